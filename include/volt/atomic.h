@@ -1,0 +1,57 @@
+/* atomic.h: the atomic operations of volt, named by their memory order.
+ *
+ * One spelling for three compilers: C11, C++ (a public header with a fast path in it) and the
+ * model checker, which sees every access of the shipped source through these names. Only the
+ * operations in use exist. This is the only file that spells a memory order.
+ *
+ *   VOLT_ATOMIC(T)   a T that threads share through the operations below
+ *   VOLT_PLAIN(T)    a T that several threads reach, one at a time, protected by something else:
+ *                    T itself, but for the model checker, which reports every unprotected access */
+#ifndef VOLT_ATOMIC_H
+#define VOLT_ATOMIC_H
+
+#if defined(VOLT_MODEL)
+
+#include "model_atomic.hpp" /* tests/model/support: the same names on the model checker's types */
+
+#else
+
+#ifdef __cplusplus
+extern "C++" {
+#include <atomic>
+}
+#define VOLT_ATOMIC(T) std::atomic<T>
+#define VOLT_ORDER_(order) std::memory_order_##order
+#define VOLT_ATOMIC_FN_(fn) std::fn
+#else
+#include <stdatomic.h>
+#define VOLT_ATOMIC(T) _Atomic(T)
+#define VOLT_ORDER_(order) memory_order_##order
+#define VOLT_ATOMIC_FN_(fn) fn
+#endif
+#define VOLT_PLAIN(T) T
+
+#define volt_load_relaxed(p) VOLT_ATOMIC_FN_(atomic_load_explicit)((p), VOLT_ORDER_(relaxed))
+#define volt_load_acquire(p) VOLT_ATOMIC_FN_(atomic_load_explicit)((p), VOLT_ORDER_(acquire))
+#define volt_store_relaxed(p, v) \
+  VOLT_ATOMIC_FN_(atomic_store_explicit)((p), (v), VOLT_ORDER_(relaxed))
+#define volt_exchange_release(p, v) \
+  VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(release))
+#define volt_fetch_add_relaxed(p, v) \
+  VOLT_ATOMIC_FN_(atomic_fetch_add_explicit)((p), (v), VOLT_ORDER_(relaxed))
+#define volt_fetch_add_release(p, v) \
+  VOLT_ATOMIC_FN_(atomic_fetch_add_explicit)((p), (v), VOLT_ORDER_(release))
+
+/* Compare and swap: true if *p was *seen and is now want; else *seen is what *p holds. A failure
+ * orders nothing. The weak form may fail for no reason: for loops. */
+#define VOLT_CAS_(strength, p, seen, want, order)                    \
+  VOLT_ATOMIC_FN_(atomic_compare_exchange_##strength##_explicit)     \
+  ((p), (seen), (want), VOLT_ORDER_(order), VOLT_ORDER_(relaxed))
+#define volt_cas_relaxed(p, seen, want) VOLT_CAS_(strong, p, seen, want, relaxed)
+#define volt_cas_acquire(p, seen, want) VOLT_CAS_(strong, p, seen, want, acquire)
+#define volt_cas_release(p, seen, want) VOLT_CAS_(strong, p, seen, want, release)
+#define volt_cas_weak_acquire(p, seen, want) VOLT_CAS_(weak, p, seen, want, acquire)
+#define volt_cas_weak_release(p, seen, want) VOLT_CAS_(weak, p, seen, want, release)
+
+#endif
+#endif

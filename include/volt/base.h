@@ -1,0 +1,99 @@
+/* base.h: version, result codes, the clock, and what every other header of volt needs.
+ *
+ * Every function that can fail returns an int: VOLT_OK (0) is success, a positive code is not an
+ * error (VOLT_PENDING: the operation has queued and will wake its waiter), a negative code is an
+ * error. A call that returned an error has queued nothing and will never wake. errno is never set.
+ *
+ * Misuse (unlocking a free lock, destroying an object somebody waits on) is not an error code: it
+ * prints what, where and the values on standard error, and aborts, in every build. */
+#ifndef VOLT_BASE_H
+#define VOLT_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VOLT_VERSION_MAJOR 0
+#define VOLT_VERSION_MINOR 1
+#define VOLT_VERSION_PATCH 0
+
+#ifdef __cplusplus
+#define VOLT_BEGIN_DECLS extern "C" {
+#define VOLT_END_DECLS }
+#else
+#define VOLT_BEGIN_DECLS
+#define VOLT_END_DECLS
+#endif
+
+/* GNU extensions appear behind these macros only; without them the library is plain C11. */
+#if defined(__GNUC__) || defined(__clang__)
+#define VOLT_API __attribute__((visibility("default")))
+#define VOLT_NOINLINE __attribute__((noinline))
+#define VOLT_NORETURN __attribute__((noreturn))
+#define VOLT_LIKELY(x) __builtin_expect(!!(x), 1)
+#define VOLT_NODISCARD __attribute__((warn_unused_result))
+#else
+#define VOLT_API
+#define VOLT_NOINLINE
+#define VOLT_NORETURN
+#define VOLT_LIKELY(x) (!!(x))
+#define VOLT_NODISCARD
+#endif
+
+/* A function with an inline body in its header and, for callers that cannot inline it (other
+ * languages, unoptimised builds), a symbol in the library. */
+#define VOLT_INLINE VOLT_API inline
+
+/* Bytes that one core takes from another at a time. An object that many threads contend for costs
+ * its neighbours nothing when it has a line of its own: `VOLT_CACHE_ALIGNED volt_mutex lock;`.
+ * The types of volt are not over-aligned by themselves: malloc() could not place them then. */
+#define VOLT_CACHE_LINE 64
+#ifdef __cplusplus
+#define VOLT_CACHE_ALIGNED alignas(VOLT_CACHE_LINE)
+#else
+#define VOLT_CACHE_ALIGNED _Alignas(VOLT_CACHE_LINE)
+#endif
+
+/* The struct of type that holds ptr as its given member. */
+#define volt_container_of(ptr, type, member) \
+  ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+
+/* code, value, text: the one table behind the constants and volt_strerror(). */
+#define VOLT_RESULTS(X)                                         \
+  X(VOLT_OK, 0, "success")                                      \
+  X(VOLT_PENDING, 1, "queued: the waiter will be woken")        \
+  X(VOLT_EAGAIN, -1, "not possible without waiting")            \
+  X(VOLT_ECLOSED, -2, "closed")                                 \
+  X(VOLT_ETIMEDOUT, -3, "the deadline has passed")              \
+  X(VOLT_ECANCELED, -4, "cancelled")                            \
+  X(VOLT_EINVAL, -5, "an argument is out of range")             \
+  X(VOLT_ENOMEM, -6, "out of memory")
+
+enum volt_result {
+#define VOLT_RESULT_ENUM_(code, value, text) code = value,
+  VOLT_RESULTS(VOLT_RESULT_ENUM_)
+#undef VOLT_RESULT_ENUM_
+};
+
+/* A deadline that never comes. */
+#define VOLT_NO_DEADLINE UINT64_MAX
+
+VOLT_BEGIN_DECLS
+
+/* The text of a result code; "unknown result" for a value that is none. Static memory. */
+VOLT_API const char *volt_strerror(int result);
+
+/* The name of a result code, as "VOLT_OK"; "?" for a value that is none. Static memory. */
+VOLT_API const char *volt_strresult(int result);
+
+/* Nanoseconds on CLOCK_MONOTONIC: the clock of every deadline_ns. */
+VOLT_API uint64_t volt_now_ns(void);
+
+/* now + delay_ns, saturating below VOLT_NO_DEADLINE: the deadline of "at most so long from now". */
+VOLT_API uint64_t volt_deadline_ns(uint64_t delay_ns);
+
+/* The version of the linked library as "major.minor.patch". Static memory. */
+VOLT_API const char *volt_version(void);
+
+VOLT_END_DECLS
+#endif

@@ -1,0 +1,74 @@
+/* future.h: one pollable operation, the same for every primitive.
+ *
+ * A future is an operation that has not happened yet: which object, what is wanted, and the waiter
+ * to wait with. It lives in its owner's memory and allocates nothing. A constructor
+ * (volt_sem_acquire_future, volt_mutex_lock_future, ...) fills it in; volt_future_poll() drives it;
+ * volt_future_cancel() ends it in any state, which makes it safe to drop.
+ *
+ *   volt_future f;
+ *   volt_sem_acquire_future(&f, &sem, 1);
+ *   int r = volt_block_on(&f, volt_deadline_ns(5000000));     a thread, for at most 5 ms
+ *
+ *   switch (volt_future_poll(&f, my_loop_waker)) { ... }      an event loop, a task
+ *
+ * States: INIT (nothing has been asked for), WAITING (queued: must not move, must not be freed
+ * before volt_future_cancel), READY (the result stands; memory may be re-used). All-zero is a
+ * valid future that was never given an operation: it may be cancelled, not polled.
+ *
+ * A grant to a future that nobody polls keeps the permits from everybody else, for as long as its
+ * owner leaves it: poll what was woken, or cancel it. */
+#ifndef VOLT_FUTURE_H
+#define VOLT_FUTURE_H
+
+#include "waiter.h"
+
+/* Members are private. */
+typedef struct volt_future {
+  const struct volt_future_ops_ *ops; /* what kind of operation it is */
+  void *object;                       /* on what */
+  volt_waiter waiter;
+  uint32_t n;                         /* permits wanted */
+  uint32_t state;                     /* INIT, WAITING, READY */
+  int result;                         /* in READY */
+  uint32_t id;                        /* debug builds: the waiter's id when it was queued */
+} volt_future;
+
+#ifdef __cplusplus
+#define VOLT_FUTURE_INIT \
+  {}
+#else
+#define VOLT_FUTURE_INIT \
+  { 0 }
+#endif
+
+VOLT_BEGIN_DECLS
+
+/* Start the operation, or look whether it has completed.
+ * waker: called once when the operation completes, if this call returns VOLT_PENDING; it replaces
+ *   the waker of an earlier poll, so a future may be polled from one task and then from another.
+ * Returns VOLT_PENDING, or the operation's result: VOLT_OK (what was asked for is the caller's),
+ *   VOLT_ECLOSED, VOLT_EINVAL, or VOLT_ECANCELED / VOLT_ETIMEDOUT if it was given up before.
+ *   Once it is not VOLT_PENDING, every further poll returns the same and does nothing. A poll that
+ *   nobody was woken for is harmless.
+ * Wakes: the last waker given, once per future at most, with nothing held; a replaced waker is
+ *   called only if the grant came first, and then this call does not return VOLT_PENDING.
+ * Cancel: volt_future_cancel().
+ * Threads: the future's owner, one at a time. Order: a result acquires what the granter did. */
+VOLT_API int volt_future_poll(volt_future *f, volt_waker waker);
+
+/* Give up the operation. Safe in every state, any number of times; afterwards the memory is the
+ * caller's and the future polls as VOLT_ECANCELED, unless it had already polled as something else.
+ * A grant that nobody has polled is given back: permits released, lock unlocked. What a poll has
+ * returned as VOLT_OK belongs to the caller and is not given back.
+ * Wakes: if the grant came first its one wake has come or will come; else none will.
+ * Threads: the future's owner. May wake others on this thread, through what is given back. */
+VOLT_API void volt_future_cancel(volt_future *f);
+
+/* Block this thread until the future is ready or deadline_ns (as volt_now_ns()) has passed.
+ * Returns the result as volt_future_poll() does, or VOLT_ETIMEDOUT: then the future was cancelled
+ *   and polls as VOLT_ETIMEDOUT. With VOLT_NO_DEADLINE it waits for ever.
+ * Threads: the future's owner; a thread that may block. */
+VOLT_API int volt_block_on(volt_future *f, uint64_t deadline_ns);
+
+VOLT_END_DECLS
+#endif

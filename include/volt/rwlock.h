@@ -1,0 +1,144 @@
+/* rwlock.h: a fair read-write lock for tasks, threads and event loops.
+ *
+ * Many readers or one writer. It is a semaphore with 2^29-1 permits of which a reader takes one
+ * and a writer all: a queued writer gathers the permits that readers give back, no new reader
+ * passes it, and readers that queued behind a writer are admitted together. First come, first
+ * served: neither side starves. No owner: what one thread locks, another may unlock.
+ *
+ *   volt_rwlock rw = VOLT_RWLOCK_INIT;
+ *   volt_rwlock_read_blocking(&rw, VOLT_NO_DEADLINE);
+ *   ...
+ *   volt_rwlock_read_unlock(&rw);
+ *
+ * Not recursive: a holder that reads again while a writer is queued waits for that writer, which
+ * waits for the holder. All-zero is a valid unlocked lock. */
+#ifndef VOLT_RWLOCK_H
+#define VOLT_RWLOCK_H
+
+#include "future.h"
+#include "wait_queue.h"
+
+/* More readers than this at once are not possible. */
+#define VOLT_RWLOCK_MAX_READERS (VOLT_RWLOCK_WRITER_ - 1)
+#define VOLT_RWLOCK_WRITER_ UINT32_C(0x1fffffff)
+
+/* Members are private. */
+typedef struct volt_rwlock {
+  volt_wait_queue queue; /* the word's value: 0 free, 1.. readers, VOLT_RWLOCK_WRITER_ a writer */
+} volt_rwlock;
+
+#define VOLT_RWLOCK_INIT \
+  { VOLT_WAIT_QUEUE_INIT_(0) }
+
+VOLT_BEGIN_DECLS
+
+/* Make *rw an unlocked lock. */
+VOLT_API void volt_rwlock_init(volt_rwlock *rw);
+
+VOLT_API int volt_rwlock_lock_slow_(volt_rwlock *, volt_waiter *, uint32_t permits, volt_waker);
+VOLT_API int volt_rwlock_lock_blocking_slow_(volt_rwlock *, uint32_t permits, uint64_t deadline_ns);
+VOLT_API void volt_rwlock_unlock_slow_(volt_rwlock *, uint32_t permits, const char *what);
+
+/* Lock for reading if no writer holds it and nobody waits. Never waits, never fails spuriously.
+ * Returns true if locked. Threads: any. Order: success acquires what the last writer did. */
+VOLT_INLINE bool volt_rwlock_try_read(volt_rwlock *rw) {
+  uint64_t word = volt_load_relaxed(&rw->queue.word); /* a guess: the CAS decides */
+  while (VOLT_WORD_FLAGS_(word) == 0 && VOLT_WORD_VALUE_(word) < VOLT_RWLOCK_MAX_READERS) {
+    if (volt_cas_weak_acquire(&rw->queue.word, &word, word + VOLT_WORD_ONE_)) return true; /* T1 */
+  }
+  return false;
+}
+
+/* Lock for reading, or queue *w for it.
+ * w: the caller's memory, unused or completed; must stay where it is while queued.
+ * Returns VOLT_OK (locked; *w unused) or VOLT_PENDING (queued).
+ * Wakes: waker, exactly once, on the unlocking thread, with nothing held.
+ * Cancel: volt_rwlock_cancel().
+ * Threads: any; not from a signal handler. Order: the grant acquires what the last writer did. */
+VOLT_INLINE int volt_rwlock_read(volt_rwlock *rw, volt_waiter *w, volt_waker waker) {
+  if (VOLT_LIKELY(volt_rwlock_try_read(rw))) return VOLT_OK;
+  return volt_rwlock_lock_slow_(rw, w, 1, waker);
+}
+
+/* Lock for reading; block this thread until then or until deadline_ns (as volt_now_ns()).
+ * Returns VOLT_OK or VOLT_ETIMEDOUT (not locked). Threads: any that may block. */
+VOLT_INLINE int volt_rwlock_read_blocking(volt_rwlock *rw, uint64_t deadline_ns) {
+  if (VOLT_LIKELY(volt_rwlock_try_read(rw))) return VOLT_OK;
+  return volt_rwlock_lock_blocking_slow_(rw, 1, deadline_ns);
+}
+
+/* A read lock as a future: nothing happens before it is polled; unlocked again if dropped
+ * unpolled. f: not WAITING; its content is overwritten. Returns f. */
+VOLT_API volt_future *volt_rwlock_read_future(volt_future *f, volt_rwlock *rw);
+
+/* Give back a read lock. Aborts if nobody reads.
+ * Wakes: the writer that waits at the head, if this was the last reader. Threads: any.
+ * Order: releases what this thread did before to the next writer. */
+VOLT_INLINE void volt_rwlock_read_unlock(volt_rwlock *rw) {
+  uint64_t word = volt_load_relaxed(&rw->queue.word); /* a guess: the CAS decides */
+  while (VOLT_WORD_FLAGS_(word) == 0 && VOLT_WORD_VALUE_(word) - 1 < VOLT_RWLOCK_MAX_READERS) {
+    if (volt_cas_weak_release(&rw->queue.word, &word, word - VOLT_WORD_ONE_)) return; /* R1 */
+  }
+  volt_rwlock_unlock_slow_(rw, 1, "read unlock");
+}
+
+/* Lock for writing if it is free. Never waits, never fails spuriously. Returns true if locked.
+ * Threads: any. Order: success acquires what the last holders did. */
+VOLT_INLINE bool volt_rwlock_try_write(volt_rwlock *rw) {
+  uint64_t word = 0;
+  return volt_cas_acquire(&rw->queue.word, &word, VOLT_WORD_(VOLT_RWLOCK_WRITER_)); /* T1 */
+}
+
+/* Lock for writing, or queue *w for it. As volt_rwlock_read(). From the moment it is queued, no
+ * new reader gets in. */
+VOLT_INLINE int volt_rwlock_write(volt_rwlock *rw, volt_waiter *w, volt_waker waker) {
+  if (VOLT_LIKELY(volt_rwlock_try_write(rw))) return VOLT_OK;
+  return volt_rwlock_lock_slow_(rw, w, VOLT_RWLOCK_WRITER_, waker);
+}
+
+/* Lock for writing; block this thread until then or until deadline_ns (as volt_now_ns()).
+ * Returns VOLT_OK or VOLT_ETIMEDOUT (not locked). Threads: any that may block. */
+VOLT_INLINE int volt_rwlock_write_blocking(volt_rwlock *rw, uint64_t deadline_ns) {
+  if (VOLT_LIKELY(volt_rwlock_try_write(rw))) return VOLT_OK;
+  return volt_rwlock_lock_blocking_slow_(rw, VOLT_RWLOCK_WRITER_, deadline_ns);
+}
+
+/* A write lock as a future: nothing happens before it is polled; unlocked again if dropped
+ * unpolled. f: not WAITING; its content is overwritten. Returns f. */
+VOLT_API volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw);
+
+/* Give back the write lock: to the readers at the head of the queue, all that come before the next
+ * writer, or to that writer, or to nobody. Aborts if no writer holds it.
+ * Wakes: those, oldest first, on this thread, with nothing held. Threads: any.
+ * Order: releases what this thread did before to the next holders. */
+VOLT_INLINE void volt_rwlock_write_unlock(volt_rwlock *rw) {
+  uint64_t word = VOLT_WORD_(VOLT_RWLOCK_WRITER_);
+  if (VOLT_LIKELY(volt_cas_release(&rw->queue.word, &word, 0))) return; /* R1 */
+  volt_rwlock_unlock_slow_(rw, VOLT_RWLOCK_WRITER_, "write unlock");
+}
+
+/* Turn the write lock that the caller holds into a read lock without letting a writer in between.
+ * Readers at the head of the queue are admitted with it. Aborts if no writer holds it.
+ * Wakes: those readers, on this thread, with nothing held. Threads: any. */
+VOLT_API void volt_rwlock_downgrade(volt_rwlock *rw);
+
+/* Give up waiting, for either lock. Returns true: cancelled, no wake will come. Returns false:
+ * granted, the lock is the caller's to unlock, and its one wake has come or will come. Either way
+ * the memory of *w is the caller's again. Threads: the owner of *w. May wake others. */
+VOLT_API bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w);
+
+/* Replace the waker of a queued waiter. Returns true: replaced. Returns false: *w has been granted
+ * and the old waker has been or will be called. Threads: the owner of *w. */
+VOLT_API bool volt_rwlock_set_waker(volt_rwlock *rw, volt_waiter *w, volt_waker waker);
+
+/* End its life. It must be unlocked and nobody may be waiting (aborts). Frees nothing. */
+VOLT_API void volt_rwlock_destroy(volt_rwlock *rw);
+
+/* Readers that hold it now; 0 if a writer does or somebody waits. A snapshot. Threads: any. */
+VOLT_API uint32_t volt_rwlock_readers(volt_rwlock *rw);
+
+/* How many wait now, readers and writers. A snapshot. Threads: any. */
+VOLT_API uint32_t volt_rwlock_waiters(volt_rwlock *rw);
+
+VOLT_END_DECLS
+#endif

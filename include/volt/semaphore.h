@@ -1,0 +1,133 @@
+/* semaphore.h: a counting semaphore with direct handoff.
+ *
+ * Permits are taken by acquire and given back by release. While anybody waits, what is released
+ * goes straight to the oldest waiter, in parts if need be, and never to the pool: first come,
+ * first served, and a newcomer cannot overtake (no barging, not even by try_acquire). Tasks,
+ * threads and event loops wait in the same FIFO. No wait allocates memory.
+ *
+ *   volt_sem pool = VOLT_SEM_INIT(8);
+ *   if (volt_sem_acquire_blocking(&pool, 1, volt_deadline_ns(1000000)) == VOLT_OK) {
+ *     use_connection();
+ *     volt_sem_release(&pool, 1);
+ *   }
+ *
+ * Permits have no owner: any thread may release what another acquired. All-zero is a valid
+ * semaphore without permits.
+ *
+ * Lifetime: release() does not touch the semaphore once the permits it gives can be acted upon:
+ * whoever receives the last of them may destroy it at once, even while that release() is still
+ * returning. One release that serves more than VOLT_WAKE_BATCH waiters works in batches and is
+ * done with the semaphore when its last permit is given. */
+#ifndef VOLT_SEMAPHORE_H
+#define VOLT_SEMAPHORE_H
+
+#include "future.h"
+#include "wait_queue.h"
+
+/* Permits a semaphore can hold, and a request can ask for. */
+#define VOLT_SEM_MAX UINT32_C(0x7fffffff)
+
+/* Members are private. */
+typedef struct volt_sem {
+  volt_wait_queue queue; /* the word's value: permits */
+} volt_sem;
+
+/* permits: 0..VOLT_SEM_MAX, not checked. */
+#define VOLT_SEM_INIT(permits) \
+  { VOLT_WAIT_QUEUE_INIT_(permits) }
+
+VOLT_BEGIN_DECLS
+
+/* Make *sem a semaphore with so many permits (0..VOLT_SEM_MAX; more aborts). */
+VOLT_API void volt_sem_init(volt_sem *sem, uint32_t permits);
+
+VOLT_API int volt_sem_acquire_slow_(volt_sem *, volt_waiter *, uint32_t n, volt_waker);
+VOLT_API int volt_sem_acquire_blocking_slow_(volt_sem *, uint32_t n, uint64_t deadline_ns);
+VOLT_API void volt_sem_release_slow_(volt_sem *, uint32_t n);
+
+/* Take n permits if they are there and nobody waits. Never waits, never fails spuriously.
+ * n: 0 succeeds always; above VOLT_SEM_MAX never.
+ * Returns true if taken; false if there are too few, somebody waits, or the semaphore is closed.
+ * Threads: any. Order: success acquires what the releasers of the permits did before. */
+VOLT_INLINE bool volt_sem_try_acquire(volt_sem *sem, uint32_t n) {
+  uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
+  while (VOLT_WORD_FLAGS_(word) == 0 && VOLT_WORD_VALUE_(word) >= n) {
+    if (volt_cas_weak_acquire(&sem->queue.word, &word, word - VOLT_WORD_(n))) return true; /* T1 */
+  }
+  return n == 0;
+}
+
+/* Take n permits, or queue *w for them.
+ * n: 0..VOLT_SEM_MAX permits; 0 succeeds without queueing.
+ * w: the caller's memory, unused or completed; must stay where it is while queued.
+ * Returns VOLT_OK (taken; *w unused), VOLT_PENDING (queued), VOLT_ECLOSED, or VOLT_EINVAL (n above
+ *   VOLT_SEM_MAX). Permits that are there but too few are set aside for *w at once.
+ * Wakes: waker, exactly once, on the thread that grants, with nothing held.
+ * Cancel: volt_sem_cancel().
+ * Threads: any; not from a signal handler. Order: a grant acquires what the releasers did. */
+VOLT_INLINE int volt_sem_acquire(volt_sem *sem, volt_waiter *w, uint32_t n, volt_waker waker) {
+  if (VOLT_LIKELY(volt_sem_try_acquire(sem, n))) return VOLT_OK;
+  return volt_sem_acquire_slow_(sem, w, n, waker);
+}
+
+/* Take n permits; block this thread until they are there or the deadline has passed.
+ * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
+ * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing taken; what had been set aside went to the next),
+ *   VOLT_ECLOSED, or VOLT_EINVAL. Interrupted system calls are resumed.
+ * Threads: any that may block. */
+VOLT_INLINE int volt_sem_acquire_blocking(volt_sem *sem, uint32_t n, uint64_t deadline_ns) {
+  if (VOLT_LIKELY(volt_sem_try_acquire(sem, n))) return VOLT_OK;
+  return volt_sem_acquire_blocking_slow_(sem, n, deadline_ns);
+}
+
+/* An acquire of n permits as a future: nothing happens before it is polled. Given back if dropped.
+ * f: not WAITING; its content is overwritten. Returns f. */
+VOLT_API volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uint32_t n);
+
+/* Give up waiting.
+ * w: last passed to volt_sem_acquire() on this semaphore (or never used).
+ * Returns true: cancelled, no wake will come, permits set aside for *w went to the next waiters.
+ *   Returns false: too late, it has completed: see volt_waiter_result(w): VOLT_OK, the permits are
+ *   the caller's to release; VOLT_ECLOSED, there are none. Its one wake has come or will come.
+ *   Either way the memory of *w is the caller's again.
+ * Threads: the owner of *w. May wake others on this thread. */
+VOLT_API bool volt_sem_cancel(volt_sem *sem, volt_waiter *w);
+
+/* Replace the waker of a queued waiter.
+ * Returns true: replaced, the old one will not be called. Returns false: too late, *w has completed
+ *   and the old waker has been or will be called.
+ * Threads: the owner of *w. */
+VOLT_API bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, volt_waker waker);
+
+/* Give n permits: to the oldest waiters as far as they go, the rest to the pool.
+ * n: 0 does nothing. A total above VOLT_SEM_MAX aborts. Works on a closed semaphore, too.
+ * Wakes: everyone it satisfies, oldest first, on this thread, with nothing held.
+ * Threads: any. Order: releases what this thread did before to whoever receives a permit. */
+VOLT_INLINE void volt_sem_release(volt_sem *sem, uint32_t n) {
+  uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
+  while ((word & VOLT_WORD_QUEUED_) == 0 && n <= VOLT_SEM_MAX - VOLT_WORD_VALUE_(word)) {
+    if (volt_cas_weak_release(&sem->queue.word, &word, word + VOLT_WORD_(n))) return; /* R1 */
+  }
+  volt_sem_release_slow_(sem, n);
+}
+
+/* Close: every waiter completes with VOLT_ECLOSED and every later acquire returns it. Permits,
+ * those set aside for waiters included, stay in the pool and can still be released to it. Closing
+ * twice does nothing more.
+ * Wakes: every waiter, oldest first, on this thread, with nothing held. Threads: any. */
+VOLT_API void volt_sem_close(volt_sem *sem);
+
+/* End its life. Nobody may be waiting (aborts) or use it again. Frees nothing. */
+VOLT_API void volt_sem_destroy(volt_sem *sem);
+
+/* Permits in the pool now; 0 while somebody waits. A snapshot. Threads: any. */
+VOLT_API uint32_t volt_sem_available(volt_sem *sem);
+
+/* How many wait now. A snapshot. Threads: any. */
+VOLT_API uint32_t volt_sem_waiters(volt_sem *sem);
+
+/* Whether volt_sem_close() has been called. Threads: any. Order: acquires what the closer did. */
+VOLT_API bool volt_sem_is_closed(volt_sem *sem);
+
+VOLT_END_DECLS
+#endif

@@ -1,0 +1,23 @@
+/* volt.h: the whole library.
+ *
+ *   base.h         version, result codes, the clock
+ *   semaphore.h    counting semaphore: fair, weighted, closable
+ *   mutex.h        mutual exclusion, handed over in order of arrival
+ *   rwlock.h       many readers or one writer, neither starves
+ *   future.h       one pollable operation for every primitive; block_on
+ *   waiter.h       the node that every pending operation is
+ *   waker.h        how its owner is made runnable
+ *   wait_queue.h   what the primitives embed (not an interface)
+ *   atomic.h       atomic operations by their memory order (not an interface) */
+#ifndef VOLT_VOLT_H
+#define VOLT_VOLT_H
+
+#include "base.h"
+#include "future.h"
+#include "mutex.h"
+#include "rwlock.h"
+#include "semaphore.h"
+#include "waiter.h"
+#include "waker.h"
+
+#endif

@@ -1,0 +1,59 @@
+/* waiter.h: the waiter, the one node every pending operation of volt is.
+ *
+ * A waiter lives in its owner's memory (a thread's stack, a task's frame) and is linked into the
+ * queue of the object it waits on: no wait ever allocates. All-zero is a valid, unused waiter; so
+ * is one whose last operation has completed.
+ *
+ *   volt_waiter w = VOLT_WAITER_INIT;
+ *   switch (volt_sem_acquire(&sem, &w, 1, waker)) {
+ *     case VOLT_OK:      ... the permit is ours, w was not used
+ *     case VOLT_PENDING: ... w is queued: keep it alive, and where it is, until waker.wake() has
+ *                        been called or volt_waiter_result(&w) is no longer VOLT_PENDING
+ *   }
+ *
+ * The life of a waiter, the same for every primitive:
+ *   unused -> queued -> claimed -> granted      a release has served it; then waker.wake() is called
+ *                    -> cancelled               its owner gave up; no wake will come
+ * The grant is the last access to the waiter: whoever sees it owns the memory again, and sees
+ * everything the granting thread did before. A waiter must not move while it is queued. */
+#ifndef VOLT_WAITER_H
+#define VOLT_WAITER_H
+
+#include "atomic.h"
+#include "waker.h"
+
+typedef struct volt_waiter volt_waiter;
+
+/* Members are private. */
+struct volt_waiter {
+  VOLT_PLAIN(volt_waiter *) next; /* in the FIFO, older to younger */
+  VOLT_PLAIN(volt_waiter *) prev;
+  VOLT_PLAIN(void *) queue;       /* the wait queue it was last queued on */
+  VOLT_PLAIN(volt_wake_fn) wake;
+  VOLT_PLAIN(void *) ctx;
+  VOLT_PLAIN(void *) data;        /* a value in or out, for primitives that hand one over */
+  VOLT_ATOMIC(uint32_t) state;
+  VOLT_PLAIN(uint32_t) want;      /* what it asked for */
+  VOLT_PLAIN(uint32_t) need;      /* what is still missing; above 0 exactly while it is linked */
+  VOLT_PLAIN(uint32_t) id;        /* debug builds: which use of this memory it is */
+};
+
+#ifdef __cplusplus
+#define VOLT_WAITER_INIT \
+  {}
+#else
+#define VOLT_WAITER_INIT \
+  { 0 }
+#endif
+
+VOLT_BEGIN_DECLS
+
+/* What has become of the last operation that queued *w.
+ * Returns VOLT_PENDING while it is queued; VOLT_OK once granted; VOLT_ECLOSED if the object was
+ * closed instead; VOLT_ECANCELED if it was cancelled, or nothing was ever queued with it.
+ * Threads: the owner of *w. Order: a result other than VOLT_PENDING acquires what the granting
+ * thread did before. */
+VOLT_API int volt_waiter_result(volt_waiter *w);
+
+VOLT_END_DECLS
+#endif

@@ -1,0 +1,69 @@
+/* base.c: result codes, the clock, and the one way to abort. */
+#define _GNU_SOURCE /* clock_gettime, write */
+#include <volt/base.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+#define VOLT_STRING2_(x) #x
+#define VOLT_STRING_(x) VOLT_STRING2_(x)
+
+const char *volt_strerror(int result) {
+  switch (result) {
+#define VOLT_RESULT_TEXT_(code, value, text) \
+  case value:                                \
+    return text;
+    VOLT_RESULTS(VOLT_RESULT_TEXT_)
+#undef VOLT_RESULT_TEXT_
+    default: return "unknown result";
+  }
+}
+
+const char *volt_strresult(int result) {
+  switch (result) {
+#define VOLT_RESULT_NAME_(code, value, text) \
+  case value:                                \
+    return #code;
+    VOLT_RESULTS(VOLT_RESULT_NAME_)
+#undef VOLT_RESULT_NAME_
+    default: return "?";
+  }
+}
+
+uint64_t volt_now_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t volt_deadline_ns(uint64_t delay_ns) {
+  uint64_t now = volt_now_ns();
+  return delay_ns < VOLT_NO_DEADLINE - 1 - now ? now + delay_ns : VOLT_NO_DEADLINE - 1;
+}
+
+const char *volt_version(void) {
+  return VOLT_STRING_(VOLT_VERSION_MAJOR) "." VOLT_STRING_(VOLT_VERSION_MINOR) "." VOLT_STRING_(
+      VOLT_VERSION_PATCH);
+}
+
+void volt_panic_(const char *where, const char *format, ...) {
+  char text[512];
+  int used = snprintf(text, sizeof text, "volt: %s: ", where);
+  size_t at = used > 0 ? (size_t)used : 0;
+  if (at >= sizeof text - 1) at = sizeof text - 2;
+  va_list args;
+  va_start(args, format);
+  used = vsnprintf(text + at, sizeof text - at, format, args);
+  va_end(args);
+  at += used > 0 ? (size_t)used : 0;
+  if (at > sizeof text - 2) at = sizeof text - 2;
+  text[at++] = '\n';
+  if (write(STDERR_FILENO, text, at) < 0) { /* nowhere to say it */
+  }
+  abort();
+}

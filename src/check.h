@@ -1,0 +1,32 @@
+/* check.h: how the library refuses misuse.
+ *
+ * VOLT_CHECK is always on and O(1): it prints the calling function, the object and the values, and
+ * aborts. VOLT_ASSERT checks the library's own invariants, in debug builds and in the model. */
+#ifndef VOLT_CHECK_H
+#define VOLT_CHECK_H
+
+#include <volt/base.h>
+
+#ifndef VOLT_DEBUG
+#define VOLT_DEBUG 0
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define VOLT_PRINTF_(at, args) __attribute__((__format__(__printf__, at, args)))
+#else
+#define VOLT_PRINTF_(at, args)
+#endif
+
+/* Print "volt: where: ..." on standard error and abort. Allocates nothing. */
+VOLT_NORETURN void volt_panic_(const char *where, const char *format, ...) VOLT_PRINTF_(2, 3);
+
+#define VOLT_CHECK(condition, where, ...) \
+  (VOLT_LIKELY(condition) ? (void)0 : volt_panic_((where), __VA_ARGS__))
+
+#if VOLT_DEBUG || defined(VOLT_MODEL)
+#define VOLT_ASSERT(condition) VOLT_CHECK(condition, __func__, "broken invariant: %s", #condition)
+#else
+#define VOLT_ASSERT(condition) ((void)sizeof(condition))
+#endif
+
+#endif

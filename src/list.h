@@ -1,0 +1,34 @@
+/* list.h: the FIFO of a wait queue: an intrusive doubly linked list of waiters.
+ * Sequential; the caller holds the queue's lock. */
+#ifndef VOLT_LIST_H
+#define VOLT_LIST_H
+
+#include <volt/wait_queue.h>
+
+static inline void volt_list_push_back_(volt_wait_queue *q, volt_waiter *w) {
+  w->next = NULL;
+  w->prev = q->tail;
+  if (q->tail) {
+    q->tail->next = w;
+  } else {
+    q->head = w;
+  }
+  q->tail = w;
+  q->waiters += 1;
+}
+
+static inline void volt_list_remove_(volt_wait_queue *q, volt_waiter *w) {
+  if (w->prev) {
+    w->prev->next = w->next;
+  } else {
+    q->head = w->next;
+  }
+  if (w->next) {
+    w->next->prev = w->prev;
+  } else {
+    q->tail = w->prev;
+  }
+  q->waiters -= 1;
+}
+
+#endif

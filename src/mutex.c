@@ -1,0 +1,57 @@
+/* mutex.c: the wait queue with one permit; the word is zero while that permit is free. */
+#include <volt/mutex.h>
+
+#include "check.h"
+#include "future.h"
+#include "wait_queue.h"
+
+static const volt_kind_ kind = {"volt_mutex", "unlocked, but it is not locked", 1, 1,
+                                volt_serve_permits_};
+static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
+
+extern inline bool volt_mutex_try_lock(volt_mutex *);
+extern inline int volt_mutex_lock(volt_mutex *, volt_waiter *, volt_waker);
+extern inline int volt_mutex_lock_blocking(volt_mutex *, uint64_t);
+extern inline void volt_mutex_unlock(volt_mutex *);
+
+void volt_mutex_init(volt_mutex *m) {
+  volt_wait_queue_init_(&m->queue, 0);
+}
+
+int volt_mutex_lock_slow_(volt_mutex *m, volt_waiter *w, volt_waker waker) {
+  return volt_wait_queue_acquire_(&m->queue, &kind, w, 1, waker);
+}
+
+int volt_mutex_lock_blocking_slow_(volt_mutex *m, uint64_t deadline_ns) {
+  return volt_wait_queue_acquire_blocking_(&m->queue, &kind, 1, deadline_ns);
+}
+
+volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m) {
+  return volt_future_make_(f, &future_ops, &m->queue, 1);
+}
+
+bool volt_mutex_cancel(volt_mutex *m, volt_waiter *w) {
+  return volt_wait_queue_cancel_(&m->queue, &kind, w);
+}
+
+bool volt_mutex_set_waker(volt_mutex *m, volt_waiter *w, volt_waker waker) {
+  return volt_wait_queue_set_waker_(&m->queue, &kind, w, waker);
+}
+
+void volt_mutex_unlock_slow_(volt_mutex *m) {
+  volt_wait_queue_release_(&m->queue, &kind, 1);
+}
+
+void volt_mutex_destroy(volt_mutex *m) {
+  volt_wait_queue_destroy_(&m->queue, &kind);
+  VOLT_CHECK(!volt_mutex_is_locked(m), "volt_mutex_destroy", "%p: destroyed while it is locked",
+             (void *)m);
+}
+
+bool volt_mutex_is_locked(volt_mutex *m) {
+  return volt_wait_queue_available_(&m->queue, &kind) == 0;
+}
+
+uint32_t volt_mutex_waiters(volt_mutex *m) {
+  return volt_wait_queue_waiters_(&m->queue, &kind);
+}

@@ -1,0 +1,86 @@
+/* rwlock.c: the wait queue with VOLT_RWLOCK_WRITER_ permits, one for a reader, all for a writer;
+ * the word's value is how many are taken. */
+#include <volt/rwlock.h>
+
+#include "check.h"
+#include "future.h"
+#include "wait_queue.h"
+
+#define READER 1u
+#define WRITER VOLT_RWLOCK_WRITER_
+
+static const volt_kind_ kind = {"volt_rwlock", "unlocked, but it is not locked like that", WRITER,
+                                WRITER, volt_serve_permits_};
+static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
+
+extern inline bool volt_rwlock_try_read(volt_rwlock *);
+extern inline int volt_rwlock_read(volt_rwlock *, volt_waiter *, volt_waker);
+extern inline int volt_rwlock_read_blocking(volt_rwlock *, uint64_t);
+extern inline void volt_rwlock_read_unlock(volt_rwlock *);
+extern inline bool volt_rwlock_try_write(volt_rwlock *);
+extern inline int volt_rwlock_write(volt_rwlock *, volt_waiter *, volt_waker);
+extern inline int volt_rwlock_write_blocking(volt_rwlock *, uint64_t);
+extern inline void volt_rwlock_write_unlock(volt_rwlock *);
+
+void volt_rwlock_init(volt_rwlock *rw) {
+  volt_wait_queue_init_(&rw->queue, 0);
+}
+
+int volt_rwlock_lock_slow_(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_waker waker) {
+  return volt_wait_queue_acquire_(&rw->queue, &kind, w, permits, waker);
+}
+
+int volt_rwlock_lock_blocking_slow_(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
+  return volt_wait_queue_acquire_blocking_(&rw->queue, &kind, permits, deadline_ns);
+}
+
+volt_future *volt_rwlock_read_future(volt_future *f, volt_rwlock *rw) {
+  return volt_future_make_(f, &future_ops, &rw->queue, READER);
+}
+
+volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw) {
+  return volt_future_make_(f, &future_ops, &rw->queue, WRITER);
+}
+
+/* While nobody waits the word says who holds the lock, and whether the caller can be the one. */
+static void check_held(volt_rwlock *rw, bool by_writer, const char *what) {
+  uint64_t word = volt_load_relaxed(&rw->queue.word); /* what a holder sees cannot be stale */
+  uint32_t value = VOLT_WORD_VALUE_(word);
+  VOLT_CHECK(VOLT_WORD_FLAGS_(word) != 0 || (by_writer ? value == WRITER : value - 1 < WRITER - 1),
+             "volt_rwlock", "%p: %s, but it is %s", (void *)rw, what,
+             value == 0 ? "not locked" : value == WRITER ? "locked for writing" : "read-locked");
+}
+
+void volt_rwlock_unlock_slow_(volt_rwlock *rw, uint32_t permits, const char *what) {
+  check_held(rw, permits == WRITER, what);
+  volt_wait_queue_release_(&rw->queue, &kind, permits);
+}
+
+void volt_rwlock_downgrade(volt_rwlock *rw) {
+  check_held(rw, true, "downgrade");
+  volt_wait_queue_release_(&rw->queue, &kind, WRITER - READER);
+}
+
+bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w) {
+  return volt_wait_queue_cancel_(&rw->queue, &kind, w);
+}
+
+bool volt_rwlock_set_waker(volt_rwlock *rw, volt_waiter *w, volt_waker waker) {
+  return volt_wait_queue_set_waker_(&rw->queue, &kind, w, waker);
+}
+
+void volt_rwlock_destroy(volt_rwlock *rw) {
+  volt_wait_queue_destroy_(&rw->queue, &kind);
+  VOLT_CHECK(volt_wait_queue_available_(&rw->queue, &kind) == WRITER, "volt_rwlock_destroy",
+             "%p: destroyed while it is locked", (void *)rw);
+}
+
+uint32_t volt_rwlock_readers(volt_rwlock *rw) {
+  uint64_t word = volt_load_relaxed(&rw->queue.word); /* a snapshot */
+  if (VOLT_WORD_FLAGS_(word) != 0 || VOLT_WORD_VALUE_(word) == WRITER) return 0;
+  return VOLT_WORD_VALUE_(word);
+}
+
+uint32_t volt_rwlock_waiters(volt_rwlock *rw) {
+  return volt_wait_queue_waiters_(&rw->queue, &kind);
+}
