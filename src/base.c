@@ -1,5 +1,7 @@
 /* base.c: result codes, the clock, and the one way to abort. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* clock_gettime, write */
+#endif
 #include <volt/base.h>
 
 #include <stdarg.h>
@@ -16,8 +18,7 @@
 const char *volt_strerror(int result) {
   switch (result) {
 #define VOLT_RESULT_TEXT_(code, value, text) \
-  case value:                                \
-    return text;
+  case value: return text;
     VOLT_RESULTS(VOLT_RESULT_TEXT_)
 #undef VOLT_RESULT_TEXT_
     default: return "unknown result";
@@ -27,8 +28,7 @@ const char *volt_strerror(int result) {
 const char *volt_strresult(int result) {
   switch (result) {
 #define VOLT_RESULT_NAME_(code, value, text) \
-  case value:                                \
-    return #code;
+  case value: return #code;
     VOLT_RESULTS(VOLT_RESULT_NAME_)
 #undef VOLT_RESULT_NAME_
     default: return "?";

@@ -1,5 +1,7 @@
 /* futex.c: sleep and wake by address, on Linux. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* syscall */
+#endif
 #include "futex.h"
 
 #include <errno.h>

@@ -23,6 +23,7 @@ volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void
   f->state = INIT;
   f->result = VOLT_PENDING;
   f->id = 0;
+  f->waiter.id = 0;
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* not shared: INIT */
   return f;
 }
@@ -34,9 +35,10 @@ static int ready(volt_future *f, int result) {
 }
 
 static void check_waiter(const volt_future *f) {
-  VOLT_CHECK(f->id == f->waiter.id, "volt_future",
-             "%p: its waiter was used behind its back: it is invocation %u, was %u", (const void *)f,
-             f->waiter.id, f->id);
+  uint32_t id = f->waiter.id;
+  VOLT_CHECK(f->id == id, "volt_future",
+             "%p: its waiter was used behind its back: it is invocation %u, was %u",
+             (const void *)f, id, f->id);
 }
 
 int volt_future_poll(volt_future *f, volt_waker waker) {

@@ -9,10 +9,10 @@
 /* Sequential: the future's owner calls them. */
 typedef struct volt_future_ops_ {
   const volt_kind_ *kind;
-  int (*start)(volt_future *f, volt_waker waker);       /* as x(): VOLT_OK, VOLT_PENDING, error */
-  bool (*cancel)(volt_future *f);                       /* as x_cancel() */
-  bool (*set_waker)(volt_future *f, volt_waker waker);  /* as x_set_waker() */
-  void (*give_back)(volt_future *f);                    /* undo a grant that nobody has seen */
+  int (*start)(volt_future *f, volt_waker waker);      /* as x(): VOLT_OK, VOLT_PENDING, error */
+  bool (*cancel)(volt_future *f);                      /* as x_cancel() */
+  bool (*set_waker)(volt_future *f, volt_waker waker); /* as x_set_waker() */
+  void (*give_back)(volt_future *f);                   /* undo a grant that nobody has seen */
 } volt_future_ops_;
 
 /* For every primitive whose operation is to take f->n permits of a wait queue. */
@@ -21,10 +21,10 @@ bool volt_permit_future_cancel_(volt_future *f);
 bool volt_permit_future_set_waker_(volt_future *f, volt_waker waker);
 void volt_permit_future_give_back_(volt_future *f);
 
-#define VOLT_PERMIT_FUTURE_OPS_(kind)                                                   \
-  {                                                                                     \
-    (kind), volt_permit_future_start_, volt_permit_future_cancel_,                      \
-        volt_permit_future_set_waker_, volt_permit_future_give_back_                    \
+#define VOLT_PERMIT_FUTURE_OPS_(kind)                                                             \
+  {                                                                                               \
+    (kind), volt_permit_future_start_, volt_permit_future_cancel_, volt_permit_future_set_waker_, \
+        volt_permit_future_give_back_                                                             \
   }
 
 /* The body of every constructor. Returns f. */

@@ -5,7 +5,10 @@
 
 #include <volt/wait_queue.h>
 
+#include "check.h"
+
 static inline void volt_list_push_back_(volt_wait_queue *q, volt_waiter *w) {
+  VOLT_ASSERT(q->tail != w);
   w->next = NULL;
   w->prev = q->tail;
   if (q->tail) {

@@ -5,7 +5,7 @@
 #include "future.h"
 #include "wait_queue.h"
 
-static const volt_kind_ kind = {"volt_mutex", "unlocked, but it is not locked", 1, 1,
+static const volt_kind_ kind = {"volt_mutex",       "unlocked, but it is not locked", 1, 1, 0,
                                 volt_serve_permits_};
 static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 

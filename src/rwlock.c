@@ -9,8 +9,9 @@
 #define READER 1u
 #define WRITER VOLT_RWLOCK_WRITER_
 
-static const volt_kind_ kind = {"volt_rwlock", "unlocked, but it is not locked like that", WRITER,
-                                WRITER, volt_serve_permits_};
+static const volt_kind_ kind = {"volt_rwlock", "unlocked, but it is not locked like that",
+                                WRITER,        WRITER,
+                                READER,        volt_serve_permits_};
 static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
 extern inline bool volt_rwlock_try_read(volt_rwlock *);
@@ -45,10 +46,13 @@ volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw) {
 /* While nobody waits the word says who holds the lock, and whether the caller can be the one. */
 static void check_held(volt_rwlock *rw, bool by_writer, const char *what) {
   uint64_t word = volt_load_relaxed(&rw->queue.word); /* what a holder sees cannot be stale */
-  uint32_t value = VOLT_WORD_VALUE_(word);
-  VOLT_CHECK(VOLT_WORD_FLAGS_(word) != 0 || (by_writer ? value == WRITER : value - 1 < WRITER - 1),
-             "volt_rwlock", "%p: %s, but it is %s", (void *)rw, what,
-             value == 0 ? "not locked" : value == WRITER ? "locked for writing" : "read-locked");
+  uint32_t taken = VOLT_WORD_VALUE_(word);
+  bool held = by_writer ? taken == WRITER : taken != 0 && taken != WRITER;
+  VOLT_CHECK(held || (word & VOLT_WORD_QUEUED_), "volt_rwlock", "%p: %s, but it is %s", (void *)rw,
+             what,
+             taken == 0        ? "not locked"
+             : taken == WRITER ? "locked for writing"
+                               : "read-locked");
 }
 
 void volt_rwlock_unlock_slow_(volt_rwlock *rw, uint32_t permits, const char *what) {
@@ -77,7 +81,7 @@ void volt_rwlock_destroy(volt_rwlock *rw) {
 
 uint32_t volt_rwlock_readers(volt_rwlock *rw) {
   uint64_t word = volt_load_relaxed(&rw->queue.word); /* a snapshot */
-  if (VOLT_WORD_FLAGS_(word) != 0 || VOLT_WORD_VALUE_(word) == WRITER) return 0;
+  if ((word & VOLT_WORD_QUEUED_) != 0 || VOLT_WORD_VALUE_(word) == WRITER) return 0;
   return VOLT_WORD_VALUE_(word);
 }
 

@@ -6,7 +6,7 @@
 #include "wait_queue.h"
 
 static const volt_kind_ kind = {"volt_sem", "release past VOLT_SEM_MAX", 0, VOLT_SEM_MAX,
-                                volt_serve_permits_};
+                                0,          volt_serve_permits_};
 static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
 extern inline bool volt_sem_try_acquire(volt_sem *, uint32_t);
@@ -61,5 +61,5 @@ uint32_t volt_sem_waiters(volt_sem *sem) {
 }
 
 bool volt_sem_is_closed(volt_sem *sem) {
-  return (volt_load_acquire(&sem->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1 */
+  return (volt_load_acquire(&sem->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1, F1 */
 }

@@ -3,17 +3,17 @@
  * Algorithm: one 64-bit word (volt/wait_queue.h) says how many permits there are, or that somebody
  * waits. While nobody waits, permits come and go by one compare-and-swap. The first who has to wait
  * takes what there is and sets QUEUED and LOCKED in the same step; from then on everybody goes
- * through the lock, which is a bit of the same word, so leaving it and publishing what is left is
- * one store. A release serves the oldest waiters under the lock ("claim"), leaves it, and only then
- * tells them ("grant"), and then calls their wakers.
+ * through the lock (lock.h), which is a bit of the same word, so leaving it and letting go of what
+ * is left are one step. A release serves the oldest waiters under the lock ("claim"), leaves it,
+ * and only then tells them ("grant"), and then calls their wakers.
  *
  * Source: the semaphore of tokio and of Volt (waiters filled in parts, oldest first); glibc bug
  * 12674 for what a release must not touch.
  *
  * Invariants, whenever the lock is free
  *   I1  value > 0 => not QUEUED
- *   I2  QUEUED <=> the FIFO is not empty
- *   I3  held + value + in the hands of releasers + gathered by waiters = constant
+ *   I2  QUEUED <=> the FIFO is not empty; rest > 0 => QUEUED and RETURNING
+ *   I3  held + value + rest + gathered by the head = constant
  *   I4  only the head of the FIFO is partially served
  *   I5  a waiter is in one place: the FIFO (need > 0), claimed by one releaser (need = 0, state
  *       PENDING or AWAITED), or its owner's
@@ -29,31 +29,33 @@
  *   R4  Cancel meets a releaser. Closed: need, under the lock, says who was first. If the releaser
  *       was, cancel waits for the grant; no foreign code runs between claim and grant.
  *   R5  A waker is replaced while the granter reads it. Closed: both under the lock.
- *   R6  A thread woken for the lock finds that nobody waits any more and takes the fast path, while
- *       a second one sleeps on. Closed: it passes the wake on. Whoever takes the lock after having
- *       slept leaves SLEEPER set, for the same reason.
+ *   R6  A wake for the lock is kept by one who no longer needs it. In lock.h.
  *   R7  More waiters than a batch holds: the wakers of the first batch must not run under the lock,
- *       nor the rest be forgotten. Closed: leave with the rest in hand, wake, take the lock again
- *       (even if nobody is queued any more). `returning` makes destroy() wait for that.
+ *       nor the rest be forgotten. Closed: leave the rest of the permits with the queue, wake, come
+ *       back. Whoever has the lock meanwhile takes the rest along: no permit is ever out of sight.
+ *       The word counts those who will come back; destroy() waits for them.
  *
  * Pairs
  *   L1 (acquire) <- U1 (release)   whoever holds the lock sees what the last holder did
- *   A1 (acquire) <- U1, R1 (release)   permits taken from the word carry their releasers' past: the
- *                                  writes of the word form one release sequence, all being RMWs
+ *   A1, T1 (acquire) <- U1, F1 (release)   permits taken from the word carry their
+ *                                  releasers' past: its writes are all RMWs, one release sequence
+ *                                  (T1 and F1 also in the fast paths, in the public headers)
  *   W1 (acquire) <- G1 (release)   the owner sees all that was done before the grant
- *   C1 (acquire) <- U1 (release)   who sees CLOSED sees what came before close()
+ *   C1 (acquire) <- U1, F1 (release)   who sees CLOSED sees what came before close()
+ *   D1 (acquire) <- U1, F1 (release)   the object ends after the last release is done with it
  */
 #include "wait_queue.h"
 
 #include "check.h"
 #include "futex.h"
 #include "list.h"
+#include "lock.h"
 #include "park.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_
-#define SLEEPER VOLT_WORD_SLEEPER_
 #define CLOSED VOLT_WORD_CLOSED_
+#define RETURNING VOLT_WORD_RETURNING_
 
 static uint32_t permits_in(const volt_kind_ *kind, uint64_t word) {
   return VOLT_WORD_VALUE_(word) ^ kind->full;
@@ -63,84 +65,52 @@ static uint64_t word_of(const volt_kind_ *kind, uint32_t permits) {
   return VOLT_WORD_(permits ^ kind->full);
 }
 
-/* What is given back and what is already there cannot be more than there ever were. */
+/* What is given back and what is already there cannot be more than there ever were; and if nothing
+ * is there, whoever has a share of the whole cannot be among the holders. */
 static void check_excess(volt_wait_queue *q, const volt_kind_ *kind, uint32_t given,
                          uint32_t there) {
-  VOLT_CHECK(given <= kind->max - there, kind->name, "%p: %s (%u given back, %u there, at most %u)",
-             (void *)q, kind->excess, given, there, kind->max);
+  VOLT_CHECK(given <= kind->max - there && !(given == kind->shared && there == 0), kind->name,
+             "%p: %s (%u given back, %u there, at most %u)", (void *)q, kind->excess, given, there,
+             kind->max);
 }
 
-/* ---- the lock: two bits of the word ---- */
-
-/* Take the lock if somebody is queued. Returns true: locked, *word is what the word was. Returns
- * false: nobody is queued, and *word is a word that said so. */
-static bool lock_if_queued(volt_wait_queue *q, uint64_t *word) {
-  uint64_t slept = 0; /* SLEEPER once this thread has slept */
-  unsigned spins = 0;
-  *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
-  for (;;) {
-    if (!(*word & QUEUED)) {
-      if (slept) volt_futex_wake64_(&q->word, 1); /* R6: pass it on */
-      return false;
-    }
-    if (!(*word & LOCKED)) {
-      if (volt_cas_acquire(&q->word, word, *word | LOCKED | slept)) return true; /* L1: pairs U1 */
-      continue;
-    }
-    if (spins < VOLT_SPIN) {
-      spins += 1;
-      volt_cpu_relax_();
-    } else if ((*word & SLEEPER) || volt_cas_relaxed(&q->word, word, *word | SLEEPER)) {
-      /* relaxed: SLEEPER carries no data; the futex compares the flags again */
-      volt_futex_wait64_(&q->word, VOLT_WORD_FLAGS_(*word | SLEEPER), VOLT_NO_DEADLINE);
-      slept = SLEEPER;
-      spins = 0;
-    } else {
-      continue; /* the failed CAS has read the word again */
-    }
-    *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
-  }
-}
-
-/* Take the lock even if nobody is queued. Returns the permits that the word held: they are in the
- * caller's hand now. */
-static uint32_t lock_always(volt_wait_queue *q, const volt_kind_ *kind, uint64_t *word) {
-  while (!lock_if_queued(q, word)) {
-    /* A1: pairs U1, R1 */
-    if (volt_cas_acquire(&q->word, word, QUEUED | LOCKED | (*word & CLOSED))) {
-      return permits_in(kind, *word);
-    }
-  }
-  return 0;
-}
-
-/* Leave the lock. If the FIFO is empty the word becomes that many permits, else those stay in the
- * caller's hand. The last access to *q. */
+/* Leave the lock, with so many permits in hand: if the FIFO is empty they become the word, else
+ * they stay with the queue. The last access to *q. */
 static void unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_t word, uint32_t permits) {
-  uint64_t next = (q->head ? QUEUED : word_of(kind, permits)) | (word & CLOSED);
-  word = volt_exchange_release(&q->word, next);           /* U1: pairs L1, A1, C1 */
-  if (word & SLEEPER) volt_futex_wake64_(&q->word, 1); /* R2: by address only */
+  uint64_t next = word & (CLOSED | VOLT_WORD_ALL_RETURNING_);
+  if (q->head) {
+    q->rest = permits;
+    next |= QUEUED;
+  } else {
+    q->rest = 0;
+    next |= word_of(kind, permits);
+  }
+  volt_unlock_(q, next);
 }
 
 /* ---- the waiter ---- */
 
-static void prepare(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w, uint32_t n,
-                    volt_waker waker) {
+static void check_unused(const volt_kind_ *kind, volt_waiter *w) {
   uint32_t state = volt_load_relaxed(&w->state); /* the owner's own */
-  VOLT_CHECK(state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ ||
-                 state == VOLT_WAITER_CLOSED_,
-             kind->name, "waiter %p is %s (state %u)", (void *)w,
-             state <= VOLT_WAITER_AWAITED_ ? "already queued" : "not initialised", state);
+  VOLT_CHECK(
+      state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ || state == VOLT_WAITER_CLOSED_,
+      kind->name, "waiter %p is %s (state %u)", (void *)w,
+      state <= VOLT_WAITER_AWAITED_ ? "already queued" : "not initialised", state);
+}
+
+static void append(volt_wait_queue *q, volt_waiter *w, uint32_t want, uint32_t need,
+                   volt_waker waker) {
   w->queue = q;
   w->wake = waker.wake;
   w->ctx = waker.ctx;
-  w->want = n;
-  w->need = n;
+  w->want = want;
+  w->need = need;
 #if VOLT_DEBUG
   static VOLT_ATOMIC(uint32_t) last_id;
-  w->id = volt_fetch_add_relaxed(&last_id, 1) + 1; /* a name, nothing is ordered by it */
+  w->id = volt_fetch_add_relaxed(&last_id, 1) + 1; /* a name: nothing is ordered by it */
 #endif
   volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published by U1 */
+  volt_list_push_back_(q, w);
 }
 
 static bool is_done(uint32_t state) {
@@ -174,8 +144,8 @@ int volt_waiter_await_(volt_waiter *w) {
 }
 
 static void grant(volt_waiter *w, uint32_t state) {
-  state = volt_exchange_release(&w->state, state); /* G1: the last access to *w; pairs W1 */
-  if (state == VOLT_WAITER_AWAITED_) volt_futex_wake32_(&w->state, 1); /* by address only */
+  uint32_t before = volt_exchange_release(&w->state, state); /* G1: pairs W1; the last of *w */
+  if (before == VOLT_WAITER_AWAITED_) volt_futex_wake32_(&w->state, 1); /* by address only */
 }
 
 /* ---- serving ---- */
@@ -187,19 +157,27 @@ struct claim {
   uint32_t id;
 };
 
-static struct claim claim(volt_wait_queue *q, volt_waiter *w) {
+static void unlink_waiter(volt_wait_queue *q, volt_waiter *w) {
   VOLT_ASSERT((void *)w->queue == (void *)q);
-  struct claim c = {w, {w->wake, w->ctx}, w->id};
   volt_list_remove_(q, w);
-  w->need = 0; /* claimed: pairs the look in cancel, under the lock */
+  w->need = 0; /* I5 */
+#if VOLT_DEBUG
+  w->next = w->prev = (volt_waiter *)(uintptr_t)0xdeadbeef; /* whoever follows it now faults */
+#endif
+}
+
+static struct claim claim(volt_wait_queue *q, volt_waiter *w) {
+  struct claim c = {w, {w->wake, w->ctx}, w->id};
+  unlink_waiter(q, w);
   return c;
 }
 
 static void publish(const struct claim *batch, unsigned count, uint32_t state) {
   for (unsigned i = 0; i < count; i++) {
-    VOLT_CHECK(batch[i].id == batch[i].waiter->id, "grant",
+    uint32_t id = batch[i].waiter->id;
+    VOLT_CHECK(batch[i].id == id, "grant",
                "waiter %p was re-used while it was queued: it is invocation %u, was %u",
-               (void *)batch[i].waiter, batch[i].waiter->id, batch[i].id);
+               (void *)batch[i].waiter, id, batch[i].id);
     grant(batch[i].waiter, state);
   }
   for (unsigned i = 0; i < count; i++) {
@@ -207,34 +185,9 @@ static void publish(const struct claim *batch, unsigned count, uint32_t state) {
   }
 }
 
-/* The lock is held, with hand permits to give: serve the FIFO from its head for as long as serve()
- * goes on, leave the lock, tell those served that they are `state`, wake them. */
-static void serve_and_unlock(volt_wait_queue *q, const volt_kind_ *kind, volt_serve_fn_ *serve,
-                             uint32_t state, uint64_t word, uint32_t hand) {
-  for (;;) {
-    struct claim batch[VOLT_WAKE_BATCH];
-    unsigned count = 0;
-    bool more = true;
-    while (q->head && count < VOLT_WAKE_BATCH) {
-      more = serve(q->head, &hand);
-      if (q->head->need > 0) break; /* I4: served in part, if at all, and last */
-      batch[count++] = claim(q, q->head);
-      if (!more) break;
-    }
-    bool again = more && q->head && count == VOLT_WAKE_BATCH;
-    if (again) q->returning += 1; /* R7 */
-    unlock(q, kind, word, hand);
-    publish(batch, count, state);
-    if (!again) return;
-    uint32_t permits = lock_always(q, kind, &word);
-    check_excess(q, kind, hand, permits);
-    hand += permits;
-    q->returning -= 1;
-  }
-}
-
 bool volt_serve_permits_(volt_waiter *w, uint32_t *hand) {
-  uint32_t given = *hand < w->need ? *hand : w->need;
+  uint32_t need = w->need;
+  uint32_t given = *hand < need ? *hand : need;
   w->need -= given;
   *hand -= given;
   return *hand > 0;
@@ -247,41 +200,76 @@ static bool serve_close(volt_waiter *w, uint32_t *hand) {
   return true;
 }
 
+/* Take the lock again, or if nobody is queued any more, say that we are done. Returns true: locked;
+ * false: that was the last access to *q. */
+static bool come_back(volt_wait_queue *q, uint64_t *word) {
+  while (!volt_lock_if_queued_(q, word)) {
+    if (volt_cas_release(&q->word, word, *word - RETURNING)) return false; /* F1: pairs D1 */
+  }
+  return true;
+}
+
+/* The lock is held, with hand permits to give: serve the FIFO from its head for as long as there is
+ * to give (or, closed, to its end), leave the lock, tell those served, wake them. */
+static void serve_and_unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_t word,
+                             uint32_t hand) {
+  for (;; word -= RETURNING, hand = 0) {
+    struct claim batch[VOLT_WAKE_BATCH];
+    unsigned count = 0;
+    bool more = true;
+    volt_serve_fn_ *serve = word & CLOSED ? serve_close : kind->serve;
+    hand += q->rest;
+    while (q->head && count < VOLT_WAKE_BATCH) {
+      more = serve(q->head, &hand);
+      if (q->head->need > 0) break; /* I4: served in part, if at all, and last */
+      batch[count++] = claim(q, q->head);
+      if (!more) break;
+    }
+    bool again = more && q->head && count == VOLT_WAKE_BATCH;
+    if (again) word += RETURNING; /* R7 */
+    VOLT_ASSERT(again || !q->head || hand == 0);
+    unlock(q, kind, word, hand);
+    publish(batch, count, word & CLOSED ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
+    if (!again || !come_back(q, &word)) return;
+  }
+}
+
 /* ---- the operations ---- */
 
 int volt_wait_queue_acquire_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w, uint32_t n,
                              volt_waker waker) {
   if (n > kind->max) return VOLT_EINVAL;
   if (n == 0) return VOLT_OK;
-  prepare(q, kind, w, n, waker);
-  uint64_t word;
+  check_unused(kind, w);
   for (;;) {
-    bool locked = lock_if_queued(q, &word);
-    if (!locked && !(word & CLOSED)) {
-      uint32_t permits = permits_in(kind, word);
-      if (permits >= n) {
-        /* A1: pairs U1, R1 */
-        if (!volt_cas_acquire(&q->word, &word, word_of(kind, permits - n))) continue;
-        volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* never linked: the owner's own */
-        return VOLT_OK;
+    uint64_t word;
+    bool locked = volt_lock_if_queued_(q, &word);
+    if (word & CLOSED) {
+      if (locked) {
+        unlock(q, kind, word, q->rest);
+      } else {
+        (void)volt_load_acquire(&q->word); /* C1: pairs U1, F1 */
       }
-      /* A1, R1: what there is becomes ours, and "somebody waits" true, in one step */
+      return VOLT_ECLOSED;
+    }
+    uint32_t need = n;
+    if (!locked) {
+      uint32_t permits = permits_in(kind, word);
+      VOLT_CHECK(permits != kind->shared || n != permits, kind->name, "%p: too many holders",
+                 (void *)q);
+      if (permits >= n) {
+        uint64_t next = word_of(kind, permits - n) | VOLT_WORD_FLAGS_(word);
+        if (volt_cas_acquire(&q->word, &word, next)) return VOLT_OK; /* A1: pairs U1, F1 */
+        continue;
+      }
+      /* A1, L1: what there is becomes ours, and "somebody waits" true, in one step */
       if (!volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
-      w->need = n - permits;
-      break;
+      need = n - permits;
     }
-    if (locked && !(word & CLOSED)) break;
-    if (locked) {
-      unlock(q, kind, word, 0);
-    } else {
-      (void)volt_load_acquire(&q->word); /* C1: pairs U1 */
-    }
-    volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* never linked: the owner's own */
-    return VOLT_ECLOSED;
+    append(q, w, n, need, waker);
+    unlock(q, kind, word, q->rest);
+    return VOLT_PENDING;
   }
-  volt_list_push_back_(q, w);
-  unlock(q, kind, word, 0);
-  return VOLT_PENDING;
 }
 
 int volt_wait_queue_acquire_blocking_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n,
@@ -300,14 +288,14 @@ int volt_wait_queue_acquire_blocking_(volt_wait_queue *q, const volt_kind_ *kind
 void volt_wait_queue_release_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n) {
   if (n == 0) return;
   uint64_t word;
-  while (!lock_if_queued(q, &word)) {
+  while (!volt_lock_if_queued_(q, &word)) {
     uint32_t permits = permits_in(kind, word);
     check_excess(q, kind, n, permits);
     uint64_t next = word_of(kind, permits + n) | VOLT_WORD_FLAGS_(word);
-    if (volt_cas_release(&q->word, &word, next)) return; /* R1: pairs A1; the last access to *q */
+    if (volt_cas_release(&q->word, &word, next)) return; /* F1: pairs A1, T1; the last of *q */
   }
-  check_excess(q, kind, n, q->head->want - q->head->need); /* I4: nobody else has gathered any */
-  serve_and_unlock(q, kind, kind->serve, VOLT_WAITER_GRANTED_, word, n);
+  check_excess(q, kind, n, q->rest + q->head->want - q->head->need); /* I3, I4 */
+  serve_and_unlock(q, kind, word, n);
 }
 
 /* Lock the queue *w was queued on. Returns true: *w is linked, and the lock is held. Returns false:
@@ -316,9 +304,9 @@ static bool lock_if_linked(volt_wait_queue *q, const volt_kind_ *kind, volt_wait
                            uint64_t *word) {
   VOLT_CHECK((void *)w->queue == (void *)q, kind->name, "waiter %p is queued on %p, not on %p",
              (void *)w, (void *)w->queue, (void *)q);
-  if (!lock_if_queued(q, word)) return false; /* I2: the FIFO is empty */
-  if (w->need > 0) return true;               /* I5 */
-  unlock(q, kind, *word, 0);
+  if (!volt_lock_if_queued_(q, word)) return false; /* I2: the FIFO is empty */
+  if (w->need > 0) return true;                     /* I5 */
+  unlock(q, kind, *word, q->rest);
   return false;
 }
 
@@ -330,11 +318,10 @@ bool volt_wait_queue_cancel_(volt_wait_queue *q, const volt_kind_ *kind, volt_wa
     volt_waiter_await_(w); /* R4 */
     return false;
   }
-  volt_list_remove_(q, w);
   uint32_t gathered = w->want - w->need;
-  w->need = 0;
+  unlink_waiter(q, w);
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
-  serve_and_unlock(q, kind, kind->serve, VOLT_WAITER_GRANTED_, word, gathered);
+  serve_and_unlock(q, kind, word, gathered);
   return true;
 }
 
@@ -348,14 +335,16 @@ bool volt_wait_queue_set_waker_(volt_wait_queue *q, const volt_kind_ *kind, volt
   }
   w->wake = waker.wake; /* R5 */
   w->ctx = waker.ctx;
-  unlock(q, kind, word, 0);
+  unlock(q, kind, word, q->rest);
   return true;
 }
 
 void volt_wait_queue_close_(volt_wait_queue *q, const volt_kind_ *kind) {
   uint64_t word;
-  uint32_t permits = lock_always(q, kind, &word);
-  serve_and_unlock(q, kind, serve_close, VOLT_WAITER_CLOSED_, word | CLOSED, permits);
+  while (!volt_lock_if_queued_(q, &word)) {
+    if (volt_cas_release(&q->word, &word, word | CLOSED)) return; /* F1: pairs C1 */
+  }
+  serve_and_unlock(q, kind, word | CLOSED, 0);
 }
 
 /* ---- life and inspection ---- */
@@ -365,28 +354,25 @@ void volt_wait_queue_init_(volt_wait_queue *q, uint32_t value) {
   q->head = NULL;
   q->tail = NULL;
   q->waiters = 0;
-  q->returning = 0;
+  q->rest = 0;
 }
 
 void volt_wait_queue_destroy_(volt_wait_queue *q, const volt_kind_ *kind) {
   for (;;) {
-    uint64_t word;
-    uint32_t permits = lock_always(q, kind, &word);
-    VOLT_CHECK(q->waiters == 0, kind->name, "%p: destroyed while %u waiters are queued", (void *)q,
-               (uint32_t)q->waiters);
-    uint32_t returning = q->returning;
-    unlock(q, kind, word, permits);
-    if (returning == 0) return;
-    /* R7: a release is calling wakers and will be back; a nap, for it may be somebody's code */
+    uint64_t word = volt_load_acquire(&q->word); /* D1: pairs U1, F1 */
+    VOLT_CHECK(!(word & QUEUED), kind->name, "%p: destroyed while %u waiters are queued", (void *)q,
+               volt_wait_queue_waiters_(q, kind));
+    if (!(word & VOLT_WORD_ALL_RETURNING_)) return;
+    /* R7: a nap, for it may be anybody's code that keeps the release away */
     volt_futex_wait64_(&q->word, VOLT_WORD_FLAGS_(word), volt_deadline_ns(50000));
   }
 }
 
 uint32_t volt_wait_queue_waiters_(volt_wait_queue *q, const volt_kind_ *kind) {
   uint64_t word;
-  if (!lock_if_queued(q, &word)) return 0;
+  if (!volt_lock_if_queued_(q, &word)) return 0;
   uint32_t waiters = q->waiters;
-  unlock(q, kind, word, 0);
+  unlock(q, kind, word, q->rest);
   return waiters;
 }
 

@@ -27,10 +27,11 @@ enum {
 typedef bool volt_serve_fn_(volt_waiter *w, uint32_t *hand);
 
 typedef struct volt_kind_ {
-  const char *name;       /* for messages */
-  const char *excess;     /* what it means if more is given back than there is */
-  uint32_t full;          /* the word's value is permits XOR full */
-  uint32_t max;           /* most permits there can be, most one waiter can want */
+  const char *name;   /* for messages */
+  const char *excess; /* what it means if more is given back than there is */
+  uint32_t full;      /* the word's value is permits XOR full */
+  uint32_t max;       /* most permits there can be, most one waiter can want */
+  uint32_t shared;    /* what one of many holders has, who together never have all; or 0 */
   volt_serve_fn_ *serve;
 } volt_kind_;
 

@@ -44,8 +44,8 @@ extern "C++" {
 
 /* Compare and swap: true if *p was *seen and is now want; else *seen is what *p holds. A failure
  * orders nothing. The weak form may fail for no reason: for loops. */
-#define VOLT_CAS_(strength, p, seen, want, order)                    \
-  VOLT_ATOMIC_FN_(atomic_compare_exchange_##strength##_explicit)     \
+#define VOLT_CAS_(strength, p, seen, want, order)                \
+  VOLT_ATOMIC_FN_(atomic_compare_exchange_##strength##_explicit) \
   ((p), (seen), (want), VOLT_ORDER_(order), VOLT_ORDER_(relaxed))
 #define volt_cas_relaxed(p, seen, want) VOLT_CAS_(strong, p, seen, want, relaxed)
 #define volt_cas_acquire(p, seen, want) VOLT_CAS_(strong, p, seen, want, acquire)

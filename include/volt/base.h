@@ -48,7 +48,9 @@
  * its neighbours nothing when it has a line of its own: `VOLT_CACHE_ALIGNED volt_mutex lock;`.
  * The types of volt are not over-aligned by themselves: malloc() could not place them then. */
 #define VOLT_CACHE_LINE 64
-#ifdef __cplusplus
+#if defined(__GNUC__) || defined(__clang__)
+#define VOLT_CACHE_ALIGNED __attribute__((aligned(VOLT_CACHE_LINE)))
+#elif defined(__cplusplus)
 #define VOLT_CACHE_ALIGNED alignas(VOLT_CACHE_LINE)
 #else
 #define VOLT_CACHE_ALIGNED _Alignas(VOLT_CACHE_LINE)
@@ -59,14 +61,14 @@
   ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /* code, value, text: the one table behind the constants and volt_strerror(). */
-#define VOLT_RESULTS(X)                                         \
-  X(VOLT_OK, 0, "success")                                      \
-  X(VOLT_PENDING, 1, "queued: the waiter will be woken")        \
-  X(VOLT_EAGAIN, -1, "not possible without waiting")            \
-  X(VOLT_ECLOSED, -2, "closed")                                 \
-  X(VOLT_ETIMEDOUT, -3, "the deadline has passed")              \
-  X(VOLT_ECANCELED, -4, "cancelled")                            \
-  X(VOLT_EINVAL, -5, "an argument is out of range")             \
+#define VOLT_RESULTS(X)                                  \
+  X(VOLT_OK, 0, "success")                               \
+  X(VOLT_PENDING, 1, "queued: the waiter will be woken") \
+  X(VOLT_EAGAIN, -1, "not possible without waiting")     \
+  X(VOLT_ECLOSED, -2, "closed")                          \
+  X(VOLT_ETIMEDOUT, -3, "the deadline has passed")       \
+  X(VOLT_ECANCELED, -4, "cancelled")                     \
+  X(VOLT_EINVAL, -5, "an argument is out of range")      \
   X(VOLT_ENOMEM, -6, "out of memory")
 
 enum volt_result {

@@ -27,10 +27,10 @@ typedef struct volt_future {
   const struct volt_future_ops_ *ops; /* what kind of operation it is */
   void *object;                       /* on what */
   volt_waiter waiter;
-  uint32_t n;                         /* permits wanted */
-  uint32_t state;                     /* INIT, WAITING, READY */
-  int result;                         /* in READY */
-  uint32_t id;                        /* debug builds: the waiter's id when it was queued */
+  uint32_t n;     /* permits wanted */
+  uint32_t state; /* INIT, WAITING, READY */
+  int result;     /* in READY */
+  uint32_t id;    /* debug builds: the waiter's id when it was queued */
 } volt_future;
 
 #ifdef __cplusplus
@@ -57,7 +57,8 @@ VOLT_BEGIN_DECLS
 VOLT_API int volt_future_poll(volt_future *f, volt_waker waker);
 
 /* Give up the operation. Safe in every state, any number of times; afterwards the memory is the
- * caller's and the future polls as VOLT_ECANCELED, unless it had already polled as something else.
+ * caller's and the future polls as VOLT_ECANCELED, unless it had already polled as something else
+ * (or was never given an operation: then it may not be polled).
  * A grant that nobody has polled is given back: permits released, lock unlocked. What a poll has
  * returned as VOLT_OK belongs to the caller and is not given back.
  * Wakes: if the grant came first its one wake has come or will come; else none will.

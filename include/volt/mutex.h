@@ -77,7 +77,7 @@ VOLT_API bool volt_mutex_set_waker(volt_mutex *m, volt_waiter *w, volt_waker wak
  * Threads: any. Order: releases what this thread did before to the next holder. */
 VOLT_INLINE void volt_mutex_unlock(volt_mutex *m) {
   uint64_t word = VOLT_WORD_(1);
-  if (VOLT_LIKELY(volt_cas_release(&m->queue.word, &word, 0))) return; /* R1 */
+  if (VOLT_LIKELY(volt_cas_release(&m->queue.word, &word, 0))) return; /* F1 */
   volt_mutex_unlock_slow_(m);
 }
 

@@ -18,7 +18,7 @@
 #include "future.h"
 #include "wait_queue.h"
 
-/* More readers than this at once are not possible. */
+/* One more reader than this at once aborts. */
 #define VOLT_RWLOCK_MAX_READERS (VOLT_RWLOCK_WRITER_ - 1)
 #define VOLT_RWLOCK_WRITER_ UINT32_C(0x1fffffff)
 
@@ -43,7 +43,7 @@ VOLT_API void volt_rwlock_unlock_slow_(volt_rwlock *, uint32_t permits, const ch
  * Returns true if locked. Threads: any. Order: success acquires what the last writer did. */
 VOLT_INLINE bool volt_rwlock_try_read(volt_rwlock *rw) {
   uint64_t word = volt_load_relaxed(&rw->queue.word); /* a guess: the CAS decides */
-  while (VOLT_WORD_FLAGS_(word) == 0 && VOLT_WORD_VALUE_(word) < VOLT_RWLOCK_MAX_READERS) {
+  while ((word & VOLT_WORD_QUEUED_) == 0 && VOLT_WORD_VALUE_(word) < VOLT_RWLOCK_MAX_READERS) {
     if (volt_cas_weak_acquire(&rw->queue.word, &word, word + VOLT_WORD_ONE_)) return true; /* T1 */
   }
   return false;
@@ -76,8 +76,8 @@ VOLT_API volt_future *volt_rwlock_read_future(volt_future *f, volt_rwlock *rw);
  * Order: releases what this thread did before to the next writer. */
 VOLT_INLINE void volt_rwlock_read_unlock(volt_rwlock *rw) {
   uint64_t word = volt_load_relaxed(&rw->queue.word); /* a guess: the CAS decides */
-  while (VOLT_WORD_FLAGS_(word) == 0 && VOLT_WORD_VALUE_(word) - 1 < VOLT_RWLOCK_MAX_READERS) {
-    if (volt_cas_weak_release(&rw->queue.word, &word, word - VOLT_WORD_ONE_)) return; /* R1 */
+  while ((word & VOLT_WORD_QUEUED_) == 0 && VOLT_WORD_VALUE_(word) - 1 < VOLT_RWLOCK_MAX_READERS) {
+    if (volt_cas_weak_release(&rw->queue.word, &word, word - VOLT_WORD_ONE_)) return; /* F1 */
   }
   volt_rwlock_unlock_slow_(rw, 1, "read unlock");
 }
@@ -113,7 +113,7 @@ VOLT_API volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw);
  * Order: releases what this thread did before to the next holders. */
 VOLT_INLINE void volt_rwlock_write_unlock(volt_rwlock *rw) {
   uint64_t word = VOLT_WORD_(VOLT_RWLOCK_WRITER_);
-  if (VOLT_LIKELY(volt_cas_release(&rw->queue.word, &word, 0))) return; /* R1 */
+  if (VOLT_LIKELY(volt_cas_release(&rw->queue.word, &word, 0))) return; /* F1 */
   volt_rwlock_unlock_slow_(rw, VOLT_RWLOCK_WRITER_, "write unlock");
 }
 
@@ -131,7 +131,8 @@ VOLT_API bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w);
  * and the old waker has been or will be called. Threads: the owner of *w. */
 VOLT_API bool volt_rwlock_set_waker(volt_rwlock *rw, volt_waiter *w, volt_waker waker);
 
-/* End its life. It must be unlocked and nobody may be waiting (aborts). Frees nothing. */
+/* End its life. It must be unlocked and nobody may be waiting (aborts). Frees nothing. Waits for an
+ * unlock that has more than 32 readers to wake; so not from a waker that this lock calls. */
 VOLT_API void volt_rwlock_destroy(volt_rwlock *rw);
 
 /* Readers that hold it now; 0 if a writer does or somebody waits. A snapshot. Threads: any. */

@@ -15,9 +15,10 @@
  * semaphore without permits.
  *
  * Lifetime: release() does not touch the semaphore once the permits it gives can be acted upon:
- * whoever receives the last of them may destroy it at once, even while that release() is still
- * returning. One release that serves more than VOLT_WAKE_BATCH waiters works in batches and is
- * done with the semaphore when its last permit is given. */
+ * whoever receives the last of them may destroy and free it, even while that release() is still
+ * returning. One release that satisfies more than 32 waiters does so in turns, and may have to come
+ * back for those after the first 32: volt_sem_destroy() waits for it.
+ */
 #ifndef VOLT_SEMAPHORE_H
 #define VOLT_SEMAPHORE_H
 
@@ -51,7 +52,8 @@ VOLT_API void volt_sem_release_slow_(volt_sem *, uint32_t n);
  * Threads: any. Order: success acquires what the releasers of the permits did before. */
 VOLT_INLINE bool volt_sem_try_acquire(volt_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
-  while (VOLT_WORD_FLAGS_(word) == 0 && VOLT_WORD_VALUE_(word) >= n) {
+  const uint64_t refuse = VOLT_WORD_QUEUED_ | VOLT_WORD_CLOSED_;
+  while ((word & refuse) == 0 && VOLT_WORD_VALUE_(word) >= n) {
     if (volt_cas_weak_acquire(&sem->queue.word, &word, word - VOLT_WORD_(n))) return true; /* T1 */
   }
   return n == 0;
@@ -73,7 +75,8 @@ VOLT_INLINE int volt_sem_acquire(volt_sem *sem, volt_waiter *w, uint32_t n, volt
 /* Take n permits; block this thread until they are there or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing taken; what had been set aside went to the next),
- *   VOLT_ECLOSED, or VOLT_EINVAL. Interrupted system calls are resumed.
+ *   VOLT_ECLOSED, or VOLT_EINVAL. Interrupted system calls are resumed. If the grant wins over the
+ *   deadline, it returns when its wake has come, which may be after the wakers of others.
  * Threads: any that may block. */
 VOLT_INLINE int volt_sem_acquire_blocking(volt_sem *sem, uint32_t n, uint64_t deadline_ns) {
   if (VOLT_LIKELY(volt_sem_try_acquire(sem, n))) return VOLT_OK;
@@ -94,8 +97,8 @@ VOLT_API volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uin
 VOLT_API bool volt_sem_cancel(volt_sem *sem, volt_waiter *w);
 
 /* Replace the waker of a queued waiter.
- * Returns true: replaced, the old one will not be called. Returns false: too late, *w has completed
- *   and the old waker has been or will be called.
+ * Returns true: replaced, the old one will not be called. Returns false: *w is not queued any more;
+ *   if it has completed, the old waker has been or will be called.
  * Threads: the owner of *w. */
 VOLT_API bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, volt_waker waker);
 
@@ -106,7 +109,7 @@ VOLT_API bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, volt_waker waker
 VOLT_INLINE void volt_sem_release(volt_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
   while ((word & VOLT_WORD_QUEUED_) == 0 && n <= VOLT_SEM_MAX - VOLT_WORD_VALUE_(word)) {
-    if (volt_cas_weak_release(&sem->queue.word, &word, word + VOLT_WORD_(n))) return; /* R1 */
+    if (volt_cas_weak_release(&sem->queue.word, &word, word + VOLT_WORD_(n))) return; /* F1 */
   }
   volt_sem_release_slow_(sem, n);
 }
@@ -117,7 +120,8 @@ VOLT_INLINE void volt_sem_release(volt_sem *sem, uint32_t n) {
  * Wakes: every waiter, oldest first, on this thread, with nothing held. Threads: any. */
 VOLT_API void volt_sem_close(volt_sem *sem);
 
-/* End its life. Nobody may be waiting (aborts) or use it again. Frees nothing. */
+/* End its life. Nobody may be waiting (aborts) or use it again. Frees nothing. Waits for a release
+ * that has more than 32 waiters to wake; so not from a waker that this semaphore calls. */
 VOLT_API void volt_sem_destroy(volt_sem *sem);
 
 /* Permits in the pool now; 0 while somebody waits. A snapshot. Threads: any. */

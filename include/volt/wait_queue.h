@@ -6,12 +6,13 @@
  * The word answers "is anybody waiting?" and "what is there to take?" at once, so that the two
  * answers can never disagree:
  *
- *   bit 0      QUEUED   somebody waits: everything goes through the lock, and the value is 0
- *   bit 1      LOCKED   a thread has the FIFO to itself (only with QUEUED)
- *   bit 2      SLEEPER  a thread sleeps until LOCKED is dropped (only with LOCKED)
- *   bit 3      CLOSED   nobody will be queued again (never with QUEUED)
- *   bits 32-63 value    permits XOR what the primitive calls full: 0 permits of a semaphore, a
- *                       free mutex and a free rwlock are all zero
+ *   bit 0      QUEUED     somebody waits: everything goes through the lock, and the value is 0
+ *   bit 1      LOCKED     a thread has the FIFO to itself (only with QUEUED)
+ *   bit 2      SLEEPER    a thread sleeps until LOCKED is dropped (only with LOCKED)
+ *   bit 3      CLOSED     nobody will be queued again (with QUEUED: those queued are being told)
+ *   bits 8-31  RETURNING  so many threads are calling wakers and will come back for more
+ *   bits 32-63 value      permits XOR what the primitive calls full: 0 permits of a semaphore, a
+ *                         free mutex and a free rwlock are all zero
  *
  * Who writes it: while QUEUED is clear, anyone, by one compare-and-swap. While QUEUED is set, only
  * the thread that holds LOCKED, and those who add SLEEPER. The protocol is in wait_queue.c. */
@@ -24,6 +25,8 @@
 #define VOLT_WORD_LOCKED_ UINT64_C(2)
 #define VOLT_WORD_SLEEPER_ UINT64_C(4)
 #define VOLT_WORD_CLOSED_ UINT64_C(8)
+#define VOLT_WORD_RETURNING_ UINT64_C(0x100) /* one of them */
+#define VOLT_WORD_ALL_RETURNING_ UINT64_C(0xffffff00)
 #define VOLT_WORD_ONE_ (UINT64_C(1) << 32)
 #define VOLT_WORD_(value) ((uint64_t)(value) << 32)
 #define VOLT_WORD_VALUE_(word) ((uint32_t)((word) >> 32))
@@ -34,8 +37,8 @@ typedef struct volt_wait_queue {
   VOLT_ATOMIC(uint64_t) word;
   VOLT_PLAIN(volt_waiter *) head; /* the FIFO, oldest first */
   VOLT_PLAIN(volt_waiter *) tail;
-  VOLT_PLAIN(uint32_t) waiters;   /* how many it holds */
-  VOLT_PLAIN(uint32_t) returning; /* releases that are waking a batch and will come back */
+  VOLT_PLAIN(uint32_t) waiters; /* how many it holds */
+  VOLT_PLAIN(uint32_t) rest;    /* permits for them that a release will come back to give */
 } volt_wait_queue;
 
 #define VOLT_WAIT_QUEUE_INIT_(value) \

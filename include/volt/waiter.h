@@ -28,14 +28,14 @@ typedef struct volt_waiter volt_waiter;
 struct volt_waiter {
   VOLT_PLAIN(volt_waiter *) next; /* in the FIFO, older to younger */
   VOLT_PLAIN(volt_waiter *) prev;
-  VOLT_PLAIN(void *) queue;       /* the wait queue it was last queued on */
+  VOLT_PLAIN(void *) queue; /* the wait queue it was last queued on */
   VOLT_PLAIN(volt_wake_fn) wake;
   VOLT_PLAIN(void *) ctx;
-  VOLT_PLAIN(void *) data;        /* a value in or out, for primitives that hand one over */
+  VOLT_PLAIN(void *) data; /* a value in or out, for primitives that hand one over */
   VOLT_ATOMIC(uint32_t) state;
-  VOLT_PLAIN(uint32_t) want;      /* what it asked for */
-  VOLT_PLAIN(uint32_t) need;      /* what is still missing; above 0 exactly while it is linked */
-  VOLT_PLAIN(uint32_t) id;        /* debug builds: which use of this memory it is */
+  VOLT_PLAIN(uint32_t) want; /* what it asked for */
+  VOLT_PLAIN(uint32_t) need; /* what is still missing; above 0 exactly while it is linked */
+  VOLT_PLAIN(uint32_t) id;   /* debug builds: which use of this memory it is */
 };
 
 #ifdef __cplusplus

@@ -2,7 +2,10 @@
  *
  * wake(ctx) is called exactly once for every operation that returned VOLT_PENDING and was not
  * cancelled; on the thread that grants, with nothing held: it may call back into the same object.
- * It should be short: the granting thread waits for it. It must not throw or longjmp.
+ * The granting thread waits for it, and so does everybody whose waker comes after it: it should be
+ * short, and must not wait for a lock whose holder may be waiting for this very object. A waker
+ * that releases runs the wakers of those it satisfies inside itself, and so on: a long chain of
+ * them needs as much stack. It must not throw or longjmp.
  *
  * ctx must outlive the waiter: a task that holds a reference, a loop's handle, an eventfd. Never
  * the waiter, and never the future around it: the owner may free those the moment the grant is

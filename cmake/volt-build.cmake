@@ -1,0 +1,99 @@
+# What every target of volt is compiled with, and how programs and tests are made from files.
+
+# Warnings, sanitizers, debug checks, and no build path in any binary. PRIVATE: users get none of it.
+function(volt_target_defaults target)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+    "-ffile-prefix-map=${volt_SOURCE_DIR}=."
+    "-ffile-prefix-map=${volt_BINARY_DIR}=./build")
+  if(VOLT_WERROR)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
+  if(VOLT_DEBUG)
+    target_compile_definitions(${target} PRIVATE VOLT_DEBUG=1)
+  endif()
+  if(VOLT_SANITIZE)
+    set(sanitize "-fsanitize=${VOLT_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(${target} PRIVATE ${sanitize})
+    target_link_options(${target} PRIVATE ${sanitize})
+  endif()
+  set_target_properties(${target} PROPERTIES
+    C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF
+    CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
+endfunction()
+
+# An executable from C files, linked with the library and threads. volt_program(<target> <source>...)
+function(volt_program target)
+  find_package(Threads REQUIRED)
+  add_executable(${target} ${ARGN})
+  volt_target_defaults(${target})
+  target_link_libraries(${target} PRIVATE volt_sync_static Threads::Threads)
+endfunction()
+
+# The engines a file is to be compiled for: "library", and each variant if one of its first fifteen
+# lines says "ENGINE: all". Looked at again when the file changes.
+function(volt_engines_of result source)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+  file(STRINGS "${source}" lines LIMIT_COUNT 15)
+  set(engines library)
+  if(lines MATCHES "ENGINE:[ ]*all")
+    list(APPEND engines ${VOLT_VARIANTS})
+  endif()
+  set(${result} ${engines} PARENT_SCOPE)
+endfunction()
+
+# One executable and one test for each file <name><ending> in this directory, named <kind>.<name>,
+# and <kind>.<name>.<variant> for the variants. The other C files here are shared by all of them and
+# do not know which engine they test.
+# volt_tests(<kind> <ending> [SUPPORT <target>...] [PROPERTIES <ctest property> <value>...])
+function(volt_tests kind ending)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SUPPORT;PROPERTIES")
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*${ending}")
+  file(GLOB shared CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.c")
+  list(REMOVE_ITEM shared ${sources})
+  if(shared)
+    volt_test_objects(${kind}_shared ${shared})
+    list(APPEND arg_SUPPORT ${kind}_shared)
+  endif()
+  foreach(source IN LISTS sources)
+    cmake_path(GET source FILENAME name)
+    string(REPLACE "${ending}" "" name "${name}")
+    volt_engines_of(engines "${source}")
+    foreach(engine IN LISTS engines)
+      set(target ${kind}.${name})
+      if(NOT engine STREQUAL library)
+        string(APPEND target .${engine})
+      endif()
+      volt_program(${target} "${source}")
+      volt_use_engine(${target} ${engine})
+      target_link_libraries(${target} PRIVATE volt_test_headers ${arg_SUPPORT})
+      add_test(NAME ${target} COMMAND ${target})
+      set_tests_properties(${target} PROPERTIES
+        LABELS ${kind} ENVIRONMENT "${VOLT_TEST_ENVIRONMENT}" ${arg_PROPERTIES})
+    endforeach()
+  endforeach()
+endfunction()
+
+# C files that are linked whole into every test that names the target.
+function(volt_test_objects target)
+  add_library(${target} OBJECT ${ARGN})
+  volt_target_defaults(${target})
+  target_link_libraries(${target} PRIVATE volt_sync_static volt_test_headers)
+endfunction()
+
+# Point the semaphore under test (tests/support/engine.h) at the library or at a variant.
+function(volt_use_engine target engine)
+  if(NOT engine STREQUAL library)
+    string(TOUPPER ${engine} upper)
+    target_compile_definitions(${target} PRIVATE ENGINE_${upper})
+  endif()
+  if(TARGET volt_variants)
+    target_link_libraries(${target} PRIVATE volt_variants)
+  endif()
+endfunction()
+
+# What a sanitizer is told when a test runs: the first finding ends it.
+set(VOLT_TEST_ENVIRONMENT
+  "ASAN_OPTIONS=halt_on_error=1:detect_stack_use_after_return=1"
+  "UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1"
+  "TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1")

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# usage: exports.sh LIBRARY
+# The shared library exports exactly what the public headers declare VOLT_API or VOLT_INLINE, under
+# a version node, so that the symbol map and the headers cannot drift apart. Of names that end in an
+# underscore only *_slow_ may be public: inline functions call them.
+set -euo pipefail
+library=$(realpath "$1")
+cd "$(dirname "$0")/../.."
+
+declared() {
+  sed -nE 's/^VOLT_(API|INLINE) [^(]*\b(volt_[a-z0-9_]+)\(.*/\2/p' "$@" | sort
+}
+
+exported() { # "name@@VOLT_0.1" for a function, without the version node itself
+  nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort
+}
+
+fail() {
+  printf '%s\n' "$@" >&2
+  exit 1
+}
+
+[[ $(declared include/volt/*.h | wc -l) -gt 20 ]] || fail "found too few declarations in the headers"
+
+difference=$(diff <(declared include/volt/*.h) <(exported | sed 's/@@.*//')) ||
+  fail "headers (<) and $library (>) differ; see src/volt-sync.map:" "$difference"
+
+unversioned=$(exported | grep -v '@@VOLT_[0-9.]*$' || true)
+[[ -z $unversioned ]] || fail "exported without a version node:" "$unversioned"
+
+internal=$(exported | sed 's/@@.*//' | grep '_$' | grep -v '_slow_$' || true)
+[[ -z $internal ]] || fail "internal names that are exported:" "$internal"
+
+echo "$(exported | wc -l) functions"

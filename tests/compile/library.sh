@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# The library builds without CMake, cleanly under every compiler there is, and a C and a C++ program
+# that use its inline fast paths link with it and run: unoptimised (the calls go to the library's
+# own copies of the inline functions) and optimised.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Werror)
+c_only=(-Wstrict-prototypes -Wmissing-prototypes)
+program=tests/compile/program.c
+ran=0
+
+run() {
+  "$scratch/program"
+  ran=$((ran + 1))
+}
+
+if command -v cc > /dev/null; then # to the letter as the README says
+  cc -std=c11 -Iinclude src/*.c "$program" -pthread -o "$scratch/program"
+  run
+fi
+
+for pair in gcc:g++ clang:clang++; do
+  cc=${pair%:*} cxx=${pair#*:}
+  command -v "$cc" > /dev/null || continue
+  for flags in -O0 -O2 '-O2 -DVOLT_DEBUG=1'; do
+    rm -rf "$scratch/objects"
+    mkdir "$scratch/objects"
+    for source in src/*.c; do
+      # shellcheck disable=SC2086 # $flags are several words
+      "$cc" -std=c11 $flags "${warnings[@]}" "${c_only[@]}" -Iinclude -c "$source" \
+        -o "$scratch/objects/$(basename "$source").o"
+    done
+    # shellcheck disable=SC2086
+    "$cc" -std=c11 $flags "${warnings[@]}" -Iinclude "$program" "$scratch"/objects/*.o -pthread \
+      -o "$scratch/program"
+    run
+    command -v "$cxx" > /dev/null || continue
+    # shellcheck disable=SC2086
+    "$cxx" -std=c++17 $flags "${warnings[@]}" -Iinclude -x c++ "$program" -x none \
+      "$scratch"/objects/*.o -pthread -o "$scratch/program"
+    run
+  done
+done
+
+echo "$ran programs"
+((ran > 0)) || exit 77

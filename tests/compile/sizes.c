@@ -1,0 +1,7 @@
+/* What the objects may cost their users, on 64-bit machines. */
+#include <volt/volt.h>
+
+_Static_assert(sizeof(volt_sem) <= 64, "a semaphore is a cache line at most");
+_Static_assert(sizeof(volt_mutex) <= 64, "a mutex is a cache line at most");
+_Static_assert(sizeof(volt_rwlock) <= 64, "a read-write lock is a cache line at most");
+_Static_assert(sizeof(volt_waiter) <= 96, "a waiter is a line and a half at most");

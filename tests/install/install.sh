@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# usage: install.sh BUILD_DIR
+# Installs a build into a temporary prefix, moves it, and builds and runs a program against it: by
+# find_package and by pkg-config, shared and static. Then looks at what was installed.
+set -euo pipefail
+build=$(realpath "$1")
+cd "$(dirname "$0")"
+source=$(realpath ../..)
+cmake=${CMAKE:-cmake}
+cc=${CC:-cc}
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+prefix=$scratch/moved
+
+fail() {
+  printf '%s\n' "$@" >&2
+  exit 1
+}
+
+step() {
+  "$@" > "$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
+}
+
+install_and_move() {
+  step "$cmake" --install "$build" --prefix "$scratch/prefix"
+  mv "$scratch/prefix" "$prefix"
+  library=$(find "$prefix" -name libvolt-sync.so)
+  [[ -n $library ]] || fail "no shared library was installed"
+  libdir=$(dirname "$library")
+}
+
+needs_shared() { readelf -d "$1" | grep -q 'NEEDED.*libvolt-sync\.so\.0'; }
+
+by_cmake() {
+  step "$cmake" -S consumer -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix"
+  step "$cmake" --build "$scratch/cmake"
+  "$scratch/cmake/consumer_shared"
+  "$scratch/cmake/consumer_static"
+  needs_shared "$scratch/cmake/consumer_shared" || fail "volt::sync did not link the shared library"
+  ! needs_shared "$scratch/cmake/consumer_static" || fail "volt::sync-static linked the shared library"
+}
+
+by_pkg_config() {
+  export PKG_CONFIG_PATH=$libdir/pkgconfig
+  local shared static
+  read -ra shared < <(pkg-config --cflags --libs volt-sync)
+  read -ra static < <(pkg-config --static --cflags --libs volt-sync)
+  "$cc" -std=c11 consumer/main.c "${shared[@]}" -o "$scratch/pc_shared"
+  LD_LIBRARY_PATH=$libdir "$scratch/pc_shared"
+  needs_shared "$scratch/pc_shared" || fail "pkg-config did not lead to the shared library"
+  "$cc" -std=c11 -static consumer/main.c "${static[@]}" -o "$scratch/pc_static"
+  "$scratch/pc_static"
+  [[ $(pkg-config --modversion volt-sync) == "$("$scratch/pc_static")" ]] ||
+    fail "volt-sync.pc and the library disagree on the version"
+}
+
+look_at_it() {
+  local entry undefined path
+  readelf -d "$library" | grep -q 'SONAME.*\[libvolt-sync\.so\.0\]' || fail "wrong SONAME"
+  [[ -e $libdir/libvolt-sync.so.0 ]] || fail "the SONAME leads nowhere"
+  [[ -e $libdir/libvolt-sync.a ]] || fail "no static library was installed"
+  [[ -n $(find "$prefix" -name LICENSE) ]] || fail "no license was installed"
+  for entry in "$source"/include/volt/*.h; do
+    cmp -s "$entry" "$prefix/include/volt/${entry##*/}" || fail "${entry##*/} was not installed"
+  done
+  ../compile/exports.sh "$library"
+  undefined=$(LC_ALL=C ldd -r "$library" 2>&1 | grep -i 'undefined' || true)
+  [[ -z $undefined ]] || fail "$undefined"
+  for path in "$source" "$build" "$scratch/prefix"; do
+    entry=$(grep -rlF -- "$path" "$prefix" || true)
+    [[ -z $entry ]] || fail "the build path $path is in" "$entry"
+  done
+}
+
+install_and_move
+by_cmake
+by_pkg_config
+look_at_it
