@@ -1,0 +1,15 @@
+/* require.h: an assertion for any thread and for code that must not return: says where, aborts. */
+#ifndef VOLT_TEST_REQUIRE_H
+#define VOLT_TEST_REQUIRE_H
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define REQUIRE(condition) ((condition) ? (void)0 : require_failed(#condition, __FILE__, __LINE__))
+
+_Noreturn static inline void require_failed(const char *what, const char *file, int line) {
+  fprintf(stderr, "%s:%d: not so: %s\n", file, line, what);
+  abort();
+}
+
+#endif

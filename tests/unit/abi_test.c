@@ -1,0 +1,186 @@
+/* abi_test.c: what a binding to another language relies on: sizes, alignment, and a symbol with the
+ * promised signature for every function, those with an inline body included. */
+#include "fake_waker.h"
+#include "unit.h"
+
+/* Called through these, no compiler can use the inline body. */
+static bool (*volatile const sem_try)(volt_sem *, uint32_t) = volt_sem_try_acquire;
+static int (*volatile const sem_acquire)(volt_sem *, volt_waiter *, uint32_t,
+                                         volt_waker) = volt_sem_acquire;
+static int (*volatile const sem_blocking)(volt_sem *, uint32_t,
+                                          uint64_t) = volt_sem_acquire_blocking;
+static void (*volatile const sem_release)(volt_sem *, uint32_t) = volt_sem_release;
+
+static bool (*volatile const mutex_try)(volt_mutex *) = volt_mutex_try_lock;
+static int (*volatile const mutex_lock)(volt_mutex *, volt_waiter *, volt_waker) = volt_mutex_lock;
+static int (*volatile const mutex_blocking)(volt_mutex *, uint64_t) = volt_mutex_lock_blocking;
+static void (*volatile const mutex_unlock)(volt_mutex *) = volt_mutex_unlock;
+
+static bool (*volatile const rw_try_read)(volt_rwlock *) = volt_rwlock_try_read;
+static int (*volatile const rw_read)(volt_rwlock *, volt_waiter *, volt_waker) = volt_rwlock_read;
+static int (*volatile const rw_read_blocking)(volt_rwlock *, uint64_t) = volt_rwlock_read_blocking;
+static void (*volatile const rw_read_unlock)(volt_rwlock *) = volt_rwlock_read_unlock;
+static bool (*volatile const rw_try_write)(volt_rwlock *) = volt_rwlock_try_write;
+static int (*volatile const rw_write)(volt_rwlock *, volt_waiter *, volt_waker) = volt_rwlock_write;
+static int (*volatile const rw_write_blocking)(volt_rwlock *,
+                                               uint64_t) = volt_rwlock_write_blocking;
+static void (*volatile const rw_write_unlock)(volt_rwlock *) = volt_rwlock_write_unlock;
+
+/* The rest has one form only; that it converts to these types is the test. */
+typedef void any_fn(void);
+static any_fn *const others[] = {
+#define FN(type, name) (any_fn *)(0 ? (type)NULL : name)
+    FN(void (*)(volt_sem *, uint32_t), volt_sem_init),
+    FN(volt_future *(*)(volt_future *, volt_sem *, uint32_t), volt_sem_acquire_future),
+    FN(bool (*)(volt_sem *, volt_waiter *), volt_sem_cancel),
+    FN(bool (*)(volt_sem *, volt_waiter *, volt_waker), volt_sem_set_waker),
+    FN(void (*)(volt_sem *), volt_sem_close),
+    FN(void (*)(volt_sem *), volt_sem_destroy),
+    FN(uint32_t (*)(volt_sem *), volt_sem_available),
+    FN(uint32_t (*)(volt_sem *), volt_sem_waiters),
+    FN(bool (*)(volt_sem *), volt_sem_is_closed),
+    FN(void (*)(volt_mutex *), volt_mutex_init),
+    FN(volt_future *(*)(volt_future *, volt_mutex *), volt_mutex_lock_future),
+    FN(bool (*)(volt_mutex *, volt_waiter *), volt_mutex_cancel),
+    FN(bool (*)(volt_mutex *, volt_waiter *, volt_waker), volt_mutex_set_waker),
+    FN(void (*)(volt_mutex *), volt_mutex_destroy),
+    FN(bool (*)(volt_mutex *), volt_mutex_is_locked),
+    FN(uint32_t (*)(volt_mutex *), volt_mutex_waiters),
+    FN(void (*)(volt_rwlock *), volt_rwlock_init),
+    FN(volt_future *(*)(volt_future *, volt_rwlock *), volt_rwlock_read_future),
+    FN(volt_future *(*)(volt_future *, volt_rwlock *), volt_rwlock_write_future),
+    FN(void (*)(volt_rwlock *), volt_rwlock_downgrade),
+    FN(bool (*)(volt_rwlock *, volt_waiter *), volt_rwlock_cancel),
+    FN(bool (*)(volt_rwlock *, volt_waiter *, volt_waker), volt_rwlock_set_waker),
+    FN(void (*)(volt_rwlock *), volt_rwlock_destroy),
+    FN(uint32_t (*)(volt_rwlock *), volt_rwlock_readers),
+    FN(uint32_t (*)(volt_rwlock *), volt_rwlock_waiters),
+    FN(int (*)(volt_waiter *), volt_waiter_result),
+    FN(int (*)(volt_future *, volt_waker), volt_future_poll),
+    FN(void (*)(volt_future *), volt_future_cancel),
+    FN(int (*)(volt_future *, uint64_t), volt_block_on),
+    FN(const char *(*)(int), volt_strerror),
+    FN(const char *(*)(int), volt_strresult),
+    FN(uint64_t (*)(void), volt_now_ns),
+    FN(uint64_t (*)(uint64_t), volt_deadline_ns),
+    FN(const char *(*)(void), volt_version),
+#undef FN
+};
+
+static void every_function_has_a_symbol(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) assert_true(others[i] != NULL);
+}
+
+static void twins_of_the_semaphore(void **state) {
+  (void)state;
+  volt_sem sem = VOLT_SEM_INIT(2);
+  volt_waiter w = VOLT_WAITER_INIT;
+  fake_waker waker;
+  fake_waker_init(&waker, 0, NULL);
+  assert_true(sem_try(&sem, 1));
+  assert_false(sem_try(&sem, 2));
+  assert_result(sem_blocking(&sem, 1, PAST_DEADLINE), VOLT_OK);
+  assert_result(sem_blocking(&sem, 1, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(sem_acquire(&sem, &w, 1, fake_waker_of(&waker)), VOLT_PENDING);
+  sem_release(&sem, 2);
+  assert_int_equal(fake_waker_calls(&waker), 1);
+  assert_result(sem_acquire(&sem, &w, 1, fake_waker_of(&waker)), VOLT_OK);
+  sem_release(&sem, 3);
+  assert_int_equal(volt_sem_available(&sem), 3);
+}
+
+static void twins_of_the_mutex(void **state) {
+  (void)state;
+  volt_mutex mutex = VOLT_MUTEX_INIT;
+  volt_waiter w = VOLT_WAITER_INIT;
+  fake_waker waker;
+  fake_waker_init(&waker, 0, NULL);
+  assert_true(mutex_try(&mutex));
+  assert_false(mutex_try(&mutex));
+  assert_result(mutex_blocking(&mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(mutex_lock(&mutex, &w, fake_waker_of(&waker)), VOLT_PENDING);
+  mutex_unlock(&mutex);
+  assert_int_equal(fake_waker_calls(&waker), 1);
+  mutex_unlock(&mutex);
+  assert_result(mutex_lock(&mutex, &w, fake_waker_of(&waker)), VOLT_OK);
+  mutex_unlock(&mutex);
+  assert_result(mutex_blocking(&mutex, PAST_DEADLINE), VOLT_OK);
+  mutex_unlock(&mutex);
+  assert_false(volt_mutex_is_locked(&mutex));
+}
+
+static void twins_of_the_rwlock(void **state) {
+  (void)state;
+  volt_rwlock rw = VOLT_RWLOCK_INIT;
+  volt_waiter w = VOLT_WAITER_INIT;
+  fake_waker waker;
+  fake_waker_init(&waker, 0, NULL);
+  assert_true(rw_try_read(&rw));
+  assert_result(rw_read(&rw, &w, fake_waker_of(&waker)), VOLT_OK);
+  assert_result(rw_read_blocking(&rw, PAST_DEADLINE), VOLT_OK);
+  assert_false(rw_try_write(&rw));
+  assert_result(rw_write_blocking(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  for (int i = 0; i < 3; i++) rw_read_unlock(&rw);
+  assert_true(rw_try_write(&rw));
+  assert_false(rw_try_read(&rw));
+  assert_result(rw_read_blocking(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(rw_write(&rw, &w, fake_waker_of(&waker)), VOLT_PENDING);
+  rw_write_unlock(&rw);
+  assert_int_equal(fake_waker_calls(&waker), 1);
+  assert_result(rw_read(&rw, &w, fake_waker_of(&waker)), VOLT_PENDING);
+  rw_write_unlock(&rw);
+  assert_int_equal(fake_waker_calls(&waker), 2);
+  rw_read_unlock(&rw);
+  assert_result(rw_write(&rw, &w, fake_waker_of(&waker)), VOLT_OK);
+  rw_write_unlock(&rw);
+  assert_result(rw_write_blocking(&rw, PAST_DEADLINE), VOLT_OK);
+  rw_write_unlock(&rw);
+}
+
+static void sizes(void **state) {
+  (void)state;
+  assert_true(sizeof(volt_sem) <= 64);
+  assert_true(sizeof(volt_mutex) <= 64);
+  assert_true(sizeof(volt_rwlock) <= 64);
+  assert_true(sizeof(volt_waiter) <= 96);
+  assert_int_equal(sizeof(volt_waker), 2 * sizeof(void *));
+}
+
+/* malloc() can place them, and the hot word comes first. */
+static void alignment(void **state) {
+  (void)state;
+  assert_true(_Alignof(volt_sem) <= _Alignof(max_align_t));
+  assert_true(_Alignof(volt_mutex) <= _Alignof(max_align_t));
+  assert_true(_Alignof(volt_rwlock) <= _Alignof(max_align_t));
+  assert_true(_Alignof(volt_waiter) <= _Alignof(max_align_t));
+  assert_true(_Alignof(volt_future) <= _Alignof(max_align_t));
+  assert_int_equal(offsetof(volt_wait_queue, word), 0);
+  assert_int_equal(offsetof(volt_sem, queue), 0);
+  assert_int_equal(offsetof(volt_mutex, queue), 0);
+  assert_int_equal(offsetof(volt_rwlock, queue), 0);
+}
+
+static void a_line_of_its_own(void **state) {
+  (void)state;
+  struct {
+    char before;
+    VOLT_CACHE_ALIGNED volt_mutex mutex;
+    VOLT_CACHE_ALIGNED char after;
+  } s;
+  assert_int_equal((uintptr_t)&s.mutex % VOLT_CACHE_LINE, 0);
+  assert_true((uintptr_t)&s.after - (uintptr_t)&s.mutex >= VOLT_CACHE_LINE);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_function_has_a_symbol),
+      cmocka_unit_test(twins_of_the_semaphore),
+      cmocka_unit_test(twins_of_the_mutex),
+      cmocka_unit_test(twins_of_the_rwlock),
+      cmocka_unit_test(sizes),
+      cmocka_unit_test(alignment),
+      cmocka_unit_test(a_line_of_its_own),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

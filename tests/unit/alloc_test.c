@@ -1,0 +1,199 @@
+/* alloc_test.c: no wait allocates memory: every allocation of the process is counted. */
+#include "alloc_count.h"
+
+#include <stdlib.h>
+
+#include "fake_waker.h"
+#include "require.h"
+#include "sanitizer.h"
+#include "thread_team.h"
+#include "unit.h"
+
+static volt_mutex mutex;
+static volt_sem sem;
+static volt_rwlock rw;
+
+/* ---- the count itself ---- */
+
+static void *volatile sink; /* what is stored here cannot be optimised away */
+
+static uint64_t counted;
+
+/* Since the last call, so many allocations have been counted. */
+static void expect_counted(uint64_t allocations) {
+  uint64_t now = alloc_count_allocations();
+  assert_int_equal(now - counted, allocations);
+  counted = now;
+}
+
+static void every_way_to_allocate_is_counted(void **state) {
+  (void)state;
+  uint64_t freed = alloc_count_frees();
+  counted = alloc_count_allocations();
+  sink = malloc(10);
+  expect_counted(1);
+  free(sink);
+  sink = calloc(2, 10);
+  expect_counted(1);
+  free(sink);
+  sink = realloc(NULL, 10);
+  expect_counted(1);
+  sink = realloc(sink, 10000);
+  expect_counted(1);
+  free(sink);
+  assert_true(alloc_count_frees() - freed >= 3);
+  expect_counted(0);
+  sink = aligned_alloc(64, 128);
+  if (!UNDER_TSAN) expect_counted(1); /* its hooks leave out the aligned ones */
+  free(sink);
+}
+
+/* ---- contended, polled by hand ---- */
+
+enum { MILLION = 1000000 };
+
+static void a_million_contended_locks(void **state) {
+  (void)state;
+  volt_waiter waiters[2];
+  fake_waker wakers[2];
+  memset(waiters, 0, sizeof waiters);
+  for (uint32_t i = 0; i < 2; i++) fake_waker_init(&wakers[i], i, NULL);
+  volt_mutex_init(&mutex);
+  uint64_t before = alloc_count_allocations();
+  uint32_t pending = 0;
+  uint32_t granted = 0;
+  REQUIRE(volt_mutex_try_lock(&mutex));
+  for (uint32_t i = 0; i < MILLION; i++) { /* one always holds it, the other always waits */
+    volt_waiter *w = &waiters[i % 2];
+    pending += volt_mutex_lock(&mutex, w, fake_waker_of(&wakers[i % 2])) == VOLT_PENDING;
+    volt_mutex_unlock(&mutex);
+    granted += volt_waiter_result(w) == VOLT_OK;
+  }
+  volt_mutex_unlock(&mutex);
+  assert_int_equal(alloc_count_allocations() - before, 0);
+  assert_int_equal(pending, MILLION);
+  assert_int_equal(granted, MILLION);
+  assert_int_equal(fake_waker_calls(&wakers[0]) + fake_waker_calls(&wakers[1]), MILLION);
+  volt_mutex_destroy(&mutex);
+}
+
+/* ---- every operation there is ---- */
+
+static volt_waiter crowd[100];
+static const volt_waker nobody = {NULL, NULL};
+
+static void use_the_semaphore(void) {
+  volt_sem_init(&sem, 1);
+  for (uint32_t i = 0; i < 100; i++) (void)volt_sem_acquire(&sem, &crowd[i], 2, nobody);
+  (void)volt_sem_try_acquire(&sem, 1);
+  (void)volt_sem_cancel(&sem, &crowd[50]);
+  (void)volt_sem_set_waker(&sem, &crowd[51], nobody);
+  volt_sem_release(&sem, 100);
+  (void)volt_sem_acquire_blocking(&sem, 1, PAST_DEADLINE);
+  (void)volt_sem_waiters(&sem);
+  volt_sem_close(&sem);
+  volt_sem_destroy(&sem);
+}
+
+static void use_the_rwlock(void) {
+  volt_rwlock_init(&rw);
+  REQUIRE(volt_rwlock_try_write(&rw));
+  for (uint32_t i = 0; i < 99; i++) (void)volt_rwlock_read(&rw, &crowd[i], nobody);
+  (void)volt_rwlock_write(&rw, &crowd[99], nobody);
+  (void)volt_rwlock_read_blocking(&rw, PAST_DEADLINE);
+  volt_rwlock_downgrade(&rw);
+  REQUIRE(volt_rwlock_cancel(&rw, &crowd[99]));
+  for (uint32_t i = 0; i < 100; i++) volt_rwlock_read_unlock(&rw);
+  volt_rwlock_destroy(&rw);
+}
+
+static void use_futures(void) {
+  volt_future f[3];
+  volt_sem_init(&sem, 0);
+  volt_mutex_init(&mutex);
+  volt_rwlock_init(&rw);
+  REQUIRE(volt_mutex_try_lock(&mutex) && volt_rwlock_try_read(&rw));
+  volt_sem_acquire_future(&f[0], &sem, 1);
+  volt_mutex_lock_future(&f[1], &mutex);
+  volt_rwlock_write_future(&f[2], &rw);
+  for (int i = 0; i < 3; i++) REQUIRE(volt_future_poll(&f[i], nobody) == VOLT_PENDING);
+  REQUIRE(volt_block_on(&f[0], PAST_DEADLINE) == VOLT_ETIMEDOUT);
+  volt_mutex_unlock(&mutex);
+  volt_rwlock_read_unlock(&rw);
+  for (int i = 0; i < 3; i++) volt_future_cancel(&f[i]);
+  volt_sem_destroy(&sem);
+  volt_mutex_destroy(&mutex);
+  volt_rwlock_destroy(&rw);
+}
+
+static void no_operation_allocates(void **state) {
+  (void)state;
+  uint64_t before = alloc_count_allocations();
+  uint64_t freed = alloc_count_frees();
+  for (int i = 0; i < 100; i++) {
+    use_the_semaphore();
+    use_the_rwlock();
+    use_futures();
+  }
+  assert_int_equal(alloc_count_allocations() - before, 0);
+  assert_int_equal(alloc_count_frees() - freed, 0);
+}
+
+/* ---- contended, by threads ---- */
+
+enum { THREADS = 4, ROUNDS = 10000 };
+
+static VOLT_ATOMIC(uint32_t) ready;
+static VOLT_ATOMIC(uint32_t) go;
+static VOLT_ATOMIC(uint32_t) done;
+static VOLT_ATOMIC(uint32_t) leave;
+static uint32_t plain;
+
+static void lock_and_unlock(void *arg, uint32_t index) {
+  (void)arg;
+  (void)index;
+  (void)volt_fetch_add_release(&ready, 1);
+  WAIT_UNTIL(volt_load_acquire(&go) != 0);
+  for (uint32_t i = 0; i < ROUNDS; i++) {
+    REQUIRE(volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE) == VOLT_OK);
+    plain += 1;
+    volt_mutex_unlock(&mutex);
+    if (i % 16) continue;
+    REQUIRE(volt_sem_acquire_blocking(&sem, 1, VOLT_NO_DEADLINE) == VOLT_OK);
+    volt_sem_release(&sem, 1);
+    REQUIRE(volt_rwlock_read_blocking(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
+    volt_rwlock_read_unlock(&rw);
+  }
+  (void)volt_fetch_add_release(&done, 1);
+  WAIT_UNTIL(volt_load_acquire(&leave) != 0);
+}
+
+/* Starting and ending a thread does allocate: count between the two. */
+static void threads_allocate_nothing(void **state) {
+  (void)state;
+  volt_mutex_init(&mutex);
+  volt_sem_init(&sem, 2);
+  volt_rwlock_init(&rw);
+  plain = 0;
+  thread_team t;
+  thread_team_start(&t, THREADS, lock_and_unlock, NULL);
+  WAIT_UNTIL(volt_load_acquire(&ready) == THREADS);
+  uint64_t before = alloc_count_allocations();
+  (void)volt_fetch_add_release(&go, 1);
+  WAIT_UNTIL(volt_load_acquire(&done) == THREADS);
+  uint64_t after = alloc_count_allocations();
+  (void)volt_fetch_add_release(&leave, 1);
+  thread_team_join(&t);
+  assert_int_equal(after - before, 0);
+  assert_int_equal(plain, THREADS * ROUNDS);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(every_way_to_allocate_is_counted),
+      cmocka_unit_test(a_million_contended_locks),
+      cmocka_unit_test(no_operation_allocates),
+      cmocka_unit_test(threads_allocate_nothing),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+/* base_test.c: result codes, the clock, the version, the macros. */
+#define _GNU_SOURCE /* clock_gettime */
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "unit.h"
+
+static void codes_have_their_values(void **state) {
+  (void)state;
+  assert_int_equal(VOLT_OK, 0);
+  assert_int_equal(VOLT_PENDING, 1);
+  const int errors[] = {VOLT_EAGAIN,    VOLT_ECLOSED, VOLT_ETIMEDOUT,
+                        VOLT_ECANCELED, VOLT_EINVAL,  VOLT_ENOMEM};
+  for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
+    assert_true(errors[i] < 0);
+    for (size_t j = 0; j < i; j++) assert_int_not_equal(errors[i], errors[j]);
+  }
+}
+
+static void codes_have_texts(void **state) {
+  (void)state;
+  assert_string_equal(volt_strerror(VOLT_OK), "success");
+  assert_string_equal(volt_strerror(VOLT_ECLOSED), "closed");
+  const char *unknown = volt_strerror(-1000);
+  assert_string_equal(unknown, "unknown result");
+  assert_string_equal(volt_strerror(2), unknown);
+#define KNOWN(code, value, text)                   \
+  assert_int_equal(code, value);                   \
+  assert_string_equal(volt_strerror(value), text); \
+  assert_string_not_equal(volt_strerror(value), unknown);
+  VOLT_RESULTS(KNOWN)
+#undef KNOWN
+}
+
+static void codes_have_names(void **state) {
+  (void)state;
+#define NAMED(code, value, text) assert_string_equal(volt_strresult(value), #code);
+  VOLT_RESULTS(NAMED)
+#undef NAMED
+  assert_string_equal(volt_strresult(2), "?");
+  assert_string_equal(volt_strresult(-1000), "?");
+}
+
+static uint64_t monotonic_ns(void) {
+  struct timespec t;
+  assert_int_equal(clock_gettime(CLOCK_MONOTONIC, &t), 0);
+  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void now_is_the_monotonic_clock(void **state) {
+  (void)state;
+  uint64_t before = monotonic_ns();
+  uint64_t now = volt_now_ns();
+  uint64_t after = monotonic_ns();
+  assert_true(before <= now && now <= after);
+}
+
+static void a_deadline_is_now_and_the_delay(void **state) {
+  (void)state;
+  const uint64_t delays[] = {0, 1, 1000000000, UINT64_C(1) << 62};
+  for (size_t i = 0; i < sizeof delays / sizeof delays[0]; i++) {
+    uint64_t before = volt_now_ns();
+    uint64_t deadline_ns = volt_deadline_ns(delays[i]);
+    uint64_t after = volt_now_ns();
+    assert_true(before + delays[i] <= deadline_ns && deadline_ns <= after + delays[i]);
+  }
+}
+
+static void a_deadline_saturates(void **state) {
+  (void)state;
+  assert_true(volt_deadline_ns(UINT64_MAX) == VOLT_NO_DEADLINE - 1);
+  assert_true(volt_deadline_ns(UINT64_MAX - 1) == VOLT_NO_DEADLINE - 1);
+  uint64_t close_to_it = VOLT_NO_DEADLINE - volt_now_ns();
+  assert_true(volt_deadline_ns(close_to_it) == VOLT_NO_DEADLINE - 1);
+}
+
+static void the_version_is_the_headers(void **state) {
+  (void)state;
+  char version[32];
+  (void)snprintf(version, sizeof version, "%d.%d.%d", VOLT_VERSION_MAJOR, VOLT_VERSION_MINOR,
+                 VOLT_VERSION_PATCH);
+  assert_string_equal(volt_version(), version);
+}
+
+struct outer {
+  int first;
+  VOLT_CACHE_ALIGNED char line[VOLT_CACHE_LINE];
+  int last;
+};
+
+static void container_of_finds_the_struct(void **state) {
+  (void)state;
+  struct outer o;
+  assert_ptr_equal(volt_container_of(&o.first, struct outer, first), &o);
+  assert_ptr_equal(volt_container_of(&o.line, struct outer, line), &o);
+  assert_ptr_equal(volt_container_of(&o.last, struct outer, last), &o);
+}
+
+static void cache_aligned_is_a_line_of_its_own(void **state) {
+  (void)state;
+  struct outer o;
+  assert_int_equal((uintptr_t)&o.line % VOLT_CACHE_LINE, 0);
+  assert_int_equal(offsetof(struct outer, last) % VOLT_CACHE_LINE, 0);
+}
+
+static void errno_is_never_set(void **state) {
+  (void)state;
+  errno = 4711;
+  (void)volt_strerror(-1000);
+  (void)volt_strresult(-1000);
+  (void)volt_now_ns();
+  (void)volt_deadline_ns(UINT64_MAX);
+  (void)volt_version();
+  assert_int_equal(errno, 4711);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(codes_have_their_values),
+      cmocka_unit_test(codes_have_texts),
+      cmocka_unit_test(codes_have_names),
+      cmocka_unit_test(now_is_the_monotonic_clock),
+      cmocka_unit_test(a_deadline_is_now_and_the_delay),
+      cmocka_unit_test(a_deadline_saturates),
+      cmocka_unit_test(the_version_is_the_headers),
+      cmocka_unit_test(container_of_finds_the_struct),
+      cmocka_unit_test(cache_aligned_is_a_line_of_its_own),
+      cmocka_unit_test(errno_is_never_set),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

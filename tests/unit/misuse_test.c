@@ -1,0 +1,442 @@
+/* misuse_test.c: what must abort, and that it says what, where and the values. Each act runs in a
+ * child process. */
+#include <stdio.h>
+
+#include "check.h"
+#include "death.h"
+#include "fake_waker.h"
+#include "futex_hook.h"
+#include "unit.h"
+#include "wait_queue.h"
+
+static volt_sem sem;
+static volt_mutex mutex;
+static volt_rwlock rw;
+static volt_waiter waiter;
+static volt_waiter second;
+
+static const volt_waker nobody = {NULL, NULL};
+
+static int set_up(void **state) {
+  (void)state;
+  volt_sem_init(&sem, 0);
+  volt_mutex_init(&mutex);
+  volt_rwlock_init(&rw);
+  memset(&waiter, 0, sizeof waiter);
+  memset(&second, 0, sizeof second);
+  return 0;
+}
+
+static void queue_on_sem(volt_waiter *w, uint32_t n) {
+  assert_result(volt_sem_acquire(&sem, w, n, nobody), VOLT_PENDING);
+}
+
+/* ---- the death test itself ---- */
+
+static void do_nothing(void *arg) {
+  (void)arg;
+}
+
+static void say_something_else(void *arg) {
+  volt_panic_((const char *)arg, "something %s", "else");
+}
+
+static void a_death_test_can_fail(void **state) {
+  (void)state;
+  char here[] = "here";
+  assert_death(say_something_else, here, "volt: here: something else\n");
+  print_message("two complaints are due now:\n");
+  assert_false(death_of(do_nothing, NULL, (const char *const[]){NULL}));
+  assert_false(death_of(say_something_else, here, (const char *const[]){"this", NULL}));
+}
+
+static void say_very_much(void *arg) {
+  volt_panic_((const char *)arg, "%s", (const char *)arg);
+}
+
+static void last_words_are_cut_to_fit(void **state) {
+  (void)state;
+  char much[3000];
+  memset(much, 'x', sizeof much - 1);
+  much[sizeof much - 1] = '\0';
+  assert_death(say_very_much, much, "volt: xxxx", "xxx\n");
+  much[100] = '\0';
+  assert_death(say_very_much, much, "xxx: xxx", "xxx\n");
+}
+
+/* ---- semaphore ---- */
+
+static void init_above_the_maximum(void *arg) {
+  volt_sem_init((volt_sem *)arg, VOLT_SEM_MAX + 1);
+}
+
+static void release_one(void *arg) {
+  volt_sem_release((volt_sem *)arg, 1);
+}
+
+static void release_half(void *arg) {
+  volt_sem_release((volt_sem *)arg, 0x40000000);
+}
+
+static void release_the_maximum(void *arg) {
+  volt_sem_release((volt_sem *)arg, VOLT_SEM_MAX);
+}
+
+static void release_above_the_maximum(void *arg) {
+  volt_sem_release((volt_sem *)arg, UINT32_MAX);
+}
+
+static void destroy_sem(void *arg) {
+  volt_sem_destroy((volt_sem *)arg);
+}
+
+static void too_many_permits_to_begin_with(void **state) {
+  (void)state;
+  assert_death(init_above_the_maximum, &sem, "volt_sem_init", death_address(&sem), "2147483648",
+               "2147483647");
+}
+
+static void release_past_the_maximum(void **state) {
+  (void)state;
+  volt_sem_init(&sem, VOLT_SEM_MAX);
+  assert_death(release_one, &sem, "volt_sem", death_address(&sem), "release past VOLT_SEM_MAX",
+               "1 given back", "2147483647 there", "at most 2147483647");
+  volt_sem_init(&sem, 0x40000000);
+  assert_death(release_half, &sem, "volt_sem", death_address(&sem), "release past VOLT_SEM_MAX",
+               "1073741824 given back", "1073741824 there");
+  assert_death(release_the_maximum, &sem, "release past VOLT_SEM_MAX", "2147483647 given back");
+  assert_death(release_above_the_maximum, &sem, "release past VOLT_SEM_MAX",
+               "4294967295 given back");
+  volt_sem_init(&sem, 0);
+  assert_death(release_above_the_maximum, &sem, "release past VOLT_SEM_MAX", "0 there");
+}
+
+static void release_past_the_maximum_with_waiters(void **state) {
+  (void)state;
+  volt_sem_init(&sem, 2);
+  queue_on_sem(&waiter, 3);
+  queue_on_sem(&second, 1);
+  assert_death(release_the_maximum, &sem, "volt_sem", death_address(&sem),
+               "release past VOLT_SEM_MAX", "2147483647 given back", "2 there");
+  assert_death(release_above_the_maximum, &sem, "release past VOLT_SEM_MAX",
+               "4294967295 given back");
+}
+
+static void release_past_the_maximum_when_closed(void **state) {
+  (void)state;
+  volt_sem_init(&sem, VOLT_SEM_MAX);
+  volt_sem_close(&sem);
+  assert_death(release_one, &sem, "release past VOLT_SEM_MAX", death_address(&sem));
+}
+
+static void destroy_with_waiters(void **state) {
+  (void)state;
+  queue_on_sem(&waiter, 1);
+  queue_on_sem(&second, 1);
+  assert_death(destroy_sem, &sem, "volt_sem", death_address(&sem), "destroyed", "2 waiters");
+}
+
+/* ---- mutex ---- */
+
+static void unlock_mutex(void *arg) {
+  volt_mutex_unlock((volt_mutex *)arg);
+}
+
+static void destroy_mutex(void *arg) {
+  volt_mutex_destroy((volt_mutex *)arg);
+}
+
+static void unlock_of_a_free_mutex(void **state) {
+  (void)state;
+  assert_death(unlock_mutex, &mutex, "volt_mutex", death_address(&mutex), "not locked");
+  assert_true(volt_mutex_try_lock(&mutex));
+  volt_mutex_unlock(&mutex);
+  assert_death(unlock_mutex, &mutex, "volt_mutex", death_address(&mutex), "not locked");
+}
+
+static void destroy_of_a_mutex_in_use(void **state) {
+  (void)state;
+  assert_true(volt_mutex_try_lock(&mutex));
+  assert_death(destroy_mutex, &mutex, "volt_mutex", death_address(&mutex), "destroyed", "locked");
+  assert_result(volt_mutex_lock(&mutex, &waiter, nobody), VOLT_PENDING);
+  assert_death(destroy_mutex, &mutex, "volt_mutex", death_address(&mutex), "destroyed",
+               "1 waiters");
+}
+
+/* ---- rwlock ---- */
+
+static void read_unlock(void *arg) {
+  volt_rwlock_read_unlock((volt_rwlock *)arg);
+}
+
+static void write_unlock(void *arg) {
+  volt_rwlock_write_unlock((volt_rwlock *)arg);
+}
+
+static void downgrade(void *arg) {
+  volt_rwlock_downgrade((volt_rwlock *)arg);
+}
+
+static void destroy_rwlock(void *arg) {
+  volt_rwlock_destroy((volt_rwlock *)arg);
+}
+
+static void unlock_of_a_free_rwlock(void **state) {
+  (void)state;
+  const char *at = death_address(&rw);
+  assert_death(read_unlock, &rw, "volt_rwlock", at, "read unlock", "not locked");
+  assert_death(write_unlock, &rw, "volt_rwlock", at, "write unlock", "not locked");
+  assert_death(downgrade, &rw, "volt_rwlock", at, "downgrade", "not locked");
+}
+
+static void unlock_of_what_a_reader_holds(void **state) {
+  (void)state;
+  const char *at = death_address(&rw);
+  for (int i = 0; i < 2; i++) {
+    assert_true(volt_rwlock_try_read(&rw));
+    assert_death(write_unlock, &rw, "volt_rwlock", at, "write unlock", "read-locked");
+    assert_death(downgrade, &rw, "volt_rwlock", at, "downgrade", "read-locked");
+  }
+  assert_result(volt_rwlock_write(&rw, &waiter, nobody), VOLT_PENDING);
+  assert_death(write_unlock, &rw, "volt_rwlock", at, "not locked like that");
+  assert_death(downgrade, &rw, "volt_rwlock", at, "not locked like that");
+}
+
+static void unlock_of_what_a_writer_holds(void **state) {
+  (void)state;
+  assert_true(volt_rwlock_try_write(&rw));
+  assert_death(read_unlock, &rw, "volt_rwlock", death_address(&rw), "read unlock",
+               "locked for writing");
+}
+
+/* A reader queued behind the writer: what it would be given is not there to give. */
+static void read_unlock_of_what_a_writer_holds(void **state) {
+  (void)state;
+  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_read(&rw, &waiter, nobody), VOLT_PENDING);
+  assert_death(read_unlock, &rw, "volt_rwlock", death_address(&rw), "not locked like that");
+  volt_rwlock_write_unlock(&rw);
+  assert_result(volt_waiter_result(&waiter), VOLT_OK);
+  volt_rwlock_read_unlock(&rw);
+}
+
+static void read_by_future(void *arg) {
+  volt_future f;
+  (void)volt_future_poll(volt_rwlock_read_future(&f, (volt_rwlock *)arg), nobody);
+}
+
+static void read_blocking(void *arg) {
+  (void)volt_rwlock_read_blocking((volt_rwlock *)arg, 0);
+}
+
+static void one_reader_too_many(void **state) {
+  (void)state;
+  volt_store_relaxed(&rw.queue.word, VOLT_WORD_(VOLT_RWLOCK_MAX_READERS));
+  assert_int_equal(volt_rwlock_readers(&rw), VOLT_RWLOCK_MAX_READERS);
+  assert_false(volt_rwlock_try_read(&rw));
+  assert_death(read_blocking, &rw, "volt_rwlock", death_address(&rw), "too many holders");
+  assert_death(read_by_future, &rw, "volt_rwlock", death_address(&rw), "too many holders");
+  volt_rwlock_read_unlock(&rw);
+  assert_true(volt_rwlock_try_read(&rw));
+}
+
+static void destroy_of_an_rwlock_in_use(void **state) {
+  (void)state;
+  const char *at = death_address(&rw);
+  assert_true(volt_rwlock_try_read(&rw));
+  assert_death(destroy_rwlock, &rw, "volt_rwlock", at, "destroyed", "locked");
+  assert_result(volt_rwlock_write(&rw, &waiter, nobody), VOLT_PENDING);
+  assert_death(destroy_rwlock, &rw, "volt_rwlock", at, "destroyed", "1 waiters");
+  assert_true(volt_rwlock_cancel(&rw, &waiter));
+  volt_rwlock_read_unlock(&rw);
+  assert_true(volt_rwlock_try_write(&rw));
+  assert_death(destroy_rwlock, &rw, "volt_rwlock", at, "destroyed", "locked");
+}
+
+/* ---- waiters ---- */
+
+static void acquire_with(void *arg) {
+  (void)volt_sem_acquire(&sem, (volt_waiter *)arg, 1, nobody);
+}
+
+static void lock_with(void *arg) {
+  (void)volt_mutex_lock(&mutex, (volt_waiter *)arg, nobody);
+}
+
+static void read_with(void *arg) {
+  (void)volt_rwlock_read(&rw, (volt_waiter *)arg, nobody);
+}
+
+static void use_of_a_queued_waiter(void **state) {
+  (void)state;
+  const char *at = death_address(&waiter);
+  queue_on_sem(&waiter, 1);
+  assert_true(volt_mutex_try_lock(&mutex));
+  assert_true(volt_rwlock_try_write(&rw));
+  assert_death(acquire_with, &waiter, "volt_sem", at, "already queued", "state 1");
+  assert_death(lock_with, &waiter, "volt_mutex", at, "already queued", "state 1");
+  assert_death(read_with, &waiter, "volt_rwlock", at, "already queued", "state 1");
+}
+
+static void use_of_a_waiter_full_of_garbage(void **state) {
+  (void)state;
+  memset(&waiter, 0xa5, sizeof waiter);
+  assert_death(acquire_with, &waiter, "volt_sem", death_address(&waiter), "not initialised",
+               "state 2779096485");
+}
+
+static volt_sem other_sem;
+
+static void cancel_on_another(void *arg) {
+  (void)volt_sem_cancel(&other_sem, (volt_waiter *)arg);
+}
+
+static void cancel_on_the_mutex(void *arg) {
+  (void)volt_mutex_cancel(&mutex, (volt_waiter *)arg);
+}
+
+static void cancel_on_the_rwlock(void *arg) {
+  (void)volt_rwlock_cancel(&rw, (volt_waiter *)arg);
+}
+
+static void set_waker_on_another(void *arg) {
+  (void)volt_sem_set_waker(&other_sem, (volt_waiter *)arg, nobody);
+}
+
+static void cancel_on_the_wrong_object(void **state) {
+  (void)state;
+  const char *at = death_address(&waiter);
+  const char *on = death_address(&sem);
+  volt_sem_init(&other_sem, 0);
+  queue_on_sem(&waiter, 1);
+  assert_death(cancel_on_another, &waiter, "volt_sem", at, on, death_address(&other_sem));
+  assert_death(cancel_on_the_mutex, &waiter, "volt_mutex", at, on, death_address(&mutex));
+  assert_death(cancel_on_the_rwlock, &waiter, "volt_rwlock", at, on, death_address(&rw));
+  assert_death(set_waker_on_another, &waiter, "volt_sem", at, on, death_address(&other_sem));
+}
+
+/* ---- futures ---- */
+
+static volt_future future;
+
+static void poll_future(void *arg) {
+  (void)volt_future_poll((volt_future *)arg, nobody);
+}
+
+static void block_on_future(void *arg) {
+  (void)volt_block_on((volt_future *)arg, VOLT_NO_DEADLINE);
+}
+
+static void poll_without_an_operation(void **state) {
+  (void)state;
+  memset(&future, 0, sizeof future);
+  const char *at = death_address(&future);
+  assert_death(poll_future, &future, "volt_future_poll", at, "never given an operation");
+  assert_death(block_on_future, &future, at, "never given an operation");
+  volt_sem_acquire_future(&future, &sem, 1);
+  future.state = 77;
+  assert_death(poll_future, &future, "volt_future_poll", at, "never given an operation");
+}
+
+/* ---- memory that is used behind the queue's back: invocation ids ---- */
+
+/* The library is waking a sleeper: the waiter is claimed, and its grant comes next. */
+static futex_outcome use_it_meanwhile(void *arg, const futex_call *call) {
+  if (!call->is_wait) ((volt_waiter *)arg)->id += 1;
+  return FUTEX_RETURN_0;
+}
+
+static void release_with_a_sleeper(void *arg) {
+  volt_store_relaxed(&sem.queue.word, VOLT_WORD_QUEUED_ | VOLT_WORD_SLEEPER_);
+  futex_hook_set(use_it_meanwhile, arg);
+  volt_sem_release(&sem, 1);
+}
+
+static void a_claimed_waiter_is_used(void **state) {
+  (void)state;
+  queue_on_sem(&waiter, 1);
+  waiter.id = 30;
+  assert_death(release_with_a_sleeper, &waiter, death_address(&waiter), "re-used",
+               "invocation 31, was 30");
+}
+
+#if VOLT_DEBUG
+
+static void cancel_future(void *arg) {
+  volt_future_cancel((volt_future *)arg);
+}
+
+/* The memory of a future that waits is cleared and waits again, for something else. */
+static void a_waiting_future_is_used(void **state) {
+  (void)state;
+  volt_sem_acquire_future(&future, &sem, 1);
+  assert_result(volt_future_poll(&future, nobody), VOLT_PENDING);
+  uint32_t was = future.id;
+  assert_int_not_equal(was, 0);
+  volt_sem_init(&other_sem, 0);
+  memset(&future.waiter, 0, sizeof future.waiter);
+  assert_result(volt_sem_acquire(&other_sem, &future.waiter, 1, nobody), VOLT_PENDING);
+  uint32_t is = future.waiter.id;
+  char ids[64];
+  (void)snprintf(ids, sizeof ids, "invocation %u, was %u", is, was);
+  const char *at = death_address(&future);
+  assert_death(poll_future, &future, "volt_future", at, "behind its back", ids);
+  assert_death(cancel_future, &future, "volt_future", at, "behind its back", ids);
+}
+
+static void every_use_has_an_id_of_its_own(void **state) {
+  (void)state;
+  queue_on_sem(&waiter, 1);
+  queue_on_sem(&second, 1);
+  uint32_t first_id = waiter.id;
+  assert_int_not_equal(first_id, 0);
+  assert_int_not_equal(first_id, second.id);
+  volt_sem_release(&sem, 1);
+  assert_int_equal(waiter.id, first_id);
+  queue_on_sem(&waiter, 1);
+  assert_int_not_equal(waiter.id, first_id);
+  assert_int_not_equal(waiter.id, second.id);
+}
+
+/* A waiter that is linked here has been cleared and queued there. */
+static void a_queued_waiter_is_queued_elsewhere(void **state) {
+  (void)state;
+  queue_on_sem(&waiter, 1);
+  memset(&waiter, 0, sizeof waiter);
+  volt_sem_init(&other_sem, 0);
+  assert_result(volt_sem_acquire(&other_sem, &waiter, 1, nobody), VOLT_PENDING);
+  assert_death(release_one, &sem, "broken invariant", "queue");
+}
+
+#endif
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test_setup(a_death_test_can_fail, set_up),
+    cmocka_unit_test_setup(last_words_are_cut_to_fit, set_up),
+    cmocka_unit_test_setup(too_many_permits_to_begin_with, set_up),
+    cmocka_unit_test_setup(release_past_the_maximum, set_up),
+    cmocka_unit_test_setup(release_past_the_maximum_with_waiters, set_up),
+    cmocka_unit_test_setup(release_past_the_maximum_when_closed, set_up),
+    cmocka_unit_test_setup(destroy_with_waiters, set_up),
+    cmocka_unit_test_setup(unlock_of_a_free_mutex, set_up),
+    cmocka_unit_test_setup(destroy_of_a_mutex_in_use, set_up),
+    cmocka_unit_test_setup(unlock_of_a_free_rwlock, set_up),
+    cmocka_unit_test_setup(unlock_of_what_a_reader_holds, set_up),
+    cmocka_unit_test_setup(unlock_of_what_a_writer_holds, set_up),
+    cmocka_unit_test_setup(read_unlock_of_what_a_writer_holds, set_up),
+    cmocka_unit_test_setup(one_reader_too_many, set_up),
+    cmocka_unit_test_setup(destroy_of_an_rwlock_in_use, set_up),
+    cmocka_unit_test_setup(use_of_a_queued_waiter, set_up),
+    cmocka_unit_test_setup(use_of_a_waiter_full_of_garbage, set_up),
+    cmocka_unit_test_setup(cancel_on_the_wrong_object, set_up),
+    cmocka_unit_test_setup(poll_without_an_operation, set_up),
+    cmocka_unit_test_setup(a_claimed_waiter_is_used, set_up),
+#if VOLT_DEBUG
+    cmocka_unit_test_setup(a_waiting_future_is_used, set_up),
+    cmocka_unit_test_setup(every_use_has_an_id_of_its_own, set_up),
+    cmocka_unit_test_setup(a_queued_waiter_is_queued_elsewhere, set_up),
+#endif
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,334 @@
+/* wait_queue_lock_test.c: threads that meet at the lock of a wait queue, or between claim and
+ * grant, and sleep there. The other thread is played by a hook on the futex. */
+#include <errno.h>
+
+#include "fake_waker.h"
+#include "futex_hook.h"
+#include "unit.h"
+#include "wait_queue.h"
+
+#define QUEUED VOLT_WORD_QUEUED_
+#define LOCKED VOLT_WORD_LOCKED_
+#define SLEEPER VOLT_WORD_SLEEPER_
+
+static const volt_kind_ kind = {"test", "too much", 0, 1000, 0, volt_serve_permits_};
+
+static volt_wait_queue q;
+static volt_waiter w;
+static fake_waker waker;
+
+/* What happens while the thread under test sleeps. */
+struct other {
+  void (*act)(void);
+  futex_outcome outcome;
+  uint32_t waits;
+  uint32_t wakes;
+  futex_call last_wait;
+  futex_call last_wake;
+  struct timespec timeout;
+};
+
+static struct other other;
+
+static futex_outcome play(void *arg, const futex_call *call) {
+  (void)arg;
+  if (!call->is_wait) {
+    other.wakes += 1;
+    other.last_wake = *call;
+    return FUTEX_RETURN_0;
+  }
+  other.waits += 1;
+  other.last_wait = *call;
+  if (call->timeout) other.timeout = *call->timeout;
+  if (other.act) other.act();
+  return other.outcome;
+}
+
+static void other_does(void (*act)(void), futex_outcome outcome) {
+  memset(&other, 0, sizeof other);
+  other.act = act;
+  other.outcome = outcome;
+  futex_hook_set(play, NULL);
+}
+
+static void set_word(uint64_t word) {
+  volt_store_relaxed(&q.word, word);
+}
+
+static int ask(uint32_t n) {
+  return volt_wait_queue_acquire_(&q, &kind, &w, n, fake_waker_of(&waker));
+}
+
+/* w waits for two permits. */
+static int set_up(void **state) {
+  (void)state;
+  volt_wait_queue_init_(&q, 0);
+  memset(&w, 0, sizeof w);
+  fake_waker_init(&waker, 0, NULL);
+  return ask(2) == VOLT_PENDING ? 0 : -1;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  futex_hook_set(NULL, NULL);
+  return 0;
+}
+
+/* ---- the lock ---- */
+
+static void leave_the_lock(void) {
+  set_word(QUEUED);
+}
+
+static void serve_and_leave_the_lock(void) {
+  q.head = NULL;
+  q.tail = NULL;
+  q.waiters = 0;
+  set_word(VOLT_WORD_(4));
+}
+
+static void no_system_call_without_a_meeting(void **state) {
+  (void)state;
+  other_does(NULL, FUTEX_REAL);
+  volt_wait_queue_release_(&q, &kind, 3);
+  assert_result(ask(1), VOLT_OK);
+  assert_result(ask(1), VOLT_PENDING);
+  assert_int_equal(volt_wait_queue_waiters_(&q, &kind), 1);
+  assert_true(volt_wait_queue_set_waker_(&q, &kind, &w, fake_waker_of(&waker)));
+  assert_true(volt_wait_queue_cancel_(&q, &kind, &w));
+  volt_wait_queue_close_(&q, &kind);
+  volt_wait_queue_destroy_(&q, &kind);
+  assert_int_equal(other.waits, 0);
+  assert_int_equal(other.wakes, 0);
+}
+
+static void who_finds_it_locked_sleeps(void **state) {
+  (void)state;
+  const futex_outcome outcomes[] = {FUTEX_RETURN_0, FUTEX_EINTR, FUTEX_EAGAIN};
+  for (int i = 0; i < 3; i++) {
+    set_word(QUEUED | LOCKED);
+    other_does(leave_the_lock, outcomes[i]);
+    errno = 4711;
+    assert_int_equal(volt_wait_queue_waiters_(&q, &kind), 1);
+    assert_int_equal(errno, 4711);
+    assert_int_equal(other.waits, 1);
+    assert_int_equal(other.last_wait.value, QUEUED | LOCKED | SLEEPER);
+    assert_null(other.last_wait.timeout);
+    assert_true((char *)other.last_wait.address >= (char *)&q.word);
+    assert_true((char *)other.last_wait.address <= (char *)&q.word + 4);
+    /* R6: it had slept, there may be more sleepers: it wakes one when it leaves */
+    assert_int_equal(other.wakes, 1);
+    assert_ptr_equal(other.last_wake.address, other.last_wait.address);
+    assert_int_equal(volt_load_acquire(&q.word), QUEUED);
+  }
+}
+
+/* The first times it is woken for nothing. */
+static void leave_the_lock_at_last(void) {
+  if (other.waits == 3) leave_the_lock();
+}
+
+static void who_is_woken_for_nothing_sleeps_again(void **state) {
+  (void)state;
+  set_word(QUEUED | LOCKED);
+  other_does(leave_the_lock_at_last, FUTEX_RETURN_0);
+  assert_int_equal(volt_wait_queue_waiters_(&q, &kind), 1);
+  assert_int_equal(other.waits, 3);
+}
+
+static void who_joins_sleepers_sleeps_too(void **state) {
+  (void)state;
+  set_word(QUEUED | LOCKED | SLEEPER);
+  other_does(leave_the_lock, FUTEX_RETURN_0);
+  volt_wait_queue_release_(&q, &kind, 2);
+  assert_int_equal(other.waits, 1);
+  assert_int_equal(other.wakes, 1);
+  assert_result(volt_waiter_result(&w), VOLT_OK);
+}
+
+static void who_finds_nobody_queued_passes_the_wake_on(void **state) {
+  (void)state;
+  set_word(QUEUED | LOCKED);
+  other_does(serve_and_leave_the_lock, FUTEX_RETURN_0);
+  volt_wait_queue_release_(&q, &kind, 1); /* the fast path after all */
+  assert_int_equal(other.waits, 1);
+  assert_int_equal(other.wakes, 1);
+  assert_int_equal(volt_load_acquire(&q.word), VOLT_WORD_(5));
+}
+
+static void an_acquirer_that_slept_takes_what_is_there(void **state) {
+  (void)state;
+  volt_waiter late = VOLT_WAITER_INIT;
+  set_word(QUEUED | LOCKED);
+  other_does(serve_and_leave_the_lock, FUTEX_RETURN_0);
+  int result = volt_wait_queue_acquire_(&q, &kind, &late, 3, fake_waker_of(&waker));
+  assert_result(result, VOLT_OK);
+  assert_int_equal(other.wakes, 1);
+  assert_int_equal(volt_load_acquire(&q.word), VOLT_WORD_(1));
+}
+
+static void close_and_leave_the_lock(void) {
+  serve_and_leave_the_lock();
+  set_word(VOLT_WORD_(4) | VOLT_WORD_CLOSED_);
+}
+
+static void an_acquirer_that_slept_is_told_of_close(void **state) {
+  (void)state;
+  volt_waiter late = VOLT_WAITER_INIT;
+  set_word(QUEUED | LOCKED);
+  other_does(close_and_leave_the_lock, FUTEX_RETURN_0);
+  int result = volt_wait_queue_acquire_(&q, &kind, &late, 3, fake_waker_of(&waker));
+  assert_result(result, VOLT_ECLOSED);
+  assert_result(volt_waiter_result(&late), VOLT_ECANCELED);
+  assert_int_equal(volt_load_acquire(&q.word), VOLT_WORD_(4) | VOLT_WORD_CLOSED_);
+}
+
+/* Between two batches of close() somebody is still queued, but nobody can join them. */
+static void an_acquirer_between_two_batches_of_close(void **state) {
+  (void)state;
+  volt_waiter late = VOLT_WAITER_INIT;
+  set_word(QUEUED | VOLT_WORD_CLOSED_);
+  int result = volt_wait_queue_acquire_(&q, &kind, &late, 1, fake_waker_of(&waker));
+  assert_result(result, VOLT_ECLOSED);
+  assert_result(volt_waiter_result(&late), VOLT_ECANCELED);
+  assert_int_equal(q.waiters, 1);
+  assert_int_equal(volt_load_acquire(&q.word), QUEUED | VOLT_WORD_CLOSED_);
+}
+
+static void a_sleeper_is_woken(void **state) {
+  (void)state;
+  set_word(QUEUED | SLEEPER); /* left by the last holder, who had slept */
+  other_does(NULL, FUTEX_REAL);
+  volt_wait_queue_release_(&q, &kind, 1);
+  assert_int_equal(other.wakes, 1);
+  assert_int_equal(other.last_wake.value, 1);
+  assert_int_equal(volt_load_acquire(&q.word), QUEUED);
+}
+
+/* ---- between claim and grant ---- */
+
+static void grant_it(void) {
+  volt_store_relaxed(&w.state, VOLT_WAITER_GRANTED_);
+}
+
+static void close_it(void) {
+  volt_store_relaxed(&w.state, VOLT_WAITER_CLOSED_);
+}
+
+/* A releaser has taken w off the FIFO and not yet told it; others may still be queued. */
+static void claim_it(uint64_t word) {
+  q.head = NULL;
+  q.tail = NULL;
+  q.waiters = 0;
+  w.need = 0;
+  set_word(word);
+}
+
+static void cancel_waits_for_the_grant(void **state) {
+  (void)state;
+  const uint64_t words[] = {0, VOLT_WORD_(3), VOLT_WORD_CLOSED_};
+  for (int i = 0; i < 3; i++) {
+    claim_it(words[i]);
+    volt_store_relaxed(&w.state, VOLT_WAITER_PENDING_);
+    other_does(i == 2 ? close_it : grant_it, FUTEX_RETURN_0);
+    assert_false(volt_wait_queue_cancel_(&q, &kind, &w));
+    assert_int_equal(other.waits, 1);
+    assert_ptr_equal(other.last_wait.address, &w.state);
+    assert_int_equal(other.last_wait.value, VOLT_WAITER_AWAITED_);
+    assert_result(volt_waiter_result(&w), i == 2 ? VOLT_ECLOSED : VOLT_OK);
+    assert_int_equal(volt_load_acquire(&q.word), words[i]);
+  }
+}
+
+static void cancel_waits_for_the_grant_while_others_queue(void **state) {
+  (void)state;
+  volt_waiter next = VOLT_WAITER_INIT;
+  claim_it(0);
+  assert_result(volt_wait_queue_acquire_(&q, &kind, &next, 2, fake_waker_of(&waker)), VOLT_PENDING);
+  other_does(grant_it, FUTEX_EINTR);
+  assert_false(volt_wait_queue_cancel_(&q, &kind, &w));
+  assert_int_equal(other.waits, 1);
+  assert_int_equal(volt_load_acquire(&q.word), QUEUED); /* the lock was left */
+  assert_int_equal(volt_wait_queue_waiters_(&q, &kind), 1);
+  assert_result(volt_waiter_result(&next), VOLT_PENDING);
+}
+
+static void set_waker_waits_for_the_grant(void **state) {
+  (void)state;
+  fake_waker late;
+  fake_waker_init(&late, 1, NULL);
+  claim_it(0);
+  other_does(grant_it, FUTEX_RETURN_0);
+  assert_false(volt_wait_queue_set_waker_(&q, &kind, &w, fake_waker_of(&late)));
+  assert_int_equal(other.waits, 1);
+  assert_result(volt_waiter_result(&w), VOLT_OK);
+  assert_ptr_equal(w.ctx, &waker); /* the copy that was taken is the one that is called */
+}
+
+static void grant_at_the_third_look(void) {
+  if (other.waits == 3) grant_it();
+}
+
+static void an_awaiting_owner_survives_wakes_for_nothing(void **state) {
+  (void)state;
+  claim_it(0);
+  other_does(grant_at_the_third_look, FUTEX_EINTR);
+  assert_result(volt_waiter_await_(&w), VOLT_OK);
+  assert_int_equal(other.waits, 3);
+}
+
+static void a_grant_wakes_the_awaiting_owner(void **state) {
+  (void)state;
+  other_does(NULL, FUTEX_REAL);
+  volt_store_relaxed(&w.state, VOLT_WAITER_AWAITED_);
+  assert_result(volt_waiter_result(&w), VOLT_PENDING);
+  volt_wait_queue_release_(&q, &kind, 2);
+  assert_int_equal(other.wakes, 1);
+  assert_ptr_equal(other.last_wake.address, &w.state);
+  assert_result(volt_waiter_result(&w), VOLT_OK);
+  assert_int_equal(fake_waker_calls(&waker), 1);
+}
+
+/* ---- destroy ---- */
+
+static void come_back(void) {
+  if (other.waits == 2) set_word(0);
+}
+
+/* A release that is calling the wakers of a batch will come back. */
+static void destroy_waits_for_a_release_on_its_way_back(void **state) {
+  (void)state;
+  assert_true(volt_wait_queue_cancel_(&q, &kind, &w));
+  set_word(VOLT_WORD_RETURNING_);
+  other_does(come_back, FUTEX_ETIMEDOUT);
+  uint64_t before = volt_now_ns();
+  volt_wait_queue_destroy_(&q, &kind);
+  assert_int_equal(other.waits, 2);
+  assert_true((uint64_t)other.timeout.tv_sec >= before / 1000000000u); /* a nap, with an end */
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(no_system_call_without_a_meeting, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(who_finds_it_locked_sleeps, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(who_is_woken_for_nothing_sleeps_again, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(who_joins_sleepers_sleeps_too, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(who_finds_nobody_queued_passes_the_wake_on, set_up,
+                                      tear_down),
+      cmocka_unit_test_setup_teardown(an_acquirer_that_slept_takes_what_is_there, set_up,
+                                      tear_down),
+      cmocka_unit_test_setup_teardown(an_acquirer_that_slept_is_told_of_close, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(an_acquirer_between_two_batches_of_close, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(a_sleeper_is_woken, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(cancel_waits_for_the_grant, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(cancel_waits_for_the_grant_while_others_queue, set_up,
+                                      tear_down),
+      cmocka_unit_test_setup_teardown(set_waker_waits_for_the_grant, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(an_awaiting_owner_survives_wakes_for_nothing, set_up,
+                                      tear_down),
+      cmocka_unit_test_setup_teardown(a_grant_wakes_the_awaiting_owner, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(destroy_waits_for_a_release_on_its_way_back, set_up,
+                                      tear_down),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
