@@ -1,0 +1,114 @@
+/* allocating.c: locked.c with a node from the heap in the place of the waiter.
+ *
+ * Algorithm: that of locked.c. What is linked is a node that is allocated before the lock is taken,
+ * and freed after it was left: by the releaser that grants, or by the owner that cancels. The
+ * caller's waiter stays outside the FIFO; it holds the outcome only.
+ *
+ * Source: seed 003, "The Problem": create(WaiterNode), push, suspend, destroy.
+ *
+ * Invariants, besides those of serve.c, which holds them for nodes
+ *   I6  w->data is the node of a pending waiter w, node->data is w; neither changes while it waits
+ *   I7  w->need > 0 exactly while its node is in the FIFO
+ *
+ * Race R1: an owner that cancels looks into a node that a releaser has freed. Closed: claim()
+ *   clears w->need under the lock; only an owner that finds it set, there, goes on to the node.
+ *
+ * Pairs: those of pool.c, futex_lock.h, grant.c.
+ *
+ * Costs: those of locked.c, and an allocation and a free for every wait. */
+#include "allocating.h"
+
+#include "heap.h"
+#include "pool.h"
+#include "serve.h"
+
+static volt_waiter *claim(volt_waiter *node) {
+  volt_waiter *w = (volt_waiter *)(void *)node->data;
+  w->need = 0; /* I7 */
+  return w;
+}
+
+static int acquire(const volt_variant_ *v, volt_line_ *line, volt_waiter *w, uint32_t n,
+                   volt_waker waker) {
+  if (n > VOLT_SEM_MAX) return VOLT_EINVAL;
+  if (n == 0) return VOLT_OK;
+  volt_waiter *node = volt_allocating_alloc_();
+  if (!node) return VOLT_ENOMEM;
+  volt_waiter_prepare_(v->name, line, w, n, waker);
+  w->data = node;
+  node->data = w;
+  int result = volt_line_acquire_(v, line, node, n, waker);
+  if (result == VOLT_PENDING) return VOLT_PENDING; /* *w is a releaser's */
+  volt_allocating_free_(node);
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* never linked: the owner's own */
+  return result;
+}
+
+static bool cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
+  bool cancelled;
+  if (volt_line_cancel_done_(v, line, w, &cancelled)) return cancelled;
+  volt_waiter *node = (volt_waiter *)(void *)w->data;
+  if (!volt_line_cancel_node_(v, line, w, node)) return false; /* R1: freed by its releaser */
+  volt_allocating_free_(node);
+  return true;
+}
+
+static const volt_variant_ variant = {
+    "volt_allocating_sem", /* name */
+    volt_pool_take_,       /* take */
+    NULL,                  /* gather */
+    volt_pool_settle_,     /* settle */
+    volt_pool_is_closed_,  /* is_closed */
+    volt_pool_close_,      /* close */
+    acquire,               /* acquire */
+    cancel,                /* cancel */
+    claim,                 /* claim */
+    volt_allocating_free_, /* spent */
+};
+
+void volt_allocating_sem_init(volt_allocating_sem *sem, uint32_t permits) {
+  volt_pool_init_(&variant, &sem->pool, permits);
+}
+
+void volt_allocating_sem_destroy(volt_allocating_sem *sem) {
+  volt_line_destroy_(&variant, &sem->pool.line);
+}
+
+int volt_allocating_sem_acquire_slow_(volt_allocating_sem *sem, volt_waiter *w, uint32_t n,
+                                      volt_waker waker) {
+  return acquire(&variant, &sem->pool.line, w, n, waker);
+}
+
+int volt_allocating_sem_acquire_blocking_slow_(volt_allocating_sem *sem, uint32_t n,
+                                               uint64_t deadline_ns) {
+  return volt_line_acquire_blocking_(&variant, &sem->pool.line, n, deadline_ns);
+}
+
+bool volt_allocating_sem_cancel(volt_allocating_sem *sem, volt_waiter *w) {
+  return cancel(&variant, &sem->pool.line, w);
+}
+
+bool volt_allocating_sem_set_waker(volt_allocating_sem *sem, volt_waiter *w, volt_waker waker) {
+  volt_waiter *node = (volt_waiter *)(void *)w->data;
+  return volt_line_set_node_waker_(&variant, &sem->pool.line, w, node, waker);
+}
+
+void volt_allocating_sem_release(volt_allocating_sem *sem, uint32_t n) {
+  if (n > 0) volt_line_release_(&variant, &sem->pool.line, NULL, n);
+}
+
+void volt_allocating_sem_close(volt_allocating_sem *sem) {
+  volt_line_close_(&variant, &sem->pool.line);
+}
+
+bool volt_allocating_sem_is_closed(volt_allocating_sem *sem) {
+  return volt_pool_is_closed_(&sem->pool.line);
+}
+
+uint32_t volt_allocating_sem_available(volt_allocating_sem *sem) {
+  return volt_pool_available_(&sem->pool);
+}
+
+uint32_t volt_allocating_sem_waiters(volt_allocating_sem *sem) {
+  return volt_line_waiters_(&variant, &sem->pool.line);
+}

@@ -1,0 +1,80 @@
+/* locked.c: a pool of permits, and a FIFO behind a lock that every release takes.
+ *
+ * Algorithm: try_acquire is a CAS on the pool. An acquire that finds too little takes the lock
+ * first and then drains the pool by CAS, for try_acquire goes on without the lock; what is missing
+ * it waits for. A release takes the lock always: it serves the FIFO, and only what is left when
+ * nobody waits goes to the pool.
+ *
+ * Source: seed 004, "Lock-Before-CAS"; seed 003 prints the same code. Corrected: cancel has an
+ * outcome (errata E5, E6), grants are published after the lock is left (E8), a waker is replaced
+ * under it (E9), a full batch leaves it before it wakes (E13). All of that is in serve.c.
+ *
+ * Invariants: I1 to I5 of serve.c; "there for all" is the pool; nobody waits outside the FIFO.
+ *
+ * Races: those of serve.c, pool.c, grant.c. This file adds none: it is the four of them together.
+ *
+ * Pairs: those of pool.c, futex_lock.h, grant.c.
+ *
+ * Costs: 1 RMW to acquire, 3 to release (lock, pool, unlock); 2 and the grant if somebody waits. */
+#include "locked.h"
+
+#include "pool.h"
+#include "serve.h"
+
+static const volt_variant_ variant = {
+    "volt_locked_sem",    /* name */
+    volt_pool_take_,      /* take */
+    NULL,                 /* gather */
+    volt_pool_settle_,    /* settle */
+    volt_pool_is_closed_, /* is_closed */
+    volt_pool_close_,     /* close */
+    volt_line_acquire_,   /* acquire */
+    volt_line_cancel_,    /* cancel */
+    NULL,                 /* claim */
+    NULL,                 /* spent */
+};
+
+void volt_locked_sem_init(volt_locked_sem *sem, uint32_t permits) {
+  volt_pool_init_(&variant, &sem->pool, permits);
+}
+
+void volt_locked_sem_destroy(volt_locked_sem *sem) {
+  volt_line_destroy_(&variant, &sem->pool.line);
+}
+
+int volt_locked_sem_acquire_slow_(volt_locked_sem *sem, volt_waiter *w, uint32_t n,
+                                  volt_waker waker) {
+  return volt_line_acquire_(&variant, &sem->pool.line, w, n, waker);
+}
+
+int volt_locked_sem_acquire_blocking_slow_(volt_locked_sem *sem, uint32_t n, uint64_t deadline_ns) {
+  return volt_line_acquire_blocking_(&variant, &sem->pool.line, n, deadline_ns);
+}
+
+bool volt_locked_sem_cancel(volt_locked_sem *sem, volt_waiter *w) {
+  return volt_line_cancel_(&variant, &sem->pool.line, w);
+}
+
+bool volt_locked_sem_set_waker(volt_locked_sem *sem, volt_waiter *w, volt_waker waker) {
+  return volt_line_set_waker_(&variant, &sem->pool.line, w, waker);
+}
+
+void volt_locked_sem_release(volt_locked_sem *sem, uint32_t n) {
+  if (n > 0) volt_line_release_(&variant, &sem->pool.line, NULL, n);
+}
+
+void volt_locked_sem_close(volt_locked_sem *sem) {
+  volt_line_close_(&variant, &sem->pool.line);
+}
+
+bool volt_locked_sem_is_closed(volt_locked_sem *sem) {
+  return volt_pool_is_closed_(&sem->pool.line);
+}
+
+uint32_t volt_locked_sem_available(volt_locked_sem *sem) {
+  return volt_pool_available_(&sem->pool);
+}
+
+uint32_t volt_locked_sem_waiters(volt_locked_sem *sem) {
+  return volt_line_waiters_(&variant, &sem->pool.line);
+}

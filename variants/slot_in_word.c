@@ -1,0 +1,252 @@
+/* slot_in_word.c: one word that is the permits, or the only waiter, or says that there is a FIFO.
+ *
+ * Algorithm: the fast waiter slot and the pool are one word, so that an acquirer that needs one
+ * permit more than there is takes those there are and takes its place by one CAS, FREE -> ONE; and
+ * a release gives it that permit and the rest to all by one CAS, ONE -> FREE. A second waiter, or
+ * one that needs more, goes through the lock: the word becomes LIST, the old waiter first in the
+ * FIFO, and releases serve that as in locked.c until it is empty: then the word is FREE again. It
+ * does not go back from LIST to ONE: with two waiters that come and go it would flap.
+ *
+ * Source: seeds 000 and 002, with the question "is anybody waiting?" and its answer in one word,
+ * which leaves nothing of errata E1 to E4 to close.
+ *
+ * Invariants, besides those of serve.c
+ *   I6  ONE: exactly one waits; it needs one permit, and had gathered the others
+ *   I7  LIST => all who wait are in the FIFO; the lock is held, or the FIFO is not empty. Not LIST
+ *       => the FIFO is empty
+ *   I8  who changes ONE takes the waiter: a releaser has claimed it, its owner has cancelled it,
+ *       the holder of the lock has put it into the FIFO
+ *
+ * Races
+ *   R1  The waiter that a releaser read in the word is granted by another one and gone. Closed:
+ *       nothing of it is read before the CAS has succeeded. If it was queued anew meanwhile, with
+ *       the same address, the CAS succeeds and is right: I6 holds for that one as well.
+ *   R2  Cancel or a new waker meets a releaser. Closed: after a waiter was queued, a word that is
+ *       neither ONE with its address nor LIST, or LIST and need = 0, means claimed (I8): they wait
+ *       for the grant. A waker is replaced in the FIFO, never in the word.
+ *   R3  With the lock held the FIFO is found empty and the word FREE, and before the permits in
+ *       hand are there, it becomes ONE. Closed: the CAS fails, and the newcomer is served.
+ *
+ * Pairs
+ *   O1 (release) -> H1, A1 (acquire)         who takes the waiter sees what its owner wrote
+ *   T1, D1, O1 (acquire) <- R1, H1, B1, U1 (release)   permits carry their releasers' past
+ *   C1 (acquire) <- X1, U1 (release)         who sees CLOSED sees what came before close()
+ *   those of futex_lock.h, grant.c
+ *
+ * Costs: 1 RMW to acquire, 1 to release, 1 to wait alone, 1 and the grant to serve who does. */
+#include "slot_in_word.h"
+
+#include "atomic_more.h"
+#include "check.h"
+#include "fifo.h"
+#include "serve.h"
+
+#define FREE VOLT_SLOT_FREE_
+#define ONE VOLT_SLOT_ONE_
+#define LIST VOLT_SLOT_LIST_
+#define CLOSED VOLT_SLOT_CLOSED_
+#define PERMITS VOLT_SLOT_PERMITS_
+#define PERMITS_IN VOLT_SLOT_PERMITS_IN_
+
+static uint64_t tag_of(uint64_t word) {
+  return word & VOLT_SLOT_TAG_;
+}
+
+static bool has_closed(uint64_t word) {
+  return tag_of(word) != ONE && (word & CLOSED);
+}
+
+static uint64_t one_of(volt_waiter *w) {
+  return (uint64_t)(uintptr_t)w | ONE;
+}
+
+static volt_waiter *waiter_of(uint64_t word) {
+  return (volt_waiter *)(uintptr_t)(word & ~VOLT_SLOT_TAG_);
+}
+
+static volt_slot_in_word_sem *sem_of(volt_line_ *line) {
+  return (volt_slot_in_word_sem *)(void *)line;
+}
+
+/* ---- with the lock held ---- */
+
+/* The only waiter, as *word has it, becomes the first in the FIFO. Returns false, and in *word what
+ * the word is now, if that has changed. */
+static bool one_to_list(volt_line_ *line, uint64_t *word) {
+  volt_waiter *w = waiter_of(*word);
+  if (!volt_cas_acquire(&sem_of(line)->word, word, LIST)) return false; /* A1: pairs O1 */
+  w->need = 1;                                                          /* I6 */
+  volt_fifo_push_back_(&line->fifo, w);
+  return true;
+}
+
+static void gather(volt_line_ *line) {
+  uint64_t word = volt_load_relaxed(&sem_of(line)->word); /* LIST is certain; else a guess */
+  while (tag_of(word) == ONE) {
+    if (one_to_list(line, &word)) return;
+  }
+}
+
+static int take(volt_line_ *line, volt_waiter *w) {
+  volt_slot_in_word_sem *sem = sem_of(line);
+  uint32_t n = w->need;
+  uint64_t word = volt_load_relaxed(&sem->word); /* LIST is certain; else a guess */
+  for (;;) {
+    if (has_closed(word)) return VOLT_ECLOSED;
+    if (tag_of(word) == LIST) return VOLT_PENDING;
+    if (tag_of(word) == ONE) {
+      if (one_to_list(line, &word)) return VOLT_PENDING;
+      continue;
+    }
+    uint32_t permits = PERMITS_IN(word);
+    uint64_t next = permits >= n ? word - PERMITS(n) : LIST;
+    if (volt_cas_acquire(&sem->word, &word, next)) { /* D1: pairs R1, H1, B1, U1 */
+      if (permits >= n) return VOLT_OK;
+      w->need = n - permits;
+      return VOLT_PENDING;
+    }
+  }
+}
+
+static bool settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
+  volt_slot_in_word_sem *sem = sem_of(line);
+  if (line->fifo.head) return true;
+  uint64_t word = volt_load_relaxed(&sem->word); /* LIST is certain; else a guess */
+  for (;;) {
+    if (tag_of(word) == LIST) {
+      /* U1: pairs T1, D1, O1, C1 */
+      volt_store_release(&sem->word, PERMITS(hand) | (word & CLOSED));
+      return true;
+    }
+    if (hand == 0) return true;
+    if (tag_of(word) == ONE) {
+      if (one_to_list(line, &word)) return false; /* R3 */
+      continue;
+    }
+    volt_check_excess_(v->name, line, hand, PERMITS_IN(word));
+    if (volt_cas_release(&sem->word, &word, word + PERMITS(hand))) return true; /* R1 */
+  }
+}
+
+static bool is_closed(volt_line_ *line) {
+  return has_closed(volt_load_acquire(&sem_of(line)->word)); /* C1: pairs X1, U1 */
+}
+
+static void set_closed(volt_line_ *line) {
+  volt_slot_in_word_sem *sem = sem_of(line);
+  uint64_t word = volt_load_relaxed(&sem->word); /* LIST is certain; else a guess */
+  for (;;) {
+    if (tag_of(word) == ONE) {
+      if (one_to_list(line, &word)) word = LIST;
+    } else if (volt_cas_release(&sem->word, &word, word | CLOSED)) { /* X1: pairs C1 */
+      return;
+    }
+  }
+}
+
+/* ---- without it ---- */
+
+static int acquire(const volt_variant_ *v, volt_line_ *line, volt_waiter *w, uint32_t n,
+                   volt_waker waker) {
+  if (n > VOLT_SEM_MAX) return VOLT_EINVAL;
+  if (n == 0) return VOLT_OK;
+  volt_waiter_prepare_(v->name, line, w, n, waker);
+  volt_slot_in_word_sem *sem = sem_of(line);
+  uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
+  w->need = 0;                                   /* in no FIFO, once O1 has succeeded */
+  while ((uint32_t)word == FREE && PERMITS_IN(word) == n - 1) {
+    /* O1: pairs H1, A1, and R1, H1, B1, U1; *w is a releaser's from here */
+    if (volt_cas_acq_rel(&sem->word, &word, one_of(w))) return VOLT_PENDING;
+  }
+  w->need = n;
+  return volt_line_queue_(v, line, w);
+}
+
+static bool cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
+  bool cancelled;
+  if (volt_line_cancel_done_(v, line, w, &cancelled)) return cancelled;
+  uint64_t word = one_of(w);
+  /* B1: pairs T1, D1, O1; what it had gathered (I6) is there for all, who need not wait for it */
+  if (!volt_cas_release(&sem_of(line)->word, &word, PERMITS(w->want - 1))) {
+    return volt_line_cancel_(v, line, w);
+  }
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* in no place: the owner's own again */
+  return true;
+}
+
+static const volt_variant_ variant = {
+    "volt_slot_in_word_sem", /* name */
+    take,                    /* take */
+    gather,                  /* gather */
+    settle,                  /* settle */
+    is_closed,               /* is_closed */
+    set_closed,              /* close */
+    acquire,                 /* acquire */
+    cancel,                  /* cancel */
+    NULL,                    /* claim */
+    NULL,                    /* spent */
+};
+
+/* ---- the interface ---- */
+
+void volt_slot_in_word_sem_init(volt_slot_in_word_sem *sem, uint32_t permits) {
+  volt_line_init_(&variant, &sem->line, permits);
+  volt_store_relaxed(&sem->word, PERMITS(permits)); /* not shared yet */
+}
+
+void volt_slot_in_word_sem_destroy(volt_slot_in_word_sem *sem) {
+  volt_line_destroy_(&variant, &sem->line);
+}
+
+int volt_slot_in_word_sem_acquire_slow_(volt_slot_in_word_sem *sem, volt_waiter *w, uint32_t n,
+                                        volt_waker waker) {
+  return acquire(&variant, &sem->line, w, n, waker);
+}
+
+int volt_slot_in_word_sem_acquire_blocking_slow_(volt_slot_in_word_sem *sem, uint32_t n,
+                                                 uint64_t deadline_ns) {
+  return volt_line_acquire_blocking_(&variant, &sem->line, n, deadline_ns);
+}
+
+bool volt_slot_in_word_sem_cancel(volt_slot_in_word_sem *sem, volt_waiter *w) {
+  return cancel(&variant, &sem->line, w);
+}
+
+bool volt_slot_in_word_sem_set_waker(volt_slot_in_word_sem *sem, volt_waiter *w, volt_waker waker) {
+  return volt_line_set_waker_(&variant, &sem->line, w, waker);
+}
+
+void volt_slot_in_word_sem_release_slow_(volt_slot_in_word_sem *sem, uint32_t n) {
+  if (n == 0) return;
+  volt_check_excess_(variant.name, sem, n, 0);
+  uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
+  while (tag_of(word) == ONE) {
+    volt_waiter *w = waiter_of(word);
+    /* H1: pairs O1, and T1, D1, O1; the last access to *sem; *w is ours (I8) */
+    if (!volt_cas_acq_rel(&sem->word, &word, PERMITS(n - 1))) continue;
+    volt_check_excess_(variant.name, sem, n, w->want - 1);
+    volt_claim_ claim = volt_claim_of_(w, w, VOLT_WAITER_GRANTED_);
+    volt_publish_(&claim, 1, NULL);
+    return;
+  }
+  volt_line_release_(&variant, &sem->line, NULL, n);
+}
+
+void volt_slot_in_word_sem_close(volt_slot_in_word_sem *sem) {
+  volt_line_close_(&variant, &sem->line);
+}
+
+bool volt_slot_in_word_sem_is_closed(volt_slot_in_word_sem *sem) {
+  return is_closed(&sem->line);
+}
+
+uint32_t volt_slot_in_word_sem_available(volt_slot_in_word_sem *sem) {
+  uint64_t word = volt_load_relaxed(&sem->word); /* a snapshot */
+  return tag_of(word) == FREE ? PERMITS_IN(word) : 0;
+}
+
+uint32_t volt_slot_in_word_sem_waiters(volt_slot_in_word_sem *sem) {
+  uint64_t word = volt_load_relaxed(&sem->word); /* a snapshot */
+  if (tag_of(word) != LIST) return tag_of(word) == ONE ? 1 : 0;
+  return volt_line_waiters_(&variant, &sem->line);
+}

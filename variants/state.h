@@ -1,0 +1,58 @@
+/* state.h: what the variants are made of, and the one fast path that three of them share.
+ *
+ * Every variant is a struct that begins with a line: the FIFO, and the lock in front of it. Who
+ * waits, and who of them is where, differs from variant to variant: see the .c of each. */
+#ifndef VOLT_VARIANTS_STATE_H
+#define VOLT_VARIANTS_STATE_H
+
+#include <volt/semaphore.h> /* VOLT_SEM_MAX: the variants have the limits of the library */
+
+/* word: 0 free, 1 taken, 2 taken and somebody may sleep until it is free. */
+typedef struct volt_futex_lock_ {
+  VOLT_ATOMIC(uint32_t) word;
+} volt_futex_lock_;
+
+/* Oldest first. Touched with the lock held only. */
+typedef struct volt_fifo_ {
+  VOLT_PLAIN(volt_waiter *) head;
+  VOLT_PLAIN(volt_waiter *) tail;
+  VOLT_PLAIN(uint32_t) waiters; /* how many it holds */
+} volt_fifo_;
+
+/* The first member of every variant. */
+typedef struct volt_line_ {
+  volt_futex_lock_ lock;
+  VOLT_PLAIN(uint32_t) returning; /* operations that are waking a batch and will come back */
+  volt_fifo_ fifo;
+} volt_line_;
+
+#define VOLT_LINE_INIT_ \
+  {                     \
+    {0}, 0, {           \
+      NULL, NULL, 0     \
+    }                   \
+  }
+
+/* A line whose permits lie apart from it, in a word of their own: a number, or with its highest bit
+ * set, closed. The first member of three variants. */
+typedef struct volt_pool_ {
+  volt_line_ line;
+  VOLT_ATOMIC(uint32_t) permits;
+} volt_pool_;
+
+#define VOLT_POOL_INIT_(permits) \
+  { VOLT_LINE_INIT_, (permits) }
+
+#define VOLT_POOL_CLOSED_ UINT32_C(0x80000000)
+
+/* The try_acquire() of these three. It needs no lock, for nothing is in the pool while anybody
+ * waits. */
+static inline bool volt_pool_try_acquire_(volt_pool_ *pool, uint32_t n) {
+  uint32_t seen = volt_load_relaxed(&pool->permits); /* a guess: the CAS decides */
+  while (!(seen & VOLT_POOL_CLOSED_) && seen >= n) {
+    if (volt_cas_weak_acquire(&pool->permits, &seen, seen - n)) return true; /* T1: pairs R1 */
+  }
+  return n == 0;
+}
+
+#endif

@@ -1,0 +1,152 @@
+/* two_tier.c: a pool of permits, a FIFO behind a lock, and in front of it a slot for one waiter.
+ *
+ * Algorithm: as locked.c, but the oldest waiter, if it needs exactly one more permit, stands not in
+ * the FIFO but in the slot: whoever swaps it out has what it needs, and no lock is taken for it.
+ * Release tries the slot first, then the lock, and looks at the slot again under it.
+ *
+ * Source: seeds 000 ("Fast Waiter Slot") and 002 ("Two-Tier Release"). Corrected: no waiter is put
+ * back, for the slot holds none that a swap would not satisfy (errata E3); the slot is looked at
+ * again with the lock held (E1, E2); it holds the oldest, and the next oldest is moved there (E4);
+ * cancel has an outcome (E5, E6); what serve.c closes.
+ *
+ * Invariants, besides those of serve.c
+ *   I6  the waiter in the slot is older than the FIFO, and needs exactly one permit
+ *   I7  only the holder of the lock fills the slot; anybody may empty it, and then owns what was in
+ *       it: a releaser has claimed it, its owner has cancelled it
+ *   The slot may be empty beside a FIFO that is not: then releases go through the lock.
+ *
+ * Races
+ *   R1  A release finds the slot empty, an acquirer fills it, the release finds the FIFO empty and
+ *       puts its permits into the pool (E1; with a surplus E2). Closed: gather() empties the slot
+ *       into the FIFO with the lock held, under which nobody else fills it.
+ *   R2  A waiter that is taken out and not satisfied is in nobody's sight (E3). Closed: I6.
+ *   R3  Newcomers take the slot before older waiters (E4). Closed: settle() moves the head of the
+ *       FIFO there, whoever that is; a newcomer goes through the FIFO.
+ *   R4  Cancel or a new waker meets a releaser that has swapped the waiter out (E5, E9). Closed: in
+ *       neither place means claimed (I7): they wait for the grant. A waker is replaced in the FIFO,
+ *       never in the slot.
+ *
+ * Pairs: S1 (release) -> S2, S3 (acquire): who empties the slot without the lock sees what all did
+ *   who had the waiter in hand; those of pool.c, futex_lock.h, grant.c.
+ *
+ * Costs: 1 RMW to acquire, 3 to release, 1 and the grant if the slot is full and n = 1. */
+#include "two_tier.h"
+
+#include "atomic_more.h"
+#include "fifo.h"
+#include "pool.h"
+#include "serve.h"
+
+static volt_two_tier_sem *sem_of(volt_line_ *line) {
+  return (volt_two_tier_sem *)(void *)line;
+}
+
+static void gather(volt_line_ *line) {
+  volt_two_tier_sem *sem = sem_of(line);
+  /* relaxed, both: whoever filled it held the lock before us; once empty, it stays so */
+  if (!volt_load_relaxed(&sem->slot)) return;
+  volt_waiter *w = volt_exchange_relaxed(&sem->slot, (volt_waiter *)NULL);
+  if (!w) return; /* I7: a releaser's, or its owner's */
+  w->need = 1;
+  volt_fifo_push_front_(&line->fifo, w);
+}
+
+static bool settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
+  volt_two_tier_sem *sem = sem_of(line);
+  volt_waiter *head = line->fifo.head;
+  if (!head) return volt_pool_settle_(v, line, hand);
+  /* relaxed: as in gather() */
+  if (head->need == 1 && !volt_load_relaxed(&sem->slot) && !v->is_closed(line)) {
+    volt_fifo_remove_(&line->fifo, head);
+    head->need = 0;
+    volt_store_release(&sem->slot, head); /* S1: pairs S2, S3; it may be claimed from here */
+  }
+  return true;
+}
+
+static bool cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
+  bool cancelled;
+  if (volt_line_cancel_done_(v, line, w, &cancelled)) return cancelled;
+  volt_waiter *seen = w;
+  if (!volt_cas_acquire(&sem_of(line)->slot, &seen, (volt_waiter *)NULL)) { /* S3: pairs S1 */
+    return volt_line_cancel_(v, line, w);
+  }
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* in no place: the owner's own again */
+  if (w->want > 1) volt_line_release_(v, line, NULL, w->want - 1); /* I6: what it had gathered */
+  return true;
+}
+
+static const volt_variant_ variant = {
+    "volt_two_tier_sem",  /* name */
+    volt_pool_take_,      /* take */
+    gather,               /* gather */
+    settle,               /* settle */
+    volt_pool_is_closed_, /* is_closed */
+    volt_pool_close_,     /* close */
+    volt_line_acquire_,   /* acquire */
+    cancel,               /* cancel */
+    NULL,                 /* claim */
+    NULL,                 /* spent */
+};
+
+void volt_two_tier_sem_init(volt_two_tier_sem *sem, uint32_t permits) {
+  volt_pool_init_(&variant, &sem->pool, permits);
+  volt_store_relaxed(&sem->slot, (volt_waiter *)NULL); /* not shared yet */
+}
+
+void volt_two_tier_sem_destroy(volt_two_tier_sem *sem) {
+  volt_line_destroy_(&variant, &sem->pool.line);
+}
+
+int volt_two_tier_sem_acquire_slow_(volt_two_tier_sem *sem, volt_waiter *w, uint32_t n,
+                                    volt_waker waker) {
+  return volt_line_acquire_(&variant, &sem->pool.line, w, n, waker);
+}
+
+int volt_two_tier_sem_acquire_blocking_slow_(volt_two_tier_sem *sem, uint32_t n,
+                                             uint64_t deadline_ns) {
+  return volt_line_acquire_blocking_(&variant, &sem->pool.line, n, deadline_ns);
+}
+
+bool volt_two_tier_sem_cancel(volt_two_tier_sem *sem, volt_waiter *w) {
+  return cancel(&variant, &sem->pool.line, w);
+}
+
+bool volt_two_tier_sem_set_waker(volt_two_tier_sem *sem, volt_waiter *w, volt_waker waker) {
+  return volt_line_set_waker_(&variant, &sem->pool.line, w, waker);
+}
+
+void volt_two_tier_sem_release(volt_two_tier_sem *sem, uint32_t n) {
+  if (n == 0) return;
+  volt_waiter *w = NULL;
+  if (volt_load_relaxed(&sem->slot)) { /* a hint: looked at again under the lock */
+    w = volt_exchange_acquire(&sem->slot, (volt_waiter *)NULL); /* S2: pairs S1; I7: *w is ours */
+  }
+  if (!w) {
+    volt_line_release_(&variant, &sem->pool.line, NULL, n);
+    return;
+  }
+  volt_check_excess_(variant.name, sem, n, w->want - 1);
+  if (n > 1) {
+    volt_line_release_(&variant, &sem->pool.line, w, n - 1);
+    return;
+  }
+  volt_claim_ claim = volt_claim_of_(w, w, VOLT_WAITER_GRANTED_);
+  volt_publish_(&claim, 1, NULL); /* nothing of *sem is touched after the swap */
+}
+
+void volt_two_tier_sem_close(volt_two_tier_sem *sem) {
+  volt_line_close_(&variant, &sem->pool.line);
+}
+
+bool volt_two_tier_sem_is_closed(volt_two_tier_sem *sem) {
+  return volt_pool_is_closed_(&sem->pool.line);
+}
+
+uint32_t volt_two_tier_sem_available(volt_two_tier_sem *sem) {
+  return volt_pool_available_(&sem->pool);
+}
+
+uint32_t volt_two_tier_sem_waiters(volt_two_tier_sem *sem) {
+  return volt_line_waiters_(&variant, &sem->pool.line);
+}

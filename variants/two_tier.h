@@ -1,0 +1,56 @@
+/* two_tier.h: the semaphore of seeds 000 and 002: a fast slot for the oldest waiter, which a
+ * release empties without the lock.
+ *
+ * Function by function the contract of volt/semaphore.h. What differs: nothing is in the library,
+ * so nothing is a symbol of it; there are no futures. The one who acquires the last permit may
+ * destroy the semaphore at once, but only volt_two_tier_sem_destroy() makes its memory free: a
+ * release may still be leaving the lock, and destroy waits for that. */
+#ifndef VOLT_VARIANTS_TWO_TIER_H
+#define VOLT_VARIANTS_TWO_TIER_H
+
+#include "state.h"
+
+/* Members are private. */
+typedef struct volt_two_tier_sem {
+  volt_pool_ pool;
+  VOLT_ATOMIC(volt_waiter *) slot; /* the oldest waiter, which needs one more permit, or NULL */
+} volt_two_tier_sem;
+
+/* permits: 0..VOLT_SEM_MAX, not checked. */
+#define VOLT_TWO_TIER_SEM_INIT(permits) \
+  { VOLT_POOL_INIT_(permits), NULL }
+
+VOLT_BEGIN_DECLS
+
+void volt_two_tier_sem_init(volt_two_tier_sem *sem, uint32_t permits);
+void volt_two_tier_sem_destroy(volt_two_tier_sem *sem);
+
+int volt_two_tier_sem_acquire_slow_(volt_two_tier_sem *, volt_waiter *, uint32_t n, volt_waker);
+int volt_two_tier_sem_acquire_blocking_slow_(volt_two_tier_sem *, uint32_t n, uint64_t deadline_ns);
+
+static inline bool volt_two_tier_sem_try_acquire(volt_two_tier_sem *sem, uint32_t n) {
+  return volt_pool_try_acquire_(&sem->pool, n);
+}
+
+static inline int volt_two_tier_sem_acquire(volt_two_tier_sem *sem, volt_waiter *w, uint32_t n,
+                                            volt_waker waker) {
+  if (VOLT_LIKELY(volt_two_tier_sem_try_acquire(sem, n))) return VOLT_OK;
+  return volt_two_tier_sem_acquire_slow_(sem, w, n, waker);
+}
+
+static inline int volt_two_tier_sem_acquire_blocking(volt_two_tier_sem *sem, uint32_t n,
+                                                     uint64_t deadline_ns) {
+  if (VOLT_LIKELY(volt_two_tier_sem_try_acquire(sem, n))) return VOLT_OK;
+  return volt_two_tier_sem_acquire_blocking_slow_(sem, n, deadline_ns);
+}
+
+bool volt_two_tier_sem_cancel(volt_two_tier_sem *sem, volt_waiter *w);
+bool volt_two_tier_sem_set_waker(volt_two_tier_sem *sem, volt_waiter *w, volt_waker waker);
+void volt_two_tier_sem_release(volt_two_tier_sem *sem, uint32_t n);
+void volt_two_tier_sem_close(volt_two_tier_sem *sem);
+bool volt_two_tier_sem_is_closed(volt_two_tier_sem *sem);
+uint32_t volt_two_tier_sem_available(volt_two_tier_sem *sem);
+uint32_t volt_two_tier_sem_waiters(volt_two_tier_sem *sem);
+
+VOLT_END_DECLS
+#endif
