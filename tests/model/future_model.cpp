@@ -1,0 +1,129 @@
+// future_model: a future may be dropped, moved between wakers and timed out at any moment.
+// Checks wait_queue.c R4, R5 through volt_future, and that a grant nobody polled is given back.
+#include "model.hpp"
+
+struct future_model : model {
+  volt_sem sem;
+  volt_future f;
+  wake_count first, second;
+
+  explicit future_model(uint32_t permits) {
+    volt_sem_init(&sem, permits);
+    volt_sem_acquire_future(&f, &sem, 1);
+  }
+};
+
+// Dropped while the permit comes: it is back in the pool, whoever was first.
+struct drop_x_grant : future_model {
+  drop_x_grant() : future_model(0) {
+    EXPECT(volt_future_poll(&f, first.waker()) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      volt_future_cancel(&f);
+      poison(&f.waiter);
+    }
+    if (index == 1) volt_sem_release(&sem, 1);
+  }
+  void check() override {
+    EXPECT(volt_sem_available(&sem) == 1);
+    EXPECT(first.seen() <= 1);
+  }
+};
+MODEL(drop_x_grant, 2, full)
+
+// The same beside another waiter: the permit goes to it.
+struct drop_x_grant_x_waiter : future_model {
+  volt_waiter w;
+  int result = VOLT_ECANCELED;
+  drop_x_grant_x_waiter() : future_model(0) {
+    EXPECT(volt_future_poll(&f, first.waker()) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_future_cancel(&f);
+    if (index == 1) volt_sem_release(&sem, 1);
+    if (index == 2) result = volt_sem_acquire(&sem, &w, 1, second.waker());
+  }
+  void check() override {
+    EXPECT(result == VOLT_OK || (granted(&w) && second.seen() == 1));
+    EXPECT(volt_sem_available(&sem) == 0);
+  }
+};
+MODEL(drop_x_grant_x_waiter, 3, bounded)
+
+// Polled from another task while the grant comes: that task is woken, or this poll is ready.
+struct migrate_x_grant : future_model {
+  int result = VOLT_PENDING;
+  migrate_x_grant() : future_model(0) {
+    EXPECT(volt_future_poll(&f, first.waker()) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) result = volt_future_poll(&f, second.waker());
+    if (index == 1) volt_sem_release(&sem, 1);
+  }
+  void check() override {
+    if (result == VOLT_PENDING) EXPECT(first.seen() == 0 && second.seen() == 1);
+    if (result == VOLT_OK) EXPECT(first.seen() == 1 && second.seen() == 0);
+    EXPECT(volt_future_poll(&f, second.waker()) == VOLT_OK);
+    EXPECT(volt_sem_available(&sem) == 0);
+  }
+};
+MODEL(migrate_x_grant, 2, full)
+
+// First polled while the permit comes.
+struct start_x_grant : future_model {
+  VOLT_PLAIN(int) message;
+  start_x_grant() : future_model(0) {
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      if (volt_future_poll(&f, first.waker()) == VOLT_OK) EXPECT(message == 1);
+      if (volt_future_poll(&f, first.waker()) == VOLT_OK) EXPECT(message == 1);
+    }
+    if (index == 1) {
+      message = 1;
+      volt_sem_release(&sem, 1);
+    }
+  }
+  void check() override {
+    EXPECT(volt_future_poll(&f, first.waker()) == VOLT_OK);
+  }
+};
+MODEL(start_x_grant, 2, full)
+
+// A thread blocks on it; the deadline passes at any moment.
+struct block_on_deadline_x_grant : future_model {
+  int result = VOLT_PENDING;
+  block_on_deadline_x_grant() : future_model(0) {
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      result = volt_block_on(&f, 1);
+      poison(&f.waiter);
+    }
+    if (index == 1) volt_sem_release(&sem, 1);
+  }
+  void check() override {
+    EXPECT(result == VOLT_OK || result == VOLT_ETIMEDOUT);
+    EXPECT(volt_sem_available(&sem) == (result == VOLT_OK ? 0u : 1u));
+  }
+};
+MODEL(block_on_deadline_x_grant, 2, bounded)
+
+// Granted to a future of one task, dropped by it; a thread waits behind.
+struct drop_x_block_on : future_model {
+  volt_future behind;
+  drop_x_block_on() : future_model(0) {
+    EXPECT(volt_future_poll(&f, first.waker()) == VOLT_PENDING);
+    volt_sem_acquire_future(&behind, &sem, 1);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_future_cancel(&f);
+    if (index == 1) volt_sem_release(&sem, 1);
+    if (index == 2) EXPECT(volt_block_on(&behind, VOLT_NO_DEADLINE) == VOLT_OK);
+  }
+  void check() override {
+    EXPECT(volt_sem_available(&sem) == 0);
+  }
+};
+MODEL(drop_x_block_on, 3, bounded)

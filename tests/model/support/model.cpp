@@ -1,0 +1,272 @@
+// model.cpp: runs models, each in a process of its own with a time limit, and the futex they use.
+//
+//   PROGRAM                      every model
+//   PROGRAM --list               their names
+//   PROGRAM [--seconds S] [--preemptions N] [--verbose] NAME...
+//
+// Without --seconds the limit of one model is VOLT_MODEL_SECONDS of the environment, or 60.
+// A model is "exhausted" (the search ended), "truncated" (out of time: no proof) or FAILED. One that
+// must fail is "rejected" or FAILED. Exit code 0: none failed; 1: some did; 2: usage.
+#include "model.hpp"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <ostream>
+#include <streambuf>
+
+#include "futex.h"
+
+// ---- the futex: asleep by address, never touching the word to wake ----
+
+static struct {
+  const void *address;
+  rl::thread_id_t thread;
+} asleep[8];
+static unsigned sleepers;
+
+static void wakes_up(unsigned i) {
+  for (sleepers--; i < sleepers; i++) asleep[i] = asleep[i + 1];
+}
+
+template <typename T>
+static int wait_at(VOLT_ATOMIC(T) *word, uint32_t seen, uint64_t deadline_ns) {
+  rl::context &c = rl::ctx();
+  // The kernel reads the newest value, and goes to sleep in the same step; so does a CAS that fails.
+  T now = static_cast<T>(-1);
+  word->compare_exchange_strong(now, now, rl::mo_relaxed, $, rl::mo_relaxed, $);
+  if (static_cast<uint32_t>(now) != seen) return VOLT_OK;
+  rl::thread_id_t self = c.current_thread();
+  asleep[sleepers].address = word;
+  asleep[sleepers++].thread = self;
+  bool timed = deadline_ns != VOLT_NO_DEADLINE;
+  rl::unpark_reason reason = c.park_current_thread(timed, false, false, $);
+  if (reason == rl::unpark_reason_normal) return VOLT_OK;
+  for (unsigned i = 0; i < sleepers; i++) {
+    if (asleep[i].thread == self) wakes_up(i);
+  }
+  return VOLT_ETIMEDOUT;
+}
+
+static void wake_at(const void *address, int count) {
+  rl::context &c = rl::ctx();
+  c.sched();
+  for (unsigned i = 0; i < sleepers && count > 0;) {
+    if (asleep[i].address != address) {
+      i++;
+      continue;
+    }
+    rl::thread_id_t thread = asleep[i].thread;
+    wakes_up(i);
+    c.unpark_thread(thread, false, $);
+    count--;
+  }
+}
+
+int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t deadline_ns) {
+  return wait_at<uint32_t>(word, seen, deadline_ns);
+}
+int volt_futex_wait64_(VOLT_ATOMIC(uint64_t) *word, uint32_t seen, uint64_t deadline_ns) {
+  return wait_at<uint64_t>(word, seen, deadline_ns);
+}
+void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count) {
+  wake_at(word, count);
+}
+void volt_futex_wake64_(VOLT_ATOMIC(uint64_t) *word, int count) {
+  wake_at(word, count);
+}
+
+// ---- what base.c is elsewhere ----
+
+uint64_t volt_now_ns(void) {
+  return 0;
+}
+uint64_t volt_deadline_ns(uint64_t delay_ns) {
+  return delay_ns;
+}
+
+// In memory that the parent reads.
+static struct report {
+  unsigned long interleavings;
+  char failure[256];
+} * report;
+
+void volt_panic_(const char *where, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  int used = snprintf(report->failure, sizeof report->failure, "%s: ", where);
+  vsnprintf(report->failure + used, sizeof report->failure - static_cast<size_t>(used), format,
+            args);
+  va_end(args);
+  rl::ctx().fail_test(report->failure, rl::test_result_user_assert_failed, $);
+  abort();
+}
+
+// ---- running one model ----
+
+static unsigned preemptions = 3;
+static model_case *cases;
+static const model_case *current;
+
+model_case::model_case(const char *name_, unsigned threads_, search how_, size_t size_,
+                       model *(*make_)(void *), bool must_fail_)
+    : name(name_), threads(threads_), how(how_), size(size_), make(make_), must_fail(must_fail_) {
+  model_case **last = &cases;
+  while (*last) last = &(*last)->next;
+  next = nullptr;
+  *last = this;
+}
+
+template <unsigned count>
+struct suite : rl::test_suite<suite<count>, count> {
+  alignas(16) unsigned char memory[8192];
+  model *running;
+
+  void before() {
+    sleepers = 0;
+    report->interleavings += 1;
+    running = current->make(memory);
+  }
+  void thread(unsigned index) {
+    running->thread(index);
+  }
+  void after() {
+    running->check();
+    running->~model();
+  }
+};
+
+// Relacy's streams must not allocate while it runs: nothing is printed unless asked for.
+struct null_buffer : std::streambuf {
+  int overflow(int c) override {
+    return c;
+  }
+};
+
+template <unsigned count>
+static bool simulate(bool verbose) {
+  static null_buffer nowhere;
+  static std::ostream silent(&nowhere);
+  rl::test_params params;
+  params.search_type = current->how == search::full ? rl::sched_full : rl::sched_bound;
+  params.context_bound = preemptions;
+  params.execution_depth_limit = 4000;
+  params.progress_stream = &silent;
+  if (!verbose) params.output_stream = &silent;
+  bool passed = rl::simulate<suite<count>>(params);
+  if (!passed && report->failure[0] == 0) {
+    snprintf(report->failure, sizeof report->failure, "%s",
+             rl::test_result_str(params.test_result));
+  }
+  return passed;
+}
+
+static bool simulate_current(bool verbose) {
+  switch (current->threads) {
+    case 2: return simulate<2>(verbose);
+    case 3: return simulate<3>(verbose);
+    default: return simulate<4>(verbose);
+  }
+}
+
+static double now_s() {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+// Wait for the child, at most so long. Returns its wait status, or -1: out of time, killed.
+static int reap(pid_t child, double limit_s) {
+  double end = now_s() + limit_s;
+  int status;
+  for (;;) {
+    if (waitpid(child, &status, WNOHANG) == child) return status;
+    if (now_s() > end) {
+      kill(child, SIGKILL);
+      waitpid(child, &status, 0);
+      return -1;
+    }
+    struct timespec nap = {0, 2000000};
+    nanosleep(&nap, nullptr);
+  }
+}
+
+static const char *outcome(const model_case *m, int status) {
+  bool passed = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  bool failed = WIFEXITED(status) && WEXITSTATUS(status) == 1;
+  if (status != -1 && !passed && !failed) {
+    snprintf(report->failure, sizeof report->failure, "the checker itself ended with status %#x",
+             static_cast<unsigned>(status));
+    return "FAILED";
+  }
+  if (m->must_fail) {
+    if (failed) return "rejected";
+    snprintf(report->failure, sizeof report->failure, "a form known to be wrong was not rejected");
+    return "FAILED";
+  }
+  return status == -1 ? "truncated" : passed ? "exhausted" : "FAILED";
+}
+
+static bool run(const model_case *m, double limit_s, bool verbose) {
+  current = m;
+  memset(report, 0, sizeof *report);
+  double start = now_s();
+  fflush(stdout);
+  pid_t child = fork();
+  if (child == 0) _exit(simulate_current(verbose) ? 0 : 1);
+  int status = reap(child, limit_s);
+  const char *word = outcome(m, status);
+  char searched[32] = "full search";
+  if (m->how == search::bounded) snprintf(searched, sizeof searched, "%u preemptions", preemptions);
+  printf("%-32s %-9s %u threads, %s: %lu interleavings, %.1f s%s%s\n", m->name, word, m->threads,
+         searched, report->interleavings, now_s() - start, report->failure[0] ? ": " : "",
+         report->failure);
+  return strcmp(word, "FAILED") != 0;
+}
+
+static bool named(const model_case *m, int argc, char **argv, int first) {
+  for (int i = first; i < argc; i++) {
+    if (strcmp(argv[i], m->name) == 0) return true;
+  }
+  return first == argc;
+}
+
+int main(int argc, char **argv) {
+  const char *limit = getenv("VOLT_MODEL_SECONDS");
+  double limit_s = limit ? atof(limit) : 60;
+  bool verbose = false, list = false;
+  int i = 1;
+  for (; i < argc && argv[i][0] == '-'; i++) {
+    if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc) {
+      limit_s = atof(argv[++i]);
+    } else if (strcmp(argv[i], "--preemptions") == 0 && i + 1 < argc) {
+      preemptions = static_cast<unsigned>(atoi(argv[++i]));
+    } else if (strcmp(argv[i], "--verbose") == 0) {
+      verbose = true;
+    } else if (strcmp(argv[i], "--list") == 0) {
+      list = true;
+    } else {
+      fprintf(stderr, "usage: %s [--list] [--seconds S] [--preemptions N] [--verbose] [NAME...]\n",
+              argv[0]);
+      return 2;
+    }
+  }
+  report = static_cast<struct report *>(
+      mmap(nullptr, sizeof *report, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  unsigned ran = 0, failed = 0;
+  for (const model_case *m = cases; m; m = m->next) {
+    if (!named(m, argc, argv, i)) continue;
+    if (list) {
+      puts(m->name);
+      continue;
+    }
+    ran++;
+    if (!run(m, limit_s, verbose)) failed++;
+  }
+  if (list) return 0;
+  printf("%u passed, %u failed\n", ran - failed, failed);
+  return failed ? 1 : ran == 0 ? 2 : 0;
+}
