@@ -1,0 +1,53 @@
+/* memory.c: allocation that succeeds or ends the program. */
+#include "memory.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void fatal(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fputs("treesum: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  va_end(args);
+  _exit(EXIT_FAILURE); /* not exit(): other threads are still at work on what it would tear down */
+}
+
+void *must_allocate(size_t count, size_t size_bytes) {
+  void *memory = calloc(count > 0 ? count : 1, size_bytes);
+  if (memory == NULL) fatal("out of memory");
+  return memory;
+}
+
+void *must_make_room(void *array, size_t used, size_t *capacity, size_t size_bytes) {
+  if (used < *capacity) return array;
+  if (used > SIZE_MAX / 2 / size_bytes) fatal("out of memory");
+  size_t larger = used < 32 ? 64 : used * 2;
+  array = realloc(array, larger * size_bytes);
+  if (array == NULL) fatal("out of memory");
+  *capacity = larger;
+  return array;
+}
+
+char *must_copy(const char *text) {
+  size_t bytes = strlen(text) + 1;
+  char *copy = must_allocate(bytes, 1);
+  memcpy(copy, text, bytes);
+  return copy;
+}
+
+char *must_join(const char *directory, const char *name) {
+  size_t front = strlen(directory);
+  size_t back = strlen(name);
+  size_t slash = front > 0 && directory[front - 1] != '/';
+  char *path = must_allocate(front + slash + back + 1, 1);
+  memcpy(path, directory, front);
+  if (slash) path[front] = '/';
+  memcpy(path + front + slash, name, back);
+  return path;
+}

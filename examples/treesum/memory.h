@@ -1,0 +1,26 @@
+/* memory.h: allocation that succeeds or ends the program.
+ *
+ * Out of memory there is nothing better to do for this program than to say so and to leave, so no
+ * caller has to look. Threads: any. */
+#ifndef TREESUM_MEMORY_H
+#define TREESUM_MEMORY_H
+
+#include <stddef.h>
+
+/* Print "treesum: ..." on standard error and end the program with exit code 1, at once. */
+void fatal(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
+
+/* count * size_bytes bytes, all zero. Free with free(). */
+void *must_allocate(size_t count, size_t size_bytes);
+
+/* Make room for one more element behind the first `used` of an array. Moves it like realloc().
+ * array: from here, or NULL. capacity: elements there is room for, updated. Returns the array. */
+void *must_make_room(void *array, size_t used, size_t *capacity, size_t size_bytes);
+
+/* A copy of text. */
+char *must_copy(const char *text);
+
+/* "directory/name", without a second slash if the directory ends in one. */
+char *must_join(const char *directory, const char *name);
+
+#endif

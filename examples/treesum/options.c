@@ -1,0 +1,76 @@
+/* options.c: the command line. */
+#define _GNU_SOURCE
+#include "options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MIN_DEFAULT_THREADS 4
+#define MAX_THREADS 1024
+#define DEFAULT_OPEN_FILES 16
+#define MAX_OPEN_FILES 1000000
+
+static const char usage_text[] =
+    "usage: treesum [options] [directory or file ...]\n"
+    "\n"
+    "Prints the SHA-256 sums of all regular files in and below the directories (by default\n"
+    "/usr/include), sorted by path, in the format of sha256sum. Symbolic links are not followed.\n"
+    "\n"
+    "  -t, --threads N      sum with N threads (by default one per core, at least 4)\n"
+    "  -n, --open-files N   have at most N files and directories open at once (by default 16)\n"
+    "  -o, --output FILE    write the list to FILE, not to standard output\n"
+    "  -v, --verify         have sha256sum check the list\n"
+    "  -h, --help           show this\n"
+    "\n"
+    "Exit code: 0 all files are summed (and verified), 1 some are not, 2 wrong usage,\n"
+    "128 + signal if interrupted: the list then has the files that were done.\n";
+
+static unsigned default_threads(void) {
+  cpu_set_t cores;
+  unsigned usable =
+      sched_getaffinity(0, sizeof cores, &cores) == 0 ? (unsigned)CPU_COUNT(&cores) : 0;
+  return usable > MIN_DEFAULT_THREADS ? usable : MIN_DEFAULT_THREADS;
+}
+
+/* Read a number from 1 to max. */
+static bool parse_number(const char *option, const char *text, unsigned max, unsigned *number) {
+  char *end;
+  errno = 0;
+  unsigned long value = strtoul(text, &end, 10);
+  if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && value >= 1 && value <= max) {
+    *number = (unsigned)value;
+    return true;
+  }
+  fprintf(stderr, "treesum: --%s wants a number from 1 to %u, not '%s'\n", option, max, text);
+  return false;
+}
+
+enum options_result options_parse(struct options *options, int argc, char **argv) {
+  static const struct option known[] = {
+      {"threads", required_argument, NULL, 't'}, {"open-files", required_argument, NULL, 'n'},
+      {"output", required_argument, NULL, 'o'},  {"verify", no_argument, NULL, 'v'},
+      {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+  };
+  static char *const default_roots[] = {"/usr/include", NULL};
+  *options = (struct options){.threads = default_threads(), .open_files = DEFAULT_OPEN_FILES};
+  bool right = true;
+  for (int option; (option = getopt_long(argc, argv, "t:n:o:vh", known, NULL)) != -1;) {
+    switch (option) {
+      case 't': right &= parse_number("threads", optarg, MAX_THREADS, &options->threads); break;
+      case 'n':
+        right &= parse_number("open-files", optarg, MAX_OPEN_FILES, &options->open_files);
+        break;
+      case 'o': options->output = optarg; break;
+      case 'v': options->verify = true; break;
+      case 'h': fputs(usage_text, stdout); return OPTIONS_HELP_SHOWN;
+      default: right = false;
+    }
+  }
+  options->roots = optind < argc ? argv + optind : default_roots;
+  if (!right) fputs(usage_text, stderr);
+  return right ? OPTIONS_RUN : OPTIONS_WRONG;
+}

@@ -1,0 +1,82 @@
+/* progress.c: the progress bar, or lines where there is no terminal.
+ *
+ * How much there is to do is not known before the walk is over; until then the bar shows the share
+ * of what has been found, and a "+" says that there will be more. */
+#define _GNU_SOURCE
+#include "progress.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "memory.h"
+
+#define BAR_INTERVAL_NS UINT64_C(100000000)
+#define LINE_INTERVAL_NS UINT64_C(1000000000)
+#define MAX_COLUMNS 200
+#define MIN_BAR 10
+
+/* "12/340+ files, 5.6 MB, 78.9 MB/s" */
+static void describe(const struct progress *progress, const struct counts *counts, char *text,
+                     size_t size_bytes) {
+  double seconds = (double)(volt_now_ns() - progress->start_ns) / 1e9;
+  double megabytes = (double)counts->bytes / 1e6;
+  snprintf(text, size_bytes, "%" PRIu64 "/%" PRIu64 "%s files, %.1f MB, %.1f MB/s",
+           counts->summed + counts->skipped, counts->found, counts->walked ? "" : "+", megabytes,
+           seconds > 0 ? megabytes / seconds : 0);
+}
+
+static void show_line(struct progress *progress) {
+  struct counts counts = tally_read(progress->tally);
+  char text[MAX_COLUMNS];
+  describe(progress, &counts, text, sizeof text);
+  console_print(progress->console, "%s", text);
+}
+
+static void show_bar(struct progress *progress) {
+  struct counts counts = tally_read(progress->tally);
+  char text[MAX_COLUMNS];
+  describe(progress, &counts, text, sizeof text);
+
+  char line[MAX_COLUMNS];
+  size_t columns = console_width() < sizeof line ? console_width() : sizeof line;
+  size_t beside = strlen(text) + 4; /* the brackets, a space, and the last column */
+  size_t length = columns >= beside + MIN_BAR ? columns - beside : 0;
+  size_t full = counts.found > 0 ? (counts.summed + counts.skipped) * length / counts.found : 0;
+  size_t at = 0;
+  if (length > 0) line[at++] = '[';
+  for (size_t i = 0; i < length; i++) line[at++] = i < full ? '#' : '.';
+  if (length > 0) line[at++] = ']';
+  if (length > 0) line[at++] = ' ';
+  snprintf(line + at, columns - at, "%s", text);
+  console_bar(progress->console, line);
+}
+
+static void *show(void *ctx) {
+  struct progress *progress = ctx;
+  bool bar = progress->console->terminal;
+  uint64_t interval_ns = bar ? BAR_INTERVAL_NS : LINE_INTERVAL_NS;
+  if (bar) show_bar(progress);
+  while (volt_sem_acquire_blocking(&progress->ended, 1, volt_deadline_ns(interval_ns)) != VOLT_OK) {
+    if (bar) {
+      show_bar(progress);
+    } else {
+      show_line(progress);
+    }
+  }
+  console_bar(progress->console, "");
+  return NULL;
+}
+
+void progress_start(struct progress *progress, struct console *console, struct tally *tally) {
+  *progress = (struct progress){.console = console, .tally = tally, .start_ns = volt_now_ns()};
+  volt_sem_init(&progress->ended, 0);
+  int error = pthread_create(&progress->thread, NULL, show, progress);
+  if (error != 0) fatal("cannot start a thread: %s", strerror(error));
+}
+
+void progress_end(struct progress *progress) {
+  volt_sem_release(&progress->ended, 1);
+  pthread_join(progress->thread, NULL);
+  volt_sem_destroy(&progress->ended);
+}

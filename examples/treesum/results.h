@@ -1,0 +1,46 @@
+/* results.h: the sums found so far, under a volt rwlock.
+ *
+ * Every worker asks, for every file, whether the same file has been summed under another name (a
+ * hard link, a bind mount, an argument inside another one): many readers. It adds a result once
+ * per file: the writer. Paths belong to the table once they are added. */
+#ifndef TREESUM_RESULTS_H
+#define TREESUM_RESULTS_H
+
+#include <sys/stat.h>
+#include <volt/volt.h>
+
+#include "sha256.h"
+
+struct result {
+  char *path;
+  dev_t device; /* which file it is, whatever its name */
+  ino_t inode;
+  off_t size_bytes; /* and in which state */
+  struct timespec modified;
+  struct sha256_sum sum;
+};
+
+struct results {
+  volt_rwlock lock; /* around the rest */
+  struct result *all;
+  size_t count, capacity;
+  size_t *index; /* hash table by device and inode: position in `all` plus 1, or 0 */
+  size_t index_size;
+};
+
+void results_init(struct results *results);
+
+/* Look for a result of the file with this status, unchanged since. Returns true if there is one and
+ * fills *sum in. */
+bool results_find(struct results *results, const struct stat *status, struct sha256_sum *sum);
+
+/* Add a result. path: from malloc(), belongs to the table then. */
+void results_add(struct results *results, char *path, const struct stat *status,
+                 const struct sha256_sum *sum);
+
+/* Sort by the bytes of the paths. The lookup by file is gone afterwards. */
+void results_sort(struct results *results);
+
+void results_destroy(struct results *results);
+
+#endif

@@ -1,0 +1,362 @@
+#!/bin/bash
+# treesum_test.sh PROGRAM: holds treesum against find, sort and sha256sum.
+#
+# Prints a line per check: ok, FAILED or skipped with the reason. Exit code 0 if none failed.
+# Nothing here depends on timing: where the program has to be caught at work, it works on a sparse
+# file that takes minutes, and the test looks until it sees it there.
+set -u
+export LC_ALL=C
+unset TERM
+
+[ $# -eq 1 ] || { echo "usage: $0 PROGRAM" >&2; exit 2; }
+treesum=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+cd "$scratch" || exit 1
+failures=0
+
+ok() { echo "ok: $1"; }
+failed() { echo "FAILED: $1"; failures=$((failures + 1)); }
+skipped() { echo "skipped: $1 ($2)"; }
+
+# check NAME COMMAND...: the command must succeed.
+check() {
+  local name=$1
+  shift
+  if "$@"; then ok "$name"; else failed "$name"; fi
+}
+
+# run ARGUMENTS...: run it to its end; leaves $code, and the files out and err.
+run() {
+  timeout -k 5 120 "$treesum" "$@" >out 2>err
+  code=$?
+}
+
+# expect CODE NAME: the exit code of the last run.
+expect() {
+  if [ "$code" -eq "$1" ]; then
+    ok "$2"
+  else
+    failed "$2: exit code $code, not $1"
+    sed 's/^/  | /' err
+  fi
+}
+
+# The list that treesum must print for these roots.
+reference() { find "$@" -type f -print0 | sort -z | xargs -0 -r sha256sum --; }
+
+same_as_reference() { reference "$@" | cmp -s - out; }
+
+# wait_until COMMAND...: for at most 20 seconds.
+wait_until() {
+  local end=$((SECONDS + 20))
+  until "$@" 2>/dev/null; do
+    [ $SECONDS -lt $end ] || return 1
+    sleep 0.02
+  done
+}
+
+# reads PID N: the process has N of the files huge... open.
+reads() { [ "$(find "/proc/$1/fd" -lname '*/huge*' | wc -l)" -eq "$2" ]; }
+
+# The greatest "open at once" of the last run.
+most_open() { sed -n 's/^treesum: open files: at most \([0-9]*\) at once, .*/\1/p' err; }
+
+make_tree() {
+  mkdir -p tree/sub/deeper "tree/with space" tree/empty_directory
+  echo one >tree/one
+  echo two >tree/sub/two
+  : >tree/sub/empty
+  head -c 3000000 /dev/urandom >tree/sub/deeper/big
+  head -c 131072 /dev/urandom >tree/sub/deeper/one_buffer
+  echo spaces >"tree/with space/a file"
+  echo newline >$'tree/new\nline'
+  echo backslash >'tree/back\slash'
+  echo both >$'tree/\\both\n'
+  echo return >$'tree/carriage\rreturn'
+  echo bytes >$'tree/\xff\xfe'
+  echo dash >tree/-v
+  ln tree/one tree/sub/hard_link
+  ln -s .. tree/sub/loop
+  ln -s nowhere tree/dangling
+  local i
+  for i in {1..500}; do echo "$i" >"tree/sub/deeper/f$i"; done
+}
+
+test_list() {
+  local threads
+  for threads in 1 8; do
+    run --threads $threads tree
+    expect 0 "sums a tree with $threads threads"
+    check "the list is what sha256sum prints, with $threads threads" same_as_reference tree
+  done
+  run --threads 1 tree/sub tree/one tree/sub/deeper
+  expect 0 "sums several roots, one inside another, and a file"
+  check "a file named twice is listed twice" same_as_reference tree/sub tree/one tree/sub/deeper
+  check "and is read once" grep -q ', 503 files with a further name' err
+  check "symbolic links are counted" grep -q ', 1 symbolic links not followed' err
+  run tree/
+  check "a root may end in a slash" same_as_reference tree/
+  (cd tree && "$treesum" . >../out 2>../err) && (cd tree && reference . | cmp -s - ../out)
+  check "the current directory may be the root" [ $? -eq 0 ]
+  run tree/empty_directory
+  expect 0 "an empty tree is no error"
+  check "and gives an empty list" [ ! -s out ]
+  run -o list tree
+  mv list out
+  check "--output writes the list to a file" same_as_reference tree
+}
+
+# A path longer than PATH_MAX, which no single system call takes. The names must be found again by
+# descending as well.
+test_deep_tree() {
+  local name i depth=25
+  name=$(printf 'd%.0s' {1..250})
+  (
+    for ((i = 0; i < depth; i++)); do
+      mkdir "$name" && cd -P "$name" || exit
+    done
+    echo deep >file
+  )
+  run "$name"
+  expect 0 "sums a file below a path of $((depth * 251)) bytes"
+  check "with the right sum" [ "$(head -c 64 out)" = "$(echo deep | sha256sum | head -c 64)" ]
+  check "under its whole name" [ "$(wc -c <out)" -eq $((64 + 2 + depth * 251 + 5)) ]
+  rm -rf "$name"
+}
+
+test_own_list() {
+  mkdir own
+  echo a >own/a
+  (cd own && "$treesum" -v -o SUMS . 2>../err)
+  check "a list inside the tree is no error" [ $? -eq 0 ]
+  check "and does not contain itself" [ "$(wc -l <own/SUMS)" -eq 1 ]
+  check "which is said" grep -q '^treesum: ./SUMS: is the list itself: left out$' err
+}
+
+test_verify() {
+  run --verify tree
+  expect 0 "--verify succeeds"
+  check "and says so" grep -q '^treesum: verify: sha256sum agrees on all 51[0-9] files$' err
+  check "and does not change the list" same_as_reference tree
+
+  mkdir bin
+  printf '#!/bin/sh\necho more >>tree/one\nPATH=%q exec sha256sum "$@"\n' "$PATH" >bin/sha256sum
+  chmod +x bin/sha256sum
+  PATH=$scratch/bin:$PATH run --verify tree
+  expect 1 "--verify fails if a file changes before it is checked"
+  check "and says which" grep -q '^tree/one: FAILED$' err
+  check "which stays out of the list" [ "$(grep -c FAILED out)" -eq 0 ]
+
+  printf '#!/bin/sh\nexit 7\n' >bin/sha256sum
+  PATH=$scratch/bin:$PATH run --verify tree
+  expect 7 "the exit code of sha256sum is passed on"
+}
+
+test_without_sha256sum() {
+  (PATH=$scratch/nowhere "$treesum" --verify tree >out 2>err)
+  code=$?
+  expect 127 "--verify without sha256sum fails"
+  check "and says so" grep -q '^treesum: verify: sha256sum could not be run$' err
+}
+
+# The descriptor limit is the strictest witness: one file more than allowed, and open() fails.
+test_bound() {
+  local bound
+  for bound in 1 2 16; do
+    run --open-files $bound --threads 8 tree
+    expect 0 "sums a tree with $bound open files allowed"
+    check "at most $bound were open" [ "$(most_open)" -ge 1 -a "$(most_open)" -le $bound ]
+    check "waits are reported" grep -Eq \
+      '^treesum: waits for an open file: [0-9]+ of [0-9]+, total .* p50 .* p99 .* max .* s$' err
+    (
+      for fd in /proc/self/fd/*; do
+        fd=${fd##*/}
+        [ "$fd" -le 2 ] || eval "exec $fd>&-"
+      done
+      ulimit -n $((3 + bound))
+      "$treesum" --open-files $bound --threads 8 tree >out 2>err
+    )
+    code=$?
+    if grep -q 'error while loading shared libraries' err; then
+      skipped "no more than $bound descriptors are used" "the loader needs more"
+    else
+      expect 0 "no more than $bound descriptors are used"
+      check "with the same list" same_as_reference tree
+    fi
+  done
+}
+
+test_errors() {
+  run tree/missing tree/one
+  expect 1 "a missing root is an error"
+  check "with its name and reason" grep -q '^treesum: tree/missing: No such file or directory$' err
+  check "and the rest is summed" same_as_reference tree/one
+  check "it is counted" grep -q '^treesum: 1 errors, ' err
+  run $'tree/no\nsuch'
+  check "a newline in a name is escaped in messages" grep -q '^treesum: tree/no\\012such: ' err
+  run tree/sub/loop
+  expect 1 "a symbolic link as root is an error"
+
+  mkdir special
+  echo a >special/a
+  mkfifo special/fifo
+  run special
+  expect 1 "a special file is an error"
+  check "with its kind" grep -q '^treesum: special/fifo: is a fifo: left out$' err
+  check "and the rest is summed" same_as_reference special
+  run --verify special
+  expect 1 "an error remains one if the rest is verified"
+}
+
+test_unreadable() {
+  local as=()
+  if [ "$(id -u)" -eq 0 ]; then
+    as=(setpriv --reuid 65534 --regid 65534 --clear-groups --)
+    chmod 755 .
+    if ! "${as[@]}" "$treesum" --help >/dev/null 2>&1; then
+      skipped "unreadable files" "root reads everything, and nobody else can run the program"
+      return
+    fi
+  fi
+  mkdir -p locked/directory
+  echo a >locked/a
+  echo b >locked/b
+  echo c >locked/directory/c
+  chmod 755 locked
+  chmod 644 locked/a
+  chmod 000 locked/b locked/directory
+  "${as[@]}" "$treesum" locked >out 2>err
+  code=$?
+  expect 1 "unreadable files are an error"
+  check "a file" grep -q '^treesum: locked/b: Permission denied$' err
+  check "a directory" grep -q '^treesum: locked/directory: Permission denied$' err
+  check "both are counted, the rest is summed" \
+    [ "$(grep -c '^treesum: 2 errors, ' err) $(wc -l <out)" = "1 1" ]
+  chmod 755 locked/b locked/directory
+}
+
+# start ARGUMENTS...: run it in the background; leaves $pid.
+start() {
+  "$treesum" "$@" >out 2>err &
+  pid=$!
+}
+
+gone() { ! kill -0 "$1"; }
+
+# finish SECONDS: wait for the started one; leaves $code. It has failed if it takes longer.
+finish() {
+  local began=$SECONDS
+  wait_until gone $pid || kill -KILL $pid
+  wait $pid
+  code=$?
+  check "it ends in time" [ $((SECONDS - began)) -le "$1" ]
+}
+
+# One worker is kept busy; the walker finds the rest and fills the queue. Then a file vanishes, and
+# the one that is being read shrinks.
+test_changes() {
+  mkdir changing
+  local i
+  for i in {1..600}; do echo "$i" >changing/f"$i"; done
+  truncate -s 200G huge
+  start --threads 1 huge changing
+  check "lines on standard error show the progress" \
+    wait_until grep -q '^treesum: 0/601+ files, ' err
+  rm -f changing/f*7
+  truncate -s 0 huge
+  finish 10
+  expect 1 "vanishing and shrinking files are an error"
+  check "a file that shrinks" grep -q '^treesum: huge: changed while it was read$' err
+  check "files that vanish" [ "$(grep -c '^treesum: changing/f[0-9]*7: No such file' err)" -eq 60 ]
+  check "they are counted" grep -q '^treesum: 61 errors, ' err
+  check "the rest is summed" same_as_reference changing
+  check "there is at most a line of progress a second" \
+    [ "$(grep -c '^treesum: [0-9]*/[0-9]*+\? files' err)" -le $((SECONDS + 1)) ]
+}
+
+test_signals() {
+  truncate -s 200G huge1 huge2 huge3
+  mkdir many
+  local i
+  for i in {1..700}; do echo "$i" >many/f"$i"; done
+
+  # Two workers read, two wait for a permit; so does the walker, or it waits for room in the queue.
+  start --threads 4 --open-files 2 tree/one huge1 huge2 huge3 many
+  wait_until reads $pid 2
+  kill -INT $pid
+  finish 5
+  expect 130 "Ctrl-C ends it while workers and walker wait"
+  check "it says so" grep -q '^treesum: stopped by Interrupt: the list is incomplete$' err
+  check "what is done is counted" grep -q "^treesum: $(wc -l <out) files, [0-9]* bytes" err
+  check "and the waits" grep -Eq '^treesum: waits for an open file: [1-9][0-9]* of ' err
+
+  start --threads 1 --verify tree/one huge1 many
+  wait_until grep -q '^treesum: 1/702+ files, ' err
+  kill -TERM $pid
+  finish 5
+  expect 143 "SIGTERM ends it while the queue is full"
+  check "what is done is listed" same_as_reference tree/one
+  check "nothing is verified then" [ "$(grep -c verify err)" -eq 0 ]
+}
+
+test_usage() {
+  run --help
+  expect 0 "--help"
+  check "prints to standard output" grep -q '^usage: treesum ' out
+  local wrong
+  for wrong in --unknown --threads=0 --threads=x --threads=-1 --threads= --threads \
+    --open-files=0 --open-files=99999999999999999999 --open-files=4x --verify=yes; do
+    run "$wrong"
+    expect 2 "wrong usage: $wrong"
+    check "is explained" [ "$(grep -c '^usage: treesum ' err) $(wc -c <out)" = "1 0" ]
+  done
+  run -o missing/directory/list tree
+  expect 1 "a list that cannot be written is an error"
+  if [ -e /dev/full ]; then
+    run -o /dev/full tree
+    expect 1 "a full disk is an error"
+  fi
+}
+
+# run_on_terminal TERM: sum the tree with standard error on a terminal of that kind.
+run_on_terminal() {
+  # shellcheck disable=SC2016
+  TERM=$1 SHELL=/bin/sh treesum=$treesum \
+    script -qec '"$treesum" tree >out' /dev/null </dev/null >err 2>&1
+  code=$?
+}
+
+test_terminal() {
+  run tree
+  check "there is no bar without a terminal" [ "$(grep -c $'[\r\033]' err)" -eq 0 ]
+  if ! script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+    skipped "the progress bar" "no script from util-linux"
+    return
+  fi
+  run_on_terminal xterm
+  expect 0 "sums a tree on a terminal"
+  check "there is a bar" grep -q $'\r\033\\[K\\[[#.]*\\] [0-9]*/[0-9]*+\\? files' err
+  check "it is erased before the report" grep -q $'\r\033\\[Ktreesum: [0-9]* files, ' err
+  check "and the list is the same" same_as_reference tree
+  run_on_terminal dumb
+  expect 0 "sums a tree on a dumb terminal"
+  check "which gets no bar" [ "$(grep -c $'\033' err)" -eq 0 ]
+}
+
+make_tree
+test_list
+test_deep_tree
+test_own_list
+test_verify
+test_without_sha256sum
+test_bound
+test_errors
+test_unreadable
+test_changes
+test_signals
+test_usage
+test_terminal
+
+[ $failures -eq 0 ] || echo "$failures checks failed"
+[ $failures -eq 0 ]
