@@ -16,7 +16,7 @@ int volt_park_until_(volt_parker_ *p, uint32_t unparks, uint64_t deadline_ns) {
   for (;;) {
     uint32_t word = volt_load_acquire(&p->word); /* P1: pairs U1 */
     if (word / UNPARK >= unparks) return VOLT_OK;
-    if (spins < VOLT_SPIN) {
+    if (spins < VOLT_PARK_SPIN) {
       spins += 1;
       volt_cpu_relax_();
       continue;

@@ -9,10 +9,14 @@
 #include <volt/atomic.h>
 #include <volt/waker.h>
 
-/* How long to look before sleeping, in volt_cpu_relax_() calls: about what a sleep and a wake
- * cost. */
+/* How often to look before sleeping, in volt_cpu_relax_() calls: for the lock of a queue, which is
+ * held for a few dozen instructions; and for a wake, which is worth about what a sleep costs. More
+ * helps two threads that hand over to each other, and burns what other threads could run on. */
 #ifndef VOLT_SPIN
 #define VOLT_SPIN 100
+#endif
+#ifndef VOLT_PARK_SPIN
+#define VOLT_PARK_SPIN 200
 #endif
 
 /* word: bit 0 PARKED, the thread sleeps or is about to; bits 1..31: unparks so far. */

@@ -85,8 +85,12 @@ VOLT_INLINE void volt_rwlock_read_unlock(volt_rwlock *rw) {
 /* Lock for writing if it is free. Never waits, never fails spuriously. Returns true if locked.
  * Threads: any. Order: success acquires what the last holders did. */
 VOLT_INLINE bool volt_rwlock_try_write(volt_rwlock *rw) {
-  uint64_t word = 0;
-  return volt_cas_acquire(&rw->queue.word, &word, VOLT_WORD_(VOLT_RWLOCK_WRITER_)); /* T1 */
+  uint64_t word = 0; /* or an unlock is still to come back, which is no matter */
+  do {
+    uint64_t locked = word + VOLT_WORD_(VOLT_RWLOCK_WRITER_);
+    if (volt_cas_acquire(&rw->queue.word, &word, locked)) return true; /* T1 */
+  } while ((word & ~VOLT_WORD_ALL_RETURNING_) == 0);
+  return false;
 }
 
 /* Lock for writing, or queue *w for it. As volt_rwlock_read(). From the moment it is queued, no

@@ -327,6 +327,20 @@ struct batch_x_try_read : model {
 };
 MODEL(batch_x_try_read, 2, full)
 
+// The same for a writer, when they have all left again.
+struct batch_x_try_write : batch_x_try_read {
+  void thread(unsigned index) override {
+    if (index == 0) {
+      volt_rwlock_write_unlock(&rw);
+    } else if (granted(&w[0]) && volt_rwlock_cancel(&rw, &w[1])) {
+      volt_rwlock_read_unlock(&rw);
+      EXPECT(volt_rwlock_try_write(&rw));
+      volt_rwlock_write_unlock(&rw);
+    }
+  }
+};
+MODEL(batch_x_try_write, 2, bounded)
+
 // R7: a close meets a release that is away.
 struct batch_x_close : batch_model {
   batch_x_close() : batch_model(3) {
