@@ -363,8 +363,10 @@ void volt_wait_queue_destroy_(volt_wait_queue *q, const volt_kind_ *kind) {
     VOLT_CHECK(!(word & QUEUED), kind->name, "%p: destroyed while %u waiters are queued", (void *)q,
                volt_wait_queue_waiters_(q, kind));
     if (!(word & VOLT_WORD_ALL_RETURNING_)) return;
-    /* R7: a nap, for it may be anybody's code that keeps the release away */
-    volt_futex_wait64_(&q->word, VOLT_WORD_FLAGS_(word), volt_deadline_ns(50000));
+    /* R7: a nap, for it may be anybody's code that keeps the release away; on a word of our own,
+     * for a wake for those who sleep on the queue's would be lost on us (R6) */
+    VOLT_ATOMIC(uint32_t) nap = 0;
+    volt_futex_wait32_(&nap, 0, volt_deadline_ns(50000));
   }
 }
 

@@ -103,8 +103,10 @@ VOLT_API bool volt_sem_cancel(volt_sem *sem, volt_waiter *w);
 VOLT_API bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, volt_waker waker);
 
 /* Give n permits: to the oldest waiters as far as they go, the rest to the pool.
- * n: 0 does nothing. A total above VOLT_SEM_MAX aborts. Works on a closed semaphore, too.
- * Wakes: everyone it satisfies, oldest first, on this thread, with nothing held.
+ * n: 0 does nothing. More than VOLT_SEM_MAX, together with the pool and with what is set aside for
+ *   waiters, aborts. Works on a closed semaphore, too.
+ * Wakes: everyone it satisfies, oldest first, with nothing held, on this thread; those beyond the
+ *   first 32 possibly on another one that uses the semaphore meanwhile.
  * Threads: any. Order: releases what this thread did before to whoever receives a permit. */
 VOLT_INLINE void volt_sem_release(volt_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */

@@ -237,6 +237,21 @@ struct batch_x_destroy : destroy_model {
 };
 MODEL(batch_x_destroy, 2, bounded)
 
+// Whoever takes the last permit destroys it, while the release that was away sleeps for the lock:
+// destroy() must not swallow its wake.
+struct batch_x_take_and_destroy : destroy_model {
+  batch_x_take_and_destroy() : destroy_model(2) {
+  }
+  void thread(unsigned index) override {
+    if (index < 2) {
+      volt_sem_release(sem, 2 - index);
+    } else if (volt_sem_try_acquire(sem, 1)) {
+      end(); /* both waiters have theirs, and this is the third */
+    }
+  }
+};
+MODEL(batch_x_take_and_destroy, 3, bounded)
+
 struct batch_x_batch_x_destroy : destroy_model {
   batch_x_batch_x_destroy() : destroy_model(3) {
   }

@@ -51,18 +51,25 @@ static int wait_at(VOLT_ATOMIC(T) *word, uint32_t seen, uint64_t deadline_ns) {
   return VOLT_ETIMEDOUT;
 }
 
+// Any of those who sleep there may be the next: the kernel promises no order.
+static unsigned next_to_wake(rl::context &c, const void *address) {
+  unsigned found[8], count = 0;
+  for (unsigned i = 0; i < sleepers; i++) {
+    if (asleep[i].address == address) found[count++] = i;
+  }
+  if (count == 0) return sleepers;
+  return found[count == 1 ? 0 : c.rand(count, rl::sched_type_user)];
+}
+
 static void wake_at(const void *address, int count) {
   rl::context &c = rl::ctx();
   c.sched();
-  for (unsigned i = 0; i < sleepers && count > 0;) {
-    if (asleep[i].address != address) {
-      i++;
-      continue;
-    }
+  for (; count > 0; count--) {
+    unsigned i = next_to_wake(c, address);
+    if (i == sleepers) return;
     rl::thread_id_t thread = asleep[i].thread;
     wakes_up(i);
     c.unpark_thread(thread, false, $);
-    count--;
   }
 }
 
