@@ -92,20 +92,21 @@ struct lock_deadline_x_lock : mutex_model {
 MODEL(lock_deadline_x_lock, 2, bounded)
 
 // R2: "lock, see that we are the last user, unlock, free", with every thread but the last still on
-// its way out of unlock(). The last one writes all over the object.
+// its way out of unlock().
 struct last_user_frees : model {
-  volt_mutex m;
+  volt_mutex *m;
   VOLT_PLAIN(int) users;
 
-  explicit last_user_frees(int threads) : users(threads) {
-    volt_mutex_init(&m);
+  explicit last_user_frees(int threads) : m(new volt_mutex()), users(threads) {
   }
 
   void leave() {
-    EXPECT(volt_mutex_lock_blocking(&m, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_mutex_lock_blocking(m, VOLT_NO_DEADLINE) == VOLT_OK);
     bool last = --users == 0;
-    volt_mutex_unlock(&m);
-    if (last) poison(&m.queue);
+    volt_mutex_unlock(m);
+    if (!last) return;
+    poison(&m->queue);
+    delete m;
   }
 };
 
@@ -137,8 +138,8 @@ struct last_user_frees_beside_deadline : last_user_frees {
       leave();
       return;
     }
-    if (volt_mutex_lock_blocking(&m, 1) == VOLT_OK) {
-      volt_mutex_unlock(&m);
+    if (volt_mutex_lock_blocking(m, 1) == VOLT_OK) {
+      volt_mutex_unlock(m);
     }
     leave();
   }

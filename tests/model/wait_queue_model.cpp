@@ -203,8 +203,8 @@ MODEL(batch_close_is_final, 2, full)
 // destroy() waits until they are done with it.
 struct destroy_model : model {
   volt_sem *sem;
-  volt_waiter w[3];
-  wake_count woken[3];
+  volt_waiter w[4];
+  wake_count woken[4];
 
   explicit destroy_model(unsigned waiters) : sem(new volt_sem()) {
     for (unsigned i = 0; i < waiters; i++) {
@@ -237,6 +237,22 @@ struct batch_x_destroy : destroy_model {
 };
 MODEL(batch_x_destroy, 2, bounded)
 
+// R2: a release comes back and finds its work done by another, and one waiter left; that one gives
+// up, and it was the last user.
+struct batch_comes_back_for_nothing : destroy_model {
+  batch_comes_back_for_nothing() : destroy_model(4) {
+  }
+  void thread(unsigned index) override {
+    if (index < 2) {
+      volt_sem_release(sem, 2 - index);
+    } else if (granted(&w[0]) && granted(&w[1]) && granted(&w[2])) {
+      volt_sem_cancel(sem, &w[3]); /* all three permits are held */
+      end();
+    }
+  }
+};
+MODEL(batch_comes_back_for_nothing, 3, bounded)
+
 // Whoever takes the last permit destroys it, while the release that was away sleeps for the lock:
 // destroy() must not swallow its wake.
 struct batch_x_take_and_destroy : destroy_model {
@@ -265,8 +281,8 @@ struct batch_x_batch_x_destroy : destroy_model {
 };
 MODEL(batch_x_batch_x_destroy, 3, bounded)
 
-// R7: a writer's permits are in the hand of its unlock, which is away; readers come and go meanwhile,
-// and are not taken for somebody who unlocks what a writer holds.
+// R7: a writer's unlock is away, with permits left to give; readers come and go meanwhile, and are
+// not taken for somebody who unlocks what a writer holds.
 struct batch_readers_x_cancel : model {
   volt_rwlock rw;
   volt_waiter w[2];
@@ -377,45 +393,34 @@ MODEL(batch_x_close, 2, bounded)
 
 // R2: the classic: whoever gets the only permit frees the semaphore, while the release is on its
 // way out; here the release also meets a waiter that gives up.
-struct release_x_free : model {
-  volt_sem sem;
-  volt_waiter w;
-  wake_count woken;
-
-  release_x_free() {
-    volt_sem_init(&sem, 0);
-    EXPECT(volt_sem_acquire(&sem, &w, 1, woken.waker()) == VOLT_PENDING);
+struct release_x_free : destroy_model {
+  release_x_free() : destroy_model(1) {
   }
   void thread(unsigned index) override {
     if (index == 0) {
-      volt_sem_release(&sem, 1);
+      volt_sem_release(sem, 1);
       return;
     }
-    if (volt_sem_cancel(&sem, &w)) {
-      EXPECT(volt_sem_acquire_blocking(&sem, 1, VOLT_NO_DEADLINE) == VOLT_OK);
+    if (volt_sem_cancel(sem, &w[0])) {
+      EXPECT(volt_sem_acquire_blocking(sem, 1, VOLT_NO_DEADLINE) == VOLT_OK);
     }
-    volt_sem_destroy(&sem);
-    poison(&sem.queue);
+    end();
   }
 };
 MODEL(release_x_free, 2, bounded)
 
-// The same without anybody queued in between: by try.
-struct release_x_try_and_free : model {
-  volt_sem sem;
-  volt_waiter w;
-  wake_count woken;
-
-  release_x_try_and_free() {
-    volt_sem_init(&sem, 0);
-    EXPECT(volt_sem_acquire(&sem, &w, 1, woken.waker()) == VOLT_PENDING);
+// The same without anybody queued in between, by try, and without destroy().
+struct release_x_try_and_free : destroy_model {
+  release_x_try_and_free() : destroy_model(1) {
   }
   void thread(unsigned index) override {
     if (index == 0) {
-      volt_sem_release(&sem, 1);
-      return;
+      volt_sem_release(sem, 1);
+    } else if (!volt_sem_cancel(sem, &w[0]) || volt_sem_try_acquire(sem, 1)) {
+      poison(&sem->queue);
+      delete sem;
+      sem = nullptr;
     }
-    if (!volt_sem_cancel(&sem, &w) || volt_sem_try_acquire(&sem, 1)) poison(&sem.queue);
   }
 };
 MODEL(release_x_try_and_free, 2, full)

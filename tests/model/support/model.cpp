@@ -9,8 +9,10 @@
 // must fail is "rejected" or FAILED. Exit code 0: none failed; 1: some did; 2: usage.
 #include "model.hpp"
 
+#include <math.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -185,26 +187,20 @@ static double now_s() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// Wait for the child, at most so long. Returns its wait status, or -1: out of time, killed.
-static int reap(pid_t child, double limit_s) {
-  double end = now_s() + limit_s;
-  int status;
-  for (;;) {
-    if (waitpid(child, &status, WNOHANG) == child) return status;
-    if (now_s() > end) {
-      kill(child, SIGKILL);
-      waitpid(child, &status, 0);
-      return -1;
-    }
-    struct timespec nap = {0, 2000000};
-    nanosleep(&nap, nullptr);
-  }
+// In the child: run the model; SIGALRM ends a search that takes longer.
+static int search_for(double limit_s, bool verbose) {
+  struct itimerval limit = {};
+  limit.it_value.tv_sec = static_cast<time_t>(limit_s);
+  limit.it_value.tv_usec = static_cast<suseconds_t>((limit_s - floor(limit_s)) * 1e6);
+  setitimer(ITIMER_REAL, &limit, nullptr);
+  return simulate_current(verbose) ? 0 : 1;
 }
 
 static const char *outcome(const model_case *m, int status) {
   bool passed = WIFEXITED(status) && WEXITSTATUS(status) == 0;
   bool failed = WIFEXITED(status) && WEXITSTATUS(status) == 1;
-  if (status != -1 && !passed && !failed) {
+  bool truncated = WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM;
+  if (!passed && !failed && !truncated) {
     snprintf(report->failure, sizeof report->failure, "the checker itself ended with status %#x",
              static_cast<unsigned>(status));
     return "FAILED";
@@ -214,7 +210,7 @@ static const char *outcome(const model_case *m, int status) {
     snprintf(report->failure, sizeof report->failure, "a form known to be wrong was not rejected");
     return "FAILED";
   }
-  return status == -1 ? "truncated" : passed ? "exhausted" : "FAILED";
+  return truncated ? "truncated" : passed ? "exhausted" : "FAILED";
 }
 
 static bool run(const model_case *m, double limit_s, bool verbose) {
@@ -223,8 +219,9 @@ static bool run(const model_case *m, double limit_s, bool verbose) {
   double start = now_s();
   fflush(stdout);
   pid_t child = fork();
-  if (child == 0) _exit(simulate_current(verbose) ? 0 : 1);
-  int status = reap(child, limit_s);
+  if (child == 0) _exit(search_for(limit_s, verbose));
+  int status = 0;
+  waitpid(child, &status, 0);
   const char *word = outcome(m, status);
   char searched[32] = "full search";
   if (m->how == search::bounded) snprintf(searched, sizeof searched, "%u preemptions", preemptions);
