@@ -77,12 +77,12 @@ void volt_future_cancel(volt_future *f) {
 }
 
 int volt_block_on(volt_future *f, uint64_t deadline_ns) {
-  volt_parker_ parker = {0};
-  int result = volt_future_poll(f, volt_parker_waker_(&parker));
+  volt_parker parker = {0};
+  int result = volt_future_poll(f, volt_parker_waker(&parker));
   if (result != VOLT_PENDING) return result;
-  if (volt_park_until_(&parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
+  if (volt_park_until(&parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
     if (withdraw(f)) return ready(f, VOLT_ETIMEDOUT);
-    volt_park_until_(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to our parker */
+    volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to our parker */
   }
   return ready(f, volt_waiter_result(&f->waiter));
 }

@@ -11,12 +11,12 @@
 #define PARKED 1u
 #define UNPARK 2u
 
-int volt_park_until_(volt_parker_ *p, uint32_t unparks, uint64_t deadline_ns) {
+int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned looks) {
   unsigned spins = 0;
   for (;;) {
     uint32_t word = volt_load_acquire(&p->word); /* P1: pairs U1 */
     if (word / UNPARK >= unparks) return VOLT_OK;
-    if (spins < VOLT_PARK_SPIN) {
+    if (spins < looks) {
       spins += 1;
       volt_cpu_relax_();
       continue;
@@ -30,16 +30,36 @@ int volt_park_until_(volt_parker_ *p, uint32_t unparks, uint64_t deadline_ns) {
   }
 }
 
-void volt_unpark_(volt_parker_ *p) {
+int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
+  return volt_park_spin_(p, unparks, deadline_ns, VOLT_PARK_SPIN);
+}
+
+/* Count an unpark. Returns true if a wake has to follow. */
+static bool count_unpark(volt_parker *p) {
   uint32_t before = volt_fetch_add_release(&p->word, UNPARK); /* U1: the last access to *p */
-  if (before & PARKED) volt_futex_wake32_(&p->word, 1);       /* by address only */
+  return before & PARKED;
+}
+
+void volt_unpark(volt_parker *p) {
+  if (count_unpark(p)) volt_futex_wake32_(&p->word, 1); /* by address only */
+}
+
+void volt_unpark_later(volt_parker *p, volt_unpark_list *list) {
+  if (!count_unpark(p)) return;
+  if (list->count == VOLT_UNPARK_LIST_MAX) volt_unpark_all(list);
+  list->asleep[list->count++] = &p->word;
+}
+
+void volt_unpark_all(volt_unpark_list *list) {
+  for (unsigned i = 0; i < list->count; i++) volt_futex_wake32_(list->asleep[i], 1);
+  list->count = 0;
 }
 
 static void wake_parker(void *ctx) {
-  volt_unpark_((volt_parker_ *)ctx);
+  volt_unpark((volt_parker *)ctx);
 }
 
-volt_waker volt_parker_waker_(volt_parker_ *p) {
+volt_waker volt_parker_waker(volt_parker *p) {
   volt_waker waker = {wake_parker, p};
   return waker;
 }

@@ -1,13 +1,8 @@
-/* park.h: block a thread until it has been unparked a given number of times; nothing more.
- *
- * A parker lives on the stack of the call that blocks. Every wake that is due to it comes exactly
- * once (rule of the waiter), so the call returns when it has come, and no late unpark can ever meet
- * a dead parker: the count it adds to is the last it touches. */
-#ifndef VOLT_PARK_H
-#define VOLT_PARK_H
+/* park.h: what the library's own waits share with volt/park.h: how long to look before sleeping. */
+#ifndef VOLT_SRC_PARK_H
+#define VOLT_SRC_PARK_H
 
-#include <volt/atomic.h>
-#include <volt/waker.h>
+#include <volt/park.h>
 
 /* How often to look before sleeping, in volt_cpu_relax_() calls: for the lock of a queue, which is
  * held for a few dozen instructions; and for a wake, which is worth about what a sleep costs. More
@@ -19,20 +14,13 @@
 #define VOLT_PARK_SPIN 200
 #endif
 
-/* word: bit 0 PARKED, the thread sleeps or is about to; bits 1..31: unparks so far. */
-typedef struct volt_parker_ {
-  VOLT_ATOMIC(uint32_t) word;
-} volt_parker_;
+/* Whether the thread sleeps or is about to. A hint. */
+static inline bool volt_is_parked_(volt_parker *p) {
+  return volt_load_relaxed(&p->word) & 1; /* hint only: nothing is concluded from it */
+}
 
-/* Block until there have been so many unparks since init, or the deadline.
- * Returns VOLT_OK or VOLT_ETIMEDOUT. Survives EINTR and wakes for no reason. */
-int volt_park_until_(volt_parker_ *p, uint32_t unparks, uint64_t deadline_ns);
-
-/* Count one unpark and wake the thread if it sleeps. */
-void volt_unpark_(volt_parker_ *p);
-
-/* A waker that unparks. */
-volt_waker volt_parker_waker_(volt_parker_ *p);
+/* As volt_park_until(), with so many looks before sleeping. */
+int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned looks);
 
 /* One turn of a spin loop. */
 static inline void volt_cpu_relax_(void) {

@@ -40,7 +40,7 @@
  *   A1, T1 (acquire) <- U1, F1 (release)   permits taken from the word carry their
  *                                  releasers' past: its writes are all RMWs, one release sequence
  *                                  (T1 and F1 also in the fast paths, in the public headers)
- *   W1 (acquire) <- G1 (release)   the owner sees all that was done before the grant
+ *   W1 (acquire) <- G1 (release)   the owner sees all that was done before the grant (waiter.c)
  *   C1 (acquire) <- U1, F1 (release)   who sees CLOSED sees what came before close()
  *   D1 (acquire) <- U1, F1 (release)   the object ends after the last release is done with it
  */
@@ -88,74 +88,15 @@ static void unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_t word, ui
   volt_unlock_(q, next);
 }
 
-/* ---- the waiter ---- */
-
-static void check_unused(const volt_kind_ *kind, volt_waiter *w) {
-  uint32_t state = volt_load_relaxed(&w->state); /* the owner's own */
-  VOLT_CHECK(
-      state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ || state == VOLT_WAITER_CLOSED_,
-      kind->name, "waiter %p is %s (state %u)", (void *)w,
-      state <= VOLT_WAITER_AWAITED_ ? "already queued" : "not initialised", state);
-}
-
 static void append(volt_wait_queue *q, volt_waiter *w, uint32_t want, uint32_t need,
                    volt_waker waker) {
-  w->queue = q;
-  w->wake = waker.wake;
-  w->ctx = waker.ctx;
+  volt_waiter_arm_(w, q, waker);
   w->want = want;
   w->need = need;
-#if VOLT_DEBUG
-  static VOLT_ATOMIC(uint32_t) last_id;
-  w->id = volt_fetch_add_relaxed(&last_id, 1) + 1; /* a name: nothing is ordered by it */
-#endif
-  volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published by U1 */
-  volt_list_push_back_(q, w);
-}
-
-static bool is_done(uint32_t state) {
-  return state != VOLT_WAITER_PENDING_ && state != VOLT_WAITER_AWAITED_;
-}
-
-static int result_of(uint32_t state) {
-  if (!is_done(state)) return VOLT_PENDING;
-  if (state == VOLT_WAITER_GRANTED_) return VOLT_OK;
-  return state == VOLT_WAITER_CLOSED_ ? VOLT_ECLOSED : VOLT_ECANCELED;
-}
-
-int volt_waiter_result(volt_waiter *w) {
-  return result_of(volt_load_acquire(&w->state)); /* W1: pairs G1 */
-}
-
-int volt_waiter_await_(volt_waiter *w) {
-  unsigned spins = 0;
-  for (;;) {
-    uint32_t state = volt_load_acquire(&w->state); /* W1: pairs G1 */
-    if (is_done(state)) return result_of(state);
-    if (spins < VOLT_SPIN) {
-      spins += 1;
-      volt_cpu_relax_();
-    } else if (state == VOLT_WAITER_AWAITED_ ||
-               volt_cas_relaxed(&w->state, &state, VOLT_WAITER_AWAITED_)) {
-      /* relaxed: AWAITED carries no data; the granter's exchange meets it or comes first */
-      volt_futex_wait32_(&w->state, VOLT_WAITER_AWAITED_, VOLT_NO_DEADLINE);
-    }
-  }
-}
-
-static void grant(volt_waiter *w, uint32_t state) {
-  uint32_t before = volt_exchange_release(&w->state, state); /* G1: pairs W1; the last of *w */
-  if (before == VOLT_WAITER_AWAITED_) volt_futex_wake32_(&w->state, 1); /* by address only */
+  volt_list_push_back_(q, w); /* published by U1 */
 }
 
 /* ---- serving ---- */
-
-/* A waiter that has been taken off the FIFO and not yet told. */
-struct claim {
-  volt_waiter *waiter;
-  volt_waker waker;
-  uint32_t id;
-};
 
 static void unlink_waiter(volt_wait_queue *q, volt_waiter *w) {
   VOLT_ASSERT((void *)w->queue == (void *)q);
@@ -166,23 +107,10 @@ static void unlink_waiter(volt_wait_queue *q, volt_waiter *w) {
 #endif
 }
 
-static struct claim claim(volt_wait_queue *q, volt_waiter *w) {
-  struct claim c = {w, {w->wake, w->ctx}, w->id};
+static volt_claimed_ claim(volt_wait_queue *q, volt_waiter *w) {
+  volt_claimed_ c = volt_waiter_claim_(w);
   unlink_waiter(q, w);
   return c;
-}
-
-static void publish(const struct claim *batch, unsigned count, uint32_t state) {
-  for (unsigned i = 0; i < count; i++) {
-    uint32_t id = batch[i].waiter->id;
-    VOLT_CHECK(batch[i].id == id, "grant",
-               "waiter %p was re-used while it was queued: it is invocation %u, was %u",
-               (void *)batch[i].waiter, id, batch[i].id);
-    grant(batch[i].waiter, state);
-  }
-  for (unsigned i = 0; i < count; i++) {
-    if (batch[i].waker.wake) batch[i].waker.wake(batch[i].waker.ctx);
-  }
 }
 
 bool volt_serve_permits_(volt_waiter *w, uint32_t *hand) {
@@ -214,7 +142,7 @@ static bool come_back(volt_wait_queue *q, uint64_t *word) {
 static void serve_and_unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_t word,
                              uint32_t hand) {
   for (;; word -= RETURNING, hand = 0) {
-    struct claim batch[VOLT_WAKE_BATCH];
+    volt_claimed_ batch[VOLT_WAKE_BATCH];
     unsigned count = 0;
     bool more = true;
     volt_serve_fn_ *serve = word & CLOSED ? serve_close : kind->serve;
@@ -229,7 +157,7 @@ static void serve_and_unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_
     if (again) word += RETURNING; /* R7 */
     VOLT_ASSERT(again || !q->head || hand == 0);
     unlock(q, kind, word, hand);
-    publish(batch, count, word & CLOSED ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
+    volt_waiters_grant_(batch, count, word & CLOSED ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
     if (!again || !come_back(q, &word)) return;
   }
 }
@@ -240,7 +168,7 @@ int volt_wait_queue_acquire_(volt_wait_queue *q, const volt_kind_ *kind, volt_wa
                              volt_waker waker) {
   if (n > kind->max) return VOLT_EINVAL;
   if (n == 0) return VOLT_OK;
-  check_unused(kind, w);
+  volt_waiter_check_unused_(kind->name, w);
   for (;;) {
     uint64_t word;
     bool locked = volt_lock_if_queued_(q, &word);
@@ -275,12 +203,12 @@ int volt_wait_queue_acquire_(volt_wait_queue *q, const volt_kind_ *kind, volt_wa
 int volt_wait_queue_acquire_blocking_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n,
                                       uint64_t deadline_ns) {
   volt_waiter w = VOLT_WAITER_INIT;
-  volt_parker_ parker = {0};
-  int result = volt_wait_queue_acquire_(q, kind, &w, n, volt_parker_waker_(&parker));
+  volt_parker parker = {0};
+  int result = volt_wait_queue_acquire_(q, kind, &w, n, volt_parker_waker(&parker));
   if (result != VOLT_PENDING) return result;
-  if (volt_park_until_(&parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
+  if (volt_park_until(&parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
     if (volt_wait_queue_cancel_(q, kind, &w)) return VOLT_ETIMEDOUT;
-    volt_park_until_(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to our parker */
+    volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to our parker */
   }
   return volt_waiter_result(&w);
 }

@@ -7,20 +7,12 @@
 
 #include <volt/wait_queue.h>
 
+#include "waiter.h"
+
 /* How many waiters one turn of the lock serves at most. */
 #ifndef VOLT_WAKE_BATCH
 #define VOLT_WAKE_BATCH 32
 #endif
-
-/* Waiter states. Written by the owner before it queues and after it has cancelled, and by the
- * granter, once. */
-enum {
-  VOLT_WAITER_UNUSED_ = 0,  /* never queued, or cancelled */
-  VOLT_WAITER_PENDING_ = 1, /* linked, or claimed */
-  VOLT_WAITER_AWAITED_ = 2, /* claimed, and its owner sleeps until the grant */
-  VOLT_WAITER_GRANTED_ = 3,
-  VOLT_WAITER_CLOSED_ = 4
-};
 
 /* Give w what it may have of the permits in *hand: lower w->need and *hand. Returns false if the
  * queue should look no further. Runs under the lock: no waker, no other object. */
@@ -55,8 +47,5 @@ uint32_t volt_wait_queue_available_(volt_wait_queue *q, const volt_kind_ *kind);
 
 /* The serve() of everything that counts permits: as much as is missing, in parts if need be. */
 bool volt_serve_permits_(volt_waiter *w, uint32_t *hand);
-
-/* Block until a claimed waiter is granted. Returns its result. */
-int volt_waiter_await_(volt_waiter *w);
 
 #endif

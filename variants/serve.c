@@ -120,12 +120,12 @@ int volt_line_acquire_(const volt_variant_ *v, volt_line_ *line, volt_waiter *w,
 int volt_line_acquire_blocking_(const volt_variant_ *v, volt_line_ *line, uint32_t n,
                                 uint64_t deadline_ns) {
   volt_waiter w = VOLT_WAITER_INIT;
-  volt_parker_ parker = {0};
-  int result = v->acquire(v, line, &w, n, volt_parker_waker_(&parker));
+  volt_parker parker = {0};
+  int result = v->acquire(v, line, &w, n, volt_parker_waker(&parker));
   if (result != VOLT_PENDING) return result;
-  if (volt_park_until_(&parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
+  if (volt_park_until(&parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
     if (v->cancel(v, line, &w)) return VOLT_ETIMEDOUT;
-    volt_park_until_(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to our parker */
+    volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to our parker */
   }
   return volt_waiter_result(&w);
 }

@@ -5,6 +5,7 @@
  *   mutex.h        mutual exclusion, handed over in order of arrival
  *   rwlock.h       many readers or one writer, neither starves
  *   future.h       one pollable operation for every primitive; block_on
+ *   park.h         block a thread; wake many at once
  *   waiter.h       the node that every pending operation is
  *   waker.h        how its owner is made runnable
  *   wait_queue.h   what the primitives embed (not an interface)
@@ -15,6 +16,7 @@
 #include "base.h"
 #include "future.h"
 #include "mutex.h"
+#include "park.h"
 #include "rwlock.h"
 #include "semaphore.h"
 #include "waiter.h"

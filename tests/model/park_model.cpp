@@ -3,32 +3,32 @@
 
 // A thread parks until two unparks have come, from two threads or one; sees what each wrote.
 struct park_x_unpark : model {
-  volt_parker_ parker;
+  volt_parker parker;
   VOLT_PLAIN(int) message;
 
   void thread(unsigned index) override {
     if (index == 0) {
-      EXPECT(volt_park_until_(&parker, 1, VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(volt_park_until(&parker, 1, VOLT_NO_DEADLINE) == VOLT_OK);
       EXPECT(message == 1);
     } else {
       message = 1;
-      volt_unpark_(&parker);
+      volt_unpark(&parker);
     }
   }
 };
 MODEL(park_x_unpark, 2, full)
 
 struct park_for_two : model {
-  volt_parker_ parker;
+  volt_parker parker;
   VOLT_PLAIN(int) message[2];
 
   void thread(unsigned index) override {
     if (index == 2) {
-      EXPECT(volt_park_until_(&parker, 2, VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(volt_park_until(&parker, 2, VOLT_NO_DEADLINE) == VOLT_OK);
       EXPECT(message[0] == 1 && message[1] == 1);
     } else {
       message[index] = 1;
-      volt_unpark_(&parker);
+      volt_unpark(&parker);
     }
   }
 };
@@ -36,19 +36,41 @@ MODEL(park_for_two, 3, bounded)
 
 // With a deadline: in time, or not, but never a wake lost and never one made up.
 struct park_deadline : model {
-  volt_parker_ parker;
+  volt_parker parker;
   VOLT_PLAIN(int) message;
 
   void thread(unsigned index) override {
     if (index == 0) {
-      int result = volt_park_until_(&parker, 1, 1);
+      int result = volt_park_until(&parker, 1, 1);
       if (result == VOLT_OK) EXPECT(message == 1);
       if (result == VOLT_ETIMEDOUT)
-        EXPECT(volt_park_until_(&parker, 1, VOLT_NO_DEADLINE) == VOLT_OK);
+        EXPECT(volt_park_until(&parker, 1, VOLT_NO_DEADLINE) == VOLT_OK);
     } else {
       message = 1;
-      volt_unpark_(&parker);
+      volt_unpark(&parker);
     }
   }
 };
 MODEL(park_deadline, 2, full)
+
+// Two threads park, one unparks both through a list.
+struct park_list : model {
+  volt_parker parker[2];
+  VOLT_PLAIN(int) message;
+
+  void thread(unsigned index) override {
+    if (index < 2) {
+      EXPECT(volt_park_until(&parker[index], 1, VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(message == 1);
+      return;
+    }
+    message = 1;
+    volt_unpark_list list;
+    list.count = 0;
+    volt_unpark_later(&parker[0], &list);
+    volt_unpark_later(&parker[1], &list);
+    volt_unpark_all(&list);
+    EXPECT(list.count == 0);
+  }
+};
+MODEL(park_list, 3, bounded)

@@ -19,7 +19,7 @@ struct script {
   futex_outcome answers[4];
   uint32_t count;
   uint32_t unpark_at; /* the wait during which the thread is unparked, from 1; 0: none */
-  volt_parker_ *parker;
+  volt_parker *parker;
   uint32_t waits;
   uint32_t wakes;
   futex_call last_wait;
@@ -35,14 +35,14 @@ static futex_outcome play(void *arg, const futex_call *call) {
   s->waits += 1;
   s->last_wait = *call;
   if (call->timeout) s->last_timeout = *call->timeout;
-  if (s->waits == s->unpark_at) volt_unpark_(s->parker);
+  if (s->waits == s->unpark_at) volt_unpark(s->parker);
   uint32_t at = s->waits - 1 < s->count ? s->waits - 1 : s->count - 1;
   return s->answers[at];
 }
 
 static int park_with(struct script *s, uint32_t unparks, uint64_t deadline_ns) {
   futex_hook_set(play, s);
-  int result = volt_park_until_(s->parker, unparks, deadline_ns);
+  int result = volt_park_until(s->parker, unparks, deadline_ns);
   futex_hook_set(NULL, NULL);
   return result;
 }
@@ -51,10 +51,10 @@ static int park_with(struct script *s, uint32_t unparks, uint64_t deadline_ns) {
 
 static void unparked_before(void **state) {
   (void)state;
-  volt_parker_ p = {0};
+  volt_parker p = {0};
   struct script s = {{FUTEX_REAL}, 1, 0, &p, 0, 0, {0}, {0}};
   futex_hook_set(play, &s);
-  volt_unpark_(&p);
+  volt_unpark(&p);
   futex_hook_set(NULL, NULL);
   assert_int_equal(s.wakes, 0); /* nobody slept: no system call */
   assert_result(park_with(&s, 1, VOLT_NO_DEADLINE), VOLT_OK);
@@ -64,37 +64,37 @@ static void unparked_before(void **state) {
 
 static void unparks_are_counted(void **state) {
   (void)state;
-  volt_parker_ p = {0};
-  for (int i = 0; i < 3; i++) volt_unpark_(&p);
-  assert_result(volt_park_until_(&p, 3, VOLT_NO_DEADLINE), VOLT_OK);
-  assert_result(volt_park_until_(&p, 4, PAST_DEADLINE), VOLT_ETIMEDOUT);
-  volt_unpark_(&p);
-  assert_result(volt_park_until_(&p, 4, VOLT_NO_DEADLINE), VOLT_OK);
+  volt_parker p = {0};
+  for (int i = 0; i < 3; i++) volt_unpark(&p);
+  assert_result(volt_park_until(&p, 3, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_park_until(&p, 4, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  volt_unpark(&p);
+  assert_result(volt_park_until(&p, 4, VOLT_NO_DEADLINE), VOLT_OK);
 }
 
 static void the_waker_unparks(void **state) {
   (void)state;
-  volt_parker_ p = {0};
-  volt_waker waker = volt_parker_waker_(&p);
+  volt_parker p = {0};
+  volt_waker waker = volt_parker_waker(&p);
   assert_ptr_equal(waker.ctx, &p);
   waker.wake(waker.ctx);
-  assert_result(volt_park_until_(&p, 1, PAST_DEADLINE), VOLT_OK);
-  assert_result(volt_park_until_(&p, 2, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_park_until(&p, 1, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_park_until(&p, 2, PAST_DEADLINE), VOLT_ETIMEDOUT);
 }
 
 static void a_deadline_in_the_past(void **state) {
   (void)state;
-  volt_parker_ p = {0};
-  assert_result(volt_park_until_(&p, 1, 0), VOLT_ETIMEDOUT);
-  assert_result(volt_park_until_(&p, 1, PAST_DEADLINE), VOLT_ETIMEDOUT);
-  assert_result(volt_park_until_(&p, 1, volt_now_ns()), VOLT_ETIMEDOUT);
+  volt_parker p = {0};
+  assert_result(volt_park_until(&p, 1, 0), VOLT_ETIMEDOUT);
+  assert_result(volt_park_until(&p, 1, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_park_until(&p, 1, volt_now_ns()), VOLT_ETIMEDOUT);
 }
 
 static void a_deadline_is_reached(void **state) {
   (void)state;
-  volt_parker_ p = {0};
+  volt_parker p = {0};
   uint64_t deadline_ns = volt_deadline_ns(300000);
-  assert_result(volt_park_until_(&p, 1, deadline_ns), VOLT_ETIMEDOUT);
+  assert_result(volt_park_until(&p, 1, deadline_ns), VOLT_ETIMEDOUT);
   assert_true(volt_now_ns() >= deadline_ns);
 }
 
@@ -106,7 +106,7 @@ static void woken_for_no_reason(void **state) {
   for (int i = 0; i < 3; i++) {
     const uint64_t deadlines[] = {VOLT_NO_DEADLINE, IN_AN_HOUR};
     for (int j = 0; j < 2; j++) {
-      volt_parker_ p = {0};
+      volt_parker p = {0};
       struct script s = {{reasons[i]}, 1, 5, &p, 0, 0, {0}, {0}};
       errno = 4711;
       assert_result(park_with(&s, 1, deadlines[j]), VOLT_OK);
@@ -119,7 +119,7 @@ static void woken_for_no_reason(void **state) {
 
 static void one_unpark_of_two(void **state) {
   (void)state;
-  volt_parker_ p = {0};
+  volt_parker p = {0};
   struct script s = {{FUTEX_RETURN_0, FUTEX_RETURN_0, FUTEX_ETIMEDOUT}, 3, 1, &p, 0, 0, {0}, {0}};
   assert_result(park_with(&s, 2, IN_AN_HOUR), VOLT_ETIMEDOUT);
   assert_int_equal(s.waits, 3);
@@ -127,7 +127,7 @@ static void one_unpark_of_two(void **state) {
 
 static void unparked_in_the_last_moment(void **state) {
   (void)state;
-  volt_parker_ p = {0};
+  volt_parker p = {0};
   struct script s = {{FUTEX_ETIMEDOUT}, 1, 1, &p, 0, 0, {0}, {0}};
   errno = 4711;
   assert_result(park_with(&s, 1, IN_AN_HOUR), VOLT_OK);
@@ -137,7 +137,7 @@ static void unparked_in_the_last_moment(void **state) {
 
 static void timed_out(void **state) {
   (void)state;
-  volt_parker_ p = {0};
+  volt_parker p = {0};
   struct script s = {{FUTEX_EINTR, FUTEX_ETIMEDOUT}, 2, 0, &p, 0, 0, {0}, {0}};
   errno = 4711;
   assert_result(park_with(&s, 1, IN_AN_HOUR), VOLT_ETIMEDOUT);
@@ -148,7 +148,7 @@ static void timed_out(void **state) {
 /* The kernel is given the word, what it was seen to hold, and the absolute deadline each time. */
 static void what_the_kernel_is_told(void **state) {
   (void)state;
-  volt_parker_ p = {0};
+  volt_parker p = {0};
   struct script s = {{FUTEX_EINTR}, 1, 3, &p, 0, 0, {0}, {0}};
   uint64_t deadline_ns = IN_AN_HOUR;
   assert_result(park_with(&s, 1, deadline_ns), VOLT_OK);
@@ -157,22 +157,105 @@ static void what_the_kernel_is_told(void **state) {
   assert_int_equal(s.last_timeout.tv_sec, deadline_ns / 1000000000u);
   assert_int_equal(s.last_timeout.tv_nsec, deadline_ns % 1000000000u);
 
-  volt_parker_ q = {0};
+  volt_parker q = {0};
   struct script forever = {{FUTEX_EINTR}, 1, 1, &q, 0, 0, {0}, {0}};
   assert_result(park_with(&forever, 1, VOLT_NO_DEADLINE), VOLT_OK);
   assert_null(forever.last_wait.timeout);
 }
 
+/* ---- a list of threads to wake ---- */
+
+enum { CROWD = VOLT_UNPARK_LIST_MAX + 3, PARKED = 1 };
+
+/* The wakes that the kernel was asked for, in order. */
+struct wakes {
+  uint32_t count;
+  uint32_t *addresses[2 * CROWD];
+};
+
+static futex_outcome note_wake(void *arg, const futex_call *call) {
+  struct wakes *s = (struct wakes *)arg;
+  REQUIRE(!call->is_wait && call->value == 1 && s->count < 2 * CROWD);
+  s->addresses[s->count++] = call->address;
+  return FUTEX_RETURN_0;
+}
+
+static volt_parker crowd[CROWD];
+static volt_unpark_list list;
+static struct wakes wakes;
+
+/* All of the crowd look like threads that sleep. */
+static int set_up_crowd(void **state) {
+  (void)state;
+  for (int i = 0; i < CROWD; i++) volt_store_relaxed(&crowd[i].word, PARKED);
+  list.count = 0;
+  wakes.count = 0;
+  futex_hook_set(note_wake, &wakes);
+  return 0;
+}
+
+static int tear_down_crowd(void **state) {
+  (void)state;
+  futex_hook_set(NULL, NULL);
+  return 0;
+}
+
+static void expect_wakes(uint32_t count) {
+  assert_int_equal(wakes.count, count);
+  for (uint32_t i = 0; i < count; i++) assert_ptr_equal(wakes.addresses[i], &crowd[i].word);
+}
+
+static void who_still_looks_goes_on_at_once(void **state) {
+  (void)state;
+  volt_parker p = {0};
+  volt_unpark_later(&p, &list);
+  assert_result(volt_park_until(&p, 1, PAST_DEADLINE), VOLT_OK); /* before the list is woken */
+  memset((void *)&p, 0xa5, sizeof p);                            /* and has gone */
+  volt_unpark_all(&list);
+  expect_wakes(0);
+}
+
+static void who_sleeps_is_woken_with_the_list(void **state) {
+  (void)state;
+  for (int i = 0; i < 3; i++) volt_unpark_later(&crowd[i], &list);
+  expect_wakes(0);
+  for (int i = 0; i < 3; i++) { /* counted now */
+    assert_result(volt_park_until(&crowd[i], 1, PAST_DEADLINE), VOLT_OK);
+  }
+  volt_unpark_all(&list);
+  expect_wakes(3); /* one each, in the order of the unparks */
+  volt_unpark_all(&list);
+  expect_wakes(3); /* it is empty */
+}
+
+static void an_empty_list(void **state) {
+  (void)state;
+  volt_unpark_all(&list);
+  expect_wakes(0);
+}
+
+static void a_full_list_is_woken_first(void **state) {
+  (void)state;
+  for (int i = 0; i < VOLT_UNPARK_LIST_MAX; i++) volt_unpark_later(&crowd[i], &list);
+  expect_wakes(0);
+  volt_unpark_later(&crowd[VOLT_UNPARK_LIST_MAX], &list);
+  expect_wakes(VOLT_UNPARK_LIST_MAX); /* not the new one */
+  for (int i = VOLT_UNPARK_LIST_MAX + 1; i < CROWD; i++) volt_unpark_later(&crowd[i], &list);
+  expect_wakes(VOLT_UNPARK_LIST_MAX);
+  volt_unpark_all(&list);
+  expect_wakes(CROWD);
+}
+
 /* ---- with threads ---- */
 
-static volt_parker_ sleeper;
+static volt_parker sleeper;
 static uint32_t message;
 
 static void write_and_unpark(void *arg, uint32_t index) {
   (void)arg;
   (void)index;
   message = 42;
-  volt_unpark_(&sleeper);
+  volt_unpark(&sleeper);
 }
 
 static void an_unpark_carries_the_past(void **state) {
@@ -182,7 +265,7 @@ static void an_unpark_carries_the_past(void **state) {
     volt_store_relaxed(&sleeper.word, 0);
     message = 0;
     thread_team_start(&t, 1, write_and_unpark, NULL);
-    assert_result(volt_park_until_(&sleeper, 1, VOLT_NO_DEADLINE), VOLT_OK);
+    assert_result(volt_park_until(&sleeper, 1, VOLT_NO_DEADLINE), VOLT_OK);
     assert_int_equal(message, 42);
     thread_team_join(&t);
   }
@@ -191,7 +274,7 @@ static void an_unpark_carries_the_past(void **state) {
 static void unpark_once(void *arg, uint32_t index) {
   (void)arg;
   (void)index;
-  volt_unpark_(&sleeper);
+  volt_unpark(&sleeper);
 }
 
 static void unparks_of_many_threads_are_counted(void **state) {
@@ -199,7 +282,7 @@ static void unparks_of_many_threads_are_counted(void **state) {
   thread_team t;
   volt_store_relaxed(&sleeper.word, 0);
   thread_team_start(&t, 8, unpark_once, NULL);
-  assert_result(volt_park_until_(&sleeper, 8, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_park_until(&sleeper, 8, VOLT_NO_DEADLINE), VOLT_OK);
   thread_team_join(&t);
 }
 
@@ -290,6 +373,12 @@ int main(void) {
       cmocka_unit_test(unparked_in_the_last_moment),
       cmocka_unit_test(timed_out),
       cmocka_unit_test(what_the_kernel_is_told),
+      cmocka_unit_test_setup_teardown(who_still_looks_goes_on_at_once, set_up_crowd,
+                                      tear_down_crowd),
+      cmocka_unit_test_setup_teardown(who_sleeps_is_woken_with_the_list, set_up_crowd,
+                                      tear_down_crowd),
+      cmocka_unit_test_setup_teardown(an_empty_list, set_up_crowd, tear_down_crowd),
+      cmocka_unit_test_setup_teardown(a_full_list_is_woken_first, set_up_crowd, tear_down_crowd),
       cmocka_unit_test(an_unpark_carries_the_past),
       cmocka_unit_test(unparks_of_many_threads_are_counted),
       cmocka_unit_test(acquire_waits_for_its_wake),

@@ -3,7 +3,8 @@
 #
 #   run.sh PATCH ROOT PROGRAMS WORK [MODEL_OPTION...]
 #
-# PATCH     a patch against ROOT; the text before its first "---" says "Killed by: MODEL"
+# PATCH     a patch against ROOT; the text before its first "---" says "Killed by: MODEL", and if it
+#           is a patch of a variant, "Program: VARIANT"
 # PROGRAMS  a directory with a PROGRAM.objects (paths of unmutated objects, a line each) and a
 #           PROGRAM.flags (how they were compiled) for each program of models
 # WORK      a directory to build in
@@ -22,16 +23,22 @@ killer=$(sed -n 's/^Killed by: //p' "$patch_file")
 [ -n "$killer" ] || broken 'the patch does not say which model kills it'
 model=$(grep -lE "^(MODEL|MUST_FAIL)\($killer," "$root"/tests/model/*_model.cpp)
 [ -n "$model" ] || broken "there is no model $killer"
-objects=$(grep -l "$(basename "$model")" "$programs"/*.objects | head -n 1)
+program=$(sed -n 's/^Program: //p' "$patch_file")
+if [ -n "$program" ]; then
+  objects=$programs/$program.objects
+else
+  objects=$(grep -l "$(basename "$model")" "$programs"/*.objects | xargs grep -L /variants/ | head -n 1)
+fi
+[ -f "$objects" ] || broken "there is no program of $model"
 flags=$(cat "${objects%.objects}.flags")
 
 rm -rf "$work" && mkdir -p "$work" || broken "cannot write $work"
-cp -r "$root/include" "$root/src" "$work" || broken 'cannot copy the sources'
+cp -r "$root/include" "$root/src" "$root/variants" "$work" || broken 'cannot copy the sources'
 patch -s -d "$work" -p1 <"$patch_file" || broken 'the patch does not apply'
 
 compile() { # <source> <object>
   # shellcheck disable=SC2086
-  ${CXX:-c++} -I"$work/include" -I"$work/src" -I"$root/tests/model/support" \
+  ${CXX:-c++} -I"$work/include" -I"$work/src" -I"$work/variants" -I"$root/tests/model/support" \
     -I"$root/tests/support" $flags -w -x c++ -c "$1" -o "$2" || broken "$1 does not compile"
 }
 
@@ -43,10 +50,11 @@ while read -r object; do
     *_model.cpp) [ "$unit" = "$(basename "$model")" ] || continue ;;
   esac
   mutated=$work/src/$unit
-  if [ "$unit" = "$(basename "$model")" ] && grep -q '^+++ b/include/' "$patch_file"; then
+  [ -f "$mutated" ] || mutated=$work/variants/$unit
+  if [ "$unit" = "$(basename "$model")" ] && grep -qE '^\+\+\+ b/(include|variants)/.*\.h' "$patch_file"; then
     compile "$model" "$work/$unit.o"
     object=$work/$unit.o
-  elif [ -f "$mutated" ] && grep -qE "^\+\+\+ b/(src/$unit|.*\.h)" "$patch_file"; then
+  elif [ -f "$mutated" ] && grep -qE "^\+\+\+ b/((src|variants)/$unit|.*\.h)" "$patch_file"; then
     compile "$mutated" "$work/$unit.o"
     object=$work/$unit.o
   fi

@@ -88,6 +88,12 @@ void volt_futex_wake64_(VOLT_ATOMIC(uint64_t) *word, int count) {
   wake_at(word, count);
 }
 
+// One for each thread of the model; the constructor and check() are one more.
+static void *slots[8];
+void **volt_thread_slot_(void) {
+  return &slots[rl::ctx().current_thread()];
+}
+
 // ---- what base.c is elsewhere ----
 
 uint64_t volt_now_ns(void) {
@@ -116,6 +122,8 @@ void volt_panic_(const char *where, const char *format, ...) {
 
 // ---- running one model ----
 
+bool volt_model_constructing;
+
 static unsigned preemptions = 3;
 static model_case *cases;
 static const model_case *current;
@@ -136,8 +144,11 @@ struct suite : rl::test_suite<suite<count>, count> {
 
   void before() {
     sleepers = 0;
+    memset(slots, 0, sizeof slots);
     report->interleavings += 1;
+    volt_model_constructing = true;
     running = current->make(memory);
+    volt_model_constructing = false;
   }
   void thread(unsigned index) {
     running->thread(index);

@@ -41,13 +41,19 @@
 #undef memory_order_acq_rel
 #undef memory_order_seq_cst
 
+// Whether the shared state of a model is being constructed.
+extern bool volt_model_constructing;
+
+// Relacy never lets a load see an initial value once there is a newer one; a value that was stored it
+// does. So what is shared from the beginning begins with a store.
 template <typename T>
 class volt_model_atomic : public rl::generic_atomic<T, true> {
  public:
   volt_model_atomic() {
+    if (volt_model_constructing) this->store(T(), rl::mo_relaxed, $);
   }
   volt_model_atomic(T value) {
-    if (value != T()) this->store(value, rl::mo_relaxed, $);
+    if (volt_model_constructing || value != T()) this->store(value, rl::mo_relaxed, $);
   }
 };
 
@@ -122,6 +128,7 @@ class volt_model_plain {
 #define volt_fetch_or_acquire(p, v) (p)->fetch_or((v), rl::mo_acquire, $)
 #define volt_fetch_or_release(p, v) (p)->fetch_or((v), rl::mo_release, $)
 #define volt_fetch_or_acq_rel(p, v) (p)->fetch_or((v), rl::mo_acq_rel, $)
+#define volt_fetch_and_acquire(p, v) (p)->fetch_and((v), rl::mo_acquire, $)
 #define volt_fetch_and_release(p, v) (p)->fetch_and((v), rl::mo_release, $)
 #define volt_fetch_and_acq_rel(p, v) (p)->fetch_and((v), rl::mo_acq_rel, $)
 

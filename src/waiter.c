@@ -1,0 +1,86 @@
+/* waiter.c: the two ends of a waiter's life.
+ *
+ * Algorithm: whoever grants takes the waiter out of where it is queued and copies its waker
+ * ("claim"); stores the result into it ("grant"), the last access; then calls the waker. Between the
+ * claim and the grant no foreign code runs, so an owner who must know the outcome can wait for it.
+ *
+ * Race R3, in wait_queue.c: the owner sees the grant and re-uses the waiter while the granter still
+ *   reads it. Closed: everything is copied into the claim; the exchange is the last access.
+ * Pair: W1 (acquire) <- G1 (release): the owner sees all that was done before the grant. */
+#include "waiter.h"
+
+#include "check.h"
+#include "futex.h"
+#include "park.h"
+
+void volt_waiter_check_unused_(const char *name, volt_waiter *w) {
+  uint32_t state = volt_load_relaxed(&w->state); /* the owner's own */
+  VOLT_CHECK(
+      state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ || state == VOLT_WAITER_CLOSED_,
+      name, "waiter %p is %s (state %u)", (void *)w,
+      state <= VOLT_WAITER_AWAITED_ ? "already queued" : "not initialised", state);
+}
+
+void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker) {
+  w->queue = object;
+  w->wake = waker.wake;
+  w->ctx = waker.ctx;
+#if VOLT_DEBUG
+  static VOLT_ATOMIC(uint32_t) last_id;
+  w->id = volt_fetch_add_relaxed(&last_id, 1) + 1; /* a name: nothing is ordered by it */
+#endif
+  volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published by what links it */
+}
+
+static bool is_done(uint32_t state) {
+  return state != VOLT_WAITER_PENDING_ && state != VOLT_WAITER_AWAITED_;
+}
+
+static int result_of(uint32_t state) {
+  if (!is_done(state)) return VOLT_PENDING;
+  if (state == VOLT_WAITER_GRANTED_) return VOLT_OK;
+  return state == VOLT_WAITER_CLOSED_ ? VOLT_ECLOSED : VOLT_ECANCELED;
+}
+
+int volt_waiter_result(volt_waiter *w) {
+  return result_of(volt_load_acquire(&w->state)); /* W1: pairs G1 */
+}
+
+int volt_waiter_await_(volt_waiter *w) {
+  unsigned spins = 0;
+  for (;;) {
+    uint32_t state = volt_load_acquire(&w->state); /* W1: pairs G1 */
+    if (is_done(state)) return result_of(state);
+    if (spins < VOLT_SPIN) {
+      spins += 1;
+      volt_cpu_relax_();
+    } else if (state == VOLT_WAITER_AWAITED_ ||
+               volt_cas_relaxed(&w->state, &state, VOLT_WAITER_AWAITED_)) {
+      /* relaxed: AWAITED carries no data; the granter's exchange meets it or comes first */
+      volt_futex_wait32_(&w->state, VOLT_WAITER_AWAITED_, VOLT_NO_DEADLINE);
+    }
+  }
+}
+
+volt_claimed_ volt_waiter_claim_(volt_waiter *w) {
+  volt_claimed_ c = {w, {w->wake, w->ctx}, w->id};
+  return c;
+}
+
+static void grant(volt_waiter *w, uint32_t state) {
+  uint32_t before = volt_exchange_release(&w->state, state); /* G1: pairs W1; the last of *w */
+  if (before == VOLT_WAITER_AWAITED_) volt_futex_wake32_(&w->state, 1); /* by address only */
+}
+
+void volt_waiters_grant_(const volt_claimed_ *batch, unsigned count, uint32_t state) {
+  for (unsigned i = 0; i < count; i++) {
+    uint32_t id = batch[i].waiter->id;
+    VOLT_CHECK(batch[i].id == id, "grant",
+               "waiter %p was re-used while it was queued: it is invocation %u, was %u",
+               (void *)batch[i].waiter, id, batch[i].id);
+    grant(batch[i].waiter, state);
+  }
+  for (unsigned i = 0; i < count; i++) {
+    if (batch[i].waker.wake) batch[i].waker.wake(batch[i].waker.ctx);
+  }
+}

@@ -1,0 +1,41 @@
+/* waiter.h: the two ends of a waiter's life, the same for everything that can be waited for: armed
+ * by its owner; claimed by one granter, and told. */
+#ifndef VOLT_SRC_WAITER_H
+#define VOLT_SRC_WAITER_H
+
+#include <volt/waiter.h>
+
+/* Waiter states. Written by the owner before it queues and after it has cancelled, and by the
+ * granter, once. */
+enum {
+  VOLT_WAITER_UNUSED_ = 0,  /* never queued, or cancelled */
+  VOLT_WAITER_PENDING_ = 1, /* linked, or claimed */
+  VOLT_WAITER_AWAITED_ = 2, /* claimed, and its owner sleeps until the grant */
+  VOLT_WAITER_GRANTED_ = 3,
+  VOLT_WAITER_CLOSED_ = 4
+};
+
+/* A waiter that nobody else can reach any more and that has not been told yet: all that must be
+ * known of it afterwards. */
+typedef struct volt_claimed_ {
+  volt_waiter *waiter;
+  volt_waker waker;
+  uint32_t id;
+} volt_claimed_;
+
+/* Abort if *w is in use. name: of whose operation, for the message. */
+void volt_waiter_check_unused_(const char *name, volt_waiter *w);
+
+/* Make *w wait for object. The owner's own until it is linked. */
+void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker);
+
+volt_claimed_ volt_waiter_claim_(volt_waiter *w);
+
+/* Nothing is held: store state into every waiter, the last access to it; then call the wakers. No
+ * foreign code runs before the last of them has been told. */
+void volt_waiters_grant_(const volt_claimed_ *batch, unsigned count, uint32_t state);
+
+/* Block until a claimed waiter is granted. Returns its result. */
+int volt_waiter_await_(volt_waiter *w);
+
+#endif
