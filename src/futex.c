@@ -63,3 +63,8 @@ void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count) {
 void volt_futex_wake64_(VOLT_ATOMIC(uint64_t) *word, int count) {
   wake_at(low_half((void *)word), count);
 }
+
+void **volt_thread_slot_(void) {
+  static _Thread_local void *slot;
+  return &slot;
+}

@@ -1,5 +1,5 @@
-/* futex.h: the whole operating-system layer: sleep on a word, wake its sleepers.
- * futex.c is Linux; the model checker brings its own. */
+/* futex.h: the whole operating-system layer: sleep on a word, wake its sleepers; a thread's own
+ * word. futex.c is Linux; the model checker brings its own. */
 #ifndef VOLT_FUTEX_H
 #define VOLT_FUTEX_H
 
@@ -17,5 +17,8 @@ int volt_futex_wait64_(VOLT_ATOMIC(uint64_t) *word, uint32_t seen, uint64_t dead
  * it may be gone by now, and whoever sleeps there instead sees a wake for no reason. */
 void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count);
 void volt_futex_wake64_(VOLT_ATOMIC(uint64_t) *word, int count);
+
+/* A pointer of this thread's own, NULL at first. */
+void **volt_thread_slot_(void);
 
 #endif

@@ -6,8 +6,8 @@
  * Whoever has to sleep sets SLEEPER first; whoever drops it wakes one.
  *
  * Race R6: X and Y sleep. The lock is left and X woken, but nobody is queued any more, so X takes
- *   the fast path, and Y sleeps on. Closed: X passes the wake on; and having slept, it leaves SLEEPER
- *   set when it does take the lock.
+ *   the fast path, and Y sleeps on. Closed: X passes the wake on; and having slept, it leaves
+ *   SLEEPER set when it does take the lock.
  * Pairs: U1 (release) -> L1 (acquire): the holder sees what the last one did. */
 #ifndef VOLT_SRC_LOCK_H
 #define VOLT_SRC_LOCK_H

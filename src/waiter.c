@@ -1,8 +1,9 @@
 /* waiter.c: the two ends of a waiter's life.
  *
  * Algorithm: whoever grants takes the waiter out of where it is queued and copies its waker
- * ("claim"); stores the result into it ("grant"), the last access; then calls the waker. Between the
- * claim and the grant no foreign code runs, so an owner who must know the outcome can wait for it.
+ * ("claim"); stores the result into it ("grant"), the last access; then calls the waker. Between
+ * the claim and the grant no foreign code runs, so an owner who must know the outcome can wait for
+ * it.
  *
  * Race R3, in wait_queue.c: the owner sees the grant and re-uses the waiter while the granter still
  *   reads it. Closed: everything is copied into the claim; the exchange is the last access.

@@ -35,12 +35,22 @@ extern "C++" {
 #define volt_load_acquire(p) VOLT_ATOMIC_FN_(atomic_load_explicit)((p), VOLT_ORDER_(acquire))
 #define volt_store_relaxed(p, v) \
   VOLT_ATOMIC_FN_(atomic_store_explicit)((p), (v), VOLT_ORDER_(relaxed))
+#define volt_store_release(p, v) \
+  VOLT_ATOMIC_FN_(atomic_store_explicit)((p), (v), VOLT_ORDER_(release))
+#define volt_exchange_acq_rel(p, v) \
+  VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(acq_rel))
 #define volt_exchange_release(p, v) \
   VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(release))
 #define volt_fetch_add_relaxed(p, v) \
   VOLT_ATOMIC_FN_(atomic_fetch_add_explicit)((p), (v), VOLT_ORDER_(relaxed))
 #define volt_fetch_add_release(p, v) \
   VOLT_ATOMIC_FN_(atomic_fetch_add_explicit)((p), (v), VOLT_ORDER_(release))
+#define volt_fetch_or_relaxed(p, v) \
+  VOLT_ATOMIC_FN_(atomic_fetch_or_explicit)((p), (v), VOLT_ORDER_(relaxed))
+#define volt_fetch_or_acq_rel(p, v) \
+  VOLT_ATOMIC_FN_(atomic_fetch_or_explicit)((p), (v), VOLT_ORDER_(acq_rel))
+#define volt_fetch_and_acq_rel(p, v) \
+  VOLT_ATOMIC_FN_(atomic_fetch_and_explicit)((p), (v), VOLT_ORDER_(acq_rel))
 
 /* Compare and swap: true if *p was *seen and is now want; else *seen is what *p holds. A failure
  * orders nothing. The weak form may fail for no reason: for loops. */
@@ -50,8 +60,10 @@ extern "C++" {
 #define volt_cas_relaxed(p, seen, want) VOLT_CAS_(strong, p, seen, want, relaxed)
 #define volt_cas_acquire(p, seen, want) VOLT_CAS_(strong, p, seen, want, acquire)
 #define volt_cas_release(p, seen, want) VOLT_CAS_(strong, p, seen, want, release)
+#define volt_cas_acq_rel(p, seen, want) VOLT_CAS_(strong, p, seen, want, acq_rel)
 #define volt_cas_weak_acquire(p, seen, want) VOLT_CAS_(weak, p, seen, want, acquire)
 #define volt_cas_weak_release(p, seen, want) VOLT_CAS_(weak, p, seen, want, release)
+#define volt_cas_weak_acq_rel(p, seen, want) VOLT_CAS_(weak, p, seen, want, acq_rel)
 
 #endif
 #endif

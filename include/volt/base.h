@@ -69,7 +69,8 @@
   X(VOLT_ETIMEDOUT, -3, "the deadline has passed")       \
   X(VOLT_ECANCELED, -4, "cancelled")                     \
   X(VOLT_EINVAL, -5, "an argument is out of range")      \
-  X(VOLT_ENOMEM, -6, "out of memory")
+  X(VOLT_ENOMEM, -6, "out of memory")                    \
+  X(VOLT_ESTALLED, -7, "another thread is half-way through its operation")
 
 enum volt_result {
 #define VOLT_RESULT_ENUM_(code, value, text) code = value,

@@ -18,7 +18,8 @@
 #include "atomic.h"
 #include "waker.h"
 
-/* Members are private. word: bit 0 PARKED, the thread sleeps or is about to; bits 1..31: unparks. */
+/* Members are private. word: bit 0 PARKED, the thread sleeps or is about to; bits 1..31:
+ * unparks. */
 typedef struct volt_parker {
   VOLT_ATOMIC(uint32_t) word;
 } volt_parker;

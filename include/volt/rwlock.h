@@ -113,8 +113,8 @@ VOLT_API volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw);
 
 /* Give back the write lock: to the readers at the head of the queue, all that come before the next
  * writer, or to that writer, or to nobody. Aborts if no writer holds it.
- * Wakes: those, oldest first, with nothing held, on this thread; readers beyond the first 32 possibly
- *   on another one that uses the lock meanwhile. Threads: any.
+ * Wakes: those, oldest first, with nothing held, on this thread; readers beyond the first 32
+ *   possibly on another one that uses the lock meanwhile. Threads: any.
  * Order: releases what this thread did before to the next holders. */
 VOLT_INLINE void volt_rwlock_write_unlock(volt_rwlock *rw) {
   uint64_t word = VOLT_WORD_(VOLT_RWLOCK_WRITER_);

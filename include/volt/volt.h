@@ -4,7 +4,9 @@
  *   semaphore.h    counting semaphore: fair, weighted, closable
  *   mutex.h        mutual exclusion, handed over in order of arrival
  *   rwlock.h       many readers or one writer, neither starves
+ *   bcs.h          batched critical sections: a lock that runs closures, and its queues
  *   future.h       one pollable operation for every primitive; block_on
+ *   timer.h        a priority queue of timers that any thread starts and cancels
  *   park.h         block a thread; wake many at once
  *   waiter.h       the node that every pending operation is
  *   waker.h        how its owner is made runnable
@@ -14,11 +16,13 @@
 #define VOLT_VOLT_H
 
 #include "base.h"
+#include "bcs.h"
 #include "future.h"
 #include "mutex.h"
 #include "park.h"
 #include "rwlock.h"
 #include "semaphore.h"
+#include "timer.h"
 #include "waiter.h"
 #include "waker.h"
 

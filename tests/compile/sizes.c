@@ -5,3 +5,7 @@ _Static_assert(sizeof(volt_sem) <= 64, "a semaphore is a cache line at most");
 _Static_assert(sizeof(volt_mutex) <= 64, "a mutex is a cache line at most");
 _Static_assert(sizeof(volt_rwlock) <= 64, "a read-write lock is a cache line at most");
 _Static_assert(sizeof(volt_waiter) <= 96, "a waiter is a line and a half at most");
+_Static_assert(sizeof(volt_bcs_node) == 16, "a node is a link and what it carries");
+_Static_assert(sizeof(volt_bcs_lockfree) == 8, "a queue is a word");
+_Static_assert(sizeof(volt_bcs_waitfree) == 8, "a queue is a word");
+_Static_assert(sizeof(volt_parker) == 4, "a parker is what a futex compares");

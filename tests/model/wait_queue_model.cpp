@@ -311,7 +311,8 @@ struct batch_readers_x_cancel : model {
 };
 MODEL(batch_readers_x_cancel, 2, bounded)
 
-// R7: a try takes a permit that is there while nobody waits, whatever a release on its way back does.
+// R7: a try takes a permit that is there while nobody waits, whatever a release on its way back
+// does.
 struct batch_x_try : batch_model {
   bool taken = false, alone = false;
   batch_x_try() : batch_model(2) {

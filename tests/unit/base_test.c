@@ -10,12 +10,13 @@ static void codes_have_their_values(void **state) {
   (void)state;
   assert_int_equal(VOLT_OK, 0);
   assert_int_equal(VOLT_PENDING, 1);
-  const int errors[] = {VOLT_EAGAIN,    VOLT_ECLOSED, VOLT_ETIMEDOUT,
-                        VOLT_ECANCELED, VOLT_EINVAL,  VOLT_ENOMEM};
+  const int errors[] = {VOLT_EAGAIN, VOLT_ECLOSED, VOLT_ETIMEDOUT, VOLT_ECANCELED,
+                        VOLT_EINVAL, VOLT_ENOMEM,  VOLT_ESTALLED};
   for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
     assert_true(errors[i] < 0);
     for (size_t j = 0; j < i; j++) assert_int_not_equal(errors[i], errors[j]);
   }
+  assert_int_equal(VOLT_ESTALLED, -7);
 }
 
 static void codes_have_texts(void **state) {

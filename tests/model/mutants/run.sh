@@ -42,6 +42,17 @@ compile() { # <source> <object>
     -I"$root/tests/support" $flags -w -x c++ -c "$1" -o "$2" || broken "$1 does not compile"
 }
 
+# The names of all files that have changed or include one that has.
+changed=$(sed -n 's,^+++ b/.*/\([^/[:space:]]*\).*,\1,p' "$patch_file")
+while :; do
+  pattern="#include [<\"](volt/)?($(printf '%s' "$changed" | sed 's/\./\\./g' | paste -sd '|'))[>\"]"
+  more=$(cd "$work" && grep -lE "$pattern" include/volt/*.h src/* variants/*.h variants/*.c | sed 's,.*/,,')
+  more=$(printf '%s\n' "$changed" "$more" | sort -u)
+  [ "$more" != "$changed" ] || break
+  changed=$more
+done
+has_changed() { printf '%s\n' "$changed" | grep -qxF "$1"; }
+
 # The program is the library, the runner and the one model; what may see the change is built again.
 link=()
 while read -r object; do
@@ -54,7 +65,7 @@ while read -r object; do
   if [ "$unit" = "$(basename "$model")" ] && grep -qE '^\+\+\+ b/(include|variants)/.*\.h' "$patch_file"; then
     compile "$model" "$work/$unit.o"
     object=$work/$unit.o
-  elif [ -f "$mutated" ] && grep -qE "^\+\+\+ b/((src|variants)/$unit|.*\.h)" "$patch_file"; then
+  elif [ -f "$mutated" ] && has_changed "$unit"; then
     compile "$mutated" "$work/$unit.o"
     object=$work/$unit.o
   fi

@@ -1,0 +1,99 @@
+/* timer.h: a priority queue of timers that any thread can start and cancel, and one drives.
+ *
+ * A timer calls its waker once, when its deadline has passed and somebody has called
+ * volt_timers_expire(). It lives in its owner's memory and is a node of an intrusive pairing heap;
+ * the heap is only touched in batched critical sections (volt/bcs_lock.h), so starting a timer
+ * waits for nobody, and a hundred threads that start and cancel take no lock.
+ *
+ *   volt_timers timers = VOLT_TIMERS_INIT;
+ *   volt_timer_start(&timers, &t, volt_deadline_ns(5000000), waker);
+ *   ... a loop, or a thread:
+ *   wait_until(volt_timers_earliest_ns(&timers));
+ *   volt_timers_expire(&timers, volt_now_ns());
+ *
+ * Start and earliest cost O(1), cancel and expire O(log n) amortized, per timer. Those with the
+ * same deadline expire in the order in which they were started. Time is what expire() is told: with
+ * a clock of one's own (a simulation, a test) nothing waits for the real one.
+ *
+ * The life of a timer is that of a waiter: started -> expired, its waker is called once; or
+ * -> cancelled, it is not. All-zero is a valid unused timer, and a valid queue without a driver. */
+#ifndef VOLT_TIMER_H
+#define VOLT_TIMER_H
+
+#include "bcs_lock.h"
+
+/* Members are private. */
+typedef struct volt_timer {
+  volt_waiter waiter; /* outcome and waker; next, prev: siblings in the heap; data: first child */
+  VOLT_PLAIN(uint64_t) deadline_ns;
+  VOLT_PLAIN(uint64_t) number; /* how many were started before it */
+  volt_bcs_section section;    /* that puts it into the heap */
+} volt_timer;
+
+/* Members are private. */
+typedef struct volt_timers {
+  volt_bcs_lock lock;
+  VOLT_PLAIN(volt_waiter *) root;    /* the heap: the waiter of the earliest timer */
+  VOLT_PLAIN(uint64_t) started;      /* timers so far */
+  VOLT_ATOMIC(uint64_t) earliest_ns; /* the earliest deadline, XOR VOLT_NO_DEADLINE */
+  VOLT_ATOMIC(uint32_t) telling;     /* whether the driver is being told */
+  VOLT_PLAIN(volt_wake_fn) driver_wake;
+  VOLT_PLAIN(void *) driver_ctx;
+  volt_bcs_section tell; /* that tells the driver */
+} volt_timers;
+
+#ifdef __cplusplus
+#define VOLT_TIMER_INIT \
+  {}
+#define VOLT_TIMERS_INIT \
+  {}
+#else
+#define VOLT_TIMER_INIT \
+  { 0 }
+#define VOLT_TIMERS_INIT \
+  { 0 }
+#endif
+
+VOLT_BEGIN_DECLS
+
+/* Make *t empty. driver: called, with nothing held, on whichever thread, each time that the
+ * earliest deadline has become earlier than it was: for whoever sleeps until then. May be zero.
+ * Calls may be merged: what counts is volt_timers_earliest_ns() after the last. Not while in
+ * use. */
+VOLT_API void volt_timers_init(volt_timers *t, volt_waker driver);
+
+/* End its life. No timer may be started (aborts). Waits until a call of the driver that is due has
+ * begun: not from a waker. Frees nothing. */
+VOLT_API void volt_timers_destroy(volt_timers *t);
+
+/* Start *timer. Does not wait.
+ * timer: the caller's memory, unused, expired or cancelled; must stay where it is until it is that
+ *   again. deadline_ns: as volt_now_ns(), or by whatever clock expire() is told; VOLT_NO_DEADLINE
+ *   never comes. A deadline in the past expires at the next volt_timers_expire().
+ * Wakes: waker, exactly once, on the thread that expires it, with nothing held; not if cancelled.
+ * Threads: any. Order: releases to the waker what this thread did. */
+VOLT_API void volt_timer_start(volt_timers *t, volt_timer *timer, uint64_t deadline_ns,
+                               volt_waker waker);
+
+/* Stop *timer. Returns true: cancelled, or not started; its waker will not be called. Returns
+ *   false: it has expired, and its waker has been called or will be. Either way its memory is the
+ * caller's. Waits for sections of other threads on the same queue, if there are any; each is short.
+ * Threads: the owner of *timer. */
+VOLT_API bool volt_timer_cancel(volt_timers *t, volt_timer *timer);
+
+/* What has become of it: VOLT_PENDING while it runs, VOLT_OK once expired, VOLT_ECANCELED if it was
+ * cancelled or never started. Threads: its owner. Order: VOLT_OK acquires what expire() did. */
+VOLT_API int volt_timer_result(volt_timer *timer);
+
+/* Expire every timer whose deadline is at or before now_ns, earliest first, in batches; call their
+ * wakers after each. What wakers start for a time that has passed is included: one that always does
+ * so keeps expire() from returning.
+ * Returns how many. Threads: any, also several. Wakes: on this thread, with nothing held. */
+VOLT_API size_t volt_timers_expire(volt_timers *t, uint64_t now_ns);
+
+/* The earliest deadline, or VOLT_NO_DEADLINE if there is none. Exact for whoever is woken as the
+ * driver; for others a snapshot. Threads: any. */
+VOLT_API uint64_t volt_timers_earliest_ns(volt_timers *t);
+
+VOLT_END_DECLS
+#endif

@@ -1,0 +1,132 @@
+/* bcs_job.c: a job of a volt_bcs_lock, and the future that waits for one.
+ *
+ * A future's job has two parties that do not wait for each other: the server that runs it and
+ * tells, and the owner that may replace the waker or cancel meanwhile. hold says who may touch
+ *   what: BEGUN      server   comes to run it. CANCELLED there before: it does not run
+ *   CANCELLED  owner    shall not run. BEGUN there before: too late
+ *   REPLACING  owner    is writing the waker; set, then cleared
+ *   CLAIMED    server   the queue is past it, the waker is about to be read. REPLACING there
+ *                       before: the rest is left to the owner, who finds CLAIMED when it clears
+ *                       REPLACING
+ *
+ * Races
+ *   R5  The waker is replaced while the server reads it. Closed: REPLACING and CLAIMED, whichever
+ *       is first in hold. The grant comes with the claim, the waker is called later from a copy.
+ *   R6  Cancel meets the server. Closed: BEGUN and CANCELLED, likewise. The node is in the queue in
+ *       any case, and its owner's only when the queue is past it: cancel waits for the grant.
+ *
+ * Pairs
+ *   H1 (acq_rel) -> H2 (acq_rel)   the server sees the waker that was written last
+ *   H2 (acq_rel) -> H1 (acq_rel)   the owner who has the rest to do sees what its job did */
+#include "bcs_job.h"
+
+#include "check.h"
+#include "future.h"
+#include "waiter.h"
+
+enum { BEGUN = 1, CANCELLED = 2, REPLACING = 4, CLAIMED = 8 };
+
+void volt_bcs_job_init_(volt_bcs_job_ *job, uint32_t kind, volt_bcs_fn *fn, void *arg) {
+  job->fn = fn;
+  job->arg = arg;
+  job->wake = NULL;
+  job->ctx = NULL;
+  job->waiter = NULL;
+  job->kind = kind;
+  job->flag = false;
+  volt_store_relaxed(&job->parker.word, 0); /* not shared yet */
+  volt_store_relaxed(&job->hold, 0);
+}
+
+void volt_bcs_job_run_(volt_bcs_job_ *job) {
+  if (job->kind == VOLT_BCS_FUTURE_) {
+    /* R6. relaxed: it carries no data; the queue has published the job */
+    job->flag = (volt_fetch_or_relaxed(&job->hold, BEGUN) & CANCELLED) != 0;
+    if (job->flag) return;
+  }
+  volt_bcs_fn *fn = job->fn;
+  fn(job->arg);
+}
+
+static volt_waker tell_future(volt_bcs_job_ *job) {
+  volt_waiter *w = job->waiter;
+  volt_waker waker = {NULL, NULL};
+  bool cancelled = job->flag;
+  if (volt_fetch_or_acq_rel(&job->hold, CLAIMED) & REPLACING) return waker; /* H2: pairs H1; R5 */
+  volt_claimed_ claimed = volt_waiter_claim_(w);
+  if (!cancelled) waker = claimed.waker;
+  claimed.waker.wake = NULL;
+  volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
+  return waker;
+}
+
+volt_waker volt_bcs_job_tell_(volt_bcs_job_ *job) {
+  if (job->kind == VOLT_BCS_FUTURE_) return tell_future(job);
+  volt_waker waker = {job->wake, job->ctx};
+  return waker;
+}
+
+/* ---- the future ---- */
+
+static volt_bcs_section *section_of(volt_future *f) {
+  return (volt_bcs_section *)(void *)f->waiter.data;
+}
+
+static int start(volt_future *f, volt_waker waker) {
+  volt_bcs_section *section = section_of(f);
+  volt_waiter_arm_(&f->waiter, f->object, waker);
+  section->job.waiter = &f->waiter;
+  volt_bcs_lock *lock = (volt_bcs_lock *)f->object;
+  if (!volt_bcs_lock_submit_own_(lock, &section->node, &section->job) &&
+      !volt_bcs_lock_take_up_(lock, &section->job)) { /* R7, in bcs_lock.c */
+    return VOLT_PENDING;
+  }
+  volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* nobody else knows of it any more */
+  return VOLT_OK;
+}
+
+static bool cancel(volt_future *f) {
+  volt_bcs_job_ *job = &section_of(f)->job;
+  if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
+  volt_bcs_lock_check_outside_((volt_bcs_lock *)f->object, "volt_future_cancel");
+  /* R6. relaxed: it carries no data */
+  bool too_late = (volt_fetch_or_relaxed(&job->hold, CANCELLED) & BEGUN) != 0;
+  volt_bcs_job_ none; /* R7, in bcs_lock.c: whoever may be in our way is served */
+  volt_bcs_lock_take_up_((volt_bcs_lock *)f->object, &none);
+  volt_waiter_await_(&f->waiter);
+  if (!too_late) volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own */
+  return !too_late;
+}
+
+static bool set_waker(volt_future *f, volt_waker waker) {
+  volt_bcs_job_ *job = &section_of(f)->job;
+  if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
+  /* relaxed: if the server has claimed it nothing is written; if not, H1 publishes what is */
+  if (volt_fetch_or_relaxed(&job->hold, REPLACING) & CLAIMED) {
+    volt_waiter_await_(&f->waiter); /* no foreign code runs before the grant */
+    return false;
+  }
+  volt_claimed_ old = volt_waiter_claim_(&f->waiter);
+  f->waiter.wake = waker.wake;
+  f->waiter.ctx = waker.ctx;
+  if (!(volt_fetch_and_acq_rel(&job->hold, ~(uint32_t)REPLACING) & CLAIMED)) { /* H1: pairs H2 */
+    return true;
+  }
+  volt_waiters_grant_(&old, 1, VOLT_WAITER_GRANTED_); /* R5: the rest is ours */
+  return false;
+}
+
+/* The section has run: nothing is held. */
+static void give_back(volt_future *f) {
+  (void)f;
+}
+
+static const volt_future_ops_ future_ops = {NULL, start, cancel, set_waker, give_back};
+
+volt_future *volt_bcs_lock_run_future(volt_future *f, volt_bcs_lock *lock,
+                                      volt_bcs_section *section, volt_bcs_fn *fn, void *arg) {
+  volt_future_make_(f, &future_ops, lock, 1);
+  volt_bcs_job_init_(&section->job, VOLT_BCS_FUTURE_, fn, arg);
+  f->waiter.data = section;
+  return f;
+}

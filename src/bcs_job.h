@@ -1,0 +1,36 @@
+/* bcs_job.h: what a node of a volt_bcs_lock carries: what to run, and who is to be told. */
+#ifndef VOLT_SRC_BCS_JOB_H
+#define VOLT_SRC_BCS_JOB_H
+
+#include <volt/bcs_lock.h>
+
+/* Who waits for a job. */
+enum {
+  VOLT_BCS_RUN_ = 1,    /* a thread, in run() */
+  VOLT_BCS_SUBMIT_ = 2, /* a waker, or nobody */
+  VOLT_BCS_FUTURE_ = 3  /* a future */
+};
+
+/* Fill in a job before its node is submitted. */
+void volt_bcs_job_init_(volt_bcs_job_ *job, uint32_t kind, volt_bcs_fn *fn, void *arg);
+
+/* The server: run it, unless its owner has cancelled it. */
+void volt_bcs_job_run_(volt_bcs_job_ *job);
+
+/* The server, with the node out of the queue: tell the owner, if that is a waker or a future. The
+ * last access to *job. Returns the waker to be called when nothing is held, or a zero one. */
+volt_waker volt_bcs_job_tell_(volt_bcs_job_ *job);
+
+/* Put *node, which carries job, into the queue, and serve if nobody does. Returns true if this
+ * thread has served it, and nobody is going to be told. */
+bool volt_bcs_lock_submit_own_(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_job_ *job);
+
+/* About to wait for something in the queue: if this thread has put the role down, to call the waker
+ * that we are in, serve. own: as above; one that is in no queue: serve to the end. Returns whether
+ * it has been served. */
+bool volt_bcs_lock_take_up_(volt_bcs_lock *lock, const volt_bcs_job_ *own);
+
+/* Abort, in debug builds, if this thread is in a section of the lock. */
+void volt_bcs_lock_check_outside_(const volt_bcs_lock *lock, const char *where);
+
+#endif

@@ -1,0 +1,372 @@
+/* bcs_lock.c: a lock that runs closures.
+ *
+ * Algorithm: a node of bcs_queue.h carries a job: what to run, and who is to be told. Whoever has
+ * the role serves: it runs jobs in the order of the queue. After a batch it looks for a thread
+ * among those that wait, stores where to go on, and unparks it with the role instead of with
+ * "done": that one serves from there, its own job in its turn. So the order stays, and nobody
+ * serves for more than a batch and the way to the next thread that waits.
+ *
+ * Everybody is told as soon as the job is done and its node out of the queue. What is foreign or
+ * slow comes later, with nothing held: system calls for threads that sleep, and wakers, of which
+ * copies are kept. When there is no room for more, the server calls them in the middle of its work;
+ * what they run on the same lock, and would have to wait for, takes the role over from it.
+ *
+ * Source: kprotty, "Batched Critical Sections"; the handover is ours.
+ *
+ * Invariants
+ *   I1  one thread has the role; it alone runs jobs, and writes lock->next
+ *   I2  a job is run once (or, a cancelled future's, not at all), and its owner told once, after it
+ *   I3  jobs run in the order in which they came
+ *   I4  nobody touches the lock after the role is given up or handed on, or, without it, after the
+ *       node is linked; nor a node after its owner has been told (or, told nobody, after the next
+ *       job has begun)
+ *
+ * Races
+ *   R1  Handover: the new server runs while the old one is still at it. Closed: the unpark that
+ *       hands over is the last that the old one does with the lock.
+ *   R2  The last consumer leaves through the link (bcs_queue.c): its own node is then in the hands
+ *       of the next, and it must not return. Closed: its owner waits to be told, like everybody.
+ *   R3  A thread hands over while its own job is still in the queue, calls a waker, and that runs
+ *       something else and waits for it; the role comes back to the first job, whose thread is not
+ *       there. Closed: nobody hands over before the own job is done. Where the role is lost
+ *       otherwise (R2, R7), the own job is the last, or served by this very thread.
+ *   R4  A section that tells nobody is freed by what a later section does, while the server that
+ *       left still reads it. Closed: what is needed of a job is copied before the queue is left.
+ *   R7  A waker runs or cancels something on the same lock, and the one who would serve it is its
+ *       own caller. Closed: that one has put the role down where its own thread finds it; whoever
+ *       is about to wait looks there, and not at the lock, which may be gone (I4).
+ * R5 and R6, of a future's job, are in bcs_job.c.
+ *
+ * Pair: U1 (release) -> P1 (acquire), in park.c: the owner sees what its job did, the new server
+ *   what the old one did.
+ *   The queues' own are in bcs_queue.c. */
+#include <volt/bcs_lock.h>
+
+#include "bcs_job.h"
+#include "check.h"
+#include "futex.h"
+#include "park.h"
+
+/* How many jobs a thread serves, its own among them, before it looks for another that waits and is
+ * awake; and for any that waits. */
+#ifndef VOLT_BCS_BATCH
+#define VOLT_BCS_BATCH 16
+#endif
+#ifndef VOLT_BCS_BATCH_ASLEEP
+#define VOLT_BCS_BATCH_ASLEEP 64
+#endif
+/* How far it looks. */
+#ifndef VOLT_BCS_LOOK
+#define VOLT_BCS_LOOK 8
+#endif
+/* How many wakers it keeps for later. */
+#ifndef VOLT_BCS_WAKERS
+#define VOLT_BCS_WAKERS 32
+#endif
+/* How often run() looks before it sleeps: others' sections are ahead of its own. */
+#ifndef VOLT_BCS_SPIN
+#define VOLT_BCS_SPIN 400
+#endif
+
+static volt_bcs_job_ *job_of(volt_bcs_node *node) {
+  return (volt_bcs_job_ *)(void *)node->data;
+}
+
+/* ---- the two queues ---- */
+
+/* Returns true if the caller has the role now; *before: a node that is left to it, or NULL. */
+static bool push(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_node **before) {
+  uintptr_t state;
+  if (!lock->lockfree) return volt_bcs_waitfree_push_(&lock->queue.tail, node, before, &state);
+  *before = NULL;
+  if (!volt_bcs_lockfree_push_(&lock->stack, node, &state)) return false;
+  volt_store_relaxed(&node->next, 0); /* role held: a batch ends with 0 here */
+  return true;
+}
+
+/* The nodes from top down to bottom came in the other order: link them so. Returns the first. */
+static uintptr_t reverse(uintptr_t top, uintptr_t bottom) {
+  uintptr_t after = 0;
+  for (uintptr_t link = top; link != bottom;) {
+    volt_bcs_node *at = volt_bcs_node_of_(link);
+    uintptr_t next = volt_load_relaxed(&at->next); /* role held */
+    volt_store_relaxed(&at->next, after);
+    after = link;
+    link = next;
+  }
+  return after;
+}
+
+/* *node has been served. Returns the next; or 0: there is none, and the role is given up; or
+ * VOLT_BCS_HANDED_OFF_: the role is another's, and so is *node. */
+static uintptr_t advance(volt_bcs_lock *lock, volt_bcs_node *node) {
+  uintptr_t next = volt_bcs_waitfree_next_(node);
+  if (next != 0) return next;
+  if (!lock->lockfree) return volt_bcs_waitfree_leave_(&lock->queue.tail, node, 0);
+  uintptr_t bottom = volt_bcs_link_to_(node);
+  uintptr_t top = volt_bcs_lockfree_leave_(&lock->stack, bottom, 0);
+  return top == 0 ? 0 : reverse(top, bottom);
+}
+
+/* ---- what this thread is in the middle of ---- */
+
+/* On the stack of a thread that serves, linked from the thread's slot. */
+struct frame {
+  const volt_bcs_lock *lock; /* NULL: the role that was put down here has been taken up */
+  volt_bcs_node *next;       /* the role is put down here: where to go on; NULL: a section runs */
+  struct frame *outer;
+};
+
+static void enter(struct frame *f, const volt_bcs_lock *lock, volt_bcs_node *next) {
+  void **slot = volt_thread_slot_();
+  f->lock = lock;
+  f->next = next;
+  f->outer = (struct frame *)*slot;
+  *slot = f;
+}
+
+static void leave(struct frame *f) {
+  *volt_thread_slot_() = f->outer;
+}
+
+#if VOLT_DEBUG || defined(VOLT_MODEL)
+#define CHECK_SECTIONS 1
+#else
+#define CHECK_SECTIONS 0
+#endif
+
+void volt_bcs_lock_check_outside_(const volt_bcs_lock *lock, const char *where) {
+  if (!CHECK_SECTIONS) return;
+  for (struct frame *f = (struct frame *)*volt_thread_slot_(); f; f = f->outer) {
+    VOLT_CHECK(f->lock != lock || f->next, where,
+               "%p: called from a section of this lock, it would wait for itself",
+               (const void *)lock);
+  }
+}
+
+static void run_job(const volt_bcs_lock *lock, volt_bcs_job_ *job) {
+  struct frame f;
+  if (CHECK_SECTIONS) enter(&f, lock, NULL);
+  volt_bcs_job_run_(job);
+  if (CHECK_SECTIONS) leave(&f);
+}
+
+/* ---- telling ---- */
+
+/* What a server owes to others when nothing is held. */
+struct debts {
+  volt_unpark_list asleep;
+  unsigned count;
+  volt_waker wakers[VOLT_BCS_WAKERS + 1]; /* one more: of a node that was left to us */
+};
+
+static void owe_nothing(struct debts *debts) {
+  debts->asleep.count = 0;
+  debts->count = 0;
+}
+
+static void pay(struct debts *debts) {
+  volt_unpark_all(&debts->asleep);
+  for (unsigned i = 0; i < debts->count; i++) debts->wakers[i].wake(debts->wakers[i].ctx);
+  debts->count = 0;
+}
+
+/* What is to be known of a job when its node may be gone. */
+struct ending {
+  uint32_t kind;
+  bool has_waker; /* of a submitted one */
+};
+
+static struct ending ending_of(volt_bcs_job_ *job) {
+  struct ending e = {job->kind, job->wake != NULL};
+  return e;
+}
+
+/* The job is done and its node out of the queue: tell its owner. The last of *node. */
+static void finish(struct debts *debts, volt_bcs_node *node, struct ending e) {
+  if (e.kind == VOLT_BCS_RUN_) {
+    volt_unpark_later(&job_of(node)->parker, &debts->asleep);
+  } else if (e.kind == VOLT_BCS_FUTURE_ || e.has_waker) {
+    volt_waker waker = volt_bcs_job_tell_(job_of(node));
+    if (waker.wake) debts->wakers[debts->count++] = waker;
+  } /* else: R4, not ours any more */
+}
+
+/* ---- serving ---- */
+
+/* A batch has been served and *next is next: find a thread that waits and let it go on from there.
+ * Returns true: the role is gone. */
+static bool hand_over(volt_bcs_lock *lock, volt_bcs_node *next, unsigned served) {
+  volt_bcs_node *at = next;
+  for (unsigned i = 0; i < VOLT_BCS_LOOK; i++) {
+    volt_bcs_job_ *job = job_of(at);
+    if (job->kind == VOLT_BCS_RUN_ &&
+        (served >= VOLT_BCS_BATCH_ASLEEP || !volt_is_parked_(&job->parker))) {
+      lock->next = next;
+      job->flag = true;
+      volt_unpark(&job->parker); /* R1: the last of the lock */
+      return true;
+    }
+    uintptr_t link = volt_bcs_waitfree_next_(at);
+    if (link == 0) return false;
+    at = volt_bcs_node_of_(link);
+  }
+  return false;
+}
+
+/* There is no room for another waker, and *node is next: put the role down, and pay. Returns
+ * whether the role is still there. */
+static bool pay_between(const volt_bcs_lock *lock, volt_bcs_node *node, struct debts *debts) {
+  struct frame f;
+  enter(&f, lock, node);
+  pay(debts);
+  leave(&f);
+  return f.lock != NULL; /* R7 */
+}
+
+/* *node is the first and has been served: serve on. own: this thread's job, which waits for nothing
+ * but this; or NULL: it has none. Returns whether it has been served, and is out of the queue. */
+static bool serve_on(volt_bcs_lock *lock, volt_bcs_node *node, const volt_bcs_job_ *own,
+                     struct debts *debts) {
+  bool own_done = false;
+  for (unsigned served = 1;; served++) {
+    volt_bcs_job_ *job = job_of(node);
+    struct ending e = ending_of(job); /* R4 */
+    uintptr_t next = advance(lock, node);
+    if (next == (uintptr_t)VOLT_BCS_HANDED_OFF_) break; /* R2 */
+    if (job == own) {
+      own_done = true;
+    } else {
+      finish(debts, node, e);
+    }
+    if (next == 0) break;
+    node = volt_bcs_node_of_(next);
+    bool may_leave = own == NULL || own_done; /* R3 */
+    if (may_leave && served >= VOLT_BCS_BATCH && hand_over(lock, node, served)) break;
+    if (debts->count >= VOLT_BCS_WAKERS && !pay_between(lock, node, debts)) break;
+    run_job(lock, job_of(node));
+  }
+  return own_done;
+}
+
+/* Serve from *node on; *before, if any, is out of the queue, and its owner not told. */
+static bool serve(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_node *before,
+                  const volt_bcs_job_ *own) {
+  struct debts debts;
+  owe_nothing(&debts);
+  if (before) finish(&debts, before, ending_of(job_of(before)));
+  run_job(lock, job_of(node));
+  bool own_done = serve_on(lock, node, own, &debts);
+  pay(&debts);
+  return own_done;
+}
+
+bool volt_bcs_lock_submit_own_(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_job_ *job) {
+  node->data = job;
+  volt_bcs_node *before;
+  return push(lock, node, &before) && serve(lock, node, before, job);
+}
+
+bool volt_bcs_lock_take_up_(volt_bcs_lock *lock, const volt_bcs_job_ *own) {
+  for (struct frame *f = (struct frame *)*volt_thread_slot_(); f; f = f->outer) {
+    if (f->lock != lock || !f->next) continue;
+    f->lock = NULL; /* R7 */
+    return serve(lock, f->next, NULL, own);
+  }
+  return false;
+}
+
+/* ---- the operations ---- */
+
+/* Others are there, or were: wait for our turn, and serve when we are given the role. */
+static VOLT_NOINLINE void wait_for_turn(volt_bcs_lock *lock, volt_bcs_job_ *job) {
+  if (volt_bcs_lock_take_up_(lock, job)) return;
+  for (;;) {
+    volt_park_spin_(&job->parker, 1, VOLT_NO_DEADLINE, VOLT_BCS_SPIN);
+    if (!job->flag) return;
+    job->flag = false;
+    volt_store_relaxed(&job->parker.word, 0); /* role held: nobody unparks us meanwhile */
+    if (serve(lock, lock->next, NULL, job)) return;
+  }
+}
+
+/* Nobody was there: *node is in the queue without a job, and we have the role. Run, and leave if
+ * nobody has come. */
+static inline bool run_alone(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_fn *fn, void *arg) {
+  struct frame f;
+  if (CHECK_SECTIONS) enter(&f, lock, NULL);
+  fn(arg);
+  if (CHECK_SECTIONS) leave(&f);
+  uintptr_t seen = volt_bcs_link_to_(node);
+  VOLT_ATOMIC(uintptr_t) *word = lock->lockfree ? &lock->stack.top : &lock->queue.tail;
+  return volt_cas_release(word, &seen, 0); /* T2, S2: pairs T1, S1 */
+}
+
+static VOLT_NOINLINE void run_among_others(volt_bcs_lock *lock, volt_bcs_node *node, uintptr_t last,
+                                           volt_bcs_fn *fn, void *arg, bool has_run) {
+  volt_bcs_job_ job;
+  volt_bcs_job_init_(&job, VOLT_BCS_RUN_, fn, arg);
+  node->data = &job;
+  bool done;
+  if (has_run) {
+    struct debts debts;
+    owe_nothing(&debts);
+    done = serve_on(lock, node, &job, &debts);
+    pay(&debts);
+  } else if (lock->lockfree) {
+    done = volt_bcs_lock_submit_own_(lock, node, &job);
+  } else {
+    done = volt_bcs_waitfree_link_(last, node) != 0 &&
+           serve(lock, node, volt_bcs_node_of_(last), &job);
+  }
+  if (!done) wait_for_turn(lock, &job);
+}
+
+void volt_bcs_lock_run(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_fn *fn, void *arg) {
+  volt_bcs_lock_check_outside_(lock, "volt_bcs_lock_run");
+  uintptr_t last = 0;
+  if (VOLT_LIKELY(!lock->lockfree)) {
+    last = volt_bcs_waitfree_swap_(&lock->queue.tail, node);
+  } else {
+    volt_store_relaxed(&node->next, 0); /* published by S1 */
+    /* S1: pairs S2, S3. If somebody is there, the push follows, with a job */
+    volt_cas_acq_rel(&lock->stack.top, &last, volt_bcs_link_to_(node));
+  }
+  bool alone = last == 0;
+  if (VOLT_LIKELY(alone) && VOLT_LIKELY(run_alone(lock, node, fn, arg))) return;
+  run_among_others(lock, node, last, fn, arg, alone);
+}
+
+void volt_bcs_lock_submit(volt_bcs_lock *lock, volt_bcs_section *section, volt_bcs_fn *fn,
+                          void *arg, volt_waker waker) {
+  volt_bcs_job_init_(&section->job, VOLT_BCS_SUBMIT_, fn, arg);
+  section->job.wake = waker.wake;
+  section->job.ctx = waker.ctx;
+  section->node.data = &section->job;
+  volt_bcs_node *before;
+  if (push(lock, &section->node, &before)) serve(lock, &section->node, before, NULL);
+}
+
+/* ---- life and inspection ---- */
+
+void volt_bcs_lock_init(volt_bcs_lock *lock) {
+  volt_bcs_waitfree_init(&lock->queue);
+  volt_bcs_lockfree_init(&lock->stack);
+  lock->next = NULL;
+  lock->lockfree = false;
+}
+
+void volt_bcs_lock_init_lockfree(volt_bcs_lock *lock) {
+  volt_bcs_lock_init(lock);
+  lock->lockfree = true;
+}
+
+bool volt_bcs_lock_is_busy(volt_bcs_lock *lock) {
+  /* relaxed: a snapshot */
+  return volt_load_relaxed(&lock->queue.tail) != 0 || volt_load_relaxed(&lock->stack.top) != 0;
+}
+
+void volt_bcs_lock_destroy(volt_bcs_lock *lock) {
+  VOLT_CHECK(!volt_bcs_lock_is_busy(lock), "volt_bcs_lock_destroy",
+             "%p: destroyed while a section is queued or running", (void *)lock);
+}

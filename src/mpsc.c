@@ -1,0 +1,120 @@
+/* mpsc.c: Vyukov's intrusive queue, and the actor on it.
+ *
+ * Algorithm: push swaps the tail and links the old one to the new, or, if there was none, sets the
+ * head. pop follows the head; the last node is taken by swinging the tail back to empty.
+ * The actor sleeps on a signal: IDLE, TOLD, ASLEEP, with STOP beside it. Producers set TOLD after
+ * each push; the consumer clears TOLD before it looks, and sleeps only if nobody has set it since.
+ *
+ * Source: D. Vyukov, "Intrusive MPSC node-based queue"; kprotty, "Batched Critical Sections".
+ *
+ * Races
+ *   R1  pop finds no head between a producer's swap of the tail and its store of the head: not
+ *       "empty", for that producer, or one after it, may have returned. Closed: the tail decides.
+ *   R2  pop takes the last node while another is being pushed behind it. Closed: the CAS on the
+ *       tail fails then, and the head stays.
+ *   R3  The actor finds nothing, a producer pushes and finds it awake, the actor sleeps. Closed:
+ *       both change the one signal by an RMW; to sleep is a CAS from IDLE.
+ *   R4  The actor finds a stalled producer and sleeps: that one signals after it has linked.
+ *   R5  run() ends, clears the signal for the next, and with it what a producer says meanwhile.
+ *       Closed: by an RMW, so that the next run() sees what was pushed before.
+ *
+ * Pairs
+ *   T1 (acq_rel) -> T1, T2 (release) -> T1   a producer sees the link of the last as empty, and
+ *                                            the head as the consumer left it
+ *   L1 (release) -> L2 (acquire)   the consumer sees the node behind a link
+ *   H1 (release) -> H2 (acquire)   the consumer sees the first node
+ *   E1 (release) -> E2 (acquire, acq_rel)   having cleared TOLD, the actor sees what was pushed
+ *       before */
+#include <volt/mpsc.h>
+
+#include "check.h"
+#include "futex.h"
+
+enum { TOLD = 1, ASLEEP = 2, STOP = 4 };
+
+void volt_mpsc_init(volt_mpsc *q) {
+  volt_store_relaxed(&q->tail, 0); /* not shared yet */
+  volt_store_relaxed(&q->head, 0);
+}
+
+void volt_mpsc_push(volt_mpsc *q, volt_bcs_node *node) {
+  volt_store_relaxed(&node->next, 0);                                        /* published by T1 */
+  uintptr_t last = volt_exchange_acq_rel(&q->tail, volt_bcs_link_to_(node)); /* T1: pairs T1, T2 */
+  if (last == 0) {
+    volt_store_release(&q->head, volt_bcs_link_to_(node)); /* H1: pairs H2 */
+  } else {
+    volt_store_release(&volt_bcs_node_of_(last)->next, volt_bcs_link_to_(node)); /* L1: pairs L2 */
+  }
+}
+
+int volt_mpsc_pop(volt_mpsc *q, volt_bcs_node **node) {
+  uintptr_t head = volt_load_acquire(&q->head); /* H2: pairs H1 */
+  if (head == 0) {
+    /* R1. relaxed: whoever says "but I have pushed" has swapped the tail before this load */
+    return volt_load_relaxed(&q->tail) == 0 ? VOLT_EAGAIN : VOLT_ESTALLED;
+  }
+  volt_bcs_node *first = volt_bcs_node_of_(head);
+  uintptr_t next = volt_load_acquire(&first->next); /* L2: pairs L1 */
+  if (next == 0) {
+    volt_store_relaxed(&q->head, 0); /* published by T2, before anyone else may set it */
+    uintptr_t seen = head;
+    if (!volt_cas_release(&q->tail, &seen, 0)) { /* T2: pairs T1 */
+      volt_store_relaxed(&q->head, head);        /* R2: the consumer's own while there is a tail */
+      next = volt_load_acquire(&first->next);    /* L2: pairs L1 */
+      if (next == 0) return VOLT_ESTALLED;
+    }
+  }
+  if (next != 0) volt_store_relaxed(&q->head, next); /* the consumer's own while there is a tail */
+  *node = first;
+  return VOLT_OK;
+}
+
+void volt_actor_init(volt_actor *a) {
+  volt_mpsc_init(&a->queue);
+  volt_store_relaxed(&a->signal, 0); /* not shared yet */
+}
+
+static void tell(volt_actor *a, uint32_t what) {
+  uint32_t before = volt_load_relaxed(&a->signal); /* a guess: the CAS decides */
+  while (!volt_cas_weak_release(&a->signal, &before, (before & STOP) | what)) { /* E1: pairs E2 */
+  }
+  if (before & ASLEEP) volt_futex_wake32_(&a->signal, 1); /* by address only */
+}
+
+void volt_actor_submit(volt_actor *a, volt_bcs_node *node) {
+  volt_mpsc_push(&a->queue, node);
+  tell(a, TOLD);
+}
+
+void volt_actor_stop(volt_actor *a) {
+  tell(a, TOLD | STOP);
+}
+
+/* Sleep until told; clear TOLD. Returns the signal as it was. */
+static uint32_t listen(volt_actor *a) {
+  for (;;) {
+    uint32_t signal = volt_load_relaxed(&a->signal); /* a guess: the CAS decides */
+    if (signal & TOLD) {
+      if (volt_cas_acquire(&a->signal, &signal, signal & STOP)) return signal; /* E2: pairs E1 */
+    } else if (signal == ASLEEP || volt_cas_relaxed(&a->signal, &signal, ASLEEP)) {
+      /* relaxed: ASLEEP carries no data; the futex compares it again */
+      volt_futex_wait32_(&a->signal, ASLEEP, VOLT_NO_DEADLINE);
+    }
+  }
+}
+
+void volt_actor_run(volt_actor *a, volt_bcs_handle *handle, void *ctx) {
+  bool stopping = false;
+  for (;;) {
+    volt_bcs_node *node;
+    int result = volt_mpsc_pop(&a->queue, &node);
+    if (result == VOLT_OK) {
+      handle(node, ctx);
+    } else if (stopping && result == VOLT_EAGAIN) {
+      volt_exchange_acq_rel(&a->signal, 0); /* R5; E2: pairs E1 */
+      return;
+    } else {
+      stopping |= (listen(a) & STOP) != 0;
+    }
+  }
+}

@@ -1,0 +1,197 @@
+/* timer.c: timers in a pairing heap, touched in batched critical sections only.
+ *
+ * Algorithm: start submits a section that inserts, and does not wait for it. cancel runs a section
+ * that removes, and does: it must know the outcome. expire runs a section that takes out what is
+ * due and tells those timers (the grant is the last access to each), and calls their wakers, of
+ * which it keeps copies, after the section. Sections run in order, so whatever comes after a start
+ * finds the timer in the heap, or expired.
+ *
+ * Invariants
+ *   I1  a started timer is in one place: on its way to the heap, in it (need = 1), or its owner's
+ *   I2  earliest_ns is the deadline of the root, whenever no section runs
+ *   I3  a driver that has been called after the last change of earliest_ns for the better, or is
+ *       about to be, is called once more for the next
+ *
+ * Races
+ *   R1  cancel meets expire. Closed: need, in a section, says who was first. The grant belongs to
+ *       the section: a thread may run anybody's wakers before its run() returns, and those may
+ *       cancel.
+ *   R2  The timer expires and is freed while the section that inserted it is still being left.
+ *       Closed: that section tells nobody, so its node is not touched once another section runs.
+ *   R3  A timer becomes the earliest while the driver is being told of another and has looked
+ *       already. Closed: telling is cleared before the driver is called, and set after earliest_ns;
+ *       whoever finds it set knows that a call is still to come.
+ *   R4  The last timer expires and the queue is destroyed while the driver is still to be called.
+ *       Closed: destroy() waits until telling is clear, after which the call touches nothing of it.
+ *
+ * Pairs
+ *   D1 (acq_rel) -> D2 (acq_rel)   the driver, called for an earlier timer, sees the earliest
+ *   D2 (acq_rel) -> D1 (acq_rel)   the section tell is free again
+ *   D2 (acq_rel) -> D3 (acquire)   the queue ends after the last call of the driver has begun */
+#include <volt/timer.h>
+
+#include "check.h"
+#include "futex.h"
+#include "pairing_heap.h"
+#include "waiter.h"
+
+/* How many timers one section takes out. */
+#ifndef VOLT_EXPIRE_BATCH
+#define VOLT_EXPIRE_BATCH 32
+#endif
+
+static const char name[] = "volt_timer";
+
+/* ---- the driver ---- */
+
+static void call_driver(void *ctx) {
+  volt_timers *t = (volt_timers *)ctx;
+  volt_waker driver = {t->driver_wake, t->driver_ctx};
+  volt_exchange_acq_rel(&t->telling, 0); /* D2: pairs D1; R3 */
+  driver.wake(driver.ctx);
+}
+
+static void nothing(void *arg) {
+  (void)arg;
+}
+
+/* In a section: the root has changed. */
+static void update_earliest(volt_timers *t) {
+  uint64_t now = t->root ? (uint64_t)volt_heap_timer_(t->root)->deadline_ns : VOLT_NO_DEADLINE;
+  uint64_t before = volt_load_relaxed(&t->earliest_ns) ^ VOLT_NO_DEADLINE; /* in a section */
+  volt_store_relaxed(&t->earliest_ns, now ^ VOLT_NO_DEADLINE);             /* published by D1 */
+  if (now >= before || !t->driver_wake) return;
+  if (volt_exchange_acq_rel(&t->telling, 1) == 1) return; /* D1: pairs D2 */
+  volt_waker call = {call_driver, t};
+  volt_bcs_lock_submit(&t->lock, &t->tell, nothing, NULL, call);
+}
+
+/* ---- start and cancel ---- */
+
+static volt_timers *queue_of(volt_timer *timer) {
+  return (volt_timers *)(void *)timer->waiter.queue;
+}
+
+static void insert(void *arg) {
+  volt_timer *timer = (volt_timer *)arg;
+  volt_timers *t = queue_of(timer);
+  t->started += 1;
+  timer->number = t->started;
+  timer->waiter.need = 1;
+  t->root = volt_heap_insert_(t->root, &timer->waiter);
+  if (t->root == &timer->waiter) update_earliest(t);
+}
+
+void volt_timer_start(volt_timers *t, volt_timer *timer, uint64_t deadline_ns, volt_waker waker) {
+  volt_waiter_check_unused_(name, &timer->waiter);
+  timer->waiter.want = 1;
+  timer->waiter.need = 0;
+  timer->deadline_ns = deadline_ns;
+  volt_waiter_arm_(&timer->waiter, t, waker);
+  volt_waker nobody = {NULL, NULL}; /* R2 */
+  volt_bcs_lock_submit(&t->lock, &timer->section, insert, timer, nobody);
+}
+
+static void unlink_timer(volt_timers *t, volt_timer *timer) {
+  bool first = t->root == &timer->waiter;
+  t->root = volt_heap_remove_(t->root, &timer->waiter);
+  timer->waiter.need = 0; /* I1 */
+  if (first) update_earliest(t);
+}
+
+struct removal {
+  volt_timer *timer;
+  bool removed;
+};
+
+static void remove_timer(void *arg) {
+  struct removal *r = (struct removal *)arg;
+  r->removed = r->timer->waiter.need == 1; /* R1 */
+  if (r->removed) unlink_timer(queue_of(r->timer), r->timer);
+}
+
+bool volt_timer_cancel(volt_timers *t, volt_timer *timer) {
+  int result = volt_waiter_result(&timer->waiter);
+  if (result != VOLT_PENDING) return result == VOLT_ECANCELED;
+  VOLT_CHECK(queue_of(timer) == t, name, "%p is started on %p, not on %p", (void *)timer,
+             (void *)queue_of(timer), (void *)t);
+  struct removal r = {timer, false};
+  volt_bcs_node node;
+  volt_bcs_lock_run(&t->lock, &node, remove_timer, &r);
+  if (r.removed) {
+    volt_store_relaxed(&timer->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
+  }
+  VOLT_ASSERT(volt_waiter_result(&timer->waiter) != VOLT_PENDING);
+  return r.removed;
+}
+
+int volt_timer_result(volt_timer *timer) {
+  return volt_waiter_result(&timer->waiter);
+}
+
+/* ---- expire ---- */
+
+struct expiry {
+  volt_timers *timers;
+  uint64_t now_ns;
+  unsigned count;
+  volt_waker wakers[VOLT_EXPIRE_BATCH];
+};
+
+static void take_due(void *arg) {
+  struct expiry *e = (struct expiry *)arg;
+  volt_timers *t = e->timers;
+  while (t->root && e->count < VOLT_EXPIRE_BATCH) {
+    volt_timer *first = volt_heap_timer_(t->root);
+    if (first->deadline_ns > e->now_ns || first->deadline_ns == VOLT_NO_DEADLINE) return;
+    volt_claimed_ claimed = volt_waiter_claim_(&first->waiter);
+    unlink_timer(t, first);
+    e->wakers[e->count++] = claimed.waker;
+    claimed.waker.wake = NULL; /* called by expire() */
+    volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
+  }
+}
+
+size_t volt_timers_expire(volt_timers *t, uint64_t now_ns) {
+  size_t expired = 0;
+  for (;;) {
+    struct expiry e;
+    e.timers = t;
+    e.now_ns = now_ns;
+    e.count = 0;
+    volt_bcs_node node;
+    volt_bcs_lock_run(&t->lock, &node, take_due, &e);
+    if (e.count == 0) return expired;
+    expired += e.count;
+    for (unsigned i = 0; i < e.count; i++) {
+      if (e.wakers[i].wake) e.wakers[i].wake(e.wakers[i].ctx);
+    }
+  }
+}
+
+uint64_t volt_timers_earliest_ns(volt_timers *t) {
+  /* relaxed: a snapshot; the driver was called by an RMW that came after the store */
+  return volt_load_relaxed(&t->earliest_ns) ^ VOLT_NO_DEADLINE;
+}
+
+/* ---- life ---- */
+
+void volt_timers_init(volt_timers *t, volt_waker driver) {
+  volt_bcs_lock_init(&t->lock);
+  t->root = NULL;
+  t->started = 0;
+  volt_store_relaxed(&t->earliest_ns, 0); /* not shared yet */
+  volt_store_relaxed(&t->telling, 0);
+  t->driver_wake = driver.wake;
+  t->driver_ctx = driver.ctx;
+}
+
+void volt_timers_destroy(volt_timers *t) {
+  volt_bcs_lock_destroy(&t->lock);
+  VOLT_CHECK(!t->root, "volt_timers_destroy", "%p: destroyed while a timer is started", (void *)t);
+  while (volt_load_acquire(&t->telling) != 0) { /* D3: pairs D2; R4 */
+    VOLT_ATOMIC(uint32_t) nap = 0;
+    volt_futex_wait32_(&nap, 0,
+                       volt_deadline_ns(50000)); /* it may be anybody's code that is in between */
+  }
+}

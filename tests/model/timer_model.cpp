@@ -1,0 +1,183 @@
+// timer_model: timers in a heap that is touched in batched critical sections. timer.c I1-I3, R1-R3.
+#include "model.hpp"
+
+struct timer_model : model {
+  volt_timers timers;
+
+  explicit timer_model(volt_waker driver = volt_waker{nullptr, nullptr}) {
+    volt_timers_init(&timers, driver);
+  }
+  // At quiescence: nobody is left, and the end of time finds nothing.
+  void expect_empty() {
+    EXPECT(volt_timers_expire(&timers, VOLT_NO_DEADLINE) == 0);
+    EXPECT(volt_timers_earliest_ns(&timers) == VOLT_NO_DEADLINE);
+    volt_timers_destroy(&timers);
+  }
+};
+
+static void poison(volt_timer *t) {
+  poison(&t->waiter);
+  t->waiter.data = nullptr;
+  t->deadline_ns = 0;
+  t->section.job.fn = nullptr;
+  t->section.job.wake = nullptr;
+}
+
+// One starts, one expires: the waker comes once, in the end.
+struct timer_start_x_expire : timer_model {
+  volt_timer t;
+  wake_count woken;
+  void thread(unsigned index) override {
+    if (index == 0) {
+      volt_timer_start(&timers, &t, 5, woken.waker());
+    } else {
+      volt_timers_expire(&timers, 10);
+    }
+  }
+  void check() override {
+    bool early = volt_timer_result(&t) == VOLT_OK;
+    EXPECT(woken.seen() == (early ? 1u : 0u));
+    EXPECT(volt_timers_expire(&timers, 5) == (early ? 0u : 1u));
+    EXPECT(woken.seen() == 1);
+    expect_empty();
+  }
+};
+MODEL(timer_start_x_expire, 2, bounded)
+
+// R1: cancelled, and no wake comes; or expired, and one does. The memory is ours at once.
+struct timer_cancel_x_expire : timer_model {
+  volt_timer t;
+  wake_count woken;
+  bool cancelled = false;
+  timer_cancel_x_expire() {
+    volt_timer_start(&timers, &t, 5, woken.waker());
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      cancelled = volt_timer_cancel(&timers, &t);
+      poison(&t);
+    } else {
+      volt_timers_expire(&timers, 10);
+    }
+  }
+  void check() override {
+    EXPECT(woken.seen() == (cancelled ? 0u : 1u));
+    expect_empty();
+  }
+};
+MODEL(timer_cancel_x_expire, 2, bounded)
+
+// I1: insert x cancel x expire, with a second timer in the heap that stays in order.
+struct timer_start_x_cancel_x_expire : timer_model {
+  volt_timer t[2];
+  wake_count woken[2];
+  bool cancelled = false;
+  void thread(unsigned index) override {
+    if (index == 0) {
+      volt_timer_start(&timers, &t[0], 5, woken[0].waker());
+      cancelled = volt_timer_cancel(&timers, &t[0]);
+      poison(&t[0]);
+    } else if (index == 1) {
+      volt_timer_start(&timers, &t[1], 20, woken[1].waker());
+    } else {
+      volt_timers_expire(&timers, 10);
+    }
+  }
+  void check() override {
+    EXPECT(woken[0].seen() == (cancelled ? 0u : 1u) && woken[1].seen() == 0);
+    EXPECT(volt_timers_earliest_ns(&timers) == 20);
+    EXPECT(volt_timers_expire(&timers, 20) == 1 && woken[1].seen() == 1);
+    expect_empty();
+  }
+};
+MODEL(timer_start_x_cancel_x_expire, 3, bounded)
+
+// R2: the waker frees the timer while its start may still be on the way out.
+struct timer_waker_frees : timer_model {
+  VOLT_ATOMIC(uint32_t) freed;
+  struct own {
+    volt_timer t;
+    timer_waker_frees *model;
+  };
+  static void wake(void *ctx) {
+    own *o = static_cast<own *>(ctx);
+    volt_fetch_add_relaxed(&o->model->freed, 1);
+    poison(&o->t); // whoever still reads it is reported
+    delete o;
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      own *o = new own;
+      o->model = this;
+      volt_timer_start(&timers, &o->t, 5, volt_waker{wake, o});
+    } else {
+      volt_timers_expire(&timers, 10);
+    }
+  }
+  void check() override {
+    volt_timers_expire(&timers, 10);
+    EXPECT(volt_load_relaxed(&freed) == 1);
+    expect_empty();
+  }
+};
+MODEL(timer_waker_frees, 2, bounded)
+
+// R4: one starts, the other expires and, being the last, destroys and frees, driver or not.
+struct timer_last_frees : model {
+  volt_timers *timers = new volt_timers;
+  volt_timer t;
+  wake_count driven;
+  bool freed = false;
+  timer_last_frees() {
+    volt_timers_init(timers, driven.waker());
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      volt_timer_start(timers, &t, 5, volt_waker{nullptr, nullptr});
+    } else if (volt_timers_expire(timers, 10) == 1) {
+      volt_timers_destroy(timers);
+      timers->driver_wake = nullptr; // whoever still reads it is reported
+      freed = true;
+      delete timers;
+    }
+  }
+  void check() override {
+    EXPECT(driven.seen() == 1);
+    if (freed) return;
+    EXPECT(volt_timers_expire(timers, 10) == 1);
+    volt_timers_destroy(timers);
+    delete timers;
+  }
+};
+MODEL(timer_last_frees, 2, bounded)
+
+// R3: the driver's last look finds the earliest of all.
+template <unsigned count>
+struct timer_driver_model : timer_model {
+  volt_timer t[count];
+  VOLT_ATOMIC(uint32_t) calls;
+  VOLT_ATOMIC(uint64_t) looked;
+
+  timer_driver_model() : timer_model(volt_waker{look, this}) {
+  }
+  static void look(void *ctx) {
+    timer_driver_model *self = static_cast<timer_driver_model *>(ctx);
+    volt_fetch_add_relaxed(&self->calls, 1);
+    uint64_t now = volt_timers_earliest_ns(&self->timers);
+    uint64_t seen = volt_load_relaxed(&self->looked); // calls may overlap: the least of all looks
+    while ((seen == 0 || now < seen) && !volt_cas_relaxed(&self->looked, &seen, now)) {
+    }
+  }
+  void thread(unsigned index) override {
+    volt_timer_start(&timers, &t[index], 9 - index, volt_waker{nullptr, nullptr});
+  }
+  void check() override {
+    EXPECT(volt_timers_earliest_ns(&timers) == 9 - (count - 1));
+    EXPECT(volt_load_relaxed(&looked) == 9 - (count - 1));
+    EXPECT(volt_load_relaxed(&calls) >= 1 && volt_load_relaxed(&calls) <= count);
+    EXPECT(volt_timers_expire(&timers, 9) == count);
+    expect_empty();
+  }
+};
+struct timer_driver : timer_driver_model<2> {};
+MODEL(timer_driver, 2, bounded)
