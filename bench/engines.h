@@ -26,10 +26,10 @@ typedef struct bench_engine {
   bench_contend_fn *contend;
 } bench_engine;
 
-enum { BENCH_VOLT = 0, BENCH_LOCKED = 1, BENCH_ALLOCATING = 4, BENCH_ENGINES = 5 };
+enum { BENCH_VOLT = 0, BENCH_LOCKED = 1, BENCH_ALLOCATING = 4, BENCH_ENGINES = 6 };
 enum { BENCH_ENGINE_BYTES = 256 };
 extern const bench_engine bench_volt, bench_locked, bench_two_tier, bench_slot_in_word,
-    bench_allocating;
+    bench_allocating, bench_combining;
 
 /* All of them, the library's first. */
 extern const bench_engine *const bench_engines[BENCH_ENGINES];

@@ -6,15 +6,12 @@
 
 #if !defined(VOLT_MODEL) /* model_atomic.hpp brings its own */
 
-#define volt_store_release(p, v) \
-  VOLT_ATOMIC_FN_(atomic_store_explicit)((p), (v), VOLT_ORDER_(release))
 #define volt_exchange_relaxed(p, v) \
   VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(relaxed))
 #define volt_exchange_acquire(p, v) \
   VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(acquire))
 #define volt_fetch_or_release(p, v) \
   VOLT_ATOMIC_FN_(atomic_fetch_or_explicit)((p), (v), VOLT_ORDER_(release))
-#define volt_cas_acq_rel(p, seen, want) VOLT_CAS_(strong, p, seen, want, acq_rel)
 
 #endif
 #endif

@@ -3,7 +3,9 @@
  * One thread queues waiters, each with a ticket; another gives back what they were granted, in the
  * order of the tickets. It alone releases, so every wake comes on its thread: the tickets it sees
  * woken must only ever rise, and the oldest waiter must be granted as soon as everything older has
- * been given back. Where a cancel cannot grant anything to others (all ask for 1), the first
+ * been given back. (If somebody else may be the one who grants, the order of the wakes says
+ * nothing, and the oldest is granted in the end, or the round never ends: nothing is given back
+ * before it.) Where a cancel cannot grant anything to others (all ask for 1), the first
  * thread also cancels some. */
 #define _GNU_SOURCE /* sched_yield, pthread_self */
 #include <pthread.h>
@@ -46,7 +48,7 @@ static void wake_in_order(void *ctx) {
 /* Queue p; returns the state to hand it over in. */
 static uint32_t queue_one(stress_worker *w, struct line *line, struct place *p) {
   const stress_subject *s = line->subject;
-  volt_waker waker = {wake_in_order, p};
+  volt_waker waker = {s->wakes_elsewhere ? NULL : wake_in_order, p};
   memset((void *)&p->waiter, 0, sizeof p->waiter);
   p->n = line->cancels ? 1 : stress_pick(w, s, line->total);
   int result = s->acquire(line->object, &p->waiter, p->n, waker);
@@ -78,6 +80,10 @@ static void releaser(stress_worker *w, struct line *line) {
     while ((state = volt_load_acquire(&p->state)) == EMPTY) sched_yield();
     if (state == END) return;
     if (state == TAKEN) {
+      while (line->subject->wakes_elsewhere && p->queued &&
+             volt_waiter_result(&p->waiter) == VOLT_PENDING) {
+        sched_yield();
+      }
       STRESS_CHECK(!p->queued || volt_waiter_result(&p->waiter) == VOLT_OK);
       memset((void *)&p->waiter, 0xa5, sizeof p->waiter);
       stress_dawdle(w);

@@ -35,7 +35,8 @@ struct stress_subject {
   unsigned way_count;
   const uint32_t *totals; /* sizes an object may have; each round picks one */
   unsigned total_count;
-  bool divisible; /* n may be given back in parts */
+  bool divisible;       /* n may be given back in parts */
+  bool wakes_elsewhere; /* what is given back may be granted by another thread, and later */
 };
 
 /* The ways of everything that has the functions above. */

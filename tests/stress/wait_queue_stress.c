@@ -1,6 +1,6 @@
-/* wait_queue_stress.c: crowds larger than a wake batch. Two threads release to a crowd at once, each
- * in several turns, while its owner cancels at random; when every permit is accounted for, the owner
- * destroys and frees the semaphore, though the releases may still have to come back (R7). */
+/* wait_queue_stress.c: crowds larger than a wake batch. Two threads release to a crowd at once,
+ * each in several turns, while its owner cancels at random; when every permit is accounted for, the
+ * owner destroys and frees the semaphore, though the releases may still have to come back (R7). */
 #include <stdlib.h>
 
 #include "harness.h"

@@ -27,6 +27,14 @@ typedef volt_two_tier_sem engine_sem;
 #define ENGINE_SEM_INIT(permits) VOLT_SLOT_IN_WORD_SEM_INIT(permits)
 typedef volt_slot_in_word_sem engine_sem;
 
+#elif defined(ENGINE_COMBINING)
+
+#include "combining.h"
+#define ENGINE_NAME "combining"
+#define ENGINE_FN_(op) volt_combining_sem_##op
+#define ENGINE_SEM_INIT(permits) VOLT_COMBINING_SEM_INIT(permits)
+typedef volt_combining_sem engine_sem;
+
 #elif defined(ENGINE_ALLOCATING)
 
 #include "allocating.h"

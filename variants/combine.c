@@ -1,0 +1,306 @@
+/* combine.c: no lock: a word, a FIFO that whoever sets BUSY in the word has to himself, and an
+ * inbox for those who come meanwhile.
+ *
+ * Algorithm: an operation that needs the FIFO sets BUSY and is the combiner. One that finds BUSY
+ * leaves what it has: a release its permits in the word, a close its bit, an acquire its waiter on
+ * the inbox; and goes its way. Cancel, a new waker and a look inside push a request and wait for
+ * the answer. Whoever has pushed lowers DIRTY afterwards, or if BUSY is gone, becomes the combiner.
+ * The combiner serves the FIFO with the permits in the word, and leaves by a CAS on the word that
+ * it has seen before it looked: if that fails, there is news, and it looks again. Answers, grants
+ * and wakes come after that.
+ *
+ * Source: seed 001, "Batched Critical Sections", its lock-free form; the state rides in the word.
+ * Corrected: each batch is reversed (errata E15); the stack is taken as a whole by an exchange, so
+ * that no node is compared with (E14).
+ *
+ * Invariants
+ *   I1  not BUSY, not QUEUED => the FIFO is empty. Not BUSY, QUEUED => it is not, and if permits
+ *       are in the word too (or CLOSED is), a thread with a full batch is on its way back
+ *   I2  held + in the word + in the combiner's hand + gathered by waiters = constant. What is in
+ *       the word while BUSY is all that releases that have returned have given and nobody has got
+ *   I3  only the head of the FIFO is partially served
+ *   I4  need > 0 exactly while a waiter is on the inbox or in the FIFO
+ *   I5  DIRTY = returning + found on the inbox - said to be there. Not BUSY => all that was said to
+ *       be there was found
+ *
+ * Races
+ *   R1  The combiner finds nothing more, somebody leaves something, the combiner leaves: permits
+ *       beside a sleeper (errata E1), or a waiter on the inbox that nobody looks at. Closed: it
+ *       leaves by a CAS, and each kind of news changes the word: permits go up, DIRTY goes down,
+ *       even if it has done so already.
+ *   R2  The combiner empties the inbox, somebody pushes and says so, the combiner takes the new
+ *       DIRTY for what it has found. Closed: DIRTY is read before the inbox is looked at.
+ *   R3  A waiter is pushed, found and granted before its pusher lowers DIRTY; its owner destroys
+ *       the semaphore. Closed: what was found raises DIRTY, and destroy() waits until it is 0.
+ *   R4  Cancel or a new waker meets a release (E5, E9). Closed: both are requests, and the combiner
+ *       knows who was first (need). If it was not they, they wait for the grant (E6).
+ *   R5  A release that has left its permits and returned; then its thread asks: a try that fails, a
+ *       cancel that succeeds, a pool that is empty. Closed: while there are permits in a word that
+ *       is BUSY they ask the combiner, who takes what is in the word and serves before it answers.
+ *   R6  The owner sees the grant or the answer and re-uses the memory while it is read (E7, E8).
+ *       Closed: unlink and copy while BUSY; the exchange that tells is the last access.
+ *   R7  More waiters than a batch holds (E13). Closed: leave the rest of the permits in the word,
+ *       wake, come back; or let be, if there is a combiner, for it cannot leave before that is
+ *       done.
+ *
+ * Pairs
+ *   L1 (acquire) <- U1 (release)         the combiner sees the FIFO as the last one has left it
+ *   T1, L1, N2 (acquire) <- F1, U1 (release)   permits, and what is granted with them, carry their
+ *                                        releasers' past: all writes of the word are RMWs
+ *   I1 (acquire) <- P1 (release)         who takes what is on the inbox sees what is in it
+ *   N2 (acquire) <- N1 (release)         who sees that DIRTY was lowered sees what was pushed
+ *   C1, N2 (acquire) <- X1, U1 (release) who sees CLOSED sees what came before close()
+ *   D1 (acquire) <- U1, F1, N1, B1 (release)   the object ends after the last is done with it
+ *   W1 (acquire, volt_waiter_result) <- G1 (release; here for answers, and in grant.c)
+ *
+ * Costs: 1 RMW to acquire, 1 to release; 2 to queue or to serve if nobody is in the way, 2 to queue
+ * and 1 to release if somebody is; and the grant. */
+#include "combine.h"
+
+#include "atomic_more.h"
+#include "check.h"
+#include "fifo.h"
+#include "futex.h"
+
+#define QUEUED VOLT_COMBINING_QUEUED_
+#define BUSY VOLT_COMBINING_BUSY_
+#define CLOSED VOLT_COMBINING_CLOSED_
+#define PERMITS VOLT_COMBINING_PERMITS_
+#define PERMITS_IN VOLT_COMBINING_PERMITS_IN_
+#define DIRTY VOLT_COMBINING_DIRTY_
+#define DIRTY_OF VOLT_COMBINING_DIRTY_OF_
+#define NAME VOLT_COMBINING_NAME_
+
+static uint32_t gathered_by(volt_waiter *w) {
+  return w->want - w->need;
+}
+
+/* ---- while BUSY ---- */
+
+void volt_turn_give_(volt_turn_ *t, uint32_t n) {
+  volt_waiter *head = t->sem->fifo.head;
+  volt_check_excess_(NAME, t->sem, n, t->hand + (head ? gathered_by(head) : 0)); /* I3 */
+  t->hand += n;
+}
+
+static void see(volt_turn_ *t, uint64_t word) {
+  uint32_t permits = PERMITS_IN(word);
+  volt_turn_give_(t, permits - t->counted); /* R1: others only add to it */
+  t->counted = permits;
+  t->word = word;
+  if (word & CLOSED) t->closed = true;
+}
+
+/* BUSY was not set in word, and is now. */
+static void begin(volt_turn_ *t, volt_combining_sem *sem, uint64_t word) {
+  t->sem = sem;
+  t->looked = DIRTY_OF(word);
+  t->hand = 0;
+  t->counted = 0;
+  t->found = 0;
+  t->closed = false;
+  t->answered = NULL;
+  t->batch.count = 0;
+  see(t, word | BUSY);
+}
+
+/* Give the head of the FIFO what it may have. Returns true if it waits no more. */
+static bool serve_head(volt_turn_ *t, volt_waiter *head) {
+  uint32_t need = head->need;
+  if (t->closed) { /* it goes with nothing: what it had gathered comes back */
+    t->hand += gathered_by(head);
+    head->need = 0;
+    return true;
+  }
+  uint32_t given = t->hand < need ? t->hand : need;
+  t->hand -= given;
+  head->need = need - given;
+  return given == need;
+}
+
+/* Serve the FIFO from its head. Returns true if the batch is full and there is more to do. */
+static bool serve(volt_turn_ *t) {
+  volt_fifo_ *fifo = &t->sem->fifo;
+  while (fifo->head && (t->hand > 0 || t->closed)) {
+    volt_waiter *head = fifo->head;
+    if (t->batch.count == VOLT_WAKE_BATCH) return true;
+    if (!serve_head(t, head)) return false; /* I3 */
+    volt_fifo_remove_(fifo, head);
+    t->batch.claims[t->batch.count++] =
+        volt_claim_of_(head, head, t->closed ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
+  }
+  return false;
+}
+
+static uint32_t take(volt_turn_ *t, uint32_t n, bool full) {
+  if (full) return VOLT_ANSWER_ASK_AGAIN_; /* after the next batch there may be some left */
+  if (t->sem->fifo.head || t->hand < n || t->closed) return VOLT_ANSWER_NO_;
+  t->hand -= n;
+  return VOLT_ANSWER_YES_;
+}
+
+static uint32_t answer_to(volt_turn_ *t, volt_request_ *r, bool full) {
+  volt_waiter *w = r->waiter;
+  switch (r->what) {
+    case VOLT_REQUEST_WAITERS_: return t->sem->fifo.waiters;
+    case VOLT_REQUEST_PERMITS_: return t->sem->fifo.head ? 0 : t->hand;
+    case VOLT_REQUEST_TAKE_: return take(t, r->n, full);
+    default: break;
+  }
+  if (w->need == 0) return VOLT_ANSWER_NO_; /* I4, R4 */
+  if (r->what == VOLT_REQUEST_SET_WAKER_) {
+    w->wake = r->wake;
+    w->ctx = r->ctx;
+    return VOLT_ANSWER_YES_;
+  }
+  volt_fifo_remove_(&t->sem->fifo, w);
+  t->hand += gathered_by(w);
+  w->need = 0;
+  return VOLT_ANSWER_YES_;
+}
+
+static void answer(volt_turn_ *t, volt_request_ *r) {
+  see(t, volt_load_acquire(&t->sem->word)); /* R5; N2: pairs N1 */
+  bool full = serve(t);
+  r->answer = answer_to(t, r, full);
+  r->older = t->answered;
+  t->answered = r;
+}
+
+/* What was on the inbox, oldest first. */
+static volt_waiter *take_inbox(volt_turn_ *t) {
+  volt_combining_sem *sem = t->sem;
+  /* relaxed: whatever was said to be there is seen, by N2; the rest will be said */
+  if (!volt_load_relaxed(&sem->inbox)) return NULL;
+  volt_waiter *node = volt_exchange_acquire(&sem->inbox, (volt_waiter *)NULL); /* I1: pairs P1 */
+  volt_waiter *oldest = NULL;
+  while (node) {
+    volt_waiter *older = node->next;
+    node->next = oldest;
+    oldest = node;
+    node = older;
+    t->found += 1; /* R3 */
+  }
+  return oldest;
+}
+
+static void look(volt_turn_ *t) {
+  t->looked = DIRTY_OF(t->word); /* R2: first */
+  for (volt_waiter *node = take_inbox(t), *next; node; node = next) {
+    next = node->next;
+    if (node->need > 0) {
+      volt_fifo_push_back_(&t->sem->fifo, node);
+    } else {
+      answer(t, (volt_request_ *)(void *)node);
+    }
+  }
+}
+
+/* End BUSY, if there is no news. The last access to the semaphore, if it has returned true, and
+ * again is false. */
+static bool leave(volt_turn_ *t, bool again) {
+  uint64_t seen = t->word;
+  uint64_t next = (t->closed ? CLOSED : 0) | (t->sem->fifo.head ? QUEUED : 0) | PERMITS(t->hand);
+  next += DIRTY_OF(seen) + DIRTY(t->found + (again ? 1u : 0u)); /* R3, R7 */
+  /* U1: pairs L1, T1, C1, D1. What was left in the word came with L1 or N2 */
+  if (volt_cas_release(&t->sem->word, &seen, next)) return true;
+  see(t, volt_load_acquire(&t->sem->word)); /* N2: pairs N1 */
+  return false;
+}
+
+/* ---- not BUSY any more ---- */
+
+/* Tell all: first who asked, for no foreign code may run before. */
+static void tell(volt_turn_ *t) {
+  for (volt_request_ *r = t->answered, *older; r; r = older) {
+    older = r->older;
+    /* G1: the last access to *r; pairs W1 */
+    uint32_t before = volt_exchange_release(&r->node.state, VOLT_WAITER_GRANTED_);
+    if (before == VOLT_WAITER_AWAITED_) volt_futex_wake32_(&r->node.state, 1); /* by address only */
+  }
+  volt_publish_(t->batch.claims, t->batch.count, NULL);
+}
+
+/* The batch was full. Returns true if there is still something to do and nobody who does it: BUSY
+ * is set again. */
+static bool come_back(volt_turn_ *t) {
+  volt_combining_sem *sem = t->sem;
+  uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
+  for (;;) {
+    uint64_t next = word - DIRTY(1);
+    if ((word & (QUEUED | BUSY)) == QUEUED && ((word & CLOSED) || PERMITS_IN(word) > 0)) {
+      if (volt_cas_acquire(&sem->word, &word, next | BUSY)) { /* L1: pairs U1, F1 */
+        begin(t, sem, next);
+        return true;
+      }
+    } else if (volt_cas_release(&sem->word, &word, next)) { /* B1: pairs D1; the last access */
+      return false;
+    }
+  }
+}
+
+/* BUSY is set, and t has begun: do all there is to do. */
+void volt_turn_run_(volt_turn_ *t) {
+  for (;;) {
+    bool again;
+    do {
+      while (t->looked != DIRTY_OF(t->word)) look(t);
+      again = serve(t);
+    } while (!leave(t, again));
+    tell(t);
+    if (!again || !come_back(t)) return;
+  }
+}
+
+/* ---- to BUSY, or to the combiner ---- */
+
+/* Set BUSY, if the word is still *word, which does not have it. */
+bool volt_turn_begin_(volt_turn_ *t, volt_combining_sem *sem, uint64_t *word) {
+  if (!volt_cas_acquire(&sem->word, word, *word | BUSY)) return false; /* L1: pairs U1, F1 */
+  begin(t, sem, *word);
+  return true;
+}
+
+/* Put a waiter or a request on the inbox. From there on it is the combiner's. */
+static void push(volt_combining_sem *sem, volt_waiter *node) {
+  volt_waiter *top = volt_load_relaxed(&sem->inbox); /* a guess: the CAS decides */
+  do {
+    node->next = top;
+  } while (!volt_cas_weak_release(&sem->inbox, &top, node)); /* P1: pairs I1 */
+}
+
+/* Something was pushed: say so, or see to it. */
+void volt_combining_sem_submit_(volt_combining_sem *sem, volt_waiter *node) {
+  push(sem, node);
+  uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
+  for (;;) {
+    uint64_t next = word - DIRTY(1);
+    if (word & BUSY) {
+      if (volt_cas_release(&sem->word, &word, next)) return; /* N1: pairs N2, D1; the last access */
+    } else if (volt_cas_acquire(&sem->word, &word, next | BUSY)) { /* L1: pairs U1, F1 */
+      break;
+    }
+  }
+  volt_turn_ t;
+  begin(&t, sem, word - DIRTY(1));
+  t.looked = DIRTY_OF(word); /* there is news: our own */
+  volt_turn_run_(&t);
+}
+
+/* The answer of the combiner, or our own as the combiner. */
+uint32_t volt_combining_sem_ask_(volt_combining_sem *sem, volt_request_ *r) {
+  r->node.need = 0;
+  r->node.wake = NULL;
+  volt_store_relaxed(&r->node.state, VOLT_WAITER_PENDING_); /* published by P1, or our own */
+  uint64_t word = volt_load_relaxed(&sem->word);            /* a guess: the CAS decides */
+  volt_turn_ t;
+  while (!(word & BUSY)) {
+    if (!volt_turn_begin_(&t, sem, &word)) continue;
+    answer(&t, r);
+    volt_turn_run_(&t);
+    return r->answer;
+  }
+  volt_combining_sem_submit_(sem, &r->node);
+  volt_waiter_await_(&r->node);
+  return r->answer;
+}

@@ -1,0 +1,192 @@
+/* combining.c: the semaphore that stands on combine.c: what each operation does in which state of
+ * the word. The races and the pairs are told there.
+ *
+ * Not BUSY, not QUEUED: permits come and go by one CAS. Not BUSY, QUEUED: become the combiner.
+ * BUSY: leave it to the combiner. destroy() waits (D1) for the last of U1, F1, N1, B1. */
+#include "combining.h"
+
+#include "atomic_more.h"
+#include "check.h"
+#include "combine.h"
+#include "fifo.h"
+#include "futex.h"
+#include "park.h"
+
+#define QUEUED VOLT_COMBINING_QUEUED_
+#define BUSY VOLT_COMBINING_BUSY_
+#define CLOSED VOLT_COMBINING_CLOSED_
+#define PERMITS VOLT_COMBINING_PERMITS_
+#define PERMITS_IN VOLT_COMBINING_PERMITS_IN_
+#define DIRTY VOLT_COMBINING_DIRTY_
+#define DIRTY_OF VOLT_COMBINING_DIRTY_OF_
+#define NAME VOLT_COMBINING_NAME_
+
+bool volt_combining_sem_try_acquire_slow_(volt_combining_sem *sem, uint32_t n) {
+  volt_request_ r;
+  uint64_t word;
+  r.what = VOLT_REQUEST_TAKE_;
+  r.n = n;
+  r.waiter = NULL;
+  for (;;) {
+    if (volt_combining_sem_take_(sem, n, &word)) return true;
+    if ((word & CLOSED) || PERMITS_IN(word) < n) return false;
+    uint32_t answer = volt_combining_sem_ask_(sem, &r); /* R5 */
+    if (answer != VOLT_ANSWER_ASK_AGAIN_) return answer == VOLT_ANSWER_YES_;
+  }
+}
+
+static int acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n, volt_waker waker) {
+  if (n > VOLT_SEM_MAX) return VOLT_EINVAL;
+  if (n == 0) return VOLT_OK;
+  volt_waiter_prepare_(NAME, sem, w, n, waker);
+  volt_turn_ t;
+  uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
+  int result = VOLT_PENDING;
+  for (;;) {
+    if (word & CLOSED) {
+      (void)volt_load_acquire(&sem->word); /* C1: pairs X1, U1 */
+      result = VOLT_ECLOSED;
+      break;
+    }
+    if (word & BUSY) {
+      volt_combining_sem_submit_(sem, w);
+      return VOLT_PENDING;
+    }
+    if (!(word & QUEUED) && PERMITS_IN(word) >= n) {
+      result = VOLT_OK; /* T1: pairs F1, U1 */
+      if (volt_cas_acquire(&sem->word, &word, word - PERMITS(n))) break;
+    } else if (volt_turn_begin_(&t, sem, &word)) {
+      volt_fifo_push_back_(&sem->fifo, w);
+      volt_turn_run_(&t);
+      return VOLT_PENDING;
+    }
+  }
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* never linked: the owner's own */
+  return result;
+}
+
+int volt_combining_sem_acquire_slow_(volt_combining_sem *sem, volt_waiter *w, uint32_t n,
+                                     volt_waker waker) {
+  return acquire(sem, w, n, waker);
+}
+
+int volt_combining_sem_acquire_blocking_slow_(volt_combining_sem *sem, uint32_t n,
+                                              uint64_t deadline_ns) {
+  volt_waiter w = VOLT_WAITER_INIT;
+  volt_parker parker = VOLT_PARKER_INIT;
+  int result = acquire(sem, &w, n, volt_parker_waker(&parker));
+  if (result != VOLT_PENDING) return result;
+  if (volt_park_until(&parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
+    if (volt_combining_sem_cancel(sem, &w)) return VOLT_ETIMEDOUT;
+    volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to our parker */
+  }
+  return volt_waiter_result(&w);
+}
+
+/* Ask something about *w that is possible only while it waits. Returns false if it does not: it
+ * has completed. */
+static bool ask_of_waiter(volt_combining_sem *sem, volt_request_ *r, uint32_t what,
+                          volt_waiter *w) {
+  VOLT_CHECK((void *)w->queue == (void *)sem, NAME, "waiter %p is queued on %p, not on %p",
+             (void *)w, (void *)w->queue, (void *)sem);
+  r->what = what;
+  r->waiter = w;
+  if (volt_combining_sem_ask_(sem, r) == VOLT_ANSWER_YES_) return true;
+  volt_waiter_await_(w); /* R4: claimed, and no foreign code runs before it is told */
+  return false;
+}
+
+bool volt_combining_sem_cancel(volt_combining_sem *sem, volt_waiter *w) {
+  int result = volt_waiter_result(w);
+  if (result != VOLT_PENDING) return result == VOLT_ECANCELED;
+  volt_request_ r;
+  if (!ask_of_waiter(sem, &r, VOLT_REQUEST_CANCEL_, w)) return false;
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
+  return true;
+}
+
+bool volt_combining_sem_set_waker(volt_combining_sem *sem, volt_waiter *w, volt_waker waker) {
+  if (volt_waiter_result(w) != VOLT_PENDING) return false;
+  volt_request_ r;
+  r.wake = waker.wake;
+  r.ctx = waker.ctx;
+  return ask_of_waiter(sem, &r, VOLT_REQUEST_SET_WAKER_, w);
+}
+
+void volt_combining_sem_release_slow_(volt_combining_sem *sem, uint32_t n) {
+  if (n == 0) return;
+  volt_turn_ t;
+  uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
+  for (;;) {
+    volt_check_excess_(NAME, sem, n, PERMITS_IN(word));
+    if ((word & (QUEUED | BUSY)) != QUEUED) {
+      /* F1: pairs T1, L1, N2, D1; the last access to *sem */
+      if (volt_cas_release(&sem->word, &word, word + PERMITS(n))) return;
+    } else if (volt_turn_begin_(&t, sem, &word)) {
+      break;
+    }
+  }
+  volt_turn_give_(&t, n);
+  volt_turn_run_(&t);
+}
+
+void volt_combining_sem_close(volt_combining_sem *sem) {
+  volt_turn_ t;
+  uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
+  for (;;) {
+    if ((word & (QUEUED | BUSY)) != QUEUED) {
+      if (volt_cas_release(&sem->word, &word, word | CLOSED)) return; /* X1: pairs C1, N2 */
+    } else if (volt_turn_begin_(&t, sem, &word)) {
+      break;
+    }
+  }
+  t.closed = true; /* U1 will say so */
+  volt_turn_run_(&t);
+}
+
+/* ---- life and inspection ---- */
+
+void volt_combining_sem_init(volt_combining_sem *sem, uint32_t permits) {
+  VOLT_CHECK(permits <= VOLT_SEM_MAX, NAME, "%p: %u permits, at most %u", (void *)sem, permits,
+             VOLT_SEM_MAX);
+  volt_store_relaxed(&sem->word, PERMITS(permits)); /* not shared yet */
+  volt_store_relaxed(&sem->inbox, (volt_waiter *)NULL);
+  sem->fifo.head = NULL;
+  sem->fifo.tail = NULL;
+  sem->fifo.waiters = 0;
+}
+
+void volt_combining_sem_destroy(volt_combining_sem *sem) {
+  for (;;) {
+    uint64_t word = volt_load_acquire(&sem->word); /* D1: pairs U1, F1, N1, B1 */
+    VOLT_CHECK((word & (QUEUED | BUSY)) != QUEUED, NAME,
+               "%p: destroyed while %u waiters are queued", (void *)sem,
+               volt_combining_sem_waiters(sem));
+    if (!(word & BUSY) && DIRTY_OF(word) == 0) return;
+    /* R3, R7: a nap, for it may be anybody's code that keeps them away */
+    VOLT_ATOMIC(uint32_t) nap = 0;
+    volt_futex_wait32_(&nap, 0, volt_deadline_ns(50000));
+  }
+}
+
+bool volt_combining_sem_is_closed(volt_combining_sem *sem) {
+  return (volt_load_acquire(&sem->word) & CLOSED) != 0; /* C1: pairs X1, U1 */
+}
+
+static uint32_t count(volt_combining_sem *sem, uint32_t what) {
+  volt_request_ r;
+  r.what = what;
+  r.waiter = NULL;
+  return volt_combining_sem_ask_(sem, &r);
+}
+
+uint32_t volt_combining_sem_available(volt_combining_sem *sem) {
+  uint64_t word = volt_load_relaxed(&sem->word); /* a snapshot */
+  if (PERMITS_IN(word) == 0 || !(word & (QUEUED | BUSY))) return PERMITS_IN(word);
+  return count(sem, VOLT_REQUEST_PERMITS_); /* R5 */
+}
+
+uint32_t volt_combining_sem_waiters(volt_combining_sem *sem) {
+  uint64_t word = volt_load_relaxed(&sem->word); /* a snapshot */
+  return word & (QUEUED | BUSY) ? count(sem, VOLT_REQUEST_WAITERS_) : 0;
+}

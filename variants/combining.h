@@ -1,0 +1,112 @@
+/* combining.h: the wait queue as a batched critical section, without any lock: whoever finds the
+ * FIFO free works on it, for himself and for all who come meanwhile.
+ *
+ * Function by function the contract of volt/semaphore.h. What differs: nothing is in the library,
+ * so nothing is a symbol of it; there are no futures. Only volt_combining_sem_destroy() makes its
+ * memory free: who has queued may still have a word to say after it was granted, and destroy waits
+ * for that. A release or a close that comes while another thread works on the FIFO leaves the rest
+ * to it: it returns before those it serves are told, and their wakers run on that thread. A
+ * try_acquire that then finds permits in the word asks that thread, and waits for its answer.
+ *
+ * The word:
+ *   bit 0       QUEUED   somebody waits in the FIFO: no permit is for all
+ *   bit 1       BUSY     a thread, the combiner, has the FIFO to itself
+ *   bit 2       CLOSED   nobody will be queued again
+ *   bits 8-39   permits  for all, if nobody waits and not BUSY; else left for the waiters
+ *   bits 40-63  DIRTY    a signed number. While BUSY it is lowered by everyone who has pushed
+ *                        something on the inbox: if it has changed, there is news. Else: how many
+ *                        are still to lower it, since what they pushed was found before they said
+ *                        so, or since they are waking a full batch and will come back
+ * Neither QUEUED nor BUSY: anyone changes it, by CAS. QUEUED: whoever wants to change more than
+ * DIRTY sets BUSY. BUSY: others add permits, CLOSED, and lower DIRTY, and the combiner ends it by a
+ * CAS on what it has seen last. A wrong value of any of them is not tolerated. */
+#ifndef VOLT_VARIANTS_COMBINING_H
+#define VOLT_VARIANTS_COMBINING_H
+
+#include "state.h"
+
+#define VOLT_COMBINING_QUEUED_ UINT64_C(1)
+#define VOLT_COMBINING_BUSY_ UINT64_C(2)
+#define VOLT_COMBINING_CLOSED_ UINT64_C(4)
+#define VOLT_COMBINING_PERMITS_(n) ((uint64_t)(n) << 8)
+#define VOLT_COMBINING_PERMITS_IN_(word) ((uint32_t)((word) >> 8))
+
+/* Members are private. */
+typedef struct volt_combining_sem {
+  VOLT_ATOMIC(uint64_t) word;
+  VOLT_ATOMIC(volt_waiter *) inbox; /* a stack of waiters and requests, youngest first */
+  volt_fifo_ fifo;                  /* the combiner's */
+} volt_combining_sem;
+
+/* permits: 0..VOLT_SEM_MAX, not checked. */
+#define VOLT_COMBINING_SEM_INIT(permits)      \
+  {                                           \
+    VOLT_COMBINING_PERMITS_(permits), NULL, { \
+      NULL, NULL, 0                           \
+    }                                         \
+  }
+
+VOLT_BEGIN_DECLS
+
+void volt_combining_sem_init(volt_combining_sem *sem, uint32_t permits);
+void volt_combining_sem_destroy(volt_combining_sem *sem);
+
+bool volt_combining_sem_try_acquire_slow_(volt_combining_sem *sem, uint32_t n);
+int volt_combining_sem_acquire_slow_(volt_combining_sem *, volt_waiter *, uint32_t n, volt_waker);
+int volt_combining_sem_acquire_blocking_slow_(volt_combining_sem *, uint32_t n,
+                                              uint64_t deadline_ns);
+void volt_combining_sem_release_slow_(volt_combining_sem *, uint32_t n);
+
+/* Take n permits that are for all. Returns false, and in *word a word that had them not. */
+static inline bool volt_combining_sem_take_(volt_combining_sem *sem, uint32_t n, uint64_t *word) {
+  const uint64_t refuse = VOLT_COMBINING_QUEUED_ | VOLT_COMBINING_BUSY_ | VOLT_COMBINING_CLOSED_;
+  *word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
+  while (!(*word & refuse) && VOLT_COMBINING_PERMITS_IN_(*word) >= n) {
+    /* T1: pairs F1, U1 */
+    if (volt_cas_weak_acquire(&sem->word, word, *word - VOLT_COMBINING_PERMITS_(n))) return true;
+  }
+  return false;
+}
+
+static inline bool volt_combining_sem_try_acquire(volt_combining_sem *sem, uint32_t n) {
+  uint64_t word;
+  if (VOLT_LIKELY(volt_combining_sem_take_(sem, n, &word)) || n == 0) return true;
+  /* R5: what is there in a word that is BUSY or QUEUED may be for all */
+  return VOLT_COMBINING_PERMITS_IN_(word) >= n && volt_combining_sem_try_acquire_slow_(sem, n);
+}
+
+static inline int volt_combining_sem_acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n,
+                                             volt_waker waker) {
+  uint64_t word;
+  if (VOLT_LIKELY(volt_combining_sem_take_(sem, n, &word))) return VOLT_OK;
+  return volt_combining_sem_acquire_slow_(sem, w, n, waker);
+}
+
+static inline int volt_combining_sem_acquire_blocking(volt_combining_sem *sem, uint32_t n,
+                                                      uint64_t deadline_ns) {
+  uint64_t word;
+  if (VOLT_LIKELY(volt_combining_sem_take_(sem, n, &word))) return VOLT_OK;
+  return volt_combining_sem_acquire_blocking_slow_(sem, n, deadline_ns);
+}
+
+bool volt_combining_sem_cancel(volt_combining_sem *sem, volt_waiter *w);
+bool volt_combining_sem_set_waker(volt_combining_sem *sem, volt_waiter *w, volt_waker waker);
+
+static inline void volt_combining_sem_release(volt_combining_sem *sem, uint32_t n) {
+  const uint64_t both = VOLT_COMBINING_QUEUED_ | VOLT_COMBINING_BUSY_;
+  uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
+  while ((word & both) != VOLT_COMBINING_QUEUED_ &&
+         n <= VOLT_SEM_MAX - VOLT_COMBINING_PERMITS_IN_(word)) {
+    /* F1: pairs T1, L1, N2, D1; the last access to *sem */
+    if (volt_cas_weak_release(&sem->word, &word, word + VOLT_COMBINING_PERMITS_(n))) return;
+  }
+  volt_combining_sem_release_slow_(sem, n);
+}
+
+void volt_combining_sem_close(volt_combining_sem *sem);
+bool volt_combining_sem_is_closed(volt_combining_sem *sem);
+uint32_t volt_combining_sem_available(volt_combining_sem *sem);
+uint32_t volt_combining_sem_waiters(volt_combining_sem *sem);
+
+VOLT_END_DECLS
+#endif
