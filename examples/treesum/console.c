@@ -39,7 +39,7 @@ void console_print(struct console *console, const char *format, ...) {
 }
 
 /* A name may contain anything, a terminal's control sequences and newlines included. */
-static char *printable(const char *path) {
+char *console_printable(const char *path) {
   char *text = must_allocate(4 * strlen(path) + 1, 1);
   char *to = text;
   for (const unsigned char *from = (const unsigned char *)path; *from != 0; from++) {
@@ -54,7 +54,7 @@ static char *printable(const char *path) {
 }
 
 void console_mention(struct console *console, const char *path, const char *text) {
-  char *name = printable(path);
+  char *name = console_printable(path);
   console_print(console, "%s: %s", name, text);
   free(name);
 }

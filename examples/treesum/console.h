@@ -25,6 +25,9 @@ void console_print(struct console *console, const char *format, ...)
 void console_mention(struct console *console, const char *path, const char *text);
 void console_complain(struct console *console, const char *path, const char *text);
 
+/* The path as it is printed by these two: for other messages. From malloc(). */
+char *console_printable(const char *path);
+
 /* Replace the bar by text, which must be shorter than console_width(). An empty text erases it.
  * Only on a terminal. */
 void console_bar(struct console *console, const char *text);

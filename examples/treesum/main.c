@@ -1,13 +1,14 @@
 /* treesum: the SHA-256 sums of all files of a tree, computed in parallel.
  *
  * A program in the shape real programs have, to show volt at work. Its threads are the main thread,
- * which walks the tree, a pool of workers (worker.c), one that shows progress, and one that waits
- * for Ctrl-C. They meet at
+ * which walks the tree, a pool of workers (worker.c), one that waits until a timer is due, and one
+ * that waits for Ctrl-C. They meet at
  *   a semaphore that bounds open files, and measures the waits for it       open_files.c
  *   two semaphores and a mutex that make a bounded queue of paths           path_queue.c
  *   a rwlock around the results, which every worker looks into              results.c
  *   mutexes around the statistics and around standard error                 tally.c, console.c
- *   a semaphore with a deadline that is timer and end of the progress bar   progress.c
+ *   a queue of timers, and a semaphore with a deadline to wait for them     alarms.c
+ *   a timer that restarts itself, one that is mostly cancelled              progress.c, slow.c
  * Stopping is closing the semaphores: whoever waits leaves, so no thread polls a flag while it
  * waits, and nothing hangs. No wait allocates memory. */
 #define _GNU_SOURCE
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alarms.h"
 #include "console.h"
 #include "listing.h"
 #include "memory.h"
@@ -66,6 +68,10 @@ static void report(struct scan *scan, const struct options *options, uint64_t el
   console_print(scan->console, "open files: at most %" PRIu32 " at once, %u allowed", use.most,
                 options->open_files);
   report_waits(scan->console, &use);
+  if (counts.slow > 0) {
+    console_print(scan->console, "%" PRIu64 " files took longer than %u ms", counts.slow,
+                  options->slow_after_ms);
+  }
 }
 
 static void write_list(struct scan *scan, FILE *list) {
@@ -98,19 +104,24 @@ int main(int argc, char **argv) {
     case OPTIONS_WRONG: return EXIT_USAGE;
   }
   struct console console;
+  struct alarms alarms;
   struct scan scan;
+  struct slow slow = {options.slow_after_ms, &alarms.timers, &console};
   console_init(&console);
-  scan_init(&scan, options.open_files, &console);
+  scan_init(&scan, options.open_files, &slow, &console);
   FILE *list = open_list(options.output, &scan.list);
 
   struct signals signals;
   struct progress progress;
   signals_watch(&signals, stop, &scan);
-  progress_start(&progress, &console, &scan.tally);
+  alarms_start(&alarms);
+  progress_start(&progress, &alarms.timers, &console, &scan.tally);
   uint64_t start_ns = volt_now_ns();
   scan_run(&scan, options.roots, options.threads);
   uint64_t elapsed_ns = volt_now_ns() - start_ns;
+  alarms_stop(&alarms);
   progress_end(&progress);
+  alarms_destroy(&alarms);
   write_list(&scan, list);
   int signal = signals_unwatch(&signals);
 

@@ -13,6 +13,7 @@
 #define MAX_THREADS 1024
 #define DEFAULT_OPEN_FILES 16
 #define MAX_OPEN_FILES 1000000
+#define MAX_SLOW_AFTER_MS (24 * 60 * 60 * 1000)
 
 static const char usage_text[] =
     "usage: treesum [options] [directory or file ...]\n"
@@ -23,6 +24,7 @@ static const char usage_text[] =
     "  -t, --threads N      sum with N threads (by default one per core, at least 4)\n"
     "  -n, --open-files N   have at most N files and directories open at once (by default 16)\n"
     "  -o, --output FILE    write the list to FILE, not to standard output\n"
+    "  -s, --slow-after MS  name each file that takes longer than MS milliseconds, meanwhile\n"
     "  -v, --verify         have sha256sum check the list\n"
     "  -h, --help           show this\n"
     "\n"
@@ -51,20 +53,27 @@ static bool parse_number(const char *option, const char *text, unsigned max, uns
 
 enum options_result options_parse(struct options *options, int argc, char **argv) {
   static const struct option known[] = {
-      {"threads", required_argument, NULL, 't'}, {"open-files", required_argument, NULL, 'n'},
-      {"output", required_argument, NULL, 'o'},  {"verify", no_argument, NULL, 'v'},
-      {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+      {"threads", required_argument, NULL, 't'},
+      {"open-files", required_argument, NULL, 'n'},
+      {"output", required_argument, NULL, 'o'},
+      {"slow-after", required_argument, NULL, 's'},
+      {"verify", no_argument, NULL, 'v'},
+      {"help", no_argument, NULL, 'h'},
+      {NULL, 0, NULL, 0},
   };
   static char *const default_roots[] = {"/usr/include", NULL};
   *options = (struct options){.threads = default_threads(), .open_files = DEFAULT_OPEN_FILES};
   bool right = true;
-  for (int option; (option = getopt_long(argc, argv, "t:n:o:vh", known, NULL)) != -1;) {
+  for (int option; (option = getopt_long(argc, argv, "t:n:o:s:vh", known, NULL)) != -1;) {
     switch (option) {
       case 't': right &= parse_number("threads", optarg, MAX_THREADS, &options->threads); break;
       case 'n':
         right &= parse_number("open-files", optarg, MAX_OPEN_FILES, &options->open_files);
         break;
       case 'o': options->output = optarg; break;
+      case 's':
+        right &= parse_number("slow-after", optarg, MAX_SLOW_AFTER_MS, &options->slow_after_ms);
+        break;
       case 'v': options->verify = true; break;
       case 'h': fputs(usage_text, stdout); return OPTIONS_HELP_SHOWN;
       default: right = false;

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 
 struct options {
-  unsigned threads;    /* workers */
-  unsigned open_files; /* at once, at most */
+  unsigned threads;       /* workers */
+  unsigned open_files;    /* at once, at most */
+  unsigned slow_after_ms; /* name files that take longer; 0: do not */
   bool verify;
   const char *output; /* NULL: standard output */
   char *const *roots; /* ends with NULL */

@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "memory.h"
-
 #define BAR_INTERVAL_NS UINT64_C(100000000)
 #define LINE_INTERVAL_NS UINT64_C(1000000000)
 #define MAX_COLUMNS 200
@@ -52,31 +50,33 @@ static void show_bar(struct progress *progress) {
   console_bar(progress->console, line);
 }
 
-static void *show(void *ctx) {
-  struct progress *progress = ctx;
-  bool bar = progress->console->terminal;
-  uint64_t interval_ns = bar ? BAR_INTERVAL_NS : LINE_INTERVAL_NS;
-  if (bar) show_bar(progress);
-  while (volt_sem_acquire_blocking(&progress->ended, 1, volt_deadline_ns(interval_ns)) != VOLT_OK) {
-    if (bar) {
-      show_bar(progress);
-    } else {
-      show_line(progress);
-    }
-  }
-  console_bar(progress->console, "");
-  return NULL;
+static void show_again(void *ctx);
+
+static void start_timer(struct progress *progress) {
+  uint64_t interval_ns = progress->console->terminal ? BAR_INTERVAL_NS : LINE_INTERVAL_NS;
+  volt_timer_start(progress->timers, &progress->next, volt_deadline_ns(interval_ns),
+                   (volt_waker){show_again, progress});
 }
 
-void progress_start(struct progress *progress, struct console *console, struct tally *tally) {
-  *progress = (struct progress){.console = console, .tally = tally, .start_ns = volt_now_ns()};
-  volt_sem_init(&progress->ended, 0);
-  int error = pthread_create(&progress->thread, NULL, show, progress);
-  if (error != 0) fatal("cannot start a thread: %s", strerror(error));
+static void show_again(void *ctx) {
+  struct progress *progress = ctx;
+  if (progress->console->terminal) {
+    show_bar(progress);
+  } else {
+    show_line(progress);
+  }
+  start_timer(progress);
+}
+
+void progress_start(struct progress *progress, volt_timers *timers, struct console *console,
+                    struct tally *tally) {
+  *progress = (struct progress){
+      .console = console, .tally = tally, .start_ns = volt_now_ns(), .timers = timers};
+  if (console->terminal) show_bar(progress);
+  start_timer(progress);
 }
 
 void progress_end(struct progress *progress) {
-  volt_sem_release(&progress->ended, 1);
-  pthread_join(progress->thread, NULL);
-  volt_sem_destroy(&progress->ended);
+  volt_timer_cancel(progress->timers, &progress->next);
+  console_bar(progress->console, "");
 }

@@ -1,11 +1,10 @@
 /* progress.h: shows how far it is: a bar ten times a second on a terminal, else a line a second.
  *
- * A thread that waits, with a deadline, for a semaphore that is released only at the end: the wait
- * is its timer, and the release ends it at once. */
+ * A timer that starts itself again whenever it has expired. It therefore belongs to the thread that
+ * drives the timers until that has ended, and can be cancelled only then. */
 #ifndef TREESUM_PROGRESS_H
 #define TREESUM_PROGRESS_H
 
-#include <pthread.h>
 #include <volt/volt.h>
 
 #include "console.h"
@@ -15,14 +14,15 @@ struct progress {
   struct console *console;
   struct tally *tally;
   uint64_t start_ns;
-  volt_sem ended; /* a permit: nothing more to show */
-  pthread_t thread;
+  volt_timers *timers;
+  volt_timer next; /* when to show it again */
 };
 
-/* Start showing what is counted in *tally. */
-void progress_start(struct progress *progress, struct console *console, struct tally *tally);
+/* Start showing what is counted in *tally, on the thread that drives the timers. */
+void progress_start(struct progress *progress, volt_timers *timers, struct console *console,
+                    struct tally *tally);
 
-/* Erase the bar and end the thread. */
+/* Erase the bar. The timers are not driven any more. */
 void progress_end(struct progress *progress);
 
 #endif

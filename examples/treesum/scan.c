@@ -10,8 +10,9 @@
 #include "walk.h"
 #include "worker.h"
 
-void scan_init(struct scan *scan, unsigned open_files, struct console *console) {
-  *scan = (struct scan){.console = console};
+void scan_init(struct scan *scan, unsigned open_files, const struct slow *slow,
+               struct console *console) {
+  *scan = (struct scan){.slow = *slow, .console = console};
   path_queue_init(&scan->queue);
   open_files_init(&scan->open_files, open_files);
   results_init(&scan->results);

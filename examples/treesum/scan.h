@@ -14,6 +14,7 @@
 #include "open_files.h"
 #include "path_queue.h"
 #include "results.h"
+#include "slow.h"
 #include "tally.h"
 
 struct scan {
@@ -21,12 +22,14 @@ struct scan {
   struct open_files open_files;
   struct results results;
   struct tally tally;
+  struct slow slow;
   struct console *console;
   struct stat list; /* the file that the list goes to, which is left out; or all zero */
 };
 
-/* open_files: at most so many at once. console: stays the caller's. */
-void scan_init(struct scan *scan, unsigned open_files, struct console *console);
+/* open_files: at most so many at once. slow: copied. console: stays the caller's. */
+void scan_init(struct scan *scan, unsigned open_files, const struct slow *slow,
+               struct console *console);
 
 /* Sum all regular files in and below roots (ends with NULL) with so many worker threads. Returns
  * when all is done, or when scan_stop() was called and everybody has left. Errors are printed. */

@@ -12,6 +12,7 @@ void tally_add(struct tally *tally, struct counts more) {
   tally->counts.summed += more.summed;
   tally->counts.repeated += more.repeated;
   tally->counts.skipped += more.skipped;
+  tally->counts.slow += more.slow;
   tally->counts.bytes += more.bytes;
   tally->counts.symlinks += more.symlinks;
   tally->counts.walked |= more.walked;

@@ -11,6 +11,7 @@ struct counts {
   uint64_t summed;   /* of them, those in the results */
   uint64_t repeated; /* of these, further names of a file that was summed already */
   uint64_t skipped;  /* of those found, the ones without a result */
+  uint64_t slow;     /* of those found, the ones named for taking long */
   uint64_t bytes;    /* read */
   uint64_t symlinks; /* not followed */
   bool walked;       /* nothing more will be found */

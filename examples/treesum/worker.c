@@ -97,6 +97,8 @@ static void sum_file(struct worker *worker, const char *path, struct outcome *ou
     outcome->kind = STOPPED;
     return;
   }
+  struct slow_watch watch;
+  slow_watch_begin(&watch, &worker->scan->slow, path);
   int fd = open_path(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (fd >= 0) {
     sum_open_file(worker, fd, outcome);
@@ -104,6 +106,7 @@ static void sum_file(struct worker *worker, const char *path, struct outcome *ou
   } else {
     fail(outcome, strerror(errno));
   }
+  if (slow_watch_end(&watch)) tally_add(&worker->scan->tally, (struct counts){.slow = 1});
   open_files_leave(open_files);
 }
 

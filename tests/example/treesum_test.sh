@@ -271,6 +271,7 @@ test_changes() {
   check "files that vanish" [ "$(grep -c '^treesum: changing/f[0-9]*7: No such file' err)" -eq 60 ]
   check "they are counted" grep -q '^treesum: 61 errors, ' err
   check "the rest is summed" same_as_reference changing
+  check "no file is called slow unless it is asked for" [ "$(grep -c -i -e slow -e longer err)" -eq 0 ]
   check "there is at most a line of progress a second" \
     [ "$(grep -c '^treesum: [0-9]*/[0-9]*+\? files' err)" -le $((SECONDS + 1)) ]
 }
@@ -300,12 +301,68 @@ test_signals() {
   check "nothing is verified then" [ "$(grep -c verify err)" -eq 0 ]
 }
 
+# lines N PATTERN: there are N such lines on standard error, or more. is N PATTERN: just N.
+lines() { [ "$(grep -c "^treesum: $2" err)" -ge "$1" ]; }
+is() { [ "$(grep -c "^treesum: $2" err)" -eq "$1" ]; }
+
+# The number of files that the report calls slow is that of the lines, and none is there twice.
+slow_count_agrees() {
+  local count
+  count=$(sed -n 's/^treesum: \([0-9]*\) files took longer than [0-9]* ms$/\1/p' err)
+  is "${count:-0}" 'slow: ' && [ "$(grep '^treesum: slow: ' err | sort | uniq -d | wc -l)" -eq 0 ]
+}
+
+# Files that are still being read when they are named, since they are until we shrink them or stop.
+test_slow() {
+  local name=$'huge\nsl\ow' passed
+  truncate -s 200G "$name"
+  start --threads 2 --slow-after 20 "$name" tree
+  check "a slow file is named while it is read" \
+    wait_until grep -q '^treesum: slow: huge\\012sl\\134ow (after 20 ms)$' err
+  passed=$(grep -c '^treesum: [0-9]*/[0-9]*+\? files' err)
+  check "the progress goes on" wait_until lines $((passed + 2)) '[0-9]*/[0-9]*+\? files'
+  check "it is read still" reads $pid 1
+  truncate -s 0 "$name"
+  finish 10
+  expect 1 "a slow file may shrink"
+  check "it is named once" is 1 'slow: huge'
+  check "slow files are counted" slow_count_agrees
+  check "at least that one" is 1 '[1-9][0-9]* files took longer than 20 ms$'
+  check "the rest is summed" same_as_reference tree
+
+  # Two have the permits until the end; the others have not been begun.
+  start --threads 4 --open-files 2 --slow-after 20 huge1 huge2 huge3
+  check "each slow file is named" wait_until lines 2 'slow: huge[123] (after 20 ms)$'
+  check "the progress is shown" wait_until lines 1 '0/'
+  kill -INT $pid
+  finish 5
+  expect 130 "Ctrl-C ends it while files are slow"
+  check "a file that waits to be opened is not slow" is 2 'slow: '
+  check "two are counted" is 1 '2 files took longer than 20 ms$'
+}
+
+# Timers that expire just when they are cancelled (what a sanitizer looks at), or not at all.
+test_slow_or_not() {
+  local i wrong=0
+  mkdir medium
+  for i in {1..100}; do truncate -s $((i * 40))K medium/"$i"; done
+  for i in {1..3}; do
+    run --threads 8 --slow-after 1 medium
+    [ "$code" -eq 0 ] && same_as_reference medium && slow_count_agrees || wrong=$((wrong + 1))
+  done
+  check "files that are hardly slow are named at most once, and counted" [ $wrong -eq 0 ]
+  run --slow-after 86400000 tree
+  expect 0 "sums a tree in which no file takes a day"
+  check "and names none" [ "$(grep -c -i -e slow -e longer err)" -eq 0 ]
+}
+
 test_usage() {
   run --help
   expect 0 "--help"
   check "prints to standard output" grep -q '^usage: treesum ' out
   local wrong
   for wrong in --unknown --threads=0 --threads=x --threads=-1 --threads= --threads \
+    --slow-after=0 --slow-after=x --slow-after=1.5 --slow-after=99999999999 --slow-after \
     --open-files=0 --open-files=99999999999999999999 --open-files=4x --verify=yes; do
     run "$wrong"
     expect 2 "wrong usage: $wrong"
@@ -355,6 +412,8 @@ test_errors
 test_unreadable
 test_changes
 test_signals
+test_slow
+test_slow_or_not
 test_usage
 test_terminal
 
