@@ -91,9 +91,9 @@ static bool cancel(volt_future *f) {
   volt_bcs_lock_check_outside_((volt_bcs_lock *)f->object, "volt_future_cancel");
   /* R6. relaxed: it carries no data */
   bool too_late = (volt_fetch_or_relaxed(&job->hold, CANCELLED) & BEGUN) != 0;
-  volt_bcs_job_ none; /* R7, in bcs_lock.c: whoever may be in our way is served */
-  volt_bcs_lock_take_up_((volt_bcs_lock *)f->object, &none);
-  volt_waiter_await_(&f->waiter);
+  if (!volt_bcs_lock_take_up_((volt_bcs_lock *)f->object, job)) { /* R7, in bcs_lock.c */
+    volt_waiter_await_(&f->waiter);
+  }
   if (!too_late) volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own */
   return !too_late;
 }
@@ -109,9 +109,9 @@ static bool set_waker(volt_future *f, volt_waker waker) {
   volt_claimed_ old = volt_waiter_claim_(&f->waiter);
   f->waiter.wake = waker.wake;
   f->waiter.ctx = waker.ctx;
-  if (!(volt_fetch_and_acq_rel(&job->hold, ~(uint32_t)REPLACING) & CLAIMED)) { /* H1: pairs H2 */
-    return true;
-  }
+  bool is_ours =
+      volt_fetch_and_acq_rel(&job->hold, ~(uint32_t)REPLACING) & CLAIMED; /* H1: pairs H2 */
+  if (!is_ours && !volt_bcs_lock_take_up_((volt_bcs_lock *)f->object, job)) return true; /* R7 */
   volt_waiters_grant_(&old, 1, VOLT_WAITER_GRANTED_); /* R5: the rest is ours */
   return false;
 }

@@ -25,9 +25,9 @@ volt_waker volt_bcs_job_tell_(volt_bcs_job_ *job);
  * thread has served it, and nobody is going to be told. */
 bool volt_bcs_lock_submit_own_(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_job_ *job);
 
-/* About to wait for something in the queue: if this thread has put the role down, to call the waker
- * that we are in, serve. own: as above; one that is in no queue: serve to the end. Returns whether
- * it has been served. */
+/* About to wait for own, which is in the queue: if this thread has put the role down, to call the
+ * waker that we are in, serve. Returns true if it has served own, and nobody is going to be
+ * told. */
 bool volt_bcs_lock_take_up_(volt_bcs_lock *lock, const volt_bcs_job_ *own);
 
 /* Abort, in debug builds, if this thread is in a section of the lock. */

@@ -8,8 +8,9 @@
  *
  * Everybody is told as soon as the job is done and its node out of the queue. What is foreign or
  * slow comes later, with nothing held: system calls for threads that sleep, and wakers, of which
- * copies are kept. When there is no room for more, the server calls them in the middle of its work;
- * what they run on the same lock, and would have to wait for, takes the role over from it.
+ * copies are kept. After a batch, or when there is no room for more, the server pays in the middle
+ * of its work; what wakers run on the same lock, and would have to wait for, takes the role over
+ * from it.
  *
  * Source: kprotty, "Batched Critical Sections"; the handover is ours.
  *
@@ -35,6 +36,8 @@
  *   R7  A waker runs or cancels something on the same lock, and the one who would serve it is its
  *       own caller. Closed: that one has put the role down where its own thread finds it; whoever
  *       is about to wait looks there, and not at the lock, which may be gone (I4).
+ *   R8  Sections that wait for nobody keep coming, and those who are owed a wake wait for ever.
+ *       Closed: debts are paid after each batch, too.
  * R5 and R6, of a future's job, are in bcs_job.c.
  *
  * Pair: U1 (release) -> P1 (acquire), in park.c: the owner sees what its job did, the new server
@@ -65,7 +68,10 @@
 #endif
 /* How often run() looks before it sleeps: others' sections are ahead of its own. */
 #ifndef VOLT_BCS_SPIN
-#define VOLT_BCS_SPIN 400
+#define VOLT_BCS_SPIN 50
+#endif
+#ifndef VOLT_BCS_YIELDS
+#define VOLT_BCS_YIELDS 20
 #endif
 
 static volt_bcs_job_ *job_of(volt_bcs_node *node) {
@@ -214,9 +220,13 @@ static bool hand_over(volt_bcs_lock *lock, volt_bcs_node *next, unsigned served)
   return false;
 }
 
-/* There is no room for another waker, and *node is next: put the role down, and pay. Returns
- * whether the role is still there. */
+/* It is time to pay, and *node is next: put the role down, and pay. Returns whether the role is
+ * still there. */
 static bool pay_between(const volt_bcs_lock *lock, volt_bcs_node *node, struct debts *debts) {
+  if (debts->count == 0) {
+    volt_unpark_all(&debts->asleep);
+    return true;
+  }
   struct frame f;
   enter(&f, lock, node);
   pay(debts);
@@ -243,7 +253,8 @@ static bool serve_on(volt_bcs_lock *lock, volt_bcs_node *node, const volt_bcs_jo
     node = volt_bcs_node_of_(next);
     bool may_leave = own == NULL || own_done; /* R3 */
     if (may_leave && served >= VOLT_BCS_BATCH && hand_over(lock, node, served)) break;
-    if (debts->count >= VOLT_BCS_WAKERS && !pay_between(lock, node, debts)) break;
+    bool is_due = served % VOLT_BCS_BATCH == 0 || debts->count >= VOLT_BCS_WAKERS; /* R8 */
+    if (is_due && !pay_between(lock, node, debts)) break;
     run_job(lock, job_of(node));
   }
   return own_done;
@@ -282,7 +293,7 @@ bool volt_bcs_lock_take_up_(volt_bcs_lock *lock, const volt_bcs_job_ *own) {
 static VOLT_NOINLINE void wait_for_turn(volt_bcs_lock *lock, volt_bcs_job_ *job) {
   if (volt_bcs_lock_take_up_(lock, job)) return;
   for (;;) {
-    volt_park_spin_(&job->parker, 1, VOLT_NO_DEADLINE, VOLT_BCS_SPIN);
+    volt_park_spin_(&job->parker, 1, VOLT_NO_DEADLINE, VOLT_BCS_SPIN, VOLT_BCS_YIELDS);
     if (!job->flag) return;
     job->flag = false;
     volt_store_relaxed(&job->parker.word, 0); /* role held: nobody unparks us meanwhile */

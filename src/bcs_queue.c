@@ -56,41 +56,55 @@ void volt_bcs_waitfree_submit_ops(volt_bcs_waitfree *q, volt_bcs_node *node,
 
 /* ---- wait-free with stub ---- */
 
+/* What a consumer works with. */
+struct work {
+  const volt_bcs_ops *ops;
+  void *ctx;
+  uintptr_t state;
+  bool is_flushed; /* since the last handle() */
+};
+
+static void flush(struct work *w) {
+  if (w->ops->flush && !w->is_flushed) w->ops->flush(w->ctx);
+  w->is_flushed = true;
+}
+
 /* Make sure that the queue goes on behind *at, which has not been handled: with the next node, or
  * with the stub. Returns the link to it, or 0: handed off, *at unhandled. */
-static uintptr_t follow(volt_bcs_waitfree_stub *q, volt_bcs_node *at, uintptr_t state) {
+static uintptr_t follow(volt_bcs_waitfree_stub *q, volt_bcs_node *at, struct work *w) {
   uintptr_t next = volt_bcs_waitfree_next_(at);
   if (next != 0) return next;
   volt_store_relaxed(&q->stub.next, 0); /* I4: ours; published by T2 */
   uintptr_t stub = volt_bcs_link_to_(&q->stub);
   uintptr_t seen = volt_bcs_link_to_(at);
-  if (volt_cas_release(&q->tail, &seen, stub)) return stub;           /* T2: pairs T1 */
-  return volt_exchange_acq_rel(&at->next, volt_bcs_sentinel_(state)); /* N3: pairs N1 */
+  if (volt_cas_release(&q->tail, &seen, stub)) return stub; /* T2: pairs T1 */
+  flush(w);
+  return volt_exchange_acq_rel(&at->next, volt_bcs_sentinel_(w->state)); /* N3: pairs N1 */
 }
 
 /* The stub is the last, or was. Returns the link to the node behind it, or 0: the role is gone. */
-static uintptr_t pass_stub(volt_bcs_waitfree_stub *q, const volt_bcs_ops *ops, void *ctx,
-                           uintptr_t state) {
+static uintptr_t pass_stub(volt_bcs_waitfree_stub *q, struct work *w) {
   uintptr_t next = volt_bcs_waitfree_next_(&q->stub);
   if (next != 0) return next;
-  if (ops->flush) ops->flush(ctx);
-  next = volt_bcs_waitfree_leave_(&q->tail, &q->stub, state);
+  flush(w);
+  next = volt_bcs_waitfree_leave_(&q->tail, &q->stub, w->state);
   return next == (uintptr_t)VOLT_BCS_HANDED_OFF_ ? 0 : next;
 }
 
 void volt_bcs_waitfree_stub_submit_ops(volt_bcs_waitfree_stub *q, volt_bcs_node *node,
                                        const volt_bcs_ops *ops, void *ctx) {
-  uintptr_t state;
+  struct work w = {ops, ctx, 0, true};
   volt_bcs_node *before;
-  if (!volt_bcs_waitfree_push_(&q->tail, node, &before, &state)) return;
+  if (!volt_bcs_waitfree_push_(&q->tail, node, &before, &w.state)) return;
   const uintptr_t stub = volt_bcs_link_to_(&q->stub);
   volt_bcs_node *at = before && before != &q->stub ? before : node; /* R5 */
   for (;;) {
-    uintptr_t next = follow(q, at, state);
+    uintptr_t next = follow(q, at, &w);
     if (next == 0) return;
-    state = volt_bcs_handle_one_(ops, at, ctx, state);
+    w.state = volt_bcs_handle_one_(ops, at, ctx, w.state);
+    w.is_flushed = false;
     if (ops->done) ops->done(at, ctx);
-    if (next == stub) next = pass_stub(q, ops, ctx, state);
+    if (next == stub) next = pass_stub(q, &w);
     if (next == 0) return;
     at = volt_bcs_node_of_(next);
   }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -62,6 +63,10 @@ void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count) {
 
 void volt_futex_wake64_(VOLT_ATOMIC(uint64_t) *word, int count) {
   wake_at(low_half((void *)word), count);
+}
+
+void volt_yield_(void) {
+  (void)sched_yield();
 }
 
 void **volt_thread_slot_(void) {

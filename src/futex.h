@@ -18,6 +18,9 @@ int volt_futex_wait64_(VOLT_ATOMIC(uint64_t) *word, uint32_t seen, uint64_t dead
 void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count);
 void volt_futex_wake64_(VOLT_ATOMIC(uint64_t) *word, int count);
 
+/* Let other threads run. */
+void volt_yield_(void);
+
 /* A pointer of this thread's own, NULL at first. */
 void **volt_thread_slot_(void);
 

@@ -11,14 +11,24 @@
 #define PARKED 1u
 #define UNPARK 2u
 
-int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned looks) {
+int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned looks,
+                    unsigned yields) {
   unsigned spins = 0;
   for (;;) {
     uint32_t word = volt_load_acquire(&p->word); /* P1: pairs U1 */
-    if (word / UNPARK >= unparks) return VOLT_OK;
+    if (word / UNPARK >= unparks) {
+      /* relaxed: a hint for the next unpark, that nobody sleeps any more */
+      if (word & PARKED) volt_fetch_and_relaxed(&p->word, ~(uint32_t)PARKED);
+      return VOLT_OK;
+    }
     if (spins < looks) {
       spins += 1;
       volt_cpu_relax_();
+      continue;
+    }
+    if (yields > 0) {
+      yields -= 1;
+      volt_yield_();
       continue;
     }
     /* relaxed: PARKED carries no data; the futex compares the word again */
@@ -31,7 +41,7 @@ int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsi
 }
 
 int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
-  return volt_park_spin_(p, unparks, deadline_ns, VOLT_PARK_SPIN);
+  return volt_park_spin_(p, unparks, deadline_ns, VOLT_PARK_SPIN, 0);
 }
 
 /* Count an unpark. Returns true if a wake has to follow. */

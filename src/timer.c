@@ -187,11 +187,10 @@ void volt_timers_init(volt_timers *t, volt_waker driver) {
 }
 
 void volt_timers_destroy(volt_timers *t) {
+  while (volt_load_acquire(&t->telling) != 0) { /* D3: pairs D2; R4 */
+    VOLT_ATOMIC(uint32_t) nap = 0;              /* it may be anybody's code that is in between */
+    volt_futex_wait32_(&nap, 0, volt_deadline_ns(50000));
+  }
   volt_bcs_lock_destroy(&t->lock);
   VOLT_CHECK(!t->root, "volt_timers_destroy", "%p: destroyed while a timer is started", (void *)t);
-  while (volt_load_acquire(&t->telling) != 0) { /* D3: pairs D2; R4 */
-    VOLT_ATOMIC(uint32_t) nap = 0;
-    volt_futex_wait32_(&nap, 0,
-                       volt_deadline_ns(50000)); /* it may be anybody's code that is in between */
-  }
 }

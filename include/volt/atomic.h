@@ -49,6 +49,8 @@ extern "C++" {
   VOLT_ATOMIC_FN_(atomic_fetch_or_explicit)((p), (v), VOLT_ORDER_(relaxed))
 #define volt_fetch_or_acq_rel(p, v) \
   VOLT_ATOMIC_FN_(atomic_fetch_or_explicit)((p), (v), VOLT_ORDER_(acq_rel))
+#define volt_fetch_and_relaxed(p, v) \
+  VOLT_ATOMIC_FN_(atomic_fetch_and_explicit)((p), (v), VOLT_ORDER_(relaxed))
 #define volt_fetch_and_acq_rel(p, v) \
   VOLT_ATOMIC_FN_(atomic_fetch_and_explicit)((p), (v), VOLT_ORDER_(acq_rel))
 

@@ -5,7 +5,8 @@
  * error. A call that returned an error has queued nothing and will never wake. errno is never set.
  *
  * Misuse (unlocking a free lock, destroying an object somebody waits on) is not an error code: it
- * prints what, where and the values on standard error, and aborts, in every build. */
+ * prints what, where and the values on standard error, and aborts, in every build; what only debug
+ * builds look for is said where it belongs. */
 #ifndef VOLT_BASE_H
 #define VOLT_BASE_H
 

@@ -9,14 +9,19 @@
  *   volt_bcs_node node;
  *   volt_bcs_lock_run(&lock, &node, add, &three);
  *
- * A section may therefore run on another thread than its caller's: no thread-local data in it. It
- * should be short, must not block for what another section of the same lock would do, must not
- * run() or destroy() on the same lock (debug builds abort), and must not throw or longjmp; it may
- * submit() to it.
+ * What follows from that:
+ *   - A section may run on another thread than its caller's: no thread-local data in it.
+ *   - A section must not wait for anything that a user of the lock does, in a section or after it:
+ *     it may be that user's thread it is running on. It must not run() or destroy() on the same
+ *     lock (debug builds abort); it may submit(). It must not throw or longjmp.
+ *   - A thread that calls run(), submit(), or polls a future of the lock, may run the sections of
+ *     others, and call wakers of others, before the call returns: it must not hold what those need.
+ *     A waker that submits again nests in the stack of the one who calls it.
  *
  * No thread is kept serving others: after a batch the role goes to one of the next threads that
  * wait in run(), and that serves the following batch. Behind submit() and futures no thread waits;
- * while there are only such, the one who serves them goes on to their end.
+ * while there are only such, the one who serves them goes on to their end, and pays what wakes it
+ * owes after each batch.
  *
  * All-zero is a valid free lock, over the wait-free queue; VOLT_BCS_LOCK_LOCKFREE_INIT makes one
  * over the lock-free stack, whose batches are put in order before they run. */

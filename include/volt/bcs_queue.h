@@ -46,11 +46,13 @@ struct volt_bcs_node {
 typedef void volt_bcs_handle(volt_bcs_node *node, void *ctx);
 typedef uintptr_t volt_bcs_handle_state(volt_bcs_node *node, void *ctx, uintptr_t state);
 
-/* What the consumer calls. Members that are NULL are left out. Every submitter of a queue has to
- * give the same, for any of them may be the consumer. */
+/* What the consumer calls: handle or handle_state, and if they are not NULL, done and flush. Every
+ * submitter of a queue has to give the same, for any of them may be the consumer. ops and ctx are
+ * those of the consumer's own submit(), and are not used after it has returned. */
 typedef struct volt_bcs_ops {
   volt_bcs_handle *handle;
-  volt_bcs_handle_state *handle_state; /* instead of handle: returns the new state */
+  volt_bcs_handle_state *handle_state; /* instead of handle: returns the new state (the bits of
+                                          VOLT_BCS_STATE_MAX) */
   /* The node has been handled and is not in the queue any more: it may be freed, submitted again,
    * given back to its owner. Called by the consumer, but for the last node after it has ceased to
    * be: not a critical section. (With volt_bcs_waitfree_stub, handle() may do that itself.) */
@@ -87,7 +89,7 @@ static inline uintptr_t volt_bcs_state_of_(uintptr_t link) {
 
 static inline uintptr_t volt_bcs_handle_one_(const volt_bcs_ops *ops, volt_bcs_node *node,
                                              void *ctx, uintptr_t state) {
-  if (ops->handle_state) return ops->handle_state(node, ctx, state);
+  if (ops->handle_state) return ops->handle_state(node, ctx, state) & VOLT_BCS_STATE_MAX;
   ops->handle(node, ctx);
   return state;
 }

@@ -3,7 +3,8 @@
  * A parker is what a thread waits with for whatever else is asynchronous: it lives on the stack of
  * the call that blocks, and its waker goes wherever a waker can go. Every wake that is due to it
  * comes exactly once (the rule of every operation of volt), so the call returns when it has come,
- * and no late unpark can ever meet a dead parker.
+ * and no late unpark can ever meet a dead parker. After a deadline,
+ * whoever is still to unpark must be called off, or waited for, before the parker may go.
  *
  *   volt_parker parker = VOLT_PARKER_INIT;
  *   start_something(volt_parker_waker(&parker));
@@ -25,9 +26,7 @@ typedef struct volt_parker {
 } volt_parker;
 
 /* How many sleeping threads a list holds before it wakes them by itself. */
-#ifndef VOLT_UNPARK_LIST_MAX
 #define VOLT_UNPARK_LIST_MAX 32
-#endif
 
 /* Members are private. Addresses only: the parkers may be gone when they are woken. */
 typedef struct volt_unpark_list {
@@ -38,8 +37,12 @@ typedef struct volt_unpark_list {
 #ifdef __cplusplus
 #define VOLT_PARKER_INIT \
   {}
+#define VOLT_UNPARK_LIST_INIT \
+  {}
 #else
 #define VOLT_PARKER_INIT \
+  { 0 }
+#define VOLT_UNPARK_LIST_INIT \
   { 0 }
 #endif
 
@@ -48,6 +51,7 @@ VOLT_BEGIN_DECLS
 /* Block this thread until there have been so many unparks since the parker was zero, or until
  * deadline_ns (as volt_now_ns()). Looks for a few microseconds before it sleeps.
  * Returns VOLT_OK or VOLT_ETIMEDOUT. Interrupts, and wakes for no reason, do not end it.
+ * unparks: at most 2^31 - 1. A parker is made new by zero, when nobody is going to unpark it.
  * Threads: one at a time on one parker. Order: acquires what the unparking threads did before. */
 VOLT_API int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns);
 
@@ -56,7 +60,7 @@ VOLT_API int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline
 VOLT_API void volt_unpark(volt_parker *p);
 
 /* Count one unpark now; if the thread sleeps, wake it when the list is woken; a full list is woken
- * first. list: the caller's own, its count 0 at first.
+ * first. list: the caller's own, VOLT_UNPARK_LIST_INIT at first.
  * Threads: any. Order: as volt_unpark(). */
 VOLT_API void volt_unpark_later(volt_parker *p, volt_unpark_list *list);
 

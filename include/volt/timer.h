@@ -66,7 +66,8 @@ VOLT_API void volt_timers_init(volt_timers *t, volt_waker driver);
  * begun: not from a waker. Frees nothing. */
 VOLT_API void volt_timers_destroy(volt_timers *t);
 
-/* Start *timer. Does not wait.
+/* Start *timer. Does not wait for anybody; may run sections of other threads on the same queue,
+ * which are short, and the driver's waker.
  * timer: the caller's memory, unused, expired or cancelled; must stay where it is until it is that
  *   again. deadline_ns: as volt_now_ns(), or by whatever clock expire() is told; VOLT_NO_DEADLINE
  *   never comes. A deadline in the past expires at the next volt_timers_expire().

@@ -1,8 +1,8 @@
-// bcs_lock_model: the lock that runs closures, over both queues. bcs_lock.c I1-I4, R1-R4, bcs_job.c
-// R5 and R6. Built with a batch of one, so that the role is handed over whenever somebody waits.
+// bcs_lock_model: the lock that runs closures, over both queues. bcs_lock.c I1-I4, R1-R4, R7,
+// bcs_job.c
+// R5 and R6. Built with a batch of one, so that the role is handed over whenever somebody waits,
+// and with one that is never full.
 #include "model.hpp"
-
-static_assert(VOLT_BCS_BATCH == 1, "every job but the last hands over");
 
 struct bcs_lock_model : model {
   volt_bcs_lock lock;
@@ -429,6 +429,32 @@ struct bcs_waker_blocks : bcs_lock_model {
   }
 };
 MODEL(bcs_waker_blocks, 2, bounded)
+
+// R7: a waker blocks on a future that was polled before.
+struct bcs_waker_blocks_on_pending : bcs_future_model {
+  volt_bcs_section first;
+  VOLT_ATOMIC(uint32_t) polled;
+  static void wake(void *ctx) {
+    auto *self = static_cast<bcs_waker_blocks_on_pending *>(ctx);
+    if (volt_load_acquire(&self->polled) == 0) return;
+    EXPECT(volt_block_on(&self->f, VOLT_NO_DEADLINE) == VOLT_OK); // ours from now on
+    EXPECT(self->effect == 1);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      run();
+      return;
+    }
+    volt_bcs_lock_submit(&lock, &first, count, this, volt_waker{wake, this});
+    volt_future_poll(&f, woken[0].waker());
+    volt_store_release(&polled, 1u);
+  }
+  void check() override {
+    EXPECT(effect == 1 && woken[0].seen() <= 1);
+    expect_ran(3);
+  }
+};
+MODEL(bcs_waker_blocks_on_pending, 2, bounded)
 
 // A deadline that may pass at any moment.
 struct bcs_future_deadline : bcs_future_model {

@@ -128,6 +128,34 @@ MODEL(lockfree_counter, 3, bounded)
 MODEL(waitfree_counter, 3, bounded)
 MODEL(stub_counter, 3, bounded)
 
+// Every consumer flushes what it has handled itself, however it ceases to be one.
+template <typename form>
+struct bcs_flush : model {
+  form queue;
+  volt_bcs_node nodes[3];
+  struct batch {
+    VOLT_PLAIN(unsigned) unflushed;
+  };
+  static void handle(volt_bcs_node *, void *ctx) {
+    static_cast<batch *>(ctx)->unflushed += 1;
+  }
+  static void flush(void *ctx) {
+    static_cast<batch *>(ctx)->unflushed = 0;
+  }
+  void thread(unsigned index) override {
+    const volt_bcs_ops ops = {handle, nullptr, nullptr, flush};
+    batch own;
+    queue.submit(&nodes[index], &ops, &own);
+    EXPECT(own.unflushed == 0);
+  }
+};
+struct lockfree_flush : bcs_flush<lockfree_form> {};
+struct waitfree_flush : bcs_flush<waitfree_form> {};
+struct stub_flush : bcs_flush<stub_form> {};
+MODEL(lockfree_flush, 3, bounded)
+MODEL(waitfree_flush, 3, bounded)
+MODEL(stub_flush, 3, bounded)
+
 // R2, E14: a node is submitted again as soon as it is given back.
 template <typename form>
 struct bcs_again : model {

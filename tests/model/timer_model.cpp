@@ -151,6 +151,39 @@ struct timer_last_frees : model {
 };
 MODEL(timer_last_frees, 2, bounded)
 
+// R4: cancelled, and destroyed, while the section that tells the driver is still queued. Thread 0
+// stands for another user of the queue who is done with it.
+struct timer_cancelled_destroyed : model {
+  volt_timers *timers = new volt_timers;
+  volt_timer t;
+  wake_count driven;
+  VOLT_ATOMIC(uint32_t) ran;
+  bool freed = false;
+  timer_cancelled_destroyed() {
+    volt_timers_init(timers, driven.waker());
+  }
+  static void note(void *arg) {
+    volt_store_release(&static_cast<timer_cancelled_destroyed *>(arg)->ran, 1u);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      volt_bcs_node node;
+      volt_bcs_lock_run(&timers->lock, &node, note, this);
+      return;
+    }
+    if (volt_load_acquire(&ran) == 0) return;
+    volt_timer_start(timers, &t, 1, volt_waker{nullptr, nullptr});
+    EXPECT(volt_timer_cancel(timers, &t));
+    volt_timers_destroy(timers);
+    freed = true;
+    delete timers;
+  }
+  void check() override {
+    if (!freed) delete timers;
+  }
+};
+MODEL(timer_cancelled_destroyed, 2, bounded)
+
 // R3: the driver's last look finds the earliest of all.
 template <unsigned count>
 struct timer_driver_model : timer_model {

@@ -88,6 +88,9 @@ void volt_futex_wake64_(VOLT_ATOMIC(uint64_t) *word, int count) {
   wake_at(word, count);
 }
 
+void volt_yield_(void) {
+}
+
 // One for each thread of the model; the constructor and check() are one more.
 static void *slots[8];
 void **volt_thread_slot_(void) {

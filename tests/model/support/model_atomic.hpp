@@ -128,6 +128,7 @@ class volt_model_plain {
 #define volt_fetch_or_acquire(p, v) (p)->fetch_or((v), rl::mo_acquire, $)
 #define volt_fetch_or_release(p, v) (p)->fetch_or((v), rl::mo_release, $)
 #define volt_fetch_or_acq_rel(p, v) (p)->fetch_or((v), rl::mo_acq_rel, $)
+#define volt_fetch_and_relaxed(p, v) (p)->fetch_and((v), rl::mo_relaxed, $)
 #define volt_fetch_and_acquire(p, v) (p)->fetch_and((v), rl::mo_acquire, $)
 #define volt_fetch_and_release(p, v) (p)->fetch_and((v), rl::mo_release, $)
 #define volt_fetch_and_acq_rel(p, v) (p)->fetch_and((v), rl::mo_acq_rel, $)
