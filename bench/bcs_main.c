@@ -88,7 +88,7 @@ static void complete(struct options *o) {
   if (o->quick) default_to(&o->unlocked, (struct values){{1000}, 1});
   default_to(&o->unlocked, (struct values){{0, 1000}, 2});
   if (plan->rounds == 0) plan->rounds = o->quick ? 3 : 5;
-  if (plan->slice_ns == 0) plan->slice_ns = o->quick ? 200000000 : 250000000;
+  if (plan->slice_ns == 0) plan->slice_ns = o->quick ? 200000000 : 500000000;
   for (unsigned i = 0; i < BCS_CANDIDATES && !o->any_candidate; i++) plan->chosen[i] = true;
   if (o->uncontended && !o->cells) return;
   for (unsigned t = 0; t < o->threads.count; t++) {

@@ -66,7 +66,9 @@
 #ifndef VOLT_BCS_WAKERS
 #define VOLT_BCS_WAKERS 32
 #endif
-/* How often run() looks before it sleeps: others' sections are ahead of its own. */
+/* How often run() looks before it sleeps, since others' sections are ahead of its own: first on the
+ * core, which is for those who serve fast; then letting others run on it, who may be the ones that
+ * come next. The second is what keeps the order of threads when there are more of them than cores. */
 #ifndef VOLT_BCS_SPIN
 #define VOLT_BCS_SPIN 50
 #endif
