@@ -70,7 +70,7 @@
  * core, which is for those who serve fast; then letting others run on it, who may be the ones that
  * come next. The second is what keeps the order of threads when there are more of them than cores. */
 #ifndef VOLT_BCS_SPIN
-#define VOLT_BCS_SPIN 50
+#define VOLT_BCS_SPIN 10
 #endif
 #ifndef VOLT_BCS_YIELDS
 #define VOLT_BCS_YIELDS 20
