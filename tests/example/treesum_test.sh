@@ -10,36 +10,16 @@ unset TERM
 
 [ $# -eq 1 ] || { echo "usage: $0 PROGRAM" >&2; exit 2; }
 treesum=$(realpath "$1")
+# shellcheck source=tests/example/checks.sh
+. "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
-failures=0
-
-ok() { echo "ok: $1"; }
-failed() { echo "FAILED: $1"; failures=$((failures + 1)); }
-skipped() { echo "skipped: $1 ($2)"; }
-
-# check NAME COMMAND...: the command must succeed.
-check() {
-  local name=$1
-  shift
-  if "$@"; then ok "$name"; else failed "$name"; fi
-}
 
 # run ARGUMENTS...: run it to its end; leaves $code, and the files out and err.
 run() {
   timeout -k 5 120 "$treesum" "$@" >out 2>err
   code=$?
-}
-
-# expect CODE NAME: the exit code of the last run.
-expect() {
-  if [ "$code" -eq "$1" ]; then
-    ok "$2"
-  else
-    failed "$2: exit code $code, not $1"
-    sed 's/^/  | /' err
-  fi
 }
 
 # The list that treesum must print for these roots.
