@@ -121,7 +121,8 @@ static void give_back(volt_future *f) {
   (void)f;
 }
 
-static const volt_future_ops_ future_ops = {NULL, start, cancel, set_waker, give_back};
+static const volt_future_ops_ future_ops = {
+    .start = start, .cancel = cancel, .set_waker = set_waker, .give_back = give_back};
 
 volt_future *volt_bcs_lock_run_future(volt_future *f, volt_bcs_lock *lock,
                                       volt_bcs_section *section, volt_bcs_fn *fn, void *arg) {

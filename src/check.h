@@ -18,7 +18,8 @@
 #endif
 
 /* Print "volt: where: ..." on standard error and abort. Allocates nothing. */
-VOLT_NORETURN void volt_panic_(const char *where, const char *format, ...) VOLT_PRINTF_(2, 3);
+VOLT_API VOLT_NORETURN void volt_panic_(const char *where, const char *format, ...)
+    VOLT_PRINTF_(2, 3);
 
 #define VOLT_CHECK(condition, where, ...) \
   (VOLT_LIKELY(condition) ? (void)0 : volt_panic_((where), __VA_ARGS__))

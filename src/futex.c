@@ -73,3 +73,13 @@ void **volt_thread_slot_(void) {
   static _Thread_local void *slot;
   return &slot;
 }
+
+uint64_t *volt_thread_random_(void) {
+  static _Thread_local uint64_t state;
+  return &state;
+}
+
+bool *volt_thread_may_not_block_(void) {
+  static _Thread_local bool may_not;
+  return &may_not;
+}

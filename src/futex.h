@@ -10,18 +10,24 @@
  * deadline_ns: as volt_now_ns(); VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_ETIMEDOUT if the deadline has passed, else VOLT_OK: woken, or *word is something
  * else, or for no reason at all. errno is left alone. */
-int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t deadline_ns);
+VOLT_API int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t deadline_ns);
 int volt_futex_wait64_(VOLT_ATOMIC(uint64_t) *word, uint32_t seen, uint64_t deadline_ns);
 
 /* Wake up to count threads that sleep on the word at this address. The word itself is not touched:
  * it may be gone by now, and whoever sleeps there instead sees a wake for no reason. */
-void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count);
+VOLT_API void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count);
 void volt_futex_wake64_(VOLT_ATOMIC(uint64_t) *word, int count);
 
 /* Let other threads run. */
-void volt_yield_(void);
+VOLT_API void volt_yield_(void);
 
 /* A pointer of this thread's own, NULL at first. */
 void **volt_thread_slot_(void);
+
+/* Whether this thread must not block: it runs tasks, and others wait for it to go on. */
+VOLT_API bool *volt_thread_may_not_block_(void);
+
+/* The state of this thread's random numbers, 0 at first. */
+VOLT_API uint64_t *volt_thread_random_(void);
 
 #endif

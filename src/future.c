@@ -7,18 +7,23 @@
  *   INIT     start: -> WAITING or READY                    -> READY (cancelled)
  *   WAITING  completed: -> READY; else a new waker         unlinked, or given back: -> READY
  *   READY    the same result again                         nothing
- */
+ *
+ * Invariant I1: each time that a ctx has counted a registration, its waker is called once or its
+ *   drop is, never both: the waker by whoever grants; the drop here, by whoever unlinks the waiter
+ *   or replaces the waker, which are the two ways in which the wake is lost on purpose. */
 #include "future.h"
 
 #include "check.h"
+#include "futex.h"
 #include "park.h"
 
-enum { INIT = 0, WAITING = 1, READY = 2 };
+enum { INIT = VOLT_FUTURE_INIT_, WAITING = VOLT_FUTURE_WAITING_, READY = VOLT_FUTURE_READY_ };
 
 volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void *object,
                                uint32_t n) {
   f->ops = ops;
   f->object = object;
+  f->drop = NULL;
   f->n = n;
   f->state = INIT;
   f->result = VOLT_PENDING;
@@ -28,64 +33,176 @@ volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void
   return f;
 }
 
+static volt_waiter *waiter_of(volt_future *f) {
+  return f->ops->waiter ? f->ops->waiter(f) : &f->waiter;
+}
+
 static int ready(volt_future *f, int result) {
   f->state = READY;
   f->result = result;
   return result;
 }
 
-static void check_waiter(const volt_future *f) {
-  uint32_t id = f->waiter.id;
+static void check_waiter(volt_future *f) {
+  uint32_t id = waiter_of(f)->id;
   VOLT_CHECK(f->id == id, "volt_future",
              "%p: its waiter was used behind its back: it is invocation %u, was %u",
              (const void *)f, id, f->id);
 }
 
-int volt_future_poll(volt_future *f, volt_waker waker) {
-  VOLT_CHECK(f->ops && f->state <= READY, "volt_future_poll", "%p was never given an operation",
-             (void *)f);
-  if (f->state == READY) return f->result;
-  if (f->state == INIT) {
-    int result = f->ops->start(f, waker);
-    if (result != VOLT_PENDING) return ready(f, result);
-    f->state = WAITING;
-    f->id = f->waiter.id;
-    return VOLT_PENDING;
-  }
+/* ---- leaves ---- */
+
+static int result_of(volt_future *f) {
+  int result = volt_waiter_result(waiter_of(f));
+  return result == VOLT_OK && f->ops->outcome ? f->ops->outcome(f) : result;
+}
+
+static int registered(volt_future *f, volt_ctx *ctx) {
+  f->drop = ctx->drop;
+  ctx->registered += 1;
+  return VOLT_PENDING;
+}
+
+static void drop_waker(volt_future *f, void *ctx) {
+  volt_wake_fn drop = f->drop;
+  f->drop = NULL;
+  if (drop) drop(ctx); /* I1 */
+}
+
+static int start(volt_future *f, volt_ctx *ctx) {
+  int result = f->ops->start(f, ctx->waker);
+  if (result != VOLT_PENDING) return ready(f, result);
+  f->state = WAITING;
+  f->id = waiter_of(f)->id;
+  return registered(f, ctx);
+}
+
+int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
+  if (f->state == INIT) return start(f, ctx);
   check_waiter(f);
-  int result = volt_waiter_result(&f->waiter);
+  volt_waiter *w = waiter_of(f);
+  int result = result_of(f);
   if (result == VOLT_PENDING) {
-    bool same = f->waiter.wake == waker.wake && f->waiter.ctx == waker.ctx;
-    if (same || f->ops->set_waker(f, waker)) return VOLT_PENDING;
-    result = volt_waiter_result(&f->waiter); /* it was granted first */
+    volt_waker before = {w->wake, w->ctx};
+    if (before.wake == ctx->waker.wake && before.ctx == ctx->waker.ctx) return VOLT_PENDING;
+    if (f->ops->set_waker(f, ctx->waker)) {
+      drop_waker(f, before.ctx);
+      return registered(f, ctx);
+    }
+    result = result_of(f); /* it was granted first */
   }
   return ready(f, result);
 }
 
-/* End a WAITING future. Returns true: nothing was granted. Returns false: it has completed. */
+/* End a WAITING leaf. Returns true: nothing was granted. Returns false: it has completed. */
 static bool withdraw(volt_future *f) {
   check_waiter(f);
-  return f->ops->cancel(f);
+  void *ctx = waiter_of(f)->ctx;
+  if (!f->ops->cancel(f)) return false;
+  drop_waker(f, ctx);
+  return true;
+}
+
+/* ---- every future ---- */
+
+static bool is_leaf(const volt_future *f) {
+  return f->ops->start != NULL;
+}
+
+int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
+  VOLT_CHECK(f->ops && f->state <= READY, "volt_future_poll", "%p was never given an operation",
+             (void *)f);
+  if (f->state == READY) return f->result;
+  if (ctx->cancel != VOLT_CTX_GO_ON && !f->ops->ends_itself) {
+    volt_future_cancel(f);
+    volt_ctx_obeyed_(ctx);
+    return f->result;
+  }
+  if (ctx->budget == 0) {
+    ctx->yield = true;
+    return VOLT_PENDING;
+  }
+  if (f->ops->poll) {
+    int result = f->ops->poll(f, ctx);
+    if (result != VOLT_PENDING) return ready(f, result);
+    f->state = WAITING;
+    return VOLT_PENDING;
+  }
+  int result = volt_future_poll_leaf_(f, ctx);
+  if (result != VOLT_PENDING) ctx->budget -= 1;
+  return result;
+}
+
+int volt_future_poll(volt_future *f, volt_waker waker) {
+  volt_ctx ctx = {waker, NULL, 0, UINT32_MAX, VOLT_CTX_GO_ON, false};
+  int result = volt_future_poll_ctx(f, &ctx);
+  if (result == VOLT_PENDING && ctx.yield && waker.wake) waker.wake(waker.ctx);
+  return result;
 }
 
 void volt_future_cancel(volt_future *f) {
   if (f->state == READY) return;
-  if (f->state == WAITING && !withdraw(f) && volt_waiter_result(&f->waiter) == VOLT_OK) {
-    f->ops->give_back(f);
+  if (f->ops && !is_leaf(f)) {
+    f->ops->cancel(f);
+  } else if (f->state == WAITING) {
+    if (!withdraw(f) && volt_waiter_result(waiter_of(f)) == VOLT_OK) {
+      f->ops->give_back(f);
+    }
   }
   ready(f, VOLT_ECANCELED);
 }
 
-int volt_block_on(volt_future *f, uint64_t deadline_ns) {
-  volt_parker parker = {0};
-  int result = volt_future_poll(f, volt_parker_waker(&parker));
-  if (result != VOLT_PENDING) return result;
-  if (volt_park_until(&parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
-    if (withdraw(f)) return ready(f, VOLT_ETIMEDOUT);
-    volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to our parker */
+void volt_future_leave_(volt_future *f) {
+  static const volt_waker nobody = {NULL, NULL};
+  if (f->state != WAITING) return;
+  if (!is_leaf(f)) {
+    f->ops->leave(f);
+    return;
   }
-  return ready(f, volt_waiter_result(&f->waiter));
+  check_waiter(f);
+  void *ctx = waiter_of(f)->ctx;
+  if (f->ops->set_waker(f, nobody)) drop_waker(f, ctx);
 }
+
+/* ---- block_on ---- */
+
+static void drop_parker(void *ctx) {
+  volt_unpark((volt_parker *)ctx);
+}
+
+/* The deadline has passed. Returns the future's result. */
+static int give_up(volt_future *f) {
+  if (is_leaf(f)) {
+    if (!withdraw(f)) return ready(f, result_of(f));
+  } else {
+    f->ops->cancel(f);
+  }
+  return ready(f, VOLT_ETIMEDOUT);
+}
+
+/* Each registration unparks once: so many unparks end the parker's life. */
+int volt_block_on(volt_future *f, uint64_t deadline_ns) {
+  volt_parker parker = VOLT_PARKER_INIT;
+  volt_ctx ctx = {volt_parker_waker(&parker), drop_parker, 0, UINT32_MAX, VOLT_CTX_GO_ON, false};
+  uint32_t seen = 0;
+  int result = volt_future_poll_ctx(f, &ctx);
+  while (result == VOLT_PENDING) {
+    if (ctx.yield) {
+      ctx.yield = false;
+      volt_yield_();
+      if (deadline_ns != VOLT_NO_DEADLINE && volt_now_ns() >= deadline_ns) result = give_up(f);
+    } else if (volt_park_until(&parker, seen + 1, deadline_ns) == VOLT_ETIMEDOUT) {
+      result = give_up(f);
+    } else {
+      seen += 1;
+    }
+    if (result == VOLT_PENDING) result = volt_future_poll_ctx(f, &ctx);
+  }
+  if (ctx.registered != seen) volt_park_until(&parker, ctx.registered, VOLT_NO_DEADLINE);
+  return result;
+}
+
+/* ---- permits of a wait queue ---- */
 
 int volt_permit_future_start_(volt_future *f, volt_waker waker) {
   return volt_wait_queue_acquire_((volt_wait_queue *)f->object, f->ops->kind, &f->waiter, f->n,

@@ -6,14 +6,24 @@
 
 #include "wait_queue.h"
 
-/* Sequential: the future's owner calls them. */
+/* Sequential: the future's owner calls them. A leaf waits with one waiter, and has start, cancel,
+ * set_waker, give_back; waiter if that is not the future's own; outcome if a grant has one. What is composed of futures has
+ * poll, cancel and leave. */
 typedef struct volt_future_ops_ {
   const volt_kind_ *kind;
   int (*start)(volt_future *f, volt_waker waker);      /* as x(): VOLT_OK, VOLT_PENDING, error */
   bool (*cancel)(volt_future *f);                      /* as x_cancel() */
   bool (*set_waker)(volt_future *f, volt_waker waker); /* as x_set_waker() */
   void (*give_back)(volt_future *f);                   /* undo a grant that nobody has seen */
+  volt_waiter *(*waiter)(volt_future *f);              /* NULL: &f->waiter */
+  int (*outcome)(volt_future *f);                      /* of a grant; NULL: VOLT_OK */
+  int (*poll)(volt_future *f, volt_ctx *ctx);          /* NULL: a leaf's */
+  void (*leave)(volt_future *f);                       /* with poll: leave what it awaits */
+  bool ends_itself; /* its poll() obeys ctx->cancel: what it awaits must end first */
 } volt_future_ops_;
+
+/* volt_future.state */
+enum { VOLT_FUTURE_INIT_ = 0, VOLT_FUTURE_WAITING_ = 1, VOLT_FUTURE_READY_ = 2 };
 
 /* For every primitive whose operation is to take f->n permits of a wait queue. */
 int volt_permit_future_start_(volt_future *f, volt_waker waker);
@@ -21,14 +31,25 @@ bool volt_permit_future_cancel_(volt_future *f);
 bool volt_permit_future_set_waker_(volt_future *f, volt_waker waker);
 void volt_permit_future_give_back_(volt_future *f);
 
-#define VOLT_PERMIT_FUTURE_OPS_(kind)                                                             \
+#define VOLT_PERMIT_FUTURE_OPS_(its_kind)                                                         \
   {                                                                                               \
-    (kind), volt_permit_future_start_, volt_permit_future_cancel_, volt_permit_future_set_waker_, \
-        volt_permit_future_give_back_                                                             \
+    .kind = (its_kind), .start = volt_permit_future_start_, .cancel = volt_permit_future_cancel_, \
+    .set_waker = volt_permit_future_set_waker_, .give_back = volt_permit_future_give_back_        \
   }
 
 /* The body of every constructor. Returns f. */
-volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void *object,
-                               uint32_t n);
+VOLT_API volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void *object,
+                                        uint32_t n);
+
+/* Let a future wait on with nobody's waker: for one that is neither polled nor cancelled now. */
+void volt_future_leave_(volt_future *f);
+
+/* What volt_future_poll_ctx() does with a leaf, for the poll() of one that ends_itself. */
+VOLT_API int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx);
+
+/* A future has ended because of ctx->cancel. */
+static inline void volt_ctx_obeyed_(volt_ctx *ctx) {
+  if (ctx->cancel == VOLT_CTX_CANCEL_ONCE) ctx->cancel = VOLT_CTX_GO_ON;
+}
 
 #endif

@@ -6,6 +6,7 @@
  * Pairs: U1 (release) -> P1 (acquire): whoever is unparked sees what the unparker did. */
 #include "park.h"
 
+#include "check.h"
 #include "futex.h"
 
 #define PARKED 1u
@@ -41,6 +42,11 @@ int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsi
 }
 
 int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
+#if VOLT_DEBUG
+  VOLT_CHECK(!*volt_thread_may_not_block_(), "volt_park_until",
+             "parker %p: a thread that runs tasks must not block: await a future instead",
+             (void *)p);
+#endif
   return volt_park_spin_(p, unparks, deadline_ns, VOLT_PARK_SPIN, 0);
 }
 

@@ -21,8 +21,8 @@ static inline bool volt_is_parked_(volt_parker *p) {
 
 /* As volt_park_until(), with so many looks before sleeping, and after those so many more between
  * which other threads may run. */
-int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned looks,
-                    unsigned yields);
+VOLT_API int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned looks,
+                             unsigned yields);
 
 /* One turn of a spin loop. */
 static inline void volt_cpu_relax_(void) {

@@ -125,6 +125,28 @@ bool volt_timer_cancel(volt_timers *t, volt_timer *timer) {
   return r.removed;
 }
 
+struct replacement {
+  volt_timer *timer;
+  volt_waker waker;
+  bool replaced;
+};
+
+static void replace_waker(void *arg) {
+  struct replacement *r = (struct replacement *)arg;
+  r->replaced = r->timer->waiter.need == 1; /* R1 */
+  if (!r->replaced) return;
+  r->timer->waiter.wake = r->waker.wake;
+  r->timer->waiter.ctx = r->waker.ctx;
+}
+
+bool volt_timer_set_waker(volt_timers *t, volt_timer *timer, volt_waker waker) {
+  if (volt_waiter_result(&timer->waiter) != VOLT_PENDING) return false;
+  struct replacement r = {timer, waker, false};
+  volt_bcs_node node;
+  volt_bcs_lock_run(&t->lock, &node, replace_waker, &r);
+  return r.replaced;
+}
+
 int volt_timer_result(volt_timer *timer) {
   return volt_waiter_result(&timer->waiter);
 }
@@ -152,8 +174,14 @@ static void take_due(void *arg) {
   }
 }
 
+static void tell_time(volt_timers *t, uint64_t now_ns) {
+  uint64_t told = volt_load_relaxed(&t->told_ns); /* a clock orders nothing */
+  while (told < now_ns && !volt_cas_relaxed(&t->told_ns, &told, now_ns)) continue;
+}
+
 size_t volt_timers_expire(volt_timers *t, uint64_t now_ns) {
   size_t expired = 0;
+  tell_time(t, now_ns);
   for (;;) {
     struct expiry e;
     e.timers = t;
@@ -176,7 +204,7 @@ uint64_t volt_timers_earliest_ns(volt_timers *t) {
 
 /* ---- life ---- */
 
-void volt_timers_init(volt_timers *t, volt_waker driver) {
+static void init(volt_timers *t, volt_waker driver, bool is_virtual) {
   volt_bcs_lock_init(&t->lock);
   t->root = NULL;
   t->started = 0;
@@ -184,6 +212,20 @@ void volt_timers_init(volt_timers *t, volt_waker driver) {
   volt_store_relaxed(&t->telling, 0);
   t->driver_wake = driver.wake;
   t->driver_ctx = driver.ctx;
+  volt_store_relaxed(&t->told_ns, 0);
+  t->is_virtual = is_virtual;
+}
+
+void volt_timers_init(volt_timers *t, volt_waker driver) {
+  init(t, driver, false);
+}
+
+void volt_timers_init_virtual(volt_timers *t, volt_waker driver) {
+  init(t, driver, true);
+}
+
+uint64_t volt_timers_now_ns(volt_timers *t) {
+  return t->is_virtual ? volt_load_relaxed(&t->told_ns) : volt_now_ns(); /* tell_time() */
 }
 
 void volt_timers_destroy(volt_timers *t) {

@@ -24,18 +24,18 @@ typedef struct volt_claimed_ {
 } volt_claimed_;
 
 /* Abort if *w is in use. name: of whose operation, for the message. */
-void volt_waiter_check_unused_(const char *name, volt_waiter *w);
+VOLT_API void volt_waiter_check_unused_(const char *name, volt_waiter *w);
 
 /* Make *w wait for object. The owner's own until it is linked. */
-void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker);
+VOLT_API void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker);
 
-volt_claimed_ volt_waiter_claim_(volt_waiter *w);
+VOLT_API volt_claimed_ volt_waiter_claim_(volt_waiter *w);
 
 /* Nothing is held: store state into every waiter, the last access to it; then call the wakers. No
  * foreign code runs before the last of them has been told. */
-void volt_waiters_grant_(const volt_claimed_ *batch, unsigned count, uint32_t state);
+VOLT_API void volt_waiters_grant_(const volt_claimed_ *batch, unsigned count, uint32_t state);
 
 /* Block until a claimed waiter is granted. Returns its result. */
-int volt_waiter_await_(volt_waiter *w);
+VOLT_API int volt_waiter_await_(volt_waiter *w);
 
 #endif

@@ -11,6 +11,11 @@
  *
  *   switch (volt_future_poll(&f, my_loop_waker)) { ... }      an event loop, a task
  *
+ * Futures are composed: of several (volt/select.h), of one and a deadline (volt/time.h), of many
+ * steps (volt/async.h). What is composed is a future again, for whoever polls it the same. Each of
+ * its leaves registers the waker of whoever polls, so that one may be woken by each of them, also
+ * after the whole is ready: volt_ctx counts what is still to come.
+ *
  * States: INIT (nothing has been asked for), WAITING (queued: must not move, must not be freed
  * before volt_future_cancel), READY (the result stands; memory may be re-used). All-zero is a
  * valid future that was never given an operation: it may be cancelled, not polled.
@@ -26,6 +31,7 @@
 typedef struct volt_future {
   const struct volt_future_ops_ *ops; /* what kind of operation it is */
   void *object;                       /* on what */
+  volt_wake_fn drop;                  /* of the ctx that its waker is from, or NULL */
   volt_waiter waiter;
   uint32_t n;     /* permits wanted */
   uint32_t state; /* INIT, WAITING, READY */
@@ -41,6 +47,25 @@ typedef struct volt_future {
   { 0 }
 #endif
 
+/* Who polls, for the length of one poll: made by what drives futures (a task's worker,
+ * volt_block_on()), handed down by what is composed. Members are private but for those who drive:
+ * they set waker, drop and budget, and read registered and yield afterwards.
+ *
+ * drop(waker.ctx) is called instead of the wake when a registered waker will never be called,
+ * because its future was cancelled or has moved to another waker. So each of the `registered` calls
+ * for one wake or one drop: when that many have come, nothing refers to waker.ctx any more. */
+typedef struct volt_ctx {
+  volt_waker waker;
+  volt_wake_fn drop;   /* NULL: nobody counts */
+  uint32_t registered; /* how many futures have taken the waker */
+  uint32_t budget;     /* how many more may turn out ready before the poller has to yield */
+  uint32_t cancel;     /* VOLT_CTX_CANCEL_...: whether the poller is being cancelled */
+  bool yield;          /* PENDING not for a wake, but to let others run: poll again */
+} volt_ctx;
+
+/* volt_ctx.cancel. ONCE is taken back by the first future that ends because of it. */
+enum { VOLT_CTX_GO_ON = 0, VOLT_CTX_CANCEL_ONCE = 1, VOLT_CTX_CANCEL_ALL = 2 };
+
 VOLT_BEGIN_DECLS
 
 /* Start the operation, or look whether it has completed.
@@ -51,10 +76,18 @@ VOLT_BEGIN_DECLS
  *   Once it is not VOLT_PENDING, every further poll returns the same and does nothing. A poll that
  *   nobody was woken for is harmless.
  * Wakes: the last waker given, once per future at most, with nothing held; a replaced waker is
- *   called only if the grant came first, and then this call does not return VOLT_PENDING.
+ *   called only if the grant came first, and then this call does not return VOLT_PENDING. A future
+ *   that is composed calls it once for each of its leaves at most, also when it is ready already,
+ *   and inside this call if it only lets others run (VOLT_YIELD).
  * Cancel: volt_future_cancel().
  * Threads: the future's owner, one at a time. Order: a result acquires what the granter did. */
 VOLT_API int volt_future_poll(volt_future *f, volt_waker waker);
+
+/* The same for whoever drives futures, or composes them: ctx says who polls, and counts.
+ * Returns as volt_future_poll(); VOLT_PENDING with ctx->yield if the budget is used up; if
+ *   ctx->cancel is set, the future is cancelled (volt_future_cancel()) and this is VOLT_ECANCELED.
+ * Threads: the future's owner, one at a time. Order: as volt_future_poll(). */
+VOLT_API int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx);
 
 /* Give up the operation. Safe in every state, any number of times; afterwards the memory is the
  * caller's and the future polls as VOLT_ECANCELED, unless it had already polled as something else

@@ -13,7 +13,8 @@
  *
  * Start and earliest cost O(1), cancel and expire O(log n) amortized, per timer. Those with the
  * same deadline expire in the order in which they were started. Time is what expire() is told: with
- * a clock of one's own (a simulation, a test) nothing waits for the real one.
+ * a clock of one's own (a simulation, a test: volt_timers_init_virtual()) nothing waits for the real
+ * one.
  *
  * The life of a timer is that of a waiter: started -> expired, its waker is called once; or
  * -> cancelled, it is not. All-zero is a valid unused timer, and a valid queue without a driver. */
@@ -35,6 +36,8 @@ typedef struct volt_timers {
   volt_bcs_lock lock;
   VOLT_PLAIN(volt_waiter *) root;    /* the heap: the waiter of the earliest timer */
   VOLT_PLAIN(uint64_t) started;      /* timers so far */
+  VOLT_ATOMIC(uint64_t) told_ns;     /* the latest time that expire() was told */
+  bool is_virtual;                   /* the time is told_ns */
   VOLT_ATOMIC(uint64_t) earliest_ns; /* the earliest deadline, XOR VOLT_NO_DEADLINE */
   VOLT_ATOMIC(uint32_t) telling;     /* whether the driver is being told */
   VOLT_PLAIN(volt_wake_fn) driver_wake;
@@ -62,6 +65,13 @@ VOLT_BEGIN_DECLS
  * use. */
 VOLT_API void volt_timers_init(volt_timers *t, volt_waker driver);
 
+/* The same, with a clock that stands at 0 and goes on when expire() says so. */
+VOLT_API void volt_timers_init_virtual(volt_timers *t, volt_waker driver);
+
+/* What time it is by its clock: volt_now_ns(); of a virtual one, the latest that expire() was told.
+ * Threads: any. */
+VOLT_API uint64_t volt_timers_now_ns(volt_timers *t);
+
 /* End its life. No timer may be started (aborts). Waits until a call of the driver that is due has
  * begun: not from a waker. Frees nothing. */
 VOLT_API void volt_timers_destroy(volt_timers *t);
@@ -81,6 +91,11 @@ VOLT_API void volt_timer_start(volt_timers *t, volt_timer *timer, uint64_t deadl
  * caller's. Waits for sections of other threads on the same queue, if there are any; each is short.
  * Threads: the owner of *timer. */
 VOLT_API bool volt_timer_cancel(volt_timers *t, volt_timer *timer);
+
+/* Replace the waker of a timer that runs. Returns true: replaced. Returns false: it has expired, or
+ * does not run; the waker it had has been called or will be. Waits as cancel does.
+ * Threads: the owner of *timer. */
+VOLT_API bool volt_timer_set_waker(volt_timers *t, volt_timer *timer, volt_waker waker);
 
 /* What has become of it: VOLT_PENDING while it runs, VOLT_OK once expired, VOLT_ECANCELED if it was
  * cancelled or never started. Threads: its owner. Order: VOLT_OK acquires what expire() did. */

@@ -6,6 +6,9 @@
  *   rwlock.h       many readers or one writer, neither starves
  *   bcs.h          batched critical sections: a lock that runs closures, and its queues
  *   future.h       one pollable operation for every primitive; block_on
+ *   select.h       the first of several futures, or all of them
+ *   time.h         sleep, timeout of any future, interval
+ *   async.h        functions that await futures and read like straight code
  *   timer.h        a priority queue of timers that any thread starts and cancels
  *   park.h         block a thread; wake many at once
  *   waiter.h       the node that every pending operation is
@@ -15,13 +18,16 @@
 #ifndef VOLT_VOLT_H
 #define VOLT_VOLT_H
 
+#include "async.h"
 #include "base.h"
 #include "bcs.h"
 #include "future.h"
 #include "mutex.h"
 #include "park.h"
 #include "rwlock.h"
+#include "select.h"
 #include "semaphore.h"
+#include "time.h"
 #include "timer.h"
 #include "waiter.h"
 #include "waker.h"

@@ -11,8 +11,8 @@ declared() {
   sed -nE 's/^VOLT_(API|INLINE) [^(]*\b(volt_[a-z0-9_]+)\(.*/\2/p' "$@" | sort
 }
 
-exported() { # "name@@VOLT_0.1" for a function, without the version node itself
-  nm -D --defined-only "$library" | awk '$2 != "A" { print $3 }' | sort
+exported() { # "name@@VOLT_0.1" for a function, without the version nodes and what is private
+  nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /@@VOLT_PRIVATE$/ { print $3 }' | sort
 }
 
 fail() {

@@ -67,6 +67,31 @@ struct timer_cancel_x_expire : timer_model {
 };
 MODEL(timer_cancel_x_expire, 2, bounded)
 
+// R1: the waker is replaced, and the new one is called; or it has expired, and the old one is. What
+// has expired is ours at once.
+struct timer_set_waker_x_expire : timer_model {
+  volt_timer t;
+  wake_count before, after;
+  bool replaced = false;
+  timer_set_waker_x_expire() {
+    volt_timer_start(&timers, &t, 5, before.waker());
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      replaced = volt_timer_set_waker(&timers, &t, after.waker());
+      if (!replaced) poison(&t);
+    } else {
+      volt_timers_expire(&timers, 10);
+    }
+  }
+  void check() override {
+    EXPECT(before.seen() == (replaced ? 0u : 1u) && after.seen() == (replaced ? 1u : 0u));
+    EXPECT(volt_timer_result(&t) == VOLT_OK);
+    expect_empty();
+  }
+};
+MODEL(timer_set_waker_x_expire, 2, bounded)
+
 // I1: insert x cancel x expire, with a second timer in the heap that stays in order.
 struct timer_start_x_cancel_x_expire : timer_model {
   volt_timer t[2];

@@ -1,10 +1,12 @@
-/* timer_stress.c: threads start timers and cancel some of them around the moment when they expire;
- * one thread drives them on the real clock: it sleeps until the earliest, and the driver waker
- * wakes it. In some rounds others expire what is due as well, the driver waker among them.
+/* timer_stress.c: threads start timers, cancel some of them and give others another waker around
+ * the moment when they expire; one thread drives them on the real clock: it sleeps until the
+ * earliest, and the driver waker wakes it. In some rounds others expire what is due as well, the
+ * driver waker among them.
  *
  * The books: a started timer is either cancelled and never wakes, or it expires, not before its
- * time, and wakes once. Its memory is poisoned as soon as it is its owner's again. A wake of the
- * driver that is lost leaves somebody waiting for ever, which the watchdog sees. */
+ * time, and wakes once, by the last waker it was given. Its memory is poisoned as soon as it is its
+ * owner's again. A wake of the driver that is lost leaves somebody waiting for ever, which the
+ * watchdog sees. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,8 +16,9 @@ enum { CROWD = 48 }; /* timers of one thread; more than expire() takes out at on
 
 /* What a waker points at: it outlives every timer. */
 typedef struct record {
-  VOLT_ATOMIC(uint32_t) wakes;
-  uint32_t expected; /* the rest is its thread's */
+  VOLT_ATOMIC(uint32_t) wakes[2]; /* by each of the two wakers it can have */
+  uint32_t expected[2];           /* the rest is its thread's */
+  uint32_t waker;
   uint64_t deadline_ns;
   volt_timer *timer; /* NULL: none is started */
 } record;
@@ -83,11 +86,23 @@ static void start_pair(rng *random) {
 
 /* ---- the timers of a thread ---- */
 
-static void wake_record(void *ctx) {
-  record *r = (record *)ctx;
-  uint32_t wakes = volt_fetch_add_relaxed(&r->wakes, 1); /* a count; the round's end orders it */
+static void count_wake(record *r, uint32_t waker) {
+  uint32_t wakes = volt_fetch_add_relaxed(&r->wakes[waker], 1); /* the round's end orders it */
   rng random = rng_seeded(wakes + ((uint64_t)(uintptr_t)r << 32));
   if (rng_below(&random, 4) == 0) start_pair(&random);
+}
+
+static void wake_record(void *ctx) {
+  count_wake((record *)ctx, 0);
+}
+
+static void wake_record_otherwise(void *ctx) {
+  count_wake((record *)ctx, 1);
+}
+
+static volt_waker waker_of(record *r, uint32_t waker) {
+  volt_waker made = {waker == 0 ? wake_record : wake_record_otherwise, r};
+  return made;
 }
 
 static uint64_t any_deadline(stress_worker *w) {
@@ -104,8 +119,8 @@ static uint64_t any_deadline(stress_worker *w) {
 static void start_one(stress_worker *w, record *r) {
   r->timer = new_timer();
   r->deadline_ns = any_deadline(w);
-  volt_waker waker = {wake_record, r};
-  volt_timer_start(&shared.timers, r->timer, r->deadline_ns, waker);
+  r->waker = 0;
+  volt_timer_start(&shared.timers, r->timer, r->deadline_ns, waker_of(r, r->waker));
   stress_progress(w, "start");
 }
 
@@ -116,7 +131,7 @@ static void end_one(stress_worker *w, record *r, bool cancelled) {
   } else {
     STRESS_CHECK(volt_now_ns() >= r->deadline_ns); /* and so never without a deadline */
     w->acquired += 1;
-    r->expected += 1;
+    r->expected[r->waker] += 1;
   }
   poison_and_free(r->timer, sizeof *r->timer);
   r->timer = NULL;
@@ -127,6 +142,15 @@ static void cancel_one(stress_worker *w, record *r) {
   end_one(w, r, volt_timer_cancel(&shared.timers, r->timer));
 }
 
+/* Another waker, unless the expiry comes first. */
+static void move_one(record *r) {
+  if (volt_timer_set_waker(&shared.timers, r->timer, waker_of(r, 1 - r->waker))) {
+    r->waker = 1 - r->waker;
+  } else {
+    STRESS_CHECK(volt_timer_result(r->timer) == VOLT_OK);
+  }
+}
+
 /* Have all expire; whoever drives must come to each of them in time. */
 static void wait_for_all(stress_worker *w) {
   for (unsigned i = 0; i < CROWD; i++) {
@@ -135,7 +159,10 @@ static void wait_for_all(stress_worker *w) {
     if (r->deadline_ns == VOLT_NO_DEADLINE) {
       cancel_one(w, r);
     } else {
-      while (volt_timer_result(r->timer) == VOLT_PENDING) stress_dawdle(w);
+      while (volt_timer_result(r->timer) == VOLT_PENDING) {
+        move_one(r);
+        stress_dawdle(w);
+      }
       end_one(w, r, false);
     }
   }
@@ -150,6 +177,8 @@ static void work(stress_worker *w) {
       end_one(w, r, false);
     } else if (stress_below(w, 4) == 0) {
       cancel_one(w, r);
+    } else if (stress_below(w, 2) == 0) {
+      move_one(r);
     }
     stress_dawdle(w);
     if (shared.eager && stress_below(w, 64) == 0) {
@@ -202,7 +231,9 @@ static void round_of(unsigned threads, bool eager) {
   for (unsigned i = 0; i < STRESS_MAX_THREADS; i++) {
     for (unsigned j = 0; j < CROWD; j++) {
       record *r = &records[i][j];
-      STRESS_CHECK(!r->timer && volt_load_relaxed(&r->wakes) == r->expected);
+      for (unsigned k = 0; k < 2; k++) {
+        STRESS_CHECK(!r->timer && volt_load_relaxed(&r->wakes[k]) == r->expected[k]);
+      }
     }
   }
 }

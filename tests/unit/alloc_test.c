@@ -126,6 +126,67 @@ static void use_futures(void) {
   volt_rwlock_destroy(&rw);
 }
 
+/* ---- what is composed of futures ---- */
+
+typedef struct composed {
+  volt_async async;
+  volt_future lock;
+  volt_future permit;
+  volt_future other;
+  volt_sleep nap;
+  volt_select select;
+  volt_join join;
+  volt_timeout timeout;
+  volt_interval interval;
+  volt_future *branches[2];
+  volt_timers timers;
+} composed;
+
+static int await_all_kinds(volt_async *async, volt_ctx *ctx) {
+  composed *self = volt_container_of(async, composed, async);
+  VOLT_ASYNC_BEGIN(self);
+  self->branches[0] = volt_sem_acquire_future(&self->permit, &sem, 1);
+  self->branches[1] = volt_sleep_until(&self->nap, &self->timers, 10);
+  VOLT_AWAIT(self, volt_select_future(&self->select, self->branches, 2, VOLT_SELECT_FAIR));
+  volt_mutex_lock_future(&self->lock, &mutex);
+  self->branches[1] = volt_interval_tick(&self->interval);
+  self->branches[0] = volt_timeout_future(&self->timeout, &self->lock, &self->timers, 100);
+  VOLT_AWAIT(self, volt_join_future(&self->join, self->branches, 2, VOLT_JOIN_FAIL_FAST));
+  VOLT_YIELD(self);
+  VOLT_FINALLY(self);
+  VOLT_AWAIT(self, volt_sem_acquire_future(&self->other, &sem, 1));
+  VOLT_ASYNC_END(self);
+}
+
+/* To its end, or cancelled in the middle of the join. */
+static void use_composed_futures(bool to_its_end) {
+  composed c;
+  volt_sem_init(&sem, 0);
+  volt_mutex_init(&mutex);
+  REQUIRE(volt_mutex_try_lock(&mutex));
+  volt_timers_init_virtual(&c.timers, nobody);
+  volt_interval_init(&c.interval, &c.timers, 20, 10, VOLT_INTERVAL_SKIP);
+  volt_future *f = volt_async_future(&c.async, await_all_kinds);
+  REQUIRE(volt_future_poll(f, nobody) == VOLT_PENDING);
+  REQUIRE(volt_timers_expire(&c.timers, 10) == 1);
+  REQUIRE(volt_future_poll(f, nobody) == VOLT_PENDING);
+  volt_mutex_unlock(&mutex);
+  if (to_its_end) {
+    REQUIRE(volt_timers_expire(&c.timers, 20) == 1);
+    REQUIRE(volt_future_poll(f, nobody) == VOLT_PENDING); /* it yields */
+    volt_sem_release(&sem, 1);
+    REQUIRE(volt_block_on(f, VOLT_NO_DEADLINE) == VOLT_OK);
+    volt_mutex_unlock(&mutex);
+  } else {
+    volt_future_cancel(f);
+    REQUIRE(volt_future_poll(f, nobody) == VOLT_ECANCELED);
+  }
+  REQUIRE(!volt_mutex_is_locked(&mutex));
+  volt_timers_destroy(&c.timers);
+  volt_mutex_destroy(&mutex);
+  volt_sem_destroy(&sem);
+}
+
 static void no_operation_allocates(void **state) {
   (void)state;
   uint64_t before = alloc_count_allocations();
@@ -134,6 +195,7 @@ static void no_operation_allocates(void **state) {
     use_the_semaphore();
     use_the_rwlock();
     use_futures();
+    use_composed_futures(i % 2 == 0);
   }
   assert_int_equal(alloc_count_allocations() - before, 0);
   assert_int_equal(alloc_count_frees() - freed, 0);

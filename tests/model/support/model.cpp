@@ -75,6 +75,13 @@ static void wake_at(const void *address, int count) {
   }
 }
 
+void volt_model_nap_is_over_(const void *address); // for rt_seam.hpp
+void volt_model_nap_is_over_(const void *address) {
+  bool any = false;
+  for (unsigned i = 0; i < sleepers; i++) any |= asleep[i].address == address;
+  if (any) wake_at(address, 8);
+}
+
 int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t deadline_ns) {
   return wait_at<uint32_t>(word, seen, deadline_ns);
 }
@@ -98,6 +105,16 @@ void **volt_thread_slot_(void) {
 }
 
 // ---- what base.c is elsewhere ----
+
+const char *volt_strresult(int) {
+  return "a result";
+}
+
+uint64_t *volt_thread_random_(void) {
+  static uint64_t state; // every select begins with the same branch: models name the branches
+  state = 1;
+  return &state;
+}
 
 uint64_t volt_now_ns(void) {
   return 0;

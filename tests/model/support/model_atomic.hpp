@@ -122,6 +122,7 @@ class volt_model_plain {
 #define volt_fetch_add_acquire(p, v) (p)->fetch_add((v), rl::mo_acquire, $)
 #define volt_fetch_add_release(p, v) (p)->fetch_add((v), rl::mo_release, $)
 #define volt_fetch_add_acq_rel(p, v) (p)->fetch_add((v), rl::mo_acq_rel, $)
+#define volt_fetch_add_seq_cst(p, v) (p)->fetch_add((v), rl::mo_seq_cst, $)
 #define volt_fetch_sub_release(p, v) (p)->fetch_sub((v), rl::mo_release, $)
 #define volt_fetch_sub_acq_rel(p, v) (p)->fetch_sub((v), rl::mo_acq_rel, $)
 #define volt_fetch_or_relaxed(p, v) (p)->fetch_or((v), rl::mo_relaxed, $)

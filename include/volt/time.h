@@ -1,0 +1,75 @@
+/* time.h: futures of time: a sleep, a deadline for any other future, a tick that comes again.
+ *
+ *   VOLT_AWAIT(self, volt_sleep_until(&self->nap, timers, volt_deadline_ns(5000000)));
+ *
+ * They run on a volt_timers (volt/timer.h), whoever drives it: a runtime (volt_rt_timers()), a loop
+ * of one's own, a test whose clock is virtual. Nothing is allocated: a pending sleep costs its
+ * struct. A deadline is an absolute time by that clock (volt_timers_now_ns()). */
+#ifndef VOLT_TIME_H
+#define VOLT_TIME_H
+
+#include "future.h"
+#include "timer.h"
+
+/* Members are private. */
+typedef struct volt_sleep {
+  volt_future future;
+  volt_timer timer;
+  uint64_t deadline_ns;
+} volt_sleep;
+
+/* Members are private. */
+typedef struct volt_timeout {
+  volt_future future;
+  volt_future *inner;
+  volt_sleep sleep;
+} volt_timeout;
+
+/* What an interval does about ticks that were missed because nobody awaited them in time. */
+enum volt_interval_missed {
+  VOLT_INTERVAL_BURST = 0, /* all of them at once: as many ticks as there were periods */
+  VOLT_INTERVAL_SKIP = 1,  /* the next one is in step with the first: a multiple of the period */
+  VOLT_INTERVAL_DELAY = 2  /* the next one is a whole period after the late one */
+};
+
+/* Members are private. */
+typedef struct volt_interval {
+  volt_future future;
+  volt_sleep sleep;
+  volt_timers *timers;
+  uint64_t next_ns;
+  uint64_t period_ns;
+  uint32_t missed;
+  uint64_t ticked_ns;
+} volt_interval;
+
+VOLT_BEGIN_DECLS
+
+/* A future that is ready at deadline_ns. VOLT_NO_DEADLINE: never.
+ * Returns &s->future: polls as VOLT_OK; at once, and without a timer, if the time has come.
+ * Cancel: O(log n) amortized in the number of pending timers.
+ * Threads: the future's owner. Wakes: where the timers are driven. */
+VOLT_API volt_future *volt_sleep_until(volt_sleep *s, volt_timers *timers, uint64_t deadline_ns);
+
+/* A future that is ready when inner is, or at deadline_ns, and then inner is cancelled: a grant that
+ * came in the same instant is given back. inner is looked at first: what is ready is never timed out.
+ * inner: the caller's, until this is ready or cancelled.
+ * Returns &t->future: polls as inner, or VOLT_ETIMEDOUT. A deadline that has passed still polls
+ *   inner once. */
+VOLT_API volt_future *volt_timeout_future(volt_timeout *t, volt_future *inner, volt_timers *timers,
+                                          uint64_t deadline_ns);
+
+/* Ticks at start_ns and then each period_ns. period_ns: above 0. missed: see above.
+ * An interval may be ended at any time by cancelling its tick, if one is pending. */
+VOLT_API void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t start_ns,
+                                 uint64_t period_ns, enum volt_interval_missed missed);
+
+/* A future of the next tick. One at a time. Cancelled, the tick is not used up.
+ * Returns &i->future: polls as VOLT_OK. */
+VOLT_API volt_future *volt_interval_tick(volt_interval *i);
+
+/* The time for which the last tick was due. */
+VOLT_API uint64_t volt_interval_due_ns(const volt_interval *i);
+
+VOLT_END_DECLS
+#endif

@@ -1,0 +1,67 @@
+/* async.c: what the macros of volt/async.h leave to functions, and the future of an async function.
+ *
+ *   step      0 at the beginning; the line of the await or yield it stands at; FINALLY, END: where
+ *             it is to go on, for the length of a jump; ENDED: it has returned
+ *   result    VOLT_OK until it is left with something else: the first failure stands */
+#include <volt/async.h>
+
+#include "check.h"
+#include "future.h"
+
+void volt_frame_leave_slow_(volt_frame *frame, int result) {
+  VOLT_CHECK(result != VOLT_PENDING, "VOLT_RETURN", "VOLT_PENDING is not a result");
+  if (frame->result == VOLT_OK) frame->result = result;
+  frame->step = frame->is_finally ? VOLT_STEP_END_ : VOLT_STEP_FINALLY_;
+}
+
+bool volt_frame_yield_slow_(volt_frame *frame, volt_ctx *ctx) {
+  if (ctx->cancel == VOLT_CTX_GO_ON) return false;
+  volt_ctx_obeyed_(ctx);
+  volt_frame_leave_slow_(frame, VOLT_ECANCELED);
+  return true;
+}
+
+void volt_frame_check_slow_(const volt_frame *frame, const char *function) {
+  VOLT_CHECK(frame->step != VOLT_STEP_ENDED_, function, "polled after it has returned %s",
+             volt_strresult(frame->result));
+  VOLT_CHECK(frame->step == VOLT_STEP_FINALLY_ || frame->step == VOLT_STEP_END_, function,
+             "the await in line %u is inside a switch", frame->step);
+}
+
+static volt_async *async_of(volt_future *f) {
+  return volt_container_of(f, volt_async, future);
+}
+
+static int poll(volt_future *f, volt_ctx *ctx) {
+  volt_async *a = async_of(f);
+  return a->poll(a, ctx);
+}
+
+static bool cancel(volt_future *f) {
+  volt_async *a = async_of(f);
+  if (f->state == VOLT_FUTURE_INIT_) return true; /* nothing of it has run */
+  volt_ctx ctx = {{NULL, NULL}, NULL, 0, UINT32_MAX, VOLT_CTX_CANCEL_ALL, false};
+  int result = a->poll(a, &ctx);
+  VOLT_CHECK(result != VOLT_PENDING, "volt_future_cancel",
+             "async function %p is still pending with everything cancelled", (void *)a);
+  return true;
+}
+
+static void leave(volt_future *f) {
+  volt_frame *frame = &async_of(f)->frame;
+  VOLT_CHECK(frame->step != 0, "volt_select_future",
+             "async function %p has no BEGIN and END: it cannot be kept", (void *)f);
+  if (frame->awaiting) volt_future_leave_(frame->awaiting);
+}
+
+static const volt_future_ops_ ops = {
+    .cancel = cancel, .poll = poll, .leave = leave, .ends_itself = true};
+
+volt_future *volt_async_future(volt_async *a, volt_async_fn *fn) {
+  a->frame.awaiting = NULL;
+  a->frame.step = 0;
+  a->frame.result = VOLT_OK;
+  a->frame.is_finally = 0;
+  a->poll = fn;
+  return volt_future_make_(&a->future, &ops, NULL, 0);
+}

@@ -1,0 +1,152 @@
+/* select.c: the first of several futures, or all of them.
+ *
+ * Algorithm: a poll polls the branches, each of which registers the poller's waker by itself; there
+ * is no waiter of its own and no shared state, so nothing here is concurrent.
+ *
+ * Race R1: two branches are granted in the same instant. Closed: the one that is looked at first has
+ *   won; cancelling the other finds its grant and gives it back (volt_future_cancel()).
+ * Race R2: a loser's wake comes when the select, and the memory of its branches, are gone. Closed:
+ *   wakers refer to the poller alone, which counts them (volt_ctx.registered). */
+#include <volt/select.h>
+
+#include "check.h"
+#include "futex.h"
+#include "future.h"
+
+/* xorshift64*: enough to be fair, one word a thread. */
+static uint64_t next_random(void) {
+  uint64_t *state = volt_thread_random_();
+  uint64_t x = *state;
+  if (x == 0) x = (uint64_t)(uintptr_t)state | 1;
+  x ^= x >> 12;
+  x ^= x << 25;
+  x ^= x >> 27;
+  *state = x;
+  return (x * UINT64_C(0x2545F4914F6CDD1D)) >> 32;
+}
+
+void volt_select_seed(uint64_t seed) {
+  *volt_thread_random_() = seed * 2 + 1;
+}
+
+/* R2, for those that are kept. */
+static void leave_all_but(volt_future *const *branches, uint32_t count, uint32_t kept) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (i != kept && branches[i]) volt_future_leave_(branches[i]);
+  }
+}
+
+static void cancel_all_but(volt_future *const *branches, uint32_t count, uint32_t kept) {
+  for (uint32_t i = 0; i < count; i++) {
+    if (i != kept && branches[i]) volt_future_cancel(branches[i]);
+  }
+}
+
+/* ---- select ---- */
+
+static volt_select *select_of(volt_future *f) {
+  return volt_container_of(f, volt_select, future);
+}
+
+/* The losers, or all: cancelled, or left to wait. */
+static void let_go(volt_select *s, uint32_t winner) {
+  if (s->how & VOLT_SELECT_KEEP) {
+    leave_all_but(s->branches, s->count, winner);
+  } else {
+    cancel_all_but(s->branches, s->count, winner); /* R1 */
+  }
+}
+
+static int select_poll(volt_future *f, volt_ctx *ctx) {
+  volt_select *s = select_of(f);
+  bool any = false;
+  for (uint32_t i = 0; i < s->count; i++) {
+    uint32_t at = s->first + i < s->count ? s->first + i : s->first + i - s->count;
+    if (!s->branches[at]) continue;
+    any = true;
+    int result = volt_future_poll_ctx(s->branches[at], ctx);
+    if (result == VOLT_PENDING) continue;
+    s->winner = at;
+    let_go(s, at);
+    return result;
+  }
+  return any ? VOLT_PENDING : VOLT_EINVAL;
+}
+
+static bool select_cancel(volt_future *f) {
+  let_go(select_of(f), UINT32_MAX);
+  return true;
+}
+
+static void select_leave(volt_future *f) {
+  volt_select *s = select_of(f);
+  leave_all_but(s->branches, s->count, UINT32_MAX);
+}
+
+static const volt_future_ops_ select_ops = {
+    .cancel = select_cancel, .poll = select_poll, .leave = select_leave};
+
+volt_future *volt_select_future(volt_select *s, volt_future *const *branches, uint32_t count,
+                                unsigned how) {
+  VOLT_CHECK(how <= (VOLT_SELECT_BIASED | VOLT_SELECT_KEEP), "volt_select_future", "%p: how is %u",
+             (void *)s, how);
+  s->branches = branches;
+  s->count = count;
+  s->how = how;
+  s->winner = UINT32_MAX;
+  s->first = 0;
+  if (!(how & VOLT_SELECT_BIASED) && count > 1) s->first = (uint32_t)(next_random() % count);
+  return volt_future_make_(&s->future, &select_ops, NULL, 0);
+}
+
+uint32_t volt_select_winner(const volt_select *s) {
+  return s->winner;
+}
+
+/* ---- join ---- */
+
+static volt_join *join_of(volt_future *f) {
+  return volt_container_of(f, volt_join, future);
+}
+
+static int join_poll(volt_future *f, volt_ctx *ctx) {
+  volt_join *j = join_of(f);
+  int result = VOLT_OK;
+  bool all = true;
+  for (uint32_t i = 0; i < j->count; i++) {
+    if (!j->branches[i]) continue;
+    int one = volt_future_poll_ctx(j->branches[i], ctx);
+    if (one == VOLT_PENDING) {
+      all = false;
+    } else if (one != VOLT_OK) {
+      if (result == VOLT_OK) result = one;
+      if (!(j->how & VOLT_JOIN_FAIL_FAST)) continue;
+      cancel_all_but(j->branches, j->count, i);
+      return result;
+    }
+  }
+  return all ? result : VOLT_PENDING;
+}
+
+static bool join_cancel(volt_future *f) {
+  volt_join *j = join_of(f);
+  cancel_all_but(j->branches, j->count, UINT32_MAX);
+  return true;
+}
+
+static void join_leave(volt_future *f) {
+  volt_join *j = join_of(f);
+  leave_all_but(j->branches, j->count, UINT32_MAX);
+}
+
+static const volt_future_ops_ join_ops = {
+    .cancel = join_cancel, .poll = join_poll, .leave = join_leave};
+
+volt_future *volt_join_future(volt_join *j, volt_future *const *branches, uint32_t count,
+                              unsigned how) {
+  VOLT_CHECK(how <= VOLT_JOIN_FAIL_FAST, "volt_join_future", "%p: how is %u", (void *)j, how);
+  j->branches = branches;
+  j->count = count;
+  j->how = how;
+  return volt_future_make_(&j->future, &join_ops, NULL, 0);
+}

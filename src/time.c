@@ -1,0 +1,161 @@
+/* time.c: futures of time, on the timers of volt/timer.h.
+ *
+ * Algorithm: a sleep is a leaf whose waiter is its timer's. A timeout polls the inner future, then a
+ * sleep. A tick polls a sleep and then says when the next one is due. All that is concurrent happens
+ * in timer.c. */
+#include <volt/time.h>
+
+#include "check.h"
+#include "future.h"
+
+/* ---- sleep ---- */
+
+static volt_sleep *sleep_of(volt_future *f) {
+  return volt_container_of(f, volt_sleep, future);
+}
+
+static volt_timers *timers_of(volt_future *f) {
+  return (volt_timers *)f->object;
+}
+
+static int sleep_start(volt_future *f, volt_waker waker) {
+  volt_sleep *s = sleep_of(f);
+  bool comes = s->deadline_ns != VOLT_NO_DEADLINE;
+  if (comes && s->deadline_ns <= volt_timers_now_ns(timers_of(f))) return VOLT_OK;
+  volt_timer_start(timers_of(f), &s->timer, s->deadline_ns, waker);
+  return VOLT_PENDING;
+}
+
+static bool sleep_cancel(volt_future *f) {
+  return volt_timer_cancel(timers_of(f), &sleep_of(f)->timer);
+}
+
+static bool sleep_set_waker(volt_future *f, volt_waker waker) {
+  return volt_timer_set_waker(timers_of(f), &sleep_of(f)->timer, waker);
+}
+
+static void sleep_give_back(volt_future *f) {
+  (void)f; /* time that has passed */
+}
+
+static volt_waiter *sleep_waiter(volt_future *f) {
+  return &sleep_of(f)->timer.waiter;
+}
+
+static const volt_future_ops_ sleep_ops = {.start = sleep_start,
+                                           .cancel = sleep_cancel,
+                                           .set_waker = sleep_set_waker,
+                                           .give_back = sleep_give_back,
+                                           .waiter = sleep_waiter};
+
+volt_future *volt_sleep_until(volt_sleep *s, volt_timers *timers, uint64_t deadline_ns) {
+  s->deadline_ns = deadline_ns;
+  s->timer.waiter.id = 0;
+  volt_store_relaxed(&s->timer.waiter.state, 0); /* not shared: unused */
+  return volt_future_make_(&s->future, &sleep_ops, timers, 0);
+}
+
+/* ---- timeout ---- */
+
+static volt_timeout *timeout_of(volt_future *f) {
+  return volt_container_of(f, volt_timeout, future);
+}
+
+static int timeout_poll(volt_future *f, volt_ctx *ctx) {
+  volt_timeout *t = timeout_of(f);
+  int result = volt_future_poll_ctx(t->inner, ctx);
+  if (result != VOLT_PENDING) {
+    volt_future_cancel(&t->sleep.future);
+    return result;
+  }
+  if (volt_future_poll_ctx(&t->sleep.future, ctx) == VOLT_PENDING) return VOLT_PENDING;
+  volt_future_cancel(t->inner);
+  return VOLT_ETIMEDOUT;
+}
+
+static bool timeout_cancel(volt_future *f) {
+  volt_timeout *t = timeout_of(f);
+  volt_future_cancel(t->inner);
+  volt_future_cancel(&t->sleep.future);
+  return true;
+}
+
+static void timeout_leave(volt_future *f) {
+  volt_timeout *t = timeout_of(f);
+  volt_future_leave_(t->inner);
+  volt_future_leave_(&t->sleep.future);
+}
+
+static const volt_future_ops_ timeout_ops = {
+    .cancel = timeout_cancel, .poll = timeout_poll, .leave = timeout_leave};
+
+volt_future *volt_timeout_future(volt_timeout *t, volt_future *inner, volt_timers *timers,
+                                 uint64_t deadline_ns) {
+  t->inner = inner;
+  volt_sleep_until(&t->sleep, timers, deadline_ns);
+  return volt_future_make_(&t->future, &timeout_ops, NULL, 0);
+}
+
+/* ---- interval ---- */
+
+static volt_interval *interval_of(volt_future *f) {
+  return volt_container_of(f, volt_interval, future);
+}
+
+static uint64_t add_saturating(uint64_t a, uint64_t b) {
+  return b < VOLT_NO_DEADLINE - a ? a + b : VOLT_NO_DEADLINE;
+}
+
+static uint64_t due_after(const volt_interval *i, uint64_t now_ns) {
+  uint64_t next_ns = add_saturating(i->next_ns, i->period_ns);
+  if (next_ns > now_ns || i->missed == VOLT_INTERVAL_BURST) return next_ns;
+  if (i->missed == VOLT_INTERVAL_DELAY) return add_saturating(now_ns, i->period_ns);
+  uint64_t late_ns = (now_ns - i->next_ns) % i->period_ns;
+  return add_saturating(now_ns - late_ns, i->period_ns);
+}
+
+static int interval_poll(volt_future *f, volt_ctx *ctx) {
+  volt_interval *i = interval_of(f);
+  int result = volt_future_poll_ctx(&i->sleep.future, ctx);
+  if (result != VOLT_OK) return result;
+  i->ticked_ns = i->next_ns;
+  i->next_ns = due_after(i, volt_timers_now_ns(i->timers));
+  return VOLT_OK;
+}
+
+static bool interval_cancel(volt_future *f) {
+  volt_future_cancel(&interval_of(f)->sleep.future);
+  return true;
+}
+
+static void interval_leave(volt_future *f) {
+  volt_future_leave_(&interval_of(f)->sleep.future);
+}
+
+static const volt_future_ops_ interval_ops = {
+    .cancel = interval_cancel, .poll = interval_poll, .leave = interval_leave};
+
+void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t start_ns,
+                        uint64_t period_ns, enum volt_interval_missed missed) {
+  VOLT_CHECK(period_ns > 0, "volt_interval_init", "%p: a period of 0 ns", (void *)i);
+  VOLT_CHECK((unsigned)missed <= VOLT_INTERVAL_DELAY, "volt_interval_init", "%p: missed is %u",
+             (void *)i, (unsigned)missed);
+  i->timers = timers;
+  i->next_ns = start_ns;
+  i->period_ns = period_ns;
+  i->missed = (uint32_t)missed;
+  i->ticked_ns = 0;
+  volt_future_make_(&i->future, &interval_ops, NULL, 0);
+  i->future.state = VOLT_FUTURE_READY_; /* no tick is wanted yet */
+}
+
+volt_future *volt_interval_tick(volt_interval *i) {
+  VOLT_CHECK(i->future.state != VOLT_FUTURE_WAITING_, "volt_interval_tick",
+             "%p: its last tick is pending", (void *)i);
+  volt_sleep_until(&i->sleep, i->timers, i->next_ns);
+  return volt_future_make_(&i->future, &interval_ops, NULL, 0);
+}
+
+uint64_t volt_interval_due_ns(const volt_interval *i) {
+  return i->ticked_ns;
+}
