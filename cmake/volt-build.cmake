@@ -22,7 +22,8 @@ function(volt_target_defaults target)
     CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
 endfunction()
 
-# An executable from C files, linked with the library and threads. volt_program(<target> <source>...)
+# An executable from C files, linked with the sync library and threads.
+# volt_program(<target> <source>...)
 function(volt_program target)
   find_package(Threads REQUIRED)
   add_executable(${target} ${ARGN})
@@ -43,8 +44,8 @@ function(volt_engines_of result source)
 endfunction()
 
 # One executable and one test for each file <name><ending> in this directory, named <kind>.<name>,
-# and <kind>.<name>.<variant> for the variants. The other C files here are shared by all of them and
-# do not know which engine they test.
+# and <kind>.<name>.<variant> for the variants, linked with the runtime as well. The other C files
+# here are shared by all of them and do not know which engine they test.
 # volt_tests(<kind> <ending> [SUPPORT <target>...] [PROPERTIES <ctest property> <value>...])
 function(volt_tests kind ending)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SUPPORT;PROPERTIES")
@@ -66,7 +67,7 @@ function(volt_tests kind ending)
       endif()
       volt_program(${target} "${source}")
       volt_use_engine(${target} ${engine})
-      target_link_libraries(${target} PRIVATE volt_test_headers ${arg_SUPPORT})
+      target_link_libraries(${target} PRIVATE volt_rt_static volt_test_headers ${arg_SUPPORT})
       add_test(NAME ${target} COMMAND ${target})
       set_tests_properties(${target} PROPERTIES
         LABELS ${kind} ENVIRONMENT "${VOLT_TEST_ENVIRONMENT}" ${arg_PROPERTIES})

@@ -1,9 +1,9 @@
-# Headers, both libraries, find_package(volt), pkg-config, the license.
+# Headers, the libraries, static and shared, find_package(volt), pkg-config, the license.
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/volt")
 
-install(TARGETS volt_sync_static volt_sync_shared EXPORT volt-targets
+install(TARGETS volt_sync_static volt_sync_shared volt_rt_static volt_rt_shared EXPORT volt-targets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY include/volt
@@ -28,5 +28,7 @@ cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${pc_dir_absolute}
   OUTPUT_VARIABLE pc_up)
 cmake_path(APPEND libdir_for_pc "\${prefix}" "${CMAKE_INSTALL_LIBDIR}")
 cmake_path(APPEND includedir_for_pc "\${prefix}" "${CMAKE_INSTALL_INCLUDEDIR}")
-configure_file(cmake/volt-sync.pc.in volt-sync.pc @ONLY)
-install(FILES "${CMAKE_CURRENT_BINARY_DIR}/volt-sync.pc" DESTINATION "${pc_dir}")
+foreach(library IN ITEMS sync rt)
+  configure_file(cmake/volt-${library}.pc.in volt-${library}.pc @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/volt-${library}.pc" DESTINATION "${pc_dir}")
+endforeach()

@@ -14,8 +14,27 @@ void volt_frame_leave_slow_(volt_frame *frame, int result) {
   frame->step = frame->is_finally ? VOLT_STEP_END_ : VOLT_STEP_FINALLY_;
 }
 
-bool volt_frame_yield_slow_(volt_frame *frame, volt_ctx *ctx) {
-  if (ctx->cancel == VOLT_CTX_GO_ON) return false;
+/* Whether a cancel has to wait until the function has ended. */
+static bool is_shielded(const volt_frame *frame, const volt_ctx *ctx) {
+  return frame->is_finally && ctx->cancel == VOLT_CTX_CANCEL_ONCE;
+}
+
+int volt_frame_poll_shielded_slow_(volt_frame *frame, volt_ctx *ctx) {
+  if (!is_shielded(frame, ctx)) return volt_future_poll_ctx(frame->awaiting, ctx);
+  ctx->cancel = VOLT_CTX_GO_ON;
+  int result = volt_future_poll_ctx(frame->awaiting, ctx);
+  ctx->cancel = VOLT_CTX_CANCEL_ONCE;
+  return result;
+}
+
+bool volt_frame_yields_slow_(const volt_frame *frame, volt_ctx *ctx) {
+  if (ctx->cancel != VOLT_CTX_GO_ON && !is_shielded(frame, ctx)) return false;
+  ctx->yield = true;
+  return true;
+}
+
+bool volt_frame_yielded_slow_(volt_frame *frame, volt_ctx *ctx) {
+  if (ctx->cancel == VOLT_CTX_GO_ON || is_shielded(frame, ctx)) return false;
   volt_ctx_obeyed_(ctx);
   volt_frame_leave_slow_(frame, VOLT_ECANCELED);
   return true;

@@ -38,6 +38,7 @@ static volt_waiter *waiter_of(volt_future *f) {
 }
 
 static int ready(volt_future *f, int result) {
+  VOLT_ASSERT(result != VOLT_PENDING);
   f->state = READY;
   f->result = result;
   return result;
@@ -124,7 +125,10 @@ int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
   }
   if (f->ops->poll) {
     int result = f->ops->poll(f, ctx);
-    if (result != VOLT_PENDING) return ready(f, result);
+    if (result != VOLT_PENDING) {
+      if (is_leaf(f)) ctx->budget -= 1;
+      return ready(f, result);
+    }
     f->state = WAITING;
     return VOLT_PENDING;
   }
@@ -133,8 +137,28 @@ int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
   return result;
 }
 
+int volt_future_poll_branch_(volt_future *f, volt_ctx *ctx) {
+  bool spent = ctx->budget == 0;
+  if (spent) ctx->budget = 1;
+  int result = volt_future_poll_ctx(f, ctx);
+  if (spent) ctx->budget = 0;
+  return result;
+}
+
+bool volt_future_end_branch_(volt_future *f, volt_ctx *ctx) {
+  if (f->state != WAITING || !f->ops->ends_itself) {
+    volt_future_cancel(f);
+    return true;
+  }
+  uint32_t before = ctx->cancel;
+  if (before == VOLT_CTX_GO_ON) ctx->cancel = VOLT_CTX_CANCEL_ONCE;
+  int result = volt_future_poll_branch_(f, ctx);
+  ctx->cancel = before;
+  return result != VOLT_PENDING;
+}
+
 int volt_future_poll(volt_future *f, volt_waker waker) {
-  volt_ctx ctx = {waker, NULL, 0, UINT32_MAX, VOLT_CTX_GO_ON, false};
+  volt_ctx ctx = {waker, NULL, 0, VOLT_FUTURE_BUDGET_, VOLT_CTX_GO_ON, false};
   int result = volt_future_poll_ctx(f, &ctx);
   if (result == VOLT_PENDING && ctx.yield && waker.wake) waker.wake(waker.ctx);
   return result;
@@ -180,25 +204,45 @@ static int give_up(volt_future *f) {
   return ready(f, VOLT_ETIMEDOUT);
 }
 
-/* Each registration unparks once: so many unparks end the parker's life. */
-int volt_block_on(volt_future *f, uint64_t deadline_ns) {
-  volt_parker parker = VOLT_PARKER_INIT;
-  volt_ctx ctx = {volt_parker_waker(&parker), drop_parker, 0, UINT32_MAX, VOLT_CTX_GO_ON, false};
-  uint32_t seen = 0;
-  int result = volt_future_poll_ctx(f, &ctx);
-  while (result == VOLT_PENDING) {
-    if (ctx.yield) {
-      ctx.yield = false;
-      volt_yield_();
-      if (deadline_ns != VOLT_NO_DEADLINE && volt_now_ns() >= deadline_ns) result = give_up(f);
-    } else if (volt_park_until(&parker, seen + 1, deadline_ns) == VOLT_ETIMEDOUT) {
-      result = give_up(f);
-    } else {
-      seen += 1;
-    }
-    if (result == VOLT_PENDING) result = volt_future_poll_ctx(f, &ctx);
+struct blocked {
+  volt_parker parker;
+  volt_ctx ctx;
+  uint32_t seen; /* unparks so far; each registration unparks once */
+};
+
+/* Wait until it is worth while to poll again. Returns false: the deadline has passed. */
+static bool await_poll(struct blocked *b, uint64_t deadline_ns) {
+  if (b->ctx.yield) {
+    b->ctx.yield = false;
+    volt_yield_();
+    return deadline_ns == VOLT_NO_DEADLINE || volt_now_ns() < deadline_ns;
   }
-  if (ctx.registered != seen) volt_park_until(&parker, ctx.registered, VOLT_NO_DEADLINE);
+  if (b->seen == b->ctx.registered) { /* nobody is to unpark it: a parker counts 31 bits */
+    volt_store_relaxed(&b->parker.word, 0);
+    b->ctx.registered = 0;
+    b->seen = 0;
+  } else if (b->seen > 0 && deadline_ns != VOLT_NO_DEADLINE && volt_now_ns() >= deadline_ns) {
+    return false;
+  }
+  if (volt_park_until(&b->parker, b->seen + 1, deadline_ns) != VOLT_OK) return false;
+  b->seen += 1;
+  return true;
+}
+
+/* So many unparks as there were registrations end the parker's life. */
+int volt_block_on(volt_future *f, uint64_t deadline_ns) {
+  struct blocked b = {
+      VOLT_PARKER_INIT, {{NULL, NULL}, drop_parker, 0, 0, VOLT_CTX_GO_ON, false}, 0};
+  b.ctx.waker = volt_parker_waker(&b.parker);
+  int result;
+  do {
+    b.ctx.budget = VOLT_FUTURE_BUDGET_;
+    result = volt_future_poll_ctx(f, &b.ctx);
+    if (result == VOLT_PENDING && !await_poll(&b, deadline_ns)) result = give_up(f);
+  } while (result == VOLT_PENDING);
+  if (b.ctx.registered != b.seen) {
+    volt_park_until(&b.parker, b.ctx.registered, VOLT_NO_DEADLINE);
+  }
   return result;
 }
 

@@ -7,8 +7,8 @@
 #include "wait_queue.h"
 
 /* Sequential: the future's owner calls them. A leaf waits with one waiter, and has start, cancel,
- * set_waker, give_back; waiter if that is not the future's own; outcome if a grant has one. What is composed of futures has
- * poll, cancel and leave. */
+ * set_waker, give_back; waiter if that is not the future's own; outcome if a grant has one. What is
+ * composed of futures has poll, cancel and leave. */
 typedef struct volt_future_ops_ {
   const volt_kind_ *kind;
   int (*start)(volt_future *f, volt_waker waker);      /* as x(): VOLT_OK, VOLT_PENDING, error */
@@ -40,6 +40,19 @@ void volt_permit_future_give_back_(volt_future *f);
 /* The body of every constructor. Returns f. */
 VOLT_API volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void *object,
                                         uint32_t n);
+
+/* How often a poller may come to something that is ready before it has to let others run. */
+#ifndef VOLT_FUTURE_BUDGET_
+#define VOLT_FUTURE_BUDGET_ 128u
+#endif
+
+/* Poll one of several: also if the others have used up the budget, or it would never be looked
+ * at. */
+int volt_future_poll_branch_(volt_future *f, volt_ctx *ctx);
+
+/* Ask one of several to end. Returns whether it has: one that ends_itself is asked again by the
+ * next call, and registers the waker for it. */
+bool volt_future_end_branch_(volt_future *f, volt_ctx *ctx);
 
 /* Let a future wait on with nobody's waker: for one that is neither polled nor cancelled now. */
 void volt_future_leave_(volt_future *f);

@@ -1,10 +1,12 @@
 /* select.c: the first of several futures, or all of them.
  *
  * Algorithm: a poll polls the branches, each of which registers the poller's waker by itself; there
- * is no waiter of its own and no shared state, so nothing here is concurrent.
+ * is no waiter of its own and no shared state, so nothing here is concurrent. When it is known what
+ * it will return, the other branches are ended; one that has to come to its end first (a function
+ * that cleans up, a call that blocks) is polled until it has.
  *
- * Race R1: two branches are granted in the same instant. Closed: the one that is looked at first has
- *   won; cancelling the other finds its grant and gives it back (volt_future_cancel()).
+ * Race R1: two branches are granted in the same instant. Closed: the one that is looked at first
+ *   has won; cancelling the other finds its grant and gives it back (volt_future_cancel()).
  * Race R2: a loser's wake comes when the select, and the memory of its branches, are gone. Closed:
  *   wakers refer to the poller alone, which counts them (volt_ctx.registered). */
 #include <volt/select.h>
@@ -42,39 +44,59 @@ static void cancel_all_but(volt_future *const *branches, uint32_t count, uint32_
   }
 }
 
+/* Returns whether all have ended. */
+static bool end_all_but(volt_future *const *branches, uint32_t count, uint32_t kept,
+                        volt_ctx *ctx) {
+  bool all = true;
+  for (uint32_t i = 0; i < count; i++) {
+    if (i != kept && branches[i] && !volt_future_end_branch_(branches[i], ctx)) all = false;
+  }
+  return all;
+}
+
 /* ---- select ---- */
 
 static volt_select *select_of(volt_future *f) {
   return volt_container_of(f, volt_select, future);
 }
 
-/* The losers, or all: cancelled, or left to wait. */
-static void let_go(volt_select *s, uint32_t winner) {
+/* It is known what it returns: end the others, or leave them. Returns it when that is done. */
+static int finish(volt_select *s, volt_ctx *ctx) {
   if (s->how & VOLT_SELECT_KEEP) {
-    leave_all_but(s->branches, s->count, winner);
-  } else {
-    cancel_all_but(s->branches, s->count, winner); /* R1 */
+    leave_all_but(s->branches, s->count, s->winner);
+  } else if (!end_all_but(s->branches, s->count, s->winner, ctx)) { /* R1 */
+    return VOLT_PENDING;
   }
+  return s->result;
 }
 
 static int select_poll(volt_future *f, volt_ctx *ctx) {
   volt_select *s = select_of(f);
+  if (s->result == VOLT_PENDING && ctx->cancel != VOLT_CTX_GO_ON) {
+    s->result = VOLT_ECANCELED;
+    volt_ctx_obeyed_(ctx);
+  }
+  if (s->result != VOLT_PENDING) return finish(s, ctx);
   bool any = false;
   for (uint32_t i = 0; i < s->count; i++) {
     uint32_t at = s->first + i < s->count ? s->first + i : s->first + i - s->count;
     if (!s->branches[at]) continue;
     any = true;
-    int result = volt_future_poll_ctx(s->branches[at], ctx);
-    if (result == VOLT_PENDING) continue;
+    s->result = volt_future_poll_branch_(s->branches[at], ctx);
+    if (s->result == VOLT_PENDING) continue;
     s->winner = at;
-    let_go(s, at);
-    return result;
+    return finish(s, ctx);
   }
   return any ? VOLT_PENDING : VOLT_EINVAL;
 }
 
 static bool select_cancel(volt_future *f) {
-  let_go(select_of(f), UINT32_MAX);
+  volt_select *s = select_of(f);
+  if (s->how & VOLT_SELECT_KEEP) {
+    leave_all_but(s->branches, s->count, UINT32_MAX);
+  } else {
+    cancel_all_but(s->branches, s->count, s->winner);
+  }
   return true;
 }
 
@@ -84,7 +106,7 @@ static void select_leave(volt_future *f) {
 }
 
 static const volt_future_ops_ select_ops = {
-    .cancel = select_cancel, .poll = select_poll, .leave = select_leave};
+    .cancel = select_cancel, .poll = select_poll, .leave = select_leave, .ends_itself = true};
 
 volt_future *volt_select_future(volt_select *s, volt_future *const *branches, uint32_t count,
                                 unsigned how) {
@@ -94,6 +116,7 @@ volt_future *volt_select_future(volt_select *s, volt_future *const *branches, ui
   s->count = count;
   s->how = how;
   s->winner = UINT32_MAX;
+  s->result = VOLT_PENDING;
   s->first = 0;
   if (!(how & VOLT_SELECT_BIASED) && count > 1) s->first = (uint32_t)(next_random() % count);
   return volt_future_make_(&s->future, &select_ops, NULL, 0);
@@ -111,19 +134,25 @@ static volt_join *join_of(volt_future *f) {
 
 static int join_poll(volt_future *f, volt_ctx *ctx) {
   volt_join *j = join_of(f);
+  if (j->ended_by == VOLT_PENDING && ctx->cancel != VOLT_CTX_GO_ON) {
+    j->ended_by = VOLT_ECANCELED;
+    volt_ctx_obeyed_(ctx);
+  }
   int result = VOLT_OK;
   bool all = true;
-  for (uint32_t i = 0; i < j->count; i++) {
+  for (uint32_t i = 0; i < j->count && j->ended_by == VOLT_PENDING; i++) {
     if (!j->branches[i]) continue;
-    int one = volt_future_poll_ctx(j->branches[i], ctx);
+    int one = volt_future_poll_branch_(j->branches[i], ctx);
     if (one == VOLT_PENDING) {
       all = false;
     } else if (one != VOLT_OK) {
       if (result == VOLT_OK) result = one;
-      if (!(j->how & VOLT_JOIN_FAIL_FAST)) continue;
-      cancel_all_but(j->branches, j->count, i);
-      return result;
+      if (j->how & VOLT_JOIN_FAIL_FAST) j->ended_by = result;
     }
+  }
+  if (j->ended_by != VOLT_PENDING) {
+    all = end_all_but(j->branches, j->count, UINT32_MAX, ctx);
+    result = j->ended_by;
   }
   return all ? result : VOLT_PENDING;
 }
@@ -140,7 +169,7 @@ static void join_leave(volt_future *f) {
 }
 
 static const volt_future_ops_ join_ops = {
-    .cancel = join_cancel, .poll = join_poll, .leave = join_leave};
+    .cancel = join_cancel, .poll = join_poll, .leave = join_leave, .ends_itself = true};
 
 volt_future *volt_join_future(volt_join *j, volt_future *const *branches, uint32_t count,
                               unsigned how) {
@@ -148,5 +177,6 @@ volt_future *volt_join_future(volt_join *j, volt_future *const *branches, uint32
   j->branches = branches;
   j->count = count;
   j->how = how;
+  j->ended_by = VOLT_PENDING;
   return volt_future_make_(&j->future, &join_ops, NULL, 0);
 }

@@ -1,8 +1,8 @@
 /* time.c: futures of time, on the timers of volt/timer.h.
  *
- * Algorithm: a sleep is a leaf whose waiter is its timer's. A timeout polls the inner future, then a
- * sleep. A tick polls a sleep and then says when the next one is due. All that is concurrent happens
- * in timer.c. */
+ * Algorithm: a sleep is a leaf whose waiter is its timer's. A timeout polls the inner future, then
+ * a sleep. A tick polls a sleep and then says when the next one is due. All that is concurrent
+ * happens in timer.c. */
 #include <volt/time.h>
 
 #include "check.h"
@@ -61,16 +61,27 @@ static volt_timeout *timeout_of(volt_future *f) {
   return volt_container_of(f, volt_timeout, future);
 }
 
+/* The inner future is to end, whatever it returns. */
+static int end_inner(volt_timeout *t, int result, volt_ctx *ctx) {
+  t->result = result;
+  volt_future_cancel(&t->sleep.future);
+  return volt_future_end_branch_(t->inner, ctx) ? result : (int)VOLT_PENDING;
+}
+
 static int timeout_poll(volt_future *f, volt_ctx *ctx) {
   volt_timeout *t = timeout_of(f);
+  if (t->result != VOLT_PENDING) return end_inner(t, t->result, ctx);
+  if (ctx->cancel != VOLT_CTX_GO_ON) {
+    volt_ctx_obeyed_(ctx);
+    return end_inner(t, VOLT_ECANCELED, ctx);
+  }
   int result = volt_future_poll_ctx(t->inner, ctx);
   if (result != VOLT_PENDING) {
     volt_future_cancel(&t->sleep.future);
     return result;
   }
-  if (volt_future_poll_ctx(&t->sleep.future, ctx) == VOLT_PENDING) return VOLT_PENDING;
-  volt_future_cancel(t->inner);
-  return VOLT_ETIMEDOUT;
+  if (volt_future_poll_branch_(&t->sleep.future, ctx) == VOLT_PENDING) return VOLT_PENDING;
+  return end_inner(t, VOLT_ETIMEDOUT, ctx);
 }
 
 static bool timeout_cancel(volt_future *f) {
@@ -87,11 +98,12 @@ static void timeout_leave(volt_future *f) {
 }
 
 static const volt_future_ops_ timeout_ops = {
-    .cancel = timeout_cancel, .poll = timeout_poll, .leave = timeout_leave};
+    .cancel = timeout_cancel, .poll = timeout_poll, .leave = timeout_leave, .ends_itself = true};
 
 volt_future *volt_timeout_future(volt_timeout *t, volt_future *inner, volt_timers *timers,
                                  uint64_t deadline_ns) {
   t->inner = inner;
+  t->result = VOLT_PENDING;
   volt_sleep_until(&t->sleep, timers, deadline_ns);
   return volt_future_make_(&t->future, &timeout_ops, NULL, 0);
 }

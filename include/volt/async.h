@@ -30,15 +30,18 @@
  *                                       and VOLT_RETURN, go to the end and keep the first failure
  *
  * Cancellation makes the await that it meets return VOLT_ECANCELED, after the future was cancelled
- * (a grant is given back). Of a task that is cancelled it is that one await, innermost first, and
- * what VOLT_FINALLY awaits afterwards is awaited. Of a function that is dropped from outside (it
- * lost a select, its future was cancelled) it is every await, so its rest runs without waiting.
+ * (a grant is given back). Of a task that is cancelled it is one await, the innermost, that it is
+ * in or comes to; never one after VOLT_FINALLY: what that awaits is awaited, also if the cancel
+ * comes only then. Of a function that is dropped from outside (it lost a select, its future was
+ * cancelled) it is every await, so its rest runs without waiting.
  *
  * Limits, all of a function that returns in the middle and is entered again there:
  *   - local variables do not survive an await: keep them in the struct
  *   - no await inside a switch of one's own (aborts at the next poll), one await per line (an error
  *     of the compiler), none outside BEGIN and END ("volt_await_outside_of_BEGIN_and_END")
  *   - the parameter that says who polls is called ctx
+ *   - a result is VOLT_OK or an error: not 1, which is VOLT_PENDING (aborts); with any other than
+ *     VOLT_OK a VOLT_AWAIT of it leaves
  *   - return only before BEGIN or after END; in between VOLT_RETURN
  *   - the struct must not move before the function has ended or was cancelled */
 #ifndef VOLT_ASYNC_H
@@ -74,7 +77,9 @@ VOLT_API volt_future *volt_async_future(volt_async *a, volt_async_fn *fn);
 
 /* For the macros. */
 VOLT_API void volt_frame_leave_slow_(volt_frame *frame, int result);
-VOLT_API bool volt_frame_yield_slow_(volt_frame *frame, volt_ctx *ctx);
+VOLT_API int volt_frame_poll_shielded_slow_(volt_frame *frame, volt_ctx *ctx);
+VOLT_API bool volt_frame_yields_slow_(const volt_frame *frame, volt_ctx *ctx);
+VOLT_API bool volt_frame_yielded_slow_(volt_frame *frame, volt_ctx *ctx);
 VOLT_API void volt_frame_check_slow_(const volt_frame *frame, const char *function);
 
 VOLT_END_DECLS
@@ -104,21 +109,26 @@ enum {
   volt_await_outside_of_BEGIN_and_END->step = VOLT_STEP_ENDED_;                     \
   return volt_await_outside_of_BEGIN_and_END->result
 
+/* What VOLT_FINALLY awaits is shielded. */
+#define VOLT_FRAME_POLL_(frame)                                       \
+  ((frame)->is_finally ? volt_frame_poll_shielded_slow_((frame), ctx) \
+                       : volt_future_poll_ctx((frame)->awaiting, ctx))
+
 /* Entered again at the case, by BEGIN. */
-#define VOLT_AWAIT_(self, its_future, otherwise)                                                   \
-  do {                                                                                             \
-    (void)(self);                                                                                  \
-    volt_await_outside_of_BEGIN_and_END->awaiting = (its_future);                                  \
-    volt_await_outside_of_BEGIN_and_END->step = __LINE__;                                          \
-    if (0) {                                                                                       \
-      case __LINE__:;                                                                              \
-    }                                                                                              \
-    {                                                                                              \
-      int volt_result_ = volt_future_poll_ctx(volt_await_outside_of_BEGIN_and_END->awaiting, ctx); \
-      if (volt_result_ == VOLT_PENDING) return VOLT_PENDING;                                       \
-      volt_await_outside_of_BEGIN_and_END->awaiting = NULL;                                        \
-      otherwise;                                                                                   \
-    }                                                                                              \
+#define VOLT_AWAIT_(self, its_future, otherwise)                                \
+  do {                                                                          \
+    (void)(self);                                                               \
+    volt_await_outside_of_BEGIN_and_END->awaiting = (its_future);               \
+    volt_await_outside_of_BEGIN_and_END->step = __LINE__;                       \
+    if (0) {                                                                    \
+      case __LINE__:;                                                           \
+    }                                                                           \
+    {                                                                           \
+      int volt_result_ = VOLT_FRAME_POLL_(volt_await_outside_of_BEGIN_and_END); \
+      if (volt_result_ == VOLT_PENDING) return VOLT_PENDING;                    \
+      volt_await_outside_of_BEGIN_and_END->awaiting = NULL;                     \
+      otherwise;                                                                \
+    }                                                                           \
   } while (0)
 
 #define VOLT_LEAVE_(its_result)                                                \
@@ -138,18 +148,15 @@ enum {
     VOLT_LEAVE_(its_result);          \
   } while (0)
 
-#define VOLT_YIELD(self)                                                                     \
-  do {                                                                                       \
-    (void)(self);                                                                            \
-    volt_await_outside_of_BEGIN_and_END->step = __LINE__;                                    \
-    if (ctx->cancel == VOLT_CTX_GO_ON) {                                                     \
-      ctx->yield = true;                                                                     \
-      return VOLT_PENDING;                                                                   \
-    }                                                                                        \
-    if (0) {                                                                                 \
-      case __LINE__:;                                                                        \
-    }                                                                                        \
-    if (volt_frame_yield_slow_(volt_await_outside_of_BEGIN_and_END, ctx)) goto volt_resume_; \
+#define VOLT_YIELD(self)                                                                        \
+  do {                                                                                          \
+    (void)(self);                                                                               \
+    volt_await_outside_of_BEGIN_and_END->step = __LINE__;                                       \
+    if (volt_frame_yields_slow_(volt_await_outside_of_BEGIN_and_END, ctx)) return VOLT_PENDING; \
+    if (0) {                                                                                    \
+      case __LINE__:;                                                                           \
+    }                                                                                           \
+    if (volt_frame_yielded_slow_(volt_await_outside_of_BEGIN_and_END, ctx)) goto volt_resume_;  \
   } while (0)
 
 #define VOLT_FINALLY(self)    \

@@ -6,11 +6,15 @@
  *   if (volt_select_winner(&self->select) == 0) ... the permit is ours, the sleep was cancelled
  *
  * Any mixture of futures, these included; nothing is allocated: the branches are the caller's, and
- * so is the array, both until the whole is ready or cancelled. (Across an await they belong into the
- * task's struct, the array above too.) A branch that is NULL takes no part.
+ * so is the array, both until the whole is ready or cancelled. (Across an await they belong into
+ * the task's struct, the array above too.) A branch that is NULL takes no part.
  *
  * Exactly one branch of a select takes effect. The others are cancelled before it is ready, each in
- * whatever state it is: one that was granted in the same instant gives back what it got. */
+ * whatever state it is: one that was granted in the same instant gives back what it got. One that
+ * must come to its end first, is awaited: an async function runs its VOLT_FINALLY, a call on the
+ * blocking pool returns, a group's tasks end. The same when the task that awaits is cancelled.
+ * volt_future_cancel() of the whole, and the deadline of volt_block_on(), do not wait: they cancel
+ * all of it at once (volt/async.h), and block until a call that blocks has returned. */
 #ifndef VOLT_SELECT_H
 #define VOLT_SELECT_H
 
@@ -37,6 +41,7 @@ typedef struct volt_select {
   uint32_t first; /* that is looked at */
   uint32_t winner;
   uint32_t how;
+  int result; /* once it is known */
 } volt_select;
 
 /* Members are private. */
@@ -45,6 +50,7 @@ typedef struct volt_join {
   volt_future *const *branches;
   uint32_t count;
   uint32_t how;
+  int ended_by; /* why it ends the rest, once it does */
 } volt_join;
 
 VOLT_BEGIN_DECLS
@@ -63,7 +69,8 @@ VOLT_API volt_future *volt_select_future(volt_select *s, volt_future *const *bra
  * returns once more. UINT32_MAX: none. */
 VOLT_API uint32_t volt_select_winner(const volt_select *s);
 
-/* Make this thread's fair selects reproducible: the same seed, the same sequence of first branches. */
+/* Make this thread's fair selects reproducible: the same seed, the same sequence of first
+ * branches. */
 VOLT_API void volt_select_seed(uint64_t seed);
 
 /* A future that is ready when all branches are.

@@ -22,6 +22,7 @@ typedef struct volt_sleep {
 typedef struct volt_timeout {
   volt_future future;
   volt_future *inner;
+  int result; /* why it is being ended, once it is */
   volt_sleep sleep;
 } volt_timeout;
 
@@ -51,9 +52,12 @@ VOLT_BEGIN_DECLS
  * Threads: the future's owner. Wakes: where the timers are driven. */
 VOLT_API volt_future *volt_sleep_until(volt_sleep *s, volt_timers *timers, uint64_t deadline_ns);
 
-/* A future that is ready when inner is, or at deadline_ns, and then inner is cancelled: a grant that
- * came in the same instant is given back. inner is looked at first: what is ready is never timed out.
- * inner: the caller's, until this is ready or cancelled.
+/* A future that is ready when inner is, or at deadline_ns, and then inner is cancelled: a grant
+ * that came in the same instant is given back. inner is looked at first: what is ready is never
+ * timed out.
+ * inner: the caller's, until this is ready or cancelled. If it must come to its end first, like a
+ *   branch of a select that loses (volt/select.h), that is awaited: a timeout of a blocking call is
+ *   not ready before the call has returned.
  * Returns &t->future: polls as inner, or VOLT_ETIMEDOUT. A deadline that has passed still polls
  *   inner once. */
 VOLT_API volt_future *volt_timeout_future(volt_timeout *t, volt_future *inner, volt_timers *timers,

@@ -13,8 +13,8 @@
  *
  * Start and earliest cost O(1), cancel and expire O(log n) amortized, per timer. Those with the
  * same deadline expire in the order in which they were started. Time is what expire() is told: with
- * a clock of one's own (a simulation, a test: volt_timers_init_virtual()) nothing waits for the real
- * one.
+ * a clock of one's own (a simulation, a test: volt_timers_init_virtual()) nothing waits for the
+ * real one.
  *
  * The life of a timer is that of a waiter: started -> expired, its waker is called once; or
  * -> cancelled, it is not. All-zero is a valid unused timer, and a valid queue without a driver. */

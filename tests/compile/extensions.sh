@@ -8,7 +8,7 @@ spelling='__attribute|__builtin|__asm|\basm\b|__extension__|__typeof|\btypeof\b|
 
 stray() { grep -nHE "$spelling" "$@" | grep -vE "$hidden_in" || true; }
 
-found=$(stray include/volt/*.h src/*.[ch])
+found=$(stray include/volt/*.h src/*.[ch] src/rt/*.[ch])
 if [[ -n $found ]]; then
   printf '%s\nGNU extensions belong behind macros, in base.h, atomic.h, check.h or park.h\n' "$found" >&2
   exit 1

@@ -63,6 +63,7 @@ printf '%s\n' ' * B1 (release) -> A1 (acquire)' 'x = volt_load_acquire(&w); /* A
 
 wrong=$(
   check . include/volt/*.h src/*.[ch]
+  check '^src/rt/' include/volt/*.h src/rt/*.[ch]
   for variant in variants/*.c; do check '\.c$' "$variant" variants/*.h; done
   check '\.h$' variants/*.[ch]
 )

@@ -2,6 +2,7 @@
  * one of them across threads. Exits 0 if all answers are right. */
 #include <pthread.h>
 #include <stdio.h>
+#include <volt/runtime.h>
 #include <volt/volt.h>
 
 static volt_sem ready = VOLT_SEM_INIT(0);
@@ -67,8 +68,39 @@ static void use_rwlock(void) {
   volt_rwlock_write_unlock(&rwlock);
 }
 
+struct counter {
+  volt_task task;
+  volt_future lock;
+  int turns;
+};
+
+static int count(volt_task *t, volt_ctx *ctx) {
+  struct counter *self = volt_container_of(t, struct counter, task);
+  VOLT_TASK_BEGIN(self);
+  while (self->turns < 3) {
+    VOLT_AWAIT(self, volt_mutex_lock_future(&self->lock, &mutex));
+    self->turns += 1;
+    volt_mutex_unlock(&mutex);
+    VOLT_YIELD(self);
+  }
+  VOLT_RETURN(self, self->turns);
+  VOLT_FINALLY(self);
+  VOLT_TASK_END(self);
+}
+
+static void use_tasks(void) {
+  volt_rt *rt;
+  expect(volt_rt_create(&rt, NULL) == VOLT_OK, "volt_rt_create");
+  struct counter *c = VOLT_TASK_NEW(rt, struct counter, count);
+  expect(volt_spawn(rt, &c->task) == VOLT_OK, "volt_spawn");
+  expect(volt_task_join_blocking(&c->task, VOLT_NO_DEADLINE) == 3, "join");
+  volt_task_detach(&c->task);
+  expect(volt_rt_destroy(rt) == 0, "tasks left");
+}
+
 int main(void) {
   use_semaphore();
+  use_tasks();
   use_mutex();
   use_rwlock();
   volt_sem_destroy(&ready);

@@ -37,6 +37,8 @@ by_cmake() {
   step "$cmake" --build "$scratch/cmake"
   "$scratch/cmake/consumer_shared"
   "$scratch/cmake/consumer_static"
+  "$scratch/cmake/tasks_shared"
+  "$scratch/cmake/tasks_static"
   needs_shared "$scratch/cmake/consumer_shared" || fail "volt::sync did not link the shared library"
   ! needs_shared "$scratch/cmake/consumer_static" || fail "volt::sync-static linked the shared library"
 }
@@ -51,6 +53,12 @@ by_pkg_config() {
   needs_shared "$scratch/pc_shared" || fail "pkg-config did not lead to the shared library"
   "$cc" -std=c11 -static consumer/main.c "${static[@]}" -o "$scratch/pc_static"
   "$scratch/pc_static"
+  read -ra shared < <(pkg-config --cflags --libs volt-rt)
+  read -ra static < <(pkg-config --static --cflags --libs volt-rt)
+  "$cc" -std=c11 consumer/tasks.c "${shared[@]}" -o "$scratch/pc_tasks_shared"
+  LD_LIBRARY_PATH=$libdir "$scratch/pc_tasks_shared"
+  "$cc" -std=c11 -static consumer/tasks.c "${static[@]}" -o "$scratch/pc_tasks_static"
+  "$scratch/pc_tasks_static"
   [[ $(pkg-config --modversion volt-sync) == "$("$scratch/pc_static")" ]] ||
     fail "volt-sync.pc and the library disagree on the version"
 }
@@ -64,7 +72,7 @@ look_at_it() {
   for entry in "$source"/include/volt/*.h; do
     cmp -s "$entry" "$prefix/include/volt/${entry##*/}" || fail "${entry##*/} was not installed"
   done
-  ../compile/exports.sh "$library"
+  ../compile/exports.sh "$library" "$libdir/libvolt-rt.so"
   undefined=$(LC_ALL=C ldd -r "$library" 2>&1 | grep -i 'undefined' || true)
   [[ -z $undefined ]] || fail "$undefined"
   for path in "$source" "$build" "$scratch/prefix"; do

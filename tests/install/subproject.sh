@@ -17,6 +17,8 @@ step "$cmake" -S consumer -B "$scratch/build" -DVOLT_SOURCE_DIR="$source"
 step "$cmake" --build "$scratch/build"
 "$scratch/build/consumer_shared"
 "$scratch/build/consumer_static"
+"$scratch/build/tasks_shared"
+"$scratch/build/tasks_static"
 step "$cmake" --install "$scratch/build" --prefix "$scratch/prefix"
 installed=$(find "$scratch/prefix" -type f 2> /dev/null || true)
 [[ -z $installed ]] || { printf 'installed with it:\n%s\n' "$installed" >&2; exit 1; }

@@ -181,6 +181,31 @@ struct counted_drop_x_grant : future_model {
 };
 MODEL(counted_drop_x_grant, 2, full)
 
+// Polled by a poller that is cancelled, once, while the grant comes: it ends, and says so.
+struct cancel_once_x_grant : future_model {
+  poller::trace left;
+  poller *p = new poller(&left);
+  cancel_once_x_grant() : future_model(0) {
+    EXPECT(volt_future_poll(&f, first.waker()) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      volt_sem_release(&sem, 1);
+      return;
+    }
+    p->ctx.cancel = VOLT_CTX_CANCEL_ONCE;
+    EXPECT(p->poll(&f) == VOLT_ECANCELED);
+    EXPECT(p->ctx.cancel == VOLT_CTX_GO_ON);
+    EXPECT(p->end() == 0);
+    poison(&f.waiter);
+  }
+  void check() override {
+    EXPECT(left.gone(0, 0) && first.seen() <= 1);
+    EXPECT(volt_sem_available(&sem) == 1);
+  }
+};
+MODEL(cancel_once_x_grant, 2, full)
+
 // I1: moved from one poller to another and cancelled there, all while the grant comes.
 struct move_then_drop_x_grant : future_model {
   poller::trace left[2];

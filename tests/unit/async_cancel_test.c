@@ -253,9 +253,16 @@ static void the_loser_of_a_select_runs_to_its_end(void **state) {
                              volt_sem_acquire_future(&r.third, &other_sem, 1)};
   volt_future *f = volt_select_future(&select, branches, 2, VOLT_SELECT_BIASED);
   assert_result(volt_future_poll(f, fake_waker_of(&a)), VOLT_PENDING);
+  volt_sem_release(&other_sem, 1); /* the select has won, and waits for what its loser awaits */
+  assert_result(volt_future_poll(f, fake_waker_of(&a)), VOLT_PENDING);
+  expect_trace("(af");
+  volt_sem_release(&other_sem, 1);
+  assert_result(volt_future_poll(f, fake_waker_of(&a)), VOLT_PENDING);
+  expect_trace("(afgF");
   volt_sem_release(&other_sem, 1);
   assert_result(volt_future_poll(f, fake_waker_of(&a)), VOLT_OK);
-  expect_trace("(afF");
+  expect_trace("(afgFG");
+  assert_int_equal(volt_select_winner(&select), 1);
   assert_result(volt_future_poll(branches[0], fake_waker_of(&a)), VOLT_ECANCELED);
   expect_nobody_waits(0);
 }
@@ -294,15 +301,18 @@ static void once_meets_the_innermost_await(void **state) {
   poller_expect(&p, 3, 2, 1);
 }
 
-static void twice_ends_what_finally_awaits(void **state) {
+static void finally_is_shielded(void **state) {
   (void)state;
   volt_future *f = cancel_once_in(with_finally);
   assert_result(poller_poll(&p, f), VOLT_PENDING);
-  p.ctx.cancel = VOLT_CTX_CANCEL_ONCE;
-  assert_result(poller_poll(&p, f), VOLT_ECANCELED);
+  p.ctx.cancel = VOLT_CTX_CANCEL_ONCE; /* once more */
+  assert_result(poller_poll(&p, f), VOLT_PENDING);
   expect_trace("af");
-  expect_nobody_waits(0);
-  poller_expect_dropped(&p, 2);
+  assert_int_equal(p.ctx.cancel, VOLT_CTX_CANCEL_ONCE); /* nobody has obeyed */
+  volt_sem_release(&other_sem, 1);
+  assert_result(poller_poll(&p, f), VOLT_ECANCELED);
+  expect_trace("afg");
+  poller_expect(&p, 2, 1, 1);
 }
 
 static void once_meets_one_await_of_many(void **state) {
@@ -367,13 +377,16 @@ static void once_meets_a_whole_select(void **state) {
   volt_future *f = cancel_once_in(selects);
   expect_trace("a");
   assert_result(poller_poll(&p, f), VOLT_PENDING);
-  expect_trace("afs"); /* the branch was dropped from outside: it does not wait */
+  expect_trace("af"); /* the branch comes to its end first */
+  volt_sem_release(&other_sem, 1);
+  assert_result(poller_poll(&p, f), VOLT_PENDING);
+  expect_trace("afgs");
   assert_result(r.results[0], VOLT_ECANCELED);
   assert_int_equal(p.ctx.cancel, VOLT_CTX_GO_ON);
   assert_int_equal(volt_sem_waiters(&sem), 0);
   volt_sem_release(&other_sem, 1);
   assert_result(poller_poll(&p, f), VOLT_OK);
-  poller_expect(&p, 3, 1, 2);
+  poller_expect(&p, 4, 2, 2);
 }
 
 /* ---- a leaf, by the ctx ---- */
@@ -423,7 +436,7 @@ int main(void) {
       cmocka_unit_test_setup(the_loser_of_a_select_runs_to_its_end, set_up),
       cmocka_unit_test_setup(once_is_taken_back_by_the_await_it_meets, set_up),
       cmocka_unit_test_setup(once_meets_the_innermost_await, set_up),
-      cmocka_unit_test_setup(twice_ends_what_finally_awaits, set_up),
+      cmocka_unit_test_setup(finally_is_shielded, set_up),
       cmocka_unit_test_setup(once_meets_one_await_of_many, set_up),
       cmocka_unit_test_setup(all_meets_every_await, set_up),
       cmocka_unit_test_setup(once_before_the_first_poll_meets_the_first_await, set_up),

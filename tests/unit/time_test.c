@@ -224,9 +224,10 @@ static void in_the_same_instant_the_inner_one_wins(void **state) {
 
 /* Waits for f, which is granted after it was looked at, and before the deadline is. */
 static int pending_then_granted(volt_async *async, volt_ctx *ctx) {
+  bool goes_on = ctx->cancel == VOLT_CTX_GO_ON;
   int result = volt_future_poll_ctx(&f, ctx);
   (void)async;
-  if (ctx->cancel == VOLT_CTX_GO_ON && volt_timers_now_ns(&timers) >= 100)
+  if (goes_on && volt_timers_now_ns(&timers) >= 100)
     volt_sem_release(&sem, 1);
   return result;
 }

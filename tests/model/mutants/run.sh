@@ -4,7 +4,7 @@
 #   run.sh PATCH ROOT PROGRAMS WORK [MODEL_OPTION...]
 #
 # PATCH     a patch against ROOT; the text before its first "---" says "Killed by: MODEL", and if it
-#           is a patch of a variant, "Program: VARIANT"
+#           is a patch of a variant, "Program: VARIANT"; "Options: ..." more model options
 # PROGRAMS  a directory with a PROGRAM.objects (paths of unmutated objects, a line each) and a
 #           PROGRAM.flags (how they were compiled) for each program of models
 # WORK      a directory to build in
@@ -45,8 +45,8 @@ compile() { # <source> <object>
 # The names of all files that have changed or include one that has.
 changed=$(sed -n 's,^+++ b/.*/\([^/[:space:]]*\).*,\1,p' "$patch_file")
 while :; do
-  pattern="#include [<\"](volt/)?($(printf '%s' "$changed" | sed 's/\./\\./g' | paste -sd '|'))[>\"]"
-  more=$(cd "$work" && grep -lE "$pattern" include/volt/*.h src/*.[ch] variants/*.h variants/*.c | sed 's,.*/,,')
+  pattern="#include [<\"](.*/)?($(printf '%s' "$changed" | sed 's/\./\\./g' | paste -sd '|'))[>\"]"
+  more=$(cd "$work" && grep -lE "$pattern" include/volt/*.h src/*.[ch] src/rt/*.[ch] variants/*.h variants/*.c | sed 's,.*/,,')
   more=$(printf '%s\n' "$changed" "$more" | sort -u)
   [ "$more" != "$changed" ] || break
   changed=$more
@@ -61,8 +61,9 @@ while read -r object; do
     *_model.cpp) [ "$unit" = "$(basename "$model")" ] || continue ;;
   esac
   mutated=$work/src/$unit
+  [ -f "$mutated" ] || mutated=$work/src/rt/$unit
   [ -f "$mutated" ] || mutated=$work/variants/$unit
-  if [ "$unit" = "$(basename "$model")" ] && grep -qE '^\+\+\+ b/(include|variants)/.*\.h' "$patch_file"; then
+  if [ "$unit" = "$(basename "$model")" ] && grep -qE '^\+\+\+ b/.*\.h' "$patch_file"; then
     compile "$model" "$work/$unit.o"
     object=$work/$unit.o
   elif [ -f "$mutated" ] && has_changed "$unit"; then
@@ -73,7 +74,9 @@ while read -r object; do
 done <"$objects"
 ${CXX:-c++} "${link[@]}" -o "$work/models" || broken 'does not link'
 
-"$work/models" "$@" "$killer" >"$work/output" 2>&1
+options=$(sed -n 's/^Options: //p' "$patch_file")
+# shellcheck disable=SC2086
+"$work/models" "$@" $options "$killer" >"$work/output" 2>&1
 grep -q "^$killer " "$work/output" || broken "the model did not run: $(cat "$work/output")"
 ! grep -q 'the checker itself' "$work/output" || broken "$(cat "$work/output")"
 if grep -q "^$killer  *FAILED" "$work/output"; then

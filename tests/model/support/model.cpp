@@ -30,6 +30,9 @@ static struct {
 } asleep[8];
 static unsigned sleepers;
 
+// Time passes when a deadline has: to that deadline.
+static uint64_t now_ns;
+
 static void wakes_up(unsigned i) {
   for (sleepers--; i < sleepers; i++) asleep[i] = asleep[i + 1];
 }
@@ -50,6 +53,7 @@ static int wait_at(VOLT_ATOMIC(T) *word, uint32_t seen, uint64_t deadline_ns) {
   for (unsigned i = 0; i < sleepers; i++) {
     if (asleep[i].thread == self) wakes_up(i);
   }
+  if (now_ns < deadline_ns) now_ns = deadline_ns;
   return VOLT_ETIMEDOUT;
 }
 
@@ -117,7 +121,7 @@ uint64_t *volt_thread_random_(void) {
 }
 
 uint64_t volt_now_ns(void) {
-  return 0;
+  return now_ns;
 }
 uint64_t volt_deadline_ns(uint64_t delay_ns) {
   return delay_ns;
@@ -164,6 +168,7 @@ struct suite : rl::test_suite<suite<count>, count> {
 
   void before() {
     sleepers = 0;
+    now_ns = 0;
     memset(slots, 0, sizeof slots);
     report->interleavings += 1;
     volt_model_constructing = true;

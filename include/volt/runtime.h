@@ -1,0 +1,157 @@
+/* runtime.h: what runs tasks: workers that steal from each other, their clock, threads for calls
+ * that block.
+ *
+ *   volt_rt *rt;
+ *   int result = volt_rt_create(&rt, NULL);
+ *   ... volt_spawn(rt, ...), join ...
+ *   volt_rt_destroy(rt);
+ *
+ * Each worker takes what it has woken last (at most three times in a row), else the oldest of its
+ * own 256, else what came from outside, else half of another's; then it sleeps. A task that awaits
+ * what is ready for 128 times in a row is put behind the others. Timers are driven by a worker that
+ * sleeps, or by those that run, between polls: a poll that takes long delays them only if no worker
+ * is idle.
+ *
+ * In a loop of one's own: VOLT_RT_BY_HAND starts no worker; volt_rt_run() runs what is ready, and
+ * the config's waker says when there is more. In tests, with VOLT_RT_VIRTUAL_CLOCK, nothing sleeps:
+ * volt_rt_advance() is what makes time pass. */
+#ifndef VOLT_RUNTIME_H
+#define VOLT_RUNTIME_H
+
+#include "task.h"
+#include "time.h"
+
+enum volt_rt_flags {
+  VOLT_RT_BY_HAND = 1,      /* no worker threads: volt_rt_run() */
+  VOLT_RT_VIRTUAL_CLOCK = 2 /* volt_rt_advance() */
+};
+
+#define VOLT_RT_WORKERS_MAX 48
+
+/* Where the runtime gets memory from. alloc may fail; what it gives is aligned as by malloc(). Any
+ * thread may call them, several at a time. */
+typedef struct volt_rt_allocator {
+  void *(*alloc)(size_t bytes, void *ctx);
+  void (*free)(void *memory, size_t bytes, void *ctx);
+  void *ctx;
+} volt_rt_allocator;
+
+/* All-zero: the defaults. */
+typedef struct volt_rt_config {
+  uint32_t workers; /* 1..48; 0: as many as CPUs that this process may use */
+  unsigned flags;   /* of volt_rt_flags */
+  volt_waker waker; /* BY_HAND: called, on whichever thread, when volt_rt_run() has something to do
+                     * again: once for each time that it has returned */
+  const int *cpus;  /* pin worker i to cpus[i % cpu_count]; NULL: not pinned */
+  uint32_t cpu_count;
+  uint32_t blocking_max;       /* threads for blocking calls; 0: 512 */
+  uint64_t blocking_idle_ns;   /* how long such a thread waits for more to do; 0: 10 s */
+  uint64_t seed;               /* of whom to steal from, and of fair selects; 0: from the clock */
+  volt_rt_allocator allocator; /* alloc NULL: malloc() and free() */
+} volt_rt_config;
+
+/* Counts since the worker began; read while it runs, so not of one instant. */
+typedef struct volt_worker_stats {
+  uint64_t polls;
+  uint64_t lifo_hits; /* polls of the task that was woken last */
+  uint64_t steals;    /* times that it found something to steal */
+  uint64_t stolen;    /* tasks that it stole */
+  uint64_t injected;  /* tasks that it took from the injection queue */
+  uint64_t overflows; /* times that its ring was full and half of it was moved there */
+  uint64_t parks;
+  uint32_t queued; /* tasks in its ring now */
+} volt_worker_stats;
+
+typedef struct volt_rt_stats_of {
+  uint32_t workers;
+  uint32_t parked;
+  uint32_t searching;
+  uint64_t live;      /* tasks that have not ended */
+  uint64_t spawned;   /* so far */
+  uint64_t cancelled; /* by shutdown */
+  uint64_t injected;  /* tasks in the injection queue now */
+  uint32_t blocking_threads;
+  uint32_t blocking_idle;
+  uint64_t blocking_queued;
+} volt_rt_stats_of;
+
+/* Members are private. */
+typedef struct volt_blocking {
+  volt_future future;
+  volt_rt *rt;
+  int (*fn)(void *arg);
+  void *arg;
+  VOLT_PLAIN(struct volt_blocking *) next; /* in the queue; under the pool's lock */
+  VOLT_PLAIN(struct volt_blocking *) prev;
+  VOLT_PLAIN(uint32_t) stage;
+  VOLT_PLAIN(int32_t) result;
+} volt_blocking;
+
+VOLT_BEGIN_DECLS
+
+/* ---- life ---- */
+
+/* Start a runtime. config: NULL for the defaults; copied.
+ * Returns VOLT_OK; VOLT_EINVAL (too many workers, unknown flags, BY_HAND with more than one);
+ *   VOLT_ENOMEM (no memory, or a worker's thread could not be started): then *rt is NULL and
+ *   nothing is left behind. A worker that cannot be pinned to its CPU is VOLT_EINVAL. */
+VOLT_API int volt_rt_create(volt_rt **rt, const volt_rt_config *config);
+
+/* Take no more tasks, cancel those there are, and wait until they have ended, at most until
+ * deadline_ns (as volt_now_ns()). May be called again.
+ * Returns VOLT_OK: no task is left; VOLT_ETIMEDOUT: some have not ended yet (volt_rt_stats().live).
+ * By hand: it runs them. Not on a worker. */
+VOLT_API int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns);
+
+/* Shut down, wait for ever, stop the threads, free everything. NULL is fine.
+ * Returns how many tasks had not ended and were cancelled. Aborts if the handle of a task from the
+ * pool, or a timer, is left. Not on a worker or a thread of the blocking pool. Every call that was
+ * given rt has returned, but for wakes, which take care of themselves. */
+VOLT_API uint64_t volt_rt_destroy(volt_rt *rt);
+
+/* The runtime that this thread is a worker of, or NULL. */
+VOLT_API volt_rt *volt_rt_current(void);
+
+/* ---- time ---- */
+
+/* Its timers: for volt_sleep_until() and all of volt/time.h. */
+VOLT_API volt_timers *volt_rt_timers(volt_rt *rt);
+
+/* What time it is: volt_now_ns(), or of a virtual clock. */
+VOLT_API uint64_t volt_rt_now_ns(volt_rt *rt);
+
+/* Let by_ns pass on a virtual clock, and wake whom that concerns. Threads: any but a worker, one at
+ * a time. */
+VOLT_API void volt_rt_advance(volt_rt *rt, uint64_t by_ns);
+
+/* ---- by hand ---- */
+
+/* Run tasks until none is ready, or some thousand polls are done. One thread at a time; not from a
+ * task.
+ * Returns 0: some are ready still, call it again; else the deadline at which there may be more to
+ *   do, or VOLT_NO_DEADLINE: the config's waker is called when there is before that. */
+VOLT_API uint64_t volt_rt_run(volt_rt *rt);
+
+/* ---- calls that block ---- */
+
+/* A future of fn(arg), called on a thread of the blocking pool: its result, which is not
+ * VOLT_PENDING, and better none of those below. A thread is started whenever none is idle, up to
+ * blocking_max, then calls queue, first come first served; idle threads leave.
+ * b: the caller's, until it is ready or cancelled.
+ * Returns &b->future: polls as fn's result; VOLT_ENOMEM: no thread could be started at all;
+ *   VOLT_ECLOSED: the runtime is being destroyed; VOLT_ECANCELED: it was cancelled in the queue.
+ * Cancel: a task that is cancelled before fn was called gets VOLT_ECANCELED, and fn is not called.
+ *   If it is cancelled while fn runs, this is awaited all the same and polls as fn's result; the
+ *   cancel meets the next await. volt_future_cancel() waits for fn, blocking. */
+VOLT_API volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*fn)(void *arg),
+                                           void *arg);
+
+/* ---- inspection ---- */
+
+VOLT_API void volt_rt_stats(volt_rt *rt, volt_rt_stats_of *stats);
+
+/* worker: 0..workers-1. Returns VOLT_EINVAL for another. */
+VOLT_API int volt_rt_worker_stats(volt_rt *rt, uint32_t worker, volt_worker_stats *stats);
+
+VOLT_END_DECLS
+#endif

@@ -1,0 +1,297 @@
+/* blocking.c: threads for calls that block.
+ *
+ * Algorithm: calls queue under a lock; an idle thread is unparked for one, or a new thread started,
+ * up to the bound. A thread that has waited for nothing long enough leaves.
+ *
+ * Invariants, under the lock
+ *   I1  a call is queued (in the list), running (on one thread), or done
+ *   I2  while a call is queued, no thread is idle, or one was unparked for it and has not looked
+ *   yet
+ *   I3  an idle thread is in the list of those, or is owed one unpark by who took it out
+ *
+ * Race R1: a thread's time is up as it is being unparked. Closed: it leaves only if it finds itself
+ *   in the list; else it waits for the unpark.
+ * Race R2: a call is cancelled as it is being taken. Closed: its stage, under the lock.
+ * Race R3: the runtime goes while the last thread leaves. Closed: the thread counts itself off
+ *   under the lock, and touches nothing after it but the parker of who waits for that unpark.
+ * Race R4: a call is queued while a thread is being started, relies on that, and it cannot be
+ *   started. Closed: whoever has failed tells all that are queued, if no thread is left. */
+#include "../check.h"
+#include "../future.h"
+#include "../waiter.h"
+#include "runtime.h"
+
+enum { QUEUED = 1, RUNNING = 2, TOLD = 3, REMOVED = 4 };
+
+static const char name[] = "volt_blocking";
+
+typedef struct volt_blocking_thread {
+  volt_parker parker;
+  struct volt_blocking_thread *next;
+} blocking_thread;
+
+void volt_blocking_pool_init_(volt_blocking_pool *pool) {
+  volt_short_lock_init_(&pool->lock);
+  pool->head = NULL;
+  pool->tail = NULL;
+  pool->queued = 0;
+  pool->threads = 0;
+  pool->idle_count = 0;
+  pool->idle = NULL;
+  pool->is_closed = 0;
+  pool->closer = NULL;
+}
+
+/* ---- the queue, under the lock ---- */
+
+static void append(volt_blocking_pool *pool, volt_blocking *b) {
+  b->next = NULL;
+  b->prev = pool->tail;
+  if (pool->tail) {
+    pool->tail->next = b;
+  } else {
+    pool->head = b;
+  }
+  pool->tail = b;
+  pool->queued += 1;
+  b->stage = QUEUED;
+}
+
+static void take_out(volt_blocking_pool *pool, volt_blocking *b, uint32_t stage) {
+  if (b->prev) {
+    b->prev->next = b->next;
+  } else {
+    pool->head = b->next;
+  }
+  if (b->next) {
+    b->next->prev = b->prev;
+  } else {
+    pool->tail = b->prev;
+  }
+  pool->queued -= 1;
+  b->stage = stage;
+}
+
+static blocking_thread *take_idle(volt_blocking_pool *pool) {
+  blocking_thread *thread = pool->idle;
+  if (thread) {
+    pool->idle = thread->next;
+    pool->idle_count -= 1;
+  }
+  return thread;
+}
+
+/* Returns whether it was there. */
+static bool remove_idle(volt_blocking_pool *pool, blocking_thread *thread) {
+  blocking_thread *before = NULL;
+  for (blocking_thread *at = pool->idle; at; before = at, at = at->next) {
+    if (at != thread) continue;
+    if (before) {
+      before->next = at->next;
+    } else {
+      pool->idle = at->next;
+    }
+    pool->idle_count -= 1;
+    return true;
+  }
+  return false;
+}
+
+/* ---- a thread ---- */
+
+static void call(volt_rt *rt, volt_blocking *b) {
+  int result = b->fn(b->arg);
+  VOLT_CHECK(result != VOLT_PENDING, name, "VOLT_PENDING is not a result");
+  volt_short_lock_take_(&rt->blocking.lock);
+  b->result = result;
+  b->stage = TOLD;
+  volt_claimed_ claimed = volt_waiter_claim_(&b->future.waiter);
+  volt_short_lock_leave_(&rt->blocking.lock);
+  volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
+}
+
+/* The lock is held, and left for the wait. Returns false: it is time to go. */
+static bool wait_for_more(volt_rt *rt) {
+  volt_blocking_pool *pool = &rt->blocking;
+  blocking_thread self = {VOLT_PARKER_INIT, pool->idle};
+  pool->idle = &self;
+  pool->idle_count += 1;
+  volt_short_lock_leave_(&pool->lock);
+  uint64_t deadline_ns = volt_deadline_ns(rt->config.blocking_idle_ns);
+  bool timed_out = volt_park_until(&self.parker, 1, deadline_ns) == VOLT_ETIMEDOUT;
+  volt_short_lock_take_(&pool->lock);
+  if (!timed_out) return true;
+  if (remove_idle(pool, &self)) return false; /* R1 */
+  volt_short_lock_leave_(&pool->lock);
+  volt_park_until(&self.parker, 1, VOLT_NO_DEADLINE);
+  volt_short_lock_take_(&pool->lock);
+  return true;
+}
+
+/* The lock is held, and left: a thread is no more. */
+static void count_off(volt_blocking_pool *pool) {
+  pool->threads -= 1;
+  volt_parker *closer = pool->threads == 0 ? (volt_parker *)pool->closer : NULL;
+  volt_short_lock_leave_(&pool->lock); /* R3 */
+  if (closer) volt_unpark(closer);
+}
+
+static void *serve(void *arg) {
+  volt_rt *rt = (volt_rt *)arg;
+  volt_blocking_pool *pool = &rt->blocking;
+  volt_short_lock_take_(&pool->lock);
+  for (;;) {
+    volt_blocking *b = pool->head;
+    if (b) {
+      take_out(pool, b, RUNNING);
+      volt_short_lock_leave_(&pool->lock);
+      call(rt, b);
+      volt_short_lock_take_(&pool->lock);
+    } else if (pool->is_closed || !wait_for_more(rt)) {
+      break;
+    }
+  }
+  count_off(pool);
+  return NULL;
+}
+
+/* ---- submit ---- */
+
+/* The lock is held, and left for it: tell the oldest that is queued that there will be no
+ * thread. */
+static void refuse_oldest(volt_blocking_pool *pool) {
+  volt_blocking *b = pool->head;
+  take_out(pool, b, TOLD);
+  b->result = VOLT_ENOMEM;
+  volt_claimed_ claimed = volt_waiter_claim_(&b->future.waiter);
+  volt_short_lock_leave_(&pool->lock);
+  volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
+  volt_short_lock_take_(&pool->lock);
+}
+
+/* No thread could be started for it. Returns what becomes of b. R4 */
+static int start_failed(volt_blocking_pool *pool, volt_blocking *b) {
+  volt_short_lock_take_(&pool->lock);
+  bool hopeless = pool->threads == 1 && b->stage == QUEUED;
+  if (hopeless) take_out(pool, b, REMOVED);
+  while (pool->threads == 1 && pool->head) refuse_oldest(pool);
+  count_off(pool);
+  return hopeless ? VOLT_ENOMEM : VOLT_PENDING;
+}
+
+static volt_blocking *blocking_of(volt_future *f) {
+  return volt_container_of(f, volt_blocking, future);
+}
+
+static int start(volt_future *f, volt_waker waker) {
+  volt_blocking *b = blocking_of(f);
+  volt_blocking_pool *pool = &b->rt->blocking;
+  volt_waiter_arm_(&f->waiter, b, waker);
+  volt_short_lock_take_(&pool->lock);
+  bool is_closed = pool->is_closed != 0;
+  blocking_thread *idle = NULL;
+  bool more = false;
+  if (!is_closed) {
+    append(pool, b);
+    idle = take_idle(pool);
+    more = !idle && pool->threads < b->rt->config.blocking_max;
+    if (more) pool->threads += 1;
+  }
+  volt_short_lock_leave_(&pool->lock); /* b may be done from here on */
+  int result = is_closed ? VOLT_ECLOSED : VOLT_PENDING;
+  if (idle) volt_unpark(&idle->parker);
+  if (more && !volt_thread_start_detached_(serve, b->rt)) result = start_failed(pool, b);
+  if (result != VOLT_PENDING) {
+    volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
+  }
+  return result;
+}
+
+/* ---- give up ---- */
+
+/* Returns whether it had not begun: then it never will. R2 */
+static bool remove_if_queued(volt_blocking *b) {
+  volt_blocking_pool *pool = &b->rt->blocking;
+  volt_short_lock_take_(&pool->lock);
+  bool queued = b->stage == QUEUED;
+  if (queued) take_out(pool, b, REMOVED);
+  bool removed = b->stage == REMOVED;
+  volt_short_lock_leave_(&pool->lock);
+  return removed;
+}
+
+static bool cancel(volt_future *f) {
+  if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
+  if (remove_if_queued(blocking_of(f))) {
+    volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
+    return true;
+  }
+  volt_waiter_await_(&f->waiter);
+  return false;
+}
+
+static bool set_waker(volt_future *f, volt_waker waker) {
+  volt_blocking *b = blocking_of(f);
+  volt_blocking_pool *pool = &b->rt->blocking;
+  if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
+  volt_short_lock_take_(&pool->lock);
+  bool untold = b->stage != TOLD;
+  if (untold) {
+    f->waiter.wake = waker.wake;
+    f->waiter.ctx = waker.ctx;
+  }
+  volt_short_lock_leave_(&pool->lock);
+  if (!untold) volt_waiter_await_(&f->waiter);
+  return untold;
+}
+
+static void give_back(volt_future *f) {
+  (void)f; /* what fn did cannot be undone */
+}
+
+static int outcome(volt_future *f) {
+  return blocking_of(f)->result;
+}
+
+static int poll(volt_future *f, volt_ctx *ctx) {
+  bool asked = ctx->cancel != VOLT_CTX_GO_ON;
+  bool waiting = f->state == VOLT_FUTURE_WAITING_;
+  if (asked &&
+      (!waiting || ctx->cancel == VOLT_CTX_CANCEL_ALL || remove_if_queued(blocking_of(f)))) {
+    volt_future_cancel(f);
+    volt_ctx_obeyed_(ctx);
+    return VOLT_ECANCELED;
+  }
+  return volt_future_poll_leaf_(f, ctx);
+}
+
+static const volt_future_ops_ ops = {.start = start,
+                                     .cancel = cancel,
+                                     .set_waker = set_waker,
+                                     .give_back = give_back,
+                                     .outcome = outcome,
+                                     .poll = poll,
+                                     .ends_itself = true};
+
+volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*fn)(void *arg), void *arg) {
+  b->rt = rt;
+  b->fn = fn;
+  b->arg = arg;
+  b->stage = 0;
+  b->result = VOLT_PENDING;
+  return volt_future_make_(&b->future, &ops, rt, 0);
+}
+
+/* ---- the end ---- */
+
+void volt_blocking_pool_close_(volt_blocking_pool *pool) {
+  volt_parker parker = VOLT_PARKER_INIT;
+  volt_short_lock_take_(&pool->lock);
+  pool->is_closed = 1;
+  bool any = pool->threads > 0;
+  if (any) pool->closer = &parker;
+  blocking_thread *idle;
+  while ((idle = take_idle(pool)) != NULL) volt_unpark(&idle->parker);
+  volt_short_lock_leave_(&pool->lock);
+  if (any) volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
+}

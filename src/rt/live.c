@@ -1,0 +1,101 @@
+/* live.c: which tasks have not ended: so that shutdown finds them, and knows when there are none.
+ *
+ * Invariants
+ *   I1  the runtime exists while any count is above zero; whoever lowers it on a thread that is no
+ *       worker touches the runtime for the last time as it leaves the lock
+ *   I2  a task that is linked has not ENDED: so what is found under the lock may be touched under
+ *   it
+ *   I3  count is lowered after ENDED: nobody who sees 0 finds a task pending
+ *
+ * Race R1: a spawn meets the shutdown. Closed: both decide under the lock.
+ * Race R2: who waits for the last task gives up as it ends. Closed: it takes itself back under the
+ *   lock, or waits for the unpark that it is owed. */
+#include "runtime.h"
+
+#include "../check.h"
+
+void volt_live_init_(volt_live *live) {
+  volt_short_lock_init_(&live->lock);
+  live->is_closed = 0;
+  live->count = 0;
+  live->spawned = 0;
+  live->closer = NULL;
+  volt_task_list_init_(&live->running);
+  volt_task_list_init_(&live->cancelled);
+}
+
+int volt_live_add_(volt_rt *rt, volt_task *t) {
+  volt_worker *here = volt_worker_here_();
+  t->shard = (uint16_t)(here && here->rt == rt ? here->index : rt->workers);
+  volt_live *live = &rt->live[t->shard];
+  volt_short_lock_take_(&live->lock);
+  bool is_closed = live->is_closed != 0; /* R1 */
+  if (!is_closed) {
+    volt_live_link_(live, t);
+    live->count += 1;
+    live->spawned += 1;
+  }
+  volt_short_lock_leave_(&live->lock);
+  return is_closed ? VOLT_ECLOSED : VOLT_OK;
+}
+
+volt_live *volt_live_lock_(volt_rt *rt, unsigned shard) {
+  volt_live *live = &rt->live[shard];
+  volt_short_lock_take_(&live->lock);
+  return live;
+}
+
+void volt_live_link_(volt_live *live, volt_task *t) {
+  volt_task_list_append_(&live->running, &t->live);
+}
+
+void volt_live_unlink_(volt_task *t) {
+  volt_task_list_remove_(&t->live);
+}
+
+void volt_live_leave_(volt_live *live, bool ended) {
+  volt_parker *closer = NULL;
+  if (ended) {
+    VOLT_ASSERT(live->count > 0);
+    live->count -= 1;
+    if (live->count == 0) {
+      closer = live->closer;
+      live->closer = NULL;
+    }
+  }
+  volt_short_lock_leave_(&live->lock); /* I1 */
+  if (closer) volt_unpark(closer);
+}
+
+uint64_t volt_live_close_(volt_live *live) {
+  volt_short_lock_take_(&live->lock);
+  live->is_closed = 1;
+  volt_short_lock_leave_(&live->lock);
+  return volt_task_list_cancel_(&live->lock, &live->running, &live->cancelled,
+                                offsetof(volt_task, live));
+}
+
+int volt_live_wait_(volt_live *live, uint64_t deadline_ns) {
+  volt_parker parker = VOLT_PARKER_INIT;
+  volt_short_lock_take_(&live->lock);
+  bool any = live->count > 0;
+  VOLT_CHECK(!any || !live->closer, "volt_rt_shutdown", "two threads shut it down at once");
+  if (any) live->closer = &parker;
+  volt_short_lock_leave_(&live->lock);
+  if (!any || volt_park_until(&parker, 1, deadline_ns) == VOLT_OK) return VOLT_OK;
+  volt_short_lock_take_(&live->lock);
+  bool gave_up = live->closer == &parker; /* R2 */
+  if (gave_up) live->closer = NULL;
+  volt_short_lock_leave_(&live->lock);
+  if (gave_up) return VOLT_ETIMEDOUT;
+  volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
+  return VOLT_OK;
+}
+
+uint64_t volt_live_count_(volt_live *live, uint64_t *spawned) {
+  volt_short_lock_take_(&live->lock);
+  uint64_t count = live->count;
+  *spawned += live->spawned;
+  volt_short_lock_leave_(&live->lock);
+  return count;
+}

@@ -1,0 +1,176 @@
+/* pool.c: memory for tasks: blocks of 64 to 1024 bytes, carved from chunks that the runtime keeps
+ * until it ends. Each worker keeps the blocks that it has freed for itself; what is too many of
+ * them, and what other threads free, goes to a list for all. Bigger tasks go to the allocator. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check.h"
+#include "runtime.h"
+
+enum { UNIT = 64, CHUNK_BYTES = 64 * 1024, LARGE = VOLT_POOL_CLASSES };
+
+/* How many free blocks of a size a worker keeps, and how many go to or come from the others at a
+ * time. */
+enum { KEEP = 256, MOVE = 128 };
+
+void volt_rt_pool_init_(volt_pool *pool) {
+  memset(pool->free, 0, sizeof pool->free);
+  volt_short_lock_init_(&pool->lock);
+  pool->chunks = NULL;
+  pool->fresh = NULL;
+  pool->fresh_bytes = 0;
+  pool->carved = 0;
+  volt_store_relaxed(&pool->in_use, 0); /* not shared yet */
+}
+
+/* ---- lists of free blocks, linked by the tasks' next ---- */
+
+static void push(volt_free_list *list, volt_task *t) {
+  t->next = list->first;
+  list->first = t;
+  list->count += 1;
+}
+
+static volt_task *pop(volt_free_list *list) {
+  volt_task *t = list->first;
+  if (!t) return NULL;
+  list->first = t->next;
+  list->count -= 1;
+  return t;
+}
+
+static void move(volt_free_list *from, volt_free_list *to, unsigned count) {
+  for (; count > 0 && from->first; count--) push(to, pop(from));
+}
+
+/* ---- blocks ---- */
+
+/* Nothing is held: the allocator is the user's. Returns NULL if there is no memory. */
+static volt_chunk *new_chunk(volt_rt *rt) {
+  const volt_rt_allocator *a = &rt->config.allocator;
+  volt_chunk *chunk = (volt_chunk *)a->alloc(CHUNK_BYTES, a->ctx);
+  if (chunk) chunk->bytes = CHUNK_BYTES;
+  return chunk;
+}
+
+/* Under the lock. */
+static void add_chunk(volt_pool *pool, volt_chunk *chunk) {
+  chunk->next = pool->chunks;
+  pool->chunks = chunk;
+  char *begin = (char *)(chunk + 1);
+  size_t skip = (UNIT - (uintptr_t)begin % UNIT) % UNIT; /* blocks share no cache line */
+  pool->fresh = begin + skip;
+  pool->fresh_bytes = CHUNK_BYTES - sizeof *chunk - skip;
+}
+
+/* Under the lock: a block that was never used, or NULL. */
+static volt_task *carve(volt_pool *pool, size_t bytes) {
+  if (pool->fresh_bytes < bytes) return NULL;
+  volt_task *t = (volt_task *)(void *)pool->fresh;
+  pool->fresh += bytes;
+  pool->fresh_bytes -= bytes;
+  pool->carved += 1;
+  return t;
+}
+
+/* One for the caller, and a stock for *own if there is any and there are free ones. chunk: NULL, or
+ * a new one, which is always added. */
+static volt_task *take_shared(volt_rt *rt, unsigned block, volt_free_list *own, volt_chunk *chunk) {
+  volt_pool *pool = &rt->pool;
+  volt_short_lock_take_(&pool->lock);
+  if (chunk) add_chunk(pool, chunk);
+  volt_task *t = pop(&pool->free[block]);
+  if (t && own) move(&pool->free[block], own, MOVE);
+  if (!t) t = carve(pool, (size_t)block * UNIT);
+  volt_short_lock_leave_(&pool->lock);
+  return t;
+}
+
+static volt_free_list *own_list(volt_rt *rt, unsigned block) {
+  volt_worker *here = volt_worker_here_();
+  return here && here->rt == rt ? &here->free[block] : NULL;
+}
+
+static volt_task *take(volt_rt *rt, unsigned block) {
+  volt_free_list *own = own_list(rt, block);
+  volt_task *t = own ? pop(own) : NULL;
+  if (!t) t = take_shared(rt, block, own, NULL);
+  if (t) return t;
+  volt_chunk *chunk = new_chunk(rt);
+  return chunk ? take_shared(rt, block, own, chunk) : NULL;
+}
+
+static void give(volt_rt *rt, volt_task *t, unsigned block) {
+  volt_free_list *own = own_list(rt, block);
+  if (own && own->count < KEEP) {
+    push(own, t);
+    return;
+  }
+  volt_short_lock_take_(&rt->pool.lock);
+  push(&rt->pool.free[block], t);
+  if (own) move(own, &rt->pool.free[block], MOVE);
+  volt_short_lock_leave_(&rt->pool.lock);
+}
+
+/* ---- too big for that: its size stands before it ---- */
+
+static volt_task *take_large(volt_rt *rt, size_t bytes) {
+  const volt_rt_allocator *a = &rt->config.allocator;
+  if (bytes > SIZE_MAX - UNIT) return NULL;
+  char *memory = (char *)a->alloc(bytes + UNIT, a->ctx);
+  if (!memory) return NULL;
+  memcpy(memory, &bytes, sizeof bytes);
+  volt_fetch_add_relaxed(&rt->pool.in_use, 1); /* a count: read when all is over */
+  return (volt_task *)(void *)(memory + UNIT);
+}
+
+static void give_large(volt_rt *rt, volt_task *t) {
+  const volt_rt_allocator *a = &rt->config.allocator;
+  char *memory = (char *)(void *)t - UNIT;
+  size_t bytes;
+  memcpy(&bytes, memory, sizeof bytes);
+  volt_fetch_add_relaxed(&rt->pool.in_use, ~UINT64_C(0)); /* a count */
+  a->free(memory, bytes + UNIT, a->ctx);
+}
+
+/* ---- tasks ---- */
+
+void *volt_task_new(volt_rt *rt, size_t bytes, volt_task_fn *poll) {
+  VOLT_CHECK(bytes >= sizeof(volt_task), "volt_task_new", "%zu bytes: a volt_task alone has %zu",
+             bytes, sizeof(volt_task));
+  bool is_large = bytes > (size_t)(VOLT_POOL_CLASSES - 1) * UNIT;
+  unsigned block = is_large ? LARGE : (unsigned)((bytes + UNIT - 1) / UNIT);
+  volt_task *t = is_large ? take_large(rt, bytes) : take(rt, block);
+  if (!t) return NULL;
+  memset((void *)t, 0, bytes);
+  volt_task_init(t, poll);
+  t->rt = rt;
+  t->block = (uint16_t)block;
+  return t;
+}
+
+void volt_pool_free_(volt_rt *rt, volt_task *t) {
+  unsigned block = t->block;
+  if (block == LARGE) {
+    give_large(rt, t);
+  } else {
+    give(rt, t, block);
+  }
+}
+
+void volt_rt_pool_destroy_(volt_rt *rt) {
+  volt_pool *pool = &rt->pool;
+  uint64_t used = pool->carved + volt_load_relaxed(&pool->in_use); /* every other thread has left */
+  for (unsigned block = 0; block < VOLT_POOL_CLASSES; block++) {
+    used -= pool->free[block].count;
+    for (unsigned i = 0; i < rt->workers; i++) used -= rt->worker[i].free[block].count;
+  }
+  VOLT_CHECK(used == 0, "volt_rt_destroy",
+             "%p: %llu tasks of its pool are still held: join and detach them first", (void *)rt,
+             (unsigned long long)used);
+  for (volt_chunk *chunk = pool->chunks; chunk;) {
+    volt_chunk *next = chunk->next;
+    rt->config.allocator.free(chunk, chunk->bytes, rt->config.allocator.ctx);
+    chunk = next;
+  }
+}

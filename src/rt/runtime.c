@@ -1,0 +1,238 @@
+/* runtime.c: a runtime begins, ends, and tells about itself. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../check.h"
+#include "../futex.h"
+#include "runtime.h"
+
+enum { BLOCKING_MAX = 512 };
+#define BLOCKING_IDLE_NS UINT64_C(10000000000)
+
+/* ---- begin ---- */
+
+static void *malloc_alloc(size_t bytes, void *ctx) {
+  (void)ctx;
+  return malloc(bytes);
+}
+
+static void malloc_free(void *memory, size_t bytes, void *ctx) {
+  (void)bytes;
+  (void)ctx;
+  free(memory);
+}
+
+static int complete_config(volt_rt_config *c) {
+  if (c->flags & ~(unsigned)(VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK)) return VOLT_EINVAL;
+  bool by_hand = c->flags & VOLT_RT_BY_HAND;
+  if (by_hand && c->workers > 1) return VOLT_EINVAL;
+  if (c->workers > VOLT_RT_WORKERS_MAX || (c->cpus && c->cpu_count == 0)) return VOLT_EINVAL;
+  if (!c->allocator.alloc != !c->allocator.free) return VOLT_EINVAL;
+  if (c->workers == 0) c->workers = by_hand ? 1 : volt_thread_cpus_();
+  if (c->workers > VOLT_RT_WORKERS_MAX) c->workers = VOLT_RT_WORKERS_MAX;
+  if (c->blocking_max == 0) c->blocking_max = BLOCKING_MAX;
+  if (c->blocking_idle_ns == 0) c->blocking_idle_ns = BLOCKING_IDLE_NS;
+  if (c->seed == 0) c->seed = volt_now_ns();
+  if (!c->allocator.alloc) {
+    c->allocator.alloc = malloc_alloc;
+    c->allocator.free = malloc_free;
+  }
+  return VOLT_OK;
+}
+
+static size_t bytes_of(unsigned workers) {
+  return sizeof(volt_rt) + (workers - 1) * sizeof(volt_worker) + (workers + 1) * sizeof(volt_live);
+}
+
+static void end_workers(volt_rt *rt, unsigned started) {
+  volt_exchange_seq_cst(&rt->is_over, 1); /* O1: pairs O2 */
+  volt_idle_look_(&rt->idle);             /* R3: before or after each D4 */
+  for (unsigned i = 0; i < started; i++) {
+    if (volt_idle_claim_(&rt->idle, i)) volt_unpark(&rt->worker[i].parker);
+  }
+  for (unsigned i = 0; i < started; i++) volt_thread_join_(&rt->worker[i].thread);
+}
+
+static int start_workers(volt_rt *rt) {
+  for (unsigned i = 0; i < rt->workers; i++) {
+    volt_worker *w = &rt->worker[i];
+    if (!volt_thread_start_(&w->thread, volt_worker_main_, w)) {
+      end_workers(rt, i);
+      return VOLT_ENOMEM;
+    }
+    const int *cpus = rt->config.cpus;
+    if (cpus && !volt_thread_pin_(&w->thread, cpus[i % rt->config.cpu_count])) {
+      end_workers(rt, i + 1);
+      return VOLT_EINVAL;
+    }
+  }
+  return VOLT_OK;
+}
+
+static void init(volt_rt *rt, const volt_rt_config *config) {
+  rt->config = *config;
+  rt->workers = config->workers;
+  volt_idle_init_(&rt->idle);
+  volt_inject_init_(&rt->inject);
+  volt_waker driver = {volt_rt_timer_started_, rt};
+  if (config->flags & VOLT_RT_VIRTUAL_CLOCK) {
+    volt_timers_init_virtual(&rt->timers, driver);
+  } else {
+    volt_timers_init(&rt->timers, driver);
+  }
+  volt_blocking_pool_init_(&rt->blocking);
+  volt_rt_pool_init_(&rt->pool);
+  rt->live = (volt_live *)(void *)&rt->worker[rt->workers];
+  for (unsigned i = 0; i <= rt->workers; i++) volt_live_init_(&rt->live[i]);
+  for (unsigned i = 0; i < rt->workers; i++) volt_worker_init_(&rt->worker[i], rt, i);
+  if (config->flags & VOLT_RT_BY_HAND) volt_idle_park_(&rt->idle, 0, 0); /* nobody runs it yet */
+}
+
+static void release(volt_rt *rt) {
+  rt->config.allocator.free(rt, bytes_of(rt->workers), rt->config.allocator.ctx);
+}
+
+int volt_rt_create(volt_rt **out, const volt_rt_config *config) {
+  volt_rt_config c;
+  memset(&c, 0, sizeof c);
+  if (config) c = *config;
+  *out = NULL;
+  int result = complete_config(&c);
+  if (result != VOLT_OK) return result;
+  volt_rt *rt = (volt_rt *)c.allocator.alloc(bytes_of(c.workers), c.allocator.ctx);
+  if (!rt) return VOLT_ENOMEM;
+  memset((void *)rt, 0, bytes_of(c.workers));
+  init(rt, &c);
+  result = c.flags & VOLT_RT_BY_HAND ? (int)VOLT_OK : start_workers(rt);
+  rt->config.cpus = NULL; /* the caller's */
+  if (result != VOLT_OK) {
+    release(rt);
+    return result;
+  }
+  *out = rt;
+  return VOLT_OK;
+}
+
+/* ---- spawn ---- */
+
+int volt_spawn(volt_rt *rt, volt_task *t) {
+  if (!t) return VOLT_ENOMEM;
+  volt_task_begin_(t, rt, NULL);
+  int result = volt_live_add_(rt, t);
+  if (result == VOLT_OK) {
+    volt_task_start_(t);
+  } else {
+    volt_task_not_begun_(t);
+  }
+  return result;
+}
+
+/* ---- end ---- */
+
+static void check_outside(volt_rt *rt, const char *where) {
+  VOLT_CHECK(!volt_rt_is_here_(rt), where, "%p: called from a task of it", (void *)rt);
+}
+
+/* By hand: whoever waits for the tasks has to run them. Nobody tells this thread of more to do, so
+ * it sleeps for longer and longer, up to a millisecond. */
+static int run_until_over(volt_rt *rt, volt_live *live, uint64_t deadline_ns) {
+  uint64_t nap_ns = 500;
+  uint64_t spawned = 0;
+  for (;;) {
+    uint64_t next_ns = volt_worker_run_by_hand_(&rt->worker[0]);
+    if (volt_live_count_(live, &spawned) == 0) return VOLT_OK;
+    uint64_t now_ns = volt_now_ns();
+    if (now_ns >= deadline_ns) return VOLT_ETIMEDOUT;
+    if (next_ns == 0) continue; /* there is more to do already */
+    if (nap_ns < 1000000) nap_ns *= 2;
+    uint64_t until_ns = now_ns + nap_ns;
+    volt_live_wait_(live, until_ns < deadline_ns ? until_ns : deadline_ns);
+  }
+}
+
+int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns) {
+  check_outside(rt, "volt_rt_shutdown");
+  for (unsigned i = 0; i <= rt->workers; i++) {
+    volt_fetch_add_relaxed(&rt->cancelled, volt_live_close_(&rt->live[i])); /* a count */
+  }
+  bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
+  for (unsigned i = 0; i <= rt->workers; i++) {
+    int result = by_hand ? run_until_over(rt, &rt->live[i], deadline_ns)
+                         : volt_live_wait_(&rt->live[i], deadline_ns);
+    if (result != VOLT_OK) return result;
+  }
+  return VOLT_OK;
+}
+
+uint64_t volt_rt_destroy(volt_rt *rt) {
+  if (!rt) return 0;
+  volt_rt_shutdown(rt, VOLT_NO_DEADLINE);
+  volt_blocking_pool_close_(&rt->blocking);
+  if (!(rt->config.flags & VOLT_RT_BY_HAND)) end_workers(rt, rt->workers);
+  volt_timers_destroy(&rt->timers);
+  volt_rt_pool_destroy_(rt);
+  uint64_t cancelled = volt_load_relaxed(&rt->cancelled); /* a count */
+  release(rt);
+  return cancelled;
+}
+
+/* ---- time ---- */
+
+volt_timers *volt_rt_timers(volt_rt *rt) {
+  return &rt->timers;
+}
+
+uint64_t volt_rt_now_ns(volt_rt *rt) {
+  return volt_timers_now_ns(&rt->timers);
+}
+
+void volt_rt_advance(volt_rt *rt, uint64_t by_ns) {
+  check_outside(rt, "volt_rt_advance");
+  VOLT_CHECK(rt->config.flags & VOLT_RT_VIRTUAL_CLOCK, "volt_rt_advance", "%p has no virtual clock",
+             (void *)rt);
+  uint64_t now_ns = volt_timers_now_ns(&rt->timers);
+  volt_timers_expire(&rt->timers,
+                     by_ns < VOLT_NO_DEADLINE - now_ns ? now_ns + by_ns : VOLT_NO_DEADLINE - 1);
+}
+
+/* ---- by hand ---- */
+
+uint64_t volt_rt_run(volt_rt *rt) {
+  VOLT_CHECK(rt->config.flags & VOLT_RT_BY_HAND, "volt_rt_run", "%p has workers of its own",
+             (void *)rt);
+  return volt_worker_run_by_hand_(&rt->worker[0]);
+}
+
+/* ---- inspection ---- */
+
+void volt_rt_stats(volt_rt *rt, volt_rt_stats_of *stats) {
+  memset(stats, 0, sizeof *stats);
+  stats->workers = rt->workers;
+  uint64_t idle = volt_load_relaxed(&rt->idle.word); /* statistics, like all here */
+  stats->searching = volt_idle_searching_(idle);
+  for (unsigned i = 0; i < rt->workers; i++) stats->parked += (uint32_t)(idle >> i & 1);
+  for (unsigned i = 0; i <= rt->workers; i++) {
+    stats->live += volt_live_count_(&rt->live[i], &stats->spawned);
+  }
+  stats->cancelled = volt_load_relaxed(&rt->cancelled);
+  stats->injected = volt_inject_length_(&rt->inject);
+  volt_short_lock_take_(&rt->blocking.lock);
+  stats->blocking_threads = rt->blocking.threads;
+  stats->blocking_idle = rt->blocking.idle_count;
+  stats->blocking_queued = rt->blocking.queued;
+  volt_short_lock_leave_(&rt->blocking.lock);
+}
+
+int volt_rt_worker_stats(volt_rt *rt, uint32_t worker, volt_worker_stats *stats) {
+  if (worker >= rt->workers) return VOLT_EINVAL;
+  volt_worker *w = &rt->worker[worker];
+  stats->polls = volt_load_relaxed(&w->counts.polls); /* statistics, like all here */
+  stats->lifo_hits = volt_load_relaxed(&w->counts.lifo_hits);
+  stats->steals = volt_load_relaxed(&w->counts.steals);
+  stats->stolen = volt_load_relaxed(&w->counts.stolen);
+  stats->injected = volt_load_relaxed(&w->counts.injected);
+  stats->overflows = volt_load_relaxed(&w->counts.overflows);
+  stats->parks = volt_load_relaxed(&w->counts.parks);
+  stats->queued = volt_ring_count_(&w->ring);
+  return VOLT_OK;
+}

@@ -1,0 +1,145 @@
+/* runtime.h: the parts of a runtime, and who may touch which. */
+#ifndef VOLT_RT_RUNTIME_H
+#define VOLT_RT_RUNTIME_H
+
+#include <volt/park.h>
+#include <volt/runtime.h>
+
+#include "idle.h"
+#include "inject.h"
+#include "ring.h"
+#include "task.h"
+#include "task_list.h"
+#include "thread.h"
+
+/* The tasks that were spawned by one worker, or by other threads, and have not ended. */
+struct volt_live {
+  volt_short_lock lock;
+  VOLT_PLAIN(uint32_t) is_closed; /* under the lock, like all that follows */
+  VOLT_PLAIN(uint64_t) count;
+  VOLT_PLAIN(uint64_t) spawned;
+  VOLT_PLAIN(volt_parker *) closer; /* who waits until count is 0 */
+  volt_task_link running;
+  volt_task_link cancelled; /* by shutdown */
+  char line[VOLT_CACHE_LINE];
+};
+
+/* Memory for tasks, in blocks of a multiple of 64 bytes. */
+#define VOLT_POOL_CLASSES 17 /* block sizes in units of 64 bytes: 1..16; 0: none */
+
+typedef struct volt_free_list {
+  volt_task *first;
+  uint32_t count;
+} volt_free_list;
+
+typedef struct volt_chunk {
+  struct volt_chunk *next;
+  size_t bytes;
+} volt_chunk;
+
+typedef struct volt_pool {
+  volt_short_lock lock;
+  volt_free_list free[VOLT_POOL_CLASSES]; /* under the lock, like all that follows */
+  volt_chunk *chunks;
+  char *fresh; /* the rest of the newest chunk */
+  size_t fresh_bytes;
+  VOLT_ATOMIC(uint64_t) in_use; /* blocks too big for the classes */
+  uint64_t carved;              /* blocks so far */
+} volt_pool;
+
+/* Relaxed counters that their worker writes and anybody reads. */
+typedef struct volt_worker_counts {
+  VOLT_ATOMIC(uint64_t) polls, lifo_hits, steals, stolen, injected, overflows, parks;
+} volt_worker_counts;
+
+typedef struct volt_worker {
+  volt_ring ring;
+  /* the worker's own */
+  volt_task *lifo; /* woken last */
+  volt_rt *rt;
+  unsigned index;
+  unsigned lifo_run;    /* polls from lifo in a row */
+  bool is_searching;    /* counted in idle */
+  unsigned until_look;  /* polls until the injection queue and the clock are looked at */
+  unsigned look_period; /* between two looks */
+  uint64_t looked_ns;
+  uint64_t random;
+  volt_free_list free[VOLT_POOL_CLASSES];
+  volt_thread_ thread;
+  volt_worker_counts counts;
+  volt_parker parker;
+  char line[VOLT_CACHE_LINE];
+} volt_worker;
+
+typedef struct volt_blocking_pool {
+  volt_short_lock lock;
+  VOLT_PLAIN(volt_blocking *) head; /* under the lock, like all that follows */
+  VOLT_PLAIN(volt_blocking *) tail;
+  VOLT_PLAIN(uint64_t) queued;
+  VOLT_PLAIN(uint32_t) threads;
+  VOLT_PLAIN(uint32_t) idle_count;
+  VOLT_PLAIN(struct volt_blocking_thread *) idle; /* the one that has become idle last */
+  VOLT_PLAIN(uint32_t) is_closed;
+  VOLT_PLAIN(volt_parker *) closer;
+} volt_blocking_pool;
+
+struct volt_rt {
+  volt_rt_config config;
+  unsigned workers;
+  volt_idle idle;
+  VOLT_ATOMIC(uint32_t) keeper;  /* 1 + the worker that sleeps until the next timer; 0: none */
+  VOLT_ATOMIC(uint32_t) is_over; /* workers end */
+  volt_inject inject;
+  volt_timers timers;
+  volt_blocking_pool blocking;
+  volt_pool pool;
+  VOLT_ATOMIC(uint64_t) cancelled; /* by shutdown */
+  volt_live *live;                 /* one for each worker, and one for other threads */
+  volt_worker worker[1];
+};
+
+/* ---- worker.c ---- */
+
+void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index);
+void volt_worker_main_(void *worker);
+
+/* The worker that this thread is, of any runtime, or NULL. */
+volt_worker *volt_worker_here_(void);
+
+/* Run tasks on this thread as the only worker: see volt_rt_run(). */
+uint64_t volt_worker_run_by_hand_(volt_worker *w);
+
+/* Wake a worker for work that was queued where any can take it. */
+void volt_rt_work_queued_(volt_rt *rt);
+
+/* The earliest deadline has become earlier: the driver of the timers. */
+void volt_rt_timer_started_(void *rt);
+
+/* ---- live.c ---- */
+
+void volt_live_init_(volt_live *live);
+int volt_live_add_(volt_rt *rt, volt_task *t);
+
+/* Take no more, and ask every task to end. Returns how many were asked. */
+uint64_t volt_live_close_(volt_live *live);
+
+/* Wait until none is left. Returns VOLT_OK or VOLT_ETIMEDOUT. */
+int volt_live_wait_(volt_live *live, uint64_t deadline_ns);
+
+uint64_t volt_live_count_(volt_live *live, uint64_t *spawned);
+
+/* ---- pool.c ---- */
+
+void volt_rt_pool_init_(volt_pool *pool);
+
+/* Aborts if a block is in use. */
+void volt_rt_pool_destroy_(volt_rt *rt);
+
+/* ---- blocking.c ---- */
+
+void volt_blocking_pool_init_(volt_blocking_pool *pool);
+
+/* Wait until every call has returned and every thread has left. */
+void volt_blocking_pool_close_(volt_blocking_pool *pool);
+
+#endif

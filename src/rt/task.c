@@ -1,0 +1,390 @@
+/* task.c: the life of a task, decided by one word.
+ *
+ * The state word. Each change of it is one read-modify-write; who fails starts over with what it
+ * sees then.
+ *
+ *   bit 0  SPAWNED   set once, by spawn
+ *   bit 1  ACTIVE    the scheduler has it: in one queue, or on one worker. Set by the spawn, wake
+ *                    or cancel that finds it clear, which must then queue it; cleared by the worker
+ *                    at the end of a poll
+ *   bit 2  NOTIFIED  a wake or cancel has come while ACTIVE. Set by it; cleared by the worker
+ *                    before a poll, or at its end, and then the task is polled once more
+ *   bit 3  COMPLETE  it has returned, result stands. Set by the worker, ends ACTIVE for ever. A
+ *                    wake that comes later only settles its registration
+ *   bit 4  CANCEL    somebody asks it to end. Set by anybody while not COMPLETE; taken out by the
+ *                    worker before a poll, put back at its end if no await has obeyed
+ *   bit 5  ENDED     nothing refers to it any more. Set once, by the one whose change made it
+ *                    COMPLETE with no registration left, or together with that
+ *   bit 6  JOINER    the field joiner is a waiter that is to be told. Set and cleared by who joins,
+ *                    while not ENDED; from ENDED on it belongs to who has set that
+ *   bit 7  DETACHED  nobody will join. Set by the handle's holder. Who finds ENDED and DETACHED
+ *                    together, the one of both that came last, frees the task
+ *   bit 8  GROUPED   from spawn on: joiner is the group
+ *   bit 9  ASKED     set with CANCEL, for ever
+ *   10..63 registrations: wakers of this task that futures hold, each to be settled by one wake or
+ *                    drop; and canceller's holds. Those of the poll that runs are added at its end
+ *                    (volt_ctx.registered), so a wake may be counted off first: below zero for a
+ *                    while, but only while ACTIVE
+ *
+ * Invariants
+ *   I1  ACTIVE: in one queue or on one worker, never both, never twice
+ *   I2  a wake that comes after the beginning of a poll makes another poll follow
+ *   I3  COMPLETE: the number of registrations is exact, and only falls
+ *   I4  the task is freed, or its joiner told, once, after ENDED
+ *
+ * Races
+ *   R1  A wake comes while the task is polled. Closed: NOTIFIED; the worker's CAS that would make
+ *       it idle fails.
+ *   R2  The worker looks at NOTIFIED, the wake sets it, the poll begins: it is polled once more
+ *       than it need be. Tolerated: a poll that nobody was woken for is harmless.
+ *   R3  A future is granted, the task sees it in a poll that another wake has caused, returns and
+ *       is freed, and only then the granter calls the waker. Closed: its registration is open, so
+ *       the task has not ended; the wake ends it.
+ *   R4  The wake (or spawn) queues the task; that runs, ends, and its runtime is destroyed, while
+ *       it still looks for a worker to rouse. Closed: on a thread that is no worker the
+ *       registration is settled after that.
+ *   R5  Two settle the last two registrations of a COMPLETE task. Closed: one change makes it zero.
+ *   R6  A canceller touches a task that is being freed. Closed: it holds a registration, and gets
+ *       none once the task is COMPLETE; it finds the task by a handle, or in a list that the task
+ *       leaves before it has ENDED (live.c, I2; group.c).
+ *   R7  The joiner registers while the task ends. Closed: its CAS fails on ENDED, or ENDED's change
+ *       finds JOINER.
+ *
+ * Pairs
+ *   W1 (acq_rel) -> P1, Q1 (acquire)   the poll sees what whoever woke it did
+ *   Q1 (acq_rel) -> W1 (acquire)       the next poll, elsewhere, sees what this one did
+ *   W1, Q1 (release) -> E1 (acquire)   who ends it is after all that touched it
+ *   E1 (acq_rel) -> J1 (acquire)       whoever joins, detaches or frees it sees its result
+ *   J2 (acq_rel) -> E1 (acquire)       who ends it finds the joiner */
+#include "task.h"
+
+#include "../check.h"
+#include "../waiter.h"
+
+#define SPAWNED UINT64_C(1)
+#define ACTIVE UINT64_C(2)
+#define NOTIFIED UINT64_C(4)
+#define COMPLETE UINT64_C(8)
+#define CANCEL UINT64_C(16)
+#define ENDED UINT64_C(32)
+#define JOINER UINT64_C(64)
+#define DETACHED UINT64_C(128)
+#define GROUPED UINT64_C(256)
+#define ASKED UINT64_C(512)
+#define ONE UINT64_C(1024) /* registration */
+
+static const char name[] = "volt_task";
+
+/* ---- the end ---- */
+
+static void wake(void *ctx);
+static void wake_last(void *ctx);
+
+/* A task that joins runs after those that are ready: others that it may join are among them. */
+static void tell_joiner(volt_task *t) {
+  volt_waiter *w = (volt_waiter *)(void *)t->joiner;
+  volt_claimed_ claimed = volt_waiter_claim_(w);
+  if (claimed.waker.wake == wake) claimed.waker.wake = wake_last;
+  volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
+}
+
+/* state: as it became ENDED. I4 */
+static void settle(volt_task *t, uint64_t state) {
+  if (state & GROUPED) {
+    volt_group *g = (volt_group *)(void *)t->joiner;
+    volt_group_leave_(g, t);
+    if (t->block) volt_pool_free_(t->rt, t);
+    volt_group_left_(g);
+  } else if (state & DETACHED) {
+    if (t->block) volt_pool_free_(t->rt, t);
+  } else if (state & JOINER) {
+    tell_joiner(t);
+  }
+}
+
+/* It has become COMPLETE with no registration, by a change of this thread: a wake or drop. */
+static void end(volt_task *t) {
+  volt_rt *rt = t->rt;
+  unsigned shard = t->shard;
+  volt_live *live = volt_live_lock_(rt, shard);
+  volt_live_unlink_(t);
+  volt_live_leave_(live, false);
+  settle(t, volt_fetch_or_acq_rel(&t->state, ENDED)); /* E1: pairs J1, J2, W1, Q1 */
+  volt_live_leave_(volt_live_lock_(rt, shard), true);
+}
+
+static bool is_over(uint64_t state) {
+  return (state & COMPLETE) && state < ONE;
+}
+
+/* ---- wakes ---- */
+
+/* Settle a registration without waking. */
+static void drop(void *ctx) {
+  volt_task *t = (volt_task *)ctx;
+  uint64_t before = volt_fetch_add_acq_rel(&t->state, ~ONE + 1); /* W1: pairs P1, Q1, E1 */
+  if (is_over(before - ONE)) end(t);
+}
+
+/* R4: a registration is settled at once only where the runtime cannot end meanwhile. */
+static void wake_task(volt_task *t, volt_turn_ turn) {
+  uint64_t settled = volt_rt_is_here_(t->rt) ? ONE : 0;
+  uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
+  for (;;) {
+    bool queue = !(state & (ACTIVE | COMPLETE));
+    uint64_t next = queue ? (state - settled) | ACTIVE : state - ONE;
+    if (state & ACTIVE) next |= NOTIFIED;                     /* R1 */
+    if (!volt_cas_acq_rel(&t->state, &state, next)) continue; /* W1: pairs P1, Q1, E1 */
+    if (queue) {
+      volt_rt_schedule_(t, turn);
+      if (!settled) drop(t);
+    } else if (is_over(next)) {
+      end(t); /* R3 */
+    }
+    return;
+  }
+}
+
+static void wake(void *ctx) {
+  wake_task((volt_task *)ctx, VOLT_TURN_NEXT_);
+}
+
+static void wake_last(void *ctx) {
+  wake_task((volt_task *)ctx, VOLT_TURN_LAST_);
+}
+
+/* ---- polls ---- */
+
+/* It ends at once if no registration is left, which only the change itself can tell. Whoever finds
+ * it in the list does so under the lock, so meanwhile it may be out of it and in again. */
+static void complete(volt_task *t, const volt_ctx *ctx, int result) {
+  VOLT_CHECK(result != VOLT_PENDING, name, "VOLT_PENDING is not a result");
+  t->result = result;
+  volt_rt *rt = t->rt;
+  unsigned shard = t->shard;
+  volt_live *live = volt_live_lock_(rt, shard);
+  uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
+  uint64_t next;
+  bool linked = true;
+  do {
+    next = ((state & ~(ACTIVE | NOTIFIED)) | COMPLETE) + ctx->registered * ONE;
+    if (is_over(next) == linked) {
+      linked = !linked;
+      linked ? volt_live_link_(live, t) : volt_live_unlink_(t);
+    }
+    if (!linked) next |= ENDED;
+  } while (!volt_cas_acq_rel(&t->state, &state, next)); /* Q1: pairs W1, E1; E1: pairs J1, J2 */
+  bool is_grouped = next & GROUPED; /* whoever has shut down may count on the group being left */
+  volt_live_leave_(live, !linked && !is_grouped);
+  if (linked) return;
+  settle(t, next);
+  if (is_grouped) volt_live_leave_(volt_live_lock_(rt, shard), true);
+}
+
+/* The poll is over and the task not. disobeyed: CANCEL, or nothing, to put back. */
+static volt_ran_ suspend(volt_task *t, const volt_ctx *ctx, uint64_t disobeyed) {
+  if (ctx->yield && ctx->registered == 0 && disobeyed == 0) return VOLT_RAN_AGAIN_;
+  uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
+  for (;;) {
+    bool again = ctx->yield || (state & NOTIFIED); /* R1 */
+    uint64_t next = ((state | disobeyed) & ~NOTIFIED) + ctx->registered * ONE;
+    if (!again) next &= ~ACTIVE;
+    if (volt_cas_acq_rel(&t->state, &state, next)) { /* Q1: pairs W1 */
+      return again ? VOLT_RAN_AGAIN_ : VOLT_RAN_WAITS_;
+    }
+  }
+}
+
+volt_ran_ volt_task_run_(volt_task *t) {
+  uint64_t state = volt_load_acquire(&t->state); /* P1: pairs W1; R2 */
+  VOLT_ASSERT((state & (ACTIVE | COMPLETE)) == ACTIVE);
+  if (state & (NOTIFIED | CANCEL)) {
+    state = volt_fetch_and_acq_rel(&t->state, ~(NOTIFIED | CANCEL)); /* P1: pairs W1; I2 */
+  }
+  volt_ctx ctx = {{wake, t}, drop, 0, VOLT_FUTURE_BUDGET_, VOLT_CTX_GO_ON, false};
+  if (state & CANCEL) ctx.cancel = VOLT_CTX_CANCEL_ONCE;
+  int result = t->poll(t, &ctx);
+  if (result == VOLT_PENDING) {
+    return suspend(t, &ctx, ctx.cancel == VOLT_CTX_GO_ON ? 0 : CANCEL);
+  }
+  complete(t, &ctx, result);
+  return VOLT_RAN_WAITS_;
+}
+
+/* ---- make, spawn ---- */
+
+void volt_task_init(volt_task *t, volt_task_fn *poll) {
+  volt_store_relaxed(&t->state, 0); /* not shared yet */
+  t->poll = poll;
+  t->rt = NULL;
+  t->joiner = NULL;
+  t->result = VOLT_PENDING;
+  t->block = 0;
+  t->frame.awaiting = NULL;
+  t->frame.step = 0;
+  t->frame.result = VOLT_OK;
+  t->frame.is_finally = 0;
+}
+
+void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group) {
+  uint64_t state = volt_load_relaxed(&t->state); /* the spawner's own */
+  VOLT_CHECK(state == 0 && t->poll, "volt_spawn", "%p was %s (state %#llx)", (void *)t,
+             state ? "spawned before" : "not initialised", (unsigned long long)state);
+  VOLT_CHECK(!t->block || t->rt == rt, "volt_spawn", "%p is from the pool of runtime %p, not of %p",
+             (void *)t, (void *)t->rt, (void *)rt);
+  t->rt = rt;
+  t->joiner = group;
+  uint64_t held = volt_rt_is_here_(rt) ? 0 : ONE; /* R4: until volt_task_start_() */
+  /* relaxed: published by the queue that it is put into */
+  volt_store_relaxed(&t->state, SPAWNED | ACTIVE | (group ? GROUPED : 0) | held);
+}
+
+void volt_task_start_(volt_task *t) {
+  if (volt_rt_is_here_(t->rt)) {
+    volt_rt_schedule_(t, VOLT_TURN_NEXT_);
+  } else {
+    volt_task_deliver_(t, true);
+  }
+}
+
+void volt_task_not_begun_(volt_task *t) {
+  volt_store_relaxed(&t->state, 0); /* the spawner's own again */
+}
+
+/* ---- cancel ---- */
+
+bool volt_task_ask_(volt_task *t, bool *schedule) {
+  uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
+  for (;;) {
+    if (state & COMPLETE) return false; /* R6 */
+    *schedule = !(state & ACTIVE);
+    uint64_t next = (state | CANCEL | ASKED | (*schedule ? ACTIVE : NOTIFIED)) + ONE;
+    if (volt_cas_acq_rel(&t->state, &state, next)) return true; /* W1: pairs P1, Q1 */
+  }
+}
+
+void volt_task_deliver_(volt_task *t, bool schedule) {
+  if (schedule) volt_rt_schedule_(t, VOLT_TURN_LAST_);
+  drop(t); /* R4 */
+}
+
+bool volt_task_cancel(volt_task *t) {
+  uint64_t state =
+      volt_load_relaxed(&t->state); /* whether it was spawned is the caller's to know */
+  VOLT_CHECK(state & SPAWNED, "volt_task_cancel", "%p was not spawned", (void *)t);
+  bool schedule;
+  if (!volt_task_ask_(t, &schedule)) return false;
+  volt_task_deliver_(t, schedule);
+  return true;
+}
+
+bool volt_task_is_cancelled(volt_task *t) {
+  return volt_load_relaxed(&t->state) & ASKED; /* a question of its own: nothing is concluded */
+}
+
+/* ---- join, detach ---- */
+
+int volt_task_result(volt_task *t) {
+  uint64_t state = volt_load_acquire(&t->state); /* J1: pairs E1 */
+  return state & ENDED ? (int)t->result : VOLT_PENDING;
+}
+
+static volt_task *task_of(volt_future *f) {
+  return (volt_task *)f->object;
+}
+
+static void check_joinable(volt_task *t, uint64_t state) {
+  VOLT_CHECK(state & SPAWNED, "volt_task_join", "%p was not spawned", (void *)t);
+  VOLT_CHECK(!(state & (JOINER | DETACHED | GROUPED)), "volt_task_join", "%p is %s", (void *)t,
+             state & JOINER     ? "being joined already"
+             : state & DETACHED ? "detached"
+                                : "of a group");
+}
+
+static int join_start(volt_future *f, volt_waker waker) {
+  volt_task *t = task_of(f);
+  uint64_t state = volt_load_acquire(&t->state); /* J1: pairs E1 */
+  check_joinable(t, state & ENDED ? state & ~JOINER : state);
+  if (!(state & ENDED)) {
+    volt_waiter_arm_(&f->waiter, t, waker);
+    t->joiner = &f->waiter;
+  }
+  while (!(state & ENDED)) {                                                      /* R7 */
+    if (volt_cas_acq_rel(&t->state, &state, state | JOINER)) return VOLT_PENDING; /* J2: pairs E1 */
+  }
+  volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
+  return volt_task_result(t);
+}
+
+/* Returns false: it has ended, and the waiter is being told. */
+static bool withdraw(volt_task *t) {
+  uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
+  while (!(state & ENDED)) {
+    if (volt_cas_acq_rel(&t->state, &state, state & ~JOINER)) return true; /* J2: pairs E1 */
+  }
+  return false;
+}
+
+static bool join_cancel(volt_future *f) {
+  if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
+  if (withdraw(task_of(f))) {
+    volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
+    return true;
+  }
+  volt_waiter_await_(&f->waiter);
+  return false;
+}
+
+static bool join_set_waker(volt_future *f, volt_waker waker) {
+  volt_task *t = task_of(f);
+  if (!withdraw(t)) {
+    volt_waiter_await_(&f->waiter);
+    return false;
+  }
+  f->waiter.wake = waker.wake;
+  f->waiter.ctx = waker.ctx;
+  uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
+  while (!(state & ENDED)) {                     /* R7 */
+    if (volt_cas_acq_rel(&t->state, &state, state | JOINER)) return true; /* J2: pairs E1 */
+  }
+  state = volt_load_acquire(&t->state); /* J1: pairs E1 */
+  tell_joiner(t); /* it has ended in between and found nobody: told by this thread */
+  return true;
+}
+
+static void join_give_back(volt_future *f) {
+  (void)f; /* to know that it has ended is nothing that could be lost */
+}
+
+static int join_outcome(volt_future *f) {
+  return volt_task_result(task_of(f));
+}
+
+static const volt_future_ops_ join_ops = {.start = join_start,
+                                          .cancel = join_cancel,
+                                          .set_waker = join_set_waker,
+                                          .give_back = join_give_back,
+                                          .outcome = join_outcome};
+
+volt_future *volt_task_join_future(volt_future *f, volt_task *t) {
+  return volt_future_make_(f, &join_ops, t, 0);
+}
+
+int volt_task_join_blocking(volt_task *t, uint64_t deadline_ns) {
+  volt_future f;
+  return volt_block_on(volt_task_join_future(&f, t), deadline_ns);
+}
+
+void volt_task_detach(volt_task *t) {
+  uint64_t state = volt_load_acquire(&t->state); /* J1: pairs E1 */
+  VOLT_CHECK(!(state & (DETACHED | GROUPED)) && (state & ENDED || !(state & JOINER)),
+             "volt_task_detach", "%p is %s", (void *)t,
+             state & DETACHED  ? "detached already"
+             : state & GROUPED ? "of a group"
+                               : "being joined");
+  if ((state & SPAWNED) && !(state & ENDED)) {
+    state = volt_fetch_or_acq_rel(&t->state, DETACHED); /* J2: pairs E1; J1 */
+    if (!(state & ENDED)) return;                       /* I4 */
+  }
+  if (t->block) volt_pool_free_(t->rt, t);
+}

@@ -1,0 +1,59 @@
+/* task.h: what the runtime's files know of a task, and what task.c needs of the runtime. */
+#ifndef VOLT_RT_TASK_H
+#define VOLT_RT_TASK_H
+
+#include <volt/task.h>
+
+#include "../future.h"
+
+/* What has become of a task that was polled. */
+typedef enum volt_ran_ {
+  VOLT_RAN_WAITS_, /* it waits, or has ended: nothing of it may be touched */
+  VOLT_RAN_AGAIN_  /* it is to be polled again, after the others */
+} volt_ran_;
+
+/* Poll a task that is ACTIVE and in nobody's queue. */
+volt_ran_ volt_task_run_(volt_task *t);
+
+/* Make a new task ACTIVE. group: its group, or NULL. */
+void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group);
+
+/* Queue it, once it is in the list of live tasks. */
+void volt_task_start_(volt_task *t);
+
+/* It could not be spawned: as if it had never begun. */
+void volt_task_not_begun_(volt_task *t);
+
+/* Ask it to end, and keep it from ending until volt_task_deliver_(). By whoever knows that it has
+ * not ENDED.
+ * Returns false: too late, nothing was done; *schedule: it waits no more, deliver has to queue
+ * it. */
+bool volt_task_ask_(volt_task *t, bool *schedule);
+void volt_task_deliver_(volt_task *t, bool schedule);
+
+/* ---- what task.c needs: runtime.c, worker.c, live.c, pool.c, group.c ---- */
+
+/* Whether this thread is a worker of rt, which keeps rt from ending. */
+bool volt_rt_is_here_(volt_rt *rt);
+
+/* On its own worker: before the tasks that are ready there, or after them. */
+typedef enum volt_turn_ { VOLT_TURN_NEXT_, VOLT_TURN_LAST_ } volt_turn_;
+
+/* Queue a task that has become ACTIVE. */
+void volt_rt_schedule_(volt_task *t, volt_turn_ turn);
+
+/* The list of live tasks that t is in. The runtime lives until leave(), its last use; ended: one of
+ * them has. */
+typedef struct volt_live volt_live;
+volt_live *volt_live_lock_(volt_rt *rt, unsigned shard);
+void volt_live_link_(volt_live *live, volt_task *t);
+void volt_live_unlink_(volt_task *t);
+void volt_live_leave_(volt_live *live, bool ended);
+
+void volt_pool_free_(volt_rt *rt, volt_task *t);
+
+/* A task of the group has ended: first with the task, then, when its memory is settled, without. */
+void volt_group_leave_(volt_group *g, volt_task *t);
+void volt_group_left_(volt_group *g);
+
+#endif

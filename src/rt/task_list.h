@@ -1,0 +1,64 @@
+/* task_list.h: tasks in a ring of links, with a head that is none. Under its owner's lock. */
+#ifndef VOLT_RT_TASK_LIST_H
+#define VOLT_RT_TASK_LIST_H
+
+#include <volt/task.h>
+
+#include "short_lock.h"
+#include "task.h"
+
+/* How many tasks are asked to end under the lock in one go. */
+#ifndef VOLT_CANCEL_BATCH
+#define VOLT_CANCEL_BATCH 64
+#endif
+
+static inline void volt_task_list_init_(volt_task_link *head) {
+  head->next = head;
+  head->prev = head;
+}
+
+static inline bool volt_task_list_is_empty_(volt_task_link *head) {
+  return head->next == head;
+}
+
+static inline void volt_task_list_append_(volt_task_link *head, volt_task_link *link) {
+  link->next = head;
+  link->prev = head->prev;
+  head->prev->next = link;
+  head->prev = link;
+}
+
+static inline void volt_task_list_remove_(volt_task_link *link) {
+  link->prev->next = link->next;
+  link->next->prev = link->prev;
+}
+
+/* Ask every task in `from`, whose links are at that offset, to end, and move it to `to`.
+ * A task that is asked cannot end before it is delivered, which is after the lock: its end takes
+ * it.
+ * Returns how many were asked. */
+static inline uint64_t volt_task_list_cancel_(volt_short_lock *lock, volt_task_link *from,
+                                              volt_task_link *to, size_t offset) {
+  uint64_t asked = 0;
+  bool more;
+  do {
+    volt_task *batch[VOLT_CANCEL_BATCH];
+    bool schedule[VOLT_CANCEL_BATCH];
+    unsigned count = 0;
+    volt_short_lock_take_(lock);
+    while (count < VOLT_CANCEL_BATCH && !volt_task_list_is_empty_(from)) {
+      volt_task_link *link = from->next;
+      volt_task *t = (volt_task *)(void *)((char *)link - offset);
+      volt_task_list_remove_(link);
+      volt_task_list_append_(to, link);
+      if (volt_task_ask_(t, &schedule[count])) batch[count++] = t;
+    }
+    more = !volt_task_list_is_empty_(from); /* else not even the lock is touched again */
+    volt_short_lock_leave_(lock);
+    for (unsigned i = 0; i < count; i++) volt_task_deliver_(batch[i], schedule[i]);
+    asked += count;
+  } while (more);
+  return asked;
+}
+
+#endif

@@ -1,0 +1,200 @@
+// live_model: which tasks have not ended, and who waits for the last. live.c I1-I3, R1, R2; and the
+// lock of all short sections, short_lock.h.
+#include "fake_rt.hpp"
+
+struct live_model : model {
+  fake_rt rt;
+  event e[2];
+  model_task::trace left[2];
+
+  model_task *make(unsigned i, model_task::body_fn *body) {
+    return model_task::make(rt.handle(), body, this, &left[i], true);
+  }
+  // It has returned, and a wake is still to come: event i.
+  void spawn_late(unsigned i, model_task::body_fn *body) {
+    model_task *t = make(i, body);
+    EXPECT(rt.spawn(&t->task) == VOLT_OK);
+    volt_task_detach(&t->task);
+    rt.drain();
+    EXPECT(left[i].freed == 0);
+  }
+  template <unsigned i>
+  static int leave_wake(void *m, model_task *, volt_ctx *ctx) {
+    static_cast<live_model *>(m)->e[i].poll(ctx);
+    return VOLT_OK;
+  }
+  static int until_cancelled(void *m, model_task *, volt_ctx *ctx) {
+    live_model *self = static_cast<live_model *>(m);
+    if (ctx->cancel == VOLT_CTX_GO_ON) {
+      self->e[0].poll(ctx);
+      return VOLT_PENDING;
+    }
+    self->e[0].drop(ctx);
+    volt_ctx_obeyed_(ctx);
+    return VOLT_ECANCELED;
+  }
+};
+
+// R1: spawned as the runtime shuts down: refused, or told to end.
+struct live_spawn_x_shutdown : live_model {
+  model_task *t = make(0, until_cancelled);
+  int spawned = VOLT_PENDING;
+  uint64_t asked = 0;
+  void thread(unsigned index) override {
+    if (index == 0) {
+      asked = volt_live_close_(rt.live());
+      return;
+    }
+    spawned = rt.spawn(&t->task);
+    volt_task_detach(&t->task);
+    rt.run(2);
+  }
+  void check() override {
+    rt.drain();
+    EXPECT(spawned == (asked ? VOLT_OK : VOLT_ECLOSED));
+    EXPECT(left[0].gone(asked ? VOLT_ECANCELED : VOLT_PENDING));
+    EXPECT(volt_live_wait_(rt.live(), VOLT_NO_DEADLINE) == VOLT_OK);
+  }
+};
+MODEL(live_spawn_x_shutdown, 2, bounded)
+
+// I2: it is told to end as it ends: by its holder, and by the shutdown.
+struct live_shutdown_x_cancel_x_end : live_model {
+  model_task *t = make(0, once);
+  live_shutdown_x_cancel_x_end() {
+    EXPECT(rt.spawn(&t->task) == VOLT_OK);
+  }
+  static int once(void *, model_task *, volt_ctx *) {
+    return VOLT_OK;
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      rt.run(1);
+    } else if (index == 1) {
+      volt_live_close_(rt.live());
+    } else {
+      volt_task_cancel(&t->task);
+      volt_task_detach(&t->task);
+    }
+  }
+  void check() override {
+    rt.drain();
+    EXPECT(left[0].gone(VOLT_OK) && rt.alive() == 0);
+  }
+};
+MODEL(live_shutdown_x_cancel_x_end, 3, bounded)
+
+// I1: the last task ends on another thread, and who waited for it frees the runtime at once.
+struct live_end_x_wait : live_model {
+  live_end_x_wait() {
+    spawn_late(0, leave_wake<0>);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      EXPECT(volt_live_wait_(rt.live(), VOLT_NO_DEADLINE) == VOLT_OK);
+      rt.end();
+    } else {
+      e[0].fire();
+    }
+  }
+  void check() override {
+    EXPECT(left[0].gone(VOLT_OK));
+  }
+};
+MODEL(live_end_x_wait, 2, full)
+
+// The same with two tasks and two threads.
+struct live_last_of_two_x_wait : live_model {
+  live_last_of_two_x_wait() {
+    spawn_late(0, leave_wake<0>);
+    spawn_late(1, leave_wake<1>);
+  }
+  void thread(unsigned index) override {
+    if (index == 2) {
+      EXPECT(volt_live_wait_(rt.live(), VOLT_NO_DEADLINE) == VOLT_OK);
+      rt.end();
+    } else {
+      e[index].fire();
+    }
+  }
+  void check() override {
+    EXPECT(left[0].gone(VOLT_OK) && left[1].gone(VOLT_OK));
+  }
+};
+MODEL(live_last_of_two_x_wait, 3, bounded)
+
+// R2: who waits gives up as it ends, and waits again.
+struct live_wait_deadline_x_end : live_model {
+  live_wait_deadline_x_end() {
+    spawn_late(0, leave_wake<0>);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      e[0].fire();
+      return;
+    }
+    int result = volt_live_wait_(rt.live(), 1);
+    EXPECT(result == VOLT_OK || result == VOLT_ETIMEDOUT);
+    if (result == VOLT_ETIMEDOUT) {
+      EXPECT(volt_live_wait_(rt.live(), VOLT_NO_DEADLINE) == VOLT_OK);
+    }
+    rt.end();
+  }
+  void check() override {
+    EXPECT(left[0].gone(VOLT_OK));
+  }
+};
+MODEL(live_wait_deadline_x_end, 2, bounded)
+
+// It ends on a worker.
+struct live_end_here_x_wait : live_model {
+  model_task *t = make(0, leave_wake<0>);
+  live_end_here_x_wait() {
+    EXPECT(rt.spawn(&t->task) == VOLT_OK);
+    volt_task_detach(&t->task);
+    e[0].fire();
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      rt.run(1);
+    } else {
+      EXPECT(volt_live_wait_(rt.live(), VOLT_NO_DEADLINE) == VOLT_OK);
+    }
+  }
+  void check() override {
+    EXPECT(left[0].gone(VOLT_OK));
+  }
+};
+MODEL(live_end_here_x_wait, 2, full)
+
+// The lock: one at a time; leaving it is the last access, so the last user may free it.
+template <unsigned users>
+struct short_lock_model : model {
+  struct shared {
+    volt_short_lock lock;
+    VOLT_PLAIN(uint32_t) to_come;
+  } *s = new shared;
+  VOLT_PLAIN(uint32_t) freed;
+  short_lock_model() {
+    volt_short_lock_init_(&s->lock);
+    s->to_come = users;
+  }
+  void thread(unsigned) override {
+    shared *mine = s;
+    volt_short_lock_take_(&mine->lock);
+    mine->to_come -= 1;
+    bool last = mine->to_come == 0;
+    volt_short_lock_leave_(&mine->lock);
+    if (!last) return;
+    freed += 1;
+    mine->to_come = 0; // whoever still uses it is reported
+    delete mine;
+  }
+  void check() override {
+    EXPECT(freed == 1);
+  }
+};
+struct short_lock_two : short_lock_model<2> {};
+MODEL(short_lock_two, 2, full)
+struct short_lock_three : short_lock_model<3> {};
+MODEL(short_lock_three, 3, bounded)

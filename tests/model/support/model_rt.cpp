@@ -1,0 +1,143 @@
+// model_rt.cpp: see model_rt.hpp; and the operating system under the runtime: threads, and memory.
+#include "model_rt.hpp"
+
+#include "futex.h"
+
+static struct os {
+  volt_worker *worker[8]; // by thread of the model; the constructor and check() are one more
+  bool may_not_block[8];
+  volt_parker *ended; // one for each worker
+} os;
+
+static unsigned this_thread() {
+  return rl::ctx().current_thread();
+}
+
+volt_worker **volt_model_this_worker_();
+volt_worker **volt_model_this_worker_() {
+  return &os.worker[this_thread()];
+}
+
+bool *volt_thread_may_not_block_(void) {
+  return &os.may_not_block[this_thread()];
+}
+
+// ---- a runtime ----
+
+struct threads_state {
+  volt_parker ended[2];
+  uint32_t to_start; // of threads for calls that block
+  VOLT_ATOMIC(uint32_t) count;
+  volt_parker started[2];
+  VOLT_PLAIN(void *) arg[2];
+  void *(*main[2])(void *);
+};
+static threads_state *threads;
+
+model_rt::model_rt(unsigned workers, unsigned blocking_max) : m(new memory) {
+  memset(&os, 0, sizeof os);
+  threads = new threads_state;
+  threads->to_start = 0;
+  static_assert(offsetof(memory, more) == sizeof(volt_rt), "as volt_rt_create() lays it out");
+  volt_rt *rt = &m->rt;
+  memset(&rt->config, 0, sizeof rt->config);
+  rt->config.workers = workers;
+  rt->config.blocking_max = blocking_max;
+  rt->config.blocking_idle_ns = 1;
+  rt->config.allocator.free = free;
+  rt->config.allocator.ctx = m;
+  rt->workers = workers;
+  volt_idle_init_(&rt->idle);
+  volt_inject_init_(&rt->inject);
+  volt_waker driver = {volt_rt_timer_started_, rt};
+  volt_timers_init(&rt->timers, driver);
+  volt_blocking_pool_init_(&rt->blocking);
+  volt_short_lock_init_(&rt->pool.lock);
+  rt->live = m->live;
+  for (unsigned i = 0; i <= workers; i++) volt_live_init_(&rt->live[i]);
+  for (unsigned i = 0; i < workers; i++) volt_worker_init_(&rt->worker[i], rt, i);
+}
+
+model_rt::~model_rt() {
+  delete threads;
+}
+
+void model_rt::work(unsigned worker) {
+  volt_worker *w = &m->rt.worker[worker];
+  volt_parker *ended = &threads->ended[worker];
+  volt_worker_main_(w);
+  volt_unpark(ended);
+}
+
+void model_rt::abandon() {
+  if (m) delete m;
+  m = nullptr;
+}
+
+// Whoever still uses it is reported.
+void model_rt::free(void *, size_t, void *ctx) {
+  memory *m = static_cast<memory *>(ctx);
+  m->rt.inject.head = nullptr;
+  m->rt.inject.tail = nullptr;
+  m->rt.blocking.threads = 0;
+  m->rt.blocking.closer = nullptr;
+  for (auto &live : m->live) {
+    live.count = 0;
+    live.closer = nullptr;
+  }
+  delete m;
+}
+
+// ---- what the sources call ----
+
+void volt_thread_join_(volt_thread_ *thread) {
+  volt_worker *w = volt_container_of(thread, volt_worker, thread);
+  volt_parker *ended = &threads->ended[w->index];
+  volt_park_until(ended, 1, VOLT_NO_DEADLINE);
+}
+
+bool volt_thread_start_(volt_thread_ *, void (*)(void *), void *) {
+  return false; // not called: the model starts its workers itself
+}
+
+bool volt_thread_start_detached_(void *(*main)(void *), void *arg) {
+  uint32_t i = volt_fetch_add_relaxed(&threads->count, 1u); // the unpark orders the rest
+  if (i >= threads->to_start) {
+    volt_fetch_add_relaxed(&threads->count, ~0u); // none: as if it had not been asked for
+    return false;
+  }
+  threads->main[i] = main;
+  threads->arg[i] = arg;
+  volt_unpark(&threads->started[i]);
+  return true;
+}
+
+void model_threads_to_start(unsigned count) {
+  threads->to_start = count;
+}
+
+void model_serve(unsigned i) {
+  volt_park_until(&threads->started[i], 1, VOLT_NO_DEADLINE);
+  void *arg = threads->arg[i];
+  if (arg) threads->main[i](arg);
+}
+
+void model_no_more_threads() {
+  uint32_t count =
+      volt_fetch_add_relaxed(&threads->count, 2u); // by whoever has called the last start
+  for (uint32_t i = count; i < 2; i++) volt_unpark(&threads->started[i]);
+}
+
+bool volt_thread_pin_(volt_thread_ *, int) {
+  return false;
+}
+
+unsigned volt_thread_cpus_(void) {
+  return 1;
+}
+
+void volt_rt_pool_init_(volt_pool *) {
+}
+
+void volt_rt_pool_destroy_(volt_rt *) {
+}
