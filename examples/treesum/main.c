@@ -1,16 +1,24 @@
 /* treesum: the SHA-256 sums of all files of a tree, computed in parallel.
  *
- * A program in the shape real programs have, to show volt at work. Its threads are the main thread,
- * which walks the tree, a pool of workers (worker.c), one that waits until a timer is due, and one
- * that waits for Ctrl-C. They meet at
- *   a semaphore that bounds open files, and measures the waits for it       open_files.c
- *   two semaphores and a mutex that make a bounded queue of paths           path_queue.c
- *   a rwlock around the results, which every worker looks into              results.c
- *   mutexes around the statistics and around standard error                 tally.c, console.c
- *   a queue of timers, and a semaphore with a deadline to wait for them     alarms.c
- *   a timer that restarts itself, one that is mostly cancelled              progress.c, slow.c
- * Stopping is closing the semaphores: whoever waits leaves, so no thread polls a flag while it
- * waits, and nothing hangs. No wait allocates memory. */
+ * A program in the shape real programs have, to show volt at work. A walker finds files, others sum
+ * them, something shows the progress; each of them is a task of volt's runtime, or with --threads a
+ * thread. They meet at
+ *   a semaphore that bounds open files, and measures the waits for it         open_files.c
+ *   a rwlock around the results, which is looked into for every file          results.c
+ *   mutexes around the statistics and around standard error                   tally.c, console.c
+ * and do the same with a directory and with a file                            tree.c, file_sum.c
+ *
+ *                    tasks, task_form.c               threads, thread_form.c
+ *   finding files    walk_task.c                      walk.c
+ *   summing them     a task per file   file_task.c    workers                  worker.c
+ *   not too many     two semaphores                   a bounded queue          path_queue.c
+ *   the progress     an interval   progress_task.c    a timer, again and again progress_timer.c
+ *   slow files       a task sleeps     slow_task.c    a timer, often cancelled slow_timer.c
+ *   time             the runtime's timers             a thread for timers      alarms.c
+ *   stopping         a group is cancelled             semaphores are closed
+ *
+ * A thread waits for Ctrl-C (signals.c). Nobody polls a flag while it waits, and nothing hangs. No
+ * wait allocates memory. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -18,14 +26,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "alarms.h"
 #include "console.h"
 #include "listing.h"
 #include "memory.h"
 #include "options.h"
-#include "progress.h"
 #include "scan.h"
 #include "signals.h"
+#include "task_form.h"
+#include "thread_form.h"
 #include "verify.h"
 
 #define EXIT_USAGE 2
@@ -37,11 +45,34 @@ static FILE *open_list(const char *output, struct stat *status) {
   return list;
 }
 
+/* The parallel part. */
+struct work {
+  const struct options *options;
+  struct scan scan;
+  volt_group tasks; /* walker and jobs, if they are tasks */
+};
+
 /* On the thread that waits for signals. */
 static void stop(void *ctx, int signal) {
-  struct scan *scan = ctx;
-  console_print(scan->console, "%s: stopping", strsignal(signal));
-  scan_stop(scan);
+  struct work *work = ctx;
+  console_print(work->scan.console, "%s: stopping", strsignal(signal));
+  if (work->options->threads) {
+    thread_form_stop(&work->scan);
+  } else {
+    volt_group_cancel(&work->tasks);
+  }
+}
+
+/* Returns how long it has taken. */
+static uint64_t run(struct work *work) {
+  const struct options *options = work->options;
+  uint64_t start_ns = volt_now_ns();
+  if (options->threads) {
+    thread_form_run(&work->scan, options->roots, options->jobs);
+  } else {
+    task_form_run(&work->scan, &work->tasks, options->roots, options->jobs);
+  }
+  return volt_now_ns() - start_ns;
 }
 
 static void report_waits(struct console *console, const struct open_files_use *use) {
@@ -58,9 +89,9 @@ static void report(struct scan *scan, const struct options *options, uint64_t el
   struct counts counts = tally_read(&scan->tally);
   struct open_files_use use = open_files_measured(&scan->open_files);
   double seconds = (double)elapsed_ns / 1e9;
-  console_print(
-      scan->console, "%" PRIu64 " files, %" PRIu64 " bytes, %.3f s, %.1f MB/s, %u threads",
-      counts.summed, counts.bytes, seconds, (double)counts.bytes / 1e6 / seconds, options->threads);
+  console_print(scan->console, "%" PRIu64 " files, %" PRIu64 " bytes, %.3f s, %.1f MB/s, %u %s",
+                counts.summed, counts.bytes, seconds, (double)counts.bytes / 1e6 / seconds,
+                options->jobs, options->threads ? "threads" : "jobs");
   console_print(scan->console,
                 "%" PRIu64 " errors, %" PRIu64 " files with a further name, %" PRIu64
                 " symbolic links not followed",
@@ -103,31 +134,25 @@ int main(int argc, char **argv) {
     case OPTIONS_HELP_SHOWN: return EXIT_SUCCESS;
     case OPTIONS_WRONG: return EXIT_USAGE;
   }
+  memory_begin();
   struct console console;
-  struct alarms alarms;
-  struct scan scan;
-  struct slow slow = {options.slow_after_ms, &alarms.timers, &console};
+  struct work work = {.options = &options};
+  struct scan *scan = &work.scan;
   console_init(&console);
-  scan_init(&scan, options.open_files, &slow, &console);
-  FILE *list = open_list(options.output, &scan.list);
+  scan_init(scan, options.open_files, options.slow_after_ms, &console);
+  volt_group_init(&work.tasks);
+  FILE *list = open_list(options.output, &scan->list);
 
   struct signals signals;
-  struct progress progress;
-  signals_watch(&signals, stop, &scan);
-  alarms_start(&alarms);
-  progress_start(&progress, &alarms.timers, &console, &scan.tally);
-  uint64_t start_ns = volt_now_ns();
-  scan_run(&scan, options.roots, options.threads);
-  uint64_t elapsed_ns = volt_now_ns() - start_ns;
-  alarms_stop(&alarms);
-  progress_end(&progress);
-  alarms_destroy(&alarms);
-  write_list(&scan, list);
+  signals_watch(&signals, stop, &work);
+  uint64_t elapsed_ns = run(&work);
+  write_list(scan, list);
   int signal = signals_unwatch(&signals);
 
-  report(&scan, &options, elapsed_ns);
-  int code = conclude(&scan, &options, signal);
-  scan_destroy(&scan);
+  report(scan, &options, elapsed_ns);
+  int code = conclude(scan, &options, signal);
+  volt_group_destroy(&work.tasks);
+  scan_destroy(scan);
   console_destroy(&console);
   return code;
 }

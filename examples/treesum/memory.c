@@ -1,6 +1,7 @@
 /* memory.c: allocation that succeeds or ends the program. */
 #include "memory.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +17,12 @@ void fatal(const char *format, ...) {
   fputc('\n', stderr);
   va_end(args);
   _exit(EXIT_FAILURE); /* not exit(): other threads are still at work on what it would tear down */
+}
+
+void memory_begin(void) {
+#ifdef M_ARENA_MAX
+  mallopt(M_ARENA_MAX, 1);
+#endif
 }
 
 void *must_allocate(size_t count, size_t size_bytes) {

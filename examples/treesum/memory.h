@@ -10,6 +10,10 @@
 /* Print "treesum: ..." on standard error and end the program with exit code 1, at once. */
 void fatal(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
+/* To be called first. From then on malloc() and free() open no file of their own. (glibc looks into
+ * /proc when it first gives back memory of a thread's arena; that file nobody would count.) */
+void memory_begin(void);
+
 /* count * size_bytes bytes, all zero. Free with free(). */
 void *must_allocate(size_t count, size_t size_bytes);
 

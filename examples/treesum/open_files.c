@@ -9,23 +9,62 @@ void open_files_init(struct open_files *files, uint32_t bound) {
   volt_mutex_init(&files->lock);
 }
 
+static void count_in(struct open_files *files) {
+  files->use.entered += 1;
+  files->open += 1;
+  if (files->open > files->use.most) files->use.most = files->open;
+  if (files->open > files->bound) fatal("%u files open: above the bound", files->open);
+}
+
+void open_files_enter_with(struct open_files_entry *e) {
+  struct open_files *files = e->files;
+  if (e->counted) return;
+  e->counted = true;
+  volt_mutex_lock_blocking(&files->lock, VOLT_NO_DEADLINE);
+  if (e->start_ns != 0) wait_times_add(&files->use.waits, e->end_ns - e->start_ns);
+  if (e->has_permit) count_in(files);
+  volt_mutex_unlock(&files->lock);
+}
+
+void open_files_leave_with(struct open_files_entry *e) {
+  if (e->files == NULL) return;
+  open_files_enter_with(e);
+  if (e->has_permit) open_files_leave(e->files);
+  *e = (struct open_files_entry){.files = NULL};
+}
+
 /* Only those who have to wait pay for looking at the clock. */
 int open_files_enter(struct open_files *files) {
-  bool at_once = volt_sem_try_acquire(&files->permits, 1);
-  uint64_t start_ns = at_once ? 0 : volt_now_ns();
-  int result = at_once ? VOLT_OK : volt_sem_acquire_blocking(&files->permits, 1, VOLT_NO_DEADLINE);
-  uint64_t wait_ns = at_once ? 0 : volt_now_ns() - start_ns;
-
-  volt_mutex_lock_blocking(&files->lock, VOLT_NO_DEADLINE);
-  if (!at_once) wait_times_add(&files->use.waits, wait_ns);
-  if (result == VOLT_OK) {
-    files->use.entered += 1;
-    files->open += 1;
-    if (files->open > files->use.most) files->use.most = files->open;
-    if (files->open > files->bound) fatal("%u files open: above the bound", files->open);
+  struct open_files_entry e = {.files = files};
+  int result = VOLT_OK;
+  if (!volt_sem_try_acquire(&files->permits, 1)) {
+    e.start_ns = volt_now_ns();
+    result = volt_sem_acquire_blocking(&files->permits, 1, VOLT_NO_DEADLINE);
+    e.end_ns = volt_now_ns();
   }
-  volt_mutex_unlock(&files->lock);
+  e.has_permit = result == VOLT_OK;
+  open_files_enter_with(&e);
   return result;
+}
+
+static int permit_poll(volt_async *a, volt_ctx *ctx) {
+  struct open_files_entry *self = volt_container_of(a, struct open_files_entry, async);
+  volt_sem *permits = &self->files->permits;
+  int result = VOLT_OK;
+  VOLT_ASYNC_BEGIN(self);
+  if (!volt_sem_try_acquire(permits, 1)) {
+    self->start_ns = volt_now_ns();
+    VOLT_AWAIT_RESULT(self, result, volt_sem_acquire_future(&self->permit, permits, 1));
+    self->end_ns = volt_now_ns();
+  }
+  self->has_permit = result == VOLT_OK;
+  VOLT_RETURN(self, result);
+  VOLT_ASYNC_END(self);
+}
+
+volt_future *open_files_permit(struct open_files_entry *e, struct open_files *files) {
+  *e = (struct open_files_entry){.files = files};
+  return volt_async_future(&e->async, permit_poll);
 }
 
 void open_files_leave(struct open_files *files) {

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MIN_DEFAULT_THREADS 4
-#define MAX_THREADS 1024
+#define MIN_DEFAULT_JOBS 4
+#define MAX_JOBS 1024
 #define DEFAULT_OPEN_FILES 16
 #define MAX_OPEN_FILES 1000000
 #define MAX_SLOW_AFTER_MS (24 * 60 * 60 * 1000)
@@ -21,7 +21,9 @@ static const char usage_text[] =
     "Prints the SHA-256 sums of all regular files in and below the directories (by default\n"
     "/usr/include), sorted by path, in the format of sha256sum. Symbolic links are not followed.\n"
     "\n"
-    "  -t, --threads N      sum with N threads (by default one per core, at least 4)\n"
+    "  -j, --jobs N         sum N files at once (by default one per core, at least 4), as tasks:\n"
+    "                       one thread per core runs them, others wait for the disk\n"
+    "  -t, --threads N      sum N files at once, with N threads instead; not with --jobs\n"
     "  -n, --open-files N   have at most N files and directories open at once (by default 16)\n"
     "  -o, --output FILE    write the list to FILE, not to standard output\n"
     "  -s, --slow-after MS  name each file that takes longer than MS milliseconds, meanwhile\n"
@@ -31,11 +33,11 @@ static const char usage_text[] =
     "Exit code: 0 all files are summed (and verified), 1 some are not, 2 wrong usage,\n"
     "128 + signal if interrupted: the list then has the files that were done.\n";
 
-static unsigned default_threads(void) {
+static unsigned default_jobs(void) {
   cpu_set_t cores;
   unsigned usable =
       sched_getaffinity(0, sizeof cores, &cores) == 0 ? (unsigned)CPU_COUNT(&cores) : 0;
-  return usable > MIN_DEFAULT_THREADS ? usable : MIN_DEFAULT_THREADS;
+  return usable > MIN_DEFAULT_JOBS ? usable : MIN_DEFAULT_JOBS;
 }
 
 /* Read a number from 1 to max. */
@@ -53,6 +55,7 @@ static bool parse_number(const char *option, const char *text, unsigned max, uns
 
 enum options_result options_parse(struct options *options, int argc, char **argv) {
   static const struct option known[] = {
+      {"jobs", required_argument, NULL, 'j'},
       {"threads", required_argument, NULL, 't'},
       {"open-files", required_argument, NULL, 'n'},
       {"output", required_argument, NULL, 'o'},
@@ -62,11 +65,18 @@ enum options_result options_parse(struct options *options, int argc, char **argv
       {NULL, 0, NULL, 0},
   };
   static char *const default_roots[] = {"/usr/include", NULL};
-  *options = (struct options){.threads = default_threads(), .open_files = DEFAULT_OPEN_FILES};
-  bool right = true;
-  for (int option; (option = getopt_long(argc, argv, "t:n:o:s:vh", known, NULL)) != -1;) {
+  *options = (struct options){.jobs = default_jobs(), .open_files = DEFAULT_OPEN_FILES};
+  bool right = true, jobs = false;
+  for (int option; (option = getopt_long(argc, argv, "j:t:n:o:s:vh", known, NULL)) != -1;) {
     switch (option) {
-      case 't': right &= parse_number("threads", optarg, MAX_THREADS, &options->threads); break;
+      case 'j':
+        right &= parse_number("jobs", optarg, MAX_JOBS, &options->jobs);
+        jobs = true;
+        break;
+      case 't':
+        right &= parse_number("threads", optarg, MAX_JOBS, &options->jobs);
+        options->threads = true;
+        break;
       case 'n':
         right &= parse_number("open-files", optarg, MAX_OPEN_FILES, &options->open_files);
         break;
@@ -78,6 +88,10 @@ enum options_result options_parse(struct options *options, int argc, char **argv
       case 'h': fputs(usage_text, stdout); return OPTIONS_HELP_SHOWN;
       default: right = false;
     }
+  }
+  if (jobs && options->threads) {
+    fprintf(stderr, "treesum: --jobs and --threads exclude each other: it is tasks or threads\n");
+    right = false;
   }
   options->roots = optind < argc ? argv + optind : default_roots;
   if (!right) fputs(usage_text, stderr);

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 
 struct options {
-  unsigned threads;       /* workers */
+  unsigned jobs;          /* files that are summed at once */
+  bool threads;           /* by a thread each, not by tasks */
   unsigned open_files;    /* at once, at most */
   unsigned slow_after_ms; /* name files that take longer; 0: do not */
   bool verify;

@@ -24,14 +24,14 @@ static void describe(const struct progress *progress, const struct counts *count
            seconds > 0 ? megabytes / seconds : 0);
 }
 
-static void show_line(struct progress *progress) {
+static void show_line(const struct progress *progress) {
   struct counts counts = tally_read(progress->tally);
   char text[MAX_COLUMNS];
   describe(progress, &counts, text, sizeof text);
   console_print(progress->console, "%s", text);
 }
 
-static void show_bar(struct progress *progress) {
+static void show_bar(const struct progress *progress) {
   struct counts counts = tally_read(progress->tally);
   char text[MAX_COLUMNS];
   describe(progress, &counts, text, sizeof text);
@@ -50,33 +50,23 @@ static void show_bar(struct progress *progress) {
   console_bar(progress->console, line);
 }
 
-static void show_again(void *ctx);
-
-static void start_timer(struct progress *progress) {
-  uint64_t interval_ns = progress->console->terminal ? BAR_INTERVAL_NS : LINE_INTERVAL_NS;
-  volt_timer_start(progress->timers, &progress->next, volt_deadline_ns(interval_ns),
-                   (volt_waker){show_again, progress});
+void progress_begin(struct progress *progress, struct console *console, struct tally *tally) {
+  *progress = (struct progress){.console = console, .tally = tally, .start_ns = volt_now_ns()};
+  if (console->terminal) show_bar(progress);
 }
 
-static void show_again(void *ctx) {
-  struct progress *progress = ctx;
+uint64_t progress_interval_ns(const struct progress *progress) {
+  return progress->console->terminal ? BAR_INTERVAL_NS : LINE_INTERVAL_NS;
+}
+
+void progress_show(const struct progress *progress) {
   if (progress->console->terminal) {
     show_bar(progress);
   } else {
     show_line(progress);
   }
-  start_timer(progress);
 }
 
-void progress_start(struct progress *progress, volt_timers *timers, struct console *console,
-                    struct tally *tally) {
-  *progress = (struct progress){
-      .console = console, .tally = tally, .start_ns = volt_now_ns(), .timers = timers};
-  if (console->terminal) show_bar(progress);
-  start_timer(progress);
-}
-
-void progress_end(struct progress *progress) {
-  volt_timer_cancel(progress->timers, &progress->next);
+void progress_end(const struct progress *progress) {
   console_bar(progress->console, "");
 }

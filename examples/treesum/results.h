@@ -1,8 +1,8 @@
 /* results.h: the sums found so far, under a volt rwlock.
  *
- * Every worker asks, for every file, whether the same file has been summed under another name (a
- * hard link, a bind mount, an argument inside another one): many readers. It adds a result once
- * per file: the writer. Paths belong to the table once they are added. */
+ * For every file it is asked whether the same file has been summed under another name (a hard link,
+ * a bind mount, an argument inside another one): many readers. A result is added once per file: the
+ * writer. Paths belong to the table once they are added. */
 #ifndef TREESUM_RESULTS_H
 #define TREESUM_RESULTS_H
 

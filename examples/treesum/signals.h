@@ -1,8 +1,8 @@
 /* signals.h: Ctrl-C and SIGTERM, taken by a thread.
  *
  * Nothing of volt may be called from a signal handler, so there is none: both signals are blocked
- * in every thread, and one thread waits for them with sigwaitinfo(). It may lock, print and close
- * semaphores like any other. */
+ * in every thread, and one thread waits for them with sigwaitinfo(). It may lock, print, close
+ * semaphores and cancel tasks like any other. */
 #ifndef TREESUM_SIGNALS_H
 #define TREESUM_SIGNALS_H
 

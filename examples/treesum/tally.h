@@ -1,6 +1,6 @@
 /* tally.h: the statistics of the run, under a volt mutex.
  *
- * Walker and workers add to them, the progress display and the final report read them. */
+ * Walker and those who sum add to them, the progress display and the final report read them. */
 #ifndef TREESUM_TALLY_H
 #define TREESUM_TALLY_H
 

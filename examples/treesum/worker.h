@@ -1,19 +1,19 @@
-/* worker.h: a worker: takes paths from the queue and sums the files. */
+/* worker.h: a worker of the thread form: takes paths from the queue and sums the files. */
 #ifndef TREESUM_WORKER_H
 #define TREESUM_WORKER_H
 
 #include <pthread.h>
 
-#include "scan.h"
+#include "file_sum.h"
 
 struct worker {
   struct scan *scan;
-  struct sha256 hash;
-  unsigned char *buffer;
-  pthread_t thread; /* for whoever starts it */
+  struct hasher hasher;
+  volt_timers *timers; /* of the slow files */
+  pthread_t thread;    /* for whoever starts it */
 };
 
-void worker_init(struct worker *worker, struct scan *scan);
+void worker_init(struct worker *worker, struct scan *scan, volt_timers *timers);
 
 /* Sum files until the queue is closed and empty, or the scan is stopped. worker: a struct worker.
  * Returns NULL. */

@@ -1,5 +1,6 @@
 #!/bin/bash
-# treesum_test.sh PROGRAM: holds treesum against find, sort and sha256sum.
+# treesum_test.sh PROGRAM: holds treesum against find, sort and sha256sum; all of it with tasks,
+# then with threads.
 #
 # Prints a line per check: ok, FAILED or skipped with the reason. Exit code 0 if none failed.
 # Nothing here depends on timing: where the program has to be caught at work, it works on a sparse
@@ -14,11 +15,13 @@ treesum=$(realpath "$1")
 . "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
+
+# The form under test: what chooses it, and the option that says how many files at once.
+form=() at_once=--jobs
 
 # run ARGUMENTS...: run it to its end; leaves $code, and the files out and err.
 run() {
-  timeout -k 5 120 "$treesum" "$@" >out 2>err
+  timeout -k 5 120 "$treesum" "${form[@]}" "$@" >out 2>err
   code=$?
 }
 
@@ -64,20 +67,22 @@ make_tree() {
 }
 
 test_list() {
-  local threads
-  for threads in 1 8; do
-    run --threads $threads tree
-    expect 0 "sums a tree with $threads threads"
-    check "the list is what sha256sum prints, with $threads threads" same_as_reference tree
+  local count
+  for count in 1 8; do
+    run $at_once $count tree
+    expect 0 "sums a tree, $count files at once"
+    check "the list is what sha256sum prints, with $at_once $count" same_as_reference tree
+    check "which is reported" grep -Eq "^treesum: 51[0-9] files, .*, $count ${at_once#--}$" err
   done
-  run --threads 1 tree/sub tree/one tree/sub/deeper
+  run $at_once 1 tree/sub tree/one tree/sub/deeper
   expect 0 "sums several roots, one inside another, and a file"
   check "a file named twice is listed twice" same_as_reference tree/sub tree/one tree/sub/deeper
   check "and is read once" grep -q ', 503 files with a further name' err
   check "symbolic links are counted" grep -q ', 1 symbolic links not followed' err
   run tree/
   check "a root may end in a slash" same_as_reference tree/
-  (cd tree && "$treesum" . >../out 2>../err) && (cd tree && reference . | cmp -s - ../out)
+  (cd tree && "$treesum" "${form[@]}" . >../out 2>../err) &&
+    (cd tree && reference . | cmp -s - ../out)
   check "the current directory may be the root" [ $? -eq 0 ]
   run tree/empty_directory
   expect 0 "an empty tree is no error"
@@ -108,7 +113,7 @@ test_deep_tree() {
 test_own_list() {
   mkdir own
   echo a >own/a
-  (cd own && "$treesum" -v -o SUMS . 2>../err)
+  (cd own && "$treesum" "${form[@]}" -v -o SUMS . 2>../err)
   check "a list inside the tree is no error" [ $? -eq 0 ]
   check "and does not contain itself" [ "$(wc -l <own/SUMS)" -eq 1 ]
   check "which is said" grep -q '^treesum: ./SUMS: is the list itself: left out$' err
@@ -123,18 +128,18 @@ test_verify() {
   mkdir bin
   printf '#!/bin/sh\necho more >>tree/one\nPATH=%q exec sha256sum "$@"\n' "$PATH" >bin/sha256sum
   chmod +x bin/sha256sum
-  PATH=$scratch/bin:$PATH run --verify tree
+  PATH=$PWD/bin:$PATH run --verify tree
   expect 1 "--verify fails if a file changes before it is checked"
   check "and says which" grep -q '^tree/one: FAILED$' err
   check "which stays out of the list" [ "$(grep -c FAILED out)" -eq 0 ]
 
   printf '#!/bin/sh\nexit 7\n' >bin/sha256sum
-  PATH=$scratch/bin:$PATH run --verify tree
+  PATH=$PWD/bin:$PATH run --verify tree
   expect 7 "the exit code of sha256sum is passed on"
 }
 
 test_without_sha256sum() {
-  (PATH=$scratch/nowhere "$treesum" --verify tree >out 2>err)
+  (PATH=$PWD/nowhere "$treesum" "${form[@]}" --verify tree >out 2>err)
   code=$?
   expect 127 "--verify without sha256sum fails"
   check "and says so" grep -q '^treesum: verify: sha256sum could not be run$' err
@@ -144,7 +149,7 @@ test_without_sha256sum() {
 test_bound() {
   local bound
   for bound in 1 2 16; do
-    run --open-files $bound --threads 8 tree
+    run --open-files $bound $at_once 8 tree
     expect 0 "sums a tree with $bound open files allowed"
     check "at most $bound were open" [ "$(most_open)" -ge 1 -a "$(most_open)" -le $bound ]
     check "waits are reported" grep -Eq \
@@ -155,7 +160,7 @@ test_bound() {
         [ "$fd" -le 2 ] || eval "exec $fd>&-"
       done
       ulimit -n $((3 + bound))
-      "$treesum" --open-files $bound --threads 8 tree >out 2>err
+      "$treesum" "${form[@]}" --open-files $bound $at_once 8 tree >out 2>err
     )
     code=$?
     if grep -q 'error while loading shared libraries' err; then
@@ -193,8 +198,8 @@ test_unreadable() {
   local as=()
   if [ "$(id -u)" -eq 0 ]; then
     as=(setpriv --reuid 65534 --regid 65534 --clear-groups --)
-    chmod 755 .
-    if ! "${as[@]}" "$treesum" --help >/dev/null 2>&1; then
+    chmod 755 . ..
+    if ! "${as[@]}" "$treesum" "${form[@]}" --help >/dev/null 2>&1; then
       skipped "unreadable files" "root reads everything, and nobody else can run the program"
       return
     fi
@@ -206,7 +211,7 @@ test_unreadable() {
   chmod 755 locked
   chmod 644 locked/a
   chmod 000 locked/b locked/directory
-  "${as[@]}" "$treesum" locked >out 2>err
+  "${as[@]}" "$treesum" "${form[@]}" locked >out 2>err
   code=$?
   expect 1 "unreadable files are an error"
   check "a file" grep -q '^treesum: locked/b: Permission denied$' err
@@ -218,7 +223,7 @@ test_unreadable() {
 
 # start ARGUMENTS...: run it in the background; leaves $pid.
 start() {
-  "$treesum" "$@" >out 2>err &
+  "$treesum" "${form[@]}" "$@" >out 2>err &
   pid=$!
 }
 
@@ -233,14 +238,14 @@ finish() {
   check "it ends in time" [ $((SECONDS - began)) -le "$1" ]
 }
 
-# One worker is kept busy; the walker finds the rest and fills the queue. Then a file vanishes, and
+# One file keeps it busy; the walker finds the rest, until it has to wait. Then a file vanishes, and
 # the one that is being read shrinks.
 test_changes() {
   mkdir changing
   local i
   for i in {1..600}; do echo "$i" >changing/f"$i"; done
   truncate -s 200G huge
-  start --threads 1 huge changing
+  start $at_once 1 huge changing
   check "lines on standard error show the progress" \
     wait_until grep -q '^treesum: 0/601+ files, ' err
   rm -f changing/f*7
@@ -262,23 +267,47 @@ test_signals() {
   local i
   for i in {1..700}; do echo "$i" >many/f"$i"; done
 
-  # Two workers read, two wait for a permit; so does the walker, or it waits for room in the queue.
-  start --threads 4 --open-files 2 tree/one huge1 huge2 huge3 many
+  # Two files are read, two wait for a permit; so does the walker, or it waits for room.
+  start $at_once 4 --open-files 2 tree/one huge1 huge2 huge3 many
   wait_until reads $pid 2
   kill -INT $pid
   finish 5
-  expect 130 "Ctrl-C ends it while workers and walker wait"
+  expect 130 "Ctrl-C ends it while files and walker wait"
   check "it says so" grep -q '^treesum: stopped by Interrupt: the list is incomplete$' err
   check "what is done is counted" grep -q "^treesum: $(wc -l <out) files, [0-9]* bytes" err
   check "and the waits" grep -Eq '^treesum: waits for an open file: [1-9][0-9]* of ' err
 
-  start --threads 1 --verify tree/one huge1 many
+  start $at_once 1 --verify tree/one huge1 many
   wait_until grep -q '^treesum: 1/702+ files, ' err
   kill -TERM $pid
   finish 5
-  expect 143 "SIGTERM ends it while the queue is full"
+  expect 143 "SIGTERM ends it while the walker waits for room"
   check "what is done is listed" same_as_reference tree/one
   check "nothing is verified then" [ "$(grep -c verify err)" -eq 0 ]
+}
+
+# began PID: it is the program, not the shell that is about to become it, which would obey our trap.
+began() { local name && read -r name 2>/dev/null <"/proc/$1/comm" && [ "$name" = treesum ]; }
+
+# Ctrl-C at whatever moment, also before the work has begun or when it is done.
+test_signal_anywhere() {
+  local i spin wrong=0
+  run tree
+  cp out whole
+  sort whole >whole.sorted
+  for i in {0..29}; do
+    start --open-files 2 $at_once 5 tree
+    until began $pid || gone $pid 2>/dev/null; do :; done
+    for ((spin = 0; spin < i * 150; spin++)); do :; done
+    kill -INT $pid 2>/dev/null
+    wait $pid
+    code=$?
+    [ $code -eq 0 ] && cmp -s out whole && continue
+    [ $code -eq 130 ] && [ -z "$(sort out | comm -23 - whole.sorted)" ] && continue
+    wrong=$((wrong + 1))
+    sed 's/^/  | /' err
+  done
+  check "Ctrl-C at any moment ends it, and what is listed is right" [ $wrong -eq 0 ]
 }
 
 # lines N PATTERN: there are N such lines on standard error, or more. is N PATTERN: just N.
@@ -296,7 +325,7 @@ slow_count_agrees() {
 test_slow() {
   local name=$'huge\nsl\ow' passed
   truncate -s 200G "$name"
-  start --threads 2 --slow-after 20 "$name" tree
+  start $at_once 2 --slow-after 20 "$name" tree
   check "a slow file is named while it is read" \
     wait_until grep -q '^treesum: slow: huge\\012sl\\134ow (after 20 ms)$' err
   passed=$(grep -c '^treesum: [0-9]*/[0-9]*+\? files' err)
@@ -311,7 +340,7 @@ test_slow() {
   check "the rest is summed" same_as_reference tree
 
   # Two have the permits until the end; the others have not been begun.
-  start --threads 4 --open-files 2 --slow-after 20 huge1 huge2 huge3
+  start $at_once 4 --open-files 2 --slow-after 20 huge1 huge2 huge3
   check "each slow file is named" wait_until lines 2 'slow: huge[123] (after 20 ms)$'
   check "the progress is shown" wait_until lines 1 '0/'
   kill -INT $pid
@@ -327,7 +356,7 @@ test_slow_or_not() {
   mkdir medium
   for i in {1..100}; do truncate -s $((i * 40))K medium/"$i"; done
   for i in {1..3}; do
-    run --threads 8 --slow-after 1 medium
+    run $at_once 8 --slow-after 1 medium
     [ "$code" -eq 0 ] && same_as_reference medium && slow_count_agrees || wrong=$((wrong + 1))
   done
   check "files that are hardly slow are named at most once, and counted" [ $wrong -eq 0 ]
@@ -341,13 +370,18 @@ test_usage() {
   expect 0 "--help"
   check "prints to standard output" grep -q '^usage: treesum ' out
   local wrong
-  for wrong in --unknown --threads=0 --threads=x --threads=-1 --threads= --threads \
+  for wrong in --unknown $at_once=0 $at_once=x $at_once=-1 $at_once= $at_once \
     --slow-after=0 --slow-after=x --slow-after=1.5 --slow-after=99999999999 --slow-after \
     --open-files=0 --open-files=99999999999999999999 --open-files=4x --verify=yes; do
     run "$wrong"
     expect 2 "wrong usage: $wrong"
     check "is explained" [ "$(grep -c '^usage: treesum ' err) $(wc -c <out)" = "1 0" ]
   done
+  "$treesum" --jobs 2 --threads 2 tree >out 2>err
+  code=$?
+  expect 2 "--jobs and --threads together are wrong usage"
+  check "which is explained" \
+    [ "$(grep -c '^treesum: --jobs and --threads exclude each other' err) $(wc -c <out)" = "1 0" ]
   run -o missing/directory/list tree
   expect 1 "a list that cannot be written is an error"
   if [ -e /dev/full ]; then
@@ -358,9 +392,8 @@ test_usage() {
 
 # run_on_terminal TERM: sum the tree with standard error on a terminal of that kind.
 run_on_terminal() {
-  # shellcheck disable=SC2016
   TERM=$1 SHELL=/bin/sh treesum=$treesum \
-    script -qec '"$treesum" tree >out' /dev/null </dev/null >err 2>&1
+    script -qec "\"\$treesum\" ${form[*]} tree >out" /dev/null </dev/null >err 2>&1
   code=$?
 }
 
@@ -381,21 +414,31 @@ test_terminal() {
   check "which gets no bar" [ "$(grep -c $'\033' err)" -eq 0 ]
 }
 
-make_tree
-test_list
-test_deep_tree
-test_own_list
-test_verify
-test_without_sha256sum
-test_bound
-test_errors
-test_unreadable
-test_changes
-test_signals
-test_slow
-test_slow_or_not
-test_usage
-test_terminal
+# test_form NAME: everything, in a directory of its own.
+test_form() {
+  echo "---- with $1"
+  mkdir "$scratch/$1" && cd "$scratch/$1" || exit 1
+  make_tree
+  test_list
+  test_deep_tree
+  test_own_list
+  test_verify
+  test_without_sha256sum
+  test_bound
+  test_errors
+  test_unreadable
+  test_changes
+  test_signals
+  test_signal_anywhere
+  test_slow
+  test_slow_or_not
+  test_usage
+  test_terminal
+}
+
+test_form tasks
+form=(--threads 4) at_once=--threads
+test_form threads
 
 [ $failures -eq 0 ] || echo "$failures checks failed"
 [ $failures -eq 0 ]
