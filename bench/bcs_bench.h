@@ -162,7 +162,6 @@ unsigned bcs_hypotheses(const bcs_plan *plan, bcs_rows rows,
 
 /* For people: bcs_report.c. */
 const char *bcs_length(uint64_t ns, char *text, size_t bytes); /* "0", "100 ns", "10 us": text */
-const char *bcs_machine(void); /* on one line: what it was measured on, and when */
 void bcs_print_head(const bcs_plan *plan);
 void bcs_print(const bcs_plan *plan, bcs_rows rows);
 

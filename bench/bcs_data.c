@@ -14,19 +14,10 @@ static bool finish(FILE *out, const char *path) {
   return false;
 }
 
-static void json_text(FILE *out, const char *name, const char *text) {
-  fprintf(out, "\"%s\": \"", name);
-  for (; *text; text++) {
-    if (*text == '"' || *text == '\\') fputc('\\', out);
-    if ((unsigned char)*text >= ' ') fputc(*text, out);
-  }
-  fputc('"', out);
-}
-
 static void json_row(FILE *out, bcs_cell cell, unsigned candidate, const bcs_row *row) {
   fprintf(out, "    {\"threads\": %u, \"locked_ns\": %llu, \"unlocked_ns\": %llu, ", cell.threads,
           (unsigned long long)cell.locked_ns, (unsigned long long)cell.unlocked_ns);
-  json_text(out, "candidate", bcs_candidates[candidate].key);
+  bench_json_text(out, "candidate", bcs_candidates[candidate].key);
   fprintf(out, ", \"disturbed\": %u", row->disturbed);
   for (unsigned m = 0; m < BCS_MEASURES; m++) {
     const bench_summary *s = &row->of[m];
@@ -43,11 +34,11 @@ static void json_verdicts(FILE *out, const char *name, const bcs_verdict *v, uns
   fprintf(out, ",\n  \"%s\": [", name);
   for (unsigned i = 0; i < count; i++) {
     fprintf(out, "%s\n    {", i == 0 ? "" : ",");
-    json_text(out, "claim", v[i].claim);
+    bench_json_text(out, "claim", v[i].claim);
     fprintf(out, ", ");
-    json_text(out, "verdict", v[i].verdict);
+    bench_json_text(out, "verdict", v[i].verdict);
     fprintf(out, ", ");
-    json_text(out, "figures", v[i].figures);
+    bench_json_text(out, "figures", v[i].figures);
     fputc('}', out);
   }
   fprintf(out, "\n  ]");
@@ -59,7 +50,7 @@ static void json_uncontended(FILE *out) {
   fprintf(out, ",\n  \"uncontended\": [");
   for (unsigned i = 0; i < count; i++) {
     fprintf(out, "%s\n    {", i == 0 ? "" : ",");
-    json_text(out, "candidate", results[i].name);
+    bench_json_text(out, "candidate", results[i].name);
     fprintf(out, ", \"ns\": %.4g, \"least_ns\": %.4g, \"most_ns\": %.4g", results[i].ns.median,
             results[i].ns.least, results[i].ns.most);
     if (results[i].to_peer > 0) fprintf(out, ", \"to_pthread\": %.4g", results[i].to_peer);
@@ -75,7 +66,7 @@ bool bcs_write_json(const char *path, const bcs_plan *plan, bcs_rows rows) {
     return false;
   }
   fprintf(out, "{\n  ");
-  json_text(out, "machine", bcs_machine());
+  bench_json_text(out, "machine", bench_machine());
   fprintf(out, ",\n  \"rounds\": %u,\n  \"slice_ns\": %llu,\n  \"results\": [", plan->rounds,
           (unsigned long long)plan->slice_ns);
   const char *before = "\n";

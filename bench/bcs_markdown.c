@@ -90,7 +90,7 @@ bool bcs_write_markdown(const char *path, const bcs_plan *plan, bcs_rows rows) {
   fprintf(out,
           "## Measured\n\nWritten by `./x bench bcs --save`: %s. %u rounds, slices of %.0f ms; "
           "medians.\n",
-          bcs_machine(), plan->rounds, (double)plan->slice_ns / 1e6);
+          bench_machine(), plan->rounds, (double)plan->slice_ns / 1e6);
   unsigned count = bcs_hypotheses(plan, rows, verdicts);
   verdicts_table(out, "the text says", verdicts, count);
   count = bcs_bars(plan, rows, verdicts);

@@ -1,31 +1,13 @@
 /* bcs_report.c: the tables, and the verdicts, as text. */
-#define _GNU_SOURCE /* open_memstream */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bcs_bench.h"
 
-const char *bcs_machine(void) {
-  static char *text;
-  size_t bytes;
-  if (text) return text;
-  FILE *out = stdout;
-  FILE *memory = open_memstream(&text, &bytes);
-  if (!memory) abort();
-  fflush(out);
-  stdout = memory; /* glibc allows that */
-  bench_print_machine();
-  stdout = out;
-  fclose(memory);
-  text[strcspn(text, "\n")] = '\0'; /* the next line is about the other benchmarks */
-  return text;
-}
-
 void bcs_print_head(const bcs_plan *plan) {
   printf(
       "%s\n%u rounds, interleaved; slices of %.0f ms; medians, and the least and most of a round\n",
-      bcs_machine(), plan->rounds, (double)plan->slice_ns / 1e6);
+      bench_machine(), plan->rounds, (double)plan->slice_ns / 1e6);
   for (unsigned i = 0; i < BCS_CANDIDATES; i++) {
     if (plan->chosen[i] && !bcs_candidates[i].init) {
       printf("%s is left out: it was not there when this program was built\n",

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum { BENCH_MAX_ROUNDS = 101, BENCH_MAX_CASES = 24 };
 
@@ -93,7 +94,9 @@ void bench_contended(void);
 
 /* report.c */
 void bench_print(const bench_table *table, const bench_result *results);
+const char *bench_machine(void); /* on one line: what it was measured on, and when */
 void bench_print_machine(void);
+void bench_json_text(FILE *out, const char *name, const char *text); /* "name": "text" */
 bool bench_write_json(const char *path, const bench_result *results, unsigned count);
 
 /* All results so far. */

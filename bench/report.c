@@ -72,25 +72,36 @@ static void describe_machine(struct machine *m) {
 #define COMPILER "gcc " __VERSION__
 #endif
 
-void bench_print_machine(void) {
+const char *bench_machine(void) {
+  static char text[512];
   struct machine m;
   describe_machine(&m);
-  printf("%s, %ld cores, %s %s, %s, commit %s, %s\n", m.cpu[0] ? m.cpu : m.system.machine, m.cores,
-         m.system.sysname, m.system.release, COMPILER, m.commit[0] ? m.commit : "unknown", m.date);
+  snprintf(text, sizeof text, "%s, %ld cores, %s %s, %s, commit %s, %s",
+           m.cpu[0] ? m.cpu : m.system.machine, m.cores, m.system.sysname, m.system.release,
+           COMPILER, m.commit[0] ? m.commit : "unknown", m.date);
+  return text;
+}
+
+void bench_print_machine(void) {
   printf(
-      "%u rounds, interleaved; slices of %.0f ms (loops, CPU time) and %.0f ms (threads, wall "
+      "%s\n%u rounds, interleaved; slices of %.0f ms (loops, CPU time) and %.0f ms (threads, wall "
       "time); ratios are medians of each round's ratio\n",
-      bench_effort_now.rounds, (double)bench_effort_now.loop_ns / 1e6,
+      bench_machine(), bench_effort_now.rounds, (double)bench_effort_now.loop_ns / 1e6,
       (double)bench_effort_now.threads_ns / 1e6);
 }
 
-static void json_text(FILE *out, const char *name, const char *text, const char *after) {
+void bench_json_text(FILE *out, const char *name, const char *text) {
   fprintf(out, "\"%s\": \"", name);
   for (; *text; text++) {
     if (*text == '"' || *text == '\\') fputc('\\', out);
     if ((unsigned char)*text >= ' ') fputc(*text, out);
   }
-  fprintf(out, "\"%s", after);
+  fputc('"', out);
+}
+
+static void json_text(FILE *out, const char *name, const char *text, const char *after) {
+  bench_json_text(out, name, text);
+  fputs(after, out);
 }
 
 static void json_summary(FILE *out, const char *name, bench_summary s) {
