@@ -15,11 +15,11 @@ int volt_futex_wait64_(VOLT_ATOMIC(uint64_t) *word, uint32_t seen, uint64_t dead
 
 /* Wake up to count threads that sleep on the word at this address. The word itself is not touched:
  * it may be gone by now, and whoever sleeps there instead sees a wake for no reason. */
-VOLT_API void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count);
+void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count);
 void volt_futex_wake64_(VOLT_ATOMIC(uint64_t) *word, int count);
 
 /* Let other threads run. */
-VOLT_API void volt_yield_(void);
+void volt_yield_(void);
 
 /* A pointer of this thread's own, NULL at first. */
 void **volt_thread_slot_(void);

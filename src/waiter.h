@@ -24,7 +24,7 @@ typedef struct volt_claimed_ {
 } volt_claimed_;
 
 /* Abort if *w is in use. name: of whose operation, for the message. */
-VOLT_API void volt_waiter_check_unused_(const char *name, volt_waiter *w);
+void volt_waiter_check_unused_(const char *name, volt_waiter *w);
 
 /* Make *w wait for object. The owner's own until it is linked. */
 VOLT_API void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker);

@@ -1,7 +1,6 @@
 /* pool.c: memory for tasks: blocks of 64 to 1024 bytes, carved from chunks that the runtime keeps
  * until it ends. Each worker keeps the blocks that it has freed for itself; what is too many of
  * them, and what other threads free, goes to a list for all. Bigger tasks go to the allocator. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../check.h"

@@ -347,7 +347,6 @@ static bool join_set_waker(volt_future *f, volt_waker waker) {
   while (!(state & ENDED)) {                     /* R7 */
     if (volt_cas_acq_rel(&t->state, &state, state | JOINER)) return true; /* J2: pairs E1 */
   }
-  state = volt_load_acquire(&t->state); /* J1: pairs E1 */
   tell_joiner(t); /* it has ended in between and found nobody: told by this thread */
   return true;
 }
