@@ -24,6 +24,7 @@ volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void
   f->ops = ops;
   f->object = object;
   f->drop = NULL;
+  f->decision = NULL;
   f->n = n;
   f->state = INIT;
   f->result = VOLT_PENDING;
@@ -70,29 +71,28 @@ static void drop_waker(volt_future *f, void *ctx) {
   if (drop) drop(ctx); /* I1 */
 }
 
+static bool is_leaf(const volt_future *f) {
+  return f->ops->start != NULL;
+}
+
+/* Its grant cannot be given back: a select must have decided for it. */
+static bool is_final(const volt_future *f) {
+  return is_leaf(f) && !f->ops->give_back;
+}
+
+static int completed(volt_future *f, int result) {
+  if (result == VOLT_OK && f->decision && is_final(f)) f->decision->mine = true;
+  return ready(f, result);
+}
+
 static int start(volt_future *f, volt_ctx *ctx) {
+  f->decision = ctx->decision;
   int result = f->ops->start(f, ctx->waker);
-  if (result != VOLT_PENDING) return ready(f, result);
+  if (result != VOLT_PENDING) return completed(f, result);
+  if (f->decision) f->decision->shared = true;
   f->state = WAITING;
   f->id = waiter_of(f)->id;
   return registered(f, ctx);
-}
-
-int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
-  if (f->state == INIT) return start(f, ctx);
-  check_waiter(f);
-  volt_waiter *w = waiter_of(f);
-  int result = result_of(f);
-  if (result == VOLT_PENDING) {
-    volt_waker before = {w->wake, w->ctx};
-    if (before.wake == ctx->waker.wake && before.ctx == ctx->waker.ctx) return VOLT_PENDING;
-    if (f->ops->set_waker(f, ctx->waker)) {
-      drop_waker(f, before.ctx);
-      return registered(f, ctx);
-    }
-    result = result_of(f); /* it was granted first */
-  }
-  return ready(f, result);
 }
 
 /* End a WAITING leaf. Returns true: nothing was granted. Returns false: it has completed. */
@@ -104,11 +104,31 @@ static bool withdraw(volt_future *f) {
   return true;
 }
 
-/* ---- every future ---- */
-
-static bool is_leaf(const volt_future *f) {
-  return f->ops->start != NULL;
+int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
+  if (f->state == INIT) return start(f, ctx);
+  check_waiter(f);
+  if (ctx->decision && f->decision != ctx->decision && is_final(f) && withdraw(f)) {
+    f->state = INIT; /* queued before it came into this select: again, for its decision */
+    return start(f, ctx);
+  }
+  volt_waiter *w = waiter_of(f);
+  int result = result_of(f);
+  if (result == VOLT_PENDING) {
+    volt_waker before = {w->wake, w->ctx};
+    if (before.wake == ctx->waker.wake && before.ctx == ctx->waker.ctx) return VOLT_PENDING;
+    if (f->ops->set_waker(f, ctx->waker)) {
+      drop_waker(f, before.ctx);
+      return registered(f, ctx);
+    }
+    result = result_of(f); /* it was granted first */
+  }
+  if (result == VOLT_ECANCELED && volt_waiter_result(w) == result) {
+    drop_waker(f, w->ctx); /* I1: dismissed (channel.c R9) */
+  }
+  return completed(f, result);
 }
+
+/* ---- every future ---- */
 
 int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
   VOLT_CHECK(f->ops && f->state <= READY, "volt_future_poll", "%p was never given an operation",
@@ -116,7 +136,7 @@ int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
   if (f->state == READY) return f->result;
   if (ctx->cancel != VOLT_CTX_GO_ON && !f->ops->ends_itself) {
     volt_future_cancel(f);
-    volt_ctx_obeyed_(ctx);
+    if (f->result == VOLT_ECANCELED) volt_ctx_obeyed_(ctx);
     return f->result;
   }
   if (ctx->budget == 0) {
@@ -124,7 +144,10 @@ int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
     return VOLT_PENDING;
   }
   if (f->ops->poll) {
+    volt_decision_ *decision = ctx->decision;
+    if (!f->ops->through) ctx->decision = NULL;
     int result = f->ops->poll(f, ctx);
+    ctx->decision = decision;
     if (result != VOLT_PENDING) {
       if (is_leaf(f)) ctx->budget -= 1;
       return ready(f, result);
@@ -154,11 +177,12 @@ bool volt_future_end_branch_(volt_future *f, volt_ctx *ctx) {
   if (before == VOLT_CTX_GO_ON) ctx->cancel = VOLT_CTX_CANCEL_ONCE;
   int result = volt_future_poll_branch_(f, ctx);
   ctx->cancel = before;
+  if (result == VOLT_OK && !volt_future_standing_(f)) volt_future_undo_(f); /* nobody will see it */
   return result != VOLT_PENDING;
 }
 
 int volt_future_poll(volt_future *f, volt_waker waker) {
-  volt_ctx ctx = {waker, NULL, 0, VOLT_FUTURE_BUDGET_, VOLT_CTX_GO_ON, false};
+  volt_ctx ctx = {waker, NULL, 0, VOLT_FUTURE_BUDGET_, VOLT_CTX_GO_ON, false, NULL};
   int result = volt_future_poll_ctx(f, &ctx);
   if (result == VOLT_PENDING && ctx.yield && waker.wake) waker.wake(waker.ctx);
   return result;
@@ -166,14 +190,36 @@ int volt_future_poll(volt_future *f, volt_waker waker) {
 
 void volt_future_cancel(volt_future *f) {
   if (f->state == READY) return;
+  int result = VOLT_ECANCELED;
   if (f->ops && !is_leaf(f)) {
-    f->ops->cancel(f);
-  } else if (f->state == WAITING) {
-    if (!withdraw(f) && volt_waiter_result(waiter_of(f)) == VOLT_OK) {
+    if (!f->ops->cancel(f)) result = VOLT_OK;
+  } else if (f->state == WAITING && !withdraw(f) && volt_waiter_result(waiter_of(f)) == VOLT_OK) {
+    if (is_final(f)) {
+      result = result_of(f);
+    } else {
       f->ops->give_back(f);
     }
   }
-  ready(f, VOLT_ECANCELED);
+  ready(f, result);
+}
+
+const volt_future *volt_future_standing_(volt_future *f) {
+  if (f->state != READY || f->result != VOLT_OK) return NULL;
+  if (!f->ops->through) return is_final(f) ? f : NULL;
+  volt_future *inner = f->ops->through(f);
+  return inner ? volt_future_standing_(inner) : NULL;
+}
+
+void volt_future_undo_(volt_future *f) {
+  if (f->state != READY || f->result != VOLT_OK) return;
+  volt_future *inner = f->ops->through ? f->ops->through(f) : NULL;
+  if (inner) {
+    volt_future_undo_(inner);
+    f->result = inner->result;
+  } else if (f->ops->undo || (is_leaf(f) && f->ops->give_back)) {
+    (f->ops->undo ? f->ops->undo : f->ops->give_back)(f);
+    f->result = VOLT_ECANCELED;
+  }
 }
 
 void volt_future_leave_(volt_future *f) {
@@ -185,7 +231,9 @@ void volt_future_leave_(volt_future *f) {
   }
   check_waiter(f);
   void *ctx = waiter_of(f)->ctx;
-  if (f->ops->set_waker(f, nobody)) drop_waker(f, ctx);
+  bool replaced = f->ops->set_waker(f, nobody);
+  bool dismissed = !replaced && volt_waiter_result(waiter_of(f)) == VOLT_ECANCELED;
+  if (replaced || dismissed) drop_waker(f, ctx); /* I1 */
 }
 
 /* ---- block_on ---- */
@@ -196,12 +244,9 @@ static void drop_parker(void *ctx) {
 
 /* The deadline has passed. Returns the future's result. */
 static int give_up(volt_future *f) {
-  if (is_leaf(f)) {
-    if (!withdraw(f)) return ready(f, result_of(f));
-  } else {
-    f->ops->cancel(f);
-  }
-  return ready(f, VOLT_ETIMEDOUT);
+  bool cancelled = is_leaf(f) ? withdraw(f) : f->ops->cancel(f);
+  if (cancelled) return ready(f, VOLT_ETIMEDOUT);
+  return ready(f, is_leaf(f) ? result_of(f) : (int)VOLT_OK);
 }
 
 struct blocked {
@@ -232,7 +277,7 @@ static bool await_poll(struct blocked *b, uint64_t deadline_ns) {
 /* So many unparks as there were registrations end the parker's life. */
 int volt_block_on(volt_future *f, uint64_t deadline_ns) {
   struct blocked b = {
-      VOLT_PARKER_INIT, {{NULL, NULL}, drop_parker, 0, 0, VOLT_CTX_GO_ON, false}, 0};
+      VOLT_PARKER_INIT, {{NULL, NULL}, drop_parker, 0, 0, VOLT_CTX_GO_ON, false, NULL}, 0};
   b.ctx.waker = volt_parker_waker(&b.parker);
   int result;
   do {
@@ -258,7 +303,8 @@ bool volt_permit_future_cancel_(volt_future *f) {
 }
 
 bool volt_permit_future_set_waker_(volt_future *f, volt_waker waker) {
-  return volt_wait_queue_set_waker_((volt_wait_queue *)f->object, f->ops->kind, &f->waiter, waker);
+  return volt_linked_set_waker_((volt_wait_queue *)f->object, f->ops->kind->name, &f->waiter,
+                                waker);
 }
 
 void volt_permit_future_give_back_(volt_future *f) {

@@ -7,10 +7,12 @@
 #include "wait_queue.h"
 
 /* Sequential: the future's owner calls them. A leaf waits with one waiter, and has start, cancel,
- * set_waker, give_back; waiter if that is not the future's own; outcome if a grant has one. What is
- * composed of futures has poll, cancel and leave. */
+ * set_waker, give_back unless a grant stands; waiter if that is not the future's own; outcome if a grant has one. What is
+ * composed of futures has poll, cancel and leave; and through, if it takes effect when one of them
+ * does: ctx->decision is handed on to those. */
 typedef struct volt_future_ops_ {
-  const volt_kind_ *kind;
+  const volt_kind_ *kind; /* of permits; or NULL */
+  const char *name;       /* of whose operation, for messages, where there is no kind */
   int (*start)(volt_future *f, volt_waker waker);      /* as x(): VOLT_OK, VOLT_PENDING, error */
   bool (*cancel)(volt_future *f);                      /* as x_cancel() */
   bool (*set_waker)(volt_future *f, volt_waker waker); /* as x_set_waker() */
@@ -19,6 +21,8 @@ typedef struct volt_future_ops_ {
   int (*outcome)(volt_future *f);                      /* of a grant; NULL: VOLT_OK */
   int (*poll)(volt_future *f, volt_ctx *ctx);          /* NULL: a leaf's */
   void (*leave)(volt_future *f);                       /* with poll: leave what it awaits */
+  volt_future *(*through)(volt_future *f); /* with poll: the one it took effect through, or NULL */
+  void (*undo)(volt_future *f); /* with poll: undo what a poll has done; NULL: nothing can be */
   bool ends_itself; /* its poll() obeys ctx->cancel: what it awaits must end first */
 } volt_future_ops_;
 
@@ -59,6 +63,18 @@ void volt_future_leave_(volt_future *f);
 
 /* What volt_future_poll_ctx() does with a leaf, for the poll() of one that ends_itself. */
 VOLT_API int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx);
+
+/* Take the decision: true for one caller, who may grant; for every other one, what it was about has
+ * been decided elsewhere. */
+static inline bool volt_decide_(volt_decision_ *d) {
+  return volt_exchange_relaxed(&d->taken, 1) == 0; /* relaxed: the grant orders what it decides */
+}
+
+/* The leaf by which it took effect although it was cancelled, or NULL. */
+const volt_future *volt_future_standing_(volt_future *f);
+
+/* Give back what a branch has just polled as ready with, if it can be: it is not to take effect. */
+void volt_future_undo_(volt_future *f);
 
 /* A future has ended because of ctx->cancel. */
 static inline void volt_ctx_obeyed_(volt_ctx *ctx) {

@@ -34,4 +34,26 @@ static inline void volt_list_remove_(volt_wait_queue *q, volt_waiter *w) {
   q->waiters -= 1;
 }
 
+/* Move the oldest waiters of one FIFO, count of them, up to *last, to the end of another. */
+static inline void volt_list_move_(volt_wait_queue *to, volt_wait_queue *from, volt_waiter *last,
+                                   uint32_t count) {
+  volt_waiter *first = from->head;
+  from->head = last->next;
+  if (from->head) {
+    from->head->prev = NULL;
+  } else {
+    from->tail = NULL;
+  }
+  from->waiters -= count;
+  last->next = NULL;
+  first->prev = to->tail;
+  if (to->tail) {
+    to->tail->next = first;
+  } else {
+    to->head = first;
+  }
+  to->tail = last;
+  to->waiters += count;
+}
+
 #endif

@@ -1,8 +1,9 @@
 /* lock.h: the lock of a wait queue: a spin-then-sleep lock in two bits of its word.
  *
  * Algorithm: LOCKED is taken by a compare-and-swap and dropped by an exchange, which also stores
- * what the word shall be from then on: leaving the lock and letting permits go are one step. It is
- * taken only together with QUEUED, so the fast paths, which look for QUEUED, never meet it.
+ * what the word shall be from then on: leaving the lock and letting permits go are one step. Where
+ * there are fast paths, which look for QUEUED, it is taken only together with QUEUED, so that they
+ * never meet it; who has none takes it always (turn.h).
  * Whoever has to sleep sets SLEEPER first; whoever drops it wakes one.
  *
  * Race R6: X and Y sleep. The lock is left and X woken, but nobody is queued any more, so X takes
@@ -25,13 +26,13 @@ static inline void volt_lock_sleep_(volt_wait_queue *q, uint64_t word) {
   volt_futex_wait64_(&q->word, VOLT_WORD_FLAGS_(asleep), VOLT_NO_DEADLINE);
 }
 
-/* Take the lock if somebody is queued. Returns true: locked, and *word is what the word was; false:
- * nobody is queued, and *word is a word that said so. */
-static inline bool volt_lock_if_queued_(volt_wait_queue *q, uint64_t *word) {
+/* Take the lock; with if_queued, only if somebody is queued. Returns true: locked, and *word is
+ * what the word was; false: nobody is queued, and *word is a word that said so. */
+static inline bool volt_lock_word_(volt_wait_queue *q, bool if_queued, uint64_t *word) {
   uint64_t slept = 0; /* SLEEPER once this thread may have slept */
   for (unsigned spins = 0;; spins++) {
     *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
-    if (!(*word & VOLT_WORD_QUEUED_)) {
+    if (if_queued && !(*word & VOLT_WORD_QUEUED_)) {
       if (slept) volt_futex_wake64_(&q->word, 1); /* R6: pass it on */
       return false;
     }
@@ -45,6 +46,10 @@ static inline bool volt_lock_if_queued_(volt_wait_queue *q, uint64_t *word) {
       slept = VOLT_WORD_SLEEPER_;
     }
   }
+}
+
+static inline bool volt_lock_if_queued_(volt_wait_queue *q, uint64_t *word) {
+  return volt_lock_word_(q, true, word);
 }
 
 /* Leave the lock: from now on the word is next. The last access to *q. */

@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "future.h"
+#include "mutex.h"
 #include "wait_queue.h"
 
 static const volt_kind_ kind = {"volt_mutex",       "unlocked, but it is not locked", 1, 1, 0,
@@ -30,12 +31,17 @@ volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m) {
   return volt_future_make_(f, &future_ops, &m->queue, 1);
 }
 
+void volt_mutex_move_(volt_mutex *m, volt_wait_queue *from, uint64_t from_word, volt_waiter *last,
+                      uint32_t count) {
+  volt_wait_queue_move_(&m->queue, &kind, from, from_word, last, count);
+}
+
 bool volt_mutex_cancel(volt_mutex *m, volt_waiter *w) {
   return volt_wait_queue_cancel_(&m->queue, &kind, w);
 }
 
 bool volt_mutex_set_waker(volt_mutex *m, volt_waiter *w, volt_waker waker) {
-  return volt_wait_queue_set_waker_(&m->queue, &kind, w, waker);
+  return volt_linked_set_waker_(&m->queue, kind.name, w, waker);
 }
 
 void volt_mutex_unlock_slow_(volt_mutex *m) {
@@ -53,5 +59,5 @@ bool volt_mutex_is_locked(volt_mutex *m) {
 }
 
 uint32_t volt_mutex_waiters(volt_mutex *m) {
-  return volt_wait_queue_waiters_(&m->queue, &kind);
+  return volt_linked_count_(&m->queue);
 }

@@ -70,7 +70,7 @@ bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w) {
 }
 
 bool volt_rwlock_set_waker(volt_rwlock *rw, volt_waiter *w, volt_waker waker) {
-  return volt_wait_queue_set_waker_(&rw->queue, &kind, w, waker);
+  return volt_linked_set_waker_(&rw->queue, kind.name, w, waker);
 }
 
 void volt_rwlock_destroy(volt_rwlock *rw) {
@@ -86,5 +86,5 @@ uint32_t volt_rwlock_readers(volt_rwlock *rw) {
 }
 
 uint32_t volt_rwlock_waiters(volt_rwlock *rw) {
-  return volt_wait_queue_waiters_(&rw->queue, &kind);
+  return volt_linked_count_(&rw->queue);
 }

@@ -5,10 +5,15 @@
  * it will return, the other branches are ended; one that has to come to its end first (a function
  * that cleans up, a call that blocks) is polled until it has.
  *
- * Race R1: two branches are granted in the same instant. Closed: the one that is looked at first
- *   has won; cancelling the other finds its grant and gives it back (volt_future_cancel()).
+ * Race R1: two branches are granted in the same instant. Closed: what can be given back, is, when
+ *   the loser is cancelled (volt_future_cancel()) or if it had already been polled (undo). What
+ *   cannot, an element that a channel has moved, is granted only by who takes the decision; and so
+ *   is everything else chosen here. If somebody else has it, all branches are cancelled: the one
+ *   that stands has won.
  * Race R2: a loser's wake comes when the select, and the memory of its branches, are gone. Closed:
- *   wakers refer to the poller alone, which counts them (volt_ctx.registered). */
+ *   wakers refer to the poller alone, which counts them (volt_ctx.registered).
+ * Race R3: a branch has taken the decision and must still end the losers of its own. Closed: it has
+ *   won; the others are ended, and only that one is polled from then on. */
 #include <volt/select.h>
 
 #include "check.h"
@@ -60,43 +65,94 @@ static volt_select *select_of(volt_future *f) {
   return volt_container_of(f, volt_select, future);
 }
 
+/* All branches have ended and none was chosen: look whether one took effect, by the decision if
+ * there is such a one. Returns whether. */
+static bool find_standing(volt_select *s) {
+  for (uint32_t i = 0; i < s->count; i++) {
+    const volt_future *leaf = s->branches[i] ? volt_future_standing_(s->branches[i]) : NULL;
+    if (leaf && (leaf->decision || s->winner == UINT32_MAX)) s->winner = i;
+  }
+  return s->winner != UINT32_MAX;
+}
+
 /* It is known what it returns: end the others, or leave them. Returns it when that is done. */
 static int finish(volt_select *s, volt_ctx *ctx) {
   if (s->how & VOLT_SELECT_KEEP) {
     leave_all_but(s->branches, s->count, s->winner);
-  } else if (!end_all_but(s->branches, s->count, s->winner, ctx)) { /* R1 */
-    return VOLT_PENDING;
+    return s->result;
   }
-  return s->result;
+  if (!end_all_but(s->branches, s->count, s->winner, ctx)) return VOLT_PENDING; /* R1 */
+  return s->winner == UINT32_MAX && find_standing(s) ? (int)VOLT_OK : s->result;
 }
 
-static int select_poll(volt_future *f, volt_ctx *ctx) {
-  volt_select *s = select_of(f);
-  if (s->result == VOLT_PENDING && ctx->cancel != VOLT_CTX_GO_ON) {
-    s->result = VOLT_ECANCELED;
-    volt_ctx_obeyed_(ctx);
-  }
-  if (s->result != VOLT_PENDING) return finish(s, ctx);
+/* Whether the branch that has just polled as ready is the one to take effect. */
+static bool choose(volt_decision_ *d) {
+  if (d && !d->mine) d->mine = volt_decide_(d);
+  return !d || d->mine;
+}
+
+static int poll_branches(volt_select *s, volt_ctx *ctx) {
   bool any = false;
   for (uint32_t i = 0; i < s->count; i++) {
     uint32_t at = s->first + i < s->count ? s->first + i : s->first + i - s->count;
     if (!s->branches[at]) continue;
     any = true;
     s->result = volt_future_poll_branch_(s->branches[at], ctx);
+    if (s->result == VOLT_PENDING && ctx->decision && ctx->decision->mine) {
+      s->winner = at; /* R3 */
+      (void)end_all_but(s->branches, s->count, at, ctx);
+      return VOLT_PENDING;
+    }
     if (s->result == VOLT_PENDING) continue;
-    s->winner = at;
+    if (choose(ctx->decision)) {
+      s->winner = at;
+    } else { /* R1 */
+      volt_future_undo_(s->branches[at]);
+      s->result = VOLT_ECANCELED;
+    }
     return finish(s, ctx);
   }
   return any ? VOLT_PENDING : VOLT_EINVAL;
+}
+
+/* R3: the winner is known, and was still pending. Returns whether it has ended. */
+static bool winner_has_ended(volt_select *s, volt_ctx *ctx) {
+  s->result = volt_future_poll_branch_(s->branches[s->winner], ctx);
+  return s->result != VOLT_PENDING;
+}
+
+static int select_poll(volt_future *f, volt_ctx *ctx) {
+  volt_select *s = select_of(f);
+  if (s->result == VOLT_PENDING && s->winner != UINT32_MAX && !winner_has_ended(s, ctx)) {
+    return VOLT_PENDING;
+  }
+  if (s->result == VOLT_PENDING && ctx->cancel != VOLT_CTX_GO_ON) s->result = VOLT_ECANCELED;
+  if (s->result != VOLT_PENDING) {
+    int ended = finish(s, ctx);
+    if (ended == VOLT_ECANCELED && s->winner == UINT32_MAX) volt_ctx_obeyed_(ctx);
+    return ended;
+  }
+  volt_decision_ *outer = ctx->decision;
+  if (!outer) ctx->decision = &s->decision;
+  if (s->how & VOLT_SELECT_KEEP) ctx->decision = NULL;
+  int result = poll_branches(s, ctx);
+  ctx->decision = outer;
+  return result;
 }
 
 static bool select_cancel(volt_future *f) {
   volt_select *s = select_of(f);
   if (s->how & VOLT_SELECT_KEEP) {
     leave_all_but(s->branches, s->count, UINT32_MAX);
-  } else {
-    cancel_all_but(s->branches, s->count, s->winner);
+    return true;
   }
+  cancel_all_but(s->branches, s->count, s->winner);
+  if (s->winner == UINT32_MAX) return !find_standing(s);
+  volt_future *winner = s->branches[s->winner];
+  volt_future_cancel(winner); /* R3: it may be pending */
+  volt_future_undo_(winner);  /* nobody has seen it */
+  if (volt_future_standing_(winner)) return false;
+  s->winner = UINT32_MAX;
   return true;
 }
 
@@ -105,8 +161,16 @@ static void select_leave(volt_future *f) {
   leave_all_but(s->branches, s->count, UINT32_MAX);
 }
 
-static const volt_future_ops_ select_ops = {
-    .cancel = select_cancel, .poll = select_poll, .leave = select_leave, .ends_itself = true};
+static volt_future *select_through(volt_future *f) {
+  volt_select *s = select_of(f);
+  return s->winner == UINT32_MAX ? NULL : s->branches[s->winner];
+}
+
+static const volt_future_ops_ select_ops = {.cancel = select_cancel,
+                                            .poll = select_poll,
+                                            .leave = select_leave,
+                                            .through = select_through,
+                                            .ends_itself = true};
 
 volt_future *volt_select_future(volt_select *s, volt_future *const *branches, uint32_t count,
                                 unsigned how) {
@@ -117,6 +181,9 @@ volt_future *volt_select_future(volt_select *s, volt_future *const *branches, ui
   s->how = how;
   s->winner = UINT32_MAX;
   s->result = VOLT_PENDING;
+  volt_store_relaxed(&s->decision.taken, 0); /* not shared: no branch is queued */
+  s->decision.mine = false;
+  s->decision.shared = false;
   s->first = 0;
   if (!(how & VOLT_SELECT_BIASED) && count > 1) s->first = (uint32_t)(next_random() % count);
   return volt_future_make_(&s->future, &select_ops, NULL, 0);
@@ -145,7 +212,7 @@ static int join_poll(volt_future *f, volt_ctx *ctx) {
     int one = volt_future_poll_branch_(j->branches[i], ctx);
     if (one == VOLT_PENDING) {
       all = false;
-    } else if (one != VOLT_OK) {
+    } else if (one < 0) {
       if (result == VOLT_OK) result = one;
       if (j->how & VOLT_JOIN_FAIL_FAST) j->ended_by = result;
     }

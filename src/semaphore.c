@@ -1,12 +1,60 @@
-/* semaphore.c: the wait queue with the permits as its value. */
+/* semaphore.c: the wait queue with the permits as its value, and a limit that may change.
+ *
+ * Algorithm: how many permits there are in all is nowhere counted; a limit says by how much the
+ * word has to change when the limit does. Who wants all permits asks, each time it is the head of
+ * the FIFO, what the limit is then.
+ *
+ * Invariant
+ *   I6  reached >= all permits there are, held, in the pool or set aside (but for those that were
+ *       released beside the limit), and equals the limit when nobody is changing it
+ *
+ * Races
+ *   R8  Several change the limit at once. Closed: each takes the limit of the one before by an
+ *       exchange, and changes the word by the difference: the sum is right in any order.
+ *   R9  Who wants all gets as many as the limit is, and somebody has another permit. Closed: when
+ *       it rises, reached rises before there are more; when it falls, after there are fewer.
+ *   R10 Who wants all looks at reached, and queues, while it falls: nothing is released that would
+ *       serve it. Closed: who lowers it changes the word by nothing afterwards: that comes before
+ *       the waiter's own change of the word, which then sees it, or finds the waiter queued.
+ *   R11 Who wants all gets them because another forgets those it holds, and does not see what that
+ *       one did before. Closed: who lowers reached changes the word before, by nothing at least. It
+ *       is looked at with the queue's lock held: if it has been lowered by then, that change of the
+ *       word came before the lock was taken, and was acquired with it (A1, L1 in wait_queue.c).
+ *
+ * Pairs
+ *   T1 (acquire) <- U1, F1 (release)   as in wait_queue.c */
 #include <volt/semaphore.h>
 
 #include "check.h"
 #include "future.h"
 #include "wait_queue.h"
 
-static const volt_kind_ kind = {"volt_sem", "release past VOLT_SEM_MAX", 0, VOLT_SEM_MAX,
-                                0,          volt_serve_permits_};
+/* The head wants all permits: what it has gathered goes back into the hand, then it takes all there
+ * shall be, or gathers what there is. */
+static bool serve_all(volt_waiter *w, uint32_t *hand) {
+  volt_sem *sem = volt_container_of((volt_wait_queue *)(void *)w->queue, volt_sem, queue);
+  uint32_t all = volt_load_relaxed(&sem->reached); /* R10: who lowers it comes here afterwards */
+  if ((int32_t)all < 0) all = 0; /* R8: it was lowered before it was raised, and comes back */
+  *hand += w->want - w->need;
+  int32_t there = (int32_t)*hand;
+  if (there >= (int32_t)all) {
+    w->want = all;
+    w->need = 0;
+    *hand -= all;
+    return all == 0 || *hand > 0;
+  }
+  uint32_t gathered = there > 0 ? *hand : 0;
+  w->want = all > 0 ? all : 1; /* I5: 0 < need while it is linked */
+  w->need = w->want - gathered;
+  *hand -= gathered;
+  return false;
+}
+
+static bool serve(volt_waiter *w, uint32_t *hand) {
+  return w->data ? serve_all(w, hand) : volt_serve_permits_(w, hand);
+}
+
+static const volt_kind_ kind = {"volt_sem", "release past VOLT_SEM_MAX", 0, VOLT_SEM_MAX, 0, serve};
 static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
 extern inline bool volt_sem_try_acquire(volt_sem *, uint32_t);
@@ -18,6 +66,8 @@ void volt_sem_init(volt_sem *sem, uint32_t permits) {
   VOLT_CHECK(permits <= VOLT_SEM_MAX, "volt_sem_init", "%p: %u permits, at most %u", (void *)sem,
              permits, VOLT_SEM_MAX);
   volt_wait_queue_init_(&sem->queue, permits);
+  volt_store_relaxed(&sem->limit, permits); /* not shared yet */
+  volt_store_relaxed(&sem->reached, permits);
 }
 
 int volt_sem_acquire_slow_(volt_sem *sem, volt_waiter *w, uint32_t n, volt_waker waker) {
@@ -37,11 +87,97 @@ bool volt_sem_cancel(volt_sem *sem, volt_waiter *w) {
 }
 
 bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, volt_waker waker) {
-  return volt_wait_queue_set_waker_(&sem->queue, &kind, w, waker);
+  return volt_linked_set_waker_(&sem->queue, kind.name, w, waker);
 }
 
 void volt_sem_release_slow_(volt_sem *sem, uint32_t n) {
   volt_wait_queue_release_(&sem->queue, &kind, n);
+}
+
+uint32_t volt_sem_drain(volt_sem *sem) {
+  uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
+  while ((word & VOLT_WORD_QUEUED_) == 0 && (int32_t)VOLT_WORD_VALUE_(word) > 0) {
+    uint64_t next = VOLT_WORD_FLAGS_(word);
+    if (volt_cas_weak_acquire(&sem->queue.word, &word, next)) { /* T1: pairs U1, F1 */
+      return VOLT_WORD_VALUE_(word);
+    }
+  }
+  return 0;
+}
+
+/* ---- all of them ---- */
+
+int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker) {
+  return volt_wait_queue_ask_(&sem->queue, &kind, w, sem, waker);
+}
+
+uint32_t volt_sem_taken(const volt_waiter *w) {
+  return w->want;
+}
+
+static int start_all(volt_future *f, volt_waker waker) {
+  return volt_wait_queue_ask_((volt_wait_queue *)f->object, &kind, &f->waiter, f->object, waker);
+}
+
+static void give_all_back(volt_future *f) {
+  volt_wait_queue_release_((volt_wait_queue *)f->object, &kind, f->waiter.want);
+}
+
+static const volt_future_ops_ all_ops = {.kind = &kind,
+                                         .start = start_all,
+                                         .cancel = volt_permit_future_cancel_,
+                                         .set_waker = volt_permit_future_set_waker_,
+                                         .give_back = give_all_back};
+
+volt_future *volt_sem_acquire_all_future(volt_future *f, volt_sem *sem) {
+  return volt_future_make_(f, &all_ops, &sem->queue, 0);
+}
+
+uint32_t volt_sem_future_taken(const volt_future *f) {
+  return f->waiter.want;
+}
+
+int volt_sem_acquire_all_blocking(volt_sem *sem, uint32_t *taken, uint64_t deadline_ns) {
+  volt_future f;
+  int result = volt_block_on(volt_sem_acquire_all_future(&f, sem), deadline_ns);
+  if (taken) *taken = result == VOLT_OK ? volt_sem_future_taken(&f) : 0;
+  return result;
+}
+
+/* ---- the limit ---- */
+
+/* There are n fewer in all: of those that the word has, or will have, or of those that are held. */
+static void lower(volt_sem *sem, uint32_t n, bool held) {
+  volt_wait_queue_change_(&sem->queue, &kind, held ? 0 : -(int32_t)n); /* R9, R11 */
+  volt_fetch_add_relaxed(&sem->reached, 0u - n); /* R10: published by what follows */
+  volt_wait_queue_change_(&sem->queue, &kind, 0);
+}
+
+void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
+  VOLT_CHECK(limit <= VOLT_SEM_MAX, "volt_sem_set_limit", "%p: %u permits, at most %u", (void *)sem,
+             limit, VOLT_SEM_MAX);
+  uint32_t before = volt_exchange_relaxed(&sem->limit, limit); /* R8: a number, no more */
+  if (limit > before) {
+    volt_fetch_add_relaxed(&sem->reached, limit - before); /* R9: published by what follows */
+    volt_wait_queue_change_(&sem->queue, &kind, (int32_t)(limit - before));
+  } else if (limit < before) {
+    lower(sem, before - limit, false);
+  }
+}
+
+void volt_sem_forget(volt_sem *sem, uint32_t n) {
+  if (n == 0) return;
+  uint32_t before = volt_fetch_add_relaxed(&sem->limit, 0u - n); /* R8 */
+  VOLT_CHECK(n <= before, "volt_sem_forget", "%p: %u permits of %u", (void *)sem, n, before);
+  lower(sem, n, true);
+}
+
+uint32_t volt_sem_limit(volt_sem *sem) {
+  return volt_load_relaxed(&sem->limit); /* a snapshot */
+}
+
+uint32_t volt_sem_debt(volt_sem *sem) {
+  return volt_wait_queue_debt_(&sem->queue, &kind);
 }
 
 void volt_sem_close(volt_sem *sem) {
@@ -57,7 +193,7 @@ uint32_t volt_sem_available(volt_sem *sem) {
 }
 
 uint32_t volt_sem_waiters(volt_sem *sem) {
-  return volt_wait_queue_waiters_(&sem->queue, &kind);
+  return volt_linked_count_(&sem->queue);
 }
 
 bool volt_sem_is_closed(volt_sem *sem) {

@@ -61,19 +61,21 @@ static volt_timeout *timeout_of(volt_future *f) {
   return volt_container_of(f, volt_timeout, future);
 }
 
-/* The inner future is to end, whatever it returns. */
+/* The inner future is to end, whatever it returns; unless it takes effect all the same. */
 static int end_inner(volt_timeout *t, int result, volt_ctx *ctx) {
   t->result = result;
   volt_future_cancel(&t->sleep.future);
-  return volt_future_end_branch_(t->inner, ctx) ? result : (int)VOLT_PENDING;
+  if (!volt_future_end_branch_(t->inner, ctx)) return VOLT_PENDING;
+  return volt_future_standing_(t->inner) ? (int)VOLT_OK : result;
 }
 
 static int timeout_poll(volt_future *f, volt_ctx *ctx) {
   volt_timeout *t = timeout_of(f);
-  if (t->result != VOLT_PENDING) return end_inner(t, t->result, ctx);
-  if (ctx->cancel != VOLT_CTX_GO_ON) {
-    volt_ctx_obeyed_(ctx);
-    return end_inner(t, VOLT_ECANCELED, ctx);
+  if (t->result == VOLT_PENDING && ctx->cancel != VOLT_CTX_GO_ON) t->result = VOLT_ECANCELED;
+  if (t->result != VOLT_PENDING) {
+    int ended = end_inner(t, t->result, ctx);
+    if (ended == VOLT_ECANCELED) volt_ctx_obeyed_(ctx);
+    return ended;
   }
   int result = volt_future_poll_ctx(t->inner, ctx);
   if (result != VOLT_PENDING) {
@@ -88,7 +90,11 @@ static bool timeout_cancel(volt_future *f) {
   volt_timeout *t = timeout_of(f);
   volt_future_cancel(t->inner);
   volt_future_cancel(&t->sleep.future);
-  return true;
+  return !volt_future_standing_(t->inner);
+}
+
+static volt_future *timeout_through(volt_future *f) {
+  return timeout_of(f)->inner;
 }
 
 static void timeout_leave(volt_future *f) {
@@ -97,8 +103,11 @@ static void timeout_leave(volt_future *f) {
   volt_future_leave_(&t->sleep.future);
 }
 
-static const volt_future_ops_ timeout_ops = {
-    .cancel = timeout_cancel, .poll = timeout_poll, .leave = timeout_leave, .ends_itself = true};
+static const volt_future_ops_ timeout_ops = {.cancel = timeout_cancel,
+                                             .poll = timeout_poll,
+                                             .leave = timeout_leave,
+                                             .through = timeout_through,
+                                             .ends_itself = true};
 
 volt_future *volt_timeout_future(volt_timeout *t, volt_future *inner, volt_timers *timers,
                                  uint64_t deadline_ns) {
@@ -130,6 +139,7 @@ static int interval_poll(volt_future *f, volt_ctx *ctx) {
   volt_interval *i = interval_of(f);
   int result = volt_future_poll_ctx(&i->sleep.future, ctx);
   if (result != VOLT_OK) return result;
+  i->ticked_before_ns = i->ticked_ns;
   i->ticked_ns = i->next_ns;
   i->next_ns = due_after(i, volt_timers_now_ns(i->timers));
   return VOLT_OK;
@@ -140,12 +150,21 @@ static bool interval_cancel(volt_future *f) {
   return true;
 }
 
+/* It is due again. */
+static void interval_undo(volt_future *f) {
+  volt_interval *i = interval_of(f);
+  i->next_ns = i->ticked_ns;
+  i->ticked_ns = i->ticked_before_ns;
+}
+
 static void interval_leave(volt_future *f) {
   volt_future_leave_(&interval_of(f)->sleep.future);
 }
 
-static const volt_future_ops_ interval_ops = {
-    .cancel = interval_cancel, .poll = interval_poll, .leave = interval_leave};
+static const volt_future_ops_ interval_ops = {.cancel = interval_cancel,
+                                              .poll = interval_poll,
+                                              .leave = interval_leave,
+                                              .undo = interval_undo};
 
 void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t start_ns,
                         uint64_t period_ns, enum volt_interval_missed missed) {
@@ -157,6 +176,7 @@ void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t start_ns
   i->period_ns = period_ns;
   i->missed = (uint32_t)missed;
   i->ticked_ns = 0;
+  i->ticked_before_ns = 0;
   volt_future_make_(&i->future, &interval_ops, NULL, 0);
   i->future.state = VOLT_FUTURE_READY_; /* no tick is wanted yet */
 }

@@ -13,10 +13,10 @@
  * Invariants, whenever the lock is free
  *   I1  value > 0 => not QUEUED
  *   I2  QUEUED <=> the FIFO is not empty; rest > 0 => QUEUED and RETURNING
- *   I3  held + value + rest + gathered by the head = constant
+ *   I3  held + value + rest + gathered by the head = constant, but for volt_wait_queue_change_();
+ *       value or rest is below zero while there is debt: more is held than there shall be
  *   I4  only the head of the FIFO is partially served
- *   I5  a waiter is in one place: the FIFO (need > 0), claimed by one releaser (need = 0, state
- *       PENDING or AWAITED), or its owner's
+ *   I5  in linked.c: a waiter is in one place
  *
  * Races
  *   R1  An acquirer finds too little, a releaser finds nobody, permits lie beside a sleeper.
@@ -26,9 +26,7 @@
  *       nothing of the object is read or written after it. Waking sleepers is by address only.
  *   R3  The owner sees the grant and re-uses the waiter while the granter still reads it.
  *       Closed: unlink and copy the waker under the lock; the grant is the last access.
- *   R4  Cancel meets a releaser. Closed: need, under the lock, says who was first. If the releaser
- *       was, cancel waits for the grant; no foreign code runs between claim and grant.
- *   R5  A waker is replaced while the granter reads it. Closed: both under the lock.
+ *   R4, R5  A cancel, or a new waker, meets a releaser. In linked.c.
  *   R6  A wake for the lock is kept by one who no longer needs it. In lock.h.
  *   R7  More waiters than a batch holds: the wakers of the first batch must not run under the lock,
  *       nor the rest be forgotten. Closed: leave the rest of the permits with the queue, wake, come
@@ -48,6 +46,7 @@
 
 #include "check.h"
 #include "futex.h"
+#include "linked.h"
 #include "list.h"
 #include "lock.h"
 #include "park.h"
@@ -57,20 +56,27 @@
 #define CLOSED VOLT_WORD_CLOSED_
 #define RETURNING VOLT_WORD_RETURNING_
 
-static uint32_t permits_in(const volt_kind_ *kind, uint64_t word) {
-  return VOLT_WORD_VALUE_(word) ^ kind->full;
+/* Below zero: debt. */
+static int32_t permits_in(const volt_kind_ *kind, uint64_t word) {
+  return (int32_t)(VOLT_WORD_VALUE_(word) ^ kind->full);
 }
 
-static uint64_t word_of(const volt_kind_ *kind, uint32_t permits) {
-  return VOLT_WORD_(permits ^ kind->full);
+static uint64_t word_of(const volt_kind_ *kind, int32_t permits) {
+  return VOLT_WORD_((uint32_t)permits ^ kind->full);
+}
+
+/* Under the lock: what is there, set aside for the head or not. */
+static int32_t permits_of(const volt_wait_queue *q) {
+  return (int32_t)(q->rest + q->head->want - q->head->need); /* I3, I4 */
 }
 
 /* What is given back and what is already there cannot be more than there ever were; and if nothing
  * is there, whoever has a share of the whole cannot be among the holders. */
 static void check_excess(volt_wait_queue *q, const volt_kind_ *kind, uint32_t given,
-                         uint32_t there) {
-  VOLT_CHECK(given <= kind->max - there && !(given == kind->shared && there == 0), kind->name,
-             "%p: %s (%u given back, %u there, at most %u)", (void *)q, kind->excess, given, there,
+                         int32_t there) {
+  bool fits = given <= kind->max - (uint32_t)there; /* modulo 2^32: also if there is debt */
+  VOLT_CHECK(fits && !(given == kind->shared && there == 0), kind->name,
+             "%p: %s (%u given back, %d there, at most %u)", (void *)q, kind->excess, given, there,
              kind->max);
 }
 
@@ -83,38 +89,16 @@ static void unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_t word, ui
     next |= QUEUED;
   } else {
     q->rest = 0;
-    next |= word_of(kind, permits);
+    next |= word_of(kind, (int32_t)permits);
   }
   volt_unlock_(q, next);
 }
 
-static void append(volt_wait_queue *q, volt_waiter *w, uint32_t want, uint32_t need,
-                   volt_waker waker) {
-  volt_waiter_arm_(w, q, waker);
-  w->want = want;
-  w->need = need;
-  volt_list_push_back_(q, w); /* published by U1 */
-}
-
 /* ---- serving ---- */
-
-static void unlink_waiter(volt_wait_queue *q, volt_waiter *w) {
-  VOLT_ASSERT((void *)w->queue == (void *)q);
-  volt_list_remove_(q, w);
-  w->need = 0; /* I5 */
-#if VOLT_DEBUG
-  w->next = w->prev = (volt_waiter *)(uintptr_t)0xdeadbeef; /* whoever follows it now faults */
-#endif
-}
-
-static volt_claimed_ claim(volt_wait_queue *q, volt_waiter *w) {
-  volt_claimed_ c = volt_waiter_claim_(w);
-  unlink_waiter(q, w);
-  return c;
-}
 
 bool volt_serve_permits_(volt_waiter *w, uint32_t *hand) {
   uint32_t need = w->need;
+  if ((int32_t)*hand <= 0) return false;
   uint32_t given = *hand < need ? *hand : need;
   w->need -= given;
   *hand -= given;
@@ -150,12 +134,12 @@ static void serve_and_unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_
     while (q->head && count < VOLT_WAKE_BATCH) {
       more = serve(q->head, &hand);
       if (q->head->need > 0) break; /* I4: served in part, if at all, and last */
-      batch[count++] = claim(q, q->head);
+      batch[count++] = volt_claim_linked_(q, q->head);
       if (!more) break;
     }
     bool again = more && q->head && count == VOLT_WAKE_BATCH;
     if (again) word += RETURNING; /* R7 */
-    VOLT_ASSERT(again || !q->head || hand == 0);
+    VOLT_ASSERT(again || !q->head || (int32_t)hand <= 0);
     unlock(q, kind, word, hand);
     volt_waiters_grant_(batch, count, word & CLOSED ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
     if (!again || !come_back(q, &word)) return;
@@ -163,6 +147,16 @@ static void serve_and_unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_
 }
 
 /* ---- the operations ---- */
+
+/* CLOSED has been seen, with the lock held or not. */
+static int refuse(volt_wait_queue *q, bool locked, uint64_t word) {
+  if (locked) {
+    volt_unlock_(q, word);
+  } else {
+    (void)volt_load_acquire(&q->word); /* C1: pairs U1, F1 */
+  }
+  return VOLT_ECLOSED;
+}
 
 int volt_wait_queue_acquire_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w, uint32_t n,
                              volt_waker waker) {
@@ -172,31 +166,52 @@ int volt_wait_queue_acquire_(volt_wait_queue *q, const volt_kind_ *kind, volt_wa
   for (;;) {
     uint64_t word;
     bool locked = volt_lock_if_queued_(q, &word);
-    if (word & CLOSED) {
-      if (locked) {
-        unlock(q, kind, word, q->rest);
-      } else {
-        (void)volt_load_acquire(&q->word); /* C1: pairs U1, F1 */
-      }
-      return VOLT_ECLOSED;
-    }
+    if (word & CLOSED) return refuse(q, locked, word);
     uint32_t need = n;
     if (!locked) {
-      uint32_t permits = permits_in(kind, word);
-      VOLT_CHECK(permits != kind->shared || n != permits, kind->name, "%p: too many holders",
-                 (void *)q);
-      if (permits >= n) {
-        uint64_t next = word_of(kind, permits - n) | VOLT_WORD_FLAGS_(word);
+      int32_t permits = permits_in(kind, word);
+      VOLT_CHECK((uint32_t)permits != kind->shared || n != (uint32_t)permits, kind->name,
+                 "%p: too many holders", (void *)q);
+      if (permits >= (int32_t)n) { /* n is at most max, which is below 2^31 */
+        uint64_t next = word_of(kind, permits - (int32_t)n) | VOLT_WORD_FLAGS_(word);
         if (volt_cas_acquire(&q->word, &word, next)) return VOLT_OK; /* A1: pairs U1, F1 */
         continue;
       }
       /* A1, L1: what there is becomes ours, and "somebody waits" true, in one step */
       if (!volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
-      need = n - permits;
+      if (permits < 0) {
+        q->rest = (uint32_t)permits; /* debt */
+      } else {
+        need = n - (uint32_t)permits;
+      }
     }
-    append(q, w, n, need, waker);
+    w->data = NULL;
+    volt_link_(q, w, n, need, waker);
     unlock(q, kind, word, q->rest);
     return VOLT_PENDING;
+  }
+}
+
+int volt_wait_queue_ask_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w, void *mark,
+                         volt_waker waker) {
+  volt_waiter_check_unused_(kind->name, w);
+  for (;;) {
+    uint64_t word;
+    bool locked = volt_lock_if_queued_(q, &word);
+    if (word & CLOSED) return refuse(q, locked, word);
+    /* A1, L1: as in acquire */
+    if (!locked && !volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
+    uint32_t hand = locked ? (uint32_t)q->rest : (uint32_t)permits_in(kind, word);
+    w->data = mark;
+    volt_link_(q, w, 1, 1, waker);
+    if (q->head == w) (void)kind->serve(w, &hand); /* nobody is before it */
+    bool served = w->need == 0;
+    if (served) {
+      volt_unlink_(q, w);
+      volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
+    }
+    unlock(q, kind, word, hand);
+    return served ? VOLT_OK : VOLT_PENDING;
   }
 }
 
@@ -217,53 +232,42 @@ void volt_wait_queue_release_(volt_wait_queue *q, const volt_kind_ *kind, uint32
   if (n == 0) return;
   uint64_t word;
   while (!volt_lock_if_queued_(q, &word)) {
-    uint32_t permits = permits_in(kind, word);
+    int32_t permits = permits_in(kind, word);
     check_excess(q, kind, n, permits);
-    uint64_t next = word_of(kind, permits + n) | VOLT_WORD_FLAGS_(word);
+    uint64_t next = word_of(kind, (int32_t)((uint32_t)permits + n)) | VOLT_WORD_FLAGS_(word);
     if (volt_cas_release(&q->word, &word, next)) return; /* F1: pairs A1, T1; the last of *q */
   }
-  check_excess(q, kind, n, q->rest + q->head->want - q->head->need); /* I3, I4 */
+  check_excess(q, kind, n, permits_of(q));
   serve_and_unlock(q, kind, word, n);
 }
 
-/* Lock the queue *w was queued on. Returns true: *w is linked, and the lock is held. Returns false:
- * *w is claimed or granted. */
-static bool lock_if_linked(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w,
-                           uint64_t *word) {
-  VOLT_CHECK((void *)w->queue == (void *)q, kind->name, "waiter %p is queued on %p, not on %p",
-             (void *)w, (void *)w->queue, (void *)q);
-  if (!volt_lock_if_queued_(q, word)) return false; /* I2: the FIFO is empty */
-  if (w->need > 0) return true;                     /* I5 */
-  unlock(q, kind, *word, q->rest);
-  return false;
+/* Returns what there would be then. */
+static int32_t changed(volt_wait_queue *q, const volt_kind_ *kind, int32_t there, int32_t delta) {
+  int64_t then = (int64_t)there + delta;
+  VOLT_CHECK(then <= (int64_t)kind->max && then >= -(int64_t)kind->max, kind->name,
+             "%p: too many permits (%d there, changed by %d, at most %u)", (void *)q, there, delta,
+             kind->max);
+  return (int32_t)then;
+}
+
+void volt_wait_queue_change_(volt_wait_queue *q, const volt_kind_ *kind, int32_t delta) {
+  uint64_t word;
+  while (!volt_lock_if_queued_(q, &word)) {
+    int32_t then = changed(q, kind, permits_in(kind, word), delta);
+    uint64_t next = word_of(kind, then) | VOLT_WORD_FLAGS_(word);
+    if (volt_cas_release(&q->word, &word, next)) return; /* F1: pairs A1, T1 */
+  }
+  (void)changed(q, kind, permits_of(q), delta);
+  serve_and_unlock(q, kind, word, (uint32_t)delta);
 }
 
 bool volt_wait_queue_cancel_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w) {
-  int result = volt_waiter_result(w);
-  if (result != VOLT_PENDING) return result == VOLT_ECANCELED;
   uint64_t word;
-  if (!lock_if_linked(q, kind, w, &word)) {
-    volt_waiter_await_(w); /* R4 */
-    return false;
+  uint32_t need;
+  if (!volt_lock_to_cancel_(q, kind->name, w, &word, &need)) {
+    return volt_waiter_result(w) == VOLT_ECANCELED;
   }
-  uint32_t gathered = w->want - w->need;
-  unlink_waiter(q, w);
-  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
-  serve_and_unlock(q, kind, word, gathered);
-  return true;
-}
-
-bool volt_wait_queue_set_waker_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w,
-                                volt_waker waker) {
-  if (volt_waiter_result(w) != VOLT_PENDING) return false;
-  uint64_t word;
-  if (!lock_if_linked(q, kind, w, &word)) {
-    volt_waiter_await_(w); /* the old waker is called: its copy was taken with the claim */
-    return false;
-  }
-  w->wake = waker.wake; /* R5 */
-  w->ctx = waker.ctx;
-  unlock(q, kind, word, q->rest);
+  serve_and_unlock(q, kind, word, w->want - need);
   return true;
 }
 
@@ -273,6 +277,24 @@ void volt_wait_queue_close_(volt_wait_queue *q, const volt_kind_ *kind) {
     if (volt_cas_release(&q->word, &word, word | CLOSED)) return; /* F1: pairs C1 */
   }
   serve_and_unlock(q, kind, word | CLOSED, 0);
+}
+
+void volt_wait_queue_move_(volt_wait_queue *q, const volt_kind_ *kind, volt_wait_queue *from,
+                           uint64_t from_word, volt_waiter *last, uint32_t count) {
+  for (volt_waiter *w = from->head; w != last; w = w->next) w->queue = q;
+  last->queue = q;
+  uint64_t word;
+  uint32_t hand = 0;
+  while (!volt_lock_if_queued_(q, &word)) {
+    /* A1, L1: as in acquire */
+    if (volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) {
+      hand = (uint32_t)permits_in(kind, word);
+      break;
+    }
+  }
+  volt_list_move_(q, from, last, count);
+  volt_leave_(from, from_word);
+  serve_and_unlock(q, kind, word, hand);
 }
 
 /* ---- life and inspection ---- */
@@ -289,7 +311,7 @@ void volt_wait_queue_destroy_(volt_wait_queue *q, const volt_kind_ *kind) {
   for (;;) {
     uint64_t word = volt_load_acquire(&q->word); /* D1: pairs U1, F1 */
     VOLT_CHECK(!(word & QUEUED), kind->name, "%p: destroyed while %u waiters are queued", (void *)q,
-               volt_wait_queue_waiters_(q, kind));
+               volt_linked_count_(q));
     if (!(word & VOLT_WORD_ALL_RETURNING_)) return;
     /* R7: a nap, for it may be anybody's code that keeps the release away; on a word of our own,
      * for a wake for those who sleep on the queue's would be lost on us (R6) */
@@ -298,15 +320,21 @@ void volt_wait_queue_destroy_(volt_wait_queue *q, const volt_kind_ *kind) {
   }
 }
 
-uint32_t volt_wait_queue_waiters_(volt_wait_queue *q, const volt_kind_ *kind) {
-  uint64_t word;
-  if (!volt_lock_if_queued_(q, &word)) return 0;
-  uint32_t waiters = q->waiters;
-  unlock(q, kind, word, q->rest);
-  return waiters;
-}
-
 uint32_t volt_wait_queue_available_(volt_wait_queue *q, const volt_kind_ *kind) {
   uint64_t word = volt_load_relaxed(&q->word); /* a snapshot */
-  return word & QUEUED ? 0 : permits_in(kind, word);
+  if (word & QUEUED) return 0;
+  int32_t permits = permits_in(kind, word);
+  return permits < 0 ? 0 : (uint32_t)permits;
+}
+
+uint32_t volt_wait_queue_debt_(volt_wait_queue *q, const volt_kind_ *kind) {
+  uint64_t word;
+  int32_t permits;
+  if (volt_lock_if_queued_(q, &word)) {
+    permits = (int32_t)q->rest;
+    volt_unlock_(q, word);
+  } else {
+    permits = permits_in(kind, word);
+  }
+  return permits < 0 ? (uint32_t)-permits : 0;
 }

@@ -7,15 +7,11 @@
 
 #include <volt/wait_queue.h>
 
-#include "waiter.h"
+#include "linked.h"
 
-/* How many waiters one turn of the lock serves at most. */
-#ifndef VOLT_WAKE_BATCH
-#define VOLT_WAKE_BATCH 32
-#endif
-
-/* Give w what it may have of the permits in *hand: lower w->need and *hand. Returns false if the
- * queue should look no further. Runs under the lock: no waker, no other object. */
+/* Give w what it may have of the permits in *hand: lower w->need and *hand. As an int32_t, *hand is
+ * below zero while there is debt: then there is nothing to give. Returns false if the queue should
+ * look no further. Runs under the lock: no waker, no other object. */
 typedef bool volt_serve_fn_(volt_waiter *w, uint32_t *hand);
 
 typedef struct volt_kind_ {
@@ -32,18 +28,32 @@ int volt_wait_queue_acquire_(volt_wait_queue *q, const volt_kind_ *kind, volt_wa
                              volt_waker waker);
 int volt_wait_queue_acquire_blocking_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n,
                                       uint64_t deadline_ns);
+/* Take what serve() gives to a waiter that is marked, or queue it: how much it wants is for serve()
+ * to say, each time that it is the head. mark: not NULL; in w->data, which else is NULL. */
+int volt_wait_queue_ask_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w, void *mark,
+                         volt_waker waker);
 void volt_wait_queue_release_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n);
 bool volt_wait_queue_cancel_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w);
-bool volt_wait_queue_set_waker_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w,
-                                volt_waker waker);
 void volt_wait_queue_close_(volt_wait_queue *q, const volt_kind_ *kind);
+
+/* So many permits more, or fewer, than there were; those that are held already become debt, which
+ * is repaid by what is released before anybody is served. With 0: serve() looks again. */
+void volt_wait_queue_change_(volt_wait_queue *q, const volt_kind_ *kind, int32_t delta);
+
+/* Let the oldest waiters of another FIFO wait here: count of them, up to *last, armed and linked
+ * there with what they want of this one. The lock of *from is held; it is left, with from_word as
+ * its word, before any of them can be granted. They are at the end of this FIFO in the same order,
+ * and are granted what there is. Locks: *from before *q, always. */
+void volt_wait_queue_move_(volt_wait_queue *q, const volt_kind_ *kind, volt_wait_queue *from,
+                           uint64_t from_word, volt_waiter *last, uint32_t count);
 
 void volt_wait_queue_init_(volt_wait_queue *q, uint32_t value);
 /* Aborts if somebody waits; waits for a release that is still on its way back. */
 void volt_wait_queue_destroy_(volt_wait_queue *q, const volt_kind_ *kind);
-uint32_t volt_wait_queue_waiters_(volt_wait_queue *q, const volt_kind_ *kind);
 /* Permits that are there to take. */
 uint32_t volt_wait_queue_available_(volt_wait_queue *q, const volt_kind_ *kind);
+/* How many have to be released before there are any. */
+uint32_t volt_wait_queue_debt_(volt_wait_queue *q, const volt_kind_ *kind);
 
 /* The serve() of everything that counts permits: as much as is missing, in parts if need be. */
 bool volt_serve_permits_(volt_waiter *w, uint32_t *hand);

@@ -63,14 +63,13 @@ int volt_waiter_await_(volt_waiter *w) {
   }
 }
 
-volt_claimed_ volt_waiter_claim_(volt_waiter *w) {
-  volt_claimed_ c = {w, {w->wake, w->ctx}, w->id};
-  return c;
-}
-
 static void grant(volt_waiter *w, uint32_t state) {
   uint32_t before = volt_exchange_release(&w->state, state); /* G1: pairs W1; the last of *w */
   if (before == VOLT_WAITER_AWAITED_) volt_futex_wake32_(&w->state, 1); /* by address only */
+}
+
+void volt_waiter_dismiss_(volt_waiter *w) {
+  grant(w, VOLT_WAITER_UNUSED_);
 }
 
 void volt_waiters_grant_(const volt_claimed_ *batch, unsigned count, uint32_t state) {

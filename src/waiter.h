@@ -29,11 +29,17 @@ void volt_waiter_check_unused_(const char *name, volt_waiter *w);
 /* Make *w wait for object. The owner's own until it is linked. */
 VOLT_API void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker);
 
-VOLT_API volt_claimed_ volt_waiter_claim_(volt_waiter *w);
+static inline volt_claimed_ volt_waiter_claim_(volt_waiter *w) {
+  volt_claimed_ c = {w, {w->wake, w->ctx}, w->id};
+  return c;
+}
 
 /* Nothing is held: store state into every waiter, the last access to it; then call the wakers. No
  * foreign code runs before the last of them has been told. */
 VOLT_API void volt_waiters_grant_(const volt_claimed_ *batch, unsigned count, uint32_t state);
+
+/* Give a claimed waiter back to its owner as if it had been cancelled: no wake comes of it. */
+void volt_waiter_dismiss_(volt_waiter *w);
 
 /* Block until a claimed waiter is granted. Returns its result. */
 VOLT_API int volt_waiter_await_(volt_waiter *w);

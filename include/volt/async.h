@@ -23,6 +23,11 @@
  *
  *   VOLT_AWAIT(self, future)            wait; unless the result is VOLT_OK, leave with it
  *   VOLT_AWAIT_RESULT(self, r, future)  wait; r = the result, whatever it is
+ *   VOLT_AWAIT_TRY(self, r, try, future)  the same, but first r = try, which does not wait; only if
+ *                                       that is VOLT_EAGAIN, the future is made, and awaited. For
+ *                                       hot paths: VOLT_AWAIT_TRY(self, self->r,
+ *                                       jobs_try_recv(&jobs, &self->job),
+ *                                       jobs_recv_future(&self->f, &jobs, &self->job))
  *   VOLT_YIELD(self)                    let others run
  *   VOLT_RETURN(self, result)           leave with result
  *   VOLT_FINALLY(self)                  at most once: what leaves, and what comes to it, goes on
@@ -30,9 +35,10 @@
  *                                       and VOLT_RETURN, go to the end and keep the first failure
  *
  * Cancellation makes the await that it meets return VOLT_ECANCELED, after the future was cancelled
- * (a grant is given back). Of a task that is cancelled it is one await, the innermost, that it is
- * in or comes to; never one after VOLT_FINALLY: what that awaits is awaited, also if the cancel
- * comes only then. Of a function that is dropped from outside (it lost a select, its future was
+ * (a grant is given back; an element that a channel has moved stays moved, that await returns
+ * VOLT_OK, and the cancel meets the next one). Of a task that is cancelled it is one await, the
+ * innermost, that it is in or comes to; never one after VOLT_FINALLY: what that awaits is awaited,
+ * also if the cancel comes only then. Of a function that is dropped from outside (it lost a select, its future was
  * cancelled) it is every await, so its rest runs without waiting.
  *
  * Limits, all of a function that returns in the middle and is entered again there:
@@ -141,6 +147,16 @@ enum {
   VOLT_AWAIT_(self, future, if (!VOLT_LIKELY(volt_result_ == VOLT_OK)) VOLT_LEAVE_(volt_result_))
 
 #define VOLT_AWAIT_RESULT(self, result, future) VOLT_AWAIT_(self, future, (result) = volt_result_)
+
+#define VOLT_AWAIT_TRY(self, result, attempt, future)                     \
+  do {                                                                    \
+    (result) = VOLT_EAGAIN;                                               \
+    if (VOLT_LIKELY(ctx->cancel == VOLT_CTX_GO_ON && ctx->budget > 0)) {  \
+      (result) = (attempt);                                               \
+      if ((result) != VOLT_EAGAIN) ctx->budget -= 1;                      \
+    }                                                                     \
+    if ((result) == VOLT_EAGAIN) VOLT_AWAIT_RESULT(self, result, future); \
+  } while (0)
 
 #define VOLT_RETURN(self, its_result) \
   do {                                \

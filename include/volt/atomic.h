@@ -16,6 +16,8 @@
 
 #else
 
+#include <string.h>
+
 #ifdef __cplusplus
 extern "C++" {
 #include <atomic>
@@ -31,6 +33,10 @@ extern "C++" {
 #endif
 #define VOLT_PLAIN(T) T
 
+/* Raw memory: begin the life of a T that has atomics in it; move elements of any type. */
+#define VOLT_CONSTRUCT_(T, p) ((T *)(void *)(p))
+#define VOLT_COPY_(to, from, bytes) ((void)((bytes) && memcpy((to), (from), (bytes))))
+
 #define volt_load_relaxed(p) VOLT_ATOMIC_FN_(atomic_load_explicit)((p), VOLT_ORDER_(relaxed))
 #define volt_load_acquire(p) VOLT_ATOMIC_FN_(atomic_load_explicit)((p), VOLT_ORDER_(acquire))
 #define volt_load_seq_cst(p) VOLT_ATOMIC_FN_(atomic_load_explicit)((p), VOLT_ORDER_(seq_cst))
@@ -38,6 +44,8 @@ extern "C++" {
   VOLT_ATOMIC_FN_(atomic_store_explicit)((p), (v), VOLT_ORDER_(relaxed))
 #define volt_store_release(p, v) \
   VOLT_ATOMIC_FN_(atomic_store_explicit)((p), (v), VOLT_ORDER_(release))
+#define volt_exchange_relaxed(p, v) \
+  VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(relaxed))
 #define volt_exchange_acq_rel(p, v) \
   VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(acq_rel))
 #define volt_exchange_acquire(p, v) \

@@ -33,12 +33,14 @@
 #define VOLT_NORETURN __attribute__((noreturn))
 #define VOLT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define VOLT_NODISCARD __attribute__((warn_unused_result))
+#define VOLT_UNUSED_OK_ __attribute__((unused))
 #else
 #define VOLT_API
 #define VOLT_NOINLINE
 #define VOLT_NORETURN
 #define VOLT_LIKELY(x) (!!(x))
 #define VOLT_NODISCARD
+#define VOLT_UNUSED_OK_
 #endif
 
 /* A function with an inline body in its header and, for callers that cannot inline it (other
@@ -62,16 +64,19 @@
   ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /* code, value, text: the one table behind the constants and volt_strerror(). */
-#define VOLT_RESULTS(X)                                  \
-  X(VOLT_OK, 0, "success")                               \
-  X(VOLT_PENDING, 1, "queued: the waiter will be woken") \
-  X(VOLT_EAGAIN, -1, "not possible without waiting")     \
-  X(VOLT_ECLOSED, -2, "closed")                          \
-  X(VOLT_ETIMEDOUT, -3, "the deadline has passed")       \
-  X(VOLT_ECANCELED, -4, "cancelled")                     \
-  X(VOLT_EINVAL, -5, "an argument is out of range")      \
-  X(VOLT_ENOMEM, -6, "out of memory")                    \
-  X(VOLT_ESTALLED, -7, "another thread is half-way through its operation")
+#define VOLT_RESULTS(X)                                                    \
+  X(VOLT_OK, 0, "success")                                                 \
+  X(VOLT_PENDING, 1, "queued: the waiter will be woken")                   \
+  X(VOLT_LEADER, 2, "success, and the one that leads")                     \
+  X(VOLT_DONE, 3, "it has been done before")                               \
+  X(VOLT_EAGAIN, -1, "not possible without waiting")                       \
+  X(VOLT_ECLOSED, -2, "closed")                                            \
+  X(VOLT_ETIMEDOUT, -3, "the deadline has passed")                         \
+  X(VOLT_ECANCELED, -4, "cancelled")                                       \
+  X(VOLT_EINVAL, -5, "an argument is out of range")                        \
+  X(VOLT_ENOMEM, -6, "out of memory")                                      \
+  X(VOLT_ESTALLED, -7, "another thread is half-way through its operation") \
+  X(VOLT_ELAGGED, -8, "values were overwritten before they were received")
 
 enum volt_result {
 #define VOLT_RESULT_ENUM_(code, value, text) code = value,

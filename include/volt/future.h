@@ -27,11 +27,19 @@
 
 #include "waiter.h"
 
+/* Members are private. Several futures of which one may take effect (volt/select.h). */
+typedef struct volt_decision_ {
+  VOLT_ATOMIC(uint32_t) taken; /* by whoever grants one of them, or by the poller */
+  bool mine;                   /* the poller knows by which */
+  bool shared;                 /* one of them is queued: others may take it */
+} volt_decision_;
+
 /* Members are private. */
 typedef struct volt_future {
   const struct volt_future_ops_ *ops; /* what kind of operation it is */
   void *object;                       /* on what */
   volt_wake_fn drop;                  /* of the ctx that its waker is from, or NULL */
+  volt_decision_ *decision;           /* of the select that it is a branch of, or NULL */
   volt_waiter waiter;
   uint32_t n;     /* permits wanted */
   uint32_t state; /* INIT, WAITING, READY */
@@ -56,11 +64,12 @@ typedef struct volt_future {
  * for one wake or one drop: when that many have come, nothing refers to waker.ctx any more. */
 typedef struct volt_ctx {
   volt_waker waker;
-  volt_wake_fn drop;   /* NULL: nobody counts */
-  uint32_t registered; /* how many futures have taken the waker */
-  uint32_t budget;     /* how many more may turn out ready before the poller has to yield */
-  uint32_t cancel;     /* VOLT_CTX_CANCEL_...: whether the poller is being cancelled */
-  bool yield;          /* PENDING not for a wake, but to let others run: poll again */
+  volt_wake_fn drop;        /* NULL: nobody counts */
+  uint32_t registered;      /* how many futures have taken the waker */
+  uint32_t budget;          /* how many more may turn out ready before the poller has to yield */
+  uint32_t cancel;          /* VOLT_CTX_CANCEL_...: whether the poller is being cancelled */
+  bool yield;               /* PENDING not for a wake, but to let others run: poll again */
+  volt_decision_ *decision; /* private */
 } volt_ctx;
 
 /* volt_ctx.cancel. ONCE is taken back by the first future that ends because of it. */
@@ -93,7 +102,8 @@ VOLT_API int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx);
  * caller's and the future polls as VOLT_ECANCELED, unless it had already polled as something else
  * (or was never given an operation: then it may not be polled).
  * A grant that nobody has polled is given back: permits released, lock unlocked. What a poll has
- * returned as VOLT_OK belongs to the caller and is not given back.
+ * returned as VOLT_OK belongs to the caller and is not given back. What cannot be given back, an
+ * element that a channel has moved, stands: then the future polls as VOLT_OK.
  * Wakes: if the grant came first its one wake has come or will come; else none will.
  * Threads: the future's owner. May wake others on this thread, through what is given back. */
 VOLT_API void volt_future_cancel(volt_future *f);

@@ -14,6 +14,11 @@
  * Permits have no owner: any thread may release what another acquired. All-zero is a valid
  * semaphore without permits.
  *
+ * The limit is how many permits there are in all, held or not: what it began with, until
+ * volt_sem_set_limit(). Releasing what nobody acquired adds permits beside it. A limit below what
+ * is held makes debt: what is released repays it before anybody gets a permit. A request for more
+ * than the limit waits until there is more.
+ *
  * Lifetime: release() does not touch the semaphore once the permits it gives can be acted upon:
  * whoever receives the last of them may destroy and free it, even while that release() is still
  * returning. One release that satisfies more than 32 waiters does so in turns, and may have to come
@@ -30,12 +35,14 @@
 
 /* Members are private. */
 typedef struct volt_sem {
-  volt_wait_queue queue; /* the word's value: permits */
+  volt_wait_queue queue;         /* the word's value: permits, or as an int32_t below zero, debt */
+  VOLT_ATOMIC(uint32_t) limit;   /* as it shall be */
+  VOLT_ATOMIC(uint32_t) reached; /* not below what there is in all, while it changes */
 } volt_sem;
 
 /* permits: 0..VOLT_SEM_MAX, not checked. */
 #define VOLT_SEM_INIT(permits) \
-  { VOLT_WAIT_QUEUE_INIT_(permits) }
+  { VOLT_WAIT_QUEUE_INIT_(permits), (uint32_t)(permits), (uint32_t)(permits) }
 
 VOLT_BEGIN_DECLS
 
@@ -53,14 +60,14 @@ VOLT_API void volt_sem_release_slow_(volt_sem *, uint32_t n);
 VOLT_INLINE bool volt_sem_try_acquire(volt_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
   const uint64_t refuse = VOLT_WORD_QUEUED_ | VOLT_WORD_CLOSED_;
-  while ((word & refuse) == 0 && VOLT_WORD_VALUE_(word) >= n) {
+  while ((word & refuse) == 0 && (int32_t)VOLT_WORD_VALUE_(word) >= (int64_t)n) {
     if (volt_cas_weak_acquire(&sem->queue.word, &word, word - VOLT_WORD_(n))) return true; /* T1 */
   }
   return n == 0;
 }
 
 /* Take n permits, or queue *w for them.
- * n: 0..VOLT_SEM_MAX permits; 0 succeeds without queueing.
+ * n: 0..VOLT_SEM_MAX permits; 0 succeeds without queueing; more than the limit waits for more.
  * w: the caller's memory, unused or completed; must stay where it is while queued.
  * Returns VOLT_OK (taken; *w unused), VOLT_PENDING (queued), VOLT_ECLOSED, or VOLT_EINVAL (n above
  *   VOLT_SEM_MAX). Permits that are there but too few are set aside for *w at once.
@@ -110,11 +117,64 @@ VOLT_API bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, volt_waker waker
  * Threads: any. Order: releases what this thread did before to whoever receives a permit. */
 VOLT_INLINE void volt_sem_release(volt_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
+  /* modulo 2^32, so that it is right if there is debt, too */
   while ((word & VOLT_WORD_QUEUED_) == 0 && n <= VOLT_SEM_MAX - VOLT_WORD_VALUE_(word)) {
     if (volt_cas_weak_release(&sem->queue.word, &word, word + VOLT_WORD_(n))) return; /* F1 */
   }
   volt_sem_release_slow_(sem, n);
 }
+
+/* Take everything that is in the pool now. Works on a closed semaphore, too.
+ * Returns how many permits that were: the caller's to release. 0 while somebody waits.
+ * Threads: any. Order: acquires what the releasers of the permits did before. */
+VOLT_API uint32_t volt_sem_drain(volt_sem *sem);
+
+/* Take all permits of the limit, or queue *w for them: so that nobody else holds one.
+ * In the FIFO: later requests wait behind it. If the limit changes while it waits, it gets as many
+ * as the limit is when it is served; afterwards it holds what it got. With a limit of 0 it gets
+ * none, when there is no debt. (Permits beside the limit are not looked at.)
+ * w: the caller's memory, unused or completed; must stay where it is while queued.
+ * Returns VOLT_OK (taken), VOLT_PENDING (queued), or VOLT_ECLOSED. Once taken, volt_sem_taken(w) is
+ *   how many they are.
+ * Wakes, cancel, threads, order: as volt_sem_acquire(). */
+VOLT_API int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker);
+
+/* How many permits the last volt_sem_acquire_all() with *w took. Threads: the owner of *w. */
+VOLT_API uint32_t volt_sem_taken(const volt_waiter *w);
+
+/* The same; blocks this thread until they are there or deadline_ns (as volt_now_ns()) has passed.
+ * *taken: how many it took, 0 unless VOLT_OK; may be NULL.
+ * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing taken), or VOLT_ECLOSED. Threads: any that may block. */
+VOLT_API int volt_sem_acquire_all_blocking(volt_sem *sem, uint32_t *taken, uint64_t deadline_ns);
+
+/* The same as a future: nothing happens before it is polled. Given back if dropped.
+ * f: not WAITING; its content is overwritten. Returns f. */
+VOLT_API volt_future *volt_sem_acquire_all_future(volt_future *f, volt_sem *sem);
+
+/* How many permits it took, once it has polled as VOLT_OK. Threads: the future's owner. */
+VOLT_API uint32_t volt_sem_future_taken(const volt_future *f);
+
+/* Change the limit, and with it how many permits there are in all.
+ * limit: 0..VOLT_SEM_MAX (more aborts). A higher one releases the difference. A lower one takes the
+ *   difference from the pool; what is not there becomes debt. What is set aside for a waiter counts
+ *   as held. Works on a closed semaphore, too.
+ * Wakes: as volt_sem_release().
+ * Threads: any. Of several at a time each makes its difference, so that the last one stands; what
+ *   they raise and lower at one time, together with what there is, must not pass VOLT_SEM_MAX
+ *   (aborts). */
+VOLT_API void volt_sem_set_limit(volt_sem *sem, uint32_t limit);
+
+/* The limit: the last that was set, less what was forgotten. A snapshot. Threads: any. */
+VOLT_API uint32_t volt_sem_limit(volt_sem *sem);
+
+/* Let n permits that the caller holds disappear: they are not released, and the limit is lower by
+ * n. n: at most the limit (aborts).
+ * Wakes: a volt_sem_acquire_all() that was waiting for them only, on this thread. Threads: any. */
+VOLT_API void volt_sem_forget(volt_sem *sem, uint32_t n);
+
+/* How many permits must be released before there are any to take: more are held, or set aside for
+ * the waiter that is next, than the limit. A snapshot. Threads: any. */
+VOLT_API uint32_t volt_sem_debt(volt_sem *sem);
 
 /* Close: every waiter completes with VOLT_ECLOSED and every later acquire returns it. Permits,
  * those set aside for waiters included, stay in the pool and can still be released to it. Closing
@@ -126,7 +186,7 @@ VOLT_API void volt_sem_close(volt_sem *sem);
  * that has more than 32 waiters to wake; so not from a waker that this semaphore calls. */
 VOLT_API void volt_sem_destroy(volt_sem *sem);
 
-/* Permits in the pool now; 0 while somebody waits. A snapshot. Threads: any. */
+/* Permits in the pool now; 0 while somebody waits, or in debt. A snapshot. Threads: any. */
 VOLT_API uint32_t volt_sem_available(volt_sem *sem);
 
 /* How many wait now. A snapshot. Threads: any. */

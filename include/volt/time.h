@@ -42,6 +42,7 @@ typedef struct volt_interval {
   uint64_t period_ns;
   uint32_t missed;
   uint64_t ticked_ns;
+  uint64_t ticked_before_ns;
 } volt_interval;
 
 VOLT_BEGIN_DECLS

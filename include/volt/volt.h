@@ -4,6 +4,16 @@
  *   semaphore.h    counting semaphore: fair, weighted, closable
  *   mutex.h        mutual exclusion, handed over in order of arrival
  *   rwlock.h       many readers or one writer, neither starves
+ *   channel.h      bounded channel of many senders and receivers
+ *   oneshot.h      one value, from one sender to one receiver
+ *   broadcast.h    every receiver receives every value, or is told how many it lost
+ *   watch.h        the latest value, and whether it has changed
+ *   notify.h       wake one waiter, or all; one notification is stored
+ *   barrier.h      wait until so many have arrived; one of them leads
+ *   latch.h        wait until a count has come down to zero (a wait group)
+ *   once.h         the first who comes initialises, the others wait
+ *   cond.h         wait with a mutex until something is so
+ *   token.h        that something is to end, for whoever asks or waits; in trees
  *   bcs.h          batched critical sections: a lock that runs closures, and its queues
  *   future.h       one pollable operation for every primitive; block_on
  *   select.h       the first of several futures, or all of them
@@ -19,17 +29,27 @@
 #define VOLT_VOLT_H
 
 #include "async.h"
+#include "barrier.h"
 #include "base.h"
 #include "bcs.h"
+#include "broadcast.h"
+#include "channel.h"
+#include "cond.h"
 #include "future.h"
+#include "latch.h"
 #include "mutex.h"
+#include "notify.h"
+#include "once.h"
+#include "oneshot.h"
 #include "park.h"
 #include "rwlock.h"
 #include "select.h"
 #include "semaphore.h"
 #include "time.h"
 #include "timer.h"
+#include "token.h"
 #include "waiter.h"
 #include "waker.h"
+#include "watch.h"
 
 #endif

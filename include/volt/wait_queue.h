@@ -38,7 +38,9 @@ typedef struct volt_wait_queue {
   VOLT_PLAIN(volt_waiter *) head; /* the FIFO, oldest first */
   VOLT_PLAIN(volt_waiter *) tail;
   VOLT_PLAIN(uint32_t) waiters; /* how many it holds */
-  VOLT_PLAIN(uint32_t) rest;    /* permits for them that a release will come back to give */
+  /* permits for them that a release will come back to give; where there are no permits, how often
+   * everybody was let go */
+  VOLT_PLAIN(uint32_t) rest;
 } volt_wait_queue;
 
 #define VOLT_WAIT_QUEUE_INIT_(value) \

@@ -252,7 +252,7 @@ static void round_of(unsigned threads) {
   }
   for (unsigned i = 0; i < threads; i++) {
     volt_waker waker = {tell, &pollers[i]};
-    pollers[i].ctx = (volt_ctx){waker, tell, 0, 0, VOLT_CTX_GO_ON, false};
+    pollers[i].ctx = (volt_ctx){waker, tell, 0, 0, VOLT_CTX_GO_ON, false, NULL};
     volt_store_relaxed(&pollers[i].told, 0);
   }
   stress_round(threads, 30000000, body, NULL);

@@ -93,8 +93,8 @@ static void no_system_call_without_a_meeting(void **state) {
   volt_wait_queue_release_(&q, &kind, 3);
   assert_result(ask(1), VOLT_OK);
   assert_result(ask(1), VOLT_PENDING);
-  assert_int_equal(volt_wait_queue_waiters_(&q, &kind), 1);
-  assert_true(volt_wait_queue_set_waker_(&q, &kind, &w, fake_waker_of(&waker)));
+  assert_int_equal(volt_linked_count_(&q), 1);
+  assert_true(volt_linked_set_waker_(&q, kind.name, &w, fake_waker_of(&waker)));
   assert_true(volt_wait_queue_cancel_(&q, &kind, &w));
   volt_wait_queue_close_(&q, &kind);
   volt_wait_queue_destroy_(&q, &kind);
@@ -109,7 +109,7 @@ static void who_finds_it_locked_sleeps(void **state) {
     set_word(QUEUED | LOCKED);
     other_does(leave_the_lock, outcomes[i]);
     errno = 4711;
-    assert_int_equal(volt_wait_queue_waiters_(&q, &kind), 1);
+    assert_int_equal(volt_linked_count_(&q), 1);
     assert_int_equal(errno, 4711);
     assert_int_equal(other.waits, 1);
     assert_int_equal(other.last_wait.value, QUEUED | LOCKED | SLEEPER);
@@ -132,7 +132,7 @@ static void who_is_woken_for_nothing_sleeps_again(void **state) {
   (void)state;
   set_word(QUEUED | LOCKED);
   other_does(leave_the_lock_at_last, FUTEX_RETURN_0);
-  assert_int_equal(volt_wait_queue_waiters_(&q, &kind), 1);
+  assert_int_equal(volt_linked_count_(&q), 1);
   assert_int_equal(other.waits, 3);
 }
 
@@ -249,7 +249,7 @@ static void cancel_waits_for_the_grant_while_others_queue(void **state) {
   assert_false(volt_wait_queue_cancel_(&q, &kind, &w));
   assert_int_equal(other.waits, 1);
   assert_int_equal(volt_load_acquire(&q.word), QUEUED); /* the lock was left */
-  assert_int_equal(volt_wait_queue_waiters_(&q, &kind), 1);
+  assert_int_equal(volt_linked_count_(&q), 1);
   assert_result(volt_waiter_result(&next), VOLT_PENDING);
 }
 
@@ -259,7 +259,7 @@ static void set_waker_waits_for_the_grant(void **state) {
   fake_waker_init(&late, 1, NULL);
   claim_it(0);
   other_does(grant_it, FUTEX_RETURN_0);
-  assert_false(volt_wait_queue_set_waker_(&q, &kind, &w, fake_waker_of(&late)));
+  assert_false(volt_linked_set_waker_(&q, kind.name, &w, fake_waker_of(&late)));
   assert_int_equal(other.waits, 1);
   assert_result(volt_waiter_result(&w), VOLT_OK);
   assert_ptr_equal(w.ctx, &waker); /* the copy that was taken is the one that is called */

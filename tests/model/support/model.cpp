@@ -99,7 +99,9 @@ void volt_futex_wake64_(VOLT_ATOMIC(uint64_t) *word, int count) {
   wake_at(word, count);
 }
 
+// Goes on when every other thread has come one step further, or cannot; and then sees the newest.
 void volt_yield_(void) {
+  rl::ctx().yield(1, $);
 }
 
 // One for each thread of the model; the constructor and check() are one more.

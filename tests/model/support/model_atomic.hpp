@@ -105,6 +105,21 @@ class volt_model_plain {
 #define VOLT_ATOMIC(T) volt_model_atomic<T>
 #define VOLT_PLAIN(T) volt_model_plain<T>
 
+// The element of every model: moved one by one, each access checked.
+struct volt_model_element {
+  VOLT_PLAIN(uint64_t) value;
+};
+
+inline void volt_model_move(void *to, const void *from, size_t bytes) {
+  for (size_t i = 0; i < bytes / sizeof(volt_model_element); i++) {
+    static_cast<volt_model_element *>(to)[i].value =
+        static_cast<const volt_model_element *>(from)[i].value;
+  }
+}
+
+#define VOLT_CONSTRUCT_(T, p) ::new (static_cast<void *>(p)) T
+#define VOLT_COPY_(to, from, bytes) volt_model_move((to), (from), (bytes))
+
 #define volt_load_relaxed(p) (p)->load(rl::mo_relaxed, $)
 #define volt_load_acquire(p) (p)->load(rl::mo_acquire, $)
 #define volt_load_seq_cst(p) (p)->load(rl::mo_seq_cst, $)

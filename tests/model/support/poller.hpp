@@ -28,7 +28,7 @@ class poller {
   };
 
   explicit poller(trace *left) : left_(left), alive_(1u) {
-    volt_ctx fresh = {{wake, this}, drop, 0, UINT32_MAX, VOLT_CTX_GO_ON, false};
+    volt_ctx fresh = {{wake, this}, drop, 0, UINT32_MAX, VOLT_CTX_GO_ON, false, nullptr};
     ctx = fresh;
   }
   int poll(volt_future *f) {

@@ -1,0 +1,431 @@
+/* channel.h: a bounded channel of many senders and many receivers.
+ *
+ * Elements of one size go through a ring in the caller's memory, first in, first out. Who finds it
+ * full, or empty, waits in a FIFO; what such a waiter waits for is handed to it directly: a sender
+ * writes into the memory of the oldest waiting receiver, a receiver moves the element of the oldest
+ * waiting sender into the ring. So nothing is tried again after a wake, nobody overtakes (not even
+ * by try_send or try_recv), and what a granted operation has moved is moved. Tasks, threads and
+ * event loops wait in the same FIFO. Nothing is ever allocated.
+ *
+ *   static uint64_t memory[1024];
+ *   volt_chan jobs;
+ *   volt_chan_init(&jobs, 64, sizeof(struct job), memory, sizeof memory);
+ *   volt_chan_send_blocking(&jobs, &job, VOLT_NO_DEADLINE);                       a thread
+ *   VOLT_AWAIT(self, volt_chan_recv_future(&self->f, &jobs, &self->job));         a task
+ *
+ * Elements are copied with memcpy(). VOLT_CHAN_DECLARE() makes a front for one type, whose copies
+ * are moves of a known size and whose arguments the compiler checks.
+ *
+ * close() ends the sending: senders fail at once and keep their elements; receivers first get what
+ * was sent before, then VOLT_ECLOSED.
+ *
+ * Lifetime: a send that hands its element over, or puts it into the ring, does not touch the
+ * channel afterwards: whoever receives the last element may destroy the channel while that send is
+ * still returning. A send that waited, and every receive, ends when it has returned.
+ *
+ * Progress: a thread that is descheduled in the middle of a copy delays those who come to the same
+ * place of the ring, and those that are queued behind them; they spin a little, then nap. */
+#ifndef VOLT_CHANNEL_H
+#define VOLT_CHANNEL_H
+
+#include "future.h"
+#include "wait_queue.h"
+
+#ifdef __cplusplus
+extern "C++" {
+#include <type_traits>
+}
+#endif
+
+/* The most elements that a channel can hold. */
+#define VOLT_CHAN_MAX UINT32_C(0x100000)
+
+/* Members are private: one place in the ring; its element follows. */
+typedef struct volt_chan_slot {
+  VOLT_ATOMIC(uint32_t) turn; /* whose turn it is: 2 * lap to fill it, 2 * lap + 1 to empty it */
+  uint32_t unused;            /* elements are aligned to 8 */
+} volt_chan_slot;
+
+/* Members are private. */
+typedef struct volt_chan {
+  volt_wait_queue queue; /* of senders or of receivers, never of both */
+  unsigned char *slots;
+  uint32_t capacity;
+  uint32_t elem_bytes;
+  uint32_t stride;               /* bytes from slot to slot */
+  uint32_t shift;                /* the ring has 1 << shift slots, at least capacity */
+  VOLT_ATOMIC(uint32_t) closing; /* threads that are away from a close() and will come back */
+} volt_chan;
+
+/* The word: bits 0 to 3 as in wait_queue.h; 8 to 35 how many elements there are; 36 to 63 the
+ * position of the next one. The elements are those at the positions before it. With QUEUED: those
+ * who wait are receivers if there is no element, else senders, and then there is no place. */
+#ifndef VOLT_CHAN_POSITION_BITS_
+#define VOLT_CHAN_POSITION_BITS_ 28
+#endif
+#define VOLT_CHAN_POSITIONS_ (UINT32_C(1) << VOLT_CHAN_POSITION_BITS_)
+#define VOLT_CHAN_AT_(position) ((position) & (VOLT_CHAN_POSITIONS_ - 1)) /* it wraps around */
+#define VOLT_CHAN_LEN_(word) VOLT_CHAN_AT_((uint32_t)((word) >> 8))
+#define VOLT_CHAN_TAIL_(word) VOLT_CHAN_AT_((uint32_t)((word) >> 36))
+#define VOLT_CHAN_HEAD_(word) VOLT_CHAN_AT_(VOLT_CHAN_TAIL_(word) - VOLT_CHAN_LEN_(word))
+#define VOLT_CHAN_ADD_LEN_(n) ((uint64_t)(n) << 8)
+#define VOLT_CHAN_ADD_TAIL_(n) ((uint64_t)(n) << 36)
+
+VOLT_BEGIN_DECLS
+
+/* ---- life ---- */
+
+/* Bytes of memory for a channel of this capacity (1..VOLT_CHAN_MAX elements) and elements of
+ * elem_bytes each (0: nothing but the signal): places are a power of two, with 8 bytes more each.
+ * Returns 0 if there can be no such channel. */
+VOLT_API size_t volt_chan_bytes(uint32_t capacity, size_t elem_bytes);
+
+/* Make *c an empty channel.
+ * mem: the caller's, mem_bytes of it, aligned to 8; the channel's until volt_chan_destroy().
+ * Returns VOLT_OK, or VOLT_EINVAL (capacity or elem_bytes out of range, mem NULL or not aligned,
+ *   mem_bytes below volt_chan_bytes()): then *c is untouched. */
+VOLT_API int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes, void *mem,
+                            size_t mem_bytes);
+
+/* End its life. Nobody may be waiting (aborts) or use it again. Waits for a close() that has more
+ * than 32 waiters to tell; so not from a waker that it calls.
+ * drop(elem, ctx): called for each element that nobody received, oldest first; NULL: for none.
+ *   elem is in the ring, aligned to 8. */
+VOLT_API void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *ctx);
+
+/* No more sends: every waiting sender completes with VOLT_ECLOSED and keeps its element, every
+ * later send returns it; every waiting receiver completes with VOLT_ECLOSED, later receives get
+ * what is left and then return it. Closing twice does nothing more.
+ * Wakes: every waiter, oldest first, on this thread, with nothing held.
+ * Threads: any. Order: who sees VOLT_ECLOSED acquires what the closer did before. */
+VOLT_API void volt_chan_close(volt_chan *c);
+
+/* ---- what the inline functions call ---- */
+
+VOLT_API int volt_chan_send_slow_(volt_chan *c, volt_waiter *w, const void *elem, volt_waker waker);
+VOLT_API int volt_chan_recv_slow_(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker);
+VOLT_API int volt_chan_try_send_slow_(volt_chan *c, const void *elem);
+VOLT_API int volt_chan_try_recv_slow_(volt_chan *c, void *elem);
+VOLT_API uint64_t volt_chan_contended_slow_(volt_chan *c);
+
+/* Where the ring is: a copy, so that it stays in registers. Members are private. */
+typedef struct volt_chan_ring_ {
+  unsigned char *slots;
+  uint32_t stride;
+  uint32_t shift;
+} volt_chan_ring_;
+
+static inline volt_chan_ring_ volt_chan_ring_of_(const volt_chan *c) {
+  volt_chan_ring_ ring = {c->slots, c->stride, c->shift};
+  return ring;
+}
+
+static inline volt_chan_slot *volt_chan_slot_(volt_chan_ring_ ring, uint32_t position) {
+  size_t index = position & ((UINT32_C(1) << ring.shift) - 1);
+  return (volt_chan_slot *)(void *)(ring.slots + index * ring.stride);
+}
+
+static inline void *volt_chan_elem_(volt_chan_slot *slot) {
+  return (unsigned char *)(void *)slot + sizeof *slot;
+}
+
+/* The turn of the sender at a position; the receiver's is the next. */
+static inline uint32_t volt_chan_turn_(volt_chan_ring_ ring, uint32_t position) {
+  return VOLT_CHAN_AT_(position) >> ring.shift << 1;
+}
+
+/* How many of n places from a position on are empty, of n elements are there: to be claimed without
+ * having to wait for whoever is still moving an element. */
+static inline uint32_t volt_chan_ready_places_(volt_chan_ring_ ring, uint32_t position,
+                                               uint32_t n) {
+  uint32_t i = 0;
+  for (; i < n; i++) {
+    volt_chan_slot *slot = volt_chan_slot_(ring, position + i);
+    uint32_t turn = volt_chan_turn_(ring, position + i);
+    if (volt_load_acquire(&slot->turn) != turn) break; /* S1: pairs S4 */
+  }
+  return i;
+}
+
+static inline uint32_t volt_chan_ready_elems_(volt_chan_ring_ ring, uint32_t position, uint32_t n) {
+  uint32_t i = 0;
+  for (; i < n; i++) {
+    volt_chan_slot *slot = volt_chan_slot_(ring, position + i);
+    uint32_t turn = volt_chan_turn_(ring, position + i) + 1;
+    if (volt_load_acquire(&slot->turn) != turn) break; /* S3: pairs S2 */
+  }
+  return i;
+}
+
+/* Claim up to n places. Returns how many, from *position on; 0: somebody waits, closed, full, or
+ * the place is not empty yet. *word: what was seen last. */
+static inline uint32_t volt_chan_claim_places_(volt_chan *c, volt_chan_ring_ ring, uint32_t n,
+                                               uint32_t *position, uint64_t *word) {
+  *word = volt_load_relaxed(&c->queue.word); /* a guess: the CAS decides */
+  while ((*word & (VOLT_WORD_QUEUED_ | VOLT_WORD_CLOSED_)) == 0) {
+    uint32_t room = c->capacity - VOLT_CHAN_LEN_(*word);
+    *position = VOLT_CHAN_TAIL_(*word);
+    uint32_t k = volt_chan_ready_places_(ring, *position, n < room ? n : room);
+    if (k == 0) break;
+    uint64_t next = *word + VOLT_CHAN_ADD_LEN_(k) + VOLT_CHAN_ADD_TAIL_(k);
+    if (volt_cas_acq_rel(&c->queue.word, word, next)) return k; /* P1: pairs P1 */
+    *word = volt_chan_contended_slow_(c);
+  }
+  return 0;
+}
+
+/* Claim up to n elements. Returns how many, from *position on; 0: somebody waits, none, or it is
+ * not there yet. *word: what was seen last. */
+static inline uint32_t volt_chan_claim_elems_(volt_chan *c, volt_chan_ring_ ring, uint32_t n,
+                                              uint32_t *position, uint64_t *word) {
+  *word = volt_load_relaxed(&c->queue.word); /* a guess: the CAS decides */
+  while ((*word & VOLT_WORD_QUEUED_) == 0) {
+    uint32_t len = VOLT_CHAN_LEN_(*word);
+    *position = VOLT_CHAN_HEAD_(*word);
+    uint32_t k = volt_chan_ready_elems_(ring, *position, n < len ? n : len);
+    if (k == 0) break;
+    uint64_t next = *word - VOLT_CHAN_ADD_LEN_(k);
+    if (volt_cas_acq_rel(&c->queue.word, word, next)) return k; /* P1: pairs P1 */
+    *word = volt_chan_contended_slow_(c);
+  }
+  return 0;
+}
+
+/* A pointer or a number is moved without a call. */
+static inline void volt_chan_move_(void *to, const void *from, size_t bytes) {
+  if (bytes == 8) {
+    VOLT_COPY_(to, from, 8);
+  } else {
+    VOLT_COPY_(to, from, bytes);
+  }
+}
+
+/* Move an element into its place, or out of it: for whoever has claimed the position, and found it
+ * ready. */
+static inline void volt_chan_fill_(volt_chan_ring_ ring, uint32_t position, const void *elem,
+                                   size_t bytes) {
+  volt_chan_slot *slot = volt_chan_slot_(ring, position);
+  volt_chan_move_(volt_chan_elem_(slot), elem, bytes);
+  volt_store_release(&slot->turn, volt_chan_turn_(ring, position) + 1); /* S2: pairs S3 */
+}
+
+static inline void volt_chan_empty_(volt_chan_ring_ ring, uint32_t position, void *elem,
+                                    size_t bytes) {
+  volt_chan_slot *slot = volt_chan_slot_(ring, position);
+  volt_chan_move_(elem, volt_chan_elem_(slot), bytes);
+  uint32_t turn = volt_chan_turn_(ring, position + (UINT32_C(1) << ring.shift));
+  volt_store_release(&slot->turn, turn); /* S4: pairs S1 */
+}
+
+/* Without the lock. Returns VOLT_OK; VOLT_EAGAIN: it would have to wait; VOLT_PENDING: it takes the
+ * lock to know. */
+static inline int volt_chan_send_now_(volt_chan *c, const void *elem, size_t bytes) {
+  volt_chan_ring_ ring = volt_chan_ring_of_(c);
+  uint32_t position;
+  uint64_t word;
+  if (VOLT_LIKELY(volt_chan_claim_places_(c, ring, 1, &position, &word) != 0)) {
+    volt_chan_fill_(ring, position, elem, bytes);
+    return VOLT_OK;
+  }
+  bool full = !(word & VOLT_WORD_CLOSED_) && VOLT_CHAN_LEN_(word) == c->capacity;
+  return full ? VOLT_EAGAIN : VOLT_PENDING;
+}
+
+static inline int volt_chan_recv_now_(volt_chan *c, void *elem, size_t bytes) {
+  volt_chan_ring_ ring = volt_chan_ring_of_(c);
+  uint32_t position;
+  uint64_t word;
+  if (VOLT_LIKELY(volt_chan_claim_elems_(c, ring, 1, &position, &word) != 0)) {
+    volt_chan_empty_(ring, position, elem, bytes);
+    return VOLT_OK;
+  }
+  bool none = !(word & VOLT_WORD_CLOSED_) && VOLT_CHAN_LEN_(word) == 0;
+  return none ? VOLT_EAGAIN : VOLT_PENDING;
+}
+
+static inline int volt_chan_try_send_(volt_chan *c, const void *elem, size_t bytes) {
+  int result = volt_chan_send_now_(c, elem, bytes);
+  return result == VOLT_PENDING ? volt_chan_try_send_slow_(c, elem) : result;
+}
+
+static inline int volt_chan_try_recv_(volt_chan *c, void *elem, size_t bytes) {
+  int result = volt_chan_recv_now_(c, elem, bytes);
+  return result == VOLT_PENDING ? volt_chan_try_recv_slow_(c, elem) : result;
+}
+
+static inline int volt_chan_send_(volt_chan *c, volt_waiter *w, const void *elem, size_t bytes,
+                                  volt_waker waker) {
+  int result = volt_chan_send_now_(c, elem, bytes);
+  return result == VOLT_OK ? result : volt_chan_send_slow_(c, w, elem, waker);
+}
+
+static inline int volt_chan_recv_(volt_chan *c, volt_waiter *w, void *elem, size_t bytes,
+                                  volt_waker waker) {
+  int result = volt_chan_recv_now_(c, elem, bytes);
+  return result == VOLT_OK ? result : volt_chan_recv_slow_(c, w, elem, waker);
+}
+
+/* ---- one element ---- */
+
+/* Send *elem if there is a place and no sender waits, or a receiver waits. Never waits for one,
+ * never fails spuriously.
+ * elem: elem_bytes are copied; NULL if that is 0.
+ * Returns VOLT_OK, VOLT_EAGAIN (nothing sent), or VOLT_ECLOSED.
+ * Wakes: the receiver it hands to, with nothing held. Threads: any; not from a signal handler.
+ * Order: releases what this thread did before to whoever receives the element. */
+VOLT_API int volt_chan_try_send(volt_chan *c, const void *elem);
+
+/* Receive the oldest element if there is one. As volt_chan_try_send(); VOLT_ECLOSED: closed, and
+ * nothing is left. Wakes: the sender that moves up. Order: acquires what its sender did before. */
+VOLT_API int volt_chan_try_recv(volt_chan *c, void *elem);
+
+/* Send *elem, or queue *w to do it.
+ * w: the caller's memory, unused or completed; must stay where it is while queued.
+ * elem: the caller's, and must stay too: it is copied when a receiver makes room.
+ * Returns VOLT_OK (sent; *w unused), VOLT_PENDING (queued), or VOLT_ECLOSED (not sent). A queued
+ *   send completes with VOLT_OK (sent) or VOLT_ECLOSED (not sent): volt_waiter_result().
+ * Wakes: waker, exactly once, on the thread that receives or closes, with nothing held; and as
+ *   volt_chan_try_send(). Cancel: volt_chan_cancel_send().
+ * Threads: any; not from a signal handler. Order: as volt_chan_try_send(). */
+VOLT_API int volt_chan_send(volt_chan *c, volt_waiter *w, const void *elem, volt_waker waker);
+
+/* Receive the oldest element, or queue *w for one.
+ * elem: the caller's, elem_bytes; must stay while *w is queued: it is written by the sender.
+ * Returns VOLT_OK (received; *w unused), VOLT_PENDING (queued), or VOLT_ECLOSED (closed, nothing is
+ *   left). A queued receive completes with VOLT_OK (received) or VOLT_ECLOSED. Else as
+ *   volt_chan_send(). Cancel: volt_chan_cancel_recv(). */
+VOLT_API int volt_chan_recv(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker);
+
+/* Give up waiting.
+ * w: last passed to a send, or a receive, on this channel (or never used).
+ * Returns true: cancelled, no wake will come, nothing was or will be moved. Returns false: too
+ *   late, it has completed: see volt_waiter_result(w): VOLT_OK, the element is sent, or received;
+ *   VOLT_ECLOSED, it is not. Its one wake has come or will come. Either way *w and the memory of
+ *   the element are the caller's again.
+ * Threads: the owner of *w. */
+VOLT_API bool volt_chan_cancel_send(volt_chan *c, volt_waiter *w);
+VOLT_API bool volt_chan_cancel_recv(volt_chan *c, volt_waiter *w);
+
+/* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
+VOLT_API bool volt_chan_set_waker(volt_chan *c, volt_waiter *w, volt_waker waker);
+
+/* Send, or receive; block this thread until it is done or the deadline has passed.
+ * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
+ * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing moved), or VOLT_ECLOSED (nothing moved).
+ * Threads: any that may block. */
+VOLT_API int volt_chan_send_blocking(volt_chan *c, const void *elem, uint64_t deadline_ns);
+VOLT_API int volt_chan_recv_blocking(volt_chan *c, void *elem, uint64_t deadline_ns);
+
+/* A send, or a receive, as a future: nothing happens before it is polled.
+ * f: not WAITING; its content is overwritten. elem: the caller's, until the future is ready.
+ * Cancelled in the instant in which it was granted, it is not cancelled: it polls as VOLT_OK, and
+ * the element is sent, or is in *elem. In a volt_select that does not happen to a branch that has
+ * lost (volt/select.h).
+ * Returns f. */
+VOLT_API volt_future *volt_chan_send_future(volt_future *f, volt_chan *c, const void *elem);
+VOLT_API volt_future *volt_chan_recv_future(volt_future *f, volt_chan *c, void *elem);
+
+/* ---- many elements: up to n at once, at least one ---- */
+
+/* Send the first of n elements, as many as there are places and waiting receivers for, in order.
+ * elems: an array of n (0: VOLT_OK, nothing is done) times elem_bytes. *moved: how many were.
+ * Returns VOLT_OK (*moved is above 0), VOLT_EAGAIN, or VOLT_ECLOSED (*moved is 0). */
+VOLT_API int volt_chan_try_send_many(volt_chan *c, const void *elems, uint32_t n, uint32_t *moved);
+VOLT_API int volt_chan_try_recv_many(volt_chan *c, void *elems, uint32_t n, uint32_t *moved);
+
+/* The same, or queue *w until at least one can be. As volt_chan_send() and volt_chan_recv(); how
+ * many were moved, at once or later, volt_chan_moved(w) tells. n: 0 is VOLT_EINVAL. */
+VOLT_API int volt_chan_send_many(volt_chan *c, volt_waiter *w, const void *elems, uint32_t n,
+                                 volt_waker waker);
+VOLT_API int volt_chan_recv_many(volt_chan *c, volt_waiter *w, void *elems, uint32_t n,
+                                 volt_waker waker);
+
+/* How many elements the last volt_chan_send_many() or volt_chan_recv_many() with *w moved, if its
+ * result is VOLT_OK. */
+VOLT_API uint32_t volt_chan_moved(const volt_waiter *w);
+
+/* The same, blocking. *moved: how many were; 0 unless VOLT_OK. n: 0 is VOLT_EINVAL. */
+VOLT_API int volt_chan_send_many_blocking(volt_chan *c, const void *elems, uint32_t n,
+                                          uint32_t *moved, uint64_t deadline_ns);
+VOLT_API int volt_chan_recv_many_blocking(volt_chan *c, void *elems, uint32_t n, uint32_t *moved,
+                                          uint64_t deadline_ns);
+
+/* The same as futures; once one polls as VOLT_OK, volt_chan_future_moved() tells how many. */
+VOLT_API volt_future *volt_chan_send_many_future(volt_future *f, volt_chan *c, const void *elems,
+                                                 uint32_t n);
+VOLT_API volt_future *volt_chan_recv_many_future(volt_future *f, volt_chan *c, void *elems,
+                                                 uint32_t n);
+VOLT_API uint32_t volt_chan_future_moved(const volt_future *f);
+
+/* ---- inspection: snapshots; any thread ---- */
+
+/* Elements in the ring; what waiting senders have is not counted. */
+VOLT_API uint32_t volt_chan_len(volt_chan *c);
+VOLT_API uint32_t volt_chan_capacity(const volt_chan *c);
+/* How many wait: senders, or receivers. */
+VOLT_API uint32_t volt_chan_waiters(volt_chan *c);
+/* Whether volt_chan_close() has been called. Order: acquires what the closer did. */
+VOLT_API bool volt_chan_is_closed(volt_chan *c);
+
+VOLT_END_DECLS
+
+/* ---- a front for one type ---- */
+
+#ifdef __cplusplus
+#define VOLT_CHAN_CHECK_(type)                           \
+  static_assert(std::is_trivially_copyable<type>::value, \
+                "elements of a channel are copied with memcpy()");
+#else
+#define VOLT_CHAN_CHECK_(type)
+#endif
+
+/* Declare a channel type `name` for elements of `type`, and inline functions name_init(),
+ * name_try_send(), ...: as those of volt_chan, with elements of that type (sent by value).
+ * Everything else goes through its member `chan`: volt_chan_close(&c->chan). */
+#define VOLT_CHAN_DECLARE(name, type)                                                              \
+  VOLT_CHAN_CHECK_(type)                                                                           \
+  typedef struct name {                                                                            \
+    volt_chan chan;                                                                                \
+  } name;                                                                                          \
+  VOLT_UNUSED_OK_ static inline size_t name##_bytes(uint32_t capacity) {                           \
+    return volt_chan_bytes(capacity, sizeof(type));                                                \
+  }                                                                                                \
+  VOLT_UNUSED_OK_ static inline int name##_init(name *c, uint32_t capacity, void *mem,             \
+                                                size_t mem_bytes) {                                \
+    return volt_chan_init(&c->chan, capacity, sizeof(type), mem, mem_bytes);                       \
+  }                                                                                                \
+  VOLT_UNUSED_OK_ static inline int name##_try_send(name *c, type elem) {                          \
+    return volt_chan_try_send_(&c->chan, &elem, sizeof elem);                                      \
+  }                                                                                                \
+  VOLT_UNUSED_OK_ static inline int name##_try_recv(name *c, type *elem) {                         \
+    return volt_chan_try_recv_(&c->chan, elem, sizeof *elem);                                      \
+  }                                                                                                \
+  VOLT_UNUSED_OK_ static inline int name##_send(name *c, volt_waiter *w, type const *elem,         \
+                                                volt_waker waker) {                                \
+    return volt_chan_send_(&c->chan, w, elem, sizeof *elem, waker);                                \
+  }                                                                                                \
+  VOLT_UNUSED_OK_ static inline int name##_recv(name *c, volt_waiter *w, type *elem,               \
+                                                volt_waker waker) {                                \
+    return volt_chan_recv_(&c->chan, w, elem, sizeof *elem, waker);                                \
+  }                                                                                                \
+  VOLT_UNUSED_OK_ static inline int name##_send_blocking(name *c, type elem,                       \
+                                                         uint64_t deadline_ns) {                   \
+    int result = name##_try_send(c, elem);                                                         \
+    return result == VOLT_EAGAIN ? volt_chan_send_blocking(&c->chan, &elem, deadline_ns) : result; \
+  }                                                                                                \
+  VOLT_UNUSED_OK_ static inline int name##_recv_blocking(name *c, type *elem,                      \
+                                                         uint64_t deadline_ns) {                   \
+    int result = name##_try_recv(c, elem);                                                         \
+    return result == VOLT_EAGAIN ? volt_chan_recv_blocking(&c->chan, elem, deadline_ns) : result;  \
+  }                                                                                                \
+  VOLT_UNUSED_OK_ static inline volt_future *name##_send_future(volt_future *f, name *c,           \
+                                                                type const *elem) {                \
+    return volt_chan_send_future(f, &c->chan, elem);                                               \
+  }                                                                                                \
+  VOLT_UNUSED_OK_ static inline volt_future *name##_recv_future(volt_future *f, name *c,           \
+                                                                type *elem) {                      \
+    return volt_chan_recv_future(f, &c->chan, elem);                                               \
+  }                                                                                                \
+  struct name /* takes the semicolon */
+
+#endif

@@ -1,0 +1,117 @@
+/* latch.h: wait until a count has come down to zero: a latch, a wait group.
+ *
+ *   volt_latch left = VOLT_LATCH_INIT(0);
+ *   for (int i = 0; i < jobs; i++) {
+ *     volt_latch_add(&left, 1);
+ *     start(&job[i]);                 each ends with volt_latch_done(&left)
+ *   }
+ *   volt_latch_wait_blocking(&left, VOLT_NO_DEADLINE);
+ *
+ * At zero it is open: everybody who waits is let go, and nobody has to wait. Counted up again it is
+ * shut again, for those who come then. Whoever finds it open, or is told, may free it if it will be
+ * counted up no more: nobody who counted down looks at it again.
+ *
+ * All-zero is an open latch. Nothing is ever allocated. */
+#ifndef VOLT_LATCH_H
+#define VOLT_LATCH_H
+
+#include "future.h"
+#include "wait_queue.h"
+
+/* The highest count. */
+#define VOLT_LATCH_MAX UINT32_MAX
+
+/* Members are private. */
+typedef struct volt_latch {
+  volt_wait_queue queue; /* the value of its word is the count */
+} volt_latch;
+
+/* count: 0..VOLT_LATCH_MAX. */
+#define VOLT_LATCH_INIT(count) \
+  { VOLT_WAIT_QUEUE_INIT_(count) }
+
+VOLT_BEGIN_DECLS
+
+/* Private: when a turn with the queue is needed; or to abort. */
+VOLT_API void volt_latch_add_slow_(volt_latch *l, uint32_t n);
+VOLT_API void volt_latch_count_down_slow_(volt_latch *l, uint32_t n);
+
+/* Make *l a latch with this count. */
+VOLT_API void volt_latch_init(volt_latch *l, uint32_t count);
+
+/* End its life. Nobody may be waiting (aborts) or use it again; those who were let go may not have
+ * been told yet. The count may be anything. Waits for who opened it, if that one has more than 32
+ * waiters to tell; so not from a waker that this latch calls. */
+VOLT_API void volt_latch_destroy(volt_latch *l);
+
+/* Count n up. Those who were let go before stay so.
+ * n: beyond VOLT_LATCH_MAX in all aborts. Threads: any. Order: none. */
+VOLT_INLINE void volt_latch_add(volt_latch *l, uint32_t n) {
+  uint64_t word = volt_load_relaxed(&l->queue.word); /* a guess: the CAS decides */
+  while (!(word & VOLT_WORD_LOCKED_) && n <= VOLT_LATCH_MAX - VOLT_WORD_VALUE_(word)) {
+    if (volt_cas_relaxed(&l->queue.word, &word, word + VOLT_WORD_(n))) return; /* only a count */
+  }
+  volt_latch_add_slow_(l, n);
+}
+
+/* Count n down; at zero, let everybody go.
+ * n: below zero aborts; 0 does nothing.
+ * Wakes: at zero everybody who waits, oldest first, with nothing held, on this thread; those beyond
+ *   the first 32 possibly on another one that uses the latch meanwhile.
+ * Threads: any; not from a signal handler. Order: releases what this thread did before to whoever
+ *   is let go by this or a later call. */
+VOLT_INLINE void volt_latch_count_down(volt_latch *l, uint32_t n) {
+  uint64_t word = volt_load_relaxed(&l->queue.word); /* a guess: the CAS decides */
+  while (!(word & VOLT_WORD_LOCKED_) && n <= VOLT_WORD_VALUE_(word) &&
+         (n < VOLT_WORD_VALUE_(word) || !(word & VOLT_WORD_QUEUED_))) {
+    if (volt_cas_weak_release(&l->queue.word, &word, word - VOLT_WORD_(n))) return; /* F1 */
+  }
+  volt_latch_count_down_slow_(l, n);
+}
+
+/* Count one down. */
+VOLT_INLINE void volt_latch_done(volt_latch *l) {
+  volt_latch_count_down(l, 1);
+}
+
+/* Whether it is open. Never waits.
+ * Threads: any. Order: true acquires what all who counted down did before. */
+VOLT_INLINE bool volt_latch_try_wait(volt_latch *l) {
+  return VOLT_WORD_VALUE_(volt_load_acquire(&l->queue.word)) == 0; /* T1: pairs F1, U1 */
+}
+
+/* Queue *w until the latch is open.
+ * w: the caller's memory, unused or completed; must stay where it is while queued.
+ * Returns VOLT_OK (it is open; *w unused) or VOLT_PENDING (queued).
+ * Wakes: waker, exactly once, with nothing held. Cancel: volt_latch_cancel().
+ * Threads: any; not from a signal handler. Order: being let go acquires what all who counted down
+ *   did before. */
+VOLT_API int volt_latch_wait(volt_latch *l, volt_waiter *w, volt_waker waker);
+
+/* Block this thread until the latch is open or the deadline has passed.
+ * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
+ * Returns VOLT_OK or VOLT_ETIMEDOUT. Threads: any that may block. */
+VOLT_API int volt_latch_wait_blocking(volt_latch *l, uint64_t deadline_ns);
+
+/* Give up waiting.
+ * w: last passed to volt_latch_wait() on this latch (or never used).
+ * Returns true: cancelled, no wake will come. Returns false: it has opened; the one wake of *w has
+ *   come or will come.
+ * Threads: the owner of *w. May wake others on this thread. */
+VOLT_API bool volt_latch_cancel(volt_latch *l, volt_waiter *w);
+
+/* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
+VOLT_API bool volt_latch_set_waker(volt_latch *l, volt_waiter *w, volt_waker waker);
+
+/* Waiting as a future: nothing happens before it is polled.
+ * f: not WAITING; its content is overwritten. Returns f. */
+VOLT_API volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l);
+
+/* The count now. A snapshot. Threads: any. */
+VOLT_API uint32_t volt_latch_count(volt_latch *l);
+
+/* How many wait now. A snapshot. Threads: any. */
+VOLT_API uint32_t volt_latch_waiters(volt_latch *l);
+
+VOLT_END_DECLS
+#endif

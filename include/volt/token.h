@@ -1,0 +1,98 @@
+/* token.h: a cancellation token: tells whoever asks, or waits, that something is to end.
+ *
+ * Tokens form trees: to cancel one is to cancel all that descend from it, and no other. It happens
+ * once, and nothing takes it back. Who works looks at volt_token_is_cancelled(), one load, where it
+ * is convenient to stop; who waits for something else waits for the token too:
+ *
+ *   volt_future *either[] = {volt_chan_recv_future(&self->recv, jobs, &self->job),
+ *                            volt_token_future(&self->stop, &shutdown)};
+ *   VOLT_AWAIT_RESULT(self, r, volt_select_future(&self->select, either, 2, VOLT_SELECT_BIASED));
+ *   if (volt_select_winner(&self->select) == 1) ... stop
+ *
+ *   volt_token_init_child(&request->token, &shutdown);    ends with the shutdown, or alone
+ *
+ * A token says only that it was cancelled; why, is said elsewhere, before it is cancelled. All-zero
+ * is a valid token without a parent. Nothing is ever allocated.
+ *
+ * Lifetime: a token must outlive its children: destroy them first. */
+#ifndef VOLT_TOKEN_H
+#define VOLT_TOKEN_H
+
+#include "future.h"
+#include "wait_queue.h"
+
+/* Members are private. */
+typedef struct volt_token {
+  volt_wait_queue queue;                /* the word's value: 1 once it is cancelled */
+  VOLT_PLAIN(struct volt_token *) root; /* NULL: it is one */
+  VOLT_PLAIN(struct volt_token *) parent;
+  VOLT_PLAIN(struct volt_token *) child; /* the youngest */
+  VOLT_PLAIN(struct volt_token *) next;  /* of the same parent, older */
+  VOLT_PLAIN(struct volt_token *) prev;
+  VOLT_PLAIN(struct volt_token *) told; /* after this one, by the same cancel */
+} volt_token;
+
+#define VOLT_TOKEN_INIT \
+  { VOLT_WAIT_QUEUE_INIT_(0), NULL, NULL, NULL, NULL, NULL, NULL }
+
+VOLT_BEGIN_DECLS
+
+/* Make *t a token of its own, not cancelled. */
+VOLT_API void volt_token_init(volt_token *t);
+
+/* Make *t a token that is cancelled with its parent; if that is so already, it begins cancelled.
+ * parent: must be alive until *t is destroyed; waits for one that is cancelling a token of the same
+ *   tree just now. Threads: any. */
+VOLT_API void volt_token_init_child(volt_token *t, volt_token *parent);
+
+/* Cancel *t and all that descend from it. When it returns all of them are cancelled, also if
+ * another thread was first; those who waited have been woken, or are being woken by that thread.
+ * Takes a step for each token that is not cancelled yet; the depth of the tree costs no stack.
+ * Wakes: everybody who waits for one of them, once, on this thread, with nothing held; parents
+ *   before their children, the oldest waiter of each first; those beyond the first 32 of one token
+ *   possibly on another thread that uses it meanwhile.
+ * Threads: any; not from a signal handler. Order: releases what this thread did before to all who
+ *   find it cancelled. */
+VOLT_API void volt_token_cancel(volt_token *t);
+
+/* Whether it is cancelled. One load. Threads: any. Order: acquires what the canceller did. */
+VOLT_INLINE bool volt_token_is_cancelled(volt_token *t) {
+  return VOLT_WORD_VALUE_(volt_load_acquire(&t->queue.word)) != 0; /* C1: pairs U1 */
+}
+
+/* Queue *w until the token is cancelled.
+ * w: the caller's memory, unused or completed; must stay where it is while queued.
+ * Returns VOLT_OK (it is cancelled; *w unused) or VOLT_PENDING (queued; it completes with VOLT_OK).
+ * Wakes: waker, exactly once, on the thread that cancels, with nothing held.
+ * Cancel: volt_token_cancel_wait(). Threads: any. Order: acquires what the canceller did. */
+VOLT_API int volt_token_wait(volt_token *t, volt_waiter *w, volt_waker waker);
+
+/* Block this thread until the token is cancelled or deadline_ns (as volt_now_ns()) has passed.
+ * Returns VOLT_OK (it is cancelled) or VOLT_ETIMEDOUT. Threads: any that may block. */
+VOLT_API int volt_token_wait_blocking(volt_token *t, uint64_t deadline_ns);
+
+/* That it is cancelled, as a future: for a select. Queued when it is first polled.
+ * f: not WAITING; its content is overwritten. Returns f. */
+VOLT_API volt_future *volt_token_future(volt_future *f, volt_token *t);
+
+/* Give up waiting.
+ * w: last passed to volt_token_wait() on this token (or never used).
+ * Returns true: no longer queued, no wake will come. Returns false: too late, the token is
+ *   cancelled; its one wake has come or will come. Either way the memory of *w is the caller's.
+ * Threads: the owner of *w. */
+VOLT_API bool volt_token_cancel_wait(volt_token *t, volt_waiter *w);
+
+/* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
+VOLT_API bool volt_token_set_waker(volt_token *t, volt_waiter *w, volt_waker waker);
+
+/* How many wait now. A snapshot. Threads: any. */
+VOLT_API uint32_t volt_token_waiters(volt_token *t);
+
+/* End its life; cancelled or not. Nobody may be waiting, it may have no children (both abort), nor
+ * may it be used again. Frees nothing. If a cancel of it, or of an ancestor, has still to wake
+ * those who waited for it, this waits until that has told the last of them; so not from a waker
+ * that a cancel calls. */
+VOLT_API void volt_token_destroy(volt_token *t);
+
+VOLT_END_DECLS
+#endif

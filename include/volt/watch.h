@@ -1,0 +1,113 @@
+/* watch.h: the latest value, and whether it has changed.
+ *
+ * A configuration, a state, a progress: those who watch want what it is now, not what it was in
+ * between. The value is the caller's memory; each send overwrites it and counts its version up.
+ * Who has seen a version waits for another one: it may skip some, but not the last. Any number of
+ * senders and watchers; tasks, threads and event loops wait in the same FIFO. Nothing is ever
+ * allocated.
+ *
+ *   struct config memory, config = {...};
+ *   volt_watch watch;
+ *   volt_watch_init(&watch, sizeof config, &memory, &config);
+ *
+ *   uint64_t seen = 0;                                     nothing: the first version is 1
+ *   while (volt_watch_changed_blocking(&watch, &seen, VOLT_NO_DEADLINE) == VOLT_OK) {
+ *     seen = volt_watch_get(&watch, &config);              may be newer still
+ *     use(&config);
+ *   }
+ *
+ * Values are copied with memcpy() while others wait: they should be small, and own nothing. */
+#ifndef VOLT_WATCH_H
+#define VOLT_WATCH_H
+
+#include "future.h"
+#include "wait_queue.h"
+
+/* Members are private. */
+typedef struct volt_watch {
+  volt_wait_queue queue; /* of those who have seen this version */
+  void *value;
+  size_t elem_bytes;
+  VOLT_PLAIN(uint64_t) version;
+} volt_watch;
+
+VOLT_BEGIN_DECLS
+
+/* Make *w a watch whose version 1 is *initial.
+ * mem: the caller's, elem_bytes of any alignment (NULL if that is 0: only the version); the watch's
+ *   until volt_watch_destroy(). initial: elem_bytes are copied; NULL: it is in mem already. */
+VOLT_API void volt_watch_init(volt_watch *w, size_t elem_bytes, void *mem, const void *initial);
+
+/* End its life. Nobody may be waiting (aborts) or use it again. Waits for a send or a close that
+ * has more than 32 waiters to tell; so not from a waker that this watch calls. */
+VOLT_API void volt_watch_destroy(volt_watch *w);
+
+/* Make *elem the value; its version is one more than the last.
+ * elem: elem_bytes are copied. Returns VOLT_OK, or VOLT_ECLOSED: nothing was changed.
+ * Wakes: everybody who waits, oldest first, with nothing held, on this thread; those beyond the
+ *   first 32 possibly on another one that uses the watch meanwhile.
+ * Threads: any; not from a signal handler. Order: releases what this thread did before to whoever
+ *   sees this version, or a later one. */
+VOLT_API int volt_watch_send(volt_watch *w, const void *elem);
+
+/* No more changes. Who has not seen the last version sees it, then VOLT_ECLOSED. Closing twice does
+ * nothing more.
+ * Wakes: everybody who waits; they complete with VOLT_ECLOSED. Threads: any; not from a signal
+ *   handler. Order: who sees VOLT_ECLOSED acquires what the closer did before. */
+VOLT_API void volt_watch_close(volt_watch *w);
+
+/* Copy the value, all of one version.
+ * elem: the caller's, elem_bytes. Returns that version.
+ * Threads: any. Order: acquires what its sender, and those before, did before. */
+VOLT_API uint64_t volt_watch_get(volt_watch *w, void *elem);
+
+/* Whether there is another version than *seen.
+ * seen: the caller's; if there is, it becomes the present version.
+ * Returns VOLT_OK, VOLT_EAGAIN (there is not), or VOLT_ECLOSED (there is not and will not be).
+ * Threads: any; the owner of *seen. Order: acquires what the sender did before. */
+VOLT_API int volt_watch_try_changed(volt_watch *w, uint64_t *seen);
+
+/* The same, or queue *waiter to be told when there is.
+ * seen: as of volt_watch_try_changed(); only used in this call. waiter: the caller's memory, unused
+ *   or completed; must stay where it is while queued.
+ * Returns VOLT_OK (*seen is the present version), VOLT_PENDING (queued), or VOLT_ECLOSED. What was
+ *   queued completes with VOLT_OK: there is a change, volt_watch_get() or volt_watch_try_changed()
+ *   tells the version; or with VOLT_ECLOSED: volt_waiter_result().
+ * Wakes: waker, exactly once, on the thread that sends or closes, with nothing held.
+ * Cancel: volt_watch_cancel(). Threads: any. Order: as volt_watch_try_changed(). */
+VOLT_API int volt_watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter,
+                                volt_waker waker);
+
+/* The same; block this thread until there is a change or the deadline has passed.
+ * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
+ * Returns VOLT_OK (*seen is the present version), VOLT_ETIMEDOUT, or VOLT_ECLOSED: *seen is what it
+ *   was. Threads: any that may block. */
+VOLT_API int volt_watch_changed_blocking(volt_watch *w, uint64_t *seen, uint64_t deadline_ns);
+
+/* Give up waiting.
+ * waiter: last passed to volt_watch_changed() on this watch (or never used).
+ * Returns true: cancelled, no wake will come. Returns false: too late, it has completed; its one
+ *   wake has come or will come. Either way nobody has seen anything.
+ * Threads: the owner of *waiter. */
+VOLT_API bool volt_watch_cancel(volt_watch *w, volt_waiter *waiter);
+
+/* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
+VOLT_API bool volt_watch_set_waker(volt_watch *w, volt_waiter *waiter, volt_waker waker);
+
+/* Waiting for a change as a future. *seen becomes the present version by the poll that returns
+ * VOLT_OK; given up before, or the loser of a select, it leaves it as it was.
+ * f: not WAITING; its content is overwritten. seen: the caller's, until the future is ready.
+ * Returns f. It polls as volt_watch_changed() returns. */
+VOLT_API volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w, uint64_t *seen);
+
+/* ---- inspection: snapshots; any thread ---- */
+
+/* The present version, from 1 on. Order: as volt_watch_get(). */
+VOLT_API uint64_t volt_watch_version(volt_watch *w);
+/* Whether volt_watch_close() has been called. Order: acquires what the closer did. */
+VOLT_API bool volt_watch_is_closed(volt_watch *w);
+/* How many wait. */
+VOLT_API uint32_t volt_watch_waiters(volt_watch *w);
+
+VOLT_END_DECLS
+#endif

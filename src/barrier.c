@@ -1,0 +1,77 @@
+/* barrier.c: turns (turn.h) on a FIFO of those who have arrived.
+ *
+ * Algorithm: sequential, but for the turns. A turn begins when all who were let go are out of the
+ * FIFO, so those who have arrived are those in it. The last one is not queued: it opens the queue.
+ *
+ * Invariant I1, at the beginning of a turn: arrived = linked < count. */
+#include <volt/barrier.h>
+
+#include "check.h"
+#include "future.h"
+#include "turn.h"
+
+static const char name[] = "volt_barrier";
+
+void volt_barrier_init(volt_barrier *b, uint32_t count) {
+  VOLT_CHECK(count > 0, "volt_barrier_init", "%p: a barrier of %u", (void *)b, count);
+  volt_wait_queue_init_(&b->queue, 0);
+  b->count = count;
+}
+
+void volt_barrier_destroy(volt_barrier *b) {
+  volt_turn_destroy_(&b->queue, name);
+}
+
+int volt_barrier_wait(volt_barrier *b, volt_waiter *w, volt_waker waker) {
+  volt_waiter_check_unused_(name, w);
+  volt_turn_ t;
+  volt_turn_begin_(&t, &b->queue);
+  VOLT_CHECK(b->queue.waiters < b->count, name, "%p: %u have arrived, of %u", (void *)b,
+             (uint32_t)b->queue.waiters, b->count); /* I1: or it was never initialised */
+  int result = VOLT_LEADER;
+  if (b->queue.waiters == b->count - 1) {
+    volt_turn_open_(&t);
+  } else {
+    result = volt_turn_append_(&t, w, waker);
+  }
+  volt_turn_end_(&t);
+  return result;
+}
+
+bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w) {
+  return volt_turn_cancel_(&b->queue, name, w);
+}
+
+bool volt_barrier_set_waker(volt_barrier *b, volt_waiter *w, volt_waker waker) {
+  return volt_linked_set_waker_(&b->queue, name, w, waker);
+}
+
+uint32_t volt_barrier_waiters(volt_barrier *b) {
+  return volt_linked_count_(&b->queue);
+}
+
+/* ---- future ---- */
+
+static int start(volt_future *f, volt_waker waker) {
+  volt_barrier *b = volt_container_of(f->object, volt_barrier, queue);
+  return volt_barrier_wait(b, &f->waiter, waker);
+}
+
+static void give_back(volt_future *f) {
+  (void)f; /* the others have left, too */
+}
+
+static const volt_future_ops_ ops = {.name = name,
+                                     .start = start,
+                                     .cancel = volt_turn_future_cancel_,
+                                     .set_waker = volt_turn_future_set_waker_,
+                                     .give_back = give_back};
+
+volt_future *volt_barrier_wait_future(volt_future *f, volt_barrier *b) {
+  return volt_future_make_(f, &ops, &b->queue, 0);
+}
+
+int volt_barrier_wait_blocking(volt_barrier *b, uint64_t deadline_ns) {
+  volt_future f;
+  return volt_block_on(volt_barrier_wait_future(&f, b), deadline_ns);
+}

@@ -1,0 +1,191 @@
+/* broadcast.c: turns (turn.h) on a ring of the newest values.
+ *
+ * Algorithm: sequential, but for the turns. A value's position in the stream is how many were sent
+ * before it, and its place in the ring that modulo the capacity; 64 bits do not wrap around. A
+ * receiver knows the position it wants next and compares it with what the ring still has; nobody
+ * else knows of it. Who has received everything waits; a send opens the queue. A grant says no more
+ * than "look".
+ *
+ * Invariant I1, whenever the lock is free: the ring has the values at the positions
+ *   max(0, tail - capacity) .. tail - 1, and whoever is linked and not served is at tail.
+ *
+ * Races
+ *   R1  A receive is given up in the instant in which a value is sent. Closed: the value is in the
+ *       ring, and the receiver's position, which only its owner moves, is before it.
+ *   R2  A value is overwritten while it is being received. Closed: both are turns.
+ *   R3  A receive took a value in the poll of a select that, it turns out then, another branch had
+ *       won. Closed: the position goes back; if the value was overwritten meanwhile, it is counted
+ *       as lost by the next receive. That some were lost stays counted, whoever was told.
+ *
+ * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
+#include <volt/broadcast.h>
+
+#include "future.h"
+#include "turn.h"
+
+static const char name[] = "volt_broadcast";
+
+size_t volt_broadcast_bytes(uint32_t capacity, size_t elem_bytes) {
+  if (capacity == 0 || elem_bytes > SIZE_MAX / capacity) return 0;
+  return capacity * elem_bytes;
+}
+
+int volt_broadcast_init(volt_broadcast *b, uint32_t capacity, size_t elem_bytes, void *mem,
+                        size_t mem_bytes) {
+  size_t bytes = volt_broadcast_bytes(capacity, elem_bytes);
+  if (bytes == 0 || mem_bytes < bytes || !mem) return VOLT_EINVAL;
+  volt_wait_queue_init_(&b->queue, 0);
+  b->ring = (unsigned char *)mem;
+  b->elem_bytes = elem_bytes;
+  b->capacity = capacity;
+  b->tail = 0;
+  return VOLT_OK;
+}
+
+void volt_broadcast_destroy(volt_broadcast *b) {
+  volt_turn_destroy_(&b->queue, name);
+}
+
+void volt_broadcast_close(volt_broadcast *b) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &b->queue);
+  volt_turn_close_(&t);
+  volt_turn_end_(&t);
+}
+
+static void *place_of(const volt_broadcast *b, uint64_t position) {
+  return b->ring + (size_t)(position % b->capacity) * b->elem_bytes;
+}
+
+int volt_broadcast_send(volt_broadcast *b, const void *elem) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &b->queue);
+  bool closed = volt_turn_is_closed_(&t);
+  if (!closed) {
+    VOLT_COPY_(place_of(b, b->tail), elem, b->elem_bytes);
+    b->tail += 1;
+    volt_turn_open_(&t); /* I1 */
+  }
+  volt_turn_end_(&t);
+  return closed ? VOLT_ECLOSED : VOLT_OK;
+}
+
+/* ---- receive ---- */
+
+void volt_broadcast_subscribe(volt_broadcast *b, volt_broadcast_receiver *r) {
+  r->broadcast = b;
+  r->next = volt_broadcast_sent(b);
+  r->lost = 0;
+}
+
+/* Returns VOLT_EAGAIN: there is nothing for it yet. */
+static int take(const volt_turn_ *t, volt_broadcast_receiver *r, void *elem) {
+  volt_broadcast *b = r->broadcast;
+  uint64_t tail = b->tail;
+  uint64_t oldest = tail > b->capacity ? tail - b->capacity : 0;
+  if (r->next == tail) return volt_turn_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
+  if (r->next < oldest) {
+    r->lost += oldest - r->next;
+    r->next = oldest;
+    return VOLT_ELAGGED;
+  }
+  VOLT_COPY_(elem, place_of(b, r->next), b->elem_bytes); /* R2 */
+  r->next += 1;
+  return VOLT_OK;
+}
+
+int volt_broadcast_try_recv(volt_broadcast_receiver *r, void *elem) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &r->broadcast->queue);
+  int result = take(&t, r, elem);
+  volt_turn_end_(&t);
+  return result;
+}
+
+static int recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem, volt_waker waker) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &r->broadcast->queue);
+  int result = take(&t, r, elem);
+  if (result == VOLT_EAGAIN) result = volt_turn_append_(&t, w, waker);
+  volt_turn_end_(&t);
+  return result;
+}
+
+int volt_broadcast_recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem, volt_waker waker) {
+  volt_waiter_check_unused_(name, w);
+  return recv(r, w, elem, waker);
+}
+
+bool volt_broadcast_cancel(volt_broadcast_receiver *r, volt_waiter *w) {
+  return volt_turn_cancel_(&r->broadcast->queue, name, w); /* R1 */
+}
+
+bool volt_broadcast_set_waker(volt_broadcast_receiver *r, volt_waiter *w, volt_waker waker) {
+  return volt_linked_set_waker_(&r->broadcast->queue, name, w, waker);
+}
+
+uint64_t volt_broadcast_lost(const volt_broadcast_receiver *r) {
+  return r->lost;
+}
+
+/* ---- inspection ---- */
+
+uint64_t volt_broadcast_sent(volt_broadcast *b) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &b->queue);
+  uint64_t tail = b->tail;
+  volt_turn_end_(&t);
+  return tail;
+}
+
+bool volt_broadcast_is_closed(volt_broadcast *b) {
+  return (volt_load_acquire(&b->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1 */
+}
+
+uint32_t volt_broadcast_waiters(volt_broadcast *b) {
+  return volt_linked_count_(&b->queue);
+}
+
+/* ---- future: its object is the receiver ---- */
+
+static volt_broadcast_receiver *receiver_of(volt_future *f) {
+  return (volt_broadcast_receiver *)f->object;
+}
+
+static int start(volt_future *f, volt_waker waker) {
+  return recv(receiver_of(f), &f->waiter, f->waiter.data, waker);
+}
+
+static int outcome(volt_future *f) {
+  return volt_broadcast_try_recv(receiver_of(f), f->waiter.data);
+}
+
+static bool cancel(volt_future *f) {
+  return volt_broadcast_cancel(receiver_of(f), &f->waiter);
+}
+
+static bool set_waker(volt_future *f, volt_waker waker) {
+  return volt_broadcast_set_waker(receiver_of(f), &f->waiter, waker);
+}
+
+static void give_back(volt_future *f) {
+  if (f->state != VOLT_FUTURE_READY_) return; /* R1: it was granted, and has not looked */
+  receiver_of(f)->next -= 1;                  /* R3 */
+}
+
+static const volt_future_ops_ ops = {.name = name,
+                                     .start = start,
+                                     .cancel = cancel,
+                                     .set_waker = set_waker,
+                                     .give_back = give_back,
+                                     .outcome = outcome};
+
+volt_future *volt_broadcast_recv_future(volt_future *f, volt_broadcast_receiver *r, void *elem) {
+  f->waiter.data = elem;
+  return volt_future_make_(f, &ops, r, 0);
+}
+
+int volt_broadcast_recv_blocking(volt_broadcast_receiver *r, void *elem, uint64_t deadline_ns) {
+  volt_future f;
+  return volt_block_on(volt_broadcast_recv_future(&f, r, elem), deadline_ns);
+}

@@ -1,0 +1,422 @@
+/* channel.c: a bounded channel of many senders and many receivers.
+ *
+ * Algorithm: one 64-bit word says how many elements there are, at which positions, and whether
+ * anybody waits: who may move an element, who must wait, and for whom somebody waits, is decided by
+ * one compare-and-swap on it. To claim a position is one step; the element is moved afterwards,
+ * and the slot's turn says when it is there to take, and when the place is there to fill again.
+ * The first who has to wait sets QUEUED and LOCKED; from then on everybody goes through the lock
+ * (lock.h), as in wait_queue.c. Under the lock positions and waiters are claimed, and nothing is
+ * moved; then the lock is left, the elements are moved, the waiters granted, their wakers called.
+ *
+ * Source: the ring with a sequence number per slot is D. Vyukov's bounded queue. There both ends
+ * have a counter of their own and the slots decide who is too early; here the word decides.
+ *
+ * Invariants, whenever the lock is free
+ *   I1  0 <= len <= capacity; the elements are at positions tail - len .. tail - 1
+ *   I2  QUEUED <=> the FIFO is not empty
+ *   I3  QUEUED and not CLOSED => len = 0, and receivers wait, or len = capacity, and senders wait
+ *   I4  each position is claimed once to be filled, and once to be emptied
+ *
+ * Races
+ *   R1  A sender finds nobody who waits, a receiver finds nothing to receive and sleeps; or the
+ *       other way round. Closed: both decide by a CAS on the one word, which says both things.
+ *   R2  The granter touches the channel, or the waiter, when its owner knows of the grant. Closed:
+ *       the lock is left before the elements are moved; the grant is the last access.
+ *   R3  A slot is filled while it is still being emptied, or emptied while it is being filled.
+ *       Closed: its turn, looked at before a position is claimed: who has to wait for somebody who
+ *       is still moving an element waits without a claim, so that nobody waits for those who wait.
+ *       Only who refills a place that another receiver is still emptying has claimed it before.
+ *   R4  Cancel meets a granter; R5  a new waker does. In linked.c: claimed waiters stay until they
+ *       are granted, and so does the memory of their elements.
+ *   R6  A wake for the lock is kept by one who no longer needs it. In lock.h.
+ *   R7  More waiters than a batch: a receive takes no more elements than a batch has waiters for,
+ *       so that every place it makes is filled by whoever waits for it (I3); close() comes back.
+ *   R8  A stale turn is taken for the present one. Closed: a turn comes again after 2^28 positions,
+ *       and each lap of the ring needs two threads more that wait for the same slot: for the
+ *       largest ring 512 of them, for one of 1,024 places half a million.
+ *   R9  Two branches of one select are granted in the same instant, and what one of them moved is
+ *       lost. Closed: a waiter of a select is granted only by whoever takes the select's decision,
+ *       which can be taken once; else it is dismissed: unlinked, as if it were cancelled. A branch
+ *       that could take effect at once takes the decision under the lock, so that, if it has it,
+ *       there is something to take effect on.
+ *
+ * Pairs
+ *   P1 (acq_rel) <- P1, U1 (release)   who claims a position sees the past of all earlier claims
+ *   S1 (acquire) <- S4 (release)   who fills a place: whoever emptied it is done
+ *   S3 (acquire) <- S2 (release)   who takes an element sees it, and what its sender did before
+ *   L1 (acquire) <- U1 (release)   the lock
+ *   C1 (acquire) <- C2, U1 (release)   who sees CLOSED sees what came before close()
+ *   D1 (acquire) <- D2 (release)   the channel ends after a close() is done with it */
+#include "channel.h"
+
+#include "check.h"
+#include "futex.h"
+#include "future.h"
+#include "linked.h"
+#include "lock.h"
+#include "park.h"
+
+#define QUEUED VOLT_WORD_QUEUED_
+#define LOCKED VOLT_WORD_LOCKED_
+#define CLOSED VOLT_WORD_CLOSED_
+
+static const char *const name = VOLT_CHAN_NAME_;
+
+/* How often to let others run before a nap. */
+enum { YIELDS = 20 };
+
+/* ---- the ring ---- */
+
+uint64_t volt_chan_contended_slow_(volt_chan *c) {
+  for (unsigned i = 0; i < VOLT_CHAN_BACKOFF; i++) volt_cpu_relax_();
+  return volt_load_relaxed(&c->queue.word); /* a guess: the CAS decides */
+}
+
+/* Somebody else has to run first: one who has claimed a position and is still moving its element. */
+static void pause_for(unsigned *looks) {
+  *looks += 1;
+  if (*looks < VOLT_SPIN) {
+    volt_cpu_relax_();
+  } else if (*looks < VOLT_SPIN + YIELDS) {
+    volt_yield_();
+  } else { /* a nap, on a word that nobody wakes: whoever it is may have a lower priority */
+    VOLT_ATOMIC(uint32_t) word = 0;
+    volt_futex_wait32_(&word, 0, volt_deadline_ns(50000));
+  }
+}
+
+/* Fill claimed places, also those that are still being emptied. */
+static void fill(volt_chan *c, uint32_t position, const unsigned char *elems, uint32_t n) {
+  volt_chan_ring_ ring = volt_chan_ring_of_(c);
+  for (uint32_t i = 0; i < n; i++) {
+    unsigned looks = 0;
+    while (!volt_chan_ready_places_(ring, position + i, 1)) pause_for(&looks);
+    volt_chan_fill_(ring, position + i, elems + (size_t)i * c->elem_bytes, c->elem_bytes);
+  }
+}
+
+static void empty(volt_chan *c, uint32_t position, unsigned char *elems, uint32_t n) {
+  volt_chan_ring_ ring = volt_chan_ring_of_(c);
+  for (uint32_t i = 0; i < n; i++) {
+    volt_chan_empty_(ring, position + i, elems + (size_t)i * c->elem_bytes, c->elem_bytes);
+  }
+}
+
+/* ---- R9: waiters of a select ---- */
+
+/* The need of a waiter that is in a future, whose decision is to be taken before it is granted. */
+enum { SELECTED = 2 };
+
+/* *w has been claimed, for nothing if it is in a select that has been decided elsewhere: then it is
+ * its owner's again. */
+static bool is_dismissed(volt_waiter *w, uint32_t need) {
+  if (need != SELECTED || volt_decide_(volt_container_of(w, volt_future, waiter)->decision)) {
+    return false;
+  }
+  volt_waiter_dismiss_(w);
+  return true;
+}
+
+/* ---- under the lock ---- */
+
+typedef struct batch {
+  volt_claimed_ claimed[VOLT_WAKE_BATCH];
+  unsigned count;
+} batch;
+
+/* Claim the oldest waiters for n elements, or places: each for as many as it wants, if there are.
+ * Returns for how many there is nobody; above 0 only if nobody is linked, or the batch is full. */
+static uint32_t claim_for(volt_chan *c, uint32_t n, batch *b) {
+  while (n > 0 && c->queue.head && b->count < VOLT_WAKE_BATCH) {
+    volt_waiter *w = c->queue.head;
+    uint32_t need = w->need;
+    volt_claimed_ claimed = volt_claim_linked_(&c->queue, w);
+    if (is_dismissed(w, need)) continue;
+    if (w->want > n) w->want = n;
+    n -= w->want;
+    b->claimed[b->count++] = claimed;
+  }
+  return n;
+}
+
+/* No sender waits. Give the elements to the receivers that wait, and to the ring; leave the lock.
+ * Returns how many were sent: at least one. */
+static uint32_t send_locked(volt_chan *c, uint64_t word, const unsigned char *elems, uint32_t n) {
+  batch b;
+  b.count = 0;
+  uint32_t elem_bytes = c->elem_bytes;
+  uint32_t tail = VOLT_CHAN_TAIL_(word);
+  uint32_t places = claim_for(c, n, &b);
+  uint32_t handed = n - places;
+  if (c->queue.head) places = 0; /* I3 */
+  if (places > c->capacity - VOLT_CHAN_LEN_(word)) places = c->capacity - VOLT_CHAN_LEN_(word);
+  volt_leave_(&c->queue, word + VOLT_CHAN_ADD_LEN_(places) + VOLT_CHAN_ADD_TAIL_(places));
+  for (unsigned i = 0; i < b.count; i++) {
+    volt_waiter *w = b.claimed[i].waiter;
+    size_t bytes = (size_t)w->want * elem_bytes;
+    VOLT_COPY_(w->data, elems, bytes);
+    elems += bytes;
+  }
+  if (places > 0) fill(c, tail, elems, places); /* R2: else the last of *c was to leave it */
+  volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_GRANTED_);
+  return handed + places;
+}
+
+/* There are elements. Take some, give their places to the senders that wait; leave the lock.
+ * Returns how many were taken: at least one. */
+static uint32_t recv_locked(volt_chan *c, uint64_t word, unsigned char *elems, uint32_t n) {
+  batch b;
+  b.count = 0;
+  uint32_t head = VOLT_CHAN_HEAD_(word);
+  uint32_t tail = VOLT_CHAN_TAIL_(word);
+  if (n > VOLT_CHAN_LEN_(word)) n = VOLT_CHAN_LEN_(word);
+  if (n > VOLT_WAKE_BATCH) n = VOLT_WAKE_BATCH; /* R7 */
+  n = volt_chan_ready_elems_(volt_chan_ring_of_(c), head, n);
+  uint32_t filled = word & CLOSED ? 0 : n - claim_for(c, n, &b);
+  word -= VOLT_CHAN_ADD_LEN_(n - filled);
+  volt_leave_(&c->queue, word + VOLT_CHAN_ADD_TAIL_(filled));
+  empty(c, head, elems, n);
+  for (unsigned i = 0; i < b.count; i++) {
+    volt_waiter *w = b.claimed[i].waiter;
+    uint32_t want = w->want;
+    fill(c, tail, (const unsigned char *)(void *)w->data, want);
+    tail += want;
+  }
+  volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_GRANTED_); /* R2 */
+  return n;
+}
+
+/* ---- send and receive ---- */
+
+/* What is there to do for it needs no wait: locked says whether somebody waits. */
+static bool is_possible(const volt_chan *c, const volt_chan_op_ *op, bool locked, uint64_t word) {
+  uint32_t len = VOLT_CHAN_LEN_(word);
+  if (!op->sends) return len > 0;
+  return len == 0 || (!locked && len < c->capacity); /* I3 */
+}
+
+/* The lock is held, and it is possible: whether it is, also, without waiting for somebody who is
+ * still moving an element. */
+static bool is_ready(const volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
+  volt_chan_ring_ ring = volt_chan_ring_of_(c);
+  if (!op->sends) return volt_chan_ready_elems_(ring, VOLT_CHAN_HEAD_(word), 1) > 0;
+  return c->queue.head || volt_chan_ready_places_(ring, VOLT_CHAN_TAIL_(word), 1) > 0;
+}
+
+static bool is_ended(const volt_chan_op_ *op, uint64_t word) {
+  return (word & CLOSED) && (op->sends || VOLT_CHAN_LEN_(word) == 0);
+}
+
+uint32_t volt_chan_run_unlocked_(volt_chan *c, const volt_chan_op_ *op) {
+  uint32_t position = 0;
+  uint64_t word;
+  uint32_t n;
+  if (op->sends) {
+    n = volt_chan_claim_places_(c, volt_chan_ring_of_(c), op->n, &position, &word);
+    fill(c, position, op->elems, n);
+  } else {
+    n = volt_chan_claim_elems_(c, volt_chan_ring_of_(c), op->n, &position, &word);
+    empty(c, position, op->elems, n);
+  }
+  return n;
+}
+
+static uint32_t run_locked(volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
+  if (op->sends) return send_locked(c, word, op->elems, op->n);
+  return recv_locked(c, word, op->elems, op->n);
+}
+
+/* The lock is held, and it has to wait. */
+static int wait_for(volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
+  op->w->data = op->elems;
+  volt_link_(&c->queue, op->w, op->n, op->decision ? SELECTED : 1, op->waker);
+  volt_leave_(&c->queue, word);
+  return VOLT_PENDING;
+}
+
+int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
+  if (op->w) volt_waiter_check_unused_(name, op->w);
+  for (unsigned looks = 0;;) {
+    uint64_t word;
+    bool locked = volt_lock_if_queued_(&c->queue, &word);
+    if (is_ended(op, word)) {
+      (void)volt_load_acquire(&c->queue.word); /* C1: pairs C2, U1 */
+      if (locked) volt_leave_(&c->queue, word);
+      return VOLT_ECLOSED;
+    }
+    bool possible = is_possible(c, op, locked, word);
+    if (!locked) {
+      if (possible && !op->decision) {
+        *moved = volt_chan_run_unlocked_(c, op);
+        if (*moved) return VOLT_OK;
+        pause_for(&looks); /* R3, or the word has changed */
+        continue;
+      }
+      if (!possible && !op->w) return VOLT_EAGAIN;
+      /* L1, P1: that it has to wait stays true, and "somebody waits" becomes it, in one step */
+      if (!volt_cas_acquire(&c->queue.word, &word, word | QUEUED | LOCKED)) continue;
+    }
+    if (!possible && op->w) return wait_for(c, op, word);
+    if (possible && !is_ready(c, op, word)) {
+      volt_leave_(&c->queue, word);
+      pause_for(&looks);
+      continue;
+    }
+    if (possible && (!op->decision || volt_decide_(op->decision))) {
+      *moved = run_locked(c, op, word);
+      return VOLT_OK;
+    }
+    volt_leave_(&c->queue, word);
+    return op->w ? VOLT_ECANCELED : VOLT_EAGAIN; /* CANCELED: R9, and never linked */
+  }
+}
+
+static int run_one(volt_chan *c, bool sends, volt_waiter *w, void *elem, volt_waker waker) {
+  const volt_chan_op_ op = {sends, w, (unsigned char *)elem, 1, waker, NULL};
+  uint32_t moved;
+  return volt_chan_run_(c, &op, &moved);
+}
+
+int volt_chan_send_slow_(volt_chan *c, volt_waiter *w, const void *elem, volt_waker waker) {
+  return run_one(c, true, w, (void *)(uintptr_t)elem, waker);
+}
+
+int volt_chan_recv_slow_(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker) {
+  return run_one(c, false, w, elem, waker);
+}
+
+static const volt_waker nobody = {NULL, NULL};
+
+int volt_chan_try_send_slow_(volt_chan *c, const void *elem) {
+  return run_one(c, true, NULL, (void *)(uintptr_t)elem, nobody);
+}
+
+int volt_chan_try_recv_slow_(volt_chan *c, void *elem) {
+  return run_one(c, false, NULL, elem, nobody);
+}
+
+bool volt_chan_cancel_send(volt_chan *c, volt_waiter *w) {
+  return volt_linked_cancel_(&c->queue, name, w);
+}
+
+bool volt_chan_cancel_recv(volt_chan *c, volt_waiter *w) {
+  return volt_linked_cancel_(&c->queue, name, w);
+}
+
+bool volt_chan_set_waker(volt_chan *c, volt_waiter *w, volt_waker waker) {
+  return volt_linked_set_waker_(&c->queue, name, w, waker);
+}
+
+int volt_chan_try_send(volt_chan *c, const void *elem) {
+  return volt_chan_try_send_(c, elem, c->elem_bytes);
+}
+
+int volt_chan_try_recv(volt_chan *c, void *elem) {
+  return volt_chan_try_recv_(c, elem, c->elem_bytes);
+}
+
+int volt_chan_send(volt_chan *c, volt_waiter *w, const void *elem, volt_waker waker) {
+  return volt_chan_send_(c, w, elem, c->elem_bytes, waker);
+}
+
+int volt_chan_recv(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker) {
+  return volt_chan_recv_(c, w, elem, c->elem_bytes, waker);
+}
+
+/* ---- close ---- */
+
+/* The lock is held, and the word CLOSED: tell a batch. Returns whether there are more, and then
+ * *c is kept alive for us. */
+static bool tell_closed(volt_chan *c, uint64_t word, bool *away) {
+  batch b;
+  b.count = 0;
+  while (c->queue.head && b.count < VOLT_WAKE_BATCH) {
+    b.claimed[b.count++] = volt_claim_linked_(&c->queue, c->queue.head);
+  }
+  bool more = c->queue.head != NULL;
+  if (more && !*away) volt_fetch_add_relaxed(&c->closing, 1); /* published by U1 */
+  if (more) *away = true;
+  volt_leave_(&c->queue, word);
+  volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_CLOSED_);
+  return more;
+}
+
+void volt_chan_close(volt_chan *c) {
+  uint64_t word;
+  bool away = false;
+  do {
+    while (!volt_lock_if_queued_(&c->queue, &word)) {
+      if (away || volt_cas_release(&c->queue.word, &word, word | CLOSED)) { /* C2: pairs C1 */
+        if (away) volt_fetch_add_release(&c->closing, (uint32_t)-1);        /* D2: pairs D1 */
+        return;
+      }
+    }
+  } while (tell_closed(c, word | CLOSED, &away));
+  if (away) volt_fetch_add_release(&c->closing, (uint32_t)-1); /* D2: pairs D1; the last of *c */
+}
+
+/* ---- life and inspection ---- */
+
+/* Bytes from slot to slot, and how many slots as a power of two. */
+static void layout(uint32_t capacity, size_t elem_bytes, size_t *stride, uint32_t *shift) {
+  *stride = sizeof(volt_chan_slot) + ((elem_bytes + 7) & ~(size_t)7);
+  *shift = 0;
+  while ((UINT32_C(1) << *shift) < capacity) *shift += 1;
+}
+
+size_t volt_chan_bytes(uint32_t capacity, size_t elem_bytes) {
+  size_t stride;
+  uint32_t shift;
+  if (capacity == 0 || capacity > VOLT_CHAN_MAX || elem_bytes > UINT32_MAX / 2) return 0;
+  layout(capacity, elem_bytes, &stride, &shift);
+  return stride > SIZE_MAX >> shift ? 0 : stride << shift;
+}
+
+int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes, void *mem,
+                   size_t mem_bytes) {
+  size_t bytes = volt_chan_bytes(capacity, elem_bytes);
+  if (bytes == 0 || mem_bytes < bytes || !mem || (uintptr_t)mem % 8 != 0) return VOLT_EINVAL;
+  size_t stride;
+  layout(capacity, elem_bytes, &stride, &c->shift);
+  volt_wait_queue_init_(&c->queue, 0);
+  c->slots = (unsigned char *)mem;
+  c->capacity = capacity;
+  c->elem_bytes = (uint32_t)elem_bytes;
+  c->stride = (uint32_t)stride;
+  volt_store_relaxed(&c->closing, 0); /* not shared yet */
+  for (uint32_t i = 0; i < UINT32_C(1) << c->shift; i++) {
+    volt_chan_slot *slot = VOLT_CONSTRUCT_(volt_chan_slot, c->slots + (size_t)i * stride);
+    volt_store_relaxed(&slot->turn, 0); /* not shared yet */
+  }
+  return VOLT_OK;
+}
+
+void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *ctx) {
+  unsigned looks = 0;
+  while (volt_load_acquire(&c->closing) != 0) pause_for(&looks); /* D1: pairs D2 */
+  uint64_t word = volt_load_acquire(&c->queue.word);             /* P1: pairs P1, U1 */
+  VOLT_CHECK(!(word & QUEUED), name, "%p: destroyed while %u waiters are queued", (void *)c,
+             volt_linked_count_(&c->queue));
+  volt_chan_ring_ ring = volt_chan_ring_of_(c);
+  for (uint32_t i = 0; drop && i < VOLT_CHAN_LEN_(word); i++) {
+    uint32_t position = VOLT_CHAN_HEAD_(word) + i;
+    while (!volt_chan_ready_elems_(ring, position, 1)) pause_for(&looks);
+    drop(volt_chan_elem_(volt_chan_slot_(ring, position)), ctx);
+  }
+}
+
+uint32_t volt_chan_len(volt_chan *c) {
+  return VOLT_CHAN_LEN_(volt_load_relaxed(&c->queue.word)); /* a snapshot */
+}
+
+uint32_t volt_chan_capacity(const volt_chan *c) {
+  return c->capacity;
+}
+
+uint32_t volt_chan_waiters(volt_chan *c) {
+  return volt_linked_count_(&c->queue);
+}
+
+bool volt_chan_is_closed(volt_chan *c) {
+  return (volt_load_acquire(&c->queue.word) & CLOSED) != 0; /* C1: pairs C2, U1 */
+}

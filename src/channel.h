@@ -1,0 +1,32 @@
+/* channel.h: what a channel's futures and blocking calls share with its engine, channel.c. */
+#ifndef VOLT_SRC_CHANNEL_H
+#define VOLT_SRC_CHANNEL_H
+
+#include <volt/channel.h>
+
+#define VOLT_CHAN_NAME_ "volt_chan" /* for messages */
+
+/* How long to leave the word to a thread that was faster, in volt_cpu_relax_() calls: long enough for
+ * a burst of its operations in its own cache, which is what two cores that want the same line have
+ * instead of fetching it from each other for each of them. */
+#ifndef VOLT_CHAN_BACKOFF
+#define VOLT_CHAN_BACKOFF 64
+#endif
+
+/* A send, or a receive. */
+typedef struct volt_chan_op_ {
+  bool sends;
+  volt_waiter *w; /* NULL: it does not wait */
+  unsigned char *elems;
+  uint32_t n; /* above 0 */
+  volt_waker waker;
+  volt_decision_ *decision; /* to be taken before it takes effect; or NULL */
+} volt_chan_op_;
+
+/* As the public functions. *moved: how many elements, if it returns VOLT_OK. */
+int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved);
+
+/* What can be moved without the lock. Returns how many elements were. */
+uint32_t volt_chan_run_unlocked_(volt_chan *c, const volt_chan_op_ *op);
+
+#endif

@@ -1,0 +1,155 @@
+/* channel_future.c: sends and receives as futures, many at once, and blocking. All that is
+ * concurrent happens in channel.c. */
+#include "channel.h"
+#include "future.h"
+#include "linked.h"
+
+/* ---- futures ---- */
+
+static volt_chan *chan_of(volt_future *f) {
+  return (volt_chan *)f->object;
+}
+
+/* It cannot be done at once, or it is for many, or in a select. */
+static int start_slow(volt_future *f, volt_waker waker, bool sends) {
+  volt_decision_ *decision = f->decision;
+  unsigned char *elems = (unsigned char *)(void *)f->waiter.data;
+  const volt_chan_op_ op = {sends, &f->waiter, elems, f->n, waker, decision};
+  uint32_t moved = 0;
+  if (f->n == 0) return VOLT_EINVAL;
+  if (decision && !decision->shared) { /* no other branch is queued: nobody else can take it */
+    moved = volt_chan_run_unlocked_(chan_of(f), &op);
+    if (moved) (void)volt_decide_(decision);
+  }
+  int result = moved ? (int)VOLT_OK : volt_chan_run_(chan_of(f), &op, &moved);
+  if (result == VOLT_OK) f->waiter.want = moved;
+  return result;
+}
+
+static bool is_simple(const volt_future *f) {
+  return f->n == 1 && !f->decision;
+}
+
+static int send_start(volt_future *f, volt_waker waker) {
+  volt_chan *c = chan_of(f);
+  if (!is_simple(f) || volt_chan_send_now_(c, (void *)f->waiter.data, c->elem_bytes) != VOLT_OK) {
+    return start_slow(f, waker, true);
+  }
+  f->waiter.want = 1;
+  return VOLT_OK;
+}
+
+static int recv_start(volt_future *f, volt_waker waker) {
+  volt_chan *c = chan_of(f);
+  if (!is_simple(f) || volt_chan_recv_now_(c, (void *)f->waiter.data, c->elem_bytes) != VOLT_OK) {
+    return start_slow(f, waker, false);
+  }
+  f->waiter.want = 1;
+  return VOLT_OK;
+}
+
+static bool future_cancel(volt_future *f) {
+  return volt_linked_cancel_(&chan_of(f)->queue, VOLT_CHAN_NAME_, &f->waiter);
+}
+
+static bool future_set_waker(volt_future *f, volt_waker waker) {
+  return volt_linked_set_waker_(&chan_of(f)->queue, VOLT_CHAN_NAME_, &f->waiter, waker);
+}
+
+/* No give_back: what has been moved stays moved. */
+static const volt_future_ops_ send_ops = {
+    .start = send_start, .cancel = future_cancel, .set_waker = future_set_waker};
+static const volt_future_ops_ recv_ops = {
+    .start = recv_start, .cancel = future_cancel, .set_waker = future_set_waker};
+
+volt_future *volt_chan_send_many_future(volt_future *f, volt_chan *c, const void *elems,
+                                        uint32_t n) {
+  f->waiter.data = (void *)(uintptr_t)elems;
+  return volt_future_make_(f, &send_ops, c, n);
+}
+
+volt_future *volt_chan_recv_many_future(volt_future *f, volt_chan *c, void *elems, uint32_t n) {
+  f->waiter.data = elems;
+  return volt_future_make_(f, &recv_ops, c, n);
+}
+
+volt_future *volt_chan_send_future(volt_future *f, volt_chan *c, const void *elem) {
+  return volt_chan_send_many_future(f, c, elem, 1);
+}
+
+volt_future *volt_chan_recv_future(volt_future *f, volt_chan *c, void *elem) {
+  return volt_chan_recv_many_future(f, c, elem, 1);
+}
+
+uint32_t volt_chan_future_moved(const volt_future *f) {
+  return volt_chan_moved(&f->waiter);
+}
+
+/* ---- many ---- */
+
+uint32_t volt_chan_moved(const volt_waiter *w) {
+  return w->want;
+}
+
+static int run_many(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
+  *moved = 0;
+  if (op->n == 0) return op->w ? VOLT_EINVAL : VOLT_OK;
+  int result = volt_chan_run_(c, op, moved);
+  if (result == VOLT_OK && op->w) op->w->want = *moved;
+  return result;
+}
+
+int volt_chan_try_send_many(volt_chan *c, const void *elems, uint32_t n, uint32_t *moved) {
+  const volt_chan_op_ op = {true, NULL, (unsigned char *)(uintptr_t)elems, n, {NULL, NULL}, NULL};
+  return run_many(c, &op, moved);
+}
+
+int volt_chan_try_recv_many(volt_chan *c, void *elems, uint32_t n, uint32_t *moved) {
+  const volt_chan_op_ op = {false, NULL, (unsigned char *)elems, n, {NULL, NULL}, NULL};
+  return run_many(c, &op, moved);
+}
+
+int volt_chan_send_many(volt_chan *c, volt_waiter *w, const void *elems, uint32_t n,
+                        volt_waker waker) {
+  const volt_chan_op_ op = {true, w, (unsigned char *)(uintptr_t)elems, n, waker, NULL};
+  uint32_t moved;
+  return run_many(c, &op, &moved);
+}
+
+int volt_chan_recv_many(volt_chan *c, volt_waiter *w, void *elems, uint32_t n, volt_waker waker) {
+  const volt_chan_op_ op = {false, w, (unsigned char *)elems, n, waker, NULL};
+  uint32_t moved;
+  return run_many(c, &op, &moved);
+}
+
+/* ---- blocking ---- */
+
+static int block_on(volt_future *f, uint32_t *moved, uint64_t deadline_ns) {
+  int result = volt_block_on(f, deadline_ns);
+  if (moved) *moved = result == VOLT_OK ? volt_chan_future_moved(f) : 0;
+  return result;
+}
+
+int volt_chan_send_many_blocking(volt_chan *c, const void *elems, uint32_t n, uint32_t *moved,
+                                 uint64_t deadline_ns) {
+  volt_future f;
+  return block_on(volt_chan_send_many_future(&f, c, elems, n), moved, deadline_ns);
+}
+
+int volt_chan_recv_many_blocking(volt_chan *c, void *elems, uint32_t n, uint32_t *moved,
+                                 uint64_t deadline_ns) {
+  volt_future f;
+  return block_on(volt_chan_recv_many_future(&f, c, elems, n), moved, deadline_ns);
+}
+
+int volt_chan_send_blocking(volt_chan *c, const void *elem, uint64_t deadline_ns) {
+  int result = volt_chan_try_send(c, elem);
+  if (result != VOLT_EAGAIN) return result;
+  return volt_chan_send_many_blocking(c, elem, 1, NULL, deadline_ns);
+}
+
+int volt_chan_recv_blocking(volt_chan *c, void *elem, uint64_t deadline_ns) {
+  int result = volt_chan_try_recv(c, elem);
+  if (result != VOLT_EAGAIN) return result;
+  return volt_chan_recv_many_blocking(c, elem, 1, NULL, deadline_ns);
+}

@@ -1,0 +1,190 @@
+/* cond.c: a FIFO of those who wait for a signal, and their way into the queue of the mutex.
+ *
+ * Algorithm: a waiter is linked here with the mutex held, and armed as one that wants the mutex. A
+ * signal takes it out under the lock of this queue and appends it to the queue of the mutex under
+ * that one's; from then on it is a waiter like any other there, and is granted by an unlock. If the
+ * mutex is free the signal is what grants it. A broadcast does that with the whole FIFO at once: a
+ * step for each waiter under the lock of this queue, one step for all under that of the mutex.
+ * Locks are taken in this order only: here, then the mutex.
+ *
+ * Invariants, whenever the locks are free
+ *   I1  QUEUED <=> the FIFO is not empty
+ *   I2  w->queue says where a pending waiter is: here, linked; or the mutex's, and it does not
+ *       come back. It changes once, under the lock of this queue.
+ *   I3  whoever is linked here wants the mutex that c->mutex says
+ *   I4  a signal that found a waiter ends in a grant of the mutex, or finds nobody who waits
+ *
+ * Races
+ *   R1  The waiter has unlocked the mutex and is not queued yet when the signal comes. Closed:
+ *       queued first, then unlocked. A signal that looks without the lock sees QUEUED, for the
+ *       condition was changed with the mutex held, after this waiter had it.
+ *   R2  A signal takes the waiter along before the wait has unlocked the mutex. Nothing happens: it
+ *       waits there, for this very unlock; the wait does not touch *w any more.
+ *   R3  A cancel meets a signal. Closed: the lock says where the waiter is. Here: taken out, and no
+ *       signal has seen it. There: the cancel of the mutex decides, and a signal that nobody else
+ *       will get is passed on. A broadcast is not, for all have got it.
+ *   R4  A new waker meets a signal. Closed: as R3.
+ *   R5  The one who gets the mutex ends the life of *c while the signal is still at work on it.
+ *       Closed: the lock of this queue is left while that of the mutex is held, and before the
+ *       waiter can be granted.
+ *   R6  A deadline passes while the waiter is already on its way. Closed: as R3; and there it
+ *       stays, for it has to have the mutex in any case.
+ *
+ * Pairs
+ *   L1 (acquire) <- U1 (release)   who holds the lock of this queue sees what the last holder did
+ *   A1, L1 <- F1, U1 of the mutex, and W1 <- G1: in wait_queue.c and waiter.c */
+#include <volt/cond.h>
+
+#include "check.h"
+#include "future.h"
+#include "lock.h"
+#include "mutex.h"
+#include "turn.h"
+
+static const char name[] = "volt_cond";
+
+void volt_cond_init(volt_cond *c) {
+  volt_wait_queue_init_(&c->queue, 0);
+  c->mutex = NULL;
+}
+
+void volt_cond_destroy(volt_cond *c) {
+  volt_turn_destroy_(&c->queue, name);
+}
+
+/* ---- wait ---- */
+
+/* w->data says for whose signals it waits, and how it was taken away: &c->queue, by a signal or not
+ * yet; &c->mutex, by a broadcast. */
+
+int volt_cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker) {
+  volt_waiter_check_unused_(name, w);
+  VOLT_CHECK(volt_mutex_is_locked(m), name, "%p: wait with mutex %p, which is not locked",
+             (void *)c, (void *)m);
+  uint64_t word;
+  (void)volt_lock_word_(&c->queue, false, &word); /* L1: pairs U1 */
+  VOLT_CHECK(!c->queue.head || c->mutex == m, name,
+             "%p: wait with mutex %p, while others wait with mutex %p", (void *)c, (void *)m,
+             (void *)c->mutex);
+  c->mutex = m; /* I3 */
+  w->data = &c->queue;
+  volt_link_(&c->queue, w, 1, 1, waker);
+  volt_leave_(&c->queue, word); /* R1: now a signal finds it */
+  volt_mutex_unlock(m);         /* R2 */
+  return VOLT_PENDING;
+}
+
+/* Take *w out if it still waits for a signal. Returns whether it did. */
+static bool withdraw(volt_cond *c, volt_waiter *w) {
+  uint64_t word;
+  (void)volt_lock_word_(&c->queue, false, &word); /* L1: pairs U1 */
+  VOLT_CHECK(w->data == &c->queue || w->data == &c->mutex, name,
+             "%p: waiter %p waits for something else", (void *)c, (void *)w);
+  bool here = w->queue == &c->queue; /* I2, R3 */
+  if (here) {
+    volt_unlink_(&c->queue, w);
+    volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
+  }
+  volt_leave_(&c->queue, word);
+  return here;
+}
+
+/* It has been taken there. */
+static volt_mutex *mutex_of(volt_waiter *w) {
+  return volt_container_of((volt_wait_queue *)(void *)w->queue, volt_mutex, queue);
+}
+
+/* It got a signal, and has no use for it. */
+static void pass_on(volt_cond *c, const volt_waiter *w) {
+  if (w->data == &c->queue) volt_cond_signal(c);
+}
+
+bool volt_cond_cancel(volt_cond *c, volt_waiter *w) {
+  int result = volt_waiter_result(w);
+  if (result != VOLT_PENDING) return result == VOLT_ECANCELED;
+  if (withdraw(c, w)) return true;
+  if (!volt_mutex_cancel(mutex_of(w), w)) return false;
+  pass_on(c, w); /* R3 */
+  return true;
+}
+
+bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
+  if (volt_waiter_result(w) != VOLT_PENDING) return false;
+  uint64_t word;
+  (void)volt_lock_word_(&c->queue, false, &word); /* L1: pairs U1 */
+  bool here = w->queue == &c->queue;              /* I2, R4 */
+  if (here) {
+    w->wake = waker.wake;
+    w->ctx = waker.ctx;
+  }
+  volt_leave_(&c->queue, word);
+  return here || volt_mutex_set_waker(mutex_of(w), w, waker);
+}
+
+int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
+  volt_waiter w = VOLT_WAITER_INIT;
+  volt_parker parker = {0};
+  (void)volt_cond_wait(c, m, &w, volt_parker_waker(&parker));
+  if (volt_park_until(&parker, 1, deadline_ns) == VOLT_OK) return VOLT_OK;
+  if (!withdraw(c, &w)) { /* R6 */
+    volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
+    return VOLT_OK;
+  }
+  (void)volt_mutex_lock_blocking(m, VOLT_NO_DEADLINE);
+  return VOLT_ETIMEDOUT;
+}
+
+/* ---- signal ---- */
+
+void volt_cond_signal(volt_cond *c) {
+  uint64_t word;
+  if (!volt_lock_if_queued_(&c->queue, &word)) return; /* R1 */
+  volt_mutex_move_(c->mutex, &c->queue, word, c->queue.head, 1);
+}
+
+void volt_cond_broadcast(volt_cond *c) {
+  uint64_t word;
+  if (!volt_lock_if_queued_(&c->queue, &word)) return; /* R1 */
+  for (volt_waiter *w = c->queue.head; w; w = w->next) w->data = &c->mutex;
+  volt_mutex_move_(c->mutex, &c->queue, word, c->queue.tail, c->queue.waiters);
+}
+
+uint32_t volt_cond_waiters(volt_cond *c) {
+  return volt_linked_count_(&c->queue);
+}
+
+/* ---- future ---- */
+
+static volt_cond *cond_of(volt_future *f) {
+  return (volt_cond *)f->object;
+}
+
+static int start(volt_future *f, volt_waker waker) {
+  (void)waker;
+  volt_panic_(name, "%p: future %p was started twice", f->object, (void *)f);
+}
+
+static bool cancel(volt_future *f) {
+  return volt_cond_cancel(cond_of(f), &f->waiter);
+}
+
+static bool set_waker(volt_future *f, volt_waker waker) {
+  return volt_cond_set_waker(cond_of(f), &f->waiter, waker);
+}
+
+static void give_back(volt_future *f) {
+  pass_on(cond_of(f), &f->waiter);
+  volt_mutex_unlock(mutex_of(&f->waiter));
+}
+
+static const volt_future_ops_ ops = {
+    .name = name, .start = start, .cancel = cancel, .set_waker = set_waker, .give_back = give_back};
+
+volt_future *volt_cond_wait_future(volt_future *f, volt_cond *c, volt_mutex *m) {
+  static const volt_waker nobody = {NULL, NULL};
+  volt_future_make_(f, &ops, c, 0);
+  f->state = VOLT_FUTURE_WAITING_;
+  (void)volt_cond_wait(c, m, &f->waiter, nobody);
+  f->id = f->waiter.id;
+  return f;
+}

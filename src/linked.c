@@ -1,0 +1,86 @@
+/* linked.c: a waiter in the FIFO of its object.
+ *
+ * Algorithm: need, under the lock of the queue (lock.h), says whether a waiter is still linked: it
+ * is above 0 exactly then. Whoever unlinks it decides what becomes of it, and who comes later finds
+ * that out under the same lock.
+ *
+ * Invariant, whenever the lock is free
+ *   I5  a waiter is in one place: the FIFO (need > 0), claimed by one granter (need = 0, state
+ *       PENDING or AWAITED), or its owner's
+ *
+ * Races
+ *   R4  Cancel meets a granter. Closed: need, under the lock, says who was first. If the granter
+ *       was, cancel waits for the grant; no foreign code runs between claim and grant.
+ *   R5  A waker is replaced while the granter reads it. Closed: both under the lock. */
+#include "linked.h"
+
+#include "check.h"
+#include "list.h"
+#include "lock.h"
+
+void volt_link_(volt_wait_queue *q, volt_waiter *w, uint32_t want, uint32_t need,
+                volt_waker waker) {
+  volt_waiter_arm_(w, q, waker);
+  w->want = want;
+  w->need = need;
+  volt_list_push_back_(q, w); /* published by U1 */
+}
+
+void volt_leave_(volt_wait_queue *q, uint64_t word) {
+  const uint64_t queued = VOLT_WORD_QUEUED_;
+  volt_unlock_(q, q->head ? word | queued : word & ~queued);
+}
+
+bool volt_lock_if_linked_(volt_wait_queue *q, const char *name, volt_waiter *w, uint64_t *word) {
+  VOLT_CHECK((void *)w->queue == (void *)q, name, "waiter %p is queued on %p, not on %p", (void *)w,
+             (void *)w->queue, (void *)q);
+  if (!volt_lock_if_queued_(q, word)) return false; /* the FIFO is empty */
+  if (w->need > 0) return true;                     /* I5 */
+  volt_unlock_(q, *word);
+  return false;
+}
+
+bool volt_lock_to_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w, uint64_t *word,
+                          uint32_t *need) {
+  if (volt_waiter_result(w) != VOLT_PENDING) return false;
+  if (!volt_lock_if_linked_(q, name, w, word)) {
+    volt_waiter_await_(w); /* R4 */
+    return false;
+  }
+  *need = w->need;
+  volt_unlink_(q, w);
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
+  return true;
+}
+
+bool volt_linked_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w) {
+  uint64_t word;
+  uint32_t need;
+  if (!volt_lock_to_cancel_(q, name, w, &word, &need)) {
+    return volt_waiter_result(w) == VOLT_ECANCELED;
+  }
+  volt_leave_(q, word);
+  return true;
+}
+
+bool volt_linked_set_waker_(volt_wait_queue *q, const char *name, volt_waiter *w,
+                            volt_waker waker) {
+  if (volt_waiter_result(w) != VOLT_PENDING) return false;
+  uint64_t word;
+  if (!volt_lock_if_linked_(q, name, w, &word)) {
+    volt_waiter_await_(w); /* the old waker is called: its copy was taken with the claim */
+    return false;
+  }
+  w->wake = waker.wake; /* R5 */
+  w->ctx = waker.ctx;
+  volt_unlock_(q, word);
+  return true;
+}
+
+uint32_t volt_linked_count_(volt_wait_queue *q) {
+  uint64_t word;
+  if (!volt_lock_if_queued_(q, &word)) return 0;
+  uint32_t waiters = q->waiters;
+  volt_unlock_(q, word);
+  return waiters;
+}

@@ -1,0 +1,11 @@
+/* mutex.h: what a condition variable needs of its mutex. */
+#ifndef VOLT_SRC_MUTEX_H
+#define VOLT_SRC_MUTEX_H
+
+#include <volt/mutex.h>
+
+/* Let the oldest waiters of *from wait for the mutex instead: as volt_wait_queue_move_(). */
+void volt_mutex_move_(volt_mutex *m, volt_wait_queue *from, uint64_t from_word, volt_waiter *last,
+                      uint32_t count);
+
+#endif

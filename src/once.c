@@ -1,0 +1,144 @@
+/* once.c: turns (turn.h) on three states, in the word of the queue, and a FIFO of those who wait.
+ *
+ * Algorithm: sequential, but for the turns. The state is the value of the word, so that to ask
+ * whether it is done is one load. A waiter that completes is marked if it is its turn, so that
+ * "granted" says which of the two it is, also to a future that is dropped then.
+ *
+ * Invariant I1: somebody waits => it has been begun, or they have been let go.
+ *
+ * Pairs
+ *   T1 (acquire) <- U1 (release)   who sees that it is done sees what was done: later writes of the
+ *                                  word are RMWs */
+#include <volt/once.h>
+
+#include "check.h"
+#include "future.h"
+#include "turn.h"
+
+static const char name[] = "volt_once";
+
+extern inline bool volt_once_is_done(volt_once *);
+extern inline int volt_once_call(volt_once *, volt_once_fn *, void *);
+
+void volt_once_init(volt_once *o) {
+  volt_wait_queue_init_(&o->queue, VOLT_ONCE_FRESH_);
+}
+
+void volt_once_destroy(volt_once *o) {
+  volt_turn_destroy_(&o->queue, name);
+  uint64_t word = volt_load_relaxed(&o->queue.word); /* the owner's own */
+  VOLT_CHECK(VOLT_WORD_VALUE_(word) != VOLT_ONCE_BEGUN_, name, "%p: destroyed while it is begun",
+             (void *)o);
+}
+
+static void set_state(volt_turn_ *t, uint32_t state) {
+  t->word = VOLT_WORD_FLAGS_(t->word) | VOLT_WORD_(state);
+}
+
+int volt_once_begin(volt_once *o, volt_waiter *w, volt_waker waker) {
+  volt_waiter_check_unused_(name, w);
+  if (volt_once_is_done(o)) return VOLT_DONE;
+  int result = VOLT_DONE;
+  volt_turn_ t;
+  volt_turn_begin_(&t, &o->queue);
+  uint32_t state = VOLT_WORD_VALUE_(t.word);
+  if (state == VOLT_ONCE_FRESH_) {
+    set_state(&t, VOLT_ONCE_BEGUN_);
+    w->data = w; /* its turn */
+    result = VOLT_OK;
+  } else if (state == VOLT_ONCE_BEGUN_) {
+    w->data = NULL;
+    result = volt_turn_append_(&t, w, waker);
+  }
+  volt_turn_end_(&t);
+  return result;
+}
+
+int volt_once_result(volt_waiter *w) {
+  int result = volt_waiter_result(w);
+  return result == VOLT_OK && !w->data ? (int)VOLT_DONE : result;
+}
+
+bool volt_once_cancel(volt_once *o, volt_waiter *w) {
+  return volt_turn_cancel_(&o->queue, name, w);
+}
+
+bool volt_once_set_waker(volt_once *o, volt_waiter *w, volt_waker waker) {
+  return volt_linked_set_waker_(&o->queue, name, w, waker);
+}
+
+static void begin_end(volt_turn_ *t, volt_once *o) {
+  volt_turn_begin_(t, &o->queue);
+  VOLT_CHECK(VOLT_WORD_VALUE_(t->word) == VOLT_ONCE_BEGUN_, name, "%p: ended, but it is %s",
+             (void *)o, VOLT_WORD_VALUE_(t->word) == VOLT_ONCE_DONE_ ? "done" : "not begun");
+}
+
+void volt_once_done(volt_once *o) {
+  volt_turn_ t;
+  begin_end(&t, o);
+  set_state(&t, VOLT_ONCE_DONE_);
+  volt_turn_open_(&t);
+  volt_turn_end_(&t);
+}
+
+void volt_once_failed(volt_once *o) {
+  volt_turn_ t;
+  begin_end(&t, o);
+  volt_waiter *w = volt_turn_oldest_(&t);
+  if (w) {
+    w->data = w; /* its turn */
+    volt_turn_serve_(&t, w);
+  } else {
+    set_state(&t, VOLT_ONCE_FRESH_);
+  }
+  volt_turn_end_(&t);
+}
+
+uint32_t volt_once_waiters(volt_once *o) {
+  return volt_linked_count_(&o->queue);
+}
+
+/* ---- future ---- */
+
+static volt_once *once_of(volt_future *f) {
+  return volt_container_of(f->object, volt_once, queue);
+}
+
+static int start(volt_future *f, volt_waker waker) {
+  return volt_once_begin(once_of(f), &f->waiter, waker);
+}
+
+static int outcome(volt_future *f) {
+  return f->waiter.data ? VOLT_OK : VOLT_DONE;
+}
+
+static void give_back(volt_future *f) {
+  if (f->waiter.data) volt_once_failed(once_of(f));
+}
+
+static const volt_future_ops_ ops = {.name = name,
+                                     .start = start,
+                                     .cancel = volt_turn_future_cancel_,
+                                     .set_waker = volt_turn_future_set_waker_,
+                                     .give_back = give_back,
+                                     .outcome = outcome};
+
+volt_future *volt_once_begin_future(volt_future *f, volt_once *o) {
+  return volt_future_make_(f, &ops, &o->queue, 0);
+}
+
+int volt_once_begin_blocking(volt_once *o, uint64_t deadline_ns) {
+  volt_future f;
+  return volt_block_on(volt_once_begin_future(&f, o), deadline_ns);
+}
+
+int volt_once_call_slow_(volt_once *o, volt_once_fn *fn, void *arg) {
+  if (volt_once_begin_blocking(o, VOLT_NO_DEADLINE) == VOLT_DONE) return VOLT_OK;
+  int result = fn(arg);
+  if (result == VOLT_OK) {
+    volt_once_done(o);
+  } else {
+    volt_once_failed(o);
+  }
+  return result;
+}

@@ -1,0 +1,172 @@
+/* oneshot.c: turns (turn.h) on a slot and whether it is full.
+ *
+ * Algorithm: sequential, but for the turns. Everybody waits for the same: that it is decided, by a
+ * send or a close, what becomes of the oneshot. That happens once and opens the queue. A grant says
+ * no more than "look": the value stays in the slot until the receiver does.
+ *
+ * Races
+ *   R1  A receive is given up in the instant in which the value is sent. Closed: the value is in
+ *       the slot, whatever becomes of the waiter; there is nothing that a cancel could lose.
+ *   R2  The receiver has the value and ends the oneshot while the sender is still in its send.
+ *       Closed: turn.c tells nobody before its last access.
+ *   R3  A receive took the value in the poll of a select that, it turns out then, another branch
+ *       had won. Closed: the slot is full again; nobody else can have written to it meanwhile.
+ *
+ * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
+#include <volt/oneshot.h>
+
+#include "check.h"
+#include "future.h"
+#include "turn.h"
+
+enum { EMPTY = 0, FULL = 1, TAKEN = 2 };
+
+static const char name[] = "volt_oneshot";
+
+void volt_oneshot_init(volt_oneshot *o, size_t elem_bytes, void *slot) {
+  volt_wait_queue_init_(&o->queue, 0);
+  o->slot = slot;
+  o->elem_bytes = elem_bytes;
+  o->state = EMPTY;
+}
+
+void volt_oneshot_destroy(volt_oneshot *o) {
+  volt_turn_destroy_(&o->queue, name);
+}
+
+int volt_oneshot_send(volt_oneshot *o, const void *elem) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &o->queue);
+  VOLT_CHECK(o->state == EMPTY, name, "%p: a second value is sent", (void *)o);
+  bool closed = volt_turn_is_closed_(&t);
+  if (!closed) {
+    VOLT_COPY_(o->slot, elem, o->elem_bytes);
+    o->state = FULL;
+    volt_turn_open_(&t);
+  }
+  volt_turn_end_(&t); /* R2 */
+  return closed ? VOLT_ECLOSED : VOLT_OK;
+}
+
+void volt_oneshot_close(volt_oneshot *o) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &o->queue);
+  if (o->state == EMPTY) volt_turn_close_(&t);
+  volt_turn_end_(&t);
+}
+
+/* Returns VOLT_EAGAIN: nothing is decided yet. */
+static int take(const volt_turn_ *t, volt_oneshot *o, void *elem) {
+  if (o->state == EMPTY) return volt_turn_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
+  if (o->state == TAKEN) return VOLT_ECLOSED;
+  VOLT_COPY_(elem, o->slot, o->elem_bytes);
+  o->state = TAKEN;
+  return VOLT_OK;
+}
+
+int volt_oneshot_try_recv(volt_oneshot *o, void *elem) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &o->queue);
+  int result = take(&t, o, elem);
+  volt_turn_end_(&t);
+  return result;
+}
+
+static int recv(volt_oneshot *o, volt_waiter *w, void *elem, volt_waker waker) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &o->queue);
+  int result = take(&t, o, elem);
+  if (result == VOLT_EAGAIN) result = volt_turn_append_(&t, w, waker);
+  volt_turn_end_(&t);
+  return result;
+}
+
+int volt_oneshot_recv(volt_oneshot *o, volt_waiter *w, void *elem, volt_waker waker) {
+  volt_waiter_check_unused_(name, w);
+  return recv(o, w, elem, waker);
+}
+
+bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w) {
+  return volt_turn_cancel_(&o->queue, name, w); /* R1 */
+}
+
+bool volt_oneshot_set_waker(volt_oneshot *o, volt_waiter *w, volt_waker waker) {
+  return volt_linked_set_waker_(&o->queue, name, w, waker);
+}
+
+bool volt_oneshot_is_closed(volt_oneshot *o) {
+  return (volt_load_acquire(&o->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1 */
+}
+
+uint32_t volt_oneshot_waiters(volt_oneshot *o) {
+  return volt_linked_count_(&o->queue);
+}
+
+/* ---- futures ---- */
+
+static volt_oneshot *oneshot_of(volt_future *f) {
+  return volt_container_of(f->object, volt_oneshot, queue);
+}
+
+static int recv_start(volt_future *f, volt_waker waker) {
+  return recv(oneshot_of(f), &f->waiter, f->waiter.data, waker);
+}
+
+static int recv_outcome(volt_future *f) {
+  return volt_oneshot_try_recv(oneshot_of(f), f->waiter.data);
+}
+
+static void recv_give_back(volt_future *f) {
+  if (f->state != VOLT_FUTURE_READY_) return; /* R1: it was granted, and has not looked */
+  volt_oneshot *o = oneshot_of(f);
+  volt_turn_ t;
+  volt_turn_begin_(&t, &o->queue);
+  VOLT_ASSERT(o->state == TAKEN);
+  o->state = FULL; /* R3 */
+  volt_turn_end_(&t);
+}
+
+static const volt_future_ops_ recv_ops = {.name = name,
+                                          .start = recv_start,
+                                          .cancel = volt_turn_future_cancel_,
+                                          .set_waker = volt_turn_future_set_waker_,
+                                          .give_back = recv_give_back,
+                                          .outcome = recv_outcome};
+
+volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o, void *elem) {
+  f->waiter.data = elem;
+  return volt_future_make_(f, &recv_ops, &o->queue, 0);
+}
+
+int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem, uint64_t deadline_ns) {
+  volt_future f;
+  return volt_block_on(volt_oneshot_recv_future(&f, o, elem), deadline_ns);
+}
+
+static int closed_start(volt_future *f, volt_waker waker) {
+  volt_oneshot *o = oneshot_of(f);
+  volt_turn_ t;
+  volt_turn_begin_(&t, &o->queue);
+  int result = VOLT_OK;
+  if (volt_turn_is_closed_(&t)) {
+    result = VOLT_ECLOSED;
+  } else if (o->state == EMPTY) {
+    result = volt_turn_append_(&t, &f->waiter, waker);
+  }
+  volt_turn_end_(&t);
+  return result;
+}
+
+static void closed_give_back(volt_future *f) {
+  (void)f; /* it has taken nothing */
+}
+
+static const volt_future_ops_ closed_ops = {.name = name,
+                                            .start = closed_start,
+                                            .cancel = volt_turn_future_cancel_,
+                                            .set_waker = volt_turn_future_set_waker_,
+                                            .give_back = closed_give_back};
+
+volt_future *volt_oneshot_closed_future(volt_future *f, volt_oneshot *o) {
+  return volt_future_make_(f, &closed_ops, &o->queue, 0);
+}

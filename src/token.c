@@ -1,0 +1,204 @@
+/* token.c: a tree of flags, each with a FIFO of those who wait for it.
+ *
+ * Algorithm: each token is a queue whose word says whether it is cancelled. The links of a tree are
+ * protected by the lock of its root's queue: the tree's lock. A cancel takes it, walks through the
+ * token's descendants and closes each: sets its flag, opens its queue (turn.h), and, if somebody is
+ * linked, counts itself in RETURNING and writes it down in a list. Then it leaves the lock, and
+ * goes through the list: tells those who waited, with nothing held. Locks are taken in this order
+ * only: the root's, then one other token's.
+ *
+ * Invariants, whenever the tree's lock is free
+ *   I1  a token is cancelled => so are all its descendants
+ *   I2  each token is linked below its parent, from its init to its destroy
+ *   I3  the flag is set once, and never cleared
+ *
+ * Races
+ *   R1  A child is made while its parent is being cancelled. Closed: both under the tree's lock: it
+ *       is linked before, and found; or it finds the flag set.
+ *   R2  A child is destroyed while its parent's cancel is still to tell those who waited for it.
+ *       Closed: RETURNING; destroy takes it out of the tree, so that no other cancel finds it, then
+ *       waits. What is next in the list is read before the last that keeps it alive is undone.
+ *   R3  Two cancels, of a token and of its ancestor. Closed: whoever closes a token tells its
+ *       waiters; who finds one closed need not look below it (I1).
+ *   R4  A waiter is queued while the token is being cancelled. Closed: both have a turn: it is
+ *       linked before, and told; or it finds the flag set.
+ *   R5  A waiter of a closed token leaves, or somebody else has a turn, before it is told: turn.c.
+ *
+ * Pairs
+ *   L1 (acquire) <- U1 (release)   the tree's lock, and a token's: turns see what earlier turns did
+ *   C1 (acquire) <- U1 (release)   who sees the flag sees what came before the cancel */
+#include <volt/token.h>
+
+#include "check.h"
+#include "future.h"
+#include "lock.h"
+#include "turn.h"
+
+#define CANCELLED VOLT_WORD_ONE_
+
+static const char name[] = "volt_token";
+
+extern inline bool volt_token_is_cancelled(volt_token *);
+
+static volt_token *root_of(volt_token *t) {
+  return t->root ? (volt_token *)t->root : t;
+}
+
+/* ---- life ---- */
+
+static void init(volt_token *t, uint32_t value, volt_token *root, volt_token *parent) {
+  volt_wait_queue_init_(&t->queue, value);
+  t->root = root;
+  t->parent = parent;
+  t->child = NULL;
+  t->next = NULL;
+  t->prev = NULL;
+  t->told = NULL;
+}
+
+void volt_token_init(volt_token *t) {
+  init(t, 0, NULL, NULL);
+}
+
+void volt_token_init_child(volt_token *t, volt_token *parent) {
+  volt_turn_ tree;
+  volt_token *root = root_of(parent);
+  volt_turn_begin_(&tree, &root->queue);
+  uint64_t word = volt_load_relaxed(&parent->queue.word); /* R1: written under the tree's lock */
+  init(t, VOLT_WORD_VALUE_(word), root, parent);
+  t->next = parent->child;
+  if (t->next) t->next->prev = t;
+  parent->child = t;
+  volt_turn_end_(&tree);
+}
+
+static void unlink_token(volt_token *t) {
+  if (t->next) t->next->prev = t->prev;
+  if (t->prev) {
+    t->prev->next = t->next;
+  } else {
+    t->parent->child = t->next;
+  }
+}
+
+void volt_token_destroy(volt_token *t) {
+  volt_turn_ tree;
+  volt_turn_begin_(&tree, &root_of(t)->queue);
+  VOLT_CHECK(!t->child, name, "%p: destroyed before its child %p", (void *)t, (void *)t->child);
+  if (t->parent) unlink_token(t);
+  volt_turn_end_(&tree);
+  volt_turn_destroy_(&t->queue, name); /* R2 */
+}
+
+/* ---- cancel ---- */
+
+/* Those to be told, in order. */
+typedef struct told_list {
+  volt_token *first;
+  volt_token *last;
+} told_list;
+
+/* The token has its turn: close it. Returns false if it was closed before. */
+static bool close_token(volt_token *t, volt_turn_ *turn, told_list *list) {
+  if (turn->word & CANCELLED) return false; /* R3 */
+  turn->word |= CANCELLED;
+  if (!t->queue.head) return true;
+  volt_turn_open_(turn);
+  turn->word += VOLT_WORD_RETURNING_; /* R2 */
+  t->told = NULL;
+  if (list->last) {
+    list->last->told = t;
+  } else {
+    list->first = t;
+  }
+  list->last = t;
+  return true;
+}
+
+/* The same; the tree's lock is held. */
+static bool close_in(volt_turn_ *tree, volt_token *t, told_list *list) {
+  if (&t->queue == tree->queue) return close_token(t, tree, list);
+  volt_turn_ turn = {.queue = &t->queue, .count = 0};
+  (void)volt_lock_word_(&t->queue, false, &turn.word); /* L1: pairs U1 */
+  bool closed = close_token(t, &turn, list);
+  volt_leave_(&t->queue, turn.word); /* told later: nothing of anybody's runs here */
+  return closed;
+}
+
+/* The next one, parents first, of those below top; not below t unless it says so. */
+static volt_token *next_of(volt_token *t, const volt_token *top, bool below) {
+  if (below && t->child) return t->child;
+  while (t != top && !t->next) t = t->parent;
+  return t == top ? NULL : (volt_token *)t->next;
+}
+
+/* Nothing is held. Tell those who waited for a token that was closed. */
+static void tell(volt_token *t) {
+  volt_turn_ turn = {.queue = &t->queue, .count = 0};
+  (void)volt_lock_word_(&t->queue, false, &turn.word); /* L1: pairs U1 */
+  turn.word -= VOLT_WORD_RETURNING_;                   /* R2 */
+  volt_turn_end_(&turn);
+}
+
+void volt_token_cancel(volt_token *t) {
+  volt_turn_ tree;
+  told_list list = {NULL, NULL};
+  volt_turn_begin_(&tree, &root_of(t)->queue);
+  bool below = true;
+  for (volt_token *at = t; at; at = next_of(at, t, below)) below = close_in(&tree, at, &list);
+  volt_leave_(tree.queue, tree.word);
+  for (volt_token *at = list.first; at;) {
+    volt_token *next = at->told; /* R2 */
+    tell(at);
+    at = next;
+  }
+}
+
+/* ---- wait ---- */
+
+int volt_token_wait(volt_token *t, volt_waiter *w, volt_waker waker) {
+  volt_waiter_check_unused_(name, w);
+  if (volt_token_is_cancelled(t)) return VOLT_OK;
+  volt_turn_ turn;
+  volt_turn_begin_(&turn, &t->queue);
+  int result = turn.word & CANCELLED ? (int)VOLT_OK : volt_turn_append_(&turn, w, waker); /* R4 */
+  volt_turn_end_(&turn);
+  return result;
+}
+
+bool volt_token_cancel_wait(volt_token *t, volt_waiter *w) {
+  return volt_turn_cancel_(&t->queue, name, w);
+}
+
+bool volt_token_set_waker(volt_token *t, volt_waiter *w, volt_waker waker) {
+  return volt_linked_set_waker_(&t->queue, name, w, waker);
+}
+
+uint32_t volt_token_waiters(volt_token *t) {
+  return volt_linked_count_(&t->queue);
+}
+
+/* ---- future ---- */
+
+static int start(volt_future *f, volt_waker waker) {
+  return volt_token_wait((volt_token *)f->object, &f->waiter, waker);
+}
+
+static void give_back(volt_future *f) {
+  (void)f; /* it stays cancelled */
+}
+
+static const volt_future_ops_ ops = {.name = name,
+                                     .start = start,
+                                     .cancel = volt_turn_future_cancel_,
+                                     .set_waker = volt_turn_future_set_waker_,
+                                     .give_back = give_back};
+
+volt_future *volt_token_future(volt_future *f, volt_token *t) {
+  return volt_future_make_(f, &ops, &t->queue, 0);
+}
+
+int volt_token_wait_blocking(volt_token *t, uint64_t deadline_ns) {
+  volt_future f;
+  return volt_block_on(volt_token_future(&f, t), deadline_ns);
+}

@@ -1,0 +1,141 @@
+/* turn.c: one thread's turn with an object to itself.
+ *
+ * Algorithm: each time the queue is opened it counts one up. A waiter carries the count that it was
+ * linked at: if the queue's is another one now, it is served, although it is still linked; such
+ * waiters are the oldest. Whoever ends a turn claims them, batch by batch; between the batches it
+ * is away, calling wakers, and anyone else who takes a turn begins with taking them along.
+ *
+ * Invariants, whenever the lock is free
+ *   I1  QUEUED <=> the FIFO is not empty
+ *   I2  waiters of an earlier count come first in the FIFO; if there are any, somebody is away who
+ *       will come back, and RETURNING counts them
+ *
+ * Races
+ *   R1  More waiters than a batch holds: somebody queues, cancels or opens again while the opener
+ *       is away. Closed: the count tells those that were served from those that came later.
+ *   R2  The object ends, by the hand of one who was told, while the opener is away. Closed:
+ *       RETURNING; destroy waits.
+ *   R3  A served waiter is cancelled before it is told. What it waited for has happened, and may
+ *       have counted on it. Closed: the one who cancels tells it, and its wake comes.
+ *   R4, R5, R6 in linked.c and lock.h.
+ *
+ * Pairs
+ *   L1 (acquire) <- U1 (release)   a turn sees what all earlier turns did
+ *   D1 (acquire) <- U1 (release)   the object ends after the last turn is done with it */
+#include "turn.h"
+
+#include "check.h"
+#include "futex.h"
+#include "future.h"
+#include "lock.h"
+
+/* The queue's rest, which permits would be in, is how often it has been opened. */
+static bool is_served(const volt_wait_queue *q, const volt_waiter *w) {
+  return w->want != q->rest;
+}
+
+static bool first_is_served(const volt_wait_queue *q) {
+  return q->head && is_served(q, q->head);
+}
+
+void volt_turn_begin_(volt_turn_ *t, volt_wait_queue *q) {
+  for (;;) {
+    (void)volt_lock_word_(q, false, &t->word); /* L1: pairs U1 */
+    t->queue = q;
+    t->count = 0;
+    if (!first_is_served(q)) return;
+    volt_turn_end_(t); /* R1 */
+  }
+}
+
+int volt_turn_append_(volt_turn_ *t, volt_waiter *w, volt_waker waker) {
+  volt_link_(t->queue, w, t->queue->rest, 1, waker);
+  return VOLT_PENDING;
+}
+
+volt_waiter *volt_turn_oldest_(const volt_turn_ *t) {
+  return first_is_served(t->queue) ? NULL : (volt_waiter *)t->queue->head;
+}
+
+bool volt_turn_serve_(volt_turn_ *t, volt_waiter *w) {
+  VOLT_ASSERT(t->count < VOLT_WAKE_BATCH);
+  t->claimed[t->count++] = volt_claim_linked_(t->queue, w);
+  return t->count < VOLT_WAKE_BATCH;
+}
+
+void volt_turn_open_(volt_turn_ *t) {
+  t->queue->rest += 1;
+}
+
+void volt_turn_close_(volt_turn_ *t) {
+  volt_turn_open_(t);
+  t->word |= VOLT_WORD_CLOSED_;
+}
+
+/* Claim what fits. Returns whether there is more. */
+static bool claim_served(volt_turn_ *t) {
+  while (first_is_served(t->queue) && t->count < VOLT_WAKE_BATCH) {
+    volt_turn_serve_(t, t->queue->head);
+  }
+  return first_is_served(t->queue);
+}
+
+void volt_turn_end_(volt_turn_ *t) {
+  for (bool again = true; again;) {
+    again = claim_served(t);
+    uint32_t state = volt_turn_is_closed_(t) ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_;
+    volt_leave_(t->queue, again ? t->word + VOLT_WORD_RETURNING_ : t->word); /* R2 */
+    volt_waiters_grant_(t->claimed, t->count, state);
+    t->count = 0;
+    if (!again) return;
+    (void)volt_lock_word_(t->queue, false, &t->word); /* R1 */
+    t->word -= VOLT_WORD_RETURNING_;
+  }
+}
+
+bool volt_turn_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w) {
+  if (volt_waiter_result(w) != VOLT_PENDING) return volt_waiter_result(w) == VOLT_ECANCELED;
+  volt_turn_ t;
+  t.queue = q;
+  t.count = 0;
+  if (!volt_lock_if_linked_(q, name, w, &t.word)) {
+    volt_waiter_await_(w); /* R4 */
+    return false;
+  }
+  bool served = is_served(q, w);
+  if (served) {
+    volt_turn_serve_(&t, w); /* R3 */
+  } else {
+    volt_unlink_(q, w);
+    volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
+  }
+  volt_turn_end_(&t);
+  return !served;
+}
+
+void volt_turn_destroy_(volt_wait_queue *q, const char *name) {
+  for (;;) {
+    uint64_t word = volt_load_acquire(&q->word);        /* D1: pairs U1 */
+    bool away = (word & VOLT_WORD_ALL_RETURNING_) != 0; /* then those queued may be served */
+    VOLT_CHECK(away || !(word & VOLT_WORD_QUEUED_), name,
+               "%p: destroyed while %u waiters are queued", (void *)q, volt_linked_count_(q));
+    if (!away) return;
+    /* R2: a nap, for it may be anybody's code that keeps the opener away; on a word of our own */
+    VOLT_ATOMIC(uint32_t) nap = 0;
+    volt_futex_wait32_(&nap, 0, volt_deadline_ns(50000));
+  }
+}
+
+/* ---- futures ---- */
+
+static volt_wait_queue *queue_of(volt_future *f) {
+  return (volt_wait_queue *)f->object;
+}
+
+bool volt_turn_future_cancel_(volt_future *f) {
+  return volt_turn_cancel_(queue_of(f), f->ops->name, &f->waiter);
+}
+
+bool volt_turn_future_set_waker_(volt_future *f, volt_waker waker) {
+  return volt_linked_set_waker_(queue_of(f), f->ops->name, &f->waiter, waker);
+}

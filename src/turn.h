@@ -1,0 +1,63 @@
+/* turn.h: one thread's turn with an object to itself.
+ *
+ * For primitives without a fast path on their word: every operation takes the lock (lock.h), works
+ * on the object's plain members, claims the waiters it has served, and leaves. Waiters that wait
+ * for something that happens once for all of them, a notification, a barrier that opens, a new
+ * value, are let go by opening the queue. */
+#ifndef VOLT_SRC_TURN_H
+#define VOLT_SRC_TURN_H
+
+#include <volt/future.h>
+
+#include "linked.h"
+
+typedef struct volt_turn_ {
+  volt_wait_queue *queue;
+  uint64_t word; /* as it shall be afterwards, but for QUEUED */
+  unsigned count;
+  volt_claimed_ claimed[VOLT_WAKE_BATCH]; /* to be granted when the turn ends */
+} volt_turn_;
+
+/* Wait for our turn. Whoever is linked now waits for something that has not happened yet. */
+void volt_turn_begin_(volt_turn_ *t, volt_wait_queue *q);
+
+/* Make *w wait. Returns VOLT_PENDING. Then end the turn. */
+int volt_turn_append_(volt_turn_ *t, volt_waiter *w, volt_waker waker);
+
+/* The oldest waiter that nobody has served, or NULL. */
+volt_waiter *volt_turn_oldest_(const volt_turn_ *t);
+
+/* *w, which is linked, is served: it is told when the turn ends. Returns whether the turn can serve
+ * another one. */
+bool volt_turn_serve_(volt_turn_ *t, volt_waiter *w);
+
+/* Everybody who is linked now is served, however many they are. */
+void volt_turn_open_(volt_turn_ *t);
+
+/* The same, and they and all who are served later complete with VOLT_ECLOSED. */
+void volt_turn_close_(volt_turn_ *t);
+
+/* How often it has been opened, modulo 2^32: a waiter that is linked later is not served by those. */
+static inline uint32_t volt_turn_openings_(const volt_turn_ *t) {
+  return t->queue->rest;
+}
+
+static inline bool volt_turn_is_closed_(const volt_turn_ *t) {
+  return (t->word & VOLT_WORD_CLOSED_) != 0;
+}
+
+/* Let others have their turn; then tell those served, and wake them. Unless there are more of them
+ * than a batch, the last access to the queue comes before anyone is told. */
+void volt_turn_end_(volt_turn_ *t);
+
+/* As the public x_cancel(); of a waiter that is served and not told yet, it is told. */
+bool volt_turn_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w);
+
+/* As the public x_destroy(). */
+void volt_turn_destroy_(volt_wait_queue *q, const char *name);
+
+/* For volt_future_ops_ with a name, whose object is the queue, and whose waiter the future's. */
+bool volt_turn_future_cancel_(volt_future *f);
+bool volt_turn_future_set_waker_(volt_future *f, volt_waker waker);
+
+#endif

@@ -1,0 +1,165 @@
+/* watch.c: turns (turn.h) on one value and its version.
+ *
+ * Algorithm: sequential, but for the turns. Whoever waits has seen the present version, and every
+ * send opens the queue. A grant says no more than "look": 64 bits do not wrap around, so a version
+ * that is not the one seen stays another one.
+ *
+ * Races
+ *   R1  A wait is given up in the instant of a change. Closed: what has been seen is a number of
+ *       the watcher's, which only a look moves.
+ *   R2  A value is overwritten while it is being copied. Closed: both are turns.
+ *   R3  A look was made in the poll of a select that, it turns out then, another branch had won;
+ *       if that was the last version, it would never be reported. Closed: *seen goes back.
+ *
+ * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
+#include <volt/watch.h>
+
+#include "future.h"
+#include "turn.h"
+
+static const char name[] = "volt_watch";
+
+void volt_watch_init(volt_watch *w, size_t elem_bytes, void *mem, const void *initial) {
+  volt_wait_queue_init_(&w->queue, 0);
+  w->value = mem;
+  w->elem_bytes = elem_bytes;
+  w->version = 1;
+  if (initial) VOLT_COPY_(mem, initial, elem_bytes);
+}
+
+void volt_watch_destroy(volt_watch *w) {
+  volt_turn_destroy_(&w->queue, name);
+}
+
+int volt_watch_send(volt_watch *w, const void *elem) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &w->queue);
+  bool closed = volt_turn_is_closed_(&t);
+  if (!closed) {
+    VOLT_COPY_(w->value, elem, w->elem_bytes);
+    w->version += 1;
+    volt_turn_open_(&t);
+  }
+  volt_turn_end_(&t);
+  return closed ? VOLT_ECLOSED : VOLT_OK;
+}
+
+void volt_watch_close(volt_watch *w) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &w->queue);
+  volt_turn_close_(&t);
+  volt_turn_end_(&t);
+}
+
+uint64_t volt_watch_get(volt_watch *w, void *elem) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &w->queue);
+  VOLT_COPY_(elem, w->value, w->elem_bytes); /* R2 */
+  uint64_t version = w->version;
+  volt_turn_end_(&t);
+  return version;
+}
+
+/* Returns VOLT_EAGAIN: nothing has changed. */
+static int look(const volt_turn_ *t, volt_watch *w, uint64_t *seen) {
+  uint64_t version = w->version;
+  if (version == *seen) return volt_turn_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
+  *seen = version;
+  return VOLT_OK;
+}
+
+int volt_watch_try_changed(volt_watch *w, uint64_t *seen) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &w->queue);
+  int result = look(&t, w, seen);
+  volt_turn_end_(&t);
+  return result;
+}
+
+static int changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, volt_waker waker) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &w->queue);
+  int result = look(&t, w, seen);
+  if (result == VOLT_EAGAIN) result = volt_turn_append_(&t, waiter, waker);
+  volt_turn_end_(&t);
+  return result;
+}
+
+int volt_watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, volt_waker waker) {
+  volt_waiter_check_unused_(name, waiter);
+  return changed(w, seen, waiter, waker);
+}
+
+bool volt_watch_cancel(volt_watch *w, volt_waiter *waiter) {
+  return volt_turn_cancel_(&w->queue, name, waiter); /* R1 */
+}
+
+bool volt_watch_set_waker(volt_watch *w, volt_waiter *waiter, volt_waker waker) {
+  return volt_linked_set_waker_(&w->queue, name, waiter, waker);
+}
+
+/* ---- inspection ---- */
+
+uint64_t volt_watch_version(volt_watch *w) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &w->queue);
+  uint64_t version = w->version;
+  volt_turn_end_(&t);
+  return version;
+}
+
+bool volt_watch_is_closed(volt_watch *w) {
+  return (volt_load_acquire(&w->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1 */
+}
+
+uint32_t volt_watch_waiters(volt_watch *w) {
+  return volt_linked_count_(&w->queue);
+}
+
+/* ---- future: n is by how much its look has moved *seen ---- */
+
+static volt_watch *watch_of(volt_future *f) {
+  return volt_container_of(f->object, volt_watch, queue);
+}
+
+static uint64_t *seen_of(volt_future *f) {
+  return (uint64_t *)(void *)f->waiter.data;
+}
+
+static int moved(volt_future *f, uint64_t before, int result) {
+  uint64_t by = *seen_of(f) - before;
+  f->n = by < UINT32_MAX ? (uint32_t)by : UINT32_MAX;
+  return result;
+}
+
+static int start(volt_future *f, volt_waker waker) {
+  uint64_t before = *seen_of(f);
+  return moved(f, before, changed(watch_of(f), seen_of(f), &f->waiter, waker));
+}
+
+static int outcome(volt_future *f) {
+  uint64_t before = *seen_of(f);
+  return moved(f, before, volt_watch_try_changed(watch_of(f), seen_of(f)));
+}
+
+static void give_back(volt_future *f) {
+  if (f->state != VOLT_FUTURE_READY_) return; /* R1: it was granted, and has not looked */
+  *seen_of(f) -= f->n;                        /* R3: never back to the present version */
+}
+
+static const volt_future_ops_ ops = {.name = name,
+                                     .start = start,
+                                     .cancel = volt_turn_future_cancel_,
+                                     .set_waker = volt_turn_future_set_waker_,
+                                     .give_back = give_back,
+                                     .outcome = outcome};
+
+volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w, uint64_t *seen) {
+  f->waiter.data = seen;
+  return volt_future_make_(f, &ops, &w->queue, 0);
+}
+
+int volt_watch_changed_blocking(volt_watch *w, uint64_t *seen, uint64_t deadline_ns) {
+  volt_future f;
+  return volt_block_on(volt_watch_changed_future(&f, w, seen), deadline_ns);
+}

@@ -1,0 +1,252 @@
+// select_composed_model: the same of a select that contains timeouts, selects and functions, or is
+// contained. channel.c R9; select.c R1, R2; time.c; future.c I1.
+#include "select_channels.hpp"
+
+// A timeout is cancelled: that is taken back if it has ended because of it, and only then.
+struct timeout_cancel_once_x_send : two_receives {
+  volt_timers timers;
+  volt_timeout t;
+  timeout_cancel_once_x_send() {
+    volt_timers_init_virtual(&timers, volt_waker{nullptr, nullptr});
+    volt_timeout_future(&t, &f[1], &timers, 5);
+    EXPECT(volt_future_poll(&t.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      EXPECT(c[1].send(2) == VOLT_OK);
+      return;
+    }
+    p->ctx.cancel = VOLT_CTX_CANCEL_ONCE;
+    result = p->poll(&t.future);
+    EXPECT(p->ctx.cancel == (result == VOLT_OK ? VOLT_CTX_CANCEL_ONCE : VOLT_CTX_GO_ON));
+    EXPECT(p->end() == 0);
+    poison(&f[1].waiter);
+  }
+  void check() override {
+    EXPECT(result == VOLT_OK || result == VOLT_ECANCELED);
+    EXPECT(element[1].value == (result == VOLT_OK ? 2u : 0u));
+    EXPECT(c[1].left() == (result == VOLT_OK ? 0u : 2u));
+    EXPECT(last.gone(0));
+    volt_timers_destroy(&timers);
+  }
+};
+MODEL(timeout_cancel_once_x_send, 2, bounded)
+
+// Given up by a thread that blocks on it, at any moment.
+struct timeout_deadline_x_send : two_receives {
+  volt_timers timers;
+  volt_timeout t;
+  timeout_deadline_x_send() {
+    p->end();
+    volt_timers_init_virtual(&timers, volt_waker{nullptr, nullptr});
+    volt_timeout_future(&t, &f[1], &timers, 5);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      EXPECT(c[1].send(2) == VOLT_OK);
+      return;
+    }
+    result = volt_block_on(&t.future, 1);
+    poison(&f[1].waiter);
+  }
+  void check() override {
+    EXPECT(result == VOLT_OK || result == VOLT_ETIMEDOUT);
+    EXPECT(element[1].value == (result == VOLT_OK ? 2u : 0u));
+    EXPECT(c[1].left() == (result == VOLT_OK ? 0u : 2u));
+    volt_timers_destroy(&timers);
+  }
+};
+MODEL(timeout_deadline_x_send, 2, bounded)
+
+// A loser that has to come to its end: until then the select is pending, though one has won.
+struct slow_loser {
+  volt_async async;
+  volt_future go, end;
+  volt_sem never;
+  slow_loser() {
+    volt_sem_init(&never, 0);
+    volt_async_future(&async, run);
+  }
+
+ private:
+  static int run(volt_async *a, volt_ctx *ctx) {
+    slow_loser *self = volt_container_of(a, slow_loser, async);
+    VOLT_ASYNC_BEGIN(self);
+    VOLT_AWAIT(self, volt_sem_acquire_future(&self->go, &self->never, 1));
+    VOLT_FINALLY(self);
+    VOLT_AWAIT(self, volt_sem_acquire_future(&self->end, &self->never, 1));
+    VOLT_ASYNC_END(self);
+  }
+};
+
+// Given up while it waits for the loser: an element stands.
+struct select_with_slow_loser : two_receives {
+  slow_loser loser;
+  select_with_slow_loser() {
+    branches[1] = &loser.async.future;
+    select();
+    poll_first();
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      EXPECT(c[0].send(1) == VOLT_OK);
+      return;
+    }
+    EXPECT(p->poll(&s.future) == VOLT_PENDING);
+    p->end();
+    volt_future_cancel(&s.future);
+    result = volt_future_poll(&s.future, volt_waker{nullptr, nullptr});
+    poison(&f[0].waiter);
+  }
+  void check() override {
+    expect_ended();
+    expect_received(0);
+    EXPECT(first.gone(2) && last.freed == 1);
+  }
+};
+MODEL(select_with_slow_loser, 2, bounded)
+
+// The same: a permit is given back.
+struct permit_with_slow_loser : select_with_slow_loser {
+  volt_sem sem;
+  permit_with_slow_loser() {
+    p->end();
+    volt_sem_init(&sem, 0);
+    volt_future_cancel(&s.future);
+    volt_sem_acquire_future(&f[0], &sem, 1);
+    volt_async_future(&loser.async, loser.async.poll);
+    select();
+    EXPECT(volt_future_poll(&s.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      volt_sem_release(&sem, 1);
+      return;
+    }
+    EXPECT(volt_future_poll(&s.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
+    volt_future_cancel(&s.future);
+    result = volt_future_poll(&s.future, volt_waker{nullptr, nullptr});
+    poison(&f[0].waiter);
+  }
+  void check() override {
+    EXPECT(result == VOLT_ECANCELED && volt_select_winner(&s) == UINT32_MAX);
+    EXPECT(volt_sem_available(&sem) == 1);
+  }
+};
+MODEL(permit_with_slow_loser, 2, bounded)
+
+// ---- a select of what is composed ----
+
+// What a timeout has got is given back if it is not the one.
+struct select_timeout_or_receive : two_receives {
+  volt_sem sem;
+  volt_timers timers;
+  volt_timeout t;
+  select_timeout_or_receive() {
+    volt_sem_init(&sem, 0);
+    volt_timers_init_virtual(&timers, volt_waker{nullptr, nullptr});
+    volt_sem_acquire_future(&f[0], &sem, 1);
+    branches[0] = volt_timeout_future(&t, &f[0], &timers, 5);
+    p->end();
+    EXPECT(volt_future_poll(&s.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      EXPECT(c[1].send(2) == VOLT_OK);
+      volt_sem_release(&sem, 1);
+      return;
+    }
+    result = volt_future_poll(&s.future, volt_waker{nullptr, nullptr});
+    if (result == VOLT_PENDING) volt_future_cancel(&s.future);
+    result = ended();
+  }
+  void check() override {
+    expect_ended();
+    expect_received(1);
+    EXPECT(volt_sem_available(&sem) == (won(0) ? 0u : 1u));
+    volt_timers_destroy(&timers);
+  }
+};
+MODEL(select_timeout_or_receive, 2, bounded)
+
+// The time of one has come; what was moved for it before stands.
+struct select_timeouts_x_expire_x_send : two_receives {
+  volt_timers timers;
+  volt_timeout t;
+  select_timeouts_x_expire_x_send() {
+    volt_timers_init_virtual(&timers, volt_waker{nullptr, nullptr});
+    branches[0] = volt_timeout_future(&t, &f[0], &timers, 5);
+    EXPECT(volt_future_poll(&s.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
+    volt_timers_expire(&timers, 10);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      result = p->poll(&s.future);
+      p->end();
+      EXPECT(result != VOLT_PENDING);
+      poison(&f[0].waiter);
+      poison(&f[1].waiter);
+    } else {
+      EXPECT(c[2 - index].send(3 - index) == VOLT_OK);
+    }
+  }
+  void check() override {
+    EXPECT(result == VOLT_OK || result == VOLT_ETIMEDOUT);
+    EXPECT(result == VOLT_OK || volt_select_winner(&s) == 0);
+    expect_received(0);
+    expect_received(1);
+    EXPECT(last.freed == 1);
+    volt_timers_destroy(&timers);
+  }
+};
+MODEL(select_timeouts_x_expire_x_send, 3, bounded)
+
+// One decision for all that is inside.
+struct select_of_select_x_sends : two_receives {
+  volt_select inner;
+  volt_future *inside[1] = {&f[0]};
+  select_of_select_x_sends() {
+    branches[0] = volt_select_future(&inner, inside, 1, VOLT_SELECT_BIASED);
+    poll_first();
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      EXPECT(c[1].send(2) == VOLT_OK);
+      EXPECT(c[0].send(1) == VOLT_OK);
+      return;
+    }
+    result = poll_and_cancel(p);
+  }
+  void check() override {
+    two_receives::check();
+    EXPECT(won(0) == (volt_select_winner(&inner) == 0));
+    EXPECT(first.gone(2));
+  }
+};
+MODEL(select_of_select_x_sends, 2, bounded)
+
+// Kept, and left by a poller that goes on: a branch that was dismissed does not keep it.
+struct block_on_kept_select_x_sends : two_receives {
+  volt_sem sem;
+  volt_future permit;
+  volt_select keeps;
+  volt_future *kept[2] = {&permit, &s.future};
+  block_on_kept_select_x_sends() {
+    p->end();
+    volt_sem_init(&sem, 0);
+    volt_sem_acquire_future(&permit, &sem, 1);
+    volt_select_future(&keeps, kept, 2, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      EXPECT(c[0].send(1) == VOLT_OK);
+      EXPECT(c[1].send(2) == VOLT_OK);
+      volt_sem_release(&sem, 1);
+      return;
+    }
+    EXPECT(volt_block_on(&keeps.future, VOLT_NO_DEADLINE) == VOLT_OK);
+    volt_future_cancel(&s.future);
+    result = ended();
+  }
+};
+MODEL(block_on_kept_select_x_sends, 2, bounded)

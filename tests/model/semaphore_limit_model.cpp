@@ -1,0 +1,251 @@
+// semaphore_limit_model: a limit that changes, debt, and requests for everything.
+// Checks semaphore.c I6, R8-R11, and wait_queue.c I3 with debt; a case names what it is after.
+#include "model.hpp"
+
+struct limit_model : model {
+  volt_sem sem;
+  volt_waiter w[2];
+  wake_count woken[2];
+  int result[2] = {VOLT_ECANCELED, VOLT_ECANCELED};
+  VOLT_PLAIN(uint32_t) guarded; // by holding all permits
+
+  explicit limit_model(uint32_t permits) {
+    volt_sem_init(&sem, permits);
+  }
+  void acquire(unsigned i, uint32_t n) {
+    result[i] = volt_sem_acquire(&sem, &w[i], n, woken[i].waker());
+  }
+  void acquire_all(unsigned i) {
+    result[i] = volt_sem_acquire_all(&sem, &w[i], woken[i].waker());
+  }
+  bool has(unsigned i) {
+    if (result[i] == VOLT_OK) EXPECT(woken[i].seen() == 0);
+    if (result[i] != VOLT_PENDING) return result[i] == VOLT_OK;
+    EXPECT(woken[i].seen() == (granted(&w[i]) ? 1u : 0u));
+    return granted(&w[i]);
+  }
+  // When everything is back, it is as much as the limit says.
+  void expect_all_back() {
+    EXPECT(volt_sem_waiters(&sem) == 0 && volt_sem_debt(&sem) == 0);
+    EXPECT(volt_sem_available(&sem) == volt_sem_limit(&sem));
+  }
+};
+
+// R8: two at once; the word ends as the last of them says.
+struct limit_two_changes : limit_model {
+  limit_two_changes() : limit_model(2) {
+  }
+  void thread(unsigned index) override {
+    volt_sem_set_limit(&sem, index == 0 ? 1 : 4);
+  }
+  void check() override {
+    EXPECT(volt_sem_limit(&sem) == 1 || volt_sem_limit(&sem) == 4);
+    expect_all_back();
+    EXPECT(volt_load_relaxed(&sem.reached) == volt_sem_limit(&sem));
+  }
+};
+MODEL(limit_two_changes, 2, full)
+
+// I3: it shrinks while somebody queues and somebody releases: debt goes to the queue and back.
+struct limit_debt_x_acquire_x_release : limit_model {
+  limit_debt_x_acquire_x_release() : limit_model(2) {
+    EXPECT(volt_sem_try_acquire(&sem, 2));
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_set_limit(&sem, 1);
+    if (index == 1) acquire(0, 1);
+    if (index == 2) volt_sem_release(&sem, 1);
+  }
+  void check() override {
+    if (!has(0)) EXPECT(volt_sem_debt(&sem) == 0 && volt_sem_available(&sem) == 0);
+    volt_sem_release(&sem, 1);
+    EXPECT(has(0));
+    volt_sem_release(&sem, 1);
+    expect_all_back();
+  }
+};
+MODEL(limit_debt_x_acquire_x_release, 3, bounded)
+
+// I3: the same, and who has queued leaves.
+struct limit_debt_x_cancel : limit_model {
+  limit_debt_x_cancel() : limit_model(2) {
+    EXPECT(volt_sem_try_acquire(&sem, 1));
+    acquire(0, 2);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_set_limit(&sem, 0);
+    if (index == 1) EXPECT(volt_sem_cancel(&sem, &w[0]));
+  }
+  void check() override {
+    EXPECT(volt_sem_debt(&sem) == 1);
+    volt_sem_release(&sem, 1);
+    expect_all_back();
+  }
+};
+MODEL(limit_debt_x_cancel, 2, bounded)
+
+// It grows while somebody queues.
+struct limit_grows_x_acquire : limit_model {
+  limit_grows_x_acquire() : limit_model(0) {
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_set_limit(&sem, 1);
+    if (index == 1) acquire(0, 1);
+  }
+  void check() override {
+    EXPECT(has(0));
+  }
+};
+MODEL(limit_grows_x_acquire, 2, full)
+
+// Debt is looked at as such by who takes without waiting, too.
+struct limit_debt_x_try : limit_model {
+  bool taken = false;
+  limit_debt_x_try() : limit_model(1) {
+    EXPECT(volt_sem_try_acquire(&sem, 1));
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_set_limit(&sem, 0);
+    if (index == 1) taken = volt_sem_try_acquire(&sem, 1);
+  }
+  void check() override {
+    EXPECT(!taken && volt_sem_drain(&sem) == 0);
+  }
+};
+MODEL(limit_debt_x_try, 2, full)
+
+// T1: who drains gets each permit once, and sees what its releaser did.
+struct limit_drain_x_release : limit_model {
+  VOLT_PLAIN(int) message;
+  uint32_t drained = 0;
+  limit_drain_x_release() : limit_model(0) {
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      message = 1;
+      volt_sem_release(&sem, 2);
+    }
+    if (index == 1) {
+      drained = volt_sem_drain(&sem);
+      if (drained > 0) EXPECT(message == 1 && drained == 2);
+    }
+  }
+  void check() override {
+    EXPECT(drained + volt_sem_available(&sem) == 2);
+  }
+};
+MODEL(limit_drain_x_release, 2, full)
+
+// R9: it changes while one wants all and another takes one.
+struct limit_change_model : limit_model {
+  limit_change_model(uint32_t permits, uint32_t to) : limit_model(permits), to_(to) {
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_set_limit(&sem, to_);
+    if (index == 1) {
+      acquire_all(0);
+      if (result[0] == VOLT_OK) {
+        alone();
+        volt_sem_release(&sem, volt_sem_taken(&w[0]));
+      }
+    }
+    if (index == 2 && volt_sem_try_acquire(&sem, 1)) {
+      alone();
+      volt_sem_release(&sem, 1);
+    }
+  }
+  void check() override {
+    EXPECT(has(0));
+    EXPECT(volt_sem_taken(&w[0]) == 1 || volt_sem_taken(&w[0]) == 2);
+    if (result[0] == VOLT_PENDING) volt_sem_release(&sem, volt_sem_taken(&w[0]));
+    expect_all_back();
+  }
+
+ private:
+  virtual void alone() {
+  }
+  uint32_t to_;
+};
+struct limit_all_x_grow : limit_change_model {
+  limit_all_x_grow() : limit_change_model(1, 2) {
+  }
+};
+MODEL(limit_all_x_grow, 3, bounded)
+// While it falls who has all is alone.
+struct limit_all_x_shrink : limit_change_model {
+  limit_all_x_shrink() : limit_change_model(2, 1) {
+  }
+  void alone() override {
+    guarded += 1;
+  }
+};
+MODEL(limit_all_x_shrink, 3, bounded)
+// While it grows: who has seen that there are two knows that who has all then has both.
+struct limit_all_x_grow_seen : limit_model {
+  limit_all_x_grow_seen() : limit_model(1) {
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_set_limit(&sem, 2);
+    if (index == 1) {
+      acquire_all(0);
+      if (result[0] == VOLT_OK) {
+        guarded += 1;
+        volt_sem_release(&sem, volt_sem_taken(&w[0]));
+      }
+    }
+    if (index == 2 && volt_sem_try_acquire(&sem, 2)) {
+      volt_sem_release(&sem, 2);
+      if (volt_sem_try_acquire(&sem, 1)) {
+        guarded += 1;
+        volt_sem_release(&sem, 1);
+      }
+    }
+  }
+  void check() override {
+    EXPECT(has(0));
+    if (result[0] == VOLT_PENDING) volt_sem_release(&sem, volt_sem_taken(&w[0]));
+    expect_all_back();
+  }
+};
+MODEL(limit_all_x_grow_seen, 3, bounded)
+
+// R10, R11: what the other one holds is forgotten while this one looks for all.
+struct limit_all_x_forget : limit_model {
+  limit_all_x_forget() : limit_model(2) {
+    EXPECT(volt_sem_try_acquire(&sem, 1));
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      guarded += 1;
+      volt_sem_forget(&sem, 1);
+    }
+    if (index == 1) {
+      acquire_all(0);
+      if (result[0] == VOLT_OK) guarded += 1;
+    }
+  }
+  void check() override {
+    EXPECT(has(0) && volt_sem_taken(&w[0]) == 1);
+    volt_sem_release(&sem, 1);
+    expect_all_back();
+  }
+};
+MODEL(limit_all_x_forget, 2, bounded)
+
+// R10: the same with a limit that shrinks to what is left.
+struct limit_all_x_shrink_x_release : limit_model {
+  limit_all_x_shrink_x_release() : limit_model(2) {
+    EXPECT(volt_sem_try_acquire(&sem, 1));
+    acquire_all(0);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_set_limit(&sem, 1);
+    if (index == 1) volt_sem_release(&sem, 1);
+  }
+  void check() override {
+    EXPECT(has(0));
+    volt_sem_release(&sem, volt_sem_taken(&w[0]));
+    expect_all_back();
+  }
+};
+MODEL(limit_all_x_shrink_x_release, 2, bounded)

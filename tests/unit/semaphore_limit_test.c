@@ -1,0 +1,447 @@
+/* semaphore_limit_test.c: a limit that changes, debt, and requests for everything. Polled by
+ * hand. */
+#include "death.h"
+#include "fake_waker.h"
+#include "unit.h"
+
+enum { WAITERS = 40 };
+
+static volt_sem sem;
+static wake_log wakes;
+static volt_waiter waiters[WAITERS];
+static fake_waker wakers[WAITERS];
+
+static void begin(uint32_t permits) {
+  volt_sem_init(&sem, permits);
+  wake_log_init(&wakes);
+  memset(waiters, 0, sizeof waiters);
+  for (uint32_t i = 0; i < WAITERS; i++) fake_waker_init(&wakers[i], i, &wakes);
+}
+
+static void take(uint32_t n) {
+  assert_true(volt_sem_try_acquire(&sem, n));
+}
+
+static int ask(uint32_t i, uint32_t n) {
+  return volt_sem_acquire(&sem, &waiters[i], n, fake_waker_of(&wakers[i]));
+}
+
+static int ask_all(uint32_t i) {
+  return volt_sem_acquire_all(&sem, &waiters[i], fake_waker_of(&wakers[i]));
+}
+
+static void expect(uint32_t i, int result) {
+  assert_result(volt_waiter_result(&waiters[i]), result);
+  bool told = result == VOLT_OK || result == VOLT_ECLOSED;
+  assert_int_equal(fake_waker_calls(&wakers[i]), told ? 1 : 0);
+}
+
+static void expect_sem(uint32_t limit, uint32_t available, uint32_t debt) {
+  assert_int_equal(volt_sem_limit(&sem), limit);
+  assert_int_equal(volt_sem_available(&sem), available);
+  assert_int_equal(volt_sem_debt(&sem), debt);
+}
+
+/* ---- the limit ---- */
+
+static void it_begins_with_what_there_is(void **state) {
+  (void)state;
+  static volt_sem zero;
+  volt_sem three = VOLT_SEM_INIT(3);
+  assert_int_equal(volt_sem_limit(&zero), 0);
+  assert_int_equal(volt_sem_limit(&three), 3);
+  begin(VOLT_SEM_MAX);
+  expect_sem(VOLT_SEM_MAX, VOLT_SEM_MAX, 0);
+  volt_sem_destroy(&three);
+}
+
+static void growing_releases(void **state) {
+  (void)state;
+  begin(1);
+  volt_sem_set_limit(&sem, 4);
+  expect_sem(4, 4, 0);
+  take(4);
+  assert_result(ask(0, 1), VOLT_PENDING);
+  assert_result(ask(1, 2), VOLT_PENDING);
+  volt_sem_set_limit(&sem, 6);
+  expect(0, VOLT_OK);
+  expect(1, VOLT_PENDING); /* it has one of two */
+  volt_sem_set_limit(&sem, 7);
+  expect(1, VOLT_OK);
+  expect_sem(7, 0, 0);
+  volt_sem_release(&sem, 7);
+  expect_sem(7, 7, 0);
+}
+
+static void growing_serves_more_than_a_batch(void **state) {
+  (void)state;
+  begin(0);
+  for (uint32_t i = 0; i < WAITERS; i++) assert_result(ask(i, 1), VOLT_PENDING);
+  volt_sem_set_limit(&sem, WAITERS + 2);
+  assert_true(wake_log_is_run(&wakes, 0, WAITERS));
+  expect_sem(WAITERS + 2, 2, 0);
+}
+
+static void shrinking_takes_from_the_pool(void **state) {
+  (void)state;
+  begin(5);
+  volt_sem_set_limit(&sem, 2);
+  expect_sem(2, 2, 0);
+  volt_sem_set_limit(&sem, 2);
+  expect_sem(2, 2, 0);
+  volt_sem_set_limit(&sem, 0);
+  expect_sem(0, 0, 0);
+}
+
+static void shrinking_makes_debt(void **state) {
+  (void)state;
+  begin(5);
+  take(4);
+  volt_sem_set_limit(&sem, 2);
+  expect_sem(2, 0, 2);
+  assert_false(volt_sem_try_acquire(&sem, 1));
+  assert_true(volt_sem_try_acquire(&sem, 0));
+  volt_sem_release(&sem, 1);
+  expect_sem(2, 0, 1);
+  assert_false(volt_sem_try_acquire(&sem, 1));
+  volt_sem_release(&sem, 1);
+  expect_sem(2, 0, 0);
+  volt_sem_release(&sem, 2);
+  expect_sem(2, 2, 0);
+}
+
+static void debt_before_waiters(void **state) {
+  (void)state;
+  begin(4);
+  take(4);
+  volt_sem_set_limit(&sem, 1);
+  assert_result(ask(0, 1), VOLT_PENDING); /* who queues takes the debt along */
+  expect_sem(1, 0, 3);
+  volt_sem_release(&sem, 2);
+  expect(0, VOLT_PENDING);
+  expect_sem(1, 0, 1);
+  volt_sem_release(&sem, 1);
+  expect(0, VOLT_PENDING);
+  volt_sem_release(&sem, 1);
+  expect(0, VOLT_OK);
+  volt_sem_release(&sem, 1);
+  expect_sem(1, 1, 0);
+}
+
+static void debt_made_while_somebody_waits(void **state) {
+  (void)state;
+  begin(4);
+  take(3);
+  assert_result(ask(0, 2), VOLT_PENDING); /* has one */
+  assert_result(ask(1, 1), VOLT_PENDING);
+  volt_sem_set_limit(&sem, 2);
+  expect_sem(2, 0, 2);
+  volt_sem_set_limit(&sem, 3);
+  expect_sem(3, 0, 1);
+  assert_true(volt_sem_cancel(&sem, &waiters[0])); /* what was set aside repays it */
+  expect_sem(3, 0, 0);
+  expect(1, VOLT_PENDING);
+  assert_true(volt_sem_cancel(&sem, &waiters[1]));
+  expect_sem(3, 0, 0);
+  volt_sem_release(&sem, 3);
+  expect_sem(3, 3, 0);
+}
+
+static void debt_when_the_last_waiter_leaves(void **state) {
+  (void)state;
+  begin(2);
+  take(2);
+  assert_result(ask(0, 1), VOLT_PENDING);
+  volt_sem_set_limit(&sem, 0);
+  expect_sem(0, 0, 2);
+  assert_true(volt_sem_cancel(&sem, &waiters[0]));
+  expect_sem(0, 0, 2); /* now it is in the word */
+  volt_sem_set_limit(&sem, 3);
+  expect_sem(3, 1, 0);
+}
+
+static void from_most_to_none_and_back(void **state) {
+  (void)state;
+  begin(VOLT_SEM_MAX);
+  take(VOLT_SEM_MAX);
+  volt_sem_set_limit(&sem, 0);
+  expect_sem(0, 0, VOLT_SEM_MAX);
+  volt_sem_set_limit(&sem, VOLT_SEM_MAX);
+  expect_sem(VOLT_SEM_MAX, 0, 0);
+  volt_sem_set_limit(&sem, 0);
+  volt_sem_release(&sem, VOLT_SEM_MAX);
+  expect_sem(0, 0, 0);
+}
+
+static void a_request_beyond_the_limit_waits_for_more(void **state) {
+  (void)state;
+  begin(2);
+  assert_result(ask(0, 3), VOLT_PENDING);
+  volt_sem_set_limit(&sem, 3);
+  expect(0, VOLT_OK);
+}
+
+/* ---- forget, drain ---- */
+
+static void forgetting(void **state) {
+  (void)state;
+  begin(5);
+  take(4);
+  volt_sem_forget(&sem, 0);
+  volt_sem_forget(&sem, 3);
+  expect_sem(2, 1, 0);
+  volt_sem_release(&sem, 1);
+  expect_sem(2, 2, 0);
+}
+
+static void draining(void **state) {
+  (void)state;
+  begin(5);
+  take(2);
+  assert_int_equal(volt_sem_drain(&sem), 3);
+  assert_int_equal(volt_sem_drain(&sem), 0);
+  expect_sem(5, 0, 0);
+  volt_sem_set_limit(&sem, 4);
+  assert_int_equal(volt_sem_drain(&sem), 0); /* in debt */
+  volt_sem_release(&sem, 5);
+  expect_sem(4, 4, 0);
+  take(3);
+  assert_result(ask(0, 2), VOLT_PENDING);
+  assert_int_equal(volt_sem_drain(&sem), 0); /* somebody waits */
+  assert_true(volt_sem_cancel(&sem, &waiters[0]));
+  assert_int_equal(volt_sem_drain(&sem), 1);
+}
+
+/* ---- all of them ---- */
+
+static void all_at_once(void **state) {
+  (void)state;
+  begin(3);
+  assert_result(ask_all(0), VOLT_OK);
+  assert_int_equal(volt_sem_taken(&waiters[0]), 3);
+  expect(0, VOLT_ECANCELED); /* it was not queued */
+  expect_sem(3, 0, 0);
+  volt_sem_release(&sem, 4);
+  assert_result(ask_all(0), VOLT_OK); /* one is there beside the limit */
+  assert_int_equal(volt_sem_taken(&waiters[0]), 3);
+  expect_sem(3, 1, 0);
+}
+
+static void all_in_the_order_of_arrival(void **state) {
+  (void)state;
+  begin(3);
+  take(2);
+  assert_result(ask_all(0), VOLT_PENDING);
+  assert_result(ask(1, 1), VOLT_PENDING);
+  assert_result(ask_all(2), VOLT_PENDING);
+  assert_false(volt_sem_try_acquire(&sem, 1));
+  volt_sem_release(&sem, 1);
+  expect(0, VOLT_PENDING);
+  volt_sem_release(&sem, 1);
+  expect(0, VOLT_OK);
+  assert_int_equal(volt_sem_taken(&waiters[0]), 3);
+  expect(1, VOLT_PENDING);
+  volt_sem_release(&sem, 3);
+  expect(1, VOLT_OK);
+  expect(2, VOLT_PENDING);
+  volt_sem_release(&sem, 1);
+  expect(2, VOLT_OK);
+  volt_sem_release(&sem, 3);
+  expect_sem(3, 3, 0);
+}
+
+static void all_of_a_limit_that_grows(void **state) {
+  (void)state;
+  begin(2);
+  take(1);
+  assert_result(ask_all(0), VOLT_PENDING);
+  volt_sem_set_limit(&sem, 4);
+  expect(0, VOLT_PENDING);
+  volt_sem_release(&sem, 1);
+  expect(0, VOLT_OK);
+  assert_int_equal(volt_sem_taken(&waiters[0]), 4);
+  volt_sem_set_limit(&sem, 5); /* afterwards: somebody else's */
+  expect_sem(5, 1, 0);
+  volt_sem_release(&sem, 4);
+  expect_sem(5, 5, 0);
+}
+
+static void all_of_a_limit_that_shrinks(void **state) {
+  (void)state;
+  begin(5);
+  take(2);
+  assert_result(ask_all(0), VOLT_PENDING); /* has three */
+  volt_sem_set_limit(&sem, 2);
+  expect(0, VOLT_PENDING);
+  volt_sem_release(&sem, 1);
+  expect(0, VOLT_PENDING); /* one is held */
+  volt_sem_release(&sem, 1);
+  expect(0, VOLT_OK);
+  assert_int_equal(volt_sem_taken(&waiters[0]), 2);
+  expect_sem(2, 0, 0);
+  volt_sem_set_limit(&sem, 1);
+  expect_sem(1, 0, 1);
+  volt_sem_release(&sem, 2);
+  expect_sem(1, 1, 0);
+}
+
+static void all_of_none(void **state) {
+  (void)state;
+  begin(0);
+  assert_result(ask_all(0), VOLT_OK);
+  assert_int_equal(volt_sem_taken(&waiters[0]), 0);
+  volt_sem_set_limit(&sem, 2);
+  take(2);
+  volt_sem_set_limit(&sem, 0);
+  assert_result(ask_all(0), VOLT_PENDING);
+  assert_result(ask_all(1), VOLT_PENDING);
+  assert_result(ask(2, 1), VOLT_PENDING);
+  volt_sem_release(&sem, 1);
+  expect(0, VOLT_PENDING);
+  volt_sem_release(&sem, 1);
+  expect(0, VOLT_OK);
+  expect(1, VOLT_OK);
+  expect(2, VOLT_PENDING);
+  assert_int_equal(volt_sem_taken(&waiters[1]), 0);
+  assert_true(volt_sem_cancel(&sem, &waiters[2]));
+  expect_sem(0, 0, 0);
+}
+
+/* The others' permits disappear: what is left is all. */
+static void all_when_the_rest_is_forgotten(void **state) {
+  (void)state;
+  begin(3);
+  take(2);
+  assert_result(ask_all(0), VOLT_PENDING);
+  volt_sem_forget(&sem, 2);
+  expect(0, VOLT_OK);
+  assert_int_equal(volt_sem_taken(&waiters[0]), 1);
+  expect_sem(1, 0, 0);
+}
+
+static void all_given_up(void **state) {
+  (void)state;
+  begin(3);
+  take(1);
+  assert_result(ask_all(0), VOLT_PENDING);
+  assert_result(ask(1, 1), VOLT_PENDING);
+  assert_true(volt_sem_cancel(&sem, &waiters[0]));
+  expect(1, VOLT_OK); /* of what it had gathered */
+  expect_sem(3, 1, 0);
+  uint32_t taken = 77;
+  assert_result(volt_sem_acquire_all_blocking(&sem, &taken, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_int_equal(taken, 0);
+  volt_sem_release(&sem, 2);
+  assert_result(volt_sem_acquire_all_blocking(&sem, &taken, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_int_equal(taken, 3);
+}
+
+/* The memory of one that wanted all wants two, then. */
+static void a_waiter_is_used_for_both(void **state) {
+  (void)state;
+  begin(1);
+  assert_result(ask_all(0), VOLT_OK);
+  assert_result(ask_all(0), VOLT_PENDING);
+  volt_sem_release(&sem, 1);
+  assert_result(volt_waiter_result(&waiters[0]), VOLT_OK);
+  assert_result(ask(0, 2), VOLT_PENDING);
+  volt_sem_release(&sem, 1);
+  assert_result(volt_waiter_result(&waiters[0]), VOLT_PENDING);
+  volt_sem_release(&sem, 1);
+  assert_result(volt_waiter_result(&waiters[0]), VOLT_OK);
+}
+
+static void as_a_future(void **state) {
+  (void)state;
+  volt_future f;
+  begin(3);
+  take(1);
+  volt_sem_acquire_all_future(&f, &sem);
+  assert_result(volt_future_poll(&f, fake_waker_of(&wakers[0])), VOLT_PENDING);
+  volt_future_cancel(&f);
+  expect_sem(3, 2, 0);
+  volt_sem_acquire_all_future(&f, &sem);
+  assert_result(volt_future_poll(&f, fake_waker_of(&wakers[0])), VOLT_PENDING);
+  volt_sem_set_limit(&sem, 2);
+  volt_sem_release(&sem, 1);
+  assert_int_equal(fake_waker_calls(&wakers[0]), 1);
+  volt_future_cancel(&f); /* granted, and not seen: given back */
+  expect_sem(2, 2, 0);
+  volt_sem_acquire_all_future(&f, &sem);
+  assert_result(volt_future_poll(&f, fake_waker_of(&wakers[0])), VOLT_OK);
+  assert_int_equal(volt_sem_future_taken(&f), 2);
+}
+
+/* ---- misuse ---- */
+
+static void limit_too_high(void *arg) {
+  (void)arg;
+  volt_sem_set_limit(&sem, VOLT_SEM_MAX + 1);
+}
+
+static void forget_too_many(void *arg) {
+  (void)arg;
+  volt_sem_forget(&sem, 4);
+}
+
+static void release_too_many(void *arg) {
+  volt_sem_set_limit(&sem, *(uint32_t *)arg);
+  volt_sem_release(&sem, VOLT_SEM_MAX);
+  volt_sem_release(&sem, 1);
+}
+
+static void release_too_many_in_debt(void *arg) {
+  (void)arg;
+  take(3);
+  volt_sem_set_limit(&sem, 0); /* a debt of 3 */
+  volt_sem_release(&sem, VOLT_SEM_MAX);
+  assert_int_equal(volt_sem_available(&sem), VOLT_SEM_MAX - 3);
+  volt_sem_release(&sem, 3);
+  volt_sem_release(&sem, 1);
+}
+
+static void raise_too_much(void *arg) {
+  (void)arg;
+  volt_sem_release(&sem, 10); /* beside the limit */
+  volt_sem_set_limit(&sem, VOLT_SEM_MAX);
+}
+
+static void misuse_aborts(void **state) {
+  (void)state;
+  uint32_t none = 0;
+  begin(3);
+  assert_death(limit_too_high, NULL, "volt_sem_set_limit", "2147483648 permits",
+               death_address(&sem));
+  assert_death(forget_too_many, NULL, "volt_sem_forget", "4 permits of 3", death_address(&sem));
+  assert_death(release_too_many, &none, "release past VOLT_SEM_MAX", "1 given back");
+  assert_death(release_too_many_in_debt, NULL, "release past VOLT_SEM_MAX", "1 given back");
+  assert_death(raise_too_much, NULL, "too many permits", "13 there");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(it_begins_with_what_there_is),
+      cmocka_unit_test(growing_releases),
+      cmocka_unit_test(growing_serves_more_than_a_batch),
+      cmocka_unit_test(shrinking_takes_from_the_pool),
+      cmocka_unit_test(shrinking_makes_debt),
+      cmocka_unit_test(debt_before_waiters),
+      cmocka_unit_test(debt_made_while_somebody_waits),
+      cmocka_unit_test(debt_when_the_last_waiter_leaves),
+      cmocka_unit_test(from_most_to_none_and_back),
+      cmocka_unit_test(a_request_beyond_the_limit_waits_for_more),
+      cmocka_unit_test(forgetting),
+      cmocka_unit_test(draining),
+      cmocka_unit_test(all_at_once),
+      cmocka_unit_test(all_in_the_order_of_arrival),
+      cmocka_unit_test(all_of_a_limit_that_grows),
+      cmocka_unit_test(all_of_a_limit_that_shrinks),
+      cmocka_unit_test(all_of_none),
+      cmocka_unit_test(all_when_the_rest_is_forgotten),
+      cmocka_unit_test(all_given_up),
+      cmocka_unit_test(a_waiter_is_used_for_both),
+      cmocka_unit_test(as_a_future),
+      cmocka_unit_test(misuse_aborts),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+/* chan_dekker.c: a ring, and for each side a flag and a list of waiters behind one lock.
+ *
+ * Algorithm: chan_ring.c, with nowhere but the FIFOs where a waiter can be. Who has moved an
+ * element looks at the flag of the other side, and goes on if it is not raised.
+ *
+ * Source: seed 000, "Use in Channel.zig": has_recv_waiters and has_send_waiters.
+ *
+ * Invariants, races, pairs, costs: those of chan_ring.c. This file adds none. */
+#include "chan_dekker.h"
+
+#include "future.h"
+
+static const volt_ring_variant_ variant = {
+    "volt_chan_dekker", /* name */
+    NULL,               /* gather */
+    NULL,               /* settle */
+    NULL,               /* withdraw */
+};
+
+size_t volt_chan_dekker_bytes(uint32_t capacity, size_t elem_bytes) {
+  return volt_ring_bytes_(capacity, elem_bytes);
+}
+
+int volt_chan_dekker_init(volt_chan_dekker *c, uint32_t capacity, size_t elem_bytes, void *mem,
+                          size_t mem_bytes) {
+  return volt_ring_init_(&c->ring, capacity, elem_bytes, mem, mem_bytes);
+}
+
+void volt_chan_dekker_destroy(volt_chan_dekker *c, void (*drop)(void *elem, void *ctx), void *ctx) {
+  volt_ring_destroy_(&variant, &c->ring, drop, ctx);
+}
+
+void volt_chan_dekker_close(volt_chan_dekker *c) {
+  volt_ring_close_(&variant, &c->ring);
+}
+
+int volt_chan_dekker_run_slow_(volt_chan_dekker *c, const volt_ring_op_ *op) {
+  return volt_ring_run_(&variant, &c->ring, op);
+}
+
+void volt_chan_dekker_serve_slow_(volt_chan_dekker *c) {
+  volt_ring_serve_(&variant, &c->ring, NULL);
+}
+
+bool volt_chan_dekker_cancel_send(volt_chan_dekker *c, volt_waiter *w) {
+  return volt_ring_cancel_(&variant, &c->ring, w);
+}
+
+bool volt_chan_dekker_cancel_recv(volt_chan_dekker *c, volt_waiter *w) {
+  return volt_ring_cancel_(&variant, &c->ring, w);
+}
+
+bool volt_chan_dekker_set_waker(volt_chan_dekker *c, volt_waiter *w, volt_waker waker) {
+  return volt_ring_set_waker_(&variant, &c->ring, w, waker);
+}
+
+uint32_t volt_chan_dekker_len(volt_chan_dekker *c) {
+  return volt_ring_len_(&c->ring);
+}
+
+uint32_t volt_chan_dekker_waiters(volt_chan_dekker *c) {
+  return volt_ring_waiters_(&variant, &c->ring);
+}
+
+bool volt_chan_dekker_is_closed(volt_chan_dekker *c) {
+  return volt_ring_is_closed_(&c->ring);
+}
+
+/* ---- futures, blocking ---- */
+
+static int send_start(volt_future *f, volt_waker waker) {
+  return volt_chan_dekker_send((volt_chan_dekker *)f->object, &f->waiter, f->waiter.data, waker);
+}
+
+static int recv_start(volt_future *f, volt_waker waker) {
+  return volt_chan_dekker_recv((volt_chan_dekker *)f->object, &f->waiter, f->waiter.data, waker);
+}
+
+static bool cancel(volt_future *f) {
+  return volt_ring_cancel_(&variant, &((volt_chan_dekker *)f->object)->ring, &f->waiter);
+}
+
+static bool set_waker(volt_future *f, volt_waker waker) {
+  return volt_ring_set_waker_(&variant, &((volt_chan_dekker *)f->object)->ring, &f->waiter, waker);
+}
+
+/* No give_back: what has been moved stays moved. */
+static const volt_future_ops_ send_ops = {
+    .name = "volt_chan_dekker", .start = send_start, .cancel = cancel, .set_waker = set_waker};
+static const volt_future_ops_ recv_ops = {
+    .name = "volt_chan_dekker", .start = recv_start, .cancel = cancel, .set_waker = set_waker};
+
+volt_future *volt_chan_dekker_send_future(volt_future *f, volt_chan_dekker *c, const void *elem) {
+  f->waiter.data = (void *)(uintptr_t)elem;
+  return volt_future_make_(f, &send_ops, c, 1);
+}
+
+volt_future *volt_chan_dekker_recv_future(volt_future *f, volt_chan_dekker *c, void *elem) {
+  f->waiter.data = elem;
+  return volt_future_make_(f, &recv_ops, c, 1);
+}
+
+int volt_chan_dekker_send_blocking(volt_chan_dekker *c, const void *elem, uint64_t deadline_ns) {
+  volt_future f;
+  return volt_block_on(volt_chan_dekker_send_future(&f, c, elem), deadline_ns);
+}
+
+int volt_chan_dekker_recv_blocking(volt_chan_dekker *c, void *elem, uint64_t deadline_ns) {
+  volt_future f;
+  return volt_block_on(volt_chan_dekker_recv_future(&f, c, elem), deadline_ns);
+}

@@ -1,0 +1,322 @@
+/* chan_ring.c: what the two published channels do with the lock held, once for both.
+ *
+ * Algorithm: elements go through the ring without the lock. Who finds it full, or empty, takes the
+ * lock, raises the flag of its side, looks at the ring again, and links itself. Who has filled a
+ * place, or emptied one, looks at the other side's flag, and if it is raised takes the lock and
+ * serves: it moves elements from the ring into the memory of waiting receivers, and from the memory
+ * of waiting senders into the ring, and tells those that it has moved one for.
+ *
+ * Source: the channel of seed 000, but for its fast slots; its ring is D. Vyukov's bounded queue.
+ * Corrected: the flags and the turns are a pair of seq_cst accesses on either side (errata E11), a
+ * grant carries the element (E12), who finds a flag raised looks wherever a waiter can be (E10,
+ * gather), cancel has an outcome (E5, E6), a full batch leaves the lock before it wakes (E13).
+ *
+ * Invariants, whenever the lock is free
+ *   I1  a waiter is linked => the flag of its side is odd
+ *   I2  a receiver is linked, and the next element is there => whoever filled the place, or emptied
+ *       the one before it, is about to take the lock; senders and places alike
+ *   I3  need > 0 exactly while a waiter is in the FIFO, that of side want; one that waits
+ *       elsewhere, or is claimed, or done, has need = 0
+ *   I4  each position is filled once and emptied once; none is filled after tail was CLOSED
+ *
+ * Races
+ *   R1  A receiver finds the ring empty, a sender finds nobody who waits (E11); or the other way
+ *       round. Closed: D1 before D4, D2 before D3, all of them seq_cst: one of the two sees the
+ *       other. gather() raises the flag before it takes a waiter from where it is, and the ring is
+ *       looked at afterwards.
+ *   R2  The owner sees the grant and re-uses the waiter, or its element, while the granter still
+ *       reads it (E7, E8). Closed: the element is moved, and all else copied, under the lock; the
+ *       grant is the last access (grant.c).
+ *   R3  A waiter is told though its element is nowhere (E12). Closed: it is claimed only once
+ *       its element has been moved.
+ *   R4  Cancel, or a new waker, meets whoever serves (E5, E9). Closed: need, under the lock and
+ *       after gather(), says who was first; else they wait for the grant.
+ *   R5  More waiters than a batch holds (E13). Closed: leave, tell and wake them, come back.
+ *       `returning` makes destroy() wait for that.
+ *   R6  An element is sent while the channel is closed, and a receiver has already been told that
+ *       nothing is left. Closed: CLOSED is in the word by which positions are claimed, so those
+ *       that were claimed before are all; a receiver waits for those that are still being filled,
+ *       and their fillers look at its flag.
+ *
+ * Pairs
+ *   S1 (seq_cst) <- S4 (seq_cst)  who fills a place: whoever emptied it is done
+ *   S3 (seq_cst) <- S2 (seq_cst)  who takes an element sees it, and what its sender did before
+ *   D1, D2, D3, D4 (seq_cst)      R1
+ *   D5, D6 (seq_cst)              in chan_slots.c
+ *   F1 (release) -> D3            who sees a flag lowered sees where its waiter has been moved
+ *   C1 (acquire) <- C2 (release)  who sees CLOSED sees what came before close()
+ *   K1 <- K2, futex_lock.h; G1 -> W1, grant.c
+ *
+ * Costs: 2 RMWs a send, and 2 a receive (S2 and S4 are exchanges on x86); with a waiter to serve,
+ * the lock, its two ends of the ring, the grant. What the library's channel promises and this one
+ * does not: a try says VOLT_EAGAIN also if another thread is still moving the element, or emptying
+ * the place, that would be next. */
+#include "chan_ring.h"
+
+#include "check.h"
+#include "fifo.h"
+#include "futex.h"
+#include "futex_lock.h"
+#include "grant.h"
+
+enum { SENDERS = VOLT_RING_SENDERS_, RECEIVERS = VOLT_RING_RECEIVERS_ };
+
+/* ---- the lock is held ---- */
+
+static int move(volt_ring_ *r, int side, void *elem) {
+  if (side == SENDERS) return volt_ring_push_(r, elem, r->elem_bytes);
+  return volt_ring_pop_(r, elem, r->elem_bytes);
+}
+
+/* Serve one side. Returns whether anybody was. */
+static bool serve_side(volt_ring_ *r, int side, volt_batch_ *batch) {
+  bool any = false;
+  while (r->fifo[side].head && batch->count < VOLT_WAKE_BATCH) {
+    volt_waiter *w = r->fifo[side].head;
+    int result = move(r, side, w->data); /* R3 */
+    if (result == VOLT_EAGAIN) break;
+    volt_fifo_remove_(&r->fifo[side], w);
+    w->need = 0;
+    uint32_t state = result == VOLT_OK ? VOLT_WAITER_GRANTED_ : VOLT_WAITER_CLOSED_;
+    batch->claims[batch->count++] = volt_claim_of_(w, w, state);
+    any = true;
+  }
+  return any;
+}
+
+static void serve(volt_ring_ *r, volt_batch_ *batch) {
+  bool any;
+  do {
+    any = serve_side(r, RECEIVERS, batch);
+    any |= serve_side(r, SENDERS, batch);
+  } while (any && batch->count < VOLT_WAKE_BATCH);
+}
+
+static void settle(const volt_ring_variant_ *v, volt_ring_ *r) {
+  if (v->settle) v->settle(r);
+  for (int side = SENDERS; side <= RECEIVERS; side++) {
+    uint32_t flag = volt_load_relaxed(&r->flag[side]); /* ours to write */
+    if ((flag & 1) && !r->fifo[side].head) {
+      volt_store_release(&r->flag[side], flag + 1); /* F1: pairs D3 */
+    }
+  }
+}
+
+/* Leave the lock, tell and wake the batch; if it is full, come back for more. */
+static void leave(const volt_ring_variant_ *v, volt_ring_ *r, volt_batch_ *batch) {
+  for (;;) {
+    bool full = batch->count >= VOLT_WAKE_BATCH;
+    settle(v, r);
+    if (full) r->returning += 1; /* R5 */
+    volt_futex_lock_leave_(&r->lock);
+    volt_publish_(batch->claims, batch->count, NULL);
+    if (!full) return;
+    batch->count = 0;
+    volt_futex_lock_take_(&r->lock);
+    r->returning -= 1;
+    if (v->gather) v->gather(r);
+    serve(r, batch);
+  }
+}
+
+/* ---- send and receive ---- */
+
+static bool is_over(volt_ring_ *r, int side) {
+  uint64_t tail = volt_load_acquire(&r->tail); /* C1: pairs C2 */
+  if (!(tail & VOLT_RING_CLOSED_)) return false;
+  /* relaxed: tail has its last value, and an old head is another one */
+  return side == SENDERS || (volt_load_relaxed(&r->head) | VOLT_RING_CLOSED_) == tail;
+}
+
+/* Others have been served. Returns VOLT_EAGAIN if it has to wait. */
+static int attempt(volt_ring_ *r, const volt_ring_op_ *op) {
+  if (r->fifo[op->side].head) return is_over(r, op->side) ? VOLT_ECLOSED : VOLT_EAGAIN;
+  if (op->w) volt_ring_raise_(r, op->side); /* D1: I1, if it has to wait */
+  return move(r, op->side, op->elem);
+}
+
+int volt_ring_run_(const volt_ring_variant_ *v, volt_ring_ *r, const volt_ring_op_ *op) {
+  volt_batch_ batch;
+  batch.count = 0;
+  if (op->w) {
+    volt_waiter_prepare_(v->name, r, op->w, 1, op->waker);
+    op->w->want = (uint32_t)op->side;
+    op->w->need = 0;
+  }
+  volt_futex_lock_take_(&r->lock);
+  if (v->gather) v->gather(r);
+  serve(r, &batch);
+  int result = attempt(r, op);
+  if (result == VOLT_EAGAIN && op->w) {
+    op->w->data = op->elem;
+    op->w->need = 1;                                 /* I3 */
+    volt_fifo_push_back_(&r->fifo[op->side], op->w); /* *w is whoever serves' from here */
+    leave(v, r, &batch);
+    return VOLT_PENDING;
+  }
+  if (op->w) volt_store_relaxed(&op->w->state, VOLT_WAITER_UNUSED_); /* never linked */
+  if (result == VOLT_OK) serve(r, &batch);
+  leave(v, r, &batch);
+  return result;
+}
+
+void volt_ring_serve_(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *claimed) {
+  volt_batch_ batch;
+  batch.count = 0;
+  if (claimed) batch.claims[batch.count++] = volt_claim_of_(claimed, claimed, VOLT_WAITER_GRANTED_);
+  volt_futex_lock_take_(&r->lock);
+  if (v->gather) v->gather(r);
+  serve(r, &batch);
+  leave(v, r, &batch);
+}
+
+void volt_ring_tell_(volt_waiter *w, bool closed) {
+  volt_claim_ claim = volt_claim_of_(w, w, closed ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
+  volt_publish_(&claim, 1, NULL);
+}
+
+/* ---- cancel, wakers ---- */
+
+/* Take the lock and look whether *w is in its FIFO. Returns true: it is, and the lock is held.
+ * Returns false: somebody was first, *w has completed, and the lock is not held. */
+static bool lock_if_waiting(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *w,
+                            volt_batch_ *batch) {
+  batch->count = 0;
+  volt_futex_lock_take_(&r->lock);
+  if (v->gather) v->gather(r);
+  if (w->need > 0) return true; /* I3 */
+  serve(r, batch);              /* R1: after gather() */
+  leave(v, r, batch);
+  volt_waiter_await_(w); /* R4: claimed, and no foreign code runs before it is told */
+  return false;
+}
+
+static bool is_done(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *w) {
+  if (volt_waiter_result(w) != VOLT_PENDING) return true;
+  VOLT_CHECK((void *)w->queue == (void *)r, v->name, "waiter %p is queued on %p, not on %p",
+             (void *)w, (void *)w->queue, (void *)r);
+  return false;
+}
+
+bool volt_ring_cancel_(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *w) {
+  if (is_done(v, r, w)) return volt_waiter_result(w) == VOLT_ECANCELED;
+  if (!v->withdraw || !v->withdraw(r, w)) {
+    volt_batch_ batch;
+    if (!lock_if_waiting(v, r, w, &batch)) return false;
+    volt_fifo_remove_(&r->fifo[(uint32_t)w->want], w);
+    w->need = 0;
+    serve(r, &batch); /* R1: after gather() */
+    leave(v, r, &batch);
+  }
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* in no place: the owner's own again */
+  return true;
+}
+
+bool volt_ring_set_waker_(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *w,
+                          volt_waker waker) {
+  if (is_done(v, r, w)) return false;
+  volt_batch_ batch;
+  if (!lock_if_waiting(v, r, w, &batch)) return false;
+  w->wake = waker.wake; /* R4 */
+  w->ctx = waker.ctx;
+  serve(r, &batch); /* R1: after gather() */
+  leave(v, r, &batch);
+  return true;
+}
+
+/* ---- life ---- */
+
+void volt_ring_close_(const volt_ring_variant_ *v, volt_ring_ *r) {
+  volt_batch_ batch;
+  batch.count = 0;
+  volt_futex_lock_take_(&r->lock);
+  uint64_t tail = volt_load_relaxed(&r->tail); /* a guess: the CAS decides */
+  while (!volt_cas_release(&r->tail, &tail, tail | VOLT_RING_CLOSED_)) continue; /* C2: pairs C1 */
+  if (v->gather) v->gather(r);
+  serve(r, &batch);
+  leave(v, r, &batch);
+}
+
+static size_t stride_of(size_t elem_bytes) {
+  return sizeof(volt_ring_place_) + ((elem_bytes + 7) & ~(size_t)7);
+}
+
+size_t volt_ring_bytes_(uint32_t capacity, size_t elem_bytes) {
+  if (capacity == 0 || capacity > VOLT_CHAN_MAX || elem_bytes > UINT32_MAX / 2) return 0;
+  size_t stride = stride_of(elem_bytes);
+  return stride > SIZE_MAX / capacity ? 0 : stride * capacity;
+}
+
+int volt_ring_init_(volt_ring_ *r, uint32_t capacity, size_t elem_bytes, void *mem,
+                    size_t mem_bytes) {
+  size_t bytes = volt_ring_bytes_(capacity, elem_bytes);
+  if (bytes == 0 || mem_bytes < bytes || !mem || (uintptr_t)mem % 8 != 0) return VOLT_EINVAL;
+  r->places = (unsigned char *)mem;
+  r->capacity = capacity;
+  r->elem_bytes = (uint32_t)elem_bytes;
+  r->stride = (uint32_t)stride_of(elem_bytes);
+  volt_store_relaxed(&r->tail, 0); /* all of it: not shared yet */
+  volt_store_relaxed(&r->head, 0);
+  volt_store_relaxed(&r->lock.word, 0);
+  r->returning = 0;
+  for (int side = SENDERS; side <= RECEIVERS; side++) {
+    volt_store_relaxed(&r->flag[side], 0);
+    r->fifo[side].head = NULL;
+    r->fifo[side].tail = NULL;
+    r->fifo[side].waiters = 0;
+  }
+  for (uint32_t i = 0; i < capacity; i++) {
+    volt_ring_place_ *place = VOLT_CONSTRUCT_(volt_ring_place_, r->places + (size_t)i * r->stride);
+    volt_store_relaxed(&place->turn, 0); /* not shared yet */
+  }
+  return VOLT_OK;
+}
+
+static uint32_t count_waiters(volt_ring_ *r) {
+  uint32_t senders = r->fifo[SENDERS].waiters;
+  return senders + r->fifo[RECEIVERS].waiters;
+}
+
+void volt_ring_destroy_(const volt_ring_variant_ *v, volt_ring_ *r,
+                        void (*drop)(void *elem, void *ctx), void *ctx) {
+  for (;;) {
+    volt_futex_lock_take_(&r->lock); /* whoever is leaving it is done */
+    if (v->gather) v->gather(r);
+    VOLT_CHECK(count_waiters(r) == 0, v->name, "%p: destroyed while %u waiters are queued",
+               (void *)r, count_waiters(r));
+    uint32_t returning = r->returning;
+    volt_futex_lock_leave_(&r->lock);
+    if (returning == 0) break;
+    /* R5: it is calling wakers; a nap, for that may be somebody's code */
+    volt_futex_wait32_(&r->lock.word, 0, volt_deadline_ns(50000));
+  }
+  uint64_t at;
+  while (drop && volt_ring_claim_(r, &at) == VOLT_OK) {
+    drop(volt_ring_elem_(volt_ring_place_at_(r, at)), ctx);
+  }
+}
+
+/* ---- inspection ---- */
+
+uint32_t volt_ring_len_(volt_ring_ *r) {
+  uint64_t head = volt_load_relaxed(&r->head); /* a snapshot */
+  uint64_t tail = volt_load_relaxed(&r->tail);
+  uint64_t laps = (tail >> 32) - (head >> 32);
+  uint64_t len = laps * r->capacity + VOLT_RING_INDEX_(tail) - VOLT_RING_INDEX_(head);
+  return len > r->capacity ? r->capacity : (uint32_t)len;
+}
+
+uint32_t volt_ring_waiters_(const volt_ring_variant_ *v, volt_ring_ *r) {
+  volt_batch_ batch;
+  batch.count = 0;
+  volt_futex_lock_take_(&r->lock);
+  if (v->gather) v->gather(r);
+  serve(r, &batch); /* R1: after gather() */
+  uint32_t waiters = count_waiters(r);
+  leave(v, r, &batch);
+  return waiters;
+}
+
+bool volt_ring_is_closed_(volt_ring_ *r) {
+  return (volt_load_acquire(&r->tail) & VOLT_RING_CLOSED_) != 0; /* C1: pairs C2 */
+}

@@ -1,0 +1,221 @@
+/* chan_slots.c: a ring, a flag and a list for each side, and a fast slot for its oldest waiter.
+ *
+ * Algorithm: as chan_ring.c, but the oldest waiter of a side stands not in its FIFO but in a slot,
+ * if it can be served from there without the lock. A sender that finds a receiver in its slot swaps
+ * it out and hands its element over; the ring is not touched. A receiver that empties a place of a
+ * full ring, and finds a sender in its slot, swaps it out and fills that place with its element,
+ * before it gives the place up. Else they do as without slots; and then, as whoever has the lock
+ * does, they look at flag and slot.
+ *
+ * Source: seed 000, "Use in Channel.zig". Corrected: who has the lock empties the slots into the
+ * FIFOs first (errata E10); a slot holds the oldest waiter of its side, and the next oldest is
+ * moved there (E4); who swaps a waiter out has what it needs, so that none is put back (E3, E12);
+ * flag and slot are looked at after the ring, all seq_cst (E11); cancel has an outcome (E5, E6).
+ *
+ * Invariants, besides those of chan_ring.c
+ *   I5  the waiter in a slot is older than the FIFO of its side
+ *   I6  only the holder of the lock fills a slot; anybody may empty it, and then owns what was in
+ *       it
+ *   I7  a receiver is in the slot => every element in the ring is of a send that has not ended:
+ *       that is about to take the lock, or has claimed a position since
+ *
+ * Races
+ *   R7  A sender swaps a receiver out and overtakes an older element in the ring. Closed: I7: a
+ *       receiver is moved to the slot only if, with its flag raised, every position that was
+ *       claimed to be filled has been emptied (D5, D6); one that is claimed later belongs to a
+ *       sender that sees the flag, or the slot. An element that moves from a sender's slot to the
+ *       ring is looked after in the same way before its sender is told.
+ *   R8  A receiver swaps a sender out, and another sender takes the place that was for it. Closed:
+ *       in a full ring nobody can claim a position before the place is given up that was claimed to
+ *       be emptied; by whoever has claimed it the next position can be. Unless the channel is
+ *       closed meanwhile: then that is what the sender is told.
+ *   R9  A waiter is moved between slot and FIFO, and somebody who looks at one and then at the
+ *       other misses it. Closed: gather() raises the flag before it empties the slot, and the ring
+ *       is looked at afterwards; settle() lowers it after it has filled the slot, and those who
+ *       look for somebody to serve look at the flag first. Those who look whom not to overtake look
+ *       at the flag twice: it counts its changes.
+ *   R10 Cancel or a new waker meets somebody who has swapped the waiter out (E5, E9). Closed: in
+ *       neither place means claimed (I6): they wait for the grant.
+ *
+ * Pairs
+ *   P4 (seq_cst) -> P3 (acquire)   who empties a slot sees what its waiter's owner did
+ *   P1 (release) -> P2 (acquire)   who finds a slot emptied by gather() sees the raised flag
+ *   F1 (release) -> F2 (acquire), D3   who finds a flag lowered sees the slot filled
+ *   D5 (seq_cst) -> D6 (seq_cst)   R7
+ *
+ * Costs: as chan_ring.c; with a waiter in the slot, 1 RMW and the grant for a sender, 4 and the
+ * grant for a receiver. */
+#include "chan_slots.h"
+
+#include "fifo.h"
+#include "future.h"
+
+enum { SENDERS = VOLT_RING_SENDERS_, RECEIVERS = VOLT_RING_RECEIVERS_ };
+
+static volt_chan_slots *chan_of(volt_ring_ *r) {
+  return (volt_chan_slots *)(void *)r;
+}
+
+static void gather(volt_ring_ *r) {
+  volt_chan_slots *c = chan_of(r);
+  for (int side = SENDERS; side <= RECEIVERS; side++) {
+    /* relaxed: whoever filled it held the lock before us; once empty, it stays so */
+    if (!volt_load_relaxed(&c->slot[side])) continue;
+    volt_ring_raise_(r, side); /* R9 */
+    /* P1: pairs P2; P3: pairs P4 */
+    volt_waiter *w = volt_exchange_acq_rel(&c->slot[side], (volt_waiter *)NULL);
+    if (!w) continue; /* I6: somebody else's, or its owner's */
+    w->need = 1;
+    volt_fifo_push_front_(&r->fifo[side], w);
+  }
+}
+
+/* Whether every position that was claimed to be filled has been emptied: I7. */
+static bool is_empty(volt_ring_ *r) {
+  uint64_t head = volt_load_relaxed(&r->head); /* an old one is not what tail is */
+  return volt_load_seq_cst(&r->tail) == head;  /* D6: pairs D5 */
+}
+
+static void settle(volt_ring_ *r) {
+  volt_chan_slots *c = chan_of(r);
+  for (int side = SENDERS; side <= RECEIVERS; side++) {
+    volt_waiter *w = r->fifo[side].head;
+    if (!w || volt_load_relaxed(&c->slot[side])) continue; /* relaxed: as in gather() */
+    if (side == RECEIVERS ? !is_empty(r) : volt_ring_is_closed_(r)) continue;
+    volt_fifo_remove_(&r->fifo[side], w);
+    w->need = 0;
+    volt_store_seq_cst(&c->slot[side], w); /* P4: pairs P3; D1: pairs D3; it may be claimed now */
+  }
+}
+
+static bool withdraw(volt_ring_ *r, volt_waiter *w) {
+  volt_waiter *seen = w;
+  /* P3: pairs P4 */
+  return volt_cas_acquire(&chan_of(r)->slot[(uint32_t)w->want], &seen, (volt_waiter *)NULL);
+}
+
+static const volt_ring_variant_ variant = {
+    "volt_chan_slots", /* name */
+    gather,            /* gather */
+    settle,            /* settle */
+    withdraw,          /* withdraw */
+};
+
+/* The position `at` has been claimed to be emptied, and emptied, and the ring is full without
+ * it. */
+void volt_chan_slots_refill_slow_(volt_chan_slots *c, uint64_t at, volt_waiter *w) {
+  volt_ring_ *r = &c->ring;
+  volt_ring_place_ *place = volt_ring_place_at_(r, at);
+  uint64_t tail = at + VOLT_RING_LAP_;
+  VOLT_COPY_(volt_ring_elem_(place), w->data, r->elem_bytes);
+  if (!volt_cas_seq_cst(&r->tail, &tail, volt_ring_next_(r, tail))) { /* D5: pairs D6; R8 */
+    volt_ring_give_place_(r, at);
+    volt_ring_tell_(w, true);
+    return;
+  }
+  /* S2: pairs S3; D2: pairs D3, D4 */
+  volt_store_seq_cst(&place->turn, volt_ring_turn_(at + VOLT_RING_LAP_) + 1);
+  if (volt_chan_slots_is_waiting_(c, RECEIVERS)) {
+    volt_ring_serve_(&variant, r, w); /* R7: before *w is told */
+  } else {
+    volt_ring_tell_(w, false);
+  }
+}
+
+size_t volt_chan_slots_bytes(uint32_t capacity, size_t elem_bytes) {
+  return volt_ring_bytes_(capacity, elem_bytes);
+}
+
+int volt_chan_slots_init(volt_chan_slots *c, uint32_t capacity, size_t elem_bytes, void *mem,
+                         size_t mem_bytes) {
+  int result = volt_ring_init_(&c->ring, capacity, elem_bytes, mem, mem_bytes);
+  if (result != VOLT_OK) return result;
+  for (int side = SENDERS; side <= RECEIVERS; side++) {
+    volt_store_relaxed(&c->slot[side], (volt_waiter *)NULL); /* not shared yet */
+  }
+  return VOLT_OK;
+}
+
+void volt_chan_slots_destroy(volt_chan_slots *c, void (*drop)(void *elem, void *ctx), void *ctx) {
+  volt_ring_destroy_(&variant, &c->ring, drop, ctx);
+}
+
+void volt_chan_slots_close(volt_chan_slots *c) {
+  volt_ring_close_(&variant, &c->ring);
+}
+
+int volt_chan_slots_run_slow_(volt_chan_slots *c, const volt_ring_op_ *op) {
+  return volt_ring_run_(&variant, &c->ring, op);
+}
+
+void volt_chan_slots_serve_slow_(volt_chan_slots *c) {
+  volt_ring_serve_(&variant, &c->ring, NULL);
+}
+
+bool volt_chan_slots_cancel_send(volt_chan_slots *c, volt_waiter *w) {
+  return volt_ring_cancel_(&variant, &c->ring, w);
+}
+
+bool volt_chan_slots_cancel_recv(volt_chan_slots *c, volt_waiter *w) {
+  return volt_ring_cancel_(&variant, &c->ring, w);
+}
+
+bool volt_chan_slots_set_waker(volt_chan_slots *c, volt_waiter *w, volt_waker waker) {
+  return volt_ring_set_waker_(&variant, &c->ring, w, waker);
+}
+
+uint32_t volt_chan_slots_len(volt_chan_slots *c) {
+  return volt_ring_len_(&c->ring);
+}
+
+uint32_t volt_chan_slots_waiters(volt_chan_slots *c) {
+  return volt_ring_waiters_(&variant, &c->ring);
+}
+
+bool volt_chan_slots_is_closed(volt_chan_slots *c) {
+  return volt_ring_is_closed_(&c->ring);
+}
+
+/* ---- futures, blocking ---- */
+
+static int send_start(volt_future *f, volt_waker waker) {
+  return volt_chan_slots_send((volt_chan_slots *)f->object, &f->waiter, f->waiter.data, waker);
+}
+
+static int recv_start(volt_future *f, volt_waker waker) {
+  return volt_chan_slots_recv((volt_chan_slots *)f->object, &f->waiter, f->waiter.data, waker);
+}
+
+static bool cancel(volt_future *f) {
+  return volt_ring_cancel_(&variant, &((volt_chan_slots *)f->object)->ring, &f->waiter);
+}
+
+static bool set_waker(volt_future *f, volt_waker waker) {
+  return volt_ring_set_waker_(&variant, &((volt_chan_slots *)f->object)->ring, &f->waiter, waker);
+}
+
+/* No give_back: what has been moved stays moved. */
+static const volt_future_ops_ send_ops = {
+    .name = "volt_chan_slots", .start = send_start, .cancel = cancel, .set_waker = set_waker};
+static const volt_future_ops_ recv_ops = {
+    .name = "volt_chan_slots", .start = recv_start, .cancel = cancel, .set_waker = set_waker};
+
+volt_future *volt_chan_slots_send_future(volt_future *f, volt_chan_slots *c, const void *elem) {
+  f->waiter.data = (void *)(uintptr_t)elem;
+  return volt_future_make_(f, &send_ops, c, 1);
+}
+
+volt_future *volt_chan_slots_recv_future(volt_future *f, volt_chan_slots *c, void *elem) {
+  f->waiter.data = elem;
+  return volt_future_make_(f, &recv_ops, c, 1);
+}
+
+int volt_chan_slots_send_blocking(volt_chan_slots *c, const void *elem, uint64_t deadline_ns) {
+  volt_future f;
+  return volt_block_on(volt_chan_slots_send_future(&f, c, elem), deadline_ns);
+}
+
+int volt_chan_slots_recv_blocking(volt_chan_slots *c, void *elem, uint64_t deadline_ns) {
+  volt_future f;
+  return volt_block_on(volt_chan_slots_recv_future(&f, c, elem), deadline_ns);
+}

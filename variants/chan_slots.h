@@ -1,0 +1,129 @@
+/* chan_slots.h: the channel of seed 000: a ring, and for each side a flag and a list of waiters
+ * behind one lock; and in front of the list a fast slot for the oldest waiter, which the other side
+ * empties without the lock.
+ *
+ * Function by function the contract of volt/channel.h, with the differences of chan_dekker.h. */
+#ifndef VOLT_VARIANTS_CHAN_SLOTS_H
+#define VOLT_VARIANTS_CHAN_SLOTS_H
+
+#include "chan_ring.h"
+
+/* Members are private. */
+typedef struct volt_chan_slots {
+  volt_ring_ ring;
+  VOLT_ATOMIC(volt_waiter *) slot[2]; /* of each side: the oldest waiter, or NULL */
+} volt_chan_slots;
+
+VOLT_BEGIN_DECLS
+
+size_t volt_chan_slots_bytes(uint32_t capacity, size_t elem_bytes);
+int volt_chan_slots_init(volt_chan_slots *c, uint32_t capacity, size_t elem_bytes, void *mem,
+                         size_t mem_bytes);
+void volt_chan_slots_destroy(volt_chan_slots *c, void (*drop)(void *elem, void *ctx), void *ctx);
+void volt_chan_slots_close(volt_chan_slots *c);
+
+int volt_chan_slots_run_slow_(volt_chan_slots *c, const volt_ring_op_ *op);
+void volt_chan_slots_serve_slow_(volt_chan_slots *c);
+void volt_chan_slots_refill_slow_(volt_chan_slots *c, uint64_t at, volt_waiter *w);
+
+/* Whether nobody waited on that side at some moment of this call: the flag has not changed, and is
+ * not raised, around a look at the slot. */
+static inline bool volt_chan_slots_is_nobody_(volt_chan_slots *c, int side) {
+  uint32_t flag = volt_load_acquire(&c->ring.flag[side]); /* F2: pairs F1 */
+  if (flag & 1) return false;
+  if (volt_load_acquire(&c->slot[side])) return false;   /* P2: pairs P1 */
+  return volt_load_relaxed(&c->ring.flag[side]) == flag; /* P2 has ordered it behind P1's raising */
+}
+
+/* The ring has changed: whether somebody of that side waits, wherever it may be. */
+static inline bool volt_chan_slots_is_waiting_(volt_chan_slots *c, int side) {
+  return volt_ring_is_flagged_(&c->ring, side) ||
+         volt_load_seq_cst(&c->slot[side]); /* D3: pairs D1, D2; after the flag: F1 */
+}
+
+/* Take the waiter out of the slot of that side. Returns NULL: there is none. */
+static inline volt_waiter *volt_chan_slots_take_(volt_chan_slots *c, int side) {
+  if (!volt_load_relaxed(&c->slot[side])) return NULL; /* a hint: looked at again after the ring */
+  return volt_exchange_acquire(&c->slot[side], (volt_waiter *)NULL); /* P3: pairs P4 */
+}
+
+/* With w it may wait. bytes: of an element. */
+static inline int volt_chan_slots_send_(volt_chan_slots *c, volt_waiter *w, const void *elem,
+                                        size_t bytes, volt_waker waker) {
+  if (VOLT_LIKELY(volt_chan_slots_is_nobody_(c, VOLT_RING_SENDERS_))) { /* no barging */
+    volt_waiter *receiver = volt_chan_slots_take_(c, VOLT_RING_RECEIVERS_);
+    if (receiver) {
+      VOLT_COPY_(receiver->data, elem, bytes);
+      volt_ring_tell_(receiver, false);
+      return VOLT_OK;
+    }
+    int result = volt_ring_push_(&c->ring, elem, bytes);
+    if (VOLT_LIKELY(result == VOLT_OK)) {
+      if (volt_chan_slots_is_waiting_(c, VOLT_RING_RECEIVERS_)) volt_chan_slots_serve_slow_(c);
+      return VOLT_OK;
+    }
+    if (!w || result == VOLT_ECLOSED) return result;
+  }
+  const volt_ring_op_ op = {VOLT_RING_SENDERS_, w, (void *)(uintptr_t)elem, waker};
+  return volt_chan_slots_run_slow_(c, &op);
+}
+
+static inline int volt_chan_slots_recv_(volt_chan_slots *c, volt_waiter *w, void *elem,
+                                        size_t bytes, volt_waker waker) {
+  volt_ring_ *r = &c->ring;
+  if (VOLT_LIKELY(volt_chan_slots_is_nobody_(c, VOLT_RING_RECEIVERS_))) { /* no barging */
+    uint64_t at;
+    int result = volt_ring_claim_(r, &at);
+    if (VOLT_LIKELY(result == VOLT_OK)) {
+      VOLT_COPY_(elem, volt_ring_elem_(volt_ring_place_at_(r, at)), bytes);
+      /* relaxed: if the ring is full it stays so until this place is given up */
+      if (volt_load_relaxed(&r->tail) == at + VOLT_RING_LAP_) {
+        volt_waiter *sender = volt_chan_slots_take_(c, VOLT_RING_SENDERS_);
+        if (sender) {
+          volt_chan_slots_refill_slow_(c, at, sender);
+          return VOLT_OK;
+        }
+      }
+      volt_ring_give_place_(r, at);
+      if (volt_chan_slots_is_waiting_(c, VOLT_RING_SENDERS_)) volt_chan_slots_serve_slow_(c);
+      return VOLT_OK;
+    }
+    if (!w || result == VOLT_ECLOSED) return result;
+  }
+  const volt_ring_op_ op = {VOLT_RING_RECEIVERS_, w, elem, waker};
+  return volt_chan_slots_run_slow_(c, &op);
+}
+
+static inline int volt_chan_slots_try_send(volt_chan_slots *c, const void *elem) {
+  const volt_waker nobody = {NULL, NULL};
+  return volt_chan_slots_send_(c, NULL, elem, c->ring.elem_bytes, nobody);
+}
+
+static inline int volt_chan_slots_try_recv(volt_chan_slots *c, void *elem) {
+  const volt_waker nobody = {NULL, NULL};
+  return volt_chan_slots_recv_(c, NULL, elem, c->ring.elem_bytes, nobody);
+}
+
+static inline int volt_chan_slots_send(volt_chan_slots *c, volt_waiter *w, const void *elem,
+                                       volt_waker waker) {
+  return volt_chan_slots_send_(c, w, elem, c->ring.elem_bytes, waker);
+}
+
+static inline int volt_chan_slots_recv(volt_chan_slots *c, volt_waiter *w, void *elem,
+                                       volt_waker waker) {
+  return volt_chan_slots_recv_(c, w, elem, c->ring.elem_bytes, waker);
+}
+
+bool volt_chan_slots_cancel_send(volt_chan_slots *c, volt_waiter *w);
+bool volt_chan_slots_cancel_recv(volt_chan_slots *c, volt_waiter *w);
+bool volt_chan_slots_set_waker(volt_chan_slots *c, volt_waiter *w, volt_waker waker);
+int volt_chan_slots_send_blocking(volt_chan_slots *c, const void *elem, uint64_t deadline_ns);
+int volt_chan_slots_recv_blocking(volt_chan_slots *c, void *elem, uint64_t deadline_ns);
+volt_future *volt_chan_slots_send_future(volt_future *f, volt_chan_slots *c, const void *elem);
+volt_future *volt_chan_slots_recv_future(volt_future *f, volt_chan_slots *c, void *elem);
+uint32_t volt_chan_slots_len(volt_chan_slots *c);
+uint32_t volt_chan_slots_waiters(volt_chan_slots *c);
+bool volt_chan_slots_is_closed(volt_chan_slots *c);
+
+VOLT_END_DECLS
+#endif
