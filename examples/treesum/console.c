@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "console.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +32,7 @@ void console_print(struct console *console, const char *format, ...) {
   va_start(args, format);
   volt_mutex_lock_blocking(&console->lock, VOLT_NO_DEADLINE);
   erase_bar(console);
-  fputs("treesum: ", stderr);
+  fprintf(stderr, "%s: ", program_invocation_short_name);
   vfprintf(stderr, format, args);
   fputc('\n', stderr);
   volt_mutex_unlock(&console->lock);

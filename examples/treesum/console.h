@@ -16,11 +16,11 @@ struct console {
 
 void console_init(struct console *console);
 
-/* Print "treesum: ..." and a newline. */
+/* Print the name of the program, ": ..." and a newline. */
 void console_print(struct console *console, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Print "treesum: path: text". Control characters and backslashes in the path are printed as
+/* The same for "path: text". Control characters and backslashes in the path are printed as
  * octal escapes. console_complain() counts it as an error, console_mention() does not. */
 void console_mention(struct console *console, const char *path, const char *text);
 void console_complain(struct console *console, const char *path, const char *text);

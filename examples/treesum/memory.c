@@ -1,6 +1,8 @@
 /* memory.c: allocation that succeeds or ends the program. */
+#define _GNU_SOURCE
 #include "memory.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -12,7 +14,7 @@
 void fatal(const char *format, ...) {
   va_list args;
   va_start(args, format);
-  fputs("treesum: ", stderr);
+  fprintf(stderr, "%s: ", program_invocation_short_name);
   vfprintf(stderr, format, args);
   fputc('\n', stderr);
   va_end(args);

@@ -2,12 +2,12 @@
 #define _GNU_SOURCE
 #include "options.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "number.h"
 
 #define MIN_DEFAULT_JOBS 4
 #define MAX_JOBS 1024
@@ -40,19 +40,6 @@ static unsigned default_jobs(void) {
   return usable > MIN_DEFAULT_JOBS ? usable : MIN_DEFAULT_JOBS;
 }
 
-/* Read a number from 1 to max. */
-static bool parse_number(const char *option, const char *text, unsigned max, unsigned *number) {
-  char *end;
-  errno = 0;
-  unsigned long value = strtoul(text, &end, 10);
-  if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && value >= 1 && value <= max) {
-    *number = (unsigned)value;
-    return true;
-  }
-  fprintf(stderr, "treesum: --%s wants a number from 1 to %u, not '%s'\n", option, max, text);
-  return false;
-}
-
 enum options_result options_parse(struct options *options, int argc, char **argv) {
   static const struct option known[] = {
       {"jobs", required_argument, NULL, 'j'},
@@ -70,19 +57,19 @@ enum options_result options_parse(struct options *options, int argc, char **argv
   for (int option; (option = getopt_long(argc, argv, "j:t:n:o:s:vh", known, NULL)) != -1;) {
     switch (option) {
       case 'j':
-        right &= parse_number("jobs", optarg, MAX_JOBS, &options->jobs);
+        right &= number_parse("jobs", optarg, MAX_JOBS, &options->jobs);
         jobs = true;
         break;
       case 't':
-        right &= parse_number("threads", optarg, MAX_JOBS, &options->jobs);
+        right &= number_parse("threads", optarg, MAX_JOBS, &options->jobs);
         options->threads = true;
         break;
       case 'n':
-        right &= parse_number("open-files", optarg, MAX_OPEN_FILES, &options->open_files);
+        right &= number_parse("open-files", optarg, MAX_OPEN_FILES, &options->open_files);
         break;
       case 'o': options->output = optarg; break;
       case 's':
-        right &= parse_number("slow-after", optarg, MAX_SLOW_AFTER_MS, &options->slow_after_ms);
+        right &= number_parse("slow-after", optarg, MAX_SLOW_AFTER_MS, &options->slow_after_ms);
         break;
       case 'v': options->verify = true; break;
       case 'h': fputs(usage_text, stdout); return OPTIONS_HELP_SHOWN;

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "memory.h"
@@ -17,8 +18,8 @@
 
 #define ENTRIES_AT_ONCE 500
 
-void tree_init(struct tree *tree, struct scan *scan) {
-  *tree = (struct tree){.scan = scan};
+void tree_init(struct tree *tree, struct tally *tally, struct console *console) {
+  *tree = (struct tree){.tally = tally, .console = console};
 }
 
 static void push(struct path_stack *stack, char *path) {
@@ -52,12 +53,12 @@ static const char *special_text(mode_t mode) {
 static void found(struct tree *tree, char *path, mode_t mode) {
   if (S_ISREG(mode)) {
     push(&tree->files, path);
-    tally_add(&tree->scan->tally, (struct counts){.found = 1});
+    tally_add(tree->tally, (struct counts){.found = 1});
   } else if (S_ISDIR(mode)) {
     push(&tree->directories, path);
   } else {
-    if (S_ISLNK(mode)) tally_add(&tree->scan->tally, (struct counts){.symlinks = 1});
-    if (!S_ISLNK(mode)) console_complain(tree->scan->console, path, special_text(mode));
+    if (S_ISLNK(mode)) tally_add(tree->tally, (struct counts){.symlinks = 1});
+    if (!S_ISLNK(mode)) console_complain(tree->console, path, special_text(mode));
     free(path);
   }
 }
@@ -65,9 +66,9 @@ static void found(struct tree *tree, char *path, mode_t mode) {
 void tree_enter(struct tree *tree, const char *root) {
   struct stat status;
   if (lstat(root, &status) != 0) {
-    console_complain(tree->scan->console, root, strerror(errno));
+    console_complain(tree->console, root, strerror(errno));
   } else if (S_ISLNK(status.st_mode)) {
-    console_complain(tree->scan->console, root, "is a symbolic link: not followed");
+    console_complain(tree->console, root, "is a symbolic link: not followed");
   } else {
     found(tree, must_copy(root), status.st_mode);
   }
@@ -102,7 +103,7 @@ static void add_entry(struct tree *tree, const struct dirent *entry) {
   if (mode != 0) {
     found(tree, name, mode);
   } else {
-    console_complain(tree->scan->console, name, strerror(errno));
+    console_complain(tree->console, name, strerror(errno));
     free(name);
   }
 }
@@ -111,7 +112,7 @@ static void open_directory(struct tree *tree) {
   int fd = open_path(tree->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   tree->open = fd >= 0 ? fdopendir(fd) : NULL;
   if (tree->open != NULL) return;
-  console_complain(tree->scan->console, tree->path, strerror(errno));
+  console_complain(tree->console, tree->path, strerror(errno));
   if (fd >= 0) close(fd);
 }
 
@@ -122,7 +123,7 @@ void tree_read(struct tree *tree) {
     errno = 0;
     const struct dirent *entry = readdir(tree->open);
     if (entry == NULL) {
-      if (errno != 0) console_complain(tree->scan->console, tree->path, strerror(errno));
+      if (errno != 0) console_complain(tree->console, tree->path, strerror(errno));
       tree_close(tree);
       return;
     }

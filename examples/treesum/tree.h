@@ -14,7 +14,8 @@
 
 #include <dirent.h>
 
-#include "scan.h"
+#include "console.h"
+#include "tally.h"
 
 struct path_stack {
   char **all;
@@ -22,14 +23,15 @@ struct path_stack {
 };
 
 struct tree {
-  struct scan *scan;
+  struct tally *tally;           /* counts what is found */
+  struct console *console;       /* for what is not */
   struct path_stack directories; /* still to be read */
   struct path_stack files;       /* of the directory read last, still to be summed */
   char *path;                    /* of the directory being read, or NULL */
   DIR *open;                     /* the same, once it is opened */
 };
 
-void tree_init(struct tree *tree, struct scan *scan);
+void tree_init(struct tree *tree, struct tally *tally, struct console *console);
 
 /* Look what root is. Waits for the file system. */
 void tree_enter(struct tree *tree, const char *root);

@@ -1,0 +1,78 @@
+/* pipeline.h: what the four stages share.
+ *
+ *   walk            read             hash                    write
+ *   a thread  --->  threads   --->   tasks, a lane each  ---> the main thread
+ *             paths           blocks                    sums
+ *
+ * Every arrow is a bounded channel: who is too fast waits there for who is too slow. Two more run
+ * backwards and make that a bound on memory: free buffers, and free files.
+ *
+ * Whoever waits for a channel waits for the token, too (step.h): when it is cancelled, everybody
+ * leaves. A stage that has ended closes the channel behind it, and the next ends when it has drained
+ * it. */
+#ifndef PIPELINE_PIPELINE_H
+#define PIPELINE_PIPELINE_H
+
+#include <volt/runtime.h>
+#include <volt/volt.h>
+
+#include "../treesum/console.h"
+#include "../treesum/results.h"
+#include "../treesum/sha256.h"
+#include "../treesum/tally.h"
+#include "options.h"
+
+#define BLOCK_BYTES ((size_t)128 * 1024)
+
+/* A file on its way. */
+struct file {
+  char *path;
+  int fd; /* open while it is read */
+  struct stat status;
+  struct sha256 hash;
+  struct sha256_sum sum;
+};
+
+/* A part of a file; the last one has no buffer. */
+struct block {
+  struct file *file;
+  unsigned char *buffer;
+  size_t bytes;
+};
+
+VOLT_CHAN_DECLARE(path_chan, char *);
+VOLT_CHAN_DECLARE(block_chan, struct block);
+VOLT_CHAN_DECLARE(buffer_chan, unsigned char *);
+VOLT_CHAN_DECLARE(file_chan, struct file *);
+
+struct pipeline {
+  const struct options *options;
+  struct console *console;
+  struct tally tally;
+  struct results results;
+  struct stat list; /* the file that the list goes to, which is left out; or all zero */
+  volt_token stop;
+  volt_latch reading; /* counts the threads that read */
+
+  path_chan paths;
+  block_chan *lanes; /* one for each task that hashes */
+  file_chan sums;
+  buffer_chan free_buffers;
+  file_chan free_files;
+
+  struct file *files;
+  unsigned char *buffers;
+  void **memory; /* of the channels */
+  unsigned channels;
+};
+
+/* options, console: stay the caller's. */
+void pipeline_init(struct pipeline *p, const struct options *options, struct console *console);
+
+/* Hash all regular files in and below options->roots, into p->results. Returns when all is done, or
+ * when the token was cancelled and everybody has left. Returns whether all was done. */
+bool pipeline_run(struct pipeline *p);
+
+void pipeline_destroy(struct pipeline *p);
+
+#endif

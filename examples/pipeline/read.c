@@ -1,0 +1,118 @@
+/* read.c: the second stage: threads that read files into blocks. A file goes to one lane, so its
+ * blocks stay in order. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../treesum/open_path.h"
+#include "stages.h"
+
+/* The file will have no sum, and why was printed. */
+static void forget(struct pipeline *p, struct file *file) {
+  if (file->fd >= 0) close(file->fd);
+  file->fd = -1;
+  free(file->path);
+  file->path = NULL;
+  file_chan_try_send(&p->free_files, file); /* there is a place for each of them */
+  tally_add(&p->tally, (struct counts){.skipped = 1});
+}
+
+static bool is_same_state(const struct stat *a, const struct stat *b) {
+  return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+         a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* Returns whether it is to be read. Else it is forgotten. */
+static bool open_file(struct pipeline *p, struct file *file) {
+  const char *wrong = NULL;
+  file->fd = open_path(file->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file->fd < 0 || fstat(file->fd, &file->status) != 0) {
+    wrong = strerror(errno);
+  } else if (!S_ISREG(file->status.st_mode)) {
+    wrong = "is no regular file any more";
+  } else if (file->status.st_ino == p->list.st_ino && file->status.st_dev == p->list.st_dev) {
+    console_mention(p->console, file->path, "is the list itself: left out");
+    forget(p, file);
+    return false;
+  }
+  if (!wrong) return true;
+  console_complain(p->console, file->path, wrong);
+  forget(p, file);
+  return false;
+}
+
+static int send_block(struct pipeline *p, block_chan *lane, struct block block) {
+  struct step step;
+  block_chan_send_future(&step.operation, lane, &block);
+  return step_blocking(&step, &p->stop);
+}
+
+/* All of it has been read, or reading failed: error. Returns VOLT_OK, or VOLT_ECANCELED. */
+static int end_file(struct pipeline *p, struct file *file, block_chan *lane, int error) {
+  struct stat after;
+  if (error == 0 && fstat(file->fd, &after) != 0) error = errno;
+  bool changed = error == 0 && !is_same_state(&file->status, &after);
+  close(file->fd);
+  file->fd = -1;
+  if (error != 0 || changed) {
+    console_complain(p->console, file->path,
+                     changed ? "changed while it was read" : strerror(error));
+    free(file->path);
+    file->path = NULL; /* the next stages pass it through */
+    tally_add(&p->tally, (struct counts){.skipped = 1});
+  }
+  return send_block(p, lane, (struct block){file, NULL, 0});
+}
+
+/* Returns VOLT_OK, or VOLT_ECANCELED. */
+static int read_file(struct pipeline *p, struct file *file, block_chan *lane) {
+  for (;;) {
+    struct step step;
+    unsigned char *buffer;
+    buffer_chan_recv_future(&step.operation, &p->free_buffers, &buffer);
+    int result = step_blocking(&step, &p->stop);
+    if (result != VOLT_OK) return result;
+    ssize_t bytes;
+    do {
+      bytes = read(file->fd, buffer, BLOCK_BYTES);
+    } while (bytes < 0 && errno == EINTR);
+    if (bytes <= 0) {
+      int error = bytes < 0 ? errno : 0;
+      buffer_chan_try_send(&p->free_buffers, buffer); /* there is a place for each of them */
+      return end_file(p, file, lane, error);
+    }
+    tally_add(&p->tally, (struct counts){.bytes = (uint64_t)bytes});
+    result = send_block(p, lane, (struct block){file, buffer, (size_t)bytes});
+    if (result != VOLT_OK) return result;
+  }
+}
+
+/* A path, and a file for it. Returns VOLT_OK, VOLT_ECLOSED, or VOLT_ECANCELED. */
+static int take_file(struct pipeline *p, struct file **file) {
+  struct step step;
+  file_chan_recv_future(&step.operation, &p->free_files, file);
+  int result = step_blocking(&step, &p->stop);
+  if (result != VOLT_OK) return result;
+  path_chan_recv_future(&step.operation, &p->paths, &(*file)->path);
+  result = step_blocking(&step, &p->stop);
+  if (result != VOLT_OK) file_chan_try_send(&p->free_files, *file);
+  return result;
+}
+
+void *read_run(void *pipeline) {
+  struct pipeline *p = pipeline;
+  int result = VOLT_OK;
+  while (result == VOLT_OK) {
+    struct file *file;
+    result = take_file(p, &file);
+    if (result != VOLT_OK || !open_file(p, file)) continue;
+    sha256_begin(&file->hash);
+    block_chan *lane = &p->lanes[(size_t)file->status.st_ino % p->options->hashers];
+    result = read_file(p, file, lane);
+  }
+  volt_latch_done(&p->reading);
+  return NULL;
+}
