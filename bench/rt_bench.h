@@ -42,6 +42,8 @@ typedef struct rt_member {
   void *object; /* what the crew works on */
   unsigned index;
   uint64_t operations, i;
+  uint64_t value, sum; /* for the workload */
+  int result;
   uint64_t start_ns, end_ns;
 } rt_member;
 

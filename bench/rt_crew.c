@@ -10,7 +10,7 @@
 
 void rt_require(bool so, const char *what) {
   if (so) return;
-  fprintf(stderr, "bench-rt: not so: %s\n", what);
+  fprintf(stderr, "bench: not so: %s\n", what);
   abort();
 }
 

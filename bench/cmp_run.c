@@ -1,4 +1,4 @@
-/* rtcmp_run.c: rounds, and in them one process for each run. */
+/* cmp_run.c: rounds, and in them one process for each run. */
 #define _GNU_SOURCE /* wait4 */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 
 #include <volt/base.h>
 
-#include "rtcmp.h"
+#include "cmp.h"
 
 enum { RUN_SECONDS = 120, LINE_OPERATIONS = 20000 };
 
@@ -43,8 +43,19 @@ static double number_in(const char *text, const char *name) {
   return at ? strtod(at + strlen(pattern), NULL) : 0;
 }
 
+/* The same of a text; bytes is the size of value, which remains as it is if nothing is said. */
+static void text_in(const char *text, const char *name, char *value, size_t bytes) {
+  char pattern[32];
+  snprintf(pattern, sizeof pattern, "\"%s\": \"", name);
+  const char *at = strstr(text, pattern);
+  if (!at) return;
+  at += strlen(pattern);
+  size_t length = strcspn(at, "\"");
+  if (length < bytes) snprintf(value, length + 1, "%s", at);
+}
+
 static void fail(char *const *argv, const char *how) {
-  fprintf(stderr, "bench-rt-compare: %s:", how);
+  fprintf(stderr, "bench: %s:", how);
   for (; *argv; argv++) fprintf(stderr, " %s", *argv);
   fprintf(stderr, "\n");
   exit(1);
@@ -69,7 +80,8 @@ static FILE *start(char *const *argv, pid_t *child) {
   return in;
 }
 
-static rtcmp_sample run_program(char *const *argv) {
+/* version: 64 bytes, or NULL. */
+static cmp_sample run_program(char *const *argv, char *version) {
   char text[512];
   int status;
   struct rusage used;
@@ -84,11 +96,12 @@ static rtcmp_sample run_program(char *const *argv) {
   double wall = (double)(volt_now_ns() - before_ns) / 1e9;
   double cores = seconds_of(&used) / wall;
   double others = (busy_seconds() - busy_before) / wall - cores;
-  rtcmp_sample s = {number_in(text, "ns"),           number_in(text, "cpu_ns"),
-                    number_in(text, "overlap"),      number_in(text, "bytes"),
-                    number_in(text, "header_bytes"), cores,
-                    others > 0 ? others : 0};
+  cmp_sample s = {number_in(text, "ns"),           number_in(text, "cpu_ns"),
+                  number_in(text, "overlap"),      number_in(text, "bytes"),
+                  number_in(text, "header_bytes"), cores,
+                  others > 0 ? others : 0};
   if (s.ns <= 0) fail(argv, "measured nothing");
+  if (version) text_in(text, "version", version, 64);
   return s;
 }
 
@@ -99,65 +112,67 @@ static uint64_t scaled(uint64_t count, unsigned percent) {
   return some > 1 ? some : 1;
 }
 
-static rtcmp_sample run_arm(const rtcmp_plan *plan, const rtcmp_row *row, const rtcmp_arm *arm) {
-  char workers[24], tasks[24], permits[24], operations[24];
+static cmp_sample run_arm(const cmp_plan *plan, const cmp_row *row, const cmp_arm *arm,
+                          char *version) {
+  char workers[24], tasks[24], amount[24], operations[24], option[32];
   bool many = row->tasks >= 1000000; /* it is tasks that make this run long */
   uint64_t task_count = many ? scaled(row->tasks, plan->percent) : row->tasks;
   snprintf(workers, sizeof workers, "%u", row->workers);
   snprintf(tasks, sizeof tasks, "%" PRIu64, task_count);
-  snprintf(permits, sizeof permits, "%u", row->permits);
+  snprintf(option, sizeof option, "--%s", cmp_of.amount);
+  snprintf(amount, sizeof amount, "%u", row->amount);
   snprintf(operations, sizeof operations, "%" PRIu64, scaled(row->operations, plan->percent));
-  const char *argv[] = {arm->engine ? plan->volt : plan->tokio,
+  const char *argv[] = {plan->programs[arm->program],
                         row->workload,
                         "--workers",
                         workers,
                         "--tasks",
                         tasks,
-                        "--permits",
-                        permits,
+                        option,
+                        amount,
                         "--operations",
                         operations,
                         arm->engine ? "--engine" : NULL,
                         arm->engine,
                         NULL};
-  return run_program((char *const *)argv);
+  return run_program((char *const *)argv, version);
 }
 
 /* A run during which something else was busy shows that as well: do it again, but do not let a
  * machine that is never quiet make the benchmark endless. */
-static rtcmp_sample run_undisturbed(const rtcmp_plan *plan, const rtcmp_row *row,
-                                    const rtcmp_arm *arm) {
+static cmp_sample run_undisturbed(const cmp_plan *plan, const cmp_row *row, const cmp_arm *arm,
+                                  char *version) {
   static unsigned runs, repeats;
   for (runs += 1;; repeats += 1) {
-    rtcmp_sample s = run_arm(plan, row, arm);
-    if (s.others < RTCMP_DISTURBED || repeats >= runs / 5) return s;
+    cmp_sample s = run_arm(plan, row, arm, version);
+    if (s.others < CMP_DISTURBED || repeats >= runs / 5) return s;
   }
 }
 
-static double line_now(const rtcmp_plan *plan) {
+static double line_now(const cmp_plan *plan) {
   char operations[24];
   snprintf(operations, sizeof operations, "%d", LINE_OPERATIONS);
-  const char *argv[] = {plan->volt, "line", "--operations", operations, NULL};
-  return run_program((char *const *)argv).ns;
+  const char *argv[] = {plan->programs[0], "line", "--operations", operations, NULL};
+  return run_program((char *const *)argv, NULL).ns;
 }
 
-static void run_row(const rtcmp_plan *plan, unsigned row, unsigned round, rtcmp_results *r) {
-  const rtcmp_row *of = &rtcmp_rows[row];
+static void run_row(const cmp_plan *plan, unsigned row, unsigned round, cmp_results *r) {
+  const cmp_row *of = &cmp_of.rows[row];
   if (of->contended) r->lines[row][round] = line_now(plan);
   for (unsigned i = 0; i < of->arm_count; i++) {
     unsigned arm = (i + round) % of->arm_count;
-    if (round >= rtcmp_rounds(plan, row, arm)) continue;
-    r->samples[row][arm][round] = run_undisturbed(plan, of, &of->arms[arm]);
+    if (round >= cmp_rounds(plan, row, arm)) continue;
+    r->samples[row][arm][round] = run_undisturbed(plan, of, &of->arms[arm], r->versions[row][arm]);
   }
 }
 
-void rtcmp_run(rtcmp_plan *plan, rtcmp_results *r) {
+void cmp_run(cmp_plan *plan, cmp_results *r) {
   uint64_t end_ns = volt_now_ns() + plan->seconds * UINT64_C(1000000000);
   unsigned round = 0;
   do {
-    for (unsigned row = 0; row < rtcmp_row_count; row++) run_row(plan, row, round, r);
+    for (unsigned row = 0; row < cmp_of.row_count; row++) run_row(plan, row, round, r);
     round += 1;
-    fprintf(stderr, "bench-rt-compare: round %u of at most %u\n", round, plan->rounds);
+    fprintf(stderr, "bench: round %u of at most %u\n", round, plan->rounds);
   } while (round < plan->rounds && volt_now_ns() < end_ns);
   plan->rounds = round;
 }
