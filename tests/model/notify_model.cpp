@@ -90,6 +90,24 @@ struct notify_one_x_cancel : notify_model {
 };
 MODEL(notify_one_x_cancel, 2, full)
 
+// W1 in waiter.c: a cancel that came too late has waited for the grant, so that the waiter's memory
+// is its owner's, who does not look again.
+struct notify_cancel_then_reuse : notify_model {
+  notify_cancel_then_reuse() : notify_model(1) {
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_notify_one(n);
+    if (index == 1) {
+      cancel(0);
+      poison(&w[0]);
+    }
+  }
+  void check() override {
+    EXPECT(has(0) != take_stored());
+  }
+};
+MODEL(notify_cancel_then_reuse, 2, full)
+
 // R5: one of the two wakers is called, and set_waker() knows which.
 struct notify_one_x_set_waker : notify_model {
   wake_count second;
