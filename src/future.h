@@ -23,7 +23,7 @@ typedef struct volt_future_ops_ {
   void (*leave)(volt_future *f);                       /* with poll: leave what it awaits */
   volt_future *(*through)(volt_future *f); /* with poll: the one it took effect through, or NULL */
   void (*undo)(volt_future *f); /* with poll: undo what a poll has done; NULL: nothing can be */
-  bool ends_itself; /* its poll() obeys ctx->cancel: what it awaits must end first */
+  bool ends_itself;             /* its poll() obeys ctx->cancel: what it awaits must end first */
 } volt_future_ops_;
 
 /* volt_future.state */

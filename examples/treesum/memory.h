@@ -7,7 +7,8 @@
 
 #include <stddef.h>
 
-/* Print the name of the program, ": ..." on standard error and end the program with exit code 1, at once. */
+/* Print the name of the program, ": ..." on standard error and end the program with exit code 1, at
+ * once. */
 void fatal(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* To be called first. From then on malloc() and free() open no file of their own. (glibc looks into

@@ -38,8 +38,8 @@
  * (a grant is given back; an element that a channel has moved stays moved, that await returns
  * VOLT_OK, and the cancel meets the next one). Of a task that is cancelled it is one await, the
  * innermost, that it is in or comes to; never one after VOLT_FINALLY: what that awaits is awaited,
- * also if the cancel comes only then. Of a function that is dropped from outside (it lost a select, its future was
- * cancelled) it is every await, so its rest runs without waiting.
+ * also if the cancel comes only then. Of a function that is dropped from outside (it lost a select,
+ * its future was cancelled) it is every await, so its rest runs without waiting.
  *
  * Limits, all of a function that returns in the middle and is entered again there:
  *   - local variables do not survive an await: keep them in the struct
