@@ -31,9 +31,9 @@
  *   R6  A wake for the lock is kept by one who no longer needs it. In lock.h.
  *   R7  More waiters than a batch: a receive takes no more elements than a batch has waiters for,
  *       so that every place it makes is filled by whoever waits for it (I3); close() comes back.
- *   R8  A stale turn is taken for the present one. Closed: a turn comes again after 2^28 positions,
- *       and each lap of the ring needs two threads more that wait for the same slot: for the
- *       largest ring 512 of them, for one of 1,024 places half a million.
+ *   R8  A thread is stopped between its look at a slot and its CAS, and when it goes on, the word is
+ *       the same again, 2^28 sends later, while the slot is just being moved. Not closed: it takes
+ *       seconds of nothing else, the very length, and the few nanoseconds of one copy.
  *   R9  Two branches of one select are granted in the same instant, and what one of them moved is
  *       lost. Closed: a waiter of a select is granted only by whoever takes the select's decision,
  *       which can be taken once; else it is dismissed: unlinked, as if it were cancelled. A branch
