@@ -5,6 +5,16 @@
 _Static_assert(sizeof(volt_sem) <= 64, "a semaphore is a cache line at most");
 _Static_assert(sizeof(volt_mutex) <= 64, "a mutex is a cache line at most");
 _Static_assert(sizeof(volt_rwlock) <= 64, "a read-write lock is a cache line at most");
+_Static_assert(sizeof(volt_chan) <= 64, "a channel is a cache line at most, its ring aside");
+_Static_assert(sizeof(volt_notify) <= 64, "so is a notify");
+_Static_assert(sizeof(volt_oneshot) <= 64, "a oneshot, its value aside");
+_Static_assert(sizeof(volt_broadcast) <= 64, "a broadcast, its ring aside");
+_Static_assert(sizeof(volt_watch) <= 64, "a watch, its value aside");
+_Static_assert(sizeof(volt_cond) <= 64, "a condition variable");
+_Static_assert(sizeof(volt_barrier) <= 64, "a barrier");
+_Static_assert(sizeof(volt_latch) <= 64, "a latch");
+_Static_assert(sizeof(volt_once) <= 64, "a once");
+_Static_assert(sizeof(volt_token) <= 128, "a token has its place in a tree");
 _Static_assert(sizeof(volt_waiter) <= 96, "a waiter is a line and a half at most");
 _Static_assert(sizeof(volt_bcs_node) == 16, "a node is a link and what it carries");
 _Static_assert(sizeof(volt_bcs_lockfree) == 8, "a queue is a word");
