@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-bench_effort bench_effort_now = {21, 12000000, 60000000};
+bench_effort bench_effort_now = {21, 12000000};
 
-static bench_result all[256];
+static bench_result all[192];
 static unsigned all_count;
 
 static int compare(const void *a, const void *b) {
@@ -39,27 +39,44 @@ bench_summary bench_summarize(const double *values, unsigned count) {
   return s;
 }
 
+double bench_middle(double *values, unsigned count) {
+  qsort(values, count, sizeof *values, compare);
+  unsigned from = count / 4, to = count - count / 4;
+  double sum = 0;
+  for (unsigned i = from; i < to; i++) sum += values[i];
+  return sum / (to - from);
+}
+
 uint64_t bench_cpu_ns(void) {
   struct timespec used;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
   return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
 }
 
+_Noreturn void bench_wrong(const char *name) {
+  fprintf(stderr, "%s: what was counted does not add up\n", name);
+  exit(1);
+}
+
+static uint64_t run_loop(const bench_case *c, uint64_t count) {
+  uint64_t ns = c->loop(c->object, count);
+  if (ns == BENCH_WRONG) bench_wrong(c->name);
+  return ns;
+}
+
 /* As many operations as take about slice_ns. Runs some: that warms up, too. */
 static uint64_t calibrate(const bench_case *c, uint64_t slice_ns) {
   uint64_t count = 64;
   for (;;) {
-    uint64_t ns = c->loop(c->object, count);
+    uint64_t ns = run_loop(c, count);
     if (ns > slice_ns / 8) return 1 + (uint64_t)((double)count * (double)slice_ns / (double)ns);
     count *= 2;
   }
 }
 
-bench_sample bench_measure_loop(bench_case *c, uint64_t slice_ns) {
+double bench_measure_loop(bench_case *c, uint64_t slice_ns) {
   if (c->count == 0) c->count = calibrate(c, slice_ns);
-  bench_sample sample = {0};
-  sample.ns = (double)c->loop(c->object, c->count) / (double)c->count;
-  return sample;
+  return (double)run_loop(c, c->count) / (double)c->count;
 }
 
 static int find_case(const bench_table *t, const char *name) {
@@ -69,12 +86,12 @@ static int find_case(const bench_table *t, const char *name) {
   return -1;
 }
 
-typedef bench_sample samples_of_case[BENCH_MAX_ROUNDS];
+typedef double samples_of_case[BENCH_MAX_ROUNDS]; /* ns per operation */
 
 static double ratio_to(samples_of_case *samples, unsigned i, int other, unsigned rounds) {
   double ratios[BENCH_MAX_ROUNDS];
   if (other < 0 || (unsigned)other == i) return 0;
-  for (unsigned r = 0; r < rounds; r++) ratios[r] = samples[i][r].ns / samples[other][r].ns;
+  for (unsigned r = 0; r < rounds; r++) ratios[r] = samples[i][r] / samples[other][r];
   return bench_summarize(ratios, rounds).median;
 }
 
@@ -85,16 +102,12 @@ static bench_result result_of(const bench_table *t, samples_of_case *samples, un
   snprintf(result.section, sizeof result.section, "%s", t->section);
   snprintf(result.table, sizeof result.table, "%s", t->title);
   snprintf(result.name, sizeof result.name, "%s", c->name);
+  snprintf(result.limit, sizeof result.limit, "%s", t->limit ? t->limit : "");
   snprintf(result.peer, sizeof result.peer, "%s", c->peer ? c->peer : "");
-  double values[BENCH_MAX_ROUNDS] = {0};
-  for (unsigned r = 0; r < rounds; r++) values[r] = samples[i][r].ns;
-  result.ns = bench_summarize(values, rounds);
-  for (unsigned r = 0; r < rounds; r++) values[r] = samples[i][r].cores;
-  result.cores = bench_summarize(values, rounds);
-  for (unsigned r = 0; r < rounds; r++) values[r] = samples[i][r].even;
-  result.even = bench_summarize(values, rounds);
+  result.ns = bench_summarize(samples[i], rounds);
   result.to_limit = ratio_to(samples, i, find_case(t, t->limit), rounds);
   result.to_peer = ratio_to(samples, i, find_case(t, c->peer), rounds);
+  result.allocations = -1;
   return result;
 }
 
@@ -118,7 +131,7 @@ void bench_run(const bench_table *t) {
     fprintf(stderr, "bench: too many cases\n");
     exit(2);
   }
-  uint64_t slice_ns = t->threads ? bench_effort_now.threads_ns : bench_effort_now.loop_ns;
+  uint64_t slice_ns = bench_effort_now.slice_ns;
   for (unsigned i = 0; i < t->case_count; i++) {
     t->cases[i].measure(&t->cases[i], slice_ns / 4); /* warm up */
     t->cases[i].count *= 4;
@@ -140,4 +153,11 @@ void bench_run(const bench_table *t) {
 const bench_result *bench_results(unsigned *count) {
   *count = all_count;
   return all;
+}
+
+void bench_set_allocations(const char *section, const char *name, double per_operation) {
+  for (unsigned i = 0; i < all_count; i++) {
+    bool is_it = strcmp(all[i].section, section) == 0 && strcmp(all[i].name, name) == 0;
+    if (is_it) all[i].allocations = per_operation;
+  }
 }

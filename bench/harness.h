@@ -16,20 +16,16 @@
 
 enum { BENCH_MAX_ROUNDS = 101, BENCH_MAX_CASES = 24 };
 
-/* What one slice has shown. Fields that a case does not measure stay zero. */
-typedef struct bench_sample {
-  double ns;    /* per operation */
-  double cores; /* CPU time over wall time */
-  double even;  /* operations of the slowest thread over those of the fastest */
-} bench_sample;
-
 typedef struct bench_case bench_case;
 
-/* Run a case for about slice_ns. */
-typedef bench_sample bench_measure_fn(bench_case *c, uint64_t slice_ns);
+/* Run a case for about slice_ns. Returns nanoseconds per operation. */
+typedef double bench_measure_fn(bench_case *c, uint64_t slice_ns);
 
-/* Do so many operations; returns the nanoseconds (bench_cpu_ns) they took. */
+/* Do so many operations; returns the nanoseconds (bench_cpu_ns) they took, or BENCH_WRONG. */
 typedef uint64_t bench_loop_fn(void *object, uint64_t count);
+
+/* What was counted does not add up. */
+#define BENCH_WRONG UINT64_MAX
 
 struct bench_case {
   const char *name;
@@ -46,7 +42,6 @@ typedef struct bench_table {
   const char *title;
   const char *limit;      /* the case that is the limit, for a column of ratios; or NULL */
   const char *peer_title; /* heading of the ratios to the peers; or NULL: no such column */
-  bool threads;           /* whether cores and even mean something */
   bench_case *cases;
   unsigned case_count;
 } bench_table;
@@ -54,8 +49,7 @@ typedef struct bench_table {
 /* How long and how often; set by the options of the program. */
 typedef struct bench_effort {
   unsigned rounds;
-  uint64_t loop_ns;    /* a slice of one thread's loop */
-  uint64_t threads_ns; /* a slice of several threads */
+  uint64_t slice_ns;
 } bench_effort;
 extern bench_effort bench_effort_now;
 
@@ -65,14 +59,14 @@ typedef struct bench_summary {
 
 typedef struct bench_result {
   char section[32];
-  char table[128];
+  char table[192];
   char name[48];
+  char limit[48]; /* what to_limit and to_peer are ratios to */
   char peer[48];
   bench_summary ns;
-  bench_summary cores;
-  bench_summary even;
   double to_limit; /* medians of the ratios; 0: none */
   double to_peer;
+  double allocations; /* calls of malloc per operation; below 0: not counted */
 } bench_result;
 
 /* Run a table, print it, keep its results. */
@@ -82,15 +76,15 @@ void bench_run(const bench_table *table);
 uint64_t bench_cpu_ns(void);
 
 /* A measure for a loop in this thread: calibrated to the slice. */
-bench_sample bench_measure_loop(bench_case *c, uint64_t slice_ns);
+double bench_measure_loop(bench_case *c, uint64_t slice_ns);
 
-bench_summary bench_summarize(const double *values, unsigned count);
+/* End the program: a case has counted what cannot be. */
+_Noreturn void bench_wrong(const char *name);
 
-/* The sections. */
-void bench_uncontended(void);
-void bench_handoff(void);
-void bench_allocation(void);
-void bench_contended(void);
+bench_summary bench_summarize(const double *values, unsigned count); /* up to BENCH_MAX_ROUNDS */
+
+/* The mean of the middle half: as robust as a median, finer than a clock's steps. Sorts them. */
+double bench_middle(double *values, unsigned count);
 
 /* report.c */
 void bench_print(const bench_table *table, const bench_result *results);
@@ -101,5 +95,8 @@ bool bench_write_json(const char *path, const bench_result *results, unsigned co
 
 /* All results so far. */
 const bench_result *bench_results(unsigned *count);
+
+/* Add to the result of a case how often an operation of it allocates. */
+void bench_set_allocations(const char *section, const char *name, double per_operation);
 
 #endif

@@ -1,5 +1,6 @@
 /* report.c: tables for people, JSON for programs. */
 #define _GNU_SOURCE /* popen, gmtime_r */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -20,7 +21,6 @@ void bench_print(const bench_table *t, const bench_result *results) {
   printf("\n%s\n  %-34s %9s  %19s  %19s", t->title, "", "median ns", "quartiles", "least .. most");
   if (t->limit) printf("  %8s", "x limit");
   if (t->peer_title) printf("  %8s", t->peer_title);
-  if (t->threads) printf("  %5s  %s", "cores", "slowest/fastest thread");
   printf("\n");
   for (unsigned i = 0; i < t->case_count; i++) {
     const bench_result *r = &results[i];
@@ -28,9 +28,6 @@ void bench_print(const bench_table *t, const bench_result *results) {
            r->ns.quartile_3, r->ns.least, r->ns.most);
     if (t->limit) print_ratio(r->to_limit);
     if (t->peer_title) print_ratio(r->to_peer);
-    if (t->threads && r->cores.median > 0) {
-      printf("  %5.2f  %.3f (least %.3f)", r->cores.median, r->even.median, r->even.least);
-    }
     printf("\n");
   }
   fflush(stdout);
@@ -84,10 +81,8 @@ const char *bench_machine(void) {
 
 void bench_print_machine(void) {
   printf(
-      "%s\n%u rounds, interleaved; slices of %.0f ms (loops, CPU time) and %.0f ms (threads, wall "
-      "time); ratios are medians of each round's ratio\n",
-      bench_machine(), bench_effort_now.rounds, (double)bench_effort_now.loop_ns / 1e6,
-      (double)bench_effort_now.threads_ns / 1e6);
+      "%s\n%u rounds, interleaved; slices of %.0f ms; ratios are medians of each round's ratio\n",
+      bench_machine(), bench_effort_now.rounds, (double)bench_effort_now.slice_ns / 1e6);
 }
 
 void bench_json_text(FILE *out, const char *name, const char *text) {
@@ -111,22 +106,23 @@ static void json_summary(FILE *out, const char *name, bench_summary s) {
           name, s.median, s.quartile_1, s.quartile_3, s.least, s.most);
 }
 
+static void json_ratio(FILE *out, const char *to, const char *other, const char *name,
+                       double ratio) {
+  if (ratio <= 0) return;
+  fprintf(out, ", ");
+  json_text(out, to, other, ", ");
+  fprintf(out, "\"%s\": %.4g", name, ratio);
+}
+
 static void json_result(FILE *out, const bench_result *r) {
   fprintf(out, "    {");
   json_text(out, "section", r->section, ", ");
   json_text(out, "table", r->table, ", ");
   json_text(out, "name", r->name, "");
   json_summary(out, "ns", r->ns);
-  if (r->to_limit > 0) fprintf(out, ", \"to_limit\": %.4g", r->to_limit);
-  if (r->to_peer > 0) {
-    fprintf(out, ", ");
-    json_text(out, "peer", r->peer, ", ");
-    fprintf(out, "\"to_peer\": %.4g", r->to_peer);
-  }
-  if (r->cores.median > 0) {
-    json_summary(out, "cores", r->cores);
-    json_summary(out, "even", r->even);
-  }
+  json_ratio(out, "limit", r->limit, "to_limit", r->to_limit);
+  json_ratio(out, "peer", r->peer, "to_peer", r->to_peer);
+  if (r->allocations >= 0) fprintf(out, ", \"allocations\": %.4g", r->allocations);
   fprintf(out, "}");
 }
 
@@ -146,7 +142,8 @@ bool bench_write_json(const char *path, const bench_result *results, unsigned co
   json_text(out, "compiler", COMPILER, ",\n  ");
   json_text(out, "commit", m.commit, ",\n  ");
   json_text(out, "date", m.date, ",\n  ");
-  fprintf(out, "\"rounds\": %u,\n  \"results\": [\n", bench_effort_now.rounds);
+  fprintf(out, "\"rounds\": %u,\n  \"slice_ns\": %" PRIu64 ",\n  \"results\": [\n",
+          bench_effort_now.rounds, bench_effort_now.slice_ns);
   for (unsigned i = 0; i < count; i++) {
     json_result(out, &results[i]);
     fprintf(out, i + 1 < count ? ",\n" : "\n");

@@ -255,7 +255,7 @@ void volt_turn_run_(volt_turn_ *t) {
 /* ---- to BUSY, or to the combiner ---- */
 
 /* Set BUSY, if the word is still *word, which does not have it. */
-bool volt_turn_begin_(volt_turn_ *t, volt_combining_sem *sem, uint64_t *word) {
+bool volt_combining_begin_(volt_turn_ *t, volt_combining_sem *sem, uint64_t *word) {
   if (!volt_cas_acquire(&sem->word, word, *word | BUSY)) return false; /* L1: pairs U1, F1 */
   begin(t, sem, *word);
   return true;
@@ -295,7 +295,7 @@ uint32_t volt_combining_sem_ask_(volt_combining_sem *sem, volt_request_ *r) {
   uint64_t word = volt_load_relaxed(&sem->word);            /* a guess: the CAS decides */
   volt_turn_ t;
   while (!(word & BUSY)) {
-    if (!volt_turn_begin_(&t, sem, &word)) continue;
+    if (!volt_combining_begin_(&t, sem, &word)) continue;
     answer(&t, r);
     volt_turn_run_(&t);
     return r->answer;

@@ -48,7 +48,7 @@ typedef struct volt_turn_ {
 
 /* Become the combiner, if the word is still *word, which has no BUSY. Else false, and *word is what
  * it is. */
-bool volt_turn_begin_(volt_turn_ *t, volt_combining_sem *sem, uint64_t *word);
+bool volt_combining_begin_(volt_turn_ *t, volt_combining_sem *sem, uint64_t *word);
 
 /* BUSY is set, by this thread: n more permits in hand. */
 void volt_turn_give_(volt_turn_ *t, uint32_t n);

@@ -55,7 +55,7 @@ static int acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n, volt_wak
     if (!(word & QUEUED) && PERMITS_IN(word) >= n) {
       result = VOLT_OK; /* T1: pairs F1, U1 */
       if (volt_cas_acquire(&sem->word, &word, word - PERMITS(n))) break;
-    } else if (volt_turn_begin_(&t, sem, &word)) {
+    } else if (volt_combining_begin_(&t, sem, &word)) {
       volt_fifo_push_back_(&sem->fifo, w);
       volt_turn_run_(&t);
       return VOLT_PENDING;
@@ -122,7 +122,7 @@ void volt_combining_sem_release_slow_(volt_combining_sem *sem, uint32_t n) {
     if ((word & (QUEUED | BUSY)) != QUEUED) {
       /* F1: pairs T1, L1, N2, D1; the last access to *sem */
       if (volt_cas_release(&sem->word, &word, word + PERMITS(n))) return;
-    } else if (volt_turn_begin_(&t, sem, &word)) {
+    } else if (volt_combining_begin_(&t, sem, &word)) {
       break;
     }
   }
@@ -136,7 +136,7 @@ void volt_combining_sem_close(volt_combining_sem *sem) {
   for (;;) {
     if ((word & (QUEUED | BUSY)) != QUEUED) {
       if (volt_cas_release(&sem->word, &word, word | CLOSED)) return; /* X1: pairs C1, N2 */
-    } else if (volt_turn_begin_(&t, sem, &word)) {
+    } else if (volt_combining_begin_(&t, sem, &word)) {
       break;
     }
   }

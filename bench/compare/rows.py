@@ -1,0 +1,244 @@
+"""What is measured: sections in the order of the report. A run takes some 50 to 200 ms."""
+
+from dataclasses import replace
+
+from peers import (
+    ABSL, ASYNC_CHANNEL, ASYNC_LOCK, ATOMICS, BOOST, CHANNELS, CK_FAS, CK_MCS, CK_RING, CK_RW,
+    CK_TFLOCK, CK_TICKET, CROSSBEAM, ENGINES, FLUME, FLUME_THREADS, FUTEX, GLIBC, GLIBC_ADAPTIVE,
+    GLIBC_COND, GLIBC_WRITER, GO, GO_CHAN, GO_SYNC, GO_XSYNC, LINE, MOODYCAMEL, NSYNC, PARKING_LOT,
+    PARKING_LOT_FAIR, RUST_STD, TBB, TBB_QUEUE, TBB_QUEUING, THREAD_ENGINES, TOKIO, TOKIO_MPSC,
+    VOLT_CHAN, VOLT_CHAN_GENERIC, VOLT_CHAN_TYPED, VOLT_TASKS, VOLT_THREADS,
+)  # fmt: skip
+from suite import Arm, Growth, Row, Section, at_most
+
+VOLT_AWAITED = replace(VOLT_TASKS, label="volt, by a task")
+WAITS = ("p50_ns", "p99_ns", "p999_ns", "longest_ns")
+BY_TASKS = (VOLT_TASKS, TOKIO, ASYNC_LOCK)
+MUTEXES = (*BY_TASKS, GO_SYNC, BOOST)
+SEMS = (*BY_TASKS, GO_XSYNC, GO_CHAN, BOOST)
+BOOST_SLOW = replace(BOOST, operations=20000)  # on two workers it is ten times slower
+
+
+def alone(key: str, title: str, arms: tuple[Arm, ...], amount: int = 0) -> Row:
+    workload = "-".join(key.split("-")[:2])
+    return Row(key, title, workload, arms, workers=1, amount=amount, operations=2000000)
+
+
+def threads(count: int, key: str, title: str, arms: tuple[Arm, ...], amount: int = 0) -> Row:
+    """Operations are a bound that the time comes before: 100 ms."""
+    return Row(f"{key}-{count}", f"{title}, {count} threads", key, arms, tasks=count, amount=amount,
+               operations=10000000, columns=("slowest_share",))  # fmt: skip
+
+
+def tasks(workers: int, count: int, key: str, title: str, arms: tuple[Arm, ...],
+          operations: int, amount: int = 0, columns: tuple[str, ...] = ()) -> Row:  # fmt: skip
+    many = "1 worker" if workers == 1 else f"{workers} workers"
+    return Row(f"{key}-{count}-{workers}w", f"{title}, {many}", key, arms, workers, count, amount,
+               operations, columns)  # fmt: skip
+
+
+ALONE = Section(
+    "alone", "Nobody waits",
+    "One thread or task takes what nobody else wants, and gives it back. Libraries of plain threads"
+    " have a second thread that sleeps. By CPU time.",
+    (
+        alone("alone-mutex", "mutex: lock + unlock",
+              (VOLT_THREADS, VOLT_AWAITED, ATOMICS, CK_FAS, CK_TICKET, CK_MCS, GLIBC,
+               GLIBC_ADAPTIVE, NSYNC, ABSL, TBB, TBB_QUEUING, PARKING_LOT, RUST_STD, GO_SYNC,
+               ASYNC_LOCK, TOKIO, BOOST)),
+        alone("alone-sem", "semaphore: acquire + release",
+              (VOLT_THREADS, VOLT_AWAITED, ATOMICS, GLIBC, NSYNC, ABSL, MOODYCAMEL, PARKING_LOT,
+               GO_XSYNC, GO_CHAN, ASYNC_LOCK, TOKIO, BOOST)),
+        alone("alone-read", "read-write lock: read",
+              (VOLT_THREADS, VOLT_AWAITED, ATOMICS, CK_RW, CK_TFLOCK, GLIBC, NSYNC, ABSL, TBB,
+               TBB_QUEUING, PARKING_LOT, GO_SYNC, ASYNC_LOCK, TOKIO)),
+        alone("alone-write", "read-write lock: write",
+              (VOLT_THREADS, VOLT_AWAITED, ATOMICS, CK_RW, CK_TFLOCK, GLIBC, NSYNC, ABSL, TBB,
+               TBB_QUEUING, PARKING_LOT, GO_SYNC, ASYNC_LOCK, TOKIO)),
+        alone("alone-chan-64", "channel: send + receive, capacity 64",
+              (VOLT_CHAN_TYPED, VOLT_CHAN_GENERIC, replace(VOLT_CHAN, label="volt, by a task"),
+               CK_RING, MOODYCAMEL, TBB_QUEUE, CROSSBEAM, FLUME_THREADS, ASYNC_CHANNEL, TOKIO_MPSC,
+               GO_CHAN, BOOST), 64),
+    ),
+)  # fmt: skip
+
+THREADS = Section(
+    "threads", "Plain threads that contend",
+    "Each takes and gives back at once, again and again. Locks that let the running thread overtake"
+    " those that sleep (unfair) need no context switch for that; those that serve in order do, for"
+    " every turn, once more threads want the lock than there are cores. The slowest thread's share"
+    " of the fastest one's operations says what it costs the others.",
+    (
+        *(threads(n, "mutex", "mutex",
+                  (VOLT_THREADS, LINE, CK_FAS, CK_TICKET, CK_MCS, GLIBC, GLIBC_ADAPTIVE, NSYNC,
+                   ABSL, TBB, TBB_QUEUING, PARKING_LOT, PARKING_LOT_FAIR, RUST_STD))
+          for n in (2, 4, 8)),
+        threads(8, "sem", "semaphore of 2 permits",
+                (VOLT_THREADS, LINE, GLIBC, NSYNC, ABSL, MOODYCAMEL, PARKING_LOT), 2),
+        threads(6, "rwlock", "read-write lock, 4 read, 2 write",
+                (VOLT_THREADS, LINE, CK_RW, CK_TFLOCK, GLIBC, GLIBC_WRITER, NSYNC, ABSL, TBB,
+                 TBB_QUEUING, PARKING_LOT), 2),
+        threads(17, "rwlock", "read-write lock, 16 read, 1 writes",
+                (VOLT_THREADS, LINE, CK_RW, CK_TFLOCK, GLIBC, GLIBC_WRITER, NSYNC, ABSL, TBB,
+                 TBB_QUEUING, PARKING_LOT), 1),
+        Row("pingpong-threads", "two threads hand over to each other: a hop", "pingpong",
+            (VOLT_THREADS, LINE, FUTEX, CK_RING, GLIBC, GLIBC_COND, NSYNC, ABSL, MOODYCAMEL,
+             PARKING_LOT, RUST_STD, CROSSBEAM, TBB_QUEUE), tasks=2, operations=5000),
+        Row("spsc", "channel of 64: one thread sends, one receives", "spsc",
+            (replace(VOLT_CHAN_TYPED, label="volt"), LINE, CK_RING, MOODYCAMEL, TBB_QUEUE,
+             CROSSBEAM, FLUME_THREADS, GO_CHAN), tasks=2, amount=64, operations=300000),
+    ),
+)  # fmt: skip
+
+TASKS = Section(
+    "tasks", "Tasks that contend",
+    "volt's tasks on its runtime, Tokio's and async-lock on Tokio's, goroutines, fibers.",
+    (
+        tasks(1, 8, "sem", "semaphore, 8 tasks, 2 permits", SEMS, 100000, 2),
+        tasks(2, 8, "sem", "semaphore, 8 tasks, 2 permits", SEMS, 100000, 2),
+        tasks(1, 8, "held", "the same, a permit held across a yield", SEMS, 25000, 2),
+        tasks(2, 8, "held", "the same, a permit held across a yield", SEMS, 25000, 2),
+        tasks(1, 11, "held", "lock with 10 waiters, held across a yield", SEMS, 20000, 1),
+        tasks(2, 11, "held", "lock with 10 waiters, held across a yield", SEMS, 20000, 1),
+        tasks(1, 4, "mutex", "mutex, 4 tasks", MUTEXES, 200000),
+        *(tasks(2, n, "mutex", f"mutex, {n} tasks", MUTEXES, 400000 // n) for n in (2, 4, 8)),
+        tasks(2, 6, "rwlock", "read-write lock, 4 read, 2 write", (*BY_TASKS, GO_SYNC), 60000, 2),
+        tasks(2, 17, "rwlock", "read-write lock, 16 read, 1 writes", (*BY_TASKS, GO_SYNC), 30000,
+              1),
+        tasks(1, 2, "pingpong", "two tasks hand over to each other: a hop", SEMS, 200000),
+        tasks(2, 2, "pingpong", "two tasks hand over to each other: a hop",
+              (*SEMS[:-1], BOOST_SLOW), 100000),
+        tasks(1, 1000, "spawn", "spawn + join, 1,000 at a time", (VOLT_TASKS, TOKIO, GO, BOOST),
+              300),
+        tasks(2, 1000, "spawn", "spawn + join, 1,000 at a time", (VOLT_TASKS, TOKIO, GO, BOOST),
+              300),
+        tasks(1, 100, "yield", "yield, 100 tasks", (VOLT_TASKS, TOKIO, GO, BOOST), 20000),
+        tasks(2, 100, "yield", "yield, 100 tasks", (VOLT_TASKS, TOKIO, GO, BOOST), 20000),
+        tasks(1, 1, "timer", "timer: start + cancel, 1,000 others pending",
+              (VOLT_TASKS, TOKIO, GO), 200000, 1000),
+    ),
+)  # fmt: skip
+
+PLAYERS = (VOLT_CHAN, ASYNC_CHANNEL, FLUME, TOKIO_MPSC, GO_CHAN, BOOST)
+PLAYERS_2W = (*PLAYERS[:-1], BOOST_SLOW)
+
+CHANNEL = Section(
+    "channels", "Channels between tasks",
+    "Tokio's mpsc has one receiver, who receives everything; crossbeam's ends are threads.",
+    (
+        tasks(1, 8, "mpmc", "4 send, 4 receive, capacity 1024", PLAYERS, 100000, 1024),
+        replace(tasks(2, 8, "mpmc", "4 send, 4 receive, capacity 1024",
+                      (*PLAYERS_2W, replace(CROSSBEAM, label="crossbeam, threads")), 100000, 1024)),
+        replace(tasks(2, 8, "mpmc", "4 send, 4 receive, capacity 64",
+                      (*PLAYERS_2W, replace(CROSSBEAM, label="crossbeam, threads")), 100000, 64),
+                key="mpmc-64-8-2w"),
+        tasks(1, 2, "chan-pingpong", "two tasks, two channels of 1: a hop", PLAYERS, 150000, 1),
+        tasks(2, 2, "chan-pingpong", "two tasks, two channels of 1: a hop", PLAYERS_2W, 100000, 1),
+    ),
+)  # fmt: skip
+
+
+def waits(row: Row) -> Row:
+    return replace(row, columns=(*WAITS, "slowest_share"))
+
+
+def given_up(workload: str, share: int, workers: int, count: int, arms: tuple[Arm, ...],
+             operations: int) -> Row:  # fmt: skip
+    what = "given up" if workload == "cancel" else "with a deadline of 20 us"
+    who = f"{count} tasks, {workers} workers" if workers else f"{count} threads"
+    return Row(f"{workload}-{share}", f"one permit, {share} % of the acquires {what}, {who}",
+               workload, arms, workers, count, share, operations, ("lost",))  # fmt: skip
+
+
+CANCELLERS = (*BY_TASKS, GO_XSYNC, GO_CHAN)
+TIMED = (VOLT_THREADS, GLIBC, GLIBC_ADAPTIVE, NSYNC, ABSL, MOODYCAMEL, PARKING_LOT)
+
+WAITING = Section(
+    "waiting", "How long one waits",
+    "Not how long an operation takes on average, but how long single ones waited: for a thread that"
+    " sleeps to be woken; for a lock that everybody wants, held for a microsecond at a time. Then"
+    " what becomes of it when many give up: lost is the share of acquires that did.",
+    (
+        Row("wake", "a thread that sleeps is given what it waits for", "wake",
+            (VOLT_THREADS, GLIBC, GLIBC_COND, NSYNC, ABSL, MOODYCAMEL, PARKING_LOT, RUST_STD,
+             CROSSBEAM, GO), tasks=2, operations=300, columns=WAITS[1:]),
+        waits(threads(8, "waits", "lock held for 1 us",
+                      (VOLT_THREADS, GLIBC, GLIBC_ADAPTIVE, NSYNC, ABSL, PARKING_LOT,
+                       PARKING_LOT_FAIR, RUST_STD), 1000)),
+        waits(tasks(2, 8, "waits", "lock held for 1 us, 8 tasks",
+                    (*BY_TASKS, GO_SYNC, GO_XSYNC, GO_CHAN, BOOST), 5000, 1000)),
+        *(given_up("cancel", share, 2, 8, CANCELLERS, 20000) for share in (10, 50)),
+        *(given_up("timeout", share, 0, 4, TIMED, 10000000) for share in (10, 50)),
+    ),
+)  # fmt: skip
+
+MEMORY = Section(
+    "memory", "Memory",
+    "What a parked task costs, everything included: resident memory before and after. And how often"
+    " an allocator is called while 10 tasks wait for what another one holds, a million times.",
+    (
+        Row("parked", "1,000,000 tasks wait for one permit (Boost.Fiber: 100,000)", "parked",
+            at_most((*BY_TASKS, GO_XSYNC, GO_CHAN, BOOST), "boost", 100000), 1, 1000000,
+            columns=("bytes",), max_rounds=1),
+        Row("cycles", "a million lock + unlock by 11 tasks, held across a yield", "cycles",
+            (*MUTEXES, GO_XSYNC, Arm("variant: allocates", "tasks", "allocating", "variant")), 1,
+            11, operations=90910, columns=("allocations",), max_rounds=3),
+    ),
+)  # fmt: skip
+
+ENGINE_ROWS = Section(
+    "engines", "The wait queue and its rivals",
+    "The library's queue and the engines of variants/ under volt's runtime, each by one adapter."
+    " locked and two_tier are the forms of the published texts, corrected; so are the channels"
+    " dekker and slots.",
+    (
+        tasks(1, 8, "sem", "semaphore, 8 tasks, 2 permits", ENGINES, 100000, 2),
+        tasks(2, 8, "sem", "semaphore, 8 tasks, 2 permits", ENGINES, 100000, 2),
+        tasks(1, 8, "held", "the same, held across a yield", ENGINES, 25000, 2),
+        tasks(2, 8, "held", "the same, held across a yield", ENGINES, 25000, 2),
+        tasks(2, 3, "held", "3 tasks, 2 permits, held across a yield", ENGINES, 60000, 2),
+        tasks(2, 11, "held", "lock with 10 waiters, held across a yield", ENGINES, 20000, 1),
+        tasks(1, 2, "pingpong", "two tasks hand over: a hop", ENGINES, 150000),
+        tasks(2, 2, "pingpong", "two tasks hand over: a hop", ENGINES, 100000),
+        replace(given_up("cancel", 50, 2, 8, ENGINES, 20000), key="cancel-50-engines"),
+        threads(4, "mutex", "one permit", THREAD_ENGINES),
+        tasks(1, 8, "mpmc", "channel: 4 send, 4 receive, capacity 1024", CHANNELS, 100000, 1024),
+        tasks(2, 8, "mpmc", "channel: 4 send, 4 receive, capacity 1024", CHANNELS, 100000, 1024),
+        tasks(1, 2, "chan-pingpong", "channels of 1: a hop", CHANNELS, 150000, 1),
+        tasks(2, 2, "chan-pingpong", "channels of 1: a hop", CHANNELS, 100000, 1),
+    ),
+)  # fmt: skip
+
+SECTIONS = (ALONE, THREADS, TASKS, CHANNEL, WAITING, MEMORY, ENGINE_ROWS)
+
+
+def growth(key: str, title: str, x: str, workload: str, arms: tuple[Arm, ...], amount: int,
+           xs: tuple[int, ...], total: int) -> Growth:  # fmt: skip
+    """Rows of x tasks that do `total` operations together, two each at least."""
+    rows = tuple(
+        Row(f"{key}-{n}", f"{title}: {n:,}", workload, arms, 1, n, amount, max(total // n, 2),
+            max_rounds=3)
+        for n in xs
+    )  # fmt: skip
+    return Growth(key, title, x, rows, xs)
+
+
+BY_TENS = (1, 10, 100, 1000, 10000, 100000)
+GROWTH = (
+    growth("waiters", "an acquire and its handoff, by how many wait", "waiters", "held",
+           (VOLT_TASKS, TOKIO, ASYNC_LOCK, GO_XSYNC, GO_CHAN), 1, BY_TENS, 200000),
+    growth("tasks", "a turn of each task, by how many there are", "tasks", "yield",
+           (VOLT_TASKS, TOKIO, GO), 0, BY_TENS, 1000000),
+)  # fmt: skip
+
+
+def check() -> None:
+    """Keys name a row; the first arm is volt's."""
+    for section in SECTIONS:
+        keys = [row.key for row in section.rows]
+        if len(set(keys)) != len(keys):
+            raise AssertionError(f"a key twice in {section.key}: {keys}")
+        for row in section.rows:
+            labels = [arm.label for arm in row.arms]
+            if row.arms[0].kind != "volt" or len(set(labels)) != len(labels):
+                raise AssertionError(f"the arms of {row.key}: {labels}")

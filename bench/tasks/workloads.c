@@ -1,0 +1,124 @@
+/* workloads.c: which workloads there are, with what numbers, on which engines. The operations are
+ * for a tenth of a second or so. */
+#include "workloads.h"
+
+#include <string.h>
+
+#include "channels.h"
+
+enum { MANY = 4000000, TIMERS = 1000000, HISTOGRAMS = 10000 };
+
+#define ONE \
+  { 1, 1, 1 }
+#define TWO \
+  { 2, 2, 2 }
+#define CROWD(otherwise) \
+  { 1, MANY, otherwise }
+#define CAPACITY(otherwise) \
+  { 1, VOLT_CHAN_MAX, otherwise }
+#define NOTHING \
+  { 0, INT32_MAX, 0 }
+
+static const rt_workload workloads[] = {
+    {"alone-mutex", ONE, NOTHING, 5000000, NULL},
+    {"alone-sem", ONE, NOTHING, 5000000, NULL},
+    {"alone-read", ONE, NOTHING, 5000000, NULL},
+    {"alone-write", ONE, NOTHING, 5000000, NULL},
+    {"alone-chan", ONE, CAPACITY(64), 5000000, "capacity"},
+    {"mutex", CROWD(4), NOTHING, 2000000, NULL},
+    {"sem", CROWD(8), {1, VOLT_SEM_MAX, 2}, 2000000, "permits"},
+    {"held", CROWD(8), {1, VOLT_SEM_MAX, 2}, 500000, "permits"},
+    {"rwlock", CROWD(6), {0, MANY, 2}, 2000000, "writers"},
+    {"pingpong", TWO, NOTHING, 1000000, NULL},
+    {"spawn", CROWD(1000), NOTHING, 1000000, NULL},
+    {"yield", CROWD(100), NOTHING, 3000000, NULL},
+    {"cycles", CROWD(4), NOTHING, 500000, NULL},
+    {"mpmc", {2, MANY, 8}, CAPACITY(64), 3000000, "capacity"},
+    {"chan-pingpong", TWO, CAPACITY(1), 1000000, "capacity"},
+    {"spsc", TWO, CAPACITY(64), 1000000, "capacity"},
+    {"parked", CROWD(100000), NOTHING, 0, NULL},
+    {"waits", {1, HISTOGRAMS, 8}, {0, 1000000, 1000}, 80000, "nanoseconds of work"},
+    {"cancel", CROWD(8), {0, 100, 50}, 500000, "per cent"},
+    {"timer", ONE, {0, TIMERS, 1000}, 1000000, "others that are pending"},
+    {"family", ONE, NOTHING, 5000000, NULL},
+};
+enum { WORKLOADS = sizeof workloads / sizeof *workloads };
+
+#define SEM_TABLES(name) rt_sem_##name, rt_held_##name,
+#define CHAN_TABLES(name) chan_##name,
+static const rt_case *const tables[] = {
+    rt_lock_cases,    RT_SEM_ENGINES(SEM_TABLES) CHAN_ENGINES(CHAN_TABLES) chan_threads_cases,
+    rt_spawn_cases,   rt_crew_cases,
+    rt_parked_cases,  rt_timer_cases,
+    chan_family_cases};
+enum { TABLES = sizeof tables / sizeof *tables };
+
+const rt_workload *rt_workload_named(const char *name) {
+  for (unsigned i = 0; i < WORKLOADS; i++) {
+    if (strcmp(workloads[i].name, name) == 0) return &workloads[i];
+  }
+  return NULL;
+}
+
+const rt_case *rt_case_named(const char *workload, const char *engine) {
+  for (unsigned i = 0; i < TABLES; i++) {
+    for (const rt_case *c = tables[i]; c->workload; c++) {
+      if (strcmp(c->workload, workload) != 0) continue;
+      if (!engine || strcmp(c->engine, engine) == 0) return c;
+    }
+  }
+  return NULL;
+}
+
+/* ---- numbers ---- */
+
+static bool is_in(const rt_range *range, uint32_t number, const char *workload, const char *name) {
+  if (number >= range->least && number <= range->most) return true;
+  fprintf(stderr, "bench-tasks: %s: %s %u is not in %u..%u\n", workload, name, number, range->least,
+          range->most);
+  return false;
+}
+
+static bool refuse(const rt_workload *w, const char *why) {
+  fprintf(stderr, "bench-tasks: %s: %s\n", w->name, why);
+  return false;
+}
+
+bool rt_options_complete(const rt_workload *w, rt_options *o) {
+  if (o->workers == 0) o->workers = 1;
+  if (o->tasks == 0) o->tasks = w->tasks.otherwise;
+  if (o->amount == UINT32_MAX) o->amount = w->amount.otherwise;
+  if (o->operations == 0) o->operations = w->operations / o->tasks + 1;
+  if (!is_in(&w->tasks, o->tasks, w->name, "--tasks")) return false;
+  if (!is_in(&w->amount, o->amount, w->name, "--amount")) return false;
+  if (strcmp(w->name, "mpmc") == 0 && o->tasks % 2 != 0) {
+    return refuse(w, "as many tasks receive as send: --tasks must be even");
+  }
+  if (strcmp(w->name, "rwlock") == 0 && o->amount > o->tasks) {
+    return refuse(w, "--amount, which write, are more than --tasks");
+  }
+  if (strcmp(w->name, "parked") == 0 && o->workers != 1) {
+    return refuse(w, "the order is known with one worker only");
+  }
+  return true;
+}
+
+/* ---- usage ---- */
+
+static void print_engines(FILE *out, const char *workload) {
+  for (unsigned i = 0; i < TABLES; i++) {
+    for (const rt_case *c = tables[i]; c->workload; c++) {
+      if (strcmp(c->workload, workload) == 0) fprintf(out, " %s", c->engine);
+    }
+  }
+}
+
+void rt_workloads_print(FILE *out) {
+  for (unsigned i = 0; i < WORKLOADS; i++) {
+    const rt_workload *w = &workloads[i];
+    fprintf(out, "  %-14s", w->name);
+    print_engines(out, w->name);
+    if (w->amount_is) fprintf(out, "; amount: %s", w->amount_is);
+    fprintf(out, "\n");
+  }
+}
