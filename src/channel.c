@@ -23,17 +23,22 @@
  *   R2  The granter touches the channel, or the waiter, when its owner knows of the grant. Closed:
  *       the lock is left before the elements are moved; the grant is the last access.
  *   R3  A slot is filled while it is still being emptied, or emptied while it is being filled.
- *       Closed: its turn, looked at before a position is claimed: who has to wait for somebody who
- *       is still moving an element waits without a claim, so that nobody waits for those who wait.
- *       Only who refills a place that another receiver is still emptying has claimed it before.
+ *       Closed: its turn, looked at by whoever has claimed the position. It is looked at before as
+ *       well: who has to wait for somebody who is still moving an element waits without a claim, so
+ *       that nobody waits for those who wait. Only who refills a place that another receiver is
+ *       still emptying has claimed it before.
  *   R4  Cancel meets a granter; R5  a new waker does. In linked.c: claimed waiters stay until they
  *       are granted, and so does the memory of their elements.
  *   R6  A wake for the lock is kept by one who no longer needs it. In lock.h.
  *   R7  More waiters than a batch: a receive takes no more elements than a batch has waiters for,
  *       so that every place it makes is filled by whoever waits for it (I3); close() comes back.
  *   R8  A thread is stopped between its look at a slot and its CAS, and when it goes on, the word is
- *       the same again, 2^28 sends later, while the slot is just being moved. Not closed: it takes
- *       seconds of nothing else, the very length, and the few nanoseconds of one copy.
+ *       the same again, 2^28 sends later, while the slot is just being moved. Closed: that look is a
+ *       hint; what counts is the one after the claim. Then the position is this thread's alone, and
+ *       the slot's turn, which moves on by one for each claim of the slot that is done, stops at it
+ *       until this thread is done too. That turns repeat, with the positions, could deceive only
+ *       who is a whole round of them ahead of the slot: 2^29 >> shift claims of this one slot, at
+ *       least 512, under way at once, each by another thread, all but two through this very race.
  *   R9  Two branches of one select are granted in the same instant, and what one of them moved is
  *       lost. Closed: a waiter of a select is granted only by whoever takes the select's decision,
  *       which can be taken once; else it is dismissed: unlinked, as if it were cancelled. A branch
@@ -85,21 +90,22 @@ static void pause_for(unsigned *looks) {
   }
 }
 
-/* Fill claimed places, also those that are still being emptied. */
+void volt_chan_await_turn_slow_(volt_chan_slot *slot, uint32_t turn) {
+  unsigned looks = 0;
+  while (volt_load_acquire(&slot->turn) != turn) pause_for(&looks); /* S1, S3: pair S4, S2 */
+}
+
+/* Fill claimed places, or empty them. */
 static void fill(volt_chan *c, uint32_t position, const unsigned char *elems, uint32_t n) {
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
-  for (uint32_t i = 0; i < n; i++) {
-    unsigned looks = 0;
-    while (!volt_chan_ready_places_(ring, position + i, 1)) pause_for(&looks);
-    volt_chan_fill_(ring, position + i, elems + (size_t)i * c->elem_bytes, c->elem_bytes);
-  }
+  size_t bytes = c->elem_bytes;
+  for (uint32_t i = 0; i < n; i++) volt_chan_fill_(ring, position + i, elems + i * bytes, bytes);
 }
 
 static void empty(volt_chan *c, uint32_t position, unsigned char *elems, uint32_t n) {
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
-  for (uint32_t i = 0; i < n; i++) {
-    volt_chan_empty_(ring, position + i, elems + (size_t)i * c->elem_bytes, c->elem_bytes);
-  }
+  size_t bytes = c->elem_bytes;
+  for (uint32_t i = 0; i < n; i++) volt_chan_empty_(ring, position + i, elems + i * bytes, bytes);
 }
 
 /* ---- R9: waiters of a select ---- */
@@ -400,8 +406,9 @@ void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
   for (uint32_t i = 0; drop && i < VOLT_CHAN_LEN_(word); i++) {
     uint32_t position = VOLT_CHAN_HEAD_(word) + i;
-    while (!volt_chan_ready_elems_(ring, position, 1)) pause_for(&looks);
-    drop(volt_chan_elem_(volt_chan_slot_(ring, position)), ctx);
+    volt_chan_slot *slot = volt_chan_slot_(ring, position);
+    volt_chan_await_turn_slow_(slot, volt_chan_turn_(ring, position) + 1);
+    drop(volt_chan_elem_(slot), ctx);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "channel.h"
 #include "future.h"
 #include "linked.h"
+#include "park.h"
 
 /* ---- futures ---- */
 
@@ -143,13 +144,19 @@ int volt_chan_recv_many_blocking(volt_chan *c, void *elems, uint32_t n, uint32_t
 }
 
 int volt_chan_send_blocking(volt_chan *c, const void *elem, uint64_t deadline_ns) {
-  int result = volt_chan_try_send(c, elem);
-  if (result != VOLT_EAGAIN) return result;
+  volt_looks_ looks = {0, 0};
+  do {
+    int result = volt_chan_try_send(c, elem);
+    if (result != VOLT_EAGAIN) return result;
+  } while (volt_look_again_(&looks, deadline_ns));
   return volt_chan_send_many_blocking(c, elem, 1, NULL, deadline_ns);
 }
 
 int volt_chan_recv_blocking(volt_chan *c, void *elem, uint64_t deadline_ns) {
-  int result = volt_chan_try_recv(c, elem);
-  if (result != VOLT_EAGAIN) return result;
+  volt_looks_ looks = {0, 0};
+  do {
+    int result = volt_chan_try_recv(c, elem);
+    if (result != VOLT_EAGAIN) return result;
+  } while (volt_look_again_(&looks, deadline_ns));
   return volt_chan_recv_many_blocking(c, elem, 1, NULL, deadline_ns);
 }

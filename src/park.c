@@ -41,6 +41,37 @@ int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsi
   }
 }
 
+/* Of a call that may block this thread. */
+static void check_may_block(const char *call) {
+#if VOLT_DEBUG
+  VOLT_CHECK(!*volt_thread_may_not_block_(), call,
+             "a thread that runs tasks must not block: await a future instead");
+#else
+  (void)call;
+#endif
+}
+
+bool volt_look_again_(volt_looks_ *looks, uint64_t deadline_ns) {
+  check_may_block("a blocking call of volt");
+#if VOLT_LOOKS + VOLT_LOOK_YIELDS > 0
+  unsigned count = looks->count++;
+  uint64_t now_ns = volt_now_ns();
+  if (count >= VOLT_LOOKS + VOLT_LOOK_YIELDS || now_ns >= deadline_ns) return false;
+  if (count + 1 <= VOLT_LOOKS) {
+    for (unsigned i = 0; i < 1u << count; i++) volt_cpu_relax_();
+    return true;
+  }
+  if (count == VOLT_LOOKS) looks->until_ns = now_ns + VOLT_LOOK_NS;
+  if (now_ns > looks->until_ns) return false;
+  volt_yield_();
+  return true;
+#else
+  (void)looks;
+  (void)deadline_ns;
+  return false;
+#endif
+}
+
 int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
 #if VOLT_DEBUG
   VOLT_CHECK(!*volt_thread_may_not_block_(), "volt_park_until",

@@ -14,6 +14,29 @@
 #define VOLT_PARK_SPIN 200
 #endif
 
+/* How a thread looks whether it need queue at all: so often after 1, 2, 4, ... volt_cpu_relax_(),
+ * and then so often after letting others run, but only for as long as a wake costs: a thread that
+ * lets others run may be away for a whole time slice. A place in the queue means that every turn
+ * from now on waits for a thread to wake up; what is held for less is better waited for here. */
+#ifndef VOLT_LOOKS
+#define VOLT_LOOKS 6
+#endif
+#ifndef VOLT_LOOK_YIELDS
+#define VOLT_LOOK_YIELDS 8
+#endif
+#ifndef VOLT_LOOK_NS
+#define VOLT_LOOK_NS 10000
+#endif
+
+/* All-zero: it has not looked yet. */
+typedef struct volt_looks_ {
+  unsigned count;
+  uint64_t until_ns;
+} volt_looks_;
+
+/* Wait a little. Returns true: look again; false: it has looked enough, or the deadline is over. */
+bool volt_look_again_(volt_looks_ *looks, uint64_t deadline_ns);
+
 /* Whether the thread sleeps or is about to. A hint. */
 static inline bool volt_is_parked_(volt_parker *p) {
   return volt_load_relaxed(&p->word) & 1; /* hint only: nothing is concluded from it */

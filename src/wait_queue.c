@@ -82,7 +82,8 @@ static void check_excess(volt_wait_queue *q, const volt_kind_ *kind, uint32_t gi
 
 /* Leave the lock, with so many permits in hand: if the FIFO is empty they become the word, else
  * they stay with the queue. The last access to *q. */
-static void unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_t word, uint32_t permits) {
+static inline void unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_t word,
+                          uint32_t permits) {
   uint64_t next = word & (CLOSED | VOLT_WORD_ALL_RETURNING_);
   if (q->head) {
     q->rest = permits;
@@ -109,6 +110,19 @@ bool volt_serve_permits_(volt_waiter *w, uint32_t *hand) {
 static bool serve_close(volt_waiter *w, uint32_t *hand) {
   *hand += w->want - w->need;
   w->need = 0;
+  return true;
+}
+
+/* The lock is held, with hand permits to give. The usual case of what follows, in fewer steps: they
+ * are what the head is waiting for, and all there are. Returns false: they are not. */
+static inline bool hand_over_and_unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_t word,
+                                        uint32_t hand) {
+  volt_waiter *w = q->head;
+  bool asks = w->data != NULL; /* how much it wants is for serve() to say */
+  if (w->need != hand || asks || q->rest != 0 || (word & CLOSED)) return false;
+  volt_claimed_ claimed = volt_claim_linked_(q, w);
+  unlock(q, kind, word, 0);
+  volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
   return true;
 }
 
@@ -215,8 +229,27 @@ int volt_wait_queue_ask_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter
   }
 }
 
+/* Look for n permits, again and again for a moment. Nobody who is queued is overtaken: while
+ * somebody is, there is nothing to take. */
+static bool take_soon(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n,
+                      uint64_t deadline_ns) {
+  volt_looks_ looks = {0, 0};
+  do {
+    uint64_t word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
+    if (word & CLOSED) return false;
+    int32_t permits = permits_in(kind, word);
+    bool last_share = (uint32_t)permits == kind->shared && n == (uint32_t)permits;
+    if ((word & QUEUED) || permits < (int32_t)n || last_share) continue;
+    uint64_t next = word_of(kind, permits - (int32_t)n) | VOLT_WORD_FLAGS_(word);
+    if (volt_cas_acquire(&q->word, &word, next)) return true; /* A1: pairs U1, F1 */
+  } while (volt_look_again_(&looks, deadline_ns));
+  return false;
+}
+
 int volt_wait_queue_acquire_blocking_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n,
                                       uint64_t deadline_ns) {
+  if (n > kind->max) return VOLT_EINVAL;
+  if (n == 0 || take_soon(q, kind, n, deadline_ns)) return VOLT_OK;
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = {0};
   int result = volt_wait_queue_acquire_(q, kind, &w, n, volt_parker_waker(&parker));
@@ -238,7 +271,7 @@ void volt_wait_queue_release_(volt_wait_queue *q, const volt_kind_ *kind, uint32
     if (volt_cas_release(&q->word, &word, next)) return; /* F1: pairs A1, T1; the last of *q */
   }
   check_excess(q, kind, n, permits_of(q));
-  serve_and_unlock(q, kind, word, n);
+  if (!hand_over_and_unlock(q, kind, word, n)) serve_and_unlock(q, kind, word, n);
 }
 
 /* Returns what there would be then. */

@@ -11,7 +11,8 @@
 
 /* Give w what it may have of the permits in *hand: lower w->need and *hand. As an int32_t, *hand is
  * below zero while there is debt: then there is nothing to give. Returns false if the queue should
- * look no further. Runs under the lock: no waker, no other object. */
+ * look no further. Runs under the lock: no waker, no other object. Not asked for a head that is not
+ * marked, and needs just what there is: it gets that. */
 typedef bool volt_serve_fn_(volt_waiter *w, uint32_t *hand);
 
 typedef struct volt_kind_ {

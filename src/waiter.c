@@ -1,18 +1,28 @@
 /* waiter.c: the two ends of a waiter's life.
  *
  * Algorithm: whoever grants takes the waiter out of where it is queued and copies its waker
- * ("claim"); stores the result into it ("grant"), the last access; then calls the waker. Between
- * the claim and the grant no foreign code runs, so an owner who must know the outcome can wait for
- * it.
+ * ("claim"); stores the result into it ("grant"), the last access; then calls the waker. Who has it
+ * was decided by the claim, so the grant is a store. In a queue no foreign code runs between the
+ * two, so an owner who must know the outcome can wait for it; who waits for more than that (for a
+ * call of its own to return) waits in the same way.
  *
- * Race R3, in wait_queue.c: the owner sees the grant and re-uses the waiter while the granter still
- *   reads it. Closed: everything is copied into the claim; the exchange is the last access.
+ * Races
+ *   R3  in wait_queue.c: the owner sees the grant and re-uses the waiter while the granter still
+ *       reads it. Closed: everything is copied into the claim; the store is the last access.
+ *   R8  The granter looks and finds no sleeper; the owner sets AWAITED and sleeps; the grant takes
+ *       the place of AWAITED, and nobody wakes the owner. Closed: it only naps, and looks again. A
+ *       granter that has looked has but its store to do, so the first nap is short; the later ones,
+ *       which are for whoever is yet to look and will find AWAITED, are longer.
+ *
  * Pair: W1 (acquire) <- G1 (release): the owner sees all that was done before the grant. */
 #include "waiter.h"
 
 #include "check.h"
 #include "futex.h"
 #include "park.h"
+
+/* R8: how long an owner sleeps before it looks again: at first, and at most. */
+enum { SHORTEST_NAP_NS = 50000, LONGEST_NAP_NS = 12800000 };
 
 void volt_waiter_check_unused_(const char *name, volt_waiter *w) {
   uint32_t state = volt_load_relaxed(&w->state); /* the owner's own */
@@ -49,23 +59,29 @@ int volt_waiter_result(volt_waiter *w) {
 
 int volt_waiter_await_(volt_waiter *w) {
   unsigned spins = 0;
+  uint64_t nap_ns = SHORTEST_NAP_NS;
   for (;;) {
     uint32_t state = volt_load_acquire(&w->state); /* W1: pairs G1 */
     if (is_done(state)) return result_of(state);
     if (spins < VOLT_SPIN) {
       spins += 1;
       volt_cpu_relax_();
-    } else if (state == VOLT_WAITER_AWAITED_ ||
-               volt_cas_relaxed(&w->state, &state, VOLT_WAITER_AWAITED_)) {
-      /* relaxed: AWAITED carries no data; the granter's exchange meets it or comes first */
-      volt_futex_wait32_(&w->state, VOLT_WAITER_AWAITED_, VOLT_NO_DEADLINE);
+      continue;
+    }
+    /* relaxed: AWAITED carries no data, and cannot take the place of a grant */
+    if (state == VOLT_WAITER_AWAITED_ ||
+        volt_cas_relaxed(&w->state, &state, VOLT_WAITER_AWAITED_)) {
+      volt_futex_wait32_(&w->state, VOLT_WAITER_AWAITED_, volt_deadline_ns(nap_ns)); /* R8 */
+      if (nap_ns < LONGEST_NAP_NS) nap_ns *= 2;
     }
   }
 }
 
 static void grant(volt_waiter *w, uint32_t state) {
-  uint32_t before = volt_exchange_release(&w->state, state); /* G1: pairs W1; the last of *w */
-  if (before == VOLT_WAITER_AWAITED_) volt_futex_wake32_(&w->state, 1); /* by address only */
+  /* relaxed: a hint; who goes to sleep after this look wakes up by itself (R8) */
+  bool sleeps = volt_load_relaxed(&w->state) == VOLT_WAITER_AWAITED_;
+  volt_store_release(&w->state, state);         /* G1: pairs W1; the last of *w */
+  if (sleeps) volt_futex_wake32_(&w->state, 1); /* by address only */
 }
 
 void volt_waiter_dismiss_(volt_waiter *w) {

@@ -10,7 +10,7 @@
 enum {
   VOLT_WAITER_UNUSED_ = 0,  /* never queued, or cancelled */
   VOLT_WAITER_PENDING_ = 1, /* linked, or claimed */
-  VOLT_WAITER_AWAITED_ = 2, /* claimed, and its owner sleeps until the grant */
+  VOLT_WAITER_AWAITED_ = 2, /* claimed, and its owner naps until the grant */
   VOLT_WAITER_GRANTED_ = 3,
   VOLT_WAITER_CLOSED_ = 4
 };
@@ -41,7 +41,7 @@ VOLT_API void volt_waiters_grant_(const volt_claimed_ *batch, unsigned count, ui
 /* Give a claimed waiter back to its owner as if it had been cancelled: no wake comes of it. */
 void volt_waiter_dismiss_(volt_waiter *w);
 
-/* Block until a claimed waiter is granted. Returns its result. */
+/* Block until a claimed waiter is granted, however long that takes. Returns its result. */
 VOLT_API int volt_waiter_await_(volt_waiter *w);
 
 #endif

@@ -27,6 +27,7 @@ def arguments() -> argparse.Namespace:
                    help="of the operations of each run, to see that it works")  # fmt: skip
     p.add_argument("--list", action="store_true", help="name the rows, run nothing")
     given = p.add_argument_group("given by ./x")
+    given.add_argument("--command", default="./x bench", help="what the results say wrote them")
     given.add_argument("--program", nargs=2, action="append", default=[], metavar=("NAME", "PATH"))
     given.add_argument("--left-out", nargs=2, action="append", default=[], metavar=("NAME", "WHY"))
     for name in ("json", "markdown", "page"):
@@ -66,14 +67,16 @@ def measure(o: argparse.Namespace, plan: Plan) -> dict[str, Any]:
         for (key, row), of_row in zip(rows, measured, strict=True)
     }
 
+    growths = [g for g in suite_rows.GROWTH if any(key == g.key for key, _ in pairs)]
+
     def of(key: str) -> list[made.Pair]:
         return [pair for (section, _), pair in pairs.items() if section == key]
 
+    of_sections = {at: p for at, p in pairs.items() if at[0] not in [g.key for g in growths]}
     sections = [s for s in suite_rows.SECTIONS if of(s.key)]
-    growths = [g for g in suite_rows.GROWTH if len(of(g.key)) == len(g.rows)]
     return {
         "title": "Benchmarks",
-        "command": "./x bench --full --save" if o.full else "./x bench",
+        "command": o.command,
         "machine": machine.describe(),
         "rounds": plan.rounds,
         "quick": not o.full,
@@ -82,7 +85,7 @@ def measure(o: argparse.Namespace, plan: Plan) -> dict[str, Any]:
         "sections": [made.section_dict(s, of(s.key), plan) for s in sections],
         "growth": [made.growth_dict(g, of(g.key)) for g in growths],
         "states": made.states(of("engines")),
-        "demands": [asdict(v) for v in demands.judge(pairs)],
+        "demands": [asdict(v) for v in demands.judge(of_sections)],
         "instructions": load(o.instructions),
         "queue": load(o.queue),
         "bcs": load(o.bcs),
@@ -104,7 +107,8 @@ def main() -> int:
             print(f"{key}/{row.key}: {row.title}")
         return 0
     rounds = o.rounds or (11 if o.full else 2)
-    plan = Plan(dict(o.program), dict(o.left_out), rounds, 1200 if o.full else 150, o.percent)
+    seconds = float("inf") if o.rounds else 1200 if o.full else 240
+    plan = Plan(dict(o.program), dict(o.left_out), rounds, seconds, o.percent)
     if not plan.programs.keys() >= {"tasks", "threads"} or not chosen(o.only):
         print("bench: nothing to run: ./x bench names volt's programs; --list the rows",
               file=sys.stderr)  # fmt: skip
@@ -121,7 +125,11 @@ def main() -> int:
         print(f"bench: {error}", file=sys.stderr)
         return 1
     print(text.write_text(results), end="")
-    return 0
+    failed = [a["skipped"] for s in results["sections"] for r in s["rows"] for a in r["arms"]
+              if a["skipped"] and a["program"] in plan.programs]  # fmt: skip
+    for how in failed:
+        print(f"bench: failed: {how}", file=sys.stderr)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

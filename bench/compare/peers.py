@@ -42,6 +42,8 @@ GO_SYNC = Arm("Go sync", "go", "sync", UNFAIR)
 GO_XSYNC = Arm("Go x/sync", "go", "xsync", FAIR)
 GO_CHAN = Arm("Go chan", "go", "chan", FAIR)
 GO = Arm("Go", "go", None, FAIR)
+GO_LOCKED = Arm("Go, locked threads", "go", "locked", FAIR)
+GO_FREE = Arm("Go", "go", "free", FAIR)
 BOOST = Arm("Boost.Fiber", "boost", None, UNFAIR)
 
 # ---- channels ----

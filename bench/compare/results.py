@@ -60,9 +60,11 @@ def arm_dict(pair: Pair, arm: Arm, plan: Plan) -> dict[str, Any]:
     skipped = plan.left_out.get(arm.program)
     if skipped is None and arm.program not in plan.programs:
         skipped = "its program was not named"
+    if skipped is None:
+        skipped = pair.measured.failed.get(arm.label)
     every = pair.measured.samples.get(arm.label, [])
-    first = pair.row.arms[0]
-    ratio = None if arm == first or skipped else pair.ratio(arm, first)
+    base = pair.row.base(arm)
+    ratio = None if arm == base or skipped else pair.ratio(arm, base)
     out: dict[str, Any] = {
         "label": arm.label,
         "program": arm.program,
@@ -106,10 +108,11 @@ def row_dict(pair: Pair, plan: Plan) -> dict[str, Any]:
 
 def growth_dict(growth: Growth, pairs: list[Pair]) -> dict[str, Any]:
     series = []
+    x_of = dict(zip((row.key for row in growth.rows), growth.xs, strict=True))
     for arm in growth.rows[0].arms:
         points = [
-            [x, summary.median]
-            for x, pair in zip(growth.xs, pairs, strict=True)
+            [x_of[pair.row.key], summary.median]
+            for pair in pairs
             if (summary := pair.summary(arm, "ns")) is not None
         ]
         if points:

@@ -21,8 +21,13 @@ RUN_SECONDS = 60
 LINE_OPERATIONS = 20000
 
 # A run with this of `others` has not had the machine to itself: cores that were busy with anything
-# else. It is a few ticks of a clock of 100 Hz. Such runs count only if there are not enough others.
+# else. Such runs count only if there are not enough others. The clock has 100 ticks a second: what
+# is less than three of them may be none.
 DISTURBED = 0.3
+TICKS_SECONDS = 0.03
+
+
+OURS = ("tasks", "threads")  # programs without which there is nothing to compare
 
 
 class Failure(Exception):
@@ -49,6 +54,7 @@ class Measured:
     samples: dict[str, list[Sample]] = field(default_factory=dict)
     lines: list[float] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)  # arm: how
 
 
 @dataclass
@@ -83,7 +89,8 @@ def run_program(argv: list[str]) -> tuple[dict, float]:
     except OSError as error:
         raise Failure(f"cannot run {argv[0]}: {error}") from None
     wall = time.monotonic() - wall
-    others = (busy_seconds() - busy - (children_seconds() - own)) / wall
+    other_seconds = busy_seconds() - busy - (children_seconds() - own)
+    others = other_seconds / wall if other_seconds >= TICKS_SECONDS else 0.0
     if ended.returncode != 0:
         said = ended.stderr.strip().splitlines()[-3:]
         raise Failure(f"exit code {ended.returncode}: {' '.join(argv)}\n  " + "\n  ".join(said))
@@ -93,7 +100,7 @@ def run_program(argv: list[str]) -> tuple[dict, float]:
             raise ValueError
     except (ValueError, KeyError, TypeError):
         raise Failure(f"has measured nothing: {' '.join(argv)}: {ended.stdout.strip()}") from None
-    return said, max(others, 0.0)
+    return said, others
 
 
 def argv_of(plan: Plan, row: Row, arm: Arm) -> list[str]:
@@ -146,7 +153,16 @@ class Runner:
         arms = self.arms(row)
         self.random.shuffle(arms)
         for arm in arms:
-            said, others = self._undisturbed(argv_of(self.plan, row, arm))
+            if arm.label in into.failed:
+                continue
+            try:
+                said, others = self._undisturbed(argv_of(self.plan, row, arm))
+            except Failure as failure:
+                if arm.program in OURS:
+                    raise
+                into.failed[arm.label] = str(failure)
+                tell(f"left out from here on: {failure}")
+                continue
             into.versions[arm.label] = str(said.get("version", ""))
             numbers = {k: float(v) for k, v in said.items() if isinstance(v, int | float)}
             into.samples.setdefault(arm.label, []).append(Sample(numbers, others, number))
@@ -161,7 +177,9 @@ class Runner:
                     self.row(row, number, into)
             passed = time.monotonic() - began
             tell(f"round {number + 1} of {self.plan.rounds}, {passed:.0f} s")
-            if passed * (number + 2) / (number + 1) > self.plan.seconds:
+            next_ends = passed * (number + 2) / (number + 1)
+            if number + 1 < self.plan.rounds and next_ends > self.plan.seconds:
+                tell(f"no time for more: the limit is {self.plan.seconds:.0f} s; see --rounds")
                 self.plan.rounds = number + 1
                 break
         return measured

@@ -17,6 +17,7 @@ class Arm:
     engine: str | None = None
     kind: str = FAIR
     workload: str | None = None  # another one than the row's: of a limit
+    beside: str | None = None  # rated against this arm of volt, not the first
     tasks: int | None = None  # another number: where the row's would not fit
     operations: int | None = None
 
@@ -35,6 +36,10 @@ class Row:
     max_rounds: int = 0  # 0: all
     note: str = ""
 
+    def base(self, arm: Arm) -> Arm:
+        """The arm that this one is rated against."""
+        return next((a for a in self.arms if a.label == arm.beside), self.arms[0])
+
     @property
     def contended(self) -> bool:
         """Whether several cores meet: then the state of the machine is probed beside it."""
@@ -43,7 +48,7 @@ class Row:
     @property
     def by(self) -> str:
         """What ratios are taken by: of one thread, CPU time, so that others do not count."""
-        return "ns" if self.contended or self.workload == "wake" else "cpu_ns"
+        return "ns" if self.contended or self.workload in ("wake", "timer") else "cpu_ns"
 
 
 @dataclass(frozen=True)
@@ -65,10 +70,9 @@ class Growth:
     xs: tuple[int, ...]
 
 
-def with_workload(arms: tuple[Arm, ...], *labels: str) -> tuple[Arm, ...]:
-    """These of the arms, in this order."""
-    by_label = {arm.label: arm for arm in arms}
-    return tuple(by_label[label] for label in labels)
+def beside(label: str, *arms: Arm) -> tuple[Arm, ...]:
+    """These arms, rated against that one of volt's."""
+    return tuple(replace(arm, beside=label) for arm in arms)
 
 
 def at_most(arms: tuple[Arm, ...], program: str, tasks: int) -> tuple[Arm, ...]:

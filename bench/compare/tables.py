@@ -171,7 +171,7 @@ def _loses(row: dict) -> str:
     if not ahead:
         return ""
     fair = any(arm.get("kind") == "fair" for arm in ahead)
-    who = "" if fair else ", none of which serves in the order of arrival"
+    who = "" if fair else ", none of which both sleeps and serves in the order of arrival"
     return (f'<p class="loses"><strong>volt loses this row</strong> to {_who(ahead)}{who}.'
             "</p>")
 

@@ -64,8 +64,8 @@ typedef uint64_t alone_fn(numbers *c, uint64_t operations);
 static uint64_t alone_generic(numbers *c, uint64_t operations) {
   uint64_t sum = 0, value = 0;
   for (uint64_t i = 0; i < operations; i++) {
-    if (volt_chan_try_send(&c->chan, &i) != VOLT_OK) return UINT64_MAX;
-    if (volt_chan_try_recv(&c->chan, &value) != VOLT_OK) return UINT64_MAX;
+    if (volt_chan_send_blocking(&c->chan, &i, VOLT_NO_DEADLINE) != VOLT_OK) return UINT64_MAX;
+    if (volt_chan_recv_blocking(&c->chan, &value, VOLT_NO_DEADLINE) != VOLT_OK) return UINT64_MAX;
     sum += value;
   }
   return sum;
@@ -74,8 +74,8 @@ static uint64_t alone_generic(numbers *c, uint64_t operations) {
 static uint64_t alone_typed(numbers *c, uint64_t operations) {
   uint64_t sum = 0, value = 0;
   for (uint64_t i = 0; i < operations; i++) {
-    if (numbers_try_send(c, i) != VOLT_OK) return UINT64_MAX;
-    if (numbers_try_recv(c, &value) != VOLT_OK) return UINT64_MAX;
+    if (numbers_send_blocking(c, i, VOLT_NO_DEADLINE) != VOLT_OK) return UINT64_MAX;
+    if (numbers_recv_blocking(c, &value, VOLT_NO_DEADLINE) != VOLT_OK) return UINT64_MAX;
     sum += value;
   }
   return sum;

@@ -66,10 +66,10 @@ typedef struct volt_chan {
 #define VOLT_CHAN_POSITIONS_ (UINT32_C(1) << VOLT_CHAN_POSITION_BITS_)
 #define VOLT_CHAN_AT_(position) ((position) & (VOLT_CHAN_POSITIONS_ - 1)) /* it wraps around */
 #define VOLT_CHAN_LEN_(word) VOLT_CHAN_AT_((uint32_t)((word) >> 8))
-#define VOLT_CHAN_TAIL_(word) VOLT_CHAN_AT_((uint32_t)((word) >> 36))
+#define VOLT_CHAN_TAIL_(word) ((uint32_t)((word) >> (64 - VOLT_CHAN_POSITION_BITS_)))
 #define VOLT_CHAN_HEAD_(word) VOLT_CHAN_AT_(VOLT_CHAN_TAIL_(word) - VOLT_CHAN_LEN_(word))
 #define VOLT_CHAN_ADD_LEN_(n) ((uint64_t)(n) << 8)
-#define VOLT_CHAN_ADD_TAIL_(n) ((uint64_t)(n) << 36)
+#define VOLT_CHAN_ADD_TAIL_(n) ((uint64_t)(n) << (64 - VOLT_CHAN_POSITION_BITS_))
 
 VOLT_BEGIN_DECLS
 
@@ -107,6 +107,7 @@ VOLT_API int volt_chan_recv_slow_(volt_chan *c, volt_waiter *w, void *elem, volt
 VOLT_API int volt_chan_try_send_slow_(volt_chan *c, const void *elem);
 VOLT_API int volt_chan_try_recv_slow_(volt_chan *c, void *elem);
 VOLT_API uint64_t volt_chan_contended_slow_(volt_chan *c);
+VOLT_API void volt_chan_await_turn_slow_(volt_chan_slot *slot, uint32_t turn);
 
 /* Where the ring is: a copy, so that it stays in registers. Members are private. */
 typedef struct volt_chan_ring_ {
@@ -135,14 +136,15 @@ static inline uint32_t volt_chan_turn_(volt_chan_ring_ ring, uint32_t position) 
 }
 
 /* How many of n places from a position on are empty, of n elements are there: to be claimed without
- * having to wait for whoever is still moving an element. */
+ * having to wait for whoever is still moving an element. A hint: whoever has claimed them looks
+ * again, for then it stays. */
 static inline uint32_t volt_chan_ready_places_(volt_chan_ring_ ring, uint32_t position,
                                                uint32_t n) {
   uint32_t i = 0;
   for (; i < n; i++) {
     volt_chan_slot *slot = volt_chan_slot_(ring, position + i);
     uint32_t turn = volt_chan_turn_(ring, position + i);
-    if (volt_load_acquire(&slot->turn) != turn) break; /* S1: pairs S4 */
+    if (volt_load_relaxed(&slot->turn) != turn) break; /* a hint: S1 follows */
   }
   return i;
 }
@@ -152,7 +154,7 @@ static inline uint32_t volt_chan_ready_elems_(volt_chan_ring_ ring, uint32_t pos
   for (; i < n; i++) {
     volt_chan_slot *slot = volt_chan_slot_(ring, position + i);
     uint32_t turn = volt_chan_turn_(ring, position + i) + 1;
-    if (volt_load_acquire(&slot->turn) != turn) break; /* S3: pairs S2 */
+    if (volt_load_relaxed(&slot->turn) != turn) break; /* a hint: S3 follows */
   }
   return i;
 }
@@ -200,21 +202,29 @@ static inline void volt_chan_move_(void *to, const void *from, size_t bytes) {
   }
 }
 
-/* Move an element into its place, or out of it: for whoever has claimed the position, and found it
- * ready. */
+/* Move an element into its place, or out of it, when it is its turn: for whoever has claimed the
+ * position. */
 static inline void volt_chan_fill_(volt_chan_ring_ ring, uint32_t position, const void *elem,
                                    size_t bytes) {
   volt_chan_slot *slot = volt_chan_slot_(ring, position);
+  uint32_t turn = volt_chan_turn_(ring, position);
+  if (!VOLT_LIKELY(volt_load_acquire(&slot->turn) == turn)) { /* S1: pairs S4; R3, R8 */
+    volt_chan_await_turn_slow_(slot, turn);
+  }
   volt_chan_move_(volt_chan_elem_(slot), elem, bytes);
-  volt_store_release(&slot->turn, volt_chan_turn_(ring, position) + 1); /* S2: pairs S3 */
+  volt_store_release(&slot->turn, turn + 1); /* S2: pairs S3 */
 }
 
 static inline void volt_chan_empty_(volt_chan_ring_ ring, uint32_t position, void *elem,
                                     size_t bytes) {
   volt_chan_slot *slot = volt_chan_slot_(ring, position);
+  uint32_t turn = volt_chan_turn_(ring, position) + 1;
+  if (!VOLT_LIKELY(volt_load_acquire(&slot->turn) == turn)) { /* S3: pairs S2; R8 */
+    volt_chan_await_turn_slow_(slot, turn);
+  }
   volt_chan_move_(elem, volt_chan_elem_(slot), bytes);
-  uint32_t turn = volt_chan_turn_(ring, position + (UINT32_C(1) << ring.shift));
-  volt_store_release(&slot->turn, turn); /* S4: pairs S1 */
+  uint32_t next = volt_chan_turn_(ring, position + (UINT32_C(1) << ring.shift));
+  volt_store_release(&slot->turn, next); /* S4: pairs S1 */
 }
 
 /* Without the lock. Returns VOLT_OK; VOLT_EAGAIN: it would have to wait; VOLT_PENDING: it takes the
@@ -309,7 +319,8 @@ VOLT_API bool volt_chan_cancel_recv(volt_chan *c, volt_waiter *w);
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
 VOLT_API bool volt_chan_set_waker(volt_chan *c, volt_waiter *w, volt_waker waker);
 
-/* Send, or receive; block this thread until it is done or the deadline has passed.
+/* Send, or receive; block this thread until it is done or the deadline has passed. It looks for a
+ * moment before it takes its place in the queue, as in semaphore.h; ..._many queue at once.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing moved), or VOLT_ECLOSED (nothing moved).
  * Threads: any that may block. */

@@ -2,7 +2,8 @@
  *
  * A semaphore with one permit that goes from hand to hand: unlock gives the lock to the oldest
  * waiter, if there is one. First come, first served, no barging. Not recursive, and it has no
- * owner: a task may lock on one thread and unlock on another.
+ * owner: a task may lock on one thread and unlock on another. A call that blocks its thread looks
+ * for a moment before it takes its place in the queue, as in semaphore.h.
  *
  *   volt_mutex m = VOLT_MUTEX_INIT;
  *   volt_mutex_lock_blocking(&m, VOLT_NO_DEADLINE);

@@ -3,7 +3,8 @@
  * Many readers or one writer. It is a semaphore with 2^29-1 permits of which a reader takes one
  * and a writer all: a queued writer gathers the permits that readers give back, no new reader
  * passes it, and readers that queued behind a writer are admitted together. First come, first
- * served: neither side starves. No owner: what one thread locks, another may unlock.
+ * served: neither side starves. No owner: what one thread locks, another may unlock. A call that
+ * blocks its thread looks for a moment before it takes its place in the queue, as in semaphore.h.
  *
  *   volt_rwlock rw = VOLT_RWLOCK_INIT;
  *   volt_rwlock_read_blocking(&rw, VOLT_NO_DEADLINE);

@@ -3,7 +3,11 @@
  * Permits are taken by acquire and given back by release. While anybody waits, what is released
  * goes straight to the oldest waiter, in parts if need be, and never to the pool: first come,
  * first served, and a newcomer cannot overtake (no barging, not even by try_acquire). Tasks,
- * threads and event loops wait in the same FIFO. No wait allocates memory.
+ * threads and event loops wait in the same FIFO. No wait allocates memory. A call that blocks its
+ * thread for what it could try for looks for a moment before it takes its place there: some
+ * microseconds, or one absence of the thread from its core. Until then it is not among the waiters;
+ * its turn is that of its place; it overtakes nobody in the queue. (Not acquire_all, nor a future
+ * that a thread blocks on: they queue at once.)
  *
  *   volt_sem pool = VOLT_SEM_INIT(8);
  *   if (volt_sem_acquire_blocking(&pool, 1, volt_deadline_ns(1000000)) == VOLT_OK) {

@@ -2,7 +2,7 @@
  *
  *   base.h         version, result codes, the clock
  *   semaphore.h    counting semaphore: fair, weighted, closable
- *   mutex.h        mutual exclusion, handed over in order of arrival
+ *   mutex.h        mutual exclusion, handed over in the order of the queue
  *   rwlock.h       many readers or one writer, neither starves
  *   channel.h      bounded channel of many senders and receivers
  *   oneshot.h      one value, from one sender to one receiver

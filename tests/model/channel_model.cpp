@@ -205,6 +205,56 @@ struct refill_x_empty : channel_model {
 };
 MODEL(refill_x_empty, 2, bounded)
 
+// R8: beside one send, or receive, somebody moves as many elements as there are positions, so that
+// the word is the same again while the slot is being moved.
+struct same_word_again : channel_model {
+  static const uint32_t many = 4;
+  volt_model_element e[many];
+  uint32_t received = 0, next = 2; // received: the numbers, as bits; next: to be sent
+  bool sends;
+  explicit same_word_again(bool sends_) : channel_model(many, 6), sends(sends_) {
+    for (uint32_t i = 0; i < many && !sends; i++) put(next++);
+  }
+  void send_all() {
+    uint32_t moved;
+    for (uint32_t i = 0; i < many; i++) e[i].value = next + i;
+    EXPECT(volt_chan_try_send_many(chan(), e, many, &moved) == VOLT_OK);
+    for (uint32_t i = 0; i < moved; i++) put_in |= 1u << next++;
+  }
+  void recv_all() {
+    uint32_t moved;
+    EXPECT(volt_chan_try_recv_many(chan(), e, many, &moved) == VOLT_OK);
+    for (uint32_t i = 0; i < moved; i++) {
+      EXPECT(e[i].value < 16 && !(received & 1u << e[i].value));
+      received |= 1u << e[i].value;
+    }
+  }
+  void thread(unsigned index) override {
+    if (index == 0 && sends) try_send(0, 1);
+    if (index == 0 && !sends) try_recv(0);
+    for (unsigned i = 0; i < 2 && index == 1; i++) {
+      if (sends) send_all();
+      recv_all();
+      if (!sends) send_all();
+    }
+  }
+  void check() override {
+    put_in &= ~received;
+    if (look(0) == VOLT_OK && sends && (received & 2)) p[0].in_use = false;
+    channel_model::check();
+  }
+};
+struct same_word_again_x_send : same_word_again {
+  same_word_again_x_send() : same_word_again(true) {
+  }
+};
+MODEL(same_word_again_x_send, 2, bounded)
+struct same_word_again_x_recv : same_word_again {
+  same_word_again_x_recv() : same_word_again(false) {
+  }
+};
+MODEL(same_word_again_x_recv, 2, bounded)
+
 // I3, R7: a receiver of two meets two senders, and a batch of one: every place it makes is filled.
 struct recv_two_x_sends_waiting : channel_model {
   recv_two_x_sends_waiting() : channel_model(2, 7) {

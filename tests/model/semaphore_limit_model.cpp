@@ -249,3 +249,23 @@ struct limit_all_x_shrink_x_release : limit_model {
   }
 };
 MODEL(limit_all_x_shrink_x_release, 2, bounded)
+
+// What is given back one by one, and is all that the head lacks as far as it was asked, is not all.
+struct limit_all_behind_one : limit_model {
+  limit_all_behind_one() : limit_model(2) {
+    EXPECT(volt_sem_try_acquire(&sem, 2));
+    acquire(0, 1);
+    acquire_all(1);
+  }
+  void thread(unsigned) override {
+    volt_sem_release(&sem, 1);
+  }
+  void check() override {
+    EXPECT(has(0) && !has(1));
+    volt_sem_release(&sem, 1);
+    EXPECT(has(1) && volt_sem_taken(&w[1]) == 2);
+    volt_sem_release(&sem, 2);
+    expect_all_back();
+  }
+};
+MODEL(limit_all_behind_one, 2, bounded)

@@ -1,5 +1,5 @@
 // wait_queue_model: more waiters than a wake batch holds, and the end of the object.
-// Checks wait_queue.c R2 and R7. Built with VOLT_WAKE_BATCH=1.
+// Checks wait_queue.c R2, R3 and R7. Built with VOLT_WAKE_BATCH=1.
 #include "model.hpp"
 
 static_assert(VOLT_WAKE_BATCH == 1, "every release that serves two has to come back");
@@ -425,3 +425,25 @@ struct release_x_try_and_free : destroy_model {
   }
 };
 MODEL(release_x_try_and_free, 2, full)
+
+// R3: a waiter is gone as soon as its owner sees the grant.
+struct waiter_freed_at_grant : batch_model {
+  volt_waiter *mine = new volt_waiter;
+  waiter_freed_at_grant() : batch_model(0) {
+    EXPECT(volt_sem_acquire(&sem, mine, 1, woken[0].waker()) == VOLT_PENDING);
+  }
+  void free_if_granted() {
+    if (!granted(mine)) return;
+    delete mine;
+    mine = nullptr;
+  }
+  void thread(unsigned index) override {
+    if (index == 0) free_if_granted();
+    if (index == 1) volt_sem_release(&sem, 1);
+  }
+  void check() override {
+    if (mine) free_if_granted();
+    EXPECT(!mine && woken[0].seen() == 1);
+  }
+};
+MODEL(waiter_freed_at_grant, 2, full)

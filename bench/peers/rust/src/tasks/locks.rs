@@ -47,6 +47,29 @@ fn mutex(rt: &Runtime, o: &Options) -> Outcome {
     outcome
 }
 
+/// Nobody else is there, and nothing is done inside.
+fn alone_mutex(rt: &Runtime, o: &Options) -> Outcome {
+    let count = keep(Mutex::new(0u64));
+    run_members(rt, o, move |_, operations| async move {
+        for _ in 0..operations {
+            drop(count.lock().await);
+        }
+    })
+}
+
+fn alone_rwlock(rt: &Runtime, o: &Options, writes: bool) -> Outcome {
+    let count = keep(RwLock::new(0u64));
+    run_members(rt, o, move |_, operations| async move {
+        for _ in 0..operations {
+            if writes {
+                drop(count.write().await);
+            } else {
+                drop(count.read().await);
+            }
+        }
+    })
+}
+
 fn sem(rt: &Runtime, o: &Options, permits: usize) -> Outcome {
     let semaphore = keep(Semaphore::new(permits));
     let outcome = run_members(rt, o, move |_, operations| async move {
@@ -250,10 +273,10 @@ fn alone(o: &Options) -> Options {
 
 pub fn run(rt: &Runtime, o: &Options) -> Option<Outcome> {
     let outcome = match o.workload.as_str() {
-        "alone-mutex" => mutex(rt, &alone(o)),
+        "alone-mutex" => alone_mutex(rt, &alone(o)),
         "alone-sem" => sem(rt, &alone(o), 1),
-        "alone-read" => rwlock(rt, &alone(o), 0),
-        "alone-write" => rwlock(rt, &alone(o), 1),
+        "alone-read" => alone_rwlock(rt, &alone(o), false),
+        "alone-write" => alone_rwlock(rt, &alone(o), true),
         "mutex" => mutex(rt, o),
         "sem" => sem(rt, o, o.amount),
         "held" => held(rt, o),
