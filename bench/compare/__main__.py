@@ -20,7 +20,7 @@ def arguments() -> argparse.Namespace:
     p = argparse.ArgumentParser(prog="./x bench", description=__doc__, allow_abbrev=False)
     how = p.add_mutually_exclusive_group()
     how.add_argument("--quick", action="store_true", help="2 rounds: about 3 minutes (the default)")
-    how.add_argument("--full", action="store_true", help="9 rounds, or what fits in 20 minutes")
+    how.add_argument("--full", action="store_true", help="5 rounds: about 7 minutes")
     p.add_argument("--rounds", type=int, metavar="N", help="so many")
     p.add_argument("--only", metavar="REGEX", help="rows whose section/key it is found in")
     p.add_argument("--percent", type=int, default=100, metavar="N",
@@ -106,7 +106,7 @@ def main() -> int:
         for key, row in chosen(o.only):
             print(f"{key}/{row.key}: {row.title}")
         return 0
-    rounds = o.rounds or (9 if o.full else 2)
+    rounds = o.rounds or (5 if o.full else 2)
     seconds = float("inf") if o.rounds else 1200 if o.full else 240
     plan = Plan(dict(o.program), dict(o.left_out), rounds, seconds, o.percent)
     if not plan.programs.keys() >= {"tasks", "threads"} or not chosen(o.only):

@@ -231,15 +231,18 @@ def growth(key: str, title: str, x: str, workload: str, arms: tuple[Arm, ...], a
 
 BY_TENS = (1, 10, 100, 1000, 10000, 100000)
 GROWTH = (
-    growth("waiters", "an acquire and its handoff, by how many wait", "waiters", "held",
+    growth("by-waiters", "an acquire and its handoff, by how many wait", "waiters", "held",
            (VOLT_TASKS, TOKIO, ASYNC_LOCK, GO_XSYNC, GO_CHAN), 1, BY_TENS, 200000),
-    growth("tasks", "a turn of each task, by how many there are", "tasks", "yield",
+    growth("by-tasks", "a turn of each task, by how many there are", "tasks", "yield",
            (VOLT_TASKS, TOKIO, GO), 0, BY_TENS, 1000000),
 )  # fmt: skip
 
 
 def check() -> None:
     """Keys name a row; the first arm is volt's."""
+    parts = [part.key for part in (*SECTIONS, *GROWTH)]
+    if len(set(parts)) != len(parts):
+        raise AssertionError(f"a key twice: {parts}")
     for section in SECTIONS:
         keys = [row.key for row in section.rows]
         if len(set(keys)) != len(keys):
