@@ -38,7 +38,7 @@
  *       the slot's turn, which moves on by one for each claim of the slot that is done, stops at it
  *       until this thread is done too. That turns repeat, with the positions, could deceive only
  *       who is a whole round of them ahead of the slot: 2^29 >> shift claims of this one slot, at
- *       least 512, under way at once, each by another thread, all but two through this very race.
+ *       least 512, under way at once, at most two to a thread, nearly all through this very race.
  *   R9  Two branches of one select are granted in the same instant, and what one of them moved is
  *       lost. Closed: a waiter of a select is granted only by whoever takes the select's decision,
  *       which can be taken once; else it is dismissed: unlinked, as if it were cancelled. A branch
