@@ -34,7 +34,6 @@ class Row:
     operations: int = 1
     columns: tuple[str, ...] = ()  # what is shown beside the time
     max_rounds: int = 0  # 0: all
-    note: str = ""
 
     def base(self, arm: Arm) -> Arm:
         """The arm that this one is rated against."""
