@@ -29,7 +29,6 @@
  *       still emptying has claimed it before.
  *   R4  Cancel meets a granter; R5  a new waker does. In linked.c: claimed waiters stay until they
  *       are granted, and so does the memory of their elements.
- *   R6  A wake for the lock is kept by one who no longer needs it. In lock.h.
  *   R7  More waiters than a batch: a receive takes no more elements than a batch has waiters for,
  *       so that every place it makes is filled by whoever waits for it (I3); close() comes back.
  *   R8  A thread is stopped between its look at a slot and its CAS, and when it goes on, the word is
@@ -55,7 +54,6 @@
 #include "channel.h"
 
 #include "check.h"
-#include "futex.h"
 #include "future.h"
 #include "linked.h"
 #include "lock.h"
@@ -67,9 +65,6 @@
 
 static const char *const name = VOLT_CHAN_NAME_;
 
-/* How often to let others run before a nap. */
-enum { YIELDS = 20 };
-
 /* ---- the ring ---- */
 
 uint64_t volt_chan_contended_slow_(volt_chan *c) {
@@ -77,22 +72,9 @@ uint64_t volt_chan_contended_slow_(volt_chan *c) {
   return volt_load_relaxed(&c->queue.word); /* a guess: the CAS decides */
 }
 
-/* Somebody else has to run first: one who has claimed a position and is still moving its element. */
-static void pause_for(unsigned *looks) {
-  *looks += 1;
-  if (*looks < VOLT_SPIN) {
-    volt_cpu_relax_();
-  } else if (*looks < VOLT_SPIN + YIELDS) {
-    volt_yield_();
-  } else { /* a nap, on a word that nobody wakes: whoever it is may have a lower priority */
-    VOLT_ATOMIC(uint32_t) word = 0;
-    volt_futex_wait32_(&word, 0, volt_deadline_ns(50000));
-  }
-}
-
 void volt_chan_await_turn_slow_(volt_chan_slot *slot, uint32_t turn) {
   unsigned looks = 0;
-  while (volt_load_acquire(&slot->turn) != turn) pause_for(&looks); /* S1, S3: pair S4, S2 */
+  while (volt_load_acquire(&slot->turn) != turn) volt_pause_(&looks); /* S1, S3: pair S4, S2 */
 }
 
 /* Fill claimed places, or empty them. */
@@ -255,7 +237,7 @@ int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
       if (possible && !op->decision) {
         *moved = volt_chan_run_unlocked_(c, op);
         if (*moved) return VOLT_OK;
-        pause_for(&looks); /* R3, or the word has changed */
+        volt_pause_(&looks); /* R3, or the word has changed */
         continue;
       }
       if (!possible && !op->w) return VOLT_EAGAIN;
@@ -265,7 +247,7 @@ int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
     if (!possible && op->w) return wait_for(c, op, word);
     if (possible && !is_ready(c, op, word)) {
       volt_leave_(&c->queue, word);
-      pause_for(&looks);
+      volt_pause_(&looks);
       continue;
     }
     if (possible && (!op->decision || volt_decide_(op->decision))) {
@@ -399,7 +381,7 @@ int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes, void *mem
 
 void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *ctx) {
   unsigned looks = 0;
-  while (volt_load_acquire(&c->closing) != 0) pause_for(&looks); /* D1: pairs D2 */
+  while (volt_load_acquire(&c->closing) != 0) volt_pause_(&looks); /* D1: pairs D2 */
   uint64_t word = volt_load_acquire(&c->queue.word);             /* P1: pairs P1, U1 */
   VOLT_CHECK(!(word & QUEUED), name, "%p: destroyed while %u waiters are queued", (void *)c,
              volt_linked_count_(&c->queue));

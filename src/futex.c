@@ -14,7 +14,7 @@
 
 #include "check.h"
 
-static int wait_at(void *address, uint32_t seen, uint64_t deadline_ns) {
+int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t deadline_ns) {
   struct timespec deadline;
   struct timespec *until = NULL;
   if (deadline_ns != VOLT_NO_DEADLINE) {
@@ -25,44 +25,22 @@ static int wait_at(void *address, uint32_t seen, uint64_t deadline_ns) {
   int saved = errno;
   int result = VOLT_OK;
   /* WAIT_BITSET, because its timeout is absolute, on CLOCK_MONOTONIC */
-  long rc = syscall(SYS_futex, address, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen, until, NULL,
-                    FUTEX_BITSET_MATCH_ANY);
+  long rc = syscall(SYS_futex, (void *)word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen, until,
+                    NULL, FUTEX_BITSET_MATCH_ANY);
   if (rc != 0) {
     VOLT_CHECK(errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT, "futex",
-               "wait at %p failed with errno %d", address, errno);
+               "wait at %p failed with errno %d", (void *)word, errno);
     if (errno == ETIMEDOUT) result = VOLT_ETIMEDOUT;
   }
   errno = saved;
   return result;
 }
 
-static void wake_at(void *address, int count) {
+void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count) {
   int saved = errno;
   /* the address may be unmapped by now: that is no error here */
-  (void)syscall(SYS_futex, address, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, NULL, NULL, 0);
+  (void)syscall(SYS_futex, (void *)word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, NULL, NULL, 0);
   errno = saved;
-}
-
-/* The kernel compares 32 bits: of a 64-bit word, the half with the flags. */
-static void *low_half(void *word) {
-  const uint32_t one = 1;
-  return (char *)word + (*(const unsigned char *)&one == 1 ? 0 : 4);
-}
-
-int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t deadline_ns) {
-  return wait_at((void *)word, seen, deadline_ns);
-}
-
-int volt_futex_wait64_(VOLT_ATOMIC(uint64_t) *word, uint32_t seen, uint64_t deadline_ns) {
-  return wait_at(low_half((void *)word), seen, deadline_ns);
-}
-
-void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count) {
-  wake_at((void *)word, count);
-}
-
-void volt_futex_wake64_(VOLT_ATOMIC(uint64_t) *word, int count) {
-  wake_at(low_half((void *)word), count);
 }
 
 void volt_yield_(void) {

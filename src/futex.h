@@ -6,17 +6,15 @@
 #include <volt/atomic.h>
 #include <volt/base.h>
 
-/* Sleep while the 32 bits at *word (the low half of a 64-bit word) are seen.
+/* Sleep while *word is seen.
  * deadline_ns: as volt_now_ns(); VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_ETIMEDOUT if the deadline has passed, else VOLT_OK: woken, or *word is something
  * else, or for no reason at all. errno is left alone. */
 VOLT_API int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t deadline_ns);
-int volt_futex_wait64_(VOLT_ATOMIC(uint64_t) *word, uint32_t seen, uint64_t deadline_ns);
 
 /* Wake up to count threads that sleep on the word at this address. The word itself is not touched:
  * it may be gone by now, and whoever sleeps there instead sees a wake for no reason. */
 void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count);
-void volt_futex_wake64_(VOLT_ATOMIC(uint64_t) *word, int count);
 
 /* Let other threads run. */
 void volt_yield_(void);

@@ -16,7 +16,7 @@
  *
  * Pairs
  *   T1 (acquire) <- F1, U1 (release)   whoever finds it open sees what came before every count
- *                                      down: all writes of the word are RMWs, one release sequence
+ *                                      down: the writes of the word are RMWs, and U1 (lock.h)
  *   L1 (acquire) <- F1, U1 (release)   so does who opens it in a turn, and by G1 who is told */
 #include <volt/latch.h>
 

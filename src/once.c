@@ -8,7 +8,7 @@
  *
  * Pairs
  *   T1 (acquire) <- U1 (release)   who sees that it is done sees what was done: later writes of the
- *                                  word are RMWs */
+ *                                  word are RMWs, and U1 (lock.h) */
 #include <volt/once.h>
 
 #include "check.h"

@@ -41,6 +41,18 @@ int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsi
   }
 }
 
+void volt_pause_(unsigned *looks) {
+  *looks += 1;
+  if (*looks <= VOLT_SPIN) {
+    volt_cpu_relax_();
+  } else if (*looks <= VOLT_SPIN + VOLT_YIELDS) {
+    volt_yield_();
+  } else { /* on a word that nobody wakes */
+    VOLT_ATOMIC(uint32_t) nap = 0;
+    volt_futex_wait32_(&nap, 0, volt_deadline_ns(VOLT_NAP_NS));
+  }
+}
+
 /* Of a call that may block this thread. */
 static void check_may_block(const char *call) {
 #if VOLT_DEBUG

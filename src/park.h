@@ -14,6 +14,14 @@
 #define VOLT_PARK_SPIN 200
 #endif
 
+/* After so many looks others may run so often, and then each nap takes so long. */
+#ifndef VOLT_YIELDS
+#define VOLT_YIELDS 20
+#endif
+#ifndef VOLT_NAP_NS
+#define VOLT_NAP_NS 50000
+#endif
+
 /* How a thread looks whether it need queue at all: so often after 1, 2, 4, ... volt_cpu_relax_(),
  * and then so often after letting others run, but only for as long as a wake costs: a thread that
  * lets others run may be away for a whole time slice. A place in the queue means that every turn
@@ -46,6 +54,11 @@ static inline bool volt_is_parked_(volt_parker *p) {
  * which other threads may run. */
 VOLT_API int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned looks,
                              unsigned yields);
+
+/* Wait a little for somebody who will not tell: he is in the middle of a few dozen instructions, or
+ * away and coming back. Looks on at first; then lets others run, for he may be preempted; then naps,
+ * for he may be of a lower priority. *looks: 0 before the first. */
+VOLT_API void volt_pause_(unsigned *looks);
 
 /* One turn of a spin loop. */
 static inline void volt_cpu_relax_(void) {

@@ -31,8 +31,8 @@
 #include <volt/timer.h>
 
 #include "check.h"
-#include "futex.h"
 #include "pairing_heap.h"
+#include "park.h"
 #include "waiter.h"
 
 /* How many timers one section takes out. */
@@ -229,10 +229,8 @@ uint64_t volt_timers_now_ns(volt_timers *t) {
 }
 
 void volt_timers_destroy(volt_timers *t) {
-  while (volt_load_acquire(&t->telling) != 0) { /* D3: pairs D2; R4 */
-    VOLT_ATOMIC(uint32_t) nap = 0;              /* it may be anybody's code that is in between */
-    volt_futex_wait32_(&nap, 0, volt_deadline_ns(50000));
-  }
+  unsigned looks = 0;
+  while (volt_load_acquire(&t->telling) != 0) volt_pause_(&looks); /* D3: pairs D2; R4 */
   volt_bcs_lock_destroy(&t->lock);
   VOLT_CHECK(!t->root, "volt_timers_destroy", "%p: destroyed while a timer is started", (void *)t);
 }

@@ -17,7 +17,7 @@
  *       RETURNING; destroy waits.
  *   R3  A served waiter is cancelled before it is told. What it waited for has happened, and may
  *       have counted on it. Closed: the one who cancels tells it, and its wake comes.
- *   R4, R5, R6 in linked.c and lock.h.
+ *   R4, R5 in linked.c.
  *
  * Pairs
  *   L1 (acquire) <- U1 (release)   a turn sees what all earlier turns did
@@ -25,7 +25,6 @@
 #include "turn.h"
 
 #include "check.h"
-#include "futex.h"
 #include "future.h"
 #include "lock.h"
 
@@ -114,15 +113,13 @@ bool volt_turn_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w) {
 }
 
 void volt_turn_destroy_(volt_wait_queue *q, const char *name) {
-  for (;;) {
+  for (unsigned looks = 0;;) {
     uint64_t word = volt_load_acquire(&q->word);        /* D1: pairs U1 */
     bool away = (word & VOLT_WORD_ALL_RETURNING_) != 0; /* then those queued may be served */
     VOLT_CHECK(away || !(word & VOLT_WORD_QUEUED_), name,
                "%p: destroyed while %u waiters are queued", (void *)q, volt_linked_count_(q));
     if (!away) return;
-    /* R2: a nap, for it may be anybody's code that keeps the opener away; on a word of our own */
-    VOLT_ATOMIC(uint32_t) nap = 0;
-    volt_futex_wait32_(&nap, 0, volt_deadline_ns(50000));
+    volt_pause_(&looks); /* R2 */
   }
 }
 

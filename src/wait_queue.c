@@ -23,11 +23,10 @@
  *       Closed: both decide by a CAS on the one word, which says both things.
  *   R2  A release lets go of permits and then touches the object, which whoever got them has freed.
  *       Closed: the store that lets go is the one that leaves the lock, or the fast path's CAS, and
- *       nothing of the object is read or written after it. Waking sleepers is by address only.
+ *       nothing of the object is read or written after it.
  *   R3  The owner sees the grant and re-uses the waiter while the granter still reads it.
  *       Closed: unlink and copy the waker under the lock; the grant is the last access.
  *   R4, R5  A cancel, or a new waker, meets a releaser. In linked.c.
- *   R6  A wake for the lock is kept by one who no longer needs it. In lock.h.
  *   R7  More waiters than a batch holds: the wakers of the first batch must not run under the lock,
  *       nor the rest be forgotten. Closed: leave the rest of the permits with the queue, wake, come
  *       back. Whoever has the lock meanwhile takes the rest along: no permit is ever out of sight.
@@ -36,7 +35,7 @@
  * Pairs
  *   L1 (acquire) <- U1 (release)   whoever holds the lock sees what the last holder did
  *   A1, T1 (acquire) <- U1, F1 (release)   permits taken from the word carry their
- *                                  releasers' past: its writes are all RMWs, one release sequence
+ *                                  releasers' past: its writes are RMWs, and U1 (lock.h)
  *                                  (T1 and F1 also in the fast paths, in the public headers)
  *   W1 (acquire) <- G1 (release)   the owner sees all that was done before the grant (waiter.c)
  *   C1 (acquire) <- U1, F1 (release)   who sees CLOSED sees what came before close()
@@ -45,7 +44,6 @@
 #include "wait_queue.h"
 
 #include "check.h"
-#include "futex.h"
 #include "linked.h"
 #include "list.h"
 #include "lock.h"
@@ -341,15 +339,12 @@ void volt_wait_queue_init_(volt_wait_queue *q, uint32_t value) {
 }
 
 void volt_wait_queue_destroy_(volt_wait_queue *q, const volt_kind_ *kind) {
-  for (;;) {
+  for (unsigned looks = 0;;) {
     uint64_t word = volt_load_acquire(&q->word); /* D1: pairs U1, F1 */
     VOLT_CHECK(!(word & QUEUED), kind->name, "%p: destroyed while %u waiters are queued", (void *)q,
                volt_linked_count_(q));
     if (!(word & VOLT_WORD_ALL_RETURNING_)) return;
-    /* R7: a nap, for it may be anybody's code that keeps the release away; on a word of our own,
-     * for a wake for those who sleep on the queue's would be lost on us (R6) */
-    VOLT_ATOMIC(uint32_t) nap = 0;
-    volt_futex_wait32_(&nap, 0, volt_deadline_ns(50000));
+    volt_pause_(&looks); /* R7 */
   }
 }
 

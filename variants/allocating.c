@@ -13,7 +13,7 @@
  * Race R1: an owner that cancels looks into a node that a releaser has freed. Closed: claim()
  *   clears w->need under the lock; only an owner that finds it set, there, goes on to the node.
  *
- * Pairs: those of pool.c, futex_lock.h, grant.c.
+ * Pairs: those of pool.c, short_lock.h, grant.c.
  *
  * Costs: those of locked.c, and an allocation and a free for every wait. */
 #include "allocating.h"

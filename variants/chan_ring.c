@@ -45,7 +45,7 @@
  *   D5, D6 (seq_cst)              in chan_slots.c
  *   F1 (release) -> D3            who sees a flag lowered sees where its waiter has been moved
  *   C1 (acquire) <- C2 (release)  who sees CLOSED sees what came before close()
- *   K1 <- K2, futex_lock.h; G1 -> W1, grant.c
+ *   L1 <- U1, short_lock.h; G1 -> W1, grant.c
  *
  * Costs: 2 RMWs a send, and 2 a receive (S2 and S4 are exchanges on x86); with a waiter to serve,
  * the lock, its two ends of the ring, the grant. What the library's channel promises and this one
@@ -55,9 +55,9 @@
 
 #include "check.h"
 #include "fifo.h"
-#include "futex.h"
-#include "futex_lock.h"
 #include "grant.h"
+#include "park.h"
+#include "short_lock.h"
 
 enum { SENDERS = VOLT_RING_SENDERS_, RECEIVERS = VOLT_RING_RECEIVERS_ };
 
@@ -108,11 +108,11 @@ static void leave(const volt_ring_variant_ *v, volt_ring_ *r, volt_batch_ *batch
     bool full = batch->count >= VOLT_WAKE_BATCH;
     settle(v, r);
     if (full) r->returning += 1; /* R5 */
-    volt_futex_lock_leave_(&r->lock);
+    volt_short_lock_leave_(&r->lock);
     volt_publish_(batch->claims, batch->count, NULL);
     if (!full) return;
     batch->count = 0;
-    volt_futex_lock_take_(&r->lock);
+    volt_short_lock_take_(&r->lock);
     r->returning -= 1;
     if (v->gather) v->gather(r);
     serve(r, batch);
@@ -143,7 +143,7 @@ int volt_ring_run_(const volt_ring_variant_ *v, volt_ring_ *r, const volt_ring_o
     op->w->want = (uint32_t)op->side;
     op->w->need = 0;
   }
-  volt_futex_lock_take_(&r->lock);
+  volt_short_lock_take_(&r->lock);
   if (v->gather) v->gather(r);
   serve(r, &batch);
   int result = attempt(r, op);
@@ -164,7 +164,7 @@ void volt_ring_serve_(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *c
   volt_batch_ batch;
   batch.count = 0;
   if (claimed) batch.claims[batch.count++] = volt_claim_of_(claimed, claimed, VOLT_WAITER_GRANTED_);
-  volt_futex_lock_take_(&r->lock);
+  volt_short_lock_take_(&r->lock);
   if (v->gather) v->gather(r);
   serve(r, &batch);
   leave(v, r, &batch);
@@ -182,7 +182,7 @@ void volt_ring_tell_(volt_waiter *w, bool closed) {
 static bool lock_if_waiting(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *w,
                             volt_batch_ *batch) {
   batch->count = 0;
-  volt_futex_lock_take_(&r->lock);
+  volt_short_lock_take_(&r->lock);
   if (v->gather) v->gather(r);
   if (w->need > 0) return true; /* I3 */
   serve(r, batch);              /* R1: after gather() */
@@ -229,7 +229,7 @@ bool volt_ring_set_waker_(const volt_ring_variant_ *v, volt_ring_ *r, volt_waite
 void volt_ring_close_(const volt_ring_variant_ *v, volt_ring_ *r) {
   volt_batch_ batch;
   batch.count = 0;
-  volt_futex_lock_take_(&r->lock);
+  volt_short_lock_take_(&r->lock);
   uint64_t tail = volt_load_relaxed(&r->tail); /* a guess: the CAS decides */
   while (!volt_cas_release(&r->tail, &tail, tail | VOLT_RING_CLOSED_)) continue; /* C2: pairs C1 */
   if (v->gather) v->gather(r);
@@ -279,16 +279,15 @@ static uint32_t count_waiters(volt_ring_ *r) {
 
 void volt_ring_destroy_(const volt_ring_variant_ *v, volt_ring_ *r,
                         void (*drop)(void *elem, void *ctx), void *ctx) {
-  for (;;) {
-    volt_futex_lock_take_(&r->lock); /* whoever is leaving it is done */
+  for (unsigned looks = 0;;) {
+    volt_short_lock_take_(&r->lock); /* whoever is leaving it is done */
     if (v->gather) v->gather(r);
     VOLT_CHECK(count_waiters(r) == 0, v->name, "%p: destroyed while %u waiters are queued",
                (void *)r, count_waiters(r));
     uint32_t returning = r->returning;
-    volt_futex_lock_leave_(&r->lock);
+    volt_short_lock_leave_(&r->lock);
     if (returning == 0) break;
-    /* R5: it is calling wakers; a nap, for that may be somebody's code */
-    volt_futex_wait32_(&r->lock.word, 0, volt_deadline_ns(50000));
+    volt_pause_(&looks); /* R5: it is calling wakers */
   }
   uint64_t at;
   while (drop && volt_ring_claim_(r, &at) == VOLT_OK) {
@@ -309,7 +308,7 @@ uint32_t volt_ring_len_(volt_ring_ *r) {
 uint32_t volt_ring_waiters_(const volt_ring_variant_ *v, volt_ring_ *r) {
   volt_batch_ batch;
   batch.count = 0;
-  volt_futex_lock_take_(&r->lock);
+  volt_short_lock_take_(&r->lock);
   if (v->gather) v->gather(r);
   serve(r, &batch); /* R1: after gather() */
   uint32_t waiters = count_waiters(r);

@@ -34,7 +34,7 @@ typedef struct volt_ring_ {
   unsigned char apart_from_head[VOLT_CACHE_LINE];
   VOLT_ATOMIC(uint64_t) head; /* the next position to empty */
   unsigned char apart_from_lock[VOLT_CACHE_LINE];
-  volt_futex_lock_ lock;
+  volt_short_lock lock;
   VOLT_PLAIN(uint32_t) returning; /* operations that are waking a batch and will come back */
   volt_fifo_ fifo[2];
 } volt_ring_;

@@ -214,9 +214,10 @@ static bool leave(volt_turn_ *t, bool again) {
 static void tell(volt_turn_ *t) {
   for (volt_request_ *r = t->answered, *older; r; r = older) {
     older = r->older;
-    /* G1: the last access to *r; pairs W1 */
-    uint32_t before = volt_exchange_release(&r->node.state, VOLT_WAITER_GRANTED_);
-    if (before == VOLT_WAITER_AWAITED_) volt_futex_wake32_(&r->node.state, 1); /* by address only */
+    /* relaxed: a hint (waiter.c R8) */
+    bool sleeps = volt_load_relaxed(&r->node.state) == VOLT_WAITER_AWAITED_;
+    volt_store_release(&r->node.state, VOLT_WAITER_GRANTED_); /* G1: the last of *r; pairs W1 */
+    if (sleeps) volt_futex_wake32_(&r->node.state, 1);        /* by address only */
   }
   volt_publish_(t->batch.claims, t->batch.count, NULL);
 }

@@ -9,7 +9,6 @@
 #include "check.h"
 #include "combine.h"
 #include "fifo.h"
-#include "futex.h"
 #include "park.h"
 
 #define QUEUED VOLT_COMBINING_QUEUED_
@@ -157,15 +156,13 @@ void volt_combining_sem_init(volt_combining_sem *sem, uint32_t permits) {
 }
 
 void volt_combining_sem_destroy(volt_combining_sem *sem) {
-  for (;;) {
+  for (unsigned looks = 0;;) {
     uint64_t word = volt_load_acquire(&sem->word); /* D1: pairs U1, F1, N1, B1 */
     VOLT_CHECK((word & (QUEUED | BUSY)) != QUEUED, NAME,
                "%p: destroyed while %u waiters are queued", (void *)sem,
                volt_combining_sem_waiters(sem));
     if (!(word & BUSY) && DIRTY_OF(word) == 0) return;
-    /* R3, R7: a nap, for it may be anybody's code that keeps them away */
-    VOLT_ATOMIC(uint32_t) nap = 0;
-    volt_futex_wait32_(&nap, 0, volt_deadline_ns(50000));
+    volt_pause_(&looks); /* R3, R7 */
   }
 }
 

@@ -10,7 +10,7 @@
  *
  * Races
  *   R1  The owner sees the grant and re-uses the waiter while the granter still reads it (errata
- *       E7, E8). Closed: everything is copied into the claim; the exchange is the last access.
+ *       E7, E8). Closed: everything is copied into the claim; the store is the last access.
  *   R2  A waker of the batch cancels another waiter of the batch, whose grant this thread still
  *       owes: it would wait for itself. Closed: all are told before the first waker is called.
  *
@@ -49,8 +49,10 @@ static void grant(const volt_claim_ *claim) {
   VOLT_CHECK(claim->id == w->id, "grant",
              "waiter %p was re-used while it was queued: it is invocation %u, was %u", (void *)w,
              (uint32_t)w->id, claim->id);
-  uint32_t before = volt_exchange_release(&w->state, claim->state); /* G1: last access; pairs W1 */
-  if (before == VOLT_WAITER_AWAITED_) volt_futex_wake32_(&w->state, 1); /* by address only */
+  /* relaxed: a hint (waiter.c R8) */
+  bool sleeps = volt_load_relaxed(&w->state) == VOLT_WAITER_AWAITED_;
+  volt_store_release(&w->state, claim->state);  /* G1: last access; pairs W1 */
+  if (sleeps) volt_futex_wake32_(&w->state, 1); /* by address only */
 }
 
 void volt_publish_(const volt_claim_ *claims, unsigned count, void (*spent)(volt_waiter *node)) {

@@ -13,7 +13,7 @@
  *
  * Races: those of serve.c, pool.c, grant.c. This file adds none: it is the four of them together.
  *
- * Pairs: those of pool.c, futex_lock.h, grant.c.
+ * Pairs: those of pool.c, short_lock.h, grant.c.
  *
  * Costs: 1 RMW to acquire, 3 to release (lock, pool, unlock); 2 and the grant if somebody waits. */
 #include "locked.h"

@@ -30,14 +30,13 @@
  *   R7  A release comes between two batches of a close. Closed: whoever holds the lock of a closed
  *       semaphore serves as the closer does.
  *
- * Pairs: K1 (acquire) <- K2 (release), futex_lock.h; G1 (release) -> W1 (acquire), grant.c. */
+ * Pairs: L1 (acquire) <- U1 (release), short_lock.h; G1 (release) -> W1 (acquire), grant.c. */
 #include "serve.h"
 
 #include "check.h"
 #include "fifo.h"
-#include "futex.h"
-#include "futex_lock.h"
 #include "park.h"
+#include "short_lock.h"
 
 /* ---- serving: the lock is held ---- */
 
@@ -84,11 +83,11 @@ static void serve_and_leave(const volt_variant_ *v, volt_line_ *line, volt_batch
       again = serve(v, line, batch, &hand);
     } while (!v->settle(v, line, hand));
     if (again) line->returning += 1;     /* R5 */
-    volt_futex_lock_leave_(&line->lock); /* the last access to the semaphore, if not again */
+    volt_short_lock_leave_(&line->lock); /* the last access to the semaphore, if not again */
     volt_publish_(batch->claims, batch->count, v->spent);
     if (!again) return;
     batch->count = 0;
-    volt_futex_lock_take_(&line->lock);
+    volt_short_lock_take_(&line->lock);
     line->returning -= 1;
   }
 }
@@ -96,15 +95,15 @@ static void serve_and_leave(const volt_variant_ *v, volt_line_ *line, volt_batch
 /* ---- the operations ---- */
 
 int volt_line_queue_(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
-  volt_futex_lock_take_(&line->lock);
+  volt_short_lock_take_(&line->lock);
   int result = v->take(line, w);
   if (result == VOLT_PENDING) {
     volt_fifo_push_back_(&line->fifo, w);
     v->settle(v, line, 0);
-    volt_futex_lock_leave_(&line->lock); /* *w is a releaser's from here */
+    volt_short_lock_leave_(&line->lock); /* *w is a releaser's from here */
     return VOLT_PENDING;
   }
-  volt_futex_lock_leave_(&line->lock);
+  volt_short_lock_leave_(&line->lock);
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* never linked: the owner's own */
   return result;
 }
@@ -135,7 +134,7 @@ void volt_line_release_(const volt_variant_ *v, volt_line_ *line, volt_waiter *c
   volt_batch_ batch;
   batch.count = 0;
   if (claimed) batch.claims[batch.count++] = volt_claim_of_(claimed, claimed, VOLT_WAITER_GRANTED_);
-  volt_futex_lock_take_(&line->lock);
+  volt_short_lock_take_(&line->lock);
   volt_waiter *head = line->fifo.head;
   if (head) volt_check_excess_(v->name, line, hand, head->want - head->need); /* I3 */
   serve_and_leave(v, line, &batch, hand);
@@ -144,11 +143,11 @@ void volt_line_release_(const volt_variant_ *v, volt_line_ *line, volt_waiter *c
 /* Take the lock and look whether *w is in the FIFO. Returns true: it is, and the lock is held.
  * Returns false: a releaser was first, *w has completed, and the lock is not held. */
 static bool lock_if_waiting(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
-  volt_futex_lock_take_(&line->lock);
+  volt_short_lock_take_(&line->lock);
   if (v->gather) v->gather(line);
   if (w->need > 0) return true; /* I4 */
   v->settle(v, line, 0);
-  volt_futex_lock_leave_(&line->lock);
+  volt_short_lock_leave_(&line->lock);
   volt_waiter_await_(w); /* R3: claimed, and no foreign code runs before it is told */
   return false;
 }
@@ -191,7 +190,7 @@ bool volt_line_set_node_waker_(const volt_variant_ *v, volt_line_ *line, volt_wa
   node->wake = waker.wake; /* R4 */
   node->ctx = waker.ctx;
   v->settle(v, line, 0);
-  volt_futex_lock_leave_(&line->lock);
+  volt_short_lock_leave_(&line->lock);
   return true;
 }
 
@@ -203,7 +202,7 @@ bool volt_line_set_waker_(const volt_variant_ *v, volt_line_ *line, volt_waiter 
 void volt_line_close_(const volt_variant_ *v, volt_line_ *line) {
   volt_batch_ batch;
   batch.count = 0;
-  volt_futex_lock_take_(&line->lock);
+  volt_short_lock_take_(&line->lock);
   v->close(line);
   serve_and_leave(v, line, &batch, 0);
 }
@@ -221,24 +220,23 @@ void volt_line_init_(const volt_variant_ *v, volt_line_ *line, uint32_t permits)
 }
 
 void volt_line_destroy_(const volt_variant_ *v, volt_line_ *line) {
-  for (;;) {
-    volt_futex_lock_take_(&line->lock); /* R6 */
+  for (unsigned looks = 0;;) {
+    volt_short_lock_take_(&line->lock); /* R6 */
     if (v->gather) v->gather(line);
     VOLT_CHECK(line->fifo.waiters == 0, v->name, "%p: destroyed while %u waiters are queued",
                (void *)line, (uint32_t)line->fifo.waiters);
     uint32_t returning = line->returning;
-    volt_futex_lock_leave_(&line->lock);
+    volt_short_lock_leave_(&line->lock);
     if (returning == 0) return;
-    /* R5: it is calling wakers; a nap, for that may be somebody's code */
-    volt_futex_wait32_(&line->lock.word, 0, volt_deadline_ns(50000));
+    volt_pause_(&looks); /* R5: it is calling wakers */
   }
 }
 
 uint32_t volt_line_waiters_(const volt_variant_ *v, volt_line_ *line) {
-  volt_futex_lock_take_(&line->lock);
+  volt_short_lock_take_(&line->lock);
   if (v->gather) v->gather(line);
   uint32_t waiters = line->fifo.waiters;
   v->settle(v, line, 0);
-  volt_futex_lock_leave_(&line->lock);
+  volt_short_lock_leave_(&line->lock);
   return waiters;
 }

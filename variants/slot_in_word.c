@@ -31,7 +31,7 @@
  *   O1 (release) -> H1, A1 (acquire)         who takes the waiter sees what its owner wrote
  *   T1, D1, O1 (acquire) <- R1, H1, B1, U1 (release)   permits carry their releasers' past
  *   C1 (acquire) <- X1, U1 (release)         who sees CLOSED sees what came before close()
- *   those of futex_lock.h, grant.c
+ *   those of short_lock.h, grant.c
  *
  * Costs: 1 RMW to acquire, 1 to release, 1 to wait alone, 1 and the grant to serve who does. */
 #include "slot_in_word.h"

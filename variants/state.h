@@ -6,11 +6,7 @@
 #define VOLT_VARIANTS_STATE_H
 
 #include <volt/semaphore.h> /* VOLT_SEM_MAX: the variants have the limits of the library */
-
-/* word: 0 free, 1 taken, 2 taken and somebody may sleep until it is free. */
-typedef struct volt_futex_lock_ {
-  VOLT_ATOMIC(uint32_t) word;
-} volt_futex_lock_;
+#include <volt/task.h>      /* volt_short_lock */
 
 /* Oldest first. Touched with the lock held only. */
 typedef struct volt_fifo_ {
@@ -21,7 +17,7 @@ typedef struct volt_fifo_ {
 
 /* The first member of every variant. */
 typedef struct volt_line_ {
-  volt_futex_lock_ lock;
+  volt_short_lock lock;
   VOLT_PLAIN(uint32_t) returning; /* operations that are waking a batch and will come back */
   volt_fifo_ fifo;
 } volt_line_;

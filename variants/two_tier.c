@@ -27,7 +27,7 @@
  *       never in the slot.
  *
  * Pairs: S1 (release) -> S2, S3 (acquire): who empties the slot without the lock sees what all did
- *   who had the waiter in hand; those of pool.c, futex_lock.h, grant.c.
+ *   who had the waiter in hand; those of pool.c, short_lock.h, grant.c.
  *
  * Costs: 1 RMW to acquire, 3 to release, 1 and the grant if the slot is full and n = 1. */
 #include "two_tier.h"

@@ -57,7 +57,7 @@ typedef struct volt_chan {
   VOLT_ATOMIC(uint32_t) closing; /* threads that are away from a close() and will come back */
 } volt_chan;
 
-/* The word: bits 0 to 3 as in wait_queue.h; 8 to 35 how many elements there are; 36 to 63 the
+/* The word: bits 0 to 2 as in wait_queue.h; 8 to 35 how many elements there are; 36 to 63 the
  * position of the next one. The elements are those at the positions before it. With QUEUED: those
  * who wait are receivers if there is no element, else senders, and then there is no place. */
 #ifndef VOLT_CHAN_POSITION_BITS_

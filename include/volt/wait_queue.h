@@ -8,14 +8,13 @@
  *
  *   bit 0      QUEUED     somebody waits: everything goes through the lock, and the value is 0
  *   bit 1      LOCKED     a thread has the FIFO to itself (only with QUEUED)
- *   bit 2      SLEEPER    a thread sleeps until LOCKED is dropped (only with LOCKED)
- *   bit 3      CLOSED     nobody will be queued again (with QUEUED: those queued are being told)
+^ *   bit 2      CLOSED     nobody will be queued again (with QUEUED: those queued are being told)
  *   bits 8-31  RETURNING  so many threads are calling wakers and will come back for more
  *   bits 32-63 value      permits XOR what the primitive calls full: 0 permits of a semaphore, a
  *                         free mutex and a free rwlock are all zero
  *
  * Who writes it: while QUEUED is clear, anyone, by one compare-and-swap. While QUEUED is set, only
- * the thread that holds LOCKED, and those who add SLEEPER. The protocol is in wait_queue.c. */
+ * the thread that holds LOCKED. The protocol is in wait_queue.c. */
 #ifndef VOLT_WAIT_QUEUE_H
 #define VOLT_WAIT_QUEUE_H
 
@@ -23,8 +22,7 @@
 
 #define VOLT_WORD_QUEUED_ UINT64_C(1)
 #define VOLT_WORD_LOCKED_ UINT64_C(2)
-#define VOLT_WORD_SLEEPER_ UINT64_C(4)
-#define VOLT_WORD_CLOSED_ UINT64_C(8)
+#define VOLT_WORD_CLOSED_ UINT64_C(4)
 #define VOLT_WORD_RETURNING_ UINT64_C(0x100) /* one of them */
 #define VOLT_WORD_ALL_RETURNING_ UINT64_C(0xffffff00)
 #define VOLT_WORD_ONE_ (UINT64_C(1) << 32)

@@ -12,6 +12,7 @@
 #include <volt/task.h>
 
 #include "../check.h"
+#include "../futex.h"
 #include "../future.h"
 #include "../waiter.h"
 #include "runtime.h"

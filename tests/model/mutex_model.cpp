@@ -1,5 +1,5 @@
 // mutex_model: mutual exclusion, and the death of the object in its last user's hands.
-// Checks wait_queue.c R2, R6 and all pairs through a plain variable.
+// Checks wait_queue.c R2 and all pairs through a plain variable.
 #include "model.hpp"
 
 // Each thread locks, reads and writes what only a holder may touch, and unlocks.
@@ -146,12 +146,11 @@ struct last_user_frees_beside_deadline : last_user_frees {
 };
 MODEL(last_user_frees_beside_deadline, 2, bounded)
 
-// R6: two threads sleep on the queue's own lock; whoever is woken and does not need it any more
-// must not keep the wake. Three that queue, cancel and unlock.
-struct lock_sleepers : mutex_model {
+// Three that meet at the queue's own lock, which is left for the last time under their eyes.
+struct lock_meets : mutex_model {
   volt_waiter w[2];
   wake_count woken[2];
-  lock_sleepers() {
+  lock_meets() {
     EXPECT(volt_mutex_try_lock(&m));
     for (unsigned i = 0; i < 2; i++) {
       EXPECT(volt_mutex_lock(&m, &w[i], woken[i].waker()) == VOLT_PENDING);
@@ -168,4 +167,4 @@ struct lock_sleepers : mutex_model {
     EXPECT(!volt_mutex_is_locked(&m) && volt_mutex_waiters(&m) == 0);
   }
 };
-MODEL(lock_sleepers, 3, bounded)
+MODEL(lock_meets, 3, bounded)

@@ -340,23 +340,25 @@ static void poll_without_an_operation(void **state) {
 
 /* ---- memory that is used behind the queue's back: invocation ids ---- */
 
-/* The library is waking a sleeper: the waiter is claimed, and its grant comes next. */
+/* The library is waking the owner of the first of two: the second is claimed, and its grant comes
+ * next. */
 static futex_outcome use_it_meanwhile(void *arg, const futex_call *call) {
   if (!call->is_wait) ((volt_waiter *)arg)->id += 1;
   return FUTEX_RETURN_0;
 }
 
-static void release_with_a_sleeper(void *arg) {
-  volt_store_relaxed(&sem.queue.word, VOLT_WORD_QUEUED_ | VOLT_WORD_SLEEPER_);
+static void release_for_two(void *arg) {
+  volt_store_relaxed(&waiter.state, VOLT_WAITER_AWAITED_);
   futex_hook_set(use_it_meanwhile, arg);
-  volt_sem_release(&sem, 1);
+  volt_sem_release(&sem, 2);
 }
 
 static void a_claimed_waiter_is_used(void **state) {
   (void)state;
   queue_on_sem(&waiter, 1);
-  waiter.id = 30;
-  assert_death(release_with_a_sleeper, &waiter, death_address(&waiter), "re-used",
+  queue_on_sem(&second, 1);
+  second.id = 30;
+  assert_death(release_for_two, &second, death_address(&second), "re-used",
                "invocation 31, was 30");
 }
 

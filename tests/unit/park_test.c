@@ -361,8 +361,31 @@ static void block_on_waits_for_its_wake(void **state) {
   a_wake_on_the_way(true);
 }
 
+/* ---- a pause ---- */
+
+/* At first no system call that sleeps; then naps, each of which ends by itself. */
+static void a_pause_looks_on_and_then_naps(void **state) {
+  (void)state;
+  volt_parker nobody = {0};
+  struct script s = {{FUTEX_ETIMEDOUT, FUTEX_RETURN_0}, 2, 0, &nobody, 0, 0, {0}, {0}};
+  futex_hook_set(play, &s);
+  errno = 4711;
+  unsigned looks = 0;
+  while (s.waits == 0) volt_pause_(&looks);
+  assert_int_equal(looks, VOLT_SPIN + VOLT_YIELDS + 1);
+  uint64_t until_ns =
+      (uint64_t)s.last_timeout.tv_sec * 1000000000u + (uint64_t)s.last_timeout.tv_nsec;
+  assert_true(until_ns <= volt_now_ns() + VOLT_NAP_NS);
+  volt_pause_(&looks);
+  futex_hook_set(NULL, NULL);
+  assert_int_equal(s.waits, 2);
+  assert_int_equal(s.wakes, 0);
+  assert_int_equal(errno, 4711);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(a_pause_looks_on_and_then_naps),
       cmocka_unit_test(unparked_before),
       cmocka_unit_test(unparks_are_counted),
       cmocka_unit_test(the_waker_unparks),

@@ -59,7 +59,7 @@ static uint32_t check_fifo(void) {
 /* All of it, with so many permits in the callers' hands. */
 static void check_invariants(const volt_kind_ *kind, uint32_t held) {
   uint64_t now = word();
-  assert_int_equal(now & (VOLT_WORD_LOCKED_ | VOLT_WORD_SLEEPER_), 0);
+  assert_int_equal(now & VOLT_WORD_LOCKED_, 0);
   assert_int_equal((now & VOLT_WORD_QUEUED_) != 0, q.head != NULL); /* I2 */
   uint32_t gathered = check_fifo();
   uint32_t value = VOLT_WORD_VALUE_(now) ^ kind->full;

@@ -68,12 +68,11 @@ static bool sleep_at(rl::context &c, const void *address, uint64_t deadline_ns) 
   return false;
 }
 
-template <typename T>
-static int wait_at(VOLT_ATOMIC(T) *word, uint32_t seen, uint64_t deadline_ns) {
+int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t deadline_ns) {
   // The kernel reads the newest value, and goes to sleep in the same step; so does a CAS that fails.
-  T now = static_cast<T>(-1);
+  uint32_t now = UINT32_MAX;
   word->compare_exchange_strong(now, now, rl::mo_relaxed, $, rl::mo_relaxed, $);
-  if (static_cast<uint32_t>(now) != seen) return VOLT_OK;
+  if (now != seen) return VOLT_OK;
   if (!sleep_at(rl::ctx(), word, deadline_ns)) return VOLT_OK;
   if (!is_nap(deadline_ns) && now_ns < deadline_ns) now_ns = deadline_ns;
   return VOLT_ETIMEDOUT;
@@ -89,37 +88,17 @@ static unsigned next_to_wake(rl::context &c, const void *address) {
   return found[count == 1 ? 0 : c.rand(count, rl::sched_type_user)];
 }
 
-static void wake_at(const void *address, int count) {
+void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count) {
   rl::context &c = rl::ctx();
   c.sched();
   for (; count > 0; count--) {
-    unsigned i = next_to_wake(c, address);
+    unsigned i = next_to_wake(c, word);
     if (i == sleepers) return;
     rl::thread_id_t thread = asleep[i].thread;
     bool naps = asleep[i].naps;
     wakes_up(i);
     if (!naps) c.unpark_thread(thread, false, $);
   }
-}
-
-void volt_model_nap_is_over_(const void *address); // for rt_seam.hpp
-void volt_model_nap_is_over_(const void *address) {
-  bool any = false;
-  for (unsigned i = 0; i < sleepers; i++) any |= asleep[i].address == address;
-  if (any) wake_at(address, 8);
-}
-
-int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t deadline_ns) {
-  return wait_at<uint32_t>(word, seen, deadline_ns);
-}
-int volt_futex_wait64_(VOLT_ATOMIC(uint64_t) *word, uint32_t seen, uint64_t deadline_ns) {
-  return wait_at<uint64_t>(word, seen, deadline_ns);
-}
-void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count) {
-  wake_at(word, count);
-}
-void volt_futex_wake64_(VOLT_ATOMIC(uint64_t) *word, int count) {
-  wake_at(word, count);
 }
 
 // Goes on when every other thread has come one step further, or cannot; and then sees the newest.

@@ -1,0 +1,33 @@
+/* short_lock.h: the lock of what is held for a few dozen instructions, with no foreign code and no
+ * wait inside. Leaving it is one store, so it tells nobody: who finds it held waits a little and
+ * looks again. No order among those who wait.
+ *
+ * Pair L1 (acquire) <- U1 (release): the holder sees what the last one did. */
+#ifndef VOLT_SHORT_LOCK_H
+#define VOLT_SHORT_LOCK_H
+
+#include <volt/task.h>
+
+#include "park.h"
+
+/* word: 0 free, 1 held. */
+
+static inline void volt_short_lock_init_(volt_short_lock *l) {
+  volt_store_relaxed(&l->word, 0); /* not shared yet */
+}
+
+static inline void volt_short_lock_take_(volt_short_lock *l) {
+  uint32_t seen = 0;
+  unsigned looks = 0;
+  while (seen != 0 || !volt_cas_acquire(&l->word, &seen, 1)) { /* L1: pairs U1 */
+    volt_pause_(&looks);
+    seen = volt_load_relaxed(&l->word); /* a guess: the CAS decides */
+  }
+}
+
+/* The last access to *l. */
+static inline void volt_short_lock_leave_(volt_short_lock *l) {
+  volt_store_release(&l->word, 0); /* U1: pairs L1 */
+}
+
+#endif
