@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # usage: exports.sh LIBRARY...
 # A shared library exports exactly what its public headers declare VOLT_API or VOLT_INLINE, under a
-# version node, so that the symbol map and the headers cannot drift apart. Of names that end in an
-# underscore only *_slow_ may be public: inline functions call them. task.h and runtime.h are those of
-# libvolt-rt, all others are those of libvolt-sync.
+# version node, so that the symbol map and the headers cannot drift apart; and the type of each is held
+# in tests/unit/abi*_test.c. Of names that end in an underscore only *_slow_ may be public: inline
+# functions call them. task.h and runtime.h are those of libvolt-rt, all others are those of
+# libvolt-sync.
 set -euo pipefail
 libraries=$(realpath "$@")
 cd "$(dirname "$0")/../.."
@@ -26,6 +27,10 @@ exported() { # "name@@VOLT_0.1" for a function, without the version nodes and wh
   nm -D --defined-only "$library" | awk '$2 != "A" && $3 !~ /@@VOLT_PRIVATE$/ { print $3 }' | sort
 }
 
+held() { # in a line that ends "name)," or, a twin, "name;"
+  sed -nE 's/.*\b(volt_[a-z0-9_]+)(\),|;)$/\1/p' tests/unit/abi*_test.c | sort
+}
+
 fail() {
   printf '%s\n' "$@" >&2
   exit 1
@@ -38,6 +43,9 @@ for library in $libraries; do
 
   difference=$(diff <(declared "${headers[@]}") <(exported | sed 's/@@.*//')) ||
     fail "headers (<) and $library (>) differ; see $map:" "$difference"
+
+  missing=$(comm -23 <(declared "${headers[@]}") <(held))
+  [[ -z $missing ]] || fail "not in tests/unit/abi*_test.c:" "$missing"
 
   unversioned=$(exported | grep -v '@@VOLT_[0-9.]*$' || true)
   [[ -z $unversioned ]] || fail "exported without a version node:" "$unversioned"
