@@ -1,7 +1,9 @@
 /* A small user of the whole library, compiled as C11 and as C++17: every inline function is called,
- * one of them across threads. Exits 0 if all answers are right. */
+ * one of them across threads; every function of VOLT_CHAN_DECLARE, for four types side by side.
+ * Exits 0 if all answers are right. */
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <volt/runtime.h>
 #include <volt/volt.h>
 
@@ -48,7 +50,8 @@ static void use_mutex(void) {
   expect(volt_mutex_cancel(&mutex, &w), "cancel");
   volt_mutex_unlock(&mutex);
   volt_future f = VOLT_FUTURE_INIT;
-  expect(volt_block_on(volt_mutex_lock_future(&f, &mutex), VOLT_NO_DEADLINE) == VOLT_OK, "block_on");
+  expect(volt_block_on(volt_mutex_lock_future(&f, &mutex), VOLT_NO_DEADLINE) == VOLT_OK,
+         "block_on");
   volt_mutex_unlock(&mutex);
 }
 
@@ -66,6 +69,142 @@ static void use_rwlock(void) {
   volt_rwlock_write_unlock(&rwlock);
   expect(volt_waiter_result(&w) == VOLT_OK, "write lock handed over");
   volt_rwlock_write_unlock(&rwlock);
+}
+
+/* ---- channels ---- */
+
+struct job {
+  int32_t number;
+  int32_t weight;
+  int32_t tries;
+};
+enum step { STEP_READ = 1, STEP_HASH, STEP_WRITE };
+
+VOLT_CHAN_DECLARE(jobs, struct job);
+VOLT_CHAN_DECLARE(job_addresses, struct job *);
+VOLT_CHAN_DECLARE(steps, enum step);
+VOLT_CHAN_DECLARE(answers, bool);
+
+/* Everything that VOLT_CHAN_DECLARE(name, type) makes, through a channel with one place. */
+#define USE_CHANNEL(name, type)                                                                   \
+  static void use_##name(type sent) {                                                             \
+    uint64_t memory[8];                                                                           \
+    name c;                                                                                       \
+    type got = sent;                                                                              \
+    volt_waker nobody = {NULL, NULL};                                                             \
+    volt_waiter w = VOLT_WAITER_INIT;                                                             \
+    volt_future f = VOLT_FUTURE_INIT;                                                             \
+    expect(name##_bytes(1) <= sizeof memory, #name "_bytes");                                     \
+    expect(name##_init(&c, 1, memory, name##_bytes(1)) == VOLT_OK, #name "_init");                \
+    expect(name##_try_recv(&c, &got) == VOLT_EAGAIN, #name "_try_recv of none");                  \
+    expect(name##_recv_blocking(&c, &got, 0) == VOLT_ETIMEDOUT, #name "_recv_blocking of none");  \
+    memset(&got, 0, sizeof got);                                                                  \
+    expect(name##_recv(&c, &w, &got, nobody) == VOLT_PENDING, #name "_recv");                     \
+    expect(name##_try_send(&c, sent) == VOLT_OK, #name "_try_send");                              \
+    expect(volt_waiter_result(&w) == VOLT_OK, #name "_recv completes");                           \
+    expect(memcmp(&got, &sent, sizeof got) == 0, #name ": handed over");                          \
+    expect(name##_send_blocking(&c, sent, 0) == VOLT_OK, #name "_send_blocking");                 \
+    expect(name##_send_blocking(&c, sent, 0) == VOLT_ETIMEDOUT, #name "_send_blocking, full");    \
+    expect(name##_send(&c, &w, &sent, nobody) == VOLT_PENDING, #name "_send");                    \
+    memset(&got, 0, sizeof got);                                                                  \
+    expect(name##_recv_blocking(&c, &got, 0) == VOLT_OK, #name "_recv_blocking");                 \
+    expect(memcmp(&got, &sent, sizeof got) == 0, #name ": through the ring");                     \
+    expect(name##_try_recv(&c, &got) == VOLT_OK, #name "_try_recv");                              \
+    expect(volt_block_on(name##_send_future(&f, &c, &sent), 0) == VOLT_OK, #name "_send_future"); \
+    memset(&got, 0, sizeof got);                                                                  \
+    expect(volt_block_on(name##_recv_future(&f, &c, &got), 0) == VOLT_OK, #name "_recv_future");  \
+    expect(memcmp(&got, &sent, sizeof got) == 0, #name ": by futures");                           \
+    volt_chan_close(&c.chan);                                                                     \
+    expect(name##_try_send(&c, sent) == VOLT_ECLOSED, #name "_try_send, closed");                 \
+    volt_chan_destroy(&c.chan, NULL, NULL);                                                       \
+  }                                                                                               \
+  struct name /* takes the semicolon */
+
+USE_CHANNEL(jobs, struct job);
+USE_CHANNEL(job_addresses, struct job *);
+USE_CHANNEL(steps, enum step);
+USE_CHANNEL(answers, bool);
+
+static void use_channels(void) {
+  struct job job = {7, 3, 1};
+  use_jobs(job);
+  use_job_addresses(&job);
+  use_steps(STEP_HASH);
+  use_answers(true);
+}
+
+/* ---- what else one waits with ---- */
+
+static void use_latch(void) {
+  volt_latch latch = VOLT_LATCH_INIT(1);
+  volt_latch_add(&latch, 2);
+  volt_latch_count_down(&latch, 2);
+  expect(!volt_latch_try_wait(&latch), "try_wait of a shut latch");
+  volt_latch_done(&latch);
+  expect(volt_latch_try_wait(&latch), "try_wait of an open latch");
+  volt_latch_destroy(&latch);
+}
+
+static int count_call(void *arg) {
+  *(int *)arg += 1;
+  return VOLT_OK;
+}
+
+static void use_once(void) {
+  volt_once once = VOLT_ONCE_INIT;
+  int calls = 0;
+  expect(!volt_once_is_done(&once), "is_done before");
+  for (int i = 0; i < 2; i++) expect(volt_once_call(&once, count_call, &calls) == VOLT_OK, "call");
+  expect(volt_once_is_done(&once) && calls == 1, "is_done after");
+  volt_once_destroy(&once);
+}
+
+static void use_token(void) {
+  volt_token parent = VOLT_TOKEN_INIT;
+  volt_token child;
+  volt_token_init_child(&child, &parent);
+  expect(!volt_token_is_cancelled(&child), "is_cancelled before");
+  volt_token_cancel(&parent);
+  expect(volt_token_is_cancelled(&child), "is_cancelled after");
+  volt_token_destroy(&child);
+  volt_token_destroy(&parent);
+}
+
+/* Those without an inline function: that the way to initialise them is C and C++. */
+static void use_initialisers(void) {
+  uint64_t slot = 0;
+  volt_oneshot oneshot = VOLT_ONESHOT_INIT(sizeof slot, &slot);
+  volt_notify notify = VOLT_NOTIFY_INIT;
+  volt_barrier barrier = VOLT_BARRIER_INIT(1);
+  volt_cond cond = VOLT_COND_INIT;
+  expect(volt_oneshot_recv_blocking(&oneshot, &slot, 0) == VOLT_ETIMEDOUT, "an empty oneshot");
+  expect(volt_notify_wait_blocking(&notify, 0) == VOLT_ETIMEDOUT, "a notify without one stored");
+  expect(volt_barrier_wait_blocking(&barrier, 0) == VOLT_LEADER, "a barrier of one");
+  expect(volt_cond_waiters(&cond) == 0, "a condition variable that nobody waits for");
+  volt_oneshot_destroy(&oneshot);
+  volt_notify_destroy(&notify);
+  volt_barrier_destroy(&barrier);
+  volt_cond_destroy(&cond);
+}
+
+static void handle_node(volt_bcs_node *node, void *ctx) {
+  (void)node;
+  *(int *)ctx += 1;
+}
+
+static void use_batched_sections(void) {
+  int handled = 0;
+  volt_bcs_lockfree lockfree;
+  volt_bcs_waitfree waitfree;
+  volt_bcs_waitfree_stub with_stub;
+  volt_bcs_node nodes[3];
+  volt_bcs_lockfree_init(&lockfree);
+  volt_bcs_waitfree_init(&waitfree);
+  volt_bcs_waitfree_stub_init(&with_stub);
+  volt_bcs_lockfree_submit(&lockfree, &nodes[0], handle_node, &handled);
+  volt_bcs_waitfree_submit(&waitfree, &nodes[1], handle_node, &handled);
+  volt_bcs_waitfree_stub_submit(&with_stub, &nodes[2], handle_node, &handled);
+  expect(handled == 3, "submit");
 }
 
 struct counter {
@@ -103,6 +242,12 @@ int main(void) {
   use_tasks();
   use_mutex();
   use_rwlock();
+  use_channels();
+  use_latch();
+  use_once();
+  use_token();
+  use_initialisers();
+  use_batched_sections();
   volt_sem_destroy(&ready);
   volt_mutex_destroy(&mutex);
   volt_rwlock_destroy(&rwlock);
