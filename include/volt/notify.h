@@ -5,13 +5,24 @@
  * stores nothing.
  *
  * What has happened is said elsewhere, and has to be looked at between making the future and
- * awaiting it. Then no notification is missed:
+ * awaiting it. Then no volt_notify_all() is missed, and if nobody else waits, no volt_notify_one():
  *
  *   for (;;) {
- *     volt_notify_future(&self->f, &changed);      from here on every notification counts
+ *     volt_notify_future(&self->f, &changed);
  *     if (is_true(condition)) break;
  *     VOLT_AWAIT(self, &self->f);
  *   }
+ *
+ * Where several wait for volt_notify_one() that is not enough: a future is queued by its first
+ * poll, and of two notifications that find nobody queued one is forgotten. So poll it once before
+ * looking, and cancel what is not awaited:
+ *
+ *     volt_notify_future(&self->f, &changed);
+ *     volt_future_poll(&self->f, nobody);        queued, with a zero waker; or has the stored one
+ *     if (is_true(condition)) break;
+ *     VOLT_AWAIT(self, &self->f);
+ *   }
+ *   volt_future_cancel(&self->f);                passes on what it was given alone meanwhile
  *
  * A thread, or a loop, that queues a waiter of its own does the same: volt_notify_wait() first,
  * then the condition, then it waits, or volt_notify_cancel().
@@ -41,7 +52,8 @@ VOLT_API void volt_notify_init(volt_notify *n);
  * has more than 32 waiters to tell; so not from a waker that this notify calls. */
 VOLT_API void volt_notify_destroy(volt_notify *n);
 
-/* Wake the oldest waiter; if there is none, store the notification for the next one.
+/* Wake the oldest waiter; if there is none, store the notification for the next one. One that is
+ * stored already stays the only one; a future that was not polled yet is not among the waiters.
  * Wakes: that waiter, with nothing held, on this thread. Threads: any; not from a signal handler.
  * Order: releases what this thread did before to whoever it wakes, or takes what is stored. */
 VOLT_API void volt_notify_one(volt_notify *n);
@@ -58,7 +70,9 @@ VOLT_API void volt_notify_all(volt_notify *n);
  * Cancel: volt_notify_cancel(). Threads: any. Order: acquires what the notifier did. */
 VOLT_API int volt_notify_wait(volt_notify *n, volt_waiter *w, volt_waker waker);
 
-/* Wait; block this thread until notified or the deadline has passed.
+/* Wait; block this thread until notified or the deadline has passed. Queued by this call: a
+ * volt_notify_all() between looking and this call is missed (a future that was made before looking,
+ * and volt_block_on(), miss none).
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK, or VOLT_ETIMEDOUT: no notification was taken. Threads: any that may block. */
 VOLT_API int volt_notify_wait_blocking(volt_notify *n, uint64_t deadline_ns);

@@ -210,6 +210,36 @@ static void its_place_is_that_of_its_poll(void **state) {
   assert_true(wake_log_is_run(&wakes, 0, 2));
 }
 
+/* Two find nothing, then there are two notifications: one is stored, the other forgotten. */
+static void two_that_were_not_polled(void **state) {
+  (void)state;
+  volt_future f[2];
+  for (int i = 0; i < 2; i++) volt_notify_future(&f[i], &n);
+  volt_notify_one(&n);
+  volt_notify_one(&n);
+  assert_result(volt_future_poll(&f[0], fake_waker_of(&wakers[0])), VOLT_OK);
+  assert_result(volt_future_poll(&f[1], fake_waker_of(&wakers[1])), VOLT_PENDING);
+  volt_future_cancel(&f[1]);
+}
+
+/* The same, and each was polled once before it looked; then both are awaited. */
+static void two_that_were_polled(void **state) {
+  (void)state;
+  const volt_waker nobody = {NULL, NULL};
+  volt_future f[2];
+  poller p[2];
+  for (int i = 0; i < 2; i++) {
+    poller_init(&p[i]);
+    assert_result(volt_future_poll(volt_notify_future(&f[i], &n), nobody), VOLT_PENDING);
+  }
+  assert_result(poller_poll(&p[1], &f[1]), VOLT_PENDING);
+  volt_notify_one(&n);
+  volt_notify_one(&n);
+  for (int i = 0; i < 2; i++) assert_result(poller_poll(&p[i], &f[i]), VOLT_OK);
+  poller_expect(&p[0], 0, 0, 0);
+  poller_expect(&p[1], 1, 1, 0);
+}
+
 static void dropped_it_passes_one_on(void **state) {
   (void)state;
   volt_future f;
@@ -298,6 +328,8 @@ int main(void) {
       TEST(all_counts_from_when_the_future_is_made),
       TEST(one_counts_because_it_is_stored),
       TEST(its_place_is_that_of_its_poll),
+      TEST(two_that_were_not_polled),
+      TEST(two_that_were_polled),
       TEST(dropped_it_passes_one_on),
       TEST(dropped_it_does_not_pass_all_on),
       TEST(a_loser_gives_it_back),
