@@ -167,7 +167,7 @@ test_bound() {
       "$treesum" "${form[@]}" --open-files $bound $at_once 8 tree >out 2>err
     )
     code=$?
-    if grep -q 'error while loading shared libraries' err; then
+    if grep -Eq 'error while loading shared libraries|^/bin/sh: ' err; then # or what emulates it
       skipped "no more than $bound descriptors are used" "the loader needs more"
     else
       expect 0 "no more than $bound descriptors are used"
