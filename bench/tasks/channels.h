@@ -18,9 +18,6 @@ CHAN_ENGINES(CHAN_CASES_)
 /* By threads: chan_threads.c. generic: functions for elements of any size; typed: for 64 bits. */
 extern const rt_case chan_threads_cases[];
 
-/* What else there is, by one thread: the engine is the name of the primitive. chan_family.c. */
-extern const rt_case chan_family_cases[];
-
 /* Memory for a channel, aligned to a cache line; fails if there is none. */
 void *chan_memory(size_t bytes);
 

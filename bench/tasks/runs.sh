@@ -35,7 +35,7 @@ while read -r workload engines; do
     [[ $workload == parked ]] || runs ns "$workload" --engine "$engine" --operations 9 --workers 2
   done
 done < <("$program" --help | sed -n 's/^  \([a-z]\)/\1/p')
-((ran > 20)) || fail "--help lists only $ran workloads"
+((ran > 40)) || fail "--help lists only $ran workloads"
 
 runs allocations cycles --operations 20
 runs lost cancel --operations 20 --amount 30
@@ -45,6 +45,12 @@ for tasks in 1 7 1000; do
   runs ns sem --tasks $tasks --amount 1 --operations 2 --workers 2
   runs ns yield --tasks $tasks --operations 2
   runs ns rwlock --tasks $tasks --amount 1 --operations 2 --workers 2
+done
+for tasks in 2 3 40; do
+  for workload in all barrier broadcast latch once watch; do
+    runs ns $workload --tasks $tasks --operations 20
+    runs ns $workload --tasks $tasks --operations 20 --workers 2
+  done
 done
 
 # What is counted is not always none.
@@ -62,6 +68,10 @@ is_refused mutex --tasks 3x
 is_refused mutex --workers 1000
 is_refused pingpong --tasks 3
 is_refused mpmc --tasks 3
+is_refused notify --tasks 3
+is_refused latch --tasks 1
+is_refused all --amount 0
+is_refused notify --engine thread
 is_refused rwlock --tasks 2 --amount 3
 is_refused parked --workers 2
 is_refused cancel --amount 101

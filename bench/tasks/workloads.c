@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "channels.h"
+#include "family.h"
 
 enum { MANY = 4000000, TIMERS = 1000000, HISTOGRAMS = 10000 };
 
@@ -40,7 +41,29 @@ static const rt_workload workloads[] = {
     {"waits", {1, HISTOGRAMS, 8}, {0, 1000000, 1000}, 80000, "nanoseconds of work"},
     {"cancel", CROWD(8), {0, 100, 50}, 500000, "per cent"},
     {"timer", ONE, {0, TIMERS, 1000}, 1000000, "others that are pending"},
-    {"family", ONE, NOTHING, 5000000, NULL},
+    {"alone-notify", ONE, NOTHING, 5000000, NULL},
+    {"alone-oneshot", ONE, NOTHING, 5000000, NULL},
+    {"alone-broadcast", ONE, NOTHING, 5000000, NULL},
+    {"alone-watch", ONE, NOTHING, 5000000, NULL},
+    {"alone-barrier", ONE, NOTHING, 5000000, NULL},
+    {"alone-once", ONE, NOTHING, 5000000, NULL},
+    {"alone-latch", ONE, NOTHING, 5000000, NULL},
+    {"alone-cond", ONE, NOTHING, 5000000, NULL},
+    {"alone-token", ONE, NOTHING, 5000000, NULL},
+    {"alone-limit", ONE, NOTHING, 5000000, NULL},
+    {"alone-drain", ONE, NOTHING, 5000000, NULL},
+    {"alone-all", ONE, NOTHING, 5000000, NULL},
+    {"notify", TWO, NOTHING, 1000000, NULL},
+    {"oneshot", TWO, NOTHING, 1000000, NULL},
+    {"cond", TWO, NOTHING, 1000000, NULL},
+    {"token", TWO, NOTHING, 1000000, NULL},
+    {"limit", TWO, NOTHING, 1000000, NULL},
+    {"all", {2, MANY, 2}, {1, VOLT_SEM_MAX, 4}, 500000, "permits"},
+    {"broadcast", {2, 1000, 5}, NOTHING, 1000000, NULL},
+    {"watch", {2, 1000, 5}, NOTHING, 1000000, NULL},
+    {"barrier", {2, 1000, 4}, NOTHING, 1000000, NULL},
+    {"once", {2, 1000, 4}, NOTHING, 1000000, NULL},
+    {"latch", {2, 1000, 5}, NOTHING, 1000000, NULL},
 };
 enum { WORKLOADS = sizeof workloads / sizeof *workloads };
 
@@ -50,7 +73,7 @@ static const rt_case *const tables[] = {
     rt_lock_cases,    RT_SEM_ENGINES(SEM_TABLES) CHAN_ENGINES(CHAN_TABLES) chan_threads_cases,
     rt_spawn_cases,   rt_crew_cases,
     rt_parked_cases,  rt_timer_cases,
-    chan_family_cases};
+    family_alone_cases, family_waits_cases, family_rounds_cases};
 enum { TABLES = sizeof tables / sizeof *tables };
 
 const rt_workload *rt_workload_named(const char *name) {
