@@ -29,7 +29,7 @@ type benchCase struct {
 func cases() (all []benchCase) {
 	for _, some := range [][]benchCase{
 		lockCases, xsyncCases, semCases, chanCases, taskCases, waitsCases, cancelCases,
-		parkedCases, wakeCases,
+		parkedCases, wakeCases, familyAloneCases, familyCases, familyRoundsCases,
 	} {
 		all = append(all, some...)
 	}
@@ -137,11 +137,14 @@ func fit(c benchCase, o options) (benchCase, options) {
 			o.workers = 2
 		}
 	}
-	needsAmount := map[string]bool{"sem": true, "held": true}
+	needsAmount := map[string]bool{"sem": true, "held": true, "all": true}
 	if needsAmount[c.workload] && o.amount == 0 {
 		fail(2, c.workload+" needs --amount, the permits")
 	}
+	hasOthers := map[string]bool{"broadcast": true, "watch": true, "latch": true}
 	switch {
+	case hasOthers[c.workload] && o.tasks < 2:
+		fail(2, "one for all others: --tasks is 2 or more")
 	case c.workload == "rwlock" && o.amount > o.tasks:
 		fail(2, "--amount is how many of --tasks write")
 	case c.workload == "cancel" && o.amount > 100:
