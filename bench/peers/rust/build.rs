@@ -3,13 +3,14 @@
 use std::process::Command;
 use std::{env, fs};
 
-const CRATES: [&str; 6] = [
+const CRATES: [&str; 7] = [
     "async-channel",
     "async-lock",
     "crossbeam-channel",
     "flume",
     "parking_lot",
     "tokio",
+    "tokio-util",
 ];
 
 /// The version that follows the name of a crate in Cargo.lock.

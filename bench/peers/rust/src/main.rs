@@ -21,6 +21,7 @@ const FLUME: &str = concat!("flume ", env!("VERSION_FLUME"));
 fn version(engine: &str) -> String {
     match engine {
         "tokio" => concat!("tokio ", env!("VERSION_TOKIO")).to_string(),
+        "tokio-util" => concat!("tokio-util ", env!("VERSION_TOKIO_UTIL")).to_string() + ON_TOKIO,
         "async-lock" => concat!("async-lock ", env!("VERSION_ASYNC_LOCK")).to_string() + ON_TOKIO,
         "async-channel" => {
             concat!("async-channel ", env!("VERSION_ASYNC_CHANNEL")).to_string() + ON_TOKIO

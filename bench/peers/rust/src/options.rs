@@ -21,6 +21,10 @@ usage: bench-rust WORKLOAD [--engine NAME] [--workers N] [--tasks N] [--amount N
   tasks on Tokio's runtime:
     tokio            alone-mutex alone-sem alone-read alone-write alone-chan mutex sem held rwlock
                      pingpong spawn yield cycles mpmc chan-pingpong parked waits cancel timer
+                     alone-notify alone-oneshot alone-broadcast alone-watch alone-barrier alone-once
+                     alone-limit alone-drain alone-all notify oneshot broadcast watch barrier once
+                     limit all
+    tokio-util       alone-token token
     async-lock       alone-mutex alone-sem alone-read alone-write mutex sem held rwlock pingpong
                      cycles parked waits cancel
     async-channel    alone-chan mpmc chan-pingpong
@@ -50,15 +54,20 @@ fn number(name: &str, text: &str, least: u64, most: u64) -> u64 {
 /// What is not said: the tasks and the amount that the workload needs.
 fn defaults(workload: &str) -> (usize, usize) {
     match workload {
-        "pingpong" | "wake" => (2, 0),
+        "pingpong" | "wake" | "notify" | "oneshot" | "limit" | "token" => (2, 0),
+        "all" => (2, 4),
+        "broadcast" | "watch" => (5, 0),
+        "barrier" | "once" => (4, 0),
         "chan-pingpong" => (2, 1),
         "spsc" => (2, 64),
-        "mpmc" | "alone-chan" => (8, 64),
+        "mpmc" => (8, 64),
+        "alone-chan" => (1, 64),
         "sem" | "held" => (8, 2),
         "rwlock" => (6, 2),
         "waits" => (8, 1000),
         "cancel" | "timeout" => (8, 10),
         "timer" => (1, 1000),
+        _ if workload.starts_with("alone-") => (1, 0),
         _ => (8, 0),
     }
 }
@@ -108,12 +117,21 @@ impl Options {
     fn check(&self) {
         let (tasks, amount) = (self.tasks, self.amount);
         let wrong = match self.workload.as_str() {
-            "pingpong" | "chan-pingpong" | "wake" | "spsc" if tasks != 2 => "--tasks is 2 here",
+            "pingpong" | "chan-pingpong" | "wake" | "spsc" | "notify" | "oneshot" | "limit"
+            | "token"
+                if tasks != 2 =>
+            {
+                "--tasks is 2 here"
+            }
+            alone if alone.starts_with("alone-") && tasks != 1 => "--tasks is 1 here",
+            "broadcast" | "watch" if tasks < 2 => "--tasks is 2 or more here",
             "mpmc" if tasks % 2 != 0 => "--tasks is even here: half of them send",
             "parked" if self.workers != 1 => "--workers is 1 here: so the order is known",
             "rwlock" if amount > tasks => "--amount is how many of --tasks write",
             "cancel" | "timeout" if amount > 100 => "--amount is per cent here",
-            "sem" | "held" | "alone-chan" | "mpmc" | "chan-pingpong" | "spsc" if amount == 0 => {
+            "sem" | "held" | "all" | "alone-chan" | "mpmc" | "chan-pingpong" | "spsc"
+                if amount == 0 =>
+            {
                 "--amount is 1 or more here"
             }
             _ => return,

@@ -7,9 +7,13 @@
 mod async_channels;
 mod async_locks;
 mod crew;
+mod family;
+mod family_alone;
+mod family_rounds;
 mod flumes;
 mod mpsc;
 mod runtime;
+mod tokens;
 mod tokio_sync;
 
 use crossbeam_utils::CachePadded;
@@ -38,8 +42,12 @@ pub fn run(o: &Options) -> Option<Outcome> {
     let engine: fn(&Runtime, &Options) -> Option<Outcome> = match o.engine.as_str() {
         "tokio" => |rt, o| {
             let outcome = tokio_sync::run(rt, o).or_else(|| runtime::run(rt, o));
-            outcome.or_else(|| mpsc::channels::run(rt, o))
+            let outcome = outcome.or_else(|| mpsc::channels::run(rt, o));
+            let outcome = outcome.or_else(|| family_alone::run(rt, o));
+            let outcome = outcome.or_else(|| family::run(rt, o));
+            outcome.or_else(|| family_rounds::run(rt, o))
         },
+        "tokio-util" => tokens::run,
         "async-lock" => async_locks::run,
         "async-channel" => async_channels::channels::run,
         "flume" => flumes::channels::run,
