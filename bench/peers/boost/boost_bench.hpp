@@ -29,7 +29,7 @@ struct bench_case {
 };
 
 extern const std::vector<bench_case> lock_cases, sem_cases, channel_cases, task_cases, held_cases,
-    parked_cases;
+    parked_cases, family_cases;
 
 // Unless it is so, say so and end the process: exit code 1.
 void require(bool so, const char *what);

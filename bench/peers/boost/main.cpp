@@ -15,8 +15,8 @@ constexpr unsigned most_seconds = 60; // a run that hangs ends by a signal
 
 std::vector<bench_case> cases() {
   std::vector<bench_case> all;
-  for (const auto *some :
-       {&lock_cases, &sem_cases, &channel_cases, &task_cases, &held_cases, &parked_cases}) {
+  for (const auto *some : {&lock_cases, &sem_cases, &channel_cases, &task_cases, &held_cases,
+                           &parked_cases, &family_cases}) {
     all.insert(all.end(), some->begin(), some->end());
   }
   return all;
