@@ -61,11 +61,11 @@ build() {
     glibc)
       program glibc '' 'mutex glibc_mutex.c' 'sem glibc_sem.c' 'rwlock glibc_rwlock.c' \
         'adaptive glibc_mutex.c -DADAPTIVE' 'writer glibc_rwlock.c -DWRITER' \
-        'cond glibc_cond.c' 'sem_t glibc_sem.c -DALONE'
+        'cond glibc_cond.c' 'sem_t glibc_sem.c -DALONE' 'family glibc_family.c'
       ;;
     nsync)
       libraries=(-lnsync)
-      program nsync "$(version_of libnsync-dev)" 'nsync nsync.c'
+      program nsync "$(version_of libnsync-dev)" 'nsync nsync.c' 'family nsync_family.c'
       ;;
     ck)
       program ck "$(pkg-config --modversion ck)" 'fas ck_lock.c' 'ticket ck_lock.c -DTICKET' \
