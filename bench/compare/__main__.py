@@ -20,7 +20,7 @@ def arguments() -> argparse.Namespace:
     p = argparse.ArgumentParser(prog="./x bench", description=__doc__, allow_abbrev=False)
     how = p.add_mutually_exclusive_group()
     how.add_argument("--quick", action="store_true", help="2 rounds: about 3 minutes (the default)")
-    how.add_argument("--full", action="store_true", help="5 rounds: about 7 minutes")
+    how.add_argument("--full", action="store_true", help="5 rounds: about 8 minutes")
     p.add_argument("--rounds", type=int, metavar="N", help="so many")
     p.add_argument("--only", metavar="REGEX", help="rows whose section/key it is found in")
     p.add_argument("--percent", type=int, default=100, metavar="N",

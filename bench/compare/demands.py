@@ -8,6 +8,8 @@ from suite import FAIR, VARIANT, Arm
 
 HOLDS, FAILS, UNKNOWN, REPORTED = "holds", "does not hold", "not measured", "reported"
 
+ONLY_REPORTED = ("family",)  # sections of which nothing is demanded
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -21,6 +23,7 @@ class Demands:
 
     def __init__(self, pairs: dict[tuple[str, str], Pair]) -> None:
         self.pairs = pairs
+        self.judged = [pair for (key, _), pair in pairs.items() if key not in ONLY_REPORTED]
         self.verdicts: list[Verdict] = []
 
     def add(self, claim: str, holds: bool | None, figures: str) -> None:
@@ -65,12 +68,12 @@ class Demands:
             return self.add(claim, None, "")
         self.add(claim, summary.median <= limit, f"{spread(summary)} {unit}")
 
-    # ---- of all rows ----
+    # ---- of all rows of which anything is demanded ----
 
     def ahead_of(self, claim: str, labels: tuple[str, ...]) -> None:
         """Wherever both run, volt is not slower than these by more than the rounds' spread."""
         count, lost = 0, []
-        for pair in self.pairs.values():
+        for pair in self.judged:
             for arm in pair.row.arms:
                 if arm.label not in labels:
                     continue
@@ -85,7 +88,7 @@ class Demands:
 
     def beside_fair(self, claim: str, limit: float) -> None:
         count, lost = 0, []
-        for pair in self.pairs.values():
+        for pair in self.judged:
             rated = [(r.median, arm) for arm in pair.row.arms if arm.kind == FAIR
                      and (r := pair.ratio(arm, pair.row.base(arm)))]  # fmt: skip
             if not rated:

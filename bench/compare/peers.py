@@ -44,7 +44,10 @@ GO_CHAN = Arm("Go chan", "go", "chan", FAIR)
 GO = Arm("Go", "go", None, FAIR)
 GO_LOCKED = Arm("Go, locked threads", "go", "locked", FAIR)
 GO_FREE = Arm("Go", "go", "free", FAIR)
+GO_CONTEXT = Arm("Go context", "go", "context", FAIR)
 BOOST = Arm("Boost.Fiber", "boost", None, UNFAIR)
+TOKIO_UTIL = Arm("tokio-util", "rust", "tokio-util", FAIR)
+VOLT_THREAD = Arm("volt, by a thread", "tasks", "thread", VOLT)  # beside tasks, which come first
 
 # ---- channels ----
 

@@ -5,11 +5,12 @@ from dataclasses import replace
 from peers import (
     ABSL, ASYNC_CHANNEL, ASYNC_LOCK, ATOMICS, BOOST, CHANNELS, CK_FAS, CK_MCS, CK_RING, CK_RW,
     CK_TFLOCK, CK_TICKET, CROSSBEAM, ENGINES, FLUME, FLUME_THREADS, FUTEX, GLIBC, GLIBC_ADAPTIVE,
-    GLIBC_COND, GLIBC_WRITER, GO, GO_CHAN, GO_FREE, GO_LOCKED, GO_SYNC, GO_XSYNC, LINE, MOODYCAMEL, NSYNC,
-    PARKING_LOT, PARKING_LOT_FAIR, RUST_STD, TBB, TBB_QUEUE, TBB_QUEUING, THREAD_ENGINES, TOKIO, TOKIO_MPSC,
-    VOLT_CHAN, VOLT_CHAN_GENERIC, VOLT_CHAN_TYPED, VOLT_TASKS, VOLT_THREADS,
+    GLIBC_COND, GLIBC_WRITER, GO, GO_CHAN, GO_CONTEXT, GO_FREE, GO_LOCKED, GO_SYNC, GO_XSYNC, LINE,
+    MOODYCAMEL, NSYNC, PARKING_LOT, PARKING_LOT_FAIR, RUST_STD, TBB, TBB_QUEUE, TBB_QUEUING,
+    THREAD_ENGINES, TOKIO, TOKIO_MPSC, TOKIO_UTIL, VOLT_CHAN, VOLT_CHAN_GENERIC, VOLT_CHAN_TYPED,
+    VOLT_TASKS, VOLT_THREAD, VOLT_THREADS,
 )  # fmt: skip
-from suite import Arm, Growth, Row, Section, at_most, beside
+from suite import FAIR, Arm, Growth, Row, Section, at_most, beside
 
 AWAITED = "volt, by a task"
 VOLT_AWAITED = replace(VOLT_TASKS, label=AWAITED)
@@ -144,6 +145,69 @@ CHANNEL = Section(
 )  # fmt: skip
 
 
+BY_THREAD = VOLT_THREAD.label
+IN_ORDER = replace(GO_SYNC, kind=FAIR)  # all of it but its locks
+
+
+def nobody_waits(key: str, title: str, *arms: Arm, operations: int = 2000000) -> Row:
+    return replace(alone(f"alone-{key}", f"{title}; nobody waits", (VOLT_TASKS, *arms)),
+                   operations=operations)  # fmt: skip
+
+
+def waited_for(count: int, key: str, title: str, operations: int, *arms: Arm,
+               amount: int = 0) -> Row:  # fmt: skip
+    return replace(tasks(1, count, key, title, (VOLT_TASKS, *arms), operations, amount),
+                   title=title, key=key)  # fmt: skip
+
+
+FAMILY = Section(
+    "family", "The rest of the family",
+    "What is neither a lock nor a channel, each primitive twice: when nobody waits, and with a task"
+    " that does; all on one worker, so that each operation of the second is a wait, a wake and a"
+    " switch of tasks, as often for all. Beside each is what people use for it: where a library has"
+    " no such thing, what its users make of what it has (in Go a channel of one place, or one that"
+    " is closed). By CPU time. Plain threads are rated against volt by a thread.",
+    (
+        nobody_waits("notify", "notify: one, and wait", TOKIO, GO_CHAN),
+        waited_for(2, "notify", "notify: two tasks notify each other, a hop", 800000, TOKIO,
+                   GO_CHAN),
+        nobody_waits("oneshot", "oneshot: made, sent, received", TOKIO, GO_CHAN),
+        waited_for(2, "oneshot", "oneshot: two tasks, one made for each hop", 400000, TOKIO,
+                   GO_CHAN),
+        nobody_waits("broadcast", "broadcast: send, receive", TOKIO, GO_CHAN),
+        waited_for(5, "broadcast", "broadcast: a send that 4 tasks wait for", 160000, TOKIO,
+                   GO_CHAN),
+        nobody_waits("watch", "watch: send, await the change, look", TOKIO, GO_CHAN),
+        waited_for(5, "watch", "watch: a send that 4 tasks wait for", 160000, TOKIO, GO_CHAN),
+        nobody_waits("barrier", "barrier of 1", VOLT_THREAD, TOKIO, IN_ORDER, BOOST,
+                     *beside(BY_THREAD, GLIBC), operations=1000000),
+        waited_for(4, "barrier", "barrier of 4 tasks, a round", 240000, TOKIO, IN_ORDER, BOOST),
+        nobody_waits("once", "once: come when it is done", VOLT_THREAD, TOKIO, IN_ORDER,
+                     *beside(BY_THREAD, GLIBC, NSYNC), operations=10000000),
+        waited_for(4, "once", "once: one task does it, 3 wait, a round", 150000, TOKIO, IN_ORDER),
+        nobody_waits("latch", "latch: made for 1, counted down, awaited", VOLT_THREAD, IN_ORDER,
+                     *beside(BY_THREAD, NSYNC)),
+        waited_for(5, "latch", "latch: 4 tasks wait for one, and it for them, a round", 120000,
+                   IN_ORDER),
+        nobody_waits("cond", "condition variable: signal", VOLT_THREAD, IN_ORDER, BOOST,
+                     *beside(BY_THREAD, GLIBC, NSYNC), operations=10000000),
+        waited_for(2, "cond", "condition variable: two tasks take turns, a hop", 400000, IN_ORDER,
+                   BOOST),
+        nobody_waits("token", "token: is it cancelled?", VOLT_THREAD, TOKIO_UTIL, GO_CONTEXT,
+                     *beside(BY_THREAD, NSYNC), operations=4000000),
+        waited_for(2, "token", "token: two tasks, one made and cancelled for each hop", 250000,
+                   TOKIO_UTIL, GO_CONTEXT),
+        nobody_waits("limit", "semaphore: limit down, limit up", TOKIO),
+        waited_for(2, "limit", "semaphore: the limit raised for a task that waits, a hop", 600000,
+                   TOKIO),
+        nobody_waits("drain", "semaphore: drain, release", TOKIO),
+        nobody_waits("all", "semaphore: acquire all, release", TOKIO, GO_XSYNC),
+        waited_for(2, "all", "semaphore: one task acquires all of 4, one holds 1", 250000, TOKIO,
+                   GO_XSYNC, amount=4),
+    ),
+)  # fmt: skip
+
+
 def waits(row: Row) -> Row:
     return replace(row, columns=(*WAITS, "slowest_share"))
 
@@ -215,7 +279,7 @@ ENGINE_ROWS = Section(
     ),
 )  # fmt: skip
 
-SECTIONS = (ALONE, THREADS, TASKS, CHANNEL, WAITING, MEMORY, ENGINE_ROWS)
+SECTIONS = (ALONE, THREADS, TASKS, CHANNEL, FAMILY, WAITING, MEMORY, ENGINE_ROWS)
 
 
 def growth(key: str, title: str, x: str, workload: str, arms: tuple[Arm, ...], amount: int,

@@ -125,9 +125,36 @@ def test_rows() -> None:
     check("a growth has a row for each x", all(sizes) and len(sizes) == 2)
 
 
+# Of each, its workload and how many tasks that has when somebody waits; of drain nobody does.
+FAMILY = {"notify": 2, "oneshot": 2, "broadcast": 5, "watch": 5, "barrier": 4, "once": 4, "latch": 5,
+          "cond": 2, "token": 2, "limit": 2, "all": 2, "drain": 0}  # fmt: skip
+
+
+def test_family() -> None:
+    of = {r.key: r for r in rows.FAMILY.rows}
+    alone = {f"alone-{name}" for name in FAMILY}
+    waits = {name for name, tasks in FAMILY.items() if tasks}
+    check("each primitive has a row alone and one with a waiter", of.keys() == alone | waits)
+    check("by the workload of that name", all(r.workload == key for key, r in of.items()))
+    check("on one worker, by CPU time", all((r.workers, r.by) == (1, "cpu_ns") for r in of.values()))
+    check("by one task", all(of[key].tasks == 1 for key in alone))
+    check("by as many as it needs", all(of[key].tasks == FAMILY[key] for key in waits))
+    check("beside what people use", all(any(a.kind not in (VOLT, LIMIT) for a in r.arms)
+          for r in of.values()))  # fmt: skip
+    labels = {a.program: r.base(a).label for r in of.values() for a in r.arms if a.kind != VOLT}
+    check("threads beside a thread", {labels.pop(name) for name in ("glibc", "nsync")}
+          == {rows.BY_THREAD})  # fmt: skip
+    check("tasks beside a task", set(labels.values()) == {"volt"})
+    d = demands.Demands({("family", "notify"): pair()})
+    d.ahead_of("ahead", ("fast",))
+    d.beside_fair("beside the fair", 2.0)
+    check("nothing is demanded of it", {v.verdict for v in d.verdicts} == {demands.UNKNOWN})
+
+
 test_figures()
 test_standing()
 with tempfile.TemporaryDirectory() as directory:
     test_programs(Path(directory))
 test_rows()
+test_family()
 sys.exit(1 if failed else 0)
