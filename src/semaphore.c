@@ -50,8 +50,16 @@ static bool serve_all(volt_waiter *w, uint32_t *hand) {
   return false;
 }
 
+/* Whether *w wants all permits, and they are none. */
+static bool wants_none(const volt_waiter *w) {
+  if (!w || !w->data) return false;
+  volt_sem *sem = volt_container_of((volt_wait_queue *)(void *)w->queue, volt_sem, queue);
+  return (int32_t)volt_load_relaxed(&sem->reached) <= 0; /* R10 */
+}
+
 static bool serve(volt_waiter *w, uint32_t *hand) {
-  return w->data ? serve_all(w, hand) : volt_serve_permits_(w, hand);
+  if (w->data) return serve_all(w, hand);
+  return volt_serve_permits_(w, hand) || (w->need == 0 && wants_none(w->next));
 }
 
 static const volt_kind_ kind = {"volt_sem", "release past VOLT_SEM_MAX", 0, VOLT_SEM_MAX, 0, serve};

@@ -116,7 +116,8 @@ static bool serve_close(volt_waiter *w, uint32_t *hand) {
 static inline bool hand_over_and_unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_t word,
                                         uint32_t hand) {
   volt_waiter *w = q->head;
-  bool asks = w->data != NULL; /* how much it wants is for serve() to say */
+  /* how much one wants that is marked, or that the next wants nothing, is for serve() to say */
+  bool asks = kind->serve != volt_serve_permits_ && (w->data || (w->next && w->next->data));
   if (w->need != hand || asks || q->rest != 0 || (word & CLOSED)) return false;
   volt_claimed_ claimed = volt_claim_linked_(q, w);
   unlock(q, kind, word, 0);

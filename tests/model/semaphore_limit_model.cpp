@@ -269,3 +269,20 @@ struct limit_all_behind_one : limit_model {
   }
 };
 MODEL(limit_all_behind_one, 2, bounded)
+
+// Who wants all of a limit of 0 is granted with the one before it, by the release that gives what
+// that one lacks; or finds that nobody is before it.
+struct limit_none_behind_one : limit_model {
+  limit_none_behind_one() : limit_model(0) {
+    acquire(0, 1);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_release(&sem, 1);
+    if (index == 1) acquire_all(1);
+  }
+  void check() override {
+    EXPECT(has(0) && has(1) && volt_sem_taken(&w[1]) == 0);
+    expect_all_back();
+  }
+};
+MODEL(limit_none_behind_one, 2, full)

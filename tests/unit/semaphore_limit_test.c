@@ -307,6 +307,50 @@ static void all_of_none(void **state) {
   expect_sem(0, 0, 0);
 }
 
+/* The one before it gets the last that there is: nothing is left to wait for. */
+static void all_of_none_behind_one(void **state) {
+  (void)state;
+  begin(0);
+  assert_result(ask(0, 1), VOLT_PENDING);
+  assert_result(ask_all(1), VOLT_PENDING);
+  assert_result(ask(2, 1), VOLT_PENDING);
+  volt_sem_release(&sem, 1); /* beside the limit */
+  expect(0, VOLT_OK);
+  expect(1, VOLT_OK);
+  assert_int_equal(volt_sem_taken(&waiters[1]), 0);
+  expect(2, VOLT_PENDING);
+  assert_true(volt_sem_cancel(&sem, &waiters[2]));
+}
+
+static void all_of_none_behind_several(void **state) {
+  (void)state;
+  begin(0);
+  assert_result(ask(0, 1), VOLT_PENDING);
+  assert_result(ask(1, 2), VOLT_PENDING);
+  assert_result(ask_all(2), VOLT_PENDING);
+  volt_sem_release(&sem, 2);
+  expect(1, VOLT_PENDING); /* it lacks one */
+  expect(2, VOLT_PENDING);
+  volt_sem_release(&sem, 1);
+  expect(1, VOLT_OK);
+  expect(2, VOLT_OK);
+  expect_sem(0, 0, 0);
+}
+
+/* Repaying comes first, and a batch is full when it is their turn. */
+static void all_of_none_behind_a_batch(void **state) {
+  (void)state;
+  begin(1);
+  take(1);
+  volt_sem_set_limit(&sem, 0);
+  for (uint32_t i = 0; i < 32; i++) assert_result(ask(i, 1), VOLT_PENDING);
+  assert_result(ask_all(32), VOLT_PENDING);
+  assert_result(ask_all(33), VOLT_PENDING);
+  volt_sem_release(&sem, 33);
+  for (uint32_t i = 0; i < 34; i++) expect(i, VOLT_OK);
+  expect_sem(0, 0, 0);
+}
+
 /* The others' permits disappear: what is left is all. */
 static void all_when_the_rest_is_forgotten(void **state) {
   (void)state;
@@ -437,6 +481,9 @@ int main(void) {
       cmocka_unit_test(all_of_a_limit_that_grows),
       cmocka_unit_test(all_of_a_limit_that_shrinks),
       cmocka_unit_test(all_of_none),
+      cmocka_unit_test(all_of_none_behind_one),
+      cmocka_unit_test(all_of_none_behind_several),
+      cmocka_unit_test(all_of_none_behind_a_batch),
       cmocka_unit_test(all_when_the_rest_is_forgotten),
       cmocka_unit_test(all_given_up),
       cmocka_unit_test(a_waiter_is_used_for_both),
