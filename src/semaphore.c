@@ -9,8 +9,8 @@
  *       released beside the limit), and equals the limit when nobody is changing it
  *
  * Races
- *   R8  Several change the limit at once. Closed: each takes the limit of the one before by an
- *       exchange, and changes the word by the difference: the sum is right in any order.
+ *   R8  Several change the limit at once. Closed: each takes the limit of the one before, and
+ *       changes the word by the difference: the sum is right in any order.
  *   R9  Who wants all gets as many as the limit is, and somebody has another permit. Closed: when
  *       it rises, reached rises before there are more; when it falls, after there are fewer.
  *   R10 Who wants all looks at reached, and queues, while it falls: nothing is released that would
@@ -20,13 +20,19 @@
  *       one did before. Closed: who lowers reached changes the word before, by nothing at least. It
  *       is looked at with the queue's lock held: if it has been lowered by then, that change of the
  *       word came before the lock was taken, and was acquired with it (A1, L1 in wait_queue.c).
+ *   R12 Somebody forgets more than the limit is, so that the rest just disappears; and who lowered
+ *       it has yet to take the difference from the word: a debt that nobody can repay. Closed: who
+ *       lowers the limit, or forgets, has it to himself until the word has changed as well. Nothing
+ *       of anybody's runs meanwhile: those to be served are looked at afterwards.
  *
  * Pairs
+ *   H1 (acquire) <- H2 (release)   who has the limit finds the word as the last one has changed it
  *   T1 (acquire) <- U1, F1 (release)   as in wait_queue.c */
 #include <volt/semaphore.h>
 
 #include "check.h"
 #include "future.h"
+#include "park.h"
 #include "wait_queue.h"
 
 /* The head wants all permits: what it has gathered goes back into the hand, then it takes all there
@@ -154,9 +160,23 @@ int volt_sem_acquire_all_blocking(volt_sem *sem, uint32_t *taken, uint64_t deadl
 
 /* ---- the limit ---- */
 
-/* There are n fewer in all: of those that the word has, or will have, or of those that are held. */
-static void lower(volt_sem *sem, uint32_t n, bool held) {
-  volt_wait_queue_change_(&sem->queue, &kind, held ? 0 : -(int32_t)n); /* R9, R11 */
+/* Set in the limit while somebody has it to himself. */
+#define TAKEN (VOLT_SEM_MAX + 1)
+
+/* Returns the limit, which is ours until it is stored. */
+static uint32_t take_limit(volt_sem *sem) {
+  for (unsigned looks = 0;;) {
+    uint32_t limit = volt_load_relaxed(&sem->limit); /* a guess: the CAS decides */
+    if (limit & TAKEN) {
+      volt_pause_(&looks);
+    } else if (volt_cas_acquire(&sem->limit, &limit, limit | TAKEN)) { /* H1: pairs H2; R8 */
+      return limit;
+    }
+  }
+}
+
+/* The word says already that there are n fewer in all. */
+static void lower_reached(volt_sem *sem, uint32_t n) {
   volt_fetch_add_relaxed(&sem->reached, 0u - n); /* R10: published by what follows */
   volt_wait_queue_change_(&sem->queue, &kind, 0);
 }
@@ -164,24 +184,29 @@ static void lower(volt_sem *sem, uint32_t n, bool held) {
 void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
   VOLT_CHECK(limit <= VOLT_SEM_MAX, "volt_sem_set_limit", "%p: %u permits, at most %u", (void *)sem,
              limit, VOLT_SEM_MAX);
-  uint32_t before = volt_exchange_relaxed(&sem->limit, limit); /* R8: a number, no more */
+  uint32_t before = take_limit(sem);
+  /* R9, R12: before the limit is anybody else's */
+  if (limit < before) volt_wait_queue_lower_(&sem->queue, &kind, before - limit);
+  volt_store_release(&sem->limit, limit); /* H2: pairs H1 */
   if (limit > before) {
     volt_fetch_add_relaxed(&sem->reached, limit - before); /* R9: published by what follows */
     volt_wait_queue_change_(&sem->queue, &kind, (int32_t)(limit - before));
   } else if (limit < before) {
-    lower(sem, before - limit, false);
+    lower_reached(sem, before - limit);
   }
 }
 
 void volt_sem_forget(volt_sem *sem, uint32_t n) {
   if (n == 0) return;
-  uint32_t before = volt_fetch_add_relaxed(&sem->limit, 0u - n); /* R8 */
-  VOLT_CHECK(n <= before, "volt_sem_forget", "%p: %u permits of %u", (void *)sem, n, before);
-  lower(sem, n, true);
+  uint32_t limit = take_limit(sem);
+  uint32_t left = n - volt_wait_queue_repay_(&sem->queue, &kind, n); /* R11, R12 */
+  uint32_t fewer = left < limit ? left : limit;
+  volt_store_release(&sem->limit, limit - fewer); /* H2: pairs H1 */
+  lower_reached(sem, fewer);
 }
 
 uint32_t volt_sem_limit(volt_sem *sem) {
-  return volt_load_relaxed(&sem->limit); /* a snapshot */
+  return volt_load_relaxed(&sem->limit) & VOLT_SEM_MAX; /* a snapshot */
 }
 
 uint32_t volt_sem_debt(volt_sem *sem) {

@@ -293,6 +293,33 @@ void volt_wait_queue_change_(volt_wait_queue *q, const volt_kind_ *kind, int32_t
   serve_and_unlock(q, kind, word, (uint32_t)delta);
 }
 
+void volt_wait_queue_lower_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n) {
+  uint64_t word;
+  while (!volt_lock_if_queued_(q, &word)) {
+    int32_t then = changed(q, kind, permits_in(kind, word), -(int32_t)n);
+    uint64_t next = word_of(kind, then) | VOLT_WORD_FLAGS_(word);
+    if (volt_cas_release(&q->word, &word, next)) return; /* F1: pairs A1, T1 */
+  }
+  (void)changed(q, kind, permits_of(q), -(int32_t)n);
+  unlock(q, kind, word, q->rest - n);
+}
+
+uint32_t volt_wait_queue_repay_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n) {
+  for (;;) {
+    uint64_t word;
+    bool locked = volt_lock_if_queued_(q, &word);
+    uint32_t permits = locked ? (uint32_t)q->rest : (uint32_t)permits_in(kind, word);
+    uint32_t debt = (int32_t)permits < 0 ? 0u - permits : 0;
+    uint32_t repaid = n < debt ? n : debt;
+    if (locked) {
+      unlock(q, kind, word, permits + repaid);
+      return repaid;
+    }
+    uint64_t next = word_of(kind, (int32_t)(permits + repaid)) | VOLT_WORD_FLAGS_(word);
+    if (volt_cas_release(&q->word, &word, next)) return repaid; /* F1: pairs A1, T1 */
+  }
+}
+
 bool volt_wait_queue_cancel_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w) {
   uint64_t word;
   uint32_t need;

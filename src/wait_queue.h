@@ -41,6 +41,12 @@ void volt_wait_queue_close_(volt_wait_queue *q, const volt_kind_ *kind);
  * is repaid by what is released before anybody is served. With 0: serve() looks again. */
 void volt_wait_queue_change_(volt_wait_queue *q, const volt_kind_ *kind, int32_t delta);
 
+/* The two halves of it that serve nobody, and call no waker; volt_wait_queue_change_() has to
+ * follow. lower: n permits fewer. repay: n permits more, but no more than there is debt; returns
+ * how many. Both release what came before, also if they change nothing. */
+void volt_wait_queue_lower_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n);
+uint32_t volt_wait_queue_repay_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n);
+
 /* Let the oldest waiters of another FIFO wait here: count of them, up to *last, armed and linked
  * there with what they want of this one. The lock of *from is held; it is left, with from_word as
  * its word, before any of them can be granted. They are at the end of this FIFO in the same order,

@@ -26,7 +26,13 @@
  * Lifetime: release() does not touch the semaphore once the permits it gives can be acted upon:
  * whoever receives the last of them may destroy and free it, even while that release() is still
  * returning. One release that satisfies more than 32 waiters does so in turns, and may have to come
- * back for those after the first 32: volt_sem_destroy() waits for it.
+ * back for those after the first 32: volt_sem_destroy() waits for it. Only release() is so: a
+ * set_limit() or forget() must have returned before the semaphore ends, and so must a cancel() or a
+ * set_waker(), and a blocking call with a deadline, of whoever else waits.
+ *
+ * A waker may use the semaphore that calls it. If it serves others there, and more than 32 were
+ * waiting, it calls the wakers of the next 32, and they theirs: the stack grows with each batch.
+ * Let a waker make its task ready, and release there.
  */
 #ifndef VOLT_SEMAPHORE_H
 #define VOLT_SEMAPHORE_H
@@ -40,7 +46,7 @@
 /* Members are private. */
 typedef struct volt_sem {
   volt_wait_queue queue;         /* the word's value: permits, or as an int32_t below zero, debt */
-  VOLT_ATOMIC(uint32_t) limit;   /* as it shall be */
+  VOLT_ATOMIC(uint32_t) limit;   /* as it shall be; a bit beside it while it changes */
   VOLT_ATOMIC(uint32_t) reached; /* not below what there is in all, while it changes */
 } volt_sem;
 
@@ -57,8 +63,9 @@ VOLT_API int volt_sem_acquire_slow_(volt_sem *, volt_waiter *, uint32_t n, volt_
 VOLT_API int volt_sem_acquire_blocking_slow_(volt_sem *, uint32_t n, uint64_t deadline_ns);
 VOLT_API void volt_sem_release_slow_(volt_sem *, uint32_t n);
 
-/* Take n permits if they are there and nobody waits. Never waits, never fails spuriously.
- * n: 0 succeeds always; above VOLT_SEM_MAX never.
+/* Take n permits if they are there and nobody waits. Never waits, never fails spuriously; a
+ * volt_sem_acquire_all() counts as waiting from when it looks for them to when it has them.
+ * n: 0 succeeds always, also on a closed semaphore; above VOLT_SEM_MAX never.
  * Returns true if taken; false if there are too few, somebody waits, or the semaphore is closed.
  * Threads: any. Order: success acquires what the releasers of the permits did before. */
 VOLT_INLINE bool volt_sem_try_acquire(volt_sem *sem, uint32_t n) {
@@ -129,14 +136,15 @@ VOLT_INLINE void volt_sem_release(volt_sem *sem, uint32_t n) {
 }
 
 /* Take everything that is in the pool now. Works on a closed semaphore, too.
- * Returns how many permits that were: the caller's to release. 0 while somebody waits.
+ * Returns how many permits that were: the caller's to release. 0 in debt, or while somebody waits.
  * Threads: any. Order: acquires what the releasers of the permits did before. */
 VOLT_API uint32_t volt_sem_drain(volt_sem *sem);
 
 /* Take all permits of the limit, or queue *w for them: so that nobody else holds one.
  * In the FIFO: later requests wait behind it. If the limit changes while it waits, it gets as many
  * as the limit is when it is served; afterwards it holds what it got. With a limit of 0 it gets
- * none, when there is no debt. (Permits beside the limit are not looked at.)
+ * none, as soon as there is no debt and nobody before it. Permits beside the limit stay for others,
+ * who may hold some of those that count.
  * w: the caller's memory, unused or completed; must stay where it is while queued.
  * Returns VOLT_OK (taken), VOLT_PENDING (queued), or VOLT_ECLOSED. Once taken, volt_sem_taken(w) is
  *   how many they are.
@@ -162,18 +170,22 @@ VOLT_API uint32_t volt_sem_future_taken(const volt_future *f);
  * limit: 0..VOLT_SEM_MAX (more aborts). A higher one releases the difference. A lower one takes the
  *   difference from the pool; what is not there becomes debt. What is set aside for a waiter counts
  *   as held. Works on a closed semaphore, too.
- * Wakes: as volt_sem_release().
+ * Wakes: as volt_sem_release(); a lower limit, a volt_sem_acquire_all() for which that is enough.
  * Threads: any. Of several at a time each makes its difference, so that the last one stands; what
  *   they raise and lower at one time, together with what there is, must not pass VOLT_SEM_MAX
  *   (aborts). */
 VOLT_API void volt_sem_set_limit(volt_sem *sem, uint32_t limit);
 
-/* The limit: the last that was set, less what was forgotten. A snapshot. Threads: any. */
+/* The limit: the last that was set, less what was forgotten then. A snapshot. Threads: any. */
 VOLT_API uint32_t volt_sem_limit(volt_sem *sem);
 
-/* Let n permits that the caller holds disappear: they are not released, and the limit is lower by
- * n. n: at most the limit (aborts).
- * Wakes: a volt_sem_acquire_all() that was waiting for them only, on this thread. Threads: any. */
+/* Let n permits that the caller holds disappear, instead of releasing them. They repay what debt
+ * there is; the limit is lower by the others, but not below 0: permits that were beside it are just
+ * gone.
+ * n: 0 does nothing; more than the caller holds is not noticed: there are fewer than there should
+ *   be. Works on a closed semaphore, too.
+ * Wakes: a volt_sem_acquire_all() that was waiting for them only, and whoever can be served then,
+ *   on this thread. Threads: any. Order: releases what this thread did before to who takes all. */
 VOLT_API void volt_sem_forget(volt_sem *sem, uint32_t n);
 
 /* How many permits must be released before there are any to take: more are held, or set aside for

@@ -1,5 +1,5 @@
 // semaphore_limit_model: a limit that changes, debt, and requests for everything.
-// Checks semaphore.c I6, R8-R11, and wait_queue.c I3 with debt; a case names what it is after.
+// Checks semaphore.c I6, R8-R12, and wait_queue.c I3 with debt; a case names what it is after.
 #include "model.hpp"
 
 struct limit_model : model {
@@ -286,3 +286,132 @@ struct limit_none_behind_one : limit_model {
   }
 };
 MODEL(limit_none_behind_one, 2, full)
+
+// R12: what is forgotten repays the debt, whoever is lowering the limit meanwhile: when all is back
+// it is as much as the limit.
+struct forget_model : limit_model {
+  forget_model(uint32_t permits, uint32_t forgotten) : limit_model(permits), forgotten_(forgotten) {
+    EXPECT(volt_sem_try_acquire(&sem, permits));
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_forget(&sem, forgotten_);
+    if (index == 1) volt_sem_set_limit(&sem, 1);
+    if (index == 2) volt_sem_release(&sem, 1);
+  }
+
+ private:
+  uint32_t forgotten_;
+};
+struct forget_x_lower : forget_model {
+  forget_x_lower() : forget_model(3, 3) {
+  }
+  void check() override {
+    expect_all_back();
+    EXPECT(volt_load_relaxed(&sem.reached) == volt_sem_limit(&sem));
+  }
+};
+MODEL(forget_x_lower, 2, full)
+struct forget_x_lower_x_release : forget_model {
+  forget_x_lower_x_release() : forget_model(3, 2) {
+  }
+  void check() override {
+    expect_all_back();
+    EXPECT(volt_load_relaxed(&sem.reached) == volt_sem_limit(&sem));
+  }
+};
+MODEL(forget_x_lower_x_release, 3, bounded)
+
+// The same while somebody waits: the debt is in the queue, and what repays it is not granted.
+struct forget_x_lower_while_queued : forget_model {
+  forget_x_lower_while_queued() : forget_model(2, 2) {
+    acquire(0, 1);
+  }
+  void check() override {
+    EXPECT(volt_sem_debt(&sem) == 0);
+    EXPECT(has(0) == (volt_sem_limit(&sem) == 1));
+    if (has(0)) volt_sem_release(&sem, 1);
+    if (!has(0)) EXPECT(volt_sem_cancel(&sem, &w[0]));
+    expect_all_back();
+  }
+};
+MODEL(forget_x_lower_while_queued, 2, bounded)
+
+// Who wants all is granted none by what repays the last debt.
+struct forget_x_lower_x_all : limit_model {
+  forget_x_lower_x_all() : limit_model(1) {
+    EXPECT(volt_sem_try_acquire(&sem, 1));
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      guarded += 1;
+      volt_sem_forget(&sem, 1);
+    }
+    if (index == 1) volt_sem_set_limit(&sem, 0);
+    if (index == 2) {
+      acquire_all(0);
+      if (result[0] == VOLT_OK) guarded += 1;
+    }
+  }
+  void check() override {
+    EXPECT(has(0) && volt_sem_taken(&w[0]) == 0);
+    expect_all_back();
+  }
+};
+MODEL(forget_x_lower_x_all, 3, bounded)
+
+// R8: who wants all looks while the limit rises and falls: it may see the fall before the rise.
+struct limit_all_x_rise_x_fall : limit_model {
+  limit_all_x_rise_x_fall() : limit_model(1) {
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_set_limit(&sem, 2);
+    if (index == 1) volt_sem_set_limit(&sem, 0);
+    if (index == 2) acquire_all(0);
+  }
+  void check() override {
+    EXPECT(has(0) || volt_sem_debt(&sem) > 0);
+    EXPECT(volt_sem_taken(&w[0]) <= 2);
+    volt_sem_release(&sem, volt_sem_taken(&w[0]));
+    expect_all_back();
+  }
+};
+MODEL(limit_all_x_rise_x_fall, 3, bounded)
+
+// Debt in the queue is read under the lock.
+struct limit_debt_x_look : limit_model {
+  limit_debt_x_look() : limit_model(1) {
+    EXPECT(volt_sem_try_acquire(&sem, 1));
+    acquire(0, 1);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_set_limit(&sem, 0);
+    if (index == 1) EXPECT(volt_sem_debt(&sem) <= 1);
+  }
+  void check() override {
+    EXPECT(volt_sem_debt(&sem) == 1);
+    EXPECT(volt_sem_cancel(&sem, &w[0]));
+  }
+};
+MODEL(limit_debt_x_look, 2, full)
+
+// Closed, it stays so, whatever becomes of the limit.
+struct limit_change_x_close : limit_model {
+  limit_change_x_close() : limit_model(2) {
+    EXPECT(volt_sem_try_acquire(&sem, 1));
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_close(&sem);
+    if (index == 1) {
+      volt_sem_set_limit(&sem, 3);
+      volt_sem_set_limit(&sem, 1);
+      volt_sem_forget(&sem, 1);
+    }
+  }
+  void check() override {
+    EXPECT(volt_sem_is_closed(&sem));
+    acquire(0, 1);
+    EXPECT(result[0] == VOLT_ECLOSED);
+    expect_all_back();
+  }
+};
+MODEL(limit_change_x_close, 2, bounded)

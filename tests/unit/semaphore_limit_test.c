@@ -1,5 +1,4 @@
-/* semaphore_limit_test.c: a limit that changes, debt, and requests for everything. Polled by
- * hand. */
+/* semaphore_limit_test.c: a limit that changes, and debt. Polled by hand. */
 #include "death.h"
 #include "fake_waker.h"
 #include "unit.h"
@@ -194,6 +193,45 @@ static void forgetting(void **state) {
   expect_sem(2, 2, 0);
 }
 
+static void forgetting_repays_first(void **state) {
+  (void)state;
+  begin(4);
+  take(3);
+  volt_sem_set_limit(&sem, 1);
+  expect_sem(1, 0, 2);
+  volt_sem_forget(&sem, 1);
+  expect_sem(1, 0, 1);
+  volt_sem_forget(&sem, 2); /* one repays */
+  expect_sem(0, 0, 0);
+  volt_sem_set_limit(&sem, 2);
+  expect_sem(2, 2, 0);
+  take(2);
+  volt_sem_set_limit(&sem, 0);
+  assert_result(ask(0, 1), VOLT_PENDING);
+  volt_sem_forget(&sem, 2); /* the debt is in the queue; nobody gets any of it */
+  expect_sem(0, 0, 0);
+  expect(0, VOLT_PENDING);
+  volt_sem_set_limit(&sem, 1);
+  expect(0, VOLT_OK);
+}
+
+/* Permits beside the limit do not count in it. */
+static void forgetting_more_than_the_limit(void **state) {
+  (void)state;
+  begin(0);
+  volt_sem_release(&sem, 5);
+  take(1);
+  volt_sem_forget(&sem, 1);
+  expect_sem(0, 4, 0);
+  volt_sem_set_limit(&sem, 2);
+  expect_sem(2, 6, 0);
+  take(5);
+  volt_sem_forget(&sem, 3);
+  expect_sem(0, 1, 0);
+  volt_sem_release(&sem, 2);
+  expect_sem(0, 3, 0);
+}
+
 static void draining(void **state) {
   (void)state;
   begin(5);
@@ -212,208 +250,21 @@ static void draining(void **state) {
   assert_int_equal(volt_sem_drain(&sem), 1);
 }
 
-/* ---- all of them ---- */
-
-static void all_at_once(void **state) {
+/* Closed, it stays so. */
+static void closed_stays_closed(void **state) {
   (void)state;
-  begin(3);
-  assert_result(ask_all(0), VOLT_OK);
-  assert_int_equal(volt_sem_taken(&waiters[0]), 3);
-  expect(0, VOLT_ECANCELED); /* it was not queued */
-  expect_sem(3, 0, 0);
-  volt_sem_release(&sem, 4);
-  assert_result(ask_all(0), VOLT_OK); /* one is there beside the limit */
-  assert_int_equal(volt_sem_taken(&waiters[0]), 3);
-  expect_sem(3, 1, 0);
-}
-
-static void all_in_the_order_of_arrival(void **state) {
-  (void)state;
-  begin(3);
-  take(2);
-  assert_result(ask_all(0), VOLT_PENDING);
-  assert_result(ask(1, 1), VOLT_PENDING);
-  assert_result(ask_all(2), VOLT_PENDING);
-  assert_false(volt_sem_try_acquire(&sem, 1));
-  volt_sem_release(&sem, 1);
-  expect(0, VOLT_PENDING);
-  volt_sem_release(&sem, 1);
-  expect(0, VOLT_OK);
-  assert_int_equal(volt_sem_taken(&waiters[0]), 3);
-  expect(1, VOLT_PENDING);
-  volt_sem_release(&sem, 3);
-  expect(1, VOLT_OK);
-  expect(2, VOLT_PENDING);
-  volt_sem_release(&sem, 1);
-  expect(2, VOLT_OK);
-  volt_sem_release(&sem, 3);
-  expect_sem(3, 3, 0);
-}
-
-static void all_of_a_limit_that_grows(void **state) {
-  (void)state;
-  begin(2);
-  take(1);
-  assert_result(ask_all(0), VOLT_PENDING);
-  volt_sem_set_limit(&sem, 4);
-  expect(0, VOLT_PENDING);
-  volt_sem_release(&sem, 1);
-  expect(0, VOLT_OK);
-  assert_int_equal(volt_sem_taken(&waiters[0]), 4);
-  volt_sem_set_limit(&sem, 5); /* afterwards: somebody else's */
-  expect_sem(5, 1, 0);
-  volt_sem_release(&sem, 4);
-  expect_sem(5, 5, 0);
-}
-
-static void all_of_a_limit_that_shrinks(void **state) {
-  (void)state;
-  begin(5);
-  take(2);
-  assert_result(ask_all(0), VOLT_PENDING); /* has three */
+  begin(1);
+  volt_sem_close(&sem);
+  volt_sem_set_limit(&sem, 3);
+  assert_true(volt_sem_is_closed(&sem));
+  assert_int_equal(volt_sem_drain(&sem), 3);
+  assert_true(volt_sem_is_closed(&sem));
   volt_sem_set_limit(&sem, 2);
-  expect(0, VOLT_PENDING);
-  volt_sem_release(&sem, 1);
-  expect(0, VOLT_PENDING); /* one is held */
-  volt_sem_release(&sem, 1);
-  expect(0, VOLT_OK);
-  assert_int_equal(volt_sem_taken(&waiters[0]), 2);
+  volt_sem_forget(&sem, 1);
   expect_sem(2, 0, 0);
-  volt_sem_set_limit(&sem, 1);
-  expect_sem(1, 0, 1);
-  volt_sem_release(&sem, 2);
-  expect_sem(1, 1, 0);
-}
-
-static void all_of_none(void **state) {
-  (void)state;
-  begin(0);
-  assert_result(ask_all(0), VOLT_OK);
-  assert_int_equal(volt_sem_taken(&waiters[0]), 0);
-  volt_sem_set_limit(&sem, 2);
-  take(2);
-  volt_sem_set_limit(&sem, 0);
-  assert_result(ask_all(0), VOLT_PENDING);
-  assert_result(ask_all(1), VOLT_PENDING);
-  assert_result(ask(2, 1), VOLT_PENDING);
-  volt_sem_release(&sem, 1);
-  expect(0, VOLT_PENDING);
-  volt_sem_release(&sem, 1);
-  expect(0, VOLT_OK);
-  expect(1, VOLT_OK);
-  expect(2, VOLT_PENDING);
-  assert_int_equal(volt_sem_taken(&waiters[1]), 0);
-  assert_true(volt_sem_cancel(&sem, &waiters[2]));
-  expect_sem(0, 0, 0);
-}
-
-/* The one before it gets the last that there is: nothing is left to wait for. */
-static void all_of_none_behind_one(void **state) {
-  (void)state;
-  begin(0);
-  assert_result(ask(0, 1), VOLT_PENDING);
-  assert_result(ask_all(1), VOLT_PENDING);
-  assert_result(ask(2, 1), VOLT_PENDING);
-  volt_sem_release(&sem, 1); /* beside the limit */
-  expect(0, VOLT_OK);
-  expect(1, VOLT_OK);
-  assert_int_equal(volt_sem_taken(&waiters[1]), 0);
-  expect(2, VOLT_PENDING);
-  assert_true(volt_sem_cancel(&sem, &waiters[2]));
-}
-
-static void all_of_none_behind_several(void **state) {
-  (void)state;
-  begin(0);
-  assert_result(ask(0, 1), VOLT_PENDING);
-  assert_result(ask(1, 2), VOLT_PENDING);
-  assert_result(ask_all(2), VOLT_PENDING);
-  volt_sem_release(&sem, 2);
-  expect(1, VOLT_PENDING); /* it lacks one */
-  expect(2, VOLT_PENDING);
-  volt_sem_release(&sem, 1);
-  expect(1, VOLT_OK);
-  expect(2, VOLT_OK);
-  expect_sem(0, 0, 0);
-}
-
-/* Repaying comes first, and a batch is full when it is their turn. */
-static void all_of_none_behind_a_batch(void **state) {
-  (void)state;
-  begin(1);
-  take(1);
-  volt_sem_set_limit(&sem, 0);
-  for (uint32_t i = 0; i < 32; i++) assert_result(ask(i, 1), VOLT_PENDING);
-  assert_result(ask_all(32), VOLT_PENDING);
-  assert_result(ask_all(33), VOLT_PENDING);
-  volt_sem_release(&sem, 33);
-  for (uint32_t i = 0; i < 34; i++) expect(i, VOLT_OK);
-  expect_sem(0, 0, 0);
-}
-
-/* The others' permits disappear: what is left is all. */
-static void all_when_the_rest_is_forgotten(void **state) {
-  (void)state;
-  begin(3);
-  take(2);
-  assert_result(ask_all(0), VOLT_PENDING);
-  volt_sem_forget(&sem, 2);
-  expect(0, VOLT_OK);
-  assert_int_equal(volt_sem_taken(&waiters[0]), 1);
-  expect_sem(1, 0, 0);
-}
-
-static void all_given_up(void **state) {
-  (void)state;
-  begin(3);
-  take(1);
-  assert_result(ask_all(0), VOLT_PENDING);
-  assert_result(ask(1, 1), VOLT_PENDING);
-  assert_true(volt_sem_cancel(&sem, &waiters[0]));
-  expect(1, VOLT_OK); /* of what it had gathered */
-  expect_sem(3, 1, 0);
-  uint32_t taken = 77;
-  assert_result(volt_sem_acquire_all_blocking(&sem, &taken, PAST_DEADLINE), VOLT_ETIMEDOUT);
-  assert_int_equal(taken, 0);
-  volt_sem_release(&sem, 2);
-  assert_result(volt_sem_acquire_all_blocking(&sem, &taken, VOLT_NO_DEADLINE), VOLT_OK);
-  assert_int_equal(taken, 3);
-}
-
-/* The memory of one that wanted all wants two, then. */
-static void a_waiter_is_used_for_both(void **state) {
-  (void)state;
-  begin(1);
-  assert_result(ask_all(0), VOLT_OK);
-  assert_result(ask_all(0), VOLT_PENDING);
-  volt_sem_release(&sem, 1);
-  assert_result(volt_waiter_result(&waiters[0]), VOLT_OK);
-  assert_result(ask(0, 2), VOLT_PENDING);
-  volt_sem_release(&sem, 1);
-  assert_result(volt_waiter_result(&waiters[0]), VOLT_PENDING);
-  volt_sem_release(&sem, 1);
-  assert_result(volt_waiter_result(&waiters[0]), VOLT_OK);
-}
-
-static void as_a_future(void **state) {
-  (void)state;
-  volt_future f;
-  begin(3);
-  take(1);
-  volt_sem_acquire_all_future(&f, &sem);
-  assert_result(volt_future_poll(&f, fake_waker_of(&wakers[0])), VOLT_PENDING);
-  volt_future_cancel(&f);
-  expect_sem(3, 2, 0);
-  volt_sem_acquire_all_future(&f, &sem);
-  assert_result(volt_future_poll(&f, fake_waker_of(&wakers[0])), VOLT_PENDING);
-  volt_sem_set_limit(&sem, 2);
-  volt_sem_release(&sem, 1);
-  assert_int_equal(fake_waker_calls(&wakers[0]), 1);
-  volt_future_cancel(&f); /* granted, and not seen: given back */
-  expect_sem(2, 2, 0);
-  volt_sem_acquire_all_future(&f, &sem);
-  assert_result(volt_future_poll(&f, fake_waker_of(&wakers[0])), VOLT_OK);
-  assert_int_equal(volt_sem_future_taken(&f), 2);
+  assert_true(volt_sem_is_closed(&sem));
+  assert_result(ask(0, 1), VOLT_ECLOSED);
+  assert_result(ask_all(0), VOLT_ECLOSED);
 }
 
 /* ---- misuse ---- */
@@ -421,11 +272,6 @@ static void as_a_future(void **state) {
 static void limit_too_high(void *arg) {
   (void)arg;
   volt_sem_set_limit(&sem, VOLT_SEM_MAX + 1);
-}
-
-static void forget_too_many(void *arg) {
-  (void)arg;
-  volt_sem_forget(&sem, 4);
 }
 
 static void release_too_many(void *arg) {
@@ -456,7 +302,6 @@ static void misuse_aborts(void **state) {
   begin(3);
   assert_death(limit_too_high, NULL, "volt_sem_set_limit", "2147483648 permits",
                death_address(&sem));
-  assert_death(forget_too_many, NULL, "volt_sem_forget", "4 permits of 3", death_address(&sem));
   assert_death(release_too_many, &none, "release past VOLT_SEM_MAX", "1 given back");
   assert_death(release_too_many_in_debt, NULL, "release past VOLT_SEM_MAX", "1 given back");
   assert_death(raise_too_much, NULL, "too many permits", "13 there");
@@ -475,19 +320,10 @@ int main(void) {
       cmocka_unit_test(from_most_to_none_and_back),
       cmocka_unit_test(a_request_beyond_the_limit_waits_for_more),
       cmocka_unit_test(forgetting),
+      cmocka_unit_test(forgetting_repays_first),
+      cmocka_unit_test(forgetting_more_than_the_limit),
       cmocka_unit_test(draining),
-      cmocka_unit_test(all_at_once),
-      cmocka_unit_test(all_in_the_order_of_arrival),
-      cmocka_unit_test(all_of_a_limit_that_grows),
-      cmocka_unit_test(all_of_a_limit_that_shrinks),
-      cmocka_unit_test(all_of_none),
-      cmocka_unit_test(all_of_none_behind_one),
-      cmocka_unit_test(all_of_none_behind_several),
-      cmocka_unit_test(all_of_none_behind_a_batch),
-      cmocka_unit_test(all_when_the_rest_is_forgotten),
-      cmocka_unit_test(all_given_up),
-      cmocka_unit_test(a_waiter_is_used_for_both),
-      cmocka_unit_test(as_a_future),
+      cmocka_unit_test(closed_stays_closed),
       cmocka_unit_test(misuse_aborts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
