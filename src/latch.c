@@ -41,11 +41,11 @@ void volt_latch_destroy(volt_latch *l) {
 
 void volt_latch_add_slow_(volt_latch *l, uint32_t n) {
   volt_turn_ t;
-  volt_turn_begin_(&t, &l->queue);
+  volt_turn_look_(&t, &l->queue);
   uint32_t count = VOLT_WORD_VALUE_(t.word);
   VOLT_CHECK(n <= VOLT_LATCH_MAX - count, name, "%p: %u added to %u", (void *)l, n, count);
   t.word += VOLT_WORD_(n);
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
 }
 
 void volt_latch_count_down_slow_(volt_latch *l, uint32_t n) {
@@ -62,10 +62,10 @@ int volt_latch_wait(volt_latch *l, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(name, w);
   if (volt_latch_try_wait(l)) return VOLT_OK;
   volt_turn_ t;
-  volt_turn_begin_(&t, &l->queue);
+  volt_turn_look_(&t, &l->queue);
   int result = VOLT_OK;
   if (VOLT_WORD_VALUE_(t.word) > 0) result = volt_turn_append_(&t, w, waker);
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   return result;
 }
 

@@ -51,9 +51,9 @@ static int wait(volt_turn_ *t, volt_notify *n, volt_waiter *w, volt_waker waker)
 int volt_notify_wait(volt_notify *n, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(name, w);
   volt_turn_ t;
-  volt_turn_begin_(&t, &n->queue);
+  volt_turn_look_(&t, &n->queue);
   int result = wait(&t, n, w, waker);
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   return result;
 }
 
@@ -78,10 +78,10 @@ static volt_notify *notify_of(volt_future *f) {
 static int start(volt_future *f, volt_waker waker) {
   volt_notify *n = notify_of(f);
   volt_turn_ t;
-  volt_turn_begin_(&t, &n->queue);
+  volt_turn_look_(&t, &n->queue);
   bool opened = volt_turn_openings_(&t) != f->n;
   int result = opened ? (int)VOLT_OK : wait(&t, n, &f->waiter, waker);
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   return result;
 }
 
@@ -97,9 +97,9 @@ static const volt_future_ops_ ops = {.name = name,
 
 volt_future *volt_notify_future(volt_future *f, volt_notify *n) {
   volt_turn_ t;
-  volt_turn_begin_(&t, &n->queue);
+  volt_turn_look_(&t, &n->queue);
   uint32_t openings = volt_turn_openings_(&t);
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   f->waiter.data = NULL;
   return volt_future_make_(f, &ops, &n->queue, openings);
 }

@@ -40,7 +40,7 @@ int volt_once_begin(volt_once *o, volt_waiter *w, volt_waker waker) {
   if (volt_once_is_done(o)) return VOLT_DONE;
   int result = VOLT_DONE;
   volt_turn_ t;
-  volt_turn_begin_(&t, &o->queue);
+  volt_turn_look_(&t, &o->queue);
   uint32_t state = VOLT_WORD_VALUE_(t.word);
   if (state == VOLT_ONCE_FRESH_) {
     set_state(&t, VOLT_ONCE_BEGUN_);
@@ -50,7 +50,7 @@ int volt_once_begin(volt_once *o, volt_waiter *w, volt_waker waker) {
     w->data = NULL;
     result = volt_turn_append_(&t, w, waker);
   }
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   return result;
 }
 

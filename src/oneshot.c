@@ -66,18 +66,18 @@ static int take(const volt_turn_ *t, volt_oneshot *o, void *elem) {
 
 int volt_oneshot_try_recv(volt_oneshot *o, void *elem) {
   volt_turn_ t;
-  volt_turn_begin_(&t, &o->queue);
+  volt_turn_look_(&t, &o->queue);
   int result = take(&t, o, elem);
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   return result;
 }
 
 static int recv(volt_oneshot *o, volt_waiter *w, void *elem, volt_waker waker) {
   volt_turn_ t;
-  volt_turn_begin_(&t, &o->queue);
+  volt_turn_look_(&t, &o->queue);
   int result = take(&t, o, elem);
   if (result == VOLT_EAGAIN) result = volt_turn_append_(&t, w, waker);
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   return result;
 }
 
@@ -120,10 +120,10 @@ static void recv_give_back(volt_future *f) {
   if (f->state != VOLT_FUTURE_READY_) return; /* R1: it was granted, and has not looked */
   volt_oneshot *o = oneshot_of(f);
   volt_turn_ t;
-  volt_turn_begin_(&t, &o->queue);
+  volt_turn_look_(&t, &o->queue);
   VOLT_ASSERT(o->state == TAKEN);
   o->state = FULL; /* R3 */
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
 }
 
 static const volt_future_ops_ recv_ops = {.name = name,
@@ -146,14 +146,14 @@ int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem, uint64_t deadline_ns
 static int closed_start(volt_future *f, volt_waker waker) {
   volt_oneshot *o = oneshot_of(f);
   volt_turn_ t;
-  volt_turn_begin_(&t, &o->queue);
+  volt_turn_look_(&t, &o->queue);
   int result = VOLT_OK;
   if (volt_turn_is_closed_(&t)) {
     result = VOLT_ECLOSED;
   } else if (o->state == EMPTY) {
     result = volt_turn_append_(&t, &f->waiter, waker);
   }
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   return result;
 }
 

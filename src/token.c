@@ -63,13 +63,13 @@ void volt_token_init(volt_token *t) {
 void volt_token_init_child(volt_token *t, volt_token *parent) {
   volt_turn_ tree;
   volt_token *root = root_of(parent);
-  volt_turn_begin_(&tree, &root->queue);
+  volt_turn_look_(&tree, &root->queue);
   uint64_t word = volt_load_relaxed(&parent->queue.word); /* R1: written under the tree's lock */
   init(t, VOLT_WORD_VALUE_(word), root, parent);
   t->next = parent->child;
   if (t->next) t->next->prev = t;
   parent->child = t;
-  volt_turn_end_(&tree);
+  volt_turn_leave_(&tree);
 }
 
 static void unlink_token(volt_token *t) {
@@ -83,10 +83,10 @@ static void unlink_token(volt_token *t) {
 
 void volt_token_destroy(volt_token *t) {
   volt_turn_ tree;
-  volt_turn_begin_(&tree, &root_of(t)->queue);
+  volt_turn_look_(&tree, &root_of(t)->queue);
   VOLT_CHECK(!t->child, name, "%p: destroyed before its child %p", (void *)t, (void *)t->child);
   if (t->parent) unlink_token(t);
-  volt_turn_end_(&tree);
+  volt_turn_leave_(&tree);
   volt_turn_destroy_(&t->queue, name); /* R2 */
 }
 
@@ -143,10 +143,10 @@ static void tell(volt_token *t) {
 void volt_token_cancel(volt_token *t) {
   volt_turn_ tree;
   told_list list = {NULL, NULL};
-  volt_turn_begin_(&tree, &root_of(t)->queue);
+  volt_turn_look_(&tree, &root_of(t)->queue); /* if the root is being told, all are closed: I1 */
   bool below = true;
   for (volt_token *at = t; at; at = next_of(at, t, below)) below = close_in(&tree, at, &list);
-  volt_leave_(tree.queue, tree.word);
+  volt_turn_leave_(&tree);
   for (volt_token *at = list.first; at;) {
     volt_token *next = at->told; /* R2 */
     tell(at);
@@ -160,9 +160,9 @@ int volt_token_wait(volt_token *t, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(name, w);
   if (volt_token_is_cancelled(t)) return VOLT_OK;
   volt_turn_ turn;
-  volt_turn_begin_(&turn, &t->queue);
+  volt_turn_look_(&turn, &t->queue);
   int result = turn.word & CANCELLED ? (int)VOLT_OK : volt_turn_append_(&turn, w, waker); /* R4 */
-  volt_turn_end_(&turn);
+  volt_turn_leave_(&turn);
   return result;
 }
 

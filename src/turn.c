@@ -3,7 +3,10 @@
  * Algorithm: each time the queue is opened it counts one up. A waiter carries the count that it was
  * linked at: if the queue's is another one now, it is served, although it is still linked; such
  * waiters are the oldest. Whoever ends a turn claims them, batch by batch; between the batches it
- * is away, calling wakers, and anyone else who takes a turn begins with taking them along.
+ * is away, calling wakers. Anyone else who takes a turn meanwhile, for which they must be gone,
+ * begins with taking them along: who opens, closes, or looks for the oldest. Who only looks, queues
+ * or leaves does not: so wakers that do so are not called one from within another, batch by batch,
+ * on a stack that grows with those who wait.
  *
  * Invariants, whenever the lock is free
  *   I1  QUEUED <=> the FIFO is not empty
@@ -37,11 +40,19 @@ static bool first_is_served(const volt_wait_queue *q) {
   return q->head && is_served(q, q->head);
 }
 
+void volt_turn_look_(volt_turn_ *t, volt_wait_queue *q) {
+  (void)volt_lock_word_(q, false, &t->word); /* L1: pairs U1 */
+  t->queue = q;
+  t->count = 0;
+}
+
+void volt_turn_leave_(volt_turn_ *t) {
+  volt_leave_(t->queue, t->word); /* I2: who has served them comes back */
+}
+
 void volt_turn_begin_(volt_turn_ *t, volt_wait_queue *q) {
   for (;;) {
-    (void)volt_lock_word_(q, false, &t->word); /* L1: pairs U1 */
-    t->queue = q;
-    t->count = 0;
+    volt_turn_look_(t, q);
     if (!first_is_served(q)) return;
     volt_turn_end_(t); /* R1 */
   }
@@ -71,6 +82,11 @@ void volt_turn_close_(volt_turn_ *t) {
   t->word |= VOLT_WORD_CLOSED_;
 }
 
+/* As what those complete that are told now. */
+static uint32_t state_of(uint64_t word) {
+  return word & VOLT_WORD_CLOSED_ ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_;
+}
+
 /* Claim what fits. Returns whether there is more. */
 static bool claim_served(volt_turn_ *t) {
   while (first_is_served(t->queue) && t->count < VOLT_WAKE_BATCH) {
@@ -82,9 +98,8 @@ static bool claim_served(volt_turn_ *t) {
 void volt_turn_end_(volt_turn_ *t) {
   for (bool again = true; again;) {
     again = claim_served(t);
-    uint32_t state = volt_turn_is_closed_(t) ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_;
     volt_leave_(t->queue, again ? t->word + VOLT_WORD_RETURNING_ : t->word); /* R2 */
-    volt_waiters_grant_(t->claimed, t->count, state);
+    volt_waiters_grant_(t->claimed, t->count, state_of(t->word));
     t->count = 0;
     if (!again) return;
     (void)volt_lock_word_(t->queue, false, &t->word); /* R1 */
@@ -94,21 +109,21 @@ void volt_turn_end_(volt_turn_ *t) {
 
 bool volt_turn_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w) {
   if (volt_waiter_result(w) != VOLT_PENDING) return volt_waiter_result(w) == VOLT_ECANCELED;
-  volt_turn_ t;
-  t.queue = q;
-  t.count = 0;
-  if (!volt_lock_if_linked_(q, name, w, &t.word)) {
+  uint64_t word;
+  if (!volt_lock_if_linked_(q, name, w, &word)) {
     volt_waiter_await_(w); /* R4 */
     return false;
   }
   bool served = is_served(q, w);
   if (served) {
-    volt_turn_serve_(&t, w); /* R3 */
+    volt_claimed_ claimed = volt_claim_linked_(q, w);
+    volt_leave_(q, word);
+    volt_waiters_grant_(&claimed, 1, state_of(word)); /* R3 */
   } else {
     volt_unlink_(q, w);
     volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
+    volt_leave_(q, word);
   }
-  volt_turn_end_(&t);
   return !served;
 }
 

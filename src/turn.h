@@ -18,10 +18,16 @@ typedef struct volt_turn_ {
   volt_claimed_ claimed[VOLT_WAKE_BATCH]; /* to be granted when the turn ends */
 } volt_turn_;
 
-/* Wait for our turn. Whoever is linked now waits for something that has not happened yet. */
+/* Wait for our turn. Whoever is linked now waits for something that has not happened yet: those who
+ * were served before, and not told, are told first. */
 void volt_turn_begin_(volt_turn_ *t, volt_wait_queue *q);
 
-/* Make *w wait. Returns VOLT_PENDING. Then end the turn. */
+/* The same for who only looks, or makes *w wait: those who were served are left to who serves them.
+ * Ends by volt_turn_leave_(): no waker is called, whatever the caller is, be it a waker. */
+void volt_turn_look_(volt_turn_ *t, volt_wait_queue *q);
+void volt_turn_leave_(volt_turn_ *t);
+
+/* Make *w wait. Returns VOLT_PENDING. Then end the turn, or leave it. */
 int volt_turn_append_(volt_turn_ *t, volt_waiter *w, volt_waker waker);
 
 /* The oldest waiter that nobody has served, or NULL. */
@@ -50,7 +56,7 @@ static inline bool volt_turn_is_closed_(const volt_turn_ *t) {
  * than a batch, the last access to the queue comes before anyone is told. */
 void volt_turn_end_(volt_turn_ *t);
 
-/* As the public x_cancel(); of a waiter that is served and not told yet, it is told. */
+/* As the public x_cancel(); if *w is served and not told yet, it is told, and no other. */
 bool volt_turn_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w);
 
 /* As the public x_destroy(). */

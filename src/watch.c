@@ -53,10 +53,10 @@ void volt_watch_close(volt_watch *w) {
 
 uint64_t volt_watch_get(volt_watch *w, void *elem) {
   volt_turn_ t;
-  volt_turn_begin_(&t, &w->queue);
+  volt_turn_look_(&t, &w->queue);
   VOLT_COPY_(elem, w->value, w->elem_bytes); /* R2 */
   uint64_t version = w->version;
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   return version;
 }
 
@@ -70,18 +70,18 @@ static int look(const volt_turn_ *t, volt_watch *w, uint64_t *seen) {
 
 int volt_watch_try_changed(volt_watch *w, uint64_t *seen) {
   volt_turn_ t;
-  volt_turn_begin_(&t, &w->queue);
+  volt_turn_look_(&t, &w->queue);
   int result = look(&t, w, seen);
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   return result;
 }
 
 static int changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, volt_waker waker) {
   volt_turn_ t;
-  volt_turn_begin_(&t, &w->queue);
+  volt_turn_look_(&t, &w->queue);
   int result = look(&t, w, seen);
   if (result == VOLT_EAGAIN) result = volt_turn_append_(&t, waiter, waker);
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   return result;
 }
 
@@ -102,9 +102,9 @@ bool volt_watch_set_waker(volt_watch *w, volt_waiter *waiter, volt_waker waker) 
 
 uint64_t volt_watch_version(volt_watch *w) {
   volt_turn_ t;
-  volt_turn_begin_(&t, &w->queue);
+  volt_turn_look_(&t, &w->queue);
   uint64_t version = w->version;
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   return version;
 }
 

@@ -339,3 +339,19 @@ struct notify_one_x_deadline : notify_model {
   }
 };
 MODEL(notify_one_x_deadline, 2, bounded)
+
+// R1: a single notification comes while one waits behind those whom an earlier one has served: they
+// are gone before it looks for the oldest.
+struct notify_all_x_wait_x_one : notify_model {
+  notify_all_x_wait_x_one() : notify_model(3) {
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_notify_all(n);
+    if (index == 1) wait(3);
+    if (index == 2) volt_notify_one(n);
+  }
+  void check() override {
+    if (!has(3)) EXPECT(!take_stored());
+  }
+};
+MODEL(notify_all_x_wait_x_one, 3, bounded)

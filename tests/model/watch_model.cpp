@@ -136,6 +136,29 @@ struct watch_cancel_x_send : watch_model {
 };
 MODEL(watch_cancel_x_send, 2, bounded)
 
+// R3 in turn.c: it gives up while all are told that nothing more will come: it was in time, or is
+// told the same.
+struct watch_cancel_x_close : watch_model {
+  bool cancelled = false;
+  watch_cancel_x_close() {
+    EXPECT(changed(0) == VOLT_PENDING);
+    EXPECT(changed(1) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      cancelled = volt_watch_cancel(&watch, &w[1]);
+      EXPECT(cancelled || volt_waiter_result(&w[1]) == VOLT_ECLOSED);
+    } else {
+      volt_watch_close(&watch);
+    }
+  }
+  void check() override {
+    EXPECT(woken[0].seen() == 1 && woken[1].seen() == (cancelled ? 0u : 1u));
+    EXPECT(volt_waiter_result(&w[0]) == VOLT_ECLOSED);
+  }
+};
+MODEL(watch_cancel_x_close, 2, bounded)
+
 // The last version is seen before the end, whatever was skipped.
 struct watch_last_x_close : watch_model {
   void thread(unsigned index) override {
