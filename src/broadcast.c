@@ -96,18 +96,18 @@ static int take(const volt_turn_ *t, volt_broadcast_receiver *r, void *elem) {
 
 int volt_broadcast_try_recv(volt_broadcast_receiver *r, void *elem) {
   volt_turn_ t;
-  volt_turn_begin_(&t, &r->broadcast->queue);
+  volt_turn_look_(&t, &r->broadcast->queue);
   int result = take(&t, r, elem);
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   return result;
 }
 
 static int recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem, volt_waker waker) {
   volt_turn_ t;
-  volt_turn_begin_(&t, &r->broadcast->queue);
+  volt_turn_look_(&t, &r->broadcast->queue);
   int result = take(&t, r, elem);
   if (result == VOLT_EAGAIN) result = volt_turn_append_(&t, w, waker);
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   return result;
 }
 
@@ -132,9 +132,9 @@ uint64_t volt_broadcast_lost(const volt_broadcast_receiver *r) {
 
 uint64_t volt_broadcast_sent(volt_broadcast *b) {
   volt_turn_ t;
-  volt_turn_begin_(&t, &b->queue);
+  volt_turn_look_(&t, &b->queue);
   uint64_t tail = b->tail;
-  volt_turn_end_(&t);
+  volt_turn_leave_(&t);
   return tail;
 }
 

@@ -13,12 +13,14 @@ static struct crowd {
 } crowd;
 
 static volt_watch watch;
+static volt_broadcast broadcast;
+static volt_broadcast_receiver receivers[WAITERS];
 static volt_notify notify;
 static volt_latch latch;
 static volt_once once;
 static volt_token token;
 static volt_token child;
-static uint64_t seen;
+static uint64_t seen, slot;
 
 /* However the compiler keeps its locals. */
 static uintptr_t stack_now(void) {
@@ -66,6 +68,29 @@ static void a_watch_is_looked_at(void **state) {
   assert_result(volt_watch_send(&watch, NULL), VOLT_OK);
   end(WAITERS);
   volt_watch_destroy(&watch);
+}
+
+static void receive(void *ctx) {
+  (void)ctx;
+  volt_broadcast_receiver *r = &receivers[note()];
+  uint64_t value;
+  assert_int_equal(volt_broadcast_sent(&broadcast), 1);
+  assert_result(volt_broadcast_try_recv(r, &value), VOLT_OK);
+  assert_result(volt_broadcast_try_recv(r, &value), VOLT_EAGAIN);
+}
+
+static void a_broadcast_is_received(void **state) {
+  (void)state;
+  begin(receive);
+  assert_result(volt_broadcast_init(&broadcast, 1, sizeof seen, &slot, sizeof slot), VOLT_OK);
+  for (uint32_t i = 0; i < WAITERS; i++) {
+    volt_broadcast_subscribe(&broadcast, &receivers[i]);
+    int result = volt_broadcast_recv(&receivers[i], &crowd.waiters[i], &seen, crowd.waker);
+    assert_result(result, VOLT_PENDING);
+  }
+  assert_result(volt_broadcast_send(&broadcast, &seen), VOLT_OK);
+  end(WAITERS);
+  volt_broadcast_destroy(&broadcast);
 }
 
 /* ---- queue again, or leave ---- */
@@ -162,6 +187,7 @@ static void a_token_is_cancelled_again(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_watch_is_looked_at),
+      cmocka_unit_test(a_broadcast_is_received),
       cmocka_unit_test(who_is_notified_waits_again),
       cmocka_unit_test(who_is_let_go_cancels_another),
       cmocka_unit_test(a_latch_is_shut_by_who_is_let_go),
