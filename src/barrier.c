@@ -3,7 +3,11 @@
  * Algorithm: sequential, but for the turns. A turn begins when all who were let go are out of the
  * FIFO, so those who have arrived are those in it. The last one is not queued: it opens the queue.
  *
- * Invariant I1, at the beginning of a turn: arrived = linked < count. */
+ * Invariant I1, at the beginning of a turn: arrived = linked < count.
+ *
+ * Race R1: the last to arrive is a branch of a select, and another branch, of a channel, takes
+ *   effect in the same instant: the round is opened, and nobody is told to be its leader. Closed:
+ *   who would open it takes the select's decision first, or has not arrived. */
 #include <volt/barrier.h>
 
 #include "check.h"
@@ -22,20 +26,32 @@ void volt_barrier_destroy(volt_barrier *b) {
   volt_turn_destroy_(&b->queue, name);
 }
 
-int volt_barrier_wait(volt_barrier *b, volt_waiter *w, volt_waker waker) {
-  volt_waiter_check_unused_(name, w);
+/* Whether it may take effect: alone, or for the select whose decision this is. */
+static bool may_open(volt_decision_ *d) {
+  if (d && !d->mine) d->mine = volt_decide_(d);
+  return !d || d->mine;
+}
+
+static int arrive(volt_barrier *b, volt_waiter *w, volt_decision_ *decision, volt_waker waker) {
   volt_turn_ t;
   volt_turn_begin_(&t, &b->queue);
   VOLT_CHECK(b->queue.waiters < b->count, name, "%p: %u have arrived, of %u", (void *)b,
              (uint32_t)b->queue.waiters, b->count); /* I1: or it was never initialised */
   int result = VOLT_LEADER;
-  if (b->queue.waiters == b->count - 1) {
+  if (b->queue.waiters < b->count - 1) {
+    result = volt_turn_append_(&t, w, waker);
+  } else if (may_open(decision)) { /* R1 */
     volt_turn_open_(&t);
   } else {
-    result = volt_turn_append_(&t, w, waker);
+    result = VOLT_ECANCELED;
   }
   volt_turn_end_(&t);
   return result;
+}
+
+int volt_barrier_wait(volt_barrier *b, volt_waiter *w, volt_waker waker) {
+  volt_waiter_check_unused_(name, w);
+  return arrive(b, w, NULL, waker);
 }
 
 bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w) {
@@ -54,7 +70,7 @@ uint32_t volt_barrier_waiters(volt_barrier *b) {
 
 static int start(volt_future *f, volt_waker waker) {
   volt_barrier *b = volt_container_of(f->object, volt_barrier, queue);
-  return volt_barrier_wait(b, &f->waiter, waker);
+  return arrive(b, &f->waiter, f->decision, waker);
 }
 
 static void give_back(volt_future *f) {

@@ -67,7 +67,11 @@ VOLT_API bool volt_barrier_set_waker(volt_barrier *b, volt_waiter *w, volt_waker
 
 /* Arriving as a future: nothing happens before it is polled. Polls as VOLT_LEADER, or VOLT_OK. An
  * async function awaits it with VOLT_AWAIT_RESULT, since VOLT_AWAIT leaves with a VOLT_LEADER.
- * Dropped before it opens, it has not arrived; dropped later, it was there all the same.
+ * Dropped before it opens, it has not arrived; dropped later, it was there all the same. A branch
+ * of a select opens the barrier only if it wins: if another branch has taken effect already, it has
+ * not arrived, and polls as VOLT_ECANCELED. One that has arrived and waits may be one of those who
+ * open it, though another branch wins in the same instant. (With VOLT_SELECT_KEEP, or inside a join
+ * or an async function, it opens it in any case.)
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API volt_future *volt_barrier_wait_future(volt_future *f, volt_barrier *b);
 

@@ -210,6 +210,79 @@ static void composed(void **state) {
 
 /* ---- life ---- */
 
+/* ---- in a select, beside a channel ---- */
+
+static volt_chan chan;
+static uint64_t place[4];
+static uint64_t received;
+static const uint64_t seven = 7;
+
+static void send_seven(void *ctx) {
+  (void)ctx;
+  assert_result(volt_chan_try_send(&chan, &seven), VOLT_OK);
+}
+
+/* A branch that sends to its neighbour, then waits for ever. */
+struct sender {
+  volt_async async;
+  volt_future f;
+  volt_token never;
+};
+
+static int send_then_wait(volt_async *a, volt_ctx *ctx) {
+  struct sender *self = volt_container_of(a, struct sender, async);
+  VOLT_ASYNC_BEGIN(self);
+  send_seven(NULL);
+  VOLT_AWAIT(self, volt_token_future(&self->f, &self->never));
+  VOLT_ASYNC_END(self);
+}
+
+/* It leads: nothing that its wakers do makes it a loser. */
+static void the_leader_has_won_the_select(void **state) {
+  (void)state;
+  begin(2);
+  received = 0;
+  assert_result(volt_chan_init(&chan, 1, sizeof seven, place, sizeof place), VOLT_OK);
+  assert_result(volt_barrier_wait(&b, &w[0], (volt_waker){send_seven, NULL}), VOLT_PENDING);
+  volt_future f[2];
+  volt_future *branches[2] = {volt_chan_recv_future(&f[0], &chan, &received),
+                              volt_barrier_wait_future(&f[1], &b)};
+  volt_select s;
+  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  assert_result(volt_future_poll(&s.future, (volt_waker){NULL, NULL}), VOLT_LEADER);
+  assert_int_equal(volt_select_winner(&s), 1);
+  assert_int_equal(received, 0);
+  assert_result(volt_chan_try_recv(&chan, &received), VOLT_OK);
+  assert_int_equal(received, seven);
+  volt_chan_destroy(&chan, NULL, NULL);
+}
+
+/* A channel has moved an element for another branch: it has not arrived. */
+static void the_last_to_arrive_has_lost_the_select(void **state) {
+  (void)state;
+  begin(2);
+  received = 0;
+  queue(0, 1);
+  assert_result(volt_chan_init(&chan, 1, sizeof seven, place, sizeof place), VOLT_OK);
+  static struct sender sender;
+  volt_token_init(&sender.never);
+  volt_future f[2];
+  volt_future *branches[3] = {volt_chan_recv_future(&f[0], &chan, &received),
+                              volt_async_future(&sender.async, send_then_wait),
+                              volt_barrier_wait_future(&f[1], &b)};
+  volt_select s;
+  volt_select_future(&s, branches, 3, VOLT_SELECT_BIASED);
+  assert_result(volt_future_poll(&s.future, (volt_waker){NULL, NULL}), VOLT_OK);
+  assert_int_equal(volt_select_winner(&s), 0);
+  assert_int_equal(received, seven);
+  assert_result(volt_future_poll(&f[1], (volt_waker){NULL, NULL}), VOLT_ECANCELED);
+  expect(0, VOLT_PENDING, 0);
+  assert_result(arrive(1), VOLT_LEADER);
+  expect(0, VOLT_OK, 1);
+  volt_token_destroy(&sender.never);
+  volt_chan_destroy(&chan, NULL, NULL);
+}
+
 static void initialised_in_place(void **state) {
   (void)state;
   volt_barrier here = VOLT_BARRIER_INIT(2);
@@ -255,6 +328,8 @@ int main(void) {
       cmocka_unit_test(futures),
       cmocka_unit_test(a_dropped_future),
       cmocka_unit_test(composed),
+      cmocka_unit_test(the_leader_has_won_the_select),
+      cmocka_unit_test(the_last_to_arrive_has_lost_the_select),
       cmocka_unit_test(initialised_in_place),
       cmocka_unit_test(misuse_aborts),
   };
