@@ -180,6 +180,20 @@ struct watch_last_x_close : watch_model {
 };
 MODEL(watch_last_x_close, 2, bounded)
 
+// L1 <- U1: who has only asked for the version sees what its sender did.
+struct watch_version_x_send : watch_model {
+  VOLT_PLAIN(int) message;
+  void thread(unsigned index) override {
+    if (index == 0) {
+      message = 1;
+      send(2);
+    } else if (volt_watch_version(&watch) == 2) {
+      EXPECT(message == 1);
+    }
+  }
+};
+MODEL(watch_version_x_send, 2, full)
+
 // C1: who sees that it is closed sees what came before.
 struct watch_close_seen : watch_model {
   VOLT_PLAIN(int) message;
