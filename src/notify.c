@@ -1,18 +1,44 @@
-/* notify.c: turns (turn.h) on one stored notification and a FIFO.
+/* notify.c: one stored notification and a count in the word of the queue, and turns (turn.h) for
+ * those who wait.
  *
- * Algorithm: sequential, but for the turns. A future remembers how often the queue had been opened
- * when it was made. A waiter that was notified alone is marked, so that a future that is dropped
- * then can pass it on. */
+ * Algorithm: the value of the word is how often everybody was notified, and whether one notification
+ * is stored. While nobody waits and nobody has the lock, it is changed by one compare-and-swap; else
+ * in a turn. A future remembers the count of when it was made. A waiter that was notified alone is
+ * marked, so that a future that is dropped then can pass it on.
+ *
+ * Invariant I1, whenever the lock is free: one is stored => nobody is queued.
+ *
+ * Races
+ *   R1  A notifier finds nobody and stores it, while a waiter finds nothing stored and queues.
+ *       Closed: what is stored and QUEUED are one word. To take the lock is to change it, and a
+ *       fast path does not touch a word that is LOCKED.
+ *   R2  Everybody is notified between a future's making and its first poll. Closed: the count. Who
+ *       is made with the new one has acquired what had happened before, and finds it when it looks.
+ *
+ * Pairs
+ *   T1 (acquire) <- F1, U1 (release)   who takes what is stored, or finds another count, sees what
+ *                                      came before: the writes of the word are RMWs, and U1 (lock.h)
+ *   L1 (acquire) <- F1, U1 (release)   so does who is notified in a turn, and by G1
+ *                                      who waited */
 #include <volt/notify.h>
 
 #include "future.h"
 #include "turn.h"
 
+#define QUEUED VOLT_WORD_QUEUED_
+#define LOCKED VOLT_WORD_LOCKED_
+#define STORED VOLT_WORD_(1)
+#define EVERYBODY VOLT_WORD_(2) /* once more */
+
 static const char name[] = "volt_notify";
+
+/* How often everybody was notified, modulo 2^31. */
+static uint32_t count_of(uint64_t word) {
+  return VOLT_WORD_VALUE_(word) / 2;
+}
 
 void volt_notify_init(volt_notify *n) {
   volt_wait_queue_init_(&n->queue, 0);
-  n->stored = false;
 }
 
 void volt_notify_destroy(volt_notify *n) {
@@ -20,6 +46,10 @@ void volt_notify_destroy(volt_notify *n) {
 }
 
 void volt_notify_one(volt_notify *n) {
+  uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
+  while (!(word & (QUEUED | LOCKED))) {
+    if (volt_cas_release(&n->queue.word, &word, word | STORED)) return; /* F1: pairs T1, L1 */
+  }
   volt_turn_ t;
   volt_turn_begin_(&t, &n->queue);
   volt_waiter *w = volt_turn_oldest_(&t);
@@ -27,32 +57,48 @@ void volt_notify_one(volt_notify *n) {
     w->data = w; /* alone */
     volt_turn_serve_(&t, w);
   } else {
-    n->stored = true;
+    t.word |= STORED;
   }
   volt_turn_end_(&t);
 }
 
 void volt_notify_all(volt_notify *n) {
+  uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
+  while (!(word & (QUEUED | LOCKED))) {
+    if (volt_cas_release(&n->queue.word, &word, word + EVERYBODY)) return; /* F1: pairs T1, L1 */
+  }
   volt_turn_ t;
   volt_turn_begin_(&t, &n->queue);
+  t.word += EVERYBODY;
   volt_turn_open_(&t);
   volt_turn_end_(&t);
 }
 
-static int wait(volt_turn_ *t, volt_notify *n, volt_waiter *w, volt_waker waker) {
-  w->data = n->stored ? w : NULL;
-  if (n->stored) {
-    n->stored = false;
+/* Without a turn. Returns false: nothing is stored, or it takes a turn to know. */
+static bool take_stored(volt_notify *n, uint64_t word, volt_waiter *w) {
+  if ((word & (STORED | QUEUED | LOCKED)) != STORED) return false;
+  if (!volt_cas_acquire(&n->queue.word, &word, word - STORED)) return false; /* T1: pairs F1, U1 */
+  w->data = w;
+  return true;
+}
+
+static int wait(volt_turn_ *t, volt_waiter *w, volt_waker waker) {
+  if (t->word & STORED) {
+    t->word -= STORED;
+    w->data = w;
     return VOLT_OK;
   }
-  return volt_turn_append_(t, w, waker);
+  w->data = NULL;
+  return volt_turn_append_(t, w, waker); /* I1 */
 }
 
 int volt_notify_wait(volt_notify *n, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(name, w);
+  uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
+  if (take_stored(n, word, w)) return VOLT_OK;
   volt_turn_ t;
   volt_turn_look_(&t, &n->queue);
-  int result = wait(&t, n, w, waker);
+  int result = wait(&t, w, waker);
   volt_turn_leave_(&t);
   return result;
 }
@@ -75,12 +121,17 @@ static volt_notify *notify_of(volt_future *f) {
   return volt_container_of(f->object, volt_notify, queue);
 }
 
+static bool is_opened(const volt_future *f, uint64_t word) {
+  return count_of(word) != f->n;
+}
+
 static int start(volt_future *f, volt_waker waker) {
   volt_notify *n = notify_of(f);
+  uint64_t word = volt_load_acquire(&n->queue.word); /* T1: pairs F1, U1 */
+  if (is_opened(f, word) || take_stored(n, word, &f->waiter)) return VOLT_OK;
   volt_turn_ t;
   volt_turn_look_(&t, &n->queue);
-  bool opened = volt_turn_openings_(&t) != f->n;
-  int result = opened ? (int)VOLT_OK : wait(&t, n, &f->waiter, waker);
+  int result = is_opened(f, t.word) ? (int)VOLT_OK : wait(&t, &f->waiter, waker); /* R2 */
   volt_turn_leave_(&t);
   return result;
 }
@@ -96,12 +147,9 @@ static const volt_future_ops_ ops = {.name = name,
                                      .give_back = give_back};
 
 volt_future *volt_notify_future(volt_future *f, volt_notify *n) {
-  volt_turn_ t;
-  volt_turn_look_(&t, &n->queue);
-  uint32_t openings = volt_turn_openings_(&t);
-  volt_turn_leave_(&t);
+  uint64_t word = volt_load_acquire(&n->queue.word); /* T1: pairs F1, U1; R2 */
   f->waiter.data = NULL;
-  return volt_future_make_(f, &ops, &n->queue, openings);
+  return volt_future_make_(f, &ops, &n->queue, count_of(word));
 }
 
 int volt_notify_wait_blocking(volt_notify *n, uint64_t deadline_ns) {

@@ -43,11 +43,6 @@ void volt_turn_open_(volt_turn_ *t);
 /* The same, and they and all who are served later complete with VOLT_ECLOSED. */
 void volt_turn_close_(volt_turn_ *t);
 
-/* How often it has been opened, modulo 2^32: a waiter that is linked later is not served by those. */
-static inline uint32_t volt_turn_openings_(const volt_turn_ *t) {
-  return t->queue->rest;
-}
-
 static inline bool volt_turn_is_closed_(const volt_turn_ *t) {
   return (t->word & VOLT_WORD_CLOSED_) != 0;
 }

@@ -36,12 +36,11 @@
 
 /* Members are private. */
 typedef struct volt_notify {
-  volt_wait_queue queue;
-  VOLT_PLAIN(bool) stored;
+  volt_wait_queue queue; /* the value of its word: how often all were notified, and one stored */
 } volt_notify;
 
 #define VOLT_NOTIFY_INIT \
-  { VOLT_WAIT_QUEUE_INIT_(0), false }
+  { VOLT_WAIT_QUEUE_INIT_(0) }
 
 VOLT_BEGIN_DECLS
 

@@ -1,6 +1,6 @@
 // notify_model: turns on a queue, through the notify. Built with batches of one waiter, so that to
 // let go more than one is always more than one batch.
-// Checks turn.c I1, I2 and R1-R5 and notify.c; a case names the race it is after.
+// Checks turn.c I1, I2 and R1-R5, notify.c R1 and R2; a case names the race it is after.
 #include "model.hpp"
 #include "poller.hpp"
 
@@ -24,7 +24,6 @@ struct notify_model : model {
   void end() {
     volt_notify_destroy(n);
     poison(&n->queue);
-    n->stored = false;
     delete n;
     n = nullptr;
   }
