@@ -35,8 +35,9 @@ VOLT_BEGIN_DECLS
 VOLT_API void volt_barrier_init(volt_barrier *b, uint32_t count);
 
 /* End its life. Nobody may be waiting (aborts) or use it again; those who were let go may not have
- * been told yet. Waits for a leader that has more than 32 of them to tell; so not from a waker that
- * this barrier calls. */
+ * been told yet. But none of them may be in a cancel, a set_waker, a further poll or the drop of a
+ * future, or a wait with a deadline: these look at the barrier until they return. Waits for a
+ * leader that has more than 32 of them to tell; so not from a waker that this barrier calls. */
 VOLT_API void volt_barrier_destroy(volt_barrier *b);
 
 /* Arrive: open the barrier if all others are there, else queue *w until it opens.
@@ -59,7 +60,7 @@ VOLT_API int volt_barrier_wait_blocking(volt_barrier *b, uint64_t deadline_ns);
  * w: last passed to volt_barrier_wait() on this barrier (or never used).
  * Returns true: not arrived, no wake will come; the others wait on. Returns false: it has opened,
  *   and *w was one of those who opened it; its one wake has come or will come.
- * Threads: the owner of *w. May wake others on this thread. */
+ * Threads: the owner of *w; that wake may come from within. */
 VOLT_API bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */

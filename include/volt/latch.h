@@ -9,7 +9,9 @@
  *
  * At zero it is open: everybody who waits is let go, and nobody has to wait. Counted up again it is
  * shut again, for those who come then. Whoever finds it open, or is told, may free it if it will be
- * counted up no more: nobody who counted down looks at it again.
+ * counted up no more: nobody who counted down looks at it again. But others who wait may: a cancel,
+ * a set_waker, a further poll or the drop of a future, and a wait with a deadline look at the latch
+ * until they return, also after it has opened; nobody may be in one of these then.
  *
  * All-zero is an open latch. Nothing is ever allocated. */
 #ifndef VOLT_LATCH_H
@@ -97,7 +99,7 @@ VOLT_API int volt_latch_wait_blocking(volt_latch *l, uint64_t deadline_ns);
  * w: last passed to volt_latch_wait() on this latch (or never used).
  * Returns true: cancelled, no wake will come. Returns false: it has opened; the one wake of *w has
  *   come or will come.
- * Threads: the owner of *w. May wake others on this thread. */
+ * Threads: the owner of *w; that wake may come from within. */
 VOLT_API bool volt_latch_cancel(volt_latch *l, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */

@@ -43,8 +43,9 @@ VOLT_API int volt_once_call_slow_(volt_once *o, volt_once_fn *fn, void *arg);
 VOLT_API void volt_once_init(volt_once *o);
 
 /* End its life. Nobody may be at it, wait for it (both abort) or use it again; those who were let
- * go may not have been told yet. Waits for who has more than 32 of them to tell; so not from a
- * waker that this once calls. */
+ * go may not have been told yet. But none of them may be in a cancel, a set_waker, a further poll
+ * or the drop of a future, or a wait with a deadline: these look at the once until they return.
+ * Waits for who has more than 32 of them to tell; so not from a waker that this once calls. */
 VOLT_API void volt_once_destroy(volt_once *o);
 
 /* Whether it is done.
@@ -88,7 +89,7 @@ VOLT_API int volt_once_result(volt_waiter *w);
  * w: last passed to volt_once_begin() on this once (or never used).
  * Returns true: cancelled, no wake will come. Returns false: too late, see volt_once_result(): if
  *   it is our turn, it has to be ended. The one wake of *w has come or will come.
- * Threads: the owner of *w. May wake others on this thread. */
+ * Threads: the owner of *w; that wake may come from within. */
 VOLT_API bool volt_once_cancel(volt_once *o, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */

@@ -13,7 +13,9 @@
  *
  * Lifetime: a send, or a close, does not touch the oneshot any more when the receiver is told:
  * whoever has received, or got VOLT_ECLOSED, may destroy it while that call is still returning
- * (with more than 32 waiters, volt_oneshot_destroy() waits for it). */
+ * (with more than 32 waiters, volt_oneshot_destroy() waits for it). If there are other waiters,
+ * none of them may be in a cancel, a set_waker, a further poll or the drop of a future, or a wait
+ * with a deadline then: these look at the oneshot until they return. */
 #ifndef VOLT_ONESHOT_H
 #define VOLT_ONESHOT_H
 
@@ -84,7 +86,7 @@ VOLT_API int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem, uint64_t de
  * w: last passed to volt_oneshot_recv() on this oneshot (or never used).
  * Returns true: cancelled, no wake will come. Returns false: too late, it has completed; its one
  *   wake has come or will come. Either way nothing was received: a value stays in the slot.
- * Threads: the owner of *w. */
+ * Threads: the owner of *w; that wake may come from within. */
 VOLT_API bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */

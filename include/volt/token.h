@@ -79,7 +79,7 @@ VOLT_API volt_future *volt_token_future(volt_future *f, volt_token *t);
  * w: last passed to volt_token_wait() on this token (or never used).
  * Returns true: no longer queued, no wake will come. Returns false: too late, the token is
  *   cancelled; its one wake has come or will come. Either way the memory of *w is the caller's.
- * Threads: the owner of *w. */
+ * Threads: the owner of *w; that wake may come from within. */
 VOLT_API bool volt_token_cancel_wait(volt_token *t, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
@@ -91,7 +91,8 @@ VOLT_API uint32_t volt_token_waiters(volt_token *t);
 /* End its life; cancelled or not. Nobody may be waiting, it may have no children (both abort), nor
  * may it be used again. Frees nothing. If a cancel of it, or of an ancestor, has still to wake
  * those who waited for it, this waits until that has told the last of them; so not from a waker
- * that a cancel calls. */
+ * that a cancel calls. Nor may one of them be in a cancel_wait, a set_waker, a further poll or the
+ * drop of a future, or a wait with a deadline: these look at the token until they return. */
 VOLT_API void volt_token_destroy(volt_token *t);
 
 VOLT_END_DECLS

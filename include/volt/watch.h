@@ -88,7 +88,7 @@ VOLT_API int volt_watch_changed_blocking(volt_watch *w, uint64_t *seen, uint64_t
  * waiter: last passed to volt_watch_changed() on this watch (or never used).
  * Returns true: cancelled, no wake will come. Returns false: too late, it has completed; its one
  *   wake has come or will come. Either way nobody has seen anything.
- * Threads: the owner of *waiter. */
+ * Threads: the owner of *waiter; that wake may come from within. */
 VOLT_API bool volt_watch_cancel(volt_watch *w, volt_waiter *waiter);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
@@ -97,7 +97,8 @@ VOLT_API bool volt_watch_set_waker(volt_watch *w, volt_waiter *waiter, volt_wake
 /* Waiting for a change as a future. *seen becomes the present version by the poll that returns
  * VOLT_OK; given up before, or the loser of a select, it leaves it as it was.
  * f: not WAITING; its content is overwritten. seen: the caller's, until the future is ready.
- * Returns f. It polls as volt_watch_changed() returns. */
+ * Returns f. It polls as volt_watch_changed() returns; as VOLT_EAGAIN if *seen was brought to the
+ *   present version by other means meanwhile. */
 VOLT_API volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w, uint64_t *seen);
 
 /* ---- inspection: snapshots; any thread ---- */

@@ -247,6 +247,15 @@ static void a_future_sees_when_it_looks(void **state) {
   expect_try(VOLT_OK, 4);
 }
 
+static void a_future_finds_that_it_was_seen(void **state) {
+  (void)state;
+  volt_watch_changed_future(&f, &watch, &seen);
+  expect_poll(VOLT_PENDING, 1);
+  send_number(7);
+  seen = volt_watch_get(&watch, &got);
+  expect_poll(VOLT_EAGAIN, 2);
+}
+
 static void a_future_sees_what_came_before_the_end(void **state) {
   (void)state;
   volt_watch_changed_future(&f, &watch, &seen);
@@ -402,6 +411,7 @@ int main(void) {
       TEST(a_waker_is_replaced),
       TEST(a_waker_may_send_and_look),
       TEST(a_future_sees_when_it_looks),
+      TEST(a_future_finds_that_it_was_seen),
       TEST(a_future_sees_what_came_before_the_end),
       TEST(a_future_learns_of_the_end),
       TEST(a_dropped_future_loses_nothing),
