@@ -77,17 +77,26 @@ void volt_chan_await_turn_slow_(volt_chan_slot *slot, uint32_t turn) {
   while (volt_load_acquire(&slot->turn) != turn) volt_pause_(&looks); /* S1, S3: pair S4, S2 */
 }
 
+/* Behind so many bytes of elements; elems is NULL, and stays it, if elements have none. */
+static unsigned char *advance(unsigned char *elems, size_t bytes) {
+  return bytes > 0 ? elems + bytes : elems;
+}
+
 /* Fill claimed places, or empty them. */
-static void fill(volt_chan *c, uint32_t position, const unsigned char *elems, uint32_t n) {
+static void fill(volt_chan *c, uint32_t position, unsigned char *elems, uint32_t n) {
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
   size_t bytes = c->elem_bytes;
-  for (uint32_t i = 0; i < n; i++) volt_chan_fill_(ring, position + i, elems + i * bytes, bytes);
+  for (uint32_t i = 0; i < n; i++) {
+    volt_chan_fill_(ring, position + i, advance(elems, i * bytes), bytes);
+  }
 }
 
 static void empty(volt_chan *c, uint32_t position, unsigned char *elems, uint32_t n) {
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
   size_t bytes = c->elem_bytes;
-  for (uint32_t i = 0; i < n; i++) volt_chan_empty_(ring, position + i, elems + i * bytes, bytes);
+  for (uint32_t i = 0; i < n; i++) {
+    volt_chan_empty_(ring, position + i, advance(elems, i * bytes), bytes);
+  }
 }
 
 /* ---- R9: waiters of a select ---- */
@@ -129,7 +138,7 @@ static uint32_t claim_for(volt_chan *c, uint32_t n, batch *b) {
 
 /* No sender waits. Give the elements to the receivers that wait, and to the ring; leave the lock.
  * Returns how many were sent: at least one. */
-static uint32_t send_locked(volt_chan *c, uint64_t word, const unsigned char *elems, uint32_t n) {
+static uint32_t send_locked(volt_chan *c, uint64_t word, unsigned char *elems, uint32_t n) {
   batch b;
   b.count = 0;
   uint32_t elem_bytes = c->elem_bytes;
@@ -143,7 +152,7 @@ static uint32_t send_locked(volt_chan *c, uint64_t word, const unsigned char *el
     volt_waiter *w = b.claimed[i].waiter;
     size_t bytes = (size_t)w->want * elem_bytes;
     VOLT_COPY_(w->data, elems, bytes);
-    elems += bytes;
+    elems = advance(elems, bytes);
   }
   if (places > 0) fill(c, tail, elems, places); /* R2: else the last of *c was to leave it */
   volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_GRANTED_);
@@ -167,7 +176,7 @@ static uint32_t recv_locked(volt_chan *c, uint64_t word, unsigned char *elems, u
   for (unsigned i = 0; i < b.count; i++) {
     volt_waiter *w = b.claimed[i].waiter;
     uint32_t want = w->want;
-    fill(c, tail, (const unsigned char *)(void *)w->data, want);
+    fill(c, tail, (unsigned char *)(void *)w->data, want);
     tail += want;
   }
   volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_GRANTED_); /* R2 */
@@ -382,7 +391,7 @@ int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes, void *mem
 void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *ctx) {
   unsigned looks = 0;
   while (volt_load_acquire(&c->closing) != 0) volt_pause_(&looks); /* D1: pairs D2 */
-  uint64_t word = volt_load_acquire(&c->queue.word);             /* P1: pairs P1, U1 */
+  uint64_t word = volt_load_acquire(&c->queue.word); /* P1: pairs P1, U1 */
   VOLT_CHECK(!(word & QUEUED), name, "%p: destroyed while %u waiters are queued", (void *)c,
              volt_linked_count_(&c->queue));
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
