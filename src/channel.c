@@ -25,10 +25,13 @@
  *   R3  A slot is filled while it is still being emptied, or emptied while it is being filled.
  *       Closed: its turn, looked at by whoever has claimed the position. It is looked at before as
  *       well: who has to wait for somebody who is still moving an element waits without a claim, so
- *       that nobody waits for those who wait. Only who refills a place that another receiver is
- *       still emptying has claimed it before.
+ *       that nobody waits for those who wait. Two claim it before: a receive that refills a place
+ *       which another one is still emptying; and a send for which, against what it saw, nobody
+ *       waits but losers of selects (R9): it claims one place.
  *   R4  Cancel meets a granter; R5  a new waker does. In linked.c: claimed waiters stay until they
  *       are granted, and so does the memory of their elements.
+ *   R6  A waker comes to a place that the thread it is called on has claimed and not filled, and
+ *       waits for it for ever. Closed: what is claimed is moved before anybody is granted.
  *   R7  More waiters than a batch: a receive takes no more elements than a batch has waiters for,
  *       so that every place it makes is filled by whoever waits for it (I3); close() comes back.
  *   R8  A thread is stopped between its look at a slot and its CAS, and when it goes on, the word is
@@ -147,6 +150,10 @@ static uint32_t send_locked(volt_chan *c, uint64_t word, unsigned char *elems, u
   uint32_t handed = n - places;
   if (c->queue.head) places = 0; /* I3 */
   if (places > c->capacity - VOLT_CHAN_LEN_(word)) places = c->capacity - VOLT_CHAN_LEN_(word);
+  if (places > 0) { /* R3 */
+    places = volt_chan_ready_places_(volt_chan_ring_of_(c), tail, places);
+    if (places + handed == 0) places = 1;
+  }
   volt_leave_(&c->queue, word + VOLT_CHAN_ADD_LEN_(places) + VOLT_CHAN_ADD_TAIL_(places));
   for (unsigned i = 0; i < b.count; i++) {
     volt_waiter *w = b.claimed[i].waiter;
@@ -154,7 +161,7 @@ static uint32_t send_locked(volt_chan *c, uint64_t word, unsigned char *elems, u
     VOLT_COPY_(w->data, elems, bytes);
     elems = advance(elems, bytes);
   }
-  if (places > 0) fill(c, tail, elems, places); /* R2: else the last of *c was to leave it */
+  if (places > 0) fill(c, tail, elems, places); /* R6 */
   volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_GRANTED_);
   return handed + places;
 }
@@ -179,7 +186,7 @@ static uint32_t recv_locked(volt_chan *c, uint64_t word, unsigned char *elems, u
     fill(c, tail, (unsigned char *)(void *)w->data, want);
     tail += want;
   }
-  volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_GRANTED_); /* R2 */
+  volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_GRANTED_); /* R2, R6 */
   return n;
 }
 

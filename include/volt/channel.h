@@ -24,7 +24,8 @@
  * still returning. A send that waited, and every receive, ends when it has returned.
  *
  * Progress: a thread that is descheduled in the middle of a copy delays those who come to the same
- * place of the ring, and those that are queued behind them; they spin a little, then nap. */
+ * place of the ring, those that are queued behind them, and the senders that are served together
+ * with one whose element goes there; they spin a little, then nap. */
 #ifndef VOLT_CHANNEL_H
 #define VOLT_CHANNEL_H
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "channel_crowd.h"
-#include "futex_hook.h"
 
 static channel_crowd c;
 
@@ -124,90 +123,6 @@ static void positions_wrap_around(void **state) {
     assert_true(VOLT_CHAN_TAIL_(volt_load_relaxed(&c.chan.queue.word)) < start);
     channel_crowd_destroy(&c);
   }
-}
-
-/* Somebody has claimed the first position and is still moving its element: who comes to it naps, and
- * claims nothing; and then finds it done. */
-static struct {
-  uint64_t word; /* what it was before */
-  uint32_t turn; /* of the first slot, when it is done */
-  uint32_t naps;
-} early;
-
-static futex_outcome nap_once_more(void *arg, const futex_call *call) {
-  (void)arg;
-  assert_true(call->is_wait && call->timeout);
-  assert_int_equal(volt_load_relaxed(&c.chan.queue.word), early.word);
-  early.naps += 1;
-  volt_chan_slot *first = (volt_chan_slot *)(void *)c.chan.slots;
-  if (early.naps == 3) volt_store_relaxed(&first->turn, early.turn);
-  return FUTEX_ETIMEDOUT;
-}
-
-static void begin_early(uint32_t turn_until_then) {
-  early.word = volt_load_relaxed(&c.chan.queue.word);
-  volt_chan_slot *first = (volt_chan_slot *)(void *)c.chan.slots;
-  early.turn = volt_load_relaxed(&first->turn);
-  early.naps = 0;
-  volt_store_relaxed(&first->turn, turn_until_then);
-  futex_hook_set(nap_once_more, NULL);
-}
-
-static void end_early(void) {
-  futex_hook_set(NULL, NULL);
-  assert_int_equal(early.naps, 3);
-}
-
-static void who_is_early_claims_no_element(void **state) {
-  (void)state;
-  for (uint32_t many = 0; many < 2; many++) {
-    channel_crowd_init(&c, 2);
-    channel_crowd_fill(&c, 7, 1);
-    uint32_t elem = 0;
-    uint32_t moved = 1;
-    begin_early(0);
-    assert_result(many ? volt_chan_try_recv_many(&c.chan, &elem, 1, &moved)
-                       : volt_chan_try_recv(&c.chan, &elem),
-                  VOLT_OK);
-    end_early();
-    assert_int_equal(elem, 7);
-    channel_crowd_destroy(&c);
-  }
-}
-
-static void who_is_early_claims_no_place(void **state) {
-  (void)state;
-  for (uint32_t many = 0; many < 2; many++) {
-    channel_crowd_init(&c, 2);
-    channel_crowd_fill(&c, 0, 2);
-    channel_crowd_drain(&c, 0, 2);
-    uint32_t elem = 7;
-    uint32_t moved = 1;
-    begin_early(1);
-    assert_result(many ? volt_chan_try_send_many(&c.chan, &elem, 1, &moved)
-                       : volt_chan_try_send(&c.chan, &elem),
-                  VOLT_OK);
-    end_early();
-    channel_crowd_drain(&c, 7, 1);
-    channel_crowd_destroy(&c);
-  }
-}
-
-/* Behind senders that wait, under the lock. */
-static void who_is_early_claims_no_element_for_others(void **state) {
-  (void)state;
-  channel_crowd_init(&c, 2);
-  channel_crowd_fill(&c, 7, 2);
-  channel_crowd_queue_senders(&c, 0, 1);
-  uint32_t elem = 0;
-  begin_early(0);
-  assert_result(volt_chan_try_recv(&c.chan, &elem), VOLT_OK);
-  end_early();
-  assert_int_equal(elem, 7);
-  assert_result(volt_waiter_result(&c.waiters[0]), VOLT_OK);
-  channel_crowd_drain(&c, 8, 1);
-  channel_crowd_drain(&c, 0, 1);
-  channel_crowd_destroy(&c);
 }
 
 /* ---- who waits ---- */
@@ -378,9 +293,6 @@ int main(void) {
       cmocka_unit_test(full_is_full),
       cmocka_unit_test(first_in_first_out),
       cmocka_unit_test(positions_wrap_around),
-      cmocka_unit_test(who_is_early_claims_no_element),
-      cmocka_unit_test(who_is_early_claims_no_place),
-      cmocka_unit_test(who_is_early_claims_no_element_for_others),
       cmocka_unit_test(a_send_that_need_not_wait),
       cmocka_unit_test(a_receive_that_need_not_wait),
       cmocka_unit_test(a_sender_waits_for_a_place),
