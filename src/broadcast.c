@@ -13,13 +13,14 @@
  *   R1  A receive is given up in the instant in which a value is sent. Closed: the value is in the
  *       ring, and the receiver's position, which only its owner moves, is before it.
  *   R2  A value is overwritten while it is being received. Closed: both are turns.
- *   R3  A receive took a value in the poll of a select that, it turns out then, another branch had
- *       won. Closed: the position goes back; if the value was overwritten meanwhile, it is counted
- *       as lost by the next receive. That some were lost stays counted, whoever was told.
+ *   R3  A receive took a value, or was told that some were lost, in the poll of a select that, it
+ *       turns out then, another branch had won. Closed: the position goes back by as much as it had
+ *       moved, and so does the count; what is overwritten meanwhile, or was, the next receive tells.
  *
  * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
 #include <volt/broadcast.h>
 
+#include "check.h"
 #include "future.h"
 #include "turn.h"
 
@@ -83,6 +84,8 @@ static int take(const volt_turn_ *t, volt_broadcast_receiver *r, void *elem) {
   volt_broadcast *b = r->broadcast;
   uint64_t tail = b->tail;
   uint64_t oldest = tail > b->capacity ? tail - b->capacity : 0;
+  VOLT_CHECK(r->next <= tail, name, "%p: receiver %p is at %llu of %llu: it was subscribed before",
+             (void *)b, (void *)r, (unsigned long long)r->next, (unsigned long long)tail);
   if (r->next == tail) return volt_turn_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
   if (r->next < oldest) {
     r->lost += oldest - r->next;
@@ -152,12 +155,22 @@ static volt_broadcast_receiver *receiver_of(volt_future *f) {
   return (volt_broadcast_receiver *)f->object;
 }
 
+/* It has received, from this position on: f->n says how far, for R3. More than 2^32 lost at once stay
+ * counted, and a part of them is told again. */
+static int received(volt_future *f, uint64_t from, int result) {
+  uint64_t moved = receiver_of(f)->next - from;
+  f->n = moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX;
+  return result;
+}
+
 static int start(volt_future *f, volt_waker waker) {
-  return recv(receiver_of(f), &f->waiter, f->waiter.data, waker);
+  uint64_t from = receiver_of(f)->next;
+  return received(f, from, recv(receiver_of(f), &f->waiter, f->waiter.data, waker));
 }
 
 static int outcome(volt_future *f) {
-  return volt_broadcast_try_recv(receiver_of(f), f->waiter.data);
+  uint64_t from = receiver_of(f)->next;
+  return received(f, from, volt_broadcast_try_recv(receiver_of(f), f->waiter.data));
 }
 
 static bool cancel(volt_future *f) {
@@ -170,7 +183,8 @@ static bool set_waker(volt_future *f, volt_waker waker) {
 
 static void give_back(volt_future *f) {
   if (f->state != VOLT_FUTURE_READY_) return; /* R1: it was granted, and has not looked */
-  receiver_of(f)->next -= 1;                  /* R3 */
+  receiver_of(f)->next -= f->n;               /* R3 */
+  if (f->result == VOLT_ELAGGED) receiver_of(f)->lost -= f->n;
 }
 
 static const volt_future_ops_ ops = {.name = name,

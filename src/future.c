@@ -177,7 +177,7 @@ bool volt_future_end_branch_(volt_future *f, volt_ctx *ctx) {
   if (before == VOLT_CTX_GO_ON) ctx->cancel = VOLT_CTX_CANCEL_ONCE;
   int result = volt_future_poll_branch_(f, ctx);
   ctx->cancel = before;
-  if (result == VOLT_OK && !volt_future_standing_(f)) volt_future_undo_(f); /* nobody will see it */
+  if (!volt_future_standing_(f)) volt_future_undo_(f); /* nobody will see it */
   return result != VOLT_PENDING;
 }
 
@@ -211,7 +211,7 @@ const volt_future *volt_future_standing_(volt_future *f) {
 }
 
 void volt_future_undo_(volt_future *f) {
-  if (f->state != READY || f->result != VOLT_OK) return;
+  if (f->state != READY || (f->result != VOLT_OK && f->result != VOLT_ELAGGED)) return;
   volt_future *inner = f->ops->through ? f->ops->through(f) : NULL;
   if (inner) {
     volt_future_undo_(inner);

@@ -7,9 +7,9 @@
 #include "wait_queue.h"
 
 /* Sequential: the future's owner calls them. A leaf waits with one waiter, and has start, cancel,
- * set_waker, give_back unless a grant stands; waiter if that is not the future's own; outcome if a grant has one. What is
- * composed of futures has poll, cancel and leave; and through, if it takes effect when one of them
- * does: ctx->decision is handed on to those. */
+ * set_waker, give_back unless a grant stands; waiter if that is not the future's own; outcome if a
+ * grant has one. What is composed of futures has poll, cancel and leave; and through, if it takes
+ * effect when one of them does: ctx->decision is handed on to those. */
 typedef struct volt_future_ops_ {
   const volt_kind_ *kind; /* of permits; or NULL */
   const char *name;       /* of whose operation, for messages, where there is no kind */
@@ -73,7 +73,8 @@ static inline bool volt_decide_(volt_decision_ *d) {
 /* The leaf by which it took effect although it was cancelled, or NULL. */
 const volt_future *volt_future_standing_(volt_future *f);
 
-/* Give back what a branch has just polled as ready with, if it can be: it is not to take effect. */
+/* Give back what a branch has just polled as ready with, VOLT_OK, or VOLT_ELAGGED, which moves its
+ * receiver: if it can be, for it is not to take effect. */
 void volt_future_undo_(volt_future *f);
 
 /* A future has ended because of ctx->cancel. */

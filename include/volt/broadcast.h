@@ -127,7 +127,8 @@ VOLT_API bool volt_broadcast_set_waker(volt_broadcast_receiver *r, volt_waiter *
                                        volt_waker waker);
 
 /* Receiving as a future. The value is copied by the poll that returns VOLT_OK; given up before, or
- * the loser of a select, it leaves *r where it was.
+ * the loser of a select, it leaves *r where it was, and what it has lost is told by the next
+ * receive.
  * f: not WAITING; its content is overwritten. r, elem: the caller's, until the future is ready.
  * Returns f. It polls as volt_broadcast_recv() returns; as VOLT_EAGAIN if what it waited for was
  *   received with *r by other means meanwhile. */

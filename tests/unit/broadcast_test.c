@@ -342,51 +342,6 @@ static void a_deadline_loses_nothing(void **state) {
   volt_timers_destroy(&timers);
 }
 
-static void the_loser_of_a_select_loses_nothing(void **state) {
-  (void)state;
-  volt_sem sem = VOLT_SEM_INIT(0);
-  volt_future permit;
-  volt_future *branches[] = {volt_sem_acquire_future(&permit, &sem, 1),
-                             volt_broadcast_recv_future(&f, &r, &got)};
-  volt_select s;
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
-  assert_result(volt_future_poll(&s.future, fake_waker_of(&a)), VOLT_PENDING);
-  send_numbers(1, 2);
-  volt_sem_release(&sem, 1);
-  assert_result(volt_future_poll(&s.future, fake_waker_of(&a)), VOLT_OK);
-  assert_int_equal(volt_select_winner(&s), 0);
-  expect_got(0);
-  expect_numbers(&r, 1, 2);
-}
-
-/* It received, and then it turned out that a channel had won. */
-static void undone_it_goes_back(void **state) {
-  uint64_t chan_memory[4];
-  volt_chan chan;
-  for (uint32_t sent = 1; sent <= CAPACITY; sent++) {
-    set_up(state);
-    uint32_t from_chan = 0;
-    const uint32_t five = 5;
-    volt_future recv;
-    int result = volt_chan_init(&chan, 1, sizeof five, chan_memory, sizeof chan_memory);
-    assert_result(result, VOLT_OK);
-    volt_future *branches[] = {volt_broadcast_recv_future(&f, &r, &got),
-                               volt_chan_recv_future(&recv, &chan, &from_chan)};
-    volt_select s;
-    volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
-    assert_result(volt_future_poll(&s.future, fake_waker_of(&a)), VOLT_PENDING);
-    send_numbers(1, sent);
-    assert_result(volt_chan_try_send(&chan, &five), VOLT_OK);
-    assert_result(volt_future_poll(&s.future, fake_waker_of(&a)), VOLT_OK);
-    assert_int_equal(volt_select_winner(&s), 1);
-    assert_int_equal(from_chan, 5);
-    expect_poll(VOLT_ECANCELED);
-    memset(&got, 0, sizeof got);
-    expect_numbers(&r, 1, sent);
-    volt_chan_destroy(&chan, NULL, NULL);
-  }
-}
-
 static void registrations_are_settled(void **state) {
   (void)state;
   poller p;
@@ -449,12 +404,31 @@ static void queue_again(void *arg) {
   (void)start_waiting();
 }
 
+static void receive_it(void *arg) {
+  (void)volt_broadcast_try_recv((volt_broadcast_receiver *)arg, &got);
+}
+
+/* It was made anew, and its receivers have ended with what it was. */
+static void an_old_receiver(void) {
+  volt_broadcast_receiver old;
+  send_numbers(1, 2);
+  volt_broadcast_subscribe(&b, &old);
+  volt_broadcast_destroy(&b);
+  int result = volt_broadcast_init(&b, CAPACITY, sizeof(event), memory, sizeof memory);
+  assert_result(result, VOLT_OK);
+  send_numbers(1, 1);
+  assert_death(receive_it, &old, "volt_broadcast", death_address(&b), death_address(&old),
+               "is at 2 of 1");
+  volt_broadcast_subscribe(&b, &r);
+}
+
 static void misuse_aborts(void **state) {
   (void)state;
   assert_result(start_waiting(), VOLT_PENDING);
   assert_death(destroy_it, &b, "volt_broadcast", death_address(&b), "1 waiters");
   assert_death(queue_again, NULL, "volt_broadcast", death_address(&w), "already queued");
   assert_true(volt_broadcast_cancel(&r, &w));
+  an_old_receiver();
 }
 
 static void nothing_is_allocated(void **state) {
@@ -486,8 +460,6 @@ int main(void) {
       TEST(a_future_gets_what_came_before_the_end),
       TEST(a_dropped_future_loses_nothing),
       TEST(a_deadline_loses_nothing),
-      TEST(the_loser_of_a_select_loses_nothing),
-      TEST(undone_it_goes_back),
       TEST(registrations_are_settled),
       TEST(random_sends_and_receives),
       TEST(misuse_aborts),
