@@ -6,7 +6,8 @@
  * that cleans up, a call that blocks) is polled until it has.
  *
  * Race R1: two branches are granted in the same instant. Closed: what can be given back, is, when
- *   the loser is cancelled (volt_future_cancel()) or if it had already been polled (undo). What
+ *   the loser is cancelled (volt_future_cancel()) or if it had already been polled (undo; of a
+ *   join, each of its branches). What
  *   cannot, an element that a channel has moved, is granted only by who takes the decision; and so
  *   is everything else chosen here. If somebody else has it, all branches are cancelled: the one
  *   that stands has won.
@@ -235,8 +236,19 @@ static void join_leave(volt_future *f) {
   leave_all_but(j->branches, j->count, UINT32_MAX);
 }
 
-static const volt_future_ops_ join_ops = {
-    .cancel = join_cancel, .poll = join_poll, .leave = join_leave, .ends_itself = true};
+/* What its branches have got stays theirs if it failed: their owner looks at them then. */
+static void join_undo(volt_future *f) {
+  volt_join *j = join_of(f);
+  for (uint32_t i = 0; i < j->count; i++) {
+    if (j->branches[i]) volt_future_undo_(j->branches[i]);
+  }
+}
+
+static const volt_future_ops_ join_ops = {.cancel = join_cancel,
+                                          .poll = join_poll,
+                                          .leave = join_leave,
+                                          .undo = join_undo,
+                                          .ends_itself = true};
 
 volt_future *volt_join_future(volt_join *j, volt_future *const *branches, uint32_t count,
                               unsigned how) {

@@ -82,7 +82,7 @@ VOLT_API void volt_select_seed(uint64_t seed);
  *   the first branch, in the array's order, that failed by itself (with VOLT_JOIN_FAIL_FAST others
  *   may have been cancelled then); VOLT_ECANCELED or VOLT_ETIMEDOUT if it was given up: then the
  *   branches that were not ready were cancelled; those that were keep what they got: poll them to
- *   know.
+ *   know. Ready in the instant in which it loses a select, its branches give back what can be.
  * Cost: each poll looks at every branch; for hundreds of tasks use a volt_group. */
 VOLT_API volt_future *volt_join_future(volt_join *j, volt_future *const *branches, uint32_t count,
                                        unsigned how);

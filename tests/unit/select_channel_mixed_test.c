@@ -343,6 +343,24 @@ static void an_inner_loser_cleans_up_beside_a_permit(void **state) {
   assert_int_equal(volt_sem_available(&more), 1);
 }
 
+/* The same, and its loser needs what an outer branch has got: that one is ended without delay. */
+static void an_inner_loser_needs_what_an_outer_one_got(void **state) {
+  (void)state;
+  volt_select outer;
+  volt_sem_acquire_future(&permit, &sem, 1);
+  begin_function(1, receives_and_cleans_up);
+  select_of(2, VOLT_SELECT_BIASED);
+  volt_future *both[] = {&s.future, &permit};
+  volt_select_future(&outer, both, 2, VOLT_SELECT_BIASED);
+  assert_result(poller_poll(&p, &outer.future), VOLT_PENDING);
+  send(0, 7);
+  volt_sem_release(&sem, 1);
+  (void)poller_poll(&p, &outer.future);
+  assert_result(poller_poll(&p, &outer.future), VOLT_OK);
+  assert_int_equal(volt_select_winner(&outer), 0);
+  assert_int_equal(in[0], 7);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       A_TEST(a_permit_in_the_same_instant_is_given_back),
@@ -360,6 +378,7 @@ int main(void) {
       A_TEST(an_inner_loser_cleans_up),
       A_TEST(an_inner_loser_cleans_up_at_once),
       A_TEST(an_inner_loser_cleans_up_beside_a_permit),
+      A_TEST(an_inner_loser_needs_what_an_outer_one_got),
   };
   return cmocka_run_group_tests_name("select over channels and other things", tests, NULL, NULL);
 }
