@@ -112,6 +112,29 @@ static void wakers_look(void **state) {
   }
 }
 
+static uint32_t taken[2];
+
+static void take_the_rest(hostile_waker *self) {
+  (void)self;
+  for (uint32_t i = 0; i < 2; i++) {
+    REQUIRE(volt_chan_try_recv(&c.chan, &taken[i]) == VOLT_OK);
+  }
+}
+
+/* One is handed over, the others are in the ring when its receiver is called. */
+static void wakers_receive_the_rest(void **state) {
+  (void)state;
+  const uint32_t elems[] = {7, 8, 9};
+  uint32_t moved = 0;
+  gather_receivers(1, take_the_rest);
+  assert_result(volt_chan_try_send_many(&c.chan, elems, 3, &moved), VOLT_OK);
+  assert_int_equal(moved, 3);
+  channel_crowd_expect_elem(&c, 0, 7);
+  assert_int_equal(taken[0], 8);
+  assert_int_equal(taken[1], 9);
+  channel_crowd_destroy(&c);
+}
+
 /* ---- cancel ---- */
 
 static void cancel_other(hostile_waker *self) {
@@ -268,6 +291,7 @@ int main(void) {
       cmocka_unit_test(wakers_receive),
       cmocka_unit_test(wakers_queue_again),
       cmocka_unit_test(wakers_look),
+      cmocka_unit_test(wakers_receive_the_rest),
       cmocka_unit_test(wakers_cancel_others),
       cmocka_unit_test(wakers_cancel_themselves),
       cmocka_unit_test(wakers_close),

@@ -180,6 +180,33 @@ static void cancel_passes_a_signal_on(void **state) {
   volt_mutex_unlock(&mutex);
 }
 
+/* list.h: both FIFOs are whole after a signal has taken one from here to there. */
+static void cancel_behind_others_there(void **state) {
+  (void)state;
+  volt_waiter first = VOLT_WAITER_INIT;
+  queue(0);
+  lock();
+  assert_result(volt_mutex_lock(&mutex, &first, (volt_waker){NULL, NULL}), VOLT_PENDING);
+  volt_cond_signal(&cond);
+  assert_true(volt_cond_cancel(&cond, &waiters[0]));
+  volt_mutex_unlock(&mutex);
+  assert_result(volt_waiter_result(&first), VOLT_OK);
+  expect_counts(0, 0);
+  volt_mutex_unlock(&mutex);
+}
+
+static void cancel_of_who_stayed(void **state) {
+  (void)state;
+  queue_run(2);
+  volt_cond_signal(&cond);
+  volt_mutex_unlock(&mutex);
+  memset((void *)&waiters[0], 0xee, sizeof waiters[0]); /* it is its owner's */
+  assert_true(volt_cond_cancel(&cond, &waiters[1]));
+  expect_counts(0, 0);
+  queue(2);
+  assert_true(volt_cond_cancel(&cond, &waiters[2]));
+}
+
 static void cancel_does_not_pass_a_broadcast_on(void **state) {
   (void)state;
   queue(0);
@@ -449,6 +476,8 @@ int main(void) {
       TEST(another_mutex_after_the_first),
       TEST(cancel_before_a_signal),
       TEST(cancel_passes_a_signal_on),
+      TEST(cancel_behind_others_there),
+      TEST(cancel_of_who_stayed),
       TEST(cancel_does_not_pass_a_broadcast_on),
       TEST(a_later_waiter_gets_nothing_of_a_broadcast),
       TEST(cancel_too_late),
