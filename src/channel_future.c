@@ -93,6 +93,8 @@ uint32_t volt_chan_moved(const volt_waiter *w) {
 }
 
 static int run_many(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
+  uint32_t unused;
+  if (!moved) moved = &unused;
   *moved = 0;
   if (op->n == 0) return op->w ? VOLT_EINVAL : VOLT_OK;
   int result = volt_chan_run_(c, op, moved);
@@ -113,14 +115,12 @@ int volt_chan_try_recv_many(volt_chan *c, void *elems, uint32_t n, uint32_t *mov
 int volt_chan_send_many(volt_chan *c, volt_waiter *w, const void *elems, uint32_t n,
                         volt_waker waker) {
   const volt_chan_op_ op = {true, w, (unsigned char *)(uintptr_t)elems, n, waker, NULL};
-  uint32_t moved;
-  return run_many(c, &op, &moved);
+  return run_many(c, &op, NULL);
 }
 
 int volt_chan_recv_many(volt_chan *c, volt_waiter *w, void *elems, uint32_t n, volt_waker waker) {
   const volt_chan_op_ op = {false, w, (unsigned char *)elems, n, waker, NULL};
-  uint32_t moved;
-  return run_many(c, &op, &moved);
+  return run_many(c, &op, NULL);
 }
 
 /* ---- blocking ---- */

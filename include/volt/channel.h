@@ -308,7 +308,8 @@ VOLT_API int volt_chan_send(volt_chan *c, volt_waiter *w, const void *elem, volt
 VOLT_API int volt_chan_recv(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker);
 
 /* Give up waiting.
- * w: last passed to a send, or a receive, on this channel (or never used).
+ * w: of a send, or a receive, on this channel that has returned VOLT_PENDING; or never used. Of one
+ *   that returned VOLT_OK at once it was not used: this tells nothing of the element then.
  * Returns true: cancelled, no wake will come, nothing was or will be moved. Returns false: too
  *   late, it has completed: see volt_waiter_result(w): VOLT_OK, the element is sent, or received;
  *   VOLT_ECLOSED, it is not. Its one wake has come or will come. Either way *w and the memory of
@@ -339,8 +340,11 @@ VOLT_API volt_future *volt_chan_recv_future(volt_future *f, volt_chan *c, void *
 
 /* ---- many elements: up to n at once, at least one ---- */
 
-/* Send the first of n elements, as many as there are places and waiting receivers for, in order.
- * elems: an array of n (0: VOLT_OK, nothing is done) times elem_bytes. *moved: how many were.
+/* Send the first of n elements, as many as there are places and waiting receivers for, in order; or
+ * fewer: while somebody waits, one call serves 32 waiters at most and receives 32 elements, and it
+ * leaves out what another thread is still moving.
+ * elems: an array of n (0: VOLT_OK, nothing is done) times elem_bytes. *moved: how many were; NULL:
+ *   nobody wants to know.
  * Returns VOLT_OK (*moved is above 0), VOLT_EAGAIN, or VOLT_ECLOSED (*moved is 0). */
 VOLT_API int volt_chan_try_send_many(volt_chan *c, const void *elems, uint32_t n, uint32_t *moved);
 VOLT_API int volt_chan_try_recv_many(volt_chan *c, void *elems, uint32_t n, uint32_t *moved);
@@ -356,7 +360,7 @@ VOLT_API int volt_chan_recv_many(volt_chan *c, volt_waiter *w, void *elems, uint
  * result is VOLT_OK. */
 VOLT_API uint32_t volt_chan_moved(const volt_waiter *w);
 
-/* The same, blocking. *moved: how many were; 0 unless VOLT_OK. n: 0 is VOLT_EINVAL. */
+/* The same, blocking. *moved: how many were; 0 unless VOLT_OK; or NULL. n: 0 is VOLT_EINVAL. */
 VOLT_API int volt_chan_send_many_blocking(volt_chan *c, const void *elems, uint32_t n,
                                           uint32_t *moved, uint64_t deadline_ns);
 VOLT_API int volt_chan_recv_many_blocking(volt_chan *c, void *elems, uint32_t n, uint32_t *moved,

@@ -84,6 +84,21 @@ static void none_at_all(void **state) {
   channel_crowd_destroy(&c);
 }
 
+/* Whoever does not want to know how many. */
+static void nobody_counts(void **state) {
+  (void)state;
+  channel_crowd_init(&c, 2);
+  assert_result(volt_chan_try_send_many(&c.chan, from, 0, NULL), VOLT_OK);
+  assert_result(volt_chan_try_send_many(&c.chan, from, 3, NULL), VOLT_OK);
+  assert_result(volt_chan_try_send_many(&c.chan, from, 3, NULL), VOLT_EAGAIN);
+  assert_result(volt_chan_try_recv_many(&c.chan, into, 3, NULL), VOLT_OK);
+  expect_into(0, 2);
+  assert_result(volt_chan_try_recv_many(&c.chan, into, 3, NULL), VOLT_EAGAIN);
+  assert_result(volt_chan_send_many_blocking(&c.chan, from, 1, NULL, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_chan_recv_many_blocking(&c.chan, into, 1, NULL, PAST_DEADLINE), VOLT_OK);
+  channel_crowd_destroy(&c);
+}
+
 /* ---- to those who wait ---- */
 
 static void to_receivers_then_into_the_ring(void **state) {
@@ -260,6 +275,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(as_many_as_there_are, set_up),
       cmocka_unit_test_setup(none_at_all, set_up),
+      cmocka_unit_test_setup(nobody_counts, set_up),
       cmocka_unit_test_setup(to_receivers_then_into_the_ring, set_up),
       cmocka_unit_test_setup(a_batch_for_batches, set_up),
       cmocka_unit_test_setup(the_places_of_a_batch, set_up),
