@@ -21,6 +21,8 @@ static inline void volt_list_push_back_(volt_wait_queue *q, volt_waiter *w) {
 }
 
 static inline void volt_list_remove_(volt_wait_queue *q, volt_waiter *w) {
+  VOLT_ASSERT(w->prev ? w->prev->next == w : q->head == w); /* or it was moved while it waited */
+  VOLT_ASSERT(w->next ? w->next->prev == w : q->tail == w);
   if (w->prev) {
     w->prev->next = w->next;
   } else {
