@@ -398,7 +398,7 @@ int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes, void *mem
 void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *ctx) {
   unsigned looks = 0;
   while (volt_load_acquire(&c->closing) != 0) volt_pause_(&looks); /* D1: pairs D2 */
-  uint64_t word = volt_load_acquire(&c->queue.word); /* P1: pairs P1, U1 */
+  uint64_t word = volt_load_acquire(&c->queue.word);               /* P1: pairs P1, U1 */
   VOLT_CHECK(!(word & QUEUED), name, "%p: destroyed while %u waiters are queued", (void *)c,
              volt_linked_count_(&c->queue));
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
