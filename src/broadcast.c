@@ -182,8 +182,7 @@ static bool set_waker(volt_future *f, volt_waker waker) {
 }
 
 static void give_back(volt_future *f) {
-  if (f->state != VOLT_FUTURE_READY_) return; /* R1: it was granted, and has not looked */
-  receiver_of(f)->next -= f->n;               /* R3 */
+  receiver_of(f)->next -= f->n; /* R3; by 0 if it was granted, and has not looked: R1 */
   if (f->result == VOLT_ELAGGED) receiver_of(f)->lost -= f->n;
 }
 

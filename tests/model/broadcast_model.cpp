@@ -226,7 +226,7 @@ struct broadcast_select_x_sends : broadcast_model {
   volt_select s;
   int outcome = VOLT_PENDING;
 
-  broadcast_select_x_sends() : broadcast_model(2), c(1, 0) {
+  explicit broadcast_select_x_sends(uint32_t capacity = 2) : broadcast_model(capacity), c(1, 0) {
     number.value = 5;
     branches[0] = volt_broadcast_recv_future(&f[0], &r[0], &got[0]);
     branches[1] = volt_chan_recv_future(&f[1], &c.chan, &from_chan);
@@ -253,3 +253,30 @@ struct broadcast_select_x_sends : broadcast_model {
   }
 };
 MODEL(broadcast_select_x_sends, 2, bounded)
+
+// R3: the same, and it may be too slow: it is told, by the select or by the next receive.
+struct broadcast_select_x_too_many : broadcast_select_x_sends {
+  broadcast_select_x_too_many() : broadcast_select_x_sends(1) {
+  }
+  void thread(unsigned index) override {
+    if (index == 1) EXPECT(send(1) == VOLT_OK);
+    if (index == 1) EXPECT(send(2) == VOLT_OK);
+    if (index == 1) EXPECT(volt_chan_try_send(&c.chan, &number) == VOLT_OK);
+    if (index == 0) broadcast_select_x_sends::thread(0);
+  }
+  void check() override {
+    bool won = volt_select_winner(&s) == 0;
+    if (won && outcome == VOLT_OK) {
+      EXPECT(got[0].value == 1);
+    } else {
+      EXPECT(volt_broadcast_lost(&r[0]) == (won ? 1u : 0u));
+      EXPECT(outcome == (won                           ? VOLT_ELAGGED
+                         : volt_chan_len(&c.chan) == 0 ? VOLT_OK
+                                                       : VOLT_ECANCELED));
+      if (!won) EXPECT(next(0) == 0 && result[0] == VOLT_ELAGGED);
+      EXPECT(volt_broadcast_lost(&r[0]) == 1);
+    }
+    EXPECT(next(0) == 2 && next(0) == 0);
+  }
+};
+MODEL(broadcast_select_x_too_many, 2, bounded)
