@@ -250,3 +250,39 @@ struct block_on_kept_select_x_sends : two_receives {
   }
 };
 MODEL(block_on_kept_select_x_sends, 2, bounded)
+
+// A join of two permits as a branch: it has won with both, or has lost and gives back what is ready.
+struct select_join_x_grants : two_receives {
+  volt_sem sem;
+  volt_future permit[2];
+  volt_future *both[2] = {&permit[0], &permit[1]};
+  volt_join join;
+  select_join_x_grants() {
+    volt_sem_init(&sem, 0);
+    for (volt_future *one : both) volt_sem_acquire_future(one, &sem, 1);
+    branches[0] = volt_join_future(&join, both, 2, VOLT_JOIN_ALL);
+    EXPECT(p->poll(&s.future) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      EXPECT(c[1].send(2) == VOLT_OK);
+      volt_sem_release(&sem, 2);
+      return;
+    }
+    result = p->poll(&s.future);
+    p->end();
+    if (result == VOLT_PENDING) volt_future_cancel(&s.future);
+    result = volt_future_poll(&s.future, volt_waker{nullptr, nullptr});
+  }
+  void check() override {
+    uint32_t held = 0;
+    for (volt_future *one : both) {
+      if (volt_future_poll(one, volt_waker{nullptr, nullptr}) == VOLT_OK) held++;
+    }
+    expect_ended();
+    EXPECT(won(0) ? held == 2 : held < 2);
+    EXPECT(volt_sem_available(&sem) == 2 - held);
+    expect_received(1);
+  }
+};
+MODEL(select_join_x_grants, 2, bounded)
