@@ -48,7 +48,8 @@
  *       there is something to take effect on.
  *
  * Pairs
- *   P1 (acq_rel) <- P1, U1 (release)   who claims a position sees the past of all earlier claims
+ *   P1 (acq_rel) <- P1, U1 (release)   who claims a position sees the past of all earlier claims:
+ *                  of a slot whose turn repeats (R8) it reads none of an earlier round
  *   S1 (acquire) <- S4 (release)   who fills a place: whoever emptied it is done
  *   S3 (acquire) <- S2 (release)   who takes an element sees it, and what its sender did before
  *   L1 (acquire) <- U1 (release)   the lock

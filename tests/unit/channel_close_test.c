@@ -1,6 +1,10 @@
 /* channel_close_test.c: a closed channel takes nothing more and gives what it has; what nobody
  * received is dropped. */
+#include <stdlib.h>
+
 #include "channel_crowd.h"
+#include "require.h"
+#include "thread_team.h"
 
 static channel_crowd c;
 
@@ -195,6 +199,52 @@ static void nobody_has_to_be_told_of_what_is_left(void **state) {
   channel_crowd_destroy(&c);
 }
 
+/* ---- it ends while a close() is away ---- */
+
+enum { TOLD = 33 }; /* one more than it tells at once */
+
+static struct {
+  volt_chan *chan;
+  volt_waiter waiters[TOLD];
+  uint32_t elems[TOLD];
+  uint64_t memory[8];
+} away;
+
+/* One closes it. The other is told, cancels the rest, ends it, and frees it: what close() does last
+ * comes before (D1, D2), which ThreadSanitizer sees. */
+static void close_or_end(void *arg, uint32_t index) {
+  (void)arg;
+  if (index == 0) {
+    volt_chan_close(away.chan);
+    return;
+  }
+  WAIT_UNTIL(volt_waiter_result(&away.waiters[0]) != VOLT_PENDING);
+  for (uint32_t i = 0; i < TOLD; i++) {
+    (void)volt_chan_cancel_recv(away.chan, &away.waiters[i]);
+    int result = volt_waiter_result(&away.waiters[i]);
+    REQUIRE(result == VOLT_ECLOSED || result == VOLT_ECANCELED);
+  }
+  volt_chan_destroy(away.chan, NULL, NULL);
+  memset((void *)away.chan, 0xee, sizeof *away.chan);
+  free(away.chan);
+}
+
+static void it_ends_while_a_close_is_away(void **state) {
+  (void)state;
+  const volt_waker nobody = {NULL, NULL};
+  for (int round = 0; round < 100; round++) {
+    away.chan = (volt_chan *)malloc(sizeof *away.chan);
+    assert_non_null(away.chan);
+    assert_result(volt_chan_init(away.chan, 4, 4, away.memory, sizeof away.memory), VOLT_OK);
+    memset((void *)away.waiters, 0, sizeof away.waiters);
+    for (uint32_t i = 0; i < TOLD; i++) {
+      assert_result(volt_chan_recv(away.chan, &away.waiters[i], &away.elems[i], nobody),
+                    VOLT_PENDING);
+    }
+    thread_team_run(2, close_or_end, NULL);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(what_was_sent_is_received),
@@ -205,6 +255,7 @@ int main(void) {
       cmocka_unit_test(cancelled_after_it_was_closed),
       cmocka_unit_test(what_is_left_is_dropped_in_order),
       cmocka_unit_test(nobody_has_to_be_told_of_what_is_left),
+      cmocka_unit_test(it_ends_while_a_close_is_away),
   };
   return cmocka_run_group_tests_name("closed channels", tests, NULL, NULL);
 }
