@@ -15,7 +15,7 @@
  *   R2  A value is overwritten while it is being received. Closed: both are turns.
  *   R3  A receive took a value, or was told that some were lost, in the poll of a select that, it
  *       turns out then, another branch had won. Closed: the position goes back by as much as it had
- *       moved, and so does the count; what is overwritten meanwhile, or was, the next receive tells.
+ *       moved, and so does the count; the next receive tells what was overwritten.
  *
  * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
 #include <volt/broadcast.h>
@@ -155,8 +155,8 @@ static volt_broadcast_receiver *receiver_of(volt_future *f) {
   return (volt_broadcast_receiver *)f->object;
 }
 
-/* It has received, from this position on: f->n says how far, for R3. More than 2^32 lost at once stay
- * counted, and a part of them is told again. */
+/* It has received, from this position on: f->n says how far, for R3. If more than 2^32 were lost at
+ * once, a part of them stays counted. */
 static int received(volt_future *f, uint64_t from, int result) {
   uint64_t moved = receiver_of(f)->next - from;
   f->n = moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX;

@@ -1,8 +1,9 @@
-// channel_claim_model: who claims a position sees the past of all earlier claims. Checks channel.c P1.
+// channel_claim_model: who claims a position sees the past of all earlier claims. Checks P1 of
+// channel.c.
 //
-// Positions have two bits: with four slots a turn is the same again after one lap, so that the value
-// that a slot had before, which whoever sees no past may still read (the checker lets it read one
-// value before the newest), is the one it waits for. With 28 bits that takes 2^28 elements.
+// Positions have two bits: with four slots a turn is the same again after one lap, so that the
+// value that a slot had before, which whoever sees no past may still read (the checker lets it read
+// the last but one), is the one it waits for. With 28 bits that takes 2^28 elements.
 #include "channels.hpp"
 
 // Three elements at most, in four slots. Each that was sent is received once, or left.
@@ -42,7 +43,7 @@ struct claim_model : model {
   }
 };
 
-// The release of elements: who comes to the places that both have emptied knows of the round before.
+// The release of elements: who comes to places that both have emptied knows of the round before.
 struct claim_round_x_claim : claim_model {
   void thread(unsigned index) override {
     if (index == 0) {

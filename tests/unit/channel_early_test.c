@@ -1,5 +1,5 @@
-/* channel_early_test.c: who comes to a slot whose element is still being moved by somebody else naps,
- * and claims nothing; and lets nobody else wait for what is there. */
+/* channel_early_test.c: who comes to a slot whose element somebody else is still moving naps, and
+ * claims nothing; and lets nobody wait for what is there. */
 #include "channel_crowd.h"
 #include "futex_hook.h"
 
