@@ -143,20 +143,30 @@ int volt_chan_recv_many_blocking(volt_chan *c, void *elems, uint32_t n, uint32_t
   return block_on(volt_chan_recv_many_future(&f, c, elems, n), moved, deadline_ns);
 }
 
-int volt_chan_send_blocking(volt_chan *c, const void *elem, uint64_t deadline_ns) {
+static int send_soon(volt_chan *c, const void *elem, uint64_t deadline_ns) {
   volt_looks_ looks = {0, 0};
-  do {
+  while (volt_look_again_(&looks, deadline_ns)) {
     int result = volt_chan_try_send(c, elem);
     if (result != VOLT_EAGAIN) return result;
-  } while (volt_look_again_(&looks, deadline_ns));
+  }
   return volt_chan_send_many_blocking(c, elem, 1, NULL, deadline_ns);
 }
 
-int volt_chan_recv_blocking(volt_chan *c, void *elem, uint64_t deadline_ns) {
+int volt_chan_send_blocking(volt_chan *c, const void *elem, uint64_t deadline_ns) {
+  int result = volt_chan_try_send(c, elem);
+  return result == VOLT_EAGAIN ? send_soon(c, elem, deadline_ns) : result;
+}
+
+static int recv_soon(volt_chan *c, void *elem, uint64_t deadline_ns) {
   volt_looks_ looks = {0, 0};
-  do {
+  while (volt_look_again_(&looks, deadline_ns)) {
     int result = volt_chan_try_recv(c, elem);
     if (result != VOLT_EAGAIN) return result;
-  } while (volt_look_again_(&looks, deadline_ns));
+  }
   return volt_chan_recv_many_blocking(c, elem, 1, NULL, deadline_ns);
+}
+
+int volt_chan_recv_blocking(volt_chan *c, void *elem, uint64_t deadline_ns) {
+  int result = volt_chan_try_recv(c, elem);
+  return result == VOLT_EAGAIN ? recv_soon(c, elem, deadline_ns) : result;
 }
