@@ -70,10 +70,11 @@ enum { WORKLOADS = sizeof workloads / sizeof *workloads };
 #define SEM_TABLES(name) rt_sem_##name, rt_held_##name,
 #define CHAN_TABLES(name) chan_##name,
 static const rt_case *const tables[] = {
-    rt_lock_cases,    RT_SEM_ENGINES(SEM_TABLES) CHAN_ENGINES(CHAN_TABLES) chan_threads_cases,
-    rt_spawn_cases,   rt_crew_cases,
-    rt_parked_cases,  rt_timer_cases,
-    family_alone_cases, family_waits_cases, family_rounds_cases};
+    rt_lock_cases,      RT_SEM_ENGINES(SEM_TABLES) CHAN_ENGINES(CHAN_TABLES) chan_threads_cases,
+    rt_spawn_cases,     rt_crew_cases,
+    rt_parked_cases,    rt_timer_cases,
+    family_alone_cases, family_waits_cases,
+    family_rounds_cases};
 enum { TABLES = sizeof tables / sizeof *tables };
 
 const rt_workload *rt_workload_named(const char *name) {

@@ -73,8 +73,7 @@ struct ring_model : model {
   }
   bool cancel(unsigned i) {
     party &q = p[i];
-    bool cancelled =
-        q.sends ? engine_chan_cancel_send(c, &q.w) : engine_chan_cancel_recv(c, &q.w);
+    bool cancelled = q.sends ? engine_chan_cancel_send(c, &q.w) : engine_chan_cancel_recv(c, &q.w);
     if (cancelled) {
       EXPECT(volt_waiter_result(&q.w) == VOLT_ECANCELED);
       ended(q, VOLT_ECANCELED);

@@ -227,8 +227,7 @@ static int pending_then_granted(volt_async *async, volt_ctx *ctx) {
   bool goes_on = ctx->cancel == VOLT_CTX_GO_ON;
   int result = volt_future_poll_ctx(&f, ctx);
   (void)async;
-  if (goes_on && volt_timers_now_ns(&timers) >= 100)
-    volt_sem_release(&sem, 1);
+  if (goes_on && volt_timers_now_ns(&timers) >= 100) volt_sem_release(&sem, 1);
   return result;
 }
 

@@ -109,7 +109,8 @@ static void expect_naps(uint32_t naps) {
   const char *address = (const char *)other.last_wait.address;
   assert_true(address < (char *)&q || address >= (char *)(&q + 1));
   assert_non_null(other.last_wait.timeout);
-  uint64_t until_ns = (uint64_t)other.timeout.tv_sec * 1000000000u + (uint64_t)other.timeout.tv_nsec;
+  uint64_t until_ns =
+      (uint64_t)other.timeout.tv_sec * 1000000000u + (uint64_t)other.timeout.tv_nsec;
   assert_true(until_ns <= volt_now_ns() + VOLT_NAP_NS);
 }
 

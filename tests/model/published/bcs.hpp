@@ -120,6 +120,6 @@ struct bcs_stub {
   }
 };
 
-}  // namespace published
+} // namespace published
 
 #endif

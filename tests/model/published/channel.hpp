@@ -11,19 +11,33 @@ namespace published {
 
 // With the orders of the text; or with those that were shipped (errata E11).
 struct printed_orders {
-  static void raise(VOLT_ATOMIC(uint32_t) *flag) { (void)volt_exchange_seq_cst(flag, 1); }
-  static bool is_raised(VOLT_ATOMIC(uint32_t) *flag) { return volt_load_seq_cst(flag) != 0; }
+  static void raise(VOLT_ATOMIC(uint32_t) *flag) {
+    (void)volt_exchange_seq_cst(flag, 1);
+  }
+  static bool is_raised(VOLT_ATOMIC(uint32_t) *flag) {
+    return volt_load_seq_cst(flag) != 0;
+  }
   static void publish(VOLT_ATOMIC(uint32_t) *turn, uint32_t now) {
     (void)volt_exchange_seq_cst(turn, now);
   }
-  static uint32_t turn_of(VOLT_ATOMIC(uint32_t) *turn) { return volt_load_seq_cst(turn); }
+  static uint32_t turn_of(VOLT_ATOMIC(uint32_t) *turn) {
+    return volt_load_seq_cst(turn);
+  }
 };
 
 struct shipped_orders {
-  static void raise(VOLT_ATOMIC(uint32_t) *flag) { volt_store_release(flag, 1); }
-  static bool is_raised(VOLT_ATOMIC(uint32_t) *flag) { return volt_load_acquire(flag) != 0; }
-  static void publish(VOLT_ATOMIC(uint32_t) *turn, uint32_t now) { volt_store_release(turn, now); }
-  static uint32_t turn_of(VOLT_ATOMIC(uint32_t) *turn) { return volt_load_acquire(turn); }
+  static void raise(VOLT_ATOMIC(uint32_t) *flag) {
+    volt_store_release(flag, 1);
+  }
+  static bool is_raised(VOLT_ATOMIC(uint32_t) *flag) {
+    return volt_load_acquire(flag) != 0;
+  }
+  static void publish(VOLT_ATOMIC(uint32_t) *turn, uint32_t now) {
+    volt_store_release(turn, now);
+  }
+  static uint32_t turn_of(VOLT_ATOMIC(uint32_t) *turn) {
+    return volt_load_acquire(turn);
+  }
 };
 
 // One place: filled when its turn is odd.

@@ -22,7 +22,9 @@ struct send_x_recv : model {
     if (index == 0) channel.try_send(1);
     if (index == 1) received = channel.recv_wait(&w, &value);
   }
-  void check() override { EXPECT(received || w.is_complete()); }
+  void check() override {
+    EXPECT(received || w.is_complete());
+  }
 };
 
 // A full channel: one receives, one sends. Nobody waits beside a place.
@@ -34,12 +36,16 @@ struct recv_x_send : model {
   bool sent = false;
   uint32_t value = 0;
 
-  recv_x_send() { channel.try_send(1); }
+  recv_x_send() {
+    channel.try_send(1);
+  }
   void thread(unsigned index) override {
     if (index == 0) channel.try_recv(&value);
     if (index == 1) sent = channel.send_wait(&w, 2);
   }
-  void check() override { EXPECT(sent || w.is_complete()); }
+  void check() override {
+    EXPECT(sent || w.is_complete());
+  }
 };
 
 } // namespace

@@ -17,12 +17,22 @@ using task = wake_count;
 using plain_waker = VOLT_PLAIN(task *);
 using atomic_waker = VOLT_ATOMIC(task *);
 
-task *load(plain_waker *p) { return *p; }
-void store(plain_waker *p, task *t) { *p = t; }
-task *load(atomic_waker *p) { return volt_load_seq_cst(p); }
-void store(atomic_waker *p, task *t) { volt_exchange_seq_cst(p, t); }
+task *load(plain_waker *p) {
+  return *p;
+}
+void store(plain_waker *p, task *t) {
+  *p = t;
+}
+task *load(atomic_waker *p) {
+  return volt_load_seq_cst(p);
+}
+void store(atomic_waker *p, task *t) {
+  volt_exchange_seq_cst(p, t);
+}
 
-bool start(locked_sem *sem, waiter *w) { return sem->acquire_wait(w); }
+bool start(locked_sem *sem, waiter *w) {
+  return sem->acquire_wait(w);
+}
 bool start(two_tier_sem *sem, waiter *w) {
   if (!sem->try_acquire(w->permits_requested)) return sem->acquire_wait_direct(w);
   volt_store_release(&w->state, 0);
@@ -37,7 +47,8 @@ struct acquire_future {
   waker_type stored_waker;
 
   acquire_future(semaphore_type *sem, uint32_t n)
-      : semaphore(sem), w(n, volt_waker{wake_callback, this}) {}
+      : semaphore(sem), w(n, volt_waker{wake_callback, this}) {
+  }
 
   // Returns true: ready.
   bool poll(task *current) {
@@ -78,20 +89,28 @@ struct waiting_future : model {
   task first, second;
   future *f = new future(&sem, 1);
 
-  waiting_future() : sem(0) { EXPECT(!f->poll(&first)); }
-  ~waiting_future() override { delete f; }
+  waiting_future() : sem(0) {
+    EXPECT(!f->poll(&first));
+  }
+  ~waiting_future() override {
+    delete f;
+  }
 };
 
 // Granted, then dropped, while somebody else asks for the permit.
 template <typename semaphore_type>
 struct dropped_after_grant : waiting_future<semaphore_type> {
   waiter other{1, this->second.waker()};
-  dropped_after_grant() { this->sem.release(1); }
+  dropped_after_grant() {
+    this->sem.release(1);
+  }
   void thread(unsigned index) override {
     if (index == 0) this->f->deinit();
     if (index == 1) this->sem.acquire_wait(&other);
   }
-  void check() override { EXPECT(other.is_complete()); }
+  void check() override {
+    EXPECT(other.is_complete());
+  }
 };
 
 } // namespace
@@ -132,7 +151,9 @@ struct e7_control_poll_then_free : model {
     volt_sem_acquire_future(f, &sem, 1);
     EXPECT(volt_future_poll(f, woken.waker()) == VOLT_PENDING);
   }
-  ~e7_control_poll_then_free() override { delete f; }
+  ~e7_control_poll_then_free() override {
+    delete f;
+  }
   void thread(unsigned index) override {
     if (index == 0 && volt_future_poll(f, woken.waker()) == VOLT_OK) {
       poison(&f->waiter);
@@ -141,7 +162,9 @@ struct e7_control_poll_then_free : model {
     }
     if (index == 1) volt_sem_release(&sem, 1);
   }
-  void check() override { EXPECT(woken.seen() == 1 && volt_sem_available(&sem) == 0); }
+  void check() override {
+    EXPECT(woken.seen() == 1 && volt_sem_available(&sem) == 0);
+  }
 };
 MODEL(e7_control_poll_then_free, 2, full)
 
@@ -165,6 +188,8 @@ struct e9_old_task_woken : waiting_future<locked_sem, atomic_waker> {
     if (index == 0) ready = f->poll(&second);
     if (index == 1) sem.release(1);
   }
-  void check() override { EXPECT(ready || second.seen() == 1); }
+  void check() override {
+    EXPECT(ready || second.seen() == 1);
+  }
 };
 MUST_FAIL(e9_old_task_woken, 2, full)

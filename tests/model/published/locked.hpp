@@ -12,7 +12,8 @@ struct locked_sem {
   published::mutex mutex;
   waiter_list waiters;
 
-  explicit locked_sem(uint32_t n) : permits(n) {}
+  explicit locked_sem(uint32_t n) : permits(n) {
+  }
 
   bool try_acquire(uint32_t num) {
     uint32_t current = volt_load_acquire(&permits);

@@ -12,8 +12,12 @@ struct locked_model : model {
   wake_count woken;
   waiter *w = new waiter(1, woken.waker());
 
-  locked_model() : sem(0) { sem.acquire_wait(w); }
-  ~locked_model() override { delete w; }
+  locked_model() : sem(0) {
+    sem.acquire_wait(w);
+  }
+  ~locked_model() override {
+    delete w;
+  }
 };
 
 } // namespace
@@ -26,7 +30,9 @@ struct e6_cancel_x_grant_leaks : locked_model {
     if (index == 0) sem.cancel_acquire(w);
     if (index == 1) sem.release(1);
   }
-  void check() override { EXPECT(volt_load_relaxed(&sem.permits) == 1); }
+  void check() override {
+    EXPECT(volt_load_relaxed(&sem.permits) == 1);
+  }
 };
 MUST_FAIL(e6_cancel_x_grant_leaks, 2, full)
 
@@ -57,6 +63,8 @@ struct e8_reused_before_waker_read : locked_model {
     }
     if (index == 1) sem.release(1);
   }
-  void check() override { EXPECT(woken.seen() == 1 && next.seen() == 0); }
+  void check() override {
+    EXPECT(woken.seen() == 1 && next.seen() == 0);
+  }
 };
 MUST_FAIL(e8_reused_before_waker_read, 2, full)

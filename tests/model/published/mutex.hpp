@@ -11,7 +11,7 @@ class mutex {
  public:
   void lock() {
     uint32_t seen = FREE;
-    if (volt_cas_acquire(&word_, &seen, LOCKED)) return; // L1: pairs U1
+    if (volt_cas_acquire(&word_, &seen, LOCKED)) return;      // L1: pairs U1
     while (volt_exchange_acquire(&word_, SLEEPERS) != FREE) { // L1: pairs U1
       volt_futex_wait32_(&word_, SLEEPERS, VOLT_NO_DEADLINE);
     }

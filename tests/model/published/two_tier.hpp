@@ -10,7 +10,8 @@ namespace published {
 struct two_tier_sem : locked_sem {
   VOLT_ATOMIC(waiter *) fast_waiter;
 
-  explicit two_tier_sem(uint32_t n) : locked_sem(n) {}
+  explicit two_tier_sem(uint32_t n) : locked_sem(n) {
+  }
 
   // As acquire_wait, for a caller whose try_acquire has just failed.
   bool acquire_wait_direct(waiter *w) {
@@ -44,7 +45,9 @@ struct two_tier_sem : locked_sem {
   }
 
  protected:
-  waiter *swap_out() { return volt_exchange_acq_rel(&fast_waiter, nullptr); }
+  waiter *swap_out() {
+    return volt_exchange_acq_rel(&fast_waiter, nullptr);
+  }
 
   bool into_slot(waiter *w) {
     waiter *seen = nullptr;

@@ -11,10 +11,15 @@ struct two_tier_model : model {
   published::two_tier_sem sem;
   wake_count woken[3];
 
-  two_tier_model() : sem(0) {}
+  two_tier_model() : sem(0) {
+  }
 
-  uint32_t in_pool() { return volt_load_relaxed(&sem.permits); }
-  static bool waits(waiter *w) { return !w->is_complete(); }
+  uint32_t in_pool() {
+    return volt_load_relaxed(&sem.permits);
+  }
+  static bool waits(waiter *w) {
+    return !w->is_complete();
+  }
 };
 
 // With E1 closed: a release looks at the slot again under the mutex.
@@ -43,9 +48,15 @@ struct put_back : model {
   wake_count woken;
   waiter w{3, woken.waker()};
 
-  put_back() { sem.acquire_wait_direct(&w); }
-  void thread(unsigned index) override { sem.release(index + 1); }
-  void check() override { EXPECT(w.is_complete() || volt_load_relaxed(&sem.permits) == 0); }
+  put_back() {
+    sem.acquire_wait_direct(&w);
+  }
+  void thread(unsigned index) override {
+    sem.release(index + 1);
+  }
+  void check() override {
+    EXPECT(w.is_complete() || volt_load_relaxed(&sem.permits) == 0);
+  }
 };
 
 } // namespace
@@ -59,7 +70,9 @@ struct e1_release_tier3_lost_wakeup : two_tier_model {
     if (index == 0) sem.acquire_wait_direct(&w);
     if (index == 1) sem.release(1);
   }
-  void check() override { EXPECT(!(waits(&w) && in_pool() > 0)); }
+  void check() override {
+    EXPECT(!(waits(&w) && in_pool() > 0));
+  }
 };
 MUST_FAIL(e1_release_tier3_lost_wakeup, 2, full)
 
@@ -68,7 +81,9 @@ MUST_FAIL(e1_release_tier3_lost_wakeup, 2, full)
 struct e2_surplus_lost_wakeup : two_tier_model {
   waiter first{1, woken[0].waker()};
   waiter second{1, woken[1].waker()};
-  e2_surplus_lost_wakeup() { sem.acquire_wait_direct(&first); }
+  e2_surplus_lost_wakeup() {
+    sem.acquire_wait_direct(&first);
+  }
   void thread(unsigned index) override {
     if (index == 0) sem.acquire_wait_direct(&second);
     if (index == 1) sem.release(2);
@@ -129,7 +144,9 @@ struct e4_newcomer_takes_slot : two_tier_model {
     if (index == 0) sem.acquire_wait_direct(&newcomer);
     if (index == 1) sem.release(1);
   }
-  void check() override { EXPECT(!waits(&second)); }
+  void check() override {
+    EXPECT(!waits(&second));
+  }
 };
 MUST_FAIL(e4_newcomer_takes_slot, 2, full)
 
@@ -170,7 +187,9 @@ struct e5_cancel_corrupts_list : two_tier_model {
     if (index == 0) sem.cancel_acquire(&w);
     if (index == 1) sem.release(1);
   }
-  void check() override { EXPECT(!waits(&listed) || sem.waiters.back() == &listed); }
+  void check() override {
+    EXPECT(!waits(&listed) || sem.waiters.back() == &listed);
+  }
 };
 MUST_FAIL(e5_cancel_corrupts_list, 2, full)
 
@@ -179,7 +198,9 @@ MUST_FAIL(e5_cancel_corrupts_list, 2, full)
 // case that is rejected only if the checker sees accesses to freed memory.
 struct e5_cancel_returns_too_early : two_tier_model {
   waiter *w = new waiter(1, woken[0].waker());
-  e5_cancel_returns_too_early() { sem.acquire_wait_direct(w); }
+  e5_cancel_returns_too_early() {
+    sem.acquire_wait_direct(w);
+  }
   void thread(unsigned index) override {
     if (index == 0) {
       sem.cancel_acquire(w);

@@ -19,10 +19,15 @@ struct waiter {
   VOLT_PLAIN(waiter *) next;
 
   waiter(uint32_t n, volt_waker w)
-      : state(n), permits_requested(n), waker(w.wake), waker_ctx(w.ctx) {}
+      : state(n), permits_requested(n), waker(w.wake), waker_ctx(w.ctx) {
+  }
 
-  bool is_complete() { return volt_load_acquire(&state) == 0; }
-  volt_waker copy_waker() { return volt_waker{waker, waker_ctx}; }
+  bool is_complete() {
+    return volt_load_acquire(&state) == 0;
+  }
+  volt_waker copy_waker() {
+    return volt_waker{waker, waker_ctx};
+  }
 };
 
 // As poison() of the library's waiter.
@@ -39,7 +44,9 @@ struct waiter_list {
   VOLT_PLAIN(waiter *) head;
   VOLT_PLAIN(waiter *) tail;
 
-  waiter *back() { return tail; }
+  waiter *back() {
+    return tail;
+  }
 
   void push_front(waiter *w) {
     w->prev = nullptr;
@@ -90,7 +97,9 @@ struct wake_list {
   }
 };
 
-inline uint32_t at_most(uint32_t a, uint32_t b) { return a < b ? a : b; }
+inline uint32_t at_most(uint32_t a, uint32_t b) {
+  return a < b ? a : b;
+}
 
 } // namespace published
 
