@@ -316,7 +316,7 @@ uint32_t volt_wait_queue_repay_(volt_wait_queue *q, const volt_kind_ *kind, uint
       return repaid;
     }
     uint64_t next = word_of(kind, (int32_t)(permits + repaid)) | VOLT_WORD_FLAGS_(word);
-    if (volt_cas_release(&q->word, &word, next)) return repaid; /* F1: pairs A1, T1 */
+    if (volt_cas_acq_rel(&q->word, &word, next)) return repaid; /* F1: pairs A1, T1; A1 */
   }
 }
 

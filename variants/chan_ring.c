@@ -48,7 +48,7 @@
  *   L1 <- U1, short_lock.h; G1 -> W1, grant.c
  *
  * Costs: 2 RMWs a send, and 2 a receive (S2 and S4 are exchanges on x86); with a waiter to serve,
- * the lock, its two ends of the ring, the grant. What the library's channel promises and this one
+ * the lock, its two ends of the ring. What the library's channel promises and this one
  * does not: a try says VOLT_EAGAIN also if another thread is still moving the element, or emptying
  * the place, that would be next. */
 #include "chan_ring.h"

@@ -43,8 +43,8 @@
  *   F1 (release) -> F2 (acquire), D3   who finds a flag lowered sees the slot filled
  *   D5 (seq_cst) -> D6 (seq_cst)   R7
  *
- * Costs: as chan_ring.c; with a waiter in the slot, 1 RMW and the grant for a sender, 4 and the
- * grant for a receiver. */
+ * Costs: as chan_ring.c; with a waiter in the slot, 1 RMW for a sender, 4 for a
+ * receiver. */
 #include "chan_slots.h"
 
 #include "fifo.h"

@@ -54,7 +54,7 @@
  *   W1 (acquire, volt_waiter_result) <- G1 (release; here for answers, and in grant.c)
  *
  * Costs: 1 RMW to acquire, 1 to release; 2 to queue or to serve if nobody is in the way, 2 to queue
- * and 1 to release if somebody is; and the grant. */
+ * and 1 to release if somebody is. */
 #include "combine.h"
 
 #include "atomic_more.h"

@@ -15,7 +15,7 @@
  *
  * Pairs: those of pool.c, short_lock.h, grant.c.
  *
- * Costs: 1 RMW to acquire, 3 to release (lock, pool, unlock); 2 and the grant if somebody waits. */
+ * Costs: 1 RMW to acquire, 2 to release (lock, pool); 1 if somebody waits. */
 #include "locked.h"
 
 #include "pool.h"

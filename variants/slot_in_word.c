@@ -33,7 +33,7 @@
  *   C1 (acquire) <- X1, U1 (release)         who sees CLOSED sees what came before close()
  *   those of short_lock.h, grant.c
  *
- * Costs: 1 RMW to acquire, 1 to release, 1 to wait alone, 1 and the grant to serve who does. */
+ * Costs: 1 RMW to acquire, 1 to release, 1 to wait alone, 1 to serve who does. */
 #include "slot_in_word.h"
 
 #include "atomic_more.h"

@@ -29,7 +29,7 @@
  * Pairs: S1 (release) -> S2, S3 (acquire): who empties the slot without the lock sees what all did
  *   who had the waiter in hand; those of pool.c, short_lock.h, grant.c.
  *
- * Costs: 1 RMW to acquire, 3 to release, 1 and the grant if the slot is full and n = 1. */
+ * Costs: 1 RMW to acquire, 2 to release, 1 if the slot is full and n = 1. */
 #include "two_tier.h"
 
 #include "atomic_more.h"

@@ -119,7 +119,7 @@ VOLT_API int volt_broadcast_recv_blocking(volt_broadcast_receiver *r, void *elem
  * w: last passed to volt_broadcast_recv() with this receiver (or never used).
  * Returns true: cancelled, no wake will come. Returns false: too late, it has completed; its one
  *   wake has come or will come. Either way nothing was received: *r is where it was.
- * Threads: the owner of *w. */
+ * Threads: the owner of *w; that wake may come from within. */
 VOLT_API bool volt_broadcast_cancel(volt_broadcast_receiver *r, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */

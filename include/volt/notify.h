@@ -65,7 +65,7 @@ VOLT_API void volt_notify_all(volt_notify *n);
 /* Take what is stored, or queue *w for a notification.
  * w: the caller's memory, unused or completed; must stay where it is while queued.
  * Returns VOLT_OK (there was one stored; *w unused) or VOLT_PENDING (queued).
- * Wakes: waker, exactly once, on the thread that notifies, with nothing held.
+ * Wakes: waker, exactly once, on the thread that notifies (or cancels), with nothing held.
  * Cancel: volt_notify_cancel(). Threads: any. Order: acquires what the notifier did. */
 VOLT_API int volt_notify_wait(volt_notify *n, volt_waiter *w, volt_waker waker);
 
@@ -81,7 +81,7 @@ VOLT_API int volt_notify_wait_blocking(volt_notify *n, uint64_t deadline_ns);
  * Returns true: cancelled, no wake will come, no notification was taken. Returns false: too late,
  *   it was notified; its one wake has come or will come. If the notification was volt_notify_one()
  *   and is of no use to the caller, it is for the caller to call that again.
- * Threads: the owner of *w. */
+ * Threads: the owner of *w; that wake may come from within. */
 VOLT_API bool volt_notify_cancel(volt_notify *n, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */

@@ -10,12 +10,13 @@
  * the task's struct, the array above too.) A branch that is NULL takes no part.
  *
  * Exactly one branch of a select takes effect. The others are cancelled before it is ready, each in
- * whatever state it is: one that was granted in the same instant gives back what it got, and a
- * channel moves an element for one branch only (with VOLT_SELECT_KEEP, or before the branch came
- * here, it may do so for a loser, too: that one then polls as VOLT_OK). What has run by then, an
- * async function to its end, a task, has run. One that must come to its end first, is awaited: an
- * async function runs its VOLT_FINALLY, a call on the blocking pool returns, a group's tasks end.
- * The same when the task that awaits is cancelled.
+ * whatever state it is: one that was granted in the same instant gives back what it got (or before
+ * it came here: what is yours already, put NULL in its place), and a channel moves an element for
+ * one branch only (with VOLT_SELECT_KEEP, or before the branch came here, it may do so for a loser,
+ * too: that one then polls as VOLT_OK). What has run by then, an async function to its end, a task,
+ * has run. One that must come to its end first, is awaited: an async function runs its VOLT_FINALLY,
+ * a call on the blocking pool returns, a group's tasks end. The same when the task that awaits is
+ * cancelled.
  * volt_future_cancel() of the whole, and the deadline of volt_block_on(), do not wait: they cancel
  * all of it at once (volt/async.h), and block until a call that blocks has returned. */
 #ifndef VOLT_SELECT_H
@@ -82,7 +83,8 @@ VOLT_API void volt_select_seed(uint64_t seed);
  *   the first branch, in the array's order, that failed by itself (with VOLT_JOIN_FAIL_FAST others
  *   may have been cancelled then); VOLT_ECANCELED or VOLT_ETIMEDOUT if it was given up: then the
  *   branches that were not ready were cancelled; those that were keep what they got: poll them to
- *   know. Ready in the instant in which it loses a select, its branches give back what can be.
+ *   know. Ready with VOLT_OK, or VOLT_ELAGGED, in the instant in which it loses a select, its
+ *   branches give back what can be; if it failed, they keep what they got then, too.
  * Cost: each poll looks at every branch; for hundreds of tasks use a volt_group. */
 VOLT_API volt_future *volt_join_future(volt_join *j, volt_future *const *branches, uint32_t count,
                                        unsigned how);

@@ -7,14 +7,15 @@
  * answers can never disagree:
  *
  *   bit 0      QUEUED     somebody waits: everything goes through the lock, and the value is 0
- *   bit 1      LOCKED     a thread has the FIFO to itself (only with QUEUED)
-^ *   bit 2      CLOSED     nobody will be queued again (with QUEUED: those queued are being told)
+ *   bit 1      LOCKED     a thread has the FIFO to itself
+ *   bit 2      CLOSED     nobody will be queued again (with QUEUED: those queued are being told)
  *   bits 8-31  RETURNING  so many threads are calling wakers and will come back for more
  *   bits 32-63 value      permits XOR what the primitive calls full: 0 permits of a semaphore, a
  *                         free mutex and a free rwlock are all zero
  *
  * Who writes it: while QUEUED is clear, anyone, by one compare-and-swap. While QUEUED is set, only
- * the thread that holds LOCKED. The protocol is in wait_queue.c. */
+ * the thread that holds LOCKED; so LOCKED is set only together with QUEUED. (What has no fast path,
+ * or one that looks for LOCKED, sets it alone: turn.h.) The protocol is in wait_queue.c. */
 #ifndef VOLT_WAIT_QUEUE_H
 #define VOLT_WAIT_QUEUE_H
 
