@@ -1,45 +1,6 @@
 /* semaphore_limit_test.c: a limit that changes, and debt. Polled by hand. */
 #include "death.h"
-#include "fake_waker.h"
-#include "unit.h"
-
-enum { WAITERS = 40 };
-
-static volt_sem sem;
-static wake_log wakes;
-static volt_waiter waiters[WAITERS];
-static fake_waker wakers[WAITERS];
-
-static void begin(uint32_t permits) {
-  volt_sem_init(&sem, permits);
-  wake_log_init(&wakes);
-  memset(waiters, 0, sizeof waiters);
-  for (uint32_t i = 0; i < WAITERS; i++) fake_waker_init(&wakers[i], i, &wakes);
-}
-
-static void take(uint32_t n) {
-  assert_true(volt_sem_try_acquire(&sem, n));
-}
-
-static int ask(uint32_t i, uint32_t n) {
-  return volt_sem_acquire(&sem, &waiters[i], n, fake_waker_of(&wakers[i]));
-}
-
-static int ask_all(uint32_t i) {
-  return volt_sem_acquire_all(&sem, &waiters[i], fake_waker_of(&wakers[i]));
-}
-
-static void expect(uint32_t i, int result) {
-  assert_result(volt_waiter_result(&waiters[i]), result);
-  bool told = result == VOLT_OK || result == VOLT_ECLOSED;
-  assert_int_equal(fake_waker_calls(&wakers[i]), told ? 1 : 0);
-}
-
-static void expect_sem(uint32_t limit, uint32_t available, uint32_t debt) {
-  assert_int_equal(volt_sem_limit(&sem), limit);
-  assert_int_equal(volt_sem_available(&sem), available);
-  assert_int_equal(volt_sem_debt(&sem), debt);
-}
+#include "semaphore_crowd.h"
 
 /* ---- the limit ---- */
 
