@@ -14,6 +14,7 @@
  *       fast path does not touch a word that is LOCKED.
  *   R2  Everybody is notified between a future's making and its first poll. Closed: the count. Who
  *       is made with the new one has acquired what had happened before, and finds it when it looks.
+ *       (2^31 times between the two, exactly, would go unnoticed.)
  *
  * Pairs
  *   T1 (acquire) <- F1, U1 (release)   who takes what is stored, or finds another count, sees what

@@ -68,7 +68,7 @@ static void queuer(stress_worker *w, struct line *line) {
     while (volt_load_acquire(&p->state) != EMPTY) sched_yield();
     p->ticket = ticket;
     uint32_t state = more ? queue_one(w, line, p) : END;
-    volt_exchange_release(&p->state, state);
+    volt_store_release(&p->state, state);
     stress_progress(w, "queueing");
   }
 }
@@ -89,7 +89,7 @@ static void releaser(stress_worker *w, struct line *line) {
       stress_dawdle(w);
       stress_give(w, line->subject, line->object, p->n);
     }
-    volt_exchange_release(&p->state, EMPTY);
+    volt_store_release(&p->state, EMPTY);
     stress_progress(w, "releasing in order");
   }
 }
