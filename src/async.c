@@ -2,7 +2,8 @@
  *
  *   step      0 at the beginning; the line of the await or yield it stands at; FINALLY, END: where
  *             it is to go on, for the length of a jump; ENDED: it has returned
- *   result    VOLT_OK until it is left with something else: the first failure stands */
+ *   result    VOLT_OK until it is left with something else: the first failure stands, and until
+ *             there is one, the first success other than VOLT_OK */
 #include <volt/async.h>
 
 #include "check.h"
@@ -10,7 +11,8 @@
 
 void volt_frame_leave_slow_(volt_frame *frame, int result) {
   VOLT_CHECK(result != VOLT_PENDING, "VOLT_RETURN", "VOLT_PENDING is not a result");
-  if (frame->result == VOLT_OK) frame->result = result;
+  bool fails = !volt_is_ok(result) && volt_is_ok(frame->result);
+  if (frame->result == VOLT_OK || fails) frame->result = result;
   frame->step = frame->is_finally ? VOLT_STEP_END_ : VOLT_STEP_FINALLY_;
 }
 

@@ -12,6 +12,8 @@
 
 #include "check.h"
 
+extern inline bool volt_is_ok(int);
+
 #define VOLT_STRING2_(x) #x
 #define VOLT_STRING_(x) VOLT_STRING2_(x)
 

@@ -81,7 +81,7 @@ static bool is_final(const volt_future *f) {
 }
 
 static int completed(volt_future *f, int result) {
-  if (result == VOLT_OK && f->decision && is_final(f)) f->decision->mine = true;
+  if (volt_is_ok(result) && f->decision && is_final(f)) f->decision->mine = true;
   return ready(f, result);
 }
 
@@ -204,14 +204,14 @@ void volt_future_cancel(volt_future *f) {
 }
 
 const volt_future *volt_future_standing_(volt_future *f) {
-  if (f->state != READY || f->result != VOLT_OK) return NULL;
+  if (f->state != READY || !volt_is_ok(f->result)) return NULL;
   if (!f->ops->through) return is_final(f) ? f : NULL;
   volt_future *inner = f->ops->through(f);
   return inner ? volt_future_standing_(inner) : NULL;
 }
 
 void volt_future_undo_(volt_future *f) {
-  if (f->state != READY || (f->result != VOLT_OK && f->result != VOLT_ELAGGED)) return;
+  if (f->state != READY || (!volt_is_ok(f->result) && f->result != VOLT_ELAGGED)) return;
   volt_future *inner = f->ops->through ? f->ops->through(f) : NULL;
   if (inner) {
     volt_future_undo_(inner);

@@ -105,6 +105,7 @@ static volt_once *once_of(volt_future *f) {
 }
 
 static int start(volt_future *f, volt_waker waker) {
+  f->waiter.data = NULL; /* nothing to give back, unless it becomes our turn */
   return volt_once_begin(once_of(f), &f->waiter, waker);
 }
 

@@ -66,7 +66,7 @@ static int end_inner(volt_timeout *t, int result, volt_ctx *ctx) {
   t->result = result;
   volt_future_cancel(&t->sleep.future);
   if (!volt_future_end_branch_(t->inner, ctx)) return VOLT_PENDING;
-  return volt_future_standing_(t->inner) ? (int)VOLT_OK : result;
+  return volt_future_standing_(t->inner) ? t->inner->result : result;
 }
 
 static int timeout_poll(volt_future *f, volt_ctx *ctx) {

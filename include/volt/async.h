@@ -21,7 +21,8 @@
  *
  * In a task the macros are VOLT_TASK_BEGIN and VOLT_TASK_END (volt/task.h); all else is the same.
  *
- *   VOLT_AWAIT(self, future)            wait; unless the result is VOLT_OK, leave with it
+ *   VOLT_AWAIT(self, future)            wait; unless the result is a success (volt_is_ok()), leave
+ *                                       with it
  *   VOLT_AWAIT_RESULT(self, r, future)  wait; r = the result, whatever it is
  *   VOLT_AWAIT_TRY(self, r, try, future)  the same, but first r = try, which does not wait; only if
  *                                       that is VOLT_EAGAIN, the future is made, and awaited. For
@@ -46,8 +47,7 @@
  *   - no await inside a switch of one's own (aborts at the next poll), one await per line (an error
  *     of the compiler), none outside BEGIN and END ("volt_await_outside_of_BEGIN_and_END")
  *   - the parameter that says who polls is called ctx
- *   - a result is VOLT_OK or an error: not 1, which is VOLT_PENDING (aborts); with any other than
- *     VOLT_OK a VOLT_AWAIT of it leaves
+ *   - a result is a success or an error: not 1, which is VOLT_PENDING (aborts)
  *   - return only before BEGIN or after END; in between VOLT_RETURN
  *   - the struct must not move before the function has ended or was cancelled */
 #ifndef VOLT_ASYNC_H
@@ -144,7 +144,7 @@ enum {
   } while (0)
 
 #define VOLT_AWAIT(self, future) \
-  VOLT_AWAIT_(self, future, if (!VOLT_LIKELY(volt_result_ == VOLT_OK)) VOLT_LEAVE_(volt_result_))
+  VOLT_AWAIT_(self, future, if (!VOLT_LIKELY(volt_is_ok(volt_result_))) VOLT_LEAVE_(volt_result_))
 
 #define VOLT_AWAIT_RESULT(self, result, future) VOLT_AWAIT_(self, future, (result) = volt_result_)
 

@@ -67,7 +67,7 @@ VOLT_API bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w);
 VOLT_API bool volt_barrier_set_waker(volt_barrier *b, volt_waiter *w, volt_waker waker);
 
 /* Arriving as a future: nothing happens before it is polled. Polls as VOLT_LEADER, or VOLT_OK. An
- * async function awaits it with VOLT_AWAIT_RESULT, since VOLT_AWAIT leaves with a VOLT_LEADER.
+ * async function that wants to know which awaits it with VOLT_AWAIT_RESULT; both are successes.
  * Dropped before it opens, it has not arrived; dropped later, it was there all the same. A branch
  * of a select opens the barrier only if it wins: if another branch has taken effect already, it has
  * not arrived, and polls as VOLT_ECANCELED. One that has arrived and waits may be one of those who

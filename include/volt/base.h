@@ -1,8 +1,10 @@
 /* base.h: version, result codes, the clock, and what every other header of volt needs.
  *
  * Every function that can fail returns an int: VOLT_OK (0) is success, a positive code is not an
- * error (VOLT_PENDING: the operation has queued and will wake its waiter), a negative code is an
- * error. A call that returned an error has queued nothing and will never wake. errno is never set.
+ * error (VOLT_PENDING: the operation has queued and will wake its waiter; VOLT_LEADER, VOLT_DONE: it
+ * has succeeded, and how), a negative code is an error: volt_is_ok() is the test. A call that
+ * returned an error has queued nothing and will never wake. errno is never set. Where a result that
+ * is ignored is a bug the compiler says so (VOLT_NODISCARD).
  *
  * Misuse (unlocking a free lock, destroying an object somebody waits on) is not an error code: it
  * prints what, where and the values on standard error, and aborts, in every build; what only debug
@@ -83,6 +85,16 @@ enum volt_result {
   VOLT_RESULTS(VOLT_RESULT_ENUM_)
 #undef VOLT_RESULT_ENUM_
 };
+
+VOLT_BEGIN_DECLS
+
+/* Whether a result is a success: VOLT_OK, and what says more than that (VOLT_LEADER, VOLT_DONE). An
+ * operation that is VOLT_PENDING has not succeeded yet. */
+VOLT_INLINE bool volt_is_ok(int result) {
+  return result >= 0 && result != VOLT_PENDING;
+}
+
+VOLT_END_DECLS
 
 /* A deadline that never comes. */
 #define VOLT_NO_DEADLINE UINT64_MAX

@@ -96,8 +96,8 @@ VOLT_API bool volt_once_cancel(volt_once *o, volt_waiter *w);
 VOLT_API bool volt_once_set_waker(volt_once *o, volt_waiter *w, volt_waker waker);
 
 /* volt_once_begin() as a future: nothing happens before it is polled. Polls as VOLT_OK (our turn)
- * or VOLT_DONE. Dropped after its turn has come, it passes that on, as volt_once_failed() does. An
- * async function awaits it with VOLT_AWAIT_RESULT, since VOLT_AWAIT leaves with a VOLT_DONE.
+ * or VOLT_DONE: both are successes, which of the two VOLT_AWAIT_RESULT tells. Dropped after its
+ * turn has come, it passes that on, as volt_once_failed() does.
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API volt_future *volt_once_begin_future(volt_future *f, volt_once *o);
 

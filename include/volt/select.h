@@ -79,11 +79,11 @@ VOLT_API uint32_t volt_select_winner(const volt_select *s);
 VOLT_API void volt_select_seed(uint64_t seed);
 
 /* A future that is ready when all branches are.
- * Returns &j->future: polls as VOLT_OK if all of them do, or as VOLT_LEADER or VOLT_DONE; else as
+ * Returns &j->future: polls as VOLT_OK if all of them succeed (volt_is_ok()); else as
  *   the first branch, in the array's order, that failed by itself (with VOLT_JOIN_FAIL_FAST others
  *   may have been cancelled then); VOLT_ECANCELED or VOLT_ETIMEDOUT if it was given up: then the
  *   branches that were not ready were cancelled; those that were keep what they got: poll them to
- *   know. Ready with VOLT_OK, or VOLT_ELAGGED, in the instant in which it loses a select, its
+ *   know. Ready with a success, or VOLT_ELAGGED, in the instant in which it loses a select, its
  *   branches give back what can be; if it failed, they keep what they got then, too.
  * Cost: each poll looks at every branch; for hundreds of tasks use a volt_group. */
 VOLT_API volt_future *volt_join_future(volt_join *j, volt_future *const *branches, uint32_t count,

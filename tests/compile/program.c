@@ -41,6 +41,10 @@ static void use_semaphore(void) {
   expect(volt_waiter_result(&w) == VOLT_OK && wakes == 1, "release to a waiter");
 }
 
+static void use_base(void) {
+  expect(volt_is_ok(VOLT_LEADER) && !volt_is_ok(VOLT_PENDING), "is_ok");
+}
+
 static void use_mutex(void) {
   volt_waker nobody = {NULL, NULL};
   volt_waiter w = VOLT_WAITER_INIT;
@@ -240,6 +244,7 @@ static void use_tasks(void) {
 int main(void) {
   use_semaphore();
   use_tasks();
+  use_base();
   use_mutex();
   use_rwlock();
   use_channels();

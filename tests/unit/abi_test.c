@@ -8,6 +8,8 @@
 #include "unit.h"
 
 /* Called through these, no compiler can use the inline body. */
+static bool (*volatile const is_ok)(int) = volt_is_ok;
+
 static bool (*volatile const sem_try)(volt_sem *, uint32_t) = volt_sem_try_acquire;
 static int (*volatile const sem_acquire)(volt_sem *, volt_waiter *, uint32_t,
                                          volt_waker) = volt_sem_acquire;
@@ -202,6 +204,12 @@ static void every_function_has_a_symbol(void **state) {
   for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) assert_true(others[i] != NULL);
 }
 
+static void twin_of_is_ok(void **state) {
+  (void)state;
+  assert_true(is_ok(VOLT_OK));
+  assert_false(is_ok(VOLT_PENDING));
+}
+
 static void twins_of_the_semaphore(void **state) {
   (void)state;
   volt_sem sem = VOLT_SEM_INIT(2);
@@ -305,6 +313,7 @@ static void a_line_of_its_own(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(every_function_has_a_symbol),
+      cmocka_unit_test(twin_of_is_ok),
       cmocka_unit_test(twins_of_the_semaphore),
       cmocka_unit_test(twins_of_the_mutex),
       cmocka_unit_test(twins_of_the_rwlock),

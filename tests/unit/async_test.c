@@ -346,6 +346,9 @@ static void the_first_failure_stands(void **state) {
       {VOLT_OK, VOLT_EINVAL, VOLT_EINVAL},      {VOLT_EINVAL, VOLT_ENOMEM, VOLT_EINVAL},
       {VOLT_EINVAL, VOLT_OK, VOLT_EINVAL},      {VOLT_OK, VOLT_OK, VOLT_OK},
       {VOLT_EINVAL, VOLT_PENDING, VOLT_EINVAL}, {VOLT_OK, VOLT_PENDING, VOLT_ECLOSED},
+      {VOLT_DONE, VOLT_EINVAL, VOLT_EINVAL},    {VOLT_DONE, VOLT_PENDING, VOLT_ECLOSED},
+      {VOLT_DONE, VOLT_OK, VOLT_DONE},          {VOLT_DONE, VOLT_LEADER, VOLT_DONE},
+      {VOLT_OK, VOLT_LEADER, VOLT_LEADER},      {VOLT_EINVAL, VOLT_DONE, VOLT_EINVAL},
   };
   for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
     set_up(state);
@@ -354,6 +357,28 @@ static void the_first_failure_stands(void **state) {
     r.leave_with = ways[i].leave_with;
     begin(with_finally);
     expect_poll(&a, ways[i].want, "af"); /* it has gone to the end, not into VOLT_FINALLY again */
+  }
+}
+
+/* What its inner function has left with is a success: it goes on. */
+static int goes_on(volt_async *async, volt_ctx *ctx) {
+  run *self = run_of(async);
+  VOLT_ASYNC_BEGIN(self);
+  note(self, 'a');
+  VOLT_AWAIT(self, volt_async_future(&self->inner->async, with_finally));
+  note(self, 'b');
+  VOLT_ASYNC_END(self);
+}
+
+static void await_goes_on_with_every_success(void **state) {
+  const int successes[] = {VOLT_OK, VOLT_LEADER, VOLT_DONE};
+  for (size_t i = 0; i < sizeof successes / sizeof successes[0]; i++) {
+    set_up(state);
+    inner_run.result = successes[i];
+    inner_run.leave_with = VOLT_OK;
+    begin(goes_on);
+    expect_poll(&a, VOLT_OK, "ab");
+    assert_result(volt_future_poll(&inner_run.async.future, fake_waker_of(&a)), successes[i]);
   }
 }
 
@@ -433,6 +458,7 @@ int main(void) {
       cmocka_unit_test_setup(return_leaves_with_a_result, set_up),
       cmocka_unit_test_setup(finally_is_reached_every_way, set_up),
       cmocka_unit_test_setup(the_first_failure_stands, set_up),
+      cmocka_unit_test_setup(await_goes_on_with_every_success, set_up),
       cmocka_unit_test_setup(a_function_awaits_another, set_up),
       cmocka_unit_test_setup(the_failure_of_an_inner_one_leaves_both, set_up),
       cmocka_unit_test_setup(nothing_is_allocated, set_up),

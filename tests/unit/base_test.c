@@ -21,6 +21,17 @@ static void codes_have_their_values(void **state) {
   assert_int_equal(VOLT_ESTALLED, -7);
 }
 
+/* VOLT_OK and what says more than that; nothing has succeeded that is pending or has failed. */
+static void successes_are_told_by_one_test(void **state) {
+  (void)state;
+#define EXPECT_OK(code, value, text) \
+  assert_int_equal(volt_is_ok(code), code == VOLT_OK || code == VOLT_LEADER || code == VOLT_DONE);
+  VOLT_RESULTS(EXPECT_OK)
+#undef EXPECT_OK
+  assert_true(volt_is_ok(4711)); /* of an async function of one's own */
+  assert_false(volt_is_ok(-4711));
+}
+
 static void codes_have_texts(void **state) {
   (void)state;
   assert_string_equal(volt_strerror(VOLT_OK), "success");
@@ -121,6 +132,7 @@ static void errno_is_never_set(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(codes_have_their_values),
+      cmocka_unit_test(successes_are_told_by_one_test),
       cmocka_unit_test(codes_have_texts),
       cmocka_unit_test(codes_have_names),
       cmocka_unit_test(now_is_the_monotonic_clock),

@@ -236,6 +236,48 @@ static void selected(void **state) {
   volt_once_destroy(&o);
 }
 
+/* Sends, so that the channel's branch of the select takes effect. */
+struct sender {
+  volt_async async;
+  volt_chan *chan;
+};
+
+static int send_poll(volt_async *async, volt_ctx *ctx) {
+  struct sender *self = volt_container_of(async, struct sender, async);
+  (void)ctx;
+  int number = 4711;
+  VOLT_ASYNC_BEGIN(self);
+  VOLT_RETURN(self, volt_chan_try_send(self->chan, &number));
+  VOLT_ASYNC_END(self);
+}
+
+/* A branch that is ready with VOLT_DONE when another has taken effect has nothing to give back. */
+static void a_loser_that_was_done(void **state) {
+  (void)state;
+  static uint64_t memory[8];
+  volt_chan chan;
+  assert_result(volt_chan_init(&chan, 1, sizeof(int), memory, sizeof memory), VOLT_OK);
+  assert_result(begin(0), VOLT_OK);
+  volt_once_done(&o);
+  int got = 0;
+  struct sender sender = {.chan = &chan};
+  volt_future recv, once;
+  memset((void *)&once, 0xff, sizeof once);
+  volt_future *both[2] = {volt_async_future(&sender.async, send_poll),
+                          volt_once_begin_future(&once, &o)};
+  volt_join join;
+  volt_future *branches[2] = {volt_chan_recv_future(&recv, &chan, &got),
+                              volt_join_future(&join, both, 2, VOLT_JOIN_ALL)};
+  volt_select s;
+  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  assert_result(volt_block_on(&s.future, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_int_equal(volt_select_winner(&s), 0);
+  assert_int_equal(got, 4711);
+  assert_true(volt_once_is_done(&o));
+  volt_chan_destroy(&chan, NULL, NULL);
+  volt_once_destroy(&o);
+}
+
 /* ---- life ---- */
 
 static void all_zero_is_fresh(void **state) {
@@ -299,6 +341,7 @@ int main(void) {
       TEST(futures),
       TEST(a_dropped_future_passes_its_turn_on),
       TEST(selected),
+      TEST(a_loser_that_was_done),
       TEST(all_zero_is_fresh),
       TEST(every_function_has_a_symbol),
       TEST(misuse_aborts),
