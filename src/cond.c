@@ -130,7 +130,7 @@ int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
     volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
     return VOLT_OK;
   }
-  (void)volt_mutex_lock_blocking(m, VOLT_NO_DEADLINE);
+  volt_mutex_lock_no_deadline(m);
   return VOLT_ETIMEDOUT;
 }
 

@@ -29,7 +29,7 @@ static const char name[] = "volt_latch";
 extern inline void volt_latch_add(volt_latch *, uint32_t);
 extern inline void volt_latch_count_down(volt_latch *, uint32_t);
 extern inline void volt_latch_done(volt_latch *);
-extern inline bool volt_latch_try_wait(volt_latch *);
+extern inline int volt_latch_try_wait(volt_latch *);
 
 void volt_latch_init(volt_latch *l, uint32_t count) {
   volt_wait_queue_init_(&l->queue, count);
@@ -60,7 +60,7 @@ void volt_latch_count_down_slow_(volt_latch *l, uint32_t n) {
 
 int volt_latch_wait(volt_latch *l, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(name, w);
-  if (volt_latch_try_wait(l)) return VOLT_OK;
+  if (volt_latch_try_wait(l) == VOLT_OK) return VOLT_OK;
   volt_turn_ t;
   volt_turn_look_(&t, &l->queue);
   int result = VOLT_OK;
@@ -109,4 +109,11 @@ volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l) {
 int volt_latch_wait_blocking(volt_latch *l, uint64_t deadline_ns) {
   volt_future f;
   return volt_block_on(volt_latch_wait_future(&f, l), deadline_ns);
+}
+
+void volt_latch_wait_no_deadline(volt_latch *l) {
+  volt_future f;
+  int result = volt_block_on(volt_latch_wait_future(&f, l), VOLT_NO_DEADLINE);
+  VOLT_ASSERT(result == VOLT_OK);
+  (void)result;
 }

@@ -10,9 +10,10 @@ static const volt_kind_ kind = {"volt_mutex",       "unlocked, but it is not loc
                                 volt_serve_permits_};
 static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
-extern inline bool volt_mutex_try_lock(volt_mutex *);
+extern inline int volt_mutex_try_lock(volt_mutex *);
 extern inline int volt_mutex_lock(volt_mutex *, volt_waiter *, volt_waker);
 extern inline int volt_mutex_lock_blocking(volt_mutex *, uint64_t);
+extern inline void volt_mutex_lock_no_deadline(volt_mutex *);
 extern inline void volt_mutex_unlock(volt_mutex *);
 
 void volt_mutex_init(volt_mutex *m) {

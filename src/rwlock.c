@@ -14,13 +14,15 @@ static const volt_kind_ kind = {"volt_rwlock", "unlocked, but it is not locked l
                                 READER,        volt_serve_permits_};
 static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
-extern inline bool volt_rwlock_try_read(volt_rwlock *);
+extern inline int volt_rwlock_try_read(volt_rwlock *);
 extern inline int volt_rwlock_read(volt_rwlock *, volt_waiter *, volt_waker);
 extern inline int volt_rwlock_read_blocking(volt_rwlock *, uint64_t);
+extern inline void volt_rwlock_read_no_deadline(volt_rwlock *);
 extern inline void volt_rwlock_read_unlock(volt_rwlock *);
-extern inline bool volt_rwlock_try_write(volt_rwlock *);
+extern inline int volt_rwlock_try_write(volt_rwlock *);
 extern inline int volt_rwlock_write(volt_rwlock *, volt_waiter *, volt_waker);
 extern inline int volt_rwlock_write_blocking(volt_rwlock *, uint64_t);
+extern inline void volt_rwlock_write_no_deadline(volt_rwlock *);
 extern inline void volt_rwlock_write_unlock(volt_rwlock *);
 
 void volt_rwlock_init(volt_rwlock *rw) {

@@ -71,7 +71,7 @@ static bool serve(volt_waiter *w, uint32_t *hand) {
 static const volt_kind_ kind = {"volt_sem", "release past VOLT_SEM_MAX", 0, VOLT_SEM_MAX, 0, serve};
 static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
-extern inline bool volt_sem_try_acquire(volt_sem *, uint32_t);
+extern inline int volt_sem_try_acquire(volt_sem *, uint32_t);
 extern inline int volt_sem_acquire(volt_sem *, volt_waiter *, uint32_t, volt_waker);
 extern inline int volt_sem_acquire_blocking(volt_sem *, uint32_t, uint64_t);
 extern inline void volt_sem_release(volt_sem *, uint32_t);

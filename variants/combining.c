@@ -20,17 +20,17 @@
 #define DIRTY_OF VOLT_COMBINING_DIRTY_OF_
 #define NAME VOLT_COMBINING_NAME_
 
-bool volt_combining_sem_try_acquire_slow_(volt_combining_sem *sem, uint32_t n) {
+int volt_combining_sem_try_acquire_slow_(volt_combining_sem *sem, uint32_t n) {
   volt_request_ r;
   uint64_t word;
   r.what = VOLT_REQUEST_TAKE_;
   r.n = n;
   r.waiter = NULL;
   for (;;) {
-    if (volt_combining_sem_take_(sem, n, &word)) return true;
-    if ((word & CLOSED) || PERMITS_IN(word) < n) return false;
+    if (volt_combining_sem_take_(sem, n, &word)) return VOLT_OK;
+    if ((word & CLOSED) || PERMITS_IN(word) < n) return volt_refused_(n, (word & CLOSED) != 0);
     uint32_t answer = volt_combining_sem_ask_(sem, &r); /* R5 */
-    if (answer != VOLT_ANSWER_ASK_AGAIN_) return answer == VOLT_ANSWER_YES_;
+    if (answer != VOLT_ANSWER_ASK_AGAIN_) return answer == VOLT_ANSWER_YES_ ? VOLT_OK : VOLT_EAGAIN;
   }
 }
 

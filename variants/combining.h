@@ -51,7 +51,7 @@ VOLT_BEGIN_DECLS
 void volt_combining_sem_init(volt_combining_sem *sem, uint32_t permits);
 void volt_combining_sem_destroy(volt_combining_sem *sem);
 
-bool volt_combining_sem_try_acquire_slow_(volt_combining_sem *sem, uint32_t n);
+int volt_combining_sem_try_acquire_slow_(volt_combining_sem *sem, uint32_t n);
 int volt_combining_sem_acquire_slow_(volt_combining_sem *, volt_waiter *, uint32_t n, volt_waker);
 int volt_combining_sem_acquire_blocking_slow_(volt_combining_sem *, uint32_t n,
                                               uint64_t deadline_ns);
@@ -68,11 +68,12 @@ static inline bool volt_combining_sem_take_(volt_combining_sem *sem, uint32_t n,
   return false;
 }
 
-static inline bool volt_combining_sem_try_acquire(volt_combining_sem *sem, uint32_t n) {
+static inline int volt_combining_sem_try_acquire(volt_combining_sem *sem, uint32_t n) {
   uint64_t word;
-  if (VOLT_LIKELY(volt_combining_sem_take_(sem, n, &word)) || n == 0) return true;
+  if (VOLT_LIKELY(volt_combining_sem_take_(sem, n, &word)) || n == 0) return VOLT_OK;
   /* R5: what is there in a word that is BUSY or QUEUED may be for all */
-  return VOLT_COMBINING_PERMITS_IN_(word) >= n && volt_combining_sem_try_acquire_slow_(sem, n);
+  if (VOLT_COMBINING_PERMITS_IN_(word) >= n) return volt_combining_sem_try_acquire_slow_(sem, n);
+  return volt_refused_(n, (word & VOLT_COMBINING_CLOSED_) != 0);
 }
 
 static inline int volt_combining_sem_acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n,

@@ -47,24 +47,25 @@ int volt_slot_in_word_sem_acquire_blocking_slow_(volt_slot_in_word_sem *, uint32
                                                  uint64_t deadline_ns);
 void volt_slot_in_word_sem_release_slow_(volt_slot_in_word_sem *, uint32_t n);
 
-static inline bool volt_slot_in_word_sem_try_acquire(volt_slot_in_word_sem *sem, uint32_t n) {
+static inline int volt_slot_in_word_sem_try_acquire(volt_slot_in_word_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   while ((uint32_t)word == VOLT_SLOT_FREE_ && VOLT_SLOT_PERMITS_IN_(word) >= n) {
     /* T1: pairs R1, H1, B1, U1 */
-    if (volt_cas_weak_acquire(&sem->word, &word, word - VOLT_SLOT_PERMITS_(n))) return true;
+    if (volt_cas_weak_acquire(&sem->word, &word, word - VOLT_SLOT_PERMITS_(n))) return VOLT_OK;
   }
-  return n == 0;
+  bool has_one = (word & VOLT_SLOT_TAG_) == VOLT_SLOT_ONE_;
+  return volt_refused_(n, !has_one && (word & VOLT_SLOT_CLOSED_) != 0);
 }
 
 static inline int volt_slot_in_word_sem_acquire(volt_slot_in_word_sem *sem, volt_waiter *w,
                                                 uint32_t n, volt_waker waker) {
-  if (VOLT_LIKELY(volt_slot_in_word_sem_try_acquire(sem, n))) return VOLT_OK;
+  if (VOLT_LIKELY(volt_slot_in_word_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
   return volt_slot_in_word_sem_acquire_slow_(sem, w, n, waker);
 }
 
 static inline int volt_slot_in_word_sem_acquire_blocking(volt_slot_in_word_sem *sem, uint32_t n,
                                                          uint64_t deadline_ns) {
-  if (VOLT_LIKELY(volt_slot_in_word_sem_try_acquire(sem, n))) return VOLT_OK;
+  if (VOLT_LIKELY(volt_slot_in_word_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
   return volt_slot_in_word_sem_acquire_blocking_slow_(sem, n, deadline_ns);
 }
 

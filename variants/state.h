@@ -41,14 +41,21 @@ typedef struct volt_pool_ {
 
 #define VOLT_POOL_CLOSED_ UINT32_C(0x80000000)
 
+/* Why a try_acquire() of n permits has found none; of none, it succeeds. */
+static inline int volt_refused_(uint32_t n, bool closed) {
+  if (n == 0) return VOLT_OK;
+  if (n > VOLT_SEM_MAX) return VOLT_EINVAL;
+  return closed ? VOLT_ECLOSED : VOLT_EAGAIN;
+}
+
 /* The try_acquire() of these three. It needs no lock, for nothing is in the pool while anybody
  * waits. */
-static inline bool volt_pool_try_acquire_(volt_pool_ *pool, uint32_t n) {
+static inline int volt_pool_try_acquire_(volt_pool_ *pool, uint32_t n) {
   uint32_t seen = volt_load_relaxed(&pool->permits); /* a guess: the CAS decides */
   while (!(seen & VOLT_POOL_CLOSED_) && seen >= n) {
-    if (volt_cas_weak_acquire(&pool->permits, &seen, seen - n)) return true; /* T1: pairs R1 */
+    if (volt_cas_weak_acquire(&pool->permits, &seen, seen - n)) return VOLT_OK; /* T1: pairs R1 */
   }
-  return n == 0;
+  return volt_refused_(n, (seen & VOLT_POOL_CLOSED_) != 0);
 }
 
 #endif

@@ -23,8 +23,7 @@ static void add(void *arg) {
   }
 
 LOOP(pthread_pair, pthread_mutex_t, pthread_mutex_lock(it); add(&total); pthread_mutex_unlock(it))
-LOOP(mutex_pair, volt_mutex, (void)volt_mutex_lock_blocking(it, VOLT_NO_DEADLINE); add(&total);
-     volt_mutex_unlock(it))
+LOOP(mutex_pair, volt_mutex, volt_mutex_lock_no_deadline(it); add(&total); volt_mutex_unlock(it))
 LOOP(bcs_run_one, volt_bcs_lock, volt_bcs_node node; volt_bcs_lock_run(it, &node, add, &total))
 
 static void *sleep_to_the_end(void *never) {

@@ -48,7 +48,7 @@ static uint64_t happen(struct place *places, const bench_path *path, volt_waker 
     as_expected += (operation) ? 1u : 0u; \
   }
   switch (path->what) {
-    case BENCH_TRY_ACQUIRE: LOOP(engine_sem_try_acquire(sem, 1)); break;
+    case BENCH_TRY_ACQUIRE: LOOP(engine_sem_try_acquire(sem, 1) == VOLT_OK); break;
     case BENCH_ACQUIRE:
       LOOP(engine_sem_acquire(sem, &places[i].waiters[newcomer], 1, waker) == outcome);
       break;

@@ -8,6 +8,7 @@
 
 #include "engine.h"
 #include "engines.h"
+#include "ignore.h"
 
 static void count_wake(void *ctx) {
   *(uint64_t *)ctx += 1;
@@ -26,7 +27,7 @@ static uint64_t try_pair(void *object, uint64_t count) {
   uint64_t taken = 0;
   uint64_t start_ns = bench_cpu_ns();
   for (uint64_t i = 0; i < count; i++) {
-    taken += engine_sem_try_acquire(sem, 1);
+    taken += engine_sem_try_acquire(sem, 1) == VOLT_OK;
     engine_sem_release(sem, 1);
   }
   uint64_t ns = bench_cpu_ns() - start_ns;
@@ -53,11 +54,13 @@ static uint64_t handoff(engine_sem *sem, uint64_t count, unsigned waiting) {
   volt_waker waker = {count_wake, &wakes};
   memset((void *)waiters, 0, sizeof waiters);
   unsigned oldest = 0;
-  for (unsigned i = 1; i < waiting; i++) (void)engine_sem_acquire(sem, &waiters[i - 1], 1, waker);
+  for (unsigned i = 1; i < waiting; i++) {
+    ignore_result(engine_sem_acquire(sem, &waiters[i - 1], 1, waker));
+  }
   unsigned youngest = waiting - 1;
   uint64_t start_ns = bench_cpu_ns();
   for (uint64_t i = 0; i < count; i++) {
-    (void)engine_sem_acquire(sem, &waiters[youngest], 1, waker);
+    ignore_result(engine_sem_acquire(sem, &waiters[youngest], 1, waker));
     engine_sem_release(sem, 1);
     youngest = oldest;
     oldest = oldest + 1 == waiting ? 0 : oldest + 1;
@@ -85,11 +88,13 @@ static uint64_t cancel_queued(engine_sem *sem, uint64_t count, unsigned others) 
   uint64_t wakes = 0;
   volt_waker waker = {count_wake, &wakes};
   memset((void *)waiters, 0, sizeof waiters);
-  for (unsigned i = 0; i < others; i++) (void)engine_sem_acquire(sem, &waiters[i], 1, waker);
+  for (unsigned i = 0; i < others; i++) {
+    ignore_result(engine_sem_acquire(sem, &waiters[i], 1, waker));
+  }
   uint64_t cancelled = 0;
   uint64_t start_ns = bench_cpu_ns();
   for (uint64_t i = 0; i < count; i++) {
-    (void)engine_sem_acquire(sem, &waiters[others], 1, waker);
+    ignore_result(engine_sem_acquire(sem, &waiters[others], 1, waker));
     cancelled += engine_sem_cancel(sem, &waiters[others]);
   }
   uint64_t ns = bench_cpu_ns() - start_ns;

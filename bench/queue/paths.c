@@ -15,6 +15,8 @@
 
 #include <volt/volt.h>
 
+#include "ignore.h"
+
 enum { OBJECTS = 4096 };
 
 /* A front of the channel for one type: its copies are moves of a known size. */
@@ -69,23 +71,23 @@ static void bare_give(union object *o) {
 
 PATH(empty, (void)0, (void)0)
 PATH(bare_cas, bare_take(o), bare_give(o))
-PATH(volt_sem_try, (void)volt_sem_try_acquire(&o->sem, 1), volt_sem_release(&o->sem, 1))
-PATH(volt_sem, (void)volt_sem_acquire_blocking(&o->sem, 1, VOLT_NO_DEADLINE),
+PATH(volt_sem_try, ignore_result(volt_sem_try_acquire(&o->sem, 1)), volt_sem_release(&o->sem, 1))
+PATH(volt_sem, ignore_result(volt_sem_acquire_blocking(&o->sem, 1, VOLT_NO_DEADLINE)),
      volt_sem_release(&o->sem, 1))
-PATH(volt_mutex, (void)volt_mutex_lock_blocking(&o->mutex, VOLT_NO_DEADLINE),
+PATH(volt_mutex, ignore_result(volt_mutex_lock_blocking(&o->mutex, VOLT_NO_DEADLINE)),
      volt_mutex_unlock(&o->mutex))
-PATH(volt_read, (void)volt_rwlock_read_blocking(&o->rwlock, VOLT_NO_DEADLINE),
+PATH(volt_read, ignore_result(volt_rwlock_read_blocking(&o->rwlock, VOLT_NO_DEADLINE)),
      volt_rwlock_read_unlock(&o->rwlock))
-PATH(volt_write, (void)volt_rwlock_write_blocking(&o->rwlock, VOLT_NO_DEADLINE),
+PATH(volt_write, ignore_result(volt_rwlock_write_blocking(&o->rwlock, VOLT_NO_DEADLINE)),
      volt_rwlock_write_unlock(&o->rwlock))
-PATH(volt_chan, (void)volt_chan_send_blocking(&o->chan, &element, VOLT_NO_DEADLINE),
-     (void)volt_chan_recv_blocking(&o->chan, &element, VOLT_NO_DEADLINE))
-PATH(numbers, (void)numbers_send_blocking(&o->typed, element, VOLT_NO_DEADLINE),
-     (void)numbers_recv_blocking(&o->typed, &element, VOLT_NO_DEADLINE))
+PATH(volt_chan, ignore_result(volt_chan_send_blocking(&o->chan, &element, VOLT_NO_DEADLINE)),
+     ignore_result(volt_chan_recv_blocking(&o->chan, &element, VOLT_NO_DEADLINE)))
+PATH(numbers, ignore_result(numbers_send_blocking(&o->typed, element, VOLT_NO_DEADLINE)),
+     ignore_result(numbers_recv_blocking(&o->typed, &element, VOLT_NO_DEADLINE)))
 PATH(volt_notify, volt_notify_one(&o->notify),
      (void)volt_notify_wait_blocking(&o->notify, VOLT_NO_DEADLINE))
-PATH(volt_oneshot, (void)volt_oneshot_send(&o->oneshot, &element),
-     (void)volt_oneshot_recv_blocking(&o->oneshot, &element, VOLT_NO_DEADLINE))
+PATH(volt_oneshot, ignore_result(volt_oneshot_send(&o->oneshot, &element)),
+     ignore_result(volt_oneshot_recv_blocking(&o->oneshot, &element, VOLT_NO_DEADLINE)))
 PATH(sem_t, sem_wait(&o->sem_t_), sem_post(&o->sem_t_))
 PATH(pthread_mutex, pthread_mutex_lock(&o->pthread_mutex), pthread_mutex_unlock(&o->pthread_mutex))
 PATH(pthread_read, pthread_rwlock_rdlock(&o->pthread_rwlock),
@@ -103,7 +105,8 @@ static void init_sem_ts(void) {
 
 static void init_channels(void) {
   for (unsigned i = 0; i < OBJECTS; i++) {
-    (void)volt_chan_init(&objects[i].chan, 1, sizeof element, elements[i], sizeof elements[i]);
+    void *memory = elements[i];
+    ignore_result(volt_chan_init(&objects[i].chan, 1, sizeof element, memory, sizeof elements[i]));
   }
 }
 

@@ -35,13 +35,11 @@ static inline void cas_up_and_down(atomic_word *word) {
 LOOP(two_cas, atomic_word, cas_up_and_down(it))
 LOOP(sem_t_try, sem_t, sem_trywait(it); sem_post(it))
 LOOP(sem_t_wait, sem_t, sem_wait(it); sem_post(it))
-LOOP(mutex, volt_mutex, (void)volt_mutex_lock_blocking(it, VOLT_NO_DEADLINE); volt_mutex_unlock(it))
+LOOP(mutex, volt_mutex, volt_mutex_lock_no_deadline(it); volt_mutex_unlock(it))
 LOOP(pthread_lock, pthread_mutex_t, pthread_mutex_lock(it); pthread_mutex_unlock(it))
-LOOP(read_lock, volt_rwlock, (void)volt_rwlock_read_blocking(it, VOLT_NO_DEADLINE);
-     volt_rwlock_read_unlock(it))
+LOOP(read_lock, volt_rwlock, volt_rwlock_read_no_deadline(it); volt_rwlock_read_unlock(it))
 LOOP(pthread_read, pthread_rwlock_t, pthread_rwlock_rdlock(it); pthread_rwlock_unlock(it))
-LOOP(write_lock, volt_rwlock, (void)volt_rwlock_write_blocking(it, VOLT_NO_DEADLINE);
-     volt_rwlock_write_unlock(it))
+LOOP(write_lock, volt_rwlock, volt_rwlock_write_no_deadline(it); volt_rwlock_write_unlock(it))
 LOOP(pthread_write, pthread_rwlock_t, pthread_rwlock_wrlock(it); pthread_rwlock_unlock(it))
 
 #define CASE(name, peer, object, loop) \

@@ -65,7 +65,7 @@ static int oneshot_poll(volt_task *t, volt_ctx *ctx) {
   self->start_ns = volt_now_ns();
   for (self->i = 0; self->i < self->operations; self->i++) {
     volt_oneshot_init(&s->oneshot, sizeof *s->memory, s->memory);
-    volt_oneshot_send(&s->oneshot, &self->i);
+    if (volt_oneshot_send(&s->oneshot, &self->i) != VOLT_OK) break;
     VOLT_AWAIT_TRY(self, self->result, volt_oneshot_try_recv(&s->oneshot, &self->value),
                    volt_oneshot_recv_future(&self->future, &s->oneshot, &self->value));
     self->sum += self->result == VOLT_OK && self->value == self->i;
@@ -182,10 +182,6 @@ static rt_outcome run_once(const rt_options *o) {
   return outcome;
 }
 
-static int try_latch(volt_latch *l) {
-  return volt_latch_try_wait(l) ? VOLT_OK : VOLT_EAGAIN;
-}
-
 /* a life: made for one, counted down, awaited, ended */
 static int latch_poll(volt_task *t, volt_ctx *ctx) {
   rt_member *self = volt_container_of(t, rt_member, task);
@@ -195,7 +191,7 @@ static int latch_poll(volt_task *t, volt_ctx *ctx) {
   for (self->i = 0; self->i < self->operations; self->i++) {
     volt_latch_init(&s->latch, 1);
     volt_latch_done(&s->latch);
-    VOLT_AWAIT_TRY(self, self->result, try_latch(&s->latch),
+    VOLT_AWAIT_TRY(self, self->result, volt_latch_try_wait(&s->latch),
                    volt_latch_wait_future(&self->future, &s->latch));
     self->sum += self->result == VOLT_OK;
     volt_latch_destroy(&s->latch);

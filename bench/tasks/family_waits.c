@@ -162,17 +162,13 @@ struct conds {
   } of[2];
 };
 
-static int try_lock(volt_mutex *m) {
-  return volt_mutex_try_lock(m) ? VOLT_OK : VOLT_EAGAIN;
-}
-
 static int cond_poll(volt_task *t, volt_ctx *ctx) {
   rt_member *self = volt_container_of(t, rt_member, task);
   struct conds *s = (struct conds *)self->object;
   VOLT_TASK_BEGIN(self);
   self->start_ns = volt_now_ns();
   for (self->i = 0; self->i < self->operations; self->i++) {
-    VOLT_AWAIT_TRY(self, self->result, try_lock(&s->mutex),
+    VOLT_AWAIT_TRY(self, self->result, volt_mutex_try_lock(&s->mutex),
                    volt_mutex_lock_future(&self->future, &s->mutex));
     rt_require(self->result == VOLT_OK, "a task gets the lock");
     while (s->turn != self->index) {

@@ -9,29 +9,20 @@ struct locked {
   uint32_t writers; /* the first members */
 };
 
-static int try_lock(volt_mutex *m) {
-  return volt_mutex_try_lock(m) ? VOLT_OK : VOLT_EAGAIN;
-}
-
-static int try_read(volt_rwlock *rw) {
-  return volt_rwlock_try_read(rw) ? VOLT_OK : VOLT_EAGAIN;
-}
-
-static int try_write(volt_rwlock *rw) {
-  return volt_rwlock_try_write(rw) ? VOLT_OK : VOLT_EAGAIN;
-}
-
 #define AWAIT(self, attempt, future, what)                 \
   do {                                                     \
     VOLT_AWAIT_TRY(self, (self)->result, attempt, future); \
     rt_require((self)->result == VOLT_OK, what);           \
   } while (0)
-#define AWAIT_LOCK(self, m) \
-  AWAIT(self, try_lock(m), volt_mutex_lock_future(&(self)->future, m), "a task gets the lock")
-#define AWAIT_READ(self, rw) \
-  AWAIT(self, try_read(rw), volt_rwlock_read_future(&(self)->future, rw), "a task may read")
-#define AWAIT_WRITE(self, rw) \
-  AWAIT(self, try_write(rw), volt_rwlock_write_future(&(self)->future, rw), "a task may write")
+#define AWAIT_LOCK(self, m)                                                       \
+  AWAIT(self, volt_mutex_try_lock(m), volt_mutex_lock_future(&(self)->future, m), \
+        "a task gets the lock")
+#define AWAIT_READ(self, rw)                                                          \
+  AWAIT(self, volt_rwlock_try_read(rw), volt_rwlock_read_future(&(self)->future, rw), \
+        "a task may read")
+#define AWAIT_WRITE(self, rw)                                                           \
+  AWAIT(self, volt_rwlock_try_write(rw), volt_rwlock_write_future(&(self)->future, rw), \
+        "a task may write")
 
 static rt_outcome run_on(struct locked *s, const rt_options *o, volt_task_fn *poll) {
   const rt_crew crew = {poll, s, NULL, NULL};

@@ -53,7 +53,8 @@ static void spawn_parked(volt_rt *rt, struct shared *shared) {
     rt_require(volt_spawn(rt, &p->task) == VOLT_OK, "a task is spawned");
     volt_task_detach(&p->task);
   }
-  volt_sem_acquire_blocking(&shared->all_parked, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire_blocking(&shared->all_parked, 1, VOLT_NO_DEADLINE);
+  rt_require(result == VOLT_OK, "all are parked");
   while (volt_sem_waiters(&shared->sem) < shared->tasks) continue; /* the last is on its way */
 }
 
@@ -68,9 +69,10 @@ static rt_outcome run_parked(const rt_options *o) {
   uint64_t start_ns = volt_now_ns();
   uint64_t cpu_ns = rt_cpu_ns();
   volt_sem_release(&shared.sem, 1);
-  volt_sem_acquire_blocking(&shared.all_served, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire_blocking(&shared.all_served, 1, VOLT_NO_DEADLINE);
   rt_measured(&outcome, RT_NS, (double)(volt_now_ns() - start_ns) / o->tasks);
   rt_measured(&outcome, RT_CPU_NS, (double)(rt_cpu_ns() - cpu_ns) / o->tasks);
+  rt_require(result == VOLT_OK, "all are served");
   rt_require(shared.out_of_turn == 0, "they come in the order in which they have queued");
   volt_rt_destroy(rt);
   return outcome;

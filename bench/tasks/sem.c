@@ -4,10 +4,6 @@
 
 /* ---- acquire, give back ---- */
 
-static int try_one(engine_sem *sem) {
-  return engine_sem_try_acquire(sem, 1) ? VOLT_OK : VOLT_EAGAIN;
-}
-
 /* A future is made only of what has to wait. */
 static int sem_poll(volt_task *t, volt_ctx *ctx) {
   rt_member *self = volt_container_of(t, rt_member, task);
@@ -15,7 +11,8 @@ static int sem_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_BEGIN(self);
   self->start_ns = volt_now_ns();
   for (self->i = 0; self->i < self->operations; self->i++) {
-    VOLT_AWAIT_TRY(self, self->result, try_one(sem), engine_sem_future(&self->future, sem, 1));
+    VOLT_AWAIT_TRY(self, self->result, engine_sem_try_acquire(sem, 1),
+                   engine_sem_future(&self->future, sem, 1));
     rt_require(self->result == VOLT_OK, "a task gets a permit");
     engine_sem_release(sem, 1);
   }

@@ -6,6 +6,7 @@
 #include <volt/volt.h>
 
 #include "engine.h"
+#include "ignore.h"
 
 typedef engine_sem bench_sem;
 
@@ -14,7 +15,7 @@ static inline void bench_sem_init(bench_sem *sem, uint32_t permits) {
 }
 
 static inline void bench_sem_take(bench_sem *sem) {
-  (void)engine_sem_acquire_blocking(sem, 1, VOLT_NO_DEADLINE);
+  ignore_result(engine_sem_acquire_blocking(sem, 1, VOLT_NO_DEADLINE));
 }
 
 static inline void bench_sem_give(bench_sem *sem) {
@@ -22,7 +23,7 @@ static inline void bench_sem_give(bench_sem *sem) {
 }
 
 static inline bool bench_sem_try_take(bench_sem *sem) {
-  return engine_sem_try_acquire(sem, 1);
+  return engine_sem_try_acquire(sem, 1) == VOLT_OK;
 }
 
 typedef engine_sem bench_permit;

@@ -73,7 +73,7 @@ static void serve(struct loop *loop, struct loop_client *client) {
 static void *run(void *ctx) {
   struct loop *loop = ctx;
   struct epoll_event events[EVENTS_AT_ONCE];
-  while (!volt_sem_try_acquire(&loop->ended, 1)) {
+  while (volt_sem_try_acquire(&loop->ended, 1) != VOLT_OK) {
     int count = epoll_wait(loop->epoll, events, EVENTS_AT_ONCE, -1);
     for (int i = 0; i < count; i++) {
       if (events[i].data.ptr == loop) {

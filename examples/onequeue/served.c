@@ -1,6 +1,8 @@
 /* served.c: who has got a permit, in which order. */
 #include "served.h"
 
+#include <stdlib.h>
+
 void served_init(struct served *served) {
   *served = (struct served){.count = 0};
   volt_sem_init(&served->told, 0);
@@ -12,7 +14,7 @@ void served_tell(struct served *served, unsigned arrival) {
 }
 
 unsigned served_next(struct served *served) {
-  volt_sem_acquire_blocking(&served->told, 1, VOLT_NO_DEADLINE);
+  if (volt_sem_acquire_blocking(&served->told, 1, VOLT_NO_DEADLINE) != VOLT_OK) abort();
   return served->order[served->count - 1];
 }
 

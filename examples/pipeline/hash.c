@@ -10,7 +10,7 @@ static bool handle(struct hash_task *h) {
     return true;
   }
   sha256_add(&block->file->hash, block->buffer, block->bytes);
-  buffer_chan_try_send(&h->pipeline->free_buffers, block->buffer); /* there is a place for each */
+  pipeline_free_buffer(h->pipeline, block->buffer);
   return false;
 }
 

@@ -11,6 +11,10 @@
 #include "../treesum/memory.h"
 #include "stages.h"
 
+static void must(int result, const char *what) {
+  if (result != VOLT_OK) fatal("%s: %s", what, volt_strerror(result));
+}
+
 /* ---- channels ---- */
 
 static void *channel_memory(struct pipeline *p, size_t bytes) {
@@ -18,13 +22,10 @@ static void *channel_memory(struct pipeline *p, size_t bytes) {
   return p->memory[p->channels++] = must_allocate(bytes, 1);
 }
 
-static void must_init(int result) {
-  if (result != VOLT_OK) fatal("volt_chan_init: %s", volt_strerror(result));
-}
-
-#define CHANNEL_INIT(p, type, chan, capacity)                                            \
-  must_init(type##_init((chan), (capacity), channel_memory((p), type##_bytes(capacity)), \
-                        type##_bytes(capacity)))
+#define CHANNEL_INIT(p, type, chan, capacity)                                       \
+  must(type##_init((chan), (capacity), channel_memory((p), type##_bytes(capacity)), \
+                   type##_bytes(capacity)),                                         \
+       "volt_chan_init")
 
 static void init_channels(struct pipeline *p) {
   const struct options *o = p->options;
@@ -57,6 +58,14 @@ static void destroy_channels(struct pipeline *p) {
 
 /* ---- life ---- */
 
+void pipeline_free_buffer(struct pipeline *p, unsigned char *buffer) {
+  must(buffer_chan_try_send(&p->free_buffers, buffer), "buffer_chan_try_send");
+}
+
+void pipeline_free_file(struct pipeline *p, struct file *file) {
+  must(file_chan_try_send(&p->free_files, file), "file_chan_try_send");
+}
+
 void pipeline_init(struct pipeline *p, const struct options *options, struct console *console) {
   *p = (struct pipeline){.options = options, .console = console};
   tally_init(&p->tally);
@@ -66,13 +75,13 @@ void pipeline_init(struct pipeline *p, const struct options *options, struct con
   init_channels(p);
   p->buffers = must_allocate(options->buffers, BLOCK_BYTES);
   for (unsigned i = 0; i < options->buffers; i++) {
-    buffer_chan_try_send(&p->free_buffers, p->buffers + i * BLOCK_BYTES);
+    pipeline_free_buffer(p, p->buffers + i * BLOCK_BYTES);
   }
   p->files = must_allocate(options->files, sizeof *p->files);
   for (unsigned i = 0; i < options->files; i++) {
     sha256_init(&p->files[i].hash);
     p->files[i].fd = -1;
-    file_chan_try_send(&p->free_files, &p->files[i]);
+    pipeline_free_file(p, &p->files[i]);
   }
 }
 
@@ -132,25 +141,24 @@ static bool write_run(struct pipeline *p) {
       tally_add(&p->tally, (struct counts){.summed = 1});
     }
     file->path = NULL;
-    file_chan_try_send(&p->free_files, file); /* there is a place for each of them */
+    pipeline_free_file(p, file);
   }
 }
 
 bool pipeline_run(struct pipeline *p) {
   const struct options *o = p->options;
   volt_rt *rt;
-  int result = volt_rt_create(&rt, NULL);
-  if (result != VOLT_OK) fatal("volt_rt_create: %s", volt_strerror(result));
+  must(volt_rt_create(&rt, NULL), "volt_rt_create");
   volt_group hashing;
   volt_group_init(&hashing);
   struct hash_task *hashers = must_allocate(o->hashers, sizeof *hashers);
   for (unsigned i = 0; i < o->hashers; i++) {
     hash_task_init(&hashers[i], p, &p->lanes[i]);
-    volt_group_spawn(&hashing, rt, &hashers[i].task);
+    must(volt_group_spawn(&hashing, rt, &hashers[i].task), "volt_group_spawn");
   }
   struct closer closer = {.pipeline = p, .hashing = &hashing};
   volt_task_init(&closer.task, closer_poll);
-  volt_spawn(rt, &closer.task);
+  must(volt_spawn(rt, &closer.task), "volt_spawn");
   pthread_t *readers = must_allocate(o->readers, sizeof *readers);
   for (unsigned i = 0; i < o->readers; i++) readers[i] = start(read_run, p);
   pthread_t walker = start(walk_run, p);

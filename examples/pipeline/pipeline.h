@@ -73,6 +73,10 @@ void pipeline_init(struct pipeline *p, const struct options *options, struct con
  * when the token was cancelled and everybody has left. Returns whether all was done. */
 bool pipeline_run(struct pipeline *p);
 
+/* Give back what is free to use again. Their channels have a place for each of them. */
+void pipeline_free_buffer(struct pipeline *p, unsigned char *buffer);
+void pipeline_free_file(struct pipeline *p, struct file *file);
+
 void pipeline_destroy(struct pipeline *p);
 
 #endif

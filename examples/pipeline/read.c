@@ -16,7 +16,7 @@ static void forget(struct pipeline *p, struct file *file) {
   file->fd = -1;
   free(file->path);
   file->path = NULL;
-  file_chan_try_send(&p->free_files, file); /* there is a place for each of them */
+  pipeline_free_file(p, file);
   tally_add(&p->tally, (struct counts){.skipped = 1});
 }
 
@@ -81,7 +81,7 @@ static int read_file(struct pipeline *p, struct file *file, block_chan *lane) {
     } while (bytes < 0 && errno == EINTR);
     if (bytes <= 0) {
       int error = bytes < 0 ? errno : 0;
-      buffer_chan_try_send(&p->free_buffers, buffer); /* there is a place for each of them */
+      pipeline_free_buffer(p, buffer);
       return end_file(p, file, lane, error);
     }
     tally_add(&p->tally, (struct counts){.bytes = (uint64_t)bytes});
@@ -98,7 +98,7 @@ static int take_file(struct pipeline *p, struct file **file) {
   if (result != VOLT_OK) return result;
   path_chan_recv_future(&step.operation, &p->paths, &(*file)->path);
   result = step_blocking(&step, &p->stop);
-  if (result != VOLT_OK) file_chan_try_send(&p->free_files, *file);
+  if (result != VOLT_OK) pipeline_free_file(p, *file);
   return result;
 }
 

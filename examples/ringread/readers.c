@@ -102,14 +102,19 @@ static void read_blocks(struct reader *reader) {
   }
 }
 
+static void take(volt_sem *sem, uint32_t permits) {
+  int result = volt_sem_acquire_blocking(sem, permits, VOLT_NO_DEADLINE);
+  if (result != VOLT_OK) fatal("volt_sem_acquire_blocking: %s", volt_strerror(result));
+}
+
 static void *run(void *ctx) {
   struct reader *reader = ctx;
   struct readers *shared = reader->shared;
-  volt_sem_acquire_blocking(&shared->start, 1, VOLT_NO_DEADLINE);
+  take(&shared->start, 1);
   read_blocks(reader);
   volt_sem_release(&shared->finished, 1);
   /* what others wait for may have been submitted by this thread, and would end with it */
-  volt_sem_acquire_blocking(&shared->leave, 1, VOLT_NO_DEADLINE);
+  take(&shared->leave, 1);
   return NULL;
 }
 
@@ -147,7 +152,7 @@ struct readers_report readers_run(struct ring *ring, const struct files *files,
   struct reader *readers = start_all(&shared);
   uint64_t start_ns = volt_now_ns();
   volt_sem_release(&shared.start, options->threads);
-  volt_sem_acquire_blocking(&shared.finished, options->threads, VOLT_NO_DEADLINE);
+  take(&shared.finished, options->threads);
   struct readers_report report = {.least = UINT64_MAX, .elapsed_ns = volt_now_ns() - start_ns};
   volt_sem_release(&shared.leave, options->threads);
   for (unsigned i = 0; i < options->threads; i++) {

@@ -233,7 +233,8 @@ static void wait_for(struct ring *ring, struct operation *operation) {
 }
 
 int ring_run(struct ring *ring, ring_fill *fill, void *ctx) {
-  volt_sem_acquire_blocking(&ring->room, 1, VOLT_NO_DEADLINE); /* I1 */
+  int result = volt_sem_acquire_blocking(&ring->room, 1, VOLT_NO_DEADLINE); /* I1 */
+  if (result != VOLT_OK) fatal("volt_sem_acquire_blocking: %s", volt_strerror(result));
   struct operation operation = {.ring = ring, .fill = fill, .ctx = ctx, .parker = VOLT_PARKER_INIT};
   submit(ring, &operation);
   wait_for(ring, &operation);

@@ -20,7 +20,7 @@ void open_files_enter_with(struct open_files_entry *e) {
   struct open_files *files = e->files;
   if (e->counted) return;
   e->counted = true;
-  volt_mutex_lock_blocking(&files->lock, VOLT_NO_DEADLINE);
+  volt_mutex_lock_no_deadline(&files->lock);
   if (e->start_ns != 0) wait_times_add(&files->use.waits, e->end_ns - e->start_ns);
   if (e->has_permit) count_in(files);
   volt_mutex_unlock(&files->lock);
@@ -37,7 +37,7 @@ void open_files_leave_with(struct open_files_entry *e) {
 int open_files_enter(struct open_files *files) {
   struct open_files_entry e = {.files = files};
   int result = VOLT_OK;
-  if (!volt_sem_try_acquire(&files->permits, 1)) {
+  if (volt_sem_try_acquire(&files->permits, 1) != VOLT_OK) {
     e.start_ns = volt_now_ns();
     result = volt_sem_acquire_blocking(&files->permits, 1, VOLT_NO_DEADLINE);
     e.end_ns = volt_now_ns();
@@ -52,7 +52,7 @@ static int permit_poll(volt_async *a, volt_ctx *ctx) {
   volt_sem *permits = &self->files->permits;
   int result = VOLT_OK;
   VOLT_ASYNC_BEGIN(self);
-  if (!volt_sem_try_acquire(permits, 1)) {
+  if (volt_sem_try_acquire(permits, 1) != VOLT_OK) {
     self->start_ns = volt_now_ns();
     VOLT_AWAIT_RESULT(self, result, volt_sem_acquire_future(&self->permit, permits, 1));
     self->end_ns = volt_now_ns();
@@ -68,7 +68,7 @@ volt_future *open_files_permit(struct open_files_entry *e, struct open_files *fi
 }
 
 void open_files_leave(struct open_files *files) {
-  volt_mutex_lock_blocking(&files->lock, VOLT_NO_DEADLINE);
+  volt_mutex_lock_no_deadline(&files->lock);
   files->open -= 1;
   volt_mutex_unlock(&files->lock);
   volt_sem_release(&files->permits, 1);
@@ -83,7 +83,7 @@ bool open_files_closed(struct open_files *files) {
 }
 
 struct open_files_use open_files_measured(struct open_files *files) {
-  volt_mutex_lock_blocking(&files->lock, VOLT_NO_DEADLINE);
+  volt_mutex_lock_no_deadline(&files->lock);
   struct open_files_use use = files->use;
   volt_mutex_unlock(&files->lock);
   return use;

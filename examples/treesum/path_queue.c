@@ -22,7 +22,7 @@ void path_queue_init(struct path_queue *queue) {
 int path_queue_push(struct path_queue *queue, char *path) {
   int result = volt_sem_acquire_blocking(&queue->slots, 1, VOLT_NO_DEADLINE);
   if (result != VOLT_OK) return result;
-  volt_mutex_lock_blocking(&queue->lock, VOLT_NO_DEADLINE);
+  volt_mutex_lock_no_deadline(&queue->lock);
   queue->ring[(queue->first + queue->count) % PATH_QUEUE_CAPACITY] = path;
   queue->count += 1;
   volt_mutex_unlock(&queue->lock);
@@ -31,9 +31,10 @@ int path_queue_push(struct path_queue *queue, char *path) {
 }
 
 char *path_queue_pop(struct path_queue *queue) {
-  volt_sem_acquire_blocking(&queue->items, 1, VOLT_NO_DEADLINE); /* or closed: look all the same */
+  int result = volt_sem_acquire_blocking(&queue->items, 1, VOLT_NO_DEADLINE);
+  if (result != VOLT_OK && result != VOLT_ECLOSED) abort(); /* closed: look all the same */
   char *path = NULL;
-  volt_mutex_lock_blocking(&queue->lock, VOLT_NO_DEADLINE);
+  volt_mutex_lock_no_deadline(&queue->lock);
   if (queue->count > 0) {
     path = queue->ring[queue->first];
     queue->first = (queue->first + 1) % PATH_QUEUE_CAPACITY;

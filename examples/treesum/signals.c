@@ -12,7 +12,7 @@ static void *watch(void *ctx) {
   for (;;) {
     int signal = sigwaitinfo(&signals->watched, NULL);
     if (signal < 0) continue; /* EINTR */
-    if (volt_sem_try_acquire(&signals->ended, 1)) return NULL;
+    if (volt_sem_try_acquire(&signals->ended, 1) == VOLT_OK) return NULL;
     if (signals->caught != 0) _exit(128 + signal);
     signals->caught = signal;
     signals->stop(signals->ctx, signal);

@@ -7,7 +7,7 @@ void tally_init(struct tally *tally) {
 }
 
 void tally_add(struct tally *tally, struct counts more) {
-  volt_mutex_lock_blocking(&tally->lock, VOLT_NO_DEADLINE);
+  volt_mutex_lock_no_deadline(&tally->lock);
   tally->counts.found += more.found;
   tally->counts.summed += more.summed;
   tally->counts.repeated += more.repeated;
@@ -20,7 +20,7 @@ void tally_add(struct tally *tally, struct counts more) {
 }
 
 struct counts tally_read(struct tally *tally) {
-  volt_mutex_lock_blocking(&tally->lock, VOLT_NO_DEADLINE);
+  volt_mutex_lock_no_deadline(&tally->lock);
   struct counts counts = tally->counts;
   volt_mutex_unlock(&tally->lock);
   return counts;

@@ -48,7 +48,7 @@ VOLT_API void volt_barrier_destroy(volt_barrier *b);
  *   possibly on another one that uses the barrier meanwhile. Cancel: volt_barrier_cancel().
  * Threads: any; not from a signal handler. Order: whoever leaves acquires what all who arrived
  *   with it did before. */
-VOLT_API int volt_barrier_wait(volt_barrier *b, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_barrier_wait(volt_barrier *b, volt_waiter *w, volt_waker waker);
 
 /* Arrive; block this thread until the barrier opens or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: only as the last to arrive; VOLT_NO_DEADLINE:
@@ -64,7 +64,8 @@ VOLT_API int volt_barrier_wait_blocking(volt_barrier *b, uint64_t deadline_ns);
 VOLT_API bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API bool volt_barrier_set_waker(volt_barrier *b, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD bool volt_barrier_set_waker(volt_barrier *b, volt_waiter *w,
+                                                    volt_waker waker);
 
 /* Arriving as a future: nothing happens before it is polled. Polls as VOLT_LEADER, or VOLT_OK. An
  * async function that wants to know which awaits it with VOLT_AWAIT_RESULT; both are successes.

@@ -57,8 +57,8 @@ VOLT_API size_t volt_broadcast_bytes(uint32_t capacity, size_t elem_bytes);
  * mem: the caller's, mem_bytes of any alignment; the broadcast's until volt_broadcast_destroy().
  * Returns VOLT_OK, or VOLT_EINVAL (capacity or elem_bytes 0, mem NULL, mem_bytes below
  *   volt_broadcast_bytes()): then *b is untouched. */
-VOLT_API int volt_broadcast_init(volt_broadcast *b, uint32_t capacity, size_t elem_bytes, void *mem,
-                                 size_t mem_bytes);
+VOLT_API VOLT_NODISCARD int volt_broadcast_init(volt_broadcast *b, uint32_t capacity,
+                                                size_t elem_bytes, void *mem, size_t mem_bytes);
 
 /* End its life, and that of its receivers. Nobody may be waiting (aborts) or use it again. Waits
  * for a send or a close that has more than 32 receivers to tell; so not from a waker that this
@@ -94,7 +94,7 @@ VOLT_API void volt_broadcast_subscribe(volt_broadcast *b, volt_broadcast_receive
  *   received: values were overwritten; volt_broadcast_lost() has counted them, and the next receive
  *   begins with the oldest that is left), or VOLT_ECLOSED (closed, and everything was received).
  * Threads: the owner of *r. Order: acquires what the value's sender did before. */
-VOLT_API int volt_broadcast_try_recv(volt_broadcast_receiver *r, void *elem);
+VOLT_API VOLT_NODISCARD int volt_broadcast_try_recv(volt_broadcast_receiver *r, void *elem);
 
 /* Receive the next value, or queue *w to be told when it is there.
  * w: the caller's memory, unused or completed; must stay where it is while queued.
@@ -105,15 +105,15 @@ VOLT_API int volt_broadcast_try_recv(volt_broadcast_receiver *r, void *elem);
  * Wakes: waker, exactly once, on the thread that sends or closes, with nothing held.
  * Cancel: volt_broadcast_cancel(). Threads: the owner of *r.
  * Order: as volt_broadcast_try_recv(). */
-VOLT_API int volt_broadcast_recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem,
-                                 volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_broadcast_recv(volt_broadcast_receiver *r, volt_waiter *w,
+                                                void *elem, volt_waker waker);
 
 /* Receive the next value; block this thread until it is there or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK, VOLT_ELAGGED, VOLT_ECLOSED, or VOLT_ETIMEDOUT (nothing received).
  * Threads: the owner of *r, if it may block. */
-VOLT_API int volt_broadcast_recv_blocking(volt_broadcast_receiver *r, void *elem,
-                                          uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_broadcast_recv_blocking(volt_broadcast_receiver *r, void *elem,
+                                                         uint64_t deadline_ns);
 
 /* Give up waiting.
  * w: last passed to volt_broadcast_recv() with this receiver (or never used).
@@ -123,8 +123,8 @@ VOLT_API int volt_broadcast_recv_blocking(volt_broadcast_receiver *r, void *elem
 VOLT_API bool volt_broadcast_cancel(volt_broadcast_receiver *r, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API bool volt_broadcast_set_waker(volt_broadcast_receiver *r, volt_waiter *w,
-                                       volt_waker waker);
+VOLT_API VOLT_NODISCARD bool volt_broadcast_set_waker(volt_broadcast_receiver *r, volt_waiter *w,
+                                                      volt_waker waker);
 
 /* Receiving as a future. The value is copied by the poll that returns VOLT_OK; given up before, or
  * the loser of a select, it leaves *r where it was, and what it has lost is told by the next

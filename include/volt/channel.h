@@ -85,8 +85,8 @@ VOLT_API size_t volt_chan_bytes(uint32_t capacity, size_t elem_bytes);
  * mem: the caller's, mem_bytes of it, aligned to 8; the channel's until volt_chan_destroy().
  * Returns VOLT_OK, or VOLT_EINVAL (capacity or elem_bytes out of range, mem NULL or not aligned,
  *   mem_bytes below volt_chan_bytes()): then *c is untouched. */
-VOLT_API int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes, void *mem,
-                            size_t mem_bytes);
+VOLT_API VOLT_NODISCARD int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes,
+                                           void *mem, size_t mem_bytes);
 
 /* End its life. Nobody may be waiting (aborts) or use it again. Waits for a close() that has more
  * than 32 waiters to tell; so not from a waker that it calls.
@@ -284,11 +284,11 @@ static inline int volt_chan_recv_(volt_chan *c, volt_waiter *w, void *elem, size
  * Returns VOLT_OK, VOLT_EAGAIN (nothing sent), or VOLT_ECLOSED.
  * Wakes: the receiver it hands to, with nothing held. Threads: any; not from a signal handler.
  * Order: releases what this thread did before to whoever receives the element. */
-VOLT_API int volt_chan_try_send(volt_chan *c, const void *elem);
+VOLT_API VOLT_NODISCARD int volt_chan_try_send(volt_chan *c, const void *elem);
 
 /* Receive the oldest element if there is one. As volt_chan_try_send(); VOLT_ECLOSED: closed, and
  * nothing is left. Wakes: the sender that moves up. Order: acquires what its sender did before. */
-VOLT_API int volt_chan_try_recv(volt_chan *c, void *elem);
+VOLT_API VOLT_NODISCARD int volt_chan_try_recv(volt_chan *c, void *elem);
 
 /* Send *elem, or queue *w to do it.
  * w: the caller's memory, unused or completed; must stay where it is while queued.
@@ -298,14 +298,16 @@ VOLT_API int volt_chan_try_recv(volt_chan *c, void *elem);
  * Wakes: waker, exactly once, on the thread that receives or closes, with nothing held; and as
  *   volt_chan_try_send(). Cancel: volt_chan_cancel_send().
  * Threads: any; not from a signal handler. Order: as volt_chan_try_send(). */
-VOLT_API int volt_chan_send(volt_chan *c, volt_waiter *w, const void *elem, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_chan_send(volt_chan *c, volt_waiter *w, const void *elem,
+                                           volt_waker waker);
 
 /* Receive the oldest element, or queue *w for one.
  * elem: the caller's, elem_bytes; must stay while *w is queued: it is written by the sender.
  * Returns VOLT_OK (received; *w unused), VOLT_PENDING (queued), or VOLT_ECLOSED (closed, nothing is
  *   left). A queued receive completes with VOLT_OK (received) or VOLT_ECLOSED. Else as
  *   volt_chan_send(). Cancel: volt_chan_cancel_recv(). */
-VOLT_API int volt_chan_recv(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_chan_recv(volt_chan *c, volt_waiter *w, void *elem,
+                                           volt_waker waker);
 
 /* Give up waiting.
  * w: of a send, or a receive, on this channel that has returned VOLT_PENDING; or never used. Of one
@@ -315,19 +317,20 @@ VOLT_API int volt_chan_recv(volt_chan *c, volt_waiter *w, void *elem, volt_waker
  *   VOLT_ECLOSED, it is not. Its one wake has come or will come. Either way *w and the memory of
  *   the element are the caller's again.
  * Threads: the owner of *w. */
-VOLT_API bool volt_chan_cancel_send(volt_chan *c, volt_waiter *w);
-VOLT_API bool volt_chan_cancel_recv(volt_chan *c, volt_waiter *w);
+VOLT_API VOLT_NODISCARD bool volt_chan_cancel_send(volt_chan *c, volt_waiter *w);
+VOLT_API VOLT_NODISCARD bool volt_chan_cancel_recv(volt_chan *c, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API bool volt_chan_set_waker(volt_chan *c, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD bool volt_chan_set_waker(volt_chan *c, volt_waiter *w, volt_waker waker);
 
 /* Send, or receive; block this thread until it is done or the deadline has passed. It looks for a
  * moment before it takes its place in the queue, as in semaphore.h; ..._many queue at once.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing moved), or VOLT_ECLOSED (nothing moved).
  * Threads: any that may block. */
-VOLT_API int volt_chan_send_blocking(volt_chan *c, const void *elem, uint64_t deadline_ns);
-VOLT_API int volt_chan_recv_blocking(volt_chan *c, void *elem, uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_chan_send_blocking(volt_chan *c, const void *elem,
+                                                    uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_chan_recv_blocking(volt_chan *c, void *elem, uint64_t deadline_ns);
 
 /* A send, or a receive, as a future: nothing happens before it is polled.
  * f: not WAITING; its content is overwritten. elem: the caller's, until the future is ready.
@@ -346,25 +349,28 @@ VOLT_API volt_future *volt_chan_recv_future(volt_future *f, volt_chan *c, void *
  * elems: an array of n (0: VOLT_OK, nothing is done) times elem_bytes. *moved: how many were; NULL:
  *   nobody wants to know.
  * Returns VOLT_OK (*moved is above 0), VOLT_EAGAIN, or VOLT_ECLOSED (*moved is 0). */
-VOLT_API int volt_chan_try_send_many(volt_chan *c, const void *elems, uint32_t n, uint32_t *moved);
-VOLT_API int volt_chan_try_recv_many(volt_chan *c, void *elems, uint32_t n, uint32_t *moved);
+VOLT_API VOLT_NODISCARD int volt_chan_try_send_many(volt_chan *c, const void *elems, uint32_t n,
+                                                    uint32_t *moved);
+VOLT_API VOLT_NODISCARD int volt_chan_try_recv_many(volt_chan *c, void *elems, uint32_t n,
+                                                    uint32_t *moved);
 
 /* The same, or queue *w until at least one can be. As volt_chan_send() and volt_chan_recv(); how
  * many were moved, at once or later, volt_chan_moved(w) tells. n: 0 is VOLT_EINVAL. */
-VOLT_API int volt_chan_send_many(volt_chan *c, volt_waiter *w, const void *elems, uint32_t n,
-                                 volt_waker waker);
-VOLT_API int volt_chan_recv_many(volt_chan *c, volt_waiter *w, void *elems, uint32_t n,
-                                 volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_chan_send_many(volt_chan *c, volt_waiter *w, const void *elems,
+                                                uint32_t n, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_chan_recv_many(volt_chan *c, volt_waiter *w, void *elems,
+                                                uint32_t n, volt_waker waker);
 
 /* How many elements the last volt_chan_send_many() or volt_chan_recv_many() with *w moved, if its
  * result is VOLT_OK. */
 VOLT_API uint32_t volt_chan_moved(const volt_waiter *w);
 
 /* The same, blocking. *moved: how many were; 0 unless VOLT_OK; or NULL. n: 0 is VOLT_EINVAL. */
-VOLT_API int volt_chan_send_many_blocking(volt_chan *c, const void *elems, uint32_t n,
-                                          uint32_t *moved, uint64_t deadline_ns);
-VOLT_API int volt_chan_recv_many_blocking(volt_chan *c, void *elems, uint32_t n, uint32_t *moved,
-                                          uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_chan_send_many_blocking(volt_chan *c, const void *elems,
+                                                         uint32_t n, uint32_t *moved,
+                                                         uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_chan_recv_many_blocking(volt_chan *c, void *elems, uint32_t n,
+                                                         uint32_t *moved, uint64_t deadline_ns);
 
 /* The same as futures; once one polls as VOLT_OK, volt_chan_future_moved() tells how many. */
 VOLT_API volt_future *volt_chan_send_many_future(volt_future *f, volt_chan *c, const void *elems,
@@ -406,31 +412,31 @@ VOLT_END_DECLS
   VOLT_UNUSED_OK_ static inline size_t name##_bytes(uint32_t capacity) {                           \
     return volt_chan_bytes(capacity, sizeof(type));                                                \
   }                                                                                                \
-  VOLT_UNUSED_OK_ static inline int name##_init(name *c, uint32_t capacity, void *mem,             \
-                                                size_t mem_bytes) {                                \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_init(name *c, uint32_t capacity,         \
+                                                               void *mem, size_t mem_bytes) {      \
     return volt_chan_init(&c->chan, capacity, sizeof(type), mem, mem_bytes);                       \
   }                                                                                                \
-  VOLT_UNUSED_OK_ static inline int name##_try_send(name *c, type elem) {                          \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_try_send(name *c, type elem) {           \
     return volt_chan_try_send_(&c->chan, &elem, sizeof elem);                                      \
   }                                                                                                \
-  VOLT_UNUSED_OK_ static inline int name##_try_recv(name *c, type *elem) {                         \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_try_recv(name *c, type *elem) {          \
     return volt_chan_try_recv_(&c->chan, elem, sizeof *elem);                                      \
   }                                                                                                \
-  VOLT_UNUSED_OK_ static inline int name##_send(name *c, volt_waiter *w, type const *elem,         \
-                                                volt_waker waker) {                                \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_send(                                    \
+      name *c, volt_waiter *w, type const *elem, volt_waker waker) {                               \
     return volt_chan_send_(&c->chan, w, elem, sizeof *elem, waker);                                \
   }                                                                                                \
-  VOLT_UNUSED_OK_ static inline int name##_recv(name *c, volt_waiter *w, type *elem,               \
-                                                volt_waker waker) {                                \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_recv(name *c, volt_waiter *w,            \
+                                                               type *elem, volt_waker waker) {     \
     return volt_chan_recv_(&c->chan, w, elem, sizeof *elem, waker);                                \
   }                                                                                                \
-  VOLT_UNUSED_OK_ static inline int name##_send_blocking(name *c, type elem,                       \
-                                                         uint64_t deadline_ns) {                   \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_send_blocking(name *c, type elem,        \
+                                                                        uint64_t deadline_ns) {    \
     int result = name##_try_send(c, elem);                                                         \
     return result == VOLT_EAGAIN ? volt_chan_send_blocking(&c->chan, &elem, deadline_ns) : result; \
   }                                                                                                \
-  VOLT_UNUSED_OK_ static inline int name##_recv_blocking(name *c, type *elem,                      \
-                                                         uint64_t deadline_ns) {                   \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_recv_blocking(name *c, type *elem,       \
+                                                                        uint64_t deadline_ns) {    \
     int result = name##_try_recv(c, elem);                                                         \
     return result == VOLT_EAGAIN ? volt_chan_recv_blocking(&c->chan, elem, deadline_ns) : result;  \
   }                                                                                                \

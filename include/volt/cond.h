@@ -3,7 +3,7 @@
  * Who holds the mutex and finds that something is not so yet waits here: the mutex is unlocked
  * while it waits, and held again when the wait is over. Who makes it so signals.
  *
- *   volt_mutex_lock_blocking(&m, VOLT_NO_DEADLINE);
+ *   volt_mutex_lock_no_deadline(&m);
  *   while (count == 0) volt_cond_wait_blocking(&not_empty, &m, VOLT_NO_DEADLINE);
  *   count -= 1;
  *   volt_mutex_unlock(&m);
@@ -74,12 +74,12 @@ VOLT_API volt_future *volt_cond_wait_future(volt_future *f, volt_cond *c, volt_m
  *   taken *w to the mutex already is passed on. Returns false: too late, the mutex is the caller's
  *   to unlock, and its one wake has come or will come. Either way the memory of *w is the caller's.
  * Threads: the owner of *w. May wake another on this thread, through what is passed on. */
-VOLT_API bool volt_cond_cancel(volt_cond *c, volt_waiter *w);
+VOLT_API VOLT_NODISCARD bool volt_cond_cancel(volt_cond *c, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. Returns true: replaced. Returns false: the mutex has been
  * granted to it, and the old waker has been or will be called; or it was cancelled.
  * Threads: the owner of *w. */
-VOLT_API bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker);
 
 /* Let the oldest waiter have the mutex in its turn. Nothing happens if nobody waits.
  * Wakes: that waiter, if the mutex is free, on this thread, with nothing held.

@@ -112,7 +112,7 @@ VOLT_API void volt_future_cancel(volt_future *f);
  * Returns the result as volt_future_poll() does, or VOLT_ETIMEDOUT: then the future was cancelled
  *   and polls as VOLT_ETIMEDOUT. With VOLT_NO_DEADLINE it waits for ever.
  * Threads: the future's owner; a thread that may block. */
-VOLT_API int volt_block_on(volt_future *f, uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_block_on(volt_future *f, uint64_t deadline_ns);
 
 VOLT_END_DECLS
 #endif

@@ -5,7 +5,7 @@
  *     volt_latch_add(&left, 1);
  *     start(&job[i]);                 each ends with volt_latch_done(&left)
  *   }
- *   volt_latch_wait_blocking(&left, VOLT_NO_DEADLINE);
+ *   volt_latch_wait_no_deadline(&left);
  *
  * At zero it is open: everybody who waits is let go, and nobody has to wait. Counted up again it is
  * shut again, for those who come then. Whoever finds it open, or is told, may free it if it will be
@@ -76,10 +76,12 @@ VOLT_INLINE void volt_latch_done(volt_latch *l) {
   volt_latch_count_down(l, 1);
 }
 
-/* Whether it is open. Never waits.
- * Threads: any. Order: true acquires what all who counted down did before. */
-VOLT_INLINE bool volt_latch_try_wait(volt_latch *l) {
-  return VOLT_WORD_VALUE_(volt_load_acquire(&l->queue.word)) == 0; /* T1: pairs F1, U1 */
+/* Look whether it is open. Never waits.
+ * Returns VOLT_OK (it is open) or VOLT_EAGAIN.
+ * Threads: any. Order: VOLT_OK acquires what all who counted down did before. */
+VOLT_INLINE VOLT_NODISCARD int volt_latch_try_wait(volt_latch *l) {
+  uint64_t word = volt_load_acquire(&l->queue.word); /* T1: pairs F1, U1 */
+  return VOLT_WORD_VALUE_(word) == 0 ? VOLT_OK : VOLT_EAGAIN;
 }
 
 /* Queue *w until the latch is open.
@@ -88,12 +90,15 @@ VOLT_INLINE bool volt_latch_try_wait(volt_latch *l) {
  * Wakes: waker, exactly once, with nothing held. Cancel: volt_latch_cancel().
  * Threads: any; not from a signal handler. Order: being let go acquires what all who counted down
  *   did before. */
-VOLT_API int volt_latch_wait(volt_latch *l, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_latch_wait(volt_latch *l, volt_waiter *w, volt_waker waker);
 
 /* Block this thread until the latch is open or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK or VOLT_ETIMEDOUT. Threads: any that may block. */
-VOLT_API int volt_latch_wait_blocking(volt_latch *l, uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_latch_wait_blocking(volt_latch *l, uint64_t deadline_ns);
+
+/* The same, however long that takes: it cannot fail. */
+VOLT_API void volt_latch_wait_no_deadline(volt_latch *l);
 
 /* Give up waiting.
  * w: last passed to volt_latch_wait() on this latch (or never used).
@@ -103,7 +108,7 @@ VOLT_API int volt_latch_wait_blocking(volt_latch *l, uint64_t deadline_ns);
 VOLT_API bool volt_latch_cancel(volt_latch *l, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API bool volt_latch_set_waker(volt_latch *l, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD bool volt_latch_set_waker(volt_latch *l, volt_waiter *w, volt_waker waker);
 
 /* Waiting as a future: nothing happens before it is polled.
  * f: not WAITING; its content is overwritten. Returns f. */

@@ -52,7 +52,7 @@ VOLT_API void volt_mpsc_push(volt_mpsc *q, volt_bcs_node *node);
  *   (something has been, but the producer of the oldest, or of the next, is still at it: try again
  *   when it has had time to run).
  * Threads: one at a time. Progress: wait-free. Order: acquires what the producer did. */
-VOLT_API int volt_mpsc_pop(volt_mpsc *q, volt_bcs_node **node);
+VOLT_API VOLT_NODISCARD int volt_mpsc_pop(volt_mpsc *q, volt_bcs_node **node);
 
 /* Make an idle actor. Not while in use. */
 VOLT_API void volt_actor_init(volt_actor *a);

@@ -6,7 +6,7 @@
  * for a moment before it takes its place in the queue, as in semaphore.h.
  *
  *   volt_mutex m = VOLT_MUTEX_INIT;
- *   volt_mutex_lock_blocking(&m, VOLT_NO_DEADLINE);
+ *   volt_mutex_lock_no_deadline(&m);
  *   ...
  *   volt_mutex_unlock(&m);
  *
@@ -35,11 +35,13 @@ VOLT_API int volt_mutex_lock_slow_(volt_mutex *, volt_waiter *, volt_waker);
 VOLT_API int volt_mutex_lock_blocking_slow_(volt_mutex *, uint64_t deadline_ns);
 VOLT_API void volt_mutex_unlock_slow_(volt_mutex *);
 
-/* Lock if it is free. Never waits, never fails spuriously. Returns true if locked.
+/* Lock if it is free. Never waits, never fails spuriously.
+ * Returns VOLT_OK (locked) or VOLT_EAGAIN (somebody holds it).
  * Threads: any. Order: success acquires what the last holder did. */
-VOLT_INLINE bool volt_mutex_try_lock(volt_mutex *m) {
+VOLT_INLINE VOLT_NODISCARD int volt_mutex_try_lock(volt_mutex *m) {
   uint64_t word = 0;
-  return volt_cas_acquire(&m->queue.word, &word, VOLT_WORD_(1)); /* T1 */
+  bool locked = volt_cas_acquire(&m->queue.word, &word, VOLT_WORD_(1)); /* T1 */
+  return locked ? VOLT_OK : VOLT_EAGAIN;
 }
 
 /* Lock, or queue *w for the lock.
@@ -48,16 +50,23 @@ VOLT_INLINE bool volt_mutex_try_lock(volt_mutex *m) {
  * Wakes: waker, exactly once, on the unlocking thread, with nothing held.
  * Cancel: volt_mutex_cancel().
  * Threads: any; not from a signal handler. Order: the grant acquires what the last holder did. */
-VOLT_INLINE int volt_mutex_lock(volt_mutex *m, volt_waiter *w, volt_waker waker) {
-  if (VOLT_LIKELY(volt_mutex_try_lock(m))) return VOLT_OK;
+VOLT_INLINE VOLT_NODISCARD int volt_mutex_lock(volt_mutex *m, volt_waiter *w, volt_waker waker) {
+  if (VOLT_LIKELY(volt_mutex_try_lock(m) == VOLT_OK)) return VOLT_OK;
   return volt_mutex_lock_slow_(m, w, waker);
 }
 
 /* Lock; block this thread until it is ours or deadline_ns (as volt_now_ns()) has passed.
  * Returns VOLT_OK or VOLT_ETIMEDOUT (not locked). Threads: any that may block. */
-VOLT_INLINE int volt_mutex_lock_blocking(volt_mutex *m, uint64_t deadline_ns) {
-  if (VOLT_LIKELY(volt_mutex_try_lock(m))) return VOLT_OK;
+VOLT_INLINE VOLT_NODISCARD int volt_mutex_lock_blocking(volt_mutex *m, uint64_t deadline_ns) {
+  if (VOLT_LIKELY(volt_mutex_try_lock(m) == VOLT_OK)) return VOLT_OK;
   return volt_mutex_lock_blocking_slow_(m, deadline_ns);
+}
+
+/* Lock; block this thread until it is ours, however long that takes: it cannot fail, so there is
+ * nothing to look at. Threads: any that may block. */
+VOLT_INLINE void volt_mutex_lock_no_deadline(volt_mutex *m) {
+  if (VOLT_LIKELY(volt_mutex_try_lock(m) == VOLT_OK)) return;
+  (void)volt_mutex_lock_blocking_slow_(m, VOLT_NO_DEADLINE);
 }
 
 /* A lock as a future: nothing happens before it is polled; unlocked again if dropped unpolled.
@@ -67,11 +76,11 @@ VOLT_API volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m);
 /* Give up waiting. Returns true: cancelled, no wake will come. Returns false: granted, the lock is
  * the caller's to unlock, and its one wake has come or will come. Either way the memory of *w is
  * the caller's again. Threads: the owner of *w. */
-VOLT_API bool volt_mutex_cancel(volt_mutex *m, volt_waiter *w);
+VOLT_API VOLT_NODISCARD bool volt_mutex_cancel(volt_mutex *m, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. Returns true: replaced. Returns false: *w has been granted
  * and the old waker has been or will be called. Threads: the owner of *w. */
-VOLT_API bool volt_mutex_set_waker(volt_mutex *m, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD bool volt_mutex_set_waker(volt_mutex *m, volt_waiter *w, volt_waker waker);
 
 /* Unlock: give the lock to the oldest waiter, or free it. Aborts if it is free.
  * Wakes: the one it gives the lock to, on this thread, with nothing held.

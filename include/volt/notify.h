@@ -67,7 +67,7 @@ VOLT_API void volt_notify_all(volt_notify *n);
  * Returns VOLT_OK (there was one stored; *w unused) or VOLT_PENDING (queued).
  * Wakes: waker, exactly once, on the thread that notifies (or cancels), with nothing held.
  * Cancel: volt_notify_cancel(). Threads: any. Order: acquires what the notifier did. */
-VOLT_API int volt_notify_wait(volt_notify *n, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_notify_wait(volt_notify *n, volt_waiter *w, volt_waker waker);
 
 /* Wait; block this thread until notified or the deadline has passed. Queued by this call: a
  * volt_notify_all() between looking and this call is missed (a future that was made before looking,
@@ -82,10 +82,11 @@ VOLT_API int volt_notify_wait_blocking(volt_notify *n, uint64_t deadline_ns);
  *   it was notified; its one wake has come or will come. If the notification was volt_notify_one()
  *   and is of no use to the caller, it is for the caller to call that again.
  * Threads: the owner of *w; that wake may come from within. */
-VOLT_API bool volt_notify_cancel(volt_notify *n, volt_waiter *w);
+VOLT_API VOLT_NODISCARD bool volt_notify_cancel(volt_notify *n, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API bool volt_notify_set_waker(volt_notify *n, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD bool volt_notify_set_waker(volt_notify *n, volt_waiter *w,
+                                                   volt_waker waker);
 
 /* Waiting as a future. A volt_notify_all() from now on makes it ready, also before it is polled; it
  * takes its place in the FIFO when it is polled. Dropped after volt_notify_one() has woken it, it

@@ -60,7 +60,7 @@ VOLT_INLINE bool volt_once_is_done(volt_once *o) {
  * Returns VOLT_OK: it is done; else what fn has returned, called by this thread: it is not done.
  * Wakes: as volt_once_done() or volt_once_failed(), after fn. Threads: any that may block.
  * Order: VOLT_OK acquires what fn did. */
-VOLT_INLINE int volt_once_call(volt_once *o, volt_once_fn *fn, void *arg) {
+VOLT_INLINE VOLT_NODISCARD int volt_once_call(volt_once *o, volt_once_fn *fn, void *arg) {
   return VOLT_LIKELY(volt_once_is_done(o)) ? (int)VOLT_OK : volt_once_call_slow_(o, fn, arg);
 }
 
@@ -71,12 +71,12 @@ VOLT_INLINE int volt_once_call(volt_once *o, volt_once_fn *fn, void *arg) {
  * Wakes: waker, exactly once, on the thread that ends it, with nothing held.
  * Cancel: volt_once_cancel(). Threads: any; not from a signal handler.
  * Order: VOLT_DONE acquires what was done; VOLT_OK, what those did who failed before. */
-VOLT_API int volt_once_begin(volt_once *o, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_once_begin(volt_once *o, volt_waiter *w, volt_waker waker);
 
 /* The same; block this thread until it is done, our turn, or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK (our turn), VOLT_DONE, or VOLT_ETIMEDOUT. Threads: any that may block. */
-VOLT_API int volt_once_begin_blocking(volt_once *o, uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_once_begin_blocking(volt_once *o, uint64_t deadline_ns);
 
 /* What has become of the last volt_once_begin() that queued *w. volt_waiter_result() knows only
  * that it has completed.
@@ -90,10 +90,10 @@ VOLT_API int volt_once_result(volt_waiter *w);
  * Returns true: cancelled, no wake will come. Returns false: too late, see volt_once_result(): if
  *   it is our turn, it has to be ended. The one wake of *w has come or will come.
  * Threads: the owner of *w; that wake may come from within. */
-VOLT_API bool volt_once_cancel(volt_once *o, volt_waiter *w);
+VOLT_API VOLT_NODISCARD bool volt_once_cancel(volt_once *o, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API bool volt_once_set_waker(volt_once *o, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD bool volt_once_set_waker(volt_once *o, volt_waiter *w, volt_waker waker);
 
 /* volt_once_begin() as a future: nothing happens before it is polled. Polls as VOLT_OK (our turn)
  * or VOLT_DONE: both are successes, which of the two VOLT_AWAIT_RESULT tells. Dropped after its

@@ -52,7 +52,7 @@ VOLT_API void volt_oneshot_destroy(volt_oneshot *o);
  * Wakes: everybody who waits, with nothing held, on this thread.
  * Threads: any; not from a signal handler. Order: releases what this thread did before to whoever
  *   receives the value. */
-VOLT_API int volt_oneshot_send(volt_oneshot *o, const void *elem);
+VOLT_API VOLT_NODISCARD int volt_oneshot_send(volt_oneshot *o, const void *elem);
 
 /* Give up, from either side: nothing will be sent. Does nothing if a value was sent: that can still
  * be received. Closing twice does nothing more.
@@ -64,7 +64,7 @@ VOLT_API void volt_oneshot_close(volt_oneshot *o);
  * elem: the caller's, elem_bytes; NULL if that is 0.
  * Returns VOLT_OK (received), VOLT_EAGAIN (nothing was sent yet), or VOLT_ECLOSED (nothing will
  *   come: closed, or received before). Threads: any. Order: acquires what the sender did before. */
-VOLT_API int volt_oneshot_try_recv(volt_oneshot *o, void *elem);
+VOLT_API VOLT_NODISCARD int volt_oneshot_try_recv(volt_oneshot *o, void *elem);
 
 /* Receive the value, or queue *w to be told when it is there.
  * w: the caller's memory, unused or completed; must stay where it is while queued.
@@ -74,13 +74,15 @@ VOLT_API int volt_oneshot_try_recv(volt_oneshot *o, void *elem);
  *   VOLT_ECLOSED: volt_waiter_result().
  * Wakes: waker, exactly once, on the thread that sends or closes, with nothing held.
  * Cancel: volt_oneshot_cancel(). Threads: any. Order: as volt_oneshot_try_recv(). */
-VOLT_API int volt_oneshot_recv(volt_oneshot *o, volt_waiter *w, void *elem, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_oneshot_recv(volt_oneshot *o, volt_waiter *w, void *elem,
+                                              volt_waker waker);
 
 /* Receive the value; block this thread until it is there or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing received; it still can be), or VOLT_ECLOSED.
  * Threads: any that may block. */
-VOLT_API int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem, uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem,
+                                                       uint64_t deadline_ns);
 
 /* Give up waiting.
  * w: last passed to volt_oneshot_recv() on this oneshot (or never used).
@@ -90,7 +92,8 @@ VOLT_API int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem, uint64_t de
 VOLT_API bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API bool volt_oneshot_set_waker(volt_oneshot *o, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD bool volt_oneshot_set_waker(volt_oneshot *o, volt_waiter *w,
+                                                    volt_waker waker);
 
 /* Receiving as a future. The value is taken out of the slot by the poll that returns VOLT_OK; given
  * up before, or the loser of a select, it leaves it there.

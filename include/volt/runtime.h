@@ -95,7 +95,7 @@ VOLT_BEGIN_DECLS
  * Returns VOLT_OK; VOLT_EINVAL (too many workers, unknown flags, BY_HAND with more than one);
  *   VOLT_ENOMEM (no memory, or a worker's thread could not be started): then *rt is NULL and
  *   nothing is left behind. A worker that cannot be pinned to its CPU is VOLT_EINVAL. */
-VOLT_API int volt_rt_create(volt_rt **rt, const volt_rt_config *config);
+VOLT_API VOLT_NODISCARD int volt_rt_create(volt_rt **rt, const volt_rt_config *config);
 
 /* Take no more tasks, cancel those there are, and wait until they have ended, at most until
  * deadline_ns (as volt_now_ns()). May be called again.

@@ -7,7 +7,7 @@
  * blocks its thread looks for a moment before it takes its place in the queue, as in semaphore.h.
  *
  *   volt_rwlock rw = VOLT_RWLOCK_INIT;
- *   volt_rwlock_read_blocking(&rw, VOLT_NO_DEADLINE);
+ *   volt_rwlock_read_no_deadline(&rw);
  *   ...
  *   volt_rwlock_read_unlock(&rw);
  *
@@ -41,13 +41,15 @@ VOLT_API int volt_rwlock_lock_blocking_slow_(volt_rwlock *, uint32_t permits, ui
 VOLT_API void volt_rwlock_unlock_slow_(volt_rwlock *, uint32_t permits, const char *what);
 
 /* Lock for reading if no writer holds it and nobody waits. Never waits, never fails spuriously.
- * Returns true if locked. Threads: any. Order: success acquires what the last writer did. */
-VOLT_INLINE bool volt_rwlock_try_read(volt_rwlock *rw) {
+ * Returns VOLT_OK (locked) or VOLT_EAGAIN.
+ * Threads: any. Order: success acquires what the last writer did. */
+VOLT_INLINE VOLT_NODISCARD int volt_rwlock_try_read(volt_rwlock *rw) {
   uint64_t word = volt_load_relaxed(&rw->queue.word); /* a guess: the CAS decides */
   while ((word & VOLT_WORD_QUEUED_) == 0 && VOLT_WORD_VALUE_(word) < VOLT_RWLOCK_MAX_READERS) {
-    if (volt_cas_weak_acquire(&rw->queue.word, &word, word + VOLT_WORD_ONE_)) return true; /* T1 */
+    uint64_t next = word + VOLT_WORD_ONE_;
+    if (volt_cas_weak_acquire(&rw->queue.word, &word, next)) return VOLT_OK; /* T1 */
   }
-  return false;
+  return VOLT_EAGAIN;
 }
 
 /* Lock for reading, or queue *w for it.
@@ -56,16 +58,23 @@ VOLT_INLINE bool volt_rwlock_try_read(volt_rwlock *rw) {
  * Wakes: waker, exactly once, on the unlocking thread, with nothing held.
  * Cancel: volt_rwlock_cancel().
  * Threads: any; not from a signal handler. Order: the grant acquires what the last writer did. */
-VOLT_INLINE int volt_rwlock_read(volt_rwlock *rw, volt_waiter *w, volt_waker waker) {
-  if (VOLT_LIKELY(volt_rwlock_try_read(rw))) return VOLT_OK;
+VOLT_INLINE VOLT_NODISCARD int volt_rwlock_read(volt_rwlock *rw, volt_waiter *w, volt_waker waker) {
+  if (VOLT_LIKELY(volt_rwlock_try_read(rw) == VOLT_OK)) return VOLT_OK;
   return volt_rwlock_lock_slow_(rw, w, 1, waker);
 }
 
 /* Lock for reading; block this thread until then or until deadline_ns (as volt_now_ns()).
  * Returns VOLT_OK or VOLT_ETIMEDOUT (not locked). Threads: any that may block. */
-VOLT_INLINE int volt_rwlock_read_blocking(volt_rwlock *rw, uint64_t deadline_ns) {
-  if (VOLT_LIKELY(volt_rwlock_try_read(rw))) return VOLT_OK;
+VOLT_INLINE VOLT_NODISCARD int volt_rwlock_read_blocking(volt_rwlock *rw, uint64_t deadline_ns) {
+  if (VOLT_LIKELY(volt_rwlock_try_read(rw) == VOLT_OK)) return VOLT_OK;
   return volt_rwlock_lock_blocking_slow_(rw, 1, deadline_ns);
+}
+
+/* Lock for reading; block this thread until then, however long that takes: it cannot fail.
+ * Threads: any that may block. */
+VOLT_INLINE void volt_rwlock_read_no_deadline(volt_rwlock *rw) {
+  if (VOLT_LIKELY(volt_rwlock_try_read(rw) == VOLT_OK)) return;
+  (void)volt_rwlock_lock_blocking_slow_(rw, 1, VOLT_NO_DEADLINE);
 }
 
 /* A read lock as a future: nothing happens before it is polled; unlocked again if dropped
@@ -83,29 +92,38 @@ VOLT_INLINE void volt_rwlock_read_unlock(volt_rwlock *rw) {
   volt_rwlock_unlock_slow_(rw, 1, "read unlock");
 }
 
-/* Lock for writing if it is free. Never waits, never fails spuriously. Returns true if locked.
+/* Lock for writing if it is free. Never waits, never fails spuriously.
+ * Returns VOLT_OK (locked) or VOLT_EAGAIN.
  * Threads: any. Order: success acquires what the last holders did. */
-VOLT_INLINE bool volt_rwlock_try_write(volt_rwlock *rw) {
+VOLT_INLINE VOLT_NODISCARD int volt_rwlock_try_write(volt_rwlock *rw) {
   uint64_t word = 0; /* or an unlock is still to come back, which is no matter */
   do {
     uint64_t locked = word + VOLT_WORD_(VOLT_RWLOCK_WRITER_);
-    if (volt_cas_acquire(&rw->queue.word, &word, locked)) return true; /* T1 */
+    if (volt_cas_acquire(&rw->queue.word, &word, locked)) return VOLT_OK; /* T1 */
   } while ((word & ~VOLT_WORD_ALL_RETURNING_) == 0);
-  return false;
+  return VOLT_EAGAIN;
 }
 
 /* Lock for writing, or queue *w for it. As volt_rwlock_read(). From the moment it is queued, no
  * new reader gets in. */
-VOLT_INLINE int volt_rwlock_write(volt_rwlock *rw, volt_waiter *w, volt_waker waker) {
-  if (VOLT_LIKELY(volt_rwlock_try_write(rw))) return VOLT_OK;
+VOLT_INLINE VOLT_NODISCARD int volt_rwlock_write(volt_rwlock *rw, volt_waiter *w,
+                                                 volt_waker waker) {
+  if (VOLT_LIKELY(volt_rwlock_try_write(rw) == VOLT_OK)) return VOLT_OK;
   return volt_rwlock_lock_slow_(rw, w, VOLT_RWLOCK_WRITER_, waker);
 }
 
 /* Lock for writing; block this thread until then or until deadline_ns (as volt_now_ns()).
  * Returns VOLT_OK or VOLT_ETIMEDOUT (not locked). Threads: any that may block. */
-VOLT_INLINE int volt_rwlock_write_blocking(volt_rwlock *rw, uint64_t deadline_ns) {
-  if (VOLT_LIKELY(volt_rwlock_try_write(rw))) return VOLT_OK;
+VOLT_INLINE VOLT_NODISCARD int volt_rwlock_write_blocking(volt_rwlock *rw, uint64_t deadline_ns) {
+  if (VOLT_LIKELY(volt_rwlock_try_write(rw) == VOLT_OK)) return VOLT_OK;
   return volt_rwlock_lock_blocking_slow_(rw, VOLT_RWLOCK_WRITER_, deadline_ns);
+}
+
+/* Lock for writing; block this thread until then, however long that takes: it cannot fail.
+ * Threads: any that may block. */
+VOLT_INLINE void volt_rwlock_write_no_deadline(volt_rwlock *rw) {
+  if (VOLT_LIKELY(volt_rwlock_try_write(rw) == VOLT_OK)) return;
+  (void)volt_rwlock_lock_blocking_slow_(rw, VOLT_RWLOCK_WRITER_, VOLT_NO_DEADLINE);
 }
 
 /* A write lock as a future: nothing happens before it is polled; unlocked again if dropped
@@ -131,11 +149,12 @@ VOLT_API void volt_rwlock_downgrade(volt_rwlock *rw);
 /* Give up waiting, for either lock. Returns true: cancelled, no wake will come. Returns false:
  * granted, the lock is the caller's to unlock, and its one wake has come or will come. Either way
  * the memory of *w is the caller's again. Threads: the owner of *w. May wake others. */
-VOLT_API bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w);
+VOLT_API VOLT_NODISCARD bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. Returns true: replaced. Returns false: *w has been granted
  * and the old waker has been or will be called. Threads: the owner of *w. */
-VOLT_API bool volt_rwlock_set_waker(volt_rwlock *rw, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD bool volt_rwlock_set_waker(volt_rwlock *rw, volt_waiter *w,
+                                                   volt_waker waker);
 
 /* End its life. It must be unlocked and nobody may be waiting (aborts). Frees nothing. Waits for an
  * unlock that has more than 32 readers to wake; so not from a waker that this lock calls. */

@@ -65,16 +65,20 @@ VOLT_API void volt_sem_release_slow_(volt_sem *, uint32_t n);
 
 /* Take n permits if they are there and nobody waits. Never waits, never fails spuriously; a
  * volt_sem_acquire_all() counts as waiting from when it looks for them to when it has them.
- * n: 0 succeeds always, also on a closed semaphore; above VOLT_SEM_MAX never.
- * Returns true if taken; false if there are too few, somebody waits, or the semaphore is closed.
+ * n: 0 succeeds always, also on a closed semaphore.
+ * Returns VOLT_OK (taken), VOLT_EAGAIN (there are too few, or somebody waits), VOLT_ECLOSED, or
+ *   VOLT_EINVAL (n above VOLT_SEM_MAX).
  * Threads: any. Order: success acquires what the releasers of the permits did before. */
-VOLT_INLINE bool volt_sem_try_acquire(volt_sem *sem, uint32_t n) {
+VOLT_INLINE VOLT_NODISCARD int volt_sem_try_acquire(volt_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
   const uint64_t refuse = VOLT_WORD_QUEUED_ | VOLT_WORD_CLOSED_;
   while ((word & refuse) == 0 && (int32_t)VOLT_WORD_VALUE_(word) >= (int64_t)n) {
-    if (volt_cas_weak_acquire(&sem->queue.word, &word, word - VOLT_WORD_(n))) return true; /* T1 */
+    uint64_t next = word - VOLT_WORD_(n);
+    if (volt_cas_weak_acquire(&sem->queue.word, &word, next)) return VOLT_OK; /* T1 */
   }
-  return n == 0;
+  if (n == 0) return VOLT_OK;
+  if (n > VOLT_SEM_MAX) return VOLT_EINVAL;
+  return word & VOLT_WORD_CLOSED_ ? VOLT_ECLOSED : VOLT_EAGAIN;
 }
 
 /* Take n permits, or queue *w for them.
@@ -85,8 +89,9 @@ VOLT_INLINE bool volt_sem_try_acquire(volt_sem *sem, uint32_t n) {
  * Wakes: waker, exactly once, on the thread that grants, with nothing held.
  * Cancel: volt_sem_cancel().
  * Threads: any; not from a signal handler. Order: a grant acquires what the releasers did. */
-VOLT_INLINE int volt_sem_acquire(volt_sem *sem, volt_waiter *w, uint32_t n, volt_waker waker) {
-  if (VOLT_LIKELY(volt_sem_try_acquire(sem, n))) return VOLT_OK;
+VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire(volt_sem *sem, volt_waiter *w, uint32_t n,
+                                                volt_waker waker) {
+  if (VOLT_LIKELY(volt_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
   return volt_sem_acquire_slow_(sem, w, n, waker);
 }
 
@@ -96,8 +101,9 @@ VOLT_INLINE int volt_sem_acquire(volt_sem *sem, volt_waiter *w, uint32_t n, volt
  *   VOLT_ECLOSED, or VOLT_EINVAL. Interrupted system calls are resumed. If the grant wins over the
  *   deadline, it returns when its wake has come, which may be after the wakers of others.
  * Threads: any that may block. */
-VOLT_INLINE int volt_sem_acquire_blocking(volt_sem *sem, uint32_t n, uint64_t deadline_ns) {
-  if (VOLT_LIKELY(volt_sem_try_acquire(sem, n))) return VOLT_OK;
+VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire_blocking(volt_sem *sem, uint32_t n,
+                                                         uint64_t deadline_ns) {
+  if (VOLT_LIKELY(volt_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
   return volt_sem_acquire_blocking_slow_(sem, n, deadline_ns);
 }
 
@@ -112,13 +118,13 @@ VOLT_API volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uin
  *   the caller's to release; VOLT_ECLOSED, there are none. Its one wake has come or will come.
  *   Either way the memory of *w is the caller's again.
  * Threads: the owner of *w. May wake others on this thread. */
-VOLT_API bool volt_sem_cancel(volt_sem *sem, volt_waiter *w);
+VOLT_API VOLT_NODISCARD bool volt_sem_cancel(volt_sem *sem, volt_waiter *w);
 
 /* Replace the waker of a queued waiter.
  * Returns true: replaced, the old one will not be called. Returns false: *w is not queued any more;
  *   if it has completed, the old waker has been or will be called.
  * Threads: the owner of *w. */
-VOLT_API bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, volt_waker waker);
 
 /* Give n permits: to the oldest waiters as far as they go, the rest to the pool.
  * n: 0 does nothing. More than VOLT_SEM_MAX, together with the pool and with what is set aside for
@@ -138,7 +144,7 @@ VOLT_INLINE void volt_sem_release(volt_sem *sem, uint32_t n) {
 /* Take everything that is in the pool now. Works on a closed semaphore, too.
  * Returns how many permits that were: the caller's to release. 0 in debt, or while somebody waits.
  * Threads: any. Order: acquires what the releasers of the permits did before. */
-VOLT_API uint32_t volt_sem_drain(volt_sem *sem);
+VOLT_API VOLT_NODISCARD uint32_t volt_sem_drain(volt_sem *sem);
 
 /* Take all permits of the limit, or queue *w for them: so that nobody else holds one.
  * In the FIFO: later requests wait behind it. If the limit changes while it waits, it gets as many
@@ -149,7 +155,7 @@ VOLT_API uint32_t volt_sem_drain(volt_sem *sem);
  * Returns VOLT_OK (taken), VOLT_PENDING (queued), or VOLT_ECLOSED. Once taken, volt_sem_taken(w) is
  *   how many they are.
  * Wakes, cancel, threads, order: as volt_sem_acquire(). */
-VOLT_API int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker);
 
 /* How many permits the last volt_sem_acquire_all() with *w took. Threads: the owner of *w. */
 VOLT_API uint32_t volt_sem_taken(const volt_waiter *w);
@@ -157,7 +163,8 @@ VOLT_API uint32_t volt_sem_taken(const volt_waiter *w);
 /* The same; blocks this thread until they are there or deadline_ns (as volt_now_ns()) has passed.
  * *taken: how many it took, 0 unless VOLT_OK; may be NULL.
  * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing taken), or VOLT_ECLOSED. Threads: any that may block. */
-VOLT_API int volt_sem_acquire_all_blocking(volt_sem *sem, uint32_t *taken, uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_sem_acquire_all_blocking(volt_sem *sem, uint32_t *taken,
+                                                          uint64_t deadline_ns);
 
 /* The same as a future: nothing happens before it is polled. Given back if dropped.
  * f: not WAITING; its content is overwritten. Returns f. */

@@ -91,7 +91,7 @@ VOLT_BEGIN_DECLS
  * bytes: at least sizeof(volt_task): the whole struct. Threads: any.
  * Returns NULL if there is no memory. Give it back by volt_task_detach(), spawned or not, before
  *   the runtime is destroyed. */
-VOLT_API void *volt_task_new(volt_rt *rt, size_t bytes, volt_task_fn *poll);
+VOLT_API VOLT_NODISCARD void *volt_task_new(volt_rt *rt, size_t bytes, volt_task_fn *poll);
 
 #define VOLT_TASK_NEW(rt, type, poll) \
   ((type *)volt_task_new((rt), sizeof(type) + 0 * offsetof(type, task), (poll)))
@@ -105,7 +105,7 @@ VOLT_API void volt_task_init(volt_task *t, volt_task_fn *poll);
  * Returns VOLT_OK; VOLT_ECLOSED if the runtime is shutting down: then nothing has happened, the
  *   task may be detached; VOLT_ENOMEM if t is NULL.
  * Threads: any. Order: releases to the task what this thread did. */
-VOLT_API int volt_spawn(volt_rt *rt, volt_task *t);
+VOLT_API VOLT_NODISCARD int volt_spawn(volt_rt *rt, volt_task *t);
 
 /* ---- the handle ---- */
 
@@ -149,7 +149,7 @@ VOLT_API void volt_group_destroy(volt_group *g);
 /* Spawn t into the group, from anywhere, also from a task of the group.
  * Returns as volt_spawn(), or VOLT_ECANCELED if the group was cancelled. On failure nothing has
  * happened and the handle is still the caller's. */
-VOLT_API int volt_group_spawn(volt_group *g, volt_rt *rt, volt_task *t);
+VOLT_API VOLT_NODISCARD int volt_group_spawn(volt_group *g, volt_rt *rt, volt_task *t);
 
 /* Cancel all tasks of the group, and take no more. */
 VOLT_API void volt_group_cancel(volt_group *g);

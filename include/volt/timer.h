@@ -95,7 +95,8 @@ VOLT_API bool volt_timer_cancel(volt_timers *t, volt_timer *timer);
 /* Replace the waker of a timer that runs. Returns true: replaced. Returns false: it has expired, or
  * does not run; the waker it had has been called or will be. Waits as cancel does.
  * Threads: the owner of *timer. */
-VOLT_API bool volt_timer_set_waker(volt_timers *t, volt_timer *timer, volt_waker waker);
+VOLT_API VOLT_NODISCARD bool volt_timer_set_waker(volt_timers *t, volt_timer *timer,
+                                                  volt_waker waker);
 
 /* What has become of it: VOLT_PENDING while it runs, VOLT_OK once expired, VOLT_ECANCELED if it was
  * cancelled or never started. Threads: its owner. Order: VOLT_OK acquires what expire() did. */

@@ -65,7 +65,7 @@ VOLT_INLINE bool volt_token_is_cancelled(volt_token *t) {
  * Returns VOLT_OK (it is cancelled; *w unused) or VOLT_PENDING (queued; it completes with VOLT_OK).
  * Wakes: waker, exactly once, on the thread that cancels, with nothing held.
  * Cancel: volt_token_cancel_wait(). Threads: any. Order: acquires what the canceller did. */
-VOLT_API int volt_token_wait(volt_token *t, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_token_wait(volt_token *t, volt_waiter *w, volt_waker waker);
 
 /* Block this thread until the token is cancelled or deadline_ns (as volt_now_ns()) has passed.
  * Returns VOLT_OK (it is cancelled) or VOLT_ETIMEDOUT. Threads: any that may block. */
@@ -83,7 +83,7 @@ VOLT_API volt_future *volt_token_future(volt_future *f, volt_token *t);
 VOLT_API bool volt_token_cancel_wait(volt_token *t, volt_waiter *w);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API bool volt_token_set_waker(volt_token *t, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD bool volt_token_set_waker(volt_token *t, volt_waiter *w, volt_waker waker);
 
 /* How many wait now. A snapshot. Threads: any. */
 VOLT_API uint32_t volt_token_waiters(volt_token *t);

@@ -65,7 +65,7 @@ VOLT_API uint64_t volt_watch_get(volt_watch *w, void *elem);
  * seen: the caller's; if there is, it becomes the present version.
  * Returns VOLT_OK, VOLT_EAGAIN (there is not), or VOLT_ECLOSED (there is not and will not be).
  * Threads: any; the owner of *seen. Order: acquires what the sender did before. */
-VOLT_API int volt_watch_try_changed(volt_watch *w, uint64_t *seen);
+VOLT_API VOLT_NODISCARD int volt_watch_try_changed(volt_watch *w, uint64_t *seen);
 
 /* The same, or queue *waiter to be told when there is.
  * seen: as of volt_watch_try_changed(); only used in this call. waiter: the caller's memory, unused
@@ -75,14 +75,15 @@ VOLT_API int volt_watch_try_changed(volt_watch *w, uint64_t *seen);
  *   tells the version; or with VOLT_ECLOSED: volt_waiter_result().
  * Wakes: waker, exactly once, on the thread that sends or closes, with nothing held.
  * Cancel: volt_watch_cancel(). Threads: any. Order: as volt_watch_try_changed(). */
-VOLT_API int volt_watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter,
-                                volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter,
+                                               volt_waker waker);
 
 /* The same; block this thread until there is a change or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK (*seen is the present version), VOLT_ETIMEDOUT, or VOLT_ECLOSED: *seen is what it
  *   was. Threads: any that may block. */
-VOLT_API int volt_watch_changed_blocking(volt_watch *w, uint64_t *seen, uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_watch_changed_blocking(volt_watch *w, uint64_t *seen,
+                                                        uint64_t deadline_ns);
 
 /* Give up waiting.
  * waiter: last passed to volt_watch_changed() on this watch (or never used).
@@ -92,7 +93,8 @@ VOLT_API int volt_watch_changed_blocking(volt_watch *w, uint64_t *seen, uint64_t
 VOLT_API bool volt_watch_cancel(volt_watch *w, volt_waiter *waiter);
 
 /* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API bool volt_watch_set_waker(volt_watch *w, volt_waiter *waiter, volt_waker waker);
+VOLT_API VOLT_NODISCARD bool volt_watch_set_waker(volt_watch *w, volt_waiter *waiter,
+                                                  volt_waker waker);
 
 /* Waiting for a change as a future. *seen becomes the present version by the poll that returns
  * VOLT_OK; given up before, or the loser of a select, it leaves it as it was.

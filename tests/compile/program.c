@@ -29,7 +29,7 @@ static void *release_two(void *arg) {
 
 static void use_semaphore(void) {
   pthread_t thread;
-  expect(!volt_sem_try_acquire(&ready, 2), "try_acquire of what is not there");
+  expect(volt_sem_try_acquire(&ready, 2) == VOLT_EAGAIN, "try_acquire of what is not there");
   expect(pthread_create(&thread, NULL, release_two, &ready) == 0, "pthread_create");
   expect(volt_sem_acquire_blocking(&ready, 2, VOLT_NO_DEADLINE) == VOLT_OK, "acquire_blocking");
   pthread_join(thread, NULL);
@@ -48,7 +48,7 @@ static void use_base(void) {
 static void use_mutex(void) {
   volt_waker nobody = {NULL, NULL};
   volt_waiter w = VOLT_WAITER_INIT;
-  expect(volt_mutex_try_lock(&mutex), "try_lock");
+  expect(volt_mutex_try_lock(&mutex) == VOLT_OK, "try_lock");
   expect(volt_mutex_lock_blocking(&mutex, 0) == VOLT_ETIMEDOUT, "lock_blocking in the past");
   expect(volt_mutex_lock(&mutex, &w, nobody) == VOLT_PENDING, "lock");
   expect(volt_mutex_cancel(&mutex, &w), "cancel");
@@ -57,22 +57,31 @@ static void use_mutex(void) {
   expect(volt_block_on(volt_mutex_lock_future(&f, &mutex), VOLT_NO_DEADLINE) == VOLT_OK,
          "block_on");
   volt_mutex_unlock(&mutex);
+  volt_mutex_lock_no_deadline(&mutex);
+  expect(volt_mutex_try_lock(&mutex) == VOLT_EAGAIN, "lock_no_deadline");
+  volt_mutex_unlock(&mutex);
 }
 
 static void use_rwlock(void) {
   volt_waker nobody = {NULL, NULL};
   volt_waiter w = VOLT_WAITER_INIT;
-  expect(volt_rwlock_try_read(&rwlock), "try_read");
+  expect(volt_rwlock_try_read(&rwlock) == VOLT_OK, "try_read");
   expect(volt_rwlock_read_blocking(&rwlock, 0) == VOLT_OK, "read_blocking");
   expect(volt_rwlock_read(&rwlock, &w, nobody) == VOLT_OK, "read");
-  expect(!volt_rwlock_try_write(&rwlock), "try_write beside readers");
+  expect(volt_rwlock_try_write(&rwlock) == VOLT_EAGAIN, "try_write beside readers");
   for (int i = 0; i < 3; i++) volt_rwlock_read_unlock(&rwlock);
-  expect(volt_rwlock_try_write(&rwlock), "try_write");
+  expect(volt_rwlock_try_write(&rwlock) == VOLT_OK, "try_write");
   expect(volt_rwlock_write_blocking(&rwlock, 0) == VOLT_ETIMEDOUT, "write_blocking in the past");
   expect(volt_rwlock_write(&rwlock, &w, nobody) == VOLT_PENDING, "write");
   volt_rwlock_write_unlock(&rwlock);
   expect(volt_waiter_result(&w) == VOLT_OK, "write lock handed over");
   volt_rwlock_write_unlock(&rwlock);
+  volt_rwlock_write_no_deadline(&rwlock);
+  expect(volt_rwlock_try_read(&rwlock) == VOLT_EAGAIN, "write_no_deadline");
+  volt_rwlock_write_unlock(&rwlock);
+  volt_rwlock_read_no_deadline(&rwlock);
+  expect(volt_rwlock_try_write(&rwlock) == VOLT_EAGAIN, "read_no_deadline");
+  volt_rwlock_read_unlock(&rwlock);
 }
 
 /* ---- channels ---- */
@@ -143,9 +152,9 @@ static void use_latch(void) {
   volt_latch latch = VOLT_LATCH_INIT(1);
   volt_latch_add(&latch, 2);
   volt_latch_count_down(&latch, 2);
-  expect(!volt_latch_try_wait(&latch), "try_wait of a shut latch");
+  expect(volt_latch_try_wait(&latch) == VOLT_EAGAIN, "try_wait of a shut latch");
   volt_latch_done(&latch);
-  expect(volt_latch_try_wait(&latch), "try_wait of an open latch");
+  expect(volt_latch_try_wait(&latch) == VOLT_OK, "try_wait of an open latch");
   volt_latch_destroy(&latch);
 }
 

@@ -34,7 +34,7 @@ struct async_model : model {
   wake_count second;
 
   async_model() {
-    EXPECT(volt_mutex_try_lock(&work.mutex));
+    EXPECT(volt_mutex_try_lock(&work.mutex) == VOLT_OK);
   }
   void poll_first() {
     poller *p = new poller(&first);

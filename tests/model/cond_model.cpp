@@ -138,7 +138,7 @@ struct cond_signal_x_lock : cond_model {
   }
   void thread(unsigned index) override {
     if (index == 0) volt_cond_signal(&cond);
-    if (index == 1 && volt_mutex_try_lock(&mutex)) {
+    if (index == 1 && volt_mutex_try_lock(&mutex) == VOLT_OK) {
       guarded += 1;
       unlock();
     }

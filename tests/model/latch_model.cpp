@@ -86,7 +86,7 @@ struct latch_two_done_x_try : latch_model {
     if (index < 2) {
       message[index] = 1;
       volt_latch_done(l);
-    } else if (volt_latch_try_wait(l)) {
+    } else if (volt_latch_try_wait(l) == VOLT_OK) {
       EXPECT(message[0] == 1 && message[1] == 1);
     }
   }
@@ -102,7 +102,7 @@ struct latch_turn_x_try : latch_model {
     if (index == 0) {
       message = 1;
       volt_latch_done(l);
-    } else if (volt_latch_try_wait(l)) {
+    } else if (volt_latch_try_wait(l) == VOLT_OK) {
       EXPECT(message == 1);
     }
   }
@@ -229,7 +229,7 @@ struct latch_try_x_free : latch_model {
   void thread(unsigned index) override {
     if (index < 2) {
       volt_latch_done(l);
-    } else if (volt_latch_try_wait(l)) {
+    } else if (volt_latch_try_wait(l) == VOLT_OK) {
       free_it();
     }
   }

@@ -59,7 +59,7 @@ struct try_x_lock : mutex_model {
   void thread(unsigned index) override {
     if (index == 0) {
       section();
-    } else if (volt_mutex_try_lock(&m)) {
+    } else if (volt_mutex_try_lock(&m) == VOLT_OK) {
       volt_store_relaxed(&tried, 1);
       count += 1;
       volt_mutex_unlock(&m);
@@ -151,7 +151,7 @@ struct lock_meets : mutex_model {
   volt_waiter w[2];
   wake_count woken[2];
   lock_meets() {
-    EXPECT(volt_mutex_try_lock(&m));
+    EXPECT(volt_mutex_try_lock(&m) == VOLT_OK);
     for (unsigned i = 0; i < 2; i++) {
       EXPECT(volt_mutex_lock(&m, &w[i], woken[i].waker()) == VOLT_PENDING);
     }

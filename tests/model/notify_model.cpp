@@ -17,7 +17,7 @@ struct notify_model : model {
   }
   ~notify_model() override {
     if (!n) return;
-    for (volt_waiter &waiter : w) volt_notify_cancel(n, &waiter);
+    for (volt_waiter &waiter : w) ignore_result(volt_notify_cancel(n, &waiter));
     end();
   }
   // The last user frees it: whoever still looks at it is reported.

@@ -24,7 +24,7 @@ struct rwlock_model : model {
   void expect_free(int writes) {
     EXPECT(value == writes);
     EXPECT(volt_rwlock_readers(&rw) == 0 && volt_rwlock_waiters(&rw) == 0);
-    EXPECT(volt_rwlock_try_write(&rw));
+    EXPECT(volt_rwlock_try_write(&rw) == VOLT_OK);
   }
 };
 
@@ -112,7 +112,7 @@ struct cancel_writer_x_unlock : rwlock_model {
   wake_count woken[2];
   bool was_cancelled = false;
   cancel_writer_x_unlock() {
-    EXPECT(volt_rwlock_try_read(&rw));
+    EXPECT(volt_rwlock_try_read(&rw) == VOLT_OK);
     EXPECT(volt_rwlock_write(&rw, &writer, woken[0].waker()) == VOLT_PENDING);
     EXPECT(volt_rwlock_read(&rw, &reader, woken[1].waker()) == VOLT_PENDING);
   }
@@ -134,8 +134,8 @@ MODEL(cancel_writer_x_unlock, 2, full)
 // Two readers leave; the writer that waits gets all the permits.
 struct readers_leave_x_writer : rwlock_model {
   readers_leave_x_writer() {
-    EXPECT(volt_rwlock_try_read(&rw));
-    EXPECT(volt_rwlock_try_read(&rw));
+    EXPECT(volt_rwlock_try_read(&rw) == VOLT_OK);
+    EXPECT(volt_rwlock_try_read(&rw) == VOLT_OK);
   }
   void thread(unsigned index) override {
     if (index < 2) {

@@ -96,7 +96,7 @@ struct select_of_mutexes : model {
   select_of_mutexes() {
     for (unsigned i = 0; i < 2; i++) {
       volt_mutex_init(&mutex[i]);
-      EXPECT(volt_mutex_try_lock(&mutex[i]));
+      EXPECT(volt_mutex_try_lock(&mutex[i]) == VOLT_OK);
       branches[i] = volt_mutex_lock_future(&f[i], &mutex[i]);
     }
     volt_select_future(&s, branches, 2, VOLT_SELECT_FAIR);

@@ -49,7 +49,7 @@ MODEL(limit_two_changes, 2, full)
 // I3: it shrinks while somebody queues and somebody releases: debt goes to the queue and back.
 struct limit_debt_x_acquire_x_release : limit_model {
   limit_debt_x_acquire_x_release() : limit_model(2) {
-    EXPECT(volt_sem_try_acquire(&sem, 2));
+    EXPECT(volt_sem_try_acquire(&sem, 2) == VOLT_OK);
   }
   void thread(unsigned index) override {
     if (index == 0) volt_sem_set_limit(&sem, 1);
@@ -69,7 +69,7 @@ MODEL(limit_debt_x_acquire_x_release, 3, bounded)
 // I3: the same, and who has queued leaves.
 struct limit_debt_x_cancel : limit_model {
   limit_debt_x_cancel() : limit_model(2) {
-    EXPECT(volt_sem_try_acquire(&sem, 1));
+    EXPECT(volt_sem_try_acquire(&sem, 1) == VOLT_OK);
     acquire(0, 2);
   }
   void thread(unsigned index) override {
@@ -102,11 +102,11 @@ MODEL(limit_grows_x_acquire, 2, full)
 struct limit_debt_x_try : limit_model {
   bool taken = false;
   limit_debt_x_try() : limit_model(1) {
-    EXPECT(volt_sem_try_acquire(&sem, 1));
+    EXPECT(volt_sem_try_acquire(&sem, 1) == VOLT_OK);
   }
   void thread(unsigned index) override {
     if (index == 0) volt_sem_set_limit(&sem, 0);
-    if (index == 1) taken = volt_sem_try_acquire(&sem, 1);
+    if (index == 1) taken = volt_sem_try_acquire(&sem, 1) == VOLT_OK;
   }
   void check() override {
     EXPECT(!taken && volt_sem_drain(&sem) == 0);
@@ -149,7 +149,7 @@ struct limit_change_model : limit_model {
         volt_sem_release(&sem, volt_sem_taken(&w[0]));
       }
     }
-    if (index == 2 && volt_sem_try_acquire(&sem, 1)) {
+    if (index == 2 && volt_sem_try_acquire(&sem, 1) == VOLT_OK) {
       alone();
       volt_sem_release(&sem, 1);
     }
@@ -193,9 +193,9 @@ struct limit_all_x_grow_seen : limit_model {
         volt_sem_release(&sem, volt_sem_taken(&w[0]));
       }
     }
-    if (index == 2 && volt_sem_try_acquire(&sem, 2)) {
+    if (index == 2 && volt_sem_try_acquire(&sem, 2) == VOLT_OK) {
       volt_sem_release(&sem, 2);
-      if (volt_sem_try_acquire(&sem, 1)) {
+      if (volt_sem_try_acquire(&sem, 1) == VOLT_OK) {
         guarded += 1;
         volt_sem_release(&sem, 1);
       }
@@ -212,7 +212,7 @@ MODEL(limit_all_x_grow_seen, 3, bounded)
 // R10, R11: what the other one holds is forgotten while this one looks for all.
 struct limit_all_x_forget : limit_model {
   limit_all_x_forget() : limit_model(2) {
-    EXPECT(volt_sem_try_acquire(&sem, 1));
+    EXPECT(volt_sem_try_acquire(&sem, 1) == VOLT_OK);
   }
   void thread(unsigned index) override {
     if (index == 0) {
@@ -235,7 +235,7 @@ MODEL(limit_all_x_forget, 2, bounded)
 // R10: the same with a limit that shrinks to what is left.
 struct limit_all_x_shrink_x_release : limit_model {
   limit_all_x_shrink_x_release() : limit_model(2) {
-    EXPECT(volt_sem_try_acquire(&sem, 1));
+    EXPECT(volt_sem_try_acquire(&sem, 1) == VOLT_OK);
     acquire_all(0);
   }
   void thread(unsigned index) override {
@@ -253,7 +253,7 @@ MODEL(limit_all_x_shrink_x_release, 2, bounded)
 // What is given back one by one, and is all that the head lacks as far as it was asked, is not all.
 struct limit_all_behind_one : limit_model {
   limit_all_behind_one() : limit_model(2) {
-    EXPECT(volt_sem_try_acquire(&sem, 2));
+    EXPECT(volt_sem_try_acquire(&sem, 2) == VOLT_OK);
     acquire(0, 1);
     acquire_all(1);
   }
@@ -291,7 +291,7 @@ MODEL(limit_none_behind_one, 2, full)
 // it is as much as the limit.
 struct forget_model : limit_model {
   forget_model(uint32_t permits, uint32_t forgotten) : limit_model(permits), forgotten_(forgotten) {
-    EXPECT(volt_sem_try_acquire(&sem, permits));
+    EXPECT(volt_sem_try_acquire(&sem, permits) == VOLT_OK);
   }
   void thread(unsigned index) override {
     if (index == 0) volt_sem_forget(&sem, forgotten_);
@@ -339,7 +339,7 @@ MODEL(forget_x_lower_while_queued, 2, bounded)
 // Who wants all is granted none by what repays the last debt.
 struct forget_x_lower_x_all : limit_model {
   forget_x_lower_x_all() : limit_model(1) {
-    EXPECT(volt_sem_try_acquire(&sem, 1));
+    EXPECT(volt_sem_try_acquire(&sem, 1) == VOLT_OK);
   }
   void thread(unsigned index) override {
     if (index == 0) {
@@ -380,7 +380,7 @@ MODEL(limit_all_x_rise_x_fall, 3, bounded)
 // Debt in the queue is read under the lock.
 struct limit_debt_x_look : limit_model {
   limit_debt_x_look() : limit_model(1) {
-    EXPECT(volt_sem_try_acquire(&sem, 1));
+    EXPECT(volt_sem_try_acquire(&sem, 1) == VOLT_OK);
     acquire(0, 1);
   }
   void thread(unsigned index) override {
@@ -397,7 +397,7 @@ MODEL(limit_debt_x_look, 2, full)
 // Closed, it stays so, whatever becomes of the limit.
 struct limit_change_x_close : limit_model {
   limit_change_x_close() : limit_model(2) {
-    EXPECT(volt_sem_try_acquire(&sem, 1));
+    EXPECT(volt_sem_try_acquire(&sem, 1) == VOLT_OK);
   }
   void thread(unsigned index) override {
     if (index == 0) volt_sem_close(&sem);

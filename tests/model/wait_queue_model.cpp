@@ -86,11 +86,12 @@ MODEL(batch_x_cancel, 2, bounded)
 // R7: permits come to the emptied queue's pool, and leave it, while the release is away.
 struct batch_x_cancel_x_acquire : batch_model {
   int result = VOLT_ECANCELED;
+  bool cancelled = false;
   batch_x_cancel_x_acquire() : batch_model(2) {
   }
   void thread(unsigned index) override {
     if (index == 0) volt_sem_release(&sem, 2);
-    if (index == 1) volt_sem_cancel(&sem, &w[1]);
+    if (index == 1) cancelled = volt_sem_cancel(&sem, &w[1]);
     if (index == 2) result = volt_sem_acquire(&sem, &w[2], 1, woken[2].waker());
   }
   void check() override {
@@ -98,6 +99,7 @@ struct batch_x_cancel_x_acquire : batch_model {
     uint32_t held = (has(0) ? 1u : 0u) + (granted(&w[1]) ? 1u : 0u) + (third ? 1u : 0u);
     EXPECT(volt_sem_available(&sem) + held == 2);
     EXPECT(third || granted(&w[1]));
+    EXPECT(cancelled != granted(&w[1]));
   }
 };
 MODEL(batch_x_cancel_x_acquire, 3, bounded)
@@ -218,7 +220,7 @@ struct destroy_model : model {
   }
   ~destroy_model() override {
     if (!sem) return;
-    for (volt_waiter &waiter : w) volt_sem_cancel(sem, &waiter);
+    for (volt_waiter &waiter : w) ignore_result(volt_sem_cancel(sem, &waiter));
     end();
   }
 };
@@ -230,7 +232,7 @@ struct batch_x_destroy : destroy_model {
     if (index == 0) {
       volt_sem_release(sem, 2);
     } else if (granted(&w[0])) {
-      volt_sem_cancel(sem, &w[1]);
+      ignore_result(volt_sem_cancel(sem, &w[1])); /* or it has the other permit */
       end();
     }
   }
@@ -246,7 +248,7 @@ struct batch_comes_back_for_nothing : destroy_model {
     if (index < 2) {
       volt_sem_release(sem, 2 - index);
     } else if (granted(&w[0]) && granted(&w[1]) && granted(&w[2])) {
-      volt_sem_cancel(sem, &w[3]); /* all three permits are held */
+      EXPECT(volt_sem_cancel(sem, &w[3])); /* all three permits are held */
       end();
     }
   }
@@ -261,7 +263,7 @@ struct batch_x_take_and_destroy : destroy_model {
   void thread(unsigned index) override {
     if (index < 2) {
       volt_sem_release(sem, 2 - index);
-    } else if (volt_sem_try_acquire(sem, 1)) {
+    } else if (volt_sem_try_acquire(sem, 1) == VOLT_OK) {
       end(); /* both waiters have theirs, and this is the third */
     }
   }
@@ -291,7 +293,7 @@ struct batch_readers_x_cancel : model {
 
   batch_readers_x_cancel() {
     volt_rwlock_init(&rw);
-    EXPECT(volt_rwlock_try_write(&rw));
+    EXPECT(volt_rwlock_try_write(&rw) == VOLT_OK);
     for (unsigned i = 0; i < 2; i++) {
       EXPECT(volt_rwlock_read(&rw, &w[i], woken[i].waker()) == VOLT_PENDING);
     }
@@ -325,7 +327,7 @@ struct batch_x_try : batch_model {
     alone = granted(&w[0]) && volt_sem_cancel(&sem, &w[1]);
     if (!alone) return;
     volt_sem_release(&sem, 1);
-    taken = volt_sem_try_acquire(&sem, 1);
+    taken = volt_sem_try_acquire(&sem, 1) == VOLT_OK;
   }
   void check() override {
     EXPECT(taken == alone);
@@ -342,7 +344,7 @@ struct batch_x_try_read : model {
 
   batch_x_try_read() {
     volt_rwlock_init(&rw);
-    EXPECT(volt_rwlock_try_write(&rw));
+    EXPECT(volt_rwlock_try_write(&rw) == VOLT_OK);
     for (unsigned i = 0; i < 2; i++) {
       EXPECT(volt_rwlock_read(&rw, &w[i], woken[i].waker()) == VOLT_PENDING);
     }
@@ -352,8 +354,8 @@ struct batch_x_try_read : model {
       volt_rwlock_write_unlock(&rw);
     } else if (granted(&w[0]) && volt_rwlock_cancel(&rw, &w[1])) {
       EXPECT(volt_rwlock_readers(&rw) == 1);
-      EXPECT(volt_rwlock_try_read(&rw));
-      EXPECT(!volt_rwlock_try_write(&rw));
+      EXPECT(volt_rwlock_try_read(&rw) == VOLT_OK);
+      EXPECT(volt_rwlock_try_write(&rw) == VOLT_EAGAIN);
     }
   }
 };
@@ -366,7 +368,7 @@ struct batch_x_try_write : batch_x_try_read {
       volt_rwlock_write_unlock(&rw);
     } else if (granted(&w[0]) && volt_rwlock_cancel(&rw, &w[1])) {
       volt_rwlock_read_unlock(&rw);
-      EXPECT(volt_rwlock_try_write(&rw));
+      EXPECT(volt_rwlock_try_write(&rw) == VOLT_OK);
       volt_rwlock_write_unlock(&rw);
     }
   }
@@ -417,7 +419,7 @@ struct release_x_try_and_free : destroy_model {
   void thread(unsigned index) override {
     if (index == 0) {
       volt_sem_release(sem, 1);
-    } else if (!volt_sem_cancel(sem, &w[0]) || volt_sem_try_acquire(sem, 1)) {
+    } else if (!volt_sem_cancel(sem, &w[0]) || volt_sem_try_acquire(sem, 1) == VOLT_OK) {
       poison(&sem->queue);
       delete sem;
       sem = nullptr;

@@ -101,7 +101,7 @@ static uint32_t sem_available(void *object) {
   return volt_sem_available((volt_sem *)object);
 }
 
-static bool sem_try_acquire(void *object, uint32_t n) {
+static int sem_try_acquire(void *object, uint32_t n) {
   return volt_sem_try_acquire((volt_sem *)object, n);
 }
 
@@ -121,7 +121,7 @@ static void mutex_init(void *object, uint32_t total) {
   volt_mutex_init((volt_mutex *)object);
 }
 
-static bool mutex_try_lock(void *object, uint32_t n) {
+static int mutex_try_lock(void *object, uint32_t n) {
   (void)n;
   return volt_mutex_try_lock((volt_mutex *)object);
 }
@@ -152,7 +152,7 @@ static void rwlock_init(void *object, uint32_t total) {
   volt_rwlock_init((volt_rwlock *)object);
 }
 
-static bool rwlock_try(void *object, uint32_t n) {
+static int rwlock_try(void *object, uint32_t n) {
   volt_rwlock *rw = (volt_rwlock *)object;
   return n == WHOLE ? volt_rwlock_try_write(rw) : volt_rwlock_try_read(rw);
 }
@@ -167,7 +167,7 @@ static void rwlock_unlock(void *object, uint32_t n) {
 }
 
 static uint32_t rwlock_available(void *object) {
-  if (!rwlock_try(object, WHOLE)) return 0;
+  if (rwlock_try(object, WHOLE) != VOLT_OK) return 0;
   rwlock_unlock(object, WHOLE);
   return WHOLE;
 }

@@ -16,7 +16,7 @@ static void init(void *object, uint32_t total) {
   volt_mutex_init((volt_mutex *)object);
 }
 
-static bool try_lock(void *object, uint32_t n) {
+static int try_lock(void *object, uint32_t n) {
   (void)n;
   return volt_mutex_try_lock((volt_mutex *)object);
 }

@@ -161,7 +161,8 @@ static void answer(stress_worker *w, pair *p, reply *r) {
   if (stress_below(w, 4) == 0) {
     volt_oneshot_closed_future(&f, &r->oneshot);
     if (stress_below(w, 2) == 0) {
-      (void)volt_block_on(&f, soon(w));
+      int result = volt_block_on(&f, soon(w));
+      STRESS_CHECK(result == VOLT_OK || result == VOLT_ETIMEDOUT);
     } else {
       (void)volt_future_poll(&f, nobody);
       stress_dawdle(w);

@@ -16,7 +16,7 @@ static void init(void *object, uint32_t total) {
   volt_rwlock_init((volt_rwlock *)object);
 }
 
-static bool try_lock(void *object, uint32_t n) {
+static int try_lock(void *object, uint32_t n) {
   volt_rwlock *rw = (volt_rwlock *)object;
   return n == WHOLE ? volt_rwlock_try_write(rw) : volt_rwlock_try_read(rw);
 }
@@ -58,7 +58,7 @@ static void unlock(void *object, uint32_t n) {
 static uint32_t available(void *object) {
   volt_rwlock *rw = (volt_rwlock *)object;
   STRESS_CHECK(volt_rwlock_readers(rw) == 0);
-  if (!volt_rwlock_try_write(rw)) return 0;
+  if (volt_rwlock_try_write(rw) != VOLT_OK) return 0;
   volt_rwlock_write_unlock(rw);
   return WHOLE;
 }

@@ -81,7 +81,7 @@ static void wake_re_enters(void *arg) {
   struct arena *a = (struct arena *)arg;
   if (depth == 3) return;
   depth += 1;
-  if (a->subject->try_acquire(a->object, 1)) {
+  if (a->subject->try_acquire(a->object, 1) == VOLT_OK) {
     enter(a, 1);
     if (a->total == 1) a->written_twice += 1;
     volt_fetch_add_relaxed(&a->held, (uint64_t)0 - 1);

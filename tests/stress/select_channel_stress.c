@@ -243,7 +243,7 @@ static bool trade_one(stress_worker *w) {
     result = volt_chan_recv_many_blocking(&shared.chan[at], m, 2, &moved, soon(&w->random));
     if (result == VOLT_OK) chan_received(b, m, moved);
   }
-  if (stress_below(w, 8) == 0 && volt_sem_try_acquire(&shared.sem, 1)) {
+  if (stress_below(w, 8) == 0 && volt_sem_try_acquire(&shared.sem, 1) == VOLT_OK) {
     ledger_take(&shared.permits, 1);
     stress_dawdle(w);
     ledger_give(&shared.permits, 1);

@@ -18,7 +18,7 @@ static uint32_t available(void *object) {
   return engine_sem_available((engine_sem *)object);
 }
 
-static bool try_acquire(void *object, uint32_t n) {
+static int try_acquire(void *object, uint32_t n) {
   return engine_sem_try_acquire((engine_sem *)object, n);
 }
 

@@ -21,7 +21,7 @@ struct stress_subject {
   size_t bytes; /* of an object */
   void (*init)(void *object, uint32_t total);
   void (*destroy)(void *object);
-  bool (*try_acquire)(void *object, uint32_t n);
+  int (*try_acquire)(void *object, uint32_t n);
   int (*acquire)(void *object, volt_waiter *w, uint32_t n, volt_waker waker);
   int (*acquire_blocking)(void *object, uint32_t n, uint64_t deadline_ns);
   bool (*cancel)(void *object, volt_waiter *w);

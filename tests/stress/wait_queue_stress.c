@@ -25,7 +25,7 @@ static void wake(void *ctx) {
 static void releaser(stress_worker *w) {
   unsigned self = w->index - 1;
   for (;;) {
-    volt_sem_acquire_blocking(&crowd.go[self], 1, VOLT_NO_DEADLINE);
+    STRESS_CHECK(volt_sem_acquire_blocking(&crowd.go[self], 1, VOLT_NO_DEADLINE) == VOLT_OK);
     if (crowd.over) return;
     volt_sem_release(crowd.sem, crowd.give[self]);
     volt_sem_release(&crowd.done[self], 1);
@@ -52,7 +52,10 @@ static uint32_t settle(stress_worker *w, uint32_t count) {
   uint32_t pending, granted;
   do {
     volt_waiter *victim = &crowd.waiters[stress_below(w, count)];
-    if (stress_below(w, 4) == 0) volt_sem_cancel(crowd.sem, victim);
+    if (stress_below(w, 4) == 0) {
+      int want = volt_sem_cancel(crowd.sem, victim) ? VOLT_ECANCELED : volt_waiter_result(victim);
+      STRESS_CHECK(volt_waiter_result(victim) == want && want != VOLT_PENDING);
+    }
     pending = granted = 0;
     for (uint32_t i = 0; i < count; i++) {
       int result = volt_waiter_result(&crowd.waiters[i]);
@@ -73,7 +76,7 @@ static void one_crowd(stress_worker *w) {
   volt_sem_destroy(crowd.sem);
   free(crowd.sem);
   for (int i = 0; i < RELEASERS; i++) {
-    volt_sem_acquire_blocking(&crowd.done[i], 1, VOLT_NO_DEADLINE);
+    STRESS_CHECK(volt_sem_acquire_blocking(&crowd.done[i], 1, VOLT_NO_DEADLINE) == VOLT_OK);
   }
   STRESS_CHECK(volt_load_relaxed(&crowd.wakes) == granted);
   w->acquired += granted;

@@ -8,7 +8,7 @@
 
 static int way_try(stress_worker *w, const stress_subject *s, void *object, uint32_t n) {
   (void)w;
-  return s->try_acquire(object, n) ? VOLT_OK : VOLT_EAGAIN;
+  return s->try_acquire(object, n);
 }
 
 static int way_blocking(stress_worker *w, const stress_subject *s, void *object, uint32_t n) {
@@ -44,7 +44,7 @@ static void drop_waiter(stress_worker *w, volt_waiter *waiter) {
 /* While a waiter waits, a try of others gets nothing. If one does, the waiter waits no more: it is
  * claimed, and can only be granted. */
 static bool overtaken(const stress_subject *s, void *object) {
-  if (!s->try_acquire(object, 1)) return false;
+  if (s->try_acquire(object, 1) != VOLT_OK) return false;
   s->release(object, 1);
   return true;
 }

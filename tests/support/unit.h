@@ -12,6 +12,8 @@
 #include <cmocka.h>
 #include <volt/volt.h>
 
+#include "ignore.h"
+
 /* Two result codes are the same; says them by name if not. */
 #define assert_result(got, want) assert_string_equal(volt_strresult(got), volt_strresult(want))
 

@@ -7,7 +7,7 @@
 static void (*volatile const latch_add)(volt_latch *, uint32_t) = volt_latch_add;
 static void (*volatile const latch_count_down)(volt_latch *, uint32_t) = volt_latch_count_down;
 static void (*volatile const latch_done)(volt_latch *) = volt_latch_done;
-static bool (*volatile const latch_try_wait)(volt_latch *) = volt_latch_try_wait;
+static int (*volatile const latch_try_wait)(volt_latch *) = volt_latch_try_wait;
 static bool (*volatile const once_is_done)(volt_once *) = volt_once_is_done;
 static int (*volatile const once_call)(volt_once *, volt_once_fn *, void *) = volt_once_call;
 static bool (*volatile const token_is_cancelled)(volt_token *) = volt_token_is_cancelled;
@@ -119,6 +119,7 @@ static any_fn *const others[] = {
     FN(bool (*)(volt_latch *, volt_waiter *), volt_latch_cancel),
     FN(bool (*)(volt_latch *, volt_waiter *, volt_waker), volt_latch_set_waker),
     FN(volt_future *(*)(volt_future *, volt_latch *), volt_latch_wait_future),
+    FN(void (*)(volt_latch *), volt_latch_wait_no_deadline),
     FN(uint32_t (*)(volt_latch *), volt_latch_count),
     FN(uint32_t (*)(volt_latch *), volt_latch_waiters),
     /* once.h */
@@ -180,9 +181,9 @@ static void twins_of_the_latch(void **state) {
   volt_waiter w = VOLT_WAITER_INIT;
   fake_waker waker;
   fake_waker_init(&waker, 0, NULL);
-  assert_true(latch_try_wait(&latch));
+  assert_result(latch_try_wait(&latch), VOLT_OK);
   latch_add(&latch, 4);
-  assert_false(latch_try_wait(&latch));
+  assert_result(latch_try_wait(&latch), VOLT_EAGAIN);
   latch_count_down(&latch, 2);
   assert_int_equal(volt_latch_count(&latch), 2);
   assert_result(volt_latch_wait(&latch, &w, fake_waker_of(&waker)), VOLT_PENDING);
@@ -192,7 +193,7 @@ static void twins_of_the_latch(void **state) {
   latch_count_down(&latch, 2);
   assert_result(volt_waiter_result(&w), VOLT_OK);
   assert_int_equal(fake_waker_calls(&waker), 1);
-  assert_true(latch_try_wait(&latch));
+  assert_result(latch_try_wait(&latch), VOLT_OK);
   volt_latch_destroy(&latch);
 }
 

@@ -10,26 +10,29 @@
 /* Called through these, no compiler can use the inline body. */
 static bool (*volatile const is_ok)(int) = volt_is_ok;
 
-static bool (*volatile const sem_try)(volt_sem *, uint32_t) = volt_sem_try_acquire;
+static int (*volatile const sem_try)(volt_sem *, uint32_t) = volt_sem_try_acquire;
 static int (*volatile const sem_acquire)(volt_sem *, volt_waiter *, uint32_t,
                                          volt_waker) = volt_sem_acquire;
 static int (*volatile const sem_blocking)(volt_sem *, uint32_t,
                                           uint64_t) = volt_sem_acquire_blocking;
 static void (*volatile const sem_release)(volt_sem *, uint32_t) = volt_sem_release;
 
-static bool (*volatile const mutex_try)(volt_mutex *) = volt_mutex_try_lock;
+static int (*volatile const mutex_try)(volt_mutex *) = volt_mutex_try_lock;
 static int (*volatile const mutex_lock)(volt_mutex *, volt_waiter *, volt_waker) = volt_mutex_lock;
 static int (*volatile const mutex_blocking)(volt_mutex *, uint64_t) = volt_mutex_lock_blocking;
+static void (*volatile const mutex_no_deadline)(volt_mutex *) = volt_mutex_lock_no_deadline;
 static void (*volatile const mutex_unlock)(volt_mutex *) = volt_mutex_unlock;
 
-static bool (*volatile const rw_try_read)(volt_rwlock *) = volt_rwlock_try_read;
+static int (*volatile const rw_try_read)(volt_rwlock *) = volt_rwlock_try_read;
 static int (*volatile const rw_read)(volt_rwlock *, volt_waiter *, volt_waker) = volt_rwlock_read;
 static int (*volatile const rw_read_blocking)(volt_rwlock *, uint64_t) = volt_rwlock_read_blocking;
+static void (*volatile const rw_read_no_deadline)(volt_rwlock *) = volt_rwlock_read_no_deadline;
 static void (*volatile const rw_read_unlock)(volt_rwlock *) = volt_rwlock_read_unlock;
-static bool (*volatile const rw_try_write)(volt_rwlock *) = volt_rwlock_try_write;
+static int (*volatile const rw_try_write)(volt_rwlock *) = volt_rwlock_try_write;
 static int (*volatile const rw_write)(volt_rwlock *, volt_waiter *, volt_waker) = volt_rwlock_write;
 static int (*volatile const rw_write_blocking)(volt_rwlock *,
                                                uint64_t) = volt_rwlock_write_blocking;
+static void (*volatile const rw_write_no_deadline)(volt_rwlock *) = volt_rwlock_write_no_deadline;
 static void (*volatile const rw_write_unlock)(volt_rwlock *) = volt_rwlock_write_unlock;
 
 /* The rest has one form only; that it converts to these types is the test. */
@@ -216,8 +219,8 @@ static void twins_of_the_semaphore(void **state) {
   volt_waiter w = VOLT_WAITER_INIT;
   fake_waker waker;
   fake_waker_init(&waker, 0, NULL);
-  assert_true(sem_try(&sem, 1));
-  assert_false(sem_try(&sem, 2));
+  assert_result(sem_try(&sem, 1), VOLT_OK);
+  assert_result(sem_try(&sem, 2), VOLT_EAGAIN);
   assert_result(sem_blocking(&sem, 1, PAST_DEADLINE), VOLT_OK);
   assert_result(sem_blocking(&sem, 1, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_result(sem_acquire(&sem, &w, 1, fake_waker_of(&waker)), VOLT_PENDING);
@@ -234,8 +237,8 @@ static void twins_of_the_mutex(void **state) {
   volt_waiter w = VOLT_WAITER_INIT;
   fake_waker waker;
   fake_waker_init(&waker, 0, NULL);
-  assert_true(mutex_try(&mutex));
-  assert_false(mutex_try(&mutex));
+  assert_result(mutex_try(&mutex), VOLT_OK);
+  assert_result(mutex_try(&mutex), VOLT_EAGAIN);
   assert_result(mutex_blocking(&mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_result(mutex_lock(&mutex, &w, fake_waker_of(&waker)), VOLT_PENDING);
   mutex_unlock(&mutex);
@@ -244,6 +247,9 @@ static void twins_of_the_mutex(void **state) {
   assert_result(mutex_lock(&mutex, &w, fake_waker_of(&waker)), VOLT_OK);
   mutex_unlock(&mutex);
   assert_result(mutex_blocking(&mutex, PAST_DEADLINE), VOLT_OK);
+  mutex_unlock(&mutex);
+  mutex_no_deadline(&mutex);
+  assert_result(mutex_try(&mutex), VOLT_EAGAIN);
   mutex_unlock(&mutex);
   assert_false(volt_mutex_is_locked(&mutex));
 }
@@ -254,14 +260,20 @@ static void twins_of_the_rwlock(void **state) {
   volt_waiter w = VOLT_WAITER_INIT;
   fake_waker waker;
   fake_waker_init(&waker, 0, NULL);
-  assert_true(rw_try_read(&rw));
+  assert_result(rw_try_read(&rw), VOLT_OK);
   assert_result(rw_read(&rw, &w, fake_waker_of(&waker)), VOLT_OK);
   assert_result(rw_read_blocking(&rw, PAST_DEADLINE), VOLT_OK);
-  assert_false(rw_try_write(&rw));
+  assert_result(rw_try_write(&rw), VOLT_EAGAIN);
   assert_result(rw_write_blocking(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
   for (int i = 0; i < 3; i++) rw_read_unlock(&rw);
-  assert_true(rw_try_write(&rw));
-  assert_false(rw_try_read(&rw));
+  rw_read_no_deadline(&rw);
+  assert_result(rw_try_write(&rw), VOLT_EAGAIN);
+  rw_read_unlock(&rw);
+  rw_write_no_deadline(&rw);
+  assert_result(rw_try_read(&rw), VOLT_EAGAIN);
+  rw_write_unlock(&rw);
+  assert_result(rw_try_write(&rw), VOLT_OK);
+  assert_result(rw_try_read(&rw), VOLT_EAGAIN);
   assert_result(rw_read_blocking(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_result(rw_write(&rw, &w, fake_waker_of(&waker)), VOLT_PENDING);
   rw_write_unlock(&rw);

@@ -62,7 +62,7 @@ static void a_million_contended_locks(void **state) {
   uint64_t before = alloc_count_allocations();
   uint32_t pending = 0;
   uint32_t granted = 0;
-  REQUIRE(volt_mutex_try_lock(&mutex));
+  REQUIRE(volt_mutex_try_lock(&mutex) == VOLT_OK);
   for (uint32_t i = 0; i < MILLION; i++) { /* one always holds it, the other always waits */
     volt_waiter *w = &waiters[i % 2];
     pending += volt_mutex_lock(&mutex, w, fake_waker_of(&wakers[i % 2])) == VOLT_PENDING;
@@ -84,12 +84,14 @@ static const volt_waker nobody = {NULL, NULL};
 
 static void use_the_semaphore(void) {
   volt_sem_init(&sem, 1);
-  for (uint32_t i = 0; i < 100; i++) (void)volt_sem_acquire(&sem, &crowd[i], 2, nobody);
-  (void)volt_sem_try_acquire(&sem, 1);
-  (void)volt_sem_cancel(&sem, &crowd[50]);
-  (void)volt_sem_set_waker(&sem, &crowd[51], nobody);
+  for (uint32_t i = 0; i < 100; i++) {
+    REQUIRE(volt_sem_acquire(&sem, &crowd[i], 2, nobody) == VOLT_PENDING);
+  }
+  REQUIRE(volt_sem_try_acquire(&sem, 1) == VOLT_EAGAIN);
+  REQUIRE(volt_sem_cancel(&sem, &crowd[50]));
+  REQUIRE(volt_sem_set_waker(&sem, &crowd[51], nobody));
   volt_sem_release(&sem, 100);
-  (void)volt_sem_acquire_blocking(&sem, 1, PAST_DEADLINE);
+  REQUIRE(volt_sem_acquire_blocking(&sem, 1, PAST_DEADLINE) == VOLT_ETIMEDOUT);
   (void)volt_sem_waiters(&sem);
   volt_sem_close(&sem);
   volt_sem_destroy(&sem);
@@ -97,10 +99,12 @@ static void use_the_semaphore(void) {
 
 static void use_the_rwlock(void) {
   volt_rwlock_init(&rw);
-  REQUIRE(volt_rwlock_try_write(&rw));
-  for (uint32_t i = 0; i < 99; i++) (void)volt_rwlock_read(&rw, &crowd[i], nobody);
-  (void)volt_rwlock_write(&rw, &crowd[99], nobody);
-  (void)volt_rwlock_read_blocking(&rw, PAST_DEADLINE);
+  REQUIRE(volt_rwlock_try_write(&rw) == VOLT_OK);
+  for (uint32_t i = 0; i < 99; i++) {
+    REQUIRE(volt_rwlock_read(&rw, &crowd[i], nobody) == VOLT_PENDING);
+  }
+  REQUIRE(volt_rwlock_write(&rw, &crowd[99], nobody) == VOLT_PENDING);
+  REQUIRE(volt_rwlock_read_blocking(&rw, PAST_DEADLINE) == VOLT_ETIMEDOUT);
   volt_rwlock_downgrade(&rw);
   REQUIRE(volt_rwlock_cancel(&rw, &crowd[99]));
   for (uint32_t i = 0; i < 100; i++) volt_rwlock_read_unlock(&rw);
@@ -112,7 +116,8 @@ static void use_futures(void) {
   volt_sem_init(&sem, 0);
   volt_mutex_init(&mutex);
   volt_rwlock_init(&rw);
-  REQUIRE(volt_mutex_try_lock(&mutex) && volt_rwlock_try_read(&rw));
+  REQUIRE(volt_mutex_try_lock(&mutex) == VOLT_OK);
+  REQUIRE(volt_rwlock_try_read(&rw) == VOLT_OK);
   volt_sem_acquire_future(&f[0], &sem, 1);
   volt_mutex_lock_future(&f[1], &mutex);
   volt_rwlock_write_future(&f[2], &rw);
@@ -163,7 +168,7 @@ static void use_composed_futures(bool to_its_end) {
   composed c;
   volt_sem_init(&sem, 0);
   volt_mutex_init(&mutex);
-  REQUIRE(volt_mutex_try_lock(&mutex));
+  REQUIRE(volt_mutex_try_lock(&mutex) == VOLT_OK);
   volt_timers_init_virtual(&c.timers, nobody);
   volt_interval_init(&c.interval, &c.timers, 20, 10, VOLT_INTERVAL_SKIP);
   volt_future *f = volt_async_future(&c.async, await_all_kinds);

@@ -298,11 +298,11 @@ static void destroy_it(void *arg) {
   volt_barrier_destroy((volt_barrier *)arg);
 }
 static void arrive_twice(void *arg) {
-  (void)volt_barrier_wait((volt_barrier *)arg, &w[0], (volt_waker){NULL, NULL});
+  ignore_result(volt_barrier_wait((volt_barrier *)arg, &w[0], (volt_waker){NULL, NULL}));
 }
 static void arrive_nowhere(void *arg) {
   volt_waiter mine = VOLT_WAITER_INIT;
-  (void)volt_barrier_wait((volt_barrier *)arg, &mine, (volt_waker){NULL, NULL});
+  ignore_result(volt_barrier_wait((volt_barrier *)arg, &mine, (volt_waker){NULL, NULL}));
 }
 
 static void misuse_aborts(void **state) {

@@ -405,7 +405,7 @@ static void queue_again(void *arg) {
 }
 
 static void receive_it(void *arg) {
-  (void)volt_broadcast_try_recv((volt_broadcast_receiver *)arg, &got);
+  ignore_result(volt_broadcast_try_recv((volt_broadcast_receiver *)arg, &got));
 }
 
 /* It was made anew, and its receivers have ended with what it was. */

@@ -30,11 +30,11 @@ static void destroyed_while_somebody_waits(void **state) {
 }
 
 static void receive_again(void *arg) {
-  (void)volt_chan_recv((volt_chan *)arg, &c.waiters[0], &c.elems[0], nobody);
+  ignore_result(volt_chan_recv((volt_chan *)arg, &c.waiters[0], &c.elems[0], nobody));
 }
 
 static void receive_many_again(void *arg) {
-  (void)volt_chan_recv_many((volt_chan *)arg, &c.waiters[0], &c.elems[0], 2, nobody);
+  ignore_result(volt_chan_recv_many((volt_chan *)arg, &c.waiters[0], &c.elems[0], 2, nobody));
 }
 
 static void a_waiter_that_is_queued(void **state) {
@@ -53,11 +53,11 @@ static void a_waiter_that_is_not_initialised(void **state) {
 }
 
 static void cancel_there(void *arg) {
-  (void)volt_chan_cancel_recv((volt_chan *)arg, &c.waiters[0]);
+  ignore_result(volt_chan_cancel_recv((volt_chan *)arg, &c.waiters[0]));
 }
 
 static void set_waker_there(void *arg) {
-  (void)volt_chan_set_waker((volt_chan *)arg, &c.waiters[0], nobody);
+  ignore_result(volt_chan_set_waker((volt_chan *)arg, &c.waiters[0], nobody));
 }
 
 static void the_wrong_channel(void **state) {

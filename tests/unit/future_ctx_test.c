@@ -47,7 +47,7 @@ static void clean_sem(bool has_got_it) {
 
 static volt_future *make_mutex(void) {
   volt_mutex_init(&mutex);
-  assert_true(volt_mutex_try_lock(&mutex));
+  assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
   return volt_mutex_lock_future(&own, &mutex);
 }
 static void unlock_mutex(void) {
@@ -60,7 +60,7 @@ static void clean_mutex(bool has_got_it) {
 
 static volt_future *make_read(void) {
   volt_rwlock_init(&rw);
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   return volt_rwlock_read_future(&own, &rw);
 }
 static void unlock_write(void) {
@@ -68,12 +68,12 @@ static void unlock_write(void) {
 }
 static void clean_read(bool has_got_it) {
   if (has_got_it) volt_rwlock_read_unlock(&rw);
-  if (!volt_rwlock_try_write(&rw)) volt_rwlock_write_unlock(&rw);
+  if (volt_rwlock_try_write(&rw) != VOLT_OK) volt_rwlock_write_unlock(&rw);
 }
 
 static volt_future *make_write(void) {
   volt_rwlock_init(&rw);
-  assert_true(volt_rwlock_try_read(&rw));
+  assert_result(volt_rwlock_try_read(&rw), VOLT_OK);
   return volt_rwlock_write_future(&own, &rw);
 }
 static void unlock_read(void) {

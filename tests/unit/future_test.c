@@ -62,7 +62,7 @@ static void a_result_stands(void **state) {
   assert_result(volt_block_on(&f, PAST_DEADLINE), VOLT_OK);
   assert_int_equal(volt_sem_available(&sem), 2);
 
-  assert_true(volt_sem_try_acquire(&sem, 2));
+  assert_result(volt_sem_try_acquire(&sem, 2), VOLT_OK);
   wait_for(1);
   volt_sem_release(&sem, 1);
   for (int i = 0; i < 3; i++) assert_result(poll_with(&f, i % 2 ? &b : &a), VOLT_OK);
@@ -266,7 +266,7 @@ static void a_future_is_used_again(void **state) {
     wait_for(1);
     if (i % 2) volt_sem_release(&sem, 1);
     volt_future_cancel(&f);
-    if (i % 2) assert_true(volt_sem_try_acquire(&sem, 1));
+    if (i % 2) assert_result(volt_sem_try_acquire(&sem, 1), VOLT_OK);
     assert_int_equal(volt_sem_waiters(&sem), 0);
     assert_int_equal(volt_sem_available(&sem), 0);
   }
@@ -315,9 +315,9 @@ static void rwlock_futures(void **state) {
   assert_int_equal(volt_rwlock_readers(&rw), 0);
   volt_rwlock_write_future(&writer, &rw);
   assert_result(poll_with(&writer, &b), VOLT_OK);
-  assert_false(volt_rwlock_try_read(&rw));
+  assert_result(volt_rwlock_try_read(&rw), VOLT_EAGAIN);
   volt_future_cancel(&writer);
-  assert_false(volt_rwlock_try_read(&rw)); /* polled: ours to unlock */
+  assert_result(volt_rwlock_try_read(&rw), VOLT_EAGAIN); /* polled: ours to unlock */
   volt_rwlock_write_unlock(&rw);
   volt_rwlock_destroy(&rw);
 }
@@ -326,8 +326,8 @@ static void rwlock_futures(void **state) {
 static void a_mixture(void **state) {
   (void)state;
   volt_future all[4];
-  assert_true(volt_mutex_try_lock(&mutex));
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   volt_sem_acquire_future(&all[0], &sem, 1);
   volt_mutex_lock_future(&all[1], &mutex);
   volt_rwlock_read_future(&all[2], &rw);
@@ -373,7 +373,7 @@ static void block_on_times_out(void **state) {
     assert_result(poll_with(&f, &a), VOLT_ETIMEDOUT);
     volt_future_cancel(&f);
     assert_result(poll_with(&f, &a), VOLT_ETIMEDOUT);
-    assert_true(volt_sem_try_acquire(&sem, 2));
+    assert_result(volt_sem_try_acquire(&sem, 2), VOLT_OK);
   }
   expect_calls(0, 0);
 }
@@ -400,7 +400,7 @@ static void block_on_is_granted_by_another_thread(void **state) {
   int result = VOLT_PENDING;
   thread_team t;
   volt_mutex_lock_future(&f, &mutex);
-  assert_true(volt_mutex_try_lock(&mutex));
+  assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
   thread_team_start(&t, 1, block_and_count, &result);
   WAIT_UNTIL(volt_mutex_waiters(&mutex) == 1);
   volt_mutex_unlock(&mutex);
@@ -421,7 +421,7 @@ static void errno_is_never_set(void **state) {
   errno = 4711;
   wait_for(1);
   (void)poll_with(&f, &b);
-  (void)volt_block_on(&f, volt_deadline_ns(100000));
+  assert_result(volt_block_on(&f, volt_deadline_ns(100000)), VOLT_ETIMEDOUT);
   volt_future_cancel(&f);
   assert_int_equal(errno, 4711);
 }

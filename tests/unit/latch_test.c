@@ -2,6 +2,8 @@
 #include "death.h"
 #include "fake_waker.h"
 #include "poller.h"
+#include "require.h"
+#include "thread_team.h"
 #include "unit.h"
 
 enum { MANY = 100 };
@@ -35,7 +37,7 @@ static void expect(uint32_t i, int result, uint32_t calls) {
 static void expect_latch(uint32_t count, uint32_t waiters) {
   assert_int_equal(volt_latch_count(&l), count);
   assert_int_equal(volt_latch_waiters(&l), waiters);
-  assert_int_equal(volt_latch_try_wait(&l), count == 0);
+  assert_result(volt_latch_try_wait(&l), count == 0 ? VOLT_OK : VOLT_EAGAIN);
 }
 
 static void open_at_zero(void **state) {
@@ -77,7 +79,7 @@ static void shut_again(void **state) {
   (void)state;
   begin(0);
   for (uint32_t round = 1; round <= 3; round++) {
-    assert_true(volt_latch_try_wait(&l));
+    assert_result(volt_latch_try_wait(&l), VOLT_OK);
     volt_latch_add(&l, round);
     queue(0, 2);
     expect_latch(round, 2);
@@ -103,7 +105,7 @@ static void up_to_the_maximum(void **state) {
 /* A waker that counts up again, and waits, while others have not been told. */
 static void shut_and_wait(hostile_waker *self) {
   volt_latch *latch = (volt_latch *)self->object;
-  assert_true(volt_latch_try_wait(latch));
+  assert_result(volt_latch_try_wait(latch), VOLT_OK);
   volt_latch_add(latch, 1);
   self->result = volt_latch_wait(latch, self->other, (volt_waker){NULL, NULL});
 }
@@ -203,27 +205,49 @@ static void joined(void **state) {
 static void all_zero_is_open(void **state) {
   (void)state;
   static volt_latch zero;
-  assert_true(volt_latch_try_wait(&zero));
+  assert_result(volt_latch_try_wait(&zero), VOLT_OK);
   volt_latch_add(&zero, 1);
-  assert_false(volt_latch_try_wait(&zero));
+  assert_result(volt_latch_try_wait(&zero), VOLT_EAGAIN);
   volt_latch_destroy(&zero);
+}
+
+static bool opened;
+
+static void wait_or_open(void *arg, uint32_t index) {
+  (void)arg;
+  if (index > 0) {
+    volt_latch_wait_no_deadline(&l);
+    REQUIRE(opened);
+    return;
+  }
+  WAIT_UNTIL(volt_latch_waiters(&l) == 2);
+  opened = true;
+  volt_latch_done(&l);
+}
+
+static void without_a_deadline(void **state) {
+  (void)state;
+  begin(1);
+  thread_team_run(3, wait_or_open, NULL);
+  volt_latch_wait_no_deadline(&l);
+  volt_latch_destroy(&l);
 }
 
 /* Called through these, no compiler can use the inline body. */
 static void (*volatile const add)(volt_latch *, uint32_t) = volt_latch_add;
 static void (*volatile const count_down)(volt_latch *, uint32_t) = volt_latch_count_down;
 static void (*volatile const done)(volt_latch *) = volt_latch_done;
-static bool (*volatile const try_wait)(volt_latch *) = volt_latch_try_wait;
+static int (*volatile const try_wait)(volt_latch *) = volt_latch_try_wait;
 
 static void every_function_has_a_symbol(void **state) {
   (void)state;
   begin(0);
-  assert_true(try_wait(&l));
+  assert_result(try_wait(&l), VOLT_OK);
   add(&l, 3);
   count_down(&l, 2);
-  assert_false(try_wait(&l));
+  assert_result(try_wait(&l), VOLT_EAGAIN);
   done(&l);
-  assert_true(try_wait(&l));
+  assert_result(try_wait(&l), VOLT_OK);
   volt_latch_destroy(&l);
 }
 
@@ -237,7 +261,7 @@ static void destroy_it(void *arg) {
   volt_latch_destroy((volt_latch *)arg);
 }
 static void wait_twice(void *arg) {
-  (void)volt_latch_wait((volt_latch *)arg, &w[0], (volt_waker){NULL, NULL});
+  ignore_result(volt_latch_wait((volt_latch *)arg, &w[0], (volt_waker){NULL, NULL}));
 }
 
 static void misuse_aborts(void **state) {
@@ -264,6 +288,7 @@ int main(void) {
       cmocka_unit_test(set_waker_replaces),
       cmocka_unit_test(futures_and_deadlines),
       cmocka_unit_test(joined),
+      cmocka_unit_test(without_a_deadline),
       cmocka_unit_test(all_zero_is_open),
       cmocka_unit_test(every_function_has_a_symbol),
       cmocka_unit_test(misuse_aborts),

@@ -149,14 +149,14 @@ static void destroy_mutex(void *arg) {
 static void unlock_of_a_free_mutex(void **state) {
   (void)state;
   assert_death(unlock_mutex, &mutex, "volt_mutex", death_address(&mutex), "not locked");
-  assert_true(volt_mutex_try_lock(&mutex));
+  assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
   volt_mutex_unlock(&mutex);
   assert_death(unlock_mutex, &mutex, "volt_mutex", death_address(&mutex), "not locked");
 }
 
 static void destroy_of_a_mutex_in_use(void **state) {
   (void)state;
-  assert_true(volt_mutex_try_lock(&mutex));
+  assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
   assert_death(destroy_mutex, &mutex, "volt_mutex", death_address(&mutex), "destroyed", "locked");
   assert_result(volt_mutex_lock(&mutex, &waiter, nobody), VOLT_PENDING);
   assert_death(destroy_mutex, &mutex, "volt_mutex", death_address(&mutex), "destroyed",
@@ -193,7 +193,7 @@ static void unlock_of_what_a_reader_holds(void **state) {
   (void)state;
   const char *at = death_address(&rw);
   for (int i = 0; i < 2; i++) {
-    assert_true(volt_rwlock_try_read(&rw));
+    assert_result(volt_rwlock_try_read(&rw), VOLT_OK);
     assert_death(write_unlock, &rw, "volt_rwlock", at, "write unlock", "read-locked");
     assert_death(downgrade, &rw, "volt_rwlock", at, "downgrade", "read-locked");
   }
@@ -204,7 +204,7 @@ static void unlock_of_what_a_reader_holds(void **state) {
 
 static void unlock_of_what_a_writer_holds(void **state) {
   (void)state;
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   assert_death(read_unlock, &rw, "volt_rwlock", death_address(&rw), "read unlock",
                "locked for writing");
 }
@@ -212,7 +212,7 @@ static void unlock_of_what_a_writer_holds(void **state) {
 /* A reader queued behind the writer: what it would be given is not there to give. */
 static void read_unlock_of_what_a_writer_holds(void **state) {
   (void)state;
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   assert_result(volt_rwlock_read(&rw, &waiter, nobody), VOLT_PENDING);
   assert_death(read_unlock, &rw, "volt_rwlock", death_address(&rw), "not locked like that");
   volt_rwlock_write_unlock(&rw);
@@ -226,53 +226,53 @@ static void read_by_future(void *arg) {
 }
 
 static void read_blocking(void *arg) {
-  (void)volt_rwlock_read_blocking((volt_rwlock *)arg, 0);
+  ignore_result(volt_rwlock_read_blocking((volt_rwlock *)arg, 0));
 }
 
 static void one_reader_too_many(void **state) {
   (void)state;
   volt_store_relaxed(&rw.queue.word, VOLT_WORD_(VOLT_RWLOCK_MAX_READERS));
   assert_int_equal(volt_rwlock_readers(&rw), VOLT_RWLOCK_MAX_READERS);
-  assert_false(volt_rwlock_try_read(&rw));
+  assert_result(volt_rwlock_try_read(&rw), VOLT_EAGAIN);
   assert_death(read_blocking, &rw, "volt_rwlock", death_address(&rw), "too many holders");
   assert_death(read_by_future, &rw, "volt_rwlock", death_address(&rw), "too many holders");
   volt_rwlock_read_unlock(&rw);
-  assert_true(volt_rwlock_try_read(&rw));
+  assert_result(volt_rwlock_try_read(&rw), VOLT_OK);
 }
 
 static void destroy_of_an_rwlock_in_use(void **state) {
   (void)state;
   const char *at = death_address(&rw);
-  assert_true(volt_rwlock_try_read(&rw));
+  assert_result(volt_rwlock_try_read(&rw), VOLT_OK);
   assert_death(destroy_rwlock, &rw, "volt_rwlock", at, "destroyed", "locked");
   assert_result(volt_rwlock_write(&rw, &waiter, nobody), VOLT_PENDING);
   assert_death(destroy_rwlock, &rw, "volt_rwlock", at, "destroyed", "1 waiters");
   assert_true(volt_rwlock_cancel(&rw, &waiter));
   volt_rwlock_read_unlock(&rw);
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   assert_death(destroy_rwlock, &rw, "volt_rwlock", at, "destroyed", "locked");
 }
 
 /* ---- waiters ---- */
 
 static void acquire_with(void *arg) {
-  (void)volt_sem_acquire(&sem, (volt_waiter *)arg, 1, nobody);
+  ignore_result(volt_sem_acquire(&sem, (volt_waiter *)arg, 1, nobody));
 }
 
 static void lock_with(void *arg) {
-  (void)volt_mutex_lock(&mutex, (volt_waiter *)arg, nobody);
+  ignore_result(volt_mutex_lock(&mutex, (volt_waiter *)arg, nobody));
 }
 
 static void read_with(void *arg) {
-  (void)volt_rwlock_read(&rw, (volt_waiter *)arg, nobody);
+  ignore_result(volt_rwlock_read(&rw, (volt_waiter *)arg, nobody));
 }
 
 static void use_of_a_queued_waiter(void **state) {
   (void)state;
   const char *at = death_address(&waiter);
   queue_on_sem(&waiter, 1);
-  assert_true(volt_mutex_try_lock(&mutex));
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   assert_death(acquire_with, &waiter, "volt_sem", at, "already queued", "state 1");
   assert_death(lock_with, &waiter, "volt_mutex", at, "already queued", "state 1");
   assert_death(read_with, &waiter, "volt_rwlock", at, "already queued", "state 1");
@@ -288,19 +288,19 @@ static void use_of_a_waiter_full_of_garbage(void **state) {
 static volt_sem other_sem;
 
 static void cancel_on_another(void *arg) {
-  (void)volt_sem_cancel(&other_sem, (volt_waiter *)arg);
+  ignore_result(volt_sem_cancel(&other_sem, (volt_waiter *)arg));
 }
 
 static void cancel_on_the_mutex(void *arg) {
-  (void)volt_mutex_cancel(&mutex, (volt_waiter *)arg);
+  ignore_result(volt_mutex_cancel(&mutex, (volt_waiter *)arg));
 }
 
 static void cancel_on_the_rwlock(void *arg) {
-  (void)volt_rwlock_cancel(&rw, (volt_waiter *)arg);
+  ignore_result(volt_rwlock_cancel(&rw, (volt_waiter *)arg));
 }
 
 static void set_waker_on_another(void *arg) {
-  (void)volt_sem_set_waker(&other_sem, (volt_waiter *)arg, nobody);
+  ignore_result(volt_sem_set_waker(&other_sem, (volt_waiter *)arg, nobody));
 }
 
 static void cancel_on_the_wrong_object(void **state) {
@@ -324,7 +324,7 @@ static void poll_future(void *arg) {
 }
 
 static void block_on_future(void *arg) {
-  (void)volt_block_on((volt_future *)arg, VOLT_NO_DEADLINE);
+  ignore_result(volt_block_on((volt_future *)arg, VOLT_NO_DEADLINE));
 }
 
 static void poll_without_an_operation(void **state) {

@@ -101,7 +101,7 @@ static void of_notify_and_cond(void **state) {
     if (volt_notify_wait_blocking(&n, past) != VOLT_ETIMEDOUT) fail();
     if (volt_notify_wait(&n, &waiters[0], waker_of(0)) != VOLT_PENDING) fail();
     volt_notify_all(&n);
-    if (!volt_mutex_try_lock(&m)) fail();
+    if (volt_mutex_try_lock(&m) != VOLT_OK) fail();
     if (volt_cond_wait(&c, &m, &waiters[1], waker_of(1)) != VOLT_PENDING) fail();
     volt_cond_broadcast(&c);
     if (volt_waiter_result(&waiters[1]) != VOLT_OK) fail();
@@ -179,7 +179,7 @@ static void of_a_limit(void **state) {
   (void)state;
   volt_sem sem = VOLT_SEM_INIT(2);
   for (int i = 0; i < ROUNDS; i++) {
-    if (!volt_sem_try_acquire(&sem, 2)) fail();
+    if (volt_sem_try_acquire(&sem, 2) != VOLT_OK) fail();
     volt_sem_set_limit(&sem, 1);
     given_up(volt_sem_acquire_all_future(&futures[0], &sem));
     expect_pending(volt_sem_acquire_all_future(&futures[0], &sem));

@@ -302,7 +302,7 @@ static void destroy_it(void *arg) {
   volt_notify_destroy((volt_notify *)arg);
 }
 static void wait_again(void *arg) {
-  (void)volt_notify_wait((volt_notify *)arg, &w[0], (volt_waker){NULL, NULL});
+  ignore_result(volt_notify_wait((volt_notify *)arg, &w[0], (volt_waker){NULL, NULL}));
 }
 
 static void misuse_aborts(void **state) {

@@ -310,7 +310,7 @@ static void destroy_it(void *arg) {
   volt_once_destroy((volt_once *)arg);
 }
 static void begin_twice(void *arg) {
-  (void)volt_once_begin((volt_once *)arg, &w[0], (volt_waker){NULL, NULL});
+  ignore_result(volt_once_begin((volt_once *)arg, &w[0], (volt_waker){NULL, NULL}));
 }
 
 static void misuse_aborts(void **state) {

@@ -381,7 +381,7 @@ static void waiting_for_the_end_can_be_given_up(void **state) {
 /* ---- misuse, memory ---- */
 
 static void send_again(void *arg) {
-  (void)volt_oneshot_send((volt_oneshot *)arg, &first);
+  ignore_result(volt_oneshot_send((volt_oneshot *)arg, &first));
 }
 
 static void destroy_it(void *arg) {
@@ -389,7 +389,7 @@ static void destroy_it(void *arg) {
 }
 
 static void queue_again(void *arg) {
-  (void)volt_oneshot_recv((volt_oneshot *)arg, &w, &got, fake_waker_of(&a));
+  ignore_result(volt_oneshot_recv((volt_oneshot *)arg, &w, &got, fake_waker_of(&a)));
 }
 
 static void misuse_aborts(void **state) {

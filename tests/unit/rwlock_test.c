@@ -42,7 +42,7 @@ static void queue_all(const char *kinds) {
 }
 
 static void hold_for_reading(uint32_t readers) {
-  for (uint32_t i = 0; i < readers; i++) assert_true(volt_rwlock_try_read(&rw));
+  for (uint32_t i = 0; i < readers; i++) assert_result(volt_rwlock_try_read(&rw), VOLT_OK);
 }
 
 static void expect(uint32_t i, int result) {
@@ -53,7 +53,7 @@ static void expect(uint32_t i, int result) {
 static void expect_free(void) {
   assert_int_equal(volt_rwlock_waiters(&rw), 0);
   assert_int_equal(volt_rwlock_readers(&rw), 0);
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   volt_rwlock_write_unlock(&rw);
 }
 
@@ -71,9 +71,9 @@ static void three_ways_to_begin(void **state) {
   for (int i = 0; i < 3; i++) {
     assert_int_equal(volt_rwlock_readers(all[i]), 0);
     assert_int_equal(volt_rwlock_waiters(all[i]), 0);
-    assert_true(volt_rwlock_try_write(all[i]));
+    assert_result(volt_rwlock_try_write(all[i]), VOLT_OK);
     volt_rwlock_write_unlock(all[i]);
-    assert_true(volt_rwlock_try_read(all[i]));
+    assert_result(volt_rwlock_try_read(all[i]), VOLT_OK);
     volt_rwlock_read_unlock(all[i]);
     volt_rwlock_destroy(all[i]);
   }
@@ -83,11 +83,11 @@ static void many_readers(void **state) {
   (void)state;
   for (uint32_t i = 0; i < 1000; i++) {
     assert_int_equal(volt_rwlock_readers(&rw), i);
-    assert_true(volt_rwlock_try_read(&rw));
+    assert_result(volt_rwlock_try_read(&rw), VOLT_OK);
   }
   assert_result(volt_rwlock_read(&rw, &waiters[0], hostile_waker_of(&wakers[0])), VOLT_OK);
   expect(0, VOLT_ECANCELED); /* *w was not used */
-  assert_false(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_EAGAIN);
   for (uint32_t i = 0; i < 1001; i++) volt_rwlock_read_unlock(&rw);
   expect_free();
 }
@@ -95,9 +95,9 @@ static void many_readers(void **state) {
 static void one_writer(void **state) {
   (void)state;
   for (int i = 0; i < 1000; i++) {
-    assert_true(volt_rwlock_try_write(&rw));
-    assert_false(volt_rwlock_try_write(&rw));
-    assert_false(volt_rwlock_try_read(&rw));
+    assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
+    assert_result(volt_rwlock_try_write(&rw), VOLT_EAGAIN);
+    assert_result(volt_rwlock_try_read(&rw), VOLT_EAGAIN);
     assert_int_equal(volt_rwlock_readers(&rw), 0); /* a writer has it */
     volt_rwlock_write_unlock(&rw);
   }
@@ -110,9 +110,9 @@ static void one_writer(void **state) {
 static void no_more_readers_than_the_maximum(void **state) {
   (void)state;
   volt_rwlock full = {VOLT_WAIT_QUEUE_INIT_(VOLT_RWLOCK_MAX_READERS - 1)};
-  assert_true(volt_rwlock_try_read(&full));
+  assert_result(volt_rwlock_try_read(&full), VOLT_OK);
   assert_int_equal(volt_rwlock_readers(&full), VOLT_RWLOCK_MAX_READERS);
-  assert_false(volt_rwlock_try_read(&full));
+  assert_result(volt_rwlock_try_read(&full), VOLT_EAGAIN);
   assert_int_equal(volt_rwlock_readers(&full), VOLT_RWLOCK_MAX_READERS);
   volt_rwlock_read_unlock(&full);
   assert_int_equal(volt_rwlock_readers(&full), VOLT_RWLOCK_MAX_READERS - 1);
@@ -122,14 +122,14 @@ static void no_more_readers_than_the_maximum(void **state) {
 
 static void a_reader_waits_for_the_writer(void **state) {
   (void)state;
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   queue_all("rr");
   assert_int_equal(volt_rwlock_waiters(&rw), 2);
   volt_rwlock_write_unlock(&rw);
   expect(0, VOLT_OK);
   expect(1, VOLT_OK);
   assert_int_equal(volt_rwlock_readers(&rw), 2);
-  assert_false(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_EAGAIN);
   volt_rwlock_read_unlock(&rw);
   volt_rwlock_read_unlock(&rw);
   expect_free();
@@ -137,14 +137,14 @@ static void a_reader_waits_for_the_writer(void **state) {
 
 static void a_writer_waits_for_the_writer(void **state) {
   (void)state;
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   queue_all("ww");
   volt_rwlock_write_unlock(&rw);
   expect(0, VOLT_OK);
   expect(1, VOLT_PENDING);
   volt_rwlock_write_unlock(&rw);
   expect(1, VOLT_OK);
-  assert_false(volt_rwlock_try_read(&rw));
+  assert_result(volt_rwlock_try_read(&rw), VOLT_EAGAIN);
   volt_rwlock_write_unlock(&rw);
   expect_free();
 }
@@ -158,7 +158,7 @@ static void a_writer_waits_for_the_last_reader(void **state) {
     volt_rwlock_read_unlock(&rw); /* it gathers what each gives back */
   }
   expect(0, VOLT_OK);
-  assert_false(volt_rwlock_try_read(&rw));
+  assert_result(volt_rwlock_try_read(&rw), VOLT_EAGAIN);
   volt_rwlock_write_unlock(&rw);
   expect_free();
 }
@@ -167,14 +167,14 @@ static void no_new_reader_passes_a_queued_writer(void **state) {
   (void)state;
   hold_for_reading(2);
   queue_writer(0);
-  assert_false(volt_rwlock_try_read(&rw));
-  assert_false(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_read(&rw), VOLT_EAGAIN);
+  assert_result(volt_rwlock_try_write(&rw), VOLT_EAGAIN);
   assert_int_equal(volt_rwlock_readers(&rw), 0); /* somebody waits */
   queue_reader(1);
   assert_result(volt_rwlock_read_blocking(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_int_equal(volt_rwlock_waiters(&rw), 2);
   volt_rwlock_read_unlock(&rw);
-  assert_false(volt_rwlock_try_read(&rw));
+  assert_result(volt_rwlock_try_read(&rw), VOLT_EAGAIN);
   volt_rwlock_read_unlock(&rw);
   expect(0, VOLT_OK);
   expect(1, VOLT_PENDING);
@@ -186,7 +186,7 @@ static void no_new_reader_passes_a_queued_writer(void **state) {
 
 static void readers_behind_a_writer_are_admitted_together(void **state) {
   (void)state;
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   queue_all("wrrrwrr");
   volt_rwlock_write_unlock(&rw);
   assert_true(wake_log_is_run(&wakes, 0, 1));
@@ -209,7 +209,7 @@ static void readers_behind_a_writer_are_admitted_together(void **state) {
 
 static void a_crowd_of_readers_is_admitted_together(void **state) {
   (void)state;
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   for (uint32_t i = 0; i < MANY; i++) queue_reader(i);
   volt_rwlock_write_unlock(&rw);
   assert_true(wake_log_is_run(&wakes, 0, MANY));
@@ -222,11 +222,11 @@ static void a_crowd_of_readers_is_admitted_together(void **state) {
 
 static void downgrade_of_a_lone_writer(void **state) {
   (void)state;
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   volt_rwlock_downgrade(&rw);
   assert_int_equal(volt_rwlock_readers(&rw), 1);
-  assert_true(volt_rwlock_try_read(&rw));
-  assert_false(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_read(&rw), VOLT_OK);
+  assert_result(volt_rwlock_try_write(&rw), VOLT_EAGAIN);
   volt_rwlock_read_unlock(&rw);
   volt_rwlock_read_unlock(&rw);
   expect_free();
@@ -234,13 +234,13 @@ static void downgrade_of_a_lone_writer(void **state) {
 
 static void downgrade_admits_the_readers_at_the_head(void **state) {
   (void)state;
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   queue_all("rrwr");
   volt_rwlock_downgrade(&rw);
   assert_true(wake_log_is_run(&wakes, 0, 2));
   expect(2, VOLT_PENDING);
   expect(3, VOLT_PENDING);
-  assert_false(volt_rwlock_try_read(&rw)); /* the writer is queued */
+  assert_result(volt_rwlock_try_read(&rw), VOLT_EAGAIN); /* the writer is queued */
   for (int i = 0; i < 3; i++) {
     expect(2, VOLT_PENDING);
     volt_rwlock_read_unlock(&rw);
@@ -254,7 +254,7 @@ static void downgrade_admits_the_readers_at_the_head(void **state) {
 
 static void downgrade_lets_no_writer_in_between(void **state) {
   (void)state;
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   queue_all("wr");
   volt_rwlock_downgrade(&rw);
   expect(0, VOLT_PENDING);
@@ -286,7 +286,7 @@ static void cancel_of_a_writer_admits_the_readers_behind_it(void **state) {
 
 static void cancel_under_a_writer_admits_nobody(void **state) {
   (void)state;
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   queue_all("wrr");
   assert_true(volt_rwlock_cancel(&rw, &waiters[0]));
   assert_true(volt_rwlock_cancel(&rw, &waiters[1]));
@@ -307,7 +307,7 @@ static void a_granted_writer_is_not_cancelled(void **state) {
   queue_all("w");
   volt_rwlock_read_unlock(&rw);
   assert_false(volt_rwlock_cancel(&rw, &waiters[0]));
-  assert_false(volt_rwlock_try_read(&rw));
+  assert_result(volt_rwlock_try_read(&rw), VOLT_EAGAIN);
   volt_rwlock_write_unlock(&rw);
   expect_free();
 }
@@ -345,7 +345,7 @@ static void unlock_read(hostile_waker *self) {
 static void wakers_unlock(void **state) {
   (void)state;
   for (uint32_t i = 0; i < MANY; i++) wakers[i].act = i % 3 == 0 ? unlock_write : unlock_read;
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   for (uint32_t i = 0; i < MANY; i++) {
     if (i % 3 == 0)
       queue_writer(i);
@@ -363,14 +363,14 @@ static void wakers_unlock(void **state) {
 static void dismiss_the_rest_and_leave(hostile_waker *self) {
   for (uint32_t i = 1; i < MANY; i++) self->n += volt_rwlock_cancel(&rw, &waiters[i]) ? 1 : 0;
   REQUIRE(volt_rwlock_waiters(&rw) == 0);
-  REQUIRE(!volt_rwlock_try_write(&rw));
+  REQUIRE(volt_rwlock_try_write(&rw) == VOLT_EAGAIN);
   volt_rwlock_read_unlock(&rw);
 }
 
 static void a_reader_leaves_while_others_are_admitted(void **state) {
   (void)state;
   wakers[0].act = dismiss_the_rest_and_leave;
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   for (uint32_t i = 0; i < MANY; i++) queue_reader(i);
   volt_rwlock_write_unlock(&rw);
   uint32_t admitted = MANY - wakers[0].n;
@@ -395,7 +395,7 @@ static void the_granted_one_frees_it(void **state) {
   (void)state;
   volt_rwlock *lock = (volt_rwlock *)calloc(1, sizeof *lock);
   assert_non_null(lock);
-  assert_true(volt_rwlock_try_read(lock));
+  assert_result(volt_rwlock_try_read(lock), VOLT_OK);
   hostile_waker_init(&wakers[0], 0, NULL, unlock_and_free, lock);
   assert_result(volt_rwlock_write(lock, &waiters[0], hostile_waker_of(&wakers[0])), VOLT_PENDING);
   volt_rwlock_read_unlock(lock);
@@ -425,7 +425,7 @@ static void read_and_write(void *arg, uint32_t index) {
   (void)arg;
   for (uint32_t i = 0; i < 300; i++) {
     if ((i + index) % 3 == 0) {
-      REQUIRE(volt_rwlock_write_blocking(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
+      volt_rwlock_write_no_deadline(&rw);
       plain[0] += 1;
       plain[1] += 1;
       if (i % 2 == 0) {
@@ -434,7 +434,7 @@ static void read_and_write(void *arg, uint32_t index) {
       }
       volt_rwlock_downgrade(&rw);
     } else {
-      REQUIRE(volt_rwlock_read_blocking(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
+      volt_rwlock_read_no_deadline(&rw);
     }
     REQUIRE(plain[0] == plain[1]);
     volt_rwlock_read_unlock(&rw);
@@ -453,12 +453,12 @@ static void writers_are_alone(void **state) {
 static void errno_is_never_set(void **state) {
   (void)state;
   errno = 4711;
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   queue_all("rwr");
-  (void)volt_rwlock_read_blocking(&rw, PAST_DEADLINE);
-  (void)volt_rwlock_write_blocking(&rw, PAST_DEADLINE);
+  assert_result(volt_rwlock_read_blocking(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_rwlock_write_blocking(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
   volt_rwlock_downgrade(&rw);
-  (void)volt_rwlock_cancel(&rw, &waiters[1]);
+  assert_true(volt_rwlock_cancel(&rw, &waiters[1]));
   for (int i = 0; i < 3; i++) volt_rwlock_read_unlock(&rw);
   volt_rwlock_destroy(&rw);
   assert_int_equal(errno, 4711);

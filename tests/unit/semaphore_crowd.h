@@ -21,7 +21,7 @@ static inline void begin(uint32_t permits) {
 }
 
 static inline void take(uint32_t n) {
-  assert_true(volt_sem_try_acquire(&sem, n));
+  assert_result(volt_sem_try_acquire(&sem, n), VOLT_OK);
 }
 
 static inline int ask(uint32_t i, uint32_t n) {

@@ -49,12 +49,12 @@ static void waiters_counts_them(void **state) {
 static void try_takes_what_is_there(void **state) {
   (void)state;
   crowd_init(&c, 5);
-  assert_true(engine_sem_try_acquire(&c.sem, 2));
+  assert_result(engine_sem_try_acquire(&c.sem, 2), VOLT_OK);
   assert_int_equal(engine_sem_available(&c.sem), 3);
-  assert_false(engine_sem_try_acquire(&c.sem, 4));
+  assert_result(engine_sem_try_acquire(&c.sem, 4), VOLT_EAGAIN);
   assert_int_equal(engine_sem_available(&c.sem), 3);
-  assert_true(engine_sem_try_acquire(&c.sem, 3));
-  assert_false(engine_sem_try_acquire(&c.sem, 1));
+  assert_result(engine_sem_try_acquire(&c.sem, 3), VOLT_OK);
+  assert_result(engine_sem_try_acquire(&c.sem, 1), VOLT_EAGAIN);
   crowd_destroy(&c, 0);
 }
 
@@ -62,7 +62,7 @@ static void try_never_fails_spuriously(void **state) {
   (void)state;
   crowd_init(&c, 1);
   for (int i = 0; i < 10000; i++) {
-    assert_true(engine_sem_try_acquire(&c.sem, 1));
+    assert_result(engine_sem_try_acquire(&c.sem, 1), VOLT_OK);
     engine_sem_release(&c.sem, 1);
   }
   crowd_destroy(&c, 1);
@@ -71,21 +71,21 @@ static void try_never_fails_spuriously(void **state) {
 static void try_of_nothing_succeeds_always(void **state) {
   (void)state;
   crowd_init(&c, 0);
-  assert_true(engine_sem_try_acquire(&c.sem, 0));
+  assert_result(engine_sem_try_acquire(&c.sem, 0), VOLT_OK);
   crowd_queue(&c, 0, 1);
-  assert_true(engine_sem_try_acquire(&c.sem, 0));
+  assert_result(engine_sem_try_acquire(&c.sem, 0), VOLT_OK);
   engine_sem_close(&c.sem);
-  assert_true(engine_sem_try_acquire(&c.sem, 0));
+  assert_result(engine_sem_try_acquire(&c.sem, 0), VOLT_OK);
   crowd_destroy(&c, 0);
 }
 
 static void try_of_too_much_succeeds_never(void **state) {
   (void)state;
   crowd_init(&c, VOLT_SEM_MAX);
-  assert_false(engine_sem_try_acquire(&c.sem, VOLT_SEM_MAX + 1));
-  assert_false(engine_sem_try_acquire(&c.sem, UINT32_MAX));
+  assert_result(engine_sem_try_acquire(&c.sem, VOLT_SEM_MAX + 1), VOLT_EINVAL);
+  assert_result(engine_sem_try_acquire(&c.sem, UINT32_MAX), VOLT_EINVAL);
   assert_int_equal(engine_sem_available(&c.sem), VOLT_SEM_MAX);
-  assert_true(engine_sem_try_acquire(&c.sem, VOLT_SEM_MAX));
+  assert_result(engine_sem_try_acquire(&c.sem, VOLT_SEM_MAX), VOLT_OK);
   assert_int_equal(engine_sem_available(&c.sem), 0);
   crowd_destroy(&c, 0);
 }
@@ -94,16 +94,17 @@ static void try_fails_while_anybody_queues(void **state) {
   (void)state;
   crowd_init(&c, 4);
   crowd_queue(&c, 0, 5); /* the four are set aside for it */
-  assert_false(engine_sem_try_acquire(&c.sem, 1));
+  assert_result(engine_sem_try_acquire(&c.sem, 1), VOLT_EAGAIN);
   crowd_queue(&c, 1, 1);
   engine_sem_release(&c.sem, 1);
   crowd_expect(&c, 0, VOLT_OK, 1);
-  assert_false(engine_sem_try_acquire(&c.sem, 1)); /* one served, one still waits */
+  assert_result(engine_sem_try_acquire(&c.sem, 1), VOLT_EAGAIN); /* one served, one still waits */
   engine_sem_release(&c.sem, 1);
   crowd_expect(&c, 1, VOLT_OK, 1);
-  assert_false(engine_sem_try_acquire(&c.sem, 1)); /* served, not yet polled: it was handed over */
+  assert_result(engine_sem_try_acquire(&c.sem, 1),
+                VOLT_EAGAIN); /* served, not yet polled: it was handed over */
   engine_sem_release(&c.sem, 1);
-  assert_true(engine_sem_try_acquire(&c.sem, 1));
+  assert_result(engine_sem_try_acquire(&c.sem, 1), VOLT_OK);
   crowd_destroy(&c, 0);
 }
 
@@ -154,7 +155,7 @@ static void acquire_of_too_much_is_invalid(void **state) {
                 VOLT_EINVAL);
   crowd_expect(&c, 0, VOLT_ECANCELED, 0); /* nothing was queued */
   crowd_expect_sem(&c, 0, VOLT_SEM_MAX);
-  assert_true(engine_sem_try_acquire(&c.sem, VOLT_SEM_MAX));
+  assert_result(engine_sem_try_acquire(&c.sem, VOLT_SEM_MAX), VOLT_OK);
 
   crowd_queue(&c, 1, 1); /* and the same while somebody waits */
   assert_result(crowd_ask(&c, 0, VOLT_SEM_MAX + 1), VOLT_EINVAL);
@@ -252,7 +253,7 @@ static void release_leaves_the_surplus_in_the_pool(void **state) {
   engine_sem_release(&c.sem, 5);
   crowd_expect_run(&c, 0, 2, VOLT_OK, 1);
   crowd_expect_sem(&c, 0, 3);
-  assert_true(engine_sem_try_acquire(&c.sem, 3));
+  assert_result(engine_sem_try_acquire(&c.sem, 3), VOLT_OK);
   crowd_destroy(&c, 0);
 }
 

@@ -113,7 +113,7 @@ static void one_permit_after_the_other(uint32_t n_of(uint32_t)) {
     for (uint32_t given = 0; given < guests[i].n; given++) {
       assert_int_equal(volt_sem_waiters(&sem), GUESTS - i);
       for (uint32_t j = i; j < GUESTS; j++) assert_false(is_served(&guests[j]));
-      assert_false(volt_sem_try_acquire(&sem, 1));
+      assert_result(volt_sem_try_acquire(&sem, 1), VOLT_EAGAIN);
       volt_sem_release(&sem, 1);
     }
     expect_served(&guests[i]);
@@ -194,7 +194,7 @@ static void a_mutex_goes_from_hand_to_hand(void **state) {
   (void)state;
   volt_mutex_init(&mutex);
   fifo_check_init(&fifo);
-  assert_true(volt_mutex_try_lock(&mutex));
+  assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
   for (uint32_t i = 0; i < GUESTS; i++) {
     begin(&guests[i], fifo_check_arrive(&fifo), 1);
     queue_on_mutex(&guests[i]);
@@ -230,7 +230,7 @@ static void readers_of_both_kinds_are_admitted_together(void **state) {
   fake_waker waker;
   fake_waker_init(&waker, 0, NULL);
   volt_rwlock_init(&rw);
-  assert_true(volt_rwlock_try_write(&rw));
+  assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   for (uint32_t i = 0; i < 4; i++) {
     begin(&guests[i], i, 1);
     guests[i].kind = i % 2 ? FUTURE : THREAD;

@@ -74,10 +74,10 @@ static void spawn_own(void) {
 /* What aborts: each in a child process. */
 
 static void spawn(void *arg) {
-  (void)volt_spawn(h.rt, (volt_task *)arg);
+  ignore_result(volt_spawn(h.rt, (volt_task *)arg));
 }
 static void spawn_in_group(void *arg) {
-  (void)volt_group_spawn(&group, h.rt, (volt_task *)arg);
+  ignore_result(volt_group_spawn(&group, h.rt, (volt_task *)arg));
 }
 static void cancel(void *arg) {
   (void)volt_task_cancel((volt_task *)arg);
@@ -97,7 +97,7 @@ static void run(void *arg) {
   by_hand_run(&h);
 }
 static void spawn_and_run(void *arg) { /* in the child only: the parent never runs it */
-  (void)volt_spawn(h.rt, (volt_task *)arg);
+  ignore_result(volt_spawn(h.rt, (volt_task *)arg));
   by_hand_run(&h);
 }
 static void destroy(void *arg) {
@@ -126,7 +126,7 @@ static void block(void *arg) {
 }
 static void new_of_too_little(void *arg) {
   (void)arg;
-  (void)volt_task_new(h.rt, sizeof(volt_task) - 1, waits);
+  REQUIRE(volt_task_new(h.rt, sizeof(volt_task) - 1, waits) != NULL);
 }
 
 static void spawned_twice(void **state) {

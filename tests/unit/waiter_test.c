@@ -75,8 +75,8 @@ static void one_waiter_for_every_primitive(void **state) {
   volt_waiter w = VOLT_WAITER_INIT;
   fake_waker waker;
   fake_waker_init(&waker, 0, NULL);
-  assert_true(volt_mutex_try_lock(&mutex));
-  assert_true(volt_rwlock_try_read(&rw));
+  assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
+  assert_result(volt_rwlock_try_read(&rw), VOLT_OK);
   for (uint32_t i = 0; i < 10; i++) {
     assert_result(volt_sem_acquire(&sem, &w, 1, fake_waker_of(&waker)), VOLT_PENDING);
     volt_sem_release(&sem, 1);

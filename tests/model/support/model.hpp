@@ -19,6 +19,7 @@
 #include <volt/volt.h>
 
 #include "check.h"
+#include "ignore.h"
 #include "park.h"
 #include "wait_queue.h"
 
