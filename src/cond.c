@@ -27,8 +27,14 @@
  *   R5  The one who gets the mutex ends the life of *c while the signal is still at work on it.
  *       Closed: the lock of this queue is left while that of the mutex is held, and before the
  *       waiter can be granted.
- *   R6  A deadline passes while the waiter is already on its way. Closed: as R3; and there it
- *       stays, for it has to have the mutex in any case.
+ *   R6  A deadline passes while the waiter is already on its way. Closed: as R7; and there it
+ *       stays, because it has to have the mutex in any case.
+ *   R7  Interleaving: a broadcast takes a timed waiter to the mutex; the caller of the broadcast
+ *       ends and frees *c, which POSIX allows; the deadline passes, and the waiter's thread looks
+ *       in *c whether it is still linked. Prevented by: the waiter's own state decides, by one
+ *       compare-and-swap on each side. The thread turns TIMED into LEAVING before it touches *c
+ *       again; a signal turns TIMED into PENDING before it takes the waiter along. A signal leaves
+ *       a waiter that is LEAVING where it is, so *c has a waiter linked, and destroy() waits.
  *
  * Pairs
  *   L1 (acquire) <- U1 (release)   who holds the lock of this queue sees what the last holder did
@@ -48,16 +54,29 @@ void volt_cond_init(volt_cond *c) {
   c->mutex = NULL;
 }
 
+/* The lock is held. Whether all who are linked are about to unlink themselves. */
+static bool all_are_leaving(const volt_cond *c) {
+  for (volt_waiter *w = c->queue.head; w; w = w->next) {
+    if (volt_load_relaxed(&w->state) != VOLT_WAITER_LEAVING_) return false; /* R7: it stays so */
+  }
+  return true;
+}
+
 void volt_cond_destroy(volt_cond *c) {
+  uint64_t word;
+  for (unsigned looks = 0; volt_lock_if_queued_(&c->queue, &word); volt_pause_(&looks)) {
+    bool is_used = !all_are_leaving(c);
+    volt_leave_(&c->queue, word);
+    if (is_used) break; /* that is misuse */
+  }
   volt_turn_destroy_(&c->queue, name);
 }
 
 /* ---- wait ---- */
 
 /* w->data says for whose signals it waits, and how it was taken away: &c->queue, by a signal or not
- * yet; &c->mutex, by a broadcast. */
-
-int volt_cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker) {
+ * yet; &c->mutex, by a broadcast. state: PENDING, or TIMED (R7). */
+static void wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker, uint32_t state) {
   volt_waiter_check_unused_(name, w);
   VOLT_CHECK(volt_mutex_is_locked(m), name, "%p: wait with mutex %p, which is not locked",
              (void *)c, (void *)m);
@@ -69,8 +88,13 @@ int volt_cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker
   c->mutex = m; /* I3 */
   w->data = &c->queue;
   volt_link_(&c->queue, w, 1, 1, waker);
-  volt_leave_(&c->queue, word); /* R1: now a signal finds it */
-  volt_mutex_unlock(m);         /* R2 */
+  volt_store_relaxed(&w->state, state); /* published by U1 */
+  volt_leave_(&c->queue, word);         /* R1: now a signal finds it */
+  volt_mutex_unlock(m);                 /* R2 */
+}
+
+int volt_cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker) {
+  wait(c, m, w, waker, VOLT_WAITER_PENDING_);
   return VOLT_PENDING;
 }
 
@@ -121,32 +145,70 @@ bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
   return here || volt_mutex_set_waker(mutex_of(w), w, waker);
 }
 
+/* A timed waiter moves from state to next, unless the other side was first. relaxed: the value alone
+ * decides; what else is to be seen is seen under the lock. */
+static bool decide(volt_waiter *w, uint32_t next) {
+  uint32_t seen = VOLT_WAITER_TIMED_;
+  return volt_cas_relaxed(&w->state, &seen, next); /* R7 */
+}
+
 int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = {0};
-  (void)volt_cond_wait(c, m, &w, volt_parker_waker(&parker));
+  bool is_timed = deadline_ns != VOLT_NO_DEADLINE;
+  wait(c, m, &w, volt_parker_waker(&parker), is_timed ? VOLT_WAITER_TIMED_ : VOLT_WAITER_PENDING_);
   if (volt_park_until(&parker, 1, deadline_ns) == VOLT_OK) return VOLT_OK;
-  if (!withdraw(c, &w)) { /* R6 */
+  if (!decide(&w, VOLT_WAITER_LEAVING_)) { /* R6, R7: *c may be gone */
     volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
     return VOLT_OK;
   }
+  (void)withdraw(c, &w); /* R7: linked, because no signal takes it any more */
   volt_mutex_lock_no_deadline(m);
   return VOLT_ETIMEDOUT;
 }
 
 /* ---- signal ---- */
 
-void volt_cond_signal(volt_cond *c) {
+/* The lock is held. Whether *w is to be taken to the mutex; if so, no timeout takes it away. */
+static bool take(volt_waiter *w) {
+  uint32_t state = volt_load_relaxed(&w->state); /* decided by the CAS */
+  return state == VOLT_WAITER_PENDING_ ||
+         (state == VOLT_WAITER_TIMED_ && decide(w, VOLT_WAITER_PENDING_));
+}
+
+/* Signal the oldest waiters, at most `most` of them. how: into their data, unless NULL. */
+static void signal(volt_cond *c, uint32_t most, void *how) {
   uint64_t word;
-  if (!volt_lock_if_queued_(&c->queue, &word)) return; /* R1 */
-  volt_mutex_move_(c->mutex, &c->queue, word, c->queue.head, 1);
+  volt_wait_queue *q = &c->queue;
+  if (!volt_lock_if_queued_(q, &word)) return; /* R1 */
+  volt_waiter *last = NULL;
+  uint32_t taken = 0;
+  volt_waiter *w = q->head;
+  for (uint32_t left = q->waiters; left > 0 && taken < most; left--) {
+    volt_waiter *next = w->next;
+    if (take(w)) {
+      if (how) w->data = how;
+      taken += 1;
+      last = w;
+    } else { /* R7: out of the way, its thread unlinks it */
+      volt_list_remove_(q, w);
+      volt_list_push_back_(q, w);
+    }
+    w = next;
+  }
+  if (taken > 0) {
+    volt_mutex_move_(c->mutex, q, word, last, taken);
+  } else {
+    volt_leave_(q, word);
+  }
+}
+
+void volt_cond_signal(volt_cond *c) {
+  signal(c, 1, NULL);
 }
 
 void volt_cond_broadcast(volt_cond *c) {
-  uint64_t word;
-  if (!volt_lock_if_queued_(&c->queue, &word)) return; /* R1 */
-  for (volt_waiter *w = c->queue.head; w; w = w->next) w->data = &c->mutex;
-  volt_mutex_move_(c->mutex, &c->queue, word, c->queue.tail, c->queue.waiters);
+  signal(c, UINT32_MAX, &c->mutex);
 }
 
 uint32_t volt_cond_waiters(volt_cond *c) {

@@ -29,7 +29,7 @@ void volt_waiter_check_unused_(const char *name, volt_waiter *w) {
   VOLT_CHECK(
       state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ || state == VOLT_WAITER_CLOSED_,
       name, "waiter %p is %s (state %u)", (void *)w,
-      state <= VOLT_WAITER_AWAITED_ ? "already queued" : "not initialised", state);
+      state <= VOLT_WAITER_LEAVING_ ? "already queued" : "not initialised", state);
 }
 
 void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker) {
@@ -44,7 +44,8 @@ void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker) {
 }
 
 static bool is_done(uint32_t state) {
-  return state != VOLT_WAITER_PENDING_ && state != VOLT_WAITER_AWAITED_;
+  return state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ ||
+         state == VOLT_WAITER_CLOSED_;
 }
 
 static int result_of(uint32_t state) {

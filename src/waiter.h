@@ -12,7 +12,9 @@ enum {
   VOLT_WAITER_PENDING_ = 1, /* linked, or claimed */
   VOLT_WAITER_AWAITED_ = 2, /* claimed, and its owner naps until the grant */
   VOLT_WAITER_GRANTED_ = 3,
-  VOLT_WAITER_CLOSED_ = 4
+  VOLT_WAITER_CLOSED_ = 4,
+  VOLT_WAITER_TIMED_ = 5,  /* linked at a condition variable; its thread may time out (cond.c R7) */
+  VOLT_WAITER_LEAVING_ = 6 /* its thread has timed out, and is about to unlink it */
 };
 
 /* A waiter that nobody else can reach any more and that has not been told yet: all that must be

@@ -259,7 +259,8 @@ struct cond_broadcast_not_passed_on : cond_model {
 };
 MODEL(cond_broadcast_not_passed_on, 2, bounded)
 
-// R5: the one who gets the mutex ends the life of both, while the signal returns.
+// R5: the one who gets the mutex ends the life of both, while the signal returns; of the condition
+// variable without destroy(), which would wait for its lock.
 struct cond_last_user : cond_model {
   cond_last_user() {
     queue(0);
@@ -268,7 +269,6 @@ struct cond_last_user : cond_model {
     if (index == 0) volt_cond_signal(&cond);
     if (index == 1 && granted(&w[0])) {
       unlock();
-      volt_cond_destroy(&cond);
       volt_mutex_destroy(&mutex);
       poison(&cond.queue);
       poison(&mutex.queue);
@@ -324,6 +324,68 @@ struct cond_timeout_x_signal : cond_model {
   }
 };
 MODEL(cond_timeout_x_signal, 2, bounded)
+
+// R7: a broadcast, and the end of the condition variable, while the deadline of its waiter passes.
+struct cond_timeout_x_freed : cond_model {
+  int result = VOLT_PENDING;
+  cond_timeout_x_freed() {
+    lock();
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      result = volt_cond_wait_blocking(&cond, &mutex, 1000);
+      guarded += 1;
+      unlock();
+    }
+    if (index == 1) {
+      lock();
+      guarded += 1;
+      volt_cond_broadcast(&cond);
+      unlock();
+      volt_cond_destroy(&cond);
+      poison(&cond.queue);
+      cond.mutex = nullptr;
+    }
+  }
+  void check() override {
+    EXPECT(result == VOLT_OK || result == VOLT_ETIMEDOUT);
+    EXPECT(!volt_mutex_is_locked(&mutex) && volt_mutex_waiters(&mutex) == 0);
+  }
+};
+MODEL(cond_timeout_x_freed, 2, bounded)
+
+// R7: a signal that meets a waiter that is leaving goes to the next one, and to one only.
+struct cond_timeout_x_signal_of_two : cond_model {
+  int result = VOLT_PENDING;
+  bool second = false; // had the mutex
+  cond_timeout_x_signal_of_two() {
+    lock();
+  }
+  static void use_second(void *ctx) {
+    auto *m = static_cast<cond_timeout_x_signal_of_two *>(ctx);
+    m->second = true;
+    m->guarded += 1;
+    m->unlock();
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      result = volt_cond_wait_blocking(&cond, &mutex, 1000);
+      guarded += 1;
+      unlock();
+    }
+    if (index == 1) {
+      lock();
+      EXPECT(volt_cond_wait(&cond, &mutex, &w[1], volt_waker{use_second, this}) == VOLT_PENDING);
+      volt_cond_signal(&cond);
+    }
+  }
+  void check() override {
+    EXPECT(second == (result == VOLT_ETIMEDOUT));
+    if (!second) EXPECT(volt_cond_cancel(&cond, &w[1]));
+    expect_over();
+  }
+};
+MODEL(cond_timeout_x_signal_of_two, 2, bounded)
 
 // R4: whoever polls last is woken, or has it.
 struct cond_new_waker_x_signal : cond_model {

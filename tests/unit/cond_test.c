@@ -1,6 +1,10 @@
 /* cond_test.c: condition variables, polled by hand. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
+#include <sys/mman.h>
+
 #include "death.h"
 #include "fake_waker.h"
+#include "futex_hook.h"
 #include "poller.h"
 #include "unit.h"
 
@@ -313,6 +317,48 @@ static void a_signal_ends_a_blocking_wait(void **state) {
   volt_mutex_unlock(&mutex);
 }
 
+/* On a page of its own, which cannot be touched any more once it is freed. */
+typedef struct freed_cond {
+  volt_cond *cond;
+  size_t bytes;
+  unsigned sleeps;
+} freed_cond;
+
+/* The waiter sleeps: others broadcast, and free the condition variable; then its deadline passes.
+ * It sleeps again, for the mutex. */
+static futex_outcome free_it_asleep(void *arg, const futex_call *call) {
+  freed_cond *freed = arg;
+  if (!call->is_wait) return FUTEX_REAL;
+  freed->sleeps += 1;
+  if (freed->sleeps > 1) {
+    volt_mutex_unlock(&mutex);
+    return FUTEX_RETURN_0;
+  }
+  lock();
+  volt_cond_broadcast(freed->cond);
+  volt_cond_destroy(freed->cond);
+  assert_int_equal(mprotect(freed->cond, freed->bytes, PROT_NONE), 0);
+  return FUTEX_ETIMEDOUT;
+}
+
+static void freed_after_a_broadcast(void **state) {
+  (void)state;
+  freed_cond freed = {NULL, sizeof(volt_cond), 0};
+  void *page = mmap(NULL, freed.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_true(page != MAP_FAILED);
+  freed.cond = page;
+  volt_cond_init(freed.cond);
+  lock();
+  futex_hook_set(free_it_asleep, &freed);
+  int result = volt_cond_wait_blocking(freed.cond, &mutex, volt_deadline_ns(1000000000));
+  futex_hook_set(NULL, NULL);
+  assert_result(result, VOLT_OK);
+  assert_int_equal(freed.sleeps, 2);
+  assert_true(volt_mutex_is_locked(&mutex));
+  volt_mutex_unlock(&mutex);
+  assert_int_equal(munmap(page, freed.bytes), 0);
+}
+
 /* ---- futures ---- */
 
 static void a_future_waits_from_the_start(void **state) {
@@ -485,6 +531,7 @@ int main(void) {
       TEST(a_waker_may_wait_again),
       TEST(a_deadline_leaves_the_mutex_locked),
       TEST(a_signal_ends_a_blocking_wait),
+      TEST(freed_after_a_broadcast),
       TEST(a_future_waits_from_the_start),
       TEST(a_future_is_woken),
       TEST(a_future_dropped_unpolled),
