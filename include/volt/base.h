@@ -8,7 +8,13 @@
  *
  * Misuse (unlocking a free lock, destroying an object somebody waits on) is not an error code: it
  * prints what, where and the values on standard error, and aborts, in every build; what only debug
- * builds look for is said where it belongs. */
+ * builds look for is said where it belongs.
+ *
+ * After fork(): the child has one thread, and its copy of an object may be held by a thread that it
+ * does not have, or be half-way through an operation of one. The child calls the object's init()
+ * again before it uses the object: init() reads nothing of what is there, and forgets holders and
+ * waiters. That may be done in a handler of pthread_atfork(). A runtime (volt/runtime.h) has no
+ * threads in the child: the child makes one of its own, or calls exec. */
 #ifndef VOLT_BASE_H
 #define VOLT_BASE_H
 

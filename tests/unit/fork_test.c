@@ -1,0 +1,155 @@
+/* fork_test.c: the child of a fork has one thread. An object that threads of the parent held, waited
+ * for, or were at work on, is made anew there by its init(), and works. */
+#define _DEFAULT_SOURCE /* fork */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fake_waker.h"
+#include "thread_team.h"
+#include "unit.h"
+
+enum { SECONDS = 20, PLACES = 2, MEMORY = 512 };
+
+static volt_sem sem;
+static volt_mutex mutex;
+static volt_rwlock rwlock;
+static volt_cond cond;
+static volt_mutex cond_mutex;
+static volt_notify notify;
+static volt_bcs_lock section;
+static volt_chan chan;
+static _Alignas(16) unsigned char chan_memory[MEMORY];
+
+static VOLT_ATOMIC(uint32_t) is_inside;
+static VOLT_ATOMIC(uint32_t) may_leave;
+
+/* ---- what a thread of the parent has taken: it runs a section, and holds or waits for the rest ---- */
+
+static void stay(void *arg) {
+  (void)arg;
+  volt_store_release(&is_inside, 1);
+  WAIT_UNTIL(volt_load_acquire(&may_leave));
+}
+
+static void hold_section(void *arg, uint32_t index) {
+  (void)arg;
+  (void)index;
+  volt_bcs_node node;
+  volt_bcs_lock_run(&section, &node, stay, NULL);
+}
+
+static volt_waiter waiters[6];
+static int awaited_elem;
+static fake_waker waker;
+
+/* As if a thread had been interrupted between the lock of the queue and its unlock. */
+static void interrupt_in(volt_wait_queue *q) {
+  volt_store_relaxed(&q->word, volt_load_relaxed(&q->word) | VOLT_WORD_LOCKED_);
+}
+
+static void unlock_queue(volt_wait_queue *q) {
+  volt_store_relaxed(&q->word, volt_load_relaxed(&q->word) & ~VOLT_WORD_LOCKED_);
+}
+
+static volt_wait_queue *const queues[] = {&sem.queue,  &mutex.queue,  &rwlock.queue,
+                                          &cond.queue, &notify.queue, &chan.queue};
+
+static void occupy(void) {
+  fake_waker_init(&waker, 0, NULL);
+  volt_waker w = fake_waker_of(&waker);
+  volt_sem_init(&sem, 0);
+  volt_mutex_init(&mutex);
+  volt_mutex_init(&cond_mutex);
+  volt_rwlock_init(&rwlock);
+  volt_cond_init(&cond);
+  volt_notify_init(&notify);
+  volt_bcs_lock_init(&section);
+  assert_result(volt_chan_init(&chan, PLACES, sizeof awaited_elem, chan_memory, sizeof chan_memory),
+                VOLT_OK);
+  assert_result(volt_sem_acquire(&sem, &waiters[0], 1, w), VOLT_PENDING);
+  assert_result(volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_mutex_lock(&mutex, &waiters[1], w), VOLT_PENDING);
+  assert_result(volt_rwlock_write_blocking(&rwlock, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_rwlock_read(&rwlock, &waiters[2], w), VOLT_PENDING);
+  assert_result(volt_mutex_lock_blocking(&cond_mutex, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_cond_wait(&cond, &cond_mutex, &waiters[3], w), VOLT_PENDING);
+  assert_result(volt_notify_wait(&notify, &waiters[4], w), VOLT_PENDING);
+  assert_result(volt_chan_recv(&chan, &waiters[5], &awaited_elem, w), VOLT_PENDING);
+  for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++) interrupt_in(queues[i]);
+}
+
+static void give_up_all(void) {
+  for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++) unlock_queue(queues[i]);
+  assert_true(volt_sem_cancel(&sem, &waiters[0]));
+  assert_true(volt_mutex_cancel(&mutex, &waiters[1]));
+  assert_true(volt_rwlock_cancel(&rwlock, &waiters[2]));
+  assert_true(volt_cond_cancel(&cond, &waiters[3]));
+  assert_true(volt_notify_cancel(&notify, &waiters[4]));
+  assert_true(volt_chan_cancel_recv(&chan, &waiters[5]));
+}
+
+/* ---- the child ---- */
+
+static void count(void *arg) {
+  *(int *)arg += 1;
+}
+
+/* Returns how many of the objects work. Nothing here waits: a wrong state is a result, not a hang. */
+static int use_all(void) {
+  int works = 0;
+  int elem = 7;
+  int received = 0;
+  volt_bcs_node node;
+  volt_waiter w = VOLT_WAITER_INIT;
+  volt_sem_init(&sem, 1);
+  works += volt_sem_acquire_blocking(&sem, 1, PAST_DEADLINE) == VOLT_OK;
+  volt_sem_release(&sem, 1);
+  volt_mutex_init(&mutex);
+  works += volt_mutex_lock_blocking(&mutex, PAST_DEADLINE) == VOLT_OK;
+  volt_mutex_unlock(&mutex);
+  volt_rwlock_init(&rwlock);
+  works += volt_rwlock_write_blocking(&rwlock, PAST_DEADLINE) == VOLT_OK;
+  volt_rwlock_write_unlock(&rwlock);
+  volt_cond_init(&cond);
+  volt_cond_broadcast(&cond);
+  works += volt_cond_waiters(&cond) == 0;
+  volt_notify_init(&notify);
+  volt_notify_one(&notify);
+  works += volt_notify_wait(&notify, &w, fake_waker_of(&waker)) == VOLT_OK;
+  volt_bcs_lock_init(&section);
+  int ran = 0;
+  volt_bcs_lock_run(&section, &node, count, &ran);
+  works += ran == 1;
+  if (volt_chan_init(&chan, PLACES, sizeof elem, chan_memory, sizeof chan_memory) == VOLT_OK &&
+      volt_chan_try_send(&chan, &elem) == VOLT_OK &&
+      volt_chan_try_recv(&chan, &received) == VOLT_OK) {
+    works += received == elem;
+  }
+  return works;
+}
+
+static void init_makes_objects_anew_in_the_child(void **state) {
+  (void)state;
+  thread_team team;
+  occupy();
+  thread_team_start(&team, 1, hold_section, NULL);
+  WAIT_UNTIL(volt_load_acquire(&is_inside));
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    alarm(SECONDS); /* a hang is a failure */
+    _exit(use_all());
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  volt_store_release(&may_leave, 1);
+  thread_team_join(&team);
+  give_up_all();
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 7);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(init_makes_objects_anew_in_the_child)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
