@@ -7,6 +7,7 @@ build=$(realpath "$1")
 cd "$(dirname "$0")"
 source=$(realpath ../..)
 cmake=${CMAKE:-cmake}
+if [[ -z ${CMAKE_GENERATOR:-} ]] && command -v ninja > /dev/null; then export CMAKE_GENERATOR=Ninja; fi
 cc=${CC:-cc}
 
 scratch=$(mktemp -d)
@@ -30,7 +31,7 @@ install_and_move() {
   libdir=$(dirname "$library")
 }
 
-needs_shared() { readelf -d "$1" | grep -q 'NEEDED.*libvolt-sync\.so\.0'; }
+needs_shared() { readelf -d "$1" | grep -q 'NEEDED.*libvolt-sync\.so\.'; }
 
 by_cmake() {
   step "$cmake" -S consumer -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix"
@@ -65,8 +66,11 @@ by_pkg_config() {
 
 look_at_it() {
   local entry undefined path
-  readelf -d "$library" | grep -q 'SONAME.*\[libvolt-sync\.so\.0\]' || fail "wrong SONAME"
-  [[ -e $libdir/libvolt-sync.so.0 ]] || fail "the SONAME leads nowhere"
+  ../compile/dynamic.sh "$library" "$libdir/libvolt-rt.so"
+  for entry in sync rt; do
+    path=$(readelf -d "$libdir/libvolt-$entry.so" | sed -nE 's/.*\(SONAME\).*\[(.*)\]$/\1/p')
+    [[ -e $libdir/$path ]] || fail "the SONAME $path leads nowhere"
+  done
   [[ -e $libdir/libvolt-sync.a ]] || fail "no static library was installed"
   [[ -n $(find "$prefix" -name LICENSE) ]] || fail "no license was installed"
   for entry in "$source"/include/volt/*.h; do

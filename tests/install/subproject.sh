@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 source=$(realpath ../..)
 cmake=${CMAKE:-cmake}
+if [[ -z ${CMAKE_GENERATOR:-} ]] && command -v ninja > /dev/null; then export CMAKE_GENERATOR=Ninja; fi
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# usage: dynamic.sh LIBRARY...
+# What the dynamic linker reads of a shared library: its name changes when the ABI may (with the
+# minor version before 1.0, with the major one after), and what it needs is looked for beside it, in
+# no directory that is named outright, nor in the current one (an empty entry).
+set -euo pipefail
+libraries=$(realpath "$@")
+cd "$(dirname "$0")/../.."
+
+fail() {
+  printf '%s\n' "$@" >&2
+  exit 1
+}
+
+version_of() { sed -nE "s/^#define VOLT_VERSION_$1 ([0-9]+)/\\1/p" include/volt/base.h; }
+abi=$(version_of MAJOR)
+if ((abi == 0)); then abi=0.$(version_of MINOR); fi
+
+of() { # <tag>: what is in its brackets, a line each
+  readelf -d "$library" | sed -nE "s/.*\\(($1)\\).*\\[(.*)\\]$/\\2/p"
+}
+
+for library in $libraries; do
+  name=${library##*/}
+  name=${name%%.so*}.so.$abi
+  [[ $(of SONAME) == "$name" ]] || fail "$library: SONAME is $(of SONAME), not $name"
+  while read -r needed; do
+    [[ $needed != libvolt-* || $needed == libvolt-*.so."$abi" ]] || fail "$library needs $needed"
+  done < <(of NEEDED)
+  path=$(of 'RPATH|RUNPATH')
+  [[ -z $path || $path == '$ORIGIN' ]] || fail "$library: RUNPATH is '$path'"
+  echo "$name"
+done
