@@ -42,6 +42,8 @@
 #define VOLT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define VOLT_NODISCARD __attribute__((warn_unused_result))
 #define VOLT_UNUSED_OK_ __attribute__((unused))
+#define VOLT_IS_CONSTANT_(x) __builtin_constant_p(x)
+#define VOLT_FORGET_(pointer) __asm__("" : "+r"(pointer)) /* no instruction: what it points to */
 #else
 #define VOLT_API
 #define VOLT_NOINLINE
@@ -49,6 +51,8 @@
 #define VOLT_LIKELY(x) (!!(x))
 #define VOLT_NODISCARD
 #define VOLT_UNUSED_OK_
+#define VOLT_IS_CONSTANT_(x) 0
+#define VOLT_FORGET_(pointer) ((void)0)
 #endif
 
 /* A function with an inline body in its header and, for callers that cannot inline it (other

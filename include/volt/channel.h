@@ -254,24 +254,35 @@ static inline int volt_chan_recv_now_(volt_chan *c, void *elem, size_t bytes) {
   return none ? VOLT_EAGAIN : VOLT_PENDING;
 }
 
+/* An element of a size that is known only at run time: a compiler that sees how small the caller's
+ * is warns of the 8 bytes that volt_chan_move_() would move if they were 8. */
+#define VOLT_CHAN_FORGET_SIZE_(elem, bytes)            \
+  do {                                                 \
+    if (!VOLT_IS_CONSTANT_(bytes)) VOLT_FORGET_(elem); \
+  } while (0)
+
 static inline int volt_chan_try_send_(volt_chan *c, const void *elem, size_t bytes) {
+  VOLT_CHAN_FORGET_SIZE_(elem, bytes);
   int result = volt_chan_send_now_(c, elem, bytes);
   return result == VOLT_PENDING ? volt_chan_try_send_slow_(c, elem) : result;
 }
 
 static inline int volt_chan_try_recv_(volt_chan *c, void *elem, size_t bytes) {
+  VOLT_CHAN_FORGET_SIZE_(elem, bytes);
   int result = volt_chan_recv_now_(c, elem, bytes);
   return result == VOLT_PENDING ? volt_chan_try_recv_slow_(c, elem) : result;
 }
 
 static inline int volt_chan_send_(volt_chan *c, volt_waiter *w, const void *elem, size_t bytes,
                                   volt_waker waker) {
+  VOLT_CHAN_FORGET_SIZE_(elem, bytes);
   int result = volt_chan_send_now_(c, elem, bytes);
   return result == VOLT_OK ? result : volt_chan_send_slow_(c, w, elem, waker);
 }
 
 static inline int volt_chan_recv_(volt_chan *c, volt_waiter *w, void *elem, size_t bytes,
                                   volt_waker waker) {
+  VOLT_CHAN_FORGET_SIZE_(elem, bytes);
   int result = volt_chan_recv_now_(c, elem, bytes);
   return result == VOLT_OK ? result : volt_chan_recv_slow_(c, w, elem, waker);
 }

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# A program that gcc optimises as one with the library (-flto) compiles without a warning, for each way
+# to send and to receive an element of less than 8 bytes, and runs.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+command -v gcc > /dev/null || { echo "skipped: there is no gcc" && exit 77; }
+ways=(
+  'uint8_t|volt_chan_try_send(&c, &in)|volt_chan_try_recv(&c, &out)'
+  'uint16_t|volt_chan_send(&c, &w, &in, nobody)|volt_chan_recv(&c, &w, &out, nobody)'
+  'uint32_t|volt_chan_send_blocking(&c, &in, 0)|volt_chan_recv_blocking(&c, &out, 0)'
+)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+ran=0
+
+compile() { # <option or file>...: messages are errors
+  gcc -std=c11 -Wall -Wextra -Werror -Iinclude "$@" 2> "$scratch/log" && ! grep 'warning:' "$scratch/log" ||
+    { cat "$scratch/log" >&2; exit 1; }
+}
+
+for source in src/*.c; do # what the program is not inlined with
+  case $source in
+    */channel.c | */channel_future.c) ;;
+    *) compile -O1 -c "$source" -o "$scratch/$(basename "$source").o" ;;
+  esac
+done
+for level in -O2 -O3; do
+  for source in channel channel_future; do
+    compile "$level" -flto -c "src/$source.c" -o "$scratch/$source.o"
+  done
+  for way in "${ways[@]}"; do
+    IFS='|' read -r type send recv <<< "$way"
+    compile "$level" -flto "-DTYPE=$type" "-DSEND=$send" "-DRECV=$recv" tests/compile/lto.c \
+      "$scratch"/*.o -pthread -o "$scratch/program"
+    "$scratch/program"
+    ran=$((ran + 1))
+  done
+done
+echo "$ran programs"
