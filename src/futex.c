@@ -5,8 +5,8 @@
 #include "futex.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -14,22 +14,38 @@
 
 #include "check.h"
 
+/* As in <linux/futex.h>, which not every libc comes with. */
+enum { WAKE_PRIVATE = 1 | 128, WAIT_BITSET_PRIVATE = 9 | 128 };
+static const uint32_t match_any = UINT32_MAX;
+
+/* Where time_t is wider than a register, the call that takes such times has a number of its own. */
+#ifdef SYS_futex_time64
+static const long sys_futex = sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex;
+#else
+static const long sys_futex = SYS_futex;
+#endif
+
+/* The time_t of 32 bits ends in 2038, or, counted from the start of the machine, after 68 years. */
+static time_t seconds_of(uint64_t ns) {
+  uint64_t seconds = ns / 1000000000u;
+  return sizeof(time_t) < 8 && seconds > INT32_MAX ? INT32_MAX : (time_t)seconds;
+}
+
 int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t deadline_ns) {
   struct timespec deadline;
   struct timespec *until = NULL;
   if (deadline_ns != VOLT_NO_DEADLINE) {
-    deadline.tv_sec = (time_t)(deadline_ns / 1000000000u);
+    deadline.tv_sec = seconds_of(deadline_ns);
     deadline.tv_nsec = (long)(deadline_ns % 1000000000u);
     until = &deadline;
   }
   int saved = errno;
   int result = VOLT_OK;
   /* WAIT_BITSET, because its timeout is absolute, on CLOCK_MONOTONIC */
-  long rc = syscall(SYS_futex, (void *)word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen, until,
-                    NULL, FUTEX_BITSET_MATCH_ANY);
+  long rc = syscall(sys_futex, word, WAIT_BITSET_PRIVATE, seen, until, NULL, match_any);
   if (rc != 0) {
     VOLT_CHECK(errno == EAGAIN || errno == EINTR || errno == ETIMEDOUT, "futex",
-               "wait at %p failed with errno %d", (void *)word, errno);
+               "wait at %#" PRIxPTR " failed with errno %d", (uintptr_t)word, errno);
     if (errno == ETIMEDOUT) result = VOLT_ETIMEDOUT;
   }
   errno = saved;
@@ -39,7 +55,7 @@ int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t dead
 void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count) {
   int saved = errno;
   /* the address may be unmapped by now: that is no error here */
-  (void)syscall(SYS_futex, (void *)word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, count, NULL, NULL, 0);
+  (void)syscall(sys_futex, word, WAKE_PRIVATE, count, NULL, NULL, 0);
   errno = saved;
 }
 

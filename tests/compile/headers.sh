@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wundef -Werror)
+mapfile -t warnings < tests/compile/warnings.txt # what a parent project may compile with
 compiled=0
 
 alone() { # <compiler> <language> <standard> <header>

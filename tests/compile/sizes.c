@@ -1,4 +1,4 @@
-/* What the objects may cost their users, on 64-bit machines. */
+/* What the objects may cost their users. docs/ say what they are on 64-bit machines: sizes.sh. */
 #include <volt/runtime.h>
 #include <volt/volt.h>
 
@@ -16,9 +16,9 @@ _Static_assert(sizeof(volt_latch) <= 64, "a latch");
 _Static_assert(sizeof(volt_once) <= 64, "a once");
 _Static_assert(sizeof(volt_token) <= 128, "a token has its place in a tree");
 _Static_assert(sizeof(volt_waiter) <= 96, "a waiter is a line and a half at most");
-_Static_assert(sizeof(volt_bcs_node) == 16, "a node is a link and what it carries");
-_Static_assert(sizeof(volt_bcs_lockfree) == 8, "a queue is a word");
-_Static_assert(sizeof(volt_bcs_waitfree) == 8, "a queue is a word");
+_Static_assert(sizeof(volt_bcs_node) == 2 * sizeof(void *), "a node is a link and what it carries");
+_Static_assert(sizeof(volt_bcs_lockfree) == sizeof(void *), "a queue is a word");
+_Static_assert(sizeof(volt_bcs_waitfree) == sizeof(void *), "a queue is a word");
 _Static_assert(sizeof(volt_parker) == 4, "a parker is what a futex compares");
 _Static_assert(sizeof(volt_future) <= 128, "a future is two lines at most");
 _Static_assert(sizeof(volt_task) <= 128, "the header of a task is two lines at most");

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# The libraries compile for musl and for x86 of 32 bits without a warning, and a small user of all of
+# it (program.c), the sleeping (platform.c) and two stress tests run there. What a machine cannot
+# compile is named and left out.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+mapfile -t warnings < tests/compile/warnings.txt
+includes=(-Iinclude -Isrc -Ibench -Itests/support -Itests/stress/load)
+ran=0
+
+compile() { # <option or file>...
+  "${compiler[@]}" -std=c11 -O1 "${includes[@]}" "$@"
+}
+
+program() { # <source>...
+  compile "$@" "$scratch"/objects/*.o -pthread -o "$scratch/program"
+  VOLT_TEST_SECONDS=1 "$scratch/program" > "$scratch/log" || { cat "$scratch/log" >&2; exit 1; }
+  ran=$((ran + 1))
+}
+
+platform() { # <name> <compiler and its options>...
+  local name=$1 compiler=("${@:2}") source harness=tests/stress
+  echo 'int main(void) { return 0; }' > "$scratch/probe.c"
+  if ! "${compiler[@]}" -include errno.h -pthread "$scratch/probe.c" -o "$scratch/probe" 2> /dev/null ||
+    ! "$scratch/probe"; then
+    echo "$name: skipped: no ${compiler[*]} here"
+    return
+  fi
+  rm -rf "$scratch/objects"
+  mkdir "$scratch/objects"
+  for source in src/*.c src/rt/*.c; do
+    compile "${warnings[@]}" -c "$source" -o "$scratch/objects/$(basename "$source").o"
+  done
+  compile "${warnings[@]}" -fsyntax-only tests/compile/sizes.c
+  program tests/compile/program.c
+  program tests/compile/platform.c
+  cat "$scratch/log"
+  for source in channel task; do
+    program "$harness/${source}_stress.c" "$harness"/{harness,scenarios,ways,fifo}.c "$harness"/load/*.c
+  done
+  echo "$name: runs"
+}
+
+# gcc-multilib is not installed beside cross compilers, and the kernel's headers are then elsewhere
+asm=(-idirafter "/usr/include/$(gcc -print-multiarch 2> /dev/null || true)")
+platform musl musl-gcc
+platform 'x86, 32 bits' gcc -m32 "${asm[@]}" -Wno-psabi
+platform 'x86, 32 bits, time_t of 64' gcc -m32 "${asm[@]}" -Wno-psabi -D_TIME_BITS=64 -D_FILE_OFFSET_BITS=64
+platform 'x86, 32 bits, clang' clang -m32 "${asm[@]}"
+((ran > 0)) || exit 77
