@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# What docs/ say an object costs is its size, on a 64-bit machine.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+# document|the words around the number, as a regular expression|type
+claims=(
+  'runtime.md|header of ([0-9]+) bytes|volt_task'
+  'runtime.md|A future is ([0-9]+) bytes|volt_future'
+  'runtime.md|sleep ([0-9]+), in|volt_sleep'
+  'design.md|`volt_waiter` \(([0-9]+) bytes\)|volt_waiter'
+  'primitives/select.md|([0-9]+) bytes for a select|volt_select'
+  'primitives/select.md|([0-9]+) for a join|volt_join'
+)
+for page in docs/primitives/*.md; do # "Cost. N bytes" of a page is the size of what it is about
+  name=$(basename "$page" .md)
+  case $name in
+    semaphore) type=volt_sem ;;
+    channel) type=volt_chan ;;
+    *) type=volt_$name ;;
+  esac
+  if grep -qE '^\*\*Cost\.\*\* [0-9]+ bytes\.' "$page"; then
+    claims+=("primitives/$name.md|^\\*\\*Cost\\.\\*\\* ([0-9]+) bytes\\.|$type")
+  fi
+done
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+printf '#include <volt/runtime.h>\n#include <volt/volt.h>\n' > "$scratch/claims.c"
+for claim in "${claims[@]}"; do
+  page=${claim%%|*} type=${claim##*|} words=${claim#*|}
+  words=${words%|*}
+  # lines are joined: a sentence may be broken anywhere
+  said=$(grep -v '^|' "docs/$page" | if [[ $words == ^* ]]; then cat; else paste -sd ' '; fi |
+    sed -nE "s/(^|.*[^0-9])${words#^}.*/\\2/p" | head -n 1)
+  [[ -n $said ]] || { echo "docs/$page does not say '$words' any more: $0" >&2; exit 1; }
+  echo "_Static_assert(sizeof(void *) != 8 || sizeof($type) == $said, \"docs/$page: $type\");" \
+    >> "$scratch/claims.c"
+done
+"${CC:-cc}" -std=c11 -Iinclude -fsyntax-only "$scratch/claims.c"
+echo "${#claims[@]} sizes"
