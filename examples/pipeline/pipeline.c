@@ -68,6 +68,7 @@ void pipeline_free_file(struct pipeline *p, struct file *file) {
 
 void pipeline_init(struct pipeline *p, const struct options *options, struct console *console) {
   *p = (struct pipeline){.options = options, .console = console};
+  roots_init(&p->roots, options->roots);
   tally_init(&p->tally);
   results_init(&p->results);
   volt_token_init(&p->stop);
@@ -98,6 +99,7 @@ void pipeline_destroy(struct pipeline *p) {
   volt_token_destroy(&p->stop);
   results_destroy(&p->results);
   tally_destroy(&p->tally);
+  roots_destroy(&p->roots);
 }
 
 /* ---- the stages ---- */

@@ -18,6 +18,7 @@
 
 #include "../treesum/console.h"
 #include "../treesum/results.h"
+#include "../treesum/roots.h"
 #include "../treesum/sha256.h"
 #include "../treesum/tally.h"
 #include "options.h"
@@ -48,6 +49,7 @@ VOLT_CHAN_DECLARE(file_chan, struct file *);
 struct pipeline {
   const struct options *options;
   struct console *console;
+  struct roots roots;
   struct tally tally;
   struct results results;
   struct stat list; /* the file that the list goes to, which is left out; or all zero */

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../treesum/open_path.h"
 #include "stages.h"
 
 /* The file will have no sum, and why was printed. */
@@ -28,7 +27,7 @@ static bool is_same_state(const struct stat *a, const struct stat *b) {
 /* Returns whether it is to be read. Else it is forgotten. */
 static bool open_file(struct pipeline *p, struct file *file) {
   const char *wrong = NULL;
-  file->fd = open_path(file->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  file->fd = roots_open(&p->roots, file->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (file->fd < 0 || fstat(file->fd, &file->status) != 0) {
     wrong = strerror(errno);
   } else if (!S_ISREG(file->status.st_mode)) {

@@ -32,7 +32,7 @@ static int walk_root(struct pipeline *p, struct tree *tree, const char *root) {
 void *walk_run(void *pipeline) {
   struct pipeline *p = pipeline;
   struct tree tree;
-  tree_init(&tree, &p->tally, p->console);
+  tree_init(&tree, &p->roots, &p->tally, p->console);
   int result = VOLT_OK;
   for (char *const *root = p->options->roots; *root != NULL && result == VOLT_OK; root++) {
     result = walk_root(p, &tree, *root);

@@ -3,7 +3,7 @@
  * What a sum is worth depends on the file staying as it is while it is read, so its status is
  * looked at before and after: a file that has shrunk, grown or been written to is an error, not a
  * sum of something that never existed. The file may also have become something else since the
- * walker saw it; it is opened so that neither a symbolic link nor a fifo does harm. */
+ * walker saw it; it is opened so that neither a symbolic link, wherever on its way, nor a fifo does harm. */
 #define _GNU_SOURCE
 #include "file_sum.h"
 
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "memory.h"
-#include "open_path.h"
 
 /* A small file takes two, of which one finds the end: so it is done in one step. */
 #define READS_AT_ONCE 8
@@ -91,7 +90,7 @@ static void look_at(struct file_sum *f) {
 
 /* Returns false if it cannot be opened. */
 static bool open_file(struct file_sum *f, struct hasher *hasher) {
-  f->fd = open_path(f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  f->fd = roots_open(&f->scan->roots, f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (f->fd < 0) {
     fail(f, strerror(errno));
     return false;

@@ -139,7 +139,7 @@ int main(int argc, char **argv) {
   struct work work = {.options = &options};
   struct scan *scan = &work.scan;
   console_init(&console);
-  scan_init(scan, options.open_files, options.slow_after_ms, &console);
+  scan_init(scan, options.roots, options.open_files, options.slow_after_ms, &console);
   volt_group_init(&work.tasks);
   FILE *list = open_list(options.output, &scan->list);
 

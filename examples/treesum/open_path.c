@@ -1,50 +1,60 @@
-/* open_path.c: open() for paths of any length.
+/* open_path.c: open() for paths of any length, through no symbolic link.
  *
- * The system takes paths shorter than PATH_MAX, but trees may be deeper. A longer path is cut at
- * slashes into parts that are short enough, each opened relative to the one before. */
+ * openat2() refuses every symbolic link on the way. (RESOLVE_NO_SYMLINKS: with names that were read
+ * in directories nothing but a link leads out of a tree, so RESOLVE_BENEATH would add nothing, and it
+ * would refuse a root such as ../tree.) Linux before 5.6 has none (ENOSYS), a sandbox may forbid it
+ * (EPERM), and no call takes a path of PATH_MAX bytes, although trees may be deeper: then each part
+ * of the path is opened relative to the one before, and is refused if it is a link. */
 #define _GNU_SOURCE
 #include "open_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "memory.h"
 
-static void close_part(int fd) {
+static int open_whole(const char *path, int flags) {
+  struct open_how how = {.flags = (unsigned)flags, .resolve = RESOLVE_NO_SYMLINKS};
+  return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+}
+
+/* Open a name in the directory *at, and close that. Returns false, and *at is -1, if it fails. */
+static bool step_into(int *at, const char *name, int flags) {
+  int fd = openat(*at, name, flags);
   int error = errno;
-  if (fd != AT_FDCWD) close(fd);
+  if (*at != AT_FDCWD) close(*at);
+  *at = fd;
   errno = error;
+  return fd >= 0;
 }
 
 /* path: is written to. */
 static int open_in_parts(char *path, int flags) {
   int at = AT_FDCWD;
-  while (strlen(path) >= PATH_MAX) {
-    char *slash = memrchr(path, '/', PATH_MAX - 1);
-    if (slash == NULL || slash == path) {
-      close_part(at);
-      errno = ENAMETOOLONG;
-      return -1;
-    }
-    *slash = '\0';
-    int next = openat(at, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    close_part(at);
-    if (next < 0) return -1;
-    at = next;
-    path = slash + 1 + strspn(slash + 1, "/");
+  if (*path == '/' && !step_into(&at, "/", O_PATH | O_DIRECTORY | O_CLOEXEC)) return -1;
+  path += strspn(path, "/");
+  for (;;) {
+    char *rest = path + strcspn(path, "/");
+    bool is_last = rest[strspn(rest, "/")] == '\0';
+    if (*rest != '\0') *rest++ = '\0';
+    int how = is_last ? flags : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    if (!step_into(&at, *path != '\0' ? path : ".", how) || is_last) return at;
+    path = rest + strspn(rest, "/");
   }
-  int fd = openat(at, path, flags);
-  close_part(at);
-  return fd;
 }
 
 int open_path(const char *path, int flags) {
-  int fd = open(path, flags);
-  if (fd >= 0 || errno != ENAMETOOLONG || strlen(path) < PATH_MAX) return fd;
+  int fd = open_whole(path, flags);
+  if (fd >= 0) return fd;
+  bool too_long = errno == ENAMETOOLONG && strlen(path) >= PATH_MAX;
+  if (!too_long && errno != ENOSYS && errno != EPERM) return fd;
   char *copy = must_copy(path);
   fd = open_in_parts(copy, flags);
   int error = errno;

@@ -16,10 +16,12 @@
 #include "open_files.h"
 #include "path_queue.h"
 #include "results.h"
+#include "roots.h"
 #include "slow.h"
 #include "tally.h"
 
 struct scan {
+  struct roots roots;
   struct path_queue queue; /* of the thread form */
   struct open_files open_files;
   struct results results;
@@ -29,9 +31,9 @@ struct scan {
   struct stat list; /* the file that the list goes to, which is left out; or all zero */
 };
 
-/* open_files: at most so many at once. slow_after_ms: name files that take longer; 0: do not.
+/* roots: ends with NULL, stays the caller's. open_files: at most so many at once. slow_after_ms: name files that take longer; 0: do not.
  * console: stays the caller's. */
-void scan_init(struct scan *scan, unsigned open_files, unsigned slow_after_ms,
+void scan_init(struct scan *scan, char *const *roots, unsigned open_files, unsigned slow_after_ms,
                struct console *console);
 
 void scan_destroy(struct scan *scan);

@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #include "memory.h"
-#include "open_path.h"
 
 #define ENTRIES_AT_ONCE 500
 
-void tree_init(struct tree *tree, struct tally *tally, struct console *console) {
-  *tree = (struct tree){.tally = tally, .console = console};
+void tree_init(struct tree *tree, const struct roots *roots, struct tally *tally,
+               struct console *console) {
+  *tree = (struct tree){.roots = roots, .tally = tally, .console = console};
 }
 
 static void push(struct path_stack *stack, char *path) {
@@ -109,7 +109,7 @@ static void add_entry(struct tree *tree, const struct dirent *entry) {
 }
 
 static void open_directory(struct tree *tree) {
-  int fd = open_path(tree->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  int fd = roots_open(tree->roots, tree->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   tree->open = fd >= 0 ? fdopendir(fd) : NULL;
   if (tree->open != NULL) return;
   console_complain(tree->console, tree->path, strerror(errno));

@@ -15,6 +15,7 @@
 #include <dirent.h>
 
 #include "console.h"
+#include "roots.h"
 #include "tally.h"
 
 struct path_stack {
@@ -23,6 +24,7 @@ struct path_stack {
 };
 
 struct tree {
+  const struct roots *roots;
   struct tally *tally;           /* counts what is found */
   struct console *console;       /* for what is not */
   struct path_stack directories; /* still to be read */
@@ -31,9 +33,11 @@ struct tree {
   DIR *open;                     /* the same, once it is opened */
 };
 
-void tree_init(struct tree *tree, struct tally *tally, struct console *console);
+/* roots: those that it will enter. */
+void tree_init(struct tree *tree, const struct roots *roots, struct tally *tally,
+               struct console *console);
 
-/* Look what root is. Waits for the file system. */
+/* Look what root, one of the roots, is. Waits for the file system. */
 void tree_enter(struct tree *tree, const char *root);
 
 /* The next file that was found, from malloc(), the caller's then; or NULL. */

@@ -41,7 +41,7 @@ static int walk_root(struct scan *scan, struct tree *tree, const char *root) {
 
 void walk(struct scan *scan, char *const *roots) {
   struct tree tree;
-  tree_init(&tree, &scan->tally, scan->console);
+  tree_init(&tree, &scan->roots, &scan->tally, scan->console);
   int result = VOLT_OK;
   for (; *roots != NULL && result == VOLT_OK; roots++) result = walk_root(scan, &tree, *roots);
   tree_destroy(&tree);

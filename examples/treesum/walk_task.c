@@ -75,7 +75,7 @@ void walk_task_init(struct walk_task *walk, struct task_form *form, char *const 
   *walk = (struct walk_task){.form = form, .root = roots};
   walk->directory.form = form;
   walk->directory.tree = &walk->tree;
-  tree_init(&walk->tree, &form->scan->tally, form->scan->console);
+  tree_init(&walk->tree, &form->scan->roots, &form->scan->tally, form->scan->console);
   volt_task_init(&walk->task, poll);
 }
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# onequeue_test.sh PROGRAM: compares the order in which the waiters were served with the one in
+# onequeue_test.sh PROGRAM [REFUSED]: compares the order in which the waiters were served with the one in
 # which they arrived, by what the program prints of both.
 #
 # Prints a line per check: ok or FAILED. Exit code 0 if none failed. Nothing here depends on timing:
@@ -7,7 +7,7 @@
 set -u
 export LC_ALL=C
 
-[ $# -eq 1 ] || { echo "usage: $0 PROGRAM" >&2; exit 2; }
+[ $# -ge 1 ] || { echo "usage: $0 PROGRAM [REFUSED]" >&2; exit 2; }
 onequeue=$(realpath "$1")
 # shellcheck source=tests/example/checks.sh
 . "$(dirname "${BASH_SOURCE[0]}")/checks.sh"

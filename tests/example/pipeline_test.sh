@@ -1,5 +1,5 @@
 #!/bin/bash
-# pipeline_test.sh PROGRAM: holds pipeline against sha256sum, and against treesum beside it.
+# pipeline_test.sh PROGRAM [REFUSED]: holds pipeline against sha256sum, and against treesum beside it.
 #
 # Prints a line per check: ok, FAILED or skipped with the reason. Exit code 0 if none failed.
 # Nothing here depends on timing: where the program has to be caught at work, it works on a sparse
@@ -8,7 +8,7 @@ set -u
 export LC_ALL=C
 unset TERM
 
-[ $# -eq 1 ] || { echo "usage: $0 PROGRAM" >&2; exit 2; }
+[ $# -ge 1 ] || { echo "usage: $0 PROGRAM [REFUSED]" >&2; exit 2; }
 pipeline=$(realpath "$1")
 treesum=$(dirname "$pipeline")/treesum
 # shellcheck source=tests/example/checks.sh

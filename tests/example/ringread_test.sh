@@ -1,6 +1,6 @@
 #!/bin/bash
 # ringread_test.sh PROGRAM REFUSED: holds ringread against pread, which it calls itself, and checks
-# what it reports. REFUSED is the program that runs another one without io_uring.
+# what it reports. REFUSED runs another program without a system call: here, without io_uring.
 #
 # Prints a line per check: ok, FAILED or skipped with the reason. Exit code 0 if none failed, 77 if
 # there is no io_uring here. Nothing depends on timing: where the program has to be caught at work
@@ -178,9 +178,9 @@ test_refused() {
   local error text
   for error in "1 Operation not permitted" "13 Permission denied" "38 Function not implemented"; do
     text=${error#* }
-    "$refused" "${error%% *}" "$ringread" --operations 10 big >out 2>err
+    "$refused" 425 "${error%% *}" "$ringread" --operations 10 big >out 2>err
     code=$?
-    if grep -q '^ringread_refused: ' err; then
+    if grep -q '^refused: ' err; then
       skipped "io_uring is refused: $text" "there is no seccomp"
       continue
     fi
@@ -188,9 +188,9 @@ test_refused() {
     check "which is said" grep -qx "ringread: skipped: io_uring is not to be had here: $text" err
     check "and nothing else" [ ! -s out ]
   done
-  "$refused" 12 "$ringread" --operations 10 big >out 2>err
+  "$refused" 425 12 "$ringread" --operations 10 big >out 2>err
   code=$?
-  if ! grep -q '^ringread_refused: ' err; then
+  if ! grep -q '^refused: ' err; then
     expect 1 "another error of io_uring is an error"
     check "with its reason" grep -qx 'ringread: io_uring: Cannot allocate memory' err
   fi

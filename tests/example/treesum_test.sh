@@ -1,6 +1,6 @@
 #!/bin/bash
-# treesum_test.sh PROGRAM: holds treesum against find, sort and sha256sum; all of it with tasks,
-# then with threads.
+# treesum_test.sh PROGRAM REFUSED: holds treesum against find, sort and sha256sum; all of it with
+# tasks, then with threads. REFUSED runs another program without a system call: here, without openat2.
 #
 # Prints a line per check: ok, FAILED or skipped with the reason. Exit code 0 if none failed.
 # Nothing here depends on timing: where the program has to be caught at work, it works on a sparse
@@ -9,8 +9,9 @@ set -u
 export LC_ALL=C
 unset TERM
 
-[ $# -eq 1 ] || { echo "usage: $0 PROGRAM" >&2; exit 2; }
+[ $# -eq 2 ] || { echo "usage: $0 PROGRAM REFUSED" >&2; exit 2; }
 treesum=$(realpath "$1")
+refused=$(realpath "$2")
 # shellcheck source=tests/example/checks.sh
 . "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 scratch=$(mktemp -d)
@@ -18,10 +19,12 @@ trap 'rm -rf "$scratch"' EXIT
 
 # The form under test: what chooses it, and the option that says how many files at once.
 form=() at_once=--jobs
+# What it runs in, if anything.
+without=()
 
 # run ARGUMENTS...: run it to its end; leaves $code, and the files out and err.
 run() {
-  timeout -k 5 120 "$treesum" "${form[@]}" "$@" >out 2>err
+  timeout -k 5 120 "${without[@]}" "$treesum" "${form[@]}" "$@" >out 2>err
   code=$?
 }
 
@@ -227,7 +230,7 @@ test_unreadable() {
 
 # start ARGUMENTS...: run it in the background; leaves $pid.
 start() {
-  "$treesum" "${form[@]}" "$@" >out 2>err &
+  "${without[@]}" "$treesum" "${form[@]}" "$@" >out 2>err &
   pid=$!
 }
 
@@ -263,6 +266,73 @@ test_changes() {
   check "no file is called slow unless it is asked for" [ "$(grep -c -i -e slow -e longer err)" -eq 0 ]
   check "there is at most a line of progress a second" \
     [ "$(grep -c '^treesum: [0-9]*/[0-9]*+\? files' err)" -le $((SECONDS + 1)) ]
+}
+
+# While the one job is busy, two directories become symbolic links: one of them has been read, and its
+# files wait to be opened; the other has not. (Each has more files than may wait.) What is behind the
+# links has the same names, and is not of the tree.
+test_swapped() {
+  local side i is_link='(Too many levels of symbolic links|Not a directory)'
+  for side in tree elsewhere; do
+    mkdir -p swapped_$side/{a,b}/deep
+    for i in {1..400}; do
+      echo "$side $i" | tee swapped_$side/a/f"$i" swapped_$side/b/deep/f"$i" >swapped_$side/b/f"$i"
+      echo "$side $i" >swapped_$side/a/deep/f"$i"
+    done
+  done
+  echo stays >swapped_tree/stays
+  truncate -s 200G huge
+  start $at_once 1 huge swapped_tree
+  check "one directory is read, and its files wait" wait_until grep -q '^treesum: 0/402+ files, ' err
+  for side in a b; do
+    mv swapped_tree/$side swapped_$side
+    ln -s ../swapped_elsewhere/$side swapped_tree/$side
+  done
+  truncate -s 0 huge
+  finish 20
+  expect 1 "directories that have become symbolic links are an error"
+  check "none of them was followed" [ "$(sed 's/.*  //' out)" = swapped_tree/stays ]
+  check "which is said of files" grep -Eq "^treesum: swapped_tree/[ab]/(deep/)?f[0-9]+: $is_link$" err
+  check "and of directories" grep -Eq "^treesum: swapped_tree/[ab](/deep)?: $is_link$" err
+  rm -rf swapped_* huge
+}
+
+# A root whose name leads through a symbolic link is what was asked for; one that is a link is not.
+test_links_to_roots() {
+  mkdir -p linked/inside/further
+  echo a >linked/inside/a
+  echo b >linked/inside/further/b
+  ln -s linked link
+  local root
+  for root in link/inside link/inside/ link/../linked link/. linked/../link/inside/further; do
+    run "$root"
+    expect 0 "a symbolic link may lead to a root: $root"
+    check "whose files have the names that were asked for" same_as_reference "$root"
+  done
+  run "$PWD/link/inside/a" link/inside linked
+  expect 0 "also with others"
+  check "each under its own" same_as_reference "$PWD/link/inside/a" link/inside linked
+}
+
+# Everything about links again, where there is no openat2, or a sandbox forbids it.
+test_without_openat2() {
+  local error
+  for error in '38 Function not implemented' '1 Operation not permitted'; do
+    without=("$refused" 437 "${error%% *}")
+    run --help
+    if [ "$code" -eq 77 ]; then
+      skipped "openat2 is refused: ${error#* }" "there is no seccomp"
+      break
+    fi
+    echo "-- openat2 is refused: ${error#* }"
+    run tree
+    expect 0 "sums a tree"
+    check "the list is the same" same_as_reference tree
+    test_swapped
+    test_links_to_roots
+    rm -rf link linked
+  done
+  without=()
 }
 
 test_signals() {
@@ -433,6 +503,10 @@ test_form() {
   test_errors
   test_unreadable
   test_changes
+  test_swapped
+  test_links_to_roots
+  rm -rf link linked
+  test_without_openat2
   test_signals
   test_signal_anywhere
   test_slow

@@ -1,0 +1,31 @@
+/* roots.h: the trees that were asked for, and opening what is in them.
+ *
+ * The walk finds a name, and it is opened later: in between, a directory on the way may have become
+ * a symbolic link. None is followed below a root, so what is opened is in the tree. Those in the
+ * name of a root itself were asked for: they are resolved once, at the beginning. */
+#ifndef TREESUM_ROOTS_H
+#define TREESUM_ROOTS_H
+
+#include <stddef.h>
+
+struct root {
+  const char *name; /* as it was given */
+  char *real;       /* the same place, named without symbolic links; its last part may be one */
+};
+
+struct roots {
+  struct root *all;
+  size_t count;
+};
+
+/* names: ends with NULL, stays the caller's. Waits for the file system, opens nothing. */
+void roots_init(struct roots *roots, char *const *names);
+
+/* Open a path that begins with the name of a root and goes on with names that were read in
+ * directories. As open_path(): no symbolic link is followed. flags: with O_NOFOLLOW, without
+ * O_CREAT. Returns the descriptor, or -1 and errno. Threads: any. */
+int roots_open(const struct roots *roots, const char *path, int flags);
+
+void roots_destroy(struct roots *roots);
+
+#endif
