@@ -29,9 +29,58 @@ extern "C++" {
 #include <stdatomic.h>
 #define VOLT_ATOMIC(T) _Atomic(T)
 #define VOLT_ORDER_(order) memory_order_##order
+#if defined(VOLT_VALGRIND)
+#define VOLT_ATOMIC_FN_(fn) volt_vg_##fn##_
+#else
 #define VOLT_ATOMIC_FN_(fn) fn
 #endif
+#endif
 #define VOLT_PLAIN(T) T
+
+/* With VOLT_VALGRIND, in C: Helgrind and DRD, which see no order in an atomic, are told of it: an edge
+ * from each release to every later acquire of the same object, and that it is no race itself. */
+#if defined(VOLT_VALGRIND) && !defined(__cplusplus)
+#include <valgrind/helgrind.h>
+/* in this order: both define the same names */
+#include <valgrind/drd.h>
+#define VOLT_VG_TELL_(request, p, bytes) \
+  VALGRIND_DO_CLIENT_REQUEST_STMT((request), (const volatile void *)(p), (bytes), 0, 0, 0)
+#define VOLT_VG_BEFORE_(p, order)                                           \
+  VOLT_VG_TELL_(_VG_USERREQ__HG_ARANGE_MAKE_UNTRACKED, p, sizeof *(p));     \
+  VOLT_VG_TELL_(VG_USERREQ__DRD_START_SUPPRESSION, p, sizeof *(p));         \
+  if ((order) != memory_order_relaxed && (order) != memory_order_acquire) { \
+    VOLT_VG_TELL_(_VG_USERREQ__HG_USERSO_SEND_PRE, p, 0);                   \
+    VOLT_VG_TELL_(VG_USERREQ__DRD_ANNOTATE_HAPPENS_BEFORE, p, 0);           \
+  }
+#define VOLT_VG_AFTER_(p, order)                                            \
+  if ((order) != memory_order_relaxed && (order) != memory_order_release) { \
+    VOLT_VG_TELL_(_VG_USERREQ__HG_USERSO_RECV_POST, p, 0);                  \
+    VOLT_VG_TELL_(VG_USERREQ__DRD_ANNOTATE_HAPPENS_AFTER, p, 0);            \
+  }
+#define VOLT_VG_DO_(p, order, operation)    \
+  __extension__({                           \
+    VOLT_VG_BEFORE_(p, order)               \
+    __auto_type volt_result_ = (operation); \
+    VOLT_VG_AFTER_(p, order)                \
+    volt_result_;                           \
+  })
+#define volt_vg_atomic_load_explicit_(p, order) \
+  VOLT_VG_DO_(p, order, atomic_load_explicit(p, order))
+#define volt_vg_atomic_store_explicit_(p, v, order) \
+  VOLT_VG_DO_(p, order, (atomic_store_explicit(p, v, order), 0))
+#define volt_vg_atomic_exchange_explicit_(p, v, order) \
+  VOLT_VG_DO_(p, order, atomic_exchange_explicit(p, v, order))
+#define volt_vg_atomic_fetch_add_explicit_(p, v, order) \
+  VOLT_VG_DO_(p, order, atomic_fetch_add_explicit(p, v, order))
+#define volt_vg_atomic_fetch_or_explicit_(p, v, order) \
+  VOLT_VG_DO_(p, order, atomic_fetch_or_explicit(p, v, order))
+#define volt_vg_atomic_fetch_and_explicit_(p, v, order) \
+  VOLT_VG_DO_(p, order, atomic_fetch_and_explicit(p, v, order))
+#define volt_vg_atomic_compare_exchange_strong_explicit_(p, seen, want, order, failure) \
+  VOLT_VG_DO_(p, order, atomic_compare_exchange_strong_explicit(p, seen, want, order, failure))
+#define volt_vg_atomic_compare_exchange_weak_explicit_(p, seen, want, order, failure) \
+  VOLT_VG_DO_(p, order, atomic_compare_exchange_weak_explicit(p, seen, want, order, failure))
+#endif
 
 /* Raw memory: begin the life of a T that has atomics in it; move elements of any type. */
 #define VOLT_CONSTRUCT_(T, p) ((T *)(void *)(p))

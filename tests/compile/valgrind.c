@@ -1,0 +1,101 @@
+/* What a user protects by volt, for the thread checkers of valgrind: a mutex, a read-write lock, a
+ * semaphore that hands over, a channel of pointers, tasks. With -DRACE two threads also add to a
+ * variable that nothing protects. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <volt/runtime.h>
+#include <volt/volt.h>
+
+enum { THREADS = 3, ROUNDS = 300 };
+
+static volt_mutex mutex = VOLT_MUTEX_INIT;
+static volt_rwlock rwlock = VOLT_RWLOCK_INIT;
+static volt_sem handed_over = VOLT_SEM_INIT(0);
+static volt_chan pointers;
+static int under_mutex, under_rwlock, given;
+
+#ifdef RACE
+static int unprotected;
+#endif
+
+static void *work(void *arg) {
+  for (int i = 0; i < ROUNDS; i++) {
+    if (volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+    under_mutex += 1;
+    volt_mutex_unlock(&mutex);
+    if (volt_rwlock_write_blocking(&rwlock, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+    under_rwlock += 1;
+    volt_rwlock_write_unlock(&rwlock);
+    if (volt_rwlock_read_blocking(&rwlock, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+    int seen = under_rwlock;
+    volt_rwlock_read_unlock(&rwlock);
+    int *sent = malloc(sizeof *sent);
+    int *received;
+    if (sent == NULL) abort();
+    *sent = seen;
+    if (volt_chan_send_blocking(&pointers, &sent, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+    if (volt_chan_recv_blocking(&pointers, &received, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+    *received += 1;
+    free(received);
+#ifdef RACE
+    unprotected += 1;
+#endif
+  }
+  return arg;
+}
+
+static void *give(void *arg) {
+  given = 1;
+  volt_sem_release(&handed_over, 1);
+  return arg;
+}
+
+struct adder {
+  volt_task task;
+  volt_future turn;
+  int i;
+};
+
+static volt_sem one_at_a_time = VOLT_SEM_INIT(1);
+static int under_semaphore;
+
+static int add(volt_task *t, volt_ctx *ctx) {
+  struct adder *self = volt_container_of(t, struct adder, task);
+  VOLT_TASK_BEGIN(self);
+  for (self->i = 0; self->i < ROUNDS; self->i++) {
+    VOLT_AWAIT(self, volt_sem_acquire_future(&self->turn, &one_at_a_time, 1));
+    under_semaphore += 1;
+    volt_sem_release(&one_at_a_time, 1);
+  }
+  VOLT_TASK_END(self);
+}
+
+static void run_tasks(void) {
+  volt_rt *rt;
+  struct adder *adders[THREADS];
+  if (volt_rt_create(&rt, NULL) != VOLT_OK) abort();
+  for (int i = 0; i < THREADS; i++) {
+    adders[i] = VOLT_TASK_NEW(rt, struct adder, add);
+    if (adders[i] == NULL || volt_spawn(rt, &adders[i]->task) != VOLT_OK) abort();
+  }
+  for (int i = 0; i < THREADS; i++) {
+    if (volt_task_join_blocking(&adders[i]->task, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+    volt_task_detach(&adders[i]->task);
+  }
+  if (volt_rt_destroy(rt) != VOLT_OK) abort();
+}
+
+int main(void) {
+  static uint64_t memory[64];
+  pthread_t threads[THREADS], giver;
+  if (volt_chan_init(&pointers, THREADS, sizeof(int *), memory, sizeof memory) != VOLT_OK) abort();
+  for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, work, NULL);
+  pthread_create(&giver, NULL, give, NULL);
+  if (volt_sem_acquire_blocking(&handed_over, 1, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+  int right = given == 1;
+  for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
+  pthread_join(giver, NULL);
+  run_tasks();
+  right &= under_mutex == THREADS * ROUNDS && under_rwlock == THREADS * ROUNDS;
+  return right && under_semaphore == THREADS * ROUNDS ? 0 : 1;
+}
