@@ -1,6 +1,6 @@
 #!/bin/bash
-# onequeue_test.sh PROGRAM [REFUSED]: compares the order in which the waiters were served with the one in
-# which they arrived, by what the program prints of both.
+# onequeue_test.sh PROGRAM [REFUSED]: compares the order in which the waiters were served with the one
+# in which they arrived, by what the program prints of both.
 #
 # Prints a line per check: ok or FAILED. Exit code 0 if none failed. Nothing here depends on timing:
 # the program sees each waiter in the queue before it goes on.

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# ./x answers wrong arguments, and questions, before it looks for a tool: it is run here where there is
+# nothing but a shell.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+for tool in bash env dirname nproc sed awk; do
+  ln -s "$(command -v "$tool")" "$scratch/$tool"
+done
+ran=0
+
+answers() { # <exit code> <words of the answer> <argument of x>...
+  local code=0
+  env -i "PATH=$scratch" ./x "${@:3}" > "$scratch/out" 2>&1 || code=$?
+  if ((code != $1)) || ! grep -qE -e "$2" "$scratch/out"; then
+    cat "$scratch/out" >&2
+    echo "./x ${*:3}: exit code $code, not $1, or no word of '$2'" >&2
+    exit 1
+  fi
+  ran=$((ran + 1))
+}
+
+answers 2 'not a number of seconds: abc' model abc
+answers 2 'not a number of seconds: 0' stress 0
+answers 2 'not a number of seconds: x' torture x
+answers 2 'too many arguments' model 1 2
+answers 2 'too many arguments' aarch64 a b
+answers 2 'there is no missing' demo missing
+answers 2 'there is no ./x bench nothing' bench nothing
+answers 2 'not a number of rounds: x' bench ring x
+answers 2 'keeps whole runs' bench --save
+answers 2 'not an option of format: --all' format --all
+answers 2 'usage' nothing
+answers 0 'bench ring' bench --help
+answers 0 '--page' test --help
+answers 0 'mmdebstrap' bare -h
+answers 0 'usage' help
+# and where the arguments are right, it does look
+answers 1 'missing|no apt-get' demo
+echo "$ran answers"
