@@ -41,7 +41,7 @@ static int arrive(volt_barrier *b, volt_waiter *w, volt_decision_ *decision, vol
   if (b->queue.waiters < b->count - 1) {
     result = volt_turn_append_(&t, w, waker);
   } else if (may_open(decision)) { /* R1 */
-    volt_turn_open_(&t);
+    volt_turn_open_counted_(&t);
   } else {
     result = VOLT_ECANCELED;
   }
@@ -81,7 +81,8 @@ static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
                                      .cancel = volt_turn_future_cancel_,
                                      .set_waker = volt_turn_future_set_waker_,
-                                     .give_back = give_back};
+                                     .give_back = give_back,
+                                     .due = volt_turn_future_tell_counted_};
 
 volt_future *volt_barrier_wait_future(volt_future *f, volt_barrier *b) {
   return volt_future_make_(f, &ops, &b->queue, 0);

@@ -65,7 +65,7 @@ int volt_broadcast_send(volt_broadcast *b, const void *elem) {
   if (!closed) {
     VOLT_COPY_(place_of(b, b->tail), elem, b->elem_bytes);
     b->tail += 1;
-    volt_turn_open_(&t); /* I1 */
+    volt_turn_open_counted_(&t); /* I1 */
   }
   volt_turn_end_(&t);
   return closed ? VOLT_ECLOSED : VOLT_OK;
@@ -186,12 +186,17 @@ static void give_back(volt_future *f) {
   if (f->result == VOLT_ELAGGED) receiver_of(f)->lost -= f->n;
 }
 
+static bool due(volt_future *f) {
+  return volt_turn_tell_counted_(&receiver_of(f)->broadcast->queue, name, &f->waiter);
+}
+
 static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
                                      .cancel = cancel,
                                      .set_waker = set_waker,
                                      .give_back = give_back,
-                                     .outcome = outcome};
+                                     .outcome = outcome,
+                                     .due = due};
 
 volt_future *volt_broadcast_recv_future(volt_future *f, volt_broadcast_receiver *r, void *elem) {
   f->waiter.data = elem;

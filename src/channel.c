@@ -46,6 +46,8 @@
  *       which can be taken once; else it is dismissed: unlinked, as if it were cancelled. A branch
  *       that could take effect at once takes the decision under the lock, so that, if it has it,
  *       there is something to take effect on.
+ *   R10 A waiting future is polled after the close and before the closer has told it: it is pending,
+ *       while a new one is refused. Closed: the poller tells it.
  *
  * Pairs
  *   P1 (acq_rel) <- P1, U1 (release)   who claims a position sees the past of all earlier claims:
@@ -359,6 +361,19 @@ static bool tell_closed(volt_chan *c, uint64_t word, bool *away) {
   volt_leave_(&c->queue, word);
   volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_CLOSED_);
   return more;
+}
+
+bool volt_chan_tell_closed_(volt_chan *c, volt_waiter *w) {
+  uint64_t word = volt_load_relaxed(&c->queue.word); /* what is concluded, the lock confirms */
+  if (!(word & CLOSED)) return false;
+  if (!volt_lock_if_linked_(&c->queue, name, w, &word)) {
+    volt_waiter_await_(w); /* R4 */
+    return true;
+  }
+  volt_claimed_ claimed = volt_claim_linked_(&c->queue, w);
+  volt_leave_(&c->queue, word);
+  volt_waiters_grant_(&claimed, 1, VOLT_WAITER_CLOSED_); /* R10 */
+  return true;
 }
 
 void volt_chan_close(volt_chan *c) {

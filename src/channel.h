@@ -29,4 +29,8 @@ int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved);
 /* What can be moved without the lock. Returns how many elements were. */
 uint32_t volt_chan_run_unlocked_(volt_chan *c, const volt_chan_op_ *op);
 
+/* *w, which its owner has not seen complete: if the channel is closed, it has completed when this
+ * returns true. One load, if the channel is not closed. */
+bool volt_chan_tell_closed_(volt_chan *c, volt_waiter *w);
+
 #endif

@@ -57,11 +57,15 @@ static bool future_set_waker(volt_future *f, volt_waker waker) {
   return volt_linked_set_waker_(&chan_of(f)->queue, VOLT_CHAN_NAME_, &f->waiter, waker);
 }
 
+static bool future_due(volt_future *f) {
+  return volt_chan_tell_closed_(chan_of(f), &f->waiter);
+}
+
 /* No give_back: what has been moved stays moved. */
 static const volt_future_ops_ send_ops = {
-    .start = send_start, .cancel = future_cancel, .set_waker = future_set_waker};
+    .start = send_start, .cancel = future_cancel, .set_waker = future_set_waker, .due = future_due};
 static const volt_future_ops_ recv_ops = {
-    .start = recv_start, .cancel = future_cancel, .set_waker = future_set_waker};
+    .start = recv_start, .cancel = future_cancel, .set_waker = future_set_waker, .due = future_due};
 
 volt_future *volt_chan_send_many_future(volt_future *f, volt_chan *c, const void *elems,
                                         uint32_t n) {

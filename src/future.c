@@ -5,7 +5,7 @@
  *
  *   state    poll                                          cancel
  *   INIT     start: -> WAITING or READY                    -> READY (cancelled)
- *   WAITING  completed: -> READY; else a new waker         unlinked, or given back: -> READY
+ *   WAITING  completed, or due: -> READY; else a new waker unlinked, or given back: -> READY
  *   READY    the same result again                         nothing
  *
  * Invariant I1: each time that a ctx has counted a registration, its waker is called once or its
@@ -104,6 +104,11 @@ static bool withdraw(volt_future *f) {
   return true;
 }
 
+/* It has not been told. Returns whether it is due all the same (turn.c R6), and is told now. */
+static bool is_due(volt_future *f) {
+  return f->ops->due && f->ops->due(f);
+}
+
 int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
   if (f->state == INIT) return start(f, ctx);
   check_waiter(f);
@@ -113,6 +118,10 @@ int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
   }
   volt_waiter *w = waiter_of(f);
   int result = result_of(f);
+  if (result == VOLT_PENDING && is_due(f)) {
+    if (f->state == READY) return f->result; /* its waker has polled it */
+    result = result_of(f);
+  }
   if (result == VOLT_PENDING) {
     volt_waker before = {w->wake, w->ctx};
     if (before.wake == ctx->waker.wake && before.ctx == ctx->waker.ctx) return VOLT_PENDING;
@@ -309,4 +318,8 @@ bool volt_permit_future_set_waker_(volt_future *f, volt_waker waker) {
 
 void volt_permit_future_give_back_(volt_future *f) {
   volt_wait_queue_release_((volt_wait_queue *)f->object, f->ops->kind, f->n);
+}
+
+bool volt_permit_future_due_(volt_future *f) {
+  return volt_wait_queue_tell_closed_((volt_wait_queue *)f->object, f->ops->kind, &f->waiter);
 }

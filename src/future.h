@@ -8,7 +8,7 @@
 
 /* Sequential: the future's owner calls them. A leaf waits with one waiter, and has start, cancel,
  * set_waker, give_back unless a grant stands; waiter if that is not the future's own; outcome if a
- * grant has one. What is composed of futures has poll, cancel and leave; and through, if it takes
+ * grant has one; due if what it waits for can have happened before it is told. What is composed of futures has poll, cancel and leave; and through, if it takes
  * effect when one of them does: ctx->decision is handed on to those. */
 typedef struct volt_future_ops_ {
   const volt_kind_ *kind; /* of permits; or NULL */
@@ -19,8 +19,11 @@ typedef struct volt_future_ops_ {
   void (*give_back)(volt_future *f);                   /* undo a grant that nobody has seen */
   volt_waiter *(*waiter)(volt_future *f);              /* NULL: &f->waiter */
   int (*outcome)(volt_future *f);                      /* of a grant; NULL: VOLT_OK */
-  int (*poll)(volt_future *f, volt_ctx *ctx);          /* NULL: a leaf's */
-  void (*leave)(volt_future *f);                       /* with poll: leave what it awaits */
+  /* NULL, or for one that waits: if what it waits for has happened, complete it, which calls its
+   * waker as cancel() may. Returns whether it has completed. One load if nothing has happened. */
+  bool (*due)(volt_future *f);
+  int (*poll)(volt_future *f, volt_ctx *ctx); /* NULL: a leaf's */
+  void (*leave)(volt_future *f);              /* with poll: leave what it awaits */
   volt_future *(*through)(volt_future *f); /* with poll: the one it took effect through, or NULL */
   void (*undo)(volt_future *f); /* with poll: undo what a poll has done; NULL: nothing can be */
   bool ends_itself;             /* its poll() obeys ctx->cancel: what it awaits must end first */
@@ -34,11 +37,13 @@ int volt_permit_future_start_(volt_future *f, volt_waker waker);
 bool volt_permit_future_cancel_(volt_future *f);
 bool volt_permit_future_set_waker_(volt_future *f, volt_waker waker);
 void volt_permit_future_give_back_(volt_future *f);
+bool volt_permit_future_due_(volt_future *f);
 
 #define VOLT_PERMIT_FUTURE_OPS_(its_kind)                                                         \
   {                                                                                               \
     .kind = (its_kind), .start = volt_permit_future_start_, .cancel = volt_permit_future_cancel_, \
-    .set_waker = volt_permit_future_set_waker_, .give_back = volt_permit_future_give_back_        \
+    .set_waker = volt_permit_future_set_waker_, .give_back = volt_permit_future_give_back_,       \
+    .due = volt_permit_future_due_                                                                \
   }
 
 /* The body of every constructor. Returns f. */

@@ -96,11 +96,20 @@ static void give_back(volt_future *f) {
   (void)f; /* nothing was taken */
 }
 
+/* It is open, or it was, and may have been shut again. */
+static bool due(volt_future *f) {
+  volt_latch *l = volt_container_of(f->object, volt_latch, queue);
+  uint64_t word = volt_load_relaxed(&l->queue.word); /* a hint: see turn.c R6 */
+  bool opened = VOLT_WORD_VALUE_(word) == 0 || (word & VOLT_WORD_ALL_RETURNING_);
+  return opened && volt_turn_future_tell_(f);
+}
+
 static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
                                      .cancel = volt_turn_future_cancel_,
                                      .set_waker = volt_turn_future_set_waker_,
-                                     .give_back = give_back};
+                                     .give_back = give_back,
+                                     .due = due};
 
 volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l) {
   return volt_future_make_(f, &ops, &l->queue, 0);

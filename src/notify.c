@@ -141,11 +141,17 @@ static void give_back(volt_future *f) {
   if (f->waiter.data) volt_notify_one(notify_of(f));
 }
 
+static bool due(volt_future *f) {
+  uint64_t word = volt_load_relaxed(&notify_of(f)->queue.word); /* a hint: see turn.c R6 */
+  return is_opened(f, word) && volt_turn_future_tell_(f);
+}
+
 static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
                                      .cancel = volt_turn_future_cancel_,
                                      .set_waker = volt_turn_future_set_waker_,
-                                     .give_back = give_back};
+                                     .give_back = give_back,
+                                     .due = due};
 
 volt_future *volt_notify_future(volt_future *f, volt_notify *n) {
   uint64_t word = volt_load_acquire(&n->queue.word); /* T1: pairs F1, U1; R2 */

@@ -117,12 +117,17 @@ static void give_back(volt_future *f) {
   if (f->waiter.data) volt_once_failed(once_of(f));
 }
 
+static bool due(volt_future *f) {
+  return volt_once_is_done(once_of(f)) && volt_turn_future_tell_(f);
+}
+
 static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
                                      .cancel = volt_turn_future_cancel_,
                                      .set_waker = volt_turn_future_set_waker_,
                                      .give_back = give_back,
-                                     .outcome = outcome};
+                                     .outcome = outcome,
+                                     .due = due};
 
 volt_future *volt_once_begin_future(volt_future *f, volt_once *o) {
   return volt_future_make_(f, &ops, &o->queue, 0);

@@ -42,7 +42,7 @@ int volt_oneshot_send(volt_oneshot *o, const void *elem) {
   if (!closed) {
     VOLT_COPY_(o->slot, elem, o->elem_bytes);
     o->state = FULL;
-    volt_turn_open_(&t);
+    volt_turn_open_counted_(&t);
   }
   volt_turn_end_(&t); /* R2 */
   return closed ? VOLT_ECLOSED : VOLT_OK;
@@ -131,7 +131,8 @@ static const volt_future_ops_ recv_ops = {.name = name,
                                           .cancel = volt_turn_future_cancel_,
                                           .set_waker = volt_turn_future_set_waker_,
                                           .give_back = recv_give_back,
-                                          .outcome = recv_outcome};
+                                          .outcome = recv_outcome,
+                                          .due = volt_turn_future_tell_counted_};
 
 volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o, void *elem) {
   f->waiter.data = elem;
@@ -165,7 +166,8 @@ static const volt_future_ops_ closed_ops = {.name = name,
                                             .start = closed_start,
                                             .cancel = volt_turn_future_cancel_,
                                             .set_waker = volt_turn_future_set_waker_,
-                                            .give_back = closed_give_back};
+                                            .give_back = closed_give_back,
+                                            .due = volt_turn_future_tell_counted_};
 
 volt_future *volt_oneshot_closed_future(volt_future *f, volt_oneshot *o) {
   return volt_future_make_(f, &closed_ops, &o->queue, 0);

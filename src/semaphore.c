@@ -141,7 +141,8 @@ static const volt_future_ops_ all_ops = {.kind = &kind,
                                          .start = start_all,
                                          .cancel = volt_permit_future_cancel_,
                                          .set_waker = volt_permit_future_set_waker_,
-                                         .give_back = give_all_back};
+                                         .give_back = give_all_back,
+                                         .due = volt_permit_future_due_};
 
 volt_future *volt_sem_acquire_all_future(volt_future *f, volt_sem *sem) {
   return volt_future_make_(f, &all_ops, &sem->queue, 0);

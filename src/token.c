@@ -188,11 +188,16 @@ static void give_back(volt_future *f) {
   (void)f; /* it stays cancelled */
 }
 
+static bool due(volt_future *f) {
+  return volt_token_is_cancelled((volt_token *)f->object) && volt_turn_future_tell_(f);
+}
+
 static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
                                      .cancel = volt_turn_future_cancel_,
                                      .set_waker = volt_turn_future_set_waker_,
-                                     .give_back = give_back};
+                                     .give_back = give_back,
+                                     .due = due};
 
 volt_future *volt_token_future(volt_future *f, volt_token *t) {
   return volt_future_make_(f, &ops, &t->queue, 0);

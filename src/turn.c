@@ -21,6 +21,11 @@
  *   R3  A served waiter is cancelled before it is told. What it waited for has happened, and may
  *       have counted on it. Closed: the one who cancels tells it, and its wake comes.
  *   R4, R5 in linked.c.
+ *   R6  A waiting future is polled after it was served and before the opener has told it: it is
+ *       pending, while a new future is ready. Closed: the word says that it may be served (its
+ *       value, or RETURNING); then the poller looks under the lock and tells it as in R3, or waits as
+ *       in R4 for the thread that has claimed it. A poller that reads an older word has seen nothing
+ *       of the opening: its poll came first.
  *
  * Pairs
  *   L1 (acquire) <- U1 (release)   a turn sees what all earlier turns did
@@ -77,8 +82,13 @@ void volt_turn_open_(volt_turn_ *t) {
   t->queue->rest += 1;
 }
 
-void volt_turn_close_(volt_turn_ *t) {
+void volt_turn_open_counted_(volt_turn_ *t) {
   volt_turn_open_(t);
+  t->word += VOLT_WORD_ONE_;
+}
+
+void volt_turn_close_(volt_turn_ *t) {
+  volt_turn_open_counted_(t);
   t->word |= VOLT_WORD_CLOSED_;
 }
 
@@ -107,6 +117,33 @@ void volt_turn_end_(volt_turn_ *t) {
   }
 }
 
+/* The lock is held, and *w is served: leave the lock and tell it alone. */
+static void tell_and_leave(volt_wait_queue *q, uint64_t word, volt_waiter *w) {
+  volt_claimed_ claimed = volt_claim_linked_(q, w);
+  volt_leave_(q, word);
+  volt_waiters_grant_(&claimed, 1, state_of(word));
+}
+
+bool volt_turn_tell_(volt_wait_queue *q, const char *name, volt_waiter *w) {
+  uint64_t word;
+  if (!volt_lock_if_linked_(q, name, w, &word)) {
+    volt_waiter_await_(w); /* R4, R6 */
+    return true;
+  }
+  bool served = is_served(q, w);
+  if (served) {
+    tell_and_leave(q, word, w); /* R6 */
+  } else {
+    volt_leave_(q, word);
+  }
+  return served;
+}
+
+bool volt_turn_tell_counted_(volt_wait_queue *q, const char *name, volt_waiter *w) {
+  uint64_t word = volt_load_relaxed(&q->word); /* R6: a hint, which the lock confirms */
+  return VOLT_WORD_VALUE_(word) != w->want && volt_turn_tell_(q, name, w);
+}
+
 bool volt_turn_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w) {
   if (volt_waiter_result(w) != VOLT_PENDING) return volt_waiter_result(w) == VOLT_ECANCELED;
   uint64_t word;
@@ -116,9 +153,7 @@ bool volt_turn_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w) {
   }
   bool served = is_served(q, w);
   if (served) {
-    volt_claimed_ claimed = volt_claim_linked_(q, w);
-    volt_leave_(q, word);
-    volt_waiters_grant_(&claimed, 1, state_of(word)); /* R3 */
+    tell_and_leave(q, word, w); /* R3 */
   } else {
     volt_unlink_(q, w);
     volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
@@ -150,4 +185,12 @@ bool volt_turn_future_cancel_(volt_future *f) {
 
 bool volt_turn_future_set_waker_(volt_future *f, volt_waker waker) {
   return volt_linked_set_waker_(queue_of(f), f->ops->name, &f->waiter, waker);
+}
+
+bool volt_turn_future_tell_(volt_future *f) {
+  return volt_turn_tell_(queue_of(f), f->ops->name, &f->waiter);
+}
+
+bool volt_turn_future_tell_counted_(volt_future *f) {
+  return volt_turn_tell_counted_(queue_of(f), f->ops->name, &f->waiter);
 }

@@ -40,6 +40,10 @@ bool volt_turn_serve_(volt_turn_ *t, volt_waiter *w);
 /* Everybody who is linked now is served, however many they are. */
 void volt_turn_open_(volt_turn_ *t);
 
+/* The same, where the word has no value of its own: that is how often it was opened, so that whoever
+ * waits finds it out by one load. */
+void volt_turn_open_counted_(volt_turn_ *t);
+
 /* The same, and they and all who are served later complete with VOLT_ECLOSED. */
 void volt_turn_close_(volt_turn_ *t);
 
@@ -54,11 +58,20 @@ void volt_turn_end_(volt_turn_ *t);
 /* As the public x_cancel(); if *w is served and not told yet, it is told, and no other. */
 bool volt_turn_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w);
 
+/* *w, which its owner has not seen complete, may have been served: if so, it is told now, and no
+ * other. Returns whether it has completed. */
+bool volt_turn_tell_(volt_wait_queue *q, const char *name, volt_waiter *w);
+
+/* The same, with one load if the queue, which counts, has not been opened since *w was queued. */
+bool volt_turn_tell_counted_(volt_wait_queue *q, const char *name, volt_waiter *w);
+
 /* As the public x_destroy(). */
 void volt_turn_destroy_(volt_wait_queue *q, const char *name);
 
 /* For volt_future_ops_ with a name, whose object is the queue, and whose waiter the future's. */
 bool volt_turn_future_cancel_(volt_future *f);
 bool volt_turn_future_set_waker_(volt_future *f, volt_waker waker);
+bool volt_turn_future_tell_(volt_future *f);
+bool volt_turn_future_tell_counted_(volt_future *f);
 
 #endif

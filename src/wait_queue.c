@@ -31,6 +31,8 @@
  *       nor the rest be forgotten. Closed: leave the rest of the permits with the queue, wake, come
  *       back. Whoever has the lock meanwhile takes the rest along: no permit is ever out of sight.
  *       The word counts those who will come back; destroy() waits for them.
+ *   R13 A waiting future is polled after the close and before the closer has told it: it is pending,
+ *       while a new one is refused. Closed: the poller looks under the lock and tells it.
  *
  * Pairs
  *   L1 (acquire) <- U1 (release)   whoever holds the lock sees what the last holder did
@@ -336,6 +338,20 @@ void volt_wait_queue_close_(volt_wait_queue *q, const volt_kind_ *kind) {
     if (volt_cas_release(&q->word, &word, word | CLOSED)) return; /* F1: pairs C1 */
   }
   serve_and_unlock(q, kind, word | CLOSED, 0);
+}
+
+bool volt_wait_queue_tell_closed_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w) {
+  uint64_t word = volt_load_relaxed(&q->word); /* what is concluded from it, the lock confirms */
+  if (!(word & CLOSED)) return false;
+  if (!volt_lock_if_linked_(q, kind->name, w, &word)) {
+    volt_waiter_await_(w); /* R4 */
+    return true;
+  }
+  VOLT_ASSERT(w->need == w->want); /* I4: the head, which had gathered some, was told first */
+  volt_claimed_ claimed = volt_claim_linked_(q, w);
+  unlock(q, kind, word, q->rest); /* R13 */
+  volt_waiters_grant_(&claimed, 1, VOLT_WAITER_CLOSED_);
+  return true;
 }
 
 void volt_wait_queue_move_(volt_wait_queue *q, const volt_kind_ *kind, volt_wait_queue *from,

@@ -36,6 +36,9 @@ int volt_wait_queue_ask_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter
 void volt_wait_queue_release_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n);
 bool volt_wait_queue_cancel_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w);
 void volt_wait_queue_close_(volt_wait_queue *q, const volt_kind_ *kind);
+/* *w, which its owner has not seen complete: if the queue is closed, it has completed when this
+ * returns true. One load, if the queue is not closed. */
+bool volt_wait_queue_tell_closed_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w);
 
 /* So many permits more, or fewer, than there were; those that are held already become debt, which
  * is repaid by what is released before anybody is served. With 0: serve() looks again. */

@@ -38,7 +38,7 @@ int volt_watch_send(volt_watch *w, const void *elem) {
   if (!closed) {
     VOLT_COPY_(w->value, elem, w->elem_bytes);
     w->version += 1;
-    volt_turn_open_(&t);
+    volt_turn_open_counted_(&t);
   }
   volt_turn_end_(&t);
   return closed ? VOLT_ECLOSED : VOLT_OK;
@@ -152,7 +152,8 @@ static const volt_future_ops_ ops = {.name = name,
                                      .cancel = volt_turn_future_cancel_,
                                      .set_waker = volt_turn_future_set_waker_,
                                      .give_back = give_back,
-                                     .outcome = outcome};
+                                     .outcome = outcome,
+                                     .due = volt_turn_future_tell_counted_};
 
 volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w, uint64_t *seen) {
   f->waiter.data = seen;

@@ -20,6 +20,10 @@
  * before volt_future_cancel), READY (the result stands; memory may be re-used). All-zero is a
  * valid future that was never given an operation: it may be cancelled, not polled.
  *
+ * A poll is as new as the object: if what a waiting future waits for has happened (the token is
+ * cancelled, the latch is open, the channel is closed), it polls as ready, also before it has been
+ * told; its waker is then called from within that poll (docs/primitives/future.md).
+ *
  * A grant to a future that nobody polls keeps the permits from everybody else, for as long as its
  * owner leaves it: poll what was woken, or cancel it. */
 #ifndef VOLT_FUTURE_H
@@ -86,8 +90,9 @@ VOLT_BEGIN_DECLS
  *   nobody was woken for is harmless.
  * Wakes: the last waker given, once per future at most, with nothing held; a replaced waker is
  *   called only if the grant came first, and then this call does not return VOLT_PENDING. A future
- *   that is composed calls it once for each of its leaves at most, also when it is ready already,
- *   and inside this call if it only lets others run (VOLT_YIELD).
+ *   that is composed calls it once for each of its leaves at most, also when it is ready already.
+ *   Inside this call if it only lets others run (VOLT_YIELD); and if it turns out ready before it
+ *   has been told: then the waker of the poll before is called.
  * Cancel: volt_future_cancel().
  * Threads: the future's owner, one at a time. Order: a result acquires what the granter did. */
 VOLT_API int volt_future_poll(volt_future *f, volt_waker waker);

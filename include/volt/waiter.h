@@ -49,8 +49,9 @@ struct volt_waiter {
 VOLT_BEGIN_DECLS
 
 /* What has become of the last operation that queued *w.
- * Returns VOLT_PENDING while it is queued; VOLT_OK once granted; VOLT_ECLOSED if the object was
- * closed instead; VOLT_ECANCELED if it was cancelled, or nothing was ever queued with it.
+ * Returns VOLT_PENDING until it has been told, also while the object says already that it is open,
+ *   or closed: ask the object, or cancel; VOLT_OK once granted; VOLT_ECLOSED if the object was
+ *   closed instead; VOLT_ECANCELED if it was cancelled, or nothing was ever queued with it.
  * Threads: the owner of *w. Order: a result other than VOLT_PENDING acquires what the granting
  * thread did before. */
 VOLT_API int volt_waiter_result(volt_waiter *w);

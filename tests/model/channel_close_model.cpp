@@ -1,5 +1,5 @@
-// channel_close_model: the end of a channel, with a batch of one waiter. Checks channel.c R2, R7
-// and the pair C1, C2; a case names what it is after.
+// channel_close_model: the end of a channel, with a batch of one waiter. Checks channel.c R2, R7,
+// R10 and the pair C1, C2; a case names what it is after.
 #include "channels.hpp"
 
 // ---- close ----
@@ -210,6 +210,40 @@ struct close_x_close : close_model {
   }
 };
 MODEL(close_x_close, 2, bounded)
+
+// R10: whoever finds it closed finds every future that waits closed, and may end it then.
+struct close_x_polls : channel_model {
+  volt_future f[2];
+  wake_count woken[2];
+  int result[2] = {VOLT_PENDING, VOLT_PENDING};
+  volt_model_element received[2];
+  int poll(unsigned i) {
+    return result[i] = volt_future_poll(&f[i], woken[i].waker());
+  }
+  close_x_polls() {
+    for (unsigned i = 0; i < 2; i++) {
+      volt_chan_recv_future(&f[i], chan(), &received[i]);
+      EXPECT(poll(i) == VOLT_PENDING);
+    }
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      volt_chan_close(chan());
+    } else {
+      bool closed = volt_chan_is_closed(chan());
+      EXPECT(poll(1) == VOLT_ECLOSED || !closed);
+      EXPECT(poll(0) == VOLT_ECLOSED || !closed);
+      if (result[0] != VOLT_PENDING && result[1] != VOLT_PENDING) end();
+    }
+  }
+  void check() override {
+    for (unsigned i = 0; i < 2; i++) {
+      EXPECT(poll(i) == VOLT_ECLOSED);
+      EXPECT(woken[i].seen() == 1);
+    }
+  }
+};
+MODEL(close_x_polls, 2, bounded)
 
 // ---- the end of its life ----
 
