@@ -26,12 +26,6 @@ void volt_barrier_destroy(volt_barrier *b) {
   volt_turn_destroy_(&b->queue, name);
 }
 
-/* Whether it may take effect: alone, or for the select whose decision this is. */
-static bool may_open(volt_decision_ *d) {
-  if (d && !d->mine) d->mine = volt_decide_(d);
-  return !d || d->mine;
-}
-
 static int arrive(volt_barrier *b, volt_waiter *w, volt_decision_ *decision, volt_waker waker) {
   volt_turn_ t;
   volt_turn_begin_(&t, &b->queue);
@@ -40,7 +34,7 @@ static int arrive(volt_barrier *b, volt_waiter *w, volt_decision_ *decision, vol
   int result = VOLT_LEADER;
   if (b->queue.waiters < b->count - 1) {
     result = volt_turn_append_(&t, w, waker);
-  } else if (may_open(decision)) { /* R1 */
+  } else if (volt_may_take_effect_(decision)) { /* R1 */
     volt_turn_open_counted_(&t);
   } else {
     result = VOLT_ECANCELED;

@@ -116,6 +116,7 @@ int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
     f->state = INIT; /* queued before it came into this select: again, for its decision */
     return start(f, ctx);
   }
+  if (!is_final(f)) f->decision = ctx->decision; /* its granters do not look at it */
   volt_waiter *w = waiter_of(f);
   int result = result_of(f);
   if (result == VOLT_PENDING && is_due(f)) {

@@ -75,6 +75,12 @@ static inline bool volt_decide_(volt_decision_ *d) {
   return volt_exchange_relaxed(&d->taken, 1) == 0; /* relaxed: the grant orders what it decides */
 }
 
+/* Whether a branch that is ready may take effect: alone, or for the select whose decision this is. */
+static inline bool volt_may_take_effect_(volt_decision_ *d) {
+  if (d && !d->mine) d->mine = volt_decide_(d);
+  return !d || d->mine;
+}
+
 /* The leaf by which it took effect although it was cancelled, or NULL. */
 const volt_future *volt_future_standing_(volt_future *f);
 

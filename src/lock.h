@@ -32,6 +32,13 @@ static inline bool volt_lock_word_(volt_wait_queue *q, bool if_queued, uint64_t 
   }
 }
 
+/* The same, but do not wait for it. */
+static inline bool volt_try_lock_word_(volt_wait_queue *q, uint64_t *word) {
+  *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
+  if (*word & VOLT_WORD_LOCKED_) return false;
+  return volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_); /* L1: pairs U1 */
+}
+
 static inline bool volt_lock_if_queued_(volt_wait_queue *q, uint64_t *word) {
   return volt_lock_word_(q, true, word);
 }

@@ -9,8 +9,12 @@
  *       the slot, whatever becomes of the waiter; there is nothing that a cancel could lose.
  *   R2  The receiver has the value and ends the oneshot while the sender is still in its send.
  *       Closed: turn.c tells nobody before its last access.
- *   R3  A receive took the value in the poll of a select that, it turns out then, another branch
- *       had won. Closed: the slot is full again; nobody else can have written to it meanwhile.
+ *   R3  A receive took the value, and nobody is to see it: its join has lost a select, or the select
+ *       that it won is given up before it has returned. Closed: the slot is full again; nobody else
+ *       can have written to it meanwhile.
+ *   R4  A receive takes the value in the poll of a select that another branch has won, and gives it
+ *       back; between the two another receiver is told that nothing will come. Closed: a receive
+ *       takes the decision of its select before the value, or takes nothing.
  *
  * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
 #include <volt/oneshot.h>
@@ -56,26 +60,32 @@ void volt_oneshot_close(volt_oneshot *o) {
 }
 
 /* Returns VOLT_EAGAIN: nothing is decided yet. */
-static int take(const volt_turn_ *t, volt_oneshot *o, void *elem) {
+static int take(const volt_turn_ *t, volt_oneshot *o, volt_decision_ *decision, void *elem) {
   if (o->state == EMPTY) return volt_turn_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
   if (o->state == TAKEN) return VOLT_ECLOSED;
+  if (!volt_may_take_effect_(decision)) return VOLT_ECANCELED; /* R4 */
   VOLT_COPY_(elem, o->slot, o->elem_bytes);
   o->state = TAKEN;
   return VOLT_OK;
 }
 
-int volt_oneshot_try_recv(volt_oneshot *o, void *elem) {
+static int try_recv(volt_oneshot *o, volt_decision_ *decision, void *elem) {
   volt_turn_ t;
   volt_turn_look_(&t, &o->queue);
-  int result = take(&t, o, elem);
+  int result = take(&t, o, decision, elem);
   volt_turn_leave_(&t);
   return result;
 }
 
-static int recv(volt_oneshot *o, volt_waiter *w, void *elem, volt_waker waker) {
+int volt_oneshot_try_recv(volt_oneshot *o, void *elem) {
+  return try_recv(o, NULL, elem);
+}
+
+static int recv(volt_oneshot *o, volt_waiter *w, volt_decision_ *decision, void *elem,
+                volt_waker waker) {
   volt_turn_ t;
   volt_turn_look_(&t, &o->queue);
-  int result = take(&t, o, elem);
+  int result = take(&t, o, decision, elem);
   if (result == VOLT_EAGAIN) result = volt_turn_append_(&t, w, waker);
   volt_turn_leave_(&t);
   return result;
@@ -83,7 +93,7 @@ static int recv(volt_oneshot *o, volt_waiter *w, void *elem, volt_waker waker) {
 
 int volt_oneshot_recv(volt_oneshot *o, volt_waiter *w, void *elem, volt_waker waker) {
   volt_waiter_check_unused_(name, w);
-  return recv(o, w, elem, waker);
+  return recv(o, w, NULL, elem, waker);
 }
 
 bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w) {
@@ -109,11 +119,11 @@ static volt_oneshot *oneshot_of(volt_future *f) {
 }
 
 static int recv_start(volt_future *f, volt_waker waker) {
-  return recv(oneshot_of(f), &f->waiter, f->waiter.data, waker);
+  return recv(oneshot_of(f), &f->waiter, f->decision, f->waiter.data, waker);
 }
 
 static int recv_outcome(volt_future *f) {
-  return volt_oneshot_try_recv(oneshot_of(f), f->waiter.data);
+  return try_recv(oneshot_of(f), f->decision, f->waiter.data);
 }
 
 static void recv_give_back(volt_future *f) {

@@ -86,12 +86,6 @@ static int finish(volt_select *s, volt_ctx *ctx) {
   return s->winner == UINT32_MAX && find_standing(s) ? (int)VOLT_OK : s->result;
 }
 
-/* Whether the branch that has just polled as ready is the one to take effect. */
-static bool choose(volt_decision_ *d) {
-  if (d && !d->mine) d->mine = volt_decide_(d);
-  return !d || d->mine;
-}
-
 static int poll_branches(volt_select *s, volt_ctx *ctx) {
   bool any = false;
   for (uint32_t i = 0; i < s->count; i++) {
@@ -105,7 +99,7 @@ static int poll_branches(volt_select *s, volt_ctx *ctx) {
       return VOLT_PENDING;
     }
     if (s->result == VOLT_PENDING) continue;
-    if (choose(ctx->decision)) {
+    if (volt_may_take_effect_(ctx->decision)) {
       s->winner = at;
     } else { /* R1 */
       volt_future_undo_(s->branches[at]);

@@ -96,7 +96,9 @@ VOLT_API VOLT_NODISCARD bool volt_oneshot_set_waker(volt_oneshot *o, volt_waiter
                                                     volt_waker waker);
 
 /* Receiving as a future. The value is taken out of the slot by the poll that returns VOLT_OK; given
- * up before, or the loser of a select, it leaves it there.
+ * up before, or the loser of a select, it leaves it there. Only a select that had won by it and is
+ * cancelled before it has returned puts it back, as does a join that is: meanwhile another receiver
+ * may have been told VOLT_ECLOSED.
  * f: not WAITING; its content is overwritten. elem: the caller's, until the future is ready.
  * Returns f. It polls as volt_oneshot_recv() returns. */
 VOLT_API volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o, void *elem);

@@ -199,18 +199,23 @@ struct oneshot_drop_x_send : oneshot_model {
 };
 MODEL(oneshot_drop_x_send, 2, full)
 
-// R1, R3: in a select with a channel; both are sent to. One takes effect, the other's value stays.
-struct oneshot_select_x_sends : oneshot_model {
+// R1, R4: in a select with a channel; both are sent to. One takes effect, the other's value stays.
+// R3: the same in a join, which takes the value without a decision.
+template <bool joined>
+struct oneshot_in_select_x_sends : oneshot_model {
   channel c;
   volt_model_element number, from_chan;
   volt_future f[2];
   volt_future *branches[2];
   volt_select s;
+  volt_join join;
+  volt_future *inner[1];
   int result = VOLT_PENDING;
 
-  oneshot_select_x_sends() : c(1, 0) {
+  oneshot_in_select_x_sends() : c(1, 0) {
     number.value = 5;
-    branches[0] = volt_oneshot_recv_future(&f[0], &o, &got);
+    inner[0] = volt_oneshot_recv_future(&f[0], &o, &got);
+    branches[0] = joined ? volt_join_future(&join, inner, 1, 0) : inner[0];
     branches[1] = volt_chan_recv_future(&f[1], &c.chan, &from_chan);
     volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
     EXPECT(volt_future_poll(&s.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
@@ -237,4 +242,7 @@ struct oneshot_select_x_sends : oneshot_model {
     if (winner == 1) EXPECT(from_chan.value == 5);
   }
 };
+struct oneshot_select_x_sends : oneshot_in_select_x_sends<false> {};
 MODEL(oneshot_select_x_sends, 2, bounded)
+struct oneshot_join_in_select_x_sends : oneshot_in_select_x_sends<true> {};
+MODEL(oneshot_join_in_select_x_sends, 2, bounded)

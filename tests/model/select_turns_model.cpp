@@ -101,11 +101,13 @@ struct select_watch_far_x_send : select_watch_x_send {
 };
 MODEL(select_watch_far_x_send, 2, bounded)
 
-// R3 in oneshot.c: it has received at once; if it has lost, the value is in the slot again, while a
-// close looks whether one was sent.
-struct select_oneshot_x_send_x_close : turn_in_select {
+// R3 in oneshot.c: in a join it has received at once; if that has lost, the value is in the slot
+// again, while a close looks whether one was sent.
+struct select_oneshot_join_x_send_x_close : turn_in_select {
   volt_oneshot o;
-  select_oneshot_x_send_x_close() {
+  volt_join join;
+  volt_future *inner[1];
+  select_oneshot_join_x_send_x_close() {
     volt_oneshot_init(&o, 0, nullptr);
     EXPECT(volt_oneshot_send(&o, nullptr) == VOLT_OK);
   }
@@ -117,10 +119,72 @@ struct select_oneshot_x_send_x_close : turn_in_select {
     }
   }
   volt_future *second() override {
-    return volt_oneshot_recv_future(&f[1], &o, nullptr);
+    inner[0] = volt_oneshot_recv_future(&f[1], &o, nullptr);
+    return volt_join_future(&join, inner, 1, 0);
   }
   void check() override {
     EXPECT(volt_oneshot_try_recv(&o, nullptr) == (won() ? VOLT_ECLOSED : VOLT_OK));
   }
 };
-MODEL(select_oneshot_x_send_x_close, 3, bounded)
+MODEL(select_oneshot_join_x_send_x_close, 3, bounded)
+
+// R4 in oneshot.c: another receiver comes meanwhile: it is told that nothing will come only if the
+// select has won by the value.
+struct select_oneshot_x_send_x_recv : turn_in_select {
+  volt_oneshot o;
+  int other = VOLT_PENDING;
+  select_oneshot_x_send_x_recv() {
+    volt_oneshot_init(&o, 0, nullptr);
+    EXPECT(volt_oneshot_send(&o, nullptr) == VOLT_OK);
+  }
+  void thread(unsigned index) override {
+    if (index == 2) {
+      other = volt_oneshot_try_recv(&o, nullptr);
+    } else {
+      turn_in_select::thread(index);
+    }
+  }
+  volt_future *second() override {
+    return volt_oneshot_recv_future(&f[1], &o, nullptr);
+  }
+  void check() override {
+    bool received = won() && outcome == VOLT_OK;
+    EXPECT(other == (received ? VOLT_ECLOSED : VOLT_OK));
+    EXPECT(volt_oneshot_try_recv(&o, nullptr) == VOLT_ECLOSED);
+  }
+};
+MODEL(select_oneshot_x_send_x_recv, 3, bounded)
+
+// The same for a receive that has waited.
+struct select_oneshot_waits_x_send_x_recv : turn_in_select {
+  volt_oneshot o;
+  int other = VOLT_EAGAIN;
+  wake_count woken;
+  select_oneshot_waits_x_send_x_recv() {
+    volt_oneshot_init(&o, 0, nullptr);
+    branches[1] = second();
+    volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+    EXPECT(volt_future_poll(&s.future, woken.waker()) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      outcome = volt_future_poll(&s.future, woken.waker());
+    } else if (index == 1) {
+      EXPECT(volt_oneshot_send(&o, nullptr) == VOLT_OK);
+      EXPECT(volt_chan_try_send(&c.chan, &number) == VOLT_OK);
+    } else {
+      other = volt_oneshot_try_recv(&o, nullptr);
+    }
+  }
+  volt_future *second() override {
+    return volt_oneshot_recv_future(&f[1], &o, nullptr);
+  }
+  void check() override {
+    if (outcome == VOLT_PENDING) outcome = volt_future_poll(&s.future, woken.waker());
+    bool received = won() && outcome == VOLT_OK;
+    if (other == VOLT_EAGAIN) other = volt_oneshot_try_recv(&o, nullptr);
+    EXPECT(other == (received ? VOLT_ECLOSED : VOLT_OK));
+    EXPECT(volt_oneshot_try_recv(&o, nullptr) == VOLT_ECLOSED);
+  }
+};
+MODEL(select_oneshot_waits_x_send_x_recv, 3, bounded)
