@@ -32,7 +32,7 @@ static inline bool volt_lock_word_(volt_wait_queue *q, bool if_queued, uint64_t 
   }
 }
 
-/* The same, but do not wait for it. */
+/* Take the lock if it is free: *word is what the word was. */
 static inline bool volt_try_lock_word_(volt_wait_queue *q, uint64_t *word) {
   *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
   if (*word & VOLT_WORD_LOCKED_) return false;

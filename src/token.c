@@ -4,13 +4,16 @@
  * protected by the lock of its root's queue: the tree's lock. A cancel takes it, walks through the
  * token's descendants and closes each: sets its flag, opens its queue (turn.h), and, if somebody is
  * linked, counts itself in RETURNING and writes it down in a list. Then it leaves the lock, and
- * goes through the list: tells those who waited, with nothing held. Locks are taken in this order
- * only: the root's, then one other token's.
+ * goes through the list: tells those who waited, with nothing held. A token that ends before its
+ * children leaves them to its parent; a root makes each of them a root. Locks are waited for in this
+ * order only: the root's, then a child's that becomes a root, then one other token's below it.
  *
  * Invariants, whenever the tree's lock is free
  *   I1  a token is cancelled => so are all its descendants
  *   I2  each token is linked below its parent, from its init to its destroy
  *   I3  the flag is set once, and never cleared
+ *   I4  t->root is the token whose lock is the tree's. It is written with three locks held: those of
+ *       the old tree and of the new one, and the token's own; any of them suffices to read it.
  *
  * Races
  *   R1  A child is made while its parent is being cancelled. Closed: both under the tree's lock: it
@@ -23,6 +26,12 @@
  *   R4  A waiter is queued while the token is being cancelled. Closed: both have a turn: it is
  *       linked before, and told; or it finds the flag set.
  *   R5  A waiter of a closed token leaves, or somebody else has a turn, before it is told: turn.c.
+ *   R6  A thread reads which token is the root, to take its lock; the root ends, and is freed.
+ *       Closed: the thread holds the token's own lock meanwhile (I4), and as it must not wait for
+ *       the root's then, it tries, lets go, and begins again.
+ *   R7  A token below a new root knows it already, and a thread that has taken the new root's lock
+ *       changes links, or ends a token, where the end of the old root is still walking. Closed: the
+ *       new root's lock is held until all below it know it.
  *
  * Pairs
  *   L1 (acquire) <- U1 (release)   the tree's lock, and a token's: turns see what earlier turns did
@@ -40,36 +49,29 @@ static const char name[] = "volt_token";
 
 extern inline bool volt_token_is_cancelled(volt_token *);
 
-static volt_token *root_of(volt_token *t) {
-  return t->root ? (volt_token *)t->root : t;
+/* Lock the tree that *t is in. R6: while the lock of *t is held, its root is alive. */
+static void lock_tree(volt_turn_ *tree, volt_token *t) {
+  for (unsigned looks = 0;;) {
+    volt_turn_look_(tree, &t->queue);
+    volt_token *root = t->root;
+    if (!root) return;
+    uint64_t own = tree->word;
+    tree->queue = &root->queue;
+    bool locked = volt_try_lock_word_(&root->queue, &tree->word);
+    volt_leave_(&t->queue, own);
+    if (locked) return;
+    volt_pause_(&looks);
+  }
 }
 
-/* ---- life ---- */
+/* ---- links: the tree's lock is held ---- */
 
-static void init(volt_token *t, uint32_t value, volt_token *root, volt_token *parent) {
-  volt_wait_queue_init_(&t->queue, value);
-  t->root = root;
+static void link_token(volt_token *t, volt_token *parent) {
   t->parent = parent;
-  t->child = NULL;
-  t->next = NULL;
   t->prev = NULL;
-  t->told = NULL;
-}
-
-void volt_token_init(volt_token *t) {
-  init(t, 0, NULL, NULL);
-}
-
-void volt_token_init_child(volt_token *t, volt_token *parent) {
-  volt_turn_ tree;
-  volt_token *root = root_of(parent);
-  volt_turn_look_(&tree, &root->queue);
-  uint64_t word = volt_load_relaxed(&parent->queue.word); /* R1: written under the tree's lock */
-  init(t, VOLT_WORD_VALUE_(word), root, parent);
   t->next = parent->child;
   if (t->next) t->next->prev = t;
   parent->child = t;
-  volt_turn_leave_(&tree);
 }
 
 static void unlink_token(volt_token *t) {
@@ -81,10 +83,79 @@ static void unlink_token(volt_token *t) {
   }
 }
 
+/* The next one, parents first, of those below top; not below t unless it says so. */
+static volt_token *next_of(volt_token *t, const volt_token *top, bool below) {
+  if (below && t->child) return t->child;
+  while (t != top && !t->next) t = t->parent;
+  return t == top ? NULL : (volt_token *)t->next;
+}
+
+/* *top is unlinked: it becomes the root of what descends from it. */
+static void make_root(volt_token *top) {
+  uint64_t top_word;
+  (void)volt_lock_word_(&top->queue, false, &top_word); /* L1: pairs U1; R7 */
+  for (volt_token *at = next_of(top, top, true); at; at = next_of(at, top, true)) {
+    uint64_t word;
+    (void)volt_lock_word_(&at->queue, false, &word); /* L1: pairs U1; I4 */
+    at->root = top;
+    volt_leave_(&at->queue, word);
+  }
+  top->root = NULL;
+  top->parent = NULL;
+  top->next = NULL;
+  top->prev = NULL;
+  volt_leave_(&top->queue, top_word);
+}
+
+/* ---- life ---- */
+
+static void init(volt_token *t, uint32_t value, volt_token *root) {
+  volt_wait_queue_init_(&t->queue, value);
+  t->root = root;
+  t->parent = NULL;
+  t->child = NULL;
+  t->next = NULL;
+  t->prev = NULL;
+  t->told = NULL;
+}
+
+void volt_token_init(volt_token *t) {
+  init(t, 0, NULL);
+}
+
+/* Linked twice, it would make the walks through the tree endless. So many of the youngest children
+ * are compared. */
+enum { COMPARED = VOLT_DEBUG ? 64 : 1 };
+
+static void check_new(const volt_token *t, const volt_token *parent) {
+  const volt_token *at = parent->child;
+  for (unsigned i = 1; i < COMPARED && at && at != t; i++) at = at->next;
+  VOLT_CHECK(at != t && parent != t, name, "%p: made a child of %p, and it is that already",
+             (const void *)t, (const void *)parent);
+}
+
+void volt_token_init_child(volt_token *t, volt_token *parent) {
+  volt_turn_ tree;
+  lock_tree(&tree, parent);
+  check_new(t, parent);
+  uint64_t word = volt_load_relaxed(&parent->queue.word); /* R1: written under the tree's lock */
+  init(t, VOLT_WORD_VALUE_(word), volt_container_of(tree.queue, volt_token, queue));
+  link_token(t, parent);
+  volt_turn_leave_(&tree);
+}
+
 void volt_token_destroy(volt_token *t) {
   volt_turn_ tree;
-  volt_turn_look_(&tree, &root_of(t)->queue);
-  VOLT_CHECK(!t->child, name, "%p: destroyed before its child %p", (void *)t, (void *)t->child);
+  lock_tree(&tree, t);
+  while (t->child) {
+    volt_token *child = t->child;
+    unlink_token(child);
+    if (t->parent) {
+      link_token(child, t->parent);
+    } else {
+      make_root(child);
+    }
+  }
   if (t->parent) unlink_token(t);
   volt_turn_leave_(&tree);
   volt_turn_destroy_(&t->queue, name); /* R2 */
@@ -125,13 +196,6 @@ static bool close_in(volt_turn_ *tree, volt_token *t, told_list *list) {
   return closed;
 }
 
-/* The next one, parents first, of those below top; not below t unless it says so. */
-static volt_token *next_of(volt_token *t, const volt_token *top, bool below) {
-  if (below && t->child) return t->child;
-  while (t != top && !t->next) t = t->parent;
-  return t == top ? NULL : (volt_token *)t->next;
-}
-
 /* Nothing is held. Tell those who waited for a token that was closed. */
 static void tell(volt_token *t) {
   volt_turn_ turn = {.queue = &t->queue, .count = 0};
@@ -143,7 +207,7 @@ static void tell(volt_token *t) {
 void volt_token_cancel(volt_token *t) {
   volt_turn_ tree;
   told_list list = {NULL, NULL};
-  volt_turn_look_(&tree, &root_of(t)->queue); /* if the root is being told, all are closed: I1 */
+  lock_tree(&tree, t); /* if the root is being told, all are closed: I1 */
   bool below = true;
   for (volt_token *at = t; at; at = next_of(at, t, below)) below = close_in(&tree, at, &list);
   volt_turn_leave_(&tree);

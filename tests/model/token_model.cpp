@@ -1,5 +1,5 @@
 // token_model: trees of cancellation tokens.
-// Checks token.c I1, I3 and R1-R5; a case names the race it is after.
+// Checks token.c I1, I3, I4 and R1-R7; a case names the race it is after.
 #include "model.hpp"
 
 // A parent and a child, and a waiter of each.
@@ -216,6 +216,118 @@ struct token_batch_x_turns : token_model {
   }
 };
 MODEL(token_batch_x_turns, 2, bounded)
+
+// R6, R7: the root ends, and is freed, while its child, or who is below that, is used.
+struct token_root_ends : model {
+  volt_token *top = new volt_token();
+  volt_token child, below, late;
+  volt_waiter w;
+  wake_count woken;
+  token_root_ends() {
+    volt_token_init(top);
+    volt_token_init_child(&child, top);
+    volt_token_init_child(&below, &child);
+    EXPECT(volt_token_wait(&below, &w, woken.waker()) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      use();
+      return;
+    }
+    volt_token_destroy(top);
+    poison(&top->queue);
+    top->root = top->parent = top->child = top->next = top->prev = top->told = nullptr;
+    delete top;
+  }
+  virtual void use() = 0;
+  void end(volt_token *t) {
+    volt_token_destroy(t);
+    poison(&t->queue);
+    t->root = t->parent = t->child = t->next = t->prev = t->told = nullptr;
+  }
+};
+
+// Cancelled from the child, what is below it is cancelled.
+struct token_root_ends_x_cancel_child : token_root_ends {
+  void use() override {
+    volt_token_cancel(&child);
+    EXPECT(volt_token_is_cancelled(&child) && volt_token_is_cancelled(&below));
+  }
+  void check() override {
+    EXPECT(granted(&w) && woken.seen() == 1);
+    end(&child);
+    end(&below);
+  }
+};
+MODEL(token_root_ends_x_cancel_child, 2, bounded)
+
+// A child is made below; it hears of the new root's end.
+struct token_root_ends_x_init_child : token_root_ends {
+  void use() override {
+    volt_token_init_child(&late, &below);
+  }
+  void check() override {
+    volt_token_cancel(&child);
+    EXPECT(volt_token_is_cancelled(&late) && granted(&w));
+    end(&below);
+    end(&child);
+    end(&late);
+  }
+};
+MODEL(token_root_ends_x_init_child, 2, bounded)
+
+// It ends from above and from below.
+struct token_root_ends_x_below_ends : token_root_ends {
+  void use() override {
+    volt_token_cancel_wait(&below, &w);
+    end(&below);
+  }
+  void check() override {
+    EXPECT(!child.child && !child.parent && !child.root && woken.seen() == 0);
+    end(&child);
+  }
+};
+MODEL(token_root_ends_x_below_ends, 2, bounded)
+
+// The root, and the child that is to be one.
+struct token_root_ends_x_child_ends : token_root_ends {
+  void use() override {
+    end(&child);
+  }
+  void check() override {
+    EXPECT(!below.parent && !below.root);
+    volt_token_cancel(&below);
+    EXPECT(granted(&w));
+    end(&below);
+  }
+};
+MODEL(token_root_ends_x_child_ends, 2, bounded)
+
+// A token in the middle ends while the root is cancelled: whoever is below hears of it.
+struct token_middle_ends_x_cancel : token_model {
+  volt_token below;
+  token_middle_ends_x_cancel() {
+    volt_token_init_child(&below, &child);
+    EXPECT(wait(0, &below) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      volt_token_destroy(&child);
+      poison(&child.queue);
+      child.root = child.parent = child.child = child.next = child.prev = child.told = nullptr;
+    } else {
+      volt_token_cancel(&parent);
+    }
+  }
+  void check() override {
+    expect_told(0);
+    EXPECT(volt_token_is_cancelled(&below));
+    volt_token_destroy(&parent);
+    volt_token_cancel(&below);
+    volt_token_destroy(&below);
+  }
+};
+MODEL(token_middle_ends_x_cancel, 2, bounded)
 
 // A select of it and a semaphore: one of the two, and nothing is lost.
 struct token_select : token_model {

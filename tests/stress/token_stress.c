@@ -1,5 +1,6 @@
 /* token_stress.c: threads make tokens below tokens that are shared, wait for them in every way
- * there is, cancel their own or those of all, and end them while others cancel above. */
+ * there is, cancel their own or those of all, and end them while others cancel above; also before what
+ * is below them, and so does a root whose tree is in use. */
 #include <sched.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@ enum { GROUPS = 3 };
 
 static struct {
   volt_token root;
+  volt_token passing; /* the root of the last group, for a while */
   volt_token groups[GROUPS];
 } shared;
 
@@ -41,6 +43,9 @@ static void wait_as_future(stress_worker *w, volt_token *t) {
     static const volt_waker nobody = {NULL, NULL};
     (void)volt_future_poll(&f, nobody);
     stress_dawdle(w);
+    bool cancelled = volt_token_is_cancelled(t);
+    int result = volt_future_poll(&f, nobody);
+    STRESS_CHECK(result == VOLT_OK || !cancelled);
     volt_future_cancel(&f);
   } else if (volt_block_on(&f, soon(w)) == VOLT_OK) {
     STRESS_CHECK(volt_token_is_cancelled(t));
@@ -78,32 +83,50 @@ static void use_tree(stress_worker *w) {
     mine_too = true;
   }
   wait_for(w, stress_below(w, 2) ? &mine : &beside, mine_too);
+  bool parent_first = stress_below(w, 2) == 0;
+  if (parent_first) volt_token_destroy(&mine);
+  if (parent_first) memset((void *)&mine, 0xee, sizeof mine);
   volt_token_destroy(&below);
   volt_token_destroy(&beside);
-  volt_token_destroy(&mine);
+  if (!parent_first) volt_token_destroy(&mine);
   memset((void *)&below, 0xee, sizeof below);
   memset((void *)&beside, 0xee, sizeof beside);
   memset((void *)&mine, 0xee, sizeof mine);
 }
 
+/* The last group is the root of its own tree then. */
+static void end_passing(void) {
+  volt_token_destroy(&shared.passing);
+  memset((void *)&shared.passing, 0xee, sizeof shared.passing);
+}
+
 static void body(stress_worker *w, void *arg) {
   (void)arg;
   stress_arm(w, 1, NULL, NULL);
+  uint32_t ends_after = stress_below(w, 50);
   if (w->index > 0 && stress_below(w, 4) == 0) { /* until the end of the round */
     STRESS_CHECK(volt_token_wait_blocking(&shared.groups[0], VOLT_NO_DEADLINE) == VOLT_OK);
   }
+  uint32_t trees = 0;
   while (!stress_stopping()) {
+    if (w->index == 0 && trees == ends_after) end_passing();
     use_tree(w);
+    trees += 1;
     w->acquired += 1;
     stress_progress(w, "tree");
   }
+  if (w->index == 0 && trees <= ends_after) end_passing();
   volt_token_cancel(&shared.root);
+  volt_token_cancel(&shared.groups[GROUPS - 1]);
   for (int i = 0; i < GROUPS; i++) STRESS_CHECK(volt_token_is_cancelled(&shared.groups[i]));
 }
 
 static void round_of(unsigned threads) {
   volt_token_init(&shared.root);
-  for (int i = 0; i < GROUPS; i++) volt_token_init_child(&shared.groups[i], &shared.root);
+  volt_token_init(&shared.passing);
+  for (int i = 0; i < GROUPS; i++) {
+    volt_token_init_child(&shared.groups[i], i < GROUPS - 1 ? &shared.root : &shared.passing);
+  }
   stress_round(threads, 3000000, body, NULL);
   for (int i = 0; i < GROUPS; i++) volt_token_destroy(&shared.groups[i]);
   volt_token_destroy(&shared.root);

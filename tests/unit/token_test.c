@@ -156,6 +156,57 @@ static void children_end_in_any_order(void **state) {
   }
 }
 
+/* Their grandparent has them then. */
+static void a_parent_ends_before_its_children(void **state) {
+  (void)state;
+  volt_token middle, other, below[3], deep;
+  volt_token_init_child(&other, &root);
+  volt_token_init_child(&middle, &root);
+  for (uint32_t i = 0; i < 3; i++) volt_token_init_child(&below[i], &middle);
+  volt_token_init_child(&deep, &below[1]);
+  volt_token_destroy(&middle);
+  memset((void *)&middle, 0xa5, sizeof middle);
+  volt_token_destroy(&below[2]);
+  volt_token_cancel(&other);
+  for (uint32_t i = 0; i < 2; i++) assert_false(volt_token_is_cancelled(&below[i]));
+  assert_result(wait(&deep, 0), VOLT_PENDING);
+  volt_token_cancel(&root);
+  expect(0, VOLT_OK, 1);
+  for (uint32_t i = 0; i < 2; i++) assert_true(volt_token_is_cancelled(&below[i]));
+  volt_token_destroy(&other);
+  volt_token_destroy(&below[1]);
+  volt_token_destroy(&below[0]);
+  volt_token_destroy(&deep);
+}
+
+/* Each of its children is the root of its own tree then. */
+static void a_root_ends_before_its_children(void **state) {
+  (void)state;
+  volt_token first, child[2], below[2], deep[2], late;
+  volt_token_init(&first);
+  for (uint32_t i = 0; i < 2; i++) {
+    volt_token_init_child(&child[i], &first);
+    volt_token_init_child(&below[i], &child[i]);
+    volt_token_init_child(&deep[i], &below[i]);
+    assert_result(wait(&deep[i], i), VOLT_PENDING);
+  }
+  volt_token_destroy(&first);
+  memset((void *)&first, 0xa5, sizeof first);
+  volt_token_init_child(&late, &deep[0]);
+  volt_token_cancel(&child[0]);
+  assert_true(volt_token_is_cancelled(&late) && volt_token_is_cancelled(&below[0]));
+  expect(0, VOLT_OK, 1);
+  assert_false(volt_token_is_cancelled(&child[1]) || volt_token_is_cancelled(&deep[1]));
+  volt_token_destroy(&child[1]);
+  volt_token_cancel(&below[1]);
+  expect(1, VOLT_OK, 1);
+  for (uint32_t i = 0; i < 2; i++) volt_token_destroy(&below[i]);
+  volt_token_destroy(&deep[1]);
+  volt_token_destroy(&child[0]);
+  volt_token_destroy(&deep[0]);
+  volt_token_destroy(&late);
+}
+
 static void a_deep_tree_and_a_wide_one(void **state) {
   (void)state;
   static volt_token tree[2 * DEEP];
@@ -272,9 +323,14 @@ static void in_a_select(void **state) {
 
 /* ---- misuse ---- */
 
-static void destroy_parent(void *arg) {
+static void init_child_again(void *arg) {
   volt_token_init_child((volt_token *)arg, &root);
-  volt_token_destroy(&root);
+  volt_token_init_child((volt_token *)arg, &root);
+}
+
+static void init_own_child(void *arg) {
+  (void)arg;
+  volt_token_init_child(&root, &root);
 }
 
 static void destroy_waited_for(void *arg) {
@@ -286,8 +342,9 @@ static void destroy_waited_for(void *arg) {
 static void misuse_aborts(void **state) {
   (void)state;
   static volt_token child;
-  assert_death(destroy_parent, &child, "volt_token", "before its child", death_address(&root),
+  assert_death(init_child_again, &child, "volt_token", "it is that already", death_address(&root),
                death_address(&child));
+  assert_death(init_own_child, &child, "volt_token", "it is that already", death_address(&root));
   assert_death(destroy_waited_for, NULL, "volt_token", "1 waiters");
 }
 
@@ -304,6 +361,8 @@ int main(void) {
       TEST(only_descendants_are_cancelled),
       TEST(born_cancelled),
       TEST(children_end_in_any_order),
+      TEST(a_parent_ends_before_its_children),
+      TEST(a_root_ends_before_its_children),
       TEST(a_deep_tree_and_a_wide_one),
       TEST(a_waker_comes_back),
       TEST(a_waker_ends_the_token),
