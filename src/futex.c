@@ -68,6 +68,11 @@ void **volt_thread_slot_(void) {
   return &slot;
 }
 
+void **volt_thread_calls_(void) {
+  static _Thread_local void *innermost;
+  return &innermost;
+}
+
 uint64_t *volt_thread_random_(void) {
   static _Thread_local uint64_t state;
   return &state;

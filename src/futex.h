@@ -25,6 +25,9 @@ void **volt_thread_slot_(void);
 /* Whether this thread must not block: it runs tasks, and others wait for it to go on. */
 VOLT_API bool *volt_thread_may_not_block_(void);
 
+/* The calls of volt_once_call() that this thread is in, the innermost first; NULL at first. */
+void **volt_thread_calls_(void);
+
 /* The state of this thread's random numbers, 0 at first. */
 VOLT_API uint64_t *volt_thread_random_(void);
 

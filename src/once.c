@@ -12,6 +12,7 @@
 #include <volt/once.h>
 
 #include "check.h"
+#include "futex.h"
 #include "future.h"
 #include "turn.h"
 
@@ -138,9 +139,22 @@ int volt_once_begin_blocking(volt_once *o, uint64_t deadline_ns) {
   return volt_block_on(volt_once_begin_future(&f, o), deadline_ns);
 }
 
+/* One that its thread is in, on that thread's stack. */
+typedef struct call {
+  const volt_once *once;
+  struct call *outer;
+} call;
+
 int volt_once_call_slow_(volt_once *o, volt_once_fn *fn, void *arg) {
+  void **innermost = volt_thread_calls_();
+  for (const call *c = (const call *)*innermost; c; c = c->outer) {
+    VOLT_CHECK(c->once != o, "volt_once_call", "%p: called from its own function", (void *)o);
+  }
   if (volt_once_begin_blocking(o, VOLT_NO_DEADLINE) == VOLT_DONE) return VOLT_OK;
+  call own = {o, (call *)*innermost};
+  *innermost = &own;
   int result = fn(arg);
+  *innermost = own.outer;
   if (result == VOLT_OK) {
     volt_once_done(o);
   } else {

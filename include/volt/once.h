@@ -56,7 +56,8 @@ VOLT_INLINE bool volt_once_is_done(volt_once *o) {
 
 /* Do it by calling fn(arg), unless somebody else does or did; block this thread while somebody
  * does. If that one fails, it is this one's turn, if nobody has waited longer.
- * fn: does not call this again for the same *o (deadlock), and returns.
+ * fn: must not call this again for the same *o, also through another once (aborts), nor begin it in
+ *   another way and wait (never returns); and returns.
  * Returns VOLT_OK: it is done; else what fn has returned, called by this thread: it is not done.
  * Wakes: as volt_once_done() or volt_once_failed(), after fn. Threads: any that may block.
  * Order: VOLT_OK acquires what fn did. */

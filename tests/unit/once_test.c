@@ -313,8 +313,40 @@ static void begin_twice(void *arg) {
   ignore_result(volt_once_begin((volt_once *)arg, &w[0], (volt_waker){NULL, NULL}));
 }
 
+static volt_once another;
+static int call_again(void *arg) {
+  return volt_once_call((volt_once *)arg, call_again, arg);
+}
+static int call_by_another(void *arg) {
+  return volt_once_call(&another, call_again, arg);
+}
+static void call_in_call(void *arg) {
+  ignore_result(volt_once_call((volt_once *)arg, call_again, arg));
+}
+static void call_through_another(void *arg) {
+  ignore_result(volt_once_call((volt_once *)arg, call_by_another, arg));
+}
+
+static int call_o(void *arg) {
+  return volt_once_call(&o, do_it, arg);
+}
+
+/* Only the same once is refused, and only inside of it. */
+static void a_call_in_a_call(void **state) {
+  (void)state;
+  int result = VOLT_ENOMEM;
+  volt_once_init(&another);
+  assert_result(volt_once_call(&another, call_o, &result), VOLT_ENOMEM);
+  result = VOLT_OK;
+  assert_result(volt_once_call(&another, call_o, &result), VOLT_OK);
+  assert_true(volt_once_is_done(&o) && volt_once_is_done(&another));
+}
+
 static void misuse_aborts(void **state) {
   (void)state;
+  volt_once_init(&another);
+  assert_death(call_in_call, &o, "volt_once_call", death_address(&o), "its own function");
+  assert_death(call_through_another, &o, "volt_once_call", death_address(&o), "its own function");
   assert_death(done, &o, "volt_once", death_address(&o), "not begun");
   assert_death(failed, &o, "volt_once", death_address(&o), "not begun");
   assert_result(begin(9), VOLT_OK);
@@ -344,6 +376,7 @@ int main(void) {
       TEST(a_loser_that_was_done),
       TEST(all_zero_is_fresh),
       TEST(every_function_has_a_symbol),
+      TEST(a_call_in_a_call),
       TEST(misuse_aborts),
   };
   return cmocka_run_group_tests_name("once", tests, NULL, NULL);

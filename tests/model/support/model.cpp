@@ -112,6 +112,11 @@ void **volt_thread_slot_(void) {
   return &slots[rl::ctx().current_thread()];
 }
 
+static void *calls[8];
+void **volt_thread_calls_(void) {
+  return &calls[rl::ctx().current_thread()];
+}
+
 // ---- what base.c is elsewhere ----
 
 const char *volt_strresult(int) {
