@@ -79,11 +79,16 @@ void volt_broadcast_subscribe(volt_broadcast *b, volt_broadcast_receiver *r) {
   r->lost = 0;
 }
 
+/* I1: the position of the oldest value that is left, of so many. */
+static uint64_t oldest_of(const volt_broadcast *b, uint64_t tail) {
+  return tail > b->capacity ? tail - b->capacity : 0;
+}
+
 /* Returns VOLT_EAGAIN: there is nothing for it yet. */
 static int take(const volt_turn_ *t, volt_broadcast_receiver *r, void *elem) {
   volt_broadcast *b = r->broadcast;
   uint64_t tail = b->tail;
-  uint64_t oldest = tail > b->capacity ? tail - b->capacity : 0;
+  uint64_t oldest = oldest_of(b, tail);
   VOLT_CHECK(r->next <= tail, name, "%p: receiver %p is at %llu of %llu: it was subscribed before",
              (void *)b, (void *)r, (unsigned long long)r->next, (unsigned long long)tail);
   if (r->next == tail) return volt_turn_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
@@ -129,6 +134,17 @@ bool volt_broadcast_set_waker(volt_broadcast_receiver *r, volt_waiter *w, volt_w
 
 uint64_t volt_broadcast_lost(const volt_broadcast_receiver *r) {
   return r->lost;
+}
+
+uint64_t volt_broadcast_len(const volt_broadcast_receiver *r) {
+  uint64_t tail = volt_broadcast_sent(r->broadcast);
+  uint64_t oldest = oldest_of(r->broadcast, tail);
+  return tail - (r->next > oldest ? r->next : oldest);
+}
+
+uint64_t volt_broadcast_lag(const volt_broadcast_receiver *r) {
+  uint64_t oldest = oldest_of(r->broadcast, volt_broadcast_sent(r->broadcast));
+  return oldest > r->next ? oldest - r->next : 0;
 }
 
 /* ---- inspection ---- */

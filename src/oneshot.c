@@ -108,6 +108,14 @@ bool volt_oneshot_is_closed(volt_oneshot *o) {
   return (volt_load_acquire(&o->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1 */
 }
 
+bool volt_oneshot_is_empty(volt_oneshot *o) {
+  volt_turn_ t;
+  volt_turn_look_(&t, &o->queue);
+  bool empty = o->state != FULL;
+  volt_turn_leave_(&t);
+  return empty;
+}
+
 uint32_t volt_oneshot_waiters(volt_oneshot *o) {
   return volt_linked_count_(&o->queue);
 }

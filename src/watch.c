@@ -7,7 +7,8 @@
  * Races
  *   R1  A wait is given up in the instant of a change. Closed: what has been seen is a number of
  *       the watcher's, which only a look moves.
- *   R2  A value is overwritten while it is being copied. Closed: both are turns.
+ *   R2  A value is overwritten, or modified in place, while it is being copied or modified. Closed:
+ *       each is a turn.
  *   R3  A look was made in the poll of a select that, it turns out then, another branch had won;
  *       if that was the last version, it would never be reported. Closed: *seen goes back.
  *
@@ -31,17 +32,34 @@ void volt_watch_destroy(volt_watch *w) {
   volt_turn_destroy_(&w->queue, name);
 }
 
+/* The turn in which the value has been changed. */
+static void count_version(volt_turn_ *t, volt_watch *w) {
+  w->version += 1;
+  volt_turn_open_counted_(t);
+}
+
 int volt_watch_send(volt_watch *w, const void *elem) {
   volt_turn_ t;
   volt_turn_begin_(&t, &w->queue);
   bool closed = volt_turn_is_closed_(&t);
   if (!closed) {
     VOLT_COPY_(w->value, elem, w->elem_bytes);
-    w->version += 1;
-    volt_turn_open_counted_(&t);
+    count_version(&t, w);
   }
   volt_turn_end_(&t);
   return closed ? VOLT_ECLOSED : VOLT_OK;
+}
+
+int volt_watch_modify(volt_watch *w, volt_watch_fn *fn, void *arg) {
+  int result = VOLT_ECLOSED;
+  volt_turn_ t;
+  volt_turn_begin_(&t, &w->queue);
+  if (!volt_turn_is_closed_(&t)) {
+    result = fn(w->value, arg) ? VOLT_OK : VOLT_EAGAIN; /* R2 */
+    if (result == VOLT_OK) count_version(&t, w);
+  }
+  volt_turn_end_(&t);
+  return result;
 }
 
 void volt_watch_close(volt_watch *w) {

@@ -271,3 +271,28 @@ struct watch_select_x_sends : watch_model {
   }
 };
 MODEL(watch_select_x_sends, 2, bounded)
+
+// R2: two modify it in place, and a third looks: no change is lost, no half of one is seen.
+struct watch_modify_x_modify : watch_model {
+  static bool add_one(void *value, void *) {
+    auto *e = static_cast<volt_model_element *>(value);
+    e[0].value = e[0].value + 1;
+    e[1].value = e[1].value + 1;
+    return true;
+  }
+  watch_modify_x_modify() {
+    EXPECT(changed(0) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index < 2) {
+      EXPECT(volt_watch_modify(&watch, add_one, nullptr) == VOLT_OK);
+    } else {
+      EXPECT(get(0) == got[0][0].value);
+    }
+  }
+  void check() override {
+    EXPECT(get(1) == 3 && got[1][0].value == 3);
+    EXPECT(granted(&w[0]) && woken[0].seen() == 1);
+  }
+};
+MODEL(watch_modify_x_modify, 3, bounded)

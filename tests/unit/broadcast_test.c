@@ -49,6 +49,32 @@ static void send_numbers(uint32_t from, uint32_t to) {
   }
 }
 
+static void expect_before(uint64_t len, uint64_t lag) {
+  assert_int_equal(volt_broadcast_len(&r), len);
+  assert_int_equal(volt_broadcast_lag(&r), lag);
+}
+
+/* What len and lag say is what the receives then return. */
+static void it_says_what_is_before_a_receiver(void **state) {
+  (void)state;
+  expect_before(0, 0);
+  send_numbers(1, CAPACITY);
+  expect_before(CAPACITY, 0);
+  assert_result(volt_broadcast_try_recv(&r, &got), VOLT_OK);
+  expect_before(CAPACITY - 1, 0);
+  send_numbers(5, 8);
+  expect_before(CAPACITY, 3);
+  assert_result(volt_broadcast_try_recv(&r, &got), VOLT_ELAGGED);
+  assert_int_equal(volt_broadcast_lost(&r), 3);
+  expect_before(CAPACITY, 0);
+  for (uint64_t left = CAPACITY; left > 0; left--) {
+    expect_before(left, 0);
+    assert_result(volt_broadcast_try_recv(&r, &got), VOLT_OK);
+  }
+  expect_before(0, 0);
+  assert_result(volt_broadcast_try_recv(&r, &got), VOLT_EAGAIN);
+}
+
 static void expect_got(uint32_t number) {
   assert_int_equal(got.number, number);
   assert_int_equal(got.odd[2], (char)number);
@@ -441,6 +467,7 @@ static void nothing_is_allocated(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      TEST(it_says_what_is_before_a_receiver),
       TEST(init_looks_at_its_arguments),
       TEST(every_receiver_receives_every_value),
       TEST(a_copy_begins_where_the_first_is),

@@ -43,6 +43,22 @@ static void expect_got(const answer *want) {
   got = none;
 }
 
+static void it_is_empty_but_for_a_value(void **state) {
+  (void)state;
+  assert_true(volt_oneshot_is_empty(&o));
+  assert_result(volt_oneshot_send(&o, &first), VOLT_OK);
+  assert_false(volt_oneshot_is_empty(&o));
+  volt_oneshot_close(&o); /* too late */
+  assert_false(volt_oneshot_is_empty(&o));
+  assert_result(volt_oneshot_try_recv(&o, &got), VOLT_OK);
+  assert_true(volt_oneshot_is_empty(&o));
+
+  volt_oneshot closed = VOLT_ONESHOT_INIT(0, NULL);
+  volt_oneshot_close(&closed);
+  assert_true(volt_oneshot_is_empty(&closed));
+  volt_oneshot_destroy(&closed);
+}
+
 static void expect_poll(int result) {
   assert_result(volt_future_poll(&f, fake_waker_of(&a)), result);
 }
@@ -413,6 +429,7 @@ static void nothing_is_allocated(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      TEST(it_is_empty_but_for_a_value),
       TEST(one_value_goes_through),
       TEST(all_waits_find_what_was_sent),
       TEST(the_static_one_is_empty),

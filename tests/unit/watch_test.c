@@ -79,6 +79,40 @@ static void it_has_the_latest_value(void **state) {
   expect_present(4, 9);
 }
 
+/* arg: by how much. */
+static bool add_to_number(void *value, void *arg) {
+  config *c = (config *)value;
+  uint32_t by = *(uint32_t *)arg;
+  c->number += by;
+  c->odd[2] = (char)c->number;
+  return by > 0;
+}
+
+static void it_is_modified_in_place(void **state) {
+  (void)state;
+  uint32_t by = 7;
+  assert_result(volt_watch_changed(&watch, &seen, &w, fake_waker_of(&a)), VOLT_PENDING);
+  assert_result(volt_watch_modify(&watch, add_to_number, &by), VOLT_OK);
+  assert_result(volt_waiter_result(&w), VOLT_OK);
+  assert_int_equal(fake_waker_calls(&a), 1);
+  expect_present(2, 107);
+  expect_try(VOLT_OK, 2);
+}
+
+static void what_is_not_modified_tells_nobody(void **state) {
+  (void)state;
+  uint32_t by = 0;
+  assert_result(volt_watch_changed(&watch, &seen, &w, fake_waker_of(&a)), VOLT_PENDING);
+  assert_result(volt_watch_modify(&watch, add_to_number, &by), VOLT_EAGAIN);
+  assert_result(volt_waiter_result(&w), VOLT_PENDING);
+  expect_present(1, 100);
+  volt_watch_close(&watch);
+  by = 1;
+  assert_result(volt_watch_modify(&watch, add_to_number, &by), VOLT_ECLOSED);
+  assert_result(volt_waiter_result(&w), VOLT_ECLOSED);
+  expect_present(1, 100);
+}
+
 static void the_first_value_may_be_there_already(void **state) {
   (void)state;
   memory.number = 12;
@@ -398,6 +432,8 @@ static void nothing_is_allocated(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(it_has_the_latest_value),
+      TEST(it_is_modified_in_place),
+      TEST(what_is_not_modified_tells_nobody),
       TEST(the_first_value_may_be_there_already),
       TEST(only_the_version),
       TEST(a_change_is_seen_once),
