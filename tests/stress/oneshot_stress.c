@@ -162,7 +162,7 @@ static void answer(stress_worker *w, pair *p, reply *r) {
     volt_oneshot_closed_future(&f, &r->oneshot);
     if (stress_below(w, 2) == 0) {
       int result = volt_block_on(&f, soon(w));
-      STRESS_CHECK(result == VOLT_OK || result == VOLT_ETIMEDOUT);
+      STRESS_CHECK(result == VOLT_ECLOSED || result == VOLT_ETIMEDOUT);
     } else {
       (void)volt_future_poll(&f, nobody);
       stress_dawdle(w);
