@@ -66,7 +66,9 @@ static int by_waiter(stress_worker *w, uint64_t *seen) {
 static int poll_by_hand(stress_worker *w, volt_future *f) {
   int result = VOLT_PENDING;
   for (uint32_t left = stress_below(w, 16); left > 0 && result == VOLT_PENDING; left--) {
+    bool closed = volt_watch_is_closed(&shared.watch);
     result = volt_future_poll(f, nobody);
+    STRESS_CHECK(result != VOLT_PENDING || !closed);
     stress_dawdle(w);
   }
   volt_future_cancel(f); /* changes nothing if it is ready */
@@ -128,10 +130,30 @@ static void look(stress_worker *w) {
   STRESS_CHECK(seen == volt_watch_version(&shared.watch));
 }
 
+static bool replace(void *to, void *from) {
+  const value *before = (const value *)to;
+  STRESS_CHECK(before->check == (before->sender ^ ~before->number));
+  memcpy(to, from, sizeof(value));
+  return true;
+}
+
+static bool leave_it(void *to, void *arg) {
+  (void)to;
+  (void)arg;
+  return false;
+}
+
 static void send(stress_worker *w) {
   for (uint64_t number = 1; !stress_stopping(); number++) {
     const value v = {w->index, number, w->index ^ ~number};
-    STRESS_CHECK(volt_watch_send(&shared.watch, &v) == VOLT_OK);
+    if (stress_below(w, 2) == 0) {
+      STRESS_CHECK(volt_watch_send(&shared.watch, &v) == VOLT_OK);
+    } else {
+      if (stress_below(w, 4) == 0) {
+        STRESS_CHECK(volt_watch_modify(&shared.watch, leave_it, NULL) == VOLT_EAGAIN);
+      }
+      STRESS_CHECK(volt_watch_modify(&shared.watch, replace, (void *)(uintptr_t)&v) == VOLT_OK);
+    }
     (void)volt_fetch_add_relaxed(&shared.sent, 1);
     if (stress_below(w, 2) == 0 && volt_chan_try_send(&shared.chan, &number) == VOLT_OK) {
       (void)volt_fetch_add_relaxed(&shared.chan_sent, number);
