@@ -48,6 +48,22 @@ uint64_t volt_deadline_ns(uint64_t delay_ns) {
   return delay_ns < VOLT_NO_DEADLINE - 1 - now ? now + delay_ns : VOLT_NO_DEADLINE - 1;
 }
 
+static uint64_t deadline_in(uint64_t delay, uint64_t unit_ns) {
+  return volt_deadline_ns(delay < VOLT_NO_DEADLINE / unit_ns ? delay * unit_ns : VOLT_NO_DEADLINE);
+}
+
+uint64_t volt_deadline_us(uint64_t delay_us) {
+  return deadline_in(delay_us, 1000);
+}
+
+uint64_t volt_deadline_ms(uint64_t delay_ms) {
+  return deadline_in(delay_ms, 1000000);
+}
+
+uint64_t volt_deadline_s(uint64_t delay_s) {
+  return deadline_in(delay_s, 1000000000);
+}
+
 const char *volt_version(void) {
   return VOLT_STRING_(VOLT_VERSION_MAJOR) "." VOLT_STRING_(VOLT_VERSION_MINOR) "." VOLT_STRING_(
       VOLT_VERSION_PATCH);

@@ -53,18 +53,32 @@ void volt_pause_(unsigned *looks) {
   }
 }
 
-/* Of a call that may block this thread. */
-static void check_may_block(const char *call) {
-#if VOLT_DEBUG
-  VOLT_CHECK(!*volt_thread_may_not_block_(), call,
-             "a thread that runs tasks must not block: await a future instead");
+/* A time of the machine's first hour that has passed long ago is a duration, most likely. */
+static void check_deadline(const char *call, uint64_t deadline_ns) {
+#if VOLT_DEBUG && !defined(VOLT_MODEL)
+  const uint64_t hour_ns = UINT64_C(3600000000000);
+  bool is_duration =
+      deadline_ns >= 1000 && deadline_ns < hour_ns && deadline_ns < volt_now_ns() / 2;
+  VOLT_CHECK(!is_duration, call,
+             "deadline_ns is %llu, which looks like a duration: volt_deadline_ns(%llu)?",
+             (unsigned long long)deadline_ns, (unsigned long long)deadline_ns);
 #else
   (void)call;
+  (void)deadline_ns;
 #endif
 }
 
+/* Of a call that may block this thread. */
+static void check_may_block(const char *call, uint64_t deadline_ns) {
+#if VOLT_DEBUG
+  VOLT_CHECK(!*volt_thread_may_not_block_(), call,
+             "a thread that runs tasks must not block: await a future instead");
+#endif
+  check_deadline(call, deadline_ns);
+}
+
 bool volt_look_again_(volt_looks_ *looks, uint64_t deadline_ns) {
-  check_may_block("a blocking call of volt");
+  check_may_block("a blocking call of volt", deadline_ns);
 #if VOLT_LOOKS + VOLT_LOOK_YIELDS > 0
   unsigned count = looks->count++;
   uint64_t now_ns = volt_now_ns();
@@ -90,6 +104,7 @@ int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
              "parker %p: a thread that runs tasks must not block: await a future instead",
              (void *)p);
 #endif
+  check_deadline("volt_park_until", deadline_ns);
   return volt_park_spin_(p, unparks, deadline_ns, VOLT_PARK_SPIN, 0);
 }
 

@@ -1,8 +1,8 @@
 /* base.h: version, result codes, the clock, and what every other header of volt needs.
  *
  * Every function that can fail returns an int: VOLT_OK (0) is success, a positive code is not an
- * error (VOLT_PENDING: the operation has queued and will wake its waiter; VOLT_LEADER, VOLT_DONE: it
- * has succeeded, and how), a negative code is an error: volt_is_ok() is the test. A call that
+ * error (VOLT_PENDING: the operation has queued and will wake its waiter; VOLT_LEADER, VOLT_DONE:
+ * it has succeeded, and how), a negative code is an error: volt_is_ok() is the test. A call that
  * returned an error has queued nothing and will never wake. errno is never set. Where a result that
  * is ignored is a bug the compiler says so (VOLT_NODISCARD).
  *
@@ -117,11 +117,20 @@ VOLT_API const char *volt_strerror(int result);
 /* The name of a result code, as "VOLT_OK"; "?" for a value that is none. Static memory. */
 VOLT_API const char *volt_strresult(int result);
 
-/* Nanoseconds on CLOCK_MONOTONIC: the clock of every deadline_ns. */
+/* Nanoseconds on CLOCK_MONOTONIC: the clock of every deadline_ns.
+ *
+ * A deadline is a time, not a duration. In debug builds a call that would block a thread with a
+ * deadline that looks like a duration aborts, and says the value: 1 us to 1 hour, and not half of
+ * what the clock shows. (Below 1 us it is a way to say "do not wait".) */
 VOLT_API uint64_t volt_now_ns(void);
 
 /* now + delay_ns, saturating below VOLT_NO_DEADLINE: the deadline of "at most so long from now". */
 VOLT_API uint64_t volt_deadline_ns(uint64_t delay_ns);
+
+/* The same in other units, saturating likewise. */
+VOLT_API uint64_t volt_deadline_us(uint64_t delay_us);
+VOLT_API uint64_t volt_deadline_ms(uint64_t delay_ms);
+VOLT_API uint64_t volt_deadline_s(uint64_t delay_s);
 
 /* The version of the linked library as "major.minor.patch". Static memory. */
 VOLT_API const char *volt_version(void);

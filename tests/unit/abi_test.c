@@ -42,6 +42,9 @@ static any_fn *const others[] = {
     FN(const char *(*)(int), volt_strresult),
     FN(uint64_t (*)(void), volt_now_ns),
     FN(uint64_t (*)(uint64_t), volt_deadline_ns),
+    FN(uint64_t (*)(uint64_t), volt_deadline_us),
+    FN(uint64_t (*)(uint64_t), volt_deadline_ms),
+    FN(uint64_t (*)(uint64_t), volt_deadline_s),
     FN(const char *(*)(void), volt_version),
     /* waiter.h */
     FN(int (*)(volt_waiter *), volt_waiter_result),

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "death.h"
 #include "unit.h"
 
 static void codes_have_their_values(void **state) {
@@ -89,6 +90,54 @@ static void a_deadline_saturates(void **state) {
   assert_true(volt_deadline_ns(close_to_it) == VOLT_NO_DEADLINE - 1);
 }
 
+static void a_deadline_has_units(void **state) {
+  (void)state;
+  const struct {
+    uint64_t (*deadline)(uint64_t delay);
+    uint64_t unit_ns;
+  } units[] = {
+      {volt_deadline_us, 1000}, {volt_deadline_ms, 1000000}, {volt_deadline_s, 1000000000}};
+  for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
+    uint64_t delay_ns = 7 * units[i].unit_ns;
+    uint64_t before = volt_now_ns();
+    uint64_t deadline_ns = units[i].deadline(7);
+    uint64_t after = volt_now_ns();
+    assert_true(before + delay_ns <= deadline_ns && deadline_ns <= after + delay_ns);
+    assert_true(units[i].deadline(UINT64_MAX) == VOLT_NO_DEADLINE - 1);
+    assert_true(units[i].deadline(UINT64_MAX / units[i].unit_ns) == VOLT_NO_DEADLINE - 1);
+    assert_true(units[i].deadline(UINT64_MAX / units[i].unit_ns + 1) == VOLT_NO_DEADLINE - 1);
+  }
+}
+
+#if VOLT_DEBUG
+
+static void block_until(void *deadline_ns) {
+  volt_parker parker = VOLT_PARKER_INIT;
+  volt_park_until(&parker, 1, *(uint64_t *)deadline_ns);
+}
+
+static void acquire_until(void *deadline_ns) {
+  volt_sem sem = VOLT_SEM_INIT(0);
+  ignore_result(volt_sem_acquire_blocking(&sem, 1, *(uint64_t *)deadline_ns));
+}
+
+static void a_duration_is_no_deadline(void **state) {
+  (void)state;
+  uint64_t second_ns = 1000000000;
+  if (volt_now_ns() / 2 < second_ns) skip();
+  assert_death(block_until, &second_ns, "volt_park_until", "1000000000", "volt_deadline_ns");
+  assert_death(acquire_until, &second_ns, "1000000000", "volt_deadline_ns");
+  uint64_t least_ns = 1000;
+  assert_death(block_until, &least_ns, "deadline_ns is 1000,");
+  uint64_t passed_ns[] = {0, 1, 999, volt_now_ns() / 4 * 3, volt_now_ns() - 1};
+  for (size_t i = 0; i < sizeof passed_ns / sizeof passed_ns[0]; i++) {
+    block_until(&passed_ns[i]);
+    acquire_until(&passed_ns[i]);
+  }
+}
+
+#endif
+
 static void the_version_is_the_headers(void **state) {
   (void)state;
   char version[32];
@@ -131,17 +180,21 @@ static void errno_is_never_set(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(codes_have_their_values),
-      cmocka_unit_test(successes_are_told_by_one_test),
-      cmocka_unit_test(codes_have_texts),
-      cmocka_unit_test(codes_have_names),
-      cmocka_unit_test(now_is_the_monotonic_clock),
-      cmocka_unit_test(a_deadline_is_now_and_the_delay),
-      cmocka_unit_test(a_deadline_saturates),
-      cmocka_unit_test(the_version_is_the_headers),
-      cmocka_unit_test(container_of_finds_the_struct),
-      cmocka_unit_test(cache_aligned_is_a_line_of_its_own),
-      cmocka_unit_test(errno_is_never_set),
+    cmocka_unit_test(codes_have_their_values),
+    cmocka_unit_test(successes_are_told_by_one_test),
+    cmocka_unit_test(codes_have_texts),
+    cmocka_unit_test(codes_have_names),
+    cmocka_unit_test(now_is_the_monotonic_clock),
+    cmocka_unit_test(a_deadline_is_now_and_the_delay),
+    cmocka_unit_test(a_deadline_saturates),
+    cmocka_unit_test(a_deadline_has_units),
+#if VOLT_DEBUG
+    cmocka_unit_test(a_duration_is_no_deadline),
+#endif
+    cmocka_unit_test(the_version_is_the_headers),
+    cmocka_unit_test(container_of_finds_the_struct),
+    cmocka_unit_test(cache_aligned_is_a_line_of_its_own),
+    cmocka_unit_test(errno_is_never_set),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
