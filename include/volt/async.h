@@ -34,6 +34,8 @@
  *   VOLT_FINALLY(self)                  at most once: what leaves, and what comes to it, goes on
  *                                       here; the result stands. In here a VOLT_AWAIT that fails,
  *                                       and VOLT_RETURN, go to the end and keep the first failure
+ *   VOLT_LEAVING(self)                  behind VOLT_FINALLY: the result that stands so far, VOLT_OK
+ *                                       if it came there without leaving: to commit, or roll back
  *
  * Cancellation makes the await that it meets return VOLT_ECANCELED, after the future was cancelled
  * (a grant is given back; an element that a channel has moved stays moved, that await returns
@@ -163,6 +165,8 @@ enum {
     (void)(self);                     \
     VOLT_LEAVE_(its_result);          \
   } while (0)
+
+#define VOLT_LEAVING(self) ((void)(self), (int)volt_await_outside_of_BEGIN_and_END->result)
 
 #define VOLT_YIELD(self)                                                                        \
   do {                                                                                          \

@@ -12,6 +12,7 @@ typedef struct run {
   struct run *inner;
   int result;
   int leave_with;
+  int leaving; /* what VOLT_FINALLY was told */
   uint32_t i;
   char trace[32];
 } run;
@@ -304,6 +305,7 @@ static int with_finally(volt_async *async, volt_ctx *ctx) {
   note(self, 'b');
   VOLT_FINALLY(self);
   note(self, 'f');
+  self->leaving = VOLT_LEAVING(self);
   if (self->leave_with != VOLT_PENDING) VOLT_RETURN(self, self->leave_with);
   VOLT_AWAIT(self, volt_sem_acquire_future(&self->second, &other_sem, 1));
   note(self, 'g');
@@ -320,6 +322,7 @@ static void finally_is_reached_every_way(void **state) {
   } ways[] = {
       {VOLT_PENDING, false, VOLT_OK, "abf", "abfg"},
       {VOLT_PENDING, true, VOLT_ECLOSED, "af", "afg"},
+      {VOLT_LEADER, false, VOLT_LEADER, "af", "afg"},
       {VOLT_EINVAL, false, VOLT_EINVAL, "af", "afg"},
       {VOLT_OK, false, VOLT_OK, "af", "afg"},
   };
@@ -331,6 +334,7 @@ static void finally_is_reached_every_way(void **state) {
     if (ways[i].closed) volt_sem_close(&sem);
     if (!ways[i].closed) volt_sem_release(&sem, 1);
     for (int j = 0; j < 2; j++) expect_poll(&a, VOLT_PENDING, ways[i].before);
+    assert_result(r.leaving, ways[i].want);
     volt_sem_release(&other_sem, 1);
     for (int j = 0; j < 2; j++) expect_poll(&a, ways[i].want, ways[i].after);
     assert_int_equal(fake_waker_calls(&a), 1);
