@@ -82,9 +82,8 @@ void volt_rwlock_destroy(volt_rwlock *rw) {
 }
 
 uint32_t volt_rwlock_readers(volt_rwlock *rw) {
-  uint64_t word = volt_load_relaxed(&rw->queue.word); /* a snapshot */
-  if ((word & VOLT_WORD_QUEUED_) != 0 || VOLT_WORD_VALUE_(word) == WRITER) return 0;
-  return VOLT_WORD_VALUE_(word);
+  uint32_t held = volt_wait_queue_held_(&rw->queue, &kind);
+  return held == WRITER ? 0 : held;
 }
 
 uint32_t volt_rwlock_waiters(volt_rwlock *rw) {

@@ -399,6 +399,14 @@ uint32_t volt_wait_queue_available_(volt_wait_queue *q, const volt_kind_ *kind) 
   return permits < 0 ? 0 : (uint32_t)permits;
 }
 
+uint32_t volt_wait_queue_held_(volt_wait_queue *q, const volt_kind_ *kind) {
+  uint64_t word;
+  if (!volt_lock_if_queued_(q, &word)) return kind->max - (uint32_t)permits_in(kind, word);
+  int32_t there = permits_of(q);
+  volt_unlock_(q, word);
+  return kind->max - (uint32_t)there;
+}
+
 uint32_t volt_wait_queue_debt_(volt_wait_queue *q, const volt_kind_ *kind) {
   uint64_t word;
   int32_t permits;

@@ -169,15 +169,17 @@ static void no_new_reader_passes_a_queued_writer(void **state) {
   queue_writer(0);
   assert_result(volt_rwlock_try_read(&rw), VOLT_EAGAIN);
   assert_result(volt_rwlock_try_write(&rw), VOLT_EAGAIN);
-  assert_int_equal(volt_rwlock_readers(&rw), 0); /* somebody waits */
+  assert_int_equal(volt_rwlock_readers(&rw), 2); /* though somebody waits */
   queue_reader(1);
   assert_result(volt_rwlock_read_blocking(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_int_equal(volt_rwlock_waiters(&rw), 2);
   volt_rwlock_read_unlock(&rw);
+  assert_int_equal(volt_rwlock_readers(&rw), 1); /* what the writer has gathered is no reader's */
   assert_result(volt_rwlock_try_read(&rw), VOLT_EAGAIN);
   volt_rwlock_read_unlock(&rw);
   expect(0, VOLT_OK);
   expect(1, VOLT_PENDING);
+  assert_int_equal(volt_rwlock_readers(&rw), 0); /* a writer has it, and somebody waits */
   volt_rwlock_write_unlock(&rw);
   expect(1, VOLT_OK);
   volt_rwlock_read_unlock(&rw);
