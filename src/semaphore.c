@@ -108,15 +108,21 @@ void volt_sem_release_slow_(volt_sem *sem, uint32_t n) {
   volt_wait_queue_release_(&sem->queue, &kind, n);
 }
 
-uint32_t volt_sem_drain(volt_sem *sem) {
+/* Take what is in the pool, n at most. Returns how many. */
+static uint32_t take_up_to(volt_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
   while ((word & VOLT_WORD_QUEUED_) == 0 && (int32_t)VOLT_WORD_VALUE_(word) > 0) {
-    uint64_t next = VOLT_WORD_FLAGS_(word);
+    uint32_t taken = VOLT_WORD_VALUE_(word) < n ? VOLT_WORD_VALUE_(word) : n;
+    uint64_t next = word - VOLT_WORD_(taken);
     if (volt_cas_weak_acquire(&sem->queue.word, &word, next)) { /* T1: pairs U1, F1 */
-      return VOLT_WORD_VALUE_(word);
+      return taken;
     }
   }
   return 0;
+}
+
+uint32_t volt_sem_drain(volt_sem *sem) {
+  return take_up_to(sem, UINT32_MAX);
 }
 
 /* ---- all of them ---- */
@@ -204,6 +210,12 @@ void volt_sem_forget(volt_sem *sem, uint32_t n) {
   uint32_t fewer = left < limit ? left : limit;
   volt_store_release(&sem->limit, limit - fewer); /* H2: pairs H1 */
   lower_reached(sem, fewer);
+}
+
+uint32_t volt_sem_forget_up_to(volt_sem *sem, uint32_t n) {
+  uint32_t taken = take_up_to(sem, n); /* held by this call, for a moment */
+  volt_sem_forget(sem, taken);
+  return taken;
 }
 
 uint32_t volt_sem_limit(volt_sem *sem) {

@@ -195,6 +195,13 @@ VOLT_API uint32_t volt_sem_limit(volt_sem *sem);
  *   on this thread. Threads: any. Order: releases what this thread did before to who takes all. */
 VOLT_API void volt_sem_forget(volt_sem *sem, uint32_t n);
 
+/* Let permits that are in the pool disappear, n at most: as volt_sem_forget() of those that
+ * volt_sem_drain() would take.
+ * Returns how many that were: fewer than n if there were fewer; 0 in debt, or while somebody waits:
+ *   volt_sem_set_limit() lowers also what is held.
+ * Threads: any. Order: acquires as volt_sem_drain(), releases as volt_sem_forget(). */
+VOLT_API uint32_t volt_sem_forget_up_to(volt_sem *sem, uint32_t n);
+
 /* How many permits must be released before there are any to take: more are held, or set aside for
  * the waiter that is next, than the limit. A snapshot. Threads: any. */
 VOLT_API uint32_t volt_sem_debt(volt_sem *sem);

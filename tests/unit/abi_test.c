@@ -142,6 +142,7 @@ static any_fn *const others[] = {
     FN(void (*)(volt_sem *, uint32_t), volt_sem_set_limit),
     FN(uint32_t (*)(volt_sem *), volt_sem_limit),
     FN(void (*)(volt_sem *, uint32_t), volt_sem_forget),
+    FN(uint32_t (*)(volt_sem *, uint32_t), volt_sem_forget_up_to),
     FN(uint32_t (*)(volt_sem *), volt_sem_debt),
     FN(void (*)(volt_sem *), volt_sem_close),
     FN(void (*)(volt_sem *), volt_sem_destroy),

@@ -211,6 +211,28 @@ static void draining(void **state) {
   assert_int_equal(volt_sem_drain(&sem), 1);
 }
 
+static void forgetting_what_there_is(void **state) {
+  (void)state;
+  begin(5);
+  take(2);
+  assert_int_equal(volt_sem_forget_up_to(&sem, 0), 0);
+  assert_int_equal(volt_sem_forget_up_to(&sem, 1), 1);
+  expect_sem(4, 2, 0);
+  assert_int_equal(volt_sem_forget_up_to(&sem, 7), 2);
+  expect_sem(2, 0, 0);
+  assert_int_equal(volt_sem_forget_up_to(&sem, 7), 0); /* two are held */
+  volt_sem_set_limit(&sem, 1);
+  assert_int_equal(volt_sem_forget_up_to(&sem, 1), 0); /* in debt */
+  expect_sem(1, 0, 1);
+  volt_sem_release(&sem, 2);
+  expect_sem(1, 1, 0);
+  assert_result(ask(0, 2), VOLT_PENDING);
+  assert_int_equal(volt_sem_forget_up_to(&sem, 1), 0); /* set aside for who waits */
+  volt_sem_close(&sem);
+  assert_int_equal(volt_sem_forget_up_to(&sem, UINT32_MAX), 1);
+  expect_sem(0, 0, 0);
+}
+
 /* Closed, it stays so. */
 static void closed_stays_closed(void **state) {
   (void)state;
@@ -284,6 +306,7 @@ int main(void) {
       cmocka_unit_test(forgetting_repays_first),
       cmocka_unit_test(forgetting_more_than_the_limit),
       cmocka_unit_test(draining),
+      cmocka_unit_test(forgetting_what_there_is),
       cmocka_unit_test(closed_stays_closed),
       cmocka_unit_test(misuse_aborts),
   };
