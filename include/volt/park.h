@@ -50,13 +50,15 @@ VOLT_BEGIN_DECLS
 
 /* Block this thread until there have been so many unparks since the parker was zero, or until
  * deadline_ns (as volt_now_ns()). Looks for a few microseconds before it sleeps.
- * Returns VOLT_OK or VOLT_ETIMEDOUT. Interrupts, and wakes for no reason, do not end it.
+ * Returns VOLT_OK or VOLT_ETIMEDOUT. Signals, and wakes for no reason, do not end it: a thread that
+ *   is to stop is unparked, as by anything else that it waits for.
  * unparks: at most 2^31 - 1. A parker is made new by zero, when nobody is going to unpark it.
  * Threads: one at a time on one parker. Order: acquires what the unparking threads did before. */
 VOLT_API int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns);
 
 /* Count one unpark, and wake the thread if it sleeps.
- * Threads: any. Order: releases what this thread did before. The count is the last access to *p. */
+ * Threads: any, signal handlers, too.
+ * Order: releases what this thread did before. The count is the last access to *p. */
 VOLT_API void volt_unpark(volt_parker *p);
 
 /* Count one unpark now; if the thread sleeps, wake it when the list is woken; a full list is woken

@@ -98,8 +98,9 @@ VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire(volt_sem *sem, volt_waiter *w, u
 /* Take n permits; block this thread until they are there or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing taken; what had been set aside went to the next),
- *   VOLT_ECLOSED, or VOLT_EINVAL. Interrupted system calls are resumed. If the grant wins over the
- *   deadline, it returns when its wake has come, which may be after the wakers of others.
+ *   VOLT_ECLOSED, or VOLT_EINVAL. A signal does not end it: what can is volt_sem_close(), or a
+ *   token: volt_block_on() of a select of volt_token_future() and the future. If the grant wins
+ *   over the deadline, it returns when its wake has come, which may be after the wakers of others.
  * Threads: any that may block. */
 VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire_blocking(volt_sem *sem, uint32_t n,
                                                          uint64_t deadline_ns) {
@@ -131,7 +132,10 @@ VOLT_API VOLT_NODISCARD bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, v
  *   waiters, aborts. Works on a closed semaphore, too.
  * Wakes: everyone it satisfies, oldest first, with nothing held, on this thread; those beyond the
  *   first 32 possibly on another one that uses the semaphore meanwhile.
- * Threads: any. Order: releases what this thread did before to whoever receives a permit. */
+ * Threads: any; a signal handler only if the signal is blocked in every thread while that thread is
+ *   in a call on this semaphore, and if the wakers that it calls may run there (those of blocking
+ *   calls may).
+ * Order: releases what this thread did before to whoever receives a permit. */
 VOLT_INLINE void volt_sem_release(volt_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
   /* modulo 2^32, so that it is right if there is debt, too */

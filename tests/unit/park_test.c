@@ -1,8 +1,12 @@
 /* park_test.c: block a thread, and every way the kernel can answer. The futex is played by a hook:
  * "the thread sleeps, and meanwhile ..." happens inside the call. */
+#define _GNU_SOURCE /* sigaction, pthread_kill */
 #include "park.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 
 #include "fake_waker.h"
 #include "futex.h"
@@ -383,6 +387,30 @@ static void a_pause_looks_on_and_then_naps(void **state) {
   assert_int_equal(errno, 4711);
 }
 
+static volt_parker unparked_by_a_handler;
+
+static void unpark_it(int signal) {
+  (void)signal;
+  volt_unpark(&unparked_by_a_handler);
+}
+
+static void *signal_when_it_sleeps(void *thread) {
+  while (!(volt_load_acquire(&unparked_by_a_handler.word) & 1)) sched_yield();
+  pthread_kill(*(pthread_t *)thread, SIGUSR1);
+  return NULL;
+}
+
+static void a_handler_unparks_its_thread(void **state) {
+  (void)state;
+  pthread_t self = pthread_self(), other;
+  struct sigaction action = {.sa_handler = unpark_it}, before;
+  assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+  assert_int_equal(pthread_create(&other, NULL, signal_when_it_sleeps, &self), 0);
+  assert_result(volt_park_until(&unparked_by_a_handler, 1, VOLT_NO_DEADLINE), VOLT_OK);
+  pthread_join(other, NULL);
+  sigaction(SIGUSR1, &before, NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_pause_looks_on_and_then_naps),
@@ -403,6 +431,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(an_empty_list, set_up_crowd, tear_down_crowd),
       cmocka_unit_test_setup_teardown(a_full_list_is_woken_first, set_up_crowd, tear_down_crowd),
       cmocka_unit_test(an_unpark_carries_the_past),
+      cmocka_unit_test(a_handler_unparks_its_thread),
       cmocka_unit_test(unparks_of_many_threads_are_counted),
       cmocka_unit_test(acquire_waits_for_its_wake),
       cmocka_unit_test(block_on_waits_for_its_wake),

@@ -1,5 +1,9 @@
 /* semaphore_extra_test.c: what only the library's semaphore has: the initialiser, the all-zero
  * state, futures; and what happens in the very moment a thread goes to sleep. */
+#define _GNU_SOURCE /* sigaction, pthread_kill */
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 
 #include "fake_waker.h"
@@ -229,6 +233,91 @@ static void a_future_completes_while_its_waker_is_replaced(void **state) {
   }
 }
 
+/* ---- what ends a wait ---- */
+
+static volt_token stop = VOLT_TOKEN_INIT;
+static int ended_with;
+
+/* As in docs/primitives/semaphore.md. */
+static int acquire_or_stop(volt_sem *sem) {
+  volt_future permit, stopped;
+  volt_select select;
+  volt_future *either[] = {volt_token_future(&stopped, &stop),
+                           volt_sem_acquire_future(&permit, sem, 1)};
+  int result =
+      volt_block_on(volt_select_future(&select, either, 2, VOLT_SELECT_BIASED), VOLT_NO_DEADLINE);
+  return volt_select_winner(&select) == 0 ? VOLT_ECANCELED : result;
+}
+
+static void *wait_until_stopped(void *sem) {
+  ended_with = acquire_or_stop((volt_sem *)sem);
+  return NULL;
+}
+
+static void a_token_ends_a_blocking_wait(void **state) {
+  (void)state;
+  volt_sem sem = VOLT_SEM_INIT(1);
+  pthread_t other;
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(pthread_create(&other, NULL, wait_until_stopped, &sem), 0);
+    if (i == 1) {
+      while (volt_sem_waiters(&sem) == 0 || volt_token_waiters(&stop) == 0) sched_yield();
+      volt_token_cancel(&stop);
+    }
+    pthread_join(other, NULL);
+    assert_result(ended_with, i == 0 ? VOLT_OK : VOLT_ECANCELED);
+    assert_int_equal(volt_sem_waiters(&sem), 0);
+    assert_int_equal(volt_token_waiters(&stop), 0);
+  }
+  volt_sem_destroy(&sem);
+  volt_token_destroy(&stop);
+}
+
+/* ---- signals ---- */
+
+enum { SIGNALS = 200 };
+
+static volt_sem told;
+static pthread_t handling;
+
+static void release_told(int signal) {
+  (void)signal;
+  volt_sem_release(&told, 1);
+}
+
+/* SIGUSR1 is blocked in this thread, which waits in the queue. */
+static void *provoke(void *taken) {
+  for (uint32_t i = 0; i < SIGNALS; i++) {
+    if (pthread_kill(handling, SIGUSR1) != 0) return NULL;
+    if (volt_sem_acquire_blocking(&told, 1, VOLT_NO_DEADLINE) != VOLT_OK) return NULL;
+    volt_store_release((VOLT_ATOMIC(uint32_t) *)taken, i + 1);
+  }
+  return NULL;
+}
+
+/* The signal is blocked wherever a call on the semaphore may be under way. */
+static void a_handler_releases_where_the_signal_is_let_in(void **state) {
+  (void)state;
+  static VOLT_ATOMIC(uint32_t) taken;
+  volt_sem_init(&told, 0);
+  handling = pthread_self();
+  struct sigaction action = {.sa_handler = release_told}, before;
+  assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+  sigset_t blocked, outside;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGUSR1);
+  assert_int_equal(pthread_sigmask(SIG_BLOCK, &blocked, &outside), 0);
+  pthread_t other;
+  assert_int_equal(pthread_create(&other, NULL, provoke, (void *)&taken), 0);
+  for (int i = 0; i < SIGNALS; i++) sigsuspend(&outside); /* each lets one in */
+  pthread_join(other, NULL);
+  assert_int_equal(volt_load_acquire(&taken), SIGNALS);
+  assert_int_equal(volt_sem_available(&told), 0);
+  pthread_sigmask(SIG_SETMASK, &outside, NULL);
+  sigaction(SIGUSR1, &before, NULL);
+  volt_sem_destroy(&told);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(three_ways_to_begin),
@@ -242,6 +331,8 @@ int main(void) {
       cmocka_unit_test(a_timeout_passes_on_what_was_set_aside),
       cmocka_unit_test(whatever_comes_first_beats_the_deadline),
       cmocka_unit_test(a_future_completes_while_its_waker_is_replaced),
+      cmocka_unit_test(a_token_ends_a_blocking_wait),
+      cmocka_unit_test(a_handler_releases_where_the_signal_is_let_in),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
