@@ -56,7 +56,7 @@ bool volt_barrier_set_waker(volt_barrier *b, volt_waiter *w, volt_waker waker) {
   return volt_linked_set_waker_(&b->queue, name, w, waker);
 }
 
-uint32_t volt_barrier_waiters(volt_barrier *b) {
+uint32_t volt_barrier_waiters(const volt_barrier *b) {
   return volt_linked_count_(&b->queue);
 }
 

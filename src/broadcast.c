@@ -22,6 +22,7 @@
 
 #include "check.h"
 #include "future.h"
+#include "lock.h"
 #include "turn.h"
 
 static const char name[] = "volt_broadcast";
@@ -149,19 +150,19 @@ uint64_t volt_broadcast_lag(const volt_broadcast_receiver *r) {
 
 /* ---- inspection ---- */
 
-uint64_t volt_broadcast_sent(volt_broadcast *b) {
+uint64_t volt_broadcast_sent(const volt_broadcast *b) {
   volt_turn_ t;
-  volt_turn_look_(&t, &b->queue);
+  volt_turn_look_(&t, volt_to_look_at_(&b->queue));
   uint64_t tail = b->tail;
   volt_turn_leave_(&t);
   return tail;
 }
 
-bool volt_broadcast_is_closed(volt_broadcast *b) {
+bool volt_broadcast_is_closed(const volt_broadcast *b) {
   return (volt_load_acquire(&b->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1 */
 }
 
-uint32_t volt_broadcast_waiters(volt_broadcast *b) {
+uint32_t volt_broadcast_waiters(const volt_broadcast *b) {
   return volt_linked_count_(&b->queue);
 }
 

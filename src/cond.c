@@ -211,7 +211,7 @@ void volt_cond_broadcast(volt_cond *c) {
   signal(c, UINT32_MAX, &c->mutex);
 }
 
-uint32_t volt_cond_waiters(volt_cond *c) {
+uint32_t volt_cond_waiters(const volt_cond *c) {
   return volt_linked_count_(&c->queue);
 }
 

@@ -77,11 +77,11 @@ bool volt_latch_set_waker(volt_latch *l, volt_waiter *w, volt_waker waker) {
   return volt_linked_set_waker_(&l->queue, name, w, waker);
 }
 
-uint32_t volt_latch_count(volt_latch *l) {
+uint32_t volt_latch_count(const volt_latch *l) {
   return VOLT_WORD_VALUE_(volt_load_relaxed(&l->queue.word)); /* a snapshot */
 }
 
-uint32_t volt_latch_waiters(volt_latch *l) {
+uint32_t volt_latch_waiters(const volt_latch *l) {
   return volt_linked_count_(&l->queue);
 }
 

@@ -77,7 +77,8 @@ bool volt_linked_set_waker_(volt_wait_queue *q, const char *name, volt_waiter *w
   return true;
 }
 
-uint32_t volt_linked_count_(volt_wait_queue *q) {
+uint32_t volt_linked_count_(const volt_wait_queue *looked_at) {
+  volt_wait_queue *q = volt_to_look_at_(looked_at);
   uint64_t word;
   if (!volt_lock_if_queued_(q, &word)) return 0;
   uint32_t waiters = q->waiters;

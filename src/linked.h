@@ -58,6 +58,6 @@ bool volt_linked_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w);
 bool volt_linked_set_waker_(volt_wait_queue *q, const char *name, volt_waiter *w, volt_waker waker);
 
 /* How many are linked. */
-uint32_t volt_linked_count_(volt_wait_queue *q);
+uint32_t volt_linked_count_(const volt_wait_queue *q);
 
 #endif

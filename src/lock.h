@@ -43,6 +43,11 @@ static inline bool volt_lock_if_queued_(volt_wait_queue *q, uint64_t *word) {
   return volt_lock_word_(q, true, word);
 }
 
+/* The queue of an object that its caller only looks at: all that changes is the lock. */
+static inline volt_wait_queue *volt_to_look_at_(const volt_wait_queue *q) {
+  return (volt_wait_queue *)(uintptr_t)q;
+}
+
 /* Leave the lock: from now on the word is next. The last access to *q. */
 static inline void volt_unlock_(volt_wait_queue *q, uint64_t next) {
   volt_store_release(&q->word, next); /* U1: pairs L1, A1, C1 */

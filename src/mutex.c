@@ -55,10 +55,10 @@ void volt_mutex_destroy(volt_mutex *m) {
              (void *)m);
 }
 
-bool volt_mutex_is_locked(volt_mutex *m) {
+bool volt_mutex_is_locked(const volt_mutex *m) {
   return volt_wait_queue_available_(&m->queue, &kind) == 0;
 }
 
-uint32_t volt_mutex_waiters(volt_mutex *m) {
+uint32_t volt_mutex_waiters(const volt_mutex *m) {
   return volt_linked_count_(&m->queue);
 }

@@ -112,7 +112,7 @@ bool volt_notify_set_waker(volt_notify *n, volt_waiter *w, volt_waker waker) {
   return volt_linked_set_waker_(&n->queue, name, w, waker);
 }
 
-uint32_t volt_notify_waiters(volt_notify *n) {
+uint32_t volt_notify_waiters(const volt_notify *n) {
   return volt_linked_count_(&n->queue);
 }
 

@@ -18,7 +18,7 @@
 
 static const char name[] = "volt_once";
 
-extern inline bool volt_once_is_done(volt_once *);
+extern inline bool volt_once_is_done(const volt_once *);
 extern inline int volt_once_call(volt_once *, volt_once_fn *, void *);
 
 void volt_once_init(volt_once *o) {
@@ -95,7 +95,7 @@ void volt_once_failed(volt_once *o) {
   volt_turn_end_(&t);
 }
 
-uint32_t volt_once_waiters(volt_once *o) {
+uint32_t volt_once_waiters(const volt_once *o) {
   return volt_linked_count_(&o->queue);
 }
 

@@ -104,7 +104,7 @@ bool volt_oneshot_set_waker(volt_oneshot *o, volt_waiter *w, volt_waker waker) {
   return volt_linked_set_waker_(&o->queue, name, w, waker);
 }
 
-bool volt_oneshot_is_closed(volt_oneshot *o) {
+bool volt_oneshot_is_closed(const volt_oneshot *o) {
   return (volt_load_acquire(&o->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1 */
 }
 
@@ -116,7 +116,7 @@ bool volt_oneshot_is_empty(volt_oneshot *o) {
   return empty;
 }
 
-uint32_t volt_oneshot_waiters(volt_oneshot *o) {
+uint32_t volt_oneshot_waiters(const volt_oneshot *o) {
   return volt_linked_count_(&o->queue);
 }
 

@@ -81,11 +81,11 @@ void volt_rwlock_destroy(volt_rwlock *rw) {
              "%p: destroyed while it is locked", (void *)rw);
 }
 
-uint32_t volt_rwlock_readers(volt_rwlock *rw) {
+uint32_t volt_rwlock_readers(const volt_rwlock *rw) {
   uint32_t held = volt_wait_queue_held_(&rw->queue, &kind);
   return held == WRITER ? 0 : held;
 }
 
-uint32_t volt_rwlock_waiters(volt_rwlock *rw) {
+uint32_t volt_rwlock_waiters(const volt_rwlock *rw) {
   return volt_linked_count_(&rw->queue);
 }

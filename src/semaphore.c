@@ -218,11 +218,11 @@ uint32_t volt_sem_forget_up_to(volt_sem *sem, uint32_t n) {
   return taken;
 }
 
-uint32_t volt_sem_limit(volt_sem *sem) {
+uint32_t volt_sem_limit(const volt_sem *sem) {
   return volt_load_relaxed(&sem->limit) & VOLT_SEM_MAX; /* a snapshot */
 }
 
-uint32_t volt_sem_debt(volt_sem *sem) {
+uint32_t volt_sem_debt(const volt_sem *sem) {
   return volt_wait_queue_debt_(&sem->queue, &kind);
 }
 
@@ -234,14 +234,14 @@ void volt_sem_destroy(volt_sem *sem) {
   volt_wait_queue_destroy_(&sem->queue, &kind);
 }
 
-uint32_t volt_sem_available(volt_sem *sem) {
+uint32_t volt_sem_available(const volt_sem *sem) {
   return volt_wait_queue_available_(&sem->queue, &kind);
 }
 
-uint32_t volt_sem_waiters(volt_sem *sem) {
+uint32_t volt_sem_waiters(const volt_sem *sem) {
   return volt_linked_count_(&sem->queue);
 }
 
-bool volt_sem_is_closed(volt_sem *sem) {
+bool volt_sem_is_closed(const volt_sem *sem) {
   return (volt_load_acquire(&sem->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1, F1 */
 }

@@ -47,7 +47,7 @@
 
 static const char name[] = "volt_token";
 
-extern inline bool volt_token_is_cancelled(volt_token *);
+extern inline bool volt_token_is_cancelled(const volt_token *);
 
 /* Lock the tree that *t is in. R6: while the lock of *t is held, its root is alive. */
 static void lock_tree(volt_turn_ *tree, volt_token *t) {
@@ -238,7 +238,7 @@ bool volt_token_set_waker(volt_token *t, volt_waiter *w, volt_waker waker) {
   return volt_linked_set_waker_(&t->queue, name, w, waker);
 }
 
-uint32_t volt_token_waiters(volt_token *t) {
+uint32_t volt_token_waiters(const volt_token *t) {
   return volt_linked_count_(&t->queue);
 }
 

@@ -392,14 +392,15 @@ void volt_wait_queue_destroy_(volt_wait_queue *q, const volt_kind_ *kind) {
   }
 }
 
-uint32_t volt_wait_queue_available_(volt_wait_queue *q, const volt_kind_ *kind) {
+uint32_t volt_wait_queue_available_(const volt_wait_queue *q, const volt_kind_ *kind) {
   uint64_t word = volt_load_relaxed(&q->word); /* a snapshot */
   if (word & QUEUED) return 0;
   int32_t permits = permits_in(kind, word);
   return permits < 0 ? 0 : (uint32_t)permits;
 }
 
-uint32_t volt_wait_queue_held_(volt_wait_queue *q, const volt_kind_ *kind) {
+uint32_t volt_wait_queue_held_(const volt_wait_queue *looked_at, const volt_kind_ *kind) {
+  volt_wait_queue *q = volt_to_look_at_(looked_at);
   uint64_t word;
   if (!volt_lock_if_queued_(q, &word)) return kind->max - (uint32_t)permits_in(kind, word);
   int32_t there = permits_of(q);
@@ -407,7 +408,8 @@ uint32_t volt_wait_queue_held_(volt_wait_queue *q, const volt_kind_ *kind) {
   return kind->max - (uint32_t)there;
 }
 
-uint32_t volt_wait_queue_debt_(volt_wait_queue *q, const volt_kind_ *kind) {
+uint32_t volt_wait_queue_debt_(const volt_wait_queue *looked_at, const volt_kind_ *kind) {
+  volt_wait_queue *q = volt_to_look_at_(looked_at);
   uint64_t word;
   int32_t permits;
   if (volt_lock_if_queued_(q, &word)) {

@@ -62,11 +62,11 @@ void volt_wait_queue_init_(volt_wait_queue *q, uint32_t value);
 /* Aborts if somebody waits; waits for a release that is still on its way back. */
 void volt_wait_queue_destroy_(volt_wait_queue *q, const volt_kind_ *kind);
 /* Permits that are there to take. */
-uint32_t volt_wait_queue_available_(volt_wait_queue *q, const volt_kind_ *kind);
+uint32_t volt_wait_queue_available_(const volt_wait_queue *q, const volt_kind_ *kind);
 /* Permits that are held, also while somebody waits; what is set aside for a waiter is not. */
-uint32_t volt_wait_queue_held_(volt_wait_queue *q, const volt_kind_ *kind);
+uint32_t volt_wait_queue_held_(const volt_wait_queue *q, const volt_kind_ *kind);
 /* How many have to be released before there are any. */
-uint32_t volt_wait_queue_debt_(volt_wait_queue *q, const volt_kind_ *kind);
+uint32_t volt_wait_queue_debt_(const volt_wait_queue *q, const volt_kind_ *kind);
 
 /* The serve() of everything that counts permits: as much as is missing, in parts if need be. */
 bool volt_serve_permits_(volt_waiter *w, uint32_t *hand);

@@ -16,6 +16,7 @@
 #include <volt/watch.h>
 
 #include "future.h"
+#include "lock.h"
 #include "turn.h"
 
 static const char name[] = "volt_watch";
@@ -118,19 +119,19 @@ bool volt_watch_set_waker(volt_watch *w, volt_waiter *waiter, volt_waker waker) 
 
 /* ---- inspection ---- */
 
-uint64_t volt_watch_version(volt_watch *w) {
+uint64_t volt_watch_version(const volt_watch *w) {
   volt_turn_ t;
-  volt_turn_look_(&t, &w->queue);
+  volt_turn_look_(&t, volt_to_look_at_(&w->queue));
   uint64_t version = w->version;
   volt_turn_leave_(&t);
   return version;
 }
 
-bool volt_watch_is_closed(volt_watch *w) {
+bool volt_watch_is_closed(const volt_watch *w) {
   return (volt_load_acquire(&w->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1 */
 }
 
-uint32_t volt_watch_waiters(volt_watch *w) {
+uint32_t volt_watch_waiters(const volt_watch *w) {
   return volt_linked_count_(&w->queue);
 }
 

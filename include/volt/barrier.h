@@ -78,7 +78,7 @@ VOLT_API VOLT_NODISCARD bool volt_barrier_set_waker(volt_barrier *b, volt_waiter
 VOLT_API volt_future *volt_barrier_wait_future(volt_future *f, volt_barrier *b);
 
 /* How many have arrived and wait. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_barrier_waiters(volt_barrier *b);
+VOLT_API uint32_t volt_barrier_waiters(const volt_barrier *b);
 
 VOLT_END_DECLS
 #endif

@@ -150,11 +150,11 @@ VOLT_API uint64_t volt_broadcast_lag(const volt_broadcast_receiver *r);
 /* ---- inspection: snapshots; any thread ---- */
 
 /* How many were sent. Order: acquires what their senders did before. */
-VOLT_API uint64_t volt_broadcast_sent(volt_broadcast *b);
+VOLT_API uint64_t volt_broadcast_sent(const volt_broadcast *b);
 /* Whether volt_broadcast_close() has been called. Order: acquires what the closer did. */
-VOLT_API bool volt_broadcast_is_closed(volt_broadcast *b);
+VOLT_API bool volt_broadcast_is_closed(const volt_broadcast *b);
 /* How many receivers wait. */
-VOLT_API uint32_t volt_broadcast_waiters(volt_broadcast *b);
+VOLT_API uint32_t volt_broadcast_waiters(const volt_broadcast *b);
 
 VOLT_END_DECLS
 #endif

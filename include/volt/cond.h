@@ -101,7 +101,7 @@ VOLT_API void volt_cond_broadcast(volt_cond *c);
 VOLT_API void volt_cond_destroy(volt_cond *c);
 
 /* How many wait now for a signal. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_cond_waiters(volt_cond *c);
+VOLT_API uint32_t volt_cond_waiters(const volt_cond *c);
 
 VOLT_END_DECLS
 #endif

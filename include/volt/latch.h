@@ -115,10 +115,10 @@ VOLT_API VOLT_NODISCARD bool volt_latch_set_waker(volt_latch *l, volt_waiter *w,
 VOLT_API volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l);
 
 /* The count now. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_latch_count(volt_latch *l);
+VOLT_API uint32_t volt_latch_count(const volt_latch *l);
 
 /* How many wait now. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_latch_waiters(volt_latch *l);
+VOLT_API uint32_t volt_latch_waiters(const volt_latch *l);
 
 VOLT_END_DECLS
 #endif

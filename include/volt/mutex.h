@@ -95,10 +95,10 @@ VOLT_INLINE void volt_mutex_unlock(volt_mutex *m) {
 VOLT_API void volt_mutex_destroy(volt_mutex *m);
 
 /* Whether somebody holds it now. A snapshot: for assertions. Threads: any. */
-VOLT_API bool volt_mutex_is_locked(volt_mutex *m);
+VOLT_API bool volt_mutex_is_locked(const volt_mutex *m);
 
 /* How many wait now. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_mutex_waiters(volt_mutex *m);
+VOLT_API uint32_t volt_mutex_waiters(const volt_mutex *m);
 
 VOLT_END_DECLS
 #endif

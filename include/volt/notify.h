@@ -95,7 +95,7 @@ VOLT_API VOLT_NODISCARD bool volt_notify_set_waker(volt_notify *n, volt_waiter *
 VOLT_API volt_future *volt_notify_future(volt_future *f, volt_notify *n);
 
 /* How many wait now. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_notify_waiters(volt_notify *n);
+VOLT_API uint32_t volt_notify_waiters(const volt_notify *n);
 
 VOLT_END_DECLS
 #endif

@@ -50,7 +50,7 @@ VOLT_API void volt_once_destroy(volt_once *o);
 
 /* Whether it is done.
  * Threads: any. Order: true acquires what was done before volt_once_done(). */
-VOLT_INLINE bool volt_once_is_done(volt_once *o) {
+VOLT_INLINE bool volt_once_is_done(const volt_once *o) {
   return VOLT_WORD_VALUE_(volt_load_acquire(&o->queue.word)) == VOLT_ONCE_DONE_; /* T1: pairs U1 */
 }
 
@@ -114,7 +114,7 @@ VOLT_API void volt_once_done(volt_once *o);
 VOLT_API void volt_once_failed(volt_once *o);
 
 /* How many wait now. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_once_waiters(volt_once *o);
+VOLT_API uint32_t volt_once_waiters(const volt_once *o);
 
 VOLT_END_DECLS
 #endif

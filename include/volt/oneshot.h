@@ -111,11 +111,11 @@ VOLT_API volt_future *volt_oneshot_closed_future(volt_future *f, volt_oneshot *o
 /* ---- inspection: snapshots; any thread ---- */
 
 /* Whether it was closed before anything was sent. Order: acquires what the closer did. */
-VOLT_API bool volt_oneshot_is_closed(volt_oneshot *o);
+VOLT_API bool volt_oneshot_is_closed(const volt_oneshot *o);
 /* Whether a receive would get nothing now: nothing was sent yet, it was received, or it is closed. */
 VOLT_API bool volt_oneshot_is_empty(volt_oneshot *o);
 /* How many wait. */
-VOLT_API uint32_t volt_oneshot_waiters(volt_oneshot *o);
+VOLT_API uint32_t volt_oneshot_waiters(const volt_oneshot *o);
 
 VOLT_END_DECLS
 #endif

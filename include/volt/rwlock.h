@@ -162,10 +162,10 @@ VOLT_API void volt_rwlock_destroy(volt_rwlock *rw);
 
 /* Readers that hold it now, also while others wait; 0 if a writer does. Those count that were let
  * in and have not been told yet. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_rwlock_readers(volt_rwlock *rw);
+VOLT_API uint32_t volt_rwlock_readers(const volt_rwlock *rw);
 
 /* How many wait now, readers and writers. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_rwlock_waiters(volt_rwlock *rw);
+VOLT_API uint32_t volt_rwlock_waiters(const volt_rwlock *rw);
 
 VOLT_END_DECLS
 #endif

@@ -188,7 +188,7 @@ VOLT_API uint32_t volt_sem_future_taken(const volt_future *f);
 VOLT_API void volt_sem_set_limit(volt_sem *sem, uint32_t limit);
 
 /* The limit: the last that was set, less what was forgotten then. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_sem_limit(volt_sem *sem);
+VOLT_API uint32_t volt_sem_limit(const volt_sem *sem);
 
 /* Let n permits that the caller holds disappear, instead of releasing them. They repay what debt
  * there is; the limit is lower by the others, but not below 0: permits that were beside it are just
@@ -208,7 +208,7 @@ VOLT_API uint32_t volt_sem_forget_up_to(volt_sem *sem, uint32_t n);
 
 /* How many permits must be released before there are any to take: more are held, or set aside for
  * the waiter that is next, than the limit. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_sem_debt(volt_sem *sem);
+VOLT_API uint32_t volt_sem_debt(const volt_sem *sem);
 
 /* Close: every waiter completes with VOLT_ECLOSED and every later acquire returns it. Permits,
  * those set aside for waiters included, stay in the pool and can still be released to it. Closing
@@ -221,13 +221,13 @@ VOLT_API void volt_sem_close(volt_sem *sem);
 VOLT_API void volt_sem_destroy(volt_sem *sem);
 
 /* Permits in the pool now; 0 while somebody waits, or in debt. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_sem_available(volt_sem *sem);
+VOLT_API uint32_t volt_sem_available(const volt_sem *sem);
 
 /* How many wait now. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_sem_waiters(volt_sem *sem);
+VOLT_API uint32_t volt_sem_waiters(const volt_sem *sem);
 
 /* Whether volt_sem_close() has been called. Threads: any. Order: acquires what the closer did. */
-VOLT_API bool volt_sem_is_closed(volt_sem *sem);
+VOLT_API bool volt_sem_is_closed(const volt_sem *sem);
 
 VOLT_END_DECLS
 #endif

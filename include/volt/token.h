@@ -58,7 +58,7 @@ VOLT_API void volt_token_init_child(volt_token *t, volt_token *parent);
 VOLT_API void volt_token_cancel(volt_token *t);
 
 /* Whether it is cancelled. One load. Threads: any. Order: acquires what the canceller did. */
-VOLT_INLINE bool volt_token_is_cancelled(volt_token *t) {
+VOLT_INLINE bool volt_token_is_cancelled(const volt_token *t) {
   return VOLT_WORD_VALUE_(volt_load_acquire(&t->queue.word)) != 0; /* C1: pairs U1 */
 }
 
@@ -88,7 +88,7 @@ VOLT_API bool volt_token_cancel_wait(volt_token *t, volt_waiter *w);
 VOLT_API VOLT_NODISCARD bool volt_token_set_waker(volt_token *t, volt_waiter *w, volt_waker waker);
 
 /* How many wait now. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_token_waiters(volt_token *t);
+VOLT_API uint32_t volt_token_waiters(const volt_token *t);
 
 /* End its life; cancelled or not. No waiter may be queued (aborts), nor may it be used again. Frees
  * nothing. Its children become its parent's; without a parent, each of them a token of its own: a

@@ -121,11 +121,11 @@ VOLT_API volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w, u
 /* ---- inspection: snapshots; any thread ---- */
 
 /* The present version, from 1 on. Order: as volt_watch_get(). */
-VOLT_API uint64_t volt_watch_version(volt_watch *w);
+VOLT_API uint64_t volt_watch_version(const volt_watch *w);
 /* Whether volt_watch_close() has been called. Order: acquires what the closer did. */
-VOLT_API bool volt_watch_is_closed(volt_watch *w);
+VOLT_API bool volt_watch_is_closed(const volt_watch *w);
 /* How many wait. */
-VOLT_API uint32_t volt_watch_waiters(volt_watch *w);
+VOLT_API uint32_t volt_watch_waiters(const volt_watch *w);
 
 VOLT_END_DECLS
 #endif

@@ -8,9 +8,9 @@ static void (*volatile const latch_add)(volt_latch *, uint32_t) = volt_latch_add
 static void (*volatile const latch_count_down)(volt_latch *, uint32_t) = volt_latch_count_down;
 static void (*volatile const latch_done)(volt_latch *) = volt_latch_done;
 static int (*volatile const latch_try_wait)(volt_latch *) = volt_latch_try_wait;
-static bool (*volatile const once_is_done)(volt_once *) = volt_once_is_done;
+static bool (*volatile const once_is_done)(const volt_once *) = volt_once_is_done;
 static int (*volatile const once_call)(volt_once *, volt_once_fn *, void *) = volt_once_call;
-static bool (*volatile const token_is_cancelled)(volt_token *) = volt_token_is_cancelled;
+static bool (*volatile const token_is_cancelled)(const volt_token *) = volt_token_is_cancelled;
 
 /* The rest has one form only; that it converts to these types is the test. */
 static any_fn *const others[] = {
@@ -65,9 +65,9 @@ static any_fn *const others[] = {
     FN(bool (*)(volt_oneshot *, volt_waiter *, volt_waker), volt_oneshot_set_waker),
     FN(volt_future *(*)(volt_future *, volt_oneshot *, void *), volt_oneshot_recv_future),
     FN(volt_future *(*)(volt_future *, volt_oneshot *), volt_oneshot_closed_future),
-    FN(bool (*)(volt_oneshot *), volt_oneshot_is_closed),
+    FN(bool (*)(const volt_oneshot *), volt_oneshot_is_closed),
     FN(bool (*)(volt_oneshot *), volt_oneshot_is_empty),
-    FN(uint32_t (*)(volt_oneshot *), volt_oneshot_waiters),
+    FN(uint32_t (*)(const volt_oneshot *), volt_oneshot_waiters),
     /* broadcast.h */
     FN(size_t (*)(uint32_t, size_t), volt_broadcast_bytes),
     FN(int (*)(volt_broadcast *, uint32_t, size_t, void *, size_t), volt_broadcast_init),
@@ -85,9 +85,9 @@ static any_fn *const others[] = {
     FN(uint64_t (*)(const volt_broadcast_receiver *), volt_broadcast_lost),
     FN(uint64_t (*)(const volt_broadcast_receiver *), volt_broadcast_len),
     FN(uint64_t (*)(const volt_broadcast_receiver *), volt_broadcast_lag),
-    FN(uint64_t (*)(volt_broadcast *), volt_broadcast_sent),
-    FN(bool (*)(volt_broadcast *), volt_broadcast_is_closed),
-    FN(uint32_t (*)(volt_broadcast *), volt_broadcast_waiters),
+    FN(uint64_t (*)(const volt_broadcast *), volt_broadcast_sent),
+    FN(bool (*)(const volt_broadcast *), volt_broadcast_is_closed),
+    FN(uint32_t (*)(const volt_broadcast *), volt_broadcast_waiters),
     /* watch.h */
     FN(void (*)(volt_watch *, size_t, void *, const void *), volt_watch_init),
     FN(void (*)(volt_watch *), volt_watch_destroy),
@@ -101,9 +101,9 @@ static any_fn *const others[] = {
     FN(bool (*)(volt_watch *, volt_waiter *), volt_watch_cancel),
     FN(bool (*)(volt_watch *, volt_waiter *, volt_waker), volt_watch_set_waker),
     FN(volt_future *(*)(volt_future *, volt_watch *, uint64_t *), volt_watch_changed_future),
-    FN(uint64_t (*)(volt_watch *), volt_watch_version),
-    FN(bool (*)(volt_watch *), volt_watch_is_closed),
-    FN(uint32_t (*)(volt_watch *), volt_watch_waiters),
+    FN(uint64_t (*)(const volt_watch *), volt_watch_version),
+    FN(bool (*)(const volt_watch *), volt_watch_is_closed),
+    FN(uint32_t (*)(const volt_watch *), volt_watch_waiters),
     /* barrier.h */
     FN(void (*)(volt_barrier *, uint32_t), volt_barrier_init),
     FN(void (*)(volt_barrier *), volt_barrier_destroy),
@@ -112,7 +112,7 @@ static any_fn *const others[] = {
     FN(bool (*)(volt_barrier *, volt_waiter *), volt_barrier_cancel),
     FN(bool (*)(volt_barrier *, volt_waiter *, volt_waker), volt_barrier_set_waker),
     FN(volt_future *(*)(volt_future *, volt_barrier *), volt_barrier_wait_future),
-    FN(uint32_t (*)(volt_barrier *), volt_barrier_waiters),
+    FN(uint32_t (*)(const volt_barrier *), volt_barrier_waiters),
     /* latch.h */
     FN(void (*)(volt_latch *, uint32_t), volt_latch_add_slow_),
     FN(void (*)(volt_latch *, uint32_t), volt_latch_count_down_slow_),
@@ -124,8 +124,8 @@ static any_fn *const others[] = {
     FN(bool (*)(volt_latch *, volt_waiter *, volt_waker), volt_latch_set_waker),
     FN(volt_future *(*)(volt_future *, volt_latch *), volt_latch_wait_future),
     FN(void (*)(volt_latch *), volt_latch_wait_no_deadline),
-    FN(uint32_t (*)(volt_latch *), volt_latch_count),
-    FN(uint32_t (*)(volt_latch *), volt_latch_waiters),
+    FN(uint32_t (*)(const volt_latch *), volt_latch_count),
+    FN(uint32_t (*)(const volt_latch *), volt_latch_waiters),
     /* once.h */
     FN(int (*)(volt_once *, volt_once_fn *, void *), volt_once_call_slow_),
     FN(void (*)(volt_once *), volt_once_init),
@@ -138,7 +138,7 @@ static any_fn *const others[] = {
     FN(volt_future *(*)(volt_future *, volt_once *), volt_once_begin_future),
     FN(void (*)(volt_once *), volt_once_done),
     FN(void (*)(volt_once *), volt_once_failed),
-    FN(uint32_t (*)(volt_once *), volt_once_waiters),
+    FN(uint32_t (*)(const volt_once *), volt_once_waiters),
     /* notify.h */
     FN(void (*)(volt_notify *), volt_notify_init),
     FN(void (*)(volt_notify *), volt_notify_destroy),
@@ -149,7 +149,7 @@ static any_fn *const others[] = {
     FN(bool (*)(volt_notify *, volt_waiter *), volt_notify_cancel),
     FN(bool (*)(volt_notify *, volt_waiter *, volt_waker), volt_notify_set_waker),
     FN(volt_future *(*)(volt_future *, volt_notify *), volt_notify_future),
-    FN(uint32_t (*)(volt_notify *), volt_notify_waiters),
+    FN(uint32_t (*)(const volt_notify *), volt_notify_waiters),
     /* cond.h */
     FN(void (*)(volt_cond *), volt_cond_init),
     FN(int (*)(volt_cond *, volt_mutex *, volt_waiter *, volt_waker), volt_cond_wait),
@@ -160,7 +160,7 @@ static any_fn *const others[] = {
     FN(void (*)(volt_cond *), volt_cond_signal),
     FN(void (*)(volt_cond *), volt_cond_broadcast),
     FN(void (*)(volt_cond *), volt_cond_destroy),
-    FN(uint32_t (*)(volt_cond *), volt_cond_waiters),
+    FN(uint32_t (*)(const volt_cond *), volt_cond_waiters),
     /* token.h */
     FN(void (*)(volt_token *), volt_token_init),
     FN(void (*)(volt_token *, volt_token *), volt_token_init_child),
@@ -170,7 +170,7 @@ static any_fn *const others[] = {
     FN(volt_future *(*)(volt_future *, volt_token *), volt_token_future),
     FN(bool (*)(volt_token *, volt_waiter *), volt_token_cancel_wait),
     FN(bool (*)(volt_token *, volt_waiter *, volt_waker), volt_token_set_waker),
-    FN(uint32_t (*)(volt_token *), volt_token_waiters),
+    FN(uint32_t (*)(const volt_token *), volt_token_waiters),
     FN(void (*)(volt_token *), volt_token_destroy),
 };
 

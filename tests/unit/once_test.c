@@ -290,7 +290,7 @@ static void all_zero_is_fresh(void **state) {
 }
 
 /* Called through these, no compiler can use the inline body. */
-static bool (*volatile const is_done)(volt_once *) = volt_once_is_done;
+static bool (*volatile const is_done)(const volt_once *) = volt_once_is_done;
 static int (*volatile const call)(volt_once *, volt_once_fn *, void *) = volt_once_call;
 
 static void every_function_has_a_symbol(void **state) {
