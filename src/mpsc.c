@@ -16,15 +16,15 @@
  *       both change the one signal by an RMW; to sleep is a CAS from IDLE.
  *   R4  The actor finds a stalled producer and sleeps: that one signals after it has linked.
  *   R5  run() ends, clears the signal for the next, and with it what a producer says meanwhile.
- *       Closed: by an RMW, so that the next run() sees what was pushed before.
+ *       Closed: by an RMW, so that the next run() sees what was pushed before. It acquires, and
+ *       has nothing to release: nobody reads what the consumer did out of the signal.
  *
  * Pairs
  *   T1 (acq_rel) -> T1, T2 (release) -> T1   a producer sees the link of the last as empty, and
  *                                            the head as the consumer left it
  *   L1 (release) -> L2 (acquire)   the consumer sees the node behind a link
  *   H1 (release) -> H2 (acquire)   the consumer sees the first node
- *   E1 (release) -> E2 (acquire, acq_rel)   having cleared TOLD, the actor sees what was pushed
- *       before */
+ *   E1 (release) -> E2 (acquire)   having cleared TOLD, the actor sees what was pushed before */
 #include <volt/mpsc.h>
 
 #include "check.h"
@@ -111,7 +111,7 @@ void volt_actor_run(volt_actor *a, volt_bcs_handle *handle, void *ctx) {
     if (result == VOLT_OK) {
       handle(node, ctx);
     } else if (stopping && result == VOLT_EAGAIN) {
-      volt_exchange_acq_rel(&a->signal, 0); /* R5; E2: pairs E1 */
+      volt_exchange_acquire(&a->signal, 0); /* R5; E2: pairs E1 */
       return;
     } else {
       stopping |= (listen(a) & STOP) != 0;

@@ -20,13 +20,17 @@
  *       one did before. Closed: who lowers reached changes the word before, by nothing at least. It
  *       is looked at with the queue's lock held: if it has been lowered by then, that change of the
  *       word came before the lock was taken, and was acquired with it (A1, L1 in wait_queue.c).
+ *       That change acquires, too: so the relaxed one of reached cannot be seen before it.
  *   R12 Somebody forgets more than the limit is, so that the rest just disappears; and who lowered
  *       it has yet to take the difference from the word: a debt that nobody can repay. Closed: who
  *       lowers the limit, or forgets, has it to himself until the word has changed as well. Nothing
  *       of anybody's runs meanwhile: those to be served are looked at afterwards.
  *
  * Pairs
- *   H1 (acquire) <- H2 (release)   who has the limit finds the word as the last one has changed it
+ *   H1 (acquire) <- H2 (release)   who has the limit finds the word as the last one has changed it.
+ *                                  By the letter of C11 only: what closes R8 and R12 is that all
+ *                                  changes of the word are RMWs, and come one after the other. So
+ *                                  it is with the acquire half of volt_wait_queue_repay_()
  *   T1 (acquire) <- U1, F1 (release)   as in wait_queue.c */
 #include <volt/semaphore.h>
 

@@ -300,7 +300,7 @@ void volt_wait_queue_lower_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t
   while (!volt_lock_if_queued_(q, &word)) {
     int32_t then = changed(q, kind, permits_in(kind, word), -(int32_t)n);
     uint64_t next = word_of(kind, then) | VOLT_WORD_FLAGS_(word);
-    if (volt_cas_release(&q->word, &word, next)) return; /* F1: pairs A1, T1 */
+    if (volt_cas_acq_rel(&q->word, &word, next)) return; /* F1: pairs A1, T1; A1 */
   }
   (void)changed(q, kind, permits_of(q), -(int32_t)n);
   unlock(q, kind, word, q->rest - n);

@@ -46,8 +46,8 @@ void volt_wait_queue_change_(volt_wait_queue *q, const volt_kind_ *kind, int32_t
 
 /* The two halves of it that serve nobody, and call no waker; volt_wait_queue_change_() has to
  * follow. lower: n permits fewer. repay: n permits more, but no more than there is debt; returns
- * how many. Both release what came before, also if they change nothing; repay acquires, too, what
- * came before the word. */
+ * how many. Both release what came before, also if they change nothing, and acquire: what the caller
+ * does next comes after it. */
 void volt_wait_queue_lower_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n);
 uint32_t volt_wait_queue_repay_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n);
 

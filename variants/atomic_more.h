@@ -6,8 +6,6 @@
 
 #if !defined(VOLT_MODEL) /* model_atomic.hpp brings its own */
 
-#define volt_exchange_acquire(p, v) \
-  VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(acquire))
 #define volt_fetch_or_release(p, v) \
   VOLT_ATOMIC_FN_(atomic_fetch_or_explicit)((p), (v), VOLT_ORDER_(release))
 #define volt_store_seq_cst(p, v) \

@@ -95,6 +95,8 @@ extern "C++" {
   VOLT_ATOMIC_FN_(atomic_store_explicit)((p), (v), VOLT_ORDER_(release))
 #define volt_exchange_relaxed(p, v) \
   VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(relaxed))
+#define volt_exchange_acquire(p, v) \
+  VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(acquire))
 #define volt_exchange_acq_rel(p, v) \
   VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(acq_rel))
 #define volt_exchange_seq_cst(p, v) \

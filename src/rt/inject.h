@@ -3,7 +3,8 @@
  * instructions.
  *
  * Pairs: D1, D2 (seq_cst) with D3, D4, D5 in idle.h: whoever parks sees what was queued, or whoever
- * has queued sees who parks. */
+ * has queued sees who parks. D6 (acq_rel) is no part of that order, for it queues nothing: it is an
+ * RMW, so D2 finds every D1 in the length that comes before it there. */
 #ifndef VOLT_RT_INJECT_H
 #define VOLT_RT_INJECT_H
 
@@ -42,7 +43,7 @@ static inline void volt_inject_push_(volt_inject *q, volt_task *first, volt_task
 
 /* How many there are; exact for whoever has just parked: see idle.h. */
 static inline uint64_t volt_inject_length_(volt_inject *q) {
-  return volt_load_seq_cst(&q->length); /* D2: pairs D1 */
+  return volt_load_seq_cst(&q->length); /* D2: pairs D1, D6 */
 }
 
 /* Take at most max, oldest first, into out. Returns how many. */
@@ -54,7 +55,7 @@ static inline unsigned volt_inject_pop_(volt_inject *q, volt_task **out, unsigne
     q->head = t->next;
     out[count++] = t;
   }
-  volt_fetch_add_seq_cst(&q->length, ~(uint64_t)count + 1); /* D1: pairs D2 */
+  volt_fetch_add_acq_rel(&q->length, ~(uint64_t)count + 1); /* D6: pairs D1, D2 */
   volt_short_lock_leave_(&q->lock);
   return count;
 }
