@@ -37,6 +37,7 @@
 #include "cond.h"
 #include "future.h"
 #include "latch.h"
+#include "mailbox.h"
 #include "mutex.h"
 #include "notify.h"
 #include "once.h"

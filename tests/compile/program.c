@@ -187,6 +187,8 @@ static void use_token(void) {
 static void use_initialisers(void) {
   uint64_t slot = 0;
   volt_oneshot oneshot = VOLT_ONESHOT_INIT(sizeof slot, &slot);
+  volt_mailbox mailbox = VOLT_MAILBOX_INIT;
+  volt_mailbox_node *node = NULL;
   volt_notify notify = VOLT_NOTIFY_INIT;
   volt_barrier barrier = VOLT_BARRIER_INIT(1);
   volt_cond cond = VOLT_COND_INIT;
@@ -194,7 +196,9 @@ static void use_initialisers(void) {
   expect(volt_notify_wait_blocking(&notify, 0) == VOLT_ETIMEDOUT, "a notify without one stored");
   expect(volt_barrier_wait_blocking(&barrier, 0) == VOLT_LEADER, "a barrier of one");
   expect(volt_cond_waiters(&cond) == 0, "a condition variable that nobody waits for");
+  expect(volt_mailbox_recv_blocking(&mailbox, &node, 0) == VOLT_ETIMEDOUT, "an empty mailbox");
   volt_oneshot_destroy(&oneshot);
+  volt_mailbox_destroy(&mailbox, NULL, NULL);
   volt_notify_destroy(&notify);
   volt_barrier_destroy(&barrier);
   volt_cond_destroy(&cond);

@@ -6,6 +6,8 @@ _Static_assert(sizeof(volt_sem) <= 64, "a semaphore is a cache line at most");
 _Static_assert(sizeof(volt_mutex) <= 64, "a mutex is a cache line at most");
 _Static_assert(sizeof(volt_rwlock) <= 64, "a read-write lock is a cache line at most");
 _Static_assert(sizeof(volt_chan) <= 64, "a channel is a cache line at most, its ring aside");
+_Static_assert(sizeof(volt_mailbox) <= 64, "a mailbox is a cache line at most");
+_Static_assert(sizeof(volt_mailbox_node) == 8, "a node is a link");
 _Static_assert(sizeof(volt_notify) <= 64, "so is a notify");
 _Static_assert(sizeof(volt_oneshot) <= 64, "a oneshot, its value aside");
 _Static_assert(sizeof(volt_broadcast) <= 64, "a broadcast, its ring aside");

@@ -53,6 +53,22 @@ static any_fn *const others[] = {
     FN(uint32_t (*)(const volt_chan *), volt_chan_capacity),
     FN(uint32_t (*)(volt_chan *), volt_chan_waiters),
     FN(bool (*)(volt_chan *), volt_chan_is_closed),
+    /* mailbox.h */
+    FN(void (*)(volt_mailbox *), volt_mailbox_init),
+    FN(void (*)(volt_mailbox *, void (*)(volt_mailbox_node *, void *), void *),
+       volt_mailbox_destroy),
+    FN(int (*)(volt_mailbox *, volt_mailbox_node *), volt_mailbox_send),
+    FN(void (*)(volt_mailbox *), volt_mailbox_close),
+    FN(int (*)(volt_mailbox *, volt_mailbox_node **), volt_mailbox_try_recv),
+    FN(int (*)(volt_mailbox *, volt_waiter *, volt_mailbox_node **, volt_waker), volt_mailbox_recv),
+    FN(int (*)(volt_mailbox *, volt_mailbox_node **, uint64_t), volt_mailbox_recv_blocking),
+    FN(bool (*)(volt_mailbox *, volt_waiter *), volt_mailbox_cancel),
+    FN(bool (*)(volt_mailbox *, volt_waiter *, volt_waker), volt_mailbox_set_waker),
+    FN(volt_future *(*)(volt_future *, volt_mailbox *, volt_mailbox_node **),
+       volt_mailbox_recv_future),
+    FN(uint64_t (*)(volt_mailbox *), volt_mailbox_len),
+    FN(uint32_t (*)(volt_mailbox *), volt_mailbox_waiters),
+    FN(bool (*)(volt_mailbox *), volt_mailbox_is_closed),
     /* oneshot.h */
     FN(void (*)(volt_oneshot *, size_t, void *), volt_oneshot_init),
     FN(void (*)(volt_oneshot *), volt_oneshot_destroy),
@@ -231,6 +247,7 @@ static void twin_of_the_token(void **state) {
 
 #define EVERY_TYPE(X) \
   X(volt_chan)        \
+  X(volt_mailbox)     \
   X(volt_oneshot)     \
   X(volt_broadcast)   \
   X(volt_watch)       \

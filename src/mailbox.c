@@ -1,0 +1,188 @@
+/* mailbox.c: turns (turn.h) on a list of nodes.
+ *
+ * Algorithm: sequential, but for the turns. A send takes a turn: it hands the node to the oldest
+ * receiver that waits, or appends it. A receive takes the first, or waits. A grant carries the
+ * node; what a future has been granted and nobody has seen goes back to where it came from.
+ *
+ * Invariant I1, whenever the lock is free: a receiver is queued and not served => there is no node.
+ *
+ * Races
+ *   R1  A sender finds nobody who waits, a receiver finds no node, the node lies beside a sleeper.
+ *       Closed: both look in a turn.
+ *   R2  A send touches the mailbox, the node or the receiver's memory when the receiver has the
+ *       node, and has freed them. Closed: the node is linked, and the receiver's pointer written,
+ *       in the turn; turn.c tells nobody before its last access.
+ *   R3  A receive is dropped, or loses a select, in the instant of its grant. Closed: the node goes
+ *       back: to the next who waits, else to the head of the list, for it was the oldest.
+ *   R4  A mailbox is closed while nodes are in it. Closed: a receive looks for a node first, and a
+ *       receiver that waits has found none (I1).
+ *
+ * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
+#include <volt/mailbox.h>
+
+#include "future.h"
+#include "turn.h"
+
+static const char name[] = "volt_mailbox";
+
+void volt_mailbox_init(volt_mailbox *m) {
+  volt_wait_queue_init_(&m->queue, 0);
+  m->first = NULL;
+  m->last = NULL;
+  m->len = 0;
+}
+
+static volt_mailbox_node *take_first(volt_mailbox *m) {
+  volt_mailbox_node *node = m->first;
+  if (!node) return NULL;
+  m->first = node->next;
+  if (!m->first) m->last = NULL;
+  m->len -= 1;
+  return node;
+}
+
+void volt_mailbox_destroy(volt_mailbox *m, void (*drop)(volt_mailbox_node *node, void *ctx),
+                          void *ctx) {
+  volt_turn_destroy_(&m->queue, name);
+  for (volt_mailbox_node *node; drop && (node = take_first(m)) != NULL;) drop(node, ctx);
+}
+
+/* Hand *node to the oldest who waits. Returns false: nobody does. */
+static bool hand_over(volt_turn_ *t, volt_mailbox_node *node) {
+  volt_waiter *w = volt_turn_oldest_(t);
+  if (!w) return false;
+  *(volt_mailbox_node **)(void *)w->data = node; /* R2 */
+  volt_turn_serve_(t, w);
+  return true;
+}
+
+int volt_mailbox_send(volt_mailbox *m, volt_mailbox_node *node) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &m->queue);
+  bool closed = volt_turn_is_closed_(&t);
+  if (!closed && !hand_over(&t, node)) {
+    node->next = NULL;
+    if (m->last) {
+      m->last->next = node;
+    } else {
+      m->first = node;
+    }
+    m->last = node;
+    m->len += 1;
+  }
+  volt_turn_end_(&t); /* R2 */
+  return closed ? VOLT_ECLOSED : VOLT_OK;
+}
+
+/* R3 */
+static void put_back(volt_mailbox *m, volt_mailbox_node *node) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &m->queue);
+  if (!hand_over(&t, node)) {
+    node->next = m->first;
+    m->first = node;
+    if (!m->last) m->last = node;
+    m->len += 1;
+  }
+  volt_turn_end_(&t);
+}
+
+void volt_mailbox_close(volt_mailbox *m) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &m->queue);
+  volt_turn_close_(&t);
+  volt_turn_end_(&t);
+}
+
+/* Returns VOLT_EAGAIN: there is none yet. */
+static int take(const volt_turn_ *t, volt_mailbox *m, volt_mailbox_node **node) {
+  volt_mailbox_node *first = take_first(m); /* R4 */
+  if (!first) return volt_turn_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
+  *node = first;
+  return VOLT_OK;
+}
+
+int volt_mailbox_try_recv(volt_mailbox *m, volt_mailbox_node **node) {
+  volt_turn_ t;
+  volt_turn_look_(&t, &m->queue);
+  int result = take(&t, m, node);
+  volt_turn_leave_(&t);
+  return result;
+}
+
+static int recv(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **node, volt_waker waker) {
+  volt_turn_ t;
+  volt_turn_look_(&t, &m->queue);
+  int result = take(&t, m, node);
+  if (result == VOLT_EAGAIN) {
+    w->data = node;
+    result = volt_turn_append_(&t, w, waker); /* R1 */
+  }
+  volt_turn_leave_(&t);
+  return result;
+}
+
+int volt_mailbox_recv(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **node, volt_waker waker) {
+  volt_waiter_check_unused_(name, w);
+  return recv(m, w, node, waker);
+}
+
+bool volt_mailbox_cancel(volt_mailbox *m, volt_waiter *w) {
+  return volt_turn_cancel_(&m->queue, name, w);
+}
+
+bool volt_mailbox_set_waker(volt_mailbox *m, volt_waiter *w, volt_waker waker) {
+  return volt_linked_set_waker_(&m->queue, name, w, waker);
+}
+
+/* ---- inspection ---- */
+
+uint64_t volt_mailbox_len(volt_mailbox *m) {
+  volt_turn_ t;
+  volt_turn_look_(&t, &m->queue);
+  uint64_t len = m->len;
+  volt_turn_leave_(&t);
+  return len;
+}
+
+uint32_t volt_mailbox_waiters(volt_mailbox *m) {
+  return volt_linked_count_(&m->queue);
+}
+
+bool volt_mailbox_is_closed(volt_mailbox *m) {
+  return (volt_load_acquire(&m->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1 */
+}
+
+/* ---- future ---- */
+
+static volt_mailbox *mailbox_of(volt_future *f) {
+  return volt_container_of(f->object, volt_mailbox, queue);
+}
+
+static volt_mailbox_node **node_of(volt_future *f) {
+  return (volt_mailbox_node **)(void *)f->waiter.data;
+}
+
+static int start(volt_future *f, volt_waker waker) {
+  return recv(mailbox_of(f), &f->waiter, node_of(f), waker);
+}
+
+static void give_back(volt_future *f) {
+  put_back(mailbox_of(f), *node_of(f));
+}
+
+static const volt_future_ops_ ops = {.name = name,
+                                     .start = start,
+                                     .cancel = volt_turn_future_cancel_,
+                                     .set_waker = volt_turn_future_set_waker_,
+                                     .give_back = give_back};
+
+volt_future *volt_mailbox_recv_future(volt_future *f, volt_mailbox *m, volt_mailbox_node **node) {
+  f->waiter.data = node;
+  return volt_future_make_(f, &ops, &m->queue, 0);
+}
+
+int volt_mailbox_recv_blocking(volt_mailbox *m, volt_mailbox_node **node, uint64_t deadline_ns) {
+  volt_future f;
+  return volt_block_on(volt_mailbox_recv_future(&f, m, node), deadline_ns);
+}
