@@ -68,6 +68,7 @@
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_
 #define CLOSED VOLT_WORD_CLOSED_
+#define WATCHED VOLT_CHAN_WATCHED_
 
 static const char *const name = VOLT_CHAN_NAME_;
 
@@ -347,8 +348,13 @@ int volt_chan_recv(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker) {
 
 /* ---- close ---- */
 
-/* The lock is held, and the word CLOSED: tell a batch. Returns whether there are more, and then
- * *c is kept alive for us. */
+/* It will need *c when it has said CLOSED: destroy() waits until D2. */
+static void stay(volt_chan *c, bool *away) {
+  if (!*away) volt_fetch_add_relaxed(&c->closing, 1); /* published by C2, U1 */
+  *away = true;
+}
+
+/* The lock is held, and the word CLOSED: tell a batch. Returns whether there are more. */
 static bool tell_closed(volt_chan *c, uint64_t word, bool *away) {
   batch b;
   b.count = 0;
@@ -356,8 +362,7 @@ static bool tell_closed(volt_chan *c, uint64_t word, bool *away) {
     b.claimed[b.count++] = volt_claim_linked_(&c->queue, c->queue.head);
   }
   bool more = c->queue.head != NULL;
-  if (more && !*away) volt_fetch_add_relaxed(&c->closing, 1); /* published by U1 */
-  if (more) *away = true;
+  if (more || (word & WATCHED)) stay(c, away);
   volt_leave_(&c->queue, word);
   volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_CLOSED_);
   return more;
@@ -376,18 +381,25 @@ bool volt_chan_tell_closed_(volt_chan *c, volt_waiter *w) {
   return true;
 }
 
+/* Say CLOSED while nobody is queued. Returns false: somebody is, and the lock is held. */
+static bool close_unlocked(volt_chan *c, uint64_t *word, bool *away) {
+  while (!volt_lock_if_queued_(&c->queue, word)) {
+    if (*word & WATCHED) stay(c, away);
+    if (volt_cas_release(&c->queue.word, word, *word | CLOSED)) return true; /* C2: pairs C1 */
+  }
+  return false;
+}
+
 void volt_chan_close(volt_chan *c) {
   uint64_t word;
   bool away = false;
-  do {
-    while (!volt_lock_if_queued_(&c->queue, &word)) {
-      if (away || volt_cas_release(&c->queue.word, &word, word | CLOSED)) { /* C2: pairs C1 */
-        if (away) volt_fetch_add_release(&c->closing, (uint32_t)-1);        /* D2: pairs D1 */
-        return;
-      }
-    }
-  } while (tell_closed(c, word | CLOSED, &away));
-  if (away) volt_fetch_add_release(&c->closing, (uint32_t)-1); /* D2: pairs D1; the last of *c */
+  bool more = !close_unlocked(c, &word, &away);
+  while (more) {
+    more = tell_closed(c, word | CLOSED, &away) && volt_lock_if_queued_(&c->queue, &word);
+  }
+  if (!away) return;
+  volt_chan_tell_watchers_(c);
+  volt_fetch_add_release(&c->closing, (uint32_t)-1); /* D2: pairs D1; the last of *c */
 }
 
 /* ---- life and inspection ---- */
@@ -419,26 +431,13 @@ int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes, void *mem
   c->elem_bytes = (uint32_t)elem_bytes;
   c->stride = (uint32_t)stride;
   volt_store_relaxed(&c->closing, 0); /* not shared yet */
+  volt_store_relaxed(&c->senders, 0);
+  volt_wait_queue_init_(&c->watchers, 0);
   for (uint32_t i = 0; i < UINT32_C(1) << c->shift; i++) {
     volt_chan_slot *slot = VOLT_CONSTRUCT_(volt_chan_slot, c->slots + (size_t)i * stride);
     volt_store_relaxed(&slot->turn, 0); /* not shared yet */
   }
   return VOLT_OK;
-}
-
-void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *ctx) {
-  unsigned looks = 0;
-  while (volt_load_acquire(&c->closing) != 0) volt_pause_(&looks); /* D1: pairs D2 */
-  uint64_t word = volt_load_acquire(&c->queue.word);               /* P1: pairs P1, U1 */
-  VOLT_CHECK(!(word & QUEUED), name, "%p: destroyed while %u waiters are queued", (void *)c,
-             volt_linked_count_(&c->queue));
-  volt_chan_ring_ ring = volt_chan_ring_of_(c);
-  for (uint32_t i = 0; drop && i < VOLT_CHAN_LEN_(word); i++) {
-    uint32_t position = VOLT_CHAN_HEAD_(word) + i;
-    volt_chan_slot *slot = volt_chan_slot_(ring, position);
-    volt_chan_await_turn_slow_(slot, volt_chan_turn_(ring, position) + 1);
-    drop(volt_chan_elem_(slot), ctx);
-  }
 }
 
 uint32_t volt_chan_len(volt_chan *c) {

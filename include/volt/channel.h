@@ -56,11 +56,14 @@ typedef struct volt_chan {
   uint32_t stride;               /* bytes from slot to slot */
   uint32_t shift;                /* the ring has 1 << shift slots, at least capacity */
   VOLT_ATOMIC(uint32_t) closing; /* threads that are away from a close() and will come back */
+  VOLT_ATOMIC(uint32_t) senders; /* that are counted; a bit beside it when the last has left */
+  volt_wait_queue watchers;      /* who awaits the close */
 } volt_chan;
 
-/* The word: bits 0 to 2 as in wait_queue.h; 8 to 35 how many elements there are; 36 to 63 the
+/* The word: bits 0 to 2 as in wait_queue.h; 3: somebody awaits the close; 8 to 35 how many elements there are; 36 to 63 the
  * position of the next one. The elements are those at the positions before it. With QUEUED: those
  * who wait are receivers if there is no element, else senders, and then there is no place. */
+#define VOLT_CHAN_WATCHED_ UINT64_C(8)
 #ifndef VOLT_CHAN_POSITION_BITS_
 #define VOLT_CHAN_POSITION_BITS_ 28
 #endif
@@ -89,7 +92,7 @@ VOLT_API VOLT_NODISCARD int volt_chan_init(volt_chan *c, uint32_t capacity, size
                                            void *mem, size_t mem_bytes);
 
 /* End its life. Nobody may be waiting (aborts) or use it again. Waits for a close() that has more
- * than 32 waiters to tell; so not from a waker that it calls.
+ * than 32 waiters to tell, or that anybody has ever awaited; so not from a waker that it calls.
  * drop(elem, ctx): called for each element that nobody received, oldest first; NULL: for none.
  *   elem is in the ring, aligned to 8. */
 VOLT_API void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *ctx);
@@ -97,9 +100,34 @@ VOLT_API void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx
 /* No more sends: every waiting sender completes with VOLT_ECLOSED and keeps its element, every
  * later send returns it; every waiting receiver completes with VOLT_ECLOSED, later receives get
  * what is left and then return it. Closing twice does nothing more.
- * Wakes: every waiter, oldest first, on this thread, with nothing held.
+ * Wakes: every waiter, oldest first, on this thread, with nothing held; then those who await the
+ *   close.
  * Threads: any. Order: who sees VOLT_ECLOSED acquires what the closer did before. */
 VOLT_API void volt_chan_close(volt_chan *c);
+
+/* That it is closed, as a future, for a sender that would rather stop than find out when it sends:
+ * nothing happens before it is polled. Polls as VOLT_OK once volt_chan_close() has been called, by
+ * whom and for what reason ever. Takes no place in the FIFO, and costs those who send and receive
+ * nothing.
+ * f: not WAITING; its content is overwritten. Returns f.
+ * Order: acquires what the closer did before. */
+VOLT_API volt_future *volt_chan_closed_future(volt_future *f, volt_chan *c);
+
+/* ---- counted senders: the last one closes the channel; for who wants that ---- */
+
+/* Count one sender more: from now on the channel stays open until this one is dropped, too. For the
+ * first, for a copy of one that is counted, and for who has only kept the address and comes back.
+ * Returns VOLT_OK, or VOLT_ECLOSED: the last has been dropped, and that was the end. (A channel that
+ *   volt_chan_close() has closed counts on.) 2^31 of them at a time abort.
+ * Threads: any. Order: none. */
+VOLT_API VOLT_NODISCARD int volt_chan_add_sender(volt_chan *c);
+
+/* One sender fewer; the last of them closes the channel, as volt_chan_close(), for good: none can
+ * be added any more. The others do not touch the channel afterwards.
+ * More than were added aborts. Who has added none need not drop one; it is not counted.
+ * Wakes: the last, as volt_chan_close(). Threads: any. Order: who sees VOLT_ECLOSED acquires what
+ *   all who dropped one did before. */
+VOLT_API void volt_chan_drop_sender(volt_chan *c);
 
 /* ---- what the inline functions call ---- */
 
@@ -397,6 +425,8 @@ VOLT_API uint32_t volt_chan_len(volt_chan *c);
 VOLT_API uint32_t volt_chan_capacity(const volt_chan *c);
 /* How many wait: senders, or receivers. */
 VOLT_API uint32_t volt_chan_waiters(volt_chan *c);
+/* How many senders are counted. */
+VOLT_API uint32_t volt_chan_senders(volt_chan *c);
 /* Whether volt_chan_close() has been called. Order: acquires what the closer did. */
 VOLT_API bool volt_chan_is_closed(volt_chan *c);
 

@@ -1,13 +1,16 @@
 /* What the objects may cost their users. docs/ say what they are on 64-bit machines: sizes.sh. */
+#include <stddef.h>
+
 #include <volt/runtime.h>
 #include <volt/volt.h>
 
 _Static_assert(sizeof(volt_sem) <= 64, "a semaphore is a cache line at most");
 _Static_assert(sizeof(volt_mutex) <= 64, "a mutex is a cache line at most");
 _Static_assert(sizeof(volt_rwlock) <= 64, "a read-write lock is a cache line at most");
-_Static_assert(sizeof(volt_chan) <= 64, "a channel is a cache line at most, its ring aside");
+_Static_assert(offsetof(volt_chan, watchers) <= 64, "what a channel's operations touch is a line");
+_Static_assert(sizeof(volt_chan) <= 96, "a channel, its ring aside");
 _Static_assert(sizeof(volt_mailbox) <= 64, "a mailbox is a cache line at most");
-_Static_assert(sizeof(volt_mailbox_node) == 8, "a node is a link");
+_Static_assert(sizeof(volt_mailbox_node) == sizeof(void *), "a node is a link");
 _Static_assert(sizeof(volt_notify) <= 64, "so is a notify");
 _Static_assert(sizeof(volt_oneshot) <= 64, "a oneshot, its value aside");
 _Static_assert(sizeof(volt_broadcast) <= 64, "a broadcast, its ring aside");

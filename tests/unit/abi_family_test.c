@@ -53,6 +53,10 @@ static any_fn *const others[] = {
     FN(uint32_t (*)(const volt_chan *), volt_chan_capacity),
     FN(uint32_t (*)(volt_chan *), volt_chan_waiters),
     FN(bool (*)(volt_chan *), volt_chan_is_closed),
+    FN(volt_future *(*)(volt_future *, volt_chan *), volt_chan_closed_future),
+    FN(int (*)(volt_chan *), volt_chan_add_sender),
+    FN(void (*)(volt_chan *), volt_chan_drop_sender),
+    FN(uint32_t (*)(volt_chan *), volt_chan_senders),
     /* mailbox.h */
     FN(void (*)(volt_mailbox *), volt_mailbox_init),
     FN(void (*)(volt_mailbox *, void (*)(volt_mailbox_node *, void *), void *),

@@ -23,6 +23,7 @@ struct channel {
   // Whoever still uses it is reported, or finds nonsense.
   ~channel() {
     poison(&chan.queue);
+    poison(&chan.watchers);
     for (uint32_t i = 0; i < 1u << chan.shift; i++) {
       volt_chan_slot *slot = slot_at(i);
       volt_model_element *elem = static_cast<volt_model_element *>(volt_chan_elem_(slot));

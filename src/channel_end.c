@@ -1,0 +1,135 @@
+/* channel_end.c: who waits for the end of a channel, who brings it about by leaving, and its last
+ * moment.
+ *
+ * Algorithm: those who await the close have a queue of their own, with turns (turn.h), for in the
+ * FIFO are senders or receivers alone. The first of them sets WATCHED in the channel's word, for
+ * good. Who closes finds it there in the step that makes the word CLOSED, and opens their queue
+ * afterwards. Those who send and receive leave the bit as it is, and look at it as little as at the
+ * length.
+ *   Senders are a count. When the last of them leaves, ENDED takes the place of one, for good.
+ *
+ * Invariants
+ *   I1  somebody is queued among the watchers, and not told => the word is WATCHED, and not CLOSED,
+ *       or whoever has closed it is about to open their queue
+ *   I2  ENDED => the channel is closed, or whoever has set it is about to close it
+ *
+ * Races
+ *   R1  One finds the channel open, it is closed, and the watcher queues when nobody will tell it any
+ *       more. Closed: it looks, and says that it watches, by one step on the word that closes, with
+ *       the lock of the watchers held, which the closer takes afterwards.
+ *   R2  The channel ends, by the hand of one who was told of the close, while the closer has yet to
+ *       tell the watchers. Closed: it is counted (closing) before the word is CLOSED; destroy waits.
+ *   R3  The last sender leaves, another one is added, and finds itself on a channel that is being
+ *       closed. Closed: both change the one count, and from ENDED there is no way back.
+ *
+ * Pairs
+ *   N1 (acq_rel) -> N1   the last sender sees what those did who left before; C2 (channel.c) hands
+ *                        it on to whoever sees CLOSED
+ *   C1 (acquire) <- C2, U1 (release), P1, D1 <- D2   as in channel.c */
+#include "channel.h"
+#include "check.h"
+#include "future.h"
+#include "lock.h"
+#include "turn.h"
+
+static const char name[] = VOLT_CHAN_NAME_;
+
+/* ---- who awaits the close ---- */
+
+#define CLOSED VOLT_WORD_CLOSED_
+#define WATCHED VOLT_CHAN_WATCHED_
+
+void volt_chan_tell_watchers_(volt_chan *c) {
+  volt_turn_ t;
+  volt_turn_begin_(&t, &c->watchers);
+  volt_turn_open_(&t);
+  volt_turn_end_(&t);
+}
+
+/* Say that it is watched; the lock of the watchers is held. Returns false: it is closed. */
+static bool watch(volt_chan *c) {
+  for (;;) {
+    uint64_t word = volt_load_acquire(&c->queue.word); /* C1: pairs C2, U1 */
+    if (word & CLOSED) return false;
+    if (word & WATCHED) return true; /* R1: who closes it takes the lock of the watchers later */
+    if (volt_lock_if_queued_(&c->queue, &word)) {
+      volt_leave_(&c->queue, word | WATCHED);
+    } else {
+      /* relaxed: it says nothing but itself. Then look again */
+      (void)volt_cas_relaxed(&c->queue.word, &word, word | WATCHED);
+    }
+  }
+}
+
+static volt_chan *chan_of(volt_future *f) {
+  return volt_container_of(f->object, volt_chan, watchers);
+}
+
+static int start(volt_future *f, volt_waker waker) {
+  volt_chan *c = chan_of(f);
+  volt_turn_ t;
+  volt_turn_look_(&t, &c->watchers);
+  int result = watch(c) ? volt_turn_append_(&t, &f->waiter, waker) : (int)VOLT_OK;
+  volt_turn_leave_(&t);
+  return result;
+}
+
+static void give_back(volt_future *f) {
+  (void)f; /* it has taken nothing */
+}
+
+static const volt_future_ops_ ops = {.name = name,
+                                     .start = start,
+                                     .cancel = volt_turn_future_cancel_,
+                                     .set_waker = volt_turn_future_set_waker_,
+                                     .give_back = give_back};
+
+volt_future *volt_chan_closed_future(volt_future *f, volt_chan *c) {
+  return volt_future_make_(f, &ops, &c->watchers, 0);
+}
+
+/* ---- counted senders ---- */
+
+#define ENDED UINT32_C(0x80000000)
+
+int volt_chan_add_sender(volt_chan *c) {
+  uint32_t seen = volt_load_relaxed(&c->senders); /* a guess: the CAS decides */
+  do {
+    if (seen & ENDED) return VOLT_ECLOSED;
+    VOLT_CHECK(seen < ENDED - 1, name, "%p: too many senders (%u)", (void *)c, seen);
+    /* relaxed: it says nothing but itself */
+  } while (!volt_cas_relaxed(&c->senders, &seen, seen + 1));
+  return VOLT_OK;
+}
+
+void volt_chan_drop_sender(volt_chan *c) {
+  uint32_t seen = volt_load_relaxed(&c->senders); /* a guess: the CAS decides */
+  do {
+    VOLT_CHECK(seen != 0 && !(seen & ENDED), name, "%p: a sender is dropped that was never added",
+               (void *)c);
+    /* N1: pairs N1; R3 */
+  } while (!volt_cas_acq_rel(&c->senders, &seen, seen > 1 ? seen - 1 : ENDED));
+  if (seen == 1) volt_chan_close(c); /* else it may be gone */
+}
+
+uint32_t volt_chan_senders(volt_chan *c) {
+  return volt_load_relaxed(&c->senders) & ~ENDED; /* a snapshot */
+}
+
+/* ---- the end of its life ---- */
+
+void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *ctx) {
+  unsigned looks = 0;
+  while (volt_load_acquire(&c->closing) != 0) volt_pause_(&looks); /* D1: pairs D2 */
+  volt_turn_destroy_(&c->watchers, name);
+  uint64_t word = volt_load_acquire(&c->queue.word); /* P1: pairs P1, U1 */
+  VOLT_CHECK(!(word & VOLT_WORD_QUEUED_), name, "%p: destroyed while %u waiters are queued",
+             (void *)c, volt_linked_count_(&c->queue));
+  volt_chan_ring_ ring = volt_chan_ring_of_(c);
+  for (uint32_t i = 0; drop && i < VOLT_CHAN_LEN_(word); i++) {
+    uint32_t position = VOLT_CHAN_HEAD_(word) + i;
+    volt_chan_slot *slot = volt_chan_slot_(ring, position);
+    volt_chan_await_turn_slow_(slot, volt_chan_turn_(ring, position) + 1);
+    drop(volt_chan_elem_(slot), ctx);
+  }
+}
