@@ -40,7 +40,7 @@ static int send_start(volt_future *f, volt_waker waker) {
   return VOLT_OK;
 }
 
-static int recv_start(volt_future *f, volt_waker waker) {
+int volt_chan_recv_start_(volt_future *f, volt_waker waker) {
   volt_chan *c = chan_of(f);
   if (!is_simple(f) || volt_chan_recv_now_(c, (void *)f->waiter.data, c->elem_bytes) != VOLT_OK) {
     return start_slow(f, waker, false);
@@ -64,8 +64,10 @@ static bool future_due(volt_future *f) {
 /* No give_back: what has been moved stays moved. */
 static const volt_future_ops_ send_ops = {
     .start = send_start, .cancel = future_cancel, .set_waker = future_set_waker, .due = future_due};
-static const volt_future_ops_ recv_ops = {
-    .start = recv_start, .cancel = future_cancel, .set_waker = future_set_waker, .due = future_due};
+static const volt_future_ops_ recv_ops = {.start = volt_chan_recv_start_,
+                                          .cancel = future_cancel,
+                                          .set_waker = future_set_waker,
+                                          .due = future_due};
 
 volt_future *volt_chan_send_many_future(volt_future *f, volt_chan *c, const void *elems,
                                         uint32_t n) {

@@ -43,6 +43,7 @@
 #include "once.h"
 #include "oneshot.h"
 #include "park.h"
+#include "permit_channel.h"
 #include "rwlock.h"
 #include "select.h"
 #include "semaphore.h"

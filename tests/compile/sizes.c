@@ -9,6 +9,7 @@ _Static_assert(sizeof(volt_mutex) <= 64, "a mutex is a cache line at most");
 _Static_assert(sizeof(volt_rwlock) <= 64, "a read-write lock is a cache line at most");
 _Static_assert(offsetof(volt_chan, watchers) <= 64, "what a channel's operations touch is a line");
 _Static_assert(sizeof(volt_chan) <= 96, "a channel, its ring aside");
+_Static_assert(sizeof(volt_permit_chan) <= 136, "a semaphore and a channel");
 _Static_assert(sizeof(volt_mailbox) <= 64, "a mailbox is a cache line at most");
 _Static_assert(sizeof(volt_mailbox_node) == sizeof(void *), "a node is a link");
 _Static_assert(sizeof(volt_notify) <= 64, "so is a notify");

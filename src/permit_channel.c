@@ -1,0 +1,147 @@
+/* permit_channel.c: a semaphore of places, and a channel.
+ *
+ * Why two objects: in a volt_chan there is one FIFO, of receivers if there is no element, else of
+ * senders. With places that are reserved and empty both can have to wait at once. A position of the
+ * ring cannot be the reservation: receivers take positions in order, and would wait behind one that
+ * nobody fills.
+ *
+ * Invariant I1: places free + reserved + of elements sent and not given back = capacity. A place is
+ *   taken before the element is put into the channel, and given back after it has left it: so there
+ *   is always room for who has a place, and a send with one waits for nobody.
+ *
+ * Races
+ *   R1  A place is free, and its slot is not: a send with a place finds the ring full, or waits for a
+ *       receiver that is still copying. Closed: the receiver gives it back when it has the element.
+ *   R2  An element is granted to a receive that is dropped in the same instant: its place is lost.
+ *       Closed: what was moved stands; whoever finds that out, by a poll or a cancel, gives the
+ *       place back, once: that is the future's outcome.
+ *   R3  One reserves before the close and sends after it. The place goes back, the element stays its
+ *       owner's. What the channel is when it is closed, closes last: a receiver that is told so may
+ *       end both, and nothing of them is touched after it. */
+#include <volt/permit_channel.h>
+
+#include "channel.h"
+#include "check.h"
+#include "future.h"
+#include "linked.h"
+
+static const char name[] = "volt_permit_chan";
+
+int volt_permit_chan_init(volt_permit_chan *c, uint32_t capacity, size_t elem_bytes, void *mem,
+                          size_t mem_bytes) {
+  int result = volt_chan_init(&c->chan, capacity, elem_bytes, mem, mem_bytes);
+  if (result == VOLT_OK) volt_sem_init(&c->places, capacity);
+  return result;
+}
+
+void volt_permit_chan_destroy(volt_permit_chan *c, void (*drop)(void *elem, void *ctx), void *ctx) {
+  uint32_t there = volt_sem_available(&c->places) + volt_chan_len(&c->chan);
+  volt_sem_destroy(&c->places);
+  VOLT_CHECK(there == volt_chan_capacity(&c->chan), name, "%p: destroyed with places reserved",
+             (void *)c); /* I1 */
+  volt_chan_destroy(&c->chan, drop, ctx);
+}
+
+void volt_permit_chan_close(volt_permit_chan *c) {
+  volt_sem_close(&c->places);
+  volt_chan_close(&c->chan); /* R3: the last of *c */
+}
+
+/* ---- a place ---- */
+
+int volt_permit_chan_try_reserve(volt_permit_chan *c) {
+  return volt_sem_try_acquire(&c->places, 1);
+}
+
+int volt_permit_chan_reserve_blocking(volt_permit_chan *c, uint64_t deadline_ns) {
+  return volt_sem_acquire_blocking(&c->places, 1, deadline_ns);
+}
+
+volt_future *volt_permit_chan_reserve_future(volt_future *f, volt_permit_chan *c) {
+  return volt_sem_acquire_future(f, &c->places, 1);
+}
+
+void volt_permit_chan_unreserve(volt_permit_chan *c) {
+  volt_sem_release(&c->places, 1);
+}
+
+int volt_permit_chan_send_reserved(volt_permit_chan *c, const void *elem) {
+  int result = volt_chan_try_send(&c->chan, elem);
+  VOLT_CHECK(result != VOLT_EAGAIN, name, "%p: sent without a place", (void *)c); /* I1 */
+  if (result == VOLT_ECLOSED) volt_permit_chan_unreserve(c);                      /* R3 */
+  return result;
+}
+
+/* ---- both in one ---- */
+
+int volt_permit_chan_try_send(volt_permit_chan *c, const void *elem) {
+  int result = volt_permit_chan_try_reserve(c);
+  return result == VOLT_OK ? volt_permit_chan_send_reserved(c, elem) : result;
+}
+
+int volt_permit_chan_send_blocking(volt_permit_chan *c, const void *elem, uint64_t deadline_ns) {
+  int result = volt_permit_chan_reserve_blocking(c, deadline_ns);
+  return result == VOLT_OK ? volt_permit_chan_send_reserved(c, elem) : result;
+}
+
+/* ---- receive ---- */
+
+/* It has received: R1. */
+static int received(volt_permit_chan *c, int result) {
+  if (result == VOLT_OK) volt_permit_chan_unreserve(c);
+  return result;
+}
+
+int volt_permit_chan_try_recv(volt_permit_chan *c, void *elem) {
+  return received(c, volt_chan_try_recv(&c->chan, elem));
+}
+
+static volt_permit_chan *of(volt_future *f) {
+  return volt_container_of(f->object, volt_permit_chan, chan);
+}
+
+static int recv_start(volt_future *f, volt_waker waker) {
+  return received(of(f), volt_chan_recv_start_(f, waker));
+}
+
+static int recv_outcome(volt_future *f) {
+  return received(of(f), VOLT_OK); /* R2 */
+}
+
+static bool recv_cancel(volt_future *f) {
+  return volt_linked_cancel_(&of(f)->chan.queue, name, &f->waiter);
+}
+
+static bool recv_set_waker(volt_future *f, volt_waker waker) {
+  return volt_linked_set_waker_(&of(f)->chan.queue, name, &f->waiter, waker);
+}
+
+/* No give_back: what has been moved stays moved. */
+static const volt_future_ops_ recv_ops = {.name = name,
+                                          .start = recv_start,
+                                          .cancel = recv_cancel,
+                                          .set_waker = recv_set_waker,
+                                          .outcome = recv_outcome};
+
+volt_future *volt_permit_chan_recv_future(volt_future *f, volt_permit_chan *c, void *elem) {
+  f->waiter.data = elem;
+  return volt_future_make_(f, &recv_ops, &c->chan, 1);
+}
+
+int volt_permit_chan_recv_blocking(volt_permit_chan *c, void *elem, uint64_t deadline_ns) {
+  return received(c, volt_chan_recv_blocking(&c->chan, elem, deadline_ns));
+}
+
+/* ---- inspection ---- */
+
+uint32_t volt_permit_chan_len(volt_permit_chan *c) {
+  return volt_chan_len(&c->chan);
+}
+
+uint32_t volt_permit_chan_free(volt_permit_chan *c) {
+  return volt_sem_available(&c->places);
+}
+
+bool volt_permit_chan_is_closed(volt_permit_chan *c) {
+  return volt_chan_is_closed(&c->chan);
+}
