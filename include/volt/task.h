@@ -133,7 +133,9 @@ VOLT_API bool volt_task_cancel(volt_task *t);
 VOLT_API bool volt_task_is_cancelled(volt_task *t);
 
 /* Give up the handle: nobody will join. A task from the pool is freed, at once or when it has
- * ended; memory of the caller's is never free to use again without a join (or a group). */
+ * ended; memory of the caller's is never free to use again without a join (or a group).
+ * A handle that is used again (detached, joined, cancelled or spawned) aborts, for as long as the
+ * memory is not another task's. */
 VOLT_API void volt_task_detach(volt_task *t);
 
 /* ---- groups: tasks that end together ---- */

@@ -31,6 +31,8 @@
  *   I2  a wake that comes after the beginning of a poll makes another poll follow
  *   I3  COMPLETE: the number of registrations is exact, and only falls
  *   I4  the task is freed, or its joiner told, once, after ENDED
+ *   I5  DETACHED stays in the word, in the pool's free block too, until that is a new task: a handle
+ *       that is used again is found out
  *
  * Races
  *   R1  A wake comes while the task is polled. Closed: NOTIFIED; the worker's CAS that would make
@@ -229,7 +231,10 @@ void volt_task_init(volt_task *t, volt_task_fn *poll) {
 void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group) {
   uint64_t state = volt_load_relaxed(&t->state); /* the spawner's own */
   VOLT_CHECK(state == 0 && t->poll, "volt_spawn", "%p was %s (state %#llx)", (void *)t,
-             state ? "spawned before" : "not initialised", (unsigned long long)state);
+             state & DETACHED ? "detached"
+             : state          ? "spawned before"
+                              : "not initialised",
+             (unsigned long long)state);
   VOLT_CHECK(!t->block || t->rt == rt, "volt_spawn", "%p is from the pool of runtime %p, not of %p",
              (void *)t, (void *)t->rt, (void *)rt);
   t->rt = rt;
@@ -271,7 +276,8 @@ void volt_task_deliver_(volt_task *t, bool schedule) {
 bool volt_task_cancel(volt_task *t) {
   uint64_t state =
       volt_load_relaxed(&t->state); /* whether it was spawned is the caller's to know */
-  VOLT_CHECK(state & SPAWNED, "volt_task_cancel", "%p was not spawned", (void *)t);
+  VOLT_CHECK((state & (SPAWNED | DETACHED)) == SPAWNED, "volt_task_cancel", "%p %s", (void *)t,
+             state & DETACHED ? "is detached" : "was not spawned");
   bool schedule;
   if (!volt_task_ask_(t, &schedule)) return false;
   volt_task_deliver_(t, schedule);
@@ -294,7 +300,7 @@ static volt_task *task_of(volt_future *f) {
 }
 
 static void check_joinable(volt_task *t, uint64_t state) {
-  VOLT_CHECK(state & SPAWNED, "volt_task_join", "%p was not spawned", (void *)t);
+  VOLT_CHECK(state & (SPAWNED | DETACHED), "volt_task_join", "%p was not spawned", (void *)t);
   VOLT_CHECK(!(state & (JOINER | DETACHED | GROUPED)), "volt_task_join", "%p is %s", (void *)t,
              state & JOINER     ? "being joined already"
              : state & DETACHED ? "detached"
@@ -377,13 +383,16 @@ int volt_task_join_blocking(volt_task *t, uint64_t deadline_ns) {
 void volt_task_detach(volt_task *t) {
   uint64_t state = volt_load_acquire(&t->state); /* J1: pairs E1 */
   VOLT_CHECK(!(state & (DETACHED | GROUPED)) && (state & ENDED || !(state & JOINER)),
-             "volt_task_detach", "%p is %s", (void *)t,
+             "volt_task_detach", "%p is %s (state %#llx)", (void *)t,
              state & DETACHED  ? "detached already"
              : state & GROUPED ? "of a group"
-                               : "being joined");
+                               : "being joined",
+             (unsigned long long)state);
   if ((state & SPAWNED) && !(state & ENDED)) {
     state = volt_fetch_or_acq_rel(&t->state, DETACHED); /* J2: pairs E1; J1 */
     if (!(state & ENDED)) return;                       /* I4 */
+  } else {
+    volt_store_relaxed(&t->state, state | DETACHED); /* I5: the holder's alone */
   }
   if (t->block) volt_pool_free_(t->rt, t);
 }

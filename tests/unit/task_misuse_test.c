@@ -173,6 +173,31 @@ static void detached_and_then_used(void **state) {
   }
 }
 
+/* From the pool, where a second detach would free the block twice, and of the test's. */
+static void detached_after_its_end_and_then_used(void **state) {
+  (void)state;
+  spawn_own();
+  volt_sem_release(&sem, 2);
+  by_hand_run(&h);
+  job *last = VOLT_TASK_NEW(h.rt, job, waits); /* never spawned */
+  assert_non_null(last);
+  volt_task *ended[] = {&own.task, &j->task, &last->task};
+  for (size_t i = 0; i < sizeof ended / sizeof *ended; i++) {
+    const char *at = death_address(ended[i]);
+    volt_task_detach(ended[i]);
+    assert_death(detach, ended[i], "volt_task_detach", at, "detached already", "(state 0x");
+    assert_death(poll_join, ended[i], "volt_task_join", at, "detached");
+    assert_death(cancel, ended[i], "volt_task_cancel", at, "detached");
+    assert_death(spawn, ended[i], "volt_spawn", at, "detached");
+    assert_death(spawn_in_group, ended[i], "volt_spawn", at, "detached");
+  }
+  j = VOLT_TASK_NEW(h.rt, job, waits); /* the same block, perhaps: it is as new */
+  assert_non_null(j);
+  assert_result(volt_spawn(h.rt, &j->task), VOLT_OK);
+  by_hand_run(&h);
+  end_j();
+}
+
 static void a_task_of_a_group_has_no_handle(void **state) {
   (void)state;
   assert_result(volt_group_spawn(&group, h.rt, &own.task), VOLT_OK);
@@ -296,6 +321,7 @@ int main(void) {
       A_TEST(not_spawned),
       A_TEST(joined_twice_at_once),
       A_TEST(detached_and_then_used),
+      A_TEST(detached_after_its_end_and_then_used),
       A_TEST(a_task_of_a_group_has_no_handle),
       A_TEST(a_group_destroyed_with_tasks),
       A_TEST(a_group_waited_for_twice_at_once),
