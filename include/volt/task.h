@@ -62,8 +62,9 @@ struct volt_task {
   volt_task_link sibling;       /* among the tasks of its group */
   VOLT_PLAIN(void *) joiner;    /* the waiter of who joins it, or its group */
   VOLT_PLAIN(int32_t) result;
-  uint16_t shard; /* of the live tasks */
-  uint16_t block; /* size class of its memory in the pool; 0: the caller's */
+  uint16_t shard;             /* of the live tasks */
+  uint8_t block;              /* size class of its memory in the pool; 0: the caller's */
+  VOLT_PLAIN(uint8_t) member; /* under its group's lock: what of volt_group_member it has */
   volt_frame frame;
 };
 
@@ -72,16 +73,33 @@ typedef struct volt_short_lock {
   VOLT_ATOMIC(uint32_t) word;
 } volt_short_lock;
 
+/* What a group does when a task of it fails, and with those that have ended. */
+enum volt_group_how {
+  VOLT_GROUP_FAIL_FAST = 0,    /* the first failure cancels the others */
+  VOLT_GROUP_KEEP_GOING = 1,   /* a failure is that task's alone */
+  VOLT_GROUP_KEEP_RESULTS = 2, /* added to either: each is kept until it is taken */
+};
+
 /* Members are private. */
 typedef struct volt_group {
   volt_short_lock lock;              /* for all that follows */
+  uint32_t how;                      /* of volt_group_how */
   VOLT_PLAIN(uint64_t) count;        /* tasks that have not ended */
   VOLT_PLAIN(int32_t) result;        /* the first failure */
   VOLT_PLAIN(uint32_t) is_cancelled; /* no more are taken */
-  VOLT_PLAIN(volt_waiter *) waiter;  /* of who waits for all */
+  VOLT_PLAIN(volt_waiter *) waiter;  /* of who waits for all, or for the next */
   volt_task_link running;
   volt_task_link cancelled; /* those that were told to end */
+  volt_task_link ended;     /* those that are kept, the oldest first */
 } volt_group;
+
+/* A handle by which one task of a group is cancelled alone. It owns no memory, and holds none: the
+ * task ends, and is freed, whenever it is its time. All-zero: of no task. Members are private. */
+typedef struct volt_group_member {
+  volt_task_link link; /* behind its task, among those of the group */
+  volt_group *group;
+  VOLT_PLAIN(volt_task *) task; /* NULL: it has ended, or was asked to, or the handle given up */
+} volt_group_member;
 
 VOLT_BEGIN_DECLS
 
@@ -138,14 +156,57 @@ VOLT_API bool volt_task_is_cancelled(volt_task *t);
  * memory is not another task's. */
 VOLT_API void volt_task_detach(volt_task *t);
 
-/* ---- groups: tasks that end together ---- */
+/* ---- groups: tasks that end together ----
+ *
+ * A group is filled, and waited for; or it is the set of a server that goes on for ever:
+ *
+ *   volt_group_init(&g);                 one of them fails: the others are cancelled; each is freed
+ *                                        as it ends
+ *   volt_group_init_how(&g, VOLT_GROUP_KEEP_GOING);                    the same, but none cancelled
+ *   volt_group_init_how(&g, VOLT_GROUP_KEEP_GOING | VOLT_GROUP_KEEP_RESULTS);    kept until taken
+ *
+ *   static int serve_poll(volt_task *t, volt_ctx *ctx) {
+ *     struct server *self = volt_container_of(t, struct server, task);
+ *     VOLT_TASK_BEGIN(self);
+ *     for (;;) {
+ *       self->either[0] = volt_chan_recv_future(&self->accept, self->connections, &self->fd);
+ *       self->either[1] = volt_group_is_empty(&self->group)
+ *                             ? NULL
+ *                             : volt_group_next_future(&self->next, &self->group, &self->ended);
+ *       VOLT_AWAIT_RESULT(self, self->result,
+ *                         volt_select_future(&self->select, self->either, 2, VOLT_SELECT_FAIR));
+ *       if (self->result != VOLT_OK) break;
+ *       if (volt_select_winner(&self->select) == 0) {
+ *         struct request *r = VOLT_TASK_NEW(self->rt, struct request, request_poll);
+ *         if (r) r->fd = self->fd;
+ *         int spawned = volt_group_spawn(&self->group, self->rt, r ? &r->task : NULL);
+ *         if (spawned != VOLT_OK) refuse(self->fd, r, spawned);
+ *       } else {
+ *         if (volt_task_result(self->ended) < 0) self->failed += 1;
+ *         volt_task_detach(self->ended);
+ *       }
+ *     }
+ *     VOLT_FINALLY(self);
+ *     volt_group_cancel(&self->group);
+ *     VOLT_AWAIT_RESULT(self, self->result, volt_group_wait_future(&self->next, &self->group));
+ *     volt_group_destroy(&self->group);
+ *     VOLT_TASK_END(self);
+ *   } */
 
 /* An empty group. The first task of it that fails (a negative result) cancels all others. The group
  * holds the handles: memory from the pool is freed as each task ends, memory of the caller's is the
  * caller's once the group has been waited for. All-zero is not valid. */
 VOLT_API void volt_group_init(volt_group *g);
 
-/* End its life: aborts if a task of it has not ended. */
+/* The same with another policy.
+ * how: VOLT_GROUP_FAIL_FAST (as volt_group_init()) or VOLT_GROUP_KEEP_GOING: no failure cancels
+ *   anything. Plus VOLT_GROUP_KEEP_RESULTS: a task that has ended stays in the group, memory and
+ *   result, until it is taken (volt_group_next_future()) or the group destroyed. Without it the
+ *   group holds nothing of a task that has ended, however many there are. Aborts for another. */
+VOLT_API void volt_group_init_how(volt_group *g, unsigned how);
+
+/* End its life: detaches the tasks that were kept and not taken; aborts if one has not ended. Every
+ * call that was given the group, or a member of it, has returned. */
 VOLT_API void volt_group_destroy(volt_group *g);
 
 /* Spawn t into the group, from anywhere, also from a task of the group.
@@ -156,7 +217,8 @@ VOLT_API VOLT_NODISCARD int volt_group_spawn(volt_group *g, volt_rt *rt, volt_ta
 /* Cancel all tasks of the group, and take no more. */
 VOLT_API void volt_group_cancel(volt_group *g);
 
-/* A future that is ready when every task of the group has ended. One at a time.
+/* A future that is ready when every task of the group has ended. One at a time, this or
+ * volt_group_next_future() (aborts). What is kept of them stays, to be taken.
  * Returns f: polls as VOLT_OK, or as the first task that failed; VOLT_ECANCELED if the task that
  *   awaits it was cancelled.
  * Cancel: if the task that awaits this is cancelled, so is the group, and this goes on waiting until
@@ -176,6 +238,45 @@ VOLT_API bool volt_group_is_cancelled(volt_group *g);
 
 /* How many have not ended. A snapshot. */
 VOLT_API uint64_t volt_group_count(volt_group *g);
+
+/* Whether there is nothing in it: no task that has not ended, and none that is kept. A snapshot. */
+VOLT_API bool volt_group_is_empty(volt_group *g);
+
+/* ---- the results of a group, one by one ---- */
+
+/* A future that is ready when any task of the group has ended: those that have are taken in the
+ * order in which they ended. One at a time, this or volt_group_wait_future() (aborts).
+ * g: of VOLT_GROUP_KEEP_RESULTS (aborts). t: of the caller, until this is ready or cancelled.
+ * Returns f: polls as VOLT_OK: *t has ended and left the group, the handle is the caller's:
+ *   volt_task_result(), then volt_task_detach() for one from the pool. Or as VOLT_EEMPTY: the group
+ *   was empty. Then, as if it was cancelled, *t is NULL.
+ * Cancel: stops waiting; no task is cancelled; one that was taken and not polled is the next again.
+ * Order: acquires what the task did. */
+VOLT_API volt_future *volt_group_next_future(volt_future *f, volt_group *g, volt_task **t);
+
+/* The same at once: VOLT_EAGAIN if none has ended. */
+VOLT_API VOLT_NODISCARD int volt_group_try_next(volt_group *g, volt_task **t);
+
+/* The same for a thread. VOLT_ETIMEDOUT: none has ended. */
+VOLT_API VOLT_NODISCARD int volt_group_next_blocking(volt_group *g, volt_task **t,
+                                                     uint64_t deadline_ns);
+
+/* ---- one task of a group ---- */
+
+/* volt_group_spawn(), with a handle to cancel this task alone.
+ * m: the caller's; it does not move or end before the task has ended, or volt_group_member_drop().
+ * Returns as volt_group_spawn(); on failure m is of no task. */
+VOLT_API VOLT_NODISCARD int volt_group_spawn_member(volt_group *g, volt_rt *rt, volt_task *t,
+                                                    volt_group_member *m);
+
+/* Ask that task to end, as volt_task_cancel(): VOLT_ECANCELED is no failure of it then. Any number
+ * of times, also when it has ended and its memory is gone or used again.
+ * Returns true: asked; false: it has returned, or was asked before, by this or with its group.
+ * Threads: any, before the group is destroyed. */
+VOLT_API bool volt_group_member_cancel(volt_group_member *m);
+
+/* Give up the handle: its memory is the caller's. Threads: any, before the group is destroyed. */
+VOLT_API void volt_group_member_drop(volt_group_member *m);
 
 VOLT_END_DECLS
 

@@ -1,14 +1,26 @@
-/* group.c: tasks that end together.
+/* group.c: tasks that end together, or are taken one by one as they end.
  *
  * Invariants, under the lock
- *   I1  count: tasks that were spawned into the group and whose memory is not settled yet
+ *   I1  count: tasks that were spawned into the group and whose memory is not settled yet: freed, the
+ *       caller's, or in ended
  *   I2  a task that has not ended is in running, or in cancelled if it was asked to end
- *   I3  result: of the first that failed; from then on the group is cancelled
+ *   I3  result: of the first that failed; from then on the group is cancelled, if it fails fast
+ *   I4  a handle to one task is linked right behind that task, in running, and nowhere else: so
+ *       whatever takes the task out there lets go of the handle
+ *   I5  nobody waits for the next while one is in ended
  *
- * Race R1: the last task ends, and whoever waits for the group destroys it. Closed: the waiter is
- *   claimed under the lock and told after it, the last access.
+ * Race R1: the last task ends, and whoever waits for the group, or takes that task, destroys it.
+ *   Closed: the waiter is claimed under the lock and told after it, the last access; a task that is
+ *   kept is found in ended only once it is counted off, with that lock.
  * Race R2: a task is spawned while the group is being cancelled. Closed: both under the lock, so it
- *   is refused, or found in running. */
+ *   is refused, or found in running.
+ * Race R3: a task is cancelled alone as it ends, and is freed. Closed: the handle names it only while
+ *   it is in running (I4), is looked at and the task asked under the lock, which the task needs to
+ *   leave running before it is freed; and one that was asked cannot end before that is delivered
+ *   (task.c, R6).
+ * Race R4: a task ends as somebody begins to wait for the next, or gives up what he was given. Closed:
+ *   ended is looked at and the waiter set, and a task put there and the waiter claimed, each in one go
+ *   under the lock (I5). */
 #include <volt/task.h>
 
 #include "../check.h"
@@ -19,14 +31,28 @@
 
 static const char name[] = "volt_group";
 
-void volt_group_init(volt_group *g) {
+/* volt_waiter.want of who waits */
+enum { ALL = 0, NEXT = 1 };
+
+/* volt_task.member */
+enum { NO_HANDLE = 0, HAS_HANDLE = 1, CANCELLED_ALONE = 2 };
+
+void volt_group_init_how(volt_group *g, unsigned how) {
+  VOLT_CHECK(how <= (VOLT_GROUP_KEEP_GOING | VOLT_GROUP_KEEP_RESULTS), "volt_group_init_how",
+             "%p: how is %u", (void *)g, how);
   volt_short_lock_init_(&g->lock);
+  g->how = how;
   g->count = 0;
   g->result = VOLT_OK;
   g->is_cancelled = 0;
   g->waiter = NULL;
   volt_task_list_init_(&g->running);
   volt_task_list_init_(&g->cancelled);
+  volt_task_list_init_(&g->ended);
+}
+
+void volt_group_init(volt_group *g) {
+  volt_group_init_how(g, VOLT_GROUP_FAIL_FAST);
 }
 
 uint64_t volt_group_count(volt_group *g) {
@@ -50,41 +76,92 @@ bool volt_group_is_cancelled(volt_group *g) {
   return is_cancelled;
 }
 
-void volt_group_destroy(volt_group *g) {
-  uint64_t count = volt_group_count(g);
-  VOLT_CHECK(count == 0, "volt_group_destroy", "%p: %llu tasks of it have not ended", (void *)g,
-             (unsigned long long)count);
+bool volt_group_is_empty(volt_group *g) {
+  volt_short_lock_take_(&g->lock);
+  bool is_empty = g->count == 0 && volt_task_list_is_empty_(&g->ended);
+  volt_short_lock_leave_(&g->lock);
+  return is_empty;
+}
+
+/* ---- under the lock ---- */
+
+/* I4 */
+static void let_go(volt_group_member *m) {
+  volt_task_list_remove_(&m->link);
+  m->task->member = NO_HANDLE;
+  m->task = NULL;
+}
+
+/* Take a task, and the handle to it alone, out of where it is. */
+static void unlink_task(volt_task *t) {
+  if (t->member == HAS_HANDLE) {
+    volt_task_link *behind = t->sibling.next;
+    let_go(volt_container_of(behind, volt_group_member, link));
+  }
+  volt_task_list_remove_(&t->sibling);
+}
+
+static volt_task *take_running(volt_task_link *from, volt_task_link *to) {
+  volt_task_link *link = from->next;
+  volt_task *t = volt_container_of(link, volt_task, sibling);
+  unlink_task(t);
+  volt_task_list_append_(to, link);
+  return t;
+}
+
+/* The oldest that is kept, or NULL: the handle is the taker's. */
+static volt_task *take_ended(volt_group *g) {
+  if (volt_task_list_is_empty_(&g->ended)) return NULL;
+  volt_task_link *link = g->ended.next;
+  volt_task *t = volt_container_of(link, volt_task, sibling);
+  volt_task_list_remove_(link);
+  volt_task_leave_group_(t);
+  return t;
+}
+
+/* Returns VOLT_OK, VOLT_EAGAIN or VOLT_EEMPTY. */
+static int try_next(volt_group *g, volt_task **t) {
+  *t = take_ended(g);
+  if (*t) return VOLT_OK;
+  return g->count > 0 ? VOLT_EAGAIN : VOLT_EEMPTY;
+}
+
+/* The lock is left for it: whoever waits is told if it is time. R1 */
+static void leave_and_tell(volt_group *g) {
+  volt_waiter *w = g->waiter;
+  bool due = w && (w->want == NEXT ? !volt_task_list_is_empty_(&g->ended) : g->count == 0);
+  volt_claimed_ claimed = {NULL, {NULL, NULL}, 0};
+  if (due) {
+    claimed = volt_waiter_claim_(w);
+    g->waiter = NULL;
+    if (w->want == NEXT) (void)try_next(g, (volt_task **)(void *)w->data);
+  }
+  volt_short_lock_leave_(&g->lock);
+  if (due) volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
 /* ---- tasks come and go ---- */
 
-static int enter(volt_group *g, volt_rt *rt, volt_task *t) {
+static int enter(volt_group *g, volt_rt *rt, volt_task *t, volt_group_member *m) {
   volt_short_lock_take_(&g->lock);
   int result = g->is_cancelled ? (int)VOLT_ECANCELED : volt_live_add_(rt, t); /* R2 */
   if (result == VOLT_OK) {
     volt_task_list_append_(&g->running, &t->sibling);
     g->count += 1;
   }
+  if (result == VOLT_OK && m) {
+    volt_task_list_insert_(&t->sibling, &m->link);
+    m->task = t;
+    t->member = HAS_HANDLE;
+  }
   volt_short_lock_leave_(&g->lock);
   return result;
 }
 
-/* The lock is left with it: R1. */
-static void tell_if_empty(volt_group *g) {
-  volt_claimed_ claimed = {NULL, {NULL, NULL}, 0};
-  g->count -= 1;
-  if (g->count == 0 && g->waiter) {
-    claimed = volt_waiter_claim_(g->waiter);
-    g->waiter = NULL;
-  }
-  volt_short_lock_leave_(&g->lock);
-  if (claimed.waiter) volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
-}
-
-int volt_group_spawn(volt_group *g, volt_rt *rt, volt_task *t) {
+static int spawn(volt_group *g, volt_rt *rt, volt_task *t, volt_group_member *m) {
   if (!t) return VOLT_ENOMEM;
   volt_task_begin_(t, rt, g);
-  int result = enter(g, rt, t);
+  int result = enter(g, rt, t, m);
   if (result == VOLT_OK) {
     volt_task_start_(t);
   } else {
@@ -93,27 +170,79 @@ int volt_group_spawn(volt_group *g, volt_rt *rt, volt_task *t) {
   return result;
 }
 
+int volt_group_spawn(volt_group *g, volt_rt *rt, volt_task *t) {
+  return spawn(g, rt, t, NULL);
+}
+
+int volt_group_spawn_member(volt_group *g, volt_rt *rt, volt_task *t, volt_group_member *m) {
+  m->group = g;
+  m->task = NULL;
+  return spawn(g, rt, t, m);
+}
+
 void volt_group_cancel(volt_group *g) {
   volt_short_lock_take_(&g->lock);
   g->is_cancelled = 1;
   volt_short_lock_leave_(&g->lock);
-  volt_task_list_cancel_(&g->lock, &g->running, &g->cancelled, offsetof(volt_task, sibling));
+  volt_task_list_cancel_(&g->lock, &g->running, &g->cancelled, take_running);
 }
 
 /* The group lives until volt_group_left_(): count. */
-void volt_group_leave_(volt_group *g, volt_task *t) {
+bool volt_group_leave_(volt_group *g, volt_task *t) {
+  bool keeps = g->how & VOLT_GROUP_KEEP_RESULTS;
   volt_short_lock_take_(&g->lock);
-  volt_task_list_remove_(&t->sibling);
+  unlink_task(t);
   int result = t->result;
-  bool is_first = result < 0 && !g->is_cancelled;
-  if (result < 0 && g->result == VOLT_OK) g->result = result; /* I3 */
+  bool failed = result < 0 && !(result == VOLT_ECANCELED && t->member == CANCELLED_ALONE);
+  bool cancels = failed && !g->is_cancelled && !(g->how & VOLT_GROUP_KEEP_GOING);
+  if (failed && g->result == VOLT_OK) g->result = result; /* I3 */
   volt_short_lock_leave_(&g->lock);
-  if (is_first) volt_group_cancel(g);
+  if (cancels) volt_group_cancel(g);
+  return keeps;
 }
 
-void volt_group_left_(volt_group *g) {
+void volt_group_left_(volt_group *g, volt_task *kept) {
   volt_short_lock_take_(&g->lock);
-  tell_if_empty(g);
+  g->count -= 1;
+  if (kept) volt_task_list_append_(&g->ended, &kept->sibling);
+  leave_and_tell(g);
+}
+
+void volt_group_destroy(volt_group *g) {
+  uint64_t count = volt_group_count(g);
+  VOLT_CHECK(count == 0, "volt_group_destroy", "%p: %llu tasks of it have not ended", (void *)g,
+             (unsigned long long)count);
+  for (volt_task *t; (t = take_ended(g)) != NULL;) volt_task_detach(t);
+}
+
+/* ---- one of them ---- */
+
+bool volt_group_member_cancel(volt_group_member *m) {
+  volt_group *g = m->group;
+  if (!g) return false;
+  bool schedule = false;
+  volt_short_lock_take_(&g->lock);
+  volt_task *t = m->task;
+  if (t) { /* R3 */
+    unlink_task(t);
+    volt_task_list_append_(&g->cancelled, &t->sibling);
+    if (volt_task_ask_(t, &schedule)) {
+      t->member = CANCELLED_ALONE;
+    } else {
+      t = NULL;
+    }
+  }
+  volt_short_lock_leave_(&g->lock);
+  if (t) volt_task_deliver_(t, schedule);
+  return t != NULL;
+}
+
+void volt_group_member_drop(volt_group_member *m) {
+  volt_group *g = m->group;
+  if (!g) return;
+  volt_short_lock_take_(&g->lock);
+  if (m->task) let_go(m);
+  volt_short_lock_leave_(&g->lock);
 }
 
 /* ---- wait ---- */
@@ -123,21 +252,29 @@ static volt_group *group_of(volt_future *f) {
 }
 
 static int outcome(volt_future *f) {
-  return group_of(f)->result; /* nobody is left who could write it */
+  return volt_group_result(group_of(f)); /* it may be filled again already */
+}
+
+/* The lock is held, and left for it. result: VOLT_PENDING, or what it has come to already. */
+static int wait_unless_ready(volt_future *f, int result, uint32_t want) {
+  volt_group *g = group_of(f);
+  VOLT_CHECK(!g->waiter, name, "%p is being waited for already", (void *)g);
+  if (result == VOLT_PENDING) {
+    f->waiter.want = want;
+    g->waiter = &f->waiter;
+  }
+  volt_short_lock_leave_(&g->lock);
+  if (result != VOLT_PENDING) {
+    volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
+  }
+  return result;
 }
 
 static int start(volt_future *f, volt_waker waker) {
   volt_group *g = group_of(f);
   volt_waiter_arm_(&f->waiter, g, waker);
   volt_short_lock_take_(&g->lock);
-  VOLT_CHECK(!g->waiter, name, "%p is being waited for already", (void *)g);
-  int result = g->count > 0 ? (int)VOLT_PENDING : (int)g->result;
-  if (g->count > 0) g->waiter = &f->waiter;
-  volt_short_lock_leave_(&g->lock);
-  if (result != VOLT_PENDING) {
-    volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
-  }
-  return result;
+  return wait_unless_ready(f, g->count > 0 ? (int)VOLT_PENDING : (int)g->result, ALL);
 }
 
 /* Under the lock: whether nobody has claimed the waiter. */
@@ -215,4 +352,55 @@ volt_future *volt_group_wait_future(volt_future *f, volt_group *g) {
 int volt_group_wait_blocking(volt_group *g, uint64_t deadline_ns) {
   volt_future f;
   return volt_block_on(volt_group_wait_future(&f, g), deadline_ns);
+}
+
+/* ---- the next ---- */
+
+static void check_keeps(volt_group *g) {
+  VOLT_CHECK(g->how & VOLT_GROUP_KEEP_RESULTS, "volt_group_next", "%p keeps no results", (void *)g);
+}
+
+static volt_task **taken(volt_future *f) {
+  return (volt_task **)(void *)f->waiter.data;
+}
+
+static int next_start(volt_future *f, volt_waker waker) {
+  volt_group *g = group_of(f);
+  volt_waiter_arm_(&f->waiter, g, waker);
+  volt_short_lock_take_(&g->lock);
+  int result = try_next(g, taken(f));
+  return wait_unless_ready(f, result == VOLT_EAGAIN ? (int)VOLT_PENDING : result, NEXT); /* R4 */
+}
+
+static void next_give_back(volt_future *f) {
+  volt_group *g = group_of(f);
+  volt_task *t = *taken(f);
+  *taken(f) = NULL;
+  volt_task_return_to_group_(t);
+  volt_short_lock_take_(&g->lock);
+  volt_task_list_insert_(&g->ended, &t->sibling); /* the oldest again */
+  leave_and_tell(g);                              /* R4 */
+}
+
+static const volt_future_ops_ next_ops = {
+    .start = next_start, .cancel = cancel, .set_waker = set_waker, .give_back = next_give_back};
+
+volt_future *volt_group_next_future(volt_future *f, volt_group *g, volt_task **t) {
+  check_keeps(g);
+  *t = NULL;
+  f->waiter.data = t;
+  return volt_future_make_(f, &next_ops, g, 0);
+}
+
+int volt_group_try_next(volt_group *g, volt_task **t) {
+  check_keeps(g);
+  volt_short_lock_take_(&g->lock);
+  int result = try_next(g, t);
+  volt_short_lock_leave_(&g->lock);
+  return result;
+}
+
+int volt_group_next_blocking(volt_group *g, volt_task **t, uint64_t deadline_ns) {
+  volt_future f;
+  return volt_block_on(volt_group_next_future(&f, g, t), deadline_ns);
 }

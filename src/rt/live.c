@@ -67,12 +67,18 @@ void volt_live_leave_(volt_live *live, bool ended) {
   if (closer) volt_unpark(closer);
 }
 
+static volt_task *take(volt_task_link *from, volt_task_link *to) {
+  volt_task_link *link = from->next;
+  volt_task_list_remove_(link);
+  volt_task_list_append_(to, link);
+  return volt_container_of(link, volt_task, live);
+}
+
 uint64_t volt_live_close_(volt_live *live) {
   volt_short_lock_take_(&live->lock);
   live->is_closed = 1;
   volt_short_lock_leave_(&live->lock);
-  return volt_task_list_cancel_(&live->lock, &live->running, &live->cancelled,
-                                offsetof(volt_task, live));
+  return volt_task_list_cancel_(&live->lock, &live->running, &live->cancelled, take);
 }
 
 int volt_live_wait_(volt_live *live, uint64_t deadline_ns) {

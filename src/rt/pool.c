@@ -144,7 +144,7 @@ void *volt_task_new(volt_rt *rt, size_t bytes, volt_task_fn *poll) {
   memset((void *)t, 0, bytes);
   volt_task_init(t, poll);
   t->rt = rt;
-  t->block = (uint16_t)block;
+  t->block = (uint8_t)block;
   return t;
 }
 

@@ -19,7 +19,8 @@
  *                    while not ENDED; from ENDED on it belongs to who has set that
  *   bit 7  DETACHED  nobody will join. Set by the handle's holder. Who finds ENDED and DETACHED
  *                    together, the one of both that came last, frees the task
- *   bit 8  GROUPED   from spawn on: joiner is the group
+ *   bit 8  GROUPED   from spawn on: joiner is the group. Cleared, after ENDED, as the group gives up
+ *                    the handle
  *   bit 9  ASKED     set with CANCEL, for ever
  *   10..63 registrations: wakers of this task that futures hold, each to be settled by one wake or
  *                    drop; and canceller's holds. Those of the poll that runs are added at its end
@@ -94,9 +95,9 @@ static void tell_joiner(volt_task *t) {
 static void settle(volt_task *t, uint64_t state) {
   if (state & GROUPED) {
     volt_group *g = (volt_group *)(void *)t->joiner;
-    volt_group_leave_(g, t);
-    if (t->block) volt_pool_free_(t->rt, t);
-    volt_group_left_(g);
+    bool keeps = volt_group_leave_(g, t);
+    if (!keeps && t->block) volt_pool_free_(t->rt, t);
+    volt_group_left_(g, keeps ? t : NULL);
   } else if (state & DETACHED) {
     if (t->block) volt_pool_free_(t->rt, t);
   } else if (state & JOINER) {
@@ -222,6 +223,7 @@ void volt_task_init(volt_task *t, volt_task_fn *poll) {
   t->joiner = NULL;
   t->result = VOLT_PENDING;
   t->block = 0;
+  t->member = 0;
   t->frame.awaiting = NULL;
   t->frame.step = 0;
   t->frame.result = VOLT_OK;
@@ -254,6 +256,16 @@ void volt_task_start_(volt_task *t) {
 
 void volt_task_not_begun_(volt_task *t) {
   volt_store_relaxed(&t->state, 0); /* the spawner's own again */
+}
+
+void volt_task_leave_group_(volt_task *t) {
+  uint64_t state = volt_load_relaxed(&t->state); /* ENDED: the group's own */
+  volt_store_relaxed(&t->state, state & ~GROUPED);
+}
+
+void volt_task_return_to_group_(volt_task *t) {
+  uint64_t state = volt_load_relaxed(&t->state); /* ENDED: the holder's own */
+  volt_store_relaxed(&t->state, state | GROUPED);
 }
 
 /* ---- cancel ---- */

@@ -21,11 +21,16 @@ static inline bool volt_task_list_is_empty_(volt_task_link *head) {
   return head->next == head;
 }
 
+/* Next after that one. */
+static inline void volt_task_list_insert_(volt_task_link *before, volt_task_link *link) {
+  link->prev = before;
+  link->next = before->next;
+  before->next->prev = link;
+  before->next = link;
+}
+
 static inline void volt_task_list_append_(volt_task_link *head, volt_task_link *link) {
-  link->next = head;
-  link->prev = head->prev;
-  head->prev->next = link;
-  head->prev = link;
+  volt_task_list_insert_(head->prev, link);
 }
 
 static inline void volt_task_list_remove_(volt_task_link *link) {
@@ -33,12 +38,15 @@ static inline void volt_task_list_remove_(volt_task_link *link) {
   link->next->prev = link->prev;
 }
 
-/* Ask every task in `from`, whose links are at that offset, to end, and move it to `to`.
+/* Take the first task out of `from`, which is not empty, and append it to `to`. */
+typedef volt_task *volt_task_list_take_fn_(volt_task_link *from, volt_task_link *to);
+
+/* Ask every task in `from` to end, and move it to `to`.
  * A task that is asked cannot end before it is delivered, which is after the lock: its end takes
  * it.
  * Returns how many were asked. */
 static inline uint64_t volt_task_list_cancel_(volt_short_lock *lock, volt_task_link *from,
-                                              volt_task_link *to, size_t offset) {
+                                              volt_task_link *to, volt_task_list_take_fn_ *take) {
   uint64_t asked = 0;
   bool more;
   do {
@@ -47,10 +55,7 @@ static inline uint64_t volt_task_list_cancel_(volt_short_lock *lock, volt_task_l
     unsigned count = 0;
     volt_short_lock_take_(lock);
     while (count < VOLT_CANCEL_BATCH && !volt_task_list_is_empty_(from)) {
-      volt_task_link *link = from->next;
-      volt_task *t = (volt_task *)(void *)((char *)link - offset);
-      volt_task_list_remove_(link);
-      volt_task_list_append_(to, link);
+      volt_task *t = take(from, to);
       if (volt_task_ask_(t, &schedule[count])) batch[count++] = t;
     }
     more = !volt_task_list_is_empty_(from); /* else not even the lock is touched again */

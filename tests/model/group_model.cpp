@@ -1,65 +1,7 @@
 // group_model: tasks that end together: spawned, ended, cancelled, waited for and destroyed at any
 // moment. group.c I1-I3, R1, R2; task_list.h.
-#include "fake_rt.hpp"
+#include "groups.hpp"
 #include "poller.hpp"
-
-enum { FAILURE = -99 };
-
-struct group_model : model {
-  fake_rt rt;
-  event never;
-  volt_group *g = new volt_group; // whoever needs it after it was destroyed is reported
-  model_task::trace left[2];
-
-  group_model() {
-    volt_group_init(g);
-  }
-  model_task *make(unsigned i, model_task::body_fn *body) {
-    return model_task::make(rt.handle(), body, this, &left[i], true);
-  }
-  void spawn(unsigned i, model_task::body_fn *body) {
-    EXPECT(volt_group_spawn(g, rt.handle(), &make(i, body)->task) == VOLT_OK);
-  }
-  void destroy() {
-    volt_group_destroy(g);
-    g->count = 0;
-    g->result = 0;
-    g->is_cancelled = 0;
-    g->waiter = nullptr;
-    g->running.next = nullptr;
-    g->cancelled.next = nullptr;
-    delete g;
-    g = nullptr;
-  }
-  // At quiescence.
-  void expect_over(int result) {
-    rt.drain();
-    EXPECT(rt.alive() == 0);
-    if (!g) return;
-    EXPECT(volt_group_count(g) == 0 && g->result == result && !g->waiter);
-    destroy();
-  }
-
-  // ---- what the tasks do ----
-
-  static int succeed(void *, model_task *, volt_ctx *) {
-    return VOLT_OK;
-  }
-  static int fail(void *, model_task *, volt_ctx *) {
-    return FAILURE;
-  }
-  // Ends when it is told to, and never else.
-  static int until_cancelled(void *m, model_task *, volt_ctx *ctx) {
-    group_model *self = static_cast<group_model *>(m);
-    if (ctx->cancel == VOLT_CTX_GO_ON) {
-      self->never.poll(ctx);
-      return VOLT_PENDING;
-    }
-    self->never.drop(ctx);
-    volt_ctx_obeyed_(ctx);
-    return VOLT_ECANCELED;
-  }
-};
 
 // R1: the last task ends, and who waits destroys the group.
 struct group_end_x_wait_destroy : group_model {

@@ -13,8 +13,8 @@ static void codes_have_their_values(void **state) {
   assert_int_equal(VOLT_PENDING, 1);
   assert_int_equal(VOLT_LEADER, 2);
   assert_int_equal(VOLT_DONE, 3);
-  const int errors[] = {VOLT_EAGAIN, VOLT_ECLOSED, VOLT_ETIMEDOUT, VOLT_ECANCELED,
-                        VOLT_EINVAL, VOLT_ENOMEM,  VOLT_ESTALLED};
+  const int errors[] = {VOLT_EAGAIN, VOLT_ECLOSED,  VOLT_ETIMEDOUT, VOLT_ECANCELED, VOLT_EINVAL,
+                        VOLT_ENOMEM, VOLT_ESTALLED, VOLT_ELAGGED,   VOLT_EEMPTY};
   for (size_t i = 0; i < sizeof errors / sizeof errors[0]; i++) {
     assert_true(errors[i] < 0);
     for (size_t j = 0; j < i; j++) assert_int_not_equal(errors[i], errors[j]);

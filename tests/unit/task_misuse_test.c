@@ -220,6 +220,43 @@ static void a_group_waited_for_twice_at_once(void **state) {
   assert_death(poll_group, NULL, "volt_group", death_address(&group), "waited for already");
 }
 
+static void poll_next(void *arg) {
+  volt_future f;
+  volt_task *t;
+  (void)volt_future_poll(volt_group_next_future(&f, (volt_group *)arg, &t), fake_waker_of(&a));
+}
+static void try_next(void *arg) {
+  volt_task *t;
+  (void)!volt_group_try_next((volt_group *)arg, &t);
+}
+static void init_group_with_all_bits(void *arg) {
+  volt_group_init_how((volt_group *)arg, ~0u);
+}
+
+static void a_group_waited_for_and_taken_from_at_once(void **state) {
+  (void)state;
+  volt_group_init_how(&group, VOLT_GROUP_KEEP_RESULTS);
+  assert_result(volt_group_spawn(&group, h.rt, &own.task), VOLT_OK);
+  const char *at = death_address(&group);
+  volt_group_wait_future(&join, &group);
+  assert_result(volt_future_poll(&join, fake_waker_of(&a)), VOLT_PENDING);
+  assert_death(poll_next, &group, "volt_group", at, "waited for already");
+  volt_future_cancel(&join);
+  volt_task *t;
+  volt_group_next_future(&join, &group, &t);
+  assert_result(volt_future_poll(&join, fake_waker_of(&a)), VOLT_PENDING);
+  assert_death(poll_group, NULL, "volt_group", at, "waited for already");
+  assert_death(poll_next, &group, "volt_group", at, "waited for already");
+}
+
+static void a_group_that_keeps_no_results(void **state) {
+  (void)state;
+  assert_death(poll_next, &group, "volt_group_next", death_address(&group), "keeps no results");
+  assert_death(try_next, &group, "volt_group_next", death_address(&group), "keeps no results");
+  assert_death(init_group_with_all_bits, &group, "volt_group_init_how", death_address(&group),
+               "how is 4294967295");
+}
+
 static int returns_pending(volt_task *task, volt_ctx *ctx) {
   job *self = volt_container_of(task, job, task);
   (void)ctx;
@@ -325,6 +362,8 @@ int main(void) {
       A_TEST(a_task_of_a_group_has_no_handle),
       A_TEST(a_group_destroyed_with_tasks),
       A_TEST(a_group_waited_for_twice_at_once),
+      A_TEST(a_group_waited_for_and_taken_from_at_once),
+      A_TEST(a_group_that_keeps_no_results),
       A_TEST(pending_is_not_a_result),
       A_TEST(polled_after_its_end),
       A_TEST(memory_of_less_than_a_task),
