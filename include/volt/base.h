@@ -87,7 +87,7 @@
   X(VOLT_ECANCELED, -4, "cancelled")                                       \
   X(VOLT_EINVAL, -5, "an argument is out of range")                        \
   X(VOLT_ENOMEM, -6, "out of memory")                                      \
-  X(VOLT_ESTALLED, -7, "another thread is half-way through its operation") \
+  X(VOLT_ESTALLED, -7, "stalled: what has to come first does not come")    \
   X(VOLT_ELAGGED, -8, "values were overwritten before they were received") \
   X(VOLT_EEMPTY, -9, "there is nothing in it")
 

@@ -13,8 +13,9 @@
  * is idle.
  *
  * In a loop of one's own: VOLT_RT_BY_HAND starts no worker; volt_rt_run() runs what is ready, and
- * the config's waker says when there is more. In tests, with VOLT_RT_VIRTUAL_CLOCK, nothing sleeps:
- * volt_rt_advance() is what makes time pass. */
+ * the config's waker says when there is more; or volt_rt_run_until(), which sleeps. In tests, with
+ * VOLT_RT_VIRTUAL_CLOCK, nothing sleeps: volt_rt_advance() is what makes time pass, and
+ * volt_rt_run_until(), by as much as there is nothing else to do. */
 #ifndef VOLT_RUNTIME_H
 #define VOLT_RUNTIME_H
 
@@ -131,6 +132,24 @@ VOLT_API void volt_rt_advance(volt_rt *rt, uint64_t by_ns);
  * Returns 0: some are ready still, call it again; else the deadline at which there may be more to
  *   do, or VOLT_NO_DEADLINE: the config's waker is called when there is before that. */
 VOLT_API uint64_t volt_rt_run(volt_rt *rt);
+
+/* volt_block_on() for a runtime by hand: run tasks on this thread until the future is ready.
+ * When nothing is ready it sleeps until something is. If the clock is virtual it does not: the time of
+ * the earliest timer comes at once, but not while a call runs, or is queued, on the blocking pool;
+ * that is waited for.
+ * f: the caller's; polled on this thread, as by a task. deadline_ns: as volt_rt_now_ns(): of the
+ *   virtual clock if that is what it has; VOLT_NO_DEADLINE: none.
+ * Returns the future's result; VOLT_ETIMEDOUT: the deadline has passed, the future was cancelled (as
+ *   by volt_timeout_future(): if it must come to its end first, that is awaited); VOLT_ECLOSED: the
+ *   runtime is shut down, the future has not been polled; VOLT_ESTALLED: the clock is virtual, and no
+ *   task is ready, no timer started and no call on the blocking pool, so that nothing in this runtime
+ *   can make it ready: the future was cancelled. (What another thread may do is not known, and not
+ *   waited for: only a runtime whose clock is real is woken from elsewhere.) If the future, cancelled,
+ *   does not come to its end either, it aborts.
+ * Other tasks may be ready when it returns, and the config's waker is not called for them: as after a
+ * volt_rt_run() that has returned 0.
+ * Threads: one at a time, as volt_rt_run(); not from a task. Order: as volt_future_poll(). */
+VOLT_API VOLT_NODISCARD int volt_rt_run_until(volt_rt *rt, volt_future *f, uint64_t deadline_ns);
 
 /* ---- calls that block ---- */
 

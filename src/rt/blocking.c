@@ -35,6 +35,7 @@ void volt_blocking_pool_init_(volt_blocking_pool *pool) {
   pool->head = NULL;
   pool->tail = NULL;
   pool->queued = 0;
+  pool->running = 0;
   pool->threads = 0;
   pool->idle_count = 0;
   pool->idle = NULL;
@@ -110,6 +111,16 @@ static void call(volt_rt *rt, volt_blocking *b) {
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
+/* Its owner has been woken. The lock is held afterwards. */
+static void count_call_off(volt_rt *rt) {
+  volt_short_lock_take_(&rt->blocking.lock);
+  rt->blocking.running -= 1;
+  if (!(rt->config.flags & VOLT_RT_VIRTUAL_CLOCK)) return;
+  volt_short_lock_leave_(&rt->blocking.lock);
+  volt_rt_rouse_(rt); /* its time may pass now */
+  volt_short_lock_take_(&rt->blocking.lock);
+}
+
 /* The lock is held, and left for the wait. Returns false: it is time to go. */
 static bool wait_for_more(volt_rt *rt) {
   volt_blocking_pool *pool = &rt->blocking;
@@ -144,9 +155,10 @@ static void *serve(void *arg) {
     volt_blocking *b = pool->head;
     if (b) {
       take_out(pool, b, RUNNING);
+      pool->running += 1;
       volt_short_lock_leave_(&pool->lock);
       call(rt, b);
-      volt_short_lock_take_(&pool->lock);
+      count_call_off(rt);
     } else if (pool->is_closed || !wait_for_more(rt)) {
       break;
     }
@@ -283,6 +295,13 @@ volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*fn)(void 
 }
 
 /* ---- the end ---- */
+
+bool volt_blocking_pool_is_busy_(volt_blocking_pool *pool) {
+  volt_short_lock_take_(&pool->lock);
+  bool is_busy = pool->queued + pool->running > 0;
+  volt_short_lock_leave_(&pool->lock);
+  return is_busy;
+}
 
 void volt_blocking_pool_close_(volt_blocking_pool *pool) {
   volt_parker parker = VOLT_PARKER_INIT;

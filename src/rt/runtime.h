@@ -76,6 +76,7 @@ typedef struct volt_blocking_pool {
   VOLT_PLAIN(volt_blocking *) head; /* under the lock, like all that follows */
   VOLT_PLAIN(volt_blocking *) tail;
   VOLT_PLAIN(uint64_t) queued;
+  VOLT_PLAIN(uint64_t) running; /* calls that were taken, and whose owners may be yet to be woken */
   VOLT_PLAIN(uint32_t) threads;
   VOLT_PLAIN(uint32_t) idle_count;
   VOLT_PLAIN(struct volt_blocking_thread *) idle; /* the one that has become idle last */
@@ -109,6 +110,17 @@ volt_worker *volt_worker_here_(void);
 /* Run tasks on this thread as the only worker: see volt_rt_run(). */
 uint64_t volt_worker_run_by_hand_(volt_worker *w);
 
+/* The same for a thread that is to sleep when nothing is ready: volt_rt_run_until(). It begins; then
+ * any number of times it runs, until that task has ended or nothing is ready, and if it returns true
+ * may sleep, once, which tells whether it was woken before the deadline; it ends. */
+void volt_worker_begin_until_(volt_worker *w);
+bool volt_worker_run_until_(volt_worker *w, volt_task *until);
+bool volt_worker_sleep_until_(volt_worker *w, uint64_t deadline_ns);
+void volt_worker_end_until_(volt_worker *w);
+
+/* A waker of it, for what is not found in a queue. */
+void volt_rt_rouse_(void *rt);
+
 /* Wake a worker for work that was queued where any can take it. */
 void volt_rt_work_queued_(volt_rt *rt);
 
@@ -138,6 +150,10 @@ void volt_rt_pool_destroy_(volt_rt *rt);
 /* ---- blocking.c ---- */
 
 void volt_blocking_pool_init_(volt_blocking_pool *pool);
+
+/* Whether a call is queued or runs. When the last one has come to its end, whoever runs a runtime of
+ * virtual time by hand is roused. */
+bool volt_blocking_pool_is_busy_(volt_blocking_pool *pool);
 
 /* Wait until every call has returned and every thread has left. */
 void volt_blocking_pool_close_(volt_blocking_pool *pool);

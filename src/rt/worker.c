@@ -22,6 +22,10 @@
  *   whoever started it sees no keeper. Closed: the keeper sets itself, then its bit (D4 in idle.h,
  *   an RMW), then reads the deadline; the driver is called after the deadline is set, and does an
  *   RMW on the same word (K2) before it looks for the keeper. One of the RMWs is the earlier.
+ * Race R4: a thread that runs it by hand until a task has ended looks at that, and sleeps; the task is
+ *   ended by a late wake on another thread, or the last call that blocks returns, which no queue
+ *   tells. Closed as R2: it looks at both again after its bit is set (D4), and whoever has ended them
+ *   does an RMW on the same word (K2) before it looks for the bit.
  * Race R3: the runtime ends while a worker parks. Closed: as for work: is_over is among what is
  *   looked at after the bit is set.
  *
@@ -49,6 +53,10 @@ enum {
   BY_HAND_POLLS = 4096 /* before the loop around it has its turn */
 };
 
+/* By hand there are two that may sleep, and each has its bit: the loop around it, whose waker is
+ * called, and a thread in volt_rt_run_until(), which is unparked as a worker is. */
+enum { LOOP = 0, THREAD = 1 };
+
 static _Thread_local volt_worker *this_worker;
 
 volt_worker *volt_worker_here_(void) {
@@ -70,11 +78,13 @@ static void add(VOLT_ATOMIC(uint64_t) *counter, uint64_t n) {
 
 /* ---- wake others ---- */
 
-static void unpark(volt_rt *rt, unsigned worker) {
-  if (rt->config.flags & VOLT_RT_BY_HAND) {
+/* sleeper: whose bit was cleared. */
+static void unpark(volt_rt *rt, unsigned sleeper) {
+  bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
+  if (by_hand && sleeper == LOOP) {
     if (rt->config.waker.wake) rt->config.waker.wake(rt->config.waker.ctx);
   } else {
-    volt_unpark(&rt->worker[worker].parker);
+    volt_unpark(&rt->worker[by_hand ? 0 : sleeper].parker);
   }
 }
 
@@ -93,6 +103,12 @@ void volt_rt_timer_started_(void *ctx) {
   } else if (volt_idle_claim_(&rt->idle, keeper - 1)) {
     unpark(rt, keeper - 1);
   }
+}
+
+void volt_rt_rouse_(void *ctx) {
+  volt_rt *rt = (volt_rt *)ctx;
+  volt_idle_look_(&rt->idle); /* K2: pairs K1; R4 */
+  if (volt_idle_claim_(&rt->idle, THREAD)) unpark(rt, THREAD);
 }
 
 /* ---- queue ---- */
@@ -310,13 +326,15 @@ static bool become_keeper(volt_worker *w) {
   return volt_cas_acq_rel(&w->rt->keeper, &none, w->index + 1); /* K3: pairs K4 */
 }
 
-/* The bit is set. Sleep until somebody clears it, who then counts this worker as searching. */
-static void sleep_until(volt_worker *w, uint64_t deadline_ns) {
+/* The bit is set. Sleep until somebody clears it, who then counts this worker as searching.
+ * Returns false: it was this thread that has cleared it, because the time has come. */
+static bool sleep_until(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) {
   volt_rt *rt = w->rt;
   add(&w->counts.parks, 1);
-  if (volt_park_spin_(&w->parker, 1, deadline_ns, VOLT_PARK_SPIN, 0) == VOLT_OK) return;
-  if (volt_idle_claim_(&rt->idle, w->index)) return; /* idle.h R4 */
+  if (volt_park_spin_(&w->parker, 1, deadline_ns, VOLT_PARK_SPIN, 0) == VOLT_OK) return true;
+  if (volt_idle_claim_(&rt->idle, sleeper)) return false; /* idle.h R4 */
   volt_park_spin_(&w->parker, 1, VOLT_NO_DEADLINE, VOLT_PARK_SPIN, 0);
+  return true;
 }
 
 static bool is_over(volt_rt *rt) {
@@ -331,7 +349,9 @@ static void park(volt_worker *w) {
   volt_idle_park_(&rt->idle, w->index, w->is_searching); /* D4, K1 */
   w->is_searching = true;
   bool work = is_any_queued(rt) || is_over(rt);
-  if (!work || !volt_idle_claim_(&rt->idle, w->index)) sleep_until(w, keep_time(rt, is_keeper));
+  if (!work || !volt_idle_claim_(&rt->idle, w->index)) {
+    sleep_until(w, w->index, keep_time(rt, is_keeper));
+  }
   if (is_keeper) volt_exchange_acq_rel(&rt->keeper, 0); /* K3: pairs K4 */
 }
 
@@ -362,8 +382,19 @@ void volt_worker_main_(void *arg) {
 
 /* ---- by hand ---- */
 
-/* Poll at most BY_HAND_POLLS times. Returns whether there is nothing left to poll. */
-static bool run_ready(volt_worker *w) {
+/* The bit may be set: this thread looks for work itself from here on. If somebody has cleared it
+ * before, the loop's waker was called for that, and a thread is owed an unpark. */
+static void stop_sleeping(volt_worker *w, unsigned sleeper) {
+  bool cleared = volt_idle_claim_(&w->rt->idle, sleeper);
+  if (!cleared && sleeper == THREAD && w->is_searching) {
+    volt_park_spin_(&w->parker, 1, VOLT_NO_DEADLINE, VOLT_PARK_SPIN, 0);
+  }
+  end_of_search(w);
+}
+
+/* Poll at most BY_HAND_POLLS times, or until that task has ended; until: NULL: none. Returns whether
+ * there is nothing left to poll. */
+static bool run_ready(volt_worker *w, volt_task *until) {
   for (unsigned polls = 0; polls < BY_HAND_POLLS;) {
     volt_task *t = take(w);
     if (!t && look_at_clock(w)) continue;
@@ -371,38 +402,63 @@ static bool run_ready(volt_worker *w) {
     if (!t) return true;
     run(w, t);
     polls += 1;
+    if (until && volt_task_result(until) != VOLT_PENDING) return false;
   }
   return false;
 }
 
 /* Returns whether nothing is ready, and the bit is set. */
-static bool run_until_idle(volt_worker *w) {
+static bool run_until_idle(volt_worker *w, unsigned sleeper, volt_task *until) {
   volt_rt *rt = w->rt;
   for (;;) {
-    volt_idle_claim_(&rt->idle, 0); /* or somebody has, and called the waker */
-    end_of_search(w);
-    if (!run_ready(w)) return false;
-    volt_idle_park_(&rt->idle, 0, 0); /* D4, K1 */
-    w->is_searching = true;           /* from when the bit is cleared */
+    if (!run_ready(w, until)) return false;
+    volt_store_relaxed(&w->parker.word, 0); /* new: the bit is clear, so nobody is to unpark it */
+    volt_idle_park_(&rt->idle, sleeper, 0); /* D4, K1 */
+    w->is_searching = true;                 /* from when the bit is cleared */
     if (!is_any_queued(rt)) return true;
+    stop_sleeping(w, sleeper);
   }
 }
 
-uint64_t volt_worker_run_by_hand_(volt_worker *w) {
-  volt_rt *rt = w->rt;
-  VOLT_CHECK(!this_worker, "volt_rt_run", "%p: called from a task", (void *)rt);
+static bool run_by_hand(volt_worker *w, unsigned sleeper, volt_task *until) {
   bool *may_not_block = volt_thread_may_not_block_();
   bool before = *may_not_block;
   *may_not_block = true;
   this_worker = w;
   uint64_t random = *volt_thread_random_();
   *volt_thread_random_() = w->random;
-  bool idle = run_until_idle(w);
+  bool idle = run_until_idle(w, sleeper, until);
   w->random = *volt_thread_random_();
   *volt_thread_random_() = random;
   this_worker = NULL;
   *may_not_block = before;
-  return idle ? volt_timers_earliest_ns(&rt->timers) : 0;
+  return idle;
+}
+
+uint64_t volt_worker_run_by_hand_(volt_worker *w) {
+  VOLT_CHECK(!this_worker, "volt_rt_run", "%p: called from a task", (void *)w->rt);
+  stop_sleeping(w, LOOP);
+  return run_by_hand(w, LOOP, NULL) ? volt_timers_earliest_ns(&w->rt->timers) : 0;
+}
+
+void volt_worker_begin_until_(volt_worker *w) {
+  VOLT_CHECK(!this_worker, "volt_rt_run_until", "%p: called from a task", (void *)w->rt);
+  stop_sleeping(w, LOOP);
+}
+
+bool volt_worker_run_until_(volt_worker *w, volt_task *until) {
+  stop_sleeping(w, THREAD);
+  return run_by_hand(w, THREAD, until);
+}
+
+bool volt_worker_sleep_until_(volt_worker *w, uint64_t deadline_ns) {
+  bool woken = sleep_until(w, THREAD, deadline_ns);
+  end_of_search(w);
+  return woken;
+}
+
+void volt_worker_end_until_(volt_worker *w) {
+  stop_sleeping(w, THREAD);
 }
 
 void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {

@@ -197,8 +197,7 @@ static any_fn *const others[] = {
     FN(volt_future *(*)(volt_future *, volt_group *, volt_task **), volt_group_next_future),
     FN(int (*)(volt_group *, volt_task **), volt_group_try_next),
     FN(int (*)(volt_group *, volt_task **, uint64_t), volt_group_next_blocking),
-    FN(int (*)(volt_group *, volt_rt *, volt_task *, volt_group_member *),
-       volt_group_spawn_member),
+    FN(int (*)(volt_group *, volt_rt *, volt_task *, volt_group_member *), volt_group_spawn_member),
     FN(bool (*)(volt_group_member *), volt_group_member_cancel),
     FN(void (*)(volt_group_member *), volt_group_member_drop),
     /* runtime.h */
@@ -210,6 +209,7 @@ static any_fn *const others[] = {
     FN(uint64_t (*)(volt_rt *), volt_rt_now_ns),
     FN(void (*)(volt_rt *, uint64_t), volt_rt_advance),
     FN(uint64_t (*)(volt_rt *), volt_rt_run),
+    FN(int (*)(volt_rt *, volt_future *, uint64_t), volt_rt_run_until),
     FN(volt_future *(*)(volt_blocking *, volt_rt *, int (*)(void *), void *), volt_blocking_future),
     FN(void (*)(volt_rt *, volt_rt_stats_of *), volt_rt_stats),
     FN(int (*)(volt_rt *, uint32_t, volt_worker_stats *), volt_rt_worker_stats),

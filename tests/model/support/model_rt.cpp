@@ -34,7 +34,7 @@ struct threads_state {
 };
 static threads_state *threads;
 
-model_rt::model_rt(unsigned workers, unsigned blocking_max) : m(new memory) {
+model_rt::model_rt(unsigned workers, unsigned blocking_max, unsigned flags) : m(new memory) {
   memset(&os, 0, sizeof os);
   threads = new threads_state;
   threads->to_start = 0;
@@ -42,6 +42,7 @@ model_rt::model_rt(unsigned workers, unsigned blocking_max) : m(new memory) {
   volt_rt *rt = &m->rt;
   memset(&rt->config, 0, sizeof rt->config);
   rt->config.workers = workers;
+  rt->config.flags = flags;
   rt->config.blocking_max = blocking_max;
   rt->config.blocking_idle_ns = 1;
   rt->config.allocator.free = free;
@@ -50,12 +51,17 @@ model_rt::model_rt(unsigned workers, unsigned blocking_max) : m(new memory) {
   volt_idle_init_(&rt->idle);
   volt_inject_init_(&rt->inject);
   volt_waker driver = {volt_rt_timer_started_, rt};
-  volt_timers_init(&rt->timers, driver);
+  if (flags & VOLT_RT_VIRTUAL_CLOCK) {
+    volt_timers_init_virtual(&rt->timers, driver);
+  } else {
+    volt_timers_init(&rt->timers, driver);
+  }
   volt_blocking_pool_init_(&rt->blocking);
   volt_short_lock_init_(&rt->pool.lock);
   rt->live = m->live;
   for (unsigned i = 0; i <= workers; i++) volt_live_init_(&rt->live[i]);
   for (unsigned i = 0; i < workers; i++) volt_worker_init_(&rt->worker[i], rt, i);
+  if (flags & VOLT_RT_BY_HAND) volt_idle_park_(&rt->idle, 0, 0);
 }
 
 model_rt::~model_rt() {

@@ -7,7 +7,8 @@
 // The model that has it runs work(i) on the thread that is worker i. Any other thread may end it.
 class model_rt {
  public:
-  explicit model_rt(unsigned workers, unsigned blocking_max = 1);
+  // flags: of volt_rt_flags.
+  explicit model_rt(unsigned workers, unsigned blocking_max = 1, unsigned flags = 0);
   ~model_rt();
   volt_rt *operator->() {
     return &m->rt;

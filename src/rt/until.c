@@ -1,0 +1,81 @@
+/* until.c: run a runtime by hand until a future is ready.
+ *
+ * Algorithm: a task on this thread's stack awaits the future, so that all that can be awaited is, and
+ * whatever still refers to the future's poller is what a task waits for before it has ended. This
+ * thread runs the runtime, and joins that task; when nothing is ready it sleeps as a worker does, or
+ * lets virtual time pass. */
+#include "../check.h"
+#include "runtime.h"
+
+static const char name[] = "volt_rt_run_until";
+
+typedef struct until {
+  volt_task task;
+  volt_future *awaited;
+  volt_timeout timeout;
+  int result;
+} until;
+
+static int await(volt_task *t, volt_ctx *ctx) {
+  until *self = volt_container_of(t, until, task);
+  VOLT_TASK_BEGIN(self);
+  VOLT_AWAIT_RESULT(self, self->result, self->awaited);
+  VOLT_RETURN(self, self->result);
+  VOLT_TASK_END(self);
+}
+
+/* The time of a virtual clock passes only while nothing else can happen. Returns false: nothing ever
+ * will. */
+static bool pass_time(volt_rt *rt) {
+  if (volt_blocking_pool_is_busy_(&rt->blocking)) {
+    volt_worker_sleep_until_(&rt->worker[0], VOLT_NO_DEADLINE);
+    return true;
+  }
+  if (volt_worker_sleep_until_(&rt->worker[0], 0)) return true; /* it was woken by now */
+  uint64_t next_ns = volt_timers_earliest_ns(&rt->timers);
+  if (next_ns == VOLT_NO_DEADLINE) return false;
+  volt_timers_expire(&rt->timers, next_ns);
+  return true;
+}
+
+/* Nothing is ready, and this thread has said so. Returns false: nothing ever will be. */
+static bool await_more(volt_rt *rt) {
+  if (rt->config.flags & VOLT_RT_VIRTUAL_CLOCK) return pass_time(rt);
+  volt_worker_sleep_until_(&rt->worker[0], volt_timers_earliest_ns(&rt->timers));
+  return true;
+}
+
+/* Until that task has ended. Returns what it has returned, or VOLT_ESTALLED. */
+static int run(volt_rt *rt, until *u) {
+  volt_worker *w = &rt->worker[0];
+  volt_waker rouse = {volt_rt_rouse_, rt};
+  volt_future ended;
+  bool stalled = false;
+  volt_task_join_future(&ended, &u->task);
+  while (volt_future_poll(&ended, rouse) == VOLT_PENDING) {
+    if (!volt_worker_run_until_(w, &u->task)) continue;
+    if (volt_future_poll(&ended, rouse) != VOLT_PENDING) break; /* worker.c R4 */
+    if (await_more(rt)) continue;
+    VOLT_CHECK(!stalled, name, "%p: nothing can make future %p ready, and it cannot be cancelled",
+               (void *)rt, (void *)u->awaited);
+    stalled = true;
+    volt_task_cancel(&u->task);
+  }
+  int result = volt_task_result(&u->task);
+  return stalled && result == VOLT_ECANCELED ? (int)VOLT_ESTALLED : result;
+}
+
+int volt_rt_run_until(volt_rt *rt, volt_future *f, uint64_t deadline_ns) {
+  VOLT_CHECK(rt->config.flags & VOLT_RT_BY_HAND, name, "%p has workers of its own", (void *)rt);
+  until u;
+  volt_task_init(&u.task, await);
+  u.awaited = f;
+  if (deadline_ns != VOLT_NO_DEADLINE) {
+    u.awaited = volt_timeout_future(&u.timeout, f, &rt->timers, deadline_ns);
+  }
+  volt_worker_begin_until_(&rt->worker[0]);
+  int result = volt_spawn(rt, &u.task);
+  if (result == VOLT_OK) result = run(rt, &u);
+  volt_worker_end_until_(&rt->worker[0]);
+  return result;
+}

@@ -1,0 +1,127 @@
+// until_model: a thread runs a runtime by hand until a future is ready, and sleeps, as other threads make
+// it ready, or a call that blocks returns. until.c; worker.c R4; idle.h R1. A wake that is lost is a
+// deadlock.
+#include "model_rt.hpp"
+
+#include "waiter.h"
+
+// A future that is ready once fire() has been called.
+struct fired_future {
+  enum : uint32_t { idle, armed, fired };
+  volt_future future;
+  VOLT_ATOMIC(uint32_t) state;
+
+  fired_future() {
+    static const volt_future_ops_ ops = make_ops();
+    volt_store_relaxed(&state, static_cast<uint32_t>(idle));
+    volt_future_make_(&future, &ops, this, 0);
+  }
+  void fire() {
+    if (volt_exchange_acq_rel(&state, static_cast<uint32_t>(fired)) != armed) return;
+    volt_claimed_ claimed = volt_waiter_claim_(&future.waiter);
+    volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
+  }
+
+ private:
+  static volt_future_ops_ make_ops() {
+    volt_future_ops_ ops;
+    memset(&ops, 0, sizeof ops);
+    ops.start = start;
+    return ops;
+  }
+  static int start(volt_future *f, volt_waker waker) {
+    fired_future *self = static_cast<fired_future *>(f->object);
+    volt_waiter_arm_(&f->waiter, self, waker);
+    uint32_t seen = idle;
+    return volt_cas_acq_rel(&self->state, &seen, static_cast<uint32_t>(armed)) ? VOLT_PENDING
+                                                                               : VOLT_OK;
+  }
+};
+
+// R4: made ready on another thread at any moment; that thread may be the one that settles the last
+// registration of the task that awaits it. Then the runtime ends.
+struct until_wake_x_sleep : model {
+  model_rt rt;
+  fired_future f;
+  until_wake_x_sleep() : rt(1, 1, VOLT_RT_BY_HAND) {
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      f.fire();
+      return;
+    }
+    EXPECT(volt_rt_run_until(rt.handle(), &f.future, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(rt.destroy() == 0);
+  }
+  void check() override {
+    rt.abandon();
+  }
+};
+MODEL(until_wake_x_sleep, 2, bounded)
+
+// A task of the runtime makes it ready, when another thread has woken that; its last is settled there.
+struct until_task_wakes : model {
+  model_rt rt;
+  fired_future f;
+  event e;
+  model_task::trace left;
+  model_task *t;
+  until_task_wakes() : rt(1, 1, VOLT_RT_BY_HAND) {
+    t = model_task::make(rt.handle(), gives, this, &left, true);
+    EXPECT(volt_spawn(rt.handle(), &t->task) == VOLT_OK);
+    volt_task_detach(&t->task);
+  }
+  static int gives(void *m, model_task *, volt_ctx *ctx) {
+    until_task_wakes *self = static_cast<until_task_wakes *>(m);
+    if (!self->e.poll(ctx)) return VOLT_PENDING;
+    self->f.fire();
+    return VOLT_OK;
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      e.fire();
+      return;
+    }
+    EXPECT(volt_rt_run_until(rt.handle(), &f.future, VOLT_NO_DEADLINE) == VOLT_OK);
+  }
+  void check() override {
+    EXPECT(left.gone(VOLT_OK));
+    rt.abandon();
+  }
+};
+MODEL(until_task_wakes, 2, bounded)
+
+// R4: virtual time passes once a call that blocks has returned, and not before.
+struct until_call_x_sleep : model {
+  model_rt rt;
+  volt_blocking call;
+  volt_sleep nap;
+  VOLT_ATOMIC(uint32_t) returned;
+  until_call_x_sleep() : rt(1, 1, VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK) {
+    model_threads_to_start(1);
+    volt_store_relaxed(&returned, 0u);
+    volt_blocking_future(&call, rt.handle(), returns, this);
+    EXPECT(volt_future_poll(&call.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
+  }
+  static int returns(void *m) {
+    until_call_x_sleep *self = static_cast<until_call_x_sleep *>(m);
+    EXPECT(volt_rt_now_ns(self->rt.handle()) == 0);
+    volt_store_relaxed(&self->returned, 1u);
+    return VOLT_OK;
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      model_serve(0);
+      return;
+    }
+    volt_sleep_until(&nap, volt_rt_timers(rt.handle()), 10);
+    EXPECT(volt_rt_run_until(rt.handle(), &nap.future, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_load_relaxed(&returned) == 1 && volt_rt_now_ns(rt.handle()) == 10);
+    volt_blocking_pool_close_(&rt->blocking);
+  }
+  void check() override {
+    EXPECT(volt_future_poll(&call.future, volt_waker{nullptr, nullptr}) == VOLT_OK);
+    rt.abandon();
+  }
+};
+MODEL(until_call_x_sleep, 2, bounded)
