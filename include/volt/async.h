@@ -44,6 +44,13 @@
  * also if the cancel comes only then. Of a function that is dropped from outside (it lost a select,
  * its future was cancelled) it is every await, so its rest runs without waiting.
  *
+ * A function that has returned is run again by making its future again: volt_async_future() puts it at
+ * its beginning, and touches nothing of the struct but its volt_async; what else has to begin anew is
+ * the caller's to set, futures in it are made again by the awaits. Not made again, the future polls as
+ * before and nothing runs; the poll function itself, called again, aborts ("polled after it has
+ * returned"). One that is pending is not made again: cancel it first. A task is spawned once: init it
+ * again, in memory of one's own, once it has ended.
+ *
  * Limits, all of a function that returns in the middle and is entered again there:
  *   - local variables do not survive an await: keep them in the struct
  *   - no await inside a switch of one's own (aborts at the next poll), one await per line (an error
@@ -77,8 +84,9 @@ struct volt_async {
 
 VOLT_BEGIN_DECLS
 
-/* The future of an async function: nothing of it runs before the first poll.
+/* The future of an async function, from its beginning: nothing of it runs before the first poll.
  * a: the beginning of the caller's struct; fn is given it. The rest of the struct is the caller's.
+ *   New, or its function has returned or was cancelled: then it is run once more.
  * Returns &a->future: its result is what fn returns, other than VOLT_PENDING.
  * Cancel: in the middle, fn runs to its end with every await cancelled. */
 VOLT_API volt_future *volt_async_future(volt_async *a, volt_async_fn *fn);

@@ -85,6 +85,10 @@ VOLT_API void volt_select_seed(uint64_t seed);
  *   branches that were not ready were cancelled; those that were keep what they got: poll them to
  *   know. Ready with a success, or VOLT_ELAGGED, in the instant in which it loses a select, its
  *   branches give back what can be; if it failed, they keep what they got then, too.
+ * Order: each poll polls the branches in the array's order, all of them, those that are ready once
+ *   more (which does nothing): so in that order they are started, by the first poll. With
+ *   VOLT_JOIN_FAIL_FAST it polls up to the first that failed; the others, those behind it that were not
+ *   started yet among them, are cancelled in the array's order.
  * Cost: each poll looks at every branch; for hundreds of tasks use a volt_group. */
 VOLT_API volt_future *volt_join_future(volt_join *j, volt_future *const *branches, uint32_t count,
                                        unsigned how);

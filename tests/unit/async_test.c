@@ -430,6 +430,27 @@ static void the_failure_of_an_inner_one_leaves_both(void **state) {
   assert_string_equal(inner_run.trace, "aabc");
 }
 
+/* ---- again ---- */
+
+static void an_ended_function_is_run_again_by_its_constructor(void **state) {
+  (void)state;
+  volt_sem_release(&sem, 6);
+  begin(two_awaits);
+  expect_poll(&a, VOLT_OK, "abc");
+  expect_poll(&a, VOLT_OK, "abc"); /* without it nothing runs */
+  r.i = 4711;
+  (void)volt_async_future(&r.async, two_awaits);
+  assert_string_equal(r.trace, "abc");
+  expect_poll(&a, VOLT_OK, "abcabc");
+  assert_int_equal(r.i, 4711); /* the rest of the struct is the caller's */
+  (void)volt_async_future(&r.async, two_awaits);
+  expect_poll(&a, VOLT_PENDING, "abcabca");
+  volt_future_cancel(&r.async.future);
+  volt_sem_release(&sem, 3);
+  (void)volt_async_future(&r.async, two_awaits); /* once it was cancelled, too */
+  expect_poll(&a, VOLT_OK, "abcabcaabc");
+}
+
 /* ---- no allocation ---- */
 
 static void nothing_is_allocated(void **state) {
@@ -465,6 +486,7 @@ int main(void) {
       cmocka_unit_test_setup(await_goes_on_with_every_success, set_up),
       cmocka_unit_test_setup(a_function_awaits_another, set_up),
       cmocka_unit_test_setup(the_failure_of_an_inner_one_leaves_both, set_up),
+      cmocka_unit_test_setup(an_ended_function_is_run_again_by_its_constructor, set_up),
       cmocka_unit_test_setup(nothing_is_allocated, set_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,6 +63,33 @@ static void all_at_once(void **state) {
   assert_int_equal(fake_waker_calls(&a), 0);
 }
 
+/* All of them want one permit of the same: who is queued first gets it first. */
+static void it_starts_them_in_the_order_of_the_array(void **state) {
+  (void)state;
+  for (uint32_t i = 0; i < BRANCHES; i++) volt_sem_acquire_future(&f[i], &sem[0], 1);
+  join_all(VOLT_JOIN_ALL);
+  expect_poll(VOLT_PENDING);
+  for (uint32_t i = 0; i < BRANCHES; i++) {
+    volt_sem_release(&sem[0], 1);
+    for (uint32_t k = 0; k < BRANCHES; k++) {
+      int result = volt_future_poll(&f[k], fake_waker_of(&a));
+      assert_result(result, k <= i ? (int)VOLT_OK : (int)VOLT_PENDING);
+    }
+  }
+  expect_poll(VOLT_OK);
+}
+
+/* Those behind the first that fails are not started any more. */
+static void fail_fast_starts_none_behind_a_failure(void **state) {
+  (void)state;
+  volt_sem_close(&sem[1]);
+  volt_sem_release(&sem[2], 1);
+  join_all(VOLT_JOIN_FAIL_FAST);
+  expect_poll(VOLT_ECLOSED);
+  expect_branch(0, VOLT_ECANCELED, 0);
+  expect_branch(2, VOLT_ECANCELED, 1);
+}
+
 static void null_branches_take_no_part(void **state) {
   (void)state;
   branches[0] = branches[2] = branches[4] = NULL;
@@ -272,6 +299,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(it_is_ready_when_all_are, set_up),
       cmocka_unit_test_setup(all_at_once, set_up),
+      cmocka_unit_test_setup(it_starts_them_in_the_order_of_the_array, set_up),
+      cmocka_unit_test_setup(fail_fast_starts_none_behind_a_failure, set_up),
       cmocka_unit_test_setup(null_branches_take_no_part, set_up),
       cmocka_unit_test_setup(no_branch_at_all, set_up),
       cmocka_unit_test_setup(it_moves_to_another_waker, set_up),
