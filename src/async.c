@@ -61,7 +61,10 @@ static int poll(volt_future *f, volt_ctx *ctx) {
 static bool cancel(volt_future *f) {
   volt_async *a = async_of(f);
   if (f->state == VOLT_FUTURE_INIT_) return true; /* nothing of it has run */
-  volt_ctx ctx = {{NULL, NULL}, NULL, 0, UINT32_MAX, VOLT_CTX_CANCEL_ALL, false, NULL};
+  static const volt_waker nobody = {NULL, NULL};
+  volt_ctx ctx = VOLT_CTX_INIT(nobody);
+  ctx.budget = UINT32_MAX;
+  ctx.cancel = VOLT_CTX_CANCEL_ALL;
   int result = a->poll(a, &ctx);
   VOLT_CHECK(result != VOLT_PENDING, "volt_future_cancel",
              "async function %p is still pending with everything cancelled", (void *)a);

@@ -192,7 +192,7 @@ bool volt_future_end_branch_(volt_future *f, volt_ctx *ctx) {
 }
 
 int volt_future_poll(volt_future *f, volt_waker waker) {
-  volt_ctx ctx = {waker, NULL, 0, VOLT_FUTURE_BUDGET_, VOLT_CTX_GO_ON, false, NULL};
+  volt_ctx ctx = VOLT_CTX_INIT(waker);
   int result = volt_future_poll_ctx(f, &ctx);
   if (result == VOLT_PENDING && ctx.yield && waker.wake) waker.wake(waker.ctx);
   return result;
@@ -286,12 +286,11 @@ static bool await_poll(struct blocked *b, uint64_t deadline_ns) {
 
 /* So many unparks as there were registrations end the parker's life. */
 int volt_block_on(volt_future *f, uint64_t deadline_ns) {
-  struct blocked b = {
-      VOLT_PARKER_INIT, {{NULL, NULL}, drop_parker, 0, 0, VOLT_CTX_GO_ON, false, NULL}, 0};
-  b.ctx.waker = volt_parker_waker(&b.parker);
+  struct blocked b = {VOLT_PARKER_INIT, VOLT_CTX_INIT(volt_parker_waker(&b.parker)), 0};
+  b.ctx.drop = drop_parker;
   int result;
   do {
-    b.ctx.budget = VOLT_FUTURE_BUDGET_;
+    b.ctx.budget = VOLT_CTX_BUDGET;
     result = volt_future_poll_ctx(f, &b.ctx);
     if (result == VOLT_PENDING && !await_poll(&b, deadline_ns)) result = give_up(f);
   } while (result == VOLT_PENDING);

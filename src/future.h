@@ -50,11 +50,6 @@ bool volt_permit_future_due_(volt_future *f);
 VOLT_API volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void *object,
                                         uint32_t n);
 
-/* How often a poller may come to something that is ready before it has to let others run. */
-#ifndef VOLT_FUTURE_BUDGET_
-#define VOLT_FUTURE_BUDGET_ 128u
-#endif
-
 /* Poll one of several: also if the others have used up the budget, or it would never be looked
  * at. */
 int volt_future_poll_branch_(volt_future *f, volt_ctx *ctx);

@@ -60,8 +60,16 @@ typedef struct volt_future {
 #endif
 
 /* Who polls, for the length of one poll: made by what drives futures (a task's worker,
- * volt_block_on()), handed down by what is composed. Members are private but for those who drive:
- * they set waker, drop and budget, and read registered and yield afterwards.
+ * volt_block_on(), a volt_loop), handed down by what is composed. Members are private but for those
+ * who drive: they begin with VOLT_CTX_INIT(), set drop, and read registered and yield afterwards.
+ *
+ *   volt_ctx ctx = VOLT_CTX_INIT(waker);
+ *   ctx.drop = settle_one;
+ *   int result = volt_future_poll_ctx(&f, &ctx);
+ *   owed += ctx.registered;
+ *   if (result == VOLT_PENDING && ctx.yield) ... poll again when others have run
+ *
+ * One that is used for several polls gets a new budget and a yield of false before each.
  *
  * drop(waker.ctx) is called instead of the wake when a registered waker will never be called,
  * because its future was cancelled or has moved to another waker. So each of the `registered` calls
@@ -75,6 +83,16 @@ typedef struct volt_ctx {
   bool yield;               /* PENDING not for a wake, but to let others run: poll again */
   volt_decision_ *decision; /* private */
 } volt_ctx;
+
+/* How often a poll may come to something that is ready before it has to let others run. */
+#ifndef VOLT_CTX_BUDGET
+#define VOLT_CTX_BUDGET 128u
+#endif
+
+/* A poller that nothing has registered with, and that is not being cancelled; waker: a
+ * volt_waker. Nobody counts until drop is set. */
+#define VOLT_CTX_INIT(waker) \
+  { (waker), NULL, 0, VOLT_CTX_BUDGET, VOLT_CTX_GO_ON, false, NULL }
 
 /* volt_ctx.cancel. ONCE is taken back by the first future that ends because of it. */
 enum { VOLT_CTX_GO_ON = 0, VOLT_CTX_CANCEL_ONCE = 1, VOLT_CTX_CANCEL_ALL = 2 };

@@ -204,7 +204,9 @@ volt_ran_ volt_task_run_(volt_task *t) {
   if (state & (NOTIFIED | CANCEL)) {
     state = volt_fetch_and_acq_rel(&t->state, ~(NOTIFIED | CANCEL)); /* P1: pairs W1; I2 */
   }
-  volt_ctx ctx = {{wake, t}, drop, 0, VOLT_FUTURE_BUDGET_, VOLT_CTX_GO_ON, false, NULL};
+  volt_waker waker = {wake, t};
+  volt_ctx ctx = VOLT_CTX_INIT(waker);
+  ctx.drop = drop;
   if (state & CANCEL) ctx.cancel = VOLT_CTX_CANCEL_ONCE;
   int result = t->poll(t, &ctx);
   if (result == VOLT_PENDING) {

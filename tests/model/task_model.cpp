@@ -238,7 +238,8 @@ MODEL(task_late_wake_here, 2, full)
 
 // R5: it has returned; the last two registrations are settled at once, by a wake and a drop.
 struct task_drop_x_late_wake : task_model {
-  volt_ctx ctx = {{nullptr, nullptr}, nullptr, 0, 0, VOLT_CTX_GO_ON, false, nullptr};
+  volt_waker nobody = {nullptr, nullptr};
+  volt_ctx ctx = VOLT_CTX_INIT(nobody);
   task_drop_x_late_wake() : task_model(note_drop, true) {
     volt_task_detach(&t->task);
     run_first();

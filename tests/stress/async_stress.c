@@ -194,7 +194,9 @@ static void begin_round(unsigned threads) {
   volt_store_relaxed(&shared.counted, 0); /* published by the threads' start, as all of it */
   for (uint32_t i = 0; i < threads; i++) {
     volt_waker waker = {tell, &pollers[i]};
-    pollers[i].ctx = (volt_ctx){waker, tell, 0, 0, VOLT_CTX_GO_ON, false, NULL};
+    pollers[i].ctx = (volt_ctx)VOLT_CTX_INIT(waker);
+    pollers[i].ctx.drop = tell;
+    pollers[i].ctx.budget = 0;
     volt_store_relaxed(&pollers[i].told, 0);
   }
   for (uint32_t i = 0; i < threads + JOBS_MORE; i++) put(new_job(1 + i % MOST));

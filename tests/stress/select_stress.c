@@ -252,7 +252,9 @@ static void round_of(unsigned threads) {
   }
   for (unsigned i = 0; i < threads; i++) {
     volt_waker waker = {tell, &pollers[i]};
-    pollers[i].ctx = (volt_ctx){waker, tell, 0, 0, VOLT_CTX_GO_ON, false, NULL};
+    pollers[i].ctx = (volt_ctx)VOLT_CTX_INIT(waker);
+    pollers[i].ctx.drop = tell;
+    pollers[i].ctx.budget = 0;
     volt_store_relaxed(&pollers[i].told, 0);
   }
   stress_round(threads, 30000000, body, NULL);

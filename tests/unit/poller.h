@@ -21,8 +21,9 @@ static inline void poller_drop_(void *arg) {
 
 static inline void poller_init(poller *p) {
   memset((void *)p, 0, sizeof *p);
-  p->ctx.waker.wake = poller_wake_;
-  p->ctx.waker.ctx = p;
+  volt_waker waker = {poller_wake_, p};
+  volt_ctx ctx = VOLT_CTX_INIT(waker);
+  p->ctx = ctx;
   p->ctx.drop = poller_drop_;
   p->ctx.budget = UINT32_MAX;
 }

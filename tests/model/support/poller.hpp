@@ -28,8 +28,11 @@ class poller {
   };
 
   explicit poller(trace *left) : left_(left), alive_(1u) {
-    volt_ctx fresh = {{wake, this}, drop, 0, UINT32_MAX, VOLT_CTX_GO_ON, false, nullptr};
+    volt_waker waker = {wake, this};
+    volt_ctx fresh = VOLT_CTX_INIT(waker);
     ctx = fresh;
+    ctx.drop = drop;
+    ctx.budget = UINT32_MAX;
   }
   int poll(volt_future *f) {
     return volt_future_poll_ctx(f, &ctx);
