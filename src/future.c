@@ -8,6 +8,10 @@
  *   WAITING  completed, or due: -> READY; else a new waker unlinked, or given back: -> READY
  *   READY    the same result again                         nothing
  *
+ * Race R1: volt_block_on() makes its counts small again while a registration is still open, and loses
+ *   the unpark that comes meanwhile. Closed: they are never set back, but go round, as the parker's
+ *   do (R2 of park.c).
+ *
  * Invariant I1: each time that a ctx has counted a registration, its waker is called once or its
  *   drop is, never both: the waker by whoever grants; the drop here, by whoever unlinks the waiter
  *   or replaces the waker, which are the two ways in which the wake is lost on purpose. */
@@ -259,10 +263,13 @@ static int give_up(volt_future *f) {
   return ready(f, is_leaf(f) ? result_of(f) : (int)VOLT_OK);
 }
 
+/* The counts of wakes go round, and begin just before, so that every call sees it. R1 */
+#define FIRST (UINT32_MAX / 2)
+
 struct blocked {
   volt_parker parker;
   volt_ctx ctx;
-  uint32_t seen; /* unparks so far; each registration unparks once */
+  uint32_t seen; /* wakes so far, of ctx.registered; each registration unparks once */
 };
 
 /* Wait until it is worth while to poll again. Returns false: the deadline has passed. */
@@ -272,22 +279,19 @@ static bool await_poll(struct blocked *b, uint64_t deadline_ns) {
     volt_yield_();
     return deadline_ns == VOLT_NO_DEADLINE || volt_now_ns() < deadline_ns;
   }
-  if (b->seen == b->ctx.registered) { /* nobody is to unpark it: a parker counts 31 bits */
-    volt_store_relaxed(&b->parker.word, 0);
-    b->ctx.registered = 0;
-    b->seen = 0;
-  } else if (b->seen > 0 && deadline_ns != VOLT_NO_DEADLINE && volt_now_ns() >= deadline_ns) {
-    return false;
-  }
+  bool was_woken = b->seen != FIRST; /* with so many wakes, a deadline is never waited for */
+  if (was_woken && deadline_ns != VOLT_NO_DEADLINE && volt_now_ns() >= deadline_ns) return false;
   if (volt_park_until(&b->parker, b->seen + 1, deadline_ns) != VOLT_OK) return false;
-  b->seen += 1;
+  b->seen += volt_unparks_since_(&b->parker, b->seen);
   return true;
 }
 
 /* So many unparks as there were registrations end the parker's life. */
 int volt_block_on(volt_future *f, uint64_t deadline_ns) {
-  struct blocked b = {VOLT_PARKER_INIT, VOLT_CTX_INIT(volt_parker_waker(&b.parker)), 0};
+  struct blocked b = {VOLT_PARKER_INIT, VOLT_CTX_INIT(volt_parker_waker(&b.parker)), FIRST};
   b.ctx.drop = drop_parker;
+  b.ctx.registered = FIRST;
+  volt_unparks_set_(&b.parker, FIRST);
   int result;
   do {
     b.ctx.budget = VOLT_CTX_BUDGET;

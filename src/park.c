@@ -3,6 +3,9 @@
  * Race R1: the parker reads the count, the unparker adds to it and sees nobody parked, the parker
  *   sleeps. Closed by PARKED and the count sharing one word: the parker sets PARKED by a CAS on the
  *   count it has seen, and the futex compares the whole word again.
+ * Race R2: a count of 31 bits goes round while an unpark is still to come, so that nobody may set it
+ *   back. Closed: it is compared as a clock's is: half of what it counts lies ahead, half behind.
+ *
  * Pairs: U1 (release) -> P1 (acquire): whoever is unparked sees what the unparker did. */
 #include "park.h"
 
@@ -12,12 +15,22 @@
 #define PARKED 1u
 #define UNPARK 2u
 
+uint32_t volt_unparks_since_(volt_parker *p, uint32_t before) {
+  uint32_t word = volt_load_acquire(&p->word); /* P1: pairs U1 */
+  return (word - before * UNPARK) / UNPARK;
+}
+
+/* R2: the count goes round, and carries nothing into PARKED. */
+static bool has_come(uint32_t word, uint32_t unparks) {
+  return (word - unparks * UNPARK) < UINT32_C(1) << 31;
+}
+
 int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned looks,
                     unsigned yields) {
   unsigned spins = 0;
   for (;;) {
     uint32_t word = volt_load_acquire(&p->word); /* P1: pairs U1 */
-    if (word / UNPARK >= unparks) {
+    if (has_come(word, unparks)) {
       /* relaxed: a hint for the next unpark, that nobody sleeps any more */
       if (word & PARKED) volt_fetch_and_relaxed(&p->word, ~(uint32_t)PARKED);
       return VOLT_OK;
@@ -36,7 +49,7 @@ int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsi
     if (!(word & PARKED) && !volt_cas_relaxed(&p->word, &word, word | PARKED)) continue;
     if (volt_futex_wait32_(&p->word, word | PARKED, deadline_ns) == VOLT_ETIMEDOUT) {
       word = volt_load_acquire(&p->word); /* P1 */
-      return word / UNPARK >= unparks ? VOLT_OK : VOLT_ETIMEDOUT;
+      return has_come(word, unparks) ? VOLT_OK : VOLT_ETIMEDOUT;
     }
   }
 }

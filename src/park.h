@@ -50,6 +50,15 @@ static inline bool volt_is_parked_(volt_parker *p) {
   return volt_load_relaxed(&p->word) & 1; /* hint only: nothing is concluded from it */
 }
 
+/* How many unparks have come since there were so many, modulo 2^31. Order: acquires what the
+ * unparking threads did before. */
+uint32_t volt_unparks_since_(volt_parker *p, uint32_t before);
+
+/* As if so many unparks had come. Nobody is going to unpark it yet. */
+static inline void volt_unparks_set_(volt_parker *p, uint32_t unparks) {
+  volt_store_relaxed(&p->word, unparks * 2u); /* not shared yet */
+}
+
 /* As volt_park_until(), with so many looks before sleeping, and after those so many more between
  * which other threads may run. */
 VOLT_API int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned looks,

@@ -85,6 +85,25 @@ struct block_on_join_x_grants : join_model {
 };
 MODEL(block_on_join_x_grants, 2, bounded)
 
+// The first wake leaves a registration open, and the counts go round: future.c R1, park.c R2.
+struct block_on_join_to_its_end : join_model {
+  block_on_join_to_its_end() : join_model(VOLT_JOIN_ALL) {
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      result = volt_block_on(&j.future, VOLT_NO_DEADLINE);
+    } else {
+      volt_sem_release(&sem[1], 1);
+      volt_sem_release(&sem[0], 1);
+    }
+  }
+  void check() override {
+    EXPECT(result == VOLT_OK);
+    EXPECT(volt_sem_available(&sem[0]) + volt_sem_available(&sem[1]) == 0);
+  }
+};
+MODEL(block_on_join_to_its_end, 2, bounded)
+
 // One fails while the other is granted: the grant is given back unless a poll has returned it.
 struct join_fails_x_grant : join_model {
   join_fails_x_grant() : join_model(VOLT_JOIN_FAIL_FAST) {

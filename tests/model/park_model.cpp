@@ -1,4 +1,4 @@
-// park_model: the parker. park.c R1; pairs U1 -> P1.
+// park_model: the parker. park.c R1, R2; pairs U1 -> P1.
 #include "model.hpp"
 
 // A thread parks until two unparks have come, from two threads or one; sees what each wrote.
@@ -17,6 +17,22 @@ struct park_x_unpark : model {
   }
 };
 MODEL(park_x_unpark, 2, full)
+
+// Counted before it parks: what has come carries its past.
+struct count_x_unpark : model {
+  volt_parker parker;
+  VOLT_PLAIN(int) message;
+
+  void thread(unsigned index) override {
+    if (index == 0) {
+      if (volt_unparks_since_(&parker, 0) == 1) EXPECT(message == 1);
+    } else {
+      message = 1;
+      volt_unpark(&parker);
+    }
+  }
+};
+MODEL(count_x_unpark, 2, full)
 
 struct park_for_two : model {
   volt_parker parker;

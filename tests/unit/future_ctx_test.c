@@ -22,6 +22,8 @@ static poller q;
 
 static const volt_waker nobody = {NULL, NULL};
 
+#define ONE_SECOND UINT64_C(1000000000)
+
 /* A leaf that does not become ready before it is granted. */
 typedef struct leaf {
   const char *name;
@@ -409,8 +411,55 @@ static void a_function_yields_when_its_budget_is_used_up(void **state) {
   poller_expect(&p, 0, 0, 0);
 }
 
+/* ---- block_on: its count of wakes goes round ---- */
+
+/* A server: a job comes with each poll, while one registration stays open; and as if so many had
+ * come meanwhile. */
+struct server {
+  volt_async async;
+  volt_future stop;
+  volt_future job;
+  volt_sem stops;
+  volt_sem jobs;
+  uint32_t meanwhile;
+  uint32_t polls;
+};
+
+static int serve(volt_async *a, volt_ctx *ctx) {
+  struct server *s = volt_container_of(a, struct server, async);
+  s->polls += 1;
+  volt_parker *parker = (volt_parker *)ctx->waker.ctx;
+  volt_future *due = s->polls == 1 ? &s->stop : &s->job;
+  assert_result(volt_future_poll_ctx(due, ctx), s->polls == 1 ? VOLT_PENDING : VOLT_OK);
+  ctx->registered += s->meanwhile;
+  (void)volt_fetch_add_relaxed(&parker->word, s->meanwhile * 2);
+  if (ctx->cancel != VOLT_CTX_GO_ON || s->polls > 20) {
+    volt_future_cancel(&s->stop);
+    return VOLT_OK;
+  }
+  volt_sem_acquire_future(&s->job, &s->jobs, 1);
+  assert_result(volt_future_poll_ctx(&s->job, ctx), VOLT_PENDING);
+  volt_sem_release(&s->jobs, 1);
+  return VOLT_PENDING;
+}
+
+static void block_on_counts_on_and_on(void **state) {
+  (void)state;
+  const uint32_t meanwhile[] = {0, 1, UINT32_C(1) << 28, (UINT32_C(1) << 30) - 2};
+  for (size_t i = 0; i < sizeof meanwhile / sizeof *meanwhile; i++) {
+    struct server s;
+    memset((void *)&s, 0, sizeof s);
+    s.meanwhile = meanwhile[i];
+    volt_sem_acquire_future(&s.stop, &s.stops, 1);
+    assert_result(volt_block_on(volt_async_future(&s.async, serve), volt_deadline_ns(ONE_SECOND)),
+                  VOLT_OK);
+    assert_int_equal(s.polls, 21);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(block_on_counts_on_and_on),
       cmocka_unit_test(granted),
       cmocka_unit_test(granted_and_dropped_unpolled),
       cmocka_unit_test(granted_before_the_move),

@@ -76,6 +76,23 @@ static void unparks_are_counted(void **state) {
   assert_result(volt_park_until(&p, 4, VOLT_NO_DEADLINE), VOLT_OK);
 }
 
+/* Counts are compared as those of a clock that goes round. */
+static void the_count_goes_round(void **state) {
+  (void)state;
+  volt_parker p = {0};
+  const uint32_t last = UINT32_MAX / 2; /* the most that 31 bits hold */
+  volt_store_relaxed(&p.word, (last - 1) * 2);
+  assert_result(volt_park_until(&p, last, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  volt_unpark(&p);
+  assert_result(volt_park_until(&p, last, PAST_DEADLINE), VOLT_OK);
+  for (uint32_t unparks = last + 1; unparks < last + 4; unparks++) {
+    assert_result(volt_park_until(&p, unparks, PAST_DEADLINE), VOLT_ETIMEDOUT);
+    volt_unpark(&p);
+    assert_result(volt_park_until(&p, unparks, PAST_DEADLINE), VOLT_OK);
+    assert_result(volt_park_until(&p, last, PAST_DEADLINE), VOLT_OK);
+  }
+}
+
 static void the_waker_unparks(void **state) {
   (void)state;
   volt_parker p = {0};
@@ -416,6 +433,7 @@ int main(void) {
       cmocka_unit_test(a_pause_looks_on_and_then_naps),
       cmocka_unit_test(unparked_before),
       cmocka_unit_test(unparks_are_counted),
+      cmocka_unit_test(the_count_goes_round),
       cmocka_unit_test(the_waker_unparks),
       cmocka_unit_test(a_deadline_in_the_past),
       cmocka_unit_test(a_deadline_is_reached),
