@@ -20,9 +20,9 @@ static void check(bool right, const char *what) {
 
 /* ---- the loop's thread ---- */
 
-/* The waker. On whichever thread releases a permit; it does not say whose future is ready, only
- * that the loop has to look. */
-static void wake_loop(void *ctx) {
+/* On whichever thread releases a permit; it does not say whose future is ready, only that the loop
+ * has to look. */
+static void tell_loop(void *ctx) {
   const struct loop *loop = ctx;
   uint64_t one = 1;
   check(write(loop->wake, &one, sizeof one) == sizeof one, "eventfd");
@@ -33,7 +33,7 @@ static void answer(struct loop_client *client, char byte) {
 }
 
 static void look_for_permit(struct loop *loop, struct loop_client *client) {
-  int result = volt_future_poll(&client->permit, (volt_waker){wake_loop, loop});
+  int result = volt_loop_poll(&loop->waker, &client->permit);
   if (result == VOLT_PENDING) return;
   client->waiting = false;
   if (result == VOLT_OK) answer(client, LOOP_GRANTED);
@@ -107,6 +107,7 @@ void loop_start(struct loop *loop, volt_sem *permits, struct served *served,
   loop->wake = eventfd(0, EFD_CLOEXEC);
   check(loop->epoll >= 0 && loop->wake >= 0, "epoll");
   watch(loop, loop->wake, loop);
+  volt_loop_init(&loop->waker, (volt_waker){tell_loop, loop});
   for (unsigned i = 0; i < count; i++) connect_client(loop, &loop->clients[i], arrivals[i]);
   volt_sem_init(&loop->ended, 0);
   check(pthread_create(&loop->thread, NULL, run, loop) == 0, "a thread");
@@ -114,11 +115,13 @@ void loop_start(struct loop *loop, volt_sem *permits, struct served *served,
 
 void loop_stop(struct loop *loop) {
   volt_sem_release(&loop->ended, 1);
-  wake_loop(loop);
+  tell_loop(loop);
   pthread_join(loop->thread, NULL);
   for (unsigned i = 0; i < loop->count; i++) {
     if (loop->clients[i].loop_end >= 0) hung_up(&loop->clients[i]);
   }
+  /* a permit may have been seen before its wake has come: who released it may be on the way here */
+  volt_loop_close_blocking(&loop->waker, VOLT_NO_DEADLINE);
   close(loop->wake);
   close(loop->epoll);
   volt_sem_destroy(&loop->ended);

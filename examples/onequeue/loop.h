@@ -6,8 +6,9 @@
  *   LOOP_ACQUIRE   the loop asks for a permit, and answers LOOP_GRANTED when it has it
  *   LOOP_PING      it answers LOOP_PONG, at once: also while the client, and others, wait
  *
- * A client that hangs up while it waits gives up its place. How the semaphore wakes the loop: the
- * waker writes to an eventfd, which is one more descriptor of the epoll. */
+ * A client that hangs up while it waits gives up its place. How the semaphore wakes the loop: a
+ * volt_loop writes to an eventfd, which is one more descriptor of the epoll, and knows when no
+ * write is on its way any more, so that the eventfd can be closed. */
 #ifndef ONEQUEUE_LOOP_H
 #define ONEQUEUE_LOOP_H
 
@@ -30,6 +31,7 @@ struct loop {
   volt_sem *permits;
   struct served *served;
   int epoll, wake;
+  volt_loop waker;
   struct loop_client clients[MOST_WAITERS];
   unsigned count;
   volt_sem ended; /* a permit: the thread has to end */

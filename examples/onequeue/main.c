@@ -4,7 +4,7 @@
  * anew; each is seen in the queue before the next one comes. One client of the loop loses patience.
  * Then permits are released one by one: they go round in the order of arrival, whoever waits how.
  *
- *   loop.c      epoll; volt_future_poll() with a waker that writes to an eventfd
+ *   loop.c      epoll; volt_loop_poll(), told by an eventfd
  *   waiters.c   a thread: volt_sem_acquire_blocking(); a task: VOLT_AWAIT
  *
  * usage: onequeue [ROUNDS [SEED]]. Exit code 1 if anybody was overtaken. */

@@ -9,12 +9,17 @@
  *   volt_sem_acquire_future(&f, &sem, 1);
  *   int r = volt_block_on(&f, volt_deadline_ns(5000000));     a thread, for at most 5 ms
  *
- *   switch (volt_future_poll(&f, my_loop_waker)) { ... }      an event loop, a task
+ *   switch (volt_loop_poll(&loop, &f)) { ... }                an event loop (volt/loop.h)
  *
  * Futures are composed: of several (volt/select.h), of one and a deadline (volt/time.h), of many
  * steps (volt/async.h). What is composed is a future again, for whoever polls it the same. Each of
  * its leaves registers the waker of whoever polls, so that one may be woken by each of them, also
  * after the whole is ready: volt_ctx counts what is still to come.
+ *
+ * Lifetime: a future may be freed when it is ready, or was cancelled; its waker's ctx only when the
+ * wakes have come that were due (volt/waker.h), because a wake comes after its future is ready. A
+ * thread in volt_block_on(), a task, and a volt_loop wait for them; a poller with a waker of its own
+ * that does not live on has to count, by volt_future_poll_ctx().
  *
  * States: INIT (nothing has been asked for), WAITING (queued: must not move, must not be freed
  * before volt_future_cancel), READY (the result stands; memory may be re-used). All-zero is a
@@ -102,6 +107,9 @@ VOLT_BEGIN_DECLS
 /* Start the operation, or look whether it has completed.
  * waker: called once when the operation completes, if this call returns VOLT_PENDING; it replaces
  *   the waker of an earlier poll, so a future may be polled from one task and then from another.
+ *   Its ctx must outlive the wake, which may come after a poll has returned the result; whether one
+ *   will come after volt_future_cancel(), or after another waker, this call does not say: where that
+ *   matters, volt_loop_poll() or volt_future_poll_ctx() counts.
  * Returns VOLT_PENDING, or the operation's result: VOLT_OK (what was asked for is the caller's),
  *   VOLT_ECLOSED, VOLT_EINVAL, or VOLT_ECANCELED / VOLT_ETIMEDOUT if it was given up before.
  *   Once it is not VOLT_PENDING, every further poll returns the same and does nothing. A poll that
@@ -115,7 +123,10 @@ VOLT_BEGIN_DECLS
  * Threads: the future's owner, one at a time. Order: a result acquires what the granter did. */
 VOLT_API int volt_future_poll(volt_future *f, volt_waker waker);
 
-/* The same for whoever drives futures, or composes them: ctx says who polls, and counts.
+/* The same for whoever drives futures, or composes them: ctx says who polls, and counts. A loop of
+ * one's own has to use it, or volt_loop_poll(), if what its waker touches may end before the program
+ * does; if it is to poll again by itself, rather than be woken, when a future only lets others run;
+ * or if it ends futures by ctx->cancel, as a task is cancelled.
  * Returns as volt_future_poll(); VOLT_PENDING with ctx->yield if the budget is used up; if
  *   ctx->cancel is set, the future is cancelled (volt_future_cancel()) and this is VOLT_ECANCELED.
  * Threads: the future's owner, one at a time. Order: as volt_future_poll(). */

@@ -161,7 +161,13 @@ VOLT_API VOLT_NODISCARD int volt_rt_run_until(volt_rt *rt, volt_future *f, uint6
  *   VOLT_ECLOSED: the runtime is being destroyed; VOLT_ECANCELED: it was cancelled in the queue.
  * Cancel: a task that is cancelled before fn was called gets VOLT_ECANCELED, and fn is not called.
  *   If it is cancelled while fn runs, this is awaited all the same and polls as fn's result; the
- *   cancel meets the next await. volt_future_cancel() waits for fn, blocking. */
+ *   cancel meets the next await. volt_future_cancel() waits for fn, blocking.
+ * Threads: any may poll it, also one that is no worker of rt: a loop, a thread in volt_block_on().
+ *   fn runs on the pool's thread all the same, and the wake comes there. rt has to live until the
+ *   poll that starts it has returned; from then on volt_rt_destroy() waits for the call and its
+ *   wake, and the future may be polled afterwards. A loop that gives up a call that runs would be
+ *   blocked by volt_future_cancel(): it polls on until it is ready, or polls with ctx->cancel set
+ *   (volt_future_poll_ctx()), which takes it out of the queue if fn was not called yet. */
 VOLT_API volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*fn)(void *arg),
                                            void *arg);
 

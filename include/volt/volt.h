@@ -16,6 +16,7 @@
  *   token.h        that something is to end, for whoever asks or waits; in trees
  *   bcs.h          batched critical sections: a lock that runs closures, and its queues
  *   future.h       one pollable operation for every primitive; block_on
+ *   loop.h         an event loop that is not volt's waits for futures
  *   select.h       the first of several futures, or all of them
  *   time.h         sleep, timeout of any future, interval
  *   async.h        functions that await futures and read like straight code
@@ -37,6 +38,7 @@
 #include "cond.h"
 #include "future.h"
 #include "latch.h"
+#include "loop.h"
 #include "mailbox.h"
 #include "mutex.h"
 #include "notify.h"

@@ -15,7 +15,8 @@
  *   unused -> queued -> claimed -> granted      a release has served it; then waker.wake() is called
  *                    -> cancelled               its owner gave up; no wake will come
  * The grant is the last access to the waiter: whoever sees it owns the memory again, and sees
- * everything the granting thread did before. A waiter must not move while it is queued. */
+ * everything the granting thread did before. The wake comes after it, and touches the waker's ctx
+ * alone: that has to outlive the wake (volt/waker.h). A waiter must not move while it is queued. */
 #ifndef VOLT_WAITER_H
 #define VOLT_WAITER_H
 

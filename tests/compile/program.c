@@ -45,6 +45,19 @@ static void use_base(void) {
   expect(volt_is_ok(VOLT_LEADER) && !volt_is_ok(VOLT_PENDING), "is_ok");
 }
 
+static void use_loop(void) {
+  int told = 0;
+  volt_loop loop = VOLT_LOOP_INIT(wake_nobody, &told);
+  volt_future f = VOLT_FUTURE_INIT;
+  volt_sem_acquire_future(&f, &ready, 1);
+  expect(volt_loop_poll(&loop, &f) == VOLT_PENDING, "loop_poll");
+  volt_sem_release(&ready, 1);
+  volt_waker nobody = {NULL, NULL};
+  volt_ctx ctx = VOLT_CTX_INIT(nobody);
+  expect(told == 1 && volt_future_poll_ctx(&f, &ctx) == VOLT_OK, "poll_ctx");
+  expect(volt_loop_close_blocking(&loop, 0) == VOLT_OK, "loop_close_blocking");
+}
+
 static void use_mutex(void) {
   volt_waker nobody = {NULL, NULL};
   volt_waiter w = VOLT_WAITER_INIT;
@@ -256,6 +269,7 @@ static void use_tasks(void) {
 
 int main(void) {
   use_semaphore();
+  use_loop();
   use_tasks();
   use_base();
   use_mutex();

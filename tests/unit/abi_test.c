@@ -104,6 +104,12 @@ static any_fn *const others[] = {
     FN(int (*)(volt_future *, volt_ctx *), volt_future_poll_ctx),
     FN(void (*)(volt_future *), volt_future_cancel),
     FN(int (*)(volt_future *, uint64_t), volt_block_on),
+    /* loop.h */
+    FN(void (*)(volt_loop *, volt_waker), volt_loop_init),
+    FN(int (*)(volt_loop *, volt_future *), volt_loop_poll),
+    FN(bool (*)(volt_loop *), volt_loop_is_settled),
+    FN(int (*)(volt_loop *, volt_waker), volt_loop_close),
+    FN(int (*)(volt_loop *, uint64_t), volt_loop_close_blocking),
     /* async.h */
     FN(volt_future *(*)(volt_async *, volt_async_fn *), volt_async_future),
     FN(void (*)(volt_frame *, int), volt_frame_leave_slow_),
