@@ -56,6 +56,25 @@ static void check_waiter(volt_future *f) {
              (const void *)f, id, f->id);
 }
 
+/* Debug builds: what is composed has no waiter that would know where it was. */
+static void note_place(volt_future *f) {
+#if VOLT_DEBUG
+  f->id = volt_waiter_place_(&f->waiter);
+#else
+  (void)f;
+#endif
+}
+
+static void check_place(const volt_future *f) {
+#if VOLT_DEBUG
+  VOLT_CHECK(f->ops->start || f->state != WAITING || f->id == volt_waiter_place_(&f->waiter),
+             "volt_future", "%p was copied or moved while what it is composed of waits",
+             (const void *)f);
+#else
+  (void)f;
+#endif
+}
+
 /* ---- leaves ---- */
 
 static int result_of(volt_future *f) {
@@ -158,6 +177,7 @@ int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
     return VOLT_PENDING;
   }
   if (f->ops->poll) {
+    check_place(f);
     volt_decision_ *decision = ctx->decision;
     if (!f->ops->through) ctx->decision = NULL;
     int result = f->ops->poll(f, ctx);
@@ -166,6 +186,7 @@ int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
       if (is_leaf(f)) ctx->budget -= 1;
       return ready(f, result);
     }
+    if (!is_leaf(f)) note_place(f);
     f->state = WAITING;
     return VOLT_PENDING;
   }
@@ -206,6 +227,7 @@ void volt_future_cancel(volt_future *f) {
   if (f->state == READY) return;
   int result = VOLT_ECANCELED;
   if (f->ops && !is_leaf(f)) {
+    check_place(f);
     if (!f->ops->cancel(f)) result = VOLT_OK;
   } else if (f->state == WAITING && !withdraw(f) && volt_waiter_result(waiter_of(f)) == VOLT_OK) {
     if (is_final(f)) {

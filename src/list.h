@@ -1,5 +1,6 @@
 /* list.h: the FIFO of a wait queue: an intrusive doubly linked list of waiters.
- * Sequential; the caller holds the queue's lock. */
+ * Sequential; the caller holds the queue's lock. A waiter whose neighbours do not know it was moved,
+ * copied, or queued twice: all that is read for it is written next. */
 #ifndef VOLT_LIST_H
 #define VOLT_LIST_H
 
@@ -8,7 +9,8 @@
 #include "check.h"
 
 static inline void volt_list_push_back_(volt_wait_queue *q, volt_waiter *w) {
-  VOLT_ASSERT(q->tail != w);
+  VOLT_CHECK(q->tail != w, "volt_waiter", "%p was made anew while it was queued on %p", (void *)w,
+             (void *)q);
   w->next = NULL;
   w->prev = q->tail;
   if (q->tail) {
@@ -21,8 +23,10 @@ static inline void volt_list_push_back_(volt_wait_queue *q, volt_waiter *w) {
 }
 
 static inline void volt_list_remove_(volt_wait_queue *q, volt_waiter *w) {
-  VOLT_ASSERT(w->prev ? w->prev->next == w : q->head == w); /* or it was moved while it waited */
-  VOLT_ASSERT(w->next ? w->next->prev == w : q->tail == w);
+  VOLT_CHECK((w->prev ? w->prev->next == w : q->head == w) &&
+                 (w->next ? w->next->prev == w : q->tail == w),
+             "volt_waiter", "%p or its neighbour on %p was moved or made anew while it was queued",
+             (void *)w, (void *)q);
   if (w->prev) {
     w->prev->next = w->next;
   } else {

@@ -32,14 +32,20 @@ void volt_waiter_check_unused_(const char *name, volt_waiter *w) {
       state <= VOLT_WAITER_LEAVING_ ? "already queued" : "not initialised", state);
 }
 
+void volt_waiter_name_(volt_waiter *w) {
+  uint32_t use = 1;
+#if VOLT_DEBUG
+  static VOLT_ATOMIC(uint32_t) uses;
+  use += volt_fetch_add_relaxed(&uses, 1) % 0xffff; /* a name: nothing is ordered by it */
+#endif
+  w->id = use << 16 | volt_waiter_place_(w);
+}
+
 void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker) {
   w->queue = object;
   w->wake = waker.wake;
   w->ctx = waker.ctx;
-#if VOLT_DEBUG
-  static VOLT_ATOMIC(uint32_t) last_id;
-  w->id = volt_fetch_add_relaxed(&last_id, 1) + 1; /* a name: nothing is ordered by it */
-#endif
+  volt_waiter_name_(w);
   volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published by what links it */
 }
 
@@ -55,7 +61,11 @@ static int result_of(uint32_t state) {
 }
 
 int volt_waiter_result(volt_waiter *w) {
-  return result_of(volt_load_acquire(&w->state)); /* W1: pairs G1 */
+  int result = result_of(volt_load_acquire(&w->state)); /* W1: pairs G1 */
+  VOLT_CHECK(result != VOLT_PENDING || volt_waiter_is_in_place_(w), "volt_waiter_result",
+             "waiter %p was copied or moved while it was queued (id %#x)", (void *)w,
+             (uint32_t)w->id);
+  return result;
 }
 
 int volt_waiter_await_(volt_waiter *w) {

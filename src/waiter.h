@@ -5,6 +5,8 @@
 
 #include <volt/waiter.h>
 
+#include "check.h"
+
 /* Waiter states. Written by the owner before it queues and after it has cancelled, and by the
  * granter, once. */
 enum {
@@ -31,7 +33,25 @@ void volt_waiter_check_unused_(const char *name, volt_waiter *w);
 /* Make *w wait for object. The owner's own until it is linked. */
 VOLT_API void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker);
 
+/* 16 bits of where it is: others differ that are up to 512 KiB away. */
+static inline uint32_t volt_waiter_place_(const volt_waiter *w) {
+  uintptr_t place = (uintptr_t)w / 8;
+  return (uint32_t)((place ^ place >> 16) & 0xffff);
+}
+
+/* Give *w the id of a new use: 16 bits of where it is, above them which use it is, from 1 on; in
+ * release builds always 1. */
+VOLT_API void volt_waiter_name_(volt_waiter *w);
+
+/* Whether *w is where it was queued, and was not made anew since. */
+static inline bool volt_waiter_is_in_place_(const volt_waiter *w) {
+  return (w->id & 0xffff) == volt_waiter_place_(w) && w->id >> 16 != 0;
+}
+
 static inline volt_claimed_ volt_waiter_claim_(volt_waiter *w) {
+  VOLT_CHECK(volt_waiter_is_in_place_(w), "grant",
+             "waiter %p was moved or made anew while it was queued (id %#x)", (void *)w,
+             (uint32_t)w->id);
   volt_claimed_ c = {w, {w->wake, w->ctx}, w->id};
   return c;
 }

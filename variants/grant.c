@@ -32,10 +32,7 @@ void volt_waiter_prepare_(const char *name, void *object, volt_waiter *w, uint32
   w->ctx = waker.ctx;
   w->want = n;
   w->need = n;
-#if VOLT_DEBUG
-  static VOLT_ATOMIC(uint32_t) last_id;
-  w->id = volt_fetch_add_relaxed(&last_id, 1) + 1; /* a name, nothing is ordered by it */
-#endif
+  volt_waiter_name_(w);
   volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published by what links it */
 }
 

@@ -21,9 +21,11 @@
  * thread in volt_block_on(), a task, and a volt_loop wait for them; a poller with a waker of its own
  * that does not live on has to count, by volt_future_poll_ctx().
  *
- * States: INIT (nothing has been asked for), WAITING (queued: must not move, must not be freed
- * before volt_future_cancel), READY (the result stands; memory may be re-used). All-zero is a
- * valid future that was never given an operation: it may be cancelled, not polled.
+ * States: INIT (nothing has been asked for), WAITING (queued: must not move, must not be freed, or
+ * given to a constructor, before volt_future_cancel), READY (the result stands; memory may be
+ * re-used). All-zero is a valid future that was never given an operation: it may be cancelled, not
+ * polled. A poll or cancel of one that was moved or copied while WAITING aborts; so does a poll of
+ * one that was made anew, or whoever is to grant it.
  *
  * A poll is as new as the object: if what a waiting future waits for has happened (the token is
  * cancelled, the latch is open, the channel is closed), it polls as ready, also before it has been
@@ -53,7 +55,7 @@ typedef struct volt_future {
   uint32_t n;     /* permits wanted */
   uint32_t state; /* INIT, WAITING, READY */
   int result;     /* in READY */
-  uint32_t id;    /* debug builds: the waiter's id when it was queued */
+  uint32_t id;    /* its waiter's when it was queued */
 } volt_future;
 
 #ifdef __cplusplus

@@ -16,7 +16,11 @@
  *                    -> cancelled               its owner gave up; no wake will come
  * The grant is the last access to the waiter: whoever sees it owns the memory again, and sees
  * everything the granting thread did before. The wake comes after it, and touches the waker's ctx
- * alone: that has to outlive the wake (volt/waker.h). A waiter must not move while it is queued. */
+ * alone: that has to outlive the wake (volt/waker.h).
+ *
+ * A waiter must not move while it is queued, nor be made anew. One that was copied or moved aborts
+ * when its result is asked for, it is cancelled or polled; one that was made anew, when it is
+ * queued again or another thread comes to it. */
 #ifndef VOLT_WAITER_H
 #define VOLT_WAITER_H
 
@@ -36,7 +40,7 @@ struct volt_waiter {
   VOLT_ATOMIC(uint32_t) state;
   VOLT_PLAIN(uint32_t) want; /* what it asked for */
   VOLT_PLAIN(uint32_t) need; /* what is still missing; above 0 exactly while it is linked */
-  VOLT_PLAIN(uint32_t) id;   /* debug builds: which use of this memory it is */
+  VOLT_PLAIN(uint32_t) id;   /* where it was queued; debug builds: and which use of it that is */
 };
 
 #ifdef __cplusplus
@@ -53,6 +57,7 @@ VOLT_BEGIN_DECLS
  * Returns VOLT_PENDING until it has been told, also while the object says already that it is open,
  *   or closed: ask the object, or cancel; VOLT_OK once granted; VOLT_ECLOSED if the object was
  *   closed instead; VOLT_ECANCELED if it was cancelled, or nothing was ever queued with it.
+ *   Aborts if *w is a copy of one that is queued, or was moved.
  * Threads: the owner of *w. Order: a result other than VOLT_PENDING acquires what the granting
  * thread did before. */
 VOLT_API int volt_waiter_result(volt_waiter *w);

@@ -343,7 +343,7 @@ static void poll_without_an_operation(void **state) {
 /* The library is waking the owner of the first of two: the second is claimed, and its grant comes
  * next. */
 static futex_outcome use_it_meanwhile(void *arg, const futex_call *call) {
-  if (!call->is_wait) ((volt_waiter *)arg)->id += 1;
+  if (!call->is_wait) ((volt_waiter *)arg)->id += 0x10000;
   return FUTEX_RETURN_0;
 }
 
@@ -357,15 +357,105 @@ static void a_claimed_waiter_is_used(void **state) {
   (void)state;
   queue_on_sem(&waiter, 1);
   queue_on_sem(&second, 1);
-  second.id = 30;
-  assert_death(release_for_two, &second, death_address(&second), "re-used",
-               "invocation 31, was 30");
+  char ids[64];
+  (void)snprintf(ids, sizeof ids, "invocation %u, was %u", second.id + 0x10000, second.id);
+  assert_death(release_for_two, &second, death_address(&second), "re-used", ids);
+}
+
+/* ---- memory that is copied, moved or made anew while it waits ---- */
+
+static void cancel_future(void *arg) {
+  volt_future_cancel((volt_future *)arg);
+}
+
+static void ask_for_result(void *arg) {
+  (void)volt_waiter_result((volt_waiter *)arg);
+}
+
+static void cancel_waiter(void *arg) {
+  (void)!volt_sem_cancel(&sem, (volt_waiter *)arg);
+}
+
+static void release_for_all(void *arg) {
+  (void)arg;
+  volt_sem_release(&sem, 3);
+}
+
+static void a_waiting_waiter_is_copied(void **state) {
+  (void)state;
+  queue_on_sem(&waiter, 1);
+  volt_waiter copy = waiter;
+  assert_death(ask_for_result, &copy, "volt_waiter_result", death_address(&copy),
+               "copied or moved");
+  assert_death(cancel_waiter, &copy, "volt_waiter_result", death_address(&copy), "copied or moved");
+  assert_true(volt_sem_cancel(&sem, &waiter));
+  copy = waiter; /* it waits no more */
+  assert_result(volt_waiter_result(&copy), VOLT_ECANCELED);
+}
+
+static void a_waiting_waiter_is_made_anew(void **state) {
+  (void)state;
+  queue_on_sem(&waiter, 1);
+  memset((void *)&waiter, 0, sizeof waiter);
+  assert_death(release_for_all, NULL, "grant", death_address(&waiter), "moved or made anew");
+}
+
+static void a_waiting_future_is_copied(void **state) {
+  (void)state;
+  volt_sem_acquire_future(&future, &sem, 1);
+  assert_result(volt_future_poll(&future, nobody), VOLT_PENDING);
+  volt_future copy = future;
+  const char *at = death_address(&copy.waiter);
+  assert_death(poll_future, &copy, "volt_waiter_result", at, "copied or moved");
+  assert_death(cancel_future, &copy, "volt_waiter_result", at, "copied or moved");
+  volt_sem_release(&sem, 1);
+  assert_result(volt_future_poll(&future, nobody), VOLT_OK);
+  copy = future; /* a result may be */
+  assert_result(volt_future_poll(&copy, nobody), VOLT_OK);
+}
+
+/* Alone, and between two others: whoever comes to it next says so. */
+static void a_waiting_future_is_made_anew(void **state) {
+  (void)state;
+  for (unsigned others = 0; others < 2; others++) {
+    volt_sem_init(&sem, 0);
+    memset((void *)&waiter, 0, sizeof waiter);
+    memset((void *)&second, 0, sizeof second);
+    if (others) queue_on_sem(&waiter, 1);
+    volt_sem_acquire_future(&future, &sem, 1);
+    assert_result(volt_future_poll(&future, nobody), VOLT_PENDING);
+    if (others) queue_on_sem(&second, 1);
+    volt_sem_acquire_future(&future, &sem, 1);
+    const char *at = death_address(&future.waiter);
+    assert_death(release_for_all, NULL, "grant", at, "moved or made anew");
+    if (!others) {
+      assert_death(poll_future, &future, "volt_waiter", at, "made anew", death_address(&sem));
+      continue;
+    }
+    assert_result(volt_future_poll(&future, nobody), VOLT_PENDING); /* the chain is broken now */
+    assert_death(release_for_all, NULL, "volt_waiter", "neighbour", "moved or made anew");
+  }
 }
 
 #if VOLT_DEBUG
 
-static void cancel_future(void *arg) {
-  volt_future_cancel((volt_future *)arg);
+static int wait_in_it(volt_async *a, volt_ctx *ctx) {
+  (void)a;
+  return volt_future_poll_ctx(&future, ctx);
+}
+
+static void a_waiting_function_is_copied(void **state) {
+  (void)state;
+  volt_async function;
+  volt_sem_acquire_future(&future, &sem, 1);
+  (void)volt_async_future(&function, wait_in_it);
+  assert_result(volt_future_poll(&function.future, nobody), VOLT_PENDING);
+  volt_async copy = function;
+  const char *at = death_address(&copy.future);
+  assert_death(poll_future, &copy.future, "volt_future", at, "copied or moved");
+  assert_death(cancel_future, &copy.future, "volt_future", at, "copied or moved");
+  volt_sem_release(&sem, 1);
+  assert_result(volt_future_poll(&function.future, nobody), VOLT_OK);
 }
 
 /* The memory of a future that waits is cleared and waits again, for something else. */
@@ -434,8 +524,13 @@ int main(void) {
     cmocka_unit_test_setup(cancel_on_the_wrong_object, set_up),
     cmocka_unit_test_setup(poll_without_an_operation, set_up),
     cmocka_unit_test_setup(a_claimed_waiter_is_used, set_up),
+    cmocka_unit_test_setup(a_waiting_waiter_is_copied, set_up),
+    cmocka_unit_test_setup(a_waiting_waiter_is_made_anew, set_up),
+    cmocka_unit_test_setup(a_waiting_future_is_copied, set_up),
+    cmocka_unit_test_setup(a_waiting_future_is_made_anew, set_up),
 #if VOLT_DEBUG
     cmocka_unit_test_setup(a_waiting_future_is_used, set_up),
+    cmocka_unit_test_setup(a_waiting_function_is_copied, set_up),
     cmocka_unit_test_setup(every_use_has_an_id_of_its_own, set_up),
     cmocka_unit_test_setup(a_queued_waiter_is_queued_elsewhere, set_up),
 #endif

@@ -156,6 +156,7 @@ static void states_of_a_waiter(void **state) {
 static void only_pending_and_awaited_are_pending(void **state) {
   (void)state;
   volt_waiter w = VOLT_WAITER_INIT;
+  volt_waiter_name_(&w);
   const int want[] = {VOLT_ECANCELED, VOLT_PENDING, VOLT_PENDING, VOLT_OK, VOLT_ECLOSED};
   for (uint32_t i = 0; i < 5; i++) {
     volt_store_relaxed(&w.state, i);
