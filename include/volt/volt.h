@@ -16,6 +16,7 @@
  *   token.h        that something is to end, for whoever asks or waits; in trees
  *   bcs.h          batched critical sections: a lock that runs closures, and its queues
  *   future.h       one pollable operation for every primitive; block_on
+ *   promise.h      a future of one's own: the result of what is not volt's
  *   loop.h         an event loop that is not volt's waits for futures
  *   select.h       the first of several futures, or all of them
  *   time.h         sleep, timeout of any future, interval
@@ -46,6 +47,7 @@
 #include "oneshot.h"
 #include "park.h"
 #include "permit_channel.h"
+#include "promise.h"
 #include "rwlock.h"
 #include "select.h"
 #include "semaphore.h"

@@ -58,6 +58,22 @@ static void use_loop(void) {
   expect(volt_loop_close_blocking(&loop, 0) == VOLT_OK, "loop_close_blocking");
 }
 
+static int begin_nothing(volt_promise *p) {
+  (void)p;
+  return VOLT_PENDING;
+}
+
+static void use_promise(void) {
+  static const volt_promise_ops ops = {begin_nothing, NULL, NULL};
+  volt_promise promise = VOLT_PROMISE_INIT(&ops);
+  volt_future f = VOLT_FUTURE_INIT;
+  volt_waker nobody = {NULL, NULL};
+  expect(volt_future_poll(volt_promise_future(&f, &promise), nobody) == VOLT_PENDING, "promise");
+  volt_promise_complete(&promise, VOLT_EINVAL);
+  expect(volt_future_poll(&f, nobody) == VOLT_EINVAL, "promise_complete");
+  volt_promise_destroy(&promise);
+}
+
 static void use_mutex(void) {
   volt_waker nobody = {NULL, NULL};
   volt_waiter w = VOLT_WAITER_INIT;
@@ -270,6 +286,7 @@ static void use_tasks(void) {
 int main(void) {
   use_semaphore();
   use_loop();
+  use_promise();
   use_tasks();
   use_base();
   use_mutex();

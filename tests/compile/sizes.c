@@ -27,5 +27,6 @@ _Static_assert(sizeof(volt_bcs_lockfree) == sizeof(void *), "a queue is a word")
 _Static_assert(sizeof(volt_bcs_waitfree) == sizeof(void *), "a queue is a word");
 _Static_assert(sizeof(volt_parker) == 4, "a parker is what a futex compares");
 _Static_assert(sizeof(volt_future) <= 128, "a future is two lines at most");
+_Static_assert(sizeof(volt_promise) <= 64, "a promise is a cache line at most");
 _Static_assert(sizeof(volt_loop) <= 64, "a foreign loop's waker is a cache line at most");
 _Static_assert(sizeof(volt_task) <= 104, "the header of a task leaves room in two lines");

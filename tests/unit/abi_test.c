@@ -104,6 +104,11 @@ static any_fn *const others[] = {
     FN(int (*)(volt_future *, volt_ctx *), volt_future_poll_ctx),
     FN(void (*)(volt_future *), volt_future_cancel),
     FN(int (*)(volt_future *, uint64_t), volt_block_on),
+    /* promise.h */
+    FN(void (*)(volt_promise *, const volt_promise_ops *), volt_promise_init),
+    FN(void (*)(volt_promise *), volt_promise_destroy),
+    FN(void (*)(volt_promise *, int), volt_promise_complete),
+    FN(volt_future *(*)(volt_future *, volt_promise *), volt_promise_future),
     /* loop.h */
     FN(void (*)(volt_loop *, volt_waker), volt_loop_init),
     FN(int (*)(volt_loop *, volt_future *), volt_loop_poll),

@@ -1,0 +1,170 @@
+/* promise.c: turns (turn.h) on the state of an operation that is not volt's.
+ *
+ * Algorithm: sequential, but for the turns; the user's functions are called between them. A future
+ * queues before start() is called, so that it does not matter how early the result comes. A grant
+ * says no more than "look": the result stays in the promise until a poll takes it.
+ *
+ *   state      complete()                            a future gives up, and cancel() says no
+ *   IDLE       -> COMPLETE if there is no start()    nothing
+ *   BEGUN      -> COMPLETE; tells who waits          -> GIVEN_UP if there is discard()
+ *   GIVEN_UP   -> IDLE, and discard()                -
+ *   COMPLETE   aborts                                -> IDLE, and discard(), if there is one
+ *
+ * If cancel() says yes, it becomes IDLE, and is discarded.
+ *
+ * Races
+ *   R1  The result comes as its future gives up, and is lost, or discarded twice. Closed: whichever
+ *       turn is later finds the state of the earlier: COMPLETE, or GIVEN_UP.
+ *   R2  The future is ready and *p is freed while complete() is still at work. Closed: turn.c tells
+ *       nobody before its last access; and discard() comes after the last turn.
+ *   R3  A result was taken by a poll of a select that another branch had won. Closed: it is discarded,
+ *       or the promise is COMPLETE again; nobody else can have begun meanwhile.
+ *
+ * Pair: the lock's (lock.h): a turn sees what all earlier turns did. */
+#include <volt/promise.h>
+
+#include "check.h"
+#include "future.h"
+#include "turn.h"
+
+enum { IDLE = 0, BEGUN = 1, GIVEN_UP = 2, COMPLETE = 3 };
+
+static const char name[] = "volt_promise";
+
+static const volt_promise_ops *ops_of(const volt_promise *p) {
+  static const volt_promise_ops none = {NULL, NULL, NULL};
+  return p->ops ? p->ops : &none;
+}
+
+void volt_promise_init(volt_promise *p, const volt_promise_ops *ops) {
+  volt_wait_queue_init_(&p->queue, 0);
+  p->ops = ops;
+  p->state = IDLE;
+  p->result = VOLT_OK;
+}
+
+void volt_promise_destroy(volt_promise *p) {
+  VOLT_CHECK(p->state == IDLE || p->state == COMPLETE, name,
+             "%p: destroyed while its operation is under way", (void *)p);
+  volt_turn_destroy_(&p->queue, name);
+}
+
+void volt_promise_complete(volt_promise *p, int result) {
+  VOLT_CHECK(result != VOLT_PENDING, name, "%p: VOLT_PENDING is not a result", (void *)p);
+  volt_turn_ t;
+  volt_turn_begin_(&t, &p->queue);
+  uint32_t state = p->state;
+  const volt_promise_ops *ops = ops_of(p);
+  VOLT_CHECK(state != COMPLETE && (state != IDLE || !ops->start), name, "%p: %s", (void *)p,
+             state == COMPLETE ? "completed twice" : "completed, and was not begun");
+  bool is_wanted = state != GIVEN_UP; /* R1 */
+  p->state = is_wanted ? COMPLETE : IDLE;
+  p->result = result;
+  if (is_wanted) volt_turn_open_(&t);
+  volt_turn_end_(&t); /* R2 */
+  if (!is_wanted) ops->discard(p, result);
+}
+
+/* ---- the future ---- */
+
+static volt_promise *promise_of(volt_future *f) {
+  return volt_container_of(f->object, volt_promise, queue);
+}
+
+static int take(volt_promise *p) {
+  volt_turn_ t;
+  volt_turn_look_(&t, &p->queue);
+  VOLT_ASSERT(p->state == COMPLETE);
+  int result = p->result;
+  p->state = IDLE;
+  volt_turn_leave_(&t);
+  return result;
+}
+
+/* Returns what was found: in COMPLETE it is to be taken, else the future waits. */
+static uint32_t enter(volt_promise *p, volt_waiter *w, volt_waker waker) {
+  volt_turn_ t;
+  volt_turn_look_(&t, &p->queue);
+  uint32_t found = p->state;
+  VOLT_CHECK(found != GIVEN_UP && !volt_turn_oldest_(&t), name, "%p: %s", (void *)p,
+             found == GIVEN_UP ? "an operation that was given up is still under way"
+                               : "two futures wait at once");
+  if (found == IDLE && ops_of(p)->start) p->state = BEGUN;
+  if (found != COMPLETE) (void)volt_turn_append_(&t, w, waker);
+  volt_turn_leave_(&t);
+  return found;
+}
+
+/* start() has returned a result, so nobody completes it. */
+static void leave(volt_promise *p, volt_waiter *w) {
+  bool untold = volt_turn_cancel_(&p->queue, name, w);
+  VOLT_CHECK(untold, name, "%p: completed although start() has returned a result", (void *)p);
+  volt_turn_ t;
+  volt_turn_look_(&t, &p->queue);
+  p->state = IDLE;
+  volt_turn_leave_(&t);
+}
+
+static int start(volt_future *f, volt_waker waker) {
+  volt_promise *p = promise_of(f);
+  const volt_promise_ops *ops = ops_of(p);
+  uint32_t found = enter(p, &f->waiter, waker);
+  if (found == COMPLETE) return take(p);
+  if (found == BEGUN || !ops->start) return VOLT_PENDING;
+  int result = ops->start(p);
+  if (result != VOLT_PENDING) leave(p, &f->waiter);
+  return result;
+}
+
+/* No future waits any more. stopped: what cancel() has said. R1 */
+static void give_up(volt_promise *p, bool stopped) {
+  const volt_promise_ops *ops = ops_of(p);
+  volt_turn_ t;
+  volt_turn_look_(&t, &p->queue);
+  bool is_complete = p->state == COMPLETE;
+  int result = stopped ? VOLT_ECANCELED : p->result;
+  VOLT_CHECK(!stopped || !is_complete, name, "%p: completed, and cancel() said it was stopped",
+             (void *)p);
+  bool is_over = stopped || (is_complete && ops->discard);
+  if (is_over) {
+    p->state = IDLE;
+  } else if (!is_complete && ops->discard) {
+    p->state = GIVEN_UP;
+  }
+  volt_turn_leave_(&t); /* R2: from here on another thread may discard and free it */
+  if (is_over && ops->discard) ops->discard(p, result);
+}
+
+static bool cancel(volt_future *f) {
+  volt_promise *p = promise_of(f);
+  if (!volt_turn_future_cancel_(f)) return false;
+  give_up(p, ops_of(p)->cancel && ops_of(p)->cancel(p));
+  return true;
+}
+
+static int outcome(volt_future *f) {
+  return take(promise_of(f));
+}
+
+static void give_back(volt_future *f) {
+  volt_promise *p = promise_of(f);
+  if (f->state == VOLT_FUTURE_READY_) { /* R3 */
+    volt_turn_ t;
+    volt_turn_look_(&t, &p->queue);
+    p->result = f->result;
+    p->state = COMPLETE;
+    volt_turn_leave_(&t);
+  }
+  give_up(p, false);
+}
+
+static const volt_future_ops_ future_ops = {.name = name,
+                                            .start = start,
+                                            .cancel = cancel,
+                                            .set_waker = volt_turn_future_set_waker_,
+                                            .give_back = give_back,
+                                            .outcome = outcome};
+
+volt_future *volt_promise_future(volt_future *f, volt_promise *p) {
+  return volt_future_make_(f, &future_ops, &p->queue, 0);
+}
