@@ -1,9 +1,10 @@
-/* base.c: result codes, the clock, and the one way to abort. */
+/* base.c: result codes, the clock, and the one way to abort, or to complain. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* clock_gettime, write */
 #endif
 #include <volt/base.h>
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,19 +70,33 @@ const char *volt_version(void) {
       VOLT_VERSION_PATCH);
 }
 
-void volt_panic_(const char *where, const char *format, ...) {
+/* One write, so that lines of several threads do not mix. */
+static VOLT_PRINTF_(2, 0) void print(const char *where, const char *format, va_list args) {
   char text[512];
   int used = snprintf(text, sizeof text, "volt: %s: ", where);
   size_t at = used > 0 ? (size_t)used : 0;
   if (at >= sizeof text - 1) at = sizeof text - 2;
-  va_list args;
-  va_start(args, format);
   used = vsnprintf(text + at, sizeof text - at, format, args);
-  va_end(args);
   at += used > 0 ? (size_t)used : 0;
   if (at > sizeof text - 2) at = sizeof text - 2;
   text[at++] = '\n';
   if (write(STDERR_FILENO, text, at) < 0) { /* nowhere to say it */
   }
+}
+
+void volt_panic_(const char *where, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  print(where, format, args);
+  va_end(args);
   abort();
+}
+
+void volt_warn_(const char *where, const char *format, ...) {
+  int saved = errno;
+  va_list args;
+  va_start(args, format);
+  print(where, format, args);
+  va_end(args);
+  errno = saved;
 }

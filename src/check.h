@@ -21,6 +21,9 @@
 VOLT_API VOLT_NORETURN void volt_panic_(const char *where, const char *format, ...)
     VOLT_PRINTF_(2, 3);
 
+/* Print the same and go on. */
+VOLT_API void volt_warn_(const char *where, const char *format, ...) VOLT_PRINTF_(2, 3);
+
 #define VOLT_CHECK(condition, where, ...) \
   (VOLT_LIKELY(condition) ? (void)0 : volt_panic_((where), __VA_ARGS__))
 

@@ -45,6 +45,7 @@
 #include "future.h"
 #include "lock.h"
 #include "mutex.h"
+#include "park.h"
 #include "turn.h"
 
 static const char name[] = "volt_cond";
@@ -157,7 +158,7 @@ int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
   volt_parker parker = {0};
   bool is_timed = deadline_ns != VOLT_NO_DEADLINE;
   wait(c, m, &w, volt_parker_waker(&parker), is_timed ? VOLT_WAITER_TIMED_ : VOLT_WAITER_PENDING_);
-  if (volt_park_until(&parker, 1, deadline_ns) == VOLT_OK) return VOLT_OK;
+  if (volt_park_in_("volt_cond_wait_blocking", &parker, 1, deadline_ns) == VOLT_OK) return VOLT_OK;
   if (!decide(&w, VOLT_WAITER_LEAVING_)) { /* R6, R7: *c may be gone */
     volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
     return VOLT_OK;

@@ -78,7 +78,7 @@ uint64_t *volt_thread_random_(void) {
   return &state;
 }
 
-bool *volt_thread_may_not_block_(void) {
-  static _Thread_local bool may_not;
-  return &may_not;
+volt_no_block_ **volt_thread_may_not_block_(void) {
+  static _Thread_local volt_no_block_ *why;
+  return &why;
 }

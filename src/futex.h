@@ -22,8 +22,14 @@ void volt_yield_(void);
 /* A pointer of this thread's own, NULL at first. */
 void **volt_thread_slot_(void);
 
-/* Whether this thread must not block: it runs tasks, and others wait for it to go on. */
-VOLT_API bool *volt_thread_may_not_block_(void);
+/* Why this thread must not block: it runs tasks, and others wait for it to go on. blocks(): it is
+ * about to, in this call. */
+typedef struct volt_no_block_ {
+  void (*blocks)(struct volt_no_block_ *self, const char *call);
+} volt_no_block_;
+
+/* NULL: it may. */
+VOLT_API volt_no_block_ **volt_thread_may_not_block_(void);
 
 /* The calls of volt_once_call() that this thread is in, the innermost first; NULL at first. */
 void **volt_thread_calls_(void);

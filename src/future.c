@@ -303,7 +303,7 @@ static bool await_poll(struct blocked *b, uint64_t deadline_ns) {
   }
   bool was_woken = b->seen != FIRST; /* with so many wakes, a deadline is never waited for */
   if (was_woken && deadline_ns != VOLT_NO_DEADLINE && volt_now_ns() >= deadline_ns) return false;
-  if (volt_park_until(&b->parker, b->seen + 1, deadline_ns) != VOLT_OK) return false;
+  if (volt_park_in_("volt_block_on", &b->parker, b->seen + 1, deadline_ns) != VOLT_OK) return false;
   b->seen += volt_unparks_since_(&b->parker, b->seen);
   return true;
 }

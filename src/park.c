@@ -81,17 +81,20 @@ static void check_deadline(const char *call, uint64_t deadline_ns) {
 #endif
 }
 
-/* Of a call that may block this thread. */
-static void check_may_block(const char *call, uint64_t deadline_ns) {
-#if VOLT_DEBUG
-  VOLT_CHECK(!*volt_thread_may_not_block_(), call,
-             "a thread that runs tasks must not block: await a future instead");
-#endif
-  check_deadline(call, deadline_ns);
+void volt_check_may_block_(const char *call) {
+  volt_no_block_ **why = volt_thread_may_not_block_();
+  volt_no_block_ *told = *why;
+  if (VOLT_LIKELY(!told)) return;
+  *why = NULL; /* it may write what it is told, and wait for a lock there */
+  told->blocks(told, call);
+  *why = told;
 }
 
 bool volt_look_again_(volt_looks_ *looks, uint64_t deadline_ns) {
-  check_may_block("a blocking call of volt", deadline_ns);
+#if VOLT_DEBUG /* also if it finds what it looks for */
+  if (looks->count == 0) volt_check_may_block_("a blocking call");
+#endif
+  check_deadline("a blocking call", deadline_ns);
 #if VOLT_LOOKS + VOLT_LOOK_YIELDS > 0
   unsigned count = looks->count++;
   uint64_t now_ns = volt_now_ns();
@@ -111,14 +114,18 @@ bool volt_look_again_(volt_looks_ *looks, uint64_t deadline_ns) {
 #endif
 }
 
-int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
-#if VOLT_DEBUG
-  VOLT_CHECK(!*volt_thread_may_not_block_(), "volt_park_until",
-             "parker %p: a thread that runs tasks must not block: await a future instead",
-             (void *)p);
-#endif
-  check_deadline("volt_park_until", deadline_ns);
+int volt_park_in_(const char *call, volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
+  if (*volt_thread_may_not_block_()) {
+    /* relaxed: only to say so, if it is to sleep at all */
+    bool is_due = has_come(volt_load_relaxed(&p->word), unparks);
+    if (!is_due) volt_check_may_block_(call);
+  }
+  check_deadline(call, deadline_ns);
   return volt_park_spin_(p, unparks, deadline_ns, VOLT_PARK_SPIN, 0);
+}
+
+int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
+  return volt_park_in_("volt_park_until", p, unparks, deadline_ns);
 }
 
 /* Count an unpark. Returns true if a wake has to follow. */

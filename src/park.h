@@ -36,6 +36,12 @@
 #define VOLT_LOOK_NS 10000
 #endif
 
+/* A call is about to block this thread: if that runs tasks, whoever runs them is told. */
+VOLT_API void volt_check_may_block_(const char *call);
+
+/* As volt_park_until(), for a call of that name. */
+int volt_park_in_(const char *call, volt_parker *p, uint32_t unparks, uint64_t deadline_ns);
+
 /* All-zero: it has not looked yet. */
 typedef struct volt_looks_ {
   unsigned count;

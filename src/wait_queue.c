@@ -255,7 +255,7 @@ int volt_wait_queue_acquire_blocking_(volt_wait_queue *q, const volt_kind_ *kind
   volt_parker parker = {0};
   int result = volt_wait_queue_acquire_(q, kind, &w, n, volt_parker_waker(&parker));
   if (result != VOLT_PENDING) return result;
-  if (volt_park_until(&parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
+  if (volt_park_in_(kind->name, &parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
     if (volt_wait_queue_cancel_(q, kind, &w)) return VOLT_ETIMEDOUT;
     volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to our parker */
   }

@@ -37,7 +37,21 @@ typedef struct volt_rt_allocator {
   void *ctx;
 } volt_rt_allocator;
 
-/* All-zero: the defaults. */
+/* What the user is told of. Any of them may be NULL. They may block; they do not call the runtime. */
+typedef struct volt_rt_hooks {
+  /* A call of volt is about to put a worker to sleep, which keeps all its tasks waiting: each time,
+   * on that worker, in every build. call: as "volt_block_on", or whose blocking call it is, as
+   * "volt_sem". t: the task that runs (a waker that is called as it ends runs for it: then it is
+   * not to be touched any more), or NULL: outside of all tasks.
+   * Debug builds tell also of a call that has to look again, but not to sleep.
+   * NULL: debug builds abort; others say so on standard error, once in the life of a runtime. A
+   * hook that does nothing silences that. */
+  void (*blocks)(const char *call, volt_task *t, void *ctx);
+  void *ctx;
+} volt_rt_hooks;
+
+/* All-zero: the defaults. A later version of 0.x takes members from reserved: who has cleared the
+ * struct, or named its members, has the defaults for those. */
 typedef struct volt_rt_config {
   uint32_t workers; /* 1..48; 0: as many as CPUs that this process may use */
   unsigned flags;   /* of volt_rt_flags */
@@ -49,6 +63,8 @@ typedef struct volt_rt_config {
   uint64_t blocking_idle_ns;   /* how long such a thread waits for more to do; 0: 10 s */
   uint64_t seed;               /* of whom to steal from, and of fair selects; 0: from the clock */
   volt_rt_allocator allocator; /* alloc NULL: malloc() and free() */
+  volt_rt_hooks hooks;
+  uint64_t reserved[6]; /* zero */
 } volt_rt_config;
 
 /* Counts since the worker began; read while it runs, so not of one instant. */
@@ -161,7 +177,7 @@ VOLT_API VOLT_NODISCARD int volt_rt_run_until(volt_rt *rt, volt_future *f, uint6
  *   VOLT_ECLOSED: the runtime is being destroyed; VOLT_ECANCELED: it was cancelled in the queue.
  * Cancel: a task that is cancelled before fn was called gets VOLT_ECANCELED, and fn is not called.
  *   If it is cancelled while fn runs, this is awaited all the same and polls as fn's result; the
- *   cancel meets the next await. volt_future_cancel() waits for fn, blocking.
+ *   cancel meets the next await. volt_future_cancel() waits for fn, blocking (not on a worker).
  * Threads: any may poll it, also one that is no worker of rt: a loop, a thread in volt_block_on().
  *   fn runs on the pool's thread all the same, and the wake comes there. rt has to live until the
  *   poll that starts it has returned; from then on volt_rt_destroy() waits for the call and its

@@ -32,8 +32,8 @@
  * Cancel asks; the task obeys at its next await, which returns VOLT_ECANCELED (volt/async.h), and
  * what it returns in the end is the outcome.
  *
- * A task must not block its worker (debug builds abort when it does so by a call of volt): it
- * awaits a future, takes a lock by try, computes in the blocking pool. Tasks do not begin in the
+ * A task must not block its worker (debug builds abort when it does so by a call of volt, others
+ * say so once; volt_rt_hooks): it awaits a future, takes a lock by try, computes in the blocking pool. Tasks do not begin in the
  * order in which they were spawned: where the order counts, the spawner polls the task's first
  * future, and the task awaits that. */
 #ifndef VOLT_TASK_H

@@ -18,6 +18,7 @@
  *   started. Closed: whoever has failed tells all that are queued, if no thread is left. */
 #include "../check.h"
 #include "../future.h"
+#include "../park.h"
 #include "../waiter.h"
 #include "runtime.h"
 
@@ -238,6 +239,7 @@ static bool cancel(volt_future *f) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
     return true;
   }
+  volt_check_may_block_("volt_future_cancel");
   volt_waiter_await_(&f->waiter);
   return false;
 }

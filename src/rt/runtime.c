@@ -28,6 +28,9 @@ static int complete_config(volt_rt_config *c) {
   if (by_hand && c->workers > 1) return VOLT_EINVAL;
   if (c->workers > VOLT_RT_WORKERS_MAX || (c->cpus && c->cpu_count == 0)) return VOLT_EINVAL;
   if (!c->allocator.alloc != !c->allocator.free) return VOLT_EINVAL;
+  for (size_t i = 0; i < sizeof c->reserved / sizeof *c->reserved; i++) {
+    if (c->reserved[i] != 0) return VOLT_EINVAL;
+  }
   if (c->workers == 0) c->workers = by_hand ? 1 : volt_thread_cpus_();
   if (c->workers > VOLT_RT_WORKERS_MAX) c->workers = VOLT_RT_WORKERS_MAX;
   if (c->blocking_max == 0) c->blocking_max = BLOCKING_MAX;

@@ -5,6 +5,7 @@
 #include <volt/park.h>
 #include <volt/runtime.h>
 
+#include "../futex.h"
 #include "idle.h"
 #include "inject.h"
 #include "ring.h"
@@ -56,6 +57,7 @@ typedef struct volt_worker {
   volt_ring ring;
   /* the worker's own */
   volt_task *lifo; /* woken last */
+  volt_task *running;
   volt_rt *rt;
   unsigned index;
   unsigned lifo_run;    /* polls from lifo in a row */
@@ -65,6 +67,7 @@ typedef struct volt_worker {
   uint64_t looked_ns;
   uint64_t random;
   volt_free_list free[VOLT_POOL_CLASSES];
+  volt_no_block_ no_block;
   volt_thread_ thread;
   volt_worker_counts counts;
   volt_parker parker;
@@ -95,6 +98,7 @@ struct volt_rt {
   volt_blocking_pool blocking;
   volt_pool pool;
   VOLT_ATOMIC(uint64_t) cancelled; /* by shutdown */
+  VOLT_ATOMIC(uint32_t) has_said;  /* that a worker has blocked */
   volt_live *live;                 /* one for each worker, and one for other threads */
   volt_worker worker[1];
 };

@@ -266,14 +266,37 @@ static volt_task *take(volt_worker *w) {
   return volt_ring_pop_(&w->ring);
 }
 
+/* Poll it. Others may be taken while it runs. */
 static void run(volt_worker *w, volt_task *t) {
-  /* others may be taken while t runs; a hint: this worker comes to them at the latest */
+  /* a hint: this worker comes to them at the latest */
   if (volt_idle_wants_work_(&w->rt->idle) && volt_ring_count_(&w->ring) > 0) {
     volt_rt_work_queued_(w->rt);
   }
   w->until_look -= w->until_look > 0;
   add(&w->counts.polls, 1);
-  if (volt_task_run_(t) == VOLT_RAN_AGAIN_) push_back(w, t);
+  w->running = t;
+  volt_ran_ ran = volt_task_run_(t);
+  w->running = NULL;
+  if (ran == VOLT_RAN_AGAIN_) push_back(w, t);
+}
+
+/* The task that runs, or a waker, is about to block this worker. */
+static void blocks(volt_no_block_ *no_block, const char *call) {
+  volt_worker *w = volt_container_of(no_block, volt_worker, no_block);
+  volt_rt *rt = w->rt;
+  if (rt->config.hooks.blocks) {
+    rt->config.hooks.blocks(call, w->running, rt->config.hooks.ctx);
+    return;
+  }
+#if VOLT_DEBUG
+  VOLT_CHECK(false, call,
+             "task %p: a thread that runs tasks must not block: await a future instead",
+             (void *)w->running);
+#endif
+  uint32_t said = volt_exchange_relaxed(&rt->has_said, 1); /* one of them says so */
+  if (said) return;
+  volt_warn_(call, "task %p blocks worker %u of runtime %p: await a future instead (said once)",
+             (void *)w->running, w->index, (void *)rt);
 }
 
 /* ---- search, sleep ---- */
@@ -363,7 +386,7 @@ static void end_of_search(volt_worker *w) {
 void volt_worker_main_(void *arg) {
   volt_worker *w = (volt_worker *)arg;
   this_worker = w;
-  *volt_thread_may_not_block_() = true;
+  *volt_thread_may_not_block_() = &w->no_block;
   *volt_thread_random_() = w->random;
   while (!is_over(w->rt)) {
     volt_task *t = take(w);
@@ -377,6 +400,7 @@ void volt_worker_main_(void *arg) {
     run(w, t);
   }
   end_of_search(w);
+  *volt_thread_may_not_block_() = NULL;
   this_worker = NULL;
 }
 
@@ -421,9 +445,9 @@ static bool run_until_idle(volt_worker *w, unsigned sleeper, volt_task *until) {
 }
 
 static bool run_by_hand(volt_worker *w, unsigned sleeper, volt_task *until) {
-  bool *may_not_block = volt_thread_may_not_block_();
-  bool before = *may_not_block;
-  *may_not_block = true;
+  volt_no_block_ **may_not_block = volt_thread_may_not_block_();
+  volt_no_block_ *before = *may_not_block;
+  *may_not_block = &w->no_block;
   this_worker = w;
   uint64_t random = *volt_thread_random_();
   *volt_thread_random_() = w->random;
@@ -464,6 +488,8 @@ void volt_worker_end_until_(volt_worker *w) {
 void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   volt_ring_init_(&w->ring);
   w->lifo = NULL;
+  w->running = NULL;
+  w->no_block.blocks = blocks;
   w->rt = rt;
   w->index = index;
   w->lifo_run = 0;

@@ -88,6 +88,11 @@ static void what_is_refused(void **state) {
   expect_refused(&(volt_rt_config){.flags = ~0u});
   expect_refused(&(volt_rt_config){.workers = 2, .flags = VOLT_RT_BY_HAND});
   expect_refused(&(volt_rt_config){.workers = 1, .cpus = &cpu, .cpu_count = 0});
+  for (size_t i = 0; i < sizeof((volt_rt_config *)0)->reserved / sizeof(uint64_t); i++) {
+    volt_rt_config later = {.workers = 1};
+    later.reserved[i] = 1;
+    expect_refused(&later);
+  }
 }
 
 static uint32_t workers_of(const volt_rt_config *config) {

@@ -2,7 +2,6 @@
 #include "fake_rt.hpp"
 
 static fake_rt *worker_of[8]; // by thread; the constructor and check() are one more
-static bool may_not_block[8];
 static fake_rt *only;
 
 // Nothing of it is used but how many workers it has, none, and where the list of live tasks is.
@@ -10,7 +9,6 @@ alignas(volt_rt) static unsigned char memory[sizeof(volt_rt)];
 
 fake_rt::fake_rt() : exists_(1u) {
   memset(worker_of, 0, sizeof worker_of);
-  memset(may_not_block, 0, sizeof may_not_block);
   only = this;
   volt_live_init_(&live_);
   handle()->live = &live_;
@@ -77,8 +75,4 @@ void volt_rt_schedule_(volt_task *t, volt_turn_) {
 
 volt_worker *volt_worker_here_(void) {
   return nullptr; // every task is in the list of other threads
-}
-
-bool *volt_thread_may_not_block_(void) {
-  return &may_not_block[rl::ctx().current_thread()];
 }

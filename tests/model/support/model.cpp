@@ -117,6 +117,11 @@ void **volt_thread_calls_(void) {
   return &calls[rl::ctx().current_thread()];
 }
 
+static volt_no_block_ *no_block[8];
+volt_no_block_ **volt_thread_may_not_block_(void) {
+  return &no_block[rl::ctx().current_thread()];
+}
+
 // ---- what base.c is elsewhere ----
 
 const char *volt_strresult(int) {
@@ -153,6 +158,9 @@ void volt_panic_(const char *where, const char *format, ...) {
   abort();
 }
 
+void volt_warn_(const char *, const char *, ...) {
+}
+
 // ---- running one model ----
 
 bool volt_model_constructing;
@@ -179,6 +187,7 @@ struct suite : rl::test_suite<suite<count>, count> {
     sleepers = 0;
     now_ns = 0;
     memset(slots, 0, sizeof slots);
+    memset(no_block, 0, sizeof no_block);
     report->interleavings += 1;
     volt_model_constructing = true;
     running = current->make(memory);

@@ -5,7 +5,6 @@
 
 static struct os {
   volt_worker *worker[8]; // by thread of the model; the constructor and check() are one more
-  bool may_not_block[8];
   volt_parker *ended; // one for each worker
 } os;
 
@@ -16,10 +15,6 @@ static unsigned this_thread() {
 volt_worker **volt_model_this_worker_();
 volt_worker **volt_model_this_worker_() {
   return &os.worker[this_thread()];
-}
-
-bool *volt_thread_may_not_block_(void) {
-  return &os.may_not_block[this_thread()];
 }
 
 // ---- a runtime ----
