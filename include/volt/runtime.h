@@ -39,6 +39,12 @@ typedef struct volt_rt_allocator {
 
 /* What the user is told of. Any of them may be NULL. They may block; they do not call the runtime. */
 typedef struct volt_rt_hooks {
+  /* On each worker and each thread of the blocking pool, first and last of all (but for destructors
+   * of thread-specific values). name: as the system shows it, "volt-w0"; valid until thread_stop
+   * has returned. A thread of the pool has the signal mask of the thread that created the runtime,
+   * a worker has all signals blocked but those of faults: thread_start may change either. */
+  void (*thread_start)(const char *name, void *ctx);
+  void (*thread_stop)(const char *name, void *ctx);
   /* A call of volt is about to put a worker to sleep, which keeps all its tasks waiting: each time,
    * on that worker, in every build. call: as "volt_block_on", or whose blocking call it is, as
    * "volt_sem". t: the task that runs (a waker that is called as it ends runs for it: then it is
@@ -64,7 +70,10 @@ typedef struct volt_rt_config {
   uint64_t seed;               /* of whom to steal from, and of fair selects; 0: from the clock */
   volt_rt_allocator allocator; /* alloc NULL: malloc() and free() */
   volt_rt_hooks hooks;
-  uint64_t reserved[6]; /* zero */
+  const char *thread_prefix; /* of the names of threads: "<prefix>-w0", ... for workers, "-b0", ...
+                              * for those of the blocking pool; 15 bytes in all, the prefix is cut;
+                              * NULL: "volt"; copied */
+  uint64_t reserved[6];      /* zero */
 } volt_rt_config;
 
 /* Counts since the worker began; read while it runs, so not of one instant. */
@@ -120,13 +129,18 @@ VOLT_API VOLT_NODISCARD int volt_rt_create(volt_rt **rt, const volt_rt_config *c
  * By hand: it runs them. Not on a worker. */
 VOLT_API int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns);
 
-/* Shut down, wait for ever, stop the threads, free everything. NULL is fine.
+/* Shut down, wait for ever, stop the threads, free everything. NULL is fine. When it returns, each
+ * thread that the runtime has started has ended and was joined: the process has the threads that it
+ * had before, and the library may be unloaded.
  * Returns how many tasks had not ended and were cancelled. Aborts if the handle of a task from the
- * pool, or a timer, is left. Not on a worker or a thread of the blocking pool. Every call that was
- * given rt has returned, but for wakes, which take care of themselves. */
+ *   pool, or a timer, is left.
+ * Threads: one; not a worker of it or a thread of its blocking pool, which it would wait for: aborts.
+ *   Every other call that was given rt has returned, but for wakes, which take care of themselves. */
 VOLT_API uint64_t volt_rt_destroy(volt_rt *rt);
 
-/* The runtime that this thread is a worker of, or NULL. */
+/* The runtime whose task this thread runs just now, or NULL: on a worker thread always, its hooks
+ * aside; by hand while the thread is in volt_rt_run() (or in a shutdown that runs tasks), else NULL;
+ * on a thread of the blocking pool NULL. */
 VOLT_API volt_rt *volt_rt_current(void);
 
 /* ---- time ---- */
@@ -143,10 +157,12 @@ VOLT_API void volt_rt_advance(volt_rt *rt, uint64_t by_ns);
 
 /* ---- by hand ---- */
 
-/* Run tasks until none is ready, or some thousand polls are done. One thread at a time; not from a
- * task.
+/* Run tasks until none is ready, or some thousand polls are done.
  * Returns 0: some are ready still, call it again; else the deadline at which there may be more to
- *   do, or VOLT_NO_DEADLINE: the config's waker is called when there is before that. */
+ *   do, or VOLT_NO_DEADLINE: the config's waker is called when there is before that. The deadline
+ *   is on the runtime's clock, volt_rt_now_ns(): one to sleep until if that is the real one; one to
+ *   advance to if it is virtual.
+ * Threads: any, one at a time; not from a task. */
 VOLT_API uint64_t volt_rt_run(volt_rt *rt);
 
 /* volt_block_on() for a runtime by hand: run tasks on this thread until the future is ready.
@@ -175,6 +191,7 @@ VOLT_API VOLT_NODISCARD int volt_rt_run_until(volt_rt *rt, volt_future *f, uint6
  * b: the caller's, until it is ready or cancelled.
  * Returns &b->future: polls as fn's result; VOLT_ENOMEM: no thread could be started at all;
  *   VOLT_ECLOSED: the runtime is being destroyed; VOLT_ECANCELED: it was cancelled in the queue.
+ * Wakes: once, on the thread that fn has run on.
  * Cancel: a task that is cancelled before fn was called gets VOLT_ECANCELED, and fn is not called.
  *   If it is cancelled while fn runs, this is awaited all the same and polls as fn's result; the
  *   cancel meets the next await. volt_future_cancel() waits for fn, blocking (not on a worker).
@@ -183,7 +200,8 @@ VOLT_API VOLT_NODISCARD int volt_rt_run_until(volt_rt *rt, volt_future *f, uint6
  *   poll that starts it has returned; from then on volt_rt_destroy() waits for the call and its
  *   wake, and the future may be polled afterwards. A loop that gives up a call that runs would be
  *   blocked by volt_future_cancel(): it polls on until it is ready, or polls with ctx->cancel set
- *   (volt_future_poll_ctx()), which takes it out of the queue if fn was not called yet. */
+ *   (volt_future_poll_ctx()), which takes it out of the queue if fn was not called yet.
+ * Signals: fn has the mask of the thread that created rt, and so has a process that fn starts. */
 VOLT_API volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*fn)(void *arg),
                                            void *arg);
 

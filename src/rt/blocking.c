@@ -12,8 +12,9 @@
  * Race R1: a thread's time is up as it is being unparked. Closed: it leaves only if it finds itself
  *   in the list; else it waits for the unpark.
  * Race R2: a call is cancelled as it is being taken. Closed: its stage, under the lock.
- * Race R3: the runtime goes while the last thread leaves. Closed: the thread counts itself off
- *   under the lock, and touches nothing after it but the parker of who waits for that unpark.
+ * Race R3: the runtime, or the library, goes while threads leave. Closed: each thread that leaves
+ *   joins the one that has left before it, and the end joins the last: then all have ended. So of
+ *   those that have left early, at most one is waiting to be joined, with its stack.
  * Race R4: a call is queued while a thread is being started, relies on that, and it cannot be
  *   started. Closed: whoever has failed tells all that are queued, if no thread is left. */
 #include "../check.h"
@@ -25,6 +26,13 @@
 enum { QUEUED = 1, RUNNING = 2, TOLD = 3, REMOVED = 4 };
 
 static const char name[] = "volt_blocking";
+
+/* The runtime that this thread is one of the pool of. */
+static _Thread_local volt_rt *serving_rt;
+
+bool volt_blocking_is_here_(volt_rt *rt) {
+  return serving_rt == rt;
+}
 
 typedef struct volt_blocking_thread {
   volt_parker parker;
@@ -42,6 +50,9 @@ void volt_blocking_pool_init_(volt_blocking_pool *pool) {
   pool->idle = NULL;
   pool->is_closed = 0;
   pool->closer = NULL;
+  pool->any_left = 0;
+  pool->left = volt_thread_self_();        /* any value */
+  volt_store_relaxed(&pool->last_name, 0); /* not shared yet */
 }
 
 /* ---- the queue, under the lock ---- */
@@ -140,17 +151,33 @@ static bool wait_for_more(volt_rt *rt) {
   return true;
 }
 
-/* The lock is held, and left: a thread is no more. */
+/* The lock is held, and left: there is a thread less. */
 static void count_off(volt_blocking_pool *pool) {
   pool->threads -= 1;
   volt_parker *closer = pool->threads == 0 ? (volt_parker *)pool->closer : NULL;
-  volt_short_lock_leave_(&pool->lock); /* R3 */
+  volt_short_lock_leave_(&pool->lock);
   if (closer) volt_unpark(closer);
+}
+
+/* The lock is held, and left: this thread takes no more calls, and ends after those that have left
+ * before it. The runtime exists until it has ended. R3 */
+static void leave(volt_blocking_pool *pool, volt_rt_thread *self) {
+  bool any = pool->any_left != 0;
+  volt_thread_ before = pool->left;
+  pool->any_left = 1;
+  pool->left = volt_thread_self_();
+  count_off(pool);
+  volt_rt_thread_ends_(self);
+  if (any) volt_thread_join_(before);
 }
 
 static void *serve(void *arg) {
   volt_rt *rt = (volt_rt *)arg;
   volt_blocking_pool *pool = &rt->blocking;
+  volt_rt_thread self;
+  volt_thread_block_signals_(&rt->signals);
+  serving_rt = rt;
+  volt_rt_thread_begins_(&self, rt, 'b', volt_fetch_add_relaxed(&pool->last_name, 1));
   volt_short_lock_take_(&pool->lock);
   for (;;) {
     volt_blocking *b = pool->head;
@@ -164,7 +191,7 @@ static void *serve(void *arg) {
       break;
     }
   }
-  count_off(pool);
+  leave(pool, &self);
   return NULL;
 }
 
@@ -213,7 +240,8 @@ static int start(volt_future *f, volt_waker waker) {
   volt_short_lock_leave_(&pool->lock); /* b may be done from here on */
   int result = is_closed ? VOLT_ECLOSED : VOLT_PENDING;
   if (idle) volt_unpark(&idle->parker);
-  if (more && !volt_thread_start_detached_(serve, b->rt)) result = start_failed(pool, b);
+  volt_thread_ thread; /* it says itself who it is, in the end */
+  if (more && !volt_thread_start_(&thread, serve, b->rt)) result = start_failed(pool, b);
   if (result != VOLT_PENDING) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   }
@@ -315,4 +343,9 @@ void volt_blocking_pool_close_(volt_blocking_pool *pool) {
   while ((idle = take_idle(pool)) != NULL) volt_unpark(&idle->parker);
   volt_short_lock_leave_(&pool->lock);
   if (any) volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
+  volt_short_lock_take_(&pool->lock); /* the last thread may be in it still */
+  any = pool->any_left != 0;
+  volt_thread_ last = pool->left;
+  volt_short_lock_leave_(&pool->lock);
+  if (any) volt_thread_join_(last); /* R3 */
 }

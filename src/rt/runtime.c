@@ -47,24 +47,47 @@ static size_t bytes_of(unsigned workers) {
   return sizeof(volt_rt) + (workers - 1) * sizeof(volt_worker) + (workers + 1) * sizeof(volt_live);
 }
 
+/* ---- threads ---- */
+
+void volt_rt_thread_begins_(volt_rt_thread *thread, volt_rt *rt, char kind, unsigned index) {
+  const volt_rt_hooks *hooks = &rt->config.hooks;
+  thread->rt = rt;
+  volt_thread_name_self_(thread->name, rt->thread_prefix, kind, index);
+  if (hooks->thread_start) hooks->thread_start(thread->name, hooks->ctx);
+}
+
+void volt_rt_thread_ends_(volt_rt_thread *thread) {
+  const volt_rt_hooks *hooks = &thread->rt->config.hooks;
+  if (hooks->thread_stop) hooks->thread_stop(thread->name, hooks->ctx);
+}
+
+static void *work(void *arg) {
+  volt_worker *w = (volt_worker *)arg;
+  volt_rt_thread self;
+  volt_rt_thread_begins_(&self, w->rt, 'w', w->index);
+  volt_worker_main_(w);
+  volt_rt_thread_ends_(&self);
+  return NULL;
+}
+
 static void end_workers(volt_rt *rt, unsigned started) {
   volt_exchange_seq_cst(&rt->is_over, 1); /* O1: pairs O2 */
   volt_idle_look_(&rt->idle);             /* R3: before or after each D4 */
   for (unsigned i = 0; i < started; i++) {
     if (volt_idle_claim_(&rt->idle, i)) volt_unpark(&rt->worker[i].parker);
   }
-  for (unsigned i = 0; i < started; i++) volt_thread_join_(&rt->worker[i].thread);
+  for (unsigned i = 0; i < started; i++) volt_thread_join_(rt->worker[i].thread);
 }
 
 static int start_workers(volt_rt *rt) {
   for (unsigned i = 0; i < rt->workers; i++) {
     volt_worker *w = &rt->worker[i];
-    if (!volt_thread_start_(&w->thread, volt_worker_main_, w)) {
+    if (!volt_thread_start_(&w->thread, work, w)) {
       end_workers(rt, i);
       return VOLT_ENOMEM;
     }
     const int *cpus = rt->config.cpus;
-    if (cpus && !volt_thread_pin_(&w->thread, cpus[i % rt->config.cpu_count])) {
+    if (cpus && !volt_thread_pin_(w->thread, cpus[i % rt->config.cpu_count])) {
       end_workers(rt, i + 1);
       return VOLT_EINVAL;
     }
@@ -75,6 +98,11 @@ static int start_workers(volt_rt *rt) {
 static void init(volt_rt *rt, const volt_rt_config *config) {
   rt->config = *config;
   rt->workers = config->workers;
+  const char *prefix = config->thread_prefix ? config->thread_prefix : "volt";
+  for (size_t i = 0; prefix[i] && i + 1 < sizeof rt->thread_prefix; i++) {
+    rt->thread_prefix[i] = prefix[i];
+  }
+  volt_thread_blocked_signals_(&rt->signals);
   volt_idle_init_(&rt->idle);
   volt_inject_init_(&rt->inject);
   volt_waker driver = {volt_rt_timer_started_, rt};
@@ -108,6 +136,7 @@ int volt_rt_create(volt_rt **out, const volt_rt_config *config) {
   init(rt, &c);
   result = c.flags & VOLT_RT_BY_HAND ? (int)VOLT_OK : start_workers(rt);
   rt->config.cpus = NULL; /* the caller's */
+  rt->config.thread_prefix = NULL;
   if (result != VOLT_OK) {
     release(rt);
     return result;
@@ -169,6 +198,8 @@ int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns) {
 
 uint64_t volt_rt_destroy(volt_rt *rt) {
   if (!rt) return 0;
+  VOLT_CHECK(!volt_blocking_is_here_(rt), "volt_rt_destroy",
+             "%p: called from a call on its blocking pool, and would wait for that", (void *)rt);
   volt_rt_shutdown(rt, VOLT_NO_DEADLINE);
   volt_blocking_pool_close_(&rt->blocking);
   if (!(rt->config.flags & VOLT_RT_BY_HAND)) end_workers(rt, rt->workers);

@@ -85,6 +85,9 @@ typedef struct volt_blocking_pool {
   VOLT_PLAIN(struct volt_blocking_thread *) idle; /* the one that has become idle last */
   VOLT_PLAIN(uint32_t) is_closed;
   VOLT_PLAIN(volt_parker *) closer;
+  VOLT_PLAIN(uint32_t) any_left;   /* whether there is a thread to join: */
+  VOLT_PLAIN(volt_thread_) left;   /* the one that has left last */
+  VOLT_ATOMIC(uint32_t) last_name; /* threads so far: their names, no more */
 } volt_blocking_pool;
 
 struct volt_rt {
@@ -99,9 +102,22 @@ struct volt_rt {
   volt_pool pool;
   VOLT_ATOMIC(uint64_t) cancelled; /* by shutdown */
   VOLT_ATOMIC(uint32_t) has_said;  /* that a worker has blocked */
-  volt_live *live;                 /* one for each worker, and one for other threads */
+  volt_signals_ signals;           /* blocked by the thread that has created it */
+  char thread_prefix[VOLT_THREAD_NAME_];
+  volt_live *live; /* one for each worker, and one for other threads */
   volt_worker worker[1];
 };
+
+/* ---- runtime.c ---- */
+
+/* A thread of the runtime begins: its name, the user's hook. What it gives to ends. */
+typedef struct volt_rt_thread {
+  volt_rt *rt;
+  char name[VOLT_THREAD_NAME_];
+} volt_rt_thread;
+
+void volt_rt_thread_begins_(volt_rt_thread *thread, volt_rt *rt, char kind, unsigned index);
+void volt_rt_thread_ends_(volt_rt_thread *thread);
 
 /* ---- worker.c ---- */
 
@@ -159,7 +175,10 @@ void volt_blocking_pool_init_(volt_blocking_pool *pool);
  * virtual time by hand is roused. */
 bool volt_blocking_pool_is_busy_(volt_blocking_pool *pool);
 
-/* Wait until every call has returned and every thread has left. */
+/* Wait until every call has returned and every thread has ended. */
 void volt_blocking_pool_close_(volt_blocking_pool *pool);
+
+/* Whether this thread is one of the pool of rt. */
+bool volt_blocking_is_here_(volt_rt *rt);
 
 #endif

@@ -1,12 +1,15 @@
 /* thread.c: threads, on Linux. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* pthread_setaffinity_np, sched_getaffinity */
+#define _GNU_SOURCE /* pthread_setaffinity_np, pthread_setname_np, sched_getaffinity */
 #endif
 #include "thread.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 /* Signals are for the program's own threads; all but those that a thread brings on itself. */
@@ -16,48 +19,61 @@ static void fill_blocked(sigset_t *set) {
   for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(set, own[i]);
 }
 
-static int create(pthread_t *id, const pthread_attr_t *attr, void *(*body)(void *), void *arg) {
+bool volt_thread_start_(volt_thread_ *thread, void *(*main)(void *arg), void *arg) {
   sigset_t blocked;
   sigset_t before;
   fill_blocked(&blocked);
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
-  int error = pthread_create(id, attr, body, arg);
-  pthread_sigmask(SIG_SETMASK, &before, NULL);
-  return error;
-}
-
-static void *body(void *arg) {
-  volt_thread_ *thread = arg;
-  thread->main(thread->arg);
-  return NULL;
-}
-
-bool volt_thread_start_(volt_thread_ *thread, void (*main)(void *arg), void *arg) {
-  thread->main = main;
-  thread->arg = arg;
-  return create(&thread->id, NULL, body, thread) == 0;
-}
-
-void volt_thread_join_(volt_thread_ *thread) {
-  pthread_join(thread->id, NULL);
-}
-
-bool volt_thread_start_detached_(void *(*main)(void *arg), void *arg) {
-  pthread_attr_t attr;
-  if (pthread_attr_init(&attr) != 0) return false;
-  pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
   pthread_t id;
-  bool started = create(&id, &attr, main, arg) == 0;
-  pthread_attr_destroy(&attr);
+  bool started = pthread_create(&id, NULL, main, arg) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  if (started) *thread = (volt_thread_)id;
   return started;
 }
 
-bool volt_thread_pin_(volt_thread_ *thread, int cpu) {
+void volt_thread_join_(volt_thread_ thread) {
+  pthread_join((pthread_t)thread, NULL);
+}
+
+volt_thread_ volt_thread_self_(void) {
+  return (volt_thread_)pthread_self();
+}
+
+void volt_thread_detach_self_(void) {
+  pthread_detach(pthread_self());
+}
+
+void volt_thread_name_self_(char name[VOLT_THREAD_NAME_], const char *prefix, char kind,
+                            unsigned index) {
+  char suffix[VOLT_THREAD_NAME_];
+  int used = snprintf(suffix, sizeof suffix, "-%c%u", kind, index);
+  size_t cut = VOLT_THREAD_NAME_ - 1 - (size_t)used;
+  size_t length = strnlen(prefix, cut);
+  memcpy(name, prefix, length);
+  memcpy(name + length, suffix, (size_t)used + 1);
+  pthread_setname_np(pthread_self(), name);
+}
+
+_Static_assert(sizeof(sigset_t) <= sizeof(volt_signals_), "a set of signals has room");
+
+void volt_thread_blocked_signals_(volt_signals_ *signals) {
+  sigset_t set;
+  pthread_sigmask(SIG_SETMASK, NULL, &set);
+  memcpy(signals->set, &set, sizeof set);
+}
+
+void volt_thread_block_signals_(const volt_signals_ *signals) {
+  sigset_t set;
+  memcpy(&set, signals->set, sizeof set);
+  pthread_sigmask(SIG_SETMASK, &set, NULL);
+}
+
+bool volt_thread_pin_(volt_thread_ thread, int cpu) {
   cpu_set_t set;
   if (cpu < 0 || cpu >= CPU_SETSIZE) return false;
   CPU_ZERO(&set);
   CPU_SET((size_t)cpu, &set);
-  return pthread_setaffinity_np(thread->id, sizeof set, &set) == 0;
+  return pthread_setaffinity_np((pthread_t)thread, sizeof set, &set) == 0;
 }
 
 unsigned volt_thread_cpus_(void) {

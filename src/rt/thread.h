@@ -2,25 +2,41 @@
 #ifndef VOLT_RT_THREAD_H
 #define VOLT_RT_THREAD_H
 
-#include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-typedef struct volt_thread_ {
-  pthread_t id;
-  void (*main)(void *arg);
-  void *arg;
-} volt_thread_;
+typedef uintptr_t volt_thread_; /* a pthread_t */
 
-/* Start main(arg) on a thread of its own. Returns whether it was started. *thread stays where it is
- * until it has been joined. Signals are blocked in it, but for those of faults. */
-bool volt_thread_start_(volt_thread_ *thread, void (*main)(void *arg), void *arg);
-void volt_thread_join_(volt_thread_ *thread);
+/* Start main(arg) on a thread, which is to be joined, once. Signals are blocked in it, but for those
+ * of faults. Returns whether it was started. */
+bool volt_thread_start_(volt_thread_ *thread, void *(*main)(void *arg), void *arg);
 
-/* The same for a thread that nobody joins. */
-bool volt_thread_start_detached_(void *(*main)(void *arg), void *arg);
+/* Wait until a thread has ended: nothing of it runs any more, its destructors of thread-specific
+ * values included. */
+void volt_thread_join_(volt_thread_ thread);
+
+volt_thread_ volt_thread_self_(void);
+
+/* Of this thread: nobody will join it. */
+void volt_thread_detach_self_(void);
+
+/* Call this thread "<prefix>-<kind><index>", of which the system keeps 15 bytes: the prefix is cut.
+ * name: the same, for others to read. */
+#define VOLT_THREAD_NAME_ 16
+void volt_thread_name_self_(char name[VOLT_THREAD_NAME_], const char *prefix, char kind,
+                            unsigned index);
+
+/* A sigset_t, which strict C11 does not know. */
+typedef struct volt_signals_ {
+  uint64_t set[16];
+} volt_signals_;
+
+/* The signals that this thread blocks: which they are; to block those from now on, and no others. */
+void volt_thread_blocked_signals_(volt_signals_ *signals);
+void volt_thread_block_signals_(const volt_signals_ *signals);
 
 /* Let a thread run on one CPU only. Returns whether that is possible. */
-bool volt_thread_pin_(volt_thread_ *thread, int cpu);
+bool volt_thread_pin_(volt_thread_ thread, int cpu);
 
 /* How many CPUs this process may use: at least 1. */
 unsigned volt_thread_cpus_(void);

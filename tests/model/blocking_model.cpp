@@ -36,6 +36,7 @@ struct blocking_model : model {
   // By the one thread that calls: no thread is left, and the pool is gone.
   void end() {
     volt_blocking_pool_close_(&rt->blocking);
+    model_no_threads_run();
     rt->blocking.head = nullptr; // whoever still uses it is reported
     rt->blocking.threads = 0;
     rt->blocking.closer = nullptr;

@@ -1,11 +1,9 @@
 // model_rt.cpp: see model_rt.hpp; and the operating system under the runtime: threads, and memory.
 #include "model_rt.hpp"
 
-#include "futex.h"
-
 static struct os {
   volt_worker *worker[8]; // by thread of the model; the constructor and check() are one more
-  volt_parker *ended; // one for each worker
+  volt_rt *serving[8];
 } os;
 
 static unsigned this_thread() {
@@ -17,11 +15,18 @@ volt_worker **volt_model_this_worker_() {
   return &os.worker[this_thread()];
 }
 
+volt_rt **volt_model_serving_rt_();
+volt_rt **volt_model_serving_rt_() {
+  return &os.serving[this_thread()];
+}
+
 // ---- a runtime ----
 
+// A thread is known by its number in the model.
 struct threads_state {
-  volt_parker ended[2];
-  uint32_t to_start; // of threads for calls that block
+  volt_parker ended[8];
+  VOLT_PLAIN(uint32_t) runs[8]; // what a thread does until its very end, and a join waits for
+  uint32_t to_start;            // of threads for calls that block
   VOLT_ATOMIC(uint32_t) count;
   volt_parker started[2];
   VOLT_PLAIN(void *) arg[2];
@@ -55,7 +60,10 @@ model_rt::model_rt(unsigned workers, unsigned blocking_max, unsigned flags) : m(
   volt_short_lock_init_(&rt->pool.lock);
   rt->live = m->live;
   for (unsigned i = 0; i <= workers; i++) volt_live_init_(&rt->live[i]);
-  for (unsigned i = 0; i < workers; i++) volt_worker_init_(&rt->worker[i], rt, i);
+  for (unsigned i = 0; i < workers; i++) {
+    volt_worker_init_(&rt->worker[i], rt, i);
+    rt->worker[i].thread = i; // the one that calls work(i)
+  }
   if (flags & VOLT_RT_BY_HAND) volt_idle_park_(&rt->idle, 0, 0);
 }
 
@@ -63,11 +71,17 @@ model_rt::~model_rt() {
   delete threads;
 }
 
+// The last of this thread: who has joined it may count on that.
+static void end_thread() {
+  threads->runs[this_thread()] = 0;
+  volt_unpark(&threads->ended[this_thread()]);
+}
+
 void model_rt::work(unsigned worker) {
   volt_worker *w = &m->rt.worker[worker];
-  volt_parker *ended = &threads->ended[worker];
+  EXPECT(w->thread == this_thread());
   volt_worker_main_(w);
-  volt_unpark(ended);
+  end_thread();
 }
 
 void model_rt::abandon() {
@@ -91,17 +105,15 @@ void model_rt::free(void *, size_t, void *ctx) {
 
 // ---- what the sources call ----
 
-void volt_thread_join_(volt_thread_ *thread) {
-  volt_worker *w = volt_container_of(thread, volt_worker, thread);
-  volt_parker *ended = &threads->ended[w->index];
-  volt_park_until(ended, 1, VOLT_NO_DEADLINE);
+void volt_thread_join_(volt_thread_ thread) {
+  volt_park_until(&threads->ended[thread], 1, VOLT_NO_DEADLINE);
 }
 
-bool volt_thread_start_(volt_thread_ *, void (*)(void *), void *) {
-  return false; // not called: the model starts its workers itself
+volt_thread_ volt_thread_self_(void) {
+  return this_thread();
 }
 
-bool volt_thread_start_detached_(void *(*main)(void *), void *arg) {
+bool volt_thread_start_(volt_thread_ *, void *(*main)(void *), void *arg) {
   uint32_t i = volt_fetch_add_relaxed(&threads->count, 1u); // the unpark orders the rest
   if (i >= threads->to_start) {
     volt_fetch_add_relaxed(&threads->count, ~0u); // none: as if it had not been asked for
@@ -113,6 +125,18 @@ bool volt_thread_start_detached_(void *(*main)(void *), void *arg) {
   return true;
 }
 
+void volt_thread_detach_self_(void) {
+}
+
+void volt_thread_name_self_(char *, const char *, char, unsigned) {
+}
+
+void volt_thread_blocked_signals_(volt_signals_ *) {
+}
+
+void volt_thread_block_signals_(const volt_signals_ *) {
+}
+
 void model_threads_to_start(unsigned count) {
   threads->to_start = count;
 }
@@ -120,7 +144,14 @@ void model_threads_to_start(unsigned count) {
 void model_serve(unsigned i) {
   volt_park_until(&threads->started[i], 1, VOLT_NO_DEADLINE);
   void *arg = threads->arg[i];
-  if (arg) threads->main[i](arg);
+  if (!arg) return;
+  threads->runs[this_thread()] = 1;
+  threads->main[i](arg);
+  end_thread();
+}
+
+void model_no_threads_run() {
+  for (auto &runs : threads->runs) EXPECT(runs == 0);
 }
 
 void model_no_more_threads() {
@@ -129,7 +160,7 @@ void model_no_more_threads() {
   for (uint32_t i = count; i < 2; i++) volt_unpark(&threads->started[i]);
 }
 
-bool volt_thread_pin_(volt_thread_ *, int) {
+bool volt_thread_pin_(volt_thread_, int) {
   return false;
 }
 

@@ -49,4 +49,7 @@ void model_threads_to_start(unsigned count);
 void model_serve(unsigned i);
 void model_no_more_threads();
 
+// By who has joined them all: a thread that has not ended is reported.
+void model_no_threads_run();
+
 #endif

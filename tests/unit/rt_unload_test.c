@@ -1,0 +1,134 @@
+/* rt_unload_test.c: what a runtime leaves of its threads when it is destroyed: nothing. So the
+ * library can be unloaded; a plugin does. The library's file is the environment's VOLT_RT_LIBRARY. */
+#define _GNU_SOURCE /* nanosleep */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <time.h>
+#include <volt/runtime.h>
+
+#include "require.h"
+#include "thread_team.h"
+#include "unit.h"
+
+enum { CALLS = 8, TIMES = 40 };
+
+/* The functions of one load of the library. */
+typedef struct rt_library {
+  void *handle;
+  int (*create)(volt_rt **rt, const volt_rt_config *config);
+  uint64_t (*destroy)(volt_rt *rt);
+  void *(*task_new)(volt_rt *rt, size_t bytes, volt_task_fn *poll);
+  int (*spawn)(volt_rt *rt, volt_task *t);
+  void (*detach)(volt_task *t);
+  volt_rt *(*current)(void);
+  volt_future *(*blocking)(volt_blocking *b, volt_rt *rt, int (*fn)(void *arg), void *arg);
+} rt_library;
+
+/* Its code calls the library of the program only through its runtime's futures. */
+typedef struct caller {
+  volt_task task;
+  volt_blocking call;
+  volt_rt *rt;
+} caller;
+
+static rt_library lib;
+static pthread_key_t key;
+static VOLT_ATOMIC(uint32_t) called; /* in this load: a thread for each */
+
+static void *symbol(const char *name) {
+  void *found = dlsym(lib.handle, name);
+  assert_non_null(found);
+  return found;
+}
+
+static void load(void) {
+  const char *file = getenv("VOLT_RT_LIBRARY");
+  assert_non_null(file);
+  lib.handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  assert_non_null(lib.handle);
+  *(void **)&lib.create = symbol("volt_rt_create");
+  *(void **)&lib.destroy = symbol("volt_rt_destroy");
+  *(void **)&lib.task_new = symbol("volt_task_new");
+  *(void **)&lib.spawn = symbol("volt_spawn");
+  *(void **)&lib.detach = symbol("volt_task_detach");
+  *(void **)&lib.current = symbol("volt_rt_current");
+  *(void **)&lib.blocking = symbol("volt_blocking_future");
+}
+
+static void unload(void) {
+  assert_int_equal(dlclose(lib.handle), 0);
+  assert_null(dlopen(getenv("VOLT_RT_LIBRARY"), RTLD_NOW | RTLD_NOLOAD)); /* it is gone */
+}
+
+static unsigned threads(void) {
+  unsigned count = 0;
+  DIR *tasks = opendir("/proc/self/task");
+  assert_non_null(tasks);
+  for (struct dirent *e; (e = readdir(tasks)) != NULL;) count += e->d_name[0] != '.';
+  closedir(tasks);
+  return count;
+}
+
+/* At the very end of a thread: it takes its time, and calls the library, that had better be there. */
+static void thread_ends(void *arg) {
+  const struct timespec nap = {0, 1000000};
+  nanosleep(&nap, NULL);
+  if (lib.current() != NULL) *(void **)arg = NULL; /* never: it is no worker */
+}
+
+static int count_call(void *arg) {
+  (void)arg;
+  REQUIRE(pthread_setspecific(key, &lib) == 0);
+  (void)volt_fetch_add_relaxed(&called, 1); /* a count */
+  WAIT_UNTIL(volt_load_relaxed(&called) == CALLS);
+  return VOLT_OK;
+}
+
+static int calls(volt_task *t, volt_ctx *ctx) {
+  caller *self = volt_container_of(t, caller, task);
+  VOLT_TASK_BEGIN(self);
+  VOLT_AWAIT(self, lib.blocking(&self->call, self->rt, count_call, NULL));
+  VOLT_TASK_END(self);
+}
+
+static void use_and_destroy(uint64_t idle_ns) {
+  volt_rt *rt;
+  volt_rt_config config = {.workers = 2, .blocking_idle_ns = idle_ns};
+  volt_store_relaxed(&called, 0); /* the start of its threads orders it */
+  assert_result(lib.create(&rt, &config), VOLT_OK);
+  for (int i = 0; i < CALLS; i++) {
+    caller *c = (caller *)lib.task_new(rt, sizeof *c, calls);
+    assert_non_null(c);
+    c->rt = rt;
+    assert_result(lib.spawn(rt, &c->task), VOLT_OK);
+    lib.detach(&c->task);
+  }
+  WAIT_UNTIL(volt_load_relaxed(&called) == CALLS);
+  lib.destroy(rt);
+}
+
+/* Pool threads that are idle to the end, and some that have left before. */
+static void unloaded_many_times(void **state) {
+  (void)state;
+  assert_int_equal(pthread_key_create(&key, thread_ends), 0);
+  load();
+  use_and_destroy(0); /* a sanitizer has a thread of its own from the first on */
+  unload();
+  unsigned before = threads();
+  for (unsigned i = 0; i < TIMES; i++) {
+    load();
+    use_and_destroy(i % 2 ? 0 : 1000);
+    unload();
+  }
+  assert_int_equal(pthread_key_delete(key), 0);
+  /* a thread that was joined is in the kernel's list for a moment more */
+  WAIT_UNTIL(threads() == before);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(unloaded_many_times),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
