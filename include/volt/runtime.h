@@ -124,9 +124,12 @@ VOLT_BEGIN_DECLS
 VOLT_API VOLT_NODISCARD int volt_rt_create(volt_rt **rt, const volt_rt_config *config);
 
 /* Take no more tasks, cancel those there are, and wait until they have ended, at most until
- * deadline_ns (as volt_now_ns()). May be called again.
+ * deadline_ns (as volt_now_ns(), also of a runtime whose clock is virtual). May be called again.
  * Returns VOLT_OK: no task is left; VOLT_ETIMEDOUT: some have not ended yet (volt_rt_stats().live).
- * By hand: it runs them. Not on a worker. */
+ * By hand: it runs them.
+ * Threads: any that is no worker of it, several at once: each waits for all tasks, or until its own
+ *   deadline. By hand one at a time, and none in volt_rt_run(): aborts. From a call on the blocking
+ *   pool: a task that awaits that call ends only after it, so with a deadline. */
 VOLT_API int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns);
 
 /* Shut down, wait for ever, stop the threads, free everything. NULL is fine. When it returns, each
@@ -135,8 +138,28 @@ VOLT_API int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns);
  * Returns how many tasks had not ended and were cancelled. Aborts if the handle of a task from the
  *   pool, or a timer, is left.
  * Threads: one; not a worker of it or a thread of its blocking pool, which it would wait for: aborts.
- *   Every other call that was given rt has returned, but for wakes, which take care of themselves. */
+ *   Every other call that was given rt has returned, but for wakes, which take care of themselves,
+ *   and volt_rt_shutdown(), which has begun before this: that is waited for. To destroy it twice
+ *   aborts only if the first has not come to its end. */
 VOLT_API uint64_t volt_rt_destroy(volt_rt *rt);
+
+/* Give it up, instead of volt_rt_destroy(), and wait for nothing: for a process that is about to
+ * end although a call that blocks does not. Takes no more tasks, and cancels those there are; to
+ * wait a while for what does end, call volt_rt_shutdown() with a deadline before this.
+ * What is left behind is its threads, and a detached one that waits for them: calls that run go on
+ *   to their end, calls that are queued are made, tasks end at their next await, or when the call
+ *   that they await returns. Their memory, that of each volt_blocking, and what they use must live
+ *   as long; so must the allocator and the hooks. When the last has ended, that thread frees the
+ *   runtime; what never ends stays until the process ends. Memory of tasks from the pool whose handle
+ *   is held stays as well, and so does the runtime if a timer is left: the handle is good for join,
+ *   result and cancel, and is never detached.
+ * Not promised: that anything has ended or was freed by any moment, so the library must not be
+ *   unloaded; and what static objects of the program are worth to its threads during exit().
+ * Returns VOLT_OK: rt is not the caller's any more; VOLT_ENOMEM: no thread to wait for the others
+ *   could be started: tasks are cancelled, and rt is the caller's still.
+ * Threads: any, also a worker of it or a thread of its pool. Not by hand (aborts): a runtime that is
+ *   run by hand need not be destroyed before the process ends. Else as volt_rt_destroy(). */
+VOLT_API VOLT_NODISCARD int volt_rt_shutdown_background(volt_rt *rt);
 
 /* The runtime whose task this thread runs just now, or NULL: on a worker thread always, its hooks
  * aside; by hand while the thread is in volt_rt_run() (or in a shutdown that runs tasks), else NULL;
@@ -162,7 +185,7 @@ VOLT_API void volt_rt_advance(volt_rt *rt, uint64_t by_ns);
  *   do, or VOLT_NO_DEADLINE: the config's waker is called when there is before that. The deadline
  *   is on the runtime's clock, volt_rt_now_ns(): one to sleep until if that is the real one; one to
  *   advance to if it is virtual.
- * Threads: any, one at a time; not from a task. */
+ * Threads: any, one at a time (aborts); not from a task. */
 VOLT_API uint64_t volt_rt_run(volt_rt *rt);
 
 /* volt_block_on() for a runtime by hand: run tasks on this thread until the future is ready.

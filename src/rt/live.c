@@ -9,7 +9,10 @@
  *
  * Race R1: a spawn meets the shutdown. Closed: both decide under the lock.
  * Race R2: who waits for the last task gives up as it ends. Closed: it takes itself back under the
- *   lock, or waits for the unpark that it is owed. */
+ *   lock, or waits for the unpark that it is owed.
+ * Race R3: two threads wait for the last task, and one of them frees all as it is told. Closed: the
+ *   list of them is taken out under the lock, and they are told from it; the runtime is not touched
+ *   any more, nor a waiting thread that was told. */
 #include "runtime.h"
 
 #include "../check.h"
@@ -19,7 +22,7 @@ void volt_live_init_(volt_live *live) {
   live->is_closed = 0;
   live->count = 0;
   live->spawned = 0;
-  live->closer = NULL;
+  live->closers = NULL;
   volt_task_list_init_(&live->running);
   volt_task_list_init_(&live->cancelled);
 }
@@ -53,18 +56,27 @@ void volt_live_unlink_(volt_task *t) {
   volt_task_list_remove_(&t->live);
 }
 
+/* All of them, and each for the last time: it may be gone as it is told. */
+static void tell_closers(volt_closer *c) {
+  while (c) {
+    volt_closer *next = c->next;
+    volt_unpark(&c->parker);
+    c = next;
+  }
+}
+
 void volt_live_leave_(volt_live *live, bool ended) {
-  volt_parker *closer = NULL;
+  volt_closer *closers = NULL;
   if (ended) {
     VOLT_ASSERT(live->count > 0);
     live->count -= 1;
     if (live->count == 0) {
-      closer = live->closer;
-      live->closer = NULL;
+      closers = live->closers;
+      live->closers = NULL;
     }
   }
   volt_short_lock_leave_(&live->lock); /* I1 */
-  if (closer) volt_unpark(closer);
+  tell_closers(closers);
 }
 
 static volt_task *take(volt_task_link *from, volt_task_link *to) {
@@ -81,20 +93,36 @@ uint64_t volt_live_close_(volt_live *live) {
   return volt_task_list_cancel_(&live->lock, &live->running, &live->cancelled, take);
 }
 
+/* Returns whether it was there. */
+static bool remove_closer(volt_live *live, volt_closer *closer) {
+  volt_closer *before = NULL;
+  for (volt_closer *at = live->closers; at; before = at, at = at->next) {
+    if (at != closer) continue;
+    if (before) {
+      before->next = at->next;
+    } else {
+      live->closers = at->next;
+    }
+    return true;
+  }
+  return false;
+}
+
 int volt_live_wait_(volt_live *live, uint64_t deadline_ns) {
-  volt_parker parker = VOLT_PARKER_INIT;
+  volt_closer self = {VOLT_PARKER_INIT, NULL};
   volt_short_lock_take_(&live->lock);
   bool any = live->count > 0;
-  VOLT_CHECK(!any || !live->closer, "volt_rt_shutdown", "two threads shut it down at once");
-  if (any) live->closer = &parker;
+  if (any) {
+    self.next = live->closers;
+    live->closers = &self;
+  }
   volt_short_lock_leave_(&live->lock);
-  if (!any || volt_park_until(&parker, 1, deadline_ns) == VOLT_OK) return VOLT_OK;
+  if (!any || volt_park_until(&self.parker, 1, deadline_ns) == VOLT_OK) return VOLT_OK;
   volt_short_lock_take_(&live->lock);
-  bool gave_up = live->closer == &parker; /* R2 */
-  if (gave_up) live->closer = NULL;
+  bool gave_up = remove_closer(live, &self); /* R2 */
   volt_short_lock_leave_(&live->lock);
   if (gave_up) return VOLT_ETIMEDOUT;
-  volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
+  volt_park_until(&self.parker, 1, VOLT_NO_DEADLINE);
   return VOLT_OK;
 }
 

@@ -157,13 +157,19 @@ void volt_pool_free_(volt_rt *rt, volt_task *t) {
   }
 }
 
-void volt_rt_pool_destroy_(volt_rt *rt) {
+uint64_t volt_rt_pool_used_(volt_rt *rt) {
   volt_pool *pool = &rt->pool;
   uint64_t used = pool->carved + volt_load_relaxed(&pool->in_use); /* every other thread has left */
   for (unsigned block = 0; block < VOLT_POOL_CLASSES; block++) {
     used -= pool->free[block].count;
     for (unsigned i = 0; i < rt->workers; i++) used -= rt->worker[i].free[block].count;
   }
+  return used;
+}
+
+void volt_rt_pool_destroy_(volt_rt *rt) {
+  volt_pool *pool = &rt->pool;
+  uint64_t used = volt_rt_pool_used_(rt);
   VOLT_CHECK(used == 0, "volt_rt_destroy",
              "%p: %llu tasks of its pool are still held: join and detach them first", (void *)rt,
              (unsigned long long)used);

@@ -1,9 +1,16 @@
-/* runtime.c: a runtime begins, ends, and tells about itself. */
+/* runtime.c: a runtime begins, ends, and tells about itself.
+ *
+ * Race R1: a runtime is destroyed as another thread returns from volt_rt_shutdown(), which looks at
+ *   the lists one after the other. Closed: that call is counted, its last access is to count itself
+ *   off, and destroy waits for that.
+ * Race R2: close_lists() cancels the task that calls volt_rt_shutdown_background(). Closed: it is
+ *   live until it has returned, and the runtime until then.
+ * Pair C1 (release) -> C2 (acquire)  destroy is after all that a shutdown did */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../check.h"
-#include "../futex.h"
+#include "../park.h"
 #include "runtime.h"
 
 enum { BLOCKING_MAX = 512 };
@@ -182,32 +189,85 @@ static int run_until_over(volt_rt *rt, volt_live *live, uint64_t deadline_ns) {
   }
 }
 
-int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns) {
-  check_outside(rt, "volt_rt_shutdown");
+static void close_lists(volt_rt *rt) {
   for (unsigned i = 0; i <= rt->workers; i++) {
     volt_fetch_add_relaxed(&rt->cancelled, volt_live_close_(&rt->live[i])); /* a count */
   }
-  bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
-  for (unsigned i = 0; i <= rt->workers; i++) {
-    int result = by_hand ? run_until_over(rt, &rt->live[i], deadline_ns)
-                         : volt_live_wait_(&rt->live[i], deadline_ns);
-    if (result != VOLT_OK) return result;
-  }
-  return VOLT_OK;
 }
 
-uint64_t volt_rt_destroy(volt_rt *rt) {
-  if (!rt) return 0;
-  VOLT_CHECK(!volt_blocking_is_here_(rt), "volt_rt_destroy",
-             "%p: called from a call on its blocking pool, and would wait for that", (void *)rt);
+int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns) {
+  check_outside(rt, "volt_rt_shutdown");
+  bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
+  /* relaxed: who destroys it is to know of this call by other means; C2 sees its end */
+  uint32_t others = volt_fetch_add_relaxed(&rt->closing, 1);
+  VOLT_CHECK(!by_hand || others == 0, "volt_rt_shutdown", "%p: two threads would run it by hand",
+             (void *)rt);
+  close_lists(rt);
+  int result = VOLT_OK;
+  for (unsigned i = 0; i <= rt->workers && result == VOLT_OK; i++) {
+    result = by_hand ? run_until_over(rt, &rt->live[i], deadline_ns)
+                     : volt_live_wait_(&rt->live[i], deadline_ns);
+  }
+  volt_fetch_add_release(&rt->closing, UINT32_MAX); /* C1: pairs C2; the last of *rt */
+  return result;
+}
+
+/* From now on it is not the caller's. */
+static void take_over(volt_rt *rt, const char *where) {
+  uint32_t before = volt_exchange_relaxed(&rt->is_ending, 1); /* only to say so: it is misuse */
+  VOLT_CHECK(before == 0, where, "%p: it is being destroyed already", (void *)rt);
+}
+
+/* Until no task is left, no thread, and nobody in volt_rt_shutdown(). */
+static void stop(volt_rt *rt) {
   volt_rt_shutdown(rt, VOLT_NO_DEADLINE);
+  unsigned looks = 0;
+  while (volt_load_acquire(&rt->closing) != 0) volt_pause_(&looks); /* C2: pairs C1; R1 */
   volt_blocking_pool_close_(&rt->blocking);
   if (!(rt->config.flags & VOLT_RT_BY_HAND)) end_workers(rt, rt->workers);
+}
+
+static uint64_t release_all(volt_rt *rt) {
   volt_timers_destroy(&rt->timers);
   volt_rt_pool_destroy_(rt);
   uint64_t cancelled = volt_load_relaxed(&rt->cancelled); /* a count */
   release(rt);
   return cancelled;
+}
+
+uint64_t volt_rt_destroy(volt_rt *rt) {
+  if (!rt) return 0;
+  check_outside(rt, "volt_rt_destroy");
+  VOLT_CHECK(!volt_blocking_is_here_(rt), "volt_rt_destroy",
+             "%p: called from a call on its blocking pool, and would wait for that", (void *)rt);
+  take_over(rt, "volt_rt_destroy");
+  stop(rt);
+  return release_all(rt);
+}
+
+/* ---- in the background ---- */
+
+/* The memory of handles and timers that were not given back stays: the process is about to end. */
+static void *end_in_background(void *arg) {
+  volt_rt *rt = (volt_rt *)arg;
+  volt_thread_detach_self_();
+  stop(rt);
+  bool is_used =
+      volt_rt_pool_used_(rt) > 0 || volt_timers_earliest_ns(&rt->timers) != VOLT_NO_DEADLINE;
+  if (!is_used) release_all(rt);
+  return NULL;
+}
+
+int volt_rt_shutdown_background(volt_rt *rt) {
+  static const char where[] = "volt_rt_shutdown_background";
+  VOLT_CHECK(!(rt->config.flags & VOLT_RT_BY_HAND), where, "%p: by hand, no thread runs its tasks",
+             (void *)rt);
+  take_over(rt, where);
+  close_lists(rt);
+  volt_thread_ thread;
+  if (volt_thread_start_(&thread, end_in_background, rt)) return VOLT_OK;
+  volt_store_relaxed(&rt->is_ending, 0); /* the caller's again */
+  return VOLT_ENOMEM;
 }
 
 /* ---- time ---- */

@@ -13,13 +13,19 @@
 #include "task_list.h"
 #include "thread.h"
 
+/* A call of volt_rt_shutdown() that waits, on its thread's stack. */
+typedef struct volt_closer {
+  volt_parker parker;
+  VOLT_PLAIN(struct volt_closer *) next;
+} volt_closer;
+
 /* The tasks that were spawned by one worker, or by other threads, and have not ended. */
 struct volt_live {
   volt_short_lock lock;
   VOLT_PLAIN(uint32_t) is_closed; /* under the lock, like all that follows */
   VOLT_PLAIN(uint64_t) count;
   VOLT_PLAIN(uint64_t) spawned;
-  VOLT_PLAIN(volt_parker *) closer; /* who waits until count is 0 */
+  VOLT_PLAIN(struct volt_closer *) closers; /* those who wait until count is 0 */
   volt_task_link running;
   volt_task_link cancelled; /* by shutdown */
   char line[VOLT_CACHE_LINE];
@@ -101,6 +107,9 @@ struct volt_rt {
   volt_blocking_pool blocking;
   volt_pool pool;
   VOLT_ATOMIC(uint64_t) cancelled; /* by shutdown */
+  VOLT_ATOMIC(uint32_t) closing;   /* calls of volt_rt_shutdown() that have not returned */
+  VOLT_ATOMIC(uint32_t) is_ending; /* it was given to volt_rt_destroy(), or to nobody */
+  VOLT_ATOMIC(uint32_t) is_run;    /* by hand: a thread runs its tasks */
   VOLT_ATOMIC(uint32_t) has_said;  /* that a worker has blocked */
   volt_signals_ signals;           /* blocked by the thread that has created it */
   char thread_prefix[VOLT_THREAD_NAME_];
@@ -163,6 +172,9 @@ uint64_t volt_live_count_(volt_live *live, uint64_t *spawned);
 /* ---- pool.c ---- */
 
 void volt_rt_pool_init_(volt_pool *pool);
+
+/* How many blocks are in use, when every thread has left. */
+uint64_t volt_rt_pool_used_(volt_rt *rt);
 
 /* Aborts if a block is in use. */
 void volt_rt_pool_destroy_(volt_rt *rt);

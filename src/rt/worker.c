@@ -32,7 +32,8 @@
  * Pairs
  *   K1 (seq_cst, idle.h D4) <-> K2 (acq_rel)   R2
  *   K3 (acq_rel) -> K4 (acquire)               the driver sees who is the keeper
- *   O1 (seq_cst) -> O2 (seq_cst)               with D4: R3 */
+ *   O1 (seq_cst) -> O2 (seq_cst)               with D4: R3
+ *   H2 (release) -> H1 (acquire)               by hand: one thread after the other */
 #include "../check.h"
 #include "../futex.h"
 #include "../park.h"
@@ -444,6 +445,18 @@ static bool run_until_idle(volt_worker *w, unsigned sleeper, volt_task *until) {
   }
 }
 
+/* One thread at a time, and no task of it. */
+static void begin_by_hand(volt_worker *w, const char *call) {
+  VOLT_CHECK(!this_worker, call, "%p: called from a task", (void *)w->rt);
+  uint32_t is_run = volt_exchange_acq_rel(&w->rt->is_run, 1); /* H1: pairs H2 */
+  VOLT_CHECK(is_run == 0, call, "%p: two threads run it at once", (void *)w->rt);
+  stop_sleeping(w, LOOP);
+}
+
+static void end_by_hand(volt_worker *w) {
+  volt_store_release(&w->rt->is_run, 0); /* H2: pairs H1 */
+}
+
 static bool run_by_hand(volt_worker *w, unsigned sleeper, volt_task *until) {
   volt_no_block_ **may_not_block = volt_thread_may_not_block_();
   volt_no_block_ *before = *may_not_block;
@@ -460,14 +473,15 @@ static bool run_by_hand(volt_worker *w, unsigned sleeper, volt_task *until) {
 }
 
 uint64_t volt_worker_run_by_hand_(volt_worker *w) {
-  VOLT_CHECK(!this_worker, "volt_rt_run", "%p: called from a task", (void *)w->rt);
-  stop_sleeping(w, LOOP);
-  return run_by_hand(w, LOOP, NULL) ? volt_timers_earliest_ns(&w->rt->timers) : 0;
+  begin_by_hand(w, "volt_rt_run");
+  bool idle = run_by_hand(w, LOOP, NULL);
+  uint64_t next_ns = idle ? volt_timers_earliest_ns(&w->rt->timers) : 0;
+  end_by_hand(w);
+  return next_ns;
 }
 
 void volt_worker_begin_until_(volt_worker *w) {
-  VOLT_CHECK(!this_worker, "volt_rt_run_until", "%p: called from a task", (void *)w->rt);
-  stop_sleeping(w, LOOP);
+  begin_by_hand(w, "volt_rt_run_until");
 }
 
 bool volt_worker_run_until_(volt_worker *w, volt_task *until) {
@@ -483,6 +497,7 @@ bool volt_worker_sleep_until_(volt_worker *w, uint64_t deadline_ns) {
 
 void volt_worker_end_until_(volt_worker *w) {
   stop_sleeping(w, THREAD);
+  end_by_hand(w);
 }
 
 void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {

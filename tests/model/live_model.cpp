@@ -1,4 +1,4 @@
-// live_model: which tasks have not ended, and who waits for the last. live.c I1-I3, R1, R2; and the
+// live_model: which tasks have not ended, and who waits for the last. live.c I1-I3, R1-R3; and the
 // lock of all short sections, short_lock.h.
 #include "fake_rt.hpp"
 
@@ -145,6 +145,39 @@ struct live_wait_deadline_x_end : live_model {
   }
 };
 MODEL(live_wait_deadline_x_end, 2, bounded)
+
+// R3: two threads wait for it, and the one that comes out last frees the runtime at once.
+struct live_end_x_two_wait : live_model {
+  VOLT_ATOMIC(uint32_t) waiting;
+  live_end_x_two_wait() {
+    spawn_late(0, leave_wake<0>);
+    volt_store_relaxed(&waiting, 2u);
+  }
+  virtual int wait(unsigned) {
+    return volt_live_wait_(rt.live(), VOLT_NO_DEADLINE);
+  }
+  void thread(unsigned index) override {
+    if (index == 2) {
+      e[0].fire();
+      return;
+    }
+    EXPECT(wait(index) == VOLT_OK);
+    if (volt_fetch_sub_acq_rel(&waiting, 1u) == 1) rt.end();
+  }
+  void check() override {
+    EXPECT(left[0].gone(VOLT_OK));
+  }
+};
+MODEL(live_end_x_two_wait, 3, bounded)
+
+// R2, R3: one of them gives up meanwhile, and waits again.
+struct live_end_x_two_wait_deadline : live_end_x_two_wait {
+  int wait(unsigned index) override {
+    int result = index == 1 ? volt_live_wait_(rt.live(), 1) : VOLT_ETIMEDOUT;
+    return result == VOLT_OK ? result : live_end_x_two_wait::wait(index);
+  }
+};
+MODEL(live_end_x_two_wait_deadline, 3, bounded)
 
 // It ends on a worker.
 struct live_end_here_x_wait : live_model {

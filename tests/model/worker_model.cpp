@@ -1,5 +1,5 @@
 // worker_model: workers that search, sleep, are woken and end; the whole runtime from the first task to
-// volt_rt_destroy(). worker.c I1-I3, R1-R3; idle.h I1, I2, R1-R4; inject.h. A wake that is lost is a
+// volt_rt_destroy(). worker.c I1-I3, R1-R3; runtime.c R1, R2; idle.h I1, I2, R1-R4; inject.h. A wake that is lost is a
 // deadlock: of a worker that sleeps, and of who waits for its task.
 #include "model_rt.hpp"
 
@@ -217,3 +217,76 @@ struct worker_inject_x_two_park : worker_model {
   }
 };
 MODEL(worker_inject_x_two_park, 3, bounded)
+
+// runtime.c R1: destroyed as another thread is in volt_rt_shutdown(), which has begun, and a task ends.
+struct worker_shutdown_x_destroy : worker_model {
+  worker_shutdown_x_destroy() : worker_model(0) {
+    rt->live[0].count = 1; // as if a task were live
+  }
+  bool has_begun() {
+    volt_live *live = volt_live_lock_(rt.handle(), 0);
+    bool closed = live->is_closed != 0;
+    volt_live_leave_(live, false);
+    return closed;
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      EXPECT(volt_rt_shutdown(rt.handle(), VOLT_NO_DEADLINE) == VOLT_OK);
+      return;
+    }
+    while (!has_begun()) volt_yield_();
+    volt_live_leave_(volt_live_lock_(rt.handle(), 0), true);
+    rt.destroy();
+  }
+};
+MODEL(worker_shutdown_x_destroy, 2, bounded)
+
+// Given up by a thread that goes on: whoever ends it does so while that thread is on its way out.
+struct worker_background_end : worker_model {
+  explicit worker_background_end(unsigned workers = 0) : worker_model(workers) {
+    model_threads_to_start(1);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      model_serve(0);
+    } else {
+      EXPECT(volt_rt_shutdown_background(rt.handle()) == VOLT_OK);
+    }
+  }
+  void check() override {
+    rt.is_gone();
+    worker_model::check();
+  }
+};
+MODEL(worker_background_end, 2, bounded)
+
+// runtime.c R2: by a task of it.
+struct worker_background_by_task : worker_background_end {
+  worker_background_by_task() : worker_background_end(1) {
+    spawn_detached(0, give_up);
+  }
+  static int give_up(void *m, model_task *, volt_ctx *) {
+    EXPECT(volt_rt_shutdown_background(static_cast<worker_model *>(m)->rt.handle()) == VOLT_OK);
+    return VOLT_OK;
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      rt.work(0);
+    } else {
+      model_serve(0);
+    }
+  }
+};
+MODEL(worker_background_by_task, 2, bounded)
+
+// No thread for it: it is the caller's still.
+struct worker_background_no_thread : worker_model {
+  worker_background_no_thread() : worker_model(0) {
+  }
+  void thread(unsigned index) override {
+    if (index == 0) return;
+    EXPECT(volt_rt_shutdown_background(rt.handle()) == VOLT_ENOMEM);
+    EXPECT(rt.destroy() == 0);
+  }
+};
+MODEL(worker_background_no_thread, 2, full)

@@ -214,6 +214,7 @@ static any_fn *const others[] = {
     /* runtime.h */
     FN(int (*)(volt_rt **, const volt_rt_config *), volt_rt_create),
     FN(int (*)(volt_rt *, uint64_t), volt_rt_shutdown),
+    FN(int (*)(volt_rt *), volt_rt_shutdown_background),
     FN(uint64_t (*)(volt_rt *), volt_rt_destroy),
     FN(volt_rt *(*)(void), volt_rt_current),
     FN(volt_timers *(*)(volt_rt *), volt_rt_timers),

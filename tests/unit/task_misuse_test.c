@@ -315,7 +315,7 @@ static void from_a_task(void **state) {
     const char *says;
   } cases[] = {{run, "volt_rt_run"},
                {shut_down, "volt_rt_shutdown"},
-               {destroy, "volt_rt_shutdown"},
+               {destroy, "volt_rt_destroy"},
                {advance, "volt_rt_advance"}};
   volt_task_init(&own.task, acts);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

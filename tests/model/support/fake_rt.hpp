@@ -46,6 +46,7 @@ class fake_rt {
   void end() {
     exists_ = 0;
     live_.count = 0;
+    live_.closers = nullptr;
   }
   void end_if_empty() {
     if (alive() == 0) end();

@@ -98,7 +98,7 @@ void model_rt::free(void *, size_t, void *ctx) {
   m->rt.blocking.closer = nullptr;
   for (auto &live : m->live) {
     live.count = 0;
-    live.closer = nullptr;
+    live.closers = nullptr;
   }
   delete m;
 }
@@ -169,6 +169,10 @@ unsigned volt_thread_cpus_(void) {
 }
 
 void volt_rt_pool_init_(volt_pool *) {
+}
+
+uint64_t volt_rt_pool_used_(volt_rt *) {
+  return 0;
 }
 
 void volt_rt_pool_destroy_(volt_rt *) {

@@ -24,6 +24,10 @@ class model_rt {
     m = nullptr;
     return cancelled;
   }
+  // At quiescence, if it has ended by itself.
+  void is_gone() {
+    m = nullptr;
+  }
   // At quiescence, if nobody has destroyed it: no worker was ever started.
   void abandon();
 

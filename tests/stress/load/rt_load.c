@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -286,6 +287,18 @@ int rt_load_spawn(rt_load *l, volt_group *group, load_task *t) {
 
 /* ---- the books ---- */
 
+static void *count_alloc(size_t bytes, void *ctx) {
+  rt_load *l = (rt_load *)ctx;
+  (void)volt_fetch_add_relaxed(&l->held, bytes); /* a count */
+  return malloc(bytes);
+}
+
+static void count_free(void *memory, size_t bytes, void *ctx) {
+  rt_load *l = (rt_load *)ctx;
+  free(memory);
+  (void)volt_fetch_add_release(&l->held, 0 - (uint64_t)bytes); /* the last access to *l */
+}
+
 void rt_load_begin(rt_load *l, unsigned workers, uint64_t seed) {
   volt_rt_config config;
   memset(&config, 0, sizeof config);
@@ -294,6 +307,7 @@ void rt_load_begin(rt_load *l, unsigned workers, uint64_t seed) {
   config.blocking_max = 3;
   config.blocking_idle_ns = 200000;
   memset((void *)l, 0, sizeof *l);
+  config.allocator = (volt_rt_allocator){count_alloc, count_free, l};
   l->permits = PERMITS;
   volt_sem_init(&l->sem, PERMITS);
   volt_mutex_init(&l->mutex);
@@ -309,8 +323,15 @@ uint64_t rt_load_destroy(rt_load *l) {
   return cancelled;
 }
 
+void rt_load_give_up(rt_load *l) {
+  volt_store_relaxed(&watched, NULL); /* a hint for who reads the last words */
+  STRESS_CHECK(volt_rt_shutdown_background(l->rt) == VOLT_OK);
+  while (volt_load_acquire(&l->held) > 0) (void)sched_yield();
+}
+
 void rt_load_check(rt_load *l) {
   uint64_t spawned = volt_load_relaxed(&l->spawned); /* all threads have ended */
+  STRESS_CHECK(volt_load_relaxed(&l->held) == 0);
   STRESS_CHECK(volt_load_relaxed(&l->ended) == spawned);
   STRESS_CHECK(volt_sem_available(&l->sem) == l->permits && volt_sem_waiters(&l->sem) == 0);
   STRESS_CHECK(!volt_mutex_is_locked(&l->mutex) && volt_mutex_waiters(&l->mutex) == 0);

@@ -19,6 +19,7 @@ typedef struct rt_load {
   VOLT_ATOMIC(uint64_t) spawned;
   VOLT_ATOMIC(uint64_t) ended;
   VOLT_ATOMIC(uint64_t) seed; /* of the next task */
+  VOLT_ATOMIC(uint64_t) held; /* bytes that the runtime has */
 } rt_load;
 
 typedef struct load_task {
@@ -57,6 +58,9 @@ int rt_load_spawn(rt_load *l, volt_group *group, load_task *t);
 
 /* Destroy the runtime. Returns how many had to be cancelled. */
 uint64_t rt_load_destroy(rt_load *l);
+
+/* Give it up by volt_rt_shutdown_background(), and wait until it is gone: all its calls end. */
+void rt_load_give_up(rt_load *l);
 
 /* The books of a runtime that is destroyed, when no thread uses the load any more. */
 void rt_load_check(rt_load *l);
