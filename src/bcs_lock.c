@@ -27,10 +27,11 @@
  *       hands over is the last that the old one does with the lock.
  *   R2  The last consumer leaves through the link (bcs_queue.c): its own node is then in the hands
  *       of the next, and it must not return. Closed: its owner waits to be told, like everybody.
- *   R3  A thread hands over while its own job is still in the queue, calls a waker, and that runs
- *       something else and waits for it; the role comes back to the first job, whose thread is not
- *       there. Closed: nobody hands over before the own job is done. Where the role is lost
- *       otherwise (R2, R7), the own job is the last, or served by this very thread.
+ *   R3  A thread that has lost the role, with a job of its own queued, calls a waker, and that
+ *       waits: for another job, or for anything else that needs the queue to go on. The role is
+ *       handed to the first job, whose thread does not look. Closed: a job is handed the role only
+ *       while its thread waits for that very job, where it runs nothing else. It says so in hold,
+ *       before it looks for the first time, and takes that back when it has the role.
  *   R4  A section that tells nobody is freed by what a later section does, while the server that
  *       left still reads it. Closed: what is needed of a job is copied before the queue is left.
  *   R7  A waker runs or cancels something on the same lock, and the one who would serve it is its
@@ -39,6 +40,15 @@
  *   R8  Sections that wait for nobody keep coming, and those who are owed a wake wait for ever.
  *       Closed: debts are paid after each batch, too.
  * R5 and R6, of a future's job, are in bcs_job.c.
+ *
+ * How the role is lost with a job of the own unserved. In each case the thread pays what it owes,
+ * which calls wakers, and then waits to be told or handed the role (with a future's job: returns).
+ *   - HANDED_OFF at the end: the own job has run, was the last, and is left behind (R2).
+ *   - HANDED_OFF in the middle: the own job is behind a link that a producer has not made yet. A
+ *     waker has queued it there, and taken the role up from further ahead (R7). Jobs of the frames
+ *     around that waker may be in the queue, too: those are only told until their frame waits.
+ *   - Put down, and taken up by a waker's call, which has lost it in one of these ways.
+ * Not by handing it over: that comes after the own job, for which the thread would be woken again.
  *
  * Pair: U1 (release) -> P1 (acquire), in park.c: the owner sees what its job did, the new server
  *   what the old one did.
@@ -203,13 +213,16 @@ static void finish(struct debts *debts, volt_bcs_node *node, struct ending e) {
 
 /* ---- serving ---- */
 
+enum { WAITED_FOR = 1 }; /* hold, of a run's job: its thread waits for it, and does nothing else */
+
 /* A batch has been served and *next is next: find a thread that waits and let it go on from there.
  * Returns true: the role is gone. */
 static bool hand_over(volt_bcs_lock *lock, volt_bcs_node *next, unsigned served) {
   volt_bcs_node *at = next;
   for (unsigned i = 0; i < VOLT_BCS_LOOK; i++) {
     volt_bcs_job_ *job = job_of(at);
-    if (job->kind == VOLT_BCS_RUN_ &&
+    /* R3. relaxed: it carries no data; the queue has published the job, the role its flag */
+    if (job->kind == VOLT_BCS_RUN_ && volt_load_relaxed(&job->hold) == WAITED_FOR &&
         (served >= VOLT_BCS_BATCH_ASLEEP || !volt_is_parked_(&job->parker))) {
       lock->next = next;
       job->flag = true;
@@ -254,7 +267,7 @@ static bool serve_on(volt_bcs_lock *lock, volt_bcs_node *node, const volt_bcs_jo
     }
     if (next == 0) break;
     node = volt_bcs_node_of_(next);
-    bool may_leave = own == NULL || own_done; /* R3 */
+    bool may_leave = own == NULL || own_done; /* or it would have to be woken for it */
     if (may_leave && served >= VOLT_BCS_BATCH && hand_over(lock, node, served)) break;
     bool is_due = served % VOLT_BCS_BATCH == 0 || debts->count >= VOLT_BCS_WAKERS; /* R8 */
     if (is_due && !pay_between(lock, node, debts)) break;
@@ -296,9 +309,11 @@ bool volt_bcs_lock_take_up_(volt_bcs_lock *lock, const volt_bcs_job_ *own) {
 static VOLT_NOINLINE void wait_for_turn(volt_bcs_lock *lock, volt_bcs_job_ *job) {
   if (volt_bcs_lock_take_up_(lock, job)) return;
   for (;;) {
+    volt_store_relaxed(&job->hold, WAITED_FOR); /* R3. relaxed: it carries no data */
     volt_park_spin_(&job->parker, 1, VOLT_NO_DEADLINE, VOLT_BCS_SPIN, VOLT_BCS_YIELDS);
     if (!job->flag) return;
     job->flag = false;
+    volt_store_relaxed(&job->hold, 0);        /* R3; role held: only who has it looks */
     volt_store_relaxed(&job->parker.word, 0); /* role held: nobody unparks us meanwhile */
     if (serve(lock, lock->next, NULL, job)) return;
   }

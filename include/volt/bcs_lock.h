@@ -56,7 +56,7 @@ typedef struct volt_bcs_job_ {
   VOLT_PLAIN(void *) ctx;
   VOLT_PLAIN(volt_waiter *) waiter; /* a future: its waiter */
   volt_parker parker;               /* run: its thread */
-  VOLT_ATOMIC(uint32_t) hold;       /* a future: who may touch what */
+  VOLT_ATOMIC(uint32_t) hold;       /* a future: who may touch what; run: whether it waits */
   VOLT_PLAIN(uint32_t) kind;
   VOLT_PLAIN(bool) flag; /* run: unparked to serve; a future: cancelled in time */
 } volt_bcs_job_;

@@ -215,6 +215,76 @@ struct bcs_wakers_reenter : bcs_waker_reenters {
 };
 MODEL(bcs_wakers_reenter, 2, bounded)
 
+// R3: one thread waits three deep. Its first section asks for two more; the first waker runs something,
+// behind a producer that has swapped the tail and not linked yet, and so does, or waits otherwise,
+// the second, which is called while the thread serves the first one's. The missing link takes the
+// role from it, with two jobs of its own in the queue, and the producer looks for one to hand it to.
+template <bool lockfree>
+struct bcs_deep : bcs_lock_model {
+  volt_bcs_section sections[3];
+  volt_future f;
+  volt_bcs_section of_future;
+  wake_count woken;
+  unsigned expected = 6;
+  bcs_deep() : bcs_lock_model(lockfree) {
+    volt_bcs_lock_run_future(&f, &lock, &of_future, count, this);
+  }
+  static void ask(void *arg) {
+    auto *self = static_cast<bcs_deep *>(arg);
+    self->ran += 1;
+    volt_bcs_lock_submit(&self->lock, &self->sections[1], count, self, volt_waker{second, self});
+    volt_bcs_lock_submit(&self->lock, &self->sections[2], count, self, volt_waker{});
+  }
+  static void first(void *arg) {
+    static_cast<bcs_deep *>(arg)->run();
+  }
+  static void second(void *arg) {
+    static_cast<bcs_deep *>(arg)->wait();
+  }
+  virtual void wait() {
+    run();
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      volt_bcs_lock_submit(&lock, &sections[0], ask, this, volt_waker{first, this});
+    } else {
+      run();
+    }
+  }
+  void check() override {
+    expect_ran(expected);
+  }
+};
+struct bcs_waits_deep : bcs_deep<false> {};
+struct bcs_waits_deep_lockfree : bcs_deep<true> {};
+struct bcs_waits_deep_3 : bcs_deep<false> {
+  bcs_waits_deep_3() {
+    expected = 7;
+  }
+};
+MODEL(bcs_waits_deep, 2, bounded)
+MODEL(bcs_waits_deep_lockfree, 2, bounded)
+MODEL(bcs_waits_deep_3, 3, bounded)
+
+// R3: the second waker blocks on a future.
+struct bcs_blocks_deep : bcs_deep<false> {
+  void wait() override {
+    EXPECT(volt_block_on(&f, VOLT_NO_DEADLINE) == VOLT_OK);
+  }
+};
+MODEL(bcs_blocks_deep, 2, bounded)
+
+// R3: the second waker cancels a future, and waits for the queue to pass it.
+struct bcs_cancels_deep : bcs_deep<false> {
+  void wait() override {
+    if (volt_future_poll(&f, woken.waker()) == VOLT_PENDING) volt_future_cancel(&f);
+  }
+  void check() override {
+    expect_ran(ran == 5 ? 5 : 6);
+  }
+};
+MODEL(bcs_cancels_deep, 2, bounded)
+
 // R4: what nobody is told of is freed by a later section.
 template <bool lockfree>
 struct bcs_forget : bcs_lock_model {
