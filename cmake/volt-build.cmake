@@ -12,6 +12,16 @@ function(volt_target_defaults target)
   if(VOLT_DEBUG)
     target_compile_definitions(${target} PRIVATE VOLT_DEBUG=1)
   endif()
+  if(VOLT_CHAOS)
+    target_compile_definitions(${target} PRIVATE VOLT_CHAOS=1)
+  endif()
+  if(VOLT_SMALL)
+    target_compile_definitions(${target} PRIVATE VOLT_WAKE_BATCH=1 VOLT_EXPIRE_BATCH=1
+      VOLT_CANCEL_BATCH=1 VOLT_BCS_BATCH=1 VOLT_BCS_BATCH_ASLEEP=1 VOLT_BCS_WAKERS=1 VOLT_BCS_SPIN=0
+      VOLT_BCS_YIELDS=0 VOLT_SPIN=0 VOLT_PARK_SPIN=0 VOLT_YIELDS=1 VOLT_LOOKS=0 VOLT_LOOK_YIELDS=0
+      VOLT_CHAN_BACKOFF=0 VOLT_RT_RING=2u VOLT_RT_SEARCH_ROUNDS=1 VOLT_CTX_BUDGET=1u)
+    target_compile_options(${target} PRIVATE -Wno-type-limits) # no count is below 0
+  endif()
   if(VOLT_SANITIZE)
     set(sanitize "-fsanitize=${VOLT_SANITIZE}" -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_compile_options(${target} PRIVATE ${sanitize})
@@ -46,6 +56,7 @@ endfunction()
 # One executable and one test for each file <name><ending> in this directory, named <kind>.<name>,
 # and <kind>.<name>.<variant> for the variants, linked with the runtime as well. The other C files
 # here are shared by all of them and do not know which engine they test.
+# <kind>_tests builds all of them.
 # volt_tests(<kind> <ending> [SUPPORT <target>...] [PROPERTIES <ctest property> <value>...])
 function(volt_tests kind ending)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SUPPORT;PROPERTIES")
@@ -56,6 +67,7 @@ function(volt_tests kind ending)
     volt_test_objects(${kind}_shared ${shared})
     list(APPEND arg_SUPPORT ${kind}_shared)
   endif()
+  add_custom_target(${kind}_tests)
   foreach(source IN LISTS sources)
     cmake_path(GET source FILENAME name)
     string(REPLACE "${ending}" "" name "${name}")
@@ -68,6 +80,7 @@ function(volt_tests kind ending)
       volt_program(${target} "${source}")
       volt_use_engine(${target} ${engine})
       target_link_libraries(${target} PRIVATE volt_rt_static volt_test_headers ${arg_SUPPORT})
+      add_dependencies(${kind}_tests ${target})
       add_test(NAME ${target} COMMAND ${target})
       set_tests_properties(${target} PROPERTIES
         LABELS ${kind} ENVIRONMENT "${VOLT_TEST_ENVIRONMENT}" ${arg_PROPERTIES})

@@ -82,47 +82,62 @@ extern "C++" {
   VOLT_VG_DO_(p, order, atomic_compare_exchange_weak_explicit(p, seen, want, order, failure))
 #endif
 
+/* Every operation goes by here, on its way to the atomic at p. A test build with VOLT_CHAOS
+ * (tests/chaos/chaos.c) sometimes lets other threads run first; every other build does nothing. */
+#ifdef VOLT_CHAOS
+#include "base.h"
+VOLT_BEGIN_DECLS
+void volt_chaos_(void);
+VOLT_END_DECLS
+#define VOLT_AT_(p) (volt_chaos_(), (p))
+#else
+#define VOLT_AT_(p) (p)
+#endif
+
 /* Raw memory: begin the life of a T that has atomics in it; move elements of any type. */
 #define VOLT_CONSTRUCT_(T, p) ((T *)(void *)(p))
 #define VOLT_COPY_(to, from, bytes) ((void)((bytes) && memcpy((to), (from), (bytes))))
 
-#define volt_load_relaxed(p) VOLT_ATOMIC_FN_(atomic_load_explicit)((p), VOLT_ORDER_(relaxed))
-#define volt_load_acquire(p) VOLT_ATOMIC_FN_(atomic_load_explicit)((p), VOLT_ORDER_(acquire))
-#define volt_load_seq_cst(p) VOLT_ATOMIC_FN_(atomic_load_explicit)((p), VOLT_ORDER_(seq_cst))
+#define volt_load_relaxed(p) \
+  VOLT_ATOMIC_FN_(atomic_load_explicit)(VOLT_AT_(p), VOLT_ORDER_(relaxed))
+#define volt_load_acquire(p) \
+  VOLT_ATOMIC_FN_(atomic_load_explicit)(VOLT_AT_(p), VOLT_ORDER_(acquire))
+#define volt_load_seq_cst(p) \
+  VOLT_ATOMIC_FN_(atomic_load_explicit)(VOLT_AT_(p), VOLT_ORDER_(seq_cst))
 #define volt_store_relaxed(p, v) \
-  VOLT_ATOMIC_FN_(atomic_store_explicit)((p), (v), VOLT_ORDER_(relaxed))
+  VOLT_ATOMIC_FN_(atomic_store_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(relaxed))
 #define volt_store_release(p, v) \
-  VOLT_ATOMIC_FN_(atomic_store_explicit)((p), (v), VOLT_ORDER_(release))
+  VOLT_ATOMIC_FN_(atomic_store_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(release))
 #define volt_exchange_relaxed(p, v) \
-  VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(relaxed))
+  VOLT_ATOMIC_FN_(atomic_exchange_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(relaxed))
 #define volt_exchange_acquire(p, v) \
-  VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(acquire))
+  VOLT_ATOMIC_FN_(atomic_exchange_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(acquire))
 #define volt_exchange_acq_rel(p, v) \
-  VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(acq_rel))
+  VOLT_ATOMIC_FN_(atomic_exchange_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(acq_rel))
 #define volt_exchange_seq_cst(p, v) \
-  VOLT_ATOMIC_FN_(atomic_exchange_explicit)((p), (v), VOLT_ORDER_(seq_cst))
+  VOLT_ATOMIC_FN_(atomic_exchange_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(seq_cst))
 #define volt_fetch_add_relaxed(p, v) \
-  VOLT_ATOMIC_FN_(atomic_fetch_add_explicit)((p), (v), VOLT_ORDER_(relaxed))
+  VOLT_ATOMIC_FN_(atomic_fetch_add_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(relaxed))
 #define volt_fetch_add_release(p, v) \
-  VOLT_ATOMIC_FN_(atomic_fetch_add_explicit)((p), (v), VOLT_ORDER_(release))
+  VOLT_ATOMIC_FN_(atomic_fetch_add_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(release))
 #define volt_fetch_add_acq_rel(p, v) \
-  VOLT_ATOMIC_FN_(atomic_fetch_add_explicit)((p), (v), VOLT_ORDER_(acq_rel))
+  VOLT_ATOMIC_FN_(atomic_fetch_add_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(acq_rel))
 #define volt_fetch_add_seq_cst(p, v) \
-  VOLT_ATOMIC_FN_(atomic_fetch_add_explicit)((p), (v), VOLT_ORDER_(seq_cst))
+  VOLT_ATOMIC_FN_(atomic_fetch_add_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(seq_cst))
 #define volt_fetch_or_relaxed(p, v) \
-  VOLT_ATOMIC_FN_(atomic_fetch_or_explicit)((p), (v), VOLT_ORDER_(relaxed))
+  VOLT_ATOMIC_FN_(atomic_fetch_or_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(relaxed))
 #define volt_fetch_or_acq_rel(p, v) \
-  VOLT_ATOMIC_FN_(atomic_fetch_or_explicit)((p), (v), VOLT_ORDER_(acq_rel))
+  VOLT_ATOMIC_FN_(atomic_fetch_or_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(acq_rel))
 #define volt_fetch_and_relaxed(p, v) \
-  VOLT_ATOMIC_FN_(atomic_fetch_and_explicit)((p), (v), VOLT_ORDER_(relaxed))
+  VOLT_ATOMIC_FN_(atomic_fetch_and_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(relaxed))
 #define volt_fetch_and_acq_rel(p, v) \
-  VOLT_ATOMIC_FN_(atomic_fetch_and_explicit)((p), (v), VOLT_ORDER_(acq_rel))
+  VOLT_ATOMIC_FN_(atomic_fetch_and_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(acq_rel))
 
 /* Compare and swap: true if *p was *seen and is now want; else *seen is what *p holds. A failure
  * orders nothing. The weak form may fail for no reason: for loops. */
 #define VOLT_CAS_(strength, p, seen, want, order)                \
   VOLT_ATOMIC_FN_(atomic_compare_exchange_##strength##_explicit) \
-  ((p), (seen), (want), VOLT_ORDER_(order), VOLT_ORDER_(relaxed))
+  (VOLT_AT_(p), (seen), (want), VOLT_ORDER_(order), VOLT_ORDER_(relaxed))
 #define volt_cas_relaxed(p, seen, want) VOLT_CAS_(strong, p, seen, want, relaxed)
 #define volt_cas_acquire(p, seen, want) VOLT_CAS_(strong, p, seen, want, acquire)
 #define volt_cas_release(p, seen, want) VOLT_CAS_(strong, p, seen, want, release)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Every operation on an atomic that orders something carries a label such as U1 in a comment on its
 # line or on the one before, and every label has another end: another line of the file, or of
-# another file of its group, that names it. So does every label that such a comment pairs it with.
+# another file of its group, that names it. So does every label that such a comment pairs it with. And
+# every operation that there is goes by VOLT_AT_().
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -61,7 +62,13 @@ printf '%s\n' ' * B1 (release) -> A1 (acquire)' 'x = volt_load_acquire(&w); /* A
   '/* B1: the last access */' 'volt_cas_weak_release(&w, &seen, 1);' > "$scratch/right.c"
 [[ -z $(check . "$scratch/right.c") ]] || { echo "the check refuses what is right" >&2; exit 1; }
 
+# every operation goes by VOLT_AT_() of atomic.h, or the chaos build does not see it
+past() { grep -nHE '\(\(p\)[,)]' "$@" || true; }
+echo '#define volt_f(p) VOLT_ATOMIC_FN_(f)((p), 1)' > "$scratch/past.h"
+[[ -n $(past "$scratch/past.h") ]] || { echo "the check misses: past VOLT_AT_()" >&2; exit 1; }
+
 wrong=$(
+  past include/volt/atomic.h variants/atomic*.h
   check . include/volt/*.h src/*.[ch]
   check '^src/rt/' include/volt/*.h src/rt/*.[ch]
   for variant in variants/*.c; do check '\.c$' "$variant" variants/*.h; done

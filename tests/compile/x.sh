@@ -24,6 +24,7 @@ answers() { # <exit code> <words of the answer> <argument of x>...
 
 answers 2 'not a number of seconds: abc' model abc
 answers 2 'not a number of seconds: 0' stress 0
+answers 2 'not a number of seconds: 0' chaos 0
 answers 2 'not a number of seconds: x' torture x
 answers 2 'too many arguments' model 1 2
 answers 2 'too many arguments' aarch64 a b

@@ -9,6 +9,10 @@
 #include <stdlib.h>
 #include <time.h>
 
+#ifdef VOLT_CHAOS
+#include "chaos.h"
+#endif
+
 #define STUCK_AFTER_NS UINT64_C(20000000000)
 
 static struct {
@@ -60,6 +64,9 @@ void stress_begin(const char *what, const char *small, const char *large) {
   }
   printf("%s: VOLT_TEST_SEED=%" PRIu64 ", %u threads, %.1f s\n", what, stress.seed, stress.threads,
          stress.seconds);
+#ifdef VOLT_CHAOS
+  volt_chaos_begin(stress.seed);
+#endif
   fflush(stdout);
 }
 
