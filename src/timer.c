@@ -110,11 +110,15 @@ static void remove_timer(void *arg) {
   if (r->removed) unlink_timer(queue_of(r->timer), r->timer);
 }
 
+/* Of a timer that runs: only under the lock of its own queue may it be touched. */
+#define CHECK_QUEUE(t, timer)                                                                 \
+  VOLT_CHECK(queue_of(timer) == (t), name, "%p is started on %p, not on %p", (void *)(timer), \
+             (void *)queue_of(timer), (void *)(t))
+
 bool volt_timer_cancel(volt_timers *t, volt_timer *timer) {
   int result = volt_waiter_result(&timer->waiter);
   if (result != VOLT_PENDING) return result == VOLT_ECANCELED;
-  VOLT_CHECK(queue_of(timer) == t, name, "%p is started on %p, not on %p", (void *)timer,
-             (void *)queue_of(timer), (void *)t);
+  CHECK_QUEUE(t, timer);
   struct removal r = {timer, false};
   volt_bcs_node node;
   volt_bcs_lock_run(&t->lock, &node, remove_timer, &r);
@@ -141,6 +145,7 @@ static void replace_waker(void *arg) {
 
 bool volt_timer_set_waker(volt_timers *t, volt_timer *timer, volt_waker waker) {
   if (volt_waiter_result(&timer->waiter) != VOLT_PENDING) return false;
+  CHECK_QUEUE(t, timer);
   struct replacement r = {timer, waker, false};
   volt_bcs_node node;
   volt_bcs_lock_run(&t->lock, &node, replace_waker, &r);

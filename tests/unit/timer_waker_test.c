@@ -1,5 +1,6 @@
 /* timer_waker_test.c: volt_timer_set_waker(), and the clock of a queue of timers. */
 #include "alloc_count.h"
+#include "death.h"
 #include "fake_waker.h"
 #include "unit.h"
 
@@ -190,6 +191,28 @@ static void nothing_is_allocated(void **state) {
   expect_calls(0, 100);
 }
 
+/* ---- misuse ---- */
+
+static void set_waker_on_another_queue(void *arg) {
+  volt_timers other = VOLT_TIMERS_INIT;
+  assert_true(volt_timer_set_waker(&other, (volt_timer *)arg, nobody));
+}
+
+static void cancel_on_another_queue(void *arg) {
+  volt_timers other = VOLT_TIMERS_INIT;
+  volt_timer_cancel(&other, (volt_timer *)arg);
+}
+
+static void of_another_queue(void **state) {
+  (void)state;
+  start(0, 100);
+  const char *at = death_address(&timer[0]);
+  const char *on = death_address(&timers);
+  assert_death(set_waker_on_another_queue, &timer[0], "volt_timer", at, "is started on", on);
+  assert_death(cancel_on_another_queue, &timer[0], "volt_timer", at, "is started on", on);
+  assert_true(volt_timer_cancel(&timers, &timer[0]));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -205,6 +228,7 @@ int main(void) {
       TEST(a_virtual_clock_goes_as_it_is_told),
       TEST(a_virtual_queue_is_as_any_other),
       TEST(nothing_is_allocated),
+      TEST(of_another_queue),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
