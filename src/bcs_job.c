@@ -38,7 +38,36 @@ void volt_bcs_job_init_(volt_bcs_job_ *job, uint32_t kind, volt_bcs_fn *fn, void
   volt_store_relaxed(&job->hold, 0);
 }
 
-void volt_bcs_job_run_(volt_bcs_job_ *job) {
+#if VOLT_DEBUG
+#define MARK (~UINT32_C(15)) /* in hold */
+
+static uint32_t mark_of(const volt_bcs_section *section) {
+  return ((uint32_t)((uintptr_t)section >> 3) * UINT32_C(0x9e3779b1) | 1u << 31) & MARK;
+}
+
+void volt_bcs_section_check_free_(volt_bcs_section *section, const char *where) {
+  /* relaxed: nobody else writes it while it may be submitted */
+  bool is_queued = section->node.data == &section->job &&
+                   (volt_load_relaxed(&section->job.hold) & MARK) == mark_of(section);
+  VOLT_CHECK(!is_queued, where, "section %p is in the queue already", (void *)section);
+}
+
+void volt_bcs_section_mark_(volt_bcs_section *section) {
+  volt_store_relaxed(&section->job.hold, mark_of(section)); /* not shared yet */
+}
+#endif
+
+/* The job has run, and its node is still in the queue. */
+static void unmark(volt_bcs_job_ *job) {
+#if VOLT_DEBUG
+  /* relaxed: published like what the job did */
+  if (job->kind != VOLT_BCS_RUN_) volt_fetch_and_relaxed(&job->hold, ~MARK);
+#else
+  (void)job;
+#endif
+}
+
+static void run(volt_bcs_job_ *job) {
   if (job->kind == VOLT_BCS_FUTURE_) {
     /* R6. relaxed: it carries no data; the queue has published the job */
     job->flag = (volt_fetch_or_relaxed(&job->hold, BEGUN) & CANCELLED) != 0;
@@ -46,6 +75,11 @@ void volt_bcs_job_run_(volt_bcs_job_ *job) {
   }
   volt_bcs_fn *fn = job->fn;
   fn(job->arg);
+}
+
+void volt_bcs_job_run_(volt_bcs_job_ *job) {
+  run(job);
+  unmark(job);
 }
 
 static volt_waker tell_future(volt_bcs_job_ *job) {
@@ -74,6 +108,8 @@ static volt_bcs_section *section_of(volt_future *f) {
 
 static int start(volt_future *f, volt_waker waker) {
   volt_bcs_section *section = section_of(f);
+  volt_bcs_section_check_free_(section, "volt_future_poll");
+  volt_bcs_section_mark_(section);
   volt_waiter_arm_(&f->waiter, f->object, waker);
   section->job.waiter = &f->waiter;
   volt_bcs_lock *lock = (volt_bcs_lock *)f->object;
@@ -126,6 +162,7 @@ static const volt_future_ops_ future_ops = {
 
 volt_future *volt_bcs_lock_run_future(volt_future *f, volt_bcs_lock *lock,
                                       volt_bcs_section *section, volt_bcs_fn *fn, void *arg) {
+  volt_bcs_section_check_free_(section, "volt_bcs_lock_run_future");
   volt_future_make_(f, &future_ops, lock, 1);
   volt_bcs_job_init_(&section->job, VOLT_BCS_FUTURE_, fn, arg);
   f->waiter.data = section;

@@ -4,6 +4,8 @@
 
 #include <volt/bcs_lock.h>
 
+#include "check.h"
+
 /* Who waits for a job. */
 enum {
   VOLT_BCS_RUN_ = 1,    /* a thread, in run() */
@@ -13,6 +15,22 @@ enum {
 
 /* Fill in a job before its node is submitted. */
 void volt_bcs_job_init_(volt_bcs_job_ *job, uint32_t kind, volt_bcs_fn *fn, void *arg);
+
+/* Debug builds abort if a section is submitted that is queued. That it is, the upper bits of hold
+ * say, from the submission until its job has run: a mark that depends on its address, so that
+ * memory that was never used, or a copy, does not look as if it were. */
+#if VOLT_DEBUG
+void volt_bcs_section_check_free_(volt_bcs_section *section, const char *where);
+void volt_bcs_section_mark_(volt_bcs_section *section);
+#else
+static inline void volt_bcs_section_check_free_(volt_bcs_section *section, const char *where) {
+  (void)section;
+  (void)where;
+}
+static inline void volt_bcs_section_mark_(volt_bcs_section *section) {
+  (void)section;
+}
+#endif
 
 /* The server: run it, unless its owner has cancelled it. */
 void volt_bcs_job_run_(volt_bcs_job_ *job);

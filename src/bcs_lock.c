@@ -93,7 +93,8 @@ static volt_bcs_job_ *job_of(volt_bcs_node *node) {
 
 /* ---- the two queues ---- */
 
-/* Returns true if the caller has the role now; *before: a node that is left to it, or NULL. */
+/* Returns true if the caller has the role now; *before: a node that is left to it, or NULL; else the
+ * one that *node is behind, or NULL: not known. */
 static bool push(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_node **before) {
   uintptr_t state;
   if (!lock->lockfree) return volt_bcs_waitfree_push_(&lock->queue.tail, node, before, &state);
@@ -101,6 +102,14 @@ static bool push(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_node **befor
   if (!volt_bcs_lockfree_push_(&lock->stack, node, &state)) return false;
   volt_store_relaxed(&node->next, 0); /* role held: a batch ends with 0 here */
   return true;
+}
+
+/* The caller comes with *node, or has come, behind *before: that must be another. */
+static VOLT_NOINLINE void check_behind(const volt_bcs_lock *lock, const volt_bcs_node *node,
+                                       const volt_bcs_node *before) {
+  VOLT_CHECK(before != node, "volt_bcs_lock",
+             "%p: node %p is submitted twice, it is the last in the queue", (const void *)lock,
+             (const void *)node);
 }
 
 /* The nodes from top down to bottom came in the other order: link them so. Returns the first. */
@@ -291,7 +300,9 @@ static bool serve(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_node *befor
 bool volt_bcs_lock_submit_own_(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_job_ *job) {
   node->data = job;
   volt_bcs_node *before;
-  return push(lock, node, &before) && serve(lock, node, before, job);
+  if (push(lock, node, &before)) return serve(lock, node, before, job);
+  check_behind(lock, node, before);
+  return false;
 }
 
 bool volt_bcs_lock_take_up_(volt_bcs_lock *lock, const volt_bcs_job_ *own) {
@@ -342,11 +353,14 @@ static VOLT_NOINLINE void run_among_others(volt_bcs_lock *lock, volt_bcs_node *n
     owe_nothing(&debts);
     done = serve_on(lock, node, &job, &debts);
     pay(&debts);
-  } else if (lock->lockfree) {
-    done = volt_bcs_lock_submit_own_(lock, node, &job);
   } else {
-    done = volt_bcs_waitfree_link_(last, node) != 0 &&
-           serve(lock, node, volt_bcs_node_of_(last), &job);
+    volt_bcs_node *before = volt_bcs_node_of_(last);
+    check_behind(lock, node, before);
+    if (lock->lockfree) {
+      done = volt_bcs_lock_submit_own_(lock, node, &job);
+    } else {
+      done = volt_bcs_waitfree_link_(last, node) != 0 && serve(lock, node, before, &job);
+    }
   }
   if (!done) wait_for_turn(lock, &job);
 }
@@ -368,12 +382,18 @@ void volt_bcs_lock_run(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_fn *fn
 
 void volt_bcs_lock_submit(volt_bcs_lock *lock, volt_bcs_section *section, volt_bcs_fn *fn,
                           void *arg, volt_waker waker) {
+  volt_bcs_section_check_free_(section, "volt_bcs_lock_submit");
   volt_bcs_job_init_(&section->job, VOLT_BCS_SUBMIT_, fn, arg);
+  volt_bcs_section_mark_(section);
   section->job.wake = waker.wake;
   section->job.ctx = waker.ctx;
   section->node.data = &section->job;
   volt_bcs_node *before;
-  if (push(lock, &section->node, &before)) serve(lock, &section->node, before, NULL);
+  if (push(lock, &section->node, &before)) {
+    serve(lock, &section->node, before, NULL);
+  } else {
+    check_behind(lock, &section->node, before);
+  }
 }
 
 /* ---- life and inspection ---- */

@@ -375,7 +375,138 @@ static void destroyed_while_a_section_runs(void **state) {
   }
 }
 
+static volt_bcs_section twice;
+
+static void submit_it_twice(void *arg) {
+  volt_bcs_lock *l = (volt_bcs_lock *)arg;
+  volt_bcs_lock_submit(l, &twice, count_run, NULL, nobody);
+  volt_bcs_lock_submit(l, &twice, count_run, NULL, nobody);
+}
+
+static void run_submit_it_twice(void *arg) {
+  volt_bcs_node node;
+  volt_bcs_lock_run((volt_bcs_lock *)arg, &node, submit_it_twice, arg);
+}
+
+static void submitted_twice_in_a_row(void **state) {
+  (void)state;
+  BOTH_FORMS(i) {
+    set_up(i);
 #if VOLT_DEBUG
+    assert_death(run_submit_it_twice, &lock, "volt_bcs_lock_submit", death_address(&twice));
+#else
+    if (i == 0) {
+      assert_death(run_submit_it_twice, &lock, "volt_bcs_lock", death_address(&lock),
+                   death_address(&twice.node));
+    }
+#endif
+    tear_down();
+  }
+}
+
+static volt_bcs_node shared;
+
+static void run_with_the_same_node(void *arg, uint32_t index) {
+  (void)index;
+  volt_bcs_lock_run((volt_bcs_lock *)arg, &shared, count_run, NULL);
+}
+
+static void have_another_run_with_it(void *arg) {
+  thread_team team;
+  thread_team_start(&team, 1, run_with_the_same_node, arg);
+  thread_team_join(&team);
+}
+
+static void run_have_another_run_with_it(void *arg) {
+  volt_bcs_lock_run((volt_bcs_lock *)arg, &shared, have_another_run_with_it, arg);
+}
+
+static void two_run_with_one_node(void **state) {
+  (void)state;
+  BOTH_FORMS(i) {
+    set_up(i);
+    assert_death(run_have_another_run_with_it, &lock, "volt_bcs_lock", death_address(&lock),
+                 death_address(&shared));
+    tear_down();
+  }
+}
+
+#if VOLT_DEBUG
+static volt_bcs_section after;
+
+static void submit_it_with_another_between(void *arg) {
+  volt_bcs_lock *l = (volt_bcs_lock *)arg;
+  volt_bcs_lock_submit(l, &twice, count_run, NULL, nobody);
+  volt_bcs_lock_submit(l, &after, count_run, NULL, nobody);
+  volt_bcs_lock_submit(l, &twice, count_run, NULL, nobody);
+}
+
+static void run_submit_it_with_another_between(void *arg) {
+  volt_bcs_node node;
+  volt_bcs_lock_run((volt_bcs_lock *)arg, &node, submit_it_with_another_between, arg);
+}
+
+static void poll_two_futures_of_it(void *arg) {
+  volt_bcs_lock *l = (volt_bcs_lock *)arg;
+  volt_future f[2];
+  for (int i = 0; i < 2; i++) volt_bcs_lock_run_future(&f[i], l, &twice, count_run, NULL);
+  for (int i = 0; i < 2; i++) (void)volt_future_poll(&f[i], nobody);
+}
+
+static void run_poll_two_futures_of_it(void *arg) {
+  volt_bcs_node node;
+  volt_bcs_lock_run((volt_bcs_lock *)arg, &node, poll_two_futures_of_it, arg);
+}
+
+static void make_a_future_of_a_queued_one(void *arg) {
+  volt_bcs_lock *l = (volt_bcs_lock *)arg;
+  volt_future f;
+  volt_bcs_lock_submit(l, &twice, count_run, NULL, nobody);
+  volt_bcs_lock_run_future(&f, l, &twice, count_run, NULL);
+}
+
+static void run_make_a_future_of_a_queued_one(void *arg) {
+  volt_bcs_node node;
+  volt_bcs_lock_run((volt_bcs_lock *)arg, &node, make_a_future_of_a_queued_one, arg);
+}
+
+static void submitted_while_it_is_queued(void **state) {
+  (void)state;
+  BOTH_FORMS(i) {
+    set_up(i);
+    const char *at = death_address(&twice);
+    assert_death(run_submit_it_with_another_between, &lock, "volt_bcs_lock_submit", at);
+    assert_death(run_poll_two_futures_of_it, &lock, "volt_future_poll", at);
+    assert_death(run_make_a_future_of_a_queued_one, &lock, "volt_bcs_lock_run_future", at);
+    tear_down();
+  }
+}
+
+static void submit_and_copy(void *arg) {
+  volt_bcs_section copy;
+  volt_bcs_lock_submit(&lock, &twice, count_run, NULL, nobody);
+  memcpy((void *)&copy, (void *)&twice, sizeof copy);
+  volt_bcs_lock_submit(&lock, &after, count_run, NULL, nobody);
+  memcpy(arg, (void *)&copy, sizeof copy);
+}
+
+/* What it was once is no obstacle, nor is a copy of what one is. */
+static void memory_that_was_a_section(void **state) {
+  (void)state;
+  BOTH_FORMS(i) {
+    set_up(i);
+    volt_bcs_section copy;
+    volt_bcs_node node;
+    volt_store_relaxed(&run_by_wakers, 0);
+    volt_bcs_lock_run(&lock, &node, submit_and_copy, &copy);
+    volt_bcs_lock_submit(&lock, &copy, count_run, NULL, nobody);
+    volt_bcs_lock_submit(&lock, &twice, count_run, NULL, nobody);
+    volt_bcs_lock_submit(&lock, &after, count_run, NULL, nobody);
+    assert_int_equal(volt_load_relaxed(&run_by_wakers), 5);
+    tear_down();
+  }
+}
+
 static void run_nothing(void *arg) {
   volt_bcs_node node;
   volt_bcs_lock_run((volt_bcs_lock *)arg, &node, count_run, arg);
@@ -439,7 +570,11 @@ int main(void) {
     cmocka_unit_test(more_wakers_than_there_is_room_for),
     cmocka_unit_test(nothing_is_allocated),
     cmocka_unit_test(destroyed_while_a_section_runs),
+    cmocka_unit_test(submitted_twice_in_a_row),
+    cmocka_unit_test(two_run_with_one_node),
 #if VOLT_DEBUG
+    cmocka_unit_test(submitted_while_it_is_queued),
+    cmocka_unit_test(memory_that_was_a_section),
     cmocka_unit_test(run_from_inside_a_section),
 #endif
     cmocka_unit_test(locks_nest),
