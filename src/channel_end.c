@@ -21,6 +21,9 @@
  *       tell the watchers. Closed: it is counted (closing) before the word is CLOSED; destroy waits.
  *   R3  The last sender leaves, another one is added, and finds itself on a channel that is being
  *       closed. Closed: both change the one count, and from ENDED there is no way back.
+ *   R4  A watcher is polled when the channel is closed, before the closer has come to it: it is
+ *       pending, although a new one is ready. Closed: the poller looks at the channel's word, and
+ *       tells the watcher itself, under the lock of the watchers.
  *
  * Pairs
  *   N1 (acq_rel) -> N1   the last sender sees what those did who left before; C2 (channel.c) hands
@@ -74,6 +77,14 @@ static int start(volt_future *f, volt_waker waker) {
   return result;
 }
 
+/* R4 */
+static bool due(volt_future *f) {
+  volt_chan *c = chan_of(f);
+  bool closed = (volt_load_acquire(&c->queue.word) & CLOSED) != 0; /* C1: pairs C2, U1 */
+  if (closed) volt_linked_tell_(&c->watchers, name, &f->waiter, VOLT_WAITER_GRANTED_);
+  return closed;
+}
+
 static void give_back(volt_future *f) {
   (void)f; /* it has taken nothing */
 }
@@ -82,7 +93,8 @@ static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
                                      .cancel = volt_turn_future_cancel_,
                                      .set_waker = volt_turn_future_set_waker_,
-                                     .give_back = give_back};
+                                     .give_back = give_back,
+                                     .due = due};
 
 volt_future *volt_chan_closed_future(volt_future *f, volt_chan *c) {
   return volt_future_make_(f, &ops, &c->watchers, 0);

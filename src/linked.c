@@ -63,6 +63,17 @@ bool volt_linked_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w) {
   return true;
 }
 
+void volt_linked_tell_(volt_wait_queue *q, const char *name, volt_waiter *w, uint32_t state) {
+  uint64_t word;
+  if (!volt_lock_if_linked_(q, name, w, &word)) {
+    volt_waiter_await_(w); /* R4 */
+    return;
+  }
+  volt_claimed_ claimed = volt_claim_linked_(q, w);
+  volt_leave_(q, word);
+  volt_waiters_grant_(&claimed, 1, state);
+}
+
 bool volt_linked_set_waker_(volt_wait_queue *q, const char *name, volt_waiter *w,
                             volt_waker waker) {
   if (volt_waiter_result(w) != VOLT_PENDING) return false;

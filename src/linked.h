@@ -54,6 +54,10 @@ bool volt_lock_to_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w, 
 /* The whole of it, if nothing else hangs on a waiter: as the public x_cancel(). */
 bool volt_linked_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w);
 
+/* *w completes with state: tell it alone, or wait until the granter that has claimed it does. For
+ * objects whose word is made of flags only, or is the same with or without *w. */
+void volt_linked_tell_(volt_wait_queue *q, const char *name, volt_waiter *w, uint32_t state);
+
 /* As the public x_set_waker(). */
 bool volt_linked_set_waker_(volt_wait_queue *q, const char *name, volt_waiter *w, volt_waker waker);
 

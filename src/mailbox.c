@@ -175,7 +175,8 @@ static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
                                      .cancel = volt_turn_future_cancel_,
                                      .set_waker = volt_turn_future_set_waker_,
-                                     .give_back = give_back};
+                                     .give_back = give_back,
+                                     .due = volt_turn_future_tell_counted_};
 
 volt_future *volt_mailbox_recv_future(volt_future *f, volt_mailbox *m, volt_mailbox_node **node) {
   f->waiter.data = node;

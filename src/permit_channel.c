@@ -116,12 +116,17 @@ static bool recv_set_waker(volt_future *f, volt_waker waker) {
   return volt_linked_set_waker_(&of(f)->chan.queue, name, &f->waiter, waker);
 }
 
+static bool recv_due(volt_future *f) {
+  return volt_chan_tell_closed_(&of(f)->chan, &f->waiter);
+}
+
 /* No give_back: what has been moved stays moved. */
 static const volt_future_ops_ recv_ops = {.name = name,
                                           .start = recv_start,
                                           .cancel = recv_cancel,
                                           .set_waker = recv_set_waker,
-                                          .outcome = recv_outcome};
+                                          .outcome = recv_outcome,
+                                          .due = recv_due};
 
 volt_future *volt_permit_chan_recv_future(volt_future *f, volt_permit_chan *c, void *elem) {
   f->waiter.data = elem;

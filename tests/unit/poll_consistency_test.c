@@ -39,6 +39,9 @@ static volt_token token, middle, below;
 static volt_sem sem;
 static volt_chan chan;
 static volt_chan_slot slots[2 * 2];
+static volt_mailbox mailbox;
+static volt_mailbox_node *nodes[WAITERS + 1];
+static volt_permit_chan permit_chan;
 static uint64_t seen[WAITERS + 1], values[WAITERS + 1], slot;
 
 static void notify_init(void) {
@@ -208,6 +211,36 @@ static void chan_open(void) {
 static void chan_destroy(void) {
   volt_chan_destroy(&chan, NULL, NULL);
 }
+static volt_future *chan_make_closed(volt_future *f, uint32_t i) {
+  (void)i;
+  return volt_chan_closed_future(f, &chan);
+}
+
+static void permit_init(void) {
+  assert_result(volt_permit_chan_init(&permit_chan, 1, sizeof slot, slots, sizeof slots), VOLT_OK);
+}
+static volt_future *permit_make(volt_future *f, uint32_t i) {
+  return volt_permit_chan_recv_future(f, &permit_chan, &values[i]);
+}
+static void permit_open(void) {
+  volt_permit_chan_close(&permit_chan);
+}
+static void permit_destroy(void) {
+  volt_permit_chan_destroy(&permit_chan, NULL, NULL);
+}
+
+static void mailbox_init(void) {
+  volt_mailbox_init(&mailbox);
+}
+static volt_future *mailbox_make(volt_future *f, uint32_t i) {
+  return volt_mailbox_recv_future(f, &mailbox, &nodes[i]);
+}
+static void mailbox_open(void) {
+  volt_mailbox_close(&mailbox);
+}
+static void mailbox_destroy(void) {
+  volt_mailbox_destroy(&mailbox, NULL, NULL);
+}
 
 /* ---- the crowd ---- */
 
@@ -321,6 +354,12 @@ SUBJECT_TEST(semaphore_closed, sem_init, sem_make, sem_open, sem_destroy, VOLT_E
 SUBJECT_TEST(channel_closed_for_receivers, chan_init, chan_make_recv, chan_open, chan_destroy,
              VOLT_ECLOSED, VOLT_ECLOSED)
 SUBJECT_TEST(channel_closed_for_senders, chan_init_full, chan_make_send, chan_open, chan_destroy,
+             VOLT_ECLOSED, VOLT_ECLOSED)
+SUBJECT_TEST(channel_closed_for_watchers, chan_init, chan_make_closed, chan_open, chan_destroy,
+             VOLT_OK, VOLT_OK)
+SUBJECT_TEST(permit_channel_closed, permit_init, permit_make, permit_open, permit_destroy,
+             VOLT_ECLOSED, VOLT_ECLOSED)
+SUBJECT_TEST(mailbox_closed, mailbox_init, mailbox_make, mailbox_open, mailbox_destroy,
              VOLT_ECLOSED, VOLT_ECLOSED)
 
 /* ---- one receiver of a oneshot has the value, each of the others is told so ---- */
@@ -468,6 +507,9 @@ int main(void) {
       cmocka_unit_test(semaphore_closed),
       cmocka_unit_test(channel_closed_for_receivers),
       cmocka_unit_test(channel_closed_for_senders),
+      cmocka_unit_test(channel_closed_for_watchers),
+      cmocka_unit_test(permit_channel_closed),
+      cmocka_unit_test(mailbox_closed),
       cmocka_unit_test(one_receiver_has_the_value),
       cmocka_unit_test(each_registration_is_settled_once),
       cmocka_unit_test(a_latch_that_is_shut_again_has_let_them_go),
