@@ -34,8 +34,9 @@
  *   VOLT_FINALLY(self)                  at most once: what leaves, and what comes to it, goes on
  *                                       here; the result stands. In here a VOLT_AWAIT that fails,
  *                                       and VOLT_RETURN, go to the end and keep the first failure
- *   VOLT_LEAVING(self)                  behind VOLT_FINALLY: the result that stands so far, VOLT_OK
- *                                       if it came there without leaving: to commit, or roll back
+ *   VOLT_LEAVING(self)                  behind VOLT_FINALLY: the result that stands so far; VOLT_OK
+ *                                       if the function came there without leaving. It says
+ *                                       whether to commit, or to roll back
  *
  * Cancellation makes the await that it meets return VOLT_ECANCELED, after the future was cancelled
  * (a grant is given back; an element that a channel has moved stays moved, that await returns
@@ -44,12 +45,13 @@
  * also if the cancel comes only then. Of a function that is dropped from outside (it lost a select,
  * its future was cancelled) it is every await, so its rest runs without waiting.
  *
- * A function that has returned is run again by making its future again: volt_async_future() puts it at
- * its beginning, and touches nothing of the struct but its volt_async; what else has to begin anew is
- * the caller's to set, futures in it are made again by the awaits. Not made again, the future polls as
- * before and nothing runs; the poll function itself, called again, aborts ("polled after it has
- * returned"). One that is pending is not made again: cancel it first. A task is spawned once: init it
- * again, in memory of one's own, once it has ended.
+ * To run a function again that has returned, make its future again. volt_async_future() puts the
+ * function at its beginning, and touches nothing of the struct but its volt_async. Other members
+ * that have to begin anew are the caller's to set; the awaits make their futures again. A future
+ * that is not made again polls as before, and nothing runs. The poll function itself aborts if it
+ * is called again ("polled after it has returned"). A future that is pending is cancelled before it
+ * is made again. A task is spawned once; one in memory of the caller's may be initialised again
+ * when it has ended.
  *
  * Limits, all of a function that returns in the middle and is entered again there:
  *   - local variables do not survive an await: keep them in the struct
@@ -86,7 +88,7 @@ VOLT_BEGIN_DECLS
 
 /* The future of an async function, from its beginning: nothing of it runs before the first poll.
  * a: the beginning of the caller's struct; fn is given it. The rest of the struct is the caller's.
- *   New, or its function has returned or was cancelled: then it is run once more.
+ *   It is new, or its function has returned or was cancelled; then the function runs once more.
  * Returns &a->future: its result is what fn returns, other than VOLT_PENDING.
  * Cancel: in the middle, fn runs to its end with every await cancelled. */
 VOLT_API volt_future *volt_async_future(volt_async *a, volt_async_fn *fn);

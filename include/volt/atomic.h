@@ -37,8 +37,9 @@ extern "C++" {
 #endif
 #define VOLT_PLAIN(T) T
 
-/* With VOLT_VALGRIND, in C: Helgrind and DRD, which see no order in an atomic, are told of it: an edge
- * from each release to every later acquire of the same object, and that it is no race itself. */
+/* Helgrind and DRD see no order in atomic operations. A build with VOLT_VALGRIND, in C, tells them
+ * of an edge from each release to every later acquire of the same object, and that atomic
+ * operations do not race with each other. */
 #if defined(VOLT_VALGRIND) && !defined(__cplusplus)
 #include <valgrind/helgrind.h>
 /* in this order: both define the same names */
@@ -82,8 +83,8 @@ extern "C++" {
   VOLT_VG_DO_(p, order, atomic_compare_exchange_weak_explicit(p, seen, want, order, failure))
 #endif
 
-/* Every operation goes by here, on its way to the atomic at p. A test build with VOLT_CHAOS
- * (tests/chaos/chaos.c) sometimes lets other threads run first; every other build does nothing. */
+/* Every operation takes its pointer from here. In a test build with VOLT_CHAOS
+ * (tests/chaos/chaos.c) the thread sometimes lets others run first; in all others this is p. */
 #ifdef VOLT_CHAOS
 #include "base.h"
 VOLT_BEGIN_DECLS

@@ -68,7 +68,8 @@ VOLT_API VOLT_NODISCARD bool volt_barrier_set_waker(volt_barrier *b, volt_waiter
                                                     volt_waker waker);
 
 /* Arriving as a future: nothing happens before it is polled. Polls as VOLT_LEADER, or VOLT_OK. An
- * async function that wants to know which awaits it with VOLT_AWAIT_RESULT; both are successes.
+ * async function that wants to know which of them awaits it with VOLT_AWAIT_RESULT; both are
+ * successes, with which VOLT_AWAIT goes on.
  * Dropped before it opens, it has not arrived; dropped later, it was there all the same. A branch
  * of a select opens the barrier only if it wins: if another branch has taken effect already, it has
  * not arrived, and polls as VOLT_ECANCELED. One that has arrived and waits may be one of those who

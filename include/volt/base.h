@@ -2,9 +2,9 @@
  *
  * Every function that can fail returns an int: VOLT_OK (0) is success, a positive code is not an
  * error (VOLT_PENDING: the operation has queued and will wake its waiter; VOLT_LEADER, VOLT_DONE:
- * it has succeeded, and how), a negative code is an error: volt_is_ok() is the test. A call that
- * returned an error has queued nothing and will never wake. errno is never set. Where a result that
- * is ignored is a bug the compiler says so (VOLT_NODISCARD).
+ * it has succeeded, and how), a negative code is an error. volt_is_ok() says whether a result is a
+ * success. A call that returned an error has queued nothing and will never wake. errno is never
+ * set. Where it is a bug to ignore a result, the compiler warns (VOLT_NODISCARD).
  *
  * Misuse (unlocking a free lock, destroying an object somebody waits on) is not an error code: it
  * prints what, where and the values on standard error, and aborts, in every build; what only debug
@@ -120,9 +120,9 @@ VOLT_API const char *volt_strresult(int result);
 
 /* Nanoseconds on CLOCK_MONOTONIC: the clock of every deadline_ns.
  *
- * A deadline is a time, not a duration. In debug builds a call that would block a thread with a
- * deadline that looks like a duration aborts, and says the value: 1 us to 1 hour, and not half of
- * what the clock shows. (Below 1 us it is a way to say "do not wait".) */
+ * A deadline is a time, not a duration. A debug build aborts, and says the value, if a thread is
+ * about to block with a deadline that looks like a duration: from 1 us to below 1 hour, and less
+ * than half of what the clock shows. (A deadline below 1 us is a way to say "do not wait".) */
 VOLT_API uint64_t volt_now_ns(void);
 
 /* now + delay_ns, saturating below VOLT_NO_DEADLINE: the deadline of "at most so long from now". */

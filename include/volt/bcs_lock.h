@@ -83,8 +83,9 @@ VOLT_API void volt_bcs_lock_run(volt_bcs_lock *lock, volt_bcs_node *node, volt_b
 
 /* Have fn(arg) run in the critical section, and do not wait: if nobody is there it runs now, on
  * this thread, and so does all that is submitted meanwhile.
- * section: the caller's memory, in no queue (or debug builds abort, and every build if it is the
- *   last in that of a wait-free lock); content overwritten. It is the caller's again when
+ * section: the caller's memory; content overwritten. It must be in no queue: a debug build aborts
+ *   if it is; another build aborts only if it is the last in the queue of a wait-free lock. It is
+ *   the caller's again when
  *   waker.wake() is called (which may free it), or, with a zero waker, when a section that came
  *   later has begun; not in fn itself.
  * Wakes: waker, exactly once, on the thread that served, with nothing held; if that is this thread,

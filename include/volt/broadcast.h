@@ -138,13 +138,14 @@ VOLT_API volt_future *volt_broadcast_recv_future(volt_future *f, volt_broadcast_
 /* How many values this receiver has lost since it subscribed. Threads: the owner of *r. */
 VOLT_API uint64_t volt_broadcast_lost(const volt_broadcast_receiver *r);
 
-/* How many values this receiver has before it: so many receives in a row would return VOLT_OK, after
- * one VOLT_ELAGGED if volt_broadcast_lag() is above 0, if nothing more is sent meanwhile.
+/* How many values there are for this receiver to receive. If no more are sent meanwhile, so many
+ * receives in a row return VOLT_OK; if volt_broadcast_lag() is above 0, one VOLT_ELAGGED comes
+ * first.
  * Threads: the owner of *r. Order: acquires what the values' senders did before. */
 VOLT_API uint64_t volt_broadcast_len(const volt_broadcast_receiver *r);
 
-/* How many values were overwritten that this receiver has not received: what the next VOLT_ELAGGED
- * will add to volt_broadcast_lost(). Threads: the owner of *r. */
+/* How many values were overwritten before this receiver has received them: what the next
+ * VOLT_ELAGGED will add to volt_broadcast_lost(). Threads: the owner of *r. */
 VOLT_API uint64_t volt_broadcast_lag(const volt_broadcast_receiver *r);
 
 /* ---- inspection: snapshots; any thread ---- */

@@ -56,13 +56,14 @@ typedef struct volt_chan {
   uint32_t stride;               /* bytes from slot to slot */
   uint32_t shift;                /* the ring has 1 << shift slots, at least capacity */
   VOLT_ATOMIC(uint32_t) closing; /* threads that are away from a close() and will come back */
-  VOLT_ATOMIC(uint32_t) senders; /* that are counted; a bit beside it when the last has left */
-  volt_wait_queue watchers;      /* who awaits the close */
+  VOLT_ATOMIC(uint32_t) senders; /* that are counted; bit 31: the last of them has left */
+  volt_wait_queue watchers;      /* futures that await the close */
 } volt_chan;
 
-/* The word: bits 0 to 2 as in wait_queue.h; 3: somebody awaits the close; 8 to 35 how many elements there are; 36 to 63 the
- * position of the next one. The elements are those at the positions before it. With QUEUED: those
- * who wait are receivers if there is no element, else senders, and then there is no place. */
+/* The word: bits 0 to 2 as in wait_queue.h; 3: the close was awaited once (WATCHED); 8 to 35 how
+ * many elements there are; 36 to 63 the position of the next one. The elements are those at the
+ * positions before it. With QUEUED: those who wait are receivers if there is no element, else
+ * senders, and then there is no place. */
 #define VOLT_CHAN_WATCHED_ UINT64_C(8)
 #ifndef VOLT_CHAN_POSITION_BITS_
 #define VOLT_CHAN_POSITION_BITS_ 28
@@ -91,8 +92,9 @@ VOLT_API size_t volt_chan_bytes(uint32_t capacity, size_t elem_bytes);
 VOLT_API VOLT_NODISCARD int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes,
                                            void *mem, size_t mem_bytes);
 
-/* End its life. Nobody may be waiting (aborts) or use it again. Waits for a close() that has more
- * than 32 waiters to tell, or that anybody has ever awaited; so not from a waker that it calls.
+/* End its life. No waiter may be queued (aborts), and no thread may use *c again. Waits for a
+ * close() that is still at work, if that has more than 32 waiters to tell, or if the close was ever
+ * awaited by a volt_chan_closed_future(). So it must not be called from a waker of that close().
  * drop(elem, ctx): called for each element that nobody received, oldest first; NULL: for none.
  *   elem is in the ring, aligned to 8. */
 VOLT_API void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *ctx);
@@ -100,33 +102,38 @@ VOLT_API void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx
 /* No more sends: every waiting sender completes with VOLT_ECLOSED and keeps its element, every
  * later send returns it; every waiting receiver completes with VOLT_ECLOSED, later receives get
  * what is left and then return it. Closing twice does nothing more.
- * Wakes: every waiter, oldest first, on this thread, with nothing held; then those who await the
- *   close.
+ * Wakes: every waiter, oldest first, on this thread, with nothing held; then the futures that await
+ *   the close.
  * Threads: any. Order: who sees VOLT_ECLOSED acquires what the closer did before. */
 VOLT_API void volt_chan_close(volt_chan *c);
 
-/* That it is closed, as a future, for a sender that would rather stop than find out when it sends:
- * nothing happens before it is polled. Polls as VOLT_OK once volt_chan_close() has been called, by
- * whom and for what reason ever. Takes no place in the FIFO, and costs those who send and receive
- * nothing.
- * f: not WAITING; its content is overwritten. Returns f.
- * Order: acquires what the closer did before. */
+/* The close of *c as a future, for a thread or task that wants to know of it without a send or a
+ * receive: nothing happens before it is polled. It takes no place in the FIFO, and costs senders
+ * and receivers nothing.
+ * f: not WAITING; its content is overwritten.
+ * Returns f. It polls as VOLT_OK once the channel is closed, by volt_chan_close() or by the last
+ *   volt_chan_drop_sender(); never as anything else, unless it is cancelled.
+ * Wakes: the future's waker, on the thread that closes or, if more than 32 futures await the close,
+ *   possibly on another one. Cancel: volt_future_cancel().
+ * Threads: any. Order: acquires what the closer did before. */
 VOLT_API volt_future *volt_chan_closed_future(volt_future *f, volt_chan *c);
 
-/* ---- counted senders: the last one closes the channel; for who wants that ---- */
+/* ---- counted senders: the last one closes the channel; optional ---- */
 
-/* Count one sender more: from now on the channel stays open until this one is dropped, too. For the
- * first, for a copy of one that is counted, and for who has only kept the address and comes back.
- * Returns VOLT_OK, or VOLT_ECLOSED: the last has been dropped, and that was the end. (A channel that
- *   volt_chan_close() has closed counts on.) 2^31 of them at a time abort.
+/* Count one sender more: no volt_chan_drop_sender() closes the channel before this one is dropped,
+ * too (volt_chan_close() still does). It is called for the first sender, for a copy of a counted
+ * one, and by a sender that was dropped, has kept the address, and wants to come back.
+ * Returns VOLT_OK, or VOLT_ECLOSED: the last sender has been dropped, for good. (A channel that
+ *   volt_chan_close() has closed goes on counting: VOLT_OK.) The 2^31st at a time aborts.
  * Threads: any. Order: none. */
 VOLT_API VOLT_NODISCARD int volt_chan_add_sender(volt_chan *c);
 
-/* One sender fewer; the last of them closes the channel, as volt_chan_close(), for good: none can
- * be added any more. The others do not touch the channel afterwards.
- * More than were added aborts. Who has added none need not drop one; it is not counted.
- * Wakes: the last, as volt_chan_close(). Threads: any. Order: who sees VOLT_ECLOSED acquires what
- *   all who dropped one did before. */
+/* Count one sender fewer. The last of them closes the channel, as volt_chan_close(), for good: none
+ * can be added any more. A call that does not drop the last one touches the channel no more once it
+ * has counted. Aborts if more are dropped than were added. A sender that was not added is not
+ * counted, and is not dropped.
+ * Wakes: the last one, as volt_chan_close(). Threads: any; not from a signal handler.
+ * Order: a thread that sees VOLT_ECLOSED acquires what all did before that dropped a sender. */
 VOLT_API void volt_chan_drop_sender(volt_chan *c);
 
 /* ---- what the inline functions call ---- */
@@ -282,8 +289,9 @@ static inline int volt_chan_recv_now_(volt_chan *c, void *elem, size_t bytes) {
   return none ? VOLT_EAGAIN : VOLT_PENDING;
 }
 
-/* An element of a size that is known only at run time: a compiler that sees how small the caller's
- * is warns of the 8 bytes that volt_chan_move_() would move if they were 8. */
+/* The compiler must not know what elem points to, if bytes is known only at run time: it would see
+ * how small the caller's element is, and warn of the 8 bytes that volt_chan_move_() moves only if
+ * bytes is 8. */
 #define VOLT_CHAN_FORGET_SIZE_(elem, bytes)            \
   do {                                                 \
     if (!VOLT_IS_CONSTANT_(bytes)) VOLT_FORGET_(elem); \

@@ -94,10 +94,11 @@ VOLT_API void volt_cond_broadcast(volt_cond *c);
 
 /* End its life; frees nothing. Afterwards the memory is the caller's.
  * No waiter may wait for a signal (aborts), and no thread may use *c again. A blocking wait that a
- * broadcast or a signal has reached does not touch *c any more, also if its deadline passes later:
- * so "broadcast, unlock, destroy, free" is safe. A waiter or a future of the caller's own must have
- * completed, or its cancel have returned: cancels look into *c.
- * Waits, a moment, until threads whose deadline has just passed are out of the FIFO. Threads: any. */
+ * broadcast or a signal has reached does not touch *c any more, also if its deadline passes later.
+ * So "broadcast, unlock, destroy, free" is safe. A waiter or a future of the caller's own must have
+ * completed, or its cancel must have returned, because a cancel looks into *c.
+ * Waits for threads whose deadline has just passed to leave the FIFO, which is a moment.
+ * Threads: any. */
 VOLT_API void volt_cond_destroy(volt_cond *c);
 
 /* How many wait now for a signal. A snapshot. Threads: any. */

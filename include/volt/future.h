@@ -12,24 +12,27 @@
  *   switch (volt_loop_poll(&loop, &f)) { ... }                an event loop (volt/loop.h)
  *
  * Futures are composed: of several (volt/select.h), of one and a deadline (volt/time.h), of many
- * steps (volt/async.h). What is composed is a future again, for whoever polls it the same. Each of
- * its leaves registers the waker of whoever polls, so that one may be woken by each of them, also
- * after the whole is ready: volt_ctx counts what is still to come.
+ * steps (volt/async.h). What is composed is a future again, and is polled in the same way. Each of
+ * its leaves registers the poller's waker. So the poller may be woken once by each leaf, also after
+ * the whole is ready: volt_ctx counts the wakes that are still to come.
  *
- * Lifetime: a future may be freed when it is ready, or was cancelled; its waker's ctx only when the
- * wakes have come that were due (volt/waker.h), because a wake comes after its future is ready. A
- * thread in volt_block_on(), a task, and a volt_loop wait for them; a poller with a waker of its own
- * that does not live on has to count, by volt_future_poll_ctx().
+ * Lifetime: a future may be freed when it is ready, or was cancelled. Its waker's ctx may be freed
+ * only when the wakes have come that were due (volt/waker.h), because a wake comes after its future
+ * is ready. A thread in volt_block_on(), a task, and a volt_loop wait for those wakes. A poller
+ * whose own waker's ctx does not live as long as the program has to count, by
+ * volt_future_poll_ctx().
  *
  * States: INIT (nothing has been asked for), WAITING (queued: must not move, must not be freed, or
  * given to a constructor, before volt_future_cancel), READY (the result stands; memory may be
  * re-used). All-zero is a valid future that was never given an operation: it may be cancelled, not
- * polled. A poll or cancel of one that was moved or copied while WAITING aborts; so does a poll of
- * one that was made anew, or whoever is to grant it.
+ * polled. A future that was moved or copied while WAITING aborts when it is polled or cancelled. A
+ * future that was given to a constructor while WAITING aborts when it is polled, or when the object
+ * grants it.
  *
  * A poll is as new as the object: if what a waiting future waits for has happened (the token is
  * cancelled, the latch is open, the channel is closed), it polls as ready, also before it has been
- * told; its waker is then called from within that poll (docs/primitives/future.md).
+ * told. Its waker is then called, from within that poll or by the thread that tells it
+ * (docs/primitives/future.md).
  *
  * A grant to a future that nobody polls keeps the permits from everybody else, for as long as its
  * owner leaves it: poll what was woken, or cancel it. */
@@ -66,9 +69,10 @@ typedef struct volt_future {
   { 0 }
 #endif
 
-/* Who polls, for the length of one poll: made by what drives futures (a task's worker,
- * volt_block_on(), a volt_loop), handed down by what is composed. Members are private but for those
- * who drive: they begin with VOLT_CTX_INIT(), set drop, and read registered and yield afterwards.
+/* Who polls, for the length of one poll: made by the code that drives futures (a task's worker,
+ * volt_block_on(), a volt_loop), handed down by futures that are composed. Code that drives futures
+ * begins with VOLT_CTX_INIT(), may set drop and cancel, and reads registered and yield afterwards;
+ * all else is private.
  *
  *   volt_ctx ctx = VOLT_CTX_INIT(waker);
  *   ctx.drop = settle_one;
@@ -76,11 +80,11 @@ typedef struct volt_future {
  *   owed += ctx.registered;
  *   if (result == VOLT_PENDING && ctx.yield) ... poll again when others have run
  *
- * One that is used for several polls gets a new budget and a yield of false before each.
+ * A volt_ctx that is used for several polls gets a new budget and a yield of false before each.
  *
  * drop(waker.ctx) is called instead of the wake when a registered waker will never be called,
- * because its future was cancelled or has moved to another waker. So each of the `registered` calls
- * for one wake or one drop: when that many have come, nothing refers to waker.ctx any more. */
+ * because its future was cancelled or has moved to another waker. So each of the `registered` is
+ * followed by one wake or one drop. When so many have come, nothing refers to waker.ctx. */
 typedef struct volt_ctx {
   volt_waker waker;
   volt_wake_fn drop;        /* NULL: nobody counts */
@@ -97,7 +101,7 @@ typedef struct volt_ctx {
 #endif
 
 /* A poller that nothing has registered with, and that is not being cancelled; waker: a
- * volt_waker. Nobody counts until drop is set. */
+ * volt_waker. Drops are not told until drop is set. */
 #define VOLT_CTX_INIT(waker) \
   { (waker), NULL, 0, VOLT_CTX_BUDGET, VOLT_CTX_GO_ON, false, NULL }
 
@@ -109,28 +113,34 @@ VOLT_BEGIN_DECLS
 /* Start the operation, or look whether it has completed.
  * waker: called once when the operation completes, if this call returns VOLT_PENDING; it replaces
  *   the waker of an earlier poll, so a future may be polled from one task and then from another.
- *   Its ctx must outlive the wake, which may come after a poll has returned the result; whether one
- *   will come after volt_future_cancel(), or after another waker, this call does not say: where that
- *   matters, volt_loop_poll() or volt_future_poll_ctx() counts.
- * Returns VOLT_PENDING, or the operation's result: VOLT_OK (what was asked for is the caller's),
- *   VOLT_ECLOSED, VOLT_EINVAL, or VOLT_ECANCELED / VOLT_ETIMEDOUT if it was given up before.
+ *   Its ctx must outlive the wake, which may come after a poll has returned the result. A wake may
+ *   also come after volt_future_cancel(), or after a poll with another waker: neither call says
+ *   whether it will. Where that matters, volt_loop_poll() or volt_future_poll_ctx() counts.
+ * Returns VOLT_PENDING, or the operation's result: VOLT_OK (what was asked for is the caller's), or
+ *   what else the constructor says (VOLT_LEADER, VOLT_DONE, VOLT_ECLOSED, VOLT_EINVAL, ...); or
+ *   VOLT_ECANCELED / VOLT_ETIMEDOUT if it was given up before.
  *   Once it is not VOLT_PENDING, every further poll returns the same and does nothing. A poll that
  *   nobody was woken for is harmless.
  * Wakes: the last waker given, once per future at most, with nothing held; a replaced waker is
  *   called only if the grant came first, and then this call does not return VOLT_PENDING. A future
  *   that is composed calls it once for each of its leaves at most, also when it is ready already.
- *   Inside this call if it only lets others run (VOLT_YIELD); and if it turns out ready before it
- *   has been told: then the waker of the poll before is called.
+ *   The waker is called inside this call if the future only lets others run (VOLT_YIELD). If the
+ *   future turns out ready before it has been told, the waker of the poll before is called inside
+ *   this call.
  * Cancel: volt_future_cancel().
  * Threads: the future's owner, one at a time. Order: a result acquires what the granter did. */
 VOLT_API int volt_future_poll(volt_future *f, volt_waker waker);
 
-/* The same for whoever drives futures, or composes them: ctx says who polls, and counts. A loop of
- * one's own has to use it, or volt_loop_poll(), if what its waker touches may end before the program
- * does; if it is to poll again by itself, rather than be woken, when a future only lets others run;
- * or if it ends futures by ctx->cancel, as a task is cancelled.
- * Returns as volt_future_poll(); VOLT_PENDING with ctx->yield if the budget is used up; if
- *   ctx->cancel is set, the future is cancelled (volt_future_cancel()) and this is VOLT_ECANCELED.
+/* The same for code that drives futures, or composes them: ctx says who polls, and counts. A loop
+ * of one's own uses it, or volt_loop_poll(), if what its waker touches may end before the program
+ * does. It uses this one if it wants to poll again by itself, rather than be woken, when a future
+ * only lets others run; or if it ends futures by ctx->cancel, as a task is cancelled.
+ * Returns as volt_future_poll(); VOLT_PENDING with ctx->yield if the budget is used up. If
+ *   ctx->cancel is set, the future is cancelled as by volt_future_cancel(), and this returns
+ *   VOLT_ECANCELED, or VOLT_OK for a grant that cannot be given back. A future that must come to
+ *   its end first (a group, a call on the blocking pool, VOLT_FINALLY) may stay VOLT_PENDING until
+ *   then if ctx->cancel is VOLT_CTX_CANCEL_ONCE; if it is VOLT_CTX_CANCEL_ALL it ends within this
+ *   call, which may block for that.
  * Threads: the future's owner, one at a time. Order: as volt_future_poll(). */
 VOLT_API int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx);
 

@@ -97,7 +97,8 @@ VOLT_API VOLT_NODISCARD int volt_latch_wait(volt_latch *l, volt_waiter *w, volt_
  * Returns VOLT_OK or VOLT_ETIMEDOUT. Threads: any that may block. */
 VOLT_API VOLT_NODISCARD int volt_latch_wait_blocking(volt_latch *l, uint64_t deadline_ns);
 
-/* The same, however long that takes: it cannot fail. */
+/* The same, however long that takes: it cannot fail. Threads: any that may block. Order: as
+ * volt_latch_wait(). */
 VOLT_API void volt_latch_wait_no_deadline(volt_latch *l);
 
 /* Give up waiting.

@@ -62,8 +62,8 @@ VOLT_INLINE VOLT_NODISCARD int volt_mutex_lock_blocking(volt_mutex *m, uint64_t 
   return volt_mutex_lock_blocking_slow_(m, deadline_ns);
 }
 
-/* Lock; block this thread until it is ours, however long that takes: it cannot fail, so there is
- * nothing to look at. Threads: any that may block. */
+/* Lock; block this thread until it has the lock, however long that takes: it cannot fail.
+ * Threads: any that may block. */
 VOLT_INLINE void volt_mutex_lock_no_deadline(volt_mutex *m) {
   if (VOLT_LIKELY(volt_mutex_try_lock(m) == VOLT_OK)) return;
   (void)volt_mutex_lock_blocking_slow_(m, VOLT_NO_DEADLINE);

@@ -56,8 +56,8 @@ VOLT_INLINE bool volt_once_is_done(const volt_once *o) {
 
 /* Do it by calling fn(arg), unless somebody else does or did; block this thread while somebody
  * does. If that one fails, it is this one's turn, if nobody has waited longer.
- * fn: must not call this again for the same *o, also through another once (aborts), nor begin it in
- *   another way and wait (never returns); and returns.
+ * fn: must return. It must not call volt_once_call() for the same *o, not even through another once
+ *   (aborts). It must not wait for *o in any other way (it would wait for itself, for ever).
  * Returns VOLT_OK: it is done; else what fn has returned, called by this thread: it is not done.
  * Wakes: as volt_once_done() or volt_once_failed(), after fn. Threads: any that may block.
  * Order: VOLT_OK acquires what fn did. */
@@ -97,8 +97,8 @@ VOLT_API VOLT_NODISCARD bool volt_once_cancel(volt_once *o, volt_waiter *w);
 VOLT_API VOLT_NODISCARD bool volt_once_set_waker(volt_once *o, volt_waiter *w, volt_waker waker);
 
 /* volt_once_begin() as a future: nothing happens before it is polled. Polls as VOLT_OK (our turn)
- * or VOLT_DONE: both are successes, which of the two VOLT_AWAIT_RESULT tells. Dropped after its
- * turn has come, it passes that on, as volt_once_failed() does.
+ * or VOLT_DONE. Both are successes: VOLT_AWAIT goes on, VOLT_AWAIT_RESULT says which. Dropped after
+ * its turn has come, it passes that on, as volt_once_failed() does.
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API volt_future *volt_once_begin_future(volt_future *f, volt_once *o);
 

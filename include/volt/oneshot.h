@@ -96,9 +96,10 @@ VOLT_API VOLT_NODISCARD bool volt_oneshot_set_waker(volt_oneshot *o, volt_waiter
                                                     volt_waker waker);
 
 /* Receiving as a future. The value is taken out of the slot by the poll that returns VOLT_OK; given
- * up before, or the loser of a select, it leaves it there. Only a select that had won by it and is
- * cancelled before it has returned puts it back, as does a join that is: meanwhile another receiver
- * may have been told VOLT_ECLOSED.
+ * up before, or the loser of a select, it leaves it there. There
+ * are two cases in which the value is taken and put back: a select that this receive has won is
+ * cancelled before it is ready; or a join that this receive is part of loses a select. Meanwhile
+ * another receiver may have been told VOLT_ECLOSED.
  * f: not WAITING; its content is overwritten. elem: the caller's, until the future is ready.
  * Returns f. It polls as volt_oneshot_recv() returns. */
 VOLT_API volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o, void *elem);
@@ -112,7 +113,8 @@ VOLT_API volt_future *volt_oneshot_closed_future(volt_future *f, volt_oneshot *o
 
 /* Whether it was closed before anything was sent. Order: acquires what the closer did. */
 VOLT_API bool volt_oneshot_is_closed(const volt_oneshot *o);
-/* Whether a receive would get nothing now: nothing was sent yet, it was received, or it is closed. */
+/* Whether a receive would get no value now: none was sent yet, it was received already, or the
+ * oneshot was closed before. */
 VOLT_API bool volt_oneshot_is_empty(volt_oneshot *o);
 /* How many wait. */
 VOLT_API uint32_t volt_oneshot_waiters(const volt_oneshot *o);

@@ -49,16 +49,17 @@ typedef struct volt_unpark_list {
 VOLT_BEGIN_DECLS
 
 /* Block this thread until the count of unparks, which begins at zero, has reached unparks, or until
- * deadline_ns (as volt_now_ns()). Looks for a few microseconds before it sleeps.
+ * deadline_ns (as volt_now_ns()) has passed. Looks for a few microseconds before it sleeps.
  * Returns VOLT_OK or VOLT_ETIMEDOUT. Signals, and wakes for no reason, do not end it: a thread that
- *   is to stop is unparked, as by anything else that it waits for.
- * unparks: modulo 2^31, like the count itself, which is less than 2^30 ahead of it or behind it: a
- *   parker may be unparked without end. It is made new by zero, when nobody is going to unpark it.
+ *   is to stop has to be unparked.
+ * unparks: modulo 2^31, as the count is, so a parker may be unparked without end. The count must be
+ *   less than 2^30 ahead of unparks or behind it. A parker is made new by setting it to zero, when
+ *   no thread is going to unpark it.
  * Threads: one at a time on one parker. Order: acquires what the unparking threads did before. */
 VOLT_API int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns);
 
 /* Count one unpark, and wake the thread if it sleeps.
- * Threads: any, signal handlers, too.
+ * Threads: any; also from a signal handler.
  * Order: releases what this thread did before. The count is the last access to *p. */
 VOLT_API void volt_unpark(volt_parker *p);
 

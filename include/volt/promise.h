@@ -1,9 +1,9 @@
-/* promise.h: a future of one's own: the result of what is not volt's, say a library with callbacks,
- * a device, or a thread that computes.
+/* promise.h: a future of one's own, for the result of an operation that is not volt's: of a library
+ * with callbacks, a device, or a thread that computes.
  *
- * A promise is embedded in the struct of the operation. A task, thread or loop awaits its future;
- * the operation completes it, once, from any thread. Three functions begin and end the operation,
- * and each of them may be missing:
+ * A promise is embedded in the struct of the operation. A task, thread or loop awaits its future.
+ * The operation completes the promise, once, from any thread. Three functions begin and end the
+ * operation, and each of them may be missing:
  *
  *   struct fetch { volt_promise promise; struct request *request; };
  *
@@ -25,24 +25,28 @@
  *   volt_future f;
  *   int r = volt_block_on(volt_promise_future(&f, &fetch.promise), deadline_ns);
  *
- * The future is like any other: for threads, tasks, loops, in a select, with a timeout.
+ * (fetch may be on this stack only if request_abort() never fails: see Lifetime.) The future is as
+ * any other: for threads, tasks and loops, in a select, with a timeout.
  *
- * Life: idle; begun, by start(), when a future is polled for the first time; complete, by
- * volt_promise_complete(); and when a future has polled the result, idle again, so that the next
- * future begins another operation. Without start() the operation begins by itself: it may complete
- * before a future is polled, and the result is kept. One future waits at a time.
+ * Life: a promise is idle at first. The first poll of a future calls start(), and the promise is
+ * begun. volt_promise_complete() makes it complete. When a future has polled the result it is idle
+ * again, and the next future begins another operation. Without start() the operation begins by
+ * itself: it may complete before a future is polled, and the result is kept. One future waits at a
+ * time.
  *
- * Giving up: a future that is cancelled, timed out, or loses a select, asks cancel() to stop the
- * operation. If that says that it has, nobody will complete it. Else the operation goes on without
- * the future, which is ready all the same, at once. With discard(), an operation that was begun ends
- * once: a future polls its result, or discard() gets it, VOLT_ECANCELED if it was stopped. Without
- * discard() the promise is idle when it was stopped, and a result that still comes is kept for
- * another future.
+ * Giving up: a future that is cancelled, times out, or loses a select, asks cancel() to stop the
+ * operation. If cancel() returns true, volt_promise_complete() is not called any more. Else the
+ * operation goes on without the future, which is ready at once all the same.
+ *   With discard(), each operation ends in one of two ways: a future polls its result, or discard()
+ * gets it; the result is VOLT_ECANCELED if the operation was stopped.
+ *   Without discard(), a promise whose operation was stopped is idle. A result that still comes is
+ * kept for another future.
  *
  * Lifetime: the promise may be freed when a future has polled the result, also while
- * volt_promise_complete() is still returning; within discard(); and, idle, when no future waits. An
- * operation that cancel() cannot stop needs memory that outlives it: not the frame of a task that may
- * end before, and not that of the future, whose owner is still cancelling it while discard() runs. */
+ * volt_promise_complete() is still returning; within discard(); and, while it is idle, when no
+ * future waits and no operation that began by itself will complete it. An operation that cancel()
+ * cannot stop needs memory that outlives it. That is not the frame of a task that may end before.
+ * Nor is it the memory of the future: its owner may still be cancelling it while discard() runs. */
 #ifndef VOLT_PROMISE_H
 #define VOLT_PROMISE_H
 
@@ -53,17 +57,21 @@ typedef struct volt_promise volt_promise;
 
 /* What an operation does for its promise. Called with nothing held. */
 typedef struct volt_promise_ops {
-  /* Begin. By the poll of a future, which waits already: it may be completed within.
-   * Returns VOLT_PENDING: volt_promise_complete() is called once from now on; or the result, and it
-   *   is not called. NULL: it begins by itself. */
+  /* Begin the operation. Called by the first poll of a future, on its thread. The future is queued
+   * already, so the promise may be completed within.
+   * Returns VOLT_PENDING: volt_promise_complete() was called once, or will be. Or returns the
+   *   result: it was not called and will not be (aborts if it was). NULL: the operation begins by
+   *   itself. */
   int (*start)(volt_promise *p);
-  /* The future was given up: stop it. On the thread that gave it up.
-   * Returns true: volt_promise_complete() was not called and will not be; false: it was, or will be.
-   *   NULL: false. */
+  /* The future was given up: stop the operation. Called on the thread that gave the future up.
+   * Returns true: volt_promise_complete() was not called and will not be (aborts if it was).
+   * Returns false: it was called, or will be. NULL: as one that returns false. */
   bool (*cancel)(volt_promise *p);
-  /* It has ended, and no future takes the result: give back what it has brought. On the thread that
-   * gives up, or that completes, whichever comes later; the last access to *p, which may be freed.
-   * result: as completed; VOLT_ECANCELED if cancel() has stopped it. NULL: a result is kept. */
+  /* The operation has ended, and no future takes the result: free what came with the result. Called
+   * on the thread that gives up or on that which completes, whichever comes later. It is the last
+   * access to *p, so it may free *p.
+   * result: of volt_promise_complete(); or VOLT_ECANCELED if cancel() has stopped the operation.
+   * NULL: the result is kept for another future. */
   void (*discard)(volt_promise *p, int result);
 } volt_promise_ops;
 
@@ -81,27 +89,32 @@ struct volt_promise {
 
 VOLT_BEGIN_DECLS
 
-/* Make *p an idle promise. ops: lives as long as it; NULL: none of the three functions. */
+/* Make *p an idle promise. ops: the caller's, lives as long as *p; NULL: none of the three
+ * functions. */
 VOLT_API void volt_promise_init(volt_promise *p, const volt_promise_ops *ops);
 
-/* End its life. Aborts if a future waits, or an operation is under way that start() has begun. */
+/* End its life; frees nothing, and discards no result that is kept. Aborts if a future waits, if an
+ * operation is under way that start() has begun, or if a future gave an operation up that discard()
+ * has yet to get the result of. */
 VOLT_API void volt_promise_destroy(volt_promise *p);
 
-/* The operation is over: tell the future that waits, or keep the result for one that comes, or
- * discard it if it was given up.
+/* The operation is over: tell the future that waits, or keep the result for a future that comes, or
+ * call discard() if the operation was given up.
  * result: what the future polls as; not VOLT_PENDING (aborts).
- * Aborts if it was completed and not polled yet, or not begun.
+ * Aborts if an earlier result has not been polled yet, or if there is a start() and it was not
+ *   called.
  * Wakes: the future's waker, on this thread, with nothing held; or discard() is called here.
- * Threads: any; not from a signal handler: tell a thread by other means there. Order: releases what
- *   this thread did before to who polls the result. */
+ * Threads: any; not from a signal handler, which has to tell a thread by other means.
+ * Order: releases what this thread did before to the poll that returns the result. */
 VOLT_API void volt_promise_complete(volt_promise *p, int result);
 
 /* Awaiting the result as a future.
  * f: not WAITING; its content is overwritten; in memory of its own (see Lifetime above).
- * Returns f. It polls as start() returned or as it was completed; aborts if another future waits, or
- *   the operation was given up and has not completed yet.
- * Cancel: volt_future_cancel() asks cancel(), and does not wait. A result that came first, or that a
- *   select has polled in vain, is discarded, or kept. */
+ * Returns f. It polls as start() returned, or as the promise was completed. The first poll aborts
+ *   if another future waits, or if the operation was given up and has not completed yet.
+ * Cancel: volt_future_cancel() asks cancel(), and does not wait for the operation. A result that
+ *   came first, or that the future of a select polled before another branch won, goes to discard(),
+ *   or is kept if there is none. */
 VOLT_API volt_future *volt_promise_future(volt_future *f, volt_promise *p);
 
 VOLT_END_DECLS

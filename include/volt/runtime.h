@@ -13,9 +13,10 @@
  * is idle.
  *
  * In a loop of one's own: VOLT_RT_BY_HAND starts no worker; volt_rt_run() runs what is ready, and
- * the config's waker says when there is more; or volt_rt_run_until(), which sleeps. In tests, with
- * VOLT_RT_VIRTUAL_CLOCK, nothing sleeps: volt_rt_advance() is what makes time pass, and
- * volt_rt_run_until(), by as much as there is nothing else to do. */
+ * the config's waker says when there is more. volt_rt_run_until() runs tasks until a future is
+ * ready, and sleeps when none is ready to run. In tests, with VOLT_RT_VIRTUAL_CLOCK, no task sleeps
+ * for real: volt_rt_advance() makes time pass. So does volt_rt_run_until() when there is nothing
+ * else to do. */
 #ifndef VOLT_RUNTIME_H
 #define VOLT_RUNTIME_H
 
@@ -37,27 +38,30 @@ typedef struct volt_rt_allocator {
   void *ctx;
 } volt_rt_allocator;
 
-/* What the user is told of. Any of them may be NULL. They may block; they do not call the runtime. */
+/* Functions of the user's, for what happens to threads. Any of them may be NULL. They may block;
+ * they must not call the runtime. */
 typedef struct volt_rt_hooks {
-  /* On each worker and each thread of the blocking pool, first and last of all (but for destructors
-   * of thread-specific values). name: as the system shows it, "volt-w0"; valid until thread_stop
-   * has returned. A thread of the pool has the signal mask of the thread that created the runtime,
-   * a worker has all signals blocked but those of faults: thread_start may change either. */
+  /* Called on each worker and each thread of the blocking pool, thread_start before all else there,
+   * thread_stop after all else but the destructors of thread-specific values.
+   * name: as the system shows it, "volt-w0"; valid until thread_stop has returned.
+   * A thread of the pool has the signal mask of the thread that created the runtime, a worker has
+   * all signals blocked but those of faults: thread_start may change either. */
   void (*thread_start)(const char *name, void *ctx);
   void (*thread_stop)(const char *name, void *ctx);
-  /* A call of volt is about to put a worker to sleep, which keeps all its tasks waiting: each time,
-   * on that worker, in every build. call: as "volt_block_on", or whose blocking call it is, as
-   * "volt_sem". t: the task that runs (a waker that is called as it ends runs for it: then it is
-   * not to be touched any more), or NULL: outside of all tasks.
-   * Debug builds tell also of a call that has to look again, but not to sleep.
-   * NULL: debug builds abort; others say so on standard error, once in the life of a runtime. A
-   * hook that does nothing silences that. */
+  /* Called each time a call of volt is about to put a worker to sleep, which keeps all its tasks
+   * waiting; on that worker, in every build. Debug builds call it also if the call has to look
+   * again, but not to sleep.
+   * call: a name, as "volt_block_on", or the object's whose blocking call it is, as "volt_sem".
+   * t: the task that runs; NULL: none. t must not be used if it has ended: a waker that is called
+   *   as a task ends still runs for that task.
+   * NULL instead of this hook: debug builds abort; others write a line on standard error, once in
+   * the life of a runtime. A hook that does nothing silences that. */
   void (*blocks)(const char *call, volt_task *t, void *ctx);
   void *ctx;
 } volt_rt_hooks;
 
-/* All-zero: the defaults. A later version of 0.x takes members from reserved: who has cleared the
- * struct, or named its members, has the defaults for those. */
+/* All-zero: the defaults. A later version of 0.x takes members from reserved: a caller that clears
+ * the struct, or names its members, gets the defaults for those. */
 typedef struct volt_rt_config {
   uint32_t workers; /* 1..48; 0: as many as CPUs that this process may use */
   unsigned flags;   /* of volt_rt_flags */
@@ -71,9 +75,10 @@ typedef struct volt_rt_config {
   volt_rt_allocator allocator; /* alloc NULL: malloc() and free() */
   volt_rt_hooks hooks;
   const char *thread_prefix; /* of the names of threads: "<prefix>-w0", ... for workers, "-b0", ...
-                              * for those of the blocking pool; 15 bytes in all, the prefix is cut;
-                              * NULL: "volt"; copied */
-  uint64_t reserved[6];      /* zero */
+                              * for those of the blocking pool. A name has 15 bytes at most: a
+                              * longer
+                              * prefix is cut. Copied. NULL: "volt" */
+  uint64_t reserved[6];      /* zero (else VOLT_EINVAL) */
 } volt_rt_config;
 
 /* Counts since the worker began; read while it runs, so not of one instant. */
@@ -118,7 +123,8 @@ VOLT_BEGIN_DECLS
 /* ---- life ---- */
 
 /* Start a runtime. config: NULL for the defaults; copied.
- * Returns VOLT_OK; VOLT_EINVAL (too many workers, unknown flags, BY_HAND with more than one);
+ * Returns VOLT_OK; VOLT_EINVAL (too many workers, unknown flags, BY_HAND with more than one, cpus
+ *   with a cpu_count of 0, only one of alloc and free, reserved not zero);
  *   VOLT_ENOMEM (no memory, or a worker's thread could not be started): then *rt is NULL and
  *   nothing is left behind. A worker that cannot be pinned to its CPU is VOLT_EINVAL. */
 VOLT_API VOLT_NODISCARD int volt_rt_create(volt_rt **rt, const volt_rt_config *config);
@@ -127,9 +133,10 @@ VOLT_API VOLT_NODISCARD int volt_rt_create(volt_rt **rt, const volt_rt_config *c
  * deadline_ns (as volt_now_ns(), also of a runtime whose clock is virtual). May be called again.
  * Returns VOLT_OK: no task is left; VOLT_ETIMEDOUT: some have not ended yet (volt_rt_stats().live).
  * By hand: it runs them.
- * Threads: any that is no worker of it, several at once: each waits for all tasks, or until its own
- *   deadline. By hand one at a time, and none in volt_rt_run(): aborts. From a call on the blocking
- *   pool: a task that awaits that call ends only after it, so with a deadline. */
+ * Threads: any that runs no task of it (aborts), several at once: each waits until all tasks have
+ *   ended, or until its own deadline. By hand one at a time, and while no thread is in
+ *   volt_rt_run() (aborts). A call on the blocking pool may call this, with a deadline: a task that
+ *   awaits the call does not end before it. */
 VOLT_API int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns);
 
 /* Shut down, wait for ever, stop the threads, free everything. NULL is fine. When it returns, each
@@ -137,33 +144,35 @@ VOLT_API int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns);
  * had before, and the library may be unloaded.
  * Returns how many tasks had not ended and were cancelled. Aborts if the handle of a task from the
  *   pool, or a timer, is left.
- * Threads: one; not a worker of it or a thread of its blocking pool, which it would wait for: aborts.
- *   Every other call that was given rt has returned, but for wakes, which take care of themselves,
- *   and volt_rt_shutdown(), which has begun before this: that is waited for. To destroy it twice
- *   aborts only if the first has not come to its end. */
+ * Threads: one; not a worker of it or a thread of its blocking pool, which it would wait for
+ *   (aborts). Every other call that was given rt must have returned, with two exceptions: wakes,
+ *   which take care of themselves, and a volt_rt_shutdown() that has begun before, for which this
+ *   waits. A second volt_rt_destroy() aborts while the first is at work; afterwards rt is freed
+ *   memory. */
 VOLT_API uint64_t volt_rt_destroy(volt_rt *rt);
 
-/* Give it up, instead of volt_rt_destroy(), and wait for nothing: for a process that is about to
- * end although a call that blocks does not. Takes no more tasks, and cancels those there are; to
- * wait a while for what does end, call volt_rt_shutdown() with a deadline before this.
- * What is left behind is its threads, and a detached one that waits for them: calls that run go on
- *   to their end, calls that are queued are made, tasks end at their next await, or when the call
- *   that they await returns. Their memory, that of each volt_blocking, and what they use must live
- *   as long; so must the allocator and the hooks. When the last has ended, that thread frees the
- *   runtime; what never ends stays until the process ends. Memory of tasks from the pool whose handle
- *   is held stays as well, and so does the runtime if a timer is left: the handle is good for join,
- *   result and cancel, and is never detached.
+/* Give the runtime up, instead of volt_rt_destroy(), and wait for nothing: for a process that is
+ * about to end although a call on the blocking pool does not. Takes no more tasks, and cancels
+ * those there are. To wait a while for those that do end, call volt_rt_shutdown() with a deadline
+ * before this. Left behind are the runtime's threads, and one more, detached, that waits for them.
+ *   Calls that run go on to their end, calls that are queued are made. A task ends at its next
+ *   await, or when the call that it awaits returns. The memory of each task and each volt_blocking,
+ *   what they use, the allocator and the hooks must live as long.
+ * When the last thread has ended, the detached one frees the runtime. It frees nothing if a task
+ *   from the pool is left whose handle is held, or if a timer is left. Such a handle may be used
+ *   for join, result and cancel, and must not be detached.
  * Not promised: that anything has ended or was freed by any moment, so the library must not be
- *   unloaded; and what static objects of the program are worth to its threads during exit().
+ *   unloaded; nor that static objects of the program can be used by those threads during exit().
  * Returns VOLT_OK: rt is not the caller's any more; VOLT_ENOMEM: no thread to wait for the others
- *   could be started: tasks are cancelled, and rt is the caller's still.
- * Threads: any, also a worker of it or a thread of its pool. Not by hand (aborts): a runtime that is
- *   run by hand need not be destroyed before the process ends. Else as volt_rt_destroy(). */
+ *   could be started: tasks are cancelled, and rt is still the caller's.
+ * Threads: any, also a worker of it or a thread of its pool. Not for a runtime by hand (aborts),
+ *   which need not be destroyed before the process ends. Else as volt_rt_destroy(). */
 VOLT_API VOLT_NODISCARD int volt_rt_shutdown_background(volt_rt *rt);
 
-/* The runtime whose task this thread runs just now, or NULL: on a worker thread always, its hooks
- * aside; by hand while the thread is in volt_rt_run() (or in a shutdown that runs tasks), else NULL;
- * on a thread of the blocking pool NULL. */
+/* The runtime that this thread runs the tasks of, or NULL. On a worker it is the worker's runtime,
+ * but NULL in the hooks thread_start and thread_stop. On another thread it is NULL, also on one of
+ * the blocking pool, except while the thread runs a runtime by hand: in volt_rt_run(), in
+ * volt_rt_run_until(), or in a shutdown that runs tasks. */
 VOLT_API volt_rt *volt_rt_current(void);
 
 /* ---- time ---- */
@@ -189,20 +198,21 @@ VOLT_API void volt_rt_advance(volt_rt *rt, uint64_t by_ns);
 VOLT_API uint64_t volt_rt_run(volt_rt *rt);
 
 /* volt_block_on() for a runtime by hand: run tasks on this thread until the future is ready.
- * When nothing is ready it sleeps until something is. If the clock is virtual it does not: the time of
- * the earliest timer comes at once, but not while a call runs, or is queued, on the blocking pool;
- * that is waited for.
- * f: the caller's; polled on this thread, as by a task. deadline_ns: as volt_rt_now_ns(): of the
- *   virtual clock if that is what it has; VOLT_NO_DEADLINE: none.
- * Returns the future's result; VOLT_ETIMEDOUT: the deadline has passed, the future was cancelled (as
- *   by volt_timeout_future(): if it must come to its end first, that is awaited); VOLT_ECLOSED: the
- *   runtime is shut down, the future has not been polled; VOLT_ESTALLED: the clock is virtual, and no
- *   task is ready, no timer started and no call on the blocking pool, so that nothing in this runtime
- *   can make it ready: the future was cancelled. (What another thread may do is not known, and not
- *   waited for: only a runtime whose clock is real is woken from elsewhere.) If the future, cancelled,
- *   does not come to its end either, it aborts.
- * Other tasks may be ready when it returns, and the config's waker is not called for them: as after a
- * volt_rt_run() that has returned 0.
+ * When no task is ready the thread sleeps until one is. If the clock is virtual it does not sleep:
+ * the time of the earliest timer comes at once. But a call that runs, or is queued, on the blocking
+ * pool is waited for before time passes.
+ * f: the caller's; polled on this thread, as by a task. deadline_ns: as volt_rt_now_ns(), so of the
+ *   virtual clock if the runtime has one; VOLT_NO_DEADLINE: none.
+ * Returns the future's result, or:
+ *   VOLT_ETIMEDOUT: the deadline has passed, and the future was cancelled, as by
+ *     volt_timeout_future(): a future that must come to its end first is awaited;
+ *   VOLT_ECLOSED: the runtime is shut down, and the future has not been polled;
+ *   VOLT_ESTALLED: the clock is virtual, no task is ready, no timer is started and no call is on
+ *     the blocking pool, so nothing in this runtime can make the future ready; it was cancelled.
+ *     Another thread might have: only a runtime whose clock is real waits for that. If the
+ *     cancelled future does not come to its end either, this aborts.
+ * Other tasks may be ready when this returns, and the config's waker is not called for them: as
+ * after a volt_rt_run() that has returned 0.
  * Threads: one at a time, as volt_rt_run(); not from a task. Order: as volt_future_poll(). */
 VOLT_API VOLT_NODISCARD int volt_rt_run_until(volt_rt *rt, volt_future *f, uint64_t deadline_ns);
 
@@ -214,16 +224,18 @@ VOLT_API VOLT_NODISCARD int volt_rt_run_until(volt_rt *rt, volt_future *f, uint6
  * b: the caller's, until it is ready or cancelled.
  * Returns &b->future: polls as fn's result; VOLT_ENOMEM: no thread could be started at all;
  *   VOLT_ECLOSED: the runtime is being destroyed; VOLT_ECANCELED: it was cancelled in the queue.
- * Wakes: once, on the thread that fn has run on.
+ * Wakes: once, on the thread that fn has run on; with VOLT_ENOMEM, on the thread that could not
+ *   start one.
  * Cancel: a task that is cancelled before fn was called gets VOLT_ECANCELED, and fn is not called.
  *   If it is cancelled while fn runs, this is awaited all the same and polls as fn's result; the
- *   cancel meets the next await. volt_future_cancel() waits for fn, blocking (not on a worker).
+ *   cancel meets the next await. volt_future_cancel() of a call that runs blocks the thread until
+ *   fn has returned, so not on a worker.
  * Threads: any may poll it, also one that is no worker of rt: a loop, a thread in volt_block_on().
- *   fn runs on the pool's thread all the same, and the wake comes there. rt has to live until the
- *   poll that starts it has returned; from then on volt_rt_destroy() waits for the call and its
- *   wake, and the future may be polled afterwards. A loop that gives up a call that runs would be
- *   blocked by volt_future_cancel(): it polls on until it is ready, or polls with ctx->cancel set
- *   (volt_future_poll_ctx()), which takes it out of the queue if fn was not called yet.
+ *   rt has to live until the poll that starts the call has returned. From then on volt_rt_destroy()
+ *   waits for the call and its wake, and the future may be polled afterwards. A loop that does not
+ *   want to be blocked by volt_future_cancel() polls with ctx->cancel set to
+ *   VOLT_CTX_CANCEL_ONCE (volt_future_poll_ctx()): that takes the call out of the queue if fn was
+ *   not called yet; else the loop polls until the future is ready.
  * Signals: fn has the mask of the thread that created rt, and so has a process that fn starts. */
 VOLT_API volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*fn)(void *arg),
                                            void *arg);

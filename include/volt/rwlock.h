@@ -160,8 +160,8 @@ VOLT_API VOLT_NODISCARD bool volt_rwlock_set_waker(volt_rwlock *rw, volt_waiter 
  * unlock that has more than 32 readers to wake; so not from a waker that this lock calls. */
 VOLT_API void volt_rwlock_destroy(volt_rwlock *rw);
 
-/* Readers that hold it now, also while others wait; 0 if a writer does. Those count that were let
- * in and have not been told yet. A snapshot. Threads: any. */
+/* How many readers hold it now, also while others wait; 0 if a writer holds it. A reader that was
+ * let in and has not been told yet counts. A snapshot. Threads: any. */
 VOLT_API uint32_t volt_rwlock_readers(const volt_rwlock *rw);
 
 /* How many wait now, readers and writers. A snapshot. Threads: any. */

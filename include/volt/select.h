@@ -14,9 +14,9 @@
  * it came here: what is yours already, put NULL in its place), and a channel moves an element for
  * one branch only (with VOLT_SELECT_KEEP, or before the branch came here, it may do so for a loser,
  * too: that one then polls as VOLT_OK). What has run by then, an async function to its end, a task,
- * has run. One that must come to its end first, is awaited: an async function runs its VOLT_FINALLY,
- * a call on the blocking pool returns, a group's tasks end. The same when the task that awaits is
- * cancelled.
+ * has run. One that must come to its end first, is awaited: an async function runs its
+ * VOLT_FINALLY, a call on the blocking pool returns, a group's tasks end. The same when the task
+ * that awaits is cancelled.
  * volt_future_cancel() of the whole, and the deadline of volt_block_on(), do not wait: they cancel
  * all of it at once (volt/async.h), and block until a call that blocks has returned. */
 #ifndef VOLT_SELECT_H
@@ -85,10 +85,10 @@ VOLT_API void volt_select_seed(uint64_t seed);
  *   branches that were not ready were cancelled; those that were keep what they got: poll them to
  *   know. Ready with a success, or VOLT_ELAGGED, in the instant in which it loses a select, its
  *   branches give back what can be; if it failed, they keep what they got then, too.
- * Order: each poll polls the branches in the array's order, all of them, those that are ready once
- *   more (which does nothing): so in that order they are started, by the first poll. With
- *   VOLT_JOIN_FAIL_FAST it polls up to the first that failed; the others, those behind it that were not
- *   started yet among them, are cancelled in the array's order.
+ * Order: the first poll starts the branches in the array's order, and each later poll polls all of
+ *   them in that order (a poll of a branch that is ready does nothing). With VOLT_JOIN_FAIL_FAST a
+ *   poll stops at the first branch that failed. All others are then cancelled in the array's order,
+ *   those that were not started yet, too.
  * Cost: each poll looks at every branch; for hundreds of tasks use a volt_group. */
 VOLT_API volt_future *volt_join_future(volt_join *j, volt_future *const *branches, uint32_t count,
                                        unsigned how);

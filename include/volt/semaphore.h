@@ -98,8 +98,8 @@ VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire(volt_sem *sem, volt_waiter *w, u
 /* Take n permits; block this thread until they are there or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing taken; what had been set aside went to the next),
- *   VOLT_ECLOSED, or VOLT_EINVAL. A signal does not end it: what can is volt_sem_close(), or a
- *   token: volt_block_on() of a select of volt_token_future() and the future. If the grant wins
+ *   VOLT_ECLOSED, or VOLT_EINVAL. A signal does not end the wait. volt_sem_close() does; or wait
+ *   by volt_block_on() for a select of the future and a volt_token_future(). If the grant wins
  *   over the deadline, it returns when its wake has come, which may be after the wakers of others.
  * Threads: any that may block. */
 VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire_blocking(volt_sem *sem, uint32_t n,
@@ -199,10 +199,10 @@ VOLT_API uint32_t volt_sem_limit(const volt_sem *sem);
  *   on this thread. Threads: any. Order: releases what this thread did before to who takes all. */
 VOLT_API void volt_sem_forget(volt_sem *sem, uint32_t n);
 
-/* Let permits that are in the pool disappear, n at most: as volt_sem_forget() of those that
- * volt_sem_drain() would take.
- * Returns how many that were: fewer than n if there were fewer; 0 in debt, or while somebody waits:
- *   volt_sem_set_limit() lowers also what is held.
+/* Let permits that are in the pool disappear, n at most: takes them as volt_sem_drain() does, and
+ * forgets them as volt_sem_forget() does.
+ * Returns how many were forgotten: fewer than n if there are fewer in the pool; 0 in debt, or while
+ *   a waiter is queued. (To get rid of permits that are held, use volt_sem_set_limit().)
  * Threads: any. Order: acquires as volt_sem_drain(), releases as volt_sem_forget(). */
 VOLT_API uint32_t volt_sem_forget_up_to(volt_sem *sem, uint32_t n);
 

@@ -33,9 +33,9 @@
  * what it returns in the end is the outcome.
  *
  * A task must not block its worker (debug builds abort when it does so by a call of volt, others
- * say so once; volt_rt_hooks): it awaits a future, takes a lock by try, computes in the blocking pool. Tasks do not begin in the
- * order in which they were spawned: where the order counts, the spawner polls the task's first
- * future, and the task awaits that. */
+ * say so once for each runtime; see volt_rt_hooks): it awaits a future, takes a lock by try,
+ * computes in the blocking pool. Tasks do not begin in the order in which they were spawned: where
+ * the order counts, the spawner polls the task's first future, and the task awaits that. */
 #ifndef VOLT_TASK_H
 #define VOLT_TASK_H
 
@@ -73,7 +73,7 @@ typedef struct volt_short_lock {
   VOLT_ATOMIC(uint32_t) word;
 } volt_short_lock;
 
-/* What a group does when a task of it fails, and with those that have ended. */
+/* What a group does when a task of it fails, and with tasks that have ended. */
 enum volt_group_how {
   VOLT_GROUP_FAIL_FAST = 0,    /* the first failure cancels the others */
   VOLT_GROUP_KEEP_GOING = 1,   /* a failure is that task's alone */
@@ -93,8 +93,9 @@ typedef struct volt_group {
   volt_task_link ended;     /* those that are kept, the oldest first */
 } volt_group;
 
-/* A handle by which one task of a group is cancelled alone. It owns no memory, and holds none: the
- * task ends, and is freed, whenever it is its time. All-zero: of no task. Members are private. */
+/* A handle by which one task of a group is cancelled alone. It does not own the task, and does not
+ * keep it: the task ends, and is freed, as without it. All-zero: of no task. Members are
+ * private. */
 typedef struct volt_group_member {
   volt_task_link link; /* behind its task, among those of the group */
   volt_group *group;
@@ -152,16 +153,16 @@ VOLT_API bool volt_task_is_cancelled(volt_task *t);
 
 /* Give up the handle: nobody will join. A task from the pool is freed, at once or when it has
  * ended; memory of the caller's is never free to use again without a join (or a group).
- * A handle that is used again (detached, joined, cancelled or spawned) aborts, for as long as the
- * memory is not another task's. */
+ * A detached handle must not be used again. To detach, join, cancel or spawn it aborts, unless its
+ * memory is another task's by then. */
 VOLT_API void volt_task_detach(volt_task *t);
 
 /* ---- groups: tasks that end together ----
  *
- * A group is filled, and waited for; or it is the set of a server that goes on for ever:
+ * A group is filled, and waited for; or a server fills it for ever and takes tasks as they end:
  *
- *   volt_group_init(&g);                 one of them fails: the others are cancelled; each is freed
- *                                        as it ends
+ *   volt_group_init(&g);                 if a task fails, the others are cancelled; a task from the
+ *                                        pool is freed as it ends
  *   volt_group_init_how(&g, VOLT_GROUP_KEEP_GOING);                    the same, but none cancelled
  *   volt_group_init_how(&g, VOLT_GROUP_KEEP_GOING | VOLT_GROUP_KEEP_RESULTS);    kept until taken
  *
@@ -199,14 +200,15 @@ VOLT_API void volt_task_detach(volt_task *t);
 VOLT_API void volt_group_init(volt_group *g);
 
 /* The same with another policy.
- * how: VOLT_GROUP_FAIL_FAST (as volt_group_init()) or VOLT_GROUP_KEEP_GOING: no failure cancels
- *   anything. Plus VOLT_GROUP_KEEP_RESULTS: a task that has ended stays in the group, memory and
- *   result, until it is taken (volt_group_next_future()) or the group destroyed. Without it the
- *   group holds nothing of a task that has ended, however many there are. Aborts for another. */
+ * how: VOLT_GROUP_FAIL_FAST (as volt_group_init()) or VOLT_GROUP_KEEP_GOING (no failure cancels
+ *   anything); either with or without VOLT_GROUP_KEEP_RESULTS; any other value aborts. With
+ *   VOLT_GROUP_KEEP_RESULTS a task that has ended stays in the group, memory and result, until it
+ *   is taken (volt_group_next_future()) or the group is destroyed. Without it the group holds
+ *   nothing of a task that has ended. */
 VOLT_API void volt_group_init_how(volt_group *g, unsigned how);
 
-/* End its life: detaches the tasks that were kept and not taken; aborts if one has not ended. Every
- * call that was given the group, or a member of it, has returned. */
+/* End its life: detaches the tasks that were kept and not taken. Aborts if a task of it has not
+ * ended. Every other call that was given the group, or a member of it, must have returned. */
 VOLT_API void volt_group_destroy(volt_group *g);
 
 /* Spawn t into the group, from anywhere, also from a task of the group.
@@ -217,12 +219,13 @@ VOLT_API VOLT_NODISCARD int volt_group_spawn(volt_group *g, volt_rt *rt, volt_ta
 /* Cancel all tasks of the group, and take no more. */
 VOLT_API void volt_group_cancel(volt_group *g);
 
-/* A future that is ready when every task of the group has ended. One at a time, this or
- * volt_group_next_future() (aborts). What is kept of them stays, to be taken.
+/* A future that is ready when every task of the group has ended. Only one future of a
+ * group may wait at a time, this or volt_group_next_future(); a second one aborts. Tasks that the
+ * group keeps stay in it, to be taken.
  * Returns f: polls as VOLT_OK, or as the first task that failed; VOLT_ECANCELED if the task that
  *   awaits it was cancelled.
- * Cancel: if the task that awaits this is cancelled, so is the group, and this goes on waiting until
- *   all have ended: no child outlives its parent. A function that is dropped with
+ * Cancel: if the task that awaits this is cancelled, so is the group, and this goes on waiting
+ *   until all have ended: no child outlives its parent. A function that is dropped with
  *   volt_future_cancel() while it awaits this blocks until they have ended (aborts on a worker).
  *   volt_future_cancel() of this future only stops waiting. */
 VOLT_API volt_future *volt_group_wait_future(volt_future *f, volt_group *g);
@@ -239,43 +242,54 @@ VOLT_API bool volt_group_is_cancelled(volt_group *g);
 /* How many have not ended. A snapshot. */
 VOLT_API uint64_t volt_group_count(volt_group *g);
 
-/* Whether there is nothing in it: no task that has not ended, and none that is kept. A snapshot. */
+/* Whether there is nothing in it: no task that has not ended, and none that is kept. A snapshot.
+ * Threads: any. */
 VOLT_API bool volt_group_is_empty(volt_group *g);
 
 /* ---- the results of a group, one by one ---- */
 
-/* A future that is ready when any task of the group has ended: those that have are taken in the
- * order in which they ended. One at a time, this or volt_group_wait_future() (aborts).
- * g: of VOLT_GROUP_KEEP_RESULTS (aborts). t: of the caller, until this is ready or cancelled.
- * Returns f: polls as VOLT_OK: *t has ended and left the group, the handle is the caller's:
- *   volt_task_result(), then volt_task_detach() for one from the pool. Or as VOLT_EEMPTY: the group
- *   was empty. Then, as if it was cancelled, *t is NULL.
- * Cancel: stops waiting; no task is cancelled; one that was taken and not polled is the next again.
- * Order: acquires what the task did. */
+/* A future that takes one task of the group that has ended: the one that ended first, or, if none
+ * has ended yet, the next that does. Only one future of a group may wait at a time, this or
+ * volt_group_wait_future(); a second one aborts.
+ * g: made with VOLT_GROUP_KEEP_RESULTS (else aborts). t: the caller's memory, which must stay until
+ *   the future is ready or cancelled; *t is NULL until then.
+ * Returns f. It polls as VOLT_OK: *t has ended and left the group, and its handle is the caller's,
+ *   who calls volt_task_result(), and then volt_task_detach() if it is from the pool. Or it polls
+ *   as VOLT_EEMPTY: no task was in the group when the future was first polled; *t is NULL.
+ * Cancel: no task is cancelled. A task that was taken and not polled is the first to be taken
+ *   again, and *t is NULL.
+ * Order: VOLT_OK acquires what the task did. */
 VOLT_API volt_future *volt_group_next_future(volt_future *f, volt_group *g, volt_task **t);
 
-/* The same at once: VOLT_EAGAIN if none has ended. */
+/* The same without waiting. Returns VOLT_OK, VOLT_EAGAIN (no task has ended), or VOLT_EEMPTY; *t is
+ * NULL unless VOLT_OK. Threads: any. */
 VOLT_API VOLT_NODISCARD int volt_group_try_next(volt_group *g, volt_task **t);
 
-/* The same for a thread. VOLT_ETIMEDOUT: none has ended. */
+/* The same; block this thread until a task has ended or deadline_ns (as volt_now_ns()) has passed.
+ * Returns VOLT_OK, VOLT_ETIMEDOUT (no task has ended), or VOLT_EEMPTY; *t is NULL unless VOLT_OK.
+ * Threads: any that may block. */
 VOLT_API VOLT_NODISCARD int volt_group_next_blocking(volt_group *g, volt_task **t,
                                                      uint64_t deadline_ns);
 
 /* ---- one task of a group ---- */
 
 /* volt_group_spawn(), with a handle to cancel this task alone.
- * m: the caller's; it does not move or end before the task has ended, or volt_group_member_drop().
- * Returns as volt_group_spawn(); on failure m is of no task. */
+ * m: the caller's memory, content overwritten. It must not move or be freed before the task has
+ *   ended (the group's count or result says so), or volt_group_member_drop() has returned.
+ * Returns as volt_group_spawn(); on failure *m is of no task. */
 VOLT_API VOLT_NODISCARD int volt_group_spawn_member(volt_group *g, volt_rt *rt, volt_task *t,
                                                     volt_group_member *m);
 
-/* Ask that task to end, as volt_task_cancel(): VOLT_ECANCELED is no failure of it then. Any number
- * of times, also when it has ended and its memory is gone or used again.
- * Returns true: asked; false: it has returned, or was asked before, by this or with its group.
+/* Ask that task to end, as volt_task_cancel(). If it then returns VOLT_ECANCELED, that is no
+ * failure in the group. May be called any number of times, also when the task has ended and its
+ * memory is gone or used again.
+ * Returns true: asked; false: the task has returned, or was asked before, by this or with its
+ *   group; or *m is of no task.
  * Threads: any, before the group is destroyed. */
 VOLT_API bool volt_group_member_cancel(volt_group_member *m);
 
-/* Give up the handle: its memory is the caller's. Threads: any, before the group is destroyed. */
+/* Give up the handle: afterwards the memory of *m is the caller's. The task goes on. Threads: any,
+ * before the group is destroyed. */
 VOLT_API void volt_group_member_drop(volt_group_member *m);
 
 VOLT_END_DECLS

@@ -86,16 +86,18 @@ VOLT_API void volt_timers_destroy(volt_timers *t);
 VOLT_API void volt_timer_start(volt_timers *t, volt_timer *timer, uint64_t deadline_ns,
                                volt_waker waker);
 
-/* Stop *timer. t: the queue that it was started on (aborts). Returns true: cancelled, or not
- *   started; its waker will not be called. Returns false: it has expired, and its waker has been
- *   called or will be. Either way its memory is the caller's. Waits for sections of other
- *   threads on the same queue, if there are any; each is short.
+/* Stop *timer. Waits for sections of other threads on the same queue, if there are any; each is
+ * short.
+ * t: the queue that it was started on; with another one a timer that runs aborts.
+ * Returns true: cancelled, or not started; its waker will not be called. Returns false: it has
+ *   expired, and its waker has been called or will be. Either way its memory is the caller's.
  * Threads: the owner of *timer. */
 VOLT_API bool volt_timer_cancel(volt_timers *t, volt_timer *timer);
 
 /* Replace the waker of a timer that runs. Returns true: replaced. Returns false: it has expired, or
  * does not run; the waker it had has been called or will be. Waits as cancel does.
- * t: the queue that it was started on (aborts). Threads: the owner of *timer. */
+ * t: the queue that it was started on; with another one a timer that runs aborts.
+ * Threads: the owner of *timer. */
 VOLT_API VOLT_NODISCARD bool volt_timer_set_waker(volt_timers *t, volt_timer *timer,
                                                   volt_waker waker);
 

@@ -14,8 +14,8 @@
  * A token says only that it was cancelled; why, is said elsewhere, before it is cancelled. All-zero
  * is a valid token without a parent. Nothing is ever allocated.
  *
- * Lifetime: a token may end before its children: they are its parent's then, and are cancelled with
- * that; without a parent, each of them becomes a token of its own. */
+ * Lifetime: a token may end before its children. They are its parent's then, and are cancelled with
+ * that. If it has no parent, each child becomes a token without a parent. */
 #ifndef VOLT_TOKEN_H
 #define VOLT_TOKEN_H
 
@@ -42,9 +42,10 @@ VOLT_BEGIN_DECLS
 VOLT_API void volt_token_init(volt_token *t);
 
 /* Make *t a token that is cancelled with its parent; if that is so already, it begins cancelled.
- * parent: alive; it may end before *t. Waits for a thread that is cancelling a token of the same tree
- *   just now. Initialised again while it is a child of *parent, *t aborts if it is the youngest; in
- *   debug builds, if it is one of the 64 youngest. Threads: any. */
+ * parent: alive; it may end before *t. Waits for a thread that is cancelling a token of the same
+ *   tree just now. A *t that is a child of *parent already must not be initialised again: it aborts
+ *   if it is the youngest child, and in debug builds if it is one of the 64 youngest. Threads:
+ *   any. */
 VOLT_API void volt_token_init_child(volt_token *t, volt_token *parent);
 
 /* Cancel *t and all that descend from it. When it returns all of them are cancelled, also if
@@ -91,11 +92,12 @@ VOLT_API VOLT_NODISCARD bool volt_token_set_waker(volt_token *t, volt_waiter *w,
 VOLT_API uint32_t volt_token_waiters(const volt_token *t);
 
 /* End its life; cancelled or not. No waiter may be queued (aborts), nor may it be used again. Frees
- * nothing. Its children become its parent's; without a parent, each of them a token of its own: a
- * step for each child, and without a parent for each descendant. If a cancel of it, or of an ancestor, has still to wake
- * those who waited for it, this waits until that has told the last of them; so not from a waker
- * that a cancel calls. Nor may one of them be in a cancel_wait, a set_waker, a further poll or the
- * drop of a future, or a wait with a deadline: these look at the token until they return. */
+ * nothing. Its children become its parent's; if it has no parent, each child becomes a token
+ * without a parent. That takes a step for each child; if it has no parent, a step for each
+ * descendant. If a cancel of it, or of an ancestor, has still to wake those who waited for it, this
+ * waits until that has told the last of them; so not from a waker that a cancel calls. Nor may one
+ * of them be in a cancel_wait, a set_waker, a further poll or the drop of a future, or a wait with
+ * a deadline: these look at the token until they return. */
 VOLT_API void volt_token_destroy(volt_token *t);
 
 VOLT_END_DECLS

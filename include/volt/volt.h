@@ -5,6 +5,8 @@
  *   mutex.h        mutual exclusion, handed over in the order of the queue
  *   rwlock.h       many readers or one writer, neither starves
  *   channel.h      bounded channel of many senders and receivers
+ *   permit_channel.h  a bounded channel whose places are taken before the element is there
+ *   mailbox.h      unbounded channel of nodes in their senders' memory
  *   oneshot.h      one value, from one sender to one receiver
  *   broadcast.h    every receiver receives every value, or is told how many it lost
  *   watch.h        the latest value, and whether it has changed

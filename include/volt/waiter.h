@@ -12,15 +12,15 @@
  *   }
  *
  * The life of a waiter, the same for every primitive:
- *   unused -> queued -> claimed -> granted      a release has served it; then waker.wake() is called
- *                    -> cancelled               its owner gave up; no wake will come
+ *   unused -> queued -> claimed -> granted      a release has served it; then waker.wake() is
+ *                    called -> cancelled               its owner gave up; no wake will come
  * The grant is the last access to the waiter: whoever sees it owns the memory again, and sees
- * everything the granting thread did before. The wake comes after it, and touches the waker's ctx
- * alone: that has to outlive the wake (volt/waker.h).
+ * everything the granting thread did before. The wake comes after the grant, and touches only the
+ * waker's ctx, which has to outlive the wake (volt/waker.h).
  *
- * A waiter must not move while it is queued, nor be made anew. One that was copied or moved aborts
- * when its result is asked for, it is cancelled or polled; one that was made anew, when it is
- * queued again or another thread comes to it. */
+ * A waiter must not move, nor be initialised again, while it is queued. A waiter that was copied or
+ * moved aborts when its result is asked for, or when it is cancelled or polled. A waiter that was
+ * initialised again aborts when it is queued again, or when another thread comes to it. */
 #ifndef VOLT_WAITER_H
 #define VOLT_WAITER_H
 
@@ -54,9 +54,10 @@ struct volt_waiter {
 VOLT_BEGIN_DECLS
 
 /* What has become of the last operation that queued *w.
- * Returns VOLT_PENDING until it has been told, also while the object says already that it is open,
- *   or closed: ask the object, or cancel; VOLT_OK once granted; VOLT_ECLOSED if the object was
- *   closed instead; VOLT_ECANCELED if it was cancelled, or nothing was ever queued with it.
+ * Returns VOLT_PENDING until *w has been told; VOLT_OK once granted; VOLT_ECLOSED if the object was
+ *   closed instead; VOLT_ECANCELED if it was cancelled, or nothing was ever queued with it. It may
+ *   be VOLT_PENDING for a while after the object says that it is open or closed: to know at once,
+ *   ask the object, or cancel.
  *   Aborts if *w is a copy of one that is queued, or was moved.
  * Threads: the owner of *w. Order: a result other than VOLT_PENDING acquires what the granting
  * thread did before. */

@@ -7,13 +7,14 @@
  * that releases runs the wakers of those it satisfies inside itself, and so on: a long chain of
  * them needs as much stack. It must not throw or longjmp.
  *
- * ctx must outlive the wake, not only the waiter. First comes the grant, from which on the owner may
- * see the result, free the waiter, and end; then wake(ctx) runs. So ctx has to stay until wake(ctx)
- * has returned, or it is known that it is not called: the operation was not VOLT_PENDING, or a
- * cancel or a new waker came before the grant (and says so). A ctx is never the waiter, nor the
- * future around it. It may be something that lives as long as the program; or a thread's parker, for
- * which that thread waits (volt/park.h); or it is counted, as a task and a loop are: an owner that ends
- * before a wake may come uses a volt_loop (volt/loop.h), or counts what volt_ctx says.
+ * ctx must outlive the wake, not only the waiter. First comes the grant: from then on the owner may
+ * see the result, free the waiter, and end. Then wake(ctx) runs. So ctx has to stay until wake(ctx)
+ * has returned, or until its owner knows that wake(ctx) is not called: the operation did not return
+ * VOLT_PENDING, or a cancel or a new waker came before the grant (and says so). A ctx is never the
+ * waiter, nor the future around it. It may be something that lives as long as the program; or the
+ * parker of a thread that waits for the wake (volt/park.h); or something that counts its wakes, as
+ * a task and a loop do. An owner that may end before the wake uses a volt_loop (volt/loop.h), or
+ * counts by a volt_ctx (volt/future.h).
  *
  * A zero waker ({NULL, NULL}) wakes nobody: for an owner that polls. */
 #ifndef VOLT_WAKER_H

@@ -50,18 +50,19 @@ VOLT_API void volt_watch_destroy(volt_watch *w);
  *   sees this version, or a later one. */
 VOLT_API int volt_watch_send(volt_watch *w, const void *elem);
 
-/* Changes the value in place. Returns whether it is another one now. */
+/* Changes the value in place. Returns whether that made a new version. */
 typedef bool volt_watch_fn(void *value, void *arg);
 
-/* Let fn change the value where it is; if it returns true, the version is one more than the last. No
- * copy is made, and no other change comes between what fn reads and what it writes.
- * fn: called once, with the value (mem of volt_watch_init()) and arg, unless the watch is closed. All
- *   others who use the watch wait meanwhile: it should be short, must not use this watch (it would
- *   wait for itself for ever) nor leave by longjmp or an exception. What it wrote before it returns
- *   false stays, and volt_watch_get() copies it, but no watcher is told.
+/* Let fn change the value where it is. If fn returns true, the version is one more than the last.
+ * No copy is made, and no other change comes between what fn reads and what it writes.
+ * fn: called once, with the value (mem of volt_watch_init()) and arg, unless the watch is closed.
+ *   Other threads that use the watch wait meanwhile, so fn should be short. It must not use this
+ *   watch (it would wait for itself, for ever), nor leave by longjmp or an exception. If it returns
+ *   false, what it wrote stays, and volt_watch_get() copies it, but no watcher is told.
  * Returns VOLT_OK (a new version), VOLT_EAGAIN (fn returned false), or VOLT_ECLOSED: fn was not
  *   called.
- * Wakes: for a new version, as volt_watch_send(), after fn. Threads: any; not from a signal handler.
+ * Wakes: for a new version, as volt_watch_send(), after fn.
+ * Threads: any; not from a signal handler.
  * Order: as volt_watch_send(); fn sees what was done before all earlier changes. */
 VOLT_API int volt_watch_modify(volt_watch *w, volt_watch_fn *fn, void *arg);
 
