@@ -27,11 +27,12 @@
  *       hands over is the last that the old one does with the lock.
  *   R2  The last consumer leaves through the link (bcs_queue.c): its own node is then in the hands
  *       of the next, and it must not return. Closed: its owner waits to be told, like everybody.
- *   R3  A thread that has lost the role, with a job of its own queued, calls a waker, and that
- *       waits: for another job, or for anything else that needs the queue to go on. The role is
- *       handed to the first job, whose thread does not look. Closed: a job is handed the role only
- *       while its thread waits for that very job, where it runs nothing else. It says so in hold,
- *       before it looks for the first time, and takes that back when it has the role.
+ *   R3  Interleaving: a thread has lost the role, with a job of its own queued, and calls a waker;
+ *       the waker waits for another job, or for something else that needs the queue to go on; the
+ *       role is handed to the first job, at which its thread does not look. Prevented by: a job is
+ *       handed the role only while its thread waits for that very job, where it runs nothing else.
+ *       The thread says so in hold before it looks for the first time, and takes that back when it
+ *       has the role.
  *   R4  A section that tells nobody is freed by what a later section does, while the server that
  *       left still reads it. Closed: what is needed of a job is copied before the queue is left.
  *   R7  A waker runs or cancels something on the same lock, and the one who would serve it is its
@@ -41,8 +42,9 @@
  *       Closed: debts are paid after each batch, too.
  * R5 and R6, of a future's job, are in bcs_job.c.
  *
- * How the role is lost with a job of the own unserved. In each case the thread pays what it owes,
- * which calls wakers, and then waits to be told or handed the role (with a future's job: returns).
+ * How a thread loses the role while a job of its own is unserved. In each case the thread pays what
+ * it owes, which calls wakers. Then it waits to be told or handed the role; with a future's job it
+ * returns.
  *   - HANDED_OFF at the end: the own job has run, was the last, and is left behind (R2).
  *   - HANDED_OFF in the middle: the own job is behind a link that a producer has not made yet. A
  *     waker has queued it there, and taken the role up from further ahead (R7). Jobs of the frames
@@ -79,7 +81,8 @@
 #endif
 /* How often run() looks before it sleeps, since others' sections are ahead of its own: first on the
  * core, which is for those who serve fast; then letting others run on it, who may be the ones that
- * come next. The second is what keeps the order of threads when there are more of them than cores. */
+ * come next. The second is what keeps the order of threads when there are more of them than
+ * cores. */
 #ifndef VOLT_BCS_SPIN
 #define VOLT_BCS_SPIN 10
 #endif
@@ -93,8 +96,8 @@ static volt_bcs_job_ *job_of(volt_bcs_node *node) {
 
 /* ---- the two queues ---- */
 
-/* Returns true if the caller has the role now; *before: a node that is left to it, or NULL; else the
- * one that *node is behind, or NULL: not known. */
+/* Returns true if the caller has the role now; *before: a node that is left to it, or NULL; else
+ * the one that *node is behind, or NULL: not known. */
 static bool push(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_node **before) {
   uintptr_t state;
   if (!lock->lockfree) return volt_bcs_waitfree_push_(&lock->queue.tail, node, before, &state);

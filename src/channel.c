@@ -34,20 +34,21 @@
  *       waits for it for ever. Closed: what is claimed is moved before anybody is granted.
  *   R7  More waiters than a batch: a receive takes no more elements than a batch has waiters for,
  *       so that every place it makes is filled by whoever waits for it (I3); close() comes back.
- *   R8  A thread is stopped between its look at a slot and its CAS, and when it goes on, the word is
- *       the same again, 2^28 sends later, while the slot is just being moved. Closed: that look is a
- *       hint; what counts is the one after the claim. Then the position is this thread's alone, and
- *       the slot's turn, which moves on by one for each claim of the slot that is done, stops at it
- *       until this thread is done too. That turns repeat, with the positions, could deceive only
- *       who is a whole round of them ahead of the slot: 2^29 >> shift claims of this one slot, at
- *       least 512, under way at once, at most two to a thread, nearly all through this very race.
+ *   R8  A thread is stopped between its look at a slot and its CAS, and when it goes on, the word
+ *       is the same again, 2^28 sends later, while the slot is just being moved. Closed: that look
+ *       is a hint; what counts is the one after the claim. Then the position is this thread's
+ *       alone, and the slot's turn, which moves on by one for each claim of the slot that is done,
+ *       stops at it until this thread is done too. That turns repeat, with the positions, could
+ *       deceive only who is a whole round of them ahead of the slot: 2^29 >> shift claims of this
+ *       one slot, at least 512, under way at once, at most two to a thread, nearly all through this
+ *       very race.
  *   R9  Two branches of one select are granted in the same instant, and what one of them moved is
  *       lost. Closed: a waiter of a select is granted only by whoever takes the select's decision,
  *       which can be taken once; else it is dismissed: unlinked, as if it were cancelled. A branch
  *       that could take effect at once takes the decision under the lock, so that, if it has it,
  *       there is something to take effect on.
- *   R10 A waiting future is polled after the close and before the closer has told it: it is pending,
- *       while a new one is refused. Closed: the poller tells it.
+ *   R10 Interleaving: the channel is closed; a waiting future is polled before the closer has told
+ *       it, and is pending while a new one is refused. Prevented by: the poll tells it.
  *
  * Pairs
  *   P1 (acq_rel) <- P1, U1 (release)   who claims a position sees the past of all earlier claims:

@@ -1,33 +1,35 @@
-/* channel_end.c: who waits for the end of a channel, who brings it about by leaving, and its last
- * moment.
+/* channel_end.c: futures that await the close of a channel, senders that close it by leaving, and
+ * its destruction.
  *
- * Algorithm: those who await the close have a queue of their own, with turns (turn.h), for in the
- * FIFO are senders or receivers alone. The first of them sets WATCHED in the channel's word, for
- * good. Who closes finds it there in the step that makes the word CLOSED, and opens their queue
- * afterwards. Those who send and receive leave the bit as it is, and look at it as little as at the
- * length.
- *   Senders are a count. When the last of them leaves, ENDED takes the place of one, for good.
+ * Algorithm: futures that await the close (watchers) have a queue of their own, with turns
+ * (turn.h), because the FIFO has room for senders or receivers alone. The first watcher sets
+ * WATCHED in the channel's word, for good. The closer finds WATCHED there in the step that makes
+ * the word CLOSED, and opens the watchers' queue afterwards. Sends and receives keep the bit as it
+ * is, and do not look at it.
+ *   Senders are a count. When the last of them leaves, ENDED takes the place of 1, for good.
  *
  * Invariants
- *   I1  somebody is queued among the watchers, and not told => the word is WATCHED, and not CLOSED,
- *       or whoever has closed it is about to open their queue
- *   I2  ENDED => the channel is closed, or whoever has set it is about to close it
+ *   I1  a watcher is queued and not told => the word is WATCHED and not CLOSED, or the closer is
+ *       about to open the watchers' queue
+ *   I2  ENDED => the channel is closed, or the thread that has set ENDED is about to close it
  *
  * Races
- *   R1  One finds the channel open, it is closed, and the watcher queues when nobody will tell it any
- *       more. Closed: it looks, and says that it watches, by one step on the word that closes, with
- *       the lock of the watchers held, which the closer takes afterwards.
- *   R2  The channel ends, by the hand of one who was told of the close, while the closer has yet to
- *       tell the watchers. Closed: it is counted (closing) before the word is CLOSED; destroy waits.
- *   R3  The last sender leaves, another one is added, and finds itself on a channel that is being
- *       closed. Closed: both change the one count, and from ENDED there is no way back.
- *   R4  A watcher is polled when the channel is closed, before the closer has come to it: it is
- *       pending, although a new one is ready. Closed: the poller looks at the channel's word, and
- *       tells the watcher itself, under the lock of the watchers.
+ *   R1  Interleaving: a watcher finds the channel open; the channel is closed, and all watchers are
+ *       told; the watcher queues, and is never told. Prevented by: the watcher holds the lock of
+ *       the watchers while it looks and sets WATCHED, by one step on the word that the closer
+ *       changes; the closer takes that lock afterwards.
+ *   R2  Interleaving: a thread that was told of the close destroys the channel while the closer has
+ *       yet to tell the watchers. Prevented by: the closer is counted (closing) before the word is
+ *       CLOSED, and destroy waits for the count.
+ *   R3  Interleaving: the last sender leaves; another one is added, and finds itself on a channel
+ *       that is being closed. Prevented by: both change one count, and ENDED is never taken back.
+ *   R4  Interleaving: the channel is closed; a watcher is polled before the closer has told it, and
+ *       is pending although a new one is ready. Prevented by: the poll looks at the channel's word,
+ *       and tells the watcher itself, under the lock of the watchers.
  *
  * Pairs
- *   N1 (acq_rel) -> N1   the last sender sees what those did who left before; C2 (channel.c) hands
- *                        it on to whoever sees CLOSED
+ *   N1 (acq_rel) -> N1   the last sender sees what those did that left before it; C2 (channel.c)
+ *                        hands it on to each thread that sees CLOSED
  *   C1 (acquire) <- C2, U1 (release), P1, D1 <- D2   as in channel.c */
 #include "channel.h"
 #include "check.h"

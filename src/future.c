@@ -8,9 +8,9 @@
  *   WAITING  completed, or due: -> READY; else a new waker unlinked, or given back: -> READY
  *   READY    the same result again                         nothing
  *
- * Race R1: volt_block_on() makes its counts small again while a registration is still open, and loses
- *   the unpark that comes meanwhile. Closed: they are never set back, but go round, as the parker's
- *   do (R2 of park.c).
+ * Race R1: Interleaving: volt_block_on() sets its counts back while a registration is open; the
+ *   unpark that comes meanwhile is lost. Prevented by: the counts are never set back. They wrap, as
+ *   the parker's does (R2 of park.c).
  *
  * Invariant I1: each time that a ctx has counted a registration, its waker is called once or its
  *   drop is, never both: the waker by whoever grants; the drop here, by whoever unlinks the waiter

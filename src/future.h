@@ -7,9 +7,10 @@
 #include "wait_queue.h"
 
 /* Sequential: the future's owner calls them. A leaf waits with one waiter, and has start, cancel,
- * set_waker, give_back unless a grant stands; waiter if that is not the future's own; outcome if a
- * grant has one; due if what it waits for can have happened before it is told. What is composed of futures has poll, cancel and leave; and through, if it takes
- * effect when one of them does: ctx->decision is handed on to those. */
+ * set_waker; give_back unless a grant stands; waiter if that is not the future's own; outcome if a
+ * grant has one; due if what it waits for can have happened before it is told. A future that is
+ * composed of others has poll, cancel and leave; and through, if it takes effect when one of them
+ * does: ctx->decision is handed on to them. */
 typedef struct volt_future_ops_ {
   const volt_kind_ *kind; /* of permits; or NULL */
   const char *name;       /* of whose operation, for messages, where there is no kind */
@@ -70,7 +71,8 @@ static inline bool volt_decide_(volt_decision_ *d) {
   return volt_exchange_relaxed(&d->taken, 1) == 0; /* relaxed: the grant orders what it decides */
 }
 
-/* Whether a branch that is ready may take effect: alone, or for the select whose decision this is. */
+/* Whether a branch that is ready may take effect: alone, or for the select whose decision this
+ * is. */
 static inline bool volt_may_take_effect_(volt_decision_ *d) {
   if (d && !d->mine) d->mine = volt_decide_(d);
   return !d || d->mine;

@@ -1,6 +1,6 @@
 /* list.h: the FIFO of a wait queue: an intrusive doubly linked list of waiters.
- * Sequential; the caller holds the queue's lock. A waiter whose neighbours do not know it was moved,
- * copied, or queued twice: all that is read for it is written next. */
+ * Sequential; the caller holds the queue's lock. If the neighbours of a waiter do not point to it,
+ * it was moved, copied, or queued twice. That check reads only what is written next anyway. */
 #ifndef VOLT_LIST_H
 #define VOLT_LIST_H
 

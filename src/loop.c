@@ -1,29 +1,32 @@
-/* loop.c: an event loop of somebody else's as the owner of wakers.
+/* loop.c: a foreign event loop as the owner of wakers.
  *
  * Algorithm: one word: how many wakes are to come, whether the loop has been told since its last
  * poll, and whether it ends. A wake tells the loop first, if need be, and counts itself off last.
  *
  * Invariant I1: the count is that of the registrations (volt_ctx.registered) that neither wake nor
- *   drop has settled; those of a poll are added at its end, so it is below zero for a while, but
- *   only during a poll.
+ *   drop has settled. Those of a poll are added at its end, so the count may be below zero during a
+ *   poll, and only then.
  *
  * Races
- *   R1  A wake comes as the loop polls, finds that the loop has been told, and tells nobody; the
- *       loop polled that future before. Closed: the loop takes TOLD away before it polls: whoever
- *       finds TOLD set after that has been preceded by one who tells it after that.
- *   R2  The loop sees that its futures are ready and frees what tell() touches, while a wake is on
- *       its way there, or in it. Closed: a wake is counted until it has returned from tell().
- *   R3  The last wake is counted off and looks for whom to tell, while the loop frees *l. Closed:
- *       CLOSED and the count are one word: if the last finds CLOSED, *l is its own, and else it
- *       does not touch it any more.
- *   R4  The deadline of a close passes as the last wake is counted off. Closed: whoever finds count 0
- *       as it takes CLOSED back is owed the unpark.
+ *   R1  Interleaving: the loop polls a future, which is pending; a wake for it comes, finds TOLD
+ *       set, and does not call tell(); the loop never polls it again. Prevented by: the loop clears
+ *       TOLD before it polls. So a wake that finds TOLD set later comes after another wake that has
+ *       set it since, and that one calls tell().
+ *   R2  Interleaving: the loop sees that its futures are ready, and frees what tell() touches,
+ *       while a wake is in tell() or on its way there. Prevented by: a wake is counted until it has
+ *       returned from tell().
+ *   R3  Interleaving: the last wake counts itself off and reads `settled`, while the loop frees *l.
+ *       Prevented by: CLOSED and the count are one word. If the last wake finds CLOSED, *l is its
+ *       own; else it does not touch *l any more.
+ *   R4  Interleaving: the deadline of a close passes as the last wake counts itself off. Prevented
+ *       by: the closing thread finds count 0 as it clears CLOSED; then it is owed the unpark, and
+ *       waits for it.
  *
  * Pairs
- *   T1 (acq_rel) -> T2 (acq_rel)        whoever was not told because of TOLD is seen by the polls
- *                                       after TOLD is taken away
- *   S1 (acq_rel) -> S2 (acquire), S1    what is freed has been left by all who have settled
- *   S2 (acq_rel) -> S1 (acquire)        the last finds settled */
+ *   T1 (acq_rel) -> T2 (acq_rel)        the polls after TOLD is cleared see what came before each
+ *                                       wake that did not call tell()
+ *   S1 (acq_rel) -> S2 (acquire), S1    all wakes have left what is freed
+ *   S2 (acq_rel) -> S1 (acquire)        the last wake reads `settled` as the close has set it */
 #include <volt/loop.h>
 
 #include "check.h"

@@ -1,23 +1,25 @@
 /* mailbox.c: turns (turn.h) on a list of nodes.
  *
  * Algorithm: sequential, but for the turns. A send takes a turn: it hands the node to the oldest
- * receiver that waits, or appends it. A receive takes the first, or waits. A grant carries the
- * node; what a future has been granted and nobody has seen goes back to where it came from.
+ * receiver that waits, or appends it. A receive takes the first node, or waits. A grant carries the
+ * node. A node that was granted to a future, and that no poll has returned, goes back.
  *
  * Invariant I1, whenever the lock is free: a receiver is queued and not served => there is no node.
  *
  * Races
- *   R1  A sender finds nobody who waits, a receiver finds no node, the node lies beside a sleeper.
- *       Closed: both look in a turn.
- *   R2  A send touches the mailbox, the node or the receiver's memory when the receiver has the
- *       node, and has freed them. Closed: the node is linked, and the receiver's pointer written,
- *       in the turn; turn.c tells nobody before its last access.
- *   R3  A receive is dropped, or loses a select, in the instant of its grant. Closed: the node goes
- *       back: to the next who waits, else to the head of the list, for it was the oldest.
- *   R4  A mailbox is closed while nodes are in it. Closed: a receive looks for a node first, and a
- *       receiver that waits has found none (I1).
+ *   R1  Interleaving: a receiver finds no node; a sender finds no receiver, and links its node; the
+ *       receiver queues, and sleeps beside the node. Prevented by: each looks and acts in one turn.
+ *   R2  Interleaving: a receiver gets the node and frees it, its own memory, or the mailbox; the
+ *       send touches them afterwards. Prevented by: the send links the node, or writes the
+ *       receiver's pointer, in its turn; turn.c tells no waiter before its last access.
+ *   R3  Interleaving: a receive is dropped, or loses a select, in the instant of its grant.
+ *       Prevented by: the node goes to the next receiver that waits, else to the head of the list,
+ *       because it was the oldest.
+ *   R4  Interleaving: a mailbox is closed while nodes are in it, and they are lost. Prevented by: a
+ *       receive looks for a node before it looks at CLOSED. While receivers wait there is no node
+ *       (I1).
  *
- * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
+ * Pair: C1 (acquire) <- U1 (release): a thread that sees CLOSED sees what came before close(). */
 #include <volt/mailbox.h>
 
 #include "future.h"

@@ -9,12 +9,13 @@
  *       the slot, whatever becomes of the waiter; there is nothing that a cancel could lose.
  *   R2  The receiver has the value and ends the oneshot while the sender is still in its send.
  *       Closed: turn.c tells nobody before its last access.
- *   R3  A receive took the value, and nobody is to see it: its join has lost a select, or the select
- *       that it won is given up before it has returned. Closed: the slot is full again; nobody else
- *       can have written to it meanwhile.
- *   R4  A receive takes the value in the poll of a select that another branch has won, and gives it
- *       back; between the two another receiver is told that nothing will come. Closed: a receive
- *       takes the decision of its select before the value, or takes nothing.
+ *   R3  Interleaving: a receive takes the value; then the join that it is part of loses a select,
+ *       or the select that it has won is given up before it has returned. Prevented by: the slot is
+ *       marked full again. No other thread can have written to it meanwhile.
+ *   R4  Interleaving: a receive takes the value in the poll of a select that another branch has
+ *       won; another receiver is told that nothing will come; the first gives the value back.
+ *       Prevented by: a receive takes the decision of its select before the value, or takes
+ *       nothing.
  *
  * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
 #include <volt/oneshot.h>

@@ -3,8 +3,9 @@
  * Race R1: the parker reads the count, the unparker adds to it and sees nobody parked, the parker
  *   sleeps. Closed by PARKED and the count sharing one word: the parker sets PARKED by a CAS on the
  *   count it has seen, and the futex compares the whole word again.
- * Race R2: a count of 31 bits goes round while an unpark is still to come, so that nobody may set it
- *   back. Closed: it is compared as a clock's is: half of what it counts lies ahead, half behind.
+ * Race R2: the count has 31 bits, and wraps while unparks are still to come, so it cannot be set
+ *   back. Closed: counts are compared as clocks are, by their difference: half of all values lie
+ *   ahead of a count, half behind.
  *
  * Pairs: U1 (release) -> P1 (acquire): whoever is unparked sees what the unparker did. */
 #include "park.h"

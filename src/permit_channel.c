@@ -2,22 +2,24 @@
  *
  * Why two objects: in a volt_chan there is one FIFO, of receivers if there is no element, else of
  * senders. With places that are reserved and empty both can have to wait at once. A position of the
- * ring cannot be the reservation: receivers take positions in order, and would wait behind one that
- * nobody fills.
+ * ring cannot be the reservation: receivers take positions in order, and would wait behind a
+ * reserved one that stays empty.
  *
- * Invariant I1: places free + reserved + of elements sent and not given back = capacity. A place is
- *   taken before the element is put into the channel, and given back after it has left it: so there
- *   is always room for who has a place, and a send with one waits for nobody.
+ * Invariant I1: free places + reserved places + places of elements = capacity. A place is taken
+ *   before the element is put into the channel, and given back after the element has left it. So
+ *   there is always room for a sender that has a place, and its send does not wait.
  *
  * Races
- *   R1  A place is free, and its slot is not: a send with a place finds the ring full, or waits for a
- *       receiver that is still copying. Closed: the receiver gives it back when it has the element.
- *   R2  An element is granted to a receive that is dropped in the same instant: its place is lost.
- *       Closed: what was moved stands; whoever finds that out, by a poll or a cancel, gives the
- *       place back, once: that is the future's outcome.
- *   R3  One reserves before the close and sends after it. The place goes back, the element stays its
- *       owner's. What the channel is when it is closed, closes last: a receiver that is told so may
- *       end both, and nothing of them is touched after it. */
+ *   R1  Interleaving: a place is free before its slot is; a send with that place finds the ring
+ *       full, or waits for a receiver that is still copying. Prevented by: the receiver gives the
+ *       place back when it has the element.
+ *   R2  Interleaving: an element is granted to a receive that is dropped in the same instant, and
+ *       its place is lost. Prevented by: an element that was moved stays moved. The poll or the
+ *       cancel that finds this out calls the future's outcome(), once, which gives the place back.
+ *   R3  Interleaving: a sender reserves a place, the channel is closed, the sender sends. The place
+ *       goes back, and the element stays the sender's. The semaphore is closed first, the volt_chan
+ *       last: a receiver that is told so may end both, because close() touches neither after
+ *       that. */
 #include <volt/permit_channel.h>
 
 #include "channel.h"

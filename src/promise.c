@@ -1,24 +1,28 @@
 /* promise.c: turns (turn.h) on the state of an operation that is not volt's.
  *
- * Algorithm: sequential, but for the turns; the user's functions are called between them. A future
- * queues before start() is called, so that it does not matter how early the result comes. A grant
- * says no more than "look": the result stays in the promise until a poll takes it.
+ * Algorithm: sequential, but for the turns; the user's functions are called between turns. A future
+ * queues before start() is called, so it does not matter how early the result comes. A grant means
+ * only "look": the result stays in the promise until a poll takes it.
  *
- *   state      complete()                            a future gives up, and cancel() says no
- *   IDLE       -> COMPLETE if there is no start()    nothing
- *   BEGUN      -> COMPLETE; tells who waits          -> GIVEN_UP if there is discard()
- *   GIVEN_UP   -> IDLE, and discard()                -
- *   COMPLETE   aborts                                -> IDLE, and discard(), if there is one
+ *   state      complete()                            a future gives up, and cancel() returns false
+ *   IDLE       -> COMPLETE; tells a future that      -> GIVEN_UP if there is discard() (and no
+ *              waits. Aborts if there is start()        start(): the operation began by itself)
+ *   BEGUN      -> COMPLETE; tells the future         -> GIVEN_UP if there is discard()
+ *   GIVEN_UP   -> IDLE, and calls discard()          -
+ *   COMPLETE   aborts                                -> IDLE, and calls discard(), if there is one
  *
- * If cancel() says yes, it becomes IDLE, and is discarded.
+ * If cancel() returns true, the state becomes IDLE, and discard() is called, if there is one.
  *
  * Races
- *   R1  The result comes as its future gives up, and is lost, or discarded twice. Closed: whichever
- *       turn is later finds the state of the earlier: COMPLETE, or GIVEN_UP.
- *   R2  The future is ready and *p is freed while complete() is still at work. Closed: turn.c tells
- *       nobody before its last access; and discard() comes after the last turn.
- *   R3  A result was taken by a poll of a select that another branch had won. Closed: it is discarded,
- *       or the promise is COMPLETE again; nobody else can have begun meanwhile.
+ *   R1  Interleaving: the result comes as its future gives up, and is lost, or discarded twice.
+ *       Prevented by: the later of the two turns finds the state that the earlier one has set,
+ *       COMPLETE or GIVEN_UP.
+ *   R2  Interleaving: the future is ready, and its owner frees *p while complete() is still at
+ *       work. Prevented by: turn.c tells no waiter before its last access, and discard() comes
+ *       after the last turn.
+ *   R3  Interleaving: a poll takes the result as a branch of a select that another branch has won.
+ *       Prevented by: the result is discarded, or the promise is COMPLETE again. No other operation
+ *       can have begun meanwhile.
  *
  * Pair: the lock's (lock.h): a turn sees what all earlier turns did. */
 #include <volt/promise.h>

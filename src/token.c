@@ -5,15 +5,15 @@
  * token's descendants and closes each: sets its flag, opens its queue (turn.h), and, if somebody is
  * linked, counts itself in RETURNING and writes it down in a list. Then it leaves the lock, and
  * goes through the list: tells those who waited, with nothing held. A token that ends before its
- * children leaves them to its parent; a root makes each of them a root. Locks are waited for in this
- * order only: the root's, then a child's that becomes a root, then one other token's below it.
+ * children leaves them to its parent; a root makes each of them a root. Locks are waited for in
+ * this order only: the root's, then a child's that becomes a root, then one other token's below it.
  *
  * Invariants, whenever the tree's lock is free
  *   I1  a token is cancelled => so are all its descendants
  *   I2  each token is linked below its parent, from its init to its destroy
  *   I3  the flag is set once, and never cleared
- *   I4  t->root is the token whose lock is the tree's. It is written with three locks held: those of
- *       the old tree and of the new one, and the token's own; any of them suffices to read it.
+ *   I4  t->root is the token whose lock is the tree's. It is written with three locks held: those
+ *       of the old tree and of the new one, and the token's own; any of them suffices to read it.
  *
  * Races
  *   R1  A child is made while its parent is being cancelled. Closed: both under the tree's lock: it
@@ -26,12 +26,12 @@
  *   R4  A waiter is queued while the token is being cancelled. Closed: both have a turn: it is
  *       linked before, and told; or it finds the flag set.
  *   R5  A waiter of a closed token leaves, or somebody else has a turn, before it is told: turn.c.
- *   R6  A thread reads which token is the root, to take its lock; the root ends, and is freed.
- *       Closed: the thread holds the token's own lock meanwhile (I4), and as it must not wait for
- *       the root's then, it tries, lets go, and begins again.
- *   R7  A token below a new root knows it already, and a thread that has taken the new root's lock
- *       changes links, or ends a token, where the end of the old root is still walking. Closed: the
- *       new root's lock is held until all below it know it.
+ *   R6  Interleaving: a thread reads which token is the root; the root ends, and is freed; the
+ *       thread locks it. Prevented by: the thread holds its own token's lock meanwhile (I4). It
+ *       must not wait for the root's lock while it does, so it tries, lets go, and begins again.
+ *   R7  Interleaving: the end of an old root walks through the tokens below a new root; a thread
+ *       that knows the new root takes its lock, and changes links there. Prevented by: the new
+ *       root's lock is held until all tokens below it know it.
  *
  * Pairs
  *   L1 (acquire) <- U1 (release)   the tree's lock, and a token's: turns see what earlier turns did

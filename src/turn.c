@@ -21,11 +21,11 @@
  *   R3  A served waiter is cancelled before it is told. What it waited for has happened, and may
  *       have counted on it. Closed: the one who cancels tells it, and its wake comes.
  *   R4, R5 in linked.c.
- *   R6  A waiting future is polled after it was served and before the opener has told it: it is
- *       pending, while a new future is ready. Closed: the word says that it may be served (its
- *       value, or RETURNING); then the poller looks under the lock and tells it as in R3, or waits as
- *       in R4 for the thread that has claimed it. A poller that reads an older word has seen nothing
- *       of the opening: its poll came first.
+ *   R6  Interleaving: a waiting future is served, and polled before the opener has told it; it is
+ *       pending while a new future is ready. Prevented by: the word says that the future may be
+ *       served (its value, or RETURNING). Then the poll looks under the lock and tells it as in R3,
+ *       or waits as in R4 for the thread that has claimed it. A poll that reads an older word comes
+ *       before the opening.
  *
  * Pairs
  *   L1 (acquire) <- U1 (release)   a turn sees what all earlier turns did

@@ -31,8 +31,9 @@
  *       nor the rest be forgotten. Closed: leave the rest of the permits with the queue, wake, come
  *       back. Whoever has the lock meanwhile takes the rest along: no permit is ever out of sight.
  *       The word counts those who will come back; destroy() waits for them.
- *   R13 A waiting future is polled after the close and before the closer has told it: it is pending,
- *       while a new one is refused. Closed: the poller looks under the lock and tells it.
+ *   R13 Interleaving: the queue is closed; a waiting future is polled before the closer has told
+ *       it, and is pending while a new one is refused. Prevented by: the poll looks under the lock,
+ *       and tells it.
  *
  * Pairs
  *   L1 (acquire) <- U1 (release)   whoever holds the lock sees what the last holder did

@@ -12,9 +12,9 @@
  * Race R1: a thread's time is up as it is being unparked. Closed: it leaves only if it finds itself
  *   in the list; else it waits for the unpark.
  * Race R2: a call is cancelled as it is being taken. Closed: its stage, under the lock.
- * Race R3: the runtime, or the library, goes while threads leave. Closed: each thread that leaves
- *   joins the one that has left before it, and the end joins the last: then all have ended. So of
- *   those that have left early, at most one is waiting to be joined, with its stack.
+ * Race R3: Interleaving: the runtime is freed, or the library unloaded, while a thread is leaving.
+ *   Prevented by: each thread that leaves joins the one that has left before it, and the end joins
+ *   the last. Then all have ended. Meanwhile at most one that has ended keeps its stack, unjoined.
  * Race R4: a call is queued while a thread is being started, relies on that, and it cannot be
  *   started. Closed: whoever has failed tells all that are queued, if no thread is left. */
 #include "../check.h"

@@ -1,26 +1,28 @@
 /* group.c: tasks that end together, or are taken one by one as they end.
  *
  * Invariants, under the lock
- *   I1  count: tasks that were spawned into the group and whose memory is not settled yet: freed, the
- *       caller's, or in ended
+ *   I1  count: tasks that were spawned into the group and whose memory is not settled yet. Settled:
+ *       freed, the caller's, or in ended
  *   I2  a task that has not ended is in running, or in cancelled if it was asked to end
  *   I3  result: of the first that failed; from then on the group is cancelled, if it fails fast
- *   I4  a handle to one task is linked right behind that task, in running, and nowhere else: so
- *       whatever takes the task out there lets go of the handle
- *   I5  nobody waits for the next while one is in ended
+ *   I4  a handle to one task is linked right behind that task, in running, and nowhere else. Code
+ *       that takes the task out of running lets go of the handle
+ *   I5  no future waits for the next task while a task is in ended
  *
- * Race R1: the last task ends, and whoever waits for the group, or takes that task, destroys it.
- *   Closed: the waiter is claimed under the lock and told after it, the last access; a task that is
- *   kept is found in ended only once it is counted off, with that lock.
+ * Race R1: Interleaving: the last task ends; the thread that waits for the group, or takes that
+ *   task, destroys the group while the ending task still uses it. Prevented by: the waiter is
+ *   claimed under the lock, and told after it, without a further access to the group. A task that
+ *   is kept is counted off and put into ended under one hold of that lock.
  * Race R2: a task is spawned while the group is being cancelled. Closed: both under the lock, so it
  *   is refused, or found in running.
- * Race R3: a task is cancelled alone as it ends, and is freed. Closed: the handle names it only while
- *   it is in running (I4), is looked at and the task asked under the lock, which the task needs to
- *   leave running before it is freed; and one that was asked cannot end before that is delivered
- *   (task.c, R6).
- * Race R4: a task ends as somebody begins to wait for the next, or gives up what he was given. Closed:
- *   ended is looked at and the waiter set, and a task put there and the waiter claimed, each in one go
- *   under the lock (I5). */
+ * Race R3: Interleaving: a thread cancels one task by its handle; the task ends and is freed before
+ *   the thread asks it. Prevented by: the handle names the task only while it is in running (I4).
+ *   The thread reads the handle and asks the task under one hold of the lock, which the task needs
+ *   to leave running. A task that was asked cannot end before that is delivered (task.c, R6).
+ * Race R4: Interleaving: a future finds no task in ended; a task ends and finds no waiter; the
+ *   future waits (or gives a task back, which finds no waiter). Prevented by: to look into ended
+ *   and set the waiter is one step under the lock, and so is to put a task there and claim the
+ *   waiter (I5). */
 #include <volt/task.h>
 
 #include "../check.h"

@@ -10,9 +10,10 @@
  * Race R1: a spawn meets the shutdown. Closed: both decide under the lock.
  * Race R2: who waits for the last task gives up as it ends. Closed: it takes itself back under the
  *   lock, or waits for the unpark that it is owed.
- * Race R3: two threads wait for the last task, and one of them frees all as it is told. Closed: the
- *   list of them is taken out under the lock, and they are told from it; the runtime is not touched
- *   any more, nor a waiting thread that was told. */
+ * Race R3: Interleaving: two threads wait for the last task; the first is told, and frees the
+ *   runtime before the second is told. Prevented by: the list of waiting threads is taken out under
+ *   the lock, and they are told from it. After that neither the runtime is touched, nor a thread
+ *   that was told. */
 #include "runtime.h"
 
 #include "../check.h"

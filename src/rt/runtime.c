@@ -1,10 +1,11 @@
 /* runtime.c: a runtime begins, ends, and tells about itself.
  *
- * Race R1: a runtime is destroyed as another thread returns from volt_rt_shutdown(), which looks at
- *   the lists one after the other. Closed: that call is counted, its last access is to count itself
- *   off, and destroy waits for that.
- * Race R2: close_lists() cancels the task that calls volt_rt_shutdown_background(). Closed: it is
- *   live until it has returned, and the runtime until then.
+ * Race R1: Interleaving: a thread is in volt_rt_shutdown(), which looks at the lists one after the
+ *   other; another thread destroys the runtime. Prevented by: that call is counted, its last access
+ *   is to count itself off, and destroy waits for that.
+ * Race R2: Interleaving: volt_rt_shutdown_background(), called by a task, cancels that task too,
+ *   and the runtime is freed under it. Prevented by: the task is live until it has returned, and
+ *   the runtime until no task is.
  * Pair C1 (release) -> C2 (acquire)  destroy is after all that a shutdown did */
 #include <stdlib.h>
 #include <string.h>

@@ -139,9 +139,10 @@ volt_worker *volt_worker_here_(void);
 /* Run tasks on this thread as the only worker: see volt_rt_run(). */
 uint64_t volt_worker_run_by_hand_(volt_worker *w);
 
-/* The same for a thread that is to sleep when nothing is ready: volt_rt_run_until(). It begins; then
- * any number of times it runs, until that task has ended or nothing is ready, and if it returns true
- * may sleep, once, which tells whether it was woken before the deadline; it ends. */
+/* The same for a thread that sleeps when nothing is ready: volt_rt_run_until(). The thread calls
+ * begin once. Then it calls run any number of times; each returns when that task has ended, when
+ * nothing is ready (true), or after some thousand polls. If run returns true, the thread may call
+ * sleep, once; that returns whether it was woken before the deadline. At last it calls end. */
 void volt_worker_begin_until_(volt_worker *w);
 bool volt_worker_run_until_(volt_worker *w, volt_task *until);
 bool volt_worker_sleep_until_(volt_worker *w, uint64_t deadline_ns);
@@ -183,8 +184,8 @@ void volt_rt_pool_destroy_(volt_rt *rt);
 
 void volt_blocking_pool_init_(volt_blocking_pool *pool);
 
-/* Whether a call is queued or runs. When the last one has come to its end, whoever runs a runtime of
- * virtual time by hand is roused. */
+/* Whether a call is queued or runs. When the last one has come to its end, whoever runs a runtime
+ * of virtual time by hand is roused. */
 bool volt_blocking_pool_is_busy_(volt_blocking_pool *pool);
 
 /* Wait until every call has returned and every thread has ended. */

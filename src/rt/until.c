@@ -1,9 +1,9 @@
 /* until.c: run a runtime by hand until a future is ready.
  *
- * Algorithm: a task on this thread's stack awaits the future, so that all that can be awaited is, and
- * whatever still refers to the future's poller is what a task waits for before it has ended. This
- * thread runs the runtime, and joins that task; when nothing is ready it sleeps as a worker does, or
- * lets virtual time pass. */
+ * Algorithm: a task on this thread's stack awaits the future. So every kind of future can be
+ * awaited, and wakes that are still to come are waited for as by any task that ends. This thread
+ * runs the runtime, and joins that task. When nothing is ready it sleeps as a worker does, or lets
+ * virtual time pass. */
 #include "../check.h"
 #include "runtime.h"
 
@@ -24,8 +24,8 @@ static int await(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_END(self);
 }
 
-/* The time of a virtual clock passes only while nothing else can happen. Returns false: nothing ever
- * will. */
+/* The time of a virtual clock passes only while nothing else can happen. Returns false: nothing can
+ * happen any more. */
 static bool pass_time(volt_rt *rt) {
   if (volt_blocking_pool_is_busy_(&rt->blocking)) {
     volt_worker_sleep_until_(&rt->worker[0], VOLT_NO_DEADLINE);

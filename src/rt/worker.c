@@ -22,10 +22,11 @@
  *   whoever started it sees no keeper. Closed: the keeper sets itself, then its bit (D4 in idle.h,
  *   an RMW), then reads the deadline; the driver is called after the deadline is set, and does an
  *   RMW on the same word (K2) before it looks for the keeper. One of the RMWs is the earlier.
- * Race R4: a thread that runs it by hand until a task has ended looks at that, and sleeps; the task is
- *   ended by a late wake on another thread, or the last call that blocks returns, which no queue
- *   tells. Closed as R2: it looks at both again after its bit is set (D4), and whoever has ended them
- *   does an RMW on the same word (K2) before it looks for the bit.
+ * Race R4: Interleaving: a thread runs the runtime by hand until a task has ended, finds that it
+ *   has not, and sleeps; a late wake on another thread ends the task, or the last call on the
+ *   blocking pool returns, and neither puts anything into a queue. Prevented by, as in R2: the
+ *   thread looks at both again after its bit is set (D4); the other thread does an RMW on the same
+ *   word (K2) before it looks for the bit.
  * Race R3: the runtime ends while a worker parks. Closed: as for work: is_over is among what is
  *   looked at after the bit is set.
  *
@@ -417,8 +418,8 @@ static void stop_sleeping(volt_worker *w, unsigned sleeper) {
   end_of_search(w);
 }
 
-/* Poll at most BY_HAND_POLLS times, or until that task has ended; until: NULL: none. Returns whether
- * there is nothing left to poll. */
+/* Poll at most BY_HAND_POLLS times, or until that task has ended; until: NULL: none. Returns
+ * whether there is nothing left to poll. */
 static bool run_ready(volt_worker *w, volt_task *until) {
   for (unsigned polls = 0; polls < BY_HAND_POLLS;) {
     volt_task *t = take(w);
