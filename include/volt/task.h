@@ -275,7 +275,7 @@ VOLT_API VOLT_NODISCARD int volt_group_next_blocking(volt_group *g, volt_task **
 
 /* volt_group_spawn(), with a handle to cancel this task alone.
  * m: the caller's memory, content overwritten. It must not move or be freed before the task has
- *   ended (the group's count or result says so), or volt_group_member_drop() has returned.
+ *   ended (at the latest when the group is empty), or volt_group_member_drop() has returned.
  * Returns as volt_group_spawn(); on failure *m is of no task. */
 VOLT_API VOLT_NODISCARD int volt_group_spawn_member(volt_group *g, volt_rt *rt, volt_task *t,
                                                     volt_group_member *m);
