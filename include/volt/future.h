@@ -21,6 +21,8 @@
  * is ready. A thread in volt_block_on(), a task, and a volt_loop wait for those wakes. A poller
  * whose own waker's ctx does not live as long as the program has to count, by
  * volt_future_poll_ctx().
+ * A poll or a cancel of a waiting future may look at its object until it returns, also if the future
+ * is granted meanwhile: no thread may end the object before that.
  *
  * States: INIT (nothing has been asked for), WAITING (queued: must not move, must not be freed, or
  * given to a constructor, before volt_future_cancel), READY (the result stands; memory may be

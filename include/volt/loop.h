@@ -74,6 +74,9 @@ VOLT_API VOLT_NODISCARD bool volt_loop_is_settled(volt_loop *l);
  * settled: called once if this call returns VOLT_PENDING, when no wake is to come any more. It
  *   comes after the last access to *l, so it may free *l and what tell touches. A loop that frees
  *   them itself waits until settled has been called; volt_loop_is_settled() is not enough then.
+ *   It may be called within the volt_future_cancel() that comes last, if that comes after this call;
+ *   that future is in use until its cancel returns. So a loop whose settled frees the futures, too,
+ *   cancels them before it calls this.
  * Returns VOLT_OK (settled already: *l and what tell touches are the caller's, and settled is never
  *   called), or VOLT_PENDING. Closing twice aborts.
  * Wakes: settled, on the thread that wakes or cancels last, with nothing held. A loop whose handle

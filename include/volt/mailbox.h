@@ -19,6 +19,8 @@
  *
  * Lifetime: once a node can be received, its send touches neither the mailbox nor the node. So the
  * receiver of the last node may destroy the mailbox while that send is still returning.
+ * If there are other receivers, none of them may be in a cancel, a set_waker, a poll or the drop of
+ * its future, or in a wait with a deadline then: these look at the mailbox until they return.
  *
  * Progress: a mailbox is a list under a lock that is held for a few instructions. So a receiver
  * never finds a node that is half sent (volt/mpsc.h can have one, in exchange for a push that is

@@ -27,8 +27,9 @@
  * whoever receives the last of them may destroy and free it, even while that release() is still
  * returning. One release that satisfies more than 32 waiters does so in turns, and may have to come
  * back for those after the first 32: volt_sem_destroy() waits for it. Only release() is so: a
- * set_limit() or forget() must have returned before the semaphore ends, and so must a cancel() or a
- * set_waker(), and a blocking call with a deadline, of whoever else waits.
+ * set_limit() or forget() must have returned before the semaphore ends, and so must a cancel(), a
+ * set_waker(), a further poll or the drop of a future, and a blocking call with a deadline, of
+ * whoever else waits, also if it has been granted meanwhile.
  *
  * A waker may use the semaphore that calls it. If it serves others there, and more than 32 were
  * waiting, it calls the wakers of the next 32, and they theirs: the stack grows with each batch.
