@@ -7,12 +7,13 @@
  *
  * Invariant I1: free places + reserved places + places of elements = capacity. A place is taken
  *   before the element is put into the channel, and given back after the element has left it. So
- *   there is always room for a sender that has a place, and its send does not wait.
+ *   there is always room for a sender that has a place, and its send is never queued.
  *
  * Races
  *   R1  Interleaving: a place is free before its slot is; a send with that place finds the ring
- *       full, or waits for a receiver that is still copying. Prevented by: the receiver gives the
- *       place back when it has the element.
+ *       full. Prevented by: the receiver gives the place back when it has the element. (Another
+ *       receiver may still be copying out of the slot that is next: the send pauses for it, as in
+ *       channel.c R3.)
  *   R2  Interleaving: an element is granted to a receive that is dropped in the same instant, and
  *       its place is lost. Prevented by: an element that was moved stays moved. The poll or the
  *       cancel that finds this out calls the future's outcome(), once, which gives the place back.

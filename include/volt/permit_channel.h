@@ -84,8 +84,9 @@ VOLT_API volt_future *volt_permit_chan_reserve_future(volt_future *f, volt_permi
  * Wakes: as volt_sem_release(). Threads: any; not from a signal handler. */
 VOLT_API void volt_permit_chan_unreserve(volt_permit_chan *c);
 
-/* Send *elem with a place that the caller has reserved. Never waits for a receiver. The place is
- * not the caller's afterwards, whatever this returns.
+/* Send *elem with a place that the caller has reserved. It is never queued; it may
+ * pause for a receiver in the middle of a copy, as volt_chan_try_send(). The place is not the
+ * caller's afterwards, whatever this returns.
  * elem: the caller's; copied if it is sent.
  * Returns VOLT_OK, or VOLT_ECLOSED (not sent). A send without a place aborts if the ring is full.
  * Wakes: the receiver that gets the element; if closed, as volt_permit_chan_unreserve().
