@@ -16,7 +16,10 @@
  *   Prevented by: each thread that leaves joins the one that has left before it, and the end joins
  *   the last. Then all have ended. Meanwhile at most one that has ended keeps its stack, unjoined.
  * Race R4: a call is queued while a thread is being started, relies on that, and it cannot be
- *   started. Closed: whoever has failed tells all that are queued, if no thread is left. */
+ *   started. Closed: whoever has failed tells all that are queued, if no thread is left.
+ * Race R5: a thread that runs by hand sleeps until no call is queued or runs, so that virtual time may
+ *   pass; the last is given up, or refused, and never runs. Closed: it is roused wherever there is one
+ *   less, under the lock: worker.c R4. */
 #include "../check.h"
 #include "../future.h"
 #include "../park.h"
@@ -85,6 +88,10 @@ static void take_out(volt_blocking_pool *pool, volt_blocking *b, uint32_t stage)
   b->stage = stage;
 }
 
+static bool is_busy(volt_blocking_pool *pool) {
+  return pool->queued + pool->running > 0;
+}
+
 static blocking_thread *take_idle(volt_blocking_pool *pool) {
   blocking_thread *thread = pool->idle;
   if (thread) {
@@ -123,14 +130,17 @@ static void call(volt_rt *rt, volt_blocking *b) {
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
+/* The lock is held, and after it the runtime may be gone: a call less is queued or runs. R5 */
+static void rouse_if_last(volt_rt *rt) {
+  bool is_virtual = rt->config.flags & VOLT_RT_VIRTUAL_CLOCK;
+  if (is_virtual && !is_busy(&rt->blocking)) volt_rt_rouse_(rt); /* its time may pass now */
+}
+
 /* Its owner has been woken. The lock is held afterwards. */
 static void count_call_off(volt_rt *rt) {
   volt_short_lock_take_(&rt->blocking.lock);
   rt->blocking.running -= 1;
-  if (!(rt->config.flags & VOLT_RT_VIRTUAL_CLOCK)) return;
-  volt_short_lock_leave_(&rt->blocking.lock);
-  volt_rt_rouse_(rt); /* its time may pass now */
-  volt_short_lock_take_(&rt->blocking.lock);
+  rouse_if_last(rt);
 }
 
 /* The lock is held, and left for the wait. Returns false: it is time to go. */
@@ -202,19 +212,23 @@ static void *serve(void *arg) {
 static void refuse_oldest(volt_blocking_pool *pool) {
   volt_blocking *b = pool->head;
   take_out(pool, b, TOLD);
+  pool->running += 1; /* until its owner has been woken */
   b->result = VOLT_ENOMEM;
   volt_claimed_ claimed = volt_waiter_claim_(&b->future.waiter);
   volt_short_lock_leave_(&pool->lock);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
   volt_short_lock_take_(&pool->lock);
+  pool->running -= 1;
 }
 
 /* No thread could be started for it. Returns what becomes of b. R4 */
-static int start_failed(volt_blocking_pool *pool, volt_blocking *b) {
+static int start_failed(volt_rt *rt, volt_blocking *b) {
+  volt_blocking_pool *pool = &rt->blocking;
   volt_short_lock_take_(&pool->lock);
   bool hopeless = pool->threads == 1 && b->stage == QUEUED;
   if (hopeless) take_out(pool, b, REMOVED);
   while (pool->threads == 1 && pool->head) refuse_oldest(pool);
+  rouse_if_last(rt);
   count_off(pool);
   return hopeless ? VOLT_ENOMEM : VOLT_PENDING;
 }
@@ -241,7 +255,7 @@ static int start(volt_future *f, volt_waker waker) {
   int result = is_closed ? VOLT_ECLOSED : VOLT_PENDING;
   if (idle) volt_unpark(&idle->parker);
   volt_thread_ thread; /* it says itself who it is, in the end */
-  if (more && !volt_thread_start_(&thread, serve, b->rt)) result = start_failed(pool, b);
+  if (more && !volt_thread_start_(&thread, serve, b->rt)) result = start_failed(b->rt, b);
   if (result != VOLT_PENDING) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   }
@@ -255,7 +269,10 @@ static bool remove_if_queued(volt_blocking *b) {
   volt_blocking_pool *pool = &b->rt->blocking;
   volt_short_lock_take_(&pool->lock);
   bool queued = b->stage == QUEUED;
-  if (queued) take_out(pool, b, REMOVED);
+  if (queued) {
+    take_out(pool, b, REMOVED);
+    rouse_if_last(b->rt);
+  }
   bool removed = b->stage == REMOVED;
   volt_short_lock_leave_(&pool->lock);
   return removed;
@@ -328,9 +345,9 @@ volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*fn)(void 
 
 bool volt_blocking_pool_is_busy_(volt_blocking_pool *pool) {
   volt_short_lock_take_(&pool->lock);
-  bool is_busy = pool->queued + pool->running > 0;
+  bool busy = is_busy(pool);
   volt_short_lock_leave_(&pool->lock);
-  return is_busy;
+  return busy;
 }
 
 void volt_blocking_pool_close_(volt_blocking_pool *pool) {

@@ -184,8 +184,8 @@ void volt_rt_pool_destroy_(volt_rt *rt);
 
 void volt_blocking_pool_init_(volt_blocking_pool *pool);
 
-/* Whether a call is queued or runs. When the last one has come to its end, whoever runs a runtime
- * of virtual time by hand is roused. */
+/* Whether a call is queued or runs. When there is none any more, the thread that runs a runtime of
+ * virtual time by hand is roused. */
 bool volt_blocking_pool_is_busy_(volt_blocking_pool *pool);
 
 /* Wait until every call has returned and every thread has ended. */

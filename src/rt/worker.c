@@ -24,7 +24,7 @@
  *   RMW on the same word (K2) before it looks for the keeper. One of the RMWs is the earlier.
  * Race R4: Interleaving: a thread runs the runtime by hand until a task has ended, finds that it
  *   has not, and sleeps; a late wake on another thread ends the task, or the last call on the
- *   blocking pool returns, and neither puts anything into a queue. Prevented by, as in R2: the
+ *   blocking pool returns or is given up, and neither puts anything into a queue. Prevented by, as in R2: the
  *   thread looks at both again after its bit is set (D4); the other thread does an RMW on the same
  *   word (K2) before it looks for the bit.
  * Race R3: the runtime ends while a worker parks. Closed: as for work: is_over is among what is

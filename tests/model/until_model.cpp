@@ -125,3 +125,63 @@ struct until_call_x_sleep : model {
   }
 };
 MODEL(until_call_x_sleep, 2, bounded)
+
+// R4: the last call that is queued is given up on another thread, which no queue tells, either; or it is
+// taken meanwhile.
+struct until_call_x_cancel : model {
+  model_rt rt;
+  volt_blocking call;
+  volt_sleep nap;
+  until_call_x_cancel() : rt(1, 1, VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK) {
+    model_threads_to_start(1);
+    volt_blocking_future(&call, rt.handle(), returns, nullptr);
+    EXPECT(volt_future_poll(&call.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
+  }
+  static int returns(void *) {
+    return VOLT_OK;
+  }
+  void thread(unsigned index) override {
+    if (index == 2) {
+      model_serve(0);
+      return;
+    }
+    if (index == 1) {
+      volt_future_cancel(&call.future);
+      return;
+    }
+    volt_sleep_until(&nap, volt_rt_timers(rt.handle()), 10);
+    EXPECT(volt_rt_run_until(rt.handle(), &nap.future, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_rt_now_ns(rt.handle()) == 10);
+    volt_blocking_pool_close_(&rt->blocking);
+  }
+  void check() override {
+    rt.abandon();
+  }
+};
+MODEL(until_call_x_cancel, 3, bounded)
+
+// R4: no thread can be started for the last that is queued.
+struct until_call_x_no_thread : model {
+  model_rt rt;
+  volt_sleep nap;
+  until_call_x_no_thread() : rt(1, 1, VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK) {
+    model_threads_to_start(0);
+  }
+  static int returns(void *) {
+    return VOLT_OK;
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      volt_blocking call;
+      volt_blocking_future(&call, rt.handle(), returns, nullptr);
+      EXPECT(volt_future_poll(&call.future, volt_waker{nullptr, nullptr}) == VOLT_ENOMEM);
+      return;
+    }
+    volt_sleep_until(&nap, volt_rt_timers(rt.handle()), 10);
+    EXPECT(volt_rt_run_until(rt.handle(), &nap.future, VOLT_NO_DEADLINE) == VOLT_OK);
+  }
+  void check() override {
+    rt.abandon();
+  }
+};
+MODEL(until_call_x_no_thread, 2, bounded)

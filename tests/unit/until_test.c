@@ -221,6 +221,46 @@ static void time_passes_once_the_call_has_returned(void **state) {
   }
 }
 
+static VOLT_ATOMIC(uint32_t) may_begin;
+
+static void wait_at_the_gate(const char *name, void *ctx) {
+  (void)name;
+  (void)ctx;
+  while (volt_load_acquire(&may_begin) == 0) (void)nanosleep(&(struct timespec){0, 100000}, NULL);
+}
+
+static int never(void *arg) {
+  (void)arg;
+  REQUIRE(false);
+  return VOLT_OK;
+}
+
+static void give_up_when_it_sleeps(void *arg, uint32_t index) {
+  (void)index;
+  while (parks() == 0) (void)nanosleep(&(struct timespec){0, 100000}, NULL);
+  volt_future_cancel((volt_future *)arg);
+}
+
+static void time_passes_once_the_call_is_given_up(void **state) {
+  (void)state;
+  by_hand_end(&h, 0);
+  volt_rt_config config = by_hand_config(&h);
+  config.hooks.thread_start = wait_at_the_gate;
+  volt_store_relaxed(&may_begin, 0); /* published by the threads' start */
+  assert_result(volt_rt_create(&h.rt, &config), VOLT_OK);
+  volt_blocking call;
+  volt_future *queued = volt_blocking_future(&call, h.rt, never, NULL);
+  assert_result(volt_future_poll(queued, fake_waker_of(&h.waker)), VOLT_PENDING);
+  thread_team team;
+  thread_team_start(&team, 1, give_up_when_it_sleeps, queued);
+  volt_sleep_until(&nap, volt_rt_timers(h.rt), 1000);
+  assert_result(volt_rt_run_until(h.rt, &nap.future, VOLT_NO_DEADLINE), VOLT_OK);
+  thread_team_join(&team);
+  expect_now(1000);
+  assert_result(volt_future_poll(queued, fake_waker_of(&h.waker)), VOLT_ECANCELED);
+  volt_store_release(&may_begin, 1);
+}
+
 /* ---- nothing can make it ready ---- */
 
 static void a_future_that_nothing_can_make_ready(void **state) {
@@ -367,6 +407,7 @@ int main(void) {
       A_TEST(the_deadline_is_of_its_clock),
       A_TEST(time_stands_still_while_a_call_runs),
       A_TEST(time_passes_once_the_call_has_returned),
+      A_TEST(time_passes_once_the_call_is_given_up),
       A_TEST(a_future_that_nothing_can_make_ready),
       A_TEST(what_has_to_end_first_does),
       A_TEST(what_does_not_end_aborts),
