@@ -3,7 +3,13 @@
  * Algorithm: a task on this thread's stack awaits the future. So every kind of future can be
  * awaited, and wakes that are still to come are waited for as by any task that ends. This thread
  * runs the runtime, and joins that task. When nothing is ready it sleeps as a worker does, or lets
- * virtual time pass. */
+ * virtual time pass.
+ *
+ * Race R1: Interleaving: another thread has granted the future, and is about to call its waker.
+ *   The task is polled for its deadline and returns, and has not ended before that wake; or it is
+ *   cancelled because nothing happens, and is not queued, because that wake has begun to queue it.
+ *   Nothing is ready meanwhile, and yet nothing is stalled. Prevented by: once it is certain that
+ *   something comes (is_due), this thread sleeps, and no time passes. */
 #include "../check.h"
 #include "runtime.h"
 
@@ -14,12 +20,15 @@ typedef struct until {
   volt_future *awaited;
   volt_timeout timeout;
   int result;
+  bool is_due; /* the task: something is on its way by which it is polled, or has ended */
 } until;
 
 static int await(volt_task *t, volt_ctx *ctx) {
   until *self = volt_container_of(t, until, task);
+  self->is_due = false;
   VOLT_TASK_BEGIN(self);
   VOLT_AWAIT_RESULT(self, self->result, self->awaited);
+  self->is_due = true;
   VOLT_RETURN(self, self->result);
   VOLT_TASK_END(self);
 }
@@ -39,9 +48,11 @@ static bool pass_time(volt_rt *rt) {
 }
 
 /* Nothing is ready, and this thread has said so. Returns false: nothing ever will be. */
-static bool await_more(volt_rt *rt) {
-  if (rt->config.flags & VOLT_RT_VIRTUAL_CLOCK) return pass_time(rt);
-  volt_worker_sleep_until_(&rt->worker[0], volt_timers_earliest_ns(&rt->timers));
+static bool await_more(volt_rt *rt, const until *u) {
+  bool is_virtual = rt->config.flags & VOLT_RT_VIRTUAL_CLOCK;
+  if (is_virtual && !u->is_due) return pass_time(rt); /* R1 */
+  uint64_t next_ns = is_virtual ? VOLT_NO_DEADLINE : volt_timers_earliest_ns(&rt->timers);
+  volt_worker_sleep_until_(&rt->worker[0], next_ns);
   return true;
 }
 
@@ -55,11 +66,11 @@ static int run(volt_rt *rt, until *u) {
   while (volt_future_poll(&ended, rouse) == VOLT_PENDING) {
     if (!volt_worker_run_until_(w, &u->task)) continue;
     if (volt_future_poll(&ended, rouse) != VOLT_PENDING) break; /* worker.c R4 */
-    if (await_more(rt)) continue;
+    if (await_more(rt, u)) continue;
     VOLT_CHECK(!stalled, name, "%p: nothing can make future %p ready, and it cannot be cancelled",
                (void *)rt, (void *)u->awaited);
     stalled = true;
-    volt_task_cancel(&u->task);
+    u->is_due = volt_task_cancel(&u->task);
   }
   int result = volt_task_result(&u->task);
   return stalled && result == VOLT_ECANCELED ? (int)VOLT_ESTALLED : result;
@@ -70,6 +81,7 @@ int volt_rt_run_until(volt_rt *rt, volt_future *f, uint64_t deadline_ns) {
   until u;
   volt_task_init(&u.task, await);
   u.awaited = f;
+  u.is_due = false;
   if (deadline_ns != VOLT_NO_DEADLINE) {
     u.awaited = volt_timeout_future(&u.timeout, f, &rt->timers, deadline_ns);
   }

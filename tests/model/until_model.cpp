@@ -27,6 +27,8 @@ struct fired_future {
     volt_future_ops_ ops;
     memset(&ops, 0, sizeof ops);
     ops.start = start;
+    ops.cancel = cancel;
+    ops.give_back = give_back;
     return ops;
   }
   static int start(volt_future *f, volt_waker waker) {
@@ -35,6 +37,19 @@ struct fired_future {
     uint32_t seen = idle;
     return volt_cas_acq_rel(&self->state, &seen, static_cast<uint32_t>(armed)) ? VOLT_PENDING
                                                                                : VOLT_OK;
+  }
+  static bool cancel(volt_future *f) {
+    fired_future *self = static_cast<fired_future *>(f->object);
+    uint32_t seen = armed;
+    bool cancelled = volt_cas_acq_rel(&self->state, &seen, static_cast<uint32_t>(idle));
+    if (cancelled) {
+      volt_store_relaxed(&f->waiter.state, static_cast<uint32_t>(VOLT_WAITER_UNUSED_));
+    } else {
+      volt_waiter_await_(&f->waiter);
+    }
+    return cancelled;
+  }
+  static void give_back(volt_future *) {
   }
 };
 
@@ -90,6 +105,28 @@ struct until_task_wakes : model {
   }
 };
 MODEL(until_task_wakes, 2, bounded)
+
+// until.c R1: virtual time, and nothing else can make it ready, so it is cancelled, as another thread
+// makes it ready.
+struct until_stalled_x_wake : model {
+  model_rt rt;
+  fired_future f;
+  until_stalled_x_wake() : rt(1, 1, VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK) {
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      f.fire();
+      return;
+    }
+    int result = volt_rt_run_until(rt.handle(), &f.future, VOLT_NO_DEADLINE);
+    EXPECT(result == VOLT_OK || result == VOLT_ESTALLED);
+    EXPECT(rt.destroy() == 0);
+  }
+  void check() override {
+    rt.abandon();
+  }
+};
+MODEL(until_stalled_x_wake, 2, bounded)
 
 // R4: virtual time passes once a call that blocks has returned, and not before.
 struct until_call_x_sleep : model {

@@ -328,6 +328,53 @@ static void a_runtime_that_is_over(void **state) {
   assert_result(volt_block_on(&f, PAST_DEADLINE), VOLT_OK); /* it was not polled */
 }
 
+/* Another thread grants it together with a future whose waker comes first, and takes its time. */
+static struct {
+  volt_future first;
+  VOLT_ATOMIC(uint32_t) granted;
+  uint64_t parks;
+} slow;
+
+static void wake_slowly(void *ctx) {
+  (void)ctx;
+  volt_store_release(&slow.granted, 1);
+  while (parks() < slow.parks + 2) (void)nanosleep(&(struct timespec){0, 100000}, NULL);
+  (void)nanosleep(&(struct timespec){0, 20000000}, NULL);
+}
+
+static void give_both(void *arg, uint32_t index) {
+  (void)arg;
+  (void)index;
+  while (volt_sem_waiters(&sem) < 2) (void)nanosleep(&(struct timespec){0, 100000}, NULL);
+  volt_sem_release(&sem, 2);
+}
+
+static int waits_for_the_grant(volt_task *task, volt_ctx *ctx) {
+  job *self = job_of(task);
+  VOLT_TASK_BEGIN(self);
+  while (volt_load_acquire(&slow.granted) == 0) VOLT_YIELD(self);
+  VOLT_TASK_END(self);
+}
+
+static void a_wake_that_is_on_its_way_is_awaited(void **state) {
+  (void)state;
+  for (uint64_t deadline_ns = 7; deadline_ns > 0;
+       deadline_ns = deadline_ns == 7 ? VOLT_NO_DEADLINE : 0) {
+    slow.parks = parks();
+    volt_store_relaxed(&slow.granted, 0); /* published by the threads' start */
+    volt_waker slowly = {wake_slowly, NULL};
+    volt_sem_acquire_future(&slow.first, &sem, 1);
+    assert_result(volt_future_poll(&slow.first, slowly), VOLT_PENDING);
+    thread_team team;
+    thread_team_start(&team, 1, give_both, NULL);
+    spawn(waits_for_the_grant, 0, 0);
+    int result = volt_rt_run_until(h.rt, permit(), deadline_ns);
+    thread_team_join(&team);
+    assert_result(result, deadline_ns == 7 ? VOLT_OK : VOLT_ESTALLED);
+    assert_int_equal(volt_sem_available(&sem), deadline_ns == 7 ? 0 : 1); /* it was given back */
+  }
+}
+
 /* ---- misuse ---- */
 
 static int runs_until(volt_task *task, volt_ctx *ctx) {
@@ -411,6 +458,7 @@ int main(void) {
       A_TEST(a_future_that_nothing_can_make_ready),
       A_TEST(what_has_to_end_first_does),
       A_TEST(what_does_not_end_aborts),
+      A_TEST(a_wake_that_is_on_its_way_is_awaited),
       A_TEST(a_runtime_that_is_over),
       A_TEST(from_a_task),
       A_TEST(a_runtime_with_workers),
