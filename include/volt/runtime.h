@@ -66,7 +66,7 @@ typedef struct volt_rt_config {
   uint32_t workers; /* 1..48; 0: as many as CPUs that this process may use */
   unsigned flags;   /* of volt_rt_flags */
   volt_waker waker; /* BY_HAND: called, on whichever thread, when volt_rt_run() has something to do
-                     * again: once for each time that it has returned */
+                     * again: once for each time that it has returned, or is about to */
   const int *cpus;  /* pin worker i to cpus[i % cpu_count]; NULL: not pinned */
   uint32_t cpu_count;
   uint32_t blocking_max;       /* threads for blocking calls; 0: 512 */

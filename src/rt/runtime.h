@@ -109,7 +109,7 @@ struct volt_rt {
   VOLT_ATOMIC(uint64_t) cancelled; /* by shutdown */
   VOLT_ATOMIC(uint32_t) closing;   /* calls of volt_rt_shutdown() that have not returned */
   VOLT_ATOMIC(uint32_t) is_ending; /* it was given to volt_rt_destroy(), or to nobody */
-  VOLT_ATOMIC(uint32_t) is_run;    /* by hand: a thread runs its tasks */
+  VOLT_ATOMIC(uint32_t) is_run;    /* by hand: whether a thread runs its tasks: worker.c */
   VOLT_ATOMIC(uint32_t) has_said;  /* that a worker has blocked */
   volt_signals_ signals;           /* blocked by the thread that has created it */
   char thread_prefix[VOLT_THREAD_NAME_];

@@ -24,9 +24,13 @@
  *   RMW on the same word (K2) before it looks for the keeper. One of the RMWs is the earlier.
  * Race R4: Interleaving: a thread runs the runtime by hand until a task has ended, finds that it
  *   has not, and sleeps; a late wake on another thread ends the task, or the last call on the
- *   blocking pool returns or is given up, and neither puts anything into a queue. Prevented by, as in R2: the
- *   thread looks at both again after its bit is set (D4); the other thread does an RMW on the same
- *   word (K2) before it looks for the bit.
+ *   blocking pool returns or is given up, and neither puts anything into a queue. Prevented by, as
+ *   in R2: the thread looks at both again after its bit is set (D4); the other thread does an RMW
+ *   on the same word (K2) before it looks for the bit.
+ * Race R5: Interleaving: volt_rt_run() sets the bit by which it asks to be called again; before it
+ *   has returned, another thread is told, and calls it. Prevented by: volt_rt_run() says that it
+ *   leaves before it sets the bit. The other thread waits for it, a few dozen instructions; and if
+ *   the other thread was told already, the one that leaves does not go on.
  * Race R3: the runtime ends while a worker parks. Closed: as for work: is_over is among what is
  *   looked at after the bit is set.
  *
@@ -34,7 +38,8 @@
  *   K1 (seq_cst, idle.h D4) <-> K2 (acq_rel)   R2
  *   K3 (acq_rel) -> K4 (acquire)               the driver sees who is the keeper
  *   O1 (seq_cst) -> O2 (seq_cst)               with D4: R3
- *   H2 (release) -> H1 (acquire)               by hand: one thread after the other */
+ *   H2 (release) -> H1 (acquire)               by hand: one thread after the other
+ *   H3 (seq_cst, idle.h D4) -> H4 (acq_rel)    who is told that it is to be called sees that it leaves */
 #include "../check.h"
 #include "../futex.h"
 #include "../park.h"
@@ -58,6 +63,9 @@ enum {
 /* By hand there are two that may sleep, and each has its bit: the loop around it, whose waker is
  * called, and a thread in volt_rt_run_until(), which is unparked as a worker is. */
 enum { LOOP = 0, THREAD = 1 };
+
+/* volt_rt.is_run */
+enum { NOT_RUN = 0, IS_RUN = 1, LEAVES = 2 };
 
 static _Thread_local volt_worker *this_worker;
 
@@ -84,6 +92,7 @@ static void add(VOLT_ATOMIC(uint64_t) *counter, uint64_t n) {
 static void unpark(volt_rt *rt, unsigned sleeper) {
   bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
   if (by_hand && sleeper == LOOP) {
+    volt_idle_look_(&rt->idle); /* H4: pairs H3; R5 */
     if (rt->config.waker.wake) rt->config.waker.wake(rt->config.waker.ctx);
   } else {
     volt_unpark(&rt->worker[by_hand ? 0 : sleeper].parker);
@@ -409,13 +418,15 @@ void volt_worker_main_(void *arg) {
 /* ---- by hand ---- */
 
 /* The bit may be set: this thread looks for work itself from here on. If somebody has cleared it
- * before, the loop's waker was called for that, and a thread is owed an unpark. */
-static void stop_sleeping(volt_worker *w, unsigned sleeper) {
+ * before, the loop's waker was called for that, and a thread is owed an unpark. Returns whether nobody
+ * has. */
+static bool stop_sleeping(volt_worker *w, unsigned sleeper) {
   bool cleared = volt_idle_claim_(&w->rt->idle, sleeper);
   if (!cleared && sleeper == THREAD && w->is_searching) {
     volt_park_spin_(&w->parker, 1, VOLT_NO_DEADLINE, VOLT_PARK_SPIN, 0);
   }
   end_of_search(w);
+  return cleared;
 }
 
 /* Poll at most BY_HAND_POLLS times, or until that task has ended; until: NULL: none. Returns
@@ -433,29 +444,37 @@ static bool run_ready(volt_worker *w, volt_task *until) {
   return false;
 }
 
-/* Returns whether nothing is ready, and the bit is set. */
+/* Returns whether nothing is ready, or the loop was told that something is. */
 static bool run_until_idle(volt_worker *w, unsigned sleeper, volt_task *until) {
   volt_rt *rt = w->rt;
   for (;;) {
     if (!run_ready(w, until)) return false;
     volt_store_relaxed(&w->parker.word, 0); /* new: the bit is clear, so nobody is to unpark it */
-    volt_idle_park_(&rt->idle, sleeper, 0); /* D4, K1 */
     w->is_searching = true;                 /* from when the bit is cleared */
+    /* relaxed: who is told that it is to be run sees it: H3 */
+    if (sleeper == LOOP) volt_store_relaxed(&rt->is_run, LEAVES);
+    volt_idle_park_(&rt->idle, sleeper, 0); /* D4, K1, H3 */
     if (!is_any_queued(rt)) return true;
-    stop_sleeping(w, sleeper);
+    if (!stop_sleeping(w, sleeper) && sleeper == LOOP) return true; /* R5 */
+    volt_store_relaxed(&rt->is_run, IS_RUN);                        /* nobody was told */
   }
 }
 
 /* One thread at a time, and no task of it. */
 static void begin_by_hand(volt_worker *w, const char *call) {
   VOLT_CHECK(!this_worker, call, "%p: called from a task", (void *)w->rt);
-  uint32_t is_run = volt_exchange_acq_rel(&w->rt->is_run, 1); /* H1: pairs H2 */
-  VOLT_CHECK(is_run == 0, call, "%p: two threads run it at once", (void *)w->rt);
+  unsigned looks = 0;
+  uint32_t seen = NOT_RUN;
+  while (!volt_cas_acquire(&w->rt->is_run, &seen, IS_RUN)) { /* H1: pairs H2 */
+    VOLT_CHECK(seen != IS_RUN, call, "%p: two threads run it at once", (void *)w->rt);
+    if (seen == LEAVES) volt_pause_(&looks); /* R5 */
+    seen = NOT_RUN;
+  }
   stop_sleeping(w, LOOP);
 }
 
 static void end_by_hand(volt_worker *w) {
-  volt_store_release(&w->rt->is_run, 0); /* H2: pairs H1 */
+  volt_store_release(&w->rt->is_run, NOT_RUN); /* H2: pairs H1 */
 }
 
 static bool run_by_hand(volt_worker *w, unsigned sleeper, volt_task *until) {

@@ -222,3 +222,37 @@ struct until_call_x_no_thread : model {
   }
 };
 MODEL(until_call_x_no_thread, 2, bounded)
+
+// worker.c R5: a loop that has nothing more to do is told, and calls volt_rt_run() on the thread that has
+// told it, as the last one returns.
+struct until_waker_x_return : model {
+  model_rt rt;
+  model_task::trace left[2];
+  until_waker_x_return() : rt(1, 1, VOLT_RT_BY_HAND) {
+    spawn(0);
+    rt->config.waker = volt_waker{again, rt.handle()};
+  }
+  void spawn(unsigned i) {
+    model_task *t = model_task::make(rt.handle(), once, this, &left[i], true);
+    EXPECT(volt_spawn(rt.handle(), &t->task) == VOLT_OK);
+    volt_task_detach(&t->task);
+  }
+  static void again(void *ctx) {
+    (void)volt_rt_run(static_cast<volt_rt *>(ctx));
+  }
+  static int once(void *, model_task *, volt_ctx *) {
+    return VOLT_OK;
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      (void)volt_rt_run(rt.handle());
+    } else {
+      spawn(1);
+    }
+  }
+  void check() override {
+    EXPECT(left[0].gone(VOLT_OK) && left[1].gone(VOLT_OK));
+    rt.abandon();
+  }
+};
+MODEL(until_waker_x_return, 2, bounded)
