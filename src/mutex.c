@@ -6,8 +6,8 @@
 #include "mutex.h"
 #include "wait_queue.h"
 
-static const volt_kind_ kind = {"volt_mutex",       "unlocked, but it is not locked", 1, 1, 0,
-                                volt_serve_permits_};
+static const volt_kind_ kind = {
+    "volt_mutex", "unlocked, but it is not locked", 1, 1, 0, volt_serve_permits_, NULL};
 static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
 extern inline int volt_mutex_try_lock(volt_mutex *);

@@ -11,7 +11,8 @@
 
 static const volt_kind_ kind = {"volt_rwlock", "unlocked, but it is not locked like that",
                                 WRITER,        WRITER,
-                                READER,        volt_serve_permits_};
+                                READER,        volt_serve_permits_,
+                                NULL};
 static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
 extern inline int volt_rwlock_try_read(volt_rwlock *);

@@ -2,11 +2,15 @@
  *
  * Algorithm: how many permits there are in all is nowhere counted; a limit says by how much the
  * word has to change when the limit does. Who wants all permits asks, each time it is the head of
- * the FIFO, what the limit is then.
+ * the FIFO, what the limit is then. A release of a bounded semaphore compares the word with the
+ * limit, before it changes the word by a compare-and-swap, or under the queue's lock; a forget, too.
  *
  * Invariant
  *   I6  reached >= all permits there are, held, in the pool or set aside (but for those that were
  *       released beside the limit), and equals the limit when nobody is changing it
+ *
+ *   I7  of a bounded semaphore: limit >= all permits there are, held, in the pool or set aside; it
+ *       equals them when nobody is changing it. So what is not there is held, and can be released
  *
  * Races
  *   R8  Several change the limit at once. Closed: each takes the limit of the one before, and
@@ -25,12 +29,18 @@
  *       it has yet to take the difference from the word: a debt that nobody can repay. Closed: who
  *       lowers the limit, or forgets, has it to himself until the word has changed as well. Nothing
  *       of anybody's runs meanwhile: those to be served are looked at afterwards.
+ *   R14 A release has read the word; the limit falls, and what it takes is not there any more; the
+ *       release reads the limit, and takes what it gives for too much. Closed: it looks again while
+ *       it has the limit to itself; a forget has it already. With the queue's lock held there is no
+ *       such gap: the word stays as it is, and the limit rises before the word does and falls after
+ *       it, so I7 holds of both.
  *
  * Pairs
- *   H1 (acquire) <- H2 (release)   who has the limit finds the word as the last one has changed it.
- *                                  By the letter of C11 only: what closes R8 and R12 is that all
- *                                  changes of the word are RMWs, and come one after the other. So
- *                                  it is with the acquire half of volt_wait_queue_repay_()
+ *   H1 (acquire) <- H2 (release)   who has the limit finds the word as the last one has changed it:
+ *                                  R14 reads it. For R8 and R12 by the letter of C11 only: what
+ *                                  closes them is that all changes of the word are RMWs, and come
+ *                                  one after the other. So it is with the acquire half of
+ *                                  volt_wait_queue_repay_()
  *   T1 (acquire) <- U1, F1 (release)   as in wait_queue.c */
 #include <volt/semaphore.h>
 
@@ -72,7 +82,9 @@ static bool serve(volt_waiter *w, uint32_t *hand) {
   return volt_serve_permits_(w, hand) || (w->need == 0 && wants_none(w->next));
 }
 
-static const volt_kind_ kind = {"volt_sem", "release past VOLT_SEM_MAX", 0, VOLT_SEM_MAX, 0, serve};
+static volt_bound_fn_ bound;
+static const volt_kind_ kind = {"volt_sem", "release past VOLT_SEM_MAX", 0, VOLT_SEM_MAX, 0, serve,
+                                bound};
 static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
 extern inline int volt_sem_try_acquire(volt_sem *, uint32_t);
@@ -86,6 +98,12 @@ void volt_sem_init(volt_sem *sem, uint32_t permits) {
   volt_wait_queue_init_(&sem->queue, permits);
   volt_store_relaxed(&sem->limit, permits); /* not shared yet */
   volt_store_relaxed(&sem->reached, permits);
+}
+
+void volt_sem_init_bounded(volt_sem *sem, uint32_t permits) {
+  volt_sem_init(sem, permits);
+  volt_store_relaxed(&sem->queue.word,
+                     VOLT_WORD_(permits) | VOLT_WORD_BOUNDED_); /* not shared yet */
 }
 
 int volt_sem_acquire_slow_(volt_sem *sem, volt_waiter *w, uint32_t n, volt_waker waker) {
@@ -184,6 +202,29 @@ static uint32_t take_limit(volt_sem *sem) {
       return limit;
     }
   }
+}
+
+/* Whether it is right by a limit (I7) to give so many to what is there; below zero: debt. */
+static bool fits(uint32_t limit, uint32_t given, int32_t there) {
+  return (int64_t)there + given <= (int64_t)limit;
+}
+
+static void check_fits(volt_sem *sem, uint32_t limit, uint32_t given, int32_t there) {
+  VOLT_CHECK(fits(limit, given, there), kind.name,
+             "%p: more than is held (%u given back, %d there, limit %u)", (void *)sem, given, there,
+             limit);
+}
+
+static bool bound(volt_wait_queue *q, uint64_t word, uint32_t given, int32_t there) {
+  volt_sem *sem = volt_container_of(q, volt_sem, queue);
+  uint32_t limit = volt_sem_limit(sem);
+  if (word & VOLT_WORD_QUEUED_) check_fits(sem, limit, given, there); /* R14: no gap */
+  if (fits(limit, given, there)) return true;
+  limit = take_limit(sem);            /* R14 */
+  word = volt_load_relaxed(&q->word); /* as the last who had the limit has left it, or later: H1 */
+  if (!(word & VOLT_WORD_QUEUED_)) check_fits(sem, limit, given, (int32_t)VOLT_WORD_VALUE_(word));
+  volt_store_release(&sem->limit, limit); /* H2: pairs H1 */
+  return false;
 }
 
 /* The word says already that there are n fewer in all. */

@@ -55,6 +55,7 @@
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_
 #define CLOSED VOLT_WORD_CLOSED_
+#define BOUNDED VOLT_WORD_BOUNDED_
 #define RETURNING VOLT_WORD_RETURNING_
 
 /* Below zero: debt. */
@@ -85,7 +86,7 @@ static void check_excess(volt_wait_queue *q, const volt_kind_ *kind, uint32_t gi
  * they stay with the queue. The last access to *q. */
 static inline void unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_t word,
                           uint32_t permits) {
-  uint64_t next = word & (CLOSED | VOLT_WORD_ALL_RETURNING_);
+  uint64_t next = word & (CLOSED | BOUNDED | VOLT_WORD_ALL_RETURNING_);
   if (q->head) {
     q->rest = permits;
     next |= QUEUED;
@@ -269,10 +270,12 @@ void volt_wait_queue_release_(volt_wait_queue *q, const volt_kind_ *kind, uint32
   while (!volt_lock_if_queued_(q, &word)) {
     int32_t permits = permits_in(kind, word);
     check_excess(q, kind, n, permits);
+    if ((word & BOUNDED) && !kind->bound(q, word, n, permits)) continue;
     uint64_t next = word_of(kind, (int32_t)((uint32_t)permits + n)) | VOLT_WORD_FLAGS_(word);
     if (volt_cas_release(&q->word, &word, next)) return; /* F1: pairs A1, T1; the last of *q */
   }
   check_excess(q, kind, n, permits_of(q));
+  if (word & BOUNDED) (void)kind->bound(q, word, n, permits_of(q));
   if (!hand_over_and_unlock(q, kind, word, n)) serve_and_unlock(q, kind, word, n);
 }
 
@@ -314,6 +317,10 @@ uint32_t volt_wait_queue_repay_(volt_wait_queue *q, const volt_kind_ *kind, uint
     uint32_t permits = locked ? (uint32_t)q->rest : (uint32_t)permits_in(kind, word);
     uint32_t debt = (int32_t)permits < 0 ? 0u - permits : 0;
     uint32_t repaid = n < debt ? n : debt;
+    if (word & BOUNDED) {
+      int32_t there = locked ? permits_of(q) : (int32_t)permits;
+      (void)kind->bound(q, word | QUEUED, n, there); /* as if locked: the caller has the limit */
+    }
     if (locked) {
       unlock(q, kind, word, permits + repaid);
       return repaid;

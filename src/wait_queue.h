@@ -15,6 +15,11 @@
  * marked, and needs just what there is: it gets that. */
 typedef bool volt_serve_fn_(volt_waiter *w, uint32_t *hand);
 
+/* Of a queue whose word is BOUNDED, which word is: aborts if so many permits, given to those that
+ * are there, are more than there may be. With QUEUED in the word it holds what that depends on: the
+ * lock, or the object's. Returns false, else: that may have changed meanwhile, look again. */
+typedef bool volt_bound_fn_(volt_wait_queue *q, uint64_t word, uint32_t given, int32_t there);
+
 typedef struct volt_kind_ {
   const char *name;   /* for messages */
   const char *excess; /* what it means if more is given back than there is */
@@ -22,6 +27,7 @@ typedef struct volt_kind_ {
   uint32_t max;       /* most permits there can be, most one waiter can want */
   uint32_t shared;    /* what one of many holders has, who together never have all; or 0 */
   volt_serve_fn_ *serve;
+  volt_bound_fn_ *bound; /* or NULL: its words are never BOUNDED */
 } volt_kind_;
 
 /* As the public function it stands behind; see semaphore.h. */
@@ -46,8 +52,8 @@ void volt_wait_queue_change_(volt_wait_queue *q, const volt_kind_ *kind, int32_t
 
 /* The two halves of it that serve nobody, and call no waker; volt_wait_queue_change_() has to
  * follow. lower: n permits fewer. repay: n permits more, but no more than there is debt; returns
- * how many. Both release what came before, also if they change nothing, and acquire: what the caller
- * does next comes after it. */
+ * how many; aborts as bound() does, and what that looks at is the caller's alone. Both release what
+ * came before, also if they change nothing, and acquire: what the caller does next comes after it. */
 void volt_wait_queue_lower_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n);
 uint32_t volt_wait_queue_repay_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n);
 

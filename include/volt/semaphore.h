@@ -23,6 +23,9 @@
  * is held makes debt: what is released repays it before anybody gets a permit. A request for more
  * than the limit waits until there is more.
  *
+ * A bounded semaphore has no permits beside its limit: a release of more than is held aborts. That
+ * finds a permit that is released twice, or was never acquired.
+ *
  * Lifetime: release() does not touch the semaphore once the permits it gives can be acted upon:
  * whoever receives the last of them may destroy and free it, even while that release() is still
  * returning. One release that satisfies more than 32 waiters does so in turns, and may have to come
@@ -55,10 +58,25 @@ typedef struct volt_sem {
 #define VOLT_SEM_INIT(permits) \
   { VOLT_WAIT_QUEUE_INIT_(permits), (uint32_t)(permits), (uint32_t)(permits) }
 
+/* A bounded one. permits: as above. */
+#define VOLT_SEM_INIT_BOUNDED(permits)                                                 \
+  {                                                                                    \
+    {VOLT_WORD_(permits) | VOLT_WORD_BOUNDED_, NULL, NULL, 0, 0}, (uint32_t)(permits), \
+        (uint32_t)(permits)                                                            \
+  }
+
 VOLT_BEGIN_DECLS
 
 /* Make *sem a semaphore with so many permits (0..VOLT_SEM_MAX; more aborts). */
 VOLT_API void volt_sem_init(volt_sem *sem, uint32_t permits);
+
+/* The same, bounded: a release that would make more permits than the limit says aborts, in every
+ * build: with the values, and before it changes anything. A volt_sem_forget() of as many does. So a thread may release what another
+ * holds, but all threads together no more than is held; what is set aside for a waiter is not held.
+ * The limit is the one of volt_sem_set_limit() and volt_sem_forget(); while one of these is running,
+ * a release of too many may pass, and the one that comes after it aborts. Costs: acquiring, nothing
+ * more; a release is a call, which compares one value more. */
+VOLT_API void volt_sem_init_bounded(volt_sem *sem, uint32_t permits);
 
 VOLT_API int volt_sem_acquire_slow_(volt_sem *, volt_waiter *, uint32_t n, volt_waker);
 VOLT_API int volt_sem_acquire_blocking_slow_(volt_sem *, uint32_t n, uint64_t deadline_ns);
@@ -130,7 +148,8 @@ VOLT_API VOLT_NODISCARD bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, v
 
 /* Give n permits: to the oldest waiters as far as they go, the rest to the pool.
  * n: 0 does nothing. More than VOLT_SEM_MAX, together with the pool and with what is set aside for
- *   waiters, aborts. Works on a closed semaphore, too.
+ *   waiters, aborts; if the semaphore is bounded, more than is held aborts. Works on a closed
+ *   semaphore, too.
  * Wakes: everyone it satisfies, oldest first, with nothing held, on this thread; those beyond the
  *   first 32 possibly on another one that uses the semaphore meanwhile.
  * Threads: any; a signal handler only if the signal is blocked in every thread while that thread is
@@ -139,8 +158,9 @@ VOLT_API VOLT_NODISCARD bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, v
  * Order: releases what this thread did before to whoever receives a permit. */
 VOLT_INLINE void volt_sem_release(volt_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
+  const uint64_t slow = VOLT_WORD_QUEUED_ | VOLT_WORD_BOUNDED_;
   /* modulo 2^32, so that it is right if there is debt, too */
-  while ((word & VOLT_WORD_QUEUED_) == 0 && n <= VOLT_SEM_MAX - VOLT_WORD_VALUE_(word)) {
+  while ((word & slow) == 0 && n <= VOLT_SEM_MAX - VOLT_WORD_VALUE_(word)) {
     if (volt_cas_weak_release(&sem->queue.word, &word, word + VOLT_WORD_(n))) return; /* F1 */
   }
   volt_sem_release_slow_(sem, n);
@@ -195,7 +215,7 @@ VOLT_API uint32_t volt_sem_limit(const volt_sem *sem);
  * there is; the limit is lower by the others, but not below 0: permits that were beside it are just
  * gone.
  * n: 0 does nothing; more than the caller holds is not noticed: there are fewer than there should
- *   be. Works on a closed semaphore, too.
+ *   be. If the semaphore is bounded, more than is held aborts. Works on a closed semaphore, too.
  * Wakes: a volt_sem_acquire_all() that was waiting for them only, and whoever can be served then,
  *   on this thread. Threads: any. Order: releases what this thread did before to who takes all. */
 VOLT_API void volt_sem_forget(volt_sem *sem, uint32_t n);

@@ -9,6 +9,9 @@
  *   bit 0      QUEUED     somebody waits: everything goes through the lock, and the value is 0
  *   bit 1      LOCKED     a thread has the FIFO to itself
  *   bit 2      CLOSED     nobody will be queued again (with QUEUED: those queued are being told)
+ *   bit 3      BOUNDED    a semaphore's, from its beginning to its end: what is released goes through
+ *                         the slow path, which compares it with the limit (channel.h has another
+ *                         meaning for it)
  *   bits 8-31  RETURNING  so many threads are calling wakers and will come back for more
  *   bits 32-63 value      permits XOR what the primitive calls full: 0 permits of a semaphore, a
  *                         free mutex and a free rwlock are all zero
@@ -24,6 +27,7 @@
 #define VOLT_WORD_QUEUED_ UINT64_C(1)
 #define VOLT_WORD_LOCKED_ UINT64_C(2)
 #define VOLT_WORD_CLOSED_ UINT64_C(4)
+#define VOLT_WORD_BOUNDED_ UINT64_C(8)
 #define VOLT_WORD_RETURNING_ UINT64_C(0x100) /* one of them */
 #define VOLT_WORD_ALL_RETURNING_ UINT64_C(0xffffff00)
 #define VOLT_WORD_ONE_ (UINT64_C(1) << 32)

@@ -8,6 +8,7 @@
 #include <volt/volt.h>
 
 static volt_sem ready = VOLT_SEM_INIT(0);
+static volt_sem bounded = VOLT_SEM_INIT_BOUNDED(1);
 static volt_mutex mutex = VOLT_MUTEX_INIT;
 static volt_rwlock rwlock = VOLT_RWLOCK_INIT;
 static int failures;
@@ -25,6 +26,12 @@ static void wake_nobody(void *ctx) {
 static void *release_two(void *arg) {
   volt_sem_release((volt_sem *)arg, 2);
   return NULL;
+}
+
+static void use_bounded(void) {
+  expect(volt_sem_try_acquire(&bounded, 1) == VOLT_OK, "try_acquire of a bounded one");
+  volt_sem_release(&bounded, 1);
+  volt_sem_destroy(&bounded);
 }
 
 static void use_semaphore(void) {
@@ -285,6 +292,7 @@ static void use_tasks(void) {
 
 int main(void) {
   use_semaphore();
+  use_bounded();
   use_loop();
   use_promise();
   use_tasks();

@@ -1,5 +1,5 @@
 // semaphore_limit_model: a limit that changes, debt, and requests for everything.
-// Checks semaphore.c I6, R8-R12, and wait_queue.c I3 with debt; a case names what it is after.
+// Checks semaphore.c I6, I7, R8-R12, R14, and wait_queue.c I3 with debt; a case names what it is after.
 #include "model.hpp"
 
 struct limit_model : model {
@@ -415,3 +415,141 @@ struct limit_change_x_close : limit_model {
   }
 };
 MODEL(limit_change_x_close, 2, bounded)
+
+// I7: what is there, given and held is what the limit says; the check of each release aborts if not.
+struct bounded_model : limit_model {
+  explicit bounded_model(uint32_t permits) : limit_model(0) {
+    volt_sem_init_bounded(&sem, permits);
+  }
+  bool is_bounded() {
+    return (volt_load_relaxed(&sem.queue.word) & VOLT_WORD_BOUNDED_) != 0;
+  }
+  void expect_all_back() {
+    EXPECT(is_bounded());
+    limit_model::expect_all_back();
+  }
+};
+
+// R14: the limit falls and rises while what is held is released: never too much.
+struct bounded_release_x_lower : bounded_model {
+  bounded_release_x_lower() : bounded_model(2) {
+    EXPECT(volt_sem_try_acquire(&sem, 1) == VOLT_OK);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_set_limit(&sem, 1);
+    if (index == 1) volt_sem_release(&sem, 1);
+  }
+  void check() override {
+    expect_all_back();
+  }
+};
+MODEL(bounded_release_x_lower, 2, full)
+struct bounded_release_x_raise : bounded_model {
+  bounded_release_x_raise() : bounded_model(1) {
+    EXPECT(volt_sem_try_acquire(&sem, 1) == VOLT_OK);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_set_limit(&sem, 2);
+    if (index == 1) volt_sem_release(&sem, 1);
+  }
+  void check() override {
+    expect_all_back();
+  }
+};
+MODEL(bounded_release_x_raise, 2, full)
+struct bounded_release_x_lower_x_raise : bounded_model {
+  bounded_release_x_lower_x_raise() : bounded_model(2) {
+    EXPECT(volt_sem_try_acquire(&sem, 1) == VOLT_OK);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_set_limit(&sem, 1);
+    if (index == 1) volt_sem_release(&sem, 1);
+    if (index == 2) volt_sem_set_limit(&sem, 3);
+  }
+  void check() override {
+    expect_all_back();
+  }
+};
+MODEL(bounded_release_x_lower_x_raise, 3, bounded)
+
+// The same while somebody queues, or takes: the word is compared under the lock, or without it.
+struct bounded_queued_model : bounded_model {
+  explicit bounded_queued_model(uint32_t to) : bounded_model(2), to_(to) {
+    EXPECT(volt_sem_try_acquire(&sem, 2) == VOLT_OK);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_set_limit(&sem, to_);
+    if (index == 1) acquire(0, 1);
+    if (index == 2) volt_sem_release(&sem, 1);
+  }
+  void check() override {
+    volt_sem_release(&sem, 1);
+    EXPECT(has(0));
+    volt_sem_release(&sem, 1);
+    expect_all_back();
+  }
+
+ private:
+  uint32_t to_;
+};
+struct bounded_release_x_acquire_x_lower : bounded_queued_model {
+  bounded_release_x_acquire_x_lower() : bounded_queued_model(1) {
+  }
+};
+MODEL(bounded_release_x_acquire_x_lower, 3, bounded)
+struct bounded_release_x_acquire_x_raise : bounded_queued_model {
+  bounded_release_x_acquire_x_raise() : bounded_queued_model(3) {
+  }
+};
+MODEL(bounded_release_x_acquire_x_raise, 3, bounded)
+
+// What another forgets is not released; what this one holds is not too much, whatever is forgotten.
+struct bounded_release_x_forget_x_lower : bounded_model {
+  bounded_release_x_forget_x_lower() : bounded_model(3) {
+    EXPECT(volt_sem_try_acquire(&sem, 2) == VOLT_OK);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_forget(&sem, 1);
+    if (index == 1) volt_sem_release(&sem, 1);
+    if (index == 2) volt_sem_set_limit(&sem, 0);
+  }
+  void check() override {
+    expect_all_back();
+  }
+};
+MODEL(bounded_release_x_forget_x_lower, 3, bounded)
+
+// I7: two release what one holds: the second one aborts.
+struct bounded_released_twice : bounded_model {
+  bounded_released_twice() : bounded_model(1) {
+    EXPECT(volt_sem_try_acquire(&sem, 1) == VOLT_OK);
+  }
+  void thread(unsigned) override {
+    volt_sem_release(&sem, 1);
+  }
+};
+MUST_FAIL(bounded_released_twice, 2, full)
+
+// The same while somebody queues who has gathered one of two; the other one is held.
+struct bounded_released_too_many : bounded_model {
+  bounded_released_too_many() : bounded_model(2) {
+    EXPECT(volt_sem_try_acquire(&sem, 1) == VOLT_OK);
+    acquire(0, 2);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) volt_sem_release(&sem, 2);
+    if (index == 1) EXPECT(!volt_sem_is_closed(&sem));
+  }
+};
+MUST_FAIL(bounded_released_too_many, 2, full)
+
+// I7: more is forgotten than is held.
+struct bounded_forgotten_too_many : bounded_model {
+  bounded_forgotten_too_many() : bounded_model(2) {
+    EXPECT(volt_sem_try_acquire(&sem, 1) == VOLT_OK);
+  }
+  void thread(unsigned) override {
+    volt_sem_forget(&sem, 1);
+  }
+};
+MUST_FAIL(bounded_forgotten_too_many, 2, full)

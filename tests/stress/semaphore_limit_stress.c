@@ -1,5 +1,7 @@
 /* semaphore_limit_stress.c: permits are taken, drained, added and all asked for while the limit
- * moves up and down. In the end all that is left is in the pool, as many as the limit says and those beside it. */
+ * moves up and down. In the end all that is left is in the pool, as many as the limit says and those
+ * beside it. Every other round has a bounded semaphore, with none beside it: its check of each release
+ * never aborts. */
 #include <sched.h>
 #include <string.h>
 
@@ -9,6 +11,7 @@ enum { LIMIT = 6 };
 
 static struct {
   volt_sem sem;
+  bool bounded;
   VOLT_ATOMIC(uint32_t) beside; /* permits that were released beside the limit */
 } shared;
 
@@ -65,6 +68,10 @@ static void take_all_as_future(stress_worker *w) {
 
 /* One more, beside the limit; and one that is never released, if it can be had. */
 static void add_one(stress_worker *w) {
+  if (shared.bounded) { /* aborts there */
+    (void)volt_sem_forget_up_to(&shared.sem, 1);
+    return;
+  }
   volt_sem_release(&shared.sem, 1); /* beside the limit */
   (void)volt_fetch_add_relaxed(&shared.beside, 1);
   if (volt_sem_acquire_blocking(&shared.sem, 1, soon(w)) != VOLT_OK) return;
@@ -89,8 +96,13 @@ static void body(stress_worker *w, void *arg) {
   }
 }
 
-static void round_of(unsigned threads) {
-  volt_sem_init(&shared.sem, LIMIT);
+static void round_of(unsigned threads, bool bounded) {
+  shared.bounded = bounded; /* published by the threads' start, as what follows */
+  if (bounded) {
+    volt_sem_init_bounded(&shared.sem, LIMIT);
+  } else {
+    volt_sem_init(&shared.sem, LIMIT);
+  }
   volt_store_relaxed(&shared.beside, 0); /* published by the threads' start */
   stress_round(threads, 10000000, body, NULL);
   uint32_t limit = volt_sem_limit(&shared.sem);
@@ -107,7 +119,7 @@ static void round_of(unsigned threads) {
 int main(void) {
   stress_begin("semaphore with a limit that changes", NULL, NULL);
   for (unsigned turn = 0; stress_time_left(); turn++) {
-    round_of(2 + turn % (stress_threads() - 1));
+    round_of(2 + turn / 2 % (stress_threads() - 1), turn % 2 != 0);
   }
   return stress_end();
 }

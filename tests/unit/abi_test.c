@@ -138,6 +138,7 @@ static any_fn *const others[] = {
     FN(uint64_t (*)(const volt_interval *), volt_interval_due_ns),
     /* semaphore.h */
     FN(void (*)(volt_sem *, uint32_t), volt_sem_init),
+    FN(void (*)(volt_sem *, uint32_t), volt_sem_init_bounded),
     FN(int (*)(volt_sem *, volt_waiter *, uint32_t, volt_waker), volt_sem_acquire_slow_),
     FN(int (*)(volt_sem *, uint32_t, uint64_t), volt_sem_acquire_blocking_slow_),
     FN(void (*)(volt_sem *, uint32_t), volt_sem_release_slow_),

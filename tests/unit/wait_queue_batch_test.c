@@ -6,7 +6,7 @@
 
 enum { BATCH = VOLT_WAKE_BATCH, MANY = 3 * VOLT_WAKE_BATCH + 4, LATE = MANY };
 
-static const volt_kind_ kind = {"test", "too much", 0, 1000, 0, volt_serve_permits_};
+static const volt_kind_ kind = {"test", "too much", 0, 1000, 0, volt_serve_permits_, NULL};
 
 static volt_wait_queue q;
 static volt_waiter waiters[MANY + 1]; /* the last one comes late */

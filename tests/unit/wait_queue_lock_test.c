@@ -11,7 +11,7 @@
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_
 
-static const volt_kind_ kind = {"test", "too much", 0, 1000, 0, volt_serve_permits_};
+static const volt_kind_ kind = {"test", "too much", 0, 1000, 0, volt_serve_permits_, NULL};
 
 static volt_wait_queue q;
 static volt_waiter w;

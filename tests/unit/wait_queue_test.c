@@ -9,8 +9,9 @@
 enum { TOTAL = 1000, MANY = 16 };
 
 /* Two ways to keep permits in the word: as they are, and so that all of them are zero. */
-static const volt_kind_ plain = {"plain", "too much", 0, TOTAL, 0, volt_serve_permits_};
-static const volt_kind_ inverse = {"inverse", "too much", TOTAL, TOTAL, 0, volt_serve_permits_};
+static const volt_kind_ plain = {"plain", "too much", 0, TOTAL, 0, volt_serve_permits_, NULL};
+static const volt_kind_ inverse = {"inverse", "too much",          TOTAL, TOTAL,
+                                   0,         volt_serve_permits_, NULL};
 
 static volt_wait_queue q;
 static volt_waiter waiters[MANY];
@@ -268,8 +269,8 @@ static bool serve_all(volt_waiter *w, uint32_t *hand) {
 
 static void serve_says_how_far_to_look(void **state) {
   (void)state;
-  const volt_kind_ one = {"one", "too much", 0, TOTAL, 0, serve_one};
-  const volt_kind_ all = {"all", "too much", 0, TOTAL, 0, serve_all};
+  const volt_kind_ one = {"one", "too much", 0, TOTAL, 0, serve_one, NULL};
+  const volt_kind_ all = {"all", "too much", 0, TOTAL, 0, serve_all, NULL};
   begin(0);
   for (uint32_t i = 0; i < MANY; i++) assert_result(ask(&one, i, 1), VOLT_PENDING);
   volt_wait_queue_release_(&q, &one, 0); /* nothing: nobody is looked at */
