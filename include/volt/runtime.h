@@ -210,7 +210,7 @@ VOLT_API uint64_t volt_rt_run(volt_rt *rt);
  *   VOLT_ESTALLED: the clock is virtual, no task is ready, no timer is started and no call is on
  *     the blocking pool, so nothing in this runtime can make the future ready; it was cancelled.
  *     Another thread might have: only a runtime whose clock is real waits for that. If the
- *     cancelled future does not come to its end either, this aborts.
+ *     cancelled future does not come to its end within a second of real time, this aborts.
  * Other tasks may be ready when this returns, and the config's waker is not called for them: as
  * after a volt_rt_run() that has returned 0.
  * Threads: one at a time, as volt_rt_run(); not from a task. Order: as volt_future_poll(). */

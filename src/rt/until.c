@@ -9,9 +9,16 @@
  *   The task is polled for its deadline and returns, and has not ended before that wake; or it is
  *   cancelled because nothing happens, and is not queued, because that wake has begun to queue it.
  *   Nothing is ready meanwhile, and yet nothing is stalled. Prevented by: once it is certain that
- *   something comes (is_due), this thread sleeps, and no time passes. */
+ *   something comes (is_due), this thread sleeps, and no time passes. This is not known of tasks that
+ *   the future waits for: for them this thread looks again for a while, in real time (PATIENCE). */
 #include "../check.h"
+#include "../park.h"
 #include "runtime.h"
+
+/* R1: how long a cancelled future may take to end if nothing is ready and no time passes. */
+#ifndef VOLT_RT_PATIENCE_NS
+#define VOLT_RT_PATIENCE_NS 1000000000
+#endif
 
 static const char name[] = "volt_rt_run_until";
 
@@ -62,15 +69,23 @@ static int run(volt_rt *rt, until *u) {
   volt_waker rouse = {volt_rt_rouse_, rt};
   volt_future ended;
   bool stalled = false;
+  uint64_t end_ns = 0;
+  unsigned looks = 0;
   volt_task_join_future(&ended, &u->task);
   while (volt_future_poll(&ended, rouse) == VOLT_PENDING) {
     if (!volt_worker_run_until_(w, &u->task)) continue;
     if (volt_future_poll(&ended, rouse) != VOLT_PENDING) break; /* worker.c R4 */
     if (await_more(rt, u)) continue;
-    VOLT_CHECK(!stalled, name, "%p: nothing can make future %p ready, and it cannot be cancelled",
-               (void *)rt, (void *)u->awaited);
-    stalled = true;
-    u->is_due = volt_task_cancel(&u->task);
+    if (!stalled) {
+      stalled = true;
+      end_ns = volt_deadline_ns(VOLT_RT_PATIENCE_NS);
+      u->is_due = volt_task_cancel(&u->task);
+      continue;
+    }
+    VOLT_CHECK(volt_now_ns() < end_ns, name,
+               "%p: nothing can make future %p ready, and it cannot be cancelled", (void *)rt,
+               (void *)u->awaited);
+    volt_pause_(&looks); /* R1 */
   }
   int result = volt_task_result(&u->task);
   return stalled && result == VOLT_ECANCELED ? (int)VOLT_ESTALLED : result;

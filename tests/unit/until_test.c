@@ -375,6 +375,29 @@ static void a_wake_that_is_on_its_way_is_awaited(void **state) {
   }
 }
 
+/* The same, one level down: a task that the future waits for takes the permit. */
+static void a_wake_of_a_task_below_is_awaited(void **state) {
+  (void)state;
+  volt_group group;
+  volt_future all;
+  volt_group_init(&group);
+  slow.parks = parks();
+  volt_store_relaxed(&slow.granted, 0); /* published by the threads' start */
+  volt_waker slowly = {wake_slowly, NULL};
+  volt_sem_acquire_future(&slow.first, &sem, 1);
+  assert_result(volt_future_poll(&slow.first, slowly), VOLT_PENDING);
+  job *below = VOLT_TASK_NEW(h.rt, job, takes);
+  assert_result(volt_group_spawn(&group, h.rt, &below->task), VOLT_OK);
+  thread_team team;
+  thread_team_start(&team, 1, give_both, NULL);
+  spawn(waits_for_the_grant, 0, 0);
+  int result = volt_rt_run_until(h.rt, volt_group_wait_future(&all, &group), VOLT_NO_DEADLINE);
+  thread_team_join(&team);
+  assert_true(result == VOLT_OK || result == VOLT_ESTALLED);
+  assert_int_equal(volt_group_count(&group), 0);
+  volt_group_destroy(&group);
+}
+
 /* ---- misuse ---- */
 
 static int runs_until(volt_task *task, volt_ctx *ctx) {
@@ -459,6 +482,7 @@ int main(void) {
       A_TEST(what_has_to_end_first_does),
       A_TEST(what_does_not_end_aborts),
       A_TEST(a_wake_that_is_on_its_way_is_awaited),
+      A_TEST(a_wake_of_a_task_below_is_awaited),
       A_TEST(a_runtime_that_is_over),
       A_TEST(from_a_task),
       A_TEST(a_runtime_with_workers),
