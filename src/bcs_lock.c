@@ -413,7 +413,7 @@ void volt_bcs_lock_init_lockfree(volt_bcs_lock *lock) {
   lock->lockfree = true;
 }
 
-bool volt_bcs_lock_is_busy(volt_bcs_lock *lock) {
+bool volt_bcs_lock_is_busy(const volt_bcs_lock *lock) {
   /* relaxed: a snapshot */
   return volt_load_relaxed(&lock->queue.tail) != 0 || volt_load_relaxed(&lock->stack.top) != 0;
 }

@@ -435,7 +435,7 @@ int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes, void *mem
   return VOLT_OK;
 }
 
-uint32_t volt_chan_len(volt_chan *c) {
+uint32_t volt_chan_len(const volt_chan *c) {
   return VOLT_CHAN_LEN_(volt_load_relaxed(&c->queue.word)); /* a snapshot */
 }
 
@@ -443,10 +443,10 @@ uint32_t volt_chan_capacity(const volt_chan *c) {
   return c->capacity;
 }
 
-uint32_t volt_chan_waiters(volt_chan *c) {
+uint32_t volt_chan_waiters(const volt_chan *c) {
   return volt_linked_count_(&c->queue);
 }
 
-bool volt_chan_is_closed(volt_chan *c) {
+bool volt_chan_is_closed(const volt_chan *c) {
   return (volt_load_acquire(&c->queue.word) & CLOSED) != 0; /* C1: pairs C2, U1 */
 }

@@ -126,7 +126,7 @@ void volt_chan_drop_sender(volt_chan *c) {
   if (seen == 1) volt_chan_close(c); /* else it may be gone */
 }
 
-uint32_t volt_chan_senders(volt_chan *c) {
+uint32_t volt_chan_senders(const volt_chan *c) {
   return volt_load_relaxed(&c->senders) & ~ENDED; /* a snapshot */
 }
 

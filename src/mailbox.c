@@ -23,6 +23,7 @@
 #include <volt/mailbox.h>
 
 #include "future.h"
+#include "lock.h"
 #include "turn.h"
 
 static const char name[] = "volt_mailbox";
@@ -139,19 +140,19 @@ bool volt_mailbox_set_waker(volt_mailbox *m, volt_waiter *w, volt_waker waker) {
 
 /* ---- inspection ---- */
 
-uint64_t volt_mailbox_len(volt_mailbox *m) {
+uint64_t volt_mailbox_len(const volt_mailbox *m) {
   volt_turn_ t;
-  volt_turn_look_(&t, &m->queue);
+  volt_turn_look_(&t, volt_to_look_at_(&m->queue));
   uint64_t len = m->len;
   volt_turn_leave_(&t);
   return len;
 }
 
-uint32_t volt_mailbox_waiters(volt_mailbox *m) {
+uint32_t volt_mailbox_waiters(const volt_mailbox *m) {
   return volt_linked_count_(&m->queue);
 }
 
-bool volt_mailbox_is_closed(volt_mailbox *m) {
+bool volt_mailbox_is_closed(const volt_mailbox *m) {
   return (volt_load_acquire(&m->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1 */
 }
 

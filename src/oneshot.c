@@ -22,6 +22,7 @@
 
 #include "check.h"
 #include "future.h"
+#include "lock.h"
 #include "turn.h"
 
 enum { EMPTY = 0, FULL = 1, TAKEN = 2 };
@@ -109,9 +110,9 @@ bool volt_oneshot_is_closed(const volt_oneshot *o) {
   return (volt_load_acquire(&o->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1 */
 }
 
-bool volt_oneshot_is_empty(volt_oneshot *o) {
+bool volt_oneshot_is_empty(const volt_oneshot *o) {
   volt_turn_ t;
-  volt_turn_look_(&t, &o->queue);
+  volt_turn_look_(&t, volt_to_look_at_(&o->queue));
   bool empty = o->state != FULL;
   volt_turn_leave_(&t);
   return empty;

@@ -142,7 +142,7 @@ int volt_permit_chan_recv_blocking(volt_permit_chan *c, void *elem, uint64_t dea
 
 /* ---- inspection ---- */
 
-uint32_t volt_permit_chan_len(volt_permit_chan *c) {
+uint32_t volt_permit_chan_len(const volt_permit_chan *c) {
   return volt_chan_len(&c->chan);
 }
 
@@ -150,6 +150,6 @@ uint32_t volt_permit_chan_free(volt_permit_chan *c) {
   return volt_sem_available(&c->places);
 }
 
-bool volt_permit_chan_is_closed(volt_permit_chan *c) {
+bool volt_permit_chan_is_closed(const volt_permit_chan *c) {
   return volt_chan_is_closed(&c->chan);
 }

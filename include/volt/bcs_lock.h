@@ -106,7 +106,7 @@ VOLT_API volt_future *volt_bcs_lock_run_future(volt_future *f, volt_bcs_lock *lo
                                                void *arg);
 
 /* Whether a section is queued or running. A snapshot: for assertions. Threads: any. */
-VOLT_API bool volt_bcs_lock_is_busy(volt_bcs_lock *lock);
+VOLT_API bool volt_bcs_lock_is_busy(const volt_bcs_lock *lock);
 
 /* End its life. No section may be queued or running (aborts). Frees nothing. Who knows that its own
  * section is the last may also free the lock without: nobody touches it any more. */

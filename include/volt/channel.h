@@ -429,14 +429,14 @@ VOLT_API uint32_t volt_chan_future_moved(const volt_future *f);
 /* ---- inspection: snapshots; any thread ---- */
 
 /* Elements in the ring; what waiting senders have is not counted. */
-VOLT_API uint32_t volt_chan_len(volt_chan *c);
+VOLT_API uint32_t volt_chan_len(const volt_chan *c);
 VOLT_API uint32_t volt_chan_capacity(const volt_chan *c);
 /* How many wait: senders, or receivers. */
-VOLT_API uint32_t volt_chan_waiters(volt_chan *c);
+VOLT_API uint32_t volt_chan_waiters(const volt_chan *c);
 /* How many senders are counted. */
-VOLT_API uint32_t volt_chan_senders(volt_chan *c);
+VOLT_API uint32_t volt_chan_senders(const volt_chan *c);
 /* Whether volt_chan_close() has been called. Order: acquires what the closer did. */
-VOLT_API bool volt_chan_is_closed(volt_chan *c);
+VOLT_API bool volt_chan_is_closed(const volt_chan *c);
 
 VOLT_END_DECLS
 

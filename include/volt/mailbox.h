@@ -127,11 +127,11 @@ VOLT_API volt_future *volt_mailbox_recv_future(volt_future *f, volt_mailbox *m,
 /* ---- inspection: snapshots; any thread ---- */
 
 /* How many nodes are there to receive. */
-VOLT_API uint64_t volt_mailbox_len(volt_mailbox *m);
+VOLT_API uint64_t volt_mailbox_len(const volt_mailbox *m);
 /* How many receivers wait. */
-VOLT_API uint32_t volt_mailbox_waiters(volt_mailbox *m);
+VOLT_API uint32_t volt_mailbox_waiters(const volt_mailbox *m);
 /* Whether volt_mailbox_close() has been called. Order: acquires what the closer did. */
-VOLT_API bool volt_mailbox_is_closed(volt_mailbox *m);
+VOLT_API bool volt_mailbox_is_closed(const volt_mailbox *m);
 
 VOLT_END_DECLS
 #endif

@@ -115,7 +115,7 @@ VOLT_API volt_future *volt_oneshot_closed_future(volt_future *f, volt_oneshot *o
 VOLT_API bool volt_oneshot_is_closed(const volt_oneshot *o);
 /* Whether a receive would get no value now: none was sent yet, it was received already, or the
  * oneshot was closed before. */
-VOLT_API bool volt_oneshot_is_empty(volt_oneshot *o);
+VOLT_API bool volt_oneshot_is_empty(const volt_oneshot *o);
 /* How many wait. */
 VOLT_API uint32_t volt_oneshot_waiters(const volt_oneshot *o);
 

@@ -118,12 +118,12 @@ VOLT_API volt_future *volt_permit_chan_recv_future(volt_future *f, volt_permit_c
 /* ---- inspection: snapshots; any thread ---- */
 
 /* Elements in the ring. */
-VOLT_API uint32_t volt_permit_chan_len(volt_permit_chan *c);
+VOLT_API uint32_t volt_permit_chan_len(const volt_permit_chan *c);
 /* Places that can be reserved now. */
 VOLT_API uint32_t volt_permit_chan_free(volt_permit_chan *c);
 /* Whether volt_permit_chan_close() has closed the channel for receivers: a reserve may have
  * returned VOLT_ECLOSED a moment earlier. Order: acquires what the closer did. */
-VOLT_API bool volt_permit_chan_is_closed(volt_permit_chan *c);
+VOLT_API bool volt_permit_chan_is_closed(const volt_permit_chan *c);
 
 VOLT_END_DECLS
 #endif

@@ -78,7 +78,7 @@ static any_fn *const others[] = {
        volt_bcs_lock_submit),
     FN(volt_future *(*)(volt_future *, volt_bcs_lock *, volt_bcs_section *, volt_bcs_fn *, void *),
        volt_bcs_lock_run_future),
-    FN(bool (*)(volt_bcs_lock *), volt_bcs_lock_is_busy),
+    FN(bool (*)(const volt_bcs_lock *), volt_bcs_lock_is_busy),
     FN(void (*)(volt_bcs_lock *), volt_bcs_lock_destroy),
     /* mpsc.h */
     FN(void (*)(volt_mpsc *), volt_mpsc_init),
