@@ -31,6 +31,7 @@ answers 2 'too many arguments' aarch64 a b
 answers 2 'there is no missing' demo missing
 answers 2 'there is no ./x bench nothing' bench nothing
 answers 2 'not a number of rounds: x' bench ring x
+answers 2 'not a number of rounds: x' bench looks x
 answers 2 'keeps whole runs' bench --save
 answers 2 'not an option of format: --all' format --all
 answers 2 'usage' nothing
