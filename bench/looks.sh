@@ -16,13 +16,13 @@ loads=('8 0 0' '8 100 1000' '8 1000 1000' '4 0 0')
 mkdir -p "$into/library"
 compile=("${CC:-cc}" -std=c11 -O2 -pthread "-I$PWD/include")
 sources=()
-for source in src/*.c; do # park.c alone knows how long a thread looks
-  [[ $source == src/park.c ]] || sources+=("$PWD/$source")
+for source in src/{core,sync,bcs,async}/*.c; do # park.c alone knows how long a thread looks
+  [[ $source == src/core/park.c ]] || sources+=("$PWD/$source")
 done
 (cd "$into/library" && "${compile[@]}" -c "${sources[@]}")
 for i in "${!forms[@]}"; do
   # shellcheck disable=SC2086 # flags are words
-  "${compile[@]}" ${flags[i]} bench/looks.c src/park.c "$into"/library/*.o -o "$into/looks-$i"
+  "${compile[@]}" ${flags[i]} bench/looks.c src/core/park.c "$into"/library/*.o -o "$into/looks-$i"
 done
 
 median() { sort -g | sed -n "$(((rounds + 1) / 2))p"; }

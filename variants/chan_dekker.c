@@ -8,7 +8,7 @@
  * Invariants, races, pairs, costs: those of chan_ring.c. This file adds none. */
 #include "chan_dekker.h"
 
-#include "future.h"
+#include "core/future.h"
 
 static const volt_ring_variant_ variant = {
     "volt_chan_dekker", /* name */

@@ -53,11 +53,11 @@
  * the place, that would be next. */
 #include "chan_ring.h"
 
-#include "check.h"
+#include "core/check.h"
 #include "fifo.h"
 #include "grant.h"
-#include "park.h"
-#include "short_lock.h"
+#include "core/park.h"
+#include "rt/short_lock.h"
 
 enum { SENDERS = VOLT_RING_SENDERS_, RECEIVERS = VOLT_RING_RECEIVERS_ };
 

@@ -48,7 +48,7 @@
 #include "chan_slots.h"
 
 #include "fifo.h"
-#include "future.h"
+#include "core/future.h"
 
 enum { SENDERS = VOLT_RING_SENDERS_, RECEIVERS = VOLT_RING_RECEIVERS_ };
 

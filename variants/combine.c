@@ -58,9 +58,9 @@
 #include "combine.h"
 
 #include "atomic_more.h"
-#include "check.h"
+#include "core/check.h"
 #include "fifo.h"
-#include "futex.h"
+#include "core/futex.h"
 
 #define QUEUED VOLT_COMBINING_QUEUED_
 #define BUSY VOLT_COMBINING_BUSY_

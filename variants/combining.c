@@ -6,10 +6,10 @@
 #include "combining.h"
 
 #include "atomic_more.h"
-#include "check.h"
+#include "core/check.h"
 #include "combine.h"
 #include "fifo.h"
-#include "park.h"
+#include "core/park.h"
 
 #define QUEUED VOLT_COMBINING_QUEUED_
 #define BUSY VOLT_COMBINING_BUSY_

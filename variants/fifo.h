@@ -2,7 +2,7 @@
 #ifndef VOLT_VARIANTS_FIFO_H
 #define VOLT_VARIANTS_FIFO_H
 
-#include "check.h"
+#include "core/check.h"
 #include "state.h"
 
 static inline void volt_fifo_push_back_(volt_fifo_ *fifo, volt_waiter *w) {

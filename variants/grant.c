@@ -4,7 +4,7 @@
  * after its last access to the semaphore stores the outcome into the waiter ("grant") and calls
  * the waker it has copied before.
  *
- * Source: src/wait_queue.c, whose rules for a waiter these are.
+ * Source: src/core/wait_queue.c, whose rules for a waiter these are.
  *
  * Invariant: a waiter is granted once, by the one who claimed it.
  *
@@ -14,11 +14,11 @@
  *   R2  A waker of the batch cancels another waiter of the batch, whose grant this thread still
  *       owes: it would wait for itself. Closed: all are told before the first waker is called.
  *
- * Pairs: G1 (release) -> W1 (acquire, src/wait_queue.c): the owner sees what was done before. */
+ * Pairs: G1 (release) -> W1 (acquire, src/core/wait_queue.c): the owner sees what was done before. */
 #include "grant.h"
 
-#include "check.h"
-#include "futex.h"
+#include "core/check.h"
+#include "core/futex.h"
 
 void volt_waiter_prepare_(const char *name, void *object, volt_waiter *w, uint32_t n,
                           volt_waker waker) {

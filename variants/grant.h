@@ -4,7 +4,7 @@
 #define VOLT_VARIANTS_GRANT_H
 
 #include "state.h"
-#include "wait_queue.h"
+#include "core/wait_queue.h"
 
 /* A waiter that nobody else can reach any more, and that has not been told yet. */
 typedef struct volt_claim_ {

@@ -33,10 +33,10 @@
  * Pairs: L1 (acquire) <- U1 (release), short_lock.h; G1 (release) -> W1 (acquire), grant.c. */
 #include "serve.h"
 
-#include "check.h"
+#include "core/check.h"
 #include "fifo.h"
-#include "park.h"
-#include "short_lock.h"
+#include "core/park.h"
+#include "rt/short_lock.h"
 
 /* ---- serving: the lock is held ---- */
 

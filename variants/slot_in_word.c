@@ -37,7 +37,7 @@
 #include "slot_in_word.h"
 
 #include "atomic_more.h"
-#include "check.h"
+#include "core/check.h"
 #include "fifo.h"
 #include "serve.h"
 

@@ -20,10 +20,10 @@
  * Race R5: a thread that runs by hand sleeps until no call is queued or runs, so that virtual time may
  *   pass; the last is given up, or refused, and never runs. Closed: it is roused wherever there is one
  *   less, under the lock: worker.c R4. */
-#include "../check.h"
-#include "../future.h"
-#include "../park.h"
-#include "../waiter.h"
+#include "../core/check.h"
+#include "../core/future.h"
+#include "../core/park.h"
+#include "../core/waiter.h"
 #include "runtime.h"
 
 enum { QUEUED = 1, RUNNING = 2, TOLD = 3, REMOVED = 4 };

@@ -25,10 +25,10 @@
  *   waiter (I5). */
 #include <volt/task.h>
 
-#include "../check.h"
-#include "../futex.h"
-#include "../future.h"
-#include "../waiter.h"
+#include "../core/check.h"
+#include "../core/futex.h"
+#include "../core/future.h"
+#include "../core/waiter.h"
 #include "runtime.h"
 
 static const char name[] = "volt_group";

@@ -10,7 +10,7 @@
 
 #include <volt/task.h>
 
-#include "../short_lock.h"
+#include "short_lock.h"
 
 typedef struct volt_inject {
   volt_short_lock lock;

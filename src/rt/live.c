@@ -16,7 +16,7 @@
  *   that was told. */
 #include "runtime.h"
 
-#include "../check.h"
+#include "../core/check.h"
 
 void volt_live_init_(volt_live *live) {
   volt_short_lock_init_(&live->lock);

@@ -3,7 +3,7 @@
  * them, and what other threads free, goes to a list for all. Bigger tasks go to the allocator. */
 #include <string.h>
 
-#include "../check.h"
+#include "../core/check.h"
 #include "runtime.h"
 
 enum { UNIT = 64, CHUNK_BYTES = 64 * 1024, LARGE = VOLT_POOL_CLASSES };

@@ -25,7 +25,7 @@
 
 #include <volt/task.h>
 
-#include "../check.h"
+#include "../core/check.h"
 
 #ifndef VOLT_RT_RING
 #define VOLT_RT_RING 256u

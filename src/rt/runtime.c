@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../check.h"
-#include "../park.h"
+#include "../core/check.h"
+#include "../core/park.h"
 #include "runtime.h"
 
 enum { BLOCKING_MAX = 512 };

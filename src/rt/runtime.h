@@ -5,7 +5,7 @@
 #include <volt/park.h>
 #include <volt/runtime.h>
 
-#include "../futex.h"
+#include "../core/futex.h"
 #include "idle.h"
 #include "inject.h"
 #include "ring.h"

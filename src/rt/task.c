@@ -61,8 +61,8 @@
  *   J2 (acq_rel) -> E1 (acquire)       who ends it finds the joiner */
 #include "task.h"
 
-#include "../check.h"
-#include "../waiter.h"
+#include "../core/check.h"
+#include "../core/waiter.h"
 
 #define SPAWNED UINT64_C(1)
 #define ACTIVE UINT64_C(2)

@@ -4,7 +4,7 @@
 
 #include <volt/task.h>
 
-#include "../future.h"
+#include "../core/future.h"
 
 /* What has become of a task that was polled. */
 typedef enum volt_ran_ {

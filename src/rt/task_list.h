@@ -4,7 +4,7 @@
 
 #include <volt/task.h>
 
-#include "../short_lock.h"
+#include "short_lock.h"
 #include "task.h"
 
 /* How many tasks are asked to end under the lock in one go. */

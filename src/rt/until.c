@@ -11,8 +11,8 @@
  *   Nothing is ready meanwhile, and yet nothing is stalled. Prevented by: once it is certain that
  *   something comes (is_due), this thread sleeps, and no time passes. This is not known of tasks that
  *   the future waits for: for them this thread looks again for a while, in real time (PATIENCE). */
-#include "../check.h"
-#include "../park.h"
+#include "../core/check.h"
+#include "../core/park.h"
 #include "runtime.h"
 
 /* R1: how long a cancelled future may take to end if nothing is ready and no time passes. */

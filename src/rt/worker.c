@@ -40,9 +40,9 @@
  *   O1 (seq_cst) -> O2 (seq_cst)               with D4: R3
  *   H2 (release) -> H1 (acquire)               by hand: one thread after the other
  *   H3 (seq_cst, idle.h D4) -> H4 (acq_rel)    who is told that it is to be called sees that it leaves */
-#include "../check.h"
-#include "../futex.h"
-#include "../park.h"
+#include "../core/check.h"
+#include "../core/futex.h"
+#include "../core/park.h"
 #include "runtime.h"
 
 /* How often a worker looks at everybody before it sleeps. */

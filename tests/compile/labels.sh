@@ -69,7 +69,7 @@ echo '#define volt_f(p) VOLT_ATOMIC_FN_(f)((p), 1)' > "$scratch/past.h"
 
 wrong=$(
   past include/volt/atomic.h variants/atomic*.h
-  check . include/volt/*.h src/*.[ch]
+  check . include/volt/*.h src/{core,sync,bcs,async}/*.[ch]
   check '^src/rt/' include/volt/*.h src/rt/*.[ch]
   for variant in variants/*.c; do check '\.c$' "$variant" variants/*.h; done
   check '\.h$' variants/*.[ch]

@@ -18,7 +18,7 @@ run() {
 }
 
 if command -v cc > /dev/null; then # to the letter as the README says
-  cc -std=c11 -Iinclude src/*.c src/rt/*.c "$program" -pthread -o "$scratch/program"
+  cc -std=c11 -Iinclude src/*/*.c "$program" -pthread -o "$scratch/program"
   run
 fi
 
@@ -28,7 +28,7 @@ for pair in gcc:g++ clang:clang++; do
   for flags in -O0 -O2 '-O2 -DVOLT_DEBUG=1'; do
     rm -rf "$scratch/objects"
     mkdir "$scratch/objects"
-    for source in src/*.c src/rt/*.c; do
+    for source in src/*/*.c; do
       # shellcheck disable=SC2086 # $flags are several words
       "$cc" -std=c11 $flags "${warnings[@]}" "${c_only[@]}" -Iinclude -c "$source" \
         -o "$scratch/objects/$(basename "$source").o"

@@ -19,7 +19,7 @@ compile() { # <option or file>...: messages are errors
     { cat "$scratch/log" >&2; exit 1; }
 }
 
-for source in src/*.c; do # what the program is not inlined with
+for source in src/{core,sync,bcs,async}/*.c; do # what the program is not inlined with
   case $source in
     */channel.c | */channel_future.c) ;;
     *) compile -O1 -c "$source" -o "$scratch/$(basename "$source").o" ;;
@@ -27,7 +27,7 @@ for source in src/*.c; do # what the program is not inlined with
 done
 for level in -O2 -O3; do
   for source in channel channel_future; do
-    compile "$level" -flto -c "src/$source.c" -o "$scratch/$source.o"
+    compile "$level" -flto -c "src/sync/$source.c" -o "$scratch/$source.o"
   done
   for way in "${ways[@]}"; do
     IFS='|' read -r type send recv <<< "$way"

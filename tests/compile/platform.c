@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "futex.h"
+#include "core/futex.h"
 
 static int failures;
 

@@ -31,7 +31,7 @@ platform() { # <name> <compiler and its options>...
   fi
   rm -rf "$scratch/objects"
   mkdir "$scratch/objects"
-  for source in src/*.c src/rt/*.c; do
+  for source in src/*/*.c; do
     compile "${warnings[@]}" -c "$source" -o "$scratch/objects/$(basename "$source").o"
   done
   compile "${warnings[@]}" -fsyntax-only tests/compile/sizes.c

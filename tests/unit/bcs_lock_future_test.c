@@ -2,12 +2,12 @@
  * the lock is decided by a thread whose section waits for a go of the test's. */
 #include "alloc_count.h"
 #include "bcs_holder.h"
-#include "check.h"
+#include "core/check.h"
 #include "death.h"
 #include "fake_waker.h"
 #include "require.h"
 #include "unit.h"
-#include "waiter.h"
+#include "core/waiter.h"
 
 #define BOTH_FORMS(i) for (int i = 0; i < 2; i++)
 

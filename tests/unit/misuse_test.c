@@ -2,12 +2,12 @@
  * child process. */
 #include <stdio.h>
 
-#include "check.h"
+#include "core/check.h"
 #include "death.h"
 #include "fake_waker.h"
 #include "futex_hook.h"
 #include "unit.h"
-#include "wait_queue.h"
+#include "core/wait_queue.h"
 
 static volt_sem sem;
 static volt_mutex mutex;

@@ -1,7 +1,7 @@
 /* park_test.c: block a thread, and every way the kernel can answer. The futex is played by a hook:
  * "the thread sleeps, and meanwhile ..." happens inside the call. */
 #define _GNU_SOURCE /* sigaction, pthread_kill */
-#include "park.h"
+#include "core/park.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <signal.h>
 
 #include "fake_waker.h"
-#include "futex.h"
+#include "core/futex.h"
 #include "futex_hook.h"
 #include "require.h"
 #include "thread_team.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "fake_waker.h"
-#include "pairing_heap.h"
+#include "bcs/pairing_heap.h"
 #include "rng.h"
 #include "sanitizer.h"
 #include "unit.h"

@@ -2,7 +2,7 @@
  * from inside a waker, between two batches, and what may be done to the queue there. */
 #include "fake_waker.h"
 #include "unit.h"
-#include "wait_queue.h"
+#include "core/wait_queue.h"
 
 enum { BATCH = VOLT_WAKE_BATCH, MANY = 3 * VOLT_WAKE_BATCH + 4, LATE = MANY };
 

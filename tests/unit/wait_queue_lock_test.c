@@ -4,9 +4,9 @@
 
 #include "fake_waker.h"
 #include "futex_hook.h"
-#include "park.h"
+#include "core/park.h"
 #include "unit.h"
-#include "wait_queue.h"
+#include "core/wait_queue.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_

@@ -46,7 +46,7 @@ compile() { # <source> <object>
 changed=$(sed -n 's,^+++ b/.*/\([^/[:space:]]*\).*,\1,p' "$patch_file")
 while :; do
   pattern="#include [<\"](.*/)?($(printf '%s' "$changed" | sed 's/\./\\./g' | paste -sd '|'))[>\"]"
-  more=$(cd "$work" && grep -lE "$pattern" include/volt/*.h src/*.[ch] src/rt/*.[ch] variants/*.h variants/*.c | sed 's,.*/,,')
+  more=$(cd "$work" && grep -lE "$pattern" include/volt/*.h src/*/*.[ch] variants/*.h variants/*.c | sed 's,.*/,,')
   more=$(printf '%s\n' "$changed" "$more" | sort -u)
   [ "$more" != "$changed" ] || break
   changed=$more
@@ -60,9 +60,8 @@ while read -r object; do
   case $unit in
     *_model.cpp) [ "$unit" = "$(basename "$model")" ] || continue ;;
   esac
-  mutated=$work/src/$unit
-  [ -f "$mutated" ] || mutated=$work/src/rt/$unit
-  [ -f "$mutated" ] || mutated=$work/variants/$unit
+  mutated=$work/${object##*.dir/__/__/}
+  mutated=${mutated%.o}
   if [ "$unit" = "$(basename "$model")" ] && grep -qE '^\+\+\+ b/.*\.h' "$patch_file"; then
     compile "$model" "$work/$unit.o"
     object=$work/$unit.o

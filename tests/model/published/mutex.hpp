@@ -2,7 +2,7 @@
 #ifndef VOLT_PUBLISHED_MUTEX_HPP
 #define VOLT_PUBLISHED_MUTEX_HPP
 
-#include "futex.h"
+#include "core/futex.h"
 #include "model.hpp"
 
 namespace published {

@@ -20,7 +20,7 @@
 #include <ostream>
 #include <streambuf>
 
-#include "futex.h"
+#include "core/futex.h"
 
 // ---- the futex: asleep by address, never touching the word to wake ----
 

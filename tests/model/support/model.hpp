@@ -18,10 +18,10 @@
 
 #include <volt/volt.h>
 
-#include "check.h"
+#include "core/check.h"
 #include "ignore.h"
-#include "park.h"
-#include "wait_queue.h"
+#include "core/park.h"
+#include "core/wait_queue.h"
 
 struct model {
   virtual ~model() {

@@ -1,9 +1,9 @@
 /* channel_future.c: sends and receives as futures, many at once, and blocking. All that is
  * concurrent happens in channel.c. */
 #include "channel.h"
-#include "future.h"
-#include "linked.h"
-#include "park.h"
+#include "../core/future.h"
+#include "../core/linked.h"
+#include "../core/park.h"
 
 /* ---- futures ---- */
 

@@ -1,10 +1,10 @@
 /* mutex.c: the wait queue with one permit; the word is zero while that permit is free. */
 #include <volt/mutex.h>
 
-#include "check.h"
-#include "future.h"
+#include "../core/check.h"
+#include "../core/future.h"
 #include "mutex.h"
-#include "wait_queue.h"
+#include "../core/wait_queue.h"
 
 static const volt_kind_ kind = {
     "volt_mutex", "unlocked, but it is not locked", 1, 1, 0, volt_serve_permits_, NULL};

@@ -4,7 +4,7 @@
 
 #include <volt/bcs_lock.h>
 
-#include "check.h"
+#include "../core/check.h"
 
 /* Who waits for a job. */
 enum {

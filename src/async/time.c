@@ -5,8 +5,8 @@
  * happens in timer.c. */
 #include <volt/time.h>
 
-#include "check.h"
-#include "future.h"
+#include "../core/check.h"
+#include "../core/future.h"
 
 /* ---- sleep ---- */
 

@@ -44,10 +44,10 @@
  *   T1 (acquire) <- U1, F1 (release)   as in wait_queue.c */
 #include <volt/semaphore.h>
 
-#include "check.h"
-#include "future.h"
-#include "park.h"
-#include "wait_queue.h"
+#include "../core/check.h"
+#include "../core/future.h"
+#include "../core/park.h"
+#include "../core/wait_queue.h"
 
 /* The head wants all permits: what it has gathered goes back into the hand, then it takes all there
  * shall be, or gathers what there is. */

@@ -20,10 +20,10 @@
  * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
 #include <volt/broadcast.h>
 
-#include "check.h"
-#include "future.h"
-#include "lock.h"
-#include "turn.h"
+#include "../core/check.h"
+#include "../core/future.h"
+#include "../core/lock.h"
+#include "../core/turn.h"
 
 static const char name[] = "volt_broadcast";
 

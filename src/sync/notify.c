@@ -23,8 +23,8 @@
  *                                      who waited */
 #include <volt/notify.h>
 
-#include "future.h"
-#include "turn.h"
+#include "../core/future.h"
+#include "../core/turn.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_

@@ -11,10 +11,10 @@
  *                                  word are RMWs, and U1 (lock.h) */
 #include <volt/once.h>
 
-#include "check.h"
-#include "futex.h"
-#include "future.h"
-#include "turn.h"
+#include "../core/check.h"
+#include "../core/futex.h"
+#include "../core/future.h"
+#include "../core/turn.h"
 
 static const char name[] = "volt_once";
 

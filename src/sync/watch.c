@@ -15,9 +15,9 @@
  * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
 #include <volt/watch.h>
 
-#include "future.h"
-#include "lock.h"
-#include "turn.h"
+#include "../core/future.h"
+#include "../core/lock.h"
+#include "../core/turn.h"
 
 static const char name[] = "volt_watch";
 

@@ -10,9 +10,9 @@
  *   who would open it takes the select's decision first, or has not arrived. */
 #include <volt/barrier.h>
 
-#include "check.h"
-#include "future.h"
-#include "turn.h"
+#include "../core/check.h"
+#include "../core/future.h"
+#include "../core/turn.h"
 
 static const char name[] = "volt_barrier";
 

@@ -60,11 +60,11 @@
  *   D1 (acquire) <- D2 (release)   the channel ends after a close() is done with it */
 #include "channel.h"
 
-#include "check.h"
-#include "future.h"
-#include "linked.h"
-#include "lock.h"
-#include "park.h"
+#include "../core/check.h"
+#include "../core/future.h"
+#include "../core/linked.h"
+#include "../core/lock.h"
+#include "../core/park.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_

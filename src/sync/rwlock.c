@@ -2,9 +2,9 @@
  * the word's value is how many are taken. */
 #include <volt/rwlock.h>
 
-#include "check.h"
-#include "future.h"
-#include "wait_queue.h"
+#include "../core/check.h"
+#include "../core/future.h"
+#include "../core/wait_queue.h"
 
 #define READER 1u
 #define WRITER VOLT_RWLOCK_WRITER_

@@ -22,9 +22,9 @@
  * Pair: C1 (acquire) <- U1 (release): a thread that sees CLOSED sees what came before close(). */
 #include <volt/mailbox.h>
 
-#include "future.h"
-#include "lock.h"
-#include "turn.h"
+#include "../core/future.h"
+#include "../core/lock.h"
+#include "../core/turn.h"
 
 static const char name[] = "volt_mailbox";
 

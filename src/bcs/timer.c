@@ -30,10 +30,10 @@
  *   D2 (acq_rel) -> D3 (acquire)   the queue ends after the last call of the driver has begun */
 #include <volt/timer.h>
 
-#include "check.h"
+#include "../core/check.h"
 #include "pairing_heap.h"
-#include "park.h"
-#include "waiter.h"
+#include "../core/park.h"
+#include "../core/waiter.h"
 
 /* How many timers one section takes out. */
 #ifndef VOLT_EXPIRE_BATCH

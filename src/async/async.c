@@ -6,8 +6,8 @@
  *             there is one, the first success other than VOLT_OK */
 #include <volt/async.h>
 
-#include "check.h"
-#include "future.h"
+#include "../core/check.h"
+#include "../core/future.h"
 
 void volt_frame_leave_slow_(volt_frame *frame, int result) {
   VOLT_CHECK(result != VOLT_PENDING, "VOLT_RETURN", "VOLT_PENDING is not a result");

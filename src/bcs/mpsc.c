@@ -27,8 +27,8 @@
  *   E1 (release) -> E2 (acquire)   having cleared TOLD, the actor sees what was pushed before */
 #include <volt/mpsc.h>
 
-#include "check.h"
-#include "futex.h"
+#include "../core/check.h"
+#include "../core/futex.h"
 
 enum { TOLD = 1, ASLEEP = 2, STOP = 4 };
 

@@ -29,8 +29,8 @@
  *   S2 (acq_rel) -> S1 (acquire)        the last wake reads `settled` as the close has set it */
 #include <volt/loop.h>
 
-#include "check.h"
-#include "park.h"
+#include "../core/check.h"
+#include "../core/park.h"
 
 #define TOLD UINT64_C(1)
 #define CLOSED UINT64_C(2)

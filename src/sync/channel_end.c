@@ -32,10 +32,10 @@
  *                        hands it on to each thread that sees CLOSED
  *   C1 (acquire) <- C2, U1 (release), P1, D1 <- D2   as in channel.c */
 #include "channel.h"
-#include "check.h"
-#include "future.h"
-#include "lock.h"
-#include "turn.h"
+#include "../core/check.h"
+#include "../core/future.h"
+#include "../core/lock.h"
+#include "../core/turn.h"
 
 static const char name[] = VOLT_CHAN_NAME_;
 

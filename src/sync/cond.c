@@ -41,12 +41,12 @@
  *   A1, L1 <- F1, U1 of the mutex, and W1 <- G1: in wait_queue.c and waiter.c */
 #include <volt/cond.h>
 
-#include "check.h"
-#include "future.h"
-#include "lock.h"
+#include "../core/check.h"
+#include "../core/future.h"
+#include "../core/lock.h"
 #include "mutex.h"
-#include "park.h"
-#include "turn.h"
+#include "../core/park.h"
+#include "../core/turn.h"
 
 static const char name[] = "volt_cond";
 

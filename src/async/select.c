@@ -17,9 +17,9 @@
  *   won; the others are ended, and only that one is polled from then on. */
 #include <volt/select.h>
 
-#include "check.h"
-#include "futex.h"
-#include "future.h"
+#include "../core/check.h"
+#include "../core/futex.h"
+#include "../core/future.h"
 
 /* xorshift64*: enough to be fair, one word a thread. */
 static uint64_t next_random(void) {

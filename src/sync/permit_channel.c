@@ -24,9 +24,9 @@
 #include <volt/permit_channel.h>
 
 #include "channel.h"
-#include "check.h"
-#include "future.h"
-#include "linked.h"
+#include "../core/check.h"
+#include "../core/future.h"
+#include "../core/linked.h"
 
 static const char name[] = "volt_permit_chan";
 

@@ -38,10 +38,10 @@
  *   C1 (acquire) <- U1 (release)   who sees the flag sees what came before the cancel */
 #include <volt/token.h>
 
-#include "check.h"
-#include "future.h"
-#include "lock.h"
-#include "turn.h"
+#include "../core/check.h"
+#include "../core/future.h"
+#include "../core/lock.h"
+#include "../core/turn.h"
 
 #define CANCELLED VOLT_WORD_ONE_
 

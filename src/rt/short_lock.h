@@ -8,7 +8,7 @@
 
 #include <volt/task.h>
 
-#include "park.h"
+#include "../core/park.h"
 
 /* word: 0 free, 1 held. */
 

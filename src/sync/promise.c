@@ -27,9 +27,9 @@
  * Pair: the lock's (lock.h): a turn sees what all earlier turns did. */
 #include <volt/promise.h>
 
-#include "check.h"
-#include "future.h"
-#include "turn.h"
+#include "../core/check.h"
+#include "../core/future.h"
+#include "../core/turn.h"
 
 enum { IDLE = 0, BEGUN = 1, GIVEN_UP = 2, COMPLETE = 3 };
 

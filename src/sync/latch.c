@@ -20,9 +20,9 @@
  *   L1 (acquire) <- F1, U1 (release)   so does who opens it in a turn, and by G1 who is told */
 #include <volt/latch.h>
 
-#include "check.h"
-#include "future.h"
-#include "turn.h"
+#include "../core/check.h"
+#include "../core/future.h"
+#include "../core/turn.h"
 
 static const char name[] = "volt_latch";
 

@@ -20,9 +20,9 @@
  *   H2 (acq_rel) -> H1 (acq_rel)   the owner who has the rest to do sees what its job did */
 #include "bcs_job.h"
 
-#include "check.h"
-#include "future.h"
-#include "waiter.h"
+#include "../core/check.h"
+#include "../core/future.h"
+#include "../core/waiter.h"
 
 enum { BEGUN = 1, CANCELLED = 2, REPLACING = 4, CLAIMED = 8 };
 
