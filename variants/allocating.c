@@ -13,13 +13,13 @@
  * Race R1: an owner that cancels looks into a node that a releaser has freed. Closed: claim()
  *   clears w->need under the lock; only an owner that finds it set, there, goes on to the node.
  *
- * Pairs: those of pool.c, short_lock.h, grant.c.
+ * Pairs: those of variant_pool.c, short_lock.h, variant_grant.c.
  *
  * Costs: those of locked.c, and an allocation and a free for every wait. */
 #include "allocating.h"
 
 #include "heap.h"
-#include "pool.h"
+#include "variant_pool.h"
 #include "serve.h"
 
 static volt_waiter *claim(volt_waiter *node) {
@@ -55,11 +55,11 @@ static bool cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
 
 static const volt_variant_ variant = {
     "volt_allocating_sem", /* name */
-    volt_pool_take_,       /* take */
+    volt_variant_pool_take_,       /* take */
     NULL,                  /* gather */
-    volt_pool_settle_,     /* settle */
-    volt_pool_is_closed_,  /* is_closed */
-    volt_pool_close_,      /* close */
+    volt_variant_pool_settle_,     /* settle */
+    volt_variant_pool_is_closed_,  /* is_closed */
+    volt_variant_pool_close_,      /* close */
     acquire,               /* acquire */
     cancel,                /* cancel */
     claim,                 /* claim */
@@ -67,7 +67,7 @@ static const volt_variant_ variant = {
 };
 
 void volt_allocating_sem_init(volt_allocating_sem *sem, uint32_t permits) {
-  volt_pool_init_(&variant, &sem->pool, permits);
+  volt_variant_pool_init_(&variant, &sem->pool, permits);
 }
 
 void volt_allocating_sem_destroy(volt_allocating_sem *sem) {
@@ -102,11 +102,11 @@ void volt_allocating_sem_close(volt_allocating_sem *sem) {
 }
 
 bool volt_allocating_sem_is_closed(volt_allocating_sem *sem) {
-  return volt_pool_is_closed_(&sem->pool.line);
+  return volt_variant_pool_is_closed_(&sem->pool.line);
 }
 
 uint32_t volt_allocating_sem_available(volt_allocating_sem *sem) {
-  return volt_pool_available_(&sem->pool);
+  return volt_variant_pool_available_(&sem->pool);
 }
 
 uint32_t volt_allocating_sem_waiters(volt_allocating_sem *sem) {

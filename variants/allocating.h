@@ -13,12 +13,12 @@
 
 /* Members are private. */
 typedef struct volt_allocating_sem {
-  volt_pool_ pool;
+  volt_variant_pool_ pool;
 } volt_allocating_sem;
 
 /* permits: 0..VOLT_SEM_MAX, not checked. */
 #define VOLT_ALLOCATING_SEM_INIT(permits) \
-  { VOLT_POOL_INIT_(permits) }
+  { VOLT_VARIANT_POOL_INIT_(permits) }
 
 VOLT_BEGIN_DECLS
 
@@ -30,7 +30,7 @@ int volt_allocating_sem_acquire_blocking_slow_(volt_allocating_sem *, uint32_t n
                                                uint64_t deadline_ns);
 
 static inline int volt_allocating_sem_try_acquire(volt_allocating_sem *sem, uint32_t n) {
-  return volt_pool_try_acquire_(&sem->pool, n);
+  return volt_variant_pool_try_acquire_(&sem->pool, n);
 }
 
 static inline int volt_allocating_sem_acquire(volt_allocating_sem *sem, volt_waiter *w, uint32_t n,

@@ -10,7 +10,7 @@
 
 #include "core/future.h"
 
-static const volt_ring_variant_ variant = {
+static const volt_variant_ring_kind_ variant = {
     "volt_chan_dekker", /* name */
     NULL,               /* gather */
     NULL,               /* settle */
@@ -18,52 +18,52 @@ static const volt_ring_variant_ variant = {
 };
 
 size_t volt_chan_dekker_bytes(uint32_t capacity, size_t elem_bytes) {
-  return volt_ring_bytes_(capacity, elem_bytes);
+  return volt_variant_ring_bytes_(capacity, elem_bytes);
 }
 
 int volt_chan_dekker_init(volt_chan_dekker *c, uint32_t capacity, size_t elem_bytes, void *mem,
                           size_t mem_bytes) {
-  return volt_ring_init_(&c->ring, capacity, elem_bytes, mem, mem_bytes);
+  return volt_variant_ring_init_(&c->ring, capacity, elem_bytes, mem, mem_bytes);
 }
 
 void volt_chan_dekker_destroy(volt_chan_dekker *c, void (*drop)(void *elem, void *ctx), void *ctx) {
-  volt_ring_destroy_(&variant, &c->ring, drop, ctx);
+  volt_variant_ring_destroy_(&variant, &c->ring, drop, ctx);
 }
 
 void volt_chan_dekker_close(volt_chan_dekker *c) {
-  volt_ring_close_(&variant, &c->ring);
+  volt_variant_ring_close_(&variant, &c->ring);
 }
 
-int volt_chan_dekker_run_slow_(volt_chan_dekker *c, const volt_ring_op_ *op) {
-  return volt_ring_run_(&variant, &c->ring, op);
+int volt_chan_dekker_run_slow_(volt_chan_dekker *c, const volt_variant_ring_op_ *op) {
+  return volt_variant_ring_run_(&variant, &c->ring, op);
 }
 
 void volt_chan_dekker_serve_slow_(volt_chan_dekker *c) {
-  volt_ring_serve_(&variant, &c->ring, NULL);
+  volt_variant_ring_serve_(&variant, &c->ring, NULL);
 }
 
 bool volt_chan_dekker_cancel_send(volt_chan_dekker *c, volt_waiter *w) {
-  return volt_ring_cancel_(&variant, &c->ring, w);
+  return volt_variant_ring_cancel_(&variant, &c->ring, w);
 }
 
 bool volt_chan_dekker_cancel_recv(volt_chan_dekker *c, volt_waiter *w) {
-  return volt_ring_cancel_(&variant, &c->ring, w);
+  return volt_variant_ring_cancel_(&variant, &c->ring, w);
 }
 
 bool volt_chan_dekker_set_waker(volt_chan_dekker *c, volt_waiter *w, volt_waker waker) {
-  return volt_ring_set_waker_(&variant, &c->ring, w, waker);
+  return volt_variant_ring_set_waker_(&variant, &c->ring, w, waker);
 }
 
 uint32_t volt_chan_dekker_len(volt_chan_dekker *c) {
-  return volt_ring_len_(&c->ring);
+  return volt_variant_ring_len_(&c->ring);
 }
 
 uint32_t volt_chan_dekker_waiters(volt_chan_dekker *c) {
-  return volt_ring_waiters_(&variant, &c->ring);
+  return volt_variant_ring_waiters_(&variant, &c->ring);
 }
 
 bool volt_chan_dekker_is_closed(volt_chan_dekker *c) {
-  return volt_ring_is_closed_(&c->ring);
+  return volt_variant_ring_is_closed_(&c->ring);
 }
 
 /* ---- futures, blocking ---- */
@@ -77,11 +77,11 @@ static int recv_start(volt_future *f, volt_waker waker) {
 }
 
 static bool cancel(volt_future *f) {
-  return volt_ring_cancel_(&variant, &((volt_chan_dekker *)f->object)->ring, &f->waiter);
+  return volt_variant_ring_cancel_(&variant, &((volt_chan_dekker *)f->object)->ring, &f->waiter);
 }
 
 static bool set_waker(volt_future *f, volt_waker waker) {
-  return volt_ring_set_waker_(&variant, &((volt_chan_dekker *)f->object)->ring, &f->waiter, waker);
+  return volt_variant_ring_set_waker_(&variant, &((volt_chan_dekker *)f->object)->ring, &f->waiter, waker);
 }
 
 /* No give_back: what has been moved stays moved. */

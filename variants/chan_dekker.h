@@ -14,7 +14,7 @@
 
 /* Members are private. */
 typedef struct volt_chan_dekker {
-  volt_ring_ ring;
+  volt_variant_ring_ ring;
 } volt_chan_dekker;
 
 VOLT_BEGIN_DECLS
@@ -25,39 +25,39 @@ int volt_chan_dekker_init(volt_chan_dekker *c, uint32_t capacity, size_t elem_by
 void volt_chan_dekker_destroy(volt_chan_dekker *c, void (*drop)(void *elem, void *ctx), void *ctx);
 void volt_chan_dekker_close(volt_chan_dekker *c);
 
-int volt_chan_dekker_run_slow_(volt_chan_dekker *c, const volt_ring_op_ *op);
+int volt_chan_dekker_run_slow_(volt_chan_dekker *c, const volt_variant_ring_op_ *op);
 void volt_chan_dekker_serve_slow_(volt_chan_dekker *c);
 
 /* A send, or a receive: with w it may wait. bytes: of an element. */
 static inline int volt_chan_dekker_send_(volt_chan_dekker *c, volt_waiter *w, const void *elem,
                                          size_t bytes, volt_waker waker) {
-  volt_ring_ *r = &c->ring;
+  volt_variant_ring_ *r = &c->ring;
   /* relaxed: no barging past who waits already; who comes meanwhile comes after us */
-  if (VOLT_LIKELY(!(volt_load_relaxed(&r->flag[VOLT_RING_SENDERS_]) & 1))) {
-    int result = volt_ring_push_(r, elem, bytes);
+  if (VOLT_LIKELY(!(volt_load_relaxed(&r->flag[VOLT_VARIANT_RING_SENDERS_]) & 1))) {
+    int result = volt_variant_ring_push_(r, elem, bytes);
     if (VOLT_LIKELY(result == VOLT_OK)) {
-      if (volt_ring_is_flagged_(r, VOLT_RING_RECEIVERS_)) volt_chan_dekker_serve_slow_(c);
+      if (volt_variant_ring_is_flagged_(r, VOLT_VARIANT_RING_RECEIVERS_)) volt_chan_dekker_serve_slow_(c);
       return VOLT_OK;
     }
     if (!w || result == VOLT_ECLOSED) return result;
   }
-  const volt_ring_op_ op = {VOLT_RING_SENDERS_, w, (void *)(uintptr_t)elem, waker};
+  const volt_variant_ring_op_ op = {VOLT_VARIANT_RING_SENDERS_, w, (void *)(uintptr_t)elem, waker};
   return volt_chan_dekker_run_slow_(c, &op);
 }
 
 static inline int volt_chan_dekker_recv_(volt_chan_dekker *c, volt_waiter *w, void *elem,
                                          size_t bytes, volt_waker waker) {
-  volt_ring_ *r = &c->ring;
+  volt_variant_ring_ *r = &c->ring;
   /* relaxed: as in volt_chan_dekker_send_() */
-  if (VOLT_LIKELY(!(volt_load_relaxed(&r->flag[VOLT_RING_RECEIVERS_]) & 1))) {
-    int result = volt_ring_pop_(r, elem, bytes);
+  if (VOLT_LIKELY(!(volt_load_relaxed(&r->flag[VOLT_VARIANT_RING_RECEIVERS_]) & 1))) {
+    int result = volt_variant_ring_pop_(r, elem, bytes);
     if (VOLT_LIKELY(result == VOLT_OK)) {
-      if (volt_ring_is_flagged_(r, VOLT_RING_SENDERS_)) volt_chan_dekker_serve_slow_(c);
+      if (volt_variant_ring_is_flagged_(r, VOLT_VARIANT_RING_SENDERS_)) volt_chan_dekker_serve_slow_(c);
       return VOLT_OK;
     }
     if (!w || result == VOLT_ECLOSED) return result;
   }
-  const volt_ring_op_ op = {VOLT_RING_RECEIVERS_, w, elem, waker};
+  const volt_variant_ring_op_ op = {VOLT_VARIANT_RING_RECEIVERS_, w, elem, waker};
   return volt_chan_dekker_run_slow_(c, &op);
 }
 

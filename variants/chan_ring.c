@@ -26,7 +26,7 @@
  *       looked at afterwards.
  *   R2  The owner sees the grant and re-uses the waiter, or its element, while the granter still
  *       reads it (E7, E8). Closed: the element is moved, and all else copied, under the lock; the
- *       grant is the last access (grant.c).
+ *       grant is the last access (variant_grant.c).
  *   R3  A waiter is told though its element is nowhere (E12). Closed: it is claimed only once
  *       its element has been moved.
  *   R4  Cancel, or a new waker, meets whoever serves (E5, E9). Closed: need, under the lock and
@@ -45,7 +45,7 @@
  *   D5, D6 (seq_cst)              in chan_slots.c
  *   F1 (release) -> D3            who sees a flag lowered sees where its waiter has been moved
  *   C1 (acquire) <- C2 (release)  who sees CLOSED sees what came before close()
- *   L1 <- U1, short_lock.h; G1 -> W1, grant.c
+ *   L1 <- U1, short_lock.h; G1 -> W1, variant_grant.c
  *
  * Costs: 2 RMWs a send, and 2 a receive (S2 and S4 are exchanges on x86); with a waiter to serve,
  * the lock, its two ends of the ring. What the library's channel promises and this one
@@ -54,37 +54,37 @@
 #include "chan_ring.h"
 
 #include "core/check.h"
-#include "fifo.h"
-#include "grant.h"
+#include "variant_fifo.h"
+#include "variant_grant.h"
 #include "core/park.h"
 #include "rt/short_lock.h"
 
-enum { SENDERS = VOLT_RING_SENDERS_, RECEIVERS = VOLT_RING_RECEIVERS_ };
+enum { SENDERS = VOLT_VARIANT_RING_SENDERS_, RECEIVERS = VOLT_VARIANT_RING_RECEIVERS_ };
 
 /* ---- the lock is held ---- */
 
-static int move(volt_ring_ *r, int side, void *elem) {
-  if (side == SENDERS) return volt_ring_push_(r, elem, r->elem_bytes);
-  return volt_ring_pop_(r, elem, r->elem_bytes);
+static int move(volt_variant_ring_ *r, int side, void *elem) {
+  if (side == SENDERS) return volt_variant_ring_push_(r, elem, r->elem_bytes);
+  return volt_variant_ring_pop_(r, elem, r->elem_bytes);
 }
 
 /* Serve one side. Returns whether anybody was. */
-static bool serve_side(volt_ring_ *r, int side, volt_batch_ *batch) {
+static bool serve_side(volt_variant_ring_ *r, int side, volt_batch_ *batch) {
   bool any = false;
   while (r->fifo[side].head && batch->count < VOLT_WAKE_BATCH) {
     volt_waiter *w = r->fifo[side].head;
     int result = move(r, side, w->data); /* R3 */
     if (result == VOLT_EAGAIN) break;
-    volt_fifo_remove_(&r->fifo[side], w);
+    volt_variant_fifo_remove_(&r->fifo[side], w);
     w->need = 0;
     uint32_t state = result == VOLT_OK ? VOLT_WAITER_GRANTED_ : VOLT_WAITER_CLOSED_;
-    batch->claims[batch->count++] = volt_claim_of_(w, w, state);
+    batch->claims[batch->count++] = volt_variant_claim_of_(w, w, state);
     any = true;
   }
   return any;
 }
 
-static void serve(volt_ring_ *r, volt_batch_ *batch) {
+static void serve(volt_variant_ring_ *r, volt_batch_ *batch) {
   bool any;
   do {
     any = serve_side(r, RECEIVERS, batch);
@@ -92,7 +92,7 @@ static void serve(volt_ring_ *r, volt_batch_ *batch) {
   } while (any && batch->count < VOLT_WAKE_BATCH);
 }
 
-static void settle(const volt_ring_variant_ *v, volt_ring_ *r) {
+static void settle(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r) {
   if (v->settle) v->settle(r);
   for (int side = SENDERS; side <= RECEIVERS; side++) {
     uint32_t flag = volt_load_relaxed(&r->flag[side]); /* ours to write */
@@ -103,7 +103,7 @@ static void settle(const volt_ring_variant_ *v, volt_ring_ *r) {
 }
 
 /* Leave the lock, tell and wake the batch; if it is full, come back for more. */
-static void leave(const volt_ring_variant_ *v, volt_ring_ *r, volt_batch_ *batch) {
+static void leave(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_batch_ *batch) {
   for (;;) {
     bool full = batch->count >= VOLT_WAKE_BATCH;
     settle(v, r);
@@ -121,21 +121,21 @@ static void leave(const volt_ring_variant_ *v, volt_ring_ *r, volt_batch_ *batch
 
 /* ---- send and receive ---- */
 
-static bool is_over(volt_ring_ *r, int side) {
+static bool is_over(volt_variant_ring_ *r, int side) {
   uint64_t tail = volt_load_acquire(&r->tail); /* C1: pairs C2 */
-  if (!(tail & VOLT_RING_CLOSED_)) return false;
+  if (!(tail & VOLT_VARIANT_RING_CLOSED_)) return false;
   /* relaxed: tail has its last value, and an old head is another one */
-  return side == SENDERS || (volt_load_relaxed(&r->head) | VOLT_RING_CLOSED_) == tail;
+  return side == SENDERS || (volt_load_relaxed(&r->head) | VOLT_VARIANT_RING_CLOSED_) == tail;
 }
 
 /* Others have been served. Returns VOLT_EAGAIN if it has to wait. */
-static int attempt(volt_ring_ *r, const volt_ring_op_ *op) {
+static int attempt(volt_variant_ring_ *r, const volt_variant_ring_op_ *op) {
   if (r->fifo[op->side].head) return is_over(r, op->side) ? VOLT_ECLOSED : VOLT_EAGAIN;
-  if (op->w) volt_ring_raise_(r, op->side); /* D1: I1, if it has to wait */
+  if (op->w) volt_variant_ring_raise_(r, op->side); /* D1: I1, if it has to wait */
   return move(r, op->side, op->elem);
 }
 
-int volt_ring_run_(const volt_ring_variant_ *v, volt_ring_ *r, const volt_ring_op_ *op) {
+int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, const volt_variant_ring_op_ *op) {
   volt_batch_ batch;
   batch.count = 0;
   if (op->w) {
@@ -150,7 +150,7 @@ int volt_ring_run_(const volt_ring_variant_ *v, volt_ring_ *r, const volt_ring_o
   if (result == VOLT_EAGAIN && op->w) {
     op->w->data = op->elem;
     op->w->need = 1;                                 /* I3 */
-    volt_fifo_push_back_(&r->fifo[op->side], op->w); /* *w is whoever serves' from here */
+    volt_variant_fifo_push_back_(&r->fifo[op->side], op->w); /* *w is whoever serves' from here */
     leave(v, r, &batch);
     return VOLT_PENDING;
   }
@@ -160,18 +160,18 @@ int volt_ring_run_(const volt_ring_variant_ *v, volt_ring_ *r, const volt_ring_o
   return result;
 }
 
-void volt_ring_serve_(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *claimed) {
+void volt_variant_ring_serve_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *claimed) {
   volt_batch_ batch;
   batch.count = 0;
-  if (claimed) batch.claims[batch.count++] = volt_claim_of_(claimed, claimed, VOLT_WAITER_GRANTED_);
+  if (claimed) batch.claims[batch.count++] = volt_variant_claim_of_(claimed, claimed, VOLT_WAITER_GRANTED_);
   volt_short_lock_take_(&r->lock);
   if (v->gather) v->gather(r);
   serve(r, &batch);
   leave(v, r, &batch);
 }
 
-void volt_ring_tell_(volt_waiter *w, bool closed) {
-  volt_claim_ claim = volt_claim_of_(w, w, closed ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
+void volt_variant_ring_tell_(volt_waiter *w, bool closed) {
+  volt_variant_claim_ claim = volt_variant_claim_of_(w, w, closed ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
   volt_publish_(&claim, 1, NULL);
 }
 
@@ -179,7 +179,7 @@ void volt_ring_tell_(volt_waiter *w, bool closed) {
 
 /* Take the lock and look whether *w is in its FIFO. Returns true: it is, and the lock is held.
  * Returns false: somebody was first, *w has completed, and the lock is not held. */
-static bool lock_if_waiting(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *w,
+static bool lock_if_waiting(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *w,
                             volt_batch_ *batch) {
   batch->count = 0;
   volt_short_lock_take_(&r->lock);
@@ -191,19 +191,19 @@ static bool lock_if_waiting(const volt_ring_variant_ *v, volt_ring_ *r, volt_wai
   return false;
 }
 
-static bool is_done(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *w) {
+static bool is_done(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *w) {
   if (volt_waiter_result(w) != VOLT_PENDING) return true;
   VOLT_CHECK((void *)w->queue == (void *)r, v->name, "waiter %p is queued on %p, not on %p",
              (void *)w, (void *)w->queue, (void *)r);
   return false;
 }
 
-bool volt_ring_cancel_(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *w) {
+bool volt_variant_ring_cancel_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *w) {
   if (is_done(v, r, w)) return volt_waiter_result(w) == VOLT_ECANCELED;
   if (!v->withdraw || !v->withdraw(r, w)) {
     volt_batch_ batch;
     if (!lock_if_waiting(v, r, w, &batch)) return false;
-    volt_fifo_remove_(&r->fifo[(uint32_t)w->want], w);
+    volt_variant_fifo_remove_(&r->fifo[(uint32_t)w->want], w);
     w->need = 0;
     serve(r, &batch); /* R1: after gather() */
     leave(v, r, &batch);
@@ -212,7 +212,7 @@ bool volt_ring_cancel_(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *
   return true;
 }
 
-bool volt_ring_set_waker_(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *w,
+bool volt_variant_ring_set_waker_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *w,
                           volt_waker waker) {
   if (is_done(v, r, w)) return false;
   volt_batch_ batch;
@@ -226,30 +226,30 @@ bool volt_ring_set_waker_(const volt_ring_variant_ *v, volt_ring_ *r, volt_waite
 
 /* ---- life ---- */
 
-void volt_ring_close_(const volt_ring_variant_ *v, volt_ring_ *r) {
+void volt_variant_ring_close_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r) {
   volt_batch_ batch;
   batch.count = 0;
   volt_short_lock_take_(&r->lock);
   uint64_t tail = volt_load_relaxed(&r->tail); /* a guess: the CAS decides */
-  while (!volt_cas_release(&r->tail, &tail, tail | VOLT_RING_CLOSED_)) continue; /* C2: pairs C1 */
+  while (!volt_cas_release(&r->tail, &tail, tail | VOLT_VARIANT_RING_CLOSED_)) continue; /* C2: pairs C1 */
   if (v->gather) v->gather(r);
   serve(r, &batch);
   leave(v, r, &batch);
 }
 
 static size_t stride_of(size_t elem_bytes) {
-  return sizeof(volt_ring_place_) + ((elem_bytes + 7) & ~(size_t)7);
+  return sizeof(volt_variant_ring_place_) + ((elem_bytes + 7) & ~(size_t)7);
 }
 
-size_t volt_ring_bytes_(uint32_t capacity, size_t elem_bytes) {
+size_t volt_variant_ring_bytes_(uint32_t capacity, size_t elem_bytes) {
   if (capacity == 0 || capacity > VOLT_CHAN_MAX || elem_bytes > UINT32_MAX / 2) return 0;
   size_t stride = stride_of(elem_bytes);
   return stride > SIZE_MAX / capacity ? 0 : stride * capacity;
 }
 
-int volt_ring_init_(volt_ring_ *r, uint32_t capacity, size_t elem_bytes, void *mem,
+int volt_variant_ring_init_(volt_variant_ring_ *r, uint32_t capacity, size_t elem_bytes, void *mem,
                     size_t mem_bytes) {
-  size_t bytes = volt_ring_bytes_(capacity, elem_bytes);
+  size_t bytes = volt_variant_ring_bytes_(capacity, elem_bytes);
   if (bytes == 0 || mem_bytes < bytes || !mem || (uintptr_t)mem % 8 != 0) return VOLT_EINVAL;
   r->places = (unsigned char *)mem;
   r->capacity = capacity;
@@ -266,18 +266,18 @@ int volt_ring_init_(volt_ring_ *r, uint32_t capacity, size_t elem_bytes, void *m
     r->fifo[side].waiters = 0;
   }
   for (uint32_t i = 0; i < capacity; i++) {
-    volt_ring_place_ *place = VOLT_CONSTRUCT_(volt_ring_place_, r->places + (size_t)i * r->stride);
+    volt_variant_ring_place_ *place = VOLT_CONSTRUCT_(volt_variant_ring_place_, r->places + (size_t)i * r->stride);
     volt_store_relaxed(&place->turn, 0); /* not shared yet */
   }
   return VOLT_OK;
 }
 
-static uint32_t count_waiters(volt_ring_ *r) {
+static uint32_t count_waiters(volt_variant_ring_ *r) {
   uint32_t senders = r->fifo[SENDERS].waiters;
   return senders + r->fifo[RECEIVERS].waiters;
 }
 
-void volt_ring_destroy_(const volt_ring_variant_ *v, volt_ring_ *r,
+void volt_variant_ring_destroy_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
                         void (*drop)(void *elem, void *ctx), void *ctx) {
   for (unsigned looks = 0;;) {
     volt_short_lock_take_(&r->lock); /* whoever is leaving it is done */
@@ -290,22 +290,22 @@ void volt_ring_destroy_(const volt_ring_variant_ *v, volt_ring_ *r,
     volt_pause_(&looks); /* R5: it is calling wakers */
   }
   uint64_t at;
-  while (drop && volt_ring_claim_(r, &at) == VOLT_OK) {
-    drop(volt_ring_elem_(volt_ring_place_at_(r, at)), ctx);
+  while (drop && volt_variant_ring_claim_(r, &at) == VOLT_OK) {
+    drop(volt_variant_ring_elem_(volt_variant_ring_place_at_(r, at)), ctx);
   }
 }
 
 /* ---- inspection ---- */
 
-uint32_t volt_ring_len_(volt_ring_ *r) {
+uint32_t volt_variant_ring_len_(volt_variant_ring_ *r) {
   uint64_t head = volt_load_relaxed(&r->head); /* a snapshot */
   uint64_t tail = volt_load_relaxed(&r->tail);
   uint64_t laps = (tail >> 32) - (head >> 32);
-  uint64_t len = laps * r->capacity + VOLT_RING_INDEX_(tail) - VOLT_RING_INDEX_(head);
+  uint64_t len = laps * r->capacity + VOLT_VARIANT_RING_INDEX_(tail) - VOLT_VARIANT_RING_INDEX_(head);
   return len > r->capacity ? r->capacity : (uint32_t)len;
 }
 
-uint32_t volt_ring_waiters_(const volt_ring_variant_ *v, volt_ring_ *r) {
+uint32_t volt_variant_ring_waiters_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r) {
   volt_batch_ batch;
   batch.count = 0;
   volt_short_lock_take_(&r->lock);
@@ -316,6 +316,6 @@ uint32_t volt_ring_waiters_(const volt_ring_variant_ *v, volt_ring_ *r) {
   return waiters;
 }
 
-bool volt_ring_is_closed_(volt_ring_ *r) {
-  return (volt_load_acquire(&r->tail) & VOLT_RING_CLOSED_) != 0; /* C1: pairs C2 */
+bool volt_variant_ring_is_closed_(volt_variant_ring_ *r) {
+  return (volt_load_acquire(&r->tail) & VOLT_VARIANT_RING_CLOSED_) != 0; /* C1: pairs C2 */
 }

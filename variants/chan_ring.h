@@ -13,15 +13,15 @@
 #include "state.h"
 
 /* One place; its element follows. */
-typedef struct volt_ring_place_ {
+typedef struct volt_variant_ring_place_ {
   VOLT_ATOMIC(uint32_t) turn;
   uint32_t unused; /* elements are aligned to 8 */
-} volt_ring_place_;
+} volt_variant_ring_place_;
 
-enum { VOLT_RING_SENDERS_ = 0, VOLT_RING_RECEIVERS_ = 1 };
+enum { VOLT_VARIANT_RING_SENDERS_ = 0, VOLT_VARIANT_RING_RECEIVERS_ = 1 };
 
 /* The first member of both variants. The two ends of the ring have cache lines of their own. */
-typedef struct volt_ring_ {
+typedef struct volt_variant_ring_ {
   unsigned char *places;
   uint32_t capacity;
   uint32_t elem_bytes;
@@ -36,104 +36,104 @@ typedef struct volt_ring_ {
   unsigned char apart_from_lock[VOLT_CACHE_LINE];
   volt_short_lock lock;
   VOLT_PLAIN(uint32_t) returning; /* operations that are waking a batch and will come back */
-  volt_fifo_ fifo[2];
-} volt_ring_;
+  volt_variant_fifo_ fifo[2];
+} volt_variant_ring_;
 
-#define VOLT_RING_LAP_ (UINT64_C(1) << 32)
-#define VOLT_RING_CLOSED_ (UINT64_C(1) << 31) /* in tail: no position will be filled any more */
-#define VOLT_RING_INDEX_(position) ((uint32_t)(position)&UINT32_C(0x7fffffff))
+#define VOLT_VARIANT_RING_LAP_ (UINT64_C(1) << 32)
+#define VOLT_VARIANT_RING_CLOSED_ (UINT64_C(1) << 31) /* in tail: no position will be filled any more */
+#define VOLT_VARIANT_RING_INDEX_(position) ((uint32_t)(position)&UINT32_C(0x7fffffff))
 
 /* What the variants do differently: where a waiter can be besides the FIFO. The lock is held. */
-typedef struct volt_ring_variant_ {
+typedef struct volt_variant_ring_kind_ {
   const char *name; /* for messages */
   /* Bring whoever waits elsewhere into its FIFO, at the front. */
-  void (*gather)(volt_ring_ *r);
+  void (*gather)(volt_variant_ring_ *r);
   /* All who can be served have been: a waiter may be moved elsewhere. */
-  void (*settle)(volt_ring_ *r);
+  void (*settle)(volt_variant_ring_ *r);
   /* Take *w out from elsewhere without the lock. Returns whether it was there. */
-  bool (*withdraw)(volt_ring_ *r, volt_waiter *w);
-} volt_ring_variant_;
+  bool (*withdraw)(volt_variant_ring_ *r, volt_waiter *w);
+} volt_variant_ring_kind_;
 
 /* A send, or a receive. */
-typedef struct volt_ring_op_ {
+typedef struct volt_variant_ring_op_ {
   int side;
   volt_waiter *w; /* NULL: it does not wait */
   void *elem;
   volt_waker waker;
-} volt_ring_op_;
+} volt_variant_ring_op_;
 
 VOLT_BEGIN_DECLS
 
 /* Each as the function of volt/channel.h that it stands behind. */
-size_t volt_ring_bytes_(uint32_t capacity, size_t elem_bytes);
-int volt_ring_init_(volt_ring_ *r, uint32_t capacity, size_t elem_bytes, void *mem,
+size_t volt_variant_ring_bytes_(uint32_t capacity, size_t elem_bytes);
+int volt_variant_ring_init_(volt_variant_ring_ *r, uint32_t capacity, size_t elem_bytes, void *mem,
                     size_t mem_bytes);
-void volt_ring_destroy_(const volt_ring_variant_ *v, volt_ring_ *r,
+void volt_variant_ring_destroy_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
                         void (*drop)(void *elem, void *ctx), void *ctx);
-bool volt_ring_cancel_(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *w);
-bool volt_ring_set_waker_(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *w,
+bool volt_variant_ring_cancel_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *w);
+bool volt_variant_ring_set_waker_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *w,
                           volt_waker waker);
-void volt_ring_close_(const volt_ring_variant_ *v, volt_ring_ *r);
-uint32_t volt_ring_len_(volt_ring_ *r);
-uint32_t volt_ring_waiters_(const volt_ring_variant_ *v, volt_ring_ *r);
-bool volt_ring_is_closed_(volt_ring_ *r);
+void volt_variant_ring_close_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r);
+uint32_t volt_variant_ring_len_(volt_variant_ring_ *r);
+uint32_t volt_variant_ring_waiters_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r);
+bool volt_variant_ring_is_closed_(volt_variant_ring_ *r);
 
 /* A send or a receive with the lock: VOLT_OK, VOLT_EAGAIN or VOLT_PENDING, VOLT_ECLOSED. */
-int volt_ring_run_(const volt_ring_variant_ *v, volt_ring_ *r, const volt_ring_op_ *op);
+int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, const volt_variant_ring_op_ *op);
 
 /* Something was put into the ring, or a place became free: serve with the lock whoever waits.
  * claimed: a waiter that the caller has taken out and moved the element of, to be told with the
  * others; or NULL. */
-void volt_ring_serve_(const volt_ring_variant_ *v, volt_ring_ *r, volt_waiter *claimed);
+void volt_variant_ring_serve_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *claimed);
 
 /* Tell a waiter that was taken out from elsewhere. closed: it got nothing. */
-void volt_ring_tell_(volt_waiter *w, bool closed);
+void volt_variant_ring_tell_(volt_waiter *w, bool closed);
 
 VOLT_END_DECLS
 
-static inline volt_ring_place_ *volt_ring_place_at_(const volt_ring_ *r, uint64_t position) {
-  return (volt_ring_place_ *)(void *)(r->places + (size_t)VOLT_RING_INDEX_(position) * r->stride);
+static inline volt_variant_ring_place_ *volt_variant_ring_place_at_(const volt_variant_ring_ *r, uint64_t position) {
+  return (volt_variant_ring_place_ *)(void *)(r->places + (size_t)VOLT_VARIANT_RING_INDEX_(position) * r->stride);
 }
 
-static inline void *volt_ring_elem_(volt_ring_place_ *place) {
+static inline void *volt_variant_ring_elem_(volt_variant_ring_place_ *place) {
   return (unsigned char *)(void *)place + sizeof *place;
 }
 
-static inline uint32_t volt_ring_turn_(uint64_t position) {
+static inline uint32_t volt_variant_ring_turn_(uint64_t position) {
   return (uint32_t)(position >> 32) << 1;
 }
 
-static inline uint64_t volt_ring_next_(const volt_ring_ *r, uint64_t position) {
-  if (VOLT_RING_INDEX_(position) + 1 < r->capacity) return position + 1;
+static inline uint64_t volt_variant_ring_next_(const volt_variant_ring_ *r, uint64_t position) {
+  if (VOLT_VARIANT_RING_INDEX_(position) + 1 < r->capacity) return position + 1;
   return ((position >> 32) + 1) << 32;
 }
 
 /* The lock is held: somebody is about to be linked on that side. */
-static inline void volt_ring_raise_(volt_ring_ *r, int side) {
+static inline void volt_variant_ring_raise_(volt_variant_ring_ *r, int side) {
   uint32_t flag = volt_load_relaxed(&r->flag[side]);             /* ours to write */
   if (!(flag & 1)) volt_store_seq_cst(&r->flag[side], flag + 1); /* D1: pairs D3, D4 */
 }
 
 /* Whether somebody of that side waits in the FIFO: D3 of the one who has changed the ring. */
-static inline bool volt_ring_is_flagged_(volt_ring_ *r, int side) {
+static inline bool volt_variant_ring_is_flagged_(volt_variant_ring_ *r, int side) {
   return (volt_load_seq_cst(&r->flag[side]) & 1) != 0; /* D3: pairs D1, D2, F1 */
 }
 
 /* Fill the next place. Returns VOLT_OK; VOLT_EAGAIN: it is not empty; VOLT_ECLOSED. */
-static inline int volt_ring_push_(volt_ring_ *r, const void *elem, size_t bytes) {
+static inline int volt_variant_ring_push_(volt_variant_ring_ *r, const void *elem, size_t bytes) {
   uint64_t at = volt_load_relaxed(&r->tail); /* a guess: the CAS decides */
   for (;;) {
-    if (at & VOLT_RING_CLOSED_) {
+    if (at & VOLT_VARIANT_RING_CLOSED_) {
       (void)volt_load_acquire(&r->tail); /* C1: pairs C2 */
       return VOLT_ECLOSED;
     }
-    volt_ring_place_ *place = volt_ring_place_at_(r, at);
-    uint32_t turn = volt_ring_turn_(at);
+    volt_variant_ring_place_ *place = volt_variant_ring_place_at_(r, at);
+    uint32_t turn = volt_variant_ring_turn_(at);
     uint32_t now = volt_load_seq_cst(&place->turn); /* S1: pairs S4; D4: pairs D2 */
     if (now == turn) {
       /* D5: pairs D6 */
-      if (volt_cas_seq_cst(&r->tail, &at, volt_ring_next_(r, at))) {
-        VOLT_COPY_(volt_ring_elem_(place), elem, bytes);
+      if (volt_cas_seq_cst(&r->tail, &at, volt_variant_ring_next_(r, at))) {
+        VOLT_COPY_(volt_variant_ring_elem_(place), elem, bytes);
         volt_store_seq_cst(&place->turn, turn + 1); /* S2: pairs S3; D2: pairs D3, D4 */
         return VOLT_OK;
       }
@@ -147,18 +147,18 @@ static inline int volt_ring_push_(volt_ring_ *r, const void *elem, size_t bytes)
 
 /* Claim the next place to empty. Returns VOLT_OK, and the position in *at; VOLT_EAGAIN: it is not
  * filled; VOLT_ECLOSED: nor will it be. */
-static inline int volt_ring_claim_(volt_ring_ *r, uint64_t *at) {
+static inline int volt_variant_ring_claim_(volt_variant_ring_ *r, uint64_t *at) {
   *at = volt_load_relaxed(&r->head); /* a guess: the CAS decides */
   for (;;) {
-    uint32_t turn = volt_ring_turn_(*at) + 1;
+    uint32_t turn = volt_variant_ring_turn_(*at) + 1;
     /* S3: pairs S2; D4: pairs D2 */
-    uint32_t now = volt_load_seq_cst(&volt_ring_place_at_(r, *at)->turn);
+    uint32_t now = volt_load_seq_cst(&volt_variant_ring_place_at_(r, *at)->turn);
     if (now == turn) {
       /* relaxed: who claims a position learns nothing by it; its turn orders the rest */
-      if (volt_cas_relaxed(&r->head, at, volt_ring_next_(r, *at))) return VOLT_OK;
+      if (volt_cas_relaxed(&r->head, at, volt_variant_ring_next_(r, *at))) return VOLT_OK;
     } else if ((int32_t)(now - turn) < 0) {
       uint64_t tail = volt_load_acquire(&r->tail); /* C1: pairs C2 */
-      return tail == (*at | VOLT_RING_CLOSED_) ? VOLT_ECLOSED : VOLT_EAGAIN;
+      return tail == (*at | VOLT_VARIANT_RING_CLOSED_) ? VOLT_ECLOSED : VOLT_EAGAIN;
     } else {
       *at = volt_load_relaxed(&r->head); /* S3 has shown that it was changed */
     }
@@ -166,18 +166,18 @@ static inline int volt_ring_claim_(volt_ring_ *r, uint64_t *at) {
 }
 
 /* The claimed place is empty. */
-static inline void volt_ring_give_place_(volt_ring_ *r, uint64_t at) {
-  volt_ring_place_ *place = volt_ring_place_at_(r, at);
-  volt_store_seq_cst(&place->turn, volt_ring_turn_(at) + 2); /* S4: pairs S1; D2: pairs D3, D4 */
+static inline void volt_variant_ring_give_place_(volt_variant_ring_ *r, uint64_t at) {
+  volt_variant_ring_place_ *place = volt_variant_ring_place_at_(r, at);
+  volt_store_seq_cst(&place->turn, volt_variant_ring_turn_(at) + 2); /* S4: pairs S1; D2: pairs D3, D4 */
 }
 
-/* Empty the next place. Returns as volt_ring_claim_(). */
-static inline int volt_ring_pop_(volt_ring_ *r, void *elem, size_t bytes) {
+/* Empty the next place. Returns as volt_variant_ring_claim_(). */
+static inline int volt_variant_ring_pop_(volt_variant_ring_ *r, void *elem, size_t bytes) {
   uint64_t at;
-  int result = volt_ring_claim_(r, &at);
+  int result = volt_variant_ring_claim_(r, &at);
   if (result != VOLT_OK) return result;
-  VOLT_COPY_(elem, volt_ring_elem_(volt_ring_place_at_(r, at)), bytes);
-  volt_ring_give_place_(r, at);
+  VOLT_COPY_(elem, volt_variant_ring_elem_(volt_variant_ring_place_at_(r, at)), bytes);
+  volt_variant_ring_give_place_(r, at);
   return VOLT_OK;
 }
 

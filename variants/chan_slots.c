@@ -47,54 +47,54 @@
  * receiver. */
 #include "chan_slots.h"
 
-#include "fifo.h"
+#include "variant_fifo.h"
 #include "core/future.h"
 
-enum { SENDERS = VOLT_RING_SENDERS_, RECEIVERS = VOLT_RING_RECEIVERS_ };
+enum { SENDERS = VOLT_VARIANT_RING_SENDERS_, RECEIVERS = VOLT_VARIANT_RING_RECEIVERS_ };
 
-static volt_chan_slots *chan_of(volt_ring_ *r) {
+static volt_chan_slots *chan_of(volt_variant_ring_ *r) {
   return (volt_chan_slots *)(void *)r;
 }
 
-static void gather(volt_ring_ *r) {
+static void gather(volt_variant_ring_ *r) {
   volt_chan_slots *c = chan_of(r);
   for (int side = SENDERS; side <= RECEIVERS; side++) {
     /* relaxed: whoever filled it held the lock before us; once empty, it stays so */
     if (!volt_load_relaxed(&c->slot[side])) continue;
-    volt_ring_raise_(r, side); /* R9 */
+    volt_variant_ring_raise_(r, side); /* R9 */
     /* P1: pairs P2; P3: pairs P4 */
     volt_waiter *w = volt_exchange_acq_rel(&c->slot[side], (volt_waiter *)NULL);
     if (!w) continue; /* I6: somebody else's, or its owner's */
     w->need = 1;
-    volt_fifo_push_front_(&r->fifo[side], w);
+    volt_variant_fifo_push_front_(&r->fifo[side], w);
   }
 }
 
 /* Whether every position that was claimed to be filled has been emptied: I7. */
-static bool is_empty(volt_ring_ *r) {
+static bool is_empty(volt_variant_ring_ *r) {
   uint64_t head = volt_load_relaxed(&r->head); /* an old one is not what tail is */
   return volt_load_seq_cst(&r->tail) == head;  /* D6: pairs D5 */
 }
 
-static void settle(volt_ring_ *r) {
+static void settle(volt_variant_ring_ *r) {
   volt_chan_slots *c = chan_of(r);
   for (int side = SENDERS; side <= RECEIVERS; side++) {
     volt_waiter *w = r->fifo[side].head;
     if (!w || volt_load_relaxed(&c->slot[side])) continue; /* relaxed: as in gather() */
-    if (side == RECEIVERS ? !is_empty(r) : volt_ring_is_closed_(r)) continue;
-    volt_fifo_remove_(&r->fifo[side], w);
+    if (side == RECEIVERS ? !is_empty(r) : volt_variant_ring_is_closed_(r)) continue;
+    volt_variant_fifo_remove_(&r->fifo[side], w);
     w->need = 0;
     volt_store_seq_cst(&c->slot[side], w); /* P4: pairs P3; D1: pairs D3; it may be claimed now */
   }
 }
 
-static bool withdraw(volt_ring_ *r, volt_waiter *w) {
+static bool withdraw(volt_variant_ring_ *r, volt_waiter *w) {
   volt_waiter *seen = w;
   /* P3: pairs P4 */
   return volt_cas_acquire(&chan_of(r)->slot[(uint32_t)w->want], &seen, (volt_waiter *)NULL);
 }
 
-static const volt_ring_variant_ variant = {
+static const volt_variant_ring_kind_ variant = {
     "volt_chan_slots", /* name */
     gather,            /* gather */
     settle,            /* settle */
@@ -104,31 +104,31 @@ static const volt_ring_variant_ variant = {
 /* The position `at` has been claimed to be emptied, and emptied, and the ring is full without
  * it. */
 void volt_chan_slots_refill_slow_(volt_chan_slots *c, uint64_t at, volt_waiter *w) {
-  volt_ring_ *r = &c->ring;
-  volt_ring_place_ *place = volt_ring_place_at_(r, at);
-  uint64_t tail = at + VOLT_RING_LAP_;
-  VOLT_COPY_(volt_ring_elem_(place), w->data, r->elem_bytes);
-  if (!volt_cas_seq_cst(&r->tail, &tail, volt_ring_next_(r, tail))) { /* D5: pairs D6; R8 */
-    volt_ring_give_place_(r, at);
-    volt_ring_tell_(w, true);
+  volt_variant_ring_ *r = &c->ring;
+  volt_variant_ring_place_ *place = volt_variant_ring_place_at_(r, at);
+  uint64_t tail = at + VOLT_VARIANT_RING_LAP_;
+  VOLT_COPY_(volt_variant_ring_elem_(place), w->data, r->elem_bytes);
+  if (!volt_cas_seq_cst(&r->tail, &tail, volt_variant_ring_next_(r, tail))) { /* D5: pairs D6; R8 */
+    volt_variant_ring_give_place_(r, at);
+    volt_variant_ring_tell_(w, true);
     return;
   }
   /* S2: pairs S3; D2: pairs D3, D4 */
-  volt_store_seq_cst(&place->turn, volt_ring_turn_(at + VOLT_RING_LAP_) + 1);
+  volt_store_seq_cst(&place->turn, volt_variant_ring_turn_(at + VOLT_VARIANT_RING_LAP_) + 1);
   if (volt_chan_slots_is_waiting_(c, RECEIVERS)) {
-    volt_ring_serve_(&variant, r, w); /* R7: before *w is told */
+    volt_variant_ring_serve_(&variant, r, w); /* R7: before *w is told */
   } else {
-    volt_ring_tell_(w, false);
+    volt_variant_ring_tell_(w, false);
   }
 }
 
 size_t volt_chan_slots_bytes(uint32_t capacity, size_t elem_bytes) {
-  return volt_ring_bytes_(capacity, elem_bytes);
+  return volt_variant_ring_bytes_(capacity, elem_bytes);
 }
 
 int volt_chan_slots_init(volt_chan_slots *c, uint32_t capacity, size_t elem_bytes, void *mem,
                          size_t mem_bytes) {
-  int result = volt_ring_init_(&c->ring, capacity, elem_bytes, mem, mem_bytes);
+  int result = volt_variant_ring_init_(&c->ring, capacity, elem_bytes, mem, mem_bytes);
   if (result != VOLT_OK) return result;
   for (int side = SENDERS; side <= RECEIVERS; side++) {
     volt_store_relaxed(&c->slot[side], (volt_waiter *)NULL); /* not shared yet */
@@ -137,43 +137,43 @@ int volt_chan_slots_init(volt_chan_slots *c, uint32_t capacity, size_t elem_byte
 }
 
 void volt_chan_slots_destroy(volt_chan_slots *c, void (*drop)(void *elem, void *ctx), void *ctx) {
-  volt_ring_destroy_(&variant, &c->ring, drop, ctx);
+  volt_variant_ring_destroy_(&variant, &c->ring, drop, ctx);
 }
 
 void volt_chan_slots_close(volt_chan_slots *c) {
-  volt_ring_close_(&variant, &c->ring);
+  volt_variant_ring_close_(&variant, &c->ring);
 }
 
-int volt_chan_slots_run_slow_(volt_chan_slots *c, const volt_ring_op_ *op) {
-  return volt_ring_run_(&variant, &c->ring, op);
+int volt_chan_slots_run_slow_(volt_chan_slots *c, const volt_variant_ring_op_ *op) {
+  return volt_variant_ring_run_(&variant, &c->ring, op);
 }
 
 void volt_chan_slots_serve_slow_(volt_chan_slots *c) {
-  volt_ring_serve_(&variant, &c->ring, NULL);
+  volt_variant_ring_serve_(&variant, &c->ring, NULL);
 }
 
 bool volt_chan_slots_cancel_send(volt_chan_slots *c, volt_waiter *w) {
-  return volt_ring_cancel_(&variant, &c->ring, w);
+  return volt_variant_ring_cancel_(&variant, &c->ring, w);
 }
 
 bool volt_chan_slots_cancel_recv(volt_chan_slots *c, volt_waiter *w) {
-  return volt_ring_cancel_(&variant, &c->ring, w);
+  return volt_variant_ring_cancel_(&variant, &c->ring, w);
 }
 
 bool volt_chan_slots_set_waker(volt_chan_slots *c, volt_waiter *w, volt_waker waker) {
-  return volt_ring_set_waker_(&variant, &c->ring, w, waker);
+  return volt_variant_ring_set_waker_(&variant, &c->ring, w, waker);
 }
 
 uint32_t volt_chan_slots_len(volt_chan_slots *c) {
-  return volt_ring_len_(&c->ring);
+  return volt_variant_ring_len_(&c->ring);
 }
 
 uint32_t volt_chan_slots_waiters(volt_chan_slots *c) {
-  return volt_ring_waiters_(&variant, &c->ring);
+  return volt_variant_ring_waiters_(&variant, &c->ring);
 }
 
 bool volt_chan_slots_is_closed(volt_chan_slots *c) {
-  return volt_ring_is_closed_(&c->ring);
+  return volt_variant_ring_is_closed_(&c->ring);
 }
 
 /* ---- futures, blocking ---- */
@@ -187,11 +187,11 @@ static int recv_start(volt_future *f, volt_waker waker) {
 }
 
 static bool cancel(volt_future *f) {
-  return volt_ring_cancel_(&variant, &((volt_chan_slots *)f->object)->ring, &f->waiter);
+  return volt_variant_ring_cancel_(&variant, &((volt_chan_slots *)f->object)->ring, &f->waiter);
 }
 
 static bool set_waker(volt_future *f, volt_waker waker) {
-  return volt_ring_set_waker_(&variant, &((volt_chan_slots *)f->object)->ring, &f->waiter, waker);
+  return volt_variant_ring_set_waker_(&variant, &((volt_chan_slots *)f->object)->ring, &f->waiter, waker);
 }
 
 /* No give_back: what has been moved stays moved. */

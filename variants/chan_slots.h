@@ -10,7 +10,7 @@
 
 /* Members are private. */
 typedef struct volt_chan_slots {
-  volt_ring_ ring;
+  volt_variant_ring_ ring;
   VOLT_ATOMIC(volt_waiter *) slot[2]; /* of each side: the oldest waiter, or NULL */
 } volt_chan_slots;
 
@@ -22,7 +22,7 @@ int volt_chan_slots_init(volt_chan_slots *c, uint32_t capacity, size_t elem_byte
 void volt_chan_slots_destroy(volt_chan_slots *c, void (*drop)(void *elem, void *ctx), void *ctx);
 void volt_chan_slots_close(volt_chan_slots *c);
 
-int volt_chan_slots_run_slow_(volt_chan_slots *c, const volt_ring_op_ *op);
+int volt_chan_slots_run_slow_(volt_chan_slots *c, const volt_variant_ring_op_ *op);
 void volt_chan_slots_serve_slow_(volt_chan_slots *c);
 void volt_chan_slots_refill_slow_(volt_chan_slots *c, uint64_t at, volt_waiter *w);
 
@@ -37,7 +37,7 @@ static inline bool volt_chan_slots_is_nobody_(volt_chan_slots *c, int side) {
 
 /* The ring has changed: whether somebody of that side waits, wherever it may be. */
 static inline bool volt_chan_slots_is_waiting_(volt_chan_slots *c, int side) {
-  return volt_ring_is_flagged_(&c->ring, side) ||
+  return volt_variant_ring_is_flagged_(&c->ring, side) ||
          volt_load_seq_cst(&c->slot[side]); /* D3: pairs D1, D2; after the flag: F1 */
 }
 
@@ -50,47 +50,47 @@ static inline volt_waiter *volt_chan_slots_take_(volt_chan_slots *c, int side) {
 /* With w it may wait. bytes: of an element. */
 static inline int volt_chan_slots_send_(volt_chan_slots *c, volt_waiter *w, const void *elem,
                                         size_t bytes, volt_waker waker) {
-  if (VOLT_LIKELY(volt_chan_slots_is_nobody_(c, VOLT_RING_SENDERS_))) { /* no barging */
-    volt_waiter *receiver = volt_chan_slots_take_(c, VOLT_RING_RECEIVERS_);
+  if (VOLT_LIKELY(volt_chan_slots_is_nobody_(c, VOLT_VARIANT_RING_SENDERS_))) { /* no barging */
+    volt_waiter *receiver = volt_chan_slots_take_(c, VOLT_VARIANT_RING_RECEIVERS_);
     if (receiver) {
       VOLT_COPY_(receiver->data, elem, bytes);
-      volt_ring_tell_(receiver, false);
+      volt_variant_ring_tell_(receiver, false);
       return VOLT_OK;
     }
-    int result = volt_ring_push_(&c->ring, elem, bytes);
+    int result = volt_variant_ring_push_(&c->ring, elem, bytes);
     if (VOLT_LIKELY(result == VOLT_OK)) {
-      if (volt_chan_slots_is_waiting_(c, VOLT_RING_RECEIVERS_)) volt_chan_slots_serve_slow_(c);
+      if (volt_chan_slots_is_waiting_(c, VOLT_VARIANT_RING_RECEIVERS_)) volt_chan_slots_serve_slow_(c);
       return VOLT_OK;
     }
     if (!w || result == VOLT_ECLOSED) return result;
   }
-  const volt_ring_op_ op = {VOLT_RING_SENDERS_, w, (void *)(uintptr_t)elem, waker};
+  const volt_variant_ring_op_ op = {VOLT_VARIANT_RING_SENDERS_, w, (void *)(uintptr_t)elem, waker};
   return volt_chan_slots_run_slow_(c, &op);
 }
 
 static inline int volt_chan_slots_recv_(volt_chan_slots *c, volt_waiter *w, void *elem,
                                         size_t bytes, volt_waker waker) {
-  volt_ring_ *r = &c->ring;
-  if (VOLT_LIKELY(volt_chan_slots_is_nobody_(c, VOLT_RING_RECEIVERS_))) { /* no barging */
+  volt_variant_ring_ *r = &c->ring;
+  if (VOLT_LIKELY(volt_chan_slots_is_nobody_(c, VOLT_VARIANT_RING_RECEIVERS_))) { /* no barging */
     uint64_t at;
-    int result = volt_ring_claim_(r, &at);
+    int result = volt_variant_ring_claim_(r, &at);
     if (VOLT_LIKELY(result == VOLT_OK)) {
-      VOLT_COPY_(elem, volt_ring_elem_(volt_ring_place_at_(r, at)), bytes);
+      VOLT_COPY_(elem, volt_variant_ring_elem_(volt_variant_ring_place_at_(r, at)), bytes);
       /* relaxed: if the ring is full it stays so until this place is given up */
-      if (volt_load_relaxed(&r->tail) == at + VOLT_RING_LAP_) {
-        volt_waiter *sender = volt_chan_slots_take_(c, VOLT_RING_SENDERS_);
+      if (volt_load_relaxed(&r->tail) == at + VOLT_VARIANT_RING_LAP_) {
+        volt_waiter *sender = volt_chan_slots_take_(c, VOLT_VARIANT_RING_SENDERS_);
         if (sender) {
           volt_chan_slots_refill_slow_(c, at, sender);
           return VOLT_OK;
         }
       }
-      volt_ring_give_place_(r, at);
-      if (volt_chan_slots_is_waiting_(c, VOLT_RING_SENDERS_)) volt_chan_slots_serve_slow_(c);
+      volt_variant_ring_give_place_(r, at);
+      if (volt_chan_slots_is_waiting_(c, VOLT_VARIANT_RING_SENDERS_)) volt_chan_slots_serve_slow_(c);
       return VOLT_OK;
     }
     if (!w || result == VOLT_ECLOSED) return result;
   }
-  const volt_ring_op_ op = {VOLT_RING_RECEIVERS_, w, elem, waker};
+  const volt_variant_ring_op_ op = {VOLT_VARIANT_RING_RECEIVERS_, w, elem, waker};
   return volt_chan_slots_run_slow_(c, &op);
 }
 

@@ -51,7 +51,7 @@
  *   N2 (acquire) <- N1 (release)         who sees that DIRTY was lowered sees what was pushed
  *   C1, N2 (acquire) <- X1, U1 (release) who sees CLOSED sees what came before close()
  *   D1 (acquire) <- U1, F1, N1, B1 (release)   the object ends after the last is done with it
- *   W1 (acquire, volt_waiter_result) <- G1 (release; here for answers, and in grant.c)
+ *   W1 (acquire, volt_waiter_result) <- G1 (release; here for answers, and in variant_grant.c)
  *
  * Costs: 1 RMW to acquire, 1 to release; 2 to queue or to serve if nobody is in the way, 2 to queue
  * and 1 to release if somebody is. */
@@ -59,7 +59,7 @@
 
 #include "atomic_more.h"
 #include "core/check.h"
-#include "fifo.h"
+#include "variant_fifo.h"
 #include "core/futex.h"
 
 #define QUEUED VOLT_COMBINING_QUEUED_
@@ -77,22 +77,22 @@ static uint32_t gathered_by(volt_waiter *w) {
 
 /* ---- while BUSY ---- */
 
-void volt_turn_give_(volt_turn_ *t, uint32_t n) {
+void volt_combiner_give_(volt_combiner_ *t, uint32_t n) {
   volt_waiter *head = t->sem->fifo.head;
   volt_check_excess_(NAME, t->sem, n, t->hand + (head ? gathered_by(head) : 0)); /* I3 */
   t->hand += n;
 }
 
-static void see(volt_turn_ *t, uint64_t word) {
+static void see(volt_combiner_ *t, uint64_t word) {
   uint32_t permits = PERMITS_IN(word);
-  volt_turn_give_(t, permits - t->counted); /* R1: others only add to it */
+  volt_combiner_give_(t, permits - t->counted); /* R1: others only add to it */
   t->counted = permits;
   t->word = word;
   if (word & CLOSED) t->closed = true;
 }
 
 /* BUSY was not set in word, and is now. */
-static void begin(volt_turn_ *t, volt_combining_sem *sem, uint64_t word) {
+static void begin(volt_combiner_ *t, volt_combining_sem *sem, uint64_t word) {
   t->sem = sem;
   t->looked = DIRTY_OF(word);
   t->hand = 0;
@@ -105,7 +105,7 @@ static void begin(volt_turn_ *t, volt_combining_sem *sem, uint64_t word) {
 }
 
 /* Give the head of the FIFO what it may have. Returns true if it waits no more. */
-static bool serve_head(volt_turn_ *t, volt_waiter *head) {
+static bool serve_head(volt_combiner_ *t, volt_waiter *head) {
   uint32_t need = head->need;
   if (t->closed) { /* it goes with nothing: what it had gathered comes back */
     t->hand += gathered_by(head);
@@ -119,27 +119,27 @@ static bool serve_head(volt_turn_ *t, volt_waiter *head) {
 }
 
 /* Serve the FIFO from its head. Returns true if the batch is full and there is more to do. */
-static bool serve(volt_turn_ *t) {
-  volt_fifo_ *fifo = &t->sem->fifo;
+static bool serve(volt_combiner_ *t) {
+  volt_variant_fifo_ *fifo = &t->sem->fifo;
   while (fifo->head && (t->hand > 0 || t->closed)) {
     volt_waiter *head = fifo->head;
     if (t->batch.count == VOLT_WAKE_BATCH) return true;
     if (!serve_head(t, head)) return false; /* I3 */
-    volt_fifo_remove_(fifo, head);
+    volt_variant_fifo_remove_(fifo, head);
     t->batch.claims[t->batch.count++] =
-        volt_claim_of_(head, head, t->closed ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
+        volt_variant_claim_of_(head, head, t->closed ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
   }
   return false;
 }
 
-static uint32_t take(volt_turn_ *t, uint32_t n, bool full) {
+static uint32_t take(volt_combiner_ *t, uint32_t n, bool full) {
   if (full) return VOLT_ANSWER_ASK_AGAIN_; /* after the next batch there may be some left */
   if (t->sem->fifo.head || t->hand < n || t->closed) return VOLT_ANSWER_NO_;
   t->hand -= n;
   return VOLT_ANSWER_YES_;
 }
 
-static uint32_t answer_to(volt_turn_ *t, volt_request_ *r, bool full) {
+static uint32_t answer_to(volt_combiner_ *t, volt_request_ *r, bool full) {
   volt_waiter *w = r->waiter;
   switch (r->what) {
     case VOLT_REQUEST_WAITERS_: return t->sem->fifo.waiters;
@@ -153,13 +153,13 @@ static uint32_t answer_to(volt_turn_ *t, volt_request_ *r, bool full) {
     w->ctx = r->ctx;
     return VOLT_ANSWER_YES_;
   }
-  volt_fifo_remove_(&t->sem->fifo, w);
+  volt_variant_fifo_remove_(&t->sem->fifo, w);
   t->hand += gathered_by(w);
   w->need = 0;
   return VOLT_ANSWER_YES_;
 }
 
-static void answer(volt_turn_ *t, volt_request_ *r) {
+static void answer(volt_combiner_ *t, volt_request_ *r) {
   see(t, volt_load_acquire(&t->sem->word)); /* R5; N2: pairs N1 */
   bool full = serve(t);
   r->answer = answer_to(t, r, full);
@@ -168,7 +168,7 @@ static void answer(volt_turn_ *t, volt_request_ *r) {
 }
 
 /* What was on the inbox, oldest first. */
-static volt_waiter *take_inbox(volt_turn_ *t) {
+static volt_waiter *take_inbox(volt_combiner_ *t) {
   volt_combining_sem *sem = t->sem;
   /* relaxed: whatever was said to be there is seen, by N2; the rest will be said */
   if (!volt_load_relaxed(&sem->inbox)) return NULL;
@@ -184,12 +184,12 @@ static volt_waiter *take_inbox(volt_turn_ *t) {
   return oldest;
 }
 
-static void look(volt_turn_ *t) {
+static void look(volt_combiner_ *t) {
   t->looked = DIRTY_OF(t->word); /* R2: first */
   for (volt_waiter *node = take_inbox(t), *next; node; node = next) {
     next = node->next;
     if (node->need > 0) {
-      volt_fifo_push_back_(&t->sem->fifo, node);
+      volt_variant_fifo_push_back_(&t->sem->fifo, node);
     } else {
       answer(t, (volt_request_ *)(void *)node);
     }
@@ -198,7 +198,7 @@ static void look(volt_turn_ *t) {
 
 /* End BUSY, if there is no news. The last access to the semaphore, if it has returned true, and
  * again is false. */
-static bool leave(volt_turn_ *t, bool again) {
+static bool leave(volt_combiner_ *t, bool again) {
   uint64_t seen = t->word;
   uint64_t next = (t->closed ? CLOSED : 0) | (t->sem->fifo.head ? QUEUED : 0) | PERMITS(t->hand);
   next += DIRTY_OF(seen) + DIRTY(t->found + (again ? 1u : 0u)); /* R3, R7 */
@@ -211,7 +211,7 @@ static bool leave(volt_turn_ *t, bool again) {
 /* ---- not BUSY any more ---- */
 
 /* Tell all: first who asked, for no foreign code may run before. */
-static void tell(volt_turn_ *t) {
+static void tell(volt_combiner_ *t) {
   for (volt_request_ *r = t->answered, *older; r; r = older) {
     older = r->older;
     /* relaxed: a hint (waiter.c R8) */
@@ -224,7 +224,7 @@ static void tell(volt_turn_ *t) {
 
 /* The batch was full. Returns true if there is still something to do and nobody who does it: BUSY
  * is set again. */
-static bool come_back(volt_turn_ *t) {
+static bool come_back(volt_combiner_ *t) {
   volt_combining_sem *sem = t->sem;
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   for (;;) {
@@ -241,7 +241,7 @@ static bool come_back(volt_turn_ *t) {
 }
 
 /* BUSY is set, and t has begun: do all there is to do. */
-void volt_turn_run_(volt_turn_ *t) {
+void volt_combiner_run_(volt_combiner_ *t) {
   for (;;) {
     bool again;
     do {
@@ -256,7 +256,7 @@ void volt_turn_run_(volt_turn_ *t) {
 /* ---- to BUSY, or to the combiner ---- */
 
 /* Set BUSY, if the word is still *word, which does not have it. */
-bool volt_combining_begin_(volt_turn_ *t, volt_combining_sem *sem, uint64_t *word) {
+bool volt_combining_begin_(volt_combiner_ *t, volt_combining_sem *sem, uint64_t *word) {
   if (!volt_cas_acquire(&sem->word, word, *word | BUSY)) return false; /* L1: pairs U1, F1 */
   begin(t, sem, *word);
   return true;
@@ -282,10 +282,10 @@ void volt_combining_sem_submit_(volt_combining_sem *sem, volt_waiter *node) {
       break;
     }
   }
-  volt_turn_ t;
+  volt_combiner_ t;
   begin(&t, sem, word - DIRTY(1));
   t.looked = DIRTY_OF(word); /* there is news: our own */
-  volt_turn_run_(&t);
+  volt_combiner_run_(&t);
 }
 
 /* The answer of the combiner, or our own as the combiner. */
@@ -294,11 +294,11 @@ uint32_t volt_combining_sem_ask_(volt_combining_sem *sem, volt_request_ *r) {
   r->node.wake = NULL;
   volt_store_relaxed(&r->node.state, VOLT_WAITER_PENDING_); /* published by P1, or our own */
   uint64_t word = volt_load_relaxed(&sem->word);            /* a guess: the CAS decides */
-  volt_turn_ t;
+  volt_combiner_ t;
   while (!(word & BUSY)) {
     if (!volt_combining_begin_(&t, sem, &word)) continue;
     answer(&t, r);
-    volt_turn_run_(&t);
+    volt_combiner_run_(&t);
     return r->answer;
   }
   volt_combining_sem_submit_(sem, &r->node);

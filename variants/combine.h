@@ -4,7 +4,7 @@
 #define VOLT_VARIANTS_COMBINE_H
 
 #include "combining.h"
-#include "grant.h"
+#include "variant_grant.h"
 
 #define VOLT_COMBINING_DIRTY_(n) ((uint64_t)(n) << 40)
 #define VOLT_COMBINING_DIRTY_OF_(word) ((word)&VOLT_COMBINING_DIRTY_(0xffffff))
@@ -34,7 +34,7 @@ typedef struct volt_request_ {
 } volt_request_;
 
 /* What a combiner has in hand. */
-typedef struct volt_turn_ {
+typedef struct volt_combiner_ {
   volt_combining_sem *sem;
   uint64_t word;    /* the newest seen, with BUSY */
   uint64_t looked;  /* its DIRTY when the inbox was looked at */
@@ -44,17 +44,17 @@ typedef struct volt_turn_ {
   bool closed;
   volt_request_ *answered;
   volt_batch_ batch;
-} volt_turn_;
+} volt_combiner_;
 
 /* Become the combiner, if the word is still *word, which has no BUSY. Else false, and *word is what
  * it is. */
-bool volt_combining_begin_(volt_turn_ *t, volt_combining_sem *sem, uint64_t *word);
+bool volt_combining_begin_(volt_combiner_ *t, volt_combining_sem *sem, uint64_t *word);
 
 /* BUSY is set, by this thread: n more permits in hand. */
-void volt_turn_give_(volt_turn_ *t, uint32_t n);
+void volt_combiner_give_(volt_combiner_ *t, uint32_t n);
 
 /* BUSY is set, by this thread: do all there is to do, end it, tell and wake. */
-void volt_turn_run_(volt_turn_ *t);
+void volt_combiner_run_(volt_combiner_ *t);
 
 /* Leave *w, prepared, to the combiner, or become it. From here on *w is a releaser's. */
 void volt_combining_sem_submit_(volt_combining_sem *sem, volt_waiter *w);

@@ -8,7 +8,7 @@
 #include "atomic_more.h"
 #include "core/check.h"
 #include "combine.h"
-#include "fifo.h"
+#include "variant_fifo.h"
 #include "core/park.h"
 
 #define QUEUED VOLT_COMBINING_QUEUED_
@@ -38,7 +38,7 @@ static int acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n, volt_wak
   if (n > VOLT_SEM_MAX) return VOLT_EINVAL;
   if (n == 0) return VOLT_OK;
   volt_waiter_prepare_(NAME, sem, w, n, waker);
-  volt_turn_ t;
+  volt_combiner_ t;
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   int result = VOLT_PENDING;
   for (;;) {
@@ -55,8 +55,8 @@ static int acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n, volt_wak
       result = VOLT_OK; /* T1: pairs F1, U1 */
       if (volt_cas_acquire(&sem->word, &word, word - PERMITS(n))) break;
     } else if (volt_combining_begin_(&t, sem, &word)) {
-      volt_fifo_push_back_(&sem->fifo, w);
-      volt_turn_run_(&t);
+      volt_variant_fifo_push_back_(&sem->fifo, w);
+      volt_combiner_run_(&t);
       return VOLT_PENDING;
     }
   }
@@ -114,7 +114,7 @@ bool volt_combining_sem_set_waker(volt_combining_sem *sem, volt_waiter *w, volt_
 
 void volt_combining_sem_release_slow_(volt_combining_sem *sem, uint32_t n) {
   if (n == 0) return;
-  volt_turn_ t;
+  volt_combiner_ t;
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   for (;;) {
     volt_check_excess_(NAME, sem, n, PERMITS_IN(word));
@@ -125,12 +125,12 @@ void volt_combining_sem_release_slow_(volt_combining_sem *sem, uint32_t n) {
       break;
     }
   }
-  volt_turn_give_(&t, n);
-  volt_turn_run_(&t);
+  volt_combiner_give_(&t, n);
+  volt_combiner_run_(&t);
 }
 
 void volt_combining_sem_close(volt_combining_sem *sem) {
-  volt_turn_ t;
+  volt_combiner_ t;
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   for (;;) {
     if ((word & (QUEUED | BUSY)) != QUEUED) {
@@ -140,7 +140,7 @@ void volt_combining_sem_close(volt_combining_sem *sem) {
     }
   }
   t.closed = true; /* U1 will say so */
-  volt_turn_run_(&t);
+  volt_combiner_run_(&t);
 }
 
 /* ---- life and inspection ---- */

@@ -11,23 +11,23 @@
  *
  * Invariants: I1 to I5 of serve.c; "there for all" is the pool; nobody waits outside the FIFO.
  *
- * Races: those of serve.c, pool.c, grant.c. This file adds none: it is the four of them together.
+ * Races: those of serve.c, variant_pool.c, variant_grant.c. This file adds none: it is the four of them together.
  *
- * Pairs: those of pool.c, short_lock.h, grant.c.
+ * Pairs: those of variant_pool.c, short_lock.h, variant_grant.c.
  *
  * Costs: 1 RMW to acquire, 2 to release (lock, pool); 1 if somebody waits. */
 #include "locked.h"
 
-#include "pool.h"
+#include "variant_pool.h"
 #include "serve.h"
 
 static const volt_variant_ variant = {
     "volt_locked_sem",    /* name */
-    volt_pool_take_,      /* take */
+    volt_variant_pool_take_,      /* take */
     NULL,                 /* gather */
-    volt_pool_settle_,    /* settle */
-    volt_pool_is_closed_, /* is_closed */
-    volt_pool_close_,     /* close */
+    volt_variant_pool_settle_,    /* settle */
+    volt_variant_pool_is_closed_, /* is_closed */
+    volt_variant_pool_close_,     /* close */
     volt_line_acquire_,   /* acquire */
     volt_line_cancel_,    /* cancel */
     NULL,                 /* claim */
@@ -35,7 +35,7 @@ static const volt_variant_ variant = {
 };
 
 void volt_locked_sem_init(volt_locked_sem *sem, uint32_t permits) {
-  volt_pool_init_(&variant, &sem->pool, permits);
+  volt_variant_pool_init_(&variant, &sem->pool, permits);
 }
 
 void volt_locked_sem_destroy(volt_locked_sem *sem) {
@@ -68,11 +68,11 @@ void volt_locked_sem_close(volt_locked_sem *sem) {
 }
 
 bool volt_locked_sem_is_closed(volt_locked_sem *sem) {
-  return volt_pool_is_closed_(&sem->pool.line);
+  return volt_variant_pool_is_closed_(&sem->pool.line);
 }
 
 uint32_t volt_locked_sem_available(volt_locked_sem *sem) {
-  return volt_pool_available_(&sem->pool);
+  return volt_variant_pool_available_(&sem->pool);
 }
 
 uint32_t volt_locked_sem_waiters(volt_locked_sem *sem) {

@@ -19,7 +19,7 @@
  *       E1, E2, E3). Closed: both decide with the lock held, and take() and gather() look at every
  *       place where a permit, or a waiter, can be.
  *   R2  The owner sees the grant and re-uses the waiter while the granter still reads it (E7, E8).
- *       Closed: unlink and copy under the lock, leave it, and grant last (grant.c).
+ *       Closed: unlink and copy under the lock, leave it, and grant last (variant_grant.c).
  *   R3  Cancel meets a releaser (E5). Closed: need, under the lock and after gather(), says who was
  *       first. If the releaser was, cancel waits for the grant and says so (E6).
  *   R4  A waker is replaced while the granter reads it (E9). Closed: as R3.
@@ -30,11 +30,11 @@
  *   R7  A release comes between two batches of a close. Closed: whoever holds the lock of a closed
  *       semaphore serves as the closer does.
  *
- * Pairs: L1 (acquire) <- U1 (release), short_lock.h; G1 (release) -> W1 (acquire), grant.c. */
+ * Pairs: L1 (acquire) <- U1 (release), short_lock.h; G1 (release) -> W1 (acquire), variant_grant.c. */
 #include "serve.h"
 
 #include "core/check.h"
-#include "fifo.h"
+#include "variant_fifo.h"
 #include "core/park.h"
 #include "rt/short_lock.h"
 
@@ -42,8 +42,8 @@
 
 static void claim(const volt_variant_ *v, volt_line_ *line, volt_batch_ *batch, uint32_t state) {
   volt_waiter *node = line->fifo.head;
-  volt_fifo_remove_(&line->fifo, node);
-  batch->claims[batch->count++] = volt_claim_of_(v->claim ? v->claim(node) : node, node, state);
+  volt_variant_fifo_remove_(&line->fifo, node);
+  batch->claims[batch->count++] = volt_variant_claim_of_(v->claim ? v->claim(node) : node, node, state);
 }
 
 /* Give the head of the FIFO what it may have. Returns true if it waits no more. */
@@ -98,7 +98,7 @@ int volt_line_queue_(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
   volt_short_lock_take_(&line->lock);
   int result = v->take(line, w);
   if (result == VOLT_PENDING) {
-    volt_fifo_push_back_(&line->fifo, w);
+    volt_variant_fifo_push_back_(&line->fifo, w);
     v->settle(v, line, 0);
     volt_short_lock_leave_(&line->lock); /* *w is a releaser's from here */
     return VOLT_PENDING;
@@ -133,7 +133,7 @@ void volt_line_release_(const volt_variant_ *v, volt_line_ *line, volt_waiter *c
                         uint32_t hand) {
   volt_batch_ batch;
   batch.count = 0;
-  if (claimed) batch.claims[batch.count++] = volt_claim_of_(claimed, claimed, VOLT_WAITER_GRANTED_);
+  if (claimed) batch.claims[batch.count++] = volt_variant_claim_of_(claimed, claimed, VOLT_WAITER_GRANTED_);
   volt_short_lock_take_(&line->lock);
   volt_waiter *head = line->fifo.head;
   if (head) volt_check_excess_(v->name, line, hand, head->want - head->need); /* I3 */
@@ -167,7 +167,7 @@ bool volt_line_cancel_node_(const volt_variant_ *v, volt_line_ *line, volt_waite
   bool cancelled;
   if (volt_line_cancel_done_(v, line, w, &cancelled)) return cancelled;
   if (!lock_if_waiting(v, line, w)) return false;
-  volt_fifo_remove_(&line->fifo, node);
+  volt_variant_fifo_remove_(&line->fifo, node);
   uint32_t gathered = node->want - node->need;
   node->need = 0;
   w->need = 0;

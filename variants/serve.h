@@ -3,7 +3,7 @@
 #ifndef VOLT_VARIANTS_SERVE_H
 #define VOLT_VARIANTS_SERVE_H
 
-#include "grant.h"
+#include "variant_grant.h"
 #include "state.h"
 
 /* What is different. The line is the first member of the semaphore that it is cast back to. The

@@ -31,14 +31,14 @@
  *   O1 (release) -> H1, A1 (acquire)         who takes the waiter sees what its owner wrote
  *   T1, D1, O1 (acquire) <- R1, H1, B1, U1 (release)   permits carry their releasers' past
  *   C1 (acquire) <- X1, U1 (release)         who sees CLOSED sees what came before close()
- *   those of short_lock.h, grant.c
+ *   those of short_lock.h, variant_grant.c
  *
  * Costs: 1 RMW to acquire, 1 to release, 1 to wait alone, 1 to serve who does. */
 #include "slot_in_word.h"
 
 #include "atomic_more.h"
 #include "core/check.h"
-#include "fifo.h"
+#include "variant_fifo.h"
 #include "serve.h"
 
 #define FREE VOLT_SLOT_FREE_
@@ -76,7 +76,7 @@ static bool one_to_list(volt_line_ *line, uint64_t *word) {
   volt_waiter *w = waiter_of(*word);
   if (!volt_cas_acquire(&sem_of(line)->word, word, LIST)) return false; /* A1: pairs O1 */
   w->need = 1;                                                          /* I6 */
-  volt_fifo_push_back_(&line->fifo, w);
+  volt_variant_fifo_push_back_(&line->fifo, w);
   return true;
 }
 
@@ -225,7 +225,7 @@ void volt_slot_in_word_sem_release_slow_(volt_slot_in_word_sem *sem, uint32_t n)
     /* H1: pairs O1, and T1, D1, O1; the last access to *sem; *w is ours (I8) */
     if (!volt_cas_acq_rel(&sem->word, &word, PERMITS(n - 1))) continue;
     volt_check_excess_(variant.name, sem, n, w->want - 1);
-    volt_claim_ claim = volt_claim_of_(w, w, VOLT_WAITER_GRANTED_);
+    volt_variant_claim_ claim = volt_variant_claim_of_(w, w, VOLT_WAITER_GRANTED_);
     volt_publish_(&claim, 1, NULL);
     return;
   }

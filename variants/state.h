@@ -9,17 +9,17 @@
 #include <volt/task.h>      /* volt_short_lock */
 
 /* Oldest first. Touched with the lock held only. */
-typedef struct volt_fifo_ {
+typedef struct volt_variant_fifo_ {
   VOLT_PLAIN(volt_waiter *) head;
   VOLT_PLAIN(volt_waiter *) tail;
   VOLT_PLAIN(uint32_t) waiters; /* how many it holds */
-} volt_fifo_;
+} volt_variant_fifo_;
 
 /* The first member of every variant. */
 typedef struct volt_line_ {
   volt_short_lock lock;
   VOLT_PLAIN(uint32_t) returning; /* operations that are waking a batch and will come back */
-  volt_fifo_ fifo;
+  volt_variant_fifo_ fifo;
 } volt_line_;
 
 #define VOLT_LINE_INIT_ \
@@ -31,15 +31,15 @@ typedef struct volt_line_ {
 
 /* A line whose permits lie apart from it, in a word of their own: a number, or with its highest bit
  * set, closed. The first member of three variants. */
-typedef struct volt_pool_ {
+typedef struct volt_variant_pool_ {
   volt_line_ line;
   VOLT_ATOMIC(uint32_t) permits;
-} volt_pool_;
+} volt_variant_pool_;
 
-#define VOLT_POOL_INIT_(permits) \
+#define VOLT_VARIANT_POOL_INIT_(permits) \
   { VOLT_LINE_INIT_, (permits) }
 
-#define VOLT_POOL_CLOSED_ UINT32_C(0x80000000)
+#define VOLT_VARIANT_POOL_CLOSED_ UINT32_C(0x80000000)
 
 /* Why a try_acquire() of n permits has found none; of none, it succeeds. */
 static inline int volt_refused_(uint32_t n, bool closed) {
@@ -50,12 +50,12 @@ static inline int volt_refused_(uint32_t n, bool closed) {
 
 /* The try_acquire() of these three. It needs no lock, for nothing is in the pool while anybody
  * waits. */
-static inline int volt_pool_try_acquire_(volt_pool_ *pool, uint32_t n) {
+static inline int volt_variant_pool_try_acquire_(volt_variant_pool_ *pool, uint32_t n) {
   uint32_t seen = volt_load_relaxed(&pool->permits); /* a guess: the CAS decides */
-  while (!(seen & VOLT_POOL_CLOSED_) && seen >= n) {
+  while (!(seen & VOLT_VARIANT_POOL_CLOSED_) && seen >= n) {
     if (volt_cas_weak_acquire(&pool->permits, &seen, seen - n)) return VOLT_OK; /* T1: pairs R1 */
   }
-  return volt_refused_(n, (seen & VOLT_POOL_CLOSED_) != 0);
+  return volt_refused_(n, (seen & VOLT_VARIANT_POOL_CLOSED_) != 0);
 }
 
 #endif

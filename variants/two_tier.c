@@ -27,14 +27,14 @@
  *       never in the slot.
  *
  * Pairs: S1 (release) -> S2, S3 (acquire): who empties the slot without the lock sees what all did
- *   who had the waiter in hand; those of pool.c, short_lock.h, grant.c.
+ *   who had the waiter in hand; those of variant_pool.c, short_lock.h, variant_grant.c.
  *
  * Costs: 1 RMW to acquire, 2 to release, 1 if the slot is full and n = 1. */
 #include "two_tier.h"
 
 #include "atomic_more.h"
-#include "fifo.h"
-#include "pool.h"
+#include "variant_fifo.h"
+#include "variant_pool.h"
 #include "serve.h"
 
 static volt_two_tier_sem *sem_of(volt_line_ *line) {
@@ -48,16 +48,16 @@ static void gather(volt_line_ *line) {
   volt_waiter *w = volt_exchange_relaxed(&sem->slot, (volt_waiter *)NULL);
   if (!w) return; /* I7: a releaser's, or its owner's */
   w->need = 1;
-  volt_fifo_push_front_(&line->fifo, w);
+  volt_variant_fifo_push_front_(&line->fifo, w);
 }
 
 static bool settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
   volt_two_tier_sem *sem = sem_of(line);
   volt_waiter *head = line->fifo.head;
-  if (!head) return volt_pool_settle_(v, line, hand);
+  if (!head) return volt_variant_pool_settle_(v, line, hand);
   /* relaxed: as in gather() */
   if (head->need == 1 && !volt_load_relaxed(&sem->slot) && !v->is_closed(line)) {
-    volt_fifo_remove_(&line->fifo, head);
+    volt_variant_fifo_remove_(&line->fifo, head);
     head->need = 0;
     volt_store_release(&sem->slot, head); /* S1: pairs S2, S3; it may be claimed from here */
   }
@@ -78,11 +78,11 @@ static bool cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
 
 static const volt_variant_ variant = {
     "volt_two_tier_sem",  /* name */
-    volt_pool_take_,      /* take */
+    volt_variant_pool_take_,      /* take */
     gather,               /* gather */
     settle,               /* settle */
-    volt_pool_is_closed_, /* is_closed */
-    volt_pool_close_,     /* close */
+    volt_variant_pool_is_closed_, /* is_closed */
+    volt_variant_pool_close_,     /* close */
     volt_line_acquire_,   /* acquire */
     cancel,               /* cancel */
     NULL,                 /* claim */
@@ -90,7 +90,7 @@ static const volt_variant_ variant = {
 };
 
 void volt_two_tier_sem_init(volt_two_tier_sem *sem, uint32_t permits) {
-  volt_pool_init_(&variant, &sem->pool, permits);
+  volt_variant_pool_init_(&variant, &sem->pool, permits);
   volt_store_relaxed(&sem->slot, (volt_waiter *)NULL); /* not shared yet */
 }
 
@@ -131,7 +131,7 @@ void volt_two_tier_sem_release(volt_two_tier_sem *sem, uint32_t n) {
     volt_line_release_(&variant, &sem->pool.line, w, n - 1);
     return;
   }
-  volt_claim_ claim = volt_claim_of_(w, w, VOLT_WAITER_GRANTED_);
+  volt_variant_claim_ claim = volt_variant_claim_of_(w, w, VOLT_WAITER_GRANTED_);
   volt_publish_(&claim, 1, NULL); /* nothing of *sem is touched after the swap */
 }
 
@@ -140,11 +140,11 @@ void volt_two_tier_sem_close(volt_two_tier_sem *sem) {
 }
 
 bool volt_two_tier_sem_is_closed(volt_two_tier_sem *sem) {
-  return volt_pool_is_closed_(&sem->pool.line);
+  return volt_variant_pool_is_closed_(&sem->pool.line);
 }
 
 uint32_t volt_two_tier_sem_available(volt_two_tier_sem *sem) {
-  return volt_pool_available_(&sem->pool);
+  return volt_variant_pool_available_(&sem->pool);
 }
 
 uint32_t volt_two_tier_sem_waiters(volt_two_tier_sem *sem) {

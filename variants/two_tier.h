@@ -12,13 +12,13 @@
 
 /* Members are private. */
 typedef struct volt_two_tier_sem {
-  volt_pool_ pool;
+  volt_variant_pool_ pool;
   VOLT_ATOMIC(volt_waiter *) slot; /* the oldest waiter, which needs one more permit, or NULL */
 } volt_two_tier_sem;
 
 /* permits: 0..VOLT_SEM_MAX, not checked. */
 #define VOLT_TWO_TIER_SEM_INIT(permits) \
-  { VOLT_POOL_INIT_(permits), NULL }
+  { VOLT_VARIANT_POOL_INIT_(permits), NULL }
 
 VOLT_BEGIN_DECLS
 
@@ -29,7 +29,7 @@ int volt_two_tier_sem_acquire_slow_(volt_two_tier_sem *, volt_waiter *, uint32_t
 int volt_two_tier_sem_acquire_blocking_slow_(volt_two_tier_sem *, uint32_t n, uint64_t deadline_ns);
 
 static inline int volt_two_tier_sem_try_acquire(volt_two_tier_sem *sem, uint32_t n) {
-  return volt_pool_try_acquire_(&sem->pool, n);
+  return volt_variant_pool_try_acquire_(&sem->pool, n);
 }
 
 static inline int volt_two_tier_sem_acquire(volt_two_tier_sem *sem, volt_waiter *w, uint32_t n,

@@ -1,11 +1,11 @@
-/* fifo.h: the list of a variant: intrusive, doubly linked. Sequential; the lock is held. */
+/* variant_fifo.h: the list of a variant: intrusive, doubly linked. Sequential; the lock is held. */
 #ifndef VOLT_VARIANTS_FIFO_H
 #define VOLT_VARIANTS_FIFO_H
 
 #include "core/check.h"
 #include "state.h"
 
-static inline void volt_fifo_push_back_(volt_fifo_ *fifo, volt_waiter *w) {
+static inline void volt_variant_fifo_push_back_(volt_variant_fifo_ *fifo, volt_waiter *w) {
   w->next = NULL;
   w->prev = fifo->tail;
   if (fifo->tail) {
@@ -17,7 +17,7 @@ static inline void volt_fifo_push_back_(volt_fifo_ *fifo, volt_waiter *w) {
   fifo->waiters += 1;
 }
 
-static inline void volt_fifo_push_front_(volt_fifo_ *fifo, volt_waiter *w) {
+static inline void volt_variant_fifo_push_front_(volt_variant_fifo_ *fifo, volt_waiter *w) {
   w->prev = NULL;
   w->next = fifo->head;
   if (fifo->head) {
@@ -29,7 +29,7 @@ static inline void volt_fifo_push_front_(volt_fifo_ *fifo, volt_waiter *w) {
   fifo->waiters += 1;
 }
 
-static inline void volt_fifo_remove_(volt_fifo_ *fifo, volt_waiter *w) {
+static inline void volt_variant_fifo_remove_(volt_variant_fifo_ *fifo, volt_waiter *w) {
   if (w->prev) {
     w->prev->next = w->next;
   } else {

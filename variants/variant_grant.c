@@ -1,4 +1,4 @@
-/* grant.c
+/* variant_grant.c
  *
  * Algorithm: a releaser takes a waiter out of the structure ("claim": how, is the variant's), and
  * after its last access to the semaphore stores the outcome into the waiter ("grant") and calls
@@ -15,7 +15,7 @@
  *       owes: it would wait for itself. Closed: all are told before the first waker is called.
  *
  * Pairs: G1 (release) -> W1 (acquire, src/core/wait_queue.c): the owner sees what was done before. */
-#include "grant.h"
+#include "variant_grant.h"
 
 #include "core/check.h"
 #include "core/futex.h"
@@ -36,12 +36,12 @@ void volt_waiter_prepare_(const char *name, void *object, volt_waiter *w, uint32
   volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published by what links it */
 }
 
-volt_claim_ volt_claim_of_(volt_waiter *w, volt_waiter *node, uint32_t state) {
-  volt_claim_ claim = {w, node, {node->wake, node->ctx}, state, w->id};
+volt_variant_claim_ volt_variant_claim_of_(volt_waiter *w, volt_waiter *node, uint32_t state) {
+  volt_variant_claim_ claim = {w, node, {node->wake, node->ctx}, state, w->id};
   return claim;
 }
 
-static void grant(const volt_claim_ *claim) {
+static void grant(const volt_variant_claim_ *claim) {
   volt_waiter *w = claim->waiter;
   VOLT_CHECK(claim->id == w->id, "grant",
              "waiter %p was re-used while it was queued: it is invocation %u, was %u", (void *)w,
@@ -52,7 +52,7 @@ static void grant(const volt_claim_ *claim) {
   if (sleeps) volt_futex_wake32_(&w->state, 1); /* by address only */
 }
 
-void volt_publish_(const volt_claim_ *claims, unsigned count, void (*spent)(volt_waiter *node)) {
+void volt_publish_(const volt_variant_claim_ *claims, unsigned count, void (*spent)(volt_waiter *node)) {
   for (unsigned i = 0; i < count; i++) grant(&claims[i]);
   for (unsigned i = 0; spent && i < count; i++) spent(claims[i].node);
   for (unsigned i = 0; i < count; i++) {
