@@ -130,7 +130,7 @@ static void drop(void *ctx) {
 }
 
 /* R4: a registration is settled at once only where the runtime cannot end meanwhile. */
-static void wake_task(volt_task *t, volt_turn_ turn) {
+static void wake_task(volt_task *t, volt_rt_order_ order) {
   uint64_t settled = volt_rt_is_here_(t->rt) ? ONE : 0;
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
   for (;;) {
@@ -139,7 +139,7 @@ static void wake_task(volt_task *t, volt_turn_ turn) {
     if (state & ACTIVE) next |= NOTIFIED;                     /* R1 */
     if (!volt_cas_acq_rel(&t->state, &state, next)) continue; /* W1: pairs P1, Q1, E1 */
     if (queue) {
-      volt_rt_schedule_(t, turn);
+      volt_rt_schedule_(t, order);
       if (!settled) drop(t);
     } else if (is_over(next)) {
       end(t); /* R3 */
@@ -149,11 +149,11 @@ static void wake_task(volt_task *t, volt_turn_ turn) {
 }
 
 static void wake(void *ctx) {
-  wake_task((volt_task *)ctx, VOLT_TURN_NEXT_);
+  wake_task((volt_task *)ctx, VOLT_RT_NEXT_);
 }
 
 static void wake_last(void *ctx) {
-  wake_task((volt_task *)ctx, VOLT_TURN_LAST_);
+  wake_task((volt_task *)ctx, VOLT_RT_LAST_);
 }
 
 /* ---- polls ---- */
@@ -250,7 +250,7 @@ void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group) {
 
 void volt_task_start_(volt_task *t) {
   if (volt_rt_is_here_(t->rt)) {
-    volt_rt_schedule_(t, VOLT_TURN_NEXT_);
+    volt_rt_schedule_(t, VOLT_RT_NEXT_);
   } else {
     volt_task_deliver_(t, true);
   }
@@ -283,7 +283,7 @@ bool volt_task_ask_(volt_task *t, bool *schedule) {
 }
 
 void volt_task_deliver_(volt_task *t, bool schedule) {
-  if (schedule) volt_rt_schedule_(t, VOLT_TURN_LAST_);
+  if (schedule) volt_rt_schedule_(t, VOLT_RT_LAST_);
   drop(t); /* R4 */
 }
 

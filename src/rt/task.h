@@ -37,10 +37,10 @@ void volt_task_deliver_(volt_task *t, bool schedule);
 bool volt_rt_is_here_(volt_rt *rt);
 
 /* On its own worker: before the tasks that are ready there, or after them. */
-typedef enum volt_turn_ { VOLT_TURN_NEXT_, VOLT_TURN_LAST_ } volt_turn_;
+typedef enum volt_rt_order_ { VOLT_RT_NEXT_, VOLT_RT_LAST_ } volt_rt_order_;
 
 /* Queue a task that has become ACTIVE. */
-void volt_rt_schedule_(volt_task *t, volt_turn_ turn);
+void volt_rt_schedule_(volt_task *t, volt_rt_order_ order);
 
 /* The list of live tasks that t is in. The runtime lives until leave(), its last use; ended: one of
  * them has. */

@@ -164,10 +164,10 @@ static void push_lifo(volt_worker *w, volt_task *t) {
   if (before) push_seen(w, before);
 }
 
-void volt_rt_schedule_(volt_task *t, volt_turn_ turn) {
+void volt_rt_schedule_(volt_task *t, volt_rt_order_ order) {
   volt_rt *rt = t->rt;
   if (volt_rt_is_here_(rt)) {
-    if (turn == VOLT_TURN_NEXT_) {
+    if (order == VOLT_RT_NEXT_) {
       push_lifo(this_worker, t);
     } else {
       push_seen(this_worker, t);

@@ -69,7 +69,7 @@ bool volt_rt_is_here_(volt_rt *) {
   return *here() != nullptr;
 }
 
-void volt_rt_schedule_(volt_task *t, volt_turn_) {
+void volt_rt_schedule_(volt_task *t, volt_rt_order_) {
   only->schedule(t);
 }
 
