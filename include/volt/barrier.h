@@ -20,13 +20,13 @@
 
 /* Members are private. */
 typedef struct volt_barrier {
-  volt_wait_queue queue;
+  volt_fifo_ queue;
   uint32_t count; /* how many open it */
 } volt_barrier;
 
 /* count: 1 or more. */
 #define VOLT_BARRIER_INIT(count) \
-  { VOLT_WAIT_QUEUE_INIT_(0), (uint32_t)(count) }
+  { VOLT_FIFO_INIT_(0), (uint32_t)(count) }
 
 VOLT_BEGIN_DECLS
 

@@ -29,7 +29,7 @@
 
 /* Members are private. */
 typedef struct volt_broadcast {
-  volt_wait_queue queue; /* of receivers that have received everything */
+  volt_fifo_ queue; /* of receivers that have received everything */
   unsigned char *ring;
   size_t elem_bytes;
   uint32_t capacity;

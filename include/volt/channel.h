@@ -49,7 +49,7 @@ typedef struct volt_chan_slot {
 
 /* Members are private. */
 typedef struct volt_chan {
-  volt_wait_queue queue; /* of senders or of receivers, never of both */
+  volt_fifo_ queue; /* of senders or of receivers, never of both */
   unsigned char *slots;
   uint32_t capacity;
   uint32_t elem_bytes;
@@ -57,7 +57,7 @@ typedef struct volt_chan {
   uint32_t shift;                /* the ring has 1 << shift slots, at least capacity */
   VOLT_ATOMIC(uint32_t) closing; /* threads that are away from a close() and will come back */
   VOLT_ATOMIC(uint32_t) senders; /* that are counted; bit 31: the last of them has left */
-  volt_wait_queue watchers;      /* futures that await the close */
+  volt_fifo_ watchers;      /* futures that await the close */
 } volt_chan;
 
 /* The word: bits 0 to 2 as in wait_queue.h; 3: the close was awaited once (WATCHED); 8 to 35 how

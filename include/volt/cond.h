@@ -28,12 +28,12 @@
 
 /* Members are private. */
 typedef struct volt_cond {
-  volt_wait_queue queue;
+  volt_fifo_ queue;
   VOLT_PLAIN(volt_mutex *) mutex; /* of those who wait */
 } volt_cond;
 
 #define VOLT_COND_INIT \
-  { VOLT_WAIT_QUEUE_INIT_(0), NULL }
+  { VOLT_FIFO_INIT_(0), NULL }
 
 VOLT_BEGIN_DECLS
 

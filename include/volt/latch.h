@@ -25,12 +25,12 @@
 
 /* Members are private. */
 typedef struct volt_latch {
-  volt_wait_queue queue; /* the value of its word is the count */
+  volt_fifo_ queue; /* the value of its word is the count */
 } volt_latch;
 
 /* count: 0..VOLT_LATCH_MAX. */
 #define VOLT_LATCH_INIT(count) \
-  { VOLT_WAIT_QUEUE_INIT_(count) }
+  { VOLT_FIFO_INIT_(count) }
 
 VOLT_BEGIN_DECLS
 

@@ -39,7 +39,7 @@ typedef struct volt_mailbox_node {
 
 /* Members are private. */
 typedef struct volt_mailbox {
-  volt_wait_queue queue; /* of receivers */
+  volt_fifo_ queue; /* of receivers */
   VOLT_PLAIN(volt_mailbox_node *) first;
   VOLT_PLAIN(volt_mailbox_node *) last;
   VOLT_PLAIN(uint64_t) len;
@@ -47,7 +47,7 @@ typedef struct volt_mailbox {
 
 /* An empty mailbox; all-zero is one, too. */
 #define VOLT_MAILBOX_INIT \
-  { VOLT_WAIT_QUEUE_INIT_(0), NULL, NULL, 0 }
+  { VOLT_FIFO_INIT_(0), NULL, NULL, 0 }
 
 VOLT_BEGIN_DECLS
 

@@ -20,11 +20,11 @@
 
 /* Members are private. */
 typedef struct volt_mutex {
-  volt_wait_queue queue; /* the word's value: 0 free, 1 locked */
+  volt_fifo_ queue; /* the word's value: 0 free, 1 locked */
 } volt_mutex;
 
 #define VOLT_MUTEX_INIT \
-  { VOLT_WAIT_QUEUE_INIT_(0) }
+  { VOLT_FIFO_INIT_(0) }
 
 VOLT_BEGIN_DECLS
 

@@ -36,11 +36,11 @@
 
 /* Members are private. */
 typedef struct volt_notify {
-  volt_wait_queue queue; /* the value of its word: how often all were notified, and one stored */
+  volt_fifo_ queue; /* the value of its word: how often all were notified, and one stored */
 } volt_notify;
 
 #define VOLT_NOTIFY_INIT \
-  { VOLT_WAIT_QUEUE_INIT_(0) }
+  { VOLT_FIFO_INIT_(0) }
 
 VOLT_BEGIN_DECLS
 

@@ -22,11 +22,11 @@
 
 /* Members are private. */
 typedef struct volt_once {
-  volt_wait_queue queue; /* the value of its word is how far it is */
+  volt_fifo_ queue; /* the value of its word is how far it is */
 } volt_once;
 
 #define VOLT_ONCE_INIT \
-  { VOLT_WAIT_QUEUE_INIT_(0) }
+  { VOLT_FIFO_INIT_(0) }
 
 /* Private. */
 enum { VOLT_ONCE_FRESH_ = 0, VOLT_ONCE_BEGUN_ = 1, VOLT_ONCE_DONE_ = 2 };

@@ -24,7 +24,7 @@
 
 /* Members are private. */
 typedef struct volt_oneshot {
-  volt_wait_queue queue; /* of those who wait for a value, or for the end */
+  volt_fifo_ queue; /* of those who wait for a value, or for the end */
   void *slot;
   size_t elem_bytes;
   VOLT_PLAIN(uint32_t) state; /* nothing was sent, the slot is full, or it was received */
@@ -32,7 +32,7 @@ typedef struct volt_oneshot {
 
 /* An empty one; slot: as of volt_oneshot_init(). */
 #define VOLT_ONESHOT_INIT(elem_bytes, slot) \
-  { VOLT_WAIT_QUEUE_INIT_(0), (slot), (size_t)(elem_bytes), 0 }
+  { VOLT_FIFO_INIT_(0), (slot), (size_t)(elem_bytes), 0 }
 
 VOLT_BEGIN_DECLS
 

@@ -77,7 +77,7 @@ typedef struct volt_promise_ops {
 
 /* Members are private. */
 struct volt_promise {
-  volt_wait_queue queue; /* of the one that waits */
+  volt_fifo_ queue; /* of the one that waits */
   const volt_promise_ops *ops;
   VOLT_PLAIN(uint32_t) state; /* idle, begun, given up, or complete */
   VOLT_PLAIN(int) result;     /* in complete */
@@ -85,7 +85,7 @@ struct volt_promise {
 
 /* An idle one; ops: as of volt_promise_init(). */
 #define VOLT_PROMISE_INIT(ops) \
-  { VOLT_WAIT_QUEUE_INIT_(0), (ops), 0, 0 }
+  { VOLT_FIFO_INIT_(0), (ops), 0, 0 }
 
 VOLT_BEGIN_DECLS
 

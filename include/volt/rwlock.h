@@ -25,11 +25,11 @@
 
 /* Members are private. */
 typedef struct volt_rwlock {
-  volt_wait_queue queue; /* the word's value: 0 free, 1.. readers, VOLT_RWLOCK_WRITER_ a writer */
+  volt_fifo_ queue; /* the word's value: 0 free, 1.. readers, VOLT_RWLOCK_WRITER_ a writer */
 } volt_rwlock;
 
 #define VOLT_RWLOCK_INIT \
-  { VOLT_WAIT_QUEUE_INIT_(0) }
+  { VOLT_FIFO_INIT_(0) }
 
 VOLT_BEGIN_DECLS
 

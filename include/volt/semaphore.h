@@ -49,14 +49,14 @@
 
 /* Members are private. */
 typedef struct volt_sem {
-  volt_wait_queue queue;         /* the word's value: permits, or as an int32_t below zero, debt */
+  volt_fifo_ queue;         /* the word's value: permits, or as an int32_t below zero, debt */
   VOLT_ATOMIC(uint32_t) limit;   /* as it shall be; a bit beside it while it changes */
   VOLT_ATOMIC(uint32_t) reached; /* not below what there is in all, while it changes */
 } volt_sem;
 
 /* permits: 0..VOLT_SEM_MAX, not checked. */
 #define VOLT_SEM_INIT(permits) \
-  { VOLT_WAIT_QUEUE_INIT_(permits), (uint32_t)(permits), (uint32_t)(permits) }
+  { VOLT_FIFO_INIT_(permits), (uint32_t)(permits), (uint32_t)(permits) }
 
 /* A bounded one. permits: as above. */
 #define VOLT_SEM_INIT_BOUNDED(permits)                                                 \

@@ -24,7 +24,7 @@
 
 /* Members are private. */
 typedef struct volt_token {
-  volt_wait_queue queue;                /* the word's value: 1 once it is cancelled */
+  volt_fifo_ queue;                /* the word's value: 1 once it is cancelled */
   VOLT_PLAIN(struct volt_token *) root; /* NULL: it is one */
   VOLT_PLAIN(struct volt_token *) parent;
   VOLT_PLAIN(struct volt_token *) child; /* the youngest */
@@ -34,7 +34,7 @@ typedef struct volt_token {
 } volt_token;
 
 #define VOLT_TOKEN_INIT \
-  { VOLT_WAIT_QUEUE_INIT_(0), NULL, NULL, NULL, NULL, NULL, NULL }
+  { VOLT_FIFO_INIT_(0), NULL, NULL, NULL, NULL, NULL, NULL }
 
 VOLT_BEGIN_DECLS
 

@@ -36,7 +36,7 @@
 #define VOLT_WORD_FLAGS_(word) ((uint32_t)(word))
 
 /* Members are private. */
-typedef struct volt_wait_queue {
+typedef struct volt_fifo_ {
   VOLT_ATOMIC(uint64_t) word;
   VOLT_PLAIN(volt_waiter *) head; /* the FIFO, oldest first */
   VOLT_PLAIN(volt_waiter *) tail;
@@ -44,9 +44,9 @@ typedef struct volt_wait_queue {
   /* permits for them that a release will come back to give; where there are no permits, how often
    * everybody was let go */
   VOLT_PLAIN(uint32_t) rest;
-} volt_wait_queue;
+} volt_fifo_;
 
-#define VOLT_WAIT_QUEUE_INIT_(value) \
+#define VOLT_FIFO_INIT_(value) \
   { VOLT_WORD_(value), NULL, NULL, 0, 0 }
 
 #endif

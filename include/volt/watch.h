@@ -25,7 +25,7 @@
 
 /* Members are private. */
 typedef struct volt_watch {
-  volt_wait_queue queue; /* of those who have seen this version */
+  volt_fifo_ queue; /* of those who have seen this version */
   void *value;
   size_t elem_bytes;
   VOLT_PLAIN(uint64_t) version;

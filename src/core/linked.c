@@ -18,81 +18,81 @@
 #include "list.h"
 #include "lock.h"
 
-void volt_link_(volt_wait_queue *q, volt_waiter *w, uint32_t want, uint32_t need,
+void volt_fifo_append_(volt_fifo_ *q, volt_waiter *w, uint32_t want, uint32_t need,
                 volt_waker waker) {
   volt_waiter_arm_(w, q, waker);
   w->want = want;
   w->need = need;
-  volt_list_push_back_(q, w); /* published by U1 */
+  volt_fifo_push_back_(q, w); /* published by U1 */
 }
 
-void volt_leave_(volt_wait_queue *q, uint64_t word) {
+void volt_fifo_unlock_(volt_fifo_ *q, uint64_t word) {
   const uint64_t queued = VOLT_WORD_QUEUED_;
-  volt_unlock_(q, q->head ? word | queued : word & ~queued);
+  volt_fifo_unlock_exact_(q, q->head ? word | queued : word & ~queued);
 }
 
-bool volt_lock_if_linked_(volt_wait_queue *q, const char *name, volt_waiter *w, uint64_t *word) {
+bool volt_fifo_lock_if_linked_(volt_fifo_ *q, const char *name, volt_waiter *w, uint64_t *word) {
   VOLT_CHECK((void *)w->queue == (void *)q, name, "waiter %p is queued on %p, not on %p", (void *)w,
              (void *)w->queue, (void *)q);
-  if (!volt_lock_if_queued_(q, word)) return false; /* the FIFO is empty */
+  if (!volt_fifo_lock_if_queued_(q, word)) return false; /* the FIFO is empty */
   if (w->need > 0) return true;                     /* I5 */
-  volt_unlock_(q, *word);
+  volt_fifo_unlock_exact_(q, *word);
   return false;
 }
 
-bool volt_lock_to_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w, uint64_t *word,
+bool volt_fifo_lock_to_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w, uint64_t *word,
                           uint32_t *need) {
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
-  if (!volt_lock_if_linked_(q, name, w, word)) {
+  if (!volt_fifo_lock_if_linked_(q, name, w, word)) {
     volt_waiter_await_(w); /* R4 */
     return false;
   }
   *need = w->need;
-  volt_unlink_(q, w);
+  volt_fifo_remove_(q, w);
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
   return true;
 }
 
-bool volt_linked_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w) {
+bool volt_fifo_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   uint64_t word;
   uint32_t need;
-  if (!volt_lock_to_cancel_(q, name, w, &word, &need)) {
+  if (!volt_fifo_lock_to_cancel_(q, name, w, &word, &need)) {
     return volt_waiter_result(w) == VOLT_ECANCELED;
   }
-  volt_leave_(q, word);
+  volt_fifo_unlock_(q, word);
   return true;
 }
 
-void volt_linked_tell_(volt_wait_queue *q, const char *name, volt_waiter *w, uint32_t state) {
+void volt_fifo_complete_(volt_fifo_ *q, const char *name, volt_waiter *w, uint32_t state) {
   uint64_t word;
-  if (!volt_lock_if_linked_(q, name, w, &word)) {
+  if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {
     volt_waiter_await_(w); /* R4 */
     return;
   }
-  volt_claimed_ claimed = volt_claim_linked_(q, w);
-  volt_leave_(q, word);
+  volt_claimed_ claimed = volt_fifo_claim_(q, w);
+  volt_fifo_unlock_(q, word);
   volt_waiters_grant_(&claimed, 1, state);
 }
 
-bool volt_linked_set_waker_(volt_wait_queue *q, const char *name, volt_waiter *w,
+bool volt_fifo_set_waker_(volt_fifo_ *q, const char *name, volt_waiter *w,
                             volt_waker waker) {
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
   uint64_t word;
-  if (!volt_lock_if_linked_(q, name, w, &word)) {
+  if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {
     volt_waiter_await_(w); /* the old waker is called: its copy was taken with the claim */
     return false;
   }
   w->wake = waker.wake; /* R5 */
   w->ctx = waker.ctx;
-  volt_unlock_(q, word);
+  volt_fifo_unlock_exact_(q, word);
   return true;
 }
 
-uint32_t volt_linked_count_(const volt_wait_queue *looked_at) {
-  volt_wait_queue *q = volt_to_look_at_(looked_at);
+uint32_t volt_fifo_count_(const volt_fifo_ *looked_at) {
+  volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
   uint64_t word;
-  if (!volt_lock_if_queued_(q, &word)) return 0;
+  if (!volt_fifo_lock_if_queued_(q, &word)) return 0;
   uint32_t waiters = q->waiters;
-  volt_unlock_(q, word);
+  volt_fifo_unlock_exact_(q, word);
   return waiters;
 }

@@ -8,7 +8,7 @@
 
 #include "check.h"
 
-static inline void volt_list_push_back_(volt_wait_queue *q, volt_waiter *w) {
+static inline void volt_fifo_push_back_(volt_fifo_ *q, volt_waiter *w) {
   VOLT_CHECK(q->tail != w, "volt_waiter", "%p was made anew while it was queued on %p", (void *)w,
              (void *)q);
   w->next = NULL;
@@ -22,7 +22,7 @@ static inline void volt_list_push_back_(volt_wait_queue *q, volt_waiter *w) {
   q->waiters += 1;
 }
 
-static inline void volt_list_remove_(volt_wait_queue *q, volt_waiter *w) {
+static inline void volt_fifo_unlink_(volt_fifo_ *q, volt_waiter *w) {
   VOLT_CHECK((w->prev ? w->prev->next == w : q->head == w) &&
                  (w->next ? w->next->prev == w : q->tail == w),
              "volt_waiter", "%p or its neighbour on %p was moved or made anew while it was queued",
@@ -41,7 +41,7 @@ static inline void volt_list_remove_(volt_wait_queue *q, volt_waiter *w) {
 }
 
 /* Move the oldest waiters of one FIFO, count of them, up to *last, to the end of another. */
-static inline void volt_list_move_(volt_wait_queue *to, volt_wait_queue *from, volt_waiter *last,
+static inline void volt_fifo_move_(volt_fifo_ *to, volt_fifo_ *from, volt_waiter *last,
                                    uint32_t count) {
   volt_waiter *first = from->head;
   from->head = last->next;

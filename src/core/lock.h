@@ -18,12 +18,24 @@
 
 #include "park.h"
 
-/* Take the lock; with if_queued, only if somebody is queued. Returns true: locked, and *word is
- * what the word was; false: nobody is queued, and *word is a word that said so. */
-static inline bool volt_lock_word_(volt_wait_queue *q, bool if_queued, uint64_t *word) {
+/* Take the lock: *word is what the word was. */
+static inline void volt_fifo_lock_(volt_fifo_ *q, uint64_t *word) {
   for (unsigned looks = 0;;) {
     *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
-    if (if_queued && !(*word & VOLT_WORD_QUEUED_)) return false;
+    if (*word & VOLT_WORD_LOCKED_) {
+      volt_pause_(&looks);
+    } else if (volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_)) { /* L1: pairs U1 */
+      return;
+    }
+  }
+}
+
+/* Take the lock, but only while a waiter is queued. Returns true: locked, and *word is what the word
+ * was; false: no waiter is queued, and *word is a word that said so. */
+static inline bool volt_fifo_lock_if_queued_(volt_fifo_ *q, uint64_t *word) {
+  for (unsigned looks = 0;;) {
+    *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
+    if (!(*word & VOLT_WORD_QUEUED_)) return false;
     if (*word & VOLT_WORD_LOCKED_) {
       volt_pause_(&looks);
     } else if (volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_)) { /* L1: pairs U1 */
@@ -33,23 +45,19 @@ static inline bool volt_lock_word_(volt_wait_queue *q, bool if_queued, uint64_t 
 }
 
 /* Take the lock if it is free: *word is what the word was. */
-static inline bool volt_try_lock_word_(volt_wait_queue *q, uint64_t *word) {
+static inline bool volt_fifo_try_lock_(volt_fifo_ *q, uint64_t *word) {
   *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
   if (*word & VOLT_WORD_LOCKED_) return false;
   return volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_); /* L1: pairs U1 */
 }
 
-static inline bool volt_lock_if_queued_(volt_wait_queue *q, uint64_t *word) {
-  return volt_lock_word_(q, true, word);
-}
-
 /* The queue of an object that its caller only looks at: all that changes is the lock. */
-static inline volt_wait_queue *volt_to_look_at_(const volt_wait_queue *q) {
-  return (volt_wait_queue *)(uintptr_t)q;
+static inline volt_fifo_ *volt_fifo_to_look_at_(const volt_fifo_ *q) {
+  return (volt_fifo_ *)(uintptr_t)q;
 }
 
 /* Leave the lock: from now on the word is next. The last access to *q. */
-static inline void volt_unlock_(volt_wait_queue *q, uint64_t next) {
+static inline void volt_fifo_unlock_exact_(volt_fifo_ *q, uint64_t next) {
   volt_store_release(&q->word, next); /* U1: pairs L1, A1, C1 */
 }
 

@@ -37,25 +37,25 @@
 #include "lock.h"
 
 /* The queue's rest, which permits would be in, is how often it has been opened. */
-static bool is_served(const volt_wait_queue *q, const volt_waiter *w) {
+static bool is_served(const volt_fifo_ *q, const volt_waiter *w) {
   return w->want != q->rest;
 }
 
-static bool first_is_served(const volt_wait_queue *q) {
+static bool first_is_served(const volt_fifo_ *q) {
   return q->head && is_served(q, q->head);
 }
 
-void volt_turn_look_(volt_turn_ *t, volt_wait_queue *q) {
-  (void)volt_lock_word_(q, false, &t->word); /* L1: pairs U1 */
+void volt_turn_look_(volt_turn_ *t, volt_fifo_ *q) {
+  volt_fifo_lock_(q, &t->word); /* L1: pairs U1 */
   t->queue = q;
   t->count = 0;
 }
 
 void volt_turn_leave_(volt_turn_ *t) {
-  volt_leave_(t->queue, t->word); /* I2: who has served them comes back */
+  volt_fifo_unlock_(t->queue, t->word); /* I2: who has served them comes back */
 }
 
-void volt_turn_begin_(volt_turn_ *t, volt_wait_queue *q) {
+void volt_turn_begin_(volt_turn_ *t, volt_fifo_ *q) {
   for (;;) {
     volt_turn_look_(t, q);
     if (!first_is_served(q)) return;
@@ -64,7 +64,7 @@ void volt_turn_begin_(volt_turn_ *t, volt_wait_queue *q) {
 }
 
 int volt_turn_append_(volt_turn_ *t, volt_waiter *w, volt_waker waker) {
-  volt_link_(t->queue, w, t->queue->rest, 1, waker);
+  volt_fifo_append_(t->queue, w, t->queue->rest, 1, waker);
   return VOLT_PENDING;
 }
 
@@ -74,7 +74,7 @@ volt_waiter *volt_turn_oldest_(const volt_turn_ *t) {
 
 bool volt_turn_serve_(volt_turn_ *t, volt_waiter *w) {
   VOLT_ASSERT(t->count < VOLT_WAKE_BATCH);
-  t->claimed[t->count++] = volt_claim_linked_(t->queue, w);
+  t->claimed[t->count++] = volt_fifo_claim_(t->queue, w);
   return t->count < VOLT_WAKE_BATCH;
 }
 
@@ -108,25 +108,25 @@ static bool claim_served(volt_turn_ *t) {
 void volt_turn_end_(volt_turn_ *t) {
   for (bool again = true; again;) {
     again = claim_served(t);
-    volt_leave_(t->queue, again ? t->word + VOLT_WORD_RETURNING_ : t->word); /* R2 */
+    volt_fifo_unlock_(t->queue, again ? t->word + VOLT_WORD_RETURNING_ : t->word); /* R2 */
     volt_waiters_grant_(t->claimed, t->count, state_of(t->word));
     t->count = 0;
     if (!again) return;
-    (void)volt_lock_word_(t->queue, false, &t->word); /* R1 */
+    volt_fifo_lock_(t->queue, &t->word); /* R1 */
     t->word -= VOLT_WORD_RETURNING_;
   }
 }
 
 /* The lock is held, and *w is served: leave the lock and tell it alone. */
-static void tell_and_leave(volt_wait_queue *q, uint64_t word, volt_waiter *w) {
-  volt_claimed_ claimed = volt_claim_linked_(q, w);
-  volt_leave_(q, word);
+static void tell_and_leave(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
+  volt_claimed_ claimed = volt_fifo_claim_(q, w);
+  volt_fifo_unlock_(q, word);
   volt_waiters_grant_(&claimed, 1, state_of(word));
 }
 
-bool volt_turn_tell_(volt_wait_queue *q, const char *name, volt_waiter *w) {
+bool volt_turn_tell_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   uint64_t word;
-  if (!volt_lock_if_linked_(q, name, w, &word)) {
+  if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {
     volt_waiter_await_(w); /* R4, R6 */
     return true;
   }
@@ -134,20 +134,20 @@ bool volt_turn_tell_(volt_wait_queue *q, const char *name, volt_waiter *w) {
   if (served) {
     tell_and_leave(q, word, w); /* R6 */
   } else {
-    volt_leave_(q, word);
+    volt_fifo_unlock_(q, word);
   }
   return served;
 }
 
-bool volt_turn_tell_counted_(volt_wait_queue *q, const char *name, volt_waiter *w) {
+bool volt_turn_tell_counted_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   uint64_t word = volt_load_relaxed(&q->word); /* R6: a hint, which the lock confirms */
   return VOLT_WORD_VALUE_(word) != w->want && volt_turn_tell_(q, name, w);
 }
 
-bool volt_turn_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w) {
+bool volt_turn_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   if (volt_waiter_result(w) != VOLT_PENDING) return volt_waiter_result(w) == VOLT_ECANCELED;
   uint64_t word;
-  if (!volt_lock_if_linked_(q, name, w, &word)) {
+  if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {
     volt_waiter_await_(w); /* R4 */
     return false;
   }
@@ -155,19 +155,19 @@ bool volt_turn_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w) {
   if (served) {
     tell_and_leave(q, word, w); /* R3 */
   } else {
-    volt_unlink_(q, w);
+    volt_fifo_remove_(q, w);
     volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
-    volt_leave_(q, word);
+    volt_fifo_unlock_(q, word);
   }
   return !served;
 }
 
-void volt_turn_destroy_(volt_wait_queue *q, const char *name) {
+void volt_turn_destroy_(volt_fifo_ *q, const char *name) {
   for (unsigned looks = 0;;) {
     uint64_t word = volt_load_acquire(&q->word);        /* D1: pairs U1 */
     bool away = (word & VOLT_WORD_ALL_RETURNING_) != 0; /* then those queued may be served */
     VOLT_CHECK(away || !(word & VOLT_WORD_QUEUED_), name,
-               "%p: destroyed while %u waiters are queued", (void *)q, volt_linked_count_(q));
+               "%p: destroyed while %u waiters are queued", (void *)q, volt_fifo_count_(q));
     if (!away) return;
     volt_pause_(&looks); /* R2 */
   }
@@ -175,8 +175,8 @@ void volt_turn_destroy_(volt_wait_queue *q, const char *name) {
 
 /* ---- futures ---- */
 
-static volt_wait_queue *queue_of(volt_future *f) {
-  return (volt_wait_queue *)f->object;
+static volt_fifo_ *queue_of(volt_future *f) {
+  return (volt_fifo_ *)f->object;
 }
 
 bool volt_turn_future_cancel_(volt_future *f) {
@@ -184,7 +184,7 @@ bool volt_turn_future_cancel_(volt_future *f) {
 }
 
 bool volt_turn_future_set_waker_(volt_future *f, volt_waker waker) {
-  return volt_linked_set_waker_(queue_of(f), f->ops->name, &f->waiter, waker);
+  return volt_fifo_set_waker_(queue_of(f), f->ops->name, &f->waiter, waker);
 }
 
 bool volt_turn_future_tell_(volt_future *f) {

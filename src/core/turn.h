@@ -12,7 +12,7 @@
 #include "linked.h"
 
 typedef struct volt_turn_ {
-  volt_wait_queue *queue;
+  volt_fifo_ *queue;
   uint64_t word; /* as it shall be afterwards, but for QUEUED */
   unsigned count;
   volt_claimed_ claimed[VOLT_WAKE_BATCH]; /* to be granted when the turn ends */
@@ -20,11 +20,11 @@ typedef struct volt_turn_ {
 
 /* Wait for our turn. Whoever is linked now waits for something that has not happened yet: those who
  * were served before, and not told, are told first. */
-void volt_turn_begin_(volt_turn_ *t, volt_wait_queue *q);
+void volt_turn_begin_(volt_turn_ *t, volt_fifo_ *q);
 
 /* The same for who only looks, or makes *w wait: those who were served are left to who serves them.
  * Ends by volt_turn_leave_(): no waker is called, whatever the caller is, be it a waker. */
-void volt_turn_look_(volt_turn_ *t, volt_wait_queue *q);
+void volt_turn_look_(volt_turn_ *t, volt_fifo_ *q);
 void volt_turn_leave_(volt_turn_ *t);
 
 /* Make *w wait. Returns VOLT_PENDING. Then end the turn, or leave it. */
@@ -56,17 +56,17 @@ static inline bool volt_turn_is_closed_(const volt_turn_ *t) {
 void volt_turn_end_(volt_turn_ *t);
 
 /* As the public x_cancel(); if *w is served and not told yet, it is told, and no other. */
-bool volt_turn_cancel_(volt_wait_queue *q, const char *name, volt_waiter *w);
+bool volt_turn_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w);
 
 /* *w, which its owner has not seen complete, may have been served: if so, it is told now, and no
  * other. Returns whether it has completed. */
-bool volt_turn_tell_(volt_wait_queue *q, const char *name, volt_waiter *w);
+bool volt_turn_tell_(volt_fifo_ *q, const char *name, volt_waiter *w);
 
 /* The same, with one load if the queue, which counts, has not been opened since *w was queued. */
-bool volt_turn_tell_counted_(volt_wait_queue *q, const char *name, volt_waiter *w);
+bool volt_turn_tell_counted_(volt_fifo_ *q, const char *name, volt_waiter *w);
 
 /* As the public x_destroy(). */
-void volt_turn_destroy_(volt_wait_queue *q, const char *name);
+void volt_turn_destroy_(volt_fifo_ *q, const char *name);
 
 /* For volt_future_ops_ with a name, whose object is the queue, and whose waiter the future's. */
 bool volt_turn_future_cancel_(volt_future *f);

@@ -68,13 +68,13 @@ static uint64_t word_of(const volt_kind_ *kind, int32_t permits) {
 }
 
 /* Under the lock: what is there, set aside for the head or not. */
-static int32_t permits_of(const volt_wait_queue *q) {
+static int32_t permits_of(const volt_fifo_ *q) {
   return (int32_t)(q->rest + q->head->want - q->head->need); /* I3, I4 */
 }
 
 /* What is given back and what is already there cannot be more than there ever were; and if nothing
  * is there, whoever has a share of the whole cannot be among the holders. */
-static void check_excess(volt_wait_queue *q, const volt_kind_ *kind, uint32_t given,
+static void check_excess(volt_fifo_ *q, const volt_kind_ *kind, uint32_t given,
                          int32_t there) {
   bool fits = given <= kind->max - (uint32_t)there; /* modulo 2^32: also if there is debt */
   VOLT_CHECK(fits && !(given == kind->shared && there == 0), kind->name,
@@ -84,7 +84,7 @@ static void check_excess(volt_wait_queue *q, const volt_kind_ *kind, uint32_t gi
 
 /* Leave the lock, with so many permits in hand: if the FIFO is empty they become the word, else
  * they stay with the queue. The last access to *q. */
-static inline void unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_t word,
+static inline void unlock(volt_fifo_ *q, const volt_kind_ *kind, uint64_t word,
                           uint32_t permits) {
   uint64_t next = word & (CLOSED | BOUNDED | VOLT_WORD_ALL_RETURNING_);
   if (q->head) {
@@ -94,7 +94,7 @@ static inline void unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_t w
     q->rest = 0;
     next |= word_of(kind, (int32_t)permits);
   }
-  volt_unlock_(q, next);
+  volt_fifo_unlock_exact_(q, next);
 }
 
 /* ---- serving ---- */
@@ -117,13 +117,13 @@ static bool serve_close(volt_waiter *w, uint32_t *hand) {
 
 /* The lock is held, with hand permits to give. The usual case of what follows, in fewer steps: they
  * are what the head is waiting for, and all there are. Returns false: they are not. */
-static inline bool hand_over_and_unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_t word,
+static inline bool hand_over_and_unlock(volt_fifo_ *q, const volt_kind_ *kind, uint64_t word,
                                         uint32_t hand) {
   volt_waiter *w = q->head;
   /* how much one wants that is marked, or that the next wants nothing, is for serve() to say */
   bool asks = kind->serve != volt_serve_permits_ && (w->data || (w->next && w->next->data));
   if (w->need != hand || asks || q->rest != 0 || (word & CLOSED)) return false;
-  volt_claimed_ claimed = volt_claim_linked_(q, w);
+  volt_claimed_ claimed = volt_fifo_claim_(q, w);
   unlock(q, kind, word, 0);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
   return true;
@@ -131,8 +131,8 @@ static inline bool hand_over_and_unlock(volt_wait_queue *q, const volt_kind_ *ki
 
 /* Take the lock again, or if nobody is queued any more, say that we are done. Returns true: locked;
  * false: that was the last access to *q. */
-static bool come_back(volt_wait_queue *q, uint64_t *word) {
-  while (!volt_lock_if_queued_(q, word)) {
+static bool come_back(volt_fifo_ *q, uint64_t *word) {
+  while (!volt_fifo_lock_if_queued_(q, word)) {
     if (volt_cas_release(&q->word, word, *word - RETURNING)) return false; /* F1: pairs D1 */
   }
   return true;
@@ -140,7 +140,7 @@ static bool come_back(volt_wait_queue *q, uint64_t *word) {
 
 /* The lock is held, with hand permits to give: serve the FIFO from its head for as long as there is
  * to give (or, closed, to its end), leave the lock, tell those served, wake them. */
-static void serve_and_unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_t word,
+static void serve_and_unlock(volt_fifo_ *q, const volt_kind_ *kind, uint64_t word,
                              uint32_t hand) {
   for (;; word -= RETURNING, hand = 0) {
     volt_claimed_ batch[VOLT_WAKE_BATCH];
@@ -151,7 +151,7 @@ static void serve_and_unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_
     while (q->head && count < VOLT_WAKE_BATCH) {
       more = serve(q->head, &hand);
       if (q->head->need > 0) break; /* I4: served in part, if at all, and last */
-      batch[count++] = volt_claim_linked_(q, q->head);
+      batch[count++] = volt_fifo_claim_(q, q->head);
       if (!more) break;
     }
     bool again = more && q->head && count == VOLT_WAKE_BATCH;
@@ -166,23 +166,23 @@ static void serve_and_unlock(volt_wait_queue *q, const volt_kind_ *kind, uint64_
 /* ---- the operations ---- */
 
 /* CLOSED has been seen, with the lock held or not. */
-static int refuse(volt_wait_queue *q, bool locked, uint64_t word) {
+static int refuse(volt_fifo_ *q, bool locked, uint64_t word) {
   if (locked) {
-    volt_unlock_(q, word);
+    volt_fifo_unlock_exact_(q, word);
   } else {
     (void)volt_load_acquire(&q->word); /* C1: pairs U1, F1 */
   }
   return VOLT_ECLOSED;
 }
 
-int volt_wait_queue_acquire_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w, uint32_t n,
+int volt_wait_queue_acquire_(volt_fifo_ *q, const volt_kind_ *kind, volt_waiter *w, uint32_t n,
                              volt_waker waker) {
   if (n > kind->max) return VOLT_EINVAL;
   if (n == 0) return VOLT_OK;
   volt_waiter_check_unused_(kind->name, w);
   for (;;) {
     uint64_t word;
-    bool locked = volt_lock_if_queued_(q, &word);
+    bool locked = volt_fifo_lock_if_queued_(q, &word);
     if (word & CLOSED) return refuse(q, locked, word);
     uint32_t need = n;
     if (!locked) {
@@ -203,28 +203,28 @@ int volt_wait_queue_acquire_(volt_wait_queue *q, const volt_kind_ *kind, volt_wa
       }
     }
     w->data = NULL;
-    volt_link_(q, w, n, need, waker);
+    volt_fifo_append_(q, w, n, need, waker);
     unlock(q, kind, word, q->rest);
     return VOLT_PENDING;
   }
 }
 
-int volt_wait_queue_ask_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w, void *mark,
+int volt_wait_queue_ask_(volt_fifo_ *q, const volt_kind_ *kind, volt_waiter *w, void *mark,
                          volt_waker waker) {
   volt_waiter_check_unused_(kind->name, w);
   for (;;) {
     uint64_t word;
-    bool locked = volt_lock_if_queued_(q, &word);
+    bool locked = volt_fifo_lock_if_queued_(q, &word);
     if (word & CLOSED) return refuse(q, locked, word);
     /* A1, L1: as in acquire */
     if (!locked && !volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
     uint32_t hand = locked ? (uint32_t)q->rest : (uint32_t)permits_in(kind, word);
     w->data = mark;
-    volt_link_(q, w, 1, 1, waker);
+    volt_fifo_append_(q, w, 1, 1, waker);
     if (q->head == w) (void)kind->serve(w, &hand); /* nobody is before it */
     bool served = w->need == 0;
     if (served) {
-      volt_unlink_(q, w);
+      volt_fifo_remove_(q, w);
       volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
     }
     unlock(q, kind, word, hand);
@@ -234,7 +234,7 @@ int volt_wait_queue_ask_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter
 
 /* Look for n permits, again and again for a moment. Nobody who is queued is overtaken: while
  * somebody is, there is nothing to take. */
-static bool take_soon(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n,
+static bool take_soon(volt_fifo_ *q, const volt_kind_ *kind, uint32_t n,
                       uint64_t deadline_ns) {
   volt_looks_ looks = {0, 0};
   do {
@@ -249,7 +249,7 @@ static bool take_soon(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n,
   return false;
 }
 
-int volt_wait_queue_acquire_blocking_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n,
+int volt_wait_queue_acquire_blocking_(volt_fifo_ *q, const volt_kind_ *kind, uint32_t n,
                                       uint64_t deadline_ns) {
   if (n > kind->max) return VOLT_EINVAL;
   if (n == 0 || take_soon(q, kind, n, deadline_ns)) return VOLT_OK;
@@ -264,10 +264,10 @@ int volt_wait_queue_acquire_blocking_(volt_wait_queue *q, const volt_kind_ *kind
   return volt_waiter_result(&w);
 }
 
-void volt_wait_queue_release_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n) {
+void volt_wait_queue_release_(volt_fifo_ *q, const volt_kind_ *kind, uint32_t n) {
   if (n == 0) return;
   uint64_t word;
-  while (!volt_lock_if_queued_(q, &word)) {
+  while (!volt_fifo_lock_if_queued_(q, &word)) {
     int32_t permits = permits_in(kind, word);
     check_excess(q, kind, n, permits);
     if ((word & BOUNDED) && !kind->bound(q, word, n, permits)) continue;
@@ -280,7 +280,7 @@ void volt_wait_queue_release_(volt_wait_queue *q, const volt_kind_ *kind, uint32
 }
 
 /* Returns what there would be then. */
-static int32_t changed(volt_wait_queue *q, const volt_kind_ *kind, int32_t there, int32_t delta) {
+static int32_t changed(volt_fifo_ *q, const volt_kind_ *kind, int32_t there, int32_t delta) {
   int64_t then = (int64_t)there + delta;
   VOLT_CHECK(then <= (int64_t)kind->max && then >= -(int64_t)kind->max, kind->name,
              "%p: too many permits (%d there, changed by %d, at most %u)", (void *)q, there, delta,
@@ -288,9 +288,9 @@ static int32_t changed(volt_wait_queue *q, const volt_kind_ *kind, int32_t there
   return (int32_t)then;
 }
 
-void volt_wait_queue_change_(volt_wait_queue *q, const volt_kind_ *kind, int32_t delta) {
+void volt_wait_queue_change_(volt_fifo_ *q, const volt_kind_ *kind, int32_t delta) {
   uint64_t word;
-  while (!volt_lock_if_queued_(q, &word)) {
+  while (!volt_fifo_lock_if_queued_(q, &word)) {
     int32_t then = changed(q, kind, permits_in(kind, word), delta);
     uint64_t next = word_of(kind, then) | VOLT_WORD_FLAGS_(word);
     if (volt_cas_release(&q->word, &word, next)) return; /* F1: pairs A1, T1 */
@@ -299,9 +299,9 @@ void volt_wait_queue_change_(volt_wait_queue *q, const volt_kind_ *kind, int32_t
   serve_and_unlock(q, kind, word, (uint32_t)delta);
 }
 
-void volt_wait_queue_lower_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n) {
+void volt_wait_queue_lower_(volt_fifo_ *q, const volt_kind_ *kind, uint32_t n) {
   uint64_t word;
-  while (!volt_lock_if_queued_(q, &word)) {
+  while (!volt_fifo_lock_if_queued_(q, &word)) {
     int32_t then = changed(q, kind, permits_in(kind, word), -(int32_t)n);
     uint64_t next = word_of(kind, then) | VOLT_WORD_FLAGS_(word);
     if (volt_cas_acq_rel(&q->word, &word, next)) return; /* F1: pairs A1, T1; A1 */
@@ -310,10 +310,10 @@ void volt_wait_queue_lower_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t
   unlock(q, kind, word, q->rest - n);
 }
 
-uint32_t volt_wait_queue_repay_(volt_wait_queue *q, const volt_kind_ *kind, uint32_t n) {
+uint32_t volt_wait_queue_repay_(volt_fifo_ *q, const volt_kind_ *kind, uint32_t n) {
   for (;;) {
     uint64_t word;
-    bool locked = volt_lock_if_queued_(q, &word);
+    bool locked = volt_fifo_lock_if_queued_(q, &word);
     uint32_t permits = locked ? (uint32_t)q->rest : (uint32_t)permits_in(kind, word);
     uint32_t debt = (int32_t)permits < 0 ? 0u - permits : 0;
     uint32_t repaid = n < debt ? n : debt;
@@ -330,59 +330,59 @@ uint32_t volt_wait_queue_repay_(volt_wait_queue *q, const volt_kind_ *kind, uint
   }
 }
 
-bool volt_wait_queue_cancel_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w) {
+bool volt_wait_queue_cancel_(volt_fifo_ *q, const volt_kind_ *kind, volt_waiter *w) {
   uint64_t word;
   uint32_t need;
-  if (!volt_lock_to_cancel_(q, kind->name, w, &word, &need)) {
+  if (!volt_fifo_lock_to_cancel_(q, kind->name, w, &word, &need)) {
     return volt_waiter_result(w) == VOLT_ECANCELED;
   }
   serve_and_unlock(q, kind, word, w->want - need);
   return true;
 }
 
-void volt_wait_queue_close_(volt_wait_queue *q, const volt_kind_ *kind) {
+void volt_wait_queue_close_(volt_fifo_ *q, const volt_kind_ *kind) {
   uint64_t word;
-  while (!volt_lock_if_queued_(q, &word)) {
+  while (!volt_fifo_lock_if_queued_(q, &word)) {
     if (volt_cas_release(&q->word, &word, word | CLOSED)) return; /* F1: pairs C1 */
   }
   serve_and_unlock(q, kind, word | CLOSED, 0);
 }
 
-bool volt_wait_queue_tell_closed_(volt_wait_queue *q, const volt_kind_ *kind, volt_waiter *w) {
+bool volt_wait_queue_tell_closed_(volt_fifo_ *q, const volt_kind_ *kind, volt_waiter *w) {
   uint64_t word = volt_load_relaxed(&q->word); /* what is concluded from it, the lock confirms */
   if (!(word & CLOSED)) return false;
-  if (!volt_lock_if_linked_(q, kind->name, w, &word)) {
+  if (!volt_fifo_lock_if_linked_(q, kind->name, w, &word)) {
     volt_waiter_await_(w); /* R4 */
     return true;
   }
   VOLT_ASSERT(w->need == w->want); /* I4: the head, which had gathered some, was told first */
-  volt_claimed_ claimed = volt_claim_linked_(q, w);
+  volt_claimed_ claimed = volt_fifo_claim_(q, w);
   unlock(q, kind, word, q->rest); /* R13 */
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_CLOSED_);
   return true;
 }
 
-void volt_wait_queue_move_(volt_wait_queue *q, const volt_kind_ *kind, volt_wait_queue *from,
+void volt_wait_queue_move_(volt_fifo_ *q, const volt_kind_ *kind, volt_fifo_ *from,
                            uint64_t from_word, volt_waiter *last, uint32_t count) {
   for (volt_waiter *w = from->head; w != last; w = w->next) w->queue = q;
   last->queue = q;
   uint64_t word;
   uint32_t hand = 0;
-  while (!volt_lock_if_queued_(q, &word)) {
+  while (!volt_fifo_lock_if_queued_(q, &word)) {
     /* A1, L1: as in acquire */
     if (volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) {
       hand = (uint32_t)permits_in(kind, word);
       break;
     }
   }
-  volt_list_move_(q, from, last, count);
-  volt_leave_(from, from_word);
+  volt_fifo_move_(q, from, last, count);
+  volt_fifo_unlock_(from, from_word);
   serve_and_unlock(q, kind, word, hand);
 }
 
 /* ---- life and inspection ---- */
 
-void volt_wait_queue_init_(volt_wait_queue *q, uint32_t value) {
+void volt_fifo_init_(volt_fifo_ *q, uint32_t value) {
   volt_store_relaxed(&q->word, VOLT_WORD_(value)); /* not shared yet */
   q->head = NULL;
   q->tail = NULL;
@@ -390,39 +390,39 @@ void volt_wait_queue_init_(volt_wait_queue *q, uint32_t value) {
   q->rest = 0;
 }
 
-void volt_wait_queue_destroy_(volt_wait_queue *q, const volt_kind_ *kind) {
+void volt_wait_queue_destroy_(volt_fifo_ *q, const volt_kind_ *kind) {
   for (unsigned looks = 0;;) {
     uint64_t word = volt_load_acquire(&q->word); /* D1: pairs U1, F1 */
     VOLT_CHECK(!(word & QUEUED), kind->name, "%p: destroyed while %u waiters are queued", (void *)q,
-               volt_linked_count_(q));
+               volt_fifo_count_(q));
     if (!(word & VOLT_WORD_ALL_RETURNING_)) return;
     volt_pause_(&looks); /* R7 */
   }
 }
 
-uint32_t volt_wait_queue_available_(const volt_wait_queue *q, const volt_kind_ *kind) {
+uint32_t volt_wait_queue_available_(const volt_fifo_ *q, const volt_kind_ *kind) {
   uint64_t word = volt_load_relaxed(&q->word); /* a snapshot */
   if (word & QUEUED) return 0;
   int32_t permits = permits_in(kind, word);
   return permits < 0 ? 0 : (uint32_t)permits;
 }
 
-uint32_t volt_wait_queue_held_(const volt_wait_queue *looked_at, const volt_kind_ *kind) {
-  volt_wait_queue *q = volt_to_look_at_(looked_at);
+uint32_t volt_wait_queue_held_(const volt_fifo_ *looked_at, const volt_kind_ *kind) {
+  volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
   uint64_t word;
-  if (!volt_lock_if_queued_(q, &word)) return kind->max - (uint32_t)permits_in(kind, word);
+  if (!volt_fifo_lock_if_queued_(q, &word)) return kind->max - (uint32_t)permits_in(kind, word);
   int32_t there = permits_of(q);
-  volt_unlock_(q, word);
+  volt_fifo_unlock_exact_(q, word);
   return kind->max - (uint32_t)there;
 }
 
-uint32_t volt_wait_queue_debt_(const volt_wait_queue *looked_at, const volt_kind_ *kind) {
-  volt_wait_queue *q = volt_to_look_at_(looked_at);
+uint32_t volt_wait_queue_debt_(const volt_fifo_ *looked_at, const volt_kind_ *kind) {
+  volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
   uint64_t word;
   int32_t permits;
-  if (volt_lock_if_queued_(q, &word)) {
+  if (volt_fifo_lock_if_queued_(q, &word)) {
     permits = (int32_t)q->rest;
-    volt_unlock_(q, word);
+    volt_fifo_unlock_exact_(q, word);
   } else {
     permits = permits_in(kind, word);
   }

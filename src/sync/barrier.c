@@ -18,7 +18,7 @@ static const char name[] = "volt_barrier";
 
 void volt_barrier_init(volt_barrier *b, uint32_t count) {
   VOLT_CHECK(count > 0, "volt_barrier_init", "%p: a barrier of %u", (void *)b, count);
-  volt_wait_queue_init_(&b->queue, 0);
+  volt_fifo_init_(&b->queue, 0);
   b->count = count;
 }
 
@@ -53,11 +53,11 @@ bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w) {
 }
 
 bool volt_barrier_set_waker(volt_barrier *b, volt_waiter *w, volt_waker waker) {
-  return volt_linked_set_waker_(&b->queue, name, w, waker);
+  return volt_fifo_set_waker_(&b->queue, name, w, waker);
 }
 
 uint32_t volt_barrier_waiters(const volt_barrier *b) {
-  return volt_linked_count_(&b->queue);
+  return volt_fifo_count_(&b->queue);
 }
 
 /* ---- future ---- */

@@ -36,7 +36,7 @@ int volt_broadcast_init(volt_broadcast *b, uint32_t capacity, size_t elem_bytes,
                         size_t mem_bytes) {
   size_t bytes = volt_broadcast_bytes(capacity, elem_bytes);
   if (bytes == 0 || mem_bytes < bytes || !mem) return VOLT_EINVAL;
-  volt_wait_queue_init_(&b->queue, 0);
+  volt_fifo_init_(&b->queue, 0);
   b->ring = (unsigned char *)mem;
   b->elem_bytes = elem_bytes;
   b->capacity = capacity;
@@ -130,7 +130,7 @@ bool volt_broadcast_cancel(volt_broadcast_receiver *r, volt_waiter *w) {
 }
 
 bool volt_broadcast_set_waker(volt_broadcast_receiver *r, volt_waiter *w, volt_waker waker) {
-  return volt_linked_set_waker_(&r->broadcast->queue, name, w, waker);
+  return volt_fifo_set_waker_(&r->broadcast->queue, name, w, waker);
 }
 
 uint64_t volt_broadcast_lost(const volt_broadcast_receiver *r) {
@@ -152,7 +152,7 @@ uint64_t volt_broadcast_lag(const volt_broadcast_receiver *r) {
 
 uint64_t volt_broadcast_sent(const volt_broadcast *b) {
   volt_turn_ t;
-  volt_turn_look_(&t, volt_to_look_at_(&b->queue));
+  volt_turn_look_(&t, volt_fifo_to_look_at_(&b->queue));
   uint64_t tail = b->tail;
   volt_turn_leave_(&t);
   return tail;
@@ -163,7 +163,7 @@ bool volt_broadcast_is_closed(const volt_broadcast *b) {
 }
 
 uint32_t volt_broadcast_waiters(const volt_broadcast *b) {
-  return volt_linked_count_(&b->queue);
+  return volt_fifo_count_(&b->queue);
 }
 
 /* ---- future: its object is the receiver ---- */

@@ -135,7 +135,7 @@ static uint32_t claim_for(volt_chan *c, uint32_t n, batch *b) {
   while (n > 0 && c->queue.head && b->count < VOLT_WAKE_BATCH) {
     volt_waiter *w = c->queue.head;
     uint32_t need = w->need;
-    volt_claimed_ claimed = volt_claim_linked_(&c->queue, w);
+    volt_claimed_ claimed = volt_fifo_claim_(&c->queue, w);
     if (is_dismissed(w, need)) continue;
     if (w->want > n) w->want = n;
     n -= w->want;
@@ -148,9 +148,9 @@ static uint32_t claim_for(volt_chan *c, uint32_t n, batch *b) {
 static void hand_over(volt_chan *c, uint64_t word, const unsigned char *elem) {
   volt_waiter *w = c->queue.head;
   size_t bytes = c->elem_bytes;
-  volt_claimed_ claimed = volt_claim_linked_(&c->queue, w);
+  volt_claimed_ claimed = volt_fifo_claim_(&c->queue, w);
   w->want = 1;
-  volt_leave_(&c->queue, word);
+  volt_fifo_unlock_(&c->queue, word);
   volt_chan_move_(w->data, elem, bytes);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
@@ -174,7 +174,7 @@ static uint32_t send_locked(volt_chan *c, uint64_t word, unsigned char *elems, u
     places = volt_chan_ready_places_(volt_chan_ring_of_(c), tail, places);
     if (places + handed == 0) places = 1;
   }
-  volt_leave_(&c->queue, word + VOLT_CHAN_ADD_LEN_(places) + VOLT_CHAN_ADD_TAIL_(places));
+  volt_fifo_unlock_(&c->queue, word + VOLT_CHAN_ADD_LEN_(places) + VOLT_CHAN_ADD_TAIL_(places));
   for (unsigned i = 0; i < b.count; i++) {
     volt_waiter *w = b.claimed[i].waiter;
     size_t bytes = (size_t)w->want * elem_bytes;
@@ -198,7 +198,7 @@ static uint32_t recv_locked(volt_chan *c, uint64_t word, unsigned char *elems, u
   n = volt_chan_ready_elems_(volt_chan_ring_of_(c), head, n);
   uint32_t filled = word & CLOSED ? 0 : n - claim_for(c, n, &b);
   word -= VOLT_CHAN_ADD_LEN_(n - filled);
-  volt_leave_(&c->queue, word + VOLT_CHAN_ADD_TAIL_(filled));
+  volt_fifo_unlock_(&c->queue, word + VOLT_CHAN_ADD_TAIL_(filled));
   empty(c, head, elems, n);
   for (unsigned i = 0; i < b.count; i++) {
     volt_waiter *w = b.claimed[i].waiter;
@@ -253,8 +253,8 @@ static uint32_t run_locked(volt_chan *c, const volt_chan_op_ *op, uint64_t word)
 /* The lock is held, and it has to wait. */
 static int wait_for(volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
   op->w->data = op->elems;
-  volt_link_(&c->queue, op->w, op->n, op->decision ? SELECTED : 1, op->waker);
-  volt_leave_(&c->queue, word);
+  volt_fifo_append_(&c->queue, op->w, op->n, op->decision ? SELECTED : 1, op->waker);
+  volt_fifo_unlock_(&c->queue, word);
   return VOLT_PENDING;
 }
 
@@ -262,10 +262,10 @@ int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
   if (op->w) volt_waiter_check_unused_(name, op->w);
   for (unsigned looks = 0;;) {
     uint64_t word;
-    bool locked = volt_lock_if_queued_(&c->queue, &word);
+    bool locked = volt_fifo_lock_if_queued_(&c->queue, &word);
     if (is_ended(op, word)) {
       (void)volt_load_acquire(&c->queue.word); /* C1: pairs C2, U1 */
-      if (locked) volt_leave_(&c->queue, word);
+      if (locked) volt_fifo_unlock_(&c->queue, word);
       return VOLT_ECLOSED;
     }
     bool possible = is_possible(c, op, locked, word);
@@ -282,7 +282,7 @@ int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
     }
     if (!possible && op->w) return wait_for(c, op, word);
     if (possible && !is_ready(c, op, word)) {
-      volt_leave_(&c->queue, word);
+      volt_fifo_unlock_(&c->queue, word);
       volt_pause_(&looks);
       continue;
     }
@@ -290,7 +290,7 @@ int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
       *moved = run_locked(c, op, word);
       return VOLT_OK;
     }
-    volt_leave_(&c->queue, word);
+    volt_fifo_unlock_(&c->queue, word);
     return op->w ? VOLT_ECANCELED : VOLT_EAGAIN; /* CANCELED: R9, and never linked */
   }
 }
@@ -320,15 +320,15 @@ int volt_chan_try_recv_slow_(volt_chan *c, void *elem) {
 }
 
 bool volt_chan_cancel_send(volt_chan *c, volt_waiter *w) {
-  return volt_linked_cancel_(&c->queue, name, w);
+  return volt_fifo_cancel_(&c->queue, name, w);
 }
 
 bool volt_chan_cancel_recv(volt_chan *c, volt_waiter *w) {
-  return volt_linked_cancel_(&c->queue, name, w);
+  return volt_fifo_cancel_(&c->queue, name, w);
 }
 
 bool volt_chan_set_waker(volt_chan *c, volt_waiter *w, volt_waker waker) {
-  return volt_linked_set_waker_(&c->queue, name, w, waker);
+  return volt_fifo_set_waker_(&c->queue, name, w, waker);
 }
 
 int volt_chan_try_send(volt_chan *c, const void *elem) {
@@ -360,11 +360,11 @@ static bool tell_closed(volt_chan *c, uint64_t word, bool *away) {
   batch b;
   b.count = 0;
   while (c->queue.head && b.count < VOLT_WAKE_BATCH) {
-    b.claimed[b.count++] = volt_claim_linked_(&c->queue, c->queue.head);
+    b.claimed[b.count++] = volt_fifo_claim_(&c->queue, c->queue.head);
   }
   bool more = c->queue.head != NULL;
   if (more || (word & WATCHED)) stay(c, away);
-  volt_leave_(&c->queue, word);
+  volt_fifo_unlock_(&c->queue, word);
   volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_CLOSED_);
   return more;
 }
@@ -372,13 +372,13 @@ static bool tell_closed(volt_chan *c, uint64_t word, bool *away) {
 bool volt_chan_tell_closed_(volt_chan *c, volt_waiter *w) {
   /* relaxed: the lock, or the grant, carries what came before the close */
   bool closed = (volt_load_relaxed(&c->queue.word) & CLOSED) != 0;
-  if (closed) volt_linked_tell_(&c->queue, name, w, VOLT_WAITER_CLOSED_); /* R10 */
+  if (closed) volt_fifo_complete_(&c->queue, name, w, VOLT_WAITER_CLOSED_); /* R10 */
   return closed;
 }
 
 /* Say CLOSED while nobody is queued. Returns false: somebody is, and the lock is held. */
 static bool close_unlocked(volt_chan *c, uint64_t *word, bool *away) {
-  while (!volt_lock_if_queued_(&c->queue, word)) {
+  while (!volt_fifo_lock_if_queued_(&c->queue, word)) {
     if (*word & WATCHED) stay(c, away);
     if (volt_cas_release(&c->queue.word, word, *word | CLOSED)) return true; /* C2: pairs C1 */
   }
@@ -390,7 +390,7 @@ void volt_chan_close(volt_chan *c) {
   bool away = false;
   bool more = !close_unlocked(c, &word, &away);
   while (more) {
-    more = tell_closed(c, word | CLOSED, &away) && volt_lock_if_queued_(&c->queue, &word);
+    more = tell_closed(c, word | CLOSED, &away) && volt_fifo_lock_if_queued_(&c->queue, &word);
   }
   if (!away) return;
   volt_chan_tell_watchers_(c);
@@ -420,14 +420,14 @@ int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes, void *mem
   if (bytes == 0 || mem_bytes < bytes || !mem || (uintptr_t)mem % 8 != 0) return VOLT_EINVAL;
   size_t stride;
   layout(capacity, elem_bytes, &stride, &c->shift);
-  volt_wait_queue_init_(&c->queue, 0);
+  volt_fifo_init_(&c->queue, 0);
   c->slots = (unsigned char *)mem;
   c->capacity = capacity;
   c->elem_bytes = (uint32_t)elem_bytes;
   c->stride = (uint32_t)stride;
   volt_store_relaxed(&c->closing, 0); /* not shared yet */
   volt_store_relaxed(&c->senders, 0);
-  volt_wait_queue_init_(&c->watchers, 0);
+  volt_fifo_init_(&c->watchers, 0);
   for (uint32_t i = 0; i < UINT32_C(1) << c->shift; i++) {
     volt_chan_slot *slot = VOLT_CONSTRUCT_(volt_chan_slot, c->slots + (size_t)i * stride);
     volt_store_relaxed(&slot->turn, 0); /* not shared yet */
@@ -444,7 +444,7 @@ uint32_t volt_chan_capacity(const volt_chan *c) {
 }
 
 uint32_t volt_chan_waiters(const volt_chan *c) {
-  return volt_linked_count_(&c->queue);
+  return volt_fifo_count_(&c->queue);
 }
 
 bool volt_chan_is_closed(const volt_chan *c) {

@@ -57,8 +57,8 @@ static bool watch(volt_chan *c) {
     uint64_t word = volt_load_acquire(&c->queue.word); /* C1: pairs C2, U1 */
     if (word & CLOSED) return false;
     if (word & WATCHED) return true; /* R1: who closes it takes the lock of the watchers later */
-    if (volt_lock_if_queued_(&c->queue, &word)) {
-      volt_leave_(&c->queue, word | WATCHED);
+    if (volt_fifo_lock_if_queued_(&c->queue, &word)) {
+      volt_fifo_unlock_(&c->queue, word | WATCHED);
     } else {
       /* relaxed: it says nothing but itself. Then look again */
       (void)volt_cas_relaxed(&c->queue.word, &word, word | WATCHED);
@@ -83,7 +83,7 @@ static int start(volt_future *f, volt_waker waker) {
 static bool due(volt_future *f) {
   volt_chan *c = chan_of(f);
   bool closed = (volt_load_acquire(&c->queue.word) & CLOSED) != 0; /* C1: pairs C2, U1 */
-  if (closed) volt_linked_tell_(&c->watchers, name, &f->waiter, VOLT_WAITER_GRANTED_);
+  if (closed) volt_fifo_complete_(&c->watchers, name, &f->waiter, VOLT_WAITER_GRANTED_);
   return closed;
 }
 
@@ -138,7 +138,7 @@ void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *
   volt_turn_destroy_(&c->watchers, name);
   uint64_t word = volt_load_acquire(&c->queue.word); /* P1: pairs P1, U1 */
   VOLT_CHECK(!(word & VOLT_WORD_QUEUED_), name, "%p: destroyed while %u waiters are queued",
-             (void *)c, volt_linked_count_(&c->queue));
+             (void *)c, volt_fifo_count_(&c->queue));
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
   for (uint32_t i = 0; drop && i < VOLT_CHAN_LEN_(word); i++) {
     uint32_t position = VOLT_CHAN_HEAD_(word) + i;

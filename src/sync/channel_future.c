@@ -50,11 +50,11 @@ int volt_chan_recv_start_(volt_future *f, volt_waker waker) {
 }
 
 static bool future_cancel(volt_future *f) {
-  return volt_linked_cancel_(&chan_of(f)->queue, VOLT_CHAN_NAME_, &f->waiter);
+  return volt_fifo_cancel_(&chan_of(f)->queue, VOLT_CHAN_NAME_, &f->waiter);
 }
 
 static bool future_set_waker(volt_future *f, volt_waker waker) {
-  return volt_linked_set_waker_(&chan_of(f)->queue, VOLT_CHAN_NAME_, &f->waiter, waker);
+  return volt_fifo_set_waker_(&chan_of(f)->queue, VOLT_CHAN_NAME_, &f->waiter, waker);
 }
 
 static bool future_due(volt_future *f) {

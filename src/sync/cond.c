@@ -51,7 +51,7 @@
 static const char name[] = "volt_cond";
 
 void volt_cond_init(volt_cond *c) {
-  volt_wait_queue_init_(&c->queue, 0);
+  volt_fifo_init_(&c->queue, 0);
   c->mutex = NULL;
 }
 
@@ -65,9 +65,9 @@ static bool all_are_leaving(const volt_cond *c) {
 
 void volt_cond_destroy(volt_cond *c) {
   uint64_t word;
-  for (unsigned looks = 0; volt_lock_if_queued_(&c->queue, &word); volt_pause_(&looks)) {
+  for (unsigned looks = 0; volt_fifo_lock_if_queued_(&c->queue, &word); volt_pause_(&looks)) {
     bool is_used = !all_are_leaving(c);
-    volt_leave_(&c->queue, word);
+    volt_fifo_unlock_(&c->queue, word);
     if (is_used) break; /* that is misuse */
   }
   volt_turn_destroy_(&c->queue, name);
@@ -82,15 +82,15 @@ static void wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker, 
   VOLT_CHECK(volt_mutex_is_locked(m), name, "%p: wait with mutex %p, which is not locked",
              (void *)c, (void *)m);
   uint64_t word;
-  (void)volt_lock_word_(&c->queue, false, &word); /* L1: pairs U1 */
+  volt_fifo_lock_(&c->queue, &word); /* L1: pairs U1 */
   VOLT_CHECK(!c->queue.head || c->mutex == m, name,
              "%p: wait with mutex %p, while others wait with mutex %p", (void *)c, (void *)m,
              (void *)c->mutex);
   c->mutex = m; /* I3 */
   w->data = &c->queue;
-  volt_link_(&c->queue, w, 1, 1, waker);
+  volt_fifo_append_(&c->queue, w, 1, 1, waker);
   volt_store_relaxed(&w->state, state); /* published by U1 */
-  volt_leave_(&c->queue, word);         /* R1: now a signal finds it */
+  volt_fifo_unlock_(&c->queue, word);         /* R1: now a signal finds it */
   volt_mutex_unlock(m);                 /* R2 */
 }
 
@@ -102,21 +102,21 @@ int volt_cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker
 /* Take *w out if it still waits for a signal. Returns whether it did. */
 static bool withdraw(volt_cond *c, volt_waiter *w) {
   uint64_t word;
-  (void)volt_lock_word_(&c->queue, false, &word); /* L1: pairs U1 */
+  volt_fifo_lock_(&c->queue, &word); /* L1: pairs U1 */
   VOLT_CHECK(w->data == &c->queue || w->data == &c->mutex, name,
              "%p: waiter %p waits for something else", (void *)c, (void *)w);
   bool here = w->queue == &c->queue; /* I2, R3 */
   if (here) {
-    volt_unlink_(&c->queue, w);
+    volt_fifo_remove_(&c->queue, w);
     volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
   }
-  volt_leave_(&c->queue, word);
+  volt_fifo_unlock_(&c->queue, word);
   return here;
 }
 
 /* It has been taken there. */
 static volt_mutex *mutex_of(volt_waiter *w) {
-  return volt_container_of((volt_wait_queue *)(void *)w->queue, volt_mutex, queue);
+  return volt_container_of((volt_fifo_ *)(void *)w->queue, volt_mutex, queue);
 }
 
 /* It got a signal, and has no use for it. */
@@ -136,13 +136,13 @@ bool volt_cond_cancel(volt_cond *c, volt_waiter *w) {
 bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
   uint64_t word;
-  (void)volt_lock_word_(&c->queue, false, &word); /* L1: pairs U1 */
+  volt_fifo_lock_(&c->queue, &word); /* L1: pairs U1 */
   bool here = w->queue == &c->queue;              /* I2, R4 */
   if (here) {
     w->wake = waker.wake;
     w->ctx = waker.ctx;
   }
-  volt_leave_(&c->queue, word);
+  volt_fifo_unlock_(&c->queue, word);
   return here || volt_mutex_set_waker(mutex_of(w), w, waker);
 }
 
@@ -180,8 +180,8 @@ static bool take(volt_waiter *w) {
 /* Signal the oldest waiters, at most `most` of them. how: into their data, unless NULL. */
 static void signal(volt_cond *c, uint32_t most, void *how) {
   uint64_t word;
-  volt_wait_queue *q = &c->queue;
-  if (!volt_lock_if_queued_(q, &word)) return; /* R1 */
+  volt_fifo_ *q = &c->queue;
+  if (!volt_fifo_lock_if_queued_(q, &word)) return; /* R1 */
   volt_waiter *last = NULL;
   uint32_t taken = 0;
   volt_waiter *w = q->head;
@@ -192,15 +192,15 @@ static void signal(volt_cond *c, uint32_t most, void *how) {
       taken += 1;
       last = w;
     } else { /* R7: out of the way, its thread unlinks it */
-      volt_list_remove_(q, w);
-      volt_list_push_back_(q, w);
+      volt_fifo_unlink_(q, w);
+      volt_fifo_push_back_(q, w);
     }
     w = next;
   }
   if (taken > 0) {
     volt_mutex_move_(c->mutex, q, word, last, taken);
   } else {
-    volt_leave_(q, word);
+    volt_fifo_unlock_(q, word);
   }
 }
 
@@ -213,7 +213,7 @@ void volt_cond_broadcast(volt_cond *c) {
 }
 
 uint32_t volt_cond_waiters(const volt_cond *c) {
-  return volt_linked_count_(&c->queue);
+  return volt_fifo_count_(&c->queue);
 }
 
 /* ---- future ---- */

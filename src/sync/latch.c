@@ -32,7 +32,7 @@ extern inline void volt_latch_done(volt_latch *);
 extern inline int volt_latch_try_wait(volt_latch *);
 
 void volt_latch_init(volt_latch *l, uint32_t count) {
-  volt_wait_queue_init_(&l->queue, count);
+  volt_fifo_init_(&l->queue, count);
 }
 
 void volt_latch_destroy(volt_latch *l) {
@@ -74,7 +74,7 @@ bool volt_latch_cancel(volt_latch *l, volt_waiter *w) {
 }
 
 bool volt_latch_set_waker(volt_latch *l, volt_waiter *w, volt_waker waker) {
-  return volt_linked_set_waker_(&l->queue, name, w, waker);
+  return volt_fifo_set_waker_(&l->queue, name, w, waker);
 }
 
 uint32_t volt_latch_count(const volt_latch *l) {
@@ -82,7 +82,7 @@ uint32_t volt_latch_count(const volt_latch *l) {
 }
 
 uint32_t volt_latch_waiters(const volt_latch *l) {
-  return volt_linked_count_(&l->queue);
+  return volt_fifo_count_(&l->queue);
 }
 
 /* ---- future ---- */

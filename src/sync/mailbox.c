@@ -29,7 +29,7 @@
 static const char name[] = "volt_mailbox";
 
 void volt_mailbox_init(volt_mailbox *m) {
-  volt_wait_queue_init_(&m->queue, 0);
+  volt_fifo_init_(&m->queue, 0);
   m->first = NULL;
   m->last = NULL;
   m->len = 0;
@@ -135,21 +135,21 @@ bool volt_mailbox_cancel(volt_mailbox *m, volt_waiter *w) {
 }
 
 bool volt_mailbox_set_waker(volt_mailbox *m, volt_waiter *w, volt_waker waker) {
-  return volt_linked_set_waker_(&m->queue, name, w, waker);
+  return volt_fifo_set_waker_(&m->queue, name, w, waker);
 }
 
 /* ---- inspection ---- */
 
 uint64_t volt_mailbox_len(const volt_mailbox *m) {
   volt_turn_ t;
-  volt_turn_look_(&t, volt_to_look_at_(&m->queue));
+  volt_turn_look_(&t, volt_fifo_to_look_at_(&m->queue));
   uint64_t len = m->len;
   volt_turn_leave_(&t);
   return len;
 }
 
 uint32_t volt_mailbox_waiters(const volt_mailbox *m) {
-  return volt_linked_count_(&m->queue);
+  return volt_fifo_count_(&m->queue);
 }
 
 bool volt_mailbox_is_closed(const volt_mailbox *m) {

@@ -17,7 +17,7 @@ extern inline void volt_mutex_lock_no_deadline(volt_mutex *);
 extern inline void volt_mutex_unlock(volt_mutex *);
 
 void volt_mutex_init(volt_mutex *m) {
-  volt_wait_queue_init_(&m->queue, 0);
+  volt_fifo_init_(&m->queue, 0);
 }
 
 int volt_mutex_lock_slow_(volt_mutex *m, volt_waiter *w, volt_waker waker) {
@@ -32,7 +32,7 @@ volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m) {
   return volt_future_make_(f, &future_ops, &m->queue, 1);
 }
 
-void volt_mutex_move_(volt_mutex *m, volt_wait_queue *from, uint64_t from_word, volt_waiter *last,
+void volt_mutex_move_(volt_mutex *m, volt_fifo_ *from, uint64_t from_word, volt_waiter *last,
                       uint32_t count) {
   volt_wait_queue_move_(&m->queue, &kind, from, from_word, last, count);
 }
@@ -42,7 +42,7 @@ bool volt_mutex_cancel(volt_mutex *m, volt_waiter *w) {
 }
 
 bool volt_mutex_set_waker(volt_mutex *m, volt_waiter *w, volt_waker waker) {
-  return volt_linked_set_waker_(&m->queue, kind.name, w, waker);
+  return volt_fifo_set_waker_(&m->queue, kind.name, w, waker);
 }
 
 void volt_mutex_unlock_slow_(volt_mutex *m) {
@@ -60,5 +60,5 @@ bool volt_mutex_is_locked(const volt_mutex *m) {
 }
 
 uint32_t volt_mutex_waiters(const volt_mutex *m) {
-  return volt_linked_count_(&m->queue);
+  return volt_fifo_count_(&m->queue);
 }

@@ -39,7 +39,7 @@ static uint32_t count_of(uint64_t word) {
 }
 
 void volt_notify_init(volt_notify *n) {
-  volt_wait_queue_init_(&n->queue, 0);
+  volt_fifo_init_(&n->queue, 0);
 }
 
 void volt_notify_destroy(volt_notify *n) {
@@ -109,11 +109,11 @@ bool volt_notify_cancel(volt_notify *n, volt_waiter *w) {
 }
 
 bool volt_notify_set_waker(volt_notify *n, volt_waiter *w, volt_waker waker) {
-  return volt_linked_set_waker_(&n->queue, name, w, waker);
+  return volt_fifo_set_waker_(&n->queue, name, w, waker);
 }
 
 uint32_t volt_notify_waiters(const volt_notify *n) {
-  return volt_linked_count_(&n->queue);
+  return volt_fifo_count_(&n->queue);
 }
 
 /* ---- future ---- */

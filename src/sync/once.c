@@ -22,7 +22,7 @@ extern inline bool volt_once_is_done(const volt_once *);
 extern inline int volt_once_call(volt_once *, volt_once_fn *, void *);
 
 void volt_once_init(volt_once *o) {
-  volt_wait_queue_init_(&o->queue, VOLT_ONCE_FRESH_);
+  volt_fifo_init_(&o->queue, VOLT_ONCE_FRESH_);
 }
 
 void volt_once_destroy(volt_once *o) {
@@ -65,7 +65,7 @@ bool volt_once_cancel(volt_once *o, volt_waiter *w) {
 }
 
 bool volt_once_set_waker(volt_once *o, volt_waiter *w, volt_waker waker) {
-  return volt_linked_set_waker_(&o->queue, name, w, waker);
+  return volt_fifo_set_waker_(&o->queue, name, w, waker);
 }
 
 static void begin_end(volt_turn_ *t, volt_once *o) {
@@ -96,7 +96,7 @@ void volt_once_failed(volt_once *o) {
 }
 
 uint32_t volt_once_waiters(const volt_once *o) {
-  return volt_linked_count_(&o->queue);
+  return volt_fifo_count_(&o->queue);
 }
 
 /* ---- future ---- */

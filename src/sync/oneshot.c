@@ -30,7 +30,7 @@ enum { EMPTY = 0, FULL = 1, TAKEN = 2 };
 static const char name[] = "volt_oneshot";
 
 void volt_oneshot_init(volt_oneshot *o, size_t elem_bytes, void *slot) {
-  volt_wait_queue_init_(&o->queue, 0);
+  volt_fifo_init_(&o->queue, 0);
   o->slot = slot;
   o->elem_bytes = elem_bytes;
   o->state = EMPTY;
@@ -103,7 +103,7 @@ bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w) {
 }
 
 bool volt_oneshot_set_waker(volt_oneshot *o, volt_waiter *w, volt_waker waker) {
-  return volt_linked_set_waker_(&o->queue, name, w, waker);
+  return volt_fifo_set_waker_(&o->queue, name, w, waker);
 }
 
 bool volt_oneshot_is_closed(const volt_oneshot *o) {
@@ -112,14 +112,14 @@ bool volt_oneshot_is_closed(const volt_oneshot *o) {
 
 bool volt_oneshot_is_empty(const volt_oneshot *o) {
   volt_turn_ t;
-  volt_turn_look_(&t, volt_to_look_at_(&o->queue));
+  volt_turn_look_(&t, volt_fifo_to_look_at_(&o->queue));
   bool empty = o->state != FULL;
   volt_turn_leave_(&t);
   return empty;
 }
 
 uint32_t volt_oneshot_waiters(const volt_oneshot *o) {
-  return volt_linked_count_(&o->queue);
+  return volt_fifo_count_(&o->queue);
 }
 
 /* ---- futures ---- */

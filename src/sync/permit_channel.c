@@ -112,11 +112,11 @@ static int recv_outcome(volt_future *f) {
 }
 
 static bool recv_cancel(volt_future *f) {
-  return volt_linked_cancel_(&of(f)->chan.queue, name, &f->waiter);
+  return volt_fifo_cancel_(&of(f)->chan.queue, name, &f->waiter);
 }
 
 static bool recv_set_waker(volt_future *f, volt_waker waker) {
-  return volt_linked_set_waker_(&of(f)->chan.queue, name, &f->waiter, waker);
+  return volt_fifo_set_waker_(&of(f)->chan.queue, name, &f->waiter, waker);
 }
 
 static bool recv_due(volt_future *f) {

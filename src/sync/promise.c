@@ -41,7 +41,7 @@ static const volt_promise_ops *ops_of(const volt_promise *p) {
 }
 
 void volt_promise_init(volt_promise *p, const volt_promise_ops *ops) {
-  volt_wait_queue_init_(&p->queue, 0);
+  volt_fifo_init_(&p->queue, 0);
   p->ops = ops;
   p->state = IDLE;
   p->result = VOLT_OK;

@@ -27,7 +27,7 @@ extern inline void volt_rwlock_write_no_deadline(volt_rwlock *);
 extern inline void volt_rwlock_write_unlock(volt_rwlock *);
 
 void volt_rwlock_init(volt_rwlock *rw) {
-  volt_wait_queue_init_(&rw->queue, 0);
+  volt_fifo_init_(&rw->queue, 0);
 }
 
 int volt_rwlock_lock_slow_(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_waker waker) {
@@ -73,7 +73,7 @@ bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w) {
 }
 
 bool volt_rwlock_set_waker(volt_rwlock *rw, volt_waiter *w, volt_waker waker) {
-  return volt_linked_set_waker_(&rw->queue, kind.name, w, waker);
+  return volt_fifo_set_waker_(&rw->queue, kind.name, w, waker);
 }
 
 void volt_rwlock_destroy(volt_rwlock *rw) {
@@ -88,5 +88,5 @@ uint32_t volt_rwlock_readers(const volt_rwlock *rw) {
 }
 
 uint32_t volt_rwlock_waiters(const volt_rwlock *rw) {
-  return volt_linked_count_(&rw->queue);
+  return volt_fifo_count_(&rw->queue);
 }

@@ -52,7 +52,7 @@
 /* The head wants all permits: what it has gathered goes back into the hand, then it takes all there
  * shall be, or gathers what there is. */
 static bool serve_all(volt_waiter *w, uint32_t *hand) {
-  volt_sem *sem = volt_container_of((volt_wait_queue *)(void *)w->queue, volt_sem, queue);
+  volt_sem *sem = volt_container_of((volt_fifo_ *)(void *)w->queue, volt_sem, queue);
   uint32_t all = volt_load_relaxed(&sem->reached); /* R10: who lowers it comes here afterwards */
   if ((int32_t)all < 0) all = 0; /* R8: it was lowered before it was raised, and comes back */
   *hand += w->want - w->need;
@@ -73,7 +73,7 @@ static bool serve_all(volt_waiter *w, uint32_t *hand) {
 /* Whether *w wants all permits, and they are none. */
 static bool wants_none(const volt_waiter *w) {
   if (!w || !w->data) return false;
-  volt_sem *sem = volt_container_of((volt_wait_queue *)(void *)w->queue, volt_sem, queue);
+  volt_sem *sem = volt_container_of((volt_fifo_ *)(void *)w->queue, volt_sem, queue);
   return (int32_t)volt_load_relaxed(&sem->reached) <= 0; /* R10 */
 }
 
@@ -95,7 +95,7 @@ extern inline void volt_sem_release(volt_sem *, uint32_t);
 void volt_sem_init(volt_sem *sem, uint32_t permits) {
   VOLT_CHECK(permits <= VOLT_SEM_MAX, "volt_sem_init", "%p: %u permits, at most %u", (void *)sem,
              permits, VOLT_SEM_MAX);
-  volt_wait_queue_init_(&sem->queue, permits);
+  volt_fifo_init_(&sem->queue, permits);
   volt_store_relaxed(&sem->limit, permits); /* not shared yet */
   volt_store_relaxed(&sem->reached, permits);
 }
@@ -123,7 +123,7 @@ bool volt_sem_cancel(volt_sem *sem, volt_waiter *w) {
 }
 
 bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, volt_waker waker) {
-  return volt_linked_set_waker_(&sem->queue, kind.name, w, waker);
+  return volt_fifo_set_waker_(&sem->queue, kind.name, w, waker);
 }
 
 void volt_sem_release_slow_(volt_sem *sem, uint32_t n) {
@@ -158,11 +158,11 @@ uint32_t volt_sem_taken(const volt_waiter *w) {
 }
 
 static int start_all(volt_future *f, volt_waker waker) {
-  return volt_wait_queue_ask_((volt_wait_queue *)f->object, &kind, &f->waiter, f->object, waker);
+  return volt_wait_queue_ask_((volt_fifo_ *)f->object, &kind, &f->waiter, f->object, waker);
 }
 
 static void give_all_back(volt_future *f) {
-  volt_wait_queue_release_((volt_wait_queue *)f->object, &kind, f->waiter.want);
+  volt_wait_queue_release_((volt_fifo_ *)f->object, &kind, f->waiter.want);
 }
 
 static const volt_future_ops_ all_ops = {.kind = &kind,
@@ -215,7 +215,7 @@ static void check_fits(volt_sem *sem, uint32_t limit, uint32_t given, int32_t th
              limit);
 }
 
-static bool bound(volt_wait_queue *q, uint64_t word, uint32_t given, int32_t there) {
+static bool bound(volt_fifo_ *q, uint64_t word, uint32_t given, int32_t there) {
   volt_sem *sem = volt_container_of(q, volt_sem, queue);
   uint32_t limit = volt_sem_limit(sem);
   if (word & VOLT_WORD_QUEUED_) check_fits(sem, limit, given, there); /* R14: no gap */
@@ -284,7 +284,7 @@ uint32_t volt_sem_available(const volt_sem *sem) {
 }
 
 uint32_t volt_sem_waiters(const volt_sem *sem) {
-  return volt_linked_count_(&sem->queue);
+  return volt_fifo_count_(&sem->queue);
 }
 
 bool volt_sem_is_closed(const volt_sem *sem) {

@@ -57,8 +57,8 @@ static void lock_tree(volt_turn_ *tree, volt_token *t) {
     if (!root) return;
     uint64_t own = tree->word;
     tree->queue = &root->queue;
-    bool locked = volt_try_lock_word_(&root->queue, &tree->word);
-    volt_leave_(&t->queue, own);
+    bool locked = volt_fifo_try_lock_(&root->queue, &tree->word);
+    volt_fifo_unlock_(&t->queue, own);
     if (locked) return;
     volt_pause_(&looks);
   }
@@ -93,24 +93,24 @@ static volt_token *next_of(volt_token *t, const volt_token *top, bool below) {
 /* *top is unlinked: it becomes the root of what descends from it. */
 static void make_root(volt_token *top) {
   uint64_t top_word;
-  (void)volt_lock_word_(&top->queue, false, &top_word); /* L1: pairs U1; R7 */
+  volt_fifo_lock_(&top->queue, &top_word); /* L1: pairs U1; R7 */
   for (volt_token *at = next_of(top, top, true); at; at = next_of(at, top, true)) {
     uint64_t word;
-    (void)volt_lock_word_(&at->queue, false, &word); /* L1: pairs U1; I4 */
+    volt_fifo_lock_(&at->queue, &word); /* L1: pairs U1; I4 */
     at->root = top;
-    volt_leave_(&at->queue, word);
+    volt_fifo_unlock_(&at->queue, word);
   }
   top->root = NULL;
   top->parent = NULL;
   top->next = NULL;
   top->prev = NULL;
-  volt_leave_(&top->queue, top_word);
+  volt_fifo_unlock_(&top->queue, top_word);
 }
 
 /* ---- life ---- */
 
 static void init(volt_token *t, uint32_t value, volt_token *root) {
-  volt_wait_queue_init_(&t->queue, value);
+  volt_fifo_init_(&t->queue, value);
   t->root = root;
   t->parent = NULL;
   t->child = NULL;
@@ -190,16 +190,16 @@ static bool close_token(volt_token *t, volt_turn_ *turn, told_list *list) {
 static bool close_in(volt_turn_ *tree, volt_token *t, told_list *list) {
   if (&t->queue == tree->queue) return close_token(t, tree, list);
   volt_turn_ turn = {.queue = &t->queue, .count = 0};
-  (void)volt_lock_word_(&t->queue, false, &turn.word); /* L1: pairs U1 */
+  volt_fifo_lock_(&t->queue, &turn.word); /* L1: pairs U1 */
   bool closed = close_token(t, &turn, list);
-  volt_leave_(&t->queue, turn.word); /* told later: nothing of anybody's runs here */
+  volt_fifo_unlock_(&t->queue, turn.word); /* told later: nothing of anybody's runs here */
   return closed;
 }
 
 /* Nothing is held. Tell those who waited for a token that was closed. */
 static void tell(volt_token *t) {
   volt_turn_ turn = {.queue = &t->queue, .count = 0};
-  (void)volt_lock_word_(&t->queue, false, &turn.word); /* L1: pairs U1 */
+  volt_fifo_lock_(&t->queue, &turn.word); /* L1: pairs U1 */
   turn.word -= VOLT_WORD_RETURNING_;                   /* R2 */
   volt_turn_end_(&turn);
 }
@@ -235,11 +235,11 @@ bool volt_token_cancel_wait(volt_token *t, volt_waiter *w) {
 }
 
 bool volt_token_set_waker(volt_token *t, volt_waiter *w, volt_waker waker) {
-  return volt_linked_set_waker_(&t->queue, name, w, waker);
+  return volt_fifo_set_waker_(&t->queue, name, w, waker);
 }
 
 uint32_t volt_token_waiters(const volt_token *t) {
-  return volt_linked_count_(&t->queue);
+  return volt_fifo_count_(&t->queue);
 }
 
 /* ---- future ---- */

@@ -22,7 +22,7 @@
 static const char name[] = "volt_watch";
 
 void volt_watch_init(volt_watch *w, size_t elem_bytes, void *mem, const void *initial) {
-  volt_wait_queue_init_(&w->queue, 0);
+  volt_fifo_init_(&w->queue, 0);
   w->value = mem;
   w->elem_bytes = elem_bytes;
   w->version = 1;
@@ -114,14 +114,14 @@ bool volt_watch_cancel(volt_watch *w, volt_waiter *waiter) {
 }
 
 bool volt_watch_set_waker(volt_watch *w, volt_waiter *waiter, volt_waker waker) {
-  return volt_linked_set_waker_(&w->queue, name, waiter, waker);
+  return volt_fifo_set_waker_(&w->queue, name, waiter, waker);
 }
 
 /* ---- inspection ---- */
 
 uint64_t volt_watch_version(const volt_watch *w) {
   volt_turn_ t;
-  volt_turn_look_(&t, volt_to_look_at_(&w->queue));
+  volt_turn_look_(&t, volt_fifo_to_look_at_(&w->queue));
   uint64_t version = w->version;
   volt_turn_leave_(&t);
   return version;
@@ -132,7 +132,7 @@ bool volt_watch_is_closed(const volt_watch *w) {
 }
 
 uint32_t volt_watch_waiters(const volt_watch *w) {
-  return volt_linked_count_(&w->queue);
+  return volt_fifo_count_(&w->queue);
 }
 
 /* ---- future: n is by how much its look has moved *seen ---- */

@@ -331,7 +331,7 @@ static void alignment(void **state) {
   assert_true(_Alignof(volt_rwlock) <= _Alignof(max_align_t));
   assert_true(_Alignof(volt_waiter) <= _Alignof(max_align_t));
   assert_true(_Alignof(volt_future) <= _Alignof(max_align_t));
-  assert_int_equal(offsetof(volt_wait_queue, word), 0);
+  assert_int_equal(offsetof(volt_fifo_, word), 0);
   assert_int_equal(offsetof(volt_sem, queue), 0);
   assert_int_equal(offsetof(volt_mutex, queue), 0);
   assert_int_equal(offsetof(volt_rwlock, queue), 0);

@@ -43,15 +43,15 @@ static int awaited_elem;
 static fake_waker waker;
 
 /* As if a thread had been interrupted between the lock of the queue and its unlock. */
-static void interrupt_in(volt_wait_queue *q) {
+static void interrupt_in(volt_fifo_ *q) {
   volt_store_relaxed(&q->word, volt_load_relaxed(&q->word) | VOLT_WORD_LOCKED_);
 }
 
-static void unlock_queue(volt_wait_queue *q) {
+static void unlock_queue(volt_fifo_ *q) {
   volt_store_relaxed(&q->word, volt_load_relaxed(&q->word) & ~VOLT_WORD_LOCKED_);
 }
 
-static volt_wait_queue *const queues[] = {&sem.queue,  &mutex.queue,  &rwlock.queue,
+static volt_fifo_ *const queues[] = {&sem.queue,  &mutex.queue,  &rwlock.queue,
                                           &cond.queue, &notify.queue, &chan.queue};
 
 static void occupy(void) {

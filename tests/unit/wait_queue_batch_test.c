@@ -8,7 +8,7 @@ enum { BATCH = VOLT_WAKE_BATCH, MANY = 3 * VOLT_WAKE_BATCH + 4, LATE = MANY };
 
 static const volt_kind_ kind = {"test", "too much", 0, 1000, 0, volt_serve_permits_, NULL};
 
-static volt_wait_queue q;
+static volt_fifo_ q;
 static volt_waiter waiters[MANY + 1]; /* the last one comes late */
 static hostile_waker wakers[MANY + 1];
 static wake_log wakes;
@@ -28,7 +28,7 @@ static uint32_t returning(void) {
 
 /* count waiters for a permit each; the first one's waker does this. */
 static void gather(uint32_t count, void (*act)(hostile_waker *)) {
-  volt_wait_queue_init_(&q, 0);
+  volt_fifo_init_(&q, 0);
   wake_log_init(&wakes);
   memset(waiters, 0, sizeof waiters);
   for (uint32_t i = 0; i <= MANY; i++) hostile_waker_init(&wakers[i], i, &wakes, NULL, &q);

@@ -13,7 +13,7 @@
 
 static const volt_kind_ kind = {"test", "too much", 0, 1000, 0, volt_serve_permits_, NULL};
 
-static volt_wait_queue q;
+static volt_fifo_ q;
 static volt_waiter w;
 static fake_waker waker;
 
@@ -62,7 +62,7 @@ static int ask(uint32_t n) {
 /* w waits for two permits. */
 static int set_up(void **state) {
   (void)state;
-  volt_wait_queue_init_(&q, 0);
+  volt_fifo_init_(&q, 0);
   memset(&w, 0, sizeof w);
   fake_waker_init(&waker, 0, NULL);
   return ask(2) == VOLT_PENDING ? 0 : -1;
@@ -93,8 +93,8 @@ static void no_system_call_without_a_meeting(void **state) {
   volt_wait_queue_release_(&q, &kind, 3);
   assert_result(ask(1), VOLT_OK);
   assert_result(ask(1), VOLT_PENDING);
-  assert_int_equal(volt_linked_count_(&q), 1);
-  assert_true(volt_linked_set_waker_(&q, kind.name, &w, fake_waker_of(&waker)));
+  assert_int_equal(volt_fifo_count_(&q), 1);
+  assert_true(volt_fifo_set_waker_(&q, kind.name, &w, fake_waker_of(&waker)));
   assert_true(volt_wait_queue_cancel_(&q, &kind, &w));
   volt_wait_queue_close_(&q, &kind);
   volt_wait_queue_destroy_(&q, &kind);
@@ -121,7 +121,7 @@ static void who_finds_it_locked_naps(void **state) {
     set_word(QUEUED | LOCKED);
     other_does(leave_the_lock, outcomes[i]);
     errno = 4711;
-    assert_int_equal(volt_linked_count_(&q), 1);
+    assert_int_equal(volt_fifo_count_(&q), 1);
     assert_int_equal(errno, 4711);
     expect_naps(1);
     assert_int_equal(volt_load_acquire(&q.word), QUEUED);
@@ -233,7 +233,7 @@ static void cancel_waits_for_the_grant_while_others_queue(void **state) {
   assert_false(volt_wait_queue_cancel_(&q, &kind, &w));
   assert_int_equal(other.waits, 1);
   assert_int_equal(volt_load_acquire(&q.word), QUEUED); /* the lock was left */
-  assert_int_equal(volt_linked_count_(&q), 1);
+  assert_int_equal(volt_fifo_count_(&q), 1);
   assert_result(volt_waiter_result(&next), VOLT_PENDING);
 }
 
@@ -243,7 +243,7 @@ static void set_waker_waits_for_the_grant(void **state) {
   fake_waker_init(&late, 1, NULL);
   claim_it(0);
   other_does(grant_it, FUTEX_RETURN_0);
-  assert_false(volt_linked_set_waker_(&q, kind.name, &w, fake_waker_of(&late)));
+  assert_false(volt_fifo_set_waker_(&q, kind.name, &w, fake_waker_of(&late)));
   assert_int_equal(other.waits, 1);
   assert_result(volt_waiter_result(&w), VOLT_OK);
   assert_ptr_equal(w.ctx, &waker); /* the copy that was taken is the one that is called */

@@ -13,13 +13,13 @@ static const volt_kind_ plain = {"plain", "too much", 0, TOTAL, 0, volt_serve_pe
 static const volt_kind_ inverse = {"inverse", "too much",          TOTAL, TOTAL,
                                    0,         volt_serve_permits_, NULL};
 
-static volt_wait_queue q;
+static volt_fifo_ q;
 static volt_waiter waiters[MANY];
 static fake_waker wakers[MANY];
 
 static void begin(uint32_t value) {
   memset(&q, 0xee, sizeof q);
-  volt_wait_queue_init_(&q, value);
+  volt_fifo_init_(&q, value);
   memset(waiters, 0, sizeof waiters);
   for (uint32_t i = 0; i < MANY; i++) fake_waker_init(&wakers[i], i, NULL);
 }
@@ -70,7 +70,7 @@ static void check_invariants(const volt_kind_ *kind, uint32_t held) {
   }
   assert_int_equal(held + value + gathered, TOTAL); /* I3 */
   assert_int_equal(volt_wait_queue_available_(&q, kind), value);
-  assert_int_equal(volt_linked_count_(&q), q.waiters);
+  assert_int_equal(volt_fifo_count_(&q), q.waiters);
   assert_int_equal(now & VOLT_WORD_ALL_RETURNING_, 0);
   assert_int_equal(q.rest, 0);
 }
@@ -197,7 +197,7 @@ static void act(const volt_kind_ *kind, rng *r) {
       break;
     case 2:
       assert_int_equal(
-          volt_linked_set_waker_(&q, kind->name, &waiters[i], fake_waker_of(&wakers[i])), waits);
+          volt_fifo_set_waker_(&q, kind->name, &waiters[i], fake_waker_of(&wakers[i])), waits);
       break;
     default:
       if (!waits && held[i] == 0) {
@@ -274,10 +274,10 @@ static void serve_says_how_far_to_look(void **state) {
   begin(0);
   for (uint32_t i = 0; i < MANY; i++) assert_result(ask(&one, i, 1), VOLT_PENDING);
   volt_wait_queue_release_(&q, &one, 0); /* nothing: nobody is looked at */
-  assert_int_equal(volt_linked_count_(&q), MANY);
+  assert_int_equal(volt_fifo_count_(&q), MANY);
   for (uint32_t i = 0; i < 3; i++) {
     volt_wait_queue_release_(&q, &one, 7);
-    assert_int_equal(volt_linked_count_(&q), MANY - i - 1);
+    assert_int_equal(volt_fifo_count_(&q), MANY - i - 1);
     assert_int_equal(fake_waker_calls(&wakers[i]), 1);
   }
   volt_wait_queue_release_(&q, &all, 2); /* more than the head needs, or nobody would be asked */

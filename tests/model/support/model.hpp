@@ -86,7 +86,7 @@ inline void poison(volt_waiter *w) {
   w->id = 0;
 }
 
-inline void poison(volt_wait_queue *q) {
+inline void poison(volt_fifo_ *q) {
   q->head = nullptr;
   q->tail = nullptr;
   q->waiters = 0;
