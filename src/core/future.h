@@ -12,7 +12,7 @@
  * composed of others has poll, cancel and leave; and through, if it takes effect when one of them
  * does: ctx->decision is handed on to them. */
 typedef struct volt_future_ops_ {
-  const volt_kind_ *kind; /* of permits; or NULL */
+  const volt_permit_kind_ *kind; /* of permits; or NULL */
   const char *name;       /* of whose operation, for messages, where there is no kind */
   int (*start)(volt_future *f, volt_waker waker);      /* as x(): VOLT_OK, VOLT_PENDING, error */
   bool (*cancel)(volt_future *f);                      /* as x_cancel() */

@@ -13,7 +13,7 @@
  * Invariants, whenever the lock is free
  *   I1  value > 0 => not QUEUED
  *   I2  QUEUED <=> the FIFO is not empty; rest > 0 => QUEUED and RETURNING
- *   I3  held + value + rest + gathered by the head = constant, but for volt_wait_queue_change_();
+ *   I3  held + value + rest + gathered by the head = constant, but for volt_permits_change_();
  *       value or rest is below zero while there is debt: more is held than there shall be
  *   I4  only the head of the FIFO is partially served
  *   I5  in linked.c: a waiter is in one place
@@ -59,11 +59,11 @@
 #define RETURNING VOLT_WORD_RETURNING_
 
 /* Below zero: debt. */
-static int32_t permits_in(const volt_kind_ *kind, uint64_t word) {
+static int32_t permits_in(const volt_permit_kind_ *kind, uint64_t word) {
   return (int32_t)(VOLT_WORD_VALUE_(word) ^ kind->full);
 }
 
-static uint64_t word_of(const volt_kind_ *kind, int32_t permits) {
+static uint64_t word_of(const volt_permit_kind_ *kind, int32_t permits) {
   return VOLT_WORD_((uint32_t)permits ^ kind->full);
 }
 
@@ -74,7 +74,7 @@ static int32_t permits_of(const volt_fifo_ *q) {
 
 /* What is given back and what is already there cannot be more than there ever were; and if nothing
  * is there, whoever has a share of the whole cannot be among the holders. */
-static void check_excess(volt_fifo_ *q, const volt_kind_ *kind, uint32_t given,
+static void check_excess(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t given,
                          int32_t there) {
   bool fits = given <= kind->max - (uint32_t)there; /* modulo 2^32: also if there is debt */
   VOLT_CHECK(fits && !(given == kind->shared && there == 0), kind->name,
@@ -84,7 +84,7 @@ static void check_excess(volt_fifo_ *q, const volt_kind_ *kind, uint32_t given,
 
 /* Leave the lock, with so many permits in hand: if the FIFO is empty they become the word, else
  * they stay with the queue. The last access to *q. */
-static inline void unlock(volt_fifo_ *q, const volt_kind_ *kind, uint64_t word,
+static inline void unlock(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
                           uint32_t permits) {
   uint64_t next = word & (CLOSED | BOUNDED | VOLT_WORD_ALL_RETURNING_);
   if (q->head) {
@@ -99,7 +99,7 @@ static inline void unlock(volt_fifo_ *q, const volt_kind_ *kind, uint64_t word,
 
 /* ---- serving ---- */
 
-bool volt_serve_permits_(volt_waiter *w, uint32_t *hand) {
+bool volt_permits_serve_(volt_waiter *w, uint32_t *hand) {
   uint32_t need = w->need;
   if ((int32_t)*hand <= 0) return false;
   uint32_t given = *hand < need ? *hand : need;
@@ -117,11 +117,11 @@ static bool serve_close(volt_waiter *w, uint32_t *hand) {
 
 /* The lock is held, with hand permits to give. The usual case of what follows, in fewer steps: they
  * are what the head is waiting for, and all there are. Returns false: they are not. */
-static inline bool hand_over_and_unlock(volt_fifo_ *q, const volt_kind_ *kind, uint64_t word,
+static inline bool hand_over_and_unlock(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
                                         uint32_t hand) {
   volt_waiter *w = q->head;
   /* how much one wants that is marked, or that the next wants nothing, is for serve() to say */
-  bool asks = kind->serve != volt_serve_permits_ && (w->data || (w->next && w->next->data));
+  bool asks = kind->serve != volt_permits_serve_ && (w->data || (w->next && w->next->data));
   if (w->need != hand || asks || q->rest != 0 || (word & CLOSED)) return false;
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   unlock(q, kind, word, 0);
@@ -140,13 +140,13 @@ static bool come_back(volt_fifo_ *q, uint64_t *word) {
 
 /* The lock is held, with hand permits to give: serve the FIFO from its head for as long as there is
  * to give (or, closed, to its end), leave the lock, tell those served, wake them. */
-static void serve_and_unlock(volt_fifo_ *q, const volt_kind_ *kind, uint64_t word,
+static void serve_and_unlock(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
                              uint32_t hand) {
   for (;; word -= RETURNING, hand = 0) {
     volt_claimed_ batch[VOLT_WAKE_BATCH];
     unsigned count = 0;
     bool more = true;
-    volt_serve_fn_ *serve = word & CLOSED ? serve_close : kind->serve;
+    volt_permits_serve_fn_ *serve = word & CLOSED ? serve_close : kind->serve;
     hand += q->rest;
     while (q->head && count < VOLT_WAKE_BATCH) {
       more = serve(q->head, &hand);
@@ -175,7 +175,7 @@ static int refuse(volt_fifo_ *q, bool locked, uint64_t word) {
   return VOLT_ECLOSED;
 }
 
-int volt_wait_queue_acquire_(volt_fifo_ *q, const volt_kind_ *kind, volt_waiter *w, uint32_t n,
+int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w, uint32_t n,
                              volt_waker waker) {
   if (n > kind->max) return VOLT_EINVAL;
   if (n == 0) return VOLT_OK;
@@ -209,7 +209,7 @@ int volt_wait_queue_acquire_(volt_fifo_ *q, const volt_kind_ *kind, volt_waiter 
   }
 }
 
-int volt_wait_queue_ask_(volt_fifo_ *q, const volt_kind_ *kind, volt_waiter *w, void *mark,
+int volt_permits_ask_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w, void *mark,
                          volt_waker waker) {
   volt_waiter_check_unused_(kind->name, w);
   for (;;) {
@@ -234,7 +234,7 @@ int volt_wait_queue_ask_(volt_fifo_ *q, const volt_kind_ *kind, volt_waiter *w, 
 
 /* Look for n permits, again and again for a moment. Nobody who is queued is overtaken: while
  * somebody is, there is nothing to take. */
-static bool take_soon(volt_fifo_ *q, const volt_kind_ *kind, uint32_t n,
+static bool take_soon(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
                       uint64_t deadline_ns) {
   volt_looks_ looks = {0, 0};
   do {
@@ -249,22 +249,22 @@ static bool take_soon(volt_fifo_ *q, const volt_kind_ *kind, uint32_t n,
   return false;
 }
 
-int volt_wait_queue_acquire_blocking_(volt_fifo_ *q, const volt_kind_ *kind, uint32_t n,
+int volt_permits_acquire_blocking_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
                                       uint64_t deadline_ns) {
   if (n > kind->max) return VOLT_EINVAL;
   if (n == 0 || take_soon(q, kind, n, deadline_ns)) return VOLT_OK;
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = {0};
-  int result = volt_wait_queue_acquire_(q, kind, &w, n, volt_parker_waker(&parker));
+  int result = volt_permits_acquire_(q, kind, &w, n, volt_parker_waker(&parker));
   if (result != VOLT_PENDING) return result;
   if (volt_park_in_(kind->name, &parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
-    if (volt_wait_queue_cancel_(q, kind, &w)) return VOLT_ETIMEDOUT;
+    if (volt_permits_cancel_(q, kind, &w)) return VOLT_ETIMEDOUT;
     volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to our parker */
   }
   return volt_waiter_result(&w);
 }
 
-void volt_wait_queue_release_(volt_fifo_ *q, const volt_kind_ *kind, uint32_t n) {
+void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n) {
   if (n == 0) return;
   uint64_t word;
   while (!volt_fifo_lock_if_queued_(q, &word)) {
@@ -280,7 +280,7 @@ void volt_wait_queue_release_(volt_fifo_ *q, const volt_kind_ *kind, uint32_t n)
 }
 
 /* Returns what there would be then. */
-static int32_t changed(volt_fifo_ *q, const volt_kind_ *kind, int32_t there, int32_t delta) {
+static int32_t changed(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_t there, int32_t delta) {
   int64_t then = (int64_t)there + delta;
   VOLT_CHECK(then <= (int64_t)kind->max && then >= -(int64_t)kind->max, kind->name,
              "%p: too many permits (%d there, changed by %d, at most %u)", (void *)q, there, delta,
@@ -288,7 +288,7 @@ static int32_t changed(volt_fifo_ *q, const volt_kind_ *kind, int32_t there, int
   return (int32_t)then;
 }
 
-void volt_wait_queue_change_(volt_fifo_ *q, const volt_kind_ *kind, int32_t delta) {
+void volt_permits_change_(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_t delta) {
   uint64_t word;
   while (!volt_fifo_lock_if_queued_(q, &word)) {
     int32_t then = changed(q, kind, permits_in(kind, word), delta);
@@ -299,7 +299,7 @@ void volt_wait_queue_change_(volt_fifo_ *q, const volt_kind_ *kind, int32_t delt
   serve_and_unlock(q, kind, word, (uint32_t)delta);
 }
 
-void volt_wait_queue_lower_(volt_fifo_ *q, const volt_kind_ *kind, uint32_t n) {
+void volt_permits_lower_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n) {
   uint64_t word;
   while (!volt_fifo_lock_if_queued_(q, &word)) {
     int32_t then = changed(q, kind, permits_in(kind, word), -(int32_t)n);
@@ -310,7 +310,7 @@ void volt_wait_queue_lower_(volt_fifo_ *q, const volt_kind_ *kind, uint32_t n) {
   unlock(q, kind, word, q->rest - n);
 }
 
-uint32_t volt_wait_queue_repay_(volt_fifo_ *q, const volt_kind_ *kind, uint32_t n) {
+uint32_t volt_permits_repay_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n) {
   for (;;) {
     uint64_t word;
     bool locked = volt_fifo_lock_if_queued_(q, &word);
@@ -330,7 +330,7 @@ uint32_t volt_wait_queue_repay_(volt_fifo_ *q, const volt_kind_ *kind, uint32_t 
   }
 }
 
-bool volt_wait_queue_cancel_(volt_fifo_ *q, const volt_kind_ *kind, volt_waiter *w) {
+bool volt_permits_cancel_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w) {
   uint64_t word;
   uint32_t need;
   if (!volt_fifo_lock_to_cancel_(q, kind->name, w, &word, &need)) {
@@ -340,7 +340,7 @@ bool volt_wait_queue_cancel_(volt_fifo_ *q, const volt_kind_ *kind, volt_waiter 
   return true;
 }
 
-void volt_wait_queue_close_(volt_fifo_ *q, const volt_kind_ *kind) {
+void volt_permits_close_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
   uint64_t word;
   while (!volt_fifo_lock_if_queued_(q, &word)) {
     if (volt_cas_release(&q->word, &word, word | CLOSED)) return; /* F1: pairs C1 */
@@ -348,7 +348,7 @@ void volt_wait_queue_close_(volt_fifo_ *q, const volt_kind_ *kind) {
   serve_and_unlock(q, kind, word | CLOSED, 0);
 }
 
-bool volt_wait_queue_tell_closed_(volt_fifo_ *q, const volt_kind_ *kind, volt_waiter *w) {
+bool volt_permits_complete_closed_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w) {
   uint64_t word = volt_load_relaxed(&q->word); /* what is concluded from it, the lock confirms */
   if (!(word & CLOSED)) return false;
   if (!volt_fifo_lock_if_linked_(q, kind->name, w, &word)) {
@@ -362,7 +362,7 @@ bool volt_wait_queue_tell_closed_(volt_fifo_ *q, const volt_kind_ *kind, volt_wa
   return true;
 }
 
-void volt_wait_queue_move_(volt_fifo_ *q, const volt_kind_ *kind, volt_fifo_ *from,
+void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_ *from,
                            uint64_t from_word, volt_waiter *last, uint32_t count) {
   for (volt_waiter *w = from->head; w != last; w = w->next) w->queue = q;
   last->queue = q;
@@ -390,7 +390,7 @@ void volt_fifo_init_(volt_fifo_ *q, uint32_t value) {
   q->rest = 0;
 }
 
-void volt_wait_queue_destroy_(volt_fifo_ *q, const volt_kind_ *kind) {
+void volt_permits_destroy_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
   for (unsigned looks = 0;;) {
     uint64_t word = volt_load_acquire(&q->word); /* D1: pairs U1, F1 */
     VOLT_CHECK(!(word & QUEUED), kind->name, "%p: destroyed while %u waiters are queued", (void *)q,
@@ -400,14 +400,14 @@ void volt_wait_queue_destroy_(volt_fifo_ *q, const volt_kind_ *kind) {
   }
 }
 
-uint32_t volt_wait_queue_available_(const volt_fifo_ *q, const volt_kind_ *kind) {
+uint32_t volt_permits_available_(const volt_fifo_ *q, const volt_permit_kind_ *kind) {
   uint64_t word = volt_load_relaxed(&q->word); /* a snapshot */
   if (word & QUEUED) return 0;
   int32_t permits = permits_in(kind, word);
   return permits < 0 ? 0 : (uint32_t)permits;
 }
 
-uint32_t volt_wait_queue_held_(const volt_fifo_ *looked_at, const volt_kind_ *kind) {
+uint32_t volt_permits_held_(const volt_fifo_ *looked_at, const volt_permit_kind_ *kind) {
   volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
   uint64_t word;
   if (!volt_fifo_lock_if_queued_(q, &word)) return kind->max - (uint32_t)permits_in(kind, word);
@@ -416,7 +416,7 @@ uint32_t volt_wait_queue_held_(const volt_fifo_ *looked_at, const volt_kind_ *ki
   return kind->max - (uint32_t)there;
 }
 
-uint32_t volt_wait_queue_debt_(const volt_fifo_ *looked_at, const volt_kind_ *kind) {
+uint32_t volt_permits_debt_(const volt_fifo_ *looked_at, const volt_permit_kind_ *kind) {
   volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
   uint64_t word;
   int32_t permits;

@@ -6,8 +6,8 @@
 #include "mutex.h"
 #include "../core/wait_queue.h"
 
-static const volt_kind_ kind = {
-    "volt_mutex", "unlocked, but it is not locked", 1, 1, 0, volt_serve_permits_, NULL};
+static const volt_permit_kind_ kind = {
+    "volt_mutex", "unlocked, but it is not locked", 1, 1, 0, volt_permits_serve_, NULL};
 static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
 extern inline int volt_mutex_try_lock(volt_mutex *);
@@ -21,11 +21,11 @@ void volt_mutex_init(volt_mutex *m) {
 }
 
 int volt_mutex_lock_slow_(volt_mutex *m, volt_waiter *w, volt_waker waker) {
-  return volt_wait_queue_acquire_(&m->queue, &kind, w, 1, waker);
+  return volt_permits_acquire_(&m->queue, &kind, w, 1, waker);
 }
 
 int volt_mutex_lock_blocking_slow_(volt_mutex *m, uint64_t deadline_ns) {
-  return volt_wait_queue_acquire_blocking_(&m->queue, &kind, 1, deadline_ns);
+  return volt_permits_acquire_blocking_(&m->queue, &kind, 1, deadline_ns);
 }
 
 volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m) {
@@ -34,11 +34,11 @@ volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m) {
 
 void volt_mutex_move_(volt_mutex *m, volt_fifo_ *from, uint64_t from_word, volt_waiter *last,
                       uint32_t count) {
-  volt_wait_queue_move_(&m->queue, &kind, from, from_word, last, count);
+  volt_permits_move_(&m->queue, &kind, from, from_word, last, count);
 }
 
 bool volt_mutex_cancel(volt_mutex *m, volt_waiter *w) {
-  return volt_wait_queue_cancel_(&m->queue, &kind, w);
+  return volt_permits_cancel_(&m->queue, &kind, w);
 }
 
 bool volt_mutex_set_waker(volt_mutex *m, volt_waiter *w, volt_waker waker) {
@@ -46,17 +46,17 @@ bool volt_mutex_set_waker(volt_mutex *m, volt_waiter *w, volt_waker waker) {
 }
 
 void volt_mutex_unlock_slow_(volt_mutex *m) {
-  volt_wait_queue_release_(&m->queue, &kind, 1);
+  volt_permits_release_(&m->queue, &kind, 1);
 }
 
 void volt_mutex_destroy(volt_mutex *m) {
-  volt_wait_queue_destroy_(&m->queue, &kind);
+  volt_permits_destroy_(&m->queue, &kind);
   VOLT_CHECK(!volt_mutex_is_locked(m), "volt_mutex_destroy", "%p: destroyed while it is locked",
              (void *)m);
 }
 
 bool volt_mutex_is_locked(const volt_mutex *m) {
-  return volt_wait_queue_available_(&m->queue, &kind) == 0;
+  return volt_permits_available_(&m->queue, &kind) == 0;
 }
 
 uint32_t volt_mutex_waiters(const volt_mutex *m) {

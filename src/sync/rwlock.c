@@ -9,9 +9,9 @@
 #define READER 1u
 #define WRITER VOLT_RWLOCK_WRITER_
 
-static const volt_kind_ kind = {"volt_rwlock", "unlocked, but it is not locked like that",
+static const volt_permit_kind_ kind = {"volt_rwlock", "unlocked, but it is not locked like that",
                                 WRITER,        WRITER,
-                                READER,        volt_serve_permits_,
+                                READER,        volt_permits_serve_,
                                 NULL};
 static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
@@ -31,11 +31,11 @@ void volt_rwlock_init(volt_rwlock *rw) {
 }
 
 int volt_rwlock_lock_slow_(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_waker waker) {
-  return volt_wait_queue_acquire_(&rw->queue, &kind, w, permits, waker);
+  return volt_permits_acquire_(&rw->queue, &kind, w, permits, waker);
 }
 
 int volt_rwlock_lock_blocking_slow_(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
-  return volt_wait_queue_acquire_blocking_(&rw->queue, &kind, permits, deadline_ns);
+  return volt_permits_acquire_blocking_(&rw->queue, &kind, permits, deadline_ns);
 }
 
 volt_future *volt_rwlock_read_future(volt_future *f, volt_rwlock *rw) {
@@ -60,16 +60,16 @@ static void check_held(volt_rwlock *rw, bool by_writer, const char *what) {
 
 void volt_rwlock_unlock_slow_(volt_rwlock *rw, uint32_t permits, const char *what) {
   check_held(rw, permits == WRITER, what);
-  volt_wait_queue_release_(&rw->queue, &kind, permits);
+  volt_permits_release_(&rw->queue, &kind, permits);
 }
 
 void volt_rwlock_downgrade(volt_rwlock *rw) {
   check_held(rw, true, "downgrade");
-  volt_wait_queue_release_(&rw->queue, &kind, WRITER - READER);
+  volt_permits_release_(&rw->queue, &kind, WRITER - READER);
 }
 
 bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w) {
-  return volt_wait_queue_cancel_(&rw->queue, &kind, w);
+  return volt_permits_cancel_(&rw->queue, &kind, w);
 }
 
 bool volt_rwlock_set_waker(volt_rwlock *rw, volt_waiter *w, volt_waker waker) {
@@ -77,13 +77,13 @@ bool volt_rwlock_set_waker(volt_rwlock *rw, volt_waiter *w, volt_waker waker) {
 }
 
 void volt_rwlock_destroy(volt_rwlock *rw) {
-  volt_wait_queue_destroy_(&rw->queue, &kind);
-  VOLT_CHECK(volt_wait_queue_available_(&rw->queue, &kind) == WRITER, "volt_rwlock_destroy",
+  volt_permits_destroy_(&rw->queue, &kind);
+  VOLT_CHECK(volt_permits_available_(&rw->queue, &kind) == WRITER, "volt_rwlock_destroy",
              "%p: destroyed while it is locked", (void *)rw);
 }
 
 uint32_t volt_rwlock_readers(const volt_rwlock *rw) {
-  uint32_t held = volt_wait_queue_held_(&rw->queue, &kind);
+  uint32_t held = volt_permits_held_(&rw->queue, &kind);
   return held == WRITER ? 0 : held;
 }
 

@@ -40,7 +40,7 @@
  *                                  R14 reads it. For R8 and R12 by the letter of C11 only: what
  *                                  closes them is that all changes of the word are RMWs, and come
  *                                  one after the other. So it is with the acquire half of
- *                                  volt_wait_queue_repay_()
+ *                                  volt_permits_repay_()
  *   T1 (acquire) <- U1, F1 (release)   as in wait_queue.c */
 #include <volt/semaphore.h>
 
@@ -79,11 +79,11 @@ static bool wants_none(const volt_waiter *w) {
 
 static bool serve(volt_waiter *w, uint32_t *hand) {
   if (w->data) return serve_all(w, hand);
-  return volt_serve_permits_(w, hand) || (w->need == 0 && wants_none(w->next));
+  return volt_permits_serve_(w, hand) || (w->need == 0 && wants_none(w->next));
 }
 
-static volt_bound_fn_ bound;
-static const volt_kind_ kind = {"volt_sem", "release past VOLT_SEM_MAX", 0, VOLT_SEM_MAX, 0, serve,
+static volt_permits_bound_fn_ bound;
+static const volt_permit_kind_ kind = {"volt_sem", "release past VOLT_SEM_MAX", 0, VOLT_SEM_MAX, 0, serve,
                                 bound};
 static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
@@ -107,11 +107,11 @@ void volt_sem_init_bounded(volt_sem *sem, uint32_t permits) {
 }
 
 int volt_sem_acquire_slow_(volt_sem *sem, volt_waiter *w, uint32_t n, volt_waker waker) {
-  return volt_wait_queue_acquire_(&sem->queue, &kind, w, n, waker);
+  return volt_permits_acquire_(&sem->queue, &kind, w, n, waker);
 }
 
 int volt_sem_acquire_blocking_slow_(volt_sem *sem, uint32_t n, uint64_t deadline_ns) {
-  return volt_wait_queue_acquire_blocking_(&sem->queue, &kind, n, deadline_ns);
+  return volt_permits_acquire_blocking_(&sem->queue, &kind, n, deadline_ns);
 }
 
 volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uint32_t n) {
@@ -119,7 +119,7 @@ volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uint32_t n) 
 }
 
 bool volt_sem_cancel(volt_sem *sem, volt_waiter *w) {
-  return volt_wait_queue_cancel_(&sem->queue, &kind, w);
+  return volt_permits_cancel_(&sem->queue, &kind, w);
 }
 
 bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, volt_waker waker) {
@@ -127,7 +127,7 @@ bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, volt_waker waker) {
 }
 
 void volt_sem_release_slow_(volt_sem *sem, uint32_t n) {
-  volt_wait_queue_release_(&sem->queue, &kind, n);
+  volt_permits_release_(&sem->queue, &kind, n);
 }
 
 /* Take what is in the pool, n at most. Returns how many. */
@@ -150,7 +150,7 @@ uint32_t volt_sem_drain(volt_sem *sem) {
 /* ---- all of them ---- */
 
 int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker) {
-  return volt_wait_queue_ask_(&sem->queue, &kind, w, sem, waker);
+  return volt_permits_ask_(&sem->queue, &kind, w, sem, waker);
 }
 
 uint32_t volt_sem_taken(const volt_waiter *w) {
@@ -158,11 +158,11 @@ uint32_t volt_sem_taken(const volt_waiter *w) {
 }
 
 static int start_all(volt_future *f, volt_waker waker) {
-  return volt_wait_queue_ask_((volt_fifo_ *)f->object, &kind, &f->waiter, f->object, waker);
+  return volt_permits_ask_((volt_fifo_ *)f->object, &kind, &f->waiter, f->object, waker);
 }
 
 static void give_all_back(volt_future *f) {
-  volt_wait_queue_release_((volt_fifo_ *)f->object, &kind, f->waiter.want);
+  volt_permits_release_((volt_fifo_ *)f->object, &kind, f->waiter.want);
 }
 
 static const volt_future_ops_ all_ops = {.kind = &kind,
@@ -230,7 +230,7 @@ static bool bound(volt_fifo_ *q, uint64_t word, uint32_t given, int32_t there) {
 /* The word says already that there are n fewer in all. */
 static void lower_reached(volt_sem *sem, uint32_t n) {
   volt_fetch_add_relaxed(&sem->reached, 0u - n); /* R10: published by what follows */
-  volt_wait_queue_change_(&sem->queue, &kind, 0);
+  volt_permits_change_(&sem->queue, &kind, 0);
 }
 
 void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
@@ -238,11 +238,11 @@ void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
              limit, VOLT_SEM_MAX);
   uint32_t before = take_limit(sem);
   /* R9, R12: before the limit is anybody else's */
-  if (limit < before) volt_wait_queue_lower_(&sem->queue, &kind, before - limit);
+  if (limit < before) volt_permits_lower_(&sem->queue, &kind, before - limit);
   volt_store_release(&sem->limit, limit); /* H2: pairs H1 */
   if (limit > before) {
     volt_fetch_add_relaxed(&sem->reached, limit - before); /* R9: published by what follows */
-    volt_wait_queue_change_(&sem->queue, &kind, (int32_t)(limit - before));
+    volt_permits_change_(&sem->queue, &kind, (int32_t)(limit - before));
   } else if (limit < before) {
     lower_reached(sem, before - limit);
   }
@@ -251,7 +251,7 @@ void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
 void volt_sem_forget(volt_sem *sem, uint32_t n) {
   if (n == 0) return;
   uint32_t limit = take_limit(sem);
-  uint32_t left = n - volt_wait_queue_repay_(&sem->queue, &kind, n); /* R11, R12 */
+  uint32_t left = n - volt_permits_repay_(&sem->queue, &kind, n); /* R11, R12 */
   uint32_t fewer = left < limit ? left : limit;
   volt_store_release(&sem->limit, limit - fewer); /* H2: pairs H1 */
   lower_reached(sem, fewer);
@@ -268,19 +268,19 @@ uint32_t volt_sem_limit(const volt_sem *sem) {
 }
 
 uint32_t volt_sem_debt(const volt_sem *sem) {
-  return volt_wait_queue_debt_(&sem->queue, &kind);
+  return volt_permits_debt_(&sem->queue, &kind);
 }
 
 void volt_sem_close(volt_sem *sem) {
-  volt_wait_queue_close_(&sem->queue, &kind);
+  volt_permits_close_(&sem->queue, &kind);
 }
 
 void volt_sem_destroy(volt_sem *sem) {
-  volt_wait_queue_destroy_(&sem->queue, &kind);
+  volt_permits_destroy_(&sem->queue, &kind);
 }
 
 uint32_t volt_sem_available(const volt_sem *sem) {
-  return volt_wait_queue_available_(&sem->queue, &kind);
+  return volt_permits_available_(&sem->queue, &kind);
 }
 
 uint32_t volt_sem_waiters(const volt_sem *sem) {

@@ -6,7 +6,7 @@
 
 enum { BATCH = VOLT_WAKE_BATCH, MANY = 3 * VOLT_WAKE_BATCH + 4, LATE = MANY };
 
-static const volt_kind_ kind = {"test", "too much", 0, 1000, 0, volt_serve_permits_, NULL};
+static const volt_permit_kind_ kind = {"test", "too much", 0, 1000, 0, volt_permits_serve_, NULL};
 
 static volt_fifo_ q;
 static volt_waiter waiters[MANY + 1]; /* the last one comes late */
@@ -14,7 +14,7 @@ static hostile_waker wakers[MANY + 1];
 static wake_log wakes;
 
 static int ask(uint32_t i, uint32_t n) {
-  return volt_wait_queue_acquire_(&q, &kind, &waiters[i], n, hostile_waker_of(&wakers[i]));
+  return volt_permits_acquire_(&q, &kind, &waiters[i], n, hostile_waker_of(&wakers[i]));
 }
 
 /* Without the count of those who will come back. */
@@ -75,7 +75,7 @@ static void a_batch_is_granted_before_its_first_wake(void **state) {
   for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
     uint32_t first_batch = counts[i] < BATCH ? counts[i] : BATCH;
     gather(counts[i], look);
-    volt_wait_queue_release_(&q, &kind, counts[i] + 3);
+    volt_permits_release_(&q, &kind, counts[i] + 3);
     assert_int_equal(granted_at_first_wake, first_batch);
     if (counts[i] > BATCH) { /* the lock is free, and the rest still queued */
       assert_int_equal(word_at_first_wake, VOLT_WORD_QUEUED_);
@@ -93,7 +93,7 @@ static void a_batch_is_granted_before_its_first_wake(void **state) {
 static void a_batch_that_uses_up_the_permits_is_the_last(void **state) {
   (void)state;
   gather(MANY, look);
-  volt_wait_queue_release_(&q, &kind, BATCH);
+  volt_permits_release_(&q, &kind, BATCH);
   assert_int_equal(granted_at_first_wake, BATCH);
   assert_int_equal(returning_at_first_wake, 0);
   expect_run(0, BATCH, VOLT_OK, 1);
@@ -106,7 +106,7 @@ static void a_batch_that_uses_up_the_permits_is_the_last(void **state) {
 static void close_works_in_batches_too(void **state) {
   (void)state;
   gather(MANY, look);
-  volt_wait_queue_close_(&q, &kind);
+  volt_permits_close_(&q, &kind);
   assert_int_equal(granted_at_first_wake, BATCH);
   assert_int_equal(returning_at_first_wake, 1);
   assert_int_equal(word_at_first_wake, VOLT_WORD_QUEUED_ | VOLT_WORD_CLOSED_);
@@ -118,7 +118,7 @@ static void close_works_in_batches_too(void **state) {
 /* ---- meddling between two batches ---- */
 
 static void cancel_the_last(hostile_waker *self) {
-  self->n = volt_wait_queue_cancel_(&q, &kind, &waiters[BATCH]) ? 1 : 0;
+  self->n = volt_permits_cancel_(&q, &kind, &waiters[BATCH]) ? 1 : 0;
   word_at_first_wake = word();
   returning_at_first_wake = returning();
 }
@@ -126,7 +126,7 @@ static void cancel_the_last(hostile_waker *self) {
 static void nobody_is_left(void **state) {
   (void)state;
   gather(BATCH + 1, cancel_the_last);
-  volt_wait_queue_release_(&q, &kind, BATCH + 1);
+  volt_permits_release_(&q, &kind, BATCH + 1);
   assert_int_equal(wakers[0].n, 1);
   assert_int_equal(word_at_first_wake, VOLT_WORD_(1)); /* nobody waits: it is there to take */
   assert_int_equal(returning_at_first_wake, 1);
@@ -137,14 +137,14 @@ static void nobody_is_left(void **state) {
 
 static void cancel_the_last_and_release(hostile_waker *self) {
   cancel_the_last(self);
-  volt_wait_queue_release_(&q, &kind, 5);
+  volt_permits_release_(&q, &kind, 5);
   word_at_first_wake = word();
 }
 
 static void nobody_is_left_and_the_pool_is_filled(void **state) {
   (void)state;
   gather(BATCH + 1, cancel_the_last_and_release);
-  volt_wait_queue_release_(&q, &kind, BATCH + 1);
+  volt_permits_release_(&q, &kind, BATCH + 1);
   assert_int_equal(word_at_first_wake, VOLT_WORD_(6));
   expect_at_rest(VOLT_WORD_(6));
 }
@@ -157,7 +157,7 @@ static void cancel_the_last_and_ask(hostile_waker *self) {
 static void nobody_is_left_and_one_comes(void **state) {
   (void)state;
   gather(BATCH + 1, cancel_the_last_and_ask);
-  volt_wait_queue_release_(&q, &kind, BATCH + 3);
+  volt_permits_release_(&q, &kind, BATCH + 3);
   assert_result(wakers[0].result, VOLT_OK); /* of what nobody waits for */
   expect_at_rest(VOLT_WORD_(1));
 }
@@ -166,7 +166,7 @@ static void nobody_is_left_and_one_comes(void **state) {
 static void a_cancel_serves_the_rest(void **state) {
   (void)state;
   gather(MANY, cancel_the_last);
-  volt_wait_queue_release_(&q, &kind, MANY);
+  volt_permits_release_(&q, &kind, MANY);
   assert_int_equal(wakers[0].n, 1);
   assert_int_equal(word_at_first_wake, VOLT_WORD_(1));
   expect_run(0, BATCH, VOLT_OK, 1);
@@ -177,13 +177,13 @@ static void a_cancel_serves_the_rest(void **state) {
 
 static void release_one_more(hostile_waker *self) {
   (void)self;
-  volt_wait_queue_release_(&q, &kind, 1);
+  volt_permits_release_(&q, &kind, 1);
 }
 
 static void another_release_serves_meanwhile(void **state) {
   (void)state;
   gather(MANY, release_one_more);
-  volt_wait_queue_release_(&q, &kind, MANY - 1);
+  volt_permits_release_(&q, &kind, MANY - 1);
   expect_run(0, MANY, VOLT_OK, 1);
   assert_int_equal(wake_log_at(&wakes, 0), 0);
   assert_int_equal(wake_log_at(&wakes, 1), BATCH); /* the next one, from within the first wake */
@@ -192,27 +192,27 @@ static void another_release_serves_meanwhile(void **state) {
 
 static void close_it(hostile_waker *self) {
   (void)self;
-  volt_wait_queue_close_(&q, &kind);
+  volt_permits_close_(&q, &kind);
 }
 
 static void it_is_closed_meanwhile(void **state) {
   (void)state;
   gather(MANY, close_it);
-  volt_wait_queue_release_(&q, &kind, MANY);
+  volt_permits_release_(&q, &kind, MANY);
   expect_run(0, BATCH, VOLT_OK, 1);
   expect_run(BATCH, MANY - BATCH, VOLT_ECLOSED, 1);
   expect_at_rest(VOLT_WORD_(MANY - BATCH) | VOLT_WORD_CLOSED_);
 }
 
 static void cancel_one_of_the_same_batch(hostile_waker *self) {
-  self->n = volt_wait_queue_cancel_(&q, &kind, &waiters[1]) ? 1 : 0;
+  self->n = volt_permits_cancel_(&q, &kind, &waiters[1]) ? 1 : 0;
   self->result = volt_waiter_result(&waiters[1]);
 }
 
 static void one_of_the_same_batch_is_granted(void **state) {
   (void)state;
   gather(2, cancel_one_of_the_same_batch);
-  volt_wait_queue_release_(&q, &kind, 2);
+  volt_permits_release_(&q, &kind, 2);
   assert_int_equal(wakers[0].n, 0);
   assert_result(wakers[0].result, VOLT_OK);
   expect_run(0, 2, VOLT_OK, 1); /* its one wake came */

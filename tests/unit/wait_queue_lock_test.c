@@ -11,7 +11,7 @@
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_
 
-static const volt_kind_ kind = {"test", "too much", 0, 1000, 0, volt_serve_permits_, NULL};
+static const volt_permit_kind_ kind = {"test", "too much", 0, 1000, 0, volt_permits_serve_, NULL};
 
 static volt_fifo_ q;
 static volt_waiter w;
@@ -56,7 +56,7 @@ static void set_word(uint64_t word) {
 }
 
 static int ask(uint32_t n) {
-  return volt_wait_queue_acquire_(&q, &kind, &w, n, fake_waker_of(&waker));
+  return volt_permits_acquire_(&q, &kind, &w, n, fake_waker_of(&waker));
 }
 
 /* w waits for two permits. */
@@ -90,14 +90,14 @@ static void serve_and_leave_the_lock(void) {
 static void no_system_call_without_a_meeting(void **state) {
   (void)state;
   other_does(NULL, FUTEX_REAL);
-  volt_wait_queue_release_(&q, &kind, 3);
+  volt_permits_release_(&q, &kind, 3);
   assert_result(ask(1), VOLT_OK);
   assert_result(ask(1), VOLT_PENDING);
   assert_int_equal(volt_fifo_count_(&q), 1);
   assert_true(volt_fifo_set_waker_(&q, kind.name, &w, fake_waker_of(&waker)));
-  assert_true(volt_wait_queue_cancel_(&q, &kind, &w));
-  volt_wait_queue_close_(&q, &kind);
-  volt_wait_queue_destroy_(&q, &kind);
+  assert_true(volt_permits_cancel_(&q, &kind, &w));
+  volt_permits_close_(&q, &kind);
+  volt_permits_destroy_(&q, &kind);
   assert_int_equal(other.waits, 0);
   assert_int_equal(other.wakes, 0);
 }
@@ -136,7 +136,7 @@ static void who_finds_it_still_locked_naps_again(void **state) {
   (void)state;
   set_word(QUEUED | LOCKED);
   other_does(leave_the_lock_at_last, FUTEX_ETIMEDOUT);
-  volt_wait_queue_release_(&q, &kind, 2);
+  volt_permits_release_(&q, &kind, 2);
   expect_naps(3);
   assert_result(volt_waiter_result(&w), VOLT_OK);
 }
@@ -145,7 +145,7 @@ static void who_finds_nobody_queued_takes_no_lock(void **state) {
   (void)state;
   set_word(QUEUED | LOCKED);
   other_does(serve_and_leave_the_lock, FUTEX_ETIMEDOUT);
-  volt_wait_queue_release_(&q, &kind, 1); /* the fast path after all */
+  volt_permits_release_(&q, &kind, 1); /* the fast path after all */
   expect_naps(1);
   assert_int_equal(volt_load_acquire(&q.word), VOLT_WORD_(5));
 }
@@ -155,7 +155,7 @@ static void an_acquirer_that_napped_takes_what_is_there(void **state) {
   volt_waiter late = VOLT_WAITER_INIT;
   set_word(QUEUED | LOCKED);
   other_does(serve_and_leave_the_lock, FUTEX_RETURN_0);
-  int result = volt_wait_queue_acquire_(&q, &kind, &late, 3, fake_waker_of(&waker));
+  int result = volt_permits_acquire_(&q, &kind, &late, 3, fake_waker_of(&waker));
   assert_result(result, VOLT_OK);
   expect_naps(1);
   assert_int_equal(volt_load_acquire(&q.word), VOLT_WORD_(1));
@@ -171,7 +171,7 @@ static void an_acquirer_that_napped_is_told_of_close(void **state) {
   volt_waiter late = VOLT_WAITER_INIT;
   set_word(QUEUED | LOCKED);
   other_does(close_and_leave_the_lock, FUTEX_RETURN_0);
-  int result = volt_wait_queue_acquire_(&q, &kind, &late, 3, fake_waker_of(&waker));
+  int result = volt_permits_acquire_(&q, &kind, &late, 3, fake_waker_of(&waker));
   assert_result(result, VOLT_ECLOSED);
   assert_result(volt_waiter_result(&late), VOLT_ECANCELED);
   assert_int_equal(volt_load_acquire(&q.word), VOLT_WORD_(4) | VOLT_WORD_CLOSED_);
@@ -182,7 +182,7 @@ static void an_acquirer_between_two_batches_of_close(void **state) {
   (void)state;
   volt_waiter late = VOLT_WAITER_INIT;
   set_word(QUEUED | VOLT_WORD_CLOSED_);
-  int result = volt_wait_queue_acquire_(&q, &kind, &late, 1, fake_waker_of(&waker));
+  int result = volt_permits_acquire_(&q, &kind, &late, 1, fake_waker_of(&waker));
   assert_result(result, VOLT_ECLOSED);
   assert_result(volt_waiter_result(&late), VOLT_ECANCELED);
   assert_int_equal(q.waiters, 1);
@@ -215,7 +215,7 @@ static void cancel_waits_for_the_grant(void **state) {
     claim_it(words[i]);
     volt_store_relaxed(&w.state, VOLT_WAITER_PENDING_);
     other_does(i == 2 ? close_it : grant_it, FUTEX_RETURN_0);
-    assert_false(volt_wait_queue_cancel_(&q, &kind, &w));
+    assert_false(volt_permits_cancel_(&q, &kind, &w));
     assert_int_equal(other.waits, 1);
     assert_ptr_equal(other.last_wait.address, &w.state);
     assert_int_equal(other.last_wait.value, VOLT_WAITER_AWAITED_);
@@ -228,9 +228,9 @@ static void cancel_waits_for_the_grant_while_others_queue(void **state) {
   (void)state;
   volt_waiter next = VOLT_WAITER_INIT;
   claim_it(0);
-  assert_result(volt_wait_queue_acquire_(&q, &kind, &next, 2, fake_waker_of(&waker)), VOLT_PENDING);
+  assert_result(volt_permits_acquire_(&q, &kind, &next, 2, fake_waker_of(&waker)), VOLT_PENDING);
   other_does(grant_it, FUTEX_EINTR);
-  assert_false(volt_wait_queue_cancel_(&q, &kind, &w));
+  assert_false(volt_permits_cancel_(&q, &kind, &w));
   assert_int_equal(other.waits, 1);
   assert_int_equal(volt_load_acquire(&q.word), QUEUED); /* the lock was left */
   assert_int_equal(volt_fifo_count_(&q), 1);
@@ -266,7 +266,7 @@ static void a_grant_wakes_the_awaiting_owner(void **state) {
   other_does(NULL, FUTEX_REAL);
   volt_store_relaxed(&w.state, VOLT_WAITER_AWAITED_);
   assert_result(volt_waiter_result(&w), VOLT_PENDING);
-  volt_wait_queue_release_(&q, &kind, 2);
+  volt_permits_release_(&q, &kind, 2);
   assert_int_equal(other.wakes, 1);
   assert_ptr_equal(other.last_wake.address, &w.state);
   assert_result(volt_waiter_result(&w), VOLT_OK);
@@ -282,10 +282,10 @@ static void come_back(void) {
 /* A release that is calling the wakers of a batch will come back. */
 static void destroy_waits_for_a_release_on_its_way_back(void **state) {
   (void)state;
-  assert_true(volt_wait_queue_cancel_(&q, &kind, &w));
+  assert_true(volt_permits_cancel_(&q, &kind, &w));
   set_word(VOLT_WORD_RETURNING_);
   other_does(come_back, FUTEX_ETIMEDOUT);
-  volt_wait_queue_destroy_(&q, &kind);
+  volt_permits_destroy_(&q, &kind);
   expect_naps(2);
 }
 

@@ -9,9 +9,9 @@
 enum { TOTAL = 1000, MANY = 16 };
 
 /* Two ways to keep permits in the word: as they are, and so that all of them are zero. */
-static const volt_kind_ plain = {"plain", "too much", 0, TOTAL, 0, volt_serve_permits_, NULL};
-static const volt_kind_ inverse = {"inverse", "too much",          TOTAL, TOTAL,
-                                   0,         volt_serve_permits_, NULL};
+static const volt_permit_kind_ plain = {"plain", "too much", 0, TOTAL, 0, volt_permits_serve_, NULL};
+static const volt_permit_kind_ inverse = {"inverse", "too much",          TOTAL, TOTAL,
+                                   0,         volt_permits_serve_, NULL};
 
 static volt_fifo_ q;
 static volt_waiter waiters[MANY];
@@ -24,8 +24,8 @@ static void begin(uint32_t value) {
   for (uint32_t i = 0; i < MANY; i++) fake_waker_init(&wakers[i], i, NULL);
 }
 
-static int ask(const volt_kind_ *kind, uint32_t i, uint32_t n) {
-  return volt_wait_queue_acquire_(&q, kind, &waiters[i], n, fake_waker_of(&wakers[i]));
+static int ask(const volt_permit_kind_ *kind, uint32_t i, uint32_t n) {
+  return volt_permits_acquire_(&q, kind, &waiters[i], n, fake_waker_of(&wakers[i]));
 }
 
 static uint64_t word(void) {
@@ -58,7 +58,7 @@ static uint32_t check_fifo(void) {
 }
 
 /* All of it, with so many permits in the callers' hands. */
-static void check_invariants(const volt_kind_ *kind, uint32_t held) {
+static void check_invariants(const volt_permit_kind_ *kind, uint32_t held) {
   uint64_t now = word();
   assert_int_equal(now & VOLT_WORD_LOCKED_, 0);
   assert_int_equal((now & VOLT_WORD_QUEUED_) != 0, q.head != NULL); /* I2 */
@@ -69,7 +69,7 @@ static void check_invariants(const volt_kind_ *kind, uint32_t held) {
     value = 0;
   }
   assert_int_equal(held + value + gathered, TOTAL); /* I3 */
-  assert_int_equal(volt_wait_queue_available_(&q, kind), value);
+  assert_int_equal(volt_permits_available_(&q, kind), value);
   assert_int_equal(volt_fifo_count_(&q), q.waiters);
   assert_int_equal(now & VOLT_WORD_ALL_RETURNING_, 0);
   assert_int_equal(q.rest, 0);
@@ -87,12 +87,12 @@ static void words_of_permits(void **state) {
   expect_word(VOLT_WORD_QUEUED_);
   assert_int_equal(waiters[0].want, 4);
   assert_int_equal(waiters[0].need, 1);
-  volt_wait_queue_release_(&q, &plain, 3);
+  volt_permits_release_(&q, &plain, 3);
   expect_word(VOLT_WORD_(2));
   assert_int_equal(waiters[0].need, 0);
-  volt_wait_queue_release_(&q, &plain, 1);
+  volt_permits_release_(&q, &plain, 1);
   expect_word(VOLT_WORD_(3));
-  volt_wait_queue_destroy_(&q, &plain);
+  volt_permits_destroy_(&q, &plain);
   expect_word(VOLT_WORD_(3));
 }
 
@@ -100,16 +100,16 @@ static void words_of_inverse_permits(void **state) {
   (void)state;
   begin(0);
   expect_word(0); /* all of them are there */
-  assert_int_equal(volt_wait_queue_available_(&q, &inverse), TOTAL);
+  assert_int_equal(volt_permits_available_(&q, &inverse), TOTAL);
   assert_result(ask(&inverse, 0, TOTAL), VOLT_OK);
   expect_word(VOLT_WORD_(TOTAL));
-  assert_int_equal(volt_wait_queue_available_(&q, &inverse), 0);
+  assert_int_equal(volt_permits_available_(&q, &inverse), 0);
   assert_result(ask(&inverse, 0, 1), VOLT_PENDING);
   expect_word(VOLT_WORD_QUEUED_);
-  assert_int_equal(volt_wait_queue_available_(&q, &inverse), 0);
-  volt_wait_queue_release_(&q, &inverse, TOTAL);
+  assert_int_equal(volt_permits_available_(&q, &inverse), 0);
+  volt_permits_release_(&q, &inverse, TOTAL);
   expect_word(VOLT_WORD_((TOTAL - 1) ^ TOTAL));
-  volt_wait_queue_release_(&q, &inverse, 1);
+  volt_permits_release_(&q, &inverse, 1);
   expect_word(0);
 }
 
@@ -118,17 +118,17 @@ static void words_of_a_closed_queue(void **state) {
   begin(2);
   assert_result(ask(&plain, 0, 3), VOLT_PENDING);
   assert_result(ask(&plain, 1, 3), VOLT_PENDING);
-  volt_wait_queue_close_(&q, &plain);
+  volt_permits_close_(&q, &plain);
   expect_word(VOLT_WORD_(2) | VOLT_WORD_CLOSED_);
   assert_result(ask(&plain, 0, 1), VOLT_ECLOSED);
   assert_result(volt_waiter_result(&waiters[0]), VOLT_ECLOSED); /* as it was */
   expect_word(VOLT_WORD_(2) | VOLT_WORD_CLOSED_);
-  volt_wait_queue_release_(&q, &plain, 4);
+  volt_permits_release_(&q, &plain, 4);
   expect_word(VOLT_WORD_(6) | VOLT_WORD_CLOSED_);
-  volt_wait_queue_close_(&q, &plain);
+  volt_permits_close_(&q, &plain);
   expect_word(VOLT_WORD_(6) | VOLT_WORD_CLOSED_);
-  assert_int_equal(volt_wait_queue_available_(&q, &plain), 6);
-  volt_wait_queue_destroy_(&q, &plain);
+  assert_int_equal(volt_permits_available_(&q, &plain), 6);
+  volt_permits_destroy_(&q, &plain);
   expect_word(VOLT_WORD_(6) | VOLT_WORD_CLOSED_);
 }
 
@@ -139,17 +139,17 @@ static void states_of_a_waiter(void **state) {
   assert_result(ask(&plain, 0, 1), VOLT_PENDING);
   assert_int_equal(volt_load_acquire(&waiters[0].state), VOLT_WAITER_PENDING_);
   assert_ptr_equal(waiters[0].queue, &q);
-  volt_wait_queue_release_(&q, &plain, 1);
+  volt_permits_release_(&q, &plain, 1);
   assert_int_equal(volt_load_acquire(&waiters[0].state), VOLT_WAITER_GRANTED_);
   assert_result(ask(&plain, 0, 1), VOLT_PENDING);
-  assert_true(volt_wait_queue_cancel_(&q, &plain, &waiters[0]));
+  assert_true(volt_permits_cancel_(&q, &plain, &waiters[0]));
   assert_int_equal(volt_load_acquire(&waiters[0].state), VOLT_WAITER_UNUSED_);
   assert_int_equal(waiters[0].need, 0);
-  volt_wait_queue_release_(&q, &plain, 1);
+  volt_permits_release_(&q, &plain, 1);
   assert_result(ask(&plain, 0, 1), VOLT_OK);
   assert_int_equal(volt_load_acquire(&waiters[0].state), VOLT_WAITER_UNUSED_);
   assert_result(ask(&plain, 0, 1), VOLT_PENDING);
-  volt_wait_queue_close_(&q, &plain);
+  volt_permits_close_(&q, &plain);
   assert_int_equal(volt_load_acquire(&waiters[0].state), VOLT_WAITER_CLOSED_);
   assert_result(volt_waiter_await_(&waiters[0]), VOLT_ECLOSED);
 }
@@ -180,20 +180,20 @@ static uint32_t look_around(void) {
   return sum;
 }
 
-static void give_back(const volt_kind_ *kind, uint32_t i) {
+static void give_back(const volt_permit_kind_ *kind, uint32_t i) {
   uint32_t n = held[i];
   held[i] = 0;
   if (n > 0) volt_store_relaxed(&waiters[i].state, VOLT_WAITER_UNUSED_); /* looked at: ours */
-  volt_wait_queue_release_(&q, kind, n);
+  volt_permits_release_(&q, kind, n);
 }
 
-static void act(const volt_kind_ *kind, rng *r) {
+static void act(const volt_permit_kind_ *kind, rng *r) {
   uint32_t i = rng_below(r, MANY);
   bool waits = volt_waiter_result(&waiters[i]) == VOLT_PENDING;
   switch (rng_below(r, 6)) {
     case 0: give_back(kind, i); break;
     case 1:
-      if (held[i] == 0) assert_true(volt_wait_queue_cancel_(&q, kind, &waiters[i]));
+      if (held[i] == 0) assert_true(volt_permits_cancel_(&q, kind, &waiters[i]));
       break;
     case 2:
       assert_int_equal(
@@ -207,7 +207,7 @@ static void act(const volt_kind_ *kind, rng *r) {
   }
 }
 
-static void invariants_hold(const volt_kind_ *kind, uint32_t value) {
+static void invariants_hold(const volt_permit_kind_ *kind, uint32_t value) {
   for (uint64_t seed = 1; seed <= 20; seed++) {
     rng r = rng_seeded(seed);
     begin(value);
@@ -216,7 +216,7 @@ static void invariants_hold(const volt_kind_ *kind, uint32_t value) {
       act(kind, &r);
       check_invariants(kind, look_around());
     }
-    volt_wait_queue_close_(&q, kind);
+    volt_permits_close_(&q, kind);
     check_invariants(kind, look_around());
     for (uint32_t i = 0; i < MANY; i++) give_back(kind, i);
     check_invariants(kind, 0);
@@ -240,15 +240,15 @@ static void serve_gives_as_much_as_is_missing(void **state) {
   volt_waiter w = VOLT_WAITER_INIT;
   uint32_t hand = 3;
   w.need = 5;
-  assert_false(volt_serve_permits_(&w, &hand)); /* nothing is left: look no further */
+  assert_false(volt_permits_serve_(&w, &hand)); /* nothing is left: look no further */
   assert_int_equal(w.need, 2);
   assert_int_equal(hand, 0);
   hand = 2;
-  assert_false(volt_serve_permits_(&w, &hand));
+  assert_false(volt_permits_serve_(&w, &hand));
   assert_int_equal(w.need, 0);
   w.need = 2;
   hand = 3;
-  assert_true(volt_serve_permits_(&w, &hand));
+  assert_true(volt_permits_serve_(&w, &hand));
   assert_int_equal(w.need, 0);
   assert_int_equal(hand, 1);
 }
@@ -269,18 +269,18 @@ static bool serve_all(volt_waiter *w, uint32_t *hand) {
 
 static void serve_says_how_far_to_look(void **state) {
   (void)state;
-  const volt_kind_ one = {"one", "too much", 0, TOTAL, 0, serve_one, NULL};
-  const volt_kind_ all = {"all", "too much", 0, TOTAL, 0, serve_all, NULL};
+  const volt_permit_kind_ one = {"one", "too much", 0, TOTAL, 0, serve_one, NULL};
+  const volt_permit_kind_ all = {"all", "too much", 0, TOTAL, 0, serve_all, NULL};
   begin(0);
   for (uint32_t i = 0; i < MANY; i++) assert_result(ask(&one, i, 1), VOLT_PENDING);
-  volt_wait_queue_release_(&q, &one, 0); /* nothing: nobody is looked at */
+  volt_permits_release_(&q, &one, 0); /* nothing: nobody is looked at */
   assert_int_equal(volt_fifo_count_(&q), MANY);
   for (uint32_t i = 0; i < 3; i++) {
-    volt_wait_queue_release_(&q, &one, 7);
+    volt_permits_release_(&q, &one, 7);
     assert_int_equal(volt_fifo_count_(&q), MANY - i - 1);
     assert_int_equal(fake_waker_calls(&wakers[i]), 1);
   }
-  volt_wait_queue_release_(&q, &all, 2); /* more than the head needs, or nobody would be asked */
+  volt_permits_release_(&q, &all, 2); /* more than the head needs, or nobody would be asked */
   for (uint32_t i = 0; i < MANY; i++) assert_int_equal(fake_waker_calls(&wakers[i]), 1);
   expect_word(0);
 }
