@@ -45,50 +45,50 @@ static bool first_is_served(const volt_fifo_ *q) {
   return q->head && is_served(q, q->head);
 }
 
-void volt_turn_look_(volt_turn_ *t, volt_fifo_ *q) {
+void volt_monitor_look_(volt_monitor_ *t, volt_fifo_ *q) {
   volt_fifo_lock_(q, &t->word); /* L1: pairs U1 */
   t->queue = q;
   t->count = 0;
 }
 
-void volt_turn_leave_(volt_turn_ *t) {
+void volt_monitor_unlock_(volt_monitor_ *t) {
   volt_fifo_unlock_(t->queue, t->word); /* I2: who has served them comes back */
 }
 
-void volt_turn_begin_(volt_turn_ *t, volt_fifo_ *q) {
+void volt_monitor_enter_(volt_monitor_ *t, volt_fifo_ *q) {
   for (;;) {
-    volt_turn_look_(t, q);
+    volt_monitor_look_(t, q);
     if (!first_is_served(q)) return;
-    volt_turn_end_(t); /* R1 */
+    volt_monitor_exit_(t); /* R1 */
   }
 }
 
-int volt_turn_append_(volt_turn_ *t, volt_waiter *w, volt_waker waker) {
+int volt_monitor_append_(volt_monitor_ *t, volt_waiter *w, volt_waker waker) {
   volt_fifo_append_(t->queue, w, t->queue->rest, 1, waker);
   return VOLT_PENDING;
 }
 
-volt_waiter *volt_turn_oldest_(const volt_turn_ *t) {
+volt_waiter *volt_monitor_oldest_(const volt_monitor_ *t) {
   return first_is_served(t->queue) ? NULL : (volt_waiter *)t->queue->head;
 }
 
-bool volt_turn_serve_(volt_turn_ *t, volt_waiter *w) {
+bool volt_monitor_release_(volt_monitor_ *t, volt_waiter *w) {
   VOLT_ASSERT(t->count < VOLT_WAKE_BATCH);
   t->claimed[t->count++] = volt_fifo_claim_(t->queue, w);
   return t->count < VOLT_WAKE_BATCH;
 }
 
-void volt_turn_open_(volt_turn_ *t) {
+void volt_monitor_release_all_(volt_monitor_ *t) {
   t->queue->rest += 1;
 }
 
-void volt_turn_open_counted_(volt_turn_ *t) {
-  volt_turn_open_(t);
+void volt_monitor_release_all_counted_(volt_monitor_ *t) {
+  volt_monitor_release_all_(t);
   t->word += VOLT_WORD_ONE_;
 }
 
-void volt_turn_close_(volt_turn_ *t) {
-  volt_turn_open_counted_(t);
+void volt_monitor_close_(volt_monitor_ *t) {
+  volt_monitor_release_all_counted_(t);
   t->word |= VOLT_WORD_CLOSED_;
 }
 
@@ -98,14 +98,14 @@ static uint32_t state_of(uint64_t word) {
 }
 
 /* Claim what fits. Returns whether there is more. */
-static bool claim_served(volt_turn_ *t) {
+static bool claim_served(volt_monitor_ *t) {
   while (first_is_served(t->queue) && t->count < VOLT_WAKE_BATCH) {
-    volt_turn_serve_(t, t->queue->head);
+    volt_monitor_release_(t, t->queue->head);
   }
   return first_is_served(t->queue);
 }
 
-void volt_turn_end_(volt_turn_ *t) {
+void volt_monitor_exit_(volt_monitor_ *t) {
   for (bool again = true; again;) {
     again = claim_served(t);
     volt_fifo_unlock_(t->queue, again ? t->word + VOLT_WORD_RETURNING_ : t->word); /* R2 */
@@ -124,7 +124,7 @@ static void tell_and_leave(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
   volt_waiters_grant_(&claimed, 1, state_of(word));
 }
 
-bool volt_turn_tell_(volt_fifo_ *q, const char *name, volt_waiter *w) {
+bool volt_monitor_complete_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   uint64_t word;
   if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {
     volt_waiter_await_(w); /* R4, R6 */
@@ -139,12 +139,12 @@ bool volt_turn_tell_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   return served;
 }
 
-bool volt_turn_tell_counted_(volt_fifo_ *q, const char *name, volt_waiter *w) {
+bool volt_monitor_complete_counted_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   uint64_t word = volt_load_relaxed(&q->word); /* R6: a hint, which the lock confirms */
-  return VOLT_WORD_VALUE_(word) != w->want && volt_turn_tell_(q, name, w);
+  return VOLT_WORD_VALUE_(word) != w->want && volt_monitor_complete_(q, name, w);
 }
 
-bool volt_turn_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
+bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   if (volt_waiter_result(w) != VOLT_PENDING) return volt_waiter_result(w) == VOLT_ECANCELED;
   uint64_t word;
   if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {
@@ -162,7 +162,7 @@ bool volt_turn_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   return !served;
 }
 
-void volt_turn_destroy_(volt_fifo_ *q, const char *name) {
+void volt_monitor_destroy_(volt_fifo_ *q, const char *name) {
   for (unsigned looks = 0;;) {
     uint64_t word = volt_load_acquire(&q->word);        /* D1: pairs U1 */
     bool away = (word & VOLT_WORD_ALL_RETURNING_) != 0; /* then those queued may be served */
@@ -179,18 +179,18 @@ static volt_fifo_ *queue_of(volt_future *f) {
   return (volt_fifo_ *)f->object;
 }
 
-bool volt_turn_future_cancel_(volt_future *f) {
-  return volt_turn_cancel_(queue_of(f), f->ops->name, &f->waiter);
+bool volt_monitor_future_cancel_(volt_future *f) {
+  return volt_monitor_cancel_(queue_of(f), f->ops->name, &f->waiter);
 }
 
-bool volt_turn_future_set_waker_(volt_future *f, volt_waker waker) {
+bool volt_monitor_future_set_waker_(volt_future *f, volt_waker waker) {
   return volt_fifo_set_waker_(queue_of(f), f->ops->name, &f->waiter, waker);
 }
 
-bool volt_turn_future_tell_(volt_future *f) {
-  return volt_turn_tell_(queue_of(f), f->ops->name, &f->waiter);
+bool volt_monitor_future_complete_(volt_future *f) {
+  return volt_monitor_complete_(queue_of(f), f->ops->name, &f->waiter);
 }
 
-bool volt_turn_future_tell_counted_(volt_future *f) {
-  return volt_turn_tell_counted_(queue_of(f), f->ops->name, &f->waiter);
+bool volt_monitor_future_complete_counted_(volt_future *f) {
+  return volt_monitor_complete_counted_(queue_of(f), f->ops->name, &f->waiter);
 }

@@ -23,23 +23,23 @@ void volt_barrier_init(volt_barrier *b, uint32_t count) {
 }
 
 void volt_barrier_destroy(volt_barrier *b) {
-  volt_turn_destroy_(&b->queue, name);
+  volt_monitor_destroy_(&b->queue, name);
 }
 
 static int arrive(volt_barrier *b, volt_waiter *w, volt_decision_ *decision, volt_waker waker) {
-  volt_turn_ t;
-  volt_turn_begin_(&t, &b->queue);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &b->queue);
   VOLT_CHECK(b->queue.waiters < b->count, name, "%p: %u have arrived, of %u", (void *)b,
              (uint32_t)b->queue.waiters, b->count); /* I1: or it was never initialised */
   int result = VOLT_LEADER;
   if (b->queue.waiters < b->count - 1) {
-    result = volt_turn_append_(&t, w, waker);
+    result = volt_monitor_append_(&t, w, waker);
   } else if (volt_may_take_effect_(decision)) { /* R1 */
-    volt_turn_open_counted_(&t);
+    volt_monitor_release_all_counted_(&t);
   } else {
     result = VOLT_ECANCELED;
   }
-  volt_turn_end_(&t);
+  volt_monitor_exit_(&t);
   return result;
 }
 
@@ -49,7 +49,7 @@ int volt_barrier_wait(volt_barrier *b, volt_waiter *w, volt_waker waker) {
 }
 
 bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w) {
-  return volt_turn_cancel_(&b->queue, name, w);
+  return volt_monitor_cancel_(&b->queue, name, w);
 }
 
 bool volt_barrier_set_waker(volt_barrier *b, volt_waiter *w, volt_waker waker) {
@@ -73,10 +73,10 @@ static void give_back(volt_future *f) {
 
 static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
-                                     .cancel = volt_turn_future_cancel_,
-                                     .set_waker = volt_turn_future_set_waker_,
+                                     .cancel = volt_monitor_future_cancel_,
+                                     .set_waker = volt_monitor_future_set_waker_,
                                      .give_back = give_back,
-                                     .due = volt_turn_future_tell_counted_};
+                                     .due = volt_monitor_future_complete_counted_};
 
 volt_future *volt_barrier_wait_future(volt_future *f, volt_barrier *b) {
   return volt_future_make_(f, &ops, &b->queue, 0);

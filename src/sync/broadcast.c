@@ -45,14 +45,14 @@ int volt_broadcast_init(volt_broadcast *b, uint32_t capacity, size_t elem_bytes,
 }
 
 void volt_broadcast_destroy(volt_broadcast *b) {
-  volt_turn_destroy_(&b->queue, name);
+  volt_monitor_destroy_(&b->queue, name);
 }
 
 void volt_broadcast_close(volt_broadcast *b) {
-  volt_turn_ t;
-  volt_turn_begin_(&t, &b->queue);
-  volt_turn_close_(&t);
-  volt_turn_end_(&t);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &b->queue);
+  volt_monitor_close_(&t);
+  volt_monitor_exit_(&t);
 }
 
 static void *place_of(const volt_broadcast *b, uint64_t position) {
@@ -60,15 +60,15 @@ static void *place_of(const volt_broadcast *b, uint64_t position) {
 }
 
 int volt_broadcast_send(volt_broadcast *b, const void *elem) {
-  volt_turn_ t;
-  volt_turn_begin_(&t, &b->queue);
-  bool closed = volt_turn_is_closed_(&t);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &b->queue);
+  bool closed = volt_monitor_is_closed_(&t);
   if (!closed) {
     VOLT_COPY_(place_of(b, b->tail), elem, b->elem_bytes);
     b->tail += 1;
-    volt_turn_open_counted_(&t); /* I1 */
+    volt_monitor_release_all_counted_(&t); /* I1 */
   }
-  volt_turn_end_(&t);
+  volt_monitor_exit_(&t);
   return closed ? VOLT_ECLOSED : VOLT_OK;
 }
 
@@ -86,13 +86,13 @@ static uint64_t oldest_of(const volt_broadcast *b, uint64_t tail) {
 }
 
 /* Returns VOLT_EAGAIN: there is nothing for it yet. */
-static int take(const volt_turn_ *t, volt_broadcast_receiver *r, void *elem) {
+static int take(const volt_monitor_ *t, volt_broadcast_receiver *r, void *elem) {
   volt_broadcast *b = r->broadcast;
   uint64_t tail = b->tail;
   uint64_t oldest = oldest_of(b, tail);
   VOLT_CHECK(r->next <= tail, name, "%p: receiver %p is at %llu of %llu: it was subscribed before",
              (void *)b, (void *)r, (unsigned long long)r->next, (unsigned long long)tail);
-  if (r->next == tail) return volt_turn_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
+  if (r->next == tail) return volt_monitor_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
   if (r->next < oldest) {
     r->lost += oldest - r->next;
     r->next = oldest;
@@ -104,19 +104,19 @@ static int take(const volt_turn_ *t, volt_broadcast_receiver *r, void *elem) {
 }
 
 int volt_broadcast_try_recv(volt_broadcast_receiver *r, void *elem) {
-  volt_turn_ t;
-  volt_turn_look_(&t, &r->broadcast->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &r->broadcast->queue);
   int result = take(&t, r, elem);
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return result;
 }
 
 static int recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem, volt_waker waker) {
-  volt_turn_ t;
-  volt_turn_look_(&t, &r->broadcast->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &r->broadcast->queue);
   int result = take(&t, r, elem);
-  if (result == VOLT_EAGAIN) result = volt_turn_append_(&t, w, waker);
-  volt_turn_leave_(&t);
+  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&t, w, waker);
+  volt_monitor_unlock_(&t);
   return result;
 }
 
@@ -126,7 +126,7 @@ int volt_broadcast_recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem, 
 }
 
 bool volt_broadcast_cancel(volt_broadcast_receiver *r, volt_waiter *w) {
-  return volt_turn_cancel_(&r->broadcast->queue, name, w); /* R1 */
+  return volt_monitor_cancel_(&r->broadcast->queue, name, w); /* R1 */
 }
 
 bool volt_broadcast_set_waker(volt_broadcast_receiver *r, volt_waiter *w, volt_waker waker) {
@@ -151,10 +151,10 @@ uint64_t volt_broadcast_lag(const volt_broadcast_receiver *r) {
 /* ---- inspection ---- */
 
 uint64_t volt_broadcast_sent(const volt_broadcast *b) {
-  volt_turn_ t;
-  volt_turn_look_(&t, volt_fifo_to_look_at_(&b->queue));
+  volt_monitor_ t;
+  volt_monitor_look_(&t, volt_fifo_to_look_at_(&b->queue));
   uint64_t tail = b->tail;
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return tail;
 }
 
@@ -204,7 +204,7 @@ static void give_back(volt_future *f) {
 }
 
 static bool due(volt_future *f) {
-  return volt_turn_tell_counted_(&receiver_of(f)->broadcast->queue, name, &f->waiter);
+  return volt_monitor_complete_counted_(&receiver_of(f)->broadcast->queue, name, &f->waiter);
 }
 
 static const volt_future_ops_ ops = {.name = name,

@@ -45,10 +45,10 @@ static const char name[] = VOLT_CHAN_NAME_;
 #define WATCHED VOLT_CHAN_WATCHED_
 
 void volt_chan_tell_watchers_(volt_chan *c) {
-  volt_turn_ t;
-  volt_turn_begin_(&t, &c->watchers);
-  volt_turn_open_(&t);
-  volt_turn_end_(&t);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &c->watchers);
+  volt_monitor_release_all_(&t);
+  volt_monitor_exit_(&t);
 }
 
 /* Say that it is watched; the lock of the watchers is held. Returns false: it is closed. */
@@ -72,10 +72,10 @@ static volt_chan *chan_of(volt_future *f) {
 
 static int start(volt_future *f, volt_waker waker) {
   volt_chan *c = chan_of(f);
-  volt_turn_ t;
-  volt_turn_look_(&t, &c->watchers);
-  int result = watch(c) ? volt_turn_append_(&t, &f->waiter, waker) : (int)VOLT_OK;
-  volt_turn_leave_(&t);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &c->watchers);
+  int result = watch(c) ? volt_monitor_append_(&t, &f->waiter, waker) : (int)VOLT_OK;
+  volt_monitor_unlock_(&t);
   return result;
 }
 
@@ -93,8 +93,8 @@ static void give_back(volt_future *f) {
 
 static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
-                                     .cancel = volt_turn_future_cancel_,
-                                     .set_waker = volt_turn_future_set_waker_,
+                                     .cancel = volt_monitor_future_cancel_,
+                                     .set_waker = volt_monitor_future_set_waker_,
                                      .give_back = give_back,
                                      .due = due};
 
@@ -135,7 +135,7 @@ uint32_t volt_chan_senders(const volt_chan *c) {
 void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *ctx) {
   unsigned looks = 0;
   while (volt_load_acquire(&c->closing) != 0) volt_pause_(&looks); /* D1: pairs D2 */
-  volt_turn_destroy_(&c->watchers, name);
+  volt_monitor_destroy_(&c->watchers, name);
   uint64_t word = volt_load_acquire(&c->queue.word); /* P1: pairs P1, U1 */
   VOLT_CHECK(!(word & VOLT_WORD_QUEUED_), name, "%p: destroyed while %u waiters are queued",
              (void *)c, volt_fifo_count_(&c->queue));

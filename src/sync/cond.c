@@ -70,7 +70,7 @@ void volt_cond_destroy(volt_cond *c) {
     volt_fifo_unlock_(&c->queue, word);
     if (is_used) break; /* that is misuse */
   }
-  volt_turn_destroy_(&c->queue, name);
+  volt_monitor_destroy_(&c->queue, name);
 }
 
 /* ---- wait ---- */

@@ -36,41 +36,41 @@ void volt_latch_init(volt_latch *l, uint32_t count) {
 }
 
 void volt_latch_destroy(volt_latch *l) {
-  volt_turn_destroy_(&l->queue, name);
+  volt_monitor_destroy_(&l->queue, name);
 }
 
 void volt_latch_add_slow_(volt_latch *l, uint32_t n) {
-  volt_turn_ t;
-  volt_turn_look_(&t, &l->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &l->queue);
   uint32_t count = VOLT_WORD_VALUE_(t.word);
   VOLT_CHECK(n <= VOLT_LATCH_MAX - count, name, "%p: %u added to %u", (void *)l, n, count);
   t.word += VOLT_WORD_(n);
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
 }
 
 void volt_latch_count_down_slow_(volt_latch *l, uint32_t n) {
-  volt_turn_ t;
-  volt_turn_begin_(&t, &l->queue);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &l->queue);
   uint32_t count = VOLT_WORD_VALUE_(t.word);
   VOLT_CHECK(n <= count, name, "%p: counted down by %u from %u", (void *)l, n, count);
   t.word -= VOLT_WORD_(n);
-  if (n == count) volt_turn_open_(&t); /* I1 */
-  volt_turn_end_(&t);
+  if (n == count) volt_monitor_release_all_(&t); /* I1 */
+  volt_monitor_exit_(&t);
 }
 
 int volt_latch_wait(volt_latch *l, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(name, w);
   if (volt_latch_try_wait(l) == VOLT_OK) return VOLT_OK;
-  volt_turn_ t;
-  volt_turn_look_(&t, &l->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &l->queue);
   int result = VOLT_OK;
-  if (VOLT_WORD_VALUE_(t.word) > 0) result = volt_turn_append_(&t, w, waker);
-  volt_turn_leave_(&t);
+  if (VOLT_WORD_VALUE_(t.word) > 0) result = volt_monitor_append_(&t, w, waker);
+  volt_monitor_unlock_(&t);
   return result;
 }
 
 bool volt_latch_cancel(volt_latch *l, volt_waiter *w) {
-  return volt_turn_cancel_(&l->queue, name, w);
+  return volt_monitor_cancel_(&l->queue, name, w);
 }
 
 bool volt_latch_set_waker(volt_latch *l, volt_waiter *w, volt_waker waker) {
@@ -101,13 +101,13 @@ static bool due(volt_future *f) {
   volt_latch *l = volt_container_of(f->object, volt_latch, queue);
   uint64_t word = volt_load_relaxed(&l->queue.word); /* a hint: see turn.c R6 */
   bool opened = VOLT_WORD_VALUE_(word) == 0 || (word & VOLT_WORD_ALL_RETURNING_);
-  return opened && volt_turn_future_tell_(f);
+  return opened && volt_monitor_future_complete_(f);
 }
 
 static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
-                                     .cancel = volt_turn_future_cancel_,
-                                     .set_waker = volt_turn_future_set_waker_,
+                                     .cancel = volt_monitor_future_cancel_,
+                                     .set_waker = volt_monitor_future_set_waker_,
                                      .give_back = give_back,
                                      .due = due};
 

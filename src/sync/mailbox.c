@@ -46,23 +46,23 @@ static volt_mailbox_node *take_first(volt_mailbox *m) {
 
 void volt_mailbox_destroy(volt_mailbox *m, void (*drop)(volt_mailbox_node *node, void *ctx),
                           void *ctx) {
-  volt_turn_destroy_(&m->queue, name);
+  volt_monitor_destroy_(&m->queue, name);
   for (volt_mailbox_node *node; drop && (node = take_first(m)) != NULL;) drop(node, ctx);
 }
 
 /* Hand *node to the oldest who waits. Returns false: nobody does. */
-static bool hand_over(volt_turn_ *t, volt_mailbox_node *node) {
-  volt_waiter *w = volt_turn_oldest_(t);
+static bool hand_over(volt_monitor_ *t, volt_mailbox_node *node) {
+  volt_waiter *w = volt_monitor_oldest_(t);
   if (!w) return false;
   *(volt_mailbox_node **)(void *)w->data = node; /* R2 */
-  volt_turn_serve_(t, w);
+  volt_monitor_release_(t, w);
   return true;
 }
 
 int volt_mailbox_send(volt_mailbox *m, volt_mailbox_node *node) {
-  volt_turn_ t;
-  volt_turn_begin_(&t, &m->queue);
-  bool closed = volt_turn_is_closed_(&t);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &m->queue);
+  bool closed = volt_monitor_is_closed_(&t);
   if (!closed && !hand_over(&t, node)) {
     node->next = NULL;
     if (m->last) {
@@ -73,55 +73,55 @@ int volt_mailbox_send(volt_mailbox *m, volt_mailbox_node *node) {
     m->last = node;
     m->len += 1;
   }
-  volt_turn_end_(&t); /* R2 */
+  volt_monitor_exit_(&t); /* R2 */
   return closed ? VOLT_ECLOSED : VOLT_OK;
 }
 
 /* R3 */
 static void put_back(volt_mailbox *m, volt_mailbox_node *node) {
-  volt_turn_ t;
-  volt_turn_begin_(&t, &m->queue);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &m->queue);
   if (!hand_over(&t, node)) {
     node->next = m->first;
     m->first = node;
     if (!m->last) m->last = node;
     m->len += 1;
   }
-  volt_turn_end_(&t);
+  volt_monitor_exit_(&t);
 }
 
 void volt_mailbox_close(volt_mailbox *m) {
-  volt_turn_ t;
-  volt_turn_begin_(&t, &m->queue);
-  volt_turn_close_(&t);
-  volt_turn_end_(&t);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &m->queue);
+  volt_monitor_close_(&t);
+  volt_monitor_exit_(&t);
 }
 
 /* Returns VOLT_EAGAIN: there is none yet. */
-static int take(const volt_turn_ *t, volt_mailbox *m, volt_mailbox_node **node) {
+static int take(const volt_monitor_ *t, volt_mailbox *m, volt_mailbox_node **node) {
   volt_mailbox_node *first = take_first(m); /* R4 */
-  if (!first) return volt_turn_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
+  if (!first) return volt_monitor_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
   *node = first;
   return VOLT_OK;
 }
 
 int volt_mailbox_try_recv(volt_mailbox *m, volt_mailbox_node **node) {
-  volt_turn_ t;
-  volt_turn_look_(&t, &m->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &m->queue);
   int result = take(&t, m, node);
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return result;
 }
 
 static int recv(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **node, volt_waker waker) {
-  volt_turn_ t;
-  volt_turn_look_(&t, &m->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &m->queue);
   int result = take(&t, m, node);
   if (result == VOLT_EAGAIN) {
     w->data = node;
-    result = volt_turn_append_(&t, w, waker); /* R1 */
+    result = volt_monitor_append_(&t, w, waker); /* R1 */
   }
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return result;
 }
 
@@ -131,7 +131,7 @@ int volt_mailbox_recv(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **node,
 }
 
 bool volt_mailbox_cancel(volt_mailbox *m, volt_waiter *w) {
-  return volt_turn_cancel_(&m->queue, name, w);
+  return volt_monitor_cancel_(&m->queue, name, w);
 }
 
 bool volt_mailbox_set_waker(volt_mailbox *m, volt_waiter *w, volt_waker waker) {
@@ -141,10 +141,10 @@ bool volt_mailbox_set_waker(volt_mailbox *m, volt_waiter *w, volt_waker waker) {
 /* ---- inspection ---- */
 
 uint64_t volt_mailbox_len(const volt_mailbox *m) {
-  volt_turn_ t;
-  volt_turn_look_(&t, volt_fifo_to_look_at_(&m->queue));
+  volt_monitor_ t;
+  volt_monitor_look_(&t, volt_fifo_to_look_at_(&m->queue));
   uint64_t len = m->len;
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return len;
 }
 
@@ -176,10 +176,10 @@ static void give_back(volt_future *f) {
 
 static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
-                                     .cancel = volt_turn_future_cancel_,
-                                     .set_waker = volt_turn_future_set_waker_,
+                                     .cancel = volt_monitor_future_cancel_,
+                                     .set_waker = volt_monitor_future_set_waker_,
                                      .give_back = give_back,
-                                     .due = volt_turn_future_tell_counted_};
+                                     .due = volt_monitor_future_complete_counted_};
 
 volt_future *volt_mailbox_recv_future(volt_future *f, volt_mailbox *m, volt_mailbox_node **node) {
   f->waiter.data = node;

@@ -43,7 +43,7 @@ void volt_notify_init(volt_notify *n) {
 }
 
 void volt_notify_destroy(volt_notify *n) {
-  volt_turn_destroy_(&n->queue, name);
+  volt_monitor_destroy_(&n->queue, name);
 }
 
 void volt_notify_one(volt_notify *n) {
@@ -51,16 +51,16 @@ void volt_notify_one(volt_notify *n) {
   while (!(word & (QUEUED | LOCKED))) {
     if (volt_cas_release(&n->queue.word, &word, word | STORED)) return; /* F1: pairs T1, L1 */
   }
-  volt_turn_ t;
-  volt_turn_begin_(&t, &n->queue);
-  volt_waiter *w = volt_turn_oldest_(&t);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &n->queue);
+  volt_waiter *w = volt_monitor_oldest_(&t);
   if (w) {
     w->data = w; /* alone */
-    volt_turn_serve_(&t, w);
+    volt_monitor_release_(&t, w);
   } else {
     t.word |= STORED;
   }
-  volt_turn_end_(&t);
+  volt_monitor_exit_(&t);
 }
 
 void volt_notify_all(volt_notify *n) {
@@ -68,11 +68,11 @@ void volt_notify_all(volt_notify *n) {
   while (!(word & (QUEUED | LOCKED))) {
     if (volt_cas_release(&n->queue.word, &word, word + EVERYBODY)) return; /* F1: pairs T1, L1 */
   }
-  volt_turn_ t;
-  volt_turn_begin_(&t, &n->queue);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &n->queue);
   t.word += EVERYBODY;
-  volt_turn_open_(&t);
-  volt_turn_end_(&t);
+  volt_monitor_release_all_(&t);
+  volt_monitor_exit_(&t);
 }
 
 /* Without a turn. Returns false: nothing is stored, or it takes a turn to know. */
@@ -83,29 +83,29 @@ static bool take_stored(volt_notify *n, uint64_t word, volt_waiter *w) {
   return true;
 }
 
-static int wait(volt_turn_ *t, volt_waiter *w, volt_waker waker) {
+static int wait(volt_monitor_ *t, volt_waiter *w, volt_waker waker) {
   if (t->word & STORED) {
     t->word -= STORED;
     w->data = w;
     return VOLT_OK;
   }
   w->data = NULL;
-  return volt_turn_append_(t, w, waker); /* I1 */
+  return volt_monitor_append_(t, w, waker); /* I1 */
 }
 
 int volt_notify_wait(volt_notify *n, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(name, w);
   uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
   if (take_stored(n, word, w)) return VOLT_OK;
-  volt_turn_ t;
-  volt_turn_look_(&t, &n->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &n->queue);
   int result = wait(&t, w, waker);
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return result;
 }
 
 bool volt_notify_cancel(volt_notify *n, volt_waiter *w) {
-  return volt_turn_cancel_(&n->queue, name, w);
+  return volt_monitor_cancel_(&n->queue, name, w);
 }
 
 bool volt_notify_set_waker(volt_notify *n, volt_waiter *w, volt_waker waker) {
@@ -130,10 +130,10 @@ static int start(volt_future *f, volt_waker waker) {
   volt_notify *n = notify_of(f);
   uint64_t word = volt_load_acquire(&n->queue.word); /* T1: pairs F1, U1 */
   if (is_opened(f, word) || take_stored(n, word, &f->waiter)) return VOLT_OK;
-  volt_turn_ t;
-  volt_turn_look_(&t, &n->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &n->queue);
   int result = is_opened(f, t.word) ? (int)VOLT_OK : wait(&t, &f->waiter, waker); /* R2 */
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return result;
 }
 
@@ -143,13 +143,13 @@ static void give_back(volt_future *f) {
 
 static bool due(volt_future *f) {
   uint64_t word = volt_load_relaxed(&notify_of(f)->queue.word); /* a hint: see turn.c R6 */
-  return is_opened(f, word) && volt_turn_future_tell_(f);
+  return is_opened(f, word) && volt_monitor_future_complete_(f);
 }
 
 static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
-                                     .cancel = volt_turn_future_cancel_,
-                                     .set_waker = volt_turn_future_set_waker_,
+                                     .cancel = volt_monitor_future_cancel_,
+                                     .set_waker = volt_monitor_future_set_waker_,
                                      .give_back = give_back,
                                      .due = due};
 

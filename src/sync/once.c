@@ -26,13 +26,13 @@ void volt_once_init(volt_once *o) {
 }
 
 void volt_once_destroy(volt_once *o) {
-  volt_turn_destroy_(&o->queue, name);
+  volt_monitor_destroy_(&o->queue, name);
   uint64_t word = volt_load_relaxed(&o->queue.word); /* the owner's own */
   VOLT_CHECK(VOLT_WORD_VALUE_(word) != VOLT_ONCE_BEGUN_, name, "%p: destroyed while it is begun",
              (void *)o);
 }
 
-static void set_state(volt_turn_ *t, uint32_t state) {
+static void set_state(volt_monitor_ *t, uint32_t state) {
   t->word = VOLT_WORD_FLAGS_(t->word) | VOLT_WORD_(state);
 }
 
@@ -40,8 +40,8 @@ int volt_once_begin(volt_once *o, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(name, w);
   if (volt_once_is_done(o)) return VOLT_DONE;
   int result = VOLT_DONE;
-  volt_turn_ t;
-  volt_turn_look_(&t, &o->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &o->queue);
   uint32_t state = VOLT_WORD_VALUE_(t.word);
   if (state == VOLT_ONCE_FRESH_) {
     set_state(&t, VOLT_ONCE_BEGUN_);
@@ -49,9 +49,9 @@ int volt_once_begin(volt_once *o, volt_waiter *w, volt_waker waker) {
     result = VOLT_OK;
   } else if (state == VOLT_ONCE_BEGUN_) {
     w->data = NULL;
-    result = volt_turn_append_(&t, w, waker);
+    result = volt_monitor_append_(&t, w, waker);
   }
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return result;
 }
 
@@ -61,38 +61,38 @@ int volt_once_result(volt_waiter *w) {
 }
 
 bool volt_once_cancel(volt_once *o, volt_waiter *w) {
-  return volt_turn_cancel_(&o->queue, name, w);
+  return volt_monitor_cancel_(&o->queue, name, w);
 }
 
 bool volt_once_set_waker(volt_once *o, volt_waiter *w, volt_waker waker) {
   return volt_fifo_set_waker_(&o->queue, name, w, waker);
 }
 
-static void begin_end(volt_turn_ *t, volt_once *o) {
-  volt_turn_begin_(t, &o->queue);
+static void begin_end(volt_monitor_ *t, volt_once *o) {
+  volt_monitor_enter_(t, &o->queue);
   VOLT_CHECK(VOLT_WORD_VALUE_(t->word) == VOLT_ONCE_BEGUN_, name, "%p: ended, but it is %s",
              (void *)o, VOLT_WORD_VALUE_(t->word) == VOLT_ONCE_DONE_ ? "done" : "not begun");
 }
 
 void volt_once_done(volt_once *o) {
-  volt_turn_ t;
+  volt_monitor_ t;
   begin_end(&t, o);
   set_state(&t, VOLT_ONCE_DONE_);
-  volt_turn_open_(&t);
-  volt_turn_end_(&t);
+  volt_monitor_release_all_(&t);
+  volt_monitor_exit_(&t);
 }
 
 void volt_once_failed(volt_once *o) {
-  volt_turn_ t;
+  volt_monitor_ t;
   begin_end(&t, o);
-  volt_waiter *w = volt_turn_oldest_(&t);
+  volt_waiter *w = volt_monitor_oldest_(&t);
   if (w) {
     w->data = w; /* its turn */
-    volt_turn_serve_(&t, w);
+    volt_monitor_release_(&t, w);
   } else {
     set_state(&t, VOLT_ONCE_FRESH_);
   }
-  volt_turn_end_(&t);
+  volt_monitor_exit_(&t);
 }
 
 uint32_t volt_once_waiters(const volt_once *o) {
@@ -119,13 +119,13 @@ static void give_back(volt_future *f) {
 }
 
 static bool due(volt_future *f) {
-  return volt_once_is_done(once_of(f)) && volt_turn_future_tell_(f);
+  return volt_once_is_done(once_of(f)) && volt_monitor_future_complete_(f);
 }
 
 static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
-                                     .cancel = volt_turn_future_cancel_,
-                                     .set_waker = volt_turn_future_set_waker_,
+                                     .cancel = volt_monitor_future_cancel_,
+                                     .set_waker = volt_monitor_future_set_waker_,
                                      .give_back = give_back,
                                      .outcome = outcome,
                                      .due = due};

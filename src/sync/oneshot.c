@@ -37,33 +37,33 @@ void volt_oneshot_init(volt_oneshot *o, size_t elem_bytes, void *slot) {
 }
 
 void volt_oneshot_destroy(volt_oneshot *o) {
-  volt_turn_destroy_(&o->queue, name);
+  volt_monitor_destroy_(&o->queue, name);
 }
 
 int volt_oneshot_send(volt_oneshot *o, const void *elem) {
-  volt_turn_ t;
-  volt_turn_begin_(&t, &o->queue);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &o->queue);
   VOLT_CHECK(o->state == EMPTY, name, "%p: a second value is sent", (void *)o);
-  bool closed = volt_turn_is_closed_(&t);
+  bool closed = volt_monitor_is_closed_(&t);
   if (!closed) {
     VOLT_COPY_(o->slot, elem, o->elem_bytes);
     o->state = FULL;
-    volt_turn_open_counted_(&t);
+    volt_monitor_release_all_counted_(&t);
   }
-  volt_turn_end_(&t); /* R2 */
+  volt_monitor_exit_(&t); /* R2 */
   return closed ? VOLT_ECLOSED : VOLT_OK;
 }
 
 void volt_oneshot_close(volt_oneshot *o) {
-  volt_turn_ t;
-  volt_turn_begin_(&t, &o->queue);
-  if (o->state == EMPTY) volt_turn_close_(&t);
-  volt_turn_end_(&t);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &o->queue);
+  if (o->state == EMPTY) volt_monitor_close_(&t);
+  volt_monitor_exit_(&t);
 }
 
 /* Returns VOLT_EAGAIN: nothing is decided yet. */
-static int take(const volt_turn_ *t, volt_oneshot *o, volt_decision_ *decision, void *elem) {
-  if (o->state == EMPTY) return volt_turn_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
+static int take(const volt_monitor_ *t, volt_oneshot *o, volt_decision_ *decision, void *elem) {
+  if (o->state == EMPTY) return volt_monitor_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
   if (o->state == TAKEN) return VOLT_ECLOSED;
   if (!volt_may_take_effect_(decision)) return VOLT_ECANCELED; /* R4 */
   VOLT_COPY_(elem, o->slot, o->elem_bytes);
@@ -72,10 +72,10 @@ static int take(const volt_turn_ *t, volt_oneshot *o, volt_decision_ *decision, 
 }
 
 static int try_recv(volt_oneshot *o, volt_decision_ *decision, void *elem) {
-  volt_turn_ t;
-  volt_turn_look_(&t, &o->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &o->queue);
   int result = take(&t, o, decision, elem);
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return result;
 }
 
@@ -85,11 +85,11 @@ int volt_oneshot_try_recv(volt_oneshot *o, void *elem) {
 
 static int recv(volt_oneshot *o, volt_waiter *w, volt_decision_ *decision, void *elem,
                 volt_waker waker) {
-  volt_turn_ t;
-  volt_turn_look_(&t, &o->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &o->queue);
   int result = take(&t, o, decision, elem);
-  if (result == VOLT_EAGAIN) result = volt_turn_append_(&t, w, waker);
-  volt_turn_leave_(&t);
+  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&t, w, waker);
+  volt_monitor_unlock_(&t);
   return result;
 }
 
@@ -99,7 +99,7 @@ int volt_oneshot_recv(volt_oneshot *o, volt_waiter *w, void *elem, volt_waker wa
 }
 
 bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w) {
-  return volt_turn_cancel_(&o->queue, name, w); /* R1 */
+  return volt_monitor_cancel_(&o->queue, name, w); /* R1 */
 }
 
 bool volt_oneshot_set_waker(volt_oneshot *o, volt_waiter *w, volt_waker waker) {
@@ -111,10 +111,10 @@ bool volt_oneshot_is_closed(const volt_oneshot *o) {
 }
 
 bool volt_oneshot_is_empty(const volt_oneshot *o) {
-  volt_turn_ t;
-  volt_turn_look_(&t, volt_fifo_to_look_at_(&o->queue));
+  volt_monitor_ t;
+  volt_monitor_look_(&t, volt_fifo_to_look_at_(&o->queue));
   bool empty = o->state != FULL;
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return empty;
 }
 
@@ -139,20 +139,20 @@ static int recv_outcome(volt_future *f) {
 static void recv_give_back(volt_future *f) {
   if (f->state != VOLT_FUTURE_READY_) return; /* R1: it was granted, and has not looked */
   volt_oneshot *o = oneshot_of(f);
-  volt_turn_ t;
-  volt_turn_look_(&t, &o->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &o->queue);
   VOLT_ASSERT(o->state == TAKEN);
   o->state = FULL; /* R3 */
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
 }
 
 static const volt_future_ops_ recv_ops = {.name = name,
                                           .start = recv_start,
-                                          .cancel = volt_turn_future_cancel_,
-                                          .set_waker = volt_turn_future_set_waker_,
+                                          .cancel = volt_monitor_future_cancel_,
+                                          .set_waker = volt_monitor_future_set_waker_,
                                           .give_back = recv_give_back,
                                           .outcome = recv_outcome,
-                                          .due = volt_turn_future_tell_counted_};
+                                          .due = volt_monitor_future_complete_counted_};
 
 volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o, void *elem) {
   f->waiter.data = elem;
@@ -166,15 +166,15 @@ int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem, uint64_t deadline_ns
 
 static int closed_start(volt_future *f, volt_waker waker) {
   volt_oneshot *o = oneshot_of(f);
-  volt_turn_ t;
-  volt_turn_look_(&t, &o->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &o->queue);
   int result = VOLT_OK;
-  if (volt_turn_is_closed_(&t)) {
+  if (volt_monitor_is_closed_(&t)) {
     result = VOLT_ECLOSED;
   } else if (o->state == EMPTY) {
-    result = volt_turn_append_(&t, &f->waiter, waker);
+    result = volt_monitor_append_(&t, &f->waiter, waker);
   }
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return result;
 }
 
@@ -184,10 +184,10 @@ static void closed_give_back(volt_future *f) {
 
 static const volt_future_ops_ closed_ops = {.name = name,
                                             .start = closed_start,
-                                            .cancel = volt_turn_future_cancel_,
-                                            .set_waker = volt_turn_future_set_waker_,
+                                            .cancel = volt_monitor_future_cancel_,
+                                            .set_waker = volt_monitor_future_set_waker_,
                                             .give_back = closed_give_back,
-                                            .due = volt_turn_future_tell_counted_};
+                                            .due = volt_monitor_future_complete_counted_};
 
 volt_future *volt_oneshot_closed_future(volt_future *f, volt_oneshot *o) {
   return volt_future_make_(f, &closed_ops, &o->queue, 0);

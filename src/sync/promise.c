@@ -50,13 +50,13 @@ void volt_promise_init(volt_promise *p, const volt_promise_ops *ops) {
 void volt_promise_destroy(volt_promise *p) {
   VOLT_CHECK(p->state == IDLE || p->state == COMPLETE, name,
              "%p: destroyed while its operation is under way", (void *)p);
-  volt_turn_destroy_(&p->queue, name);
+  volt_monitor_destroy_(&p->queue, name);
 }
 
 void volt_promise_complete(volt_promise *p, int result) {
   VOLT_CHECK(result != VOLT_PENDING, name, "%p: VOLT_PENDING is not a result", (void *)p);
-  volt_turn_ t;
-  volt_turn_begin_(&t, &p->queue);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &p->queue);
   uint32_t state = p->state;
   const volt_promise_ops *ops = ops_of(p);
   VOLT_CHECK(state != COMPLETE && (state != IDLE || !ops->start), name, "%p: %s", (void *)p,
@@ -64,8 +64,8 @@ void volt_promise_complete(volt_promise *p, int result) {
   bool is_wanted = state != GIVEN_UP; /* R1 */
   p->state = is_wanted ? COMPLETE : IDLE;
   p->result = result;
-  if (is_wanted) volt_turn_open_(&t);
-  volt_turn_end_(&t); /* R2 */
+  if (is_wanted) volt_monitor_release_all_(&t);
+  volt_monitor_exit_(&t); /* R2 */
   if (!is_wanted) ops->discard(p, result);
 }
 
@@ -76,37 +76,37 @@ static volt_promise *promise_of(volt_future *f) {
 }
 
 static int take(volt_promise *p) {
-  volt_turn_ t;
-  volt_turn_look_(&t, &p->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &p->queue);
   VOLT_ASSERT(p->state == COMPLETE);
   int result = p->result;
   p->state = IDLE;
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return result;
 }
 
 /* Returns what was found: in COMPLETE it is to be taken, else the future waits. */
 static uint32_t enter(volt_promise *p, volt_waiter *w, volt_waker waker) {
-  volt_turn_ t;
-  volt_turn_look_(&t, &p->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &p->queue);
   uint32_t found = p->state;
-  VOLT_CHECK(found != GIVEN_UP && !volt_turn_oldest_(&t), name, "%p: %s", (void *)p,
+  VOLT_CHECK(found != GIVEN_UP && !volt_monitor_oldest_(&t), name, "%p: %s", (void *)p,
              found == GIVEN_UP ? "an operation that was given up is still under way"
                                : "two futures wait at once");
   if (found == IDLE && ops_of(p)->start) p->state = BEGUN;
-  if (found != COMPLETE) (void)volt_turn_append_(&t, w, waker);
-  volt_turn_leave_(&t);
+  if (found != COMPLETE) (void)volt_monitor_append_(&t, w, waker);
+  volt_monitor_unlock_(&t);
   return found;
 }
 
 /* start() has returned a result, so nobody completes it. */
 static void leave(volt_promise *p, volt_waiter *w) {
-  bool untold = volt_turn_cancel_(&p->queue, name, w);
+  bool untold = volt_monitor_cancel_(&p->queue, name, w);
   VOLT_CHECK(untold, name, "%p: completed although start() has returned a result", (void *)p);
-  volt_turn_ t;
-  volt_turn_look_(&t, &p->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &p->queue);
   p->state = IDLE;
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
 }
 
 static int start(volt_future *f, volt_waker waker) {
@@ -123,8 +123,8 @@ static int start(volt_future *f, volt_waker waker) {
 /* No future waits any more. stopped: what cancel() has said. R1 */
 static void give_up(volt_promise *p, bool stopped) {
   const volt_promise_ops *ops = ops_of(p);
-  volt_turn_ t;
-  volt_turn_look_(&t, &p->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &p->queue);
   bool is_complete = p->state == COMPLETE;
   int result = stopped ? VOLT_ECANCELED : p->result;
   VOLT_CHECK(!stopped || !is_complete, name, "%p: completed, and cancel() said it was stopped",
@@ -135,13 +135,13 @@ static void give_up(volt_promise *p, bool stopped) {
   } else if (!is_complete && ops->discard) {
     p->state = GIVEN_UP;
   }
-  volt_turn_leave_(&t); /* R2: from here on another thread may discard and free it */
+  volt_monitor_unlock_(&t); /* R2: from here on another thread may discard and free it */
   if (is_over && ops->discard) ops->discard(p, result);
 }
 
 static bool cancel(volt_future *f) {
   volt_promise *p = promise_of(f);
-  if (!volt_turn_future_cancel_(f)) return false;
+  if (!volt_monitor_future_cancel_(f)) return false;
   give_up(p, ops_of(p)->cancel && ops_of(p)->cancel(p));
   return true;
 }
@@ -153,11 +153,11 @@ static int outcome(volt_future *f) {
 static void give_back(volt_future *f) {
   volt_promise *p = promise_of(f);
   if (f->state == VOLT_FUTURE_READY_) { /* R3 */
-    volt_turn_ t;
-    volt_turn_look_(&t, &p->queue);
+    volt_monitor_ t;
+    volt_monitor_look_(&t, &p->queue);
     p->result = f->result;
     p->state = COMPLETE;
-    volt_turn_leave_(&t);
+    volt_monitor_unlock_(&t);
   }
   give_up(p, false);
 }
@@ -165,7 +165,7 @@ static void give_back(volt_future *f) {
 static const volt_future_ops_ future_ops = {.name = name,
                                             .start = start,
                                             .cancel = cancel,
-                                            .set_waker = volt_turn_future_set_waker_,
+                                            .set_waker = volt_monitor_future_set_waker_,
                                             .give_back = give_back,
                                             .outcome = outcome};
 

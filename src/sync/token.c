@@ -50,9 +50,9 @@ static const char name[] = "volt_token";
 extern inline bool volt_token_is_cancelled(const volt_token *);
 
 /* Lock the tree that *t is in. R6: while the lock of *t is held, its root is alive. */
-static void lock_tree(volt_turn_ *tree, volt_token *t) {
+static void lock_tree(volt_monitor_ *tree, volt_token *t) {
   for (unsigned looks = 0;;) {
-    volt_turn_look_(tree, &t->queue);
+    volt_monitor_look_(tree, &t->queue);
     volt_token *root = t->root;
     if (!root) return;
     uint64_t own = tree->word;
@@ -135,17 +135,17 @@ static void check_new(const volt_token *t, const volt_token *parent) {
 }
 
 void volt_token_init_child(volt_token *t, volt_token *parent) {
-  volt_turn_ tree;
+  volt_monitor_ tree;
   lock_tree(&tree, parent);
   check_new(t, parent);
   uint64_t word = volt_load_relaxed(&parent->queue.word); /* R1: written under the tree's lock */
   init(t, VOLT_WORD_VALUE_(word), volt_container_of(tree.queue, volt_token, queue));
   link_token(t, parent);
-  volt_turn_leave_(&tree);
+  volt_monitor_unlock_(&tree);
 }
 
 void volt_token_destroy(volt_token *t) {
-  volt_turn_ tree;
+  volt_monitor_ tree;
   lock_tree(&tree, t);
   while (t->child) {
     volt_token *child = t->child;
@@ -157,8 +157,8 @@ void volt_token_destroy(volt_token *t) {
     }
   }
   if (t->parent) unlink_token(t);
-  volt_turn_leave_(&tree);
-  volt_turn_destroy_(&t->queue, name); /* R2 */
+  volt_monitor_unlock_(&tree);
+  volt_monitor_destroy_(&t->queue, name); /* R2 */
 }
 
 /* ---- cancel ---- */
@@ -170,11 +170,11 @@ typedef struct told_list {
 } told_list;
 
 /* The token has its turn: close it. Returns false if it was closed before. */
-static bool close_token(volt_token *t, volt_turn_ *turn, told_list *list) {
+static bool close_token(volt_token *t, volt_monitor_ *turn, told_list *list) {
   if (turn->word & CANCELLED) return false; /* R3 */
   turn->word |= CANCELLED;
   if (!t->queue.head) return true;
-  volt_turn_open_(turn);
+  volt_monitor_release_all_(turn);
   turn->word += VOLT_WORD_RETURNING_; /* R2 */
   t->told = NULL;
   if (list->last) {
@@ -187,9 +187,9 @@ static bool close_token(volt_token *t, volt_turn_ *turn, told_list *list) {
 }
 
 /* The same; the tree's lock is held. */
-static bool close_in(volt_turn_ *tree, volt_token *t, told_list *list) {
+static bool close_in(volt_monitor_ *tree, volt_token *t, told_list *list) {
   if (&t->queue == tree->queue) return close_token(t, tree, list);
-  volt_turn_ turn = {.queue = &t->queue, .count = 0};
+  volt_monitor_ turn = {.queue = &t->queue, .count = 0};
   volt_fifo_lock_(&t->queue, &turn.word); /* L1: pairs U1 */
   bool closed = close_token(t, &turn, list);
   volt_fifo_unlock_(&t->queue, turn.word); /* told later: nothing of anybody's runs here */
@@ -198,19 +198,19 @@ static bool close_in(volt_turn_ *tree, volt_token *t, told_list *list) {
 
 /* Nothing is held. Tell those who waited for a token that was closed. */
 static void tell(volt_token *t) {
-  volt_turn_ turn = {.queue = &t->queue, .count = 0};
+  volt_monitor_ turn = {.queue = &t->queue, .count = 0};
   volt_fifo_lock_(&t->queue, &turn.word); /* L1: pairs U1 */
   turn.word -= VOLT_WORD_RETURNING_;                   /* R2 */
-  volt_turn_end_(&turn);
+  volt_monitor_exit_(&turn);
 }
 
 void volt_token_cancel(volt_token *t) {
-  volt_turn_ tree;
+  volt_monitor_ tree;
   told_list list = {NULL, NULL};
   lock_tree(&tree, t); /* if the root is being told, all are closed: I1 */
   bool below = true;
   for (volt_token *at = t; at; at = next_of(at, t, below)) below = close_in(&tree, at, &list);
-  volt_turn_leave_(&tree);
+  volt_monitor_unlock_(&tree);
   for (volt_token *at = list.first; at;) {
     volt_token *next = at->told; /* R2 */
     tell(at);
@@ -223,15 +223,15 @@ void volt_token_cancel(volt_token *t) {
 int volt_token_wait(volt_token *t, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(name, w);
   if (volt_token_is_cancelled(t)) return VOLT_OK;
-  volt_turn_ turn;
-  volt_turn_look_(&turn, &t->queue);
-  int result = turn.word & CANCELLED ? (int)VOLT_OK : volt_turn_append_(&turn, w, waker); /* R4 */
-  volt_turn_leave_(&turn);
+  volt_monitor_ turn;
+  volt_monitor_look_(&turn, &t->queue);
+  int result = turn.word & CANCELLED ? (int)VOLT_OK : volt_monitor_append_(&turn, w, waker); /* R4 */
+  volt_monitor_unlock_(&turn);
   return result;
 }
 
 bool volt_token_cancel_wait(volt_token *t, volt_waiter *w) {
-  return volt_turn_cancel_(&t->queue, name, w);
+  return volt_monitor_cancel_(&t->queue, name, w);
 }
 
 bool volt_token_set_waker(volt_token *t, volt_waiter *w, volt_waker waker) {
@@ -253,13 +253,13 @@ static void give_back(volt_future *f) {
 }
 
 static bool due(volt_future *f) {
-  return volt_token_is_cancelled((volt_token *)f->object) && volt_turn_future_tell_(f);
+  return volt_token_is_cancelled((volt_token *)f->object) && volt_monitor_future_complete_(f);
 }
 
 static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
-                                     .cancel = volt_turn_future_cancel_,
-                                     .set_waker = volt_turn_future_set_waker_,
+                                     .cancel = volt_monitor_future_cancel_,
+                                     .set_waker = volt_monitor_future_set_waker_,
                                      .give_back = give_back,
                                      .due = due};
 

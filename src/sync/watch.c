@@ -30,77 +30,77 @@ void volt_watch_init(volt_watch *w, size_t elem_bytes, void *mem, const void *in
 }
 
 void volt_watch_destroy(volt_watch *w) {
-  volt_turn_destroy_(&w->queue, name);
+  volt_monitor_destroy_(&w->queue, name);
 }
 
 /* The turn in which the value has been changed. */
-static void count_version(volt_turn_ *t, volt_watch *w) {
+static void count_version(volt_monitor_ *t, volt_watch *w) {
   w->version += 1;
-  volt_turn_open_counted_(t);
+  volt_monitor_release_all_counted_(t);
 }
 
 int volt_watch_send(volt_watch *w, const void *elem) {
-  volt_turn_ t;
-  volt_turn_begin_(&t, &w->queue);
-  bool closed = volt_turn_is_closed_(&t);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &w->queue);
+  bool closed = volt_monitor_is_closed_(&t);
   if (!closed) {
     VOLT_COPY_(w->value, elem, w->elem_bytes);
     count_version(&t, w);
   }
-  volt_turn_end_(&t);
+  volt_monitor_exit_(&t);
   return closed ? VOLT_ECLOSED : VOLT_OK;
 }
 
 int volt_watch_modify(volt_watch *w, volt_watch_fn *fn, void *arg) {
   int result = VOLT_ECLOSED;
-  volt_turn_ t;
-  volt_turn_begin_(&t, &w->queue);
-  if (!volt_turn_is_closed_(&t)) {
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &w->queue);
+  if (!volt_monitor_is_closed_(&t)) {
     result = fn(w->value, arg) ? VOLT_OK : VOLT_EAGAIN; /* R2 */
     if (result == VOLT_OK) count_version(&t, w);
   }
-  volt_turn_end_(&t);
+  volt_monitor_exit_(&t);
   return result;
 }
 
 void volt_watch_close(volt_watch *w) {
-  volt_turn_ t;
-  volt_turn_begin_(&t, &w->queue);
-  volt_turn_close_(&t);
-  volt_turn_end_(&t);
+  volt_monitor_ t;
+  volt_monitor_enter_(&t, &w->queue);
+  volt_monitor_close_(&t);
+  volt_monitor_exit_(&t);
 }
 
 uint64_t volt_watch_get(volt_watch *w, void *elem) {
-  volt_turn_ t;
-  volt_turn_look_(&t, &w->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &w->queue);
   VOLT_COPY_(elem, w->value, w->elem_bytes); /* R2 */
   uint64_t version = w->version;
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return version;
 }
 
 /* Returns VOLT_EAGAIN: nothing has changed. */
-static int look(const volt_turn_ *t, volt_watch *w, uint64_t *seen) {
+static int look(const volt_monitor_ *t, volt_watch *w, uint64_t *seen) {
   uint64_t version = w->version;
-  if (version == *seen) return volt_turn_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
+  if (version == *seen) return volt_monitor_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
   *seen = version;
   return VOLT_OK;
 }
 
 int volt_watch_try_changed(volt_watch *w, uint64_t *seen) {
-  volt_turn_ t;
-  volt_turn_look_(&t, &w->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &w->queue);
   int result = look(&t, w, seen);
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return result;
 }
 
 static int changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, volt_waker waker) {
-  volt_turn_ t;
-  volt_turn_look_(&t, &w->queue);
+  volt_monitor_ t;
+  volt_monitor_look_(&t, &w->queue);
   int result = look(&t, w, seen);
-  if (result == VOLT_EAGAIN) result = volt_turn_append_(&t, waiter, waker);
-  volt_turn_leave_(&t);
+  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&t, waiter, waker);
+  volt_monitor_unlock_(&t);
   return result;
 }
 
@@ -110,7 +110,7 @@ int volt_watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, volt_
 }
 
 bool volt_watch_cancel(volt_watch *w, volt_waiter *waiter) {
-  return volt_turn_cancel_(&w->queue, name, waiter); /* R1 */
+  return volt_monitor_cancel_(&w->queue, name, waiter); /* R1 */
 }
 
 bool volt_watch_set_waker(volt_watch *w, volt_waiter *waiter, volt_waker waker) {
@@ -120,10 +120,10 @@ bool volt_watch_set_waker(volt_watch *w, volt_waiter *waiter, volt_waker waker) 
 /* ---- inspection ---- */
 
 uint64_t volt_watch_version(const volt_watch *w) {
-  volt_turn_ t;
-  volt_turn_look_(&t, volt_fifo_to_look_at_(&w->queue));
+  volt_monitor_ t;
+  volt_monitor_look_(&t, volt_fifo_to_look_at_(&w->queue));
   uint64_t version = w->version;
-  volt_turn_leave_(&t);
+  volt_monitor_unlock_(&t);
   return version;
 }
 
@@ -168,11 +168,11 @@ static void give_back(volt_future *f) {
 
 static const volt_future_ops_ ops = {.name = name,
                                      .start = start,
-                                     .cancel = volt_turn_future_cancel_,
-                                     .set_waker = volt_turn_future_set_waker_,
+                                     .cancel = volt_monitor_future_cancel_,
+                                     .set_waker = volt_monitor_future_set_waker_,
                                      .give_back = give_back,
                                      .outcome = outcome,
-                                     .due = volt_turn_future_tell_counted_};
+                                     .due = volt_monitor_future_complete_counted_};
 
 volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w, uint64_t *seen) {
   f->waiter.data = seen;
