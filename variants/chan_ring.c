@@ -170,7 +170,7 @@ void volt_variant_ring_serve_(const volt_variant_ring_kind_ *v, volt_variant_rin
   leave(v, r, &batch);
 }
 
-void volt_variant_ring_tell_(volt_waiter *w, bool closed) {
+void volt_variant_ring_complete_(volt_waiter *w, bool closed) {
   volt_variant_claim_ claim = volt_variant_claim_of_(w, w, closed ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
   volt_publish_(&claim, 1, NULL);
 }

@@ -87,7 +87,7 @@ int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ 
 void volt_variant_ring_serve_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *claimed);
 
 /* Tell a waiter that was taken out from elsewhere. closed: it got nothing. */
-void volt_variant_ring_tell_(volt_waiter *w, bool closed);
+void volt_variant_ring_complete_(volt_waiter *w, bool closed);
 
 VOLT_END_DECLS
 

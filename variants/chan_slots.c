@@ -110,7 +110,7 @@ void volt_chan_slots_refill_slow_(volt_chan_slots *c, uint64_t at, volt_waiter *
   VOLT_COPY_(volt_variant_ring_elem_(place), w->data, r->elem_bytes);
   if (!volt_cas_seq_cst(&r->tail, &tail, volt_variant_ring_next_(r, tail))) { /* D5: pairs D6; R8 */
     volt_variant_ring_give_place_(r, at);
-    volt_variant_ring_tell_(w, true);
+    volt_variant_ring_complete_(w, true);
     return;
   }
   /* S2: pairs S3; D2: pairs D3, D4 */
@@ -118,7 +118,7 @@ void volt_chan_slots_refill_slow_(volt_chan_slots *c, uint64_t at, volt_waiter *
   if (volt_chan_slots_is_waiting_(c, RECEIVERS)) {
     volt_variant_ring_serve_(&variant, r, w); /* R7: before *w is told */
   } else {
-    volt_variant_ring_tell_(w, false);
+    volt_variant_ring_complete_(w, false);
   }
 }
 

@@ -82,7 +82,7 @@ void volt_bcs_job_run_(volt_bcs_job_ *job) {
   unmark(job);
 }
 
-static volt_waker tell_future(volt_bcs_job_ *job) {
+static volt_waker complete_future(volt_bcs_job_ *job) {
   volt_waiter *w = job->waiter;
   volt_waker waker = {NULL, NULL};
   bool cancelled = job->flag;
@@ -94,8 +94,8 @@ static volt_waker tell_future(volt_bcs_job_ *job) {
   return waker;
 }
 
-volt_waker volt_bcs_job_tell_(volt_bcs_job_ *job) {
-  if (job->kind == VOLT_BCS_FUTURE_) return tell_future(job);
+volt_waker volt_bcs_job_complete_(volt_bcs_job_ *job) {
+  if (job->kind == VOLT_BCS_FUTURE_) return complete_future(job);
   volt_waker waker = {job->wake, job->ctx};
   return waker;
 }

@@ -37,7 +37,7 @@ void volt_bcs_job_run_(volt_bcs_job_ *job);
 
 /* The server, with the node out of the queue: tell the owner, if that is a waker or a future. The
  * last access to *job. Returns the waker to be called when nothing is held, or a zero one. */
-volt_waker volt_bcs_job_tell_(volt_bcs_job_ *job);
+volt_waker volt_bcs_job_complete_(volt_bcs_job_ *job);
 
 /* Put *node, which carries job, into the queue, and serve if nobody does. Returns true if this
  * thread has served it, and nobody is going to be told. */

@@ -218,7 +218,7 @@ static void finish(struct debts *debts, volt_bcs_node *node, struct ending e) {
   if (e.kind == VOLT_BCS_RUN_) {
     volt_unpark_later(&job_of(node)->parker, &debts->asleep);
   } else if (e.kind == VOLT_BCS_FUTURE_ || e.has_waker) {
-    volt_waker waker = volt_bcs_job_tell_(job_of(node));
+    volt_waker waker = volt_bcs_job_complete_(job_of(node));
     if (waker.wake) debts->wakers[debts->count++] = waker;
   } /* else: R4, not ours any more */
 }

@@ -179,14 +179,14 @@ static void take_due(void *arg) {
   }
 }
 
-static void tell_time(volt_timers *t, uint64_t now_ns) {
-  uint64_t told = volt_load_relaxed(&t->told_ns); /* a clock orders nothing */
-  while (told < now_ns && !volt_cas_relaxed(&t->told_ns, &told, now_ns)) continue;
+static void set_time(volt_timers *t, uint64_t now_ns) {
+  uint64_t told = volt_load_relaxed(&t->virtual_ns); /* a clock orders nothing */
+  while (told < now_ns && !volt_cas_relaxed(&t->virtual_ns, &told, now_ns)) continue;
 }
 
 size_t volt_timers_expire(volt_timers *t, uint64_t now_ns) {
   size_t expired = 0;
-  tell_time(t, now_ns);
+  set_time(t, now_ns);
   for (;;) {
     struct expiry e;
     e.timers = t;
@@ -217,7 +217,7 @@ static void init(volt_timers *t, volt_waker driver, bool is_virtual) {
   volt_store_relaxed(&t->telling, 0);
   t->driver_wake = driver.wake;
   t->driver_ctx = driver.ctx;
-  volt_store_relaxed(&t->told_ns, 0);
+  volt_store_relaxed(&t->virtual_ns, 0);
   t->is_virtual = is_virtual;
 }
 
@@ -230,7 +230,7 @@ void volt_timers_init_virtual(volt_timers *t, volt_waker driver) {
 }
 
 uint64_t volt_timers_now_ns(volt_timers *t) {
-  return t->is_virtual ? volt_load_relaxed(&t->told_ns) : volt_now_ns(); /* tell_time() */
+  return t->is_virtual ? volt_load_relaxed(&t->virtual_ns) : volt_now_ns(); /* set_time() */
 }
 
 void volt_timers_destroy(volt_timers *t) {

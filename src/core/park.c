@@ -91,7 +91,7 @@ void volt_check_may_block_(const char *call) {
   *why = told;
 }
 
-bool volt_look_again_(volt_looks_ *looks, uint64_t deadline_ns) {
+bool volt_spin_again_(volt_spin_ *looks, uint64_t deadline_ns) {
 #if VOLT_DEBUG /* also if it finds what it looks for */
   if (looks->count == 0) volt_check_may_block_("a blocking call");
 #endif

@@ -43,13 +43,13 @@ VOLT_API void volt_check_may_block_(const char *call);
 int volt_park_in_(const char *call, volt_parker *p, uint32_t unparks, uint64_t deadline_ns);
 
 /* All-zero: it has not looked yet. */
-typedef struct volt_looks_ {
+typedef struct volt_spin_ {
   unsigned count;
   uint64_t until_ns;
-} volt_looks_;
+} volt_spin_;
 
 /* Wait a little. Returns true: look again; false: it has looked enough, or the deadline is over. */
-bool volt_look_again_(volt_looks_ *looks, uint64_t deadline_ns);
+bool volt_spin_again_(volt_spin_ *looks, uint64_t deadline_ns);
 
 /* Whether the thread sleeps or is about to. A hint. */
 static inline bool volt_is_parked_(volt_parker *p) {

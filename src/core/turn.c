@@ -118,7 +118,7 @@ void volt_monitor_exit_(volt_monitor_ *t) {
 }
 
 /* The lock is held, and *w is served: leave the lock and tell it alone. */
-static void tell_and_leave(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
+static void complete_and_unlock(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_fifo_unlock_(q, word);
   volt_waiters_grant_(&claimed, 1, state_of(word));
@@ -132,7 +132,7 @@ bool volt_monitor_complete_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   }
   bool served = is_served(q, w);
   if (served) {
-    tell_and_leave(q, word, w); /* R6 */
+    complete_and_unlock(q, word, w); /* R6 */
   } else {
     volt_fifo_unlock_(q, word);
   }
@@ -153,7 +153,7 @@ bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   }
   bool served = is_served(q, w);
   if (served) {
-    tell_and_leave(q, word, w); /* R3 */
+    complete_and_unlock(q, word, w); /* R3 */
   } else {
     volt_fifo_remove_(q, w);
     volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */

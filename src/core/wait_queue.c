@@ -236,7 +236,7 @@ int volt_permits_ask_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter 
  * somebody is, there is nothing to take. */
 static bool take_soon(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
                       uint64_t deadline_ns) {
-  volt_looks_ looks = {0, 0};
+  volt_spin_ looks = {0, 0};
   do {
     uint64_t word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
     if (word & CLOSED) return false;
@@ -245,7 +245,7 @@ static bool take_soon(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
     if ((word & QUEUED) || permits < (int32_t)n || last_share) continue;
     uint64_t next = word_of(kind, permits - (int32_t)n) | VOLT_WORD_FLAGS_(word);
     if (volt_cas_acquire(&q->word, &word, next)) return true; /* A1: pairs U1, F1 */
-  } while (volt_look_again_(&looks, deadline_ns));
+  } while (volt_spin_again_(&looks, deadline_ns));
   return false;
 }
 

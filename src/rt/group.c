@@ -129,7 +129,7 @@ static int try_next(volt_group *g, volt_task **t) {
 }
 
 /* The lock is left for it: whoever waits is told if it is time. R1 */
-static void leave_and_tell(volt_group *g) {
+static void unlock_and_complete(volt_group *g) {
   volt_waiter *w = g->waiter;
   bool due = w && (w->want == NEXT ? !volt_task_list_is_empty_(&g->ended) : g->count == 0);
   volt_claimed_ claimed = {NULL, {NULL, NULL}, 0};
@@ -207,7 +207,7 @@ void volt_group_left_(volt_group *g, volt_task *kept) {
   volt_short_lock_take_(&g->lock);
   g->count -= 1;
   if (kept) volt_task_list_append_(&g->ended, &kept->sibling);
-  leave_and_tell(g);
+  unlock_and_complete(g);
 }
 
 void volt_group_destroy(volt_group *g) {
@@ -381,7 +381,7 @@ static void next_give_back(volt_future *f) {
   volt_task_return_to_group_(t);
   volt_short_lock_take_(&g->lock);
   volt_task_list_insert_(&g->ended, &t->sibling); /* the oldest again */
-  leave_and_tell(g);                              /* R4 */
+  unlock_and_complete(g);                              /* R4 */
 }
 
 static const volt_future_ops_ next_ops = {

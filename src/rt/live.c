@@ -58,7 +58,7 @@ void volt_live_unlink_(volt_task *t) {
 }
 
 /* All of them, and each for the last time: it may be gone as it is told. */
-static void tell_closers(volt_closer *c) {
+static void wake_closers(volt_closer *c) {
   while (c) {
     volt_closer *next = c->next;
     volt_unpark(&c->parker);
@@ -77,7 +77,7 @@ void volt_live_leave_(volt_live *live, bool ended) {
     }
   }
   volt_short_lock_leave_(&live->lock); /* I1 */
-  tell_closers(closers);
+  wake_closers(closers);
 }
 
 static volt_task *take(volt_task_link *from, volt_task_link *to) {

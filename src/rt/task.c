@@ -84,7 +84,7 @@ static void wake(void *ctx);
 static void wake_last(void *ctx);
 
 /* A task that joins runs after those that are ready: others that it may join are among them. */
-static void tell_joiner(volt_task *t) {
+static void complete_joiner(volt_task *t) {
   volt_waiter *w = (volt_waiter *)(void *)t->joiner;
   volt_claimed_ claimed = volt_waiter_claim_(w);
   if (claimed.waker.wake == wake) claimed.waker.wake = wake_last;
@@ -101,7 +101,7 @@ static void settle(volt_task *t, uint64_t state) {
   } else if (state & DETACHED) {
     if (t->block) volt_pool_free_(t->rt, t);
   } else if (state & JOINER) {
-    tell_joiner(t);
+    complete_joiner(t);
   }
 }
 
@@ -367,7 +367,7 @@ static bool join_set_waker(volt_future *f, volt_waker waker) {
   while (!(state & ENDED)) {                     /* R7 */
     if (volt_cas_acq_rel(&t->state, &state, state | JOINER)) return true; /* J2: pairs E1 */
   }
-  tell_joiner(t); /* it has ended in between and found nobody: told by this thread */
+  complete_joiner(t); /* it has ended in between and found nobody: told by this thread */
   return true;
 }
 

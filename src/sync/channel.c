@@ -356,7 +356,7 @@ static void stay(volt_chan *c, bool *away) {
 }
 
 /* The lock is held, and the word CLOSED: tell a batch. Returns whether there are more. */
-static bool tell_closed(volt_chan *c, uint64_t word, bool *away) {
+static bool complete_closed(volt_chan *c, uint64_t word, bool *away) {
   batch b;
   b.count = 0;
   while (c->queue.head && b.count < VOLT_WAKE_BATCH) {
@@ -369,7 +369,7 @@ static bool tell_closed(volt_chan *c, uint64_t word, bool *away) {
   return more;
 }
 
-bool volt_chan_tell_closed_(volt_chan *c, volt_waiter *w) {
+bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w) {
   /* relaxed: the lock, or the grant, carries what came before the close */
   bool closed = (volt_load_relaxed(&c->queue.word) & CLOSED) != 0;
   if (closed) volt_fifo_complete_(&c->queue, name, w, VOLT_WAITER_CLOSED_); /* R10 */
@@ -390,10 +390,10 @@ void volt_chan_close(volt_chan *c) {
   bool away = false;
   bool more = !close_unlocked(c, &word, &away);
   while (more) {
-    more = tell_closed(c, word | CLOSED, &away) && volt_fifo_lock_if_queued_(&c->queue, &word);
+    more = complete_closed(c, word | CLOSED, &away) && volt_fifo_lock_if_queued_(&c->queue, &word);
   }
   if (!away) return;
-  volt_chan_tell_watchers_(c);
+  volt_chan_complete_watchers_(c);
   volt_fetch_add_release(&c->closing, (uint32_t)-1); /* D2: pairs D1; the last of *c */
 }
 

@@ -31,11 +31,11 @@ uint32_t volt_chan_run_unlocked_(volt_chan *c, const volt_chan_op_ *op);
 
 /* *w, which its owner has not seen complete: if the channel is closed, it has completed when this
  * returns true. One load, if the channel is not closed. */
-bool volt_chan_tell_closed_(volt_chan *c, volt_waiter *w);
+bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w);
 /* The start() of a receive's future, whose object is the channel; for what stands on one. */
 int volt_chan_recv_start_(volt_future *f, volt_waker waker);
 
 /* The word is CLOSED, and c->closing counts the caller: tell those who await the close. */
-void volt_chan_tell_watchers_(volt_chan *c);
+void volt_chan_complete_watchers_(volt_chan *c);
 
 #endif

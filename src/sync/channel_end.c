@@ -44,7 +44,7 @@ static const char name[] = VOLT_CHAN_NAME_;
 #define CLOSED VOLT_WORD_CLOSED_
 #define WATCHED VOLT_CHAN_WATCHED_
 
-void volt_chan_tell_watchers_(volt_chan *c) {
+void volt_chan_complete_watchers_(volt_chan *c) {
   volt_monitor_ t;
   volt_monitor_enter_(&t, &c->watchers);
   volt_monitor_release_all_(&t);

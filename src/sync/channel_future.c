@@ -58,7 +58,7 @@ static bool future_set_waker(volt_future *f, volt_waker waker) {
 }
 
 static bool future_due(volt_future *f) {
-  return volt_chan_tell_closed_(chan_of(f), &f->waiter);
+  return volt_chan_complete_closed_(chan_of(f), &f->waiter);
 }
 
 /* No give_back: what has been moved stays moved. */
@@ -150,8 +150,8 @@ int volt_chan_recv_many_blocking(volt_chan *c, void *elems, uint32_t n, uint32_t
 }
 
 static int send_soon(volt_chan *c, const void *elem, uint64_t deadline_ns) {
-  volt_looks_ looks = {0, 0};
-  while (volt_look_again_(&looks, deadline_ns)) {
+  volt_spin_ looks = {0, 0};
+  while (volt_spin_again_(&looks, deadline_ns)) {
     int result = volt_chan_try_send(c, elem);
     if (result != VOLT_EAGAIN) return result;
   }
@@ -164,8 +164,8 @@ int volt_chan_send_blocking(volt_chan *c, const void *elem, uint64_t deadline_ns
 }
 
 static int recv_soon(volt_chan *c, void *elem, uint64_t deadline_ns) {
-  volt_looks_ looks = {0, 0};
-  while (volt_look_again_(&looks, deadline_ns)) {
+  volt_spin_ looks = {0, 0};
+  while (volt_spin_again_(&looks, deadline_ns)) {
     int result = volt_chan_try_recv(c, elem);
     if (result != VOLT_EAGAIN) return result;
   }

@@ -120,7 +120,7 @@ static bool recv_set_waker(volt_future *f, volt_waker waker) {
 }
 
 static bool recv_due(volt_future *f) {
-  return volt_chan_tell_closed_(&of(f)->chan, &f->waiter);
+  return volt_chan_complete_closed_(&of(f)->chan, &f->waiter);
 }
 
 /* No give_back: what has been moved stays moved. */

@@ -164,13 +164,13 @@ void volt_token_destroy(volt_token *t) {
 /* ---- cancel ---- */
 
 /* Those to be told, in order. */
-typedef struct told_list {
+typedef struct completed_list {
   volt_token *first;
   volt_token *last;
-} told_list;
+} completed_list;
 
 /* The token has its turn: close it. Returns false if it was closed before. */
-static bool close_token(volt_token *t, volt_monitor_ *turn, told_list *list) {
+static bool close_token(volt_token *t, volt_monitor_ *turn, completed_list *list) {
   if (turn->word & CANCELLED) return false; /* R3 */
   turn->word |= CANCELLED;
   if (!t->queue.head) return true;
@@ -187,7 +187,7 @@ static bool close_token(volt_token *t, volt_monitor_ *turn, told_list *list) {
 }
 
 /* The same; the tree's lock is held. */
-static bool close_in(volt_monitor_ *tree, volt_token *t, told_list *list) {
+static bool close_in(volt_monitor_ *tree, volt_token *t, completed_list *list) {
   if (&t->queue == tree->queue) return close_token(t, tree, list);
   volt_monitor_ turn = {.queue = &t->queue, .count = 0};
   volt_fifo_lock_(&t->queue, &turn.word); /* L1: pairs U1 */
@@ -206,7 +206,7 @@ static void tell(volt_token *t) {
 
 void volt_token_cancel(volt_token *t) {
   volt_monitor_ tree;
-  told_list list = {NULL, NULL};
+  completed_list list = {NULL, NULL};
   lock_tree(&tree, t); /* if the root is being told, all are closed: I1 */
   bool below = true;
   for (volt_token *at = t; at; at = next_of(at, t, below)) below = close_in(&tree, at, &list);
