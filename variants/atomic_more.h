@@ -1,8 +1,8 @@
-/* atomic_more.h: the atomic operations that only the variants need, as volt/atomic.h has them. */
+/* atomic_more.h: the atomic operations that only the variants need, as volt/detail/atomic.h has them. */
 #ifndef VOLT_VARIANTS_ATOMIC_MORE_H
 #define VOLT_VARIANTS_ATOMIC_MORE_H
 
-#include <volt/atomic.h>
+#include <volt/detail/atomic.h>
 
 #if !defined(VOLT_MODEL) /* model_atomic.hpp brings its own */
 

@@ -8,7 +8,7 @@
  * Invariants, races, pairs, costs: those of chan_ring.c. This file adds none. */
 #include "chan_dekker.h"
 
-#include "core/future.h"
+#include "core/future_ops.h"
 
 static const volt_variant_ring_kind_ variant = {
     "volt_chan_dekker", /* name */

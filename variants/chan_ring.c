@@ -56,7 +56,7 @@
 #include "core/check.h"
 #include "variant_fifo.h"
 #include "variant_grant.h"
-#include "core/park.h"
+#include "core/spin.h"
 #include "rt/short_lock.h"
 
 enum { SENDERS = VOLT_VARIANT_RING_SENDERS_, RECEIVERS = VOLT_VARIANT_RING_RECEIVERS_ };

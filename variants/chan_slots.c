@@ -48,7 +48,7 @@
 #include "chan_slots.h"
 
 #include "variant_fifo.h"
-#include "core/future.h"
+#include "core/future_ops.h"
 
 enum { SENDERS = VOLT_VARIANT_RING_SENDERS_, RECEIVERS = VOLT_VARIANT_RING_RECEIVERS_ };
 

@@ -214,7 +214,7 @@ static bool leave(volt_combiner_ *t, bool again) {
 static void tell(volt_combiner_ *t) {
   for (volt_request_ *r = t->answered, *older; r; r = older) {
     older = r->older;
-    /* relaxed: a hint (waiter.c R8) */
+    /* relaxed: a hint (grant.c R8) */
     bool sleeps = volt_load_relaxed(&r->node.state) == VOLT_WAITER_AWAITED_;
     volt_store_release(&r->node.state, VOLT_WAITER_GRANTED_); /* G1: the last of *r; pairs W1 */
     if (sleeps) volt_futex_wake32_(&r->node.state, 1);        /* by address only */

@@ -9,7 +9,7 @@
 #include "core/check.h"
 #include "combine.h"
 #include "variant_fifo.h"
-#include "core/park.h"
+#include "core/spin.h"
 
 #define QUEUED VOLT_COMBINING_QUEUED_
 #define BUSY VOLT_COMBINING_BUSY_

@@ -35,7 +35,7 @@
 
 #include "core/check.h"
 #include "variant_fifo.h"
-#include "core/park.h"
+#include "core/spin.h"
 #include "rt/short_lock.h"
 
 /* ---- serving: the lock is held ---- */

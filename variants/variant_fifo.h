@@ -1,6 +1,6 @@
 /* variant_fifo.h: the list of a variant: intrusive, doubly linked. Sequential; the lock is held. */
-#ifndef VOLT_VARIANTS_FIFO_H
-#define VOLT_VARIANTS_FIFO_H
+#ifndef VOLT_VARIANTS_VARIANT_FIFO_H
+#define VOLT_VARIANTS_VARIANT_FIFO_H
 
 #include "core/check.h"
 #include "state.h"

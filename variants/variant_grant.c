@@ -4,7 +4,7 @@
  * after its last access to the semaphore stores the outcome into the waiter ("grant") and calls
  * the waker it has copied before.
  *
- * Source: src/core/wait_queue.c, whose rules for a waiter these are.
+ * Source: src/core/permits.c, whose rules for a waiter these are.
  *
  * Invariant: a waiter is granted once, by the one who claimed it.
  *
@@ -14,7 +14,7 @@
  *   R2  A waker of the batch cancels another waiter of the batch, whose grant this thread still
  *       owes: it would wait for itself. Closed: all are told before the first waker is called.
  *
- * Pairs: G1 (release) -> W1 (acquire, src/core/wait_queue.c): the owner sees what was done before. */
+ * Pairs: G1 (release) -> W1 (acquire, src/core/permits.c): the owner sees what was done before. */
 #include "variant_grant.h"
 
 #include "core/check.h"
@@ -46,7 +46,7 @@ static void grant(const volt_variant_claim_ *claim) {
   VOLT_CHECK(claim->id == w->id, "grant",
              "waiter %p was re-used while it was queued: it is invocation %u, was %u", (void *)w,
              (uint32_t)w->id, claim->id);
-  /* relaxed: a hint (waiter.c R8) */
+  /* relaxed: a hint (grant.c R8) */
   bool sleeps = volt_load_relaxed(&w->state) == VOLT_WAITER_AWAITED_;
   volt_store_release(&w->state, claim->state);  /* G1: last access; pairs W1 */
   if (sleeps) volt_futex_wake32_(&w->state, 1); /* by address only */

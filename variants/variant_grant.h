@@ -1,10 +1,10 @@
 /* variant_grant.h: the two ends of a waiter's life, the same in every variant: made ready to wait by its
  * owner; claimed by one releaser, and told. */
-#ifndef VOLT_VARIANTS_GRANT_H
-#define VOLT_VARIANTS_GRANT_H
+#ifndef VOLT_VARIANTS_VARIANT_GRANT_H
+#define VOLT_VARIANTS_VARIANT_GRANT_H
 
 #include "state.h"
-#include "core/wait_queue.h"
+#include "core/permits.h"
 
 /* A waiter that nobody else can reach any more, and that has not been told yet. */
 typedef struct volt_variant_claim_ {

@@ -1,6 +1,6 @@
 /* variant_pool.h: what serve.c needs of a variant that keeps its permits in a pool. */
-#ifndef VOLT_VARIANTS_POOL_H
-#define VOLT_VARIANTS_POOL_H
+#ifndef VOLT_VARIANTS_VARIANT_POOL_H
+#define VOLT_VARIANTS_VARIANT_POOL_H
 
 #include "serve.h"
 #include "state.h"

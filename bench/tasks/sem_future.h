@@ -6,7 +6,7 @@
 #define VOLT_BENCH_SEM_FUTURE_H
 
 #include "engine.h"
-#include "core/future.h"
+#include "core/future_ops.h"
 #include "tasks.h"
 
 #ifdef RT_NATIVE

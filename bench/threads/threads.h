@@ -20,7 +20,7 @@
 
 #include <time.h>
 
-#include <volt/atomic.h>
+#include <volt/detail/atomic.h>
 #include <volt/base.h>
 
 VOLT_BEGIN_DECLS

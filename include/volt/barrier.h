@@ -16,7 +16,7 @@
 #define VOLT_BARRIER_H
 
 #include "future.h"
-#include "wait_queue.h"
+#include "detail/fifo.h"
 
 /* Members are private. */
 typedef struct volt_barrier {

@@ -31,7 +31,7 @@
 #ifndef VOLT_BCS_QUEUE_H
 #define VOLT_BCS_QUEUE_H
 
-#include "atomic.h"
+#include "detail/atomic.h"
 #include "base.h"
 
 typedef struct volt_bcs_node volt_bcs_node;

@@ -25,7 +25,7 @@
 #define VOLT_BROADCAST_H
 
 #include "future.h"
-#include "wait_queue.h"
+#include "detail/fifo.h"
 
 /* Members are private. */
 typedef struct volt_broadcast {

@@ -30,7 +30,7 @@
 #define VOLT_CHANNEL_H
 
 #include "future.h"
-#include "wait_queue.h"
+#include "detail/fifo.h"
 
 #ifdef __cplusplus
 extern "C++" {
@@ -60,7 +60,7 @@ typedef struct volt_chan {
   volt_fifo_ watchers;      /* futures that await the close */
 } volt_chan;
 
-/* The word: bits 0 to 2 as in wait_queue.h; 3: the close was awaited once (WATCHED); 8 to 35 how
+/* The word: bits 0 to 2 as in detail/fifo.h; 3: the close was awaited once (WATCHED); 8 to 35 how
  * many elements there are; 36 to 63 the position of the next one. The elements are those at the
  * positions before it. With QUEUED: those who wait are receivers if there is no element, else
  * senders, and then there is no place. */

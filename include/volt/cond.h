@@ -24,7 +24,7 @@
 
 #include "future.h"
 #include "mutex.h"
-#include "wait_queue.h"
+#include "detail/fifo.h"
 
 /* Members are private. */
 typedef struct volt_cond {

@@ -18,7 +18,7 @@
 #define VOLT_LATCH_H
 
 #include "future.h"
-#include "wait_queue.h"
+#include "detail/fifo.h"
 
 /* The highest count. */
 #define VOLT_LATCH_MAX UINT32_MAX

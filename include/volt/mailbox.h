@@ -30,7 +30,7 @@
 #define VOLT_MAILBOX_H
 
 #include "future.h"
-#include "wait_queue.h"
+#include "detail/fifo.h"
 
 /* Members are private. It is embedded in what is sent, and needs no initialisation. */
 typedef struct volt_mailbox_node {

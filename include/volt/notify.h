@@ -32,7 +32,7 @@
 #define VOLT_NOTIFY_H
 
 #include "future.h"
-#include "wait_queue.h"
+#include "detail/fifo.h"
 
 /* Members are private. */
 typedef struct volt_notify {

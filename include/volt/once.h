@@ -18,7 +18,7 @@
 #define VOLT_ONCE_H
 
 #include "future.h"
-#include "wait_queue.h"
+#include "detail/fifo.h"
 
 /* Members are private. */
 typedef struct volt_once {

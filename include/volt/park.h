@@ -16,7 +16,7 @@
 #ifndef VOLT_PARK_H
 #define VOLT_PARK_H
 
-#include "atomic.h"
+#include "detail/atomic.h"
 #include "waker.h"
 
 /* Members are private. word: bit 0 PARKED, the thread sleeps or is about to; bits 1..31:

@@ -51,7 +51,7 @@
 #define VOLT_PROMISE_H
 
 #include "future.h"
-#include "wait_queue.h"
+#include "detail/fifo.h"
 
 typedef struct volt_promise volt_promise;
 

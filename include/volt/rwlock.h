@@ -17,7 +17,7 @@
 #define VOLT_RWLOCK_H
 
 #include "future.h"
-#include "wait_queue.h"
+#include "detail/fifo.h"
 
 /* More readers than this at once abort, at the latest when one of them unlocks. */
 #define VOLT_RWLOCK_MAX_READERS (VOLT_RWLOCK_WRITER_ - 1)

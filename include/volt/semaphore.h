@@ -42,7 +42,7 @@
 #define VOLT_SEMAPHORE_H
 
 #include "future.h"
-#include "wait_queue.h"
+#include "detail/fifo.h"
 
 /* Permits a semaphore can hold, and a request can ask for. */
 #define VOLT_SEM_MAX UINT32_C(0x7fffffff)

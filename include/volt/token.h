@@ -20,7 +20,7 @@
 #define VOLT_TOKEN_H
 
 #include "future.h"
-#include "wait_queue.h"
+#include "detail/fifo.h"
 
 /* Members are private. */
 typedef struct volt_token {

@@ -27,8 +27,8 @@
  *   park.h         block a thread; wake many at once
  *   waiter.h       the node that every pending operation is
  *   waker.h        how its owner is made runnable
- *   wait_queue.h   what the primitives embed (not an interface)
- *   atomic.h       atomic operations by their memory order (not an interface) */
+ *   detail/        what the primitives embed, atomic operations by their memory order: not an
+ *                  interface */
 #ifndef VOLT_VOLT_H
 #define VOLT_VOLT_H
 

@@ -24,7 +24,7 @@
 #ifndef VOLT_WAITER_H
 #define VOLT_WAITER_H
 
-#include "atomic.h"
+#include "detail/atomic.h"
 #include "waker.h"
 
 typedef struct volt_waiter volt_waiter;

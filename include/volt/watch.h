@@ -21,7 +21,7 @@
 #define VOLT_WATCH_H
 
 #include "future.h"
-#include "wait_queue.h"
+#include "detail/fifo.h"
 
 /* Members are private. */
 typedef struct volt_watch {

@@ -7,7 +7,7 @@
 #include <volt/async.h>
 
 #include "../core/check.h"
-#include "../core/future.h"
+#include "../core/future_ops.h"
 
 void volt_frame_leave_slow_(volt_frame *frame, int result) {
   VOLT_CHECK(result != VOLT_PENDING, "VOLT_RETURN", "VOLT_PENDING is not a result");

@@ -30,7 +30,7 @@
 #include <volt/loop.h>
 
 #include "../core/check.h"
-#include "../core/park.h"
+#include "../core/spin.h"
 
 #define TOLD UINT64_C(1)
 #define CLOSED UINT64_C(2)

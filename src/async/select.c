@@ -19,7 +19,7 @@
 
 #include "../core/check.h"
 #include "../core/futex.h"
-#include "../core/future.h"
+#include "../core/future_ops.h"
 
 /* xorshift64*: enough to be fair, one word a thread. */
 static uint64_t next_random(void) {

@@ -6,7 +6,7 @@
 #include <volt/time.h>
 
 #include "../core/check.h"
-#include "../core/future.h"
+#include "../core/future_ops.h"
 
 /* ---- sleep ---- */
 

@@ -21,8 +21,8 @@
 #include "bcs_job.h"
 
 #include "../core/check.h"
-#include "../core/future.h"
-#include "../core/waiter.h"
+#include "../core/future_ops.h"
+#include "../core/grant.h"
 
 enum { BEGUN = 1, CANCELLED = 2, REPLACING = 4, CLAIMED = 8 };
 

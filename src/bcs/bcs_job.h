@@ -1,6 +1,6 @@
 /* bcs_job.h: what a node of a volt_bcs_lock carries: what to run, and who is to be told. */
-#ifndef VOLT_SRC_BCS_JOB_H
-#define VOLT_SRC_BCS_JOB_H
+#ifndef VOLT_BCS_BCS_JOB_H
+#define VOLT_BCS_BCS_JOB_H
 
 #include <volt/bcs_lock.h>
 

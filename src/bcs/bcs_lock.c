@@ -60,7 +60,7 @@
 #include "bcs_job.h"
 #include "../core/check.h"
 #include "../core/futex.h"
-#include "../core/park.h"
+#include "../core/spin.h"
 
 /* How many jobs a thread serves, its own among them, before it looks for another that waits and is
  * awake; and for any that waits. With more threads than cores, a short batch keeps all of them in

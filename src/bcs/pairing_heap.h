@@ -8,8 +8,8 @@
  *
  * Links, in a timer's waiter: data, its first child; next, its next sibling; prev, its previous
  * sibling, or its parent if it is the first child. A root has neither next nor prev. */
-#ifndef VOLT_PAIRING_HEAP_H
-#define VOLT_PAIRING_HEAP_H
+#ifndef VOLT_BCS_PAIRING_HEAP_H
+#define VOLT_BCS_PAIRING_HEAP_H
 
 #include <volt/timer.h>
 

@@ -32,8 +32,8 @@
 
 #include "../core/check.h"
 #include "pairing_heap.h"
-#include "../core/park.h"
-#include "../core/waiter.h"
+#include "../core/spin.h"
+#include "../core/grant.h"
 
 /* How many timers one section takes out. */
 #ifndef VOLT_EXPIRE_BATCH

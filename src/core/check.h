@@ -2,8 +2,8 @@
  *
  * VOLT_CHECK is always on and O(1): it prints the calling function, the object and the values, and
  * aborts. VOLT_ASSERT checks the library's own invariants, in debug builds and in the model. */
-#ifndef VOLT_CHECK_H
-#define VOLT_CHECK_H
+#ifndef VOLT_CORE_CHECK_H
+#define VOLT_CORE_CHECK_H
 
 #include <volt/base.h>
 

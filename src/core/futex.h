@@ -1,9 +1,9 @@
 /* futex.h: the whole operating-system layer: sleep on a word, wake its sleepers; a thread's own
  * word. futex.c is Linux; the model checker brings its own. */
-#ifndef VOLT_FUTEX_H
-#define VOLT_FUTEX_H
+#ifndef VOLT_CORE_FUTEX_H
+#define VOLT_CORE_FUTEX_H
 
-#include <volt/atomic.h>
+#include <volt/detail/atomic.h>
 #include <volt/base.h>
 
 /* Sleep while *word is seen.

@@ -1,7 +1,7 @@
 /* future.c: one pollable operation for every primitive.
  *
  * A future is sequential: one owner at a time. All that is concurrent happens in its waiter, under
- * the rules of wait_queue.c.
+ * the rules of permits.c.
  *
  *   state    poll                                          cancel
  *   INIT     start: -> WAITING or READY                    -> READY (cancelled)
@@ -15,11 +15,11 @@
  * Invariant I1: each time that a ctx has counted a registration, its waker is called once or its
  *   drop is, never both: the waker by whoever grants; the drop here, by whoever unlinks the waiter
  *   or replaces the waker, which are the two ways in which the wake is lost on purpose. */
-#include "future.h"
+#include "future_ops.h"
 
 #include "check.h"
 #include "futex.h"
-#include "park.h"
+#include "spin.h"
 
 enum { INIT = VOLT_FUTURE_INIT_, WAITING = VOLT_FUTURE_WAITING_, READY = VOLT_FUTURE_READY_ };
 
@@ -127,7 +127,7 @@ static bool withdraw(volt_future *f) {
   return true;
 }
 
-/* It has not been told. Returns whether it is due all the same (turn.c R6), and is told now. */
+/* It has not been told. Returns whether it is due all the same (monitor.c R6), and is told now. */
 static bool is_due(volt_future *f) {
   return f->ops->due && f->ops->due(f);
 }

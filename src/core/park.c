@@ -8,7 +8,7 @@
  *   ahead of a count, half behind.
  *
  * Pairs: U1 (release) -> P1 (acquire): whoever is unparked sees what the unparker did. */
-#include "park.h"
+#include "spin.h"
 
 #include "check.h"
 #include "futex.h"

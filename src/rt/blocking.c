@@ -21,10 +21,10 @@
  *   pass; the last is given up, or refused, and never runs. Closed: it is roused wherever there is one
  *   less, under the lock: worker.c R4. */
 #include "../core/check.h"
-#include "../core/future.h"
-#include "../core/park.h"
-#include "../core/waiter.h"
-#include "runtime.h"
+#include "../core/future_ops.h"
+#include "../core/spin.h"
+#include "../core/grant.h"
+#include "parts.h"
 
 enum { QUEUED = 1, RUNNING = 2, TOLD = 3, REMOVED = 4 };
 

@@ -27,9 +27,9 @@
 
 #include "../core/check.h"
 #include "../core/futex.h"
-#include "../core/future.h"
-#include "../core/waiter.h"
-#include "runtime.h"
+#include "../core/future_ops.h"
+#include "../core/grant.h"
+#include "parts.h"
 
 static const char name[] = "volt_group";
 

@@ -27,7 +27,7 @@
 #ifndef VOLT_RT_IDLE_H
 #define VOLT_RT_IDLE_H
 
-#include <volt/atomic.h>
+#include <volt/detail/atomic.h>
 #include <volt/base.h>
 
 #define VOLT_IDLE_WORKERS 48u

@@ -14,7 +14,7 @@
  *   runtime before the second is told. Prevented by: the list of waiting threads is taken out under
  *   the lock, and they are told from it. After that neither the runtime is touched, nor a thread
  *   that was told. */
-#include "runtime.h"
+#include "parts.h"
 
 #include "../core/check.h"
 

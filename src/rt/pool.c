@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../core/check.h"
-#include "runtime.h"
+#include "parts.h"
 
 enum { UNIT = 64, CHUNK_BYTES = 64 * 1024, LARGE = VOLT_POOL_CLASSES };
 

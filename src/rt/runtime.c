@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "../core/check.h"
-#include "../core/park.h"
-#include "runtime.h"
+#include "../core/spin.h"
+#include "parts.h"
 
 enum { BLOCKING_MAX = 512 };
 #define BLOCKING_IDLE_NS UINT64_C(10000000000)

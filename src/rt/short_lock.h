@@ -3,12 +3,12 @@
  * looks again. No order among those who wait.
  *
  * Pair L1 (acquire) <- U1 (release): the holder sees what the last one did. */
-#ifndef VOLT_SHORT_LOCK_H
-#define VOLT_SHORT_LOCK_H
+#ifndef VOLT_RT_SHORT_LOCK_H
+#define VOLT_RT_SHORT_LOCK_H
 
 #include <volt/task.h>
 
-#include "../core/park.h"
+#include "../core/spin.h"
 
 /* word: 0 free, 1 held. */
 

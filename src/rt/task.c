@@ -59,10 +59,10 @@
  *   W1, Q1 (release) -> E1 (acquire)   who ends it is after all that touched it
  *   E1 (acq_rel) -> J1 (acquire)       whoever joins, detaches or frees it sees its result
  *   J2 (acq_rel) -> E1 (acquire)       who ends it finds the joiner */
-#include "task.h"
+#include "task_life.h"
 
 #include "../core/check.h"
-#include "../core/waiter.h"
+#include "../core/grant.h"
 
 #define SPAWNED UINT64_C(1)
 #define ACTIVE UINT64_C(2)

@@ -5,7 +5,7 @@
 #include <volt/task.h>
 
 #include "short_lock.h"
-#include "task.h"
+#include "task_life.h"
 
 /* How many tasks are asked to end under the lock in one go. */
 #ifndef VOLT_CANCEL_BATCH

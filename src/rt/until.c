@@ -12,8 +12,8 @@
  *   something comes (is_due), this thread sleeps, and no time passes. This is not known of tasks that
  *   the future waits for: for them this thread looks again for a while, in real time (PATIENCE). */
 #include "../core/check.h"
-#include "../core/park.h"
-#include "runtime.h"
+#include "../core/spin.h"
+#include "parts.h"
 
 /* R1: how long a cancelled future may take to end if nothing is ready and no time passes. */
 #ifndef VOLT_RT_PATIENCE_NS

@@ -42,8 +42,8 @@
  *   H3 (seq_cst, idle.h D4) -> H4 (acq_rel)    who is told that it is to be called sees that it leaves */
 #include "../core/check.h"
 #include "../core/futex.h"
-#include "../core/park.h"
-#include "runtime.h"
+#include "../core/spin.h"
+#include "parts.h"
 
 /* How often a worker looks at everybody before it sleeps. */
 #ifndef VOLT_RT_SEARCH_ROUNDS

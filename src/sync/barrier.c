@@ -1,4 +1,4 @@
-/* barrier.c: turns (turn.h) on a FIFO of those who have arrived.
+/* barrier.c: turns (monitor.h) on a FIFO of those who have arrived.
  *
  * Algorithm: sequential, but for the turns. A turn begins when all who were let go are out of the
  * FIFO, so those who have arrived are those in it. The last one is not queued: it opens the queue.
@@ -11,8 +11,8 @@
 #include <volt/barrier.h>
 
 #include "../core/check.h"
-#include "../core/future.h"
-#include "../core/turn.h"
+#include "../core/future_ops.h"
+#include "../core/monitor.h"
 
 static const char name[] = "volt_barrier";
 

@@ -1,4 +1,4 @@
-/* broadcast.c: turns (turn.h) on a ring of the newest values.
+/* broadcast.c: turns (monitor.h) on a ring of the newest values.
  *
  * Algorithm: sequential, but for the turns. A value's position in the stream is how many were sent
  * before it, and its place in the ring that modulo the capacity; 64 bits do not wrap around. A
@@ -21,9 +21,9 @@
 #include <volt/broadcast.h>
 
 #include "../core/check.h"
-#include "../core/future.h"
-#include "../core/lock.h"
-#include "../core/turn.h"
+#include "../core/future_ops.h"
+#include "../core/fifo.h"
+#include "../core/monitor.h"
 
 static const char name[] = "volt_broadcast";
 

@@ -5,7 +5,7 @@
  * one compare-and-swap on it. To claim a position is one step; the element is moved afterwards,
  * and the slot's turn says when it is there to take, and when the place is there to fill again.
  * The first who has to wait sets QUEUED and LOCKED; from then on everybody goes through the lock
- * (lock.h), as in wait_queue.c. Under the lock positions and waiters are claimed, and nothing is
+ * (fifo.h), as in permits.c. Under the lock positions and waiters are claimed, and nothing is
  * moved; then the lock is left, the elements are moved, the waiters granted, their wakers called.
  *
  * Source: the ring with a sequence number per slot is D. Vyukov's bounded queue. There both ends
@@ -28,7 +28,7 @@
  *       that nobody waits for those who wait. Two claim it before: a receive that refills a place
  *       which another one is still emptying; and a send for which, against what it saw, nobody
  *       waits but losers of selects (R9): it claims one place.
- *   R4  Cancel meets a granter; R5  a new waker does. In linked.c: claimed waiters stay until they
+ *   R4  Cancel meets a granter; R5  a new waker does. In fifo.c: claimed waiters stay until they
  *       are granted, and so does the memory of their elements.
  *   R6  A waker comes to a place that the thread it is called on has claimed and not filled, and
  *       waits for it for ever. Closed: what is claimed is moved before anybody is granted.
@@ -58,13 +58,12 @@
  *   L1 (acquire) <- U1 (release)   the lock
  *   C1 (acquire) <- C2, U1 (release)   who sees CLOSED sees what came before close()
  *   D1 (acquire) <- D2 (release)   the channel ends after a close() is done with it */
-#include "channel.h"
+#include "channel_engine.h"
 
 #include "../core/check.h"
-#include "../core/future.h"
-#include "../core/linked.h"
-#include "../core/lock.h"
-#include "../core/park.h"
+#include "../core/future_ops.h"
+#include "../core/fifo.h"
+#include "../core/spin.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_

@@ -2,7 +2,7 @@
  * its destruction.
  *
  * Algorithm: futures that await the close (watchers) have a queue of their own, with turns
- * (turn.h), because the FIFO has room for senders or receivers alone. The first watcher sets
+ * (monitor.h), because the FIFO has room for senders or receivers alone. The first watcher sets
  * WATCHED in the channel's word, for good. The closer finds WATCHED there in the step that makes
  * the word CLOSED, and opens the watchers' queue afterwards. Sends and receives keep the bit as it
  * is, and do not look at it.
@@ -31,11 +31,11 @@
  *   N1 (acq_rel) -> N1   the last sender sees what those did that left before it; C2 (channel.c)
  *                        hands it on to each thread that sees CLOSED
  *   C1 (acquire) <- C2, U1 (release), P1, D1 <- D2   as in channel.c */
-#include "channel.h"
+#include "channel_engine.h"
 #include "../core/check.h"
-#include "../core/future.h"
-#include "../core/lock.h"
-#include "../core/turn.h"
+#include "../core/future_ops.h"
+#include "../core/fifo.h"
+#include "../core/monitor.h"
 
 static const char name[] = VOLT_CHAN_NAME_;
 

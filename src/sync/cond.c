@@ -38,15 +38,15 @@
  *
  * Pairs
  *   L1 (acquire) <- U1 (release)   who holds the lock of this queue sees what the last holder did
- *   A1, L1 <- F1, U1 of the mutex, and W1 <- G1: in wait_queue.c and waiter.c */
+ *   A1, L1 <- F1, U1 of the mutex, and W1 <- G1: in permits.c and grant.c */
 #include <volt/cond.h>
 
 #include "../core/check.h"
-#include "../core/future.h"
-#include "../core/lock.h"
-#include "mutex.h"
-#include "../core/park.h"
-#include "../core/turn.h"
+#include "../core/future_ops.h"
+#include "../core/fifo.h"
+#include "mutex_move.h"
+#include "../core/spin.h"
+#include "../core/monitor.h"
 
 static const char name[] = "volt_cond";
 

@@ -1,4 +1,4 @@
-/* latch.c: a count in the word of the queue, and turns (turn.h) for those who wait.
+/* latch.c: a count in the word of the queue, and turns (monitor.h) for those who wait.
  *
  * Algorithm: while nobody has the lock, the count goes up and down by one compare-and-swap, also
  * while somebody waits. Who finds the lock taken, or would bring the count to zero while somebody
@@ -12,17 +12,17 @@
  *       not touch a word that is LOCKED.
  *   R2  Whoever finds it open frees it while the one who opened it still uses it. Closed: the step
  *       to zero is the last access: the fast path's CAS, or the one that leaves the lock; and if
- *       there are more to tell than a batch, destroy waits (R2 of turn.c).
+ *       there are more to tell than a batch, destroy waits (R2 of monitor.c).
  *
  * Pairs
  *   T1 (acquire) <- F1, U1 (release)   whoever finds it open sees what came before every count
- *                                      down: the writes of the word are RMWs, and U1 (lock.h)
+ *                                      down: the writes of the word are RMWs, and U1 (fifo.h)
  *   L1 (acquire) <- F1, U1 (release)   so does who opens it in a turn, and by G1 who is told */
 #include <volt/latch.h>
 
 #include "../core/check.h"
-#include "../core/future.h"
-#include "../core/turn.h"
+#include "../core/future_ops.h"
+#include "../core/monitor.h"
 
 static const char name[] = "volt_latch";
 
@@ -99,7 +99,7 @@ static void give_back(volt_future *f) {
 /* It is open, or it was, and may have been shut again. */
 static bool due(volt_future *f) {
   volt_latch *l = volt_container_of(f->object, volt_latch, queue);
-  uint64_t word = volt_load_relaxed(&l->queue.word); /* a hint: see turn.c R6 */
+  uint64_t word = volt_load_relaxed(&l->queue.word); /* a hint: see monitor.c R6 */
   bool opened = VOLT_WORD_VALUE_(word) == 0 || (word & VOLT_WORD_ALL_RETURNING_);
   return opened && volt_monitor_future_complete_(f);
 }

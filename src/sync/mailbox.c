@@ -1,4 +1,4 @@
-/* mailbox.c: turns (turn.h) on a list of nodes.
+/* mailbox.c: turns (monitor.h) on a list of nodes.
  *
  * Algorithm: sequential, but for the turns. A send takes a turn: it hands the node to the oldest
  * receiver that waits, or appends it. A receive takes the first node, or waits. A grant carries the
@@ -11,7 +11,7 @@
  *       receiver queues, and sleeps beside the node. Prevented by: each looks and acts in one turn.
  *   R2  Interleaving: a receiver gets the node and frees it, its own memory, or the mailbox; the
  *       send touches them afterwards. Prevented by: the send links the node, or writes the
- *       receiver's pointer, in its turn; turn.c tells no waiter before its last access.
+ *       receiver's pointer, in its turn; monitor.c tells no waiter before its last access.
  *   R3  Interleaving: a receive is dropped, or loses a select, in the instant of its grant.
  *       Prevented by: the node goes to the next receiver that waits, else to the head of the list,
  *       because it was the oldest.
@@ -22,9 +22,9 @@
  * Pair: C1 (acquire) <- U1 (release): a thread that sees CLOSED sees what came before close(). */
 #include <volt/mailbox.h>
 
-#include "../core/future.h"
-#include "../core/lock.h"
-#include "../core/turn.h"
+#include "../core/future_ops.h"
+#include "../core/fifo.h"
+#include "../core/monitor.h"
 
 static const char name[] = "volt_mailbox";
 

@@ -2,9 +2,9 @@
 #include <volt/mutex.h>
 
 #include "../core/check.h"
-#include "../core/future.h"
-#include "mutex.h"
-#include "../core/wait_queue.h"
+#include "../core/future_ops.h"
+#include "mutex_move.h"
+#include "../core/permits.h"
 
 static const volt_permit_kind_ kind = {
     "volt_mutex", "unlocked, but it is not locked", 1, 1, 0, volt_permits_serve_, NULL};

@@ -1,4 +1,4 @@
-/* notify.c: one stored notification and a count in the word of the queue, and turns (turn.h) for
+/* notify.c: one stored notification and a count in the word of the queue, and turns (monitor.h) for
  * those who wait.
  *
  * Algorithm: the value of the word is how often everybody was notified, and whether one notification
@@ -18,13 +18,13 @@
  *
  * Pairs
  *   T1 (acquire) <- F1, U1 (release)   who takes what is stored, or finds another count, sees what
- *                                      came before: the writes of the word are RMWs, and U1 (lock.h)
+ *                                      came before: the writes of the word are RMWs, and U1 (fifo.h)
  *   L1 (acquire) <- F1, U1 (release)   so does who is notified in a turn, and by G1
  *                                      who waited */
 #include <volt/notify.h>
 
-#include "../core/future.h"
-#include "../core/turn.h"
+#include "../core/future_ops.h"
+#include "../core/monitor.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_
@@ -142,7 +142,7 @@ static void give_back(volt_future *f) {
 }
 
 static bool due(volt_future *f) {
-  uint64_t word = volt_load_relaxed(&notify_of(f)->queue.word); /* a hint: see turn.c R6 */
+  uint64_t word = volt_load_relaxed(&notify_of(f)->queue.word); /* a hint: see monitor.c R6 */
   return is_opened(f, word) && volt_monitor_future_complete_(f);
 }
 

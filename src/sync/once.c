@@ -1,4 +1,4 @@
-/* once.c: turns (turn.h) on three states, in the word of the queue, and a FIFO of those who wait.
+/* once.c: turns (monitor.h) on three states, in the word of the queue, and a FIFO of those who wait.
  *
  * Algorithm: sequential, but for the turns. The state is the value of the word, so that to ask
  * whether it is done is one load. A waiter that completes is marked if it is its turn, so that
@@ -8,13 +8,13 @@
  *
  * Pairs
  *   T1 (acquire) <- U1 (release)   who sees that it is done sees what was done: later writes of the
- *                                  word are RMWs, and U1 (lock.h) */
+ *                                  word are RMWs, and U1 (fifo.h) */
 #include <volt/once.h>
 
 #include "../core/check.h"
 #include "../core/futex.h"
-#include "../core/future.h"
-#include "../core/turn.h"
+#include "../core/future_ops.h"
+#include "../core/monitor.h"
 
 static const char name[] = "volt_once";
 

@@ -1,4 +1,4 @@
-/* oneshot.c: turns (turn.h) on a slot and whether it is full.
+/* oneshot.c: turns (monitor.h) on a slot and whether it is full.
  *
  * Algorithm: sequential, but for the turns. Everybody waits for the same: that it is decided, by a
  * send or a close, what becomes of the oneshot. That happens once and opens the queue. A grant says
@@ -8,7 +8,7 @@
  *   R1  A receive is given up in the instant in which the value is sent. Closed: the value is in
  *       the slot, whatever becomes of the waiter; there is nothing that a cancel could lose.
  *   R2  The receiver has the value and ends the oneshot while the sender is still in its send.
- *       Closed: turn.c tells nobody before its last access.
+ *       Closed: monitor.c tells nobody before its last access.
  *   R3  Interleaving: a receive takes the value; then the join that it is part of loses a select,
  *       or the select that it has won is given up before it has returned. Prevented by: the slot is
  *       marked full again. No other thread can have written to it meanwhile.
@@ -21,9 +21,9 @@
 #include <volt/oneshot.h>
 
 #include "../core/check.h"
-#include "../core/future.h"
-#include "../core/lock.h"
-#include "../core/turn.h"
+#include "../core/future_ops.h"
+#include "../core/fifo.h"
+#include "../core/monitor.h"
 
 enum { EMPTY = 0, FULL = 1, TAKEN = 2 };
 

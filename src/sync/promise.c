@@ -1,4 +1,4 @@
-/* promise.c: turns (turn.h) on the state of an operation that is not volt's.
+/* promise.c: turns (monitor.h) on the state of an operation that is not volt's.
  *
  * Algorithm: sequential, but for the turns; the user's functions are called between turns. A future
  * queues before start() is called, so it does not matter how early the result comes. A grant means
@@ -18,18 +18,18 @@
  *       Prevented by: the later of the two turns finds the state that the earlier one has set,
  *       COMPLETE or GIVEN_UP.
  *   R2  Interleaving: the future is ready, and its owner frees *p while complete() is still at
- *       work. Prevented by: turn.c tells no waiter before its last access, and discard() comes
+ *       work. Prevented by: monitor.c tells no waiter before its last access, and discard() comes
  *       after the last turn.
  *   R3  Interleaving: a poll takes the result as a branch of a select that another branch has won.
  *       Prevented by: the result is discarded, or the promise is COMPLETE again. No other operation
  *       can have begun meanwhile.
  *
- * Pair: the lock's (lock.h): a turn sees what all earlier turns did. */
+ * Pair: the lock's (fifo.h): a turn sees what all earlier turns did. */
 #include <volt/promise.h>
 
 #include "../core/check.h"
-#include "../core/future.h"
-#include "../core/turn.h"
+#include "../core/future_ops.h"
+#include "../core/monitor.h"
 
 enum { IDLE = 0, BEGUN = 1, GIVEN_UP = 2, COMPLETE = 3 };
 

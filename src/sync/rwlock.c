@@ -3,8 +3,8 @@
 #include <volt/rwlock.h>
 
 #include "../core/check.h"
-#include "../core/future.h"
-#include "../core/wait_queue.h"
+#include "../core/future_ops.h"
+#include "../core/permits.h"
 
 #define READER 1u
 #define WRITER VOLT_RWLOCK_WRITER_

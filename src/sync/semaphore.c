@@ -23,7 +23,7 @@
  *   R11 Who wants all gets them because another forgets those it holds, and does not see what that
  *       one did before. Closed: who lowers reached changes the word before, by nothing at least. It
  *       is looked at with the queue's lock held: if it has been lowered by then, that change of the
- *       word came before the lock was taken, and was acquired with it (A1, L1 in wait_queue.c).
+ *       word came before the lock was taken, and was acquired with it (A1, L1 in permits.c).
  *       That change acquires, too: so the relaxed one of reached cannot be seen before it.
  *   R12 Somebody forgets more than the limit is, so that the rest just disappears; and who lowered
  *       it has yet to take the difference from the word: a debt that nobody can repay. Closed: who
@@ -41,13 +41,13 @@
  *                                  closes them is that all changes of the word are RMWs, and come
  *                                  one after the other. So it is with the acquire half of
  *                                  volt_permits_repay_()
- *   T1 (acquire) <- U1, F1 (release)   as in wait_queue.c */
+ *   T1 (acquire) <- U1, F1 (release)   as in permits.c */
 #include <volt/semaphore.h>
 
 #include "../core/check.h"
-#include "../core/future.h"
-#include "../core/park.h"
-#include "../core/wait_queue.h"
+#include "../core/future_ops.h"
+#include "../core/spin.h"
+#include "../core/permits.h"
 
 /* The head wants all permits: what it has gathered goes back into the hand, then it takes all there
  * shall be, or gathers what there is. */

@@ -2,7 +2,7 @@
  *
  * Algorithm: each token is a queue whose word says whether it is cancelled. The links of a tree are
  * protected by the lock of its root's queue: the tree's lock. A cancel takes it, walks through the
- * token's descendants and closes each: sets its flag, opens its queue (turn.h), and, if somebody is
+ * token's descendants and closes each: sets its flag, opens its queue (monitor.h), and, if somebody is
  * linked, counts itself in RETURNING and writes it down in a list. Then it leaves the lock, and
  * goes through the list: tells those who waited, with nothing held. A token that ends before its
  * children leaves them to its parent; a root makes each of them a root. Locks are waited for in
@@ -25,7 +25,7 @@
  *       waiters; who finds one closed need not look below it (I1).
  *   R4  A waiter is queued while the token is being cancelled. Closed: both have a turn: it is
  *       linked before, and told; or it finds the flag set.
- *   R5  A waiter of a closed token leaves, or somebody else has a turn, before it is told: turn.c.
+ *   R5  A waiter of a closed token leaves, or somebody else has a turn, before it is told: monitor.c.
  *   R6  Interleaving: a thread reads which token is the root; the root ends, and is freed; the
  *       thread locks it. Prevented by: the thread holds its own token's lock meanwhile (I4). It
  *       must not wait for the root's lock while it does, so it tries, lets go, and begins again.
@@ -39,9 +39,9 @@
 #include <volt/token.h>
 
 #include "../core/check.h"
-#include "../core/future.h"
-#include "../core/lock.h"
-#include "../core/turn.h"
+#include "../core/future_ops.h"
+#include "../core/fifo.h"
+#include "../core/monitor.h"
 
 #define CANCELLED VOLT_WORD_ONE_
 

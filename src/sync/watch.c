@@ -1,4 +1,4 @@
-/* watch.c: turns (turn.h) on one value and its version.
+/* watch.c: turns (monitor.h) on one value and its version.
  *
  * Algorithm: sequential, but for the turns. Whoever waits has seen the present version, and every
  * send opens the queue. A grant says no more than "look": 64 bits do not wrap around, so a version
@@ -15,9 +15,9 @@
  * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
 #include <volt/watch.h>
 
-#include "../core/future.h"
-#include "../core/lock.h"
-#include "../core/turn.h"
+#include "../core/future_ops.h"
+#include "../core/fifo.h"
+#include "../core/monitor.h"
 
 static const char name[] = "volt_watch";
 

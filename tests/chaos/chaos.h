@@ -2,7 +2,7 @@
 #ifndef VOLT_TEST_CHAOS_H
 #define VOLT_TEST_CHAOS_H
 
-#include <volt/atomic.h>
+#include <volt/detail/atomic.h>
 #include <volt/base.h>
 
 VOLT_BEGIN_DECLS

@@ -14,7 +14,7 @@ alone() { # <compiler> <language> <standard> <header>
   compiled=$((compiled + 1))
 }
 
-for header in include/volt/*.h; do
+for header in include/volt/*.h include/volt/detail/*.h; do
   header=${header#include/}
   for cc in gcc clang; do
     if command -v "$cc" > /dev/null; then alone "$cc" c c11 "$header"; fi

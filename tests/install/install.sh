@@ -73,8 +73,8 @@ look_at_it() {
   done
   [[ -e $libdir/libvolt-sync.a ]] || fail "no static library was installed"
   [[ -n $(find "$prefix" -name LICENSE) ]] || fail "no license was installed"
-  for entry in "$source"/include/volt/*.h; do
-    cmp -s "$entry" "$prefix/include/volt/${entry##*/}" || fail "${entry##*/} was not installed"
+  for entry in "$source"/include/volt/{,detail/}*.h; do
+    cmp -s "$entry" "$prefix/include/${entry#"$source/include/"}" || fail "$entry was not installed"
   done
   ../compile/exports.sh "$library" "$libdir/libvolt-rt.so"
   undefined=$(LC_ALL=C ldd -r "$library" 2>&1 | grep -i 'undefined' || true)

@@ -1,5 +1,5 @@
 // future_model: a future may be dropped, moved between wakers and timed out at any moment.
-// Checks wait_queue.c R4, R5 through volt_future, that a grant nobody polled is given back, and
+// Checks permits.c R4, R5 through volt_future, that a grant nobody polled is given back, and
 // future.c I1.
 #include "poller.hpp"
 

@@ -1,5 +1,5 @@
 // latch_model: a count in the word, and turns. In batches of one waiter.
-// Checks latch.c I1, R1, R2, and turn.c R1-R3 once more.
+// Checks latch.c I1, R1, R2, and monitor.c R1-R3 once more.
 #include "model.hpp"
 #include "poller.hpp"
 
@@ -168,7 +168,7 @@ struct latch_done_x_cancel : latch_model {
 };
 MODEL(latch_done_x_cancel, 2, bounded)
 
-// R1 of turn.c: shut again while those who were let go have not been told.
+// R1 of monitor.c: shut again while those who were let go have not been told.
 struct latch_shut_again : latch_model {
   bool again = false;
   latch_shut_again() : latch_model(1, 2) {

@@ -1,5 +1,5 @@
 // mailbox_model: a list of nodes, and turns. In batches of one waiter.
-// Checks mailbox.c I1, R1-R4, and turn.c R2 once more.
+// Checks mailbox.c I1, R1-R4, and monitor.c R2 once more.
 #include "model.hpp"
 #include "poller.hpp"
 
@@ -296,7 +296,7 @@ struct mailbox_send_x_try_and_free : mailbox_model {
 };
 MODEL(mailbox_send_x_try_and_free, 2, full)
 
-// R2 of turn.c: the first to be told of the end, before the second is.
+// R2 of monitor.c: the first to be told of the end, before the second is.
 struct mailbox_close_x_end : mailbox_model {
   mailbox_close_x_end() : mailbox_model(2) {
   }

@@ -1,5 +1,5 @@
 // mutex_model: mutual exclusion, and the death of the object in its last user's hands.
-// Checks wait_queue.c R2 and all pairs through a plain variable.
+// Checks permits.c R2 and all pairs through a plain variable.
 #include "model.hpp"
 
 // Each thread locks, reads and writes what only a holder may touch, and unlocks.

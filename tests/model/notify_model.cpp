@@ -1,6 +1,6 @@
 // notify_model: turns on a queue, through the notify. Built with batches of one waiter, so that to
 // let go more than one is always more than one batch.
-// Checks turn.c I1, I2 and R1-R5, notify.c R1 and R2; a case names the race it is after.
+// Checks monitor.c I1, I2 and R1-R5, notify.c R1 and R2; a case names the race it is after.
 #include "model.hpp"
 #include "poller.hpp"
 
@@ -89,7 +89,7 @@ struct notify_one_x_cancel : notify_model {
 };
 MODEL(notify_one_x_cancel, 2, full)
 
-// W1 in waiter.c: a cancel that came too late has waited for the grant, so that the waiter's memory
+// W1 in grant.c: a cancel that came too late has waited for the grant, so that the waiter's memory
 // is its owner's, who does not look again.
 struct notify_cancel_then_reuse : notify_model {
   notify_cancel_then_reuse() : notify_model(1) {

@@ -1,5 +1,5 @@
 // once_model: one does it, the others wait. In batches of one waiter.
-// Checks once.c I1 and T1, and turn.c R1-R4 once more.
+// Checks once.c I1 and T1, and monitor.c R1-R4 once more.
 #include "model.hpp"
 #include "poller.hpp"
 
@@ -227,7 +227,7 @@ struct once_failed_x_deadline : once_model {
 };
 MODEL(once_failed_x_deadline, 2, bounded)
 
-// R2 of turn.c: the first to be told that it is done frees it.
+// R2 of monitor.c: the first to be told that it is done frees it.
 struct once_done_x_free : once_model {
   once_done_x_free() {
     EXPECT(begin(0) == VOLT_OK && begin(1) == VOLT_PENDING && begin(2) == VOLT_PENDING);

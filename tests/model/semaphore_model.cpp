@@ -1,6 +1,6 @@
 /* ENGINE: all */
 // semaphore_model: the wait queue through the semaphore, and every variant of it.
-// Checks wait_queue.c I1-I5 and R1-R5; a case names the race it is after.
+// Checks permits.c I1-I5 and R1-R5; a case names the race it is after.
 #include "engine.h"
 #include "model.hpp"
 

@@ -3,7 +3,7 @@
 // deadlock.
 #include "model_rt.hpp"
 
-#include "core/waiter.h"
+#include "core/grant.h"
 
 // A future that is ready once fire() has been called.
 struct fired_future {

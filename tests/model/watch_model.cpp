@@ -136,7 +136,7 @@ struct watch_cancel_x_send : watch_model {
 };
 MODEL(watch_cancel_x_send, 2, bounded)
 
-// R3 in turn.c: it gives up while all are told that nothing more will come: it was in time, or is
+// R3 in monitor.c: it gives up while all are told that nothing more will come: it was in time, or is
 // told the same.
 struct watch_cancel_x_close : watch_model {
   bool cancelled = false;

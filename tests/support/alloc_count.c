@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <volt/atomic.h>
+#include <volt/detail/atomic.h>
 
 #include "require.h"
 #include "sanitizer.h"

@@ -6,7 +6,7 @@
 #ifndef VOLT_TEST_FAKE_WAKER_H
 #define VOLT_TEST_FAKE_WAKER_H
 
-#include <volt/atomic.h>
+#include <volt/detail/atomic.h>
 #include <volt/waiter.h>
 #include <volt/waker.h>
 

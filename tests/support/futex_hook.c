@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <volt/atomic.h>
+#include <volt/detail/atomic.h>
 
 #include "require.h"
 

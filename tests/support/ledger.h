@@ -5,7 +5,7 @@
 #ifndef VOLT_TEST_LEDGER_H
 #define VOLT_TEST_LEDGER_H
 
-#include <volt/atomic.h>
+#include <volt/detail/atomic.h>
 
 #include "require.h"
 

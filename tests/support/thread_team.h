@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdint.h>
-#include <volt/atomic.h>
+#include <volt/detail/atomic.h>
 
 #define THREAD_TEAM_MAX 64
 

@@ -1,6 +1,6 @@
 /* abi_test.c: what a binding to another language relies on: sizes, alignment, and a symbol with the
  * promised signature for every function, those with an inline body included. Those of the channels
- * and of what stands on turn.h are in abi_family_test.c; tests/compile/exports.sh counts both. */
+ * and of what stands on monitor.h are in abi_family_test.c; tests/compile/exports.sh counts both. */
 #include <volt/runtime.h>
 
 #include "abi.h"

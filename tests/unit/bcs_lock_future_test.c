@@ -7,7 +7,7 @@
 #include "fake_waker.h"
 #include "require.h"
 #include "unit.h"
-#include "core/waiter.h"
+#include "core/grant.h"
 
 #define BOTH_FORMS(i) for (int i = 0; i < 2; i++)
 

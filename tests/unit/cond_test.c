@@ -184,7 +184,7 @@ static void cancel_passes_a_signal_on(void **state) {
   volt_mutex_unlock(&mutex);
 }
 
-/* list.h: both FIFOs are whole after a signal has taken one from here to there. */
+/* fifo.h: both FIFOs are whole after a signal has taken one from here to there. */
 static void cancel_behind_others_there(void **state) {
   (void)state;
   volt_waiter first = VOLT_WAITER_INIT;

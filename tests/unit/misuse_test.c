@@ -7,7 +7,7 @@
 #include "fake_waker.h"
 #include "futex_hook.h"
 #include "unit.h"
-#include "core/wait_queue.h"
+#include "core/permits.h"
 
 static volt_sem sem;
 static volt_mutex mutex;

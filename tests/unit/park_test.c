@@ -1,7 +1,7 @@
 /* park_test.c: block a thread, and every way the kernel can answer. The futex is played by a hook:
  * "the thread sleeps, and meanwhile ..." happens inside the call. */
 #define _GNU_SOURCE /* sigaction, pthread_kill */
-#include "core/park.h"
+#include "core/spin.h"
 
 #include <errno.h>
 #include <pthread.h>

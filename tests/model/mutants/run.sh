@@ -46,7 +46,7 @@ compile() { # <source> <object>
 changed=$(sed -n 's,^+++ b/.*/\([^/[:space:]]*\).*,\1,p' "$patch_file")
 while :; do
   pattern="#include [<\"](.*/)?($(printf '%s' "$changed" | sed 's/\./\\./g' | paste -sd '|'))[>\"]"
-  more=$(cd "$work" && grep -lE "$pattern" include/volt/*.h src/*/*.[ch] variants/*.h variants/*.c | sed 's,.*/,,')
+  more=$(cd "$work" && grep -lE "$pattern" include/volt/*.h include/volt/detail/*.h src/*/*.[ch] variants/*.h variants/*.c | sed 's,.*/,,')
   more=$(printf '%s\n' "$changed" "$more" | sort -u)
   [ "$more" != "$changed" ] || break
   changed=$more

@@ -20,8 +20,8 @@
 
 #include "core/check.h"
 #include "ignore.h"
-#include "core/park.h"
-#include "core/wait_queue.h"
+#include "core/spin.h"
+#include "core/permits.h"
 
 struct model {
   virtual ~model() {

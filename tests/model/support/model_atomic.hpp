@@ -1,4 +1,4 @@
-// model_atomic.hpp: volt/atomic.h on the types of the model checker (Relacy).
+// model_atomic.hpp: volt/detail/atomic.h on the types of the model checker (Relacy).
 //
 // The shipped .c files are compiled against these names, as C++17. VOLT_ATOMIC(T) is Relacy's
 // atomic: every operation is a scheduling point, and loads may see any value the C11 memory model

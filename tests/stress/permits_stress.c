@@ -1,4 +1,4 @@
-/* wait_queue_stress.c: crowds larger than a wake batch. Two threads release to a crowd at once,
+/* permits_stress.c: crowds larger than a wake batch. Two threads release to a crowd at once,
  * each in several turns, while its owner cancels at random; when every permit is accounted for, the
  * owner destroys and frees the semaphore, though the releases may still have to come back (R7). */
 #include <stdlib.h>
@@ -96,7 +96,7 @@ static void body(stress_worker *w, void *arg) {
 }
 
 int main(void) {
-  stress_begin("wait_queue", "permits", NULL);
+  stress_begin("permits", "permits", NULL);
   while (stress_time_left()) {
     crowd.over = false;
     stress_round(1 + RELEASERS, 50000000, body, NULL);

@@ -1,6 +1,6 @@
-/* channel.h: what a channel's futures and blocking calls share with its engine, channel.c. */
-#ifndef VOLT_SRC_CHANNEL_H
-#define VOLT_SRC_CHANNEL_H
+/* channel_engine.h: what a channel's futures and blocking calls share with its engine, channel.c. */
+#ifndef VOLT_SYNC_CHANNEL_ENGINE_H
+#define VOLT_SYNC_CHANNEL_ENGINE_H
 
 #include <volt/channel.h>
 

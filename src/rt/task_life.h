@@ -1,10 +1,10 @@
-/* task.h: what the runtime's files know of a task, and what task.c needs of the runtime. */
-#ifndef VOLT_RT_TASK_H
-#define VOLT_RT_TASK_H
+/* task_life.h: what the runtime's files know of a task, and what task.c needs of the runtime. */
+#ifndef VOLT_RT_TASK_LIFE_H
+#define VOLT_RT_TASK_LIFE_H
 
 #include <volt/task.h>
 
-#include "../core/future.h"
+#include "../core/future_ops.h"
 
 /* What has become of a task that was polled. */
 typedef enum volt_ran_ {

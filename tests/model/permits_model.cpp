@@ -1,5 +1,5 @@
-// wait_queue_model: more waiters than a wake batch holds, and the end of the object.
-// Checks wait_queue.c R2, R3 and R7. Built with VOLT_WAKE_BATCH=1.
+// permits_model: more waiters than a wake batch holds, and the end of the object.
+// Checks permits.c R2, R3 and R7. Built with VOLT_WAKE_BATCH=1.
 #include "model.hpp"
 
 static_assert(VOLT_WAKE_BATCH == 1, "every release that serves two has to come back");

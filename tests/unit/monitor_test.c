@@ -1,4 +1,4 @@
-/* turn_test.c: wakers that use the object that calls them, while there are more waiters than a
+/* monitor_test.c: wakers that use the object that calls them, while there are more waiters than a
  * batch holds: the stack does not grow with those who wait. */
 #include "unit.h"
 

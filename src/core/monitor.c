@@ -1,4 +1,4 @@
-/* turn.c: one thread's turn with an object to itself.
+/* monitor.c: one thread at a time has an object to itself.
  *
  * Algorithm: each time the queue is opened it counts one up. A waiter carries the count that it was
  * linked at: if the queue's is another one now, it is served, although it is still linked; such
@@ -20,7 +20,7 @@
  *       RETURNING; destroy waits.
  *   R3  A served waiter is cancelled before it is told. What it waited for has happened, and may
  *       have counted on it. Closed: the one who cancels tells it, and its wake comes.
- *   R4, R5 in linked.c.
+ *   R4, R5 in fifo.c.
  *   R6  Interleaving: a waiting future is served, and polled before the opener has told it; it is
  *       pending while a new future is ready. Prevented by: the word says that the future may be
  *       served (its value, or RETURNING). Then the poll looks under the lock and tells it as in R3,
@@ -30,11 +30,11 @@
  * Pairs
  *   L1 (acquire) <- U1 (release)   a turn sees what all earlier turns did
  *   D1 (acquire) <- U1 (release)   the object ends after the last turn is done with it */
-#include "turn.h"
+#include "monitor.h"
 
 #include "check.h"
-#include "future.h"
-#include "lock.h"
+#include "future_ops.h"
+#include "fifo.h"
 
 /* The queue's rest, which permits would be in, is how often it has been opened. */
 static bool is_served(const volt_fifo_ *q, const volt_waiter *w) {

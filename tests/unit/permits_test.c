@@ -1,6 +1,6 @@
-/* wait_queue_test.c: the wait queue from inside: the word after each operation, and the invariants
- * I1 to I5 of wait_queue.c whenever the lock is free. Polled by hand. */
-#include "core/wait_queue.h"
+/* permits_test.c: the wait queue from inside: the word after each operation, and the invariants
+ * I1 to I5 of permits.c whenever the lock is free. Polled by hand. */
+#include "core/permits.h"
 
 #include "fake_waker.h"
 #include "rng.h"

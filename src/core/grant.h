@@ -1,7 +1,7 @@
-/* waiter.h: the two ends of a waiter's life, the same for everything that can be waited for: armed
+/* grant.h: the two ends of a waiter's life, the same for everything that can be waited for: armed
  * by its owner; claimed by one granter, and told. */
-#ifndef VOLT_SRC_WAITER_H
-#define VOLT_SRC_WAITER_H
+#ifndef VOLT_CORE_GRANT_H
+#define VOLT_CORE_GRANT_H
 
 #include <volt/waiter.h>
 

@@ -1,9 +1,9 @@
-/* wait_queue.c: the FIFO that every primitive stands on.
+/* permits.c: the engine that counts permits.
  *
- * Algorithm: one 64-bit word (volt/wait_queue.h) says how many permits there are, or that somebody
+ * Algorithm: one 64-bit word (volt/detail/fifo.h) says how many permits there are, or that somebody
  * waits. While nobody waits, permits come and go by one compare-and-swap. The first who has to wait
  * takes what there is and sets QUEUED and LOCKED in the same step; from then on everybody goes
- * through the lock (lock.h), which is a bit of the same word, so leaving it and letting go of what
+ * through the lock (fifo.h), which is a bit of the same word, so leaving it and letting go of what
  * is left are one step. A release serves the oldest waiters under the lock ("claim"), leaves it,
  * and only then tells them ("grant"), and then calls their wakers.
  *
@@ -16,7 +16,7 @@
  *   I3  held + value + rest + gathered by the head = constant, but for volt_permits_change_();
  *       value or rest is below zero while there is debt: more is held than there shall be
  *   I4  only the head of the FIFO is partially served
- *   I5  in linked.c: a waiter is in one place
+ *   I5  in fifo.c: a waiter is in one place
  *
  * Races
  *   R1  An acquirer finds too little, a releaser finds nobody, permits lie beside a sleeper.
@@ -26,7 +26,7 @@
  *       nothing of the object is read or written after it.
  *   R3  The owner sees the grant and re-uses the waiter while the granter still reads it.
  *       Closed: unlink and copy the waker under the lock; the grant is the last access.
- *   R4, R5  A cancel, or a new waker, meets a releaser. In linked.c.
+ *   R4, R5  A cancel, or a new waker, meets a releaser. In fifo.c.
  *   R7  More waiters than a batch holds: the wakers of the first batch must not run under the lock,
  *       nor the rest be forgotten. Closed: leave the rest of the permits with the queue, wake, come
  *       back. Whoever has the lock meanwhile takes the rest along: no permit is ever out of sight.
@@ -38,19 +38,17 @@
  * Pairs
  *   L1 (acquire) <- U1 (release)   whoever holds the lock sees what the last holder did
  *   A1, T1 (acquire) <- U1, F1 (release)   permits taken from the word carry their
- *                                  releasers' past: its writes are RMWs, and U1 (lock.h)
+ *                                  releasers' past: its writes are RMWs, and U1 (fifo.h)
  *                                  (T1 and F1 also in the fast paths, in the public headers)
- *   W1 (acquire) <- G1 (release)   the owner sees all that was done before the grant (waiter.c)
+ *   W1 (acquire) <- G1 (release)   the owner sees all that was done before the grant (grant.c)
  *   C1 (acquire) <- U1, F1 (release)   who sees CLOSED sees what came before close()
  *   D1 (acquire) <- U1, F1 (release)   the object ends after the last release is done with it
  */
-#include "wait_queue.h"
+#include "permits.h"
 
 #include "check.h"
-#include "linked.h"
-#include "list.h"
-#include "lock.h"
-#include "park.h"
+#include "fifo.h"
+#include "spin.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_

@@ -1,6 +1,6 @@
-/* runtime.h: the parts of a runtime, and who may touch which. */
-#ifndef VOLT_RT_RUNTIME_H
-#define VOLT_RT_RUNTIME_H
+/* parts.h: the parts of a runtime, and who may touch which. */
+#ifndef VOLT_RT_PARTS_H
+#define VOLT_RT_PARTS_H
 
 #include <volt/park.h>
 #include <volt/runtime.h>
@@ -9,7 +9,7 @@
 #include "idle.h"
 #include "inject.h"
 #include "ring.h"
-#include "task.h"
+#include "task_life.h"
 #include "task_list.h"
 #include "thread.h"
 

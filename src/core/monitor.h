@@ -1,15 +1,15 @@
-/* turn.h: one thread's turn with an object to itself.
+/* monitor.h: one thread at a time has an object to itself.
  *
- * For primitives without a fast path on their word: every operation takes the lock (lock.h), works
+ * For primitives without a fast path on their word: every operation takes the lock (fifo.h), works
  * on the object's plain members, claims the waiters it has served, and leaves. Waiters that wait
  * for something that happens once for all of them, a notification, a barrier that opens, a new
  * value, are let go by opening the queue. */
-#ifndef VOLT_SRC_TURN_H
-#define VOLT_SRC_TURN_H
+#ifndef VOLT_CORE_MONITOR_H
+#define VOLT_CORE_MONITOR_H
 
 #include <volt/future.h>
 
-#include "linked.h"
+#include "fifo.h"
 
 typedef struct volt_monitor_ {
   volt_fifo_ *queue;

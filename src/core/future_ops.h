@@ -1,10 +1,10 @@
-/* future.h: what a primitive says about an operation so that futures can drive it. */
-#ifndef VOLT_SRC_FUTURE_H
-#define VOLT_SRC_FUTURE_H
+/* future_ops.h: what a primitive says about an operation so that futures can drive it. */
+#ifndef VOLT_CORE_FUTURE_OPS_H
+#define VOLT_CORE_FUTURE_OPS_H
 
 #include <volt/future.h>
 
-#include "wait_queue.h"
+#include "permits.h"
 
 /* Sequential: the future's owner calls them. A leaf waits with one waiter, and has start, cancel,
  * set_waker; give_back unless a grant stands; waiter if that is not the future's own; outcome if a

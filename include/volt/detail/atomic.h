@@ -7,8 +7,8 @@
  *   VOLT_ATOMIC(T)   a T that threads share through the operations below
  *   VOLT_PLAIN(T)    a T that several threads reach, one at a time, protected by something else:
  *                    T itself, but for the model checker, which reports every unprotected access */
-#ifndef VOLT_ATOMIC_H
-#define VOLT_ATOMIC_H
+#ifndef VOLT_DETAIL_ATOMIC_H
+#define VOLT_DETAIL_ATOMIC_H
 
 #if defined(VOLT_MODEL)
 
@@ -86,7 +86,7 @@ extern "C++" {
 /* Every operation takes its pointer from here. In a test build with VOLT_CHAOS
  * (tests/chaos/chaos.c) the thread sometimes lets others run first; in all others this is p. */
 #ifdef VOLT_CHAOS
-#include "base.h"
+#include "../base.h"
 VOLT_BEGIN_DECLS
 void volt_chaos_(void);
 VOLT_END_DECLS

@@ -1,6 +1,6 @@
-/* mutex.h: what a condition variable needs of its mutex. */
-#ifndef VOLT_SRC_MUTEX_H
-#define VOLT_SRC_MUTEX_H
+/* mutex_move.h: what a condition variable needs of its mutex. */
+#ifndef VOLT_SYNC_MUTEX_MOVE_H
+#define VOLT_SYNC_MUTEX_MOVE_H
 
 #include <volt/mutex.h>
 

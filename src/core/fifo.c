@@ -1,8 +1,16 @@
-/* linked.c: a waiter in the FIFO of its object.
+/* fifo.c: the FIFO of waiters that every primitive embeds, and its lock.
  *
- * Algorithm: need, under the lock of the queue (lock.h), says whether a waiter is still linked: it
- * is above 0 exactly then. Whoever unlinks it decides what becomes of it, and who comes later finds
- * that out under the same lock.
+ * Algorithm: the lock is LOCKED, a bit of the word (volt/detail/fifo.h). It is taken by a
+ * compare-and-swap, and left by a store, which also says what the word is from then on: leaving the
+ * lock and publishing what was done under it are one step. A store will do, because while LOCKED is
+ * set no other thread writes the word. Where there are fast paths, which look for QUEUED, LOCKED is
+ * set only together with QUEUED, so that they never meet it; what has none sets it alone
+ * (monitor.h). The lock is held for a few dozen instructions, with no foreign code and no wait
+ * inside. So leaving it wakes no thread; a thread that finds it taken waits a little and looks again
+ * (spin.h).
+ * The list is intrusive and doubly linked. need, under the lock, says whether a waiter is still
+ * linked: it is above 0 exactly then. The thread that unlinks it decides what becomes of it, and a
+ * thread that comes later finds that out under the same lock.
  *
  * Invariant, whenever the lock is free
  *   I5  a waiter is in one place: the FIFO (need > 0), claimed by one granter (need = 0, state
@@ -11,12 +19,12 @@
  * Races
  *   R4  Cancel meets a granter. Closed: need, under the lock, says who was first. If the granter
  *       was, cancel waits for the grant; no foreign code runs between claim and grant.
- *   R5  A waker is replaced while the granter reads it. Closed: both under the lock. */
-#include "linked.h"
-
-#include "check.h"
-#include "list.h"
-#include "lock.h"
+ *   R5  A waker is replaced while the granter reads it. Closed: both under the lock.
+ *
+ * Pairs: U1 (release) -> L1 (acquire): the holder sees what the last one did. All that happened to
+ *   the word before U1 happened before it, because L1 is an RMW: a thread that reads U1, or what
+ *   RMWs have made of it, may rely on that as if there were RMWs alone. */
+#include "fifo.h"
 
 void volt_fifo_append_(volt_fifo_ *q, volt_waiter *w, uint32_t want, uint32_t need,
                 volt_waker waker) {

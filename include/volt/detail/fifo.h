@@ -1,4 +1,4 @@
-/* wait_queue.h: what every primitive embeds, and the fast paths on its word.
+/* detail/fifo.h: what every primitive embeds, and its word, on which the fast paths work.
  *
  * Not an interface of its own: programs use semaphore.h, mutex.h, ... This header is public only
  * because their structs are visible and their fast paths inline.
@@ -18,11 +18,12 @@
  *
  * Who writes it: while QUEUED is clear, anyone, by one compare-and-swap. While QUEUED is set, only
  * the thread that holds LOCKED; so LOCKED is set only together with QUEUED. (What has no fast path,
- * or one that looks for LOCKED, sets it alone: turn.h.) The protocol is in wait_queue.c. */
-#ifndef VOLT_WAIT_QUEUE_H
-#define VOLT_WAIT_QUEUE_H
+ * or one that looks for LOCKED, sets it alone: monitor.h.) The
+ * lock and the FIFO are in src/core/fifo.c; what the word says of permits is in permits.c. */
+#ifndef VOLT_DETAIL_FIFO_H
+#define VOLT_DETAIL_FIFO_H
 
-#include "waiter.h"
+#include "../waiter.h"
 
 #define VOLT_WORD_QUEUED_ UINT64_C(1)
 #define VOLT_WORD_LOCKED_ UINT64_C(2)

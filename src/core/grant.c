@@ -1,4 +1,4 @@
-/* waiter.c: the two ends of a waiter's life.
+/* grant.c: the two ends of a waiter's life.
  *
  * Algorithm: whoever grants takes the waiter out of where it is queued and copies its waker
  * ("claim"); stores the result into it ("grant"), the last access; then calls the waker. Who has it
@@ -7,7 +7,7 @@
  * call of its own to return) waits in the same way.
  *
  * Races
- *   R3  in wait_queue.c: the owner sees the grant and re-uses the waiter while the granter still
+ *   R3  in permits.c: the owner sees the grant and re-uses the waiter while the granter still
  *       reads it. Closed: everything is copied into the claim; the store is the last access.
  *   R8  The granter looks and finds no sleeper; the owner sets AWAITED and sleeps; the grant takes
  *       the place of AWAITED, and nobody wakes the owner. Closed: it only naps, and looks again. A
@@ -15,11 +15,11 @@
  *       which are for whoever is yet to look and will find AWAITED, are longer.
  *
  * Pair: W1 (acquire) <- G1 (release): the owner sees all that was done before the grant. */
-#include "waiter.h"
+#include "grant.h"
 
 #include "check.h"
 #include "futex.h"
-#include "park.h"
+#include "spin.h"
 
 /* R8: how long an owner sleeps before it looks again: at first, and at most. */
 enum { SHORTEST_NAP_NS = 50000, LONGEST_NAP_NS = 12800000 };

@@ -1,4 +1,4 @@
-// select_turns_model: a select whose second branch could take effect at once, by a turn (turn.h),
+// select_monitors_model: a select whose second branch could take effect at once, by a turn (monitor.h),
 // in the poll in which a channel decides for the first one. A case names the race it is after.
 #include "channels.hpp"
 

@@ -1,12 +1,12 @@
-/* wait_queue_lock_test.c: threads that meet at the lock of a wait queue, or between claim and
+/* fifo_lock_test.c: threads that meet at the lock of a wait queue, or between claim and
  * grant, and nap there. The other thread is played by a hook on the futex. */
 #include <errno.h>
 
 #include "fake_waker.h"
 #include "futex_hook.h"
-#include "core/park.h"
+#include "core/spin.h"
 #include "unit.h"
-#include "core/wait_queue.h"
+#include "core/permits.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_

@@ -1,13 +1,14 @@
-/* wait_queue.h: the FIFO that every primitive stands on. Its protocol is in wait_queue.c.
+/* permits.h: the engine that counts permits: on the FIFO (fifo.h), for the semaphore, the mutex and
+ * the rwlock. Its protocol is in permits.c.
  *
  * A primitive is the word in its volt_fifo_, an inline fast path on that word, and one of
  * these descriptions. Nothing its author writes is concurrent: serve() has the queue to itself. */
-#ifndef VOLT_SRC_WAIT_QUEUE_H
-#define VOLT_SRC_WAIT_QUEUE_H
+#ifndef VOLT_CORE_PERMITS_H
+#define VOLT_CORE_PERMITS_H
 
-#include <volt/wait_queue.h>
+#include <volt/detail/fifo.h>
 
-#include "linked.h"
+#include "fifo.h"
 
 /* Give w what it may have of the permits in *hand: lower w->need and *hand. As an int32_t, *hand is
  * below zero while there is debt: then there is nothing to give. Returns false if the queue should

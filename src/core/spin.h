@@ -1,6 +1,6 @@
-/* park.h: what the library's own waits share with volt/park.h: how long to look before sleeping. */
-#ifndef VOLT_SRC_PARK_H
-#define VOLT_SRC_PARK_H
+/* spin.h: what the library's own waits share with volt/park.h: how long to look before sleeping. */
+#ifndef VOLT_CORE_SPIN_H
+#define VOLT_CORE_SPIN_H
 
 #include <volt/park.h>
 
