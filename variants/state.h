@@ -5,8 +5,8 @@
 #ifndef VOLT_VARIANTS_STATE_H
 #define VOLT_VARIANTS_STATE_H
 
+#include <volt/detail/short_lock.h>
 #include <volt/semaphore.h> /* VOLT_SEM_MAX: the variants have the limits of the library */
-#include <volt/task.h>      /* volt_short_lock */
 
 /* Oldest first. Touched with the lock held only. */
 typedef struct volt_variant_fifo_ {

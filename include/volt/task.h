@@ -40,6 +40,7 @@
 #define VOLT_TASK_H
 
 #include "async.h"
+#include "detail/short_lock.h"
 
 typedef struct volt_rt volt_rt;
 typedef struct volt_task volt_task;
@@ -67,11 +68,6 @@ struct volt_task {
   VOLT_PLAIN(uint8_t) member; /* under its group's lock: what of volt_group_member it has */
   volt_frame frame;
 };
-
-/* Members are private. */
-typedef struct volt_short_lock {
-  VOLT_ATOMIC(uint32_t) word;
-} volt_short_lock;
 
 /* What a group does when a task of it fails, and with tasks that have ended. */
 enum volt_group_how {

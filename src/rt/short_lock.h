@@ -6,11 +6,9 @@
 #ifndef VOLT_RT_SHORT_LOCK_H
 #define VOLT_RT_SHORT_LOCK_H
 
-#include <volt/task.h>
+#include <volt/detail/short_lock.h>
 
 #include "../core/spin.h"
-
-/* word: 0 free, 1 held. */
 
 static inline void volt_short_lock_init_(volt_short_lock *l) {
   volt_store_relaxed(&l->word, 0); /* not shared yet */
