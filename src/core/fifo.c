@@ -26,6 +26,14 @@
  *   RMWs have made of it, may rely on that as if there were RMWs alone. */
 #include "fifo.h"
 
+void volt_fifo_init_(volt_fifo_ *q, uint32_t value) {
+  volt_store_relaxed(&q->word, VOLT_WORD_(value)); /* not shared yet */
+  q->head = NULL;
+  q->tail = NULL;
+  q->waiters = 0;
+  q->rest = 0;
+}
+
 void volt_fifo_append_(volt_fifo_ *q, volt_waiter *w, uint32_t want, uint32_t need,
                 volt_waker waker) {
   volt_waiter_arm_(w, q, waker);

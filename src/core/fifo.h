@@ -13,6 +13,9 @@
 #define VOLT_WAKE_BATCH 32
 #endif
 
+/* value: of the word. */
+void volt_fifo_init_(volt_fifo_ *q, uint32_t value);
+
 /* ---- the lock ---- */
 
 /* Take the lock: *word is what the word was. */

@@ -325,27 +325,3 @@ int volt_block_on(volt_future *f, uint64_t deadline_ns) {
   }
   return result;
 }
-
-/* ---- permits of a wait queue ---- */
-
-int volt_permit_future_start_(volt_future *f, volt_waker waker) {
-  return volt_permits_acquire_((volt_fifo_ *)f->object, f->ops->kind, &f->waiter, f->n,
-                                  waker);
-}
-
-bool volt_permit_future_cancel_(volt_future *f) {
-  return volt_permits_cancel_((volt_fifo_ *)f->object, f->ops->kind, &f->waiter);
-}
-
-bool volt_permit_future_set_waker_(volt_future *f, volt_waker waker) {
-  return volt_fifo_set_waker_((volt_fifo_ *)f->object, f->ops->kind->name, &f->waiter,
-                                waker);
-}
-
-void volt_permit_future_give_back_(volt_future *f) {
-  volt_permits_release_((volt_fifo_ *)f->object, f->ops->kind, f->n);
-}
-
-bool volt_permit_future_due_(volt_future *f) {
-  return volt_permits_complete_closed_((volt_fifo_ *)f->object, f->ops->kind, &f->waiter);
-}

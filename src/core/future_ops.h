@@ -4,7 +4,7 @@
 
 #include <volt/future.h>
 
-#include "permits.h"
+#include "fifo.h"
 
 /* Sequential: the future's owner calls them. A leaf waits with one waiter, and has start, cancel,
  * set_waker; give_back unless a grant stands; waiter if that is not the future's own; outcome if a
@@ -12,8 +12,7 @@
  * composed of others has poll, cancel and leave; and through, if it takes effect when one of them
  * does: ctx->decision is handed on to them. */
 typedef struct volt_future_ops_ {
-  const volt_permit_kind_ *kind; /* of permits; or NULL */
-  const char *name;       /* of whose operation, for messages, where there is no kind */
+  const char *name; /* of whose operation, for messages; or NULL */
   int (*start)(volt_future *f, volt_waker waker);      /* as x(): VOLT_OK, VOLT_PENDING, error */
   bool (*cancel)(volt_future *f);                      /* as x_cancel() */
   bool (*set_waker)(volt_future *f, volt_waker waker); /* as x_set_waker() */
@@ -32,20 +31,6 @@ typedef struct volt_future_ops_ {
 
 /* volt_future.state */
 enum { VOLT_FUTURE_INIT_ = 0, VOLT_FUTURE_WAITING_ = 1, VOLT_FUTURE_READY_ = 2 };
-
-/* For every primitive whose operation is to take f->n permits of a wait queue. */
-int volt_permit_future_start_(volt_future *f, volt_waker waker);
-bool volt_permit_future_cancel_(volt_future *f);
-bool volt_permit_future_set_waker_(volt_future *f, volt_waker waker);
-void volt_permit_future_give_back_(volt_future *f);
-bool volt_permit_future_due_(volt_future *f);
-
-#define VOLT_PERMIT_FUTURE_OPS_(its_kind)                                                         \
-  {                                                                                               \
-    .kind = (its_kind), .start = volt_permit_future_start_, .cancel = volt_permit_future_cancel_, \
-    .set_waker = volt_permit_future_set_waker_, .give_back = volt_permit_future_give_back_,       \
-    .due = volt_permit_future_due_                                                                \
-  }
 
 /* The body of every constructor. Returns f. */
 VOLT_API volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void *object,

@@ -13,7 +13,7 @@
  * Invariants, whenever the lock is free
  *   I1  value > 0 => not QUEUED
  *   I2  QUEUED <=> the FIFO is not empty; rest > 0 => QUEUED and RETURNING
- *   I3  held + value + rest + gathered by the head = constant, but for volt_permits_change_();
+ *   I3  held + value + rest + gathered by the head = constant, but for volt_sem_limit_change_();
  *       value or rest is below zero while there is debt: more is held than there shall be
  *   I4  only the head of the FIFO is partially served
  *   I5  in fifo.c: a waiter is in one place
@@ -56,20 +56,6 @@
 #define BOUNDED VOLT_WORD_BOUNDED_
 #define RETURNING VOLT_WORD_RETURNING_
 
-/* Below zero: debt. */
-static int32_t permits_in(const volt_permit_kind_ *kind, uint64_t word) {
-  return (int32_t)(VOLT_WORD_VALUE_(word) ^ kind->full);
-}
-
-static uint64_t word_of(const volt_permit_kind_ *kind, int32_t permits) {
-  return VOLT_WORD_((uint32_t)permits ^ kind->full);
-}
-
-/* Under the lock: what is there, set aside for the head or not. */
-static int32_t permits_of(const volt_fifo_ *q) {
-  return (int32_t)(q->rest + q->head->want - q->head->need); /* I3, I4 */
-}
-
 /* What is given back and what is already there cannot be more than there ever were; and if nothing
  * is there, whoever has a share of the whole cannot be among the holders. */
 static void check_excess(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t given,
@@ -78,21 +64,6 @@ static void check_excess(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t 
   VOLT_CHECK(fits && !(given == kind->shared && there == 0), kind->name,
              "%p: %s (%u given back, %d there, at most %u)", (void *)q, kind->excess, given, there,
              kind->max);
-}
-
-/* Leave the lock, with so many permits in hand: if the FIFO is empty they become the word, else
- * they stay with the queue. The last access to *q. */
-static inline void unlock(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
-                          uint32_t permits) {
-  uint64_t next = word & (CLOSED | BOUNDED | VOLT_WORD_ALL_RETURNING_);
-  if (q->head) {
-    q->rest = permits;
-    next |= QUEUED;
-  } else {
-    q->rest = 0;
-    next |= word_of(kind, (int32_t)permits);
-  }
-  volt_fifo_unlock_exact_(q, next);
 }
 
 /* ---- serving ---- */
@@ -122,7 +93,7 @@ static inline bool hand_over_and_unlock(volt_fifo_ *q, const volt_permit_kind_ *
   bool asks = kind->serve != volt_permits_serve_ && (w->data || (w->next && w->next->data));
   if (w->need != hand || asks || q->rest != 0 || (word & CLOSED)) return false;
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
-  unlock(q, kind, word, 0);
+  volt_permits_unlock_(q, kind, word, 0);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
   return true;
 }
@@ -136,9 +107,7 @@ static bool come_back(volt_fifo_ *q, uint64_t *word) {
   return true;
 }
 
-/* The lock is held, with hand permits to give: serve the FIFO from its head for as long as there is
- * to give (or, closed, to its end), leave the lock, tell those served, wake them. */
-static void serve_and_unlock(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
+void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
                              uint32_t hand) {
   for (;; word -= RETURNING, hand = 0) {
     volt_claimed_ batch[VOLT_WAKE_BATCH];
@@ -155,23 +124,13 @@ static void serve_and_unlock(volt_fifo_ *q, const volt_permit_kind_ *kind, uint6
     bool again = more && q->head && count == VOLT_WAKE_BATCH;
     if (again) word += RETURNING; /* R7 */
     VOLT_ASSERT(again || !q->head || (int32_t)hand <= 0);
-    unlock(q, kind, word, hand);
+    volt_permits_unlock_(q, kind, word, hand);
     volt_waiters_grant_(batch, count, word & CLOSED ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
     if (!again || !come_back(q, &word)) return;
   }
 }
 
 /* ---- the operations ---- */
-
-/* CLOSED has been seen, with the lock held or not. */
-static int refuse(volt_fifo_ *q, bool locked, uint64_t word) {
-  if (locked) {
-    volt_fifo_unlock_exact_(q, word);
-  } else {
-    (void)volt_load_acquire(&q->word); /* C1: pairs U1, F1 */
-  }
-  return VOLT_ECLOSED;
-}
 
 int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w, uint32_t n,
                              volt_waker waker) {
@@ -181,14 +140,14 @@ int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
   for (;;) {
     uint64_t word;
     bool locked = volt_fifo_lock_if_queued_(q, &word);
-    if (word & CLOSED) return refuse(q, locked, word);
+    if (word & CLOSED) return locked ? volt_permits_refuse_locked_(q, word) : volt_permits_refuse_(q);
     uint32_t need = n;
     if (!locked) {
-      int32_t permits = permits_in(kind, word);
+      int32_t permits = volt_permits_in_(kind, word);
       VOLT_CHECK((uint32_t)permits != kind->shared || n != (uint32_t)permits, kind->name,
                  "%p: too many holders", (void *)q);
       if (permits >= (int32_t)n) { /* n is at most max, which is below 2^31 */
-        uint64_t next = word_of(kind, permits - (int32_t)n) | VOLT_WORD_FLAGS_(word);
+        uint64_t next = volt_permits_word_(kind, permits - (int32_t)n) | VOLT_WORD_FLAGS_(word);
         if (volt_cas_acquire(&q->word, &word, next)) return VOLT_OK; /* A1: pairs U1, F1 */
         continue;
       }
@@ -202,31 +161,8 @@ int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
     }
     w->data = NULL;
     volt_fifo_append_(q, w, n, need, waker);
-    unlock(q, kind, word, q->rest);
+    volt_permits_unlock_(q, kind, word, q->rest);
     return VOLT_PENDING;
-  }
-}
-
-int volt_permits_ask_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w, void *mark,
-                         volt_waker waker) {
-  volt_waiter_check_unused_(kind->name, w);
-  for (;;) {
-    uint64_t word;
-    bool locked = volt_fifo_lock_if_queued_(q, &word);
-    if (word & CLOSED) return refuse(q, locked, word);
-    /* A1, L1: as in acquire */
-    if (!locked && !volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
-    uint32_t hand = locked ? (uint32_t)q->rest : (uint32_t)permits_in(kind, word);
-    w->data = mark;
-    volt_fifo_append_(q, w, 1, 1, waker);
-    if (q->head == w) (void)kind->serve(w, &hand); /* nobody is before it */
-    bool served = w->need == 0;
-    if (served) {
-      volt_fifo_remove_(q, w);
-      volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
-    }
-    unlock(q, kind, word, hand);
-    return served ? VOLT_OK : VOLT_PENDING;
   }
 }
 
@@ -238,10 +174,10 @@ static bool take_soon(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
   do {
     uint64_t word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
     if (word & CLOSED) return false;
-    int32_t permits = permits_in(kind, word);
+    int32_t permits = volt_permits_in_(kind, word);
     bool last_share = (uint32_t)permits == kind->shared && n == (uint32_t)permits;
     if ((word & QUEUED) || permits < (int32_t)n || last_share) continue;
-    uint64_t next = word_of(kind, permits - (int32_t)n) | VOLT_WORD_FLAGS_(word);
+    uint64_t next = volt_permits_word_(kind, permits - (int32_t)n) | VOLT_WORD_FLAGS_(word);
     if (volt_cas_acquire(&q->word, &word, next)) return true; /* A1: pairs U1, F1 */
   } while (volt_spin_again_(&looks, deadline_ns));
   return false;
@@ -266,66 +202,15 @@ void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
   if (n == 0) return;
   uint64_t word;
   while (!volt_fifo_lock_if_queued_(q, &word)) {
-    int32_t permits = permits_in(kind, word);
+    int32_t permits = volt_permits_in_(kind, word);
     check_excess(q, kind, n, permits);
     if ((word & BOUNDED) && !kind->bound(q, word, n, permits)) continue;
-    uint64_t next = word_of(kind, (int32_t)((uint32_t)permits + n)) | VOLT_WORD_FLAGS_(word);
+    uint64_t next = volt_permits_word_(kind, (int32_t)((uint32_t)permits + n)) | VOLT_WORD_FLAGS_(word);
     if (volt_cas_release(&q->word, &word, next)) return; /* F1: pairs A1, T1; the last of *q */
   }
-  check_excess(q, kind, n, permits_of(q));
-  if (word & BOUNDED) (void)kind->bound(q, word, n, permits_of(q));
-  if (!hand_over_and_unlock(q, kind, word, n)) serve_and_unlock(q, kind, word, n);
-}
-
-/* Returns what there would be then. */
-static int32_t changed(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_t there, int32_t delta) {
-  int64_t then = (int64_t)there + delta;
-  VOLT_CHECK(then <= (int64_t)kind->max && then >= -(int64_t)kind->max, kind->name,
-             "%p: too many permits (%d there, changed by %d, at most %u)", (void *)q, there, delta,
-             kind->max);
-  return (int32_t)then;
-}
-
-void volt_permits_change_(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_t delta) {
-  uint64_t word;
-  while (!volt_fifo_lock_if_queued_(q, &word)) {
-    int32_t then = changed(q, kind, permits_in(kind, word), delta);
-    uint64_t next = word_of(kind, then) | VOLT_WORD_FLAGS_(word);
-    if (volt_cas_release(&q->word, &word, next)) return; /* F1: pairs A1, T1 */
-  }
-  (void)changed(q, kind, permits_of(q), delta);
-  serve_and_unlock(q, kind, word, (uint32_t)delta);
-}
-
-void volt_permits_lower_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n) {
-  uint64_t word;
-  while (!volt_fifo_lock_if_queued_(q, &word)) {
-    int32_t then = changed(q, kind, permits_in(kind, word), -(int32_t)n);
-    uint64_t next = word_of(kind, then) | VOLT_WORD_FLAGS_(word);
-    if (volt_cas_acq_rel(&q->word, &word, next)) return; /* F1: pairs A1, T1; A1 */
-  }
-  (void)changed(q, kind, permits_of(q), -(int32_t)n);
-  unlock(q, kind, word, q->rest - n);
-}
-
-uint32_t volt_permits_repay_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n) {
-  for (;;) {
-    uint64_t word;
-    bool locked = volt_fifo_lock_if_queued_(q, &word);
-    uint32_t permits = locked ? (uint32_t)q->rest : (uint32_t)permits_in(kind, word);
-    uint32_t debt = (int32_t)permits < 0 ? 0u - permits : 0;
-    uint32_t repaid = n < debt ? n : debt;
-    if (word & BOUNDED) {
-      int32_t there = locked ? permits_of(q) : (int32_t)permits;
-      (void)kind->bound(q, word | QUEUED, n, there); /* as if locked: the caller has the limit */
-    }
-    if (locked) {
-      unlock(q, kind, word, permits + repaid);
-      return repaid;
-    }
-    uint64_t next = word_of(kind, (int32_t)(permits + repaid)) | VOLT_WORD_FLAGS_(word);
-    if (volt_cas_acq_rel(&q->word, &word, next)) return repaid; /* F1: pairs A1, T1; A1 */
-  }
+  check_excess(q, kind, n, volt_permits_there_(q));
+  if (word & BOUNDED) (void)kind->bound(q, word, n, volt_permits_there_(q));
+  if (!hand_over_and_unlock(q, kind, word, n)) volt_permits_serve_and_unlock_(q, kind, word, n);
 }
 
 bool volt_permits_cancel_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w) {
@@ -334,7 +219,7 @@ bool volt_permits_cancel_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
   if (!volt_fifo_lock_to_cancel_(q, kind->name, w, &word, &need)) {
     return volt_waiter_result(w) == VOLT_ECANCELED;
   }
-  serve_and_unlock(q, kind, word, w->want - need);
+  volt_permits_serve_and_unlock_(q, kind, word, w->want - need);
   return true;
 }
 
@@ -343,7 +228,7 @@ void volt_permits_close_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
   while (!volt_fifo_lock_if_queued_(q, &word)) {
     if (volt_cas_release(&q->word, &word, word | CLOSED)) return; /* F1: pairs C1 */
   }
-  serve_and_unlock(q, kind, word | CLOSED, 0);
+  volt_permits_serve_and_unlock_(q, kind, word | CLOSED, 0);
 }
 
 bool volt_permits_complete_closed_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w) {
@@ -355,7 +240,7 @@ bool volt_permits_complete_closed_(volt_fifo_ *q, const volt_permit_kind_ *kind,
   }
   VOLT_ASSERT(w->need == w->want); /* I4: the head, which had gathered some, was told first */
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
-  unlock(q, kind, word, q->rest); /* R13 */
+  volt_permits_unlock_(q, kind, word, q->rest); /* R13 */
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_CLOSED_);
   return true;
 }
@@ -369,24 +254,16 @@ void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_
   while (!volt_fifo_lock_if_queued_(q, &word)) {
     /* A1, L1: as in acquire */
     if (volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) {
-      hand = (uint32_t)permits_in(kind, word);
+      hand = (uint32_t)volt_permits_in_(kind, word);
       break;
     }
   }
   volt_fifo_move_(q, from, last, count);
   volt_fifo_unlock_(from, from_word);
-  serve_and_unlock(q, kind, word, hand);
+  volt_permits_serve_and_unlock_(q, kind, word, hand);
 }
 
 /* ---- life and inspection ---- */
-
-void volt_fifo_init_(volt_fifo_ *q, uint32_t value) {
-  volt_store_relaxed(&q->word, VOLT_WORD_(value)); /* not shared yet */
-  q->head = NULL;
-  q->tail = NULL;
-  q->waiters = 0;
-  q->rest = 0;
-}
 
 void volt_permits_destroy_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
   for (unsigned looks = 0;;) {
@@ -401,28 +278,45 @@ void volt_permits_destroy_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
 uint32_t volt_permits_available_(const volt_fifo_ *q, const volt_permit_kind_ *kind) {
   uint64_t word = volt_load_relaxed(&q->word); /* a snapshot */
   if (word & QUEUED) return 0;
-  int32_t permits = permits_in(kind, word);
+  int32_t permits = volt_permits_in_(kind, word);
   return permits < 0 ? 0 : (uint32_t)permits;
 }
 
 uint32_t volt_permits_held_(const volt_fifo_ *looked_at, const volt_permit_kind_ *kind) {
   volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
   uint64_t word;
-  if (!volt_fifo_lock_if_queued_(q, &word)) return kind->max - (uint32_t)permits_in(kind, word);
-  int32_t there = permits_of(q);
+  if (!volt_fifo_lock_if_queued_(q, &word)) return kind->max - (uint32_t)volt_permits_in_(kind, word);
+  int32_t there = volt_permits_there_(q);
   volt_fifo_unlock_exact_(q, word);
   return kind->max - (uint32_t)there;
 }
 
-uint32_t volt_permits_debt_(const volt_fifo_ *looked_at, const volt_permit_kind_ *kind) {
-  volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
-  uint64_t word;
-  int32_t permits;
-  if (volt_fifo_lock_if_queued_(q, &word)) {
-    permits = (int32_t)q->rest;
-    volt_fifo_unlock_exact_(q, word);
-  } else {
-    permits = permits_in(kind, word);
-  }
-  return permits < 0 ? (uint32_t)-permits : 0;
+/* ---- futures ---- */
+
+static volt_fifo_ *queue_of(volt_future *f) {
+  return (volt_fifo_ *)f->object;
+}
+
+static const volt_permit_kind_ *kind_of(const volt_future *f) {
+  return ((const volt_permit_future_ops_ *)(const void *)f->ops)->kind;
+}
+
+int volt_permit_future_start_(volt_future *f, volt_waker waker) {
+  return volt_permits_acquire_(queue_of(f), kind_of(f), &f->waiter, f->n, waker);
+}
+
+bool volt_permit_future_cancel_(volt_future *f) {
+  return volt_permits_cancel_(queue_of(f), kind_of(f), &f->waiter);
+}
+
+bool volt_permit_future_set_waker_(volt_future *f, volt_waker waker) {
+  return volt_fifo_set_waker_(queue_of(f), kind_of(f)->name, &f->waiter, waker);
+}
+
+void volt_permit_future_give_back_(volt_future *f) {
+  volt_permits_release_(queue_of(f), kind_of(f), f->n);
+}
+
+bool volt_permit_future_due_(volt_future *f) {
+  return volt_permits_complete_closed_(queue_of(f), kind_of(f), &f->waiter);
 }

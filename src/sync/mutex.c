@@ -2,13 +2,17 @@
 #include <volt/mutex.h>
 
 #include "../core/check.h"
-#include "../core/future_ops.h"
 #include "mutex_move.h"
 #include "../core/permits.h"
 
-static const volt_permit_kind_ kind = {
-    "volt_mutex", "unlocked, but it is not locked", 1, 1, 0, volt_permits_serve_, NULL};
-static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
+static const volt_permit_kind_ kind = {.name = "volt_mutex",
+                                       .excess = "unlocked, but it is not locked",
+                                       .full = 1,
+                                       .max = 1,
+                                       .shared = 0,
+                                       .serve = volt_permits_serve_,
+                                       .bound = NULL};
+static const volt_permit_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
 extern inline int volt_mutex_try_lock(volt_mutex *);
 extern inline int volt_mutex_lock(volt_mutex *, volt_waiter *, volt_waker);
@@ -29,7 +33,7 @@ int volt_mutex_lock_blocking_slow_(volt_mutex *m, uint64_t deadline_ns) {
 }
 
 volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m) {
-  return volt_future_make_(f, &future_ops, &m->queue, 1);
+  return volt_future_make_(f, &future_ops.base, &m->queue, 1);
 }
 
 void volt_mutex_move_(volt_mutex *m, volt_fifo_ *from, uint64_t from_word, volt_waiter *last,

@@ -3,17 +3,19 @@
 #include <volt/rwlock.h>
 
 #include "../core/check.h"
-#include "../core/future_ops.h"
 #include "../core/permits.h"
 
 #define READER 1u
 #define WRITER VOLT_RWLOCK_WRITER_
 
-static const volt_permit_kind_ kind = {"volt_rwlock", "unlocked, but it is not locked like that",
-                                WRITER,        WRITER,
-                                READER,        volt_permits_serve_,
-                                NULL};
-static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
+static const volt_permit_kind_ kind = {.name = "volt_rwlock",
+                                       .excess = "unlocked, but it is not locked like that",
+                                       .full = WRITER,
+                                       .max = WRITER,
+                                       .shared = READER,
+                                       .serve = volt_permits_serve_,
+                                       .bound = NULL};
+static const volt_permit_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
 extern inline int volt_rwlock_try_read(volt_rwlock *);
 extern inline int volt_rwlock_read(volt_rwlock *, volt_waiter *, volt_waker);
@@ -39,11 +41,11 @@ int volt_rwlock_lock_blocking_slow_(volt_rwlock *rw, uint32_t permits, uint64_t 
 }
 
 volt_future *volt_rwlock_read_future(volt_future *f, volt_rwlock *rw) {
-  return volt_future_make_(f, &future_ops, &rw->queue, READER);
+  return volt_future_make_(f, &future_ops.base, &rw->queue, READER);
 }
 
 volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw) {
-  return volt_future_make_(f, &future_ops, &rw->queue, WRITER);
+  return volt_future_make_(f, &future_ops.base, &rw->queue, WRITER);
 }
 
 /* While nobody waits the word says who holds the lock, and whether the caller can be the one. */

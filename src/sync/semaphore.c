@@ -40,14 +40,14 @@
  *                                  R14 reads it. For R8 and R12 by the letter of C11 only: what
  *                                  closes them is that all changes of the word are RMWs, and come
  *                                  one after the other. So it is with the acquire half of
- *                                  volt_permits_repay_()
+ *                                  volt_sem_limit_repay_()
  *   T1 (acquire) <- U1, F1 (release)   as in permits.c */
 #include <volt/semaphore.h>
 
 #include "../core/check.h"
-#include "../core/future_ops.h"
-#include "../core/spin.h"
 #include "../core/permits.h"
+#include "../core/spin.h"
+#include "semaphore_limit.h"
 
 /* The head wants all permits: what it has gathered goes back into the hand, then it takes all there
  * shall be, or gathers what there is. */
@@ -83,9 +83,14 @@ static bool serve(volt_waiter *w, uint32_t *hand) {
 }
 
 static volt_permits_bound_fn_ bound;
-static const volt_permit_kind_ kind = {"volt_sem", "release past VOLT_SEM_MAX", 0, VOLT_SEM_MAX, 0, serve,
-                                bound};
-static const volt_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
+static const volt_permit_kind_ kind = {.name = "volt_sem",
+                                       .excess = "release past VOLT_SEM_MAX",
+                                       .full = 0,
+                                       .max = VOLT_SEM_MAX,
+                                       .shared = 0,
+                                       .serve = serve,
+                                       .bound = bound};
+static const volt_permit_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
 
 extern inline int volt_sem_try_acquire(volt_sem *, uint32_t);
 extern inline int volt_sem_acquire(volt_sem *, volt_waiter *, uint32_t, volt_waker);
@@ -115,7 +120,7 @@ int volt_sem_acquire_blocking_slow_(volt_sem *sem, uint32_t n, uint64_t deadline
 }
 
 volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uint32_t n) {
-  return volt_future_make_(f, &future_ops, &sem->queue, n);
+  return volt_future_make_(f, &future_ops.base, &sem->queue, n);
 }
 
 bool volt_sem_cancel(volt_sem *sem, volt_waiter *w) {
@@ -150,7 +155,7 @@ uint32_t volt_sem_drain(volt_sem *sem) {
 /* ---- all of them ---- */
 
 int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker) {
-  return volt_permits_ask_(&sem->queue, &kind, w, sem, waker);
+  return volt_sem_limit_ask_(&sem->queue, &kind, w, sem, waker);
 }
 
 uint32_t volt_sem_taken(const volt_waiter *w) {
@@ -158,22 +163,23 @@ uint32_t volt_sem_taken(const volt_waiter *w) {
 }
 
 static int start_all(volt_future *f, volt_waker waker) {
-  return volt_permits_ask_((volt_fifo_ *)f->object, &kind, &f->waiter, f->object, waker);
+  return volt_sem_limit_ask_((volt_fifo_ *)f->object, &kind, &f->waiter, f->object, waker);
 }
 
 static void give_all_back(volt_future *f) {
   volt_permits_release_((volt_fifo_ *)f->object, &kind, f->waiter.want);
 }
 
-static const volt_future_ops_ all_ops = {.kind = &kind,
-                                         .start = start_all,
-                                         .cancel = volt_permit_future_cancel_,
-                                         .set_waker = volt_permit_future_set_waker_,
-                                         .give_back = give_all_back,
-                                         .due = volt_permit_future_due_};
+static const volt_permit_future_ops_ all_ops = {
+    .base = {.start = start_all,
+             .cancel = volt_permit_future_cancel_,
+             .set_waker = volt_permit_future_set_waker_,
+             .give_back = give_all_back,
+             .due = volt_permit_future_due_},
+    .kind = &kind};
 
 volt_future *volt_sem_acquire_all_future(volt_future *f, volt_sem *sem) {
-  return volt_future_make_(f, &all_ops, &sem->queue, 0);
+  return volt_future_make_(f, &all_ops.base, &sem->queue, 0);
 }
 
 uint32_t volt_sem_future_taken(const volt_future *f) {
@@ -230,7 +236,7 @@ static bool bound(volt_fifo_ *q, uint64_t word, uint32_t given, int32_t there) {
 /* The word says already that there are n fewer in all. */
 static void lower_reached(volt_sem *sem, uint32_t n) {
   volt_fetch_add_relaxed(&sem->reached, 0u - n); /* R10: published by what follows */
-  volt_permits_change_(&sem->queue, &kind, 0);
+  volt_sem_limit_change_(&sem->queue, &kind, 0);
 }
 
 void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
@@ -238,11 +244,11 @@ void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
              limit, VOLT_SEM_MAX);
   uint32_t before = take_limit(sem);
   /* R9, R12: before the limit is anybody else's */
-  if (limit < before) volt_permits_lower_(&sem->queue, &kind, before - limit);
+  if (limit < before) volt_sem_limit_lower_(&sem->queue, &kind, before - limit);
   volt_store_release(&sem->limit, limit); /* H2: pairs H1 */
   if (limit > before) {
     volt_fetch_add_relaxed(&sem->reached, limit - before); /* R9: published by what follows */
-    volt_permits_change_(&sem->queue, &kind, (int32_t)(limit - before));
+    volt_sem_limit_change_(&sem->queue, &kind, (int32_t)(limit - before));
   } else if (limit < before) {
     lower_reached(sem, before - limit);
   }
@@ -251,7 +257,7 @@ void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
 void volt_sem_forget(volt_sem *sem, uint32_t n) {
   if (n == 0) return;
   uint32_t limit = take_limit(sem);
-  uint32_t left = n - volt_permits_repay_(&sem->queue, &kind, n); /* R11, R12 */
+  uint32_t left = n - volt_sem_limit_repay_(&sem->queue, &kind, n); /* R11, R12 */
   uint32_t fewer = left < limit ? left : limit;
   volt_store_release(&sem->limit, limit - fewer); /* H2: pairs H1 */
   lower_reached(sem, fewer);
@@ -268,7 +274,7 @@ uint32_t volt_sem_limit(const volt_sem *sem) {
 }
 
 uint32_t volt_sem_debt(const volt_sem *sem) {
-  return volt_permits_debt_(&sem->queue, &kind);
+  return volt_sem_limit_debt_(&sem->queue, &kind);
 }
 
 void volt_sem_close(volt_sem *sem) {

@@ -1,0 +1,98 @@
+/* semaphore_limit.c: what a semaphore's queue does when the limit changes, and for a waiter that
+ * wants all permits.
+ *
+ * The invariants, races and pairs are those of permits.c, whose word and lock these work on, and of
+ * semaphore.c, which says in which order they are called. */
+#include "semaphore_limit.h"
+
+#define QUEUED VOLT_WORD_QUEUED_
+#define LOCKED VOLT_WORD_LOCKED_
+#define CLOSED VOLT_WORD_CLOSED_
+#define BOUNDED VOLT_WORD_BOUNDED_
+
+int volt_sem_limit_ask_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w, void *mark,
+                         volt_waker waker) {
+  volt_waiter_check_unused_(kind->name, w);
+  for (;;) {
+    uint64_t word;
+    bool locked = volt_fifo_lock_if_queued_(q, &word);
+    if (word & CLOSED) return locked ? volt_permits_refuse_locked_(q, word) : volt_permits_refuse_(q);
+    /* A1, L1: as in acquire */
+    if (!locked && !volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
+    uint32_t hand = locked ? (uint32_t)q->rest : (uint32_t)volt_permits_in_(kind, word);
+    w->data = mark;
+    volt_fifo_append_(q, w, 1, 1, waker);
+    if (q->head == w) (void)kind->serve(w, &hand); /* nobody is before it */
+    bool served = w->need == 0;
+    if (served) {
+      volt_fifo_remove_(q, w);
+      volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
+    }
+    volt_permits_unlock_(q, kind, word, hand);
+    return served ? VOLT_OK : VOLT_PENDING;
+  }
+}
+
+/* Returns what there would be then. */
+static int32_t changed(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_t there, int32_t delta) {
+  int64_t then = (int64_t)there + delta;
+  VOLT_CHECK(then <= (int64_t)kind->max && then >= -(int64_t)kind->max, kind->name,
+             "%p: too many permits (%d there, changed by %d, at most %u)", (void *)q, there, delta,
+             kind->max);
+  return (int32_t)then;
+}
+
+void volt_sem_limit_change_(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_t delta) {
+  uint64_t word;
+  while (!volt_fifo_lock_if_queued_(q, &word)) {
+    int32_t then = changed(q, kind, volt_permits_in_(kind, word), delta);
+    uint64_t next = volt_permits_word_(kind, then) | VOLT_WORD_FLAGS_(word);
+    if (volt_cas_release(&q->word, &word, next)) return; /* F1: pairs A1, T1 */
+  }
+  (void)changed(q, kind, volt_permits_there_(q), delta);
+  volt_permits_serve_and_unlock_(q, kind, word, (uint32_t)delta);
+}
+
+void volt_sem_limit_lower_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n) {
+  uint64_t word;
+  while (!volt_fifo_lock_if_queued_(q, &word)) {
+    int32_t then = changed(q, kind, volt_permits_in_(kind, word), -(int32_t)n);
+    uint64_t next = volt_permits_word_(kind, then) | VOLT_WORD_FLAGS_(word);
+    if (volt_cas_acq_rel(&q->word, &word, next)) return; /* F1: pairs A1, T1; A1 */
+  }
+  (void)changed(q, kind, volt_permits_there_(q), -(int32_t)n);
+  volt_permits_unlock_(q, kind, word, q->rest - n);
+}
+
+uint32_t volt_sem_limit_repay_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n) {
+  for (;;) {
+    uint64_t word;
+    bool locked = volt_fifo_lock_if_queued_(q, &word);
+    uint32_t permits = locked ? (uint32_t)q->rest : (uint32_t)volt_permits_in_(kind, word);
+    uint32_t debt = (int32_t)permits < 0 ? 0u - permits : 0;
+    uint32_t repaid = n < debt ? n : debt;
+    if (word & BOUNDED) {
+      int32_t there = locked ? volt_permits_there_(q) : (int32_t)permits;
+      (void)kind->bound(q, word | QUEUED, n, there); /* as if locked: the caller has the limit */
+    }
+    if (locked) {
+      volt_permits_unlock_(q, kind, word, permits + repaid);
+      return repaid;
+    }
+    uint64_t next = volt_permits_word_(kind, (int32_t)(permits + repaid)) | VOLT_WORD_FLAGS_(word);
+    if (volt_cas_acq_rel(&q->word, &word, next)) return repaid; /* F1: pairs A1, T1; A1 */
+  }
+}
+
+uint32_t volt_sem_limit_debt_(const volt_fifo_ *looked_at, const volt_permit_kind_ *kind) {
+  volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
+  uint64_t word;
+  int32_t permits;
+  if (volt_fifo_lock_if_queued_(q, &word)) {
+    permits = (int32_t)q->rest;
+    volt_fifo_unlock_exact_(q, word);
+  } else {
+    permits = volt_permits_in_(kind, word);
+  }
+  return permits < 0 ? (uint32_t)-permits : 0;
+}
