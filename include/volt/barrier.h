@@ -63,10 +63,6 @@ VOLT_API int volt_barrier_wait_blocking(volt_barrier *b, uint64_t deadline_ns);
  * Threads: the owner of *w; that wake may come from within. */
 VOLT_API bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w);
 
-/* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API VOLT_NODISCARD bool volt_barrier_set_waker(volt_barrier *b, volt_waiter *w,
-                                                    volt_waker waker);
-
 /* Arriving as a future: nothing happens before it is polled. Polls as VOLT_LEADER, or VOLT_OK. An
  * async function that wants to know which of them awaits it with VOLT_AWAIT_RESULT; both are
  * successes, with which VOLT_AWAIT goes on.

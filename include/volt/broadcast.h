@@ -122,10 +122,6 @@ VOLT_API VOLT_NODISCARD int volt_broadcast_recv_blocking(volt_broadcast_receiver
  * Threads: the owner of *w; that wake may come from within. */
 VOLT_API bool volt_broadcast_cancel(volt_broadcast_receiver *r, volt_waiter *w);
 
-/* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API VOLT_NODISCARD bool volt_broadcast_set_waker(volt_broadcast_receiver *r, volt_waiter *w,
-                                                      volt_waker waker);
-
 /* Receiving as a future. The value is copied by the poll that returns VOLT_OK; given up before, or
  * the loser of a select, it leaves *r where it was, and what it has lost is told by the next
  * receive.

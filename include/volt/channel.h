@@ -367,9 +367,6 @@ VOLT_API VOLT_NODISCARD int volt_chan_recv(volt_chan *c, volt_waiter *w, void *e
 VOLT_API VOLT_NODISCARD bool volt_chan_cancel_send(volt_chan *c, volt_waiter *w);
 VOLT_API VOLT_NODISCARD bool volt_chan_cancel_recv(volt_chan *c, volt_waiter *w);
 
-/* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API VOLT_NODISCARD bool volt_chan_set_waker(volt_chan *c, volt_waiter *w, volt_waker waker);
-
 /* Send, or receive; block this thread until it is done or the deadline has passed. It looks for a
  * moment before it takes its place in the queue, as in semaphore.h; ..._many queue at once.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.

@@ -108,9 +108,6 @@ VOLT_API void volt_latch_wait_no_deadline(volt_latch *l);
  * Threads: the owner of *w; that wake may come from within. */
 VOLT_API bool volt_latch_cancel(volt_latch *l, volt_waiter *w);
 
-/* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API VOLT_NODISCARD bool volt_latch_set_waker(volt_latch *l, volt_waiter *w, volt_waker waker);
-
 /* Waiting as a future: nothing happens before it is polled.
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l);

@@ -111,9 +111,6 @@ VOLT_API VOLT_NODISCARD int volt_mailbox_recv_blocking(volt_mailbox *m, volt_mai
  * Threads: the owner of *w; that wake may come from within. */
 VOLT_API bool volt_mailbox_cancel(volt_mailbox *m, volt_waiter *w);
 
-/* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API bool volt_mailbox_set_waker(volt_mailbox *m, volt_waiter *w, volt_waker waker);
-
 /* A receive as a future: nothing happens before it is polled.
  * f: not WAITING; its content is overwritten. node: the caller's memory, which must stay until the
  *   future is ready or cancelled.

@@ -78,10 +78,6 @@ VOLT_API volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m);
  * the caller's again. Threads: the owner of *w. */
 VOLT_API VOLT_NODISCARD bool volt_mutex_cancel(volt_mutex *m, volt_waiter *w);
 
-/* Replace the waker of a queued waiter. Returns true: replaced. Returns false: *w has been granted
- * and the old waker has been or will be called. Threads: the owner of *w. */
-VOLT_API VOLT_NODISCARD bool volt_mutex_set_waker(volt_mutex *m, volt_waiter *w, volt_waker waker);
-
 /* Unlock: give the lock to the oldest waiter, or free it. Aborts if it is free.
  * Wakes: the one it gives the lock to, on this thread, with nothing held.
  * Threads: any. Order: releases what this thread did before to the next holder. */

@@ -84,10 +84,6 @@ VOLT_API int volt_notify_wait_blocking(volt_notify *n, uint64_t deadline_ns);
  * Threads: the owner of *w; that wake may come from within. */
 VOLT_API VOLT_NODISCARD bool volt_notify_cancel(volt_notify *n, volt_waiter *w);
 
-/* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API VOLT_NODISCARD bool volt_notify_set_waker(volt_notify *n, volt_waiter *w,
-                                                   volt_waker waker);
-
 /* Waiting as a future. A volt_notify_all() from now on makes it ready, also before it is polled; it
  * takes its place in the FIFO when it is polled. Dropped after volt_notify_one() has woken it, it
  * passes that on to the next.

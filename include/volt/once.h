@@ -93,9 +93,6 @@ VOLT_API int volt_once_result(volt_waiter *w);
  * Threads: the owner of *w; that wake may come from within. */
 VOLT_API VOLT_NODISCARD bool volt_once_cancel(volt_once *o, volt_waiter *w);
 
-/* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API VOLT_NODISCARD bool volt_once_set_waker(volt_once *o, volt_waiter *w, volt_waker waker);
-
 /* volt_once_begin() as a future: nothing happens before it is polled. Polls as VOLT_OK (our turn)
  * or VOLT_DONE. Both are successes: VOLT_AWAIT goes on, VOLT_AWAIT_RESULT says which. Dropped after
  * its turn has come, it passes that on, as volt_once_failed() does.

@@ -91,10 +91,6 @@ VOLT_API VOLT_NODISCARD int volt_oneshot_recv_blocking(volt_oneshot *o, void *el
  * Threads: the owner of *w; that wake may come from within. */
 VOLT_API bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w);
 
-/* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API VOLT_NODISCARD bool volt_oneshot_set_waker(volt_oneshot *o, volt_waiter *w,
-                                                    volt_waker waker);
-
 /* Receiving as a future. The value is taken out of the slot by the poll that returns VOLT_OK; given
  * up before, or the loser of a select, it leaves it there. There
  * are two cases in which the value is taken and put back: a select that this receive has won is

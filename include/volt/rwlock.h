@@ -151,11 +151,6 @@ VOLT_API void volt_rwlock_downgrade(volt_rwlock *rw);
  * the memory of *w is the caller's again. Threads: the owner of *w. May wake others. */
 VOLT_API VOLT_NODISCARD bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w);
 
-/* Replace the waker of a queued waiter. Returns true: replaced. Returns false: *w has been granted
- * and the old waker has been or will be called. Threads: the owner of *w. */
-VOLT_API VOLT_NODISCARD bool volt_rwlock_set_waker(volt_rwlock *rw, volt_waiter *w,
-                                                   volt_waker waker);
-
 /* End its life. It must be unlocked and nobody may be waiting (aborts). Frees nothing. Waits for an
  * unlock that has more than 32 readers to wake; so not from a waker that this lock calls. */
 VOLT_API void volt_rwlock_destroy(volt_rwlock *rw);

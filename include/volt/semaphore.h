@@ -140,12 +140,6 @@ VOLT_API volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uin
  * Threads: the owner of *w. May wake others on this thread. */
 VOLT_API VOLT_NODISCARD bool volt_sem_cancel(volt_sem *sem, volt_waiter *w);
 
-/* Replace the waker of a queued waiter.
- * Returns true: replaced, the old one will not be called. Returns false: *w is not queued any more;
- *   if it has completed, the old waker has been or will be called.
- * Threads: the owner of *w. */
-VOLT_API VOLT_NODISCARD bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, volt_waker waker);
-
 /* Give n permits: to the oldest waiters as far as they go, the rest to the pool.
  * n: 0 does nothing. More than VOLT_SEM_MAX, together with the pool and with what is set aside for
  *   waiters, aborts; if the semaphore is bounded, more than is held aborts. Works on a closed

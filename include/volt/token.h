@@ -85,9 +85,6 @@ VOLT_API volt_future *volt_token_future(volt_future *f, volt_token *t);
  * Threads: the owner of *w; that wake may come from within. */
 VOLT_API bool volt_token_cancel_wait(volt_token *t, volt_waiter *w);
 
-/* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API VOLT_NODISCARD bool volt_token_set_waker(volt_token *t, volt_waiter *w, volt_waker waker);
-
 /* How many wait now. A snapshot. Threads: any. */
 VOLT_API uint32_t volt_token_waiters(const volt_token *t);
 

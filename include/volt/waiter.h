@@ -63,5 +63,13 @@ VOLT_BEGIN_DECLS
  * thread did before. */
 VOLT_API int volt_waiter_result(volt_waiter *w);
 
+/* Replace the waker of a queued waiter. The same for every object but two: a waiter of a condition
+ * variable or of a timer has volt_cond_set_waker() or volt_timer_set_waker().
+ * Returns true: replaced, the old one will not be called. Returns false: *w is not queued any more;
+ *   if it has completed, the old waker has been or will be called.
+ *   Aborts if *w is a copy of one that is queued, or was moved.
+ * Threads: the owner of *w. The object it is queued on must live until this has returned. */
+VOLT_API VOLT_NODISCARD bool volt_waiter_set_waker(volt_waiter *w, volt_waker waker);
+
 VOLT_END_DECLS
 #endif

@@ -108,10 +108,6 @@ VOLT_API VOLT_NODISCARD int volt_watch_changed_blocking(volt_watch *w, uint64_t 
  * Threads: the owner of *waiter; that wake may come from within. */
 VOLT_API bool volt_watch_cancel(volt_watch *w, volt_waiter *waiter);
 
-/* Replace the waker of a queued waiter. As volt_sem_set_waker(). */
-VOLT_API VOLT_NODISCARD bool volt_watch_set_waker(volt_watch *w, volt_waiter *waiter,
-                                                  volt_waker waker);
-
 /* Waiting for a change as a future. *seen becomes the present version by the poll that returns
  * VOLT_OK; given up before, or the loser of a select, it leaves it as it was.
  * f: not WAITING; its content is overwritten. seen: the caller's, until the future is ready.

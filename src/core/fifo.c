@@ -104,6 +104,10 @@ bool volt_fifo_set_waker_(volt_fifo_ *q, const char *name, volt_waiter *w,
   return true;
 }
 
+bool volt_waiter_set_waker(volt_waiter *w, volt_waker waker) {
+  return volt_fifo_set_waker_((volt_fifo_ *)(void *)w->queue, "volt_waiter_set_waker", w, waker);
+}
+
 uint32_t volt_fifo_count_(const volt_fifo_ *looked_at) {
   volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
   uint64_t word;

@@ -52,10 +52,6 @@ bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w) {
   return volt_monitor_cancel_(&b->queue, name, w);
 }
 
-bool volt_barrier_set_waker(volt_barrier *b, volt_waiter *w, volt_waker waker) {
-  return volt_fifo_set_waker_(&b->queue, name, w, waker);
-}
-
 uint32_t volt_barrier_waiters(const volt_barrier *b) {
   return volt_fifo_count_(&b->queue);
 }

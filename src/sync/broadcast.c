@@ -129,10 +129,6 @@ bool volt_broadcast_cancel(volt_broadcast_receiver *r, volt_waiter *w) {
   return volt_monitor_cancel_(&r->broadcast->queue, name, w); /* R1 */
 }
 
-bool volt_broadcast_set_waker(volt_broadcast_receiver *r, volt_waiter *w, volt_waker waker) {
-  return volt_fifo_set_waker_(&r->broadcast->queue, name, w, waker);
-}
-
 uint64_t volt_broadcast_lost(const volt_broadcast_receiver *r) {
   return r->lost;
 }
@@ -195,7 +191,7 @@ static bool cancel(volt_future *f) {
 }
 
 static bool set_waker(volt_future *f, volt_waker waker) {
-  return volt_broadcast_set_waker(receiver_of(f), &f->waiter, waker);
+  return volt_waiter_set_waker(&f->waiter, waker);
 }
 
 static void give_back(volt_future *f) {

@@ -326,10 +326,6 @@ bool volt_chan_cancel_recv(volt_chan *c, volt_waiter *w) {
   return volt_fifo_cancel_(&c->queue, name, w);
 }
 
-bool volt_chan_set_waker(volt_chan *c, volt_waiter *w, volt_waker waker) {
-  return volt_fifo_set_waker_(&c->queue, name, w, waker);
-}
-
 int volt_chan_try_send(volt_chan *c, const void *elem) {
   return volt_chan_try_send_(c, elem, c->elem_bytes);
 }

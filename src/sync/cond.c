@@ -143,7 +143,7 @@ bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
     w->ctx = waker.ctx;
   }
   volt_fifo_unlock_(&c->queue, word);
-  return here || volt_mutex_set_waker(mutex_of(w), w, waker);
+  return here || volt_fifo_set_waker_(&mutex_of(w)->queue, "volt_mutex", w, waker);
 }
 
 /* A timed waiter moves from state to next, unless the other side was first. relaxed: the value alone

@@ -73,10 +73,6 @@ bool volt_latch_cancel(volt_latch *l, volt_waiter *w) {
   return volt_monitor_cancel_(&l->queue, name, w);
 }
 
-bool volt_latch_set_waker(volt_latch *l, volt_waiter *w, volt_waker waker) {
-  return volt_fifo_set_waker_(&l->queue, name, w, waker);
-}
-
 uint32_t volt_latch_count(const volt_latch *l) {
   return VOLT_WORD_VALUE_(volt_load_relaxed(&l->queue.word)); /* a snapshot */
 }

@@ -134,10 +134,6 @@ bool volt_mailbox_cancel(volt_mailbox *m, volt_waiter *w) {
   return volt_monitor_cancel_(&m->queue, name, w);
 }
 
-bool volt_mailbox_set_waker(volt_mailbox *m, volt_waiter *w, volt_waker waker) {
-  return volt_fifo_set_waker_(&m->queue, name, w, waker);
-}
-
 /* ---- inspection ---- */
 
 uint64_t volt_mailbox_len(const volt_mailbox *m) {

@@ -45,10 +45,6 @@ bool volt_mutex_cancel(volt_mutex *m, volt_waiter *w) {
   return volt_permits_cancel_(&m->queue, &kind, w);
 }
 
-bool volt_mutex_set_waker(volt_mutex *m, volt_waiter *w, volt_waker waker) {
-  return volt_fifo_set_waker_(&m->queue, kind.name, w, waker);
-}
-
 void volt_mutex_unlock_slow_(volt_mutex *m) {
   volt_permits_release_(&m->queue, &kind, 1);
 }

@@ -108,10 +108,6 @@ bool volt_notify_cancel(volt_notify *n, volt_waiter *w) {
   return volt_monitor_cancel_(&n->queue, name, w);
 }
 
-bool volt_notify_set_waker(volt_notify *n, volt_waiter *w, volt_waker waker) {
-  return volt_fifo_set_waker_(&n->queue, name, w, waker);
-}
-
 uint32_t volt_notify_waiters(const volt_notify *n) {
   return volt_fifo_count_(&n->queue);
 }

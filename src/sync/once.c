@@ -64,10 +64,6 @@ bool volt_once_cancel(volt_once *o, volt_waiter *w) {
   return volt_monitor_cancel_(&o->queue, name, w);
 }
 
-bool volt_once_set_waker(volt_once *o, volt_waiter *w, volt_waker waker) {
-  return volt_fifo_set_waker_(&o->queue, name, w, waker);
-}
-
 static void begin_end(volt_monitor_ *t, volt_once *o) {
   volt_monitor_enter_(t, &o->queue);
   VOLT_CHECK(VOLT_WORD_VALUE_(t->word) == VOLT_ONCE_BEGUN_, name, "%p: ended, but it is %s",

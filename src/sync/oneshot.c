@@ -102,10 +102,6 @@ bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w) {
   return volt_monitor_cancel_(&o->queue, name, w); /* R1 */
 }
 
-bool volt_oneshot_set_waker(volt_oneshot *o, volt_waiter *w, volt_waker waker) {
-  return volt_fifo_set_waker_(&o->queue, name, w, waker);
-}
-
 bool volt_oneshot_is_closed(const volt_oneshot *o) {
   return (volt_load_acquire(&o->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1 */
 }

@@ -74,10 +74,6 @@ bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w) {
   return volt_permits_cancel_(&rw->queue, &kind, w);
 }
 
-bool volt_rwlock_set_waker(volt_rwlock *rw, volt_waiter *w, volt_waker waker) {
-  return volt_fifo_set_waker_(&rw->queue, kind.name, w, waker);
-}
-
 void volt_rwlock_destroy(volt_rwlock *rw) {
   volt_permits_destroy_(&rw->queue, &kind);
   VOLT_CHECK(volt_permits_available_(&rw->queue, &kind) == WRITER, "volt_rwlock_destroy",

@@ -127,10 +127,6 @@ bool volt_sem_cancel(volt_sem *sem, volt_waiter *w) {
   return volt_permits_cancel_(&sem->queue, &kind, w);
 }
 
-bool volt_sem_set_waker(volt_sem *sem, volt_waiter *w, volt_waker waker) {
-  return volt_fifo_set_waker_(&sem->queue, kind.name, w, waker);
-}
-
 void volt_sem_release_slow_(volt_sem *sem, uint32_t n) {
   volt_permits_release_(&sem->queue, &kind, n);
 }

@@ -234,10 +234,6 @@ bool volt_token_cancel_wait(volt_token *t, volt_waiter *w) {
   return volt_monitor_cancel_(&t->queue, name, w);
 }
 
-bool volt_token_set_waker(volt_token *t, volt_waiter *w, volt_waker waker) {
-  return volt_fifo_set_waker_(&t->queue, name, w, waker);
-}
-
 uint32_t volt_token_waiters(const volt_token *t) {
   return volt_fifo_count_(&t->queue);
 }

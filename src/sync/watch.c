@@ -113,10 +113,6 @@ bool volt_watch_cancel(volt_watch *w, volt_waiter *waiter) {
   return volt_monitor_cancel_(&w->queue, name, waiter); /* R1 */
 }
 
-bool volt_watch_set_waker(volt_watch *w, volt_waiter *waiter, volt_waker waker) {
-  return volt_fifo_set_waker_(&w->queue, name, waiter, waker);
-}
-
 /* ---- inspection ---- */
 
 uint64_t volt_watch_version(const volt_watch *w) {

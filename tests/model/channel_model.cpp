@@ -470,7 +470,7 @@ struct set_waker_x_send : channel_model {
     EXPECT(recv(0) == VOLT_PENDING);
   }
   void thread(unsigned index) override {
-    if (index == 0) replaced = volt_chan_set_waker(chan(), &p[0].w, other.waker());
+    if (index == 0) replaced = volt_waiter_set_waker(&p[0].w, other.waker());
     if (index == 1) EXPECT(send(1, 1) == VOLT_OK);
   }
   void check() override {

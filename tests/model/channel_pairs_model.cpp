@@ -130,7 +130,7 @@ struct set_waker_x_close : channel_model {
   }
   void thread(unsigned index) override {
     if (index == 0) volt_chan_close(chan());
-    if (index == 1) replaced = volt_chan_set_waker(chan(), &p[1].w, other.waker());
+    if (index == 1) replaced = volt_waiter_set_waker(&p[1].w, other.waker());
   }
   void check() override {
     EXPECT(look(1) == VOLT_ECLOSED);

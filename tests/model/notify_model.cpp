@@ -115,7 +115,7 @@ struct notify_one_x_set_waker : notify_model {
   }
   void thread(unsigned index) override {
     if (index == 0) volt_notify_one(n);
-    if (index == 1) replaced = volt_notify_set_waker(n, &w[0], second.waker());
+    if (index == 1) replaced = volt_waiter_set_waker(&w[0], second.waker());
   }
   void check() override {
     EXPECT(granted(&w[0]));
@@ -132,7 +132,7 @@ struct notify_all_x_set_waker : notify_model {
   }
   void thread(unsigned index) override {
     if (index == 0) volt_notify_all(n);
-    if (index == 1) replaced = volt_notify_set_waker(n, &w[1], second.waker());
+    if (index == 1) replaced = volt_waiter_set_waker(&w[1], second.waker());
   }
   void check() override {
     EXPECT(has(0) && granted(&w[1]));

@@ -101,7 +101,7 @@ static int by_hand(stress_worker *w, attempt *a, stress_slot *slot) {
     stress_dawdle(w);
     if (stress_below(w, 16) > 0) continue;
     stress_slot *other = stress_any_slot(w);
-    if (!volt_chan_set_waker(c, &a->waiter, stress_waker(other))) continue;
+    if (!volt_waiter_set_waker(&a->waiter, stress_waker(other))) continue;
     slot->expected -= 1;
     other->expected += 1;
     slot = other;

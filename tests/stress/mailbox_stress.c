@@ -68,7 +68,7 @@ static int by_waiter(stress_worker *w, volt_mailbox_node **node) {
   if (result == VOLT_PENDING) {
     if (stress_below(w, 4) == 0) {
       stress_slot *next = stress_any_slot(w);
-      if (volt_mailbox_set_waker(&shared.box, waiter, stress_waker(next))) slot = next;
+      if (volt_waiter_set_waker(waiter, stress_waker(next))) slot = next;
     }
     for (uint32_t i = stress_below(w, 64); i > 0; i--) stress_dawdle(w);
     bool cancelled = volt_mailbox_cancel(&shared.box, waiter);

@@ -36,7 +36,8 @@ static bool cancel(void *object, volt_waiter *w) {
 }
 
 static bool set_waker(void *object, volt_waiter *w, volt_waker waker) {
-  return volt_mutex_set_waker((volt_mutex *)object, w, waker);
+  (void)object;
+  return volt_waiter_set_waker(w, waker);
 }
 
 static void unlock(void *object, uint32_t n) {

@@ -81,7 +81,7 @@ static void by_waiter(stress_worker *w) {
     slot->expected += 1;
     uint32_t patience = stress_below(w, 2) ? UINT32_MAX : stress_below(w, 100);
     bool waits = !take(w) && !is_over();
-    if (volt_notify_set_waker(&shared.notify, waiter, stress_waker(other))) {
+    if (volt_waiter_set_waker(waiter, stress_waker(other))) {
       slot->expected -= 1;
       slot = other;
       slot->expected += 1;

@@ -64,7 +64,7 @@ static int by_waiter(stress_worker *w, reply *r, value *v) {
     uint32_t left = patience_of(w);
     if (stress_below(w, 4) == 0) {
       stress_slot *other = stress_any_slot(w);
-      if (volt_oneshot_set_waker(&r->oneshot, waiter, stress_waker(other))) slot = other;
+      if (volt_waiter_set_waker(waiter, stress_waker(other))) slot = other;
     }
     while (left-- > 0 && volt_waiter_result(waiter) == VOLT_PENDING) stress_dawdle(w);
     bool cancelled = volt_oneshot_cancel(&r->oneshot, waiter);

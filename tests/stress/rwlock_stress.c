@@ -37,7 +37,8 @@ static bool cancel(void *object, volt_waiter *w) {
 }
 
 static bool set_waker(void *object, volt_waiter *w, volt_waker waker) {
-  return volt_rwlock_set_waker((volt_rwlock *)object, w, waker);
+  (void)object;
+  return volt_waiter_set_waker(w, waker);
 }
 
 /* Every fourth writer leaves as a reader. */

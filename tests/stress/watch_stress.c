@@ -46,7 +46,7 @@ static int by_waiter(stress_worker *w, uint64_t *seen) {
   if (result == VOLT_PENDING) {
     if (stress_below(w, 4) == 0) {
       stress_slot *other = stress_any_slot(w);
-      if (volt_watch_set_waker(&shared.watch, waiter, stress_waker(other))) slot = other;
+      if (volt_waiter_set_waker(waiter, stress_waker(other))) slot = other;
     }
     uint32_t left = stress_below(w, 2) == 0 ? UINT32_MAX : stress_below(w, 16);
     while (left-- > 0 && volt_waiter_result(waiter) == VOLT_PENDING) stress_dawdle(w);

@@ -24,6 +24,12 @@ typedef volt_chan_slots engine_chan;
 #define CHAN_ENGINE_FN_(op) volt_chan_##op
 typedef volt_chan engine_chan;
 
+#define engine_chan_set_waker(c, w, waker) ((void)(c), volt_waiter_set_waker((w), (waker)))
+
+#endif
+
+#ifndef engine_chan_set_waker /* the library's is that of every waiter */
+#define engine_chan_set_waker CHAN_ENGINE_FN_(set_waker)
 #endif
 
 #define engine_chan_bytes CHAN_ENGINE_FN_(bytes)
@@ -35,7 +41,6 @@ typedef volt_chan engine_chan;
 #define engine_chan_recv CHAN_ENGINE_FN_(recv)
 #define engine_chan_cancel_send CHAN_ENGINE_FN_(cancel_send)
 #define engine_chan_cancel_recv CHAN_ENGINE_FN_(cancel_recv)
-#define engine_chan_set_waker CHAN_ENGINE_FN_(set_waker)
 #define engine_chan_close CHAN_ENGINE_FN_(close)
 #define engine_chan_is_closed CHAN_ENGINE_FN_(is_closed)
 #define engine_chan_len CHAN_ENGINE_FN_(len)

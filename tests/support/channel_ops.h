@@ -31,6 +31,12 @@ typedef struct channel_ops {
   uint32_t (*waiters)(void *c);
 } channel_ops;
 
+/* The library's is that of every waiter. */
+static inline bool volt_chan_set_waker(volt_chan *c, volt_waiter *w, volt_waker waker) {
+  (void)c;
+  return volt_waiter_set_waker(w, waker);
+}
+
 #define CHANNEL_OPS(type, prefix)                                                         \
   static size_t prefix##_bytes_of(uint32_t capacity, size_t elem_bytes) {                 \
     return type##_bytes(capacity, elem_bytes);                                            \

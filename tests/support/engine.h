@@ -51,6 +51,12 @@ typedef volt_allocating_sem engine_sem;
 #define ENGINE_SEM_INIT(permits) VOLT_SEM_INIT(permits)
 typedef volt_sem engine_sem;
 
+#define engine_sem_set_waker(sem, w, waker) ((void)(sem), volt_waiter_set_waker((w), (waker)))
+
+#endif
+
+#ifndef engine_sem_set_waker /* the library's is that of every waiter */
+#define engine_sem_set_waker ENGINE_FN_(set_waker)
 #endif
 
 #define engine_sem_init ENGINE_FN_(init)
@@ -59,7 +65,6 @@ typedef volt_sem engine_sem;
 #define engine_sem_acquire ENGINE_FN_(acquire)
 #define engine_sem_acquire_blocking ENGINE_FN_(acquire_blocking)
 #define engine_sem_cancel ENGINE_FN_(cancel)
-#define engine_sem_set_waker ENGINE_FN_(set_waker)
 #define engine_sem_release ENGINE_FN_(release)
 #define engine_sem_close ENGINE_FN_(close)
 #define engine_sem_is_closed ENGINE_FN_(is_closed)

@@ -48,6 +48,7 @@ static any_fn *const others[] = {
     FN(const char *(*)(void), volt_version),
     /* waiter.h */
     FN(int (*)(volt_waiter *), volt_waiter_result),
+    FN(bool (*)(volt_waiter *, volt_waker), volt_waiter_set_waker),
     /* park.h */
     FN(int (*)(volt_parker *, uint32_t, uint64_t), volt_park_until),
     FN(void (*)(volt_parker *), volt_unpark),
@@ -144,7 +145,6 @@ static any_fn *const others[] = {
     FN(void (*)(volt_sem *, uint32_t), volt_sem_release_slow_),
     FN(volt_future *(*)(volt_future *, volt_sem *, uint32_t), volt_sem_acquire_future),
     FN(bool (*)(volt_sem *, volt_waiter *), volt_sem_cancel),
-    FN(bool (*)(volt_sem *, volt_waiter *, volt_waker), volt_sem_set_waker),
     FN(uint32_t (*)(volt_sem *), volt_sem_drain),
     FN(int (*)(volt_sem *, volt_waiter *, volt_waker), volt_sem_acquire_all),
     FN(uint32_t (*)(const volt_waiter *), volt_sem_taken),
@@ -168,7 +168,6 @@ static any_fn *const others[] = {
     FN(void (*)(volt_mutex *), volt_mutex_unlock_slow_),
     FN(volt_future *(*)(volt_future *, volt_mutex *), volt_mutex_lock_future),
     FN(bool (*)(volt_mutex *, volt_waiter *), volt_mutex_cancel),
-    FN(bool (*)(volt_mutex *, volt_waiter *, volt_waker), volt_mutex_set_waker),
     FN(void (*)(volt_mutex *), volt_mutex_destroy),
     FN(bool (*)(const volt_mutex *), volt_mutex_is_locked),
     FN(uint32_t (*)(const volt_mutex *), volt_mutex_waiters),
@@ -181,7 +180,6 @@ static any_fn *const others[] = {
     FN(volt_future *(*)(volt_future *, volt_rwlock *), volt_rwlock_write_future),
     FN(void (*)(volt_rwlock *), volt_rwlock_downgrade),
     FN(bool (*)(volt_rwlock *, volt_waiter *), volt_rwlock_cancel),
-    FN(bool (*)(volt_rwlock *, volt_waiter *, volt_waker), volt_rwlock_set_waker),
     FN(void (*)(volt_rwlock *), volt_rwlock_destroy),
     FN(uint32_t (*)(const volt_rwlock *), volt_rwlock_readers),
     FN(uint32_t (*)(const volt_rwlock *), volt_rwlock_waiters),

@@ -89,7 +89,7 @@ static void use_the_semaphore(void) {
   }
   REQUIRE(volt_sem_try_acquire(&sem, 1) == VOLT_EAGAIN);
   REQUIRE(volt_sem_cancel(&sem, &crowd[50]));
-  REQUIRE(volt_sem_set_waker(&sem, &crowd[51], nobody));
+  REQUIRE(volt_waiter_set_waker(&crowd[51], nobody));
   volt_sem_release(&sem, 100);
   REQUIRE(volt_sem_acquire_blocking(&sem, 1, PAST_DEADLINE) == VOLT_ETIMEDOUT);
   (void)volt_sem_waiters(&sem);

@@ -74,11 +74,11 @@ static void set_waker_replaces(void **state) {
   (void)state;
   begin(2);
   queue(0, 1);
-  assert_true(volt_barrier_set_waker(&b, &w[0], fake_waker_of(&wakers[7])));
+  assert_true(volt_waiter_set_waker(&w[0], fake_waker_of(&wakers[7])));
   assert_result(arrive(1), VOLT_LEADER);
   expect(0, VOLT_OK, 0);
   assert_int_equal(fake_waker_calls(&wakers[7]), 1);
-  assert_false(volt_barrier_set_waker(&b, &w[0], fake_waker_of(&wakers[8])));
+  assert_false(volt_waiter_set_waker(&w[0], fake_waker_of(&wakers[8])));
   volt_barrier_destroy(&b);
 }
 

@@ -175,7 +175,7 @@ static void cancel_both(uint32_t who) {
 static void set_waker_both(uint32_t who) {
   bool want = ref.result[who] == VOLT_PENDING;
   volt_waker waker = hostile_waker_of(&c.wakers[who]);
-  assert_int_equal(volt_chan_set_waker(&c.chan, &c.waiters[who], waker), want);
+  assert_int_equal(volt_waiter_set_waker(&c.waiters[who], waker), want);
 }
 
 /* lean: of 8, how often it sends. */

@@ -250,14 +250,14 @@ static void another_waker(void **state) {
   fake_waker other;
   fake_waker_init(&other, 0, NULL);
   channel_crowd_init(&c, 1);
-  assert_false(volt_chan_set_waker(&c.chan, &c.waiters[0], fake_waker_of(&other)));
+  assert_false(volt_waiter_set_waker(&c.waiters[0], fake_waker_of(&other)));
   channel_crowd_queue_receivers(&c, 0, 2);
-  assert_true(volt_chan_set_waker(&c.chan, &c.waiters[1], fake_waker_of(&other)));
+  assert_true(volt_waiter_set_waker(&c.waiters[1], fake_waker_of(&other)));
   channel_crowd_fill(&c, 7, 2);
   channel_crowd_expect(&c, 0, VOLT_OK, 1);
   channel_crowd_expect(&c, 1, VOLT_OK, 0);
   assert_int_equal(fake_waker_calls(&other), 1);
-  assert_false(volt_chan_set_waker(&c.chan, &c.waiters[1], fake_waker_of(&other)));
+  assert_false(volt_waiter_set_waker(&c.waiters[1], fake_waker_of(&other)));
   channel_crowd_destroy(&c);
 }
 

@@ -150,11 +150,11 @@ static void set_waker_replaces(void **state) {
   (void)state;
   begin(1);
   queue(0, 1);
-  assert_true(volt_latch_set_waker(&l, &w[0], fake_waker_of(&wakers[7])));
+  assert_true(volt_waiter_set_waker(&w[0], fake_waker_of(&wakers[7])));
   volt_latch_done(&l);
   expect(0, VOLT_OK, 0);
   assert_int_equal(fake_waker_calls(&wakers[7]), 1);
-  assert_false(volt_latch_set_waker(&l, &w[0], fake_waker_of(&wakers[8])));
+  assert_false(volt_waiter_set_waker(&w[0], fake_waker_of(&wakers[8])));
   volt_latch_destroy(&l);
 }
 

@@ -165,9 +165,9 @@ static void a_cancelled_wait_loses_nothing(void **state) {
 static void a_waker_is_replaced(void **state) {
   (void)state;
   assert_result(volt_mailbox_recv(&m, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
-  assert_true(volt_mailbox_set_waker(&m, &w, fake_waker_of(&b)));
+  assert_true(volt_waiter_set_waker(&w, fake_waker_of(&b)));
   send(1);
-  assert_false(volt_mailbox_set_waker(&m, &w, fake_waker_of(&a)));
+  assert_false(volt_waiter_set_waker(&w, fake_waker_of(&a)));
   assert_int_equal(fake_waker_calls(&a), 0);
   assert_int_equal(fake_waker_calls(&b), 1);
 }

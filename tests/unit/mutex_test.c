@@ -161,13 +161,13 @@ static void set_waker_replaces(void **state) {
   lock_and_queue(1);
   fake_waker other;
   fake_waker_init(&other, 0, NULL);
-  assert_true(volt_mutex_set_waker(&mutex, &waiters[0], fake_waker_of(&other)));
+  assert_true(volt_waiter_set_waker(&waiters[0], fake_waker_of(&other)));
   volt_mutex_unlock(&mutex);
   expect(0, VOLT_OK, 0);
   assert_int_equal(fake_waker_calls(&other), 1);
   fake_waker late;
   fake_waker_init(&late, 0, NULL);
-  assert_false(volt_mutex_set_waker(&mutex, &waiters[0], fake_waker_of(&late)));
+  assert_false(volt_waiter_set_waker(&waiters[0], fake_waker_of(&late)));
   assert_int_equal(fake_waker_calls(&late), 0);
   assert_int_equal(fake_waker_calls(&other), 1);
   volt_mutex_unlock(&mutex);
@@ -339,7 +339,7 @@ static void errno_is_never_set(void **state) {
   errno = 4711;
   lock_and_queue(2);
   assert_result(volt_mutex_lock_blocking(&mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
-  assert_true(volt_mutex_set_waker(&mutex, &waiters[0], hostile_waker_of(&wakers[0])));
+  assert_true(volt_waiter_set_waker(&waiters[0], hostile_waker_of(&wakers[0])));
   assert_true(volt_mutex_cancel(&mutex, &waiters[1]));
   volt_mutex_unlock(&mutex);
   volt_mutex_unlock(&mutex);

@@ -160,11 +160,11 @@ static void cancel_in_time(void **state) {
 static void set_waker_replaces(void **state) {
   (void)state;
   queue(0, 1);
-  assert_true(volt_notify_set_waker(&n, &w[0], fake_waker_of(&wakers[7])));
+  assert_true(volt_waiter_set_waker(&w[0], fake_waker_of(&wakers[7])));
   volt_notify_all(&n);
   expect(0, VOLT_OK, 0);
   assert_int_equal(fake_waker_calls(&wakers[7]), 1);
-  assert_false(volt_notify_set_waker(&n, &w[0], fake_waker_of(&wakers[8])));
+  assert_false(volt_waiter_set_waker(&w[0], fake_waker_of(&wakers[8])));
 }
 
 /* ---- future ---- */

@@ -124,11 +124,11 @@ static void set_waker_replaces(void **state) {
   (void)state;
   assert_result(begin(9), VOLT_OK);
   queue(0, 1);
-  assert_true(volt_once_set_waker(&o, &w[0], fake_waker_of(&wakers[7])));
+  assert_true(volt_waiter_set_waker(&w[0], fake_waker_of(&wakers[7])));
   volt_once_done(&o);
   expect(0, VOLT_DONE, 0);
   assert_int_equal(fake_waker_calls(&wakers[7]), 1);
-  assert_false(volt_once_set_waker(&o, &w[0], fake_waker_of(&wakers[8])));
+  assert_false(volt_waiter_set_waker(&w[0], fake_waker_of(&wakers[8])));
   volt_once_destroy(&o);
 }
 

@@ -321,13 +321,13 @@ static void set_waker_replaces(void **state) {
   fake_waker others[2];
   for (uint32_t i = 0; i < 2; i++) {
     fake_waker_init(&others[i], i, NULL);
-    assert_true(volt_rwlock_set_waker(&rw, &waiters[i], fake_waker_of(&others[i])));
+    assert_true(volt_waiter_set_waker(&waiters[i], fake_waker_of(&others[i])));
   }
   volt_rwlock_read_unlock(&rw);
   volt_rwlock_write_unlock(&rw);
   for (uint32_t i = 0; i < 2; i++) {
     assert_int_equal(fake_waker_calls(&others[i]), 1);
-    assert_false(volt_rwlock_set_waker(&rw, &waiters[i], hostile_waker_of(&wakers[i])));
+    assert_false(volt_waiter_set_waker(&waiters[i], hostile_waker_of(&wakers[i])));
     assert_int_equal(hostile_waker_calls(&wakers[i]), 0);
   }
   volt_rwlock_read_unlock(&rw);

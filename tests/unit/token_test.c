@@ -84,10 +84,10 @@ static void leaving(void **state) {
 static void a_new_waker(void **state) {
   (void)state;
   assert_result(wait(&root, 0), VOLT_PENDING);
-  assert_true(volt_token_set_waker(&root, &waiters[0], fake_waker_of(&wakers[7])));
+  assert_true(volt_waiter_set_waker(&waiters[0], fake_waker_of(&wakers[7])));
   volt_token_cancel(&root);
   assert_true(wake_log_is_run(&wakes, 7, 1));
-  assert_false(volt_token_set_waker(&root, &waiters[0], fake_waker_of(&wakers[8])));
+  assert_false(volt_waiter_set_waker(&waiters[0], fake_waker_of(&wakers[8])));
 }
 
 static void blocking_times_out(void **state) {

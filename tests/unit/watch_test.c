@@ -242,11 +242,11 @@ static void a_cancelled_wait_loses_nothing(void **state) {
 static void a_waker_is_replaced(void **state) {
   (void)state;
   assert_result(start_waiting(), VOLT_PENDING);
-  assert_true(volt_watch_set_waker(&watch, &w, fake_waker_of(&b)));
+  assert_true(volt_waiter_set_waker(&w, fake_waker_of(&b)));
   send_number(7);
   expect_wakes(0);
   assert_int_equal(fake_waker_calls(&b), 1);
-  assert_false(volt_watch_set_waker(&watch, &w, fake_waker_of(&a)));
+  assert_false(volt_waiter_set_waker(&w, fake_waker_of(&a)));
 }
 
 static void send_from_within(hostile_waker *self) {
