@@ -28,6 +28,7 @@ answers 2 'not a number of seconds: 0' chaos 0
 answers 2 'not a number of seconds: x' torture x
 answers 2 'too many arguments' model 1 2
 answers 2 'too many arguments' aarch64 a b
+answers 2 'there are no mutants of nothing' mutants nothing
 answers 2 'there is no missing' demo missing
 answers 2 'there is no ./x bench nothing' bench nothing
 answers 2 'not a number of rounds: x' bench ring x
