@@ -10,7 +10,7 @@ shopt -s nullglob
 
 # The ordering operations are those that atomic.h defines, and what the variants add to it.
 operations=$(sed -nE 's/^#define (volt_[a-z0-9_]+_(acquire|release|acq_rel|seq_cst))\(.*/\1/p' \
-  include/volt/detail/atomic.h variants/atomic*.h | paste -sd '|')
+  include/volt/detail/atomic.h bench/variants/atomic*.h | paste -sd '|')
 [[ -n $operations ]] || { echo "atomic.h defines no ordering operation" >&2; exit 1; }
 
 check() { # <about> <file>...: what is wrong in the files that match; others may be the other end
@@ -68,11 +68,11 @@ echo '#define volt_f(p) VOLT_ATOMIC_FN_(f)((p), 1)' > "$scratch/past.h"
 [[ -n $(past "$scratch/past.h") ]] || { echo "the check misses: past VOLT_AT_()" >&2; exit 1; }
 
 wrong=$(
-  past include/volt/detail/atomic.h variants/atomic*.h
+  past include/volt/detail/atomic.h bench/variants/atomic*.h
   check . include/volt/{,detail/}*.h src/{core,sync,bcs,async}/*.[ch]
   check '^src/rt/' include/volt/{,detail/}*.h src/rt/*.[ch]
-  for variant in variants/*.c; do check '\.c$' "$variant" variants/*.h; done
-  check '\.h$' variants/*.[ch]
+  for variant in bench/variants/*.c; do check '\.c$' "$variant" bench/variants/*.h; done
+  check '\.h$' bench/variants/*.[ch]
 )
 if [[ -n $wrong ]]; then
   printf '%s\n' "$wrong" >&2
