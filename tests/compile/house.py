@@ -1,0 +1,441 @@
+#!/usr/bin/env python3
+"""house.py [rooms|names|labels|words [root]]: what keeps the tree in order, beside the compiler.
+
+rooms   Includes and calls point down: rt, io > async > sync, bcs > core, so rooms form no circle.
+        A public header includes public headers only. No file over 450 lines, no function over 40.
+names   A name means one thing: types, functions, headers, sources. One form of include guard.
+labels  Each operation that orders memory carries, in a comment on its line or directly above,
+          /* fifo:U1 -> fifo:L1, permits:A1: the next holder sees what this one did */
+        its label, its partners and the reason: -> at a release, <- at an acquire, <-> at both. Each
+        partner stands on an operation and names the label back. An area is the name of the file,
+        or what a line `Labels: <area>` in the first comment of the file says. Races and invariants
+        (R1, I1) are defined once in an area; elsewhere they are `fifo.c R1`.
+words   No banned word (tests/compile/banned-words) in a comment or a document.
+
+Prints what it has counted. Exits with 1, and names file:line, if something is not in order.
+house_test.py breaks each rule and sees the refusal."""
+import functools
+import os
+import re
+import sys
+from pathlib import Path
+
+BELOW = {"core": set(), "sync": {"core"}, "bcs": {"core"}, "async": {"sync", "bcs", "core"}}
+BELOW["rt"] = BELOW["io"] = {"async", "sync", "bcs", "core"}
+FILE_LINES, FUNCTION_LINES = 450, 40
+OF_THE_MODEL = "model_atomic.hpp"  # atomic.h includes it where only the model checker sees it
+
+
+# ---- the scanner of C ----
+
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|' + r"'(?:\\.|[^'\\\n])*'", re.S)
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.M | re.S)
+
+
+def blank(text):
+    return re.sub(r"[^\n]", " ", text)
+
+
+class Source:
+    """One file, in layers that all have the offsets of its text:
+    code (no comments, strings empty), bare (no directives either), prose (comments alone)."""
+
+    def __init__(self, path, text):
+        self.path, self.text = path, text
+        self.stem = os.path.splitext(os.path.basename(path))[0]
+        self.code = TOKEN.sub(lambda m: blank(m[0]) if m[0][0] == "/" else
+                              m[0][0] + blank(m[0][1:-1]) + m[0][0], text)
+        self.bare = DIRECTIVE.sub(lambda m: blank(m[0]), self.code)
+        self.starts = [m.start() for m in re.finditer(r"^", text, re.M)]
+        self.comments = [m.span() for m in TOKEN.finditer(text) if m[0][0] == "/"]
+        prose = list(blank(text))
+        for begin, end in self.comments:
+            comment = re.sub(r"^/[/*]+|\*/$", lambda m: blank(m[0]), text[begin:end])
+            prose[begin:end] = re.sub(r"^[ \t]*\*", lambda m: blank(m[0]), comment, flags=re.M)
+        self.prose = "".join(prose)
+
+    def line(self, at):
+        return self.text.count("\n", 0, at) + 1
+
+    def at(self, at):
+        return f"{self.path}:{self.line(at)}"
+
+    @functools.cached_property
+    def includes(self):
+        """(offset, name as it is written, with " or <)"""
+        return [(m.start(), self.text[m.end() - 1:self.text.index("\n", m.end())])
+                for m in re.finditer(r"^[ \t]*#[ \t]*include[ \t]*[\"<]", self.code, re.M)]
+
+    @functools.cached_property
+    def blocks(self):
+        """(offset of what stands before a block outside of all others, its {, its })"""
+        found, depth, start = [], 0, 0
+        for m in re.finditer(r"[{};]", self.bare):
+            depth += {"{": 1, "}": -1, ";": 0}[m[0]]
+            if depth == 1 and m[0] == "{":
+                brace = m.start()
+            elif depth == 0:
+                if m[0] == "}":
+                    found.append((start, brace, m.start()))
+                start = m.end()
+        if depth != 0:
+            sys.exit(f"{self.path}: braces that do not match: house.py cannot read it")
+        return found
+
+    @functools.cached_property
+    def functions(self):
+        """(name, is static, offset of its first line, of its last)"""
+        found = []
+        for start, brace, end in self.blocks:
+            head = re.sub(r"VOLT_(BEGIN|END)_DECLS", lambda m: blank(m[0]), self.bare[start:brace])
+            first = start + len(head) - len(head.lstrip())
+            flat, more = head, 1
+            while more:
+                flat, more = re.subn(r"\([^()]*\)", "@", flat)
+            names = [n for n in re.findall(r"(\w+)\s*@", flat) if re.search("[a-z]", n)
+                     and n != "__attribute__"]
+            if flat.rstrip().endswith("@") and "=" not in flat and names:
+                found.append((names[-1], bool(re.search(r"\bstatic\b", flat)), first, end))
+        return found
+
+    @functools.cached_property
+    def types(self):
+        """(name, what it is, has a body here, offset)"""
+        found = [(m[2], f"{m[1]} {m[2]}", True, m.start())
+                 for m in re.finditer(r"\b(struct|union|enum)\s+(\w+)\s*\{", self.bare)]
+        for m in re.finditer(r"\btypedef\b", self.bare):
+            flat, more = self.bare[m.end():], 1
+            while more and "{" in flat[:flat.index(";")]:
+                flat, more = re.subn(r"\{[^{}]*\}", "@", flat, count=1)
+            flat = " ".join(flat[:flat.index(";")].split())
+            name = re.search(r"\(\s*\*\s*(\w+)|(\w+)\s*(?:[(\[]|$)", flat)
+            name = name[1] or name[2]
+            own = re.match(r"(struct|union|enum) ?(\w*)", flat)
+            if own and own[2] in ("", name):
+                found.append((name, f"{own[1]} {name}", own[2] == "" and "@" in flat, m.start()))
+            else:
+                found.append((name, flat.replace("@", ""), False, m.start()))
+        return found
+
+
+scan = functools.lru_cache(None)(Source)
+
+
+class Tree:
+    def __init__(self, root):
+        self.root, self.wrong = Path(root), []
+        self.library = self.sources("include/volt", "src")
+        self.variants = self.sources("bench/variants")
+        self.all = {**self.library, **self.variants}
+
+    def files(self, *places, ends):
+        for place in places:
+            path = self.root / place
+            inside = sorted(path.rglob("*")) if path.is_dir() else [path]
+            yield from (p for p in inside if p.is_file() and p.suffix in ends)
+
+    def sources(self, *places, ends=(".c", ".h")):
+        found = ((str(p.relative_to(self.root)), p) for p in self.files(*places, ends=ends))
+        return {path: scan(path, p.read_text()) for path, p in found}
+
+    def refuse(self, where, what):
+        self.wrong.append(f"{where}: {what}")
+
+
+# ---- rooms ----
+
+def room_of(path):
+    parts = path.split("/")
+    return parts[1] if parts[0] == "src" and len(parts) == 3 else None
+
+
+class Rooms:
+    """Which room a file is in, and what it includes of the library: (offset, path)."""
+
+    def __init__(self, library):
+        self.library = library
+        self.home = {s.stem: room_of(path) for path, s in library.items() if room_of(path)}
+        self.edges = {path: [(at, self.target(path, name)) for at, name in source.includes]
+                      for path, source in library.items()}
+
+    def of(self, path):  # a public header is in the room of the source that has its name
+        return room_of(path) or self.home.get(self.library[path].stem)
+
+    @staticmethod
+    def target(path, name):
+        if name[0] == "<":
+            return "include/" + name[1:].split(">")[0] if name.startswith("<volt/") else None
+        return os.path.normpath(os.path.join(os.path.dirname(path), name[1:].split('"')[0]))
+
+    def reached(self, path):  # a header that no source belongs to is where its includes are
+        found, seen, left = set(), set(), [path]
+        while left:
+            path = left.pop()
+            if self.of(path):
+                found.add(self.of(path))
+            elif path not in seen:
+                seen.add(path)
+                left += [to for _, to in self.edges[path] if to in self.library]
+        return found
+
+
+def includes_point_down(tree, room):
+    for path, source in tree.library.items():
+        mine = room.of(path)
+        for at, to in room.edges[path]:
+            if to is None or os.path.basename(to) == OF_THE_MODEL:
+                continue
+            if to not in tree.library:
+                tree.refuse(source.at(at), f"includes {to}, which is no file of src/ or include/")
+            elif path.startswith("include/") and to.startswith("src/"):
+                tree.refuse(source.at(at), f"a public header includes {to}")
+            elif mine in BELOW:
+                for up in room.reached(to) - BELOW[mine] - {mine}:
+                    tree.refuse(source.at(at), f"{mine} includes {to} of {up}")
+
+
+def calls_point_down(tree, room):
+    owner = {name: path for path, source in tree.library.items() if path.endswith(".c")
+             for name, static, *_ in source.functions if not static}
+    for path, source in tree.library.items():
+        mine = room.of(path)
+        for m in re.finditer(r"\b(\w+)\s*\(", source.bare):
+            its = room.of(owner[m[1]]) if m[1] in owner else None
+            if its and mine in BELOW and its not in BELOW[mine] | {mine}:
+                tree.refuse(source.at(m.start()), f"{mine} uses {m[1]}() of {owner[m[1]]}")
+
+
+def rooms(tree):
+    room = Rooms(tree.library)
+    includes_point_down(tree, room)
+    calls_point_down(tree, room)
+    for path, source in tree.library.items():
+        if path.startswith("src/") and room_of(path) not in BELOW:
+            tree.refuse(path, f"is in no room: src/{{{','.join(BELOW)}}}/")
+        lines = source.text.count("\n")
+        if lines > FILE_LINES:
+            tree.refuse(path, f"{lines} lines, at most {FILE_LINES}")
+        for name, _, first, last in source.functions:
+            lines = source.line(last) - source.line(first) + 1
+            if lines > FUNCTION_LINES:
+                tree.refuse(source.at(first), f"{name}(): {lines} lines, at most {FUNCTION_LINES}")
+    return {"files": len(tree.library), "rooms": len(set(room.home.values())),
+            "includes": sum(map(len, room.edges.values())),
+            "functions": sum(len(s.functions) for s in tree.library.values())}
+
+
+# ---- names ----
+
+def guard_of(path):
+    inside = re.sub("^(include/volt|src|bench)/", "", path)
+    return "VOLT_" + inside[:-2].replace("/", "_").upper() + "_H"
+
+
+def names(tree):
+    types, functions, headers, sources, guards = {}, {}, {}, {}, {}
+    for path, source in tree.all.items():
+        for name, what, body, at in source.types:
+            types.setdefault(name, []).append((what, path if body else None, source.at(at)))
+        for name, static, at, _ in source.functions:
+            if not static or path.startswith("src/"):
+                functions.setdefault(name, {})[path] = source.at(at)
+        if path.endswith(".c"):
+            sources.setdefault(source.stem, []).append(path)
+            continue
+        if "/detail/" not in path:  # detail/channel.h is the inside of channel.h
+            headers.setdefault(source.stem, []).append(path)
+        guard = guard_of(path)
+        opens = re.match(r"\s*#ifndef (\w+)\n\s*#define (\w+)\n", source.code)
+        if not opens or {opens[1], opens[2]} != {guard}:
+            tree.refuse(path, f"its include guard is not {guard}")
+        guards.setdefault(guard, []).append(path)
+    for name, found in types.items():
+        meanings, bodies = {what for what, *_ in found}, {body for _, body, _ in found} - {None}
+        if len(meanings) > 1 or len(bodies) > 1:
+            places = sorted({f"{where} ({what})" for what, _, where in found})
+            tree.refuse(places[0], f"type {name} also at {', '.join(places[1:])}")
+    for name, found in functions.items():
+        if len({path[:-2] for path in found}) > 1:  # x.c and x.h may have it by turns, with #if
+            places = list(found.values())
+            tree.refuse(places[0], f"function {name}() also at {', '.join(places[1:])}")
+    for what, table in (("header", headers), ("source", sources), ("guard", guards)):
+        for name, found in table.items():
+            if len(found) > 1:
+                tree.refuse(found[0], f"{what} {name} also at {', '.join(found[1:])}")
+    return {"types": len(types), "functions": len(functions), "headers": len(guards),
+            "sources": len(sources), "files of variants": len(tree.variants)}
+
+
+# ---- labels ----
+
+LABEL = r"\b[a-z][a-z0-9_]*:(?![RI]\d)[A-Z]\d+"
+ENTRY = re.compile(rf"({LABEL})\s*(<->|->|<-)\s*({LABEL}(?:\s*,\s*{LABEL})*)(.*?)"
+                   rf"(?=[;.]?\s*{LABEL}\s*(?:<->|->|<-)|$)", re.S)
+ORDERS = "relaxed|acquire|release|acq_rel|seq_cst"
+ARROWS = {"acquire": {"<-"}, "release": {"->"}}  # the other orders: any
+ANSWERS = {"->": {"<-", "<->"}, "<-": {"->", "<->"}, "<->": {"->", "<-", "<->"}}
+RACE = re.compile(r"\b((?:[RI]\d+, )*[RI]\d+)  +\S|\b(?:Race|Invariant) ([RI]\d+)[:,]"
+                  r"|^ {3,}([RI]\d\d) [A-Z]", re.M)  # as a head defines them
+RACES = r"[RI]\d+(?:(?:, | and |\.\.| to )[RI]\d+)*"
+
+
+def operations_of(source, pattern):
+    """The operations of each statement: offset of the statement -> [(offset, order)], and what the
+    comments on its lines, and alone on the lines above, say."""
+    found = {}
+    for m in pattern.finditer(source.code):
+        before = max(source.code.rfind(c, 0, m.start()) for c in "{};") + 1
+        start = before + len(source.code[before:]) - len(source.code[before:].lstrip())
+        end = re.compile("[;{]|$").search(source.code, m.end()).start()
+        first, last = source.line(start), source.line(end)
+        said = ""
+        for begin, close in reversed(source.comments):
+            alone = not source.code[source.starts[source.line(begin) - 1]:close].strip()
+            above = alone and source.line(close) == first - 1
+            if above or first <= source.line(begin) <= last:
+                said = source.prose[begin:close] + said
+                first = source.line(begin) if above else first
+        operations, _ = found.setdefault(start, ([], said))
+        operations.append((m.start(), m[2]))
+    return found
+
+
+def areas_of(tree):
+    """The area of each file, and the races and invariants that the heads of an area define."""
+    area, races = {}, set()
+    for path, source in tree.all.items():
+        head = source.prose[:source.comments[0][1]] if source.comments else ""
+        said = re.search(r"^\s*Labels: (\w+)", head, re.M)
+        area[path] = said[1] if said else source.stem
+        for m in RACE.finditer(head):
+            for race in re.findall(r"[RI]\d+", m[0]):
+                if (area[path], race) in races:
+                    tree.refuse(source.at(m.start()), f"{race} is defined twice in {area[path]}")
+                races.add((area[path], race))
+    return area, races
+
+
+def labels_of(tree, path, area, pattern):
+    """The labels on the operations of a file: (label, place, arrow, partners)."""
+    source = tree.all[path]
+    for operations, said in operations_of(source, pattern).values():
+        entries = [(m[1], m[2], re.findall(LABEL, m[3]), m[4]) for m in ENTRY.finditer(said)]
+        for at, order in operations:
+            if order != "relaxed" and not any(e[1] in ARROWS.get(order, e[1]) for e in entries):
+                tree.refuse(source.at(at), f"no label that goes with its order ({order})")
+        where = source.at(operations[0][0])
+        for label, arrow, partners, reason in entries:
+            if not any(arrow in ARROWS.get(order, arrow) for _, order in operations):
+                tree.refuse(where, f"{label} {arrow}: no operation here has that order")
+            if label.split(":")[0] != area:
+                tree.refuse(where, f"{label}: labels begin with {area}: in this file")
+            if not re.match(r":(\W+[A-Za-z']+){3}", reason) or "TODO" in reason:
+                tree.refuse(where, f"{label} gives no reason")
+            yield label, where, arrow, partners
+
+
+def both_ends(tree, on):
+    for label, uses in on.items():
+        for where, arrow, partners in uses:
+            for partner in partners:
+                if partner not in on:
+                    tree.refuse(where, f"{label} {arrow} {partner}, which is on no operation")
+                elif not any(label in back and answer in ANSWERS[arrow]
+                             for _, answer, back in on[partner]):
+                    tree.refuse(where, f"{label} {arrow} {partner}, which does not name it back")
+
+
+def references(tree, on, area, races):
+    groups = {os.path.basename(path): group for path, group in area.items()}
+    for path, source in tree.all.items():
+        for m in re.finditer(LABEL, source.prose):
+            if m[0] not in on:
+                tree.refuse(source.at(m.start()), f"{m[0]} is on no operation")
+        for m in re.finditer(rf"(?:\b([\w-]+\.[ch]),?\s+)?\b({RACES})\b", source.prose):
+            for race in re.findall(r"[RI]\d+", m[2]):
+                if (groups.get(m[1]) if m[1] else area[path], race) not in races:
+                    tree.refuse(source.at(m.start()), f"{m[1] or area[path]} defines no {race}")
+
+
+def labels(tree):
+    atomic = {p: s for p, s in tree.all.items() if re.search(r"/atomic\w*\.h$", p)}
+    defined = {m[1] for s in atomic.values() for m in
+               re.finditer(rf"#define (volt_\w+?)_(?:{ORDERS})\(", s.text)}
+    pattern = re.compile(rf"\b({'|'.join(sorted(defined))})_({ORDERS})\(")
+    for source in atomic.values():
+        for m in re.finditer(r"\(\(p\)[,)]", source.code):
+            tree.refuse(source.at(m.start()), "an operation that does not go by VOLT_AT_()")
+    area, races = areas_of(tree)
+    on, orders = {}, 0
+    for path, source in tree.all.items():
+        if path not in atomic:
+            for m in re.finditer(r"\bmemory_order_|\b__atomic_|\b__sync_", source.code):
+                tree.refuse(source.at(m.start()), "an operation that does not go by atomic.h")
+            for label, *use in labels_of(tree, path, area[path], pattern):
+                on.setdefault(label, []).append(use)
+            orders += sum(m[2] != "relaxed" for m in pattern.finditer(source.code))
+    both_ends(tree, on)
+    references(tree, on, area, races)
+    pairs = {(label, p) for label, uses in on.items() for _, _, partners in uses for p in partners}
+    return {"ordering operations": orders, "labels": len(on), "ends of pairs": len(pairs),
+            "areas": len({label.split(":")[0] for label in on}), "races": len(races)}
+
+
+# ---- words ----
+
+def banned():
+    for line in (Path(__file__).parent / "banned-words").read_text().splitlines():
+        if line and not line.startswith("#"):
+            words, instead = re.split(r"\s{2,}", line, maxsplit=1)
+            words = words.replace(" ", r"\s+")
+            yield re.compile(rf"(?:(?<![\w.>])|(?=,))(?:{words})(?![\w(])", re.I), instead
+
+
+def words(tree):
+    programs = tree.sources("apps", "examples", ends=(".c", ".h", ".cpp", ".hpp"))
+    prose = {path: source.prose for path, source in {**tree.library, **programs}.items()}
+    for p in tree.files("docs", "apps", "examples", "README.md", "CONTRIBUTING.md", "CHANGELOG.md",
+                        ends=(".md",)):
+        quoted = r"(?ms)^ *(```|~~~).*?^ *\1|\]\([^)\n]*\)"  # blocks of code, targets of links
+        prose[str(p.relative_to(tree.root))] = re.sub(quoted, lambda m: blank(m[0]), p.read_text())
+    rules, count = list(banned()), 0
+    for path, text in prose.items():
+        text = re.sub(r"`[^`]*`", lambda m: blank(m[0]), text)
+        count += len(re.findall(r"[A-Za-z']+", text))
+        for rule, instead in rules:
+            for m in rule.finditer(text):
+                if not m[0].isupper():  # TOLD is an identifier
+                    where = f"{path}:{text.count(chr(10), 0, m.start()) + 1}"
+                    tree.refuse(where, f"\"{' '.join(m[0].split())}\": {instead}")
+    return {"files": len(prose), "words": count, "banned": len(rules)}
+
+
+# ---- all ----
+
+CHECKS = {check.__name__: check for check in (rooms, names, labels, words)}
+
+
+def main(arguments):
+    checks = arguments[:1] or CHECKS
+    root = arguments[1] if len(arguments) > 1 else Path(__file__).parents[2]
+    if not set(checks) <= set(CHECKS):
+        print(__doc__, file=sys.stderr)
+        return 2
+    refused = 0
+    for check in checks:
+        tree = Tree(root)
+        counts = CHECKS[check](tree)
+        for what, count in counts.items():
+            if count == 0:
+                tree.refuse(root, f"no {what} found")
+        wrong = list(dict.fromkeys(tree.wrong))
+        for line in wrong:
+            print(line, file=sys.stderr)
+        counted = ", ".join(f"{count} {what}" for what, count in counts.items())
+        print(f"{check}: {counted}; {len(wrong)} not in order", flush=True)
+        refused += len(wrong)
+    return 1 if refused else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""house.py sees what it is for: it accepts a small tree that is in order; then each rule is broken
+there, one at a time, and house.py has to name what was broken; last, in a copy of this tree."""
+import contextlib
+import io
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).parent))
+import house  # noqa: E402
+
+
+def header(guard, body=""):
+    return f"#ifndef {guard}\n#define {guard}\n{body}#endif\n"
+
+
+IN_ORDER = {
+    "include/volt/base.h": header("VOLT_BASE_H"),
+    "include/volt/word.h": header("VOLT_WORD_H", "typedef struct volt_word volt_word;\n"),
+    "include/volt/detail/word.h": header("VOLT_DETAIL_WORD_H", '#include "../word.h"\n'),
+    "src/core/bits.h": header("VOLT_CORE_BITS_H",
+                              "#include <volt/word.h>\nstruct bits {\n  int bit;\n};\n"),
+    "src/core/word.c": """/* word.c: what the lock stands on. For its race see lock.c R1. */
+#include "bits.h"
+
+static int word_swap(volt_word *w) {
+  /* word:A1 <-> lock:L1, word:A1: each swap sees what the one before it did */
+  return volt_exchange_acq_rel(w, 1);
+}
+""",
+    "src/sync/lock.c": """/* lock.c: a lock.
+ *
+ *   R1  Two threads take it. Prevented by: the swap. */
+#include "../core/bits.h"
+
+bool volt_lock_take(volt_word *w) {
+  uint32_t seen = 0;
+  /* lock:L1 <- lock:U1, word:A1: the holder sees what the last one did */
+  return volt_cas_acquire(w, &seen, 1); /* R1 */
+}
+
+void volt_lock_leave(volt_word *w) {
+  volt_store_release(w, 0); /* lock:U1 -> lock:L1: the next holder sees what this one did */
+}
+""",
+    "src/bcs/job.c": "void volt_job_run(void) {\n}\n",
+    "src/rt/task.h": header("VOLT_RT_TASK_H", '#include "../core/bits.h"\n'),
+    "src/rt/task.c": '#include "task.h"\n\nvoid volt_task_run(void) {\n  volt_job_run();\n}\n',
+    "bench/variants/ring.c": "static int word_swap(void) {\n  return 0;\n}\n",
+    "README.md": "A waiter is granted. `who` is code.\n\n```\nwho told\n```\n",
+}
+
+WORD, LONG, LOCK, JOB = "src/core/word.c", "src/core/long.c", "src/sync/lock.c", "src/bcs/job.c"
+HERE = Path(__file__).parents[2]
+ATOMIC = str(next((HERE / "include").rglob("atomic.h")).relative_to(HERE))
+TASK, TASK_H, RING = "src/rt/task.c", "src/rt/task.h", "bench/variants/ring.c"
+
+# file, what stands there (None: all of it), what comes in its place (None: no file), and what has
+# to be named (None: nothing, it is right)
+BROKEN = {
+    "rooms": [
+        (WORD, '"bits.h"', '"../rt/task.h"', "core includes src/rt/task.h of rt"),
+        (JOB, None, '#include "../sync/lock.c"\n', "bcs includes src/sync/lock.c of sync"),
+        (JOB, None, '#include "../core/none.h"\n', "which is no file"),
+        ("include/volt/word.h", "typedef", '#include "../../src/core/bits.h"\ntypedef',
+         "a public header includes src/core/bits.h"),
+        ("include/volt/task.h", None, "#include <volt/word.h>\n", None),
+        ("src/core/bits.h", "struct", "int volt_task_run(void);\nstruct", "uses volt_task_run()"),
+        ("include/volt/base.h", "#endif", '#include "base.h"\n#endif', None),
+        ("src/attic/word.c", None, "\n", "is in no room"),
+        ("src/word.c", None, "\n", "is in no room"),
+        (LONG, None, "int a;\n" * 451, "451 lines, at most 450"),
+        (LONG, None, "int a;\n" * 450, None),
+        (LONG, None, "/* } */\nint *f(char c,\n  int d) {\n" + "  if (c) {\n  }\n" * 19 + "}\n",
+         "src/core/long.c:2: f(): 41 lines"),
+        (LONG, None, "struct { int a; } b = {\n" + "  '{',\n" * 60 + "};\n", None),
+        (LONG, None, "#define F \\\n" + "  x; \\\n" * 60 + "  y\n", None),
+    ],
+    "names": [
+        (TASK_H, "#include", "struct bits {\n};\n#include", "type bits also at"),
+        (TASK_H, "#include", "typedef enum { A } bits;\n#include", "type bits also at"),
+        (RING, "static", "typedef int volt_word;\nstatic", "type volt_word also at"),
+        ("src/rt/word.h", None, header("VOLT_RT_WORD_H"), "header word also at"),
+        ("bench/variants/lock.c", None, "int a;\n", "source lock also at"),
+        (RING, None, "void volt_job_run(void) {\n}\n", "volt_job_run() also at"),
+        (TASK, None, "static int word_swap(void) {\n}\n", "word_swap() also at"),
+        (TASK, None, "int word_swap(void);\n", None),
+        (TASK_H, "define VOLT_RT", "define VOLT", "guard is not VOLT_RT_TASK_H"),
+        ("include/volt/detail/word.h", "VOLT_DETAIL", "VOLT", "guard is not VOLT_DETAIL_WORD_H"),
+        (RING, None, None, "no files of variants found"),
+    ],
+    "labels": [
+        (LOCK, "/* lock:U1", "/* U1", "no label that goes with its order (release)"),
+        (LOCK, " lock:U1, word:A1", " word:A1", "lock:U1 -> lock:L1, which does not name it back"),
+        (LOCK, "lock:U1, ", "lock:U2, ", "lock:L1 <- lock:U2, which is on no operation"),
+        (LOCK, "lock:U1 ->", "lock:U1 <-", "no operation here has that order"),
+        (LOCK, "lock:U1 ->", "look:U1 ->", "look:U1: labels begin with lock: in this file"),
+        (LOCK, "the next holder sees what this one did", "next one", "lock:U1 gives no reason"),
+        (LOCK, "L1: the next", "L1, the next", "lock:U1 gives no reason"),
+        (LOCK, "return volt", "seen = 0;\n  return volt", "goes with its order (acquire)"),
+        (LOCK, "volt_cas_acquire(w, &seen, 1)", "take(w)", "lock:L1, which is on no operation"),
+        (LOCK, "uint32_t seen = 0;", "/* lock:L7 */", "lock:L7 is on no operation"),
+        (LOCK, "uint32_t seen = 0;", "__sync_synchronize();", "does not go by atomic.h"),
+        (LOCK, "/* R1 */", "/* R2 */", "lock defines no R2"),
+        (LOCK, " *   R1  Two", " *   R1  One\n *   R1  Two", "R1 is defined twice in lock"),
+        (WORD, "lock.c R1", "lock.c R3", "lock.c defines no R3"),
+        (RING, None, "/* Labels: word */\nint f(int *w) {\n  return volt_exchange_acq_rel(w, 1);"
+         " /* word:A1 <-> word:A1: it sees the last one */\n}\n", None),
+        (ATOMIC, "(VOLT_AT_(p), V", "((p), V", "does not go by VOLT_AT_()"),
+    ],
+    "words": [
+        (WORD, "each swap", "whoever swaps", 'src/core/word.c:5: "whoever"'),
+        ("README.md", "A waiter", "Who", 'README.md:1: "Who"'),
+        ("docs/guide.md", None, "It is let\ngo.\n", 'docs/guide.md:1: "let go"'),
+        ("examples/one.c", None, "int nobody; /* a */\n// nobody\n", 'examples/one.c:2: "nobody"'),
+        ("examples/one.c", None, "/* It waits, for it\n * is closed. */\n", '", for it"'),
+        (WORD, "word_swap", "tell_who", None),
+        (WORD, "static", 'const char *c = "who"; int who;\nstatic', None),
+    ],
+}
+IN_A_COPY = {
+    "rooms": [("src/core/broken.c", None, "#include <volt/runtime.h>\n",
+               "core includes include/volt/runtime.h of rt")],
+    "names": [("src/rt/broken.c", None, "enum volt_waiter { BROKEN };\n", "(enum volt_waiter)")],
+    "labels": [("src/rt/broken.c", None, "int f(x *p) {\n  return volt_load_acquire(p);\n}\n",
+                "src/rt/broken.c:2: no label")],
+    "words": [("docs/broken.md", None, "Who is it?\n", 'docs/broken.md:1: "Who"')],
+}
+
+
+def run(check, root):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+        code = house.main([check, root])
+    return code, out.getvalue()
+
+
+def sees(root, check, path, old, new, named):
+    file = root / path
+    before = file.read_text() if file.exists() else None
+    text = new if old is None else before.replace(old, new, 1)
+    if text == before:
+        sys.exit(f"{path}: nothing to break: {old!r}")
+    if text is None:
+        file.unlink()
+    else:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    code, out = run(check, root)
+    if named is None and code != 0:
+        sys.exit(f"{check} refuses what is right in {path}: {new!r}: {out}")
+    if named is not None and (code != 1 or named not in out):
+        sys.exit(f"{check} misses what is broken in {path}: {named!r}: {out}")
+    if before is None:
+        file.unlink()
+    else:
+        file.write_text(before)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as scratch:
+        small, copy = Path(scratch) / "small", Path(scratch) / "copy"
+        for path, text in IN_ORDER.items():
+            (small / path).parent.mkdir(parents=True, exist_ok=True)
+            (small / path).write_text(text)
+        text = (HERE / ATOMIC).read_text()  # without its comments, which may not be in order yet
+        (small / ATOMIC).write_text(house.TOKEN.sub(lambda m: "" if m[0][0] == "/" else m[0], text))
+        for check in house.CHECKS:
+            code, out = run(check, small)
+            if code != 0:
+                sys.exit(f"{check} refuses what is in order: {out}")
+        cases = [(small, check, *case) for check in BROKEN for case in BROKEN[check]]
+        cases += [(copy, check, *case) for check in IN_A_COPY for case in IN_A_COPY[check]]
+        for place in ("include", "src", "docs"):
+            shutil.copytree(HERE / place, copy / place)
+        for case in cases:
+            sees(*case)
+    refused = sum(named is not None for *_, named in cases)
+    print(f"{refused} broken trees refused, {len(cases) - refused} accepted that are in order")
+
+
+if __name__ == "__main__":
+    main()
