@@ -5,8 +5,8 @@
 #ifndef VOLT_BENCH_SEM_FUTURE_H
 #define VOLT_BENCH_SEM_FUTURE_H
 
-#include "engine.h"
 #include "core/future_ops.h"
+#include "engine.h"
 #include "tasks.h"
 
 #ifdef RT_NATIVE

@@ -20,8 +20,8 @@
 
 #include <time.h>
 
-#include <volt/detail/atomic.h>
 #include <volt/base.h>
+#include <volt/detail/atomic.h>
 
 VOLT_BEGIN_DECLS
 

@@ -19,8 +19,8 @@
 #include "allocating.h"
 
 #include "heap.h"
-#include "variant_pool.h"
 #include "serve.h"
+#include "variant_pool.h"
 
 static volt_waiter *claim(volt_waiter *node) {
   volt_waiter *w = (volt_waiter *)(void *)node->data;
@@ -54,16 +54,16 @@ static bool cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
 }
 
 static const volt_variant_ variant = {
-    "volt_allocating_sem", /* name */
-    volt_variant_pool_take_,       /* take */
-    NULL,                  /* gather */
-    volt_variant_pool_settle_,     /* settle */
-    volt_variant_pool_is_closed_,  /* is_closed */
-    volt_variant_pool_close_,      /* close */
-    acquire,               /* acquire */
-    cancel,                /* cancel */
-    claim,                 /* claim */
-    volt_allocating_free_, /* spent */
+    "volt_allocating_sem",        /* name */
+    volt_variant_pool_take_,      /* take */
+    NULL,                         /* gather */
+    volt_variant_pool_settle_,    /* settle */
+    volt_variant_pool_is_closed_, /* is_closed */
+    volt_variant_pool_close_,     /* close */
+    acquire,                      /* acquire */
+    cancel,                       /* cancel */
+    claim,                        /* claim */
+    volt_allocating_free_,        /* spent */
 };
 
 void volt_allocating_sem_init(volt_allocating_sem *sem, uint32_t permits) {

@@ -81,7 +81,8 @@ static bool cancel(volt_future *f) {
 }
 
 static bool set_waker(volt_future *f, volt_waker waker) {
-  return volt_variant_ring_set_waker_(&variant, &((volt_chan_dekker *)f->object)->ring, &f->waiter, waker);
+  return volt_variant_ring_set_waker_(&variant, &((volt_chan_dekker *)f->object)->ring, &f->waiter,
+                                      waker);
 }
 
 /* No give_back: what has been moved stays moved. */

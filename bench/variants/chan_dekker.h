@@ -36,7 +36,8 @@ static inline int volt_chan_dekker_send_(volt_chan_dekker *c, volt_waiter *w, co
   if (VOLT_LIKELY(!(volt_load_relaxed(&r->flag[VOLT_VARIANT_RING_SENDERS_]) & 1))) {
     int result = volt_variant_ring_push_(r, elem, bytes);
     if (VOLT_LIKELY(result == VOLT_OK)) {
-      if (volt_variant_ring_is_flagged_(r, VOLT_VARIANT_RING_RECEIVERS_)) volt_chan_dekker_serve_slow_(c);
+      if (volt_variant_ring_is_flagged_(r, VOLT_VARIANT_RING_RECEIVERS_))
+        volt_chan_dekker_serve_slow_(c);
       return VOLT_OK;
     }
     if (!w || result == VOLT_ECLOSED) return result;
@@ -52,7 +53,8 @@ static inline int volt_chan_dekker_recv_(volt_chan_dekker *c, volt_waiter *w, vo
   if (VOLT_LIKELY(!(volt_load_relaxed(&r->flag[VOLT_VARIANT_RING_RECEIVERS_]) & 1))) {
     int result = volt_variant_ring_pop_(r, elem, bytes);
     if (VOLT_LIKELY(result == VOLT_OK)) {
-      if (volt_variant_ring_is_flagged_(r, VOLT_VARIANT_RING_SENDERS_)) volt_chan_dekker_serve_slow_(c);
+      if (volt_variant_ring_is_flagged_(r, VOLT_VARIANT_RING_SENDERS_))
+        volt_chan_dekker_serve_slow_(c);
       return VOLT_OK;
     }
     if (!w || result == VOLT_ECLOSED) return result;

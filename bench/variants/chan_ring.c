@@ -54,10 +54,10 @@
 #include "chan_ring.h"
 
 #include "core/check.h"
-#include "variant_fifo.h"
-#include "variant_grant.h"
 #include "core/spin.h"
 #include "rt/short_lock.h"
+#include "variant_fifo.h"
+#include "variant_grant.h"
 
 enum { SENDERS = VOLT_VARIANT_RING_SENDERS_, RECEIVERS = VOLT_VARIANT_RING_RECEIVERS_ };
 
@@ -135,7 +135,8 @@ static int attempt(volt_variant_ring_ *r, const volt_variant_ring_op_ *op) {
   return move(r, op->side, op->elem);
 }
 
-int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, const volt_variant_ring_op_ *op) {
+int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
+                           const volt_variant_ring_op_ *op) {
   volt_batch_ batch;
   batch.count = 0;
   if (op->w) {
@@ -149,7 +150,7 @@ int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ 
   int result = attempt(r, op);
   if (result == VOLT_EAGAIN && op->w) {
     op->w->data = op->elem;
-    op->w->need = 1;                                 /* I3 */
+    op->w->need = 1;                                         /* I3 */
     volt_variant_fifo_push_back_(&r->fifo[op->side], op->w); /* *w is whoever serves' from here */
     leave(v, r, &batch);
     return VOLT_PENDING;
@@ -160,10 +161,12 @@ int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ 
   return result;
 }
 
-void volt_variant_ring_serve_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *claimed) {
+void volt_variant_ring_serve_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
+                              volt_waiter *claimed) {
   volt_batch_ batch;
   batch.count = 0;
-  if (claimed) batch.claims[batch.count++] = volt_variant_claim_of_(claimed, claimed, VOLT_WAITER_GRANTED_);
+  if (claimed)
+    batch.claims[batch.count++] = volt_variant_claim_of_(claimed, claimed, VOLT_WAITER_GRANTED_);
   volt_short_lock_take_(&r->lock);
   if (v->gather) v->gather(r);
   serve(r, &batch);
@@ -171,7 +174,8 @@ void volt_variant_ring_serve_(const volt_variant_ring_kind_ *v, volt_variant_rin
 }
 
 void volt_variant_ring_complete_(volt_waiter *w, bool closed) {
-  volt_variant_claim_ claim = volt_variant_claim_of_(w, w, closed ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
+  volt_variant_claim_ claim =
+      volt_variant_claim_of_(w, w, closed ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
   volt_publish_(&claim, 1, NULL);
 }
 
@@ -198,7 +202,8 @@ static bool is_done(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, vol
   return false;
 }
 
-bool volt_variant_ring_cancel_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *w) {
+bool volt_variant_ring_cancel_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
+                               volt_waiter *w) {
   if (is_done(v, r, w)) return volt_waiter_result(w) == VOLT_ECANCELED;
   if (!v->withdraw || !v->withdraw(r, w)) {
     volt_batch_ batch;
@@ -212,8 +217,8 @@ bool volt_variant_ring_cancel_(const volt_variant_ring_kind_ *v, volt_variant_ri
   return true;
 }
 
-bool volt_variant_ring_set_waker_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *w,
-                          volt_waker waker) {
+bool volt_variant_ring_set_waker_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
+                                  volt_waiter *w, volt_waker waker) {
   if (is_done(v, r, w)) return false;
   volt_batch_ batch;
   if (!lock_if_waiting(v, r, w, &batch)) return false;
@@ -231,7 +236,8 @@ void volt_variant_ring_close_(const volt_variant_ring_kind_ *v, volt_variant_rin
   batch.count = 0;
   volt_short_lock_take_(&r->lock);
   uint64_t tail = volt_load_relaxed(&r->tail); /* a guess: the CAS decides */
-  while (!volt_cas_release(&r->tail, &tail, tail | VOLT_VARIANT_RING_CLOSED_)) continue; /* C2: pairs C1 */
+  while (!volt_cas_release(&r->tail, &tail, tail | VOLT_VARIANT_RING_CLOSED_))
+    continue; /* C2: pairs C1 */
   if (v->gather) v->gather(r);
   serve(r, &batch);
   leave(v, r, &batch);
@@ -248,7 +254,7 @@ size_t volt_variant_ring_bytes_(uint32_t capacity, size_t elem_bytes) {
 }
 
 int volt_variant_ring_init_(volt_variant_ring_ *r, uint32_t capacity, size_t elem_bytes, void *mem,
-                    size_t mem_bytes) {
+                            size_t mem_bytes) {
   size_t bytes = volt_variant_ring_bytes_(capacity, elem_bytes);
   if (bytes == 0 || mem_bytes < bytes || !mem || (uintptr_t)mem % 8 != 0) return VOLT_EINVAL;
   r->places = (unsigned char *)mem;
@@ -266,7 +272,8 @@ int volt_variant_ring_init_(volt_variant_ring_ *r, uint32_t capacity, size_t ele
     r->fifo[side].waiters = 0;
   }
   for (uint32_t i = 0; i < capacity; i++) {
-    volt_variant_ring_place_ *place = VOLT_CONSTRUCT_(volt_variant_ring_place_, r->places + (size_t)i * r->stride);
+    volt_variant_ring_place_ *place =
+        VOLT_CONSTRUCT_(volt_variant_ring_place_, r->places + (size_t)i * r->stride);
     volt_store_relaxed(&place->turn, 0); /* not shared yet */
   }
   return VOLT_OK;
@@ -278,7 +285,7 @@ static uint32_t count_waiters(volt_variant_ring_ *r) {
 }
 
 void volt_variant_ring_destroy_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
-                        void (*drop)(void *elem, void *ctx), void *ctx) {
+                                void (*drop)(void *elem, void *ctx), void *ctx) {
   for (unsigned looks = 0;;) {
     volt_short_lock_take_(&r->lock); /* whoever is leaving it is done */
     if (v->gather) v->gather(r);
@@ -301,7 +308,8 @@ uint32_t volt_variant_ring_len_(volt_variant_ring_ *r) {
   uint64_t head = volt_load_relaxed(&r->head); /* a snapshot */
   uint64_t tail = volt_load_relaxed(&r->tail);
   uint64_t laps = (tail >> 32) - (head >> 32);
-  uint64_t len = laps * r->capacity + VOLT_VARIANT_RING_INDEX_(tail) - VOLT_VARIANT_RING_INDEX_(head);
+  uint64_t len =
+      laps * r->capacity + VOLT_VARIANT_RING_INDEX_(tail) - VOLT_VARIANT_RING_INDEX_(head);
   return len > r->capacity ? r->capacity : (uint32_t)len;
 }
 

@@ -40,7 +40,8 @@ typedef struct volt_variant_ring_ {
 } volt_variant_ring_;
 
 #define VOLT_VARIANT_RING_LAP_ (UINT64_C(1) << 32)
-#define VOLT_VARIANT_RING_CLOSED_ (UINT64_C(1) << 31) /* in tail: no position will be filled any more */
+#define VOLT_VARIANT_RING_CLOSED_ \
+  (UINT64_C(1) << 31) /* in tail: no position will be filled any more */
 #define VOLT_VARIANT_RING_INDEX_(position) ((uint32_t)(position)&UINT32_C(0x7fffffff))
 
 /* What the variants do differently: where a waiter can be besides the FIFO. The lock is held. */
@@ -67,32 +68,38 @@ VOLT_BEGIN_DECLS
 /* Each as the function of volt/channel.h that it stands behind. */
 size_t volt_variant_ring_bytes_(uint32_t capacity, size_t elem_bytes);
 int volt_variant_ring_init_(volt_variant_ring_ *r, uint32_t capacity, size_t elem_bytes, void *mem,
-                    size_t mem_bytes);
+                            size_t mem_bytes);
 void volt_variant_ring_destroy_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
-                        void (*drop)(void *elem, void *ctx), void *ctx);
-bool volt_variant_ring_cancel_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *w);
-bool volt_variant_ring_set_waker_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *w,
-                          volt_waker waker);
+                                void (*drop)(void *elem, void *ctx), void *ctx);
+bool volt_variant_ring_cancel_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
+                               volt_waiter *w);
+bool volt_variant_ring_set_waker_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
+                                  volt_waiter *w, volt_waker waker);
 void volt_variant_ring_close_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r);
 uint32_t volt_variant_ring_len_(volt_variant_ring_ *r);
 uint32_t volt_variant_ring_waiters_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r);
 bool volt_variant_ring_is_closed_(volt_variant_ring_ *r);
 
 /* A send or a receive with the lock: VOLT_OK, VOLT_EAGAIN or VOLT_PENDING, VOLT_ECLOSED. */
-int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, const volt_variant_ring_op_ *op);
+int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
+                           const volt_variant_ring_op_ *op);
 
 /* Something was put into the ring, or a place became free: serve with the lock whoever waits.
  * claimed: a waiter that the caller has taken out and moved the element of, to be told with the
  * others; or NULL. */
-void volt_variant_ring_serve_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *claimed);
+void volt_variant_ring_serve_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
+                              volt_waiter *claimed);
 
 /* Tell a waiter that was taken out from elsewhere. closed: it got nothing. */
 void volt_variant_ring_complete_(volt_waiter *w, bool closed);
 
 VOLT_END_DECLS
 
-static inline volt_variant_ring_place_ *volt_variant_ring_place_at_(const volt_variant_ring_ *r, uint64_t position) {
-  return (volt_variant_ring_place_ *)(void *)(r->places + (size_t)VOLT_VARIANT_RING_INDEX_(position) * r->stride);
+static inline volt_variant_ring_place_ *volt_variant_ring_place_at_(const volt_variant_ring_ *r,
+                                                                    uint64_t position) {
+  return (volt_variant_ring_place_ *)(void *)(r->places +
+                                              (size_t)VOLT_VARIANT_RING_INDEX_(position) *
+                                                  r->stride);
 }
 
 static inline void *volt_variant_ring_elem_(volt_variant_ring_place_ *place) {
@@ -168,7 +175,8 @@ static inline int volt_variant_ring_claim_(volt_variant_ring_ *r, uint64_t *at) 
 /* The claimed place is empty. */
 static inline void volt_variant_ring_give_place_(volt_variant_ring_ *r, uint64_t at) {
   volt_variant_ring_place_ *place = volt_variant_ring_place_at_(r, at);
-  volt_store_seq_cst(&place->turn, volt_variant_ring_turn_(at) + 2); /* S4: pairs S1; D2: pairs D3, D4 */
+  volt_store_seq_cst(&place->turn,
+                     volt_variant_ring_turn_(at) + 2); /* S4: pairs S1; D2: pairs D3, D4 */
 }
 
 /* Empty the next place. Returns as volt_variant_ring_claim_(). */

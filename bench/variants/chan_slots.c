@@ -47,8 +47,8 @@
  * receiver. */
 #include "chan_slots.h"
 
-#include "variant_fifo.h"
 #include "core/future_ops.h"
+#include "variant_fifo.h"
 
 enum { SENDERS = VOLT_VARIANT_RING_SENDERS_, RECEIVERS = VOLT_VARIANT_RING_RECEIVERS_ };
 
@@ -191,7 +191,8 @@ static bool cancel(volt_future *f) {
 }
 
 static bool set_waker(volt_future *f, volt_waker waker) {
-  return volt_variant_ring_set_waker_(&variant, &((volt_chan_slots *)f->object)->ring, &f->waiter, waker);
+  return volt_variant_ring_set_waker_(&variant, &((volt_chan_slots *)f->object)->ring, &f->waiter,
+                                      waker);
 }
 
 /* No give_back: what has been moved stays moved. */

@@ -59,7 +59,8 @@ static inline int volt_chan_slots_send_(volt_chan_slots *c, volt_waiter *w, cons
     }
     int result = volt_variant_ring_push_(&c->ring, elem, bytes);
     if (VOLT_LIKELY(result == VOLT_OK)) {
-      if (volt_chan_slots_is_waiting_(c, VOLT_VARIANT_RING_RECEIVERS_)) volt_chan_slots_serve_slow_(c);
+      if (volt_chan_slots_is_waiting_(c, VOLT_VARIANT_RING_RECEIVERS_))
+        volt_chan_slots_serve_slow_(c);
       return VOLT_OK;
     }
     if (!w || result == VOLT_ECLOSED) return result;
@@ -85,7 +86,8 @@ static inline int volt_chan_slots_recv_(volt_chan_slots *c, volt_waiter *w, void
         }
       }
       volt_variant_ring_give_place_(r, at);
-      if (volt_chan_slots_is_waiting_(c, VOLT_VARIANT_RING_SENDERS_)) volt_chan_slots_serve_slow_(c);
+      if (volt_chan_slots_is_waiting_(c, VOLT_VARIANT_RING_SENDERS_))
+        volt_chan_slots_serve_slow_(c);
       return VOLT_OK;
     }
     if (!w || result == VOLT_ECLOSED) return result;

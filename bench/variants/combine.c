@@ -59,8 +59,8 @@
 
 #include "atomic_more.h"
 #include "core/check.h"
-#include "variant_fifo.h"
 #include "core/futex.h"
+#include "variant_fifo.h"
 
 #define QUEUED VOLT_COMBINING_QUEUED_
 #define BUSY VOLT_COMBINING_BUSY_

@@ -6,10 +6,10 @@
 #include "combining.h"
 
 #include "atomic_more.h"
-#include "core/check.h"
 #include "combine.h"
-#include "variant_fifo.h"
+#include "core/check.h"
 #include "core/spin.h"
+#include "variant_fifo.h"
 
 #define QUEUED VOLT_COMBINING_QUEUED_
 #define BUSY VOLT_COMBINING_BUSY_

@@ -35,7 +35,7 @@
 typedef struct volt_combining_sem {
   VOLT_ATOMIC(uint64_t) word;
   VOLT_ATOMIC(volt_waiter *) inbox; /* a stack of waiters and requests, youngest first */
-  volt_variant_fifo_ fifo;                  /* the combiner's */
+  volt_variant_fifo_ fifo;          /* the combiner's */
 } volt_combining_sem;
 
 /* permits: 0..VOLT_SEM_MAX, not checked. */

@@ -18,20 +18,20 @@
  * Costs: 1 RMW to acquire, 2 to release (lock, pool); 1 if somebody waits. */
 #include "locked.h"
 
-#include "variant_pool.h"
 #include "serve.h"
+#include "variant_pool.h"
 
 static const volt_variant_ variant = {
-    "volt_locked_sem",    /* name */
+    "volt_locked_sem",            /* name */
     volt_variant_pool_take_,      /* take */
-    NULL,                 /* gather */
+    NULL,                         /* gather */
     volt_variant_pool_settle_,    /* settle */
     volt_variant_pool_is_closed_, /* is_closed */
     volt_variant_pool_close_,     /* close */
-    volt_line_acquire_,   /* acquire */
-    volt_line_cancel_,    /* cancel */
-    NULL,                 /* claim */
-    NULL,                 /* spent */
+    volt_line_acquire_,           /* acquire */
+    volt_line_cancel_,            /* cancel */
+    NULL,                         /* claim */
+    NULL,                         /* spent */
 };
 
 void volt_locked_sem_init(volt_locked_sem *sem, uint32_t permits) {

@@ -34,16 +34,17 @@
 #include "serve.h"
 
 #include "core/check.h"
-#include "variant_fifo.h"
 #include "core/spin.h"
 #include "rt/short_lock.h"
+#include "variant_fifo.h"
 
 /* ---- serving: the lock is held ---- */
 
 static void claim(const volt_variant_ *v, volt_line_ *line, volt_batch_ *batch, uint32_t state) {
   volt_waiter *node = line->fifo.head;
   volt_variant_fifo_remove_(&line->fifo, node);
-  batch->claims[batch->count++] = volt_variant_claim_of_(v->claim ? v->claim(node) : node, node, state);
+  batch->claims[batch->count++] =
+      volt_variant_claim_of_(v->claim ? v->claim(node) : node, node, state);
 }
 
 /* Give the head of the FIFO what it may have. Returns true if it waits no more. */
@@ -133,7 +134,8 @@ void volt_line_release_(const volt_variant_ *v, volt_line_ *line, volt_waiter *c
                         uint32_t hand) {
   volt_batch_ batch;
   batch.count = 0;
-  if (claimed) batch.claims[batch.count++] = volt_variant_claim_of_(claimed, claimed, VOLT_WAITER_GRANTED_);
+  if (claimed)
+    batch.claims[batch.count++] = volt_variant_claim_of_(claimed, claimed, VOLT_WAITER_GRANTED_);
   volt_short_lock_take_(&line->lock);
   volt_waiter *head = line->fifo.head;
   if (head) volt_check_excess_(v->name, line, hand, head->want - head->need); /* I3 */

@@ -3,8 +3,8 @@
 #ifndef VOLT_VARIANTS_SERVE_H
 #define VOLT_VARIANTS_SERVE_H
 
-#include "variant_grant.h"
 #include "state.h"
+#include "variant_grant.h"
 
 /* What is different. The line is the first member of the semaphore that it is cast back to. The
  * lock is held in all of them but acquire(), cancel() and spent(). */

@@ -38,8 +38,8 @@
 
 #include "atomic_more.h"
 #include "core/check.h"
-#include "variant_fifo.h"
 #include "serve.h"
+#include "variant_fifo.h"
 
 #define FREE VOLT_SLOT_FREE_
 #define ONE VOLT_SLOT_ONE_

@@ -33,9 +33,9 @@
 #include "two_tier.h"
 
 #include "atomic_more.h"
+#include "serve.h"
 #include "variant_fifo.h"
 #include "variant_pool.h"
-#include "serve.h"
 
 static volt_two_tier_sem *sem_of(volt_line_ *line) {
   return (volt_two_tier_sem *)(void *)line;
@@ -77,16 +77,16 @@ static bool cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
 }
 
 static const volt_variant_ variant = {
-    "volt_two_tier_sem",  /* name */
+    "volt_two_tier_sem",          /* name */
     volt_variant_pool_take_,      /* take */
-    gather,               /* gather */
-    settle,               /* settle */
+    gather,                       /* gather */
+    settle,                       /* settle */
     volt_variant_pool_is_closed_, /* is_closed */
     volt_variant_pool_close_,     /* close */
-    volt_line_acquire_,   /* acquire */
-    cancel,               /* cancel */
-    NULL,                 /* claim */
-    NULL,                 /* spent */
+    volt_line_acquire_,           /* acquire */
+    cancel,                       /* cancel */
+    NULL,                         /* claim */
+    NULL,                         /* spent */
 };
 
 void volt_two_tier_sem_init(volt_two_tier_sem *sem, uint32_t permits) {

@@ -52,7 +52,8 @@ static void grant(const volt_variant_claim_ *claim) {
   if (sleeps) volt_futex_wake32_(&w->state, 1); /* by address only */
 }
 
-void volt_publish_(const volt_variant_claim_ *claims, unsigned count, void (*spent)(volt_waiter *node)) {
+void volt_publish_(const volt_variant_claim_ *claims, unsigned count,
+                   void (*spent)(volt_waiter *node)) {
   for (unsigned i = 0; i < count; i++) grant(&claims[i]);
   for (unsigned i = 0; spent && i < count; i++) spent(claims[i].node);
   for (unsigned i = 0; i < count; i++) {

@@ -3,8 +3,8 @@
 #ifndef VOLT_VARIANTS_VARIANT_GRANT_H
 #define VOLT_VARIANTS_VARIANT_GRANT_H
 
-#include "state.h"
 #include "core/permits.h"
+#include "state.h"
 
 /* A waiter that nobody else can reach any more, and that has not been told yet. */
 typedef struct volt_variant_claim_ {
@@ -30,7 +30,8 @@ volt_variant_claim_ volt_variant_claim_of_(volt_waiter *w, volt_waiter *node, ui
 
 /* Nothing is held. Tell all of them, then give their nodes to spent() (or NULL), then call all
  * their wakers. No foreign code runs before the last of them has been told. */
-void volt_publish_(const volt_variant_claim_ *claims, unsigned count, void (*spent)(volt_waiter *node));
+void volt_publish_(const volt_variant_claim_ *claims, unsigned count,
+                   void (*spent)(volt_waiter *node));
 
 /* Permits given and permits there cannot be more than VOLT_SEM_MAX: else abort. */
 void volt_check_excess_(const char *name, const void *object, uint32_t given, uint32_t there);

@@ -44,7 +44,8 @@ bool volt_variant_pool_settle_(const volt_variant_ *v, volt_line_ *line, uint32_
 }
 
 bool volt_variant_pool_is_closed_(volt_line_ *line) {
-  return (volt_load_acquire(&pool_of(line)->permits) & VOLT_VARIANT_POOL_CLOSED_) != 0; /* C1: pairs X1 */
+  return (volt_load_acquire(&pool_of(line)->permits) & VOLT_VARIANT_POOL_CLOSED_) !=
+         0; /* C1: pairs X1 */
 }
 
 void volt_variant_pool_close_(volt_line_ *line) {

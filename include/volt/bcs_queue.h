@@ -31,8 +31,8 @@
 #ifndef VOLT_BCS_QUEUE_H
 #define VOLT_BCS_QUEUE_H
 
-#include "detail/atomic.h"
 #include "base.h"
+#include "detail/atomic.h"
 
 typedef struct volt_bcs_node volt_bcs_node;
 

@@ -24,8 +24,8 @@
 #ifndef VOLT_BROADCAST_H
 #define VOLT_BROADCAST_H
 
-#include "future.h"
 #include "detail/fifo.h"
+#include "future.h"
 
 /* Members are private. */
 typedef struct volt_broadcast {

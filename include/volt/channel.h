@@ -29,8 +29,8 @@
 #ifndef VOLT_CHANNEL_H
 #define VOLT_CHANNEL_H
 
-#include "future.h"
 #include "detail/fifo.h"
+#include "future.h"
 
 #ifdef __cplusplus
 extern "C++" {
@@ -57,7 +57,7 @@ typedef struct volt_chan {
   uint32_t shift;                /* the ring has 1 << shift slots, at least capacity */
   VOLT_ATOMIC(uint32_t) closing; /* threads that are away from a close() and will come back */
   VOLT_ATOMIC(uint32_t) senders; /* that are counted; bit 31: the last of them has left */
-  volt_fifo_ watchers;      /* futures that await the close */
+  volt_fifo_ watchers;           /* futures that await the close */
 } volt_chan;
 
 /* The word: bits 0 to 2 as in detail/fifo.h; 3: the close was awaited once (WATCHED); 8 to 35 how

@@ -22,9 +22,9 @@
 #ifndef VOLT_COND_H
 #define VOLT_COND_H
 
+#include "detail/fifo.h"
 #include "future.h"
 #include "mutex.h"
-#include "detail/fifo.h"
 
 /* Members are private. */
 typedef struct volt_cond {

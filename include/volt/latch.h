@@ -17,8 +17,8 @@
 #ifndef VOLT_LATCH_H
 #define VOLT_LATCH_H
 
-#include "future.h"
 #include "detail/fifo.h"
+#include "future.h"
 
 /* The highest count. */
 #define VOLT_LATCH_MAX UINT32_MAX

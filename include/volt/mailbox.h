@@ -29,8 +29,8 @@
 #ifndef VOLT_MAILBOX_H
 #define VOLT_MAILBOX_H
 
-#include "future.h"
 #include "detail/fifo.h"
+#include "future.h"
 
 /* Members are private. It is embedded in what is sent, and needs no initialisation. */
 typedef struct volt_mailbox_node {

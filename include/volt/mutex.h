@@ -15,8 +15,8 @@
 #ifndef VOLT_MUTEX_H
 #define VOLT_MUTEX_H
 
-#include "future.h"
 #include "detail/fifo.h"
+#include "future.h"
 
 /* Members are private. */
 typedef struct volt_mutex {

@@ -31,8 +31,8 @@
 #ifndef VOLT_NOTIFY_H
 #define VOLT_NOTIFY_H
 
-#include "future.h"
 #include "detail/fifo.h"
+#include "future.h"
 
 /* Members are private. */
 typedef struct volt_notify {

@@ -17,8 +17,8 @@
 #ifndef VOLT_ONCE_H
 #define VOLT_ONCE_H
 
-#include "future.h"
 #include "detail/fifo.h"
+#include "future.h"
 
 /* Members are private. */
 typedef struct volt_once {

@@ -19,8 +19,8 @@
 #ifndef VOLT_ONESHOT_H
 #define VOLT_ONESHOT_H
 
-#include "future.h"
 #include "detail/fifo.h"
+#include "future.h"
 
 /* Members are private. */
 typedef struct volt_oneshot {

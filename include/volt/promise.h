@@ -50,8 +50,8 @@
 #ifndef VOLT_PROMISE_H
 #define VOLT_PROMISE_H
 
-#include "future.h"
 #include "detail/fifo.h"
+#include "future.h"
 
 typedef struct volt_promise volt_promise;
 

@@ -16,8 +16,8 @@
 #ifndef VOLT_RWLOCK_H
 #define VOLT_RWLOCK_H
 
-#include "future.h"
 #include "detail/fifo.h"
+#include "future.h"
 
 /* More readers than this at once abort, at the latest when one of them unlocks. */
 #define VOLT_RWLOCK_MAX_READERS (VOLT_RWLOCK_WRITER_ - 1)

@@ -41,15 +41,15 @@
 #ifndef VOLT_SEMAPHORE_H
 #define VOLT_SEMAPHORE_H
 
-#include "future.h"
 #include "detail/fifo.h"
+#include "future.h"
 
 /* Permits a semaphore can hold, and a request can ask for. */
 #define VOLT_SEM_MAX UINT32_C(0x7fffffff)
 
 /* Members are private. */
 typedef struct volt_sem {
-  volt_fifo_ queue;         /* the word's value: permits, or as an int32_t below zero, debt */
+  volt_fifo_ queue;              /* the word's value: permits, or as an int32_t below zero, debt */
   VOLT_ATOMIC(uint32_t) limit;   /* as it shall be; a bit beside it while it changes */
   VOLT_ATOMIC(uint32_t) reached; /* not below what there is in all, while it changes */
 } volt_sem;

@@ -36,7 +36,7 @@ typedef struct volt_timers {
   volt_bcs_lock lock;
   VOLT_PLAIN(volt_waiter *) root;    /* the heap: the waiter of the earliest timer */
   VOLT_PLAIN(uint64_t) started;      /* timers so far */
-  VOLT_ATOMIC(uint64_t) virtual_ns;     /* the latest time that expire() was told */
+  VOLT_ATOMIC(uint64_t) virtual_ns;  /* the latest time that expire() was told */
   bool is_virtual;                   /* the time is virtual_ns */
   VOLT_ATOMIC(uint64_t) earliest_ns; /* the earliest deadline, XOR VOLT_NO_DEADLINE */
   VOLT_ATOMIC(uint32_t) telling;     /* whether the driver is being told */

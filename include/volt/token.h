@@ -19,12 +19,12 @@
 #ifndef VOLT_TOKEN_H
 #define VOLT_TOKEN_H
 
-#include "future.h"
 #include "detail/fifo.h"
+#include "future.h"
 
 /* Members are private. */
 typedef struct volt_token {
-  volt_fifo_ queue;                /* the word's value: 1 once it is cancelled */
+  volt_fifo_ queue;                     /* the word's value: 1 once it is cancelled */
   VOLT_PLAIN(struct volt_token *) root; /* NULL: it is one */
   VOLT_PLAIN(struct volt_token *) parent;
   VOLT_PLAIN(struct volt_token *) child; /* the youngest */

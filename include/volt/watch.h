@@ -20,8 +20,8 @@
 #ifndef VOLT_WATCH_H
 #define VOLT_WATCH_H
 
-#include "future.h"
 #include "detail/fifo.h"
+#include "future.h"
 
 /* Members are private. */
 typedef struct volt_watch {

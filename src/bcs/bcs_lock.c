@@ -57,10 +57,10 @@
  *   The queues' own are in bcs_queue.c. */
 #include <volt/bcs_lock.h>
 
-#include "bcs_job.h"
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "../core/spin.h"
+#include "bcs_job.h"
 
 /* How many jobs a thread serves, its own among them, before it looks for another that waits and is
  * awake; and for any that waits. With more threads than cores, a short batch keeps all of them in

@@ -31,9 +31,9 @@
 #include <volt/timer.h>
 
 #include "../core/check.h"
-#include "pairing_heap.h"
-#include "../core/spin.h"
 #include "../core/grant.h"
+#include "../core/spin.h"
+#include "pairing_heap.h"
 
 /* How many timers one section takes out. */
 #ifndef VOLT_EXPIRE_BATCH

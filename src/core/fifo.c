@@ -35,7 +35,7 @@ void volt_fifo_init_(volt_fifo_ *q, uint32_t value) {
 }
 
 void volt_fifo_append_(volt_fifo_ *q, volt_waiter *w, uint32_t want, uint32_t need,
-                volt_waker waker) {
+                       volt_waker waker) {
   volt_waiter_arm_(w, q, waker);
   w->want = want;
   w->need = need;
@@ -51,13 +51,13 @@ bool volt_fifo_lock_if_linked_(volt_fifo_ *q, const char *name, volt_waiter *w, 
   VOLT_CHECK((void *)w->queue == (void *)q, name, "waiter %p is queued on %p, not on %p", (void *)w,
              (void *)w->queue, (void *)q);
   if (!volt_fifo_lock_if_queued_(q, word)) return false; /* the FIFO is empty */
-  if (w->need > 0) return true;                     /* I5 */
+  if (w->need > 0) return true;                          /* I5 */
   volt_fifo_unlock_exact_(q, *word);
   return false;
 }
 
 bool volt_fifo_lock_to_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w, uint64_t *word,
-                          uint32_t *need) {
+                               uint32_t *need) {
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
   if (!volt_fifo_lock_if_linked_(q, name, w, word)) {
     volt_waiter_await_(w); /* R4 */
@@ -90,8 +90,7 @@ void volt_fifo_complete_(volt_fifo_ *q, const char *name, volt_waiter *w, uint32
   volt_waiters_grant_(&claimed, 1, state);
 }
 
-bool volt_fifo_set_waker_(volt_fifo_ *q, const char *name, volt_waiter *w,
-                            volt_waker waker) {
+bool volt_fifo_set_waker_(volt_fifo_ *q, const char *name, volt_waiter *w, volt_waker waker) {
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
   uint64_t word;
   if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {

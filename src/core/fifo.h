@@ -154,7 +154,7 @@ bool volt_fifo_lock_if_linked_(volt_fifo_ *q, const char *name, volt_waiter *w, 
 /* The first half of every cancel. Returns true: *w was linked, its owner has it back, and the lock
  * is held. Returns false: it has completed, or was cancelled before. */
 bool volt_fifo_lock_to_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w, uint64_t *word,
-                          uint32_t *need);
+                               uint32_t *need);
 
 /* The whole of it, if nothing else hangs on a waiter: as the public x_cancel(). */
 bool volt_fifo_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w);

@@ -3,8 +3,8 @@
 #ifndef VOLT_CORE_FUTEX_H
 #define VOLT_CORE_FUTEX_H
 
-#include <volt/detail/atomic.h>
 #include <volt/base.h>
+#include <volt/detail/atomic.h>
 
 /* Sleep while *word is seen.
  * deadline_ns: as volt_now_ns(); VOLT_NO_DEADLINE: for ever.

@@ -12,9 +12,9 @@
  * composed of others has poll, cancel and leave; and through, if it takes effect when one of them
  * does: ctx->decision is handed on to them. */
 typedef struct volt_future_ops_ {
-  const char *name; /* of whose operation, for messages; or NULL */
-  int (*start)(volt_future *f, volt_waker waker);      /* as x(): VOLT_OK, VOLT_PENDING, error */
-  bool (*cancel)(volt_future *f);                      /* as x_cancel() */
+  const char *name;                               /* of whose operation, for messages; or NULL */
+  int (*start)(volt_future *f, volt_waker waker); /* as x(): VOLT_OK, VOLT_PENDING, error */
+  bool (*cancel)(volt_future *f);                 /* as x_cancel() */
   bool (*set_waker)(volt_future *f, volt_waker waker); /* as x_set_waker() */
   void (*give_back)(volt_future *f);                   /* undo a grant that nobody has seen */
   volt_waiter *(*waiter)(volt_future *f);              /* NULL: &f->waiter */

@@ -33,8 +33,8 @@
 #include "monitor.h"
 
 #include "check.h"
-#include "future_ops.h"
 #include "fifo.h"
+#include "future_ops.h"
 
 /* The queue's rest, which permits would be in, is how often it has been opened. */
 static bool is_served(const volt_fifo_ *q, const volt_waiter *w) {

@@ -108,7 +108,7 @@ static bool come_back(volt_fifo_ *q, uint64_t *word) {
 }
 
 void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
-                             uint32_t hand) {
+                                    uint32_t hand) {
   for (;; word -= RETURNING, hand = 0) {
     volt_claimed_ batch[VOLT_WAKE_BATCH];
     unsigned count = 0;
@@ -133,14 +133,15 @@ void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind
 /* ---- the operations ---- */
 
 int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w, uint32_t n,
-                             volt_waker waker) {
+                          volt_waker waker) {
   if (n > kind->max) return VOLT_EINVAL;
   if (n == 0) return VOLT_OK;
   volt_waiter_check_unused_(kind->name, w);
   for (;;) {
     uint64_t word;
     bool locked = volt_fifo_lock_if_queued_(q, &word);
-    if (word & CLOSED) return locked ? volt_permits_refuse_locked_(q, word) : volt_permits_refuse_(q);
+    if (word & CLOSED)
+      return locked ? volt_permits_refuse_locked_(q, word) : volt_permits_refuse_(q);
     uint32_t need = n;
     if (!locked) {
       int32_t permits = volt_permits_in_(kind, word);
@@ -184,7 +185,7 @@ static bool take_soon(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
 }
 
 int volt_permits_acquire_blocking_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
-                                      uint64_t deadline_ns) {
+                                   uint64_t deadline_ns) {
   if (n > kind->max) return VOLT_EINVAL;
   if (n == 0 || take_soon(q, kind, n, deadline_ns)) return VOLT_OK;
   volt_waiter w = VOLT_WAITER_INIT;
@@ -205,7 +206,8 @@ void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
     int32_t permits = volt_permits_in_(kind, word);
     check_excess(q, kind, n, permits);
     if ((word & BOUNDED) && !kind->bound(q, word, n, permits)) continue;
-    uint64_t next = volt_permits_word_(kind, (int32_t)((uint32_t)permits + n)) | VOLT_WORD_FLAGS_(word);
+    uint64_t next =
+        volt_permits_word_(kind, (int32_t)((uint32_t)permits + n)) | VOLT_WORD_FLAGS_(word);
     if (volt_cas_release(&q->word, &word, next)) return; /* F1: pairs A1, T1; the last of *q */
   }
   check_excess(q, kind, n, volt_permits_there_(q));
@@ -246,7 +248,7 @@ bool volt_permits_complete_closed_(volt_fifo_ *q, const volt_permit_kind_ *kind,
 }
 
 void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_ *from,
-                           uint64_t from_word, volt_waiter *last, uint32_t count) {
+                        uint64_t from_word, volt_waiter *last, uint32_t count) {
   for (volt_waiter *w = from->head; w != last; w = w->next) w->queue = q;
   last->queue = q;
   uint64_t word;
@@ -285,7 +287,8 @@ uint32_t volt_permits_available_(const volt_fifo_ *q, const volt_permit_kind_ *k
 uint32_t volt_permits_held_(const volt_fifo_ *looked_at, const volt_permit_kind_ *kind) {
   volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
   uint64_t word;
-  if (!volt_fifo_lock_if_queued_(q, &word)) return kind->max - (uint32_t)volt_permits_in_(kind, word);
+  if (!volt_fifo_lock_if_queued_(q, &word))
+    return kind->max - (uint32_t)volt_permits_in_(kind, word);
   int32_t there = volt_permits_there_(q);
   volt_fifo_unlock_exact_(q, word);
   return kind->max - (uint32_t)there;

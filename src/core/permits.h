@@ -34,9 +34,9 @@ typedef struct volt_permit_kind_ {
 
 /* As the public function it stands behind; see semaphore.h. */
 int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w, uint32_t n,
-                             volt_waker waker);
+                          volt_waker waker);
 int volt_permits_acquire_blocking_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
-                                      uint64_t deadline_ns);
+                                   uint64_t deadline_ns);
 void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n);
 bool volt_permits_cancel_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w);
 void volt_permits_close_(volt_fifo_ *q, const volt_permit_kind_ *kind);
@@ -49,7 +49,7 @@ bool volt_permits_complete_closed_(volt_fifo_ *q, const volt_permit_kind_ *kind,
  * its word, before any of them can be granted. They are at the end of this FIFO in the same order,
  * and are granted what there is. Locks: *from before *q, always. */
 void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_ *from,
-                           uint64_t from_word, volt_waiter *last, uint32_t count);
+                        uint64_t from_word, volt_waiter *last, uint32_t count);
 
 /* Aborts if somebody waits; waits for a release that is still on its way back. */
 void volt_permits_destroy_(volt_fifo_ *q, const volt_permit_kind_ *kind);
@@ -79,7 +79,7 @@ static inline int32_t volt_permits_there_(const volt_fifo_ *q) {
 /* Leave the lock, with so many permits in hand: if the FIFO is empty they become the word, else
  * they stay with the queue. The last access to *q. */
 static inline void volt_permits_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
-                          uint32_t permits) {
+                                        uint32_t permits) {
   uint64_t next = word & (VOLT_WORD_CLOSED_ | VOLT_WORD_BOUNDED_ | VOLT_WORD_ALL_RETURNING_);
   if (q->head) {
     q->rest = permits;
@@ -122,14 +122,14 @@ bool volt_permit_future_set_waker_(volt_future *f, volt_waker waker);
 void volt_permit_future_give_back_(volt_future *f);
 bool volt_permit_future_due_(volt_future *f);
 
-#define VOLT_PERMIT_FUTURE_OPS_(its_kind)                    \
-  {                                                          \
-    .base = {.start = volt_permit_future_start_,             \
-             .cancel = volt_permit_future_cancel_,           \
-             .set_waker = volt_permit_future_set_waker_,     \
-             .give_back = volt_permit_future_give_back_,     \
-             .due = volt_permit_future_due_},                \
-    .kind = (its_kind)                                       \
+#define VOLT_PERMIT_FUTURE_OPS_(its_kind)                \
+  {                                                      \
+    .base = {.start = volt_permit_future_start_,         \
+             .cancel = volt_permit_future_cancel_,       \
+             .set_waker = volt_permit_future_set_waker_, \
+             .give_back = volt_permit_future_give_back_, \
+             .due = volt_permit_future_due_},            \
+    .kind = (its_kind)                                   \
   }
 
 #endif

@@ -22,8 +22,8 @@
  *   less, under the lock: worker.c R4. */
 #include "../core/check.h"
 #include "../core/future_ops.h"
-#include "../core/spin.h"
 #include "../core/grant.h"
+#include "../core/spin.h"
 #include "parts.h"
 
 enum { QUEUED = 1, RUNNING = 2, TOLD = 3, REMOVED = 4 };

@@ -381,7 +381,7 @@ static void next_give_back(volt_future *f) {
   volt_task_return_to_group_(t);
   volt_short_lock_take_(&g->lock);
   volt_task_list_insert_(&g->ended, &t->sibling); /* the oldest again */
-  unlock_and_complete(g);                              /* R4 */
+  unlock_and_complete(g);                         /* R4 */
 }
 
 static const volt_future_ops_ next_ops = {

@@ -27,8 +27,8 @@
 #ifndef VOLT_RT_IDLE_H
 #define VOLT_RT_IDLE_H
 
-#include <volt/detail/atomic.h>
 #include <volt/base.h>
+#include <volt/detail/atomic.h>
 
 #define VOLT_IDLE_WORKERS 48u
 #define VOLT_IDLE_SEARCHING_ (UINT64_C(1) << VOLT_IDLE_WORKERS)

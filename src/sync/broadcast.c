@@ -21,8 +21,8 @@
 #include <volt/broadcast.h>
 
 #include "../core/check.h"
-#include "../core/future_ops.h"
 #include "../core/fifo.h"
+#include "../core/future_ops.h"
 #include "../core/monitor.h"
 
 static const char name[] = "volt_broadcast";

@@ -61,8 +61,8 @@
 #include "channel_engine.h"
 
 #include "../core/check.h"
-#include "../core/future_ops.h"
 #include "../core/fifo.h"
+#include "../core/future_ops.h"
 #include "../core/spin.h"
 
 #define QUEUED VOLT_WORD_QUEUED_

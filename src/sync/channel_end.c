@@ -31,11 +31,11 @@
  *   N1 (acq_rel) -> N1   the last sender sees what those did that left before it; C2 (channel.c)
  *                        hands it on to each thread that sees CLOSED
  *   C1 (acquire) <- C2, U1 (release), P1, D1 <- D2   as in channel.c */
-#include "channel_engine.h"
 #include "../core/check.h"
-#include "../core/future_ops.h"
 #include "../core/fifo.h"
+#include "../core/future_ops.h"
 #include "../core/monitor.h"
+#include "channel_engine.h"
 
 static const char name[] = VOLT_CHAN_NAME_;
 

@@ -1,9 +1,9 @@
 /* channel_future.c: sends and receives as futures, many at once, and blocking. All that is
  * concurrent happens in channel.c. */
-#include "channel_engine.h"
-#include "../core/future_ops.h"
 #include "../core/fifo.h"
+#include "../core/future_ops.h"
 #include "../core/spin.h"
+#include "channel_engine.h"
 
 /* ---- futures ---- */
 

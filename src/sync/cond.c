@@ -42,11 +42,11 @@
 #include <volt/cond.h>
 
 #include "../core/check.h"
-#include "../core/future_ops.h"
 #include "../core/fifo.h"
-#include "mutex_move.h"
-#include "../core/spin.h"
+#include "../core/future_ops.h"
 #include "../core/monitor.h"
+#include "../core/spin.h"
+#include "mutex_move.h"
 
 static const char name[] = "volt_cond";
 
@@ -90,7 +90,7 @@ static void wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker, 
   w->data = &c->queue;
   volt_fifo_append_(&c->queue, w, 1, 1, waker);
   volt_store_relaxed(&w->state, state); /* published by U1 */
-  volt_fifo_unlock_(&c->queue, word);         /* R1: now a signal finds it */
+  volt_fifo_unlock_(&c->queue, word);   /* R1: now a signal finds it */
   volt_mutex_unlock(m);                 /* R2 */
 }
 
@@ -137,7 +137,7 @@ bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
   uint64_t word;
   volt_fifo_lock_(&c->queue, &word); /* L1: pairs U1 */
-  bool here = w->queue == &c->queue;              /* I2, R4 */
+  bool here = w->queue == &c->queue; /* I2, R4 */
   if (here) {
     w->wake = waker.wake;
     w->ctx = waker.ctx;

@@ -22,8 +22,8 @@
  * Pair: C1 (acquire) <- U1 (release): a thread that sees CLOSED sees what came before close(). */
 #include <volt/mailbox.h>
 
-#include "../core/future_ops.h"
 #include "../core/fifo.h"
+#include "../core/future_ops.h"
 #include "../core/monitor.h"
 
 static const char name[] = "volt_mailbox";

@@ -2,8 +2,8 @@
 #include <volt/mutex.h>
 
 #include "../core/check.h"
-#include "mutex_move.h"
 #include "../core/permits.h"
+#include "mutex_move.h"
 
 static const volt_permit_kind_ kind = {.name = "volt_mutex",
                                        .excess = "unlocked, but it is not locked",

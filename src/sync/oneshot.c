@@ -21,8 +21,8 @@
 #include <volt/oneshot.h>
 
 #include "../core/check.h"
-#include "../core/future_ops.h"
 #include "../core/fifo.h"
+#include "../core/future_ops.h"
 #include "../core/monitor.h"
 
 enum { EMPTY = 0, FULL = 1, TAKEN = 2 };

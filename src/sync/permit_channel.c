@@ -23,10 +23,10 @@
  *       that. */
 #include <volt/permit_channel.h>
 
-#include "channel_engine.h"
 #include "../core/check.h"
-#include "../core/future_ops.h"
 #include "../core/fifo.h"
+#include "../core/future_ops.h"
+#include "channel_engine.h"
 
 static const char name[] = "volt_permit_chan";
 

@@ -166,13 +166,12 @@ static void give_all_back(volt_future *f) {
   volt_permits_release_((volt_fifo_ *)f->object, &kind, f->waiter.want);
 }
 
-static const volt_permit_future_ops_ all_ops = {
-    .base = {.start = start_all,
-             .cancel = volt_permit_future_cancel_,
-             .set_waker = volt_permit_future_set_waker_,
-             .give_back = give_all_back,
-             .due = volt_permit_future_due_},
-    .kind = &kind};
+static const volt_permit_future_ops_ all_ops = {.base = {.start = start_all,
+                                                         .cancel = volt_permit_future_cancel_,
+                                                         .set_waker = volt_permit_future_set_waker_,
+                                                         .give_back = give_all_back,
+                                                         .due = volt_permit_future_due_},
+                                                .kind = &kind};
 
 volt_future *volt_sem_acquire_all_future(volt_future *f, volt_sem *sem) {
   return volt_future_make_(f, &all_ops.base, &sem->queue, 0);

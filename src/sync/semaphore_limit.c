@@ -11,12 +11,13 @@
 #define BOUNDED VOLT_WORD_BOUNDED_
 
 int volt_sem_limit_ask_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w, void *mark,
-                         volt_waker waker) {
+                        volt_waker waker) {
   volt_waiter_check_unused_(kind->name, w);
   for (;;) {
     uint64_t word;
     bool locked = volt_fifo_lock_if_queued_(q, &word);
-    if (word & CLOSED) return locked ? volt_permits_refuse_locked_(q, word) : volt_permits_refuse_(q);
+    if (word & CLOSED)
+      return locked ? volt_permits_refuse_locked_(q, word) : volt_permits_refuse_(q);
     /* A1, L1: as in acquire */
     if (!locked && !volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
     uint32_t hand = locked ? (uint32_t)q->rest : (uint32_t)volt_permits_in_(kind, word);

@@ -39,8 +39,8 @@
 #include <volt/token.h>
 
 #include "../core/check.h"
-#include "../core/future_ops.h"
 #include "../core/fifo.h"
+#include "../core/future_ops.h"
 #include "../core/monitor.h"
 
 #define CANCELLED VOLT_WORD_ONE_
@@ -200,7 +200,7 @@ static bool close_in(volt_monitor_ *tree, volt_token *t, completed_list *list) {
 static void tell(volt_token *t) {
   volt_monitor_ turn = {.queue = &t->queue, .count = 0};
   volt_fifo_lock_(&t->queue, &turn.word); /* L1: pairs U1 */
-  turn.word -= VOLT_WORD_RETURNING_;                   /* R2 */
+  turn.word -= VOLT_WORD_RETURNING_;      /* R2 */
   volt_monitor_exit_(&turn);
 }
 
@@ -225,7 +225,8 @@ int volt_token_wait(volt_token *t, volt_waiter *w, volt_waker waker) {
   if (volt_token_is_cancelled(t)) return VOLT_OK;
   volt_monitor_ turn;
   volt_monitor_look_(&turn, &t->queue);
-  int result = turn.word & CANCELLED ? (int)VOLT_OK : volt_monitor_append_(&turn, w, waker); /* R4 */
+  int result =
+      turn.word & CANCELLED ? (int)VOLT_OK : volt_monitor_append_(&turn, w, waker); /* R4 */
   volt_monitor_unlock_(&turn);
   return result;
 }

@@ -2,8 +2,8 @@
 #ifndef VOLT_TEST_CHAOS_H
 #define VOLT_TEST_CHAOS_H
 
-#include <volt/detail/atomic.h>
 #include <volt/base.h>
+#include <volt/detail/atomic.h>
 
 VOLT_BEGIN_DECLS
 

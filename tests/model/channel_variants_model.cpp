@@ -22,7 +22,8 @@ struct ring_model : model {
   };
   engine_chan *c = new engine_chan;
   uint32_t capacity;
-  alignas(8) unsigned char places[3 * (sizeof(volt_variant_ring_place_) + sizeof(volt_model_element) + 8)];
+  alignas(8) unsigned char places[3 * (sizeof(volt_variant_ring_place_) +
+                                       sizeof(volt_model_element) + 8)];
   party p[PARTIES];
   uint32_t sent = 0, there = 0; // as bits
 
@@ -112,7 +113,8 @@ struct ring_model : model {
 
  private:
   volt_model_element *elem(uint32_t i) {
-    return static_cast<volt_model_element *>(volt_variant_ring_elem_(volt_variant_ring_place_at_(&c->ring, i)));
+    return static_cast<volt_model_element *>(
+        volt_variant_ring_elem_(volt_variant_ring_place_at_(&c->ring, i)));
   }
   party &begin(unsigned i, bool sends, uint64_t value) {
     party &q = p[i];

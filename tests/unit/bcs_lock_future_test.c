@@ -3,11 +3,11 @@
 #include "alloc_count.h"
 #include "bcs_holder.h"
 #include "core/check.h"
+#include "core/grant.h"
 #include "death.h"
 #include "fake_waker.h"
 #include "require.h"
 #include "unit.h"
-#include "core/grant.h"
 
 #define BOTH_FORMS(i) for (int i = 0; i < 2; i++)
 

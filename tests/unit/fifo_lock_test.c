@@ -2,11 +2,11 @@
  * grant, and nap there. The other thread is played by a hook on the futex. */
 #include <errno.h>
 
+#include "core/permits.h"
+#include "core/spin.h"
 #include "fake_waker.h"
 #include "futex_hook.h"
-#include "core/spin.h"
 #include "unit.h"
-#include "core/permits.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_

@@ -52,7 +52,7 @@ static void unlock_queue(volt_fifo_ *q) {
 }
 
 static volt_fifo_ *const queues[] = {&sem.queue,  &mutex.queue,  &rwlock.queue,
-                                          &cond.queue, &notify.queue, &chan.queue};
+                                     &cond.queue, &notify.queue, &chan.queue};
 
 static void occupy(void) {
   fake_waker_init(&waker, 0, NULL);

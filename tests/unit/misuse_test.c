@@ -3,11 +3,11 @@
 #include <stdio.h>
 
 #include "core/check.h"
+#include "core/permits.h"
 #include "death.h"
 #include "fake_waker.h"
 #include "futex_hook.h"
 #include "unit.h"
-#include "core/permits.h"
 
 static volt_sem sem;
 static volt_mutex mutex;

@@ -8,8 +8,8 @@
 #include <sched.h>
 #include <signal.h>
 
-#include "fake_waker.h"
 #include "core/futex.h"
+#include "fake_waker.h"
 #include "futex_hook.h"
 #include "require.h"
 #include "thread_team.h"

@@ -1,8 +1,8 @@
 /* permits_batch_test.c: more waiters than one turn of the lock serves. What the world looks like
  * from inside a waker, between two batches, and what may be done to the queue there. */
+#include "core/permits.h"
 #include "fake_waker.h"
 #include "unit.h"
-#include "core/permits.h"
 
 enum { BATCH = VOLT_WAKE_BATCH, MANY = 3 * VOLT_WAKE_BATCH + 4, LATE = MANY };
 

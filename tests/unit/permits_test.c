@@ -9,9 +9,10 @@
 enum { TOTAL = 1000, MANY = 16 };
 
 /* Two ways to keep permits in the word: as they are, and so that all of them are zero. */
-static const volt_permit_kind_ plain = {"plain", "too much", 0, TOTAL, 0, volt_permits_serve_, NULL};
+static const volt_permit_kind_ plain = {"plain", "too much",          0,   TOTAL,
+                                        0,       volt_permits_serve_, NULL};
 static const volt_permit_kind_ inverse = {"inverse", "too much",          TOTAL, TOTAL,
-                                   0,         volt_permits_serve_, NULL};
+                                          0,         volt_permits_serve_, NULL};
 
 static volt_fifo_ q;
 static volt_waiter waiters[MANY];
@@ -196,8 +197,8 @@ static void act(const volt_permit_kind_ *kind, rng *r) {
       if (held[i] == 0) assert_true(volt_permits_cancel_(&q, kind, &waiters[i]));
       break;
     case 2:
-      assert_int_equal(
-          volt_fifo_set_waker_(&q, kind->name, &waiters[i], fake_waker_of(&wakers[i])), waits);
+      assert_int_equal(volt_fifo_set_waker_(&q, kind->name, &waiters[i], fake_waker_of(&wakers[i])),
+                       waits);
       break;
     default:
       if (!waits && held[i] == 0) {

@@ -2,8 +2,8 @@
  * right: a sorted array; and what the heap costs, counted. The seeds are fixed. */
 #include <stdlib.h>
 
-#include "fake_waker.h"
 #include "bcs/pairing_heap.h"
+#include "fake_waker.h"
 #include "rng.h"
 #include "sanitizer.h"
 #include "unit.h"

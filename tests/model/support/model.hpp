@@ -19,9 +19,9 @@
 #include <volt/volt.h>
 
 #include "core/check.h"
-#include "ignore.h"
-#include "core/spin.h"
 #include "core/permits.h"
+#include "core/spin.h"
+#include "ignore.h"
 
 struct model {
   virtual ~model() {
