@@ -97,7 +97,9 @@ static void settle(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r) {
   for (int side = SENDERS; side <= RECEIVERS; side++) {
     uint32_t flag = volt_load_relaxed(&r->flag[side]); /* ours to write */
     if ((flag & 1) && !r->fifo[side].head) {
-      volt_store_release(&r->flag[side], flag + 1); /* F1: pairs D3 */
+      /* chan_ring:F1 -> chan_ring:D3, chan_slots:F2: who sees a flag lowered sees where its
+       * waiter has been moved */
+      volt_store_release(&r->flag[side], flag + 1);
     }
   }
 }
@@ -122,7 +124,8 @@ static void leave(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_
 /* ---- send and receive ---- */
 
 static bool is_over(volt_variant_ring_ *r, int side) {
-  uint64_t tail = volt_load_acquire(&r->tail); /* C1: pairs C2 */
+  /* chan_ring:C1 <- chan_ring:C2: who sees CLOSED sees what came before close() */
+  uint64_t tail = volt_load_acquire(&r->tail);
   if (!(tail & VOLT_VARIANT_RING_CLOSED_)) return false;
   /* relaxed: tail has its last value, and an old head is another one */
   return side == SENDERS || (volt_load_relaxed(&r->head) | VOLT_VARIANT_RING_CLOSED_) == tail;
@@ -236,8 +239,8 @@ void volt_variant_ring_close_(const volt_variant_ring_kind_ *v, volt_variant_rin
   batch.count = 0;
   volt_short_lock_take_(&r->lock);
   uint64_t tail = volt_load_relaxed(&r->tail); /* a guess: the CAS decides */
-  while (!volt_cas_release(&r->tail, &tail, tail | VOLT_VARIANT_RING_CLOSED_))
-    continue; /* C2: pairs C1 */
+  /* chan_ring:C2 -> chan_ring:C1: who sees CLOSED sees what came before close() */
+  while (!volt_cas_release(&r->tail, &tail, tail | VOLT_VARIANT_RING_CLOSED_)) continue;
   if (v->gather) v->gather(r);
   serve(r, &batch);
   leave(v, r, &batch);
@@ -325,5 +328,6 @@ uint32_t volt_variant_ring_waiters_(const volt_variant_ring_kind_ *v, volt_varia
 }
 
 bool volt_variant_ring_is_closed_(volt_variant_ring_ *r) {
-  return (volt_load_acquire(&r->tail) & VOLT_VARIANT_RING_CLOSED_) != 0; /* C1: pairs C2 */
+  /* chan_ring:C1 <- chan_ring:C2: who sees CLOSED sees what came before close() */
+  return (volt_load_acquire(&r->tail) & VOLT_VARIANT_RING_CLOSED_) != 0;
 }

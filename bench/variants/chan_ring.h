@@ -117,13 +117,17 @@ static inline uint64_t volt_variant_ring_next_(const volt_variant_ring_ *r, uint
 
 /* The lock is held: somebody is about to be linked on that side. */
 static inline void volt_variant_ring_raise_(volt_variant_ring_ *r, int side) {
-  uint32_t flag = volt_load_relaxed(&r->flag[side]);             /* ours to write */
-  if (!(flag & 1)) volt_store_seq_cst(&r->flag[side], flag + 1); /* D1: pairs D3, D4 */
+  uint32_t flag = volt_load_relaxed(&r->flag[side]); /* ours to write */
+  /* chan_ring:D1 <-> chan_ring:D3, chan_ring:D4: who sees a flag lowered sees where its waiter
+   * has been moved */
+  if (!(flag & 1)) volt_store_seq_cst(&r->flag[side], flag + 1);
 }
 
 /* Whether somebody of that side waits in the FIFO: D3 of the one who has changed the ring. */
 static inline bool volt_variant_ring_is_flagged_(volt_variant_ring_ *r, int side) {
-  return (volt_load_seq_cst(&r->flag[side]) & 1) != 0; /* D3: pairs D1, D2, F1 */
+  /* chan_ring:D3 <-> chan_ring:D1, chan_ring:D2, chan_ring:F1: who sees a flag lowered sees
+   * where its waiter has been moved */
+  return (volt_load_seq_cst(&r->flag[side]) & 1) != 0;
 }
 
 /* Fill the next place. Returns VOLT_OK; VOLT_EAGAIN: it is not empty; VOLT_ECLOSED. */
@@ -131,17 +135,23 @@ static inline int volt_variant_ring_push_(volt_variant_ring_ *r, const void *ele
   uint64_t at = volt_load_relaxed(&r->tail); /* a guess: the CAS decides */
   for (;;) {
     if (at & VOLT_VARIANT_RING_CLOSED_) {
-      (void)volt_load_acquire(&r->tail); /* C1: pairs C2 */
+      /* chan_ring:C1 <- chan_ring:C2: who sees CLOSED sees what came before close() */
+      (void)volt_load_acquire(&r->tail);
       return VOLT_ECLOSED;
     }
     volt_variant_ring_place_ *place = volt_variant_ring_place_at_(r, at);
     uint32_t turn = volt_variant_ring_turn_(at);
-    uint32_t now = volt_load_seq_cst(&place->turn); /* S1: pairs S4; D4: pairs D2 */
+    /* chan_ring:S1 <-> chan_ring:S4: who fills a place; chan_ring:D4 <-> chan_ring:D1,
+     * chan_ring:D2, chan_slots:D2: TODO-REASON */
+    uint32_t now = volt_load_seq_cst(&place->turn);
     if (now == turn) {
-      /* D5: pairs D6 */
+      /* chan_ring:D5 <-> TODO-AREA(chan_slots|inject):D6: TODO-REASON */
       if (volt_cas_seq_cst(&r->tail, &at, volt_variant_ring_next_(r, at))) {
         VOLT_COPY_(volt_variant_ring_elem_(place), elem, bytes);
-        volt_store_seq_cst(&place->turn, turn + 1); /* S2: pairs S3; D2: pairs D3, D4 */
+        /* chan_ring:S2 <-> chan_ring:S3: who takes an element sees it, and what its sender did
+         * before; chan_ring:D2 <-> chan_ring:D3, chan_ring:D4: who sees a flag lowered sees
+         * where its waiter has been moved */
+        volt_store_seq_cst(&place->turn, turn + 1);
         return VOLT_OK;
       }
     } else if ((int32_t)(now - turn) < 0) {
@@ -158,13 +168,15 @@ static inline int volt_variant_ring_claim_(volt_variant_ring_ *r, uint64_t *at) 
   *at = volt_load_relaxed(&r->head); /* a guess: the CAS decides */
   for (;;) {
     uint32_t turn = volt_variant_ring_turn_(*at) + 1;
-    /* S3: pairs S2; D4: pairs D2 */
+    /* chan_ring:S3 <-> chan_ring:S2, chan_slots:S2: who takes an element sees it, and what its
+     * sender did before; chan_ring:D4 <-> chan_ring:D1, chan_ring:D2, chan_slots:D2: TODO-REASON */
     uint32_t now = volt_load_seq_cst(&volt_variant_ring_place_at_(r, *at)->turn);
     if (now == turn) {
       /* relaxed: who claims a position learns nothing by it; its turn orders the rest */
       if (volt_cas_relaxed(&r->head, at, volt_variant_ring_next_(r, *at))) return VOLT_OK;
     } else if ((int32_t)(now - turn) < 0) {
-      uint64_t tail = volt_load_acquire(&r->tail); /* C1: pairs C2 */
+      /* chan_ring:C1 <- chan_ring:C2: who sees CLOSED sees what came before close() */
+      uint64_t tail = volt_load_acquire(&r->tail);
       return tail == (*at | VOLT_VARIANT_RING_CLOSED_) ? VOLT_ECLOSED : VOLT_EAGAIN;
     } else {
       *at = volt_load_relaxed(&r->head); /* S3 has shown that it was changed */
@@ -175,8 +187,9 @@ static inline int volt_variant_ring_claim_(volt_variant_ring_ *r, uint64_t *at) 
 /* The claimed place is empty. */
 static inline void volt_variant_ring_give_place_(volt_variant_ring_ *r, uint64_t at) {
   volt_variant_ring_place_ *place = volt_variant_ring_place_at_(r, at);
-  volt_store_seq_cst(&place->turn,
-                     volt_variant_ring_turn_(at) + 2); /* S4: pairs S1; D2: pairs D3, D4 */
+  /* chan_ring:S4 <-> chan_ring:S1: who fills a place; chan_ring:D2 <-> chan_ring:D3,
+   * chan_ring:D4: who sees a flag lowered sees where its waiter has been moved */
+  volt_store_seq_cst(&place->turn, volt_variant_ring_turn_(at) + 2);
 }
 
 /* Empty the next place. Returns as volt_variant_ring_claim_(). */

@@ -62,7 +62,8 @@ static void gather(volt_variant_ring_ *r) {
     /* relaxed: whoever filled it held the lock before us; once empty, it stays so */
     if (!volt_load_relaxed(&c->slot[side])) continue;
     volt_variant_ring_raise_(r, side); /* R9 */
-    /* P1: pairs P2; P3: pairs P4 */
+    /* chan_slots:P1 -> chan_slots:P2: who finds a slot emptied by gather() sees the raised flag;
+     * chan_slots:P3 <-> chan_slots:P4: who empties a slot sees what its waiter's owner did */
     volt_waiter *w = volt_exchange_acq_rel(&c->slot[side], (volt_waiter *)NULL);
     if (!w) continue; /* I6: somebody else's, or its owner's */
     w->need = 1;
@@ -73,7 +74,7 @@ static void gather(volt_variant_ring_ *r) {
 /* Whether every position that was claimed to be filled has been emptied: I7. */
 static bool is_empty(volt_variant_ring_ *r) {
   uint64_t head = volt_load_relaxed(&r->head); /* an old one is not what tail is */
-  return volt_load_seq_cst(&r->tail) == head;  /* D6: pairs D5 */
+  return volt_load_seq_cst(&r->tail) == head;  /* chan_slots:D6 <-> chan_slots:D5: TODO-REASON */
 }
 
 static void settle(volt_variant_ring_ *r) {
@@ -84,13 +85,16 @@ static void settle(volt_variant_ring_ *r) {
     if (side == RECEIVERS ? !is_empty(r) : volt_variant_ring_is_closed_(r)) continue;
     volt_variant_fifo_remove_(&r->fifo[side], w);
     w->need = 0;
-    volt_store_seq_cst(&c->slot[side], w); /* P4: pairs P3; D1: pairs D3; it may be claimed now */
+    /* chan_slots:P4 <-> chan_slots:P3: who empties a slot sees what its waiter's owner did;
+     * chan_slots:D1 <-> chan_slots:D3: who finds a flag lowered sees the slot filled; it may be
+     * claimed now */
+    volt_store_seq_cst(&c->slot[side], w);
   }
 }
 
 static bool withdraw(volt_variant_ring_ *r, volt_waiter *w) {
   volt_waiter *seen = w;
-  /* P3: pairs P4 */
+  /* chan_slots:P3 <- chan_slots:P4: who empties a slot sees what its waiter's owner did */
   return volt_cas_acquire(&chan_of(r)->slot[(uint32_t)w->want], &seen, (volt_waiter *)NULL);
 }
 
@@ -108,12 +112,14 @@ void volt_chan_slots_refill_slow_(volt_chan_slots *c, uint64_t at, volt_waiter *
   volt_variant_ring_place_ *place = volt_variant_ring_place_at_(r, at);
   uint64_t tail = at + VOLT_VARIANT_RING_LAP_;
   VOLT_COPY_(volt_variant_ring_elem_(place), w->data, r->elem_bytes);
-  if (!volt_cas_seq_cst(&r->tail, &tail, volt_variant_ring_next_(r, tail))) { /* D5: pairs D6; R8 */
+  /* chan_slots:D5 <-> chan_slots:D6: TODO-REASON; R8 */
+  if (!volt_cas_seq_cst(&r->tail, &tail, volt_variant_ring_next_(r, tail))) {
     volt_variant_ring_give_place_(r, at);
     volt_variant_ring_complete_(w, true);
     return;
   }
-  /* S2: pairs S3; D2: pairs D3, D4 */
+  /* chan_slots:S2 <-> chan_ring:S3: TODO-REASON; chan_slots:D2 <-> chan_slots:D3, chan_ring:D4:
+   * who finds a flag lowered sees the slot filled */
   volt_store_seq_cst(&place->turn, volt_variant_ring_turn_(at + VOLT_VARIANT_RING_LAP_) + 1);
   if (volt_chan_slots_is_waiting_(c, RECEIVERS)) {
     volt_variant_ring_serve_(&variant, r, w); /* R7: before *w is told */

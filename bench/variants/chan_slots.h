@@ -29,22 +29,26 @@ void volt_chan_slots_refill_slow_(volt_chan_slots *c, uint64_t at, volt_waiter *
 /* Whether nobody waited on that side at some moment of this call: the flag has not changed, and is
  * not raised, around a look at the slot. */
 static inline bool volt_chan_slots_is_nobody_(volt_chan_slots *c, int side) {
-  uint32_t flag = volt_load_acquire(&c->ring.flag[side]); /* F2: pairs F1 */
+  /* chan_slots:F2 <- chan_ring:F1: who finds a flag lowered sees the slot filled */
+  uint32_t flag = volt_load_acquire(&c->ring.flag[side]);
   if (flag & 1) return false;
-  if (volt_load_acquire(&c->slot[side])) return false;   /* P2: pairs P1 */
+  /* chan_slots:P2 <- chan_slots:P1: who finds a slot emptied by gather() sees the raised flag */
+  if (volt_load_acquire(&c->slot[side])) return false;
   return volt_load_relaxed(&c->ring.flag[side]) == flag; /* P2 has ordered it behind P1's raising */
 }
 
 /* The ring has changed: whether somebody of that side waits, wherever it may be. */
 static inline bool volt_chan_slots_is_waiting_(volt_chan_slots *c, int side) {
-  return volt_variant_ring_is_flagged_(&c->ring, side) ||
-         volt_load_seq_cst(&c->slot[side]); /* D3: pairs D1, D2; after the flag: F1 */
+  /* chan_slots:D3 <-> chan_slots:D1, chan_slots:D2: who finds a flag lowered sees the slot
+   * filled; after the flag: F1 */
+  return volt_variant_ring_is_flagged_(&c->ring, side) || volt_load_seq_cst(&c->slot[side]);
 }
 
 /* Take the waiter out of the slot of that side. Returns NULL: there is none. */
 static inline volt_waiter *volt_chan_slots_take_(volt_chan_slots *c, int side) {
   if (!volt_load_relaxed(&c->slot[side])) return NULL; /* a hint: looked at again after the ring */
-  return volt_exchange_acquire(&c->slot[side], (volt_waiter *)NULL); /* P3: pairs P4 */
+  /* chan_slots:P3 <- chan_slots:P4: who empties a slot sees what its waiter's owner did */
+  return volt_exchange_acquire(&c->slot[side], (volt_waiter *)NULL);
 }
 
 /* With w it may wait. bytes: of an element. */

@@ -160,7 +160,9 @@ static uint32_t answer_to(volt_combiner_ *t, volt_request_ *r, bool full) {
 }
 
 static void answer(volt_combiner_ *t, volt_request_ *r) {
-  see(t, volt_load_acquire(&t->sem->word)); /* R5; N2: pairs N1 */
+  /* combine:N2 <- combine:N1, combining:F1, combining:X1: who sees that DIRTY was lowered sees
+   * what was pushed; R5 */
+  see(t, volt_load_acquire(&t->sem->word));
   bool full = serve(t);
   r->answer = answer_to(t, r, full);
   r->older = t->answered;
@@ -202,9 +204,12 @@ static bool leave(volt_combiner_ *t, bool again) {
   uint64_t seen = t->word;
   uint64_t next = (t->closed ? CLOSED : 0) | (t->sem->fifo.head ? QUEUED : 0) | PERMITS(t->hand);
   next += DIRTY_OF(seen) + DIRTY(t->found + (again ? 1u : 0u)); /* R3, R7 */
-  /* U1: pairs L1, T1, C1, D1. What was left in the word came with L1 or N2 */
+  /* combine:U1 -> combine:L1, combining:C1, combining:D1, combining:T1: permits, and what is
+   * granted with them, carry their releasers' past; What was left in the word came with L1 or N2 */
   if (volt_cas_release(&t->sem->word, &seen, next)) return true;
-  see(t, volt_load_acquire(&t->sem->word)); /* N2: pairs N1 */
+  /* combine:N2 <- combine:N1, combining:F1, combining:X1: who sees that DIRTY was lowered sees
+   * what was pushed */
+  see(t, volt_load_acquire(&t->sem->word));
   return false;
 }
 
@@ -216,8 +221,9 @@ static void tell(volt_combiner_ *t) {
     older = r->older;
     /* relaxed: a hint (grant.c R8) */
     bool sleeps = volt_load_relaxed(&r->node.state) == VOLT_WAITER_AWAITED_;
-    volt_store_release(&r->node.state, VOLT_WAITER_GRANTED_); /* G1: the last of *r; pairs W1 */
-    if (sleeps) volt_futex_wake32_(&r->node.state, 1);        /* by address only */
+    /* combine:G1 -> TODO-AREA(grant|task):W1: the last of *r; pairs W1 */
+    volt_store_release(&r->node.state, VOLT_WAITER_GRANTED_);
+    if (sleeps) volt_futex_wake32_(&r->node.state, 1); /* by address only */
   }
   volt_publish_(t->batch.claims, t->batch.count, NULL);
 }
@@ -230,11 +236,14 @@ static bool come_back(volt_combiner_ *t) {
   for (;;) {
     uint64_t next = word - DIRTY(1);
     if ((word & (QUEUED | BUSY)) == QUEUED && ((word & CLOSED) || PERMITS_IN(word) > 0)) {
-      if (volt_cas_acquire(&sem->word, &word, next | BUSY)) { /* L1: pairs U1, F1 */
+      /* combine:L1 <- combine:U1, combining:F1: permits, and what is granted with them, carry
+       * their releasers' past */
+      if (volt_cas_acquire(&sem->word, &word, next | BUSY)) {
         begin(t, sem, next);
         return true;
       }
-    } else if (volt_cas_release(&sem->word, &word, next)) { /* B1: pairs D1; the last access */
+      /* combine:B1 -> combining:D1: the last access */
+    } else if (volt_cas_release(&sem->word, &word, next)) {
       return false;
     }
   }
@@ -257,7 +266,9 @@ void volt_combiner_run_(volt_combiner_ *t) {
 
 /* Set BUSY, if the word is still *word, which does not have it. */
 bool volt_combining_begin_(volt_combiner_ *t, volt_combining_sem *sem, uint64_t *word) {
-  if (!volt_cas_acquire(&sem->word, word, *word | BUSY)) return false; /* L1: pairs U1, F1 */
+  /* combine:L1 <- combine:U1, combining:F1: permits, and what is granted with them, carry their
+   * releasers' past */
+  if (!volt_cas_acquire(&sem->word, word, *word | BUSY)) return false;
   begin(t, sem, *word);
   return true;
 }
@@ -267,7 +278,8 @@ static void push(volt_combining_sem *sem, volt_waiter *node) {
   volt_waiter *top = volt_load_relaxed(&sem->inbox); /* a guess: the CAS decides */
   do {
     node->next = top;
-  } while (!volt_cas_weak_release(&sem->inbox, &top, node)); /* P1: pairs I1 */
+    /* combine:P1 -> TODO-AREA():I1: who takes what is on the inbox sees what is in it */
+  } while (!volt_cas_weak_release(&sem->inbox, &top, node));
 }
 
 /* Something was pushed: say so, or see to it. */
@@ -277,8 +289,12 @@ void volt_combining_sem_submit_(volt_combining_sem *sem, volt_waiter *node) {
   for (;;) {
     uint64_t next = word - DIRTY(1);
     if (word & BUSY) {
-      if (volt_cas_release(&sem->word, &word, next)) return; /* N1: pairs N2, D1; the last access */
-    } else if (volt_cas_acquire(&sem->word, &word, next | BUSY)) { /* L1: pairs U1, F1 */
+      /* combine:N1 -> combine:N2, combining:D1: who sees that DIRTY was lowered sees what was
+       * pushed; the last access */
+      if (volt_cas_release(&sem->word, &word, next)) return;
+      /* combine:L1 <- combine:U1, combining:F1: permits, and what is granted with them, carry
+       * their releasers' past */
+    } else if (volt_cas_acquire(&sem->word, &word, next | BUSY)) {
       break;
     }
   }

@@ -43,7 +43,9 @@ static int acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n, volt_wak
   int result = VOLT_PENDING;
   for (;;) {
     if (word & CLOSED) {
-      (void)volt_load_acquire(&sem->word); /* C1: pairs X1, U1 */
+      /* combining:C1 <- combining:X1, combine:U1: D1 (acquire) <- U1, F1, N1, B1 (release) the
+       * object ends after the last is done with it */
+      (void)volt_load_acquire(&sem->word);
       result = VOLT_ECLOSED;
       break;
     }
@@ -119,7 +121,8 @@ void volt_combining_sem_release_slow_(volt_combining_sem *sem, uint32_t n) {
   for (;;) {
     volt_check_excess_(NAME, sem, n, PERMITS_IN(word));
     if ((word & (QUEUED | BUSY)) != QUEUED) {
-      /* F1: pairs T1, L1, N2, D1; the last access to *sem */
+      /* combining:F1 -> combining:D1, combining:T1, combine:L1, combine:N2: permits, and what is
+       * granted with them, carry their releasers' past; the last access to *sem */
       if (volt_cas_release(&sem->word, &word, word + PERMITS(n))) return;
     } else if (volt_combining_begin_(&t, sem, &word)) {
       break;
@@ -134,7 +137,8 @@ void volt_combining_sem_close(volt_combining_sem *sem) {
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   for (;;) {
     if ((word & (QUEUED | BUSY)) != QUEUED) {
-      if (volt_cas_release(&sem->word, &word, word | CLOSED)) return; /* X1: pairs C1, N2 */
+      /* combining:X1 -> combining:C1, combine:N2: TODO-REASON */
+      if (volt_cas_release(&sem->word, &word, word | CLOSED)) return;
     } else if (volt_combining_begin_(&t, sem, &word)) {
       break;
     }
@@ -157,7 +161,9 @@ void volt_combining_sem_init(volt_combining_sem *sem, uint32_t permits) {
 
 void volt_combining_sem_destroy(volt_combining_sem *sem) {
   for (unsigned looks = 0;;) {
-    uint64_t word = volt_load_acquire(&sem->word); /* D1: pairs U1, F1, N1, B1 */
+    /* combining:D1 <- combining:F1, combine:B1, combine:N1, combine:U1: who sees that DIRTY was
+     * lowered sees what was pushed */
+    uint64_t word = volt_load_acquire(&sem->word);
     VOLT_CHECK((word & (QUEUED | BUSY)) != QUEUED, NAME,
                "%p: destroyed while %u waiters are queued", (void *)sem,
                volt_combining_sem_waiters(sem));
@@ -167,7 +173,9 @@ void volt_combining_sem_destroy(volt_combining_sem *sem) {
 }
 
 bool volt_combining_sem_is_closed(volt_combining_sem *sem) {
-  return (volt_load_acquire(&sem->word) & CLOSED) != 0; /* C1: pairs X1, U1 */
+  /* combining:C1 <- combining:X1, combine:U1: D1 (acquire) <- U1, F1, N1, B1 (release) the
+   * object ends after the last is done with it */
+  return (volt_load_acquire(&sem->word) & CLOSED) != 0;
 }
 
 static uint32_t count(volt_combining_sem *sem, uint32_t what) {

@@ -62,7 +62,7 @@ static inline bool volt_combining_sem_take_(volt_combining_sem *sem, uint32_t n,
   const uint64_t refuse = VOLT_COMBINING_QUEUED_ | VOLT_COMBINING_BUSY_ | VOLT_COMBINING_CLOSED_;
   *word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   while (!(*word & refuse) && VOLT_COMBINING_PERMITS_IN_(*word) >= n) {
-    /* T1: pairs F1, U1 */
+    /* combining:T1 <- combining:F1, combine:U1: TODO-REASON */
     if (volt_cas_weak_acquire(&sem->word, word, *word - VOLT_COMBINING_PERMITS_(n))) return true;
   }
   return false;
@@ -98,7 +98,8 @@ static inline void volt_combining_sem_release(volt_combining_sem *sem, uint32_t 
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   while ((word & both) != VOLT_COMBINING_QUEUED_ &&
          n <= VOLT_SEM_MAX - VOLT_COMBINING_PERMITS_IN_(word)) {
-    /* F1: pairs T1, L1, N2, D1; the last access to *sem */
+    /* combining:F1 -> combining:D1, combining:T1, combine:L1, combine:N2: permits, and what is
+     * granted with them, carry their releasers' past; the last access to *sem */
     if (volt_cas_weak_release(&sem->word, &word, word + VOLT_COMBINING_PERMITS_(n))) return;
   }
   volt_combining_sem_release_slow_(sem, n);

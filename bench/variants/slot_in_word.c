@@ -74,8 +74,9 @@ static volt_slot_in_word_sem *sem_of(volt_line_ *line) {
  * the word is now, if that has changed. */
 static bool one_to_list(volt_line_ *line, uint64_t *word) {
   volt_waiter *w = waiter_of(*word);
-  if (!volt_cas_acquire(&sem_of(line)->word, word, LIST)) return false; /* A1: pairs O1 */
-  w->need = 1;                                                          /* I6 */
+  /* slot_in_word:A1 <- slot_in_word:O1: who takes the waiter sees what its owner wrote */
+  if (!volt_cas_acquire(&sem_of(line)->word, word, LIST)) return false;
+  w->need = 1; /* I6 */
   volt_variant_fifo_push_back_(&line->fifo, w);
   return true;
 }
@@ -100,7 +101,9 @@ static int take(volt_line_ *line, volt_waiter *w) {
     }
     uint32_t permits = PERMITS_IN(word);
     uint64_t next = permits >= n ? word - PERMITS(n) : LIST;
-    if (volt_cas_acquire(&sem->word, &word, next)) { /* D1: pairs R1, H1, B1, U1 */
+    /* slot_in_word:D1 <- slot_in_word:B1, slot_in_word:H1, slot_in_word:U1, TODO-AREA():R1:
+     * permits carry their releasers' past */
+    if (volt_cas_acquire(&sem->word, &word, next)) {
       if (permits >= n) return VOLT_OK;
       w->need = n - permits;
       return VOLT_PENDING;
@@ -114,7 +117,8 @@ static bool settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
   uint64_t word = volt_load_relaxed(&sem->word); /* LIST is certain; else a guess */
   for (;;) {
     if (tag_of(word) == LIST) {
-      /* U1: pairs T1, D1, O1, C1 */
+      /* slot_in_word:U1 -> slot_in_word:C1, slot_in_word:D1, slot_in_word:O1, slot_in_word:T1:
+       * who sees CLOSED sees what came before close() those of short_lock.h, variant_grant.c */
       volt_store_release(&sem->word, PERMITS(hand) | (word & CLOSED));
       return true;
     }
@@ -129,7 +133,9 @@ static bool settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
 }
 
 static bool is_closed(volt_line_ *line) {
-  return has_closed(volt_load_acquire(&sem_of(line)->word)); /* C1: pairs X1, U1 */
+  /* slot_in_word:C1 <- slot_in_word:U1, slot_in_word:X1: who sees CLOSED sees what came before
+   * close() those of short_lock.h, variant_grant.c */
+  return has_closed(volt_load_acquire(&sem_of(line)->word));
 }
 
 static void set_closed(volt_line_ *line) {
@@ -138,7 +144,9 @@ static void set_closed(volt_line_ *line) {
   for (;;) {
     if (tag_of(word) == ONE) {
       if (one_to_list(line, &word)) word = LIST;
-    } else if (volt_cas_release(&sem->word, &word, word | CLOSED)) { /* X1: pairs C1 */
+      /* slot_in_word:X1 -> slot_in_word:C1: who sees CLOSED sees what came before close() those
+       * of short_lock.h, variant_grant.c */
+    } else if (volt_cas_release(&sem->word, &word, word | CLOSED)) {
       return;
     }
   }
@@ -155,7 +163,9 @@ static int acquire(const volt_variant_ *v, volt_line_ *line, volt_waiter *w, uin
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   w->need = 0;                                   /* in no FIFO, once O1 has succeeded */
   while ((uint32_t)word == FREE && PERMITS_IN(word) == n - 1) {
-    /* O1: pairs H1, A1, and R1, H1, B1, U1; *w is a releaser's from here */
+    /* slot_in_word:O1 <-> slot_in_word:A1, slot_in_word:B1, slot_in_word:H1, slot_in_word:U1:
+     * who takes the waiter sees what its owner wrote; , and R1, H1, B1, U1; *w is a releaser's
+     * from here */
     if (volt_cas_acq_rel(&sem->word, &word, one_of(w))) return VOLT_PENDING;
   }
   w->need = n;
@@ -166,7 +176,8 @@ static bool cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
   bool cancelled;
   if (volt_line_cancel_done_(v, line, w, &cancelled)) return cancelled;
   uint64_t word = one_of(w);
-  /* B1: pairs T1, D1, O1; what it had gathered (I6) is there for all, who need not wait for it */
+  /* slot_in_word:B1 -> slot_in_word:D1, slot_in_word:O1, slot_in_word:T1: permits carry their
+   * releasers' past; what it had gathered (I6) is there for all, who need not wait for it */
   if (!volt_cas_release(&sem_of(line)->word, &word, PERMITS(w->want - 1))) {
     return volt_line_cancel_(v, line, w);
   }
@@ -222,7 +233,8 @@ void volt_slot_in_word_sem_release_slow_(volt_slot_in_word_sem *sem, uint32_t n)
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   while (tag_of(word) == ONE) {
     volt_waiter *w = waiter_of(word);
-    /* H1: pairs O1, and T1, D1, O1; the last access to *sem; *w is ours (I8) */
+    /* slot_in_word:H1 <-> slot_in_word:D1, slot_in_word:O1, slot_in_word:T1: permits carry their
+     * releasers' past; , and T1, D1, O1; the last access to *sem; *w is ours (I8) */
     if (!volt_cas_acq_rel(&sem->word, &word, PERMITS(n - 1))) continue;
     volt_check_excess_(variant.name, sem, n, w->want - 1);
     volt_variant_claim_ claim = volt_variant_claim_of_(w, w, VOLT_WAITER_GRANTED_);

@@ -50,7 +50,8 @@ void volt_slot_in_word_sem_release_slow_(volt_slot_in_word_sem *, uint32_t n);
 static inline int volt_slot_in_word_sem_try_acquire(volt_slot_in_word_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   while ((uint32_t)word == VOLT_SLOT_FREE_ && VOLT_SLOT_PERMITS_IN_(word) >= n) {
-    /* T1: pairs R1, H1, B1, U1 */
+    /* slot_in_word:T1 <- slot_in_word:B1, slot_in_word:H1, slot_in_word:U1, TODO-AREA():R1:
+     * permits carry their releasers' past */
     if (volt_cas_weak_acquire(&sem->word, &word, word - VOLT_SLOT_PERMITS_(n))) return VOLT_OK;
   }
   bool has_one = (word & VOLT_SLOT_TAG_) == VOLT_SLOT_ONE_;

@@ -53,7 +53,8 @@ static inline int volt_refused_(uint32_t n, bool closed) {
 static inline int volt_variant_pool_try_acquire_(volt_variant_pool_ *pool, uint32_t n) {
   uint32_t seen = volt_load_relaxed(&pool->permits); /* a guess: the CAS decides */
   while (!(seen & VOLT_VARIANT_POOL_CLOSED_) && seen >= n) {
-    if (volt_cas_weak_acquire(&pool->permits, &seen, seen - n)) return VOLT_OK; /* T1: pairs R1 */
+    /* state:T1 <- TODO-AREA():R1: TODO-REASON */
+    if (volt_cas_weak_acquire(&pool->permits, &seen, seen - n)) return VOLT_OK;
   }
   return volt_refused_(n, (seen & VOLT_VARIANT_POOL_CLOSED_) != 0);
 }

@@ -59,7 +59,9 @@ static bool settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
   if (head->need == 1 && !volt_load_relaxed(&sem->slot) && !v->is_closed(line)) {
     volt_variant_fifo_remove_(&line->fifo, head);
     head->need = 0;
-    volt_store_release(&sem->slot, head); /* S1: pairs S2, S3; it may be claimed from here */
+    /* two_tier:S1 -> two_tier:S2, two_tier:S3: who empties the slot without the lock sees what
+     * all did who had the waiter in hand; it may be claimed from here */
+    volt_store_release(&sem->slot, head);
   }
   return true;
 }
@@ -68,7 +70,9 @@ static bool cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
   bool cancelled;
   if (volt_line_cancel_done_(v, line, w, &cancelled)) return cancelled;
   volt_waiter *seen = w;
-  if (!volt_cas_acquire(&sem_of(line)->slot, &seen, (volt_waiter *)NULL)) { /* S3: pairs S1 */
+  /* two_tier:S3 <- two_tier:S1: who empties the slot without the lock sees what all did who had
+   * the waiter in hand */
+  if (!volt_cas_acquire(&sem_of(line)->slot, &seen, (volt_waiter *)NULL)) {
     return volt_line_cancel_(v, line, w);
   }
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* in no place: the owner's own again */
@@ -120,7 +124,9 @@ void volt_two_tier_sem_release(volt_two_tier_sem *sem, uint32_t n) {
   if (n == 0) return;
   volt_waiter *w = NULL;
   if (volt_load_relaxed(&sem->slot)) { /* a hint: looked at again under the lock */
-    w = volt_exchange_acquire(&sem->slot, (volt_waiter *)NULL); /* S2: pairs S1; I7: *w is ours */
+    /* two_tier:S2 <- two_tier:S1: who empties the slot without the lock sees what all did who
+     * had the waiter in hand; I7: *w is ours */
+    w = volt_exchange_acquire(&sem->slot, (volt_waiter *)NULL);
   }
   if (!w) {
     volt_line_release_(&variant, &sem->pool.line, NULL, n);

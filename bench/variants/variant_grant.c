@@ -48,7 +48,9 @@ static void grant(const volt_variant_claim_ *claim) {
              (uint32_t)w->id, claim->id);
   /* relaxed: a hint (grant.c R8) */
   bool sleeps = volt_load_relaxed(&w->state) == VOLT_WAITER_AWAITED_;
-  volt_store_release(&w->state, claim->state);  /* G1: last access; pairs W1 */
+  /* variant_grant:G1 -> TODO-AREA(grant|task):W1: the owner sees what was done before; last
+   * access; pairs W1 */
+  volt_store_release(&w->state, claim->state);
   if (sleeps) volt_futex_wake32_(&w->state, 1); /* by address only */
 }
 

@@ -27,7 +27,8 @@ int volt_variant_pool_take_(volt_line_ *line, volt_waiter *w) {
   while (seen != 0) {
     if (seen & VOLT_VARIANT_POOL_CLOSED_) return VOLT_ECLOSED;
     uint32_t given = seen < need ? seen : need;
-    if (volt_cas_acquire(&pool->permits, &seen, seen - given)) { /* D1: pairs R1 */
+    /* variant_pool:D1 <- TODO-AREA():R1: permits carry their releasers' past */
+    if (volt_cas_acquire(&pool->permits, &seen, seen - given)) {
       w->need = need - given;
       return given == need ? VOLT_OK : VOLT_PENDING;
     }
@@ -44,12 +45,13 @@ bool volt_variant_pool_settle_(const volt_variant_ *v, volt_line_ *line, uint32_
 }
 
 bool volt_variant_pool_is_closed_(volt_line_ *line) {
-  return (volt_load_acquire(&pool_of(line)->permits) & VOLT_VARIANT_POOL_CLOSED_) !=
-         0; /* C1: pairs X1 */
+  /* variant_pool:C1 <- variant_pool:X1: who sees CLOSED sees what came before close() */
+  return (volt_load_acquire(&pool_of(line)->permits) & VOLT_VARIANT_POOL_CLOSED_) != 0;
 }
 
 void volt_variant_pool_close_(volt_line_ *line) {
-  volt_fetch_or_release(&pool_of(line)->permits, VOLT_VARIANT_POOL_CLOSED_); /* X1: pairs C1 */
+  /* variant_pool:X1 -> variant_pool:C1: who sees CLOSED sees what came before close() */
+  volt_fetch_or_release(&pool_of(line)->permits, VOLT_VARIANT_POOL_CLOSED_);
 }
 
 uint32_t volt_variant_pool_available_(volt_variant_pool_ *pool) {

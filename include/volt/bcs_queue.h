@@ -106,8 +106,9 @@ static inline bool volt_bcs_lockfree_push_(volt_bcs_lockfree *q, volt_bcs_node *
                                            uintptr_t *state) {
   uintptr_t top = volt_load_relaxed(&q->top); /* a guess: the CAS decides */
   do {
-    volt_store_relaxed(&node->next, top);                                   /* published by S1 */
-  } while (!volt_cas_weak_acq_rel(&q->top, &top, volt_bcs_link_to_(node))); /* S1: pairs S2, S3 */
+    volt_store_relaxed(&node->next, top); /* published by S1 */
+    /* bcs_queue:S1 <-> bcs_queue:S2, bcs_queue:S3: the next consumer sees what the last one did */
+  } while (!volt_cas_weak_acq_rel(&q->top, &top, volt_bcs_link_to_(node)));
   *state = volt_bcs_state_of_(top);
   return !volt_bcs_is_node_(top);
 }
@@ -117,8 +118,10 @@ static inline bool volt_bcs_lockfree_push_(volt_bcs_lockfree *q, volt_bcs_node *
 static inline uintptr_t volt_bcs_lockfree_leave_(volt_bcs_lockfree *q, uintptr_t top,
                                                  uintptr_t state) {
   uintptr_t seen = top;
-  if (volt_cas_release(&q->top, &seen, volt_bcs_empty_(state))) return 0; /* S2: pairs S1 */
-  return volt_load_acquire(&q->top);                                      /* S3: pairs S1 */
+  /* bcs_queue:S2 -> bcs_queue:S1: the next consumer sees what the last one did */
+  if (volt_cas_release(&q->top, &seen, volt_bcs_empty_(state))) return 0;
+  /* bcs_queue:S3 <- bcs_queue:S1, bcs_lock:S1: the consumer sees the nodes of a batch */
+  return volt_load_acquire(&q->top);
 }
 
 /* The body of submit: inline, so that a known handle() is part of it. */
@@ -155,15 +158,17 @@ enum { VOLT_BCS_HANDED_OFF_ = 1 };
 /* The first step of a push. Returns 0 or a state: the queue was empty, the caller is the consumer;
  * or the link to the last node, for the second step. */
 static inline uintptr_t volt_bcs_waitfree_swap_(VOLT_ATOMIC(uintptr_t) *tail, volt_bcs_node *node) {
-  volt_store_relaxed(&node->next, 0);                          /* published by T1 */
-  return volt_exchange_acq_rel(tail, volt_bcs_link_to_(node)); /* T1: pairs T1, T2 */
+  volt_store_relaxed(&node->next, 0); /* published by T1 */
+  /* bcs_queue:T1 <-> bcs_queue:T1, bcs_queue:T2, bcs_lock:S2, bcs_lock:T2: the second producer
+   * sees the first one's link as empty */
+  return volt_exchange_acq_rel(tail, volt_bcs_link_to_(node));
 }
 
 /* The second step: link *node to the last. Returns 0: linked, the consumer will come by; or the
  * state: the caller is the consumer, and the last is in its hands. */
 static inline uintptr_t volt_bcs_waitfree_link_(uintptr_t last, volt_bcs_node *node) {
-  return volt_exchange_acq_rel(&volt_bcs_node_of_(last)->next, /* N1: pairs N2, N3 */
-                               volt_bcs_link_to_(node));
+  /* bcs_queue:N1 <-> bcs_queue:N2, bcs_queue:N3: the consumer sees the node and what it carries */
+  return volt_exchange_acq_rel(&volt_bcs_node_of_(last)->next, volt_bcs_link_to_(node));
 }
 
 /* Both. Returns true if the caller is the consumer now, from node on; then *state is the queue's,
@@ -183,7 +188,8 @@ static inline bool volt_bcs_waitfree_push_(VOLT_ATOMIC(uintptr_t) *tail, volt_bc
 
 /* The node after this one if it is linked already, or 0. */
 static inline uintptr_t volt_bcs_waitfree_next_(volt_bcs_node *node) {
-  return volt_load_acquire(&node->next); /* N2: pairs N1 */
+  /* bcs_queue:N2 <- bcs_queue:N1: the consumer sees the node and what it carries */
+  return volt_load_acquire(&node->next);
 }
 
 /* No node was seen after this one. Returns 0: the queue is empty, the role given up; or
@@ -192,8 +198,11 @@ static inline uintptr_t volt_bcs_waitfree_next_(volt_bcs_node *node) {
 static inline uintptr_t volt_bcs_waitfree_leave_(VOLT_ATOMIC(uintptr_t) *tail, volt_bcs_node *node,
                                                  uintptr_t state) {
   uintptr_t seen = volt_bcs_link_to_(node);
-  if (volt_cas_release(tail, &seen, volt_bcs_empty_(state))) return 0;  /* T2: pairs T1 */
-  seen = volt_exchange_acq_rel(&node->next, volt_bcs_sentinel_(state)); /* N3: pairs N1 */
+  /* bcs_queue:T2 -> bcs_queue:T1: the next consumer sees what the last one did */
+  if (volt_cas_release(tail, &seen, volt_bcs_empty_(state))) return 0;
+  /* bcs_queue:N3 <-> bcs_queue:N1: the new consumer sees what the last one did No order is
+   * sequentially consistent */
+  seen = volt_exchange_acq_rel(&node->next, volt_bcs_sentinel_(state));
   return seen ? seen : (uintptr_t)VOLT_BCS_HANDED_OFF_;
 }
 

@@ -206,7 +206,8 @@ static inline uint32_t volt_chan_claim_places_(volt_chan *c, volt_chan_ring_ rin
     uint32_t k = volt_chan_ready_places_(ring, *position, n < room ? n : room);
     if (k == 0) break;
     uint64_t next = *word + VOLT_CHAN_ADD_LEN_(k) + VOLT_CHAN_ADD_TAIL_(k);
-    if (volt_cas_acq_rel(&c->queue.word, word, next)) return k; /* P1: pairs P1 */
+    /* channel:P1 <-> channel:C1, channel:P1, fifo:U1: as in channel.c */
+    if (volt_cas_acq_rel(&c->queue.word, word, next)) return k;
     *word = volt_chan_contended_slow_(c);
   }
   return 0;
@@ -223,7 +224,8 @@ static inline uint32_t volt_chan_claim_elems_(volt_chan *c, volt_chan_ring_ ring
     uint32_t k = volt_chan_ready_elems_(ring, *position, n < len ? n : len);
     if (k == 0) break;
     uint64_t next = *word - VOLT_CHAN_ADD_LEN_(k);
-    if (volt_cas_acq_rel(&c->queue.word, word, next)) return k; /* P1: pairs P1 */
+    /* channel:P1 <-> channel:C1, channel:P1, fifo:U1: as in channel.c */
+    if (volt_cas_acq_rel(&c->queue.word, word, next)) return k;
     *word = volt_chan_contended_slow_(c);
   }
   return 0;
@@ -244,23 +246,28 @@ static inline void volt_chan_fill_(volt_chan_ring_ ring, uint32_t position, cons
                                    size_t bytes) {
   volt_chan_slot *slot = volt_chan_slot_(ring, position);
   uint32_t turn = volt_chan_turn_(ring, position);
-  if (!VOLT_LIKELY(volt_load_acquire(&slot->turn) == turn)) { /* S1: pairs S4; R3, R8 */
+  /* channel:S1 <- channel:S2, channel:S4: who fills a place; R3, R8 */
+  if (!VOLT_LIKELY(volt_load_acquire(&slot->turn) == turn)) {
     volt_chan_await_turn_slow_(slot, turn);
   }
   volt_chan_move_(volt_chan_elem_(slot), elem, bytes);
-  volt_store_release(&slot->turn, turn + 1); /* S2: pairs S3 */
+  /* channel:S2 -> channel:S1, channel:S3: who fills a place */
+  volt_store_release(&slot->turn, turn + 1);
 }
 
 static inline void volt_chan_empty_(volt_chan_ring_ ring, uint32_t position, void *elem,
                                     size_t bytes) {
   volt_chan_slot *slot = volt_chan_slot_(ring, position);
   uint32_t turn = volt_chan_turn_(ring, position) + 1;
-  if (!VOLT_LIKELY(volt_load_acquire(&slot->turn) == turn)) { /* S3: pairs S2; R8 */
+  /* channel:S3 <- channel:S2, channel:S4: who takes an element sees it, and what its sender did
+   * before; R8 */
+  if (!VOLT_LIKELY(volt_load_acquire(&slot->turn) == turn)) {
     volt_chan_await_turn_slow_(slot, turn);
   }
   volt_chan_move_(elem, volt_chan_elem_(slot), bytes);
   uint32_t next = volt_chan_turn_(ring, position + (UINT32_C(1) << ring.shift));
-  volt_store_release(&slot->turn, next); /* S4: pairs S1 */
+  /* channel:S4 -> channel:S1, channel:S3: who fills a place */
+  volt_store_release(&slot->turn, next);
 }
 
 /* Without the lock. Returns VOLT_OK; VOLT_EAGAIN: it would have to wait; VOLT_PENDING: it takes the

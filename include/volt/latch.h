@@ -66,7 +66,9 @@ VOLT_INLINE void volt_latch_count_down(volt_latch *l, uint32_t n) {
   uint64_t word = volt_load_relaxed(&l->queue.word); /* a guess: the CAS decides */
   while (!(word & VOLT_WORD_LOCKED_) && n <= VOLT_WORD_VALUE_(word) &&
          (n < VOLT_WORD_VALUE_(word) || !(word & VOLT_WORD_QUEUED_))) {
-    if (volt_cas_weak_release(&l->queue.word, &word, word - VOLT_WORD_(n))) return; /* F1 */
+    /* latch:F1 -> latch:T1, fifo:L1: whoever finds it open sees what came before every count
+     * down */
+    if (volt_cas_weak_release(&l->queue.word, &word, word - VOLT_WORD_(n))) return;
   }
   volt_latch_count_down_slow_(l, n);
 }
@@ -80,7 +82,8 @@ VOLT_INLINE void volt_latch_done(volt_latch *l) {
  * Returns VOLT_OK (it is open) or VOLT_EAGAIN.
  * Threads: any. Order: VOLT_OK acquires what all who counted down did before. */
 VOLT_INLINE VOLT_NODISCARD int volt_latch_try_wait(volt_latch *l) {
-  uint64_t word = volt_load_acquire(&l->queue.word); /* T1: pairs F1, U1 */
+  /* latch:T1 <- latch:F1, fifo:U1: whoever finds it open sees what came before every count down */
+  uint64_t word = volt_load_acquire(&l->queue.word);
   return VOLT_WORD_VALUE_(word) == 0 ? VOLT_OK : VOLT_EAGAIN;
 }
 

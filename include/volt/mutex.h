@@ -11,7 +11,9 @@
  *   volt_mutex_unlock(&m);
  *
  * All-zero is a valid unlocked mutex. unlock() does not touch the mutex once the next one can have
- * it: "lock, see that we are the last user, unlock, free" is safe. */
+ * it: "lock, see that we are the last user, unlock, free" is safe.
+ *
+ * Labels: permits */
 #ifndef VOLT_MUTEX_H
 #define VOLT_MUTEX_H
 
@@ -40,7 +42,8 @@ VOLT_API void volt_mutex_unlock_slow_(volt_mutex *);
  * Threads: any. Order: success acquires what the last holder did. */
 VOLT_INLINE VOLT_NODISCARD int volt_mutex_try_lock(volt_mutex *m) {
   uint64_t word = 0;
-  bool locked = volt_cas_acquire(&m->queue.word, &word, VOLT_WORD_(1)); /* T1 */
+  /* permits:T1 <- permits:F1, fifo:U1: as in permits.c */
+  bool locked = volt_cas_acquire(&m->queue.word, &word, VOLT_WORD_(1));
   return locked ? VOLT_OK : VOLT_EAGAIN;
 }
 
@@ -83,7 +86,9 @@ VOLT_API VOLT_NODISCARD bool volt_mutex_cancel(volt_mutex *m, volt_waiter *w);
  * Threads: any. Order: releases what this thread did before to the next holder. */
 VOLT_INLINE void volt_mutex_unlock(volt_mutex *m) {
   uint64_t word = VOLT_WORD_(1);
-  if (VOLT_LIKELY(volt_cas_release(&m->queue.word, &word, 0))) return; /* F1 */
+  /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
+   * carry their releasers' past */
+  if (VOLT_LIKELY(volt_cas_release(&m->queue.word, &word, 0))) return;
   volt_mutex_unlock_slow_(m);
 }
 

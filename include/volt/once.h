@@ -51,7 +51,8 @@ VOLT_API void volt_once_destroy(volt_once *o);
 /* Whether it is done.
  * Threads: any. Order: true acquires what was done before volt_once_done(). */
 VOLT_INLINE bool volt_once_is_done(const volt_once *o) {
-  return VOLT_WORD_VALUE_(volt_load_acquire(&o->queue.word)) == VOLT_ONCE_DONE_; /* T1: pairs U1 */
+  /* once:T1 <- fifo:U1: who sees that it is done sees what was done */
+  return VOLT_WORD_VALUE_(volt_load_acquire(&o->queue.word)) == VOLT_ONCE_DONE_;
 }
 
 /* Do it by calling fn(arg), unless somebody else does or did; block this thread while somebody

@@ -12,7 +12,9 @@
  *   volt_rwlock_read_unlock(&rw);
  *
  * Not recursive: a holder that reads again while a writer is queued waits for that writer, which
- * waits for the holder. All-zero is a valid unlocked lock. */
+ * waits for the holder. All-zero is a valid unlocked lock.
+ *
+ * Labels: permits */
 #ifndef VOLT_RWLOCK_H
 #define VOLT_RWLOCK_H
 
@@ -47,7 +49,8 @@ VOLT_INLINE VOLT_NODISCARD int volt_rwlock_try_read(volt_rwlock *rw) {
   uint64_t word = volt_load_relaxed(&rw->queue.word); /* a guess: the CAS decides */
   while ((word & VOLT_WORD_QUEUED_) == 0 && VOLT_WORD_VALUE_(word) < VOLT_RWLOCK_MAX_READERS) {
     uint64_t next = word + VOLT_WORD_ONE_;
-    if (volt_cas_weak_acquire(&rw->queue.word, &word, next)) return VOLT_OK; /* T1 */
+    /* permits:T1 <- permits:F1, fifo:U1: as in permits.c */
+    if (volt_cas_weak_acquire(&rw->queue.word, &word, next)) return VOLT_OK;
   }
   return VOLT_EAGAIN;
 }
@@ -87,7 +90,9 @@ VOLT_API volt_future *volt_rwlock_read_future(volt_future *f, volt_rwlock *rw);
 VOLT_INLINE void volt_rwlock_read_unlock(volt_rwlock *rw) {
   uint64_t word = volt_load_relaxed(&rw->queue.word); /* a guess: the CAS decides */
   while ((word & VOLT_WORD_QUEUED_) == 0 && VOLT_WORD_VALUE_(word) - 1 < VOLT_RWLOCK_MAX_READERS) {
-    if (volt_cas_weak_release(&rw->queue.word, &word, word - VOLT_WORD_ONE_)) return; /* F1 */
+    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
+     * carry their releasers' past */
+    if (volt_cas_weak_release(&rw->queue.word, &word, word - VOLT_WORD_ONE_)) return;
   }
   volt_rwlock_unlock_slow_(rw, 1, "read unlock");
 }
@@ -99,7 +104,8 @@ VOLT_INLINE VOLT_NODISCARD int volt_rwlock_try_write(volt_rwlock *rw) {
   uint64_t word = 0; /* or an unlock is still to come back, which is no matter */
   do {
     uint64_t locked = word + VOLT_WORD_(VOLT_RWLOCK_WRITER_);
-    if (volt_cas_acquire(&rw->queue.word, &word, locked)) return VOLT_OK; /* T1 */
+    /* permits:T1 <- permits:F1, fifo:U1: as in permits.c */
+    if (volt_cas_acquire(&rw->queue.word, &word, locked)) return VOLT_OK;
   } while ((word & ~VOLT_WORD_ALL_RETURNING_) == 0);
   return VOLT_EAGAIN;
 }
@@ -137,7 +143,9 @@ VOLT_API volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw);
  * Order: releases what this thread did before to the next holders. */
 VOLT_INLINE void volt_rwlock_write_unlock(volt_rwlock *rw) {
   uint64_t word = VOLT_WORD_(VOLT_RWLOCK_WRITER_);
-  if (VOLT_LIKELY(volt_cas_release(&rw->queue.word, &word, 0))) return; /* F1 */
+  /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
+   * carry their releasers' past */
+  if (VOLT_LIKELY(volt_cas_release(&rw->queue.word, &word, 0))) return;
   volt_rwlock_unlock_slow_(rw, VOLT_RWLOCK_WRITER_, "write unlock");
 }
 

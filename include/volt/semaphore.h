@@ -37,7 +37,8 @@
  * A waker may use the semaphore that calls it. If it serves others there, and more than 32 were
  * waiting, it calls the wakers of the next 32, and they theirs: the stack grows with each batch.
  * Let a waker make its task ready, and release there.
- */
+ *
+ * Labels: permits */
 #ifndef VOLT_SEMAPHORE_H
 #define VOLT_SEMAPHORE_H
 
@@ -93,7 +94,8 @@ VOLT_INLINE VOLT_NODISCARD int volt_sem_try_acquire(volt_sem *sem, uint32_t n) {
   const uint64_t refuse = VOLT_WORD_QUEUED_ | VOLT_WORD_CLOSED_;
   while ((word & refuse) == 0 && (int32_t)VOLT_WORD_VALUE_(word) >= (int64_t)n) {
     uint64_t next = word - VOLT_WORD_(n);
-    if (volt_cas_weak_acquire(&sem->queue.word, &word, next)) return VOLT_OK; /* T1 */
+    /* permits:T1 <- permits:F1, fifo:U1: as in permits.c */
+    if (volt_cas_weak_acquire(&sem->queue.word, &word, next)) return VOLT_OK;
   }
   if (n == 0) return VOLT_OK;
   if (n > VOLT_SEM_MAX) return VOLT_EINVAL;
@@ -155,7 +157,9 @@ VOLT_INLINE void volt_sem_release(volt_sem *sem, uint32_t n) {
   const uint64_t slow = VOLT_WORD_QUEUED_ | VOLT_WORD_BOUNDED_;
   /* modulo 2^32, so that it is right if there is debt, too */
   while ((word & slow) == 0 && n <= VOLT_SEM_MAX - VOLT_WORD_VALUE_(word)) {
-    if (volt_cas_weak_release(&sem->queue.word, &word, word + VOLT_WORD_(n))) return; /* F1 */
+    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
+     * carry their releasers' past */
+    if (volt_cas_weak_release(&sem->queue.word, &word, word + VOLT_WORD_(n))) return;
   }
   volt_sem_release_slow_(sem, n);
 }

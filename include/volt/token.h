@@ -60,7 +60,8 @@ VOLT_API void volt_token_cancel(volt_token *t);
 
 /* Whether it is cancelled. One load. Threads: any. Order: acquires what the canceller did. */
 VOLT_INLINE bool volt_token_is_cancelled(const volt_token *t) {
-  return VOLT_WORD_VALUE_(volt_load_acquire(&t->queue.word)) != 0; /* C1: pairs U1 */
+  /* token:C1 <- fifo:U1: who sees the flag sees what came before the cancel */
+  return VOLT_WORD_VALUE_(volt_load_acquire(&t->queue.word)) != 0;
 }
 
 /* Queue *w until the token is cancelled.

@@ -48,16 +48,19 @@ void volt_loop_init(volt_loop *l, volt_waker tell) {
 }
 
 static void tell(volt_loop *l) {
-  uint64_t before = volt_fetch_or_acq_rel(&l->word, TOLD); /* T1: pairs T2 */
-  if (before & TOLD) return;                               /* R1 */
+  /* loop:T1 <-> loop:T2: the polls after TOLD is cleared see what came before each wake that did
+   * not call tell() */
+  uint64_t before = volt_fetch_or_acq_rel(&l->word, TOLD);
+  if (before & TOLD) return; /* R1 */
   volt_wake_fn call = l->tell;
   call(l->arg);
 }
 
 static void settle(void *ctx) {
   volt_loop *l = (volt_loop *)ctx;
-  uint64_t before = volt_fetch_add_acq_rel(&l->word, ~ONE + 1); /* S1: pairs S1, S2 */
-  if (!(before & CLOSED) || before / ONE != 1) return;          /* R3 */
+  /* loop:S1 <-> loop:S1, loop:S2: all wakes have left what is freed */
+  uint64_t before = volt_fetch_add_acq_rel(&l->word, ~ONE + 1);
+  if (!(before & CLOSED) || before / ONE != 1) return; /* R3 */
   volt_waker settled = {l->settled, l->settled_ctx};
   if (settled.wake) settled.wake(settled.ctx);
 }
@@ -71,7 +74,9 @@ int volt_loop_poll(volt_loop *l, volt_future *f) {
   uint64_t word = volt_load_relaxed(&l->word); /* the loop's own are seen, and who told it */
   VOLT_CHECK(!(word & CLOSED), name, "%p: future %p is polled with a loop that was closed",
              (void *)l, (void *)f);
-  if (word & TOLD) volt_fetch_and_acq_rel(&l->word, ~TOLD); /* T2: pairs T1; R1 */
+  /* loop:T2 <-> loop:T1: the polls after TOLD is cleared see what came before each wake that did
+   * not call tell(); R1 */
+  if (word & TOLD) volt_fetch_and_acq_rel(&l->word, ~TOLD);
   volt_waker waker = {wake, l};
   volt_ctx ctx = VOLT_CTX_INIT(waker);
   ctx.drop = settle;
@@ -83,13 +88,15 @@ int volt_loop_poll(volt_loop *l, volt_future *f) {
 }
 
 bool volt_loop_is_settled(volt_loop *l) {
-  return volt_load_acquire(&l->word) / ONE == 0; /* S2: pairs S1 */
+  /* loop:S2 <- loop:S1: the last wake reads `settled` as the close has set it */
+  return volt_load_acquire(&l->word) / ONE == 0;
 }
 
 int volt_loop_close(volt_loop *l, volt_waker settled) {
   l->settled = settled.wake;
   l->settled_ctx = settled.ctx;
-  uint64_t before = volt_fetch_or_acq_rel(&l->word, CLOSED); /* S2: pairs S1 */
+  /* loop:S2 <-> loop:S1: the last wake reads `settled` as the close has set it */
+  uint64_t before = volt_fetch_or_acq_rel(&l->word, CLOSED);
   VOLT_CHECK(!(before & CLOSED), name, "%p is closed twice", (void *)l);
   return before / ONE == 0 ? VOLT_OK : VOLT_PENDING;
 }
@@ -98,7 +105,8 @@ int volt_loop_close_blocking(volt_loop *l, uint64_t deadline_ns) {
   volt_parker parker = VOLT_PARKER_INIT;
   if (volt_loop_close(l, volt_parker_waker(&parker)) == VOLT_OK) return VOLT_OK;
   if (volt_park_until(&parker, 1, deadline_ns) == VOLT_OK) return VOLT_OK;
-  uint64_t before = volt_fetch_and_acq_rel(&l->word, ~CLOSED); /* S2: pairs S1 */
+  /* loop:S2 <-> loop:S1: the last wake reads `settled` as the close has set it */
+  uint64_t before = volt_fetch_and_acq_rel(&l->word, ~CLOSED);
   if (before / ONE != 0) return VOLT_ETIMEDOUT;
   return volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* R4 */
 }

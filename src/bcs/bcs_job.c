@@ -17,7 +17,9 @@
  *
  * Pairs
  *   H1 (acq_rel) -> H2 (acq_rel)   the server sees the waker that was written last
- *   H2 (acq_rel) -> H1 (acq_rel)   the owner who has the rest to do sees what its job did */
+ *   H2 (acq_rel) -> H1 (acq_rel)   the owner who has the rest to do sees what its job did
+ *
+ * Labels: bcs_lock */
 #include "bcs_job.h"
 
 #include "../core/check.h"
@@ -86,7 +88,8 @@ static volt_waker complete_future(volt_bcs_job_ *job) {
   volt_waiter *w = job->waiter;
   volt_waker waker = {NULL, NULL};
   bool cancelled = job->flag;
-  if (volt_fetch_or_acq_rel(&job->hold, CLAIMED) & REPLACING) return waker; /* H2: pairs H1; R5 */
+  /* bcs_lock:H2 <-> bcs_lock:H1: the owner who has the rest to do sees what its job did; R5 */
+  if (volt_fetch_or_acq_rel(&job->hold, CLAIMED) & REPLACING) return waker;
   volt_claimed_ claimed = volt_waiter_claim_(w);
   if (!cancelled) waker = claimed.waker;
   claimed.waker.wake = NULL;
@@ -145,8 +148,8 @@ static bool set_waker(volt_future *f, volt_waker waker) {
   volt_claimed_ old = volt_waiter_claim_(&f->waiter);
   f->waiter.wake = waker.wake;
   f->waiter.ctx = waker.ctx;
-  bool is_ours =
-      volt_fetch_and_acq_rel(&job->hold, ~(uint32_t)REPLACING) & CLAIMED; /* H1: pairs H2 */
+  /* bcs_lock:H1 <-> bcs_lock:H2: the owner who has the rest to do sees what its job did */
+  bool is_ours = volt_fetch_and_acq_rel(&job->hold, ~(uint32_t)REPLACING) & CLAIMED;
   if (!is_ours && !volt_bcs_lock_take_up_((volt_bcs_lock *)f->object, job)) return true; /* R7 */
   volt_waiters_grant_(&old, 1, VOLT_WAITER_GRANTED_); /* R5: the rest is ours */
   return false;

@@ -342,7 +342,9 @@ static inline bool run_alone(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_
   if (CHECK_SECTIONS) leave(&f);
   uintptr_t seen = volt_bcs_link_to_(node);
   VOLT_ATOMIC(uintptr_t) *word = lock->lockfree ? &lock->stack.top : &lock->queue.tail;
-  return volt_cas_release(word, &seen, 0); /* T2, S2: pairs T1, S1 */
+  /* bcs_lock:T2 -> bcs_lock:S1, bcs_queue:T1: TODO-REASON; bcs_lock:S2 -> bcs_lock:S1,
+   * bcs_queue:T1: TODO-REASON */
+  return volt_cas_release(word, &seen, 0);
 }
 
 static VOLT_NOINLINE void run_among_others(volt_bcs_lock *lock, volt_bcs_node *node, uintptr_t last,
@@ -375,7 +377,8 @@ void volt_bcs_lock_run(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_fn *fn
     last = volt_bcs_waitfree_swap_(&lock->queue.tail, node);
   } else {
     volt_store_relaxed(&node->next, 0); /* published by S1 */
-    /* S1: pairs S2, S3. If somebody is there, the push follows, with a job */
+    /* bcs_lock:S1 <-> bcs_lock:S2, bcs_lock:T2, bcs_queue:S3: If somebody is there, the push
+     * follows, with a job */
     volt_cas_acq_rel(&lock->stack.top, &last, volt_bcs_link_to_(node));
   }
   bool alone = last == 0;

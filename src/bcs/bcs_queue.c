@@ -77,9 +77,12 @@ static uintptr_t follow(volt_bcs_waitfree_stub *q, volt_bcs_node *at, struct wor
   volt_store_relaxed(&q->stub.next, 0); /* I4: ours; published by T2 */
   uintptr_t stub = volt_bcs_link_to_(&q->stub);
   uintptr_t seen = volt_bcs_link_to_(at);
-  if (volt_cas_release(&q->tail, &seen, stub)) return stub; /* T2: pairs T1 */
+  /* bcs_queue:T2 -> bcs_queue:T1: the next consumer sees what the last one did */
+  if (volt_cas_release(&q->tail, &seen, stub)) return stub;
   flush(w);
-  return volt_exchange_acq_rel(&at->next, volt_bcs_sentinel_(w->state)); /* N3: pairs N1 */
+  /* bcs_queue:N3 <-> bcs_queue:N1: the new consumer sees what the last one did No order is
+   * sequentially consistent */
+  return volt_exchange_acq_rel(&at->next, volt_bcs_sentinel_(w->state));
 }
 
 /* The stub is the last, or was. Returns the link to the node behind it, or 0: the role is gone. */

@@ -38,29 +38,38 @@ void volt_mpsc_init(volt_mpsc *q) {
 }
 
 void volt_mpsc_push(volt_mpsc *q, volt_bcs_node *node) {
-  volt_store_relaxed(&node->next, 0);                                        /* published by T1 */
-  uintptr_t last = volt_exchange_acq_rel(&q->tail, volt_bcs_link_to_(node)); /* T1: pairs T1, T2 */
+  volt_store_relaxed(&node->next, 0); /* published by T1 */
+  /* mpsc:T1 <-> mpsc:T1, mpsc:T2: a producer sees the link of the last as empty, and the head as
+   * the consumer left it */
+  uintptr_t last = volt_exchange_acq_rel(&q->tail, volt_bcs_link_to_(node));
   if (last == 0) {
-    volt_store_release(&q->head, volt_bcs_link_to_(node)); /* H1: pairs H2 */
+    /* mpsc:H1 -> mpsc:H2: the consumer sees the first node */
+    volt_store_release(&q->head, volt_bcs_link_to_(node));
   } else {
-    volt_store_release(&volt_bcs_node_of_(last)->next, volt_bcs_link_to_(node)); /* L1: pairs L2 */
+    /* mpsc:L1 -> mpsc:L2: the consumer sees the node behind a link */
+    volt_store_release(&volt_bcs_node_of_(last)->next, volt_bcs_link_to_(node));
   }
 }
 
 int volt_mpsc_pop(volt_mpsc *q, volt_bcs_node **node) {
-  uintptr_t head = volt_load_acquire(&q->head); /* H2: pairs H1 */
+  /* mpsc:H2 <- mpsc:H1: the consumer sees the first node */
+  uintptr_t head = volt_load_acquire(&q->head);
   if (head == 0) {
     /* R1. relaxed: whoever says "but I have pushed" has swapped the tail before this load */
     return volt_load_relaxed(&q->tail) == 0 ? VOLT_EAGAIN : VOLT_ESTALLED;
   }
   volt_bcs_node *first = volt_bcs_node_of_(head);
-  uintptr_t next = volt_load_acquire(&first->next); /* L2: pairs L1 */
+  /* mpsc:L2 <- mpsc:L1: the consumer sees the node behind a link */
+  uintptr_t next = volt_load_acquire(&first->next);
   if (next == 0) {
     volt_store_relaxed(&q->head, 0); /* published by T2, before anyone else may set it */
     uintptr_t seen = head;
-    if (!volt_cas_release(&q->tail, &seen, 0)) { /* T2: pairs T1 */
-      volt_store_relaxed(&q->head, head);        /* R2: the consumer's own while there is a tail */
-      next = volt_load_acquire(&first->next);    /* L2: pairs L1 */
+    /* mpsc:T2 -> mpsc:T1: a producer sees the link of the last as empty, and the head as the
+     * consumer left it */
+    if (!volt_cas_release(&q->tail, &seen, 0)) {
+      volt_store_relaxed(&q->head, head); /* R2: the consumer's own while there is a tail */
+      /* mpsc:L2 <- mpsc:L1: the consumer sees the node behind a link */
+      next = volt_load_acquire(&first->next);
       if (next == 0) return VOLT_ESTALLED;
     }
   }
@@ -76,7 +85,8 @@ void volt_actor_init(volt_actor *a) {
 
 static void tell(volt_actor *a, uint32_t what) {
   uint32_t before = volt_load_relaxed(&a->signal); /* a guess: the CAS decides */
-  while (!volt_cas_weak_release(&a->signal, &before, (before & STOP) | what)) { /* E1: pairs E2 */
+  /* mpsc:E1 -> mpsc:E2: having cleared TOLD, the actor sees what was pushed before */
+  while (!volt_cas_weak_release(&a->signal, &before, (before & STOP) | what)) {
   }
   if (before & ASLEEP) volt_futex_wake32_(&a->signal, 1); /* by address only */
 }
@@ -95,7 +105,8 @@ static uint32_t listen(volt_actor *a) {
   for (;;) {
     uint32_t signal = volt_load_relaxed(&a->signal); /* a guess: the CAS decides */
     if (signal & TOLD) {
-      if (volt_cas_acquire(&a->signal, &signal, signal & STOP)) return signal; /* E2: pairs E1 */
+      /* mpsc:E2 <- mpsc:E1: having cleared TOLD, the actor sees what was pushed before */
+      if (volt_cas_acquire(&a->signal, &signal, signal & STOP)) return signal;
     } else if (signal == ASLEEP || volt_cas_relaxed(&a->signal, &signal, ASLEEP)) {
       /* relaxed: ASLEEP carries no data; the futex compares it again */
       volt_futex_wait32_(&a->signal, ASLEEP, VOLT_NO_DEADLINE);
@@ -111,7 +122,8 @@ void volt_actor_run(volt_actor *a, volt_bcs_handle *handle, void *ctx) {
     if (result == VOLT_OK) {
       handle(node, ctx);
     } else if (stopping && result == VOLT_EAGAIN) {
-      volt_exchange_acquire(&a->signal, 0); /* R5; E2: pairs E1 */
+      /* mpsc:E2 <- mpsc:E1: having cleared TOLD, the actor sees what was pushed before; R5 */
+      volt_exchange_acquire(&a->signal, 0);
       return;
     } else {
       stopping |= (listen(a) & STOP) != 0;

@@ -47,7 +47,8 @@ static const char name[] = "volt_timer";
 static void call_driver(void *ctx) {
   volt_timers *t = (volt_timers *)ctx;
   volt_waker driver = {t->driver_wake, t->driver_ctx};
-  volt_exchange_acq_rel(&t->telling, 0); /* D2: pairs D1; R3 */
+  /* timer:D2 <-> timer:D1, timer:D3: the section tell is free again; R3 */
+  volt_exchange_acq_rel(&t->telling, 0);
   driver.wake(driver.ctx);
 }
 
@@ -61,7 +62,8 @@ static void update_earliest(volt_timers *t) {
   uint64_t before = volt_load_relaxed(&t->earliest_ns) ^ VOLT_NO_DEADLINE; /* in a section */
   volt_store_relaxed(&t->earliest_ns, now ^ VOLT_NO_DEADLINE);             /* published by D1 */
   if (now >= before || !t->driver_wake) return;
-  if (volt_exchange_acq_rel(&t->telling, 1) == 1) return; /* D1: pairs D2 */
+  /* timer:D1 <-> timer:D2: the section tell is free again */
+  if (volt_exchange_acq_rel(&t->telling, 1) == 1) return;
   volt_waker call = {call_driver, t};
   volt_bcs_lock_submit(&t->lock, &t->tell, nothing, NULL, call);
 }
@@ -235,7 +237,8 @@ uint64_t volt_timers_now_ns(volt_timers *t) {
 
 void volt_timers_destroy(volt_timers *t) {
   unsigned looks = 0;
-  while (volt_load_acquire(&t->telling) != 0) volt_pause_(&looks); /* D3: pairs D2; R4 */
+  /* timer:D3 <- timer:D2: the queue ends after the last call of the driver has begun; R4 */
+  while (volt_load_acquire(&t->telling) != 0) volt_pause_(&looks);
   volt_bcs_lock_destroy(&t->lock);
   VOLT_CHECK(!t->root, "volt_timers_destroy", "%p: destroyed while a timer is started", (void *)t);
 }

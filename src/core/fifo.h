@@ -24,7 +24,8 @@ static inline void volt_fifo_lock_(volt_fifo_ *q, uint64_t *word) {
     *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
     if (*word & VOLT_WORD_LOCKED_) {
       volt_pause_(&looks);
-    } else if (volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_)) { /* L1: pairs U1 */
+      /* fifo:L1 <- fifo:U1, latch:F1, notify:F1: the holder sees what the last one did */
+    } else if (volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_)) {
       return;
     }
   }
@@ -38,7 +39,8 @@ static inline bool volt_fifo_lock_if_queued_(volt_fifo_ *q, uint64_t *word) {
     if (!(*word & VOLT_WORD_QUEUED_)) return false;
     if (*word & VOLT_WORD_LOCKED_) {
       volt_pause_(&looks);
-    } else if (volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_)) { /* L1: pairs U1 */
+      /* fifo:L1 <- fifo:U1, latch:F1, notify:F1: the holder sees what the last one did */
+    } else if (volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_)) {
       return true;
     }
   }
@@ -48,7 +50,8 @@ static inline bool volt_fifo_lock_if_queued_(volt_fifo_ *q, uint64_t *word) {
 static inline bool volt_fifo_try_lock_(volt_fifo_ *q, uint64_t *word) {
   *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
   if (*word & VOLT_WORD_LOCKED_) return false;
-  return volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_); /* L1: pairs U1 */
+  /* fifo:L1 <- fifo:U1, latch:F1, notify:F1: the holder sees what the last one did */
+  return volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_);
 }
 
 /* The queue of an object that its caller only looks at: all that changes is the lock. */
@@ -58,7 +61,10 @@ static inline volt_fifo_ *volt_fifo_to_look_at_(const volt_fifo_ *q) {
 
 /* Leave the lock: from now on the word is exactly next. The last access to *q. */
 static inline void volt_fifo_unlock_exact_(volt_fifo_ *q, uint64_t next) {
-  volt_store_release(&q->word, next); /* U1: pairs L1, A1, C1 */
+  /* fifo:U1 -> fifo:L1, broadcast:C1, channel:C1, channel:L1, channel:P1, latch:T1, mailbox:C1,
+   * monitor:D1, notify:T1, once:T1, oneshot:C1, permits:A1, permits:C1, permits:D1, permits:L1,
+   * permits:T1, token:C1, watch:C1: the holder sees what the last one did */
+  volt_store_release(&q->word, next);
 }
 
 /* Leave the lock: from now on the word is this one, with QUEUED as the FIFO is. The last access to

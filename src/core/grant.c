@@ -61,7 +61,7 @@ static int result_of(uint32_t state) {
 }
 
 int volt_waiter_result(volt_waiter *w) {
-  int result = result_of(volt_load_acquire(&w->state)); /* W1: pairs G1 */
+  int result = result_of(volt_load_acquire(&w->state)); /* grant:W1 <- grant:G1: TODO-REASON */
   VOLT_CHECK(result != VOLT_PENDING || volt_waiter_is_in_place_(w), "volt_waiter_result",
              "waiter %p was copied or moved while it was queued (id %#x)", (void *)w,
              (uint32_t)w->id);
@@ -72,7 +72,7 @@ int volt_waiter_await_(volt_waiter *w) {
   unsigned spins = 0;
   uint64_t nap_ns = SHORTEST_NAP_NS;
   for (;;) {
-    uint32_t state = volt_load_acquire(&w->state); /* W1: pairs G1 */
+    uint32_t state = volt_load_acquire(&w->state); /* grant:W1 <- grant:G1: TODO-REASON */
     if (is_done(state)) return result_of(state);
     if (spins < VOLT_SPIN) {
       spins += 1;
@@ -91,7 +91,7 @@ int volt_waiter_await_(volt_waiter *w) {
 static void grant(volt_waiter *w, uint32_t state) {
   /* relaxed: a hint; who goes to sleep after this look wakes up by itself (R8) */
   bool sleeps = volt_load_relaxed(&w->state) == VOLT_WAITER_AWAITED_;
-  volt_store_release(&w->state, state);         /* G1: pairs W1; the last of *w */
+  volt_store_release(&w->state, state);         /* grant:G1 -> grant:W1: the last of *w */
   if (sleeps) volt_futex_wake32_(&w->state, 1); /* by address only */
 }
 

@@ -164,7 +164,8 @@ bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
 
 void volt_monitor_destroy_(volt_fifo_ *q, const char *name) {
   for (unsigned looks = 0;;) {
-    uint64_t word = volt_load_acquire(&q->word);        /* D1: pairs U1 */
+    /* monitor:D1 <- fifo:U1: the object ends after the last turn is done with it */
+    uint64_t word = volt_load_acquire(&q->word);
     bool away = (word & VOLT_WORD_ALL_RETURNING_) != 0; /* then those queued may be served */
     VOLT_CHECK(away || !(word & VOLT_WORD_QUEUED_), name,
                "%p: destroyed while %u waiters are queued", (void *)q, volt_fifo_count_(q));

@@ -17,7 +17,8 @@
 #define UNPARK 2u
 
 uint32_t volt_unparks_since_(volt_parker *p, uint32_t before) {
-  uint32_t word = volt_load_acquire(&p->word); /* P1: pairs U1 */
+  /* park:P1 <- park:U1: whoever is unparked sees what the unparker did */
+  uint32_t word = volt_load_acquire(&p->word);
   return (word - before * UNPARK) / UNPARK;
 }
 
@@ -30,7 +31,8 @@ int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsi
                     unsigned yields) {
   unsigned spins = 0;
   for (;;) {
-    uint32_t word = volt_load_acquire(&p->word); /* P1: pairs U1 */
+    /* park:P1 <- park:U1: whoever is unparked sees what the unparker did */
+    uint32_t word = volt_load_acquire(&p->word);
     if (has_come(word, unparks)) {
       /* relaxed: a hint for the next unpark, that nobody sleeps any more */
       if (word & PARKED) volt_fetch_and_relaxed(&p->word, ~(uint32_t)PARKED);
@@ -49,7 +51,8 @@ int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsi
     /* relaxed: PARKED carries no data; the futex compares the word again */
     if (!(word & PARKED) && !volt_cas_relaxed(&p->word, &word, word | PARKED)) continue;
     if (volt_futex_wait32_(&p->word, word | PARKED, deadline_ns) == VOLT_ETIMEDOUT) {
-      word = volt_load_acquire(&p->word); /* P1 */
+      /* park:P1 <- park:U1: whoever is unparked sees what the unparker did */
+      word = volt_load_acquire(&p->word);
       return has_come(word, unparks) ? VOLT_OK : VOLT_ETIMEDOUT;
     }
   }
@@ -131,7 +134,8 @@ int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
 
 /* Count an unpark. Returns true if a wake has to follow. */
 static bool count_unpark(volt_parker *p) {
-  uint32_t before = volt_fetch_add_release(&p->word, UNPARK); /* U1: the last access to *p */
+  /* park:U1 -> park:P1: whoever is unparked sees what the unparker did; the last access to *p */
+  uint32_t before = volt_fetch_add_release(&p->word, UNPARK);
   return before & PARKED;
 }
 

@@ -102,7 +102,9 @@ static inline bool hand_over_and_unlock(volt_fifo_ *q, const volt_permit_kind_ *
  * false: that was the last access to *q. */
 static bool come_back(volt_fifo_ *q, uint64_t *word) {
   while (!volt_fifo_lock_if_queued_(q, word)) {
-    if (volt_cas_release(&q->word, word, *word - RETURNING)) return false; /* F1: pairs D1 */
+    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
+     * carry their releasers' past */
+    if (volt_cas_release(&q->word, word, *word - RETURNING)) return false;
   }
   return true;
 }
@@ -149,10 +151,14 @@ int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
                  "%p: too many holders", (void *)q);
       if (permits >= (int32_t)n) { /* n is at most max, which is below 2^31 */
         uint64_t next = volt_permits_word_(kind, permits - (int32_t)n) | VOLT_WORD_FLAGS_(word);
-        if (volt_cas_acquire(&q->word, &word, next)) return VOLT_OK; /* A1: pairs U1, F1 */
+        /* permits:A1 <- permits:F1, fifo:U1: permits taken from the word carry their releasers'
+         * past */
+        if (volt_cas_acquire(&q->word, &word, next)) return VOLT_OK;
         continue;
       }
-      /* A1, L1: what there is becomes ours, and "somebody waits" true, in one step */
+      /* permits:A1 <- permits:F1, fifo:U1: permits taken from the word carry their releasers'
+       * past; permits:L1 <- fifo:U1: whoever holds the lock sees what the last holder did; what
+       * there is becomes ours, and "somebody waits" true, in one step */
       if (!volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
       if (permits < 0) {
         q->rest = (uint32_t)permits; /* debt */
@@ -179,7 +185,8 @@ static bool take_soon(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
     bool last_share = (uint32_t)permits == kind->shared && n == (uint32_t)permits;
     if ((word & QUEUED) || permits < (int32_t)n || last_share) continue;
     uint64_t next = volt_permits_word_(kind, permits - (int32_t)n) | VOLT_WORD_FLAGS_(word);
-    if (volt_cas_acquire(&q->word, &word, next)) return true; /* A1: pairs U1, F1 */
+    /* permits:A1 <- permits:F1, fifo:U1: permits taken from the word carry their releasers' past */
+    if (volt_cas_acquire(&q->word, &word, next)) return true;
   } while (volt_spin_again_(&looks, deadline_ns));
   return false;
 }
@@ -208,7 +215,9 @@ void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
     if ((word & BOUNDED) && !kind->bound(q, word, n, permits)) continue;
     uint64_t next =
         volt_permits_word_(kind, (int32_t)((uint32_t)permits + n)) | VOLT_WORD_FLAGS_(word);
-    if (volt_cas_release(&q->word, &word, next)) return; /* F1: pairs A1, T1; the last of *q */
+    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
+     * carry their releasers' past; the last of *q */
+    if (volt_cas_release(&q->word, &word, next)) return;
   }
   check_excess(q, kind, n, volt_permits_there_(q));
   if (word & BOUNDED) (void)kind->bound(q, word, n, volt_permits_there_(q));
@@ -228,7 +237,9 @@ bool volt_permits_cancel_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
 void volt_permits_close_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
   uint64_t word;
   while (!volt_fifo_lock_if_queued_(q, &word)) {
-    if (volt_cas_release(&q->word, &word, word | CLOSED)) return; /* F1: pairs C1 */
+    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
+     * carry their releasers' past */
+    if (volt_cas_release(&q->word, &word, word | CLOSED)) return;
   }
   volt_permits_serve_and_unlock_(q, kind, word | CLOSED, 0);
 }
@@ -254,7 +265,9 @@ void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_
   uint64_t word;
   uint32_t hand = 0;
   while (!volt_fifo_lock_if_queued_(q, &word)) {
-    /* A1, L1: as in acquire */
+    /* permits:A1 <- permits:F1, fifo:U1: permits taken from the word carry their releasers'
+     * past; permits:L1 <- fifo:U1: whoever holds the lock sees what the last holder did; as in
+     * acquire */
     if (volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) {
       hand = (uint32_t)volt_permits_in_(kind, word);
       break;
@@ -269,7 +282,8 @@ void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_
 
 void volt_permits_destroy_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
   for (unsigned looks = 0;;) {
-    uint64_t word = volt_load_acquire(&q->word); /* D1: pairs U1, F1 */
+    /* permits:D1 <- permits:F1, fifo:U1: the object ends after the last release is done with it */
+    uint64_t word = volt_load_acquire(&q->word);
     VOLT_CHECK(!(word & QUEUED), kind->name, "%p: destroyed while %u waiters are queued", (void *)q,
                volt_fifo_count_(q));
     if (!(word & VOLT_WORD_ALL_RETURNING_)) return;

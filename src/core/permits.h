@@ -99,7 +99,8 @@ static inline int volt_permits_refuse_locked_(volt_fifo_ *q, uint64_t word) {
 
 /* CLOSED has been seen, and the lock is not held. */
 static inline int volt_permits_refuse_(volt_fifo_ *q) {
-  (void)volt_load_acquire(&q->word); /* C1: pairs U1, F1 */
+  /* permits:C1 <- permits:F1, fifo:U1: who sees CLOSED sees what came before close() */
+  (void)volt_load_acquire(&q->word);
   return VOLT_ECLOSED;
 }
 

@@ -67,7 +67,7 @@ static inline bool volt_idle_claim_(volt_idle *idle, unsigned i) {
  * Returns a worker that was claimed, or VOLT_IDLE_WORKERS: nobody. */
 static inline unsigned volt_idle_wake_one_(volt_idle *idle, unsigned spare) {
   for (;;) {
-    uint64_t word = volt_load_seq_cst(&idle->word); /* D3: pairs D4, D5 */
+    uint64_t word = volt_load_seq_cst(&idle->word); /* idle:D3 <-> idle:D4, idle:D5: TODO-REASON */
     uint64_t parked = word & VOLT_IDLE_PARKED_;
     if (parked == 0 || volt_idle_searching_(word) > 0) return VOLT_IDLE_WORKERS;
     uint64_t others = spare < VOLT_IDLE_WORKERS ? parked & ~(UINT64_C(1) << spare) : parked;
@@ -90,21 +90,21 @@ static inline bool volt_idle_search_(volt_idle *idle, unsigned workers) {
 /* A worker has found work. Returns true: it was the last that searched, and owes a look at all
  * queues (R2). */
 static inline bool volt_idle_found_(volt_idle *idle) {
-  uint64_t before =
-      volt_fetch_add_seq_cst(&idle->word, ~VOLT_IDLE_SEARCHING_ + 1); /* D5: pairs D3 */
+  /* idle:D5 <-> idle:D3: TODO-REASON */
+  uint64_t before = volt_fetch_add_seq_cst(&idle->word, ~VOLT_IDLE_SEARCHING_ + 1);
   return volt_idle_searching_(before) == 1;
 }
 
 /* Worker i is about to sleep: it owes a look at all queues (R1). searching: 1 if it did, else 0. */
 static inline void volt_idle_park_(volt_idle *idle, unsigned i, unsigned searching) {
   uint64_t change = (UINT64_C(1) << i) - searching * VOLT_IDLE_SEARCHING_;
-  volt_fetch_add_seq_cst(&idle->word, change); /* D4: pairs D3 */
+  volt_fetch_add_seq_cst(&idle->word, change); /* idle:D4 <-> idle:D3: TODO-REASON */
 }
 
 /* Work may have come through the clock: see worker.c, R2. An RMW, so that it is before or after
  * every D4. Returns what the word is. */
 static inline uint64_t volt_idle_look_(volt_idle *idle) {
-  return volt_fetch_add_acq_rel(&idle->word, 0); /* K2: pairs K1 */
+  return volt_fetch_add_acq_rel(&idle->word, 0); /* idle:K2 <-> TODO-AREA():K1: TODO-REASON */
 }
 
 /* A hint: whether anybody sleeps and nobody searches. */

@@ -37,13 +37,13 @@ static inline void volt_inject_push_(volt_inject *q, volt_task *first, volt_task
     q->head = first;
   }
   q->tail = last;
-  volt_fetch_add_seq_cst(&q->length, count); /* D1: pairs D2 */
+  volt_fetch_add_seq_cst(&q->length, count); /* inject:D1 <-> inject:D2, inject:D6: TODO-REASON */
   volt_short_lock_leave_(&q->lock);
 }
 
 /* How many there are; exact for whoever has just parked: see idle.h. */
 static inline uint64_t volt_inject_length_(volt_inject *q) {
-  return volt_load_seq_cst(&q->length); /* D2: pairs D1, D6 */
+  return volt_load_seq_cst(&q->length); /* inject:D2 <-> inject:D1, inject:D6: TODO-REASON */
 }
 
 /* Take at most max, oldest first, into out. Returns how many. */
@@ -55,7 +55,8 @@ static inline unsigned volt_inject_pop_(volt_inject *q, volt_task **out, unsigne
     q->head = t->next;
     out[count++] = t;
   }
-  volt_fetch_add_acq_rel(&q->length, ~(uint64_t)count + 1); /* D6: pairs D1, D2 */
+  /* inject:D6 <-> inject:D1, inject:D2: TODO-REASON */
+  volt_fetch_add_acq_rel(&q->length, ~(uint64_t)count + 1);
   volt_short_lock_leave_(&q->lock);
   return count;
 }

@@ -53,21 +53,23 @@ static inline uint32_t volt_ring_count_(volt_ring *r) {
 
 /* Whether there is a task, for a worker that lies down: see idle.h. */
 static inline bool volt_ring_has_any_(volt_ring *r) {
-  uint64_t tail = volt_load_seq_cst(&r->tail); /* D2: pairs D1 */
+  uint64_t tail = volt_load_seq_cst(&r->tail); /* ring:D2 <-> ring:D1: TODO-REASON */
   return volt_load_relaxed(&r->head) < tail;   /* a task that was taken is somebody's */
 }
 
 /* By the owner: space for one more? */
 static inline bool volt_ring_is_full_(volt_ring *r) {
-  uint64_t tail = volt_load_relaxed(&r->tail);               /* the owner's */
-  return tail - volt_load_acquire(&r->head) == VOLT_RT_RING; /* H2: pairs H1; R2 */
+  uint64_t tail = volt_load_relaxed(&r->tail); /* the owner's */
+  /* ring:H2 <- ring:H1: the owner writes a slot after it was copied; R2 */
+  return tail - volt_load_acquire(&r->head) == VOLT_RT_RING;
 }
 
 /* By the owner, if it is not full. */
 static inline void volt_ring_push_(volt_ring *r, volt_task *t) {
   uint64_t tail = volt_load_relaxed(&r->tail);           /* the owner's */
   volt_store_relaxed(&r->slots[tail % VOLT_RT_RING], t); /* published by T1 */
-  volt_store_release(&r->tail, tail + 1);                /* T1: pairs T2 */
+  /* ring:T1 -> ring:T2: whoever takes a task sees it as it was pushed */
+  volt_store_release(&r->tail, tail + 1);
 }
 
 /* The same as one step with all that follows: for a push that nobody but this worker knows of, and
@@ -75,7 +77,9 @@ static inline void volt_ring_push_(volt_ring *r, volt_task *t) {
 static inline void volt_ring_push_seen_(volt_ring *r, volt_task *t) {
   uint64_t tail = volt_load_relaxed(&r->tail);           /* the owner's */
   volt_store_relaxed(&r->slots[tail % VOLT_RT_RING], t); /* published by D1 */
-  volt_exchange_seq_cst(&r->tail, tail + 1);             /* D1: pairs D2; T1: pairs T2 */
+  /* ring:D1 <-> ring:D2: TODO-REASON; ring:T1 -> ring:T2: whoever takes a task sees it as it was
+   * pushed */
+  volt_exchange_seq_cst(&r->tail, tail + 1);
 }
 
 /* By the owner: the oldest, or NULL. */
@@ -94,14 +98,16 @@ static inline volt_task *volt_ring_pop_(volt_ring *r) {
 static inline unsigned volt_ring_steal_(volt_ring *r, volt_task **out, unsigned max) {
   uint64_t head = volt_load_relaxed(&r->head); /* a guess: the CAS decides */
   for (;;) {
-    uint64_t tail = volt_load_acquire(&r->tail); /* T2: pairs T1 */
+    /* ring:T2 <- ring:T1: whoever takes a task sees it as it was pushed */
+    uint64_t tail = volt_load_acquire(&r->tail);
     uint64_t count = tail > head ? (tail - head + 1) / 2 : 0;
     if (count > max) count = max;
     if (count == 0) return 0;
     for (uint64_t i = 0; i < count; i++) {
       out[i] = volt_load_relaxed(&r->slots[(head + i) % VOLT_RT_RING]); /* R1: the CAS decides */
     }
-    if (volt_cas_release(&r->head, &head, head + count)) return (unsigned)count; /* H1: pairs H2 */
+    /* ring:H1 -> ring:H2: the owner writes a slot after it was copied */
+    if (volt_cas_release(&r->head, &head, head + count)) return (unsigned)count;
   }
 }
 

@@ -79,7 +79,7 @@ static void *work(void *arg) {
 }
 
 static void end_workers(volt_rt *rt, unsigned started) {
-  volt_exchange_seq_cst(&rt->is_over, 1); /* O1: pairs O2 */
+  volt_exchange_seq_cst(&rt->is_over, 1); /* runtime:O1 <-> worker:O2: TODO-REASON */
   volt_idle_look_(&rt->idle);             /* R3: before or after each D4 */
   for (unsigned i = 0; i < started; i++) {
     if (volt_idle_claim_(&rt->idle, i)) volt_unpark(&rt->worker[i].parker);
@@ -209,7 +209,7 @@ int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns) {
     result = by_hand ? run_until_over(rt, &rt->live[i], deadline_ns)
                      : volt_live_wait_(&rt->live[i], deadline_ns);
   }
-  volt_fetch_add_release(&rt->closing, UINT32_MAX); /* C1: pairs C2; the last of *rt */
+  volt_fetch_add_release(&rt->closing, UINT32_MAX); /* runtime:C1 -> runtime:C2: the last of *rt */
   return result;
 }
 
@@ -223,7 +223,8 @@ static void take_over(volt_rt *rt, const char *where) {
 static void stop(volt_rt *rt) {
   volt_rt_shutdown(rt, VOLT_NO_DEADLINE);
   unsigned looks = 0;
-  while (volt_load_acquire(&rt->closing) != 0) volt_pause_(&looks); /* C2: pairs C1; R1 */
+  /* runtime:C2 <- runtime:C1: TODO-REASON; R1 */
+  while (volt_load_acquire(&rt->closing) != 0) volt_pause_(&looks);
   volt_blocking_pool_close_(&rt->blocking);
   if (!(rt->config.flags & VOLT_RT_BY_HAND)) end_workers(rt, rt->workers);
 }

@@ -17,7 +17,8 @@ static inline void volt_short_lock_init_(volt_short_lock *l) {
 static inline void volt_short_lock_take_(volt_short_lock *l) {
   uint32_t seen = 0;
   unsigned looks = 0;
-  while (seen != 0 || !volt_cas_acquire(&l->word, &seen, 1)) { /* L1: pairs U1 */
+  /* short_lock:L1 <- short_lock:U1: TODO-REASON */
+  while (seen != 0 || !volt_cas_acquire(&l->word, &seen, 1)) {
     volt_pause_(&looks);
     seen = volt_load_relaxed(&l->word); /* a guess: the CAS decides */
   }
@@ -25,7 +26,7 @@ static inline void volt_short_lock_take_(volt_short_lock *l) {
 
 /* The last access to *l. */
 static inline void volt_short_lock_leave_(volt_short_lock *l) {
-  volt_store_release(&l->word, 0); /* U1: pairs L1 */
+  volt_store_release(&l->word, 0); /* short_lock:U1 -> short_lock:L1: TODO-REASON */
 }
 
 #endif

@@ -112,7 +112,9 @@ static void end(volt_task *t) {
   volt_live *live = volt_live_lock_(rt, shard);
   volt_live_unlink_(t);
   volt_live_leave_(live, false);
-  settle(t, volt_fetch_or_acq_rel(&t->state, ENDED)); /* E1: pairs J1, J2, W1, Q1 */
+  /* task:E1 <-> task:J1, task:J2, task:Q1, task:W1: whoever joins, detaches or frees it sees its
+   * result */
+  settle(t, volt_fetch_or_acq_rel(&t->state, ENDED));
   volt_live_leave_(volt_live_lock_(rt, shard), true);
 }
 
@@ -125,7 +127,8 @@ static bool is_over(uint64_t state) {
 /* Settle a registration without waking. */
 static void drop(void *ctx) {
   volt_task *t = (volt_task *)ctx;
-  uint64_t before = volt_fetch_add_acq_rel(&t->state, ~ONE + 1); /* W1: pairs P1, Q1, E1 */
+  /* task:W1 <-> task:E1, task:P1, task:Q1: who ends it is after all that touched it */
+  uint64_t before = volt_fetch_add_acq_rel(&t->state, ~ONE + 1);
   if (is_over(before - ONE)) end(t);
 }
 
@@ -136,8 +139,9 @@ static void wake_task(volt_task *t, volt_rt_order_ order) {
   for (;;) {
     bool queue = !(state & (ACTIVE | COMPLETE));
     uint64_t next = queue ? (state - settled) | ACTIVE : state - ONE;
-    if (state & ACTIVE) next |= NOTIFIED;                     /* R1 */
-    if (!volt_cas_acq_rel(&t->state, &state, next)) continue; /* W1: pairs P1, Q1, E1 */
+    if (state & ACTIVE) next |= NOTIFIED; /* R1 */
+    /* task:W1 <-> task:E1, task:P1, task:Q1: who ends it is after all that touched it */
+    if (!volt_cas_acq_rel(&t->state, &state, next)) continue;
     if (queue) {
       volt_rt_schedule_(t, order);
       if (!settled) drop(t);
@@ -176,7 +180,9 @@ static void complete(volt_task *t, const volt_ctx *ctx, int result) {
       linked ? volt_live_link_(live, t) : volt_live_unlink_(t);
     }
     if (!linked) next |= ENDED;
-  } while (!volt_cas_acq_rel(&t->state, &state, next)); /* Q1: pairs W1, E1; E1: pairs J1, J2 */
+    /* task:Q1 <-> task:E1, task:W1: who ends it is after all that touched it; task:E1 <->
+     * task:J1, task:J2, task:Q1, task:W1: whoever joins, detaches or frees it sees its result */
+  } while (!volt_cas_acq_rel(&t->state, &state, next));
   bool is_grouped = next & GROUPED; /* whoever has shut down may count on the group being left */
   volt_live_leave_(live, !linked && !is_grouped);
   if (linked) return;
@@ -192,17 +198,20 @@ static volt_ran_ suspend(volt_task *t, const volt_ctx *ctx, uint64_t disobeyed) 
     bool again = ctx->yield || (state & NOTIFIED); /* R1 */
     uint64_t next = ((state | disobeyed) & ~NOTIFIED) + ctx->registered * ONE;
     if (!again) next &= ~ACTIVE;
-    if (volt_cas_acq_rel(&t->state, &state, next)) { /* Q1: pairs W1 */
+    /* task:Q1 <-> task:E1, task:W1: who ends it is after all that touched it */
+    if (volt_cas_acq_rel(&t->state, &state, next)) {
       return again ? VOLT_RAN_AGAIN_ : VOLT_RAN_WAITS_;
     }
   }
 }
 
 volt_ran_ volt_task_run_(volt_task *t) {
-  uint64_t state = volt_load_acquire(&t->state); /* P1: pairs W1; R2 */
+  /* task:P1 <- task:W1: the poll sees what whoever woke it did; R2 */
+  uint64_t state = volt_load_acquire(&t->state);
   VOLT_ASSERT((state & (ACTIVE | COMPLETE)) == ACTIVE);
   if (state & (NOTIFIED | CANCEL)) {
-    state = volt_fetch_and_acq_rel(&t->state, ~(NOTIFIED | CANCEL)); /* P1: pairs W1; I2 */
+    /* task:P1 <-> task:W1: the poll sees what whoever woke it did; I2 */
+    state = volt_fetch_and_acq_rel(&t->state, ~(NOTIFIED | CANCEL));
   }
   volt_waker waker = {wake, t};
   volt_ctx ctx = VOLT_CTX_INIT(waker);
@@ -278,7 +287,8 @@ bool volt_task_ask_(volt_task *t, bool *schedule) {
     if (state & COMPLETE) return false; /* R6 */
     *schedule = !(state & ACTIVE);
     uint64_t next = (state | CANCEL | ASKED | (*schedule ? ACTIVE : NOTIFIED)) + ONE;
-    if (volt_cas_acq_rel(&t->state, &state, next)) return true; /* W1: pairs P1, Q1 */
+    /* task:W1 <-> task:E1, task:P1, task:Q1: who ends it is after all that touched it */
+    if (volt_cas_acq_rel(&t->state, &state, next)) return true;
   }
 }
 
@@ -305,7 +315,8 @@ bool volt_task_is_cancelled(volt_task *t) {
 /* ---- join, detach ---- */
 
 int volt_task_result(volt_task *t) {
-  uint64_t state = volt_load_acquire(&t->state); /* J1: pairs E1 */
+  /* task:J1 <- task:E1: whoever joins, detaches or frees it sees its result */
+  uint64_t state = volt_load_acquire(&t->state);
   return state & ENDED ? (int)t->result : VOLT_PENDING;
 }
 
@@ -323,14 +334,16 @@ static void check_joinable(volt_task *t, uint64_t state) {
 
 static int join_start(volt_future *f, volt_waker waker) {
   volt_task *t = task_of(f);
-  uint64_t state = volt_load_acquire(&t->state); /* J1: pairs E1 */
+  /* task:J1 <- task:E1: whoever joins, detaches or frees it sees its result */
+  uint64_t state = volt_load_acquire(&t->state);
   check_joinable(t, state & ENDED ? state & ~JOINER : state);
   if (!(state & ENDED)) {
     volt_waiter_arm_(&f->waiter, t, waker);
     t->joiner = &f->waiter;
   }
-  while (!(state & ENDED)) {                                                      /* R7 */
-    if (volt_cas_acq_rel(&t->state, &state, state | JOINER)) return VOLT_PENDING; /* J2: pairs E1 */
+  while (!(state & ENDED)) { /* R7 */
+    /* task:J2 <-> task:E1: who ends it finds the joiner */
+    if (volt_cas_acq_rel(&t->state, &state, state | JOINER)) return VOLT_PENDING;
   }
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   return volt_task_result(t);
@@ -340,7 +353,8 @@ static int join_start(volt_future *f, volt_waker waker) {
 static bool withdraw(volt_task *t) {
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
   while (!(state & ENDED)) {
-    if (volt_cas_acq_rel(&t->state, &state, state & ~JOINER)) return true; /* J2: pairs E1 */
+    /* task:J2 <-> task:E1: who ends it finds the joiner */
+    if (volt_cas_acq_rel(&t->state, &state, state & ~JOINER)) return true;
   }
   return false;
 }
@@ -365,7 +379,8 @@ static bool join_set_waker(volt_future *f, volt_waker waker) {
   f->waiter.ctx = waker.ctx;
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
   while (!(state & ENDED)) {                     /* R7 */
-    if (volt_cas_acq_rel(&t->state, &state, state | JOINER)) return true; /* J2: pairs E1 */
+    /* task:J2 <-> task:E1: who ends it finds the joiner */
+    if (volt_cas_acq_rel(&t->state, &state, state | JOINER)) return true;
   }
   complete_joiner(t); /* it has ended in between and found nobody: told by this thread */
   return true;
@@ -395,7 +410,8 @@ int volt_task_join_blocking(volt_task *t, uint64_t deadline_ns) {
 }
 
 void volt_task_detach(volt_task *t) {
-  uint64_t state = volt_load_acquire(&t->state); /* J1: pairs E1 */
+  /* task:J1 <- task:E1: whoever joins, detaches or frees it sees its result */
+  uint64_t state = volt_load_acquire(&t->state);
   VOLT_CHECK(!(state & (DETACHED | GROUPED)) && (state & ENDED || !(state & JOINER)),
              "volt_task_detach", "%p is %s (state %#llx)", (void *)t,
              state & DETACHED  ? "detached already"
@@ -403,8 +419,10 @@ void volt_task_detach(volt_task *t) {
                                : "being joined",
              (unsigned long long)state);
   if ((state & SPAWNED) && !(state & ENDED)) {
-    state = volt_fetch_or_acq_rel(&t->state, DETACHED); /* J2: pairs E1; J1 */
-    if (!(state & ENDED)) return;                       /* I4 */
+    /* task:J2 <-> task:E1: who ends it finds the joiner; task:J1 <-> task:E1: whoever joins,
+     * detaches or frees it sees its result */
+    state = volt_fetch_or_acq_rel(&t->state, DETACHED);
+    if (!(state & ENDED)) return; /* I4 */
   } else {
     volt_store_relaxed(&t->state, state | DETACHED); /* I5: the holder's alone */
   }

@@ -107,8 +107,9 @@ void volt_rt_work_queued_(volt_rt *rt) {
 
 void volt_rt_timer_started_(void *ctx) {
   volt_rt *rt = (volt_rt *)ctx;
-  volt_idle_look_(&rt->idle);                       /* K2: pairs K1; R2 */
-  unsigned keeper = volt_load_acquire(&rt->keeper); /* K4: pairs K3 */
+  volt_idle_look_(&rt->idle); /* K2: pairs K1; R2 */
+  /* worker:K4 <- worker:K3: the driver sees who is the keeper */
+  unsigned keeper = volt_load_acquire(&rt->keeper);
   if (keeper == 0) {
     volt_rt_work_queued_(rt);
   } else if (volt_idle_claim_(&rt->idle, keeper - 1)) {
@@ -357,7 +358,8 @@ static uint64_t keep_time(volt_rt *rt, bool is_keeper) {
 
 static bool become_keeper(volt_worker *w) {
   uint32_t none = 0;
-  return volt_cas_acq_rel(&w->rt->keeper, &none, w->index + 1); /* K3: pairs K4 */
+  /* worker:K3 -> worker:K4: the driver sees who is the keeper */
+  return volt_cas_acq_rel(&w->rt->keeper, &none, w->index + 1);
 }
 
 /* The bit is set. Sleep until somebody clears it, who then counts this worker as searching.
@@ -372,7 +374,7 @@ static bool sleep_until(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) 
 }
 
 static bool is_over(volt_rt *rt) {
-  return volt_load_seq_cst(&rt->is_over) != 0; /* O2: pairs O1 */
+  return volt_load_seq_cst(&rt->is_over) != 0; /* worker:O2 <-> runtime:O1: TODO-REASON */
 }
 
 static void park(volt_worker *w) {
@@ -386,7 +388,8 @@ static void park(volt_worker *w) {
   if (!work || !volt_idle_claim_(&rt->idle, w->index)) {
     sleep_until(w, w->index, keep_time(rt, is_keeper));
   }
-  if (is_keeper) volt_exchange_acq_rel(&rt->keeper, 0); /* K3: pairs K4 */
+  /* worker:K3 -> worker:K4: the driver sees who is the keeper */
+  if (is_keeper) volt_exchange_acq_rel(&rt->keeper, 0);
 }
 
 static void end_of_search(volt_worker *w) {
@@ -465,7 +468,8 @@ static void begin_by_hand(volt_worker *w, const char *call) {
   VOLT_CHECK(!this_worker, call, "%p: called from a task", (void *)w->rt);
   unsigned looks = 0;
   uint32_t seen = NOT_RUN;
-  while (!volt_cas_acquire(&w->rt->is_run, &seen, IS_RUN)) { /* H1: pairs H2 */
+  /* worker:H1 <- worker:H2: TODO-REASON */
+  while (!volt_cas_acquire(&w->rt->is_run, &seen, IS_RUN)) {
     VOLT_CHECK(seen != IS_RUN, call, "%p: two threads run it at once", (void *)w->rt);
     if (seen == LEAVES) volt_pause_(&looks); /* R5 */
     seen = NOT_RUN;
@@ -474,7 +478,7 @@ static void begin_by_hand(volt_worker *w, const char *call) {
 }
 
 static void end_by_hand(volt_worker *w) {
-  volt_store_release(&w->rt->is_run, NOT_RUN); /* H2: pairs H1 */
+  volt_store_release(&w->rt->is_run, NOT_RUN); /* worker:H2 -> worker:H1: TODO-REASON */
 }
 
 static bool run_by_hand(volt_worker *w, unsigned sleeper, volt_task *until) {

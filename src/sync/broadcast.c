@@ -155,7 +155,8 @@ uint64_t volt_broadcast_sent(const volt_broadcast *b) {
 }
 
 bool volt_broadcast_is_closed(const volt_broadcast *b) {
-  return (volt_load_acquire(&b->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1 */
+  /* broadcast:C1 <- fifo:U1: TODO-REASON */
+  return (volt_load_acquire(&b->queue.word) & VOLT_WORD_CLOSED_) != 0;
 }
 
 uint32_t volt_broadcast_waiters(const volt_broadcast *b) {

@@ -81,7 +81,9 @@ uint64_t volt_chan_contended_slow_(volt_chan *c) {
 
 void volt_chan_await_turn_slow_(volt_chan_slot *slot, uint32_t turn) {
   unsigned looks = 0;
-  while (volt_load_acquire(&slot->turn) != turn) volt_pause_(&looks); /* S1, S3: pair S4, S2 */
+  /* channel:S1 <- channel:S2, channel:S4: who fills a place; channel:S3 <- channel:S2,
+   * channel:S4: who takes an element sees it, and what its sender did before */
+  while (volt_load_acquire(&slot->turn) != turn) volt_pause_(&looks);
 }
 
 /* Behind so many bytes of elements; elems is NULL, and stays it, if elements have none. */
@@ -263,7 +265,8 @@ int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
     uint64_t word;
     bool locked = volt_fifo_lock_if_queued_(&c->queue, &word);
     if (is_ended(op, word)) {
-      (void)volt_load_acquire(&c->queue.word); /* C1: pairs C2, U1 */
+      /* channel:C1 <- channel:C2, channel:P1, fifo:U1: as in channel.c */
+      (void)volt_load_acquire(&c->queue.word);
       if (locked) volt_fifo_unlock_(&c->queue, word);
       return VOLT_ECLOSED;
     }
@@ -276,7 +279,8 @@ int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
         continue;
       }
       if (!possible && !op->w) return VOLT_EAGAIN;
-      /* L1, P1: that it has to wait stays true, and "somebody waits" becomes it, in one step */
+      /* channel:L1 <- fifo:U1: that it has to wait stays true, and "somebody waits" becomes it,
+       * in one step; channel:P1 <- channel:C1, channel:P1, fifo:U1: as in channel.c */
       if (!volt_cas_acquire(&c->queue.word, &word, word | QUEUED | LOCKED)) continue;
     }
     if (!possible && op->w) return wait_for(c, op, word);
@@ -375,7 +379,8 @@ bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w) {
 static bool close_unlocked(volt_chan *c, uint64_t *word, bool *away) {
   while (!volt_fifo_lock_if_queued_(&c->queue, word)) {
     if (*word & WATCHED) stay(c, away);
-    if (volt_cas_release(&c->queue.word, word, *word | CLOSED)) return true; /* C2: pairs C1 */
+    /* channel:C2 -> channel:C1: as in channel.c */
+    if (volt_cas_release(&c->queue.word, word, *word | CLOSED)) return true;
   }
   return false;
 }
@@ -389,7 +394,8 @@ void volt_chan_close(volt_chan *c) {
   }
   if (!away) return;
   volt_chan_complete_watchers_(c);
-  volt_fetch_add_release(&c->closing, (uint32_t)-1); /* D2: pairs D1; the last of *c */
+  /* channel:D2 -> channel:D1: the channel ends after a close() is done with it; the last of *c */
+  volt_fetch_add_release(&c->closing, (uint32_t)-1);
 }
 
 /* ---- life and inspection ---- */
@@ -443,5 +449,6 @@ uint32_t volt_chan_waiters(const volt_chan *c) {
 }
 
 bool volt_chan_is_closed(const volt_chan *c) {
-  return (volt_load_acquire(&c->queue.word) & CLOSED) != 0; /* C1: pairs C2, U1 */
+  /* channel:C1 <- channel:C2, channel:P1, fifo:U1: as in channel.c */
+  return (volt_load_acquire(&c->queue.word) & CLOSED) != 0;
 }

@@ -30,7 +30,9 @@
  * Pairs
  *   N1 (acq_rel) -> N1   the last sender sees what those did that left before it; C2 (channel.c)
  *                        hands it on to each thread that sees CLOSED
- *   C1 (acquire) <- C2, U1 (release), P1, D1 <- D2   as in channel.c */
+ *   C1 (acquire) <- C2, U1 (release), P1, D1 <- D2   as in channel.c
+ *
+ * Labels: channel */
 #include "../core/check.h"
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
@@ -54,7 +56,8 @@ void volt_chan_complete_watchers_(volt_chan *c) {
 /* Say that it is watched; the lock of the watchers is held. Returns false: it is closed. */
 static bool watch(volt_chan *c) {
   for (;;) {
-    uint64_t word = volt_load_acquire(&c->queue.word); /* C1: pairs C2, U1 */
+    /* channel:C1 <- channel:C2, channel:P1, fifo:U1: as in channel.c */
+    uint64_t word = volt_load_acquire(&c->queue.word);
     if (word & CLOSED) return false;
     if (word & WATCHED) return true; /* R1: who closes it takes the lock of the watchers later */
     if (volt_fifo_lock_if_queued_(&c->queue, &word)) {
@@ -82,7 +85,8 @@ static int start(volt_future *f, volt_waker waker) {
 /* R4 */
 static bool due(volt_future *f) {
   volt_chan *c = chan_of(f);
-  bool closed = (volt_load_acquire(&c->queue.word) & CLOSED) != 0; /* C1: pairs C2, U1 */
+  /* channel:C1 <- channel:C2, channel:P1, fifo:U1: as in channel.c */
+  bool closed = (volt_load_acquire(&c->queue.word) & CLOSED) != 0;
   if (closed) volt_fifo_complete_(&c->watchers, name, &f->waiter, VOLT_WAITER_GRANTED_);
   return closed;
 }
@@ -121,7 +125,7 @@ void volt_chan_drop_sender(volt_chan *c) {
   do {
     VOLT_CHECK(seen != 0 && !(seen & ENDED), name, "%p: a sender is dropped that was never added",
                (void *)c);
-    /* N1: pairs N1; R3 */
+    /* channel:N1 <-> channel:N1: the last sender sees what those did that left before it; R3 */
   } while (!volt_cas_acq_rel(&c->senders, &seen, seen > 1 ? seen - 1 : ENDED));
   if (seen == 1) volt_chan_close(c); /* else it may be gone */
 }
@@ -134,9 +138,11 @@ uint32_t volt_chan_senders(const volt_chan *c) {
 
 void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *ctx) {
   unsigned looks = 0;
-  while (volt_load_acquire(&c->closing) != 0) volt_pause_(&looks); /* D1: pairs D2 */
+  /* channel:D1 <- channel:D2: the channel ends after a close() is done with it */
+  while (volt_load_acquire(&c->closing) != 0) volt_pause_(&looks);
   volt_monitor_destroy_(&c->watchers, name);
-  uint64_t word = volt_load_acquire(&c->queue.word); /* P1: pairs P1, U1 */
+  /* channel:P1 <- channel:C1, channel:P1, fifo:U1: as in channel.c */
+  uint64_t word = volt_load_acquire(&c->queue.word);
   VOLT_CHECK(!(word & VOLT_WORD_QUEUED_), name, "%p: destroyed while %u waiters are queued",
              (void *)c, volt_fifo_count_(&c->queue));
   volt_chan_ring_ ring = volt_chan_ring_of_(c);

@@ -49,7 +49,9 @@ void volt_notify_destroy(volt_notify *n) {
 void volt_notify_one(volt_notify *n) {
   uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
   while (!(word & (QUEUED | LOCKED))) {
-    if (volt_cas_release(&n->queue.word, &word, word | STORED)) return; /* F1: pairs T1, L1 */
+    /* notify:F1 -> notify:T1, fifo:L1: who takes what is stored, or finds another count, sees
+     * what came before */
+    if (volt_cas_release(&n->queue.word, &word, word | STORED)) return;
   }
   volt_monitor_ t;
   volt_monitor_enter_(&t, &n->queue);
@@ -66,7 +68,9 @@ void volt_notify_one(volt_notify *n) {
 void volt_notify_all(volt_notify *n) {
   uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
   while (!(word & (QUEUED | LOCKED))) {
-    if (volt_cas_release(&n->queue.word, &word, word + EVERYBODY)) return; /* F1: pairs T1, L1 */
+    /* notify:F1 -> notify:T1, fifo:L1: who takes what is stored, or finds another count, sees
+     * what came before */
+    if (volt_cas_release(&n->queue.word, &word, word + EVERYBODY)) return;
   }
   volt_monitor_ t;
   volt_monitor_enter_(&t, &n->queue);
@@ -78,7 +82,9 @@ void volt_notify_all(volt_notify *n) {
 /* Without a turn. Returns false: nothing is stored, or it takes a turn to know. */
 static bool take_stored(volt_notify *n, uint64_t word, volt_waiter *w) {
   if ((word & (STORED | QUEUED | LOCKED)) != STORED) return false;
-  if (!volt_cas_acquire(&n->queue.word, &word, word - STORED)) return false; /* T1: pairs F1, U1 */
+  /* notify:T1 <- notify:F1, fifo:U1: who takes what is stored, or finds another count, sees what
+   * came before */
+  if (!volt_cas_acquire(&n->queue.word, &word, word - STORED)) return false;
   w->data = w;
   return true;
 }
@@ -124,7 +130,9 @@ static bool is_opened(const volt_future *f, uint64_t word) {
 
 static int start(volt_future *f, volt_waker waker) {
   volt_notify *n = notify_of(f);
-  uint64_t word = volt_load_acquire(&n->queue.word); /* T1: pairs F1, U1 */
+  /* notify:T1 <- notify:F1, fifo:U1: who takes what is stored, or finds another count, sees what
+   * came before */
+  uint64_t word = volt_load_acquire(&n->queue.word);
   if (is_opened(f, word) || take_stored(n, word, &f->waiter)) return VOLT_OK;
   volt_monitor_ t;
   volt_monitor_look_(&t, &n->queue);
@@ -150,7 +158,9 @@ static const volt_future_ops_ ops = {.name = name,
                                      .due = due};
 
 volt_future *volt_notify_future(volt_future *f, volt_notify *n) {
-  uint64_t word = volt_load_acquire(&n->queue.word); /* T1: pairs F1, U1; R2 */
+  /* notify:T1 <- notify:F1, fifo:U1: who takes what is stored, or finds another count, sees what
+   * came before; R2 */
+  uint64_t word = volt_load_acquire(&n->queue.word);
   f->waiter.data = NULL;
   return volt_future_make_(f, &ops, &n->queue, count_of(word));
 }

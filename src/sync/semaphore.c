@@ -41,7 +41,9 @@
  *                                  closes them is that all changes of the word are RMWs, and come
  *                                  one after the other. So it is with the acquire half of
  *                                  volt_sem_limit_repay_()
- *   T1 (acquire) <- U1, F1 (release)   as in permits.c */
+ *   T1 (acquire) <- U1, F1 (release)   as in permits.c
+ *
+ * Labels: permits */
 #include <volt/semaphore.h>
 
 #include "../core/check.h"
@@ -137,7 +139,8 @@ static uint32_t take_up_to(volt_sem *sem, uint32_t n) {
   while ((word & VOLT_WORD_QUEUED_) == 0 && (int32_t)VOLT_WORD_VALUE_(word) > 0) {
     uint32_t taken = VOLT_WORD_VALUE_(word) < n ? VOLT_WORD_VALUE_(word) : n;
     uint64_t next = word - VOLT_WORD_(taken);
-    if (volt_cas_weak_acquire(&sem->queue.word, &word, next)) { /* T1: pairs U1, F1 */
+    /* permits:T1 <- permits:F1, fifo:U1: as in permits.c */
+    if (volt_cas_weak_acquire(&sem->queue.word, &word, next)) {
       return taken;
     }
   }
@@ -199,7 +202,9 @@ static uint32_t take_limit(volt_sem *sem) {
     uint32_t limit = volt_load_relaxed(&sem->limit); /* a guess: the CAS decides */
     if (limit & TAKEN) {
       volt_pause_(&looks);
-    } else if (volt_cas_acquire(&sem->limit, &limit, limit | TAKEN)) { /* H1: pairs H2; R8 */
+      /* permits:H1 <- permits:H2: who has the limit finds the word as the last one has changed
+       * it:; R8 */
+    } else if (volt_cas_acquire(&sem->limit, &limit, limit | TAKEN)) {
       return limit;
     }
   }
@@ -224,7 +229,8 @@ static bool bound(volt_fifo_ *q, uint64_t word, uint32_t given, int32_t there) {
   limit = take_limit(sem);            /* R14 */
   word = volt_load_relaxed(&q->word); /* as the last who had the limit has left it, or later: H1 */
   if (!(word & VOLT_WORD_QUEUED_)) check_fits(sem, limit, given, (int32_t)VOLT_WORD_VALUE_(word));
-  volt_store_release(&sem->limit, limit); /* H2: pairs H1 */
+  /* permits:H2 -> permits:H1: who has the limit finds the word as the last one has changed it: */
+  volt_store_release(&sem->limit, limit);
   return false;
 }
 
@@ -240,7 +246,8 @@ void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
   uint32_t before = take_limit(sem);
   /* R9, R12: before the limit is anybody else's */
   if (limit < before) volt_sem_limit_lower_(&sem->queue, &kind, before - limit);
-  volt_store_release(&sem->limit, limit); /* H2: pairs H1 */
+  /* permits:H2 -> permits:H1: who has the limit finds the word as the last one has changed it: */
+  volt_store_release(&sem->limit, limit);
   if (limit > before) {
     volt_fetch_add_relaxed(&sem->reached, limit - before); /* R9: published by what follows */
     volt_sem_limit_change_(&sem->queue, &kind, (int32_t)(limit - before));
@@ -254,7 +261,8 @@ void volt_sem_forget(volt_sem *sem, uint32_t n) {
   uint32_t limit = take_limit(sem);
   uint32_t left = n - volt_sem_limit_repay_(&sem->queue, &kind, n); /* R11, R12 */
   uint32_t fewer = left < limit ? left : limit;
-  volt_store_release(&sem->limit, limit - fewer); /* H2: pairs H1 */
+  /* permits:H2 -> permits:H1: who has the limit finds the word as the last one has changed it: */
+  volt_store_release(&sem->limit, limit - fewer);
   lower_reached(sem, fewer);
 }
 
@@ -289,5 +297,6 @@ uint32_t volt_sem_waiters(const volt_sem *sem) {
 }
 
 bool volt_sem_is_closed(const volt_sem *sem) {
-  return (volt_load_acquire(&sem->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1, F1 */
+  /* permits:C1 <- permits:F1, fifo:U1: who sees CLOSED sees what came before close() */
+  return (volt_load_acquire(&sem->queue.word) & VOLT_WORD_CLOSED_) != 0;
 }

@@ -2,7 +2,9 @@
  * wants all permits.
  *
  * The invariants, races and pairs are those of permits.c, whose word and lock these work on, and of
- * semaphore.c, which says in which order they are called. */
+ * semaphore.c, which says in which order they are called.
+ *
+ * Labels: permits */
 #include "semaphore_limit.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
@@ -18,7 +20,9 @@ int volt_sem_limit_ask_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waite
     bool locked = volt_fifo_lock_if_queued_(q, &word);
     if (word & CLOSED)
       return locked ? volt_permits_refuse_locked_(q, word) : volt_permits_refuse_(q);
-    /* A1, L1: as in acquire */
+    /* permits:A1 <- permits:F1, fifo:U1: permits taken from the word carry their releasers'
+     * past; permits:L1 <- fifo:U1: whoever holds the lock sees what the last holder did; as in
+     * acquire */
     if (!locked && !volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
     uint32_t hand = locked ? (uint32_t)q->rest : (uint32_t)volt_permits_in_(kind, word);
     w->data = mark;
@@ -48,7 +52,9 @@ void volt_sem_limit_change_(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_
   while (!volt_fifo_lock_if_queued_(q, &word)) {
     int32_t then = changed(q, kind, volt_permits_in_(kind, word), delta);
     uint64_t next = volt_permits_word_(kind, then) | VOLT_WORD_FLAGS_(word);
-    if (volt_cas_release(&q->word, &word, next)) return; /* F1: pairs A1, T1 */
+    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
+     * carry their releasers' past */
+    if (volt_cas_release(&q->word, &word, next)) return;
   }
   (void)changed(q, kind, volt_permits_there_(q), delta);
   volt_permits_serve_and_unlock_(q, kind, word, (uint32_t)delta);
@@ -59,7 +65,10 @@ void volt_sem_limit_lower_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
   while (!volt_fifo_lock_if_queued_(q, &word)) {
     int32_t then = changed(q, kind, volt_permits_in_(kind, word), -(int32_t)n);
     uint64_t next = volt_permits_word_(kind, then) | VOLT_WORD_FLAGS_(word);
-    if (volt_cas_acq_rel(&q->word, &word, next)) return; /* F1: pairs A1, T1; A1 */
+    /* permits:F1 <-> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
+     * carry their releasers' past; permits:A1 <-> permits:F1, fifo:U1: permits taken from the
+     * word carry their releasers' past */
+    if (volt_cas_acq_rel(&q->word, &word, next)) return;
   }
   (void)changed(q, kind, volt_permits_there_(q), -(int32_t)n);
   volt_permits_unlock_(q, kind, word, q->rest - n);
@@ -81,7 +90,10 @@ uint32_t volt_sem_limit_repay_(volt_fifo_ *q, const volt_permit_kind_ *kind, uin
       return repaid;
     }
     uint64_t next = volt_permits_word_(kind, (int32_t)(permits + repaid)) | VOLT_WORD_FLAGS_(word);
-    if (volt_cas_acq_rel(&q->word, &word, next)) return repaid; /* F1: pairs A1, T1; A1 */
+    /* permits:F1 <-> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
+     * carry their releasers' past; permits:A1 <-> permits:F1, fifo:U1: permits taken from the
+     * word carry their releasers' past */
+    if (volt_cas_acq_rel(&q->word, &word, next)) return repaid;
   }
 }
 

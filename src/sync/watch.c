@@ -124,7 +124,8 @@ uint64_t volt_watch_version(const volt_watch *w) {
 }
 
 bool volt_watch_is_closed(const volt_watch *w) {
-  return (volt_load_acquire(&w->queue.word) & VOLT_WORD_CLOSED_) != 0; /* C1: pairs U1 */
+  /* watch:C1 <- fifo:U1: TODO-REASON */
+  return (volt_load_acquire(&w->queue.word) & VOLT_WORD_CLOSED_) != 0;
 }
 
 uint32_t volt_watch_waiters(const volt_watch *w) {

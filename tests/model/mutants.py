@@ -210,7 +210,7 @@ def labels_of(text, comment):
     for number, clause in enumerate(clauses):
         clause = clause.strip(" *\n")
         head = LABELS.match(clause)
-        if head and (number == 0 or re.match(r":|\s*$|\s*pairs?\b", clause[head.end():])):
+        if head and (number == 0 or re.match(r":|\s*$|\s*(pairs?\b|<->|<-|->)", clause[head.end():])):
             labels.update(label.split(":")[-1] for label in re.split(r"[,\s]+", head.group()))
     return labels
 
