@@ -1,5 +1,6 @@
 // async_model: a function that waits may be dropped, cancelled, moved and blocked on at any moment:
 // what it awaits is given back, and its end is run once. async.c; future.c I1; select.c R1 within.
+// PROGRAM: library
 #include "poller.hpp"
 
 // Locks a mutex, adds to what it guards, unlocks.

@@ -1,5 +1,6 @@
 // blocking_model: calls on threads that block: queued, taken, cancelled, as the threads come and go.
 // blocking.c I1-I3, R1-R3. The deadline of an idle thread may pass at any moment.
+// PROGRAM: rt
 #include "model_rt.hpp"
 #include "poller.hpp"
 

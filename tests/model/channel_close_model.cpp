@@ -1,5 +1,6 @@
 // channel_close_model: the end of a channel, with a batch of one waiter. Checks channel.c R2, R7,
 // R10 and the pair C1, C2; a case names what it is after.
+// PROGRAM: channel
 #include "channels.hpp"
 
 // ---- close ----

@@ -1,5 +1,6 @@
 // channel_end_model: those who await the close of a channel, and senders that are counted. Checks
 // channel_end.c I1, I2, R1-R3; a case names what it is after.
+// PROGRAM: channel
 #include "channels.hpp"
 #include "poller.hpp"
 

@@ -1,5 +1,6 @@
 // channel_pairs_model: what the other models of channels leave out: cancel, close, a new waker and
 // many elements, two of them at a time. Checks channel.c I2, I3, R4, R5, R7, with a batch of one.
+// PROGRAM: channel
 #include "channels.hpp"
 
 // ---- two that wait give up ----

@@ -4,6 +4,8 @@
 // left; a cancelled or refused one is still its sender's; who waits does so for good reason; who
 // waits no more was woken once. D5 and D6 rest on the argument in chan_slots.c: who misses a claim
 // would have to see a value of tail that is two stores old, and a tree search shows one.
+// PROGRAM: chan_dekker BATCH 2 QUICK 0.2 MUTANTS ENGINE chan_dekker
+// PROGRAM: chan_slots BATCH 2 QUICK 0.2 MUTANTS ENGINE chan_slots
 #include "chan_engine.h"
 #include "model.hpp"
 

@@ -1,5 +1,6 @@
 // combining_model: what only variants/combining has: the inbox, and permits left to the combiner.
 // Checks combine.c I1-I5 and R1-R7; a case names the race it is after.
+// PROGRAM: combining MUTANTS
 #include "combining.h"
 #include "model.hpp"
 

@@ -1,6 +1,7 @@
 // future_model: a future may be dropped, moved between wakers and timed out at any moment.
 // Checks permits.c R4, R5 through volt_future, that a grant nobody polled is given back, and
 // future.c I1.
+// PROGRAM: library
 #include "poller.hpp"
 
 struct future_model : model {

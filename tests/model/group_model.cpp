@@ -1,5 +1,6 @@
 // group_model: tasks that end together: spawned, ended, cancelled, waited for and destroyed at any
 // moment. group.c I1-I3, R1, R2; task_list.h.
+// PROGRAM: task
 #include "groups.hpp"
 #include "poller.hpp"
 

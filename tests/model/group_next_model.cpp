@@ -1,5 +1,6 @@
 // group_next_model: tasks are taken one by one as they end, and cancelled alone, at any moment. group.c
 // I4, I5, R1, R3, R4.
+// PROGRAM: task
 #include "groups.hpp"
 #include "poller.hpp"
 

@@ -1,6 +1,7 @@
 // join_model: of several futures all take effect, or none of their grants is lost. select.c R2;
 // future.c I1.
 #include "core/future_ops.h"
+// PROGRAM: library
 #include "poller.hpp"
 
 // Two semaphores without a permit, and a join of one permit of each.

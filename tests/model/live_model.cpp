@@ -1,5 +1,6 @@
 // live_model: which tasks have not ended, and who waits for the last. live.c I1-I3, R1-R3; and the
 // lock of all short sections, short_lock.h.
+// PROGRAM: task
 #include "fake_rt.hpp"
 
 struct live_model : model {

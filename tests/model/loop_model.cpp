@@ -1,5 +1,6 @@
 // loop_model: a foreign loop is told of its wakes, and ends while they are on their way.
 // Checks loop.c I1, R1-R4; a case names the race it is after.
+// PROGRAM: library
 #include "model.hpp"
 
 struct loop_model : model {

@@ -1,4 +1,5 @@
 // mpsc_model: Vyukov's queue and the actor on it. mpsc.c R1-R4 and all its pairs.
+// PROGRAM: bcs
 #include "model.hpp"
 
 struct parcel {

@@ -1,5 +1,6 @@
 // mutex_model: mutual exclusion, and the death of the object in its last user's hands.
 // Checks permits.c R2 and all pairs through a plain variable.
+// PROGRAM: library
 #include "model.hpp"
 
 // Each thread locks, reads and writes what only a holder may touch, and unlocks.

@@ -1,4 +1,5 @@
 // park_model: the parker. park.c R1, R2; pairs U1 -> P1.
+// PROGRAM: library
 #include "model.hpp"
 
 // A thread parks until two unparks have come, from two threads or one; sees what each wrote.

@@ -1,6 +1,7 @@
 // ring_model: the run queue of a worker, with room for two: pushed, popped, stolen, full, and gone
 // round. ring.h I1, I2, R1, R2. Each task is taken once, and whoever takes it sees what was written
 // before it was pushed.
+// PROGRAM: rt
 #include "model_task.hpp"
 
 template <unsigned count>

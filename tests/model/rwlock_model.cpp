@@ -1,4 +1,5 @@
 // rwlock_model: readers and writers exclude each other; nobody is left behind.
+// PROGRAM: library
 #include "model.hpp"
 
 struct rwlock_model : model {

@@ -1,5 +1,6 @@
 // select_composed_model: the same of a select that contains timeouts, selects and functions, or is
 // contained. channel.c R9; select.c R1, R2; time.c; future.c I1.
+// PROGRAM: select_channel
 #include "select_channels.hpp"
 
 // A timeout is cancelled: that is taken back if it has ended because of it, and only then.

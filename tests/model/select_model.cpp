@@ -1,4 +1,5 @@
 // select_model: of several futures exactly one takes effect. select.c R1, R2; future.c I1.
+// PROGRAM: library
 #include "poller.hpp"
 
 // Two semaphores without a permit, a select of one permit of either, pending for a poller that is

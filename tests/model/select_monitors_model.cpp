@@ -1,5 +1,6 @@
 // select_monitors_model: a select whose second branch could take effect at once, by a turn (monitor.h),
 // in the poll in which a channel decides for the first one. A case names the race it is after.
+// PROGRAM: select_channel
 #include "channels.hpp"
 
 struct turn_in_select : model {

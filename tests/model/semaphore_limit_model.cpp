@@ -1,5 +1,6 @@
 // semaphore_limit_model: a limit that changes, debt, and requests for everything.
 // Checks semaphore.c I6, I7, R8-R12, R14, and permits.c I3 with debt; a case names what it is after.
+// PROGRAM: library
 #include "model.hpp"
 
 struct limit_model : model {

@@ -1,4 +1,5 @@
 // task_join_model: a task is joined as it ends. task.c R7, I4; pairs E1 -> J1, J2 -> E1.
+// PROGRAM: task
 #include "fake_rt.hpp"
 #include "poller.hpp"
 

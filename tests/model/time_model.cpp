@@ -1,5 +1,6 @@
 // time_model: futures of time beside what they race. time.c on timer.c R1; future.c I1; select.c
 // R1, R2.
+// PROGRAM: bcs
 #include "poller.hpp"
 
 // A clock of its own, that stands at 0 until expire() tells it another time.

@@ -1,4 +1,6 @@
 // timer_model: timers in a heap that is touched in batched critical sections. timer.c I1-I3, R1-R3.
+// PROGRAM: bcs
+// PROGRAM: bcs_long
 #include "model.hpp"
 
 struct timer_model : model {

@@ -1,6 +1,7 @@
 // until_model: a thread runs a runtime by hand until a future is ready, and sleeps, as other threads make
 // it ready, or a call that blocks returns. until.c; worker.c R4; idle.h R1. A wake that is lost is a
 // deadlock.
+// PROGRAM: rt
 #include "model_rt.hpp"
 
 #include "core/grant.h"

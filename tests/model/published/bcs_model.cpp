@@ -1,5 +1,6 @@
 // bcs_model: batched critical sections as seed 001 prints them. Errata E14 to E17.
 // A case that must fail tells how the printed form loses, and what of src/bcs/bcs_queue.c does not.
+// PROGRAM: published
 #include "bcs.hpp"
 
 using published::bcs_node;

@@ -1,6 +1,7 @@
 // channel_model: the channel as seed 000 prints it, and as it was shipped. Errata E10-E12. A case
 // that must fail tells how the printed form loses, and what of variants/ and of src/sync/channel.c does
 // not.
+// PROGRAM: published
 #include "channel.hpp"
 
 namespace {

@@ -1,6 +1,7 @@
 // future_model: the future as seed 003 prints it, on the semaphores of seeds 004 and 002.
 // Errata E6, E7, E9. A case that must fail tells how the printed form loses, and what of
 // src/core/permits.c and src/core/future.c does not.
+// PROGRAM: published
 #include "two_tier.hpp"
 
 namespace {

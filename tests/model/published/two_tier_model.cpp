@@ -1,5 +1,6 @@
 // two_tier_model: the fast waiter slot as seeds 000 and 002 print it. Errata E1-E5.
 // A case that must fail tells how the printed form loses, and what of src/core/permits.c does not.
+// PROGRAM: published
 #include "two_tier.hpp"
 
 namespace {
