@@ -94,11 +94,11 @@ VOLT_BEGIN_DECLS
 VOLT_API volt_future *volt_async_future(volt_async *a, volt_async_fn *fn);
 
 /* For the macros. */
-VOLT_API void volt_frame_leave_slow_(volt_frame *frame, int result);
-VOLT_API int volt_frame_poll_shielded_slow_(volt_frame *frame, volt_ctx *ctx);
-VOLT_API bool volt_frame_yields_slow_(const volt_frame *frame, volt_ctx *ctx);
-VOLT_API bool volt_frame_yielded_slow_(volt_frame *frame, volt_ctx *ctx);
-VOLT_API void volt_frame_check_slow_(const volt_frame *frame, const char *function);
+VOLT_API void volt_frame_leave_(volt_frame *frame, int result);
+VOLT_API int volt_frame_poll_shielded_(volt_frame *frame, volt_ctx *ctx);
+VOLT_API bool volt_frame_yields_(const volt_frame *frame, volt_ctx *ctx);
+VOLT_API bool volt_frame_yielded_(volt_frame *frame, volt_ctx *ctx);
+VOLT_API void volt_frame_check_(const volt_frame *frame, const char *function);
 
 VOLT_END_DECLS
 
@@ -118,18 +118,18 @@ enum {
   switch (volt_await_outside_of_BEGIN_and_END->step) {                 \
     case 0:
 
-#define VOLT_FRAME_END_(self)                                                       \
-  if (0) {                                                                          \
-    default: volt_frame_check_slow_(volt_await_outside_of_BEGIN_and_END, __func__); \
-  }                                                                                 \
-  }                                                                                 \
-  (void)(self);                                                                     \
-  volt_await_outside_of_BEGIN_and_END->step = VOLT_STEP_ENDED_;                     \
+#define VOLT_FRAME_END_(self)                                                  \
+  if (0) {                                                                     \
+    default: volt_frame_check_(volt_await_outside_of_BEGIN_and_END, __func__); \
+  }                                                                            \
+  }                                                                            \
+  (void)(self);                                                                \
+  volt_await_outside_of_BEGIN_and_END->step = VOLT_STEP_ENDED_;                \
   return volt_await_outside_of_BEGIN_and_END->result
 
 /* What VOLT_FINALLY awaits is shielded. */
-#define VOLT_FRAME_POLL_(frame)                                       \
-  ((frame)->is_finally ? volt_frame_poll_shielded_slow_((frame), ctx) \
+#define VOLT_FRAME_POLL_(frame)                                  \
+  ((frame)->is_finally ? volt_frame_poll_shielded_((frame), ctx) \
                        : volt_future_poll_ctx((frame)->awaiting, ctx))
 
 /* Entered again at the case, by BEGIN. */
@@ -149,10 +149,10 @@ enum {
     }                                                                           \
   } while (0)
 
-#define VOLT_LEAVE_(its_result)                                                \
-  do {                                                                         \
-    volt_frame_leave_slow_(volt_await_outside_of_BEGIN_and_END, (its_result)); \
-    goto volt_resume_;                                                         \
+#define VOLT_LEAVE_(its_result)                                           \
+  do {                                                                    \
+    volt_frame_leave_(volt_await_outside_of_BEGIN_and_END, (its_result)); \
+    goto volt_resume_;                                                    \
   } while (0)
 
 #define VOLT_AWAIT(self, future) \
@@ -178,15 +178,15 @@ enum {
 
 #define VOLT_LEAVING(self) ((void)(self), (int)volt_await_outside_of_BEGIN_and_END->result)
 
-#define VOLT_YIELD(self)                                                                        \
-  do {                                                                                          \
-    (void)(self);                                                                               \
-    volt_await_outside_of_BEGIN_and_END->step = __LINE__;                                       \
-    if (volt_frame_yields_slow_(volt_await_outside_of_BEGIN_and_END, ctx)) return VOLT_PENDING; \
-    if (0) {                                                                                    \
-      case __LINE__:;                                                                           \
-    }                                                                                           \
-    if (volt_frame_yielded_slow_(volt_await_outside_of_BEGIN_and_END, ctx)) goto volt_resume_;  \
+#define VOLT_YIELD(self)                                                                   \
+  do {                                                                                     \
+    (void)(self);                                                                          \
+    volt_await_outside_of_BEGIN_and_END->step = __LINE__;                                  \
+    if (volt_frame_yields_(volt_await_outside_of_BEGIN_and_END, ctx)) return VOLT_PENDING; \
+    if (0) {                                                                               \
+      case __LINE__:;                                                                      \
+    }                                                                                      \
+    if (volt_frame_yielded_(volt_await_outside_of_BEGIN_and_END, ctx)) goto volt_resume_;  \
   } while (0)
 
 #define VOLT_FINALLY(self)    \

@@ -142,8 +142,8 @@ VOLT_API int volt_chan_send_slow_(volt_chan *c, volt_waiter *w, const void *elem
 VOLT_API int volt_chan_recv_slow_(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker);
 VOLT_API int volt_chan_try_send_slow_(volt_chan *c, const void *elem);
 VOLT_API int volt_chan_try_recv_slow_(volt_chan *c, void *elem);
-VOLT_API uint64_t volt_chan_contended_slow_(volt_chan *c);
-VOLT_API void volt_chan_await_turn_slow_(volt_chan_slot *slot, uint32_t turn);
+VOLT_API uint64_t volt_chan_contended_(volt_chan *c);
+VOLT_API void volt_chan_await_turn_(volt_chan_slot *slot, uint32_t turn);
 
 /* Where the ring is: a copy, so that it stays in registers. Members are private. */
 typedef struct volt_chan_ring_ {
@@ -208,7 +208,7 @@ static inline uint32_t volt_chan_claim_places_(volt_chan *c, volt_chan_ring_ rin
     uint64_t next = *word + VOLT_CHAN_ADD_LEN_(k) + VOLT_CHAN_ADD_TAIL_(k);
     /* channel:P1 <-> channel:C1, channel:P1, fifo:U1: as in channel.c */
     if (volt_cas_acq_rel(&c->queue.word, word, next)) return k;
-    *word = volt_chan_contended_slow_(c);
+    *word = volt_chan_contended_(c);
   }
   return 0;
 }
@@ -226,7 +226,7 @@ static inline uint32_t volt_chan_claim_elems_(volt_chan *c, volt_chan_ring_ ring
     uint64_t next = *word - VOLT_CHAN_ADD_LEN_(k);
     /* channel:P1 <-> channel:C1, channel:P1, fifo:U1: as in channel.c */
     if (volt_cas_acq_rel(&c->queue.word, word, next)) return k;
-    *word = volt_chan_contended_slow_(c);
+    *word = volt_chan_contended_(c);
   }
   return 0;
 }
@@ -248,7 +248,7 @@ static inline void volt_chan_fill_(volt_chan_ring_ ring, uint32_t position, cons
   uint32_t turn = volt_chan_turn_(ring, position);
   /* channel:S1 <- channel:S2, channel:S4: who fills a place; R3, R8 */
   if (!VOLT_LIKELY(volt_load_acquire(&slot->turn) == turn)) {
-    volt_chan_await_turn_slow_(slot, turn);
+    volt_chan_await_turn_(slot, turn);
   }
   volt_chan_move_(volt_chan_elem_(slot), elem, bytes);
   /* channel:S2 -> channel:S1, channel:S3: who fills a place */
@@ -262,7 +262,7 @@ static inline void volt_chan_empty_(volt_chan_ring_ ring, uint32_t position, voi
   /* channel:S3 <- channel:S2, channel:S4: who takes an element sees it, and what its sender did
    * before; R8 */
   if (!VOLT_LIKELY(volt_load_acquire(&slot->turn) == turn)) {
-    volt_chan_await_turn_slow_(slot, turn);
+    volt_chan_await_turn_(slot, turn);
   }
   volt_chan_move_(elem, volt_chan_elem_(slot), bytes);
   uint32_t next = volt_chan_turn_(ring, position + (UINT32_C(1) << ring.shift));

@@ -9,7 +9,7 @@
 #include "../core/check.h"
 #include "../core/future_ops.h"
 
-void volt_frame_leave_slow_(volt_frame *frame, int result) {
+void volt_frame_leave_(volt_frame *frame, int result) {
   VOLT_CHECK(result != VOLT_PENDING, "VOLT_RETURN", "VOLT_PENDING is not a result");
   bool fails = !volt_is_ok(result) && volt_is_ok(frame->result);
   if (frame->result == VOLT_OK || fails) frame->result = result;
@@ -21,7 +21,7 @@ static bool is_shielded(const volt_frame *frame, const volt_ctx *ctx) {
   return frame->is_finally && ctx->cancel == VOLT_CTX_CANCEL_ONCE;
 }
 
-int volt_frame_poll_shielded_slow_(volt_frame *frame, volt_ctx *ctx) {
+int volt_frame_poll_shielded_(volt_frame *frame, volt_ctx *ctx) {
   if (!is_shielded(frame, ctx)) return volt_future_poll_ctx(frame->awaiting, ctx);
   ctx->cancel = VOLT_CTX_GO_ON;
   int result = volt_future_poll_ctx(frame->awaiting, ctx);
@@ -29,20 +29,20 @@ int volt_frame_poll_shielded_slow_(volt_frame *frame, volt_ctx *ctx) {
   return result;
 }
 
-bool volt_frame_yields_slow_(const volt_frame *frame, volt_ctx *ctx) {
+bool volt_frame_yields_(const volt_frame *frame, volt_ctx *ctx) {
   if (ctx->cancel != VOLT_CTX_GO_ON && !is_shielded(frame, ctx)) return false;
   ctx->yield = true;
   return true;
 }
 
-bool volt_frame_yielded_slow_(volt_frame *frame, volt_ctx *ctx) {
+bool volt_frame_yielded_(volt_frame *frame, volt_ctx *ctx) {
   if (ctx->cancel == VOLT_CTX_GO_ON || is_shielded(frame, ctx)) return false;
   volt_ctx_obeyed_(ctx);
-  volt_frame_leave_slow_(frame, VOLT_ECANCELED);
+  volt_frame_leave_(frame, VOLT_ECANCELED);
   return true;
 }
 
-void volt_frame_check_slow_(const volt_frame *frame, const char *function) {
+void volt_frame_check_(const volt_frame *frame, const char *function) {
   VOLT_CHECK(frame->step != VOLT_STEP_ENDED_, function, "polled after it has returned %s",
              volt_strresult(frame->result));
   VOLT_CHECK(frame->step == VOLT_STEP_FINALLY_ || frame->step == VOLT_STEP_END_, function,

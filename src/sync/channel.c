@@ -74,12 +74,12 @@ static const char *const name = VOLT_CHAN_NAME_;
 
 /* ---- the ring ---- */
 
-uint64_t volt_chan_contended_slow_(volt_chan *c) {
+uint64_t volt_chan_contended_(volt_chan *c) {
   for (unsigned i = 0; i < VOLT_CHAN_BACKOFF; i++) volt_cpu_relax_();
   return volt_load_relaxed(&c->queue.word); /* a guess: the CAS decides */
 }
 
-void volt_chan_await_turn_slow_(volt_chan_slot *slot, uint32_t turn) {
+void volt_chan_await_turn_(volt_chan_slot *slot, uint32_t turn) {
   unsigned looks = 0;
   /* channel:S1 <- channel:S2, channel:S4: who fills a place; channel:S3 <- channel:S2,
    * channel:S4: who takes an element sees it, and what its sender did before */
