@@ -23,6 +23,7 @@ typedef struct volt_barrier {
   volt_fifo_ queue;
   uint32_t count; /* how many open it */
 } volt_barrier;
+VOLT_SIZE_AT_MOST_(volt_barrier, 64);
 
 /* count: 1 or more. */
 #define VOLT_BARRIER_INIT(count) \

@@ -71,6 +71,22 @@
 #define VOLT_CACHE_ALIGNED _Alignas(VOLT_CACHE_LINE)
 #endif
 
+/* Stands beside each type that users embed: it costs them so much at most, and malloc() can place
+ * it. */
+#if defined(VOLT_MODEL) /* the model checker's types are larger */
+#define VOLT_STATIC_ASSERT_(condition, text) struct volt_model_unused
+#elif defined(__cplusplus)
+#define VOLT_STATIC_ASSERT_(condition, text) static_assert((condition), text)
+#define VOLT_ALIGNMENT_(type) alignof(type)
+#else
+#define VOLT_STATIC_ASSERT_(condition, text) _Static_assert((condition), text)
+#define VOLT_ALIGNMENT_(type) _Alignof(type)
+#endif
+#define VOLT_SIZE_AT_MOST_(type, bytes)                                          \
+  VOLT_STATIC_ASSERT_(sizeof(type) <= (bytes), #type " is larger than " #bytes); \
+  VOLT_STATIC_ASSERT_(VOLT_ALIGNMENT_(type) <= VOLT_ALIGNMENT_(max_align_t),     \
+                      #type " is over-aligned")
+
 /* The struct of type that holds ptr as its given member. */
 #define volt_container_of(ptr, type, member) \
   ((type *)(void *)((char *)(ptr)-offsetof(type, member)))

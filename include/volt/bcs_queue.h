@@ -40,6 +40,7 @@ struct volt_bcs_node {
   VOLT_ATOMIC(uintptr_t) next; /* private */
   VOLT_PLAIN(void *) data;     /* the submitter's, for handle() */
 };
+VOLT_SIZE_AT_MOST_(volt_bcs_node, 2 * sizeof(void *));
 
 /* A critical section. node: see the form for what may be done with it. ctx: as given to submit() by
  * the thread that has become the consumer. */
@@ -100,6 +101,7 @@ static inline uintptr_t volt_bcs_handle_one_(const volt_bcs_ops *ops, volt_bcs_n
 typedef struct volt_bcs_lockfree {
   VOLT_ATOMIC(uintptr_t) top;
 } volt_bcs_lockfree;
+VOLT_SIZE_AT_MOST_(volt_bcs_lockfree, sizeof(void *));
 
 /* Returns true if the caller is the consumer now; then *state is the queue's. */
 static inline bool volt_bcs_lockfree_push_(volt_bcs_lockfree *q, volt_bcs_node *node,
@@ -152,6 +154,7 @@ static inline void volt_bcs_lockfree_consume_(volt_bcs_lockfree *q, volt_bcs_nod
 typedef struct volt_bcs_waitfree {
   VOLT_ATOMIC(uintptr_t) tail;
 } volt_bcs_waitfree;
+VOLT_SIZE_AT_MOST_(volt_bcs_waitfree, sizeof(void *));
 
 enum { VOLT_BCS_HANDED_OFF_ = 1 };
 

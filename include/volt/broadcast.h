@@ -35,6 +35,7 @@ typedef struct volt_broadcast {
   uint32_t capacity;
   VOLT_PLAIN(uint64_t) tail; /* how many were sent: the position of the next */
 } volt_broadcast;
+VOLT_SIZE_AT_MOST_(volt_broadcast, 64);
 
 /* One receiver: of one owner, who receives one value at a time. It may be dropped, or moved, at any
  * time but while a receive is pending. A copy of it is another receiver, at the same position.

@@ -59,6 +59,8 @@ typedef struct volt_chan {
   VOLT_ATOMIC(uint32_t) senders; /* that are counted; bit 31: the last of them has left */
   volt_fifo_ watchers;           /* futures that await the close */
 } volt_chan;
+VOLT_SIZE_AT_MOST_(volt_chan, 96);
+VOLT_STATIC_ASSERT_(offsetof(volt_chan, watchers) <= 64, "its operations touch a line");
 
 /* The word: bits 0 to 2 as in detail/fifo.h; 3: the close was awaited once (WATCHED); 8 to 35 how
  * many elements there are; 36 to 63 the position of the next one. The elements are those at the

@@ -31,6 +31,7 @@ typedef struct volt_cond {
   volt_fifo_ queue;
   VOLT_PLAIN(volt_mutex *) mutex; /* of those who wait */
 } volt_cond;
+VOLT_SIZE_AT_MOST_(volt_cond, 64);
 
 #define VOLT_COND_INIT \
   { VOLT_FIFO_INIT_(0), NULL }

@@ -62,6 +62,7 @@ typedef struct volt_future {
   int result;     /* in READY */
   uint32_t id;    /* its waiter's when it was queued */
 } volt_future;
+VOLT_SIZE_AT_MOST_(volt_future, 128);
 
 #ifdef __cplusplus
 #define VOLT_FUTURE_INIT \

@@ -27,6 +27,7 @@
 typedef struct volt_latch {
   volt_fifo_ queue; /* the value of its word is the count */
 } volt_latch;
+VOLT_SIZE_AT_MOST_(volt_latch, 64);
 
 /* count: 0..VOLT_LATCH_MAX. */
 #define VOLT_LATCH_INIT(count) \

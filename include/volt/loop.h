@@ -40,6 +40,7 @@ typedef struct volt_loop {
   VOLT_PLAIN(volt_wake_fn) settled; /* once CLOSED */
   VOLT_PLAIN(void *) settled_ctx;
 } volt_loop;
+VOLT_SIZE_AT_MOST_(volt_loop, 64);
 
 /* A volt_loop that calls tell(arg); tell and arg as in volt_loop_init(). */
 #define VOLT_LOOP_INIT(tell, arg) \

@@ -36,6 +36,7 @@
 typedef struct volt_mailbox_node {
   VOLT_PLAIN(struct volt_mailbox_node *) next;
 } volt_mailbox_node;
+VOLT_SIZE_AT_MOST_(volt_mailbox_node, sizeof(void *));
 
 /* Members are private. */
 typedef struct volt_mailbox {
@@ -44,6 +45,7 @@ typedef struct volt_mailbox {
   VOLT_PLAIN(volt_mailbox_node *) last;
   VOLT_PLAIN(uint64_t) len;
 } volt_mailbox;
+VOLT_SIZE_AT_MOST_(volt_mailbox, 64);
 
 /* An empty mailbox; all-zero is one, too. */
 #define VOLT_MAILBOX_INIT \

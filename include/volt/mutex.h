@@ -24,6 +24,7 @@
 typedef struct volt_mutex {
   volt_fifo_ queue; /* the word's value: 0 free, 1 locked */
 } volt_mutex;
+VOLT_SIZE_AT_MOST_(volt_mutex, 64);
 
 #define VOLT_MUTEX_INIT \
   { VOLT_FIFO_INIT_(0) }

@@ -38,6 +38,7 @@
 typedef struct volt_notify {
   volt_fifo_ queue; /* the value of its word: how often all were notified, and one stored */
 } volt_notify;
+VOLT_SIZE_AT_MOST_(volt_notify, 64);
 
 #define VOLT_NOTIFY_INIT \
   { VOLT_FIFO_INIT_(0) }

@@ -24,6 +24,7 @@
 typedef struct volt_once {
   volt_fifo_ queue; /* the value of its word is how far it is */
 } volt_once;
+VOLT_SIZE_AT_MOST_(volt_once, 64);
 
 #define VOLT_ONCE_INIT \
   { VOLT_FIFO_INIT_(0) }

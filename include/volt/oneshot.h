@@ -29,6 +29,7 @@ typedef struct volt_oneshot {
   size_t elem_bytes;
   VOLT_PLAIN(uint32_t) state; /* nothing was sent, the slot is full, or it was received */
 } volt_oneshot;
+VOLT_SIZE_AT_MOST_(volt_oneshot, 64);
 
 /* An empty one; slot: as of volt_oneshot_init(). */
 #define VOLT_ONESHOT_INIT(elem_bytes, slot) \

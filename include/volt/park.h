@@ -24,6 +24,7 @@
 typedef struct volt_parker {
   VOLT_ATOMIC(uint32_t) word;
 } volt_parker;
+VOLT_SIZE_AT_MOST_(volt_parker, 4);
 
 /* How many sleeping threads a list holds before it wakes them by itself. */
 #define VOLT_UNPARK_LIST_MAX 32

@@ -37,6 +37,7 @@ typedef struct volt_permit_chan {
   volt_sem places; /* that nobody has, with or without an element */
   volt_chan chan;
 } volt_permit_chan;
+VOLT_SIZE_AT_MOST_(volt_permit_chan, 136);
 
 VOLT_BEGIN_DECLS
 

@@ -82,6 +82,7 @@ struct volt_promise {
   VOLT_PLAIN(uint32_t) state; /* idle, begun, given up, or complete */
   VOLT_PLAIN(int) result;     /* in complete */
 };
+VOLT_SIZE_AT_MOST_(volt_promise, 64);
 
 /* An idle one; ops: as of volt_promise_init(). */
 #define VOLT_PROMISE_INIT(ops) \

@@ -29,6 +29,7 @@
 typedef struct volt_rwlock {
   volt_fifo_ queue; /* the word's value: 0 free, 1.. readers, VOLT_RWLOCK_WRITER_ a writer */
 } volt_rwlock;
+VOLT_SIZE_AT_MOST_(volt_rwlock, 64);
 
 #define VOLT_RWLOCK_INIT \
   { VOLT_FIFO_INIT_(0) }

@@ -54,6 +54,7 @@ typedef struct volt_sem {
   VOLT_ATOMIC(uint32_t) limit;   /* as it shall be; a bit beside it while it changes */
   VOLT_ATOMIC(uint32_t) reached; /* not below what there is in all, while it changes */
 } volt_sem;
+VOLT_SIZE_AT_MOST_(volt_sem, 64);
 
 /* permits: 0..VOLT_SEM_MAX, not checked. */
 #define VOLT_SEM_INIT(permits) \

@@ -68,6 +68,7 @@ struct volt_task {
   VOLT_PLAIN(uint8_t) member; /* under its group's lock: what of volt_group_member it has */
   volt_frame frame;
 };
+VOLT_SIZE_AT_MOST_(volt_task, 104);
 
 /* What a group does when a task of it fails, and with tasks that have ended. */
 enum volt_group_how {

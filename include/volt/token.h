@@ -32,6 +32,7 @@ typedef struct volt_token {
   VOLT_PLAIN(struct volt_token *) prev;
   VOLT_PLAIN(struct volt_token *) told; /* after this one, by the same cancel */
 } volt_token;
+VOLT_SIZE_AT_MOST_(volt_token, 128);
 
 #define VOLT_TOKEN_INIT \
   { VOLT_FIFO_INIT_(0), NULL, NULL, NULL, NULL, NULL, NULL }

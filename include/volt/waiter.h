@@ -42,6 +42,7 @@ struct volt_waiter {
   VOLT_PLAIN(uint32_t) need; /* what is still missing; above 0 exactly while it is linked */
   VOLT_PLAIN(uint32_t) id;   /* where it was queued; debug builds: and which use of it that is */
 };
+VOLT_SIZE_AT_MOST_(volt_waiter, 96);
 
 #ifdef __cplusplus
 #define VOLT_WAITER_INIT \

@@ -28,5 +28,6 @@ typedef struct volt_waker {
   volt_wake_fn wake;
   void *ctx;
 } volt_waker;
+VOLT_SIZE_AT_MOST_(volt_waker, 2 * sizeof(void *));
 
 #endif

@@ -30,6 +30,7 @@ typedef struct volt_watch {
   size_t elem_bytes;
   VOLT_PLAIN(uint64_t) version;
 } volt_watch;
+VOLT_SIZE_AT_MOST_(volt_watch, 64);
 
 VOLT_BEGIN_DECLS
 

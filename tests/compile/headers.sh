@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every public header compiles alone, as C11 and as C++17, under every compiler there is, with all
-# warnings as errors; and the objects are as small as promised (sizes.c).
+# warnings as errors; so each type is as small as is said beside it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -22,12 +22,6 @@ for header in include/volt/*.h include/volt/detail/*.h; do
   for cxx in g++ clang++; do
     if command -v "$cxx" > /dev/null; then alone "$cxx" c++ c++17 "$header"; fi
   done
-done
-
-for cc in gcc clang; do
-  command -v "$cc" > /dev/null || continue
-  "$cc" -std=c11 "${warnings[@]}" -Iinclude -fsyntax-only tests/compile/sizes.c
-  compiled=$((compiled + 1))
 done
 
 echo "$compiled compilations"

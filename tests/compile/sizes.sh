@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What docs/ say an object costs is its size, on a 64-bit machine.
+# What docs/ say an object costs is its size, on a 64-bit machine; and what the headers say that it costs
+# at most is held by every compiler that reads them, of C and of C++.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -38,4 +39,17 @@ for claim in "${claims[@]}"; do
     >> "$scratch/claims.c"
 done
 "${CC:-cc}" -std=c11 -Iinclude -fsyntax-only "$scratch/claims.c"
-echo "${#claims[@]} sizes"
+
+# both can fail: a page that says too much, a limit that is too low
+sed -E '3s/== [0-9]+/== 7/' "$scratch/claims.c" > "$scratch/wrong.c"
+! "${CC:-cc}" -std=c11 -Iinclude -fsyntax-only "$scratch/wrong.c" 2> /dev/null ||
+  { echo "the check does not see a wrong page" >&2; exit 1; }
+limits=$(grep -c '^VOLT_SIZE_AT_MOST_(' include/volt/*.h | awk -F: '{ n += $2 } END { print n }')
+cp -r include "$scratch"
+sed -Ei 's/^(VOLT_SIZE_AT_MOST_\(volt_latch), [0-9]+/\1, 3/' "$scratch/include/volt/latch.h"
+for language in c c++; do
+  ! echo '#include <volt/latch.h>' |
+    "${CC:-cc}" -x "$language" -I"$scratch/include" -fsyntax-only - 2> /dev/null ||
+    { echo "a limit in a header is not held in $language" >&2; exit 1; }
+done
+echo "${#claims[@]} sizes in docs/, $limits limits in headers"
