@@ -1,6 +1,6 @@
 // barrier_model: turns that let everybody go, again and again. In batches of one waiter.
 // Checks barrier.c I1, and monitor.c I1, I2, R1-R3 once more.
-// PROGRAM: turns
+// PROGRAM: monitors
 #include "model.hpp"
 #include "poller.hpp"
 

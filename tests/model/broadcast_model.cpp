@@ -1,6 +1,6 @@
 // broadcast_model: values that overwrite each other, receivers that come and go.
 // Checks broadcast.c I1, R1-R3; a case names the race it is after.
-// PROGRAM: turns
+// PROGRAM: monitors
 #include "channels.hpp"
 
 // Values are 1, 2, 3, ...: position + 1, if one thread sends them.

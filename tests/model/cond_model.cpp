@@ -1,6 +1,6 @@
 // cond_model: a condition variable and its mutex.
 // Checks cond.c I2, I4 and R1-R6; a case names the race it is after.
-// PROGRAM: turns
+// PROGRAM: monitors
 #include "model.hpp"
 
 struct cond_model : model {

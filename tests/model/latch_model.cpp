@@ -1,6 +1,6 @@
 // latch_model: a count in the word, and turns. In batches of one waiter.
 // Checks latch.c I1, R1, R2, and monitor.c R1-R3 once more.
-// PROGRAM: turns
+// PROGRAM: monitors
 #include "model.hpp"
 #include "poller.hpp"
 

@@ -1,6 +1,6 @@
 // mailbox_model: a list of nodes, and turns. In batches of one waiter.
 // Checks mailbox.c I1, R1-R4, and monitor.c R2 once more.
-// PROGRAM: turns
+// PROGRAM: monitors
 #include "model.hpp"
 #include "poller.hpp"
 

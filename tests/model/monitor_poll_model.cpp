@@ -1,7 +1,7 @@
 // monitor_poll_model: a waiting future is polled while what it waits for happens. In batches of one
 // waiter, so that whoever lets two go is away between them.
 // Checks monitor.c R6 (with R1-R4), permits.c R13, and future.c I1; a case names what it is after.
-// PROGRAM: turns
+// PROGRAM: monitors
 #include "model.hpp"
 #include "poller.hpp"
 

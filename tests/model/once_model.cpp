@@ -1,6 +1,6 @@
 // once_model: one does it, the others wait. In batches of one waiter.
 // Checks once.c I1 and T1, and monitor.c R1-R4 once more.
-// PROGRAM: turns
+// PROGRAM: monitors
 #include "model.hpp"
 #include "poller.hpp"
 

@@ -1,6 +1,6 @@
 // oneshot_model: one value, a receiver that may give up, a sender that may.
 // Checks oneshot.c R1-R3; a case names the race it is after.
-// PROGRAM: turns
+// PROGRAM: monitors
 #include "channels.hpp"
 
 struct oneshot_model : model {

@@ -1,6 +1,6 @@
 // promise_model: a result that comes from elsewhere, and a future that may give up.
 // Checks promise.c R1, R2; a case names the race it is after.
-// PROGRAM: turns
+// PROGRAM: monitors
 #include "model.hpp"
 
 enum { RESULT = VOLT_EINVAL };

@@ -1,6 +1,6 @@
 // token_model: trees of cancellation tokens.
 // Checks token.c I1, I3, I4 and R1-R7; a case names the race it is after.
-// PROGRAM: turns
+// PROGRAM: monitors
 #include "model.hpp"
 
 // A parent and a child, and a waiter of each.

@@ -1,6 +1,6 @@
 // watch_model: a value that changes under those who look at it.
 // Checks watch.c R1-R3; a case names the race it is after.
-// PROGRAM: turns
+// PROGRAM: monitors
 #include "channels.hpp"
 
 // The value of each version is that version, twice.
