@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compare the two ways to share an io_uring in examples/ringread: batched critical sections against
+# Compare the two ways to share an io_uring in apps/ringread: batched critical sections against
 # a mutex around each submission. A round is every case once, in an order shuffled anew; of each
 # case the medians over the rounds, of "to mutex" the median of the ratios within each round.
 #

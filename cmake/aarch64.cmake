@@ -1,5 +1,5 @@
 # To build for aarch64 on another machine, and to run it there under qemu's emulation of user space.
-# The libraries that tests and examples want are in build/aarch64-root: ./x aarch64 unpacks them.
+# The libraries that tests and apps want are in build/aarch64-root: ./x aarch64 unpacks them.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)

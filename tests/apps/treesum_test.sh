@@ -12,7 +12,7 @@ unset TERM
 [ $# -eq 2 ] || { echo "usage: $0 PROGRAM REFUSED" >&2; exit 2; }
 treesum=$(realpath "$1")
 refused=$(realpath "$2")
-# shellcheck source=tests/example/checks.sh
+# shellcheck source=tests/apps/checks.sh
 . "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

@@ -1,4 +1,4 @@
-# checks.sh: what the tests of the examples say. Sourced; sets $failures to 0.
+# checks.sh: what the tests of the apps say. Sourced; sets $failures to 0.
 # shellcheck shell=bash
 # shellcheck disable=SC2034,SC2154 # failures is read, and code set, by the test
 failures=0

@@ -11,7 +11,7 @@ export LC_ALL=C
 [ $# -eq 2 ] || { echo "usage: $0 PROGRAM REFUSED" >&2; exit 2; }
 ringread=$(realpath "$1")
 refused=$(realpath "$2")
-# shellcheck source=tests/example/checks.sh
+# shellcheck source=tests/apps/checks.sh
 . "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

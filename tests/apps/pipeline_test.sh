@@ -11,7 +11,7 @@ unset TERM
 [ $# -ge 1 ] || { echo "usage: $0 PROGRAM [REFUSED]" >&2; exit 2; }
 pipeline=$(realpath "$1")
 treesum=$(dirname "$pipeline")/treesum
-# shellcheck source=tests/example/checks.sh
+# shellcheck source=tests/apps/checks.sh
 . "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

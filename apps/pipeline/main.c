@@ -6,7 +6,7 @@
  *   pipeline.c  the main thread collects the sums; a task closes each channel when its senders have
  *               left, who are counted by a latch and by a group
  *
- * The list is the same as that of examples/treesum, which does it with semaphores and locks, and
+ * The list is the same as that of apps/treesum, which does it with semaphores and locks, and
  * whose modules for trees, sums and lists are used here. Memory is bounded whatever the tree is
  * like: buffers and files come from channels, too. Ctrl-C cancels a token that every wait awaits
  * together with its channel (step.c). */

@@ -9,7 +9,7 @@ export LC_ALL=C
 
 [ $# -ge 1 ] || { echo "usage: $0 PROGRAM [REFUSED]" >&2; exit 2; }
 onequeue=$(realpath "$1")
-# shellcheck source=tests/example/checks.sh
+# shellcheck source=tests/apps/checks.sh
 . "$(dirname "${BASH_SOURCE[0]}")/checks.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
