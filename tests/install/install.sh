@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # usage: install.sh BUILD_DIR
 # Installs a build into a temporary prefix, moves it, and builds and runs a program against it: by
-# find_package and by pkg-config, shared and static. Then looks at what was installed.
+# find_package and by pkg-config, shared and static. Compiles the examples as they say. Then looks at
+# what was installed.
 set -euo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")"
@@ -64,6 +65,23 @@ by_pkg_config() {
     fail "volt-sync.pc and the library disagree on the version"
 }
 
+# Each example, compiled in an empty directory by the line that its first comment gives.
+by_the_examples() {
+  local example line count=0
+  cc() { command "$cc" "$@" -Wall -Wextra -pedantic -Werror; }
+  for example in "$source"/examples/*.c; do
+    line=$(sed -nE 's/^ \*   (cc .*)$/\1/p' "$example")
+    [[ -n $line ]] || fail "${example##*/} does not say how it is compiled"
+    mkdir "$scratch/example"
+    cp "$example" "$scratch/example"
+    (cd "$scratch/example" && eval "$line") || fail "${example##*/}: $line"
+    LD_LIBRARY_PATH=$libdir ../examples/example_test.sh "$example" "$scratch/example/a.out"
+    rm -r "$scratch/example"
+    count=$((count + 1))
+  done
+  ((count > 0)) || fail 'there are no examples'
+}
+
 look_at_it() {
   local entry undefined path
   ../compile/dynamic.sh "$library" "$libdir/libvolt-rt.so"
@@ -88,4 +106,5 @@ look_at_it() {
 install_and_move
 by_cmake
 by_pkg_config
+by_the_examples
 look_at_it
