@@ -17,9 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../treesum/listing.h"
-#include "../treesum/memory.h"
-#include "../treesum/signals.h"
+#include "../treesum/results.h"
+#include "../treesum/program.h"
 #include "pipeline.h"
 
 #define EXIT_USAGE 2

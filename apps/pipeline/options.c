@@ -5,7 +5,7 @@
 #include <getopt.h>
 #include <stdio.h>
 
-#include "../treesum/number.h"
+#include "../treesum/program.h"
 
 static const char usage_text[] =
     "usage: pipeline [options] [directory or file ...]\n"

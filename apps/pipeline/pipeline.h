@@ -19,8 +19,8 @@
 #include "../treesum/console.h"
 #include "../treesum/results.h"
 #include "../treesum/roots.h"
-#include "../treesum/sha256.h"
-#include "../treesum/tally.h"
+#include "../treesum/hash.h"
+#include "../treesum/progress.h"
 #include "options.h"
 
 #define BLOCK_BYTES ((size_t)128 * 1024)

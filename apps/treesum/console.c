@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "memory.h"
+#include "program.h"
 
 #define ERASE_LINE "\r\033[K"
 

@@ -1,19 +1,79 @@
 /* file_task.c: a task that sums one file.
  *
- * It waits its turn in two queues, for one of the jobs and for a file that may be open; sleeps
+ * It waits in two queues, for one of the jobs and for a file that may be open; sleeps
  * while its steps are done in the blocking pool; and gives back what it has, however it ends.
  *
  * Tasks need not begin in the order in which they are spawned. So that files are summed in the
  * order in which they are found, the walker gets the place in the first queue: a future may be
  * polled by one and then by another. */
 #define _GNU_SOURCE
-#include "file_task.h"
+#include "task_form.h"
 
 #include <stdlib.h>
 
-#include "file_sum.h"
-#include "memory.h"
-#include "slow_task.h"
+#include "program.h"
+
+/* ---- a slow file ---- */
+
+/* A task beside the one that sums, which names the file if it takes too long, and is mostly
+ * cancelled. It is a child of the one that sums, which ends it, and awaits its end, before it ends
+ * itself. All-zero: no file is being watched. */
+struct slow_task {
+  volt_task task;
+  volt_rt *rt;
+  const struct slow *slow;
+  char *path; /* NULL: it has ended, as its parent knows */
+  volt_sleep nap;
+  volt_blocking call;
+  volt_future ended;
+};
+
+static int name_file(void *ctx) {
+  const struct slow_task *s = ctx;
+  slow_name(s->slow, s->path);
+  return VOLT_OK;
+}
+
+/* To have been cancelled is not its failure: it returns VOLT_OK. So a parent that awaits its end
+ * and gets VOLT_ECANCELED knows that it was cancelled itself. */
+static int slow_poll(volt_task *t, volt_ctx *ctx) {
+  struct slow_task *self = volt_container_of(t, struct slow_task, task);
+  int result;
+  VOLT_TASK_BEGIN(self);
+  VOLT_AWAIT_RESULT(
+      self, result,
+      volt_sleep_until(&self->nap, volt_rt_timers(self->rt), slow_deadline_ns(self->slow)));
+  if (result == VOLT_OK) {
+    VOLT_AWAIT_RESULT(self, result, volt_blocking_future(&self->call, self->rt, name_file, self));
+    if (result == VOLT_ENOMEM) fatal("cannot start a thread");
+  }
+  VOLT_TASK_END(self);
+}
+
+/* The file at path is being summed from now on. *s: stays where it is until it has ended. */
+static void slow_task_begin(struct slow_task *s, const struct slow *slow, volt_rt *rt,
+                            const char *path) {
+  if (slow->after_ms == 0) return;
+  *s = (struct slow_task){.rt = rt, .slow = slow, .path = must_copy(path)};
+  volt_task_init(&s->task, slow_poll);
+  int result = volt_spawn(rt, &s->task);
+  if (result != VOLT_OK) fatal("cannot start a task: %s", volt_strerror(result));
+}
+
+/* Ask it to end. Returns a future of its end: VOLT_OK; VOLT_ECANCELED if the task that awaits it is
+ * cancelled, and then it is still there. */
+static volt_future *slow_task_end(struct slow_task *s) {
+  volt_task_cancel(&s->task);
+  return volt_task_join_future(&s->ended, &s->task);
+}
+
+/* It has ended. */
+static void slow_task_forget(struct slow_task *s) {
+  free(s->path);
+  s->path = NULL;
+}
+
+/* ---- the file ---- */
 
 struct file_task {
   volt_task task;
@@ -46,7 +106,7 @@ static int step(void *ctx) {
   return file_sum_is_open(&f->sum) ? VOLT_OK : end_file(f);
 }
 
-static int poll(volt_task *t, volt_ctx *ctx) {
+static int file_poll(volt_task *t, volt_ctx *ctx) {
   struct file_task *self = volt_container_of(t, struct file_task, task);
   struct task_form *form = self->form;
   struct scan *scan = form->scan;
@@ -74,7 +134,7 @@ static int poll(volt_task *t, volt_ctx *ctx) {
 }
 
 int file_task_spawn(struct task_form *form, char *path) {
-  struct file_task *f = VOLT_TASK_NEW(form->rt, struct file_task, poll);
+  struct file_task *f = VOLT_TASK_NEW(form->rt, struct file_task, file_poll);
   if (f == NULL) fatal("out of memory");
   f->form = form;
   file_sum_begin(&f->sum, form->scan, path);

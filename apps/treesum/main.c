@@ -5,38 +5,131 @@
  * thread. They meet at
  *   a semaphore that bounds open files, and measures the waits for it         open_files.c
  *   a rwlock around the results, which is looked into for every file          results.c
- *   mutexes around the statistics and around standard error                   tally.c, console.c
- * and do the same with a directory and with a file                            tree.c, file_sum.c
+ *   mutexes around the statistics and around standard error                   progress.c, console.c
+ * and do the same with a directory and with a file                            tree.c, scan.c
  *
  *                    tasks, task_form.c               threads, thread_form.c
- *   finding files    walk_task.c                      walk.c
- *   summing them     a task per file   file_task.c    workers                  worker.c
- *   not too many     two semaphores                   a bounded queue          path_queue.c
- *   the progress     an interval   progress_task.c    a timer, again and again progress_timer.c
- *   slow files       a task sleeps     slow_task.c    a timer, often cancelled slow_timer.c
- *   time             the runtime's timers             a thread for timers      alarms.c
+ *   finding files    a task                           the main thread
+ *   summing them     a task per file   file_task.c    workers
+ *   not too many     two semaphores                   a bounded queue
+ *   the progress     a task, by an interval           a timer, again and again   alarms.c
+ *   slow files       a task sleeps     file_task.c    a timer, often cancelled   alarms.c
+ *   time             the runtime's timers             a thread for timers        alarms.c
  *   stopping         a group is cancelled             semaphores are closed
  *
- * A thread waits for Ctrl-C (signals.c). Nobody polls a flag while it waits, and nothing hangs. No
- * wait allocates memory. */
+ * A thread waits for Ctrl-C (program.c). No thread polls a flag while it waits, and nothing hangs.
+ * No wait allocates memory. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "console.h"
-#include "listing.h"
-#include "memory.h"
-#include "options.h"
+#include "program.h"
+#include "results.h"
 #include "scan.h"
-#include "signals.h"
 #include "task_form.h"
 #include "thread_form.h"
-#include "verify.h"
 
 #define EXIT_USAGE 2
+#define MIN_DEFAULT_JOBS 4
+#define MAX_JOBS 1024
+#define DEFAULT_OPEN_FILES 16
+#define MAX_OPEN_FILES 1000000
+#define MAX_SLOW_AFTER_MS (24 * 60 * 60 * 1000)
+
+/* ---- the command line ---- */
+
+struct options {
+  unsigned jobs;          /* files that are summed at once */
+  bool threads;           /* by a thread each, not by tasks */
+  unsigned open_files;    /* at once, at most */
+  unsigned slow_after_ms; /* name files that take longer; 0: do not */
+  bool verify;
+  const char *output; /* NULL: standard output */
+  char *const *roots; /* ends with NULL */
+};
+
+/* What to do after reading the command line. */
+enum options_result { OPTIONS_RUN, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };
+
+static const char usage_text[] =
+    "usage: treesum [options] [directory or file ...]\n"
+    "\n"
+    "Prints the SHA-256 sums of all regular files in and below the directories (by default\n"
+    "/usr/include), sorted by path, in the format of sha256sum. Symbolic links are not followed.\n"
+    "\n"
+    "  -j, --jobs N         sum N files at once (by default one per core, at least 4), as tasks:\n"
+    "                       one thread per core runs them, others wait for the disk\n"
+    "  -t, --threads N      sum N files at once, with N threads instead; not with --jobs\n"
+    "  -n, --open-files N   have at most N files and directories open at once (by default 16)\n"
+    "  -o, --output FILE    write the list to FILE, not to standard output\n"
+    "  -s, --slow-after MS  name each file that takes longer than MS milliseconds, meanwhile\n"
+    "  -v, --verify         have sha256sum check the list\n"
+    "  -h, --help           show this\n"
+    "\n"
+    "Exit code: 0 all files are summed (and verified), 1 some are not, 2 wrong usage,\n"
+    "128 + signal if interrupted: the list then has the files that were done.\n";
+
+static unsigned default_jobs(void) {
+  cpu_set_t cores;
+  unsigned usable =
+      sched_getaffinity(0, sizeof cores, &cores) == 0 ? (unsigned)CPU_COUNT(&cores) : 0;
+  return usable > MIN_DEFAULT_JOBS ? usable : MIN_DEFAULT_JOBS;
+}
+
+/* Fill in *options from the command line. Prints the help if it is asked for, and what is wrong if
+ * something is. The strings stay where they are in argv. */
+static enum options_result options_parse(struct options *options, int argc, char **argv) {
+  static const struct option known[] = {
+      {"jobs", required_argument, NULL, 'j'},
+      {"threads", required_argument, NULL, 't'},
+      {"open-files", required_argument, NULL, 'n'},
+      {"output", required_argument, NULL, 'o'},
+      {"slow-after", required_argument, NULL, 's'},
+      {"verify", no_argument, NULL, 'v'},
+      {"help", no_argument, NULL, 'h'},
+      {NULL, 0, NULL, 0},
+  };
+  static char *const default_roots[] = {"/usr/include", NULL};
+  *options = (struct options){.jobs = default_jobs(), .open_files = DEFAULT_OPEN_FILES};
+  bool right = true, jobs = false;
+  for (int option; (option = getopt_long(argc, argv, "j:t:n:o:s:vh", known, NULL)) != -1;) {
+    switch (option) {
+      case 'j':
+        right &= number_parse("jobs", optarg, MAX_JOBS, &options->jobs);
+        jobs = true;
+        break;
+      case 't':
+        right &= number_parse("threads", optarg, MAX_JOBS, &options->jobs);
+        options->threads = true;
+        break;
+      case 'n':
+        right &= number_parse("open-files", optarg, MAX_OPEN_FILES, &options->open_files);
+        break;
+      case 'o': options->output = optarg; break;
+      case 's':
+        right &= number_parse("slow-after", optarg, MAX_SLOW_AFTER_MS, &options->slow_after_ms);
+        break;
+      case 'v': options->verify = true; break;
+      case 'h': fputs(usage_text, stdout); return OPTIONS_HELP_SHOWN;
+      default: right = false;
+    }
+  }
+  if (jobs && options->threads) {
+    fprintf(stderr, "treesum: --jobs and --threads exclude each other: it is tasks or threads\n");
+    right = false;
+  }
+  options->roots = optind < argc ? argv + optind : default_roots;
+  if (!right) fputs(usage_text, stderr);
+  return right ? OPTIONS_RUN : OPTIONS_WRONG;
+}
+
+/* ---- the work ---- */
 
 static FILE *open_list(const char *output, struct stat *status) {
   FILE *list = output != NULL ? fopen(output, "we") : stdout;
@@ -49,7 +142,8 @@ static FILE *open_list(const char *output, struct stat *status) {
 struct work {
   const struct options *options;
   struct scan scan;
-  volt_group tasks; /* walker and jobs, if they are tasks */
+  struct thread_form threads; /* if they are threads */
+  volt_group tasks;           /* walker and jobs, if they are tasks */
 };
 
 /* On the thread that waits for signals. */
@@ -57,7 +151,7 @@ static void stop(void *ctx, int signal) {
   struct work *work = ctx;
   console_print(work->scan.console, "%s: stopping", strsignal(signal));
   if (work->options->threads) {
-    thread_form_stop(&work->scan);
+    thread_form_stop(&work->threads);
   } else {
     volt_group_cancel(&work->tasks);
   }
@@ -68,12 +162,14 @@ static uint64_t run(struct work *work) {
   const struct options *options = work->options;
   uint64_t start_ns = volt_now_ns();
   if (options->threads) {
-    thread_form_run(&work->scan, options->roots, options->jobs);
+    thread_form_run(&work->threads, options->roots, options->jobs);
   } else {
     task_form_run(&work->scan, &work->tasks, options->roots, options->jobs);
   }
   return volt_now_ns() - start_ns;
 }
+
+/* ---- what is said of it ---- */
 
 static void report_waits(struct console *console, const struct open_files_use *use) {
   const struct wait_times *waits = &use->waits;
@@ -140,6 +236,7 @@ int main(int argc, char **argv) {
   struct scan *scan = &work.scan;
   console_init(&console);
   scan_init(scan, options.roots, options.open_files, options.slow_after_ms, &console);
+  thread_form_init(&work.threads, scan);
   volt_group_init(&work.tasks);
   FILE *list = open_list(options.output, &scan->list);
 
@@ -152,6 +249,7 @@ int main(int argc, char **argv) {
   report(scan, &options, elapsed_ns);
   int code = conclude(scan, &options, signal);
   volt_group_destroy(&work.tasks);
+  thread_form_destroy(&work.threads);
   scan_destroy(scan);
   console_destroy(&console);
   return code;

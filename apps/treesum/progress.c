@@ -1,4 +1,4 @@
-/* progress.c: the progress bar, or lines where there is no terminal.
+/* progress.c: what is counted; the progress bar, or lines where there is no terminal.
  *
  * How much there is to do is not known before the walk is over; until then the bar shows the share
  * of what has been found, and a "+" says that there will be more. */
@@ -7,7 +7,41 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---- the tally ---- */
+
+void tally_init(struct tally *tally) {
+  *tally = (struct tally){.counts = {0}};
+  volt_mutex_init(&tally->lock);
+}
+
+void tally_add(struct tally *tally, struct counts more) {
+  volt_mutex_lock_no_deadline(&tally->lock);
+  tally->counts.found += more.found;
+  tally->counts.summed += more.summed;
+  tally->counts.repeated += more.repeated;
+  tally->counts.skipped += more.skipped;
+  tally->counts.slow += more.slow;
+  tally->counts.bytes += more.bytes;
+  tally->counts.symlinks += more.symlinks;
+  tally->counts.walked |= more.walked;
+  volt_mutex_unlock(&tally->lock);
+}
+
+struct counts tally_read(struct tally *tally) {
+  volt_mutex_lock_no_deadline(&tally->lock);
+  struct counts counts = tally->counts;
+  volt_mutex_unlock(&tally->lock);
+  return counts;
+}
+
+void tally_destroy(struct tally *tally) {
+  volt_mutex_destroy(&tally->lock);
+}
+
+/* ---- showing it ---- */
 
 #define BAR_INTERVAL_NS UINT64_C(100000000)
 #define LINE_INTERVAL_NS UINT64_C(1000000000)
@@ -69,4 +103,19 @@ void progress_show(const struct progress *progress) {
 
 void progress_end(const struct progress *progress) {
   console_bar(progress->console, "");
+}
+
+/* ---- slow files ---- */
+
+#define NS_PER_MS UINT64_C(1000000)
+
+uint64_t slow_deadline_ns(const struct slow *slow) {
+  return volt_deadline_ns(slow->after_ms * NS_PER_MS);
+}
+
+void slow_name(const struct slow *slow, const char *path) {
+  char *name = console_printable(path);
+  console_print(slow->console, "slow: %s (after %u ms)", name, slow->after_ms);
+  free(name);
+  tally_add(slow->tally, (struct counts){.slow = 1});
 }

@@ -1,14 +1,27 @@
-/* results.c: an array of results and a hash table over it.
+/* results.c: an array of results and a hash table over it; the list of them, and its check.
  *
  * The table is open addressing with linear probing, at most half full; it holds positions, so the
- * array may move. Of several names of one file only the first is in it. */
+ * array may move. Of several names of one file only the first is in it.
+ *
+ * A line of the list is the sum in hex, two spaces, the path. If the path contains a backslash,
+ * newline or carriage return, the line begins with a backslash and those are written as \\, \n and
+ * \r. To be checked, the list goes through an unlinked temporary file to the standard input of
+ * sha256sum. */
 #define _GNU_SOURCE
 #include "results.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "memory.h"
+#include "program.h"
+
+/* ---- the table ---- */
 
 void results_init(struct results *results) {
   *results = (struct results){.count = 0};
@@ -91,4 +104,109 @@ void results_destroy(struct results *results) {
   free(results->all);
   free(results->index);
   volt_rwlock_destroy(&results->lock);
+}
+
+/* ---- the list ---- */
+
+static void write_sum(FILE *stream, const struct sha256_sum *sum) {
+  static const char digits[] = "0123456789abcdef";
+  char hex[2 * SHA256_BYTES];
+  for (size_t i = 0; i < SHA256_BYTES; i++) {
+    hex[2 * i] = digits[sum->bytes[i] >> 4];
+    hex[2 * i + 1] = digits[sum->bytes[i] & 15];
+  }
+  fwrite(hex, 1, sizeof hex, stream);
+}
+
+static void write_escaped(FILE *stream, const char *path) {
+  for (; *path != '\0'; path++) {
+    switch (*path) {
+      case '\\': fputs("\\\\", stream); break;
+      case '\n': fputs("\\n", stream); break;
+      case '\r': fputs("\\r", stream); break;
+      default: fputc(*path, stream);
+    }
+  }
+}
+
+static void write_line(FILE *stream, const struct result *result) {
+  bool escape = strpbrk(result->path, "\\\n\r") != NULL;
+  if (escape) fputc('\\', stream);
+  write_sum(stream, &result->sum);
+  fputs("  ", stream);
+  if (escape) {
+    write_escaped(stream, result->path);
+  } else {
+    fputs(result->path, stream);
+  }
+  fputc('\n', stream);
+}
+
+bool listing_write(FILE *stream, const struct results *results) {
+  for (size_t i = 0; i < results->count && !ferror(stream); i++) {
+    write_line(stream, &results->all[i]);
+  }
+  return fflush(stream) == 0 && !ferror(stream);
+}
+
+/* ---- the check ---- */
+
+#define NOT_RUN 127
+
+static FILE *temporary_list(const struct results *results) {
+  FILE *list = tmpfile();
+  if (list != NULL && (!listing_write(list, results) || fseek(list, 0, SEEK_SET) != 0)) {
+    int error = errno;
+    fclose(list);
+    errno = error;
+    return NULL;
+  }
+  return list;
+}
+
+/* In the child: become sha256sum. It must not survive us, whatever ends us. */
+static void become_checker(int list_fd) {
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (dup2(list_fd, STDIN_FILENO) >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) {
+    execlp("sha256sum", "sha256sum", "--check", "--quiet", "--strict", (char *)NULL);
+  }
+  _exit(NOT_RUN);
+}
+
+/* Returns the exit code as a shell would give it. */
+static int exit_code_of(pid_t child) {
+  int status;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return NOT_RUN;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int run_checker(FILE *list) {
+  pid_t child = fork();
+  if (child < 0) return NOT_RUN;
+  if (child == 0) become_checker(fileno(list));
+  return exit_code_of(child);
+}
+
+int verify(const struct results *results, struct console *console) {
+  if (results->count == 0) {
+    console_print(console, "verify: there is nothing to check");
+    return 0;
+  }
+  FILE *list = temporary_list(results);
+  if (list == NULL) {
+    console_print(console, "verify: cannot write the list: %s", strerror(errno));
+    return EXIT_FAILURE;
+  }
+  int code = run_checker(list);
+  fclose(list);
+  if (code == 0) {
+    console_print(console, "verify: sha256sum agrees on all %zu files", results->count);
+  } else if (code == NOT_RUN) {
+    console_print(console, "verify: sha256sum could not be run");
+  } else {
+    console_print(console, "verify: FAILED, sha256sum ended with %d", code);
+  }
+  return code;
 }

@@ -1,4 +1,4 @@
-/* results.h: the sums found so far, under a volt rwlock.
+/* results.h: the sums found so far, under a volt rwlock; the list of them, and its check.
  *
  * For every file it is asked whether the same file has been summed under another name (a hard link,
  * a bind mount, an argument inside another one): many readers. A result is added once per file: the
@@ -6,10 +6,13 @@
 #ifndef TREESUM_RESULTS_H
 #define TREESUM_RESULTS_H
 
+#include <stdbool.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <volt/volt.h>
 
-#include "sha256.h"
+#include "console.h"
+#include "hash.h"
 
 struct result {
   char *path;
@@ -42,5 +45,18 @@ void results_add(struct results *results, char *path, const struct stat *status,
 void results_sort(struct results *results);
 
 void results_destroy(struct results *results);
+
+/* ---- the list, in the format of sha256sum ---- */
+
+/* Write a line for each result, in their order, and flush. No other thread may add results
+ * meanwhile. Returns false if it could not be written, and errno. */
+bool listing_write(FILE *stream, const struct results *results);
+
+/* ---- sha256sum checks it ---- */
+
+/* Run sha256sum --check on all results and report what it says. What it prints goes to standard
+ * error. Returns its exit code: 0 if every sum is right; 127 if it could not be run; 128 and more
+ * if it was killed. To be called when there are no other threads. */
+int verify(const struct results *results, struct console *console);
 
 #endif

@@ -22,8 +22,11 @@ struct roots {
 void roots_init(struct roots *roots, char *const *names);
 
 /* Open a path that begins with the name of a root and goes on with names that were read in
- * directories. As open_path(): no symbolic link is followed. flags: with O_NOFOLLOW, without
- * O_CREAT. Returns the descriptor, or -1 and errno. Threads: any. */
+ * directories. As open(), but for two things. No symbolic link is followed, wherever below the root
+ * it is: ELOOP, or ENOTDIR where openat2() is missing or forbidden. And the path may have PATH_MAX
+ * bytes and more: then, and without openat2(), it takes one more descriptor until it returns.
+ * flags: with O_NOFOLLOW, without O_CREAT. Returns the descriptor, or -1 and errno. Threads: any.
+ * */
 int roots_open(const struct roots *roots, const char *path, int flags);
 
 void roots_destroy(struct roots *roots);

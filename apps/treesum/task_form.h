@@ -8,7 +8,7 @@
 
 #include <volt/runtime.h>
 
-#include "hasher.h"
+#include "hash.h"
 #include "scan.h"
 
 /* What the tasks share. */
@@ -22,8 +22,13 @@ struct task_form {
 };
 
 /* Sum all regular files in and below roots (ends with NULL), so many at a time. group: initialised;
- * can be cancelled at any time, also before and after; then this returns when all have left. Errors
- * are printed. */
+ * can be cancelled at any time, also before and after; then this returns when all tasks have ended.
+ * Errors are printed. */
 void task_form_run(struct scan *scan, volt_group *group, char *const *roots, unsigned jobs);
+
+/* In file_task.c: have a file summed, by a task of the group. path: from malloc(), belongs to the
+ * task then, and so does a permit of form->room. Returns VOLT_OK, or VOLT_ECANCELED: the group is,
+ * and both have been given back. */
+int file_task_spawn(struct task_form *form, char *path);
 
 #endif

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "memory.h"
+#include "program.h"
 
 #define ENTRIES_AT_ONCE 500
 

@@ -15,8 +15,8 @@
 #include <dirent.h>
 
 #include "console.h"
+#include "progress.h"
 #include "roots.h"
-#include "tally.h"
 
 struct path_stack {
   char **all;
