@@ -4,12 +4,12 @@
  *   a thread  --->  threads   --->   tasks, a lane each  ---> the main thread
  *             paths           blocks                    sums
  *
- * Every arrow is a bounded channel: who is too fast waits there for who is too slow. Two more run
+ * Every arrow is a bounded channel: a stage that is too fast waits there for the next. Two more run
  * backwards and make that a bound on memory: free buffers, and free files.
  *
- * Whoever waits for a channel waits for the token, too (step.h): when it is cancelled, everybody
- * leaves. A stage that has ended closes the channel behind it, and the next ends when it has drained
- * it. */
+ * A stage that waits for a channel waits for the token, too (stages.h): when it is cancelled, every
+ * stage ends. A stage that has ended closes the channel behind it, and the next ends when it has
+ * drained it. */
 #ifndef PIPELINE_PIPELINE_H
 #define PIPELINE_PIPELINE_H
 
@@ -17,11 +17,21 @@
 #include <volt/volt.h>
 
 #include "../treesum/console.h"
-#include "../treesum/results.h"
-#include "../treesum/roots.h"
 #include "../treesum/hash.h"
 #include "../treesum/progress.h"
-#include "options.h"
+#include "../treesum/results.h"
+#include "../treesum/roots.h"
+
+/* What the command line says. */
+struct options {
+  unsigned readers;   /* threads that read */
+  unsigned hashers;   /* tasks that hash */
+  unsigned capacity;  /* of each channel between two stages */
+  unsigned buffers;   /* blocks in memory */
+  unsigned files;     /* files on their way */
+  const char *output; /* or NULL: standard output */
+  char *const *roots; /* ends with NULL */
+};
 
 #define BLOCK_BYTES ((size_t)128 * 1024)
 
@@ -72,7 +82,7 @@ struct pipeline {
 void pipeline_init(struct pipeline *p, const struct options *options, struct console *console);
 
 /* Hash all regular files in and below options->roots, into p->results. Returns when all is done, or
- * when the token was cancelled and everybody has left. Returns whether all was done. */
+ * when the token was cancelled and every stage has ended. Returns whether all was done. */
 bool pipeline_run(struct pipeline *p);
 
 /* Give back what is free to use again. Their channels have a place for each of them. */

@@ -3,7 +3,27 @@
 #define PIPELINE_STAGES_H
 
 #include "pipeline.h"
-#include "step.h"
+
+/* ---- one wait of a stage: for a channel, or for the token ---- */
+
+struct step {
+  volt_future operation;
+  volt_future stop;
+  volt_future *both[2];
+  volt_select select;
+};
+
+/* The operation (step->operation, made by the caller), unless the token is cancelled. Returns a
+ * future: what the operation returns, or VOLT_ECANCELED. */
+volt_future *step_future(struct step *step, volt_token *stop);
+
+/* The same for a thread. */
+int step_blocking(struct step *step, volt_token *stop);
+
+/* Why a select that has ended with this result has ended. */
+int step_result(const struct step *step, int result);
+
+/* ---- the stages ---- */
 
 /* Send the paths of all regular files in and below the roots. A thread. p: a struct pipeline. */
 void *walk_run(void *p);

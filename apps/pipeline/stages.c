@@ -1,13 +1,77 @@
-/* read.c: the second stage: threads that read files into blocks. A file goes to one lane, so its
- * blocks stay in order. */
+/* stages.c: the stages but for the last, and how a stage waits.
+ *
+ * In a step the token comes first: a stage that could go on, and is to stop, stops. An element that
+ * was granted in the instant in which the token was cancelled is not lost: a select takes one
+ * branch or the other. */
 #define _GNU_SOURCE
+#include "stages.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "stages.h"
+#include "../treesum/tree.h"
+
+/* ---- a step ---- */
+
+enum { STOP, OPERATION };
+
+volt_future *step_future(struct step *step, volt_token *stop) {
+  step->both[STOP] = volt_token_future(&step->stop, stop);
+  step->both[OPERATION] = &step->operation;
+  return volt_select_future(&step->select, step->both, 2, VOLT_SELECT_BIASED);
+}
+
+int step_result(const struct step *step, int result) {
+  return volt_select_winner(&step->select) == STOP ? VOLT_ECANCELED : result;
+}
+
+int step_blocking(struct step *step, volt_token *stop) {
+  return step_result(step, volt_block_on(step_future(step, stop), VOLT_NO_DEADLINE));
+}
+
+/* ---- walk: a thread that finds files ---- */
+
+static int send_files(struct pipeline *p, struct tree *tree) {
+  int result = VOLT_OK;
+  for (char *path; result == VOLT_OK && (path = tree_next_file(tree)) != NULL;) {
+    struct step step;
+    path_chan_send_future(&step.operation, &p->paths, &path);
+    result = step_blocking(&step, &p->stop);
+    if (result != VOLT_OK) free(path); /* it is still ours */
+  }
+  return result;
+}
+
+static int walk_root(struct pipeline *p, struct tree *tree, const char *root) {
+  tree_enter(tree, root);
+  int result = send_files(p, tree);
+  while (result == VOLT_OK && tree_next_directory(tree)) {
+    do {
+      tree_read(tree);
+    } while (tree_is_open(tree) && !volt_token_is_cancelled(&p->stop));
+    tree_close(tree);
+    result = send_files(p, tree);
+  }
+  return result;
+}
+
+void *walk_run(void *pipeline) {
+  struct pipeline *p = pipeline;
+  struct tree tree;
+  tree_init(&tree, &p->roots, &p->tally, p->console);
+  int result = VOLT_OK;
+  for (char *const *root = p->options->roots; *root != NULL && result == VOLT_OK; root++) {
+    result = walk_root(p, &tree, *root);
+  }
+  tree_destroy(&tree);
+  volt_chan_close(&p->paths.chan);
+  return NULL;
+}
+
+/* ---- read: threads; a file goes to one lane, so its blocks stay in order ---- */
 
 /* The file will have no sum, and why was printed. */
 static void forget(struct pipeline *p, struct file *file) {
@@ -114,4 +178,39 @@ void *read_run(void *pipeline) {
   }
   volt_latch_done(&p->reading);
   return NULL;
+}
+
+/* ---- hash: tasks, each with a lane of its own ---- */
+
+/* Hash what has come. Returns whether the file is done. */
+static bool handle(struct hash_task *h) {
+  struct block *block = &h->block;
+  if (!block->buffer) {
+    block->file->sum = sha256_end(&block->file->hash);
+    return true;
+  }
+  sha256_add(&block->file->hash, block->buffer, block->bytes);
+  pipeline_free_buffer(h->pipeline, block->buffer);
+  return false;
+}
+
+static int hash_poll(volt_task *t, volt_ctx *ctx) {
+  struct hash_task *self = volt_container_of(t, struct hash_task, task);
+  struct pipeline *p = self->pipeline;
+  VOLT_TASK_BEGIN(self);
+  for (;;) {
+    block_chan_recv_future(&self->step.operation, self->lane, &self->block);
+    VOLT_AWAIT_RESULT(self, self->result, step_future(&self->step, &p->stop));
+    if (step_result(&self->step, self->result) != VOLT_OK) break;
+    if (!handle(self)) continue;
+    file_chan_send_future(&self->step.operation, &p->sums, &self->block.file);
+    VOLT_AWAIT_RESULT(self, self->result, step_future(&self->step, &p->stop));
+    if (step_result(&self->step, self->result) != VOLT_OK) break;
+  }
+  VOLT_TASK_END(self);
+}
+
+void hash_task_init(struct hash_task *h, struct pipeline *p, block_chan *lane) {
+  *h = (struct hash_task){.pipeline = p, .lane = lane};
+  volt_task_init(&h->task, hash_poll);
 }
