@@ -1,6 +1,6 @@
 /* files.c: the files that are read, cut into blocks. */
 #define _GNU_SOURCE /* O_DIRECT */
-#include "files.h"
+#include "ringread.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "message.h"
 
 /* Returns NULL, or what is wrong. */
 static const char *open_file(struct file *file, bool direct) {

@@ -3,18 +3,164 @@
  * Shows batched critical sections where they pay most: around a system call that takes any number
  * of requests. The ring is in ring.c: threads submit through a queue of batched critical sections,
  * and wait with a parker for their result and with a mutex for the turn to wait in the kernel. */
-#define _GNU_SOURCE /* liburing.h */
+#define _GNU_SOURCE /* getopt_long, flockfile; liburing.h */
+#include <ctype.h>
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "files.h"
-#include "message.h"
-#include "options.h"
-#include "readers.h"
-#include "ring.h"
+#include "ringread.h"
+
+#define EXIT_USAGE 2
+#define EXIT_SKIPPED 77 /* io_uring is not to be had here */
+#define MAX_THREADS 1024
+#define MAX_BLOCK_BYTES (16 << 20)
+#define MAX_ENTRIES 32768
+#define DIRECT_BYTES 4096 /* what every device and file system takes as a unit */
+
+/* ---- what it says ---- */
+
+static void print_line(const char *format, va_list args) {
+  flockfile(stderr);
+  fputs("ringread: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  funlockfile(stderr);
+}
+
+void complain(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  print_line(format, args);
+  va_end(args);
+}
+
+void fatal(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  print_line(format, args);
+  va_end(args);
+  _exit(EXIT_FAILURE); /* not exit(): other threads are still at work on what it would tear down */
+}
+
+/* ---- the command line ---- */
+
+/* What to do after reading the command line. */
+enum options_result { OPTIONS_RUN, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };
+
+static const char usage_text[] =
+    "usage: ringread [options] FILE...\n"
+    "\n"
+    "Reads blocks at random places of files with several threads that share one io_uring, and "
+    "says\n"
+    "how fast that was and how often the kernel was entered.\n"
+    "\n"
+    "  -t, --threads N      read with N threads (by default 4)\n"
+    "  -n, --operations N   read N blocks, all threads together (by default 100000)\n"
+    "  -b, --block BYTES    so many bytes a block (by default 4096)\n"
+    "  -s, --seed S         which blocks: the same seed reads the same ones (by default 1)\n"
+    "      --submit HOW     bcs: as many operations with one system call as there are (the\n"
+    "                       default); mutex: one system call each, under a lock\n"
+    "  -e, --entries N      entries of the submission queue (by default 64)\n"
+    "  -d, --direct         past the page cache (O_DIRECT; blocks of a multiple of 4096 bytes)\n"
+    "  -v, --verify         compare every block with what pread reads\n"
+    "  -h, --help           show this\n"
+    "\n"
+    "Exit code: 0 all is read (and verified), 1 something is not, 2 wrong usage, 77 io_uring is "
+    "not\n"
+    "to be had here.\n";
+
+/* The word for it on the command line. */
+static const char *options_submission_name(enum ring_submission submission) {
+  return submission == RING_BCS ? "bcs" : "mutex";
+}
+
+/* Read a number from least to most. */
+static bool parse_number(const char *option, const char *text, uint64_t least, uint64_t most,
+                         uint64_t *number) {
+  char *end;
+  errno = 0;
+  unsigned long long value = strtoull(text, &end, 10);
+  if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && value >= least &&
+      value <= most) {
+    *number = value;
+    return true;
+  }
+  fprintf(stderr, "ringread: --%s wants a number from %llu to %llu, not '%s'\n", option,
+          (unsigned long long)least, (unsigned long long)most, text);
+  return false;
+}
+
+static bool parse_count(const char *option, const char *text, unsigned most, unsigned *number) {
+  uint64_t value = *number;
+  bool right = parse_number(option, text, 1, most, &value);
+  *number = (unsigned)value;
+  return right;
+}
+
+static bool parse_submission(const char *text, enum ring_submission *submission) {
+  *submission = strcmp(text, "mutex") == 0 ? RING_MUTEX : RING_BCS;
+  if (strcmp(text, options_submission_name(*submission)) == 0) return true;
+  fprintf(stderr, "ringread: --submit wants bcs or mutex, not '%s'\n", text);
+  return false;
+}
+
+/* What no option can say alone. */
+static bool check_together(const struct options *options) {
+  if (options->direct && options->block_bytes % DIRECT_BYTES != 0) {
+    fprintf(stderr, "ringread: --direct wants blocks of a multiple of %d bytes\n", DIRECT_BYTES);
+    return false;
+  }
+  if (options->files[0] == NULL) {
+    fprintf(stderr, "ringread: no file is given\n");
+    return false;
+  }
+  return true;
+}
+
+/* Fill in *options from the command line. Prints the help if it is asked for, and what is wrong if
+ * something is. The strings stay where they are in argv. */
+static enum options_result options_parse(struct options *options, int argc, char **argv) {
+  static const struct option known[] = {
+      {"threads", required_argument, NULL, 't'}, {"operations", required_argument, NULL, 'n'},
+      {"block", required_argument, NULL, 'b'},   {"seed", required_argument, NULL, 's'},
+      {"submit", required_argument, NULL, 'S'},  {"entries", required_argument, NULL, 'e'},
+      {"direct", no_argument, NULL, 'd'},        {"verify", no_argument, NULL, 'v'},
+      {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+  };
+  *options = (struct options){
+      .threads = 4, .operations = 100000, .block_bytes = 4096, .seed = 1, .entries = 64};
+  bool right = true;
+  for (int option; (option = getopt_long(argc, argv, "t:n:b:s:e:dvh", known, NULL)) != -1;) {
+    switch (option) {
+      case 't': right &= parse_count("threads", optarg, MAX_THREADS, &options->threads); break;
+      case 'n':
+        right &= parse_number("operations", optarg, 1, UINT64_MAX / 2, &options->operations);
+        break;
+      case 'b':
+        right &= parse_count("block", optarg, MAX_BLOCK_BYTES, &options->block_bytes);
+        break;
+      case 's': right &= parse_number("seed", optarg, 0, UINT64_MAX, &options->seed); break;
+      case 'S': right &= parse_submission(optarg, &options->submission); break;
+      case 'e': right &= parse_count("entries", optarg, MAX_ENTRIES, &options->entries); break;
+      case 'd': options->direct = true; break;
+      case 'v': options->verify = true; break;
+      case 'h': fputs(usage_text, stdout); return OPTIONS_HELP_SHOWN;
+      default: right = false;
+    }
+  }
+  options->files = argv + optind;
+  if (right) right = check_together(options);
+  if (!right) fputs(usage_text, stderr);
+  return right ? OPTIONS_RUN : OPTIONS_WRONG;
+}
+
+/* ---- the program ---- */
 
 static void print_report(const struct options *options, const struct files *files,
                          const struct readers_report *report, const struct ring_calls *calls) {

@@ -4,15 +4,13 @@
  * blocks, whatever thread reads them. The threads take numbers from a common counter, so that how
  * many each of them has done shows how fairly the ring serves them. */
 #define _GNU_SOURCE /* pread, posix_memalign; liburing.h */
-#include "readers.h"
+#include "ringread.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "message.h"
 
 #define ALIGNMENT 4096 /* what O_DIRECT needs at most */
 
@@ -21,7 +19,7 @@ struct readers {
   struct ring *ring;
   const struct files *files;
   const struct options *options;
-  VOLT_CACHE_ALIGNED VOLT_ATOMIC(uint64_t) taken; /* operations that somebody has begun */
+  VOLT_CACHE_ALIGNED VOLT_ATOMIC(uint64_t) taken; /* operations that have begun */
   VOLT_CACHE_ALIGNED VOLT_ATOMIC(uint32_t) failed;
   volt_sem start;
   volt_sem finished;

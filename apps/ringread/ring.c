@@ -62,7 +62,7 @@
 #include <string.h>
 #include <volt/park.h>
 
-#include "message.h"
+#include "ringread.h"
 
 #define COMPLETED 1u
 #define RETURNED 2u
