@@ -1,6 +1,6 @@
 /* loop.c: the event loop. */
 #define _GNU_SOURCE
-#include "loop.h"
+#include "onequeue.h"
 
 #include <stdio.h>
 #include <stdlib.h>

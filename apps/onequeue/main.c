@@ -2,20 +2,19 @@
  *
  * In each round waiters of all three kinds arrive one after the other, in an order that is shuffled
  * anew; each is seen in the queue before the next one comes. One client of the loop loses patience.
- * Then permits are released one by one: they go round in the order of arrival, whoever waits how.
+ * Then permits are released one by one: they go round in the order of arrival, however a waiter
+ * waits.
  *
- *   loop.c      epoll; volt_loop_poll(), told by an eventfd
+ *   loop.c      epoll; volt_loop_poll(), woken by an eventfd
  *   waiters.c   a thread: volt_sem_acquire_blocking(); a task: VOLT_AWAIT
  *
- * usage: onequeue [ROUNDS [SEED]]. Exit code 1 if anybody was overtaken. */
+ * usage: onequeue [ROUNDS [SEED]]. Exit code 1 if one was overtaken. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "loop.h"
-#include "served.h"
-#include "waiters.h"
+#include "onequeue.h"
 
 #define OF_EACH_KIND 4
 #define WAITERS (3 * OF_EACH_KIND)
