@@ -20,9 +20,9 @@ static void check(bool right, const char *what) {
 
 /* ---- the loop's thread ---- */
 
-/* On whichever thread releases a permit; it does not say whose future is ready, only that the loop
+/* On the thread that releases a permit: it does not say whose future is ready, only that the loop
  * has to look. */
-static void tell_loop(void *ctx) {
+static void wake_loop(void *ctx) {
   const struct loop *loop = ctx;
   uint64_t one = 1;
   check(write(loop->wake, &one, sizeof one) == sizeof one, "eventfd");
@@ -37,7 +37,7 @@ static void look_for_permit(struct loop *loop, struct loop_client *client) {
   if (result == VOLT_PENDING) return;
   client->waiting = false;
   if (result == VOLT_OK) answer(client, LOOP_GRANTED);
-  if (result == VOLT_OK) served_tell(loop->served, client->arrival);
+  if (result == VOLT_OK) served_add(loop->served, client->arrival);
 }
 
 static void woken(struct loop *loop) {
@@ -107,7 +107,7 @@ void loop_start(struct loop *loop, volt_sem *permits, struct served *served,
   loop->wake = eventfd(0, EFD_CLOEXEC);
   check(loop->epoll >= 0 && loop->wake >= 0, "epoll");
   watch(loop, loop->wake, loop);
-  volt_loop_init(&loop->waker, (volt_waker){tell_loop, loop});
+  volt_loop_init(&loop->waker, (volt_waker){wake_loop, loop});
   for (unsigned i = 0; i < count; i++) connect_client(loop, &loop->clients[i], arrivals[i]);
   volt_sem_init(&loop->ended, 0);
   check(pthread_create(&loop->thread, NULL, run, loop) == 0, "a thread");
@@ -115,12 +115,12 @@ void loop_start(struct loop *loop, volt_sem *permits, struct served *served,
 
 void loop_stop(struct loop *loop) {
   volt_sem_release(&loop->ended, 1);
-  tell_loop(loop);
+  wake_loop(loop);
   pthread_join(loop->thread, NULL);
   for (unsigned i = 0; i < loop->count; i++) {
     if (loop->clients[i].loop_end >= 0) hung_up(&loop->clients[i]);
   }
-  /* a permit may have been seen before its wake has come: who released it may be on the way here */
+  /* a permit may have been seen before its wake has come: the releaser may be on its way here */
   volt_loop_close_blocking(&loop->waker, VOLT_NO_DEADLINE);
   close(loop->wake);
   close(loop->epoll);

@@ -68,7 +68,7 @@ static void print_arrival(const struct round *round, unsigned i) {
   printf(" %s%u", kind_names[round->arrivals[i].kind], round->arrivals[i].index + 1);
 }
 
-/* Whoever arrives or leaves does so on a thread of its own. */
+/* A waiter arrives, or leaves, on a thread of its own. */
 static void await_waiters(struct round *round, unsigned count) {
   while (volt_sem_waiters(&round->permits) != count) sched_yield();
 }
@@ -127,11 +127,11 @@ static bool release_all(struct round *round, unsigned number) {
   for (unsigned i = 0; i < WAITERS; i++) {
     if (i == round->impatient) continue;
     volt_sem_release(&round->permits, 1);
-    unsigned who = served_next(&round->served);
-    print_arrival(round, who);
-    in_order = in_order && who == i;
-    if (round->arrivals[who].kind == LOOP) {
-      in_order = in_order && loop_answer(&round->loop, round->arrivals[who].index) == LOOP_GRANTED;
+    unsigned next = served_next(&round->served);
+    print_arrival(round, next);
+    in_order = in_order && next == i;
+    if (round->arrivals[next].kind == LOOP) {
+      in_order = in_order && loop_answer(&round->loop, round->arrivals[next].index) == LOOP_GRANTED;
     }
   }
   printf("\n");

@@ -15,7 +15,7 @@
 #define MOST_WAITERS 64
 
 struct served {
-  volt_sem told; /* a permit for each entry that has not been seen */
+  volt_sem unseen; /* a permit for each entry that has not been seen */
   unsigned count;
   unsigned order[MOST_WAITERS]; /* by number of arrival */
 };
@@ -23,9 +23,9 @@ struct served {
 void served_init(struct served *served);
 
 /* Record that this one has got a permit. Does not wait: from any thread. */
-void served_tell(struct served *served, unsigned arrival);
+void served_add(struct served *served, unsigned arrival);
 
-/* Wait for the next one. Returns who it is. */
+/* Wait for the next one. Returns its arrival. */
 unsigned served_next(struct served *served);
 
 void served_destroy(struct served *served);

@@ -10,21 +10,21 @@
 
 void served_init(struct served *served) {
   *served = (struct served){.count = 0};
-  volt_sem_init(&served->told, 0);
+  volt_sem_init(&served->unseen, 0);
 }
 
-void served_tell(struct served *served, unsigned arrival) {
+void served_add(struct served *served, unsigned arrival) {
   served->order[served->count++] = arrival;
-  volt_sem_release(&served->told, 1);
+  volt_sem_release(&served->unseen, 1);
 }
 
 unsigned served_next(struct served *served) {
-  if (volt_sem_acquire_blocking(&served->told, 1, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+  if (volt_sem_acquire_blocking(&served->unseen, 1, VOLT_NO_DEADLINE) != VOLT_OK) abort();
   return served->order[served->count - 1];
 }
 
 void served_destroy(struct served *served) {
-  volt_sem_destroy(&served->told);
+  volt_sem_destroy(&served->unseen);
 }
 
 /* ---- a thread, a task ---- */
@@ -38,7 +38,7 @@ void must(int result, const char *what) {
 static void *run_thread(void *ctx) {
   struct waiting_thread *w = ctx;
   must(volt_sem_acquire_blocking(w->permits, 1, VOLT_NO_DEADLINE), "a thread");
-  served_tell(w->served, w->arrival);
+  served_add(w->served, w->arrival);
   return NULL;
 }
 
@@ -59,7 +59,7 @@ static int run_task(volt_task *t, volt_ctx *ctx) {
   struct waiting_task *self = volt_container_of(t, struct waiting_task, task);
   VOLT_TASK_BEGIN(self);
   VOLT_AWAIT(self, volt_sem_acquire_future(&self->permit, self->permits, 1));
-  served_tell(self->served, self->arrival);
+  served_add(self->served, self->arrival);
   VOLT_TASK_END(self);
 }
 

@@ -2,56 +2,59 @@
  *
  * Algorithm
  *   Submitting: an operation is a node in a queue of batched critical sections. The consumer fills
- *   in an SQE for each node, and calls io_uring_enter when it sees no further one, or when the SQ
+ *   in an SQE for each node. It calls io_uring_enter when it sees no further node, or when the SQ
  *   is full.
- *   Waiting: of those who wait, the holder of a mutex is the reaper. It takes whatever is in the
- *   CQ, tells the owners, and sleeps in the kernel when there is nothing, until its own operation
- *   is among them; then it unlocks. The others wait with one parker for two things: to be told, and
- *   to be the next reaper. Who has been told has no use for the mutex any more: it cancels; if the
- *   grant was first, its waker has passed it on, on the thread that gave it, so that the mutex
- *   never travels to a thread that must wake up in order to give it away.
- * An operation lives on its owner's stack. It has an end on each side, in either order: COMPLETED,
- * the reaper has its result, and RETURNED, the queue has done with its node. Whoever sets the
+ *   Waiting: one of the waiting threads, the holder of a mutex, is the reaper. It takes every entry
+ *   of the CQ, completes the operations, and sleeps in the kernel when the CQ is empty, until its
+ *   own operation is completed; then it unlocks. The other threads wait with one parker for two
+ *   things: that their operation is completed, and that they are the next reaper. A thread whose
+ *   operation is completed does not need the mutex any more: it cancels. If the grant came first,
+ *   its waker has unlocked the mutex again, on the granting thread; so a thread is never woken only
+ *   to unlock.
+ * An operation lives on its owner's stack. It ends twice, in either order: COMPLETED (the reaper
+ * has its result) and RETURNED (the queue does not use its node any more). The thread that sets the
  * second one unparks the owner, once; a grant of the mutex unparks it, too. So the owner knows how
- * many unparks are due to it (1, or 2 with a grant), and leaves when they have come: nothing can
- * reach its stack then.
+ * many unparks are due (1, or 2 with a grant), and returns when they have come: no thread can reach
+ * its stack then.
  *
  * Invariants
  *   I1  operations between acquire and release of `room` <= entries of the CQ: it never overflows,
- *       and nobody who holds a permit waits for another
+ *       and a thread that holds a permit waits for no other permit
  *   I2  only the consumer (or the holder of `lock`) uses the SQ, only the reaper the CQ
  *   I3  an operation that the kernel has, or has completed, and that is not COMPLETED here has an
- *       owner that is the reaper, is queued to be, or is on its way there and waits for nobody
+ *       owner that is the reaper, or is queued to be, or is on its way there without waiting
  *   I4  a reaper that sleeps in the kernel has an operation of its own to come
  *   I5  only the reaper sets COMPLETED
- * No completion is left with nobody waiting for it: its owner is one of the three of I3. If it is
- * queued, somebody is the reaper: one who sleeps is woken by this completion, too, and takes it;
- * one who is about to unlock makes the oldest in the queue the reaper, which looks into the CQ
- * first.
+ * No completion is left without a thread that takes it: its owner is one of the three of I3. If the
+ * owner is queued, another thread is the reaper. A reaper that sleeps is woken by this completion,
+ * too, and takes it; a reaper that is about to unlock makes the oldest in the queue the reaper,
+ * which looks into the CQ first.
  *
  * Races
- *   R1  The reaper has seen an empty CQ; an operation completes; the reaper sleeps. Closed: the
- *       kernel counts the entries itself before it sleeps, and only the reaper removes any.
- *   R2  The reaper has taken the last entry it needs; another comes; it unlocks. Closed: see above.
- *   R3  An owner is told that it is done while the mutex is being granted to it: both leave, nobody
- *       reaps. Closed: the grant decides: if the operation is COMPLETED, its waker unlocks; else
- *       the owner is the reaper, and nobody but itself can complete it (I5). The owner concludes
- *       the same from COMPLETED, and learns from cancel whether the waker has been or will be
- *       called.
- *   R4  A thread becomes the reaper with its operation COMPLETED, and sleeps in the kernel for
- *       ever. Closed: the reaper looks at its own operation first.
- *   R5  The reaper sleeps for an operation that is still in the queue. Closed: the consumer fills
- *       in and flushes without waiting for anything the reaper has (I1: there is room in the CQ).
- *   R6  The owner is told, leaves, and its next operation has the same node while the consumer is
- *       still reading it. Closed: it leaves when COMPLETED and RETURNED.
- *   R7  An owner is told and releases its permit; a new operation completes into a CQ whose entry
- *       is not free yet. Closed: the entry is given back before the owner is told.
- *   R8  The submitting thread ends, and the kernel cancels what it has submitted for others and not
- *       begun yet: -ECANCELED. Closed by the caller, see ring.h.
+ *   R1  Interleaving: the reaper sees an empty CQ; an operation completes; the reaper sleeps.
+ *       Prevented by: the kernel counts the entries itself before it sleeps, and only the reaper
+ *       removes any.
+ *   R2  Interleaving: the reaper takes the last entry that it needs; another comes; it unlocks.
+ *       Prevented by: the next reaper looks into the CQ first (see above).
+ *   R3  Interleaving: an owner is completed while the mutex is being granted to it; it returns, and
+ *       no thread reaps. Prevented by: the grant decides. If the operation is COMPLETED, the waker
+ *       unlocks; else the owner is the reaper, and only the owner can complete the operation (I5).
+ *       The owner concludes the same from COMPLETED, and learns from cancel whether the waker has
+ *       been or will be called.
+ *   R4  Interleaving: a thread becomes the reaper with its operation COMPLETED, and sleeps in the
+ *       kernel for ever. Prevented by: the reaper looks at its own operation first.
+ *   R5  Interleaving: the reaper sleeps for an operation that is still in the queue. Prevented by:
+ *       the consumer fills in and flushes without waiting for the reaper (I1: the CQ has room).
+ *   R6  Interleaving: the owner is completed and returns, and its next operation has the same node
+ *       while the consumer still reads it. Prevented by: it returns when COMPLETED and RETURNED.
+ *   R7  Interleaving: an owner is completed and releases its permit; a new operation completes into
+ *       a CQ whose entry is not free yet. Prevented by: the entry is given back before COMPLETED.
+ *   R8  Interleaving: the submitting thread ends, and the kernel cancels what that thread has
+ *       submitted for others and what has not begun: -ECANCELED. Prevented by the caller: ring.h.
  *
  * Pairs
- *   E1 (acq_rel) -> E1, E2 (acquire)   the owner sees the result; whoever sets the second end is
- *                                      the last to touch the operation, but for the unpark
+ *   E1 (acq_rel) -> E1, E2 (acquire)   the owner sees the result; the thread that sets the second
+ *                                      end is the last to touch the operation, but for the unpark
  *   K1 (release) -> K2 (acquire)       the reaper sees the operation that the consumer has
  *                                      submitted (the kernel orders this; C does not know it) */
 #define _GNU_SOURCE /* liburing.h */
@@ -113,7 +116,7 @@ static bool end(struct operation *operation, uint32_t which) {
 
 /* ---- the submission side ---- */
 
-/* Whether the kernel could not just now, and will later. */
+/* Whether the same call may succeed later. */
 static bool is_passing(int error) {
   return error == -EINTR || error == -EAGAIN || error == -EBUSY;
 }
@@ -173,7 +176,7 @@ static void submit(struct ring *ring, struct operation *operation) {
 /* ---- the completion side ---- */
 
 /* Take every entry there is. Returns false if there was none. */
-static bool take_entries(struct ring *ring, volt_unpark_list *told) {
+static bool take_entries(struct ring *ring, volt_unpark_list *completed) {
   struct io_uring_cqe *cqe;
   bool any = false;
   while (io_uring_peek_cqe(&ring->uring, &cqe) == 0) {
@@ -181,7 +184,7 @@ static bool take_entries(struct ring *ring, volt_unpark_list *told) {
     struct operation *operation = io_uring_cqe_get_data(cqe);
     operation->result = cqe->res;
     io_uring_cqe_seen(&ring->uring, cqe); /* R7 */
-    if (end(operation, COMPLETED)) volt_unpark_later(&operation->parker, told);
+    if (end(operation, COMPLETED)) volt_unpark_later(&operation->parker, completed);
     any = true;
   }
   return any;
@@ -195,18 +198,18 @@ static void sleep_for_entry(struct ring *ring) {
 
 /* The caller is the reaper. */
 static void reap_until(struct ring *ring, struct operation *operation) {
-  volt_unpark_list told = {.count = 0};
+  volt_unpark_list completed = {.count = 0};
   while (!is_completed(operation)) { /* R4 */
-    if (take_entries(ring, &told)) {
-      volt_unpark_all(&told);
+    if (take_entries(ring, &completed)) {
+      volt_unpark_all(&completed);
     } else {
       sleep_for_entry(ring);
     }
   }
 }
 
-/* A grant of the mutex, on the thread that gives it up. Inside itself for each of those in a row
- * that have been told: as deep as there are threads, at most. */
+/* A grant of the mutex, on the thread that unlocks it. If it unlocks in turn, the next grant runs
+ * inside this one: as deep as there are threads, at most. */
 static void become_reaper(void *ctx) {
   struct operation *operation = ctx;
   if (is_completed(operation)) volt_mutex_unlock(&operation->ring->reaper); /* R3 */
@@ -217,7 +220,7 @@ static void wait_for(struct ring *ring, struct operation *operation) {
   volt_waiter waiter = VOLT_WAITER_INIT;
   volt_waker waker = {become_reaper, operation};
   uint32_t unparks = 1;
-  /* a reaper may be about to tell us: to let it run is cheaper than to sleep in the queue */
+  /* a reaper may be about to complete it: to let it run is cheaper than to sleep in the queue */
   if (!is_completed(operation) && volt_mutex_is_locked(&ring->reaper)) sched_yield();
   bool reaper = !is_completed(operation);
   if (reaper && volt_mutex_lock(&ring->reaper, &waiter, waker) != VOLT_OK) {

@@ -59,10 +59,10 @@ int ring_init(struct ring *ring, unsigned entries, enum ring_submission submissi
  * Returns what the kernel says: a count, or -errno. Threads: any that may block. */
 int ring_run(struct ring *ring, ring_fill *fill, void *ctx);
 
-/* How often the kernel was entered. Threads: any, while nobody is in ring_run(). */
+/* How often the kernel was entered. Threads: any, while no thread is in ring_run(). */
 struct ring_calls ring_calls(const struct ring *ring);
 
-/* Nobody may be in ring_run(). */
+/* No thread may be in ring_run(). */
 void ring_destroy(struct ring *ring);
 
 #endif

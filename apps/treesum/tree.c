@@ -2,7 +2,7 @@
  *
  * No recursion and no change of directory: a stack of directories still to be read, by path. Each
  * is read as a whole, with a permit for one open file, and what it contains is queued only after
- * the permit is given back: those who sum need it to make room. */
+ * the permit is given back: summing needs it to make room. */
 #define _GNU_SOURCE
 #include "tree.h"
 
