@@ -32,3 +32,22 @@ foreach(library IN ITEMS sync rt)
   configure_file(cmake/volt-${library}.pc.in volt-${library}.pc @ONLY)
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/volt-${library}.pc" DESTINATION "${pc_dir}")
 endforeach()
+
+# Manual pages, written by the build where there is Python 3, and left out where there is none: to
+# install needs no Python. A docstring that breaks the form stops the test docs.man, not the build.
+find_package(Python3 3.10 QUIET COMPONENTS Interpreter)
+option(VOLT_MAN "Write and install manual pages (needs Python 3)" ${Python3_FOUND})
+if(VOLT_MAN AND NOT Python3_FOUND)
+  message(FATAL_ERROR "VOLT_MAN needs Python 3.10 or later")
+endif()
+if(VOLT_MAN)
+  file(GLOB man_inputs CONFIGURE_DEPENDS include/volt/*.h src/*.map docs/reference/*.py)
+  add_custom_command(OUTPUT man.stamp
+    COMMAND "${Python3_EXECUTABLE}" -B "${CMAKE_CURRENT_SOURCE_DIR}/docs/reference/reference.py"
+      --lenient --man "${CMAKE_CURRENT_BINARY_DIR}/man"
+    COMMAND "${CMAKE_COMMAND}" -E touch man.stamp
+    DEPENDS ${man_inputs} CHANGELOG.md
+    VERBATIM)
+  add_custom_target(volt_man ALL DEPENDS man.stamp)
+  install(DIRECTORY "${CMAKE_CURRENT_BINARY_DIR}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}")
+endif()

@@ -18,7 +18,6 @@ CODE = r"(?:VOLT_[A-Z][A-Z0-9_]*[A-Z0-9]|true|false|NULL|[A-Z0-9]+_MAX|0)(?![\w(
 QUALIFIERS = re.compile(
     r"\b(VOLT_(API|INLINE|NODISCARD|NORETURN|UNUSED_OK_)|static|inline|extern)\b ?")
 STOP = re.compile(rf"; (?=(?:or )?{CODE})|, (?=or {CODE})|\.(?= |$)|$")  # of what a code means
-INTERNAL = {"atomic.h", "wait_queue.h"}  # public only because others include them
 SECTION = re.compile(r"---- (.*?) ----$")
 
 

@@ -82,6 +82,24 @@ by_the_examples() {
   ((count > 0)) || fail 'there are no examples'
 }
 
+by_man() {
+  local viewer page looked=0
+  if [[ ! -e $build/man ]]; then
+    echo 'no manual pages: this build has no Python 3'
+    return
+  fi
+  for viewer in man mman; do # of man-db, of mandoc; a Debian without manuals has a man that says so
+    if ! command -v "$viewer" > /dev/null || "$viewer" -w mandoc 2>&1 | grep -q minimized; then continue; fi
+    for page in volt_sem_acquire volt_sem_acquire_all_future volt_chan_recv_blocking VOLT_EAGAIN volt; do
+      MANPAGER="cat" "$viewer" -M "$prefix/share/man" "$page" < /dev/null > "$scratch/log" 2>&1 ||
+        fail "$viewer $page:" "$(cat "$scratch/log")"
+      grep -q "$page" <(sed 's/.\x08//g' "$scratch/log") || fail "$viewer $page shows something else"
+      looked=$((looked + 1))
+    done
+  done
+  echo "$looked manual pages were read"
+}
+
 look_at_it() {
   local entry undefined path
   ../compile/dynamic.sh "$library" "$libdir/libvolt-rt.so"
@@ -107,4 +125,5 @@ install_and_move
 by_cmake
 by_pkg_config
 by_the_examples
+by_man
 look_at_it
