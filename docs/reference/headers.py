@@ -415,8 +415,7 @@ def read_library(root: Path) -> Library:
                 for name in re.findall(r"^ *(volt_\w*[^\W_]);", path.read_text(), flags=re.M)}
     if not exported:
         raise Unreadable("src: there is no symbol map, or it exports nothing")
-    headers = [read_header(path, root) for path in sorted((root / "include/volt").glob("*.h"))
-               if path.name not in INTERNAL]
+    headers = [read_header(path, root) for path in sorted((root / "include/volt").glob("*.h"))]
     for entry in (e for h in headers for e in h.entries if e.names == ["volt_result"]):
         entry.names += [name for name, _, _ in codes]
         lines = [f"  {name} = {value}, /* {text} */" for name, value, text in codes]
