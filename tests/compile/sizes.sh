@@ -38,6 +38,10 @@ for claim in "${claims[@]}"; do
   echo "_Static_assert(sizeof(void *) != 8 || sizeof($type) == $said, \"docs/$page: $type\");" \
     >> "$scratch/claims.c"
 done
+rows=$(grep -oE '`volt_[a-z_]+` \| [0-9]+' docs/platforms.md | tr -d '`|')
+while read -r type said; do
+  echo "_Static_assert(sizeof(void *) != 8 || sizeof($type) == $said, \"docs/platforms.md: $type\");"
+done <<< "$rows" >> "$scratch/claims.c"
 "${CC:-cc}" -std=c11 -Iinclude -fsyntax-only "$scratch/claims.c"
 
 # both can fail: a page that says too much, a limit that is too low
@@ -52,4 +56,4 @@ for language in c c++; do
     "${CC:-cc}" -x "$language" -I"$scratch/include" -fsyntax-only - 2> /dev/null ||
     { echo "a limit in a header is not held in $language" >&2; exit 1; }
 done
-echo "${#claims[@]} sizes in docs/, $limits limits in headers"
+echo "$((${#claims[@]} + $(wc -l <<< "$rows"))) sizes in docs/, $limits limits in headers"
