@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# The code in the documents compiles, their links lead somewhere, and docs/results.md has every
+# function that returns a result code or a future.
+#
+# A page is one C file: its blocks in their order, behind a prelude of headers. The word after the
+# three backquotes says what a block is:
+#   c             declarations and functions
+#   c body        statements: in a function of their own, which returns an int
+#   c task NAME   statements of a task whose struct is `struct NAME`: `self` and `ctx` are there
+#   c fragment    a shape with "..." in it: not compiled
+#   c not volt    another library's code: not compiled
+# Declarations that a reader need not see stand between "<!-- code" and "-->".
+# By hand: docs_code.sh PAGE... looks at these pages only.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+prelude='#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <volt/runtime.h>
+#include <volt/volt.h>'
+
+as_c() { # <page>: the page as C
+  printf '%s\n' "$prelude"
+  awk -v page="$1" '
+    function begin() { print "#line " FNR + 1 " \"" page "\"" }
+    /^<!-- code$/ { hidden = 1; begin(); next }
+    hidden && /^-->$/ { hidden = 0; next }
+    hidden { print; next }
+    /^```c$/ { open = 1; end = ""; begin(); next }
+    /^```c body$/ {
+      open = 1; end = "return VOLT_OK; }"
+      print "static int body_" ++count "(void) {"; begin(); next
+    }
+    /^```c task [a-z_]+$/ {
+      open = 1; end = "VOLT_TASK_END(self); }"
+      print "static int task_" ++count "(volt_task *t, volt_ctx *ctx) {"
+      print "struct " $3 " *self = volt_container_of(t, struct " $3 ", task);"
+      print "VOLT_TASK_BEGIN(self);"; begin(); next
+    }
+    /^```$/ { if (open) print end; open = 0; next }
+    open { print }' "$1"
+}
+
+compile() { # <page>: with every compiler there is
+  local cc
+  for cc in gcc clang; do
+    command -v "$cc" > /dev/null || continue
+    as_c "$1" | "$cc" -x c -std=c11 -Wall -Wextra -Werror -Wno-unused -Wno-unused-parameter \
+      -Wno-missing-field-initializers -Iinclude -fsyntax-only - || return 1
+    compiled=$((compiled + 1))
+  done
+}
+
+tags() { # <page>...: blocks that begin in another way than the ones above
+  grep -nHE '^ *```' "$@" |
+    grep -vE ':```(c|c body|c task [a-z_]+|c fragment|c not volt|sh|cmake|go|rust|text|)$' || true
+}
+
+anchors() { # <page>: its headings, as they are linked to
+  sed -nE 's/^#+ +//p' "$1" | tr 'A-Z ' 'a-z-' | sed 's/[^a-z0-9_-]//g'
+}
+
+links() { # <page>: links that lead nowhere
+  local target file anchor
+  sed '/^```/,/^```/d' "$1" | grep -oE '\]\([^) ]+\)' | sed 's/^](//; s/)$//' | sort -u |
+    while read -r target; do
+      [[ $target =~ ^(https?|mailto): ]] && continue
+      file=${target%%#*} anchor=${target#"${target%%#*}"}
+      file=${file:+$(dirname "$1")/$file} file=${file:-$1}
+      if [[ ! -e $file ]]; then
+        echo "$1: no file: $target"
+      elif [[ -n $anchor ]] && ! anchors "$file" | grep -qx -- "${anchor#\#}"; then
+        echo "$1: no heading: $target"
+      fi
+    done
+}
+
+functions() { # <header>...: those that return an int or a future, less the private ones
+  local result='VOLT_(API|INLINE) (VOLT_NODISCARD )?(int |volt_future \*)'
+  sed -nE "s/^$result(volt_[a-z0-9_]*[a-z0-9])\(.*/\4/p" "$@" | sort
+}
+
+rows() { # <page>: the functions that its tables have a row for
+  awk -F'|' '/^\| `volt_/ { print $2 }' "$1" | grep -oE '`volt_[a-z0-9_]+`' | tr -d '`' | sort
+}
+
+missing() { # <page> <header>...: functions without a row, rows without a function, and doubles
+  comm -13 <(rows "$1" | uniq) <(functions "${@:2}") | sed "s|^|$1: no row: |"
+  comm -23 <(rows "$1") <(functions "${@:2}") | sed "s|^|$1: no such function, or a second row: |"
+}
+
+# each check can fail
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+page=$scratch/page.md header=$scratch/header.h compiled=0
+must_fail() { echo "the check misses: $1" >&2; exit 1; }
+printf '%s\n' '```c body' 'volt_sem s = VOLT_SEM_INIT(1);' 'volt_sem_acquire(&s, 1);' '```' > "$page"
+! compile "$page" 2> /dev/null || must_fail "a call with too few arguments"
+printf '%s\n' '```c' 'static volt_sem s = VOLT_SEM_INIT(1);' '```' > "$page"
+compile "$page" || { echo "the check refuses what is right" >&2; exit 1; }
+printf '%s\n' '```C' '```' > "$page"
+[[ -n $(tags "$page") ]] || must_fail "a block of an unknown kind"
+printf '%s\n' '# One' '[1](nowhere.md)' '[2](#two)' '[3](#one)' '[4](page.md)' > "$page"
+[[ $(links "$page" | wc -l) == 2 ]] || must_fail "a link to no file, or to no heading"
+printf 'VOLT_API int volt_%s(void);\n' a b c_ > "$header"
+printf '| `volt_%s` | |\n' a a x > "$page"
+[[ $(missing "$page" "$header" | wc -l) == 3 ]] || must_fail "a function without a row"
+
+shopt -s nullglob
+pages=("$@")
+(($# > 0)) || pages=(README.md CONTRIBUTING.md SECURITY.md docs/*.md docs/*/*.md)
+headers=(include/volt/*.h)
+compiled=0 failed=0
+for page in "${pages[@]}"; do
+  if grep -qE '^```c( body| task .*)?$' "$page"; then compile "$page" || failed=1; fi
+done
+wrong=$(
+  tags "${pages[@]}"
+  for page in "${pages[@]}"; do links "$page"; done
+  missing docs/results.md "${headers[@]}"
+)
+if [[ -n $wrong ]]; then
+  printf '%s\n' "$wrong" >&2
+  exit 1
+fi
+((failed == 0)) || exit 1
+
+count() { grep -hcE "$1" "${pages[@]}" | paste -sd+ | bc; }
+((compiled > 0)) || exit 77
+echo "$(count '^```c( body| task .*)?$') blocks in $compiled compilations," \
+  "$(count '^```c (fragment|not volt)$') not compiled;" \
+  "$(for page in "${pages[@]}"; do grep -oE '\]\([^) ]+\)' "$page" || true; done | wc -l) links;" \
+  "$(functions "${headers[@]}" | wc -l) functions in docs/results.md"
