@@ -1,4 +1,4 @@
-// bcs.hpp: the queues of "Batched Critical Sections" (seed 001) as they are printed there.
+// bcs.hpp: the queues of "Batched Critical Sections" (docs/errata.md) as they are printed there.
 #ifndef VOLT_PUBLISHED_BCS_HPP
 #define VOLT_PUBLISHED_BCS_HPP
 

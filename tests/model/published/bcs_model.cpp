@@ -1,4 +1,4 @@
-// bcs_model: batched critical sections as seed 001 prints them. Errata E14 to E17.
+// bcs_model: the queues of "Batched Critical Sections" as printed. docs/errata.md, E14 to E17.
 // A case that must fail tells how the printed form loses, and what of src/bcs/bcs_queue.c does not.
 // PROGRAM: published
 #include "bcs.hpp"

@@ -1,6 +1,7 @@
-// channel.hpp: the channel of seed 000: a ring, and for each side a fast slot, a flag and a list of
-// waiters. What the text leaves to its reader is filled with what is right: the ring, the mutex,
-// and that whoever is told and finds nothing waits again. The ring has one place.
+// channel.hpp: the channel of "Fast Waiter Slot" (docs/errata.md): a ring, and for each side a fast
+// slot, a flag and a list of waiters. What the text leaves to its reader is filled with what is
+// right: the ring, the mutex, and that a waiter that is woken and finds nothing waits again. The
+// ring has one place.
 #ifndef VOLT_PUBLISHED_CHANNEL_HPP
 #define VOLT_PUBLISHED_CHANNEL_HPP
 

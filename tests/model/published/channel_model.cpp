@@ -1,6 +1,6 @@
-// channel_model: the channel as seed 000 prints it, and as it was shipped. Errata E10-E12. A case
-// that must fail tells how the printed form loses, and what of variants/ and of src/sync/channel.c does
-// not.
+// channel_model: the channel of "Fast Waiter Slot" as printed, and as it was shipped.
+// docs/errata.md, E10 to E12. A case that must fail says how the printed form loses, and what of
+// the variants and of channel.c does not.
 // PROGRAM: published
 #include "channel.hpp"
 

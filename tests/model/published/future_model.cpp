@@ -1,5 +1,5 @@
-// future_model: the future as seed 003 prints it, on the semaphores of seeds 004 and 002.
-// Errata E6, E7, E9. A case that must fail tells how the printed form loses, and what of
+// future_model: the future of "Zero-Allocation Waiters" as printed, on the printed semaphores.
+// docs/errata.md, E6, E7, E9. A case that must fail tells how the printed form loses, and what of
 // src/core/permits.c and src/core/future.c does not.
 // PROGRAM: published
 #include "two_tier.hpp"
@@ -127,9 +127,10 @@ MUST_FAIL(e6_drop_after_grant_locked, 2, full)
 struct e6_drop_after_grant_two_tier : dropped_after_grant<two_tier_sem> {};
 MUST_FAIL(e6_drop_after_grant_two_tier, 2, full)
 
-// E7. The release copies the waker before it stores state = 0, as seed 000 has it; but the copied
-// ctx is the future. Its owner polls, has the permit and frees it; the callback reads stored_waker
-// there. Closed by R3 with a waker whose ctx is the task, never the waiter or the future.
+// E7. The release copies the waker before it stores state = 0, as "Fast Waiter Slot" has it; but
+// the copied ctx is the future. Its owner polls, has the permit and frees it; the callback reads
+// stored_waker there. Closed by R3 with a waker whose ctx is the task, never the waiter or the
+// future.
 struct e7_callback_reads_freed_future : waiting_future<two_tier_sem> {
   void thread(unsigned index) override {
     if (index == 0 && f->poll(&first)) {

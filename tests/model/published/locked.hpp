@@ -1,4 +1,4 @@
-// locked.hpp: the semaphore as seeds 003 and 004 print it: mutex before CAS, release always locks.
+// locked.hpp: the printed semaphore without a slot: mutex before CAS, release always locks.
 #ifndef VOLT_PUBLISHED_LOCKED_HPP
 #define VOLT_PUBLISHED_LOCKED_HPP
 

@@ -1,4 +1,4 @@
-// locked_model: the list path as seeds 002, 003 and 004 print it. Errata E6 and E8.
+// locked_model: the list path of the printed semaphore. docs/errata.md, E6 and E8.
 // A case that must fail tells how the printed form loses, and what of src/core/permits.c does not.
 // PROGRAM: published BATCH 2 QUICK 0.5
 #include "locked.hpp"

@@ -1,4 +1,4 @@
-// two_tier.hpp: the semaphore as seeds 000 and 002 print it: seed 004's, and a slot for one waiter
+// two_tier.hpp: the printed semaphore with two tiers: that of locked.hpp, and a slot for one waiter
 // that a release looks at before it takes the mutex.
 #ifndef VOLT_PUBLISHED_TWO_TIER_HPP
 #define VOLT_PUBLISHED_TWO_TIER_HPP
