@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The code in the documents compiles, their links lead somewhere, and docs/results.md has every
-# function that returns a result code or a future.
+# function that returns a result code or a future, and every code that its docstring names.
 #
 # A page is one C file: its blocks in their order, behind a prelude of headers. The word after the
 # three backquotes says what a block is:
@@ -97,6 +97,38 @@ missing() { # <page> <header>...: functions without a row, rows without a functi
   comm -23 <(rows "$1") <(functions "${@:2}") | sed "s|^|$1: no such function, or a second row: |"
 }
 
+codes() { # <page> <header>...: codes that a function's docstring names and its rows do not
+  awk '
+    function take(text, into, of) { # the codes in text: set into[of, code]
+      while (match(text, /(^|[^A-Z_])(VOLT_)?(OK|PENDING|LEADER|DONE|E[A-Z][A-Z][A-Z]+)/)) {
+        code = substr(text, RSTART, RLENGTH)
+        text = substr(text, RSTART + RLENGTH)
+        sub(/.*[^A-Z]/, "", code)
+        into[of, code] = 1
+      }
+    }
+    FNR == NR { # the page: a row without a name goes on with the one above
+      if (split($0, cell, "|") < 4) next
+      if (cell[2] ~ /volt_/) names = cell[2]
+      count = split(names, name, /[^a-z0-9_]+/)
+      for (i = 1; i <= count; i++) take(cell[3] " " cell[4], listed, name[i])
+      next
+    }
+    /^\/\*/ { doc = "" }
+    /^(\/| )\*/ { doc = doc " " $0; next }
+    /^VOLT_(API|INLINE) (VOLT_NODISCARD )?int volt_[a-z0-9_]*[a-z0-9]\(/ {
+      sub(/\(.*/, ""); sub(/.* /, "")
+      split("", named)
+      gsub(/[^A-Z_]VOLT_[A-Z]+_/, "", doc)
+      take(doc, named, $0)
+      for (key in named) if (!(key in listed)) {
+        split(key, part, SUBSEP)
+        print part[1] ": " part[2] " is in its docstring, and not in its rows"
+      }
+    }
+    { doc = "" }' "$@"
+}
+
 # each check can fail
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -113,6 +145,11 @@ printf '%s\n' '# One' '[1](nowhere.md)' '[2](#two)' '[3](#one)' '[4](page.md)' >
 printf 'VOLT_API int volt_%s(void);\n' a b c_ > "$header"
 printf '| `volt_%s` | |\n' a a x > "$page"
 [[ $(missing "$page" "$header" | wc -l) == 3 ]] || must_fail "a function without a row"
+printf '%s\n' '/* Returns VOLT_OK,' ' * or VOLT_EAGAIN. */' 'VOLT_API int volt_a(void);' > "$header"
+printf '%s\n' '| `volt_a` | OK | held |' > "$page"
+[[ $(codes "$page" "$header" | wc -l) == 1 ]] || must_fail "a code that is not in the row"
+printf '%s\n' '| | EAGAIN | not |' >> "$page"
+[[ -z $(codes "$page" "$header") ]] || must_fail "that a second row has the code"
 
 shopt -s nullglob
 pages=("$@")
@@ -126,6 +163,7 @@ wrong=$(
   tags "${pages[@]}"
   for page in "${pages[@]}"; do links "$page"; done
   missing docs/results.md "${headers[@]}"
+  codes docs/results.md "${headers[@]}"
 )
 if [[ -n $wrong ]]; then
   printf '%s\n' "$wrong" >&2
@@ -133,7 +171,7 @@ if [[ -n $wrong ]]; then
 fi
 ((failed == 0)) || exit 1
 
-count() { grep -hcE "$1" "${pages[@]}" | paste -sd+ | bc; }
+count() { cat "${pages[@]}" | grep -cE "$1" || true; }
 ((compiled > 0)) || exit 77
 echo "$(count '^```c( body| task .*)?$') blocks in $compiled compilations," \
   "$(count '^```c (fragment|not volt)$') not compiled;" \
