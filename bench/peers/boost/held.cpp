@@ -3,7 +3,7 @@
 #include <memory>
 #include <mutex>
 
-#include "../../histogram.h"
+#include "../../programs/histogram.h"
 #include "boost_bench.hpp"
 #include "semaphore.hpp"
 

@@ -3,7 +3,7 @@ package main
 import "math/bits"
 
 // Sixteen buckets for every power of two, so that a quantile is right within 6 %. Nothing is
-// allocated when one is added. bench/histogram.h is the same.
+// allocated when one is added. bench/programs/histogram.h is the same.
 const (
 	steps   = 16
 	buckets = 61 * steps

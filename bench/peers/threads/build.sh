@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Build the workloads of plain threads on the libraries of others, each a program of its own, of the
-# files of ../../threads.
+# files of ../../programs/threads.
 #
 # build.sh DIRECTORY [LIBRARY...]    where to; which ones, all if none is named: glibc nsync ck
 #                                    absl tbb moodycamel. Programs: DIRECTORY/bench-threads-LIBRARY
@@ -10,12 +10,12 @@ usage='usage: build.sh DIRECTORY [glibc|nsync|ck|absl|tbb|moodycamel]...'
 into=${1:?$usage}
 shift
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-threads=$(cd "$here/../../threads" && pwd)
+threads=$(cd "$here/../../programs/threads" && pwd)
 root=$(cd "$here/../../.." && pwd)
 mkdir -p "$into"
 into=$(cd "$into" && pwd)
 flags=(-O2 -DNDEBUG -Wall -Wextra -Wshadow -D_GNU_SOURCE -pthread
-  -I "$threads" -I "$root/bench" -I "$root/include")
+  -I "$threads" -I "$root/bench/programs" -I "$root/include")
 
 # version_of <Debian package>: of what it packages, or ? where there is no such package
 version_of() {

@@ -4,7 +4,7 @@
 #
 # looks.sh DIRECTORY [ROUNDS [MILLISECONDS]]    a directory to build in; 5 rounds of 400 ms
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 into=${1:?usage: looks.sh DIRECTORY [ROUNDS [MILLISECONDS]]}
 rounds=${2:-5}
@@ -22,7 +22,7 @@ done
 (cd "$into/library" && "${compile[@]}" -c "${sources[@]}")
 for i in "${!forms[@]}"; do
   # shellcheck disable=SC2086 # flags are words
-  "${compile[@]}" ${flags[i]} bench/looks.c src/core/park.c "$into"/library/*.o -o "$into/looks-$i"
+  "${compile[@]}" ${flags[i]} bench/programs/looks.c src/core/park.c "$into"/library/*.o -o "$into/looks-$i"
 done
 
 median() { sort -g | sed -n "$(((rounds + 1) / 2))p"; }

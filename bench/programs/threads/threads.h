@@ -1,12 +1,12 @@
 /* threads.h: what the programs of plain threads are made of: bench-threads (volt, and the limits)
- * and those of the peers (../peers/threads), one program for each library, all by this code.
+ * and those of the peers (../../peers/threads), one program for each library, all by this code.
  *
  * The loops over a lock are compiled once for each library, so that its fast paths are inline, or
  * are called through the PLT, as its users get them: an engine is a file that says what its lock
  * is, and includes the loops for it (lock_loops.h, sem_loops.h, rwlock_loops.h, queue_loops.h),
  * which compile as C11 and as C++17. What is not timed is in crew.c, once.
  *
- * Two kinds of run (../README.md says what the workloads do):
+ * Two kinds of run (../../README.md says what the workloads do):
  *
  * - A march: each thread does the same number of operations, after an eighth of them that does not
  *   count: alone-*, pingpong, spsc, mpmc, wake.
