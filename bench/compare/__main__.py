@@ -7,6 +7,7 @@ import sys
 from dataclasses import asdict
 from typing import Any
 
+import bcs
 import demands
 import machine
 import results as made
@@ -32,8 +33,8 @@ def arguments() -> argparse.Namespace:
     given.add_argument("--left-out", nargs=2, action="append", default=[], metavar=("NAME", "WHY"))
     for name in ("json", "markdown", "page"):
         given.add_argument(f"--{name}", metavar="FILE", help="write it")
-    for name in ("instructions", "queue", "bcs"):
-        given.add_argument(f"--{name}", metavar="FILE", help="JSON to include")
+    given.add_argument("--instructions", metavar="FILE", help="JSON to include")
+    given.add_argument("--bcs", metavar="PATH", help="bench-bcs: batched critical sections, too")
     o = p.parse_args()
     if (o.rounds is not None and not 1 <= o.rounds <= 1000) or not 1 <= o.percent <= 100:
         p.error("--rounds: 1..1000; --percent: 1..100")
@@ -87,9 +88,16 @@ def measure(o: argparse.Namespace, plan: Plan) -> dict[str, Any]:
         "states": made.states(of("engines")),
         "demands": [asdict(v) for v in demands.judge(of_sections)],
         "instructions": load(o.instructions),
-        "queue": load(o.queue),
-        "bcs": load(o.bcs),
+        "bcs": sections_of(o),
     }
+
+
+def sections_of(o: argparse.Namespace) -> dict[str, Any] | None:
+    """Batched critical sections, if their program is named: a few cells; ./x bench bcs has all."""
+    if o.bcs is None:
+        return None
+    plan = Plan({"bcs": o.bcs}, {}, o.rounds or (9 if o.full else 3), float("inf"), o.percent)
+    return bcs.measure(plan, bcs.quick_rows())
 
 
 def write(path: str | None, content: str) -> None:

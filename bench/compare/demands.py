@@ -101,7 +101,7 @@ class Demands:
         self.add(claim, not lost if count else None, figures + "; ".join(lost))
 
     def best_variant(self, claim: str, at: tuple[str, str], limit: float) -> None:
-        """The library's time at most limit times that of the best of variants/."""
+        """The library's time at most limit times that of the best of bench/variants/."""
         pair = self.pairs.get(at)
         rated = [] if not pair else [
             (r, arm) for arm in pair.row.arms if arm.kind == VARIANT

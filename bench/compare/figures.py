@@ -7,6 +7,7 @@ from html import escape
 from typing import Any
 
 import plots
+from bcs import NAMES, PLOTTED_APART
 from colours import family, in_order, name
 from digits import count, duration
 from standing import arms_of, ratio_of, row_id, rows_of, time_of
@@ -276,20 +277,11 @@ def growth(results: dict) -> str:
     return _grid(figures)
 
 
-BCS_NAMES = {
-    "waitfree": "volt_bcs_lock, wait-free", "lockfree": "volt_bcs_lock, lock-free",
-    "actor": "volt_actor", "mutex": "volt_mutex", "pthread": "pthread_mutex",
-    "adaptive": "pthread_mutex, adaptive", "nsync": "nsync_mu", "spin": "spinlock",
-    "none": "(no lock)",
-}
-BCS_UNLOCKED_NS = 1000  # what is done outside of the section in the plots, if it was measured
-
-
 def _bcs_cells(bcs: dict) -> tuple[dict[int, list[dict]], int]:
     """By threads, with one length outside of the section: that."""
     rows = [r for r in bcs.get("results") or [] if isinstance(r, dict) and "locked_ns" in r]
     lengths = {r.get("unlocked_ns") for r in rows}
-    outside = BCS_UNLOCKED_NS if BCS_UNLOCKED_NS in lengths else max(lengths, default=0)
+    outside = PLOTTED_APART if PLOTTED_APART in lengths else max(lengths, default=0)
     cells: dict[int, list[dict]] = {}
     for row in rows:
         if row.get("unlocked_ns") == outside:
@@ -311,7 +303,7 @@ def _bcs_series(rows: list[dict], measure: str, at: dict[float, float],
             and (s["median"] > 0 or not log)
         ]
         if points:
-            found.append((BCS_NAMES.get(key, key), "", sorted(points)))
+            found.append((NAMES.get(key, key), "", sorted(points)))
     return _series(found)
 
 
@@ -327,7 +319,7 @@ def bcs(results: dict) -> str:
         where = f"{threads} threads, {duration(outside)} outside of the section"
         for measure, title, y_title, log in (
             ("per_second", "Throughput", "sections per second", True),
-            ("min_over_max", "Fairness", "slowest thread / fastest thread", False),
+            ("slowest_share", "Fairness", "slowest thread / fastest thread", False),
         ):
             series = _bcs_series(rows, measure, at, log)
             if series:

@@ -85,12 +85,6 @@ def bcs(given: dict, results: dict) -> str:
     return out + tables.bcs_cells(given)
 
 
-def queue(given: dict) -> str:
-    found = tables.queue(given)
-    where = [str(given[key]) for key in ("cpu", "kernel", "compiler") if given.get(key)]
-    return paragraph(", ".join(where)) + found if found else ""
-
-
 def states(results: dict) -> str:
     found = tables.states(results)
     if not found:
@@ -123,7 +117,6 @@ def parts(results: dict) -> list[Part]:
         Part("memory", "Memory per waiting task", figures.memory(results)),
         Part("instructions", "Instructions, nobody waiting",
              tables.instructions(instructions) if instructions else ""),
-        Part("queue", "The wait queue's operations", queue(results.get("queue") or {})),
         Part("bcs", "Batched critical sections", bcs(results.get("bcs") or {}, results)),
     ]
     return [part for part in every if part.body]

@@ -58,7 +58,7 @@ ASYNC_CHANNEL = Arm("async-channel", "rust", "async-channel", UNFAIR)
 FLUME = Arm("flume", "rust", "flume", UNFAIR)
 TOKIO_MPSC = Arm("Tokio mpsc", "rust", "tokio", FAIR)
 
-# ---- the engines of variants/, by one adapter ----
+# ---- the engines of bench/variants/, by one adapter ----
 
 ENGINES = tuple(
     Arm(name, "tasks", name, VOLT if name == "volt" else VARIANT)

@@ -47,7 +47,7 @@ ALONE = Section(
     (
         alone("alone-mutex", "mutex: lock + unlock",
               (VOLT_THREADS, VOLT_AWAITED, ATOMICS, CK_FAS, CK_TICKET, CK_MCS, GLIBC,
-               GLIBC_ADAPTIVE, NSYNC, ABSL, TBB, TBB_QUEUING, PARKING_LOT, RUST_STD, 
+               GLIBC_ADAPTIVE, NSYNC, ABSL, TBB, TBB_QUEUING, PARKING_LOT, RUST_STD,
                *beside(AWAITED, GO_SYNC, ASYNC_LOCK, TOKIO, BOOST))),
         alone("alone-sem", "semaphore: acquire + release",
               (VOLT_THREADS, VOLT_AWAITED, ATOMICS, GLIBC, NSYNC, ABSL, MOODYCAMEL, PARKING_LOT,
@@ -242,6 +242,9 @@ WAITING = Section(
     ),
 )  # fmt: skip
 
+ALLOCATING = Arm("variant: allocates", "tasks", "allocating", "variant")
+LOCKED = Arm("variant: the same without", "tasks", "locked", "variant")
+
 MEMORY = Section(
     "memory", "Memory",
     "What a parked task costs, everything included: resident memory before and after. And how often"
@@ -251,16 +254,19 @@ MEMORY = Section(
             at_most((*BY_TASKS, GO_XSYNC, GO_CHAN, BOOST), "boost", 100000), 1, 1000000,
             columns=("bytes",), max_rounds=1),
         Row("cycles", "a million lock + unlock by 11 tasks, held across a yield", "cycles",
-            (*MUTEXES, GO_XSYNC, Arm("variant: allocates", "tasks", "allocating", "variant")), 1,
-            11, operations=90910, columns=("allocations",), max_rounds=3),
+            (*MUTEXES, GO_XSYNC, ALLOCATING, LOCKED), 1, 11, operations=90910,
+            columns=("allocations",), max_rounds=3),
+        Row("cycles-1", "a million lock + unlock by one task, held across a yield", "cycles",
+            (*MUTEXES, GO_XSYNC, ALLOCATING, LOCKED), 1, 1, operations=1000000,
+            columns=("allocations",), max_rounds=3),
     ),
 )  # fmt: skip
 
 ENGINE_ROWS = Section(
     "engines", "The wait queue and its rivals",
-    "The library's queue and the engines of variants/ under volt's runtime, each by one adapter."
-    " locked and two_tier are the forms of the published texts, corrected; so are the channels"
-    " dekker and slots.",
+    "The library's queue and the engines of bench/variants/ under volt's runtime, each by one"
+    " adapter. locked and two_tier are the forms of the published texts, corrected; so are the"
+    " channels dekker and slots.",
     (
         tasks(1, 8, "sem", "semaphore, 8 tasks, 2 permits", ENGINES, 100000, 2),
         tasks(2, 8, "sem", "semaphore, 8 tasks, 2 permits", ENGINES, 100000, 2),
@@ -279,7 +285,44 @@ ENGINE_ROWS = Section(
     ),
 )  # fmt: skip
 
-SECTIONS = (ALONE, THREADS, TASKS, CHANNEL, FAMILY, WAITING, MEMORY, ENGINE_ROWS)
+def by_hand(workload: str, title: str, amount: int = 0, operations: int = 1000000) -> Row:
+    key = f"{workload}-{amount}" if amount else workload
+    return Row(key, title, workload, THREAD_ENGINES, amount=amount, operations=operations)
+
+
+def path(name: str, title: str, amount: int = 0) -> Row:
+    return by_hand(f"path-{name}", title, amount, 500)
+
+
+QUEUE = Section(
+    "queue", "The wait queue's operations",
+    "One thread queues, grants and cancels waiters by hand; no other thread is there. A path is"
+    " timed by itself, on semaphores that are made for it. What the text says: the table of the"
+    " text that two_tier comes from, for its own form.",
+    (
+        replace(alone("alone-try", "try_acquire + release",
+                      (*THREAD_ENGINES, ATOMICS, GLIBC)), workers=0),
+        replace(alone("alone-sem", "acquire + release", (*THREAD_ENGINES, ATOMICS, GLIBC)),
+                workers=0),
+        by_hand("handoff", "acquire queues, release grants it: 1 waiter", 1),
+        by_hand("handoff", "8 wait: release grants the oldest, which queues again", 8),
+        by_hand("handoff", "the same with 10", 10),
+        by_hand("cancel-queued", "acquire queues, cancel: nobody else waits"),
+        by_hand("cancel-queued", "acquire queues, cancel: behind 8 others", 8),
+        path("try", "try_acquire, finds a permit (the text says 5-10 ns)"),
+        path("take", "acquire, finds a permit (the text says 5-10 ns)"),
+        path("queue", "acquire, queues as the first (the text says 50-100 ns)"),
+        path("queue", "acquire, queues behind one (the text says 50-100 ns)", 1),
+        path("queue", "acquire, queues behind 8 (the text says 50-100 ns)", 8),
+        path("give", "release, nobody waits (the text says 30 ns)"),
+        path("grant", "release, grants the only waiter (the text says 10-30 ns)", 1),
+        path("grant", "release, grants the oldest of 8 (the text says 50-100 ns)", 8),
+        path("cancel", "cancel, the only waiter (the text says 5 ns)"),
+        path("cancel", "cancel, behind 8 (the text says: with its mutex)", 8),
+    ),
+)  # fmt: skip
+
+SECTIONS = (ALONE, THREADS, TASKS, CHANNEL, FAMILY, WAITING, MEMORY, ENGINE_ROWS, QUEUE)
 
 
 def growth(key: str, title: str, x: str, workload: str, arms: tuple[Arm, ...], amount: int,

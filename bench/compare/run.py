@@ -118,7 +118,8 @@ def argv_of(plan: Plan, row: Row, arm: Arm) -> list[str]:
     if row.workers:
         argv += ["--workers", str(row.workers)]
     argv += ["--tasks", str(tasks), "--operations", str(operations)]
-    return argv + (["--amount", str(row.amount)] if row.amount else [])
+    argv += ["--amount", str(row.amount)] if row.amount else []
+    return argv + (["--apart", str(row.apart)] if row.apart else [])
 
 
 class Runner:

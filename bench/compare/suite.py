@@ -34,6 +34,7 @@ class Row:
     operations: int = 1
     columns: tuple[str, ...] = ()  # what is shown beside the time
     max_rounds: int = 0  # 0: all
+    apart: int = 0  # ns of work between two operations
 
     def base(self, arm: Arm) -> Arm:
         """The arm that this one is rated against."""
@@ -47,7 +48,8 @@ class Row:
     @property
     def by(self) -> str:
         """What ratios are taken by: of one thread, CPU time, so that others do not count."""
-        return "ns" if self.contended or self.workload in ("wake", "timer") else "cpu_ns"
+        by_clock = self.workload in ("wake", "timer") or self.workload.startswith("path-")
+        return "ns" if self.contended or by_clock else "cpu_ns"
 
 
 @dataclass(frozen=True)

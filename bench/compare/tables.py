@@ -4,9 +4,10 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
+from bcs import NAMES
 from colours import family
 from digits import count, digits, duration, span
-from figures import BCS_NAMES, swatch
+from figures import swatch
 from standing import (
     FASTER, LEVEL, SLOWER, ahead_of_volt, arms_of, fastest, ratio_of, row_id, rows_of, tally,
     time_of, volt_is,
@@ -21,7 +22,7 @@ FIELDS = {  # of a row: its heading, and what it is multiplied by
 BADGES = {
     "volt": "this library", "fair": "serves in the order of arrival",
     "unfair": "lets running ones overtake those that wait", "spins": "never sleeps",
-    "limit": "nothing can do with less", "variant": "another algorithm, in variants/",
+    "limit": "nothing can do with less", "variant": "another algorithm, in bench/variants/",
 }
 
 
@@ -257,26 +258,6 @@ def states(results: dict) -> str:
     return table(headings, rows, 2, "engines by state of the machine") if rows else ""
 
 
-def queue(given: dict) -> str:
-    """A table for each of the program's, in its order."""
-    by_table: dict[str, list[dict]] = {}
-    for result in given.get("results") or []:
-        if isinstance(result, dict):
-            by_table.setdefault(str(result.get("table") or ""), []).append(result)
-    out = []
-    for title, results in by_table.items():
-        rows = []
-        for r in results:
-            peer = f'{digits(r.get("to_peer"))} <span class="muted">of {text(r.get("peer"))}</span>'
-            rows.append(line((text(r.get("name")), _summary(r.get("ns")), _quartiles(r.get("ns")),
-                              digits(r["to_limit"]) if r.get("to_limit") else "",
-                              peer if r.get("to_peer") else "",
-                              _summary(r.get("even")))))
-        headings = ("", "ns", "quartiles", "to the limit", "to its peer", "slowest / fastest")
-        out.append(f"<h3>{text(title)}</h3>{table(headings, rows, 1, title)}")
-    return "".join(out)
-
-
 def bcs_cells(given: dict) -> str:
     """All cells: throughput and fairness of each candidate."""
     rows = []
@@ -287,9 +268,9 @@ def bcs_cells(given: dict) -> str:
         here = tuple(r.get(name) or 0 for name in ("threads", "locked_ns", "unlocked_ns"))
         key = str(r.get("candidate") or "?")
         where = [str(here[0]), duration(here[1]), duration(here[2])] if here != cell else [""] * 3
-        rows.append(line((*where, text(BCS_NAMES.get(key, key)), _summary(r["per_second"]),
+        rows.append(line((*where, text(NAMES.get(key, key)), _summary(r["per_second"]),
                           _quartiles(r["per_second"]), _summary(r.get("to_pthread")),
-                          _summary(r.get("min_over_max"))), 4, "first" if here != cell else ""))
+                          _summary(r.get("slowest_share"))), 4, "first" if here != cell else ""))
         cell = here
     headings = ("threads", "section", "outside", "", "sections per second", "quartiles",
                 "to pthread_mutex", "slowest / fastest")

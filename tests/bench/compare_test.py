@@ -8,6 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "compare"))
 
+import bcs  # noqa: E402
 import demands  # noqa: E402
 import results  # noqa: E402
 import rows  # noqa: E402
@@ -151,10 +152,91 @@ def test_family() -> None:
     check("nothing is demanded of it", {v.verdict for v in d.verdicts} == {demands.UNKNOWN})
 
 
+# The queue's operations: what each row tells bench-threads.
+QUEUE = {
+    "alone-try", "alone-sem", "handoff-1", "handoff-8", "handoff-10", "cancel-queued",
+    "cancel-queued-8", "path-try", "path-take", "path-queue", "path-queue-1", "path-queue-8",
+    "path-give", "path-grant-1", "path-grant-8", "path-cancel", "path-cancel-8",
+}
+
+
+def test_queue() -> None:
+    of = {r.key: r for r in rows.QUEUE.rows}
+    check("the queue's operations have their rows", of.keys() == QUEUE)
+    engines = {"volt", "locked", "two_tier", "slot_in_word", "combining", "allocating"}
+    check("each on every engine", all(engines <= {a.engine for a in r.arms} for r in of.values()))
+    plan = run.Plan({"threads": "/t"}, {}, 1, 10, 100)
+    row = of["path-grant-8"]
+    argv = run.argv_of(plan, row, row.arms[1])
+    check("their command line", argv == ["/t", "path-grant", "--engine", "locked", "--tasks", "1",
+          "--operations", "500", "--amount", "8"])  # fmt: skip
+    check("a path is told by the clock", (row.by, of["handoff-1"].by) == ("ns", "cpu_ns"))
+
+
+# A bench-bcs: rates by engine, so that volt_bcs_lock is twice as fast as pthread_mutex, and as even
+# as it is with sections of 1 us only.
+FAKE_BCS = """#!/usr/bin/env python3
+import json, sys
+o = dict(zip(sys.argv[2::2], sys.argv[3::2]))
+engine, section = o["--engine"], int(o.get("--amount", 0))
+if engine == "nsync": sys.exit("bench-bcs: nsync is not in this build")
+if engine == "spin": sys.exit("bench-bcs: two threads were inside at once")
+ns = 100 if engine in ("waitfree", "lockfree") else 200
+share = 0.8 if section == 1000 or engine == "pthread" else 0.5
+said = {"version": "volt 1", "ns": ns, "cpu_ns": ns, "apart": int(o.get("--apart", 0))}
+if sys.argv[1] == "sections":
+    said |= {"per_second": 1e9 / ns, "slowest_share": share, "sleeps": 0.001, "cores": 2,
+             "work_ns": 1001}
+    said |= {"thread_" + name: 5 for name in ("mean", "least", "most", "deviation")}
+print(json.dumps(said))
+"""
+
+
+def test_sections(scratch: Path) -> None:
+    program = scratch / "bench-bcs"
+    program.write_text(FAKE_BCS)
+    program.chmod(0o755)
+    plan = run.Plan({"bcs": str(program)}, {}, 2, 100, 100)
+    every = bcs.rows([4], [0, 1000], [0, 1000], bcs.QUICK, 7)
+    row = every[3]
+    check("a cell's command line", run.argv_of(plan, row, row.arms[0])[1:] == ["sections",
+          "--engine", "waitfree", "--tasks", "4", "--operations", "7", "--amount", "1000",
+          "--apart", "1000"])  # fmt: skip
+    given = bcs.measure(plan, every)
+    check("every cell has its candidates", len(given["results"]) == 4 * (len(bcs.QUICK) - 1))
+    check("but the one that is not in the build", list(given["left_out"]) == ["nsync"])
+    first = given["results"][0]
+    check("rates are taken over pthread's", (first["candidate"], first["to_pthread"]["median"],
+          first["rounds"]) == ("waitfree", 2, 2))  # fmt: skip
+    verdicts = {v["claim"]: v["verdict"] for v in given["bars"]}
+    uneven, faster = "min/max >= 0.90: 4 threads, section of 1 us, ", "x pthread >= 0.80: 4 threads, "
+    check("the bars are judged", verdicts[uneven + "0 outside"] == demands.FAILS
+          and verdicts[faster + "section of 1 us, 1 us outside"] == demands.HOLDS)  # fmt: skip
+    check("run() alone, too", given["bars"][-1]["verdict"] == demands.HOLDS)
+    check("what was not measured is told", list(verdicts.values()).count(demands.UNKNOWN) == 17)
+    said = [v["verdict"] for v in given["hypotheses"]]
+    check("and what the text says", said == ["in 2 of 4 cells", "in 2 of 4 cells", "not here",
+          "not here", demands.UNKNOWN])  # fmt: skip
+    document = bcs.write_markdown(given, "a command")
+    check("the document has them", all(text in document for text in (
+          "a command", "| volt_mutex | 5000, 1.00, 0.50 | 5000, 1.00, 0.80 |",
+          "| volt_bcs_lock wait-free run | 100.0 | 0.50 |")))  # fmt: skip
+    data = bcs.write_plot_data(given).splitlines()
+    check("so have the columns", data[2:] == ['4 "1 us" 1e+07 1e+07 5e+06 5e+06 0.8 0.8 0.8 0.8'])
+    check("and the text", "nsync_mu is left out" in bcs.write_text(given))
+    try:
+        bcs.measure(plan, bcs.rows([4], [0], [0], ("waitfree", "spin"), 7))
+        check("a lock that lets two in is an error", False)
+    except run.Failure as failure:
+        check("a lock that lets two in is an error", "inside at once" in str(failure))
+
+
 test_figures()
 test_standing()
 with tempfile.TemporaryDirectory() as directory:
     test_programs(Path(directory))
+    test_sections(Path(directory))
+test_queue()
 test_rows()
 test_family()
 sys.exit(1 if failed else 0)

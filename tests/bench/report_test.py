@@ -145,7 +145,7 @@ def check_tables(dom: Node, given: dict[str, Any]) -> None:
             check(f"{name} has its lines", len(labels) == len(expected) and
                   all(a.startswith(b) for a, b in zip(labels, expected, strict=True)), labels)
             check(f"{name} has its title", one(found.all("h3")).text() == row["title"])
-    for name, lines in (("demands", 3), ("programs", 2), ("instructions", 1), ("queue", 2),
+    for name, lines in (("demands", 3), ("programs", 2), ("instructions", 1),
                         ("bcs", 1 + 1 + len(given["bcs"]["results"]))):
         found = lines_of(one(dom.all("section", id=name)))
         check(f"{name} has its lines", len(found) == lines, len(found))
@@ -227,7 +227,7 @@ def check_looks(found: dict[str, Any]) -> None:
 
 def bare(page: Any, scratch: Path) -> Path:
     """Without what need not be there; and nothing at all must not be too little."""
-    given = results() | dict.fromkeys(("queue", "bcs", "instructions")) | {"growth": []}
+    given = results() | dict.fromkeys(("bcs", "instructions")) | {"growth": []}
     given["sections"] = given["sections"][:1]
     given["sections"][0]["rows"][0]["arms"][1:] = []
     page.write(str(scratch / "bare.html"), given)
@@ -283,7 +283,7 @@ def main() -> int:
         check_looks(json.loads(one(probed.all("html")).attributes.get("data-found", "{}")))
         check("with little in it, it has its table", len(lines_of(
               one(small.all("section", id="row-alone-alone-mutex")))) == 1)
-        check("and nothing that is not there", not small.all("section", id="queue"))
+        check("and nothing that is not there", not small.all("section", id="bcs"))
         without_gnuplot(page, scratch)
     check_numbers(digits)
     return 1 if failures else 0

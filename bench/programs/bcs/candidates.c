@@ -4,7 +4,7 @@
 
 #include <volt/park.h>
 
-#include "bcs_bench.h"
+#include "bcs.h"
 #include "core/spin.h" /* volt_cpu_relax_() */
 
 static void nothing_to_do(bcs_contest *c) {
@@ -142,16 +142,35 @@ static void no_lock_run(bcs_contest *c) {
   bcs_section(&own);
 }
 
+/* ---- alone: each inline, or through the PLT, as its users get it ---- */
+
+static void add(void *arg) {
+  *(uint64_t *)arg += 1;
+}
+
+#define ALONE(name, operations)                              \
+  static void name##_alone(bcs_contest *c, uint64_t count) { \
+    for (uint64_t i = 0; i < count; i++) {                   \
+      operations;                                            \
+    }                                                        \
+  }
+ALONE(pthread, pthread_mutex_lock(&c->lock.pthread); add(&c->shared.count);
+      pthread_mutex_unlock(&c->lock.pthread))
+ALONE(mutex, volt_mutex_lock_no_deadline(&c->lock.mutex); add(&c->shared.count);
+      volt_mutex_unlock(&c->lock.mutex))
+ALONE(bcs, volt_bcs_node node; volt_bcs_lock_run(&c->lock.bcs, &node, add, &c->shared.count))
+
 /* ---- the list ---- */
 
-const bcs_candidate bcs_candidates[BCS_CANDIDATES] = {
-    {"waitfree", "volt_bcs_lock wait-free", waitfree_init, bcs_lock_run, bcs_lock_destroy, true},
-    {"lockfree", "volt_bcs_lock lock-free", lockfree_init, bcs_lock_run, bcs_lock_destroy, true},
-    {"actor", "volt_actor", actor_init, actor_run, actor_destroy, true},
-    {"mutex", "volt_mutex", mutex_init, mutex_run, mutex_destroy, true},
-    {"pthread", "pthread_mutex", pthread_init, pthread_run, pthread_destroy, true},
-    {"adaptive", "pthread_mutex adaptive", adaptive_init, pthread_run, pthread_destroy, true},
-    {"nsync", "nsync_mu", nsync_init, nsync_run, nothing_to_do, true},
-    {"spin", "spinlock", spin_init, spin_run, nothing_to_do, true},
-    {"none", "(no lock)", nothing_to_do, no_lock_run, nothing_to_do, false},
+const bcs_candidate bcs_candidates[] = {
+    {"waitfree", waitfree_init, bcs_lock_run, bcs_lock_destroy, bcs_alone, true},
+    {"lockfree", lockfree_init, bcs_lock_run, bcs_lock_destroy, bcs_alone, true},
+    {"actor", actor_init, actor_run, actor_destroy, NULL, true},
+    {"mutex", mutex_init, mutex_run, mutex_destroy, mutex_alone, true},
+    {"pthread", pthread_init, pthread_run, pthread_destroy, pthread_alone, true},
+    {"adaptive", adaptive_init, pthread_run, pthread_destroy, pthread_alone, true},
+    {"nsync", nsync_init, nsync_run, nothing_to_do, NULL, true},
+    {"spin", spin_init, spin_run, nothing_to_do, NULL, true},
+    {"none", nothing_to_do, no_lock_run, nothing_to_do, NULL, false},
+    {NULL, NULL, NULL, NULL, NULL, false},
 };

@@ -1,174 +1,104 @@
-/* main.c: the program: what to measure, and in what form to give it. */
+/* main.c: bench-bcs: which workload, with what; what was measured as a line of JSON. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bcs_bench.h"
-
-enum { MAX_VALUES = 6 };
-
-/* The values of an option that may be repeated; the grid of the benchmark if it is not given. */
-struct values {
-  uint64_t value[MAX_VALUES];
-  unsigned count;
-};
-
-struct options {
-  struct values threads, locked, unlocked;
-  bcs_plan plan;
-  bool any_candidate, quick, cells, uncontended;
-  const char *json, *markdown, *plot_data;
-};
+#include "bcs.h"
 
 static int usage(FILE *out, int status) {
-  fprintf(out,
-          "usage: bench-bcs [--quick] [--rounds N] [--slice MS] [--threads N]... [--locked NS]...\n"
-          "                 [--unlocked NS]... [--only CANDIDATE]... [--uncontended]\n"
-          "                 [--json FILE] [--markdown FILE] [--plot-data FILE]\n"
-          "  --quick         half a minute instead of 12: 2 and 8 threads, 1 us outside, fewer "
-          "rounds,\n"
-          "                  volt_bcs_lock, volt_mutex, pthread_mutex and nsync_mu only\n"
-          "  --rounds N      how often each candidate runs in each cell (1..%d)\n"
-          "  --slice MS      for how long each time\n"
-          "  --threads, --locked, --unlocked, up to %d times each: these cells only, %d at most\n"
-          "  --uncontended   one thread alone; without other cells if none are named\n"
-          "  --json, --markdown, --plot-data FILE: the results once more, for bcs.gp the last\n"
-          "  --only          ",
-          BENCH_MAX_ROUNDS, MAX_VALUES, BCS_MAX_CELLS);
-  for (unsigned i = 0; i < BCS_CANDIDATES; i++) {
-    fprintf(out, i + 1 < BCS_CANDIDATES ? "%s, " : "%s\n", bcs_candidates[i].key);
+  fprintf(
+      out,
+      "usage: bench-bcs sections|alone [--engine NAME] [--tasks N] [--amount NS] [--apart NS]\n"
+      "                 [--operations N]\n"
+      "  sections  so many threads, with so much work in each section, and so much between two\n"
+      "            (--apart), for so many milliseconds (--operations)\n"
+      "  alone     sections of one thread, while no other thread is there\n"
+      "engines:");
+  for (const bcs_candidate *c = bcs_candidates; c->name; c++) {
+    fprintf(out, " %s%s%s", c->name, c->alone ? "" : " (not alone)", c->init ? "" : " (not built)");
   }
+  fprintf(out, "\n");
   return status;
 }
 
-static bool add_value(struct values *v, uint64_t value, uint64_t least, uint64_t most) {
-  if (v->count == MAX_VALUES || value < least || value > most) return false;
-  v->value[v->count++] = value;
-  return true;
+static const bcs_candidate *candidate_named(const char *name) {
+  for (const bcs_candidate *c = bcs_candidates; c->name; c++) {
+    if (strcmp(c->name, name) == 0) return c;
+  }
+  return NULL;
 }
 
-static bool choose(struct options *o, const char *key) {
-  for (unsigned i = 0; i < BCS_CANDIDATES; i++) {
-    if (strcmp(bcs_candidates[i].key, key) == 0) return o->any_candidate = o->plan.chosen[i] = true;
-  }
-  return false;
+static bool take_number(const char *text, uint64_t least, uint64_t most, uint64_t *number) {
+  char *end;
+  errno = 0;
+  *number = strtoull(text, &end, 10);
+  bool is_number = *text >= '0' && *text <= '9' && *end == '\0' && errno == 0;
+  return is_number && *number >= least && *number <= most;
 }
 
 /* An option with a value. Returns false if it is none, or the value is out of range. */
-static bool take(struct options *o, const char *name, const char *value) {
-  if (strcmp(name, "--only") == 0) return choose(o, value);
-  if (strcmp(name, "--json") == 0) return (o->json = value) != NULL;
-  if (strcmp(name, "--markdown") == 0) return (o->markdown = value) != NULL;
-  if (strcmp(name, "--plot-data") == 0) return (o->plot_data = value) != NULL;
-  char *end;
-  uint64_t number = strtoull(value, &end, 10);
-  if (*value == '\0' || *end != '\0') return false;
-  if (strcmp(name, "--rounds") == 0) {
-    o->plan.rounds = (unsigned)number;
-    return number >= 1 && number <= BENCH_MAX_ROUNDS;
+static bool take(bcs_options *o, bool alone, const char *name, const char *value) {
+  const uint64_t most_ns = 100000000;
+  uint64_t n = 0;
+  if (strcmp(name, "--amount") == 0) return take_number(value, 0, most_ns, &o->locked_ns);
+  if (strcmp(name, "--apart") == 0) return take_number(value, 0, most_ns, &o->unlocked_ns);
+  if (strcmp(name, "--workers") == 0) return take_number(value, 0, UINT32_MAX, &n); /* has none */
+  if (strcmp(name, "--operations") == 0) {
+    return take_number(value, 1, alone ? UINT32_MAX : 20000, &o->operations);
   }
-  if (strcmp(name, "--slice") == 0) {
-    o->plan.slice_ns = number * 1000000;
-    return number >= 1 && number <= 60000;
-  }
-  o->cells = true;
-  if (strcmp(name, "--threads") == 0) return add_value(&o->threads, number, 1, BCS_MAX_THREADS);
-  if (strcmp(name, "--locked") == 0) return add_value(&o->locked, number, 0, 100000000);
-  if (strcmp(name, "--unlocked") == 0) return add_value(&o->unlocked, number, 0, 100000000);
-  return false;
-}
-
-static void default_to(struct values *v, struct values all) {
-  if (v->count == 0) *v = all;
-}
-
-/* What is in a quick run: enough to plot, and those whom the text compares. */
-static void default_to_quick(struct options *o) {
-  static const unsigned candidates[] = {BCS_WAITFREE, BCS_LOCKFREE, BCS_MUTEX, BCS_PTHREAD,
-                                        BCS_NSYNC};
-  default_to(&o->threads, (struct values){{2, 8}, 2});
-  default_to(&o->locked, (struct values){{0, 100, 1000, 10000, 100000}, 5});
-  default_to(&o->unlocked, (struct values){{BCS_PLOT_UNLOCKED_NS}, 1});
-  if (o->plan.rounds == 0) o->plan.rounds = 3;
-  if (o->plan.slice_ns == 0) o->plan.slice_ns = 120000000;
-  if (o->any_candidate) return;
-  o->any_candidate = true;
-  for (unsigned i = 0; i < sizeof candidates / sizeof *candidates; i++) {
-    o->plan.chosen[candidates[i]] = true;
-  }
-}
-
-/* Returns false if these are too many cells. */
-static bool complete(struct options *o) {
-  bcs_plan *plan = &o->plan;
-  if (o->quick) default_to_quick(o);
-  default_to(&o->threads, (struct values){{2, 4, 8}, 3});
-  default_to(&o->locked, (struct values){{0, 100, 1000, 10000}, 4});
-  default_to(&o->unlocked, (struct values){{0, BCS_PLOT_UNLOCKED_NS}, 2});
-  if (plan->rounds == 0) plan->rounds = 5;
-  if (plan->slice_ns == 0) plan->slice_ns = 500000000;
-  for (unsigned i = 0; i < BCS_CANDIDATES && !o->any_candidate; i++) plan->chosen[i] = true;
-  if (o->uncontended && !o->cells) return true;
-  if (o->threads.count * o->unlocked.count * o->locked.count > BCS_MAX_CELLS) return false;
-  for (unsigned t = 0; t < o->threads.count; t++) {
-    for (unsigned u = 0; u < o->unlocked.count; u++) {
-      for (unsigned l = 0; l < o->locked.count; l++) {
-        plan->cells[plan->cell_count++] =
-            (bcs_cell){(unsigned)o->threads.value[t], o->locked.value[l], o->unlocked.value[u]};
-      }
-    }
-  }
+  if (strcmp(name, "--tasks") != 0) return false;
+  if (!take_number(value, 1, alone ? 1 : BCS_MAX_THREADS, &n)) return false;
+  o->threads = (unsigned)n;
   return true;
 }
 
-/* How long the work takes that is said to take so long; whoever reads the results should know. */
-static void check_work(const char *when) {
-  static const unsigned lengths[] = {100, 1000, 10000};
-  bool off = false;
-  printf("work, %s, in ns of CPU time:", when);
-  for (unsigned i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-    double ns = bcs_work_check(lengths[i]);
-    printf(" %u is %.1f;", lengths[i], ns);
-    off |= ns < lengths[i] * 0.95 || ns > lengths[i] * 1.05;
-  }
-  printf("%s\n", off ? " more than 5 % off, measure again" : " within 5 %");
+static void print_field(const char *name, double value) {
+  if (value >= 0) printf(", \"%s\": %.6f", name, value);
 }
 
-static bool parse(struct options *o, int argc, char **argv) {
-  for (int i = 1; i < argc; i++) {
-    if (strcmp(argv[i], "--quick") == 0) {
-      o->quick = true;
-    } else if (strcmp(argv[i], "--uncontended") == 0) {
-      o->uncontended = true;
-    } else if (i + 1 < argc && take(o, argv[i], argv[i + 1])) {
-      i += 1;
-    } else {
-      return false;
-    }
-  }
-  return complete(o);
-}
-
-/* What was asked for; no file can hide that another could not be written. */
-static bool write_files(const struct options *o, bcs_rows rows) {
-  bool written = true;
-  if (o->json) written &= bcs_write_json(o->json, &o->plan, rows);
-  if (o->markdown) written &= bcs_write_markdown(o->markdown, &o->plan, rows);
-  if (o->plot_data) written &= bcs_write_plot_data(o->plot_data, &o->plan, rows);
-  return written;
+static void print(const char *workload, const char *engine, const bcs_options *o,
+                  const bcs_outcome *outcome) {
+  printf("{\"version\": \"volt %s\", \"workload\": \"%s\", \"engine\": \"%s\"", volt_version(),
+         workload, engine);
+  printf(", \"tasks\": %u, \"amount\": %llu, \"apart\": %llu, \"operations\": %llu", o->threads,
+         (unsigned long long)o->locked_ns, (unsigned long long)o->unlocked_ns,
+         (unsigned long long)o->operations);
+  print_field("ns", outcome->ns);
+  print_field("cpu_ns", outcome->cpu_ns);
+  print_field("slowest_share", outcome->slowest_share);
+  print_field("per_second", outcome->per_second);
+  print_field("thread_mean", outcome->thread_mean);
+  print_field("thread_least", outcome->thread_least);
+  print_field("thread_most", outcome->thread_most);
+  print_field("thread_deviation", outcome->thread_deviation);
+  print_field("cores", outcome->cores);
+  print_field("sleeps", outcome->sleeps);
+  print_field("work_ns", outcome->work_ns);
+  printf("}\n");
 }
 
 int main(int argc, char **argv) {
-  static struct options o;
-  static bcs_rows rows;
   if (argc == 2 && strcmp(argv[1], "--help") == 0) return usage(stdout, 0);
-  if (!parse(&o, argc, argv)) return usage(stderr, 2);
-  bcs_print_head(&o.plan);
-  bcs_work_calibrate();
-  check_work("before");
-  if (!o.cells || o.uncontended) bcs_uncontended();
-  bcs_run(&o.plan, rows);
-  bcs_print(&o.plan, rows);
-  check_work("after");
-  return write_files(&o, rows) ? 0 : 1;
+  if (argc < 2 || argc % 2 != 0) return usage(stderr, 2);
+  bool alone = strcmp(argv[1], "alone") == 0;
+  if (!alone && strcmp(argv[1], "sections") != 0) return usage(stderr, 2);
+  const char *engine = "waitfree";
+  bcs_options o = {alone ? 1 : 4, 0, 0, alone ? 5000000 : 100};
+  for (int i = 2; i < argc; i += 2) {
+    if (strcmp(argv[i], "--engine") == 0) {
+      engine = argv[i + 1];
+    } else if (!take(&o, alone, argv[i], argv[i + 1])) {
+      return usage(stderr, 2);
+    }
+  }
+  const bcs_candidate *c = candidate_named(engine);
+  if (!c || (alone && !c->alone)) return usage(stderr, 2);
+  if (!c->init) {
+    fprintf(stderr, "bench-bcs: %s is not in this build\n", engine);
+    return 2;
+  }
+  bcs_outcome outcome = alone ? bcs_run_alone(c, &o) : bcs_run_sections(c, &o);
+  print(argv[1], engine, &o, &outcome);
+  return fflush(stdout) == 0 ? 0 : 1;
 }

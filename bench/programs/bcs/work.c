@@ -4,9 +4,11 @@
  * it, the processor cannot overlap it, and it does not look at a clock, whose reading would take
  * longer than the shortest section. How long a step takes is measured; a thread that is preempted
  * meanwhile loses nothing, because CPU time is counted. */
-#include <stdio.h>
+#define _GNU_SOURCE /* clock_gettime */
+#include <stdlib.h>
+#include <time.h>
 
-#include "bcs_bench.h"
+#include "bcs.h"
 
 static double ns_per_step;
 
@@ -24,6 +26,17 @@ VOLT_NOINLINE void bcs_section(void *shared) {
   if (s->steps > 0) s->state = bcs_work(s->state, s->steps);
 }
 
+uint64_t bcs_cpu_ns(void) {
+  struct timespec used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
 static volatile uint64_t result; /* has to be computed because it is written here */
 
 /* CPU nanoseconds of a call with so many steps, the median of several times `calls`. */
@@ -32,19 +45,20 @@ static double measure(uint64_t steps, unsigned calls) {
   double ns[TIMES];
   uint64_t state = 1;
   for (unsigned t = 0; t < TIMES; t++) {
-    uint64_t start_ns = bench_cpu_ns();
+    uint64_t start_ns = bcs_cpu_ns();
     for (unsigned i = 0; i < calls; i++) state = bcs_work(state, steps);
-    ns[t] = (double)(bench_cpu_ns() - start_ns) / calls;
+    ns[t] = (double)(bcs_cpu_ns() - start_ns) / calls;
   }
   result = state;
-  return bench_summarize(ns, TIMES).median;
+  qsort(ns, TIMES, sizeof *ns, compare);
+  return ns[TIMES / 2];
 }
 
 void bcs_work_calibrate(void) {
-  enum { STEPS = 1000000, TRIES = 5 };
-  (void)measure(STEPS, 4); /* the clock of the core goes up */
+  enum { STEPS = 100000, CALLS = 4, TRIES = 5 };
+  (void)measure(STEPS, CALLS); /* the clock of the core goes up */
   for (unsigned i = 0; i < TRIES; i++) {
-    ns_per_step = measure(STEPS, 4) / STEPS;
+    ns_per_step = measure(STEPS, CALLS) / STEPS;
     double ns = bcs_work_check(10000);
     if (ns > 9800 && ns < 10200) return; /* else: disturbed, then or now */
   }
@@ -55,5 +69,5 @@ uint64_t bcs_work_steps(uint64_t ns) {
 }
 
 double bcs_work_check(uint64_t ns) {
-  return measure(bcs_work_steps(ns), (unsigned)(2000000 / (ns + 1)) + 1);
+  return measure(bcs_work_steps(ns), (unsigned)(500000 / (ns + 1)) + 1);
 }

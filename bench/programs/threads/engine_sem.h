@@ -51,5 +51,6 @@ static const char *engine_version(void) {
 
 #include "permit_loops.h"
 #include "sem_loops.h"
+#include "waiter_loops.h"
 
 #endif

@@ -1,4 +1,4 @@
-/* sem_loops.h: the workloads of a semaphore: alone-sem, sem, pingpong, wake.
+/* sem_loops.h: the workloads of a semaphore: alone-sem, alone-try, sem, pingpong, wake.
  *
  * Who includes it has defined the type bench_sem, bench_sem_init(sem, permits),
  * bench_sem_take(sem), bench_sem_give(sem) and bench_sem_try_take(sem). */
@@ -32,6 +32,24 @@ static bench_outcome bench_sem_alone(const bench_options *o) {
   static bench_crew crew;
   bench_sem_init(&bench_pools[0].sem, 1);
   bench_outcome outcome = bench_march(&crew, o, &bench_pools[0], bench_sem_march);
+  bench_sem_check(&bench_pools[0].sem, 1);
+  return outcome;
+}
+
+static void bench_sem_try_march(bench_member *m) {
+  struct bench_pool *it = (struct bench_pool *)m->object;
+  uint64_t taken = 0;
+  for (uint64_t i = 0; i < m->operations; i++) {
+    taken += bench_sem_try_take(&it->sem);
+    bench_sem_give(&it->sem);
+  }
+  bench_require(taken == m->operations, "every try has found the permit");
+}
+
+static bench_outcome bench_sem_alone_try(const bench_options *o) {
+  static bench_crew crew;
+  bench_sem_init(&bench_pools[0].sem, 1);
+  bench_outcome outcome = bench_march(&crew, o, &bench_pools[0], bench_sem_try_march);
   bench_sem_check(&bench_pools[0].sem, 1);
   return outcome;
 }
@@ -95,7 +113,8 @@ static bench_outcome bench_sem_wake(const bench_options *o) {
 }
 
 #define BENCH_SEM_WORKLOADS                                                                   \
-  {"alone-sem", bench_sem_alone}, {"sem", bench_sem_sem}, {"pingpong", bench_sem_pingpong}, { \
+  {"alone-sem", bench_sem_alone}, {"alone-try", bench_sem_alone_try}, {"sem", bench_sem_sem}, \
+      {"pingpong", bench_sem_pingpong}, {                                                     \
     "wake", bench_sem_wake                                                                    \
   }
 

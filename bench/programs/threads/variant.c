@@ -21,7 +21,10 @@ static inline void bench_lock_give(bench_lock *lock, bench_place *place) {
 
 #include "lock_loops.h"
 
-static const bench_workload workloads[] = {
-    BENCH_LOCK_WORKLOADS, BENCH_SEM_WORKLOADS, BENCH_PERMIT_WORKLOADS, {NULL, NULL}};
+static const bench_workload workloads[] = {BENCH_LOCK_WORKLOADS,
+                                           BENCH_SEM_WORKLOADS,
+                                           BENCH_PERMIT_WORKLOADS,
+                                           BENCH_WAITER_WORKLOADS,
+                                           {NULL, NULL}};
 
 const bench_engine BENCH_ENGINE = {ENGINE_NAME, engine_version, workloads};

@@ -51,10 +51,8 @@ static inline void bench_rw_write_end(bench_rw *rw, bench_rw_place *place) {
 #include "lock_loops.h"
 #include "rwlock_loops.h"
 
-static const bench_workload workloads[] = {BENCH_LOCK_WORKLOADS,
-                                           BENCH_SEM_WORKLOADS,
-                                           BENCH_PERMIT_WORKLOADS,
-                                           BENCH_RW_WORKLOADS,
-                                           {NULL, NULL}};
+static const bench_workload workloads[] = {BENCH_LOCK_WORKLOADS,   BENCH_SEM_WORKLOADS,
+                                           BENCH_PERMIT_WORKLOADS, BENCH_RW_WORKLOADS,
+                                           BENCH_WAITER_WORKLOADS, {NULL, NULL}};
 
 const bench_engine BENCH_ENGINE = {"volt", engine_version, workloads};
