@@ -1,7 +1,7 @@
-# Throughput and fairness against the length of the section, from what bench-bcs --plot-data writes:
+# Throughput and fairness against the length of the section, a plot for each number of threads, from
+# what bench/compare/bcs.py --plot-data writes:
 #   gnuplot -e "data='bcs.dat'; into='DIRECTORY'" bcs.gp
-# writes throughput-<threads>.svg and fairness-<threads>.svg.
-set terminal svg size 840,420 noenhanced font 'sans,12' background 'white'
+# writes bcs-throughput.svg and bcs-fairness.svg.
 set datafile separator whitespace
 stats data using 1 nooutput
 blocks = STATS_blocks
@@ -11,6 +11,7 @@ do for [i = 0:blocks - 1] { # before there are ranges: stats would apply them
   threads_of = threads_of . sprintf(' %.0f', STATS_min)
 }
 candidates = (STATS_columns - 2) / 2
+set terminal svg size 840,420 * blocks noenhanced font 'sans,12' background 'white'
 
 set key outside right top
 set grid ytics linetype 1 linecolor rgb '#dddddd'
@@ -19,25 +20,29 @@ set offsets 0.2, 0.2, 0, 0
 set style data linespoints
 set linetype 9 linecolor rgb '#888888' # else that of 1 again
 width(c) = c <= 2 ? 4 : 2 # the two forms of the lock come first
+what(i) = ', ' . word(threads_of, i + 1) . ' threads, 1 us outside of the section'
 
+set output into . '/bcs-throughput.svg'
+set ylabel 'sections per second'
+set logscale y
+set format y '%.0s%c'
+set multiplot layout blocks, 1
 do for [i = 0:blocks - 1] {
-  threads = word(threads_of, i + 1)
-
-  set output into . '/throughput-' . threads . '.svg'
-  set title 'Throughput, ' . threads . ' threads, 1 us outside of the section'
-  set ylabel 'sections per second'
-  set logscale y
-  set format y '%.0s%c'
-  set yrange [*:*]
+  set title 'Throughput' . what(i)
   plot for [c = 1:candidates] data index i using (column(c + 2)):xtic(2) title columnheader(c + 2) \
     linetype c linewidth width(c) pointtype c
+}
+unset multiplot
 
-  set output into . '/fairness-' . threads . '.svg'
-  set title 'Fairness, ' . threads . ' threads, 1 us outside of the section'
-  set ylabel 'slowest thread / fastest thread'
-  unset logscale y
-  set format y '%.1f'
-  set yrange [0:1.02]
+set output into . '/bcs-fairness.svg'
+set ylabel 'slowest thread / fastest thread'
+unset logscale y
+set format y '%.1f'
+set yrange [0:1.02]
+set multiplot layout blocks, 1
+do for [i = 0:blocks - 1] {
+  set title 'Fairness' . what(i)
   plot for [c = 1:candidates] data index i using (column(c + 2 + candidates)):xtic(2) \
     title columnheader(c + 2 + candidates) linetype c linewidth width(c) pointtype c
 }
+unset multiplot
