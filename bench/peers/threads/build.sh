@@ -34,19 +34,17 @@ compile() {
   esac
 }
 
-# program <library> <version> <engine>...: an engine is "symbol source flag..."; $libraries is what
-# to link it with
+# program <library> <version> <source> <engine>...: $libraries is what to link it with
 program() {
-  local library=$1 version=$2 objects=() engines='' engine words
-  shift 2
+  local library=$1 version=$2 source=$here/$3 objects=() engines='' engine
+  shift 3
   local scratch="$into/objects-$library"
   mkdir -p "$scratch"
   for engine in "$@"; do
-    read -r -a words <<< "$engine"
-    engines+="E(${words[0]}) "
-    compile "$scratch/${words[0]}.o" "$here/${words[1]}" "${words[@]:2}" \
-      "-DBENCH_ENGINE=bench_engine_${words[0]}" "-DVERSION_TEXT=\"$version\""
-    objects+=("$scratch/${words[0]}.o")
+    engines+="E($engine) "
+    compile "$scratch/engine-$engine.o" "$source" "-DENGINE_${engine^^}" \
+      "-DBENCH_ENGINE=bench_engine_$engine" "-DVERSION_TEXT=\"$version\""
+    objects+=("$scratch/engine-$engine.o")
   done
   compile "$scratch/main.o" "$threads/main.c" "-DBENCH_ENGINES=$engines"
   compile "$scratch/crew.o" "$threads/crew.c"
@@ -58,32 +56,24 @@ program() {
 build() {
   local libraries=()
   case $1 in
-    glibc)
-      program glibc '' 'mutex glibc_mutex.c' 'sem glibc_sem.c' 'rwlock glibc_rwlock.c' \
-        'adaptive glibc_mutex.c -DADAPTIVE' 'writer glibc_rwlock.c -DWRITER' \
-        'cond glibc_cond.c' 'sem_t glibc_sem.c -DALONE' 'family glibc_family.c'
-      ;;
+    glibc) program glibc '' glibc.c mutex sem rwlock adaptive writer cond sem_t family ;;
     nsync)
       libraries=(-lnsync)
-      program nsync "$(version_of libnsync-dev)" 'nsync nsync.c' 'family nsync_family.c'
+      program nsync "$(version_of libnsync-dev)" nsync.c nsync
       ;;
     ck)
-      program ck "$(pkg-config --modversion ck)" 'fas ck_lock.c' 'ticket ck_lock.c -DTICKET' \
-        'mcs ck_lock.c -DMCS' 'rwlock ck_rwlock.c' 'tflock ck_rwlock.c -DTFLOCK' \
-        'pflock ck_rwlock.c -DPFLOCK' 'ring ck_ring.c'
+      program ck "$(pkg-config --modversion ck)" ck.c fas ticket mcs rwlock tflock pflock ring
       ;;
     absl)
       read -r -a libraries <<< "$(pkg-config --libs absl_synchronization absl_time)"
-      program absl "$(version_of libabsl-dev)" 'absl absl.cpp'
+      program absl "$(version_of libabsl-dev)" absl.cpp absl
       ;;
     tbb)
       libraries=(-ltbb)
-      program tbb "$(version_of libtbb-dev)" 'mutex tbb_lock.cpp' \
-        'queuing tbb_lock.cpp -DQUEUING' 'queue tbb_queue.cpp'
+      program tbb "$(version_of libtbb-dev)" tbb.cpp mutex queuing queue
       ;;
     moodycamel)
-      program moodycamel "$(version_of libconcurrentqueue-dev)" 'sem moodycamel_sem.cpp' \
-        'queue moodycamel_queue.cpp' 'unbounded moodycamel_queue.cpp -DUNBOUNDED'
+      program moodycamel "$(version_of libconcurrentqueue-dev)" moodycamel.cpp sem queue unbounded
       ;;
     *)
       echo "$usage" >&2

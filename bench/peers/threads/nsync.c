@@ -1,5 +1,5 @@
-/* nsync.c: nsync's mu, which has read locks, too; and a semaphore of mu, cv and a count. Engine
- * "nsync". Conditions are waited for by nsync_cv, in a loop, as nsync_cv.h shows: who gives signals
+/* nsync.c: nsync's mu, which has read locks, too; a semaphore of mu, cv and a count; and the rest,
+ * when no thread waits. Engine "nsync". Conditions are waited for by nsync_cv, in a loop, as nsync_cv.h shows: who gives signals
  * after it has unlocked, which nsync_cv.h allows. */
 #include <nsync.h>
 
@@ -121,14 +121,78 @@ static inline void bench_permit_give(bench_permit *permit) {
 #include "rwlock_loops.h"
 #include "sem_loops.h"
 
+/* ---- what else there is, when no thread waits: once, counter, condition variable, note ---- */
+
+static unsigned calls;
+
+static void call(void) {
+  calls++;
+}
+
+/* come when it is done */
+static void come(bench_member *m) {
+  for (uint64_t i = 0; i < m->operations; i++) nsync_run_once((nsync_once *)m->object, call);
+}
+
+static bench_outcome alone_once(const bench_options *o) {
+  static bench_crew crew;
+  static nsync_once once = NSYNC_ONCE_INIT;
+  bench_outcome outcome = bench_march(&crew, o, &once, come);
+  bench_require(calls == 1, "it was done once");
+  return outcome;
+}
+
+/* a life: made for one, counted down, awaited, freed */
+static void count_down(bench_member *m) {
+  uint64_t went = 0; /* as it should */
+  for (uint64_t i = 0; i < m->operations; i++) {
+    nsync_counter left = nsync_counter_new(1);
+    nsync_counter_add(left, -1);
+    went += nsync_counter_wait(left, nsync_time_no_deadline) == 0;
+    nsync_counter_free(left);
+  }
+  bench_require(went == m->operations, "it has come to zero");
+}
+
+static bench_outcome alone_latch(const bench_options *o) {
+  static bench_crew crew;
+  return bench_march(&crew, o, NULL, count_down);
+}
+
+/* signal, without the mutex */
+static void tell(bench_member *m) {
+  for (uint64_t i = 0; i < m->operations; i++) nsync_cv_signal((nsync_cv *)m->object);
+}
+
+static bench_outcome alone_cond(const bench_options *o) {
+  static bench_crew crew;
+  static nsync_cv cond = NSYNC_CV_INIT;
+  return bench_march(&crew, o, &cond, tell);
+}
+
+/* is it notified? */
+static void look(bench_member *m) {
+  uint64_t went = 0; /* as it should */
+  nsync_note note = (nsync_note)m->object;
+  for (uint64_t i = 0; i < m->operations; i++) went += !nsync_note_is_notified(note);
+  bench_require(went == m->operations, "nobody has notified it");
+}
+
+static bench_outcome alone_token(const bench_options *o) {
+  static bench_crew crew;
+  nsync_note note = nsync_note_new(NULL, nsync_time_no_deadline);
+  bench_outcome outcome = bench_march(&crew, o, note, look);
+  nsync_note_free(note);
+  return outcome;
+}
+
 static const char *version(void) {
   return "nsync " VERSION_TEXT;
 }
 
-static const bench_workload workloads[] = {BENCH_LOCK_WORKLOADS,
-                                           BENCH_RW_WORKLOADS,
-                                           BENCH_SEM_WORKLOADS,
-                                           BENCH_PERMIT_WORKLOADS,
-                                           {NULL, NULL}};
+static const bench_workload workloads[] = {
+    BENCH_LOCK_WORKLOADS,       BENCH_RW_WORKLOADS,           BENCH_SEM_WORKLOADS,
+    BENCH_PERMIT_WORKLOADS,     {"alone-once", alone_once},   {"alone-latch", alone_latch},
+    {"alone-cond", alone_cond}, {"alone-token", alone_token}, {NULL, NULL}};
 
 const bench_engine BENCH_ENGINE = {"nsync", version, workloads};

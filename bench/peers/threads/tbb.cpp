@@ -1,17 +1,21 @@
-// tbb_lock.cpp: oneTBB's mutexes: engine "mutex", mutex and rw_mutex, which spin a while and then
-// sleep; or, with -DQUEUING, engine "queuing", queuing_mutex and queuing_rw_mutex, which serve in
-// order, and spin, yielding.
-#ifdef QUEUING
+// tbb.cpp: what oneTBB has, each an engine of its own: compiled for each, with ENGINE_<NAME> defined.
+#include <oneapi/tbb/concurrent_queue.h>
+#include <oneapi/tbb/mutex.h>
 #include <oneapi/tbb/queuing_mutex.h>
 #include <oneapi/tbb/queuing_rw_mutex.h>
-#else
-#include <oneapi/tbb/mutex.h>
 #include <oneapi/tbb/rw_mutex.h>
-#endif
 
 #include "crew.h"
 
-#ifdef QUEUING
+static const char *version() {
+  return "oneTBB " VERSION_TEXT;
+}
+
+#if defined(ENGINE_MUTEX) || defined(ENGINE_QUEUING)
+// "mutex": mutex and rw_mutex, which spin a while and then sleep; "queuing": queuing_mutex and
+// queuing_rw_mutex, which serve in order, and spin, yielding.
+
+#ifdef ENGINE_QUEUING
 
 static const char name[] = "queuing";
 using bench_lock = tbb::queuing_mutex;
@@ -88,11 +92,54 @@ static inline void bench_rw_init(bench_rw *) {
 #include "lock_loops.h"
 #include "rwlock_loops.h"
 
-static const char *version() {
-  return "oneTBB " VERSION_TEXT;
-}
-
 static const bench_workload workloads[] = {
     BENCH_LOCK_WORKLOADS, BENCH_RW_WORKLOADS, {nullptr, nullptr}};
 
 extern "C" const bench_engine BENCH_ENGINE = {name, version, workloads};
+
+#elif defined(ENGINE_QUEUE)
+// concurrent_bounded_queue
+
+using bench_queue = tbb::concurrent_bounded_queue<uint64_t>;
+using bench_sender = bench_queue *;
+using bench_receiver = bench_queue *;
+
+static inline void bench_queue_init(bench_queue *queue, uint32_t capacity) {
+  queue->set_capacity(static_cast<bench_queue::size_type>(capacity));
+}
+
+static inline bench_sender bench_sender_of(bench_queue *queue) {
+  return queue;
+}
+
+static inline bench_receiver bench_receiver_of(bench_queue *queue) {
+  return queue;
+}
+
+static inline bool bench_try_send(bench_sender *sender, uint64_t value) {
+  return (*sender)->try_push(value);
+}
+
+static inline bool bench_try_recv(bench_receiver *receiver, uint64_t *value) {
+  return (*receiver)->try_pop(*value);
+}
+
+static inline void bench_send(bench_sender *sender, uint64_t value) {
+  (*sender)->push(value);
+}
+
+static inline uint64_t bench_recv(bench_receiver *receiver) {
+  uint64_t value = 0;
+  (*receiver)->pop(value);
+  return value;
+}
+
+#define BENCH_QUEUE_MPMC
+#include "queue_loops.h"
+
+static const bench_workload workloads[] = {
+    BENCH_QUEUE_WORKLOADS, BENCH_QUEUE_MPMC_WORKLOADS, {nullptr, nullptr}};
+
+extern "C" const bench_engine BENCH_ENGINE = {"queue", version, workloads};
+
+#endif
