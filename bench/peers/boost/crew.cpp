@@ -1,9 +1,18 @@
-// crew.cpp: some fibers that do the same number of operations each.
+// crew.cpp: some fibers that do the same number of operations each; the threads that run them, and
+// their stacks; the allocator, which counts.
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <ctime>
+#include <memory>
+#include <mutex>
+#include <thread>
 
 #include "boost_bench.hpp"
+
+// ---- fibers ----
 
 std::uint64_t cpu_ns() {
   std::timespec used;
@@ -100,3 +109,117 @@ outcome run(const options &o, const crew &c) {
   once(o, c, s, warm_up(o.operations));
   return once(o, c, s, o.operations);
 }
+
+// ---- threads ----
+
+// One thread alone has the library's default scheduler, round_robin, which has no lock. Thieves who
+// find nothing go on looking, as is their default: if they slept, nobody would wake them for what
+// there is to steal.
+workers::workers(unsigned count) {
+  for (unsigned i = 1; i < count; i++) {
+    threads_.emplace_back([this, count] {
+      fibers::use_scheduling_algorithm<fibers::algo::work_stealing>(count);
+      std::unique_lock<fibers::mutex> lock(mutex_);
+      over_.wait(lock, [this] { return is_over_; });
+    });
+  }
+  if (count > 1) fibers::use_scheduling_algorithm<fibers::algo::work_stealing>(count);
+}
+
+workers::~workers() {
+  {
+    std::unique_lock<fibers::mutex> lock(mutex_);
+    is_over_ = true;
+  }
+  over_.notify_all();
+  for (std::thread &t : threads_) t.join();
+}
+
+// ---- stacks ----
+
+// Two pages: a fiber needs most of that when it ends, because it is unwound. The pool grows by so
+// many stacks at most, that few of them lie idle.
+static constexpr std::size_t stack_bytes = 8192, first_stacks = 32, most_stacks = 1024;
+
+struct stacks::shared {
+  bool has_lock;
+  std::mutex mutex;
+  fibers::pooled_fixedsize_stack pool{stack_bytes, first_stacks, most_stacks};
+};
+
+stacks::stacks(unsigned workers) : shared_(std::make_shared<shared>()) {
+  shared_->has_lock = workers > 1;
+}
+
+boost::context::stack_context stacks::allocate() {
+  if (!shared_->has_lock) return shared_->pool.allocate();
+  std::lock_guard<std::mutex> lock(shared_->mutex);
+  return shared_->pool.allocate();
+}
+
+void stacks::deallocate(boost::context::stack_context &stack) {
+  if (!shared_->has_lock) return shared_->pool.deallocate(stack);
+  std::lock_guard<std::mutex> lock(shared_->mutex);
+  shared_->pool.deallocate(stack);
+}
+
+// ---- the C library's allocator, which counts while it is asked to; operator new and the pools of
+// Boost call it ----
+
+static std::atomic<bool> is_counting{false};
+static std::atomic<std::uint64_t> count{0};
+
+void count_allocations() {
+  count.store(0);
+  is_counting.store(true);
+}
+
+std::uint64_t allocations_counted() {
+  is_counting.store(false);
+  return count.load();
+}
+
+static void note() {
+  if (is_counting.load(std::memory_order_relaxed)) count.fetch_add(1, std::memory_order_relaxed);
+}
+
+extern "C" {
+
+void *__libc_malloc(std::size_t bytes);
+void *__libc_calloc(std::size_t many, std::size_t bytes);
+void *__libc_realloc(void *memory, std::size_t bytes);
+void *__libc_memalign(std::size_t alignment, std::size_t bytes);
+
+void *malloc(std::size_t bytes) {
+  note();
+  return __libc_malloc(bytes);
+}
+
+void *calloc(std::size_t many, std::size_t bytes) {
+  note();
+  return __libc_calloc(many, bytes);
+}
+
+void *realloc(void *memory, std::size_t bytes) {
+  note();
+  return __libc_realloc(memory, bytes);
+}
+
+void *memalign(std::size_t alignment, std::size_t bytes) {
+  note();
+  return __libc_memalign(alignment, bytes);
+}
+
+void *aligned_alloc(std::size_t alignment, std::size_t bytes) {
+  note();
+  return __libc_memalign(alignment, bytes);
+}
+
+int posix_memalign(void **memory, std::size_t alignment, std::size_t bytes) {
+  if (alignment % sizeof(void *) != 0 || (alignment & (alignment - 1)) != 0) return EINVAL;
+  note();
+  *memory = __libc_memalign(alignment, bytes);
+  return *memory ? 0 : ENOMEM;
+}
+
+} // extern "C"

@@ -1,5 +1,13 @@
-// tasks.cpp: what fibers cost.
+// tasks.cpp: fibers themselves, many that are parked, and what else they can wait for.
+#include <unistd.h>
+
+#include <cstdio>
+#include <mutex>
+#include <numeric>
+
 #include "boost_bench.hpp"
+
+// ---- what fibers cost ----
 
 static outcome yield(const options &o) {
   crew c;
@@ -48,3 +56,101 @@ static outcome spawn_and_join(const options &o) {
 
 const std::vector<bench_case> task_cases = {{"spawn", "", 0, spawn_and_join},
                                             {"yield", "", 0, yield}};
+
+// ---- many fibers parked on one semaphore, then released one after the other ----
+
+static double resident_bytes() {
+  std::FILE *in = std::fopen("/proc/self/statm", "r");
+  unsigned long pages = 0;
+  bool is_read = in && std::fscanf(in, "%*u %lu", &pages) == 1;
+  if (in) std::fclose(in);
+  require(is_read, "/proc/self/statm can be read");
+  return static_cast<double>(pages) * static_cast<double>(sysconf(_SC_PAGESIZE));
+}
+
+// A condition variable promises no order, so none is required.
+static outcome parked(const options &o) {
+  semaphore sem(0), all_served(0);
+  std::uint64_t served = 0; // plain: one thread, one permit
+  double before = resident_bytes();
+  stacks s(o.workers);
+  for (unsigned i = 0; i < o.tasks; i++) {
+    spawn(s, [&] {
+      sem.acquire();
+      served += 1;
+      (served < o.tasks ? sem : all_served).release();
+    }).detach();
+  }
+  while (sem.waiters() < o.tasks) boost::this_fiber::yield();
+  double count = o.tasks;
+  double bytes = (resident_bytes() - before) / count;
+  std::uint64_t start = now_ns(), cpu = cpu_ns();
+  sem.release();
+  all_served.acquire();
+  outcome out = {{"ns", static_cast<double>(now_ns() - start) / count},
+                 {"cpu_ns", static_cast<double>(cpu_ns() - cpu) / count},
+                 {"bytes", bytes}};
+  require(served == o.tasks && sem.available() == 0, "everybody is served once");
+  return out;
+}
+
+const std::vector<bench_case> parked_cases = {{"parked", "sem", 0, parked}};
+
+// ---- the barrier and the condition variable ----
+
+static crew meeting_at(fibers::barrier &barrier) {
+  crew c;
+  c.work = [&barrier](unsigned, std::uint64_t operations) {
+    std::uint64_t led = 0;
+    for (std::uint64_t i = 0; i < operations; i++) led += barrier.wait();
+    return led;
+  };
+  c.check = [](std::uint64_t operations, const std::vector<std::uint64_t> &sums) {
+    require(std::accumulate(sums.begin(), sums.end(), std::uint64_t{0}) == operations,
+            "a round has one leader");
+  };
+  return c;
+}
+
+// A round is an operation of all fibers; one fiber is all there are if it is alone.
+static outcome barrier(const options &o) {
+  fibers::barrier meeting(o.tasks);
+  return scaled(run(o, meeting_at(meeting)), o.tasks);
+}
+
+static outcome alone_cond(const options &o) {
+  fibers::condition_variable cond;
+  crew c;
+  c.work = [&cond](unsigned, std::uint64_t operations) {
+    for (std::uint64_t i = 0; i < operations; i++) cond.notify_one();
+    return std::uint64_t{0};
+  };
+  return run(o, c);
+}
+
+// Each waits for its turn, and gives it to the other.
+static outcome cond(const options &o) {
+  fibers::mutex mutex;
+  fibers::condition_variable of[2];
+  unsigned turn = 0;
+  std::uint64_t count = 0;
+  crew c;
+  c.work = [&](unsigned index, std::uint64_t operations) {
+    for (std::uint64_t i = 0; i < operations; i++) {
+      std::unique_lock<fibers::mutex> lock(mutex);
+      while (turn != index) of[index].wait(lock);
+      turn = 1 - index;
+      count += 1;
+      of[1 - index].notify_one();
+    }
+    return std::uint64_t{0};
+  };
+  outcome out = run(o, c);
+  require(count == in_all(o), "every hop was made");
+  return out;
+}
+
+const std::vector<bench_case> family_cases = {{"alone-barrier", "fibers", 1, barrier},
+                                              {"alone-cond", "fibers", 1, alone_cond},
+                                              {"barrier", "fibers", 0, barrier},
+                                              {"cond", "fibers", 2, cond}};
