@@ -1,9 +1,14 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 var taskCases = []benchCase{
@@ -67,5 +72,83 @@ func timer(o options) outcome {
 	for _, t := range pending {
 		require(t.Stop(), "the others are still pending")
 	}
+	return out
+}
+
+var parkedCases = []benchCase{
+	{"parked", "xsync", 0, parkedXsync},
+	{"parked", "chan", 0, parkedChan},
+}
+
+func parkedXsync(o options) outcome {
+	sem := semaphore.NewWeighted(1)
+	acquire(sem)
+	return parked(o, func() { acquire(sem) }, func() { sem.Release(1) })
+}
+
+func parkedChan(o options) outcome {
+	sem := make(chan struct{}, 1)
+	sem <- struct{}{}
+	return parked(o, func() { sem <- struct{}{} }, func() { <-sem })
+}
+
+// With one worker a ticket that is drawn before one queues is the place in the queue, unless one is
+// preempted right between, which happens to one in many thousands. A queue in another order would
+// let nearly all of them be overtaken.
+type queue struct {
+	take, give                   func()
+	tasks                        uint64
+	tickets                      atomic.Uint64
+	served, latest, overtaken    uint64 // the permit protects them
+	allHaveTickets, allAreServed chan struct{}
+}
+
+func (q *queue) park() {
+	ticket := q.tickets.Add(1)
+	if ticket == q.tasks {
+		close(q.allHaveTickets)
+	}
+	q.take()
+	if ticket < q.latest {
+		q.overtaken++
+	}
+	q.latest = ticket
+	q.served++
+	if q.served == q.tasks {
+		close(q.allAreServed)
+	}
+	q.give()
+}
+
+func residentBytes() float64 {
+	statm, err := os.ReadFile("/proc/self/statm")
+	require(err == nil, "/proc/self/statm can be read")
+	var size, resident int
+	_, err = fmt.Sscan(string(statm), &size, &resident)
+	require(err == nil, "/proc/self/statm has two numbers")
+	return float64(resident) * float64(os.Getpagesize())
+}
+
+func parked(o options, take, give func()) outcome {
+	q := &queue{take: take, give: give, tasks: uint64(o.tasks),
+		allHaveTickets: make(chan struct{}), allAreServed: make(chan struct{})}
+	before := residentBytes()
+	for i := 0; i < o.tasks; i++ {
+		go q.park()
+	}
+	<-q.allHaveTickets
+	for i := 0; i < 3; i++ { // whoever was preempted before it queued does so now
+		runtime.Gosched()
+		time.Sleep(time.Millisecond)
+	}
+	count := float64(o.tasks)
+	bytes := (residentBytes() - before) / count
+	start, cpu := now(), cpuNs()
+	q.give()
+	<-q.allAreServed
+	out := outcome{{"ns", float64(now()-start) / count}, {"cpu_ns", float64(cpuNs()-cpu) / count},
+		{"bytes", bytes}}
+	require(q.served == q.tasks, "everybody is served once")
+	require(q.overtaken <= 1+q.tasks/1000, "they are served in the order in which they queued")
 	return out
 }
