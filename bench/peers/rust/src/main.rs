@@ -1,8 +1,6 @@
 //! Rust's peers in the workloads of ../../README.md. Tasks run on Tokio's runtime, as its
 //! documentation sets it up: tasks/. Plain threads: threads/.
 
-mod allocations;
-mod histogram;
 mod options;
 mod outcome;
 mod process;

@@ -1,11 +1,11 @@
-//! Channels: compiled for each engine, whose types and methods `super` names.
+// Channels: included for each engine, whose types and methods `super` names.
 
 use tokio::runtime::Runtime;
 
-use super::super::crew::crew;
 use super::{bounded, receivers, recv, send, Receiver, Sender};
 use crate::options::Options;
 use crate::outcome::{Outcome, Pass};
+use crate::tasks::crew::crew;
 
 /// Run it with an eighth of the operations, then with all. `each` is how many elements, or hops,
 /// there are to an operation.

@@ -1,4 +1,4 @@
-//! Mutexes, semaphores and read-write locks: compiled for each engine, whose types `super` names.
+// Mutexes, semaphores and read-write locks: included for each engine, whose types `super` names.
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -8,17 +8,12 @@ use futures_lite::future::poll_once;
 use tokio::runtime::Runtime;
 use tokio::task::yield_now;
 
-use super::super::crew::{crew, run_members};
-use super::super::keep;
 use super::{permit, try_permit, Mutex, RwLock, Semaphore, IN_ORDER};
-use crate::histogram::Histogram;
 use crate::options::Options;
-use crate::outcome::{slowest_share, Outcome};
-use crate::{allocations, process};
-
-#[path = "parked.rs"]
-#[allow(clippy::duplicate_mod)] // once for each engine
-mod parked;
+use crate::outcome::{slowest_share, Histogram, Outcome};
+use crate::process;
+use crate::tasks::crew::{crew, run_members};
+use crate::tasks::keep;
 
 /// What the members have done in both passes.
 fn all_operations(o: &Options, members: usize) -> u64 {
@@ -123,7 +118,7 @@ struct Start {
 impl Start {
     async fn arrive(&self) {
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.tasks {
-            allocations::start();
+            process::count_allocations();
             self.gone.store(true, Ordering::Release);
         }
         while !self.gone.load(Ordering::Acquire) {
@@ -155,9 +150,9 @@ fn cycles(rt: &Runtime, o: &Options) -> Outcome {
         )
     };
     pass(o.warm_up());
-    allocations::stop();
+    process::allocations_counted();
     let done = pass(o.operations);
-    let allocations = allocations::stop() as f64;
+    let allocations = process::allocations_counted() as f64;
     let counted = *rt.block_on(count.lock());
     assert_eq!(counted, all_operations(o, tasks), "the count");
     let operations = o.operations * tasks as u64;
@@ -288,4 +283,93 @@ pub fn run(rt: &Runtime, o: &Options) -> Option<Outcome> {
         _ => return None,
     };
     Some(outcome)
+}
+
+/// Many tasks parked on one semaphore, then released.
+mod parked {
+    use std::future::Future;
+    use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+    use std::time::Instant;
+
+    use tokio::runtime::Runtime;
+
+    use super::{permit, try_permit, Semaphore, IN_ORDER};
+    use crate::options::Options;
+    use crate::outcome::Outcome;
+    use crate::process::{cpu_ns, resident_bytes};
+    use crate::tasks::keep;
+
+    struct Shared {
+        tasks: u64,
+        semaphore: Semaphore,
+        all_parked: tokio::sync::Notify,
+        all_served: tokio::sync::Notify,
+        tickets: AtomicU64,
+        served: AtomicU64,
+        out_of_turn: AtomicU64,
+    }
+
+    fn share(tasks: u64) -> &'static Shared {
+        keep(Shared {
+            tasks,
+            semaphore: Semaphore::new(1),
+            all_parked: tokio::sync::Notify::new(),
+            all_served: tokio::sync::Notify::new(),
+            tickets: AtomicU64::new(0),
+            served: AtomicU64::new(0),
+            out_of_turn: AtomicU64::new(0),
+        })
+    }
+
+    /// One worker polls them all, so a ticket drawn before the first poll is the place in the queue.
+    /// A block, as a function would keep its argument twice: such tasks are smaller.
+    #[allow(clippy::manual_async_fn)]
+    fn park(shared: &'static Shared) -> impl Future<Output = ()> {
+        async move {
+            let ticket = shared.tickets.fetch_add(1, Relaxed);
+            if ticket + 1 == shared.tasks {
+                shared.all_parked.notify_one();
+            }
+            let mine = permit(shared.semaphore.acquire().await);
+            let turn = shared.served.fetch_add(1, Relaxed);
+            if turn != ticket {
+                shared.out_of_turn.fetch_add(1, Relaxed);
+            }
+            if turn + 1 == shared.tasks {
+                shared.all_served.notify_one();
+            }
+            drop(mine); // it is the next one's
+        }
+    }
+
+    pub fn parked(rt: &Runtime, o: &Options) -> Outcome {
+        let shared = share(o.tasks as u64);
+        let tasks = o.tasks as f64;
+        let permit = try_permit(&shared.semaphore).expect("the permit");
+        let before = resident_bytes();
+        for _ in 0..o.tasks {
+            drop(rt.spawn(park(shared)));
+        }
+        rt.block_on(shared.all_parked.notified());
+        let bytes = (resident_bytes() - before) / tasks;
+
+        let cpu_before = cpu_ns();
+        let start = Instant::now();
+        drop(permit);
+        rt.block_on(shared.all_served.notified());
+        let ns = start.elapsed().as_nanos() as f64 / tasks;
+        if IN_ORDER {
+            assert_eq!(
+                shared.out_of_turn.load(Relaxed),
+                0,
+                "tasks served out of turn"
+            );
+        }
+        Outcome {
+            ns,
+            cpu_ns: Some((cpu_ns() - cpu_before) / tasks),
+            bytes: Some(bytes),
+            ..Outcome::default()
+        }
+    }
 }

@@ -1,26 +1,19 @@
 //! Tasks on Tokio's multi-thread runtime, and what they contend for.
 //!
 //! Futures of one library have other types than those of another, and cannot be named in a trait
-//! without a box. So the loops are written once, and compiled for each engine: locks.rs for two,
-//! channels.rs for three. An engine's module says what is called how.
+//! without a box. So the loops are written once, and included for each engine: engines.rs.
 
-mod async_channels;
-mod async_locks;
 mod crew;
+mod engines;
 mod family;
-mod family_alone;
-mod family_rounds;
-mod flumes;
-mod mpsc;
 mod runtime;
-mod tokens;
-mod tokio_sync;
 
 use crossbeam_utils::CachePadded;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::options::Options;
 use crate::outcome::Outcome;
+use engines::{async_channels, async_locks, flumes, mpsc, tokens, tokio_sync};
 
 fn runtime(o: &Options) -> Runtime {
     let mut builder = Builder::new_multi_thread();
@@ -43,9 +36,9 @@ pub fn run(o: &Options) -> Option<Outcome> {
         "tokio" => |rt, o| {
             let outcome = tokio_sync::run(rt, o).or_else(|| runtime::run(rt, o));
             let outcome = outcome.or_else(|| mpsc::channels::run(rt, o));
-            let outcome = outcome.or_else(|| family_alone::run(rt, o));
-            let outcome = outcome.or_else(|| family::run(rt, o));
-            outcome.or_else(|| family_rounds::run(rt, o))
+            let outcome = outcome.or_else(|| family::alone::run(rt, o));
+            let outcome = outcome.or_else(|| family::one_waits::run(rt, o));
+            outcome.or_else(|| family::rounds::run(rt, o))
         },
         "tokio-util" => tokens::run,
         "async-lock" => async_locks::run,

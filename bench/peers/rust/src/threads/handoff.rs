@@ -8,9 +8,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::crew::crew;
-use crate::histogram::Histogram;
 use crate::options::Options;
-use crate::outcome::Outcome;
+use crate::outcome::{Histogram, Outcome};
 use crate::process::thread_id;
 
 /// A permit for one thread, who makes it.

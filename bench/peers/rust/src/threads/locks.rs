@@ -6,9 +6,8 @@ use std::time::{Duration, Instant};
 use crossbeam_utils::CachePadded;
 
 use super::crew::{run_alone, run_budget};
-use crate::histogram::Histogram;
 use crate::options::Options;
-use crate::outcome::Outcome;
+use crate::outcome::{Histogram, Outcome};
 use crate::process;
 
 /// A mutex around a count.

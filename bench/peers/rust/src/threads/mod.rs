@@ -2,13 +2,13 @@
 
 mod channels;
 mod crew;
+mod engines;
 mod handoff;
 mod locks;
-mod parking;
-mod standard;
 
 use crate::options::{refuse, Options};
 use crate::outcome::Outcome;
+use engines::{parking, standard};
 
 const MOST_THREADS: usize = 1024;
 
