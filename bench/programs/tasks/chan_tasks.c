@@ -1,11 +1,35 @@
 /* chan_tasks.c: tasks that send and receive, by futures. Compiled for each channel, of which
  * CMakeLists.txt says what its table is called (CHAN_CASES) and its name: the library's, and those
- * of variants/, by the same calls under other names (chan_engine.h). */
-#include "chan_engine.h"
-
+ * of variants/, by the same calls under other names. */
 #include <stdlib.h>
 
-#include "channels.h"
+#include "tasks.h"
+
+/* ---- the channel that this is compiled for: the library's, or with CHAN_DEKKER or CHAN_SLOTS one of
+ * variants/ ---- */
+
+#if defined(CHAN_DEKKER)
+#include "chan_dekker.h"
+typedef volt_chan_dekker engine_chan;
+#define ENGINE_CHAN_(name) volt_chan_dekker_##name
+#elif defined(CHAN_SLOTS)
+#include "chan_slots.h"
+typedef volt_chan_slots engine_chan;
+#define ENGINE_CHAN_(name) volt_chan_slots_##name
+#else
+#include <volt/channel.h>
+typedef volt_chan engine_chan;
+#define ENGINE_CHAN_(name) volt_chan_##name
+#endif
+
+#define engine_chan_bytes ENGINE_CHAN_(bytes)
+#define engine_chan_init ENGINE_CHAN_(init)
+#define engine_chan_destroy ENGINE_CHAN_(destroy)
+#define engine_chan_len ENGINE_CHAN_(len)
+#define engine_chan_try_send ENGINE_CHAN_(try_send)
+#define engine_chan_try_recv ENGINE_CHAN_(try_recv)
+#define engine_chan_send_future ENGINE_CHAN_(send_future)
+#define engine_chan_recv_future ENGINE_CHAN_(recv_future)
 
 /* ---- the channels of a run ---- */
 

@@ -2,7 +2,7 @@
  * of any size, and by those that are declared for one type. */
 #include <stdlib.h>
 
-#include "channels.h"
+#include "tasks.h"
 
 void *chan_memory(size_t bytes) {
   size_t lines = (bytes + VOLT_CACHE_LINE - 1) / VOLT_CACHE_LINE;

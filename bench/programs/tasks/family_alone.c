@@ -1,7 +1,6 @@
 /* family_alone.c: what each primitive costs when nobody waits: to one task, which awaits as its
  * header says; and, where plain threads have the same from others, to a thread. */
-#include "channels.h"
-#include "family.h"
+#include "tasks.h"
 
 /* ---- by a task ---- */
 

@@ -2,7 +2,7 @@
  * sends and the others receive, or all meet. What is awaited is awaited at once, without a try. */
 #include <stdlib.h>
 
-#include "family.h"
+#include "tasks.h"
 
 static rt_outcome run_rounds(const rt_options *o, const rt_crew *crew, uint64_t each) {
   rt_outcome outcome = rt_crew_run(o, crew);

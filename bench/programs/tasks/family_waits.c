@@ -1,7 +1,7 @@
 /* family_waits.c: two tasks that wait for each other by one of the primitives. With one worker
  * every operation is a wait, a wake and a switch of tasks. What is awaited is awaited at once,
  * without a try: nearly always it is still to come. */
-#include "family.h"
+#include "tasks.h"
 
 /* ---- one wakes the other, and waits: member 0 serves; ns is that of a hop ---- */
 

@@ -7,6 +7,8 @@
 #ifndef VOLT_BENCH_TASKS_H
 #define VOLT_BENCH_TASKS_H
 
+#include <pthread.h>
+
 #include <volt/runtime.h>
 #include <volt/volt.h>
 
@@ -56,7 +58,7 @@ typedef struct rt_case {
 extern const rt_case rt_crew_cases[], rt_lock_cases[], rt_spawn_cases[], rt_parked_cases[],
     rt_timer_cases[];
 
-/* sem.c and held.c, compiled for each semaphore. native: the library's, and its mutex, by futures
+/* sem.c, compiled for each semaphore. native: the library's, and its mutex, by futures
  * of their own. volt and the variants: by one and the same adapter, which makes a future of an
  * engine's waiter. */
 #define RT_SEM_ENGINES(X) \
@@ -116,11 +118,53 @@ static inline void rt_require(bool so, const char *what) {
   if (!VOLT_LIKELY(so)) rt_failed(what);
 }
 
-/* ---- the program's allocator counts: allocations.c ---- */
+/* ---- the program's allocator counts: crew.c ---- */
 
 void rt_allocations_count(void); /* from now on */
 
 /* No longer. Returns how many there were. */
 uint64_t rt_allocations_counted(void);
+
+/* ---- what is neither a lock nor a channel: one primitive each ---- */
+
+/* family_alone.c: nobody waits; by a task, and by a thread. family_waits.c: one task waits.
+ * family_rounds.c: several do. */
+extern const rt_case family_alone_cases[], family_waits_cases[], family_rounds_cases[];
+
+/* What a crew works on begins with this. */
+typedef struct family_counted {
+  uint64_t done; /* the sums of all members, in both runs */
+} family_counted;
+
+/* For rt_crew.look: adds up. */
+static inline void family_count(void *object, const rt_member *m) {
+  ((family_counted *)object)->done += m->sum;
+}
+
+/* ---- channels: elements are 64 bits; what was received is added up, and has to be what was sent ---- */
+
+VOLT_CHAN_DECLARE(numbers, uint64_t);
+
+/* By tasks: chan_tasks.c, compiled for each. */
+#define CHAN_ENGINES(X) X(volt) X(dekker) X(slots)
+#define CHAN_CASES_(name) extern const rt_case chan_##name[];
+CHAN_ENGINES(CHAN_CASES_)
+#undef CHAN_CASES_
+
+/* By threads: chan_threads.c. generic: functions for elements of any size; typed: for 64 bits. */
+extern const rt_case chan_threads_cases[];
+
+/* Memory for a channel, aligned to a cache line; fails if there is none. */
+void *chan_memory(size_t bytes);
+
+/* ---- a second thread, which sleeps: chan_threads.c ---- */
+
+typedef struct chan_sleeper {
+  pthread_t thread;
+  volt_sem end;
+} chan_sleeper;
+
+void chan_sleeper_start(chan_sleeper *s);
+void chan_sleeper_end(chan_sleeper *s);
 
 #endif
