@@ -3,7 +3,7 @@
 #include <absl/synchronization/mutex.h>
 #include <absl/time/time.h>
 
-#include "crew.h"
+#include "threads.h"
 
 using bench_lock = absl::Mutex;
 using bench_place = int;

@@ -48,8 +48,7 @@ program() {
   done
   compile "$scratch/main.o" "$threads/main.c" "-DBENCH_ENGINES=$engines"
   compile "$scratch/crew.o" "$threads/crew.c"
-  compile "$scratch/wake.o" "$threads/wake.c"
-  "${CXX:-g++}" -pthread -o "$into/bench-threads-$library" "$scratch"/{main,crew,wake}.o \
+  "${CXX:-g++}" -pthread -o "$into/bench-threads-$library" "$scratch"/{main,crew}.o \
     "${objects[@]}" "${libraries[@]}"
 }
 

@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-#include "crew.h"
+#include "threads.h"
 
 static const char *version(void) {
   return "ck " VERSION_TEXT;

@@ -6,7 +6,7 @@
 #include <semaphore.h>
 #include <stdio.h>
 
-#include "crew.h"
+#include "threads.h"
 
 static inline const char *glibc_version(void) {
   static char text[32];

@@ -2,7 +2,7 @@
 // ENGINE_<NAME> defined.
 #include <concurrentqueue/blockingconcurrentqueue.h>
 
-#include "crew.h"
+#include "threads.h"
 
 static const char *version() {
   return "concurrentqueue " VERSION_TEXT;

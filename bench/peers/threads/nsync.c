@@ -3,7 +3,7 @@
  * after it has unlocked, which nsync_cv.h allows. */
 #include <nsync.h>
 
-#include "crew.h"
+#include "threads.h"
 
 /* ---- mutex ---- */
 

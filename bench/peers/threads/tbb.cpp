@@ -5,7 +5,7 @@
 #include <oneapi/tbb/queuing_rw_mutex.h>
 #include <oneapi/tbb/rw_mutex.h>
 
-#include "crew.h"
+#include "threads.h"
 
 static const char *version() {
   return "oneTBB " VERSION_TEXT;

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "crew.h"
+#include "threads.h"
 
 /* ---- line: a cache line goes from core to core. What that costs changes with the placement of
  * virtual machines, and with it everything that is contended. ---- */

@@ -6,7 +6,7 @@
 #ifndef VOLT_BENCH_LOCK_LOOPS_H
 #define VOLT_BENCH_LOCK_LOOPS_H
 
-#include "crew.h"
+#include "threads.h"
 
 /* The count stands beside the lock, as what a lock protects does. */
 static struct bench_locked {

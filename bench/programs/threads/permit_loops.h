@@ -7,7 +7,7 @@
 #ifndef VOLT_BENCH_PERMIT_LOOPS_H
 #define VOLT_BENCH_PERMIT_LOOPS_H
 
-#include "crew.h"
+#include "threads.h"
 
 enum { BENCH_HELD_NS = 1000, BENCH_PATIENCE_NS = 20000 };
 

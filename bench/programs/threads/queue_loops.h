@@ -10,7 +10,7 @@
 #ifndef VOLT_BENCH_QUEUE_LOOPS_H
 #define VOLT_BENCH_QUEUE_LOOPS_H
 
-#include "crew.h"
+#include "threads.h"
 
 static struct bench_cushioned {
   VOLT_CACHE_ALIGNED bench_queue queue;

@@ -6,7 +6,7 @@
 #ifndef VOLT_BENCH_RWLOCK_LOOPS_H
 #define VOLT_BENCH_RWLOCK_LOOPS_H
 
-#include "crew.h"
+#include "threads.h"
 
 /* Writers count twice; who reads must see both counts the same. Both are plain: the lock protects
  * them. */

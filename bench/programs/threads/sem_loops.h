@@ -5,7 +5,7 @@
 #ifndef VOLT_BENCH_SEM_LOOPS_H
 #define VOLT_BENCH_SEM_LOOPS_H
 
-#include "crew.h"
+#include "threads.h"
 
 static struct bench_pool {
   VOLT_CACHE_ALIGNED bench_sem sem;

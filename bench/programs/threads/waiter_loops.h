@@ -1,6 +1,6 @@
 /* waiter_loops.h: what the waiters of a semaphore cost by themselves. One thread queues, grants and
  * cancels them by hand; no other thread wants the semaphore. Workloads handoff, cancel-queued and
- * path-*. Part of engine_sem.h.
+ * path-*. Part of volt.c.
  *
  * A take cannot be repeated without a give, so neither can be timed in a loop of its own. A path
  * happens once to each semaphore of a small batch; the batch is made and taken apart outside of the
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crew.h"
+#include "threads.h"
 
 enum { BENCH_WAITERS = 10 };
 
