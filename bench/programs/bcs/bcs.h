@@ -17,23 +17,6 @@
 
 enum { BCS_MAX_THREADS = 16 };
 
-/* ---- work: work.c ---- */
-
-/* So many steps of a chain in which each needs the result of the one before. Returns its end. */
-uint64_t bcs_work(uint64_t state, uint64_t steps);
-
-/* Find out what a step takes. Call once, first. */
-void bcs_work_calibrate(void);
-
-/* The steps that take so long. */
-uint64_t bcs_work_steps(uint64_t ns);
-
-/* What steps(ns) take now, by CPU time. */
-double bcs_work_check(uint64_t ns);
-
-/* CPU time of this thread. */
-uint64_t bcs_cpu_ns(void);
-
 /* ---- candidates: candidates.c ---- */
 
 /* What the section does is written here, plainly: were two inside at once, count would show it. */

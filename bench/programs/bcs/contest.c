@@ -1,6 +1,6 @@
-/* contest.c: threads run for a time, warm up together first, and stamp start and end themselves: the rate is
- * what all have counted, over (last end - first start). A thread that gets nothing counts nothing:
- * it sits in its first section from before the start to after the end. */
+/* contest.c: threads run for a time, warm up together first, and stamp start and end themselves: the
+ * rate is what all have counted, over (last end - first start). A thread that gets nothing counts
+ * nothing: it sits in its first section from before the start to after the end. */
 #define _GNU_SOURCE /* pthread_barrier, getrusage */
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +10,82 @@
 #include <time.h>
 
 #include "bcs.h"
+
+/* ---- busy work of a known length.
+ *
+ * A chain of shift, xor and multiply, each of which needs the one before: the compiler cannot fold
+ * it, the processor cannot overlap it, and it does not look at a clock, whose reading would take
+ * longer than the shortest section. How long a step takes is measured; a thread that is preempted
+ * meanwhile loses nothing, because CPU time is counted. ---- */
+
+static double ns_per_step;
+
+/* So many steps of a chain in which each needs the result of the one before. Returns its end. */
+VOLT_NOINLINE static uint64_t work(uint64_t state, uint64_t steps) {
+  for (; steps > 0; steps--) {
+    state ^= state >> 29;
+    state *= UINT64_C(0xbf58476d1ce4e5b9);
+  }
+  return state;
+}
+
+VOLT_NOINLINE void bcs_section(void *shared) {
+  bcs_shared *s = (bcs_shared *)shared;
+  s->count += 1;
+  if (s->steps > 0) s->state = work(s->state, s->steps);
+}
+
+/* CPU time of this thread. */
+static uint64_t cpu_ns(void) {
+  struct timespec used;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
+}
+
+static int compare(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static volatile uint64_t result; /* has to be computed because it is written here */
+
+/* CPU nanoseconds of a call with so many steps, the median of several times `calls`. */
+static double measure(uint64_t steps, unsigned calls) {
+  enum { TIMES = 9 };
+  double ns[TIMES];
+  uint64_t state = 1;
+  for (unsigned t = 0; t < TIMES; t++) {
+    uint64_t start_ns = cpu_ns();
+    for (unsigned i = 0; i < calls; i++) state = work(state, steps);
+    ns[t] = (double)(cpu_ns() - start_ns) / calls;
+  }
+  result = state;
+  qsort(ns, TIMES, sizeof *ns, compare);
+  return ns[TIMES / 2];
+}
+
+/* The steps that take so long. */
+static uint64_t steps_of(uint64_t ns) {
+  return (uint64_t)((double)ns / ns_per_step + 0.5);
+}
+
+/* What steps(ns) take now, by CPU time. */
+static double work_takes(uint64_t ns) {
+  return measure(steps_of(ns), (unsigned)(500000 / (ns + 1)) + 1);
+}
+
+/* Find out what a step takes. Call once, first. */
+static void calibrate(void) {
+  enum { STEPS = 100000, CALLS = 4, TRIES = 5 };
+  (void)measure(STEPS, CALLS); /* the clock of the core goes up */
+  for (unsigned i = 0; i < TRIES; i++) {
+    ns_per_step = measure(STEPS, CALLS) / STEPS;
+    double ns = work_takes(10000);
+    if (ns > 9800 && ns < 10200) return; /* else: disturbed, then or now */
+  }
+}
+
+/* ---- the threads of a contest ---- */
 
 enum { WARM_UP, MEASURE, END };
 
@@ -42,7 +118,7 @@ static uint64_t run_phase(struct runner *r, uint32_t this) {
   while (volt_load_relaxed(&s->phase) == this) { /* ends loops, orders nothing */
     run(s->contest);
     count += 1;
-    if (s->unlocked_steps > 0) r->state = bcs_work(r->state, s->unlocked_steps);
+    if (s->unlocked_steps > 0) r->state = work(r->state, s->unlocked_steps);
   }
   return count;
 }
@@ -123,9 +199,9 @@ static void check_exclusion(const struct slice *slice, const struct runner *runn
 bcs_outcome bcs_run_sections(const bcs_candidate *candidate, const bcs_options *o) {
   static bcs_contest contest;
   uint64_t slice_ns = o->operations * 1000000;
-  bcs_work_calibrate();
-  contest.shared.steps = bcs_work_steps(o->locked_ns);
-  struct slice slice = {candidate, &contest, bcs_work_steps(o->unlocked_ns), .phase = WARM_UP};
+  calibrate();
+  contest.shared.steps = steps_of(o->locked_ns);
+  struct slice slice = {candidate, &contest, steps_of(o->unlocked_ns), .phase = WARM_UP};
   static struct runner runners[BCS_MAX_THREADS];
   pthread_barrier_init(&slice.start, NULL, o->threads + 1);
   candidate->init(&contest);
@@ -144,7 +220,7 @@ bcs_outcome bcs_run_sections(const bcs_candidate *candidate, const bcs_options *
   candidate->destroy(&contest);
   check_exclusion(&slice, runners, o->threads);
   bcs_outcome outcome = outcome_of(runners, o->threads, &before, &after);
-  outcome.work_ns = bcs_work_check(1000);
+  outcome.work_ns = work_takes(1000);
   return outcome;
 }
 
@@ -164,9 +240,9 @@ bcs_outcome bcs_run_alone(const bcs_candidate *candidate, const bcs_options *o) 
   candidate->init(&contest);
   uint64_t warm_up = o->operations / 8 + 1;
   candidate->alone(&contest, warm_up);
-  uint64_t start_ns = volt_now_ns(), start_cpu_ns = bcs_cpu_ns();
+  uint64_t start_ns = volt_now_ns(), start_cpu_ns = cpu_ns();
   candidate->alone(&contest, o->operations);
-  uint64_t end_cpu_ns = bcs_cpu_ns(), end_ns = volt_now_ns();
+  uint64_t end_cpu_ns = cpu_ns(), end_ns = volt_now_ns();
   candidate->destroy(&contest);
   pthread_barrier_wait(&end);
   pthread_join(second, NULL);

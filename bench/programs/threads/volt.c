@@ -1,6 +1,5 @@
-/* volt.c: the library's locks, blocking: engine "volt"; or, with BENCH_VARIANT and
- * ENGINE_<NAME> defined (tests/support/engine.h), a semaphore of bench/variants/, and as a mutex one permit of it. Compiled
- * for each. */
+/* volt.c: the library's locks, blocking: engine "volt". Or, with BENCH_VARIANT and ENGINE_<NAME>
+ * defined (tests/support/engine.h), a semaphore of bench/variants/, and as a mutex one permit of it. */
 #include <volt/volt.h>
 
 #include "engine.h"
