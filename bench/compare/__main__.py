@@ -9,11 +9,10 @@ from typing import Any
 
 import bcs
 import demands
-import machine
 import results as made
 import rows as suite_rows
 import text
-from run import Failure, Plan, Runner, tell
+from run import Failure, Plan, Runner, machine, tell
 from suite import Row
 
 
@@ -78,7 +77,7 @@ def measure(o: argparse.Namespace, plan: Plan) -> dict[str, Any]:
     return {
         "title": "Benchmarks",
         "command": o.command,
-        "machine": machine.describe(),
+        "machine": machine(),
         "rounds": plan.rounds,
         "quick": not o.full,
         "dear_line_ns": made.DEAR_LINE_NS,

@@ -13,10 +13,9 @@ from dataclasses import asdict
 from itertools import product
 from typing import Any
 
-import machine
 from demands import FAILS, HOLDS, UNKNOWN, Verdict
 from results import Pair
-from run import Failure, Plan, Runner, tell
+from run import Failure, Plan, Runner, machine, tell
 from stats import as_dict
 from suite import FAIR, LIMIT, SPINS, UNFAIR, VOLT, Arm, Row
 
@@ -108,7 +107,7 @@ def measure(plan: Plan, every: list[Row]) -> dict[str, Any]:
         cells.setdefault((d["threads"], d["locked_ns"], d["unlocked_ns"]), {})[d["candidate"]] = d
     alone = [d for row, d in done if row.workload == "alone"]
     return {
-        "machine": machine.describe(), "rounds": plan.rounds,
+        "machine": machine(), "rounds": plan.rounds,
         "slice_ms": max((row.operations for row in every if row.workload == "sections"), default=0),
         "left_out": left_out, "results": results, "uncontended": alone,
         "bars": [asdict(v) for v in bars(cells, alone)],

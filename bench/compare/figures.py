@@ -9,8 +9,8 @@ from typing import Any
 import plots
 from bcs import NAMES, PLOTTED_APART
 from colours import family, in_order, name
-from digits import count, duration
 from standing import arms_of, ratio_of, row_id, rows_of, time_of
+from stats import count, duration
 
 LINES_IN_A_PLOT = 60
 PALE = ("unfair", "spins", "limit", "variant")

@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass, field
 
 from colours import INK, MUTED, RULE, STRONG, as_variables, colour
-from digits import count, digits, duration, scaled, span
+from stats import count, digits, duration, scaled, span
 
 GNUPLOT_SECONDS = 20
 LINE = 17  # pixels from one bar to the next

@@ -7,6 +7,7 @@ program warms up by itself (../README.md).
 
 import json
 import os
+import platform
 import random
 import resource
 import subprocess
@@ -14,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime, timezone
 
 from suite import Arm, Row
 
@@ -188,3 +190,36 @@ class Runner:
 
 def tell(text: str) -> None:
     print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+# ---- on what it was measured ----
+
+
+def first_line(*argv: str) -> str:
+    try:
+        said = subprocess.run(argv, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+    return said.splitlines()[0].strip() if said.strip() else "unknown"
+
+
+def processor() -> str:
+    with open("/proc/cpuinfo") as info:
+        for line in info:
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    return platform.machine()
+
+
+def commit() -> str:
+    changed = first_line("git", "status", "--porcelain", "--untracked-files=no") != "unknown"
+    return first_line("git", "rev-parse", "--short", "HEAD") + (" and changes" if changed else "")
+
+
+def machine() -> str:
+    """On what it was measured, on one line."""
+    cores = len(os.sched_getaffinity(0))
+    now = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return (f"{processor()}, {cores} cores, Linux {platform.release()}, "
+            f"{first_line('gcc', '--version')}, commit {commit()}, {now}")  # fmt: skip

@@ -6,12 +6,12 @@ from typing import Any
 
 from bcs import NAMES
 from colours import family
-from digits import count, digits, duration, span
 from figures import swatch
 from standing import (
     FASTER, LEVEL, SLOWER, ahead_of_volt, arms_of, fastest, ratio_of, row_id, rows_of, tally,
     time_of, volt_is,
 )
+from stats import count, digits, duration, span
 
 FIELDS = {  # of a row: its heading, and what it is multiplied by
     "p50_ns": ("p50, ns", 1), "p99_ns": ("p99, ns", 1), "p999_ns": ("p99.9, ns", 1),

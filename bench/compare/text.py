@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from digits import digits, span
+from stats import digits, span
 
 HEADINGS = {
     "p50_ns": "p50 ns", "p99_ns": "p99 ns", "p999_ns": "p99.9 ns", "longest_ns": "longest ns",

@@ -246,10 +246,10 @@ def without_gnuplot(page: Any, scratch: Path) -> None:
     check("without gnuplot there is a page, and why it has no plots", "there is no gnuplot" in text)
 
 
-def check_numbers(digits: Any) -> None:
+def check_numbers(stats: Any) -> None:
     given = {93.14: "93.1", 1234.5: "1,230", 99.96: "100", 0.01234: "0.0123", 0: "0", 2: "2.00",
              999.6: "1,000", 0.9996: "1.00", 123456789: "123,000,000", None: "–"}
-    said = {number: digits.digits(number) for number in given}
+    said = {number: stats.digits(number) for number in given}
     check("three digits of any number", said == given, said)
 
 
@@ -262,8 +262,8 @@ def main() -> int:
         print(f"skipped: there is no {'gnuplot' if program else 'Chromium'}")
         return 77
     sys.path.insert(0, sys.argv[1])
-    import digits
     import page
+    import stats
 
     with tempfile.TemporaryDirectory() as directory:
         scratch = Path(directory)
@@ -285,7 +285,7 @@ def main() -> int:
               one(small.all("section", id="row-alone-alone-mutex")))) == 1)
         check("and nothing that is not there", not small.all("section", id="bcs"))
         without_gnuplot(page, scratch)
-    check_numbers(digits)
+    check_numbers(stats)
     return 1 if failures else 0
 
 
