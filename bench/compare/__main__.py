@@ -95,7 +95,8 @@ def sections_of(o: argparse.Namespace) -> dict[str, Any] | None:
     """Batched critical sections, if their program is named: a few cells; ./x bench bcs has all."""
     if o.bcs is None:
         return None
-    plan = Plan({"bcs": o.bcs}, {}, o.rounds or (9 if o.full else 3), float("inf"), o.percent)
+    rounds = o.rounds or (9 if o.full else 3)
+    plan = Plan({"bcs": o.bcs}, {}, rounds, float("inf"), max(o.percent, 20))
     return bcs.measure(plan, bcs.quick_rows())
 
 
