@@ -18,9 +18,29 @@
  * Costs: those of locked.c, and an allocation and a free for every wait. */
 #include "allocating.h"
 
-#include "heap.h"
 #include "serve.h"
 #include "variant_pool.h"
+
+#if !defined(VOLT_MODEL)
+#include <stdlib.h>
+#endif
+
+/* An unused waiter, or NULL: libc's memory, or an object that the model checker follows. */
+static volt_waiter *alloc(void) {
+#if defined(VOLT_MODEL)
+  return new volt_waiter();
+#else
+  return (volt_waiter *)calloc(1, sizeof(volt_waiter)); /* all zero: unused */
+#endif
+}
+
+static void spent(volt_waiter *node) {
+#if defined(VOLT_MODEL)
+  delete node;
+#else
+  free(node);
+#endif
+}
 
 static volt_waiter *claim(volt_waiter *node) {
   volt_waiter *w = (volt_waiter *)(void *)node->data;
@@ -32,14 +52,14 @@ static int acquire(const volt_variant_ *v, volt_line_ *line, volt_waiter *w, uin
                    volt_waker waker) {
   if (n > VOLT_SEM_MAX) return VOLT_EINVAL;
   if (n == 0) return VOLT_OK;
-  volt_waiter *node = volt_allocating_alloc_();
+  volt_waiter *node = alloc();
   if (!node) return VOLT_ENOMEM;
   volt_waiter_prepare_(v->name, line, w, n, waker);
   w->data = node;
   node->data = w;
   int result = volt_line_acquire_(v, line, node, n, waker);
   if (result == VOLT_PENDING) return VOLT_PENDING; /* *w is a releaser's */
-  volt_allocating_free_(node);
+  spent(node);
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* never linked: the owner's own */
   return result;
 }
@@ -49,7 +69,7 @@ static bool cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
   if (volt_line_cancel_done_(v, line, w, &cancelled)) return cancelled;
   volt_waiter *node = (volt_waiter *)(void *)w->data;
   if (!volt_line_cancel_node_(v, line, w, node)) return false; /* R1: freed by its releaser */
-  volt_allocating_free_(node);
+  spent(node);
   return true;
 }
 
@@ -63,7 +83,7 @@ static const volt_variant_ variant = {
     acquire,                      /* acquire */
     cancel,                       /* cancel */
     claim,                        /* claim */
-    volt_allocating_free_,        /* spent */
+    spent,                       /* spent */
 };
 
 void volt_allocating_sem_init(volt_allocating_sem *sem, uint32_t permits) {
