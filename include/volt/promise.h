@@ -1,5 +1,6 @@
-/* promise.h: a future of one's own, for the result of an operation that is not volt's: of a library
- * with callbacks, a device, or a thread that computes.
+/* promise.h: a future of one's own, for the result of an operation that is not volt's.
+ *
+ * It may be of a library with callbacks, a device, or a thread that computes.
  *
  * A promise is embedded in the struct of the operation. A task, thread or loop awaits its future.
  * The operation completes the promise, once, from any thread. Three functions begin and end the

@@ -1,34 +1,35 @@
-/* volt.h: the whole library.
+/* volt.h: all of libvolt-sync. Written by ./x abi --update.
  *
- *   base.h         version, result codes, the clock
- *   semaphore.h    counting semaphore: fair, weighted, closable
- *   mutex.h        mutual exclusion, handed over in the order of the queue
- *   rwlock.h       many readers or one writer, neither starves
- *   channel.h      bounded channel of many senders and receivers
- *   permit_channel.h  a bounded channel whose places are taken before the element is there
- *   mailbox.h      unbounded channel of nodes in their senders' memory
- *   oneshot.h      one value, from one sender to one receiver
- *   broadcast.h    every receiver receives every value, or is told how many it lost
- *   watch.h        the latest value, and whether it has changed
- *   notify.h       wake one waiter, or all; one notification is stored
- *   barrier.h      wait until so many have arrived; one of them leads
- *   latch.h        wait until a count has come down to zero (a wait group)
- *   once.h         the first who comes initialises, the others wait
- *   cond.h         wait with a mutex until something is so
- *   token.h        that something is to end, for whoever asks or waits; in trees
- *   bcs.h          batched critical sections: a lock that runs closures, and its queues
- *   future.h       one pollable operation for every primitive; block_on
- *   promise.h      a future of one's own: the result of what is not volt's
- *   loop.h         an event loop that is not volt's waits for futures
- *   select.h       the first of several futures, or all of them
- *   time.h         sleep, timeout of any future, interval
- *   async.h        functions that await futures and read like straight code
- *   timer.h        a priority queue of timers that any thread starts and cancels
- *   park.h         block a thread; wake many at once
- *   waiter.h       the node that every pending operation is
- *   waker.h        how its owner is made runnable
- *   detail/        what the primitives embed, atomic operations by their memory order: not an
- *                  interface */
+ * async.h: functions that wait and read like straight code
+ * barrier.h: wait until so many have arrived, again and again
+ * base.h: version, result codes, the clock, and what every other header of volt needs
+ * bcs.h: batched critical sections, all of it
+ * bcs_lock.h: a lock that runs closures: batched critical sections in place of lock and unlock
+ * bcs_queue.h: batched critical sections: queues whose first submitter becomes their consumer
+ * broadcast.h: every receiver receives every value
+ * channel.h: a bounded channel of many senders and many receivers
+ * cond.h: a condition variable on a volt_mutex
+ * future.h: one pollable operation, the same for every primitive
+ * latch.h: wait until a count has come down to zero: a latch, a wait group
+ * loop.h: an event loop that is not volt's (epoll, libuv, a toolkit's) waits for futures
+ * mailbox.h: an unbounded channel of nodes in their senders' memory, whose receivers can wait
+ * mpsc.h: an intrusive queue of many producers and one consumer, and the actor on it
+ * mutex.h: a fair mutual exclusion lock for tasks, threads and event loops
+ * notify.h: tell one waiter, or all, that something has happened
+ * once.h: something is done once: the first who comes does it, the others wait
+ * oneshot.h: one value, from one sender to one receiver
+ * park.h: block a thread until it has been unparked a given number of times; nothing more
+ * permit_channel.h: a bounded channel whose places are taken before the element is there
+ * promise.h: a future of one's own, for the result of an operation that is not volt's
+ * rwlock.h: a fair read-write lock for tasks, threads and event loops
+ * select.h: wait for the first of several futures, or for all of them
+ * semaphore.h: a counting semaphore with direct handoff
+ * time.h: futures of time: a sleep, a deadline for any other future, a tick that comes again
+ * timer.h: a priority queue of timers that any thread can start and cancel, and one drives
+ * token.h: a cancellation token: tells whoever asks, or waits, that something is to end
+ * waiter.h: the waiter, the one node every pending operation of volt is
+ * waker.h: how the owner of a waiter is made runnable. The only wake type there is
+ * watch.h: the latest value, and whether it has changed */
 #ifndef VOLT_VOLT_H
 #define VOLT_VOLT_H
 
@@ -36,6 +37,8 @@
 #include "barrier.h"
 #include "base.h"
 #include "bcs.h"
+#include "bcs_lock.h"
+#include "bcs_queue.h"
 #include "broadcast.h"
 #include "channel.h"
 #include "cond.h"
@@ -43,6 +46,7 @@
 #include "latch.h"
 #include "loop.h"
 #include "mailbox.h"
+#include "mpsc.h"
 #include "mutex.h"
 #include "notify.h"
 #include "once.h"

@@ -4,10 +4,11 @@
 What the libraries export, by name, library, version node and type, is in src/volt.abi. This holds
 that list against the declarations in the headers (VOLT_API, VOLT_INLINE), the symbol maps
 src/volt-*.map against the list, and the type of each function, as compilers see it, against the
-list. exports.sh holds the libraries against it.
+list. exports.sh holds the libraries against it. include/volt/volt.h has to include all headers of
+libvolt-sync, each with its first line.
 
---update  write the list and the maps from the headers; a name keeps the node it is in, a new one
-          comes into that of the present version
+--update  write the list, the maps and volt.h from the headers; a name keeps the node it is in, a new
+          one comes into that of the present version
 """
 import os
 import pathlib
@@ -28,6 +29,8 @@ LIST_HEAD = '''\
 # node. A name that ends in an underscore is private: inline functions of the headers call it, or, in
 # the node VOLT_PRIVATE, libvolt-rt of the same version does.
 '''
+UMBRELLA = 'include/volt/volt.h'
+UMBRELLA_HEAD = '/* volt.h: all of libvolt-sync. Written by ./x abi --update.\n *\n'
 MAP_HEAD = '/* What libvolt-%s exports. Written by ./x abi --update, from volt.abi. */\n'
 DECLARATION = re.compile(r'^VOLT_(?:API|INLINE)\s+([^;{]*?\b(volt_\w+)\s*\([^;{]*\))\s*[;{]', re.M)
 ATTRIBUTE = re.compile(r'\b(VOLT_NODISCARD|VOLT_NORETURN|VOLT_NOINLINE)\s+|'
@@ -133,6 +136,18 @@ def map_text(library, functions):
     return text
 
 
+def umbrella_text(root):
+    """volt.h: what every header says of itself in its first line, and the header."""
+    text, includes = UMBRELLA_HEAD, ''
+    for path in sorted((root / 'include/volt').glob('*.h')):
+        if path.name not in RT_HEADERS + ('volt.h',):
+            about = re.match(r'/\* ' + path.name + r': (.*[^.])\.?\n', path.read_text())
+            text += f' * {path.name}: {about[1] if about else "?"}\n'
+            includes += f'#include "{path.name}"\n'
+    guard = 'VOLT_VOLT_H'
+    return f'{text[:-1]} */\n#ifndef {guard}\n#define {guard}\n\n{includes}\n#endif\n'
+
+
 def unused_private(root, functions):
     """Private names in a public node that no header uses: nothing outside the library needs them."""
     headers = ' '.join(without_comments(p.read_text()) for p in (root / 'include/volt').rglob('*.h'))
@@ -191,6 +206,8 @@ def problems(root):
     for library in LIBRARIES:
         if (root / f'src/volt-{library}.map').read_text() != map_text(library, have):
             wrong.append(f'src/volt-{library}.map is not what {LIST} says')
+    if (root / UMBRELLA).read_text() != umbrella_text(root):
+        wrong.append(f'{UMBRELLA} is not what the first lines of the headers say')
     wrong += [f'private, but no header uses it: {name}' for name in unused_private(root, want)]
     wrong += [f'in {PRIVATE} without an underscore: {name}' for name in unmarked_private(want)]
     return wrong
@@ -221,6 +238,7 @@ def prove_that_it_fails():
     must_be_found('no header uses it: volt_latch_new_', latch, wait,
                   'VOLT_API void volt_latch_new_(volt_latch *l);\n' + wait)
     must_be_found('src/volt-sync.map is not', 'src/volt-sync.map', '    volt_latch_wait;\n', '')
+    must_be_found('volt.h is not', UMBRELLA, '#include "latch.h"\n', '')
     must_be_found('src/volt-rt.map is not', LIST, 'rt    VOLT_0.1 ', 'rt    VOLT_0.0 ')
 
 
@@ -229,13 +247,14 @@ def main():
     if how == ['--update']:
         functions = expected(ROOT)
         (ROOT / LIST).write_text(list_text(functions))
+        (ROOT / UMBRELLA).write_text(umbrella_text(ROOT))
         for library in LIBRARIES:
             (ROOT / f'src/volt-{library}.map').write_text(map_text(library, functions))
         print(f'{len(functions)} functions')
     elif not how:
         wrong = problems(ROOT)
         if wrong:
-            sys.exit('\n'.join(wrong + ['./x abi --update writes the list and the maps anew']))
+            sys.exit('\n'.join(wrong + ['./x abi --update writes the list, the maps and volt.h anew']))
         prove_that_it_fails()
         functions = listed(ROOT)
         compilers = compile_types(functions)
