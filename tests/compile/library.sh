@@ -10,6 +10,8 @@ trap 'rm -rf "$scratch"' EXIT
 mapfile -t warnings < tests/compile/warnings.txt # what a parent project may compile with
 c_only=(-Wstrict-prototypes -Wmissing-prototypes)
 program=tests/compile/program.c
+program_includes=(-Itests/support "-I$scratch")
+tests/compile/family.sh --lines > "$scratch/family_lines.h"
 ran=0
 
 run() {
@@ -18,7 +20,7 @@ run() {
 }
 
 if command -v cc > /dev/null; then # to the letter as the README says
-  cc -std=c11 -Iinclude src/*/*.c "$program" -pthread -o "$scratch/program"
+  cc -std=c11 -Iinclude "${program_includes[@]}" src/*/*.c "$program" -pthread -o "$scratch/program"
   run
 fi
 
@@ -34,13 +36,13 @@ for pair in gcc:g++ clang:clang++; do
         -o "$scratch/objects/$(basename "$source").o"
     done
     # shellcheck disable=SC2086
-    "$cc" -std=c11 $flags "${warnings[@]}" -Iinclude "$program" "$scratch"/objects/*.o -pthread \
+    "$cc" -std=c11 $flags "${warnings[@]}" -Iinclude "${program_includes[@]}" "$program" "$scratch"/objects/*.o -pthread \
       -o "$scratch/program"
     run
     command -v "$cxx" > /dev/null || continue
     # shellcheck disable=SC2086
-    "$cxx" -std=c++17 $flags "${warnings[@]}" -Iinclude -x c++ "$program" -x none \
-      "$scratch"/objects/*.o -pthread -o "$scratch/program"
+    "$cxx" -std=c++17 $flags "${warnings[@]}" -Iinclude "${program_includes[@]}" -x c++ "$program" \
+      -x none "$scratch"/objects/*.o -pthread -o "$scratch/program"
     run
   done
 done

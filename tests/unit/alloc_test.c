@@ -192,6 +192,73 @@ static void use_composed_futures(bool to_its_end) {
   volt_sem_destroy(&sem);
 }
 
+/* ---- what the unit tests of single primitives (family.h) leave out ---- */
+
+static volt_future future;
+static volt_future other;
+
+static void given_up(volt_future *f) {
+  REQUIRE(volt_future_poll(f, nobody) == VOLT_PENDING);
+  volt_future_cancel(f);
+}
+
+static void use_a_channel(void) {
+  static uint64_t memory[64];
+  volt_chan c;
+  uint64_t sent[4] = {1, 2, 3, 4};
+  uint64_t got[4];
+  uint32_t moved;
+  REQUIRE(volt_chan_init(&c, 2, sizeof sent[0], memory, sizeof memory) == VOLT_OK);
+  for (int i = 0; i < 2; i++) {
+    given_up(volt_chan_recv_future(&future, &c, got));
+    REQUIRE(volt_chan_recv_blocking(&c, got, PAST_DEADLINE) == VOLT_ETIMEDOUT);
+    REQUIRE(volt_chan_recv(&c, &crowd[0], got, nobody) == VOLT_PENDING);
+    REQUIRE(volt_chan_try_send_many(&c, sent, 3, &moved) == VOLT_OK && moved == 3);
+    REQUIRE(volt_chan_send(&c, &crowd[1], &sent[3], nobody) == VOLT_PENDING);
+    given_up(volt_chan_send_future(&future, &c, sent));
+    REQUIRE(volt_chan_recv_many_blocking(&c, got, 4, &moved, PAST_DEADLINE) == VOLT_OK &&
+            moved == 2);
+    REQUIRE(volt_chan_try_recv(&c, got) == VOLT_OK && got[0] == 4);
+  }
+  volt_chan_close(&c);
+  volt_chan_destroy(&c, NULL, NULL);
+}
+
+static void use_a_select_of_channels(void) {
+  static uint64_t memory[2][16];
+  volt_chan c[2];
+  volt_select s;
+  uint64_t got[2];
+  uint64_t elem = 7;
+  for (int i = 0; i < 2; i++) {
+    REQUIRE(volt_chan_init(&c[i], 1, sizeof elem, memory[i], sizeof memory[i]) == VOLT_OK);
+  }
+  for (int i = 0; i < 2; i++) {
+    volt_future *both[] = {volt_chan_recv_future(&future, &c[0], &got[0]),
+                           volt_chan_recv_future(&other, &c[1], &got[1])};
+    volt_future *one = volt_select_future(&s, both, 2, VOLT_SELECT_FAIR);
+    REQUIRE(volt_future_poll(one, nobody) == VOLT_PENDING);
+    REQUIRE(volt_chan_try_send(&c[i % 2], &elem) == VOLT_OK);
+    REQUIRE(volt_future_poll(one, nobody) == VOLT_OK);
+  }
+  for (int i = 0; i < 2; i++) volt_chan_destroy(&c[i], NULL, NULL);
+}
+
+static void use_a_limit(void) {
+  volt_sem_init(&sem, 2);
+  for (int i = 0; i < 2; i++) {
+    REQUIRE(volt_sem_try_acquire(&sem, 2) == VOLT_OK);
+    volt_sem_set_limit(&sem, 1);
+    given_up(volt_sem_acquire_all_future(&future, &sem));
+    REQUIRE(volt_future_poll(volt_sem_acquire_all_future(&future, &sem), nobody) == VOLT_PENDING);
+    volt_sem_release(&sem, 2);
+    REQUIRE(volt_future_poll(&future, nobody) == VOLT_OK);
+    volt_sem_release(&sem, volt_sem_future_taken(&future));
+    volt_sem_set_limit(&sem, 2);
+  }
+  volt_sem_destroy(&sem);
+}
+
 static void no_operation_allocates(void **state) {
   (void)state;
   uint64_t before = alloc_count_allocations();
@@ -201,6 +268,9 @@ static void no_operation_allocates(void **state) {
     use_the_rwlock();
     use_futures();
     use_composed_futures(i % 2 == 0);
+    use_a_channel();
+    use_a_select_of_channels();
+    use_a_limit();
   }
   assert_int_equal(alloc_count_allocations() - before, 0);
   assert_int_equal(alloc_count_frees() - freed, 0);

@@ -1,8 +1,13 @@
 /* barrier_test.c: every sentence of volt/barrier.h, polled by hand. */
 #include "death.h"
 #include "fake_waker.h"
+#include "family.h"
 #include "poller.h"
 #include "unit.h"
+
+FAMILY(barrier, volt_barrier it[1] = {VOLT_BARRIER_INIT(2)}, volt_barrier_wait(it, w, waker),
+       volt_barrier_wait_blocking(it, past), volt_barrier_wait_future(f, it),
+       FAMILY_OK(volt_barrier_wait_blocking(it, 0)), volt_barrier_destroy(it))
 
 enum { MANY = 100 };
 
@@ -319,6 +324,7 @@ static void misuse_aborts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(barrier),
       cmocka_unit_test(the_last_one_leads),
       cmocka_unit_test(who_leaves_has_not_arrived),
       cmocka_unit_test(set_waker_replaces),

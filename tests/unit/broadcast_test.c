@@ -2,8 +2,17 @@
 #include "alloc_count.h"
 #include "death.h"
 #include "fake_waker.h"
+#include "family.h"
 #include "poller.h"
 #include "rng.h"
+
+FAMILY(broadcast, uint64_t slot[1]; uint64_t value = 7; volt_broadcast it[1];
+       volt_broadcast_receiver receiver[1];
+       FAMILY_OK(volt_broadcast_init(it, 1, sizeof value, slot, sizeof slot));
+       volt_broadcast_subscribe(it, receiver), volt_broadcast_recv(receiver, w, &value, waker),
+       volt_broadcast_recv_blocking(receiver, &value, past),
+       volt_broadcast_recv_future(f, receiver, &value), FAMILY_OK(volt_broadcast_send(it, &value)),
+       volt_broadcast_destroy(it))
 
 enum { CAPACITY = 4 };
 
@@ -467,6 +476,7 @@ static void nothing_is_allocated(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(broadcast),
       TEST(it_says_what_is_before_a_receiver),
       TEST(init_looks_at_its_arguments),
       TEST(every_receiver_receives_every_value),

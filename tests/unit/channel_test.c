@@ -3,6 +3,14 @@
 #include <errno.h>
 
 #include "channel_crowd.h"
+#include "family.h"
+
+FAMILY(channel, uint64_t slot[4]; uint64_t value = 7; volt_chan it[1];
+       FAMILY_OK(volt_chan_init(it, 1, sizeof value, slot, sizeof slot)),
+       volt_chan_recv(it, w, &value, waker), volt_chan_recv_blocking(it, &value, past),
+       volt_chan_recv_future(f, it, &value), FAMILY_OK(volt_chan_try_send(it, &value)),
+       volt_chan_close(it);
+       volt_chan_destroy(it, NULL, NULL))
 
 static channel_crowd c;
 
@@ -286,6 +294,7 @@ static void errno_is_untouched(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(channel),
       cmocka_unit_test(bytes_for_every_place),
       cmocka_unit_test(there_is_no_such_channel),
       cmocka_unit_test(a_refused_init_touches_nothing),

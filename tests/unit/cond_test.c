@@ -4,9 +4,15 @@
 
 #include "death.h"
 #include "fake_waker.h"
+#include "family.h"
 #include "futex_hook.h"
 #include "poller.h"
 #include "unit.h"
+
+FAMILY(cond, volt_cond it[1] = {VOLT_COND_INIT}; volt_mutex m[1] = {VOLT_MUTEX_INIT};
+       volt_mutex_lock_no_deadline(m), volt_cond_wait(it, m, w, waker),
+       volt_cond_wait_blocking(it, m, past), volt_cond_wait_future(f, it, m), volt_cond_signal(it),
+       volt_cond_destroy(it))
 
 enum { MANY = 100 };
 
@@ -513,6 +519,7 @@ static void misuse_aborts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(cond),
       TEST(zero_is_valid),
       TEST(a_signal_without_waiters_is_not_stored),
       TEST(a_signal_grants_a_free_mutex),

@@ -1,10 +1,15 @@
 /* latch_test.c: every sentence of volt/latch.h, polled by hand. */
 #include "death.h"
 #include "fake_waker.h"
+#include "family.h"
 #include "poller.h"
 #include "require.h"
 #include "thread_team.h"
 #include "unit.h"
+
+FAMILY(latch, volt_latch it[1] = {VOLT_LATCH_INIT(1)}, volt_latch_wait(it, w, waker),
+       volt_latch_wait_blocking(it, past), volt_latch_wait_future(f, it), volt_latch_done(it),
+       volt_latch_destroy(it))
 
 enum { MANY = 100 };
 
@@ -279,6 +284,7 @@ static void misuse_aborts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(latch),
       cmocka_unit_test(open_at_zero),
       cmocka_unit_test(the_last_count_lets_all_go),
       cmocka_unit_test(shut_again),

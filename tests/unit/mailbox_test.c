@@ -2,7 +2,14 @@
 #include "alloc_count.h"
 #include "death.h"
 #include "fake_waker.h"
+#include "family.h"
 #include "poller.h"
+
+FAMILY(mailbox, volt_mailbox it[1] = {VOLT_MAILBOX_INIT}; volt_mailbox_node node;
+       volt_mailbox_node * to, volt_mailbox_recv(it, w, &to, waker),
+       volt_mailbox_recv_blocking(it, &to, past), volt_mailbox_recv_future(f, it, &to),
+       FAMILY_OK(volt_mailbox_send(it, &node)), volt_mailbox_destroy(it, NULL, NULL);
+       (void)&node)
 
 typedef struct letter {
   uint32_t number;
@@ -414,6 +421,7 @@ static void nothing_is_allocated(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(mailbox),
       TEST(nodes_come_in_order),
       TEST(a_node_can_be_sent_again),
       TEST(all_receives_find_what_was_sent),

@@ -3,9 +3,16 @@
 #include <stdlib.h>
 
 #include "fake_waker.h"
+#include "family.h"
 #include "ledger.h"
 #include "thread_team.h"
 #include "unit.h"
+
+FAMILY(mutex, volt_mutex it[1] = {VOLT_MUTEX_INIT};
+       volt_mutex_lock_no_deadline(it), volt_mutex_lock(it, w, waker),
+       volt_mutex_lock_blocking(it, past), volt_mutex_lock_future(f, it), volt_mutex_unlock(it),
+       volt_mutex_unlock(it);
+       volt_mutex_destroy(it))
 
 enum { MANY = 100 };
 
@@ -349,6 +356,7 @@ static void errno_is_never_set(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(mutex),
       cmocka_unit_test_setup(three_ways_to_begin, set_up),
       cmocka_unit_test_setup(try_locks_if_free, set_up),
       cmocka_unit_test_setup(lock_takes_at_once, set_up),

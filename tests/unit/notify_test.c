@@ -1,8 +1,13 @@
 /* notify_test.c: every sentence of volt/notify.h, polled by hand. */
 #include "death.h"
 #include "fake_waker.h"
+#include "family.h"
 #include "poller.h"
 #include "unit.h"
+
+FAMILY(notify, volt_notify it[1] = {VOLT_NOTIFY_INIT}, volt_notify_wait(it, w, waker),
+       volt_notify_wait_blocking(it, past), volt_notify_future(f, it), volt_notify_one(it),
+       volt_notify_destroy(it))
 
 enum { MANY = 100 };
 
@@ -316,6 +321,7 @@ static void misuse_aborts(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(notify),
       TEST(one_is_stored),
       TEST(at_most_one_is_stored),
       TEST(one_wakes_the_oldest),

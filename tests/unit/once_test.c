@@ -1,8 +1,15 @@
 /* once_test.c: every sentence of volt/once.h, polled by hand. */
 #include "death.h"
 #include "fake_waker.h"
+#include "family.h"
 #include "poller.h"
 #include "unit.h"
+
+FAMILY(once, volt_once it[1] = {VOLT_ONCE_INIT};
+       FAMILY_OK(volt_once_begin_blocking(it, 0)), volt_once_begin(it, w, waker),
+       volt_once_begin_blocking(it, past), volt_once_begin_future(f, it), volt_once_done(it),
+       if (!volt_once_is_done(it)) volt_once_done(it);
+       volt_once_destroy(it))
 
 enum { MANY = 100 };
 
@@ -362,6 +369,7 @@ static void misuse_aborts(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(once),
       TEST(the_first_does_it),
       TEST(a_failure_is_the_oldest_ones_turn),
       TEST(a_failure_that_nobody_waits_for),

@@ -2,7 +2,14 @@
 #include "alloc_count.h"
 #include "death.h"
 #include "fake_waker.h"
+#include "family.h"
 #include "poller.h"
+
+FAMILY(oneshot, uint64_t slot; uint64_t value = 7;
+       volt_oneshot it[1] = {VOLT_ONESHOT_INIT(sizeof slot, &slot)},
+       volt_oneshot_recv(it, w, &value, waker), volt_oneshot_recv_blocking(it, &value, past),
+       volt_oneshot_recv_future(f, it, &value), FAMILY_OK(volt_oneshot_send(it, &value)),
+       volt_oneshot_destroy(it))
 
 typedef struct answer {
   uint32_t number;
@@ -429,6 +436,7 @@ static void nothing_is_allocated(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(oneshot),
       TEST(it_is_empty_but_for_a_value),
       TEST(one_value_goes_through),
       TEST(all_waits_find_what_was_sent),

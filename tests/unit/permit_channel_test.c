@@ -2,7 +2,14 @@
 #include "alloc_count.h"
 #include "death.h"
 #include "fake_waker.h"
+#include "family.h"
 #include "poller.h"
+
+FAMILY_OF_FUTURES(permit_channel, uint64_t slot[4]; uint64_t value = 7; volt_permit_chan it[1];
+                  FAMILY_OK(volt_permit_chan_init(it, 1, sizeof value, slot, sizeof slot)),
+                  volt_permit_chan_recv_future(f, it, &value),
+                  FAMILY_OK(volt_permit_chan_try_send(it, &value)),
+                  volt_permit_chan_destroy(it, NULL, NULL))
 
 static volt_permit_chan c;
 static uint64_t ring[16];
@@ -274,6 +281,7 @@ static void nothing_is_allocated(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(permit_channel),
       TEST(it_is_refused_like_a_channel),
       TEST(there_are_as_many_as_the_capacity),
       TEST(a_reserved_place_is_in_nobodys_way),

@@ -1,8 +1,13 @@
 /* promise_test.c: every sentence of volt/promise.h, polled by hand. */
 #include "death.h"
 #include "fake_waker.h"
+#include "family.h"
 #include "thread_team.h"
 #include "unit.h"
+
+FAMILY_OF_FUTURES(promise, volt_promise it[1] = {VOLT_PROMISE_INIT(NULL)},
+                  volt_promise_future(f, it), volt_promise_complete(it, VOLT_OK),
+                  volt_promise_destroy(it))
 
 /* An operation that does what it is told to. */
 static struct {
@@ -320,6 +325,7 @@ static void misuse(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(promise),
       cmocka_unit_test(begun_by_the_first_poll),
       cmocka_unit_test(the_next_future_begins_another),
       cmocka_unit_test(ready_at_once),

@@ -3,9 +3,16 @@
 #include <stdlib.h>
 
 #include "fake_waker.h"
+#include "family.h"
 #include "require.h"
 #include "thread_team.h"
 #include "unit.h"
+
+FAMILY(rwlock, volt_rwlock it[1] = {VOLT_RWLOCK_INIT};
+       volt_rwlock_write_no_deadline(it), volt_rwlock_write(it, w, waker),
+       volt_rwlock_write_blocking(it, past), volt_rwlock_write_future(f, it),
+       volt_rwlock_write_unlock(it), volt_rwlock_write_unlock(it);
+       volt_rwlock_destroy(it))
 
 enum { MANY = 100 };
 
@@ -468,6 +475,7 @@ static void errno_is_never_set(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(rwlock),
       cmocka_unit_test_setup(three_ways_to_begin, set_up),
       cmocka_unit_test_setup(many_readers, set_up),
       cmocka_unit_test_setup(one_writer, set_up),

@@ -1,6 +1,11 @@
 /* semaphore_test.c: take, queue, release, in order. Polled by hand.
  * ENGINE: all */
 #include "crowd.h"
+#include "family.h"
+
+FAMILY(semaphore, volt_sem it[1] = {VOLT_SEM_INIT(0)}, volt_sem_acquire(it, w, 1, waker),
+       volt_sem_acquire_blocking(it, 1, past), volt_sem_acquire_future(f, it, 1),
+       volt_sem_release(it, 1), volt_sem_destroy(it))
 
 static crowd c;
 
@@ -434,6 +439,7 @@ static void a_waiter_is_used_again_and_again(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(semaphore),
       cmocka_unit_test(init_gives_permits),
       cmocka_unit_test(available_is_zero_while_somebody_waits),
       cmocka_unit_test(waiters_counts_them),

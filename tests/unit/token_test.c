@@ -1,8 +1,13 @@
 /* token_test.c: cancellation tokens, polled by hand. */
 #include "death.h"
 #include "fake_waker.h"
+#include "family.h"
 #include "poller.h"
 #include "unit.h"
+
+FAMILY(token, volt_token it[1] = {VOLT_TOKEN_INIT}, volt_token_wait(it, w, waker),
+       volt_token_wait_blocking(it, past), volt_token_future(f, it), volt_token_cancel(it),
+       volt_token_destroy(it))
 
 enum { MANY = 100, DEEP = 20000 };
 
@@ -352,6 +357,7 @@ static void misuse_aborts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(token),
       TEST(zero_is_valid),
       TEST(cancel_tells_everybody_once),
       TEST(waiting_for_what_has_happened),

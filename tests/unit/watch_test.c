@@ -2,7 +2,13 @@
 #include "alloc_count.h"
 #include "death.h"
 #include "fake_waker.h"
+#include "family.h"
 #include "poller.h"
+
+FAMILY(watch, uint64_t slot; uint64_t value = 7; uint64_t seen = 1; volt_watch it[1];
+       volt_watch_init(it, sizeof slot, &slot, &value), volt_watch_changed(it, &seen, w, waker),
+       volt_watch_changed_blocking(it, &seen, past), volt_watch_changed_future(f, it, &seen),
+       FAMILY_OK(volt_watch_send(it, &value)), volt_watch_destroy(it))
 
 typedef struct config {
   uint32_t number;
@@ -431,6 +437,7 @@ static void nothing_is_allocated(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      FAMILY_TEST(watch),
       TEST(it_has_the_latest_value),
       TEST(it_is_modified_in_place),
       TEST(what_is_not_modified_tells_nobody),
