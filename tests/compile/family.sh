@@ -7,13 +7,12 @@ cd "$(dirname "$0")/../.."
 
 # Every public header is one of a primitive, but for these, and why.
 declare -A no_primitive=(
-  [atomic]='not an interface' [wait_queue]='not an interface' [base]='of all' [volt]='includes all'
+  [base]='of all' [volt]='includes all'
   [bcs]='includes two' [waiter]='of all' [waker]='of all' [future]='of all' [park]='blocks a thread'
   [async]='awaits futures' [select]='of futures' [time]='of futures' [loop]='polls futures'
   [timer]='see docs/design.md' [bcs_lock]='see docs/bcs.md' [bcs_queue]='see docs/bcs.md'
   [mpsc]='see docs/bcs.md' [task]='see docs/runtime.md' [runtime]='see docs/runtime.md'
 )
-declare -A page_of=([permit_channel]=channel) # those that share a page with another
 
 lines() { # what all unit tests say, and a function that uses it
   local names
@@ -29,7 +28,7 @@ if [[ ${1:-} == --lines ]]; then
 fi
 
 missing() { # <tree> <primitive>: in which of the nine places it is not
-  local tree=$1 name=$2 page=primitives/${page_of[$2]:-$2}.md type
+  local tree=$1 name=$2 page=primitives/$2.md type
   there_is() { [[ -n $(find "$tree/$1" -name "$2" -print -quit 2> /dev/null) ]]; }
   says() { grep -qrsE "$1" "$tree/$2"; }
   type=$(sed -nE 's/^VOLT_SIZE_AT_MOST_\((volt_[a-z_]+), .*/\1/p' \
