@@ -2,8 +2,8 @@
 
 use crossbeam_channel as crossbeam;
 
+use super::crew::handoff::{self, Gate};
 use super::crew::{crew, run_alone};
-use super::handoff::{self, Gate};
 use crate::options::Options;
 use crate::outcome::Outcome;
 
