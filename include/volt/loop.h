@@ -32,10 +32,10 @@
 
 #include "future.h"
 
-/* Members are private. word: bit 0 TOLD, bit 1 CLOSED, bits 2..63 wakes to come. */
+/* Members are private. word: bit 0 NOTIFIED, bit 1 CLOSED, bits 2..63 wakes to come. */
 typedef struct volt_loop {
   VOLT_ATOMIC(uint64_t) word;
-  VOLT_PLAIN(volt_wake_fn) tell;
+  VOLT_PLAIN(volt_wake_fn) notify;
   VOLT_PLAIN(void *) arg;
   VOLT_PLAIN(volt_wake_fn) settled; /* once CLOSED */
   VOLT_PLAIN(void *) settled_ctx;

@@ -8,9 +8,9 @@
  *   poll, and only then.
  *
  * Races
- *   R1  Interleaving: the loop polls a future, which is pending; a wake for it comes, finds TOLD
+ *   R1  Interleaving: the loop polls a future, which is pending; a wake for it comes, finds NOTIFIED
  *       set, and does not call tell(); the loop never polls it again. Prevented by: the loop clears
- *       TOLD before it polls. So a wake that finds TOLD set later comes after another wake that has
+ *       NOTIFIED before it polls. So a wake that finds NOTIFIED set later comes after another wake that has
  *       set it since, and that one calls tell().
  *   R2  Interleaving: the loop sees that its futures are ready, and frees what tell() touches,
  *       while a wake is in tell() or on its way there. Prevented by: a wake is counted until it has
@@ -23,7 +23,7 @@
  *       waits for it.
  *
  * Pairs
- *   T1 (acq_rel) -> T2 (acq_rel)        the polls after TOLD is cleared see what came before each
+ *   T1 (acq_rel) -> T2 (acq_rel)        the polls after NOTIFIED is cleared see what came before each
  *                                       wake that did not call tell()
  *   S1 (acq_rel) -> S2 (acquire), S1    all wakes have left what is freed
  *   S2 (acq_rel) -> S1 (acquire)        the last wake reads `settled` as the close has set it */
@@ -32,7 +32,7 @@
 #include "../core/check.h"
 #include "../core/spin.h"
 
-#define TOLD UINT64_C(1)
+#define NOTIFIED UINT64_C(1)
 #define CLOSED UINT64_C(2)
 #define ONE UINT64_C(4) /* wake to come */
 
@@ -41,22 +41,22 @@ static const char name[] = "volt_loop";
 void volt_loop_init(volt_loop *l, volt_waker tell) {
   VOLT_CHECK(tell.wake, "volt_loop_init", "%p is to tell nobody", (void *)l);
   volt_store_relaxed(&l->word, 0); /* not shared yet */
-  l->tell = tell.wake;
+  l->notify = tell.wake;
   l->arg = tell.ctx;
   l->settled = NULL;
   l->settled_ctx = NULL;
 }
 
-static void tell(volt_loop *l) {
-  /* loop:T1 <-> loop:T2: the polls after TOLD is cleared see what came before each wake that did
+static void loop_notify(volt_loop *l) {
+  /* loop:T1 <-> loop:T2: the polls after NOTIFIED is cleared see what came before each wake that did
    * not call tell() */
-  uint64_t before = volt_fetch_or_acq_rel(&l->word, TOLD);
-  if (before & TOLD) return; /* R1 */
-  volt_wake_fn call = l->tell;
+  uint64_t before = volt_fetch_or_acq_rel(&l->word, NOTIFIED);
+  if (before & NOTIFIED) return; /* R1 */
+  volt_wake_fn call = l->notify;
   call(l->arg);
 }
 
-static void settle(void *ctx) {
+static void loop_settle(void *ctx) {
   volt_loop *l = (volt_loop *)ctx;
   /* loop:S1 <-> loop:S1, loop:S2: all wakes have left what is freed */
   uint64_t before = volt_fetch_add_acq_rel(&l->word, ~ONE + 1);
@@ -65,25 +65,25 @@ static void settle(void *ctx) {
   if (settled.wake) settled.wake(settled.ctx);
 }
 
-static void wake(void *ctx) {
-  tell((volt_loop *)ctx);
-  settle(ctx); /* R2 */
+static void loop_wake(void *ctx) {
+  loop_notify((volt_loop *)ctx);
+  loop_settle(ctx); /* R2 */
 }
 
 int volt_loop_poll(volt_loop *l, volt_future *f) {
   uint64_t word = volt_load_relaxed(&l->word); /* the loop's own are seen, and who told it */
   VOLT_CHECK(!(word & CLOSED), name, "%p: future %p is polled with a loop that was closed",
              (void *)l, (void *)f);
-  /* loop:T2 <-> loop:T1: the polls after TOLD is cleared see what came before each wake that did
+  /* loop:T2 <-> loop:T1: the polls after NOTIFIED is cleared see what came before each wake that did
    * not call tell(); R1 */
-  if (word & TOLD) volt_fetch_and_acq_rel(&l->word, ~TOLD);
-  volt_waker waker = {wake, l};
+  if (word & NOTIFIED) volt_fetch_and_acq_rel(&l->word, ~NOTIFIED);
+  volt_waker waker = {loop_wake, l};
   volt_ctx ctx = VOLT_CTX_INIT(waker);
-  ctx.drop = settle;
+  ctx.drop = loop_settle;
   int result = volt_future_poll_ctx(f, &ctx);
   /* relaxed: who has settled one of them already is seen by S2 */
   if (ctx.registered > 0) volt_fetch_add_relaxed(&l->word, ctx.registered * ONE); /* I1 */
-  if (result == VOLT_PENDING && ctx.yield) tell(l);
+  if (result == VOLT_PENDING && ctx.yield) loop_notify(l);
   return result;
 }
 

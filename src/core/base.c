@@ -49,20 +49,20 @@ uint64_t volt_deadline_ns(uint64_t delay_ns) {
   return delay_ns < VOLT_NO_DEADLINE - 1 - now ? now + delay_ns : VOLT_NO_DEADLINE - 1;
 }
 
-static uint64_t deadline_in(uint64_t delay, uint64_t unit_ns) {
+static uint64_t base_deadline(uint64_t delay, uint64_t unit_ns) {
   return volt_deadline_ns(delay < VOLT_NO_DEADLINE / unit_ns ? delay * unit_ns : VOLT_NO_DEADLINE);
 }
 
 uint64_t volt_deadline_us(uint64_t delay_us) {
-  return deadline_in(delay_us, 1000);
+  return base_deadline(delay_us, 1000);
 }
 
 uint64_t volt_deadline_ms(uint64_t delay_ms) {
-  return deadline_in(delay_ms, 1000000);
+  return base_deadline(delay_ms, 1000000);
 }
 
 uint64_t volt_deadline_s(uint64_t delay_s) {
-  return deadline_in(delay_s, 1000000000);
+  return base_deadline(delay_s, 1000000000);
 }
 
 const char *volt_version(void) {
@@ -71,7 +71,7 @@ const char *volt_version(void) {
 }
 
 /* One write, so that lines of several threads do not mix. */
-static VOLT_PRINTF_(2, 0) void print(const char *where, const char *format, va_list args) {
+static VOLT_PRINTF_(2, 0) void base_print(const char *where, const char *format, va_list args) {
   char text[512];
   int used = snprintf(text, sizeof text, "volt: %s: ", where);
   size_t at = used > 0 ? (size_t)used : 0;
@@ -87,7 +87,7 @@ static VOLT_PRINTF_(2, 0) void print(const char *where, const char *format, va_l
 void volt_panic_(const char *where, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  print(where, format, args);
+  base_print(where, format, args);
   va_end(args);
   abort();
 }
@@ -96,7 +96,7 @@ void volt_warn_(const char *where, const char *format, ...) {
   int saved = errno;
   va_list args;
   va_start(args, format);
-  print(where, format, args);
+  base_print(where, format, args);
   va_end(args);
   errno = saved;
 }

@@ -26,7 +26,7 @@ static const long sys_futex = SYS_futex;
 #endif
 
 /* The time_t of 32 bits ends in 2038, or, counted from the start of the machine, after 68 years. */
-static time_t seconds_of(uint64_t ns) {
+static time_t futex_seconds(uint64_t ns) {
   uint64_t seconds = ns / 1000000000u;
   return sizeof(time_t) < 8 && seconds > INT32_MAX ? INT32_MAX : (time_t)seconds;
 }
@@ -35,7 +35,7 @@ int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t dead
   struct timespec deadline;
   struct timespec *until = NULL;
   if (deadline_ns != VOLT_NO_DEADLINE) {
-    deadline.tv_sec = seconds_of(deadline_ns);
+    deadline.tv_sec = futex_seconds(deadline_ns);
     deadline.tv_nsec = (long)(deadline_ns % 1000000000u);
     until = &deadline;
   }

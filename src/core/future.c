@@ -38,26 +38,26 @@ volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void
   return f;
 }
 
-static volt_waiter *waiter_of(volt_future *f) {
+static volt_waiter *future_waiter(volt_future *f) {
   return f->ops->waiter ? f->ops->waiter(f) : &f->waiter;
 }
 
-static int ready(volt_future *f, int result) {
+static int future_end(volt_future *f, int result) {
   VOLT_ASSERT(result != VOLT_PENDING);
   f->state = READY;
   f->result = result;
   return result;
 }
 
-static void check_waiter(volt_future *f) {
-  uint32_t id = waiter_of(f)->id;
+static void future_check_waiter(volt_future *f) {
+  uint32_t id = future_waiter(f)->id;
   VOLT_CHECK(f->id == id, "volt_future",
              "%p: its waiter was used behind its back: it is invocation %u, was %u",
              (const void *)f, id, f->id);
 }
 
 /* Debug builds: what is composed has no waiter that would know where it was. */
-static void note_place(volt_future *f) {
+static void future_note_place(volt_future *f) {
 #if VOLT_DEBUG
   f->id = volt_waiter_place_(&f->waiter);
 #else
@@ -65,7 +65,7 @@ static void note_place(volt_future *f) {
 #endif
 }
 
-static void check_place(const volt_future *f) {
+static void future_check_place(const volt_future *f) {
 #if VOLT_DEBUG
   VOLT_CHECK(f->ops->start || f->state != WAITING || f->id == volt_waiter_place_(&f->waiter),
              "volt_future", "%p was copied or moved while what it is composed of waits",
@@ -77,88 +77,88 @@ static void check_place(const volt_future *f) {
 
 /* ---- leaves ---- */
 
-static int result_of(volt_future *f) {
-  int result = volt_waiter_result(waiter_of(f));
+static int future_result(volt_future *f) {
+  int result = volt_waiter_result(future_waiter(f));
   return result == VOLT_OK && f->ops->outcome ? f->ops->outcome(f) : result;
 }
 
-static int registered(volt_future *f, volt_ctx *ctx) {
+static int future_registered(volt_future *f, volt_ctx *ctx) {
   f->drop = ctx->drop;
   ctx->registered += 1;
   return VOLT_PENDING;
 }
 
-static void drop_waker(volt_future *f, void *ctx) {
+static void future_drop_waker(volt_future *f, void *ctx) {
   volt_wake_fn drop = f->drop;
   f->drop = NULL;
   if (drop) drop(ctx); /* I1 */
 }
 
-static bool is_leaf(const volt_future *f) {
+static bool future_is_leaf(const volt_future *f) {
   return f->ops->start != NULL;
 }
 
 /* Its grant cannot be given back: a select must have decided for it. */
-static bool is_final(const volt_future *f) {
-  return is_leaf(f) && !f->ops->give_back;
+static bool future_is_final(const volt_future *f) {
+  return future_is_leaf(f) && !f->ops->give_back;
 }
 
-static int completed(volt_future *f, int result) {
-  if (volt_is_ok(result) && f->decision && is_final(f)) f->decision->mine = true;
-  return ready(f, result);
+static int future_complete(volt_future *f, int result) {
+  if (volt_is_ok(result) && f->decision && future_is_final(f)) f->decision->mine = true;
+  return future_end(f, result);
 }
 
-static int start(volt_future *f, volt_ctx *ctx) {
+static int future_start(volt_future *f, volt_ctx *ctx) {
   f->decision = ctx->decision;
   int result = f->ops->start(f, ctx->waker);
-  if (result != VOLT_PENDING) return completed(f, result);
+  if (result != VOLT_PENDING) return future_complete(f, result);
   if (f->decision) f->decision->shared = true;
   f->state = WAITING;
-  f->id = waiter_of(f)->id;
-  return registered(f, ctx);
+  f->id = future_waiter(f)->id;
+  return future_registered(f, ctx);
 }
 
 /* End a WAITING leaf. Returns true: nothing was granted. Returns false: it has completed. */
-static bool withdraw(volt_future *f) {
-  check_waiter(f);
-  void *ctx = waiter_of(f)->ctx;
+static bool future_withdraw(volt_future *f) {
+  future_check_waiter(f);
+  void *ctx = future_waiter(f)->ctx;
   if (!f->ops->cancel(f)) return false;
-  drop_waker(f, ctx);
+  future_drop_waker(f, ctx);
   return true;
 }
 
 /* It has not been told. Returns whether it is due all the same (monitor.c R6), and is told now. */
-static bool is_due(volt_future *f) {
+static bool future_is_due(volt_future *f) {
   return f->ops->due && f->ops->due(f);
 }
 
 int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
-  if (f->state == INIT) return start(f, ctx);
-  check_waiter(f);
-  if (ctx->decision && f->decision != ctx->decision && is_final(f) && withdraw(f)) {
+  if (f->state == INIT) return future_start(f, ctx);
+  future_check_waiter(f);
+  if (ctx->decision && f->decision != ctx->decision && future_is_final(f) && future_withdraw(f)) {
     f->state = INIT; /* queued before it came into this select: again, for its decision */
-    return start(f, ctx);
+    return future_start(f, ctx);
   }
-  if (!is_final(f)) f->decision = ctx->decision; /* its granters do not look at it */
-  volt_waiter *w = waiter_of(f);
-  int result = result_of(f);
-  if (result == VOLT_PENDING && is_due(f)) {
+  if (!future_is_final(f)) f->decision = ctx->decision; /* its granters do not look at it */
+  volt_waiter *w = future_waiter(f);
+  int result = future_result(f);
+  if (result == VOLT_PENDING && future_is_due(f)) {
     if (f->state == READY) return f->result; /* its waker has polled it */
-    result = result_of(f);
+    result = future_result(f);
   }
   if (result == VOLT_PENDING) {
     volt_waker before = {w->wake, w->ctx};
     if (before.wake == ctx->waker.wake && before.ctx == ctx->waker.ctx) return VOLT_PENDING;
     if (f->ops->set_waker(f, ctx->waker)) {
-      drop_waker(f, before.ctx);
-      return registered(f, ctx);
+      future_drop_waker(f, before.ctx);
+      return future_registered(f, ctx);
     }
-    result = result_of(f); /* it was granted first */
+    result = future_result(f); /* it was granted first */
   }
   if (result == VOLT_ECANCELED && volt_waiter_result(w) == result) {
-    drop_waker(f, w->ctx); /* I1: dismissed (channel.c R9) */
+    future_drop_waker(f, w->ctx); /* I1: dismissed (channel.c R9) */
   }
-  return completed(f, result);
+  return future_complete(f, result);
 }
 
 /* ---- every future ---- */
@@ -177,16 +177,16 @@ int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
     return VOLT_PENDING;
   }
   if (f->ops->poll) {
-    check_place(f);
+    future_check_place(f);
     volt_decision_ *decision = ctx->decision;
     if (!f->ops->through) ctx->decision = NULL;
     int result = f->ops->poll(f, ctx);
     ctx->decision = decision;
     if (result != VOLT_PENDING) {
-      if (is_leaf(f)) ctx->budget -= 1;
-      return ready(f, result);
+      if (future_is_leaf(f)) ctx->budget -= 1;
+      return future_end(f, result);
     }
-    if (!is_leaf(f)) note_place(f);
+    if (!future_is_leaf(f)) future_note_place(f);
     f->state = WAITING;
     return VOLT_PENDING;
   }
@@ -226,22 +226,23 @@ int volt_future_poll(volt_future *f, volt_waker waker) {
 void volt_future_cancel(volt_future *f) {
   if (f->state == READY) return;
   int result = VOLT_ECANCELED;
-  if (f->ops && !is_leaf(f)) {
-    check_place(f);
+  if (f->ops && !future_is_leaf(f)) {
+    future_check_place(f);
     if (!f->ops->cancel(f)) result = VOLT_OK;
-  } else if (f->state == WAITING && !withdraw(f) && volt_waiter_result(waiter_of(f)) == VOLT_OK) {
-    if (is_final(f)) {
-      result = result_of(f);
+  } else if (f->state == WAITING && !future_withdraw(f) &&
+             volt_waiter_result(future_waiter(f)) == VOLT_OK) {
+    if (future_is_final(f)) {
+      result = future_result(f);
     } else {
       f->ops->give_back(f);
     }
   }
-  ready(f, result);
+  future_end(f, result);
 }
 
 const volt_future *volt_future_standing_(volt_future *f) {
   if (f->state != READY || !volt_is_ok(f->result)) return NULL;
-  if (!f->ops->through) return is_final(f) ? f : NULL;
+  if (!f->ops->through) return future_is_final(f) ? f : NULL;
   volt_future *inner = f->ops->through(f);
   return inner ? volt_future_standing_(inner) : NULL;
 }
@@ -252,7 +253,7 @@ void volt_future_undo_(volt_future *f) {
   if (inner) {
     volt_future_undo_(inner);
     f->result = inner->result;
-  } else if (f->ops->undo || (is_leaf(f) && f->ops->give_back)) {
+  } else if (f->ops->undo || (future_is_leaf(f) && f->ops->give_back)) {
     (f->ops->undo ? f->ops->undo : f->ops->give_back)(f);
     f->result = VOLT_ECANCELED;
   }
@@ -261,28 +262,28 @@ void volt_future_undo_(volt_future *f) {
 void volt_future_leave_(volt_future *f) {
   static const volt_waker nobody = {NULL, NULL};
   if (f->state != WAITING) return;
-  if (!is_leaf(f)) {
+  if (!future_is_leaf(f)) {
     f->ops->leave(f);
     return;
   }
-  check_waiter(f);
-  void *ctx = waiter_of(f)->ctx;
+  future_check_waiter(f);
+  void *ctx = future_waiter(f)->ctx;
   bool replaced = f->ops->set_waker(f, nobody);
-  bool dismissed = !replaced && volt_waiter_result(waiter_of(f)) == VOLT_ECANCELED;
-  if (replaced || dismissed) drop_waker(f, ctx); /* I1 */
+  bool dismissed = !replaced && volt_waiter_result(future_waiter(f)) == VOLT_ECANCELED;
+  if (replaced || dismissed) future_drop_waker(f, ctx); /* I1 */
 }
 
 /* ---- block_on ---- */
 
-static void drop_parker(void *ctx) {
+static void block_drop(void *ctx) {
   volt_unpark((volt_parker *)ctx);
 }
 
 /* The deadline has passed. Returns the future's result. */
-static int give_up(volt_future *f) {
-  bool cancelled = is_leaf(f) ? withdraw(f) : f->ops->cancel(f);
-  if (cancelled) return ready(f, VOLT_ETIMEDOUT);
-  return ready(f, is_leaf(f) ? result_of(f) : (int)VOLT_OK);
+static int block_give_up(volt_future *f) {
+  bool cancelled = future_is_leaf(f) ? future_withdraw(f) : f->ops->cancel(f);
+  if (cancelled) return future_end(f, VOLT_ETIMEDOUT);
+  return future_end(f, future_is_leaf(f) ? future_result(f) : (int)VOLT_OK);
 }
 
 /* The counts of wakes go round, and begin just before, so that every call sees it. R1 */
@@ -295,7 +296,7 @@ struct blocked {
 };
 
 /* Wait until it is worth while to poll again. Returns false: the deadline has passed. */
-static bool await_poll(struct blocked *b, uint64_t deadline_ns) {
+static bool block_await_poll(struct blocked *b, uint64_t deadline_ns) {
   if (b->ctx.yield) {
     b->ctx.yield = false;
     volt_yield_();
@@ -311,14 +312,14 @@ static bool await_poll(struct blocked *b, uint64_t deadline_ns) {
 /* So many unparks as there were registrations end the parker's life. */
 int volt_block_on(volt_future *f, uint64_t deadline_ns) {
   struct blocked b = {VOLT_PARKER_INIT, VOLT_CTX_INIT(volt_parker_waker(&b.parker)), FIRST};
-  b.ctx.drop = drop_parker;
+  b.ctx.drop = block_drop;
   b.ctx.registered = FIRST;
   volt_unparks_set_(&b.parker, FIRST);
   int result;
   do {
     b.ctx.budget = VOLT_CTX_BUDGET;
     result = volt_future_poll_ctx(f, &b.ctx);
-    if (result == VOLT_PENDING && !await_poll(&b, deadline_ns)) result = give_up(f);
+    if (result == VOLT_PENDING && !block_await_poll(&b, deadline_ns)) result = block_give_up(f);
   } while (result == VOLT_PENDING);
   if (b.ctx.registered != b.seen) {
     volt_park_until(&b.parker, b.ctx.registered, VOLT_NO_DEADLINE);

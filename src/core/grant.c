@@ -49,19 +49,19 @@ void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker) {
   volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published by what links it */
 }
 
-static bool is_done(uint32_t state) {
+static bool grant_is_done(uint32_t state) {
   return state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ ||
          state == VOLT_WAITER_CLOSED_;
 }
 
-static int result_of(uint32_t state) {
-  if (!is_done(state)) return VOLT_PENDING;
+static int grant_result(uint32_t state) {
+  if (!grant_is_done(state)) return VOLT_PENDING;
   if (state == VOLT_WAITER_GRANTED_) return VOLT_OK;
   return state == VOLT_WAITER_CLOSED_ ? VOLT_ECLOSED : VOLT_ECANCELED;
 }
 
 int volt_waiter_result(volt_waiter *w) {
-  int result = result_of(volt_load_acquire(&w->state)); /* grant:W1 <- grant:G1: TODO-REASON */
+  int result = grant_result(volt_load_acquire(&w->state)); /* grant:W1 <- grant:G1: TODO-REASON */
   VOLT_CHECK(result != VOLT_PENDING || volt_waiter_is_in_place_(w), "volt_waiter_result",
              "waiter %p was copied or moved while it was queued (id %#x)", (void *)w,
              (uint32_t)w->id);
@@ -73,7 +73,7 @@ int volt_waiter_await_(volt_waiter *w) {
   uint64_t nap_ns = SHORTEST_NAP_NS;
   for (;;) {
     uint32_t state = volt_load_acquire(&w->state); /* grant:W1 <- grant:G1: TODO-REASON */
-    if (is_done(state)) return result_of(state);
+    if (grant_is_done(state)) return grant_result(state);
     if (spins < VOLT_SPIN) {
       spins += 1;
       volt_cpu_relax_();
@@ -88,7 +88,7 @@ int volt_waiter_await_(volt_waiter *w) {
   }
 }
 
-static void grant(volt_waiter *w, uint32_t state) {
+static void grant_one(volt_waiter *w, uint32_t state) {
   /* relaxed: a hint; who goes to sleep after this look wakes up by itself (R8) */
   bool sleeps = volt_load_relaxed(&w->state) == VOLT_WAITER_AWAITED_;
   volt_store_release(&w->state, state);         /* grant:G1 -> grant:W1: the last of *w */
@@ -96,7 +96,7 @@ static void grant(volt_waiter *w, uint32_t state) {
 }
 
 void volt_waiter_dismiss_(volt_waiter *w) {
-  grant(w, VOLT_WAITER_UNUSED_);
+  grant_one(w, VOLT_WAITER_UNUSED_);
 }
 
 void volt_waiters_grant_(const volt_claimed_ *batch, unsigned count, uint32_t state) {
@@ -105,7 +105,7 @@ void volt_waiters_grant_(const volt_claimed_ *batch, unsigned count, uint32_t st
     VOLT_CHECK(batch[i].id == id, "grant",
                "waiter %p was re-used while it was queued: it is invocation %u, was %u",
                (void *)batch[i].waiter, id, batch[i].id);
-    grant(batch[i].waiter, state);
+    grant_one(batch[i].waiter, state);
   }
   for (unsigned i = 0; i < count; i++) {
     if (batch[i].waker.wake) batch[i].waker.wake(batch[i].waker.ctx);

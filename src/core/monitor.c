@@ -37,12 +37,12 @@
 #include "future_ops.h"
 
 /* The queue's rest, which permits would be in, is how often it has been opened. */
-static bool is_served(const volt_fifo_ *q, const volt_waiter *w) {
+static bool monitor_is_released(const volt_fifo_ *q, const volt_waiter *w) {
   return w->want != q->rest;
 }
 
-static bool first_is_served(const volt_fifo_ *q) {
-  return q->head && is_served(q, q->head);
+static bool monitor_first_is_released(const volt_fifo_ *q) {
+  return q->head && monitor_is_released(q, q->head);
 }
 
 void volt_monitor_look_(volt_monitor_ *t, volt_fifo_ *q) {
@@ -58,7 +58,7 @@ void volt_monitor_unlock_(volt_monitor_ *t) {
 void volt_monitor_enter_(volt_monitor_ *t, volt_fifo_ *q) {
   for (;;) {
     volt_monitor_look_(t, q);
-    if (!first_is_served(q)) return;
+    if (!monitor_first_is_released(q)) return;
     volt_monitor_exit_(t); /* R1 */
   }
 }
@@ -69,7 +69,7 @@ int volt_monitor_append_(volt_monitor_ *t, volt_waiter *w, volt_waker waker) {
 }
 
 volt_waiter *volt_monitor_oldest_(const volt_monitor_ *t) {
-  return first_is_served(t->queue) ? NULL : (volt_waiter *)t->queue->head;
+  return monitor_first_is_released(t->queue) ? NULL : (volt_waiter *)t->queue->head;
 }
 
 bool volt_monitor_release_(volt_monitor_ *t, volt_waiter *w) {
@@ -93,23 +93,23 @@ void volt_monitor_close_(volt_monitor_ *t) {
 }
 
 /* As what those complete that are told now. */
-static uint32_t state_of(uint64_t word) {
+static uint32_t monitor_state(uint64_t word) {
   return word & VOLT_WORD_CLOSED_ ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_;
 }
 
 /* Claim what fits. Returns whether there is more. */
-static bool claim_served(volt_monitor_ *t) {
-  while (first_is_served(t->queue) && t->count < VOLT_WAKE_BATCH) {
+static bool monitor_claim_released(volt_monitor_ *t) {
+  while (monitor_first_is_released(t->queue) && t->count < VOLT_WAKE_BATCH) {
     volt_monitor_release_(t, t->queue->head);
   }
-  return first_is_served(t->queue);
+  return monitor_first_is_released(t->queue);
 }
 
 void volt_monitor_exit_(volt_monitor_ *t) {
   for (bool again = true; again;) {
-    again = claim_served(t);
+    again = monitor_claim_released(t);
     volt_fifo_unlock_(t->queue, again ? t->word + VOLT_WORD_RETURNING_ : t->word); /* R2 */
-    volt_waiters_grant_(t->claimed, t->count, state_of(t->word));
+    volt_waiters_grant_(t->claimed, t->count, monitor_state(t->word));
     t->count = 0;
     if (!again) return;
     volt_fifo_lock_(t->queue, &t->word); /* R1 */
@@ -118,10 +118,10 @@ void volt_monitor_exit_(volt_monitor_ *t) {
 }
 
 /* The lock is held, and *w is served: leave the lock and tell it alone. */
-static void complete_and_unlock(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
+static void monitor_complete_and_unlock(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_fifo_unlock_(q, word);
-  volt_waiters_grant_(&claimed, 1, state_of(word));
+  volt_waiters_grant_(&claimed, 1, monitor_state(word));
 }
 
 bool volt_monitor_complete_(volt_fifo_ *q, const char *name, volt_waiter *w) {
@@ -130,13 +130,13 @@ bool volt_monitor_complete_(volt_fifo_ *q, const char *name, volt_waiter *w) {
     volt_waiter_await_(w); /* R4, R6 */
     return true;
   }
-  bool served = is_served(q, w);
-  if (served) {
-    complete_and_unlock(q, word, w); /* R6 */
+  bool released = monitor_is_released(q, w);
+  if (released) {
+    monitor_complete_and_unlock(q, word, w); /* R6 */
   } else {
     volt_fifo_unlock_(q, word);
   }
-  return served;
+  return released;
 }
 
 bool volt_monitor_complete_counted_(volt_fifo_ *q, const char *name, volt_waiter *w) {
@@ -151,47 +151,47 @@ bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
     volt_waiter_await_(w); /* R4 */
     return false;
   }
-  bool served = is_served(q, w);
-  if (served) {
-    complete_and_unlock(q, word, w); /* R3 */
+  bool released = monitor_is_released(q, w);
+  if (released) {
+    monitor_complete_and_unlock(q, word, w); /* R3 */
   } else {
     volt_fifo_remove_(q, w);
     volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
     volt_fifo_unlock_(q, word);
   }
-  return !served;
+  return !released;
 }
 
 void volt_monitor_destroy_(volt_fifo_ *q, const char *name) {
   for (unsigned looks = 0;;) {
     /* monitor:D1 <- fifo:U1: the object ends after the last turn is done with it */
     uint64_t word = volt_load_acquire(&q->word);
-    bool away = (word & VOLT_WORD_ALL_RETURNING_) != 0; /* then those queued may be served */
-    VOLT_CHECK(away || !(word & VOLT_WORD_QUEUED_), name,
+    bool returning = (word & VOLT_WORD_ALL_RETURNING_) != 0; /* then those queued may be served */
+    VOLT_CHECK(returning || !(word & VOLT_WORD_QUEUED_), name,
                "%p: destroyed while %u waiters are queued", (void *)q, volt_fifo_count_(q));
-    if (!away) return;
+    if (!returning) return;
     volt_pause_(&looks); /* R2 */
   }
 }
 
 /* ---- futures ---- */
 
-static volt_fifo_ *queue_of(volt_future *f) {
+static volt_fifo_ *monitor_future_queue(volt_future *f) {
   return (volt_fifo_ *)f->object;
 }
 
 bool volt_monitor_future_cancel_(volt_future *f) {
-  return volt_monitor_cancel_(queue_of(f), f->ops->name, &f->waiter);
+  return volt_monitor_cancel_(monitor_future_queue(f), f->ops->name, &f->waiter);
 }
 
 bool volt_monitor_future_set_waker_(volt_future *f, volt_waker waker) {
-  return volt_fifo_set_waker_(queue_of(f), f->ops->name, &f->waiter, waker);
+  return volt_fifo_set_waker_(monitor_future_queue(f), f->ops->name, &f->waiter, waker);
 }
 
 bool volt_monitor_future_complete_(volt_future *f) {
-  return volt_monitor_complete_(queue_of(f), f->ops->name, &f->waiter);
+  return volt_monitor_complete_(monitor_future_queue(f), f->ops->name, &f->waiter);
 }
 
 bool volt_monitor_future_complete_counted_(volt_future *f) {
-  return volt_monitor_complete_counted_(queue_of(f), f->ops->name, &f->waiter);
+  return volt_monitor_complete_counted_(monitor_future_queue(f), f->ops->name, &f->waiter);
 }

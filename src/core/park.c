@@ -23,7 +23,7 @@ uint32_t volt_unparks_since_(volt_parker *p, uint32_t before) {
 }
 
 /* R2: the count goes round, and carries nothing into PARKED. */
-static bool has_come(uint32_t word, uint32_t unparks) {
+static bool park_has_come(uint32_t word, uint32_t unparks) {
   return (word - unparks * UNPARK) < UINT32_C(1) << 31;
 }
 
@@ -33,7 +33,7 @@ int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsi
   for (;;) {
     /* park:P1 <- park:U1: whoever is unparked sees what the unparker did */
     uint32_t word = volt_load_acquire(&p->word);
-    if (has_come(word, unparks)) {
+    if (park_has_come(word, unparks)) {
       /* relaxed: a hint for the next unpark, that nobody sleeps any more */
       if (word & PARKED) volt_fetch_and_relaxed(&p->word, ~(uint32_t)PARKED);
       return VOLT_OK;
@@ -53,7 +53,7 @@ int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsi
     if (volt_futex_wait32_(&p->word, word | PARKED, deadline_ns) == VOLT_ETIMEDOUT) {
       /* park:P1 <- park:U1: whoever is unparked sees what the unparker did */
       word = volt_load_acquire(&p->word);
-      return has_come(word, unparks) ? VOLT_OK : VOLT_ETIMEDOUT;
+      return park_has_come(word, unparks) ? VOLT_OK : VOLT_ETIMEDOUT;
     }
   }
 }
@@ -71,7 +71,7 @@ void volt_pause_(unsigned *looks) {
 }
 
 /* A time of the machine's first hour that has passed long ago is a duration, most likely. */
-static void check_deadline(const char *call, uint64_t deadline_ns) {
+static void park_check_deadline(const char *call, uint64_t deadline_ns) {
 #if VOLT_DEBUG && !defined(VOLT_MODEL)
   const uint64_t hour_ns = UINT64_C(3600000000000);
   bool is_duration =
@@ -87,18 +87,18 @@ static void check_deadline(const char *call, uint64_t deadline_ns) {
 
 void volt_check_may_block_(const char *call) {
   volt_no_block_ **why = volt_thread_may_not_block_();
-  volt_no_block_ *told = *why;
-  if (VOLT_LIKELY(!told)) return;
+  volt_no_block_ *reason = *why;
+  if (VOLT_LIKELY(!reason)) return;
   *why = NULL; /* it may write what it is told, and wait for a lock there */
-  told->blocks(told, call);
-  *why = told;
+  reason->blocks(reason, call);
+  *why = reason;
 }
 
 bool volt_spin_again_(volt_spin_ *looks, uint64_t deadline_ns) {
 #if VOLT_DEBUG /* also if it finds what it looks for */
   if (looks->count == 0) volt_check_may_block_("a blocking call");
 #endif
-  check_deadline("a blocking call", deadline_ns);
+  park_check_deadline("a blocking call", deadline_ns);
 #if VOLT_LOOKS + VOLT_LOOK_YIELDS > 0
   unsigned count = looks->count++;
   uint64_t now_ns = volt_now_ns();
@@ -121,10 +121,10 @@ bool volt_spin_again_(volt_spin_ *looks, uint64_t deadline_ns) {
 int volt_park_in_(const char *call, volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
   if (*volt_thread_may_not_block_()) {
     /* relaxed: only to say so, if it is to sleep at all */
-    bool is_due = has_come(volt_load_relaxed(&p->word), unparks);
+    bool is_due = park_has_come(volt_load_relaxed(&p->word), unparks);
     if (!is_due) volt_check_may_block_(call);
   }
-  check_deadline(call, deadline_ns);
+  park_check_deadline(call, deadline_ns);
   return volt_park_spin_(p, unparks, deadline_ns, VOLT_PARK_SPIN, 0);
 }
 
@@ -133,18 +133,18 @@ int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
 }
 
 /* Count an unpark. Returns true if a wake has to follow. */
-static bool count_unpark(volt_parker *p) {
+static bool park_count_unpark(volt_parker *p) {
   /* park:U1 -> park:P1: whoever is unparked sees what the unparker did; the last access to *p */
   uint32_t before = volt_fetch_add_release(&p->word, UNPARK);
   return before & PARKED;
 }
 
 void volt_unpark(volt_parker *p) {
-  if (count_unpark(p)) volt_futex_wake32_(&p->word, 1); /* by address only */
+  if (park_count_unpark(p)) volt_futex_wake32_(&p->word, 1); /* by address only */
 }
 
 void volt_unpark_later(volt_parker *p, volt_unpark_list *list) {
-  if (!count_unpark(p)) return;
+  if (!park_count_unpark(p)) return;
   if (list->count == VOLT_UNPARK_LIST_MAX) volt_unpark_all(list);
   list->asleep[list->count++] = &p->word;
 }
@@ -154,11 +154,11 @@ void volt_unpark_all(volt_unpark_list *list) {
   list->count = 0;
 }
 
-static void wake_parker(void *ctx) {
+static void park_wake(void *ctx) {
   volt_unpark((volt_parker *)ctx);
 }
 
 volt_waker volt_parker_waker(volt_parker *p) {
-  volt_waker waker = {wake_parker, p};
+  volt_waker waker = {park_wake, p};
   return waker;
 }

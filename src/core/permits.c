@@ -58,8 +58,8 @@
 
 /* What is given back and what is already there cannot be more than there ever were; and if nothing
  * is there, whoever has a share of the whole cannot be among the holders. */
-static void check_excess(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t given,
-                         int32_t there) {
+static void permits_check_excess(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t given,
+                                 int32_t there) {
   bool fits = given <= kind->max - (uint32_t)there; /* modulo 2^32: also if there is debt */
   VOLT_CHECK(fits && !(given == kind->shared && there == 0), kind->name,
              "%p: %s (%u given back, %d there, at most %u)", (void *)q, kind->excess, given, there,
@@ -78,7 +78,7 @@ bool volt_permits_serve_(volt_waiter *w, uint32_t *hand) {
 }
 
 /* Everybody goes, with nothing; what the head had gathered comes back. */
-static bool serve_close(volt_waiter *w, uint32_t *hand) {
+static bool permits_serve_closed(volt_waiter *w, uint32_t *hand) {
   *hand += w->want - w->need;
   w->need = 0;
   return true;
@@ -86,8 +86,8 @@ static bool serve_close(volt_waiter *w, uint32_t *hand) {
 
 /* The lock is held, with hand permits to give. The usual case of what follows, in fewer steps: they
  * are what the head is waiting for, and all there are. Returns false: they are not. */
-static inline bool hand_over_and_unlock(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
-                                        uint32_t hand) {
+static inline bool permits_grant_head_and_unlock(volt_fifo_ *q, const volt_permit_kind_ *kind,
+                                                 uint64_t word, uint32_t hand) {
   volt_waiter *w = q->head;
   /* how much one wants that is marked, or that the next wants nothing, is for serve() to say */
   bool asks = kind->serve != volt_permits_serve_ && (w->data || (w->next && w->next->data));
@@ -100,7 +100,7 @@ static inline bool hand_over_and_unlock(volt_fifo_ *q, const volt_permit_kind_ *
 
 /* Take the lock again, or if nobody is queued any more, say that we are done. Returns true: locked;
  * false: that was the last access to *q. */
-static bool come_back(volt_fifo_ *q, uint64_t *word) {
+static bool permits_come_back(volt_fifo_ *q, uint64_t *word) {
   while (!volt_fifo_lock_if_queued_(q, word)) {
     /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
      * carry their releasers' past */
@@ -115,7 +115,7 @@ void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind
     volt_claimed_ batch[VOLT_WAKE_BATCH];
     unsigned count = 0;
     bool more = true;
-    volt_permits_serve_fn_ *serve = word & CLOSED ? serve_close : kind->serve;
+    volt_permits_serve_fn_ *serve = word & CLOSED ? permits_serve_closed : kind->serve;
     hand += q->rest;
     while (q->head && count < VOLT_WAKE_BATCH) {
       more = serve(q->head, &hand);
@@ -128,7 +128,7 @@ void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind
     VOLT_ASSERT(again || !q->head || (int32_t)hand <= 0);
     volt_permits_unlock_(q, kind, word, hand);
     volt_waiters_grant_(batch, count, word & CLOSED ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
-    if (!again || !come_back(q, &word)) return;
+    if (!again || !permits_come_back(q, &word)) return;
   }
 }
 
@@ -175,8 +175,8 @@ int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
 
 /* Look for n permits, again and again for a moment. Nobody who is queued is overtaken: while
  * somebody is, there is nothing to take. */
-static bool take_soon(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
-                      uint64_t deadline_ns) {
+static bool permits_spin_and_take(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
+                                  uint64_t deadline_ns) {
   volt_spin_ looks = {0, 0};
   do {
     uint64_t word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
@@ -194,7 +194,7 @@ static bool take_soon(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
 int volt_permits_acquire_blocking_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
                                    uint64_t deadline_ns) {
   if (n > kind->max) return VOLT_EINVAL;
-  if (n == 0 || take_soon(q, kind, n, deadline_ns)) return VOLT_OK;
+  if (n == 0 || permits_spin_and_take(q, kind, n, deadline_ns)) return VOLT_OK;
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = {0};
   int result = volt_permits_acquire_(q, kind, &w, n, volt_parker_waker(&parker));
@@ -211,7 +211,7 @@ void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
   uint64_t word;
   while (!volt_fifo_lock_if_queued_(q, &word)) {
     int32_t permits = volt_permits_in_(kind, word);
-    check_excess(q, kind, n, permits);
+    permits_check_excess(q, kind, n, permits);
     if ((word & BOUNDED) && !kind->bound(q, word, n, permits)) continue;
     uint64_t next =
         volt_permits_word_(kind, (int32_t)((uint32_t)permits + n)) | VOLT_WORD_FLAGS_(word);
@@ -219,9 +219,10 @@ void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
      * carry their releasers' past; the last of *q */
     if (volt_cas_release(&q->word, &word, next)) return;
   }
-  check_excess(q, kind, n, volt_permits_there_(q));
+  permits_check_excess(q, kind, n, volt_permits_there_(q));
   if (word & BOUNDED) (void)kind->bound(q, word, n, volt_permits_there_(q));
-  if (!hand_over_and_unlock(q, kind, word, n)) volt_permits_serve_and_unlock_(q, kind, word, n);
+  if (!permits_grant_head_and_unlock(q, kind, word, n))
+    volt_permits_serve_and_unlock_(q, kind, word, n);
 }
 
 bool volt_permits_cancel_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w) {
@@ -310,30 +311,32 @@ uint32_t volt_permits_held_(const volt_fifo_ *looked_at, const volt_permit_kind_
 
 /* ---- futures ---- */
 
-static volt_fifo_ *queue_of(volt_future *f) {
+static volt_fifo_ *permit_future_queue(volt_future *f) {
   return (volt_fifo_ *)f->object;
 }
 
-static const volt_permit_kind_ *kind_of(const volt_future *f) {
+static const volt_permit_kind_ *permit_future_kind(const volt_future *f) {
   return ((const volt_permit_future_ops_ *)(const void *)f->ops)->kind;
 }
 
 int volt_permit_future_start_(volt_future *f, volt_waker waker) {
-  return volt_permits_acquire_(queue_of(f), kind_of(f), &f->waiter, f->n, waker);
+  return volt_permits_acquire_(permit_future_queue(f), permit_future_kind(f), &f->waiter, f->n,
+                               waker);
 }
 
 bool volt_permit_future_cancel_(volt_future *f) {
-  return volt_permits_cancel_(queue_of(f), kind_of(f), &f->waiter);
+  return volt_permits_cancel_(permit_future_queue(f), permit_future_kind(f), &f->waiter);
 }
 
 bool volt_permit_future_set_waker_(volt_future *f, volt_waker waker) {
-  return volt_fifo_set_waker_(queue_of(f), kind_of(f)->name, &f->waiter, waker);
+  return volt_fifo_set_waker_(permit_future_queue(f), permit_future_kind(f)->name, &f->waiter,
+                              waker);
 }
 
 void volt_permit_future_give_back_(volt_future *f) {
-  volt_permits_release_(queue_of(f), kind_of(f), f->n);
+  volt_permits_release_(permit_future_queue(f), permit_future_kind(f), f->n);
 }
 
 bool volt_permit_future_due_(volt_future *f) {
-  return volt_permits_complete_closed_(queue_of(f), kind_of(f), &f->waiter);
+  return volt_permits_complete_closed_(permit_future_queue(f), permit_future_kind(f), &f->waiter);
 }

@@ -31,7 +31,7 @@ struct loop_model : model {
   void free_it() {
     EXPECT(alive == 1);
     alive = 0;
-    l.tell = nullptr;
+    l.notify = nullptr;
     l.arg = nullptr;
     l.settled = nullptr;
     freed += 1;
