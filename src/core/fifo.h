@@ -54,6 +54,12 @@ static inline bool volt_fifo_try_lock_(volt_fifo_ *q, uint64_t *word) {
   return volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_);
 }
 
+/* Whether CLOSED is set. */
+static inline bool volt_fifo_is_closed_(const volt_fifo_ *q) {
+  /* fifo:C1 <- fifo:U1, permits:F1: a thread that sees CLOSED sees what came before the close */
+  return (volt_load_acquire(&q->word) & VOLT_WORD_CLOSED_) != 0;
+}
+
 /* The queue of an object that its caller only looks at: all that changes is the lock. */
 static inline volt_fifo_ *volt_fifo_to_look_at_(const volt_fifo_ *q) {
   return (volt_fifo_ *)(uintptr_t)q;
@@ -61,9 +67,9 @@ static inline volt_fifo_ *volt_fifo_to_look_at_(const volt_fifo_ *q) {
 
 /* Leave the lock: from now on the word is exactly next. The last access to *q. */
 static inline void volt_fifo_unlock_exact_(volt_fifo_ *q, uint64_t next) {
-  /* fifo:U1 -> fifo:L1, broadcast:C1, channel:C1, channel:L1, channel:P1, latch:T1, mailbox:C1,
-   * monitor:D1, notify:T1, once:T1, oneshot:C1, permits:A1, permits:C1, permits:D1, permits:L1,
-   * permits:T1, token:C1, watch:C1: the holder sees what the last one did */
+  /* fifo:U1 -> fifo:C1, fifo:L1, channel:C1, channel:L1, channel:P1, latch:T1, monitor:D1,
+   * notify:T1, once:T1, permits:A1, permits:C1, permits:D1, permits:L1, permits:T1, token:C1: the holder sees
+   * what the last one did */
   volt_store_release(&q->word, next);
 }
 

@@ -238,8 +238,8 @@ bool volt_permits_cancel_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
 void volt_permits_close_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
   uint64_t word;
   while (!volt_fifo_lock_if_queued_(q, &word)) {
-    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
-     * carry their releasers' past */
+    /* permits:F1 -> fifo:C1, permits:A1, permits:C1, permits:D1, permits:T1: a thread that sees
+     * CLOSED, or takes permits, sees what came before the close */
     if (volt_cas_release(&q->word, &word, word | CLOSED)) return;
   }
   volt_permits_serve_and_unlock_(q, kind, word | CLOSED, 0);

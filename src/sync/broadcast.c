@@ -155,8 +155,7 @@ uint64_t volt_broadcast_sent(const volt_broadcast *b) {
 }
 
 bool volt_broadcast_is_closed(const volt_broadcast *b) {
-  /* broadcast:C1 <- fifo:U1: TODO-REASON */
-  return (volt_load_acquire(&b->queue.word) & VOLT_WORD_CLOSED_) != 0;
+  return volt_fifo_is_closed_(&b->queue);
 }
 
 uint32_t volt_broadcast_waiters(const volt_broadcast *b) {

@@ -149,8 +149,7 @@ uint32_t volt_mailbox_waiters(const volt_mailbox *m) {
 }
 
 bool volt_mailbox_is_closed(const volt_mailbox *m) {
-  /* mailbox:C1 <- fifo:U1: TODO-REASON */
-  return (volt_load_acquire(&m->queue.word) & VOLT_WORD_CLOSED_) != 0;
+  return volt_fifo_is_closed_(&m->queue);
 }
 
 /* ---- future ---- */

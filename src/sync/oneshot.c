@@ -103,8 +103,7 @@ bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w) {
 }
 
 bool volt_oneshot_is_closed(const volt_oneshot *o) {
-  /* oneshot:C1 <- fifo:U1: TODO-REASON */
-  return (volt_load_acquire(&o->queue.word) & VOLT_WORD_CLOSED_) != 0;
+  return volt_fifo_is_closed_(&o->queue);
 }
 
 bool volt_oneshot_is_empty(const volt_oneshot *o) {

@@ -297,6 +297,5 @@ uint32_t volt_sem_waiters(const volt_sem *sem) {
 }
 
 bool volt_sem_is_closed(const volt_sem *sem) {
-  /* permits:C1 <- permits:F1, fifo:U1: who sees CLOSED sees what came before close() */
-  return (volt_load_acquire(&sem->queue.word) & VOLT_WORD_CLOSED_) != 0;
+  return volt_fifo_is_closed_(&sem->queue);
 }

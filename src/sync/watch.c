@@ -124,8 +124,7 @@ uint64_t volt_watch_version(const volt_watch *w) {
 }
 
 bool volt_watch_is_closed(const volt_watch *w) {
-  /* watch:C1 <- fifo:U1: TODO-REASON */
-  return (volt_load_acquire(&w->queue.word) & VOLT_WORD_CLOSED_) != 0;
+  return volt_fifo_is_closed_(&w->queue);
 }
 
 uint32_t volt_watch_waiters(const volt_watch *w) {
