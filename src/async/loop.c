@@ -47,6 +47,10 @@ void volt_loop_init(volt_loop *l, volt_waker tell) {
   l->settled_ctx = NULL;
 }
 
+static uint64_t loop_minus(uint64_t n) {
+  return 0 - n;
+}
+
 static void loop_notify(volt_loop *l) {
   /* loop:T1 <-> loop:T2: the polls after NOTIFIED is cleared see what came before each wake that did
    * not call tell() */
@@ -59,7 +63,7 @@ static void loop_notify(volt_loop *l) {
 static void loop_settle(void *ctx) {
   volt_loop *l = (volt_loop *)ctx;
   /* loop:S1 <-> loop:S1, loop:S2: all wakes have left what is freed */
-  uint64_t before = volt_fetch_add_acq_rel(&l->word, ~ONE + 1);
+  uint64_t before = volt_fetch_add_acq_rel(&l->word, loop_minus(ONE));
   if (!(before & CLOSED) || before / ONE != 1) return; /* R3 */
   volt_waker settled = {l->settled, l->settled_ctx};
   if (settled.wake) settled.wake(settled.ctx);

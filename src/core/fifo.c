@@ -51,7 +51,7 @@ bool volt_fifo_lock_if_linked_(volt_fifo_ *q, const char *name, volt_waiter *w, 
   VOLT_CHECK((void *)w->queue == (void *)q, name, "waiter %p is queued on %p, not on %p", (void *)w,
              (void *)w->queue, (void *)q);
   if (!volt_fifo_lock_if_queued_(q, word)) return false; /* the FIFO is empty */
-  if (w->need > 0) return true;                          /* I5 */
+  if (volt_fifo_is_linked_(w)) return true;
   volt_fifo_unlock_exact_(q, *word);
   return false;
 }

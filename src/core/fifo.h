@@ -79,6 +79,11 @@ void volt_fifo_unlock_(volt_fifo_ *q, uint64_t word);
 
 /* ---- the lock is held ---- */
 
+/* Whether *w is in the FIFO it was last put into. */
+static inline bool volt_fifo_is_linked_(const volt_waiter *w) {
+  return w->need > 0; /* I5 */
+}
+
 /* Arm *w and append it. need: above 0. */
 void volt_fifo_append_(volt_fifo_ *q, volt_waiter *w, uint32_t want, uint32_t need,
                        volt_waker waker);

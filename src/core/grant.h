@@ -52,8 +52,8 @@ static inline volt_claimed_ volt_waiter_claim_(volt_waiter *w) {
   VOLT_CHECK(volt_waiter_is_in_place_(w), "grant",
              "waiter %p was moved or made anew while it was queued (id %#x)", (void *)w,
              (uint32_t)w->id);
-  volt_claimed_ c = {w, {w->wake, w->ctx}, w->id};
-  return c;
+  volt_claimed_ claimed = {.waiter = w, .waker = {w->wake, w->ctx}, .id = w->id};
+  return claimed;
 }
 
 /* Nothing is held: store state into every waiter, the last access to it; then call the wakers. No

@@ -36,9 +36,17 @@
 #include "fifo.h"
 #include "future_ops.h"
 
-/* The queue's rest, which permits would be in, is how often it has been opened. */
+static uint32_t monitor_epoch(const volt_fifo_ *q) {
+  return q->rest;
+}
+
+/* When it was queued. */
+static uint32_t monitor_epoch_of(const volt_waiter *w) {
+  return w->want;
+}
+
 static bool monitor_is_released(const volt_fifo_ *q, const volt_waiter *w) {
-  return w->want != q->rest;
+  return monitor_epoch_of(w) != monitor_epoch(q);
 }
 
 static bool monitor_first_is_released(const volt_fifo_ *q) {
@@ -64,7 +72,7 @@ void volt_monitor_enter_(volt_monitor_ *t, volt_fifo_ *q) {
 }
 
 int volt_monitor_append_(volt_monitor_ *t, volt_waiter *w, volt_waker waker) {
-  volt_fifo_append_(t->queue, w, t->queue->rest, 1, waker);
+  volt_fifo_append_(t->queue, w, monitor_epoch(t->queue), 1, waker);
   return VOLT_PENDING;
 }
 
@@ -141,7 +149,7 @@ bool volt_monitor_complete_(volt_fifo_ *q, const char *name, volt_waiter *w) {
 
 bool volt_monitor_complete_counted_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   uint64_t word = volt_load_relaxed(&q->word); /* R6: a hint, which the lock confirms */
-  return VOLT_WORD_VALUE_(word) != w->want && volt_monitor_complete_(q, name, w);
+  return VOLT_WORD_VALUE_(word) != monitor_epoch_of(w) && volt_monitor_complete_(q, name, w);
 }
 
 bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {

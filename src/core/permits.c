@@ -79,7 +79,7 @@ bool volt_permits_serve_(volt_waiter *w, uint32_t *hand) {
 
 /* Everybody goes, with nothing; what the head had gathered comes back. */
 static bool permits_serve_closed(volt_waiter *w, uint32_t *hand) {
-  *hand += w->want - w->need;
+  *hand += volt_permits_gathered_(w);
   w->need = 0;
   return true;
 }
@@ -91,7 +91,7 @@ static inline bool permits_grant_head_and_unlock(volt_fifo_ *q, const volt_permi
   volt_waiter *w = q->head;
   /* how much one wants that is marked, or that the next wants nothing, is for serve() to say */
   bool asks = kind->serve != volt_permits_serve_ && (w->data || (w->next && w->next->data));
-  if (w->need != hand || asks || q->rest != 0 || (word & CLOSED)) return false;
+  if (w->need != hand || asks || volt_permits_carried_(q) != 0 || (word & CLOSED)) return false;
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_permits_unlock_(q, kind, word, 0);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
@@ -116,7 +116,7 @@ void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind
     unsigned count = 0;
     bool more = true;
     volt_permits_serve_fn_ *serve = word & CLOSED ? permits_serve_closed : kind->serve;
-    hand += q->rest;
+    hand += volt_permits_carried_(q);
     while (q->head && count < VOLT_WAKE_BATCH) {
       more = serve(q->head, &hand);
       if (q->head->need > 0) break; /* I4: served in part, if at all, and last */
@@ -168,7 +168,7 @@ int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
     }
     w->data = NULL;
     volt_fifo_append_(q, w, n, need, waker);
-    volt_permits_unlock_(q, kind, word, q->rest);
+    volt_permits_unlock_(q, kind, word, volt_permits_carried_(q));
     return VOLT_PENDING;
   }
 }
@@ -252,9 +252,10 @@ bool volt_permits_complete_closed_(volt_fifo_ *q, const volt_permit_kind_ *kind,
     volt_waiter_await_(w); /* R4 */
     return true;
   }
-  VOLT_ASSERT(w->need == w->want); /* I4: the head, which had gathered some, was told first */
+  VOLT_ASSERT(volt_permits_gathered_(w) ==
+              0); /* I4: the head, which had gathered some, was told first */
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
-  volt_permits_unlock_(q, kind, word, q->rest); /* R13 */
+  volt_permits_unlock_(q, kind, word, volt_permits_carried_(q)); /* R13 */
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_CLOSED_);
   return true;
 }

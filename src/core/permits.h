@@ -71,9 +71,20 @@ static inline uint64_t volt_permits_word_(const volt_permit_kind_ *kind, int32_t
   return VOLT_WORD_((uint32_t)permits ^ kind->full);
 }
 
+/* How many permits a linked waiter has got so far. */
+static inline uint32_t volt_permits_gathered_(const volt_waiter *w) {
+  return w->want - w->need;
+}
+
+/* Under the lock: the permits that a thread which is to come back has left with the queue. Below
+ * zero: debt. */
+static inline uint32_t volt_permits_carried_(const volt_fifo_ *q) {
+  return q->rest;
+}
+
 /* Under the lock: what is there, set aside for the head or not. */
 static inline int32_t volt_permits_there_(const volt_fifo_ *q) {
-  return (int32_t)(q->rest + q->head->want - q->head->need); /* I3, I4 */
+  return (int32_t)(volt_permits_carried_(q) + volt_permits_gathered_(q->head)); /* I3, I4 */
 }
 
 /* Leave the lock, with so many permits in hand: if the FIFO is empty they become the word, else
