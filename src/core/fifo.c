@@ -1,29 +1,36 @@
 /* fifo.c: the FIFO of waiters that every primitive embeds, and its lock.
  *
- * Algorithm: the lock is LOCKED, a bit of the word (volt/detail/fifo.h). It is taken by a
- * compare-and-swap, and left by a store, which also says what the word is from then on: leaving the
- * lock and publishing what was done under it are one step. A store will do, because while LOCKED is
- * set no other thread writes the word. Where there are fast paths, which look for QUEUED, LOCKED is
- * set only together with QUEUED, so that they never meet it; what has none sets it alone
- * (monitor.h). The lock is held for a few dozen instructions, with no foreign code and no wait
- * inside. So leaving it wakes no thread; a thread that finds it taken waits a little and looks again
- * (spin.h).
- * The list is intrusive and doubly linked. need, under the lock, says whether a waiter is still
- * linked: it is above 0 exactly then. The thread that unlinks it decides what becomes of it, and a
- * thread that comes later finds that out under the same lock.
+ * Algorithm
+ *   The lock is LOCKED, a bit of the object's word (volt/detail/fifo.h). A compare-and-swap takes
+ *   it, a plain store releases it. The store is enough because no other thread writes the word
+ *   while LOCKED is set. The same store publishes the word as it is from then on, so unlocking an
+ *   object and publishing what was done under the lock are one step.
+ *   If the object has a fast path that tests QUEUED only, LOCKED is set only together with QUEUED,
+ *   so the fast path never sees LOCKED alone. Objects without such a path lock on every operation
+ *   (monitor.h).
+ *   The lock is held for a few dozen instructions. Under it no waker is called and no thread waits.
+ *   That is why the unlocking thread wakes no other: a thread that finds LOCKED spins, then yields,
+ *   then naps (volt_pause_(), spin.h).
+ *   The list goes through the waiters, in both directions. A waiter's `need` is above 0 exactly
+ *   while the waiter is on the list. The thread that unlinks a waiter decides its outcome. A later
+ *   thread takes the same lock and sees that need is 0.
+ *
+ * Why a store may release the lock, although releases without the lock are read-modify-writes: the
+ *   store ends the release sequences of those. But its thread has acquired the word before, by the
+ *   read-modify-write that set LOCKED (L1). So the store (U1) releases again whatever was released
+ *   through the word until then, and no order is lost.
  *
  * Invariant, whenever the lock is free
- *   I5  a waiter is in one place: the FIFO (need > 0), claimed by one granter (need = 0, state
- *       PENDING or AWAITED), or its owner's
+ *   I5  A waiter is in one of three places: in the FIFO (need above 0), claimed by one granter
+ *       (need 0, state PENDING or AWAITED), or its owner's.
  *
  * Races
- *   R4  Cancel meets a granter. Closed: need, under the lock, says who was first. If the granter
- *       was, cancel waits for the grant; no foreign code runs between claim and grant.
- *   R5  A waker is replaced while the granter reads it. Closed: both under the lock.
- *
- * Pairs: U1 (release) -> L1 (acquire): the holder sees what the last one did. All that happened to
- *   the word before U1 happened before it, because L1 is an RMW: a thread that reads U1, or what
- *   RMWs have made of it, may rely on that as if there were RMWs alone. */
+ *   R4  Interleaving: an owner cancels its waiter while a granter takes the waiter. Prevented by:
+ *       both take the lock, and `need` says which of them was first. If it was the granter, the
+ *       cancel waits for the grant. It waits for a few stores, because the granter calls no waker
+ *       between claim and grant.
+ *   R5  Interleaving: an owner replaces its waker while a granter copies it. Prevented by: both do
+ *       so under the lock. */
 #include "fifo.h"
 
 void volt_fifo_init_(volt_fifo_ *q, uint32_t value) {
@@ -50,7 +57,7 @@ void volt_fifo_unlock_(volt_fifo_ *q, uint64_t word) {
 bool volt_fifo_lock_if_linked_(volt_fifo_ *q, const char *name, volt_waiter *w, uint64_t *word) {
   VOLT_CHECK((void *)w->queue == (void *)q, name, "waiter %p is queued on %p, not on %p", (void *)w,
              (void *)w->queue, (void *)q);
-  if (!volt_fifo_lock_if_queued_(q, word)) return false; /* the FIFO is empty */
+  if (!volt_fifo_lock_if_queued_(q, word)) return false; /* the FIFO is empty, so *w is not in it */
   if (volt_fifo_is_linked_(w)) return true;
   volt_fifo_unlock_exact_(q, *word);
   return false;
@@ -65,7 +72,7 @@ bool volt_fifo_lock_to_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w, 
   }
   *need = w->need;
   volt_fifo_remove_(q, w);
-  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* not shared any more */
   return true;
 }
 
@@ -94,7 +101,7 @@ bool volt_fifo_set_waker_(volt_fifo_ *q, const char *name, volt_waiter *w, volt_
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
   uint64_t word;
   if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {
-    volt_waiter_await_(w); /* the old waker is called: its copy was taken with the claim */
+    volt_waiter_await_(w); /* R4; its granter calls the old waker */
     return false;
   }
   w->wake = waker.wake; /* R5 */

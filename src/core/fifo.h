@@ -1,4 +1,8 @@
-/* fifo.h: the FIFO of waiters that every primitive embeds, and its lock. The protocol is in fifo.c. */
+/* fifo.h: the FIFO of waiters that every primitive embeds, and its lock. fifo.c says how it works.
+ *
+ * One FIFO, and three engines on it: permits (permits.h), monitor (monitor.h), channel
+ * (sync/channel.c). All that they share is here: the lock, the list, the first half of a cancel,
+ * and a new waker for a waiter. */
 #ifndef VOLT_CORE_FIFO_H
 #define VOLT_CORE_FIFO_H
 
@@ -8,87 +12,87 @@
 #include "grant.h"
 #include "spin.h"
 
-/* How many waiters one turn of the lock serves at most. */
+/* How many waiters are completed at most before the lock is released to call their wakers. */
 #ifndef VOLT_WAKE_BATCH
 #define VOLT_WAKE_BATCH 32
 #endif
 
-/* value: of the word. */
+/* Make *q empty and open; value is that of its word. */
 void volt_fifo_init_(volt_fifo_ *q, uint32_t value);
 
 /* ---- the lock ---- */
 
-/* Take the lock: *word is what the word was. */
+/* Take the lock. *word is what the word was. */
 static inline void volt_fifo_lock_(volt_fifo_ *q, uint64_t *word) {
-  for (unsigned looks = 0;;) {
+  for (unsigned spins = 0;;) {
     *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
     if (*word & VOLT_WORD_LOCKED_) {
-      volt_pause_(&looks);
-      /* fifo:L1 <- fifo:U1, latch:F1, notify:F1: the holder sees what the last one did */
+      volt_pause_(&spins);
+      /* fifo:L1 <- fifo:U1, latch:F1, notify:F1: the holder sees what the last holder did */
     } else if (volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_)) {
       return;
     }
   }
 }
 
-/* Take the lock, but only while a waiter is queued. Returns true: locked, and *word is what the word
- * was; false: no waiter is queued, and *word is a word that said so. */
+/* Take the lock if a waiter is queued. Returns true: the lock is held, and *word is what the word
+ * was. Returns false: no waiter was queued when *word was read. */
 static inline bool volt_fifo_lock_if_queued_(volt_fifo_ *q, uint64_t *word) {
-  for (unsigned looks = 0;;) {
+  for (unsigned spins = 0;;) {
     *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
     if (!(*word & VOLT_WORD_QUEUED_)) return false;
     if (*word & VOLT_WORD_LOCKED_) {
-      volt_pause_(&looks);
-      /* fifo:L1 <- fifo:U1, latch:F1, notify:F1: the holder sees what the last one did */
+      volt_pause_(&spins);
+      /* fifo:L1 <- fifo:U1, latch:F1, notify:F1: the holder sees what the last holder did */
     } else if (volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_)) {
       return true;
     }
   }
 }
 
-/* Take the lock if it is free: *word is what the word was. */
+/* Take the lock if it is free. Returns whether it is held now; *word is what the word was. */
 static inline bool volt_fifo_try_lock_(volt_fifo_ *q, uint64_t *word) {
   *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
   if (*word & VOLT_WORD_LOCKED_) return false;
-  /* fifo:L1 <- fifo:U1, latch:F1, notify:F1: the holder sees what the last one did */
+  /* fifo:L1 <- fifo:U1, latch:F1, notify:F1: the holder sees what the last holder did */
   return volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_);
 }
 
-/* Whether CLOSED is set. */
+/* Whether CLOSED is set. One load. */
 static inline bool volt_fifo_is_closed_(const volt_fifo_ *q) {
   /* fifo:C1 <- fifo:U1, permits:F1: a thread that sees CLOSED sees what came before the close */
   return (volt_load_acquire(&q->word) & VOLT_WORD_CLOSED_) != 0;
 }
 
-/* The queue of an object that its caller only looks at: all that changes is the lock. */
+/* For inspection: the FIFO of an object that is const to its caller. Only the lock bit changes. */
 static inline volt_fifo_ *volt_fifo_to_look_at_(const volt_fifo_ *q) {
   return (volt_fifo_ *)(uintptr_t)q;
 }
 
-/* Leave the lock: from now on the word is exactly next. The last access to *q. */
+/* Release the lock; the word becomes next, bit for bit. The last access to *q. */
 static inline void volt_fifo_unlock_exact_(volt_fifo_ *q, uint64_t next) {
   /* fifo:U1 -> fifo:C1, fifo:L1, channel:C1, channel:L1, channel:P1, latch:T1, monitor:D1,
-   * notify:T1, once:T1, permits:A1, permits:C1, permits:D1, permits:L1, permits:T1, token:C1: the holder sees
-   * what the last one did */
+   * notify:T1, once:T1, permits:A1, permits:C1, permits:D1, permits:L1, permits:T1, token:C1: the
+   * holder sees what the last holder did */
   volt_store_release(&q->word, next);
 }
 
-/* Leave the lock: from now on the word is this one, with QUEUED as the FIFO is. The last access to
- * *q. */
+/* Release the lock; the word becomes `word`, but QUEUED says whether the FIFO is empty. The last
+ * access to *q. */
 void volt_fifo_unlock_(volt_fifo_ *q, uint64_t word);
 
-/* ---- the lock is held ---- */
+/* ---- for the thread that holds the lock ---- */
 
-/* Whether *w is in the FIFO it was last put into. */
+/* Whether *w is still in the FIFO that it was last appended to. */
 static inline bool volt_fifo_is_linked_(const volt_waiter *w) {
   return w->need > 0; /* I5 */
 }
 
-/* Arm *w and append it. need: above 0. */
+/* Arm *w and append it; it becomes PENDING. want, need: see detail/fifo.h; need is above 0. */
 void volt_fifo_append_(volt_fifo_ *q, volt_waiter *w, uint32_t want, uint32_t need,
                        volt_waker waker);
 
-/* Put *w, which is armed, at the end of the list. */
+/* Append *w, which is armed. */
 static inline void volt_fifo_push_back_(volt_fifo_ *q, volt_waiter *w) {
   VOLT_CHECK(q->tail != w, "volt_waiter", "%p was made anew while it was queued on %p", (void *)w,
              (void *)q);
@@ -103,8 +107,8 @@ static inline void volt_fifo_push_back_(volt_fifo_ *q, volt_waiter *w) {
   q->waiters += 1;
 }
 
-/* Take *w out of the list. If its neighbours do not point to it, it was moved, copied, or queued
- * twice. That check reads only what is written next anyway. */
+/* Unlink *w. If its neighbours do not point to it, it was moved, copied or queued twice, and this
+ * aborts. The check reads only what is written next anyway. */
 static inline void volt_fifo_unlink_(volt_fifo_ *q, volt_waiter *w) {
   VOLT_CHECK((w->prev ? w->prev->next == w : q->head == w) &&
                  (w->next ? w->next->prev == w : q->tail == w),
@@ -123,24 +127,26 @@ static inline void volt_fifo_unlink_(volt_fifo_ *q, volt_waiter *w) {
   q->waiters -= 1;
 }
 
-/* Take *w out: its owner's again, or about to be claimed. */
+/* Unlink *w for good: the caller gives it back to its owner, or has claimed it. */
 static inline void volt_fifo_remove_(volt_fifo_ *q, volt_waiter *w) {
   VOLT_ASSERT((void *)w->queue == (void *)q);
   volt_fifo_unlink_(q, w);
   w->need = 0; /* I5 */
 #if VOLT_DEBUG
-  w->next = w->prev = (volt_waiter *)(uintptr_t)0xdeadbeef; /* whoever follows it now faults */
+  w->next = w->prev = (volt_waiter *)(uintptr_t)0xdeadbeef; /* to follow it is a fault */
 #endif
 }
 
-/* Take *w out, to be granted when the lock is left. */
+/* Claim *w: unlink it, and copy its waker. The caller grants it after it has released the lock
+ * (volt_waiters_grant_()). */
 static inline volt_claimed_ volt_fifo_claim_(volt_fifo_ *q, volt_waiter *w) {
-  volt_claimed_ c = volt_waiter_claim_(w);
+  volt_claimed_ claimed = volt_waiter_claim_(w);
   volt_fifo_remove_(q, w);
-  return c;
+  return claimed;
 }
 
-/* Move the oldest waiters of one FIFO, count of them, up to *last, to the end of another. */
+/* Move waiters from the front of *from to the end of *to, in the same order: all up to *last, which
+ * are count. Both locks are held. */
 static inline void volt_fifo_move_(volt_fifo_ *to, volt_fifo_ *from, volt_waiter *last,
                                    uint32_t count) {
   volt_waiter *first = from->head;
@@ -162,28 +168,29 @@ static inline void volt_fifo_move_(volt_fifo_ *to, volt_fifo_ *from, volt_waiter
   to->waiters += count;
 }
 
-/* ---- it is not; name: of the primitive, for messages ---- */
+/* ---- for threads without the lock; name is the primitive's, for messages ---- */
 
-/* Lock the queue *w was queued on. Returns true: *w is linked, and the lock is held. Returns false:
- * *w is claimed or granted. */
+/* Take the lock if *w is still linked. Returns true: it is, and the lock is held. Returns false: a
+ * granter has claimed *w, and will grant it or has done so. */
 bool volt_fifo_lock_if_linked_(volt_fifo_ *q, const char *name, volt_waiter *w, uint64_t *word);
 
-/* The first half of every cancel. Returns true: *w was linked, its owner has it back, and the lock
- * is held. Returns false: it has completed, or was cancelled before. */
+/* The first half of a cancel. Returns true: *w was linked and is its owner's again, *need is what
+ * it was missing, and the lock is held. Returns false: *w has completed, or was cancelled
+ * before. */
 bool volt_fifo_lock_to_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w, uint64_t *word,
                                uint32_t *need);
 
-/* The whole of it, if nothing else hangs on a waiter: as the public x_cancel(). */
+/* A whole cancel, as the public x_cancel(), for primitives that have nothing else to undo. */
 bool volt_fifo_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w);
 
-/* *w completes with state: tell it alone, or wait until the granter that has claimed it does. For
- * objects whose word is made of flags only, or is the same with or without *w. */
+/* Complete *w with state. If a granter has claimed it, wait for that grant instead. For objects
+ * whose word does not depend on *w, but for QUEUED. */
 void volt_fifo_complete_(volt_fifo_ *q, const char *name, volt_waiter *w, uint32_t state);
 
-/* As the public x_set_waker(). */
+/* As volt_waiter_set_waker(). */
 bool volt_fifo_set_waker_(volt_fifo_ *q, const char *name, volt_waiter *w, volt_waker waker);
 
-/* How many are linked. */
+/* How many waiters are linked. */
 uint32_t volt_fifo_count_(const volt_fifo_ *q);
 
 #endif

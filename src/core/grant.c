@@ -1,31 +1,34 @@
-/* grant.c: the two ends of a waiter's life.
+/* grant.c: the two ends of a waiter's life. Its owner arms it; one granter claims and grants it.
  *
- * Algorithm: whoever grants takes the waiter out of where it is queued and copies its waker
- * ("claim"); stores the result into it ("grant"), the last access; then calls the waker. Who has it
- * was decided by the claim, so the grant is a store. In a queue no foreign code runs between the
- * two, so an owner who must know the outcome can wait for it; who waits for more than that (for a
- * call of its own to return) waits in the same way.
+ * Algorithm
+ *   A granter unlinks the waiter and copies its waker: the claim, under the lock of the FIFO. It
+ *   releases the lock. It stores the result into the waiter: the grant, its last access to the
+ *   waiter. It calls the waker from its copy.
+ *   The claim already decides the outcome, so the grant is a plain store. The granter of a FIFO
+ *   runs no code of users between claim and grant, so cancel and set_waker may wait for the grant.
+ *   The blocking pool, a group and a task use the same wait, volt_waiter_await_(), for something
+ *   longer.
  *
  * Races
- *   R3  in permits.c: the owner sees the grant and re-uses the waiter while the granter still
- *       reads it. Closed: everything is copied into the claim; the store is the last access.
- *   R8  The granter looks and finds no sleeper; the owner sets AWAITED and sleeps; the grant takes
- *       the place of AWAITED, and nobody wakes the owner. Closed: it only naps, and looks again. A
- *       granter that has looked has but its store to do, so the first nap is short; the later ones,
- *       which are for whoever is yet to look and will find AWAITED, are longer.
- *
- * Pair: W1 (acquire) <- G1 (release): the owner sees all that was done before the grant. */
+ *   R3  Interleaving: the owner sees the grant and re-uses the waiter while the granter still reads
+ *       it. Prevented by: the granter copies all that it needs into the claim; the grant is its
+ *       last access.
+ *   R8  Interleaving: the granter sees no sleeping owner; the owner sets AWAITED and goes to sleep;
+ *       the grant overwrites AWAITED, and no thread wakes the owner. Prevented by: the owner naps
+ *       and looks again. A granter that has looked is about to store, so the first nap is short. A
+ *       granter that has not looked yet finds AWAITED and wakes the owner, so later naps may be
+ *       longer. */
 #include "grant.h"
 
 #include "check.h"
 #include "futex.h"
 #include "spin.h"
 
-/* R8: how long an owner sleeps before it looks again: at first, and at most. */
+/* R8: how long an owner naps, at first and at most. */
 enum { SHORTEST_NAP_NS = 50000, LONGEST_NAP_NS = 12800000 };
 
 void volt_waiter_check_unused_(const char *name, volt_waiter *w) {
-  uint32_t state = volt_load_relaxed(&w->state); /* the owner's own */
+  uint32_t state = volt_load_relaxed(&w->state); /* the caller is its owner */
   VOLT_CHECK(
       state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ || state == VOLT_WAITER_CLOSED_,
       name, "waiter %p is %s (state %u)", (void *)w,
@@ -36,7 +39,7 @@ void volt_waiter_name_(volt_waiter *w) {
   uint32_t use = 1;
 #if VOLT_DEBUG
   static VOLT_ATOMIC(uint32_t) uses;
-  use += volt_fetch_add_relaxed(&uses, 1) % 0xffff; /* a name: nothing is ordered by it */
+  use += volt_fetch_add_relaxed(&uses, 1) % 0xffff; /* relaxed: a number, which orders nothing */
 #endif
   w->id = use << 16 | volt_waiter_place_(w);
 }
@@ -46,7 +49,7 @@ void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker) {
   w->wake = waker.wake;
   w->ctx = waker.ctx;
   volt_waiter_name_(w);
-  volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published by what links it */
+  volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published when it is linked */
 }
 
 static bool grant_is_done(uint32_t state) {
@@ -61,7 +64,8 @@ static int grant_result(uint32_t state) {
 }
 
 int volt_waiter_result(volt_waiter *w) {
-  int result = grant_result(volt_load_acquire(&w->state)); /* grant:W1 <- grant:G1: TODO-REASON */
+  /* grant:W1 <- grant:G1: the owner sees all that the granter did before the grant */
+  int result = grant_result(volt_load_acquire(&w->state));
   VOLT_CHECK(result != VOLT_PENDING || volt_waiter_is_in_place_(w), "volt_waiter_result",
              "waiter %p was copied or moved while it was queued (id %#x)", (void *)w,
              (uint32_t)w->id);
@@ -72,14 +76,15 @@ int volt_waiter_await_(volt_waiter *w) {
   unsigned spins = 0;
   uint64_t nap_ns = SHORTEST_NAP_NS;
   for (;;) {
-    uint32_t state = volt_load_acquire(&w->state); /* grant:W1 <- grant:G1: TODO-REASON */
+    /* grant:W1 <- grant:G1: the owner sees all that the granter did before the grant */
+    uint32_t state = volt_load_acquire(&w->state);
     if (grant_is_done(state)) return grant_result(state);
     if (spins < VOLT_SPIN) {
       spins += 1;
       volt_cpu_relax_();
       continue;
     }
-    /* relaxed: AWAITED carries no data, and cannot take the place of a grant */
+    /* relaxed: AWAITED carries no data. A compare-and-swap, so it does not overwrite a grant */
     if (state == VOLT_WAITER_AWAITED_ ||
         volt_cas_relaxed(&w->state, &state, VOLT_WAITER_AWAITED_)) {
       volt_futex_wait32_(&w->state, VOLT_WAITER_AWAITED_, volt_deadline_ns(nap_ns)); /* R8 */
@@ -89,10 +94,11 @@ int volt_waiter_await_(volt_waiter *w) {
 }
 
 static void grant_one(volt_waiter *w, uint32_t state) {
-  /* relaxed: a hint; who goes to sleep after this look wakes up by itself (R8) */
+  /* relaxed: a hint; an owner that falls asleep after this load wakes up by itself (R8) */
   bool sleeps = volt_load_relaxed(&w->state) == VOLT_WAITER_AWAITED_;
-  volt_store_release(&w->state, state);         /* grant:G1 -> grant:W1: the last of *w */
-  if (sleeps) volt_futex_wake32_(&w->state, 1); /* by address only */
+  /* grant:G1 -> grant:W1: the owner sees all that this thread did before the grant */
+  volt_store_release(&w->state, state);         /* R3: the last access to *w */
+  if (sleeps) volt_futex_wake32_(&w->state, 1); /* by its address, *w may be gone */
 }
 
 void volt_waiter_dismiss_(volt_waiter *w) {

@@ -1,5 +1,5 @@
-/* grant.h: the two ends of a waiter's life, the same for everything that can be waited for: armed
- * by its owner; claimed by one granter, and told. */
+/* grant.h: the two ends of a waiter's life, the same for everything that can be waited for. Its
+ * owner arms it; one granter claims it, and then grants it. */
 #ifndef VOLT_CORE_GRANT_H
 #define VOLT_CORE_GRANT_H
 
@@ -7,47 +7,48 @@
 
 #include "check.h"
 
-/* Waiter states. Written by the owner before it queues and after it has cancelled, and by the
- * granter, once. */
+/* Waiter states. The owner writes them before it queues and after it has cancelled; the granter
+ * writes once. */
 enum {
   VOLT_WAITER_UNUSED_ = 0,  /* never queued, or cancelled */
   VOLT_WAITER_PENDING_ = 1, /* linked, or claimed */
-  VOLT_WAITER_AWAITED_ = 2, /* claimed, and its owner naps until the grant */
+  VOLT_WAITER_AWAITED_ = 2, /* claimed, and its owner sleeps until the grant */
   VOLT_WAITER_GRANTED_ = 3,
   VOLT_WAITER_CLOSED_ = 4,
-  VOLT_WAITER_TIMED_ = 5,  /* linked at a condition variable; its thread may time out (cond.c R7) */
-  VOLT_WAITER_LEAVING_ = 6 /* its thread has timed out, and is about to unlink it */
+  VOLT_WAITER_TIMED_ = 5,  /* linked at a condition variable; its deadline may pass (cond.c R7) */
+  VOLT_WAITER_LEAVING_ = 6 /* its deadline has passed, and its thread will unlink it */
 };
 
-/* A waiter that nobody else can reach any more and that has not been told yet: all that must be
- * known of it afterwards. */
+/* A waiter that is unlinked and not granted yet, so it is its granter's alone; and a copy of all
+ * that the granter needs when it is granted. */
 typedef struct volt_claimed_ {
   volt_waiter *waiter;
   volt_waker waker;
   uint32_t id;
 } volt_claimed_;
 
-/* Abort if *w is in use. name: of whose operation, for the message. */
+/* Abort if *w is in use. name: of the primitive, for the message. */
 void volt_waiter_check_unused_(const char *name, volt_waiter *w);
 
-/* Make *w wait for object. The owner's own until it is linked. */
+/* Make *w PENDING, as a waiter for object. It is its owner's alone until it is linked. */
 VOLT_API void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker);
 
-/* 16 bits of where it is: others differ that are up to 512 KiB away. */
+/* 16 bits of the address of *w. Two waiters that are less than 512 KiB apart differ. */
 static inline uint32_t volt_waiter_place_(const volt_waiter *w) {
   uintptr_t place = (uintptr_t)w / 8;
   return (uint32_t)((place ^ place >> 16) & 0xffff);
 }
 
-/* Give *w the id of a new use: 16 bits of where it is, above them which use it is, from 1 on; in
+/* Give *w a new id. Low half: its address, as above. High half: a count of uses, from 1 on; in
  * release builds always 1. */
 VOLT_API void volt_waiter_name_(volt_waiter *w);
 
-/* Whether *w is where it was queued, and was not made anew since. */
+/* Whether *w is where it was when it was armed, and was not initialised again since. */
 static inline bool volt_waiter_is_in_place_(const volt_waiter *w) {
   return (w->id & 0xffff) == volt_waiter_place_(w) && w->id >> 16 != 0;
 }
 
+/* Copy what the granter of *w needs. The caller has unlinked *w, or is about to. */
 static inline volt_claimed_ volt_waiter_claim_(volt_waiter *w) {
   VOLT_CHECK(volt_waiter_is_in_place_(w), "grant",
              "waiter %p was moved or made anew while it was queued (id %#x)", (void *)w,
@@ -56,14 +57,15 @@ static inline volt_claimed_ volt_waiter_claim_(volt_waiter *w) {
   return claimed;
 }
 
-/* Nothing is held: store state into every waiter, the last access to it; then call the wakers. No
- * foreign code runs before the last of them has been told. */
+/* Grant count claimed waiters: store state into each, the last access to it; then call their
+ * wakers, from the copies. No waker runs before the last waiter is granted. The caller holds no
+ * lock. */
 VOLT_API void volt_waiters_grant_(const volt_claimed_ *batch, unsigned count, uint32_t state);
 
-/* Give a claimed waiter back to its owner as if it had been cancelled: no wake comes of it. */
+/* Give a claimed waiter back to its owner as cancelled. Its waker is not called. */
 void volt_waiter_dismiss_(volt_waiter *w);
 
-/* Block until a claimed waiter is granted, however long that takes. Returns its result. */
+/* Block until a claimed waiter is granted. Returns its result. */
 VOLT_API int volt_waiter_await_(volt_waiter *w);
 
 #endif

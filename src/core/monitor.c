@@ -1,46 +1,48 @@
-/* monitor.c: one thread at a time has an object to itself.
+/* monitor.c: the engine for primitives whose operations all take the lock.
  *
- * Algorithm: each time the queue is opened it counts one up. A waiter carries the count that it was
- * linked at: if the queue's is another one now, it is served, although it is still linked; such
- * waiters are the oldest. Whoever ends a turn claims them, batch by batch; between the batches it
- * is away, calling wakers. Anyone else who takes a turn meanwhile, for which they must be gone,
- * begins with taking them along: who opens, closes, or looks for the oldest. Who only looks, queues
- * or leaves does not: so wakers that do so are not called one from within another, batch by batch,
- * on a stack that grows with those who wait.
+ * Algorithm
+ *   The FIFO has an epoch, and each waiter carries the epoch in which it was queued. An operation
+ *   that releases all waiters increments the epoch. So a waiter in the FIFO whose epoch is old has
+ *   been released, and only awaits its wake. Such waiters are at the front of the FIFO.
+ *   The thread that has released them completes them in batches, when it exits the monitor. In
+ *   between it unlocks and calls the wakers of a batch.
+ *   Another operation may need the released waiters gone, because it releases waiters or looks for
+ *   the oldest. It first completes them itself (volt_monitor_enter_()). An operation that only
+ *   looks, queues or cancels does not (volt_monitor_look_()). So wakers with such operations never
+ *   nest, and a long FIFO needs no deep stack.
  *
  * Invariants, whenever the lock is free
- *   I1  QUEUED <=> the FIFO is not empty
- *   I2  waiters of an earlier count come first in the FIFO; if there are any, somebody is away who
- *       will come back, and RETURNING counts them
+ *   I1  QUEUED is set exactly if the FIFO is not empty.
+ *   I2  Waiters of an older epoch are before all others in the FIFO. If there are any, a thread
+ *       that calls wakers will take the lock again to complete them. RETURNING counts such threads.
  *
  * Races
- *   R1  More waiters than a batch holds: somebody queues, cancels or opens again while the opener
- *       is away. Closed: the count tells those that were served from those that came later.
- *   R2  The object ends, by the hand of one who was told, while the opener is away. Closed:
- *       RETURNING; destroy waits.
- *   R3  A served waiter is cancelled before it is told. What it waited for has happened, and may
- *       have counted on it. Closed: the one who cancels tells it, and its wake comes.
- *   R4, R5 in fifo.c.
- *   R6  Interleaving: a waiting future is served, and polled before the opener has told it; it is
- *       pending while a new future is ready. Prevented by: the word says that the future may be
- *       served (its value, or RETURNING). Then the poll looks under the lock and tells it as in R3,
- *       or waits as in R4 for the thread that has claimed it. A poll that reads an older word comes
- *       before the opening.
- *
- * Pairs
- *   L1 (acquire) <- U1 (release)   a turn sees what all earlier turns did
- *   D1 (acquire) <- U1 (release)   the object ends after the last turn is done with it */
+ *   R1  Interleaving: a thread releases more waiters than a batch holds; while it calls wakers,
+ *       other threads queue, cancel, or release all waiters once more. Prevented by: the epoch
+ *       separates waiters that were released from waiters that came later.
+ *   R2  Interleaving: an owner finds its waiter completed and frees the object; the thread that
+ *       completed it takes the lock again, for the next batch. Prevented by: RETURNING counts such
+ *       threads, and destroy() waits for them.
+ *   R3  Interleaving: a waiter is released; its owner cancels it before it is completed, and is
+ *       believed, although the event has happened and may have counted the waiter (a barrier does).
+ *       Prevented by: the cancel completes the waiter, and returns that it came too late.
+ *   R6  Interleaving: a waiting future is released; its owner polls it before the releasing thread
+ *       has completed it; it stays pending, while a new future is ready. Prevented by: the word
+ *       says that the future may be released, by its value or by RETURNING. Then the poll takes
+ *       the lock and completes the future as in R3, or waits as in fifo.c R4 for the thread that
+ *       has claimed it. A poll that reads an older word comes before the release. */
 #include "monitor.h"
 
 #include "check.h"
 #include "fifo.h"
 #include "future_ops.h"
 
+/* How often all waiters of *q have been released. */
 static uint32_t monitor_epoch(const volt_fifo_ *q) {
   return q->rest;
 }
 
-/* When it was queued. */
+/* The epoch in which *w was queued. */
 static uint32_t monitor_epoch_of(const volt_waiter *w) {
   return w->want;
 }
@@ -53,79 +55,79 @@ static bool monitor_first_is_released(const volt_fifo_ *q) {
   return q->head && monitor_is_released(q, q->head);
 }
 
-void volt_monitor_look_(volt_monitor_ *t, volt_fifo_ *q) {
-  volt_fifo_lock_(q, &t->word); /* L1: pairs U1 */
-  t->queue = q;
-  t->count = 0;
+void volt_monitor_look_(volt_monitor_ *m, volt_fifo_ *q) {
+  volt_fifo_lock_(q, &m->word);
+  m->queue = q;
+  m->count = 0;
 }
 
-void volt_monitor_unlock_(volt_monitor_ *t) {
-  volt_fifo_unlock_(t->queue, t->word); /* I2: who has served them comes back */
+void volt_monitor_unlock_(volt_monitor_ *m) {
+  volt_fifo_unlock_(m->queue, m->word); /* I2: released waiters have a thread that completes them */
 }
 
-void volt_monitor_enter_(volt_monitor_ *t, volt_fifo_ *q) {
+void volt_monitor_enter_(volt_monitor_ *m, volt_fifo_ *q) {
   for (;;) {
-    volt_monitor_look_(t, q);
+    volt_monitor_look_(m, q);
     if (!monitor_first_is_released(q)) return;
-    volt_monitor_exit_(t); /* R1 */
+    volt_monitor_exit_(m); /* R1 */
   }
 }
 
-int volt_monitor_append_(volt_monitor_ *t, volt_waiter *w, volt_waker waker) {
-  volt_fifo_append_(t->queue, w, monitor_epoch(t->queue), 1, waker);
+int volt_monitor_append_(volt_monitor_ *m, volt_waiter *w, volt_waker waker) {
+  volt_fifo_append_(m->queue, w, monitor_epoch(m->queue), 1, waker);
   return VOLT_PENDING;
 }
 
-volt_waiter *volt_monitor_oldest_(const volt_monitor_ *t) {
-  return monitor_first_is_released(t->queue) ? NULL : (volt_waiter *)t->queue->head;
+volt_waiter *volt_monitor_oldest_(const volt_monitor_ *m) {
+  return monitor_first_is_released(m->queue) ? NULL : (volt_waiter *)m->queue->head;
 }
 
-bool volt_monitor_release_(volt_monitor_ *t, volt_waiter *w) {
-  VOLT_ASSERT(t->count < VOLT_WAKE_BATCH);
-  t->claimed[t->count++] = volt_fifo_claim_(t->queue, w);
-  return t->count < VOLT_WAKE_BATCH;
+bool volt_monitor_release_(volt_monitor_ *m, volt_waiter *w) {
+  VOLT_ASSERT(m->count < VOLT_WAKE_BATCH);
+  m->claimed[m->count++] = volt_fifo_claim_(m->queue, w);
+  return m->count < VOLT_WAKE_BATCH;
 }
 
-void volt_monitor_release_all_(volt_monitor_ *t) {
-  t->queue->rest += 1;
+void volt_monitor_release_all_(volt_monitor_ *m) {
+  m->queue->rest += 1;
 }
 
-void volt_monitor_release_all_counted_(volt_monitor_ *t) {
-  volt_monitor_release_all_(t);
-  t->word += VOLT_WORD_ONE_;
+void volt_monitor_release_all_counted_(volt_monitor_ *m) {
+  volt_monitor_release_all_(m);
+  m->word += VOLT_WORD_ONE_;
 }
 
-void volt_monitor_close_(volt_monitor_ *t) {
-  volt_monitor_release_all_counted_(t);
-  t->word |= VOLT_WORD_CLOSED_;
+void volt_monitor_close_(volt_monitor_ *m) {
+  volt_monitor_release_all_counted_(m);
+  m->word |= VOLT_WORD_CLOSED_;
 }
 
-/* As what those complete that are told now. */
+/* What a released waiter completes with. */
 static uint32_t monitor_state(uint64_t word) {
   return word & VOLT_WORD_CLOSED_ ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_;
 }
 
-/* Claim what fits. Returns whether there is more. */
-static bool monitor_claim_released(volt_monitor_ *t) {
-  while (monitor_first_is_released(t->queue) && t->count < VOLT_WAKE_BATCH) {
-    volt_monitor_release_(t, t->queue->head);
+/* Claim as many released waiters as fit into the batch. Returns whether there are more. */
+static bool monitor_claim_released(volt_monitor_ *m) {
+  while (monitor_first_is_released(m->queue) && m->count < VOLT_WAKE_BATCH) {
+    volt_monitor_release_(m, m->queue->head);
   }
-  return monitor_first_is_released(t->queue);
+  return monitor_first_is_released(m->queue);
 }
 
-void volt_monitor_exit_(volt_monitor_ *t) {
+void volt_monitor_exit_(volt_monitor_ *m) {
   for (bool again = true; again;) {
-    again = monitor_claim_released(t);
-    volt_fifo_unlock_(t->queue, again ? t->word + VOLT_WORD_RETURNING_ : t->word); /* R2 */
-    volt_waiters_grant_(t->claimed, t->count, monitor_state(t->word));
-    t->count = 0;
+    again = monitor_claim_released(m);
+    volt_fifo_unlock_(m->queue, again ? m->word + VOLT_WORD_RETURNING_ : m->word); /* R2 */
+    volt_waiters_grant_(m->claimed, m->count, monitor_state(m->word));
+    m->count = 0;
     if (!again) return;
-    volt_fifo_lock_(t->queue, &t->word); /* R1 */
-    t->word -= VOLT_WORD_RETURNING_;
+    volt_fifo_lock_(m->queue, &m->word); /* R1 */
+    m->word -= VOLT_WORD_RETURNING_;
   }
 }
 
-/* The lock is held, and *w is served: leave the lock and tell it alone. */
+/* The lock is held, and *w is released: unlock, and complete *w alone. */
 static void monitor_complete_and_unlock(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_fifo_unlock_(q, word);
@@ -135,7 +137,7 @@ static void monitor_complete_and_unlock(volt_fifo_ *q, uint64_t word, volt_waite
 bool volt_monitor_complete_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   uint64_t word;
   if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {
-    volt_waiter_await_(w); /* R4, R6 */
+    volt_waiter_await_(w); /* R6, fifo.c R4 */
     return true;
   }
   bool released = monitor_is_released(q, w);
@@ -156,7 +158,7 @@ bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   if (volt_waiter_result(w) != VOLT_PENDING) return volt_waiter_result(w) == VOLT_ECANCELED;
   uint64_t word;
   if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {
-    volt_waiter_await_(w); /* R4 */
+    volt_waiter_await_(w); /* fifo.c R4 */
     return false;
   }
   bool released = monitor_is_released(q, w);
@@ -164,21 +166,21 @@ bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
     monitor_complete_and_unlock(q, word, w); /* R3 */
   } else {
     volt_fifo_remove_(q, w);
-    volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
+    volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* not shared any more */
     volt_fifo_unlock_(q, word);
   }
   return !released;
 }
 
 void volt_monitor_destroy_(volt_fifo_ *q, const char *name) {
-  for (unsigned looks = 0;;) {
-    /* monitor:D1 <- fifo:U1: the object ends after the last turn is done with it */
+  for (unsigned spins = 0;;) {
+    /* monitor:D1 <- fifo:U1: the object ends after the last access of each operation */
     uint64_t word = volt_load_acquire(&q->word);
-    bool returning = (word & VOLT_WORD_ALL_RETURNING_) != 0; /* then those queued may be served */
+    bool returning = (word & VOLT_WORD_ALL_RETURNING_) != 0; /* the queued ones may be released */
     VOLT_CHECK(returning || !(word & VOLT_WORD_QUEUED_), name,
                "%p: destroyed while %u waiters are queued", (void *)q, volt_fifo_count_(q));
     if (!returning) return;
-    volt_pause_(&looks); /* R2 */
+    volt_pause_(&spins); /* R2 */
   }
 }
 

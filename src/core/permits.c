@@ -1,49 +1,49 @@
-/* permits.c: the engine that counts permits.
+/* permits.c: the engine that counts permits, for the semaphore, the mutex and the rwlock.
  *
- * Algorithm: one 64-bit word (volt/detail/fifo.h) says how many permits there are, or that somebody
- * waits. While nobody waits, permits come and go by one compare-and-swap. The first who has to wait
- * takes what there is and sets QUEUED and LOCKED in the same step; from then on everybody goes
- * through the lock (fifo.h), which is a bit of the same word, so leaving it and letting go of what
- * is left are one step. A release serves the oldest waiters under the lock ("claim"), leaves it,
- * and only then tells them ("grant"), and then calls their wakers.
+ * Algorithm
+ *   One 64-bit word (volt/detail/fifo.h) says how many permits are free, or that a waiter is
+ *   queued. While no waiter is queued, permits come and go by one compare-and-swap on the word.
+ *   The first thread that has to wait takes the free permits and sets QUEUED and LOCKED by the same
+ *   compare-and-swap. From then on every operation takes the lock (fifo.h) until the FIFO is empty.
+ *   The lock is a bit of the same word. So the store that releases the lock also publishes the
+ *   permits that are left.
+ *   A release serves the oldest waiters under the lock: it gives them permits, and claims those
+ *   that have all they want. It releases the lock. It grants the claimed waiters, and calls their
+ *   wakers. The number of free permits is signed. It falls below 0 when a semaphore's limit is
+ *   lowered while more permits are held than the new limit allows. The releases that follow make
+ *   up for this deficit before any waiter is served.
  *
- * Source: the semaphore of tokio and of Volt (waiters filled in parts, oldest first); glibc bug
- * 12674 for what a release must not touch.
+ * Source: the semaphores of Tokio and of the published Volt, where waiters are served in parts and
+ * oldest first; glibc bug 12674 for what a release must not touch.
  *
  * Invariants, whenever the lock is free
- *   I1  value > 0 => not QUEUED
- *   I2  QUEUED <=> the FIFO is not empty; rest > 0 => QUEUED and RETURNING
- *   I3  held + value + rest + gathered by the head = constant, but for volt_sem_limit_change_();
- *       value or rest is below zero while there is debt: more is held than there shall be
- *   I4  only the head of the FIFO is partially served
- *   I5  in fifo.c: a waiter is in one place
+ *   I1  If the value is above 0, QUEUED is clear.
+ *   I2  QUEUED is set exactly if the FIFO is not empty. Permits are carried over (carried > 0) only
+ *       while QUEUED is set and RETURNING counts a thread that will give them out.
+ *   I3  held + value + carried + gathered by the head is constant, but for a change of the limit
+ *       (volt_sem_limit_change_()). value, or carried, is below 0 while there is a deficit.
+ *   I4  Only the head of the FIFO has gathered some of its permits.
+ *   I5  In fifo.c: a waiter is in one place.
  *
  * Races
- *   R1  An acquirer finds too little, a releaser finds nobody, permits lie beside a sleeper.
- *       Closed: both decide by a CAS on the one word, which says both things.
- *   R2  A release lets go of permits and then touches the object, which whoever got them has freed.
- *       Closed: the store that lets go is the one that leaves the lock, or the fast path's CAS, and
- *       nothing of the object is read or written after it.
- *   R3  The owner sees the grant and re-uses the waiter while the granter still reads it.
- *       Closed: unlink and copy the waker under the lock; the grant is the last access.
- *   R4, R5  A cancel, or a new waker, meets a releaser. In fifo.c.
- *   R7  More waiters than a batch holds: the wakers of the first batch must not run under the lock,
- *       nor the rest be forgotten. Closed: leave the rest of the permits with the queue, wake, come
- *       back. Whoever has the lock meanwhile takes the rest along: no permit is ever out of sight.
- *       The word counts those who will come back; destroy() waits for them.
- *   R13 Interleaving: the queue is closed; a waiting future is polled before the closer has told
- *       it, and is pending while a new one is refused. Prevented by: the poll looks under the lock,
- *       and tells it.
- *
- * Pairs
- *   L1 (acquire) <- U1 (release)   whoever holds the lock sees what the last holder did
- *   A1, T1 (acquire) <- U1, F1 (release)   permits taken from the word carry their
- *                                  releasers' past: its writes are RMWs, and U1 (fifo.h)
- *                                  (T1 and F1 also in the fast paths, in the public headers)
- *   W1 (acquire) <- G1 (release)   the owner sees all that was done before the grant (grant.c)
- *   C1 (acquire) <- U1, F1 (release)   who sees CLOSED sees what came before close()
- *   D1 (acquire) <- U1, F1 (release)   the object ends after the last release is done with it
- */
+ *   R1  Interleaving: an acquirer finds too few permits; a releaser finds no waiter and adds its
+ *       permits to the word; the acquirer queues beside free permits, and sleeps. Prevented by:
+ *       both decide by a compare-and-swap on one word, which has both answers.
+ *   R2  Interleaving: a release makes permits available and then touches the object, which the
+ *       thread that took them has freed. Prevented by: the permits become available by the store
+ *       that releases the lock, or by the compare-and-swap of the fast path. Nothing of the object
+ *       is read or written after it.
+ *   R3  In grant.c: a waiter is re-used once it is granted.
+ *   R4, R5  In fifo.c: a cancel, or a new waker, meets a granter.
+ *   R7  Interleaving: a release serves more waiters than a batch holds, and calls their wakers
+ *       under the lock; a waker uses the same object, and waits for its own thread. Prevented by:
+ *       after each batch the release carries its permits over in the FIFO, releases the lock, calls
+ *       the wakers, and takes the lock again. Any thread that has the lock in between gives out
+ *       what is carried over, so no permit is out of reach. RETURNING counts the threads that will
+ *       take the lock again, and destroy() waits for them.
+ *   R13 Interleaving: a semaphore is closed; a waiting future is polled before the closing thread
+ *       has completed it, and stays pending, while a new future is refused. Prevented by: the poll
+ *       sees CLOSED, takes the lock, and completes the future. */
 #include "permits.h"
 
 #include "check.h"
@@ -56,11 +56,11 @@
 #define BOUNDED VOLT_WORD_BOUNDED_
 #define RETURNING VOLT_WORD_RETURNING_
 
-/* What is given back and what is already there cannot be more than there ever were; and if nothing
- * is there, whoever has a share of the whole cannot be among the holders. */
+/* Abort if `given` permits are released, `there` are not held, and that is more than there are in
+ * all. Also if a share is released (a reader's) while none is there: then one holder has all. */
 static void permits_check_excess(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t given,
                                  int32_t there) {
-  bool fits = given <= kind->max - (uint32_t)there; /* modulo 2^32: also if there is debt */
+  bool fits = given <= kind->max - (uint32_t)there; /* modulo 2^32, as `there` may be below 0 */
   VOLT_CHECK(fits && !(given == kind->shared && there == 0), kind->name,
              "%p: %s (%u given back, %d there, at most %u)", (void *)q, kind->excess, given, there,
              kind->max);
@@ -68,65 +68,68 @@ static void permits_check_excess(volt_fifo_ *q, const volt_permit_kind_ *kind, u
 
 /* ---- serving ---- */
 
-bool volt_permits_serve_(volt_waiter *w, uint32_t *hand) {
+bool volt_permits_serve_(volt_waiter *w, uint32_t *available) {
   uint32_t need = w->need;
-  if ((int32_t)*hand <= 0) return false;
-  uint32_t given = *hand < need ? *hand : need;
+  if ((int32_t)*available <= 0) return false;
+  uint32_t given = *available < need ? *available : need;
   w->need -= given;
-  *hand -= given;
-  return *hand > 0;
+  *available -= given;
+  return *available > 0;
 }
 
-/* Everybody goes, with nothing; what the head had gathered comes back. */
-static bool permits_serve_closed(volt_waiter *w, uint32_t *hand) {
-  *hand += volt_permits_gathered_(w);
+/* The queue is closed: *w leaves the FIFO without permits, and gives back those it had gathered. */
+static bool permits_serve_closed(volt_waiter *w, uint32_t *available) {
+  *available += volt_permits_gathered_(w);
   w->need = 0;
   return true;
 }
 
-/* The lock is held, with hand permits to give. The usual case of what follows, in fewer steps: they
- * are what the head is waiting for, and all there are. Returns false: they are not. */
+/* Fast path of volt_permits_serve_and_unlock_(): the head is missing exactly the available permits,
+ * and none are carried over. Grants it and returns true. Otherwise returns false and has changed
+ * nothing. The lock is held. */
 static inline bool permits_grant_head_and_unlock(volt_fifo_ *q, const volt_permit_kind_ *kind,
-                                                 uint64_t word, uint32_t hand) {
+                                                 uint64_t word, uint32_t available) {
   volt_waiter *w = q->head;
-  /* how much one wants that is marked, or that the next wants nothing, is for serve() to say */
-  bool asks = kind->serve != volt_permits_serve_ && (w->data || (w->next && w->next->data));
-  if (w->need != hand || asks || volt_permits_carried_(q) != 0 || (word & CLOSED)) return false;
+  /* what a marked waiter wants, and whether the next one wants nothing, only serve() knows */
+  bool is_marked = kind->serve != volt_permits_serve_ && (w->data || (w->next && w->next->data));
+  if (w->need != available || is_marked || volt_permits_carried_(q) != 0 || (word & CLOSED))
+    return false;
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_permits_unlock_(q, kind, word, 0);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
   return true;
 }
 
-/* Take the lock again, or if nobody is queued any more, say that we are done. Returns true: locked;
- * false: that was the last access to *q. */
+/* R7: after the wakers of a batch. Returns true: the lock is held again. Returns false: no waiter
+ * is queued; this thread is not counted as returning any more, and that was its last access to
+ * *q. */
 static bool permits_come_back(volt_fifo_ *q, uint64_t *word) {
   while (!volt_fifo_lock_if_queued_(q, word)) {
-    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
-     * carry their releasers' past */
+    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: destroy() comes after all that
+     * this thread did */
     if (volt_cas_release(&q->word, word, *word - RETURNING)) return false;
   }
   return true;
 }
 
 void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
-                                    uint32_t hand) {
-  for (;; word -= RETURNING, hand = 0) {
+                                    uint32_t available) {
+  for (;; word -= RETURNING, available = 0) {
     volt_claimed_ batch[VOLT_WAKE_BATCH];
     unsigned count = 0;
     bool more = true;
     volt_permits_serve_fn_ *serve = word & CLOSED ? permits_serve_closed : kind->serve;
-    hand += volt_permits_carried_(q);
+    available += volt_permits_carried_(q);
     while (q->head && count < VOLT_WAKE_BATCH) {
-      more = serve(q->head, &hand);
-      if (q->head->need > 0) break; /* I4: served in part, if at all, and last */
+      more = serve(q->head, &available);
+      if (q->head->need > 0) break; /* I4: served in part or not at all; it is the last */
       batch[count++] = volt_fifo_claim_(q, q->head);
       if (!more) break;
     }
     bool again = more && q->head && count == VOLT_WAKE_BATCH;
     if (again) word += RETURNING; /* R7 */
-    VOLT_ASSERT(again || !q->head || (int32_t)hand <= 0);
-    volt_permits_unlock_(q, kind, word, hand);
+    VOLT_ASSERT(again || !q->head || (int32_t)available <= 0);
+    volt_permits_unlock_(q, kind, word, available);
     volt_waiters_grant_(batch, count, word & CLOSED ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
     if (!again || !permits_come_back(q, &word)) return;
   }
@@ -151,17 +154,17 @@ int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
                  "%p: too many holders", (void *)q);
       if (permits >= (int32_t)n) { /* n is at most max, which is below 2^31 */
         uint64_t next = volt_permits_word_(kind, permits - (int32_t)n) | VOLT_WORD_FLAGS_(word);
-        /* permits:A1 <- permits:F1, fifo:U1: permits taken from the word carry their releasers'
-         * past */
+        /* permits:A1 <- permits:F1, fifo:U1: this thread sees what the releasers of the permits
+         * did */
         if (volt_cas_acquire(&q->word, &word, next)) return VOLT_OK;
         continue;
       }
-      /* permits:A1 <- permits:F1, fifo:U1: permits taken from the word carry their releasers'
-       * past; permits:L1 <- fifo:U1: whoever holds the lock sees what the last holder did; what
-       * there is becomes ours, and "somebody waits" true, in one step */
+      /* R1: takes what there is, and says that a waiter is queued.
+       * permits:A1 <- permits:F1, fifo:U1: this thread sees what the releasers of the permits did;
+       * permits:L1 <- fifo:U1: the holder of the lock sees what the last holder did */
       if (!volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
       if (permits < 0) {
-        q->rest = (uint32_t)permits; /* debt */
+        q->rest = (uint32_t)permits; /* the deficit is carried over, too */
       } else {
         need = n - (uint32_t)permits;
       }
@@ -173,21 +176,21 @@ int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
   }
 }
 
-/* Look for n permits, again and again for a moment. Nobody who is queued is overtaken: while
- * somebody is, there is nothing to take. */
+/* Spin for n permits, for about 10 us. Returns false if the caller has to queue. It overtakes no
+ * queued waiter, because there is nothing to take while one is queued. */
 static bool permits_spin_and_take(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
                                   uint64_t deadline_ns) {
-  volt_spin_ looks = {0, 0};
+  volt_spin_ spins = {0, 0};
   do {
     uint64_t word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
     if (word & CLOSED) return false;
     int32_t permits = volt_permits_in_(kind, word);
-    bool last_share = (uint32_t)permits == kind->shared && n == (uint32_t)permits;
+    bool last_share = (uint32_t)permits == kind->shared && n == (uint32_t)permits; /* will abort */
     if ((word & QUEUED) || permits < (int32_t)n || last_share) continue;
     uint64_t next = volt_permits_word_(kind, permits - (int32_t)n) | VOLT_WORD_FLAGS_(word);
-    /* permits:A1 <- permits:F1, fifo:U1: permits taken from the word carry their releasers' past */
+    /* permits:A1 <- permits:F1, fifo:U1: this thread sees what the releasers of the permits did */
     if (volt_cas_acquire(&q->word, &word, next)) return true;
-  } while (volt_spin_again_(&looks, deadline_ns));
+  } while (volt_spin_again_(&spins, deadline_ns));
   return false;
 }
 
@@ -201,7 +204,7 @@ int volt_permits_acquire_blocking_(volt_fifo_ *q, const volt_permit_kind_ *kind,
   if (result != VOLT_PENDING) return result;
   if (volt_park_in_(kind->name, &parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
     if (volt_permits_cancel_(q, kind, &w)) return VOLT_ETIMEDOUT;
-    volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to our parker */
+    volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* granted: its wake will use *parker */
   }
   return volt_waiter_result(&w);
 }
@@ -215,8 +218,8 @@ void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
     if ((word & BOUNDED) && !kind->bound(q, word, n, permits)) continue;
     uint64_t next =
         volt_permits_word_(kind, (int32_t)((uint32_t)permits + n)) | VOLT_WORD_FLAGS_(word);
-    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
-     * carry their releasers' past; the last of *q */
+    /* R2: the last access to *q. permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: a
+     * thread that takes the permits sees what this one did before */
     if (volt_cas_release(&q->word, &word, next)) return;
   }
   permits_check_excess(q, kind, n, volt_permits_there_(q));
@@ -246,14 +249,13 @@ void volt_permits_close_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
 }
 
 bool volt_permits_complete_closed_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w) {
-  uint64_t word = volt_load_relaxed(&q->word); /* what is concluded from it, the lock confirms */
+  uint64_t word = volt_load_relaxed(&q->word); /* a hint, which the lock confirms */
   if (!(word & CLOSED)) return false;
   if (!volt_fifo_lock_if_linked_(q, kind->name, w, &word)) {
-    volt_waiter_await_(w); /* R4 */
+    volt_waiter_await_(w); /* fifo.c R4 */
     return true;
   }
-  VOLT_ASSERT(volt_permits_gathered_(w) ==
-              0); /* I4: the head, which had gathered some, was told first */
+  VOLT_ASSERT(volt_permits_gathered_(w) == 0); /* I4: the head is claimed first */
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_permits_unlock_(q, kind, word, volt_permits_carried_(q)); /* R13 */
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_CLOSED_);
@@ -265,31 +267,31 @@ void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_
   for (volt_waiter *w = from->head; w != last; w = w->next) w->queue = q;
   last->queue = q;
   uint64_t word;
-  uint32_t hand = 0;
+  uint32_t available = 0;
   while (!volt_fifo_lock_if_queued_(q, &word)) {
-    /* permits:A1 <- permits:F1, fifo:U1: permits taken from the word carry their releasers'
-     * past; permits:L1 <- fifo:U1: whoever holds the lock sees what the last holder did; as in
-     * acquire */
+    /* as volt_permits_acquire_() does.
+     * permits:A1 <- permits:F1, fifo:U1: this thread sees what the releasers of the permits did;
+     * permits:L1 <- fifo:U1: the holder of the lock sees what the last holder did */
     if (volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) {
-      hand = (uint32_t)volt_permits_in_(kind, word);
+      available = (uint32_t)volt_permits_in_(kind, word);
       break;
     }
   }
   volt_fifo_move_(q, from, last, count);
   volt_fifo_unlock_(from, from_word);
-  volt_permits_serve_and_unlock_(q, kind, word, hand);
+  volt_permits_serve_and_unlock_(q, kind, word, available);
 }
 
 /* ---- life and inspection ---- */
 
 void volt_permits_destroy_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
-  for (unsigned looks = 0;;) {
-    /* permits:D1 <- permits:F1, fifo:U1: the object ends after the last release is done with it */
+  for (unsigned spins = 0;;) {
+    /* permits:D1 <- permits:F1, fifo:U1: the object ends after the last access of each release */
     uint64_t word = volt_load_acquire(&q->word);
     VOLT_CHECK(!(word & QUEUED), kind->name, "%p: destroyed while %u waiters are queued", (void *)q,
                volt_fifo_count_(q));
     if (!(word & VOLT_WORD_ALL_RETURNING_)) return;
-    volt_pause_(&looks); /* R7 */
+    volt_pause_(&spins); /* R7 */
   }
 }
 

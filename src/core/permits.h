@@ -1,8 +1,8 @@
-/* permits.h: the engine that counts permits: on the FIFO (fifo.h), for the semaphore, the mutex and
- * the rwlock. Its protocol is in permits.c.
+/* permits.h: the engine that counts permits, on the FIFO (fifo.h), for the semaphore, the mutex and
+ * the rwlock. permits.c says how it works.
  *
- * A primitive is the word in its volt_fifo_, an inline fast path on that word, and one of
- * these descriptions. Nothing its author writes is concurrent: serve() has the queue to itself. */
+ * Each of the three is a volt_fifo_, an inline fast path on its word, and a volt_permit_kind_ that
+ * describes it. The author of a kind writes sequential code: serve() runs under the lock. */
 #ifndef VOLT_CORE_PERMITS_H
 #define VOLT_CORE_PERMITS_H
 
@@ -11,28 +11,31 @@
 #include "fifo.h"
 #include "future_ops.h"
 
-/* Give w what it may have of the permits in *hand: lower w->need and *hand. As an int32_t, *hand is
- * below zero while there is debt: then there is nothing to give. Returns false if the queue should
- * look no further. Runs under the lock: no waker, no other object. Not asked for a head that is not
- * marked, and needs just what there is: it gets that. */
-typedef bool volt_permits_serve_fn_(volt_waiter *w, uint32_t *hand);
+/* Give *w, the head of the FIFO, what it may have of *available: take it from w->need and from
+ * *available. As an int32_t, *available is below 0 while there is a deficit; then there is nothing
+ * to give. Returns whether the next waiter may be served, too. Runs under the lock, so it calls no
+ * waker and touches no other object.
+ * Skipped in the common case: an unmarked head that is missing exactly *available permits is
+ * granted directly. */
+typedef bool volt_permits_serve_fn_(volt_waiter *w, uint32_t *available);
 
-/* Of a queue whose word is BOUNDED, which word is: aborts if so many permits, given to those that
- * are there, are more than there may be. With QUEUED in the word it holds what that depends on: the
- * lock, or the object's. Returns false, else: that may have changed meanwhile, look again. */
+/* Abort if `given` permits, beside those that are `there`, are more than the limit. Called if the
+ * word is BOUNDED, with that word. If the word has QUEUED, the caller has the lock, or the limit,
+ * to itself, so the answer is exact. If not, the limit may have changed since the word was read:
+ * returns false if the caller has to read the word again. */
 typedef bool volt_permits_bound_fn_(volt_fifo_ *q, uint64_t word, uint32_t given, int32_t there);
 
 typedef struct volt_permit_kind_ {
   const char *name;   /* for messages */
-  const char *excess; /* what it means if more is given back than there is */
-  uint32_t full;      /* the word's value is permits XOR full */
-  uint32_t max;       /* most permits there can be, most one waiter can want */
-  uint32_t shared;    /* what one of many holders has, who together never have all; or 0 */
+  const char *excess; /* for messages: more is released than is held */
+  uint32_t full;      /* the word's value is free permits XOR full */
+  uint32_t max;       /* how many permits there are at most, and one waiter wants at most */
+  uint32_t shared;    /* what a holder has that shares the object with others (a reader); or 0 */
   volt_permits_serve_fn_ *serve;
-  volt_permits_bound_fn_ *bound; /* or NULL: its words are never BOUNDED */
+  volt_permits_bound_fn_ *bound; /* NULL: its words are never BOUNDED */
 } volt_permit_kind_;
 
-/* As the public function it stands behind; see semaphore.h. */
+/* Each as the public function of semaphore.h; n is in permits. */
 int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w, uint32_t n,
                           volt_waker waker);
 int volt_permits_acquire_blocking_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
@@ -40,55 +43,61 @@ int volt_permits_acquire_blocking_(volt_fifo_ *q, const volt_permit_kind_ *kind,
 void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n);
 bool volt_permits_cancel_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w);
 void volt_permits_close_(volt_fifo_ *q, const volt_permit_kind_ *kind);
-/* *w, which its owner has not seen complete: if the queue is closed, it has completed when this
- * returns true. One load, if the queue is not closed. */
+
+/* R13: if the queue is closed, complete *w. Returns whether *w has completed. One load if the queue
+ * is not closed. Called by the owner of *w, which has not seen it complete. */
 bool volt_permits_complete_closed_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w);
 
-/* Let the oldest waiters of another FIFO wait here: count of them, up to *last, armed and linked
- * there with what they want of this one. The lock of *from is held; it is left, with from_word as
- * its word, before any of them can be granted. They are at the end of this FIFO in the same order,
- * and are granted what there is. Locks: *from before *q, always. */
+/* Move waiters from the front of *from to the end of *q, in the same order: all up to *last, which
+ * are count. Each has been armed with the permits of *q that it wants. Then they are granted what
+ * is available. The caller holds the lock of *from; this releases it, with from_word as its word,
+ * before a moved waiter can be granted. Lock order: *from, then *q. */
 void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_ *from,
                         uint64_t from_word, volt_waiter *last, uint32_t count);
 
-/* Aborts if somebody waits; waits for a release that is still on its way back. */
+/* End the life of *q. Aborts if a waiter is queued. Blocks while a release is to take the lock
+ * again. */
 void volt_permits_destroy_(volt_fifo_ *q, const volt_permit_kind_ *kind);
-/* Permits that are there to take. */
+
+/* How many permits a caller could take now. */
 uint32_t volt_permits_available_(const volt_fifo_ *q, const volt_permit_kind_ *kind);
-/* Permits that are held, also while somebody waits; what is set aside for a waiter is not. */
+
+/* How many permits are held, also while a waiter is queued. What a waiter has gathered is not. */
 uint32_t volt_permits_held_(const volt_fifo_ *q, const volt_permit_kind_ *kind);
-/* The serve() of everything that counts permits: as much as is missing, in parts if need be. */
-bool volt_permits_serve_(volt_waiter *w, uint32_t *hand);
 
-/* ---- for what works on the word of such a queue as well ---- */
+/* The usual serve(): as many permits as are missing, or as are available. */
+bool volt_permits_serve_(volt_waiter *w, uint32_t *available);
 
-/* Below zero: debt. */
+/* ---- for semaphore_limit.c as well ---- */
+
+/* How many permits are in word. Below 0: the deficit. */
 static inline int32_t volt_permits_in_(const volt_permit_kind_ *kind, uint64_t word) {
   return (int32_t)(VOLT_WORD_VALUE_(word) ^ kind->full);
 }
 
+/* The word's value for so many permits. */
 static inline uint64_t volt_permits_word_(const volt_permit_kind_ *kind, int32_t permits) {
   return VOLT_WORD_((uint32_t)permits ^ kind->full);
 }
 
-/* How many permits a linked waiter has got so far. */
+/* How many permits a linked waiter has so far. */
 static inline uint32_t volt_permits_gathered_(const volt_waiter *w) {
   return w->want - w->need;
 }
 
-/* Under the lock: the permits that a thread which is to come back has left with the queue. Below
- * zero: debt. */
+/* Under the lock: the permits that a release has carried over to its next batch (R7). As an int32_t
+ * below 0: the deficit. */
 static inline uint32_t volt_permits_carried_(const volt_fifo_ *q) {
   return q->rest;
 }
 
-/* Under the lock: what is there, set aside for the head or not. */
+/* Under the lock, with a waiter queued: how many permits are not held. */
 static inline int32_t volt_permits_there_(const volt_fifo_ *q) {
   return (int32_t)(volt_permits_carried_(q) + volt_permits_gathered_(q->head)); /* I3, I4 */
 }
 
-/* Leave the lock, with so many permits in hand: if the FIFO is empty they become the word, else
- * they stay with the queue. The last access to *q. */
+/* Release the lock. `permits` are available: if the FIFO is empty they become the word's value,
+ * else they are carried over. The last access to *q. */
 static inline void volt_permits_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
                                         uint32_t permits) {
   uint64_t next = word & (VOLT_WORD_CLOSED_ | VOLT_WORD_BOUNDED_ | VOLT_WORD_ALL_RETURNING_);
@@ -102,27 +111,27 @@ static inline void volt_permits_unlock_(volt_fifo_ *q, const volt_permit_kind_ *
   volt_fifo_unlock_exact_(q, next);
 }
 
-/* CLOSED has been seen: leave the lock. */
+/* The lock is held, and CLOSED is set: release it. */
 static inline int volt_permits_refuse_locked_(volt_fifo_ *q, uint64_t word) {
   volt_fifo_unlock_exact_(q, word);
   return VOLT_ECLOSED;
 }
 
-/* CLOSED has been seen, and the lock is not held. */
+/* CLOSED is set, and the lock is not held. */
 static inline int volt_permits_refuse_(volt_fifo_ *q) {
-  /* permits:C1 <- permits:F1, fifo:U1: who sees CLOSED sees what came before close() */
+  /* permits:C1 <- permits:F1, fifo:U1: a caller that is refused sees what came before close() */
   (void)volt_load_acquire(&q->word);
   return VOLT_ECLOSED;
 }
 
-/* The lock is held, with hand permits to give: serve the FIFO from its head for as long as there is
- * to give (or, closed, to its end), leave the lock, tell those served, wake them. */
+/* The lock is held. Serve waiters from the head on while permits are available; if CLOSED is set in
+ * word, all waiters. Release the lock, grant the waiters that are served, and call their wakers. */
 void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
-                                    uint32_t hand);
+                                    uint32_t available);
 
 /* ---- futures ---- */
 
-/* Of a future that takes f->n permits. */
+/* The operations of a future that takes f->n permits. */
 typedef struct volt_permit_future_ops_ {
   volt_future_ops_ base; /* first */
   const volt_permit_kind_ *kind;

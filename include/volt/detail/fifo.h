@@ -1,25 +1,39 @@
-/* detail/fifo.h: what every primitive embeds, and its word, on which the fast paths work.
+/* detail/fifo.h: the word and the FIFO that every primitive embeds. Not an interface.
  *
- * Not an interface of its own: programs use semaphore.h, mutex.h, ... This header is public only
- * because their structs are visible and their fast paths inline.
+ * This header is public because the structs of the primitives are visible and their fast paths are
+ * inline. Programs include volt/semaphore.h, volt/mutex.h, ...
  *
- * The word answers "is anybody waiting?" and "what is there to take?" at once, so that the two
- * answers can never disagree:
+ * The word answers two questions at once: "does a thread wait?" and "what is there to take?". One
+ * load reads both answers and one compare-and-swap changes both, so they cannot disagree.
  *
- *   bit 0      QUEUED     somebody waits: everything goes through the lock, and the value is 0
- *   bit 1      LOCKED     a thread has the FIFO to itself
- *   bit 2      CLOSED     nobody will be queued again (with QUEUED: those queued are being told)
- *   bit 3      BOUNDED    a semaphore's, from its beginning to its end: what is released goes through
- *                         the slow path, which compares it with the limit (channel.h has another
- *                         meaning for it)
- *   bits 8-31  RETURNING  so many threads are calling wakers and will come back for more
- *   bits 32-63 value      permits XOR what the primitive calls full: 0 permits of a semaphore, a
- *                         free mutex and a free rwlock are all zero
+ *   bit 0      QUEUED     the FIFO is not empty; then there are no permits in the value
+ *   bit 1      LOCKED     one thread has the lock: the FIFO, and all other bits, are its own
+ *   bit 2      CLOSED     no waiter is queued any more; waiters that are still in the FIFO are on
+ *                         their way out
+ *   bit 3      BOUNDED    a bounded semaphore, for its whole life: its releases take the slow path,
+ *                         which compares them with the limit. A channel uses this bit in another
+ *                         way (channel.h).
+ *   bits 8-31  RETURNING  how many threads have released the lock to call wakers, and will take it
+ *                         again to complete more waiters
+ *   bits 32-63 value      of a semaphore, a mutex or a rwlock: free permits XOR `full`, which is
+ *                         how many a new mutex or rwlock has and 0 for a semaphore. So a free mutex
+ *                         is all-zero, a free rwlock too. Each other primitive has its own value.
  *
- * Who writes it: while QUEUED is clear, anyone, by one compare-and-swap. While QUEUED is set, only
- * the thread that holds LOCKED; so LOCKED is set only together with QUEUED. (What has no fast path,
- * or one that looks for LOCKED, sets it alone: monitor.h.) The
- * lock and the FIFO are in src/core/fifo.c; what the word says of permits is in permits.c. */
+ * Which thread writes the word: while QUEUED and LOCKED are clear, any thread, by one
+ * compare-and-swap. While QUEUED is set, a thread takes the lock first. While LOCKED is set, only
+ * the thread that holds the lock. src/core/fifo.c says how the lock and the FIFO work.
+ *
+ * Some members of the FIFO and of its waiters mean something else to each engine
+ * (src/core/permits.c, src/core/monitor.c, src/sync/channel.c):
+ *
+ *   member       permits                     monitor                   channel
+ *   fifo.rest    permits carried over        its epoch                 not used
+ *   waiter.want  permits asked for           its epoch when queued     elements wanted, then moved
+ *   waiter.need  permits missing             1                         1; 2 in a select
+ *   waiter.data  NULL; not NULL if it wants  the primitive's own       the elements
+ *                all (semaphore_limit.h)
+ *
+ * With every engine `need` is above 0 exactly while the waiter is in the FIFO. */
 #ifndef VOLT_DETAIL_FIFO_H
 #define VOLT_DETAIL_FIFO_H
 
@@ -29,9 +43,9 @@
 #define VOLT_WORD_LOCKED_ UINT64_C(2)
 #define VOLT_WORD_CLOSED_ UINT64_C(4)
 #define VOLT_WORD_BOUNDED_ UINT64_C(8)
-#define VOLT_WORD_RETURNING_ UINT64_C(0x100) /* one of them */
+#define VOLT_WORD_RETURNING_ UINT64_C(0x100) /* one thread */
 #define VOLT_WORD_ALL_RETURNING_ UINT64_C(0xffffff00)
-#define VOLT_WORD_ONE_ (UINT64_C(1) << 32)
+#define VOLT_WORD_ONE_ (UINT64_C(1) << 32) /* of the value */
 #define VOLT_WORD_(value) ((uint64_t)(value) << 32)
 #define VOLT_WORD_VALUE_(word) ((uint32_t)((word) >> 32))
 #define VOLT_WORD_FLAGS_(word) ((uint32_t)(word))
@@ -41,10 +55,8 @@ typedef struct volt_fifo_ {
   VOLT_ATOMIC(uint64_t) word;
   VOLT_PLAIN(volt_waiter *) head; /* the FIFO, oldest first */
   VOLT_PLAIN(volt_waiter *) tail;
-  VOLT_PLAIN(uint32_t) waiters; /* how many it holds */
-  /* permits for them that a release will come back to give; where there are no permits, how often
-   * everybody was let go */
-  VOLT_PLAIN(uint32_t) rest;
+  VOLT_PLAIN(uint32_t) waiters; /* how many are in it */
+  VOLT_PLAIN(uint32_t) rest;    /* the engine's own: the table above */
 } volt_fifo_;
 
 #define VOLT_FIFO_INIT_(value) \
