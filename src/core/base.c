@@ -1,4 +1,4 @@
-/* base.c: result codes, the clock, and the one way to abort, or to complain. */
+/* base.c: result codes, the clock, and how to abort or warn with a message. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* clock_gettime, write */
 #endif
@@ -70,7 +70,7 @@ const char *volt_version(void) {
       VOLT_VERSION_PATCH);
 }
 
-/* One write, so that lines of several threads do not mix. */
+/* One write(), so that messages of several threads do not mix. */
 static VOLT_PRINTF_(2, 0) void base_print(const char *where, const char *format, va_list args) {
   char text[512];
   int used = snprintf(text, sizeof text, "volt: %s: ", where);
@@ -80,7 +80,7 @@ static VOLT_PRINTF_(2, 0) void base_print(const char *where, const char *format,
   at += used > 0 ? (size_t)used : 0;
   if (at > sizeof text - 2) at = sizeof text - 2;
   text[at++] = '\n';
-  if (write(STDERR_FILENO, text, at) < 0) { /* nowhere to say it */
+  if (write(STDERR_FILENO, text, at) < 0) { /* there is no other place for it */
   }
 }
 

@@ -1,7 +1,8 @@
 /* check.h: how the library refuses misuse.
  *
- * VOLT_CHECK is always on and O(1): it prints the calling function, the object and the values, and
- * aborts. VOLT_ASSERT checks the library's own invariants, in debug builds and in the model. */
+ * VOLT_CHECK is on in every build and takes constant time. If it fails, it prints the public
+ * function, the object and the values, and aborts. VOLT_ASSERT checks invariants of the library
+ * itself, in debug builds and in the model. */
 #ifndef VOLT_CORE_CHECK_H
 #define VOLT_CORE_CHECK_H
 
@@ -21,7 +22,7 @@
 VOLT_API VOLT_NORETURN void volt_panic_(const char *where, const char *format, ...)
     VOLT_PRINTF_(2, 3);
 
-/* Print the same and go on. */
+/* Print the same and return. */
 VOLT_API void volt_warn_(const char *where, const char *format, ...) VOLT_PRINTF_(2, 3);
 
 #define VOLT_CHECK(condition, where, ...) \

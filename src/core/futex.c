@@ -1,4 +1,4 @@
-/* futex.c: sleep and wake by address, on Linux. */
+/* futex.c: sleep and wake by address, and the variables of a thread, on Linux. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* syscall */
 #endif
@@ -14,18 +14,18 @@
 
 #include "check.h"
 
-/* As in <linux/futex.h>, which not every libc comes with. */
+/* As in <linux/futex.h>, which not every system has. */
 enum { WAKE_PRIVATE = 1 | 128, WAIT_BITSET_PRIVATE = 9 | 128 };
 static const uint32_t match_any = UINT32_MAX;
 
-/* Where time_t is wider than a register, the call that takes such times has a number of its own. */
+/* Where time_t is wider than long, another system call takes such times. */
 #ifdef SYS_futex_time64
 static const long sys_futex = sizeof(time_t) > sizeof(long) ? SYS_futex_time64 : SYS_futex;
 #else
 static const long sys_futex = SYS_futex;
 #endif
 
-/* The time_t of 32 bits ends in 2038, or, counted from the start of the machine, after 68 years. */
+/* CLOCK_MONOTONIC counts from the start of the machine, so 32 bits last for 68 years. */
 static time_t futex_seconds(uint64_t ns) {
   uint64_t seconds = ns / 1000000000u;
   return sizeof(time_t) < 8 && seconds > INT32_MAX ? INT32_MAX : (time_t)seconds;
@@ -54,7 +54,7 @@ int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t dead
 
 void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count) {
   int saved = errno;
-  /* the address may be unmapped by now: that is no error here */
+  /* the address may be unmapped by now, which is not an error here */
   (void)syscall(sys_futex, word, WAKE_PRIVATE, count, NULL, NULL, 0);
   errno = saved;
 }

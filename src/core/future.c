@@ -1,20 +1,25 @@
 /* future.c: one pollable operation for every primitive.
  *
- * A future is sequential: one owner at a time. All that is concurrent happens in its waiter, under
- * the rules of permits.c.
+ * A future is sequential: it has one owner at a time. All concurrency is in its waiter (grant.c,
+ * and the engine of its primitive).
  *
- *   state    poll                                          cancel
- *   INIT     start: -> WAITING or READY                    -> READY (cancelled)
- *   WAITING  completed, or due: -> READY; else a new waker unlinked, or given back: -> READY
- *   READY    the same result again                         nothing
+ *   state    poll                                             cancel
+ *   INIT     start the operation -> WAITING or READY          -> READY (cancelled)
+ *   WAITING  completed, or due -> READY; else a new waker     unlink, or give back -> READY
+ *   READY    the same result again                            nothing
  *
- * Race R1: Interleaving: volt_block_on() sets its counts back while a registration is open; the
- *   unpark that comes meanwhile is lost. Prevented by: the counts are never set back. They wrap, as
- *   the parker's does (R2 of park.c).
+ * A leaf waits with one waiter. Its operations have a start(). A composed future has no waiter of
+ * its own; it polls the futures it is composed of.
  *
- * Invariant I1: each time that a ctx has counted a registration, its waker is called once or its
- *   drop is, never both: the waker by whoever grants; the drop here, by whoever unlinks the waiter
- *   or replaces the waker, which are the two ways in which the wake is lost on purpose. */
+ * Invariant
+ *   I1  Each registration that a volt_ctx has counted is followed by one call: of its waker, or of
+ *       its drop. The granter calls the waker. This file calls the drop: when it unlinks a waiter,
+ *       or replaces a waker. Only in these two ways is a wake lost, and both are intended.
+ *
+ * Race
+ *   R1  Interleaving: volt_block_on() sets its counts back while a registration is open; the unpark
+ *       that comes meanwhile is lost. Prevented by: the counts are never set back. They wrap, as
+ *       those of a parker do (park.c R2). */
 #include "future_ops.h"
 
 #include "check.h"
@@ -34,7 +39,7 @@ volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void
   f->result = VOLT_PENDING;
   f->id = 0;
   f->waiter.id = 0;
-  volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* not shared: INIT */
+  volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* not shared in INIT */
   return f;
 }
 
@@ -56,7 +61,7 @@ static void future_check_waiter(volt_future *f) {
              (const void *)f, id, f->id);
 }
 
-/* Debug builds: what is composed has no waiter that would know where it was. */
+/* Debug builds: a composed future has no waiter whose id would show that it was moved. */
 static void future_note_place(volt_future *f) {
 #if VOLT_DEBUG
   f->id = volt_waiter_place_(&f->waiter);
@@ -98,7 +103,7 @@ static bool future_is_leaf(const volt_future *f) {
   return f->ops->start != NULL;
 }
 
-/* Its grant cannot be given back: a select must have decided for it. */
+/* Whether a grant cannot be given back, so that in a select the decision comes before the grant. */
 static bool future_is_final(const volt_future *f) {
   return future_is_leaf(f) && !f->ops->give_back;
 }
@@ -118,7 +123,7 @@ static int future_start(volt_future *f, volt_ctx *ctx) {
   return future_registered(f, ctx);
 }
 
-/* End a WAITING leaf. Returns true: nothing was granted. Returns false: it has completed. */
+/* Cancel a WAITING leaf. Returns false if it has completed instead. */
 static bool future_withdraw(volt_future *f) {
   future_check_waiter(f);
   void *ctx = future_waiter(f)->ctx;
@@ -127,7 +132,8 @@ static bool future_withdraw(volt_future *f) {
   return true;
 }
 
-/* It has not been told. Returns whether it is due all the same (monitor.c R6), and is told now. */
+/* f is not completed. If what it waits for has happened, complete it (monitor.c R6) and return
+ * true. */
 static bool future_is_due(volt_future *f) {
   return f->ops->due && f->ops->due(f);
 }
@@ -136,14 +142,14 @@ int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
   if (f->state == INIT) return future_start(f, ctx);
   future_check_waiter(f);
   if (ctx->decision && f->decision != ctx->decision && future_is_final(f) && future_withdraw(f)) {
-    f->state = INIT; /* queued before it came into this select: again, for its decision */
+    f->state = INIT; /* it was queued before it was in this select: queue it with its decision */
     return future_start(f, ctx);
   }
-  if (!future_is_final(f)) f->decision = ctx->decision; /* its granters do not look at it */
+  if (!future_is_final(f)) f->decision = ctx->decision; /* no granter reads it */
   volt_waiter *w = future_waiter(f);
   int result = future_result(f);
   if (result == VOLT_PENDING && future_is_due(f)) {
-    if (f->state == READY) return f->result; /* its waker has polled it */
+    if (f->state == READY) return f->result; /* its waker has polled it meanwhile */
     result = future_result(f);
   }
   if (result == VOLT_PENDING) {
@@ -153,7 +159,7 @@ int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
       future_drop_waker(f, before.ctx);
       return future_registered(f, ctx);
     }
-    result = future_result(f); /* it was granted first */
+    result = future_result(f); /* the grant was first */
   }
   if (result == VOLT_ECANCELED && volt_waiter_result(w) == result) {
     future_drop_waker(f, w->ctx); /* I1: dismissed (channel.c R9) */
@@ -212,7 +218,7 @@ bool volt_future_end_branch_(volt_future *f, volt_ctx *ctx) {
   if (before == VOLT_CTX_GO_ON) ctx->cancel = VOLT_CTX_CANCEL_ONCE;
   int result = volt_future_poll_branch_(f, ctx);
   ctx->cancel = before;
-  if (!volt_future_standing_(f)) volt_future_undo_(f); /* nobody will see it */
+  if (!volt_future_standing_(f)) volt_future_undo_(f); /* its result is not used */
   return result != VOLT_PENDING;
 }
 
@@ -260,7 +266,7 @@ void volt_future_undo_(volt_future *f) {
 }
 
 void volt_future_leave_(volt_future *f) {
-  static const volt_waker nobody = {NULL, NULL};
+  static const volt_waker no_waker = {NULL, NULL};
   if (f->state != WAITING) return;
   if (!future_is_leaf(f)) {
     f->ops->leave(f);
@@ -268,7 +274,7 @@ void volt_future_leave_(volt_future *f) {
   }
   future_check_waiter(f);
   void *ctx = future_waiter(f)->ctx;
-  bool replaced = f->ops->set_waker(f, nobody);
+  bool replaced = f->ops->set_waker(f, no_waker);
   bool dismissed = !replaced && volt_waiter_result(future_waiter(f)) == VOLT_ECANCELED;
   if (replaced || dismissed) future_drop_waker(f, ctx); /* I1 */
 }
@@ -279,37 +285,38 @@ static void block_drop(void *ctx) {
   volt_unpark((volt_parker *)ctx);
 }
 
-/* The deadline has passed. Returns the future's result. */
+/* The deadline has passed: cancel f. Returns its result. */
 static int block_give_up(volt_future *f) {
   bool cancelled = future_is_leaf(f) ? future_withdraw(f) : f->ops->cancel(f);
   if (cancelled) return future_end(f, VOLT_ETIMEDOUT);
   return future_end(f, future_is_leaf(f) ? future_result(f) : (int)VOLT_OK);
 }
 
-/* The counts of wakes go round, and begin just before, so that every call sees it. R1 */
+/* R1: where the counts of wakes begin: just before they wrap, so that every call meets the wrap. */
 #define FIRST (UINT32_MAX / 2)
 
 struct blocked {
   volt_parker parker;
   volt_ctx ctx;
-  uint32_t seen; /* wakes so far, of ctx.registered; each registration unparks once */
+  uint32_t seen; /* how many have unparked it; each of ctx.registered does so once */
 };
 
-/* Wait until it is worth while to poll again. Returns false: the deadline has passed. */
+/* Block until the next wake, or let others run if that is what the poll asks for. Returns false if
+ * the deadline has passed. */
 static bool block_await_poll(struct blocked *b, uint64_t deadline_ns) {
   if (b->ctx.yield) {
     b->ctx.yield = false;
     volt_yield_();
     return deadline_ns == VOLT_NO_DEADLINE || volt_now_ns() < deadline_ns;
   }
-  bool was_woken = b->seen != FIRST; /* with so many wakes, a deadline is never waited for */
+  bool was_woken = b->seen != FIRST; /* under constant wakes, the deadline still counts */
   if (was_woken && deadline_ns != VOLT_NO_DEADLINE && volt_now_ns() >= deadline_ns) return false;
   if (volt_park_in_("volt_block_on", &b->parker, b->seen + 1, deadline_ns) != VOLT_OK) return false;
   b->seen += volt_unparks_since_(&b->parker, b->seen);
   return true;
 }
 
-/* So many unparks as there were registrations end the parker's life. */
+/* The parker is on this stack, so the call returns only when each registration has unparked it. */
 int volt_block_on(volt_future *f, uint64_t deadline_ns) {
   struct blocked b = {VOLT_PARKER_INIT, VOLT_CTX_INIT(volt_parker_waker(&b.parker)), FIRST};
   b.ctx.drop = block_drop;

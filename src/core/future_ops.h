@@ -1,4 +1,4 @@
-/* future_ops.h: what a primitive says about an operation so that futures can drive it. */
+/* future_ops.h: what a primitive says about an operation so that a future can drive it. */
 #ifndef VOLT_CORE_FUTURE_OPS_H
 #define VOLT_CORE_FUTURE_OPS_H
 
@@ -6,27 +6,38 @@
 
 #include "fifo.h"
 
-/* Sequential: the future's owner calls them. A leaf waits with one waiter, and has start, cancel,
- * set_waker; give_back unless a grant stands; waiter if that is not the future's own; outcome if a
- * grant has one; due if what it waits for can have happened before it is told. A future that is
- * composed of others has poll, cancel and leave; and through, if it takes effect when one of them
- * does: ctx->decision is handed on to them. */
+/* The future's owner calls these functions, one at a time.
+ *
+ * A leaf waits with one waiter. It has
+ *   start, cancel, set_waker   as the public x(), x_cancel(), volt_waiter_set_waker()
+ *   give_back   undoes a grant that no poll has returned. NULL: a grant cannot be undone (final)
+ *   waiter      which waiter it waits with; NULL: &f->waiter
+ *   outcome     the result that goes with a grant; NULL: VOLT_OK
+ *   due         completes a waiting future if what it waits for has happened already, and calls its
+ *               waker then. Returns whether it has completed. One load if nothing has happened.
+ *               NULL: a poll need not look, because its waiter is completed in the same step
+ *
+ * A composed future awaits other futures. It has cancel, and
+ *   poll        as volt_future_poll_ctx()
+ *   leave       leaves all that it awaits (volt_future_leave_())
+ *   through     the inner future whose result became its own, or NULL. A future that completes
+ *               when one of several does has it; then ctx->decision is passed on to those
+ *   undo        undoes what its last poll has done; NULL: that cannot be undone
+ *   ends_itself its poll() acts on ctx->cancel, because the inner futures have to end first */
 typedef struct volt_future_ops_ {
-  const char *name;                               /* of whose operation, for messages; or NULL */
-  int (*start)(volt_future *f, volt_waker waker); /* as x(): VOLT_OK, VOLT_PENDING, error */
-  bool (*cancel)(volt_future *f);                 /* as x_cancel() */
-  bool (*set_waker)(volt_future *f, volt_waker waker); /* as x_set_waker() */
-  void (*give_back)(volt_future *f);                   /* undo a grant that nobody has seen */
-  volt_waiter *(*waiter)(volt_future *f);              /* NULL: &f->waiter */
-  int (*outcome)(volt_future *f);                      /* of a grant; NULL: VOLT_OK */
-  /* NULL, or for one that waits: if what it waits for has happened, complete it, which calls its
-   * waker as cancel() may. Returns whether it has completed. One load if nothing has happened. */
+  const char *name; /* of the primitive, for messages; or NULL */
+  int (*start)(volt_future *f, volt_waker waker);
+  bool (*cancel)(volt_future *f);
+  bool (*set_waker)(volt_future *f, volt_waker waker);
+  void (*give_back)(volt_future *f);
+  volt_waiter *(*waiter)(volt_future *f);
+  int (*outcome)(volt_future *f);
   bool (*due)(volt_future *f);
-  int (*poll)(volt_future *f, volt_ctx *ctx); /* NULL: a leaf's */
-  void (*leave)(volt_future *f);              /* with poll: leave what it awaits */
-  volt_future *(*through)(volt_future *f); /* with poll: the one it took effect through, or NULL */
-  void (*undo)(volt_future *f); /* with poll: undo what a poll has done; NULL: nothing can be */
-  bool ends_itself;             /* its poll() obeys ctx->cancel: what it awaits must end first */
+  int (*poll)(volt_future *f, volt_ctx *ctx);
+  void (*leave)(volt_future *f);
+  volt_future *(*through)(volt_future *f);
+  void (*undo)(volt_future *f);
+  bool ends_itself;
 } volt_future_ops_;
 
 /* volt_future.state */
@@ -36,41 +47,41 @@ enum { VOLT_FUTURE_INIT_ = 0, VOLT_FUTURE_WAITING_ = 1, VOLT_FUTURE_READY_ = 2 }
 VOLT_API volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void *object,
                                         uint32_t n);
 
-/* Poll one of several: also if the others have used up the budget, or it would never be looked
- * at. */
+/* Poll an inner future, even if the others have used up the budget: else it might never be
+ * polled. */
 int volt_future_poll_branch_(volt_future *f, volt_ctx *ctx);
 
-/* Ask one of several to end. Returns whether it has: one that ends_itself is asked again by the
- * next call, and registers the waker for it. */
+/* Cancel an inner future. Returns whether it has ended. If not (it ends_itself), it has registered
+ * the poller's waker, and the next call asks again. */
 bool volt_future_end_branch_(volt_future *f, volt_ctx *ctx);
 
-/* Let a future wait on with nobody's waker: for one that is neither polled nor cancelled now. */
+/* Let a waiting future wait on without a waker: its owner will poll it again, or cancel it. */
 void volt_future_leave_(volt_future *f);
 
-/* What volt_future_poll_ctx() does with a leaf, for the poll() of one that ends_itself. */
+/* Poll f as a leaf. For a leaf that has a poll() of its own. */
 VOLT_API int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx);
 
-/* Take the decision: true for one caller, who may grant; for every other one, what it was about has
- * been decided elsewhere. */
+/* Take the decision of a select. Returns true to one caller, which may grant its branch. Returns
+ * false to every other: another branch was chosen. */
 static inline bool volt_decide_(volt_decision_ *d) {
-  return volt_exchange_relaxed(&d->taken, 1) == 0; /* relaxed: the grant orders what it decides */
+  return volt_exchange_relaxed(&d->taken, 1) == 0; /* relaxed: the grant has its own order */
 }
 
-/* Whether a branch that is ready may take effect: alone, or for the select whose decision this
- * is. */
+/* Whether a branch that is ready may take effect. It may if it is in no select (NULL), or if the
+ * poller has the decision of its select, or takes it now. */
 static inline bool volt_may_take_effect_(volt_decision_ *d) {
   if (d && !d->mine) d->mine = volt_decide_(d);
   return !d || d->mine;
 }
 
-/* The leaf by which it took effect although it was cancelled, or NULL. */
+/* If f is ready by a grant that cannot be undone: the leaf that was granted. Else NULL. */
 const volt_future *volt_future_standing_(volt_future *f);
 
-/* Give back what a branch has just polled as ready with, VOLT_OK, or VOLT_ELAGGED, which moves its
- * receiver: if it can be, for it is not to take effect. */
+/* A branch that is ready must not take effect: give back what it got, if that can be given back.
+ * Does nothing if its result is an error, but for VOLT_ELAGGED, which has moved its receiver. */
 void volt_future_undo_(volt_future *f);
 
-/* A future has ended because of ctx->cancel. */
+/* A future has ended because of ctx->cancel; a cancel that is for one future is used up. */
 static inline void volt_ctx_obeyed_(volt_ctx *ctx) {
   if (ctx->cancel == VOLT_CTX_CANCEL_ONCE) ctx->cancel = VOLT_CTX_GO_ON;
 }

@@ -1,13 +1,14 @@
-/* park.c
+/* park.c: block a thread until it is unparked; how the library's own waits spin, yield and nap.
  *
- * Race R1: the parker reads the count, the unparker adds to it and sees nobody parked, the parker
- *   sleeps. Closed by PARKED and the count sharing one word: the parker sets PARKED by a CAS on the
- *   count it has seen, and the futex compares the whole word again.
- * Race R2: the count has 31 bits, and wraps while unparks are still to come, so it cannot be set
- *   back. Closed: counts are compared as clocks are, by their difference: half of all values lie
- *   ahead of a count, half behind.
- *
- * Pairs: U1 (release) -> P1 (acquire): whoever is unparked sees what the unparker did. */
+ * Races
+ *   R1  Interleaving: the parking thread reads the count; another thread unparks it, and sees no
+ *       parked thread to wake; the first thread sleeps. Prevented by: PARKED and the count are in
+ *       one word. The thread sets PARKED by a compare-and-swap on the count that it has read, and
+ *       the futex compares the word again before the thread sleeps.
+ *   R2  Interleaving: the count wraps after 2^31 unparks, and a count that is behind looks ahead.
+ *       Prevented by: counts are compared by their difference: half of all values are ahead of a
+ *       count, half are behind it. (Setting the count back instead would lose unparks that are
+ *       under way.) */
 #include "spin.h"
 
 #include "check.h"
@@ -17,29 +18,29 @@
 #define UNPARK 2u
 
 uint32_t volt_unparks_since_(volt_parker *p, uint32_t before) {
-  /* park:P1 <- park:U1: whoever is unparked sees what the unparker did */
+  /* park:P1 <- park:U1: the unparked thread sees what the unparker did before */
   uint32_t word = volt_load_acquire(&p->word);
   return (word - before * UNPARK) / UNPARK;
 }
 
-/* R2: the count goes round, and carries nothing into PARKED. */
+/* Whether so many unparks have come (R2). PARKED, the lowest bit, makes no difference. */
 static bool park_has_come(uint32_t word, uint32_t unparks) {
   return (word - unparks * UNPARK) < UINT32_C(1) << 31;
 }
 
-int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned looks,
+int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned spins,
                     unsigned yields) {
-  unsigned spins = 0;
+  unsigned spun = 0;
   for (;;) {
-    /* park:P1 <- park:U1: whoever is unparked sees what the unparker did */
+    /* park:P1 <- park:U1: the unparked thread sees what the unparker did before */
     uint32_t word = volt_load_acquire(&p->word);
     if (park_has_come(word, unparks)) {
-      /* relaxed: a hint for the next unpark, that nobody sleeps any more */
+      /* relaxed: a hint, so that the next unpark makes no system call */
       if (word & PARKED) volt_fetch_and_relaxed(&p->word, ~(uint32_t)PARKED);
       return VOLT_OK;
     }
-    if (spins < looks) {
-      spins += 1;
+    if (spun < spins) {
+      spun += 1;
       volt_cpu_relax_();
       continue;
     }
@@ -51,26 +52,26 @@ int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsi
     /* relaxed: PARKED carries no data; the futex compares the word again */
     if (!(word & PARKED) && !volt_cas_relaxed(&p->word, &word, word | PARKED)) continue;
     if (volt_futex_wait32_(&p->word, word | PARKED, deadline_ns) == VOLT_ETIMEDOUT) {
-      /* park:P1 <- park:U1: whoever is unparked sees what the unparker did */
+      /* park:P1 <- park:U1: the unparked thread sees what the unparker did before */
       word = volt_load_acquire(&p->word);
       return park_has_come(word, unparks) ? VOLT_OK : VOLT_ETIMEDOUT;
     }
   }
 }
 
-void volt_pause_(unsigned *looks) {
-  *looks += 1;
-  if (*looks <= VOLT_SPIN) {
+void volt_pause_(unsigned *spins) {
+  *spins += 1;
+  if (*spins <= VOLT_SPIN) {
     volt_cpu_relax_();
-  } else if (*looks <= VOLT_SPIN + VOLT_YIELDS) {
+  } else if (*spins <= VOLT_SPIN + VOLT_YIELDS) {
     volt_yield_();
-  } else { /* on a word that nobody wakes */
+  } else { /* nap: sleep on a word that no thread wakes */
     VOLT_ATOMIC(uint32_t) nap = 0;
     volt_futex_wait32_(&nap, 0, volt_deadline_ns(VOLT_NAP_NS));
   }
 }
 
-/* A time of the machine's first hour that has passed long ago is a duration, most likely. */
+/* A deadline in the first hour of the machine, long past, is most likely a duration. */
 static void park_check_deadline(const char *call, uint64_t deadline_ns) {
 #if VOLT_DEBUG && !defined(VOLT_MODEL)
   const uint64_t hour_ns = UINT64_C(3600000000000);
@@ -89,30 +90,30 @@ void volt_check_may_block_(const char *call) {
   volt_no_block_ **why = volt_thread_may_not_block_();
   volt_no_block_ *reason = *why;
   if (VOLT_LIKELY(!reason)) return;
-  *why = NULL; /* it may write what it is told, and wait for a lock there */
+  *why = NULL; /* blocks() may write a message, and that may block */
   reason->blocks(reason, call);
   *why = reason;
 }
 
-bool volt_spin_again_(volt_spin_ *looks, uint64_t deadline_ns) {
-#if VOLT_DEBUG /* also if it finds what it looks for */
-  if (looks->count == 0) volt_check_may_block_("a blocking call");
+bool volt_spin_again_(volt_spin_ *spin, uint64_t deadline_ns) {
+#if VOLT_DEBUG /* report it also if the call turns out not to block */
+  if (spin->count == 0) volt_check_may_block_("a blocking call");
 #endif
   park_check_deadline("a blocking call", deadline_ns);
 #if VOLT_LOOKS + VOLT_LOOK_YIELDS > 0
-  unsigned count = looks->count++;
+  unsigned count = spin->count++;
   uint64_t now_ns = volt_now_ns();
   if (count >= VOLT_LOOKS + VOLT_LOOK_YIELDS || now_ns >= deadline_ns) return false;
   if (count + 1 <= VOLT_LOOKS) {
     for (unsigned i = 0; i < 1u << count; i++) volt_cpu_relax_();
     return true;
   }
-  if (count == VOLT_LOOKS) looks->until_ns = now_ns + VOLT_LOOK_NS;
-  if (now_ns > looks->until_ns) return false;
+  if (count == VOLT_LOOKS) spin->until_ns = now_ns + VOLT_LOOK_NS;
+  if (now_ns > spin->until_ns) return false;
   volt_yield_();
   return true;
 #else
-  (void)looks;
+  (void)spin;
   (void)deadline_ns;
   return false;
 #endif
@@ -120,7 +121,7 @@ bool volt_spin_again_(volt_spin_ *looks, uint64_t deadline_ns) {
 
 int volt_park_in_(const char *call, volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
   if (*volt_thread_may_not_block_()) {
-    /* relaxed: only to say so, if it is to sleep at all */
+    /* relaxed: a hint, for the message; a thread that need not sleep is not reported */
     bool is_due = park_has_come(volt_load_relaxed(&p->word), unparks);
     if (!is_due) volt_check_may_block_(call);
   }
@@ -134,13 +135,13 @@ int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
 
 /* Count an unpark. Returns true if a wake has to follow. */
 static bool park_count_unpark(volt_parker *p) {
-  /* park:U1 -> park:P1: whoever is unparked sees what the unparker did; the last access to *p */
+  /* park:U1 -> park:P1: the unparked thread sees what this one did before; the last access to *p */
   uint32_t before = volt_fetch_add_release(&p->word, UNPARK);
   return before & PARKED;
 }
 
 void volt_unpark(volt_parker *p) {
-  if (park_count_unpark(p)) volt_futex_wake32_(&p->word, 1); /* by address only */
+  if (park_count_unpark(p)) volt_futex_wake32_(&p->word, 1); /* by its address, *p may be gone */
 }
 
 void volt_unpark_later(volt_parker *p, volt_unpark_list *list) {

@@ -9,9 +9,9 @@
  *   permits that are left.
  *   A release serves the oldest waiters under the lock: it gives them permits, and claims those
  *   that have all they want. It releases the lock. It grants the claimed waiters, and calls their
- *   wakers. The number of free permits is signed. It falls below 0 when a semaphore's limit is
- *   lowered while more permits are held than the new limit allows. The releases that follow make
- *   up for this deficit before any waiter is served.
+ *   wakers. *   The number of free permits is signed. It falls below 0 when a semaphore's limit is
+ *   lowered to less than what is held. This difference is the excess; the releases that follow
+ *   reduce it to 0 before any waiter is served.
  *
  * Source: the semaphores of Tokio and of the published Volt, where waiters are served in parts and
  * oldest first; glibc bug 12674 for what a release must not touch.
@@ -21,7 +21,7 @@
  *   I2  QUEUED is set exactly if the FIFO is not empty. Permits are carried over (carried > 0) only
  *       while QUEUED is set and RETURNING counts a thread that will give them out.
  *   I3  held + value + carried + gathered by the head is constant, but for a change of the limit
- *       (volt_sem_limit_change_()). value, or carried, is below 0 while there is a deficit.
+ *       (volt_sem_limit_change_()). value, or carried, is below 0 while there is an excess.
  *   I4  Only the head of the FIFO has gathered some of its permits.
  *   I5  In fifo.c: a waiter is in one place.
  *
@@ -58,8 +58,8 @@
 
 /* Abort if `given` permits are released, `there` are not held, and that is more than there are in
  * all. Also if a share is released (a reader's) while none is there: then one holder has all. */
-static void permits_check_excess(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t given,
-                                 int32_t there) {
+static void permits_check_release(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t given,
+                                  int32_t there) {
   bool fits = given <= kind->max - (uint32_t)there; /* modulo 2^32, as `there` may be below 0 */
   VOLT_CHECK(fits && !(given == kind->shared && there == 0), kind->name,
              "%p: %s (%u given back, %d there, at most %u)", (void *)q, kind->excess, given, there,
@@ -164,7 +164,7 @@ int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
        * permits:L1 <- fifo:U1: the holder of the lock sees what the last holder did */
       if (!volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
       if (permits < 0) {
-        q->rest = (uint32_t)permits; /* the deficit is carried over, too */
+        q->rest = (uint32_t)permits; /* the excess is carried over, too */
       } else {
         need = n - (uint32_t)permits;
       }
@@ -214,7 +214,7 @@ void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
   uint64_t word;
   while (!volt_fifo_lock_if_queued_(q, &word)) {
     int32_t permits = volt_permits_in_(kind, word);
-    permits_check_excess(q, kind, n, permits);
+    permits_check_release(q, kind, n, permits);
     if ((word & BOUNDED) && !kind->bound(q, word, n, permits)) continue;
     uint64_t next =
         volt_permits_word_(kind, (int32_t)((uint32_t)permits + n)) | VOLT_WORD_FLAGS_(word);
@@ -222,7 +222,7 @@ void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
      * thread that takes the permits sees what this one did before */
     if (volt_cas_release(&q->word, &word, next)) return;
   }
-  permits_check_excess(q, kind, n, volt_permits_there_(q));
+  permits_check_release(q, kind, n, volt_permits_there_(q));
   if (word & BOUNDED) (void)kind->bound(q, word, n, volt_permits_there_(q));
   if (!permits_grant_head_and_unlock(q, kind, word, n))
     volt_permits_serve_and_unlock_(q, kind, word, n);

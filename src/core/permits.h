@@ -12,9 +12,9 @@
 #include "future_ops.h"
 
 /* Give *w, the head of the FIFO, what it may have of *available: take it from w->need and from
- * *available. As an int32_t, *available is below 0 while there is a deficit; then there is nothing
- * to give. Returns whether the next waiter may be served, too. Runs under the lock, so it calls no
- * waker and touches no other object.
+ * *available. As an int32_t, *available is below 0 while there is an excess (permits.c); then
+ * there is nothing to give. Returns whether the next waiter may be served, too. Runs under the
+ * lock, so it calls no waker and touches no other object.
  * Skipped in the common case: an unmarked head that is missing exactly *available permits is
  * granted directly. */
 typedef bool volt_permits_serve_fn_(volt_waiter *w, uint32_t *available);
@@ -27,7 +27,7 @@ typedef bool volt_permits_bound_fn_(volt_fifo_ *q, uint64_t word, uint32_t given
 
 typedef struct volt_permit_kind_ {
   const char *name;   /* for messages */
-  const char *excess; /* for messages: more is released than is held */
+  const char *excess; /* for messages: what it is called to release more than is held */
   uint32_t full;      /* the word's value is free permits XOR full */
   uint32_t max;       /* how many permits there are at most, and one waiter wants at most */
   uint32_t shared;    /* what a holder has that shares the object with others (a reader); or 0 */
@@ -70,7 +70,7 @@ bool volt_permits_serve_(volt_waiter *w, uint32_t *available);
 
 /* ---- for semaphore_limit.c as well ---- */
 
-/* How many permits are in word. Below 0: the deficit. */
+/* How many permits are in word. Below 0: the excess. */
 static inline int32_t volt_permits_in_(const volt_permit_kind_ *kind, uint64_t word) {
   return (int32_t)(VOLT_WORD_VALUE_(word) ^ kind->full);
 }
@@ -86,7 +86,7 @@ static inline uint32_t volt_permits_gathered_(const volt_waiter *w) {
 }
 
 /* Under the lock: the permits that a release has carried over to its next batch (R7). As an int32_t
- * below 0: the deficit. */
+ * below 0: the excess. */
 static inline uint32_t volt_permits_carried_(const volt_fifo_ *q) {
   return q->rest;
 }

@@ -1,12 +1,12 @@
-/* spin.h: what the library's own waits share with volt/park.h: how long to look before sleeping. */
+/* spin.h: how the library's own waits spin, yield and nap before they sleep; beside volt/park.h. */
 #ifndef VOLT_CORE_SPIN_H
 #define VOLT_CORE_SPIN_H
 
 #include <volt/park.h>
 
-/* How often to look before sleeping, in volt_cpu_relax_() calls: for the lock of a queue, which is
- * held for a few dozen instructions; and for a wake, which is worth about what a sleep costs. More
- * helps two threads that hand over to each other, and burns what other threads could run on. */
+/* How often to spin, in volt_cpu_relax_() calls. VOLT_SPIN: for the lock of a FIFO, which is held
+ * for a few dozen instructions. VOLT_PARK_SPIN: for a wake, about as long as a sleep costs. More
+ * helps two threads that wake each other by turns, and takes the core from other threads. */
 #ifndef VOLT_SPIN
 #define VOLT_SPIN 100
 #endif
@@ -14,7 +14,7 @@
 #define VOLT_PARK_SPIN 200
 #endif
 
-/* After so many looks others may run so often, and then each nap takes so long. */
+/* volt_pause_(), after VOLT_SPIN spins: how often to yield, and how long each nap is after that. */
 #ifndef VOLT_YIELDS
 #define VOLT_YIELDS 20
 #endif
@@ -22,10 +22,12 @@
 #define VOLT_NAP_NS 50000
 #endif
 
-/* How a thread looks whether it need queue at all: so often after 1, 2, 4, ... volt_cpu_relax_(),
- * and then so often after letting others run, but only for as long as a wake costs: a thread that
- * lets others run may be away for a whole time slice. A place in the queue means that every turn
- * from now on waits for a thread to wake up; what is held for less is better waited for here. */
+/* volt_spin_again_(): how a blocking call spins before it queues. First it tries VOLT_LOOKS times,
+ * after 1, 2, 4, ... volt_cpu_relax_() calls. Then it tries up to VOLT_LOOK_YIELDS times, after a
+ * yield each, until VOLT_LOOK_NS have passed: that is about what a wake costs. The time is limited
+ * because sched_yield() may cost a whole time slice; a caller spends that at most once.
+ * Once threads queue, each of them gets the object only when it has woken up. So for an object that
+ * is held for less time than a wake takes it is better to spin. */
 #ifndef VOLT_LOOKS
 #define VOLT_LOOKS 6
 #endif
@@ -36,46 +38,47 @@
 #define VOLT_LOOK_NS 10000
 #endif
 
-/* A call is about to block this thread: if that runs tasks, whoever runs them is told. */
+/* `call` is about to block this thread. If the thread runs tasks, report that (volt_no_block_). */
 VOLT_API void volt_check_may_block_(const char *call);
 
-/* As volt_park_until(), for a call of that name. */
+/* As volt_park_until(). call: the name of the blocking call, for messages. */
 int volt_park_in_(const char *call, volt_parker *p, uint32_t unparks, uint64_t deadline_ns);
 
-/* All-zero: it has not looked yet. */
+/* One call that spins before it queues. All-zero at first. */
 typedef struct volt_spin_ {
   unsigned count;
   uint64_t until_ns;
 } volt_spin_;
 
-/* Wait a little. Returns true: look again; false: it has looked enough, or the deadline is over. */
-bool volt_spin_again_(volt_spin_ *looks, uint64_t deadline_ns);
+/* Wait a little. Returns true: try again. Returns false: it is time to queue, or deadline_ns has
+ * passed. */
+bool volt_spin_again_(volt_spin_ *spin, uint64_t deadline_ns);
 
-/* Whether the thread sleeps or is about to. A hint. */
+/* Whether the thread sleeps or is about to sleep. A hint: it may have changed since. */
 static inline bool volt_is_parked_(volt_parker *p) {
-  return volt_load_relaxed(&p->word) & 1; /* hint only: nothing is concluded from it */
+  return volt_load_relaxed(&p->word) & 1; /* relaxed: a hint */
 }
 
-/* How many unparks have come since there were so many, modulo 2^31. Order: acquires what the
+/* How many unparks have come since the count was `before`, modulo 2^31. Order: acquires what the
  * unparking threads did before. */
 uint32_t volt_unparks_since_(volt_parker *p, uint32_t before);
 
-/* As if so many unparks had come. Nobody is going to unpark it yet. */
+/* Set the count of unparks, before any other thread knows of *p. */
 static inline void volt_unparks_set_(volt_parker *p, uint32_t unparks) {
   volt_store_relaxed(&p->word, unparks * 2u); /* not shared yet */
 }
 
-/* As volt_park_until(), with so many looks before sleeping, and after those so many more between
- * which other threads may run. */
-VOLT_API int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned looks,
+/* As volt_park_until(). It tries `spins` times, and `yields` times with a yield in between, before
+ * it sleeps. */
+VOLT_API int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned spins,
                              unsigned yields);
 
-/* Wait a little for somebody who will not tell: he is in the middle of a few dozen instructions, or
- * away and coming back. Looks on at first; then lets others run, for he may be preempted; then naps,
- * for he may be of a lower priority. *looks: 0 before the first. */
-VOLT_API void volt_pause_(unsigned *looks);
+/* Wait a little for another thread that will not wake this one: it holds a lock for a few dozen
+ * instructions, or will take one again. Spins at first. Then yields, because that thread may be
+ * preempted. Then naps, because it may have a lower priority. *spins: 0 before the first call. */
+VOLT_API void volt_pause_(unsigned *spins);
 
-/* One turn of a spin loop. */
+/* One iteration of a spin loop. */
 static inline void volt_cpu_relax_(void) {
 #if (defined(__GNUC__) || defined(__clang__)) && (defined(__x86_64__) || defined(__i386__))
   __builtin_ia32_pause();
