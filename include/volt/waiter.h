@@ -1,26 +1,27 @@
-/* waiter.h: the waiter, the one node every pending operation of volt is.
+/* waiter.h: the waiter, the one node that every pending operation of volt is.
  *
  * A waiter lives in its owner's memory (a thread's stack, a task's frame) and is linked into the
- * queue of the object it waits on: no wait ever allocates. All-zero is a valid, unused waiter; so
- * is one whose last operation has completed.
+ * FIFO of the object that it waits for. So no wait allocates memory. All-zero is a valid waiter.
  *
  *   volt_waiter w = VOLT_WAITER_INIT;
  *   switch (volt_sem_acquire(&sem, &w, 1, waker)) {
- *     case VOLT_OK:      ... the permit is ours, w was not used
- *     case VOLT_PENDING: ... w is queued: keep it alive, and where it is, until waker.wake() has
- *                        been called or volt_waiter_result(&w) is no longer VOLT_PENDING
+ *     case VOLT_OK:      ... the caller has the permit, w was not used
+ *     case VOLT_PENDING: ... w is queued: it must stay alive, and where it is, until waker.wake()
+ *                        has been called or volt_waiter_result(&w) is not VOLT_PENDING
  *   }
  *
- * The life of a waiter, the same for every primitive:
- *   unused -> queued -> claimed -> granted      a release has served it; then waker.wake() is
- *                    called -> cancelled               its owner gave up; no wake will come
- * The grant is the last access to the waiter: whoever sees it owns the memory again, and sees
- * everything the granting thread did before. The wake comes after the grant, and touches only the
+ * The life of a waiter is the same for every primitive:
+ *
+ *   unused -> queued -> claimed -> granted      a release serves it; then waker.wake() is called
+ *                   `-> cancelled               its owner gives up; its waker is not called
+ *
+ * The grant is the last access to the waiter. A thread that sees it owns the memory again, and sees
+ * all that the granting thread did before. The wake comes after the grant, and touches only the
  * waker's ctx, which has to outlive the wake (volt/waker.h).
  *
- * A waiter must not move, nor be initialised again, while it is queued. A waiter that was copied or
- * moved aborts when its result is asked for, or when it is cancelled or polled. A waiter that was
- * initialised again aborts when it is queued again, or when another thread comes to it. */
+ * While a waiter is queued it must not move, and must not be initialised again. If it was copied or
+ * moved, its next use aborts: asking for its result, cancelling it, polling it. If it was
+ * initialised again, queueing it again aborts, or the next access by another thread. */
 #ifndef VOLT_WAITER_H
 #define VOLT_WAITER_H
 
@@ -33,14 +34,14 @@ typedef struct volt_waiter volt_waiter;
 struct volt_waiter {
   VOLT_PLAIN(volt_waiter *) next; /* in the FIFO, older to younger */
   VOLT_PLAIN(volt_waiter *) prev;
-  VOLT_PLAIN(void *) queue; /* the wait queue it was last queued on */
+  VOLT_PLAIN(void *) queue; /* the FIFO it was last queued in */
   VOLT_PLAIN(volt_wake_fn) wake;
   VOLT_PLAIN(void *) ctx;
-  VOLT_PLAIN(void *) data; /* a value in or out, for primitives that hand one over */
+  VOLT_PLAIN(void *) data; /* each primitive's own; so is want: the table in detail/fifo.h */
   VOLT_ATOMIC(uint32_t) state;
-  VOLT_PLAIN(uint32_t) want; /* what it asked for */
-  VOLT_PLAIN(uint32_t) need; /* what is still missing; above 0 exactly while it is linked */
-  VOLT_PLAIN(uint32_t) id;   /* where it was queued; debug builds: and which use of it that is */
+  VOLT_PLAIN(uint32_t) want;
+  VOLT_PLAIN(uint32_t) need; /* above 0 exactly while it is in a FIFO */
+  VOLT_PLAIN(uint32_t) id;   /* its address when it was queued; debug builds: and a count of uses */
 };
 VOLT_SIZE_AT_MOST_(volt_waiter, 96);
 
@@ -55,21 +56,21 @@ VOLT_SIZE_AT_MOST_(volt_waiter, 96);
 VOLT_BEGIN_DECLS
 
 /* What has become of the last operation that queued *w.
- * Returns VOLT_PENDING until *w has been told; VOLT_OK once granted; VOLT_ECLOSED if the object was
- *   closed instead; VOLT_ECANCELED if it was cancelled, or nothing was ever queued with it. It may
- *   be VOLT_PENDING for a while after the object says that it is open or closed: to know at once,
- *   ask the object, or cancel.
- *   Aborts if *w is a copy of one that is queued, or was moved.
+ * Returns VOLT_PENDING (not completed yet), VOLT_OK (granted), VOLT_ECLOSED (the object was closed
+ *   instead) or VOLT_ECANCELED (cancelled, or never queued). A result may be VOLT_PENDING for a
+ *   while after the object says that it is open, or closed. To know at once, ask the object, or
+ *   cancel.
+ *   Aborts if *w is a copy of a queued waiter, or was moved while it was queued.
  * Threads: the owner of *w. Order: a result other than VOLT_PENDING acquires what the granting
  * thread did before. */
 VOLT_API int volt_waiter_result(volt_waiter *w);
 
-/* Replace the waker of a queued waiter. The same for every object but two: a waiter of a condition
- * variable or of a timer has volt_cond_set_waker() or volt_timer_set_waker().
- * Returns true: replaced, the old one will not be called. Returns false: *w is not queued any more;
- *   if it has completed, the old waker has been or will be called.
- *   Aborts if *w is a copy of one that is queued, or was moved.
- * Threads: the owner of *w. The object it is queued on must live until this has returned. */
+/* Replace the waker of a queued waiter. Not for a waiter of a condition variable or of a timer:
+ * these have volt_cond_set_waker() and volt_timer_set_waker().
+ * Returns true: the old waker will not be called. Returns false: *w is not queued any more; if it
+ *   was granted, the old waker has been called or will be.
+ *   Aborts if *w is a copy of a queued waiter, or was moved while it was queued.
+ * Threads: the owner of *w. The object that it waits for must live until this call has returned. */
 VOLT_API VOLT_NODISCARD bool volt_waiter_set_waker(volt_waiter *w, volt_waker waker);
 
 VOLT_END_DECLS

@@ -1,22 +1,23 @@
-/* waker.h: how the owner of a waiter is made runnable. The only wake type there is.
+/* waker.h: how the owner of a waiter is made runnable. It is the only wake type of volt.
  *
- * wake(ctx) is called exactly once for every operation that returned VOLT_PENDING and was not
- * cancelled; on the thread that grants, with nothing held: it may call back into the same object.
- * The granting thread waits for it, and so does everybody whose waker comes after it: it should be
- * short, and must not wait for a lock whose holder may be waiting for this very object. A waker
- * that releases runs the wakers of those it satisfies inside itself, and so on: a long chain of
- * them needs as much stack. It must not throw or longjmp.
+ * wake(ctx) is called exactly once for every operation that has returned VOLT_PENDING and was not
+ * cancelled. The granting thread calls it, and holds no lock then, so wake() may use the same
+ * object again. The granting thread waits for it, and so do the wakers that it calls afterwards.
+ * So wake() should be short, and must not wait for a lock whose holder may wait for this object.
+ * It must not throw or longjmp. If wake() releases something, the wakers of the waiters that this
+ * satisfies run inside it, and so on: a long chain of such wakers needs a deep stack.
  *
- * ctx must outlive the wake, not only the waiter. First comes the grant: from then on the owner may
- * see the result, free the waiter, and end. Then wake(ctx) runs. So ctx has to stay until wake(ctx)
- * has returned, or until its owner knows that wake(ctx) is not called: the operation did not return
- * VOLT_PENDING, or a cancel or a new waker came before the grant (and says so). A ctx is never the
- * waiter, nor the future around it. It may be something that lives as long as the program; or the
- * parker of a thread that waits for the wake (volt/park.h); or something that counts its wakes, as
- * a task and a loop do. An owner that may end before the wake uses a volt_loop (volt/loop.h), or
- * counts by a volt_ctx (volt/future.h).
+ * ctx must outlive the wake, not only the waiter. The grant comes first: from then on the owner may
+ * see the result, free the waiter, and end. Then wake(ctx) runs. So ctx must live until wake(ctx)
+ * has returned, or until the owner knows that there is no wake: because the operation did not
+ * return VOLT_PENDING; because a cancel came before the grant and says so; or because a new waker
+ * did. So ctx is never the waiter, nor the future around it. It may be
+ *   - something that lives as long as the program;
+ *   - the parker of a thread that waits for the wake (volt/park.h);
+ *   - something that counts its wakes, as a task does, and a volt_loop (volt/loop.h). An owner that
+ *     may end before the wake uses a volt_loop, or counts wakes by a volt_ctx (volt/future.h).
  *
- * A zero waker ({NULL, NULL}) wakes nobody: for an owner that polls. */
+ * A zero waker ({NULL, NULL}) wakes no thread. It is for an owner that polls. */
 #ifndef VOLT_WAKER_H
 #define VOLT_WAKER_H
 

@@ -1,32 +1,28 @@
-/* loop.c: a foreign event loop as the owner of wakers.
+/* loop.c: an event loop that is not of volt, as the owner of wakers.
  *
- * Algorithm: one word: how many wakes are to come, whether the loop has been told since its last
- * poll, and whether it ends. A wake tells the loop first, if need be, and counts itself off last.
+ * Algorithm: one word has the number of wakes that are to come, whether the loop was notified since
+ * its last poll, and whether it is closed. A wake notifies the loop first, if necessary, and counts
+ * itself off last.
  *
- * Invariant I1: the count is that of the registrations (volt_ctx.registered) that neither wake nor
- *   drop has settled. Those of a poll are added at its end, so the count may be below zero during a
- *   poll, and only then.
+ * Invariant
+ *   I1  The count is that of the registrations (volt_ctx.registered) that neither a wake nor a drop
+ *       has settled. Those of a poll are added at its end. So the count may be below 0 during a
+ *       poll, and only then.
  *
  * Races
- *   R1  Interleaving: the loop polls a future, which is pending; a wake for it comes, finds NOTIFIED
- *       set, and does not call tell(); the loop never polls it again. Prevented by: the loop clears
- *       NOTIFIED before it polls. So a wake that finds NOTIFIED set later comes after another wake that has
- *       set it since, and that one calls tell().
- *   R2  Interleaving: the loop sees that its futures are ready, and frees what tell() touches,
- *       while a wake is in tell() or on its way there. Prevented by: a wake is counted until it has
- *       returned from tell().
+ *   R1  Interleaving: the loop polls a future, which is pending; a wake for it comes, finds
+ *       NOTIFIED set, and does not call notify(); the loop never polls the future again. Prevented
+ *       by: the loop clears NOTIFIED before it polls. A later wake that finds NOTIFIED set comes
+ *       after another wake that has set it since, and that one calls notify().
+ *   R2  Interleaving: the loop sees that its futures are ready, and frees what notify() touches,
+ *       while a wake is in notify() or on its way there. Prevented by: a wake is counted until it
+ *       has returned from notify().
  *   R3  Interleaving: the last wake counts itself off and reads `settled`, while the loop frees *l.
- *       Prevented by: CLOSED and the count are one word. If the last wake finds CLOSED, *l is its
- *       own; else it does not touch *l any more.
+ *       Prevented by: CLOSED and the count are in one word. If the last wake finds CLOSED, *l is
+ *       its own; else it does not touch *l any more.
  *   R4  Interleaving: the deadline of a close passes as the last wake counts itself off. Prevented
- *       by: the closing thread finds count 0 as it clears CLOSED; then it is owed the unpark, and
- *       waits for it.
- *
- * Pairs
- *   T1 (acq_rel) -> T2 (acq_rel)        the polls after NOTIFIED is cleared see what came before each
- *                                       wake that did not call tell()
- *   S1 (acq_rel) -> S2 (acquire), S1    all wakes have left what is freed
- *   S2 (acq_rel) -> S1 (acquire)        the last wake reads `settled` as the close has set it */
+ *       by: the closing thread finds the count 0 as it clears CLOSED; then the unpark is due, and
+ *       the thread waits for it. */
 #include <volt/loop.h>
 
 #include "../core/check.h"
@@ -34,15 +30,15 @@
 
 #define NOTIFIED UINT64_C(1)
 #define CLOSED UINT64_C(2)
-#define ONE UINT64_C(4) /* wake to come */
+#define ONE UINT64_C(4) /* one wake to come */
 
-static const char name[] = "volt_loop";
+static const char loop_name[] = "volt_loop";
 
-void volt_loop_init(volt_loop *l, volt_waker tell) {
-  VOLT_CHECK(tell.wake, "volt_loop_init", "%p is to tell nobody", (void *)l);
+void volt_loop_init(volt_loop *l, volt_waker notify) {
+  VOLT_CHECK(notify.wake, "volt_loop_init", "%p is to notify no loop", (void *)l);
   volt_store_relaxed(&l->word, 0); /* not shared yet */
-  l->notify = tell.wake;
-  l->arg = tell.ctx;
+  l->notify = notify.wake;
+  l->arg = notify.ctx;
   l->settled = NULL;
   l->settled_ctx = NULL;
 }
@@ -52,8 +48,8 @@ static uint64_t loop_minus(uint64_t n) {
 }
 
 static void loop_notify(volt_loop *l) {
-  /* loop:T1 <-> loop:T2: the polls after NOTIFIED is cleared see what came before each wake that did
-   * not call tell() */
+  /* loop:T1 <-> loop:T2: polls after NOTIFIED is cleared see what came before each wake that did
+   * not call notify() */
   uint64_t before = volt_fetch_or_acq_rel(&l->word, NOTIFIED);
   if (before & NOTIFIED) return; /* R1 */
   volt_wake_fn call = l->notify;
@@ -62,7 +58,7 @@ static void loop_notify(volt_loop *l) {
 
 static void loop_settle(void *ctx) {
   volt_loop *l = (volt_loop *)ctx;
-  /* loop:S1 <-> loop:S1, loop:S2: all wakes have left what is freed */
+  /* loop:S1 <-> loop:S1, loop:S2: what is freed comes after the last access of each wake */
   uint64_t before = volt_fetch_add_acq_rel(&l->word, loop_minus(ONE));
   if (!(before & CLOSED) || before / ONE != 1) return; /* R3 */
   volt_waker settled = {l->settled, l->settled_ctx};
@@ -75,24 +71,25 @@ static void loop_wake(void *ctx) {
 }
 
 int volt_loop_poll(volt_loop *l, volt_future *f) {
-  uint64_t word = volt_load_relaxed(&l->word); /* the loop's own are seen, and who told it */
-  VOLT_CHECK(!(word & CLOSED), name, "%p: future %p is polled with a loop that was closed",
+  /* relaxed: CLOSED is this thread's own; a NOTIFIED that is not seen yet has its notify() to come */
+  uint64_t word = volt_load_relaxed(&l->word);
+  VOLT_CHECK(!(word & CLOSED), loop_name, "%p: future %p is polled with a loop that was closed",
              (void *)l, (void *)f);
-  /* loop:T2 <-> loop:T1: the polls after NOTIFIED is cleared see what came before each wake that did
-   * not call tell(); R1 */
+  /* R1. loop:T2 <-> loop:T1: this poll sees what came before each wake that did not call
+   * notify() */
   if (word & NOTIFIED) volt_fetch_and_acq_rel(&l->word, ~NOTIFIED);
   volt_waker waker = {loop_wake, l};
   volt_ctx ctx = VOLT_CTX_INIT(waker);
   ctx.drop = loop_settle;
   int result = volt_future_poll_ctx(f, &ctx);
-  /* relaxed: who has settled one of them already is seen by S2 */
+  /* relaxed: loop:S2 sees those that are settled already */
   if (ctx.registered > 0) volt_fetch_add_relaxed(&l->word, ctx.registered * ONE); /* I1 */
   if (result == VOLT_PENDING && ctx.yield) loop_notify(l);
   return result;
 }
 
 bool volt_loop_is_settled(volt_loop *l) {
-  /* loop:S2 <- loop:S1: the last wake reads `settled` as the close has set it */
+  /* loop:S2 <- loop:S1: what is freed comes after the last access of each wake */
   return volt_load_acquire(&l->word) / ONE == 0;
 }
 
@@ -101,7 +98,7 @@ int volt_loop_close(volt_loop *l, volt_waker settled) {
   l->settled_ctx = settled.ctx;
   /* loop:S2 <-> loop:S1: the last wake reads `settled` as the close has set it */
   uint64_t before = volt_fetch_or_acq_rel(&l->word, CLOSED);
-  VOLT_CHECK(!(before & CLOSED), name, "%p is closed twice", (void *)l);
+  VOLT_CHECK(!(before & CLOSED), loop_name, "%p is closed twice", (void *)l);
   return before / ONE == 0 ? VOLT_OK : VOLT_PENDING;
 }
 

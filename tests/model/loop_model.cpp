@@ -27,7 +27,7 @@ struct loop_model : model {
     volt_unpark(&m->event);
     EXPECT(m->alive == 1);
   }
-  // It is the caller's, and what tell() touches: who still reads it is reported.
+  // It is the caller's, and what notify() touches: a thread that still reads it is reported.
   void free_it() {
     EXPECT(alive == 1);
     alive = 0;

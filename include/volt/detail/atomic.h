@@ -1,8 +1,8 @@
-/* atomic.h: the atomic operations of volt, named by their memory order.
+/* detail/atomic.h: the atomic operations of volt, named by their memory order. Not an interface.
  *
- * One spelling for three compilers: C11, C++ (a public header with a fast path in it) and the
- * model checker, which sees every access of the shipped source through these names. Only the
- * operations in use exist. This is the only file that spells a memory order.
+ * One spelling for three compilers: C11; C++, because fast paths are inline in public headers; and
+ * the model checker, which sees every access of the shipped source through these names. Only the
+ * operations in use exist. No other file spells a memory order.
  *
  *   VOLT_ATOMIC(T)   a T that threads share through the operations below
  *   VOLT_PLAIN(T)    a T that several threads reach, one at a time, protected by something else:
@@ -37,26 +37,26 @@ extern "C++" {
 #endif
 #define VOLT_PLAIN(T) T
 
-/* Helgrind and DRD see no order in atomic operations. A build with VOLT_VALGRIND, in C, tells them
- * of an edge from each release to every later acquire of the same object, and that atomic
+/* Helgrind and DRD see no order in atomic operations. A build with VOLT_VALGRIND, in C, reports to
+ * them an edge from each release to every later acquire of the same object, and that atomic
  * operations do not race with each other. */
 #if defined(VOLT_VALGRIND) && !defined(__cplusplus)
 #include <valgrind/helgrind.h>
 /* in this order: both define the same names */
 #include <valgrind/drd.h>
-#define VOLT_VG_TELL_(request, p, bytes) \
+#define VOLT_VG_REPORT_(request, p, bytes) \
   VALGRIND_DO_CLIENT_REQUEST_STMT((request), (const volatile void *)(p), (bytes), 0, 0, 0)
 #define VOLT_VG_BEFORE_(p, order)                                           \
-  VOLT_VG_TELL_(_VG_USERREQ__HG_ARANGE_MAKE_UNTRACKED, p, sizeof *(p));     \
-  VOLT_VG_TELL_(VG_USERREQ__DRD_START_SUPPRESSION, p, sizeof *(p));         \
+  VOLT_VG_REPORT_(_VG_USERREQ__HG_ARANGE_MAKE_UNTRACKED, p, sizeof *(p));   \
+  VOLT_VG_REPORT_(VG_USERREQ__DRD_START_SUPPRESSION, p, sizeof *(p));       \
   if ((order) != memory_order_relaxed && (order) != memory_order_acquire) { \
-    VOLT_VG_TELL_(_VG_USERREQ__HG_USERSO_SEND_PRE, p, 0);                   \
-    VOLT_VG_TELL_(VG_USERREQ__DRD_ANNOTATE_HAPPENS_BEFORE, p, 0);           \
+    VOLT_VG_REPORT_(_VG_USERREQ__HG_USERSO_SEND_PRE, p, 0);                 \
+    VOLT_VG_REPORT_(VG_USERREQ__DRD_ANNOTATE_HAPPENS_BEFORE, p, 0);         \
   }
 #define VOLT_VG_AFTER_(p, order)                                            \
   if ((order) != memory_order_relaxed && (order) != memory_order_release) { \
-    VOLT_VG_TELL_(_VG_USERREQ__HG_USERSO_RECV_POST, p, 0);                  \
-    VOLT_VG_TELL_(VG_USERREQ__DRD_ANNOTATE_HAPPENS_AFTER, p, 0);            \
+    VOLT_VG_REPORT_(_VG_USERREQ__HG_USERSO_RECV_POST, p, 0);                \
+    VOLT_VG_REPORT_(VG_USERREQ__DRD_ANNOTATE_HAPPENS_AFTER, p, 0);          \
   }
 #define VOLT_VG_DO_(p, order, operation)    \
   __extension__({                           \
@@ -84,7 +84,7 @@ extern "C++" {
 #endif
 
 /* Every operation takes its pointer from here. In a test build with VOLT_CHAOS
- * (tests/chaos/chaos.c) the thread sometimes lets others run first; in all others this is p. */
+ * (tests/chaos/chaos.c) the thread sometimes yields first; in all other builds this is p. */
 #ifdef VOLT_CHAOS
 #include "../base.h"
 VOLT_BEGIN_DECLS
@@ -134,8 +134,8 @@ VOLT_END_DECLS
 #define volt_fetch_and_acq_rel(p, v) \
   VOLT_ATOMIC_FN_(atomic_fetch_and_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(acq_rel))
 
-/* Compare and swap: true if *p was *seen and is now want; else *seen is what *p holds. A failure
- * orders nothing. The weak form may fail for no reason: for loops. */
+/* Compare and swap: true if *p was *seen and is now want; else *seen becomes what *p is. A failure
+ * orders nothing. The weak form may fail without a reason; it is for loops. */
 #define VOLT_CAS_(strength, p, seen, want, order)                \
   VOLT_ATOMIC_FN_(atomic_compare_exchange_##strength##_explicit) \
   (VOLT_AT_(p), (seen), (want), VOLT_ORDER_(order), VOLT_ORDER_(relaxed))
