@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-hidden_in='^(include/volt/(base|detail/atomic)\.h|src/core/(check|spin)\.h):'
+hidden_in='^(include/volt/(base|detail/(atomic|base))\.h|src/core/(check|spin)\.h):'
 spelling='__attribute|__builtin|__asm|\basm\b|__extension__|__typeof|\btypeof\b|__sync_|__atomic_'
 
 stray() { grep -nHE "$spelling" "$@" | grep -vE "$hidden_in" || true; }
