@@ -73,7 +73,7 @@ static inline volt_fifo_ *volt_fifo_to_look_at_(const volt_fifo_ *q) {
 static inline void volt_fifo_unlock_exact_(volt_fifo_ *q, uint64_t next) {
   /* fifo:U1 -> fifo:C1, fifo:L1, channel:C1, channel:L1, channel:P1, latch:T1, monitor:D1,
    * notify:T1, once:T1, permits:A1, permits:C1, permits:D1, permits:L1, permits:T1, token:C1: the
-   * holder sees what the last holder did */
+   * next holder, and each reader of the word, sees what this holder did */
   volt_store_release(&q->word, next);
 }
 
