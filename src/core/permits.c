@@ -103,7 +103,7 @@ static inline bool permits_grant_head_and_unlock(volt_fifo_ *q, const volt_permi
 /* R7: after the wakers of a batch. Returns true: the lock is held again. Returns false: no waiter
  * is queued; this thread is not counted as returning any more, and that was its last access to
  * *q. */
-static bool permits_come_back(volt_fifo_ *q, uint64_t *word) {
+static bool permits_lock_again(volt_fifo_ *q, uint64_t *word) {
   while (!volt_fifo_lock_if_queued_(q, word)) {
     /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: destroy() comes after all that
      * this thread did */
@@ -131,7 +131,7 @@ void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind
     VOLT_ASSERT(again || !q->head || (int32_t)available <= 0);
     volt_permits_unlock_(q, kind, word, available);
     volt_waiters_grant_(batch, count, word & CLOSED ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
-    if (!again || !permits_come_back(q, &word)) return;
+    if (!again || !permits_lock_again(q, &word)) return;
   }
 }
 

@@ -29,8 +29,8 @@ typedef struct volt_permit_kind_ {
   const char *name;   /* for messages */
   const char *excess; /* for messages: what it is called to release more than is held */
   uint32_t full;      /* the word's value is free permits XOR full */
-  uint32_t max;       /* how many permits there are at most, and one waiter wants at most */
-  uint32_t shared;    /* what a holder has that shares the object with others (a reader); or 0 */
+  uint32_t max;       /* the most permits that exist, and that one waiter may want */
+  uint32_t shared;    /* permits of a holder that shares the object (a reader); or 0 */
   volt_permits_serve_fn_ *serve;
   volt_permits_bound_fn_ *bound; /* NULL: its words are never BOUNDED */
 } volt_permit_kind_;

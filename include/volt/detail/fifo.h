@@ -15,9 +15,10 @@
  *                         way (channel.h).
  *   bits 8-31  RETURNING  how many threads have released the lock to call wakers, and will take it
  *                         again to complete more waiters
- *   bits 32-63 value      of a semaphore, a mutex or a rwlock: free permits XOR `full`, which is
- *                         how many a new mutex or rwlock has and 0 for a semaphore. So a free mutex
- *                         is all-zero, a free rwlock too. Each other primitive has its own value.
+ *   bits 32-63 value      the free permits of a semaphore, mutex or rwlock, XOR `full`. `full` is
+ *                         what a free mutex or rwlock has, and 0 for a semaphore: so the word of a
+ *                         free mutex, and of a free rwlock, is 0. Other primitives use the value in
+ *                         their own way.
  *
  * Which thread writes the word: while QUEUED and LOCKED are clear, any thread, by one
  * compare-and-swap. While QUEUED is set, a thread takes the lock first. While LOCKED is set, only
