@@ -23,7 +23,8 @@
  *   through     the inner future whose result became its own, or NULL. A future that completes
  *               when one of several does has it; then ctx->decision is passed on to those
  *   undo        undoes what its last poll has done; NULL: that cannot be undone
- *   ends_itself its poll() acts on ctx->cancel, because the inner futures have to end first */
+ *   ends_itself its poll() acts on ctx->cancel, because the inner futures have to end first
+ * A leaf that cannot end at once (a call on the blocking pool) has poll and ends_itself, too. */
 typedef struct volt_future_ops_ {
   const char *name; /* of the primitive, for messages; or NULL */
   int (*start)(volt_future *f, volt_waker waker);
