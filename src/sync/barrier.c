@@ -14,7 +14,7 @@
 #include "../core/future_ops.h"
 #include "../core/monitor.h"
 
-static const char name[] = "volt_barrier";
+static const char barrier_name[] = "volt_barrier";
 
 void volt_barrier_init(volt_barrier *b, uint32_t count) {
   VOLT_CHECK(count > 0, "volt_barrier_init", "%p: a barrier of %u", (void *)b, count);
@@ -23,13 +23,14 @@ void volt_barrier_init(volt_barrier *b, uint32_t count) {
 }
 
 void volt_barrier_destroy(volt_barrier *b) {
-  volt_monitor_destroy_(&b->queue, name);
+  volt_monitor_destroy_(&b->queue, barrier_name);
 }
 
-static int arrive(volt_barrier *b, volt_waiter *w, volt_decision_ *decision, volt_waker waker) {
+static int barrier_arrive(volt_barrier *b, volt_waiter *w, volt_decision_ *decision,
+                          volt_waker waker) {
   volt_monitor_ t;
   volt_monitor_enter_(&t, &b->queue);
-  VOLT_CHECK(b->queue.waiters < b->count, name, "%p: %u have arrived, of %u", (void *)b,
+  VOLT_CHECK(b->queue.waiters < b->count, barrier_name, "%p: %u have arrived, of %u", (void *)b,
              (uint32_t)b->queue.waiters, b->count); /* I1: or it was never initialised */
   int result = VOLT_LEADER;
   if (b->queue.waiters < b->count - 1) {
@@ -44,12 +45,12 @@ static int arrive(volt_barrier *b, volt_waiter *w, volt_decision_ *decision, vol
 }
 
 int volt_barrier_wait(volt_barrier *b, volt_waiter *w, volt_waker waker) {
-  volt_waiter_check_unused_(name, w);
-  return arrive(b, w, NULL, waker);
+  volt_waiter_check_unused_(barrier_name, w);
+  return barrier_arrive(b, w, NULL, waker);
 }
 
 bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w) {
-  return volt_monitor_cancel_(&b->queue, name, w);
+  return volt_monitor_cancel_(&b->queue, barrier_name, w);
 }
 
 uint32_t volt_barrier_waiters(const volt_barrier *b) {
@@ -58,24 +59,24 @@ uint32_t volt_barrier_waiters(const volt_barrier *b) {
 
 /* ---- future ---- */
 
-static int start(volt_future *f, volt_waker waker) {
+static int barrier_start(volt_future *f, volt_waker waker) {
   volt_barrier *b = volt_container_of(f->object, volt_barrier, queue);
-  return arrive(b, &f->waiter, f->decision, waker);
+  return barrier_arrive(b, &f->waiter, f->decision, waker);
 }
 
-static void give_back(volt_future *f) {
+static void barrier_give_back(volt_future *f) {
   (void)f; /* the others have left, too */
 }
 
-static const volt_future_ops_ ops = {.name = name,
-                                     .start = start,
-                                     .cancel = volt_monitor_future_cancel_,
-                                     .set_waker = volt_monitor_future_set_waker_,
-                                     .give_back = give_back,
-                                     .due = volt_monitor_future_complete_counted_};
+static const volt_future_ops_ barrier_ops = {.name = barrier_name,
+                                             .start = barrier_start,
+                                             .cancel = volt_monitor_future_cancel_,
+                                             .set_waker = volt_monitor_future_set_waker_,
+                                             .give_back = barrier_give_back,
+                                             .due = volt_monitor_future_complete_counted_};
 
 volt_future *volt_barrier_wait_future(volt_future *f, volt_barrier *b) {
-  return volt_future_make_(f, &ops, &b->queue, 0);
+  return volt_future_make_(f, &barrier_ops, &b->queue, 0);
 }
 
 int volt_barrier_wait_blocking(volt_barrier *b, uint64_t deadline_ns) {

@@ -48,7 +48,7 @@
 #include "../core/spin.h"
 #include "mutex_move.h"
 
-static const char name[] = "volt_cond";
+static const char cond_name[] = "volt_cond";
 
 void volt_cond_init(volt_cond *c) {
   volt_fifo_init_(&c->queue, 0);
@@ -56,7 +56,7 @@ void volt_cond_init(volt_cond *c) {
 }
 
 /* The lock is held. Whether all who are linked are about to unlink themselves. */
-static bool all_are_leaving(const volt_cond *c) {
+static bool cond_all_are_leaving(const volt_cond *c) {
   for (volt_waiter *w = c->queue.head; w; w = w->next) {
     if (volt_load_relaxed(&w->state) != VOLT_WAITER_LEAVING_) return false; /* R7: it stays so */
   }
@@ -65,25 +65,26 @@ static bool all_are_leaving(const volt_cond *c) {
 
 void volt_cond_destroy(volt_cond *c) {
   uint64_t word;
-  for (unsigned looks = 0; volt_fifo_lock_if_queued_(&c->queue, &word); volt_pause_(&looks)) {
-    bool is_used = !all_are_leaving(c);
+  for (unsigned spins = 0; volt_fifo_lock_if_queued_(&c->queue, &word); volt_pause_(&spins)) {
+    bool is_used = !cond_all_are_leaving(c);
     volt_fifo_unlock_(&c->queue, word);
     if (is_used) break; /* that is misuse */
   }
-  volt_monitor_destroy_(&c->queue, name);
+  volt_monitor_destroy_(&c->queue, cond_name);
 }
 
 /* ---- wait ---- */
 
 /* w->data says for whose signals it waits, and how it was taken away: &c->queue, by a signal or not
  * yet; &c->mutex, by a broadcast. state: PENDING, or TIMED (R7). */
-static void wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker, uint32_t state) {
-  volt_waiter_check_unused_(name, w);
-  VOLT_CHECK(volt_mutex_is_locked(m), name, "%p: wait with mutex %p, which is not locked",
+static void cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker,
+                      uint32_t state) {
+  volt_waiter_check_unused_(cond_name, w);
+  VOLT_CHECK(volt_mutex_is_locked(m), cond_name, "%p: wait with mutex %p, which is not locked",
              (void *)c, (void *)m);
   uint64_t word;
   volt_fifo_lock_(&c->queue, &word); /* L1: pairs U1 */
-  VOLT_CHECK(!c->queue.head || c->mutex == m, name,
+  VOLT_CHECK(!c->queue.head || c->mutex == m, cond_name,
              "%p: wait with mutex %p, while others wait with mutex %p", (void *)c, (void *)m,
              (void *)c->mutex);
   c->mutex = m; /* I3 */
@@ -95,15 +96,15 @@ static void wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker, 
 }
 
 int volt_cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker) {
-  wait(c, m, w, waker, VOLT_WAITER_PENDING_);
+  cond_wait(c, m, w, waker, VOLT_WAITER_PENDING_);
   return VOLT_PENDING;
 }
 
 /* Take *w out if it still waits for a signal. Returns whether it did. */
-static bool withdraw(volt_cond *c, volt_waiter *w) {
+static bool cond_withdraw(volt_cond *c, volt_waiter *w) {
   uint64_t word;
   volt_fifo_lock_(&c->queue, &word); /* L1: pairs U1 */
-  VOLT_CHECK(w->data == &c->queue || w->data == &c->mutex, name,
+  VOLT_CHECK(w->data == &c->queue || w->data == &c->mutex, cond_name,
              "%p: waiter %p waits for something else", (void *)c, (void *)w);
   bool here = w->queue == &c->queue; /* I2, R3 */
   if (here) {
@@ -115,21 +116,21 @@ static bool withdraw(volt_cond *c, volt_waiter *w) {
 }
 
 /* It has been taken there. */
-static volt_mutex *mutex_of(volt_waiter *w) {
+static volt_mutex *cond_mutex_of(volt_waiter *w) {
   return volt_container_of((volt_fifo_ *)(void *)w->queue, volt_mutex, queue);
 }
 
 /* It got a signal, and has no use for it. */
-static void pass_on(volt_cond *c, const volt_waiter *w) {
+static void cond_pass_on(volt_cond *c, const volt_waiter *w) {
   if (w->data == &c->queue) volt_cond_signal(c);
 }
 
 bool volt_cond_cancel(volt_cond *c, volt_waiter *w) {
   int result = volt_waiter_result(w);
   if (result != VOLT_PENDING) return result == VOLT_ECANCELED;
-  if (withdraw(c, w)) return true;
-  if (!volt_mutex_cancel(mutex_of(w), w)) return false;
-  pass_on(c, w); /* R3 */
+  if (cond_withdraw(c, w)) return true;
+  if (!volt_mutex_cancel(cond_mutex_of(w), w)) return false;
+  cond_pass_on(c, w); /* R3 */
   return true;
 }
 
@@ -143,12 +144,12 @@ bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
     w->ctx = waker.ctx;
   }
   volt_fifo_unlock_(&c->queue, word);
-  return here || volt_fifo_set_waker_(&mutex_of(w)->queue, "volt_mutex", w, waker);
+  return here || volt_fifo_set_waker_(&cond_mutex_of(w)->queue, "volt_mutex", w, waker);
 }
 
 /* A timed waiter moves from state to next, unless the other side was first. relaxed: the value alone
  * decides; what else is to be seen is seen under the lock. */
-static bool decide(volt_waiter *w, uint32_t next) {
+static bool cond_decide(volt_waiter *w, uint32_t next) {
   uint32_t seen = VOLT_WAITER_TIMED_;
   return volt_cas_relaxed(&w->state, &seen, next); /* R7 */
 }
@@ -157,13 +158,14 @@ int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = {0};
   bool is_timed = deadline_ns != VOLT_NO_DEADLINE;
-  wait(c, m, &w, volt_parker_waker(&parker), is_timed ? VOLT_WAITER_TIMED_ : VOLT_WAITER_PENDING_);
+  cond_wait(c, m, &w, volt_parker_waker(&parker),
+            is_timed ? VOLT_WAITER_TIMED_ : VOLT_WAITER_PENDING_);
   if (volt_park_in_("volt_cond_wait_blocking", &parker, 1, deadline_ns) == VOLT_OK) return VOLT_OK;
-  if (!decide(&w, VOLT_WAITER_LEAVING_)) { /* R6, R7: *c may be gone */
+  if (!cond_decide(&w, VOLT_WAITER_LEAVING_)) { /* R6, R7: *c may be gone */
     volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
     return VOLT_OK;
   }
-  (void)withdraw(c, &w); /* R7: linked, because no signal takes it any more */
+  (void)cond_withdraw(c, &w); /* R7: linked, because no signal takes it any more */
   volt_mutex_lock_no_deadline(m);
   return VOLT_ETIMEDOUT;
 }
@@ -171,14 +173,14 @@ int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
 /* ---- signal ---- */
 
 /* The lock is held. Whether *w is to be taken to the mutex; if so, no timeout takes it away. */
-static bool take(volt_waiter *w) {
+static bool cond_take(volt_waiter *w) {
   uint32_t state = volt_load_relaxed(&w->state); /* decided by the CAS */
   return state == VOLT_WAITER_PENDING_ ||
-         (state == VOLT_WAITER_TIMED_ && decide(w, VOLT_WAITER_PENDING_));
+         (state == VOLT_WAITER_TIMED_ && cond_decide(w, VOLT_WAITER_PENDING_));
 }
 
 /* Signal the oldest waiters, at most `most` of them. how: into their data, unless NULL. */
-static void signal(volt_cond *c, uint32_t most, void *how) {
+static void cond_signal_up_to(volt_cond *c, uint32_t most, void *how) {
   uint64_t word;
   volt_fifo_ *q = &c->queue;
   if (!volt_fifo_lock_if_queued_(q, &word)) return; /* R1 */
@@ -187,7 +189,7 @@ static void signal(volt_cond *c, uint32_t most, void *how) {
   volt_waiter *w = q->head;
   for (uint32_t left = q->waiters; left > 0 && taken < most; left--) {
     volt_waiter *next = w->next;
-    if (take(w)) {
+    if (cond_take(w)) {
       if (how) w->data = how;
       taken += 1;
       last = w;
@@ -205,11 +207,11 @@ static void signal(volt_cond *c, uint32_t most, void *how) {
 }
 
 void volt_cond_signal(volt_cond *c) {
-  signal(c, 1, NULL);
+  cond_signal_up_to(c, 1, NULL);
 }
 
 void volt_cond_broadcast(volt_cond *c) {
-  signal(c, UINT32_MAX, &c->mutex);
+  cond_signal_up_to(c, UINT32_MAX, &c->mutex);
 }
 
 uint32_t volt_cond_waiters(const volt_cond *c) {
@@ -222,32 +224,35 @@ static volt_cond *cond_of(volt_future *f) {
   return (volt_cond *)f->object;
 }
 
-static int start(volt_future *f, volt_waker waker) {
+static int cond_start(volt_future *f, volt_waker waker) {
   (void)waker;
-  volt_panic_(name, "%p: future %p was started twice", f->object, (void *)f);
+  volt_panic_(cond_name, "%p: future %p was started twice", f->object, (void *)f);
 }
 
-static bool cancel(volt_future *f) {
+static bool cond_cancel(volt_future *f) {
   return volt_cond_cancel(cond_of(f), &f->waiter);
 }
 
-static bool set_waker(volt_future *f, volt_waker waker) {
+static bool cond_set_waker(volt_future *f, volt_waker waker) {
   return volt_cond_set_waker(cond_of(f), &f->waiter, waker);
 }
 
-static void give_back(volt_future *f) {
-  pass_on(cond_of(f), &f->waiter);
-  volt_mutex_unlock(mutex_of(&f->waiter));
+static void cond_give_back(volt_future *f) {
+  cond_pass_on(cond_of(f), &f->waiter);
+  volt_mutex_unlock(cond_mutex_of(&f->waiter));
 }
 
-static const volt_future_ops_ ops = {
-    .name = name, .start = start, .cancel = cancel, .set_waker = set_waker, .give_back = give_back};
+static const volt_future_ops_ cond_ops = {.name = cond_name,
+                                          .start = cond_start,
+                                          .cancel = cond_cancel,
+                                          .set_waker = cond_set_waker,
+                                          .give_back = cond_give_back};
 
 volt_future *volt_cond_wait_future(volt_future *f, volt_cond *c, volt_mutex *m) {
-  static const volt_waker nobody = {NULL, NULL};
-  volt_future_make_(f, &ops, c, 0);
+  static const volt_waker no_waker = {NULL, NULL};
+  volt_future_make_(f, &cond_ops, c, 0);
   f->state = VOLT_FUTURE_WAITING_;
-  (void)volt_cond_wait(c, m, &f->waiter, nobody);
+  (void)volt_cond_wait(c, m, &f->waiter, no_waker);
   f->id = f->waiter.id;
   return f;
 }

@@ -24,7 +24,7 @@
 #include "../core/future_ops.h"
 #include "../core/monitor.h"
 
-static const char name[] = "volt_latch";
+static const char latch_name[] = "volt_latch";
 
 extern inline void volt_latch_add(volt_latch *, uint32_t);
 extern inline void volt_latch_count_down(volt_latch *, uint32_t);
@@ -36,14 +36,14 @@ void volt_latch_init(volt_latch *l, uint32_t count) {
 }
 
 void volt_latch_destroy(volt_latch *l) {
-  volt_monitor_destroy_(&l->queue, name);
+  volt_monitor_destroy_(&l->queue, latch_name);
 }
 
 void volt_latch_add_slow_(volt_latch *l, uint32_t n) {
   volt_monitor_ t;
   volt_monitor_look_(&t, &l->queue);
   uint32_t count = VOLT_WORD_VALUE_(t.word);
-  VOLT_CHECK(n <= VOLT_LATCH_MAX - count, name, "%p: %u added to %u", (void *)l, n, count);
+  VOLT_CHECK(n <= VOLT_LATCH_MAX - count, latch_name, "%p: %u added to %u", (void *)l, n, count);
   t.word += VOLT_WORD_(n);
   volt_monitor_unlock_(&t);
 }
@@ -52,14 +52,14 @@ void volt_latch_count_down_slow_(volt_latch *l, uint32_t n) {
   volt_monitor_ t;
   volt_monitor_enter_(&t, &l->queue);
   uint32_t count = VOLT_WORD_VALUE_(t.word);
-  VOLT_CHECK(n <= count, name, "%p: counted down by %u from %u", (void *)l, n, count);
+  VOLT_CHECK(n <= count, latch_name, "%p: counted down by %u from %u", (void *)l, n, count);
   t.word -= VOLT_WORD_(n);
   if (n == count) volt_monitor_release_all_(&t); /* I1 */
   volt_monitor_exit_(&t);
 }
 
 int volt_latch_wait(volt_latch *l, volt_waiter *w, volt_waker waker) {
-  volt_waiter_check_unused_(name, w);
+  volt_waiter_check_unused_(latch_name, w);
   if (volt_latch_try_wait(l) == VOLT_OK) return VOLT_OK;
   volt_monitor_ t;
   volt_monitor_look_(&t, &l->queue);
@@ -70,7 +70,7 @@ int volt_latch_wait(volt_latch *l, volt_waiter *w, volt_waker waker) {
 }
 
 bool volt_latch_cancel(volt_latch *l, volt_waiter *w) {
-  return volt_monitor_cancel_(&l->queue, name, w);
+  return volt_monitor_cancel_(&l->queue, latch_name, w);
 }
 
 uint32_t volt_latch_count(const volt_latch *l) {
@@ -83,32 +83,32 @@ uint32_t volt_latch_waiters(const volt_latch *l) {
 
 /* ---- future ---- */
 
-static int start(volt_future *f, volt_waker waker) {
+static int latch_start(volt_future *f, volt_waker waker) {
   volt_latch *l = volt_container_of(f->object, volt_latch, queue);
   return volt_latch_wait(l, &f->waiter, waker);
 }
 
-static void give_back(volt_future *f) {
+static void latch_give_back(volt_future *f) {
   (void)f; /* nothing was taken */
 }
 
 /* It is open, or it was, and may have been shut again. */
-static bool due(volt_future *f) {
+static bool latch_due(volt_future *f) {
   volt_latch *l = volt_container_of(f->object, volt_latch, queue);
   uint64_t word = volt_load_relaxed(&l->queue.word); /* a hint: see monitor.c R6 */
   bool opened = VOLT_WORD_VALUE_(word) == 0 || (word & VOLT_WORD_ALL_RETURNING_);
   return opened && volt_monitor_future_complete_(f);
 }
 
-static const volt_future_ops_ ops = {.name = name,
-                                     .start = start,
-                                     .cancel = volt_monitor_future_cancel_,
-                                     .set_waker = volt_monitor_future_set_waker_,
-                                     .give_back = give_back,
-                                     .due = due};
+static const volt_future_ops_ latch_ops = {.name = latch_name,
+                                           .start = latch_start,
+                                           .cancel = volt_monitor_future_cancel_,
+                                           .set_waker = volt_monitor_future_set_waker_,
+                                           .give_back = latch_give_back,
+                                           .due = latch_due};
 
 volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l) {
-  return volt_future_make_(f, &ops, &l->queue, 0);
+  return volt_future_make_(f, &latch_ops, &l->queue, 0);
 }
 
 int volt_latch_wait_blocking(volt_latch *l, uint64_t deadline_ns) {

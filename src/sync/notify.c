@@ -29,12 +29,12 @@
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_
 #define STORED VOLT_WORD_(1)
-#define EVERYBODY VOLT_WORD_(2) /* once more */
+#define NOTIFIED_ALL VOLT_WORD_(2) /* once more */
 
-static const char name[] = "volt_notify";
+static const char notify_name[] = "volt_notify";
 
 /* How often everybody was notified, modulo 2^31. */
-static uint32_t count_of(uint64_t word) {
+static uint32_t notify_count_of(uint64_t word) {
   return VOLT_WORD_VALUE_(word) / 2;
 }
 
@@ -43,7 +43,7 @@ void volt_notify_init(volt_notify *n) {
 }
 
 void volt_notify_destroy(volt_notify *n) {
-  volt_monitor_destroy_(&n->queue, name);
+  volt_monitor_destroy_(&n->queue, notify_name);
 }
 
 void volt_notify_one(volt_notify *n) {
@@ -70,17 +70,17 @@ void volt_notify_all(volt_notify *n) {
   while (!(word & (QUEUED | LOCKED))) {
     /* notify:F1 -> notify:T1, fifo:L1: who takes what is stored, or finds another count, sees
      * what came before */
-    if (volt_cas_release(&n->queue.word, &word, word + EVERYBODY)) return;
+    if (volt_cas_release(&n->queue.word, &word, word + NOTIFIED_ALL)) return;
   }
   volt_monitor_ t;
   volt_monitor_enter_(&t, &n->queue);
-  t.word += EVERYBODY;
+  t.word += NOTIFIED_ALL;
   volt_monitor_release_all_(&t);
   volt_monitor_exit_(&t);
 }
 
 /* Without a turn. Returns false: nothing is stored, or it takes a turn to know. */
-static bool take_stored(volt_notify *n, uint64_t word, volt_waiter *w) {
+static bool notify_take_stored(volt_notify *n, uint64_t word, volt_waiter *w) {
   if ((word & (STORED | QUEUED | LOCKED)) != STORED) return false;
   /* notify:T1 <- notify:F1, fifo:U1: who takes what is stored, or finds another count, sees what
    * came before */
@@ -89,7 +89,7 @@ static bool take_stored(volt_notify *n, uint64_t word, volt_waiter *w) {
   return true;
 }
 
-static int wait(volt_monitor_ *t, volt_waiter *w, volt_waker waker) {
+static int notify_wait_locked(volt_monitor_ *t, volt_waiter *w, volt_waker waker) {
   if (t->word & STORED) {
     t->word -= STORED;
     w->data = w;
@@ -100,18 +100,18 @@ static int wait(volt_monitor_ *t, volt_waiter *w, volt_waker waker) {
 }
 
 int volt_notify_wait(volt_notify *n, volt_waiter *w, volt_waker waker) {
-  volt_waiter_check_unused_(name, w);
+  volt_waiter_check_unused_(notify_name, w);
   uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
-  if (take_stored(n, word, w)) return VOLT_OK;
+  if (notify_take_stored(n, word, w)) return VOLT_OK;
   volt_monitor_ t;
   volt_monitor_look_(&t, &n->queue);
-  int result = wait(&t, w, waker);
+  int result = notify_wait_locked(&t, w, waker);
   volt_monitor_unlock_(&t);
   return result;
 }
 
 bool volt_notify_cancel(volt_notify *n, volt_waiter *w) {
-  return volt_monitor_cancel_(&n->queue, name, w);
+  return volt_monitor_cancel_(&n->queue, notify_name, w);
 }
 
 uint32_t volt_notify_waiters(const volt_notify *n) {
@@ -124,45 +124,46 @@ static volt_notify *notify_of(volt_future *f) {
   return volt_container_of(f->object, volt_notify, queue);
 }
 
-static bool is_opened(const volt_future *f, uint64_t word) {
-  return count_of(word) != f->n;
+static bool notify_is_opened(const volt_future *f, uint64_t word) {
+  return notify_count_of(word) != f->n;
 }
 
-static int start(volt_future *f, volt_waker waker) {
+static int notify_start(volt_future *f, volt_waker waker) {
   volt_notify *n = notify_of(f);
   /* notify:T1 <- notify:F1, fifo:U1: who takes what is stored, or finds another count, sees what
    * came before */
   uint64_t word = volt_load_acquire(&n->queue.word);
-  if (is_opened(f, word) || take_stored(n, word, &f->waiter)) return VOLT_OK;
+  if (notify_is_opened(f, word) || notify_take_stored(n, word, &f->waiter)) return VOLT_OK;
   volt_monitor_ t;
   volt_monitor_look_(&t, &n->queue);
-  int result = is_opened(f, t.word) ? (int)VOLT_OK : wait(&t, &f->waiter, waker); /* R2 */
+  int result = notify_is_opened(f, t.word) ? (int)VOLT_OK
+                                           : notify_wait_locked(&t, &f->waiter, waker); /* R2 */
   volt_monitor_unlock_(&t);
   return result;
 }
 
-static void give_back(volt_future *f) {
+static void notify_give_back(volt_future *f) {
   if (f->waiter.data) volt_notify_one(notify_of(f));
 }
 
-static bool due(volt_future *f) {
+static bool notify_due(volt_future *f) {
   uint64_t word = volt_load_relaxed(&notify_of(f)->queue.word); /* a hint: see monitor.c R6 */
-  return is_opened(f, word) && volt_monitor_future_complete_(f);
+  return notify_is_opened(f, word) && volt_monitor_future_complete_(f);
 }
 
-static const volt_future_ops_ ops = {.name = name,
-                                     .start = start,
-                                     .cancel = volt_monitor_future_cancel_,
-                                     .set_waker = volt_monitor_future_set_waker_,
-                                     .give_back = give_back,
-                                     .due = due};
+static const volt_future_ops_ notify_ops = {.name = notify_name,
+                                            .start = notify_start,
+                                            .cancel = volt_monitor_future_cancel_,
+                                            .set_waker = volt_monitor_future_set_waker_,
+                                            .give_back = notify_give_back,
+                                            .due = notify_due};
 
 volt_future *volt_notify_future(volt_future *f, volt_notify *n) {
   /* notify:T1 <- notify:F1, fifo:U1: who takes what is stored, or finds another count, sees what
    * came before; R2 */
   uint64_t word = volt_load_acquire(&n->queue.word);
   f->waiter.data = NULL;
-  return volt_future_make_(f, &ops, &n->queue, count_of(word));
+  return volt_future_make_(f, &notify_ops, &n->queue, notify_count_of(word));
 }
 
 int volt_notify_wait_blocking(volt_notify *n, uint64_t deadline_ns) {

@@ -16,7 +16,7 @@
 #include "../core/future_ops.h"
 #include "../core/monitor.h"
 
-static const char name[] = "volt_once";
+static const char once_name[] = "volt_once";
 
 extern inline bool volt_once_is_done(const volt_once *);
 extern inline int volt_once_call(volt_once *, volt_once_fn *, void *);
@@ -26,25 +26,25 @@ void volt_once_init(volt_once *o) {
 }
 
 void volt_once_destroy(volt_once *o) {
-  volt_monitor_destroy_(&o->queue, name);
+  volt_monitor_destroy_(&o->queue, once_name);
   uint64_t word = volt_load_relaxed(&o->queue.word); /* the owner's own */
-  VOLT_CHECK(VOLT_WORD_VALUE_(word) != VOLT_ONCE_BEGUN_, name, "%p: destroyed while it is begun",
-             (void *)o);
+  VOLT_CHECK(VOLT_WORD_VALUE_(word) != VOLT_ONCE_BEGUN_, once_name,
+             "%p: destroyed while it is begun", (void *)o);
 }
 
-static void set_state(volt_monitor_ *t, uint32_t state) {
+static void once_set_state(volt_monitor_ *t, uint32_t state) {
   t->word = VOLT_WORD_FLAGS_(t->word) | VOLT_WORD_(state);
 }
 
 int volt_once_begin(volt_once *o, volt_waiter *w, volt_waker waker) {
-  volt_waiter_check_unused_(name, w);
+  volt_waiter_check_unused_(once_name, w);
   if (volt_once_is_done(o)) return VOLT_DONE;
   int result = VOLT_DONE;
   volt_monitor_ t;
   volt_monitor_look_(&t, &o->queue);
   uint32_t state = VOLT_WORD_VALUE_(t.word);
   if (state == VOLT_ONCE_FRESH_) {
-    set_state(&t, VOLT_ONCE_BEGUN_);
+    once_set_state(&t, VOLT_ONCE_BEGUN_);
     w->data = w; /* its turn */
     result = VOLT_OK;
   } else if (state == VOLT_ONCE_BEGUN_) {
@@ -61,32 +61,32 @@ int volt_once_result(volt_waiter *w) {
 }
 
 bool volt_once_cancel(volt_once *o, volt_waiter *w) {
-  return volt_monitor_cancel_(&o->queue, name, w);
+  return volt_monitor_cancel_(&o->queue, once_name, w);
 }
 
-static void begin_end(volt_monitor_ *t, volt_once *o) {
+static void once_begin_end(volt_monitor_ *t, volt_once *o) {
   volt_monitor_enter_(t, &o->queue);
-  VOLT_CHECK(VOLT_WORD_VALUE_(t->word) == VOLT_ONCE_BEGUN_, name, "%p: ended, but it is %s",
+  VOLT_CHECK(VOLT_WORD_VALUE_(t->word) == VOLT_ONCE_BEGUN_, once_name, "%p: ended, but it is %s",
              (void *)o, VOLT_WORD_VALUE_(t->word) == VOLT_ONCE_DONE_ ? "done" : "not begun");
 }
 
 void volt_once_done(volt_once *o) {
   volt_monitor_ t;
-  begin_end(&t, o);
-  set_state(&t, VOLT_ONCE_DONE_);
+  once_begin_end(&t, o);
+  once_set_state(&t, VOLT_ONCE_DONE_);
   volt_monitor_release_all_(&t);
   volt_monitor_exit_(&t);
 }
 
 void volt_once_failed(volt_once *o) {
   volt_monitor_ t;
-  begin_end(&t, o);
+  once_begin_end(&t, o);
   volt_waiter *w = volt_monitor_oldest_(&t);
   if (w) {
     w->data = w; /* its turn */
     volt_monitor_release_(&t, w);
   } else {
-    set_state(&t, VOLT_ONCE_FRESH_);
+    once_set_state(&t, VOLT_ONCE_FRESH_);
   }
   volt_monitor_exit_(&t);
 }
@@ -101,33 +101,33 @@ static volt_once *once_of(volt_future *f) {
   return volt_container_of(f->object, volt_once, queue);
 }
 
-static int start(volt_future *f, volt_waker waker) {
+static int once_start(volt_future *f, volt_waker waker) {
   f->waiter.data = NULL; /* nothing to give back, unless it becomes our turn */
   return volt_once_begin(once_of(f), &f->waiter, waker);
 }
 
-static int outcome(volt_future *f) {
+static int once_outcome(volt_future *f) {
   return f->waiter.data ? VOLT_OK : VOLT_DONE;
 }
 
-static void give_back(volt_future *f) {
+static void once_give_back(volt_future *f) {
   if (f->waiter.data) volt_once_failed(once_of(f));
 }
 
-static bool due(volt_future *f) {
+static bool once_due(volt_future *f) {
   return volt_once_is_done(once_of(f)) && volt_monitor_future_complete_(f);
 }
 
-static const volt_future_ops_ ops = {.name = name,
-                                     .start = start,
-                                     .cancel = volt_monitor_future_cancel_,
-                                     .set_waker = volt_monitor_future_set_waker_,
-                                     .give_back = give_back,
-                                     .outcome = outcome,
-                                     .due = due};
+static const volt_future_ops_ once_ops = {.name = once_name,
+                                          .start = once_start,
+                                          .cancel = volt_monitor_future_cancel_,
+                                          .set_waker = volt_monitor_future_set_waker_,
+                                          .give_back = once_give_back,
+                                          .outcome = once_outcome,
+                                          .due = once_due};
 
 volt_future *volt_once_begin_future(volt_future *f, volt_once *o) {
-  return volt_future_make_(f, &ops, &o->queue, 0);
+  return volt_future_make_(f, &once_ops, &o->queue, 0);
 }
 
 int volt_once_begin_blocking(volt_once *o, uint64_t deadline_ns) {

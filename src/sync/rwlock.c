@@ -8,14 +8,14 @@
 #define READER 1u
 #define WRITER VOLT_RWLOCK_WRITER_
 
-static const volt_permit_kind_ kind = {.name = "volt_rwlock",
-                                       .excess = "unlocked, but it is not locked like that",
-                                       .full = WRITER,
-                                       .max = WRITER,
-                                       .shared = READER,
-                                       .serve = volt_permits_serve_,
-                                       .bound = NULL};
-static const volt_permit_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
+static const volt_permit_kind_ rwlock_kind = {.name = "volt_rwlock",
+                                              .excess = "unlocked, but it is not locked like that",
+                                              .full = WRITER,
+                                              .max = WRITER,
+                                              .shared = READER,
+                                              .serve = volt_permits_serve_,
+                                              .bound = NULL};
+static const volt_permit_future_ops_ rwlock_future_ops = VOLT_PERMIT_FUTURE_OPS_(&rwlock_kind);
 
 extern inline int volt_rwlock_try_read(volt_rwlock *);
 extern inline int volt_rwlock_read(volt_rwlock *, volt_waiter *, volt_waker);
@@ -33,23 +33,23 @@ void volt_rwlock_init(volt_rwlock *rw) {
 }
 
 int volt_rwlock_lock_slow_(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_waker waker) {
-  return volt_permits_acquire_(&rw->queue, &kind, w, permits, waker);
+  return volt_permits_acquire_(&rw->queue, &rwlock_kind, w, permits, waker);
 }
 
 int volt_rwlock_lock_blocking_slow_(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
-  return volt_permits_acquire_blocking_(&rw->queue, &kind, permits, deadline_ns);
+  return volt_permits_acquire_blocking_(&rw->queue, &rwlock_kind, permits, deadline_ns);
 }
 
 volt_future *volt_rwlock_read_future(volt_future *f, volt_rwlock *rw) {
-  return volt_future_make_(f, &future_ops.base, &rw->queue, READER);
+  return volt_future_make_(f, &rwlock_future_ops.base, &rw->queue, READER);
 }
 
 volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw) {
-  return volt_future_make_(f, &future_ops.base, &rw->queue, WRITER);
+  return volt_future_make_(f, &rwlock_future_ops.base, &rw->queue, WRITER);
 }
 
 /* While nobody waits the word says who holds the lock, and whether the caller can be the one. */
-static void check_held(volt_rwlock *rw, bool by_writer, const char *what) {
+static void rwlock_check_held(volt_rwlock *rw, bool by_writer, const char *what) {
   uint64_t word = volt_load_relaxed(&rw->queue.word); /* what a holder sees cannot be stale */
   uint32_t taken = VOLT_WORD_VALUE_(word);
   bool held = by_writer ? taken == WRITER : taken != 0 && taken != WRITER;
@@ -61,27 +61,27 @@ static void check_held(volt_rwlock *rw, bool by_writer, const char *what) {
 }
 
 void volt_rwlock_unlock_slow_(volt_rwlock *rw, uint32_t permits, const char *what) {
-  check_held(rw, permits == WRITER, what);
-  volt_permits_release_(&rw->queue, &kind, permits);
+  rwlock_check_held(rw, permits == WRITER, what);
+  volt_permits_release_(&rw->queue, &rwlock_kind, permits);
 }
 
 void volt_rwlock_downgrade(volt_rwlock *rw) {
-  check_held(rw, true, "downgrade");
-  volt_permits_release_(&rw->queue, &kind, WRITER - READER);
+  rwlock_check_held(rw, true, "downgrade");
+  volt_permits_release_(&rw->queue, &rwlock_kind, WRITER - READER);
 }
 
 bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w) {
-  return volt_permits_cancel_(&rw->queue, &kind, w);
+  return volt_permits_cancel_(&rw->queue, &rwlock_kind, w);
 }
 
 void volt_rwlock_destroy(volt_rwlock *rw) {
-  volt_permits_destroy_(&rw->queue, &kind);
-  VOLT_CHECK(volt_permits_available_(&rw->queue, &kind) == WRITER, "volt_rwlock_destroy",
+  volt_permits_destroy_(&rw->queue, &rwlock_kind);
+  VOLT_CHECK(volt_permits_available_(&rw->queue, &rwlock_kind) == WRITER, "volt_rwlock_destroy",
              "%p: destroyed while it is locked", (void *)rw);
 }
 
 uint32_t volt_rwlock_readers(const volt_rwlock *rw) {
-  uint32_t held = volt_permits_held_(&rw->queue, &kind);
+  uint32_t held = volt_permits_held_(&rw->queue, &rwlock_kind);
   return held == WRITER ? 0 : held;
 }
 

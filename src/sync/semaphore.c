@@ -40,7 +40,7 @@
  *                                  R14 reads it. For R8 and R12 by the letter of C11 only: what
  *                                  closes them is that all changes of the word are RMWs, and come
  *                                  one after the other. So it is with the acquire half of
- *                                  volt_sem_limit_repay_()
+ *                                  volt_sem_limit_cover_()
  *   T1 (acquire) <- U1, F1 (release)   as in permits.c
  *
  * Labels: permits */
@@ -53,7 +53,7 @@
 
 /* The head wants all permits: what it has gathered goes back into the hand, then it takes all there
  * shall be, or gathers what there is. */
-static bool serve_all(volt_waiter *w, uint32_t *hand) {
+static bool sem_serve_all(volt_waiter *w, uint32_t *hand) {
   volt_sem *sem = volt_container_of((volt_fifo_ *)(void *)w->queue, volt_sem, queue);
   uint32_t all = volt_load_relaxed(&sem->reached); /* R10: who lowers it comes here afterwards */
   if ((int32_t)all < 0) all = 0; /* R8: it was lowered before it was raised, and comes back */
@@ -73,26 +73,26 @@ static bool serve_all(volt_waiter *w, uint32_t *hand) {
 }
 
 /* Whether *w wants all permits, and they are none. */
-static bool wants_none(const volt_waiter *w) {
+static bool sem_wants_none(const volt_waiter *w) {
   if (!w || !w->data) return false;
   volt_sem *sem = volt_container_of((volt_fifo_ *)(void *)w->queue, volt_sem, queue);
   return (int32_t)volt_load_relaxed(&sem->reached) <= 0; /* R10 */
 }
 
-static bool serve(volt_waiter *w, uint32_t *hand) {
-  if (w->data) return serve_all(w, hand);
-  return volt_permits_serve_(w, hand) || (w->need == 0 && wants_none(w->next));
+static bool sem_serve(volt_waiter *w, uint32_t *hand) {
+  if (w->data) return sem_serve_all(w, hand);
+  return volt_permits_serve_(w, hand) || (w->need == 0 && sem_wants_none(w->next));
 }
 
-static volt_permits_bound_fn_ bound;
-static const volt_permit_kind_ kind = {.name = "volt_sem",
-                                       .excess = "release past VOLT_SEM_MAX",
-                                       .full = 0,
-                                       .max = VOLT_SEM_MAX,
-                                       .shared = 0,
-                                       .serve = serve,
-                                       .bound = bound};
-static const volt_permit_future_ops_ future_ops = VOLT_PERMIT_FUTURE_OPS_(&kind);
+static volt_permits_bound_fn_ sem_bound;
+static const volt_permit_kind_ sem_kind = {.name = "volt_sem",
+                                           .excess = "release past VOLT_SEM_MAX",
+                                           .full = 0,
+                                           .max = VOLT_SEM_MAX,
+                                           .shared = 0,
+                                           .serve = sem_serve,
+                                           .bound = sem_bound};
+static const volt_permit_future_ops_ sem_future_ops = VOLT_PERMIT_FUTURE_OPS_(&sem_kind);
 
 extern inline int volt_sem_try_acquire(volt_sem *, uint32_t);
 extern inline int volt_sem_acquire(volt_sem *, volt_waiter *, uint32_t, volt_waker);
@@ -114,27 +114,27 @@ void volt_sem_init_bounded(volt_sem *sem, uint32_t permits) {
 }
 
 int volt_sem_acquire_slow_(volt_sem *sem, volt_waiter *w, uint32_t n, volt_waker waker) {
-  return volt_permits_acquire_(&sem->queue, &kind, w, n, waker);
+  return volt_permits_acquire_(&sem->queue, &sem_kind, w, n, waker);
 }
 
 int volt_sem_acquire_blocking_slow_(volt_sem *sem, uint32_t n, uint64_t deadline_ns) {
-  return volt_permits_acquire_blocking_(&sem->queue, &kind, n, deadline_ns);
+  return volt_permits_acquire_blocking_(&sem->queue, &sem_kind, n, deadline_ns);
 }
 
 volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uint32_t n) {
-  return volt_future_make_(f, &future_ops.base, &sem->queue, n);
+  return volt_future_make_(f, &sem_future_ops.base, &sem->queue, n);
 }
 
 bool volt_sem_cancel(volt_sem *sem, volt_waiter *w) {
-  return volt_permits_cancel_(&sem->queue, &kind, w);
+  return volt_permits_cancel_(&sem->queue, &sem_kind, w);
 }
 
 void volt_sem_release_slow_(volt_sem *sem, uint32_t n) {
-  volt_permits_release_(&sem->queue, &kind, n);
+  volt_permits_release_(&sem->queue, &sem_kind, n);
 }
 
 /* Take what is in the pool, n at most. Returns how many. */
-static uint32_t take_up_to(volt_sem *sem, uint32_t n) {
+static uint32_t sem_take_up_to(volt_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
   while ((word & VOLT_WORD_QUEUED_) == 0 && (int32_t)VOLT_WORD_VALUE_(word) > 0) {
     uint32_t taken = VOLT_WORD_VALUE_(word) < n ? VOLT_WORD_VALUE_(word) : n;
@@ -148,36 +148,38 @@ static uint32_t take_up_to(volt_sem *sem, uint32_t n) {
 }
 
 uint32_t volt_sem_drain(volt_sem *sem) {
-  return take_up_to(sem, UINT32_MAX);
+  return sem_take_up_to(sem, UINT32_MAX);
 }
 
 /* ---- all of them ---- */
 
 int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker) {
-  return volt_sem_limit_ask_(&sem->queue, &kind, w, sem, waker);
+  return volt_sem_limit_acquire_all_(&sem->queue, &sem_kind, w, sem, waker);
 }
 
 uint32_t volt_sem_taken(const volt_waiter *w) {
   return w->want;
 }
 
-static int start_all(volt_future *f, volt_waker waker) {
-  return volt_sem_limit_ask_((volt_fifo_ *)f->object, &kind, &f->waiter, f->object, waker);
+static int sem_all_start(volt_future *f, volt_waker waker) {
+  return volt_sem_limit_acquire_all_((volt_fifo_ *)f->object, &sem_kind, &f->waiter, f->object,
+                                     waker);
 }
 
-static void give_all_back(volt_future *f) {
-  volt_permits_release_((volt_fifo_ *)f->object, &kind, f->waiter.want);
+static void sem_all_give_back(volt_future *f) {
+  volt_permits_release_((volt_fifo_ *)f->object, &sem_kind, f->waiter.want);
 }
 
-static const volt_permit_future_ops_ all_ops = {.base = {.start = start_all,
-                                                         .cancel = volt_permit_future_cancel_,
-                                                         .set_waker = volt_permit_future_set_waker_,
-                                                         .give_back = give_all_back,
-                                                         .due = volt_permit_future_due_},
-                                                .kind = &kind};
+static const volt_permit_future_ops_ sem_all_ops = {
+    .base = {.start = sem_all_start,
+             .cancel = volt_permit_future_cancel_,
+             .set_waker = volt_permit_future_set_waker_,
+             .give_back = sem_all_give_back,
+             .due = volt_permit_future_due_},
+    .kind = &sem_kind};
 
 volt_future *volt_sem_acquire_all_future(volt_future *f, volt_sem *sem) {
-  return volt_future_make_(f, &all_ops.base, &sem->queue, 0);
+  return volt_future_make_(f, &sem_all_ops.base, &sem->queue, 0);
 }
 
 uint32_t volt_sem_future_taken(const volt_future *f) {
@@ -194,80 +196,81 @@ int volt_sem_acquire_all_blocking(volt_sem *sem, uint32_t *taken, uint64_t deadl
 /* ---- the limit ---- */
 
 /* Set in the limit while somebody has it to himself. */
-#define TAKEN (VOLT_SEM_MAX + 1)
+#define LIMIT_LOCKED (VOLT_SEM_MAX + 1)
 
 /* Returns the limit, which is ours until it is stored. */
-static uint32_t take_limit(volt_sem *sem) {
-  for (unsigned looks = 0;;) {
+static uint32_t sem_limit_lock(volt_sem *sem) {
+  for (unsigned spins = 0;;) {
     uint32_t limit = volt_load_relaxed(&sem->limit); /* a guess: the CAS decides */
-    if (limit & TAKEN) {
-      volt_pause_(&looks);
+    if (limit & LIMIT_LOCKED) {
+      volt_pause_(&spins);
       /* permits:H1 <- permits:H2: who has the limit finds the word as the last one has changed
        * it:; R8 */
-    } else if (volt_cas_acquire(&sem->limit, &limit, limit | TAKEN)) {
+    } else if (volt_cas_acquire(&sem->limit, &limit, limit | LIMIT_LOCKED)) {
       return limit;
     }
   }
 }
 
 /* Whether it is right by a limit (I7) to give so many to what is there; below zero: debt. */
-static bool fits(uint32_t limit, uint32_t given, int32_t there) {
+static bool sem_fits(uint32_t limit, uint32_t given, int32_t there) {
   return (int64_t)there + given <= (int64_t)limit;
 }
 
-static void check_fits(volt_sem *sem, uint32_t limit, uint32_t given, int32_t there) {
-  VOLT_CHECK(fits(limit, given, there), kind.name,
+static void sem_check_fits(volt_sem *sem, uint32_t limit, uint32_t given, int32_t there) {
+  VOLT_CHECK(sem_fits(limit, given, there), sem_kind.name,
              "%p: more than is held (%u given back, %d there, limit %u)", (void *)sem, given, there,
              limit);
 }
 
-static bool bound(volt_fifo_ *q, uint64_t word, uint32_t given, int32_t there) {
+static bool sem_bound(volt_fifo_ *q, uint64_t word, uint32_t given, int32_t there) {
   volt_sem *sem = volt_container_of(q, volt_sem, queue);
   uint32_t limit = volt_sem_limit(sem);
-  if (word & VOLT_WORD_QUEUED_) check_fits(sem, limit, given, there); /* R14: no gap */
-  if (fits(limit, given, there)) return true;
-  limit = take_limit(sem);            /* R14 */
+  if (word & VOLT_WORD_QUEUED_) sem_check_fits(sem, limit, given, there); /* R14: no gap */
+  if (sem_fits(limit, given, there)) return true;
+  limit = sem_limit_lock(sem);        /* R14 */
   word = volt_load_relaxed(&q->word); /* as the last who had the limit has left it, or later: H1 */
-  if (!(word & VOLT_WORD_QUEUED_)) check_fits(sem, limit, given, (int32_t)VOLT_WORD_VALUE_(word));
+  if (!(word & VOLT_WORD_QUEUED_))
+    sem_check_fits(sem, limit, given, (int32_t)VOLT_WORD_VALUE_(word));
   /* permits:H2 -> permits:H1: who has the limit finds the word as the last one has changed it: */
   volt_store_release(&sem->limit, limit);
   return false;
 }
 
 /* The word says already that there are n fewer in all. */
-static void lower_reached(volt_sem *sem, uint32_t n) {
+static void sem_lower_reached(volt_sem *sem, uint32_t n) {
   volt_fetch_add_relaxed(&sem->reached, 0u - n); /* R10: published by what follows */
-  volt_sem_limit_change_(&sem->queue, &kind, 0);
+  volt_sem_limit_change_(&sem->queue, &sem_kind, 0);
 }
 
 void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
   VOLT_CHECK(limit <= VOLT_SEM_MAX, "volt_sem_set_limit", "%p: %u permits, at most %u", (void *)sem,
              limit, VOLT_SEM_MAX);
-  uint32_t before = take_limit(sem);
+  uint32_t before = sem_limit_lock(sem);
   /* R9, R12: before the limit is anybody else's */
-  if (limit < before) volt_sem_limit_lower_(&sem->queue, &kind, before - limit);
+  if (limit < before) volt_sem_limit_lower_(&sem->queue, &sem_kind, before - limit);
   /* permits:H2 -> permits:H1: who has the limit finds the word as the last one has changed it: */
   volt_store_release(&sem->limit, limit);
   if (limit > before) {
     volt_fetch_add_relaxed(&sem->reached, limit - before); /* R9: published by what follows */
-    volt_sem_limit_change_(&sem->queue, &kind, (int32_t)(limit - before));
+    volt_sem_limit_change_(&sem->queue, &sem_kind, (int32_t)(limit - before));
   } else if (limit < before) {
-    lower_reached(sem, before - limit);
+    sem_lower_reached(sem, before - limit);
   }
 }
 
 void volt_sem_forget(volt_sem *sem, uint32_t n) {
   if (n == 0) return;
-  uint32_t limit = take_limit(sem);
-  uint32_t left = n - volt_sem_limit_repay_(&sem->queue, &kind, n); /* R11, R12 */
+  uint32_t limit = sem_limit_lock(sem);
+  uint32_t left = n - volt_sem_limit_cover_(&sem->queue, &sem_kind, n); /* R11, R12 */
   uint32_t fewer = left < limit ? left : limit;
   /* permits:H2 -> permits:H1: who has the limit finds the word as the last one has changed it: */
   volt_store_release(&sem->limit, limit - fewer);
-  lower_reached(sem, fewer);
+  sem_lower_reached(sem, fewer);
 }
 
 uint32_t volt_sem_forget_up_to(volt_sem *sem, uint32_t n) {
-  uint32_t taken = take_up_to(sem, n); /* held by this call, for a moment */
+  uint32_t taken = sem_take_up_to(sem, n); /* held by this call, for a moment */
   volt_sem_forget(sem, taken);
   return taken;
 }
@@ -277,19 +280,19 @@ uint32_t volt_sem_limit(const volt_sem *sem) {
 }
 
 uint32_t volt_sem_debt(const volt_sem *sem) {
-  return volt_sem_limit_debt_(&sem->queue, &kind);
+  return volt_sem_limit_deficit_(&sem->queue, &sem_kind);
 }
 
 void volt_sem_close(volt_sem *sem) {
-  volt_permits_close_(&sem->queue, &kind);
+  volt_permits_close_(&sem->queue, &sem_kind);
 }
 
 void volt_sem_destroy(volt_sem *sem) {
-  volt_permits_destroy_(&sem->queue, &kind);
+  volt_permits_destroy_(&sem->queue, &sem_kind);
 }
 
 uint32_t volt_sem_available(const volt_sem *sem) {
-  return volt_permits_available_(&sem->queue, &kind);
+  return volt_permits_available_(&sem->queue, &sem_kind);
 }
 
 uint32_t volt_sem_waiters(const volt_sem *sem) {

@@ -12,8 +12,8 @@
 #define CLOSED VOLT_WORD_CLOSED_
 #define BOUNDED VOLT_WORD_BOUNDED_
 
-int volt_sem_limit_ask_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w, void *mark,
-                        volt_waker waker) {
+int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w,
+                                void *mark, volt_waker waker) {
   volt_waiter_check_unused_(kind->name, w);
   for (;;) {
     uint64_t word;
@@ -39,7 +39,8 @@ int volt_sem_limit_ask_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waite
 }
 
 /* Returns what there would be then. */
-static int32_t changed(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_t there, int32_t delta) {
+static int32_t sem_limit_changed(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_t there,
+                                 int32_t delta) {
   int64_t then = (int64_t)there + delta;
   VOLT_CHECK(then <= (int64_t)kind->max && then >= -(int64_t)kind->max, kind->name,
              "%p: too many permits (%d there, changed by %d, at most %u)", (void *)q, there, delta,
@@ -50,54 +51,54 @@ static int32_t changed(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_t the
 void volt_sem_limit_change_(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_t delta) {
   uint64_t word;
   while (!volt_fifo_lock_if_queued_(q, &word)) {
-    int32_t then = changed(q, kind, volt_permits_in_(kind, word), delta);
+    int32_t then = sem_limit_changed(q, kind, volt_permits_in_(kind, word), delta);
     uint64_t next = volt_permits_word_(kind, then) | VOLT_WORD_FLAGS_(word);
     /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
      * carry their releasers' past */
     if (volt_cas_release(&q->word, &word, next)) return;
   }
-  (void)changed(q, kind, volt_permits_there_(q), delta);
+  (void)sem_limit_changed(q, kind, volt_permits_there_(q), delta);
   volt_permits_serve_and_unlock_(q, kind, word, (uint32_t)delta);
 }
 
 void volt_sem_limit_lower_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n) {
   uint64_t word;
   while (!volt_fifo_lock_if_queued_(q, &word)) {
-    int32_t then = changed(q, kind, volt_permits_in_(kind, word), -(int32_t)n);
+    int32_t then = sem_limit_changed(q, kind, volt_permits_in_(kind, word), -(int32_t)n);
     uint64_t next = volt_permits_word_(kind, then) | VOLT_WORD_FLAGS_(word);
     /* permits:F1 <-> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
      * carry their releasers' past; permits:A1 <-> permits:F1, fifo:U1: permits taken from the
      * word carry their releasers' past */
     if (volt_cas_acq_rel(&q->word, &word, next)) return;
   }
-  (void)changed(q, kind, volt_permits_there_(q), -(int32_t)n);
+  (void)sem_limit_changed(q, kind, volt_permits_there_(q), -(int32_t)n);
   volt_permits_unlock_(q, kind, word, q->rest - n);
 }
 
-uint32_t volt_sem_limit_repay_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n) {
+uint32_t volt_sem_limit_cover_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n) {
   for (;;) {
     uint64_t word;
     bool locked = volt_fifo_lock_if_queued_(q, &word);
     uint32_t permits = locked ? (uint32_t)q->rest : (uint32_t)volt_permits_in_(kind, word);
-    uint32_t debt = (int32_t)permits < 0 ? 0u - permits : 0;
-    uint32_t repaid = n < debt ? n : debt;
+    uint32_t deficit = (int32_t)permits < 0 ? 0u - permits : 0;
+    uint32_t covered = n < deficit ? n : deficit;
     if (word & BOUNDED) {
       int32_t there = locked ? volt_permits_there_(q) : (int32_t)permits;
       (void)kind->bound(q, word | QUEUED, n, there); /* as if locked: the caller has the limit */
     }
     if (locked) {
-      volt_permits_unlock_(q, kind, word, permits + repaid);
-      return repaid;
+      volt_permits_unlock_(q, kind, word, permits + covered);
+      return covered;
     }
-    uint64_t next = volt_permits_word_(kind, (int32_t)(permits + repaid)) | VOLT_WORD_FLAGS_(word);
+    uint64_t next = volt_permits_word_(kind, (int32_t)(permits + covered)) | VOLT_WORD_FLAGS_(word);
     /* permits:F1 <-> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
      * carry their releasers' past; permits:A1 <-> permits:F1, fifo:U1: permits taken from the
      * word carry their releasers' past */
-    if (volt_cas_acq_rel(&q->word, &word, next)) return repaid;
+    if (volt_cas_acq_rel(&q->word, &word, next)) return covered;
   }
 }
 
-uint32_t volt_sem_limit_debt_(const volt_fifo_ *looked_at, const volt_permit_kind_ *kind) {
+uint32_t volt_sem_limit_deficit_(const volt_fifo_ *looked_at, const volt_permit_kind_ *kind) {
   volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
   uint64_t word;
   int32_t permits;

@@ -7,8 +7,8 @@
 
 /* Take what serve() gives to a waiter that is marked, or queue it: how much it wants is for serve()
  * to say, each time that it is the head. mark: not NULL; in w->data, which else is NULL. */
-int volt_sem_limit_ask_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w, void *mark,
-                        volt_waker waker);
+int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w,
+                                void *mark, volt_waker waker);
 
 /* So many permits more, or fewer, than there were; those that are held already become debt, which
  * is repaid by what is released before anybody is served. With 0: serve() looks again. */
@@ -19,9 +19,9 @@ void volt_sem_limit_change_(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_
  * how many; aborts as bound() does, and what that looks at is the caller's alone. Both release what
  * came before, also if they change nothing, and acquire: what the caller does next comes after it. */
 void volt_sem_limit_lower_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n);
-uint32_t volt_sem_limit_repay_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n);
+uint32_t volt_sem_limit_cover_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n);
 
 /* How many have to be released before there are any. */
-uint32_t volt_sem_limit_debt_(const volt_fifo_ *q, const volt_permit_kind_ *kind);
+uint32_t volt_sem_limit_deficit_(const volt_fifo_ *q, const volt_permit_kind_ *kind);
 
 #endif
