@@ -49,10 +49,10 @@ volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw) {
 }
 
 /* While nobody waits the word says who holds the lock, and whether the caller can be the one. */
-static void rwlock_check_held(volt_rwlock *rw, bool by_writer, const char *what) {
+static void rwlock_check_held(volt_rwlock *rw, uint32_t permits, const char *what) {
   uint64_t word = volt_load_relaxed(&rw->queue.word); /* what a holder sees cannot be stale */
   uint32_t taken = VOLT_WORD_VALUE_(word);
-  bool held = by_writer ? taken == WRITER : taken != 0 && taken != WRITER;
+  bool held = permits == WRITER ? taken == WRITER : taken != 0 && taken != WRITER;
   VOLT_CHECK(held || (word & VOLT_WORD_QUEUED_), "volt_rwlock", "%p: %s, but it is %s", (void *)rw,
              what,
              taken == 0        ? "not locked"
@@ -61,12 +61,12 @@ static void rwlock_check_held(volt_rwlock *rw, bool by_writer, const char *what)
 }
 
 void volt_rwlock_unlock_slow_(volt_rwlock *rw, uint32_t permits, const char *what) {
-  rwlock_check_held(rw, permits == WRITER, what);
+  rwlock_check_held(rw, permits, what);
   volt_permits_release_(&rw->queue, &rwlock_kind, permits);
 }
 
 void volt_rwlock_downgrade(volt_rwlock *rw) {
-  rwlock_check_held(rw, true, "downgrade");
+  rwlock_check_held(rw, WRITER, "downgrade");
   volt_permits_release_(&rw->queue, &rwlock_kind, WRITER - READER);
 }
 
