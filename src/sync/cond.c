@@ -50,6 +50,25 @@
 
 static const char cond_name[] = "volt_cond";
 
+/* w->data of a waiter says which condition variable it waits on, and whether a broadcast took it
+ * from there: the address of one of two members. */
+static void *cond_mark_alone(volt_cond *c) {
+  return &c->queue;
+}
+
+static void *cond_mark_broadcast(volt_cond *c) {
+  return &c->mutex;
+}
+
+static bool cond_is_mine(volt_cond *c, const volt_waiter *w) {
+  return w->data == cond_mark_alone(c) || w->data == cond_mark_broadcast(c);
+}
+
+/* The lock is held: whether *w is linked here (I2). */
+static bool cond_is_here(const volt_cond *c, const volt_waiter *w) {
+  return w->queue == &c->queue;
+}
+
 void volt_cond_init(volt_cond *c) {
   volt_fifo_init_(&c->queue, 0);
   c->mutex = NULL;
@@ -75,8 +94,7 @@ void volt_cond_destroy(volt_cond *c) {
 
 /* ---- wait ---- */
 
-/* w->data says for whose signals it waits, and how it was taken away: &c->queue, by a signal or not
- * yet; &c->mutex, by a broadcast. state: PENDING, or TIMED (R7). */
+/* state: PENDING, or TIMED (R7). */
 static void cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker,
                       uint32_t state) {
   volt_waiter_check_unused_(cond_name, w);
@@ -88,7 +106,7 @@ static void cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker wa
              "%p: wait with mutex %p, while others wait with mutex %p", (void *)c, (void *)m,
              (void *)c->mutex);
   c->mutex = m; /* I3 */
-  w->data = &c->queue;
+  w->data = cond_mark_alone(c);
   volt_fifo_append_(&c->queue, w, 1, 1, waker);
   volt_store_relaxed(&w->state, state); /* published by U1 */
   volt_fifo_unlock_(&c->queue, word);   /* R1: now a signal finds it */
@@ -104,9 +122,9 @@ int volt_cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker
 static bool cond_withdraw(volt_cond *c, volt_waiter *w) {
   uint64_t word;
   volt_fifo_lock_(&c->queue, &word); /* L1: pairs U1 */
-  VOLT_CHECK(w->data == &c->queue || w->data == &c->mutex, cond_name,
-             "%p: waiter %p waits for something else", (void *)c, (void *)w);
-  bool here = w->queue == &c->queue; /* I2, R3 */
+  VOLT_CHECK(cond_is_mine(c, w), cond_name, "%p: waiter %p waits for something else", (void *)c,
+             (void *)w);
+  bool here = cond_is_here(c, w); /* R3 */
   if (here) {
     volt_fifo_remove_(&c->queue, w);
     volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
@@ -122,7 +140,7 @@ static volt_mutex *cond_mutex_of(volt_waiter *w) {
 
 /* It got a signal, and has no use for it. */
 static void cond_pass_on(volt_cond *c, const volt_waiter *w) {
-  if (w->data == &c->queue) volt_cond_signal(c);
+  if (w->data == cond_mark_alone(c)) volt_cond_signal(c);
 }
 
 bool volt_cond_cancel(volt_cond *c, volt_waiter *w) {
@@ -138,7 +156,7 @@ bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
   uint64_t word;
   volt_fifo_lock_(&c->queue, &word); /* L1: pairs U1 */
-  bool here = w->queue == &c->queue; /* I2, R4 */
+  bool here = cond_is_here(c, w);    /* R4 */
   if (here) {
     w->wake = waker.wake;
     w->ctx = waker.ctx;
@@ -179,8 +197,8 @@ static bool cond_take(volt_waiter *w) {
          (state == VOLT_WAITER_TIMED_ && cond_decide(w, VOLT_WAITER_PENDING_));
 }
 
-/* Signal the oldest waiters, at most `most` of them. how: into their data, unless NULL. */
-static void cond_signal_up_to(volt_cond *c, uint32_t most, void *how) {
+/* Signal the oldest waiters, at most `most` of them. mark: what their data becomes. */
+static void cond_signal_up_to(volt_cond *c, uint32_t most, void *mark) {
   uint64_t word;
   volt_fifo_ *q = &c->queue;
   if (!volt_fifo_lock_if_queued_(q, &word)) return; /* R1 */
@@ -190,7 +208,7 @@ static void cond_signal_up_to(volt_cond *c, uint32_t most, void *how) {
   for (uint32_t left = q->waiters; left > 0 && taken < most; left--) {
     volt_waiter *next = w->next;
     if (cond_take(w)) {
-      if (how) w->data = how;
+      w->data = mark;
       taken += 1;
       last = w;
     } else { /* R7: out of the way, its thread unlinks it */
@@ -207,11 +225,11 @@ static void cond_signal_up_to(volt_cond *c, uint32_t most, void *how) {
 }
 
 void volt_cond_signal(volt_cond *c) {
-  cond_signal_up_to(c, 1, NULL);
+  cond_signal_up_to(c, 1, cond_mark_alone(c));
 }
 
 void volt_cond_broadcast(volt_cond *c) {
-  cond_signal_up_to(c, UINT32_MAX, &c->mutex);
+  cond_signal_up_to(c, UINT32_MAX, cond_mark_broadcast(c));
 }
 
 uint32_t volt_cond_waiters(const volt_cond *c) {

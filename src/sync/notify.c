@@ -38,6 +38,20 @@ static uint32_t notify_count_of(uint64_t word) {
   return VOLT_WORD_VALUE_(word) / 2;
 }
 
+/* w->data of a waiter: whether one notification was meant for it alone, by volt_notify_one() or
+ * because it took the stored one. If its future is dropped, that notification is passed on. */
+static void notify_set_alone(volt_waiter *w) {
+  w->data = w;
+}
+
+static void notify_clear_alone(volt_waiter *w) {
+  w->data = NULL;
+}
+
+static bool notify_is_alone(const volt_waiter *w) {
+  return w->data != NULL;
+}
+
 void volt_notify_init(volt_notify *n) {
   volt_fifo_init_(&n->queue, 0);
 }
@@ -57,7 +71,7 @@ void volt_notify_one(volt_notify *n) {
   volt_monitor_enter_(&t, &n->queue);
   volt_waiter *w = volt_monitor_oldest_(&t);
   if (w) {
-    w->data = w; /* alone */
+    notify_set_alone(w);
     volt_monitor_release_(&t, w);
   } else {
     t.word |= STORED;
@@ -85,17 +99,17 @@ static bool notify_take_stored(volt_notify *n, uint64_t word, volt_waiter *w) {
   /* notify:T1 <- notify:F1, fifo:U1: who takes what is stored, or finds another count, sees what
    * came before */
   if (!volt_cas_acquire(&n->queue.word, &word, word - STORED)) return false;
-  w->data = w;
+  notify_set_alone(w);
   return true;
 }
 
 static int notify_wait_locked(volt_monitor_ *t, volt_waiter *w, volt_waker waker) {
   if (t->word & STORED) {
     t->word -= STORED;
-    w->data = w;
+    notify_set_alone(w);
     return VOLT_OK;
   }
-  w->data = NULL;
+  notify_clear_alone(w);
   return volt_monitor_append_(t, w, waker); /* I1 */
 }
 
@@ -143,7 +157,7 @@ static int notify_start(volt_future *f, volt_waker waker) {
 }
 
 static void notify_give_back(volt_future *f) {
-  if (f->waiter.data) volt_notify_one(notify_of(f));
+  if (notify_is_alone(&f->waiter)) volt_notify_one(notify_of(f));
 }
 
 static bool notify_due(volt_future *f) {
@@ -162,7 +176,7 @@ volt_future *volt_notify_future(volt_future *f, volt_notify *n) {
   /* notify:T1 <- notify:F1, fifo:U1: who takes what is stored, or finds another count, sees what
    * came before; R2 */
   uint64_t word = volt_load_acquire(&n->queue.word);
-  f->waiter.data = NULL;
+  notify_clear_alone(&f->waiter);
   return volt_future_make_(f, &notify_ops, &n->queue, notify_count_of(word));
 }
 

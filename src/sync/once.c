@@ -32,6 +32,19 @@ void volt_once_destroy(volt_once *o) {
              "%p: destroyed while it is begun", (void *)o);
 }
 
+/* w->data of a waiter: whether its owner is the initialiser. */
+static void once_appoint(volt_waiter *w) {
+  w->data = w;
+}
+
+static void once_clear_appointed(volt_waiter *w) {
+  w->data = NULL;
+}
+
+static bool once_is_appointed(const volt_waiter *w) {
+  return w->data != NULL;
+}
+
 static void once_set_state(volt_monitor_ *t, uint32_t state) {
   t->word = VOLT_WORD_FLAGS_(t->word) | VOLT_WORD_(state);
 }
@@ -45,10 +58,10 @@ int volt_once_begin(volt_once *o, volt_waiter *w, volt_waker waker) {
   uint32_t state = VOLT_WORD_VALUE_(t.word);
   if (state == VOLT_ONCE_FRESH_) {
     once_set_state(&t, VOLT_ONCE_BEGUN_);
-    w->data = w; /* its turn */
+    once_appoint(w);
     result = VOLT_OK;
   } else if (state == VOLT_ONCE_BEGUN_) {
-    w->data = NULL;
+    once_clear_appointed(w);
     result = volt_monitor_append_(&t, w, waker);
   }
   volt_monitor_unlock_(&t);
@@ -57,7 +70,7 @@ int volt_once_begin(volt_once *o, volt_waiter *w, volt_waker waker) {
 
 int volt_once_result(volt_waiter *w) {
   int result = volt_waiter_result(w);
-  return result == VOLT_OK && !w->data ? (int)VOLT_DONE : result;
+  return result == VOLT_OK && !once_is_appointed(w) ? (int)VOLT_DONE : result;
 }
 
 bool volt_once_cancel(volt_once *o, volt_waiter *w) {
@@ -83,7 +96,7 @@ void volt_once_failed(volt_once *o) {
   once_begin_end(&t, o);
   volt_waiter *w = volt_monitor_oldest_(&t);
   if (w) {
-    w->data = w; /* its turn */
+    once_appoint(w);
     volt_monitor_release_(&t, w);
   } else {
     once_set_state(&t, VOLT_ONCE_FRESH_);
@@ -102,16 +115,16 @@ static volt_once *once_of(volt_future *f) {
 }
 
 static int once_start(volt_future *f, volt_waker waker) {
-  f->waiter.data = NULL; /* nothing to give back, unless it becomes our turn */
+  once_clear_appointed(&f->waiter); /* nothing to give back, unless it becomes our turn */
   return volt_once_begin(once_of(f), &f->waiter, waker);
 }
 
 static int once_outcome(volt_future *f) {
-  return f->waiter.data ? VOLT_OK : VOLT_DONE;
+  return once_is_appointed(&f->waiter) ? VOLT_OK : VOLT_DONE;
 }
 
 static void once_give_back(volt_future *f) {
-  if (f->waiter.data) volt_once_failed(once_of(f));
+  if (once_is_appointed(&f->waiter)) volt_once_failed(once_of(f));
 }
 
 static bool once_due(volt_future *f) {
@@ -136,18 +149,18 @@ int volt_once_begin_blocking(volt_once *o, uint64_t deadline_ns) {
 }
 
 /* One that its thread is in, on that thread's stack. */
-typedef struct call {
+typedef struct once_running {
   const volt_once *once;
-  struct call *outer;
-} call;
+  struct once_running *outer;
+} once_running;
 
 int volt_once_call_slow_(volt_once *o, volt_once_fn *fn, void *arg) {
   void **innermost = volt_thread_calls_();
-  for (const call *c = (const call *)*innermost; c; c = c->outer) {
-    VOLT_CHECK(c->once != o, "volt_once_call", "%p: called from its own function", (void *)o);
+  for (const once_running *r = (const once_running *)*innermost; r; r = r->outer) {
+    VOLT_CHECK(r->once != o, "volt_once_call", "%p: called from its own function", (void *)o);
   }
   if (volt_once_begin_blocking(o, VOLT_NO_DEADLINE) == VOLT_DONE) return VOLT_OK;
-  call own = {o, (call *)*innermost};
+  once_running own = {.once = o, .outer = (once_running *)*innermost};
   *innermost = &own;
   int result = fn(arg);
   *innermost = own.outer;

@@ -51,37 +51,51 @@
 #include "../core/spin.h"
 #include "semaphore_limit.h"
 
+static volt_sem *sem_of(const volt_waiter *w) {
+  return volt_container_of((volt_fifo_ *)(void *)w->queue, volt_sem, queue);
+}
+
+/* What has been set aside for *w. */
+static uint32_t sem_gathered(const volt_waiter *w) {
+  return w->want - w->need;
+}
+
+/* The result of acquire_all: w->want, as sem_serve_all() has left it. */
+static uint32_t sem_taken(const volt_waiter *w) {
+  return w->want;
+}
+
 /* The head wants all permits: what it has gathered goes back into the hand, then it takes all there
  * shall be, or gathers what there is. */
-static bool sem_serve_all(volt_waiter *w, uint32_t *hand) {
-  volt_sem *sem = volt_container_of((volt_fifo_ *)(void *)w->queue, volt_sem, queue);
+static bool sem_serve_all(volt_waiter *w, uint32_t *available) {
+  volt_sem *sem = sem_of(w);
   uint32_t all = volt_load_relaxed(&sem->reached); /* R10: who lowers it comes here afterwards */
   if ((int32_t)all < 0) all = 0; /* R8: it was lowered before it was raised, and comes back */
-  *hand += w->want - w->need;
-  int32_t there = (int32_t)*hand;
+  *available += sem_gathered(w);
+  int32_t there = (int32_t)*available;
   if (there >= (int32_t)all) {
     w->want = all;
     w->need = 0;
-    *hand -= all;
-    return all == 0 || *hand > 0;
+    *available -= all;
+    return all == 0 || *available > 0;
   }
-  uint32_t gathered = there > 0 ? *hand : 0;
+  uint32_t gathered = there > 0 ? *available : 0;
   w->want = all > 0 ? all : 1; /* I5: 0 < need while it is linked */
   w->need = w->want - gathered;
-  *hand -= gathered;
+  *available -= gathered;
   return false;
 }
 
 /* Whether *w wants all permits, and they are none. */
 static bool sem_wants_none(const volt_waiter *w) {
-  if (!w || !w->data) return false;
-  volt_sem *sem = volt_container_of((volt_fifo_ *)(void *)w->queue, volt_sem, queue);
+  if (!w || !volt_sem_limit_wants_all_(w)) return false;
+  volt_sem *sem = sem_of(w);
   return (int32_t)volt_load_relaxed(&sem->reached) <= 0; /* R10 */
 }
 
-static bool sem_serve(volt_waiter *w, uint32_t *hand) {
-  if (w->data) return sem_serve_all(w, hand);
-  return volt_permits_serve_(w, hand) || (w->need == 0 && sem_wants_none(w->next));
+static bool sem_serve(volt_waiter *w, uint32_t *available) {
+  if (volt_sem_limit_wants_all_(w)) return sem_serve_all(w, available);
+  return volt_permits_serve_(w, available) || (w->need == 0 && sem_wants_none(w->next));
 }
 
 static volt_permits_bound_fn_ sem_bound;
@@ -154,20 +168,19 @@ uint32_t volt_sem_drain(volt_sem *sem) {
 /* ---- all of them ---- */
 
 int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker) {
-  return volt_sem_limit_acquire_all_(&sem->queue, &sem_kind, w, sem, waker);
+  return volt_sem_limit_acquire_all_(&sem->queue, &sem_kind, w, waker);
 }
 
 uint32_t volt_sem_taken(const volt_waiter *w) {
-  return w->want;
+  return sem_taken(w);
 }
 
 static int sem_all_start(volt_future *f, volt_waker waker) {
-  return volt_sem_limit_acquire_all_((volt_fifo_ *)f->object, &sem_kind, &f->waiter, f->object,
-                                     waker);
+  return volt_sem_limit_acquire_all_((volt_fifo_ *)f->object, &sem_kind, &f->waiter, waker);
 }
 
 static void sem_all_give_back(volt_future *f) {
-  volt_permits_release_((volt_fifo_ *)f->object, &sem_kind, f->waiter.want);
+  volt_permits_release_((volt_fifo_ *)f->object, &sem_kind, sem_taken(&f->waiter));
 }
 
 static const volt_permit_future_ops_ sem_all_ops = {
@@ -183,7 +196,7 @@ volt_future *volt_sem_acquire_all_future(volt_future *f, volt_sem *sem) {
 }
 
 uint32_t volt_sem_future_taken(const volt_future *f) {
-  return f->waiter.want;
+  return sem_taken(&f->waiter);
 }
 
 int volt_sem_acquire_all_blocking(volt_sem *sem, uint32_t *taken, uint64_t deadline_ns) {
@@ -212,6 +225,12 @@ static uint32_t sem_limit_lock(volt_sem *sem) {
   }
 }
 
+/* The limit is not ours any more, and is as given. */
+static void sem_limit_unlock(volt_sem *sem, uint32_t limit) {
+  /* permits:H2 -> permits:H1: who has the limit finds the word as the last one has changed it: */
+  volt_store_release(&sem->limit, limit);
+}
+
 /* Whether it is right by a limit (I7) to give so many to what is there; below zero: debt. */
 static bool sem_fits(uint32_t limit, uint32_t given, int32_t there) {
   return (int64_t)there + given <= (int64_t)limit;
@@ -232,14 +251,18 @@ static bool sem_bound(volt_fifo_ *q, uint64_t word, uint32_t given, int32_t ther
   word = volt_load_relaxed(&q->word); /* as the last who had the limit has left it, or later: H1 */
   if (!(word & VOLT_WORD_QUEUED_))
     sem_check_fits(sem, limit, given, (int32_t)VOLT_WORD_VALUE_(word));
-  /* permits:H2 -> permits:H1: who has the limit finds the word as the last one has changed it: */
-  volt_store_release(&sem->limit, limit);
+  sem_limit_unlock(sem, limit);
   return false;
+}
+
+/* -n modulo 2^32: to subtract by an addition. */
+static uint32_t sem_minus(uint32_t n) {
+  return 0u - n;
 }
 
 /* The word says already that there are n fewer in all. */
 static void sem_lower_reached(volt_sem *sem, uint32_t n) {
-  volt_fetch_add_relaxed(&sem->reached, 0u - n); /* R10: published by what follows */
+  volt_fetch_add_relaxed(&sem->reached, sem_minus(n)); /* R10: published by what follows */
   volt_sem_limit_change_(&sem->queue, &sem_kind, 0);
 }
 
@@ -249,8 +272,7 @@ void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
   uint32_t before = sem_limit_lock(sem);
   /* R9, R12: before the limit is anybody else's */
   if (limit < before) volt_sem_limit_lower_(&sem->queue, &sem_kind, before - limit);
-  /* permits:H2 -> permits:H1: who has the limit finds the word as the last one has changed it: */
-  volt_store_release(&sem->limit, limit);
+  sem_limit_unlock(sem, limit);
   if (limit > before) {
     volt_fetch_add_relaxed(&sem->reached, limit - before); /* R9: published by what follows */
     volt_sem_limit_change_(&sem->queue, &sem_kind, (int32_t)(limit - before));
@@ -264,8 +286,7 @@ void volt_sem_forget(volt_sem *sem, uint32_t n) {
   uint32_t limit = sem_limit_lock(sem);
   uint32_t left = n - volt_sem_limit_cover_(&sem->queue, &sem_kind, n); /* R11, R12 */
   uint32_t fewer = left < limit ? left : limit;
-  /* permits:H2 -> permits:H1: who has the limit finds the word as the last one has changed it: */
-  volt_store_release(&sem->limit, limit - fewer);
+  sem_limit_unlock(sem, limit - fewer);
   sem_lower_reached(sem, fewer);
 }
 

@@ -12,8 +12,17 @@
 #define CLOSED VOLT_WORD_CLOSED_
 #define BOUNDED VOLT_WORD_BOUNDED_
 
+/* The lock is held. The permits that stay behind with the queue; below zero, the deficit. */
+static int32_t sem_limit_rest(const volt_fifo_ *q) {
+  return (int32_t)q->rest;
+}
+
+static uint32_t sem_limit_deficit(int32_t permits) {
+  return permits < 0 ? (uint32_t)-permits : 0;
+}
+
 int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w,
-                                void *mark, volt_waker waker) {
+                                volt_waker waker) {
   volt_waiter_check_unused_(kind->name, w);
   for (;;) {
     uint64_t word;
@@ -24,16 +33,17 @@ int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, vo
      * past; permits:L1 <- fifo:U1: whoever holds the lock sees what the last holder did; as in
      * acquire */
     if (!locked && !volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
-    uint32_t hand = locked ? (uint32_t)q->rest : (uint32_t)volt_permits_in_(kind, word);
-    w->data = mark;
+    int32_t there = locked ? sem_limit_rest(q) : volt_permits_in_(kind, word);
+    uint32_t available = (uint32_t)there;
+    w->data = q; /* volt_sem_limit_wants_all_() */
     volt_fifo_append_(q, w, 1, 1, waker);
-    if (q->head == w) (void)kind->serve(w, &hand); /* nobody is before it */
+    if (q->head == w) (void)kind->serve(w, &available); /* nobody is before it */
     bool served = w->need == 0;
     if (served) {
       volt_fifo_remove_(q, w);
       volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
     }
-    volt_permits_unlock_(q, kind, word, hand);
+    volt_permits_unlock_(q, kind, word, available);
     return served ? VOLT_OK : VOLT_PENDING;
   }
 }
@@ -79,18 +89,19 @@ uint32_t volt_sem_limit_cover_(volt_fifo_ *q, const volt_permit_kind_ *kind, uin
   for (;;) {
     uint64_t word;
     bool locked = volt_fifo_lock_if_queued_(q, &word);
-    uint32_t permits = locked ? (uint32_t)q->rest : (uint32_t)volt_permits_in_(kind, word);
-    uint32_t deficit = (int32_t)permits < 0 ? 0u - permits : 0;
+    int32_t permits = locked ? sem_limit_rest(q) : volt_permits_in_(kind, word);
+    uint32_t deficit = sem_limit_deficit(permits);
     uint32_t covered = n < deficit ? n : deficit;
+    int32_t then = permits + (int32_t)covered;
     if (word & BOUNDED) {
-      int32_t there = locked ? volt_permits_there_(q) : (int32_t)permits;
+      int32_t there = locked ? volt_permits_there_(q) : permits;
       (void)kind->bound(q, word | QUEUED, n, there); /* as if locked: the caller has the limit */
     }
     if (locked) {
-      volt_permits_unlock_(q, kind, word, permits + covered);
+      volt_permits_unlock_(q, kind, word, (uint32_t)then);
       return covered;
     }
-    uint64_t next = volt_permits_word_(kind, (int32_t)(permits + covered)) | VOLT_WORD_FLAGS_(word);
+    uint64_t next = volt_permits_word_(kind, then) | VOLT_WORD_FLAGS_(word);
     /* permits:F1 <-> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
      * carry their releasers' past; permits:A1 <-> permits:F1, fifo:U1: permits taken from the
      * word carry their releasers' past */
@@ -103,10 +114,10 @@ uint32_t volt_sem_limit_deficit_(const volt_fifo_ *looked_at, const volt_permit_
   uint64_t word;
   int32_t permits;
   if (volt_fifo_lock_if_queued_(q, &word)) {
-    permits = (int32_t)q->rest;
+    permits = sem_limit_rest(q);
     volt_fifo_unlock_exact_(q, word);
   } else {
     permits = volt_permits_in_(kind, word);
   }
-  return permits < 0 ? (uint32_t)-permits : 0;
+  return sem_limit_deficit(permits);
 }

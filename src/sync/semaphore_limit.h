@@ -8,7 +8,11 @@
 /* Take what serve() gives to a waiter that is marked, or queue it: how much it wants is for serve()
  * to say, each time that it is the head. mark: not NULL; in w->data, which else is NULL. */
 int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w,
-                                void *mark, volt_waker waker);
+                                volt_waker waker);
+
+static inline bool volt_sem_limit_wants_all_(const volt_waiter *w) {
+  return w->data != NULL;
+}
 
 /* So many permits more, or fewer, than there were; those that are held already become debt, which
  * is repaid by what is released before anybody is served. With 0: serve() looks again. */
