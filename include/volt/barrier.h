@@ -57,13 +57,6 @@ VOLT_API VOLT_NODISCARD int volt_barrier_wait(volt_barrier *b, volt_waiter *w, v
  * Returns VOLT_LEADER, VOLT_OK, or VOLT_ETIMEDOUT: not arrived. Threads: any that may block. */
 VOLT_API int volt_barrier_wait_blocking(volt_barrier *b, uint64_t deadline_ns);
 
-/* Leave before it opens.
- * w: last passed to volt_barrier_wait() on this barrier (or never used).
- * Returns true: not arrived, no wake will come; the others wait on. Returns false: it has opened,
- *   and *w was one of those who opened it; its one wake has come or will come.
- * Threads: the owner of *w; that wake may come from within. */
-VOLT_API bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w);
-
 /* Arriving as a future: nothing happens before it is polled. Polls as VOLT_LEADER, or VOLT_OK. An
  * async function that wants to know which of them awaits it with VOLT_AWAIT_RESULT; both are
  * successes, with which VOLT_AWAIT goes on.
@@ -74,6 +67,13 @@ VOLT_API bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w);
  * or an async function, it opens it in any case.)
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API volt_future *volt_barrier_wait_future(volt_future *f, volt_barrier *b);
+
+/* Leave before it opens.
+ * w: last passed to volt_barrier_wait() on this barrier (or never used).
+ * Returns true: not arrived, no wake will come; the others wait on. Returns false: it has opened,
+ *   and *w was one of those who opened it; its one wake has come or will come.
+ * Threads: the owner of *w; that wake may come from within. */
+VOLT_API bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w);
 
 /* How many have arrived and wait. A snapshot. Threads: any. */
 VOLT_API uint32_t volt_barrier_waiters(const volt_barrier *b);

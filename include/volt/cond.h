@@ -41,6 +41,15 @@ VOLT_BEGIN_DECLS
 /* Make *c a condition variable that nobody waits for. */
 VOLT_API void volt_cond_init(volt_cond *c);
 
+/* End its life; frees nothing. Afterwards the memory is the caller's.
+ * No waiter may wait for a signal (aborts), and no thread may use *c again. A blocking wait that a
+ * broadcast or a signal has reached does not touch *c any more, also if its deadline passes later.
+ * So "broadcast, unlock, destroy, free" is safe. A waiter or a future of the caller's own must have
+ * completed, or its cancel must have returned, because a cancel looks into *c.
+ * Waits for threads whose deadline has just passed to leave the FIFO, which is a moment.
+ * Threads: any. */
+VOLT_API void volt_cond_destroy(volt_cond *c);
+
 /* Queue *w and unlock *m, in one step: a signal that comes after the mutex was locked by another
  * finds *w. The wait completes (VOLT_OK) with the mutex held for the owner of *w.
  * m: held by the caller (aborts if it is free); the same for all who wait now (aborts).
@@ -69,6 +78,17 @@ VOLT_API int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadl
  * Returns f. */
 VOLT_API volt_future *volt_cond_wait_future(volt_future *f, volt_cond *c, volt_mutex *m);
 
+/* Let the oldest waiter have the mutex in its turn. Nothing happens if nobody waits.
+ * Wakes: that waiter, if the mutex is free, on this thread, with nothing held.
+ * Threads: any, with the mutex held or not; not from a signal handler. With it held, the condition
+ *   variable is not touched any more once the mutex is unlocked. */
+VOLT_API void volt_cond_signal(volt_cond *c);
+
+/* Let everybody who waits now have the mutex, oldest first, one after the other. Takes a step for
+ * each of them; while it does, neither the mutex nor its queue is held up.
+ * Wakes: the oldest, if the mutex is free, on this thread, with nothing held. Threads: any. */
+VOLT_API void volt_cond_broadcast(volt_cond *c);
+
 /* Give up waiting.
  * w: last passed to volt_cond_wait() on this condition variable (or never used).
  * Returns true: cancelled, no wake will come, the mutex is not the caller's; a signal that had
@@ -81,26 +101,6 @@ VOLT_API VOLT_NODISCARD bool volt_cond_cancel(volt_cond *c, volt_waiter *w);
  * granted to it, and the old waker has been or will be called; or it was cancelled.
  * Threads: the owner of *w. */
 VOLT_API VOLT_NODISCARD bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker);
-
-/* Let the oldest waiter have the mutex in its turn. Nothing happens if nobody waits.
- * Wakes: that waiter, if the mutex is free, on this thread, with nothing held.
- * Threads: any, with the mutex held or not; not from a signal handler. With it held, the condition
- *   variable is not touched any more once the mutex is unlocked. */
-VOLT_API void volt_cond_signal(volt_cond *c);
-
-/* Let everybody who waits now have the mutex, oldest first, one after the other. Takes a step for
- * each of them; while it does, neither the mutex nor its queue is held up.
- * Wakes: the oldest, if the mutex is free, on this thread, with nothing held. Threads: any. */
-VOLT_API void volt_cond_broadcast(volt_cond *c);
-
-/* End its life; frees nothing. Afterwards the memory is the caller's.
- * No waiter may wait for a signal (aborts), and no thread may use *c again. A blocking wait that a
- * broadcast or a signal has reached does not touch *c any more, also if its deadline passes later.
- * So "broadcast, unlock, destroy, free" is safe. A waiter or a future of the caller's own must have
- * completed, or its cancel must have returned, because a cancel looks into *c.
- * Waits for threads whose deadline has just passed to leave the FIFO, which is a moment.
- * Threads: any. */
-VOLT_API void volt_cond_destroy(volt_cond *c);
 
 /* How many wait now for a signal. A snapshot. Threads: any. */
 VOLT_API uint32_t volt_cond_waiters(const volt_cond *c);

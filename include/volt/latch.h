@@ -35,10 +35,6 @@ VOLT_SIZE_AT_MOST_(volt_latch, 64);
 
 VOLT_BEGIN_DECLS
 
-/* Private: when a turn with the queue is needed; or to abort. */
-VOLT_API void volt_latch_add_slow_(volt_latch *l, uint32_t n);
-VOLT_API void volt_latch_count_down_slow_(volt_latch *l, uint32_t n);
-
 /* Make *l a latch with this count. */
 VOLT_API void volt_latch_init(volt_latch *l, uint32_t count);
 
@@ -46,6 +42,10 @@ VOLT_API void volt_latch_init(volt_latch *l, uint32_t count);
  * been told yet. The count may be anything. Waits for who opened it, if that one has more than 32
  * waiters to tell; so not from a waker that this latch calls. */
 VOLT_API void volt_latch_destroy(volt_latch *l);
+
+/* Private: when a turn with the queue is needed; or to abort. */
+VOLT_API void volt_latch_add_slow_(volt_latch *l, uint32_t n);
+VOLT_API void volt_latch_count_down_slow_(volt_latch *l, uint32_t n);
 
 /* Count n up. Those who were let go before stay so.
  * n: beyond VOLT_LATCH_MAX in all aborts. Threads: any. Order: none. */
@@ -105,16 +105,16 @@ VOLT_API VOLT_NODISCARD int volt_latch_wait_blocking(volt_latch *l, uint64_t dea
  * volt_latch_wait(). */
 VOLT_API void volt_latch_wait_no_deadline(volt_latch *l);
 
+/* Waiting as a future: nothing happens before it is polled.
+ * f: not WAITING; its content is overwritten. Returns f. */
+VOLT_API volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l);
+
 /* Give up waiting.
  * w: last passed to volt_latch_wait() on this latch (or never used).
  * Returns true: cancelled, no wake will come. Returns false: it has opened; the one wake of *w has
  *   come or will come.
  * Threads: the owner of *w; that wake may come from within. */
 VOLT_API bool volt_latch_cancel(volt_latch *l, volt_waiter *w);
-
-/* Waiting as a future: nothing happens before it is polled.
- * f: not WAITING; its content is overwritten. Returns f. */
-VOLT_API volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l);
 
 /* The count now. A snapshot. Threads: any. */
 VOLT_API uint32_t volt_latch_count(const volt_latch *l);

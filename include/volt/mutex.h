@@ -34,6 +34,9 @@ VOLT_BEGIN_DECLS
 /* Make *m an unlocked mutex. */
 VOLT_API void volt_mutex_init(volt_mutex *m);
 
+/* End its life. It must be unlocked and nobody may be waiting (aborts). Frees nothing. */
+VOLT_API void volt_mutex_destroy(volt_mutex *m);
+
 VOLT_API int volt_mutex_lock_slow_(volt_mutex *, volt_waiter *, volt_waker);
 VOLT_API int volt_mutex_lock_blocking_slow_(volt_mutex *, uint64_t deadline_ns);
 VOLT_API void volt_mutex_unlock_slow_(volt_mutex *);
@@ -77,11 +80,6 @@ VOLT_INLINE void volt_mutex_lock_no_deadline(volt_mutex *m) {
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m);
 
-/* Give up waiting. Returns true: cancelled, no wake will come. Returns false: granted, the lock is
- * the caller's to unlock, and its one wake has come or will come. Either way the memory of *w is
- * the caller's again. Threads: the owner of *w. */
-VOLT_API VOLT_NODISCARD bool volt_mutex_cancel(volt_mutex *m, volt_waiter *w);
-
 /* Unlock: give the lock to the oldest waiter, or free it. Aborts if it is free.
  * Wakes: the one it gives the lock to, on this thread, with nothing held.
  * Threads: any. Order: releases what this thread did before to the next holder. */
@@ -93,8 +91,10 @@ VOLT_INLINE void volt_mutex_unlock(volt_mutex *m) {
   volt_mutex_unlock_slow_(m);
 }
 
-/* End its life. It must be unlocked and nobody may be waiting (aborts). Frees nothing. */
-VOLT_API void volt_mutex_destroy(volt_mutex *m);
+/* Give up waiting. Returns true: cancelled, no wake will come. Returns false: granted, the lock is
+ * the caller's to unlock, and its one wake has come or will come. Either way the memory of *w is
+ * the caller's again. Threads: the owner of *w. */
+VOLT_API VOLT_NODISCARD bool volt_mutex_cancel(volt_mutex *m, volt_waiter *w);
 
 /* Whether somebody holds it now. A snapshot: for assertions. Threads: any. */
 VOLT_API bool volt_mutex_is_locked(const volt_mutex *m);

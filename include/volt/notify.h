@@ -77,6 +77,12 @@ VOLT_API VOLT_NODISCARD int volt_notify_wait(volt_notify *n, volt_waiter *w, vol
  * Returns VOLT_OK, or VOLT_ETIMEDOUT: no notification was taken. Threads: any that may block. */
 VOLT_API int volt_notify_wait_blocking(volt_notify *n, uint64_t deadline_ns);
 
+/* Waiting as a future. A volt_notify_all() from now on makes it ready, also before it is polled; it
+ * takes its place in the FIFO when it is polled. Dropped after volt_notify_one() has woken it, it
+ * passes that on to the next.
+ * f: not WAITING; its content is overwritten. Returns f. */
+VOLT_API volt_future *volt_notify_future(volt_future *f, volt_notify *n);
+
 /* Give up waiting.
  * w: last passed to volt_notify_wait() on this notify (or never used).
  * Returns true: cancelled, no wake will come, no notification was taken. Returns false: too late,
@@ -84,12 +90,6 @@ VOLT_API int volt_notify_wait_blocking(volt_notify *n, uint64_t deadline_ns);
  *   and is of no use to the caller, it is for the caller to call that again.
  * Threads: the owner of *w; that wake may come from within. */
 VOLT_API VOLT_NODISCARD bool volt_notify_cancel(volt_notify *n, volt_waiter *w);
-
-/* Waiting as a future. A volt_notify_all() from now on makes it ready, also before it is polled; it
- * takes its place in the FIFO when it is polled. Dropped after volt_notify_one() has woken it, it
- * passes that on to the next.
- * f: not WAITING; its content is overwritten. Returns f. */
-VOLT_API volt_future *volt_notify_future(volt_future *f, volt_notify *n);
 
 /* How many wait now. A snapshot. Threads: any. */
 VOLT_API uint32_t volt_notify_waiters(const volt_notify *n);

@@ -37,9 +37,6 @@ typedef int volt_once_fn(void *arg);
 
 VOLT_BEGIN_DECLS
 
-/* Private: unless it is done already. */
-VOLT_API int volt_once_call_slow_(volt_once *o, volt_once_fn *fn, void *arg);
-
 /* Make *o a once that nobody has begun. */
 VOLT_API void volt_once_init(volt_once *o);
 
@@ -48,6 +45,9 @@ VOLT_API void volt_once_init(volt_once *o);
  * or the drop of a future, or a wait with a deadline: these look at the once until they return.
  * Waits for who has more than 32 of them to tell; so not from a waker that this once calls. */
 VOLT_API void volt_once_destroy(volt_once *o);
+
+/* Private: unless it is done already. */
+VOLT_API int volt_once_call_slow_(volt_once *o, volt_once_fn *fn, void *arg);
 
 /* Whether it is done.
  * Threads: any. Order: true acquires what was done before volt_once_done(). */
@@ -88,13 +88,6 @@ VOLT_API VOLT_NODISCARD int volt_once_begin_blocking(volt_once *o, uint64_t dead
  * Threads: the owner of *w. Order: as volt_once_begin(). */
 VOLT_API int volt_once_result(volt_waiter *w);
 
-/* Give up waiting.
- * w: last passed to volt_once_begin() on this once (or never used).
- * Returns true: cancelled, no wake will come. Returns false: too late, see volt_once_result(): if
- *   it is our turn, it has to be ended. The one wake of *w has come or will come.
- * Threads: the owner of *w; that wake may come from within. */
-VOLT_API VOLT_NODISCARD bool volt_once_cancel(volt_once *o, volt_waiter *w);
-
 /* volt_once_begin() as a future: nothing happens before it is polled. Polls as VOLT_OK (our turn)
  * or VOLT_DONE. Both are successes: VOLT_AWAIT goes on, VOLT_AWAIT_RESULT says which. Dropped after
  * its turn has come, it passes that on, as volt_once_failed() does.
@@ -111,6 +104,13 @@ VOLT_API void volt_once_done(volt_once *o);
  * waiter's turn, or that of the next who comes.
  * Wakes: that waiter, with nothing held, on this thread. Threads: any. */
 VOLT_API void volt_once_failed(volt_once *o);
+
+/* Give up waiting.
+ * w: last passed to volt_once_begin() on this once (or never used).
+ * Returns true: cancelled, no wake will come. Returns false: too late, see volt_once_result(): if
+ *   it is our turn, it has to be ended. The one wake of *w has come or will come.
+ * Threads: the owner of *w; that wake may come from within. */
+VOLT_API VOLT_NODISCARD bool volt_once_cancel(volt_once *o, volt_waiter *w);
 
 /* How many wait now. A snapshot. Threads: any. */
 VOLT_API uint32_t volt_once_waiters(const volt_once *o);

@@ -39,6 +39,10 @@ VOLT_BEGIN_DECLS
 /* Make *rw an unlocked lock. */
 VOLT_API void volt_rwlock_init(volt_rwlock *rw);
 
+/* End its life. It must be unlocked and nobody may be waiting (aborts). Frees nothing. Waits for an
+ * unlock that has more than 32 readers to wake; so not from a waker that this lock calls. */
+VOLT_API void volt_rwlock_destroy(volt_rwlock *rw);
+
 VOLT_API int volt_rwlock_lock_slow_(volt_rwlock *, volt_waiter *, uint32_t permits, volt_waker);
 VOLT_API int volt_rwlock_lock_blocking_slow_(volt_rwlock *, uint32_t permits, uint64_t deadline_ns);
 VOLT_API void volt_rwlock_unlock_slow_(volt_rwlock *, uint32_t permits, const char *what);
@@ -159,10 +163,6 @@ VOLT_API void volt_rwlock_downgrade(volt_rwlock *rw);
  * granted, the lock is the caller's to unlock, and its one wake has come or will come. Either way
  * the memory of *w is the caller's again. Threads: the owner of *w. May wake others. */
 VOLT_API VOLT_NODISCARD bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w);
-
-/* End its life. It must be unlocked and nobody may be waiting (aborts). Frees nothing. Waits for an
- * unlock that has more than 32 readers to wake; so not from a waker that this lock calls. */
-VOLT_API void volt_rwlock_destroy(volt_rwlock *rw);
 
 /* How many readers hold it now, also while others wait; 0 if a writer holds it. A reader that was
  * let in and has not been told yet counts. A snapshot. Threads: any. */

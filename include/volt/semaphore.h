@@ -80,6 +80,10 @@ VOLT_API void volt_sem_init(volt_sem *sem, uint32_t permits);
  * more; a release is a call, which compares one value more. */
 VOLT_API void volt_sem_init_bounded(volt_sem *sem, uint32_t permits);
 
+/* End its life. Nobody may be waiting (aborts) or use it again. Frees nothing. Waits for a release
+ * that has more than 32 waiters to wake; so not from a waker that this semaphore calls. */
+VOLT_API void volt_sem_destroy(volt_sem *sem);
+
 VOLT_API int volt_sem_acquire_slow_(volt_sem *, volt_waiter *, uint32_t n, volt_waker);
 VOLT_API int volt_sem_acquire_blocking_slow_(volt_sem *, uint32_t n, uint64_t deadline_ns);
 VOLT_API void volt_sem_release_slow_(volt_sem *, uint32_t n);
@@ -133,15 +137,6 @@ VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire_blocking(volt_sem *sem, uint32_t
 /* An acquire of n permits as a future: nothing happens before it is polled. Given back if dropped.
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uint32_t n);
-
-/* Give up waiting.
- * w: last passed to volt_sem_acquire() on this semaphore (or never used).
- * Returns true: cancelled, no wake will come, permits set aside for *w went to the next waiters.
- *   Returns false: too late, it has completed: see volt_waiter_result(w): VOLT_OK, the permits are
- *   the caller's to release; VOLT_ECLOSED, there are none. Its one wake has come or will come.
- *   Either way the memory of *w is the caller's again.
- * Threads: the owner of *w. May wake others on this thread. */
-VOLT_API VOLT_NODISCARD bool volt_sem_cancel(volt_sem *sem, volt_waiter *w);
 
 /* Give n permits: to the oldest waiters as far as they go, the rest to the pool.
  * n: 0 does nothing. More than VOLT_SEM_MAX, together with the pool and with what is set aside for
@@ -207,9 +202,6 @@ VOLT_API uint32_t volt_sem_future_taken(const volt_future *f);
  *   (aborts). */
 VOLT_API void volt_sem_set_limit(volt_sem *sem, uint32_t limit);
 
-/* The limit: the last that was set, less what was forgotten then. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_sem_limit(const volt_sem *sem);
-
 /* Let n permits that the caller holds disappear, instead of releasing them. They repay what debt
  * there is; the limit is lower by the others, but not below 0: permits that were beside it are just
  * gone.
@@ -226,19 +218,20 @@ VOLT_API void volt_sem_forget(volt_sem *sem, uint32_t n);
  * Threads: any. Order: acquires as volt_sem_drain(), releases as volt_sem_forget(). */
 VOLT_API uint32_t volt_sem_forget_up_to(volt_sem *sem, uint32_t n);
 
-/* How many permits must be released before there are any to take: more are held, or set aside for
- * the waiter that is next, than the limit. A snapshot. Threads: any. */
-VOLT_API uint32_t volt_sem_debt(const volt_sem *sem);
+/* Give up waiting.
+ * w: last passed to volt_sem_acquire() on this semaphore (or never used).
+ * Returns true: cancelled, no wake will come, permits set aside for *w went to the next waiters.
+ *   Returns false: too late, it has completed: see volt_waiter_result(w): VOLT_OK, the permits are
+ *   the caller's to release; VOLT_ECLOSED, there are none. Its one wake has come or will come.
+ *   Either way the memory of *w is the caller's again.
+ * Threads: the owner of *w. May wake others on this thread. */
+VOLT_API VOLT_NODISCARD bool volt_sem_cancel(volt_sem *sem, volt_waiter *w);
 
 /* Close: every waiter completes with VOLT_ECLOSED and every later acquire returns it. Permits,
  * those set aside for waiters included, stay in the pool and can still be released to it. Closing
  * twice does nothing more.
  * Wakes: every waiter, oldest first, on this thread, with nothing held. Threads: any. */
 VOLT_API void volt_sem_close(volt_sem *sem);
-
-/* End its life. Nobody may be waiting (aborts) or use it again. Frees nothing. Waits for a release
- * that has more than 32 waiters to wake; so not from a waker that this semaphore calls. */
-VOLT_API void volt_sem_destroy(volt_sem *sem);
 
 /* Permits in the pool now; 0 while somebody waits, or in debt. A snapshot. Threads: any. */
 VOLT_API uint32_t volt_sem_available(const volt_sem *sem);
@@ -248,6 +241,13 @@ VOLT_API uint32_t volt_sem_waiters(const volt_sem *sem);
 
 /* Whether volt_sem_close() has been called. Threads: any. Order: acquires what the closer did. */
 VOLT_API bool volt_sem_is_closed(const volt_sem *sem);
+
+/* The limit: the last that was set, less what was forgotten then. A snapshot. Threads: any. */
+VOLT_API uint32_t volt_sem_limit(const volt_sem *sem);
+
+/* How many permits must be released before there are any to take: more are held, or set aside for
+ * the waiter that is next, than the limit. A snapshot. Threads: any. */
+VOLT_API uint32_t volt_sem_debt(const volt_sem *sem);
 
 VOLT_END_DECLS
 #endif
