@@ -40,7 +40,7 @@
  *                                  R14 reads it. For R8 and R12 by the letter of C11 only: what
  *                                  closes them is that all changes of the word are RMWs, and come
  *                                  one after the other. So it is with the acquire half of
- *                                  volt_sem_limit_cover_()
+ *                                  volt_sem_limit_reduce_excess_()
  *   T1 (acquire) <- U1, F1 (release)   as in permits.c
  *
  * Labels: permits */
@@ -284,7 +284,7 @@ void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
 void volt_sem_forget(volt_sem *sem, uint32_t n) {
   if (n == 0) return;
   uint32_t limit = sem_limit_lock(sem);
-  uint32_t left = n - volt_sem_limit_cover_(&sem->queue, &sem_kind, n); /* R11, R12 */
+  uint32_t left = n - volt_sem_limit_reduce_excess_(&sem->queue, &sem_kind, n); /* R11, R12 */
   uint32_t fewer = left < limit ? left : limit;
   sem_limit_unlock(sem, limit - fewer);
   sem_lower_reached(sem, fewer);
@@ -301,7 +301,7 @@ uint32_t volt_sem_limit(const volt_sem *sem) {
 }
 
 uint32_t volt_sem_debt(const volt_sem *sem) {
-  return volt_sem_limit_deficit_(&sem->queue, &sem_kind);
+  return volt_sem_limit_excess_(&sem->queue, &sem_kind);
 }
 
 void volt_sem_close(volt_sem *sem) {

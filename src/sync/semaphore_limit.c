@@ -12,12 +12,12 @@
 #define CLOSED VOLT_WORD_CLOSED_
 #define BOUNDED VOLT_WORD_BOUNDED_
 
-/* The lock is held. The permits that stay behind with the queue; below zero, the deficit. */
-static int32_t sem_limit_rest(const volt_fifo_ *q) {
+/* The lock is held. The permits that stay behind with the queue; below zero, the excess. */
+static int32_t sem_limit_carried(const volt_fifo_ *q) {
   return (int32_t)q->rest;
 }
 
-static uint32_t sem_limit_deficit(int32_t permits) {
+static uint32_t sem_limit_excess_of(int32_t permits) {
   return permits < 0 ? (uint32_t)-permits : 0;
 }
 
@@ -33,7 +33,7 @@ int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, vo
      * past; permits:L1 <- fifo:U1: whoever holds the lock sees what the last holder did; as in
      * acquire */
     if (!locked && !volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
-    int32_t there = locked ? sem_limit_rest(q) : volt_permits_in_(kind, word);
+    int32_t there = locked ? sem_limit_carried(q) : volt_permits_in_(kind, word);
     uint32_t available = (uint32_t)there;
     w->data = q; /* volt_sem_limit_wants_all_() */
     volt_fifo_append_(q, w, 1, 1, waker);
@@ -82,42 +82,42 @@ void volt_sem_limit_lower_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
     if (volt_cas_acq_rel(&q->word, &word, next)) return;
   }
   (void)sem_limit_changed(q, kind, volt_permits_there_(q), -(int32_t)n);
-  volt_permits_unlock_(q, kind, word, q->rest - n);
+  volt_permits_unlock_(q, kind, word, (uint32_t)sem_limit_carried(q) - n);
 }
 
-uint32_t volt_sem_limit_cover_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n) {
+uint32_t volt_sem_limit_reduce_excess_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n) {
   for (;;) {
     uint64_t word;
     bool locked = volt_fifo_lock_if_queued_(q, &word);
-    int32_t permits = locked ? sem_limit_rest(q) : volt_permits_in_(kind, word);
-    uint32_t deficit = sem_limit_deficit(permits);
-    uint32_t covered = n < deficit ? n : deficit;
-    int32_t then = permits + (int32_t)covered;
+    int32_t permits = locked ? sem_limit_carried(q) : volt_permits_in_(kind, word);
+    uint32_t excess = sem_limit_excess_of(permits);
+    uint32_t reduced = n < excess ? n : excess;
+    int32_t then = permits + (int32_t)reduced;
     if (word & BOUNDED) {
       int32_t there = locked ? volt_permits_there_(q) : permits;
       (void)kind->bound(q, word | QUEUED, n, there); /* as if locked: the caller has the limit */
     }
     if (locked) {
       volt_permits_unlock_(q, kind, word, (uint32_t)then);
-      return covered;
+      return reduced;
     }
     uint64_t next = volt_permits_word_(kind, then) | VOLT_WORD_FLAGS_(word);
     /* permits:F1 <-> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
      * carry their releasers' past; permits:A1 <-> permits:F1, fifo:U1: permits taken from the
      * word carry their releasers' past */
-    if (volt_cas_acq_rel(&q->word, &word, next)) return covered;
+    if (volt_cas_acq_rel(&q->word, &word, next)) return reduced;
   }
 }
 
-uint32_t volt_sem_limit_deficit_(const volt_fifo_ *looked_at, const volt_permit_kind_ *kind) {
+uint32_t volt_sem_limit_excess_(const volt_fifo_ *looked_at, const volt_permit_kind_ *kind) {
   volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
   uint64_t word;
   int32_t permits;
   if (volt_fifo_lock_if_queued_(q, &word)) {
-    permits = sem_limit_rest(q);
+    permits = sem_limit_carried(q);
     volt_fifo_unlock_exact_(q, word);
   } else {
     permits = volt_permits_in_(kind, word);
   }
-  return sem_limit_deficit(permits);
+  return sem_limit_excess_of(permits);
 }

@@ -23,9 +23,9 @@ void volt_sem_limit_change_(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_
  * how many; aborts as bound() does, and what that looks at is the caller's alone. Both release what
  * came before, also if they change nothing, and acquire: what the caller does next comes after it. */
 void volt_sem_limit_lower_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n);
-uint32_t volt_sem_limit_cover_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n);
+uint32_t volt_sem_limit_reduce_excess_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n);
 
 /* How many have to be released before there are any. */
-uint32_t volt_sem_limit_deficit_(const volt_fifo_ *q, const volt_permit_kind_ *kind);
+uint32_t volt_sem_limit_excess_(const volt_fifo_ *q, const volt_permit_kind_ *kind);
 
 #endif
