@@ -1,13 +1,16 @@
-/* barrier.c: turns (monitor.h) on a FIFO of those who have arrived.
+/* barrier.c: a FIFO of the callers that have arrived, on the monitor (monitor.h).
  *
- * Algorithm: sequential, but for the turns. A turn begins when all who were let go are out of the
- * FIFO, so those who have arrived are those in it. The last one is not queued: it opens the queue.
+ * Algorithm: sequential, under the monitor's lock. A critical section begins when all released
+ * waiters are out of the FIFO. So the callers that have arrived are those in the FIFO. The last
+ * caller is not queued: it releases all of them.
  *
- * Invariant I1, at the beginning of a turn: arrived = linked < count.
+ * Invariant I1, at the beginning of a critical section: arrived = linked < count.
  *
- * Race R1: the last to arrive is a branch of a select, and another branch, of a channel, takes
- *   effect in the same instant: the round is opened, and nobody is told to be its leader. Closed:
- *   who would open it takes the select's decision first, or has not arrived. */
+ * Races
+ *   R1  Interleaving: the last to arrive is a branch of a select, and another branch, of a channel,
+ *       takes effect in the same instant. The round opens, and no caller is its leader. Prevented
+ *       by: a caller that would open the round takes the select's decision first. If it does not
+ *       get the decision, it has not arrived. */
 #include <volt/barrier.h>
 
 #include "../core/check.h"
@@ -65,7 +68,7 @@ static int barrier_start(volt_future *f, volt_waker waker) {
 }
 
 static void barrier_give_back(volt_future *f) {
-  (void)f; /* the others have left, too */
+  (void)f; /* the round is over for the others, too */
 }
 
 static const volt_future_ops_ barrier_ops = {.name = barrier_name,

@@ -1,44 +1,43 @@
-/* cond.c: a FIFO of those who wait for a signal, and their way into the queue of the mutex.
+/* cond.c: a FIFO of waiters for a signal, and their way to the FIFO of the mutex.
  *
- * Algorithm: a waiter is linked here with the mutex held, and armed as one that wants the mutex. A
- * signal takes it out under the lock of this queue and appends it to the queue of the mutex under
- * that one's; from then on it is a waiter like any other there, and is granted by an unlock. If the
- * mutex is free the signal is what grants it. A broadcast does that with the whole FIFO at once: a
- * step for each waiter under the lock of this queue, one step for all under that of the mutex.
- * Locks are taken in this order only: here, then the mutex.
+ * Algorithm: a waiter is queued here with the mutex held, armed as one that wants the mutex. A
+ * signal takes it out under the lock of this FIFO, and appends it to the FIFO of the mutex under
+ * that one's lock. From then on it is a waiter of the mutex like any other, and an unlock grants
+ * it. If the mutex is free, the signal itself grants it. A broadcast does that with the whole FIFO:
+ * a step for each waiter under the lock of this FIFO, and one step for all under that of the mutex.
+ * The locks are taken in this order only: here, then the mutex.
  *
  * Invariants, whenever the locks are free
  *   I1  QUEUED <=> the FIFO is not empty
- *   I2  w->queue says where a pending waiter is: here, linked; or the mutex's, and it does not
- *       come back. It changes once, under the lock of this queue.
- *   I3  whoever is linked here wants the mutex that c->mutex says
- *   I4  a signal that found a waiter ends in a grant of the mutex, or finds nobody who waits
+ *   I2  w->queue says where a pending waiter is: linked here, or at the mutex. It changes once, to
+ *       the mutex, under the lock of this FIFO.
+ *   I3  a waiter that is linked here wants the mutex that c->mutex says
+ *   I4  a signal ends in a grant of the mutex, or finds no waiter
  *
  * Races
- *   R1  The waiter has unlocked the mutex and is not queued yet when the signal comes. Closed:
- *       queued first, then unlocked. A signal that looks without the lock sees QUEUED, for the
- *       condition was changed with the mutex held, after this waiter had it.
- *   R2  A signal takes the waiter along before the wait has unlocked the mutex. Nothing happens: it
- *       waits there, for this very unlock; the wait does not touch *w any more.
- *   R3  A cancel meets a signal. Closed: the lock says where the waiter is. Here: taken out, and no
- *       signal has seen it. There: the cancel of the mutex decides, and a signal that nobody else
- *       will get is passed on. A broadcast is not, for all have got it.
- *   R4  A new waker meets a signal. Closed: as R3.
- *   R5  The one who gets the mutex ends the life of *c while the signal is still at work on it.
- *       Closed: the lock of this queue is left while that of the mutex is held, and before the
- *       waiter can be granted.
- *   R6  A deadline passes while the waiter is already on its way. Closed: as R7; and there it
- *       stays, because it has to have the mutex in any case.
- *   R7  Interleaving: a broadcast takes a timed waiter to the mutex; the caller of the broadcast
- *       ends and frees *c, which POSIX allows; the deadline passes, and the waiter's thread looks
+ *   R1  Interleaving: the waiter has unlocked the mutex and is not queued yet when the signal
+ *       comes. Prevented by: it is queued first. A signal that reads the word without the lock sees
+ *       QUEUED, because its thread changed the condition with the mutex held, after this waiter had
+ *       it.
+ *   R2  Interleaving: a signal moves the waiter before the wait has unlocked the mutex, and the wait
+ *       writes to a waiter of the mutex. Prevented by: the wait does not touch *w after it has
+ *       unlocked this FIFO. At the mutex, the waiter waits for this very unlock.
+ *   R3  Interleaving: a cancel meets a signal. Prevented by: the lock says where the waiter is. If
+ *       it is here, the cancel takes it out, and no signal has seen it. If it is at the mutex, the
+ *       mutex's cancel decides, and the signal is passed on. A broadcast is not passed on, because
+ *       all waiters have got it.
+ *   R4  Interleaving: a waker is replaced while a signal moves the waiter. Prevented by: as in R3.
+ *   R5  Interleaving: the thread that gets the mutex ends the life of *c, and the signal still uses
+ *       *c. Prevented by: the lock of this FIFO is released while that of the mutex is held, before
+ *       the waiter can be granted.
+ *   R6  Interleaving: a deadline passes while the waiter is already at the mutex. Prevented by: as
+ *       in R7. The waiter stays there, because its thread must lock the mutex in any case.
+ *   R7  Interleaving: a broadcast moves a timed waiter to the mutex; the caller of the broadcast
+ *       ends and frees *c, which POSIX allows; the deadline passes, and the waiter's thread reads
  *       in *c whether it is still linked. Prevented by: the waiter's own state decides, by one
- *       compare-and-swap on each side. The thread turns TIMED into LEAVING before it touches *c
- *       again; a signal turns TIMED into PENDING before it takes the waiter along. A signal leaves
- *       a waiter that is LEAVING where it is, so *c has a waiter linked, and destroy() waits.
- *
- * Pairs
- *   L1 (acquire) <- U1 (release)   who holds the lock of this queue sees what the last holder did
- *   A1, L1 <- F1, U1 of the mutex, and W1 <- G1: in permits.c and grant.c */
+ *       compare-and-swap on each side. The thread changes TIMED into LEAVING before it touches *c
+ *       again. A signal changes TIMED into PENDING before it moves the waiter. A signal does not
+ *       move a waiter that is LEAVING, so *c has a waiter linked, and destroy() waits. */
 #include <volt/cond.h>
 
 #include "../core/check.h"
@@ -50,8 +49,8 @@
 
 static const char cond_name[] = "volt_cond";
 
-/* w->data of a waiter says which condition variable it waits on, and whether a broadcast took it
- * from there: the address of one of two members. */
+/* w->data of a waiter says which condition variable it waits on, and whether a broadcast has moved
+ * it: it is the address of one of two members. */
 static void *cond_mark_alone(volt_cond *c) {
   return &c->queue;
 }
@@ -64,7 +63,7 @@ static bool cond_is_mine(volt_cond *c, const volt_waiter *w) {
   return w->data == cond_mark_alone(c) || w->data == cond_mark_broadcast(c);
 }
 
-/* The lock is held: whether *w is linked here (I2). */
+/* The lock is held. Whether *w is linked here (I2). */
 static bool cond_is_here(const volt_cond *c, const volt_waiter *w) {
   return w->queue == &c->queue;
 }
@@ -74,10 +73,10 @@ void volt_cond_init(volt_cond *c) {
   c->mutex = NULL;
 }
 
-/* The lock is held. Whether all who are linked are about to unlink themselves. */
+/* The lock is held. Whether each linked waiter is about to be unlinked by its own thread. */
 static bool cond_all_are_leaving(const volt_cond *c) {
   for (volt_waiter *w = c->queue.head; w; w = w->next) {
-    if (volt_load_relaxed(&w->state) != VOLT_WAITER_LEAVING_) return false; /* R7: it stays so */
+    if (volt_load_relaxed(&w->state) != VOLT_WAITER_LEAVING_) return false; /* R7 */
   }
   return true;
 }
@@ -87,7 +86,7 @@ void volt_cond_destroy(volt_cond *c) {
   for (unsigned spins = 0; volt_fifo_lock_if_queued_(&c->queue, &word); volt_pause_(&spins)) {
     bool is_used = !cond_all_are_leaving(c);
     volt_fifo_unlock_(&c->queue, word);
-    if (is_used) break; /* that is misuse */
+    if (is_used) break; /* misuse: the next call aborts */
   }
   volt_monitor_destroy_(&c->queue, cond_name);
 }
@@ -101,15 +100,15 @@ static void cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker wa
   VOLT_CHECK(volt_mutex_is_locked(m), cond_name, "%p: wait with mutex %p, which is not locked",
              (void *)c, (void *)m);
   uint64_t word;
-  volt_fifo_lock_(&c->queue, &word); /* L1: pairs U1 */
+  volt_fifo_lock_(&c->queue, &word);
   VOLT_CHECK(!c->queue.head || c->mutex == m, cond_name,
              "%p: wait with mutex %p, while others wait with mutex %p", (void *)c, (void *)m,
              (void *)c->mutex);
   c->mutex = m; /* I3 */
   w->data = cond_mark_alone(c);
   volt_fifo_append_(&c->queue, w, 1, 1, waker);
-  volt_store_relaxed(&w->state, state); /* published by U1 */
-  volt_fifo_unlock_(&c->queue, word);   /* R1: now a signal finds it */
+  volt_store_relaxed(&w->state, state); /* published by the unlock */
+  volt_fifo_unlock_(&c->queue, word);   /* R1: from here on a signal finds it */
   volt_mutex_unlock(m);                 /* R2 */
 }
 
@@ -118,10 +117,10 @@ int volt_cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker
   return VOLT_PENDING;
 }
 
-/* Take *w out if it still waits for a signal. Returns whether it did. */
+/* Unlink *w if it still waits for a signal. Returns whether it did. */
 static bool cond_withdraw(volt_cond *c, volt_waiter *w) {
   uint64_t word;
-  volt_fifo_lock_(&c->queue, &word); /* L1: pairs U1 */
+  volt_fifo_lock_(&c->queue, &word);
   VOLT_CHECK(cond_is_mine(c, w), cond_name, "%p: waiter %p waits for something else", (void *)c,
              (void *)w);
   bool here = cond_is_here(c, w); /* R3 */
@@ -133,12 +132,12 @@ static bool cond_withdraw(volt_cond *c, volt_waiter *w) {
   return here;
 }
 
-/* It has been taken there. */
+/* The mutex to which *w has been moved. */
 static volt_mutex *cond_mutex_of(volt_waiter *w) {
   return volt_container_of((volt_fifo_ *)(void *)w->queue, volt_mutex, queue);
 }
 
-/* It got a signal, and has no use for it. */
+/* *w got a signal or a broadcast, and has no use for it. */
 static void cond_pass_on(volt_cond *c, const volt_waiter *w) {
   if (w->data == cond_mark_alone(c)) volt_cond_signal(c);
 }
@@ -155,8 +154,8 @@ bool volt_cond_cancel(volt_cond *c, volt_waiter *w) {
 bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
   uint64_t word;
-  volt_fifo_lock_(&c->queue, &word); /* L1: pairs U1 */
-  bool here = cond_is_here(c, w);    /* R4 */
+  volt_fifo_lock_(&c->queue, &word);
+  bool here = cond_is_here(c, w); /* R4 */
   if (here) {
     w->wake = waker.wake;
     w->ctx = waker.ctx;
@@ -165,8 +164,8 @@ bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
   return here || volt_fifo_set_waker_(&cond_mutex_of(w)->queue, "volt_mutex", w, waker);
 }
 
-/* A timed waiter moves from state to next, unless the other side was first. relaxed: the value alone
- * decides; what else is to be seen is seen under the lock. */
+/* Change the state of a timed waiter to next. Returns false: the other side was first. relaxed: the
+ * value alone decides; all else is read under the lock. */
 static bool cond_decide(volt_waiter *w, uint32_t next) {
   uint32_t seen = VOLT_WAITER_TIMED_;
   return volt_cas_relaxed(&w->state, &seen, next); /* R7 */
@@ -183,21 +182,21 @@ int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
     volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
     return VOLT_OK;
   }
-  (void)cond_withdraw(c, &w); /* R7: linked, because no signal takes it any more */
+  (void)cond_withdraw(c, &w); /* R7: still linked, because no signal moves it */
   volt_mutex_lock_no_deadline(m);
   return VOLT_ETIMEDOUT;
 }
 
 /* ---- signal ---- */
 
-/* The lock is held. Whether *w is to be taken to the mutex; if so, no timeout takes it away. */
+/* The lock is held. Whether *w is to be moved to the mutex; if so, no timeout will unlink it. */
 static bool cond_take(volt_waiter *w) {
   uint32_t state = volt_load_relaxed(&w->state); /* decided by the CAS */
   return state == VOLT_WAITER_PENDING_ ||
          (state == VOLT_WAITER_TIMED_ && cond_decide(w, VOLT_WAITER_PENDING_));
 }
 
-/* Signal the oldest waiters, at most `most` of them. mark: what their data becomes. */
+/* Move the oldest waiters to the mutex, at most `most` of them. mark: what their data becomes. */
 static void cond_signal_up_to(volt_cond *c, uint32_t most, void *mark) {
   uint64_t word;
   volt_fifo_ *q = &c->queue;
@@ -211,7 +210,7 @@ static void cond_signal_up_to(volt_cond *c, uint32_t most, void *mark) {
       w->data = mark;
       taken += 1;
       last = w;
-    } else { /* R7: out of the way, its thread unlinks it */
+    } else { /* R7: out of the way; its thread unlinks it */
       volt_fifo_unlink_(q, w);
       volt_fifo_push_back_(q, w);
     }

@@ -1,23 +1,19 @@
-/* latch.c: a count in the word of the queue, and turns (monitor.h) for those who wait.
+/* latch.c: a count in the word, on the monitor (monitor.h).
  *
- * Algorithm: while nobody has the lock, the count goes up and down by one compare-and-swap, also
- * while somebody waits. Who finds the lock taken, or would bring the count to zero while somebody
- * waits, takes a turn; in it, the count is the turn's.
+ * Algorithm: while the lock is free, one compare-and-swap changes the count, also while a waiter is
+ * queued. A thread that finds the lock taken, or would bring the count to zero while a waiter is
+ * queued, takes the lock. The holder of the lock alone changes the count.
  *
- * Invariant I1, whenever the lock is free: count = 0 => nobody waits but who has been let go.
+ * Invariant I1, whenever the lock is free: count = 0 => each waiter in the FIFO has been released.
  *
  * Races
- *   R1  The last one counts down and finds nobody, while a waiter finds a count and queues. Closed:
- *       the count and QUEUED are one word. To take the lock is to change it, and a fast path does
- *       not touch a word that is LOCKED.
- *   R2  Whoever finds it open frees it while the one who opened it still uses it. Closed: the step
- *       to zero is the last access: the fast path's CAS, or the one that leaves the lock; and if
- *       there are more to tell than a batch, destroy waits (R2 of monitor.c).
- *
- * Pairs
- *   T1 (acquire) <- F1, U1 (release)   whoever finds it open sees what came before every count
- *                                      down: the writes of the word are RMWs, and U1 (fifo.h)
- *   L1 (acquire) <- F1, U1 (release)   so does who opens it in a turn, and by G1 who is told */
+ *   R1  Interleaving: the last thread counts down and finds no waiter, while a waiter finds a count
+ *       and queues. Prevented by: the count and QUEUED are in one word. Taking the lock changes
+ *       that word, and a fast path does not change a word that is LOCKED.
+ *   R2  Interleaving: a thread finds the latch open and frees it, while the thread that opened it
+ *       still uses it. Prevented by: the step to zero is the last access: the fast path's CAS, or
+ *       the store that unlocks. If more waiters are released than a batch holds, destroy() waits
+ *       (monitor.c R2). */
 #include <volt/latch.h>
 
 #include "../core/check.h"
@@ -89,10 +85,10 @@ static int latch_start(volt_future *f, volt_waker waker) {
 }
 
 static void latch_give_back(volt_future *f) {
-  (void)f; /* nothing was taken */
+  (void)f; /* it has taken nothing */
 }
 
-/* It is open, or it was, and may have been shut again. */
+/* Whether it is open. RETURNING: it was open, and may have been counted up again. */
 static bool latch_due(volt_future *f) {
   volt_latch *l = volt_container_of(f->object, volt_latch, queue);
   uint64_t word = volt_load_relaxed(&l->queue.word); /* a hint: see monitor.c R6 */

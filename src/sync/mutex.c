@@ -1,4 +1,4 @@
-/* mutex.c: the wait queue with one permit; the word is zero while that permit is free. */
+/* mutex.c: permits.h with one permit. The word is zero while that permit is free. */
 #include <volt/mutex.h>
 
 #include "../core/check.h"

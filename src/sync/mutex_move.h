@@ -4,7 +4,7 @@
 
 #include <volt/mutex.h>
 
-/* Let the oldest waiters of *from wait for the mutex instead: as volt_permits_move_(). */
+/* Move the oldest waiters of *from to the FIFO of the mutex: as volt_permits_move_(). */
 void volt_mutex_move_(volt_mutex *m, volt_fifo_ *from, uint64_t from_word, volt_waiter *last,
                       uint32_t count);
 

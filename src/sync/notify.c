@@ -1,26 +1,21 @@
-/* notify.c: one stored notification and a count in the word of the queue, and turns (monitor.h) for
- * those who wait.
+/* notify.c: one stored notification and a count in the word, on the monitor (monitor.h).
  *
- * Algorithm: the value of the word is how often everybody was notified, and whether one notification
- * is stored. While nobody waits and nobody has the lock, it is changed by one compare-and-swap; else
- * in a turn. A future remembers the count of when it was made. A waiter that was notified alone is
- * marked, so that a future that is dropped then can pass it on.
+ * Algorithm: the value of the word is how often all were notified, and whether one notification is
+ * stored. While no waiter is queued and the lock is free, one compare-and-swap changes it.
+ * Otherwise a thread takes the lock. A future remembers the count from when it was made. A waiter
+ * that was notified alone is marked, so that a future that is dropped then can pass the
+ * notification on.
  *
- * Invariant I1, whenever the lock is free: one is stored => nobody is queued.
+ * Invariant I1, whenever the lock is free: a notification is stored => no waiter is queued.
  *
  * Races
- *   R1  A notifier finds nobody and stores it, while a waiter finds nothing stored and queues.
- *       Closed: what is stored and QUEUED are one word. To take the lock is to change it, and a
- *       fast path does not touch a word that is LOCKED.
- *   R2  Everybody is notified between a future's making and its first poll. Closed: the count. Who
- *       is made with the new one has acquired what had happened before, and finds it when it looks.
- *       (2^31 times between the two, exactly, would go unnoticed.)
- *
- * Pairs
- *   T1 (acquire) <- F1, U1 (release)   who takes what is stored, or finds another count, sees what
- *                                      came before: the writes of the word are RMWs, and U1 (fifo.h)
- *   L1 (acquire) <- F1, U1 (release)   so does who is notified in a turn, and by G1
- *                                      who waited */
+ *   R1  Interleaving: a notifier finds no waiter and stores its notification, while a waiter finds
+ *       none stored and queues. Prevented by: what is stored and QUEUED are in one word. Taking the
+ *       lock changes that word, and a fast path does not change a word that is LOCKED.
+ *   R2  Interleaving: all are notified between the making of a future and its first poll. Prevented
+ *       by: the count. A future that is made with the new count has acquired what happened before,
+ *       so the check of the condition that follows finds it. (Exactly 2^31 notifications between
+ *       the two would go unnoticed.) */
 #include <volt/notify.h>
 
 #include "../core/future_ops.h"
@@ -29,17 +24,17 @@
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_
 #define STORED VOLT_WORD_(1)
-#define NOTIFIED_ALL VOLT_WORD_(2) /* once more */
+#define NOTIFIED_ALL VOLT_WORD_(2) /* all are notified once more */
 
 static const char notify_name[] = "volt_notify";
 
-/* How often everybody was notified, modulo 2^31. */
+/* How often all were notified, modulo 2^31. */
 static uint32_t notify_count_of(uint64_t word) {
   return VOLT_WORD_VALUE_(word) / 2;
 }
 
-/* w->data of a waiter: whether one notification was meant for it alone, by volt_notify_one() or
- * because it took the stored one. If its future is dropped, that notification is passed on. */
+/* w->data of a waiter says whether it got a notification alone, from volt_notify_one() or the
+ * stored one. If its future is dropped, that notification is passed on. */
 static void notify_set_alone(volt_waiter *w) {
   w->data = w;
 }
@@ -63,8 +58,7 @@ void volt_notify_destroy(volt_notify *n) {
 void volt_notify_one(volt_notify *n) {
   uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
   while (!(word & (QUEUED | LOCKED))) {
-    /* notify:F1 -> notify:T1, fifo:L1: who takes what is stored, or finds another count, sees
-     * what came before */
+    /* notify:F1 -> notify:T1, fifo:L1: the waiter that takes it sees what came before */
     if (volt_cas_release(&n->queue.word, &word, word | STORED)) return;
   }
   volt_monitor_ t;
@@ -82,8 +76,7 @@ void volt_notify_one(volt_notify *n) {
 void volt_notify_all(volt_notify *n) {
   uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
   while (!(word & (QUEUED | LOCKED))) {
-    /* notify:F1 -> notify:T1, fifo:L1: who takes what is stored, or finds another count, sees
-     * what came before */
+    /* notify:F1 -> notify:T1, fifo:L1: a waiter that finds another count sees what came before */
     if (volt_cas_release(&n->queue.word, &word, word + NOTIFIED_ALL)) return;
   }
   volt_monitor_ t;
@@ -93,11 +86,11 @@ void volt_notify_all(volt_notify *n) {
   volt_monitor_exit_(&t);
 }
 
-/* Without a turn. Returns false: nothing is stored, or it takes a turn to know. */
+/* Take the stored notification without the lock. Returns false: none is stored, or the lock is
+ * needed to know. */
 static bool notify_take_stored(volt_notify *n, uint64_t word, volt_waiter *w) {
   if ((word & (STORED | QUEUED | LOCKED)) != STORED) return false;
-  /* notify:T1 <- notify:F1, fifo:U1: who takes what is stored, or finds another count, sees what
-   * came before */
+  /* notify:T1 <- notify:F1, fifo:U1: the waiter that takes it sees what came before */
   if (!volt_cas_acquire(&n->queue.word, &word, word - STORED)) return false;
   notify_set_alone(w);
   return true;
@@ -138,14 +131,14 @@ static volt_notify *notify_of(volt_future *f) {
   return volt_container_of(f->object, volt_notify, queue);
 }
 
+/* Whether all were notified since *f was made. */
 static bool notify_is_opened(const volt_future *f, uint64_t word) {
   return notify_count_of(word) != f->n;
 }
 
 static int notify_start(volt_future *f, volt_waker waker) {
   volt_notify *n = notify_of(f);
-  /* notify:T1 <- notify:F1, fifo:U1: who takes what is stored, or finds another count, sees what
-   * came before */
+  /* notify:T1 <- notify:F1, fifo:U1: a waiter that finds another count sees what came before */
   uint64_t word = volt_load_acquire(&n->queue.word);
   if (notify_is_opened(f, word) || notify_take_stored(n, word, &f->waiter)) return VOLT_OK;
   volt_monitor_ t;
@@ -173,8 +166,7 @@ static const volt_future_ops_ notify_ops = {.name = notify_name,
                                             .due = notify_due};
 
 volt_future *volt_notify_future(volt_future *f, volt_notify *n) {
-  /* notify:T1 <- notify:F1, fifo:U1: who takes what is stored, or finds another count, sees what
-   * came before; R2 */
+  /* notify:T1 <- notify:F1, fifo:U1: a future with this count has what came before it (R2) */
   uint64_t word = volt_load_acquire(&n->queue.word);
   notify_clear_alone(&f->waiter);
   return volt_future_make_(f, &notify_ops, &n->queue, notify_count_of(word));

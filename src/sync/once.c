@@ -1,14 +1,11 @@
-/* once.c: turns (monitor.h) on three states, in the word of the queue, and a FIFO of those who wait.
+/* once.c: three states in the word, on the monitor (monitor.h).
  *
- * Algorithm: sequential, but for the turns. The state is the value of the word, so that to ask
- * whether it is done is one load. A waiter that completes is marked if it is its turn, so that
- * "granted" says which of the two it is, also to a future that is dropped then.
+ * Algorithm: sequential, under the monitor's lock. The state is the value of the word, so one load
+ * says whether it is done. A waiter that completes is marked if its owner has become the
+ * initialiser. So a grant has two outcomes, also for a future that is dropped then.
  *
- * Invariant I1: somebody waits => it has been begun, or they have been let go.
- *
- * Pairs
- *   T1 (acquire) <- U1 (release)   who sees that it is done sees what was done: later writes of the
- *                                  word are RMWs, and U1 (fifo.h) */
+ * Invariant I1, whenever the lock is free: a waiter is in the FIFO => the state is BEGUN, or the
+ *   waiter has been released. */
 #include <volt/once.h>
 
 #include "../core/check.h"
@@ -27,12 +24,12 @@ void volt_once_init(volt_once *o) {
 
 void volt_once_destroy(volt_once *o) {
   volt_monitor_destroy_(&o->queue, once_name);
-  uint64_t word = volt_load_relaxed(&o->queue.word); /* the owner's own */
+  uint64_t word = volt_load_relaxed(&o->queue.word); /* no other thread uses it */
   VOLT_CHECK(VOLT_WORD_VALUE_(word) != VOLT_ONCE_BEGUN_, once_name,
              "%p: destroyed while it is begun", (void *)o);
 }
 
-/* w->data of a waiter: whether its owner is the initialiser. */
+/* w->data of a waiter says whether its owner is the initialiser. */
 static void once_appoint(volt_waiter *w) {
   w->data = w;
 }
@@ -115,7 +112,7 @@ static volt_once *once_of(volt_future *f) {
 }
 
 static int once_start(volt_future *f, volt_waker waker) {
-  once_clear_appointed(&f->waiter); /* nothing to give back, unless it becomes our turn */
+  once_clear_appointed(&f->waiter); /* nothing to give back, unless it is appointed */
   return volt_once_begin(once_of(f), &f->waiter, waker);
 }
 
@@ -148,7 +145,7 @@ int volt_once_begin_blocking(volt_once *o, uint64_t deadline_ns) {
   return volt_block_on(volt_once_begin_future(&f, o), deadline_ns);
 }
 
-/* One that its thread is in, on that thread's stack. */
+/* A call of an initialiser's function that has not returned; on the stack of its thread. */
 typedef struct once_running {
   const volt_once *once;
   struct once_running *outer;

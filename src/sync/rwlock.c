@@ -1,5 +1,5 @@
-/* rwlock.c: the wait queue with VOLT_RWLOCK_WRITER_ permits, one for a reader, all for a writer;
- * the word's value is how many are taken. */
+/* rwlock.c: permits.h with VOLT_RWLOCK_WRITER_ permits, one for a reader, all for a writer. The
+ * word's value is how many are taken. */
 #include <volt/rwlock.h>
 
 #include "../core/check.h"
@@ -48,9 +48,10 @@ volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw) {
   return volt_future_make_(f, &rwlock_future_ops.base, &rw->queue, WRITER);
 }
 
-/* While nobody waits the word says who holds the lock, and whether the caller can be the one. */
+/* Abort if the caller cannot hold so many permits. While no waiter is queued, the word says whether
+ * a writer or readers hold the lock. */
 static void rwlock_check_held(volt_rwlock *rw, uint32_t permits, const char *what) {
-  uint64_t word = volt_load_relaxed(&rw->queue.word); /* what a holder sees cannot be stale */
+  uint64_t word = volt_load_relaxed(&rw->queue.word); /* not stale: the caller holds the lock */
   uint32_t taken = VOLT_WORD_VALUE_(word);
   bool held = permits == WRITER ? taken == WRITER : taken != 0 && taken != WRITER;
   VOLT_CHECK(held || (word & VOLT_WORD_QUEUED_), "volt_rwlock", "%p: %s, but it is %s", (void *)rw,

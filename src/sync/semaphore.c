@@ -1,47 +1,43 @@
-/* semaphore.c: the wait queue with the permits as its value, and a limit that may change.
+/* semaphore.c: the permits of permits.h, with a limit that may change.
  *
- * Algorithm: how many permits there are in all is nowhere counted; a limit says by how much the
- * word has to change when the limit does. Who wants all permits asks, each time it is the head of
- * the FIFO, what the limit is then. A release of a bounded semaphore compares the word with the
- * limit, before it changes the word by a compare-and-swap, or under the queue's lock; a forget, too.
+ * Algorithm: how many permits exist is counted nowhere. When the limit changes, the word changes by
+ * the difference. A waiter that wants all permits reads the limit each time it is served at the
+ * head of the FIFO. A release of a bounded semaphore compares the word with the limit before it
+ * changes the word, by a compare-and-swap or under the FIFO's lock. So does a forget.
  *
- * Invariant
- *   I6  reached >= all permits there are, held, in the pool or set aside (but for those that were
- *       released beside the limit), and equals the limit when nobody is changing it
- *
- *   I7  of a bounded semaphore: limit >= all permits there are, held, in the pool or set aside; it
- *       equals them when nobody is changing it. So what is not there is held, and can be released
+ * Invariants
+ *   I6  reached >= the permits that exist: held, in the pool, or set aside (without those that were
+ *       released beside the limit). It equals the limit while no thread is changing the limit.
+ *   I7  Of a bounded semaphore: limit >= the permits that exist, and they are equal while no thread
+ *       is changing the limit. So a permit that is neither in the pool nor set aside is held, and
+ *       can be released.
  *
  * Races
- *   R8  Several change the limit at once. Closed: each takes the limit of the one before, and
- *       changes the word by the difference: the sum is right in any order.
- *   R9  Who wants all gets as many as the limit is, and somebody has another permit. Closed: when
- *       it rises, reached rises before there are more; when it falls, after there are fewer.
- *   R10 Who wants all looks at reached, and queues, while it falls: nothing is released that would
- *       serve it. Closed: who lowers it changes the word by nothing afterwards: that comes before
- *       the waiter's own change of the word, which then sees it, or finds the waiter queued.
- *   R11 Who wants all gets them because another forgets those it holds, and does not see what that
- *       one did before. Closed: who lowers reached changes the word before, by nothing at least. It
- *       is looked at with the queue's lock held: if it has been lowered by then, that change of the
- *       word came before the lock was taken, and was acquired with it (A1, L1 in permits.c).
- *       That change acquires, too: so the relaxed one of reached cannot be seen before it.
- *   R12 Somebody forgets more than the limit is, so that the rest just disappears; and who lowered
- *       it has yet to take the difference from the word: a debt that nobody can repay. Closed: who
- *       lowers the limit, or forgets, has it to himself until the word has changed as well. Nothing
- *       of anybody's runs meanwhile: those to be served are looked at afterwards.
- *   R14 A release has read the word; the limit falls, and what it takes is not there any more; the
- *       release reads the limit, and takes what it gives for too much. Closed: it looks again while
- *       it has the limit to itself; a forget has it already. With the queue's lock held there is no
- *       such gap: the word stays as it is, and the limit rises before the word does and falls after
- *       it, so I7 holds of both.
- *
- * Pairs
- *   H1 (acquire) <- H2 (release)   who has the limit finds the word as the last one has changed it:
- *                                  R14 reads it. For R8 and R12 by the letter of C11 only: what
- *                                  closes them is that all changes of the word are RMWs, and come
- *                                  one after the other. So it is with the acquire half of
- *                                  volt_sem_limit_reduce_excess_()
- *   T1 (acquire) <- U1, F1 (release)   as in permits.c
+ *   R8  Interleaving: several threads change the limit at once. Prevented by: each changes the word
+ *       by the difference from the limit that it replaces. The sum is right in any order.
+ *   R9  Interleaving: a waiter that wants all is granted as many as the limit, and another thread
+ *       has one more permit. Prevented by: when the limit rises, reached rises before the permits
+ *       exist; when it falls, reached falls after they are gone.
+ *   R10 Interleaving: a waiter that wants all reads reached and queues while reached falls, and no
+ *       release comes that would serve it. Prevented by: a thread that lowers reached changes the
+ *       word afterwards, by 0. If that comes before the waiter's own change of the word, the waiter
+ *       sees the lower value. If it comes later, it finds the waiter queued and serves it.
+ *   R11 Interleaving: a waiter gets all permits because another thread forgets those it holds, and
+ *       does not see what that thread did before. Prevented by: a thread that lowers reached
+ *       changes the word before, by 0 at least. The waiter reads reached under the FIFO's lock. If
+ *       reached is lower by then, that change of the word came before the lock was taken, and was
+ *       acquired with it (A1, L1 in permits.c). That change of the word acquires, too: so the
+ *       relaxed change of reached cannot be seen before it.
+ *   R12 Interleaving: a thread has lowered the limit and not yet taken the difference from the
+ *       word; another thread forgets more than the limit, so that some of its permits just
+ *       disappear; the difference becomes an excess that no release will reduce. Prevented by: a
+ *       thread that lowers the limit, or forgets, keeps the limit locked until the word has
+ *       changed as well. No waker runs meanwhile: waiters are served afterwards.
+ *   R14 Interleaving: a release reads the word; the limit falls, and takes permits from the word;
+ *       the release reads the limit, and finds that it gives too much. Prevented by: the release
+ *       looks again with the limit locked. (A forget has it locked already.) Under the FIFO's lock
+ *       there is no such gap: the word stays as it is, and the limit rises before the word does and
+ *       falls after it, so I7 holds for what the release reads.
  *
  * Labels: permits */
 #include <volt/semaphore.h>
@@ -65,12 +61,12 @@ static uint32_t sem_taken(const volt_waiter *w) {
   return w->want;
 }
 
-/* The head wants all permits: what it has gathered goes back into the hand, then it takes all there
- * shall be, or gathers what there is. */
+/* Serve *w, the head, which wants all permits: what it has gathered becomes available again, then
+ * it takes as many as the limit, or gathers what is available. */
 static bool sem_serve_all(volt_waiter *w, uint32_t *available) {
   volt_sem *sem = sem_of(w);
-  uint32_t all = volt_load_relaxed(&sem->reached); /* R10: who lowers it comes here afterwards */
-  if ((int32_t)all < 0) all = 0; /* R8: it was lowered before it was raised, and comes back */
+  uint32_t all = volt_load_relaxed(&sem->reached); /* R10: if it falls later, *w is served again */
+  if ((int32_t)all < 0) all = 0;                   /* R8: it was lowered before it was raised */
   *available += sem_gathered(w);
   int32_t there = (int32_t)*available;
   if (there >= (int32_t)all) {
@@ -86,7 +82,7 @@ static bool sem_serve_all(volt_waiter *w, uint32_t *available) {
   return false;
 }
 
-/* Whether *w wants all permits, and they are none. */
+/* Whether *w wants all permits, of a limit of 0. */
 static bool sem_wants_none(const volt_waiter *w) {
   if (!w || !volt_sem_limit_wants_all_(w)) return false;
   volt_sem *sem = sem_of(w);
@@ -147,13 +143,13 @@ void volt_sem_release_slow_(volt_sem *sem, uint32_t n) {
   volt_permits_release_(&sem->queue, &sem_kind, n);
 }
 
-/* Take what is in the pool, n at most. Returns how many. */
+/* Take permits that are in the pool, n at most. Returns how many. */
 static uint32_t sem_take_up_to(volt_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
   while ((word & VOLT_WORD_QUEUED_) == 0 && (int32_t)VOLT_WORD_VALUE_(word) > 0) {
     uint32_t taken = VOLT_WORD_VALUE_(word) < n ? VOLT_WORD_VALUE_(word) : n;
     uint64_t next = word - VOLT_WORD_(taken);
-    /* permits:T1 <- permits:F1, fifo:U1: as in permits.c */
+    /* permits:T1 <- permits:F1, fifo:U1: permits carry their releasers' past */
     if (volt_cas_weak_acquire(&sem->queue.word, &word, next)) {
       return taken;
     }
@@ -165,7 +161,7 @@ uint32_t volt_sem_drain(volt_sem *sem) {
   return sem_take_up_to(sem, UINT32_MAX);
 }
 
-/* ---- all of them ---- */
+/* ---- acquire all ---- */
 
 int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker) {
   return volt_sem_limit_acquire_all_(&sem->queue, &sem_kind, w, waker);
@@ -208,30 +204,32 @@ int volt_sem_acquire_all_blocking(volt_sem *sem, uint32_t *taken, uint64_t deadl
 
 /* ---- the limit ---- */
 
-/* Set in the limit while somebody has it to himself. */
+/* Set in the limit while a thread has it locked. */
 #define LIMIT_LOCKED (VOLT_SEM_MAX + 1)
 
-/* Returns the limit, which is ours until it is stored. */
+/* Lock the limit. Returns it. */
 static uint32_t sem_limit_lock(volt_sem *sem) {
   for (unsigned spins = 0;;) {
     uint32_t limit = volt_load_relaxed(&sem->limit); /* a guess: the CAS decides */
     if (limit & LIMIT_LOCKED) {
       volt_pause_(&spins);
-      /* permits:H1 <- permits:H2: who has the limit finds the word as the last one has changed
-       * it:; R8 */
+      /* permits:H1 <- permits:H2: a thread that locks the limit sees the word as the last one left
+       * it (R14). R8 and R12 need it by the letter of C11 only, because the changes of the word are
+       * RMWs, each on what the one before has left */
     } else if (volt_cas_acquire(&sem->limit, &limit, limit | LIMIT_LOCKED)) {
       return limit;
     }
   }
 }
 
-/* The limit is not ours any more, and is as given. */
+/* Unlock the limit, and set it. */
 static void sem_limit_unlock(volt_sem *sem, uint32_t limit) {
-  /* permits:H2 -> permits:H1: who has the limit finds the word as the last one has changed it: */
+  /* permits:H2 -> permits:H1: the next thread sees the word as this one left it */
   volt_store_release(&sem->limit, limit);
 }
 
-/* Whether it is right by a limit (I7) to give so many to what is there; below zero: debt. */
+/* Whether so many permits may be given to those that are there (I7). there: in the pool or set
+ * aside; below zero, the excess. */
 static bool sem_fits(uint32_t limit, uint32_t given, int32_t there) {
   return (int64_t)there + given <= (int64_t)limit;
 }
@@ -245,10 +243,10 @@ static void sem_check_fits(volt_sem *sem, uint32_t limit, uint32_t given, int32_
 static bool sem_bound(volt_fifo_ *q, uint64_t word, uint32_t given, int32_t there) {
   volt_sem *sem = volt_container_of(q, volt_sem, queue);
   uint32_t limit = volt_sem_limit(sem);
-  if (word & VOLT_WORD_QUEUED_) sem_check_fits(sem, limit, given, there); /* R14: no gap */
+  if (word & VOLT_WORD_QUEUED_) sem_check_fits(sem, limit, given, there); /* R14: under the lock */
   if (sem_fits(limit, given, there)) return true;
   limit = sem_limit_lock(sem);        /* R14 */
-  word = volt_load_relaxed(&q->word); /* as the last who had the limit has left it, or later: H1 */
+  word = volt_load_relaxed(&q->word); /* as the last change of the limit left it (H1), or later */
   if (!(word & VOLT_WORD_QUEUED_))
     sem_check_fits(sem, limit, given, (int32_t)VOLT_WORD_VALUE_(word));
   sem_limit_unlock(sem, limit);
@@ -260,9 +258,9 @@ static uint32_t sem_minus(uint32_t n) {
   return 0u - n;
 }
 
-/* The word says already that there are n fewer in all. */
+/* The word has been changed already: n permits fewer exist. */
 static void sem_lower_reached(volt_sem *sem, uint32_t n) {
-  volt_fetch_add_relaxed(&sem->reached, sem_minus(n)); /* R10: published by what follows */
+  volt_fetch_add_relaxed(&sem->reached, sem_minus(n)); /* R10: the next line publishes it */
   volt_sem_limit_change_(&sem->queue, &sem_kind, 0);
 }
 
@@ -270,11 +268,11 @@ void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
   VOLT_CHECK(limit <= VOLT_SEM_MAX, "volt_sem_set_limit", "%p: %u permits, at most %u", (void *)sem,
              limit, VOLT_SEM_MAX);
   uint32_t before = sem_limit_lock(sem);
-  /* R9, R12: before the limit is anybody else's */
+  /* R9, R12: while the limit is locked */
   if (limit < before) volt_sem_limit_lower_(&sem->queue, &sem_kind, before - limit);
   sem_limit_unlock(sem, limit);
   if (limit > before) {
-    volt_fetch_add_relaxed(&sem->reached, limit - before); /* R9: published by what follows */
+    volt_fetch_add_relaxed(&sem->reached, limit - before); /* R9: the next line publishes it */
     volt_sem_limit_change_(&sem->queue, &sem_kind, (int32_t)(limit - before));
   } else if (limit < before) {
     sem_lower_reached(sem, before - limit);
@@ -291,7 +289,7 @@ void volt_sem_forget(volt_sem *sem, uint32_t n) {
 }
 
 uint32_t volt_sem_forget_up_to(volt_sem *sem, uint32_t n) {
-  uint32_t taken = sem_take_up_to(sem, n); /* held by this call, for a moment */
+  uint32_t taken = sem_take_up_to(sem, n); /* held by this call for a moment */
   volt_sem_forget(sem, taken);
   return taken;
 }

@@ -1,8 +1,8 @@
-/* semaphore_limit.c: what a semaphore's queue does when the limit changes, and for a waiter that
- * wants all permits.
+/* semaphore_limit.c: what a semaphore does with its FIFO and its word when the limit changes, and
+ * for a waiter that wants all permits.
  *
- * The invariants, races and pairs are those of permits.c, whose word and lock these work on, and of
- * semaphore.c, which says in which order they are called.
+ * The invariants and races are those of permits.c, whose word and lock these functions use, and of
+ * semaphore.c, which calls them in a certain order.
  *
  * Labels: permits */
 #include "semaphore_limit.h"
@@ -12,7 +12,8 @@
 #define CLOSED VOLT_WORD_CLOSED_
 #define BOUNDED VOLT_WORD_BOUNDED_
 
-/* The lock is held. The permits that stay behind with the queue; below zero, the excess. */
+/* The lock is held. The permits that the last holder of the lock has left with the FIFO; below
+ * zero, the excess. */
 static int32_t sem_limit_carried(const volt_fifo_ *q) {
   return (int32_t)q->rest;
 }
@@ -29,15 +30,14 @@ int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, vo
     bool locked = volt_fifo_lock_if_queued_(q, &word);
     if (word & CLOSED)
       return locked ? volt_permits_refuse_locked_(q, word) : volt_permits_refuse_(q);
-    /* permits:A1 <- permits:F1, fifo:U1: permits taken from the word carry their releasers'
-     * past; permits:L1 <- fifo:U1: whoever holds the lock sees what the last holder did; as in
-     * acquire */
+    /* permits:A1 <- permits:F1, fifo:U1: permits carry their releasers' past;
+     * permits:L1 <- fifo:U1: the holder of the lock sees what the last holder did */
     if (!locked && !volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
     int32_t there = locked ? sem_limit_carried(q) : volt_permits_in_(kind, word);
     uint32_t available = (uint32_t)there;
     w->data = q; /* volt_sem_limit_wants_all_() */
     volt_fifo_append_(q, w, 1, 1, waker);
-    if (q->head == w) (void)kind->serve(w, &available); /* nobody is before it */
+    if (q->head == w) (void)kind->serve(w, &available); /* no waiter is before it */
     bool served = w->need == 0;
     if (served) {
       volt_fifo_remove_(q, w);
@@ -48,7 +48,7 @@ int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, vo
   }
 }
 
-/* Returns what there would be then. */
+/* Returns what would be there after a change by delta. */
 static int32_t sem_limit_changed(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_t there,
                                  int32_t delta) {
   int64_t then = (int64_t)there + delta;
@@ -63,8 +63,8 @@ void volt_sem_limit_change_(volt_fifo_ *q, const volt_permit_kind_ *kind, int32_
   while (!volt_fifo_lock_if_queued_(q, &word)) {
     int32_t then = sem_limit_changed(q, kind, volt_permits_in_(kind, word), delta);
     uint64_t next = volt_permits_word_(kind, then) | VOLT_WORD_FLAGS_(word);
-    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
-     * carry their releasers' past */
+    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits carry their
+     * releasers' past */
     if (volt_cas_release(&q->word, &word, next)) return;
   }
   (void)sem_limit_changed(q, kind, volt_permits_there_(q), delta);
@@ -76,9 +76,9 @@ void volt_sem_limit_lower_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
   while (!volt_fifo_lock_if_queued_(q, &word)) {
     int32_t then = sem_limit_changed(q, kind, volt_permits_in_(kind, word), -(int32_t)n);
     uint64_t next = volt_permits_word_(kind, then) | VOLT_WORD_FLAGS_(word);
-    /* permits:F1 <-> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
-     * carry their releasers' past; permits:A1 <-> permits:F1, fifo:U1: permits taken from the
-     * word carry their releasers' past */
+    /* permits:F1 <-> permits:A1, permits:C1, permits:D1, permits:T1: permits carry what this
+     * thread did before (R11); permits:A1 <-> permits:F1, fifo:U1: what this thread does next, to
+     * reached, comes after (R11) */
     if (volt_cas_acq_rel(&q->word, &word, next)) return;
   }
   (void)sem_limit_changed(q, kind, volt_permits_there_(q), -(int32_t)n);
@@ -95,16 +95,16 @@ uint32_t volt_sem_limit_reduce_excess_(volt_fifo_ *q, const volt_permit_kind_ *k
     int32_t then = permits + (int32_t)reduced;
     if (word & BOUNDED) {
       int32_t there = locked ? volt_permits_there_(q) : permits;
-      (void)kind->bound(q, word | QUEUED, n, there); /* as if locked: the caller has the limit */
+      (void)kind->bound(q, word | QUEUED, n, there); /* as if locked: the limit is locked */
     }
     if (locked) {
       volt_permits_unlock_(q, kind, word, (uint32_t)then);
       return reduced;
     }
     uint64_t next = volt_permits_word_(kind, then) | VOLT_WORD_FLAGS_(word);
-    /* permits:F1 <-> permits:A1, permits:C1, permits:D1, permits:T1: permits taken from the word
-     * carry their releasers' past; permits:A1 <-> permits:F1, fifo:U1: permits taken from the
-     * word carry their releasers' past */
+    /* permits:F1 <-> permits:A1, permits:C1, permits:D1, permits:T1: permits carry what this
+     * thread did before (R11); permits:A1 <-> permits:F1, fifo:U1: what this thread does next, to
+     * reached, comes after (R11), by the letter of C11 only */
     if (volt_cas_acq_rel(&q->word, &word, next)) return reduced;
   }
 }
