@@ -40,6 +40,7 @@ VOLT_API void volt_mutex_init(volt_mutex *m);
 /* End its life; frees nothing. It must be unlocked, and no waiter may be queued (aborts). */
 VOLT_API void volt_mutex_destroy(volt_mutex *m);
 
+/* Private: what the inline functions call if a waiter may have to be queued or woken. */
 VOLT_API int volt_mutex_lock_slow_(volt_mutex *, volt_waiter *, volt_waker);
 VOLT_API int volt_mutex_lock_blocking_slow_(volt_mutex *, uint64_t deadline_ns);
 VOLT_API void volt_mutex_unlock_slow_(volt_mutex *);

@@ -45,6 +45,7 @@ VOLT_API void volt_rwlock_init(volt_rwlock *rw);
  * lock calls. */
 VOLT_API void volt_rwlock_destroy(volt_rwlock *rw);
 
+/* Private: what the inline functions call if a waiter may have to be queued or woken. */
 VOLT_API int volt_rwlock_lock_slow_(volt_rwlock *, volt_waiter *, uint32_t permits, volt_waker);
 VOLT_API int volt_rwlock_lock_blocking_slow_(volt_rwlock *, uint32_t permits, uint64_t deadline_ns);
 VOLT_API void volt_rwlock_unlock_slow_(volt_rwlock *, uint32_t permits, const char *what);

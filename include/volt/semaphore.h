@@ -1,10 +1,9 @@
 /* semaphore.h: a counting semaphore with direct handoff.
  *
- * Acquire takes permits, release gives them back. Permits that no thread holds are in the pool.
- * While a waiter is queued, released permits go to the oldest waiter, in parts if it needs more,
- * and never to the pool. So the order is first come, first served: no call overtakes a queued
- * waiter, not even try_acquire (no barging). Tasks, threads and event loops wait in the same FIFO.
- * No wait allocates memory.
+ * Acquire takes permits from a pool, release gives them back. While a waiter is queued, released
+ * permits go to the oldest waiter and not to the pool; they are set aside for it if it needs more.
+ * So the order is first come, first served: no call overtakes a queued waiter, not even try_acquire
+ * (no barging). Tasks, threads and event loops wait in the same FIFO. No wait allocates memory.
  *
  *   volt_sem pool = VOLT_SEM_INIT(8);
  *   if (volt_sem_acquire_blocking(&pool, 1, volt_deadline_ns(1000000)) == VOLT_OK) {
@@ -20,19 +19,19 @@
  * futures queue at once, also if a thread blocks on the future.
  *
  * The limit is how many permits exist, held or not: as many as the semaphore began with, until
- * volt_sem_set_limit() changes it. To release permits that were never acquired adds permits beside
- * the limit. If the limit becomes lower than what is held, the difference is the excess
- * (volt_sem_debt()). Released permits reduce the excess first, and no waiter is granted a permit
- * before the excess is 0. A request for more than the limit waits until there are enough permits.
+ * volt_sem_set_limit() or volt_sem_forget() changes it. To release permits that were never acquired
+ * adds permits beside the limit. If the limit becomes lower than what is held, the difference is
+ * the excess (volt_sem_debt()). Released permits reduce the excess first: no waiter gets one before
+ * the excess is 0. A request for more than the limit waits until there are enough permits.
  *
  * A bounded semaphore has no permits beside its limit: to release more than is held aborts. This
  * finds a permit that is released twice, or that was never acquired.
  *
  * Lifetime: a thread that gets the last permit may destroy and free the semaphore at once, even if
  * the volt_sem_release() that granted it has not returned yet. (If that release has more than 32
- * waiters to wake, volt_sem_destroy() waits for it.) All other calls of other threads must have
- * returned, even if their waiter has been granted: set_limit, forget, cancel, set_waker, a further
- * poll or the drop of a future, and a blocking call with a deadline.
+ * waiters to wake, volt_sem_destroy() waits for it.) These calls of other threads must have
+ * returned before, even if their waiter has been granted: set_limit, forget, cancel, set_waker, a
+ * further poll or the drop of a future, and a blocking call with a deadline.
  *
  * A waker may use the semaphore that calls it. But a release within a waker may call the wakers of
  * the next 32 waiters, and a release within one of those the next 32: the stack grows with each
@@ -87,6 +86,7 @@ VOLT_API void volt_sem_init_bounded(volt_sem *sem, uint32_t permits);
  * that this semaphore calls. */
 VOLT_API void volt_sem_destroy(volt_sem *sem);
 
+/* Private: what the inline functions call if a waiter may have to be queued or woken. */
 VOLT_API int volt_sem_acquire_slow_(volt_sem *, volt_waiter *, uint32_t n, volt_waker);
 VOLT_API int volt_sem_acquire_blocking_slow_(volt_sem *, uint32_t n, uint64_t deadline_ns);
 VOLT_API void volt_sem_release_slow_(volt_sem *, uint32_t n);
