@@ -105,8 +105,10 @@ VOLT_API void volt_cond_broadcast(volt_cond *c);
  * Threads: the owner of *w. A signal that is passed on may wake another waiter on this thread. */
 VOLT_API VOLT_NODISCARD bool volt_cond_cancel(volt_cond *c, volt_waiter *w);
 
-/* Replace the waker of a queued waiter. Returns true: replaced. Returns false: the mutex has been
- * granted to it, and the old waker has been or will be called; or it was cancelled.
+/* Replace the waker of a queued waiter.
+ * w: last passed to volt_cond_wait() on this condition variable.
+ * Returns true: replaced. Returns false: the mutex has been granted to it, and the old waker has
+ *   been or will be called; or it was cancelled.
  * Threads: the owner of *w. */
 VOLT_API VOLT_NODISCARD bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker);
 
