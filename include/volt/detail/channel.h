@@ -1,0 +1,229 @@
+/* detail/channel.h: how an element goes through a channel in which no thread waits: inline, so that
+ * it costs a compare-and-swap and a copy.
+ *
+ * Not an interface: programs use volt/channel.h. The protocol is in src/sync/channel.c. */
+#ifndef VOLT_DETAIL_CHANNEL_H
+#define VOLT_DETAIL_CHANNEL_H
+
+#include "../channel.h"
+
+/* Members are private: one place in the ring; its element follows. */
+typedef struct volt_chan_slot {
+  VOLT_ATOMIC(uint32_t) turn; /* whose turn it is: 2 * lap to fill it, 2 * lap + 1 to empty it */
+  uint32_t unused;            /* elements are aligned to 8 */
+} volt_chan_slot;
+
+/* The word: bits 0 to 2 as in detail/fifo.h; 3: the close was awaited once (WATCHED); 8 to 35 how
+ * many elements there are; 36 to 63 the position of the next one. The elements are those at the
+ * positions before it. With QUEUED: those who wait are receivers if there is no element, else
+ * senders, and then there is no place. */
+#define VOLT_CHAN_WATCHED_ UINT64_C(8)
+#ifndef VOLT_CHAN_POSITION_BITS_
+#define VOLT_CHAN_POSITION_BITS_ 28
+#endif
+#define VOLT_CHAN_POSITIONS_ (UINT32_C(1) << VOLT_CHAN_POSITION_BITS_)
+#define VOLT_CHAN_AT_(position) ((position) & (VOLT_CHAN_POSITIONS_ - 1)) /* it wraps around */
+#define VOLT_CHAN_LEN_(word) VOLT_CHAN_AT_((uint32_t)((word) >> 8))
+#define VOLT_CHAN_TAIL_(word) ((uint32_t)((word) >> (64 - VOLT_CHAN_POSITION_BITS_)))
+#define VOLT_CHAN_HEAD_(word) VOLT_CHAN_AT_(VOLT_CHAN_TAIL_(word) - VOLT_CHAN_LEN_(word))
+#define VOLT_CHAN_ADD_LEN_(n) ((uint64_t)(n) << 8)
+#define VOLT_CHAN_ADD_TAIL_(n) ((uint64_t)(n) << (64 - VOLT_CHAN_POSITION_BITS_))
+
+VOLT_BEGIN_DECLS
+
+/* ---- what the inline functions call ---- */
+
+VOLT_API int volt_chan_send_slow_(volt_chan *c, volt_waiter *w, const void *elem, volt_waker waker);
+VOLT_API int volt_chan_recv_slow_(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker);
+VOLT_API int volt_chan_try_send_slow_(volt_chan *c, const void *elem);
+VOLT_API int volt_chan_try_recv_slow_(volt_chan *c, void *elem);
+VOLT_API uint64_t volt_chan_contended_(volt_chan *c);
+VOLT_API void volt_chan_await_turn_(volt_chan_slot *slot, uint32_t turn);
+
+/* Where the ring is: a copy, so that it stays in registers. Members are private. */
+typedef struct volt_chan_ring_ {
+  unsigned char *slots;
+  uint32_t stride;
+  uint32_t shift;
+} volt_chan_ring_;
+
+static inline volt_chan_ring_ volt_chan_ring_of_(const volt_chan *c) {
+  volt_chan_ring_ ring = {c->slots, c->stride, c->shift};
+  return ring;
+}
+
+static inline volt_chan_slot *volt_chan_slot_(volt_chan_ring_ ring, uint32_t position) {
+  size_t index = position & ((UINT32_C(1) << ring.shift) - 1);
+  return (volt_chan_slot *)(void *)(ring.slots + index * ring.stride);
+}
+
+static inline void *volt_chan_elem_(volt_chan_slot *slot) {
+  return (unsigned char *)(void *)slot + sizeof *slot;
+}
+
+/* The turn of the sender at a position; the receiver's is the next. */
+static inline uint32_t volt_chan_turn_(volt_chan_ring_ ring, uint32_t position) {
+  return VOLT_CHAN_AT_(position) >> ring.shift << 1;
+}
+
+/* How many of n places from a position on are empty, of n elements are there: to be claimed without
+ * having to wait for whoever is still moving an element. A hint: whoever has claimed them looks
+ * again, for then it stays. */
+static inline uint32_t volt_chan_ready_places_(volt_chan_ring_ ring, uint32_t position,
+                                               uint32_t n) {
+  uint32_t i = 0;
+  for (; i < n; i++) {
+    volt_chan_slot *slot = volt_chan_slot_(ring, position + i);
+    uint32_t turn = volt_chan_turn_(ring, position + i);
+    if (volt_load_relaxed(&slot->turn) != turn) break; /* a hint: S1 follows */
+  }
+  return i;
+}
+
+static inline uint32_t volt_chan_ready_elems_(volt_chan_ring_ ring, uint32_t position, uint32_t n) {
+  uint32_t i = 0;
+  for (; i < n; i++) {
+    volt_chan_slot *slot = volt_chan_slot_(ring, position + i);
+    uint32_t turn = volt_chan_turn_(ring, position + i) + 1;
+    if (volt_load_relaxed(&slot->turn) != turn) break; /* a hint: S3 follows */
+  }
+  return i;
+}
+
+/* Claim up to n places. Returns how many, from *position on; 0: somebody waits, closed, full, or
+ * the place is not empty yet. *word: what was seen last. */
+static inline uint32_t volt_chan_claim_places_(volt_chan *c, volt_chan_ring_ ring, uint32_t n,
+                                               uint32_t *position, uint64_t *word) {
+  *word = volt_load_relaxed(&c->queue.word); /* a guess: the CAS decides */
+  while ((*word & (VOLT_WORD_QUEUED_ | VOLT_WORD_CLOSED_)) == 0) {
+    uint32_t room = c->capacity - VOLT_CHAN_LEN_(*word);
+    *position = VOLT_CHAN_TAIL_(*word);
+    uint32_t k = volt_chan_ready_places_(ring, *position, n < room ? n : room);
+    if (k == 0) break;
+    uint64_t next = *word + VOLT_CHAN_ADD_LEN_(k) + VOLT_CHAN_ADD_TAIL_(k);
+    /* channel:P1 <-> channel:C1, channel:P1, fifo:U1: as in channel.c */
+    if (volt_cas_acq_rel(&c->queue.word, word, next)) return k;
+    *word = volt_chan_contended_(c);
+  }
+  return 0;
+}
+
+/* Claim up to n elements. Returns how many, from *position on; 0: somebody waits, none, or it is
+ * not there yet. *word: what was seen last. */
+static inline uint32_t volt_chan_claim_elems_(volt_chan *c, volt_chan_ring_ ring, uint32_t n,
+                                              uint32_t *position, uint64_t *word) {
+  *word = volt_load_relaxed(&c->queue.word); /* a guess: the CAS decides */
+  while ((*word & VOLT_WORD_QUEUED_) == 0) {
+    uint32_t len = VOLT_CHAN_LEN_(*word);
+    *position = VOLT_CHAN_HEAD_(*word);
+    uint32_t k = volt_chan_ready_elems_(ring, *position, n < len ? n : len);
+    if (k == 0) break;
+    uint64_t next = *word - VOLT_CHAN_ADD_LEN_(k);
+    /* channel:P1 <-> channel:C1, channel:P1, fifo:U1: as in channel.c */
+    if (volt_cas_acq_rel(&c->queue.word, word, next)) return k;
+    *word = volt_chan_contended_(c);
+  }
+  return 0;
+}
+
+/* A pointer or a number is moved without a call. */
+static inline void volt_chan_move_(void *to, const void *from, size_t bytes) {
+  if (bytes == 8) {
+    VOLT_COPY_(to, from, 8);
+  } else {
+    VOLT_COPY_(to, from, bytes);
+  }
+}
+
+/* Move an element into its place, or out of it, when it is its turn: for whoever has claimed the
+ * position. */
+static inline void volt_chan_fill_(volt_chan_ring_ ring, uint32_t position, const void *elem,
+                                   size_t bytes) {
+  volt_chan_slot *slot = volt_chan_slot_(ring, position);
+  uint32_t turn = volt_chan_turn_(ring, position);
+  /* channel:S1 <- channel:S2, channel:S4: who fills a place; R3, R8 */
+  if (!VOLT_LIKELY(volt_load_acquire(&slot->turn) == turn)) {
+    volt_chan_await_turn_(slot, turn);
+  }
+  volt_chan_move_(volt_chan_elem_(slot), elem, bytes);
+  /* channel:S2 -> channel:S1, channel:S3: who fills a place */
+  volt_store_release(&slot->turn, turn + 1);
+}
+
+static inline void volt_chan_empty_(volt_chan_ring_ ring, uint32_t position, void *elem,
+                                    size_t bytes) {
+  volt_chan_slot *slot = volt_chan_slot_(ring, position);
+  uint32_t turn = volt_chan_turn_(ring, position) + 1;
+  /* channel:S3 <- channel:S2, channel:S4: who takes an element sees it, and what its sender did
+   * before; R8 */
+  if (!VOLT_LIKELY(volt_load_acquire(&slot->turn) == turn)) {
+    volt_chan_await_turn_(slot, turn);
+  }
+  volt_chan_move_(elem, volt_chan_elem_(slot), bytes);
+  uint32_t next = volt_chan_turn_(ring, position + (UINT32_C(1) << ring.shift));
+  /* channel:S4 -> channel:S1, channel:S3: who fills a place */
+  volt_store_release(&slot->turn, next);
+}
+
+/* Without the lock. Returns VOLT_OK; VOLT_EAGAIN: it would have to wait; VOLT_PENDING: it takes the
+ * lock to know. */
+static inline int volt_chan_send_now_(volt_chan *c, const void *elem, size_t bytes) {
+  volt_chan_ring_ ring = volt_chan_ring_of_(c);
+  uint32_t position;
+  uint64_t word;
+  if (VOLT_LIKELY(volt_chan_claim_places_(c, ring, 1, &position, &word) != 0)) {
+    volt_chan_fill_(ring, position, elem, bytes);
+    return VOLT_OK;
+  }
+  bool full = !(word & VOLT_WORD_CLOSED_) && VOLT_CHAN_LEN_(word) == c->capacity;
+  return full ? VOLT_EAGAIN : VOLT_PENDING;
+}
+
+static inline int volt_chan_recv_now_(volt_chan *c, void *elem, size_t bytes) {
+  volt_chan_ring_ ring = volt_chan_ring_of_(c);
+  uint32_t position;
+  uint64_t word;
+  if (VOLT_LIKELY(volt_chan_claim_elems_(c, ring, 1, &position, &word) != 0)) {
+    volt_chan_empty_(ring, position, elem, bytes);
+    return VOLT_OK;
+  }
+  bool none = !(word & VOLT_WORD_CLOSED_) && VOLT_CHAN_LEN_(word) == 0;
+  return none ? VOLT_EAGAIN : VOLT_PENDING;
+}
+
+/* The compiler must not know what elem points to, if bytes is known only at run time: it would see
+ * how small the caller's element is, and warn of the 8 bytes that volt_chan_move_() moves only if
+ * bytes is 8. */
+#define VOLT_CHAN_FORGET_SIZE_(elem, bytes)            \
+  do {                                                 \
+    if (!VOLT_IS_CONSTANT_(bytes)) VOLT_FORGET_(elem); \
+  } while (0)
+
+static inline int volt_chan_try_send_(volt_chan *c, const void *elem, size_t bytes) {
+  VOLT_CHAN_FORGET_SIZE_(elem, bytes);
+  int result = volt_chan_send_now_(c, elem, bytes);
+  return result == VOLT_PENDING ? volt_chan_try_send_slow_(c, elem) : result;
+}
+
+static inline int volt_chan_try_recv_(volt_chan *c, void *elem, size_t bytes) {
+  VOLT_CHAN_FORGET_SIZE_(elem, bytes);
+  int result = volt_chan_recv_now_(c, elem, bytes);
+  return result == VOLT_PENDING ? volt_chan_try_recv_slow_(c, elem) : result;
+}
+
+static inline int volt_chan_send_(volt_chan *c, volt_waiter *w, const void *elem, size_t bytes,
+                                  volt_waker waker) {
+  VOLT_CHAN_FORGET_SIZE_(elem, bytes);
+  int result = volt_chan_send_now_(c, elem, bytes);
+  return result == VOLT_OK ? result : volt_chan_send_slow_(c, w, elem, waker);
+}
+
+static inline int volt_chan_recv_(volt_chan *c, volt_waiter *w, void *elem, size_t bytes,
+                                  volt_waker waker) {
+  VOLT_CHAN_FORGET_SIZE_(elem, bytes);
+  int result = volt_chan_recv_now_(c, elem, bytes);
+  return result == VOLT_OK ? result : volt_chan_recv_slow_(c, w, elem, waker);
+}
+
+VOLT_END_DECLS
+#endif
