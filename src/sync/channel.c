@@ -3,7 +3,7 @@
  * Algorithm: one 64-bit word says how many elements there are, at which positions, and whether
  * anybody waits: who may move an element, who must wait, and for whom somebody waits, is decided by
  * one compare-and-swap on it. To claim a position is one step; the element is moved afterwards,
- * and the slot's turn says when it is there to take, and when the place is there to fill again.
+ * and the slot's sequence number says when it is there to take, and when the place is there to fill again.
  * The first who has to wait sets QUEUED and LOCKED; from then on everybody goes through the lock
  * (fifo.h), as in permits.c. Under the lock positions and waiters are claimed, and nothing is
  * moved; then the lock is left, the elements are moved, the waiters granted, their wakers called.
@@ -23,7 +23,7 @@
  *   R2  The granter touches the channel, or the waiter, when its owner knows of the grant. Closed:
  *       the lock is left before the elements are moved; the grant is the last access.
  *   R3  A slot is filled while it is still being emptied, or emptied while it is being filled.
- *       Closed: its turn, looked at by whoever has claimed the position. It is looked at before as
+ *       Closed: its sequence number, looked at by whoever has claimed the position. It is looked at before as
  *       well: who has to wait for somebody who is still moving an element waits without a claim, so
  *       that nobody waits for those who wait. Two claim it before: a receive that refills a place
  *       which another one is still emptying; and a send for which, against what it saw, nobody
@@ -37,8 +37,8 @@
  *   R8  A thread is stopped between its look at a slot and its CAS, and when it goes on, the word
  *       is the same again, 2^28 sends later, while the slot is just being moved. Closed: that look
  *       is a hint; what counts is the one after the claim. Then the position is this thread's
- *       alone, and the slot's turn, which moves on by one for each claim of the slot that is done,
- *       stops at it until this thread is done too. That turns repeat, with the positions, could
+ *       alone, and the slot's sequence, which moves on by one for each claim of the slot that is done,
+ *       stops at it until this thread is done too. That sequences repeat, with the positions, could
  *       deceive only who is a whole round of them ahead of the slot: 2^29 >> shift claims of this
  *       one slot, at least 512, under way at once, at most two to a thread, nearly all through this
  *       very race.
@@ -52,7 +52,7 @@
  *
  * Pairs
  *   P1 (acq_rel) <- P1, U1 (release)   who claims a position sees the past of all earlier claims:
- *                  of a slot whose turn repeats (R8) it reads none of an earlier round
+ *                  of a slot whose sequence repeats (R8) it reads none of an earlier round
  *   S1 (acquire) <- S4 (release)   who fills a place: whoever emptied it is done
  *   S3 (acquire) <- S2 (release)   who takes an element sees it, and what its sender did before
  *   L1 (acquire) <- U1 (release)   the lock
@@ -79,11 +79,11 @@ uint64_t volt_chan_contended_(volt_chan *c) {
   return volt_load_relaxed(&c->queue.word); /* a guess: the CAS decides */
 }
 
-void volt_chan_await_turn_(volt_chan_slot *slot, uint32_t turn) {
+void volt_chan_await_sequence_(volt_chan_slot *slot, uint32_t sequence) {
   unsigned looks = 0;
   /* channel:S1 <- channel:S2, channel:S4: who fills a place; channel:S3 <- channel:S2,
    * channel:S4: who takes an element sees it, and what its sender did before */
-  while (volt_load_acquire(&slot->turn) != turn) volt_pause_(&looks);
+  while (volt_load_acquire(&slot->sequence) != sequence) volt_pause_(&looks);
 }
 
 /* Behind so many bytes of elements; elems is NULL, and stays it, if elements have none. */
@@ -431,7 +431,7 @@ int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes, void *mem
   volt_fifo_init_(&c->watchers, 0);
   for (uint32_t i = 0; i < UINT32_C(1) << c->shift; i++) {
     volt_chan_slot *slot = VOLT_CONSTRUCT_(volt_chan_slot, c->slots + (size_t)i * stride);
-    volt_store_relaxed(&slot->turn, 0); /* not shared yet */
+    volt_store_relaxed(&slot->sequence, 0); /* not shared yet */
   }
   return VOLT_OK;
 }

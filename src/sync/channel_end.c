@@ -149,7 +149,7 @@ void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *
   for (uint32_t i = 0; drop && i < VOLT_CHAN_LEN_(word); i++) {
     uint32_t position = VOLT_CHAN_HEAD_(word) + i;
     volt_chan_slot *slot = volt_chan_slot_(ring, position);
-    volt_chan_await_turn_(slot, volt_chan_turn_(ring, position) + 1);
+    volt_chan_await_sequence_(slot, volt_chan_sequence_(ring, position) + 1);
     drop(volt_chan_elem_(slot), ctx);
   }
 }

@@ -11,7 +11,7 @@ static uint32_t moved;
 static struct {
   uint64_t word; /* what it is until then */
   volt_chan_slot *slot;
-  uint32_t turn; /* when it is done */
+  uint32_t sequence; /* when it is done */
   uint32_t naps;
 } early;
 
@@ -20,23 +20,23 @@ static futex_outcome nap_once_more(void *arg, const futex_call *call) {
   assert_true(call->is_wait && call->timeout);
   assert_int_equal(volt_load_relaxed(&c.chan.queue.word), early.word);
   early.naps += 1;
-  if (early.naps == 3) volt_store_relaxed(&early.slot->turn, early.turn);
+  if (early.naps == 3) volt_store_relaxed(&early.slot->sequence, early.sequence);
   return FUTEX_ETIMEDOUT;
 }
 
-static void begin_early(uint32_t position, uint32_t turn_until_then) {
+static void begin_early(uint32_t position, uint32_t until_then) {
   early.word = volt_load_relaxed(&c.chan.queue.word);
   early.slot = volt_chan_slot_(volt_chan_ring_of_(&c.chan), position);
-  early.turn = volt_load_relaxed(&early.slot->turn);
+  early.sequence = volt_load_relaxed(&early.slot->sequence);
   early.naps = 0;
-  volt_store_relaxed(&early.slot->turn, turn_until_then);
+  volt_store_relaxed(&early.slot->sequence, until_then);
   futex_hook_set(nap_once_more, NULL);
 }
 
 static void end_early(uint32_t naps) {
   futex_hook_set(NULL, NULL);
   assert_int_equal(early.naps, naps);
-  if (naps == 0) volt_store_relaxed(&early.slot->turn, early.turn);
+  if (naps == 0) volt_store_relaxed(&early.slot->sequence, early.sequence);
 }
 
 /* Empty, and both places have been used. */

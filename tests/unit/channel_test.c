@@ -116,8 +116,8 @@ static void positions_wrap_around(void **state) {
     volt_store_relaxed(&c.chan.queue.word, VOLT_CHAN_ADD_TAIL_(start));
     for (uint32_t j = 0; j < slots; j++) { /* start is at the first slot */
       unsigned char *slot = c.chan.slots + (size_t)j * c.chan.stride;
-      uint32_t turn = start >> c.chan.shift << 1;
-      volt_store_relaxed(&((volt_chan_slot *)(void *)slot)->turn, turn);
+      uint32_t sequence = start >> c.chan.shift << 1;
+      volt_store_relaxed(&((volt_chan_slot *)(void *)slot)->sequence, sequence);
     }
     for (uint32_t lap = 0; lap < 6; lap++) {
       channel_crowd_fill(&c, 1000 * lap, capacities[i]);

@@ -7,10 +7,11 @@
 
 #include "../channel.h"
 
-/* Members are private: one place in the ring; its element follows. */
+/* One place of the ring, which its element follows. sequence says what may be done with it: 2 * lap:
+ * fill it; 2 * lap + 1: empty it. */
 typedef struct volt_chan_slot {
-  VOLT_ATOMIC(uint32_t) turn; /* whose turn it is: 2 * lap to fill it, 2 * lap + 1 to empty it */
-  uint32_t unused;            /* elements are aligned to 8 */
+  VOLT_ATOMIC(uint32_t) sequence;
+  uint32_t unused; /* elements are aligned to 8 */
 } volt_chan_slot;
 
 /* The word: bits 0 to 2 as in detail/fifo.h; 3: the close was awaited once (WATCHED); 8 to 35 how
@@ -38,7 +39,7 @@ VOLT_API int volt_chan_recv_slow_(volt_chan *c, volt_waiter *w, void *elem, volt
 VOLT_API int volt_chan_try_send_slow_(volt_chan *c, const void *elem);
 VOLT_API int volt_chan_try_recv_slow_(volt_chan *c, void *elem);
 VOLT_API uint64_t volt_chan_contended_(volt_chan *c);
-VOLT_API void volt_chan_await_turn_(volt_chan_slot *slot, uint32_t turn);
+VOLT_API void volt_chan_await_sequence_(volt_chan_slot *slot, uint32_t sequence);
 
 /* Where the ring is: a copy, so that it stays in registers. Members are private. */
 typedef struct volt_chan_ring_ {
@@ -61,8 +62,9 @@ static inline void *volt_chan_elem_(volt_chan_slot *slot) {
   return (unsigned char *)(void *)slot + sizeof *slot;
 }
 
-/* The turn of the sender at a position; the receiver's is the next. */
-static inline uint32_t volt_chan_turn_(volt_chan_ring_ ring, uint32_t position) {
+/* The sequence number at which the sender at a position fills it; one more, and the receiver empties
+ * it. */
+static inline uint32_t volt_chan_sequence_(volt_chan_ring_ ring, uint32_t position) {
   return VOLT_CHAN_AT_(position) >> ring.shift << 1;
 }
 
@@ -74,8 +76,8 @@ static inline uint32_t volt_chan_ready_places_(volt_chan_ring_ ring, uint32_t po
   uint32_t i = 0;
   for (; i < n; i++) {
     volt_chan_slot *slot = volt_chan_slot_(ring, position + i);
-    uint32_t turn = volt_chan_turn_(ring, position + i);
-    if (volt_load_relaxed(&slot->turn) != turn) break; /* a hint: S1 follows */
+    uint32_t sequence = volt_chan_sequence_(ring, position + i);
+    if (volt_load_relaxed(&slot->sequence) != sequence) break; /* a hint: S1 follows */
   }
   return i;
 }
@@ -84,8 +86,8 @@ static inline uint32_t volt_chan_ready_elems_(volt_chan_ring_ ring, uint32_t pos
   uint32_t i = 0;
   for (; i < n; i++) {
     volt_chan_slot *slot = volt_chan_slot_(ring, position + i);
-    uint32_t turn = volt_chan_turn_(ring, position + i) + 1;
-    if (volt_load_relaxed(&slot->turn) != turn) break; /* a hint: S3 follows */
+    uint32_t sequence = volt_chan_sequence_(ring, position + i) + 1;
+    if (volt_load_relaxed(&slot->sequence) != sequence) break; /* a hint: S3 follows */
   }
   return i;
 }
@@ -135,34 +137,34 @@ static inline void volt_chan_move_(void *to, const void *from, size_t bytes) {
   }
 }
 
-/* Move an element into its place, or out of it, when it is its turn: for whoever has claimed the
- * position. */
+/* Move an element into its place, or out of it, when its sequence number has come: for the
+ * thread that has claimed the position. */
 static inline void volt_chan_fill_(volt_chan_ring_ ring, uint32_t position, const void *elem,
                                    size_t bytes) {
   volt_chan_slot *slot = volt_chan_slot_(ring, position);
-  uint32_t turn = volt_chan_turn_(ring, position);
+  uint32_t sequence = volt_chan_sequence_(ring, position);
   /* channel:S1 <- channel:S2, channel:S4: who fills a place; R3, R8 */
-  if (!VOLT_LIKELY(volt_load_acquire(&slot->turn) == turn)) {
-    volt_chan_await_turn_(slot, turn);
+  if (!VOLT_LIKELY(volt_load_acquire(&slot->sequence) == sequence)) {
+    volt_chan_await_sequence_(slot, sequence);
   }
   volt_chan_move_(volt_chan_elem_(slot), elem, bytes);
   /* channel:S2 -> channel:S1, channel:S3: who fills a place */
-  volt_store_release(&slot->turn, turn + 1);
+  volt_store_release(&slot->sequence, sequence + 1);
 }
 
 static inline void volt_chan_empty_(volt_chan_ring_ ring, uint32_t position, void *elem,
                                     size_t bytes) {
   volt_chan_slot *slot = volt_chan_slot_(ring, position);
-  uint32_t turn = volt_chan_turn_(ring, position) + 1;
+  uint32_t sequence = volt_chan_sequence_(ring, position) + 1;
   /* channel:S3 <- channel:S2, channel:S4: who takes an element sees it, and what its sender did
    * before; R8 */
-  if (!VOLT_LIKELY(volt_load_acquire(&slot->turn) == turn)) {
-    volt_chan_await_turn_(slot, turn);
+  if (!VOLT_LIKELY(volt_load_acquire(&slot->sequence) == sequence)) {
+    volt_chan_await_sequence_(slot, sequence);
   }
   volt_chan_move_(elem, volt_chan_elem_(slot), bytes);
-  uint32_t next = volt_chan_turn_(ring, position + (UINT32_C(1) << ring.shift));
+  uint32_t next = volt_chan_sequence_(ring, position + (UINT32_C(1) << ring.shift));
   /* channel:S4 -> channel:S1, channel:S3: who fills a place */
-  volt_store_release(&slot->turn, next);
+  volt_store_release(&slot->sequence, next);
 }
 
 /* Without the lock. Returns VOLT_OK; VOLT_EAGAIN: it would have to wait; VOLT_PENDING: it takes the
