@@ -166,16 +166,17 @@ static uint32_t send_locked(volt_chan *c, uint64_t word, unsigned char *elems, u
   batch b;
   b.count = 0;
   uint32_t elem_bytes = c->elem_bytes;
-  uint32_t tail = VOLT_CHAN_TAIL_(word);
+  uint32_t tail = volt_chan_tail_in_(word);
   uint32_t places = claim_for(c, n, &b);
   uint32_t handed = n - places;
   if (c->queue.head) places = 0; /* I3 */
-  if (places > c->capacity - VOLT_CHAN_LEN_(word)) places = c->capacity - VOLT_CHAN_LEN_(word);
+  if (places > c->capacity - volt_chan_len_in_(word))
+    places = c->capacity - volt_chan_len_in_(word);
   if (places > 0) { /* R3 */
     places = volt_chan_ready_places_(volt_chan_ring_of_(c), tail, places);
     if (places + handed == 0) places = 1;
   }
-  volt_fifo_unlock_(&c->queue, word + VOLT_CHAN_ADD_LEN_(places) + VOLT_CHAN_ADD_TAIL_(places));
+  volt_fifo_unlock_(&c->queue, word + volt_chan_word_(places, places));
   for (unsigned i = 0; i < b.count; i++) {
     volt_waiter *w = b.claimed[i].waiter;
     size_t bytes = (size_t)w->want * elem_bytes;
@@ -192,14 +193,14 @@ static uint32_t send_locked(volt_chan *c, uint64_t word, unsigned char *elems, u
 static uint32_t recv_locked(volt_chan *c, uint64_t word, unsigned char *elems, uint32_t n) {
   batch b;
   b.count = 0;
-  uint32_t head = VOLT_CHAN_HEAD_(word);
-  uint32_t tail = VOLT_CHAN_TAIL_(word);
-  if (n > VOLT_CHAN_LEN_(word)) n = VOLT_CHAN_LEN_(word);
+  uint32_t head = volt_chan_head_in_(word);
+  uint32_t tail = volt_chan_tail_in_(word);
+  if (n > volt_chan_len_in_(word)) n = volt_chan_len_in_(word);
   if (n > VOLT_WAKE_BATCH) n = VOLT_WAKE_BATCH; /* R7 */
   n = volt_chan_ready_elems_(volt_chan_ring_of_(c), head, n);
   uint32_t filled = word & CLOSED ? 0 : n - claim_for(c, n, &b);
-  word -= VOLT_CHAN_ADD_LEN_(n - filled);
-  volt_fifo_unlock_(&c->queue, word + VOLT_CHAN_ADD_TAIL_(filled));
+  word -= volt_chan_word_(0, n - filled);
+  volt_fifo_unlock_(&c->queue, word + volt_chan_word_(filled, 0));
   empty(c, head, elems, n);
   for (unsigned i = 0; i < b.count; i++) {
     volt_waiter *w = b.claimed[i].waiter;
@@ -215,7 +216,7 @@ static uint32_t recv_locked(volt_chan *c, uint64_t word, unsigned char *elems, u
 
 /* What is there to do for it needs no wait: locked says whether somebody waits. */
 static bool is_possible(const volt_chan *c, const volt_chan_op_ *op, bool locked, uint64_t word) {
-  uint32_t len = VOLT_CHAN_LEN_(word);
+  uint32_t len = volt_chan_len_in_(word);
   if (!op->sends) return len > 0;
   return len == 0 || (!locked && len < c->capacity); /* I3 */
 }
@@ -224,12 +225,12 @@ static bool is_possible(const volt_chan *c, const volt_chan_op_ *op, bool locked
  * still moving an element. */
 static bool is_ready(const volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
-  if (!op->sends) return volt_chan_ready_elems_(ring, VOLT_CHAN_HEAD_(word), 1) > 0;
-  return c->queue.head || volt_chan_ready_places_(ring, VOLT_CHAN_TAIL_(word), 1) > 0;
+  if (!op->sends) return volt_chan_ready_elems_(ring, volt_chan_head_in_(word), 1) > 0;
+  return c->queue.head || volt_chan_ready_places_(ring, volt_chan_tail_in_(word), 1) > 0;
 }
 
 static bool is_ended(const volt_chan_op_ *op, uint64_t word) {
-  return (word & CLOSED) && (op->sends || VOLT_CHAN_LEN_(word) == 0);
+  return (word & CLOSED) && (op->sends || volt_chan_len_in_(word) == 0);
 }
 
 uint32_t volt_chan_run_unlocked_(volt_chan *c, const volt_chan_op_ *op) {
@@ -437,7 +438,7 @@ int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes, void *mem
 }
 
 uint32_t volt_chan_len(const volt_chan *c) {
-  return VOLT_CHAN_LEN_(volt_load_relaxed(&c->queue.word)); /* a snapshot */
+  return volt_chan_len_in_(volt_load_relaxed(&c->queue.word)); /* a snapshot */
 }
 
 uint32_t volt_chan_capacity(const volt_chan *c) {

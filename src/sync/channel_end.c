@@ -146,8 +146,8 @@ void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *
   VOLT_CHECK(!(word & VOLT_WORD_QUEUED_), name, "%p: destroyed while %u waiters are queued",
              (void *)c, volt_fifo_count_(&c->queue));
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
-  for (uint32_t i = 0; drop && i < VOLT_CHAN_LEN_(word); i++) {
-    uint32_t position = VOLT_CHAN_HEAD_(word) + i;
+  for (uint32_t i = 0; drop && i < volt_chan_len_in_(word); i++) {
+    uint32_t position = volt_chan_head_in_(word) + i;
     volt_chan_slot *slot = volt_chan_slot_(ring, position);
     volt_chan_await_sequence_(slot, volt_chan_sequence_(ring, position) + 1);
     drop(volt_chan_elem_(slot), ctx);

@@ -182,7 +182,7 @@ static void behind_a_loser_one_place_is_claimed(void **state) {
   assert_result(volt_chan_try_send(&other, elems), VOLT_OK);
   assert_int_equal(volt_chan_waiters(&c.chan), 1);
   begin_early(0, 1);
-  uint64_t claimed = VOLT_CHAN_ADD_LEN_(1) + VOLT_CHAN_ADD_TAIL_(1);
+  uint64_t claimed = volt_chan_word_(1, 1);
   early.word = (early.word & ~(uint64_t)VOLT_WORD_QUEUED_) + claimed;
   assert_result(volt_chan_try_send_many(&c.chan, elems + 1, 2, &moved), VOLT_OK);
   end_early(3);

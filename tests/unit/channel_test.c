@@ -112,8 +112,8 @@ static void positions_wrap_around(void **state) {
   for (int i = 0; i < CAPACITIES; i++) {
     channel_crowd_init(&c, capacities[i]);
     uint32_t slots = UINT32_C(1) << c.chan.shift;
-    uint32_t start = VOLT_CHAN_AT_(0 - 2 * slots);
-    volt_store_relaxed(&c.chan.queue.word, VOLT_CHAN_ADD_TAIL_(start));
+    uint32_t start = volt_chan_wrap_(0 - 2 * slots);
+    volt_store_relaxed(&c.chan.queue.word, volt_chan_word_(start, 0));
     for (uint32_t j = 0; j < slots; j++) { /* start is at the first slot */
       unsigned char *slot = c.chan.slots + (size_t)j * c.chan.stride;
       uint32_t sequence = start >> c.chan.shift << 1;
@@ -128,7 +128,7 @@ static void positions_wrap_around(void **state) {
       channel_crowd_fill(&c, 7, 1);
       channel_crowd_expect_elem(&c, 1, 7);
     }
-    assert_true(VOLT_CHAN_TAIL_(volt_load_relaxed(&c.chan.queue.word)) < start);
+    assert_true(volt_chan_tail_in_(volt_load_relaxed(&c.chan.queue.word)) < start);
     channel_crowd_destroy(&c);
   }
 }

@@ -22,15 +22,35 @@ typedef struct volt_chan_slot {
 #ifndef VOLT_CHAN_POSITION_BITS_
 #define VOLT_CHAN_POSITION_BITS_ 28
 #endif
-#define VOLT_CHAN_POSITIONS_ (UINT32_C(1) << VOLT_CHAN_POSITION_BITS_)
-#define VOLT_CHAN_AT_(position) ((position) & (VOLT_CHAN_POSITIONS_ - 1)) /* it wraps around */
-#define VOLT_CHAN_LEN_(word) VOLT_CHAN_AT_((uint32_t)((word) >> 8))
-#define VOLT_CHAN_TAIL_(word) ((uint32_t)((word) >> (64 - VOLT_CHAN_POSITION_BITS_)))
-#define VOLT_CHAN_HEAD_(word) VOLT_CHAN_AT_(VOLT_CHAN_TAIL_(word) - VOLT_CHAN_LEN_(word))
-#define VOLT_CHAN_ADD_LEN_(n) ((uint64_t)(n) << 8)
-#define VOLT_CHAN_ADD_TAIL_(n) ((uint64_t)(n) << (64 - VOLT_CHAN_POSITION_BITS_))
 
 VOLT_BEGIN_DECLS
+
+/* ---- the word ---- */
+
+/* A position, which wraps around. */
+static inline uint32_t volt_chan_wrap_(uint32_t position) {
+  return position & ((UINT32_C(1) << VOLT_CHAN_POSITION_BITS_) - 1);
+}
+
+/* The word in which so many elements are in front of the position tail; or what to add to a word, or
+ * to take from it, for so many more, or fewer. */
+static inline uint64_t volt_chan_word_(uint32_t tail, uint32_t len) {
+  return (uint64_t)tail << (64 - VOLT_CHAN_POSITION_BITS_) | (uint64_t)len << 8;
+}
+
+static inline uint32_t volt_chan_len_in_(uint64_t word) {
+  return volt_chan_wrap_((uint32_t)(word >> 8));
+}
+
+/* The position at which the next element is sent. */
+static inline uint32_t volt_chan_tail_in_(uint64_t word) {
+  return (uint32_t)(word >> (64 - VOLT_CHAN_POSITION_BITS_));
+}
+
+/* The position of the oldest element. */
+static inline uint32_t volt_chan_head_in_(uint64_t word) {
+  return volt_chan_wrap_(volt_chan_tail_in_(word) - volt_chan_len_in_(word));
+}
 
 /* ---- what the inline functions call ---- */
 
@@ -65,7 +85,7 @@ static inline void *volt_chan_elem_(volt_chan_slot *slot) {
 /* The sequence number at which the sender at a position fills it; one more, and the receiver empties
  * it. */
 static inline uint32_t volt_chan_sequence_(volt_chan_ring_ ring, uint32_t position) {
-  return VOLT_CHAN_AT_(position) >> ring.shift << 1;
+  return volt_chan_wrap_(position) >> ring.shift << 1;
 }
 
 /* How many of n places from a position on are empty, of n elements are there: to be claimed without
@@ -98,11 +118,11 @@ static inline uint32_t volt_chan_claim_places_(volt_chan *c, volt_chan_ring_ rin
                                                uint32_t *position, uint64_t *word) {
   *word = volt_load_relaxed(&c->queue.word); /* a guess: the CAS decides */
   while ((*word & (VOLT_WORD_QUEUED_ | VOLT_WORD_CLOSED_)) == 0) {
-    uint32_t room = c->capacity - VOLT_CHAN_LEN_(*word);
-    *position = VOLT_CHAN_TAIL_(*word);
+    uint32_t room = c->capacity - volt_chan_len_in_(*word);
+    *position = volt_chan_tail_in_(*word);
     uint32_t k = volt_chan_ready_places_(ring, *position, n < room ? n : room);
     if (k == 0) break;
-    uint64_t next = *word + VOLT_CHAN_ADD_LEN_(k) + VOLT_CHAN_ADD_TAIL_(k);
+    uint64_t next = *word + volt_chan_word_(k, k);
     /* channel:P1 <-> channel:C1, channel:P1, fifo:U1: as in channel.c */
     if (volt_cas_acq_rel(&c->queue.word, word, next)) return k;
     *word = volt_chan_contended_(c);
@@ -116,11 +136,11 @@ static inline uint32_t volt_chan_claim_elems_(volt_chan *c, volt_chan_ring_ ring
                                               uint32_t *position, uint64_t *word) {
   *word = volt_load_relaxed(&c->queue.word); /* a guess: the CAS decides */
   while ((*word & VOLT_WORD_QUEUED_) == 0) {
-    uint32_t len = VOLT_CHAN_LEN_(*word);
-    *position = VOLT_CHAN_HEAD_(*word);
+    uint32_t len = volt_chan_len_in_(*word);
+    *position = volt_chan_head_in_(*word);
     uint32_t k = volt_chan_ready_elems_(ring, *position, n < len ? n : len);
     if (k == 0) break;
-    uint64_t next = *word - VOLT_CHAN_ADD_LEN_(k);
+    uint64_t next = *word - volt_chan_word_(0, k);
     /* channel:P1 <-> channel:C1, channel:P1, fifo:U1: as in channel.c */
     if (volt_cas_acq_rel(&c->queue.word, word, next)) return k;
     *word = volt_chan_contended_(c);
@@ -177,7 +197,7 @@ static inline int volt_chan_send_now_(volt_chan *c, const void *elem, size_t byt
     volt_chan_fill_(ring, position, elem, bytes);
     return VOLT_OK;
   }
-  bool full = !(word & VOLT_WORD_CLOSED_) && VOLT_CHAN_LEN_(word) == c->capacity;
+  bool full = !(word & VOLT_WORD_CLOSED_) && volt_chan_len_in_(word) == c->capacity;
   return full ? VOLT_EAGAIN : VOLT_PENDING;
 }
 
@@ -189,7 +209,7 @@ static inline int volt_chan_recv_now_(volt_chan *c, void *elem, size_t bytes) {
     volt_chan_empty_(ring, position, elem, bytes);
     return VOLT_OK;
   }
-  bool none = !(word & VOLT_WORD_CLOSED_) && VOLT_CHAN_LEN_(word) == 0;
+  bool none = !(word & VOLT_WORD_CLOSED_) && volt_chan_len_in_(word) == 0;
   return none ? VOLT_EAGAIN : VOLT_PENDING;
 }
 

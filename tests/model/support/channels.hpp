@@ -13,7 +13,7 @@ struct channel {
   channel(uint32_t capacity, uint32_t first) {
     size_t bytes = sizeof(volt_model_element);
     EXPECT(volt_chan_init(&chan, capacity, bytes, ring, sizeof ring) == VOLT_OK);
-    volt_store_relaxed(&chan.queue.word, VOLT_CHAN_ADD_TAIL_(first));
+    volt_store_relaxed(&chan.queue.word, volt_chan_word_(first, 0));
     for (uint32_t i = 0; i < 1u << chan.shift; i++) {
       volt_chan_slot *slot = slot_at(first + i);
       ::new (volt_chan_elem_(slot)) volt_model_element;
