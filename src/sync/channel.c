@@ -80,133 +80,135 @@ uint64_t volt_chan_contended_(volt_chan *c) {
 }
 
 void volt_chan_await_sequence_(volt_chan_slot *slot, uint32_t sequence) {
-  unsigned looks = 0;
+  unsigned spins = 0;
   /* channel:S1 <- channel:S2, channel:S4: who fills a place; channel:S3 <- channel:S2,
    * channel:S4: who takes an element sees it, and what its sender did before */
-  while (volt_load_acquire(&slot->sequence) != sequence) volt_pause_(&looks);
+  while (volt_load_acquire(&slot->sequence) != sequence) volt_pause_(&spins);
 }
 
 /* Behind so many bytes of elements; elems is NULL, and stays it, if elements have none. */
-static unsigned char *advance(unsigned char *elems, size_t bytes) {
+static unsigned char *chan_advance(unsigned char *elems, size_t bytes) {
   return bytes > 0 ? elems + bytes : elems;
 }
 
 /* Fill claimed places, or empty them. */
-static void fill(volt_chan *c, uint32_t position, unsigned char *elems, uint32_t n) {
+static void chan_fill_places(volt_chan *c, uint32_t position, unsigned char *elems, uint32_t n) {
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
   size_t bytes = c->elem_bytes;
   for (uint32_t i = 0; i < n; i++) {
-    volt_chan_fill_(ring, position + i, advance(elems, i * bytes), bytes);
+    volt_chan_fill_(ring, position + i, chan_advance(elems, i * bytes), bytes);
   }
 }
 
-static void empty(volt_chan *c, uint32_t position, unsigned char *elems, uint32_t n) {
+static void chan_empty_places(volt_chan *c, uint32_t position, unsigned char *elems, uint32_t n) {
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
   size_t bytes = c->elem_bytes;
   for (uint32_t i = 0; i < n; i++) {
-    volt_chan_empty_(ring, position + i, advance(elems, i * bytes), bytes);
+    volt_chan_empty_(ring, position + i, chan_advance(elems, i * bytes), bytes);
   }
 }
 
 /* ---- R9: waiters of a select ---- */
 
-/* The need of a waiter that is in a future, whose decision is to be taken before it is granted. */
-enum { SELECTED = 2 };
+/* The need of a waiter whose select has to be decided before it is granted; of all others: 1. */
+enum { IN_SELECT = 2 };
 
-/* *w has been claimed, for nothing if it is in a select that has been decided elsewhere: then it is
- * its owner's again. */
-static bool is_dismissed(volt_waiter *w, uint32_t need) {
-  if (need != SELECTED || volt_decide_(volt_container_of(w, volt_future, waiter)->decision)) {
-    return false;
-  }
+static bool chan_is_in_select(const volt_waiter *w) {
+  return w->need == IN_SELECT;
+}
+
+/* *w has been claimed, and is in a select. Returns true: that has been decided for another branch,
+ * and *w is its owner's again. */
+static bool chan_dismiss_loser(volt_waiter *w) {
+  if (volt_decide_(volt_container_of(w, volt_future, waiter)->decision)) return false;
   volt_waiter_dismiss_(w);
   return true;
 }
 
 /* ---- under the lock ---- */
 
-typedef struct batch {
+typedef struct chan_batch {
   volt_claimed_ claimed[VOLT_WAKE_BATCH];
   unsigned count;
-} batch;
+} chan_batch;
 
 /* Claim the oldest waiters for n elements, or places: each for as many as it wants, if there are.
  * Returns for how many there is nobody; above 0 only if nobody is linked, or the batch is full. */
-static uint32_t claim_for(volt_chan *c, uint32_t n, batch *b) {
+static uint32_t chan_claim_waiters(volt_chan *c, uint32_t n, chan_batch *b) {
   while (n > 0 && c->queue.head && b->count < VOLT_WAKE_BATCH) {
     volt_waiter *w = c->queue.head;
-    uint32_t need = w->need;
+    bool in_select = chan_is_in_select(w);
     volt_claimed_ claimed = volt_fifo_claim_(&c->queue, w);
-    if (is_dismissed(w, need)) continue;
-    if (w->want > n) w->want = n;
-    n -= w->want;
+    if (in_select && chan_dismiss_loser(w)) continue;
+    if (volt_chan_wanted_(w) > n) volt_chan_set_moved_(w, n);
+    n -= volt_chan_moved_(w);
     b->claimed[b->count++] = claimed;
   }
   return n;
 }
 
 /* One element, for the oldest receiver: the usual case of what follows, in fewer steps. */
-static void hand_over(volt_chan *c, uint64_t word, const unsigned char *elem) {
+static void chan_grant_one(volt_chan *c, uint64_t word, const unsigned char *elem) {
   volt_waiter *w = c->queue.head;
   size_t bytes = c->elem_bytes;
   volt_claimed_ claimed = volt_fifo_claim_(&c->queue, w);
-  w->want = 1;
+  volt_chan_set_moved_(w, 1);
   volt_fifo_unlock_(&c->queue, word);
-  volt_chan_move_(w->data, elem, bytes);
+  volt_chan_move_(volt_chan_elems_of_(w), elem, bytes);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
 /* No sender waits. Give the elements to the receivers that wait, and to the ring; leave the lock.
  * Returns how many were sent: at least one. */
-static uint32_t send_locked(volt_chan *c, uint64_t word, unsigned char *elems, uint32_t n) {
-  if (n == 1 && c->queue.head && c->queue.head->need != SELECTED) {
-    hand_over(c, word, elems);
+static uint32_t chan_send_locked(volt_chan *c, uint64_t word, unsigned char *elems, uint32_t n) {
+  if (n == 1 && c->queue.head && !chan_is_in_select(c->queue.head)) {
+    chan_grant_one(c, word, elems);
     return 1;
   }
-  batch b;
+  chan_batch b;
   b.count = 0;
   uint32_t elem_bytes = c->elem_bytes;
   uint32_t tail = volt_chan_tail_in_(word);
-  uint32_t places = claim_for(c, n, &b);
-  uint32_t handed = n - places;
+  uint32_t places = chan_claim_waiters(c, n, &b);
+  uint32_t granted = n - places;
   if (c->queue.head) places = 0; /* I3 */
-  if (places > c->capacity - volt_chan_len_in_(word))
-    places = c->capacity - volt_chan_len_in_(word);
+  uint32_t room = c->capacity - volt_chan_len_in_(word);
+  if (places > room) places = room;
   if (places > 0) { /* R3 */
     places = volt_chan_ready_places_(volt_chan_ring_of_(c), tail, places);
-    if (places + handed == 0) places = 1;
+    if (places + granted == 0) places = 1;
   }
   volt_fifo_unlock_(&c->queue, word + volt_chan_word_(places, places));
   for (unsigned i = 0; i < b.count; i++) {
     volt_waiter *w = b.claimed[i].waiter;
-    size_t bytes = (size_t)w->want * elem_bytes;
-    VOLT_COPY_(w->data, elems, bytes);
-    elems = advance(elems, bytes);
+    size_t bytes = (size_t)volt_chan_moved_(w) * elem_bytes;
+    VOLT_COPY_(volt_chan_elems_of_(w), elems, bytes);
+    elems = chan_advance(elems, bytes);
   }
-  if (places > 0) fill(c, tail, elems, places); /* R6 */
+  if (places > 0) chan_fill_places(c, tail, elems, places); /* R6 */
   volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_GRANTED_);
-  return handed + places;
+  return granted + places;
 }
 
 /* There are elements. Take some, give their places to the senders that wait; leave the lock.
  * Returns how many were taken: at least one. */
-static uint32_t recv_locked(volt_chan *c, uint64_t word, unsigned char *elems, uint32_t n) {
-  batch b;
+static uint32_t chan_recv_locked(volt_chan *c, uint64_t word, unsigned char *elems, uint32_t n) {
+  chan_batch b;
   b.count = 0;
   uint32_t head = volt_chan_head_in_(word);
   uint32_t tail = volt_chan_tail_in_(word);
   if (n > volt_chan_len_in_(word)) n = volt_chan_len_in_(word);
   if (n > VOLT_WAKE_BATCH) n = VOLT_WAKE_BATCH; /* R7 */
   n = volt_chan_ready_elems_(volt_chan_ring_of_(c), head, n);
-  uint32_t filled = word & CLOSED ? 0 : n - claim_for(c, n, &b);
+  uint32_t filled = word & CLOSED ? 0 : n - chan_claim_waiters(c, n, &b);
   word -= volt_chan_word_(0, n - filled);
   volt_fifo_unlock_(&c->queue, word + volt_chan_word_(filled, 0));
-  empty(c, head, elems, n);
+  chan_empty_places(c, head, elems, n);
   for (unsigned i = 0; i < b.count; i++) {
     volt_waiter *w = b.claimed[i].waiter;
-    uint32_t want = w->want;
-    fill(c, tail, (unsigned char *)(void *)w->data, want);
-    tail += want;
+    uint32_t moved = volt_chan_moved_(w);
+    chan_fill_places(c, tail, volt_chan_elems_of_(w), moved);
+    tail += moved;
   }
   volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_GRANTED_); /* R2, R6 */
   return n;
@@ -214,22 +216,27 @@ static uint32_t recv_locked(volt_chan *c, uint64_t word, unsigned char *elems, u
 
 /* ---- send and receive ---- */
 
-/* What is there to do for it needs no wait: locked says whether somebody waits. */
-static bool is_possible(const volt_chan *c, const volt_chan_op_ *op, bool locked, uint64_t word) {
+/* Whether there is room for a sender, or an element for a receiver; no waiter is queued. */
+static bool chan_is_possible(const volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
   uint32_t len = volt_chan_len_in_(word);
-  if (!op->sends) return len > 0;
-  return len == 0 || (!locked && len < c->capacity); /* I3 */
+  return op->sends ? len < c->capacity : len > 0;
+}
+
+/* The same under the lock, where waiters may be queued: receivers if there is no element. */
+static bool chan_is_possible_locked(const volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
+  if (!op->sends || !c->queue.head) return chan_is_possible(c, op, word);
+  return volt_chan_len_in_(word) == 0; /* I3 */
 }
 
 /* The lock is held, and it is possible: whether it is, also, without waiting for somebody who is
  * still moving an element. */
-static bool is_ready(const volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
+static bool chan_is_ready(const volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
   if (!op->sends) return volt_chan_ready_elems_(ring, volt_chan_head_in_(word), 1) > 0;
   return c->queue.head || volt_chan_ready_places_(ring, volt_chan_tail_in_(word), 1) > 0;
 }
 
-static bool is_ended(const volt_chan_op_ *op, uint64_t word) {
+static bool chan_is_ended(const volt_chan_op_ *op, uint64_t word) {
   return (word & CLOSED) && (op->sends || volt_chan_len_in_(word) == 0);
 }
 
@@ -239,88 +246,106 @@ uint32_t volt_chan_run_unlocked_(volt_chan *c, const volt_chan_op_ *op) {
   uint32_t n;
   if (op->sends) {
     n = volt_chan_claim_places_(c, volt_chan_ring_of_(c), op->n, &position, &word);
-    fill(c, position, op->elems, n);
+    chan_fill_places(c, position, op->elems, n);
   } else {
     n = volt_chan_claim_elems_(c, volt_chan_ring_of_(c), op->n, &position, &word);
-    empty(c, position, op->elems, n);
+    chan_empty_places(c, position, op->elems, n);
   }
   return n;
 }
 
-static uint32_t run_locked(volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
-  if (op->sends) return send_locked(c, word, op->elems, op->n);
-  return recv_locked(c, word, op->elems, op->n);
+static uint32_t chan_run_locked(volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
+  if (op->sends) return chan_send_locked(c, word, op->elems, op->n);
+  return chan_recv_locked(c, word, op->elems, op->n);
 }
 
 /* The lock is held, and it has to wait. */
-static int wait_for(volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
+static int chan_append(volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
   op->w->data = op->elems;
-  volt_fifo_append_(&c->queue, op->w, op->n, op->decision ? SELECTED : 1, op->waker);
+  volt_fifo_append_(&c->queue, op->w, op->n, op->decision ? IN_SELECT : 1, op->waker);
   volt_fifo_unlock_(&c->queue, word);
   return VOLT_PENDING;
 }
 
+static int chan_refuse(volt_chan *c) {
+  /* channel:C1 <- channel:C2, channel:P1, fifo:U1: as in channel.c */
+  (void)volt_load_acquire(&c->queue.word);
+  return VOLT_ECLOSED;
+}
+
+/* What an attempt may return beside its result. */
+enum { TAKE_THE_LOCK = 100, NOT_READY = 101 };
+
+/* The word says that no waiter is queued. */
+static int chan_attempt(volt_chan *c, const volt_chan_op_ *op, uint64_t word, uint32_t *moved) {
+  if (chan_is_ended(op, word)) return chan_refuse(c);
+  if (!chan_is_possible(c, op, word)) return op->w ? (int)TAKE_THE_LOCK : (int)VOLT_EAGAIN;
+  if (op->decision) return TAKE_THE_LOCK; /* R9 */
+  *moved = volt_chan_run_unlocked_(c, op);
+  return *moved ? (int)VOLT_OK : (int)NOT_READY; /* R3, or the word has changed */
+}
+
+/* The lock is held. Leaves it. */
+static int chan_attempt_locked(volt_chan *c, const volt_chan_op_ *op, uint64_t word,
+                               uint32_t *moved) {
+  int result = VOLT_OK;
+  if (chan_is_ended(op, word)) {
+    result = chan_refuse(c);
+  } else if (!chan_is_possible_locked(c, op, word)) {
+    if (op->w) return chan_append(c, op, word);
+    result = VOLT_EAGAIN;
+  } else if (!chan_is_ready(c, op, word)) {
+    result = NOT_READY;
+  } else if (op->decision && !volt_decide_(op->decision)) {
+    result = VOLT_ECANCELED; /* R9; it was never linked */
+  } else {
+    *moved = chan_run_locked(c, op, word);
+    return VOLT_OK;
+  }
+  volt_fifo_unlock_(&c->queue, word);
+  return result;
+}
+
 int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
   if (op->w) volt_waiter_check_unused_(name, op->w);
-  for (unsigned looks = 0;;) {
+  for (unsigned spins = 0;;) {
     uint64_t word;
+    int result = TAKE_THE_LOCK;
     bool locked = volt_fifo_lock_if_queued_(&c->queue, &word);
-    if (is_ended(op, word)) {
-      /* channel:C1 <- channel:C2, channel:P1, fifo:U1: as in channel.c */
-      (void)volt_load_acquire(&c->queue.word);
-      if (locked) volt_fifo_unlock_(&c->queue, word);
-      return VOLT_ECLOSED;
-    }
-    bool possible = is_possible(c, op, locked, word);
     if (!locked) {
-      if (possible && !op->decision) {
-        *moved = volt_chan_run_unlocked_(c, op);
-        if (*moved) return VOLT_OK;
-        volt_pause_(&looks); /* R3, or the word has changed */
-        continue;
-      }
-      if (!possible && !op->w) return VOLT_EAGAIN;
+      result = chan_attempt(c, op, word, moved);
       /* channel:L1 <- fifo:U1: that it has to wait stays true, and "somebody waits" becomes it,
        * in one step; channel:P1 <- channel:C1, channel:P1, fifo:U1: as in channel.c */
-      if (!volt_cas_acquire(&c->queue.word, &word, word | QUEUED | LOCKED)) continue;
+      locked = result == TAKE_THE_LOCK &&
+               volt_cas_acquire(&c->queue.word, &word, word | QUEUED | LOCKED);
     }
-    if (!possible && op->w) return wait_for(c, op, word);
-    if (possible && !is_ready(c, op, word)) {
-      volt_fifo_unlock_(&c->queue, word);
-      volt_pause_(&looks);
-      continue;
+    if (locked) result = chan_attempt_locked(c, op, word, moved);
+    if (result == NOT_READY) {
+      volt_pause_(&spins);
+    } else if (result != TAKE_THE_LOCK) {
+      return result;
     }
-    if (possible && (!op->decision || volt_decide_(op->decision))) {
-      *moved = run_locked(c, op, word);
-      return VOLT_OK;
-    }
-    volt_fifo_unlock_(&c->queue, word);
-    return op->w ? VOLT_ECANCELED : VOLT_EAGAIN; /* CANCELED: R9, and never linked */
   }
 }
 
-static int run_one(volt_chan *c, bool sends, volt_waiter *w, void *elem, volt_waker waker) {
-  const volt_chan_op_ op = {sends, w, (unsigned char *)elem, 1, waker, NULL};
+int volt_chan_send_slow_(volt_chan *c, volt_waiter *w, const void *elem, volt_waker waker) {
+  const volt_chan_op_ op = volt_chan_send_op_(w, elem, 1, waker);
   uint32_t moved;
   return volt_chan_run_(c, &op, &moved);
 }
 
-int volt_chan_send_slow_(volt_chan *c, volt_waiter *w, const void *elem, volt_waker waker) {
-  return run_one(c, true, w, (void *)(uintptr_t)elem, waker);
-}
-
 int volt_chan_recv_slow_(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker) {
-  return run_one(c, false, w, elem, waker);
+  const volt_chan_op_ op = volt_chan_recv_op_(w, elem, 1, waker);
+  uint32_t moved;
+  return volt_chan_run_(c, &op, &moved);
 }
-
-static const volt_waker nobody = {NULL, NULL};
 
 int volt_chan_try_send_slow_(volt_chan *c, const void *elem) {
-  return run_one(c, true, NULL, (void *)(uintptr_t)elem, nobody);
+  return volt_chan_send_slow_(c, NULL, elem, volt_chan_no_waker_);
 }
 
 int volt_chan_try_recv_slow_(volt_chan *c, void *elem) {
-  return run_one(c, false, NULL, elem, nobody);
+  return volt_chan_recv_slow_(c, NULL, elem, volt_chan_no_waker_);
 }
 
 bool volt_chan_cancel_send(volt_chan *c, volt_waiter *w) {
@@ -350,20 +375,20 @@ int volt_chan_recv(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker) {
 /* ---- close ---- */
 
 /* It will need *c when it has said CLOSED: destroy() waits until D2. */
-static void stay(volt_chan *c, bool *away) {
-  if (!*away) volt_fetch_add_relaxed(&c->closing, 1); /* published by C2, U1 */
-  *away = true;
+static void chan_count_closer(volt_chan *c, bool *counted) {
+  if (!*counted) volt_fetch_add_relaxed(&c->closing, 1); /* published by C2, U1 */
+  *counted = true;
 }
 
 /* The lock is held, and the word CLOSED: tell a batch. Returns whether there are more. */
-static bool complete_closed(volt_chan *c, uint64_t word, bool *away) {
-  batch b;
+static bool chan_close_batch(volt_chan *c, uint64_t word, bool *counted) {
+  chan_batch b;
   b.count = 0;
   while (c->queue.head && b.count < VOLT_WAKE_BATCH) {
     b.claimed[b.count++] = volt_fifo_claim_(&c->queue, c->queue.head);
   }
   bool more = c->queue.head != NULL;
-  if (more || (word & WATCHED)) stay(c, away);
+  if (more || (word & WATCHED)) chan_count_closer(c, counted);
   volt_fifo_unlock_(&c->queue, word);
   volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_CLOSED_);
   return more;
@@ -377,9 +402,9 @@ bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w) {
 }
 
 /* Say CLOSED while nobody is queued. Returns false: somebody is, and the lock is held. */
-static bool close_unlocked(volt_chan *c, uint64_t *word, bool *away) {
+static bool chan_close_unlocked(volt_chan *c, uint64_t *word, bool *counted) {
   while (!volt_fifo_lock_if_queued_(&c->queue, word)) {
-    if (*word & WATCHED) stay(c, away);
+    if (*word & WATCHED) chan_count_closer(c, counted);
     /* channel:C2 -> channel:C1: as in channel.c */
     if (volt_cas_release(&c->queue.word, word, *word | CLOSED)) return true;
   }
@@ -388,12 +413,13 @@ static bool close_unlocked(volt_chan *c, uint64_t *word, bool *away) {
 
 void volt_chan_close(volt_chan *c) {
   uint64_t word;
-  bool away = false;
-  bool more = !close_unlocked(c, &word, &away);
+  bool counted = false;
+  bool more = !chan_close_unlocked(c, &word, &counted);
   while (more) {
-    more = complete_closed(c, word | CLOSED, &away) && volt_fifo_lock_if_queued_(&c->queue, &word);
+    more =
+        chan_close_batch(c, word | CLOSED, &counted) && volt_fifo_lock_if_queued_(&c->queue, &word);
   }
-  if (!away) return;
+  if (!counted) return;
   volt_chan_complete_watchers_(c);
   /* channel:D2 -> channel:D1: the channel ends after a close() is done with it; the last of *c */
   volt_fetch_add_release(&c->closing, (uint32_t)-1);
@@ -402,7 +428,7 @@ void volt_chan_close(volt_chan *c) {
 /* ---- life and inspection ---- */
 
 /* Bytes from slot to slot, and how many slots as a power of two. */
-static void layout(uint32_t capacity, size_t elem_bytes, size_t *stride, uint32_t *shift) {
+static void chan_layout(uint32_t capacity, size_t elem_bytes, size_t *stride, uint32_t *shift) {
   *stride = sizeof(volt_chan_slot) + ((elem_bytes + 7) & ~(size_t)7);
   *shift = 0;
   while ((UINT32_C(1) << *shift) < capacity) *shift += 1;
@@ -412,7 +438,7 @@ size_t volt_chan_bytes(uint32_t capacity, size_t elem_bytes) {
   size_t stride;
   uint32_t shift;
   if (capacity == 0 || capacity > VOLT_CHAN_MAX || elem_bytes > UINT32_MAX / 2) return 0;
-  layout(capacity, elem_bytes, &stride, &shift);
+  chan_layout(capacity, elem_bytes, &stride, &shift);
   return stride > SIZE_MAX >> shift ? 0 : stride << shift;
 }
 
@@ -421,7 +447,7 @@ int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes, void *mem
   size_t bytes = volt_chan_bytes(capacity, elem_bytes);
   if (bytes == 0 || mem_bytes < bytes || !mem || (uintptr_t)mem % 8 != 0) return VOLT_EINVAL;
   size_t stride;
-  layout(capacity, elem_bytes, &stride, &c->shift);
+  chan_layout(capacity, elem_bytes, &stride, &c->shift);
   volt_fifo_init_(&c->queue, 0);
   c->slots = (unsigned char *)mem;
   c->capacity = capacity;

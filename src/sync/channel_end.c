@@ -54,7 +54,7 @@ void volt_chan_complete_watchers_(volt_chan *c) {
 }
 
 /* Say that it is watched; the lock of the watchers is held. Returns false: it is closed. */
-static bool watch(volt_chan *c) {
+static bool chan_watch(volt_chan *c) {
   for (;;) {
     /* channel:C1 <- channel:C2, channel:P1, fifo:U1: as in channel.c */
     uint64_t word = volt_load_acquire(&c->queue.word);
@@ -69,41 +69,41 @@ static bool watch(volt_chan *c) {
   }
 }
 
-static volt_chan *chan_of(volt_future *f) {
+static volt_chan *chan_closed_object(volt_future *f) {
   return volt_container_of(f->object, volt_chan, watchers);
 }
 
-static int start(volt_future *f, volt_waker waker) {
-  volt_chan *c = chan_of(f);
+static int chan_closed_start(volt_future *f, volt_waker waker) {
+  volt_chan *c = chan_closed_object(f);
   volt_monitor_ t;
   volt_monitor_look_(&t, &c->watchers);
-  int result = watch(c) ? volt_monitor_append_(&t, &f->waiter, waker) : (int)VOLT_OK;
+  int result = chan_watch(c) ? volt_monitor_append_(&t, &f->waiter, waker) : (int)VOLT_OK;
   volt_monitor_unlock_(&t);
   return result;
 }
 
 /* R4 */
-static bool due(volt_future *f) {
-  volt_chan *c = chan_of(f);
+static bool chan_closed_due(volt_future *f) {
+  volt_chan *c = chan_closed_object(f);
   /* channel:C1 <- channel:C2, channel:P1, fifo:U1: as in channel.c */
   bool closed = (volt_load_acquire(&c->queue.word) & CLOSED) != 0;
   if (closed) volt_fifo_complete_(&c->watchers, name, &f->waiter, VOLT_WAITER_GRANTED_);
   return closed;
 }
 
-static void give_back(volt_future *f) {
+static void chan_closed_give_back(volt_future *f) {
   (void)f; /* it has taken nothing */
 }
 
-static const volt_future_ops_ ops = {.name = name,
-                                     .start = start,
-                                     .cancel = volt_monitor_future_cancel_,
-                                     .set_waker = volt_monitor_future_set_waker_,
-                                     .give_back = give_back,
-                                     .due = due};
+static const volt_future_ops_ chan_closed_ops = {.name = name,
+                                                 .start = chan_closed_start,
+                                                 .cancel = volt_monitor_future_cancel_,
+                                                 .set_waker = volt_monitor_future_set_waker_,
+                                                 .give_back = chan_closed_give_back,
+                                                 .due = chan_closed_due};
 
 volt_future *volt_chan_closed_future(volt_future *f, volt_chan *c) {
-  return volt_future_make_(f, &ops, &c->watchers, 0);
+  return volt_future_make_(f, &chan_closed_ops, &c->watchers, 0);
 }
 
 /* ---- counted senders ---- */
@@ -137,9 +137,9 @@ uint32_t volt_chan_senders(const volt_chan *c) {
 /* ---- the end of its life ---- */
 
 void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *ctx) {
-  unsigned looks = 0;
+  unsigned spins = 0;
   /* channel:D1 <- channel:D2: the channel ends after a close() is done with it */
-  while (volt_load_acquire(&c->closing) != 0) volt_pause_(&looks);
+  while (volt_load_acquire(&c->closing) != 0) volt_pause_(&spins);
   volt_monitor_destroy_(&c->watchers, name);
   /* channel:P1 <- channel:C1, channel:P1, fifo:U1: as in channel.c */
   uint64_t word = volt_load_acquire(&c->queue.word);

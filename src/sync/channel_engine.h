@@ -13,6 +13,28 @@
 #define VOLT_CHAN_BACKOFF 64
 #endif
 
+/* ---- a waiter, by the names of what its fields mean on a channel ---- */
+
+/* Where its elements are. */
+static inline unsigned char *volt_chan_elems_of_(const volt_waiter *w) {
+  return (unsigned char *)(void *)w->data;
+}
+
+/* want: how many elements it asks for; once it is claimed, how many are moved for it. */
+static inline uint32_t volt_chan_wanted_(const volt_waiter *w) {
+  return w->want;
+}
+
+static inline uint32_t volt_chan_moved_(const volt_waiter *w) {
+  return w->want;
+}
+
+static inline void volt_chan_set_moved_(volt_waiter *w, uint32_t n) {
+  w->want = n;
+}
+
+/* ---- an operation ---- */
+
 /* A send, or a receive. */
 typedef struct volt_chan_op_ {
   bool sends;
@@ -22,6 +44,22 @@ typedef struct volt_chan_op_ {
   volt_waker waker;
   volt_decision_ *decision; /* to be taken before it takes effect; or NULL */
 } volt_chan_op_;
+
+static const volt_waker volt_chan_no_waker_ = {NULL, NULL}; /* for w NULL */
+
+static inline volt_chan_op_ volt_chan_send_op_(volt_waiter *w, const void *elems, uint32_t n,
+                                               volt_waker waker) {
+  volt_chan_op_ op = {
+      .sends = true, .w = w, .elems = (unsigned char *)(uintptr_t)elems, .n = n, .waker = waker};
+  return op;
+}
+
+static inline volt_chan_op_ volt_chan_recv_op_(volt_waiter *w, void *elems, uint32_t n,
+                                               volt_waker waker) {
+  volt_chan_op_ op = {
+      .sends = false, .w = w, .elems = (unsigned char *)elems, .n = n, .waker = waker};
+  return op;
+}
 
 /* As the public functions. *moved: how many elements, if it returns VOLT_OK. */
 int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved);

@@ -7,77 +7,92 @@
 
 /* ---- futures ---- */
 
-static volt_chan *chan_of(volt_future *f) {
+static volt_chan *chan_future_object(volt_future *f) {
   return (volt_chan *)f->object;
 }
 
 /* It cannot be done at once, or it is for many, or in a select. */
-static int start_slow(volt_future *f, volt_waker waker, bool sends) {
-  volt_decision_ *decision = f->decision;
-  unsigned char *elems = (unsigned char *)(void *)f->waiter.data;
-  const volt_chan_op_ op = {sends, &f->waiter, elems, f->n, waker, decision};
+static int chan_future_run(volt_future *f, volt_chan_op_ *op) {
+  volt_chan *c = chan_future_object(f);
   uint32_t moved = 0;
-  if (f->n == 0) return VOLT_EINVAL;
-  if (decision && !decision->shared) { /* no other branch is queued: nobody else can take it */
-    moved = volt_chan_run_unlocked_(chan_of(f), &op);
-    if (moved) (void)volt_decide_(decision);
+  if (op->n == 0) return VOLT_EINVAL;
+  op->decision = f->decision;
+  if (op->decision && !op->decision->shared) { /* no other branch is queued, which could take it */
+    moved = volt_chan_run_unlocked_(c, op);
+    if (moved) (void)volt_decide_(op->decision);
   }
-  int result = moved ? (int)VOLT_OK : volt_chan_run_(chan_of(f), &op, &moved);
-  if (result == VOLT_OK) f->waiter.want = moved;
+  int result = moved ? (int)VOLT_OK : volt_chan_run_(c, op, &moved);
+  if (result == VOLT_OK) volt_chan_set_moved_(&f->waiter, moved);
   return result;
 }
 
-static bool is_simple(const volt_future *f) {
+static VOLT_NOINLINE int chan_send_start_slow(volt_future *f, volt_waker waker) {
+  volt_waiter *w = &f->waiter;
+  volt_chan_op_ op = volt_chan_send_op_(w, volt_chan_elems_of_(w), f->n, waker);
+  return chan_future_run(f, &op);
+}
+
+static VOLT_NOINLINE int chan_recv_start_slow(volt_future *f, volt_waker waker) {
+  volt_waiter *w = &f->waiter;
+  volt_chan_op_ op = volt_chan_recv_op_(w, volt_chan_elems_of_(w), f->n, waker);
+  return chan_future_run(f, &op);
+}
+
+static bool chan_future_is_simple(const volt_future *f) {
   return f->n == 1 && !f->decision;
 }
 
-static int send_start(volt_future *f, volt_waker waker) {
-  volt_chan *c = chan_of(f);
-  if (!is_simple(f) || volt_chan_send_now_(c, (void *)f->waiter.data, c->elem_bytes) != VOLT_OK) {
-    return start_slow(f, waker, true);
+static int chan_send_start(volt_future *f, volt_waker waker) {
+  volt_chan *c = chan_future_object(f);
+  if (!chan_future_is_simple(f) ||
+      volt_chan_send_now_(c, volt_chan_elems_of_(&f->waiter), c->elem_bytes) != VOLT_OK) {
+    return chan_send_start_slow(f, waker);
   }
-  f->waiter.want = 1;
+  volt_chan_set_moved_(&f->waiter, 1);
   return VOLT_OK;
 }
 
 int volt_chan_recv_start_(volt_future *f, volt_waker waker) {
-  volt_chan *c = chan_of(f);
-  if (!is_simple(f) || volt_chan_recv_now_(c, (void *)f->waiter.data, c->elem_bytes) != VOLT_OK) {
-    return start_slow(f, waker, false);
+  volt_chan *c = chan_future_object(f);
+  if (!chan_future_is_simple(f) ||
+      volt_chan_recv_now_(c, volt_chan_elems_of_(&f->waiter), c->elem_bytes) != VOLT_OK) {
+    return chan_recv_start_slow(f, waker);
   }
-  f->waiter.want = 1;
+  volt_chan_set_moved_(&f->waiter, 1);
   return VOLT_OK;
 }
 
-static bool future_cancel(volt_future *f) {
-  return volt_fifo_cancel_(&chan_of(f)->queue, VOLT_CHAN_NAME_, &f->waiter);
+static bool chan_future_cancel(volt_future *f) {
+  return volt_fifo_cancel_(&chan_future_object(f)->queue, VOLT_CHAN_NAME_, &f->waiter);
 }
 
-static bool future_set_waker(volt_future *f, volt_waker waker) {
-  return volt_fifo_set_waker_(&chan_of(f)->queue, VOLT_CHAN_NAME_, &f->waiter, waker);
+static bool chan_future_set_waker(volt_future *f, volt_waker waker) {
+  return volt_fifo_set_waker_(&chan_future_object(f)->queue, VOLT_CHAN_NAME_, &f->waiter, waker);
 }
 
-static bool future_due(volt_future *f) {
-  return volt_chan_complete_closed_(chan_of(f), &f->waiter);
+static bool chan_future_due(volt_future *f) {
+  return volt_chan_complete_closed_(chan_future_object(f), &f->waiter);
 }
 
 /* No give_back: what has been moved stays moved. */
-static const volt_future_ops_ send_ops = {
-    .start = send_start, .cancel = future_cancel, .set_waker = future_set_waker, .due = future_due};
-static const volt_future_ops_ recv_ops = {.start = volt_chan_recv_start_,
-                                          .cancel = future_cancel,
-                                          .set_waker = future_set_waker,
-                                          .due = future_due};
+static const volt_future_ops_ chan_send_ops = {.start = chan_send_start,
+                                               .cancel = chan_future_cancel,
+                                               .set_waker = chan_future_set_waker,
+                                               .due = chan_future_due};
+static const volt_future_ops_ chan_recv_ops = {.start = volt_chan_recv_start_,
+                                               .cancel = chan_future_cancel,
+                                               .set_waker = chan_future_set_waker,
+                                               .due = chan_future_due};
 
 volt_future *volt_chan_send_many_future(volt_future *f, volt_chan *c, const void *elems,
                                         uint32_t n) {
   f->waiter.data = (void *)(uintptr_t)elems;
-  return volt_future_make_(f, &send_ops, c, n);
+  return volt_future_make_(f, &chan_send_ops, c, n);
 }
 
 volt_future *volt_chan_recv_many_future(volt_future *f, volt_chan *c, void *elems, uint32_t n) {
   f->waiter.data = elems;
-  return volt_future_make_(f, &recv_ops, c, n);
+  return volt_future_make_(f, &chan_recv_ops, c, n);
 }
 
 volt_future *volt_chan_send_future(volt_future *f, volt_chan *c, const void *elem) {
@@ -95,43 +110,43 @@ uint32_t volt_chan_future_moved(const volt_future *f) {
 /* ---- many ---- */
 
 uint32_t volt_chan_moved(const volt_waiter *w) {
-  return w->want;
+  return volt_chan_moved_(w);
 }
 
-static int run_many(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
+static int chan_run_many(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
   uint32_t unused;
   if (!moved) moved = &unused;
   *moved = 0;
   if (op->n == 0) return op->w ? VOLT_EINVAL : VOLT_OK;
   int result = volt_chan_run_(c, op, moved);
-  if (result == VOLT_OK && op->w) op->w->want = *moved;
+  if (result == VOLT_OK && op->w) volt_chan_set_moved_(op->w, *moved);
   return result;
 }
 
 int volt_chan_try_send_many(volt_chan *c, const void *elems, uint32_t n, uint32_t *moved) {
-  const volt_chan_op_ op = {true, NULL, (unsigned char *)(uintptr_t)elems, n, {NULL, NULL}, NULL};
-  return run_many(c, &op, moved);
+  const volt_chan_op_ op = volt_chan_send_op_(NULL, elems, n, volt_chan_no_waker_);
+  return chan_run_many(c, &op, moved);
 }
 
 int volt_chan_try_recv_many(volt_chan *c, void *elems, uint32_t n, uint32_t *moved) {
-  const volt_chan_op_ op = {false, NULL, (unsigned char *)elems, n, {NULL, NULL}, NULL};
-  return run_many(c, &op, moved);
+  const volt_chan_op_ op = volt_chan_recv_op_(NULL, elems, n, volt_chan_no_waker_);
+  return chan_run_many(c, &op, moved);
 }
 
 int volt_chan_send_many(volt_chan *c, volt_waiter *w, const void *elems, uint32_t n,
                         volt_waker waker) {
-  const volt_chan_op_ op = {true, w, (unsigned char *)(uintptr_t)elems, n, waker, NULL};
-  return run_many(c, &op, NULL);
+  const volt_chan_op_ op = volt_chan_send_op_(w, elems, n, waker);
+  return chan_run_many(c, &op, NULL);
 }
 
 int volt_chan_recv_many(volt_chan *c, volt_waiter *w, void *elems, uint32_t n, volt_waker waker) {
-  const volt_chan_op_ op = {false, w, (unsigned char *)elems, n, waker, NULL};
-  return run_many(c, &op, NULL);
+  const volt_chan_op_ op = volt_chan_recv_op_(w, elems, n, waker);
+  return chan_run_many(c, &op, NULL);
 }
 
 /* ---- blocking ---- */
 
-static int block_on(volt_future *f, uint32_t *moved, uint64_t deadline_ns) {
+static int chan_block_on(volt_future *f, uint32_t *moved, uint64_t deadline_ns) {
   int result = volt_block_on(f, deadline_ns);
   if (moved) *moved = result == VOLT_OK ? volt_chan_future_moved(f) : 0;
   return result;
@@ -140,18 +155,18 @@ static int block_on(volt_future *f, uint32_t *moved, uint64_t deadline_ns) {
 int volt_chan_send_many_blocking(volt_chan *c, const void *elems, uint32_t n, uint32_t *moved,
                                  uint64_t deadline_ns) {
   volt_future f;
-  return block_on(volt_chan_send_many_future(&f, c, elems, n), moved, deadline_ns);
+  return chan_block_on(volt_chan_send_many_future(&f, c, elems, n), moved, deadline_ns);
 }
 
 int volt_chan_recv_many_blocking(volt_chan *c, void *elems, uint32_t n, uint32_t *moved,
                                  uint64_t deadline_ns) {
   volt_future f;
-  return block_on(volt_chan_recv_many_future(&f, c, elems, n), moved, deadline_ns);
+  return chan_block_on(volt_chan_recv_many_future(&f, c, elems, n), moved, deadline_ns);
 }
 
-static int send_soon(volt_chan *c, const void *elem, uint64_t deadline_ns) {
-  volt_spin_ looks = {0, 0};
-  while (volt_spin_again_(&looks, deadline_ns)) {
+static int chan_send_soon(volt_chan *c, const void *elem, uint64_t deadline_ns) {
+  volt_spin_ spins = {0, 0};
+  while (volt_spin_again_(&spins, deadline_ns)) {
     int result = volt_chan_try_send(c, elem);
     if (result != VOLT_EAGAIN) return result;
   }
@@ -160,12 +175,12 @@ static int send_soon(volt_chan *c, const void *elem, uint64_t deadline_ns) {
 
 int volt_chan_send_blocking(volt_chan *c, const void *elem, uint64_t deadline_ns) {
   int result = volt_chan_try_send(c, elem);
-  return result == VOLT_EAGAIN ? send_soon(c, elem, deadline_ns) : result;
+  return result == VOLT_EAGAIN ? chan_send_soon(c, elem, deadline_ns) : result;
 }
 
-static int recv_soon(volt_chan *c, void *elem, uint64_t deadline_ns) {
-  volt_spin_ looks = {0, 0};
-  while (volt_spin_again_(&looks, deadline_ns)) {
+static int chan_recv_soon(volt_chan *c, void *elem, uint64_t deadline_ns) {
+  volt_spin_ spins = {0, 0};
+  while (volt_spin_again_(&spins, deadline_ns)) {
     int result = volt_chan_try_recv(c, elem);
     if (result != VOLT_EAGAIN) return result;
   }
@@ -174,5 +189,5 @@ static int recv_soon(volt_chan *c, void *elem, uint64_t deadline_ns) {
 
 int volt_chan_recv_blocking(volt_chan *c, void *elem, uint64_t deadline_ns) {
   int result = volt_chan_try_recv(c, elem);
-  return result == VOLT_EAGAIN ? recv_soon(c, elem, deadline_ns) : result;
+  return result == VOLT_EAGAIN ? chan_recv_soon(c, elem, deadline_ns) : result;
 }
