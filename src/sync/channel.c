@@ -68,7 +68,6 @@
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_
 #define CLOSED VOLT_WORD_CLOSED_
-#define WATCHED VOLT_CHAN_WATCHED_
 
 static const char *const name = VOLT_CHAN_NAME_;
 
@@ -127,14 +126,9 @@ static bool chan_dismiss_loser(volt_waiter *w) {
 
 /* ---- under the lock ---- */
 
-typedef struct chan_batch {
-  volt_claimed_ claimed[VOLT_WAKE_BATCH];
-  unsigned count;
-} chan_batch;
-
 /* Claim the oldest waiters for n elements, or places: each for as many as it wants, if there are.
  * Returns for how many there is nobody; above 0 only if nobody is linked, or the batch is full. */
-static uint32_t chan_claim_waiters(volt_chan *c, uint32_t n, chan_batch *b) {
+static uint32_t chan_claim_waiters(volt_chan *c, uint32_t n, volt_chan_batch_ *b) {
   while (n > 0 && c->queue.head && b->count < VOLT_WAKE_BATCH) {
     volt_waiter *w = c->queue.head;
     bool in_select = chan_is_in_select(w);
@@ -165,7 +159,7 @@ static uint32_t chan_send_locked(volt_chan *c, uint64_t word, unsigned char *ele
     chan_grant_one(c, word, elems);
     return 1;
   }
-  chan_batch b;
+  volt_chan_batch_ b;
   b.count = 0;
   uint32_t elem_bytes = c->elem_bytes;
   uint32_t tail = volt_chan_tail_in_(word);
@@ -193,7 +187,7 @@ static uint32_t chan_send_locked(volt_chan *c, uint64_t word, unsigned char *ele
 /* There are elements. Take some, give their places to the senders that wait; leave the lock.
  * Returns how many were taken: at least one. */
 static uint32_t chan_recv_locked(volt_chan *c, uint64_t word, unsigned char *elems, uint32_t n) {
-  chan_batch b;
+  volt_chan_batch_ b;
   b.count = 0;
   uint32_t head = volt_chan_head_in_(word);
   uint32_t tail = volt_chan_tail_in_(word);
@@ -370,59 +364,6 @@ int volt_chan_send(volt_chan *c, volt_waiter *w, const void *elem, volt_waker wa
 
 int volt_chan_recv(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker) {
   return volt_chan_recv_(c, w, elem, c->elem_bytes, waker);
-}
-
-/* ---- close ---- */
-
-/* It will need *c when it has said CLOSED: destroy() waits until D2. */
-static void chan_count_closer(volt_chan *c, bool *counted) {
-  if (!*counted) volt_fetch_add_relaxed(&c->closing, 1); /* published by C2, U1 */
-  *counted = true;
-}
-
-/* The lock is held, and the word CLOSED: tell a batch. Returns whether there are more. */
-static bool chan_close_batch(volt_chan *c, uint64_t word, bool *counted) {
-  chan_batch b;
-  b.count = 0;
-  while (c->queue.head && b.count < VOLT_WAKE_BATCH) {
-    b.claimed[b.count++] = volt_fifo_claim_(&c->queue, c->queue.head);
-  }
-  bool more = c->queue.head != NULL;
-  if (more || (word & WATCHED)) chan_count_closer(c, counted);
-  volt_fifo_unlock_(&c->queue, word);
-  volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_CLOSED_);
-  return more;
-}
-
-bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w) {
-  /* relaxed: the lock, or the grant, carries what came before the close */
-  bool closed = (volt_load_relaxed(&c->queue.word) & CLOSED) != 0;
-  if (closed) volt_fifo_complete_(&c->queue, name, w, VOLT_WAITER_CLOSED_); /* R10 */
-  return closed;
-}
-
-/* Say CLOSED while nobody is queued. Returns false: somebody is, and the lock is held. */
-static bool chan_close_unlocked(volt_chan *c, uint64_t *word, bool *counted) {
-  while (!volt_fifo_lock_if_queued_(&c->queue, word)) {
-    if (*word & WATCHED) chan_count_closer(c, counted);
-    /* channel:C2 -> channel:C1: as in channel.c */
-    if (volt_cas_release(&c->queue.word, word, *word | CLOSED)) return true;
-  }
-  return false;
-}
-
-void volt_chan_close(volt_chan *c) {
-  uint64_t word;
-  bool counted = false;
-  bool more = !chan_close_unlocked(c, &word, &counted);
-  while (more) {
-    more =
-        chan_close_batch(c, word | CLOSED, &counted) && volt_fifo_lock_if_queued_(&c->queue, &word);
-  }
-  if (!counted) return;
-  volt_chan_complete_watchers_(c);
-  /* channel:D2 -> channel:D1: the channel ends after a close() is done with it; the last of *c */
-  volt_fetch_add_release(&c->closing, (uint32_t)-1);
 }
 
 /* ---- life and inspection ---- */

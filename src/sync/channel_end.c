@@ -41,17 +41,71 @@
 
 static const char name[] = VOLT_CHAN_NAME_;
 
-/* ---- who awaits the close ---- */
-
 #define CLOSED VOLT_WORD_CLOSED_
 #define WATCHED VOLT_CHAN_WATCHED_
 
-void volt_chan_complete_watchers_(volt_chan *c) {
+/* ---- close ---- */
+
+/* The word is CLOSED, and c->closing counts this thread: tell those who await the close. */
+static void chan_complete_watchers(volt_chan *c) {
   volt_monitor_ t;
   volt_monitor_enter_(&t, &c->watchers);
   volt_monitor_release_all_(&t);
   volt_monitor_exit_(&t);
 }
+
+/* It will need *c when it has said CLOSED: destroy() waits until D2. */
+static void chan_count_closer(volt_chan *c, bool *counted) {
+  if (!*counted) volt_fetch_add_relaxed(&c->closing, 1); /* published by C2, U1 */
+  *counted = true;
+}
+
+/* The lock is held, and the word CLOSED: tell a batch. Returns whether there are more. */
+static bool chan_close_batch(volt_chan *c, uint64_t word, bool *counted) {
+  volt_chan_batch_ b;
+  b.count = 0;
+  while (c->queue.head && b.count < VOLT_WAKE_BATCH) {
+    b.claimed[b.count++] = volt_fifo_claim_(&c->queue, c->queue.head);
+  }
+  bool more = c->queue.head != NULL;
+  if (more || (word & WATCHED)) chan_count_closer(c, counted);
+  volt_fifo_unlock_(&c->queue, word);
+  volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_CLOSED_);
+  return more;
+}
+
+bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w) {
+  /* relaxed: the lock, or the grant, carries what came before the close */
+  bool closed = (volt_load_relaxed(&c->queue.word) & CLOSED) != 0;
+  if (closed) volt_fifo_complete_(&c->queue, name, w, VOLT_WAITER_CLOSED_); /* R10 */
+  return closed;
+}
+
+/* Say CLOSED while nobody is queued. Returns false: somebody is, and the lock is held. */
+static bool chan_close_unlocked(volt_chan *c, uint64_t *word, bool *counted) {
+  while (!volt_fifo_lock_if_queued_(&c->queue, word)) {
+    if (*word & WATCHED) chan_count_closer(c, counted);
+    /* channel:C2 -> channel:C1: as in channel.c */
+    if (volt_cas_release(&c->queue.word, word, *word | CLOSED)) return true;
+  }
+  return false;
+}
+
+void volt_chan_close(volt_chan *c) {
+  uint64_t word;
+  bool counted = false;
+  bool more = !chan_close_unlocked(c, &word, &counted);
+  while (more) {
+    more =
+        chan_close_batch(c, word | CLOSED, &counted) && volt_fifo_lock_if_queued_(&c->queue, &word);
+  }
+  if (!counted) return;
+  chan_complete_watchers(c);
+  /* channel:D2 -> channel:D1: the channel ends after a close() is done with it; the last of *c */
+  volt_fetch_add_release(&c->closing, (uint32_t)-1);
+}
+
+/* ---- who awaits the close ---- */
 
 /* Say that it is watched; the lock of the watchers is held. Returns false: it is closed. */
 static bool chan_watch(volt_chan *c) {

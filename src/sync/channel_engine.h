@@ -4,6 +4,8 @@
 
 #include <volt/channel.h>
 
+#include "../core/fifo.h"
+
 #define VOLT_CHAN_NAME_ "volt_chan" /* for messages */
 
 /* How long to leave the word to a thread that was faster, in volt_cpu_relax_() calls: long enough for
@@ -32,6 +34,12 @@ static inline uint32_t volt_chan_moved_(const volt_waiter *w) {
 static inline void volt_chan_set_moved_(volt_waiter *w, uint32_t n) {
   w->want = n;
 }
+
+/* Waiters that are granted together, once the lock is left. */
+typedef struct volt_chan_batch_ {
+  volt_claimed_ claimed[VOLT_WAKE_BATCH];
+  unsigned count;
+} volt_chan_batch_;
 
 /* ---- an operation ---- */
 
@@ -72,8 +80,5 @@ uint32_t volt_chan_run_unlocked_(volt_chan *c, const volt_chan_op_ *op);
 bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w);
 /* The start() of a receive's future, whose object is the channel; for what stands on one. */
 int volt_chan_recv_start_(volt_future *f, volt_waker waker);
-
-/* The word is CLOSED, and c->closing counts the caller: tell those who await the close. */
-void volt_chan_complete_watchers_(volt_chan *c);
 
 #endif
