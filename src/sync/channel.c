@@ -1,63 +1,63 @@
 /* channel.c: a bounded channel of many senders and many receivers.
  *
- * Algorithm: one 64-bit word says how many elements there are, at which positions, and whether
- * anybody waits: who may move an element, who must wait, and for whom somebody waits, is decided by
- * one compare-and-swap on it. To claim a position is one step; the element is moved afterwards,
- * and the slot's sequence number says when it is there to take, and when the place is there to fill again.
- * The first who has to wait sets QUEUED and LOCKED; from then on everybody goes through the lock
- * (fifo.h), as in permits.c. Under the lock positions and waiters are claimed, and nothing is
- * moved; then the lock is left, the elements are moved, the waiters granted, their wakers called.
+ * Algorithm: one 64-bit word (volt/detail/channel.h) holds how many elements there are, at which
+ * positions, and whether a waiter is queued. One compare-and-swap on it decides whether an
+ * operation can proceed. If so, the operation claims a position in that step, and copies the
+ * element afterwards. The sequence number of the slot at this position says when the place is
+ * empty, for the sender, and when the element is there, for the receiver.
+ *   The first thread that has to wait sets QUEUED and LOCKED. While QUEUED is set, all operations
+ * go through the lock (fifo.h), as in permits.c. Positions and waiters are claimed under the lock.
+ * After the lock is released, the elements are copied, then the waiters are granted, and then their
+ * wakers are called.
  *
- * Source: the ring with a sequence number per slot is D. Vyukov's bounded queue. There both ends
- * have a counter of their own and the slots decide who is too early; here the word decides.
+ * Source: the ring with a sequence number in each slot is D. Vyukov's bounded queue. There each end
+ * has a counter of its own, and the slots stop an operation that comes too early; here the word
+ * does.
  *
  * Invariants, whenever the lock is free
  *   I1  0 <= len <= capacity; the elements are at positions tail - len .. tail - 1
  *   I2  QUEUED <=> the FIFO is not empty
- *   I3  QUEUED and not CLOSED => len = 0, and receivers wait, or len = capacity, and senders wait
- *   I4  each position is claimed once to be filled, and once to be emptied
+ *   I3  QUEUED and not CLOSED => len = 0 and the waiters are receivers, or len = capacity and the
+ *       waiters are senders
+ *   I4  each position is claimed once by a sender and once by a receiver
  *
  * Races
- *   R1  A sender finds nobody who waits, a receiver finds nothing to receive and sleeps; or the
- *       other way round. Closed: both decide by a CAS on the one word, which says both things.
- *   R2  The granter touches the channel, or the waiter, when its owner knows of the grant. Closed:
- *       the lock is left before the elements are moved; the grant is the last access.
- *   R3  A slot is filled while it is still being emptied, or emptied while it is being filled.
- *       Closed: its sequence number, looked at by whoever has claimed the position. It is looked at before as
- *       well: who has to wait for somebody who is still moving an element waits without a claim, so
- *       that nobody waits for those who wait. Two claim it before: a receive that refills a place
- *       which another one is still emptying; and a send for which, against what it saw, nobody
- *       waits but losers of selects (R9): it claims one place.
- *   R4  Cancel meets a granter; R5  a new waker does. In fifo.c: claimed waiters stay until they
- *       are granted, and so does the memory of their elements.
- *   R6  A waker comes to a place that the thread it is called on has claimed and not filled, and
- *       waits for it for ever. Closed: what is claimed is moved before anybody is granted.
- *   R7  More waiters than a batch: a receive takes no more elements than a batch has waiters for,
- *       so that every place it makes is filled by whoever waits for it (I3); close() comes back.
- *   R8  A thread is stopped between its look at a slot and its CAS, and when it goes on, the word
- *       is the same again, 2^28 sends later, while the slot is just being moved. Closed: that look
- *       is a hint; what counts is the one after the claim. Then the position is this thread's
- *       alone, and the slot's sequence, which moves on by one for each claim of the slot that is done,
- *       stops at it until this thread is done too. That sequences repeat, with the positions, could
- *       deceive only who is a whole round of them ahead of the slot: 2^29 >> shift claims of this
- *       one slot, at least 512, under way at once, at most two to a thread, nearly all through this
- *       very race.
- *   R9  Two branches of one select are granted in the same instant, and what one of them moved is
- *       lost. Closed: a waiter of a select is granted only by whoever takes the select's decision,
- *       which can be taken once; else it is dismissed: unlinked, as if it were cancelled. A branch
- *       that could take effect at once takes the decision under the lock, so that, if it has it,
- *       there is something to take effect on.
- *   R10 Interleaving: the channel is closed; a waiting future is polled before the closer has told
- *       it, and is pending while a new one is refused. Prevented by: the poll tells it.
- *
- * Pairs
- *   P1 (acq_rel) <- P1, U1 (release)   who claims a position sees the past of all earlier claims:
- *                  of a slot whose sequence repeats (R8) it reads none of an earlier round
- *   S1 (acquire) <- S4 (release)   who fills a place: whoever emptied it is done
- *   S3 (acquire) <- S2 (release)   who takes an element sees it, and what its sender did before
- *   L1 (acquire) <- U1 (release)   the lock
- *   C1 (acquire) <- C2, U1 (release)   who sees CLOSED sees what came before close()
- *   D1 (acquire) <- D2 (release)   the channel ends after a close() is done with it */
+ *   R1  Interleaving: a receiver finds no element; a sender finds no waiter, and puts its element
+ *       into the ring; the receiver sleeps. Or the other way round, at a full ring. Prevented by:
+ *       both decide by a compare-and-swap on one word, which holds both answers.
+ *   R2  Interleaving: a waiter is granted; its owner frees it, or the channel; the granter touches
+ *       them. Prevented by: the lock is released before the elements are copied, and the grant is
+ *       the last access to the waiter.
+ *   R3  Interleaving: a slot is filled while its last element is still being copied out, or emptied
+ *       while its element is still being copied in. Prevented by: the claimer of a position waits
+ *       for the slot's sequence number. The number is also checked *before* the claim, so a thread
+ *       that must wait for a copy in progress holds no claim that others would wait for. Two
+ *       callers skip that check: a receive that moves a waiting sender's element into a place that
+ *       another thread is still emptying; and a send that finds only losers of selects (R9) among
+ *       the waiters, which claims one place.
+ *   R4, R5  A cancel, or a new waker, meets a granter: fifo.c R4, R5. A claimed waiter and the
+ *       memory of its elements stay where they are until the grant.
+ *   R6  Interleaving: a thread claims a place and calls a waker; the waker uses the channel, comes
+ *       to that place, and waits for it for ever. Prevented by: a thread copies all that it has
+ *       claimed before it grants a waiter.
+ *   R7  Interleaving: a receive takes more elements than a batch has senders for; places stay empty
+ *       while senders wait (I3). Prevented by: a receive takes no more elements than a batch holds.
+ *       A close that finds more waiters than that comes back for the rest.
+ *   R8  Interleaving: a thread checks a slot and is stopped before its compare-and-swap; 2^28 sends
+ *       later the word is the same again, and the claim succeeds in the middle of a copy. Prevented
+ *       by: the check before the claim is a hint, and the one after it counts. After the claim no
+ *       other thread has this position, and the slot's sequence number stays at it until the
+ *       claimer is done. Sequence numbers wrap, too. To be fooled, a thread would have to be a full
+ *       wrap ahead: 2^29 >> shift claims of this one slot, at least 512, in flight at once, with at
+ *       most two to a thread.
+ *   R9  Interleaving: two branches of one select are granted at once, and the element that one of
+ *       them has moved is lost. Prevented by: a granter first takes the select's decision, which
+ *       can be taken once. If another thread has it, the waiter is dismissed: unlinked, as if it
+ *       were cancelled. A branch that can take effect at once takes the decision under the lock, so
+ *       that what it has found is still there.
+ *   R10 Interleaving: the channel is closed; a waiting future is polled before the closer has
+ *       completed it, and is pending while a new one is refused. Prevented by: the poll completes
+ *       it. */
 #include "channel_engine.h"
 
 #include "../core/check.h"
@@ -80,17 +80,17 @@ uint64_t volt_chan_contended_(volt_chan *c) {
 
 void volt_chan_await_sequence_(volt_chan_slot *slot, uint32_t sequence) {
   unsigned spins = 0;
-  /* channel:S1 <- channel:S2, channel:S4: who fills a place; channel:S3 <- channel:S2,
-   * channel:S4: who takes an element sees it, and what its sender did before */
+  /* channel:S1 <- channel:S4: the place is empty, its last receiver is done;
+   * channel:S3 <- channel:S2: the element is there, and what its sender did before is seen */
   while (volt_load_acquire(&slot->sequence) != sequence) volt_pause_(&spins);
 }
 
-/* Behind so many bytes of elements; elems is NULL, and stays it, if elements have none. */
+/* The elements behind the first bytes of elems; NULL stays NULL: then elements have no bytes. */
 static unsigned char *chan_advance(unsigned char *elems, size_t bytes) {
   return bytes > 0 ? elems + bytes : elems;
 }
 
-/* Fill claimed places, or empty them. */
+/* Copy elements into n claimed places, from position on. */
 static void chan_fill_places(volt_chan *c, uint32_t position, unsigned char *elems, uint32_t n) {
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
   size_t bytes = c->elem_bytes;
@@ -99,6 +99,7 @@ static void chan_fill_places(volt_chan *c, uint32_t position, unsigned char *ele
   }
 }
 
+/* Copy elements out of n claimed places, from position on. */
 static void chan_empty_places(volt_chan *c, uint32_t position, unsigned char *elems, uint32_t n) {
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
   size_t bytes = c->elem_bytes;
@@ -109,15 +110,15 @@ static void chan_empty_places(volt_chan *c, uint32_t position, unsigned char *el
 
 /* ---- R9: waiters of a select ---- */
 
-/* The need of a waiter whose select has to be decided before it is granted; of all others: 1. */
+/* The need of a waiter that is in a select, whose decision comes before a grant. All others: 1. */
 enum { IN_SELECT = 2 };
 
 static bool chan_is_in_select(const volt_waiter *w) {
   return w->need == IN_SELECT;
 }
 
-/* *w has been claimed, and is in a select. Returns true: that has been decided for another branch,
- * and *w is its owner's again. */
+/* *w is claimed, and in a select. Returns true: the select is decided for another branch, and *w is
+ * its owner's again. Returns false: *w has the decision, and is to be granted. */
 static bool chan_dismiss_loser(volt_waiter *w) {
   if (volt_decide_(volt_container_of(w, volt_future, waiter)->decision)) return false;
   volt_waiter_dismiss_(w);
@@ -126,8 +127,9 @@ static bool chan_dismiss_loser(volt_waiter *w) {
 
 /* ---- under the lock ---- */
 
-/* Claim the oldest waiters for n elements, or places: each for as many as it wants, if there are.
- * Returns for how many there is nobody; above 0 only if nobody is linked, or the batch is full. */
+/* Claim the oldest waiters for n elements, or for n places. Each gets as many as it wants, or what
+ * is left of n. Returns how many no waiter gets: above 0 only if the FIFO is empty or the batch is
+ * full. */
 static uint32_t chan_claim_waiters(volt_chan *c, uint32_t n, volt_chan_batch_ *b) {
   while (n > 0 && c->queue.head && b->count < VOLT_WAKE_BATCH) {
     volt_waiter *w = c->queue.head;
@@ -141,7 +143,7 @@ static uint32_t chan_claim_waiters(volt_chan *c, uint32_t n, volt_chan_batch_ *b
   return n;
 }
 
-/* One element, for the oldest receiver: the usual case of what follows, in fewer steps. */
+/* The usual case of chan_send_locked(), in fewer steps: one element, for the oldest receiver. */
 static void chan_grant_one(volt_chan *c, uint64_t word, const unsigned char *elem) {
   volt_waiter *w = c->queue.head;
   size_t bytes = c->elem_bytes;
@@ -149,11 +151,11 @@ static void chan_grant_one(volt_chan *c, uint64_t word, const unsigned char *ele
   volt_chan_set_moved_(w, 1);
   volt_fifo_unlock_(&c->queue, word);
   volt_chan_move_(volt_chan_elems_of_(w), elem, bytes);
-  volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
+  volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_); /* R2 */
 }
 
-/* No sender waits. Give the elements to the receivers that wait, and to the ring; leave the lock.
- * Returns how many were sent: at least one. */
+/* The lock is held, and no sender is queued. Send to the receivers that are queued, then into the
+ * ring. Releases the lock. Returns how many elements were sent: at least one. */
 static uint32_t chan_send_locked(volt_chan *c, uint64_t word, unsigned char *elems, uint32_t n) {
   if (n == 1 && c->queue.head && !chan_is_in_select(c->queue.head)) {
     chan_grant_one(c, word, elems);
@@ -165,12 +167,12 @@ static uint32_t chan_send_locked(volt_chan *c, uint64_t word, unsigned char *ele
   uint32_t tail = volt_chan_tail_in_(word);
   uint32_t places = chan_claim_waiters(c, n, &b);
   uint32_t granted = n - places;
-  if (c->queue.head) places = 0; /* I3 */
+  if (c->queue.head) places = 0; /* I3: the batch is full, and receivers still wait */
   uint32_t room = c->capacity - volt_chan_len_in_(word);
   if (places > room) places = room;
-  if (places > 0) { /* R3 */
+  if (places > 0) {
     places = volt_chan_ready_places_(volt_chan_ring_of_(c), tail, places);
-    if (places + granted == 0) places = 1;
+    if (places + granted == 0) places = 1; /* R3: all waiters were losers of selects */
   }
   volt_fifo_unlock_(&c->queue, word + volt_chan_word_(places, places));
   for (unsigned i = 0; i < b.count; i++) {
@@ -179,13 +181,14 @@ static uint32_t chan_send_locked(volt_chan *c, uint64_t word, unsigned char *ele
     VOLT_COPY_(volt_chan_elems_of_(w), elems, bytes);
     elems = chan_advance(elems, bytes);
   }
-  if (places > 0) chan_fill_places(c, tail, elems, places); /* R6 */
+  if (places > 0) chan_fill_places(c, tail, elems, places); /* R6: before the grants */
   volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_GRANTED_);
   return granted + places;
 }
 
-/* There are elements. Take some, give their places to the senders that wait; leave the lock.
- * Returns how many were taken: at least one. */
+/* The lock is held, and the oldest element is there. Receive up to n, and move elements of the
+ * senders that are queued into their places. Releases the lock. Returns how many elements were
+ * received: at least one. */
 static uint32_t chan_recv_locked(volt_chan *c, uint64_t word, unsigned char *elems, uint32_t n) {
   volt_chan_batch_ b;
   b.count = 0;
@@ -195,8 +198,8 @@ static uint32_t chan_recv_locked(volt_chan *c, uint64_t word, unsigned char *ele
   if (n > VOLT_WAKE_BATCH) n = VOLT_WAKE_BATCH; /* R7 */
   n = volt_chan_ready_elems_(volt_chan_ring_of_(c), head, n);
   uint32_t filled = word & CLOSED ? 0 : n - chan_claim_waiters(c, n, &b);
-  word -= volt_chan_word_(0, n - filled);
-  volt_fifo_unlock_(&c->queue, word + volt_chan_word_(filled, 0));
+  word = word - volt_chan_word_(0, n) + volt_chan_word_(filled, filled);
+  volt_fifo_unlock_(&c->queue, word);
   chan_empty_places(c, head, elems, n);
   for (unsigned i = 0; i < b.count; i++) {
     volt_waiter *w = b.claimed[i].waiter;
@@ -210,26 +213,28 @@ static uint32_t chan_recv_locked(volt_chan *c, uint64_t word, unsigned char *ele
 
 /* ---- send and receive ---- */
 
-/* Whether there is room for a sender, or an element for a receiver; no waiter is queued. */
+/* Whether there is room to send, or an element to receive, if no waiter is queued. */
 static bool chan_is_possible(const volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
   uint32_t len = volt_chan_len_in_(word);
   return op->sends ? len < c->capacity : len > 0;
 }
 
-/* The same under the lock, where waiters may be queued: receivers if there is no element. */
+/* The same under the lock, with the waiters that are queued. */
 static bool chan_is_possible_locked(const volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
   if (!op->sends || !c->queue.head) return chan_is_possible(c, op, word);
-  return volt_chan_len_in_(word) == 0; /* I3 */
+  return volt_chan_len_in_(word) == 0; /* I3: receivers are queued */
 }
 
-/* The lock is held, and it is possible: whether it is, also, without waiting for somebody who is
- * still moving an element. */
+/* The lock is held, and the operation is possible: whether it can proceed without waiting for a
+ * copy in progress (R3). */
 static bool chan_is_ready(const volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
   if (!op->sends) return volt_chan_ready_elems_(ring, volt_chan_head_in_(word), 1) > 0;
   return c->queue.head || volt_chan_ready_places_(ring, volt_chan_tail_in_(word), 1) > 0;
 }
 
+/* Whether the channel is closed for this operation: at once for a send, for a receive when no
+ * element is left. */
 static bool chan_is_ended(const volt_chan_op_ *op, uint64_t word) {
   return (word & CLOSED) && (op->sends || volt_chan_len_in_(word) == 0);
 }
@@ -253,7 +258,7 @@ static uint32_t chan_run_locked(volt_chan *c, const volt_chan_op_ *op, uint64_t 
   return chan_recv_locked(c, word, op->elems, op->n);
 }
 
-/* The lock is held, and it has to wait. */
+/* The lock is held. Queue the operation's waiter. Releases the lock. */
 static int chan_append(volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
   op->w->data = op->elems;
   volt_fifo_append_(&c->queue, op->w, op->n, op->decision ? IN_SELECT : 1, op->waker);
@@ -261,25 +266,26 @@ static int chan_append(volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
   return VOLT_PENDING;
 }
 
+/* The channel is closed for this operation. Returns VOLT_ECLOSED. */
 static int chan_refuse(volt_chan *c) {
-  /* channel:C1 <- channel:C2, channel:P1, fifo:U1: as in channel.c */
+  /* channel:C1 <- channel:C2, channel:P1, fifo:U1: the caller sees what came before the close */
   (void)volt_load_acquire(&c->queue.word);
   return VOLT_ECLOSED;
 }
 
-/* What an attempt may return beside its result. */
+/* What an attempt returns beside results. NOT_READY: try again a little later. */
 enum { TAKE_THE_LOCK = 100, NOT_READY = 101 };
 
-/* The word says that no waiter is queued. */
+/* Try without the lock: the word says that no waiter is queued. */
 static int chan_attempt(volt_chan *c, const volt_chan_op_ *op, uint64_t word, uint32_t *moved) {
   if (chan_is_ended(op, word)) return chan_refuse(c);
   if (!chan_is_possible(c, op, word)) return op->w ? (int)TAKE_THE_LOCK : (int)VOLT_EAGAIN;
-  if (op->decision) return TAKE_THE_LOCK; /* R9 */
+  if (op->decision) return TAKE_THE_LOCK; /* R9: the decision is taken under the lock */
   *moved = volt_chan_run_unlocked_(c, op);
-  return *moved ? (int)VOLT_OK : (int)NOT_READY; /* R3, or the word has changed */
+  return *moved ? (int)VOLT_OK : (int)NOT_READY; /* R3, or the word changes */
 }
 
-/* The lock is held. Leaves it. */
+/* Try under the lock; waiters may be queued. Releases the lock. */
 static int chan_attempt_locked(volt_chan *c, const volt_chan_op_ *op, uint64_t word,
                                uint32_t *moved) {
   int result = VOLT_OK;
@@ -291,7 +297,7 @@ static int chan_attempt_locked(volt_chan *c, const volt_chan_op_ *op, uint64_t w
   } else if (!chan_is_ready(c, op, word)) {
     result = NOT_READY;
   } else if (op->decision && !volt_decide_(op->decision)) {
-    result = VOLT_ECANCELED; /* R9; it was never linked */
+    result = VOLT_ECANCELED; /* R9; the waiter was never queued */
   } else {
     *moved = chan_run_locked(c, op, word);
     return VOLT_OK;
@@ -308,8 +314,9 @@ int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
     bool locked = volt_fifo_lock_if_queued_(&c->queue, &word);
     if (!locked) {
       result = chan_attempt(c, op, word, moved);
-      /* channel:L1 <- fifo:U1: that it has to wait stays true, and "somebody waits" becomes it,
-       * in one step; channel:P1 <- channel:C1, channel:P1, fifo:U1: as in channel.c */
+      /* R1: in one step, the word still says that the operation must wait, and from now on that
+       * a waiter is queued. channel:L1 <- fifo:U1: the FIFO is seen as its last holder left it;
+       * channel:P1 <- channel:P1, fifo:U1: claims under the lock see all earlier claims (R8) */
       locked = result == TAKE_THE_LOCK &&
                volt_cas_acquire(&c->queue.word, &word, word | QUEUED | LOCKED);
     }
@@ -366,9 +373,9 @@ int volt_chan_recv(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker) {
   return volt_chan_recv_(c, w, elem, c->elem_bytes, waker);
 }
 
-/* ---- life and inspection ---- */
+/* ---- the beginning of its life, and inspection ---- */
 
-/* Bytes from slot to slot, and how many slots as a power of two. */
+/* stride: bytes from slot to slot. The ring has 1 << shift slots. */
 static void chan_layout(uint32_t capacity, size_t elem_bytes, size_t *stride, uint32_t *shift) {
   *stride = sizeof(volt_chan_slot) + ((elem_bytes + 7) & ~(size_t)7);
   *shift = 0;
@@ -417,6 +424,6 @@ uint32_t volt_chan_waiters(const volt_chan *c) {
 }
 
 bool volt_chan_is_closed(const volt_chan *c) {
-  /* channel:C1 <- channel:C2, channel:P1, fifo:U1: as in channel.c */
+  /* channel:C1 <- channel:C2, channel:P1, fifo:U1: the caller sees what came before the close */
   return (volt_load_acquire(&c->queue.word) & CLOSED) != 0;
 }

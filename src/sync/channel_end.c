@@ -1,36 +1,31 @@
-/* channel_end.c: futures that await the close of a channel, senders that close it by leaving, and
- * its destruction.
+/* channel_end.c: the end of a channel: close(), futures that await it, senders of which the last one
+ * closes the channel, and destroy().
  *
- * Algorithm: futures that await the close (watchers) have a queue of their own, with turns
- * (monitor.h), because the FIFO has room for senders or receivers alone. The first watcher sets
- * WATCHED in the channel's word, for good. The closer finds WATCHED there in the step that makes
- * the word CLOSED, and opens the watchers' queue afterwards. Sends and receives keep the bit as it
- * is, and do not look at it.
- *   Senders are a count. When the last of them leaves, ENDED takes the place of 1, for good.
+ * Algorithm: close() sets CLOSED, by a compare-and-swap or under the lock, and completes all waiters
+ * batch by batch. Futures that await the close (watchers) have a FIFO of their own with a monitor
+ * (monitor.h), because the channel's holds senders or receivers alone. The first watcher sets
+ * WATCHED in the channel's word, for good. The closer sees WATCHED in the step that sets CLOSED,
+ * and releases the watchers afterwards. Sends and receives keep that bit and do not read it.
+ *   Senders are a count. When the last sender is dropped, ENDED replaces the count, for good.
  *
- * Invariants
- *   I1  a watcher is queued and not told => the word is WATCHED and not CLOSED, or the closer is
- *       about to open the watchers' queue
- *   I2  ENDED => the channel is closed, or the thread that has set ENDED is about to close it
+ * Invariants, beside those of channel.c
+ *   I5  a watcher is queued and not completed => the word is WATCHED and not CLOSED, or the closer
+ *       is about to release the watchers
+ *   I6  ENDED => the channel is closed, or the thread that has set ENDED is about to close it
  *
- * Races
- *   R1  Interleaving: a watcher finds the channel open; the channel is closed, and all watchers are
- *       told; the watcher queues, and is never told. Prevented by: the watcher holds the lock of
- *       the watchers while it looks and sets WATCHED, by one step on the word that the closer
- *       changes; the closer takes that lock afterwards.
- *   R2  Interleaving: a thread that was told of the close destroys the channel while the closer has
- *       yet to tell the watchers. Prevented by: the closer is counted (closing) before the word is
- *       CLOSED, and destroy waits for the count.
- *   R3  Interleaving: the last sender leaves; another one is added, and finds itself on a channel
- *       that is being closed. Prevented by: both change one count, and ENDED is never taken back.
- *   R4  Interleaving: the channel is closed; a watcher is polled before the closer has told it, and
- *       is pending although a new one is ready. Prevented by: the poll looks at the channel's word,
- *       and tells the watcher itself, under the lock of the watchers.
- *
- * Pairs
- *   N1 (acq_rel) -> N1   the last sender sees what those did that left before it; C2 (channel.c)
- *                        hands it on to each thread that sees CLOSED
- *   C1 (acquire) <- C2, U1 (release), P1, D1 <- D2   as in channel.c
+ * Races, beside those of channel.c
+ *   R11 Interleaving: a watcher finds the channel open; the channel is closed, and all watchers are
+ *       released; the watcher queues, and is never released. Prevented by: a watcher holds the
+ *       watchers' lock while it sets WATCHED in a word that is not CLOSED; the closer takes that
+ *       lock after it has set CLOSED.
+ *   R12 Interleaving: a thread that sees the close destroys the channel before the closer has
+ *       released the watchers, or completed the waiters of its next batch. Prevented by: the closer
+ *       is counted (closing) before the word is CLOSED, and destroy waits for the count.
+ *   R13 Interleaving: the last sender is dropped; another one is added, and finds itself on a
+ *       channel that is being closed. Prevented by: both change one count, and ENDED stays.
+ *   R14 Interleaving: the channel is closed; a watcher is polled before the closer has released it,
+ *       and is pending while a new one is ready. Prevented by: the poll looks at the channel's
+ *       word, and completes the watcher itself.
  *
  * Labels: channel */
 #include "../core/check.h"
@@ -46,7 +41,7 @@ static const char name[] = VOLT_CHAN_NAME_;
 
 /* ---- close ---- */
 
-/* The word is CLOSED, and c->closing counts this thread: tell those who await the close. */
+/* The word is CLOSED, and this close() is counted. */
 static void chan_complete_watchers(volt_chan *c) {
   volt_monitor_ t;
   volt_monitor_enter_(&t, &c->watchers);
@@ -54,13 +49,14 @@ static void chan_complete_watchers(volt_chan *c) {
   volt_monitor_exit_(&t);
 }
 
-/* It will need *c when it has said CLOSED: destroy() waits until D2. */
+/* Count this close(), which uses *c after it has set CLOSED: destroy() waits until D2 (R12). */
 static void chan_count_closer(volt_chan *c, bool *counted) {
-  if (!*counted) volt_fetch_add_relaxed(&c->closing, 1); /* published by C2, U1 */
+  if (!*counted) volt_fetch_add_relaxed(&c->closing, 1); /* relaxed: published by C2 or U1 */
   *counted = true;
 }
 
-/* The lock is held, and the word CLOSED: tell a batch. Returns whether there are more. */
+/* The lock is held, and the next word is CLOSED. Complete a batch of waiters. Releases the lock.
+ * Returns whether waiters are left (R7). */
 static bool chan_close_batch(volt_chan *c, uint64_t word, bool *counted) {
   volt_chan_batch_ b;
   b.count = 0;
@@ -81,11 +77,11 @@ bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w) {
   return closed;
 }
 
-/* Say CLOSED while nobody is queued. Returns false: somebody is, and the lock is held. */
+/* Set CLOSED while no waiter is queued. Returns false: a waiter is queued, and the lock is held. */
 static bool chan_close_unlocked(volt_chan *c, uint64_t *word, bool *counted) {
   while (!volt_fifo_lock_if_queued_(&c->queue, word)) {
     if (*word & WATCHED) chan_count_closer(c, counted);
-    /* channel:C2 -> channel:C1: as in channel.c */
+    /* channel:C2 -> channel:C1: a thread that sees CLOSED sees what came before */
     if (volt_cas_release(&c->queue.word, word, *word | CLOSED)) return true;
   }
   return false;
@@ -101,23 +97,23 @@ void volt_chan_close(volt_chan *c) {
   }
   if (!counted) return;
   chan_complete_watchers(c);
-  /* channel:D2 -> channel:D1: the channel ends after a close() is done with it; the last of *c */
+  /* channel:D2 -> channel:D1: destroy() comes after this, the last access to *c (R12) */
   volt_fetch_add_release(&c->closing, (uint32_t)-1);
 }
 
-/* ---- who awaits the close ---- */
+/* ---- futures that await the close ---- */
 
-/* Say that it is watched; the lock of the watchers is held. Returns false: it is closed. */
+/* The watchers' lock is held. Set WATCHED. Returns false: the channel is closed. */
 static bool chan_watch(volt_chan *c) {
   for (;;) {
-    /* channel:C1 <- channel:C2, channel:P1, fifo:U1: as in channel.c */
+    /* channel:C1 <- channel:C2, channel:P1, fifo:U1: the watcher sees what came before the close */
     uint64_t word = volt_load_acquire(&c->queue.word);
     if (word & CLOSED) return false;
-    if (word & WATCHED) return true; /* R1: who closes it takes the lock of the watchers later */
+    if (word & WATCHED) return true; /* R11 */
     if (volt_fifo_lock_if_queued_(&c->queue, &word)) {
       volt_fifo_unlock_(&c->queue, word | WATCHED);
     } else {
-      /* relaxed: it says nothing but itself. Then look again */
+      /* relaxed: the bit says nothing of other memory; the next round looks whether it is set */
       (void)volt_cas_relaxed(&c->queue.word, &word, word | WATCHED);
     }
   }
@@ -136,17 +132,17 @@ static int chan_closed_start(volt_future *f, volt_waker waker) {
   return result;
 }
 
-/* R4 */
+/* R14 */
 static bool chan_closed_due(volt_future *f) {
   volt_chan *c = chan_closed_object(f);
-  /* channel:C1 <- channel:C2, channel:P1, fifo:U1: as in channel.c */
+  /* channel:C1 <- channel:C2, channel:P1, fifo:U1: the watcher sees what came before the close */
   bool closed = (volt_load_acquire(&c->queue.word) & CLOSED) != 0;
   if (closed) volt_fifo_complete_(&c->watchers, name, &f->waiter, VOLT_WAITER_GRANTED_);
   return closed;
 }
 
 static void chan_closed_give_back(volt_future *f) {
-  (void)f; /* it has taken nothing */
+  (void)f; /* a grant gives nothing that could be given back */
 }
 
 static const volt_future_ops_ chan_closed_ops = {.name = name,
@@ -169,7 +165,7 @@ int volt_chan_add_sender(volt_chan *c) {
   do {
     if (seen & ENDED) return VOLT_ECLOSED;
     VOLT_CHECK(seen < ENDED - 1, name, "%p: too many senders (%u)", (void *)c, seen);
-    /* relaxed: it says nothing but itself */
+    /* relaxed: the count says nothing of other memory */
   } while (!volt_cas_relaxed(&c->senders, &seen, seen + 1));
   return VOLT_OK;
 }
@@ -179,9 +175,10 @@ void volt_chan_drop_sender(volt_chan *c) {
   do {
     VOLT_CHECK(seen != 0 && !(seen & ENDED), name, "%p: a sender is dropped that was never added",
                (void *)c);
-    /* channel:N1 <-> channel:N1: the last sender sees what those did that left before it; R3 */
+    /* channel:N1 <-> channel:N1: the last sender sees what those dropped before it did, and C2
+     * passes that on; R13 */
   } while (!volt_cas_acq_rel(&c->senders, &seen, seen > 1 ? seen - 1 : ENDED));
-  if (seen == 1) volt_chan_close(c); /* else it may be gone */
+  if (seen == 1) volt_chan_close(c); /* else *c may be gone */
 }
 
 uint32_t volt_chan_senders(const volt_chan *c) {
@@ -192,10 +189,10 @@ uint32_t volt_chan_senders(const volt_chan *c) {
 
 void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *ctx) {
   unsigned spins = 0;
-  /* channel:D1 <- channel:D2: the channel ends after a close() is done with it */
+  /* channel:D1 <- channel:D2: a close() is done with *c (R12) */
   while (volt_load_acquire(&c->closing) != 0) volt_pause_(&spins);
   volt_monitor_destroy_(&c->watchers, name);
-  /* channel:P1 <- channel:C1, channel:P1, fifo:U1: as in channel.c */
+  /* channel:P1 <- channel:P1, fifo:U1: all earlier claims are seen, as by a claim (R8) */
   uint64_t word = volt_load_acquire(&c->queue.word);
   VOLT_CHECK(!(word & VOLT_WORD_QUEUED_), name, "%p: destroyed while %u waiters are queued",
              (void *)c, volt_fifo_count_(&c->queue));

@@ -1,4 +1,5 @@
-/* channel_engine.h: what a channel's futures and blocking calls share with its engine, channel.c. */
+/* channel_engine.h: what the files of the channel share: channel.c, its engine; channel_end.c; and
+ * channel_future.c. permit_channel.c stands on it. */
 #ifndef VOLT_SYNC_CHANNEL_ENGINE_H
 #define VOLT_SYNC_CHANNEL_ENGINE_H
 
@@ -8,21 +9,22 @@
 
 #define VOLT_CHAN_NAME_ "volt_chan" /* for messages */
 
-/* How long to leave the word to a thread that was faster, in volt_cpu_relax_() calls: long enough for
- * a burst of its operations in its own cache, which is what two cores that want the same line have
- * instead of fetching it from each other for each of them. */
+/* For how many volt_cpu_relax_() a thread whose compare-and-swap has failed leaves the word alone:
+ * long enough for a burst of operations of another thread in its own cache. Without that pause two
+ * cores fetch the cache line from each other for each operation. */
 #ifndef VOLT_CHAN_BACKOFF
 #define VOLT_CHAN_BACKOFF 64
 #endif
 
-/* ---- a waiter, by the names of what its fields mean on a channel ---- */
+/* ---- what the fields of a waiter mean on a channel ---- */
 
-/* Where its elements are. */
+/* data: the elements to send, or the memory for those to receive. */
 static inline unsigned char *volt_chan_elems_of_(const volt_waiter *w) {
   return (unsigned char *)(void *)w->data;
 }
 
-/* want: how many elements it asks for; once it is claimed, how many are moved for it. */
+/* want: until the waiter is claimed, how many elements it wants to move; from then on, how many are
+ * moved. */
 static inline uint32_t volt_chan_wanted_(const volt_waiter *w) {
   return w->want;
 }
@@ -35,7 +37,7 @@ static inline void volt_chan_set_moved_(volt_waiter *w, uint32_t n) {
   w->want = n;
 }
 
-/* Waiters that are granted together, once the lock is left. */
+/* Claimed waiters, to be granted together when the lock is released. */
 typedef struct volt_chan_batch_ {
   volt_claimed_ claimed[VOLT_WAKE_BATCH];
   unsigned count;
@@ -46,14 +48,14 @@ typedef struct volt_chan_batch_ {
 /* A send, or a receive. */
 typedef struct volt_chan_op_ {
   bool sends;
-  volt_waiter *w; /* NULL: it does not wait */
+  volt_waiter *w; /* to be queued if the operation must wait; NULL: it does not wait */
   unsigned char *elems;
   uint32_t n; /* above 0 */
   volt_waker waker;
-  volt_decision_ *decision; /* to be taken before it takes effect; or NULL */
+  volt_decision_ *decision; /* of the select that it is in, taken first (channel.c R9); or NULL */
 } volt_chan_op_;
 
-static const volt_waker volt_chan_no_waker_ = {NULL, NULL}; /* for w NULL */
+static const volt_waker volt_chan_no_waker_ = {NULL, NULL}; /* for an operation without a waiter */
 
 static inline volt_chan_op_ volt_chan_send_op_(volt_waiter *w, const void *elems, uint32_t n,
                                                volt_waker waker) {
@@ -69,16 +71,20 @@ static inline volt_chan_op_ volt_chan_recv_op_(volt_waiter *w, void *elems, uint
   return op;
 }
 
-/* As the public functions. *moved: how many elements, if it returns VOLT_OK. */
+/* Send or receive, or queue op->w. Returns VOLT_OK (*moved: how many elements), VOLT_PENDING,
+ * VOLT_EAGAIN (there is no op->w), VOLT_ECLOSED, or VOLT_ECANCELED (the select is decided for
+ * another branch). */
 int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved);
 
-/* What can be moved without the lock. Returns how many elements were. */
+/* Move what can be moved without the lock. Returns how many elements; 0: none, or a waiter is queued,
+ * or a copy is in progress. */
 uint32_t volt_chan_run_unlocked_(volt_chan *c, const volt_chan_op_ *op);
 
-/* *w, which its owner has not seen complete: if the channel is closed, it has completed when this
- * returns true. One load, if the channel is not closed. */
+/* Complete *w, whose owner has not seen it complete, if the channel is closed. Returns whether it is
+ * closed. One load if it is not. */
 bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w);
-/* The start() of a receive's future, whose object is the channel; for what stands on one. */
+
+/* The start() of a future that receives, whose object is the channel. */
 int volt_chan_recv_start_(volt_future *f, volt_waker waker);
 
 #endif

@@ -1,5 +1,5 @@
-/* channel_future.c: sends and receives as futures, many at once, and blocking. All that is
- * concurrent happens in channel.c. */
+/* channel_future.c: sends and receives as futures, of many elements, and blocking. Nothing here is
+ * concurrent: that is in channel.c. */
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
 #include "../core/spin.h"
@@ -11,13 +11,14 @@ static volt_chan *chan_future_object(volt_future *f) {
   return (volt_chan *)f->object;
 }
 
-/* It cannot be done at once, or it is for many, or in a select. */
+/* Begin an operation that cannot be done at once, or moves many elements, or is in a select. */
 static int chan_future_run(volt_future *f, volt_chan_op_ *op) {
   volt_chan *c = chan_future_object(f);
   uint32_t moved = 0;
   if (op->n == 0) return VOLT_EINVAL;
   op->decision = f->decision;
-  if (op->decision && !op->decision->shared) { /* no other branch is queued, which could take it */
+  if (op->decision &&
+      !op->decision->shared) { /* not queued anywhere: only this thread can take it */
     moved = volt_chan_run_unlocked_(c, op);
     if (moved) (void)volt_decide_(op->decision);
   }
@@ -74,7 +75,7 @@ static bool chan_future_due(volt_future *f) {
   return volt_chan_complete_closed_(chan_future_object(f), &f->waiter);
 }
 
-/* No give_back: what has been moved stays moved. */
+/* No give_back: an element that was moved stays moved. */
 static const volt_future_ops_ chan_send_ops = {.start = chan_send_start,
                                                .cancel = chan_future_cancel,
                                                .set_waker = chan_future_set_waker,

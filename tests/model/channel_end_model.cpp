@@ -1,5 +1,5 @@
 // channel_end_model: those who await the close of a channel, and senders that are counted. Checks
-// channel_end.c I1, I2, R1-R3; a case names what it is after.
+// channel_end.c I5, I6, R11-R13; a case names what it is after.
 // PROGRAM: channel
 #include "channels.hpp"
 #include "poller.hpp"
@@ -35,7 +35,7 @@ struct watched_model : channel_model {
   }
 };
 
-// R1: it begins to wait while it is closed.
+// R11: it begins to wait while it is closed.
 struct watch_x_close : watched_model {
   watch_x_close() : watched_model(false) {
   }
@@ -62,7 +62,7 @@ struct watch_x_close_queued : watched_model {
 };
 MODEL(watch_x_close_queued, 2, full)
 
-// I1: it is told, although the channel was queued on, moved through, and emptied since.
+// I5: it is told, although the channel was queued on, moved through, and emptied since.
 struct watch_x_send_x_recv : watched_model {
   watch_x_send_x_recv() : watched_model(false) {
   }
@@ -109,7 +109,7 @@ struct watched_drop_x_close : watched_model {
 };
 MODEL(watched_drop_x_close, 2, bounded)
 
-// R2: who is told so ends it, while the closer is still to tell the watchers. Its own future, which
+// R12: who is told so ends it, while the closer is still to tell the watchers. Its own future, which
 // waits, is dropped before.
 struct watched_end : watched_model {
   watched_end() : watched_model(true) {
@@ -144,7 +144,7 @@ struct watched_end_x_close_queued : watched_end {
 };
 MODEL(watched_end_x_close_queued, 2, bounded)
 
-// R2: the watcher itself does.
+// R12: the watcher itself does.
 struct watched_close_x_told : watched_model {
   watched_close_x_told() : watched_model(true) {
   }
@@ -170,7 +170,7 @@ struct senders_model : channel_model {
   }
 };
 
-// R3: one is added while the last leaves: it has come in time, and can send, or the end has come.
+// R13: one is added while the last leaves: it has come in time, and can send, or the end has come.
 struct add_x_last_drop : senders_model {
   int added = VOLT_PENDING;
   add_x_last_drop() : senders_model(1) {
