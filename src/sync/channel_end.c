@@ -1,11 +1,11 @@
-/* channel_end.c: the end of a channel: close(), futures that await it, senders of which the last one
- * closes the channel, and destroy().
+/* channel_end.c: the end of a channel: close(), futures that await it, senders of which the last
+ * one closes the channel, and destroy().
  *
- * Algorithm: close() sets CLOSED, by a compare-and-swap or under the lock, and completes all waiters
- * batch by batch. Futures that await the close (watchers) have a FIFO of their own with a monitor
- * (monitor.h), because the channel's holds senders or receivers alone. The first watcher sets
- * WATCHED in the channel's word, for good. The closer sees WATCHED in the step that sets CLOSED,
- * and releases the watchers afterwards. Sends and receives keep that bit and do not read it.
+ * Algorithm: close() sets CLOSED, by a compare-and-swap or under the lock, and completes all
+ * waiters batch by batch. Futures that await the close (watchers) have a FIFO of their own with a
+ * monitor (monitor.h), because the channel's holds senders or receivers alone. The first watcher
+ * sets WATCHED in the channel's word, for good. The closer sees WATCHED in the step that sets
+ * CLOSED, and releases the watchers afterwards. Sends and receives keep that bit and do not read it.
  *   Senders are a count. When the last sender is dropped, ENDED replaces the count, for good.
  *
  * Invariants, beside those of channel.c

@@ -76,12 +76,12 @@ static inline volt_chan_op_ volt_chan_recv_op_(volt_waiter *w, void *elems, uint
  * another branch). */
 int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved);
 
-/* Move what can be moved without the lock. Returns how many elements; 0: none, or a waiter is queued,
- * or a copy is in progress. */
+/* Move what can be moved without the lock. Returns how many elements; 0: none, or a waiter is
+ * queued, or a copy is in progress. */
 uint32_t volt_chan_run_unlocked_(volt_chan *c, const volt_chan_op_ *op);
 
-/* Complete *w, whose owner has not seen it complete, if the channel is closed. Returns whether it is
- * closed. One load if it is not. */
+/* Complete *w, whose owner has not seen it complete, if the channel is closed. Returns whether it
+ * is closed. One load if it is not. */
 bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w);
 
 /* The start() of a future that receives, whose object is the channel. */

@@ -7,8 +7,8 @@
 
 #include "../channel.h"
 
-/* One place of the ring, which its element follows. sequence says what may be done with it: 2 * lap:
- * fill it; 2 * lap + 1: empty it. */
+/* One place of the ring. Its element follows. In each lap around the ring the sequence number is
+ * 2 * lap while the place is empty, and 2 * lap + 1 while the element is there. */
 typedef struct volt_chan_slot {
   VOLT_ATOMIC(uint32_t) sequence;
   uint32_t unused; /* elements are aligned to 8 */
@@ -21,8 +21,8 @@ typedef struct volt_chan_slot {
  *   bits 8-35   len        how many elements there are
  *   bits 36-63  tail       the position of the next element
  *
- * The elements are at the positions tail - len .. tail - 1. With QUEUED the waiters are receivers if
- * len is 0; else they are senders, and there is no room. */
+ * The elements are at the positions tail - len .. tail - 1. With QUEUED the waiters are receivers
+ * if len is 0; else they are senders, and there is no room. */
 #define VOLT_CHAN_WATCHED_ UINT64_C(8)
 #ifndef VOLT_CHAN_POSITION_BITS_
 #define VOLT_CHAN_POSITION_BITS_ 28
@@ -37,7 +37,7 @@ static inline uint32_t volt_chan_wrap_(uint32_t position) {
   return position & ((UINT32_C(1) << VOLT_CHAN_POSITION_BITS_) - 1);
 }
 
-/* A word with this tail and this len. Added to a word, or subtracted, it changes both by so many. */
+/* A word with this tail and this len; also a difference of words, which changes both by so many. */
 static inline uint64_t volt_chan_word_(uint32_t tail, uint32_t len) {
   return (uint64_t)tail << (64 - VOLT_CHAN_POSITION_BITS_) | (uint64_t)len << 8;
 }
@@ -190,7 +190,7 @@ static inline void volt_chan_empty_(volt_chan_ring_ ring, uint32_t position, voi
                                     size_t bytes) {
   volt_chan_slot *slot = volt_chan_slot_(ring, position);
   uint32_t sequence = volt_chan_sequence_(ring, position) + 1;
-  /* channel:S3 <- channel:S2: the element is there, and what its sender did before is seen (R3, R8) */
+  /* channel:S3 <- channel:S2: the element is there, with what its sender did before (R3, R8) */
   if (!VOLT_LIKELY(volt_load_acquire(&slot->sequence) == sequence)) {
     volt_chan_await_sequence_(slot, sequence);
   }
@@ -202,7 +202,8 @@ static inline void volt_chan_empty_(volt_chan_ring_ ring, uint32_t position, voi
 
 /* ---- send and receive ---- */
 
-/* Send without the lock. Returns VOLT_OK, VOLT_EAGAIN (full), or VOLT_PENDING (the lock is needed). */
+/* Send without the lock. Returns VOLT_OK, VOLT_EAGAIN (full), or VOLT_PENDING (the lock is
+ * needed). */
 static inline int volt_chan_send_now_(volt_chan *c, const void *elem, size_t bytes) {
   volt_chan_ring_ ring = volt_chan_ring_of_(c);
   uint32_t position;
