@@ -35,7 +35,7 @@ void volt_mailbox_init(volt_mailbox *m) {
   m->len = 0;
 }
 
-static volt_mailbox_node *take_first(volt_mailbox *m) {
+static volt_mailbox_node *mailbox_take_first(volt_mailbox *m) {
   volt_mailbox_node *node = m->first;
   if (!node) return NULL;
   m->first = node->next;
@@ -47,14 +47,19 @@ static volt_mailbox_node *take_first(volt_mailbox *m) {
 void volt_mailbox_destroy(volt_mailbox *m, void (*drop)(volt_mailbox_node *node, void *ctx),
                           void *ctx) {
   volt_monitor_destroy_(&m->queue, name);
-  for (volt_mailbox_node *node; drop && (node = take_first(m)) != NULL;) drop(node, ctx);
+  for (volt_mailbox_node *node; drop && (node = mailbox_take_first(m)) != NULL;) drop(node, ctx);
+}
+
+/* data: where a receiver wants its node. */
+static volt_mailbox_node **mailbox_node_of(const volt_waiter *w) {
+  return (volt_mailbox_node **)(void *)w->data;
 }
 
 /* Hand *node to the oldest who waits. Returns false: nobody does. */
-static bool hand_over(volt_monitor_ *t, volt_mailbox_node *node) {
+static bool mailbox_grant(volt_monitor_ *t, volt_mailbox_node *node) {
   volt_waiter *w = volt_monitor_oldest_(t);
   if (!w) return false;
-  *(volt_mailbox_node **)(void *)w->data = node; /* R2 */
+  *mailbox_node_of(w) = node; /* R2 */
   volt_monitor_release_(t, w);
   return true;
 }
@@ -63,7 +68,7 @@ int volt_mailbox_send(volt_mailbox *m, volt_mailbox_node *node) {
   volt_monitor_ t;
   volt_monitor_enter_(&t, &m->queue);
   bool closed = volt_monitor_is_closed_(&t);
-  if (!closed && !hand_over(&t, node)) {
+  if (!closed && !mailbox_grant(&t, node)) {
     node->next = NULL;
     if (m->last) {
       m->last->next = node;
@@ -78,10 +83,10 @@ int volt_mailbox_send(volt_mailbox *m, volt_mailbox_node *node) {
 }
 
 /* R3 */
-static void put_back(volt_mailbox *m, volt_mailbox_node *node) {
+static void mailbox_put_back(volt_mailbox *m, volt_mailbox_node *node) {
   volt_monitor_ t;
   volt_monitor_enter_(&t, &m->queue);
-  if (!hand_over(&t, node)) {
+  if (!mailbox_grant(&t, node)) {
     node->next = m->first;
     m->first = node;
     if (!m->last) m->last = node;
@@ -98,8 +103,8 @@ void volt_mailbox_close(volt_mailbox *m) {
 }
 
 /* Returns VOLT_EAGAIN: there is none yet. */
-static int take(const volt_monitor_ *t, volt_mailbox *m, volt_mailbox_node **node) {
-  volt_mailbox_node *first = take_first(m); /* R4 */
+static int mailbox_take(const volt_monitor_ *t, volt_mailbox *m, volt_mailbox_node **node) {
+  volt_mailbox_node *first = mailbox_take_first(m); /* R4 */
   if (!first) return volt_monitor_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
   *node = first;
   return VOLT_OK;
@@ -108,15 +113,16 @@ static int take(const volt_monitor_ *t, volt_mailbox *m, volt_mailbox_node **nod
 int volt_mailbox_try_recv(volt_mailbox *m, volt_mailbox_node **node) {
   volt_monitor_ t;
   volt_monitor_look_(&t, &m->queue);
-  int result = take(&t, m, node);
+  int result = mailbox_take(&t, m, node);
   volt_monitor_unlock_(&t);
   return result;
 }
 
-static int recv(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **node, volt_waker waker) {
+static int mailbox_recv(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **node,
+                        volt_waker waker) {
   volt_monitor_ t;
   volt_monitor_look_(&t, &m->queue);
-  int result = take(&t, m, node);
+  int result = mailbox_take(&t, m, node);
   if (result == VOLT_EAGAIN) {
     w->data = node;
     result = volt_monitor_append_(&t, w, waker); /* R1 */
@@ -127,7 +133,7 @@ static int recv(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **node, volt_
 
 int volt_mailbox_recv(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **node, volt_waker waker) {
   volt_waiter_check_unused_(name, w);
-  return recv(m, w, node, waker);
+  return mailbox_recv(m, w, node, waker);
 }
 
 bool volt_mailbox_cancel(volt_mailbox *m, volt_waiter *w) {
@@ -158,28 +164,24 @@ static volt_mailbox *mailbox_of(volt_future *f) {
   return volt_container_of(f->object, volt_mailbox, queue);
 }
 
-static volt_mailbox_node **node_of(volt_future *f) {
-  return (volt_mailbox_node **)(void *)f->waiter.data;
+static int mailbox_start(volt_future *f, volt_waker waker) {
+  return mailbox_recv(mailbox_of(f), &f->waiter, mailbox_node_of(&f->waiter), waker);
 }
 
-static int start(volt_future *f, volt_waker waker) {
-  return recv(mailbox_of(f), &f->waiter, node_of(f), waker);
+static void mailbox_give_back(volt_future *f) {
+  mailbox_put_back(mailbox_of(f), *mailbox_node_of(&f->waiter));
 }
 
-static void give_back(volt_future *f) {
-  put_back(mailbox_of(f), *node_of(f));
-}
-
-static const volt_future_ops_ ops = {.name = name,
-                                     .start = start,
-                                     .cancel = volt_monitor_future_cancel_,
-                                     .set_waker = volt_monitor_future_set_waker_,
-                                     .give_back = give_back,
-                                     .due = volt_monitor_future_complete_counted_};
+static const volt_future_ops_ mailbox_ops = {.name = name,
+                                             .start = mailbox_start,
+                                             .cancel = volt_monitor_future_cancel_,
+                                             .set_waker = volt_monitor_future_set_waker_,
+                                             .give_back = mailbox_give_back,
+                                             .due = volt_monitor_future_complete_counted_};
 
 volt_future *volt_mailbox_recv_future(volt_future *f, volt_mailbox *m, volt_mailbox_node **node) {
   f->waiter.data = node;
-  return volt_future_make_(f, &ops, &m->queue, 0);
+  return volt_future_make_(f, &mailbox_ops, &m->queue, 0);
 }
 
 int volt_mailbox_recv_blocking(volt_mailbox *m, volt_mailbox_node **node, uint64_t deadline_ns) {

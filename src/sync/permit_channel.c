@@ -90,54 +90,54 @@ int volt_permit_chan_send_blocking(volt_permit_chan *c, const void *elem, uint64
 /* ---- receive ---- */
 
 /* It has received: R1. */
-static int received(volt_permit_chan *c, int result) {
+static int permit_chan_received(volt_permit_chan *c, int result) {
   if (result == VOLT_OK) volt_permit_chan_unreserve(c);
   return result;
 }
 
 int volt_permit_chan_try_recv(volt_permit_chan *c, void *elem) {
-  return received(c, volt_chan_try_recv(&c->chan, elem));
+  return permit_chan_received(c, volt_chan_try_recv(&c->chan, elem));
 }
 
-static volt_permit_chan *of(volt_future *f) {
+static volt_permit_chan *permit_chan_of(volt_future *f) {
   return volt_container_of(f->object, volt_permit_chan, chan);
 }
 
-static int recv_start(volt_future *f, volt_waker waker) {
-  return received(of(f), volt_chan_recv_start_(f, waker));
+static int permit_chan_recv_start(volt_future *f, volt_waker waker) {
+  return permit_chan_received(permit_chan_of(f), volt_chan_recv_start_(f, waker));
 }
 
-static int recv_outcome(volt_future *f) {
-  return received(of(f), VOLT_OK); /* R2 */
+static int permit_chan_recv_outcome(volt_future *f) {
+  return permit_chan_received(permit_chan_of(f), VOLT_OK); /* R2 */
 }
 
-static bool recv_cancel(volt_future *f) {
-  return volt_fifo_cancel_(&of(f)->chan.queue, name, &f->waiter);
+static bool permit_chan_recv_cancel(volt_future *f) {
+  return volt_fifo_cancel_(&permit_chan_of(f)->chan.queue, name, &f->waiter);
 }
 
-static bool recv_set_waker(volt_future *f, volt_waker waker) {
-  return volt_fifo_set_waker_(&of(f)->chan.queue, name, &f->waiter, waker);
+static bool permit_chan_recv_set_waker(volt_future *f, volt_waker waker) {
+  return volt_fifo_set_waker_(&permit_chan_of(f)->chan.queue, name, &f->waiter, waker);
 }
 
-static bool recv_due(volt_future *f) {
-  return volt_chan_complete_closed_(&of(f)->chan, &f->waiter);
+static bool permit_chan_recv_due(volt_future *f) {
+  return volt_chan_complete_closed_(&permit_chan_of(f)->chan, &f->waiter);
 }
 
 /* No give_back: what has been moved stays moved. */
-static const volt_future_ops_ recv_ops = {.name = name,
-                                          .start = recv_start,
-                                          .cancel = recv_cancel,
-                                          .set_waker = recv_set_waker,
-                                          .outcome = recv_outcome,
-                                          .due = recv_due};
+static const volt_future_ops_ permit_chan_recv_ops = {.name = name,
+                                                      .start = permit_chan_recv_start,
+                                                      .cancel = permit_chan_recv_cancel,
+                                                      .set_waker = permit_chan_recv_set_waker,
+                                                      .outcome = permit_chan_recv_outcome,
+                                                      .due = permit_chan_recv_due};
 
 volt_future *volt_permit_chan_recv_future(volt_future *f, volt_permit_chan *c, void *elem) {
   f->waiter.data = elem;
-  return volt_future_make_(f, &recv_ops, &c->chan, 1);
+  return volt_future_make_(f, &permit_chan_recv_ops, &c->chan, 1);
 }
 
 int volt_permit_chan_recv_blocking(volt_permit_chan *c, void *elem, uint64_t deadline_ns) {
-  return received(c, volt_chan_recv_blocking(&c->chan, elem, deadline_ns));
+  return permit_chan_received(c, volt_chan_recv_blocking(&c->chan, elem, deadline_ns));
 }
 
 /* ---- inspection ---- */
