@@ -5,8 +5,8 @@
  * waiters batch by batch. Futures that await the close (watchers) have a FIFO of their own with a
  * monitor (monitor.h), because the channel's holds senders or receivers alone. The first watcher
  * sets WATCHED in the channel's word, for good. The closer sees WATCHED in the step that sets
- * CLOSED, and releases the watchers afterwards. Sends and receives keep that bit and do not read
- *   it. Senders are a count. When the last sender is dropped, ENDED replaces the count, for good.
+ * CLOSED, and releases the watchers afterwards. Sends and receives keep the bit, and ignore it.
+ *   Senders are a count. When the last sender is dropped, ENDED replaces the count, for good.
  *
  * Invariants, beside those of channel.c
  *   I5  a watcher is queued and not completed => the word is WATCHED and not CLOSED, or the closer

@@ -1,25 +1,26 @@
-/* mailbox.c: turns (monitor.h) on a list of nodes.
+/* mailbox.c: a list of nodes under a monitor (monitor.h).
  *
- * Algorithm: sequential, but for the turns. A send takes a turn: it hands the node to the oldest
- * receiver that waits, or appends it. A receive takes the first node, or waits. A grant carries the
- * node. A node that was granted to a future, and that no poll has returned, goes back.
+ * Algorithm: sequential inside the monitor. A send grants its node to the oldest receiver that
+ * waits, or appends it to the list. A receive takes the first node, or waits. A grant carries the
+ * node. If a future was granted a node that no poll has returned, its cancel puts the node back.
  *
- * Invariant I1, whenever the lock is free: a receiver is queued and not served => there is no node.
+ * Invariant I1, whenever the lock is free: a receiver is queued and not granted => no node is
+ *   there.
  *
  * Races
- *   R1  Interleaving: a receiver finds no node; a sender finds no receiver, and links its node; the
- *       receiver queues, and sleeps beside the node. Prevented by: each looks and acts in one turn.
- *   R2  Interleaving: a receiver gets the node and frees it, its own memory, or the mailbox; the
- *       send touches them afterwards. Prevented by: the send links the node, or writes the
- *       receiver's pointer, in its turn; monitor.c tells no waiter before its last access.
- *   R3  Interleaving: a receive is dropped, or loses a select, in the instant of its grant.
- *       Prevented by: the node goes to the next receiver that waits, else to the head of the list,
- *       because it was the oldest.
+ *   R1  Interleaving: a receiver finds no node; a sender finds no receiver, and appends its node;
+ *       the receiver queues, and sleeps beside the node. Prevented by: each looks and acts without
+ *       leaving the monitor in between.
+ *   R2  Interleaving: a receiver gets the node, and frees it, its own memory, or the mailbox; the
+ *       sender touches them afterwards. Prevented by: the sender links the node, or writes the
+ *       receiver's pointer, inside the monitor; monitor.c completes a waiter after its own last
+ *       access to the mailbox.
+ *   R3  Interleaving: a future is granted a node, and is cancelled or loses a select before it is
+ *       polled. Prevented by: the node goes to the next receiver that waits, else to the head of
+ *       the list, because it was the oldest.
  *   R4  Interleaving: a mailbox is closed while nodes are in it, and they are lost. Prevented by: a
  *       receive looks for a node before it looks at CLOSED. While receivers wait there is no node
- *       (I1).
- *
- * Pair: C1 (acquire) <- U1 (release): a thread that sees CLOSED sees what came before close(). */
+ *       (I1). */
 #include <volt/mailbox.h>
 
 #include "../core/fifo.h"
@@ -55,7 +56,7 @@ static volt_mailbox_node **mailbox_node_of(const volt_waiter *w) {
   return (volt_mailbox_node **)(void *)w->data;
 }
 
-/* Hand *node to the oldest who waits. Returns false: nobody does. */
+/* Grant *node to the oldest receiver that waits. Returns false: no receiver waits. */
 static bool mailbox_grant(volt_monitor_ *t, volt_mailbox_node *node) {
   volt_waiter *w = volt_monitor_oldest_(t);
   if (!w) return false;
@@ -78,11 +79,11 @@ int volt_mailbox_send(volt_mailbox *m, volt_mailbox_node *node) {
     m->last = node;
     m->len += 1;
   }
-  volt_monitor_exit_(&t); /* R2 */
+  volt_monitor_exit_(&t); /* R2: the last access to *m and *node */
   return closed ? VOLT_ECLOSED : VOLT_OK;
 }
 
-/* R3 */
+/* Give a node back that was granted and not received (R3). */
 static void mailbox_put_back(volt_mailbox *m, volt_mailbox_node *node) {
   volt_monitor_ t;
   volt_monitor_enter_(&t, &m->queue);
@@ -102,7 +103,8 @@ void volt_mailbox_close(volt_mailbox *m) {
   volt_monitor_exit_(&t);
 }
 
-/* Returns VOLT_EAGAIN: there is none yet. */
+/* Take the first node. Returns VOLT_OK, VOLT_ECLOSED (there is none, and none will come), or
+ * VOLT_EAGAIN (there is none yet). */
 static int mailbox_take(const volt_monitor_ *t, volt_mailbox *m, volt_mailbox_node **node) {
   volt_mailbox_node *first = mailbox_take_first(m); /* R4 */
   if (!first) return volt_monitor_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;

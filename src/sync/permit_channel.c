@@ -1,26 +1,26 @@
 /* permit_channel.c: a semaphore of places, and a channel.
  *
- * Why two objects: in a volt_chan there is one FIFO, of receivers if there is no element, else of
- * senders. With places that are reserved and empty both can have to wait at once. A position of the
+ * Why two objects: a volt_chan has one FIFO, of receivers while there is no element, else of
+ * senders. If places are reserved and still empty, both may have to wait at once. A position of the
  * ring cannot be the reservation: receivers take positions in order, and would wait behind a
- * reserved one that stays empty.
+ * reserved position that stays empty.
  *
- * Invariant I1: free places + reserved places + places of elements = capacity. A place is taken
- *   before the element is put into the channel, and given back after the element has left it. So
- *   there is always room for a sender that has a place, and its send is never queued.
+ * Invariant I1: free places + reserved places + places of elements = capacity. A sender takes a
+ *   place before it sends its element, and a receiver gives it back after it has the element. So
+ *   there is room for each sender that has a place, and its send is never queued.
  *
  * Races
  *   R1  Interleaving: a place is free before its slot is; a send with that place finds the ring
  *       full. Prevented by: the receiver gives the place back when it has the element. (Another
- *       receiver may still be copying out of the slot that is next: the send pauses for it, as in
+ *       receiver may still be copying out of the slot that is next. The send waits for that copy:
  *       channel.c R3.)
- *   R2  Interleaving: an element is granted to a receive that is dropped in the same instant, and
+ *   R2  Interleaving: an element is granted to a receive that is cancelled at the same time, and
  *       its place is lost. Prevented by: an element that was moved stays moved. The poll or the
- *       cancel that finds this out calls the future's outcome(), once, which gives the place back.
- *   R3  Interleaving: a sender reserves a place, the channel is closed, the sender sends. The place
- *       goes back, and the element stays the sender's. The semaphore is closed first, the volt_chan
- *       last: a receiver that is told so may end both, because close() touches neither after
- *       that. */
+ *       cancel that finds the grant calls the future's outcome(), once, which gives the place back.
+ *   R3  Interleaving: a sender reserves a place, the channel is closed, the sender sends, and the
+ *       place is lost. Prevented by: a send that is refused gives the place back; its element stays
+ *       the sender's. The semaphore is closed first and the volt_chan last, because a receiver that
+ *       sees VOLT_ECLOSED may destroy both, and volt_chan_close() touches neither after that. */
 #include <volt/permit_channel.h>
 
 #include "../core/check.h"
@@ -47,7 +47,7 @@ void volt_permit_chan_destroy(volt_permit_chan *c, void (*drop)(void *elem, void
 
 void volt_permit_chan_close(volt_permit_chan *c) {
   volt_sem_close(&c->places);
-  volt_chan_close(&c->chan); /* R3: the last of *c */
+  volt_chan_close(&c->chan); /* R3: the last access to *c */
 }
 
 /* ---- a place ---- */
@@ -89,7 +89,7 @@ int volt_permit_chan_send_blocking(volt_permit_chan *c, const void *elem, uint64
 
 /* ---- receive ---- */
 
-/* It has received: R1. */
+/* A receive has returned result. If it has an element, give the place back (R1). */
 static int permit_chan_received(volt_permit_chan *c, int result) {
   if (result == VOLT_OK) volt_permit_chan_unreserve(c);
   return result;
@@ -123,7 +123,7 @@ static bool permit_chan_recv_due(volt_future *f) {
   return volt_chan_complete_closed_(&permit_chan_of(f)->chan, &f->waiter);
 }
 
-/* No give_back: what has been moved stays moved. */
+/* No give_back: an element that was moved stays moved. */
 static const volt_future_ops_ permit_chan_recv_ops = {.name = name,
                                                       .start = permit_chan_recv_start,
                                                       .cancel = permit_chan_recv_cancel,
