@@ -1,7 +1,7 @@
 /* async.h: functions that wait and read like straight code.
  *
- * An async function is a struct and a poll function over it. The struct begins with volt_async and
- * holds what lives across an await: arguments, results, futures, counters. It is a future like any
+ * An async function is a struct and a poll function on it. The struct begins with a volt_async and
+ * holds what must survive an await: arguments, results, futures, counters. It is a future like any
  * other: a task awaits it, a thread blocks on it, a select races it.
  *
  *   struct copy { volt_async async; volt_future lock; volt_sleep nap; int tries; };
@@ -21,29 +21,31 @@
  *
  * In a task the macros are VOLT_TASK_BEGIN and VOLT_TASK_END (volt/task.h); all else is the same.
  *
- *   VOLT_AWAIT(self, future)            wait; unless the result is a success (volt_is_ok()), leave
- *                                       with it
- *   VOLT_AWAIT_RESULT(self, r, future)  wait; r = the result, whatever it is
- *   VOLT_AWAIT_TRY(self, r, try, future)  the same, but first r = try, which does not wait; only if
- *                                       that is VOLT_EAGAIN, the future is made, and awaited. For
- *                                       hot paths: VOLT_AWAIT_TRY(self, self->r,
- *                                       jobs_try_recv(&jobs, &self->job),
- *                                       jobs_recv_future(&self->f, &jobs, &self->job))
- *   VOLT_YIELD(self)                    let others run
- *   VOLT_RETURN(self, result)           leave with result
- *   VOLT_FINALLY(self)                  at most once: what leaves, and what comes to it, goes on
- *                                       here; the result stands. In here a VOLT_AWAIT that fails,
- *                                       and VOLT_RETURN, go to the end and keep the first failure
- *   VOLT_LEAVING(self)                  behind VOLT_FINALLY: the result that stands so far; VOLT_OK
- *                                       if the function came there without leaving. It says
- *                                       whether to commit, or to roll back
+ *   VOLT_AWAIT(self, future)              wait; if the result is an error, leave with it
+ *   VOLT_AWAIT_RESULT(self, r, future)    wait; r = the result, also if it is an error
+ *   VOLT_AWAIT_TRY(self, r, try, future)  the same, but first try what does not wait
+ *   VOLT_YIELD(self)                      let others run
+ *   VOLT_RETURN(self, result)             leave with result
+ *   VOLT_FINALLY(self)                    what leaves goes on here: the place to clean up
+ *   VOLT_LEAVING(self)                    after VOLT_FINALLY: the result so far
  *
- * Cancellation makes the await that it meets return VOLT_ECANCELED, after the future was cancelled
- * (a grant is given back; an element that a channel has moved stays moved, that await returns
- * VOLT_OK, and the cancel meets the next one). Of a task that is cancelled it is one await, the
- * innermost, that it is in or comes to; never one after VOLT_FINALLY: what that awaits is awaited,
- * also if the cancel comes only then. Of a function that is dropped from outside (it lost a select,
- * its future was cancelled) it is every await, so its rest runs without waiting.
+ * Cancellation is a result of an await. The await cancels its future, so that a grant is given
+ * back, and its result is VOLT_ECANCELED. An element that a channel has moved cannot be given back:
+ * that await returns VOLT_OK, and the next one is cancelled in its place. VOLT_YIELD is cancelled
+ * like an await. So a function that holds a permit or a lock across an await, or across VOLT_YIELD,
+ * releases it after VOLT_FINALLY. Which awaits are cancelled depends on the cause:
+ *
+ *   its task is cancelled          exactly one: the innermost that the task is in or comes to
+ *                                  next; never one after VOLT_FINALLY
+ *   it loses a select, or is       the one that it is in, and again the one that it is in at each
+ *   timed out                      later poll; never one after VOLT_FINALLY. The select or the
+ *                                  timeout is ready when the function has ended
+ *   it is dropped: its future is   every remaining one, at once, also after VOLT_FINALLY: the
+ *   cancelled, or the deadline     function runs to its end without waiting
+ *   of volt_block_on() passes
+ *
+ * An await after VOLT_FINALLY waits as always in the first two cases, also if the cancellation
+ * comes during it.
  *
  * To run a function again that has returned, make its future again. volt_async_future() puts the
  * function at its beginning, and touches nothing of the struct but its volt_async. Other members
@@ -53,11 +55,12 @@
  * is made again. A task is spawned once; one in memory of the caller's may be initialised again
  * when it has ended.
  *
- * Limits, all of a function that returns in the middle and is entered again there:
+ * Limits, because the function returns in the middle and is entered again there:
  *   - local variables do not survive an await: keep them in the struct
- *   - no await inside a switch of one's own (aborts at the next poll), one await per line (an error
- *     of the compiler), none outside BEGIN and END ("volt_await_outside_of_BEGIN_and_END")
- *   - the parameter that says who polls is called ctx
+ *   - no await inside a switch of the function's own (aborts at the next poll), one await per line
+ *     (an error of the compiler), none outside BEGIN and END (an error of the compiler, which says
+ *     "volt_await_outside_of_BEGIN_and_END")
+ *   - the parameter that says which poller polls is called ctx
  *   - a result is a success or an error: not 1, which is VOLT_PENDING (aborts)
  *   - return only before BEGIN or after END; in between VOLT_RETURN
  *   - the struct must not move before the function has ended or was cancelled */
@@ -75,6 +78,8 @@ typedef struct volt_frame {
 } volt_frame;
 
 typedef struct volt_async volt_async;
+
+/* What runs: a poll function, between VOLT_ASYNC_BEGIN and VOLT_ASYNC_END. */
 typedef int volt_async_fn(volt_async *a, volt_ctx *ctx);
 
 /* Members are private. */
@@ -90,110 +95,61 @@ VOLT_BEGIN_DECLS
  * a: the beginning of the caller's struct; fn is given it. The rest of the struct is the caller's.
  *   It is new, or its function has returned or was cancelled; then the function runs once more.
  * Returns &a->future: its result is what fn returns, other than VOLT_PENDING.
- * Cancel: in the middle, fn runs to its end with every await cancelled. */
+ * Cancel: if fn has begun, it runs to its end with every await cancelled; else nothing of it runs.
+ * Threads: the future's owner, one at a time. */
 VOLT_API volt_future *volt_async_future(volt_async *a, volt_async_fn *fn);
-
-/* For the macros. */
-VOLT_API void volt_frame_leave_(volt_frame *frame, int result);
-VOLT_API int volt_frame_poll_shielded_(volt_frame *frame, volt_ctx *ctx);
-VOLT_API bool volt_frame_yields_(const volt_frame *frame, volt_ctx *ctx);
-VOLT_API bool volt_frame_yielded_(volt_frame *frame, volt_ctx *ctx);
-VOLT_API void volt_frame_check_(const volt_frame *frame, const char *function);
 
 VOLT_END_DECLS
 
-enum {
-  VOLT_STEP_FINALLY_ = 0x7ffffff0,
-  VOLT_STEP_END_ = 0x7ffffff1,  /* leave what is in VOLT_FINALLY */
-  VOLT_STEP_ENDED_ = 0x7ffffff2 /* it has returned */
-};
-
+/* The function begins here; polled again, it goes on at the await it stands at.
+ * self: a pointer to the struct, whose member async is its volt_async. */
 #define VOLT_ASYNC_BEGIN(self) VOLT_FRAME_BEGIN_(&(self)->async.frame)
+
+/* The function ends here, with the result that stands: VOLT_OK if nothing else was set. */
 #define VOLT_ASYNC_END(self) VOLT_FRAME_END_(self)
 
-#define VOLT_FRAME_BEGIN_(its_frame)                                   \
-  volt_frame *const volt_await_outside_of_BEGIN_and_END = (its_frame); \
-  goto volt_resume_;                                                   \
-  volt_resume_:                                                        \
-  switch (volt_await_outside_of_BEGIN_and_END->step) {                 \
-    case 0:
-
-#define VOLT_FRAME_END_(self)                                                  \
-  if (0) {                                                                     \
-    default: volt_frame_check_(volt_await_outside_of_BEGIN_and_END, __func__); \
-  }                                                                            \
-  }                                                                            \
-  (void)(self);                                                                \
-  volt_await_outside_of_BEGIN_and_END->step = VOLT_STEP_ENDED_;                \
-  return volt_await_outside_of_BEGIN_and_END->result
-
-/* What VOLT_FINALLY awaits is shielded. */
-#define VOLT_FRAME_POLL_(frame)                                  \
-  ((frame)->is_finally ? volt_frame_poll_shielded_((frame), ctx) \
-                       : volt_future_poll_ctx((frame)->awaiting, ctx))
-
-/* Entered again at the case, by BEGIN. */
-#define VOLT_AWAIT_(self, its_future, otherwise)                                \
-  do {                                                                          \
-    (void)(self);                                                               \
-    volt_await_outside_of_BEGIN_and_END->awaiting = (its_future);               \
-    volt_await_outside_of_BEGIN_and_END->step = __LINE__;                       \
-    if (0) {                                                                    \
-      case __LINE__:;                                                           \
-    }                                                                           \
-    {                                                                           \
-      int volt_result_ = VOLT_FRAME_POLL_(volt_await_outside_of_BEGIN_and_END); \
-      if (volt_result_ == VOLT_PENDING) return VOLT_PENDING;                    \
-      volt_await_outside_of_BEGIN_and_END->awaiting = NULL;                     \
-      otherwise;                                                                \
-    }                                                                           \
-  } while (0)
-
-#define VOLT_LEAVE_(its_result)                                           \
-  do {                                                                    \
-    volt_frame_leave_(volt_await_outside_of_BEGIN_and_END, (its_result)); \
-    goto volt_resume_;                                                    \
-  } while (0)
-
+/* Wait for future. If its result is a success (volt_is_ok()), go on behind this line; else leave
+ * with that result.
+ * future: an expression, evaluated once, before the wait.
+ * Cancel: as said at the top of this file. */
 #define VOLT_AWAIT(self, future) \
   VOLT_AWAIT_(self, future, if (!VOLT_LIKELY(volt_is_ok(volt_result_))) VOLT_LEAVE_(volt_result_))
 
+/* Wait for future; then result = its result, whatever it is, and the function goes on. */
 #define VOLT_AWAIT_RESULT(self, result, future) VOLT_AWAIT_(self, future, (result) = volt_result_)
 
-#define VOLT_AWAIT_TRY(self, result, attempt, future)                     \
-  do {                                                                    \
-    (result) = VOLT_EAGAIN;                                               \
-    if (VOLT_LIKELY(ctx->cancel == VOLT_CTX_GO_ON && ctx->budget > 0)) {  \
-      (result) = (attempt);                                               \
-      if ((result) != VOLT_EAGAIN) ctx->budget -= 1;                      \
-    }                                                                     \
-    if ((result) == VOLT_EAGAIN) VOLT_AWAIT_RESULT(self, result, future); \
-  } while (0)
+/* VOLT_AWAIT_RESULT for hot paths: first result = attempt, which does not wait. Only if that is
+ * VOLT_EAGAIN, the future is made and awaited.
+ *
+ *   VOLT_AWAIT_TRY(self, self->r, jobs_try_recv(&jobs, &self->job),
+ *                  jobs_recv_future(&self->f, &jobs, &self->job));
+ *
+ * attempt is skipped if the poller is being cancelled or has used up its budget. */
+#define VOLT_AWAIT_TRY(self, result, attempt, future) VOLT_AWAIT_TRY_(self, result, attempt, future)
 
+/* Let others run: the function goes on when its poller polls it again, which the poller does
+ * without being woken.
+ * Cancel: leaves with VOLT_ECANCELED, as a VOLT_AWAIT does. So a permit or a lock that is held
+ *   across it must be released after VOLT_FINALLY. */
+#define VOLT_YIELD(self) VOLT_YIELD_(self)
+
+/* Leave with its_result: go on at VOLT_FINALLY, or, if there is none or this is after it, at the
+ * end. Of several errors the first stands. */
 #define VOLT_RETURN(self, its_result) \
   do {                                \
     (void)(self);                     \
     VOLT_LEAVE_(its_result);          \
   } while (0)
 
+/* At most once in a function: what leaves goes on here, and so does what comes here without
+ * leaving. From here on a VOLT_AWAIT that fails, VOLT_RETURN, and a VOLT_YIELD that is cancelled go
+ * to the end. */
+#define VOLT_FINALLY(self) VOLT_FINALLY_(self)
+
+/* After VOLT_FINALLY: the result that stands so far, VOLT_OK if the function came there without
+ * leaving. It says whether to commit or to roll back. */
 #define VOLT_LEAVING(self) ((void)(self), (int)volt_await_outside_of_BEGIN_and_END->result)
 
-#define VOLT_YIELD(self)                                                                   \
-  do {                                                                                     \
-    (void)(self);                                                                          \
-    volt_await_outside_of_BEGIN_and_END->step = __LINE__;                                  \
-    if (volt_frame_yields_(volt_await_outside_of_BEGIN_and_END, ctx)) return VOLT_PENDING; \
-    if (0) {                                                                               \
-      case __LINE__:;                                                                      \
-    }                                                                                      \
-    if (volt_frame_yielded_(volt_await_outside_of_BEGIN_and_END, ctx)) goto volt_resume_;  \
-  } while (0)
-
-#define VOLT_FINALLY(self)    \
-  (void)(self);               \
-  if (0) {                    \
-    case VOLT_STEP_FINALLY_:; \
-  }                           \
-  volt_await_outside_of_BEGIN_and_END->is_finally = 1
+#include "detail/await.h"
 
 #endif

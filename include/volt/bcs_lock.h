@@ -73,6 +73,10 @@ VOLT_BEGIN_DECLS
 VOLT_API void volt_bcs_lock_init(volt_bcs_lock *lock);
 VOLT_API void volt_bcs_lock_init_lockfree(volt_bcs_lock *lock);
 
+/* End its life. No section may be queued or running (aborts). Frees nothing. Who knows that its own
+ * section is the last may also free the lock without: nobody touches it any more. */
+VOLT_API void volt_bcs_lock_destroy(volt_bcs_lock *lock);
+
 /* Run fn(arg) in the critical section; return when it has run. At once and on this thread if nobody
  * is there; else it may run on another, while this one waits, or serves others first.
  * node: the caller's memory, in no queue, for the duration of the call; its content is overwritten.
@@ -107,10 +111,6 @@ VOLT_API volt_future *volt_bcs_lock_run_future(volt_future *f, volt_bcs_lock *lo
 
 /* Whether a section is queued or running. A snapshot: for assertions. Threads: any. */
 VOLT_API bool volt_bcs_lock_is_busy(const volt_bcs_lock *lock);
-
-/* End its life. No section may be queued or running (aborts). Frees nothing. Who knows that its own
- * section is the last may also free the lock without: nobody touches it any more. */
-VOLT_API void volt_bcs_lock_destroy(volt_bcs_lock *lock);
 
 VOLT_END_DECLS
 #endif

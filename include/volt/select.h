@@ -70,14 +70,6 @@ VOLT_BEGIN_DECLS
 VOLT_API volt_future *volt_select_future(volt_select *s, volt_future *const *branches,
                                          uint32_t count, unsigned how);
 
-/* Which branch it was, if the select has become ready; its result is what volt_future_poll() of it
- * returns once more. UINT32_MAX: none. */
-VOLT_API uint32_t volt_select_winner(const volt_select *s);
-
-/* Make this thread's fair selects reproducible: the same seed, the same sequence of first
- * branches. */
-VOLT_API void volt_select_seed(uint64_t seed);
-
 /* A future that is ready when all branches are.
  * Returns &j->future: polls as VOLT_OK if all of them succeed (volt_is_ok()); else as
  *   the first branch, in the array's order, that failed by itself (with VOLT_JOIN_FAIL_FAST others
@@ -92,6 +84,14 @@ VOLT_API void volt_select_seed(uint64_t seed);
  * Cost: each poll looks at every branch; for hundreds of tasks use a volt_group. */
 VOLT_API volt_future *volt_join_future(volt_join *j, volt_future *const *branches, uint32_t count,
                                        unsigned how);
+
+/* Which branch it was, if the select has become ready; its result is what volt_future_poll() of it
+ * returns once more. UINT32_MAX: none. */
+VOLT_API uint32_t volt_select_winner(const volt_select *s);
+
+/* Make this thread's fair selects reproducible: the same seed, the same sequence of first
+ * branches. */
+VOLT_API void volt_select_seed(uint64_t seed);
 
 VOLT_END_DECLS
 #endif

@@ -68,10 +68,6 @@ VOLT_API void volt_timers_init(volt_timers *t, volt_waker driver);
 /* The same, with a clock that stands at 0 and goes on when expire() says so. */
 VOLT_API void volt_timers_init_virtual(volt_timers *t, volt_waker driver);
 
-/* What time it is by its clock: volt_now_ns(); of a virtual one, the latest that expire() was told.
- * Threads: any. */
-VOLT_API uint64_t volt_timers_now_ns(volt_timers *t);
-
 /* End its life. No timer may be started (aborts). Waits until a call of the driver that is due has
  * begun: not from a waker. Frees nothing. */
 VOLT_API void volt_timers_destroy(volt_timers *t);
@@ -85,6 +81,12 @@ VOLT_API void volt_timers_destroy(volt_timers *t);
  * Threads: any. Order: releases to the waker what this thread did. */
 VOLT_API void volt_timer_start(volt_timers *t, volt_timer *timer, uint64_t deadline_ns,
                                volt_waker waker);
+
+/* Expire every timer whose deadline is at or before now_ns, earliest first, in batches; call their
+ * wakers after each. What wakers start for a time that has passed is included: one that always does
+ * so keeps expire() from returning.
+ * Returns how many. Threads: any, also several. Wakes: on this thread, with nothing held. */
+VOLT_API size_t volt_timers_expire(volt_timers *t, uint64_t now_ns);
 
 /* Stop *timer. Waits for sections of other threads on the same queue, if there are any; each is
  * short.
@@ -101,19 +103,17 @@ VOLT_API bool volt_timer_cancel(volt_timers *t, volt_timer *timer);
 VOLT_API VOLT_NODISCARD bool volt_timer_set_waker(volt_timers *t, volt_timer *timer,
                                                   volt_waker waker);
 
-/* What has become of it: VOLT_PENDING while it runs, VOLT_OK once expired, VOLT_ECANCELED if it was
- * cancelled or never started. Threads: its owner. Order: VOLT_OK acquires what expire() did. */
-VOLT_API int volt_timer_result(volt_timer *timer);
-
-/* Expire every timer whose deadline is at or before now_ns, earliest first, in batches; call their
- * wakers after each. What wakers start for a time that has passed is included: one that always does
- * so keeps expire() from returning.
- * Returns how many. Threads: any, also several. Wakes: on this thread, with nothing held. */
-VOLT_API size_t volt_timers_expire(volt_timers *t, uint64_t now_ns);
-
 /* The earliest deadline, or VOLT_NO_DEADLINE if there is none. Exact for whoever is woken as the
  * driver; for others a snapshot. Threads: any. */
 VOLT_API uint64_t volt_timers_earliest_ns(volt_timers *t);
+
+/* What time it is by its clock: volt_now_ns(); of a virtual one, the latest that expire() was told.
+ * Threads: any. */
+VOLT_API uint64_t volt_timers_now_ns(volt_timers *t);
+
+/* What has become of it: VOLT_PENDING while it runs, VOLT_OK once expired, VOLT_ECANCELED if it was
+ * cancelled or never started. Threads: its owner. Order: VOLT_OK acquires what expire() did. */
+VOLT_API int volt_timer_result(volt_timer *timer);
 
 VOLT_END_DECLS
 #endif
