@@ -39,10 +39,10 @@ typedef struct volt_timers {
   VOLT_ATOMIC(uint64_t) virtual_ns;  /* the latest time that expire() was told */
   bool is_virtual;                   /* the time is virtual_ns */
   VOLT_ATOMIC(uint64_t) earliest_ns; /* the earliest deadline, XOR VOLT_NO_DEADLINE */
-  VOLT_ATOMIC(uint32_t) telling;     /* whether the driver is being told */
+  VOLT_ATOMIC(uint32_t) calling;     /* whether a call of the driver is to come */
   VOLT_PLAIN(volt_wake_fn) driver_wake;
   VOLT_PLAIN(void *) driver_ctx;
-  volt_bcs_section tell; /* that tells the driver */
+  volt_bcs_section call; /* that calls the driver */
 } volt_timers;
 
 #ifdef __cplusplus

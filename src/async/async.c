@@ -17,12 +17,12 @@ void volt_frame_leave_(volt_frame *frame, int result) {
 }
 
 /* Whether a cancel has to wait until the function has ended. */
-static bool is_shielded(const volt_frame *frame, const volt_ctx *ctx) {
+static bool frame_is_shielded(const volt_frame *frame, const volt_ctx *ctx) {
   return frame->is_finally && ctx->cancel == VOLT_CTX_CANCEL_ONCE;
 }
 
 int volt_frame_poll_shielded_(volt_frame *frame, volt_ctx *ctx) {
-  if (!is_shielded(frame, ctx)) return volt_future_poll_ctx(frame->awaiting, ctx);
+  if (!frame_is_shielded(frame, ctx)) return volt_future_poll_ctx(frame->awaiting, ctx);
   ctx->cancel = VOLT_CTX_GO_ON;
   int result = volt_future_poll_ctx(frame->awaiting, ctx);
   ctx->cancel = VOLT_CTX_CANCEL_ONCE;
@@ -30,13 +30,13 @@ int volt_frame_poll_shielded_(volt_frame *frame, volt_ctx *ctx) {
 }
 
 bool volt_frame_yields_(const volt_frame *frame, volt_ctx *ctx) {
-  if (ctx->cancel != VOLT_CTX_GO_ON && !is_shielded(frame, ctx)) return false;
+  if (ctx->cancel != VOLT_CTX_GO_ON && !frame_is_shielded(frame, ctx)) return false;
   ctx->yield = true;
   return true;
 }
 
 bool volt_frame_yielded_(volt_frame *frame, volt_ctx *ctx) {
-  if (ctx->cancel == VOLT_CTX_GO_ON || is_shielded(frame, ctx)) return false;
+  if (ctx->cancel == VOLT_CTX_GO_ON || frame_is_shielded(frame, ctx)) return false;
   volt_ctx_obeyed_(ctx);
   volt_frame_leave_(frame, VOLT_ECANCELED);
   return true;
@@ -53,16 +53,16 @@ static volt_async *async_of(volt_future *f) {
   return volt_container_of(f, volt_async, future);
 }
 
-static int poll(volt_future *f, volt_ctx *ctx) {
+static int async_poll(volt_future *f, volt_ctx *ctx) {
   volt_async *a = async_of(f);
   return a->poll(a, ctx);
 }
 
-static bool cancel(volt_future *f) {
+static bool async_cancel(volt_future *f) {
   volt_async *a = async_of(f);
   if (f->state == VOLT_FUTURE_INIT_) return true; /* nothing of it has run */
-  static const volt_waker nobody = {NULL, NULL};
-  volt_ctx ctx = VOLT_CTX_INIT(nobody);
+  static const volt_waker none = {NULL, NULL};
+  volt_ctx ctx = VOLT_CTX_INIT(none);
   ctx.budget = UINT32_MAX;
   ctx.cancel = VOLT_CTX_CANCEL_ALL;
   int result = a->poll(a, &ctx);
@@ -71,15 +71,15 @@ static bool cancel(volt_future *f) {
   return true;
 }
 
-static void leave(volt_future *f) {
+static void async_leave(volt_future *f) {
   volt_frame *frame = &async_of(f)->frame;
   VOLT_CHECK(frame->step != 0, "volt_select_future",
              "async function %p has no BEGIN and END: it cannot be kept", (void *)f);
   if (frame->awaiting) volt_future_leave_(frame->awaiting);
 }
 
-static const volt_future_ops_ ops = {
-    .cancel = cancel, .poll = poll, .leave = leave, .ends_itself = true};
+static const volt_future_ops_ async_ops = {
+    .cancel = async_cancel, .poll = async_poll, .leave = async_leave, .ends_itself = true};
 
 volt_future *volt_async_future(volt_async *a, volt_async_fn *fn) {
   a->frame.awaiting = NULL;
@@ -87,5 +87,5 @@ volt_future *volt_async_future(volt_async *a, volt_async_fn *fn) {
   a->frame.result = VOLT_OK;
   a->frame.is_finally = 0;
   a->poll = fn;
-  return volt_future_make_(&a->future, &ops, NULL, 0);
+  return volt_future_make_(&a->future, &async_ops, NULL, 0);
 }

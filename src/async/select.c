@@ -22,7 +22,7 @@
 #include "../core/future_ops.h"
 
 /* xorshift64*: enough to be fair, one word a thread. */
-static uint64_t next_random(void) {
+static uint64_t select_random(void) {
   uint64_t *state = volt_thread_random_();
   uint64_t x = *state;
   if (x == 0) x = (uint64_t)(uintptr_t)state | 1;
@@ -68,7 +68,7 @@ static volt_select *select_of(volt_future *f) {
 
 /* All branches have ended and none was chosen: look whether one took effect, by the decision if
  * there is such a one. Returns whether. */
-static bool find_standing(volt_select *s) {
+static bool select_find_standing(volt_select *s) {
   for (uint32_t i = 0; i < s->count; i++) {
     const volt_future *leaf = s->branches[i] ? volt_future_standing_(s->branches[i]) : NULL;
     if (leaf && (leaf->decision || s->winner == UINT32_MAX)) s->winner = i;
@@ -77,16 +77,16 @@ static bool find_standing(volt_select *s) {
 }
 
 /* It is known what it returns: end the others, or leave them. Returns it when that is done. */
-static int finish(volt_select *s, volt_ctx *ctx) {
+static int select_finish(volt_select *s, volt_ctx *ctx) {
   if (s->how & VOLT_SELECT_KEEP) {
     leave_all_but(s->branches, s->count, s->winner);
     return s->result;
   }
   if (!end_all_but(s->branches, s->count, s->winner, ctx)) return VOLT_PENDING; /* R1 */
-  return s->winner == UINT32_MAX && find_standing(s) ? (int)VOLT_OK : s->result;
+  return s->winner == UINT32_MAX && select_find_standing(s) ? (int)VOLT_OK : s->result;
 }
 
-static int poll_branches(volt_select *s, volt_ctx *ctx) {
+static int select_poll_branches(volt_select *s, volt_ctx *ctx) {
   bool any = false;
   for (uint32_t i = 0; i < s->count; i++) {
     uint32_t at = s->first + i < s->count ? s->first + i : s->first + i - s->count;
@@ -105,32 +105,32 @@ static int poll_branches(volt_select *s, volt_ctx *ctx) {
       volt_future_undo_(s->branches[at]);
       s->result = VOLT_ECANCELED;
     }
-    return finish(s, ctx);
+    return select_finish(s, ctx);
   }
   return any ? VOLT_PENDING : VOLT_EINVAL;
 }
 
 /* R3: the winner is known, and was still pending. Returns whether it has ended. */
-static bool winner_has_ended(volt_select *s, volt_ctx *ctx) {
+static bool select_winner_has_ended(volt_select *s, volt_ctx *ctx) {
   s->result = volt_future_poll_branch_(s->branches[s->winner], ctx);
   return s->result != VOLT_PENDING;
 }
 
 static int select_poll(volt_future *f, volt_ctx *ctx) {
   volt_select *s = select_of(f);
-  if (s->result == VOLT_PENDING && s->winner != UINT32_MAX && !winner_has_ended(s, ctx)) {
+  if (s->result == VOLT_PENDING && s->winner != UINT32_MAX && !select_winner_has_ended(s, ctx)) {
     return VOLT_PENDING;
   }
   if (s->result == VOLT_PENDING && ctx->cancel != VOLT_CTX_GO_ON) s->result = VOLT_ECANCELED;
   if (s->result != VOLT_PENDING) {
-    int ended = finish(s, ctx);
+    int ended = select_finish(s, ctx);
     if (ended == VOLT_ECANCELED && s->winner == UINT32_MAX) volt_ctx_obeyed_(ctx);
     return ended;
   }
   volt_decision_ *outer = ctx->decision;
   if (!outer) ctx->decision = &s->decision;
   if (s->how & VOLT_SELECT_KEEP) ctx->decision = NULL;
-  int result = poll_branches(s, ctx);
+  int result = select_poll_branches(s, ctx);
   ctx->decision = outer;
   return result;
 }
@@ -142,7 +142,7 @@ static bool select_cancel(volt_future *f) {
     return true;
   }
   cancel_all_but(s->branches, s->count, s->winner);
-  if (s->winner == UINT32_MAX) return !find_standing(s);
+  if (s->winner == UINT32_MAX) return !select_find_standing(s);
   volt_future *winner = s->branches[s->winner];
   volt_future_cancel(winner); /* R3: it may be pending */
   volt_future_undo_(winner);  /* nobody has seen it */
@@ -180,7 +180,7 @@ volt_future *volt_select_future(volt_select *s, volt_future *const *branches, ui
   s->decision.mine = false;
   s->decision.shared = false;
   s->first = 0;
-  if (!(how & VOLT_SELECT_BIASED) && count > 1) s->first = (uint32_t)(next_random() % count);
+  if (!(how & VOLT_SELECT_BIASED) && count > 1) s->first = (uint32_t)(select_random() % count);
   return volt_future_make_(&s->future, &select_ops, NULL, 0);
 }
 
@@ -219,7 +219,7 @@ static int join_poll(volt_future *f, volt_ctx *ctx) {
   return all ? result : VOLT_PENDING;
 }
 
-static bool join_cancel(volt_future *f) {
+static bool join_cancel_all(volt_future *f) {
   volt_join *j = join_of(f);
   cancel_all_but(j->branches, j->count, UINT32_MAX);
   return true;
@@ -238,7 +238,7 @@ static void join_undo(volt_future *f) {
   }
 }
 
-static const volt_future_ops_ join_ops = {.cancel = join_cancel,
+static const volt_future_ops_ join_ops = {.cancel = join_cancel_all,
                                           .poll = join_poll,
                                           .leave = join_leave,
                                           .undo = join_undo,

@@ -62,7 +62,7 @@ static volt_timeout *timeout_of(volt_future *f) {
 }
 
 /* The inner future is to end, whatever it returns; unless it takes effect all the same. */
-static int end_inner(volt_timeout *t, int result, volt_ctx *ctx) {
+static int timeout_end_inner(volt_timeout *t, int result, volt_ctx *ctx) {
   t->result = result;
   volt_future_cancel(&t->sleep.future);
   if (!volt_future_end_branch_(t->inner, ctx)) return VOLT_PENDING;
@@ -73,7 +73,7 @@ static int timeout_poll(volt_future *f, volt_ctx *ctx) {
   volt_timeout *t = timeout_of(f);
   if (t->result == VOLT_PENDING && ctx->cancel != VOLT_CTX_GO_ON) t->result = VOLT_ECANCELED;
   if (t->result != VOLT_PENDING) {
-    int ended = end_inner(t, t->result, ctx);
+    int ended = timeout_end_inner(t, t->result, ctx);
     if (ended == VOLT_ECANCELED) volt_ctx_obeyed_(ctx);
     return ended;
   }
@@ -83,7 +83,7 @@ static int timeout_poll(volt_future *f, volt_ctx *ctx) {
     return result;
   }
   if (volt_future_poll_branch_(&t->sleep.future, ctx) == VOLT_PENDING) return VOLT_PENDING;
-  return end_inner(t, VOLT_ETIMEDOUT, ctx);
+  return timeout_end_inner(t, VOLT_ETIMEDOUT, ctx);
 }
 
 static bool timeout_cancel(volt_future *f) {
@@ -127,7 +127,7 @@ static uint64_t add_saturating(uint64_t a, uint64_t b) {
   return b < VOLT_NO_DEADLINE - a ? a + b : VOLT_NO_DEADLINE;
 }
 
-static uint64_t due_after(const volt_interval *i, uint64_t now_ns) {
+static uint64_t interval_due_after(const volt_interval *i, uint64_t now_ns) {
   uint64_t next_ns = add_saturating(i->next_ns, i->period_ns);
   if (next_ns > now_ns || i->missed == VOLT_INTERVAL_BURST) return next_ns;
   if (i->missed == VOLT_INTERVAL_DELAY) return add_saturating(now_ns, i->period_ns);
@@ -141,7 +141,7 @@ static int interval_poll(volt_future *f, volt_ctx *ctx) {
   if (result != VOLT_OK) return result;
   i->ticked_before_ns = i->ticked_ns;
   i->ticked_ns = i->next_ns;
-  i->next_ns = due_after(i, volt_timers_now_ns(i->timers));
+  i->next_ns = interval_due_after(i, volt_timers_now_ns(i->timers));
   return VOLT_OK;
 }
 

@@ -13,6 +13,22 @@ enum {
   VOLT_BCS_FUTURE_ = 3  /* a future */
 };
 
+/* flag, of a run's job: its thread was unparked as the combiner, not because the job has run. */
+static inline bool volt_bcs_job_has_role_(const volt_bcs_job_ *job) {
+  return job->flag;
+}
+static inline void volt_bcs_job_give_role_(volt_bcs_job_ *job) {
+  job->flag = true;
+}
+static inline void volt_bcs_job_forget_role_(volt_bcs_job_ *job) {
+  job->flag = false;
+}
+
+/* flag, of a future's job: it was cancelled before it could run. */
+static inline bool volt_bcs_job_is_cancelled_(const volt_bcs_job_ *job) {
+  return job->flag;
+}
+
 /* Fill in a job before its node is submitted. */
 void volt_bcs_job_init_(volt_bcs_job_ *job, uint32_t kind, volt_bcs_fn *fn, void *arg);
 
@@ -46,7 +62,7 @@ bool volt_bcs_lock_submit_own_(volt_bcs_lock *lock, volt_bcs_node *node, volt_bc
 /* About to wait for own, which is in the queue: if this thread has put the role down, to call the
  * waker that we are in, serve. Returns true if it has served own, and nobody is going to be
  * told. */
-bool volt_bcs_lock_take_up_(volt_bcs_lock *lock, const volt_bcs_job_ *own);
+bool volt_bcs_lock_take_role_(volt_bcs_lock *lock, const volt_bcs_job_ *own);
 
 /* Abort, in debug builds, if this thread is in a section of the lock. */
 void volt_bcs_lock_check_outside_(const volt_bcs_lock *lock, const char *where);

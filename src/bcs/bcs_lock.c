@@ -72,8 +72,8 @@
 #define VOLT_BCS_BATCH_ASLEEP 64
 #endif
 /* How far it looks. */
-#ifndef VOLT_BCS_LOOK
-#define VOLT_BCS_LOOK 8
+#ifndef VOLT_BCS_SEARCH
+#define VOLT_BCS_SEARCH 8
 #endif
 /* How many wakers it keeps for later. */
 #ifndef VOLT_BCS_WAKERS
@@ -90,7 +90,7 @@
 #define VOLT_BCS_YIELDS 20
 #endif
 
-static volt_bcs_job_ *job_of(volt_bcs_node *node) {
+static volt_bcs_job_ *bcs_job_of(volt_bcs_node *node) {
   return (volt_bcs_job_ *)(void *)node->data;
 }
 
@@ -98,7 +98,7 @@ static volt_bcs_job_ *job_of(volt_bcs_node *node) {
 
 /* Returns true if the caller has the role now; *before: a node that is left to it, or NULL; else
  * the one that *node is behind, or NULL: not known. */
-static bool push(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_node **before) {
+static bool bcs_push(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_node **before) {
   uintptr_t state;
   if (!lock->lockfree) return volt_bcs_waitfree_push_(&lock->queue.tail, node, before, &state);
   *before = NULL;
@@ -108,15 +108,15 @@ static bool push(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_node **befor
 }
 
 /* The caller comes with *node, or has come, behind *before: that must be another. */
-static VOLT_NOINLINE void check_behind(const volt_bcs_lock *lock, const volt_bcs_node *node,
-                                       const volt_bcs_node *before) {
+static VOLT_NOINLINE void bcs_check_behind(const volt_bcs_lock *lock, const volt_bcs_node *node,
+                                           const volt_bcs_node *before) {
   VOLT_CHECK(before != node, "volt_bcs_lock",
              "%p: node %p is submitted twice, it is the last in the queue", (const void *)lock,
              (const void *)node);
 }
 
 /* The nodes from top down to bottom came in the other order: link them so. Returns the first. */
-static uintptr_t reverse(uintptr_t top, uintptr_t bottom) {
+static uintptr_t bcs_reverse(uintptr_t top, uintptr_t bottom) {
   uintptr_t after = 0;
   for (uintptr_t link = top; link != bottom;) {
     volt_bcs_node *at = volt_bcs_node_of_(link);
@@ -130,33 +130,33 @@ static uintptr_t reverse(uintptr_t top, uintptr_t bottom) {
 
 /* *node has been served. Returns the next; or 0: there is none, and the role is given up; or
  * VOLT_BCS_HANDED_OFF_: the role is another's, and so is *node. */
-static uintptr_t advance(volt_bcs_lock *lock, volt_bcs_node *node) {
+static uintptr_t bcs_advance(volt_bcs_lock *lock, volt_bcs_node *node) {
   uintptr_t next = volt_bcs_waitfree_next_(node);
   if (next != 0) return next;
-  if (!lock->lockfree) return volt_bcs_waitfree_leave_(&lock->queue.tail, node, 0);
+  if (!lock->lockfree) return volt_bcs_waitfree_give_up_(&lock->queue.tail, node, 0);
   uintptr_t bottom = volt_bcs_link_to_(node);
-  uintptr_t top = volt_bcs_lockfree_leave_(&lock->stack, bottom, 0);
-  return top == 0 ? 0 : reverse(top, bottom);
+  uintptr_t top = volt_bcs_lockfree_give_up_(&lock->stack, bottom, 0);
+  return top == 0 ? 0 : bcs_reverse(top, bottom);
 }
 
 /* ---- what this thread is in the middle of ---- */
 
 /* On the stack of a thread that serves, linked from the thread's slot. */
-struct frame {
+struct role_frame {
   const volt_bcs_lock *lock; /* NULL: the role that was put down here has been taken up */
   volt_bcs_node *next;       /* the role is put down here: where to go on; NULL: a section runs */
-  struct frame *outer;
+  struct role_frame *outer;
 };
 
-static void enter(struct frame *f, const volt_bcs_lock *lock, volt_bcs_node *next) {
+static void frame_enter(struct role_frame *f, const volt_bcs_lock *lock, volt_bcs_node *next) {
   void **slot = volt_thread_slot_();
   f->lock = lock;
   f->next = next;
-  f->outer = (struct frame *)*slot;
+  f->outer = (struct role_frame *)*slot;
   *slot = f;
 }
 
-static void leave(struct frame *f) {
+static void frame_leave(struct role_frame *f) {
   *volt_thread_slot_() = f->outer;
 }
 
@@ -168,58 +168,58 @@ static void leave(struct frame *f) {
 
 void volt_bcs_lock_check_outside_(const volt_bcs_lock *lock, const char *where) {
   if (!CHECK_SECTIONS) return;
-  for (struct frame *f = (struct frame *)*volt_thread_slot_(); f; f = f->outer) {
+  for (struct role_frame *f = (struct role_frame *)*volt_thread_slot_(); f; f = f->outer) {
     VOLT_CHECK(f->lock != lock || f->next, where,
                "%p: called from a section of this lock, it would wait for itself",
                (const void *)lock);
   }
 }
 
-static void run_job(const volt_bcs_lock *lock, volt_bcs_job_ *job) {
-  struct frame f;
-  if (CHECK_SECTIONS) enter(&f, lock, NULL);
+static void bcs_run_job(const volt_bcs_lock *lock, volt_bcs_job_ *job) {
+  struct role_frame f;
+  if (CHECK_SECTIONS) frame_enter(&f, lock, NULL);
   volt_bcs_job_run_(job);
-  if (CHECK_SECTIONS) leave(&f);
+  if (CHECK_SECTIONS) frame_leave(&f);
 }
 
 /* ---- telling ---- */
 
 /* What a server owes to others when nothing is held. */
-struct debts {
+struct deferred_wakes {
   volt_unpark_list asleep;
   unsigned count;
   volt_waker wakers[VOLT_BCS_WAKERS + 1]; /* one more: of a node that was left to us */
 };
 
-static void owe_nothing(struct debts *debts) {
-  debts->asleep.count = 0;
-  debts->count = 0;
+static void deferred_init(struct deferred_wakes *deferred) {
+  deferred->asleep.count = 0;
+  deferred->count = 0;
 }
 
-static void pay(struct debts *debts) {
-  volt_unpark_all(&debts->asleep);
-  for (unsigned i = 0; i < debts->count; i++) debts->wakers[i].wake(debts->wakers[i].ctx);
-  debts->count = 0;
+static void deferred_wake(struct deferred_wakes *deferred) {
+  volt_unpark_all(&deferred->asleep);
+  for (unsigned i = 0; i < deferred->count; i++) deferred->wakers[i].wake(deferred->wakers[i].ctx);
+  deferred->count = 0;
 }
 
 /* What is to be known of a job when its node may be gone. */
-struct ending {
+struct bcs_ending {
   uint32_t kind;
   bool has_waker; /* of a submitted one */
 };
 
-static struct ending ending_of(volt_bcs_job_ *job) {
-  struct ending e = {job->kind, job->wake != NULL};
-  return e;
+static struct bcs_ending bcs_ending_of(volt_bcs_job_ *job) {
+  return (struct bcs_ending){.kind = job->kind, .has_waker = job->wake != NULL};
 }
 
 /* The job is done and its node out of the queue: tell its owner. The last of *node. */
-static void finish(struct debts *debts, volt_bcs_node *node, struct ending e) {
+static void bcs_complete(struct deferred_wakes *deferred, volt_bcs_node *node,
+                         struct bcs_ending e) {
   if (e.kind == VOLT_BCS_RUN_) {
-    volt_unpark_later(&job_of(node)->parker, &debts->asleep);
+    volt_unpark_later(&bcs_job_of(node)->parker, &deferred->asleep);
   } else if (e.kind == VOLT_BCS_FUTURE_ || e.has_waker) {
-    volt_waker waker = volt_bcs_job_complete_(job_of(node));
-    if (waker.wake) debts->wakers[debts->count++] = waker;
+    volt_waker waker = volt_bcs_job_complete_(bcs_job_of(node));
+    if (waker.wake) deferred->wakers[deferred->count++] = waker;
   } /* else: R4, not ours any more */
 }
 
@@ -229,15 +229,15 @@ enum { WAITED_FOR = 1 }; /* hold, of a run's job: its thread waits for it, and d
 
 /* A batch has been served and *next is next: find a thread that waits and let it go on from there.
  * Returns true: the role is gone. */
-static bool hand_over(volt_bcs_lock *lock, volt_bcs_node *next, unsigned served) {
+static bool bcs_pass_role(volt_bcs_lock *lock, volt_bcs_node *next, unsigned served) {
   volt_bcs_node *at = next;
-  for (unsigned i = 0; i < VOLT_BCS_LOOK; i++) {
-    volt_bcs_job_ *job = job_of(at);
+  for (unsigned i = 0; i < VOLT_BCS_SEARCH; i++) {
+    volt_bcs_job_ *job = bcs_job_of(at);
     /* R3. relaxed: it carries no data; the queue has published the job, the role its flag */
     if (job->kind == VOLT_BCS_RUN_ && volt_load_relaxed(&job->hold) == WAITED_FOR &&
         (served >= VOLT_BCS_BATCH_ASLEEP || !volt_is_parked_(&job->parker))) {
       lock->next = next;
-      job->flag = true;
+      volt_bcs_job_give_role_(job);
       volt_unpark(&job->parker); /* R1: the last of the lock */
       return true;
     }
@@ -250,69 +250,70 @@ static bool hand_over(volt_bcs_lock *lock, volt_bcs_node *next, unsigned served)
 
 /* It is time to pay, and *node is next: put the role down, and pay. Returns whether the role is
  * still there. */
-static bool pay_between(const volt_bcs_lock *lock, volt_bcs_node *node, struct debts *debts) {
-  if (debts->count == 0) {
-    volt_unpark_all(&debts->asleep);
+static bool bcs_wake_between(const volt_bcs_lock *lock, volt_bcs_node *node,
+                             struct deferred_wakes *deferred) {
+  if (deferred->count == 0) {
+    volt_unpark_all(&deferred->asleep);
     return true;
   }
-  struct frame f;
-  enter(&f, lock, node);
-  pay(debts);
-  leave(&f);
+  struct role_frame f;
+  frame_enter(&f, lock, node);
+  deferred_wake(deferred);
+  frame_leave(&f);
   return f.lock != NULL; /* R7 */
 }
 
 /* *node is the first and has been served: serve on. own: this thread's job, which waits for nothing
  * but this; or NULL: it has none. Returns whether it has been served, and is out of the queue. */
-static bool serve_on(volt_bcs_lock *lock, volt_bcs_node *node, const volt_bcs_job_ *own,
-                     struct debts *debts) {
+static bool bcs_combine_on(volt_bcs_lock *lock, volt_bcs_node *node, const volt_bcs_job_ *own,
+                           struct deferred_wakes *deferred) {
   bool own_done = false;
   for (unsigned served = 1;; served++) {
-    volt_bcs_job_ *job = job_of(node);
-    struct ending e = ending_of(job); /* R4 */
-    uintptr_t next = advance(lock, node);
+    volt_bcs_job_ *job = bcs_job_of(node);
+    struct bcs_ending e = bcs_ending_of(job); /* R4 */
+    uintptr_t next = bcs_advance(lock, node);
     if (next == (uintptr_t)VOLT_BCS_HANDED_OFF_) break; /* R2 */
     if (job == own) {
       own_done = true;
     } else {
-      finish(debts, node, e);
+      bcs_complete(deferred, node, e);
     }
     if (next == 0) break;
     node = volt_bcs_node_of_(next);
-    bool may_leave = own == NULL || own_done; /* or it would have to be woken for it */
-    if (may_leave && served >= VOLT_BCS_BATCH && hand_over(lock, node, served)) break;
-    bool is_due = served % VOLT_BCS_BATCH == 0 || debts->count >= VOLT_BCS_WAKERS; /* R8 */
-    if (is_due && !pay_between(lock, node, debts)) break;
-    run_job(lock, job_of(node));
+    bool may_pass = own == NULL || own_done; /* or it would have to be woken for it */
+    if (may_pass && served >= VOLT_BCS_BATCH && bcs_pass_role(lock, node, served)) break;
+    bool is_due = served % VOLT_BCS_BATCH == 0 || deferred->count >= VOLT_BCS_WAKERS; /* R8 */
+    if (is_due && !bcs_wake_between(lock, node, deferred)) break;
+    bcs_run_job(lock, bcs_job_of(node));
   }
   return own_done;
 }
 
 /* Serve from *node on; *before, if any, is out of the queue, and its owner not told. */
-static bool serve(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_node *before,
-                  const volt_bcs_job_ *own) {
-  struct debts debts;
-  owe_nothing(&debts);
-  if (before) finish(&debts, before, ending_of(job_of(before)));
-  run_job(lock, job_of(node));
-  bool own_done = serve_on(lock, node, own, &debts);
-  pay(&debts);
+static bool bcs_combine(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_node *before,
+                        const volt_bcs_job_ *own) {
+  struct deferred_wakes deferred;
+  deferred_init(&deferred);
+  if (before) bcs_complete(&deferred, before, bcs_ending_of(bcs_job_of(before)));
+  bcs_run_job(lock, bcs_job_of(node));
+  bool own_done = bcs_combine_on(lock, node, own, &deferred);
+  deferred_wake(&deferred);
   return own_done;
 }
 
 bool volt_bcs_lock_submit_own_(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_job_ *job) {
   node->data = job;
   volt_bcs_node *before;
-  if (push(lock, node, &before)) return serve(lock, node, before, job);
-  check_behind(lock, node, before);
+  if (bcs_push(lock, node, &before)) return bcs_combine(lock, node, before, job);
+  bcs_check_behind(lock, node, before);
   return false;
 }
 
-bool volt_bcs_lock_take_up_(volt_bcs_lock *lock, const volt_bcs_job_ *own) {
-  for (struct frame *f = (struct frame *)*volt_thread_slot_(); f; f = f->outer) {
+bool volt_bcs_lock_take_role_(volt_bcs_lock *lock, const volt_bcs_job_ *own) {
+  for (struct role_frame *f = (struct role_frame *)*volt_thread_slot_(); f; f = f->outer) {
     if (f->lock != lock || !f->next) continue;
     f->lock = NULL; /* R7 */
-    return serve(lock, f->next, NULL, own);
+    return bcs_combine(lock, f->next, NULL, own);
   }
   return false;
 }
@@ -320,26 +321,27 @@ bool volt_bcs_lock_take_up_(volt_bcs_lock *lock, const volt_bcs_job_ *own) {
 /* ---- the operations ---- */
 
 /* Others are there, or were: wait for our turn, and serve when we are given the role. */
-static VOLT_NOINLINE void wait_for_turn(volt_bcs_lock *lock, volt_bcs_job_ *job) {
-  if (volt_bcs_lock_take_up_(lock, job)) return;
+static VOLT_NOINLINE void bcs_wait(volt_bcs_lock *lock, volt_bcs_job_ *job) {
+  if (volt_bcs_lock_take_role_(lock, job)) return;
   for (;;) {
     volt_store_relaxed(&job->hold, WAITED_FOR); /* R3. relaxed: it carries no data */
     volt_park_spin_(&job->parker, 1, VOLT_NO_DEADLINE, VOLT_BCS_SPIN, VOLT_BCS_YIELDS);
-    if (!job->flag) return;
-    job->flag = false;
+    if (!volt_bcs_job_has_role_(job)) return;
+    volt_bcs_job_forget_role_(job);
     volt_store_relaxed(&job->hold, 0);        /* R3; role held: only who has it looks */
     volt_store_relaxed(&job->parker.word, 0); /* role held: nobody unparks us meanwhile */
-    if (serve(lock, lock->next, NULL, job)) return;
+    if (bcs_combine(lock, lock->next, NULL, job)) return;
   }
 }
 
 /* Nobody was there: *node is in the queue without a job, and we have the role. Run, and leave if
  * nobody has come. */
-static inline bool run_alone(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_fn *fn, void *arg) {
-  struct frame f;
-  if (CHECK_SECTIONS) enter(&f, lock, NULL);
+static inline bool bcs_run_alone(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_fn *fn,
+                                 void *arg) {
+  struct role_frame f;
+  if (CHECK_SECTIONS) frame_enter(&f, lock, NULL);
   fn(arg);
-  if (CHECK_SECTIONS) leave(&f);
+  if (CHECK_SECTIONS) frame_leave(&f);
   uintptr_t seen = volt_bcs_link_to_(node);
   VOLT_ATOMIC(uintptr_t) *word = lock->lockfree ? &lock->stack.top : &lock->queue.tail;
   /* bcs_lock:T2 -> bcs_lock:S1, bcs_queue:T1: TODO-REASON; bcs_lock:S2 -> bcs_lock:S1,
@@ -347,27 +349,35 @@ static inline bool run_alone(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_
   return volt_cas_release(word, &seen, 0);
 }
 
-static VOLT_NOINLINE void run_among_others(volt_bcs_lock *lock, volt_bcs_node *node, uintptr_t last,
-                                           volt_bcs_fn *fn, void *arg, bool has_run) {
+/* fn(arg) has run, and others have come meanwhile: serve them. */
+static VOLT_NOINLINE void bcs_combine_others(volt_bcs_lock *lock, volt_bcs_node *node,
+                                             volt_bcs_fn *fn, void *arg) {
   volt_bcs_job_ job;
   volt_bcs_job_init_(&job, VOLT_BCS_RUN_, fn, arg);
   node->data = &job;
+  struct deferred_wakes deferred;
+  deferred_init(&deferred);
+  bool done = bcs_combine_on(lock, node, &job, &deferred);
+  deferred_wake(&deferred);
+  if (!done) bcs_wait(lock, &job);
+}
+
+/* Others were there: wait-free, *node is at the tail and not linked to last yet; lock-free, it is
+ * not pushed yet. */
+static VOLT_NOINLINE void bcs_run_behind(volt_bcs_lock *lock, volt_bcs_node *node, uintptr_t last,
+                                         volt_bcs_fn *fn, void *arg) {
+  volt_bcs_job_ job;
+  volt_bcs_job_init_(&job, VOLT_BCS_RUN_, fn, arg);
+  node->data = &job;
+  volt_bcs_node *before = volt_bcs_node_of_(last);
+  bcs_check_behind(lock, node, before);
   bool done;
-  if (has_run) {
-    struct debts debts;
-    owe_nothing(&debts);
-    done = serve_on(lock, node, &job, &debts);
-    pay(&debts);
+  if (lock->lockfree) {
+    done = volt_bcs_lock_submit_own_(lock, node, &job);
   } else {
-    volt_bcs_node *before = volt_bcs_node_of_(last);
-    check_behind(lock, node, before);
-    if (lock->lockfree) {
-      done = volt_bcs_lock_submit_own_(lock, node, &job);
-    } else {
-      done = volt_bcs_waitfree_link_(last, node) != 0 && serve(lock, node, before, &job);
-    }
+    done = volt_bcs_waitfree_link_(last, node) != 0 && bcs_combine(lock, node, before, &job);
   }
-  if (!done) wait_for_turn(lock, &job);
+  if (!done) bcs_wait(lock, &job);
 }
 
 void volt_bcs_lock_run(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_fn *fn, void *arg) {
@@ -381,9 +391,12 @@ void volt_bcs_lock_run(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_fn *fn
      * follows, with a job */
     volt_cas_acq_rel(&lock->stack.top, &last, volt_bcs_link_to_(node));
   }
-  bool alone = last == 0;
-  if (VOLT_LIKELY(alone) && VOLT_LIKELY(run_alone(lock, node, fn, arg))) return;
-  run_among_others(lock, node, last, fn, arg, alone);
+  if (VOLT_LIKELY(last == 0)) {
+    if (VOLT_LIKELY(bcs_run_alone(lock, node, fn, arg))) return;
+    bcs_combine_others(lock, node, fn, arg);
+  } else {
+    bcs_run_behind(lock, node, last, fn, arg);
+  }
 }
 
 void volt_bcs_lock_submit(volt_bcs_lock *lock, volt_bcs_section *section, volt_bcs_fn *fn,
@@ -395,10 +408,10 @@ void volt_bcs_lock_submit(volt_bcs_lock *lock, volt_bcs_section *section, volt_b
   section->job.ctx = waker.ctx;
   section->node.data = &section->job;
   volt_bcs_node *before;
-  if (push(lock, &section->node, &before)) {
-    serve(lock, &section->node, before, NULL);
+  if (bcs_push(lock, &section->node, &before)) {
+    bcs_combine(lock, &section->node, before, NULL);
   } else {
-    check_behind(lock, &section->node, before);
+    bcs_check_behind(lock, &section->node, before);
   }
 }
 

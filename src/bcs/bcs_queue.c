@@ -57,21 +57,21 @@ void volt_bcs_waitfree_submit_ops(volt_bcs_waitfree *q, volt_bcs_node *node,
 /* ---- wait-free with stub ---- */
 
 /* What a consumer works with. */
-struct work {
+struct stub_work {
   const volt_bcs_ops *ops;
   void *ctx;
   uintptr_t state;
   bool is_flushed; /* since the last handle() */
 };
 
-static void flush(struct work *w) {
+static void stub_flush(struct stub_work *w) {
   if (w->ops->flush && !w->is_flushed) w->ops->flush(w->ctx);
   w->is_flushed = true;
 }
 
 /* Make sure that the queue goes on behind *at, which has not been handled: with the next node, or
  * with the stub. Returns the link to it, or 0: handed off, *at unhandled. */
-static uintptr_t follow(volt_bcs_waitfree_stub *q, volt_bcs_node *at, struct work *w) {
+static uintptr_t stub_follow(volt_bcs_waitfree_stub *q, volt_bcs_node *at, struct stub_work *w) {
   uintptr_t next = volt_bcs_waitfree_next_(at);
   if (next != 0) return next;
   volt_store_relaxed(&q->stub.next, 0); /* I4: ours; published by T2 */
@@ -79,35 +79,35 @@ static uintptr_t follow(volt_bcs_waitfree_stub *q, volt_bcs_node *at, struct wor
   uintptr_t seen = volt_bcs_link_to_(at);
   /* bcs_queue:T2 -> bcs_queue:T1: the next consumer sees what the last one did */
   if (volt_cas_release(&q->tail, &seen, stub)) return stub;
-  flush(w);
+  stub_flush(w);
   /* bcs_queue:N3 <-> bcs_queue:N1: the new consumer sees what the last one did No order is
    * sequentially consistent */
   return volt_exchange_acq_rel(&at->next, volt_bcs_sentinel_(w->state));
 }
 
 /* The stub is the last, or was. Returns the link to the node behind it, or 0: the role is gone. */
-static uintptr_t pass_stub(volt_bcs_waitfree_stub *q, struct work *w) {
+static uintptr_t stub_pass(volt_bcs_waitfree_stub *q, struct stub_work *w) {
   uintptr_t next = volt_bcs_waitfree_next_(&q->stub);
   if (next != 0) return next;
-  flush(w);
-  next = volt_bcs_waitfree_leave_(&q->tail, &q->stub, w->state);
+  stub_flush(w);
+  next = volt_bcs_waitfree_give_up_(&q->tail, &q->stub, w->state);
   return next == (uintptr_t)VOLT_BCS_HANDED_OFF_ ? 0 : next;
 }
 
 void volt_bcs_waitfree_stub_submit_ops(volt_bcs_waitfree_stub *q, volt_bcs_node *node,
                                        const volt_bcs_ops *ops, void *ctx) {
-  struct work w = {ops, ctx, 0, true};
+  struct stub_work w = {.ops = ops, .ctx = ctx, .state = 0, .is_flushed = true};
   volt_bcs_node *before;
   if (!volt_bcs_waitfree_push_(&q->tail, node, &before, &w.state)) return;
   const uintptr_t stub = volt_bcs_link_to_(&q->stub);
   volt_bcs_node *at = before && before != &q->stub ? before : node; /* R5 */
   for (;;) {
-    uintptr_t next = follow(q, at, &w);
+    uintptr_t next = stub_follow(q, at, &w);
     if (next == 0) return;
     w.state = volt_bcs_handle_one_(ops, at, ctx, w.state);
     w.is_flushed = false;
     if (ops->done) ops->done(at, ctx);
-    if (next == stub) next = pass_stub(q, &w);
+    if (next == stub) next = stub_pass(q, &w);
     if (next == 0) return;
     at = volt_bcs_node_of_(next);
   }
@@ -115,41 +115,41 @@ void volt_bcs_waitfree_stub_submit_ops(volt_bcs_waitfree_stub *q, volt_bcs_node 
 
 /* ---- life and inspection ---- */
 
-static void init(VOLT_ATOMIC(uintptr_t) *word, uintptr_t state) {
+static void bcs_queue_init(VOLT_ATOMIC(uintptr_t) *word, uintptr_t state) {
   volt_store_relaxed(word, volt_bcs_empty_(state)); /* not shared yet */
 }
 
-static uintptr_t state_in(VOLT_ATOMIC(uintptr_t) *word) {
+static uintptr_t bcs_queue_state(VOLT_ATOMIC(uintptr_t) *word) {
   uintptr_t link = volt_load_relaxed(word); /* a snapshot */
   return volt_bcs_is_node_(link) ? 0 : volt_bcs_state_of_(link);
 }
 
 void volt_bcs_lockfree_init(volt_bcs_lockfree *q) {
-  init(&q->top, 0);
+  bcs_queue_init(&q->top, 0);
 }
 void volt_bcs_lockfree_init_state(volt_bcs_lockfree *q, uintptr_t state) {
-  init(&q->top, state);
+  bcs_queue_init(&q->top, state);
 }
 uintptr_t volt_bcs_lockfree_state(volt_bcs_lockfree *q) {
-  return state_in(&q->top);
+  return bcs_queue_state(&q->top);
 }
 
 void volt_bcs_waitfree_init(volt_bcs_waitfree *q) {
-  init(&q->tail, 0);
+  bcs_queue_init(&q->tail, 0);
 }
 void volt_bcs_waitfree_init_state(volt_bcs_waitfree *q, uintptr_t state) {
-  init(&q->tail, state);
+  bcs_queue_init(&q->tail, state);
 }
 uintptr_t volt_bcs_waitfree_state(volt_bcs_waitfree *q) {
-  return state_in(&q->tail);
+  return bcs_queue_state(&q->tail);
 }
 
 void volt_bcs_waitfree_stub_init(volt_bcs_waitfree_stub *q) {
-  init(&q->tail, 0);
+  bcs_queue_init(&q->tail, 0);
 }
 void volt_bcs_waitfree_stub_init_state(volt_bcs_waitfree_stub *q, uintptr_t state) {
-  init(&q->tail, state);
+  bcs_queue_init(&q->tail, state);
 }
 uintptr_t volt_bcs_waitfree_stub_state(volt_bcs_waitfree_stub *q) {
-  return state_in(&q->tail);
+  return bcs_queue_state(&q->tail);
 }

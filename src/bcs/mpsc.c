@@ -30,7 +30,7 @@
 #include "../core/check.h"
 #include "../core/futex.h"
 
-enum { TOLD = 1, ASLEEP = 2, STOP = 4 };
+enum { SIGNALLED = 1, ASLEEP = 2, STOP = 4 };
 
 void volt_mpsc_init(volt_mpsc *q) {
   volt_store_relaxed(&q->tail, 0); /* not shared yet */
@@ -83,7 +83,7 @@ void volt_actor_init(volt_actor *a) {
   volt_store_relaxed(&a->signal, 0); /* not shared yet */
 }
 
-static void tell(volt_actor *a, uint32_t what) {
+static void actor_signal(volt_actor *a, uint32_t what) {
   uint32_t before = volt_load_relaxed(&a->signal); /* a guess: the CAS decides */
   /* mpsc:E1 -> mpsc:E2: having cleared TOLD, the actor sees what was pushed before */
   while (!volt_cas_weak_release(&a->signal, &before, (before & STOP) | what)) {
@@ -93,18 +93,18 @@ static void tell(volt_actor *a, uint32_t what) {
 
 void volt_actor_submit(volt_actor *a, volt_bcs_node *node) {
   volt_mpsc_push(&a->queue, node);
-  tell(a, TOLD);
+  actor_signal(a, SIGNALLED);
 }
 
 void volt_actor_stop(volt_actor *a) {
-  tell(a, TOLD | STOP);
+  actor_signal(a, SIGNALLED | STOP);
 }
 
 /* Sleep until told; clear TOLD. Returns the signal as it was. */
-static uint32_t listen(volt_actor *a) {
+static uint32_t actor_await_signal(volt_actor *a) {
   for (;;) {
     uint32_t signal = volt_load_relaxed(&a->signal); /* a guess: the CAS decides */
-    if (signal & TOLD) {
+    if (signal & SIGNALLED) {
       /* mpsc:E2 <- mpsc:E1: having cleared TOLD, the actor sees what was pushed before */
       if (volt_cas_acquire(&a->signal, &signal, signal & STOP)) return signal;
     } else if (signal == ASLEEP || volt_cas_relaxed(&a->signal, &signal, ASLEEP)) {
@@ -126,7 +126,7 @@ void volt_actor_run(volt_actor *a, volt_bcs_handle *handle, void *ctx) {
       volt_exchange_acquire(&a->signal, 0);
       return;
     } else {
-      stopping |= (listen(a) & STOP) != 0;
+      stopping |= (actor_await_signal(a) & STOP) != 0;
     }
   }
 }

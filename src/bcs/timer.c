@@ -44,44 +44,49 @@ static const char name[] = "volt_timer";
 
 /* ---- the driver ---- */
 
-static void call_driver(void *ctx) {
+static void timers_call_driver(void *ctx) {
   volt_timers *t = (volt_timers *)ctx;
   volt_waker driver = {t->driver_wake, t->driver_ctx};
   /* timer:D2 <-> timer:D1, timer:D3: the section tell is free again; R3 */
-  volt_exchange_acq_rel(&t->telling, 0);
+  volt_exchange_acq_rel(&t->calling, 0);
   driver.wake(driver.ctx);
 }
 
-static void nothing(void *arg) {
+static void timers_nothing(void *arg) {
   (void)arg;
 }
 
 /* In a section: the root has changed. */
-static void update_earliest(volt_timers *t) {
+static void timers_update_earliest(volt_timers *t) {
   uint64_t now = t->root ? (uint64_t)volt_heap_timer_(t->root)->deadline_ns : VOLT_NO_DEADLINE;
   uint64_t before = volt_load_relaxed(&t->earliest_ns) ^ VOLT_NO_DEADLINE; /* in a section */
   volt_store_relaxed(&t->earliest_ns, now ^ VOLT_NO_DEADLINE);             /* published by D1 */
   if (now >= before || !t->driver_wake) return;
   /* timer:D1 <-> timer:D2: the section tell is free again */
-  if (volt_exchange_acq_rel(&t->telling, 1) == 1) return;
-  volt_waker call = {call_driver, t};
-  volt_bcs_lock_submit(&t->lock, &t->tell, nothing, NULL, call);
+  if (volt_exchange_acq_rel(&t->calling, 1) == 1) return;
+  volt_waker call = {timers_call_driver, t};
+  volt_bcs_lock_submit(&t->lock, &t->call, timers_nothing, NULL, call);
 }
 
 /* ---- start and cancel ---- */
 
-static volt_timers *queue_of(volt_timer *timer) {
+static volt_timers *timer_queue(volt_timer *timer) {
   return (volt_timers *)(void *)timer->waiter.queue;
 }
 
-static void insert(void *arg) {
+/* need of its waiter: 1 exactly while it is in the heap. In a section. */
+static bool timer_is_in_heap(const volt_timer *timer) {
+  return timer->waiter.need == 1;
+}
+
+static void timer_insert(void *arg) {
   volt_timer *timer = (volt_timer *)arg;
-  volt_timers *t = queue_of(timer);
+  volt_timers *t = timer_queue(timer);
   t->started += 1;
   timer->number = t->started;
   timer->waiter.need = 1;
   t->root = volt_heap_insert_(t->root, &timer->waiter);
-  if (t->root == &timer->waiter) update_earliest(t);
+  if (t->root == &timer->waiter) timers_update_earliest(t);
 }
 
 void volt_timer_start(volt_timers *t, volt_timer *timer, uint64_t deadline_ns, volt_waker waker) {
@@ -90,40 +95,41 @@ void volt_timer_start(volt_timers *t, volt_timer *timer, uint64_t deadline_ns, v
   timer->waiter.need = 0;
   timer->deadline_ns = deadline_ns;
   volt_waiter_arm_(&timer->waiter, t, waker);
-  volt_waker nobody = {NULL, NULL}; /* R2 */
-  volt_bcs_lock_submit(&t->lock, &timer->section, insert, timer, nobody);
+  volt_waker none = {NULL, NULL}; /* R2 */
+  volt_bcs_lock_submit(&t->lock, &timer->section, timer_insert, timer, none);
 }
 
-static void unlink_timer(volt_timers *t, volt_timer *timer) {
+static void timer_unlink(volt_timers *t, volt_timer *timer) {
   bool first = t->root == &timer->waiter;
   t->root = volt_heap_remove_(t->root, &timer->waiter);
   timer->waiter.need = 0; /* I1 */
-  if (first) update_earliest(t);
+  if (first) timers_update_earliest(t);
 }
 
-struct removal {
+struct timer_removal {
   volt_timer *timer;
   bool removed;
 };
 
-static void remove_timer(void *arg) {
-  struct removal *r = (struct removal *)arg;
-  r->removed = r->timer->waiter.need == 1; /* R1 */
-  if (r->removed) unlink_timer(queue_of(r->timer), r->timer);
+static void timer_remove(void *arg) {
+  struct timer_removal *r = (struct timer_removal *)arg;
+  r->removed = timer_is_in_heap(r->timer); /* R1 */
+  if (r->removed) timer_unlink(timer_queue(r->timer), r->timer);
 }
 
 /* Of a timer that runs: only under the lock of its own queue may it be touched. */
-#define CHECK_QUEUE(t, timer)                                                                 \
-  VOLT_CHECK(queue_of(timer) == (t), name, "%p is started on %p, not on %p", (void *)(timer), \
-             (void *)queue_of(timer), (void *)(t))
+static void timer_check_queue(const volt_timers *t, volt_timer *timer) {
+  VOLT_CHECK(timer_queue(timer) == t, name, "%p is started on %p, not on %p", (void *)timer,
+             (void *)timer_queue(timer), (const void *)t);
+}
 
 bool volt_timer_cancel(volt_timers *t, volt_timer *timer) {
   int result = volt_waiter_result(&timer->waiter);
   if (result != VOLT_PENDING) return result == VOLT_ECANCELED;
-  CHECK_QUEUE(t, timer);
-  struct removal r = {timer, false};
+  timer_check_queue(t, timer);
+  struct timer_removal r = {.timer = timer, .removed = false};
   volt_bcs_node node;
-  volt_bcs_lock_run(&t->lock, &node, remove_timer, &r);
+  volt_bcs_lock_run(&t->lock, &node, timer_remove, &r);
   if (r.removed) {
     volt_store_relaxed(&timer->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   }
@@ -131,15 +137,15 @@ bool volt_timer_cancel(volt_timers *t, volt_timer *timer) {
   return r.removed;
 }
 
-struct replacement {
+struct timer_replacement {
   volt_timer *timer;
   volt_waker waker;
   bool replaced;
 };
 
-static void replace_waker(void *arg) {
-  struct replacement *r = (struct replacement *)arg;
-  r->replaced = r->timer->waiter.need == 1; /* R1 */
+static void timer_replace_waker(void *arg) {
+  struct timer_replacement *r = (struct timer_replacement *)arg;
+  r->replaced = timer_is_in_heap(r->timer); /* R1 */
   if (!r->replaced) return;
   r->timer->waiter.wake = r->waker.wake;
   r->timer->waiter.ctx = r->waker.ctx;
@@ -147,10 +153,10 @@ static void replace_waker(void *arg) {
 
 bool volt_timer_set_waker(volt_timers *t, volt_timer *timer, volt_waker waker) {
   if (volt_waiter_result(&timer->waiter) != VOLT_PENDING) return false;
-  CHECK_QUEUE(t, timer);
-  struct replacement r = {timer, waker, false};
+  timer_check_queue(t, timer);
+  struct timer_replacement r = {.timer = timer, .waker = waker, .replaced = false};
   volt_bcs_node node;
-  volt_bcs_lock_run(&t->lock, &node, replace_waker, &r);
+  volt_bcs_lock_run(&t->lock, &node, timer_replace_waker, &r);
   return r.replaced;
 }
 
@@ -160,42 +166,42 @@ int volt_timer_result(volt_timer *timer) {
 
 /* ---- expire ---- */
 
-struct expiry {
+struct timer_expiry {
   volt_timers *timers;
   uint64_t now_ns;
   unsigned count;
   volt_waker wakers[VOLT_EXPIRE_BATCH];
 };
 
-static void take_due(void *arg) {
-  struct expiry *e = (struct expiry *)arg;
+static void timers_take_due(void *arg) {
+  struct timer_expiry *e = (struct timer_expiry *)arg;
   volt_timers *t = e->timers;
   while (t->root && e->count < VOLT_EXPIRE_BATCH) {
     volt_timer *first = volt_heap_timer_(t->root);
     if (first->deadline_ns > e->now_ns || first->deadline_ns == VOLT_NO_DEADLINE) return;
     volt_claimed_ claimed = volt_waiter_claim_(&first->waiter);
-    unlink_timer(t, first);
+    timer_unlink(t, first);
     e->wakers[e->count++] = claimed.waker;
     claimed.waker.wake = NULL; /* called by expire() */
     volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
   }
 }
 
-static void set_time(volt_timers *t, uint64_t now_ns) {
-  uint64_t told = volt_load_relaxed(&t->virtual_ns); /* a clock orders nothing */
-  while (told < now_ns && !volt_cas_relaxed(&t->virtual_ns, &told, now_ns)) continue;
+static void timers_set_time(volt_timers *t, uint64_t now_ns) {
+  uint64_t before = volt_load_relaxed(&t->virtual_ns); /* a clock orders nothing */
+  while (before < now_ns && !volt_cas_relaxed(&t->virtual_ns, &before, now_ns)) continue;
 }
 
 size_t volt_timers_expire(volt_timers *t, uint64_t now_ns) {
   size_t expired = 0;
-  set_time(t, now_ns);
+  timers_set_time(t, now_ns);
   for (;;) {
-    struct expiry e;
+    struct timer_expiry e;
     e.timers = t;
     e.now_ns = now_ns;
     e.count = 0;
     volt_bcs_node node;
-    volt_bcs_lock_run(&t->lock, &node, take_due, &e);
+    volt_bcs_lock_run(&t->lock, &node, timers_take_due, &e);
     if (e.count == 0) return expired;
     expired += e.count;
     for (unsigned i = 0; i < e.count; i++) {
@@ -211,24 +217,21 @@ uint64_t volt_timers_earliest_ns(volt_timers *t) {
 
 /* ---- life ---- */
 
-static void init(volt_timers *t, volt_waker driver, bool is_virtual) {
+void volt_timers_init(volt_timers *t, volt_waker driver) {
   volt_bcs_lock_init(&t->lock);
   t->root = NULL;
   t->started = 0;
   volt_store_relaxed(&t->earliest_ns, 0); /* not shared yet */
-  volt_store_relaxed(&t->telling, 0);
+  volt_store_relaxed(&t->calling, 0);
   t->driver_wake = driver.wake;
   t->driver_ctx = driver.ctx;
   volt_store_relaxed(&t->virtual_ns, 0);
-  t->is_virtual = is_virtual;
-}
-
-void volt_timers_init(volt_timers *t, volt_waker driver) {
-  init(t, driver, false);
+  t->is_virtual = false;
 }
 
 void volt_timers_init_virtual(volt_timers *t, volt_waker driver) {
-  init(t, driver, true);
+  volt_timers_init(t, driver);
+  t->is_virtual = true;
 }
 
 uint64_t volt_timers_now_ns(volt_timers *t) {
@@ -236,9 +239,9 @@ uint64_t volt_timers_now_ns(volt_timers *t) {
 }
 
 void volt_timers_destroy(volt_timers *t) {
-  unsigned looks = 0;
+  unsigned spins = 0;
   /* timer:D3 <- timer:D2: the queue ends after the last call of the driver has begun; R4 */
-  while (volt_load_acquire(&t->telling) != 0) volt_pause_(&looks);
+  while (volt_load_acquire(&t->calling) != 0) volt_pause_(&spins);
   volt_bcs_lock_destroy(&t->lock);
   VOLT_CHECK(!t->root, "volt_timers_destroy", "%p: destroyed while a timer is started", (void *)t);
 }

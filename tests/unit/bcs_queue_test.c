@@ -324,7 +324,7 @@ static void waitfree_hands_off(void **state) {
   assert_true(link != 0 && !volt_bcs_is_node_(link)); /* it is the consumer now, with the state */
   assert_int_equal(volt_bcs_state_of_(link), 8);
   assert_true(volt_bcs_waitfree_next_(&nodes[1]) == volt_bcs_link_to_(&nodes[2]));
-  assert_int_equal(volt_bcs_waitfree_leave_(&waitfree.tail, &nodes[2], 9), 0);
+  assert_int_equal(volt_bcs_waitfree_give_up_(&waitfree.tail, &nodes[2], 9), 0);
   assert_int_equal(volt_bcs_waitfree_state(&waitfree), 9);
 }
 

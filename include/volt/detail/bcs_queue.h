@@ -53,8 +53,8 @@ static inline bool volt_bcs_lockfree_push_(volt_bcs_lockfree *q, volt_bcs_node *
 
 /* The consumer has handled everything from top down. Returns 0: the queue is empty, the role given
  * up. Else: the new top; the nodes from there to the old one are to be handled. */
-static inline uintptr_t volt_bcs_lockfree_leave_(volt_bcs_lockfree *q, uintptr_t top,
-                                                 uintptr_t state) {
+static inline uintptr_t volt_bcs_lockfree_give_up_(volt_bcs_lockfree *q, uintptr_t top,
+                                                   uintptr_t state) {
   uintptr_t seen = top;
   /* bcs_queue:S2 -> bcs_queue:S1: the next consumer sees what the last one did */
   if (volt_cas_release(&q->top, &seen, volt_bcs_empty_(state))) return 0;
@@ -78,7 +78,7 @@ static inline void volt_bcs_lockfree_consume_(volt_bcs_lockfree *q, volt_bcs_nod
     }
     if (ops->flush) ops->flush(ctx);
     bottom = top;
-    top = volt_bcs_lockfree_leave_(q, top, state);
+    top = volt_bcs_lockfree_give_up_(q, top, state);
     if (ops->done) ops->done(volt_bcs_node_of_(bottom), ctx);
     if (top == 0) return;
   }
@@ -128,8 +128,8 @@ static inline uintptr_t volt_bcs_waitfree_next_(volt_bcs_node *node) {
 /* No node was seen after this one. Returns 0: the queue is empty, the role given up; or
  * VOLT_BCS_HANDED_OFF_: whoever is about to link the next node is the consumer, and *node is in its
  * hands; or the next node. */
-static inline uintptr_t volt_bcs_waitfree_leave_(VOLT_ATOMIC(uintptr_t) *tail, volt_bcs_node *node,
-                                                 uintptr_t state) {
+static inline uintptr_t volt_bcs_waitfree_give_up_(VOLT_ATOMIC(uintptr_t) *tail,
+                                                   volt_bcs_node *node, uintptr_t state) {
   uintptr_t seen = volt_bcs_link_to_(node);
   /* bcs_queue:T2 -> bcs_queue:T1: the next consumer sees what the last one did */
   if (volt_cas_release(tail, &seen, volt_bcs_empty_(state))) return 0;
@@ -152,7 +152,7 @@ static inline void volt_bcs_waitfree_consume_(volt_bcs_waitfree *q, volt_bcs_nod
     link = volt_bcs_waitfree_next_(at);
     if (link == 0) {
       if (ops->flush) ops->flush(ctx);
-      link = volt_bcs_waitfree_leave_(&q->tail, at, state);
+      link = volt_bcs_waitfree_give_up_(&q->tail, at, state);
       if (link == (uintptr_t)VOLT_BCS_HANDED_OFF_) return;
     }
     if (ops->done) ops->done(at, ctx);
