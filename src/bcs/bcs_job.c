@@ -15,10 +15,6 @@
  *   R6  Cancel meets the server. Closed: BEGUN and CANCELLED, likewise. The node is in the queue in
  *       any case, and its owner's only when the queue is past it: cancel waits for the grant.
  *
- * Pairs
- *   H1 (acq_rel) -> H2 (acq_rel)   the server sees the waker that was written last
- *   H2 (acq_rel) -> H1 (acq_rel)   the owner who has the rest to do sees what its job did
- *
  * Labels: bcs_lock */
 #include "bcs_job.h"
 
@@ -89,7 +85,7 @@ static volt_waker bcs_future_complete(volt_bcs_job_ *job) {
   volt_waiter *w = job->waiter;
   volt_waker waker = {NULL, NULL};
   bool cancelled = volt_bcs_job_is_cancelled_(job);
-  /* bcs_lock:H2 <-> bcs_lock:H1: the owner who has the rest to do sees what its job did; R5 */
+  /* bcs_lock:H2 <-> bcs_lock:H1: sees the waker, or shows the owner what its job did; R5 */
   if (volt_fetch_or_acq_rel(&job->hold, CLAIMED) & REPLACING) return waker;
   volt_claimed_ claimed = volt_waiter_claim_(w);
   if (!cancelled) waker = claimed.waker;
@@ -149,7 +145,7 @@ static bool bcs_future_set_waker(volt_future *f, volt_waker waker) {
   volt_claimed_ old = volt_waiter_claim_(&f->waiter);
   f->waiter.wake = waker.wake;
   f->waiter.ctx = waker.ctx;
-  /* bcs_lock:H1 <-> bcs_lock:H2: the owner who has the rest to do sees what its job did */
+  /* bcs_lock:H1 <-> bcs_lock:H2: shows the combiner the waker, or sees what the job did */
   bool is_ours = volt_fetch_and_acq_rel(&job->hold, ~(uint32_t)REPLACING) & CLAIMED;
   if (!is_ours && !volt_bcs_lock_take_role_((volt_bcs_lock *)f->object, job)) return true; /* R7 */
   volt_waiters_grant_(&old, 1, VOLT_WAITER_GRANTED_); /* R5: the rest is ours */

@@ -50,11 +50,7 @@
  *     waker has queued it there, and taken the role up from further ahead (R7). Jobs of the frames
  *     around that waker may be in the queue, too: those are only told until their frame waits.
  *   - Put down, and taken up by a waker's call, which has lost it in one of these ways.
- * Not by handing it over: that comes after the own job, for which the thread would be woken again.
- *
- * Pair: U1 (release) -> P1 (acquire), in park.c: the owner sees what its job did, the new server
- *   what the old one did.
- *   The queues' own are in bcs_queue.c. */
+ * Not by handing it over: that comes after the own job, for which the thread would be woken again. */
 #include <volt/bcs_lock.h>
 
 #include "../core/check.h"
@@ -344,8 +340,7 @@ static inline bool bcs_run_alone(volt_bcs_lock *lock, volt_bcs_node *node, volt_
   if (CHECK_SECTIONS) frame_leave(&f);
   uintptr_t seen = volt_bcs_link_to_(node);
   VOLT_ATOMIC(uintptr_t) *word = lock->lockfree ? &lock->stack.top : &lock->queue.tail;
-  /* bcs_lock:T2 -> bcs_lock:S1, bcs_queue:T1: TODO-REASON; bcs_lock:S2 -> bcs_lock:S1,
-   * bcs_queue:T1: TODO-REASON */
+  /* bcs_lock:G1 -> bcs_lock:S1, bcs_queue:S1, bcs_queue:T1: the next combiner sees this section */
   return volt_cas_release(word, &seen, 0);
 }
 
@@ -386,9 +381,8 @@ void volt_bcs_lock_run(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_fn *fn
   if (VOLT_LIKELY(!lock->lockfree)) {
     last = volt_bcs_waitfree_swap_(&lock->queue.tail, node);
   } else {
-    volt_store_relaxed(&node->next, 0); /* published by S1 */
-    /* bcs_lock:S1 <-> bcs_lock:S2, bcs_lock:T2, bcs_queue:S3: If somebody is there, the push
-     * follows, with a job */
+    volt_store_relaxed(&node->next, 0); /* published by bcs_lock:S1 */
+    /* bcs_lock:S1 <-> bcs_lock:G1, bcs_queue:S2, bcs_queue:S3: sees the last section */
     volt_cas_acq_rel(&lock->stack.top, &last, volt_bcs_link_to_(node));
   }
   if (VOLT_LIKELY(last == 0)) {

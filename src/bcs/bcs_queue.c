@@ -32,16 +32,7 @@
  *   R4  Wait-free: the consumer reads a node that its owner has back. Closed: done() comes when the
  *       next link has been read; after a handoff *node is the producer's to give back.
  *   R5  Stub: a consumer that hands off has not handled its node. Closed: the new one begins with
- *       its predecessor, unless that is the stub.
- *
- * Pairs
- *   S1 (acq_rel) -> S3 (acquire)   the consumer sees the nodes of a batch
- *   S2 (release) -> S1 (acq_rel)   the next consumer sees what the last one did
- *   T1 (acq_rel) -> T1             the second producer sees the first one's link as empty
- *   T2 (release) -> T1 (acq_rel)   the next consumer sees what the last one did; and an empty stub
- *   N1 (acq_rel) -> N2 (acquire), N3 (acq_rel)   the consumer sees the node and what it carries
- *   N3 (acq_rel) -> N1 (acq_rel)   the new consumer sees what the last one did
- * No order is sequentially consistent. */
+ *       its predecessor, unless that is the stub. */
 #include <volt/bcs_queue.h>
 
 void volt_bcs_lockfree_submit_ops(volt_bcs_lockfree *q, volt_bcs_node *node,
@@ -77,11 +68,10 @@ static uintptr_t stub_follow(volt_bcs_waitfree_stub *q, volt_bcs_node *at, struc
   volt_store_relaxed(&q->stub.next, 0); /* I4: ours; published by T2 */
   uintptr_t stub = volt_bcs_link_to_(&q->stub);
   uintptr_t seen = volt_bcs_link_to_(at);
-  /* bcs_queue:T2 -> bcs_queue:T1: the next consumer sees what the last one did */
+  /* bcs_queue:T2 -> bcs_queue:T1: a producer that links behind the stub sees its next as empty */
   if (volt_cas_release(&q->tail, &seen, stub)) return stub;
   stub_flush(w);
-  /* bcs_queue:N3 <-> bcs_queue:N1: the new consumer sees what the last one did No order is
-   * sequentially consistent */
+  /* bcs_queue:N3 <-> bcs_queue:N1: sees the node linked meanwhile, or shows what was done here */
   return volt_exchange_acq_rel(&at->next, volt_bcs_sentinel_(w->state));
 }
 

@@ -17,14 +17,7 @@
  *   R4  The actor finds a stalled producer and sleeps: that one signals after it has linked.
  *   R5  run() ends, clears the signal for the next, and with it what a producer says meanwhile.
  *       Closed: by an RMW, so that the next run() sees what was pushed before. It acquires, and
- *       has nothing to release: nobody reads what the consumer did out of the signal.
- *
- * Pairs
- *   T1 (acq_rel) -> T1, T2 (release) -> T1   a producer sees the link of the last as empty, and
- *                                            the head as the consumer left it
- *   L1 (release) -> L2 (acquire)   the consumer sees the node behind a link
- *   H1 (release) -> H2 (acquire)   the consumer sees the first node
- *   E1 (release) -> E2 (acquire)   having cleared TOLD, the actor sees what was pushed before */
+ *       has nothing to release: nobody reads what the consumer did out of the signal. */
 #include <volt/mpsc.h>
 
 #include "../core/check.h"
@@ -38,7 +31,7 @@ void volt_mpsc_init(volt_mpsc *q) {
 }
 
 void volt_mpsc_push(volt_mpsc *q, volt_bcs_node *node) {
-  volt_store_relaxed(&node->next, 0); /* published by T1 */
+  volt_store_relaxed(&node->next, 0); /* published by mpsc:T1 */
   /* mpsc:T1 <-> mpsc:T1, mpsc:T2: a producer sees the link of the last as empty, and the head as
    * the consumer left it */
   uintptr_t last = volt_exchange_acq_rel(&q->tail, volt_bcs_link_to_(node));
@@ -62,7 +55,7 @@ int volt_mpsc_pop(volt_mpsc *q, volt_bcs_node **node) {
   /* mpsc:L2 <- mpsc:L1: the consumer sees the node behind a link */
   uintptr_t next = volt_load_acquire(&first->next);
   if (next == 0) {
-    volt_store_relaxed(&q->head, 0); /* published by T2, before anyone else may set it */
+    volt_store_relaxed(&q->head, 0); /* published by mpsc:T2, before anyone else may set it */
     uintptr_t seen = head;
     /* mpsc:T2 -> mpsc:T1: a producer sees the link of the last as empty, and the head as the
      * consumer left it */
@@ -85,7 +78,7 @@ void volt_actor_init(volt_actor *a) {
 
 static void actor_signal(volt_actor *a, uint32_t what) {
   uint32_t before = volt_load_relaxed(&a->signal); /* a guess: the CAS decides */
-  /* mpsc:E1 -> mpsc:E2: having cleared TOLD, the actor sees what was pushed before */
+  /* mpsc:A1 -> mpsc:A2: having cleared TOLD, the actor sees what was pushed before */
   while (!volt_cas_weak_release(&a->signal, &before, (before & STOP) | what)) {
   }
   if (before & ASLEEP) volt_futex_wake32_(&a->signal, 1); /* by address only */
@@ -105,7 +98,7 @@ static uint32_t actor_await_signal(volt_actor *a) {
   for (;;) {
     uint32_t signal = volt_load_relaxed(&a->signal); /* a guess: the CAS decides */
     if (signal & SIGNALLED) {
-      /* mpsc:E2 <- mpsc:E1: having cleared TOLD, the actor sees what was pushed before */
+      /* mpsc:A2 <- mpsc:A1: having cleared TOLD, the actor sees what was pushed before */
       if (volt_cas_acquire(&a->signal, &signal, signal & STOP)) return signal;
     } else if (signal == ASLEEP || volt_cas_relaxed(&a->signal, &signal, ASLEEP)) {
       /* relaxed: ASLEEP carries no data; the futex compares it again */
@@ -122,7 +115,7 @@ void volt_actor_run(volt_actor *a, volt_bcs_handle *handle, void *ctx) {
     if (result == VOLT_OK) {
       handle(node, ctx);
     } else if (stopping && result == VOLT_EAGAIN) {
-      /* mpsc:E2 <- mpsc:E1: having cleared TOLD, the actor sees what was pushed before; R5 */
+      /* mpsc:A2 <- mpsc:A1: having cleared TOLD, the actor sees what was pushed before; R5 */
       volt_exchange_acquire(&a->signal, 0);
       return;
     } else {

@@ -22,12 +22,7 @@
  *       already. Closed: telling is cleared before the driver is called, and set after earliest_ns;
  *       whoever finds it set knows that a call is still to come.
  *   R4  The last timer expires and the queue is destroyed while the driver is still to be called.
- *       Closed: destroy() waits until telling is clear, after which the call touches nothing of it.
- *
- * Pairs
- *   D1 (acq_rel) -> D2 (acq_rel)   the driver, called for an earlier timer, sees the earliest
- *   D2 (acq_rel) -> D1 (acq_rel)   the section tell is free again
- *   D2 (acq_rel) -> D3 (acquire)   the queue ends after the last call of the driver has begun */
+ *       Closed: destroy() waits until telling is clear, after which the call touches nothing of it. */
 #include <volt/timer.h>
 
 #include "../core/check.h"
@@ -47,7 +42,7 @@ static const char name[] = "volt_timer";
 static void timers_call_driver(void *ctx) {
   volt_timers *t = (volt_timers *)ctx;
   volt_waker driver = {t->driver_wake, t->driver_ctx};
-  /* timer:D2 <-> timer:D1, timer:D3: the section tell is free again; R3 */
+  /* timer:D2 <-> timer:D1, timer:D3: sees the earliest deadline, frees the call section; R3 */
   volt_exchange_acq_rel(&t->calling, 0);
   driver.wake(driver.ctx);
 }
@@ -60,9 +55,9 @@ static void timers_nothing(void *arg) {
 static void timers_update_earliest(volt_timers *t) {
   uint64_t now = t->root ? (uint64_t)volt_heap_timer_(t->root)->deadline_ns : VOLT_NO_DEADLINE;
   uint64_t before = volt_load_relaxed(&t->earliest_ns) ^ VOLT_NO_DEADLINE; /* in a section */
-  volt_store_relaxed(&t->earliest_ns, now ^ VOLT_NO_DEADLINE);             /* published by D1 */
+  volt_store_relaxed(&t->earliest_ns, now ^ VOLT_NO_DEADLINE); /* published by timer:D1 */
   if (now >= before || !t->driver_wake) return;
-  /* timer:D1 <-> timer:D2: the section tell is free again */
+  /* timer:D1 <-> timer:D2: shows the earliest deadline, sees the call section free */
   if (volt_exchange_acq_rel(&t->calling, 1) == 1) return;
   volt_waker call = {timers_call_driver, t};
   volt_bcs_lock_submit(&t->lock, &t->call, timers_nothing, NULL, call);

@@ -44,8 +44,9 @@ static inline bool volt_bcs_lockfree_push_(volt_bcs_lockfree *q, volt_bcs_node *
                                            uintptr_t *state) {
   uintptr_t top = volt_load_relaxed(&q->top); /* a guess: the CAS decides */
   do {
-    volt_store_relaxed(&node->next, top); /* published by S1 */
-    /* bcs_queue:S1 <-> bcs_queue:S2, bcs_queue:S3: the next consumer sees what the last one did */
+    volt_store_relaxed(&node->next, top); /* published by bcs_queue:S1 */
+    /* bcs_queue:S1 <-> bcs_queue:S2, bcs_queue:S3, bcs_lock:G1: sees what the last consumer did,
+     * shows the next one the node */
   } while (!volt_cas_weak_acq_rel(&q->top, &top, volt_bcs_link_to_(node)));
   *state = volt_bcs_state_of_(top);
   return !volt_bcs_is_node_(top);
@@ -56,7 +57,7 @@ static inline bool volt_bcs_lockfree_push_(volt_bcs_lockfree *q, volt_bcs_node *
 static inline uintptr_t volt_bcs_lockfree_give_up_(volt_bcs_lockfree *q, uintptr_t top,
                                                    uintptr_t state) {
   uintptr_t seen = top;
-  /* bcs_queue:S2 -> bcs_queue:S1: the next consumer sees what the last one did */
+  /* bcs_queue:S2 -> bcs_queue:S1, bcs_lock:S1: the next consumer sees what this one did */
   if (volt_cas_release(&q->top, &seen, volt_bcs_empty_(state))) return 0;
   /* bcs_queue:S3 <- bcs_queue:S1, bcs_lock:S1: the consumer sees the nodes of a batch */
   return volt_load_acquire(&q->top);
@@ -72,7 +73,8 @@ static inline void volt_bcs_lockfree_consume_(volt_bcs_lockfree *q, volt_bcs_nod
   for (;;) {
     for (uintptr_t link = top; link != bottom;) {
       volt_bcs_node *at = volt_bcs_node_of_(link);
-      link = volt_load_relaxed(&at->next); /* role held: published by S1, seen by S1 or S3 */
+      link = volt_load_relaxed(
+          &at->next); /* role held: published and seen by bcs_queue:S1, or seen by bcs_queue:S3 */
       state = volt_bcs_handle_one_(ops, at, ctx, state);
       if (ops->done && volt_bcs_link_to_(at) != top) ops->done(at, ctx);
     }
@@ -91,9 +93,9 @@ enum { VOLT_BCS_HANDED_OFF_ = 1 };
 /* The first step of a push. Returns 0 or a state: the queue was empty, the caller is the consumer;
  * or the link to the last node, for the second step. */
 static inline uintptr_t volt_bcs_waitfree_swap_(VOLT_ATOMIC(uintptr_t) *tail, volt_bcs_node *node) {
-  volt_store_relaxed(&node->next, 0); /* published by T1 */
-  /* bcs_queue:T1 <-> bcs_queue:T1, bcs_queue:T2, bcs_lock:S2, bcs_lock:T2: the second producer
-   * sees the first one's link as empty */
+  volt_store_relaxed(&node->next, 0); /* published by bcs_queue:T1 */
+  /* bcs_queue:T1 <-> bcs_queue:T1, bcs_queue:T2, bcs_lock:G1: sees the link of the last node as
+   * empty, or what the last consumer did */
   return volt_exchange_acq_rel(tail, volt_bcs_link_to_(node));
 }
 
@@ -133,8 +135,7 @@ static inline uintptr_t volt_bcs_waitfree_give_up_(VOLT_ATOMIC(uintptr_t) *tail,
   uintptr_t seen = volt_bcs_link_to_(node);
   /* bcs_queue:T2 -> bcs_queue:T1: the next consumer sees what the last one did */
   if (volt_cas_release(tail, &seen, volt_bcs_empty_(state))) return 0;
-  /* bcs_queue:N3 <-> bcs_queue:N1: the new consumer sees what the last one did No order is
-   * sequentially consistent */
+  /* bcs_queue:N3 <-> bcs_queue:N1: sees the node linked meanwhile, or shows what was done here */
   seen = volt_exchange_acq_rel(&node->next, volt_bcs_sentinel_(state));
   return seen ? seen : (uintptr_t)VOLT_BCS_HANDED_OFF_;
 }
