@@ -37,9 +37,9 @@
  *
  *   its task is cancelled          exactly one: the innermost that the task is in or comes to
  *                                  next; never one after VOLT_FINALLY
- *   it loses a select, or is       the one that it is in, and again the one that it is in at each
- *   timed out                      later poll; never one after VOLT_FINALLY. The select or the
- *                                  timeout is ready when the function has ended
+ *   it loses a select, times out,  the one that it is in, and again the one that it is in at each
+ *   or is ended by a join          later poll; never one after VOLT_FINALLY. The select, timeout
+ *                                  or join is ready when the function has ended
  *   it is dropped: its future is   every remaining one, at once, also after VOLT_FINALLY: the
  *   cancelled, or the deadline     function runs to its end without waiting
  *   of volt_block_on() passes

@@ -1,13 +1,13 @@
 /* mpsc.h: an intrusive queue of many producers and one consumer, and the actor on it.
  *
  * Vyukov's queue: push() is wait-free, one swap and one store. Its consumer can find that something
- * has been pushed and cannot be reached yet, because a producer is between the two: pop() then says
- * VOLT_ESTALLED, and does not pretend that the queue is empty.
+ * has been pushed and cannot be reached yet, because a producer is between the two. pop() then
+ * returns VOLT_ESTALLED, and does not pretend that the queue is empty.
  *
  * The actor is that queue with a thread behind it: submit() pushes and, if the thread sleeps, wakes
- * it; every handle() runs there. It is what batched critical sections (volt/bcs_queue.h) do
- * without: there the first submitter is the consumer, and nobody has to be scheduled. Use an actor
- * when the sections belong on a thread of their own: because they block, or need its stack, CPU or
+ * it; every handle() runs there. It does what batched critical sections (volt/bcs_queue.h) avoid:
+ * there the first submitter is the consumer, and no thread has to be scheduled. Use an actor when
+ * the sections belong on a thread of their own, because they block, or need its stack, CPU or
  * identity.
  *
  *   volt_actor a = VOLT_ACTOR_INIT;
@@ -24,13 +24,13 @@
 /* Members are private. */
 typedef struct volt_mpsc {
   VOLT_ATOMIC(uintptr_t) tail;
-  VOLT_ATOMIC(uintptr_t) head; /* the consumer's; but whoever finds the tail empty sets it */
+  VOLT_ATOMIC(uintptr_t) head; /* the consumer's; a producer sets it if the tail was empty */
 } volt_mpsc;
 
 /* Members are private. */
 typedef struct volt_actor {
   volt_mpsc queue;
-  VOLT_ATOMIC(uint32_t) signal; /* what the consumer has been told */
+  VOLT_ATOMIC(uint32_t) signal; /* what producers say to the consumer */
 } volt_actor;
 
 #define VOLT_MPSC_INIT \
@@ -40,36 +40,42 @@ typedef struct volt_actor {
 
 VOLT_BEGIN_DECLS
 
-/* Make the queue empty. Not while in use. */
+/* Make the queue empty.
+ * Threads: one, while no other uses the queue. */
 VOLT_API void volt_mpsc_init(volt_mpsc *q);
 
-/* Append *node. node: the caller's memory, in no queue; the consumer's until it has been popped.
- * Threads: any. Progress: wait-free. Order: releases what this thread did to whoever pops it. */
+/* Append *node.
+ * node: the caller's memory, in no queue; the queue's until it has been popped.
+ * Threads: any. Progress: wait-free. Order: releases what this thread did to the pop of *node. */
 VOLT_API void volt_mpsc_push(volt_mpsc *q, volt_bcs_node *node);
 
 /* Take the oldest node.
- * Returns VOLT_OK (*node is the caller's), VOLT_EAGAIN (nothing has been pushed), VOLT_ESTALLED
- *   (something has been, but the producer of the oldest, or of the next, is still at it: try again
- *   when it has had time to run).
+ * node: where its address is stored.
+ * Returns VOLT_OK (*node is the caller's), VOLT_EAGAIN (the queue is empty), or VOLT_ESTALLED (it
+ *   is not empty, but the push of the oldest node, or of the one behind it, has not ended: try
+ *   again when that producer has had time to run). *node is changed only with VOLT_OK.
  * Threads: one at a time. Progress: wait-free. Order: acquires what the producer did. */
 VOLT_API VOLT_NODISCARD int volt_mpsc_pop(volt_mpsc *q, volt_bcs_node **node);
 
-/* Make an idle actor. Not while in use. */
+/* Make an idle actor.
+ * Threads: one, while no other uses the actor. */
 VOLT_API void volt_actor_init(volt_actor *a);
 
 /* Have *node handled by the actor's thread, in order of arrival.
- * node: the caller's memory, in no queue; the actor's until handle() has been called with it; that
- *   may free it or submit it again. Submitted after stop(): handled if run() sees it in time.
- *   The actor itself must stay until every submit() has returned.
- * Threads: any. Wakes the actor's thread if it sleeps. Order: releases to handle(). */
+ * node: the caller's memory, in no queue; the actor's until handle() is called with it. handle()
+ *   may free it or submit it again. Submitted after stop(), it is handled if run() sees it in time.
+ * a: must stay until every submit() has returned.
+ * Wakes: the actor's thread, if it sleeps.
+ * Threads: any. Order: releases what this thread did to handle(). */
 VOLT_API void volt_actor_submit(volt_actor *a, volt_bcs_node *node);
 
-/* Handle what is submitted, on this thread, until the actor is stopped and nothing is left.
- * Threads: one at a time. Sleeps while there is nothing to do. */
+/* Handle what is submitted, on this thread, until the actor is stopped and nothing is left. Sleeps
+ * while there is nothing to do.
+ * Threads: one at a time, which may block. Order: handle() acquires what the submitter did. */
 VOLT_API void volt_actor_run(volt_actor *a, volt_bcs_handle *handle, void *ctx);
 
 /* Have run() return when all that was submitted before has been handled. Once per run().
- * Threads: any. */
+ * Wakes: the actor's thread, if it sleeps. Threads: any. */
 VOLT_API void volt_actor_stop(volt_actor *a);
 
 VOLT_END_DECLS

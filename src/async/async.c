@@ -1,9 +1,10 @@
 /* async.c: what the macros of volt/async.h leave to functions, and the future of an async function.
  *
- *   step      0 at the beginning; the line of the await or yield it stands at; FINALLY, END: where
- *             it is to go on, for the length of a jump; ENDED: it has returned
- *   result    VOLT_OK until it is left with something else: the first failure stands, and until
- *             there is one, the first success other than VOLT_OK */
+ * A frame:
+ *   step      0: at the beginning. A line: at the await or the yield there. FINALLY, END: where to
+ *             go on, for the length of a jump. ENDED: the function has returned.
+ *   result    VOLT_OK until the function leaves with something else. The first failure stands;
+ *             until there is one, the first success other than VOLT_OK. */
 #include <volt/async.h>
 
 #include "../core/check.h"
@@ -16,7 +17,8 @@ void volt_frame_leave_(volt_frame *frame, int result) {
   frame->step = frame->is_finally ? VOLT_STEP_END_ : VOLT_STEP_FINALLY_;
 }
 
-/* Whether a cancel has to wait until the function has ended. */
+/* Returns true if the cancellation in ctx is not for this function: it is after VOLT_FINALLY, and
+ * is not dropped. */
 static bool frame_is_shielded(const volt_frame *frame, const volt_ctx *ctx) {
   return frame->is_finally && ctx->cancel == VOLT_CTX_CANCEL_ONCE;
 }
@@ -60,7 +62,7 @@ static int async_poll(volt_future *f, volt_ctx *ctx) {
 
 static bool async_cancel(volt_future *f) {
   volt_async *a = async_of(f);
-  if (f->state == VOLT_FUTURE_INIT_) return true; /* nothing of it has run */
+  if (f->state == VOLT_FUTURE_INIT_) return true; /* the function has not begun */
   static const volt_waker none = {NULL, NULL};
   volt_ctx ctx = VOLT_CTX_INIT(none);
   ctx.budget = UINT32_MAX;

@@ -1,20 +1,46 @@
 /* select.c: the first of several futures, or all of them.
  *
- * Algorithm: a poll polls the branches, each of which registers the poller's waker by itself; there
- * is no waiter of its own and no shared state, so nothing here is concurrent. When it is known what
- * it will return, the other branches are ended; one that has to come to its end first (a function
- * that cleans up, a call that blocks) is polled until it has.
+ * A future that is composed, and what its table (future_ops.h) is for:
  *
- * Race R1: two branches are granted in the same instant. Closed: what can be given back, is, when
- *   the loser is cancelled (volt_future_cancel()) or if it had already been polled (undo; of a
- *   join, each of its branches). What
- *   cannot, an element that a channel has moved, is granted only by who takes the decision; and so
- *   is everything else chosen here. If somebody else has it, all branches are cancelled: the one
- *   that stands has won.
- * Race R2: a loser's wake comes when the select, and the memory of its branches, are gone. Closed:
- *   wakers refer to the poller alone, which counts them (volt_ctx.registered).
- * Race R3: a branch has taken the decision and must still end the losers of its own. Closed: it has
- *   won; the others are ended, and only that one is polled from then on. */
+ *              task              the poller: its waker is in ctx
+ *                |
+ *             select             takes effect through one branch
+ *            /       \
+ *      timeout       async       a timeout takes effect through its inner future
+ *      /     \         |
+ *   receive  sleep    lock       leaves: each has a waiter, which holds the poller's waker
+ *
+ *   poll         Polls what is below. Each leaf registers the poller's waker by itself.
+ *   cancel       Ends what is below, at once.
+ *   ends_itself  Its poll obeys ctx->cancel, because something below may have to come to its end
+ *                first (VOLT_FINALLY, a call on the blocking pool). A future without it is ended by
+ *                cancel.
+ *   leave        Lets what is below wait on without a waker, because the poller goes on without it
+ *                (VOLT_SELECT_KEEP).
+ *   through      The future below by which it took effect, or NULL: a select's winner, a timeout's
+ *                inner future. A future without it has no such single one: a join, a function.
+ *   undo         Gives back what a poll has just returned, because the future has lost: a join
+ *                undoes each of its branches.
+ * A leaf stands if it took effect although it was cancelled: a channel has moved its element, which
+ * cannot be given back. volt_future_standing_() goes down by `through`, and returns the leaf that
+ * stands, or NULL. The decision is one word of the outermost select. It is passed down where there
+ * is a `through`. A thread that takes it may let one leaf take effect.
+ *
+ * Algorithm: a poll polls the branches. The select has no waiter of its own and no shared state but
+ * the decision, so nothing else here is concurrent. When its result is known, the other branches
+ * are ended. A branch that has to come to its end first is polled until it has.
+ *
+ * Races
+ *   R1  Interleaving: two branches are granted at the same moment. Prevented by: what can be given
+ *       back is given back, by cancelling the loser, or, if it was polled already, by undo. What
+ *       cannot be given back is granted only by a thread that takes the decision. Each other choice
+ *       here takes the decision first, too. If another thread has it, all branches are cancelled,
+ *       and the one that stands has won.
+ *   R2  Interleaving: the wake of a loser comes when the select and its branches are freed.
+ *       Prevented by: wakers refer to the poller alone, which counts them (volt_ctx.registered).
+ *   R3  Interleaving: a branch has taken the decision, and is still pending because it ends losers
+ *       of its own; another branch becomes ready. Prevented by: the first one has won. The others
+ *       are ended, and only the first is polled from then on. */
 #include <volt/select.h>
 
 #include "../core/check.h"
@@ -37,7 +63,7 @@ void volt_select_seed(uint64_t seed) {
   *volt_thread_random_() = seed * 2 + 1;
 }
 
-/* R2, for those that are kept. */
+/* For branches that are kept: R2. */
 static void leave_all_but(volt_future *const *branches, uint32_t count, uint32_t kept) {
   for (uint32_t i = 0; i < count; i++) {
     if (i != kept && branches[i]) volt_future_leave_(branches[i]);
@@ -50,7 +76,7 @@ static void cancel_all_but(volt_future *const *branches, uint32_t count, uint32_
   }
 }
 
-/* Returns whether all have ended. */
+/* Returns true if all have ended. */
 static bool end_all_but(volt_future *const *branches, uint32_t count, uint32_t kept,
                         volt_ctx *ctx) {
   bool all = true;
@@ -66,8 +92,8 @@ static volt_select *select_of(volt_future *f) {
   return volt_container_of(f, volt_select, future);
 }
 
-/* All branches have ended and none was chosen: look whether one took effect, by the decision if
- * there is such a one. Returns whether. */
+/* All branches have ended and none was chosen. If one stands all the same, it is the winner; a leaf
+ * with a decision comes first. Returns true if there is a winner. */
 static bool select_find_standing(volt_select *s) {
   for (uint32_t i = 0; i < s->count; i++) {
     const volt_future *leaf = s->branches[i] ? volt_future_standing_(s->branches[i]) : NULL;
@@ -76,7 +102,8 @@ static bool select_find_standing(volt_select *s) {
   return s->winner != UINT32_MAX;
 }
 
-/* It is known what it returns: end the others, or leave them. Returns it when that is done. */
+/* The result is known: end the other branches, or leave them. Returns VOLT_PENDING until they have
+ * ended, then the result. */
 static int select_finish(volt_select *s, volt_ctx *ctx) {
   if (s->how & VOLT_SELECT_KEEP) {
     leave_all_but(s->branches, s->count, s->winner);
@@ -110,7 +137,7 @@ static int select_poll_branches(volt_select *s, volt_ctx *ctx) {
   return any ? VOLT_PENDING : VOLT_EINVAL;
 }
 
-/* R3: the winner is known, and was still pending. Returns whether it has ended. */
+/* R3: the winner is known, and was still pending. Returns true if it has ended. */
 static bool select_winner_has_ended(volt_select *s, volt_ctx *ctx) {
   s->result = volt_future_poll_branch_(s->branches[s->winner], ctx);
   return s->result != VOLT_PENDING;
@@ -144,8 +171,8 @@ static bool select_cancel(volt_future *f) {
   cancel_all_but(s->branches, s->count, s->winner);
   if (s->winner == UINT32_MAX) return !select_find_standing(s);
   volt_future *winner = s->branches[s->winner];
-  volt_future_cancel(winner); /* R3: it may be pending */
-  volt_future_undo_(winner);  /* nobody has seen it */
+  volt_future_cancel(winner); /* R3: it may be pending still */
+  volt_future_undo_(winner);  /* no poll has returned it */
   if (volt_future_standing_(winner)) return false;
   s->winner = UINT32_MAX;
   return true;
@@ -176,7 +203,7 @@ volt_future *volt_select_future(volt_select *s, volt_future *const *branches, ui
   s->how = how;
   s->winner = UINT32_MAX;
   s->result = VOLT_PENDING;
-  volt_store_relaxed(&s->decision.taken, 0); /* not shared: no branch is queued */
+  volt_store_relaxed(&s->decision.taken, 0); /* not shared: no branch is queued yet */
   s->decision.mine = false;
   s->decision.shared = false;
   s->first = 0;
@@ -230,7 +257,8 @@ static void join_leave(volt_future *f) {
   leave_all_but(j->branches, j->count, UINT32_MAX);
 }
 
-/* What its branches have got stays theirs if it failed: their owner looks at them then. */
+/* Not called if the join failed: its branches then keep what they got, and their owner polls
+ * them. */
 static void join_undo(volt_future *f) {
   volt_join *j = join_of(f);
   for (uint32_t i = 0; i < j->count; i++) {

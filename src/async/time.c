@@ -1,8 +1,8 @@
 /* time.c: futures of time, on the timers of volt/timer.h.
  *
- * Algorithm: a sleep is a leaf whose waiter is its timer's. A timeout polls the inner future, then
- * a sleep. A tick polls a sleep and then says when the next one is due. All that is concurrent
- * happens in timer.c. */
+ * Algorithm: a sleep is a leaf; its waiter is that of its timer. A timeout polls its inner future,
+ * and then a sleep. A tick polls a sleep, and then sets when the next one is due. All that is
+ * concurrent happens in timer.c. The words of composed futures are in select.c. */
 #include <volt/time.h>
 
 #include "../core/check.h"
@@ -35,7 +35,7 @@ static bool sleep_set_waker(volt_future *f, volt_waker waker) {
 }
 
 static void sleep_give_back(volt_future *f) {
-  (void)f; /* time that has passed */
+  (void)f; /* time that has passed cannot be given back */
 }
 
 static volt_waiter *sleep_waiter(volt_future *f) {
@@ -61,7 +61,8 @@ static volt_timeout *timeout_of(volt_future *f) {
   return volt_container_of(f, volt_timeout, future);
 }
 
-/* The inner future is to end, whatever it returns; unless it takes effect all the same. */
+/* End the inner future. Returns VOLT_PENDING until it has ended; then result, or, if a leaf of it
+ * stands, the inner future's own result. */
 static int timeout_end_inner(volt_timeout *t, int result, volt_ctx *ctx) {
   t->result = result;
   volt_future_cancel(&t->sleep.future);
@@ -150,7 +151,7 @@ static bool interval_cancel(volt_future *f) {
   return true;
 }
 
-/* It is due again. */
+/* The tick is due again. */
 static void interval_undo(volt_future *f) {
   volt_interval *i = interval_of(f);
   i->next_ns = i->ticked_ns;
@@ -178,7 +179,7 @@ void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t start_ns
   i->ticked_ns = 0;
   i->ticked_before_ns = 0;
   volt_future_make_(&i->future, &interval_ops, NULL, 0);
-  i->future.state = VOLT_FUTURE_READY_; /* no tick is wanted yet */
+  i->future.state = VOLT_FUTURE_READY_; /* no tick has been asked for */
 }
 
 volt_future *volt_interval_tick(volt_interval *i) {

@@ -1,19 +1,23 @@
 /* bcs_job.c: a job of a volt_bcs_lock, and the future that waits for one.
  *
- * A future's job has two parties that do not wait for each other: the server that runs it and
- * tells, and the owner that may replace the waker or cancel meanwhile. hold says who may touch
- *   what: BEGUN      server   comes to run it. CANCELLED there before: it does not run
- *   CANCELLED  owner    shall not run. BEGUN there before: too late
- *   REPLACING  owner    is writing the waker; set, then cleared
- *   CLAIMED    server   the queue is past it, the waker is about to be read. REPLACING there
- *                       before: the rest is left to the owner, who finds CLAIMED when it clears
- *                       REPLACING
+ * Two threads use a future's job and do not wait for each other: the combiner, which runs and
+ * completes it, and the owner, which may replace the waker or cancel meanwhile. The bits of hold
+ * say which of them may do what:
+ *   BEGUN      set by the combiner, which is about to run the job. If CANCELLED is set already, the
+ *              job does not run.
+ *   CANCELLED  set by the owner: the job is not to run. If BEGUN is set already, that is too late.
+ *   REPLACING  set by the owner while it writes the waker, then cleared.
+ *   CLAIMED    set by the combiner when the queue is past the node, before it reads the waker. If
+ *              REPLACING is set already, the combiner leaves the grant to the owner, which finds
+ *              CLAIMED when it clears REPLACING.
  *
  * Races
- *   R5  The waker is replaced while the server reads it. Closed: REPLACING and CLAIMED, whichever
- *       is first in hold. The grant comes with the claim, the waker is called later from a copy.
- *   R6  Cancel meets the server. Closed: BEGUN and CANCELLED, likewise. The node is in the queue in
- *       any case, and its owner's only when the queue is past it: cancel waits for the grant.
+ *   R5  Interleaving: the owner replaces the waker while the combiner reads it. Prevented by:
+ *       REPLACING and CLAIMED are bits of one word, so one of the two sees that the other was
+ *       first. The grant follows the claim at once. The waker is called later, from a copy.
+ *   R6  Interleaving: the owner cancels while the combiner is about to run the job. Prevented by:
+ *       BEGUN and CANCELLED, in the same way. The node is in the queue in either case, and its
+ *       owner's again only when the queue is past it. So cancel waits for the grant.
  *
  * Labels: bcs_lock */
 #include "bcs_job.h"
@@ -44,7 +48,7 @@ static uint32_t bcs_section_mark(const volt_bcs_section *section) {
 }
 
 void volt_bcs_section_check_free_(volt_bcs_section *section, const char *where) {
-  /* relaxed: nobody else writes it while it may be submitted */
+  /* relaxed: no other thread writes it while it may be submitted */
   bool is_queued =
       section->node.data == &section->job &&
       (volt_load_relaxed(&section->job.hold) & SECTION_MARK) == bcs_section_mark(section);
@@ -56,7 +60,7 @@ void volt_bcs_section_mark_(volt_bcs_section *section) {
 }
 #endif
 
-/* The job has run, and its node is still in the queue. */
+/* The job has run, or was cancelled; its node is still in the queue. */
 static void bcs_job_unmark(volt_bcs_job_ *job) {
 #if VOLT_DEBUG
   /* relaxed: published like what the job did */
@@ -68,7 +72,7 @@ static void bcs_job_unmark(volt_bcs_job_ *job) {
 
 static void bcs_job_run(volt_bcs_job_ *job) {
   if (job->kind == VOLT_BCS_FUTURE_) {
-    /* R6. relaxed: it carries no data; the queue has published the job */
+    /* R6. relaxed: BEGUN carries no data; the queue has published the job */
     job->flag = (volt_fetch_or_relaxed(&job->hold, BEGUN) & CANCELLED) != 0;
     if (volt_bcs_job_is_cancelled_(job)) return;
   }
@@ -117,7 +121,7 @@ static int bcs_future_start(volt_future *f, volt_waker waker) {
       !volt_bcs_lock_take_role_(lock, &section->job)) { /* R7, in bcs_lock.c */
     return VOLT_PENDING;
   }
-  volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* nobody else knows of it any more */
+  volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* no other thread reaches it */
   return VOLT_OK;
 }
 
@@ -125,21 +129,21 @@ static bool bcs_future_cancel(volt_future *f) {
   volt_bcs_job_ *job = &bcs_future_section(f)->job;
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
   volt_bcs_lock_check_outside_((volt_bcs_lock *)f->object, "volt_future_cancel");
-  /* R6. relaxed: it carries no data */
+  /* R6. relaxed: CANCELLED carries no data */
   bool too_late = (volt_fetch_or_relaxed(&job->hold, CANCELLED) & BEGUN) != 0;
   if (!volt_bcs_lock_take_role_((volt_bcs_lock *)f->object, job)) { /* R7, in bcs_lock.c */
     volt_waiter_await_(&f->waiter);
   }
-  if (!too_late) volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own */
+  if (!too_late) volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* owner's again */
   return !too_late;
 }
 
 static bool bcs_future_set_waker(volt_future *f, volt_waker waker) {
   volt_bcs_job_ *job = &bcs_future_section(f)->job;
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
-  /* relaxed: if the server has claimed it nothing is written; if not, H1 publishes what is */
+  /* relaxed: if CLAIMED is set, nothing is written; if not, H1 publishes what is written */
   if (volt_fetch_or_relaxed(&job->hold, REPLACING) & CLAIMED) {
-    volt_waiter_await_(&f->waiter); /* no foreign code runs before the grant */
+    volt_waiter_await_(&f->waiter); /* no user code runs before the grant */
     return false;
   }
   volt_claimed_ old = volt_waiter_claim_(&f->waiter);
@@ -148,11 +152,11 @@ static bool bcs_future_set_waker(volt_future *f, volt_waker waker) {
   /* bcs_lock:H1 <-> bcs_lock:H2: shows the combiner the waker, or sees what the job did */
   bool is_ours = volt_fetch_and_acq_rel(&job->hold, ~(uint32_t)REPLACING) & CLAIMED;
   if (!is_ours && !volt_bcs_lock_take_role_((volt_bcs_lock *)f->object, job)) return true; /* R7 */
-  volt_waiters_grant_(&old, 1, VOLT_WAITER_GRANTED_); /* R5: the rest is ours */
+  volt_waiters_grant_(&old, 1, VOLT_WAITER_GRANTED_); /* R5: the grant is left to this thread */
   return false;
 }
 
-/* The section has run: nothing is held. */
+/* A section that has run holds nothing. */
 static void bcs_future_give_back(volt_future *f) {
   (void)f;
 }

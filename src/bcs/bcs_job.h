@@ -1,4 +1,4 @@
-/* bcs_job.h: what a node of a volt_bcs_lock carries: what to run, and who is to be told. */
+/* bcs_job.h: what a node of a volt_bcs_lock carries: what to run, and what to wake then. */
 #ifndef VOLT_BCS_BCS_JOB_H
 #define VOLT_BCS_BCS_JOB_H
 
@@ -6,10 +6,10 @@
 
 #include "../core/check.h"
 
-/* Who waits for a job. */
+/* What waits for a job. */
 enum {
   VOLT_BCS_RUN_ = 1,    /* a thread, in run() */
-  VOLT_BCS_SUBMIT_ = 2, /* a waker, or nobody */
+  VOLT_BCS_SUBMIT_ = 2, /* a waker, or nothing */
   VOLT_BCS_FUTURE_ = 3  /* a future */
 };
 
@@ -32,9 +32,9 @@ static inline bool volt_bcs_job_is_cancelled_(const volt_bcs_job_ *job) {
 /* Fill in a job before its node is submitted. */
 void volt_bcs_job_init_(volt_bcs_job_ *job, uint32_t kind, volt_bcs_fn *fn, void *arg);
 
-/* Debug builds abort if a section is submitted that is queued. That it is, the upper bits of hold
- * say, from the submission until its job has run: a mark that depends on its address, so that
- * memory that was never used, or a copy, does not look as if it were. */
+/* Debug builds abort if a section is submitted while it is queued. From its submission until its
+ * job has run, the upper bits of hold are a mark. The mark depends on the section's address, so
+ * that memory that was never used, or a copy, is not taken for a queued section. */
 #if VOLT_DEBUG
 void volt_bcs_section_check_free_(volt_bcs_section *section, const char *where);
 void volt_bcs_section_mark_(volt_bcs_section *section);
@@ -48,20 +48,19 @@ static inline void volt_bcs_section_mark_(volt_bcs_section *section) {
 }
 #endif
 
-/* The server: run it, unless its owner has cancelled it. */
+/* The combiner: run the job, unless its owner has cancelled it. */
 void volt_bcs_job_run_(volt_bcs_job_ *job);
 
-/* The server, with the node out of the queue: tell the owner, if that is a waker or a future. The
- * last access to *job. Returns the waker to be called when nothing is held, or a zero one. */
+/* The combiner, with the node out of the queue: complete the job of a waker or of a future. The
+ * last access to *job. Returns the waker to call when no section runs, or a zero one. */
 volt_waker volt_bcs_job_complete_(volt_bcs_job_ *job);
 
-/* Put *node, which carries job, into the queue, and serve if nobody does. Returns true if this
- * thread has served it, and nobody is going to be told. */
+/* Queue *node, which carries job, and combine if the queue was empty. Returns true if this thread
+ * has run the job: then no thread completes it. */
 bool volt_bcs_lock_submit_own_(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_job_ *job);
 
-/* About to wait for own, which is in the queue: if this thread has put the role down, to call the
- * waker that we are in, serve. Returns true if it has served own, and nobody is going to be
- * told. */
+/* About to wait for own, which is queued: if this thread offers the role, because it is calling
+ * wakers, take it and combine. Returns true if this has run own: then no thread completes it. */
 bool volt_bcs_lock_take_role_(volt_bcs_lock *lock, const volt_bcs_job_ *own);
 
 /* Abort, in debug builds, if this thread is in a section of the lock. */

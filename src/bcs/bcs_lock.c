@@ -1,56 +1,66 @@
 /* bcs_lock.c: a lock that runs closures.
  *
- * Algorithm: a node of bcs_queue.h carries a job: what to run, and who is to be told. Whoever has
- * the role serves: it runs jobs in the order of the queue. After a batch it looks for a thread
- * among those that wait, stores where to go on, and unparks it with the role instead of with
- * "done": that one serves from there, its own job in its turn. So the order stays, and nobody
- * serves for more than a batch and the way to the next thread that waits.
+ * Algorithm: a node of a queue of bcs_queue.h carries a job: what to run, and what to wake when it
+ * has run. The thread that has the combiner's role (the combiner) runs jobs in the order of the
+ * queue. After a batch the combiner searches the next nodes for a thread that waits in run(),
+ * stores in lock->next where to go on, and unparks that thread with the role. The new combiner goes
+ * on from there, and runs its own job when it comes to it. So the order is kept, and no thread runs
+ * jobs of others for longer than a batch and the way to the next thread that waits.
  *
- * Everybody is told as soon as the job is done and its node out of the queue. What is foreign or
- * slow comes later, with nothing held: system calls for threads that sleep, and wakers, of which
- * copies are kept. After a batch, or when there is no room for more, the server pays in the middle
- * of its work; what wakers run on the same lock, and would have to wait for, takes the role over
- * from it.
+ * A job is completed as soon as it has run and its node is out of the queue. Two things are
+ * deferred until no section runs, because they are slow or foreign: system calls that wake sleeping
+ * threads, and wakers, of which copies are kept. The combiner calls its deferred wakers at the end,
+ * after each batch, and when its list is full. If it is not at the end, it calls them before it
+ * continues, and offers the role meanwhile: if such a waker waits for another section on the same
+ * lock, it takes the role and becomes the combiner in place of its caller (R7).
  *
- * Source: kprotty, "Batched Critical Sections"; the handover is ours.
+ * Source: kprotty, "Batched Critical Sections". That has no passing on of the role.
  *
  * Invariants
- *   I1  one thread has the role; it alone runs jobs, and writes lock->next
- *   I2  a job is run once (or, a cancelled future's, not at all), and its owner told once, after it
- *   I3  jobs run in the order in which they came
- *   I4  nobody touches the lock after the role is given up or handed on, or, without it, after the
- *       node is linked; nor a node after its owner has been told (or, told nobody, after the next
- *       job has begun)
+ *   I1  At most one thread has the role. Only that thread runs jobs and writes lock->next.
+ *   I2  A job runs once, or, if a future's job is cancelled in time, never. It is completed once,
+ *       after that.
+ *   I3  Jobs run in the order in which they came.
+ *   I4  These are the last accesses:
+ *       - of the combiner to the lock: the one that gives up the role or passes it on
+ *       - of any other thread to the lock: the one that links its node
+ *       - of the combiner to a node: the one that completes its job. A submitted job without a
+ *         waker has no such access: the combiner's last one comes before the next job begins.
  *
  * Races
- *   R1  Handover: the new server runs while the old one is still at it. Closed: the unpark that
- *       hands over is the last that the old one does with the lock.
- *   R2  The last consumer leaves through the link (bcs_queue.c): its own node is then in the hands
- *       of the next, and it must not return. Closed: its owner waits to be told, like everybody.
+ *   R1  Interleaving: the old combiner still uses the lock while the new one runs. Prevented by:
+ *       the unpark that passes the role on is the old combiner's last access to the lock.
+ *   R2  Interleaving: the combiner ends by leaving its own node to the next combiner (HANDED_OFF,
+ *       bcs_queue.c), returns, and its node is gone while the next one uses it. Prevented by: the
+ *       thread waits until its job is completed, as every other thread does.
  *   R3  Interleaving: a thread has lost the role, with a job of its own queued, and calls a waker;
  *       the waker waits for another job, or for something else that needs the queue to go on; the
- *       role is handed to the first job, at which its thread does not look. Prevented by: a job is
- *       handed the role only while its thread waits for that very job, where it runs nothing else.
- *       The thread says so in hold before it looks for the first time, and takes that back when it
- *       has the role.
- *   R4  A section that tells nobody is freed by what a later section does, while the server that
- *       left still reads it. Closed: what is needed of a job is copied before the queue is left.
- *   R7  A waker runs or cancels something on the same lock, and the one who would serve it is its
- *       own caller. Closed: that one has put the role down where its own thread finds it; whoever
- *       is about to wait looks there, and not at the lock, which may be gone (I4).
- *   R8  Sections that wait for nobody keep coming, and those who are owed a wake wait for ever.
- *       Closed: debts are paid after each batch, too.
+ *       role is passed to the first job, whose thread does not look. Prevented by: a job is given
+ *       the role only while its thread waits for that very job, and runs nothing else. The thread
+ *       says so in hold before it looks for the first time, and takes that back when it has the
+ *       role.
+ *   R4  Interleaving: a section without a waker is freed by what a later section does, while the
+ *       combiner that has advanced past it still reads it. Prevented by: what is needed of a job is
+ *       copied before the combiner advances.
+ *   R7  Interleaving: a waker runs or cancels a section on the same lock, and waits for it; its own
+ *       caller is the thread that would run it. Prevented by: before the caller calls wakers, it
+ *       offers the role in a frame that its own thread finds. A thread that is about to wait looks
+ *       for such a frame. It does not look at the lock, which may be gone (I4).
+ *   R8  Interleaving: jobs that no thread waits for keep coming, and deferred wakers wait for ever.
+ *       Prevented by: the combiner calls them after each batch, too.
  * R5 and R6, of a future's job, are in bcs_job.c.
  *
- * How a thread loses the role while a job of its own is unserved. In each case the thread pays what
- * it owes, which calls wakers. Then it waits to be told or handed the role; with a future's job it
- * returns.
- *   - HANDED_OFF at the end: the own job has run, was the last, and is left behind (R2).
- *   - HANDED_OFF in the middle: the own job is behind a link that a producer has not made yet. A
- *     waker has queued it there, and taken the role up from further ahead (R7). Jobs of the frames
- *     around that waker may be in the queue, too: those are only told until their frame waits.
- *   - Put down, and taken up by a waker's call, which has lost it in one of these ways.
- * Not by handing it over: that comes after the own job, for which the thread would be woken again. */
+ * A thread can lose the role while a job of its own is not completed. It then calls its deferred
+ * wakers. After that it waits until its job is completed or it is given the role; with a future's
+ * job it returns instead. There are three ways:
+ *   - HANDED_OFF at the end: its own job has run, was the last, and is left behind (R2).
+ *   - HANDED_OFF in the middle: its own job is behind a link that a producer has not made yet. That
+ *     happens if a waker queued the job and took the role from further ahead (R7). Jobs of the
+ *     frames around that waker may be in the queue, too. They can be completed, but are not given
+ *     the role before their frame waits.
+ *   - A waker took the role that was offered, and lost it in one of these ways.
+ * A thread does not pass the role on before its own job has run, because it would have to be woken
+ * again for that job. */
 #include <volt/bcs_lock.h>
 
 #include "../core/check.h"
@@ -58,27 +68,26 @@
 #include "../core/spin.h"
 #include "bcs_job.h"
 
-/* How many jobs a thread serves, its own among them, before it looks for another that waits and is
- * awake; and for any that waits. With more threads than cores, a short batch keeps all of them in
- * the queue, and so in step: 2 is fairer still and slower, 16 faster and less fair. */
+/* How many jobs a combiner runs, its own among them, before it passes the role to a thread that
+ * waits awake; and before it does so to one that sleeps, too. With more threads than cores, a short
+ * batch keeps all of them in the queue, and so in step: 2 is fairer and slower, 16 the reverse. */
 #ifndef VOLT_BCS_BATCH
 #define VOLT_BCS_BATCH 4
 #endif
 #ifndef VOLT_BCS_BATCH_ASLEEP
 #define VOLT_BCS_BATCH_ASLEEP 64
 #endif
-/* How far it looks. */
+/* How many nodes it searches for such a thread. */
 #ifndef VOLT_BCS_SEARCH
 #define VOLT_BCS_SEARCH 8
 #endif
-/* How many wakers it keeps for later. */
+/* How many wakers it defers. */
 #ifndef VOLT_BCS_WAKERS
 #define VOLT_BCS_WAKERS 32
 #endif
-/* How often run() looks before it sleeps, since others' sections are ahead of its own: first on the
- * core, which is for those who serve fast; then letting others run on it, who may be the ones that
- * come next. The second is what keeps the order of threads when there are more of them than
- * cores. */
+/* How often run() spins before it sleeps, while sections of others are ahead of its own. First it
+ * keeps its core, which suits short sections. Then it yields, because the combiner may need the
+ * core: that keeps the threads in order if there are more of them than cores. */
 #ifndef VOLT_BCS_SPIN
 #define VOLT_BCS_SPIN 10
 #endif
@@ -92,8 +101,9 @@ static volt_bcs_job_ *bcs_job_of(volt_bcs_node *node) {
 
 /* ---- the two queues ---- */
 
-/* Returns true if the caller has the role now; *before: a node that is left to it, or NULL; else
- * the one that *node is behind, or NULL: not known. */
+/* Queue *node. Returns true if the caller is the combiner now; *before is then a node that was left
+ * to it, or NULL. Returns false otherwise; *before is then the node in front of *node, or NULL if
+ * that is not known. */
 static bool bcs_push(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_node **before) {
   uintptr_t state;
   if (!lock->lockfree) return volt_bcs_waitfree_push_(&lock->queue.tail, node, before, &state);
@@ -103,7 +113,7 @@ static bool bcs_push(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_node **b
   return true;
 }
 
-/* The caller comes with *node, or has come, behind *before: that must be another. */
+/* Abort if *before, which *node is to be queued behind, is *node itself. */
 static VOLT_NOINLINE void bcs_check_behind(const volt_bcs_lock *lock, const volt_bcs_node *node,
                                            const volt_bcs_node *before) {
   VOLT_CHECK(before != node, "volt_bcs_lock",
@@ -111,7 +121,8 @@ static VOLT_NOINLINE void bcs_check_behind(const volt_bcs_lock *lock, const volt
              (const void *)node);
 }
 
-/* The nodes from top down to bottom came in the other order: link them so. Returns the first. */
+/* The nodes from top down to bottom are linked newest first: link them oldest first. Returns the
+ * oldest. */
 static uintptr_t bcs_reverse(uintptr_t top, uintptr_t bottom) {
   uintptr_t after = 0;
   for (uintptr_t link = top; link != bottom;) {
@@ -124,8 +135,8 @@ static uintptr_t bcs_reverse(uintptr_t top, uintptr_t bottom) {
   return after;
 }
 
-/* *node has been served. Returns the next; or 0: there is none, and the role is given up; or
- * VOLT_BCS_HANDED_OFF_: the role is another's, and so is *node. */
+/* The job of *node has run. Returns the next node; or 0: there is none, and the role is given up;
+ * or VOLT_BCS_HANDED_OFF_: another thread has the role, and *node is left to it. */
 static uintptr_t bcs_advance(volt_bcs_lock *lock, volt_bcs_node *node) {
   uintptr_t next = volt_bcs_waitfree_next_(node);
   if (next != 0) return next;
@@ -137,10 +148,11 @@ static uintptr_t bcs_advance(volt_bcs_lock *lock, volt_bcs_node *node) {
 
 /* ---- what this thread is in the middle of ---- */
 
-/* On the stack of a thread that serves, linked from the thread's slot. */
+/* On the stack of a thread that combines, linked from a slot of the thread's: a section that runs,
+ * or a role that is offered to the wakers that the thread calls (R7). */
 struct role_frame {
-  const volt_bcs_lock *lock; /* NULL: the role that was put down here has been taken up */
-  volt_bcs_node *next;       /* the role is put down here: where to go on; NULL: a section runs */
+  const volt_bcs_lock *lock; /* NULL: the role that was offered here has been taken */
+  volt_bcs_node *next;       /* a role is offered: where to go on; NULL: a section runs */
   struct role_frame *outer;
 };
 
@@ -178,13 +190,13 @@ static void bcs_run_job(const volt_bcs_lock *lock, volt_bcs_job_ *job) {
   if (CHECK_SECTIONS) frame_leave(&f);
 }
 
-/* ---- telling ---- */
+/* ---- completing ---- */
 
-/* What a server owes to others when nothing is held. */
+/* What the combiner wakes when no section runs. */
 struct deferred_wakes {
   volt_unpark_list asleep;
   unsigned count;
-  volt_waker wakers[VOLT_BCS_WAKERS + 1]; /* one more: of a node that was left to us */
+  volt_waker wakers[VOLT_BCS_WAKERS + 1]; /* one more: of a node that was left to this thread */
 };
 
 static void deferred_init(struct deferred_wakes *deferred) {
@@ -198,17 +210,18 @@ static void deferred_wake(struct deferred_wakes *deferred) {
   deferred->count = 0;
 }
 
-/* What is to be known of a job when its node may be gone. */
+/* What the combiner knows of a job when its node may be gone (R4). */
 struct bcs_ending {
   uint32_t kind;
-  bool has_waker; /* of a submitted one */
+  bool has_waker; /* of a submitted job */
 };
 
 static struct bcs_ending bcs_ending_of(volt_bcs_job_ *job) {
-  return (struct bcs_ending){.kind = job->kind, .has_waker = job->wake != NULL};
+  struct bcs_ending e = {.kind = job->kind, .has_waker = job->wake != NULL};
+  return e;
 }
 
-/* The job is done and its node out of the queue: tell its owner. The last of *node. */
+/* The job has run and its node is out of the queue: complete it. The last access to *node (I4). */
 static void bcs_complete(struct deferred_wakes *deferred, volt_bcs_node *node,
                          struct bcs_ending e) {
   if (e.kind == VOLT_BCS_RUN_) {
@@ -216,25 +229,25 @@ static void bcs_complete(struct deferred_wakes *deferred, volt_bcs_node *node,
   } else if (e.kind == VOLT_BCS_FUTURE_ || e.has_waker) {
     volt_waker waker = volt_bcs_job_complete_(bcs_job_of(node));
     if (waker.wake) deferred->wakers[deferred->count++] = waker;
-  } /* else: R4, not ours any more */
+  } /* else: R4, its memory may be gone */
 }
 
-/* ---- serving ---- */
+/* ---- combining ---- */
 
 enum { WAITED_FOR = 1 }; /* hold, of a run's job: its thread waits for it, and does nothing else */
 
-/* A batch has been served and *next is next: find a thread that waits and let it go on from there.
- * Returns true: the role is gone. */
+/* A batch has run and *next is next: pass the role to a thread that waits, which goes on from
+ * *next. Returns false if none was found. */
 static bool bcs_pass_role(volt_bcs_lock *lock, volt_bcs_node *next, unsigned served) {
   volt_bcs_node *at = next;
   for (unsigned i = 0; i < VOLT_BCS_SEARCH; i++) {
     volt_bcs_job_ *job = bcs_job_of(at);
-    /* R3. relaxed: it carries no data; the queue has published the job, the role its flag */
+    /* R3. relaxed: hold carries no data; the queue has published the job, the unpark its flag */
     if (job->kind == VOLT_BCS_RUN_ && volt_load_relaxed(&job->hold) == WAITED_FOR &&
         (served >= VOLT_BCS_BATCH_ASLEEP || !volt_is_parked_(&job->parker))) {
       lock->next = next;
       volt_bcs_job_give_role_(job);
-      volt_unpark(&job->parker); /* R1: the last of the lock */
+      volt_unpark(&job->parker); /* R1: the last access to the lock */
       return true;
     }
     uintptr_t link = volt_bcs_waitfree_next_(at);
@@ -244,8 +257,8 @@ static bool bcs_pass_role(volt_bcs_lock *lock, volt_bcs_node *next, unsigned ser
   return false;
 }
 
-/* It is time to pay, and *node is next: put the role down, and pay. Returns whether the role is
- * still there. */
+/* *node is next: offer the role, and call the deferred wakers. Returns false if a waker has taken
+ * the role. */
 static bool bcs_wake_between(const volt_bcs_lock *lock, volt_bcs_node *node,
                              struct deferred_wakes *deferred) {
   if (deferred->count == 0) {
@@ -259,8 +272,9 @@ static bool bcs_wake_between(const volt_bcs_lock *lock, volt_bcs_node *node,
   return f.lock != NULL; /* R7 */
 }
 
-/* *node is the first and has been served: serve on. own: this thread's job, which waits for nothing
- * but this; or NULL: it has none. Returns whether it has been served, and is out of the queue. */
+/* *node is the first, and its job has run: run those behind it.
+ * own: this thread's job, which the thread is going to wait for; NULL if it has none.
+ * Returns true if own has run and is out of the queue: it is not completed by any thread then. */
 static bool bcs_combine_on(volt_bcs_lock *lock, volt_bcs_node *node, const volt_bcs_job_ *own,
                            struct deferred_wakes *deferred) {
   bool own_done = false;
@@ -276,7 +290,7 @@ static bool bcs_combine_on(volt_bcs_lock *lock, volt_bcs_node *node, const volt_
     }
     if (next == 0) break;
     node = volt_bcs_node_of_(next);
-    bool may_pass = own == NULL || own_done; /* or it would have to be woken for it */
+    bool may_pass = own == NULL || own_done; /* else it would have to be woken for its own job */
     if (may_pass && served >= VOLT_BCS_BATCH && bcs_pass_role(lock, node, served)) break;
     bool is_due = served % VOLT_BCS_BATCH == 0 || deferred->count >= VOLT_BCS_WAKERS; /* R8 */
     if (is_due && !bcs_wake_between(lock, node, deferred)) break;
@@ -285,7 +299,8 @@ static bool bcs_combine_on(volt_bcs_lock *lock, volt_bcs_node *node, const volt_
   return own_done;
 }
 
-/* Serve from *node on; *before, if any, is out of the queue, and its owner not told. */
+/* Run the jobs from *node on. *before, if not NULL, is out of the queue, and is to be completed.
+ * own, and what is returned: as in bcs_combine_on(). */
 static bool bcs_combine(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_node *before,
                         const volt_bcs_job_ *own) {
   struct deferred_wakes deferred;
@@ -316,7 +331,7 @@ bool volt_bcs_lock_take_role_(volt_bcs_lock *lock, const volt_bcs_job_ *own) {
 
 /* ---- the operations ---- */
 
-/* Others are there, or were: wait for our turn, and serve when we are given the role. */
+/* The job is queued: wait until it is completed. Combine if this thread is given the role first. */
 static VOLT_NOINLINE void bcs_wait(volt_bcs_lock *lock, volt_bcs_job_ *job) {
   if (volt_bcs_lock_take_role_(lock, job)) return;
   for (;;) {
@@ -324,14 +339,14 @@ static VOLT_NOINLINE void bcs_wait(volt_bcs_lock *lock, volt_bcs_job_ *job) {
     volt_park_spin_(&job->parker, 1, VOLT_NO_DEADLINE, VOLT_BCS_SPIN, VOLT_BCS_YIELDS);
     if (!volt_bcs_job_has_role_(job)) return;
     volt_bcs_job_forget_role_(job);
-    volt_store_relaxed(&job->hold, 0);        /* R3; role held: only who has it looks */
-    volt_store_relaxed(&job->parker.word, 0); /* role held: nobody unparks us meanwhile */
+    volt_store_relaxed(&job->hold, 0);        /* R3; role held: only the combiner reads it */
+    volt_store_relaxed(&job->parker.word, 0); /* role held: no thread unparks it now */
     if (bcs_combine(lock, lock->next, NULL, job)) return;
   }
 }
 
-/* Nobody was there: *node is in the queue without a job, and we have the role. Run, and leave if
- * nobody has come. */
+/* The queue was empty: *node is in it without a job, and this thread has the role. Run fn(arg), and
+ * give up the role. Returns false if the role is kept, because others have come meanwhile. */
 static inline bool bcs_run_alone(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_fn *fn,
                                  void *arg) {
   struct role_frame f;
@@ -344,7 +359,7 @@ static inline bool bcs_run_alone(volt_bcs_lock *lock, volt_bcs_node *node, volt_
   return volt_cas_release(word, &seen, 0);
 }
 
-/* fn(arg) has run, and others have come meanwhile: serve them. */
+/* fn(arg) has run, this thread has the role, and others have come: run their jobs. */
 static VOLT_NOINLINE void bcs_combine_others(volt_bcs_lock *lock, volt_bcs_node *node,
                                              volt_bcs_fn *fn, void *arg) {
   volt_bcs_job_ job;
@@ -357,8 +372,8 @@ static VOLT_NOINLINE void bcs_combine_others(volt_bcs_lock *lock, volt_bcs_node 
   if (!done) bcs_wait(lock, &job);
 }
 
-/* Others were there: wait-free, *node is at the tail and not linked to last yet; lock-free, it is
- * not pushed yet. */
+/* The queue was not empty: queue a job for fn(arg), and wait for it. Wait-free: *node is the tail
+ * already, and not linked to last yet. Lock-free: it is not in the stack yet. */
 static VOLT_NOINLINE void bcs_run_behind(volt_bcs_lock *lock, volt_bcs_node *node, uintptr_t last,
                                          volt_bcs_fn *fn, void *arg) {
   volt_bcs_job_ job;
@@ -377,7 +392,7 @@ static VOLT_NOINLINE void bcs_run_behind(volt_bcs_lock *lock, volt_bcs_node *nod
 
 void volt_bcs_lock_run(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_fn *fn, void *arg) {
   volt_bcs_lock_check_outside_(lock, "volt_bcs_lock_run");
-  uintptr_t last = 0;
+  uintptr_t last = 0; /* lock-free: if the CAS fails, a push follows, with a job */
   if (VOLT_LIKELY(!lock->lockfree)) {
     last = volt_bcs_waitfree_swap_(&lock->queue.tail, node);
   } else {

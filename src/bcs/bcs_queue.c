@@ -1,38 +1,45 @@
-/* bcs_queue.c: batched critical sections. The inline half is in volt/bcs_queue.h.
+/* bcs_queue.c: batched critical sections. The inline half is in volt/detail/bcs_queue.h.
  *
- * Algorithm: an intrusive queue of many producers whose consumer is the producer that found it
- * empty. It handles a node first and marks it as gone afterwards, so that "was it empty?" and "is
- * there a consumer?" are one question. The three forms differ in how the last node is marked.
- *   lock-free  A stack. CAS top -> empty; if that fails there is a new top, and what lies between
- *              it and the old one is the next batch.
- *   wait-free  A tail to swap, links from old to new. CAS tail -> empty; if that fails somebody has
- *              swapped the tail and not yet linked: whoever is second to swap the link (the
- *              producer its node, the consumer a sentinel) has the role. So neither ever waits.
- *   with stub  A node is handled when its successor is known, or when a stub has taken its place at
- *              the tail; only the stub is ever marked. A consumer that can do neither hands off,
- *              and what it has left behind is not handled yet.
+ * Algorithm: an intrusive queue of many producers. The producer that finds it empty becomes the
+ * consumer. The consumer handles a node first and takes it out of the queue afterwards. So "is the
+ * queue empty?" and "is there no consumer?" are one question. The forms differ in how the consumer
+ * ends at the last node:
+ *   lock-free  A stack. The consumer sets the top from its last node to empty by a CAS. If that
+ *              fails, there is a new top; the nodes between the two are the next batch.
+ *   wait-free  A tail that producers swap, and links from old to new. The consumer sets the tail
+ *              from its last node to empty by a CAS. If that fails, a producer has swapped the tail
+ *              and may not have linked its node yet. Then both swap the link of the last node: the
+ *              producer puts its node there, the consumer a sentinel. The second of the two is the
+ *              consumer from then on. So neither ever waits for the other.
+ *   with stub  Wait-free, and a node is handled only when another follows it: the next one, or a
+ *              stub that the consumer puts at the tail. The tail is set to empty only from the
+ *              stub. If the consumer can do neither, it hands off: it leaves the role, and a node
+ *              that is not handled yet, to the producer.
  *
- * Source: kprotty, "Batched Critical Sections"; Vyukov's intrusive MPSC queue.
+ * Source: kprotty, "Batched Critical Sections"; Vyukov's intrusive MPSC queue. What the published
+ * forms got wrong: docs/errata.md.
  *
  * Invariants
- *   I1  the queue is not empty <=> one thread has the role, or is between the two swaps of a push
- *       that will give it the role
- *   I2  a submitted node is handled once
- *   I3  (wait-free forms) nodes are handled in the order in which the tail was swapped
- *   I4  stub: it is in the queue at most once; while it is not, nobody but the consumer reaches it
+ *   I1  The queue is not empty if and only if one thread has the role, or is between the two swaps
+ *       of a push that gives it the role.
+ *   I2  A submitted node is handled once.
+ *   I3  Wait-free forms: nodes are handled in the order in which the tail was swapped.
+ *   I4  The stub is in the queue at most once. While it is not, only the consumer reaches it.
  *
  * Races
- *   R1  Two consumers: one has taken the last node out and is about to handle it, another finds the
- *       queue empty. Closed: a node leaves the queue after it has been handled (I1).
- *   R2  Lock-free: the owner of the node that is the top gets it back, submits it again, and the
- *       consumer's CAS takes it for the old one: two submitted, one handled. Closed: done() of the
- *       node that the CAS compares with comes after the CAS.
- *   R3  Wait-free: consumer and producer each leave the role to the other. Closed: both swap the
- *       same link; the second has it.
- *   R4  Wait-free: the consumer reads a node that its owner has back. Closed: done() comes when the
- *       next link has been read; after a handoff *node is the producer's to give back.
- *   R5  Stub: a consumer that hands off has not handled its node. Closed: the new one begins with
- *       its predecessor, unless that is the stub. */
+ *   R1  Interleaving: a consumer takes the last node out, and is about to handle it; a producer
+ *       finds the queue empty, and is a second consumer. Prevented by: a node leaves the queue
+ *       after it has been handled (I1).
+ *   R2  Lock-free. Interleaving: the owner of the top node gets it back and submits it again; the
+ *       consumer's CAS takes the new submission for the old one, so that two were submitted and one
+ *       is handled. Prevented by: done() of the node that the CAS compares with comes after it.
+ *   R3  Wait-free. Interleaving: consumer and producer each leave the role to the other. Prevented
+ *       by: both swap the same link; the second has the role.
+ *   R4  Wait-free. Interleaving: the consumer reads a node that its owner has back. Prevented by:
+ *       done() comes when the next link has been read. After a handoff it is the new consumer that
+ *       calls done() for the old one's last node.
+ *   R5  With stub. Interleaving: a consumer hands off, and its last node is never handled.
+ *       Prevented by: the new consumer begins with that node, unless it is the stub. */
 #include <volt/bcs_queue.h>
 
 void volt_bcs_lockfree_submit_ops(volt_bcs_lockfree *q, volt_bcs_node *node,
@@ -45,9 +52,9 @@ void volt_bcs_waitfree_submit_ops(volt_bcs_waitfree *q, volt_bcs_node *node,
   volt_bcs_waitfree_consume_(q, node, ops, ctx);
 }
 
-/* ---- wait-free with stub ---- */
+/* ---- wait-free, with stub ---- */
 
-/* What a consumer works with. */
+/* What a consumer of the form with a stub works with. */
 struct stub_work {
   const volt_bcs_ops *ops;
   void *ctx;
@@ -60,12 +67,12 @@ static void stub_flush(struct stub_work *w) {
   w->is_flushed = true;
 }
 
-/* Make sure that the queue goes on behind *at, which has not been handled: with the next node, or
- * with the stub. Returns the link to it, or 0: handed off, *at unhandled. */
+/* *at has not been handled. Make sure that something follows it: the next node, or the stub.
+ * Returns the link to that, or 0: handed off, and *at is left to the next consumer. */
 static uintptr_t stub_follow(volt_bcs_waitfree_stub *q, volt_bcs_node *at, struct stub_work *w) {
   uintptr_t next = volt_bcs_waitfree_next_(at);
   if (next != 0) return next;
-  volt_store_relaxed(&q->stub.next, 0); /* I4: ours; published by T2 */
+  volt_store_relaxed(&q->stub.next, 0); /* I4: the consumer's; published by bcs_queue:T2 */
   uintptr_t stub = volt_bcs_link_to_(&q->stub);
   uintptr_t seen = volt_bcs_link_to_(at);
   /* bcs_queue:T2 -> bcs_queue:T1: a producer that links behind the stub sees its next as empty */
@@ -75,7 +82,8 @@ static uintptr_t stub_follow(volt_bcs_waitfree_stub *q, volt_bcs_node *at, struc
   return volt_exchange_acq_rel(&at->next, volt_bcs_sentinel_(w->state));
 }
 
-/* The stub is the last, or was. Returns the link to the node behind it, or 0: the role is gone. */
+/* Everything in front of the stub has been handled. Returns the link to the node behind it, or 0:
+ * the role is given up or handed off. */
 static uintptr_t stub_pass(volt_bcs_waitfree_stub *q, struct stub_work *w) {
   uintptr_t next = volt_bcs_waitfree_next_(&q->stub);
   if (next != 0) return next;

@@ -1,23 +1,29 @@
 /* mpsc.c: Vyukov's intrusive queue, and the actor on it.
  *
- * Algorithm: push swaps the tail and links the old one to the new, or, if there was none, sets the
- * head. pop follows the head; the last node is taken by swinging the tail back to empty.
- * The actor sleeps on a signal: IDLE, TOLD, ASLEEP, with STOP beside it. Producers set TOLD after
- * each push; the consumer clears TOLD before it looks, and sleeps only if nobody has set it since.
+ * Algorithm: push swaps the tail and links the old tail to the new one, or, if there was none, sets
+ * the head. pop follows the head. It takes the last node by setting the tail back to empty.
+ * The actor sleeps on a signal: IDLE, SIGNALLED or ASLEEP, with STOP beside it. A producer sets
+ * SIGNALLED after each push. The consumer clears SIGNALLED before it looks into the queue, and
+ * sleeps only if no producer has set it since.
  *
- * Source: D. Vyukov, "Intrusive MPSC node-based queue"; kprotty, "Batched Critical Sections".
+ * Source: D. Vyukov, "Intrusive MPSC node-based queue"; kprotty, "Batched Critical Sections". What
+ * the published form got wrong: docs/errata.md.
  *
  * Races
- *   R1  pop finds no head between a producer's swap of the tail and its store of the head: not
- *       "empty", for that producer, or one after it, may have returned. Closed: the tail decides.
- *   R2  pop takes the last node while another is being pushed behind it. Closed: the CAS on the
- *       tail fails then, and the head stays.
- *   R3  The actor finds nothing, a producer pushes and finds it awake, the actor sleeps. Closed:
- *       both change the one signal by an RMW; to sleep is a CAS from IDLE.
- *   R4  The actor finds a stalled producer and sleeps: that one signals after it has linked.
- *   R5  run() ends, clears the signal for the next, and with it what a producer says meanwhile.
- *       Closed: by an RMW, so that the next run() sees what was pushed before. It acquires, and
- *       has nothing to release: nobody reads what the consumer did out of the signal. */
+ *   R1  Interleaving: a producer has swapped the tail and not set the head yet; pop finds no head
+ *       and says "empty", although that producer, or one after it, may have returned from push.
+ *       Prevented by: the tail decides whether the queue is empty.
+ *   R2  Interleaving: pop takes the last node while another is pushed behind it. Prevented by: the
+ *       CAS on the tail fails then, and the head stays.
+ *   R3  Interleaving: the actor finds nothing; a producer pushes and finds it awake; the actor
+ *       sleeps. Prevented by: both change the one signal by an RMW, and the actor sleeps by a CAS
+ *       from IDLE.
+ *   R4  Interleaving: the actor finds a stalled producer and sleeps. Prevented by: that producer
+ *       signals after it has linked its node.
+ *   R5  Interleaving: run() ends and clears the signal for the next run(), and with it what a
+ *       producer signals meanwhile. Prevented by: run() clears the signal by an RMW, so the next
+ *       run() sees what was pushed before. The RMW acquires. It has nothing to release, because no
+ *       thread learns from the signal what the consumer did. */
 #include <volt/mpsc.h>
 
 #include "../core/check.h"
@@ -32,8 +38,8 @@ void volt_mpsc_init(volt_mpsc *q) {
 
 void volt_mpsc_push(volt_mpsc *q, volt_bcs_node *node) {
   volt_store_relaxed(&node->next, 0); /* published by mpsc:T1 */
-  /* mpsc:T1 <-> mpsc:T1, mpsc:T2: a producer sees the link of the last as empty, and the head as
-   * the consumer left it */
+  /* mpsc:T1 <-> mpsc:T1, mpsc:T2: sees the link of the last node as empty, and the head as the
+   * consumer has left it */
   uintptr_t last = volt_exchange_acq_rel(&q->tail, volt_bcs_link_to_(node));
   if (last == 0) {
     /* mpsc:H1 -> mpsc:H2: the consumer sees the first node */
@@ -48,17 +54,16 @@ int volt_mpsc_pop(volt_mpsc *q, volt_bcs_node **node) {
   /* mpsc:H2 <- mpsc:H1: the consumer sees the first node */
   uintptr_t head = volt_load_acquire(&q->head);
   if (head == 0) {
-    /* R1. relaxed: whoever says "but I have pushed" has swapped the tail before this load */
+    /* R1. relaxed: if a push has returned before this pop, its swap of the tail is seen here */
     return volt_load_relaxed(&q->tail) == 0 ? VOLT_EAGAIN : VOLT_ESTALLED;
   }
   volt_bcs_node *first = volt_bcs_node_of_(head);
   /* mpsc:L2 <- mpsc:L1: the consumer sees the node behind a link */
   uintptr_t next = volt_load_acquire(&first->next);
   if (next == 0) {
-    volt_store_relaxed(&q->head, 0); /* published by mpsc:T2, before anyone else may set it */
+    volt_store_relaxed(&q->head, 0); /* published by mpsc:T2, before a producer may set it */
     uintptr_t seen = head;
-    /* mpsc:T2 -> mpsc:T1: a producer sees the link of the last as empty, and the head as the
-     * consumer left it */
+    /* mpsc:T2 -> mpsc:T1: the producer that finds the tail empty sees the head as empty, too */
     if (!volt_cas_release(&q->tail, &seen, 0)) {
       volt_store_relaxed(&q->head, head); /* R2: the consumer's own while there is a tail */
       /* mpsc:L2 <- mpsc:L1: the consumer sees the node behind a link */
@@ -76,9 +81,10 @@ void volt_actor_init(volt_actor *a) {
   volt_store_relaxed(&a->signal, 0); /* not shared yet */
 }
 
+/* Set the bits of what, and wake the actor. */
 static void actor_signal(volt_actor *a, uint32_t what) {
   uint32_t before = volt_load_relaxed(&a->signal); /* a guess: the CAS decides */
-  /* mpsc:A1 -> mpsc:A2: having cleared TOLD, the actor sees what was pushed before */
+  /* mpsc:A1 -> mpsc:A2: having cleared SIGNALLED, the actor sees what was pushed */
   while (!volt_cas_weak_release(&a->signal, &before, (before & STOP) | what)) {
   }
   if (before & ASLEEP) volt_futex_wake32_(&a->signal, 1); /* by address only */
@@ -93,12 +99,12 @@ void volt_actor_stop(volt_actor *a) {
   actor_signal(a, SIGNALLED | STOP);
 }
 
-/* Sleep until told; clear TOLD. Returns the signal as it was. */
+/* Sleep until signalled; clear SIGNALLED. Returns the signal as it was. */
 static uint32_t actor_await_signal(volt_actor *a) {
   for (;;) {
     uint32_t signal = volt_load_relaxed(&a->signal); /* a guess: the CAS decides */
     if (signal & SIGNALLED) {
-      /* mpsc:A2 <- mpsc:A1: having cleared TOLD, the actor sees what was pushed before */
+      /* mpsc:A2 <- mpsc:A1: having cleared SIGNALLED, the actor sees what was pushed */
       if (volt_cas_acquire(&a->signal, &signal, signal & STOP)) return signal;
     } else if (signal == ASLEEP || volt_cas_relaxed(&a->signal, &signal, ASLEEP)) {
       /* relaxed: ASLEEP carries no data; the futex compares it again */
@@ -115,7 +121,7 @@ void volt_actor_run(volt_actor *a, volt_bcs_handle *handle, void *ctx) {
     if (result == VOLT_OK) {
       handle(node, ctx);
     } else if (stopping && result == VOLT_EAGAIN) {
-      /* mpsc:A2 <- mpsc:A1: having cleared TOLD, the actor sees what was pushed before; R5 */
+      /* mpsc:A2 <- mpsc:A1: having cleared SIGNALLED, the actor sees what was pushed; R5 */
       volt_exchange_acquire(&a->signal, 0);
       return;
     } else {

@@ -1,13 +1,13 @@
 /* pairing_heap.h: an intrusive pairing heap of timers. Sequential.
  *
- * A tree of timers in which none is earlier than its parent. Two trees are melded by making the
- * later root a child of the earlier; a root is taken out by melding its children in pairs, and the
- * pairs from the last to the first. O(1) to insert, O(log n) amortized to remove.
+ * A tree of timers in which no timer is earlier than its parent. Two trees are melded by making the
+ * later root a child of the earlier one. A root is removed by melding its children in pairs, and
+ * then the pairs, from the last to the first. O(1) to insert, O(log n) amortized to remove.
  *
  * Source: Fredman, Sedgewick, Sleator, Tarjan, "The pairing heap" (1986).
  *
- * Links, in a timer's waiter: data, its first child; next, its next sibling; prev, its previous
- * sibling, or its parent if it is the first child. A root has neither next nor prev. */
+ * Fields of a timer's waiter: data is its first child; next is its next sibling; prev is its
+ * previous sibling, or, if it is the first child, its parent. A root has neither next nor prev. */
 #ifndef VOLT_BCS_PAIRING_HEAP_H
 #define VOLT_BCS_PAIRING_HEAP_H
 
@@ -28,7 +28,7 @@ static inline volt_waiter *volt_heap_child_(volt_waiter *w) {
   return (volt_waiter *)(void *)w->data;
 }
 
-/* Two roots, either may be NULL. Returns the root of both. */
+/* Meld two heaps; either root may be NULL. Returns the root of both. */
 static inline volt_waiter *volt_heap_meld_(volt_waiter *a, volt_waiter *b) {
   if (!a) return b;
   if (!b) return a;
@@ -52,7 +52,7 @@ static inline volt_waiter *volt_heap_insert_(volt_waiter *root, volt_waiter *w) 
   return volt_heap_meld_(root, w);
 }
 
-/* Meld the children of *w, which leaves the heap. Returns the root of what they make. */
+/* Meld the children of *w, which is removed. Returns their root, or NULL. */
 static inline volt_waiter *volt_heap_children_of_(volt_waiter *w) {
   volt_waiter *pairs = NULL; /* melded pairs, the last first, linked by next */
   for (volt_waiter *at = volt_heap_child_(w); at;) {
@@ -79,7 +79,7 @@ static inline volt_waiter *volt_heap_children_of_(volt_waiter *w) {
   return root;
 }
 
-/* Take *w, anywhere in the heap, out of it. Returns the new root. */
+/* Remove *w, which is anywhere in the heap. Returns the new root, or NULL. */
 static inline volt_waiter *volt_heap_remove_(volt_waiter *root, volt_waiter *w) {
   volt_waiter *below = volt_heap_children_of_(w);
   if (w == root) return below;

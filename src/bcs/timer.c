@@ -1,28 +1,31 @@
 /* timer.c: timers in a pairing heap, touched in batched critical sections only.
  *
- * Algorithm: start submits a section that inserts, and does not wait for it. cancel runs a section
- * that removes, and does: it must know the outcome. expire runs a section that takes out what is
- * due and tells those timers (the grant is the last access to each), and calls their wakers, of
- * which it keeps copies, after the section. Sections run in order, so whatever comes after a start
- * finds the timer in the heap, or expired.
+ * Algorithm: start submits a section that inserts the timer, and does not wait for it. cancel runs
+ * a section that removes the timer, and waits for it, because it must know the outcome. expire
+ * runs a section that takes out the timers that are due and grants them (the grant is the last
+ * access to each). After the section it calls their wakers, of which it keeps copies. Sections run
+ * in order, so an operation that comes after a start finds the timer in the heap, or expired.
  *
  * Invariants
- *   I1  a started timer is in one place: on its way to the heap, in it (need = 1), or its owner's
- *   I2  earliest_ns is the deadline of the root, whenever no section runs
- *   I3  a driver that has been called after the last change of earliest_ns for the better, or is
- *       about to be, is called once more for the next
+ *   I1  A started timer is in one place: on its way to the heap, in the heap (need = 1), or its
+ *       owner's again.
+ *   I2  While no section runs, earliest_ns is the deadline of the root.
+ *   I3  Each time that earliest_ns becomes earlier, a call of the driver begins after that.
  *
  * Races
- *   R1  cancel meets expire. Closed: need, in a section, says who was first. The grant belongs to
- *       the section: a thread may run anybody's wakers before its run() returns, and those may
- *       cancel.
- *   R2  The timer expires and is freed while the section that inserted it is still being left.
- *       Closed: that section tells nobody, so its node is not touched once another section runs.
- *   R3  A timer becomes the earliest while the driver is being told of another and has looked
- *       already. Closed: telling is cleared before the driver is called, and set after earliest_ns;
- *       whoever finds it set knows that a call is still to come.
- *   R4  The last timer expires and the queue is destroyed while the driver is still to be called.
- *       Closed: destroy() waits until telling is clear, after which the call touches nothing of it. */
+ *   R1  Interleaving: cancel meets expire. Prevented by: each looks at need in a section, so one of
+ *       the two is first. The grant is part of the section, because a thread may call wakers of
+ *       others before its own run() returns, and such a waker may cancel the timer.
+ *   R2  Interleaving: a timer expires and is freed while the combiner still completes the section
+ *       that inserted it. Prevented by: that section has no waker, so its node is not used once
+ *       another section runs.
+ *   R3  Interleaving: the driver is called for one timer and reads earliest_ns; another timer
+ *       becomes the earliest; no call is made for that, because one is on its way. Prevented by:
+ *       `calling` is set after earliest_ns, and cleared before the driver is called. A section that
+ *       finds it set knows that a call is still to begin.
+ *   R4  Interleaving: the last timer expires, and the queue is destroyed while a call of the driver
+ *       is still to begin. Prevented by: destroy waits until `calling` is clear. After that the
+ *       call touches nothing of the queue. */
 #include <volt/timer.h>
 
 #include "../core/check.h"
@@ -112,7 +115,7 @@ static void timer_remove(void *arg) {
   if (r->removed) timer_unlink(timer_queue(r->timer), r->timer);
 }
 
-/* Of a timer that runs: only under the lock of its own queue may it be touched. */
+/* Abort if *timer, which runs, was started on another queue: only sections of that may touch it. */
 static void timer_check_queue(const volt_timers *t, volt_timer *timer) {
   VOLT_CHECK(timer_queue(timer) == t, name, "%p is started on %p, not on %p", (void *)timer,
              (void *)timer_queue(timer), (const void *)t);
@@ -126,7 +129,7 @@ bool volt_timer_cancel(volt_timers *t, volt_timer *timer) {
   volt_bcs_node node;
   volt_bcs_lock_run(&t->lock, &node, timer_remove, &r);
   if (r.removed) {
-    volt_store_relaxed(&timer->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
+    volt_store_relaxed(&timer->waiter.state, VOLT_WAITER_UNUSED_); /* removed: its owner's again */
   }
   VOLT_ASSERT(volt_waiter_result(&timer->waiter) != VOLT_PENDING);
   return r.removed;
@@ -177,13 +180,13 @@ static void timers_take_due(void *arg) {
     volt_claimed_ claimed = volt_waiter_claim_(&first->waiter);
     timer_unlink(t, first);
     e->wakers[e->count++] = claimed.waker;
-    claimed.waker.wake = NULL; /* called by expire() */
+    claimed.waker.wake = NULL; /* expire() calls it */
     volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
   }
 }
 
 static void timers_set_time(volt_timers *t, uint64_t now_ns) {
-  uint64_t before = volt_load_relaxed(&t->virtual_ns); /* a clock orders nothing */
+  uint64_t before = volt_load_relaxed(&t->virtual_ns); /* relaxed: a clock orders nothing */
   while (before < now_ns && !volt_cas_relaxed(&t->virtual_ns, &before, now_ns)) continue;
 }
 
@@ -206,7 +209,7 @@ size_t volt_timers_expire(volt_timers *t, uint64_t now_ns) {
 }
 
 uint64_t volt_timers_earliest_ns(volt_timers *t) {
-  /* relaxed: a snapshot; the driver was called by an RMW that came after the store */
+  /* relaxed: a snapshot; for the driver, timer:D2 has acquired the store */
   return volt_load_relaxed(&t->earliest_ns) ^ VOLT_NO_DEADLINE;
 }
 

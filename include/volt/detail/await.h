@@ -47,7 +47,8 @@ static inline int volt_frame_poll_(volt_frame *frame, volt_ctx *ctx) {
   volt_await_outside_of_BEGIN_and_END->step = VOLT_STEP_ENDED_;                \
   return volt_await_outside_of_BEGIN_and_END->result
 
-/* `goto volt_resume_` and the next poll enter at the case. otherwise: what to do with the result. */
+/* `goto volt_resume_` and the next poll enter at the case. otherwise: what to do with the
+ * result. */
 #define VOLT_AWAIT_(self, its_future, otherwise)                                     \
   do {                                                                               \
     (void)(self);                                                                    \

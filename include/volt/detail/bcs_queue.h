@@ -9,8 +9,8 @@
 
 /* ---- links ---- */
 
-/* A link is the address of a node; 0; or, when it is odd, a state: that of an empty queue, or that
- * of a consumer who leaves it to the next. */
+/* A link is the address of a node, or 0, or, if it is odd, a state: that of an empty queue, or that
+ * which a consumer leaves to the next one. */
 static inline bool volt_bcs_is_node_(uintptr_t link) {
   return link != 0 && (link & 1) == 0;
 }
@@ -39,7 +39,8 @@ static inline uintptr_t volt_bcs_handle_one_(const volt_bcs_ops *ops, volt_bcs_n
 
 /* ---- lock-free: a stack that is emptied by marking ---- */
 
-/* Returns true if the caller is the consumer now; then *state is the queue's. */
+/* Returns true if the caller is the consumer now; *state is then the state that was in the
+ * queue. */
 static inline bool volt_bcs_lockfree_push_(volt_bcs_lockfree *q, volt_bcs_node *node,
                                            uintptr_t *state) {
   uintptr_t top = volt_load_relaxed(&q->top); /* a guess: the CAS decides */
@@ -52,8 +53,8 @@ static inline bool volt_bcs_lockfree_push_(volt_bcs_lockfree *q, volt_bcs_node *
   return !volt_bcs_is_node_(top);
 }
 
-/* The consumer has handled everything from top down. Returns 0: the queue is empty, the role given
- * up. Else: the new top; the nodes from there to the old one are to be handled. */
+/* The consumer has handled everything from top down. Returns 0: the queue is empty, the role is
+ * given up. Else returns the new top: the nodes from there to the old top are to be handled. */
 static inline uintptr_t volt_bcs_lockfree_give_up_(volt_bcs_lockfree *q, uintptr_t top,
                                                    uintptr_t state) {
   uintptr_t seen = top;
@@ -63,7 +64,7 @@ static inline uintptr_t volt_bcs_lockfree_give_up_(volt_bcs_lockfree *q, uintptr
   return volt_load_acquire(&q->top);
 }
 
-/* The body of submit: inline, so that a known handle() is part of it. */
+/* The body of submit. */
 static inline void volt_bcs_lockfree_consume_(volt_bcs_lockfree *q, volt_bcs_node *node,
                                               const volt_bcs_ops *ops, void *ctx) {
   uintptr_t state;
@@ -90,8 +91,8 @@ static inline void volt_bcs_lockfree_consume_(volt_bcs_lockfree *q, volt_bcs_nod
 
 enum { VOLT_BCS_HANDED_OFF_ = 1 };
 
-/* The first step of a push. Returns 0 or a state: the queue was empty, the caller is the consumer;
- * or the link to the last node, for the second step. */
+/* The first step of a push. Returns 0 or a state: the queue was empty, the caller is the consumer.
+ * Else returns the link to the last node, for the second step. */
 static inline uintptr_t volt_bcs_waitfree_swap_(VOLT_ATOMIC(uintptr_t) *tail, volt_bcs_node *node) {
   volt_store_relaxed(&node->next, 0); /* published by bcs_queue:T1 */
   /* bcs_queue:T1 <-> bcs_queue:T1, bcs_queue:T2, bcs_lock:G1: sees the link of the last node as
@@ -99,15 +100,16 @@ static inline uintptr_t volt_bcs_waitfree_swap_(VOLT_ATOMIC(uintptr_t) *tail, vo
   return volt_exchange_acq_rel(tail, volt_bcs_link_to_(node));
 }
 
-/* The second step: link *node to the last. Returns 0: linked, the consumer will come by; or the
- * state: the caller is the consumer, and the last is in its hands. */
+/* The second step: link *node behind the last node. Returns 0: linked, the consumer comes to it.
+ * Else returns the state: the caller is the consumer, and the last node is left to it. */
 static inline uintptr_t volt_bcs_waitfree_link_(uintptr_t last, volt_bcs_node *node) {
-  /* bcs_queue:N1 <-> bcs_queue:N2, bcs_queue:N3: the consumer sees the node and what it carries */
+  /* bcs_queue:N1 <-> bcs_queue:N2, bcs_queue:N3: shows the consumer the node, or sees what it
+   * did */
   return volt_exchange_acq_rel(&volt_bcs_node_of_(last)->next, volt_bcs_link_to_(node));
 }
 
-/* Both. Returns true if the caller is the consumer now, from node on; then *state is the queue's,
- * and *before is the node that the last consumer has left behind, or NULL. */
+/* Both steps. Returns true if the caller is the consumer now, from *node on; *state is then what
+ * was in the queue, and *before the node that the last consumer has left to the caller, or NULL. */
 static inline bool volt_bcs_waitfree_push_(VOLT_ATOMIC(uintptr_t) *tail, volt_bcs_node *node,
                                            volt_bcs_node **before, uintptr_t *state) {
   uintptr_t link = volt_bcs_waitfree_swap_(tail, node);
@@ -121,15 +123,15 @@ static inline bool volt_bcs_waitfree_push_(VOLT_ATOMIC(uintptr_t) *tail, volt_bc
   return true;
 }
 
-/* The node after this one if it is linked already, or 0. */
+/* The link to the node behind this one, or 0 if that is not linked yet. */
 static inline uintptr_t volt_bcs_waitfree_next_(volt_bcs_node *node) {
   /* bcs_queue:N2 <- bcs_queue:N1: the consumer sees the node and what it carries */
   return volt_load_acquire(&node->next);
 }
 
-/* No node was seen after this one. Returns 0: the queue is empty, the role given up; or
- * VOLT_BCS_HANDED_OFF_: whoever is about to link the next node is the consumer, and *node is in its
- * hands; or the next node. */
+/* The consumer has seen no node behind *node. Returns 0: the queue is empty, the role is given up.
+ * Or VOLT_BCS_HANDED_OFF_: the producer that is about to link the next node is the consumer now,
+ * and *node is left to it. Or the link to the next node: the caller is still the consumer. */
 static inline uintptr_t volt_bcs_waitfree_give_up_(VOLT_ATOMIC(uintptr_t) *tail,
                                                    volt_bcs_node *node, uintptr_t state) {
   uintptr_t seen = volt_bcs_link_to_(node);
