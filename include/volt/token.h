@@ -30,7 +30,8 @@ typedef struct volt_token {
   VOLT_PLAIN(struct volt_token *) child; /* the youngest */
   VOLT_PLAIN(struct volt_token *) next;  /* of the same parent, older */
   VOLT_PLAIN(struct volt_token *) prev;
-  VOLT_PLAIN(struct volt_token *) told; /* after this one, by the same cancel */
+  VOLT_PLAIN(struct volt_token *)
+      next_cancelled; /* by the same cancel, which has its waiters to complete */
 } volt_token;
 VOLT_SIZE_AT_MOST_(volt_token, 128);
 

@@ -25,7 +25,7 @@
 #include "../core/future_ops.h"
 #include "../core/monitor.h"
 
-static const char name[] = "volt_broadcast";
+static const char broadcast_name[] = "volt_broadcast";
 
 size_t volt_broadcast_bytes(uint32_t capacity, size_t elem_bytes) {
   if (capacity == 0 || elem_bytes > SIZE_MAX / capacity) return 0;
@@ -45,30 +45,30 @@ int volt_broadcast_init(volt_broadcast *b, uint32_t capacity, size_t elem_bytes,
 }
 
 void volt_broadcast_destroy(volt_broadcast *b) {
-  volt_monitor_destroy_(&b->queue, name);
+  volt_monitor_destroy_(&b->queue, broadcast_name);
 }
 
 void volt_broadcast_close(volt_broadcast *b) {
-  volt_monitor_ t;
-  volt_monitor_enter_(&t, &b->queue);
-  volt_monitor_close_(&t);
-  volt_monitor_exit_(&t);
+  volt_monitor_ m;
+  volt_monitor_enter_(&m, &b->queue);
+  volt_monitor_close_(&m);
+  volt_monitor_exit_(&m);
 }
 
-static void *place_of(const volt_broadcast *b, uint64_t position) {
+static void *broadcast_place_of(const volt_broadcast *b, uint64_t position) {
   return b->ring + (size_t)(position % b->capacity) * b->elem_bytes;
 }
 
 int volt_broadcast_send(volt_broadcast *b, const void *elem) {
-  volt_monitor_ t;
-  volt_monitor_enter_(&t, &b->queue);
-  bool closed = volt_monitor_is_closed_(&t);
+  volt_monitor_ m;
+  volt_monitor_enter_(&m, &b->queue);
+  bool closed = volt_monitor_is_closed_(&m);
   if (!closed) {
-    VOLT_COPY_(place_of(b, b->tail), elem, b->elem_bytes);
+    VOLT_COPY_(broadcast_place_of(b, b->tail), elem, b->elem_bytes);
     b->tail += 1;
-    volt_monitor_release_all_counted_(&t); /* I1 */
+    volt_monitor_release_all_counted_(&m); /* I1 */
   }
-  volt_monitor_exit_(&t);
+  volt_monitor_exit_(&m);
   return closed ? VOLT_ECLOSED : VOLT_OK;
 }
 
@@ -81,52 +81,54 @@ void volt_broadcast_subscribe(volt_broadcast *b, volt_broadcast_receiver *r) {
 }
 
 /* I1: the position of the oldest value that is left, of so many. */
-static uint64_t oldest_of(const volt_broadcast *b, uint64_t tail) {
+static uint64_t broadcast_oldest_of(const volt_broadcast *b, uint64_t tail) {
   return tail > b->capacity ? tail - b->capacity : 0;
 }
 
 /* Returns VOLT_EAGAIN: there is nothing for it yet. */
-static int take(const volt_monitor_ *t, volt_broadcast_receiver *r, void *elem) {
+static int broadcast_take(const volt_monitor_ *m, volt_broadcast_receiver *r, void *elem) {
   volt_broadcast *b = r->broadcast;
   uint64_t tail = b->tail;
-  uint64_t oldest = oldest_of(b, tail);
-  VOLT_CHECK(r->next <= tail, name, "%p: receiver %p is at %llu of %llu: it was subscribed before",
-             (void *)b, (void *)r, (unsigned long long)r->next, (unsigned long long)tail);
-  if (r->next == tail) return volt_monitor_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
+  uint64_t oldest = broadcast_oldest_of(b, tail);
+  VOLT_CHECK(r->next <= tail, broadcast_name,
+             "%p: receiver %p is at %llu of %llu: it was subscribed before", (void *)b, (void *)r,
+             (unsigned long long)r->next, (unsigned long long)tail);
+  if (r->next == tail) return volt_monitor_is_closed_(m) ? VOLT_ECLOSED : VOLT_EAGAIN;
   if (r->next < oldest) {
     r->lost += oldest - r->next;
     r->next = oldest;
     return VOLT_ELAGGED;
   }
-  VOLT_COPY_(elem, place_of(b, r->next), b->elem_bytes); /* R2 */
+  VOLT_COPY_(elem, broadcast_place_of(b, r->next), b->elem_bytes); /* R2 */
   r->next += 1;
   return VOLT_OK;
 }
 
 int volt_broadcast_try_recv(volt_broadcast_receiver *r, void *elem) {
-  volt_monitor_ t;
-  volt_monitor_look_(&t, &r->broadcast->queue);
-  int result = take(&t, r, elem);
-  volt_monitor_unlock_(&t);
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &r->broadcast->queue);
+  int result = broadcast_take(&m, r, elem);
+  volt_monitor_unlock_(&m);
   return result;
 }
 
-static int recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem, volt_waker waker) {
-  volt_monitor_ t;
-  volt_monitor_look_(&t, &r->broadcast->queue);
-  int result = take(&t, r, elem);
-  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&t, w, waker);
-  volt_monitor_unlock_(&t);
+static int broadcast_recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem,
+                          volt_waker waker) {
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &r->broadcast->queue);
+  int result = broadcast_take(&m, r, elem);
+  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, w, waker);
+  volt_monitor_unlock_(&m);
   return result;
 }
 
 int volt_broadcast_recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem, volt_waker waker) {
-  volt_waiter_check_unused_(name, w);
-  return recv(r, w, elem, waker);
+  volt_waiter_check_unused_(broadcast_name, w);
+  return broadcast_recv(r, w, elem, waker);
 }
 
 bool volt_broadcast_cancel(volt_broadcast_receiver *r, volt_waiter *w) {
-  return volt_monitor_cancel_(&r->broadcast->queue, name, w); /* R1 */
+  return volt_monitor_cancel_(&r->broadcast->queue, broadcast_name, w); /* R1 */
 }
 
 uint64_t volt_broadcast_lost(const volt_broadcast_receiver *r) {
@@ -135,22 +137,22 @@ uint64_t volt_broadcast_lost(const volt_broadcast_receiver *r) {
 
 uint64_t volt_broadcast_len(const volt_broadcast_receiver *r) {
   uint64_t tail = volt_broadcast_sent(r->broadcast);
-  uint64_t oldest = oldest_of(r->broadcast, tail);
+  uint64_t oldest = broadcast_oldest_of(r->broadcast, tail);
   return tail - (r->next > oldest ? r->next : oldest);
 }
 
 uint64_t volt_broadcast_lag(const volt_broadcast_receiver *r) {
-  uint64_t oldest = oldest_of(r->broadcast, volt_broadcast_sent(r->broadcast));
+  uint64_t oldest = broadcast_oldest_of(r->broadcast, volt_broadcast_sent(r->broadcast));
   return oldest > r->next ? oldest - r->next : 0;
 }
 
 /* ---- inspection ---- */
 
 uint64_t volt_broadcast_sent(const volt_broadcast *b) {
-  volt_monitor_ t;
-  volt_monitor_look_(&t, volt_fifo_to_look_at_(&b->queue));
+  volt_monitor_ m;
+  volt_monitor_look_(&m, volt_fifo_to_look_at_(&b->queue));
   uint64_t tail = b->tail;
-  volt_monitor_unlock_(&t);
+  volt_monitor_unlock_(&m);
   return tail;
 }
 
@@ -164,56 +166,59 @@ uint32_t volt_broadcast_waiters(const volt_broadcast *b) {
 
 /* ---- future: its object is the receiver ---- */
 
-static volt_broadcast_receiver *receiver_of(volt_future *f) {
+static volt_broadcast_receiver *broadcast_receiver_of(volt_future *f) {
   return (volt_broadcast_receiver *)f->object;
 }
 
 /* It has received, from this position on: f->n says how far, for R3. If more than 2^32 were lost at
  * once, a part of them stays counted. */
-static int received(volt_future *f, uint64_t from, int result) {
-  uint64_t moved = receiver_of(f)->next - from;
+static int broadcast_note_moved(volt_future *f, uint64_t from, int result) {
+  uint64_t moved = broadcast_receiver_of(f)->next - from;
   f->n = moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX;
   return result;
 }
 
-static int start(volt_future *f, volt_waker waker) {
-  uint64_t from = receiver_of(f)->next;
-  return received(f, from, recv(receiver_of(f), &f->waiter, f->waiter.data, waker));
+static int broadcast_start(volt_future *f, volt_waker waker) {
+  uint64_t from = broadcast_receiver_of(f)->next;
+  return broadcast_note_moved(
+      f, from, broadcast_recv(broadcast_receiver_of(f), &f->waiter, f->waiter.data, waker));
 }
 
-static int outcome(volt_future *f) {
-  uint64_t from = receiver_of(f)->next;
-  return received(f, from, volt_broadcast_try_recv(receiver_of(f), f->waiter.data));
+static int broadcast_outcome(volt_future *f) {
+  uint64_t from = broadcast_receiver_of(f)->next;
+  return broadcast_note_moved(f, from,
+                              volt_broadcast_try_recv(broadcast_receiver_of(f), f->waiter.data));
 }
 
-static bool cancel(volt_future *f) {
-  return volt_broadcast_cancel(receiver_of(f), &f->waiter);
+static bool broadcast_cancel(volt_future *f) {
+  return volt_broadcast_cancel(broadcast_receiver_of(f), &f->waiter);
 }
 
-static bool set_waker(volt_future *f, volt_waker waker) {
+static bool broadcast_set_waker(volt_future *f, volt_waker waker) {
   return volt_waiter_set_waker(&f->waiter, waker);
 }
 
-static void give_back(volt_future *f) {
-  receiver_of(f)->next -= f->n; /* R3; by 0 if it was granted, and has not looked: R1 */
-  if (f->result == VOLT_ELAGGED) receiver_of(f)->lost -= f->n;
+static void broadcast_give_back(volt_future *f) {
+  broadcast_receiver_of(f)->next -= f->n; /* R3; by 0 if it was granted, and has not looked: R1 */
+  if (f->result == VOLT_ELAGGED) broadcast_receiver_of(f)->lost -= f->n;
 }
 
-static bool due(volt_future *f) {
-  return volt_monitor_complete_counted_(&receiver_of(f)->broadcast->queue, name, &f->waiter);
+static bool broadcast_due(volt_future *f) {
+  return volt_monitor_complete_counted_(&broadcast_receiver_of(f)->broadcast->queue, broadcast_name,
+                                        &f->waiter);
 }
 
-static const volt_future_ops_ ops = {.name = name,
-                                     .start = start,
-                                     .cancel = cancel,
-                                     .set_waker = set_waker,
-                                     .give_back = give_back,
-                                     .outcome = outcome,
-                                     .due = due};
+static const volt_future_ops_ broadcast_ops = {.name = broadcast_name,
+                                               .start = broadcast_start,
+                                               .cancel = broadcast_cancel,
+                                               .set_waker = broadcast_set_waker,
+                                               .give_back = broadcast_give_back,
+                                               .outcome = broadcast_outcome,
+                                               .due = broadcast_due};
 
 volt_future *volt_broadcast_recv_future(volt_future *f, volt_broadcast_receiver *r, void *elem) {
   f->waiter.data = elem;
-  return volt_future_make_(f, &ops, r, 0);
+  return volt_future_make_(f, &broadcast_ops, r, 0);
 }
 
 int volt_broadcast_recv_blocking(volt_broadcast_receiver *r, void *elem, uint64_t deadline_ns) {

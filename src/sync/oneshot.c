@@ -27,7 +27,7 @@
 
 enum { EMPTY = 0, FULL = 1, TAKEN = 2 };
 
-static const char name[] = "volt_oneshot";
+static const char oneshot_name[] = "volt_oneshot";
 
 void volt_oneshot_init(volt_oneshot *o, size_t elem_bytes, void *slot) {
   volt_fifo_init_(&o->queue, 0);
@@ -37,33 +37,34 @@ void volt_oneshot_init(volt_oneshot *o, size_t elem_bytes, void *slot) {
 }
 
 void volt_oneshot_destroy(volt_oneshot *o) {
-  volt_monitor_destroy_(&o->queue, name);
+  volt_monitor_destroy_(&o->queue, oneshot_name);
 }
 
 int volt_oneshot_send(volt_oneshot *o, const void *elem) {
-  volt_monitor_ t;
-  volt_monitor_enter_(&t, &o->queue);
-  VOLT_CHECK(o->state == EMPTY, name, "%p: a second value is sent", (void *)o);
-  bool closed = volt_monitor_is_closed_(&t);
+  volt_monitor_ m;
+  volt_monitor_enter_(&m, &o->queue);
+  VOLT_CHECK(o->state == EMPTY, oneshot_name, "%p: a second value is sent", (void *)o);
+  bool closed = volt_monitor_is_closed_(&m);
   if (!closed) {
     VOLT_COPY_(o->slot, elem, o->elem_bytes);
     o->state = FULL;
-    volt_monitor_release_all_counted_(&t);
+    volt_monitor_release_all_counted_(&m);
   }
-  volt_monitor_exit_(&t); /* R2 */
+  volt_monitor_exit_(&m); /* R2 */
   return closed ? VOLT_ECLOSED : VOLT_OK;
 }
 
 void volt_oneshot_close(volt_oneshot *o) {
-  volt_monitor_ t;
-  volt_monitor_enter_(&t, &o->queue);
-  if (o->state == EMPTY) volt_monitor_close_(&t);
-  volt_monitor_exit_(&t);
+  volt_monitor_ m;
+  volt_monitor_enter_(&m, &o->queue);
+  if (o->state == EMPTY) volt_monitor_close_(&m);
+  volt_monitor_exit_(&m);
 }
 
 /* Returns VOLT_EAGAIN: nothing is decided yet. */
-static int take(const volt_monitor_ *t, volt_oneshot *o, volt_decision_ *decision, void *elem) {
-  if (o->state == EMPTY) return volt_monitor_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
+static int oneshot_take(const volt_monitor_ *m, volt_oneshot *o, volt_decision_ *decision,
+                        void *elem) {
+  if (o->state == EMPTY) return volt_monitor_is_closed_(m) ? VOLT_ECLOSED : VOLT_EAGAIN;
   if (o->state == TAKEN) return VOLT_ECLOSED;
   if (!volt_may_take_effect_(decision)) return VOLT_ECANCELED; /* R4 */
   VOLT_COPY_(elem, o->slot, o->elem_bytes);
@@ -71,35 +72,35 @@ static int take(const volt_monitor_ *t, volt_oneshot *o, volt_decision_ *decisio
   return VOLT_OK;
 }
 
-static int try_recv(volt_oneshot *o, volt_decision_ *decision, void *elem) {
-  volt_monitor_ t;
-  volt_monitor_look_(&t, &o->queue);
-  int result = take(&t, o, decision, elem);
-  volt_monitor_unlock_(&t);
+static int oneshot_try_recv(volt_oneshot *o, volt_decision_ *decision, void *elem) {
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &o->queue);
+  int result = oneshot_take(&m, o, decision, elem);
+  volt_monitor_unlock_(&m);
   return result;
 }
 
 int volt_oneshot_try_recv(volt_oneshot *o, void *elem) {
-  return try_recv(o, NULL, elem);
+  return oneshot_try_recv(o, NULL, elem);
 }
 
-static int recv(volt_oneshot *o, volt_waiter *w, volt_decision_ *decision, void *elem,
-                volt_waker waker) {
-  volt_monitor_ t;
-  volt_monitor_look_(&t, &o->queue);
-  int result = take(&t, o, decision, elem);
-  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&t, w, waker);
-  volt_monitor_unlock_(&t);
+static int oneshot_recv(volt_oneshot *o, volt_waiter *w, volt_decision_ *decision, void *elem,
+                        volt_waker waker) {
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &o->queue);
+  int result = oneshot_take(&m, o, decision, elem);
+  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, w, waker);
+  volt_monitor_unlock_(&m);
   return result;
 }
 
 int volt_oneshot_recv(volt_oneshot *o, volt_waiter *w, void *elem, volt_waker waker) {
-  volt_waiter_check_unused_(name, w);
-  return recv(o, w, NULL, elem, waker);
+  volt_waiter_check_unused_(oneshot_name, w);
+  return oneshot_recv(o, w, NULL, elem, waker);
 }
 
 bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w) {
-  return volt_monitor_cancel_(&o->queue, name, w); /* R1 */
+  return volt_monitor_cancel_(&o->queue, oneshot_name, w); /* R1 */
 }
 
 bool volt_oneshot_is_closed(const volt_oneshot *o) {
@@ -107,10 +108,10 @@ bool volt_oneshot_is_closed(const volt_oneshot *o) {
 }
 
 bool volt_oneshot_is_empty(const volt_oneshot *o) {
-  volt_monitor_ t;
-  volt_monitor_look_(&t, volt_fifo_to_look_at_(&o->queue));
+  volt_monitor_ m;
+  volt_monitor_look_(&m, volt_fifo_to_look_at_(&o->queue));
   bool empty = o->state != FULL;
-  volt_monitor_unlock_(&t);
+  volt_monitor_unlock_(&m);
   return empty;
 }
 
@@ -124,35 +125,35 @@ static volt_oneshot *oneshot_of(volt_future *f) {
   return volt_container_of(f->object, volt_oneshot, queue);
 }
 
-static int recv_start(volt_future *f, volt_waker waker) {
-  return recv(oneshot_of(f), &f->waiter, f->decision, f->waiter.data, waker);
+static int oneshot_recv_start(volt_future *f, volt_waker waker) {
+  return oneshot_recv(oneshot_of(f), &f->waiter, f->decision, f->waiter.data, waker);
 }
 
-static int recv_outcome(volt_future *f) {
-  return try_recv(oneshot_of(f), f->decision, f->waiter.data);
+static int oneshot_recv_outcome(volt_future *f) {
+  return oneshot_try_recv(oneshot_of(f), f->decision, f->waiter.data);
 }
 
-static void recv_give_back(volt_future *f) {
+static void oneshot_recv_give_back(volt_future *f) {
   if (f->state != VOLT_FUTURE_READY_) return; /* R1: it was granted, and has not looked */
   volt_oneshot *o = oneshot_of(f);
-  volt_monitor_ t;
-  volt_monitor_look_(&t, &o->queue);
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &o->queue);
   VOLT_ASSERT(o->state == TAKEN);
   o->state = FULL; /* R3 */
-  volt_monitor_unlock_(&t);
+  volt_monitor_unlock_(&m);
 }
 
-static const volt_future_ops_ recv_ops = {.name = name,
-                                          .start = recv_start,
-                                          .cancel = volt_monitor_future_cancel_,
-                                          .set_waker = volt_monitor_future_set_waker_,
-                                          .give_back = recv_give_back,
-                                          .outcome = recv_outcome,
-                                          .due = volt_monitor_future_complete_counted_};
+static const volt_future_ops_ oneshot_recv_ops = {.name = oneshot_name,
+                                                  .start = oneshot_recv_start,
+                                                  .cancel = volt_monitor_future_cancel_,
+                                                  .set_waker = volt_monitor_future_set_waker_,
+                                                  .give_back = oneshot_recv_give_back,
+                                                  .outcome = oneshot_recv_outcome,
+                                                  .due = volt_monitor_future_complete_counted_};
 
 volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o, void *elem) {
   f->waiter.data = elem;
-  return volt_future_make_(f, &recv_ops, &o->queue, 0);
+  return volt_future_make_(f, &oneshot_recv_ops, &o->queue, 0);
 }
 
 int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem, uint64_t deadline_ns) {
@@ -160,31 +161,31 @@ int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem, uint64_t deadline_ns
   return volt_block_on(volt_oneshot_recv_future(&f, o, elem), deadline_ns);
 }
 
-static int closed_start(volt_future *f, volt_waker waker) {
+static int oneshot_closed_start(volt_future *f, volt_waker waker) {
   volt_oneshot *o = oneshot_of(f);
-  volt_monitor_ t;
-  volt_monitor_look_(&t, &o->queue);
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &o->queue);
   int result = VOLT_OK;
-  if (volt_monitor_is_closed_(&t)) {
+  if (volt_monitor_is_closed_(&m)) {
     result = VOLT_ECLOSED;
   } else if (o->state == EMPTY) {
-    result = volt_monitor_append_(&t, &f->waiter, waker);
+    result = volt_monitor_append_(&m, &f->waiter, waker);
   }
-  volt_monitor_unlock_(&t);
+  volt_monitor_unlock_(&m);
   return result;
 }
 
-static void closed_give_back(volt_future *f) {
+static void oneshot_closed_give_back(volt_future *f) {
   (void)f; /* it has taken nothing */
 }
 
-static const volt_future_ops_ closed_ops = {.name = name,
-                                            .start = closed_start,
-                                            .cancel = volt_monitor_future_cancel_,
-                                            .set_waker = volt_monitor_future_set_waker_,
-                                            .give_back = closed_give_back,
-                                            .due = volt_monitor_future_complete_counted_};
+static const volt_future_ops_ oneshot_closed_ops = {.name = oneshot_name,
+                                                    .start = oneshot_closed_start,
+                                                    .cancel = volt_monitor_future_cancel_,
+                                                    .set_waker = volt_monitor_future_set_waker_,
+                                                    .give_back = oneshot_closed_give_back,
+                                                    .due = volt_monitor_future_complete_counted_};
 
 volt_future *volt_oneshot_closed_future(volt_future *f, volt_oneshot *o) {
-  return volt_future_make_(f, &closed_ops, &o->queue, 0);
+  return volt_future_make_(f, &oneshot_closed_ops, &o->queue, 0);
 }

@@ -33,9 +33,9 @@
 
 enum { IDLE = 0, BEGUN = 1, GIVEN_UP = 2, COMPLETE = 3 };
 
-static const char name[] = "volt_promise";
+static const char promise_name[] = "volt_promise";
 
-static const volt_promise_ops *ops_of(const volt_promise *p) {
+static const volt_promise_ops *promise_ops_of(const volt_promise *p) {
   static const volt_promise_ops none = {NULL, NULL, NULL};
   return p->ops ? p->ops : &none;
 }
@@ -48,24 +48,24 @@ void volt_promise_init(volt_promise *p, const volt_promise_ops *ops) {
 }
 
 void volt_promise_destroy(volt_promise *p) {
-  VOLT_CHECK(p->state == IDLE || p->state == COMPLETE, name,
+  VOLT_CHECK(p->state == IDLE || p->state == COMPLETE, promise_name,
              "%p: destroyed while its operation is under way", (void *)p);
-  volt_monitor_destroy_(&p->queue, name);
+  volt_monitor_destroy_(&p->queue, promise_name);
 }
 
 void volt_promise_complete(volt_promise *p, int result) {
-  VOLT_CHECK(result != VOLT_PENDING, name, "%p: VOLT_PENDING is not a result", (void *)p);
-  volt_monitor_ t;
-  volt_monitor_enter_(&t, &p->queue);
+  VOLT_CHECK(result != VOLT_PENDING, promise_name, "%p: VOLT_PENDING is not a result", (void *)p);
+  volt_monitor_ m;
+  volt_monitor_enter_(&m, &p->queue);
   uint32_t state = p->state;
-  const volt_promise_ops *ops = ops_of(p);
-  VOLT_CHECK(state != COMPLETE && (state != IDLE || !ops->start), name, "%p: %s", (void *)p,
+  const volt_promise_ops *ops = promise_ops_of(p);
+  VOLT_CHECK(state != COMPLETE && (state != IDLE || !ops->start), promise_name, "%p: %s", (void *)p,
              state == COMPLETE ? "completed twice" : "completed, and was not begun");
   bool is_wanted = state != GIVEN_UP; /* R1 */
   p->state = is_wanted ? COMPLETE : IDLE;
   p->result = result;
-  if (is_wanted) volt_monitor_release_all_(&t);
-  volt_monitor_exit_(&t); /* R2 */
+  if (is_wanted) volt_monitor_release_all_(&m);
+  volt_monitor_exit_(&m); /* R2 */
   if (!is_wanted) ops->discard(p, result);
 }
 
@@ -75,100 +75,101 @@ static volt_promise *promise_of(volt_future *f) {
   return volt_container_of(f->object, volt_promise, queue);
 }
 
-static int take(volt_promise *p) {
-  volt_monitor_ t;
-  volt_monitor_look_(&t, &p->queue);
+static int promise_take(volt_promise *p) {
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &p->queue);
   VOLT_ASSERT(p->state == COMPLETE);
   int result = p->result;
   p->state = IDLE;
-  volt_monitor_unlock_(&t);
+  volt_monitor_unlock_(&m);
   return result;
 }
 
 /* Returns what was found: in COMPLETE it is to be taken, else the future waits. */
-static uint32_t enter(volt_promise *p, volt_waiter *w, volt_waker waker) {
-  volt_monitor_ t;
-  volt_monitor_look_(&t, &p->queue);
+static uint32_t promise_enter(volt_promise *p, volt_waiter *w, volt_waker waker) {
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &p->queue);
   uint32_t found = p->state;
-  VOLT_CHECK(found != GIVEN_UP && !volt_monitor_oldest_(&t), name, "%p: %s", (void *)p,
+  VOLT_CHECK(found != GIVEN_UP && !volt_monitor_oldest_(&m), promise_name, "%p: %s", (void *)p,
              found == GIVEN_UP ? "an operation that was given up is still under way"
                                : "two futures wait at once");
-  if (found == IDLE && ops_of(p)->start) p->state = BEGUN;
-  if (found != COMPLETE) (void)volt_monitor_append_(&t, w, waker);
-  volt_monitor_unlock_(&t);
+  if (found == IDLE && promise_ops_of(p)->start) p->state = BEGUN;
+  if (found != COMPLETE) (void)volt_monitor_append_(&m, w, waker);
+  volt_monitor_unlock_(&m);
   return found;
 }
 
 /* start() has returned a result, so nobody completes it. */
-static void leave(volt_promise *p, volt_waiter *w) {
-  bool untold = volt_monitor_cancel_(&p->queue, name, w);
-  VOLT_CHECK(untold, name, "%p: completed although start() has returned a result", (void *)p);
-  volt_monitor_ t;
-  volt_monitor_look_(&t, &p->queue);
+static void promise_undo_begin(volt_promise *p, volt_waiter *w) {
+  bool untold = volt_monitor_cancel_(&p->queue, promise_name, w);
+  VOLT_CHECK(untold, promise_name, "%p: completed although start() has returned a result",
+             (void *)p);
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &p->queue);
   p->state = IDLE;
-  volt_monitor_unlock_(&t);
+  volt_monitor_unlock_(&m);
 }
 
-static int start(volt_future *f, volt_waker waker) {
+static int promise_start(volt_future *f, volt_waker waker) {
   volt_promise *p = promise_of(f);
-  const volt_promise_ops *ops = ops_of(p);
-  uint32_t found = enter(p, &f->waiter, waker);
-  if (found == COMPLETE) return take(p);
+  const volt_promise_ops *ops = promise_ops_of(p);
+  uint32_t found = promise_enter(p, &f->waiter, waker);
+  if (found == COMPLETE) return promise_take(p);
   if (found == BEGUN || !ops->start) return VOLT_PENDING;
   int result = ops->start(p);
-  if (result != VOLT_PENDING) leave(p, &f->waiter);
+  if (result != VOLT_PENDING) promise_undo_begin(p, &f->waiter);
   return result;
 }
 
 /* No future waits any more. stopped: what cancel() has said. R1 */
-static void give_up(volt_promise *p, bool stopped) {
-  const volt_promise_ops *ops = ops_of(p);
-  volt_monitor_ t;
-  volt_monitor_look_(&t, &p->queue);
+static void promise_give_up(volt_promise *p, bool stopped) {
+  const volt_promise_ops *ops = promise_ops_of(p);
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &p->queue);
   bool is_complete = p->state == COMPLETE;
   int result = stopped ? VOLT_ECANCELED : p->result;
-  VOLT_CHECK(!stopped || !is_complete, name, "%p: completed, and cancel() said it was stopped",
-             (void *)p);
+  VOLT_CHECK(!stopped || !is_complete, promise_name,
+             "%p: completed, and cancel() said it was stopped", (void *)p);
   bool is_over = stopped || (is_complete && ops->discard);
   if (is_over) {
     p->state = IDLE;
   } else if (!is_complete && ops->discard) {
     p->state = GIVEN_UP;
   }
-  volt_monitor_unlock_(&t); /* R2: from here on another thread may discard and free it */
+  volt_monitor_unlock_(&m); /* R2: from here on another thread may discard and free it */
   if (is_over && ops->discard) ops->discard(p, result);
 }
 
-static bool cancel(volt_future *f) {
+static bool promise_cancel(volt_future *f) {
   volt_promise *p = promise_of(f);
   if (!volt_monitor_future_cancel_(f)) return false;
-  give_up(p, ops_of(p)->cancel && ops_of(p)->cancel(p));
+  promise_give_up(p, promise_ops_of(p)->cancel && promise_ops_of(p)->cancel(p));
   return true;
 }
 
-static int outcome(volt_future *f) {
-  return take(promise_of(f));
+static int promise_outcome(volt_future *f) {
+  return promise_take(promise_of(f));
 }
 
-static void give_back(volt_future *f) {
+static void promise_give_back(volt_future *f) {
   volt_promise *p = promise_of(f);
   if (f->state == VOLT_FUTURE_READY_) { /* R3 */
-    volt_monitor_ t;
-    volt_monitor_look_(&t, &p->queue);
+    volt_monitor_ m;
+    volt_monitor_look_(&m, &p->queue);
     p->result = f->result;
     p->state = COMPLETE;
-    volt_monitor_unlock_(&t);
+    volt_monitor_unlock_(&m);
   }
-  give_up(p, false);
+  promise_give_up(p, false);
 }
 
-static const volt_future_ops_ future_ops = {.name = name,
-                                            .start = start,
-                                            .cancel = cancel,
-                                            .set_waker = volt_monitor_future_set_waker_,
-                                            .give_back = give_back,
-                                            .outcome = outcome};
+static const volt_future_ops_ promise_future_ops = {.name = promise_name,
+                                                    .start = promise_start,
+                                                    .cancel = promise_cancel,
+                                                    .set_waker = volt_monitor_future_set_waker_,
+                                                    .give_back = promise_give_back,
+                                                    .outcome = promise_outcome};
 
 volt_future *volt_promise_future(volt_future *f, volt_promise *p) {
-  return volt_future_make_(f, &future_ops, &p->queue, 0);
+  return volt_future_make_(f, &promise_future_ops, &p->queue, 0);
 }

@@ -45,13 +45,13 @@
 
 #define CANCELLED VOLT_WORD_ONE_
 
-static const char name[] = "volt_token";
+static const char token_name[] = "volt_token";
 
 extern inline bool volt_token_is_cancelled(const volt_token *);
 
 /* Lock the tree that *t is in. R6: while the lock of *t is held, its root is alive. */
-static void lock_tree(volt_monitor_ *tree, volt_token *t) {
-  for (unsigned looks = 0;;) {
+static void token_lock_tree(volt_monitor_ *tree, volt_token *t) {
+  for (unsigned spins = 0;;) {
     volt_monitor_look_(tree, &t->queue);
     volt_token *root = t->root;
     if (!root) return;
@@ -60,13 +60,13 @@ static void lock_tree(volt_monitor_ *tree, volt_token *t) {
     bool locked = volt_fifo_try_lock_(&root->queue, &tree->word);
     volt_fifo_unlock_(&t->queue, own);
     if (locked) return;
-    volt_pause_(&looks);
+    volt_pause_(&spins);
   }
 }
 
 /* ---- links: the tree's lock is held ---- */
 
-static void link_token(volt_token *t, volt_token *parent) {
+static void token_link(volt_token *t, volt_token *parent) {
   t->parent = parent;
   t->prev = NULL;
   t->next = parent->child;
@@ -74,7 +74,7 @@ static void link_token(volt_token *t, volt_token *parent) {
   parent->child = t;
 }
 
-static void unlink_token(volt_token *t) {
+static void token_unlink(volt_token *t) {
   if (t->next) t->next->prev = t->prev;
   if (t->prev) {
     t->prev->next = t->next;
@@ -91,7 +91,7 @@ static volt_token *next_of(volt_token *t, const volt_token *top, bool below) {
 }
 
 /* *top is unlinked: it becomes the root of what descends from it. */
-static void make_root(volt_token *top) {
+static void token_make_root(volt_token *top) {
   uint64_t top_word;
   volt_fifo_lock_(&top->queue, &top_word); /* L1: pairs U1; R7 */
   for (volt_token *at = next_of(top, top, true); at; at = next_of(at, top, true)) {
@@ -109,76 +109,76 @@ static void make_root(volt_token *top) {
 
 /* ---- life ---- */
 
-static void init(volt_token *t, uint32_t value, volt_token *root) {
+static void token_init(volt_token *t, uint32_t value, volt_token *root) {
   volt_fifo_init_(&t->queue, value);
   t->root = root;
   t->parent = NULL;
   t->child = NULL;
   t->next = NULL;
   t->prev = NULL;
-  t->told = NULL;
+  t->next_cancelled = NULL;
 }
 
 void volt_token_init(volt_token *t) {
-  init(t, 0, NULL);
+  token_init(t, 0, NULL);
 }
 
 /* Linked twice, it would make the walks through the tree endless. So many of the youngest children
  * are compared. */
 enum { COMPARED = VOLT_DEBUG ? 64 : 1 };
 
-static void check_new(const volt_token *t, const volt_token *parent) {
+static void token_check_new(const volt_token *t, const volt_token *parent) {
   const volt_token *at = parent->child;
   for (unsigned i = 1; i < COMPARED && at && at != t; i++) at = at->next;
-  VOLT_CHECK(at != t && parent != t, name, "%p: made a child of %p, and it is that already",
+  VOLT_CHECK(at != t && parent != t, token_name, "%p: made a child of %p, and it is that already",
              (const void *)t, (const void *)parent);
 }
 
 void volt_token_init_child(volt_token *t, volt_token *parent) {
   volt_monitor_ tree;
-  lock_tree(&tree, parent);
-  check_new(t, parent);
+  token_lock_tree(&tree, parent);
+  token_check_new(t, parent);
   uint64_t word = volt_load_relaxed(&parent->queue.word); /* R1: written under the tree's lock */
-  init(t, VOLT_WORD_VALUE_(word), volt_container_of(tree.queue, volt_token, queue));
-  link_token(t, parent);
+  token_init(t, VOLT_WORD_VALUE_(word), volt_container_of(tree.queue, volt_token, queue));
+  token_link(t, parent);
   volt_monitor_unlock_(&tree);
 }
 
 void volt_token_destroy(volt_token *t) {
   volt_monitor_ tree;
-  lock_tree(&tree, t);
+  token_lock_tree(&tree, t);
   while (t->child) {
     volt_token *child = t->child;
-    unlink_token(child);
+    token_unlink(child);
     if (t->parent) {
-      link_token(child, t->parent);
+      token_link(child, t->parent);
     } else {
-      make_root(child);
+      token_make_root(child);
     }
   }
-  if (t->parent) unlink_token(t);
+  if (t->parent) token_unlink(t);
   volt_monitor_unlock_(&tree);
-  volt_monitor_destroy_(&t->queue, name); /* R2 */
+  volt_monitor_destroy_(&t->queue, token_name); /* R2 */
 }
 
 /* ---- cancel ---- */
 
 /* Those to be told, in order. */
-typedef struct completed_list {
+typedef struct token_list {
   volt_token *first;
   volt_token *last;
-} completed_list;
+} token_list;
 
 /* The token has its turn: close it. Returns false if it was closed before. */
-static bool close_token(volt_token *t, volt_monitor_ *turn, completed_list *list) {
-  if (turn->word & CANCELLED) return false; /* R3 */
-  turn->word |= CANCELLED;
+static bool token_cancel_one(volt_token *t, volt_monitor_ *m, token_list *list) {
+  if (m->word & CANCELLED) return false; /* R3 */
+  m->word |= CANCELLED;
   if (!t->queue.head) return true;
-  volt_monitor_release_all_(turn);
-  turn->word += VOLT_WORD_RETURNING_; /* R2 */
-  t->told = NULL;
+  volt_monitor_release_all_(m);
+  m->word += VOLT_WORD_RETURNING_; /* R2 */
+  t->next_cancelled = NULL;
   if (list->last) {
-    list->last->told = t;
+    list->last->next_cancelled = t;
   } else {
     list->first = t;
   }
@@ -187,33 +187,34 @@ static bool close_token(volt_token *t, volt_monitor_ *turn, completed_list *list
 }
 
 /* The same; the tree's lock is held. */
-static bool close_in(volt_monitor_ *tree, volt_token *t, completed_list *list) {
-  if (&t->queue == tree->queue) return close_token(t, tree, list);
-  volt_monitor_ turn = {.queue = &t->queue, .count = 0};
-  volt_fifo_lock_(&t->queue, &turn.word); /* L1: pairs U1 */
-  bool closed = close_token(t, &turn, list);
-  volt_fifo_unlock_(&t->queue, turn.word); /* told later: nothing of anybody's runs here */
+static bool token_cancel_in(volt_monitor_ *tree, volt_token *t, token_list *list) {
+  if (&t->queue == tree->queue) return token_cancel_one(t, tree, list);
+  volt_monitor_ m = {.queue = &t->queue, .count = 0};
+  volt_fifo_lock_(&t->queue, &m.word); /* L1: pairs U1 */
+  bool closed = token_cancel_one(t, &m, list);
+  volt_fifo_unlock_(&t->queue, m.word); /* told later: nothing of anybody's runs here */
   return closed;
 }
 
 /* Nothing is held. Tell those who waited for a token that was closed. */
-static void tell(volt_token *t) {
-  volt_monitor_ turn = {.queue = &t->queue, .count = 0};
-  volt_fifo_lock_(&t->queue, &turn.word); /* L1: pairs U1 */
-  turn.word -= VOLT_WORD_RETURNING_;      /* R2 */
-  volt_monitor_exit_(&turn);
+static void token_complete(volt_token *t) {
+  volt_monitor_ m = {.queue = &t->queue, .count = 0};
+  volt_fifo_lock_(&t->queue, &m.word); /* L1: pairs U1 */
+  m.word -= VOLT_WORD_RETURNING_;      /* R2 */
+  volt_monitor_exit_(&m);
 }
 
 void volt_token_cancel(volt_token *t) {
   volt_monitor_ tree;
-  completed_list list = {NULL, NULL};
-  lock_tree(&tree, t); /* if the root is being told, all are closed: I1 */
+  token_list list = {NULL, NULL};
+  token_lock_tree(&tree, t); /* if the root is being told, all are closed: I1 */
   bool below = true;
-  for (volt_token *at = t; at; at = next_of(at, t, below)) below = close_in(&tree, at, &list);
+  for (volt_token *at = t; at; at = next_of(at, t, below))
+    below = token_cancel_in(&tree, at, &list);
   volt_monitor_unlock_(&tree);
   for (volt_token *at = list.first; at;) {
-    volt_token *next = at->told; /* R2 */
-    tell(at);
+    volt_token *next = at->next_cancelled; /* R2 */
+    token_complete(at);
     at = next;
   }
 }
@@ -221,18 +222,17 @@ void volt_token_cancel(volt_token *t) {
 /* ---- wait ---- */
 
 int volt_token_wait(volt_token *t, volt_waiter *w, volt_waker waker) {
-  volt_waiter_check_unused_(name, w);
+  volt_waiter_check_unused_(token_name, w);
   if (volt_token_is_cancelled(t)) return VOLT_OK;
-  volt_monitor_ turn;
-  volt_monitor_look_(&turn, &t->queue);
-  int result =
-      turn.word & CANCELLED ? (int)VOLT_OK : volt_monitor_append_(&turn, w, waker); /* R4 */
-  volt_monitor_unlock_(&turn);
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &t->queue);
+  int result = m.word & CANCELLED ? (int)VOLT_OK : volt_monitor_append_(&m, w, waker); /* R4 */
+  volt_monitor_unlock_(&m);
   return result;
 }
 
 bool volt_token_cancel_wait(volt_token *t, volt_waiter *w) {
-  return volt_monitor_cancel_(&t->queue, name, w);
+  return volt_monitor_cancel_(&t->queue, token_name, w);
 }
 
 uint32_t volt_token_waiters(const volt_token *t) {
@@ -241,27 +241,27 @@ uint32_t volt_token_waiters(const volt_token *t) {
 
 /* ---- future ---- */
 
-static int start(volt_future *f, volt_waker waker) {
+static int token_start(volt_future *f, volt_waker waker) {
   return volt_token_wait((volt_token *)f->object, &f->waiter, waker);
 }
 
-static void give_back(volt_future *f) {
+static void token_give_back(volt_future *f) {
   (void)f; /* it stays cancelled */
 }
 
-static bool due(volt_future *f) {
+static bool token_due(volt_future *f) {
   return volt_token_is_cancelled((volt_token *)f->object) && volt_monitor_future_complete_(f);
 }
 
-static const volt_future_ops_ ops = {.name = name,
-                                     .start = start,
-                                     .cancel = volt_monitor_future_cancel_,
-                                     .set_waker = volt_monitor_future_set_waker_,
-                                     .give_back = give_back,
-                                     .due = due};
+static const volt_future_ops_ token_ops = {.name = token_name,
+                                           .start = token_start,
+                                           .cancel = volt_monitor_future_cancel_,
+                                           .set_waker = volt_monitor_future_set_waker_,
+                                           .give_back = token_give_back,
+                                           .due = token_due};
 
 volt_future *volt_token_future(volt_future *f, volt_token *t) {
-  return volt_future_make_(f, &ops, &t->queue, 0);
+  return volt_future_make_(f, &token_ops, &t->queue, 0);
 }
 
 int volt_token_wait_blocking(volt_token *t, uint64_t deadline_ns) {

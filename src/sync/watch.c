@@ -19,7 +19,7 @@
 #include "../core/future_ops.h"
 #include "../core/monitor.h"
 
-static const char name[] = "volt_watch";
+static const char watch_name[] = "volt_watch";
 
 void volt_watch_init(volt_watch *w, size_t elem_bytes, void *mem, const void *initial) {
   volt_fifo_init_(&w->queue, 0);
@@ -30,96 +30,96 @@ void volt_watch_init(volt_watch *w, size_t elem_bytes, void *mem, const void *in
 }
 
 void volt_watch_destroy(volt_watch *w) {
-  volt_monitor_destroy_(&w->queue, name);
+  volt_monitor_destroy_(&w->queue, watch_name);
 }
 
 /* The turn in which the value has been changed. */
-static void count_version(volt_monitor_ *t, volt_watch *w) {
+static void watch_count_version(volt_monitor_ *m, volt_watch *w) {
   w->version += 1;
-  volt_monitor_release_all_counted_(t);
+  volt_monitor_release_all_counted_(m);
 }
 
 int volt_watch_send(volt_watch *w, const void *elem) {
-  volt_monitor_ t;
-  volt_monitor_enter_(&t, &w->queue);
-  bool closed = volt_monitor_is_closed_(&t);
+  volt_monitor_ m;
+  volt_monitor_enter_(&m, &w->queue);
+  bool closed = volt_monitor_is_closed_(&m);
   if (!closed) {
     VOLT_COPY_(w->value, elem, w->elem_bytes);
-    count_version(&t, w);
+    watch_count_version(&m, w);
   }
-  volt_monitor_exit_(&t);
+  volt_monitor_exit_(&m);
   return closed ? VOLT_ECLOSED : VOLT_OK;
 }
 
 int volt_watch_modify(volt_watch *w, volt_watch_fn *fn, void *arg) {
   int result = VOLT_ECLOSED;
-  volt_monitor_ t;
-  volt_monitor_enter_(&t, &w->queue);
-  if (!volt_monitor_is_closed_(&t)) {
+  volt_monitor_ m;
+  volt_monitor_enter_(&m, &w->queue);
+  if (!volt_monitor_is_closed_(&m)) {
     result = fn(w->value, arg) ? VOLT_OK : VOLT_EAGAIN; /* R2 */
-    if (result == VOLT_OK) count_version(&t, w);
+    if (result == VOLT_OK) watch_count_version(&m, w);
   }
-  volt_monitor_exit_(&t);
+  volt_monitor_exit_(&m);
   return result;
 }
 
 void volt_watch_close(volt_watch *w) {
-  volt_monitor_ t;
-  volt_monitor_enter_(&t, &w->queue);
-  volt_monitor_close_(&t);
-  volt_monitor_exit_(&t);
+  volt_monitor_ m;
+  volt_monitor_enter_(&m, &w->queue);
+  volt_monitor_close_(&m);
+  volt_monitor_exit_(&m);
 }
 
 uint64_t volt_watch_get(volt_watch *w, void *elem) {
-  volt_monitor_ t;
-  volt_monitor_look_(&t, &w->queue);
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &w->queue);
   VOLT_COPY_(elem, w->value, w->elem_bytes); /* R2 */
   uint64_t version = w->version;
-  volt_monitor_unlock_(&t);
+  volt_monitor_unlock_(&m);
   return version;
 }
 
 /* Returns VOLT_EAGAIN: nothing has changed. */
-static int look(const volt_monitor_ *t, volt_watch *w, uint64_t *seen) {
+static int watch_look(const volt_monitor_ *m, volt_watch *w, uint64_t *seen) {
   uint64_t version = w->version;
-  if (version == *seen) return volt_monitor_is_closed_(t) ? VOLT_ECLOSED : VOLT_EAGAIN;
+  if (version == *seen) return volt_monitor_is_closed_(m) ? VOLT_ECLOSED : VOLT_EAGAIN;
   *seen = version;
   return VOLT_OK;
 }
 
 int volt_watch_try_changed(volt_watch *w, uint64_t *seen) {
-  volt_monitor_ t;
-  volt_monitor_look_(&t, &w->queue);
-  int result = look(&t, w, seen);
-  volt_monitor_unlock_(&t);
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &w->queue);
+  int result = watch_look(&m, w, seen);
+  volt_monitor_unlock_(&m);
   return result;
 }
 
-static int changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, volt_waker waker) {
-  volt_monitor_ t;
-  volt_monitor_look_(&t, &w->queue);
-  int result = look(&t, w, seen);
-  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&t, waiter, waker);
-  volt_monitor_unlock_(&t);
+static int watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, volt_waker waker) {
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &w->queue);
+  int result = watch_look(&m, w, seen);
+  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, waiter, waker);
+  volt_monitor_unlock_(&m);
   return result;
 }
 
 int volt_watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, volt_waker waker) {
-  volt_waiter_check_unused_(name, waiter);
-  return changed(w, seen, waiter, waker);
+  volt_waiter_check_unused_(watch_name, waiter);
+  return watch_changed(w, seen, waiter, waker);
 }
 
 bool volt_watch_cancel(volt_watch *w, volt_waiter *waiter) {
-  return volt_monitor_cancel_(&w->queue, name, waiter); /* R1 */
+  return volt_monitor_cancel_(&w->queue, watch_name, waiter); /* R1 */
 }
 
 /* ---- inspection ---- */
 
 uint64_t volt_watch_version(const volt_watch *w) {
-  volt_monitor_ t;
-  volt_monitor_look_(&t, volt_fifo_to_look_at_(&w->queue));
+  volt_monitor_ m;
+  volt_monitor_look_(&m, volt_fifo_to_look_at_(&w->queue));
   uint64_t version = w->version;
-  volt_monitor_unlock_(&t);
+  volt_monitor_unlock_(&m);
   return version;
 }
 
@@ -137,42 +137,43 @@ static volt_watch *watch_of(volt_future *f) {
   return volt_container_of(f->object, volt_watch, queue);
 }
 
-static uint64_t *seen_of(volt_future *f) {
+static uint64_t *watch_seen_of(volt_future *f) {
   return (uint64_t *)(void *)f->waiter.data;
 }
 
-static int moved(volt_future *f, uint64_t before, int result) {
-  uint64_t by = *seen_of(f) - before;
+static int watch_note_moved(volt_future *f, uint64_t before, int result) {
+  uint64_t by = *watch_seen_of(f) - before;
   f->n = by < UINT32_MAX ? (uint32_t)by : UINT32_MAX;
   return result;
 }
 
-static int start(volt_future *f, volt_waker waker) {
-  uint64_t before = *seen_of(f);
-  return moved(f, before, changed(watch_of(f), seen_of(f), &f->waiter, waker));
+static int watch_start(volt_future *f, volt_waker waker) {
+  uint64_t before = *watch_seen_of(f);
+  return watch_note_moved(f, before,
+                          watch_changed(watch_of(f), watch_seen_of(f), &f->waiter, waker));
 }
 
-static int outcome(volt_future *f) {
-  uint64_t before = *seen_of(f);
-  return moved(f, before, volt_watch_try_changed(watch_of(f), seen_of(f)));
+static int watch_outcome(volt_future *f) {
+  uint64_t before = *watch_seen_of(f);
+  return watch_note_moved(f, before, volt_watch_try_changed(watch_of(f), watch_seen_of(f)));
 }
 
-static void give_back(volt_future *f) {
+static void watch_give_back(volt_future *f) {
   if (f->state != VOLT_FUTURE_READY_) return; /* R1: it was granted, and has not looked */
-  *seen_of(f) -= f->n;                        /* R3: never back to the present version */
+  *watch_seen_of(f) -= f->n;                  /* R3: never back to the present version */
 }
 
-static const volt_future_ops_ ops = {.name = name,
-                                     .start = start,
-                                     .cancel = volt_monitor_future_cancel_,
-                                     .set_waker = volt_monitor_future_set_waker_,
-                                     .give_back = give_back,
-                                     .outcome = outcome,
-                                     .due = volt_monitor_future_complete_counted_};
+static const volt_future_ops_ watch_ops = {.name = watch_name,
+                                           .start = watch_start,
+                                           .cancel = volt_monitor_future_cancel_,
+                                           .set_waker = volt_monitor_future_set_waker_,
+                                           .give_back = watch_give_back,
+                                           .outcome = watch_outcome,
+                                           .due = volt_monitor_future_complete_counted_};
 
 volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w, uint64_t *seen) {
   f->waiter.data = seen;
-  return volt_future_make_(f, &ops, &w->queue, 0);
+  return volt_future_make_(f, &watch_ops, &w->queue, 0);
 }
 
 int volt_watch_changed_blocking(volt_watch *w, uint64_t *seen, uint64_t deadline_ns) {

@@ -118,7 +118,7 @@ struct token_destroy_child_x_cancel : token_model {
       volt_token_cancel_wait(&child, &w[0]);
       volt_token_destroy(&child);
       poison(&child.queue);
-      child.told = nullptr;
+      child.next_cancelled = nullptr;
       child.next = nullptr;
       child.child = nullptr;
     }
@@ -142,7 +142,7 @@ struct token_destroy_second_x_cancel : token_model {
       volt_token_cancel_wait(&child, &w[1]);
       volt_token_destroy(&child);
       poison(&child.queue);
-      child.told = nullptr;
+      child.next_cancelled = nullptr;
     }
     if (index == 1) volt_token_cancel(&parent);
   }
@@ -166,7 +166,7 @@ struct token_destroy_first_x_cancel : token_model {
       volt_token_cancel_wait(&second, &w[0]);
       volt_token_destroy(&second);
       poison(&second.queue);
-      second.told = nullptr;
+      second.next_cancelled = nullptr;
     }
     if (index == 1) volt_token_cancel(&parent);
   }
@@ -237,14 +237,14 @@ struct token_root_ends : model {
     }
     volt_token_destroy(top);
     poison(&top->queue);
-    top->root = top->parent = top->child = top->next = top->prev = top->told = nullptr;
+    top->root = top->parent = top->child = top->next = top->prev = top->next_cancelled = nullptr;
     delete top;
   }
   virtual void use() = 0;
   void end(volt_token *t) {
     volt_token_destroy(t);
     poison(&t->queue);
-    t->root = t->parent = t->child = t->next = t->prev = t->told = nullptr;
+    t->root = t->parent = t->child = t->next = t->prev = t->next_cancelled = nullptr;
   }
 };
 
@@ -315,7 +315,8 @@ struct token_middle_ends_x_cancel : token_model {
     if (index == 0) {
       volt_token_destroy(&child);
       poison(&child.queue);
-      child.root = child.parent = child.child = child.next = child.prev = child.told = nullptr;
+      child.root = child.parent = child.child = child.next = child.prev = child.next_cancelled =
+          nullptr;
     } else {
       volt_token_cancel(&parent);
     }
