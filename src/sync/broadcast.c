@@ -170,24 +170,33 @@ static volt_broadcast_receiver *broadcast_receiver_of(volt_future *f) {
   return (volt_broadcast_receiver *)f->object;
 }
 
-/* It has received, from this position on: f->n says how far, for R3. If more than 2^32 were lost at
- * once, a part of them stays counted. */
+/* Where the value goes. */
+static void *broadcast_elem_of(const volt_future *f) {
+  return f->waiter.data;
+}
+
+/* f->n: by how many positions a poll has moved the receiver, for R3. If it lost more than 2^32 values
+ * at once, a part of them stays counted. */
 static int broadcast_note_moved(volt_future *f, uint64_t from, int result) {
   uint64_t moved = broadcast_receiver_of(f)->next - from;
   f->n = moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX;
   return result;
 }
 
+static uint32_t broadcast_moved(const volt_future *f) {
+  return f->n;
+}
+
 static int broadcast_start(volt_future *f, volt_waker waker) {
   uint64_t from = broadcast_receiver_of(f)->next;
   return broadcast_note_moved(
-      f, from, broadcast_recv(broadcast_receiver_of(f), &f->waiter, f->waiter.data, waker));
+      f, from, broadcast_recv(broadcast_receiver_of(f), &f->waiter, broadcast_elem_of(f), waker));
 }
 
 static int broadcast_outcome(volt_future *f) {
   uint64_t from = broadcast_receiver_of(f)->next;
-  return broadcast_note_moved(f, from,
-                              volt_broadcast_try_recv(broadcast_receiver_of(f), f->waiter.data));
+  return broadcast_note_moved(
+      f, from, volt_broadcast_try_recv(broadcast_receiver_of(f), broadcast_elem_of(f)));
 }
 
 static bool broadcast_cancel(volt_future *f) {
@@ -199,8 +208,9 @@ static bool broadcast_set_waker(volt_future *f, volt_waker waker) {
 }
 
 static void broadcast_give_back(volt_future *f) {
-  broadcast_receiver_of(f)->next -= f->n; /* R3; by 0 if it was granted, and has not looked: R1 */
-  if (f->result == VOLT_ELAGGED) broadcast_receiver_of(f)->lost -= f->n;
+  broadcast_receiver_of(f)->next -=
+      broadcast_moved(f); /* R3; by 0 if it was granted, and has not looked: R1 */
+  if (f->result == VOLT_ELAGGED) broadcast_receiver_of(f)->lost -= broadcast_moved(f);
 }
 
 static bool broadcast_due(volt_future *f) {

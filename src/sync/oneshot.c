@@ -125,12 +125,17 @@ static volt_oneshot *oneshot_of(volt_future *f) {
   return volt_container_of(f->object, volt_oneshot, queue);
 }
 
+/* Where the value goes. */
+static void *oneshot_elem_of(const volt_future *f) {
+  return f->waiter.data;
+}
+
 static int oneshot_recv_start(volt_future *f, volt_waker waker) {
-  return oneshot_recv(oneshot_of(f), &f->waiter, f->decision, f->waiter.data, waker);
+  return oneshot_recv(oneshot_of(f), &f->waiter, f->decision, oneshot_elem_of(f), waker);
 }
 
 static int oneshot_recv_outcome(volt_future *f) {
-  return oneshot_try_recv(oneshot_of(f), f->decision, f->waiter.data);
+  return oneshot_try_recv(oneshot_of(f), f->decision, oneshot_elem_of(f));
 }
 
 static void oneshot_recv_give_back(volt_future *f) {

@@ -36,7 +36,7 @@ enum { IDLE = 0, BEGUN = 1, GIVEN_UP = 2, COMPLETE = 3 };
 static const char promise_name[] = "volt_promise";
 
 static const volt_promise_ops *promise_ops_of(const volt_promise *p) {
-  static const volt_promise_ops none = {NULL, NULL, NULL};
+  static const volt_promise_ops none = {.start = NULL, .cancel = NULL, .discard = NULL};
   return p->ops ? p->ops : &none;
 }
 
@@ -121,29 +121,39 @@ static int promise_start(volt_future *f, volt_waker waker) {
   return result;
 }
 
-/* No future waits any more. stopped: what cancel() has said. R1 */
-static void promise_give_up(volt_promise *p, bool stopped) {
+/* cancel() has stopped the operation, and no future waits. */
+static void promise_stopped(volt_promise *p) {
+  const volt_promise_ops *ops = promise_ops_of(p);
+  volt_monitor_ m;
+  volt_monitor_look_(&m, &p->queue);
+  VOLT_CHECK(p->state != COMPLETE, promise_name, "%p: completed, and cancel() said it was stopped",
+             (void *)p);
+  p->state = IDLE;
+  volt_monitor_unlock_(&m);
+  if (ops->discard) ops->discard(p, VOLT_ECANCELED);
+}
+
+/* The operation goes on, or has completed, and no future waits. R1 */
+static void promise_give_up(volt_promise *p) {
   const volt_promise_ops *ops = promise_ops_of(p);
   volt_monitor_ m;
   volt_monitor_look_(&m, &p->queue);
   bool is_complete = p->state == COMPLETE;
-  int result = stopped ? VOLT_ECANCELED : p->result;
-  VOLT_CHECK(!stopped || !is_complete, promise_name,
-             "%p: completed, and cancel() said it was stopped", (void *)p);
-  bool is_over = stopped || (is_complete && ops->discard);
-  if (is_over) {
-    p->state = IDLE;
-  } else if (!is_complete && ops->discard) {
-    p->state = GIVEN_UP;
-  }
+  int result = p->result;
+  if (ops->discard) p->state = is_complete ? IDLE : GIVEN_UP;
   volt_monitor_unlock_(&m); /* R2: from here on another thread may discard and free it */
-  if (is_over && ops->discard) ops->discard(p, result);
+  if (is_complete && ops->discard) ops->discard(p, result);
 }
 
 static bool promise_cancel(volt_future *f) {
   volt_promise *p = promise_of(f);
+  const volt_promise_ops *ops = promise_ops_of(p);
   if (!volt_monitor_future_cancel_(f)) return false;
-  promise_give_up(p, promise_ops_of(p)->cancel && promise_ops_of(p)->cancel(p));
+  if (ops->cancel && ops->cancel(p)) {
+    promise_stopped(p);
+  } else {
+    promise_give_up(p);
+  }
   return true;
 }
 
@@ -160,7 +170,7 @@ static void promise_give_back(volt_future *f) {
     p->state = COMPLETE;
     volt_monitor_unlock_(&m);
   }
-  promise_give_up(p, false);
+  promise_give_up(p);
 }
 
 static const volt_future_ops_ promise_future_ops = {.name = promise_name,

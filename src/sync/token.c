@@ -83,18 +83,22 @@ static void token_unlink(volt_token *t) {
   }
 }
 
-/* The next one, parents first, of those below top; not below t unless it says so. */
-static volt_token *next_of(volt_token *t, const volt_token *top, bool below) {
-  if (below && t->child) return t->child;
+/* The next of the tokens below top, parents first, but for those below t. */
+static volt_token *token_next_beside(volt_token *t, const volt_token *top) {
   while (t != top && !t->next) t = t->parent;
   return t == top ? NULL : (volt_token *)t->next;
+}
+
+/* The next of the tokens below top, parents first. */
+static volt_token *token_next(volt_token *t, const volt_token *top) {
+  return t->child ? (volt_token *)t->child : token_next_beside(t, top);
 }
 
 /* *top is unlinked: it becomes the root of what descends from it. */
 static void token_make_root(volt_token *top) {
   uint64_t top_word;
   volt_fifo_lock_(&top->queue, &top_word); /* L1: pairs U1; R7 */
-  for (volt_token *at = next_of(top, top, true); at; at = next_of(at, top, true)) {
+  for (volt_token *at = token_next(top, top); at; at = token_next(at, top)) {
     uint64_t word;
     volt_fifo_lock_(&at->queue, &word); /* L1: pairs U1; I4 */
     at->root = top;
@@ -206,11 +210,12 @@ static void token_complete(volt_token *t) {
 
 void volt_token_cancel(volt_token *t) {
   volt_monitor_ tree;
-  token_list list = {NULL, NULL};
+  token_list list = {.first = NULL, .last = NULL};
   token_lock_tree(&tree, t); /* if the root is being told, all are closed: I1 */
-  bool below = true;
-  for (volt_token *at = t; at; at = next_of(at, t, below))
-    below = token_cancel_in(&tree, at, &list);
+  for (volt_token *at = t; at;) {
+    bool cancelled = token_cancel_in(&tree, at, &list);
+    at = cancelled ? token_next(at, t) : token_next_beside(at, t); /* R3 */
+  }
   volt_monitor_unlock_(&tree);
   for (volt_token *at = list.first; at;) {
     volt_token *next = at->next_cancelled; /* R2 */

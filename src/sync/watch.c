@@ -131,7 +131,7 @@ uint32_t volt_watch_waiters(const volt_watch *w) {
   return volt_fifo_count_(&w->queue);
 }
 
-/* ---- future: n is by how much its look has moved *seen ---- */
+/* ---- future ---- */
 
 static volt_watch *watch_of(volt_future *f) {
   return volt_container_of(f->object, volt_watch, queue);
@@ -141,10 +141,15 @@ static uint64_t *watch_seen_of(volt_future *f) {
   return (uint64_t *)(void *)f->waiter.data;
 }
 
+/* f->n: by how much a poll has moved *seen, for R3. */
 static int watch_note_moved(volt_future *f, uint64_t before, int result) {
   uint64_t by = *watch_seen_of(f) - before;
   f->n = by < UINT32_MAX ? (uint32_t)by : UINT32_MAX;
   return result;
+}
+
+static uint32_t watch_moved(const volt_future *f) {
+  return f->n;
 }
 
 static int watch_start(volt_future *f, volt_waker waker) {
@@ -160,7 +165,7 @@ static int watch_outcome(volt_future *f) {
 
 static void watch_give_back(volt_future *f) {
   if (f->state != VOLT_FUTURE_READY_) return; /* R1: it was granted, and has not looked */
-  *watch_seen_of(f) -= f->n;                  /* R3: never back to the present version */
+  *watch_seen_of(f) -= watch_moved(f);        /* R3: never back to the present version */
 }
 
 static const volt_future_ops_ watch_ops = {.name = watch_name,
