@@ -121,7 +121,7 @@ VOLT_API VOLT_NODISCARD int volt_broadcast_recv_blocking(volt_broadcast_receiver
  * Returns true: cancelled, no wake will come. Returns false: too late, it has completed; its one
  *   wake has come or will come. Either way nothing was received: *r is where it was.
  * Threads: the owner of *w; that wake may come from within. */
-VOLT_API bool volt_broadcast_cancel(volt_broadcast_receiver *r, volt_waiter *w);
+VOLT_API VOLT_NODISCARD bool volt_broadcast_cancel(volt_broadcast_receiver *r, volt_waiter *w);
 
 /* Receiving as a future. The value is copied by the poll that returns VOLT_OK; given up before, or
  * the loser of a select, it leaves *r where it was, and what it has lost is told by the next

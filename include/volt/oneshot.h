@@ -90,7 +90,7 @@ VOLT_API VOLT_NODISCARD int volt_oneshot_recv_blocking(volt_oneshot *o, void *el
  * Returns true: cancelled, no wake will come. Returns false: too late, it has completed; its one
  *   wake has come or will come. Either way nothing was received: a value stays in the slot.
  * Threads: the owner of *w; that wake may come from within. */
-VOLT_API bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w);
+VOLT_API VOLT_NODISCARD bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w);
 
 /* Receiving as a future. The value is taken out of the slot by the poll that returns VOLT_OK; given
  * up before, or the loser of a select, it leaves it there. There

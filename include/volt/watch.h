@@ -107,7 +107,7 @@ VOLT_API VOLT_NODISCARD int volt_watch_changed_blocking(volt_watch *w, uint64_t 
  * Returns true: cancelled, no wake will come. Returns false: too late, it has completed; its one
  *   wake has come or will come. Either way nobody has seen anything.
  * Threads: the owner of *waiter; that wake may come from within. */
-VOLT_API bool volt_watch_cancel(volt_watch *w, volt_waiter *waiter);
+VOLT_API VOLT_NODISCARD bool volt_watch_cancel(volt_watch *w, volt_waiter *waiter);
 
 /* Waiting for a change as a future. *seen becomes the present version by the poll that returns
  * VOLT_OK; given up before, or the loser of a select, it leaves it as it was.
