@@ -66,12 +66,6 @@ VOLT_API VOLT_NODISCARD int volt_broadcast_init(volt_broadcast *b, uint32_t capa
  * broadcast calls. */
 VOLT_API void volt_broadcast_destroy(volt_broadcast *b);
 
-/* No more sends: every later one returns VOLT_ECLOSED. Receivers get what was sent before, then
- * VOLT_ECLOSED. Closing twice does nothing more.
- * Wakes: everybody who waits; they complete with VOLT_ECLOSED. Threads: any; not from a signal
- *   handler. Order: who sees VOLT_ECLOSED acquires what the closer did before. */
-VOLT_API void volt_broadcast_close(volt_broadcast *b);
-
 /* ---- send ---- */
 
 /* Send *elem to all receivers there are. Never waits; overwrites the oldest value of a full ring.
@@ -116,13 +110,6 @@ VOLT_API VOLT_NODISCARD int volt_broadcast_recv(volt_broadcast_receiver *r, volt
 VOLT_API VOLT_NODISCARD int volt_broadcast_recv_blocking(volt_broadcast_receiver *r, void *elem,
                                                          uint64_t deadline_ns);
 
-/* Give up waiting.
- * w: last passed to volt_broadcast_recv() with this receiver (or never used).
- * Returns true: cancelled, no wake will come. Returns false: too late, it has completed; its one
- *   wake has come or will come. Either way nothing was received: *r is where it was.
- * Threads: the owner of *w; that wake may come from within. */
-VOLT_API VOLT_NODISCARD bool volt_broadcast_cancel(volt_broadcast_receiver *r, volt_waiter *w);
-
 /* Receiving as a future. The value is copied by the poll that returns VOLT_OK; given up before, or
  * the loser of a select, it leaves *r where it was, and what it has lost is told by the next
  * receive.
@@ -131,6 +118,19 @@ VOLT_API VOLT_NODISCARD bool volt_broadcast_cancel(volt_broadcast_receiver *r, v
  *   received with *r by other means meanwhile. */
 VOLT_API volt_future *volt_broadcast_recv_future(volt_future *f, volt_broadcast_receiver *r,
                                                  void *elem);
+
+/* Give up waiting.
+ * w: last passed to volt_broadcast_recv() with this receiver (or never used).
+ * Returns true: cancelled, no wake will come. Returns false: too late, it has completed; its one
+ *   wake has come or will come. Either way nothing was received: *r is where it was.
+ * Threads: the owner of *w; that wake may come from within. */
+VOLT_API VOLT_NODISCARD bool volt_broadcast_cancel(volt_broadcast_receiver *r, volt_waiter *w);
+
+/* No more sends: every later one returns VOLT_ECLOSED. Receivers get what was sent before, then
+ * VOLT_ECLOSED. Closing twice does nothing more.
+ * Wakes: everybody who waits; they complete with VOLT_ECLOSED. Threads: any; not from a signal
+ *   handler. Order: who sees VOLT_ECLOSED acquires what the closer did before. */
+VOLT_API void volt_broadcast_close(volt_broadcast *b);
 
 /* How many values this receiver has lost since it subscribed. Threads: the owner of *r. */
 VOLT_API uint64_t volt_broadcast_lost(const volt_broadcast_receiver *r);

@@ -55,12 +55,6 @@ VOLT_API void volt_oneshot_destroy(volt_oneshot *o);
  *   receives the value. */
 VOLT_API VOLT_NODISCARD int volt_oneshot_send(volt_oneshot *o, const void *elem);
 
-/* Give up, from either side: nothing will be sent. Does nothing if a value was sent: that can still
- * be received. Closing twice does nothing more.
- * Wakes: everybody who waits: they complete with VOLT_ECLOSED. Threads: any; not from a signal
- *   handler. Order: releases what this thread did before to who gets VOLT_ECLOSED. */
-VOLT_API void volt_oneshot_close(volt_oneshot *o);
-
 /* Receive the value if it is there.
  * elem: the caller's, elem_bytes; NULL if that is 0.
  * Returns VOLT_OK (received), VOLT_EAGAIN (nothing was sent yet), or VOLT_ECLOSED (nothing will
@@ -85,13 +79,6 @@ VOLT_API VOLT_NODISCARD int volt_oneshot_recv(volt_oneshot *o, volt_waiter *w, v
 VOLT_API VOLT_NODISCARD int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem,
                                                        uint64_t deadline_ns);
 
-/* Give up waiting.
- * w: last passed to volt_oneshot_recv() on this oneshot (or never used).
- * Returns true: cancelled, no wake will come. Returns false: too late, it has completed; its one
- *   wake has come or will come. Either way nothing was received: a value stays in the slot.
- * Threads: the owner of *w; that wake may come from within. */
-VOLT_API VOLT_NODISCARD bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w);
-
 /* Receiving as a future. The value is taken out of the slot by the poll that returns VOLT_OK; given
  * up before, or the loser of a select, it leaves it there. There
  * are two cases in which the value is taken and put back: a select that this receive has won is
@@ -100,6 +87,19 @@ VOLT_API VOLT_NODISCARD bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w
  * f: not WAITING; its content is overwritten. elem: the caller's, until the future is ready.
  * Returns f. It polls as volt_oneshot_recv() returns. */
 VOLT_API volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o, void *elem);
+
+/* Give up waiting.
+ * w: last passed to volt_oneshot_recv() on this oneshot (or never used).
+ * Returns true: cancelled, no wake will come. Returns false: too late, it has completed; its one
+ *   wake has come or will come. Either way nothing was received: a value stays in the slot.
+ * Threads: the owner of *w; that wake may come from within. */
+VOLT_API VOLT_NODISCARD bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w);
+
+/* Give up, from either side: nothing will be sent. Does nothing if a value was sent: that can still
+ * be received. Closing twice does nothing more.
+ * Wakes: everybody who waits: they complete with VOLT_ECLOSED. Threads: any; not from a signal
+ *   handler. Order: releases what this thread did before to who gets VOLT_ECLOSED. */
+VOLT_API void volt_oneshot_close(volt_oneshot *o);
 
 /* For the sender: whether there is still somebody to work for, as a future.
  * f: not WAITING; its content is overwritten.

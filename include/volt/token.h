@@ -50,6 +50,15 @@ VOLT_API void volt_token_init(volt_token *t);
  *   any. */
 VOLT_API void volt_token_init_child(volt_token *t, volt_token *parent);
 
+/* End its life; cancelled or not. No waiter may be queued (aborts), nor may it be used again. Frees
+ * nothing. Its children become its parent's; if it has no parent, each child becomes a token
+ * without a parent. That takes a step for each child; if it has no parent, a step for each
+ * descendant. If a cancel of it, or of an ancestor, has still to wake those who waited for it, this
+ * waits until that has told the last of them; so not from a waker that a cancel calls. Nor may one
+ * of them be in a cancel_wait, a set_waker, a further poll or the drop of a future, or a wait with
+ * a deadline: these look at the token until they return. */
+VOLT_API void volt_token_destroy(volt_token *t);
+
 /* Cancel *t and all that descend from it. When it returns all of them are cancelled, also if
  * another thread was first; those who waited have been woken, or are being woken by that thread.
  * Takes a step for each token that is not cancelled yet; the depth of the tree costs no stack.
@@ -90,15 +99,6 @@ VOLT_API bool volt_token_cancel_wait(volt_token *t, volt_waiter *w);
 
 /* How many wait now. A snapshot. Threads: any. */
 VOLT_API uint32_t volt_token_waiters(const volt_token *t);
-
-/* End its life; cancelled or not. No waiter may be queued (aborts), nor may it be used again. Frees
- * nothing. Its children become its parent's; if it has no parent, each child becomes a token
- * without a parent. That takes a step for each child; if it has no parent, a step for each
- * descendant. If a cancel of it, or of an ancestor, has still to wake those who waited for it, this
- * waits until that has told the last of them; so not from a waker that a cancel calls. Nor may one
- * of them be in a cancel_wait, a set_waker, a further poll or the drop of a future, or a wait with
- * a deadline: these look at the token until they return. */
-VOLT_API void volt_token_destroy(volt_token *t);
 
 VOLT_END_DECLS
 #endif

@@ -67,12 +67,6 @@ typedef bool volt_watch_fn(void *value, void *arg);
  * Order: as volt_watch_send(); fn sees what was done before all earlier changes. */
 VOLT_API int volt_watch_modify(volt_watch *w, volt_watch_fn *fn, void *arg);
 
-/* No more changes. Who has not seen the last version sees it, then VOLT_ECLOSED. Closing twice does
- * nothing more.
- * Wakes: everybody who waits; they complete with VOLT_ECLOSED. Threads: any; not from a signal
- *   handler. Order: who sees VOLT_ECLOSED acquires what the closer did before. */
-VOLT_API void volt_watch_close(volt_watch *w);
-
 /* Copy the value, all of one version.
  * elem: the caller's, elem_bytes. Returns that version.
  * Threads: any. Order: acquires what its sender, and those before, did before. */
@@ -102,6 +96,13 @@ VOLT_API VOLT_NODISCARD int volt_watch_changed(volt_watch *w, uint64_t *seen, vo
 VOLT_API VOLT_NODISCARD int volt_watch_changed_blocking(volt_watch *w, uint64_t *seen,
                                                         uint64_t deadline_ns);
 
+/* Waiting for a change as a future. *seen becomes the present version by the poll that returns
+ * VOLT_OK; given up before, or the loser of a select, it leaves it as it was.
+ * f: not WAITING; its content is overwritten. seen: the caller's, until the future is ready.
+ * Returns f. It polls as volt_watch_changed() returns; as VOLT_EAGAIN if *seen was brought to the
+ *   present version by other means meanwhile. */
+VOLT_API volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w, uint64_t *seen);
+
 /* Give up waiting.
  * waiter: last passed to volt_watch_changed() on this watch (or never used).
  * Returns true: cancelled, no wake will come. Returns false: too late, it has completed; its one
@@ -109,12 +110,11 @@ VOLT_API VOLT_NODISCARD int volt_watch_changed_blocking(volt_watch *w, uint64_t 
  * Threads: the owner of *waiter; that wake may come from within. */
 VOLT_API VOLT_NODISCARD bool volt_watch_cancel(volt_watch *w, volt_waiter *waiter);
 
-/* Waiting for a change as a future. *seen becomes the present version by the poll that returns
- * VOLT_OK; given up before, or the loser of a select, it leaves it as it was.
- * f: not WAITING; its content is overwritten. seen: the caller's, until the future is ready.
- * Returns f. It polls as volt_watch_changed() returns; as VOLT_EAGAIN if *seen was brought to the
- *   present version by other means meanwhile. */
-VOLT_API volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w, uint64_t *seen);
+/* No more changes. Who has not seen the last version sees it, then VOLT_ECLOSED. Closing twice does
+ * nothing more.
+ * Wakes: everybody who waits; they complete with VOLT_ECLOSED. Threads: any; not from a signal
+ *   handler. Order: who sees VOLT_ECLOSED acquires what the closer did before. */
+VOLT_API void volt_watch_close(volt_watch *w);
 
 /* ---- inspection: snapshots; any thread ---- */
 
