@@ -1,23 +1,26 @@
-/* broadcast.c: turns (monitor.h) on a ring of the newest values.
+/* broadcast.c: the monitor (monitor.h) on a ring of the newest values.
  *
- * Algorithm: sequential, but for the turns. A value's position in the stream is how many were sent
- * before it, and its place in the ring that modulo the capacity; 64 bits do not wrap around. A
- * receiver knows the position it wants next and compares it with what the ring still has; nobody
- * else knows of it. Who has received everything waits; a send opens the queue. A grant says no more
- * than "look".
+ * Algorithm: every operation holds the lock, so each of them is sequential code. The position of a
+ * value is how many values were sent before it. Its place in the ring is its position modulo the
+ * capacity. Positions have 64 bits and do not wrap. A receiver has the position of the value that
+ * it receives next, and compares it with the positions that are in the ring. The broadcast does not
+ * know its receivers, but for those that wait. A receiver that has received every value waits. A
+ * send releases all waiters. A grant says only that there is something to receive.
  *
  * Invariant I1, whenever the lock is free: the ring has the values at the positions
- *   max(0, tail - capacity) .. tail - 1, and whoever is linked and not served is at tail.
+ *   max(0, tail - capacity) .. tail - 1, and the receiver of a waiter that is linked and not
+ *   released is at the position tail.
  *
  * Races
- *   R1  A receive is given up in the instant in which a value is sent. Closed: the value is in the
- *       ring, and the receiver's position, which only its owner moves, is before it.
- *   R2  A value is overwritten while it is being received. Closed: both are turns.
- *   R3  A receive took a value, or was told that some were lost, in the poll of a select that, it
- *       turns out then, another branch had won. Closed: the position goes back by as much as it had
- *       moved, and so does the count; the next receive tells what was overwritten.
- *
- * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
+ *   R1  Interleaving: a value is sent; the receiver gives up before it has seen its grant; it
+ *       misses the value. Prevented by: the value is in the ring, and the receiver's position,
+ *       which only its owner changes, is still before it.
+ *   R2  Interleaving: a value is overwritten while a receiver copies it. Prevented by: both happen
+ *       under the lock.
+ *   R3  Interleaving: a poll of a select receives a value, or VOLT_ELAGGED; then it turns out that
+ *       another branch has won; the value, or the report of the loss, is lost. Prevented by: the
+ *       receiver's position goes back by as much as the poll has moved it, and so does its count of
+ *       lost values. If a value is overwritten meanwhile, the next receive reports that. */
 #include <volt/broadcast.h>
 
 #include "../core/check.h"
@@ -80,12 +83,12 @@ void volt_broadcast_subscribe(volt_broadcast *b, volt_broadcast_receiver *r) {
   r->lost = 0;
 }
 
-/* I1: the position of the oldest value that is left, of so many. */
+/* I1: the position of the oldest value in the ring, after `tail` sends. */
 static uint64_t broadcast_oldest_of(const volt_broadcast *b, uint64_t tail) {
   return tail > b->capacity ? tail - b->capacity : 0;
 }
 
-/* Returns VOLT_EAGAIN: there is nothing for it yet. */
+/* The lock is held. Returns VOLT_EAGAIN if *r has received every value. */
 static int broadcast_take(const volt_monitor_ *m, volt_broadcast_receiver *r, void *elem) {
   volt_broadcast *b = r->broadcast;
   uint64_t tail = b->tail;
@@ -164,7 +167,7 @@ uint32_t volt_broadcast_waiters(const volt_broadcast *b) {
   return volt_fifo_count_(&b->queue);
 }
 
-/* ---- future: its object is the receiver ---- */
+/* ---- future; f->object is the receiver, and not the FIFO ---- */
 
 static volt_broadcast_receiver *broadcast_receiver_of(volt_future *f) {
   return (volt_broadcast_receiver *)f->object;
@@ -175,8 +178,8 @@ static void *broadcast_elem_of(const volt_future *f) {
   return f->waiter.data;
 }
 
-/* f->n: by how many positions a poll has moved the receiver, for R3. If it lost more than 2^32 values
- * at once, a part of them stays counted. */
+/* f->n: by how many positions a poll has moved the receiver, for R3. If it lost more than 2^32
+ * values at once, a part of them stays counted. */
 static int broadcast_note_moved(volt_future *f, uint64_t from, int result) {
   uint64_t moved = broadcast_receiver_of(f)->next - from;
   f->n = moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX;
@@ -189,14 +192,14 @@ static uint32_t broadcast_moved(const volt_future *f) {
 
 static int broadcast_start(volt_future *f, volt_waker waker) {
   uint64_t from = broadcast_receiver_of(f)->next;
-  return broadcast_note_moved(
-      f, from, broadcast_recv(broadcast_receiver_of(f), &f->waiter, broadcast_elem_of(f), waker));
+  int result = broadcast_recv(broadcast_receiver_of(f), &f->waiter, broadcast_elem_of(f), waker);
+  return broadcast_note_moved(f, from, result);
 }
 
 static int broadcast_outcome(volt_future *f) {
   uint64_t from = broadcast_receiver_of(f)->next;
-  return broadcast_note_moved(
-      f, from, volt_broadcast_try_recv(broadcast_receiver_of(f), broadcast_elem_of(f)));
+  int result = volt_broadcast_try_recv(broadcast_receiver_of(f), broadcast_elem_of(f));
+  return broadcast_note_moved(f, from, result);
 }
 
 static bool broadcast_cancel(volt_future *f) {
@@ -208,8 +211,7 @@ static bool broadcast_set_waker(volt_future *f, volt_waker waker) {
 }
 
 static void broadcast_give_back(volt_future *f) {
-  broadcast_receiver_of(f)->next -=
-      broadcast_moved(f); /* R3; by 0 if it was granted, and has not looked: R1 */
+  broadcast_receiver_of(f)->next -= broadcast_moved(f); /* R3; R1: by 0 if no poll has received */
   if (f->result == VOLT_ELAGGED) broadcast_receiver_of(f)->lost -= broadcast_moved(f);
 }
 

@@ -1,23 +1,24 @@
-/* oneshot.c: turns (monitor.h) on a slot and whether it is full.
+/* oneshot.c: the monitor (monitor.h) on a slot, and a state: not sent, sent, or received.
  *
- * Algorithm: sequential, but for the turns. Everybody waits for the same: that it is decided, by a
- * send or a close, what becomes of the oneshot. That happens once and opens the queue. A grant says
- * no more than "look": the value stays in the slot until the receiver does.
+ * Algorithm: every operation holds the lock, so each of them is sequential code. All waiters wait
+ * for the same event: the value is sent, or the oneshot is closed. That happens once, and releases
+ * all waiters. A grant says only that it has happened. The value stays in the slot until a receiver
+ * takes it, under the lock.
  *
  * Races
- *   R1  A receive is given up in the instant in which the value is sent. Closed: the value is in
- *       the slot, whatever becomes of the waiter; there is nothing that a cancel could lose.
- *   R2  The receiver has the value and ends the oneshot while the sender is still in its send.
- *       Closed: monitor.c tells nobody before its last access.
+ *   R1  Interleaving: the value is sent; the receiver gives up before it has seen its grant; the
+ *       value is lost. Prevented by: the grant does not carry the value. It is in the slot, and the
+ *       next receive takes it.
+ *   R2  Interleaving: the receiver has the value and frees the oneshot; the sender, still in its
+ *       send, accesses it. Prevented by: the sender's last access comes before it completes a
+ *       waiter (volt_monitor_exit_()).
  *   R3  Interleaving: a receive takes the value; then the join that it is part of loses a select,
  *       or the select that it has won is given up before it has returned. Prevented by: the slot is
- *       marked full again. No other thread can have written to it meanwhile.
+ *       marked full again. Its content is unchanged, because a second send aborts.
  *   R4  Interleaving: a receive takes the value in the poll of a select that another branch has
- *       won; another receiver is told that nothing will come; the first gives the value back.
- *       Prevented by: a receive takes the decision of its select before the value, or takes
- *       nothing.
- *
- * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
+ *       won; another receiver completes with VOLT_ECLOSED; the first receive puts the value back.
+ *       Prevented by: a receive takes the decision of its select before the value. If it cannot, it
+ *       leaves the value. */
 #include <volt/oneshot.h>
 
 #include "../core/check.h"
@@ -61,7 +62,7 @@ void volt_oneshot_close(volt_oneshot *o) {
   volt_monitor_exit_(&m);
 }
 
-/* Returns VOLT_EAGAIN: nothing is decided yet. */
+/* The lock is held. Take the value. Returns VOLT_EAGAIN if it was neither sent nor closed. */
 static int oneshot_take(const volt_monitor_ *m, volt_oneshot *o, volt_decision_ *decision,
                         void *elem) {
   if (o->state == EMPTY) return volt_monitor_is_closed_(m) ? VOLT_ECLOSED : VOLT_EAGAIN;
@@ -139,7 +140,7 @@ static int oneshot_recv_outcome(volt_future *f) {
 }
 
 static void oneshot_recv_give_back(volt_future *f) {
-  if (f->state != VOLT_FUTURE_READY_) return; /* R1: it was granted, and has not looked */
+  if (f->state != VOLT_FUTURE_READY_) return; /* R1: granted, and took nothing */
   volt_oneshot *o = oneshot_of(f);
   volt_monitor_ m;
   volt_monitor_look_(&m, &o->queue);

@@ -1,30 +1,29 @@
-/* promise.c: turns (monitor.h) on the state of an operation that is not volt's.
+/* promise.c: the monitor (monitor.h) on the state of an operation that is not volt's.
  *
- * Algorithm: sequential, but for the turns; the user's functions are called between turns. A future
- * queues before start() is called, so it does not matter how early the result comes. A grant means
- * only "look": the result stays in the promise until a poll takes it.
+ * Algorithm: the lock is held for each step, so each step is sequential code. The user's functions
+ * are called between steps, without the lock. A future queues before start() is called, so the
+ * result may come at any time. A grant says only that there is a result: it stays in the promise
+ * until a poll takes it.
  *
  *   state      complete()                            a future gives up, and cancel() returns false
- *   IDLE       -> COMPLETE; tells a future that      -> GIVEN_UP if there is discard() (and no
+ *   IDLE       -> COMPLETE; completes a future that  -> GIVEN_UP if there is discard() (and no
  *              waits. Aborts if there is start()        start(): the operation began by itself)
- *   BEGUN      -> COMPLETE; tells the future         -> GIVEN_UP if there is discard()
+ *   BEGUN      -> COMPLETE; completes the future     -> GIVEN_UP if there is discard()
  *   GIVEN_UP   -> IDLE, and calls discard()          -
  *   COMPLETE   aborts                                -> IDLE, and calls discard(), if there is one
  *
  * If cancel() returns true, the state becomes IDLE, and discard() is called, if there is one.
  *
  * Races
- *   R1  Interleaving: the result comes as its future gives up, and is lost, or discarded twice.
- *       Prevented by: the later of the two turns finds the state that the earlier one has set,
- *       COMPLETE or GIVEN_UP.
+ *   R1  Interleaving: the result comes while its future gives up; it is lost, or discarded twice.
+ *       Prevented by: complete() and the future each take one step under the lock. The later of the
+ *       two finds the state that the earlier one has set, COMPLETE or GIVEN_UP.
  *   R2  Interleaving: the future is ready, and its owner frees *p while complete() is still at
- *       work. Prevented by: monitor.c tells no waiter before its last access, and discard() comes
- *       after the last turn.
- *   R3  Interleaving: a poll takes the result as a branch of a select that another branch has won.
- *       Prevented by: the result is discarded, or the promise is COMPLETE again. No other operation
- *       can have begun meanwhile.
- *
- * Pair: the lock's (fifo.h): a turn sees what all earlier turns did. */
+ *       work. Prevented by: the last access to *p comes before a waiter is completed
+ *       (volt_monitor_exit_()), and before discard() is called.
+ *   R3  Interleaving: a poll of a select takes the result; then it turns out that another branch
+ *       has won. Prevented by: the result is discarded, or the promise is COMPLETE again. No other
+ *       operation can have begun meanwhile. */
 #include <volt/promise.h>
 
 #include "../core/check.h"
@@ -85,7 +84,8 @@ static int promise_take(volt_promise *p) {
   return result;
 }
 
-/* Returns what was found: in COMPLETE it is to be taken, else the future waits. */
+/* Queue *w, unless there is a result to take. Returns the state that was found: COMPLETE, or else
+ * *w is queued. */
 static uint32_t promise_enter(volt_promise *p, volt_waiter *w, volt_waker waker) {
   volt_monitor_ m;
   volt_monitor_look_(&m, &p->queue);
@@ -99,10 +99,10 @@ static uint32_t promise_enter(volt_promise *p, volt_waiter *w, volt_waker waker)
   return found;
 }
 
-/* start() has returned a result, so nobody completes it. */
+/* start() has returned a result, so complete() will not be called: unlink *w. */
 static void promise_undo_begin(volt_promise *p, volt_waiter *w) {
-  bool untold = volt_monitor_cancel_(&p->queue, promise_name, w);
-  VOLT_CHECK(untold, promise_name, "%p: completed although start() has returned a result",
+  bool cancelled = volt_monitor_cancel_(&p->queue, promise_name, w);
+  VOLT_CHECK(cancelled, promise_name, "%p: completed although start() has returned a result",
              (void *)p);
   volt_monitor_ m;
   volt_monitor_look_(&m, &p->queue);
@@ -121,7 +121,7 @@ static int promise_start(volt_future *f, volt_waker waker) {
   return result;
 }
 
-/* cancel() has stopped the operation, and no future waits. */
+/* No future waits any more, and cancel() has stopped the operation. */
 static void promise_stopped(volt_promise *p) {
   const volt_promise_ops *ops = promise_ops_of(p);
   volt_monitor_ m;
@@ -133,7 +133,7 @@ static void promise_stopped(volt_promise *p) {
   if (ops->discard) ops->discard(p, VOLT_ECANCELED);
 }
 
-/* The operation goes on, or has completed, and no future waits. R1 */
+/* No future waits any more, and the operation goes on or has completed. R1 */
 static void promise_give_up(volt_promise *p) {
   const volt_promise_ops *ops = promise_ops_of(p);
   volt_monitor_ m;

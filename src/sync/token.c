@@ -1,41 +1,46 @@
-/* token.c: a tree of flags, each with a FIFO of those who wait for it.
+/* token.c: a tree of flags, each with a FIFO of waiters.
  *
- * Algorithm: each token is a queue whose word says whether it is cancelled. The links of a tree are
- * protected by the lock of its root's queue: the tree's lock. A cancel takes it, walks through the
- * token's descendants and closes each: sets its flag, opens its queue (monitor.h), and, if somebody is
- * linked, counts itself in RETURNING and writes it down in a list. Then it leaves the lock, and
- * goes through the list: tells those who waited, with nothing held. A token that ends before its
- * children leaves them to its parent; a root makes each of them a root. Locks are waited for in
- * this order only: the root's, then a child's that becomes a root, then one other token's below it.
+ * Algorithm: a token is a FIFO whose word has a flag, CANCELLED. The links of a tree are protected
+ * by the lock of its root, which is the tree's lock.
+ *   A cancel takes the tree's lock and walks through the token and its descendants. It locks each
+ * of them, sets the flag, and releases the waiters (monitor.h). If there are waiters, it counts
+ * itself in RETURNING and appends the token to a list of its own. Then it unlocks the tree, goes
+ * through the list, and completes the waiters of each token, with nothing held.
+ *   A token that ends before its children links them to its parent. If it is the root, each child
+ * becomes a root.
+ *   A thread that holds a lock waits for another one in this order only: the root's, that of a
+ * child that becomes a root, that of one token below it.
  *
  * Invariants, whenever the tree's lock is free
- *   I1  a token is cancelled => so are all its descendants
- *   I2  each token is linked below its parent, from its init to its destroy
- *   I3  the flag is set once, and never cleared
- *   I4  t->root is the token whose lock is the tree's. It is written with three locks held: those
- *       of the old tree and of the new one, and the token's own; any of them suffices to read it.
+ *   I1  If a token is cancelled, so are all its descendants.
+ *   I2  Each token is linked below its parent, from its init to its destroy.
+ *   I3  The flag is set once, and never cleared.
+ *   I4  t->root is the token whose lock is the tree's. A thread that writes it holds three locks:
+ *       of the old tree, of the new one, and of the token itself. Any of them suffices to read it.
  *
  * Races
- *   R1  A child is made while its parent is being cancelled. Closed: both under the tree's lock: it
- *       is linked before, and found; or it finds the flag set.
- *   R2  A child is destroyed while its parent's cancel is still to tell those who waited for it.
- *       Closed: RETURNING; destroy takes it out of the tree, so that no other cancel finds it, then
- *       waits. What is next in the list is read before the last that keeps it alive is undone.
- *   R3  Two cancels, of a token and of its ancestor. Closed: whoever closes a token tells its
- *       waiters; who finds one closed need not look below it (I1).
- *   R4  A waiter is queued while the token is being cancelled. Closed: both have a turn: it is
- *       linked before, and told; or it finds the flag set.
- *   R5  A waiter of a closed token leaves, or somebody else has a turn, before it is told: monitor.c.
+ *   R1  Interleaving: a child is made while its parent is being cancelled; it is not cancelled.
+ *       Prevented by: both happen under the tree's lock. Either the child is linked before, and the
+ *       cancel finds it. Or it is made later, and finds the flag set.
+ *   R2  Interleaving: a child is destroyed and freed; the cancel of its parent takes its lock, to
+ *       complete its waiters. Prevented by: RETURNING counts that cancel. destroy() takes the token
+ *       out of the tree, so that no other cancel finds it, and then waits for RETURNING to be zero.
+ *       A cancel reads the next token of its list before it decrements RETURNING.
+ *   R3  Interleaving: a token and its ancestor are cancelled by two threads; a waiter is completed
+ *       twice, or never. Prevented by: the thread that sets a token's flag completes its waiters. A
+ *       thread that finds the flag set skips the token and its descendants (I1).
+ *   R4  Interleaving: a waiter is queued while the token is being cancelled, and is never woken.
+ *       Prevented by: both happen under the token's lock. Either the waiter is linked before, and
+ *       is completed. Or it finds the flag set.
+ *   R5  Interleaving: a token is cancelled; one of its waiters is cancelled, or another one is
+ *       queued, before the waiters are completed. Prevented by: monitor.c R1, and monitor.c R3.
  *   R6  Interleaving: a thread reads which token is the root; the root ends, and is freed; the
- *       thread locks it. Prevented by: the thread holds its own token's lock meanwhile (I4). It
- *       must not wait for the root's lock while it does, so it tries, lets go, and begins again.
+ *       thread locks it. Prevented by: the thread holds its own token's lock meanwhile, so the root
+ *       cannot end (I4). It must not wait for the root's lock while it holds its own. So it tries
+ *       to take it; if that fails, it unlocks its own, and begins again.
  *   R7  Interleaving: the end of an old root walks through the tokens below a new root; a thread
  *       that knows the new root takes its lock, and changes links there. Prevented by: the new
- *       root's lock is held until all tokens below it know it.
- *
- * Pairs
- *   L1 (acquire) <- U1 (release)   the tree's lock, and a token's: turns see what earlier turns did
- *   C1 (acquire) <- U1 (release)   who sees the flag sees what came before the cancel */
+ *       root's lock is held until all tokens below it know it. */
 #include <volt/token.h>
 
 #include "../core/check.h"
@@ -43,13 +48,13 @@
 #include "../core/future_ops.h"
 #include "../core/monitor.h"
 
-#define CANCELLED VOLT_WORD_ONE_
+#define CANCELLED VOLT_WORD_ONE_ /* the flag */
 
 static const char token_name[] = "volt_token";
 
 extern inline bool volt_token_is_cancelled(const volt_token *);
 
-/* Lock the tree that *t is in. R6: while the lock of *t is held, its root is alive. */
+/* Lock the tree of *t. R6: while the lock of *t is held, its root is alive. */
 static void token_lock_tree(volt_monitor_ *tree, volt_token *t) {
   for (unsigned spins = 0;;) {
     volt_monitor_look_(tree, &t->queue);
@@ -94,13 +99,13 @@ static volt_token *token_next(volt_token *t, const volt_token *top) {
   return t->child ? (volt_token *)t->child : token_next_beside(t, top);
 }
 
-/* *top is unlinked: it becomes the root of what descends from it. */
+/* Make *top, which is unlinked, the root of its descendants. */
 static void token_make_root(volt_token *top) {
   uint64_t top_word;
-  volt_fifo_lock_(&top->queue, &top_word); /* L1: pairs U1; R7 */
+  volt_fifo_lock_(&top->queue, &top_word); /* R7 */
   for (volt_token *at = token_next(top, top); at; at = token_next(at, top)) {
     uint64_t word;
-    volt_fifo_lock_(&at->queue, &word); /* L1: pairs U1; I4 */
+    volt_fifo_lock_(&at->queue, &word); /* I4 */
     at->root = top;
     volt_fifo_unlock_(&at->queue, word);
   }
@@ -127,8 +132,8 @@ void volt_token_init(volt_token *t) {
   token_init(t, 0, NULL);
 }
 
-/* Linked twice, it would make the walks through the tree endless. So many of the youngest children
- * are compared. */
+/* A token that is linked twice would make a walk through the tree endless. This finds it if it is
+ * one of so many youngest children. */
 enum { COMPARED = VOLT_DEBUG ? 64 : 1 };
 
 static void token_check_new(const volt_token *t, const volt_token *parent) {
@@ -167,13 +172,14 @@ void volt_token_destroy(volt_token *t) {
 
 /* ---- cancel ---- */
 
-/* Those to be told, in order. */
+/* Tokens whose waiters must be completed, in order. */
 typedef struct token_list {
   volt_token *first;
   volt_token *last;
 } token_list;
 
-/* The token has its turn: close it. Returns false if it was closed before. */
+/* The locks of the tree and of *t, which is *m, are held: cancel *t alone. Returns false if it was
+ * cancelled before. */
 static bool token_cancel_one(volt_token *t, volt_monitor_ *m, token_list *list) {
   if (m->word & CANCELLED) return false; /* R3 */
   m->word |= CANCELLED;
@@ -190,28 +196,28 @@ static bool token_cancel_one(volt_token *t, volt_monitor_ *m, token_list *list) 
   return true;
 }
 
-/* The same; the tree's lock is held. */
+/* The same; the tree's lock is held, that of *t is not, unless it is the same one. */
 static bool token_cancel_in(volt_monitor_ *tree, volt_token *t, token_list *list) {
   if (&t->queue == tree->queue) return token_cancel_one(t, tree, list);
   volt_monitor_ m = {.queue = &t->queue, .count = 0};
-  volt_fifo_lock_(&t->queue, &m.word); /* L1: pairs U1 */
-  bool closed = token_cancel_one(t, &m, list);
-  volt_fifo_unlock_(&t->queue, m.word); /* told later: nothing of anybody's runs here */
-  return closed;
+  volt_fifo_lock_(&t->queue, &m.word);
+  bool cancelled = token_cancel_one(t, &m, list);
+  volt_fifo_unlock_(&t->queue, m.word); /* no waker is called under the tree's lock */
+  return cancelled;
 }
 
-/* Nothing is held. Tell those who waited for a token that was closed. */
+/* Nothing is held. Complete the waiters of a token that was cancelled. */
 static void token_complete(volt_token *t) {
   volt_monitor_ m = {.queue = &t->queue, .count = 0};
-  volt_fifo_lock_(&t->queue, &m.word); /* L1: pairs U1 */
-  m.word -= VOLT_WORD_RETURNING_;      /* R2 */
+  volt_fifo_lock_(&t->queue, &m.word);
+  m.word -= VOLT_WORD_RETURNING_; /* R2 */
   volt_monitor_exit_(&m);
 }
 
 void volt_token_cancel(volt_token *t) {
   volt_monitor_ tree;
   token_list list = {.first = NULL, .last = NULL};
-  token_lock_tree(&tree, t); /* if the root is being told, all are closed: I1 */
+  token_lock_tree(&tree, t); /* if the root has released waiters, all tokens are cancelled: I1 */
   for (volt_token *at = t; at;) {
     bool cancelled = token_cancel_in(&tree, at, &list);
     at = cancelled ? token_next(at, t) : token_next_beside(at, t); /* R3 */

@@ -1,18 +1,20 @@
-/* watch.c: turns (monitor.h) on one value and its version.
+/* watch.c: the monitor (monitor.h) on one value and its version.
  *
- * Algorithm: sequential, but for the turns. Whoever waits has seen the present version, and every
- * send opens the queue. A grant says no more than "look": 64 bits do not wrap around, so a version
- * that is not the one seen stays another one.
+ * Algorithm: every operation holds the lock, so each of them is sequential code. A watcher that has
+ * seen the present version waits. Each send releases all waiters. A grant says only that the
+ * version has changed. Versions have 64 bits and do not wrap, so a version that has been replaced
+ * never comes back.
  *
  * Races
- *   R1  A wait is given up in the instant of a change. Closed: what has been seen is a number of
- *       the watcher's, which only a look moves.
- *   R2  A value is overwritten, or modified in place, while it is being copied or modified. Closed:
- *       each is a turn.
- *   R3  A look was made in the poll of a select that, it turns out then, another branch had won;
- *       if that was the last version, it would never be reported. Closed: *seen goes back.
- *
- * Pair: C1 (acquire) <- U1 (release): who sees CLOSED sees what came before close(). */
+ *   R1  Interleaving: the version changes; the watcher gives up before it has seen its grant; it
+ *       misses the change. Prevented by: the version that a watcher has seen is a number of its
+ *       own, which only a poll or a call that returns VOLT_OK changes.
+ *   R2  Interleaving: a value is overwritten, or modified in place, while another thread copies or
+ *       modifies it. Prevented by: all of them happen under the lock.
+ *   R3  Interleaving: a poll of a select sets *seen to the present version; then it turns out that
+ *       another branch has won; if that version is the last, it is never reported. Prevented by:
+ *       *seen goes back by as much as the poll has moved it. (At most by 2^32 - 1, which is enough
+ *       to make it another version than the present one.) */
 #include <volt/watch.h>
 
 #include "../core/fifo.h"
@@ -33,7 +35,7 @@ void volt_watch_destroy(volt_watch *w) {
   volt_monitor_destroy_(&w->queue, watch_name);
 }
 
-/* The turn in which the value has been changed. */
+/* The lock is held, and the value has been changed. */
 static void watch_count_version(volt_monitor_ *m, volt_watch *w) {
   w->version += 1;
   volt_monitor_release_all_counted_(m);
@@ -79,7 +81,7 @@ uint64_t volt_watch_get(volt_watch *w, void *elem) {
   return version;
 }
 
-/* Returns VOLT_EAGAIN: nothing has changed. */
+/* The lock is held. Returns VOLT_EAGAIN if there is no other version than *seen. */
 static int watch_look(const volt_monitor_ *m, volt_watch *w, uint64_t *seen) {
   uint64_t version = w->version;
   if (version == *seen) return volt_monitor_is_closed_(m) ? VOLT_ECLOSED : VOLT_EAGAIN;
@@ -154,18 +156,19 @@ static uint32_t watch_moved(const volt_future *f) {
 
 static int watch_start(volt_future *f, volt_waker waker) {
   uint64_t before = *watch_seen_of(f);
-  return watch_note_moved(f, before,
-                          watch_changed(watch_of(f), watch_seen_of(f), &f->waiter, waker));
+  int result = watch_changed(watch_of(f), watch_seen_of(f), &f->waiter, waker);
+  return watch_note_moved(f, before, result);
 }
 
 static int watch_outcome(volt_future *f) {
   uint64_t before = *watch_seen_of(f);
-  return watch_note_moved(f, before, volt_watch_try_changed(watch_of(f), watch_seen_of(f)));
+  int result = volt_watch_try_changed(watch_of(f), watch_seen_of(f));
+  return watch_note_moved(f, before, result);
 }
 
 static void watch_give_back(volt_future *f) {
-  if (f->state != VOLT_FUTURE_READY_) return; /* R1: it was granted, and has not looked */
-  *watch_seen_of(f) -= watch_moved(f);        /* R3: never back to the present version */
+  if (f->state != VOLT_FUTURE_READY_) return; /* R1: granted, and changed nothing */
+  *watch_seen_of(f) -= watch_moved(f); /* R3: by 1 or more, so it is not the present version */
 }
 
 static const volt_future_ops_ watch_ops = {.name = watch_name,
