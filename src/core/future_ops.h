@@ -82,6 +82,11 @@ const volt_future *volt_future_standing_(volt_future *f);
  * Does nothing if its result is an error, but for VOLT_ELAGGED, which has moved its receiver. */
 void volt_future_undo_(volt_future *f);
 
+/* As give_back: the grant took nothing, so there is nothing to undo. */
+static inline void volt_future_took_nothing_(volt_future *f) {
+  (void)f;
+}
+
 /* A future has ended because of ctx->cancel; a cancel that is for one future is used up. */
 static inline void volt_ctx_obeyed_(volt_ctx *ctx) {
   if (ctx->cancel == VOLT_CTX_CANCEL_ONCE) ctx->cancel = VOLT_CTX_GO_ON;

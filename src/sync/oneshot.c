@@ -181,15 +181,11 @@ static int oneshot_closed_start(volt_future *f, volt_waker waker) {
   return result;
 }
 
-static void oneshot_closed_give_back(volt_future *f) {
-  (void)f; /* it has taken nothing */
-}
-
 static const volt_future_ops_ oneshot_closed_ops = {.name = oneshot_name,
                                                     .start = oneshot_closed_start,
                                                     .cancel = volt_monitor_future_cancel_,
                                                     .set_waker = volt_monitor_future_set_waker_,
-                                                    .give_back = oneshot_closed_give_back,
+                                                    .give_back = volt_future_took_nothing_,
                                                     .due = volt_monitor_future_complete_counted_};
 
 volt_future *volt_oneshot_closed_future(volt_future *f, volt_oneshot *o) {

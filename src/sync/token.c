@@ -256,10 +256,6 @@ static int token_start(volt_future *f, volt_waker waker) {
   return volt_token_wait((volt_token *)f->object, &f->waiter, waker);
 }
 
-static void token_give_back(volt_future *f) {
-  (void)f; /* it stays cancelled */
-}
-
 static bool token_due(volt_future *f) {
   return volt_token_is_cancelled((volt_token *)f->object) && volt_monitor_future_complete_(f);
 }
@@ -268,7 +264,7 @@ static const volt_future_ops_ token_ops = {.name = token_name,
                                            .start = token_start,
                                            .cancel = volt_monitor_future_cancel_,
                                            .set_waker = volt_monitor_future_set_waker_,
-                                           .give_back = token_give_back,
+                                           .give_back = volt_future_took_nothing_,
                                            .due = token_due};
 
 volt_future *volt_token_future(volt_future *f, volt_token *t) {
