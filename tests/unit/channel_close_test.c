@@ -1,8 +1,9 @@
 /* channel_close_test.c: a closed channel takes nothing more and gives what it has; what nobody
- * received is dropped. */
+ * received is dropped. Sends and receives that are cancelled. What aborts. */
 #include <stdlib.h>
 
 #include "channel_crowd.h"
+#include "death.h"
 #include "require.h"
 #include "thread_team.h"
 
@@ -245,17 +246,285 @@ static void it_ends_while_a_close_is_away(void **state) {
   }
 }
 
+/* ==== sends and receives that are given up ====
+ *
+ * The outcome is known: nothing was moved, or all of it was. */
+
+static void a_send_gives_its_element_back(void **state) {
+  (void)state;
+  channel_crowd_init(&c, 2);
+  channel_crowd_fill(&c, 100, 2);
+  channel_crowd_queue_senders(&c, 7, 1);
+  assert_true(channel_crowd_cancel_send(&c, 7));
+  channel_crowd_expect(&c, 7, VOLT_ECANCELED, 0);
+  channel_crowd_expect_elem(&c, 7, 7);
+  channel_crowd_expect_chan(&c, 0, 2);
+  channel_crowd_drain(&c, 100, 2);
+  channel_crowd_expect_try_recv(&c, VOLT_EAGAIN, 0);
+  channel_crowd_expect(&c, 7, VOLT_ECANCELED, 0); /* no wake comes later, either */
+  channel_crowd_destroy(&c);
+}
+
+static void a_receive_takes_nothing(void **state) {
+  (void)state;
+  channel_crowd_init(&c, 2);
+  channel_crowd_queue_receivers(&c, 7, 1);
+  assert_true(channel_crowd_cancel_recv(&c, 7));
+  channel_crowd_fill(&c, 100, 1);
+  channel_crowd_expect(&c, 7, VOLT_ECANCELED, 0);
+  channel_crowd_expect_elem(&c, 7, NO_ELEMENT);
+  channel_crowd_drain(&c, 100, 1);
+  channel_crowd_destroy(&c);
+}
+
+static void a_granted_send_is_sent(void **state) {
+  (void)state;
+  channel_crowd_init(&c, 1);
+  channel_crowd_fill(&c, 100, 1);
+  channel_crowd_queue_senders(&c, 7, 1);
+  channel_crowd_drain(&c, 100, 1);
+  assert_false(channel_crowd_cancel_send(&c, 7));
+  channel_crowd_expect(&c, 7, VOLT_OK, 1);
+  channel_crowd_drain(&c, 7, 1);
+  channel_crowd_destroy(&c);
+}
+
+static void a_granted_receive_is_received(void **state) {
+  (void)state;
+  channel_crowd_init(&c, 1);
+  channel_crowd_queue_receivers(&c, 7, 1);
+  channel_crowd_fill(&c, 100, 1);
+  assert_false(channel_crowd_cancel_recv(&c, 7));
+  channel_crowd_expect(&c, 7, VOLT_OK, 1);
+  channel_crowd_expect_elem(&c, 7, 100);
+  channel_crowd_destroy(&c);
+}
+
+static void twice_and_never_used(void **state) {
+  (void)state;
+  channel_crowd_init(&c, 1);
+  assert_true(channel_crowd_cancel_send(&c, 0));
+  assert_true(channel_crowd_cancel_recv(&c, 0));
+  channel_crowd_queue_receivers(&c, 0, 1);
+  assert_true(channel_crowd_cancel_recv(&c, 0));
+  assert_true(channel_crowd_cancel_recv(&c, 0));
+  channel_crowd_destroy(&c);
+}
+
+/* Used again, for the reverse. */
+static void its_memory_is_its_owners(void **state) {
+  (void)state;
+  channel_crowd_init(&c, 1);
+  for (int i = 0; i < 3; i++) {
+    channel_crowd_queue_receivers(&c, 0, 1);
+    assert_true(channel_crowd_cancel_recv(&c, 0));
+    memset((void *)&c.waiters[0], 0, sizeof c.waiters[0]);
+    channel_crowd_fill(&c, 100, 1);
+    channel_crowd_queue_senders(&c, 0, 1);
+    assert_true(channel_crowd_cancel_send(&c, 0));
+    channel_crowd_drain(&c, 100, 1);
+  }
+  channel_crowd_destroy(&c);
+}
+
+/* ---- among others ---- */
+
+/* Of count who wait, one gives up: the others are served as if it had not been there. */
+static void one_of(uint32_t count, uint32_t victim, bool sends) {
+  const uint32_t capacity = 2;
+  channel_crowd_init(&c, capacity);
+  if (sends) {
+    channel_crowd_fill(&c, 1000, capacity);
+    channel_crowd_queue_senders(&c, 0, count);
+    assert_true(channel_crowd_cancel_send(&c, victim));
+    channel_crowd_expect_chan(&c, count - 1, capacity);
+    channel_crowd_drain(&c, 1000, capacity);
+    channel_crowd_drain(&c, 0, victim);
+    channel_crowd_drain(&c, victim + 1, count - victim - 1);
+    channel_crowd_expect_elems(&c, 0, count, 0);
+  } else {
+    channel_crowd_queue_receivers(&c, 0, count);
+    assert_true(channel_crowd_cancel_recv(&c, victim));
+    channel_crowd_expect_chan(&c, count - 1, 0);
+    channel_crowd_fill(&c, 1000, count - 1);
+    channel_crowd_expect_elems(&c, 0, victim, 1000);
+    channel_crowd_expect_elem(&c, victim, NO_ELEMENT);
+    channel_crowd_expect_elems(&c, victim + 1, count - victim - 1, 1000 + victim);
+  }
+  assert_int_equal(wake_log_count(&c.log), count - 1);
+  for (uint32_t i = 0; i < count; i++) {
+    channel_crowd_expect(&c, i, i == victim ? VOLT_ECANCELED : VOLT_OK, i == victim ? 0 : 1);
+  }
+  channel_crowd_destroy(&c);
+}
+
+static void one_of_many(void **state) {
+  (void)state;
+  static const uint32_t crowds[] = {1, 2, 3, 33, CHANNEL_CROWD_MAX};
+  for (size_t i = 0; i < sizeof crowds / sizeof crowds[0]; i++) {
+    for (uint32_t victim = 0; victim < crowds[i]; victim++) {
+      one_of(crowds[i], victim, true);
+      one_of(crowds[i], victim, false);
+    }
+  }
+}
+
+/* The last who waits is gone: others come in at once, from either end. */
+static void who_waits_for_nobody(void **state) {
+  (void)state;
+  channel_crowd_init(&c, 2);
+  channel_crowd_queue_receivers(&c, 0, 2);
+  assert_true(channel_crowd_cancel_recv(&c, 1));
+  assert_true(channel_crowd_cancel_recv(&c, 0));
+  channel_crowd_fill(&c, 100, 2);
+  channel_crowd_queue_senders(&c, 2, 1);
+  assert_true(channel_crowd_cancel_send(&c, 2));
+  channel_crowd_drain(&c, 100, 1);
+  assert_result(channel_crowd_try_send(&c, 102), VOLT_OK);
+  channel_crowd_drain(&c, 101, 2);
+  channel_crowd_destroy(&c);
+}
+
+/* ==== what must abort, and that it says what, where and the values ==== */
+
+static channel_crowd other;
+static volt_future f;
+
+static const volt_waker nobody = {NULL, NULL};
+
+static int set_up(void **state) {
+  (void)state;
+  channel_crowd_init(&c, 1);
+  channel_crowd_init(&other, 1);
+  return 0;
+}
+
+static void destroy(void *arg) {
+  volt_chan_destroy((volt_chan *)arg, NULL, NULL);
+}
+
+static void destroyed_while_somebody_waits(void **state) {
+  (void)state;
+  channel_crowd_queue_receivers(&c, 0, 3);
+  assert_death(destroy, &c.chan, "volt_chan", death_address(&c.chan),
+               "destroyed while 3 waiters are queued");
+  channel_crowd_fill(&other, 1, 1);
+  channel_crowd_queue_senders(&other, 0, 1);
+  assert_death(destroy, &other.chan, "volt_chan", "destroyed while 1 waiters are queued");
+}
+
+static void receive_again(void *arg) {
+  ignore_result(volt_chan_recv((volt_chan *)arg, &c.waiters[0], &c.elems[0], nobody));
+}
+
+static void receive_many_again(void *arg) {
+  ignore_result(volt_chan_recv_many((volt_chan *)arg, &c.waiters[0], &c.elems[0], 2, nobody));
+}
+
+static void a_waiter_that_is_queued(void **state) {
+  (void)state;
+  channel_crowd_queue_receivers(&c, 0, 1);
+  assert_death(receive_again, &c.chan, "volt_chan", death_address(&c.waiters[0]), "already queued");
+  assert_death(receive_many_again, &c.chan, "volt_chan", "already queued");
+  assert_death(receive_again, &other.chan, "volt_chan", "already queued");
+}
+
+static void a_waiter_that_is_not_initialised(void **state) {
+  (void)state;
+  memset((void *)&c.waiters[0], 0x5a, sizeof c.waiters[0]);
+  assert_death(receive_again, &c.chan, "volt_chan", death_address(&c.waiters[0]),
+               "not initialised");
+}
+
+static void cancel_there(void *arg) {
+  ignore_result(volt_chan_cancel_recv((volt_chan *)arg, &c.waiters[0]));
+}
+
+static void the_wrong_channel(void **state) {
+  (void)state;
+  channel_crowd_queue_receivers(&c, 0, 1);
+  assert_death(cancel_there, &other.chan, "volt_chan", death_address(&c.waiters[0]),
+               death_address(&c.chan), death_address(&other.chan));
+}
+
+#if VOLT_DEBUG
+static void poll_it_with_another_waiter(void *arg) {
+  (void)arg;
+  f.waiter.id += 1;
+  (void)volt_future_poll(&f, nobody);
+}
+
+static void a_waiter_that_is_used_behind_our_back(void **state) {
+  (void)state;
+  volt_chan_recv_future(&f, &c.chan, &c.elems[0]);
+  assert_result(volt_future_poll(&f, nobody), VOLT_PENDING);
+  assert_death(poll_it_with_another_waiter, NULL, "volt_future", death_address(&f),
+               "behind its back");
+  volt_future_cancel(&f);
+}
+#endif
+
+static void cancel_what_was_moved(void *arg) {
+  volt_future moved = f;
+  (void)arg;
+  volt_future_cancel(&moved);
+}
+
+static void a_waiter_that_is_moved_while_it_waits(void **state) {
+  (void)state;
+  for (int behind = 0; behind < 2; behind++) {
+    if (!behind) channel_crowd_queue_receivers(&c, 0, 1);
+    volt_chan_recv_future(&f, &c.chan, &c.elems[1]);
+    assert_result(volt_future_poll(&f, nobody), VOLT_PENDING);
+    if (behind) channel_crowd_queue_receivers(&c, 0, 1);
+    assert_death(cancel_what_was_moved, NULL, "volt_waiter_result", "copied or moved");
+    volt_future_cancel(&f);
+    assert_true(channel_crowd_cancel_recv(&c, 0));
+  }
+}
+
+/* Not misuse: what is said to be harmless is. */
+static void what_is_harmless(void **state) {
+  (void)state;
+  assert_true(channel_crowd_cancel_recv(&c, 0)); /* never used */
+  volt_chan_close(&c.chan);
+  volt_chan_close(&c.chan);
+  memset((void *)&f, 0, sizeof f);
+  volt_future_cancel(&f);
+  volt_chan_destroy(&c.chan, NULL, NULL);
+  channel_crowd_fill(&other, 1, 1);
+  volt_chan_destroy(&other.chan, NULL, NULL); /* with an element in it */
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_was_sent_is_received),
-      cmocka_unit_test(every_way_to_receive_the_rest),
-      cmocka_unit_test(receivers_are_told),
-      cmocka_unit_test(senders_keep_theirs),
-      cmocka_unit_test(received_from_while_it_closes),
-      cmocka_unit_test(cancelled_after_it_was_closed),
-      cmocka_unit_test(what_is_left_is_dropped_in_order),
-      cmocka_unit_test(nobody_has_to_be_told_of_what_is_left),
-      cmocka_unit_test(it_ends_while_a_close_is_away),
+    cmocka_unit_test(what_was_sent_is_received),
+    cmocka_unit_test(every_way_to_receive_the_rest),
+    cmocka_unit_test(receivers_are_told),
+    cmocka_unit_test(senders_keep_theirs),
+    cmocka_unit_test(received_from_while_it_closes),
+    cmocka_unit_test(cancelled_after_it_was_closed),
+    cmocka_unit_test(what_is_left_is_dropped_in_order),
+    cmocka_unit_test(nobody_has_to_be_told_of_what_is_left),
+    cmocka_unit_test(it_ends_while_a_close_is_away),
+    cmocka_unit_test(a_send_gives_its_element_back),
+    cmocka_unit_test(a_receive_takes_nothing),
+    cmocka_unit_test(a_granted_send_is_sent),
+    cmocka_unit_test(a_granted_receive_is_received),
+    cmocka_unit_test(twice_and_never_used),
+    cmocka_unit_test(its_memory_is_its_owners),
+    cmocka_unit_test(one_of_many),
+    cmocka_unit_test(who_waits_for_nobody),
+    cmocka_unit_test_setup(destroyed_while_somebody_waits, set_up),
+    cmocka_unit_test_setup(a_waiter_that_is_queued, set_up),
+    cmocka_unit_test_setup(a_waiter_that_is_not_initialised, set_up),
+    cmocka_unit_test_setup(the_wrong_channel, set_up),
+    cmocka_unit_test_setup(a_waiter_that_is_moved_while_it_waits, set_up),
+#if VOLT_DEBUG
+    cmocka_unit_test_setup(a_waiter_that_is_used_behind_our_back, set_up),
+#endif
+    cmocka_unit_test_setup(what_is_harmless, set_up),
   };
-  return cmocka_run_group_tests_name("closed channels", tests, NULL, NULL);
+  return cmocka_run_group_tests_name("channels that are closed, cancelled and misused", tests, NULL,
+                                     NULL);
 }

@@ -1,8 +1,11 @@
 /* channel_future_test.c: sends and receives as futures, of threads that block, of tasks; cancelled
- * in every state; and that none of it allocates. */
+ * in every state; and that none of it allocates. A future of the close of a channel, and senders
+ * that are counted. */
 #include "alloc_count.h"
 #include "by_hand.h"
 #include "channel_crowd.h"
+#include "death.h"
+#include "fake_waker.h"
 #include "poller.h"
 #include "thread_team.h"
 
@@ -301,6 +304,216 @@ static void nothing_is_allocated(void **state) {
   assert_int_equal(alloc_count_allocations() - before, 0);
 }
 
+/* ==== the close of a channel is awaited, and senders are counted ==== */
+
+static volt_chan watched;
+static uint64_t ring[16];
+static uint64_t in_ring;
+static volt_waiter w;
+static volt_future g;
+static fake_waker a;
+static fake_waker b;
+
+static int set_up_watched(void **state) {
+  (void)state;
+  memset((void *)&watched, 0xee, sizeof watched);
+  assert_result(volt_chan_init(&watched, 2, sizeof in_ring, ring, sizeof ring), VOLT_OK);
+  memset((void *)&w, 0, sizeof w);
+  fake_waker_init(&a, 0, NULL);
+  fake_waker_init(&b, 1, NULL);
+  return 0;
+}
+
+static int tear_down_watched(void **state) {
+  (void)state;
+  volt_chan_destroy(&watched, NULL, NULL);
+  return 0;
+}
+
+static int poll(volt_future *future, fake_waker *waker) {
+  return volt_future_poll(future, fake_waker_of(waker));
+}
+
+/* ---- who awaits the close ---- */
+
+static void it_is_ready_when_it_is_closed(void **state) {
+  (void)state;
+  assert_ptr_equal(volt_chan_closed_future(&f, &watched), &f);
+  assert_result(poll(&f, &a), VOLT_PENDING);
+  assert_int_equal(fake_waker_calls(&a), 0);
+  volt_chan_close(&watched);
+  assert_int_equal(fake_waker_calls(&a), 1);
+  assert_result(poll(&f, &a), VOLT_OK);
+  volt_chan_close(&watched); /* does nothing more */
+  assert_int_equal(fake_waker_calls(&a), 1);
+  volt_chan_closed_future(&g, &watched);
+  assert_result(poll(&g, &b), VOLT_OK);
+}
+
+static void it_takes_no_place_in_the_fifo(void **state) {
+  (void)state;
+  uint64_t got = 0;
+  volt_chan_closed_future(&f, &watched);
+  assert_result(poll(&f, &a), VOLT_PENDING);
+  assert_int_equal(volt_chan_waiters(&watched), 0);
+  for (in_ring = 1; in_ring <= 40; in_ring++) { /* around the ring, and through the lock */
+    assert_result(volt_chan_recv(&watched, &w, &got, fake_waker_of(&b)), VOLT_PENDING);
+    assert_result(volt_chan_try_send(&watched, &in_ring), VOLT_OK);
+    assert_int_equal(got, in_ring);
+    assert_result(volt_chan_try_send(&watched, &in_ring), VOLT_OK);
+    assert_result(volt_chan_try_recv(&watched, &got), VOLT_OK);
+  }
+  assert_result(poll(&f, &a), VOLT_PENDING);
+  assert_int_equal(volt_chan_len(&watched), 0);
+  volt_chan_close(&watched);
+  assert_int_equal(fake_waker_calls(&a), 1);
+  assert_result(poll(&f, &a), VOLT_OK);
+}
+
+/* The first watcher comes while somebody is queued: the word is under its lock then. */
+static void it_watches_a_channel_that_is_queued_on(void **state) {
+  for (int closed_first = 0; closed_first < 2; closed_first++) {
+    set_up_watched(state);
+    uint64_t got = 0;
+    assert_result(volt_chan_recv(&watched, &w, &got, fake_waker_of(&b)), VOLT_PENDING);
+    if (closed_first) volt_chan_close(&watched);
+    volt_chan_closed_future(&f, &watched);
+    assert_result(poll(&f, &a), closed_first ? VOLT_OK : VOLT_PENDING);
+    volt_chan_close(&watched);
+    assert_result(volt_waiter_result(&w), VOLT_ECLOSED);
+    assert_int_equal(fake_waker_calls(&b), 1);
+    assert_int_equal(fake_waker_calls(&a), closed_first ? 0 : 1);
+    assert_result(poll(&f, &a), VOLT_OK);
+  }
+}
+
+/* Behind those who are queued, oldest first, however many they are. */
+static void all_who_watch_are_told(void **state) {
+  (void)state;
+  enum { CROWD = 40 };
+  static volt_future crowd[CROWD];
+  static fake_waker wakers[CROWD + 1];
+  static wake_log log;
+  uint64_t got = 0;
+  wake_log_init(&log);
+  for (uint32_t i = 0; i <= CROWD; i++) fake_waker_init(&wakers[i], i, &log);
+  for (uint32_t i = 0; i < CROWD; i++) {
+    volt_chan_closed_future(&crowd[i], &watched);
+    assert_result(poll(&crowd[i], &wakers[i + 1]), VOLT_PENDING);
+  }
+  assert_result(volt_chan_recv(&watched, &w, &got, fake_waker_of(&wakers[0])), VOLT_PENDING);
+  volt_chan_close(&watched);
+  assert_true(wake_log_is_run(&log, 0, CROWD + 1));
+  for (uint32_t i = 0; i < CROWD; i++) assert_result(poll(&crowd[i], &a), VOLT_OK);
+}
+
+static void watching_can_be_given_up(void **state) {
+  for (int late = 0; late < 2; late++) {
+    set_up_watched(state);
+    poller_init(&p);
+    volt_chan_closed_future(&f, &watched);
+    assert_result(poller_poll(&p, &f), VOLT_PENDING);
+    if (late) volt_chan_close(&watched);
+    volt_future_cancel(&f);
+    poller_expect(&p, 1, late ? 1 : 0, late ? 0 : 1);
+    assert_result(poll(&f, &a), VOLT_ECANCELED);
+  }
+}
+
+static void a_sender_waits_for_a_place_or_the_end(void **state) {
+  (void)state;
+  volt_select s;
+  volt_future *branches[] = {volt_chan_closed_future(&f, &watched),
+                             volt_chan_send_future(&g, &watched, &in_ring)};
+  while (volt_chan_try_send(&watched, &in_ring) == VOLT_OK) {
+  }
+  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  assert_result(volt_future_poll(&s.future, fake_waker_of(&a)), VOLT_PENDING);
+  volt_chan_close(&watched);
+  assert_result(volt_future_poll(&s.future, fake_waker_of(&a)), VOLT_OK);
+  assert_int_equal(volt_select_winner(&s), 0);
+}
+
+/* ---- counted senders ---- */
+
+static void the_last_drop_closes(void **state) {
+  (void)state;
+  assert_int_equal(volt_chan_senders(&watched), 0);
+  assert_result(volt_chan_add_sender(&watched), VOLT_OK);
+  assert_result(volt_chan_add_sender(&watched), VOLT_OK);
+  assert_int_equal(volt_chan_senders(&watched), 2);
+  assert_result(volt_chan_try_send(&watched, &in_ring), VOLT_OK);
+  volt_chan_drop_sender(&watched);
+  assert_false(volt_chan_is_closed(&watched));
+  assert_result(volt_chan_add_sender(&watched), VOLT_OK);
+  volt_chan_drop_sender(&watched);
+  assert_int_equal(volt_chan_senders(&watched), 1);
+  volt_chan_closed_future(&f, &watched);
+  assert_result(poll(&f, &a), VOLT_PENDING);
+  volt_chan_drop_sender(&watched);
+  assert_int_equal(volt_chan_senders(&watched), 0);
+  assert_true(volt_chan_is_closed(&watched));
+  assert_int_equal(fake_waker_calls(&a), 1);
+  assert_result(volt_chan_try_send(&watched, &in_ring), VOLT_ECLOSED);
+  assert_result(volt_chan_try_recv(&watched, &in_ring), VOLT_OK); /* it drains */
+  assert_result(volt_chan_try_recv(&watched, &in_ring), VOLT_ECLOSED);
+}
+
+static void after_the_last_none_comes(void **state) {
+  (void)state;
+  assert_result(volt_chan_add_sender(&watched), VOLT_OK);
+  volt_chan_drop_sender(&watched);
+  assert_result(volt_chan_add_sender(&watched), VOLT_ECLOSED);
+  assert_int_equal(volt_chan_senders(&watched), 0);
+}
+
+static void closed_otherwise_it_counts_on(void **state) {
+  (void)state;
+  assert_result(volt_chan_add_sender(&watched), VOLT_OK);
+  volt_chan_close(&watched);
+  assert_result(volt_chan_add_sender(&watched), VOLT_OK);
+  volt_chan_drop_sender(&watched);
+  volt_chan_drop_sender(&watched);
+  assert_result(volt_chan_add_sender(&watched), VOLT_ECLOSED);
+}
+
+static void receivers_who_wait_are_told_by_the_last(void **state) {
+  (void)state;
+  assert_result(volt_chan_add_sender(&watched), VOLT_OK);
+  assert_result(volt_chan_recv(&watched, &w, &in_ring, fake_waker_of(&a)), VOLT_PENDING);
+  volt_chan_drop_sender(&watched);
+  assert_int_equal(fake_waker_calls(&a), 1);
+  assert_result(volt_waiter_result(&w), VOLT_ECLOSED);
+}
+
+/* ---- misuse, memory ---- */
+
+static void destroy_it(void *arg) {
+  volt_chan_destroy((volt_chan *)arg, NULL, NULL);
+}
+
+static void drop_one(void *arg) {
+  volt_chan_drop_sender((volt_chan *)arg);
+}
+
+static void misuse_aborts(void **state) {
+  (void)state;
+  assert_death(drop_one, &watched, "volt_chan", death_address(&watched), "never added");
+  volt_chan_closed_future(&f, &watched);
+  assert_result(poll(&f, &a), VOLT_PENDING);
+  assert_death(destroy_it, &watched, "volt_chan", "1 waiters");
+  assert_result(volt_chan_add_sender(&watched), VOLT_OK);
+  volt_chan_drop_sender(&watched);
+  assert_death(drop_one, &watched, "volt_chan", death_address(&watched), "never added");
+}
+
+static void waiting_for_the_close_allocates_nothing(void **state) {
+  uint64_t before = alloc_count_allocations();
+  it_is_ready_when_it_is_closed(state);
+  assert_int_equal(alloc_count_allocations(), before);
+}
+
+#define WATCHED_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_watched, tear_down_watched)
 #define A_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void) {
@@ -318,6 +531,18 @@ int main(void) {
       A_TEST(threads_hand_over),
       A_TEST(threads_are_told_that_it_is_closed),
       A_TEST(nothing_is_allocated),
+      WATCHED_TEST(it_is_ready_when_it_is_closed),
+      WATCHED_TEST(it_takes_no_place_in_the_fifo),
+      WATCHED_TEST(it_watches_a_channel_that_is_queued_on),
+      WATCHED_TEST(all_who_watch_are_told),
+      WATCHED_TEST(watching_can_be_given_up),
+      WATCHED_TEST(a_sender_waits_for_a_place_or_the_end),
+      WATCHED_TEST(the_last_drop_closes),
+      WATCHED_TEST(after_the_last_none_comes),
+      WATCHED_TEST(closed_otherwise_it_counts_on),
+      WATCHED_TEST(receivers_who_wait_are_told_by_the_last),
+      WATCHED_TEST(misuse_aborts),
+      WATCHED_TEST(waiting_for_the_close_allocates_nothing),
   };
   return cmocka_run_group_tests_name("futures of a channel", tests, NULL, NULL);
 }
