@@ -1,6 +1,8 @@
-/* async_test.c: the sentences of volt/async.h, but for those on cancellation (async_cancel_test.c)
- * and on misuse (async_misuse_test.c). What ran of a function, and in what order, is its trace: a
- * letter for each stretch of it. */
+/* async_test.c: the sentences of volt/async.h, but for those on cancellation and on misuse
+ * (async_cancel_test.c). What ran of a function, and in what order, is its trace: a letter for each
+ * stretch of it. */
+#include <volt/channel.h>
+
 #include "alloc_count.h"
 #include "fake_waker.h"
 #include "poller.h"
@@ -467,6 +469,134 @@ static void nothing_is_allocated(void **state) {
   assert_int_equal(alloc_count_allocations() - before, 0);
 }
 
+/* ==== VOLT_AWAIT_TRY ====
+ *
+ * The attempt comes first, is counted as a ready future is, and is not made where a future would
+ * not be polled either. */
+
+typedef struct tries {
+  volt_async async;
+  volt_future future;
+  uint64_t value;
+  int result;
+  uint32_t received;
+} tries;
+
+VOLT_CHAN_DECLARE(numbers, uint64_t);
+
+static uint64_t memory[64];
+static numbers chan;
+static poller p;
+static tries t;
+static uint32_t attempts;
+
+static int set_up_tries(void **state) {
+  (void)state;
+  assert_result(numbers_init(&chan, 8, memory, sizeof memory), VOLT_OK);
+  poller_init(&p);
+  memset((void *)&t, 0, sizeof t);
+  attempts = 0;
+  return 0;
+}
+
+static int tear_down_tries(void **state) {
+  (void)state;
+  volt_future_cancel(&t.async.future);
+  volt_chan_destroy(&chan.chan, NULL, NULL);
+  return 0;
+}
+
+static int try_recv(uint64_t *value) {
+  attempts += 1;
+  return numbers_try_recv(&chan, value);
+}
+
+/* Receives until the channel is closed, or an await fails. */
+static int receive_all(volt_async *async, volt_ctx *ctx) {
+  tries *self = volt_container_of(async, tries, async);
+  VOLT_ASYNC_BEGIN(self);
+  for (;;) {
+    VOLT_AWAIT_TRY(self, self->result, try_recv(&self->value),
+                   numbers_recv_future(&self->future, &chan, &self->value));
+    if (self->result != VOLT_OK) VOLT_RETURN(self, self->result);
+    assert_int_equal(self->value, self->received);
+    self->received += 1;
+  }
+  VOLT_ASYNC_END(self);
+}
+
+static void send(uint64_t first, uint64_t count) {
+  for (uint64_t i = 0; i < count; i++) assert_result(numbers_try_send(&chan, first + i), VOLT_OK);
+}
+
+static void it_tries_first_and_waits_then(void **state) {
+  (void)state;
+  volt_async_future(&t.async, receive_all);
+  send(0, 3);
+  assert_result(poller_poll(&p, &t.async.future), VOLT_PENDING);
+  assert_int_equal(t.received, 3);
+  assert_int_equal(attempts, 4);
+  poller_expect(&p, 1, 0, 0);
+  send(3, 1); /* straight to the waiter */
+  poller_expect(&p, 1, 1, 0);
+  assert_result(poller_poll(&p, &t.async.future), VOLT_PENDING);
+  assert_int_equal(t.received, 4);
+  volt_chan_close(&chan.chan);
+  assert_result(poller_poll(&p, &t.async.future), VOLT_ECLOSED);
+  poller_expect(&p, 2, 2, 0);
+}
+
+static void an_error_of_the_attempt_is_the_result(void **state) {
+  (void)state;
+  volt_async_future(&t.async, receive_all);
+  send(0, 1);
+  volt_chan_close(&chan.chan);
+  assert_result(poller_poll(&p, &t.async.future), VOLT_ECLOSED);
+  assert_int_equal(t.received, 1);
+  poller_expect(&p, 0, 0, 0);
+}
+
+static void an_attempt_costs_budget(void **state) {
+  (void)state;
+  volt_async_future(&t.async, receive_all);
+  send(0, 5);
+  p.ctx.budget = 3;
+  assert_result(poller_poll(&p, &t.async.future), VOLT_PENDING);
+  assert_true(p.ctx.yield);
+  assert_int_equal(t.received, 3);
+  assert_int_equal(attempts, 3); /* none without budget */
+  poller_expect(&p, 0, 0, 0);
+  p.ctx.budget = 10;
+  assert_result(poller_poll(&p, &t.async.future), VOLT_PENDING);
+  assert_false(p.ctx.yield);
+  assert_int_equal(t.received, 5);
+  assert_int_equal(p.ctx.budget, 8); /* one by the future that had yielded, one by an attempt */
+}
+
+static void a_cancel_comes_before_the_attempt(void **state) {
+  (void)state;
+  volt_async_future(&t.async, receive_all);
+  send(0, 2);
+  p.ctx.cancel = VOLT_CTX_CANCEL_ONCE;
+  assert_result(poller_poll(&p, &t.async.future), VOLT_ECANCELED);
+  assert_int_equal(p.ctx.cancel, VOLT_CTX_GO_ON); /* obeyed */
+  assert_int_equal(attempts, 0);
+  assert_int_equal(volt_chan_len(&chan.chan), 2);
+}
+
+static void a_cancel_that_meets_a_grant_meets_the_next_await(void **state) {
+  (void)state;
+  volt_async_future(&t.async, receive_all);
+  assert_result(poller_poll(&p, &t.async.future), VOLT_PENDING);
+  send(0, 2); /* the first is moved to the waiter */
+  p.ctx.cancel = VOLT_CTX_CANCEL_ONCE;
+  assert_result(poller_poll(&p, &t.async.future), VOLT_ECANCELED);
+  assert_int_equal(t.received, 1);
+  assert_int_equal(p.ctx.cancel, VOLT_CTX_GO_ON);
+  assert_int_equal(volt_chan_len(&chan.chan), 1);
+  poller_expect(&p, 1, 1, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup(nothing_runs_before_the_first_poll, set_up),
@@ -488,6 +618,14 @@ int main(void) {
       cmocka_unit_test_setup(the_failure_of_an_inner_one_leaves_both, set_up),
       cmocka_unit_test_setup(an_ended_function_is_run_again_by_its_constructor, set_up),
       cmocka_unit_test_setup(nothing_is_allocated, set_up),
+      cmocka_unit_test_setup_teardown(it_tries_first_and_waits_then, set_up_tries, tear_down_tries),
+      cmocka_unit_test_setup_teardown(an_error_of_the_attempt_is_the_result, set_up_tries,
+                                      tear_down_tries),
+      cmocka_unit_test_setup_teardown(an_attempt_costs_budget, set_up_tries, tear_down_tries),
+      cmocka_unit_test_setup_teardown(a_cancel_comes_before_the_attempt, set_up_tries,
+                                      tear_down_tries),
+      cmocka_unit_test_setup_teardown(a_cancel_that_meets_a_grant_meets_the_next_await,
+                                      set_up_tries, tear_down_tries),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
