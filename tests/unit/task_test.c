@@ -1,5 +1,5 @@
 /* task_test.c: the life of one task: made, spawned, joined, detached; its memory. How it is
- * cancelled is in task_cancel_test.c, how it is woken in task_wake_test.c. */
+ * cancelled is in task_cancel_test.c, what it waits for before it has ended in task_end_test.c. */
 #include "by_hand.h"
 #include "thread_team.h"
 
