@@ -6,8 +6,30 @@
 // would have to see a value of tail that is two stores old, and a tree search shows one.
 // PROGRAM: chan_dekker BATCH 2 QUICK 0.2 MUTANTS ENGINE chan_dekker
 // PROGRAM: chan_slots BATCH 2 QUICK 0.2 MUTANTS ENGINE chan_slots
-#include "chan_engine.h"
+#ifdef ENGINE_CHAN_DEKKER
+#include "chan_dekker.h"
+#define ENGINE(op) volt_chan_dekker_##op
+typedef volt_chan_dekker engine_chan;
+#else
+#include "chan_slots.h"
+#define ENGINE(op) volt_chan_slots_##op
+typedef volt_chan_slots engine_chan;
+#endif
 #include "model.hpp"
+
+#define engine_chan_set_waker ENGINE(set_waker)
+#define engine_chan_init ENGINE(init)
+#define engine_chan_destroy ENGINE(destroy)
+#define engine_chan_try_send ENGINE(try_send)
+#define engine_chan_try_recv ENGINE(try_recv)
+#define engine_chan_send ENGINE(send)
+#define engine_chan_recv ENGINE(recv)
+#define engine_chan_cancel_send ENGINE(cancel_send)
+#define engine_chan_cancel_recv ENGINE(cancel_recv)
+#define engine_chan_close ENGINE(close)
+#define engine_chan_is_closed ENGINE(is_closed)
+#define engine_chan_len ENGINE(len)
+#define engine_chan_waiters ENGINE(waiters)
 
 namespace {
 
