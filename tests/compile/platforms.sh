@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The libraries compile for musl and for x86 of 32 bits without a warning, and a small user of all of
-# it (program.c), the sleeping (platform.c) and two stress tests run there. What a machine cannot
-# compile is named and left out.
+# it (program.c), the sleeping (below) and two stress tests run there. What a machine cannot compile
+# is named and left out.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -11,6 +11,41 @@ mapfile -t warnings < tests/compile/warnings.txt
 includes=(-Iinclude -Isrc -Ibench -Itests/support -Itests/stress/load "-I$scratch")
 tests/compile/family.sh --lines > "$scratch/family_lines.h"
 ran=0
+
+# What differs between machines of 32 and 64 bits and between libcs: to sleep on an address until a
+# time. By the library's own futex.h. Exits with 0 if all answers are right.
+cat > "$scratch/sleep.c" << 'EOF'
+#include <errno.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "core/futex.h"
+
+static int failures;
+
+static void expect(int got, int wanted, const char *what) {
+  if (got == wanted) return;
+  fprintf(stderr, "wrong: %s: %d, not %d\n", what, got, wanted);
+  failures += 1;
+}
+
+int main(void) {
+  VOLT_ATOMIC(uint32_t) word = 1;
+  errno = 77;
+  expect(volt_futex_wait32_(&word, 1, 1), VOLT_ETIMEDOUT, "a deadline that has passed");
+  expect(volt_futex_wait32_(&word, 1, volt_deadline_ns(2000000)), VOLT_ETIMEDOUT,
+         "one that passes");
+  expect(volt_futex_wait32_(&word, 2, VOLT_NO_DEADLINE), VOLT_OK, "another value");
+  /* beyond what a time_t of 32 bits can say */
+  expect(volt_futex_wait32_(&word, 2, UINT64_C(3000000000) * 1000000000u), VOLT_OK, "in 95 years");
+  expect(volt_futex_wait32_(&word, 2, VOLT_NO_DEADLINE - 1), VOLT_OK, "the last deadline");
+  volt_futex_wake32_(&word, 1);
+  expect(errno, 77, "errno");
+  expect(failures, 0, "all of them");
+  printf("pointers of %d bits, time_t of %d\n", (int)sizeof(void *) * 8, (int)sizeof(time_t) * 8);
+  return failures;
+}
+EOF
 
 compile() { # <option or file>...
   "${compiler[@]}" -std=c11 -O1 "${includes[@]}" "$@"
@@ -36,7 +71,7 @@ platform() { # <name> <compiler and its options>...
     compile "${warnings[@]}" -c "$source" -o "$scratch/objects/$(basename "$source").o"
   done
   program tests/compile/program.c
-  program tests/compile/platform.c
+  program "$scratch/sleep.c"
   cat "$scratch/log"
   for source in channel task; do
     program "$harness/${source}_stress.c" "$harness"/{harness,scenarios,ways,fifo}.c "$harness"/load/*.c
