@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mapfile -t warnings < tests/compile/warnings.txt
-includes=(-Iinclude -Isrc -Ibench -Itests/support -Itests/stress/load "-I$scratch")
+includes=(-Iinclude -Isrc -Ibench/programs -Itests/support -Itests/stress/load "-I$scratch")
 tests/compile/family.sh --lines > "$scratch/family_lines.h"
 ran=0
 
