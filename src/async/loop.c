@@ -35,7 +35,7 @@
 static const char loop_name[] = "volt_loop";
 
 void volt_loop_init(volt_loop *l, volt_waker notify) {
-  VOLT_CHECK(notify.wake, "volt_loop_init", "%p is to notify no loop", (void *)l);
+  VOLT_CHECK(notify.wake, "volt_loop_init", "%p: notify.wake is NULL", (void *)l);
   volt_store_relaxed(&l->word, 0); /* not shared yet */
   l->notify = notify.wake;
   l->arg = notify.ctx;

@@ -235,13 +235,14 @@ static void close_it(void *arg) {
   (void)!volt_loop_close(&loop, fake_waker_of(&settled));
 }
 
-static void tell_nobody(void *arg) {
+static void init_with_null(void *arg) {
   volt_loop_init((volt_loop *)arg, (volt_waker){NULL, NULL});
 }
 
 static void misuse(void **state) {
   (void)state;
-  assert_death(tell_nobody, &loop, "volt_loop_init", death_address(&loop), "nobody");
+  assert_death(init_with_null, &loop, "volt_loop_init", death_address(&loop),
+               "notify.wake is NULL");
   close_it(NULL);
   assert_death(close_it, NULL, "volt_loop", death_address(&loop), "closed twice");
   assert_death(poll_it, &f[0], "volt_loop", death_address(&loop), death_address(&f[0]), "closed");
