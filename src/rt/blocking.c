@@ -30,11 +30,8 @@ enum { QUEUED = 1, RUNNING = 2, TOLD = 3, REMOVED = 4 };
 
 static const char name[] = "volt_blocking";
 
-/* The runtime that this thread is one of the pool of. */
-static _Thread_local volt_rt *serving_rt;
-
 bool volt_blocking_is_here_(volt_rt *rt) {
-  return serving_rt == rt;
+  return volt_thread_here_()->served == rt;
 }
 
 typedef struct volt_blocking_thread {
@@ -186,7 +183,7 @@ static void *serve(void *arg) {
   volt_blocking_pool *pool = &rt->blocking;
   volt_rt_thread self;
   volt_thread_block_signals_(&rt->signals);
-  serving_rt = rt;
+  volt_thread_here_()->served = rt;
   volt_rt_thread_begins_(&self, rt, 'b', volt_fetch_add_relaxed(&pool->last_name, 1));
   volt_short_lock_take_(&pool->lock);
   for (;;) {

@@ -29,8 +29,8 @@ void volt_live_init_(volt_live *live) {
 }
 
 int volt_live_add_(volt_rt *rt, volt_task *t) {
-  volt_worker *here = volt_worker_here_();
-  t->shard = (uint16_t)(here && here->rt == rt ? here->index : rt->workers);
+  volt_worker *here = volt_worker_here_(rt);
+  t->shard = (uint16_t)(here ? here->index : rt->workers);
   volt_live *live = &rt->live[t->shard];
   volt_short_lock_take_(&live->lock);
   bool is_closed = live->is_closed != 0; /* R1 */

@@ -133,8 +133,11 @@ void volt_rt_thread_ends_(volt_rt_thread *thread);
 void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index);
 void volt_worker_main_(void *worker);
 
-/* The worker that this thread is, of any runtime, or NULL. */
-volt_worker *volt_worker_here_(void);
+/* The worker of rt that this thread is, or NULL. */
+static inline volt_worker *volt_worker_here_(volt_rt *rt) {
+  volt_here_ *here = volt_thread_here_();
+  return here->rt == rt ? here->worker : NULL;
+}
 
 /* Run tasks on this thread as the only worker: see volt_rt_run(). */
 uint64_t volt_worker_run_by_hand_(volt_worker *w);

@@ -86,8 +86,8 @@ static volt_task *take_shared(volt_rt *rt, unsigned block, volt_free_list *own, 
 }
 
 static volt_free_list *own_list(volt_rt *rt, unsigned block) {
-  volt_worker *here = volt_worker_here_();
-  return here && here->rt == rt ? &here->free[block] : NULL;
+  volt_worker *here = volt_worker_here_(rt);
+  return here ? &here->free[block] : NULL;
 }
 
 static volt_task *take(volt_rt *rt, unsigned block) {

@@ -5,6 +5,7 @@
 #include <volt/task.h>
 
 #include "../core/future_ops.h"
+#include "thread.h"
 
 /* What has become of a task that was polled. */
 typedef enum volt_ran_ {
@@ -34,7 +35,9 @@ void volt_task_deliver_(volt_task *t, bool schedule);
 /* ---- what task.c needs: runtime.c, worker.c, live.c, pool.c, group.c ---- */
 
 /* Whether this thread is a worker of rt, which keeps rt from ending. */
-bool volt_rt_is_here_(volt_rt *rt);
+static inline bool volt_rt_is_here_(volt_rt *rt) {
+  return volt_thread_here_()->rt == rt;
+}
 
 /* On its own worker: before the tasks that are ready there, or after them. */
 typedef enum volt_rt_order_ { VOLT_RT_NEXT_, VOLT_RT_LAST_ } volt_rt_order_;

@@ -83,3 +83,8 @@ unsigned volt_thread_cpus_(void) {
                    : sysconf(_SC_NPROCESSORS_ONLN); /* more of them than the set holds */
   return count > 0 ? (unsigned)count : 1;
 }
+
+volt_here_ *volt_thread_here_(void) {
+  static _Thread_local volt_here_ here;
+  return &here;
+}

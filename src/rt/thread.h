@@ -41,4 +41,14 @@ bool volt_thread_pin_(volt_thread_ thread, int cpu);
 /* How many CPUs this process may use: at least 1. */
 unsigned volt_thread_cpus_(void);
 
+/* What this thread does for a runtime. */
+typedef struct volt_here_ {
+  struct volt_rt *rt; /* it runs the tasks of this one, as this worker; NULL: of none */
+  struct volt_worker *worker;
+  struct volt_rt *served; /* it is of the blocking pool of this one; NULL: of none */
+} volt_here_;
+
+/* This thread's own, all NULL at first. */
+volt_here_ *volt_thread_here_(void);
+
 #endif

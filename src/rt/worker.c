@@ -67,18 +67,21 @@ enum { LOOP = 0, THREAD = 1 };
 /* volt_rt.is_run */
 enum { NOT_RUN = 0, IS_RUN = 1, LEAVES = 2 };
 
-static _Thread_local volt_worker *this_worker;
-
-volt_worker *volt_worker_here_(void) {
-  return this_worker;
-}
-
 volt_rt *volt_rt_current(void) {
-  return this_worker ? this_worker->rt : NULL;
+  return volt_thread_here_()->rt;
 }
 
-bool volt_rt_is_here_(volt_rt *rt) {
-  return this_worker && this_worker->rt == rt;
+/* This thread runs the tasks of w's runtime from here on; or none any more. */
+static void begin_here(volt_worker *w) {
+  volt_here_ *here = volt_thread_here_();
+  here->rt = w->rt;
+  here->worker = w;
+}
+
+static void end_here(void) {
+  volt_here_ *here = volt_thread_here_();
+  here->rt = NULL;
+  here->worker = NULL;
 }
 
 static void add(VOLT_ATOMIC(uint64_t) *counter, uint64_t n) {
@@ -167,11 +170,12 @@ static void push_lifo(volt_worker *w, volt_task *t) {
 
 void volt_rt_schedule_(volt_task *t, volt_rt_order_ order) {
   volt_rt *rt = t->rt;
-  if (volt_rt_is_here_(rt)) {
+  volt_here_ *here = volt_thread_here_();
+  if (here->rt == rt) {
     if (order == VOLT_RT_NEXT_) {
-      push_lifo(this_worker, t);
+      push_lifo(here->worker, t);
     } else {
-      push_seen(this_worker, t);
+      push_seen(here->worker, t);
     }
   } else {
     volt_inject_push_(&rt->inject, t, t, 1);
@@ -399,7 +403,7 @@ static void end_of_search(volt_worker *w) {
 
 void volt_worker_main_(void *arg) {
   volt_worker *w = (volt_worker *)arg;
-  this_worker = w;
+  begin_here(w);
   *volt_thread_may_not_block_() = &w->no_block;
   *volt_thread_random_() = w->random;
   while (!is_over(w->rt)) {
@@ -415,7 +419,7 @@ void volt_worker_main_(void *arg) {
   }
   end_of_search(w);
   *volt_thread_may_not_block_() = NULL;
-  this_worker = NULL;
+  end_here();
 }
 
 /* ---- by hand ---- */
@@ -465,7 +469,7 @@ static bool run_until_idle(volt_worker *w, unsigned sleeper, volt_task *until) {
 
 /* One thread at a time, and no task of it. */
 static void begin_by_hand(volt_worker *w, const char *call) {
-  VOLT_CHECK(!this_worker, call, "%p: called from a task", (void *)w->rt);
+  VOLT_CHECK(!volt_rt_current(), call, "%p: called from a task", (void *)w->rt);
   unsigned looks = 0;
   uint32_t seen = NOT_RUN;
   /* worker:H1 <- worker:H2: TODO-REASON */
@@ -485,13 +489,13 @@ static bool run_by_hand(volt_worker *w, unsigned sleeper, volt_task *until) {
   volt_no_block_ **may_not_block = volt_thread_may_not_block_();
   volt_no_block_ *before = *may_not_block;
   *may_not_block = &w->no_block;
-  this_worker = w;
+  begin_here(w);
   uint64_t random = *volt_thread_random_();
   *volt_thread_random_() = w->random;
   bool idle = run_until_idle(w, sleeper, until);
   w->random = *volt_thread_random_();
   *volt_thread_random_() = random;
-  this_worker = NULL;
+  end_here();
   *may_not_block = before;
   return idle;
 }

@@ -1,14 +1,14 @@
 // fake_rt.cpp: see fake_rt.hpp; and the functions of the runtime that task.c and live.c call.
 #include "fake_rt.hpp"
 
-static fake_rt *worker_of[8]; // by thread; the constructor and check() are one more
+static volt_here_ here[8]; // by thread; the constructor and check() are one more
 static fake_rt *only;
 
 // Nothing of it is used but how many workers it has, none, and where the list of live tasks is.
 alignas(volt_rt) static unsigned char memory[sizeof(volt_rt)];
 
 fake_rt::fake_rt() : exists_(1u) {
-  memset(worker_of, 0, sizeof worker_of);
+  memset(here, 0, sizeof here);
   only = this;
   volt_live_init_(&live_);
   handle()->live = &live_;
@@ -18,16 +18,12 @@ volt_rt *fake_rt::handle() {
   return reinterpret_cast<volt_rt *>(memory);
 }
 
-static fake_rt **here() {
-  return &worker_of[rl::ctx().current_thread()];
-}
-
 void fake_rt::be_worker() {
-  *here() = this;
+  volt_thread_here_()->rt = handle();
 }
 
 void fake_rt::leave() {
-  *here() = nullptr;
+  volt_thread_here_()->rt = nullptr;
 }
 
 bool fake_rt::run_one() {
@@ -60,19 +56,16 @@ void fake_rt::schedule(volt_task *t) {
     if (queued) break;
   }
   EXPECT(queued);
-  if (*here() != this) EXPECT(exists_ == 1);
+  if (!volt_rt_is_here_(handle())) EXPECT(exists_ == 1);
 }
 
 // ---- what the sources call ----
-
-bool volt_rt_is_here_(volt_rt *) {
-  return *here() != nullptr;
-}
 
 void volt_rt_schedule_(volt_task *t, volt_rt_order_) {
   only->schedule(t);
 }
 
-volt_worker *volt_worker_here_(void) {
-  return nullptr; // every task is in the list of other threads
+// No worker: every task is in the list of other threads.
+volt_here_ *volt_thread_here_(void) {
+  return &here[rl::ctx().current_thread()];
 }

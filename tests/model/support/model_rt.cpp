@@ -1,23 +1,14 @@
 // model_rt.cpp: see model_rt.hpp; and the operating system under the runtime: threads, and memory.
 #include "model_rt.hpp"
 
-static struct os {
-  volt_worker *worker[8]; // by thread of the model; the constructor and check() are one more
-  volt_rt *serving[8];
-} os;
+static volt_here_ here[8]; // by thread of the model; the constructor and check() are one more
 
 static unsigned this_thread() {
   return rl::ctx().current_thread();
 }
 
-volt_worker **volt_model_this_worker_();
-volt_worker **volt_model_this_worker_() {
-  return &os.worker[this_thread()];
-}
-
-volt_rt **volt_model_serving_rt_();
-volt_rt **volt_model_serving_rt_() {
-  return &os.serving[this_thread()];
+volt_here_ *volt_thread_here_(void) {
+  return &here[this_thread()];
 }
 
 // ---- a runtime ----
@@ -35,7 +26,7 @@ struct threads_state {
 static threads_state *threads;
 
 model_rt::model_rt(unsigned workers, unsigned blocking_max, unsigned flags) : m(new memory) {
-  memset(&os, 0, sizeof os);
+  memset(here, 0, sizeof here);
   threads = new threads_state;
   threads->to_start = 0;
   static_assert(offsetof(memory, more) == sizeof(volt_rt), "as volt_rt_create() lays it out");
