@@ -59,11 +59,11 @@ struct volt_task {
   volt_task_fn *poll;
   volt_rt *rt;
   VOLT_PLAIN(volt_task *) next; /* in the injection queue */
-  volt_task_link live;          /* among the tasks of the runtime that have not ended */
+  volt_task_link entry;         /* in the registry of tasks that have not ended */
   volt_task_link sibling;       /* among the tasks of its group */
   VOLT_PLAIN(void *) joiner;    /* the waiter of who joins it, or its group */
   VOLT_PLAIN(int32_t) result;
-  uint16_t shard;             /* of the live tasks */
+  uint16_t shard;             /* which registry it is in */
   uint8_t block;              /* size class of its memory in the pool; 0: the caller's */
   VOLT_PLAIN(uint8_t) member; /* under its group's lock: what of volt_group_member it has */
   volt_frame frame;

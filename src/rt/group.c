@@ -146,7 +146,7 @@ static void unlock_and_complete(volt_group *g) {
 
 static int enter(volt_group *g, volt_rt *rt, volt_task *t, volt_group_member *m) {
   volt_short_lock_take_(&g->lock);
-  int result = g->is_cancelled ? (int)VOLT_ECANCELED : volt_live_add_(rt, t); /* R2 */
+  int result = g->is_cancelled ? (int)VOLT_ECANCELED : volt_registry_add_(rt, t); /* R2 */
   if (result == VOLT_OK) {
     volt_task_list_append_(&g->running, &t->sibling);
     g->count += 1;

@@ -20,7 +20,7 @@ typedef struct volt_closer {
 } volt_closer;
 
 /* The tasks that were spawned by one worker, or by other threads, and have not ended. */
-struct volt_live {
+struct volt_registry {
   volt_short_lock lock;
   VOLT_PLAIN(uint32_t) is_closed; /* under the lock, like all that follows */
   VOLT_PLAIN(uint64_t) count;
@@ -113,7 +113,7 @@ struct volt_rt {
   VOLT_ATOMIC(uint32_t) has_said;  /* that a worker has blocked */
   volt_signals_ signals;           /* blocked by the thread that has created it */
   char thread_prefix[VOLT_THREAD_NAME_];
-  volt_live *live; /* one for each worker, and one for other threads */
+  volt_registry *registry; /* one for each worker, and one for other threads */
   volt_worker worker[1];
 };
 
@@ -160,18 +160,18 @@ void volt_rt_work_queued_(volt_rt *rt);
 /* The earliest deadline has become earlier: the driver of the timers. */
 void volt_rt_timer_started_(void *rt);
 
-/* ---- live.c ---- */
+/* ---- registry.c ---- */
 
-void volt_live_init_(volt_live *live);
-int volt_live_add_(volt_rt *rt, volt_task *t);
+void volt_registry_init_(volt_registry *registry);
+int volt_registry_add_(volt_rt *rt, volt_task *t);
 
 /* Take no more, and ask every task to end. Returns how many were asked. */
-uint64_t volt_live_close_(volt_live *live);
+uint64_t volt_registry_close_(volt_registry *registry);
 
 /* Wait until none is left. Returns VOLT_OK or VOLT_ETIMEDOUT. */
-int volt_live_wait_(volt_live *live, uint64_t deadline_ns);
+int volt_registry_wait_(volt_registry *registry, uint64_t deadline_ns);
 
-uint64_t volt_live_count_(volt_live *live, uint64_t *spawned);
+uint64_t volt_registry_count_(volt_registry *registry, uint64_t *spawned);
 
 /* ---- pool.c ---- */
 

@@ -52,7 +52,8 @@ static int complete_config(volt_rt_config *c) {
 }
 
 static size_t bytes_of(unsigned workers) {
-  return sizeof(volt_rt) + (workers - 1) * sizeof(volt_worker) + (workers + 1) * sizeof(volt_live);
+  return sizeof(volt_rt) + (workers - 1) * sizeof(volt_worker) +
+         (workers + 1) * sizeof(volt_registry);
 }
 
 /* ---- threads ---- */
@@ -121,8 +122,8 @@ static void init(volt_rt *rt, const volt_rt_config *config) {
   }
   volt_blocking_pool_init_(&rt->blocking);
   volt_rt_pool_init_(&rt->pool);
-  rt->live = (volt_live *)(void *)&rt->worker[rt->workers];
-  for (unsigned i = 0; i <= rt->workers; i++) volt_live_init_(&rt->live[i]);
+  rt->registry = (volt_registry *)(void *)&rt->worker[rt->workers];
+  for (unsigned i = 0; i <= rt->workers; i++) volt_registry_init_(&rt->registry[i]);
   for (unsigned i = 0; i < rt->workers; i++) volt_worker_init_(&rt->worker[i], rt, i);
   if (config->flags & VOLT_RT_BY_HAND) volt_idle_park_(&rt->idle, 0, 0); /* nobody runs it yet */
 }
@@ -158,7 +159,7 @@ int volt_rt_create(volt_rt **out, const volt_rt_config *config) {
 int volt_spawn(volt_rt *rt, volt_task *t) {
   if (!t) return VOLT_ENOMEM;
   volt_task_begin_(t, rt, NULL);
-  int result = volt_live_add_(rt, t);
+  int result = volt_registry_add_(rt, t);
   if (result == VOLT_OK) {
     volt_task_start_(t);
   } else {
@@ -175,24 +176,24 @@ static void check_outside(volt_rt *rt, const char *where) {
 
 /* By hand: whoever waits for the tasks has to run them. Nobody tells this thread of more to do, so
  * it sleeps for longer and longer, up to a millisecond. */
-static int run_until_over(volt_rt *rt, volt_live *live, uint64_t deadline_ns) {
+static int run_until_over(volt_rt *rt, volt_registry *registry, uint64_t deadline_ns) {
   uint64_t nap_ns = 500;
   uint64_t spawned = 0;
   for (;;) {
     uint64_t next_ns = volt_worker_run_by_hand_(&rt->worker[0]);
-    if (volt_live_count_(live, &spawned) == 0) return VOLT_OK;
+    if (volt_registry_count_(registry, &spawned) == 0) return VOLT_OK;
     uint64_t now_ns = volt_now_ns();
     if (now_ns >= deadline_ns) return VOLT_ETIMEDOUT;
     if (next_ns == 0) continue; /* there is more to do already */
     if (nap_ns < 1000000) nap_ns *= 2;
     uint64_t until_ns = now_ns + nap_ns;
-    volt_live_wait_(live, until_ns < deadline_ns ? until_ns : deadline_ns);
+    volt_registry_wait_(registry, until_ns < deadline_ns ? until_ns : deadline_ns);
   }
 }
 
 static void close_lists(volt_rt *rt) {
   for (unsigned i = 0; i <= rt->workers; i++) {
-    volt_fetch_add_relaxed(&rt->cancelled, volt_live_close_(&rt->live[i])); /* a count */
+    volt_fetch_add_relaxed(&rt->cancelled, volt_registry_close_(&rt->registry[i])); /* a count */
   }
 }
 
@@ -206,8 +207,8 @@ int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns) {
   close_lists(rt);
   int result = VOLT_OK;
   for (unsigned i = 0; i <= rt->workers && result == VOLT_OK; i++) {
-    result = by_hand ? run_until_over(rt, &rt->live[i], deadline_ns)
-                     : volt_live_wait_(&rt->live[i], deadline_ns);
+    result = by_hand ? run_until_over(rt, &rt->registry[i], deadline_ns)
+                     : volt_registry_wait_(&rt->registry[i], deadline_ns);
   }
   volt_fetch_add_release(&rt->closing, UINT32_MAX); /* runtime:C1 -> runtime:C2: the last of *rt */
   return result;
@@ -308,7 +309,7 @@ void volt_rt_stats(volt_rt *rt, volt_rt_stats_of *stats) {
   stats->searching = volt_idle_searching_(idle);
   for (unsigned i = 0; i < rt->workers; i++) stats->parked += (uint32_t)(idle >> i & 1);
   for (unsigned i = 0; i <= rt->workers; i++) {
-    stats->live += volt_live_count_(&rt->live[i], &stats->spawned);
+    stats->live += volt_registry_count_(&rt->registry[i], &stats->spawned);
   }
   stats->cancelled = volt_load_relaxed(&rt->cancelled);
   stats->injected = volt_inject_length_(&rt->inject);

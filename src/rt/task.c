@@ -49,7 +49,7 @@
  *   R5  Two settle the last two registrations of a COMPLETE task. Closed: one change makes it zero.
  *   R6  A canceller touches a task that is being freed. Closed: it holds a registration, and gets
  *       none once the task is COMPLETE; it finds the task by a handle, or in a list that the task
- *       leaves before it has ENDED (live.c, I2; group.c).
+ *       leaves before it has ENDED (registry.c, I2; group.c).
  *   R7  The joiner registers while the task ends. Closed: its CAS fails on ENDED, or ENDED's change
  *       finds JOINER.
  *
@@ -109,13 +109,13 @@ static void settle(volt_task *t, uint64_t state) {
 static void end(volt_task *t) {
   volt_rt *rt = t->rt;
   unsigned shard = t->shard;
-  volt_live *live = volt_live_lock_(rt, shard);
-  volt_live_unlink_(t);
-  volt_live_leave_(live, false);
+  volt_registry *registry = volt_registry_lock_(rt, shard);
+  volt_registry_unlink_(t);
+  volt_registry_leave_(registry, false);
   /* task:E1 <-> task:J1, task:J2, task:Q1, task:W1: whoever joins, detaches or frees it sees its
    * result */
   settle(t, volt_fetch_or_acq_rel(&t->state, ENDED));
-  volt_live_leave_(volt_live_lock_(rt, shard), true);
+  volt_registry_leave_(volt_registry_lock_(rt, shard), true);
 }
 
 static bool is_over(uint64_t state) {
@@ -169,7 +169,7 @@ static void complete(volt_task *t, const volt_ctx *ctx, int result) {
   t->result = result;
   volt_rt *rt = t->rt;
   unsigned shard = t->shard;
-  volt_live *live = volt_live_lock_(rt, shard);
+  volt_registry *registry = volt_registry_lock_(rt, shard);
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
   uint64_t next;
   bool linked = true;
@@ -177,17 +177,17 @@ static void complete(volt_task *t, const volt_ctx *ctx, int result) {
     next = ((state & ~(ACTIVE | NOTIFIED)) | COMPLETE) + ctx->registered * ONE;
     if (is_over(next) == linked) {
       linked = !linked;
-      linked ? volt_live_link_(live, t) : volt_live_unlink_(t);
+      linked ? volt_registry_link_(registry, t) : volt_registry_unlink_(t);
     }
     if (!linked) next |= ENDED;
     /* task:Q1 <-> task:E1, task:W1: who ends it is after all that touched it; task:E1 <->
      * task:J1, task:J2, task:Q1, task:W1: whoever joins, detaches or frees it sees its result */
   } while (!volt_cas_acq_rel(&t->state, &state, next));
   bool is_grouped = next & GROUPED; /* whoever has shut down may count on the group being left */
-  volt_live_leave_(live, !linked && !is_grouped);
+  volt_registry_leave_(registry, !linked && !is_grouped);
   if (linked) return;
   settle(t, next);
-  if (is_grouped) volt_live_leave_(volt_live_lock_(rt, shard), true);
+  if (is_grouped) volt_registry_leave_(volt_registry_lock_(rt, shard), true);
 }
 
 /* The poll is over and the task not. disobeyed: CANCEL, or nothing, to put back. */

@@ -19,7 +19,7 @@ volt_ran_ volt_task_run_(volt_task *t);
 /* Make a new task ACTIVE. group: its group, or NULL. */
 void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group);
 
-/* Queue it, once it is in the list of live tasks. */
+/* Queue it, once it is in the registry of tasks. */
 void volt_task_start_(volt_task *t);
 
 /* It could not be spawned: as if it had never begun. */
@@ -32,7 +32,7 @@ void volt_task_not_begun_(volt_task *t);
 bool volt_task_ask_(volt_task *t, bool *schedule);
 void volt_task_deliver_(volt_task *t, bool schedule);
 
-/* ---- what task.c needs: runtime.c, worker.c, live.c, pool.c, group.c ---- */
+/* ---- what task.c needs: runtime.c, worker.c, registry.c, pool.c, group.c ---- */
 
 /* Whether this thread is a worker of rt, which keeps rt from ending. */
 static inline bool volt_rt_is_here_(volt_rt *rt) {
@@ -47,11 +47,11 @@ void volt_rt_schedule_(volt_task *t, volt_rt_order_ order);
 
 /* The list of live tasks that t is in. The runtime lives until leave(), its last use; ended: one of
  * them has. */
-typedef struct volt_live volt_live;
-volt_live *volt_live_lock_(volt_rt *rt, unsigned shard);
-void volt_live_link_(volt_live *live, volt_task *t);
-void volt_live_unlink_(volt_task *t);
-void volt_live_leave_(volt_live *live, bool ended);
+typedef struct volt_registry volt_registry;
+volt_registry *volt_registry_lock_(volt_rt *rt, unsigned shard);
+void volt_registry_link_(volt_registry *registry, volt_task *t);
+void volt_registry_unlink_(volt_task *t);
+void volt_registry_leave_(volt_registry *registry, bool ended);
 
 void volt_pool_free_(volt_rt *rt, volt_task *t);
 

@@ -282,7 +282,7 @@ struct group_spawn_x_shutdown_x_cancel : group_model {
   int spawned = VOLT_PENDING;
   void thread(unsigned index) override {
     if (index == 0) {
-      volt_live_close_(rt.live());
+      volt_registry_close_(rt.registry());
     } else if (index == 1) {
       volt_group_cancel(g);
     } else {

@@ -2,7 +2,7 @@
 // volt_rt_destroy(). worker.c I1-I3, R1-R3; runtime.c R1, R2; idle.h I1, I2, R1-R4; inject.h. A wake that is lost is a
 // deadlock: of a worker that sleeps, and of who waits for its task.
 // PROGRAM: rt BATCH 1 QUICK 0.4 MUTANTS SUPPORT model_rt.cpp model_task.cpp
-// PROGRAM: rt SOURCES worker.c until.c runtime.c live.c task.c group.c blocking.c async.c time.c
+// PROGRAM: rt SOURCES worker.c until.c runtime.c registry.c task.c group.c blocking.c async.c time.c
 // PROGRAM: rt SOURCES timer.c bcs_lock.c bcs_job.c bcs_queue.c
 // PROGRAM: rt SOURCES future.c permits.c fifo.c grant.c park.c
 // PROGRAM: rt DEFINES rt small_sections -DVOLT_RT_SEARCH_ROUNDS=1
@@ -226,12 +226,12 @@ MODEL(worker_inject_x_two_park, 3, bounded)
 // runtime.c R1: destroyed as another thread is in volt_rt_shutdown(), which has begun, and a task ends.
 struct worker_shutdown_x_destroy : worker_model {
   worker_shutdown_x_destroy() : worker_model(0) {
-    rt->live[0].count = 1; // as if a task were live
+    rt->registry[0].count = 1; // as if a task were live
   }
   bool has_begun() {
-    volt_live *live = volt_live_lock_(rt.handle(), 0);
-    bool closed = live->is_closed != 0;
-    volt_live_leave_(live, false);
+    volt_registry *registry = volt_registry_lock_(rt.handle(), 0);
+    bool closed = registry->is_closed != 0;
+    volt_registry_leave_(registry, false);
     return closed;
   }
   void thread(unsigned index) override {
@@ -240,7 +240,7 @@ struct worker_shutdown_x_destroy : worker_model {
       return;
     }
     while (!has_begun()) volt_yield_();
-    volt_live_leave_(volt_live_lock_(rt.handle(), 0), true);
+    volt_registry_leave_(volt_registry_lock_(rt.handle(), 0), true);
     rt.destroy();
   }
 };

@@ -1,17 +1,17 @@
-// fake_rt.cpp: see fake_rt.hpp; and the functions of the runtime that task.c and live.c call.
+// fake_rt.cpp: see fake_rt.hpp; and the functions of the runtime that task.c and registry.c call.
 #include "fake_rt.hpp"
 
 static volt_here_ here[8]; // by thread; the constructor and check() are one more
 static fake_rt *only;
 
-// Nothing of it is used but how many workers it has, none, and where the list of live tasks is.
+// Nothing of it is used but how many workers it has, none, and where the registry of tasks is.
 alignas(volt_rt) static unsigned char memory[sizeof(volt_rt)];
 
 fake_rt::fake_rt() : exists_(1u) {
   memset(here, 0, sizeof here);
   only = this;
-  volt_live_init_(&live_);
-  handle()->live = &live_;
+  volt_registry_init_(&registry_);
+  handle()->registry = &registry_;
 }
 
 volt_rt *fake_rt::handle() {
@@ -38,7 +38,7 @@ bool fake_rt::run_one() {
 
 int fake_rt::spawn(volt_task *t) {
   volt_task_begin_(t, handle(), nullptr);
-  int result = volt_live_add_(handle(), t);
+  int result = volt_registry_add_(handle(), t);
   if (result == VOLT_OK) {
     volt_task_start_(t);
   } else {

@@ -1,5 +1,5 @@
-// fake_rt.hpp: what task.c, group.c and live.c need of a runtime, as little of it as there can be: one
-// queue, one list of live tasks, and which threads are workers.
+// fake_rt.hpp: what task.c, group.c and registry.c need of a runtime, as little of it as there can be: one
+// queue, one registry of tasks, and which threads are workers.
 #ifndef VOLT_FAKE_RT_HPP
 #define VOLT_FAKE_RT_HPP
 
@@ -11,8 +11,8 @@ class fake_rt {
   fake_rt();
   // There is one at a time.
   static volt_rt *handle();
-  volt_live *live() {
-    return &live_;
+  volt_registry *registry() {
+    return &registry_;
   }
 
   // This thread is a worker from here on, or no more.
@@ -40,13 +40,13 @@ class fake_rt {
   void schedule(volt_task *t);
   uint64_t alive() {
     uint64_t spawned = 0;
-    return volt_live_count_(&live_, &spawned);
+    return volt_registry_count_(&registry_, &spawned);
   }
   // Be gone: whoever still needs the runtime is reported.
   void end() {
     exists_ = 0;
-    live_.count = 0;
-    live_.closers = nullptr;
+    registry_.count = 0;
+    registry_.closers = nullptr;
   }
   void end_if_empty() {
     if (alive() == 0) end();
@@ -55,7 +55,7 @@ class fake_rt {
  private:
   VOLT_ATOMIC(volt_task *) queue_[3];
   VOLT_PLAIN(uint32_t) exists_;
-  volt_live live_;
+  volt_registry registry_;
 };
 
 #endif

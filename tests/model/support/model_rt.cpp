@@ -49,8 +49,8 @@ model_rt::model_rt(unsigned workers, unsigned blocking_max, unsigned flags) : m(
   }
   volt_blocking_pool_init_(&rt->blocking);
   volt_short_lock_init_(&rt->pool.lock);
-  rt->live = m->live;
-  for (unsigned i = 0; i <= workers; i++) volt_live_init_(&rt->live[i]);
+  rt->registry = m->registry;
+  for (unsigned i = 0; i <= workers; i++) volt_registry_init_(&rt->registry[i]);
   for (unsigned i = 0; i < workers; i++) {
     volt_worker_init_(&rt->worker[i], rt, i);
     rt->worker[i].thread = i; // the one that calls work(i)
@@ -87,9 +87,9 @@ void model_rt::free(void *, size_t, void *ctx) {
   m->rt.inject.tail = nullptr;
   m->rt.blocking.threads = 0;
   m->rt.blocking.closer = nullptr;
-  for (auto &live : m->live) {
-    live.count = 0;
-    live.closers = nullptr;
+  for (auto &registry : m->registry) {
+    registry.count = 0;
+    registry.closers = nullptr;
   }
   delete m;
 }

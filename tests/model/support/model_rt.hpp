@@ -38,7 +38,7 @@ class model_rt {
   struct memory {
     volt_rt rt;
     volt_worker more[max - 1];
-    volt_live live[max + 1];
+    volt_registry registry[max + 1];
   } * m;
   static void free(void *memory, size_t bytes, void *ctx);
 };

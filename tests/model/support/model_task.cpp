@@ -19,7 +19,7 @@ model_task *model_task::make(volt_rt *rt, body_fn *body, void *model, trace *lef
   volt_task_init(&self->task, poll_body);
   self->task.rt = rt;
   self->task.shard = 0;
-  self->task.live.next = nullptr;
+  self->task.entry.next = nullptr;
   self->task.block = from_pool;
   self->body = body;
   self->model = model;
@@ -36,7 +36,7 @@ void model_task::free() {
   task.result = 0xdead;
   task.joiner = nullptr;
   task.next = nullptr;
-  task.live.next = nullptr;
+  task.entry.next = nullptr;
   task.sibling.next = nullptr;
   task.sibling.prev = nullptr;
   delete this;

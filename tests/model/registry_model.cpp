@@ -1,9 +1,9 @@
-// live_model: which tasks have not ended, and who waits for the last. live.c I1-I3, R1-R3; and the
+// registry_model: which tasks have not ended, and who waits for the last. registry.c I1-I3, R1-R3; and the
 // lock of all short sections, short_lock.h.
 // PROGRAM: task
 #include "fake_rt.hpp"
 
-struct live_model : model {
+struct registry_model : model {
   fake_rt rt;
   event e[2];
   model_task::trace left[2];
@@ -21,11 +21,11 @@ struct live_model : model {
   }
   template <unsigned i>
   static int leave_wake(void *m, model_task *, volt_ctx *ctx) {
-    static_cast<live_model *>(m)->e[i].poll(ctx);
+    static_cast<registry_model *>(m)->e[i].poll(ctx);
     return VOLT_OK;
   }
   static int until_cancelled(void *m, model_task *, volt_ctx *ctx) {
-    live_model *self = static_cast<live_model *>(m);
+    registry_model *self = static_cast<registry_model *>(m);
     if (ctx->cancel == VOLT_CTX_GO_ON) {
       self->e[0].poll(ctx);
       return VOLT_PENDING;
@@ -37,13 +37,13 @@ struct live_model : model {
 };
 
 // R1: spawned as the runtime shuts down: refused, or told to end.
-struct live_spawn_x_shutdown : live_model {
+struct registry_spawn_x_shutdown : registry_model {
   model_task *t = make(0, until_cancelled);
   int spawned = VOLT_PENDING;
   uint64_t asked = 0;
   void thread(unsigned index) override {
     if (index == 0) {
-      asked = volt_live_close_(rt.live());
+      asked = volt_registry_close_(rt.registry());
       return;
     }
     spawned = rt.spawn(&t->task);
@@ -54,15 +54,15 @@ struct live_spawn_x_shutdown : live_model {
     rt.drain();
     EXPECT(spawned == (asked ? VOLT_OK : VOLT_ECLOSED));
     EXPECT(left[0].gone(asked ? VOLT_ECANCELED : VOLT_PENDING));
-    EXPECT(volt_live_wait_(rt.live(), VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_registry_wait_(rt.registry(), VOLT_NO_DEADLINE) == VOLT_OK);
   }
 };
-MODEL(live_spawn_x_shutdown, 2, bounded)
+MODEL(registry_spawn_x_shutdown, 2, bounded)
 
 // I2: it is told to end as it ends: by its holder, and by the shutdown.
-struct live_shutdown_x_cancel_x_end : live_model {
+struct registry_shutdown_x_cancel_x_end : registry_model {
   model_task *t = make(0, once);
-  live_shutdown_x_cancel_x_end() {
+  registry_shutdown_x_cancel_x_end() {
     EXPECT(rt.spawn(&t->task) == VOLT_OK);
   }
   static int once(void *, model_task *, volt_ctx *) {
@@ -72,7 +72,7 @@ struct live_shutdown_x_cancel_x_end : live_model {
     if (index == 0) {
       rt.run(1);
     } else if (index == 1) {
-      volt_live_close_(rt.live());
+      volt_registry_close_(rt.registry());
     } else {
       volt_task_cancel(&t->task);
       volt_task_detach(&t->task);
@@ -83,16 +83,16 @@ struct live_shutdown_x_cancel_x_end : live_model {
     EXPECT(left[0].gone(VOLT_OK) && rt.alive() == 0);
   }
 };
-MODEL(live_shutdown_x_cancel_x_end, 3, bounded)
+MODEL(registry_shutdown_x_cancel_x_end, 3, bounded)
 
 // I1: the last task ends on another thread, and who waited for it frees the runtime at once.
-struct live_end_x_wait : live_model {
-  live_end_x_wait() {
+struct registry_end_x_wait : registry_model {
+  registry_end_x_wait() {
     spawn_late(0, leave_wake<0>);
   }
   void thread(unsigned index) override {
     if (index == 0) {
-      EXPECT(volt_live_wait_(rt.live(), VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(volt_registry_wait_(rt.registry(), VOLT_NO_DEADLINE) == VOLT_OK);
       rt.end();
     } else {
       e[0].fire();
@@ -102,17 +102,17 @@ struct live_end_x_wait : live_model {
     EXPECT(left[0].gone(VOLT_OK));
   }
 };
-MODEL(live_end_x_wait, 2, full)
+MODEL(registry_end_x_wait, 2, full)
 
 // The same with two tasks and two threads.
-struct live_last_of_two_x_wait : live_model {
-  live_last_of_two_x_wait() {
+struct registry_last_of_two_x_wait : registry_model {
+  registry_last_of_two_x_wait() {
     spawn_late(0, leave_wake<0>);
     spawn_late(1, leave_wake<1>);
   }
   void thread(unsigned index) override {
     if (index == 2) {
-      EXPECT(volt_live_wait_(rt.live(), VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(volt_registry_wait_(rt.registry(), VOLT_NO_DEADLINE) == VOLT_OK);
       rt.end();
     } else {
       e[index].fire();
@@ -122,11 +122,11 @@ struct live_last_of_two_x_wait : live_model {
     EXPECT(left[0].gone(VOLT_OK) && left[1].gone(VOLT_OK));
   }
 };
-MODEL(live_last_of_two_x_wait, 3, bounded)
+MODEL(registry_last_of_two_x_wait, 3, bounded)
 
 // R2: who waits gives up as it ends, and waits again.
-struct live_wait_deadline_x_end : live_model {
-  live_wait_deadline_x_end() {
+struct registry_wait_deadline_x_end : registry_model {
+  registry_wait_deadline_x_end() {
     spawn_late(0, leave_wake<0>);
   }
   void thread(unsigned index) override {
@@ -134,10 +134,10 @@ struct live_wait_deadline_x_end : live_model {
       e[0].fire();
       return;
     }
-    int result = volt_live_wait_(rt.live(), 1);
+    int result = volt_registry_wait_(rt.registry(), 1);
     EXPECT(result == VOLT_OK || result == VOLT_ETIMEDOUT);
     if (result == VOLT_ETIMEDOUT) {
-      EXPECT(volt_live_wait_(rt.live(), VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(volt_registry_wait_(rt.registry(), VOLT_NO_DEADLINE) == VOLT_OK);
     }
     rt.end();
   }
@@ -145,17 +145,17 @@ struct live_wait_deadline_x_end : live_model {
     EXPECT(left[0].gone(VOLT_OK));
   }
 };
-MODEL(live_wait_deadline_x_end, 2, bounded)
+MODEL(registry_wait_deadline_x_end, 2, bounded)
 
 // R3: two threads wait for it, and the one that comes out last frees the runtime at once.
-struct live_end_x_two_wait : live_model {
+struct registry_end_x_two_wait : registry_model {
   VOLT_ATOMIC(uint32_t) waiting;
-  live_end_x_two_wait() {
+  registry_end_x_two_wait() {
     spawn_late(0, leave_wake<0>);
     volt_store_relaxed(&waiting, 2u);
   }
   virtual int wait(unsigned) {
-    return volt_live_wait_(rt.live(), VOLT_NO_DEADLINE);
+    return volt_registry_wait_(rt.registry(), VOLT_NO_DEADLINE);
   }
   void thread(unsigned index) override {
     if (index == 2) {
@@ -169,21 +169,21 @@ struct live_end_x_two_wait : live_model {
     EXPECT(left[0].gone(VOLT_OK));
   }
 };
-MODEL(live_end_x_two_wait, 3, bounded)
+MODEL(registry_end_x_two_wait, 3, bounded)
 
 // R2, R3: one of them gives up meanwhile, and waits again.
-struct live_end_x_two_wait_deadline : live_end_x_two_wait {
+struct registry_end_x_two_wait_deadline : registry_end_x_two_wait {
   int wait(unsigned index) override {
-    int result = index == 1 ? volt_live_wait_(rt.live(), 1) : VOLT_ETIMEDOUT;
-    return result == VOLT_OK ? result : live_end_x_two_wait::wait(index);
+    int result = index == 1 ? volt_registry_wait_(rt.registry(), 1) : VOLT_ETIMEDOUT;
+    return result == VOLT_OK ? result : registry_end_x_two_wait::wait(index);
   }
 };
-MODEL(live_end_x_two_wait_deadline, 3, bounded)
+MODEL(registry_end_x_two_wait_deadline, 3, bounded)
 
 // It ends on a worker.
-struct live_end_here_x_wait : live_model {
+struct registry_end_here_x_wait : registry_model {
   model_task *t = make(0, leave_wake<0>);
-  live_end_here_x_wait() {
+  registry_end_here_x_wait() {
     EXPECT(rt.spawn(&t->task) == VOLT_OK);
     volt_task_detach(&t->task);
     e[0].fire();
@@ -192,14 +192,14 @@ struct live_end_here_x_wait : live_model {
     if (index == 0) {
       rt.run(1);
     } else {
-      EXPECT(volt_live_wait_(rt.live(), VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(volt_registry_wait_(rt.registry(), VOLT_NO_DEADLINE) == VOLT_OK);
     }
   }
   void check() override {
     EXPECT(left[0].gone(VOLT_OK));
   }
 };
-MODEL(live_end_here_x_wait, 2, full)
+MODEL(registry_end_here_x_wait, 2, full)
 
 // The lock: one at a time; leaving it is the last access, so the last user may free it.
 template <unsigned users>

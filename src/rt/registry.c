@@ -1,0 +1,136 @@
+/* registry.c: which tasks have not ended: so that shutdown finds them, and knows when there are none.
+ *
+ * Invariants
+ *   I1  the runtime exists while any count is above zero; whoever lowers it on a thread that is no
+ *       worker touches the runtime for the last time as it leaves the lock
+ *   I2  a task that is linked has not ENDED: so what is found under the lock may be touched under
+ *   it
+ *   I3  count is lowered after ENDED: nobody who sees 0 finds a task pending
+ *
+ * Race R1: a spawn meets the shutdown. Closed: both decide under the lock.
+ * Race R2: who waits for the last task gives up as it ends. Closed: it takes itself back under the
+ *   lock, or waits for the unpark that it is owed.
+ * Race R3: Interleaving: two threads wait for the last task; the first is told, and frees the
+ *   runtime before the second is told. Prevented by: the list of waiting threads is taken out under
+ *   the lock, and they are told from it. After that neither the runtime is touched, nor a thread
+ *   that was told. */
+#include "parts.h"
+
+#include "../core/check.h"
+
+void volt_registry_init_(volt_registry *registry) {
+  volt_short_lock_init_(&registry->lock);
+  registry->is_closed = 0;
+  registry->count = 0;
+  registry->spawned = 0;
+  registry->closers = NULL;
+  volt_task_list_init_(&registry->running);
+  volt_task_list_init_(&registry->cancelled);
+}
+
+int volt_registry_add_(volt_rt *rt, volt_task *t) {
+  volt_worker *here = volt_worker_here_(rt);
+  t->shard = (uint16_t)(here ? here->index : rt->workers);
+  volt_registry *registry = &rt->registry[t->shard];
+  volt_short_lock_take_(&registry->lock);
+  bool is_closed = registry->is_closed != 0; /* R1 */
+  if (!is_closed) {
+    volt_registry_link_(registry, t);
+    registry->count += 1;
+    registry->spawned += 1;
+  }
+  volt_short_lock_leave_(&registry->lock);
+  return is_closed ? VOLT_ECLOSED : VOLT_OK;
+}
+
+volt_registry *volt_registry_lock_(volt_rt *rt, unsigned shard) {
+  volt_registry *registry = &rt->registry[shard];
+  volt_short_lock_take_(&registry->lock);
+  return registry;
+}
+
+void volt_registry_link_(volt_registry *registry, volt_task *t) {
+  volt_task_list_append_(&registry->running, &t->entry);
+}
+
+void volt_registry_unlink_(volt_task *t) {
+  volt_task_list_remove_(&t->entry);
+}
+
+/* All of them, and each for the last time: it may be gone as it is told. */
+static void wake_closers(volt_closer *c) {
+  while (c) {
+    volt_closer *next = c->next;
+    volt_unpark(&c->parker);
+    c = next;
+  }
+}
+
+void volt_registry_leave_(volt_registry *registry, bool ended) {
+  volt_closer *closers = NULL;
+  if (ended) {
+    VOLT_ASSERT(registry->count > 0);
+    registry->count -= 1;
+    if (registry->count == 0) {
+      closers = registry->closers;
+      registry->closers = NULL;
+    }
+  }
+  volt_short_lock_leave_(&registry->lock); /* I1 */
+  wake_closers(closers);
+}
+
+static volt_task *take(volt_task_link *from, volt_task_link *to) {
+  volt_task_link *link = from->next;
+  volt_task_list_remove_(link);
+  volt_task_list_append_(to, link);
+  return volt_container_of(link, volt_task, entry);
+}
+
+uint64_t volt_registry_close_(volt_registry *registry) {
+  volt_short_lock_take_(&registry->lock);
+  registry->is_closed = 1;
+  volt_short_lock_leave_(&registry->lock);
+  return volt_task_list_cancel_(&registry->lock, &registry->running, &registry->cancelled, take);
+}
+
+/* Returns whether it was there. */
+static bool remove_closer(volt_registry *registry, volt_closer *closer) {
+  volt_closer *before = NULL;
+  for (volt_closer *at = registry->closers; at; before = at, at = at->next) {
+    if (at != closer) continue;
+    if (before) {
+      before->next = at->next;
+    } else {
+      registry->closers = at->next;
+    }
+    return true;
+  }
+  return false;
+}
+
+int volt_registry_wait_(volt_registry *registry, uint64_t deadline_ns) {
+  volt_closer self = {VOLT_PARKER_INIT, NULL};
+  volt_short_lock_take_(&registry->lock);
+  bool any = registry->count > 0;
+  if (any) {
+    self.next = registry->closers;
+    registry->closers = &self;
+  }
+  volt_short_lock_leave_(&registry->lock);
+  if (!any || volt_park_until(&self.parker, 1, deadline_ns) == VOLT_OK) return VOLT_OK;
+  volt_short_lock_take_(&registry->lock);
+  bool gave_up = remove_closer(registry, &self); /* R2 */
+  volt_short_lock_leave_(&registry->lock);
+  if (gave_up) return VOLT_ETIMEDOUT;
+  volt_park_until(&self.parker, 1, VOLT_NO_DEADLINE);
+  return VOLT_OK;
+}
+
+uint64_t volt_registry_count_(volt_registry *registry, uint64_t *spawned) {
+  volt_short_lock_take_(&registry->lock);
+  uint64_t count = registry->count;
+  *spawned += registry->spawned;
+  volt_short_lock_leave_(&registry->lock);
+  return count;
+}
