@@ -66,15 +66,17 @@ static void wake_closers(volt_closer *c) {
   }
 }
 
-void volt_registry_leave_(volt_registry *registry, bool ended) {
+void volt_registry_unlock_(volt_registry *registry) {
+  volt_short_lock_leave_(&registry->lock);
+}
+
+void volt_registry_count_off_and_unlock_(volt_registry *registry) {
   volt_closer *closers = NULL;
-  if (ended) {
-    VOLT_ASSERT(registry->count > 0);
-    registry->count -= 1;
-    if (registry->count == 0) {
-      closers = registry->closers;
-      registry->closers = NULL;
-    }
+  VOLT_ASSERT(registry->count > 0);
+  registry->count -= 1;
+  if (registry->count == 0) {
+    closers = registry->closers;
+    registry->closers = NULL;
   }
   volt_short_lock_leave_(&registry->lock); /* I1 */
   wake_closers(closers);

@@ -111,11 +111,11 @@ static void end(volt_task *t) {
   unsigned shard = t->shard;
   volt_registry *registry = volt_registry_lock_(rt, shard);
   volt_registry_unlink_(t);
-  volt_registry_leave_(registry, false);
+  volt_registry_unlock_(registry);
   /* task:E1 <-> task:J1, task:J2, task:Q1, task:W1: whoever joins, detaches or frees it sees its
    * result */
   settle(t, volt_fetch_or_acq_rel(&t->state, ENDED));
-  volt_registry_leave_(volt_registry_lock_(rt, shard), true);
+  volt_registry_count_off_and_unlock_(volt_registry_lock_(rt, shard));
 }
 
 static bool is_over(uint64_t state) {
@@ -162,32 +162,51 @@ static void wake_last(void *ctx) {
 
 /* ---- polls ---- */
 
-/* It ends at once if no registration is left, which only the change itself can tell. Whoever finds
- * it in the list does so under the lock, so meanwhile it may be out of it and in again. */
-static void complete(volt_task *t, const volt_ctx *ctx, int result) {
-  VOLT_CHECK(result != VOLT_PENDING, name, "VOLT_PENDING is not a result");
-  t->result = result;
-  volt_rt *rt = t->rt;
-  unsigned shard = t->shard;
-  volt_registry *registry = volt_registry_lock_(rt, shard);
+/* Change the state of a task that has returned. Returns the new state: with ENDED if no registration
+ * is left, which only this change can decide. */
+static uint64_t set_complete(volt_task *t, uint64_t registered) {
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
   uint64_t next;
-  bool linked = true;
   do {
-    next = ((state & ~(ACTIVE | NOTIFIED)) | COMPLETE) + ctx->registered * ONE;
-    if (is_over(next) == linked) {
-      linked = !linked;
-      linked ? volt_registry_link_(registry, t) : volt_registry_unlink_(t);
-    }
-    if (!linked) next |= ENDED;
+    next = ((state & ~(ACTIVE | NOTIFIED)) | COMPLETE) + registered * ONE;
+    if (is_over(next)) next |= ENDED;
     /* task:Q1 <-> task:E1, task:W1: who ends it is after all that touched it; task:E1 <->
      * task:J1, task:J2, task:Q1, task:W1: whoever joins, detaches or frees it sees its result */
   } while (!volt_cas_acq_rel(&t->state, &state, next));
-  bool is_grouped = next & GROUPED; /* whoever has shut down may count on the group being left */
-  volt_registry_leave_(registry, !linked && !is_grouped);
-  if (linked) return;
-  settle(t, next);
-  if (is_grouped) volt_registry_leave_(volt_registry_lock_(rt, shard), true);
+  return next;
+}
+
+/* A task has ENDED, and is out of the registry, which is locked: count it off there, and settle it.
+ * A task of a group is settled first, because a thread that has shut the runtime down may rely on
+ * the group to be empty. */
+static void retire(volt_task *t, uint64_t state, volt_registry *registry) {
+  if (state & GROUPED) {
+    volt_rt *rt = t->rt;
+    unsigned shard = t->shard;
+    volt_registry_unlock_(registry);
+    settle(t, state);
+    volt_registry_count_off_and_unlock_(volt_registry_lock_(rt, shard));
+  } else {
+    volt_registry_count_off_and_unlock_(registry);
+    settle(t, state);
+  }
+}
+
+/* The task leaves the registry before it can be ENDED (registry.c I2). If it is not, its last wake
+ * ends it, and needs it in the registry: no other thread sees that it was out, because the registry
+ * is locked. */
+static void complete(volt_task *t, uint64_t registered, int result) {
+  VOLT_CHECK(result != VOLT_PENDING, name, "VOLT_PENDING is not a result");
+  t->result = result;
+  volt_registry *registry = volt_registry_lock_(t->rt, t->shard);
+  volt_registry_unlink_(t);
+  uint64_t state = set_complete(t, registered);
+  if (state & ENDED) {
+    retire(t, state, registry);
+  } else {
+    volt_registry_link_(registry, t);
+    volt_registry_unlock_(registry);
+  }
 }
 
 /* The poll is over and the task not. disobeyed: CANCEL, or nothing, to put back. */
@@ -221,7 +240,7 @@ volt_ran_ volt_task_run_(volt_task *t) {
   if (result == VOLT_PENDING) {
     return suspend(t, &ctx, ctx.cancel == VOLT_CTX_GO_ON ? 0 : CANCEL);
   }
-  complete(t, &ctx, result);
+  complete(t, ctx.registered, result);
   return VOLT_RAN_WAITS_;
 }
 

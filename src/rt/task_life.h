@@ -45,13 +45,15 @@ typedef enum volt_rt_order_ { VOLT_RT_NEXT_, VOLT_RT_LAST_ } volt_rt_order_;
 /* Queue a task that has become ACTIVE. */
 void volt_rt_schedule_(volt_task *t, volt_rt_order_ order);
 
-/* The list of live tasks that t is in. The runtime lives until leave(), its last use; ended: one of
- * them has. */
+/* The registry of tasks that have not ended which t is in: lock it; link t, or unlink it; unlock it.
+ * While a task is counted in it the runtime lives. So a thread that is no worker uses the runtime
+ * for the last time as it counts a task off, which unlocks the registry too. */
 typedef struct volt_registry volt_registry;
 volt_registry *volt_registry_lock_(volt_rt *rt, unsigned shard);
 void volt_registry_link_(volt_registry *registry, volt_task *t);
 void volt_registry_unlink_(volt_task *t);
-void volt_registry_leave_(volt_registry *registry, bool ended);
+void volt_registry_unlock_(volt_registry *registry);
+void volt_registry_count_off_and_unlock_(volt_registry *registry);
 
 void volt_pool_free_(volt_rt *rt, volt_task *t);
 

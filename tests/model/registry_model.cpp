@@ -124,6 +124,34 @@ struct registry_last_of_two_x_wait : registry_model {
 };
 MODEL(registry_last_of_two_x_wait, 3, bounded)
 
+// I2: two tasks have returned, one after the other, and end in the other order, as the runtime shuts
+// down: each is in the registry until it ends.
+struct registry_two_end_x_shutdown : registry_model {
+  registry_two_end_x_shutdown() {
+    task_of<0>();
+    task_of<1>();
+    rt.drain();
+  }
+  template <unsigned i>
+  void task_of() {
+    model_task *t = make(i, leave_wake<i>);
+    EXPECT(rt.spawn(&t->task) == VOLT_OK);
+    volt_task_detach(&t->task);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      EXPECT(volt_registry_close_(rt.registry()) == 0);
+    } else {
+      e[1].fire();
+      e[0].fire();
+    }
+  }
+  void check() override {
+    EXPECT(left[0].gone(VOLT_OK) && left[1].gone(VOLT_OK) && rt.alive() == 0);
+  }
+};
+MODEL(registry_two_end_x_shutdown, 2, full)
+
 // R2: who waits gives up as it ends, and waits again.
 struct registry_wait_deadline_x_end : registry_model {
   registry_wait_deadline_x_end() {

@@ -231,7 +231,7 @@ struct worker_shutdown_x_destroy : worker_model {
   bool has_begun() {
     volt_registry *registry = volt_registry_lock_(rt.handle(), 0);
     bool closed = registry->is_closed != 0;
-    volt_registry_leave_(registry, false);
+    volt_registry_unlock_(registry);
     return closed;
   }
   void thread(unsigned index) override {
@@ -240,7 +240,7 @@ struct worker_shutdown_x_destroy : worker_model {
       return;
     }
     while (!has_begun()) volt_yield_();
-    volt_registry_leave_(volt_registry_lock_(rt.handle(), 0), true);
+    volt_registry_count_off_and_unlock_(volt_registry_lock_(rt.handle(), 0));
     rt.destroy();
   }
 };
