@@ -19,7 +19,7 @@
  *   started. Closed: whoever has failed tells all that are queued, if no thread is left.
  * Race R5: a thread that runs by hand sleeps until no call is queued or runs, so that virtual time may
  *   pass; the last is given up, or refused, and never runs. Closed: it is roused wherever there is one
- *   less, under the lock: worker.c R4. */
+ *   less, under the lock: by_hand.c R2. */
 #include "../core/check.h"
 #include "../core/future_ops.h"
 #include "../core/grant.h"

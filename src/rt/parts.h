@@ -1,4 +1,6 @@
-/* parts.h: the parts of a runtime, and who may touch which. */
+/* parts.h: the parts of a runtime, and who may touch which.
+ *
+ * Labels: worker */
 #ifndef VOLT_RT_PARTS_H
 #define VOLT_RT_PARTS_H
 
@@ -30,6 +32,12 @@ struct volt_registry {
   volt_task_link cancelled; /* by shutdown */
   char line[VOLT_CACHE_LINE];
 };
+
+enum { VOLT_RT_BATCH_ = 128 }; /* tasks that are moved at once */
+
+/* By hand there are two that may sleep, and each has its bit: the loop around it, whose waker is
+ * called, and a thread in volt_rt_run_until(), which is unparked as a worker is. */
+enum { VOLT_BY_HAND_LOOP_ = 0, VOLT_BY_HAND_THREAD_ = 1 };
 
 /* Memory for tasks, in blocks of a multiple of 64 bytes. */
 #define VOLT_POOL_CLASSES 17 /* block sizes in units of 64 bytes: 1..16; 0: none */
@@ -139,19 +147,28 @@ static inline volt_worker *volt_worker_here_(volt_rt *rt) {
   return here->rt == rt ? here->worker : NULL;
 }
 
-/* Run tasks on this thread as the only worker: see volt_rt_run(). */
-uint64_t volt_worker_run_by_hand_(volt_worker *w);
+/* This thread runs the tasks of w's runtime from here on; or none any more. */
+void volt_worker_begin_here_(volt_worker *w);
+void volt_worker_end_here_(void);
 
-/* The same for a thread that sleeps when nothing is ready: volt_rt_run_until(). The thread calls
- * begin once. Then it calls run any number of times; each returns when that task has ended, when
- * nothing is ready (true), or after some thousand polls. If run returns true, the thread may call
- * sleep, once; that returns whether it was woken before the deadline. At last it calls end. */
-void volt_worker_begin_until_(volt_worker *w);
-bool volt_worker_run_until_(volt_worker *w, volt_task *until);
-bool volt_worker_sleep_until_(volt_worker *w, uint64_t deadline_ns);
-void volt_worker_end_until_(volt_worker *w);
+/* Queue a task behind all others of this worker. */
+void volt_worker_push_back_(volt_worker *w, volt_task *t);
 
-/* A waker of it, for what is not found in a queue. */
+/* The next of those from outside, behind those of this worker; or NULL. */
+volt_task *volt_worker_take_outside_(volt_worker *w);
+
+/* Poll some thousand times, or until that task has ended; until: NULL: none. Returns whether there
+ * is nothing left to poll. */
+bool volt_worker_run_ready_(volt_worker *w, volt_task *until);
+
+static inline void volt_worker_count_(VOLT_ATOMIC(uint64_t) *counter, uint64_t n) {
+  uint64_t before = volt_load_relaxed(counter); /* this worker alone writes it */
+  volt_store_relaxed(counter, before + n);      /* for statistics */
+}
+
+/* ---- parking.c ---- */
+
+/* A waker of a thread that runs it by hand, for what is not found in a queue. */
 void volt_rt_rouse_(void *rt);
 
 /* Wake a worker for work that was queued where any can take it. */
@@ -159,6 +176,32 @@ void volt_rt_work_queued_(volt_rt *rt);
 
 /* The earliest deadline has become earlier: the driver of the timers. */
 void volt_rt_timer_started_(void *rt);
+
+/* Whether there is work that any worker may take. For idle.h: after D4 or D5. */
+bool volt_rt_is_any_queued_(volt_rt *rt);
+
+static inline bool volt_rt_is_over_(volt_rt *rt) {
+  return volt_load_seq_cst(&rt->is_over) != 0; /* worker:O2 <-> runtime:O1: TODO-REASON */
+}
+
+/* Search, in the queues for all and in those of other workers. Returns a task, or NULL. */
+volt_task *volt_worker_search_(volt_worker *w);
+
+/* A worker that searches has found work; or it ends. */
+void volt_worker_found_(volt_worker *w);
+void volt_worker_end_search_(volt_worker *w);
+
+/* Sleep until there is work, the end, or the earliest timer. */
+void volt_worker_park_(volt_worker *w);
+
+/* The bit of sleeper is set. Sleep until it is cleared. Returns false: it was this thread that has
+ * cleared it, because the time has come. */
+bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns);
+
+/* ---- by_hand.c ---- */
+
+/* Run tasks on this thread as the only worker: see volt_rt_run(). */
+uint64_t volt_worker_run_by_hand_(volt_worker *w);
 
 /* ---- registry.c ---- */
 

@@ -292,14 +292,6 @@ void volt_rt_advance(volt_rt *rt, uint64_t by_ns) {
                      by_ns < VOLT_NO_DEADLINE - now_ns ? now_ns + by_ns : VOLT_NO_DEADLINE - 1);
 }
 
-/* ---- by hand ---- */
-
-uint64_t volt_rt_run(volt_rt *rt) {
-  VOLT_CHECK(rt->config.flags & VOLT_RT_BY_HAND, "volt_rt_run", "%p has workers of its own",
-             (void *)rt);
-  return volt_worker_run_by_hand_(&rt->worker[0]);
-}
-
 /* ---- inspection ---- */
 
 void volt_rt_stats(volt_rt *rt, volt_rt_stats_of *stats) {

@@ -150,7 +150,7 @@ struct registry_two_end_x_shutdown : registry_model {
     EXPECT(left[0].gone(VOLT_OK) && left[1].gone(VOLT_OK) && rt.alive() == 0);
   }
 };
-MODEL(registry_two_end_x_shutdown, 2, full)
+MODEL(registry_two_end_x_shutdown, 2, bounded)
 
 // R2: who waits gives up as it ends, and waits again.
 struct registry_wait_deadline_x_end : registry_model {

@@ -1,5 +1,5 @@
 // until_model: a thread runs a runtime by hand until a future is ready, and sleeps, as other threads make
-// it ready, or a call that blocks returns. until.c; worker.c R4; idle.h R1. A wake that is lost is a
+// it ready, or a call that blocks returns. by_hand.c; idle.h R1. A wake that is lost is a
 // deadlock.
 // PROGRAM: rt
 #include "model_rt.hpp"
@@ -107,7 +107,7 @@ struct until_task_wakes : model {
 };
 MODEL(until_task_wakes, 2, bounded)
 
-// until.c R1: virtual time, and nothing else can make it ready, so it is cancelled, as another thread
+// by_hand.c R1: virtual time, and nothing else can make it ready, so it is cancelled, as another thread
 // makes it ready.
 struct until_stalled_x_wake : model {
   model_rt rt;
@@ -224,7 +224,7 @@ struct until_call_x_no_thread : model {
 };
 MODEL(until_call_x_no_thread, 2, bounded)
 
-// worker.c R5: a loop that has nothing more to do is told, and calls volt_rt_run() on the thread that has
+// by_hand.c R3: a loop that has nothing more to do is told, and calls volt_rt_run() on the thread that has
 // told it, as the last one returns.
 struct until_waker_x_return : model {
   model_rt rt;

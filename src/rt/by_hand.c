@@ -1,0 +1,222 @@
+/* by_hand.c: run a runtime on the caller's thread: until nothing is ready, or until a future is.
+ *
+ * Algorithm: by hand there are two that may sleep, and each has its bit in idle.h: the loop around
+ * volt_rt_run(), whose waker is called, and a thread in volt_rt_run_until(), which is unparked as a
+ * worker is. For the latter a task on this thread's stack awaits the future. So every kind of future can be
+ * awaited, and wakes that are still to come are waited for as by any task that ends. This thread
+ * runs the runtime, and joins that task. When nothing is ready it sleeps as a worker does, or lets
+ * virtual time pass.
+ *
+ * Race R1: Interleaving: another thread has granted the future, and is about to call its waker.
+ *   The task is polled for its deadline and returns, and has not ended before that wake; or it is
+ *   cancelled because nothing happens, and is not queued, because that wake has begun to queue it.
+ *   Nothing is ready meanwhile, and yet nothing is stalled. Prevented by: once it is certain that
+ *   something comes (is_due), this thread sleeps, and no time passes. This is not known of tasks that
+ *   the future waits for: for them this thread looks again for a while, in real time (PATIENCE).
+ *
+ * Race R2: Interleaving: a thread runs the runtime by hand until a task has ended, finds that it
+ *   has not, and sleeps; a late wake on another thread ends the task, or the last call on the
+ *   blocking pool returns or is given up, and neither puts anything into a queue. Prevented by, as
+ *   in parking.c R2: the thread looks at both again after its bit is set (D4); the other thread does an RMW
+ *   on the same word (K2) before it looks for the bit.
+ * Race R3: Interleaving: volt_rt_run() sets the bit by which it asks to be called again; before it
+ *   has returned, another thread is told, and calls it. Prevented by: volt_rt_run() says that it
+ *   leaves before it sets the bit. The other thread waits for it, a few dozen instructions; and if
+ *   the other thread was told already, the one that leaves does not go on.
+ *
+ * Pairs
+ *   H2 (release) -> H1 (acquire)               by hand: one thread after the other
+ *   H3 (seq_cst, idle.h D4) -> H4 (acq_rel)    who is told that it is to be called sees that it leaves */
+#include "../core/check.h"
+#include "../core/futex.h"
+#include "../core/spin.h"
+#include "parts.h"
+
+/* R1: how long a cancelled future may take to end if nothing is ready and no time passes. */
+#ifndef VOLT_RT_PATIENCE_NS
+#define VOLT_RT_PATIENCE_NS 1000000000
+#endif
+
+enum { NOT_RUN = 0, IS_RUN = 1, LEAVES = 2 }; /* volt_rt.is_run */
+
+static const char name[] = "volt_rt_run_until";
+
+/* ---- until nothing is ready ---- */
+
+/* The bit may be set: this thread looks for work itself from here on. If somebody has cleared it
+ * before, the loop's waker was called for that, and a thread is owed an unpark. Returns whether nobody
+ * has. */
+static bool stop_sleeping(volt_worker *w, unsigned sleeper) {
+  bool cleared = volt_idle_claim_(&w->rt->idle, sleeper);
+  if (!cleared && sleeper == VOLT_BY_HAND_THREAD_ && w->is_searching) {
+    volt_park_spin_(&w->parker, 1, VOLT_NO_DEADLINE, VOLT_PARK_SPIN, 0);
+  }
+  volt_worker_end_search_(w);
+  return cleared;
+}
+
+/* Returns whether nothing is ready, or the loop was told that something is. */
+static bool run_until_idle(volt_worker *w, unsigned sleeper, volt_task *until) {
+  volt_rt *rt = w->rt;
+  for (;;) {
+    if (!volt_worker_run_ready_(w, until)) return false;
+    volt_store_relaxed(&w->parker.word, 0); /* new: the bit is clear, so nobody is to unpark it */
+    w->is_searching = true;                 /* from when the bit is cleared */
+    /* relaxed: who is told that it is to be run sees it: H3 */
+    if (sleeper == VOLT_BY_HAND_LOOP_) volt_store_relaxed(&rt->is_run, LEAVES);
+    volt_idle_park_(&rt->idle, sleeper, 0); /* D4, K1, H3 */
+    if (!volt_rt_is_any_queued_(rt)) return true;
+    if (!stop_sleeping(w, sleeper) && sleeper == VOLT_BY_HAND_LOOP_) return true; /* R3 */
+    volt_store_relaxed(&rt->is_run, IS_RUN); /* nobody was told */
+  }
+}
+
+/* One thread at a time, and no task of it. */
+static void begin_by_hand(volt_worker *w, const char *call) {
+  VOLT_CHECK(!volt_rt_current(), call, "%p: called from a task", (void *)w->rt);
+  unsigned looks = 0;
+  uint32_t seen = NOT_RUN;
+  /* by_hand:H1 <- by_hand:H2: TODO-REASON */
+  while (!volt_cas_acquire(&w->rt->is_run, &seen, IS_RUN)) {
+    VOLT_CHECK(seen != IS_RUN, call, "%p: two threads run it at once", (void *)w->rt);
+    if (seen == LEAVES) volt_pause_(&looks); /* R3 */
+    seen = NOT_RUN;
+  }
+  stop_sleeping(w, VOLT_BY_HAND_LOOP_);
+}
+
+static void end_by_hand(volt_worker *w) {
+  volt_store_release(&w->rt->is_run, NOT_RUN); /* by_hand:H2 -> by_hand:H1: TODO-REASON */
+}
+
+static bool run_by_hand(volt_worker *w, unsigned sleeper, volt_task *until) {
+  volt_no_block_ **may_not_block = volt_thread_may_not_block_();
+  volt_no_block_ *before = *may_not_block;
+  *may_not_block = &w->no_block;
+  volt_worker_begin_here_(w);
+  uint64_t random = *volt_thread_random_();
+  *volt_thread_random_() = w->random;
+  bool idle = run_until_idle(w, sleeper, until);
+  w->random = *volt_thread_random_();
+  *volt_thread_random_() = random;
+  volt_worker_end_here_();
+  *may_not_block = before;
+  return idle;
+}
+
+uint64_t volt_worker_run_by_hand_(volt_worker *w) {
+  begin_by_hand(w, "volt_rt_run");
+  bool idle = run_by_hand(w, VOLT_BY_HAND_LOOP_, NULL);
+  uint64_t next_ns = idle ? volt_timers_earliest_ns(&w->rt->timers) : 0;
+  end_by_hand(w);
+  return next_ns;
+}
+
+uint64_t volt_rt_run(volt_rt *rt) {
+  VOLT_CHECK(rt->config.flags & VOLT_RT_BY_HAND, "volt_rt_run", "%p has workers of its own",
+             (void *)rt);
+  return volt_worker_run_by_hand_(&rt->worker[0]);
+}
+
+/* ---- until a future is ready ---- */
+
+typedef struct until {
+  volt_task task;
+  volt_future *awaited;
+  volt_timeout timeout;
+  int result;
+  bool is_due; /* the task: something is on its way by which it is polled, or has ended */
+} until;
+
+static int await(volt_task *t, volt_ctx *ctx) {
+  until *self = volt_container_of(t, until, task);
+  self->is_due = false;
+  VOLT_TASK_BEGIN(self);
+  VOLT_AWAIT_RESULT(self, self->result, self->awaited);
+  self->is_due = true;
+  VOLT_RETURN(self, self->result);
+  VOLT_TASK_END(self);
+}
+
+static bool run_until(volt_worker *w, volt_task *t) {
+  stop_sleeping(w, VOLT_BY_HAND_THREAD_);
+  return run_by_hand(w, VOLT_BY_HAND_THREAD_, t);
+}
+
+static bool sleep_until(volt_worker *w, uint64_t deadline_ns) {
+  bool woken = volt_worker_sleep_(w, VOLT_BY_HAND_THREAD_, deadline_ns);
+  volt_worker_end_search_(w);
+  return woken;
+}
+
+static void end_until(volt_worker *w) {
+  stop_sleeping(w, VOLT_BY_HAND_THREAD_);
+  end_by_hand(w);
+}
+
+/* The time of a virtual clock passes only while nothing else can happen. Returns false: nothing can
+ * happen any more. */
+static bool pass_time(volt_rt *rt) {
+  if (volt_blocking_pool_is_busy_(&rt->blocking)) {
+    sleep_until(&rt->worker[0], VOLT_NO_DEADLINE);
+    return true;
+  }
+  if (sleep_until(&rt->worker[0], 0)) return true; /* it was woken by now */
+  uint64_t next_ns = volt_timers_earliest_ns(&rt->timers);
+  if (next_ns == VOLT_NO_DEADLINE) return false;
+  volt_timers_expire(&rt->timers, next_ns);
+  return true;
+}
+
+/* Nothing is ready, and this thread has said so. Returns false: nothing ever will be. */
+static bool await_more(volt_rt *rt, const until *u) {
+  bool is_virtual = rt->config.flags & VOLT_RT_VIRTUAL_CLOCK;
+  if (is_virtual && !u->is_due) return pass_time(rt); /* R1 */
+  uint64_t next_ns = is_virtual ? VOLT_NO_DEADLINE : volt_timers_earliest_ns(&rt->timers);
+  sleep_until(&rt->worker[0], next_ns);
+  return true;
+}
+
+/* Until that task has ended. Returns what it has returned, or VOLT_ESTALLED. */
+static int run(volt_rt *rt, until *u) {
+  volt_worker *w = &rt->worker[0];
+  volt_waker rouse = {volt_rt_rouse_, rt};
+  volt_future ended;
+  bool stalled = false;
+  uint64_t end_ns = 0;
+  unsigned looks = 0;
+  volt_task_join_future(&ended, &u->task);
+  while (volt_future_poll(&ended, rouse) == VOLT_PENDING) {
+    if (!run_until(w, &u->task)) continue;
+    if (volt_future_poll(&ended, rouse) != VOLT_PENDING) break; /* R2 */
+    if (await_more(rt, u)) continue;
+    if (!stalled) {
+      stalled = true;
+      end_ns = volt_deadline_ns(VOLT_RT_PATIENCE_NS);
+      u->is_due = volt_task_cancel(&u->task);
+      continue;
+    }
+    VOLT_CHECK(volt_now_ns() < end_ns, name,
+               "%p: nothing can make future %p ready, and it cannot be cancelled", (void *)rt,
+               (void *)u->awaited);
+    volt_pause_(&looks); /* R1 */
+  }
+  int result = volt_task_result(&u->task);
+  return stalled && result == VOLT_ECANCELED ? (int)VOLT_ESTALLED : result;
+}
+
+int volt_rt_run_until(volt_rt *rt, volt_future *f, uint64_t deadline_ns) {
+  VOLT_CHECK(rt->config.flags & VOLT_RT_BY_HAND, name, "%p has workers of its own", (void *)rt);
+  until u;
+  volt_task_init(&u.task, await);
+  u.awaited = f;
+  u.is_due = false;
+  if (deadline_ns != VOLT_NO_DEADLINE) {
+    u.awaited = volt_timeout_future(&u.timeout, f, &rt->timers, deadline_ns);
+  }
+  begin_by_hand(&rt->worker[0], name);
+  int result = volt_spawn(rt, &u.task);
+  if (result == VOLT_OK) result = run(rt, &u);
+  end_until(&rt->worker[0]);
+  return result;
+}
