@@ -26,9 +26,9 @@
 #include "../core/spin.h"
 #include "parts.h"
 
-enum { QUEUED = 1, RUNNING = 2, TOLD = 3, REMOVED = 4 };
+enum { QUEUED = 1, RUNNING = 2, DONE = 3, REMOVED = 4 };
 
-static const char name[] = "volt_blocking";
+static const char blocking_name[] = "volt_blocking";
 
 bool volt_blocking_is_here_(volt_rt *rt) {
   return volt_thread_here_()->served == rt;
@@ -57,7 +57,7 @@ void volt_blocking_pool_init_(volt_blocking_pool *pool) {
 
 /* ---- the queue, under the lock ---- */
 
-static void append(volt_blocking_pool *pool, volt_blocking *b) {
+static void blocking_append(volt_blocking_pool *pool, volt_blocking *b) {
   b->next = NULL;
   b->prev = pool->tail;
   if (pool->tail) {
@@ -70,7 +70,7 @@ static void append(volt_blocking_pool *pool, volt_blocking *b) {
   b->stage = QUEUED;
 }
 
-static void take_out(volt_blocking_pool *pool, volt_blocking *b, uint32_t stage) {
+static void blocking_unlink(volt_blocking_pool *pool, volt_blocking *b, uint32_t stage) {
   if (b->prev) {
     b->prev->next = b->next;
   } else {
@@ -85,11 +85,11 @@ static void take_out(volt_blocking_pool *pool, volt_blocking *b, uint32_t stage)
   b->stage = stage;
 }
 
-static bool is_busy(volt_blocking_pool *pool) {
+static bool blocking_is_busy(volt_blocking_pool *pool) {
   return pool->queued + pool->running > 0;
 }
 
-static blocking_thread *take_idle(volt_blocking_pool *pool) {
+static blocking_thread *blocking_take_idle(volt_blocking_pool *pool) {
   blocking_thread *thread = pool->idle;
   if (thread) {
     pool->idle = thread->next;
@@ -99,7 +99,7 @@ static blocking_thread *take_idle(volt_blocking_pool *pool) {
 }
 
 /* Returns whether it was there. */
-static bool remove_idle(volt_blocking_pool *pool, blocking_thread *thread) {
+static bool blocking_remove_idle(volt_blocking_pool *pool, blocking_thread *thread) {
   blocking_thread *before = NULL;
   for (blocking_thread *at = pool->idle; at; before = at, at = at->next) {
     if (at != thread) continue;
@@ -116,34 +116,35 @@ static bool remove_idle(volt_blocking_pool *pool, blocking_thread *thread) {
 
 /* ---- a thread ---- */
 
-static void call(volt_rt *rt, volt_blocking *b) {
+static void blocking_call(volt_rt *rt, volt_blocking *b) {
   int result = b->fn(b->arg);
-  VOLT_CHECK(result != VOLT_PENDING, name, "VOLT_PENDING is not a result");
+  VOLT_CHECK(result != VOLT_PENDING, blocking_name, "VOLT_PENDING is not a result");
   volt_short_lock_take_(&rt->blocking.lock);
   b->result = result;
-  b->stage = TOLD;
+  b->stage = DONE;
   volt_claimed_ claimed = volt_waiter_claim_(&b->future.waiter);
   volt_short_lock_leave_(&rt->blocking.lock);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
 /* The lock is held, and after it the runtime may be gone: a call less is queued or runs. R5 */
-static void rouse_if_last(volt_rt *rt) {
+static void blocking_rouse_if_last(volt_rt *rt) {
   bool is_virtual = rt->config.flags & VOLT_RT_VIRTUAL_CLOCK;
-  if (is_virtual && !is_busy(&rt->blocking)) volt_rt_rouse_(rt); /* its time may pass now */
+  if (is_virtual && !blocking_is_busy(&rt->blocking))
+    volt_rt_rouse_(rt); /* its time may pass now */
 }
 
 /* Its owner has been woken. The lock is held afterwards. */
-static void count_call_off(volt_rt *rt) {
+static void blocking_count_call_off(volt_rt *rt) {
   volt_short_lock_take_(&rt->blocking.lock);
   rt->blocking.running -= 1;
-  rouse_if_last(rt);
+  blocking_rouse_if_last(rt);
 }
 
 /* The lock is held, and left for the wait. Returns false: it is time to go. */
-static bool wait_for_more(volt_rt *rt) {
+static bool blocking_wait_for_more(volt_rt *rt) {
   volt_blocking_pool *pool = &rt->blocking;
-  blocking_thread self = {VOLT_PARKER_INIT, pool->idle};
+  blocking_thread self = {.parker = VOLT_PARKER_INIT, .next = pool->idle};
   pool->idle = &self;
   pool->idle_count += 1;
   volt_short_lock_leave_(&pool->lock);
@@ -151,7 +152,7 @@ static bool wait_for_more(volt_rt *rt) {
   bool timed_out = volt_park_until(&self.parker, 1, deadline_ns) == VOLT_ETIMEDOUT;
   volt_short_lock_take_(&pool->lock);
   if (!timed_out) return true;
-  if (remove_idle(pool, &self)) return false; /* R1 */
+  if (blocking_remove_idle(pool, &self)) return false; /* R1 */
   volt_short_lock_leave_(&pool->lock);
   volt_park_until(&self.parker, 1, VOLT_NO_DEADLINE);
   volt_short_lock_take_(&pool->lock);
@@ -159,7 +160,7 @@ static bool wait_for_more(volt_rt *rt) {
 }
 
 /* The lock is held, and left: there is a thread less. */
-static void count_off(volt_blocking_pool *pool) {
+static void blocking_count_off(volt_blocking_pool *pool) {
   pool->threads -= 1;
   volt_parker *closer = pool->threads == 0 ? (volt_parker *)pool->closer : NULL;
   volt_short_lock_leave_(&pool->lock);
@@ -168,17 +169,17 @@ static void count_off(volt_blocking_pool *pool) {
 
 /* The lock is held, and left: this thread takes no more calls, and ends after those that have left
  * before it. The runtime exists until it has ended. R3 */
-static void leave(volt_blocking_pool *pool, volt_rt_thread *self) {
+static void blocking_thread_leave(volt_blocking_pool *pool, volt_rt_thread *self) {
   bool any = pool->any_left != 0;
   volt_thread_ before = pool->left;
   pool->any_left = 1;
   pool->left = volt_thread_self_();
-  count_off(pool);
+  blocking_count_off(pool);
   volt_rt_thread_ends_(self);
   if (any) volt_thread_join_(before);
 }
 
-static void *serve(void *arg) {
+static void *blocking_thread_main(void *arg) {
   volt_rt *rt = (volt_rt *)arg;
   volt_blocking_pool *pool = &rt->blocking;
   volt_rt_thread self;
@@ -189,16 +190,16 @@ static void *serve(void *arg) {
   for (;;) {
     volt_blocking *b = pool->head;
     if (b) {
-      take_out(pool, b, RUNNING);
+      blocking_unlink(pool, b, RUNNING);
       pool->running += 1;
       volt_short_lock_leave_(&pool->lock);
-      call(rt, b);
-      count_call_off(rt);
-    } else if (pool->is_closed || !wait_for_more(rt)) {
+      blocking_call(rt, b);
+      blocking_count_call_off(rt);
+    } else if (pool->is_closed || !blocking_wait_for_more(rt)) {
       break;
     }
   }
-  leave(pool, &self);
+  blocking_thread_leave(pool, &self);
   return NULL;
 }
 
@@ -206,9 +207,9 @@ static void *serve(void *arg) {
 
 /* The lock is held, and left for it: tell the oldest that is queued that there will be no
  * thread. */
-static void refuse_oldest(volt_blocking_pool *pool) {
+static void blocking_refuse_oldest(volt_blocking_pool *pool) {
   volt_blocking *b = pool->head;
-  take_out(pool, b, TOLD);
+  blocking_unlink(pool, b, DONE);
   pool->running += 1; /* until its owner has been woken */
   b->result = VOLT_ENOMEM;
   volt_claimed_ claimed = volt_waiter_claim_(&b->future.waiter);
@@ -219,14 +220,14 @@ static void refuse_oldest(volt_blocking_pool *pool) {
 }
 
 /* No thread could be started for it. Returns what becomes of b. R4 */
-static int start_failed(volt_rt *rt, volt_blocking *b) {
+static int blocking_start_failed(volt_rt *rt, volt_blocking *b) {
   volt_blocking_pool *pool = &rt->blocking;
   volt_short_lock_take_(&pool->lock);
   bool hopeless = pool->threads == 1 && b->stage == QUEUED;
-  if (hopeless) take_out(pool, b, REMOVED);
-  while (pool->threads == 1 && pool->head) refuse_oldest(pool);
-  rouse_if_last(rt);
-  count_off(pool);
+  if (hopeless) blocking_unlink(pool, b, REMOVED);
+  while (pool->threads == 1 && pool->head) blocking_refuse_oldest(pool);
+  blocking_rouse_if_last(rt);
+  blocking_count_off(pool);
   return hopeless ? VOLT_ENOMEM : VOLT_PENDING;
 }
 
@@ -234,7 +235,7 @@ static volt_blocking *blocking_of(volt_future *f) {
   return volt_container_of(f, volt_blocking, future);
 }
 
-static int start(volt_future *f, volt_waker waker) {
+static int blocking_start(volt_future *f, volt_waker waker) {
   volt_blocking *b = blocking_of(f);
   volt_blocking_pool *pool = &b->rt->blocking;
   volt_waiter_arm_(&f->waiter, b, waker);
@@ -243,8 +244,8 @@ static int start(volt_future *f, volt_waker waker) {
   blocking_thread *idle = NULL;
   bool more = false;
   if (!is_closed) {
-    append(pool, b);
-    idle = take_idle(pool);
+    blocking_append(pool, b);
+    idle = blocking_take_idle(pool);
     more = !idle && pool->threads < b->rt->config.blocking_max;
     if (more) pool->threads += 1;
   }
@@ -252,7 +253,8 @@ static int start(volt_future *f, volt_waker waker) {
   int result = is_closed ? VOLT_ECLOSED : VOLT_PENDING;
   if (idle) volt_unpark(&idle->parker);
   volt_thread_ thread; /* it says itself who it is, in the end */
-  if (more && !volt_thread_start_(&thread, serve, b->rt)) result = start_failed(b->rt, b);
+  if (more && !volt_thread_start_(&thread, blocking_thread_main, b->rt))
+    result = blocking_start_failed(b->rt, b);
   if (result != VOLT_PENDING) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   }
@@ -262,22 +264,22 @@ static int start(volt_future *f, volt_waker waker) {
 /* ---- give up ---- */
 
 /* Returns whether it had not begun: then it never will. R2 */
-static bool remove_if_queued(volt_blocking *b) {
+static bool blocking_remove_if_queued(volt_blocking *b) {
   volt_blocking_pool *pool = &b->rt->blocking;
   volt_short_lock_take_(&pool->lock);
   bool queued = b->stage == QUEUED;
   if (queued) {
-    take_out(pool, b, REMOVED);
-    rouse_if_last(b->rt);
+    blocking_unlink(pool, b, REMOVED);
+    blocking_rouse_if_last(b->rt);
   }
   bool removed = b->stage == REMOVED;
   volt_short_lock_leave_(&pool->lock);
   return removed;
 }
 
-static bool cancel(volt_future *f) {
+static bool blocking_cancel(volt_future *f) {
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
-  if (remove_if_queued(blocking_of(f))) {
+  if (blocking_remove_if_queued(blocking_of(f))) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
     return true;
   }
@@ -286,34 +288,34 @@ static bool cancel(volt_future *f) {
   return false;
 }
 
-static bool set_waker(volt_future *f, volt_waker waker) {
+static bool blocking_set_waker(volt_future *f, volt_waker waker) {
   volt_blocking *b = blocking_of(f);
   volt_blocking_pool *pool = &b->rt->blocking;
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
   volt_short_lock_take_(&pool->lock);
-  bool untold = b->stage != TOLD;
-  if (untold) {
+  bool is_waiting = b->stage != DONE;
+  if (is_waiting) {
     f->waiter.wake = waker.wake;
     f->waiter.ctx = waker.ctx;
   }
   volt_short_lock_leave_(&pool->lock);
-  if (!untold) volt_waiter_await_(&f->waiter);
-  return untold;
+  if (!is_waiting) volt_waiter_await_(&f->waiter);
+  return is_waiting;
 }
 
-static void give_back(volt_future *f) {
+static void blocking_give_back(volt_future *f) {
   (void)f; /* what fn did cannot be undone */
 }
 
-static int outcome(volt_future *f) {
+static int blocking_outcome(volt_future *f) {
   return blocking_of(f)->result;
 }
 
-static int poll(volt_future *f, volt_ctx *ctx) {
+static int blocking_poll(volt_future *f, volt_ctx *ctx) {
   bool asked = ctx->cancel != VOLT_CTX_GO_ON;
   bool waiting = f->state == VOLT_FUTURE_WAITING_;
-  if (asked &&
-      (!waiting || ctx->cancel == VOLT_CTX_CANCEL_ALL || remove_if_queued(blocking_of(f)))) {
+  if (asked && (!waiting || ctx->cancel == VOLT_CTX_CANCEL_ALL ||
+                blocking_remove_if_queued(blocking_of(f)))) {
     volt_future_cancel(f);
     volt_ctx_obeyed_(ctx);
     return VOLT_ECANCELED;
@@ -321,13 +323,13 @@ static int poll(volt_future *f, volt_ctx *ctx) {
   return volt_future_poll_leaf_(f, ctx);
 }
 
-static const volt_future_ops_ ops = {.start = start,
-                                     .cancel = cancel,
-                                     .set_waker = set_waker,
-                                     .give_back = give_back,
-                                     .outcome = outcome,
-                                     .poll = poll,
-                                     .ends_itself = true};
+static const volt_future_ops_ blocking_ops = {.start = blocking_start,
+                                              .cancel = blocking_cancel,
+                                              .set_waker = blocking_set_waker,
+                                              .give_back = blocking_give_back,
+                                              .outcome = blocking_outcome,
+                                              .poll = blocking_poll,
+                                              .ends_itself = true};
 
 volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*fn)(void *arg), void *arg) {
   b->rt = rt;
@@ -335,14 +337,14 @@ volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*fn)(void 
   b->arg = arg;
   b->stage = 0;
   b->result = VOLT_PENDING;
-  return volt_future_make_(&b->future, &ops, rt, 0);
+  return volt_future_make_(&b->future, &blocking_ops, rt, 0);
 }
 
 /* ---- the end ---- */
 
 bool volt_blocking_pool_is_busy_(volt_blocking_pool *pool) {
   volt_short_lock_take_(&pool->lock);
-  bool busy = is_busy(pool);
+  bool busy = blocking_is_busy(pool);
   volt_short_lock_leave_(&pool->lock);
   return busy;
 }
@@ -354,7 +356,7 @@ void volt_blocking_pool_close_(volt_blocking_pool *pool) {
   bool any = pool->threads > 0;
   if (any) pool->closer = &parker;
   blocking_thread *idle;
-  while ((idle = take_idle(pool)) != NULL) volt_unpark(&idle->parker);
+  while ((idle = blocking_take_idle(pool)) != NULL) volt_unpark(&idle->parker);
   volt_short_lock_leave_(&pool->lock);
   if (any) volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
   volt_short_lock_take_(&pool->lock); /* the last thread may be in it still */

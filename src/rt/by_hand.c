@@ -39,14 +39,14 @@
 
 enum { NOT_RUN = 0, IS_RUN = 1, LEAVES = 2 }; /* volt_rt.is_run */
 
-static const char name[] = "volt_rt_run_until";
+static const char by_hand_name[] = "volt_rt_run_until";
 
 /* ---- until nothing is ready ---- */
 
 /* The bit may be set: this thread looks for work itself from here on. If somebody has cleared it
  * before, the loop's waker was called for that, and a thread is owed an unpark. Returns whether nobody
  * has. */
-static bool stop_sleeping(volt_worker *w, unsigned sleeper) {
+static bool by_hand_stop_sleeping(volt_worker *w, unsigned sleeper) {
   bool cleared = volt_idle_claim_(&w->rt->idle, sleeper);
   if (!cleared && sleeper == VOLT_BY_HAND_THREAD_ && w->is_searching) {
     volt_park_spin_(&w->parker, 1, VOLT_NO_DEADLINE, VOLT_PARK_SPIN, 0);
@@ -56,7 +56,7 @@ static bool stop_sleeping(volt_worker *w, unsigned sleeper) {
 }
 
 /* Returns whether nothing is ready, or the loop was told that something is. */
-static bool run_until_idle(volt_worker *w, unsigned sleeper, volt_task *until) {
+static bool by_hand_run_until_idle(volt_worker *w, unsigned sleeper, volt_task *until) {
   volt_rt *rt = w->rt;
   for (;;) {
     if (!volt_worker_run_ready_(w, until)) return false;
@@ -66,37 +66,37 @@ static bool run_until_idle(volt_worker *w, unsigned sleeper, volt_task *until) {
     if (sleeper == VOLT_BY_HAND_LOOP_) volt_store_relaxed(&rt->is_run, LEAVES);
     volt_idle_park_(&rt->idle, sleeper, 0); /* D4, K1, H3 */
     if (!volt_rt_is_any_queued_(rt)) return true;
-    if (!stop_sleeping(w, sleeper) && sleeper == VOLT_BY_HAND_LOOP_) return true; /* R3 */
+    if (!by_hand_stop_sleeping(w, sleeper) && sleeper == VOLT_BY_HAND_LOOP_) return true; /* R3 */
     volt_store_relaxed(&rt->is_run, IS_RUN); /* nobody was told */
   }
 }
 
 /* One thread at a time, and no task of it. */
-static void begin_by_hand(volt_worker *w, const char *call) {
+static void by_hand_begin(volt_worker *w, const char *call) {
   VOLT_CHECK(!volt_rt_current(), call, "%p: called from a task", (void *)w->rt);
-  unsigned looks = 0;
+  unsigned spins = 0;
   uint32_t seen = NOT_RUN;
   /* by_hand:H1 <- by_hand:H2: TODO-REASON */
   while (!volt_cas_acquire(&w->rt->is_run, &seen, IS_RUN)) {
     VOLT_CHECK(seen != IS_RUN, call, "%p: two threads run it at once", (void *)w->rt);
-    if (seen == LEAVES) volt_pause_(&looks); /* R3 */
+    if (seen == LEAVES) volt_pause_(&spins); /* R3 */
     seen = NOT_RUN;
   }
-  stop_sleeping(w, VOLT_BY_HAND_LOOP_);
+  by_hand_stop_sleeping(w, VOLT_BY_HAND_LOOP_);
 }
 
-static void end_by_hand(volt_worker *w) {
+static void by_hand_end(volt_worker *w) {
   volt_store_release(&w->rt->is_run, NOT_RUN); /* by_hand:H2 -> by_hand:H1: TODO-REASON */
 }
 
-static bool run_by_hand(volt_worker *w, unsigned sleeper, volt_task *until) {
+static bool by_hand_run(volt_worker *w, unsigned sleeper, volt_task *until) {
   volt_no_block_ **may_not_block = volt_thread_may_not_block_();
   volt_no_block_ *before = *may_not_block;
   *may_not_block = &w->no_block;
   volt_worker_begin_here_(w);
   uint64_t random = *volt_thread_random_();
   *volt_thread_random_() = w->random;
-  bool idle = run_until_idle(w, sleeper, until);
+  bool idle = by_hand_run_until_idle(w, sleeper, until);
   w->random = *volt_thread_random_();
   *volt_thread_random_() = random;
   volt_worker_end_here_();
@@ -105,10 +105,10 @@ static bool run_by_hand(volt_worker *w, unsigned sleeper, volt_task *until) {
 }
 
 uint64_t volt_worker_run_by_hand_(volt_worker *w) {
-  begin_by_hand(w, "volt_rt_run");
-  bool idle = run_by_hand(w, VOLT_BY_HAND_LOOP_, NULL);
+  by_hand_begin(w, "volt_rt_run");
+  bool idle = by_hand_run(w, VOLT_BY_HAND_LOOP_, NULL);
   uint64_t next_ns = idle ? volt_timers_earliest_ns(&w->rt->timers) : 0;
-  end_by_hand(w);
+  by_hand_end(w);
   return next_ns;
 }
 
@@ -128,7 +128,7 @@ typedef struct until {
   bool is_due; /* the task: something is on its way by which it is polled, or has ended */
 } until;
 
-static int await(volt_task *t, volt_ctx *ctx) {
+static int by_hand_await(volt_task *t, volt_ctx *ctx) {
   until *self = volt_container_of(t, until, task);
   self->is_due = false;
   VOLT_TASK_BEGIN(self);
@@ -138,30 +138,30 @@ static int await(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_END(self);
 }
 
-static bool run_until(volt_worker *w, volt_task *t) {
-  stop_sleeping(w, VOLT_BY_HAND_THREAD_);
-  return run_by_hand(w, VOLT_BY_HAND_THREAD_, t);
+static bool by_hand_run_until(volt_worker *w, volt_task *t) {
+  by_hand_stop_sleeping(w, VOLT_BY_HAND_THREAD_);
+  return by_hand_run(w, VOLT_BY_HAND_THREAD_, t);
 }
 
-static bool sleep_until(volt_worker *w, uint64_t deadline_ns) {
+static bool by_hand_sleep_until(volt_worker *w, uint64_t deadline_ns) {
   bool woken = volt_worker_sleep_(w, VOLT_BY_HAND_THREAD_, deadline_ns);
   volt_worker_end_search_(w);
   return woken;
 }
 
-static void end_until(volt_worker *w) {
-  stop_sleeping(w, VOLT_BY_HAND_THREAD_);
-  end_by_hand(w);
+static void by_hand_end_until(volt_worker *w) {
+  by_hand_stop_sleeping(w, VOLT_BY_HAND_THREAD_);
+  by_hand_end(w);
 }
 
 /* The time of a virtual clock passes only while nothing else can happen. Returns false: nothing can
  * happen any more. */
-static bool pass_time(volt_rt *rt) {
+static bool by_hand_pass_time(volt_rt *rt) {
   if (volt_blocking_pool_is_busy_(&rt->blocking)) {
-    sleep_until(&rt->worker[0], VOLT_NO_DEADLINE);
+    by_hand_sleep_until(&rt->worker[0], VOLT_NO_DEADLINE);
     return true;
   }
-  if (sleep_until(&rt->worker[0], 0)) return true; /* it was woken by now */
+  if (by_hand_sleep_until(&rt->worker[0], 0)) return true; /* it was woken by now */
   uint64_t next_ns = volt_timers_earliest_ns(&rt->timers);
   if (next_ns == VOLT_NO_DEADLINE) return false;
   volt_timers_expire(&rt->timers, next_ns);
@@ -169,54 +169,55 @@ static bool pass_time(volt_rt *rt) {
 }
 
 /* Nothing is ready, and this thread has said so. Returns false: nothing ever will be. */
-static bool await_more(volt_rt *rt, const until *u) {
+static bool by_hand_await_more(volt_rt *rt, const until *u) {
   bool is_virtual = rt->config.flags & VOLT_RT_VIRTUAL_CLOCK;
-  if (is_virtual && !u->is_due) return pass_time(rt); /* R1 */
+  if (is_virtual && !u->is_due) return by_hand_pass_time(rt); /* R1 */
   uint64_t next_ns = is_virtual ? VOLT_NO_DEADLINE : volt_timers_earliest_ns(&rt->timers);
-  sleep_until(&rt->worker[0], next_ns);
+  by_hand_sleep_until(&rt->worker[0], next_ns);
   return true;
 }
 
 /* Until that task has ended. Returns what it has returned, or VOLT_ESTALLED. */
-static int run(volt_rt *rt, until *u) {
+static int by_hand_join(volt_rt *rt, until *u) {
   volt_worker *w = &rt->worker[0];
-  volt_waker rouse = {volt_rt_rouse_, rt};
+  volt_waker rouse = {.wake = volt_rt_rouse_, .ctx = rt};
   volt_future ended;
   bool stalled = false;
   uint64_t end_ns = 0;
-  unsigned looks = 0;
+  unsigned spins = 0;
   volt_task_join_future(&ended, &u->task);
   while (volt_future_poll(&ended, rouse) == VOLT_PENDING) {
-    if (!run_until(w, &u->task)) continue;
+    if (!by_hand_run_until(w, &u->task)) continue;
     if (volt_future_poll(&ended, rouse) != VOLT_PENDING) break; /* R2 */
-    if (await_more(rt, u)) continue;
+    if (by_hand_await_more(rt, u)) continue;
     if (!stalled) {
       stalled = true;
       end_ns = volt_deadline_ns(VOLT_RT_PATIENCE_NS);
       u->is_due = volt_task_cancel(&u->task);
       continue;
     }
-    VOLT_CHECK(volt_now_ns() < end_ns, name,
+    VOLT_CHECK(volt_now_ns() < end_ns, by_hand_name,
                "%p: nothing can make future %p ready, and it cannot be cancelled", (void *)rt,
                (void *)u->awaited);
-    volt_pause_(&looks); /* R1 */
+    volt_pause_(&spins); /* R1 */
   }
   int result = volt_task_result(&u->task);
   return stalled && result == VOLT_ECANCELED ? (int)VOLT_ESTALLED : result;
 }
 
 int volt_rt_run_until(volt_rt *rt, volt_future *f, uint64_t deadline_ns) {
-  VOLT_CHECK(rt->config.flags & VOLT_RT_BY_HAND, name, "%p has workers of its own", (void *)rt);
+  VOLT_CHECK(rt->config.flags & VOLT_RT_BY_HAND, by_hand_name, "%p has workers of its own",
+             (void *)rt);
   until u;
-  volt_task_init(&u.task, await);
+  volt_task_init(&u.task, by_hand_await);
   u.awaited = f;
   u.is_due = false;
   if (deadline_ns != VOLT_NO_DEADLINE) {
     u.awaited = volt_timeout_future(&u.timeout, f, &rt->timers, deadline_ns);
   }
-  begin_by_hand(&rt->worker[0], name);
+  by_hand_begin(&rt->worker[0], by_hand_name);
   int result = volt_spawn(rt, &u.task);
-  if (result == VOLT_OK) result = run(rt, &u);
-  end_until(&rt->worker[0]);
+  if (result == VOLT_OK) result = by_hand_join(rt, &u);
+  by_hand_end_until(&rt->worker[0]);
   return result;
 }

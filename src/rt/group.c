@@ -31,7 +31,7 @@
 #include "../core/grant.h"
 #include "parts.h"
 
-static const char name[] = "volt_group";
+static const char group_name[] = "volt_group";
 
 /* volt_waiter.want of who waits */
 enum { ALL = 0, NEXT = 1 };
@@ -88,55 +88,55 @@ bool volt_group_is_empty(volt_group *g) {
 /* ---- under the lock ---- */
 
 /* I4 */
-static void let_go(volt_group_member *m) {
+static void group_unlink_member(volt_group_member *m) {
   volt_task_list_remove_(&m->link);
   m->task->member = NO_HANDLE;
   m->task = NULL;
 }
 
 /* Take a task, and the handle to it alone, out of where it is. */
-static void unlink_task(volt_task *t) {
+static void group_unlink(volt_task *t) {
   if (t->member == HAS_HANDLE) {
     volt_task_link *behind = t->sibling.next;
-    let_go(volt_container_of(behind, volt_group_member, link));
+    group_unlink_member(volt_container_of(behind, volt_group_member, link));
   }
   volt_task_list_remove_(&t->sibling);
 }
 
-static volt_task *take_running(volt_task_link *from, volt_task_link *to) {
+static volt_task *group_take_running(volt_task_link *from, volt_task_link *to) {
   volt_task_link *link = from->next;
   volt_task *t = volt_container_of(link, volt_task, sibling);
-  unlink_task(t);
+  group_unlink(t);
   volt_task_list_append_(to, link);
   return t;
 }
 
 /* The oldest that is kept, or NULL: the handle is the taker's. */
-static volt_task *take_ended(volt_group *g) {
+static volt_task *group_take_ended(volt_group *g) {
   if (volt_task_list_is_empty_(&g->ended)) return NULL;
   volt_task_link *link = g->ended.next;
   volt_task *t = volt_container_of(link, volt_task, sibling);
   volt_task_list_remove_(link);
-  volt_task_leave_group_(t);
+  volt_task_ungroup_(t);
   return t;
 }
 
 /* Returns VOLT_OK, VOLT_EAGAIN or VOLT_EEMPTY. */
-static int try_next(volt_group *g, volt_task **t) {
-  *t = take_ended(g);
+static int group_try_next(volt_group *g, volt_task **t) {
+  *t = group_take_ended(g);
   if (*t) return VOLT_OK;
   return g->count > 0 ? VOLT_EAGAIN : VOLT_EEMPTY;
 }
 
 /* The lock is left for it: whoever waits is told if it is time. R1 */
-static void unlock_and_complete(volt_group *g) {
+static void group_unlock_and_complete(volt_group *g) {
   volt_waiter *w = g->waiter;
   bool due = w && (w->want == NEXT ? !volt_task_list_is_empty_(&g->ended) : g->count == 0);
-  volt_claimed_ claimed = {NULL, {NULL, NULL}, 0};
+  volt_claimed_ claimed = {.waiter = NULL};
   if (due) {
     claimed = volt_waiter_claim_(w);
     g->waiter = NULL;
-    if (w->want == NEXT) (void)try_next(g, (volt_task **)(void *)w->data);
+    if (w->want == NEXT) (void)group_try_next(g, (volt_task **)(void *)w->data);
   }
   volt_short_lock_leave_(&g->lock);
   if (due) volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
@@ -144,7 +144,7 @@ static void unlock_and_complete(volt_group *g) {
 
 /* ---- tasks come and go ---- */
 
-static int enter(volt_group *g, volt_rt *rt, volt_task *t, volt_group_member *m) {
+static int group_link(volt_group *g, volt_rt *rt, volt_task *t, volt_group_member *m) {
   volt_short_lock_take_(&g->lock);
   int result = g->is_cancelled ? (int)VOLT_ECANCELED : volt_registry_add_(rt, t); /* R2 */
   if (result == VOLT_OK) {
@@ -160,10 +160,10 @@ static int enter(volt_group *g, volt_rt *rt, volt_task *t, volt_group_member *m)
   return result;
 }
 
-static int spawn(volt_group *g, volt_rt *rt, volt_task *t, volt_group_member *m) {
+static int group_spawn(volt_group *g, volt_rt *rt, volt_task *t, volt_group_member *m) {
   if (!t) return VOLT_ENOMEM;
   volt_task_begin_(t, rt, g);
-  int result = enter(g, rt, t, m);
+  int result = group_link(g, rt, t, m);
   if (result == VOLT_OK) {
     volt_task_start_(t);
   } else {
@@ -173,27 +173,27 @@ static int spawn(volt_group *g, volt_rt *rt, volt_task *t, volt_group_member *m)
 }
 
 int volt_group_spawn(volt_group *g, volt_rt *rt, volt_task *t) {
-  return spawn(g, rt, t, NULL);
+  return group_spawn(g, rt, t, NULL);
 }
 
 int volt_group_spawn_member(volt_group *g, volt_rt *rt, volt_task *t, volt_group_member *m) {
   m->group = g;
   m->task = NULL;
-  return spawn(g, rt, t, m);
+  return group_spawn(g, rt, t, m);
 }
 
 void volt_group_cancel(volt_group *g) {
   volt_short_lock_take_(&g->lock);
   g->is_cancelled = 1;
   volt_short_lock_leave_(&g->lock);
-  volt_task_list_cancel_(&g->lock, &g->running, &g->cancelled, take_running);
+  volt_task_list_cancel_(&g->lock, &g->running, &g->cancelled, group_take_running);
 }
 
-/* The group lives until volt_group_left_(): count. */
-bool volt_group_leave_(volt_group *g, volt_task *t) {
+/* The group lives until volt_group_count_off_(): count. */
+bool volt_group_ended_(volt_group *g, volt_task *t) {
   bool keeps = g->how & VOLT_GROUP_KEEP_RESULTS;
   volt_short_lock_take_(&g->lock);
-  unlink_task(t);
+  group_unlink(t);
   int result = t->result;
   bool failed = result < 0 && !(result == VOLT_ECANCELED && t->member == CANCELLED_ALONE);
   bool cancels = failed && !g->is_cancelled && !(g->how & VOLT_GROUP_KEEP_GOING);
@@ -203,18 +203,18 @@ bool volt_group_leave_(volt_group *g, volt_task *t) {
   return keeps;
 }
 
-void volt_group_left_(volt_group *g, volt_task *kept) {
+void volt_group_count_off_(volt_group *g, volt_task *kept) {
   volt_short_lock_take_(&g->lock);
   g->count -= 1;
   if (kept) volt_task_list_append_(&g->ended, &kept->sibling);
-  unlock_and_complete(g);
+  group_unlock_and_complete(g);
 }
 
 void volt_group_destroy(volt_group *g) {
   uint64_t count = volt_group_count(g);
   VOLT_CHECK(count == 0, "volt_group_destroy", "%p: %llu tasks of it have not ended", (void *)g,
              (unsigned long long)count);
-  for (volt_task *t; (t = take_ended(g)) != NULL;) volt_task_detach(t);
+  for (volt_task *t; (t = group_take_ended(g)) != NULL;) volt_task_detach(t);
 }
 
 /* ---- one of them ---- */
@@ -226,7 +226,7 @@ bool volt_group_member_cancel(volt_group_member *m) {
   volt_short_lock_take_(&g->lock);
   volt_task *t = m->task;
   if (t) { /* R3 */
-    unlink_task(t);
+    group_unlink(t);
     volt_task_list_append_(&g->cancelled, &t->sibling);
     if (volt_task_ask_(t, &schedule)) {
       t->member = CANCELLED_ALONE;
@@ -243,7 +243,7 @@ void volt_group_member_drop(volt_group_member *m) {
   volt_group *g = m->group;
   if (!g) return;
   volt_short_lock_take_(&g->lock);
-  if (m->task) let_go(m);
+  if (m->task) group_unlink_member(m);
   volt_short_lock_leave_(&g->lock);
 }
 
@@ -253,14 +253,14 @@ static volt_group *group_of(volt_future *f) {
   return (volt_group *)f->object;
 }
 
-static int outcome(volt_future *f) {
+static int group_wait_outcome(volt_future *f) {
   return volt_group_result(group_of(f)); /* it may be filled again already */
 }
 
 /* The lock is held, and left for it. result: VOLT_PENDING, or what it has come to already. */
-static int wait_unless_ready(volt_future *f, int result, uint32_t want) {
+static int group_wait_unless_ready(volt_future *f, int result, uint32_t want) {
   volt_group *g = group_of(f);
-  VOLT_CHECK(!g->waiter, name, "%p is being waited for already", (void *)g);
+  VOLT_CHECK(!g->waiter, group_name, "%p is being waited for already", (void *)g);
   if (result == VOLT_PENDING) {
     f->waiter.want = want;
     g->waiter = &f->waiter;
@@ -272,23 +272,23 @@ static int wait_unless_ready(volt_future *f, int result, uint32_t want) {
   return result;
 }
 
-static int start(volt_future *f, volt_waker waker) {
+static int group_wait_start(volt_future *f, volt_waker waker) {
   volt_group *g = group_of(f);
   volt_waiter_arm_(&f->waiter, g, waker);
   volt_short_lock_take_(&g->lock);
-  return wait_unless_ready(f, g->count > 0 ? (int)VOLT_PENDING : (int)g->result, ALL);
+  return group_wait_unless_ready(f, g->count > 0 ? (int)VOLT_PENDING : (int)g->result, ALL);
 }
 
 /* Under the lock: whether nobody has claimed the waiter. */
-static bool is_waiting(volt_future *f) {
+static bool group_is_waiting(volt_future *f) {
   return group_of(f)->waiter == &f->waiter;
 }
 
-static bool cancel(volt_future *f) {
+static bool group_future_cancel(volt_future *f) {
   volt_group *g = group_of(f);
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
   volt_short_lock_take_(&g->lock);
-  bool waiting = is_waiting(f);
+  bool waiting = group_is_waiting(f);
   if (waiting) g->waiter = NULL;
   volt_short_lock_leave_(&g->lock);
   if (waiting) {
@@ -299,11 +299,11 @@ static bool cancel(volt_future *f) {
   return waiting;
 }
 
-static bool set_waker(volt_future *f, volt_waker waker) {
+static bool group_future_set_waker(volt_future *f, volt_waker waker) {
   volt_group *g = group_of(f);
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
   volt_short_lock_take_(&g->lock);
-  bool waiting = is_waiting(f);
+  bool waiting = group_is_waiting(f);
   if (waiting) {
     f->waiter.wake = waker.wake;
     f->waiter.ctx = waker.ctx;
@@ -313,24 +313,24 @@ static bool set_waker(volt_future *f, volt_waker waker) {
   return waiting;
 }
 
-static void give_back(volt_future *f) {
+static void group_wait_give_back(volt_future *f) {
   (void)f; /* to know that all have ended is nothing that could be lost */
 }
 
 /* Its function is dropped: the tasks must end before that returns. */
-static void end_now(volt_future *f) {
+static void group_end_now(volt_future *f) {
   volt_group *g = group_of(f);
   volt_future_cancel(f);
-  VOLT_CHECK(volt_group_count(g) == 0 || !*volt_thread_may_not_block_(), name,
+  VOLT_CHECK(volt_group_count(g) == 0 || !*volt_thread_may_not_block_(), group_name,
              "%p: dropped on a worker with tasks that have not ended: await the end", (void *)g);
   volt_group_wait_blocking(g, VOLT_NO_DEADLINE);
 }
 
-static int poll(volt_future *f, volt_ctx *ctx) {
+static int group_wait_poll(volt_future *f, volt_ctx *ctx) {
   volt_group *g = group_of(f);
   if (ctx->cancel != VOLT_CTX_GO_ON) volt_group_cancel(g);
   if (ctx->cancel == VOLT_CTX_CANCEL_ALL) {
-    end_now(f);
+    group_end_now(f);
     return VOLT_ECANCELED;
   }
   int result = volt_future_poll_leaf_(f, ctx);
@@ -339,16 +339,16 @@ static int poll(volt_future *f, volt_ctx *ctx) {
   return VOLT_ECANCELED;
 }
 
-static const volt_future_ops_ ops = {.start = start,
-                                     .cancel = cancel,
-                                     .set_waker = set_waker,
-                                     .give_back = give_back,
-                                     .outcome = outcome,
-                                     .poll = poll,
-                                     .ends_itself = true};
+static const volt_future_ops_ group_wait_ops = {.start = group_wait_start,
+                                                .cancel = group_future_cancel,
+                                                .set_waker = group_future_set_waker,
+                                                .give_back = group_wait_give_back,
+                                                .outcome = group_wait_outcome,
+                                                .poll = group_wait_poll,
+                                                .ends_itself = true};
 
 volt_future *volt_group_wait_future(volt_future *f, volt_group *g) {
-  return volt_future_make_(f, &ops, g, 0);
+  return volt_future_make_(f, &group_wait_ops, g, 0);
 }
 
 int volt_group_wait_blocking(volt_group *g, uint64_t deadline_ns) {
@@ -358,46 +358,49 @@ int volt_group_wait_blocking(volt_group *g, uint64_t deadline_ns) {
 
 /* ---- the next ---- */
 
-static void check_keeps(volt_group *g) {
+static void group_check_keeps(volt_group *g) {
   VOLT_CHECK(g->how & VOLT_GROUP_KEEP_RESULTS, "volt_group_next", "%p keeps no results", (void *)g);
 }
 
-static volt_task **taken(volt_future *f) {
+static volt_task **group_taken(volt_future *f) {
   return (volt_task **)(void *)f->waiter.data;
 }
 
-static int next_start(volt_future *f, volt_waker waker) {
+static int group_next_start(volt_future *f, volt_waker waker) {
   volt_group *g = group_of(f);
   volt_waiter_arm_(&f->waiter, g, waker);
   volt_short_lock_take_(&g->lock);
-  int result = try_next(g, taken(f));
-  return wait_unless_ready(f, result == VOLT_EAGAIN ? (int)VOLT_PENDING : result, NEXT); /* R4 */
+  int result = group_try_next(g, group_taken(f));
+  return group_wait_unless_ready(f, result == VOLT_EAGAIN ? (int)VOLT_PENDING : result,
+                                 NEXT); /* R4 */
 }
 
-static void next_give_back(volt_future *f) {
+static void group_next_give_back(volt_future *f) {
   volt_group *g = group_of(f);
-  volt_task *t = *taken(f);
-  *taken(f) = NULL;
-  volt_task_return_to_group_(t);
+  volt_task *t = *group_taken(f);
+  *group_taken(f) = NULL;
+  volt_task_regroup_(t);
   volt_short_lock_take_(&g->lock);
   volt_task_list_insert_(&g->ended, &t->sibling); /* the oldest again */
-  unlock_and_complete(g);                         /* R4 */
+  group_unlock_and_complete(g);                   /* R4 */
 }
 
-static const volt_future_ops_ next_ops = {
-    .start = next_start, .cancel = cancel, .set_waker = set_waker, .give_back = next_give_back};
+static const volt_future_ops_ group_next_ops = {.start = group_next_start,
+                                                .cancel = group_future_cancel,
+                                                .set_waker = group_future_set_waker,
+                                                .give_back = group_next_give_back};
 
 volt_future *volt_group_next_future(volt_future *f, volt_group *g, volt_task **t) {
-  check_keeps(g);
+  group_check_keeps(g);
   *t = NULL;
   f->waiter.data = t;
-  return volt_future_make_(f, &next_ops, g, 0);
+  return volt_future_make_(f, &group_next_ops, g, 0);
 }
 
 int volt_group_try_next(volt_group *g, volt_task **t) {
-  check_keeps(g);
+  group_check_keeps(g);
   volt_short_lock_take_(&g->lock);
-  int result = try_next(g, t);
+  int result = group_try_next(g, t);
   volt_short_lock_leave_(&g->lock);
   return result;
 }

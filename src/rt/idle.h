@@ -33,6 +33,7 @@
 #define VOLT_IDLE_WORKERS 48u
 #define VOLT_IDLE_SEARCHING_ (UINT64_C(1) << VOLT_IDLE_WORKERS)
 #define VOLT_IDLE_PARKED_ (VOLT_IDLE_SEARCHING_ - 1)
+#define VOLT_IDLE_ONE_LESS_ (UINT64_C(0) - VOLT_IDLE_SEARCHING_)
 
 typedef struct volt_idle {
   VOLT_ATOMIC(uint64_t) word;
@@ -91,7 +92,7 @@ static inline bool volt_idle_search_(volt_idle *idle, unsigned workers) {
  * queues (R2). */
 static inline bool volt_idle_found_(volt_idle *idle) {
   /* idle:D5 <-> idle:D3: TODO-REASON */
-  uint64_t before = volt_fetch_add_seq_cst(&idle->word, ~VOLT_IDLE_SEARCHING_ + 1);
+  uint64_t before = volt_fetch_add_seq_cst(&idle->word, VOLT_IDLE_ONE_LESS_);
   return volt_idle_searching_(before) == 1;
 }
 

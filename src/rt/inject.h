@@ -56,7 +56,7 @@ static inline unsigned volt_inject_pop_(volt_inject *q, volt_task **out, unsigne
     out[count++] = t;
   }
   /* inject:D6 <-> inject:D1, inject:D2: TODO-REASON */
-  volt_fetch_add_acq_rel(&q->length, ~(uint64_t)count + 1);
+  volt_fetch_add_acq_rel(&q->length, UINT64_C(0) - count);
   volt_short_lock_leave_(&q->lock);
   return count;
 }

@@ -34,7 +34,7 @@
 /* ---- wake others ---- */
 
 /* sleeper: whose bit was cleared. */
-static void unpark(volt_rt *rt, unsigned sleeper) {
+static void parking_unpark(volt_rt *rt, unsigned sleeper) {
   bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
   if (by_hand && sleeper == VOLT_BY_HAND_LOOP_) {
     volt_idle_look_(&rt->idle); /* H4: pairs H3; by_hand.c R3 */
@@ -47,7 +47,7 @@ static void unpark(volt_rt *rt, unsigned sleeper) {
 void volt_rt_work_queued_(volt_rt *rt) {
   unsigned keeper = volt_load_relaxed(&rt->keeper); /* hint only: any worker would do */
   unsigned woken = volt_idle_wake_one_(&rt->idle, keeper - 1);
-  if (woken < VOLT_IDLE_WORKERS) unpark(rt, woken);
+  if (woken < VOLT_IDLE_WORKERS) parking_unpark(rt, woken);
 }
 
 void volt_rt_timer_started_(void *ctx) {
@@ -58,14 +58,14 @@ void volt_rt_timer_started_(void *ctx) {
   if (keeper == 0) {
     volt_rt_work_queued_(rt);
   } else if (volt_idle_claim_(&rt->idle, keeper - 1)) {
-    unpark(rt, keeper - 1);
+    parking_unpark(rt, keeper - 1);
   }
 }
 
 void volt_rt_rouse_(void *ctx) {
   volt_rt *rt = (volt_rt *)ctx;
   volt_idle_look_(&rt->idle); /* K2: pairs K1; by_hand.c R2 */
-  if (volt_idle_claim_(&rt->idle, VOLT_BY_HAND_THREAD_)) unpark(rt, VOLT_BY_HAND_THREAD_);
+  if (volt_idle_claim_(&rt->idle, VOLT_BY_HAND_THREAD_)) parking_unpark(rt, VOLT_BY_HAND_THREAD_);
 }
 
 /* ---- search, sleep ---- */
@@ -80,7 +80,7 @@ bool volt_rt_is_any_queued_(volt_rt *rt) {
 }
 
 /* Whether a timer may come before anybody looks at the clock: a hint, for who is going to poll. */
-static bool is_time_unkept(volt_rt *rt) {
+static bool parking_is_time_unkept(volt_rt *rt) {
   return volt_load_relaxed(&rt->keeper) == 0 && /* who becomes it reads the deadline after that */
          volt_timers_earliest_ns(&rt->timers) != VOLT_NO_DEADLINE;
 }
@@ -90,10 +90,10 @@ void volt_worker_found_(volt_worker *w) {
   volt_rt *rt = w->rt;
   w->is_searching = false;
   bool last = volt_idle_found_(&rt->idle);
-  if (last && (volt_rt_is_any_queued_(rt) || is_time_unkept(rt))) volt_rt_work_queued_(rt);
+  if (last && (volt_rt_is_any_queued_(rt) || parking_is_time_unkept(rt))) volt_rt_work_queued_(rt);
 }
 
-static uint64_t next_random(volt_worker *w) {
+static uint64_t parking_next_random(volt_worker *w) {
   uint64_t x = w->random;
   x ^= x << 13;
   x ^= x >> 7;
@@ -101,9 +101,9 @@ static uint64_t next_random(volt_worker *w) {
   return w->random = x;
 }
 
-static volt_task *steal(volt_worker *w) {
+static volt_task *parking_steal(volt_worker *w) {
   volt_rt *rt = w->rt;
-  unsigned first = (unsigned)(next_random(w) % rt->workers);
+  unsigned first = (unsigned)(parking_next_random(w) % rt->workers);
   volt_task *batch[VOLT_RT_BATCH_];
   for (unsigned i = 0; i < rt->workers; i++) {
     unsigned victim = (first + i) % rt->workers;
@@ -125,19 +125,19 @@ volt_task *volt_worker_search_(volt_worker *w) {
   for (unsigned round = 0; w->is_searching && round < VOLT_RT_SEARCH_ROUNDS && !t; round++) {
     if (round > 0) volt_cpu_relax_();
     t = volt_worker_take_outside_(w);
-    if (!t && rt->workers > 1) t = steal(w);
+    if (!t && rt->workers > 1) t = parking_steal(w);
   }
   if (t) volt_worker_found_(w);
   return t;
 }
 
 /* Returns the deadline that this worker sleeps until: R2. */
-static uint64_t keep_time(volt_rt *rt, bool is_keeper) {
+static uint64_t parking_keep_time(volt_rt *rt, bool is_keeper) {
   if (!is_keeper || (rt->config.flags & VOLT_RT_VIRTUAL_CLOCK)) return VOLT_NO_DEADLINE;
   return volt_timers_earliest_ns(&rt->timers);
 }
 
-static bool become_keeper(volt_worker *w) {
+static bool parking_become_keeper(volt_worker *w) {
   uint32_t none = 0;
   /* worker:K3 -> worker:K4: the driver sees who is the keeper */
   return volt_cas_acq_rel(&w->rt->keeper, &none, w->index + 1);
@@ -158,12 +158,12 @@ void volt_worker_park_(volt_worker *w) {
   volt_rt *rt = w->rt;
   VOLT_ASSERT(!w->lifo && volt_ring_count_(&w->ring) == 0); /* I1 */
   volt_store_relaxed(&w->parker.word, 0); /* new: the bit is clear, so nobody is to unpark it */
-  bool is_keeper = become_keeper(w);
+  bool is_keeper = parking_become_keeper(w);
   volt_idle_park_(&rt->idle, w->index, w->is_searching); /* D4, K1 */
   w->is_searching = true;
   bool work = volt_rt_is_any_queued_(rt) || volt_rt_is_over_(rt);
   if (!work || !volt_idle_claim_(&rt->idle, w->index)) {
-    volt_worker_sleep_(w, w->index, keep_time(rt, is_keeper));
+    volt_worker_sleep_(w, w->index, parking_keep_time(rt, is_keeper));
   }
   /* worker:K3 -> worker:K4: the driver sees who is the keeper */
   if (is_keeper) volt_exchange_acq_rel(&rt->keeper, 0);

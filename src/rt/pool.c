@@ -24,13 +24,13 @@ void volt_rt_pool_init_(volt_pool *pool) {
 
 /* ---- lists of free blocks, linked by the tasks' next ---- */
 
-static void push(volt_free_list *list, volt_task *t) {
+static void pool_push(volt_free_list *list, volt_task *t) {
   t->next = list->first;
   list->first = t;
   list->count += 1;
 }
 
-static volt_task *pop(volt_free_list *list) {
+static volt_task *pool_pop(volt_free_list *list) {
   volt_task *t = list->first;
   if (!t) return NULL;
   list->first = t->next;
@@ -38,14 +38,14 @@ static volt_task *pop(volt_free_list *list) {
   return t;
 }
 
-static void move(volt_free_list *from, volt_free_list *to, unsigned count) {
-  for (; count > 0 && from->first; count--) push(to, pop(from));
+static void pool_move(volt_free_list *from, volt_free_list *to, unsigned count) {
+  for (; count > 0 && from->first; count--) pool_push(to, pool_pop(from));
 }
 
 /* ---- blocks ---- */
 
 /* Nothing is held: the allocator is the user's. Returns NULL if there is no memory. */
-static volt_chunk *new_chunk(volt_rt *rt) {
+static volt_chunk *pool_new_chunk(volt_rt *rt) {
   const volt_rt_allocator *a = &rt->config.allocator;
   volt_chunk *chunk = (volt_chunk *)a->alloc(CHUNK_BYTES, a->ctx);
   if (chunk) chunk->bytes = CHUNK_BYTES;
@@ -53,7 +53,7 @@ static volt_chunk *new_chunk(volt_rt *rt) {
 }
 
 /* Under the lock. */
-static void add_chunk(volt_pool *pool, volt_chunk *chunk) {
+static void pool_add_chunk(volt_pool *pool, volt_chunk *chunk) {
   chunk->next = pool->chunks;
   pool->chunks = chunk;
   char *begin = (char *)(chunk + 1);
@@ -63,7 +63,7 @@ static void add_chunk(volt_pool *pool, volt_chunk *chunk) {
 }
 
 /* Under the lock: a block that was never used, or NULL. */
-static volt_task *carve(volt_pool *pool, size_t bytes) {
+static volt_task *pool_carve(volt_pool *pool, size_t bytes) {
   if (pool->fresh_bytes < bytes) return NULL;
   volt_task *t = (volt_task *)(void *)pool->fresh;
   pool->fresh += bytes;
@@ -74,46 +74,47 @@ static volt_task *carve(volt_pool *pool, size_t bytes) {
 
 /* One for the caller, and a stock for *own if there is any and there are free ones. chunk: NULL, or
  * a new one, which is always added. */
-static volt_task *take_shared(volt_rt *rt, unsigned block, volt_free_list *own, volt_chunk *chunk) {
+static volt_task *pool_take_shared(volt_rt *rt, unsigned block, volt_free_list *own,
+                                   volt_chunk *chunk) {
   volt_pool *pool = &rt->pool;
   volt_short_lock_take_(&pool->lock);
-  if (chunk) add_chunk(pool, chunk);
-  volt_task *t = pop(&pool->free[block]);
-  if (t && own) move(&pool->free[block], own, MOVE);
-  if (!t) t = carve(pool, (size_t)block * UNIT);
+  if (chunk) pool_add_chunk(pool, chunk);
+  volt_task *t = pool_pop(&pool->free[block]);
+  if (t && own) pool_move(&pool->free[block], own, MOVE);
+  if (!t) t = pool_carve(pool, (size_t)block * UNIT);
   volt_short_lock_leave_(&pool->lock);
   return t;
 }
 
-static volt_free_list *own_list(volt_rt *rt, unsigned block) {
+static volt_free_list *pool_own_list(volt_rt *rt, unsigned block) {
   volt_worker *here = volt_worker_here_(rt);
   return here ? &here->free[block] : NULL;
 }
 
-static volt_task *take(volt_rt *rt, unsigned block) {
-  volt_free_list *own = own_list(rt, block);
-  volt_task *t = own ? pop(own) : NULL;
-  if (!t) t = take_shared(rt, block, own, NULL);
+static volt_task *pool_take(volt_rt *rt, unsigned block) {
+  volt_free_list *own = pool_own_list(rt, block);
+  volt_task *t = own ? pool_pop(own) : NULL;
+  if (!t) t = pool_take_shared(rt, block, own, NULL);
   if (t) return t;
-  volt_chunk *chunk = new_chunk(rt);
-  return chunk ? take_shared(rt, block, own, chunk) : NULL;
+  volt_chunk *chunk = pool_new_chunk(rt);
+  return chunk ? pool_take_shared(rt, block, own, chunk) : NULL;
 }
 
-static void give(volt_rt *rt, volt_task *t, unsigned block) {
-  volt_free_list *own = own_list(rt, block);
+static void pool_give(volt_rt *rt, volt_task *t, unsigned block) {
+  volt_free_list *own = pool_own_list(rt, block);
   if (own && own->count < KEEP) {
-    push(own, t);
+    pool_push(own, t);
     return;
   }
   volt_short_lock_take_(&rt->pool.lock);
-  push(&rt->pool.free[block], t);
-  if (own) move(own, &rt->pool.free[block], MOVE);
+  pool_push(&rt->pool.free[block], t);
+  if (own) pool_move(own, &rt->pool.free[block], MOVE);
   volt_short_lock_leave_(&rt->pool.lock);
 }
 
 /* ---- too big for that: its size stands before it ---- */
 
-static volt_task *take_large(volt_rt *rt, size_t bytes) {
+static volt_task *pool_take_large(volt_rt *rt, size_t bytes) {
   const volt_rt_allocator *a = &rt->config.allocator;
   if (bytes > SIZE_MAX - UNIT) return NULL;
   char *memory = (char *)a->alloc(bytes + UNIT, a->ctx);
@@ -123,12 +124,12 @@ static volt_task *take_large(volt_rt *rt, size_t bytes) {
   return (volt_task *)(void *)(memory + UNIT);
 }
 
-static void give_large(volt_rt *rt, volt_task *t) {
+static void pool_give_large(volt_rt *rt, volt_task *t) {
   const volt_rt_allocator *a = &rt->config.allocator;
   char *memory = (char *)(void *)t - UNIT;
   size_t bytes;
   memcpy(&bytes, memory, sizeof bytes);
-  volt_fetch_add_relaxed(&rt->pool.in_use, ~UINT64_C(0)); /* a count */
+  volt_fetch_add_relaxed(&rt->pool.in_use, UINT64_C(0) - 1); /* a count */
   a->free(memory, bytes + UNIT, a->ctx);
 }
 
@@ -139,7 +140,7 @@ void *volt_task_new(volt_rt *rt, size_t bytes, volt_task_fn *poll) {
              bytes, sizeof(volt_task));
   bool is_large = bytes > (size_t)(VOLT_POOL_CLASSES - 1) * UNIT;
   unsigned block = is_large ? LARGE : (unsigned)((bytes + UNIT - 1) / UNIT);
-  volt_task *t = is_large ? take_large(rt, bytes) : take(rt, block);
+  volt_task *t = is_large ? pool_take_large(rt, bytes) : pool_take(rt, block);
   if (!t) return NULL;
   memset((void *)t, 0, bytes);
   volt_task_init(t, poll);
@@ -151,9 +152,9 @@ void *volt_task_new(volt_rt *rt, size_t bytes, volt_task_fn *poll) {
 void volt_pool_free_(volt_rt *rt, volt_task *t) {
   unsigned block = t->block;
   if (block == LARGE) {
-    give_large(rt, t);
+    pool_give_large(rt, t);
   } else {
-    give(rt, t, block);
+    pool_give(rt, t, block);
   }
 }
 

@@ -58,7 +58,7 @@ void volt_registry_unlink_(volt_task *t) {
 }
 
 /* All of them, and each for the last time: it may be gone as it is told. */
-static void wake_closers(volt_closer *c) {
+static void registry_wake_closers(volt_closer *c) {
   while (c) {
     volt_closer *next = c->next;
     volt_unpark(&c->parker);
@@ -79,10 +79,10 @@ void volt_registry_count_off_and_unlock_(volt_registry *registry) {
     registry->closers = NULL;
   }
   volt_short_lock_leave_(&registry->lock); /* I1 */
-  wake_closers(closers);
+  registry_wake_closers(closers);
 }
 
-static volt_task *take(volt_task_link *from, volt_task_link *to) {
+static volt_task *registry_take(volt_task_link *from, volt_task_link *to) {
   volt_task_link *link = from->next;
   volt_task_list_remove_(link);
   volt_task_list_append_(to, link);
@@ -93,11 +93,12 @@ uint64_t volt_registry_close_(volt_registry *registry) {
   volt_short_lock_take_(&registry->lock);
   registry->is_closed = 1;
   volt_short_lock_leave_(&registry->lock);
-  return volt_task_list_cancel_(&registry->lock, &registry->running, &registry->cancelled, take);
+  return volt_task_list_cancel_(&registry->lock, &registry->running, &registry->cancelled,
+                                registry_take);
 }
 
 /* Returns whether it was there. */
-static bool remove_closer(volt_registry *registry, volt_closer *closer) {
+static bool registry_remove_closer(volt_registry *registry, volt_closer *closer) {
   volt_closer *before = NULL;
   for (volt_closer *at = registry->closers; at; before = at, at = at->next) {
     if (at != closer) continue;
@@ -112,7 +113,7 @@ static bool remove_closer(volt_registry *registry, volt_closer *closer) {
 }
 
 int volt_registry_wait_(volt_registry *registry, uint64_t deadline_ns) {
-  volt_closer self = {VOLT_PARKER_INIT, NULL};
+  volt_closer self = {.parker = VOLT_PARKER_INIT};
   volt_short_lock_take_(&registry->lock);
   bool any = registry->count > 0;
   if (any) {
@@ -122,7 +123,7 @@ int volt_registry_wait_(volt_registry *registry, uint64_t deadline_ns) {
   volt_short_lock_leave_(&registry->lock);
   if (!any || volt_park_until(&self.parker, 1, deadline_ns) == VOLT_OK) return VOLT_OK;
   volt_short_lock_take_(&registry->lock);
-  bool gave_up = remove_closer(registry, &self); /* R2 */
+  bool gave_up = registry_remove_closer(registry, &self); /* R2 */
   volt_short_lock_leave_(&registry->lock);
   if (gave_up) return VOLT_ETIMEDOUT;
   volt_park_until(&self.parker, 1, VOLT_NO_DEADLINE);

@@ -19,18 +19,18 @@ enum { BLOCKING_MAX = 512 };
 
 /* ---- begin ---- */
 
-static void *malloc_alloc(size_t bytes, void *ctx) {
+static void *runtime_malloc_alloc(size_t bytes, void *ctx) {
   (void)ctx;
   return malloc(bytes);
 }
 
-static void malloc_free(void *memory, size_t bytes, void *ctx) {
+static void runtime_malloc_free(void *memory, size_t bytes, void *ctx) {
   (void)bytes;
   (void)ctx;
   free(memory);
 }
 
-static int complete_config(volt_rt_config *c) {
+static int runtime_complete_config(volt_rt_config *c) {
   if (c->flags & ~(unsigned)(VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK)) return VOLT_EINVAL;
   bool by_hand = c->flags & VOLT_RT_BY_HAND;
   if (by_hand && c->workers > 1) return VOLT_EINVAL;
@@ -45,13 +45,13 @@ static int complete_config(volt_rt_config *c) {
   if (c->blocking_idle_ns == 0) c->blocking_idle_ns = BLOCKING_IDLE_NS;
   if (c->seed == 0) c->seed = volt_now_ns();
   if (!c->allocator.alloc) {
-    c->allocator.alloc = malloc_alloc;
-    c->allocator.free = malloc_free;
+    c->allocator.alloc = runtime_malloc_alloc;
+    c->allocator.free = runtime_malloc_free;
   }
   return VOLT_OK;
 }
 
-static size_t bytes_of(unsigned workers) {
+static size_t runtime_bytes_of(unsigned workers) {
   return sizeof(volt_rt) + (workers - 1) * sizeof(volt_worker) +
          (workers + 1) * sizeof(volt_registry);
 }
@@ -70,7 +70,7 @@ void volt_rt_thread_ends_(volt_rt_thread *thread) {
   if (hooks->thread_stop) hooks->thread_stop(thread->name, hooks->ctx);
 }
 
-static void *work(void *arg) {
+static void *runtime_worker_main(void *arg) {
   volt_worker *w = (volt_worker *)arg;
   volt_rt_thread self;
   volt_rt_thread_begins_(&self, w->rt, 'w', w->index);
@@ -79,7 +79,7 @@ static void *work(void *arg) {
   return NULL;
 }
 
-static void end_workers(volt_rt *rt, unsigned started) {
+static void runtime_end_workers(volt_rt *rt, unsigned started) {
   volt_exchange_seq_cst(&rt->is_over, 1); /* runtime:O1 <-> worker:O2: TODO-REASON */
   volt_idle_look_(&rt->idle);             /* R3: before or after each D4 */
   for (unsigned i = 0; i < started; i++) {
@@ -88,23 +88,23 @@ static void end_workers(volt_rt *rt, unsigned started) {
   for (unsigned i = 0; i < started; i++) volt_thread_join_(rt->worker[i].thread);
 }
 
-static int start_workers(volt_rt *rt) {
+static int runtime_start_workers(volt_rt *rt) {
   for (unsigned i = 0; i < rt->workers; i++) {
     volt_worker *w = &rt->worker[i];
-    if (!volt_thread_start_(&w->thread, work, w)) {
-      end_workers(rt, i);
+    if (!volt_thread_start_(&w->thread, runtime_worker_main, w)) {
+      runtime_end_workers(rt, i);
       return VOLT_ENOMEM;
     }
     const int *cpus = rt->config.cpus;
     if (cpus && !volt_thread_pin_(w->thread, cpus[i % rt->config.cpu_count])) {
-      end_workers(rt, i + 1);
+      runtime_end_workers(rt, i + 1);
       return VOLT_EINVAL;
     }
   }
   return VOLT_OK;
 }
 
-static void init(volt_rt *rt, const volt_rt_config *config) {
+static void runtime_init(volt_rt *rt, const volt_rt_config *config) {
   rt->config = *config;
   rt->workers = config->workers;
   const char *prefix = config->thread_prefix ? config->thread_prefix : "volt";
@@ -114,7 +114,7 @@ static void init(volt_rt *rt, const volt_rt_config *config) {
   volt_thread_blocked_signals_(&rt->signals);
   volt_idle_init_(&rt->idle);
   volt_inject_init_(&rt->inject);
-  volt_waker driver = {volt_rt_timer_started_, rt};
+  volt_waker driver = {.wake = volt_rt_timer_started_, .ctx = rt};
   if (config->flags & VOLT_RT_VIRTUAL_CLOCK) {
     volt_timers_init_virtual(&rt->timers, driver);
   } else {
@@ -128,8 +128,8 @@ static void init(volt_rt *rt, const volt_rt_config *config) {
   if (config->flags & VOLT_RT_BY_HAND) volt_idle_park_(&rt->idle, 0, 0); /* nobody runs it yet */
 }
 
-static void release(volt_rt *rt) {
-  rt->config.allocator.free(rt, bytes_of(rt->workers), rt->config.allocator.ctx);
+static void runtime_release(volt_rt *rt) {
+  rt->config.allocator.free(rt, runtime_bytes_of(rt->workers), rt->config.allocator.ctx);
 }
 
 int volt_rt_create(volt_rt **out, const volt_rt_config *config) {
@@ -137,17 +137,17 @@ int volt_rt_create(volt_rt **out, const volt_rt_config *config) {
   memset(&c, 0, sizeof c);
   if (config) c = *config;
   *out = NULL;
-  int result = complete_config(&c);
+  int result = runtime_complete_config(&c);
   if (result != VOLT_OK) return result;
-  volt_rt *rt = (volt_rt *)c.allocator.alloc(bytes_of(c.workers), c.allocator.ctx);
+  volt_rt *rt = (volt_rt *)c.allocator.alloc(runtime_bytes_of(c.workers), c.allocator.ctx);
   if (!rt) return VOLT_ENOMEM;
-  memset((void *)rt, 0, bytes_of(c.workers));
-  init(rt, &c);
-  result = c.flags & VOLT_RT_BY_HAND ? (int)VOLT_OK : start_workers(rt);
+  memset((void *)rt, 0, runtime_bytes_of(c.workers));
+  runtime_init(rt, &c);
+  result = c.flags & VOLT_RT_BY_HAND ? (int)VOLT_OK : runtime_start_workers(rt);
   rt->config.cpus = NULL; /* the caller's */
   rt->config.thread_prefix = NULL;
   if (result != VOLT_OK) {
-    release(rt);
+    runtime_release(rt);
     return result;
   }
   *out = rt;
@@ -170,13 +170,13 @@ int volt_spawn(volt_rt *rt, volt_task *t) {
 
 /* ---- end ---- */
 
-static void check_outside(volt_rt *rt, const char *where) {
+static void runtime_check_outside(volt_rt *rt, const char *where) {
   VOLT_CHECK(!volt_rt_is_here_(rt), where, "%p: called from a task of it", (void *)rt);
 }
 
 /* By hand: whoever waits for the tasks has to run them. Nobody tells this thread of more to do, so
  * it sleeps for longer and longer, up to a millisecond. */
-static int run_until_over(volt_rt *rt, volt_registry *registry, uint64_t deadline_ns) {
+static int runtime_run_until_over(volt_rt *rt, volt_registry *registry, uint64_t deadline_ns) {
   uint64_t nap_ns = 500;
   uint64_t spawned = 0;
   for (;;) {
@@ -191,73 +191,74 @@ static int run_until_over(volt_rt *rt, volt_registry *registry, uint64_t deadlin
   }
 }
 
-static void close_lists(volt_rt *rt) {
+static void runtime_close_lists(volt_rt *rt) {
   for (unsigned i = 0; i <= rt->workers; i++) {
     volt_fetch_add_relaxed(&rt->cancelled, volt_registry_close_(&rt->registry[i])); /* a count */
   }
 }
 
 int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns) {
-  check_outside(rt, "volt_rt_shutdown");
+  runtime_check_outside(rt, "volt_rt_shutdown");
   bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
   /* relaxed: who destroys it is to know of this call by other means; C2 sees its end */
   uint32_t others = volt_fetch_add_relaxed(&rt->closing, 1);
   VOLT_CHECK(!by_hand || others == 0, "volt_rt_shutdown", "%p: two threads would run it by hand",
              (void *)rt);
-  close_lists(rt);
+  runtime_close_lists(rt);
   int result = VOLT_OK;
   for (unsigned i = 0; i <= rt->workers && result == VOLT_OK; i++) {
-    result = by_hand ? run_until_over(rt, &rt->registry[i], deadline_ns)
+    result = by_hand ? runtime_run_until_over(rt, &rt->registry[i], deadline_ns)
                      : volt_registry_wait_(&rt->registry[i], deadline_ns);
   }
-  volt_fetch_add_release(&rt->closing, UINT32_MAX); /* runtime:C1 -> runtime:C2: the last of *rt */
+  volt_fetch_add_release(&rt->closing,
+                         UINT32_C(0) - 1); /* runtime:C1 -> runtime:C2: the last of *rt */
   return result;
 }
 
 /* From now on it is not the caller's. */
-static void take_over(volt_rt *rt, const char *where) {
+static void runtime_take_over(volt_rt *rt, const char *where) {
   uint32_t before = volt_exchange_relaxed(&rt->is_ending, 1); /* only to say so: it is misuse */
   VOLT_CHECK(before == 0, where, "%p: it is being destroyed already", (void *)rt);
 }
 
 /* Until no task is left, no thread, and nobody in volt_rt_shutdown(). */
-static void stop(volt_rt *rt) {
+static void runtime_stop(volt_rt *rt) {
   volt_rt_shutdown(rt, VOLT_NO_DEADLINE);
-  unsigned looks = 0;
+  unsigned spins = 0;
   /* runtime:C2 <- runtime:C1: TODO-REASON; R1 */
-  while (volt_load_acquire(&rt->closing) != 0) volt_pause_(&looks);
+  while (volt_load_acquire(&rt->closing) != 0) volt_pause_(&spins);
   volt_blocking_pool_close_(&rt->blocking);
-  if (!(rt->config.flags & VOLT_RT_BY_HAND)) end_workers(rt, rt->workers);
+  if (!(rt->config.flags & VOLT_RT_BY_HAND)) runtime_end_workers(rt, rt->workers);
 }
 
-static uint64_t release_all(volt_rt *rt) {
+static uint64_t runtime_release_all(volt_rt *rt) {
   volt_timers_destroy(&rt->timers);
   volt_rt_pool_destroy_(rt);
   uint64_t cancelled = volt_load_relaxed(&rt->cancelled); /* a count */
-  release(rt);
+  runtime_release(rt);
   return cancelled;
 }
 
 uint64_t volt_rt_destroy(volt_rt *rt) {
   if (!rt) return 0;
-  check_outside(rt, "volt_rt_destroy");
+  runtime_check_outside(rt, "volt_rt_destroy");
   VOLT_CHECK(!volt_blocking_is_here_(rt), "volt_rt_destroy",
              "%p: called from a call on its blocking pool, and would wait for that", (void *)rt);
-  take_over(rt, "volt_rt_destroy");
-  stop(rt);
-  return release_all(rt);
+  runtime_take_over(rt, "volt_rt_destroy");
+  runtime_stop(rt);
+  return runtime_release_all(rt);
 }
 
 /* ---- in the background ---- */
 
 /* The memory of handles and timers that were not given back stays: the process is about to end. */
-static void *end_in_background(void *arg) {
+static void *runtime_end_in_background(void *arg) {
   volt_rt *rt = (volt_rt *)arg;
   volt_thread_detach_self_();
-  stop(rt);
+  runtime_stop(rt);
   bool is_used =
       volt_rt_pool_used_(rt) > 0 || volt_timers_earliest_ns(&rt->timers) != VOLT_NO_DEADLINE;
-  if (!is_used) release_all(rt);
+  if (!is_used) runtime_release_all(rt);
   return NULL;
 }
 
@@ -265,10 +266,10 @@ int volt_rt_shutdown_background(volt_rt *rt) {
   static const char where[] = "volt_rt_shutdown_background";
   VOLT_CHECK(!(rt->config.flags & VOLT_RT_BY_HAND), where, "%p: by hand, no thread runs its tasks",
              (void *)rt);
-  take_over(rt, where);
-  close_lists(rt);
+  runtime_take_over(rt, where);
+  runtime_close_lists(rt);
   volt_thread_ thread;
-  if (volt_thread_start_(&thread, end_in_background, rt)) return VOLT_OK;
+  if (volt_thread_start_(&thread, runtime_end_in_background, rt)) return VOLT_OK;
   volt_store_relaxed(&rt->is_ending, 0); /* the caller's again */
   return VOLT_ENOMEM;
 }
@@ -284,7 +285,7 @@ uint64_t volt_rt_now_ns(volt_rt *rt) {
 }
 
 void volt_rt_advance(volt_rt *rt, uint64_t by_ns) {
-  check_outside(rt, "volt_rt_advance");
+  runtime_check_outside(rt, "volt_rt_advance");
   VOLT_CHECK(rt->config.flags & VOLT_RT_VIRTUAL_CLOCK, "volt_rt_advance", "%p has no virtual clock",
              (void *)rt);
   uint64_t now_ns = volt_timers_now_ns(&rt->timers);

@@ -16,10 +16,10 @@ static inline void volt_short_lock_init_(volt_short_lock *l) {
 
 static inline void volt_short_lock_take_(volt_short_lock *l) {
   uint32_t seen = 0;
-  unsigned looks = 0;
+  unsigned spins = 0;
   /* short_lock:L1 <- short_lock:U1: TODO-REASON */
   while (seen != 0 || !volt_cas_acquire(&l->word, &seen, 1)) {
-    volt_pause_(&looks);
+    volt_pause_(&spins);
     seen = volt_load_relaxed(&l->word); /* a guess: the CAS decides */
   }
 }

@@ -75,38 +75,39 @@
 #define GROUPED UINT64_C(256)
 #define ASKED UINT64_C(512)
 #define ONE UINT64_C(1024) /* registration */
+#define ONE_LESS (UINT64_C(0) - ONE)
 
-static const char name[] = "volt_task";
+static const char task_name[] = "volt_task";
 
 /* ---- the end ---- */
 
-static void wake(void *ctx);
-static void wake_last(void *ctx);
+static void task_wake(void *ctx);
+static void task_wake_last(void *ctx);
 
 /* A task that joins runs after those that are ready: others that it may join are among them. */
-static void complete_joiner(volt_task *t) {
+static void task_complete_joiner(volt_task *t) {
   volt_waiter *w = (volt_waiter *)(void *)t->joiner;
   volt_claimed_ claimed = volt_waiter_claim_(w);
-  if (claimed.waker.wake == wake) claimed.waker.wake = wake_last;
+  if (claimed.waker.wake == task_wake) claimed.waker.wake = task_wake_last;
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
 /* state: as it became ENDED. I4 */
-static void settle(volt_task *t, uint64_t state) {
+static void task_settle(volt_task *t, uint64_t state) {
   if (state & GROUPED) {
     volt_group *g = (volt_group *)(void *)t->joiner;
-    bool keeps = volt_group_leave_(g, t);
+    bool keeps = volt_group_ended_(g, t);
     if (!keeps && t->block) volt_pool_free_(t->rt, t);
-    volt_group_left_(g, keeps ? t : NULL);
+    volt_group_count_off_(g, keeps ? t : NULL);
   } else if (state & DETACHED) {
     if (t->block) volt_pool_free_(t->rt, t);
   } else if (state & JOINER) {
-    complete_joiner(t);
+    task_complete_joiner(t);
   }
 }
 
 /* It has become COMPLETE with no registration, by a change of this thread: a wake or drop. */
-static void end(volt_task *t) {
+static void task_end(volt_task *t) {
   volt_rt *rt = t->rt;
   unsigned shard = t->shard;
   volt_registry *registry = volt_registry_lock_(rt, shard);
@@ -114,26 +115,26 @@ static void end(volt_task *t) {
   volt_registry_unlock_(registry);
   /* task:E1 <-> task:J1, task:J2, task:Q1, task:W1: whoever joins, detaches or frees it sees its
    * result */
-  settle(t, volt_fetch_or_acq_rel(&t->state, ENDED));
+  task_settle(t, volt_fetch_or_acq_rel(&t->state, ENDED));
   volt_registry_count_off_and_unlock_(volt_registry_lock_(rt, shard));
 }
 
-static bool is_over(uint64_t state) {
+static bool task_is_over(uint64_t state) {
   return (state & COMPLETE) && state < ONE;
 }
 
 /* ---- wakes ---- */
 
 /* Settle a registration without waking. */
-static void drop(void *ctx) {
+static void task_drop(void *ctx) {
   volt_task *t = (volt_task *)ctx;
   /* task:W1 <-> task:E1, task:P1, task:Q1: who ends it is after all that touched it */
-  uint64_t before = volt_fetch_add_acq_rel(&t->state, ~ONE + 1);
-  if (is_over(before - ONE)) end(t);
+  uint64_t before = volt_fetch_add_acq_rel(&t->state, ONE_LESS);
+  if (task_is_over(before - ONE)) task_end(t);
 }
 
 /* R4: a registration is settled at once only where the runtime cannot end meanwhile. */
-static void wake_task(volt_task *t, volt_rt_order_ order) {
+static void task_wake_in(volt_task *t, volt_rt_order_ order) {
   uint64_t settled = volt_rt_is_here_(t->rt) ? ONE : 0;
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
   for (;;) {
@@ -144,32 +145,32 @@ static void wake_task(volt_task *t, volt_rt_order_ order) {
     if (!volt_cas_acq_rel(&t->state, &state, next)) continue;
     if (queue) {
       volt_rt_schedule_(t, order);
-      if (!settled) drop(t);
-    } else if (is_over(next)) {
-      end(t); /* R3 */
+      if (!settled) task_drop(t);
+    } else if (task_is_over(next)) {
+      task_end(t); /* R3 */
     }
     return;
   }
 }
 
-static void wake(void *ctx) {
-  wake_task((volt_task *)ctx, VOLT_RT_NEXT_);
+static void task_wake(void *ctx) {
+  task_wake_in((volt_task *)ctx, VOLT_RT_NEXT_);
 }
 
-static void wake_last(void *ctx) {
-  wake_task((volt_task *)ctx, VOLT_RT_LAST_);
+static void task_wake_last(void *ctx) {
+  task_wake_in((volt_task *)ctx, VOLT_RT_LAST_);
 }
 
 /* ---- polls ---- */
 
 /* Change the state of a task that has returned. Returns the new state: with ENDED if no registration
  * is left, which only this change can decide. */
-static uint64_t set_complete(volt_task *t, uint64_t registered) {
+static uint64_t task_set_complete(volt_task *t, uint64_t registered) {
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
   uint64_t next;
   do {
     next = ((state & ~(ACTIVE | NOTIFIED)) | COMPLETE) + registered * ONE;
-    if (is_over(next)) next |= ENDED;
+    if (task_is_over(next)) next |= ENDED;
     /* task:Q1 <-> task:E1, task:W1: who ends it is after all that touched it; task:E1 <->
      * task:J1, task:J2, task:Q1, task:W1: whoever joins, detaches or frees it sees its result */
   } while (!volt_cas_acq_rel(&t->state, &state, next));
@@ -179,30 +180,30 @@ static uint64_t set_complete(volt_task *t, uint64_t registered) {
 /* A task has ENDED, and is out of the registry, which is locked: count it off there, and settle it.
  * A task of a group is settled first, because a thread that has shut the runtime down may rely on
  * the group to be empty. */
-static void retire(volt_task *t, uint64_t state, volt_registry *registry) {
+static void task_retire(volt_task *t, uint64_t state, volt_registry *registry) {
   if (state & GROUPED) {
     volt_rt *rt = t->rt;
     unsigned shard = t->shard;
     volt_registry_unlock_(registry);
-    settle(t, state);
+    task_settle(t, state);
     volt_registry_count_off_and_unlock_(volt_registry_lock_(rt, shard));
   } else {
     volt_registry_count_off_and_unlock_(registry);
-    settle(t, state);
+    task_settle(t, state);
   }
 }
 
 /* The task leaves the registry before it can be ENDED (registry.c I2). If it is not, its last wake
  * ends it, and needs it in the registry: no other thread sees that it was out, because the registry
  * is locked. */
-static void complete(volt_task *t, uint64_t registered, int result) {
-  VOLT_CHECK(result != VOLT_PENDING, name, "VOLT_PENDING is not a result");
+static void task_complete(volt_task *t, uint64_t registered, int result) {
+  VOLT_CHECK(result != VOLT_PENDING, task_name, "VOLT_PENDING is not a result");
   t->result = result;
   volt_registry *registry = volt_registry_lock_(t->rt, t->shard);
   volt_registry_unlink_(t);
-  uint64_t state = set_complete(t, registered);
+  uint64_t state = task_set_complete(t, registered);
   if (state & ENDED) {
-    retire(t, state, registry);
+    task_retire(t, state, registry);
   } else {
     volt_registry_link_(registry, t);
     volt_registry_unlock_(registry);
@@ -210,7 +211,7 @@ static void complete(volt_task *t, uint64_t registered, int result) {
 }
 
 /* The poll is over and the task not. disobeyed: CANCEL, or nothing, to put back. */
-static volt_ran_ suspend(volt_task *t, const volt_ctx *ctx, uint64_t disobeyed) {
+static volt_ran_ task_suspend(volt_task *t, const volt_ctx *ctx, uint64_t disobeyed) {
   if (ctx->yield && ctx->registered == 0 && disobeyed == 0) return VOLT_RAN_AGAIN_;
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
   for (;;) {
@@ -232,15 +233,15 @@ volt_ran_ volt_task_run_(volt_task *t) {
     /* task:P1 <-> task:W1: the poll sees what whoever woke it did; I2 */
     state = volt_fetch_and_acq_rel(&t->state, ~(NOTIFIED | CANCEL));
   }
-  volt_waker waker = {wake, t};
+  volt_waker waker = {.wake = task_wake, .ctx = t};
   volt_ctx ctx = VOLT_CTX_INIT(waker);
-  ctx.drop = drop;
+  ctx.drop = task_drop;
   if (state & CANCEL) ctx.cancel = VOLT_CTX_CANCEL_ONCE;
   int result = t->poll(t, &ctx);
   if (result == VOLT_PENDING) {
-    return suspend(t, &ctx, ctx.cancel == VOLT_CTX_GO_ON ? 0 : CANCEL);
+    return task_suspend(t, &ctx, ctx.cancel == VOLT_CTX_GO_ON ? 0 : CANCEL);
   }
-  complete(t, ctx.registered, result);
+  task_complete(t, ctx.registered, result);
   return VOLT_RAN_WAITS_;
 }
 
@@ -288,12 +289,12 @@ void volt_task_not_begun_(volt_task *t) {
   volt_store_relaxed(&t->state, 0); /* the spawner's own again */
 }
 
-void volt_task_leave_group_(volt_task *t) {
+void volt_task_ungroup_(volt_task *t) {
   uint64_t state = volt_load_relaxed(&t->state); /* ENDED: the group's own */
   volt_store_relaxed(&t->state, state & ~GROUPED);
 }
 
-void volt_task_return_to_group_(volt_task *t) {
+void volt_task_regroup_(volt_task *t) {
   uint64_t state = volt_load_relaxed(&t->state); /* ENDED: the holder's own */
   volt_store_relaxed(&t->state, state | GROUPED);
 }
@@ -313,7 +314,7 @@ bool volt_task_ask_(volt_task *t, bool *schedule) {
 
 void volt_task_deliver_(volt_task *t, bool schedule) {
   if (schedule) volt_rt_schedule_(t, VOLT_RT_LAST_);
-  drop(t); /* R4 */
+  task_drop(t); /* R4 */
 }
 
 bool volt_task_cancel(volt_task *t) {
@@ -343,7 +344,7 @@ static volt_task *task_of(volt_future *f) {
   return (volt_task *)f->object;
 }
 
-static void check_joinable(volt_task *t, uint64_t state) {
+static void task_check_joinable(volt_task *t, uint64_t state) {
   VOLT_CHECK(state & (SPAWNED | DETACHED), "volt_task_join", "%p was not spawned", (void *)t);
   VOLT_CHECK(!(state & (JOINER | DETACHED | GROUPED)), "volt_task_join", "%p is %s", (void *)t,
              state & JOINER     ? "being joined already"
@@ -351,11 +352,11 @@ static void check_joinable(volt_task *t, uint64_t state) {
                                 : "of a group");
 }
 
-static int join_start(volt_future *f, volt_waker waker) {
+static int task_join_start(volt_future *f, volt_waker waker) {
   volt_task *t = task_of(f);
   /* task:J1 <- task:E1: whoever joins, detaches or frees it sees its result */
   uint64_t state = volt_load_acquire(&t->state);
-  check_joinable(t, state & ENDED ? state & ~JOINER : state);
+  task_check_joinable(t, state & ENDED ? state & ~JOINER : state);
   if (!(state & ENDED)) {
     volt_waiter_arm_(&f->waiter, t, waker);
     t->joiner = &f->waiter;
@@ -369,7 +370,7 @@ static int join_start(volt_future *f, volt_waker waker) {
 }
 
 /* Returns false: it has ended, and the waiter is being told. */
-static bool withdraw(volt_task *t) {
+static bool task_withdraw_joiner(volt_task *t) {
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
   while (!(state & ENDED)) {
     /* task:J2 <-> task:E1: who ends it finds the joiner */
@@ -378,9 +379,9 @@ static bool withdraw(volt_task *t) {
   return false;
 }
 
-static bool join_cancel(volt_future *f) {
+static bool task_join_cancel(volt_future *f) {
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
-  if (withdraw(task_of(f))) {
+  if (task_withdraw_joiner(task_of(f))) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
     return true;
   }
@@ -388,9 +389,9 @@ static bool join_cancel(volt_future *f) {
   return false;
 }
 
-static bool join_set_waker(volt_future *f, volt_waker waker) {
+static bool task_join_set_waker(volt_future *f, volt_waker waker) {
   volt_task *t = task_of(f);
-  if (!withdraw(t)) {
+  if (!task_withdraw_joiner(t)) {
     volt_waiter_await_(&f->waiter);
     return false;
   }
@@ -401,26 +402,26 @@ static bool join_set_waker(volt_future *f, volt_waker waker) {
     /* task:J2 <-> task:E1: who ends it finds the joiner */
     if (volt_cas_acq_rel(&t->state, &state, state | JOINER)) return true;
   }
-  complete_joiner(t); /* it has ended in between and found nobody: told by this thread */
+  task_complete_joiner(t); /* it has ended in between and found nobody: told by this thread */
   return true;
 }
 
-static void join_give_back(volt_future *f) {
+static void task_join_give_back(volt_future *f) {
   (void)f; /* to know that it has ended is nothing that could be lost */
 }
 
-static int join_outcome(volt_future *f) {
+static int task_join_outcome(volt_future *f) {
   return volt_task_result(task_of(f));
 }
 
-static const volt_future_ops_ join_ops = {.start = join_start,
-                                          .cancel = join_cancel,
-                                          .set_waker = join_set_waker,
-                                          .give_back = join_give_back,
-                                          .outcome = join_outcome};
+static const volt_future_ops_ task_join_ops = {.start = task_join_start,
+                                               .cancel = task_join_cancel,
+                                               .set_waker = task_join_set_waker,
+                                               .give_back = task_join_give_back,
+                                               .outcome = task_join_outcome};
 
 volt_future *volt_task_join_future(volt_future *f, volt_task *t) {
-  return volt_future_make_(f, &join_ops, t, 0);
+  return volt_future_make_(f, &task_join_ops, t, 0);
 }
 
 int volt_task_join_blocking(volt_task *t, uint64_t deadline_ns) {

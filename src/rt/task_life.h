@@ -59,12 +59,12 @@ void volt_pool_free_(volt_rt *rt, volt_task *t);
 
 /* It has ended and its group lets it go: it is its holder's, as if it had been spawned alone; or the
  * group's again. */
-void volt_task_leave_group_(volt_task *t);
-void volt_task_return_to_group_(volt_task *t);
+void volt_task_ungroup_(volt_task *t);
+void volt_task_regroup_(volt_task *t);
 
 /* A task of the group has ended: first it leaves those that have not. Returns whether the group keeps
  * it. Then, when its memory is settled, without it: kept: the task, or NULL. */
-bool volt_group_leave_(volt_group *g, volt_task *t);
-void volt_group_left_(volt_group *g, volt_task *kept);
+bool volt_group_ended_(volt_group *g, volt_task *t);
+void volt_group_count_off_(volt_group *g, volt_task *kept);
 
 #endif

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 /* Signals are for the program's own threads; all but those that a thread brings on itself. */
-static void fill_blocked(sigset_t *set) {
+static void thread_fill_blocked(sigset_t *set) {
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
   sigfillset(set);
   for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(set, own[i]);
@@ -22,7 +22,7 @@ static void fill_blocked(sigset_t *set) {
 bool volt_thread_start_(volt_thread_ *thread, void *(*main)(void *arg), void *arg) {
   sigset_t blocked;
   sigset_t before;
-  fill_blocked(&blocked);
+  thread_fill_blocked(&blocked);
   pthread_sigmask(SIG_BLOCK, &blocked, &before);
   pthread_t id;
   bool started = pthread_create(&id, NULL, main, arg) == 0;

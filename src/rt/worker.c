@@ -30,7 +30,7 @@ volt_rt *volt_rt_current(void) {
 /* ---- queue ---- */
 
 /* The ring is full: move half of it to the injection queue, the older one, and t after it. */
-static void overflow(volt_worker *w, volt_task *t) {
+static void worker_overflow(volt_worker *w, volt_task *t) {
   volt_task *batch[VOLT_RT_BATCH_];
   unsigned count = volt_ring_steal_(&w->ring, batch, VOLT_RT_BATCH_);
   for (unsigned i = 0; i + 1 < count; i++) batch[i]->next = batch[i + 1];
@@ -42,20 +42,20 @@ static void overflow(volt_worker *w, volt_task *t) {
 /* Behind all others of this worker. */
 void volt_worker_push_back_(volt_worker *w, volt_task *t) {
   if (volt_ring_is_full_(&w->ring)) {
-    overflow(w, t);
+    worker_overflow(w, t);
   } else {
     volt_ring_push_(&w->ring, t);
   }
 }
 
 /* The same, and see to it that another worker comes: the task that runs may do so for long. */
-static void push_seen(volt_worker *w, volt_task *t) {
+static void worker_push_and_wake(volt_worker *w, volt_task *t) {
   if (w->rt->workers == 1) {
     volt_worker_push_back_(w, t);
     return;
   }
   if (volt_ring_is_full_(&w->ring)) {
-    overflow(w, t);
+    worker_overflow(w, t);
   } else {
     volt_ring_push_seen_(&w->ring, t);
   }
@@ -63,10 +63,10 @@ static void push_seen(volt_worker *w, volt_task *t) {
 }
 
 /* A task was woken or spawned on its own worker: it is next, and who was next is queued. */
-static void push_lifo(volt_worker *w, volt_task *t) {
+static void worker_push_lifo(volt_worker *w, volt_task *t) {
   volt_task *before = w->lifo;
   w->lifo = t;
-  if (before) push_seen(w, before);
+  if (before) worker_push_and_wake(w, before);
 }
 
 void volt_rt_schedule_(volt_task *t, volt_rt_order_ order) {
@@ -74,9 +74,9 @@ void volt_rt_schedule_(volt_task *t, volt_rt_order_ order) {
   volt_here_ *here = volt_thread_here_();
   if (here->rt == rt) {
     if (order == VOLT_RT_NEXT_) {
-      push_lifo(here->worker, t);
+      worker_push_lifo(here->worker, t);
     } else {
-      push_seen(here->worker, t);
+      worker_push_and_wake(here->worker, t);
     }
   } else {
     volt_inject_push_(&rt->inject, t, t, 1);
@@ -88,7 +88,7 @@ void volt_rt_schedule_(volt_task *t, volt_rt_order_ order) {
 
 /* From the injection queue, this worker's share of it: behind its own, in order. Returns one of
  * them only if there is no room for it. */
-static volt_task *take_injected(volt_worker *w) {
+static volt_task *worker_take_injected(volt_worker *w) {
   volt_inject *inject = &w->rt->inject;
   uint64_t length = volt_inject_length_(inject);
   if (length == 0) return NULL;
@@ -105,12 +105,12 @@ static volt_task *take_injected(volt_worker *w) {
 
 /* The next of those from outside, behind those of this worker. */
 volt_task *volt_worker_take_outside_(volt_worker *w) {
-  volt_task *t = take_injected(w);
+  volt_task *t = worker_take_injected(w);
   return t ? t : volt_ring_pop_(&w->ring);
 }
 
 /* Expire what is due. Returns whether anything was. */
-static bool look_at_clock(volt_worker *w) {
+static bool worker_look_at_clock(volt_worker *w) {
   volt_timers *timers = &w->rt->timers;
   uint64_t earliest_ns = volt_timers_earliest_ns(timers);
   if (earliest_ns == VOLT_NO_DEADLINE) return false;
@@ -119,7 +119,7 @@ static bool look_at_clock(volt_worker *w) {
 }
 
 /* How many polls fit between two looks, by how long the last ones took. */
-static void adapt_look(volt_worker *w) {
+static void worker_adapt_period(volt_worker *w) {
   uint64_t now_ns = volt_now_ns();
   uint64_t each_ns = (now_ns - w->looked_ns) / w->look_period;
   uint64_t want = each_ns > 0 ? LOOK_NS / each_ns : LOOK_MAX;
@@ -130,7 +130,7 @@ static void adapt_look(volt_worker *w) {
   w->looked_ns = now_ns;
 }
 
-static volt_task *take_lifo(volt_worker *w) {
+static volt_task *worker_take_lifo(volt_worker *w) {
   volt_task *t = w->lifo;
   if (!t) return NULL;
   w->lifo = NULL;
@@ -144,22 +144,22 @@ static volt_task *take_lifo(volt_worker *w) {
 }
 
 /* The next task of this worker's own, or now and then of those from outside. */
-static volt_task *take(volt_worker *w) {
+static volt_task *worker_take(volt_worker *w) {
   if (w->until_look == 0) {
-    adapt_look(w);
+    worker_adapt_period(w);
     w->until_look = w->look_period;
-    look_at_clock(w);
-    volt_task *t = take_injected(w);
+    worker_look_at_clock(w);
+    volt_task *t = worker_take_injected(w);
     if (t) return t;
   }
-  volt_task *t = take_lifo(w);
+  volt_task *t = worker_take_lifo(w);
   if (t) return t;
   w->lifo_run = 0;
   return volt_ring_pop_(&w->ring);
 }
 
 /* Poll it. Others may be taken while it runs. */
-static void run(volt_worker *w, volt_task *t) {
+static void worker_run(volt_worker *w, volt_task *t) {
   /* a hint: this worker comes to them at the latest */
   if (volt_idle_wants_work_(&w->rt->idle) && volt_ring_count_(&w->ring) > 0) {
     volt_rt_work_queued_(w->rt);
@@ -173,7 +173,7 @@ static void run(volt_worker *w, volt_task *t) {
 }
 
 /* The task that runs, or a waker, is about to block this worker. */
-static void blocks(volt_no_block_ *no_block, const char *call) {
+static void worker_blocks(volt_no_block_ *no_block, const char *call) {
   volt_worker *w = volt_container_of(no_block, volt_worker, no_block);
   volt_rt *rt = w->rt;
   if (rt->config.hooks.blocks) {
@@ -212,15 +212,15 @@ void volt_worker_main_(void *arg) {
   *volt_thread_may_not_block_() = &w->no_block;
   *volt_thread_random_() = w->random;
   while (!volt_rt_is_over_(w->rt)) {
-    volt_task *t = take(w);
-    if (!t && look_at_clock(w)) continue;
+    volt_task *t = worker_take(w);
+    if (!t && worker_look_at_clock(w)) continue;
     if (!t) t = volt_worker_search_(w);
     if (!t) {
       volt_worker_park_(w);
       continue;
     }
     if (w->is_searching) volt_worker_found_(w);
-    run(w, t);
+    worker_run(w, t);
   }
   volt_worker_end_search_(w);
   *volt_thread_may_not_block_() = NULL;
@@ -231,11 +231,11 @@ void volt_worker_main_(void *arg) {
  * whether there is nothing left to poll. */
 bool volt_worker_run_ready_(volt_worker *w, volt_task *until) {
   for (unsigned polls = 0; polls < BY_HAND_POLLS;) {
-    volt_task *t = take(w);
-    if (!t && look_at_clock(w)) continue;
+    volt_task *t = worker_take(w);
+    if (!t && worker_look_at_clock(w)) continue;
     if (!t) t = volt_worker_take_outside_(w);
     if (!t) return true;
-    run(w, t);
+    worker_run(w, t);
     polls += 1;
     if (until && volt_task_result(until) != VOLT_PENDING) return false;
   }
@@ -246,7 +246,7 @@ void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   volt_ring_init_(&w->ring);
   w->lifo = NULL;
   w->running = NULL;
-  w->no_block.blocks = blocks;
+  w->no_block.blocks = worker_blocks;
   w->rt = rt;
   w->index = index;
   w->lifo_run = 0;
