@@ -1,25 +1,30 @@
 /* blocking.c: threads for calls that block.
  *
- * Algorithm: calls queue under a lock; an idle thread is unparked for one, or a new thread started,
- * up to the bound. A thread that has waited for nothing long enough leaves.
+ * Algorithm: calls queue under a lock. For each, an idle thread is unparked, or a new one started,
+ * up to the bound. A thread that has been idle for long enough ends.
  *
  * Invariants, under the lock
  *   I1  a call is queued (in the list), running (on one thread), or done
- *   I2  while a call is queued, no thread is idle, or one was unparked for it and has not looked
- *   yet
- *   I3  an idle thread is in the list of those, or is owed one unpark by who took it out
+ *   I2  while a call is queued, no thread is idle, or one was unparked for it and has yet to look
+ *   I3  an idle thread is in the list of idle threads, or the thread that took it out unparks it
+ *       once
  *
- * Race R1: a thread's time is up as it is being unparked. Closed: it leaves only if it finds itself
- *   in the list; else it waits for the unpark.
- * Race R2: a call is cancelled as it is being taken. Closed: its stage, under the lock.
- * Race R3: Interleaving: the runtime is freed, or the library unloaded, while a thread is leaving.
- *   Prevented by: each thread that leaves joins the one that has left before it, and the end joins
- *   the last. Then all have ended. Meanwhile at most one that has ended keeps its stack, unjoined.
- * Race R4: a call is queued while a thread is being started, relies on that, and it cannot be
- *   started. Closed: whoever has failed tells all that are queued, if no thread is left.
- * Race R5: a thread that runs by hand sleeps until no call is queued or runs, so that virtual time may
- *   pass; the last is given up, or refused, and never runs. Closed: it is roused wherever there is one
- *   less, under the lock: by_hand.c R2. */
+ * Races
+ *   R1  Interleaving: an idle thread's time is up as it is being unparked. Prevented by: it ends
+ *       only if it finds itself in the list; else it waits for the unpark.
+ *   R2  Interleaving: a call is cancelled as a thread takes it. Prevented by: its stage, under the
+ *       lock.
+ *   R3  Interleaving: the runtime is freed, or the library unloaded, while a thread is ending.
+ *       Prevented by: each thread that ends joins the one that has ended before it, and
+ *       volt_rt_destroy() joins the last. Then all have ended. Meanwhile at most one that has ended
+ *       keeps its stack, unjoined.
+ *   R4  Interleaving: a call is queued while a thread is being started, and relies on it; that
+ *       start fails. Prevented by: the thread whose start has failed completes all calls that are
+ *       queued, if no thread is left.
+ *   R5  Interleaving: a thread that runs by hand sleeps until no call is queued or runs, so that
+ *       virtual time may pass; the last call is given up, or refused, and never runs. Prevented by:
+ *       each place where there is one call less, under the lock, rouses that thread if it was the
+ *       last (by_hand.c R2). */
 #include "../core/check.h"
 #include "../core/future_ops.h"
 #include "../core/grant.h"
@@ -98,7 +103,7 @@ static blocking_thread *blocking_take_idle(volt_blocking_pool *pool) {
   return thread;
 }
 
-/* Returns whether it was there. */
+/* Returns whether thread was idle. */
 static bool blocking_remove_idle(volt_blocking_pool *pool, blocking_thread *thread) {
   blocking_thread *before = NULL;
   for (blocking_thread *at = pool->idle; at; before = at, at = at->next) {
@@ -127,21 +132,22 @@ static void blocking_call(volt_rt *rt, volt_blocking *b) {
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
-/* The lock is held, and after it the runtime may be gone: a call less is queued or runs. R5 */
+/* The lock is held; once it is free, the runtime may be gone. One call less is queued or runs.
+ * R5 */
 static void blocking_rouse_if_last(volt_rt *rt) {
   bool is_virtual = rt->config.flags & VOLT_RT_VIRTUAL_CLOCK;
   if (is_virtual && !blocking_is_busy(&rt->blocking))
     volt_rt_rouse_(rt); /* its time may pass now */
 }
 
-/* Its owner has been woken. The lock is held afterwards. */
+/* The owner of a call has been woken. The lock is held afterwards. */
 static void blocking_count_call_off(volt_rt *rt) {
   volt_short_lock_take_(&rt->blocking.lock);
   rt->blocking.running -= 1;
   blocking_rouse_if_last(rt);
 }
 
-/* The lock is held, and left for the wait. Returns false: it is time to go. */
+/* The lock is held, and free during the wait. Returns false: this thread must end. */
 static bool blocking_wait_for_more(volt_rt *rt) {
   volt_blocking_pool *pool = &rt->blocking;
   blocking_thread self = {.parker = VOLT_PARKER_INIT, .next = pool->idle};
@@ -159,7 +165,7 @@ static bool blocking_wait_for_more(volt_rt *rt) {
   return true;
 }
 
-/* The lock is held, and left: there is a thread less. */
+/* The lock is held, and this unlocks: one thread less. */
 static void blocking_count_off(volt_blocking_pool *pool) {
   pool->threads -= 1;
   volt_parker *closer = pool->threads == 0 ? (volt_parker *)pool->closer : NULL;
@@ -167,8 +173,8 @@ static void blocking_count_off(volt_blocking_pool *pool) {
   if (closer) volt_unpark(closer);
 }
 
-/* The lock is held, and left: this thread takes no more calls, and ends after those that have left
- * before it. The runtime exists until it has ended. R3 */
+/* The lock is held, and this unlocks. The thread takes no more calls, and joins the one that has
+ * ended before it. The runtime exists until this thread has ended. R3 */
 static void blocking_thread_leave(volt_blocking_pool *pool, volt_rt_thread *self) {
   bool any = pool->any_left != 0;
   volt_thread_ before = pool->left;
@@ -205,8 +211,8 @@ static void *blocking_thread_main(void *arg) {
 
 /* ---- submit ---- */
 
-/* The lock is held, and left for it: tell the oldest that is queued that there will be no
- * thread. */
+/* The lock is held, and free meanwhile: complete the oldest call that is queued, for which there is
+ * no thread. */
 static void blocking_refuse_oldest(volt_blocking_pool *pool) {
   volt_blocking *b = pool->head;
   blocking_unlink(pool, b, DONE);
@@ -219,7 +225,7 @@ static void blocking_refuse_oldest(volt_blocking_pool *pool) {
   pool->running -= 1;
 }
 
-/* No thread could be started for it. Returns what becomes of b. R4 */
+/* No thread could be started for b. Returns what becomes of b. R4 */
 static int blocking_start_failed(volt_rt *rt, volt_blocking *b) {
   volt_blocking_pool *pool = &rt->blocking;
   volt_short_lock_take_(&pool->lock);
@@ -252,7 +258,7 @@ static int blocking_start(volt_future *f, volt_waker waker) {
   volt_short_lock_leave_(&pool->lock); /* b may be done from here on */
   int result = is_closed ? VOLT_ECLOSED : VOLT_PENDING;
   if (idle) volt_unpark(&idle->parker);
-  volt_thread_ thread; /* it says itself who it is, in the end */
+  volt_thread_ thread; /* not used: a thread says its own name as it ends */
   if (more && !volt_thread_start_(&thread, blocking_thread_main, b->rt))
     result = blocking_start_failed(b->rt, b);
   if (result != VOLT_PENDING) {
@@ -263,7 +269,7 @@ static int blocking_start(volt_future *f, volt_waker waker) {
 
 /* ---- give up ---- */
 
-/* Returns whether it had not begun: then it never will. R2 */
+/* Returns whether the call had not begun: then it never will. R2 */
 static bool blocking_remove_if_queued(volt_blocking *b) {
   volt_blocking_pool *pool = &b->rt->blocking;
   volt_short_lock_take_(&pool->lock);

@@ -1,32 +1,29 @@
 /* by_hand.c: run a runtime on the caller's thread: until nothing is ready, or until a future is.
  *
- * Algorithm: by hand there are two that may sleep, and each has its bit in idle.h: the loop around
- * volt_rt_run(), whose waker is called, and a thread in volt_rt_run_until(), which is unparked as a
- * worker is. For the latter a task on this thread's stack awaits the future. So every kind of future can be
- * awaited, and wakes that are still to come are waited for as by any task that ends. This thread
- * runs the runtime, and joins that task. When nothing is ready it sleeps as a worker does, or lets
- * virtual time pass.
+ * Algorithm: two sleepers have each a bit in the idle word: the loop around volt_rt_run(), whose
+ * waker is called, and a thread in volt_rt_run_until(), which is unparked as a worker is. For
+ * volt_rt_run_until() a task on this thread's stack awaits the future, so every kind of future can
+ * be awaited, and late wakes are waited for as by any task that ends. This thread runs the runtime,
+ * and joins that task. When nothing is ready it sleeps as a worker does, or lets virtual time pass.
  *
- * Race R1: Interleaving: another thread has granted the future, and is about to call its waker.
- *   The task is polled for its deadline and returns, and has not ended before that wake; or it is
- *   cancelled because nothing happens, and is not queued, because that wake has begun to queue it.
- *   Nothing is ready meanwhile, and yet nothing is stalled. Prevented by: once it is certain that
- *   something comes (is_due), this thread sleeps, and no time passes. This is not known of tasks that
- *   the future waits for: for them this thread looks again for a while, in real time (PATIENCE).
- *
- * Race R2: Interleaving: a thread runs the runtime by hand until a task has ended, finds that it
- *   has not, and sleeps; a late wake on another thread ends the task, or the last call on the
- *   blocking pool returns or is given up, and neither puts anything into a queue. Prevented by, as
- *   in parking.c R2: the thread looks at both again after its bit is set (D4); the other thread does an RMW
- *   on the same word (K2) before it looks for the bit.
- * Race R3: Interleaving: volt_rt_run() sets the bit by which it asks to be called again; before it
- *   has returned, another thread is told, and calls it. Prevented by: volt_rt_run() says that it
- *   leaves before it sets the bit. The other thread waits for it, a few dozen instructions; and if
- *   the other thread was told already, the one that leaves does not go on.
- *
- * Pairs
- *   H2 (release) -> H1 (acquire)               by hand: one thread after the other
- *   H3 (seq_cst, idle.h D4) -> H4 (acq_rel)    who is told that it is to be called sees that it leaves */
+ * Races
+ *   R1  Interleaving: another thread has granted the future, and is about to call its waker. The
+ *       task is polled for its deadline and returns, but ends only with that wake; or it is
+ *       cancelled because nothing happens, but is not queued, because that wake has begun to queue
+ *       it. Nothing is ready meanwhile, and yet nothing is stalled. Prevented by: once a wake or
+ *       the end is certain to come (is_due), this thread sleeps and no time passes. For tasks that
+ *       the future waits for that is not known: for them this thread tries again for a while, in
+ *       real time (VOLT_RT_PATIENCE_NS).
+ *   R2  Interleaving: a thread finds that the task has not ended, and sleeps; a late wake on
+ *       another thread ends the task, or the last call on the blocking pool returns or is given up.
+ *       Neither puts a task into a queue. Prevented by: as in parking.c R2, the thread looks at
+ *       both again after its bit is set (idle:D4). The other thread does an RMW on the same word
+ *       (idle:K2) before it looks for the bit.
+ *   R3  Interleaving: volt_rt_run() sets the bit by which it asks for its waker to be called;
+ *       before it has returned, the waker is called and another thread calls volt_rt_run().
+ *       Prevented by: the first call sets is_run to LEAVES before it sets the bit. The second call
+ *       waits for it, a few dozen instructions. If the waker was called already, the first call
+ *       does not go on. */
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "../core/spin.h"
@@ -43,9 +40,9 @@ static const char by_hand_name[] = "volt_rt_run_until";
 
 /* ---- until nothing is ready ---- */
 
-/* The bit may be set: this thread looks for work itself from here on. If somebody has cleared it
- * before, the loop's waker was called for that, and a thread is owed an unpark. Returns whether nobody
- * has. */
+/* The bit may be set: this thread looks for work itself from here on. If another thread has cleared
+ * the bit, it has called the loop's waker, or it unparks this thread: wait for that. Returns
+ * whether no other thread has. */
 static bool by_hand_stop_sleeping(volt_worker *w, unsigned sleeper) {
   bool cleared = volt_idle_claim_(&w->rt->idle, sleeper);
   if (!cleared && sleeper == VOLT_BY_HAND_THREAD_ && w->is_searching) {
@@ -55,28 +52,28 @@ static bool by_hand_stop_sleeping(volt_worker *w, unsigned sleeper) {
   return cleared;
 }
 
-/* Returns whether nothing is ready, or the loop was told that something is. */
+/* Returns whether nothing is ready, or the loop's waker was called. */
 static bool by_hand_run_until_idle(volt_worker *w, unsigned sleeper, volt_task *until) {
   volt_rt *rt = w->rt;
   for (;;) {
     if (!volt_worker_run_ready_(w, until)) return false;
-    volt_store_relaxed(&w->parker.word, 0); /* new: the bit is clear, so nobody is to unpark it */
+    volt_store_relaxed(&w->parker.word, 0); /* new: the bit is clear, so no unpark is on its way */
     w->is_searching = true;                 /* from when the bit is cleared */
-    /* relaxed: who is told that it is to be run sees it: H3 */
+    /* relaxed: a thread that sees the bit sees it, by idle:D4 and idle:K2; R3 */
     if (sleeper == VOLT_BY_HAND_LOOP_) volt_store_relaxed(&rt->is_run, LEAVES);
-    volt_idle_park_(&rt->idle, sleeper, 0); /* D4, K1, H3 */
+    volt_idle_park_(&rt->idle, sleeper, 0); /* R2, R3 */
     if (!volt_rt_is_any_queued_(rt)) return true;
     if (!by_hand_stop_sleeping(w, sleeper) && sleeper == VOLT_BY_HAND_LOOP_) return true; /* R3 */
-    volt_store_relaxed(&rt->is_run, IS_RUN); /* nobody was told */
+    volt_store_relaxed(&rt->is_run, IS_RUN); /* the waker was not called */
   }
 }
 
-/* One thread at a time, and no task of it. */
+/* One thread at a time, which runs no task. */
 static void by_hand_begin(volt_worker *w, const char *call) {
   VOLT_CHECK(!volt_rt_current(), call, "%p: called from a task", (void *)w->rt);
   unsigned spins = 0;
   uint32_t seen = NOT_RUN;
-  /* by_hand:H1 <- by_hand:H2: TODO-REASON */
+  /* by_hand:H1 <- by_hand:H2: after all that the last thread to run it did */
   while (!volt_cas_acquire(&w->rt->is_run, &seen, IS_RUN)) {
     VOLT_CHECK(seen != IS_RUN, call, "%p: two threads run it at once", (void *)w->rt);
     if (seen == LEAVES) volt_pause_(&spins); /* R3 */
@@ -86,7 +83,8 @@ static void by_hand_begin(volt_worker *w, const char *call) {
 }
 
 static void by_hand_end(volt_worker *w) {
-  volt_store_release(&w->rt->is_run, NOT_RUN); /* by_hand:H2 -> by_hand:H1: TODO-REASON */
+  /* by_hand:H2 -> by_hand:H1: the next thread that runs it is after this one */
+  volt_store_release(&w->rt->is_run, NOT_RUN);
 }
 
 static bool by_hand_run(volt_worker *w, unsigned sleeper, volt_task *until) {
@@ -125,7 +123,7 @@ typedef struct until {
   volt_future *awaited;
   volt_timeout timeout;
   int result;
-  bool is_due; /* the task: something is on its way by which it is polled, or has ended */
+  bool is_due; /* a poll or the end of the task is certain to come */
 } until;
 
 static int by_hand_await(volt_task *t, volt_ctx *ctx) {
@@ -154,8 +152,8 @@ static void by_hand_end_until(volt_worker *w) {
   by_hand_end(w);
 }
 
-/* The time of a virtual clock passes only while nothing else can happen. Returns false: nothing can
- * happen any more. */
+/* Virtual time passes only while nothing else can happen. Returns false: nothing can happen any
+ * more. */
 static bool by_hand_pass_time(volt_rt *rt) {
   if (volt_blocking_pool_is_busy_(&rt->blocking)) {
     by_hand_sleep_until(&rt->worker[0], VOLT_NO_DEADLINE);
@@ -168,7 +166,7 @@ static bool by_hand_pass_time(volt_rt *rt) {
   return true;
 }
 
-/* Nothing is ready, and this thread has said so. Returns false: nothing ever will be. */
+/* Nothing is ready, and the bit is set. Returns false: nothing can make the future ready. */
 static bool by_hand_await_more(volt_rt *rt, const until *u) {
   bool is_virtual = rt->config.flags & VOLT_RT_VIRTUAL_CLOCK;
   if (is_virtual && !u->is_due) return by_hand_pass_time(rt); /* R1 */
@@ -177,7 +175,7 @@ static bool by_hand_await_more(volt_rt *rt, const until *u) {
   return true;
 }
 
-/* Until that task has ended. Returns what it has returned, or VOLT_ESTALLED. */
+/* Run tasks until that one has ended. Returns its result, or VOLT_ESTALLED. */
 static int by_hand_join(volt_rt *rt, until *u) {
   volt_worker *w = &rt->worker[0];
   volt_waker rouse = {.wake = volt_rt_rouse_, .ctx = rt};

@@ -2,27 +2,30 @@
  *
  * Invariants, under the lock
  *   I1  count: tasks that were spawned into the group and whose memory is not settled yet. Settled:
- *       freed, the caller's, or in ended
+ *       freed, the caller's, or in the list ended
  *   I2  a task that has not ended is in running, or in cancelled if it was asked to end
- *   I3  result: of the first that failed; from then on the group is cancelled, if it fails fast
+ *   I3  result: of the first task that failed. From then on the group is cancelled, if it fails
+ *       fast
  *   I4  a handle to one task is linked right behind that task, in running, and nowhere else. Code
- *       that takes the task out of running lets go of the handle
+ *       that takes the task out of running unlinks the handle too
  *   I5  no future waits for the next task while a task is in ended
  *
- * Race R1: Interleaving: the last task ends; the thread that waits for the group, or takes that
- *   task, destroys the group while the ending task still uses it. Prevented by: the waiter is
- *   claimed under the lock, and told after it, without a further access to the group. A task that
- *   is kept is counted off and put into ended under one hold of that lock.
- * Race R2: a task is spawned while the group is being cancelled. Closed: both under the lock, so it
- *   is refused, or found in running.
- * Race R3: Interleaving: a thread cancels one task by its handle; the task ends and is freed before
- *   the thread asks it. Prevented by: the handle names the task only while it is in running (I4).
- *   The thread reads the handle and asks the task under one hold of the lock, which the task needs
- *   to leave running. A task that was asked cannot end before that is delivered (task.c, R6).
- * Race R4: Interleaving: a future finds no task in ended; a task ends and finds no waiter; the
- *   future waits (or gives a task back, which finds no waiter). Prevented by: to look into ended
- *   and set the waiter is one step under the lock, and so is to put a task there and claim the
- *   waiter (I5). */
+ * Races
+ *   R1  Interleaving: the last task ends; the thread that waits for the group, or takes that task,
+ *       destroys the group while the ending task still uses it. Prevented by: the waiter is claimed
+ *       under the lock and woken after it, without a further access to the group. A task that is
+ *       kept is counted off and put into ended under one hold of that lock.
+ *   R2  Interleaving: a task is spawned while the group is being cancelled. Prevented by: both take
+ *       the lock, so the task is refused, or the cancel finds it in running.
+ *   R3  Interleaving: a thread cancels one task by its handle; the task ends and is freed before
+ *       the thread asks it. Prevented by: the handle names the task only while it is in running
+ *       (I4). The thread reads the handle and asks the task under one hold of the lock, which the
+ *       task needs to leave running. A task that was asked cannot end before volt_task_deliver_()
+ *       (task.c R6).
+ *   R4  Interleaving: a future finds no task in ended; a task ends and finds no waiter; the future
+ *       waits (or gives a task back, which finds no waiter). Prevented by: the future looks into
+ *       ended and sets the waiter in one hold of the lock; a task is put into ended, and the waiter
+ *       claimed, in one hold too (I5). */
 #include <volt/task.h>
 
 #include "../core/check.h"
@@ -33,7 +36,7 @@
 
 static const char group_name[] = "volt_group";
 
-/* volt_waiter.want of who waits */
+/* volt_waiter.want: what the future waits for */
 enum { ALL = 0, NEXT = 1 };
 
 /* volt_task.member */
@@ -94,7 +97,7 @@ static void group_unlink_member(volt_group_member *m) {
   m->task = NULL;
 }
 
-/* Take a task, and the handle to it alone, out of where it is. */
+/* Take a task, and the handle to it, out of the list that it is in. */
 static void group_unlink(volt_task *t) {
   if (t->member == HAS_HANDLE) {
     volt_task_link *behind = t->sibling.next;
@@ -111,7 +114,7 @@ static volt_task *group_take_running(volt_task_link *from, volt_task_link *to) {
   return t;
 }
 
-/* The oldest that is kept, or NULL: the handle is the taker's. */
+/* The oldest task that is kept, or NULL. Its handle is the caller's. */
 static volt_task *group_take_ended(volt_group *g) {
   if (volt_task_list_is_empty_(&g->ended)) return NULL;
   volt_task_link *link = g->ended.next;
@@ -128,7 +131,7 @@ static int group_try_next(volt_group *g, volt_task **t) {
   return g->count > 0 ? VOLT_EAGAIN : VOLT_EEMPTY;
 }
 
-/* The lock is left for it: whoever waits is told if it is time. R1 */
+/* The lock is held. Claim the waiter if what it waits for is there, unlock, and wake it. R1 */
 static void group_unlock_and_complete(volt_group *g) {
   volt_waiter *w = g->waiter;
   bool due = w && (w->want == NEXT ? !volt_task_list_is_empty_(&g->ended) : g->count == 0);
@@ -142,7 +145,7 @@ static void group_unlock_and_complete(volt_group *g) {
   if (due) volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
-/* ---- tasks come and go ---- */
+/* ---- spawn, cancel, end ---- */
 
 static int group_link(volt_group *g, volt_rt *rt, volt_task *t, volt_group_member *m) {
   volt_short_lock_take_(&g->lock);
@@ -189,7 +192,7 @@ void volt_group_cancel(volt_group *g) {
   volt_task_list_cancel_(&g->lock, &g->running, &g->cancelled, group_take_running);
 }
 
-/* The group lives until volt_group_count_off_(): count. */
+/* The group lives until volt_group_count_off_(), because t is counted. */
 bool volt_group_ended_(volt_group *g, volt_task *t) {
   bool keeps = g->how & VOLT_GROUP_KEEP_RESULTS;
   volt_short_lock_take_(&g->lock);
@@ -217,7 +220,7 @@ void volt_group_destroy(volt_group *g) {
   for (volt_task *t; (t = group_take_ended(g)) != NULL;) volt_task_detach(t);
 }
 
-/* ---- one of them ---- */
+/* ---- one task ---- */
 
 bool volt_group_member_cancel(volt_group_member *m) {
   volt_group *g = m->group;
@@ -257,7 +260,7 @@ static int group_wait_outcome(volt_future *f) {
   return volt_group_result(group_of(f)); /* it may be filled again already */
 }
 
-/* The lock is held, and left for it. result: VOLT_PENDING, or what it has come to already. */
+/* The lock is held, and this unlocks. result: VOLT_PENDING, or the result that is there already. */
 static int group_wait_unless_ready(volt_future *f, int result, uint32_t want) {
   volt_group *g = group_of(f);
   VOLT_CHECK(!g->waiter, group_name, "%p is being waited for already", (void *)g);
@@ -279,7 +282,7 @@ static int group_wait_start(volt_future *f, volt_waker waker) {
   return group_wait_unless_ready(f, g->count > 0 ? (int)VOLT_PENDING : (int)g->result, ALL);
 }
 
-/* Under the lock: whether nobody has claimed the waiter. */
+/* Under the lock: whether no thread has claimed the waiter. */
 static bool group_is_waiting(volt_future *f) {
   return group_of(f)->waiter == &f->waiter;
 }
@@ -314,10 +317,10 @@ static bool group_future_set_waker(volt_future *f, volt_waker waker) {
 }
 
 static void group_wait_give_back(volt_future *f) {
-  (void)f; /* to know that all have ended is nothing that could be lost */
+  (void)f; /* nothing is lost: the tasks stay ended */
 }
 
-/* Its function is dropped: the tasks must end before that returns. */
+/* The function that awaits the group is dropped: the tasks must end before this returns. */
 static void group_end_now(volt_future *f) {
   volt_group *g = group_of(f);
   volt_future_cancel(f);

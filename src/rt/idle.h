@@ -1,29 +1,29 @@
-/* idle.h: which workers sleep, and how many search, in one word: so that work wakes somebody
- * exactly when it has to.
+/* idle.h: which workers sleep and how many search, in one word; so work wakes a worker exactly when
+ * that is needed.
  *
- *   bits 0..47    parked: the worker sleeps or is about to. Set by itself; cleared by whoever wakes
- *                 it, who then owes it one unpark, or by itself, when it is owed none
- *   bits 48..63   searching: how many workers look for work in vain so far. A worker is counted by
- *                 itself, or by whoever wakes it, before it is unparked
+ *   bits 0..47    parked: the worker sleeps, or is about to. The worker sets its bit. The thread
+ *                 that wakes it clears the bit, and then unparks it once; or the worker clears the
+ *                 bit itself, and then no unpark comes
+ *   bits 48..63   searching: how many workers have found no work so far and search for it. A
+ *                 worker counts itself, or the thread that wakes it counts it before the unpark
  *
  * Invariants
- *   I1  a bit is cleared once for each time that it is set, and by one party
- *   I2  while a task is queued where others can take it, a worker searches, or none is parked, or
- *       whoever has queued it is still about to look here
+ *   I1  a bit is cleared once for each time that it is set, by one thread
+ *   I2  while a task is queued where other workers can take it, a worker searches, or none is
+ *       parked, or the thread that has queued it has yet to read this word
  *
  * Races
- *   R1  Work is queued, nobody is seen parked; a worker finds no work and parks. Closed: queue,
- *       then look here; set the bit, then look at all queues (D1..D4 in sequentially consistent
- *       order: one of the two sees the other).
- *   R2  Work is queued while somebody searches, so nobody is woken; the searcher has passed that
- *       queue already, finds other work, and is gone for long. Closed: the last who stops searching
- *       looks at all queues once more, and wakes a successor.
- *   R3  Two who queue work wake the same worker. Closed: the bit is cleared by a CAS.
- *   R4  A worker's deadline comes while it is being woken. Closed: it clears its bit by an RMW, and
- *       if that was cleared already it waits for the unpark that it is owed.
- *
- * Pairs: D1 (ring.h, inject.h: queue) then D3 (look here), D4 (park) or D5 (stop searching) then D2
- *   (look at the queues): all seq_cst. */
+ *   R1  Interleaving: a thread queues work and sees no parked worker; a worker finds no work and
+ *       parks. Prevented by: the thread queues the work, then reads the word; the worker sets its
+ *       bit, then looks at all queues. All four are sequentially consistent (D1 to D4), so one of
+ *       the two sees the other.
+ *   R2  Interleaving: a thread queues work while a worker searches, so it wakes none; the searcher
+ *       has passed that queue, finds other work, and polls for long. Prevented by: the last worker
+ *       that stops searching looks at all queues once more, and wakes a successor (D5).
+ *   R3  Interleaving: two threads that queue work wake the same worker. Prevented by: the bit is
+ *       cleared by a CAS.
+ *   R4  Interleaving: a worker's deadline comes while a thread wakes it. Prevented by: the worker
+ *       clears its bit by a CAS. If the bit was cleared already, it waits for the unpark. */
 #ifndef VOLT_RT_IDLE_H
 #define VOLT_RT_IDLE_H
 
@@ -53,22 +53,25 @@ static inline unsigned volt_idle_lowest_(uint64_t bits) {
   return at;
 }
 
-/* Clear the bit of worker i, which then searches and is owed an unpark, if it is parked. */
+/* If worker i is parked, clear its bit and count it as searching. Returns whether it was: then the
+ * caller unparks it, or is that worker. */
 static inline bool volt_idle_claim_(volt_idle *idle, unsigned i) {
   uint64_t bit = UINT64_C(1) << i;
   uint64_t word = volt_load_relaxed(&idle->word); /* a guess: the CAS decides */
   while (word & bit) {
-    /* relaxed: what the worker has to see comes with the unpark */
+    /* relaxed: what the worker must see comes with the unpark */
     if (volt_cas_relaxed(&idle->word, &word, (word & ~bit) + VOLT_IDLE_SEARCHING_)) return true;
   }
   return false;
 }
 
-/* Work has been queued: who has to be woken for it? Never `spare` if there is another.
- * Returns a worker that was claimed, or VOLT_IDLE_WORKERS: nobody. */
+/* Work was queued: claim a worker to wake for it, `spare` only if no other is parked.
+ * Returns the worker, or VOLT_IDLE_WORKERS if none needs to be woken. */
 static inline unsigned volt_idle_wake_one_(volt_idle *idle, unsigned spare) {
   for (;;) {
-    uint64_t word = volt_load_seq_cst(&idle->word); /* idle:D3 <-> idle:D4, idle:D5: TODO-REASON */
+    /* idle:D3 <-> idle:D4, idle:D5: after ring:D1 or inject:D1: sees the sleeper, or its D2 sees
+     * the task; R1, R2 */
+    uint64_t word = volt_load_seq_cst(&idle->word);
     uint64_t parked = word & VOLT_IDLE_PARKED_;
     if (parked == 0 || volt_idle_searching_(word) > 0) return VOLT_IDLE_WORKERS;
     uint64_t others = spare < VOLT_IDLE_WORKERS ? parked & ~(UINT64_C(1) << spare) : parked;
@@ -82,33 +85,37 @@ static inline unsigned volt_idle_wake_one_(volt_idle *idle, unsigned spare) {
 static inline bool volt_idle_search_(volt_idle *idle, unsigned workers) {
   uint64_t word = volt_load_relaxed(&idle->word); /* a guess: the CAS decides */
   while (2 * volt_idle_searching_(word) < workers) {
-    /* relaxed: what counts is where it stops, D4 or D5 */
+    /* relaxed: the order counts where it stops: D4 or D5 */
     if (volt_cas_relaxed(&idle->word, &word, word + VOLT_IDLE_SEARCHING_)) return true;
   }
   return false;
 }
 
-/* A worker has found work. Returns true: it was the last that searched, and owes a look at all
- * queues (R2). */
+/* A worker has found work. Returns true if it was the last that searched: then it must look at all
+ * queues once more (R2). */
 static inline bool volt_idle_found_(volt_idle *idle) {
-  /* idle:D5 <-> idle:D3: TODO-REASON */
+  /* idle:D5 <-> idle:D3: before its last look at the queues: sees the task, or is seen; R2 */
   uint64_t before = volt_fetch_add_seq_cst(&idle->word, VOLT_IDLE_ONE_LESS_);
   return volt_idle_searching_(before) == 1;
 }
 
-/* Worker i is about to sleep: it owes a look at all queues (R1). searching: 1 if it did, else 0. */
+/* Worker i is about to sleep, and must look at all queues after this (R1).
+ * searching: 1 if it was counted as searching, else 0. */
 static inline void volt_idle_park_(volt_idle *idle, unsigned i, unsigned searching) {
   uint64_t change = (UINT64_C(1) << i) - searching * VOLT_IDLE_SEARCHING_;
-  volt_fetch_add_seq_cst(&idle->word, change); /* idle:D4 <-> idle:D3: TODO-REASON */
+  /* idle:D4 <-> idle:D3, idle:K2: then ring:D2, inject:D2: sees the task, or its bit is seen; R1 */
+  volt_fetch_add_seq_cst(&idle->word, change);
 }
 
-/* Work may have come through the clock: see worker.c, R2. An RMW, so that it is before or after
- * every D4. Returns what the word is. */
-static inline uint64_t volt_idle_look_(volt_idle *idle) {
-  return volt_fetch_add_acq_rel(&idle->word, 0); /* idle:K2 <-> TODO-AREA():K1: TODO-REASON */
+/* Something other than a queued task has happened that a sleeper must see: a timer was started, the
+ * runtime ends (parking.c R2, R3; by_hand.c R2, R3). The caller looks for sleepers after this. It
+ * changes nothing, but is an RMW, so it comes before or after every idle:D4. */
+static inline void volt_idle_look_(volt_idle *idle) {
+  /* idle:K2 <-> idle:D4: the later of the two threads sees what the other did before */
+  volt_fetch_add_acq_rel(&idle->word, 0);
 }
 
-/* A hint: whether anybody sleeps and nobody searches. */
+/* A hint: whether a worker sleeps and none searches. */
 static inline bool volt_idle_wants_work_(volt_idle *idle) {
   uint64_t word = volt_load_relaxed(&idle->word); /* hint only: volt_idle_wake_one_() decides */
   return (word & VOLT_IDLE_PARKED_) != 0 && volt_idle_searching_(word) == 0;

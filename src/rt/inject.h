@@ -1,10 +1,6 @@
-/* inject.h: the queue of tasks that no worker has of its own: woken or spawned by other threads, or
- * more than a ring holds. First in, first out; a lock for both ends, held for a few dozen
- * instructions.
- *
- * Pairs: D1, D2 (seq_cst) with D3, D4, D5 in idle.h: whoever parks sees what was queued, or whoever
- * has queued sees who parks. D6 (acq_rel) is no part of that order, for it queues nothing: it is an
- * RMW, so D2 finds every D1 in the length that comes before it there. */
+/* inject.h: the queue of tasks that are in no worker's ring: other threads have woken or spawned
+ * them, or a ring was full. First in, first out. One lock for both ends, held for a few dozen
+ * instructions. */
 #ifndef VOLT_RT_INJECT_H
 #define VOLT_RT_INJECT_H
 
@@ -37,13 +33,18 @@ static inline void volt_inject_push_(volt_inject *q, volt_task *first, volt_task
     q->head = first;
   }
   q->tail = last;
-  volt_fetch_add_seq_cst(&q->length, count); /* inject:D1 <-> inject:D2, inject:D6: TODO-REASON */
+  /* inject:D1 <-> inject:D2, inject:D6: then idle:D3: D2 of a sleeper sees it, or D3 sees the
+   * sleeper */
+  volt_fetch_add_seq_cst(&q->length, count);
   volt_short_lock_leave_(&q->lock);
 }
 
-/* How many there are; exact for whoever has just parked: see idle.h. */
+/* How many there are. A worker that has set its bit sees every task whose thread has not seen the
+ * bit: idle.h R1. */
 static inline uint64_t volt_inject_length_(volt_inject *q) {
-  return volt_load_seq_cst(&q->length); /* inject:D2 <-> inject:D1, inject:D6: TODO-REASON */
+  /* inject:D2 <-> inject:D1, inject:D6: after idle:D4 or idle:D5: sees the task, or its thread sees
+   * them */
+  return volt_load_seq_cst(&q->length);
 }
 
 /* Take at most max, oldest first, into out. Returns how many. */
@@ -55,7 +56,7 @@ static inline unsigned volt_inject_pop_(volt_inject *q, volt_task **out, unsigne
     q->head = t->next;
     out[count++] = t;
   }
-  /* inject:D6 <-> inject:D1, inject:D2: TODO-REASON */
+  /* inject:D6 <-> inject:D1, inject:D2: an RMW, so no D1 before it is missing in what D2 sees */
   volt_fetch_add_acq_rel(&q->length, UINT64_C(0) - count);
   volt_short_lock_leave_(&q->lock);
   return count;

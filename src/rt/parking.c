@@ -1,43 +1,40 @@
-/* parking.c: a worker that has no task searches, and sleeps; and is woken.
+/* parking.c: a worker that has no task searches, sleeps, and is woken.
  *
  * One of the workers that sleep is the keeper: it sleeps until the earliest timer. Work wakes the
  * others first.
  *
  * Invariants
  *   I1  a worker that parks has an empty slot and an empty ring
- *   I3  a worker that sleeps and a timer that is started: the keeper sleeps no longer than until
- *       the timer, or is woken; or a worker is awake, which looks at the clock before it parks
+ *   I3  while a timer is started and a worker sleeps, the keeper sleeps no longer than until that
+ *       timer, or is woken; or a worker is awake, which looks at the clock before it parks
  *
- * Race R1: what idle.h is about.
- * Race R2: a worker reads the earliest deadline and parks; a timer that is earlier is started, and
- *   whoever started it sees no keeper. Closed: the keeper sets itself, then its bit (D4 in idle.h,
- *   an RMW), then reads the deadline; the driver is called after the deadline is set, and does an
- *   RMW on the same word (K2) before it looks for the keeper. One of the RMWs is the earlier.
- * Race R3: the runtime ends while a worker parks. Closed: as for work: is_over is among what is
- *   looked at after the bit is set.
- *
- * Pairs
- *   K1 (seq_cst, idle.h D4) <-> K2 (acq_rel)   R2
- *   K3 (acq_rel) -> K4 (acquire)               the driver sees who is the keeper
- *   O1 (seq_cst) -> O2 (seq_cst)               with D4: R3
+ * Races
+ *   R1  Work is queued as a worker parks: idle.h R1, R2.
+ *   R2  Interleaving: a worker reads the earliest deadline and parks; a thread starts a timer that
+ *       is earlier, and sees no keeper. Prevented by: the worker makes itself the keeper, then sets
+ *       its bit (idle:D4, an RMW), then reads the deadline. The thread sets the deadline, then does
+ *       an RMW on the same word (idle:K2), then looks for the keeper. One of the two RMWs is first.
+ *   R3  Interleaving: the runtime ends while a worker parks. Prevented by: as for work. The worker
+ *       reads is_over after its bit is set; the thread that ends the runtime sets is_over, and then
+ *       looks for bits.
  *
  * Labels: worker */
 #include "../core/futex.h"
 #include "../core/spin.h"
 #include "parts.h"
 
-/* How often a worker looks at everybody before it sleeps. */
+/* How often a worker searches all queues before it sleeps. */
 #ifndef VOLT_RT_SEARCH_ROUNDS
 #define VOLT_RT_SEARCH_ROUNDS 16
 #endif
 
 /* ---- wake others ---- */
 
-/* sleeper: whose bit was cleared. */
+/* The bit of sleeper was cleared. */
 static void parking_unpark(volt_rt *rt, unsigned sleeper) {
   bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
   if (by_hand && sleeper == VOLT_BY_HAND_LOOP_) {
-    volt_idle_look_(&rt->idle); /* H4: pairs H3; by_hand.c R3 */
+    volt_idle_look_(&rt->idle); /* by_hand.c R3 */
     if (rt->config.waker.wake) rt->config.waker.wake(rt->config.waker.ctx);
   } else {
     volt_unpark(&rt->worker[by_hand ? 0 : sleeper].parker);
@@ -52,8 +49,8 @@ void volt_rt_work_queued_(volt_rt *rt) {
 
 void volt_rt_timer_started_(void *ctx) {
   volt_rt *rt = (volt_rt *)ctx;
-  volt_idle_look_(&rt->idle); /* K2: pairs K1; R2 */
-  /* worker:K4 <- worker:K3: the driver sees who is the keeper */
+  volt_idle_look_(&rt->idle); /* R2 */
+  /* worker:K4 <- worker:K3: the thread that starts a timer sees which worker keeps the time */
   unsigned keeper = volt_load_acquire(&rt->keeper);
   if (keeper == 0) {
     volt_rt_work_queued_(rt);
@@ -64,13 +61,12 @@ void volt_rt_timer_started_(void *ctx) {
 
 void volt_rt_rouse_(void *ctx) {
   volt_rt *rt = (volt_rt *)ctx;
-  volt_idle_look_(&rt->idle); /* K2: pairs K1; by_hand.c R2 */
+  volt_idle_look_(&rt->idle); /* by_hand.c R2 */
   if (volt_idle_claim_(&rt->idle, VOLT_BY_HAND_THREAD_)) parking_unpark(rt, VOLT_BY_HAND_THREAD_);
 }
 
 /* ---- search, sleep ---- */
 
-/* Whether there is work that any worker may take. For idle.h: after D4 or D5. */
 bool volt_rt_is_any_queued_(volt_rt *rt) {
   if (volt_inject_length_(&rt->inject) > 0) return true;
   for (unsigned i = 0; i < rt->workers; i++) {
@@ -79,13 +75,14 @@ bool volt_rt_is_any_queued_(volt_rt *rt) {
   return false;
 }
 
-/* Whether a timer may come before anybody looks at the clock: a hint, for who is going to poll. */
+/* A hint, for a worker that is about to poll: whether a timer is started and no worker keeps the
+ * time. */
 static bool parking_is_time_unkept(volt_rt *rt) {
-  return volt_load_relaxed(&rt->keeper) == 0 && /* who becomes it reads the deadline after that */
+  return volt_load_relaxed(&rt->keeper) == 0 && /* a new keeper reads the deadline after that */
          volt_timers_earliest_ns(&rt->timers) != VOLT_NO_DEADLINE;
 }
 
-/* It has found work. Others are woken for what it leaves behind, and to keep the time. */
+/* It wakes a worker for the tasks that are left, or to keep the time. */
 void volt_worker_found_(volt_worker *w) {
   volt_rt *rt = w->rt;
   w->is_searching = false;
@@ -131,7 +128,7 @@ volt_task *volt_worker_search_(volt_worker *w) {
   return t;
 }
 
-/* Returns the deadline that this worker sleeps until: R2. */
+/* Returns the deadline until which this worker sleeps: R2. */
 static uint64_t parking_keep_time(volt_rt *rt, bool is_keeper) {
   if (!is_keeper || (rt->config.flags & VOLT_RT_VIRTUAL_CLOCK)) return VOLT_NO_DEADLINE;
   return volt_timers_earliest_ns(&rt->timers);
@@ -139,12 +136,10 @@ static uint64_t parking_keep_time(volt_rt *rt, bool is_keeper) {
 
 static bool parking_become_keeper(volt_worker *w) {
   uint32_t none = 0;
-  /* worker:K3 -> worker:K4: the driver sees who is the keeper */
+  /* worker:K3 -> worker:K4: the thread that starts a timer sees which worker keeps the time */
   return volt_cas_acq_rel(&w->rt->keeper, &none, w->index + 1);
 }
 
-/* The bit is set. Sleep until somebody clears it, who then counts this worker as searching.
- * Returns false: it was this thread that has cleared it, because the time has come. */
 bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) {
   volt_rt *rt = w->rt;
   volt_worker_count_(&w->counts.parks, 1);
@@ -157,15 +152,15 @@ bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) 
 void volt_worker_park_(volt_worker *w) {
   volt_rt *rt = w->rt;
   VOLT_ASSERT(!w->lifo && volt_ring_count_(&w->ring) == 0); /* I1 */
-  volt_store_relaxed(&w->parker.word, 0); /* new: the bit is clear, so nobody is to unpark it */
+  volt_store_relaxed(&w->parker.word, 0); /* new: the bit is clear, so no unpark is on its way */
   bool is_keeper = parking_become_keeper(w);
-  volt_idle_park_(&rt->idle, w->index, w->is_searching); /* D4, K1 */
+  volt_idle_park_(&rt->idle, w->index, w->is_searching); /* R1, R2, R3 */
   w->is_searching = true;
   bool work = volt_rt_is_any_queued_(rt) || volt_rt_is_over_(rt);
   if (!work || !volt_idle_claim_(&rt->idle, w->index)) {
     volt_worker_sleep_(w, w->index, parking_keep_time(rt, is_keeper));
   }
-  /* worker:K3 -> worker:K4: the driver sees who is the keeper */
+  /* worker:K3 -> worker:K4: the thread that starts a timer sees which worker keeps the time */
   if (is_keeper) volt_exchange_acq_rel(&rt->keeper, 0);
 }
 

@@ -1,4 +1,4 @@
-/* parts.h: the parts of a runtime, and who may touch which.
+/* parts.h: the parts of a runtime, and which threads may use which.
  *
  * Labels: worker */
 #ifndef VOLT_RT_PARTS_H
@@ -27,7 +27,7 @@ struct volt_registry {
   VOLT_PLAIN(uint32_t) is_closed; /* under the lock, like all that follows */
   VOLT_PLAIN(uint64_t) count;
   VOLT_PLAIN(uint64_t) spawned;
-  VOLT_PLAIN(struct volt_closer *) closers; /* those who wait until count is 0 */
+  VOLT_PLAIN(struct volt_closer *) closers; /* calls that wait until count is 0 */
   volt_task_link running;
   volt_task_link cancelled; /* by shutdown */
   char line[VOLT_CACHE_LINE];
@@ -35,7 +35,7 @@ struct volt_registry {
 
 enum { VOLT_RT_BATCH_ = 128 }; /* tasks that are moved at once */
 
-/* By hand there are two that may sleep, and each has its bit: the loop around it, whose waker is
+/* By hand there are two sleepers, each with its bit: the loop around volt_rt_run(), whose waker is
  * called, and a thread in volt_rt_run_until(), which is unparked as a worker is. */
 enum { VOLT_BY_HAND_LOOP_ = 0, VOLT_BY_HAND_THREAD_ = 1 };
 
@@ -62,7 +62,7 @@ typedef struct volt_pool {
   uint64_t carved;              /* blocks so far */
 } volt_pool;
 
-/* Relaxed counters that their worker writes and anybody reads. */
+/* Relaxed counters, which their worker writes and any thread reads. */
 typedef struct volt_worker_counts {
   VOLT_ATOMIC(uint64_t) polls, lifo_hits, steals, stolen, injected, overflows, parks;
 } volt_worker_counts;
@@ -93,15 +93,15 @@ typedef struct volt_blocking_pool {
   VOLT_PLAIN(volt_blocking *) head; /* under the lock, like all that follows */
   VOLT_PLAIN(volt_blocking *) tail;
   VOLT_PLAIN(uint64_t) queued;
-  VOLT_PLAIN(uint64_t) running; /* calls that were taken, and whose owners may be yet to be woken */
+  VOLT_PLAIN(uint64_t) running; /* calls that were taken, until their owners were woken */
   VOLT_PLAIN(uint32_t) threads;
   VOLT_PLAIN(uint32_t) idle_count;
-  VOLT_PLAIN(struct volt_blocking_thread *) idle; /* the one that has become idle last */
+  VOLT_PLAIN(struct volt_blocking_thread *) idle; /* the thread that has become idle last */
   VOLT_PLAIN(uint32_t) is_closed;
   VOLT_PLAIN(volt_parker *) closer;
-  VOLT_PLAIN(uint32_t) any_left;   /* whether there is a thread to join: */
-  VOLT_PLAIN(volt_thread_) left;   /* the one that has left last */
-  VOLT_ATOMIC(uint32_t) last_name; /* threads so far: their names, no more */
+  VOLT_PLAIN(uint32_t) any_left;   /* whether there is a thread to join, */
+  VOLT_PLAIN(volt_thread_) left;   /* which is the one that has ended last */
+  VOLT_ATOMIC(uint32_t) last_name; /* threads so far, for their names */
 } volt_blocking_pool;
 
 struct volt_rt {
@@ -116,8 +116,8 @@ struct volt_rt {
   volt_pool pool;
   VOLT_ATOMIC(uint64_t) cancelled; /* by shutdown */
   VOLT_ATOMIC(uint32_t) closing;   /* calls of volt_rt_shutdown() that have not returned */
-  VOLT_ATOMIC(uint32_t) is_ending; /* it was given to volt_rt_destroy(), or to nobody */
-  VOLT_ATOMIC(uint32_t) is_run;    /* by hand: whether a thread runs its tasks: worker.c */
+  VOLT_ATOMIC(uint32_t) is_ending; /* volt_rt_destroy() was called, or _background() */
+  VOLT_ATOMIC(uint32_t) is_run;    /* by hand: whether a thread runs its tasks: by_hand.c */
   VOLT_ATOMIC(uint32_t) has_said;  /* that a worker has blocked */
   volt_signals_ signals;           /* blocked by the thread that has created it */
   char thread_prefix[VOLT_THREAD_NAME_];
@@ -127,7 +127,8 @@ struct volt_rt {
 
 /* ---- runtime.c ---- */
 
-/* A thread of the runtime begins: its name, the user's hook. What it gives to ends. */
+/* What a thread of the runtime has from begin to end: it sets its name and calls the user's
+ * hook. */
 typedef struct volt_rt_thread {
   volt_rt *rt;
   char name[VOLT_THREAD_NAME_];
@@ -154,7 +155,7 @@ void volt_worker_end_here_(void);
 /* Queue a task behind all others of this worker. */
 void volt_worker_push_back_(volt_worker *w, volt_task *t);
 
-/* The next of those from outside, behind those of this worker; or NULL. */
+/* Move tasks from the injection queue to the ring, and take the oldest in the ring; or NULL. */
 volt_task *volt_worker_take_outside_(volt_worker *w);
 
 /* Poll some thousand times, or until that task has ended; until: NULL: none. Returns whether there
@@ -168,39 +169,40 @@ static inline void volt_worker_count_(VOLT_ATOMIC(uint64_t) *counter, uint64_t n
 
 /* ---- parking.c ---- */
 
-/* A waker of a thread that runs it by hand, for what is not found in a queue. */
+/* A waker: wake the thread in volt_rt_run_until() for what is in no queue. */
 void volt_rt_rouse_(void *rt);
 
-/* Wake a worker for work that was queued where any can take it. */
+/* Work was queued where any worker can take it: wake one, if that is needed. */
 void volt_rt_work_queued_(volt_rt *rt);
 
-/* The earliest deadline has become earlier: the driver of the timers. */
+/* A waker, of the driver of the timers: the earliest deadline has become earlier. */
 void volt_rt_timer_started_(void *rt);
 
-/* Whether there is work that any worker may take. For idle.h: after D4 or D5. */
+/* Whether there is work that any worker may take: after idle:D4 or idle:D5. */
 bool volt_rt_is_any_queued_(volt_rt *rt);
 
 static inline bool volt_rt_is_over_(volt_rt *rt) {
-  return volt_load_seq_cst(&rt->is_over) != 0; /* worker:O2 <-> runtime:O1: TODO-REASON */
+  return volt_load_seq_cst(&rt->is_over) !=
+         0; /* worker:O2 <-> runtime:O1: after idle:D4: sees the end, or its bit is seen */
 }
 
-/* Search, in the queues for all and in those of other workers. Returns a task, or NULL. */
+/* Search the queues of all workers. Returns a task, or NULL. */
 volt_task *volt_worker_search_(volt_worker *w);
 
-/* A worker that searches has found work; or it ends. */
+/* A worker that searches has found work; or it ends, and may search or not. */
 void volt_worker_found_(volt_worker *w);
 void volt_worker_end_search_(volt_worker *w);
 
-/* Sleep until there is work, the end, or the earliest timer. */
+/* Sleep until there may be work, or until the end or the earliest timer. */
 void volt_worker_park_(volt_worker *w);
 
-/* The bit of sleeper is set. Sleep until it is cleared. Returns false: it was this thread that has
- * cleared it, because the time has come. */
+/* The bit of sleeper is set. Sleep until another thread has cleared it, and has counted this worker
+ * as searching. Returns false: the deadline has passed, and this thread has cleared the bit. */
 bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns);
 
 /* ---- by_hand.c ---- */
 
-/* Run tasks on this thread as the only worker: see volt_rt_run(). */
+/* volt_rt_run(). */
 uint64_t volt_worker_run_by_hand_(volt_worker *w);
 
 /* ---- registry.c ---- */
@@ -208,7 +210,7 @@ uint64_t volt_worker_run_by_hand_(volt_worker *w);
 void volt_registry_init_(volt_registry *registry);
 int volt_registry_add_(volt_rt *rt, volt_task *t);
 
-/* Take no more, and ask every task to end. Returns how many were asked. */
+/* Add no more tasks, and ask every task to end. Returns how many were asked. */
 uint64_t volt_registry_close_(volt_registry *registry);
 
 /* Wait until none is left. Returns VOLT_OK or VOLT_ETIMEDOUT. */
@@ -230,7 +232,7 @@ void volt_rt_pool_destroy_(volt_rt *rt);
 
 void volt_blocking_pool_init_(volt_blocking_pool *pool);
 
-/* Whether a call is queued or runs. When there is none any more, the thread that runs a runtime of
+/* Whether a call is queued or runs. When the last one is done, a thread that runs a runtime of
  * virtual time by hand is roused. */
 bool volt_blocking_pool_is_busy_(volt_blocking_pool *pool);
 

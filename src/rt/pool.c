@@ -1,6 +1,7 @@
 /* pool.c: memory for tasks: blocks of 64 to 1024 bytes, carved from chunks that the runtime keeps
- * until it ends. Each worker keeps the blocks that it has freed for itself; what is too many of
- * them, and what other threads free, goes to a list for all. Bigger tasks go to the allocator. */
+ * until it ends. Each worker keeps a list of the blocks that it has freed. Blocks that are too many
+ * for that list, and those that other threads free, go to a list for all. Larger tasks go to the
+ * allocator. */
 #include <string.h>
 
 #include "../core/check.h"
@@ -8,8 +9,8 @@
 
 enum { UNIT = 64, CHUNK_BYTES = 64 * 1024, LARGE = VOLT_POOL_CLASSES };
 
-/* How many free blocks of a size a worker keeps, and how many go to or come from the others at a
- * time. */
+/* How many free blocks of a size a worker keeps, and how many it moves to or from the others at
+ * once. */
 enum { KEEP = 256, MOVE = 128 };
 
 void volt_rt_pool_init_(volt_pool *pool) {
@@ -44,7 +45,7 @@ static void pool_move(volt_free_list *from, volt_free_list *to, unsigned count) 
 
 /* ---- blocks ---- */
 
-/* Nothing is held: the allocator is the user's. Returns NULL if there is no memory. */
+/* Without the lock, because the allocator is the user's. Returns NULL if there is no memory. */
 static volt_chunk *pool_new_chunk(volt_rt *rt) {
   const volt_rt_allocator *a = &rt->config.allocator;
   volt_chunk *chunk = (volt_chunk *)a->alloc(CHUNK_BYTES, a->ctx);
@@ -72,8 +73,8 @@ static volt_task *pool_carve(volt_pool *pool, size_t bytes) {
   return t;
 }
 
-/* One for the caller, and a stock for *own if there is any and there are free ones. chunk: NULL, or
- * a new one, which is always added. */
+/* One block for the caller, and some for *own, if that is not NULL and there are free ones. chunk:
+ * NULL, or a new one, which is always added. */
 static volt_task *pool_take_shared(volt_rt *rt, unsigned block, volt_free_list *own,
                                    volt_chunk *chunk) {
   volt_pool *pool = &rt->pool;
@@ -112,7 +113,7 @@ static void pool_give(volt_rt *rt, volt_task *t, unsigned block) {
   volt_short_lock_leave_(&rt->pool.lock);
 }
 
-/* ---- too big for that: its size stands before it ---- */
+/* ---- larger blocks: the size stands before the block ---- */
 
 static volt_task *pool_take_large(volt_rt *rt, size_t bytes) {
   const volt_rt_allocator *a = &rt->config.allocator;
@@ -120,7 +121,7 @@ static volt_task *pool_take_large(volt_rt *rt, size_t bytes) {
   char *memory = (char *)a->alloc(bytes + UNIT, a->ctx);
   if (!memory) return NULL;
   memcpy(memory, &bytes, sizeof bytes);
-  volt_fetch_add_relaxed(&rt->pool.in_use, 1); /* a count: read when all is over */
+  volt_fetch_add_relaxed(&rt->pool.in_use, 1); /* a count: read at the end */
   return (volt_task *)(void *)(memory + UNIT);
 }
 

@@ -1,19 +1,22 @@
-/* registry.c: which tasks have not ended: so that shutdown finds them, and knows when there are none.
+/* registry.c: the tasks that have not ended, so that shutdown finds them, and knows when none is
+ * left. A runtime has one registry for each worker, and one for all other threads.
  *
  * Invariants
- *   I1  the runtime exists while any count is above zero; whoever lowers it on a thread that is no
- *       worker touches the runtime for the last time as it leaves the lock
- *   I2  a task that is linked has not ENDED: so what is found under the lock may be touched under
- *   it
- *   I3  count is lowered after ENDED: nobody who sees 0 finds a task pending
+ *   I1  the runtime exists while the count of any registry is above zero. A thread that is no
+ *       worker and lowers a count uses the runtime for the last time as it unlocks
+ *   I2  a task that is linked has not ENDED, so a thread that finds it under the lock may use it
+ *       under the lock
+ *   I3  the count is lowered after ENDED, so a thread that sees 0 finds no task pending
  *
- * Race R1: a spawn meets the shutdown. Closed: both decide under the lock.
- * Race R2: who waits for the last task gives up as it ends. Closed: it takes itself back under the
- *   lock, or waits for the unpark that it is owed.
- * Race R3: Interleaving: two threads wait for the last task; the first is told, and frees the
- *   runtime before the second is told. Prevented by: the list of waiting threads is taken out under
- *   the lock, and they are told from it. After that neither the runtime is touched, nor a thread
- *   that was told. */
+ * Races
+ *   R1  Interleaving: a spawn adds a task as the runtime shuts down. Prevented by: both decide
+ *       under the lock.
+ *   R2  Interleaving: a thread that waits for the last task gives up as that task ends. Prevented
+ *       by: the thread takes itself out under the lock, or waits for its unpark.
+ *   R3  Interleaving: two threads wait for the last task; the first is woken, and frees the runtime
+ *       before the second is woken. Prevented by: the list of waiting threads is taken out under
+ *       the lock, and the threads are woken from there. After that neither the runtime is used, nor
+ *       a thread that was woken. */
 #include "parts.h"
 
 #include "../core/check.h"
@@ -57,7 +60,7 @@ void volt_registry_unlink_(volt_task *t) {
   volt_task_list_remove_(&t->entry);
 }
 
-/* All of them, and each for the last time: it may be gone as it is told. */
+/* Wake all of them. Each is used for the last time by its unpark, because its thread may go on. */
 static void registry_wake_closers(volt_closer *c) {
   while (c) {
     volt_closer *next = c->next;
@@ -97,7 +100,7 @@ uint64_t volt_registry_close_(volt_registry *registry) {
                                 registry_take);
 }
 
-/* Returns whether it was there. */
+/* Returns whether closer was in the list. */
 static bool registry_remove_closer(volt_registry *registry, volt_closer *closer) {
   volt_closer *before = NULL;
   for (volt_closer *at = registry->closers; at; before = at, at = at->next) {

@@ -1,25 +1,22 @@
-/* ring.h: the run queue of one worker: 256 tasks, pushed and popped by it, stolen by others.
+/* ring.h: the run queue of one worker: 256 tasks. The worker pushes and pops, others steal.
  *
- * Algorithm: tail is the owner's, head is moved by a compare-and-swap by whoever takes: the owner
- * one, a thief half of what there is, after it has copied them. Both only ever grow, so a head that
- * is the same has not moved.
+ * Algorithm: the tail belongs to the owner. The head is moved by the compare-and-swap of the thread
+ * that takes: the owner takes one task; a thief copies half of the tasks, and then takes them. Both
+ * counts only grow, so a head that is the same has not moved.
  *
  * Invariants
  *   I1  head <= tail <= head + 256; the tasks are those in [head, tail)
- *   I2  a slot is written while it is outside of [head, tail) only
+ *   I2  a slot is written only while it is outside of [head, tail)
  *
  * Races
- *   R1  A thief copies a slot; the owner pops it, goes round and writes another task there; the
- *       thief takes what it has copied. Closed: the thief's CAS fails, head has moved.
- *   R2  The owner writes a slot that a thief is still copying, and the thief's CAS succeeds.
- *       Closed: the slot is free only once head has passed it, which is after the copy (H1 -> H2).
- *   R3  A task is pushed, its pusher finds nobody asleep; a worker lies down and finds no task.
- *       Closed with idle.h: of D1, D3 there and D4 there, D2 one sees the other.
- *
- * Pairs
- *   T1 (release) -> T2 (acquire)   whoever takes a task sees it as it was pushed
- *   H1 (release) -> H2 (acquire)   the owner writes a slot after it was copied
- *   D1, D2 (seq_cst)               with D3, D4 in idle.h: R3 */
+ *   R1  Interleaving: a thief copies a slot; the owner pops that task, comes round and writes
+ *       another task there; the thief takes its copy. Prevented by: the thief's CAS fails, because
+ *       the head has moved.
+ *   R2  Interleaving: the owner writes a slot that a thief still copies, and the thief's CAS
+ *       succeeds. Prevented by: the slot is free only after the head has passed it, which is after
+ *       the copy (H1, H2).
+ *   R3  Interleaving: a worker pushes a task and sees no sleeper; another worker finds no task and
+ *       sleeps. Prevented by: idle.h R1, with D1 and D2 here. */
 #ifndef VOLT_RT_RING_H
 #define VOLT_RT_RING_H
 
@@ -33,7 +30,7 @@
 
 typedef struct volt_ring {
   VOLT_ATOMIC(uint64_t) head;
-  char line[VOLT_CACHE_LINE - 8]; /* thieves take head from each other, not from the owner's line */
+  char line[VOLT_CACHE_LINE - 8]; /* thieves contend for head, not for the owner's line */
   VOLT_ATOMIC(uint64_t) tail;
   VOLT_ATOMIC(volt_task *) slots[VOLT_RT_RING];
 } volt_ring;
@@ -43,7 +40,7 @@ static inline void volt_ring_init_(volt_ring *r) {
   volt_store_relaxed(&r->tail, 0);
 }
 
-/* How many there are: exact for the owner while nobody steals. */
+/* How many there are: exact for the owner while no thread steals. */
 static inline uint32_t volt_ring_count_(volt_ring *r) {
   uint64_t head =
       volt_load_relaxed(&r->head); /* hint only; read first, so that it is the smaller */
@@ -51,16 +48,17 @@ static inline uint32_t volt_ring_count_(volt_ring *r) {
   return tail > head ? (uint32_t)(tail - head) : 0;
 }
 
-/* Whether there is a task, for a worker that lies down: see idle.h. */
+/* Whether there is a task: for a worker that is about to sleep (idle.h R1). */
 static inline bool volt_ring_has_any_(volt_ring *r) {
-  uint64_t tail = volt_load_seq_cst(&r->tail); /* ring:D2 <-> ring:D1: TODO-REASON */
-  return volt_load_relaxed(&r->head) < tail;   /* a task that was taken is somebody's */
+  /* ring:D2 <-> ring:D1: after idle:D4 or idle:D5: sees the task, or its pusher sees them */
+  uint64_t tail = volt_load_seq_cst(&r->tail);
+  return volt_load_relaxed(&r->head) < tail; /* a task that was taken is on a worker */
 }
 
-/* By the owner: space for one more? */
+/* By the owner: whether there is no space for one more. */
 static inline bool volt_ring_is_full_(volt_ring *r) {
   uint64_t tail = volt_load_relaxed(&r->tail); /* the owner's */
-  /* ring:H2 <- ring:H1: the owner writes a slot after it was copied; R2 */
+  /* ring:H2 <- ring:H1: the owner writes a slot after a thief has copied it; R2 */
   return tail - volt_load_acquire(&r->head) == VOLT_RT_RING;
 }
 
@@ -68,17 +66,17 @@ static inline bool volt_ring_is_full_(volt_ring *r) {
 static inline void volt_ring_push_(volt_ring *r, volt_task *t) {
   uint64_t tail = volt_load_relaxed(&r->tail);           /* the owner's */
   volt_store_relaxed(&r->slots[tail % VOLT_RT_RING], t); /* published by T1 */
-  /* ring:T1 -> ring:T2: whoever takes a task sees it as it was pushed */
+  /* ring:T1 -> ring:T2: the thread that takes a task sees it as it was pushed */
   volt_store_release(&r->tail, tail + 1);
 }
 
-/* The same as one step with all that follows: for a push that nobody but this worker knows of, and
- * it may be long before it looks again. */
+/* The same, in one sequentially consistent order with the idle word: for a push in the middle of a
+ * poll that may go on for long, so that the worker looks for sleepers right after it. */
 static inline void volt_ring_push_seen_(volt_ring *r, volt_task *t) {
   uint64_t tail = volt_load_relaxed(&r->tail);           /* the owner's */
   volt_store_relaxed(&r->slots[tail % VOLT_RT_RING], t); /* published by D1 */
-  /* ring:D1 <-> ring:D2: TODO-REASON; ring:T1 -> ring:T2: whoever takes a task sees it as it was
-   * pushed */
+  /* ring:D1 <-> ring:D2: then idle:D3: D2 of a sleeper sees it, or D3 sees the sleeper; ring:T1 ->
+   * ring:T2: the thread that takes a task sees it as it was pushed */
   volt_exchange_seq_cst(&r->tail, tail + 1);
 }
 
@@ -94,11 +92,11 @@ static inline volt_task *volt_ring_pop_(volt_ring *r) {
   return NULL;
 }
 
-/* By anybody: take the older half, at most max, into out. Returns how many. */
+/* By any thread: take the older half, at most max, into out. Returns how many. */
 static inline unsigned volt_ring_steal_(volt_ring *r, volt_task **out, unsigned max) {
   uint64_t head = volt_load_relaxed(&r->head); /* a guess: the CAS decides */
   for (;;) {
-    /* ring:T2 <- ring:T1: whoever takes a task sees it as it was pushed */
+    /* ring:T2 <- ring:T1: the thread that takes a task sees it as it was pushed */
     uint64_t tail = volt_load_acquire(&r->tail);
     uint64_t count = tail > head ? (tail - head + 1) / 2 : 0;
     if (count > max) count = max;
@@ -106,7 +104,7 @@ static inline unsigned volt_ring_steal_(volt_ring *r, volt_task **out, unsigned 
     for (uint64_t i = 0; i < count; i++) {
       out[i] = volt_load_relaxed(&r->slots[(head + i) % VOLT_RT_RING]); /* R1: the CAS decides */
     }
-    /* ring:H1 -> ring:H2: the owner writes a slot after it was copied */
+    /* ring:H1 -> ring:H2: the owner writes a slot after this thief has copied it */
     if (volt_cas_release(&r->head, &head, head + count)) return (unsigned)count;
   }
 }

@@ -1,12 +1,12 @@
-/* runtime.c: a runtime begins, ends, and tells about itself.
+/* runtime.c: begin and end a runtime, and what is known of it.
  *
- * Race R1: Interleaving: a thread is in volt_rt_shutdown(), which looks at the lists one after the
- *   other; another thread destroys the runtime. Prevented by: that call is counted, its last access
- *   is to count itself off, and destroy waits for that.
- * Race R2: Interleaving: volt_rt_shutdown_background(), called by a task, cancels that task too,
- *   and the runtime is freed under it. Prevented by: the task is live until it has returned, and
- *   the runtime until no task is.
- * Pair C1 (release) -> C2 (acquire)  destroy is after all that a shutdown did */
+ * Races
+ *   R1  Interleaving: a thread is in volt_rt_shutdown(), which looks at the registries one after
+ *       the other; another thread destroys the runtime. Prevented by: the call is counted, its last
+ *       access is to count itself off, and destroy waits for that.
+ *   R2  Interleaving: a task calls volt_rt_shutdown_background(), which cancels that task too, and
+ *       the runtime is freed under it. Prevented by: the task is counted until it has returned, and
+ *       the runtime exists until no task is counted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,8 +80,9 @@ static void *runtime_worker_main(void *arg) {
 }
 
 static void runtime_end_workers(volt_rt *rt, unsigned started) {
-  volt_exchange_seq_cst(&rt->is_over, 1); /* runtime:O1 <-> worker:O2: TODO-REASON */
-  volt_idle_look_(&rt->idle);             /* R3: before or after each D4 */
+  /* runtime:O1 <-> worker:O2: then idle:K2: a worker that parks sees the end, or its bit is seen */
+  volt_exchange_seq_cst(&rt->is_over, 1);
+  volt_idle_look_(&rt->idle); /* parking.c R3: before or after each idle:D4 */
   for (unsigned i = 0; i < started; i++) {
     if (volt_idle_claim_(&rt->idle, i)) volt_unpark(&rt->worker[i].parker);
   }
@@ -125,7 +126,7 @@ static void runtime_init(volt_rt *rt, const volt_rt_config *config) {
   rt->registry = (volt_registry *)(void *)&rt->worker[rt->workers];
   for (unsigned i = 0; i <= rt->workers; i++) volt_registry_init_(&rt->registry[i]);
   for (unsigned i = 0; i < rt->workers; i++) volt_worker_init_(&rt->worker[i], rt, i);
-  if (config->flags & VOLT_RT_BY_HAND) volt_idle_park_(&rt->idle, 0, 0); /* nobody runs it yet */
+  if (config->flags & VOLT_RT_BY_HAND) volt_idle_park_(&rt->idle, 0, 0); /* no thread runs it yet */
 }
 
 static void runtime_release(volt_rt *rt) {
@@ -174,8 +175,8 @@ static void runtime_check_outside(volt_rt *rt, const char *where) {
   VOLT_CHECK(!volt_rt_is_here_(rt), where, "%p: called from a task of it", (void *)rt);
 }
 
-/* By hand: whoever waits for the tasks has to run them. Nobody tells this thread of more to do, so
- * it sleeps for longer and longer, up to a millisecond. */
+/* By hand: the thread that waits for the tasks has to run them. No waker is called for this thread,
+ * so it sleeps for longer and longer, up to a millisecond. */
 static int runtime_run_until_over(volt_rt *rt, volt_registry *registry, uint64_t deadline_ns) {
   uint64_t nap_ns = 500;
   uint64_t spawned = 0;
@@ -200,7 +201,7 @@ static void runtime_close_lists(volt_rt *rt) {
 int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns) {
   runtime_check_outside(rt, "volt_rt_shutdown");
   bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
-  /* relaxed: who destroys it is to know of this call by other means; C2 sees its end */
+  /* relaxed: the thread that destroys rt knows of this call by other means; C2 sees its end */
   uint32_t others = volt_fetch_add_relaxed(&rt->closing, 1);
   VOLT_CHECK(!by_hand || others == 0, "volt_rt_shutdown", "%p: two threads would run it by hand",
              (void *)rt);
@@ -211,21 +212,21 @@ int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns) {
                      : volt_registry_wait_(&rt->registry[i], deadline_ns);
   }
   volt_fetch_add_release(&rt->closing,
-                         UINT32_C(0) - 1); /* runtime:C1 -> runtime:C2: the last of *rt */
+                         UINT32_C(0) - 1); /* runtime:C1 -> runtime:C2: the last use of *rt */
   return result;
 }
 
-/* From now on it is not the caller's. */
+/* From now on rt is not the caller's. */
 static void runtime_take_over(volt_rt *rt, const char *where) {
-  uint32_t before = volt_exchange_relaxed(&rt->is_ending, 1); /* only to say so: it is misuse */
+  uint32_t before = volt_exchange_relaxed(&rt->is_ending, 1); /* only to report misuse */
   VOLT_CHECK(before == 0, where, "%p: it is being destroyed already", (void *)rt);
 }
 
-/* Until no task is left, no thread, and nobody in volt_rt_shutdown(). */
+/* Until no task is left, no thread, and no call of volt_rt_shutdown(). */
 static void runtime_stop(volt_rt *rt) {
   volt_rt_shutdown(rt, VOLT_NO_DEADLINE);
   unsigned spins = 0;
-  /* runtime:C2 <- runtime:C1: TODO-REASON; R1 */
+  /* runtime:C2 <- runtime:C1: destroy is after all that a shutdown did; R1 */
   while (volt_load_acquire(&rt->closing) != 0) volt_pause_(&spins);
   volt_blocking_pool_close_(&rt->blocking);
   if (!(rt->config.flags & VOLT_RT_BY_HAND)) runtime_end_workers(rt, rt->workers);

@@ -1,64 +1,58 @@
 /* task.c: the life of a task, decided by one word.
  *
- * The state word. Each change of it is one read-modify-write; who fails starts over with what it
- * sees then.
+ * The state word. Each change of it is one read-modify-write; a thread whose CAS fails starts over
+ * with the word that it has seen.
  *
  *   bit 0  SPAWNED   set once, by spawn
- *   bit 1  ACTIVE    the scheduler has it: in one queue, or on one worker. Set by the spawn, wake
- *                    or cancel that finds it clear, which must then queue it; cleared by the worker
- *                    at the end of a poll
+ *   bit 1  ACTIVE    the scheduler has the task: in one queue, or on one worker. Set by the spawn,
+ *                    wake or cancel that finds it clear, which must then queue the task; cleared by
+ *                    the worker at the end of a poll
  *   bit 2  NOTIFIED  a wake or cancel has come while ACTIVE. Set by it; cleared by the worker
  *                    before a poll, or at its end, and then the task is polled once more
- *   bit 3  COMPLETE  it has returned, result stands. Set by the worker, ends ACTIVE for ever. A
- *                    wake that comes later only settles its registration
- *   bit 4  CANCEL    somebody asks it to end. Set by anybody while not COMPLETE; taken out by the
- *                    worker before a poll, put back at its end if no await has obeyed
- *   bit 5  ENDED     nothing refers to it any more. Set once, by the one whose change made it
- *                    COMPLETE with no registration left, or together with that
- *   bit 6  JOINER    the field joiner is a waiter that is to be told. Set and cleared by who joins,
- *                    while not ENDED; from ENDED on it belongs to who has set that
- *   bit 7  DETACHED  nobody will join. Set by the handle's holder. Who finds ENDED and DETACHED
- *                    together, the one of both that came last, frees the task
- *   bit 8  GROUPED   from spawn on: joiner is the group. Cleared, after ENDED, as the group gives up
- *                    the handle
- *   bit 9  ASKED     set with CANCEL, for ever
+ *   bit 3  COMPLETE  the task has returned, and its result is set. Set by the worker, which clears
+ *                    ACTIVE for ever. A wake that comes later only settles its registration
+ *   bit 4  CANCEL    the task is asked to end. Set by any thread while not COMPLETE; cleared by the
+ *                    worker before a poll, set again at its end if no await has obeyed
+ *   bit 5  ENDED     nothing refers to the task any more. Set once, together with COMPLETE if no
+ *                    registration is left, or else by the thread that settles the last one
+ *   bit 6  JOINER    the field joiner is a waiter, to be completed. Set and cleared by the thread
+ *                    that joins, while not ENDED. Then it belongs to the thread that has set ENDED
+ *   bit 7  DETACHED  no thread will join. Set by the handle's holder. The thread that sets the
+ *                    second of ENDED and DETACHED frees the task
+ *   bit 8  GROUPED   the field joiner is the group. Set by spawn; cleared, after ENDED, as the
+ *                    group gives the handle to a caller
+ *   bit 9  ASKED     set with CANCEL, never cleared
  *   10..63 registrations: wakers of this task that futures hold, each to be settled by one wake or
- *                    drop; and canceller's holds. Those of the poll that runs are added at its end
- *                    (volt_ctx.registered), so a wake may be counted off first: below zero for a
- *                    while, but only while ACTIVE
+ *                    drop; and holds of cancellers. Those of the poll that runs are added at its
+ *                    end (volt_ctx.registered), so a wake may be counted off first: the count may
+ *                    be below zero, but only while ACTIVE
  *
  * Invariants
  *   I1  ACTIVE: in one queue or on one worker, never both, never twice
- *   I2  a wake that comes after the beginning of a poll makes another poll follow
+ *   I2  a wake that comes after a poll has begun makes another poll follow
  *   I3  COMPLETE: the number of registrations is exact, and only falls
- *   I4  the task is freed, or its joiner told, once, after ENDED
- *   I5  DETACHED stays in the word, in the pool's free block too, until that is a new task: a handle
- *       that is used again is found out
+ *   I4  the task is freed, or its joiner completed, once, after ENDED
+ *   I5  DETACHED stays in the word, in a free block of the pool too, until the block is a new task:
+ *       a second use of a detached handle aborts
  *
  * Races
- *   R1  A wake comes while the task is polled. Closed: NOTIFIED; the worker's CAS that would make
- *       it idle fails.
- *   R2  The worker looks at NOTIFIED, the wake sets it, the poll begins: it is polled once more
- *       than it need be. Tolerated: a poll that nobody was woken for is harmless.
- *   R3  A future is granted, the task sees it in a poll that another wake has caused, returns and
- *       is freed, and only then the granter calls the waker. Closed: its registration is open, so
- *       the task has not ended; the wake ends it.
- *   R4  The wake (or spawn) queues the task; that runs, ends, and its runtime is destroyed, while
- *       it still looks for a worker to rouse. Closed: on a thread that is no worker the
- *       registration is settled after that.
- *   R5  Two settle the last two registrations of a COMPLETE task. Closed: one change makes it zero.
- *   R6  A canceller touches a task that is being freed. Closed: it holds a registration, and gets
- *       none once the task is COMPLETE; it finds the task by a handle, or in a list that the task
- *       leaves before it has ENDED (registry.c, I2; group.c).
- *   R7  The joiner registers while the task ends. Closed: its CAS fails on ENDED, or ENDED's change
- *       finds JOINER.
- *
- * Pairs
- *   W1 (acq_rel) -> P1, Q1 (acquire)   the poll sees what whoever woke it did
- *   Q1 (acq_rel) -> W1 (acquire)       the next poll, elsewhere, sees what this one did
- *   W1, Q1 (release) -> E1 (acquire)   who ends it is after all that touched it
- *   E1 (acq_rel) -> J1 (acquire)       whoever joins, detaches or frees it sees its result
- *   J2 (acq_rel) -> E1 (acquire)       who ends it finds the joiner */
+ *   R1  Interleaving: a wake comes while the task is polled. Prevented by: the wake sets NOTIFIED,
+ *       so the CAS by which the worker would clear ACTIVE fails.
+ *   R2  Interleaving: the worker reads NOTIFIED, the wake sets it, the poll begins: the task is
+ *       polled once more than needed. Tolerated: a poll without a cause is harmless.
+ *   R3  Interleaving: a future is granted; the task sees that in a poll with another cause, returns
+ *       and is freed; only then the granter calls the waker. Prevented by: its registration is not
+ *       settled, so the task has not ended. The wake ends it.
+ *   R4  Interleaving: a wake (or spawn) queues the task; it runs and ends, and its runtime is
+ *       destroyed, while the waking thread still looks for a worker to wake. Prevented by: a thread
+ *       that is no worker settles the registration after that.
+ *   R5  Interleaving: two threads settle the last two registrations of a COMPLETE task. Prevented
+ *       by: only one of the two changes makes the count zero.
+ *   R6  Interleaving: a canceller uses a task that is being freed. Prevented by: the canceller
+ *       holds a registration, and gets none once the task is COMPLETE. It finds the task by a
+ *       handle, or in a list that the task leaves before it has ENDED (registry.c I2; group.c).
+ *   R7  Interleaving: a joiner registers while the task ends. Prevented by: the joiner's CAS fails
+ *       because of ENDED, or the change that sets ENDED finds JOINER. */
 #include "task_life.h"
 
 #include "../core/check.h"
@@ -84,7 +78,8 @@ static const char task_name[] = "volt_task";
 static void task_wake(void *ctx);
 static void task_wake_last(void *ctx);
 
-/* A task that joins runs after those that are ready: others that it may join are among them. */
+/* A task that joins others runs behind the tasks that are ready: some of them may be those
+ * others. */
 static void task_complete_joiner(volt_task *t) {
   volt_waiter *w = (volt_waiter *)(void *)t->joiner;
   volt_claimed_ claimed = volt_waiter_claim_(w);
@@ -92,7 +87,7 @@ static void task_complete_joiner(volt_task *t) {
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
-/* state: as it became ENDED. I4 */
+/* Complete the joiner, pass the task to its group, or free it. state: as ENDED was set. I4 */
 static void task_settle(volt_task *t, uint64_t state) {
   if (state & GROUPED) {
     volt_group *g = (volt_group *)(void *)t->joiner;
@@ -106,15 +101,15 @@ static void task_settle(volt_task *t, uint64_t state) {
   }
 }
 
-/* It has become COMPLETE with no registration, by a change of this thread: a wake or drop. */
+/* By the thread whose wake or drop has settled the last registration of a COMPLETE task. */
 static void task_end(volt_task *t) {
   volt_rt *rt = t->rt;
   unsigned shard = t->shard;
   volt_registry *registry = volt_registry_lock_(rt, shard);
   volt_registry_unlink_(t);
   volt_registry_unlock_(registry);
-  /* task:E1 <-> task:J1, task:J2, task:Q1, task:W1: whoever joins, detaches or frees it sees its
-   * result */
+  /* task:E1 <-> task:J1, task:J2, task:Q1, task:W1: after all that has touched the task; a thread
+   * that joins, detaches or frees it sees its result */
   task_settle(t, volt_fetch_or_acq_rel(&t->state, ENDED));
   volt_registry_count_off_and_unlock_(volt_registry_lock_(rt, shard));
 }
@@ -128,12 +123,13 @@ static bool task_is_over(uint64_t state) {
 /* Settle a registration without waking. */
 static void task_drop(void *ctx) {
   volt_task *t = (volt_task *)ctx;
-  /* task:W1 <-> task:E1, task:P1, task:Q1: who ends it is after all that touched it */
+  /* task:W1 <-> task:E1, task:P1, task:Q1: the thread that ends it is after all that touched it */
   uint64_t before = volt_fetch_add_acq_rel(&t->state, ONE_LESS);
   if (task_is_over(before - ONE)) task_end(t);
 }
 
-/* R4: a registration is settled at once only where the runtime cannot end meanwhile. */
+/* A worker settles the registration by the same change that sets ACTIVE: the runtime cannot end
+ * under it. Any other thread does so after it has queued the task (R4). */
 static void task_wake_in(volt_task *t, volt_rt_order_ order) {
   uint64_t settled = volt_rt_is_here_(t->rt) ? ONE : 0;
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
@@ -141,7 +137,8 @@ static void task_wake_in(volt_task *t, volt_rt_order_ order) {
     bool queue = !(state & (ACTIVE | COMPLETE));
     uint64_t next = queue ? (state - settled) | ACTIVE : state - ONE;
     if (state & ACTIVE) next |= NOTIFIED; /* R1 */
-    /* task:W1 <-> task:E1, task:P1, task:Q1: who ends it is after all that touched it */
+    /* task:W1 <-> task:E1, task:P1, task:Q1: the thread that ends it is after all that touched
+     * it */
     if (!volt_cas_acq_rel(&t->state, &state, next)) continue;
     if (queue) {
       volt_rt_schedule_(t, order);
@@ -163,16 +160,16 @@ static void task_wake_last(void *ctx) {
 
 /* ---- polls ---- */
 
-/* Change the state of a task that has returned. Returns the new state: with ENDED if no registration
- * is left, which only this change can decide. */
+/* Change the state of a task that has returned. Returns the new state: with ENDED if no
+ * registration is left, which only this change can decide. */
 static uint64_t task_set_complete(volt_task *t, uint64_t registered) {
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
   uint64_t next;
   do {
     next = ((state & ~(ACTIVE | NOTIFIED)) | COMPLETE) + registered * ONE;
     if (task_is_over(next)) next |= ENDED;
-    /* task:Q1 <-> task:E1, task:W1: who ends it is after all that touched it; task:E1 <->
-     * task:J1, task:J2, task:Q1, task:W1: whoever joins, detaches or frees it sees its result */
+    /* task:Q1 <-> task:E1, task:W1: after every wake, and before the end; task:E1 <-> task:J1,
+     * task:J2, task:Q1, task:W1: a thread that joins, detaches or frees it sees its result */
   } while (!volt_cas_acq_rel(&t->state, &state, next));
   return next;
 }
@@ -193,9 +190,9 @@ static void task_retire(volt_task *t, uint64_t state, volt_registry *registry) {
   }
 }
 
-/* The task leaves the registry before it can be ENDED (registry.c I2). If it is not, its last wake
- * ends it, and needs it in the registry: no other thread sees that it was out, because the registry
- * is locked. */
+/* The task leaves the registry before it can be ENDED (registry.c I2). If a registration is left,
+ * the task goes back: task_end() will take it out. No other thread sees the task missing meanwhile,
+ * because the registry is locked. */
 static void task_complete(volt_task *t, uint64_t registered, int result) {
   VOLT_CHECK(result != VOLT_PENDING, task_name, "VOLT_PENDING is not a result");
   t->result = result;
@@ -210,7 +207,8 @@ static void task_complete(volt_task *t, uint64_t registered, int result) {
   }
 }
 
-/* The poll is over and the task not. disobeyed: CANCEL, or nothing, to put back. */
+/* The poll is over, and the task has not returned. disobeyed: CANCEL if no await has obeyed it,
+ * else 0. */
 static volt_ran_ task_suspend(volt_task *t, const volt_ctx *ctx, uint64_t disobeyed) {
   if (ctx->yield && ctx->registered == 0 && disobeyed == 0) return VOLT_RAN_AGAIN_;
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
@@ -218,7 +216,7 @@ static volt_ran_ task_suspend(volt_task *t, const volt_ctx *ctx, uint64_t disobe
     bool again = ctx->yield || (state & NOTIFIED); /* R1 */
     uint64_t next = ((state | disobeyed) & ~NOTIFIED) + ctx->registered * ONE;
     if (!again) next &= ~ACTIVE;
-    /* task:Q1 <-> task:E1, task:W1: who ends it is after all that touched it */
+    /* task:Q1 <-> task:E1, task:W1: the thread that ends it is after all that touched it */
     if (volt_cas_acq_rel(&t->state, &state, next)) {
       return again ? VOLT_RAN_AGAIN_ : VOLT_RAN_WAITS_;
     }
@@ -226,11 +224,11 @@ static volt_ran_ task_suspend(volt_task *t, const volt_ctx *ctx, uint64_t disobe
 }
 
 volt_ran_ volt_task_run_(volt_task *t) {
-  /* task:P1 <- task:W1: the poll sees what whoever woke it did; R2 */
+  /* task:P1 <- task:W1: the poll sees what the waking thread did; R2 */
   uint64_t state = volt_load_acquire(&t->state);
   VOLT_ASSERT((state & (ACTIVE | COMPLETE)) == ACTIVE);
   if (state & (NOTIFIED | CANCEL)) {
-    /* task:P1 <-> task:W1: the poll sees what whoever woke it did; I2 */
+    /* task:P1 <-> task:W1: the poll sees what the waking thread did; I2 */
     state = volt_fetch_and_acq_rel(&t->state, ~(NOTIFIED | CANCEL));
   }
   volt_waker waker = {.wake = task_wake, .ctx = t};
@@ -307,7 +305,8 @@ bool volt_task_ask_(volt_task *t, bool *schedule) {
     if (state & COMPLETE) return false; /* R6 */
     *schedule = !(state & ACTIVE);
     uint64_t next = (state | CANCEL | ASKED | (*schedule ? ACTIVE : NOTIFIED)) + ONE;
-    /* task:W1 <-> task:E1, task:P1, task:Q1: who ends it is after all that touched it */
+    /* task:W1 <-> task:E1, task:P1, task:Q1: the thread that ends it is after all that touched
+     * it */
     if (volt_cas_acq_rel(&t->state, &state, next)) return true;
   }
 }
@@ -318,8 +317,7 @@ void volt_task_deliver_(volt_task *t, bool schedule) {
 }
 
 bool volt_task_cancel(volt_task *t) {
-  uint64_t state =
-      volt_load_relaxed(&t->state); /* whether it was spawned is the caller's to know */
+  uint64_t state = volt_load_relaxed(&t->state); /* the caller knows whether it was spawned */
   VOLT_CHECK((state & (SPAWNED | DETACHED)) == SPAWNED, "volt_task_cancel", "%p %s", (void *)t,
              state & DETACHED ? "is detached" : "was not spawned");
   bool schedule;
@@ -329,13 +327,13 @@ bool volt_task_cancel(volt_task *t) {
 }
 
 bool volt_task_is_cancelled(volt_task *t) {
-  return volt_load_relaxed(&t->state) & ASKED; /* a question of its own: nothing is concluded */
+  return volt_load_relaxed(&t->state) & ASKED; /* the answer orders nothing else */
 }
 
 /* ---- join, detach ---- */
 
 int volt_task_result(volt_task *t) {
-  /* task:J1 <- task:E1: whoever joins, detaches or frees it sees its result */
+  /* task:J1 <- task:E1: a thread that joins, detaches or frees it sees its result */
   uint64_t state = volt_load_acquire(&t->state);
   return state & ENDED ? (int)t->result : VOLT_PENDING;
 }
@@ -354,7 +352,7 @@ static void task_check_joinable(volt_task *t, uint64_t state) {
 
 static int task_join_start(volt_future *f, volt_waker waker) {
   volt_task *t = task_of(f);
-  /* task:J1 <- task:E1: whoever joins, detaches or frees it sees its result */
+  /* task:J1 <- task:E1: a thread that joins, detaches or frees it sees its result */
   uint64_t state = volt_load_acquire(&t->state);
   task_check_joinable(t, state & ENDED ? state & ~JOINER : state);
   if (!(state & ENDED)) {
@@ -362,18 +360,18 @@ static int task_join_start(volt_future *f, volt_waker waker) {
     t->joiner = &f->waiter;
   }
   while (!(state & ENDED)) { /* R7 */
-    /* task:J2 <-> task:E1: who ends it finds the joiner */
+    /* task:J2 <-> task:E1: the thread that ends it finds the joiner */
     if (volt_cas_acq_rel(&t->state, &state, state | JOINER)) return VOLT_PENDING;
   }
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   return volt_task_result(t);
 }
 
-/* Returns false: it has ended, and the waiter is being told. */
+/* Returns false: the task has ended, and another thread completes the waiter. */
 static bool task_withdraw_joiner(volt_task *t) {
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
   while (!(state & ENDED)) {
-    /* task:J2 <-> task:E1: who ends it finds the joiner */
+    /* task:J2 <-> task:E1: the thread that ends it finds the joiner */
     if (volt_cas_acq_rel(&t->state, &state, state & ~JOINER)) return true;
   }
   return false;
@@ -399,15 +397,15 @@ static bool task_join_set_waker(volt_future *f, volt_waker waker) {
   f->waiter.ctx = waker.ctx;
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
   while (!(state & ENDED)) {                     /* R7 */
-    /* task:J2 <-> task:E1: who ends it finds the joiner */
+    /* task:J2 <-> task:E1: the thread that ends it finds the joiner */
     if (volt_cas_acq_rel(&t->state, &state, state | JOINER)) return true;
   }
-  task_complete_joiner(t); /* it has ended in between and found nobody: told by this thread */
+  task_complete_joiner(t); /* it has ended in between, and found no joiner */
   return true;
 }
 
 static void task_join_give_back(volt_future *f) {
-  (void)f; /* to know that it has ended is nothing that could be lost */
+  (void)f; /* nothing is lost: the task stays ended */
 }
 
 static int task_join_outcome(volt_future *f) {
@@ -430,7 +428,7 @@ int volt_task_join_blocking(volt_task *t, uint64_t deadline_ns) {
 }
 
 void volt_task_detach(volt_task *t) {
-  /* task:J1 <- task:E1: whoever joins, detaches or frees it sees its result */
+  /* task:J1 <- task:E1: a thread that joins, detaches or frees it sees its result */
   uint64_t state = volt_load_acquire(&t->state);
   VOLT_CHECK(!(state & (DETACHED | GROUPED)) && (state & ENDED || !(state & JOINER)),
              "volt_task_detach", "%p is %s (state %#llx)", (void *)t,
@@ -439,8 +437,8 @@ void volt_task_detach(volt_task *t) {
                                : "being joined",
              (unsigned long long)state);
   if ((state & SPAWNED) && !(state & ENDED)) {
-    /* task:J2 <-> task:E1: who ends it finds the joiner; task:J1 <-> task:E1: whoever joins,
-     * detaches or frees it sees its result */
+    /* task:J2 <-> task:E1: the thread that ends it finds it detached; task:J1 <-> task:E1: the
+     * thread that frees it is after all that has touched it */
     state = volt_fetch_or_acq_rel(&t->state, DETACHED);
     if (!(state & ENDED)) return; /* I4 */
   } else {

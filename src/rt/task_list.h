@@ -1,4 +1,5 @@
-/* task_list.h: tasks in a ring of links, with a head that is none. Under its owner's lock. */
+/* task_list.h: a list of tasks: a ring of links. The head is a link of no task. Under its owner's
+ * lock. */
 #ifndef VOLT_RT_TASK_LIST_H
 #define VOLT_RT_TASK_LIST_H
 
@@ -21,7 +22,7 @@ static inline bool volt_task_list_is_empty_(volt_task_link *head) {
   return head->next == head;
 }
 
-/* Next after that one. */
+/* Right behind `before`. */
 static inline void volt_task_list_insert_(volt_task_link *before, volt_task_link *link) {
   link->prev = before;
   link->next = before->next;
@@ -41,10 +42,9 @@ static inline void volt_task_list_remove_(volt_task_link *link) {
 /* Take the first task out of `from`, which is not empty, and append it to `to`. */
 typedef volt_task *volt_task_list_take_fn_(volt_task_link *from, volt_task_link *to);
 
-/* Ask every task in `from` to end, and move it to `to`.
- * A task that is asked cannot end before it is delivered, which is after the lock: its end takes
- * it.
- * Returns how many were asked. */
+/* Ask every task in `from` to end, and move it to `to`. The lock is not held when this is called.
+ * A task that was asked does not end before volt_task_deliver_(), which is called without the lock,
+ * because the end of a task takes the lock. Returns how many were asked. */
 static inline uint64_t volt_task_list_cancel_(volt_short_lock *lock, volt_task_link *from,
                                               volt_task_link *to, volt_task_list_take_fn_ *take) {
   uint64_t asked = 0;

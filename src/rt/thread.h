@@ -7,7 +7,7 @@
 
 typedef uintptr_t volt_thread_; /* a pthread_t */
 
-/* Start main(arg) on a thread, which is to be joined, once. Signals are blocked in it, but for those
+/* Start main(arg) on a thread, which must be joined, once. Signals are blocked in it, but for those
  * of faults. Returns whether it was started. */
 bool volt_thread_start_(volt_thread_ *thread, void *(*main)(void *arg), void *arg);
 
@@ -17,11 +17,11 @@ void volt_thread_join_(volt_thread_ thread);
 
 volt_thread_ volt_thread_self_(void);
 
-/* Of this thread: nobody will join it. */
+/* No thread will join this one. */
 void volt_thread_detach_self_(void);
 
-/* Call this thread "<prefix>-<kind><index>", of which the system keeps 15 bytes: the prefix is cut.
- * name: the same, for others to read. */
+/* Name this thread "<prefix>-<kind><index>". The system keeps 15 bytes, so a long prefix is cut.
+ * name: gets the same name. */
 #define VOLT_THREAD_NAME_ 16
 void volt_thread_name_self_(char name[VOLT_THREAD_NAME_], const char *prefix, char kind,
                             unsigned index);
@@ -31,7 +31,8 @@ typedef struct volt_signals_ {
   uint64_t set[16];
 } volt_signals_;
 
-/* The signals that this thread blocks: which they are; to block those from now on, and no others. */
+/* Read the set of signals that this thread blocks; block that set from now on, and no other
+ * signal. */
 void volt_thread_blocked_signals_(volt_signals_ *signals);
 void volt_thread_block_signals_(const volt_signals_ *signals);
 

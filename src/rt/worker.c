@@ -1,15 +1,15 @@
-/* worker.c: a worker takes a task, polls it, and takes the next; if there is none it searches, and
+/* worker.c: a worker takes a task, polls it, and takes the next. Without a task it searches, and
  * sleeps: parking.c.
  *
- * Algorithm: what a task wakes goes to the worker's LIFO slot, for what was just granted is warm
- * and others wait for it; what was there goes to the ring. The slot is polled at most three times
- * in a row, so two tasks that wake each other do not keep the rest out. Each so many polls the
- * worker looks at the injection queue first, and at the clock; so many that it is a fifth of a
- * millisecond or so.
+ * Algorithm: a task that is woken goes to the LIFO slot of the worker that has woken it, because
+ * what it was granted is in that cache and other tasks wait for it. The task that was in the slot
+ * goes to the ring. The slot is polled at most three times in a row, so two tasks that wake each
+ * other do not keep others waiting. Every 8 to 127 polls the worker first looks at the injection
+ * queue and the clock. That number is adapted, so that it takes about a fifth of a millisecond.
  *
  * Invariants
- *   I2  a task that is queued is found: by this worker, in its own queues; in others by whoever is
- *       awake or was woken for it (idle.h, I2) */
+ *   I2  a task that is queued is polled: by this worker if it is in the worker's own queues; else
+ *       by a worker that is awake, or was woken for it (idle.h I2) */
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "parts.h"
@@ -20,7 +20,7 @@ enum {
   LOOK_MAX = 127,
   LOOK_FIRST = 61,
   LOOK_NS = 200000,
-  BY_HAND_POLLS = 4096 /* before the loop around it has its turn */
+  BY_HAND_POLLS = 4096 /* before the loop around volt_rt_run() goes on */
 };
 
 volt_rt *volt_rt_current(void) {
@@ -29,7 +29,7 @@ volt_rt *volt_rt_current(void) {
 
 /* ---- queue ---- */
 
-/* The ring is full: move half of it to the injection queue, the older one, and t after it. */
+/* The ring is full: move its older half to the injection queue, and t behind that. */
 static void worker_overflow(volt_worker *w, volt_task *t) {
   volt_task *batch[VOLT_RT_BATCH_];
   unsigned count = volt_ring_steal_(&w->ring, batch, VOLT_RT_BATCH_);
@@ -48,7 +48,7 @@ void volt_worker_push_back_(volt_worker *w, volt_task *t) {
   }
 }
 
-/* The same, and see to it that another worker comes: the task that runs may do so for long. */
+/* The same, and wake another worker: the task that runs may keep this one busy for long. */
 static void worker_push_and_wake(volt_worker *w, volt_task *t) {
   if (w->rt->workers == 1) {
     volt_worker_push_back_(w, t);
@@ -62,7 +62,8 @@ static void worker_push_and_wake(volt_worker *w, volt_task *t) {
   volt_rt_work_queued_(w->rt);
 }
 
-/* A task was woken or spawned on its own worker: it is next, and who was next is queued. */
+/* A task was woken or spawned on its own worker: it goes to the slot, and the task there to the
+ * ring. */
 static void worker_push_lifo(volt_worker *w, volt_task *t) {
   volt_task *before = w->lifo;
   w->lifo = t;
@@ -86,8 +87,8 @@ void volt_rt_schedule_(volt_task *t, volt_rt_order_ order) {
 
 /* ---- take ---- */
 
-/* From the injection queue, this worker's share of it: behind its own, in order. Returns one of
- * them only if there is no room for it. */
+/* Move this worker's share of the injection queue behind its own tasks, in order. Returns a task
+ * only if the ring has no room. */
 static volt_task *worker_take_injected(volt_worker *w) {
   volt_inject *inject = &w->rt->inject;
   uint64_t length = volt_inject_length_(inject);
@@ -103,7 +104,7 @@ static volt_task *worker_take_injected(volt_worker *w) {
   return NULL;
 }
 
-/* The next of those from outside, behind those of this worker. */
+/* A task from the injection queue, behind those of this worker; or NULL. */
 volt_task *volt_worker_take_outside_(volt_worker *w) {
   volt_task *t = worker_take_injected(w);
   return t ? t : volt_ring_pop_(&w->ring);
@@ -118,7 +119,7 @@ static bool worker_look_at_clock(volt_worker *w) {
   return earliest_ns <= now_ns && volt_timers_expire(timers, now_ns) > 0;
 }
 
-/* How many polls fit between two looks, by how long the last ones took. */
+/* Set the number of polls between two looks by how long the last ones took. */
 static void worker_adapt_period(volt_worker *w) {
   uint64_t now_ns = volt_now_ns();
   uint64_t each_ns = (now_ns - w->looked_ns) / w->look_period;
@@ -143,7 +144,7 @@ static volt_task *worker_take_lifo(volt_worker *w) {
   return t;
 }
 
-/* The next task of this worker's own, or now and then of those from outside. */
+/* The next task of this worker; now and then one from the injection queue. */
 static volt_task *worker_take(volt_worker *w) {
   if (w->until_look == 0) {
     worker_adapt_period(w);
@@ -158,9 +159,9 @@ static volt_task *worker_take(volt_worker *w) {
   return volt_ring_pop_(&w->ring);
 }
 
-/* Poll it. Others may be taken while it runs. */
+/* Poll a task. Other workers may steal while it runs. */
 static void worker_run(volt_worker *w, volt_task *t) {
-  /* a hint: this worker comes to them at the latest */
+  /* a hint: else this worker comes to those tasks itself */
   if (volt_idle_wants_work_(&w->rt->idle) && volt_ring_count_(&w->ring) > 0) {
     volt_rt_work_queued_(w->rt);
   }
@@ -172,7 +173,7 @@ static void worker_run(volt_worker *w, volt_task *t) {
   if (ran == VOLT_RAN_AGAIN_) volt_worker_push_back_(w, t);
 }
 
-/* The task that runs, or a waker, is about to block this worker. */
+/* The task that runs, or a waker that it calls, is about to block this worker. */
 static void worker_blocks(volt_no_block_ *no_block, const char *call) {
   volt_worker *w = volt_container_of(no_block, volt_worker, no_block);
   volt_rt *rt = w->rt;
@@ -185,7 +186,7 @@ static void worker_blocks(volt_no_block_ *no_block, const char *call) {
              "task %p: a thread that runs tasks must not block: await a future instead",
              (void *)w->running);
 #endif
-  uint32_t said = volt_exchange_relaxed(&rt->has_said, 1); /* one of them says so */
+  uint32_t said = volt_exchange_relaxed(&rt->has_said, 1); /* the first says so */
   if (said) return;
   volt_warn_(call, "task %p blocks worker %u of runtime %p: await a future instead (said once)",
              (void *)w->running, w->index, (void *)rt);
@@ -193,7 +194,6 @@ static void worker_blocks(volt_no_block_ *no_block, const char *call) {
 
 /* ---- run ---- */
 
-/* This thread runs the tasks of w's runtime from here on; or none any more. */
 void volt_worker_begin_here_(volt_worker *w) {
   volt_here_ *here = volt_thread_here_();
   here->rt = w->rt;
@@ -250,7 +250,7 @@ void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   w->rt = rt;
   w->index = index;
   w->lifo_run = 0;
-  w->is_searching = rt->config.flags & VOLT_RT_BY_HAND; /* its bit is set: nobody runs it yet */
+  w->is_searching = rt->config.flags & VOLT_RT_BY_HAND; /* its bit is set: no thread runs it yet */
   w->until_look = 0;
   w->look_period = LOOK_FIRST;
   w->looked_ns = volt_now_ns();
