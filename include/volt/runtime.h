@@ -6,17 +6,17 @@
  *   ... volt_spawn(rt, ...), join ...
  *   volt_rt_destroy(rt);
  *
- * Each worker takes what it has woken last (at most three times in a row), else the oldest of its
- * own 256, else what came from outside, else half of another's; then it sleeps. A task that awaits
- * what is ready for 128 times in a row is put behind the others. Timers are driven by a worker that
- * sleeps, or by those that run, between polls: a poll that takes long delays them only if no worker
- * is idle.
+ * A worker takes the task that it has woken last (at most three times in a row), else the oldest in
+ * its queue of 256, else one that another thread has woken or spawned, else half of another
+ * worker's queue. If there is none, it sleeps. A task that awaits what is ready 128 times in one
+ * poll is put behind the others. A worker that sleeps drives the timers, or, if none sleeps, those
+ * that run do so between polls: a poll that takes long delays timers only if no worker is idle.
  *
- * In a loop of one's own: VOLT_RT_BY_HAND starts no worker; volt_rt_run() runs what is ready, and
- * the config's waker says when there is more. volt_rt_run_until() runs tasks until a future is
- * ready, and sleeps when none is ready to run. In tests, with VOLT_RT_VIRTUAL_CLOCK, no task sleeps
- * for real: volt_rt_advance() makes time pass. So does volt_rt_run_until() when there is nothing
- * else to do. */
+ * In the caller's own event loop: VOLT_RT_BY_HAND starts no worker; volt_rt_run() runs the tasks
+ * that are ready, and the config's waker is called when there is more to run. volt_rt_run_until()
+ * runs tasks until a future is ready, and sleeps while no task is ready. In tests, with
+ * VOLT_RT_VIRTUAL_CLOCK, no task sleeps in real time: volt_rt_advance() makes time pass, and so
+ * does volt_rt_run_until() when nothing else can happen. */
 #ifndef VOLT_RUNTIME_H
 #define VOLT_RUNTIME_H
 
@@ -30,16 +30,16 @@ enum volt_rt_flags {
 
 #define VOLT_RT_WORKERS_MAX 48
 
-/* Where the runtime gets memory from. alloc may fail; what it gives is aligned as by malloc(). Any
- * thread may call them, several at a time. */
+/* Where the runtime gets memory. alloc may return NULL; the memory is aligned as by malloc(). The
+ * runtime calls both on any thread, on several at a time. */
 typedef struct volt_rt_allocator {
   void *(*alloc)(size_t bytes, void *ctx);
   void (*free)(void *memory, size_t bytes, void *ctx);
   void *ctx;
 } volt_rt_allocator;
 
-/* Functions of the user's, for what happens to threads. Any of them may be NULL. They may block;
- * they must not call the runtime. */
+/* Functions of the caller's, called as threads begin, end and block. Any of them may be NULL. They
+ * may block, and must not call the runtime. */
 typedef struct volt_rt_hooks {
   /* Called on each worker and each thread of the blocking pool, thread_start before all else there,
    * thread_stop after all else but the destructors of thread-specific values.
@@ -54,7 +54,7 @@ typedef struct volt_rt_hooks {
    * call: a name, as "volt_block_on", or the object's whose blocking call it is, as "volt_sem".
    * t: the task that runs; NULL: none. t must not be used if it has ended: a waker that is called
    *   as a task ends still runs for that task.
-   * NULL instead of this hook: debug builds abort; others write a line on standard error, once in
+   * If this hook is NULL, debug builds abort, and others write a line on standard error, once in
    * the life of a runtime. A hook that does nothing silences that. */
   void (*blocks)(const char *call, volt_task *t, void *ctx);
   void *ctx;
@@ -71,20 +71,19 @@ typedef struct volt_rt_config {
   uint32_t cpu_count;
   uint32_t blocking_max;       /* threads for blocking calls; 0: 512 */
   uint64_t blocking_idle_ns;   /* how long such a thread waits for more to do; 0: 10 s */
-  uint64_t seed;               /* of whom to steal from, and of fair selects; 0: from the clock */
+  uint64_t seed;               /* of choices by chance; 0: by the clock */
   volt_rt_allocator allocator; /* alloc NULL: malloc() and free() */
   volt_rt_hooks hooks;
-  const char *thread_prefix; /* of the names of threads: "<prefix>-w0", ... for workers, "-b0", ...
-                              * for those of the blocking pool. A name has 15 bytes at most: a
-                              * longer
-                              * prefix is cut. Copied. NULL: "volt" */
+  const char *thread_prefix; /* of the names of threads: "<prefix>-w0" for a worker, "-b0" for one
+                              * of the blocking pool. Copied. NULL: "volt". A name has 15 bytes at
+                              * most, so a long prefix is cut */
   uint64_t reserved[6];      /* zero (else VOLT_EINVAL) */
 } volt_rt_config;
 
-/* Counts since the worker began; read while it runs, so not of one instant. */
+/* Counts since the worker began. They are read while it runs, so not all at one moment. */
 typedef struct volt_worker_stats {
   uint64_t polls;
-  uint64_t lifo_hits; /* polls of the task that was woken last */
+  uint64_t lifo_hits; /* polls of the task that this worker has woken last */
   uint64_t steals;    /* times that it found something to steal */
   uint64_t stolen;    /* tasks that it stole */
   uint64_t injected;  /* tasks that it took from the injection queue */
@@ -129,7 +128,7 @@ VOLT_BEGIN_DECLS
  *   nothing is left behind. A worker that cannot be pinned to its CPU is VOLT_EINVAL. */
 VOLT_API VOLT_NODISCARD int volt_rt_create(volt_rt **rt, const volt_rt_config *config);
 
-/* Take no more tasks, cancel those there are, and wait until they have ended, at most until
+/* Take no more tasks, cancel all that are left, and wait until they have ended, at most until
  * deadline_ns (as volt_now_ns(), also of a runtime whose clock is virtual). May be called again.
  * Returns VOLT_OK: no task is left; VOLT_ETIMEDOUT: some have not ended yet (volt_rt_stats().live).
  * By hand: it runs them.
@@ -139,9 +138,9 @@ VOLT_API VOLT_NODISCARD int volt_rt_create(volt_rt **rt, const volt_rt_config *c
  *   awaits the call does not end before it. */
 VOLT_API int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns);
 
-/* Shut down, wait for ever, stop the threads, free everything. NULL is fine. When it returns, each
- * thread that the runtime has started has ended and was joined: the process has the threads that it
- * had before, and the library may be unloaded.
+/* Shut down, without a deadline, end the threads, free everything. rt: NULL is fine. When it
+ * returns, each thread that the runtime has started has ended and was joined: the process has the
+ * threads that it had before, and the library may be unloaded.
  * Returns how many tasks had not ended and were cancelled. Aborts if the handle of a task from the
  *   pool, or a timer, is left.
  * Threads: one; not a worker of it or a thread of its blocking pool, which it would wait for
@@ -169,22 +168,17 @@ VOLT_API uint64_t volt_rt_destroy(volt_rt *rt);
  *   which need not be destroyed before the process ends. Else as volt_rt_destroy(). */
 VOLT_API VOLT_NODISCARD int volt_rt_shutdown_background(volt_rt *rt);
 
-/* The runtime that this thread runs the tasks of, or NULL. On a worker it is the worker's runtime,
- * but NULL in the hooks thread_start and thread_stop. On another thread it is NULL, also on one of
- * the blocking pool, except while the thread runs a runtime by hand: in volt_rt_run(), in
- * volt_rt_run_until(), or in a shutdown that runs tasks. */
-VOLT_API volt_rt *volt_rt_current(void);
-
 /* ---- time ---- */
 
-/* Its timers: for volt_sleep_until() and all of volt/time.h. */
+/* Returns its timers, for volt_sleep_until() and all of volt/time.h. Threads: any. */
 VOLT_API volt_timers *volt_rt_timers(volt_rt *rt);
 
-/* What time it is: volt_now_ns(), or of a virtual clock. */
+/* Returns the time: volt_now_ns(), or that of its virtual clock. Threads: any. */
 VOLT_API uint64_t volt_rt_now_ns(volt_rt *rt);
 
-/* Let by_ns pass on a virtual clock, and wake whom that concerns. Threads: any but a worker, one at
- * a time. */
+/* Let by_ns nanoseconds pass on a virtual clock (else aborts). Wakes: what waits for a deadline
+ * that has come.
+ * Threads: any that runs no task of it (aborts), one at a time. */
 VOLT_API void volt_rt_advance(volt_rt *rt, uint64_t by_ns);
 
 /* ---- by hand ---- */
@@ -242,9 +236,20 @@ VOLT_API volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*
 
 /* ---- inspection ---- */
 
+/* Returns the runtime whose tasks this thread runs, or NULL. On a worker that is the worker's
+ * runtime, but NULL in the hooks thread_start and thread_stop. On another thread it is NULL, also
+ * on one of the blocking pool, except while the thread runs a runtime by hand: in volt_rt_run(), in
+ * volt_rt_run_until(), or in a shutdown that runs tasks.
+ * Threads: any. */
+VOLT_API volt_rt *volt_rt_current(void);
+
+/* Fill *stats. Each number is exact at some moment of the call, not all at the same.
+ * Threads: any, before the runtime is destroyed. */
 VOLT_API void volt_rt_stats(volt_rt *rt, volt_rt_stats_of *stats);
 
-/* worker: 0..workers-1. Returns VOLT_EINVAL for another. */
+/* Fill *stats with the counts of one worker.
+ * worker: 0..workers-1. Returns VOLT_OK, or VOLT_EINVAL if there is no such worker.
+ * Threads: any, before the runtime is destroyed. */
 VOLT_API int volt_rt_worker_stats(volt_rt *rt, uint32_t worker, volt_worker_stats *stats);
 
 VOLT_END_DECLS
