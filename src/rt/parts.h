@@ -182,8 +182,8 @@ void volt_rt_timer_started_(void *rt);
 bool volt_rt_is_any_queued_(volt_rt *rt);
 
 static inline bool volt_rt_is_over_(volt_rt *rt) {
-  return volt_load_seq_cst(&rt->is_over) !=
-         0; /* worker:O2 <-> runtime:O1: after idle:D4: sees the end, or its bit is seen */
+  /* worker:O2 <-> runtime:O1: after idle:D4: sees the end, or its bit is seen */
+  return volt_load_seq_cst(&rt->is_over) != 0;
 }
 
 /* Search the queues of all workers. Returns a task, or NULL. */

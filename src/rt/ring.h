@@ -42,8 +42,7 @@ static inline void volt_ring_init_(volt_ring *r) {
 
 /* How many there are: exact for the owner while no thread steals. */
 static inline uint32_t volt_ring_count_(volt_ring *r) {
-  uint64_t head =
-      volt_load_relaxed(&r->head); /* hint only; read first, so that it is the smaller */
+  uint64_t head = volt_load_relaxed(&r->head); /* hint only; first, so that it is the smaller */
   uint64_t tail = volt_load_relaxed(&r->tail);
   return tail > head ? (uint32_t)(tail - head) : 0;
 }

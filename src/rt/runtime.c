@@ -211,8 +211,8 @@ int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns) {
     result = by_hand ? runtime_run_until_over(rt, &rt->registry[i], deadline_ns)
                      : volt_registry_wait_(&rt->registry[i], deadline_ns);
   }
-  volt_fetch_add_release(&rt->closing,
-                         UINT32_C(0) - 1); /* runtime:C1 -> runtime:C2: the last use of *rt */
+  /* runtime:C1 -> runtime:C2: the last use of *rt */
+  volt_fetch_add_release(&rt->closing, UINT32_C(0) - 1);
   return result;
 }
 
