@@ -97,6 +97,15 @@ static void group_unlink_member(volt_group_member *m) {
   m->task = NULL;
 }
 
+/* Of a future that waits: whether it takes the next task that ends, and where it puts that. */
+static bool group_wants_next(const volt_waiter *w) {
+  return w->want == NEXT;
+}
+
+static volt_task **group_taken(const volt_waiter *w) {
+  return (volt_task **)(void *)w->data;
+}
+
 /* Take a task, and the handle to it, out of the list that it is in. */
 static void group_unlink(volt_task *t) {
   if (t->member == HAS_HANDLE) {
@@ -134,12 +143,12 @@ static int group_try_next(volt_group *g, volt_task **t) {
 /* The lock is held. Claim the waiter if what it waits for is there, unlock, and wake it. R1 */
 static void group_unlock_and_complete(volt_group *g) {
   volt_waiter *w = g->waiter;
-  bool due = w && (w->want == NEXT ? !volt_task_list_is_empty_(&g->ended) : g->count == 0);
+  bool due = w && (group_wants_next(w) ? !volt_task_list_is_empty_(&g->ended) : g->count == 0);
   volt_claimed_ claimed = {.waiter = NULL};
   if (due) {
     claimed = volt_waiter_claim_(w);
     g->waiter = NULL;
-    if (w->want == NEXT) (void)group_try_next(g, (volt_task **)(void *)w->data);
+    if (group_wants_next(w)) (void)group_try_next(g, group_taken(w));
   }
   volt_short_lock_leave_(&g->lock);
   if (due) volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
@@ -365,23 +374,19 @@ static void group_check_keeps(volt_group *g) {
   VOLT_CHECK(g->how & VOLT_GROUP_KEEP_RESULTS, "volt_group_next", "%p keeps no results", (void *)g);
 }
 
-static volt_task **group_taken(volt_future *f) {
-  return (volt_task **)(void *)f->waiter.data;
-}
-
 static int group_next_start(volt_future *f, volt_waker waker) {
   volt_group *g = group_of(f);
   volt_waiter_arm_(&f->waiter, g, waker);
   volt_short_lock_take_(&g->lock);
-  int result = group_try_next(g, group_taken(f));
+  int result = group_try_next(g, group_taken(&f->waiter));
   return group_wait_unless_ready(f, result == VOLT_EAGAIN ? (int)VOLT_PENDING : result,
                                  NEXT); /* R4 */
 }
 
 static void group_next_give_back(volt_future *f) {
   volt_group *g = group_of(f);
-  volt_task *t = *group_taken(f);
-  *group_taken(f) = NULL;
+  volt_task *t = *group_taken(&f->waiter);
+  *group_taken(&f->waiter) = NULL;
   volt_task_regroup_(t);
   volt_short_lock_take_(&g->lock);
   volt_task_list_insert_(&g->ended, &t->sibling); /* the oldest again */
