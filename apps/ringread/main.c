@@ -1,8 +1,8 @@
 /* ringread: random reads by many threads through one io_uring.
  *
- * Shows batched critical sections where they pay most: around a system call that takes any number
+ * Shows batched critical sections where they gain most: around a system call that takes any number
  * of requests. The ring is in ring.c: threads submit through a queue of batched critical sections,
- * and wait with a parker for their result and with a mutex for the turn to wait in the kernel. */
+ * and wait with a parker for their result and with a mutex for the right to wait in the kernel. */
 #define _GNU_SOURCE /* getopt_long, flockfile; liburing.h */
 #include <ctype.h>
 #include <errno.h>

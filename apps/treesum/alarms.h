@@ -1,6 +1,6 @@
 /* alarms.h: volt timers, the thread that drives them, and what the thread form uses them for.
  *
- * A volt_timers says when the next timer is due and expires it when told to, but it has no thread
+ * A volt_timers says when the next timer is due and expires it when a thread asks for it, but it has no thread
  * and does not wait. Here is one that does: it sleeps until then, with a semaphore that is released
  * whenever an earlier timer has been started. So all wakers of these timers are called on it, one
  * after the other. */

@@ -76,7 +76,7 @@ void open_files_leave_with(struct open_files_entry *e) {
   *e = (struct open_files_entry){.files = NULL};
 }
 
-/* Only entries that have to wait pay for looking at the clock. */
+/* Only entries that have to wait read the clock. */
 int open_files_enter(struct open_files *files) {
   struct open_files_entry e = {.files = files};
   int result = VOLT_OK;

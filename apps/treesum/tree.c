@@ -88,7 +88,7 @@ bool tree_next_directory(struct tree *tree) {
   return tree->path != NULL;
 }
 
-/* Not every file system tells the type with the name. Returns 0 and errno if it cannot be had. */
+/* Not every file system gives the type with the name. Returns 0 and errno if it cannot be had. */
 static mode_t mode_of(DIR *directory, const struct dirent *entry) {
   if (entry->d_type != DT_UNKNOWN) return (mode_t)DTTOIF(entry->d_type);
   struct stat status;

@@ -84,7 +84,9 @@ VOLT_API VOLT_NODISCARD bool volt_loop_is_settled(volt_loop *l);
  * Returns VOLT_OK (settled already: *l and what notify touches are the caller's, and settled is
  *   never called), or VOLT_PENDING. Closing twice aborts.
  * Wakes: settled, on the thread that wakes or cancels last, with no lock held. If only the loop's
- *   own thread may close its handle (libuv's), settled sets a mark and then notifies the loop.
+ *   own thread may close its handle (libuv's), settled sends to a second handle, which nothing else
+ *   uses: a mark beside the first handle could be seen, and that handle closed, before settled has
+ *   sent to it.
  * Threads: the loop's. Order: settled, and VOLT_OK, acquire what every thread that notified the
  * loop
  *   did before. */
