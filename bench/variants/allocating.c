@@ -13,13 +13,12 @@
  * Race R1: an owner that cancels looks into a node that a releaser has freed. Closed: claim()
  *   clears w->need under the lock; only an owner that finds it set, there, goes on to the node.
  *
- * Pairs: those of variant_pool.c, short_lock.h, variant_grant.c.
+ * Pairs: those of serve.c, short_lock.h, grant.c.
  *
  * Costs: those of locked.c, and an allocation and a free for every wait. */
 #include "allocating.h"
 
 #include "serve.h"
-#include "variant_pool.h"
 
 #if !defined(VOLT_MODEL)
 #include <stdlib.h>

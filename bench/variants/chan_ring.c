@@ -26,7 +26,7 @@
  *       looked at afterwards.
  *   R2  The owner sees the grant and re-uses the waiter, or its element, while the granter still
  *       reads it (E7, E8). Closed: the element is moved, and all else copied, under the lock; the
- *       grant is the last access (variant_grant.c).
+ *       grant is the last access (serve.h).
  *   R3  A waiter is told though its element is nowhere (E12). Closed: it is claimed only once
  *       its element has been moved.
  *   R4  Cancel, or a new waker, meets whoever serves (E5, E9). Closed: need, under the lock and
@@ -45,7 +45,7 @@
  *   D5, D6 (seq_cst)              in chan_slots.c
  *   F1 (release) -> D3            who sees a flag lowered sees where its waiter has been moved
  *   C1 (acquire) <- C2 (release)  who sees CLOSED sees what came before close()
- *   L1 <- U1, short_lock.h; G1 -> W1, variant_grant.c
+ *   L1 <- U1, short_lock.h; G1 -> W1, serve.h
  *
  * Costs: 2 RMWs a send, and 2 a receive (S2 and S4 are exchanges on x86); with a waiter to serve,
  * the lock, its two ends of the ring. What the library's channel promises and this one
@@ -56,8 +56,7 @@
 #include "core/check.h"
 #include "core/spin.h"
 #include "rt/short_lock.h"
-#include "variant_fifo.h"
-#include "variant_grant.h"
+#include "serve.h"
 
 enum { SENDERS = VOLT_VARIANT_RING_SENDERS_, RECEIVERS = VOLT_VARIANT_RING_RECEIVERS_ };
 

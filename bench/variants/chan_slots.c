@@ -48,7 +48,6 @@
 #include "chan_slots.h"
 
 #include "core/future_ops.h"
-#include "variant_fifo.h"
 
 enum { SENDERS = VOLT_VARIANT_RING_SENDERS_, RECEIVERS = VOLT_VARIANT_RING_RECEIVERS_ };
 

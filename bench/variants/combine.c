@@ -51,7 +51,7 @@
  *   N2 (acquire) <- N1 (release)         who sees that DIRTY was lowered sees what was pushed
  *   C1, N2 (acquire) <- X1, U1 (release) who sees CLOSED sees what came before close()
  *   D1 (acquire) <- U1, F1, N1, B1 (release)   the object ends after the last is done with it
- *   W1 (acquire, volt_waiter_result) <- G1 (release; here for answers, and in variant_grant.c)
+ *   W1 (acquire, volt_waiter_result) <- G1 (release; here for answers, and in serve.h)
  *
  * Costs: 1 RMW to acquire, 1 to release; 2 to queue or to serve if nobody is in the way, 2 to queue
  * and 1 to release if somebody is. */
@@ -59,8 +59,6 @@
 
 #include "atomic_more.h"
 #include "core/check.h"
-#include "core/futex.h"
-#include "variant_fifo.h"
 
 #define QUEUED VOLT_COMBINING_QUEUED_
 #define BUSY VOLT_COMBINING_BUSY_
@@ -219,11 +217,7 @@ static bool leave(volt_combiner_ *t, bool again) {
 static void tell(volt_combiner_ *t) {
   for (volt_request_ *r = t->answered, *older; r; r = older) {
     older = r->older;
-    /* relaxed: a hint (grant.c R8) */
-    bool sleeps = volt_load_relaxed(&r->node.state) == VOLT_WAITER_AWAITED_;
-    /* combine:G1 -> TODO-AREA(grant|task):W1: the last of *r; pairs W1 */
-    volt_store_release(&r->node.state, VOLT_WAITER_GRANTED_);
-    if (sleeps) volt_futex_wake32_(&r->node.state, 1); /* by address only */
+    volt_variant_grant_(&r->node, VOLT_WAITER_GRANTED_);
   }
   volt_publish_(t->batch.claims, t->batch.count, NULL);
 }

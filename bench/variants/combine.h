@@ -4,7 +4,7 @@
 #define VOLT_VARIANTS_COMBINE_H
 
 #include "combining.h"
-#include "variant_grant.h"
+#include "serve.h"
 
 #define VOLT_COMBINING_DIRTY_(n) ((uint64_t)(n) << 40)
 #define VOLT_COMBINING_DIRTY_OF_(word) ((word)&VOLT_COMBINING_DIRTY_(0xffffff))

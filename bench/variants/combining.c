@@ -9,7 +9,6 @@
 #include "combine.h"
 #include "core/check.h"
 #include "core/spin.h"
-#include "variant_fifo.h"
 
 #define QUEUED VOLT_COMBINING_QUEUED_
 #define BUSY VOLT_COMBINING_BUSY_

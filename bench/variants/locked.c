@@ -11,15 +11,14 @@
  *
  * Invariants: I1 to I5 of serve.c; "there for all" is the pool; nobody waits outside the FIFO.
  *
- * Races: those of serve.c, variant_pool.c, variant_grant.c. This file adds none: it is the four of them together.
+ * Races: those of serve.c. This file adds none: it is the four of them together.
  *
- * Pairs: those of variant_pool.c, short_lock.h, variant_grant.c.
+ * Pairs: those of serve.c, short_lock.h, grant.c.
  *
  * Costs: 1 RMW to acquire, 2 to release (lock, pool); 1 if somebody waits. */
 #include "locked.h"
 
 #include "serve.h"
-#include "variant_pool.h"
 
 static const volt_variant_ variant = {
     "volt_locked_sem",            /* name */

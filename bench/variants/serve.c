@@ -1,42 +1,100 @@
-/* serve.c
+/* serve.c: the two ends of a waiter's life in a variant; what a variant does with its lock held; and
+ * permits in a word of their own.
  *
- * Algorithm: acquire takes the lock before it decides that it must wait, release before it decides
- * that nobody waits. A release serves the oldest waiters under the lock, in parts if need be
- * ("claim"), leaves it, and only then tells and wakes them.
+ * Algorithm: an acquire takes the lock before it decides that it must wait, a release before it
+ * decides that no thread waits. A release serves the oldest waiters under the lock, in parts if
+ * need be: it unlinks them and copies what it needs of them ("claim"). It unlocks, then stores the
+ * outcome into every claimed waiter ("grant"), then calls the wakers it has copied.
+ * Three variants keep the permits that are free in a word of their own, the pool: a permit is there
+ * only while no thread waits. Any thread takes permits by CAS; only the holder of the lock adds
+ * permits or sets CLOSED. So while the lock is held the number can fall, and nothing else can
+ * happen to it.
  *
- * Source: seeds 004 and 002, acquireWait, releaseToWaiters, cancelAcquire; here for every variant.
+ * Source: acquireWait, releaseToWaiters and cancelAcquire of both editions of "Counting Semaphore
+ * Algorithm" (docs/errata.md), here for every variant; for a waiter's two ends, src/core/permits.c.
  *
  * Invariants, whenever the lock is free
- *   I1  a permit is there for all to take => nobody waits
- *   I2  held + there for all + in the hands of releasers + gathered by waiters = constant
+ *   I1  a permit is free => no thread waits
+ *   I2  held + free + in the hands of releasers + gathered by waiters = constant
  *   I3  only the oldest waiter is partially served
  *   I4  need > 0 exactly while a waiter is in the FIFO; one that waits elsewhere, or is claimed, or
- *       done, has need = 0
- *   I5  nobody waits once the semaphore is closed, but for those whom a close is about to tell
+ *       completed, has need = 0. It is granted once, by the thread that claimed it
+ *   I5  no thread waits once the semaphore is closed, except those that a close is about to complete
  *
  * Races
- *   R1  An acquirer finds too little, a releaser finds nobody, permits lie beside a sleeper (errata
- *       E1, E2, E3). Closed: both decide with the lock held, and take() and gather() look at every
- *       place where a permit, or a waiter, can be.
- *   R2  The owner sees the grant and re-uses the waiter while the granter still reads it (E7, E8).
- *       Closed: unlink and copy under the lock, leave it, and grant last (variant_grant.c).
- *   R3  Cancel meets a releaser (E5). Closed: need, under the lock and after gather(), says who was
- *       first. If the releaser was, cancel waits for the grant and says so (E6).
- *   R4  A waker is replaced while the granter reads it (E9). Closed: as R3.
- *   R5  More waiters than a batch holds (E13). Closed: leave with the rest in hand, tell and wake
- *       them, come back. `returning` makes destroy() wait for that.
- *   R6  A release lets go of its permits under the lock and then leaves the lock; whoever took them
- *       meanwhile destroys the semaphore. Closed: destroy() takes the lock, so it comes after.
- *   R7  A release comes between two batches of a close. Closed: whoever holds the lock of a closed
- *       semaphore serves as the closer does.
- *
- * Pairs: L1 (acquire) <- U1 (release), short_lock.h; G1 (release) -> W1 (acquire), variant_grant.c. */
+ *   R1  Interleaving: an acquirer finds too few permits; a releaser finds no waiter and makes its
+ *       permits free; the acquirer sleeps beside them (docs/errata.md, E1, E2, E3). Prevented by:
+ *       both decide with the lock held, and take() and gather() visit every place where a permit,
+ *       or a waiter, can be. A pool grows only under the lock, so the drain under it is the last.
+ *   R2  Interleaving: the owner sees the grant and uses the waiter again while the granter still
+ *       reads it (docs/errata.md, E7, E8). Prevented by: the granter unlinks the waiter and copies
+ *       it under the lock; the grant is the last access.
+ *   R3  Interleaving: a cancel meets a releaser (docs/errata.md, E5). Prevented by: need, under the
+ *       lock and after gather(), says which was first. If the releaser was, the cancel waits for
+ *       the grant and returns false (docs/errata.md, E6).
+ *   R4  Interleaving: a waker is replaced while the granter reads it (docs/errata.md, E9).
+ *       Prevented by: as R3.
+ *   R5  Interleaving: more waiters are to be served than a batch holds (docs/errata.md, E13).
+ *       Prevented by: the releaser unlocks, keeps the rest of the permits, grants and wakes the
+ *       batch, and comes back. `returning` makes destroy() wait for that.
+ *   R6  Interleaving: a release makes its permits free under the lock; another thread takes them
+ *       and destroys the semaphore before the release unlocks. Prevented by: destroy() takes the
+ *       lock, so it comes after.
+ *   R7  Interleaving: a release comes between two batches of a close. Prevented by: every holder of
+ *       the lock of a closed semaphore serves as the closer does.
+ *   R8  Interleaving: a waker of the batch cancels another waiter of the batch, which this thread
+ *       has claimed and not granted: it would wait for itself. Prevented by: every waiter of the
+ *       batch is granted before the first waker is called. */
 #include "serve.h"
 
+#include "atomic_more.h"
 #include "core/check.h"
 #include "core/spin.h"
 #include "rt/short_lock.h"
-#include "variant_fifo.h"
+
+/* ---- a waiter's two ends ---- */
+
+void volt_waiter_prepare_(const char *name, void *object, volt_waiter *w, uint32_t n,
+                          volt_waker waker) {
+  uint32_t state = volt_load_relaxed(&w->state); /* the owner's own */
+  VOLT_CHECK(
+      state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ || state == VOLT_WAITER_CLOSED_,
+      name, "waiter %p is %s (state %u)", (void *)w,
+      state <= VOLT_WAITER_AWAITED_ ? "already queued" : "not initialised", state);
+  w->queue = object;
+  w->wake = waker.wake;
+  w->ctx = waker.ctx;
+  w->want = n;
+  w->need = n;
+  volt_waiter_name_(w);
+  volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published by what links it */
+}
+
+volt_variant_claim_ volt_variant_claim_of_(volt_waiter *w, volt_waiter *node, uint32_t state) {
+  volt_variant_claim_ claim = {w, node, {node->wake, node->ctx}, state, w->id};
+  return claim;
+}
+
+void volt_publish_(const volt_variant_claim_ *claims, unsigned count,
+                   void (*spent)(volt_waiter *node)) {
+  for (unsigned i = 0; i < count; i++) {
+    volt_waiter *w = claims[i].waiter;
+    VOLT_CHECK(claims[i].id == w->id, "grant",
+               "waiter %p was re-used while it was queued: it is invocation %u, was %u", (void *)w,
+               (uint32_t)w->id, claims[i].id);
+    volt_variant_grant_(w, claims[i].state);
+  }
+  for (unsigned i = 0; spent && i < count; i++) spent(claims[i].node);
+  for (unsigned i = 0; i < count; i++) {
+    if (claims[i].waker.wake) claims[i].waker.wake(claims[i].waker.ctx);
+  }
+}
+
+void volt_check_excess_(const char *name, const void *object, uint32_t given, uint32_t there) {
+  VOLT_CHECK(given <= VOLT_SEM_MAX && there <= VOLT_SEM_MAX - given, name,
+             "%p: release past VOLT_SEM_MAX (%u given back, %u there, at most %u)", object, given,
+             there, VOLT_SEM_MAX);
+}
 
 /* ---- serving: the lock is held ---- */
 
@@ -241,4 +299,54 @@ uint32_t volt_line_waiters_(const volt_variant_ *v, volt_line_ *line) {
   v->settle(v, line, 0);
   volt_short_lock_leave_(&line->lock);
   return waiters;
+}
+
+/* ---- permits in a word of their own ---- */
+
+static volt_variant_pool_ *pool_of(volt_line_ *line) {
+  return (volt_variant_pool_ *)(void *)line;
+}
+
+int volt_variant_pool_take_(volt_line_ *line, volt_waiter *w) {
+  volt_variant_pool_ *pool = pool_of(line);
+  uint32_t need = w->need;
+  uint32_t seen = volt_load_relaxed(&pool->permits); /* CLOSED, and 0, are certain; else a guess */
+  while (seen != 0) {
+    if (seen & VOLT_VARIANT_POOL_CLOSED_) return VOLT_ECLOSED;
+    uint32_t given = seen < need ? seen : need;
+    /* serve:D1 <- serve:F1: permits carry their releasers' past; all writes of the word are RMWs */
+    if (volt_cas_acquire(&pool->permits, &seen, seen - given)) {
+      w->need = need - given;
+      return given == need ? VOLT_OK : VOLT_PENDING;
+    }
+  }
+  return VOLT_PENDING;
+}
+
+bool volt_variant_pool_settle_(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
+  if (line->fifo.head || hand == 0) return true;
+  volt_variant_pool_ *pool = pool_of(line);
+  volt_check_excess_(v->name, line, hand, volt_variant_pool_available_(pool));
+  /* serve:F1 -> serve:T1, serve:D1: permits carry their releasers' past */
+  volt_fetch_add_release(&pool->permits, hand);
+  return true;
+}
+
+bool volt_variant_pool_is_closed_(volt_line_ *line) {
+  /* serve:C1 <- serve:X1: who sees CLOSED sees what came before close() */
+  return (volt_load_acquire(&pool_of(line)->permits) & VOLT_VARIANT_POOL_CLOSED_) != 0;
+}
+
+void volt_variant_pool_close_(volt_line_ *line) {
+  /* serve:X1 -> serve:C1: who sees CLOSED sees what came before close() */
+  volt_fetch_or_release(&pool_of(line)->permits, VOLT_VARIANT_POOL_CLOSED_);
+}
+
+uint32_t volt_variant_pool_available_(volt_variant_pool_ *pool) {
+  return volt_load_relaxed(&pool->permits) & ~VOLT_VARIANT_POOL_CLOSED_; /* a snapshot */
+}
+
+void volt_variant_pool_init_(const volt_variant_ *v, volt_variant_pool_ *pool, uint32_t permits) {
+  volt_line_init_(v, &pool->line, permits);
+  volt_store_relaxed(&pool->permits, permits); /* not shared yet */
 }

@@ -31,7 +31,7 @@
  *   O1 (release) -> H1, A1 (acquire)         who takes the waiter sees what its owner wrote
  *   T1, D1, O1 (acquire) <- R1, H1, B1, U1 (release)   permits carry their releasers' past
  *   C1 (acquire) <- X1, U1 (release)         who sees CLOSED sees what came before close()
- *   those of short_lock.h, variant_grant.c
+ *   those of short_lock.h, grant.c
  *
  * Costs: 1 RMW to acquire, 1 to release, 1 to wait alone, 1 to serve who does. */
 #include "slot_in_word.h"
@@ -39,7 +39,6 @@
 #include "atomic_more.h"
 #include "core/check.h"
 #include "serve.h"
-#include "variant_fifo.h"
 
 #define FREE VOLT_SLOT_FREE_
 #define ONE VOLT_SLOT_ONE_
@@ -118,7 +117,7 @@ static bool settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
   for (;;) {
     if (tag_of(word) == LIST) {
       /* slot_in_word:U1 -> slot_in_word:C1, slot_in_word:D1, slot_in_word:O1, slot_in_word:T1:
-       * who sees CLOSED sees what came before close() those of short_lock.h, variant_grant.c */
+       * who sees CLOSED sees what came before close() those of short_lock.h, grant.c */
       volt_store_release(&sem->word, PERMITS(hand) | (word & CLOSED));
       return true;
     }
@@ -134,7 +133,7 @@ static bool settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
 
 static bool is_closed(volt_line_ *line) {
   /* slot_in_word:C1 <- slot_in_word:U1, slot_in_word:X1: who sees CLOSED sees what came before
-   * close() those of short_lock.h, variant_grant.c */
+   * close() those of short_lock.h, grant.c */
   return has_closed(volt_load_acquire(&sem_of(line)->word));
 }
 
@@ -145,7 +144,7 @@ static void set_closed(volt_line_ *line) {
     if (tag_of(word) == ONE) {
       if (one_to_list(line, &word)) word = LIST;
       /* slot_in_word:X1 -> slot_in_word:C1: who sees CLOSED sees what came before close() those
-       * of short_lock.h, variant_grant.c */
+       * of short_lock.h, serve.h */
     } else if (volt_cas_release(&sem->word, &word, word | CLOSED)) {
       return;
     }

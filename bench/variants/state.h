@@ -1,7 +1,9 @@
 /* state.h: what the variants are made of, and the one fast path that three of them share.
  *
  * Every variant is a struct that begins with a line: the FIFO, and the lock in front of it. Who
- * waits, and who of them is where, differs from variant to variant: see the .c of each. */
+ * waits, and who of them is where, differs from variant to variant: see the .c of each.
+ *
+ * Labels: serve */
 #ifndef VOLT_VARIANTS_STATE_H
 #define VOLT_VARIANTS_STATE_H
 
@@ -14,6 +16,47 @@ typedef struct volt_variant_fifo_ {
   VOLT_PLAIN(volt_waiter *) tail;
   VOLT_PLAIN(uint32_t) waiters; /* how many it holds */
 } volt_variant_fifo_;
+
+static inline void volt_variant_fifo_push_back_(volt_variant_fifo_ *fifo, volt_waiter *w) {
+  w->next = NULL;
+  w->prev = fifo->tail;
+  if (fifo->tail) {
+    fifo->tail->next = w;
+  } else {
+    fifo->head = w;
+  }
+  fifo->tail = w;
+  fifo->waiters += 1;
+}
+
+static inline void volt_variant_fifo_push_front_(volt_variant_fifo_ *fifo, volt_waiter *w) {
+  w->prev = NULL;
+  w->next = fifo->head;
+  if (fifo->head) {
+    fifo->head->prev = w;
+  } else {
+    fifo->tail = w;
+  }
+  fifo->head = w;
+  fifo->waiters += 1;
+}
+
+static inline void volt_variant_fifo_remove_(volt_variant_fifo_ *fifo, volt_waiter *w) {
+  if (w->prev) {
+    w->prev->next = w->next;
+  } else {
+    fifo->head = w->next;
+  }
+  if (w->next) {
+    w->next->prev = w->prev;
+  } else {
+    fifo->tail = w->prev;
+  }
+  fifo->waiters -= 1;
+#if defined(VOLT_DEBUG) && VOLT_DEBUG
+  w->next = w->prev = (volt_waiter *)(uintptr_t)0xdeadbeef; /* whoever follows it now faults */
+#endif
+}
 
 /* The first member of every variant. */
 typedef struct volt_line_ {
@@ -53,7 +96,7 @@ static inline int volt_refused_(uint32_t n, bool closed) {
 static inline int volt_variant_pool_try_acquire_(volt_variant_pool_ *pool, uint32_t n) {
   uint32_t seen = volt_load_relaxed(&pool->permits); /* a guess: the CAS decides */
   while (!(seen & VOLT_VARIANT_POOL_CLOSED_) && seen >= n) {
-    /* state:T1 <- TODO-AREA():R1: TODO-REASON */
+    /* serve:T1 <- serve:F1: permits carry their releasers' past */
     if (volt_cas_weak_acquire(&pool->permits, &seen, seen - n)) return VOLT_OK;
   }
   return volt_refused_(n, (seen & VOLT_VARIANT_POOL_CLOSED_) != 0);

@@ -27,15 +27,13 @@
  *       never in the slot.
  *
  * Pairs: S1 (release) -> S2, S3 (acquire): who empties the slot without the lock sees what all did
- *   who had the waiter in hand; those of variant_pool.c, short_lock.h, variant_grant.c.
+ *   who had the waiter in hand; those of serve.c, short_lock.h, grant.c.
  *
  * Costs: 1 RMW to acquire, 2 to release, 1 if the slot is full and n = 1. */
 #include "two_tier.h"
 
 #include "atomic_more.h"
 #include "serve.h"
-#include "variant_fifo.h"
-#include "variant_pool.h"
 
 static volt_two_tier_sem *sem_of(volt_line_ *line) {
   return (volt_two_tier_sem *)(void *)line;
