@@ -25,7 +25,7 @@
 #endif
 
 /* An unused waiter, or NULL: libc's memory, or an object that the model checker follows. */
-static volt_waiter *alloc(void) {
+static volt_waiter *allocating_alloc(void) {
 #if defined(VOLT_MODEL)
   return new volt_waiter();
 #else
@@ -33,7 +33,7 @@ static volt_waiter *alloc(void) {
 #endif
 }
 
-static void spent(volt_waiter *node) {
+static void allocating_free(volt_waiter *node) {
 #if defined(VOLT_MODEL)
   delete node;
 #else
@@ -41,83 +41,82 @@ static void spent(volt_waiter *node) {
 #endif
 }
 
-static volt_waiter *claim(volt_waiter *node) {
+static volt_waiter *allocating_claim(volt_waiter *node) {
   volt_waiter *w = (volt_waiter *)(void *)node->data;
   w->need = 0; /* I7 */
   return w;
 }
 
-static int acquire(const volt_variant_ *v, volt_line_ *line, volt_waiter *w, uint32_t n,
-                   volt_waker waker) {
+static int allocating_acquire(const volt_variant_ *v, volt_line_ *line, volt_waiter *w, uint32_t n,
+                              volt_waker waker) {
   if (n > VOLT_SEM_MAX) return VOLT_EINVAL;
   if (n == 0) return VOLT_OK;
-  volt_waiter *node = alloc();
+  volt_waiter *node = allocating_alloc();
   if (!node) return VOLT_ENOMEM;
   volt_waiter_prepare_(v->name, line, w, n, waker);
   w->data = node;
   node->data = w;
   int result = volt_line_acquire_(v, line, node, n, waker);
   if (result == VOLT_PENDING) return VOLT_PENDING; /* *w is a releaser's */
-  spent(node);
+  allocating_free(node);
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* never linked: the owner's own */
   return result;
 }
 
-static bool cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
+static bool allocating_cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
   bool cancelled;
   if (volt_line_cancel_done_(v, line, w, &cancelled)) return cancelled;
   volt_waiter *node = (volt_waiter *)(void *)w->data;
   if (!volt_line_cancel_node_(v, line, w, node)) return false; /* R1: freed by its releaser */
-  spent(node);
+  allocating_free(node);
   return true;
 }
 
-static const volt_variant_ variant = {
-    "volt_allocating_sem",        /* name */
-    volt_variant_pool_take_,      /* take */
-    NULL,                         /* gather */
-    volt_variant_pool_settle_,    /* settle */
-    volt_variant_pool_is_closed_, /* is_closed */
-    volt_variant_pool_close_,     /* close */
-    acquire,                      /* acquire */
-    cancel,                       /* cancel */
-    claim,                        /* claim */
-    spent,                       /* spent */
+static const volt_variant_ allocating_variant = {
+    .name = "volt_allocating_sem",
+    .take = volt_variant_pool_take_,
+    .settle = volt_variant_pool_settle_,
+    .is_closed = volt_variant_pool_is_closed_,
+    .close = volt_variant_pool_close_,
+    .acquire = allocating_acquire,
+    .cancel = allocating_cancel,
+    .claim = allocating_claim,
+    .spent = allocating_free,
 };
 
 void volt_allocating_sem_init(volt_allocating_sem *sem, uint32_t permits) {
-  volt_variant_pool_init_(&variant, &sem->pool, permits);
+  volt_variant_pool_init_(&allocating_variant, &sem->pool, permits);
 }
 
 void volt_allocating_sem_destroy(volt_allocating_sem *sem) {
-  volt_line_destroy_(&variant, &sem->pool.line);
+  volt_line_destroy_(&allocating_variant, &sem->pool.line);
 }
 
 int volt_allocating_sem_acquire_slow_(volt_allocating_sem *sem, volt_waiter *w, uint32_t n,
                                       volt_waker waker) {
-  return acquire(&variant, &sem->pool.line, w, n, waker);
+  return allocating_acquire(&allocating_variant, &sem->pool.line, w, n, waker);
 }
 
 int volt_allocating_sem_acquire_blocking_slow_(volt_allocating_sem *sem, uint32_t n,
                                                uint64_t deadline_ns) {
-  return volt_line_acquire_blocking_(&variant, &sem->pool.line, n, deadline_ns);
+  return volt_line_acquire_blocking_(&allocating_variant, &sem->pool.line, n, deadline_ns);
 }
 
 bool volt_allocating_sem_cancel(volt_allocating_sem *sem, volt_waiter *w) {
-  return cancel(&variant, &sem->pool.line, w);
+  return allocating_cancel(&allocating_variant, &sem->pool.line, w);
 }
 
 bool volt_allocating_sem_set_waker(volt_allocating_sem *sem, volt_waiter *w, volt_waker waker) {
   volt_waiter *node = (volt_waiter *)(void *)w->data;
-  return volt_line_set_node_waker_(&variant, &sem->pool.line, w, node, waker);
+  return volt_line_set_node_waker_(&allocating_variant, &sem->pool.line, w, node, waker);
 }
 
 void volt_allocating_sem_release(volt_allocating_sem *sem, uint32_t n) {
-  if (n > 0) volt_line_release_(&variant, &sem->pool.line, NULL, n);
+  if (n > 0) volt_line_release_(&allocating_variant, &sem->pool.line, NULL, n);
 }
 
 void volt_allocating_sem_close(volt_allocating_sem *sem) {
-  volt_line_close_(&variant, &sem->pool.line);
+  volt_line_close_(&allocating_variant, &sem->pool.line);
 }
 
 bool volt_allocating_sem_is_closed(volt_allocating_sem *sem) {
@@ -129,5 +128,5 @@ uint32_t volt_allocating_sem_available(volt_allocating_sem *sem) {
 }
 
 uint32_t volt_allocating_sem_waiters(volt_allocating_sem *sem) {
-  return volt_line_waiters_(&variant, &sem->pool.line);
+  return volt_line_waiters_(&allocating_variant, &sem->pool.line);
 }

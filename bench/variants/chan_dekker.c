@@ -10,11 +10,8 @@
 
 #include "core/future_ops.h"
 
-static const volt_variant_ring_kind_ variant = {
-    "volt_chan_dekker", /* name */
-    NULL,               /* gather */
-    NULL,               /* settle */
-    NULL,               /* withdraw */
+static const volt_variant_ring_kind_ chan_dekker_variant = {
+    .name = "volt_chan_dekker",
 };
 
 size_t volt_chan_dekker_bytes(uint32_t capacity, size_t elem_bytes) {
@@ -27,31 +24,31 @@ int volt_chan_dekker_init(volt_chan_dekker *c, uint32_t capacity, size_t elem_by
 }
 
 void volt_chan_dekker_destroy(volt_chan_dekker *c, void (*drop)(void *elem, void *ctx), void *ctx) {
-  volt_variant_ring_destroy_(&variant, &c->ring, drop, ctx);
+  volt_variant_ring_destroy_(&chan_dekker_variant, &c->ring, drop, ctx);
 }
 
 void volt_chan_dekker_close(volt_chan_dekker *c) {
-  volt_variant_ring_close_(&variant, &c->ring);
+  volt_variant_ring_close_(&chan_dekker_variant, &c->ring);
 }
 
 int volt_chan_dekker_run_slow_(volt_chan_dekker *c, const volt_variant_ring_op_ *op) {
-  return volt_variant_ring_run_(&variant, &c->ring, op);
+  return volt_variant_ring_run_(&chan_dekker_variant, &c->ring, op);
 }
 
 void volt_chan_dekker_serve_slow_(volt_chan_dekker *c) {
-  volt_variant_ring_serve_(&variant, &c->ring, NULL);
+  volt_variant_ring_serve_(&chan_dekker_variant, &c->ring, NULL);
 }
 
 bool volt_chan_dekker_cancel_send(volt_chan_dekker *c, volt_waiter *w) {
-  return volt_variant_ring_cancel_(&variant, &c->ring, w);
+  return volt_variant_ring_cancel_(&chan_dekker_variant, &c->ring, w);
 }
 
 bool volt_chan_dekker_cancel_recv(volt_chan_dekker *c, volt_waiter *w) {
-  return volt_variant_ring_cancel_(&variant, &c->ring, w);
+  return volt_variant_ring_cancel_(&chan_dekker_variant, &c->ring, w);
 }
 
 bool volt_chan_dekker_set_waker(volt_chan_dekker *c, volt_waiter *w, volt_waker waker) {
-  return volt_variant_ring_set_waker_(&variant, &c->ring, w, waker);
+  return volt_variant_ring_set_waker_(&chan_dekker_variant, &c->ring, w, waker);
 }
 
 uint32_t volt_chan_dekker_len(volt_chan_dekker *c) {
@@ -59,7 +56,7 @@ uint32_t volt_chan_dekker_len(volt_chan_dekker *c) {
 }
 
 uint32_t volt_chan_dekker_waiters(volt_chan_dekker *c) {
-  return volt_variant_ring_waiters_(&variant, &c->ring);
+  return volt_variant_ring_waiters_(&chan_dekker_variant, &c->ring);
 }
 
 bool volt_chan_dekker_is_closed(volt_chan_dekker *c) {
@@ -68,37 +65,42 @@ bool volt_chan_dekker_is_closed(volt_chan_dekker *c) {
 
 /* ---- futures, blocking ---- */
 
-static int send_start(volt_future *f, volt_waker waker) {
+static int chan_dekker_send_start(volt_future *f, volt_waker waker) {
   return volt_chan_dekker_send((volt_chan_dekker *)f->object, &f->waiter, f->waiter.data, waker);
 }
 
-static int recv_start(volt_future *f, volt_waker waker) {
+static int chan_dekker_recv_start(volt_future *f, volt_waker waker) {
   return volt_chan_dekker_recv((volt_chan_dekker *)f->object, &f->waiter, f->waiter.data, waker);
 }
 
-static bool cancel(volt_future *f) {
-  return volt_variant_ring_cancel_(&variant, &((volt_chan_dekker *)f->object)->ring, &f->waiter);
+static bool chan_dekker_cancel(volt_future *f) {
+  return volt_variant_ring_cancel_(&chan_dekker_variant, &((volt_chan_dekker *)f->object)->ring,
+                                   &f->waiter);
 }
 
-static bool set_waker(volt_future *f, volt_waker waker) {
-  return volt_variant_ring_set_waker_(&variant, &((volt_chan_dekker *)f->object)->ring, &f->waiter,
-                                      waker);
+static bool chan_dekker_set_waker(volt_future *f, volt_waker waker) {
+  return volt_variant_ring_set_waker_(&chan_dekker_variant, &((volt_chan_dekker *)f->object)->ring,
+                                      &f->waiter, waker);
 }
 
 /* No give_back: what has been moved stays moved. */
-static const volt_future_ops_ send_ops = {
-    .name = "volt_chan_dekker", .start = send_start, .cancel = cancel, .set_waker = set_waker};
-static const volt_future_ops_ recv_ops = {
-    .name = "volt_chan_dekker", .start = recv_start, .cancel = cancel, .set_waker = set_waker};
+static const volt_future_ops_ chan_dekker_send_ops = {.name = "volt_chan_dekker",
+                                                      .start = chan_dekker_send_start,
+                                                      .cancel = chan_dekker_cancel,
+                                                      .set_waker = chan_dekker_set_waker};
+static const volt_future_ops_ chan_dekker_recv_ops = {.name = "volt_chan_dekker",
+                                                      .start = chan_dekker_recv_start,
+                                                      .cancel = chan_dekker_cancel,
+                                                      .set_waker = chan_dekker_set_waker};
 
 volt_future *volt_chan_dekker_send_future(volt_future *f, volt_chan_dekker *c, const void *elem) {
   f->waiter.data = (void *)(uintptr_t)elem;
-  return volt_future_make_(f, &send_ops, c, 1);
+  return volt_future_make_(f, &chan_dekker_send_ops, c, 1);
 }
 
 volt_future *volt_chan_dekker_recv_future(volt_future *f, volt_chan_dekker *c, void *elem) {
   f->waiter.data = elem;
-  return volt_future_make_(f, &recv_ops, c, 1);
+  return volt_future_make_(f, &chan_dekker_recv_ops, c, 1);
 }
 
 int volt_chan_dekker_send_blocking(volt_chan_dekker *c, const void *elem, uint64_t deadline_ns) {

@@ -62,17 +62,17 @@ enum { SENDERS = VOLT_VARIANT_RING_SENDERS_, RECEIVERS = VOLT_VARIANT_RING_RECEI
 
 /* ---- the lock is held ---- */
 
-static int move(volt_variant_ring_ *r, int side, void *elem) {
+static int chan_ring_move(volt_variant_ring_ *r, int side, void *elem) {
   if (side == SENDERS) return volt_variant_ring_push_(r, elem, r->elem_bytes);
   return volt_variant_ring_pop_(r, elem, r->elem_bytes);
 }
 
 /* Serve one side. Returns whether anybody was. */
-static bool serve_side(volt_variant_ring_ *r, int side, volt_batch_ *batch) {
+static bool chan_ring_serve_side(volt_variant_ring_ *r, int side, volt_batch_ *batch) {
   bool any = false;
   while (r->fifo[side].head && batch->count < VOLT_WAKE_BATCH) {
     volt_waiter *w = r->fifo[side].head;
-    int result = move(r, side, w->data); /* R3 */
+    int result = chan_ring_move(r, side, w->data); /* R3 */
     if (result == VOLT_EAGAIN) break;
     volt_variant_fifo_remove_(&r->fifo[side], w);
     w->need = 0;
@@ -83,15 +83,15 @@ static bool serve_side(volt_variant_ring_ *r, int side, volt_batch_ *batch) {
   return any;
 }
 
-static void serve(volt_variant_ring_ *r, volt_batch_ *batch) {
+static void chan_ring_serve(volt_variant_ring_ *r, volt_batch_ *batch) {
   bool any;
   do {
-    any = serve_side(r, RECEIVERS, batch);
-    any |= serve_side(r, SENDERS, batch);
+    any = chan_ring_serve_side(r, RECEIVERS, batch);
+    any |= chan_ring_serve_side(r, SENDERS, batch);
   } while (any && batch->count < VOLT_WAKE_BATCH);
 }
 
-static void settle(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r) {
+static void chan_ring_settle(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r) {
   if (v->settle) v->settle(r);
   for (int side = SENDERS; side <= RECEIVERS; side++) {
     uint32_t flag = volt_load_relaxed(&r->flag[side]); /* ours to write */
@@ -104,10 +104,11 @@ static void settle(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r) {
 }
 
 /* Leave the lock, tell and wake the batch; if it is full, come back for more. */
-static void leave(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_batch_ *batch) {
+static void chan_ring_unlock(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
+                             volt_batch_ *batch) {
   for (;;) {
     bool full = batch->count >= VOLT_WAKE_BATCH;
-    settle(v, r);
+    chan_ring_settle(v, r);
     if (full) r->returning += 1; /* R5 */
     volt_short_lock_leave_(&r->lock);
     volt_publish_(batch->claims, batch->count, NULL);
@@ -116,13 +117,13 @@ static void leave(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_
     volt_short_lock_take_(&r->lock);
     r->returning -= 1;
     if (v->gather) v->gather(r);
-    serve(r, batch);
+    chan_ring_serve(r, batch);
   }
 }
 
 /* ---- send and receive ---- */
 
-static bool is_over(volt_variant_ring_ *r, int side) {
+static bool chan_ring_is_over(volt_variant_ring_ *r, int side) {
   /* chan_ring:C1 <- chan_ring:C2: who sees CLOSED sees what came before close() */
   uint64_t tail = volt_load_acquire(&r->tail);
   if (!(tail & VOLT_VARIANT_RING_CLOSED_)) return false;
@@ -131,10 +132,10 @@ static bool is_over(volt_variant_ring_ *r, int side) {
 }
 
 /* Others have been served. Returns VOLT_EAGAIN if it has to wait. */
-static int attempt(volt_variant_ring_ *r, const volt_variant_ring_op_ *op) {
-  if (r->fifo[op->side].head) return is_over(r, op->side) ? VOLT_ECLOSED : VOLT_EAGAIN;
+static int chan_ring_attempt(volt_variant_ring_ *r, const volt_variant_ring_op_ *op) {
+  if (r->fifo[op->side].head) return chan_ring_is_over(r, op->side) ? VOLT_ECLOSED : VOLT_EAGAIN;
   if (op->w) volt_variant_ring_raise_(r, op->side); /* D1: I1, if it has to wait */
-  return move(r, op->side, op->elem);
+  return chan_ring_move(r, op->side, op->elem);
 }
 
 int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
@@ -148,18 +149,18 @@ int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ 
   }
   volt_short_lock_take_(&r->lock);
   if (v->gather) v->gather(r);
-  serve(r, &batch);
-  int result = attempt(r, op);
+  chan_ring_serve(r, &batch);
+  int result = chan_ring_attempt(r, op);
   if (result == VOLT_EAGAIN && op->w) {
     op->w->data = op->elem;
     op->w->need = 1;                                         /* I3 */
     volt_variant_fifo_push_back_(&r->fifo[op->side], op->w); /* *w is whoever serves' from here */
-    leave(v, r, &batch);
+    chan_ring_unlock(v, r, &batch);
     return VOLT_PENDING;
   }
   if (op->w) volt_store_relaxed(&op->w->state, VOLT_WAITER_UNUSED_); /* never linked */
-  if (result == VOLT_OK) serve(r, &batch);
-  leave(v, r, &batch);
+  if (result == VOLT_OK) chan_ring_serve(r, &batch);
+  chan_ring_unlock(v, r, &batch);
   return result;
 }
 
@@ -171,13 +172,17 @@ void volt_variant_ring_serve_(const volt_variant_ring_kind_ *v, volt_variant_rin
     batch.claims[batch.count++] = volt_variant_claim_of_(claimed, claimed, VOLT_WAITER_GRANTED_);
   volt_short_lock_take_(&r->lock);
   if (v->gather) v->gather(r);
-  serve(r, &batch);
-  leave(v, r, &batch);
+  chan_ring_serve(r, &batch);
+  chan_ring_unlock(v, r, &batch);
 }
 
-void volt_variant_ring_complete_(volt_waiter *w, bool closed) {
-  volt_variant_claim_ claim =
-      volt_variant_claim_of_(w, w, closed ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
+void volt_variant_ring_complete_(volt_waiter *w) {
+  volt_variant_claim_ claim = volt_variant_claim_of_(w, w, VOLT_WAITER_GRANTED_);
+  volt_publish_(&claim, 1, NULL);
+}
+
+void volt_variant_ring_complete_closed_(volt_waiter *w) {
+  volt_variant_claim_ claim = volt_variant_claim_of_(w, w, VOLT_WAITER_CLOSED_);
   volt_publish_(&claim, 1, NULL);
 }
 
@@ -185,19 +190,20 @@ void volt_variant_ring_complete_(volt_waiter *w, bool closed) {
 
 /* Take the lock and look whether *w is in its FIFO. Returns true: it is, and the lock is held.
  * Returns false: somebody was first, *w has completed, and the lock is not held. */
-static bool lock_if_waiting(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *w,
-                            volt_batch_ *batch) {
+static bool chan_ring_lock_if_waiting(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
+                                      volt_waiter *w, volt_batch_ *batch) {
   batch->count = 0;
   volt_short_lock_take_(&r->lock);
   if (v->gather) v->gather(r);
   if (w->need > 0) return true; /* I3 */
-  serve(r, batch);              /* R1: after gather() */
-  leave(v, r, batch);
+  chan_ring_serve(r, batch);    /* R1: after gather() */
+  chan_ring_unlock(v, r, batch);
   volt_waiter_await_(w); /* R4: claimed, and no foreign code runs before it is told */
   return false;
 }
 
-static bool is_done(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, volt_waiter *w) {
+static bool chan_ring_is_done(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
+                              volt_waiter *w) {
   if (volt_waiter_result(w) != VOLT_PENDING) return true;
   VOLT_CHECK((void *)w->queue == (void *)r, v->name, "waiter %p is queued on %p, not on %p",
              (void *)w, (void *)w->queue, (void *)r);
@@ -206,14 +212,14 @@ static bool is_done(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r, vol
 
 bool volt_variant_ring_cancel_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
                                volt_waiter *w) {
-  if (is_done(v, r, w)) return volt_waiter_result(w) == VOLT_ECANCELED;
+  if (chan_ring_is_done(v, r, w)) return volt_waiter_result(w) == VOLT_ECANCELED;
   if (!v->withdraw || !v->withdraw(r, w)) {
     volt_batch_ batch;
-    if (!lock_if_waiting(v, r, w, &batch)) return false;
+    if (!chan_ring_lock_if_waiting(v, r, w, &batch)) return false;
     volt_variant_fifo_remove_(&r->fifo[(uint32_t)w->want], w);
     w->need = 0;
-    serve(r, &batch); /* R1: after gather() */
-    leave(v, r, &batch);
+    chan_ring_serve(r, &batch); /* R1: after gather() */
+    chan_ring_unlock(v, r, &batch);
   }
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* in no place: the owner's own again */
   return true;
@@ -221,13 +227,13 @@ bool volt_variant_ring_cancel_(const volt_variant_ring_kind_ *v, volt_variant_ri
 
 bool volt_variant_ring_set_waker_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
                                   volt_waiter *w, volt_waker waker) {
-  if (is_done(v, r, w)) return false;
+  if (chan_ring_is_done(v, r, w)) return false;
   volt_batch_ batch;
-  if (!lock_if_waiting(v, r, w, &batch)) return false;
+  if (!chan_ring_lock_if_waiting(v, r, w, &batch)) return false;
   w->wake = waker.wake; /* R4 */
   w->ctx = waker.ctx;
-  serve(r, &batch); /* R1: after gather() */
-  leave(v, r, &batch);
+  chan_ring_serve(r, &batch); /* R1: after gather() */
+  chan_ring_unlock(v, r, &batch);
   return true;
 }
 
@@ -241,17 +247,17 @@ void volt_variant_ring_close_(const volt_variant_ring_kind_ *v, volt_variant_rin
   /* chan_ring:C2 -> chan_ring:C1: who sees CLOSED sees what came before close() */
   while (!volt_cas_release(&r->tail, &tail, tail | VOLT_VARIANT_RING_CLOSED_)) continue;
   if (v->gather) v->gather(r);
-  serve(r, &batch);
-  leave(v, r, &batch);
+  chan_ring_serve(r, &batch);
+  chan_ring_unlock(v, r, &batch);
 }
 
-static size_t stride_of(size_t elem_bytes) {
+static size_t chan_ring_stride_of(size_t elem_bytes) {
   return sizeof(volt_variant_ring_place_) + ((elem_bytes + 7) & ~(size_t)7);
 }
 
 size_t volt_variant_ring_bytes_(uint32_t capacity, size_t elem_bytes) {
   if (capacity == 0 || capacity > VOLT_CHAN_MAX || elem_bytes > UINT32_MAX / 2) return 0;
-  size_t stride = stride_of(elem_bytes);
+  size_t stride = chan_ring_stride_of(elem_bytes);
   return stride > SIZE_MAX / capacity ? 0 : stride * capacity;
 }
 
@@ -262,7 +268,7 @@ int volt_variant_ring_init_(volt_variant_ring_ *r, uint32_t capacity, size_t ele
   r->places = (unsigned char *)mem;
   r->capacity = capacity;
   r->elem_bytes = (uint32_t)elem_bytes;
-  r->stride = (uint32_t)stride_of(elem_bytes);
+  r->stride = (uint32_t)chan_ring_stride_of(elem_bytes);
   volt_store_relaxed(&r->tail, 0); /* all of it: not shared yet */
   volt_store_relaxed(&r->head, 0);
   volt_store_relaxed(&r->lock.word, 0);
@@ -281,7 +287,7 @@ int volt_variant_ring_init_(volt_variant_ring_ *r, uint32_t capacity, size_t ele
   return VOLT_OK;
 }
 
-static uint32_t count_waiters(volt_variant_ring_ *r) {
+static uint32_t chan_ring_count_waiters(volt_variant_ring_ *r) {
   uint32_t senders = r->fifo[SENDERS].waiters;
   return senders + r->fifo[RECEIVERS].waiters;
 }
@@ -291,8 +297,8 @@ void volt_variant_ring_destroy_(const volt_variant_ring_kind_ *v, volt_variant_r
   for (unsigned looks = 0;;) {
     volt_short_lock_take_(&r->lock); /* whoever is leaving it is done */
     if (v->gather) v->gather(r);
-    VOLT_CHECK(count_waiters(r) == 0, v->name, "%p: destroyed while %u waiters are queued",
-               (void *)r, count_waiters(r));
+    VOLT_CHECK(chan_ring_count_waiters(r) == 0, v->name,
+               "%p: destroyed while %u waiters are queued", (void *)r, chan_ring_count_waiters(r));
     uint32_t returning = r->returning;
     volt_short_lock_leave_(&r->lock);
     if (returning == 0) break;
@@ -320,9 +326,9 @@ uint32_t volt_variant_ring_waiters_(const volt_variant_ring_kind_ *v, volt_varia
   batch.count = 0;
   volt_short_lock_take_(&r->lock);
   if (v->gather) v->gather(r);
-  serve(r, &batch); /* R1: after gather() */
-  uint32_t waiters = count_waiters(r);
-  leave(v, r, &batch);
+  chan_ring_serve(r, &batch); /* R1: after gather() */
+  uint32_t waiters = chan_ring_count_waiters(r);
+  chan_ring_unlock(v, r, &batch);
   return waiters;
 }
 

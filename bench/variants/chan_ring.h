@@ -90,8 +90,9 @@ int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ 
 void volt_variant_ring_serve_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
                               volt_waiter *claimed);
 
-/* Tell a waiter that was taken out from elsewhere. closed: it got nothing. */
-void volt_variant_ring_complete_(volt_waiter *w, bool closed);
+/* Grant a waiter that was taken out from elsewhere; or complete it as closed. */
+void volt_variant_ring_complete_(volt_waiter *w);
+void volt_variant_ring_complete_closed_(volt_waiter *w);
 
 VOLT_END_DECLS
 

@@ -51,12 +51,12 @@
 
 enum { SENDERS = VOLT_VARIANT_RING_SENDERS_, RECEIVERS = VOLT_VARIANT_RING_RECEIVERS_ };
 
-static volt_chan_slots *chan_of(volt_variant_ring_ *r) {
+static volt_chan_slots *chan_slots_of(volt_variant_ring_ *r) {
   return (volt_chan_slots *)(void *)r;
 }
 
-static void gather(volt_variant_ring_ *r) {
-  volt_chan_slots *c = chan_of(r);
+static void chan_slots_gather(volt_variant_ring_ *r) {
+  volt_chan_slots *c = chan_slots_of(r);
   for (int side = SENDERS; side <= RECEIVERS; side++) {
     /* relaxed: whoever filled it held the lock before us; once empty, it stays so */
     if (!volt_load_relaxed(&c->slot[side])) continue;
@@ -71,17 +71,17 @@ static void gather(volt_variant_ring_ *r) {
 }
 
 /* Whether every position that was claimed to be filled has been emptied: I7. */
-static bool is_empty(volt_variant_ring_ *r) {
+static bool chan_slots_is_empty(volt_variant_ring_ *r) {
   uint64_t head = volt_load_relaxed(&r->head); /* an old one is not what tail is */
   return volt_load_seq_cst(&r->tail) == head;  /* chan_slots:D6 <-> chan_slots:D5: TODO-REASON */
 }
 
-static void settle(volt_variant_ring_ *r) {
-  volt_chan_slots *c = chan_of(r);
+static void chan_slots_settle(volt_variant_ring_ *r) {
+  volt_chan_slots *c = chan_slots_of(r);
   for (int side = SENDERS; side <= RECEIVERS; side++) {
     volt_waiter *w = r->fifo[side].head;
     if (!w || volt_load_relaxed(&c->slot[side])) continue; /* relaxed: as in gather() */
-    if (side == RECEIVERS ? !is_empty(r) : volt_variant_ring_is_closed_(r)) continue;
+    if (side == RECEIVERS ? !chan_slots_is_empty(r) : volt_variant_ring_is_closed_(r)) continue;
     volt_variant_fifo_remove_(&r->fifo[side], w);
     w->need = 0;
     /* chan_slots:P4 <-> chan_slots:P3: who empties a slot sees what its waiter's owner did;
@@ -91,17 +91,17 @@ static void settle(volt_variant_ring_ *r) {
   }
 }
 
-static bool withdraw(volt_variant_ring_ *r, volt_waiter *w) {
+static bool chan_slots_withdraw(volt_variant_ring_ *r, volt_waiter *w) {
   volt_waiter *seen = w;
   /* chan_slots:P3 <- chan_slots:P4: who empties a slot sees what its waiter's owner did */
-  return volt_cas_acquire(&chan_of(r)->slot[(uint32_t)w->want], &seen, (volt_waiter *)NULL);
+  return volt_cas_acquire(&chan_slots_of(r)->slot[(uint32_t)w->want], &seen, (volt_waiter *)NULL);
 }
 
-static const volt_variant_ring_kind_ variant = {
-    "volt_chan_slots", /* name */
-    gather,            /* gather */
-    settle,            /* settle */
-    withdraw,          /* withdraw */
+static const volt_variant_ring_kind_ chan_slots_variant = {
+    .name = "volt_chan_slots",
+    .gather = chan_slots_gather,
+    .settle = chan_slots_settle,
+    .withdraw = chan_slots_withdraw,
 };
 
 /* The position `at` has been claimed to be emptied, and emptied, and the ring is full without
@@ -114,16 +114,16 @@ void volt_chan_slots_refill_slow_(volt_chan_slots *c, uint64_t at, volt_waiter *
   /* chan_slots:D5 <-> chan_slots:D6: TODO-REASON; R8 */
   if (!volt_cas_seq_cst(&r->tail, &tail, volt_variant_ring_next_(r, tail))) {
     volt_variant_ring_give_place_(r, at);
-    volt_variant_ring_complete_(w, true);
+    volt_variant_ring_complete_closed_(w);
     return;
   }
   /* chan_slots:S2 <-> chan_ring:S3: TODO-REASON; chan_slots:D2 <-> chan_slots:D3, chan_ring:D4:
    * who finds a flag lowered sees the slot filled */
   volt_store_seq_cst(&place->turn, volt_variant_ring_turn_(at + VOLT_VARIANT_RING_LAP_) + 1);
   if (volt_chan_slots_is_waiting_(c, RECEIVERS)) {
-    volt_variant_ring_serve_(&variant, r, w); /* R7: before *w is told */
+    volt_variant_ring_serve_(&chan_slots_variant, r, w); /* R7: before *w is told */
   } else {
-    volt_variant_ring_complete_(w, false);
+    volt_variant_ring_complete_(w);
   }
 }
 
@@ -142,31 +142,31 @@ int volt_chan_slots_init(volt_chan_slots *c, uint32_t capacity, size_t elem_byte
 }
 
 void volt_chan_slots_destroy(volt_chan_slots *c, void (*drop)(void *elem, void *ctx), void *ctx) {
-  volt_variant_ring_destroy_(&variant, &c->ring, drop, ctx);
+  volt_variant_ring_destroy_(&chan_slots_variant, &c->ring, drop, ctx);
 }
 
 void volt_chan_slots_close(volt_chan_slots *c) {
-  volt_variant_ring_close_(&variant, &c->ring);
+  volt_variant_ring_close_(&chan_slots_variant, &c->ring);
 }
 
 int volt_chan_slots_run_slow_(volt_chan_slots *c, const volt_variant_ring_op_ *op) {
-  return volt_variant_ring_run_(&variant, &c->ring, op);
+  return volt_variant_ring_run_(&chan_slots_variant, &c->ring, op);
 }
 
 void volt_chan_slots_serve_slow_(volt_chan_slots *c) {
-  volt_variant_ring_serve_(&variant, &c->ring, NULL);
+  volt_variant_ring_serve_(&chan_slots_variant, &c->ring, NULL);
 }
 
 bool volt_chan_slots_cancel_send(volt_chan_slots *c, volt_waiter *w) {
-  return volt_variant_ring_cancel_(&variant, &c->ring, w);
+  return volt_variant_ring_cancel_(&chan_slots_variant, &c->ring, w);
 }
 
 bool volt_chan_slots_cancel_recv(volt_chan_slots *c, volt_waiter *w) {
-  return volt_variant_ring_cancel_(&variant, &c->ring, w);
+  return volt_variant_ring_cancel_(&chan_slots_variant, &c->ring, w);
 }
 
 bool volt_chan_slots_set_waker(volt_chan_slots *c, volt_waiter *w, volt_waker waker) {
-  return volt_variant_ring_set_waker_(&variant, &c->ring, w, waker);
+  return volt_variant_ring_set_waker_(&chan_slots_variant, &c->ring, w, waker);
 }
 
 uint32_t volt_chan_slots_len(volt_chan_slots *c) {
@@ -174,7 +174,7 @@ uint32_t volt_chan_slots_len(volt_chan_slots *c) {
 }
 
 uint32_t volt_chan_slots_waiters(volt_chan_slots *c) {
-  return volt_variant_ring_waiters_(&variant, &c->ring);
+  return volt_variant_ring_waiters_(&chan_slots_variant, &c->ring);
 }
 
 bool volt_chan_slots_is_closed(volt_chan_slots *c) {
@@ -183,37 +183,42 @@ bool volt_chan_slots_is_closed(volt_chan_slots *c) {
 
 /* ---- futures, blocking ---- */
 
-static int send_start(volt_future *f, volt_waker waker) {
+static int chan_slots_send_start(volt_future *f, volt_waker waker) {
   return volt_chan_slots_send((volt_chan_slots *)f->object, &f->waiter, f->waiter.data, waker);
 }
 
-static int recv_start(volt_future *f, volt_waker waker) {
+static int chan_slots_recv_start(volt_future *f, volt_waker waker) {
   return volt_chan_slots_recv((volt_chan_slots *)f->object, &f->waiter, f->waiter.data, waker);
 }
 
-static bool cancel(volt_future *f) {
-  return volt_variant_ring_cancel_(&variant, &((volt_chan_slots *)f->object)->ring, &f->waiter);
+static bool chan_slots_cancel(volt_future *f) {
+  return volt_variant_ring_cancel_(&chan_slots_variant, &((volt_chan_slots *)f->object)->ring,
+                                   &f->waiter);
 }
 
-static bool set_waker(volt_future *f, volt_waker waker) {
-  return volt_variant_ring_set_waker_(&variant, &((volt_chan_slots *)f->object)->ring, &f->waiter,
-                                      waker);
+static bool chan_slots_set_waker(volt_future *f, volt_waker waker) {
+  return volt_variant_ring_set_waker_(&chan_slots_variant, &((volt_chan_slots *)f->object)->ring,
+                                      &f->waiter, waker);
 }
 
 /* No give_back: what has been moved stays moved. */
-static const volt_future_ops_ send_ops = {
-    .name = "volt_chan_slots", .start = send_start, .cancel = cancel, .set_waker = set_waker};
-static const volt_future_ops_ recv_ops = {
-    .name = "volt_chan_slots", .start = recv_start, .cancel = cancel, .set_waker = set_waker};
+static const volt_future_ops_ chan_slots_send_ops = {.name = "volt_chan_slots",
+                                                     .start = chan_slots_send_start,
+                                                     .cancel = chan_slots_cancel,
+                                                     .set_waker = chan_slots_set_waker};
+static const volt_future_ops_ chan_slots_recv_ops = {.name = "volt_chan_slots",
+                                                     .start = chan_slots_recv_start,
+                                                     .cancel = chan_slots_cancel,
+                                                     .set_waker = chan_slots_set_waker};
 
 volt_future *volt_chan_slots_send_future(volt_future *f, volt_chan_slots *c, const void *elem) {
   f->waiter.data = (void *)(uintptr_t)elem;
-  return volt_future_make_(f, &send_ops, c, 1);
+  return volt_future_make_(f, &chan_slots_send_ops, c, 1);
 }
 
 volt_future *volt_chan_slots_recv_future(volt_future *f, volt_chan_slots *c, void *elem) {
   f->waiter.data = elem;
-  return volt_future_make_(f, &recv_ops, c, 1);
+  return volt_future_make_(f, &chan_slots_recv_ops, c, 1);
 }
 
 int volt_chan_slots_send_blocking(volt_chan_slots *c, const void *elem, uint64_t deadline_ns) {

@@ -58,7 +58,7 @@ static inline int volt_chan_slots_send_(volt_chan_slots *c, volt_waiter *w, cons
     volt_waiter *receiver = volt_chan_slots_take_(c, VOLT_VARIANT_RING_RECEIVERS_);
     if (receiver) {
       VOLT_COPY_(receiver->data, elem, bytes);
-      volt_variant_ring_complete_(receiver, false);
+      volt_variant_ring_complete_(receiver);
       return VOLT_OK;
     }
     int result = volt_variant_ring_push_(&c->ring, elem, bytes);

@@ -69,7 +69,7 @@
 #define DIRTY_OF VOLT_COMBINING_DIRTY_OF_
 #define NAME VOLT_COMBINING_NAME_
 
-static uint32_t gathered_by(volt_waiter *w) {
+static uint32_t combine_gathered_by(volt_waiter *w) {
   return w->want - w->need;
 }
 
@@ -77,11 +77,11 @@ static uint32_t gathered_by(volt_waiter *w) {
 
 void volt_combiner_give_(volt_combiner_ *t, uint32_t n) {
   volt_waiter *head = t->sem->fifo.head;
-  volt_check_excess_(NAME, t->sem, n, t->hand + (head ? gathered_by(head) : 0)); /* I3 */
+  volt_check_excess_(NAME, t->sem, n, t->hand + (head ? combine_gathered_by(head) : 0)); /* I3 */
   t->hand += n;
 }
 
-static void see(volt_combiner_ *t, uint64_t word) {
+static void combine_see(volt_combiner_ *t, uint64_t word) {
   uint32_t permits = PERMITS_IN(word);
   volt_combiner_give_(t, permits - t->counted); /* R1: others only add to it */
   t->counted = permits;
@@ -90,7 +90,7 @@ static void see(volt_combiner_ *t, uint64_t word) {
 }
 
 /* BUSY was not set in word, and is now. */
-static void begin(volt_combiner_ *t, volt_combining_sem *sem, uint64_t word) {
+static void combine_start(volt_combiner_ *t, volt_combining_sem *sem, uint64_t word) {
   t->sem = sem;
   t->looked = DIRTY_OF(word);
   t->hand = 0;
@@ -99,14 +99,14 @@ static void begin(volt_combiner_ *t, volt_combining_sem *sem, uint64_t word) {
   t->closed = false;
   t->answered = NULL;
   t->batch.count = 0;
-  see(t, word | BUSY);
+  combine_see(t, word | BUSY);
 }
 
 /* Give the head of the FIFO what it may have. Returns true if it waits no more. */
-static bool serve_head(volt_combiner_ *t, volt_waiter *head) {
+static bool combine_give_head(volt_combiner_ *t, volt_waiter *head) {
   uint32_t need = head->need;
   if (t->closed) { /* it goes with nothing: what it had gathered comes back */
-    t->hand += gathered_by(head);
+    t->hand += combine_gathered_by(head);
     head->need = 0;
     return true;
   }
@@ -117,12 +117,12 @@ static bool serve_head(volt_combiner_ *t, volt_waiter *head) {
 }
 
 /* Serve the FIFO from its head. Returns true if the batch is full and there is more to do. */
-static bool serve(volt_combiner_ *t) {
+static bool combine_serve(volt_combiner_ *t) {
   volt_variant_fifo_ *fifo = &t->sem->fifo;
   while (fifo->head && (t->hand > 0 || t->closed)) {
     volt_waiter *head = fifo->head;
     if (t->batch.count == VOLT_WAKE_BATCH) return true;
-    if (!serve_head(t, head)) return false; /* I3 */
+    if (!combine_give_head(t, head)) return false; /* I3 */
     volt_variant_fifo_remove_(fifo, head);
     t->batch.claims[t->batch.count++] =
         volt_variant_claim_of_(head, head, t->closed ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
@@ -130,19 +130,19 @@ static bool serve(volt_combiner_ *t) {
   return false;
 }
 
-static uint32_t take(volt_combiner_ *t, uint32_t n, bool full) {
+static uint32_t combine_take(volt_combiner_ *t, uint32_t n, bool full) {
   if (full) return VOLT_ANSWER_ASK_AGAIN_; /* after the next batch there may be some left */
   if (t->sem->fifo.head || t->hand < n || t->closed) return VOLT_ANSWER_NO_;
   t->hand -= n;
   return VOLT_ANSWER_YES_;
 }
 
-static uint32_t answer_to(volt_combiner_ *t, volt_request_ *r, bool full) {
+static uint32_t combine_answer_to(volt_combiner_ *t, volt_request_ *r, bool full) {
   volt_waiter *w = r->waiter;
   switch (r->what) {
     case VOLT_REQUEST_WAITERS_: return t->sem->fifo.waiters;
     case VOLT_REQUEST_PERMITS_: return t->sem->fifo.head ? 0 : t->hand;
-    case VOLT_REQUEST_TAKE_: return take(t, r->n, full);
+    case VOLT_REQUEST_TAKE_: return combine_take(t, r->n, full);
     default: break;
   }
   if (w->need == 0) return VOLT_ANSWER_NO_; /* I4, R4 */
@@ -152,23 +152,23 @@ static uint32_t answer_to(volt_combiner_ *t, volt_request_ *r, bool full) {
     return VOLT_ANSWER_YES_;
   }
   volt_variant_fifo_remove_(&t->sem->fifo, w);
-  t->hand += gathered_by(w);
+  t->hand += combine_gathered_by(w);
   w->need = 0;
   return VOLT_ANSWER_YES_;
 }
 
-static void answer(volt_combiner_ *t, volt_request_ *r) {
+static void combine_answer(volt_combiner_ *t, volt_request_ *r) {
   /* combine:N2 <- combine:N1, combining:F1, combining:X1: who sees that DIRTY was lowered sees
    * what was pushed; R5 */
-  see(t, volt_load_acquire(&t->sem->word));
-  bool full = serve(t);
-  r->answer = answer_to(t, r, full);
+  combine_see(t, volt_load_acquire(&t->sem->word));
+  bool full = combine_serve(t);
+  r->answer = combine_answer_to(t, r, full);
   r->older = t->answered;
   t->answered = r;
 }
 
 /* What was on the inbox, oldest first. */
-static volt_waiter *take_inbox(volt_combiner_ *t) {
+static volt_waiter *combine_take_inbox(volt_combiner_ *t) {
   volt_combining_sem *sem = t->sem;
   /* relaxed: whatever was said to be there is seen, by N2; the rest will be said */
   if (!volt_load_relaxed(&sem->inbox)) return NULL;
@@ -184,21 +184,21 @@ static volt_waiter *take_inbox(volt_combiner_ *t) {
   return oldest;
 }
 
-static void look(volt_combiner_ *t) {
+static void combine_empty_inbox(volt_combiner_ *t) {
   t->looked = DIRTY_OF(t->word); /* R2: first */
-  for (volt_waiter *node = take_inbox(t), *next; node; node = next) {
+  for (volt_waiter *node = combine_take_inbox(t), *next; node; node = next) {
     next = node->next;
     if (node->need > 0) {
       volt_variant_fifo_push_back_(&t->sem->fifo, node);
     } else {
-      answer(t, (volt_request_ *)(void *)node);
+      combine_answer(t, (volt_request_ *)(void *)node);
     }
   }
 }
 
 /* End BUSY, if there is no news. The last access to the semaphore, if it has returned true, and
  * again is false. */
-static bool leave(volt_combiner_ *t, bool again) {
+static bool combine_try_end(volt_combiner_ *t, bool again) {
   uint64_t seen = t->word;
   uint64_t next = (t->closed ? CLOSED : 0) | (t->sem->fifo.head ? QUEUED : 0) | PERMITS(t->hand);
   next += DIRTY_OF(seen) + DIRTY(t->found + (again ? 1u : 0u)); /* R3, R7 */
@@ -207,14 +207,14 @@ static bool leave(volt_combiner_ *t, bool again) {
   if (volt_cas_release(&t->sem->word, &seen, next)) return true;
   /* combine:N2 <- combine:N1, combining:F1, combining:X1: who sees that DIRTY was lowered sees
    * what was pushed */
-  see(t, volt_load_acquire(&t->sem->word));
+  combine_see(t, volt_load_acquire(&t->sem->word));
   return false;
 }
 
 /* ---- not BUSY any more ---- */
 
 /* Tell all: first who asked, for no foreign code may run before. */
-static void tell(volt_combiner_ *t) {
+static void combine_grant(volt_combiner_ *t) {
   for (volt_request_ *r = t->answered, *older; r; r = older) {
     older = r->older;
     volt_variant_grant_(&r->node, VOLT_WAITER_GRANTED_);
@@ -224,7 +224,7 @@ static void tell(volt_combiner_ *t) {
 
 /* The batch was full. Returns true if there is still something to do and nobody who does it: BUSY
  * is set again. */
-static bool come_back(volt_combiner_ *t) {
+static bool combine_come_back(volt_combiner_ *t) {
   volt_combining_sem *sem = t->sem;
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   for (;;) {
@@ -233,7 +233,7 @@ static bool come_back(volt_combiner_ *t) {
       /* combine:L1 <- combine:U1, combining:F1: permits, and what is granted with them, carry
        * their releasers' past */
       if (volt_cas_acquire(&sem->word, &word, next | BUSY)) {
-        begin(t, sem, next);
+        combine_start(t, sem, next);
         return true;
       }
       /* combine:B1 -> combining:D1: the last access */
@@ -248,11 +248,11 @@ void volt_combiner_run_(volt_combiner_ *t) {
   for (;;) {
     bool again;
     do {
-      while (t->looked != DIRTY_OF(t->word)) look(t);
-      again = serve(t);
-    } while (!leave(t, again));
-    tell(t);
-    if (!again || !come_back(t)) return;
+      while (t->looked != DIRTY_OF(t->word)) combine_empty_inbox(t);
+      again = combine_serve(t);
+    } while (!combine_try_end(t, again));
+    combine_grant(t);
+    if (!again || !combine_come_back(t)) return;
   }
 }
 
@@ -263,12 +263,12 @@ bool volt_combining_begin_(volt_combiner_ *t, volt_combining_sem *sem, uint64_t 
   /* combine:L1 <- combine:U1, combining:F1: permits, and what is granted with them, carry their
    * releasers' past */
   if (!volt_cas_acquire(&sem->word, word, *word | BUSY)) return false;
-  begin(t, sem, *word);
+  combine_start(t, sem, *word);
   return true;
 }
 
 /* Put a waiter or a request on the inbox. From there on it is the combiner's. */
-static void push(volt_combining_sem *sem, volt_waiter *node) {
+static void combine_push(volt_combining_sem *sem, volt_waiter *node) {
   volt_waiter *top = volt_load_relaxed(&sem->inbox); /* a guess: the CAS decides */
   do {
     node->next = top;
@@ -278,7 +278,7 @@ static void push(volt_combining_sem *sem, volt_waiter *node) {
 
 /* Something was pushed: say so, or see to it. */
 void volt_combining_sem_submit_(volt_combining_sem *sem, volt_waiter *node) {
-  push(sem, node);
+  combine_push(sem, node);
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   for (;;) {
     uint64_t next = word - DIRTY(1);
@@ -293,7 +293,7 @@ void volt_combining_sem_submit_(volt_combining_sem *sem, volt_waiter *node) {
     }
   }
   volt_combiner_ t;
-  begin(&t, sem, word - DIRTY(1));
+  combine_start(&t, sem, word - DIRTY(1));
   t.looked = DIRTY_OF(word); /* there is news: our own */
   volt_combiner_run_(&t);
 }
@@ -307,7 +307,7 @@ uint32_t volt_combining_sem_ask_(volt_combining_sem *sem, volt_request_ *r) {
   volt_combiner_ t;
   while (!(word & BUSY)) {
     if (!volt_combining_begin_(&t, sem, &word)) continue;
-    answer(&t, r);
+    combine_answer(&t, r);
     volt_combiner_run_(&t);
     return r->answer;
   }

@@ -33,7 +33,8 @@ int volt_combining_sem_try_acquire_slow_(volt_combining_sem *sem, uint32_t n) {
   }
 }
 
-static int acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n, volt_waker waker) {
+static int combining_acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n,
+                             volt_waker waker) {
   if (n > VOLT_SEM_MAX) return VOLT_EINVAL;
   if (n == 0) return VOLT_OK;
   volt_waiter_prepare_(NAME, sem, w, n, waker);
@@ -67,14 +68,14 @@ static int acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n, volt_wak
 
 int volt_combining_sem_acquire_slow_(volt_combining_sem *sem, volt_waiter *w, uint32_t n,
                                      volt_waker waker) {
-  return acquire(sem, w, n, waker);
+  return combining_acquire(sem, w, n, waker);
 }
 
 int volt_combining_sem_acquire_blocking_slow_(volt_combining_sem *sem, uint32_t n,
                                               uint64_t deadline_ns) {
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = VOLT_PARKER_INIT;
-  int result = acquire(sem, &w, n, volt_parker_waker(&parker));
+  int result = combining_acquire(sem, &w, n, volt_parker_waker(&parker));
   if (result != VOLT_PENDING) return result;
   if (volt_park_until(&parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
     if (volt_combining_sem_cancel(sem, &w)) return VOLT_ETIMEDOUT;
@@ -85,8 +86,8 @@ int volt_combining_sem_acquire_blocking_slow_(volt_combining_sem *sem, uint32_t 
 
 /* Ask something about *w that is possible only while it waits. Returns false if it does not: it
  * has completed. */
-static bool ask_of_waiter(volt_combining_sem *sem, volt_request_ *r, uint32_t what,
-                          volt_waiter *w) {
+static bool combining_ask_of_waiter(volt_combining_sem *sem, volt_request_ *r, uint32_t what,
+                                    volt_waiter *w) {
   VOLT_CHECK((void *)w->queue == (void *)sem, NAME, "waiter %p is queued on %p, not on %p",
              (void *)w, (void *)w->queue, (void *)sem);
   r->what = what;
@@ -100,7 +101,7 @@ bool volt_combining_sem_cancel(volt_combining_sem *sem, volt_waiter *w) {
   int result = volt_waiter_result(w);
   if (result != VOLT_PENDING) return result == VOLT_ECANCELED;
   volt_request_ r;
-  if (!ask_of_waiter(sem, &r, VOLT_REQUEST_CANCEL_, w)) return false;
+  if (!combining_ask_of_waiter(sem, &r, VOLT_REQUEST_CANCEL_, w)) return false;
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
   return true;
 }
@@ -110,7 +111,7 @@ bool volt_combining_sem_set_waker(volt_combining_sem *sem, volt_waiter *w, volt_
   volt_request_ r;
   r.wake = waker.wake;
   r.ctx = waker.ctx;
-  return ask_of_waiter(sem, &r, VOLT_REQUEST_SET_WAKER_, w);
+  return combining_ask_of_waiter(sem, &r, VOLT_REQUEST_SET_WAKER_, w);
 }
 
 void volt_combining_sem_release_slow_(volt_combining_sem *sem, uint32_t n) {
@@ -177,7 +178,7 @@ bool volt_combining_sem_is_closed(volt_combining_sem *sem) {
   return (volt_load_acquire(&sem->word) & CLOSED) != 0;
 }
 
-static uint32_t count(volt_combining_sem *sem, uint32_t what) {
+static uint32_t combining_count(volt_combining_sem *sem, uint32_t what) {
   volt_request_ r;
   r.what = what;
   r.waiter = NULL;
@@ -187,10 +188,10 @@ static uint32_t count(volt_combining_sem *sem, uint32_t what) {
 uint32_t volt_combining_sem_available(volt_combining_sem *sem) {
   uint64_t word = volt_load_relaxed(&sem->word); /* a snapshot */
   if (PERMITS_IN(word) == 0 || !(word & (QUEUED | BUSY))) return PERMITS_IN(word);
-  return count(sem, VOLT_REQUEST_PERMITS_); /* R5 */
+  return combining_count(sem, VOLT_REQUEST_PERMITS_); /* R5 */
 }
 
 uint32_t volt_combining_sem_waiters(volt_combining_sem *sem) {
   uint64_t word = volt_load_relaxed(&sem->word); /* a snapshot */
-  return word & (QUEUED | BUSY) ? count(sem, VOLT_REQUEST_WAITERS_) : 0;
+  return word & (QUEUED | BUSY) ? combining_count(sem, VOLT_REQUEST_WAITERS_) : 0;
 }

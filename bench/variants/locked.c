@@ -20,50 +20,47 @@
 
 #include "serve.h"
 
-static const volt_variant_ variant = {
-    "volt_locked_sem",            /* name */
-    volt_variant_pool_take_,      /* take */
-    NULL,                         /* gather */
-    volt_variant_pool_settle_,    /* settle */
-    volt_variant_pool_is_closed_, /* is_closed */
-    volt_variant_pool_close_,     /* close */
-    volt_line_acquire_,           /* acquire */
-    volt_line_cancel_,            /* cancel */
-    NULL,                         /* claim */
-    NULL,                         /* spent */
+static const volt_variant_ locked_variant = {
+    .name = "volt_locked_sem",
+    .take = volt_variant_pool_take_,
+    .settle = volt_variant_pool_settle_,
+    .is_closed = volt_variant_pool_is_closed_,
+    .close = volt_variant_pool_close_,
+    .acquire = volt_line_acquire_,
+    .cancel = volt_line_cancel_,
 };
 
 void volt_locked_sem_init(volt_locked_sem *sem, uint32_t permits) {
-  volt_variant_pool_init_(&variant, &sem->pool, permits);
+  volt_variant_pool_init_(&locked_variant, &sem->pool, permits);
 }
 
 void volt_locked_sem_destroy(volt_locked_sem *sem) {
-  volt_line_destroy_(&variant, &sem->pool.line);
+  volt_line_destroy_(&locked_variant, &sem->pool.line);
 }
 
 int volt_locked_sem_acquire_slow_(volt_locked_sem *sem, volt_waiter *w, uint32_t n,
                                   volt_waker waker) {
-  return volt_line_acquire_(&variant, &sem->pool.line, w, n, waker);
+  return volt_line_acquire_(&locked_variant, &sem->pool.line, w, n, waker);
 }
 
 int volt_locked_sem_acquire_blocking_slow_(volt_locked_sem *sem, uint32_t n, uint64_t deadline_ns) {
-  return volt_line_acquire_blocking_(&variant, &sem->pool.line, n, deadline_ns);
+  return volt_line_acquire_blocking_(&locked_variant, &sem->pool.line, n, deadline_ns);
 }
 
 bool volt_locked_sem_cancel(volt_locked_sem *sem, volt_waiter *w) {
-  return volt_line_cancel_(&variant, &sem->pool.line, w);
+  return volt_line_cancel_(&locked_variant, &sem->pool.line, w);
 }
 
 bool volt_locked_sem_set_waker(volt_locked_sem *sem, volt_waiter *w, volt_waker waker) {
-  return volt_line_set_waker_(&variant, &sem->pool.line, w, waker);
+  return volt_line_set_waker_(&locked_variant, &sem->pool.line, w, waker);
 }
 
 void volt_locked_sem_release(volt_locked_sem *sem, uint32_t n) {
-  if (n > 0) volt_line_release_(&variant, &sem->pool.line, NULL, n);
+  if (n > 0) volt_line_release_(&locked_variant, &sem->pool.line, NULL, n);
 }
 
 void volt_locked_sem_close(volt_locked_sem *sem) {
-  volt_line_close_(&variant, &sem->pool.line);
+  volt_line_close_(&locked_variant, &sem->pool.line);
 }
 
 bool volt_locked_sem_is_closed(volt_locked_sem *sem) {
@@ -75,5 +72,5 @@ uint32_t volt_locked_sem_available(volt_locked_sem *sem) {
 }
 
 uint32_t volt_locked_sem_waiters(volt_locked_sem *sem) {
-  return volt_line_waiters_(&variant, &sem->pool.line);
+  return volt_line_waiters_(&locked_variant, &sem->pool.line);
 }

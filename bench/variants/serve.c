@@ -98,7 +98,8 @@ void volt_check_excess_(const char *name, const void *object, uint32_t given, ui
 
 /* ---- serving: the lock is held ---- */
 
-static void claim(const volt_variant_ *v, volt_line_ *line, volt_batch_ *batch, uint32_t state) {
+static void serve_claim(const volt_variant_ *v, volt_line_ *line, volt_batch_ *batch,
+                        uint32_t state) {
   volt_waiter *node = line->fifo.head;
   volt_variant_fifo_remove_(&line->fifo, node);
   batch->claims[batch->count++] =
@@ -106,7 +107,7 @@ static void claim(const volt_variant_ *v, volt_line_ *line, volt_batch_ *batch, 
 }
 
 /* Give the head of the FIFO what it may have. Returns true if it waits no more. */
-static bool serve_head(volt_waiter *head, uint32_t state, uint32_t *hand) {
+static bool serve_give_head(volt_waiter *head, uint32_t state, uint32_t *hand) {
   uint32_t need = head->need;
   if (state == VOLT_WAITER_CLOSED_) { /* it goes with nothing: what it had gathered comes back */
     *hand += head->want - need;
@@ -121,25 +122,26 @@ static bool serve_head(volt_waiter *head, uint32_t state, uint32_t *hand) {
 }
 
 /* Serve the FIFO from its head. Returns true if the batch is full and there is more to do. */
-static bool serve(const volt_variant_ *v, volt_line_ *line, volt_batch_ *batch, uint32_t *hand) {
+static bool serve_fifo(const volt_variant_ *v, volt_line_ *line, volt_batch_ *batch,
+                       uint32_t *hand) {
   uint32_t state = v->is_closed(line) ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_; /* R7 */
   while (line->fifo.head && (*hand > 0 || state == VOLT_WAITER_CLOSED_)) {
     if (batch->count == VOLT_WAKE_BATCH) return true;
-    if (!serve_head(line->fifo.head, state, hand)) return false; /* I3 */
-    claim(v, line, batch, state);
+    if (!serve_give_head(line->fifo.head, state, hand)) return false; /* I3 */
+    serve_claim(v, line, batch, state);
   }
   return false;
 }
 
 /* The lock is held, with hand permits to give: serve, leave the lock, tell and wake. The batch may
  * hold a claim already. */
-static void serve_and_leave(const volt_variant_ *v, volt_line_ *line, volt_batch_ *batch,
-                            uint32_t hand) {
+static void serve_and_unlock(const volt_variant_ *v, volt_line_ *line, volt_batch_ *batch,
+                             uint32_t hand) {
   for (;;) {
     bool again;
     if (v->gather) v->gather(line);
     do {
-      again = serve(v, line, batch, &hand);
+      again = serve_fifo(v, line, batch, &hand);
     } while (!v->settle(v, line, hand));
     if (again) line->returning += 1;     /* R5 */
     volt_short_lock_leave_(&line->lock); /* the last access to the semaphore, if not again */
@@ -197,12 +199,12 @@ void volt_line_release_(const volt_variant_ *v, volt_line_ *line, volt_waiter *c
   volt_short_lock_take_(&line->lock);
   volt_waiter *head = line->fifo.head;
   if (head) volt_check_excess_(v->name, line, hand, head->want - head->need); /* I3 */
-  serve_and_leave(v, line, &batch, hand);
+  serve_and_unlock(v, line, &batch, hand);
 }
 
 /* Take the lock and look whether *w is in the FIFO. Returns true: it is, and the lock is held.
  * Returns false: a releaser was first, *w has completed, and the lock is not held. */
-static bool lock_if_waiting(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
+static bool serve_lock_if_waiting(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
   volt_short_lock_take_(&line->lock);
   if (v->gather) v->gather(line);
   if (w->need > 0) return true; /* I4 */
@@ -226,7 +228,7 @@ bool volt_line_cancel_node_(const volt_variant_ *v, volt_line_ *line, volt_waite
                             volt_waiter *node) {
   bool cancelled;
   if (volt_line_cancel_done_(v, line, w, &cancelled)) return cancelled;
-  if (!lock_if_waiting(v, line, w)) return false;
+  if (!serve_lock_if_waiting(v, line, w)) return false;
   volt_variant_fifo_remove_(&line->fifo, node);
   uint32_t gathered = node->want - node->need;
   node->need = 0;
@@ -234,7 +236,7 @@ bool volt_line_cancel_node_(const volt_variant_ *v, volt_line_ *line, volt_waite
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
   volt_batch_ batch;
   batch.count = 0;
-  serve_and_leave(v, line, &batch, gathered);
+  serve_and_unlock(v, line, &batch, gathered);
   return true;
 }
 
@@ -246,7 +248,7 @@ bool volt_line_set_node_waker_(const volt_variant_ *v, volt_line_ *line, volt_wa
                                volt_waiter *node, volt_waker waker) {
   bool cancelled;
   if (volt_line_cancel_done_(v, line, w, &cancelled)) return false;
-  if (!lock_if_waiting(v, line, w)) return false;
+  if (!serve_lock_if_waiting(v, line, w)) return false;
   node->wake = waker.wake; /* R4 */
   node->ctx = waker.ctx;
   v->settle(v, line, 0);
@@ -264,7 +266,7 @@ void volt_line_close_(const volt_variant_ *v, volt_line_ *line) {
   batch.count = 0;
   volt_short_lock_take_(&line->lock);
   v->close(line);
-  serve_and_leave(v, line, &batch, 0);
+  serve_and_unlock(v, line, &batch, 0);
 }
 
 /* ---- life and inspection ---- */
@@ -303,12 +305,12 @@ uint32_t volt_line_waiters_(const volt_variant_ *v, volt_line_ *line) {
 
 /* ---- permits in a word of their own ---- */
 
-static volt_variant_pool_ *pool_of(volt_line_ *line) {
+static volt_variant_pool_ *serve_pool_of(volt_line_ *line) {
   return (volt_variant_pool_ *)(void *)line;
 }
 
 int volt_variant_pool_take_(volt_line_ *line, volt_waiter *w) {
-  volt_variant_pool_ *pool = pool_of(line);
+  volt_variant_pool_ *pool = serve_pool_of(line);
   uint32_t need = w->need;
   uint32_t seen = volt_load_relaxed(&pool->permits); /* CLOSED, and 0, are certain; else a guess */
   while (seen != 0) {
@@ -325,7 +327,7 @@ int volt_variant_pool_take_(volt_line_ *line, volt_waiter *w) {
 
 bool volt_variant_pool_settle_(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
   if (line->fifo.head || hand == 0) return true;
-  volt_variant_pool_ *pool = pool_of(line);
+  volt_variant_pool_ *pool = serve_pool_of(line);
   volt_check_excess_(v->name, line, hand, volt_variant_pool_available_(pool));
   /* serve:F1 -> serve:T1, serve:D1: permits carry their releasers' past */
   volt_fetch_add_release(&pool->permits, hand);
@@ -334,12 +336,12 @@ bool volt_variant_pool_settle_(const volt_variant_ *v, volt_line_ *line, uint32_
 
 bool volt_variant_pool_is_closed_(volt_line_ *line) {
   /* serve:C1 <- serve:X1: who sees CLOSED sees what came before close() */
-  return (volt_load_acquire(&pool_of(line)->permits) & VOLT_VARIANT_POOL_CLOSED_) != 0;
+  return (volt_load_acquire(&serve_pool_of(line)->permits) & VOLT_VARIANT_POOL_CLOSED_) != 0;
 }
 
 void volt_variant_pool_close_(volt_line_ *line) {
   /* serve:X1 -> serve:C1: who sees CLOSED sees what came before close() */
-  volt_fetch_or_release(&pool_of(line)->permits, VOLT_VARIANT_POOL_CLOSED_);
+  volt_fetch_or_release(&serve_pool_of(line)->permits, VOLT_VARIANT_POOL_CLOSED_);
 }
 
 uint32_t volt_variant_pool_available_(volt_variant_pool_ *pool) {

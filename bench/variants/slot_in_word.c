@@ -47,23 +47,23 @@
 #define PERMITS VOLT_SLOT_PERMITS_
 #define PERMITS_IN VOLT_SLOT_PERMITS_IN_
 
-static uint64_t tag_of(uint64_t word) {
+static uint64_t slot_tag_of(uint64_t word) {
   return word & VOLT_SLOT_TAG_;
 }
 
-static bool has_closed(uint64_t word) {
-  return tag_of(word) != ONE && (word & CLOSED);
+static bool slot_has_closed(uint64_t word) {
+  return slot_tag_of(word) != ONE && (word & CLOSED);
 }
 
-static uint64_t one_of(volt_waiter *w) {
+static uint64_t slot_one_of(volt_waiter *w) {
   return (uint64_t)(uintptr_t)w | ONE;
 }
 
-static volt_waiter *waiter_of(uint64_t word) {
+static volt_waiter *slot_waiter_of(uint64_t word) {
   return (volt_waiter *)(uintptr_t)(word & ~VOLT_SLOT_TAG_);
 }
 
-static volt_slot_in_word_sem *sem_of(volt_line_ *line) {
+static volt_slot_in_word_sem *slot_sem_of(volt_line_ *line) {
   return (volt_slot_in_word_sem *)(void *)line;
 }
 
@@ -71,31 +71,31 @@ static volt_slot_in_word_sem *sem_of(volt_line_ *line) {
 
 /* The only waiter, as *word has it, becomes the first in the FIFO. Returns false, and in *word what
  * the word is now, if that has changed. */
-static bool one_to_list(volt_line_ *line, uint64_t *word) {
-  volt_waiter *w = waiter_of(*word);
+static bool slot_one_to_list(volt_line_ *line, uint64_t *word) {
+  volt_waiter *w = slot_waiter_of(*word);
   /* slot_in_word:A1 <- slot_in_word:O1: who takes the waiter sees what its owner wrote */
-  if (!volt_cas_acquire(&sem_of(line)->word, word, LIST)) return false;
+  if (!volt_cas_acquire(&slot_sem_of(line)->word, word, LIST)) return false;
   w->need = 1; /* I6 */
   volt_variant_fifo_push_back_(&line->fifo, w);
   return true;
 }
 
-static void gather(volt_line_ *line) {
-  uint64_t word = volt_load_relaxed(&sem_of(line)->word); /* LIST is certain; else a guess */
-  while (tag_of(word) == ONE) {
-    if (one_to_list(line, &word)) return;
+static void slot_gather(volt_line_ *line) {
+  uint64_t word = volt_load_relaxed(&slot_sem_of(line)->word); /* LIST is certain; else a guess */
+  while (slot_tag_of(word) == ONE) {
+    if (slot_one_to_list(line, &word)) return;
   }
 }
 
-static int take(volt_line_ *line, volt_waiter *w) {
-  volt_slot_in_word_sem *sem = sem_of(line);
+static int slot_take(volt_line_ *line, volt_waiter *w) {
+  volt_slot_in_word_sem *sem = slot_sem_of(line);
   uint32_t n = w->need;
   uint64_t word = volt_load_relaxed(&sem->word); /* LIST is certain; else a guess */
   for (;;) {
-    if (has_closed(word)) return VOLT_ECLOSED;
-    if (tag_of(word) == LIST) return VOLT_PENDING;
-    if (tag_of(word) == ONE) {
-      if (one_to_list(line, &word)) return VOLT_PENDING;
+    if (slot_has_closed(word)) return VOLT_ECLOSED;
+    if (slot_tag_of(word) == LIST) return VOLT_PENDING;
+    if (slot_tag_of(word) == ONE) {
+      if (slot_one_to_list(line, &word)) return VOLT_PENDING;
       continue;
     }
     uint32_t permits = PERMITS_IN(word);
@@ -110,20 +110,20 @@ static int take(volt_line_ *line, volt_waiter *w) {
   }
 }
 
-static bool settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
-  volt_slot_in_word_sem *sem = sem_of(line);
+static bool slot_settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
+  volt_slot_in_word_sem *sem = slot_sem_of(line);
   if (line->fifo.head) return true;
   uint64_t word = volt_load_relaxed(&sem->word); /* LIST is certain; else a guess */
   for (;;) {
-    if (tag_of(word) == LIST) {
+    if (slot_tag_of(word) == LIST) {
       /* slot_in_word:U1 -> slot_in_word:C1, slot_in_word:D1, slot_in_word:O1, slot_in_word:T1:
        * who sees CLOSED sees what came before close() those of short_lock.h, grant.c */
       volt_store_release(&sem->word, PERMITS(hand) | (word & CLOSED));
       return true;
     }
     if (hand == 0) return true;
-    if (tag_of(word) == ONE) {
-      if (one_to_list(line, &word)) return false; /* R3 */
+    if (slot_tag_of(word) == ONE) {
+      if (slot_one_to_list(line, &word)) return false; /* R3 */
       continue;
     }
     volt_check_excess_(v->name, line, hand, PERMITS_IN(word));
@@ -131,18 +131,18 @@ static bool settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
   }
 }
 
-static bool is_closed(volt_line_ *line) {
+static bool slot_is_closed(volt_line_ *line) {
   /* slot_in_word:C1 <- slot_in_word:U1, slot_in_word:X1: who sees CLOSED sees what came before
    * close() those of short_lock.h, grant.c */
-  return has_closed(volt_load_acquire(&sem_of(line)->word));
+  return slot_has_closed(volt_load_acquire(&slot_sem_of(line)->word));
 }
 
-static void set_closed(volt_line_ *line) {
-  volt_slot_in_word_sem *sem = sem_of(line);
+static void slot_set_closed(volt_line_ *line) {
+  volt_slot_in_word_sem *sem = slot_sem_of(line);
   uint64_t word = volt_load_relaxed(&sem->word); /* LIST is certain; else a guess */
   for (;;) {
-    if (tag_of(word) == ONE) {
-      if (one_to_list(line, &word)) word = LIST;
+    if (slot_tag_of(word) == ONE) {
+      if (slot_one_to_list(line, &word)) word = LIST;
       /* slot_in_word:X1 -> slot_in_word:C1: who sees CLOSED sees what came before close() those
        * of short_lock.h, serve.h */
     } else if (volt_cas_release(&sem->word, &word, word | CLOSED)) {
@@ -153,111 +153,109 @@ static void set_closed(volt_line_ *line) {
 
 /* ---- without it ---- */
 
-static int acquire(const volt_variant_ *v, volt_line_ *line, volt_waiter *w, uint32_t n,
-                   volt_waker waker) {
+static int slot_acquire(const volt_variant_ *v, volt_line_ *line, volt_waiter *w, uint32_t n,
+                        volt_waker waker) {
   if (n > VOLT_SEM_MAX) return VOLT_EINVAL;
   if (n == 0) return VOLT_OK;
   volt_waiter_prepare_(v->name, line, w, n, waker);
-  volt_slot_in_word_sem *sem = sem_of(line);
+  volt_slot_in_word_sem *sem = slot_sem_of(line);
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   w->need = 0;                                   /* in no FIFO, once O1 has succeeded */
   while ((uint32_t)word == FREE && PERMITS_IN(word) == n - 1) {
     /* slot_in_word:O1 <-> slot_in_word:A1, slot_in_word:B1, slot_in_word:H1, slot_in_word:U1:
      * who takes the waiter sees what its owner wrote; , and R1, H1, B1, U1; *w is a releaser's
      * from here */
-    if (volt_cas_acq_rel(&sem->word, &word, one_of(w))) return VOLT_PENDING;
+    if (volt_cas_acq_rel(&sem->word, &word, slot_one_of(w))) return VOLT_PENDING;
   }
   w->need = n;
   return volt_line_queue_(v, line, w);
 }
 
-static bool cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
+static bool slot_cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
   bool cancelled;
   if (volt_line_cancel_done_(v, line, w, &cancelled)) return cancelled;
-  uint64_t word = one_of(w);
+  uint64_t word = slot_one_of(w);
   /* slot_in_word:B1 -> slot_in_word:D1, slot_in_word:O1, slot_in_word:T1: permits carry their
    * releasers' past; what it had gathered (I6) is there for all, who need not wait for it */
-  if (!volt_cas_release(&sem_of(line)->word, &word, PERMITS(w->want - 1))) {
+  if (!volt_cas_release(&slot_sem_of(line)->word, &word, PERMITS(w->want - 1))) {
     return volt_line_cancel_(v, line, w);
   }
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* in no place: the owner's own again */
   return true;
 }
 
-static const volt_variant_ variant = {
-    "volt_slot_in_word_sem", /* name */
-    take,                    /* take */
-    gather,                  /* gather */
-    settle,                  /* settle */
-    is_closed,               /* is_closed */
-    set_closed,              /* close */
-    acquire,                 /* acquire */
-    cancel,                  /* cancel */
-    NULL,                    /* claim */
-    NULL,                    /* spent */
+static const volt_variant_ slot_in_word_variant = {
+    .name = "volt_slot_in_word_sem",
+    .take = slot_take,
+    .gather = slot_gather,
+    .settle = slot_settle,
+    .is_closed = slot_is_closed,
+    .close = slot_set_closed,
+    .acquire = slot_acquire,
+    .cancel = slot_cancel,
 };
 
 /* ---- the interface ---- */
 
 void volt_slot_in_word_sem_init(volt_slot_in_word_sem *sem, uint32_t permits) {
-  volt_line_init_(&variant, &sem->line, permits);
+  volt_line_init_(&slot_in_word_variant, &sem->line, permits);
   volt_store_relaxed(&sem->word, PERMITS(permits)); /* not shared yet */
 }
 
 void volt_slot_in_word_sem_destroy(volt_slot_in_word_sem *sem) {
-  volt_line_destroy_(&variant, &sem->line);
+  volt_line_destroy_(&slot_in_word_variant, &sem->line);
 }
 
 int volt_slot_in_word_sem_acquire_slow_(volt_slot_in_word_sem *sem, volt_waiter *w, uint32_t n,
                                         volt_waker waker) {
-  return acquire(&variant, &sem->line, w, n, waker);
+  return slot_acquire(&slot_in_word_variant, &sem->line, w, n, waker);
 }
 
 int volt_slot_in_word_sem_acquire_blocking_slow_(volt_slot_in_word_sem *sem, uint32_t n,
                                                  uint64_t deadline_ns) {
-  return volt_line_acquire_blocking_(&variant, &sem->line, n, deadline_ns);
+  return volt_line_acquire_blocking_(&slot_in_word_variant, &sem->line, n, deadline_ns);
 }
 
 bool volt_slot_in_word_sem_cancel(volt_slot_in_word_sem *sem, volt_waiter *w) {
-  return cancel(&variant, &sem->line, w);
+  return slot_cancel(&slot_in_word_variant, &sem->line, w);
 }
 
 bool volt_slot_in_word_sem_set_waker(volt_slot_in_word_sem *sem, volt_waiter *w, volt_waker waker) {
-  return volt_line_set_waker_(&variant, &sem->line, w, waker);
+  return volt_line_set_waker_(&slot_in_word_variant, &sem->line, w, waker);
 }
 
 void volt_slot_in_word_sem_release_slow_(volt_slot_in_word_sem *sem, uint32_t n) {
   if (n == 0) return;
-  volt_check_excess_(variant.name, sem, n, 0);
+  volt_check_excess_(slot_in_word_variant.name, sem, n, 0);
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
-  while (tag_of(word) == ONE) {
-    volt_waiter *w = waiter_of(word);
+  while (slot_tag_of(word) == ONE) {
+    volt_waiter *w = slot_waiter_of(word);
     /* slot_in_word:H1 <-> slot_in_word:D1, slot_in_word:O1, slot_in_word:T1: permits carry their
      * releasers' past; , and T1, D1, O1; the last access to *sem; *w is ours (I8) */
     if (!volt_cas_acq_rel(&sem->word, &word, PERMITS(n - 1))) continue;
-    volt_check_excess_(variant.name, sem, n, w->want - 1);
+    volt_check_excess_(slot_in_word_variant.name, sem, n, w->want - 1);
     volt_variant_claim_ claim = volt_variant_claim_of_(w, w, VOLT_WAITER_GRANTED_);
     volt_publish_(&claim, 1, NULL);
     return;
   }
-  volt_line_release_(&variant, &sem->line, NULL, n);
+  volt_line_release_(&slot_in_word_variant, &sem->line, NULL, n);
 }
 
 void volt_slot_in_word_sem_close(volt_slot_in_word_sem *sem) {
-  volt_line_close_(&variant, &sem->line);
+  volt_line_close_(&slot_in_word_variant, &sem->line);
 }
 
 bool volt_slot_in_word_sem_is_closed(volt_slot_in_word_sem *sem) {
-  return is_closed(&sem->line);
+  return slot_is_closed(&sem->line);
 }
 
 uint32_t volt_slot_in_word_sem_available(volt_slot_in_word_sem *sem) {
   uint64_t word = volt_load_relaxed(&sem->word); /* a snapshot */
-  return tag_of(word) == FREE ? PERMITS_IN(word) : 0;
+  return slot_tag_of(word) == FREE ? PERMITS_IN(word) : 0;
 }
 
 uint32_t volt_slot_in_word_sem_waiters(volt_slot_in_word_sem *sem) {
   uint64_t word = volt_load_relaxed(&sem->word); /* a snapshot */
-  if (tag_of(word) != LIST) return tag_of(word) == ONE ? 1 : 0;
-  return volt_line_waiters_(&variant, &sem->line);
+  if (slot_tag_of(word) != LIST) return slot_tag_of(word) == ONE ? 1 : 0;
+  return volt_line_waiters_(&slot_in_word_variant, &sem->line);
 }

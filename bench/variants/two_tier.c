@@ -35,12 +35,12 @@
 #include "atomic_more.h"
 #include "serve.h"
 
-static volt_two_tier_sem *sem_of(volt_line_ *line) {
+static volt_two_tier_sem *two_tier_sem_of(volt_line_ *line) {
   return (volt_two_tier_sem *)(void *)line;
 }
 
-static void gather(volt_line_ *line) {
-  volt_two_tier_sem *sem = sem_of(line);
+static void two_tier_gather(volt_line_ *line) {
+  volt_two_tier_sem *sem = two_tier_sem_of(line);
   /* relaxed, both: whoever filled it held the lock before us; once empty, it stays so */
   if (!volt_load_relaxed(&sem->slot)) return;
   volt_waiter *w = volt_exchange_relaxed(&sem->slot, (volt_waiter *)NULL);
@@ -49,8 +49,8 @@ static void gather(volt_line_ *line) {
   volt_variant_fifo_push_front_(&line->fifo, w);
 }
 
-static bool settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
-  volt_two_tier_sem *sem = sem_of(line);
+static bool two_tier_settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
+  volt_two_tier_sem *sem = two_tier_sem_of(line);
   volt_waiter *head = line->fifo.head;
   if (!head) return volt_variant_pool_settle_(v, line, hand);
   /* relaxed: as in gather() */
@@ -64,13 +64,13 @@ static bool settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
   return true;
 }
 
-static bool cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
+static bool two_tier_cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
   bool cancelled;
   if (volt_line_cancel_done_(v, line, w, &cancelled)) return cancelled;
   volt_waiter *seen = w;
   /* two_tier:S3 <- two_tier:S1: who empties the slot without the lock sees what all did who had
    * the waiter in hand */
-  if (!volt_cas_acquire(&sem_of(line)->slot, &seen, (volt_waiter *)NULL)) {
+  if (!volt_cas_acquire(&two_tier_sem_of(line)->slot, &seen, (volt_waiter *)NULL)) {
     return volt_line_cancel_(v, line, w);
   }
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* in no place: the owner's own again */
@@ -78,44 +78,42 @@ static bool cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
   return true;
 }
 
-static const volt_variant_ variant = {
-    "volt_two_tier_sem",          /* name */
-    volt_variant_pool_take_,      /* take */
-    gather,                       /* gather */
-    settle,                       /* settle */
-    volt_variant_pool_is_closed_, /* is_closed */
-    volt_variant_pool_close_,     /* close */
-    volt_line_acquire_,           /* acquire */
-    cancel,                       /* cancel */
-    NULL,                         /* claim */
-    NULL,                         /* spent */
+static const volt_variant_ two_tier_variant = {
+    .name = "volt_two_tier_sem",
+    .take = volt_variant_pool_take_,
+    .gather = two_tier_gather,
+    .settle = two_tier_settle,
+    .is_closed = volt_variant_pool_is_closed_,
+    .close = volt_variant_pool_close_,
+    .acquire = volt_line_acquire_,
+    .cancel = two_tier_cancel,
 };
 
 void volt_two_tier_sem_init(volt_two_tier_sem *sem, uint32_t permits) {
-  volt_variant_pool_init_(&variant, &sem->pool, permits);
+  volt_variant_pool_init_(&two_tier_variant, &sem->pool, permits);
   volt_store_relaxed(&sem->slot, (volt_waiter *)NULL); /* not shared yet */
 }
 
 void volt_two_tier_sem_destroy(volt_two_tier_sem *sem) {
-  volt_line_destroy_(&variant, &sem->pool.line);
+  volt_line_destroy_(&two_tier_variant, &sem->pool.line);
 }
 
 int volt_two_tier_sem_acquire_slow_(volt_two_tier_sem *sem, volt_waiter *w, uint32_t n,
                                     volt_waker waker) {
-  return volt_line_acquire_(&variant, &sem->pool.line, w, n, waker);
+  return volt_line_acquire_(&two_tier_variant, &sem->pool.line, w, n, waker);
 }
 
 int volt_two_tier_sem_acquire_blocking_slow_(volt_two_tier_sem *sem, uint32_t n,
                                              uint64_t deadline_ns) {
-  return volt_line_acquire_blocking_(&variant, &sem->pool.line, n, deadline_ns);
+  return volt_line_acquire_blocking_(&two_tier_variant, &sem->pool.line, n, deadline_ns);
 }
 
 bool volt_two_tier_sem_cancel(volt_two_tier_sem *sem, volt_waiter *w) {
-  return cancel(&variant, &sem->pool.line, w);
+  return two_tier_cancel(&two_tier_variant, &sem->pool.line, w);
 }
 
 bool volt_two_tier_sem_set_waker(volt_two_tier_sem *sem, volt_waiter *w, volt_waker waker) {
-  return volt_line_set_waker_(&variant, &sem->pool.line, w, waker);
+  return volt_line_set_waker_(&two_tier_variant, &sem->pool.line, w, waker);
 }
 
 void volt_two_tier_sem_release(volt_two_tier_sem *sem, uint32_t n) {
@@ -127,12 +125,12 @@ void volt_two_tier_sem_release(volt_two_tier_sem *sem, uint32_t n) {
     w = volt_exchange_acquire(&sem->slot, (volt_waiter *)NULL);
   }
   if (!w) {
-    volt_line_release_(&variant, &sem->pool.line, NULL, n);
+    volt_line_release_(&two_tier_variant, &sem->pool.line, NULL, n);
     return;
   }
-  volt_check_excess_(variant.name, sem, n, w->want - 1);
+  volt_check_excess_(two_tier_variant.name, sem, n, w->want - 1);
   if (n > 1) {
-    volt_line_release_(&variant, &sem->pool.line, w, n - 1);
+    volt_line_release_(&two_tier_variant, &sem->pool.line, w, n - 1);
     return;
   }
   volt_variant_claim_ claim = volt_variant_claim_of_(w, w, VOLT_WAITER_GRANTED_);
@@ -140,7 +138,7 @@ void volt_two_tier_sem_release(volt_two_tier_sem *sem, uint32_t n) {
 }
 
 void volt_two_tier_sem_close(volt_two_tier_sem *sem) {
-  volt_line_close_(&variant, &sem->pool.line);
+  volt_line_close_(&two_tier_variant, &sem->pool.line);
 }
 
 bool volt_two_tier_sem_is_closed(volt_two_tier_sem *sem) {
@@ -152,5 +150,5 @@ uint32_t volt_two_tier_sem_available(volt_two_tier_sem *sem) {
 }
 
 uint32_t volt_two_tier_sem_waiters(volt_two_tier_sem *sem) {
-  return volt_line_waiters_(&variant, &sem->pool.line);
+  return volt_line_waiters_(&two_tier_variant, &sem->pool.line);
 }
