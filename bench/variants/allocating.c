@@ -1,19 +1,19 @@
 /* allocating.c: locked.c with a node from the heap in the place of the waiter.
  *
- * Algorithm: that of locked.c. What is linked is a node that is allocated before the lock is taken,
- * and freed after it was left: by the releaser that grants, or by the owner that cancels. The
- * caller's waiter stays outside the FIFO; it holds the outcome only.
+ * Algorithm: that of locked.c. What is linked is a node. It is allocated before the lock is taken,
+ * and freed after it is released: by the releaser that grants, or by the owner that cancels. The
+ * caller's waiter is never linked; it holds the outcome only.
  *
- * Source: seed 003, "The Problem": create(WaiterNode), push, suspend, destroy.
+ * Source: "The Problem", in "Zero-Allocation Waiters" (docs/errata.md): create(WaiterNode), push,
+ * suspend, destroy.
  *
- * Invariants, besides those of serve.c, which holds them for nodes
+ * Invariants, besides those of serve.c, which hold for nodes:
  *   I6  w->data is the node of a pending waiter w, node->data is w; neither changes while it waits
  *   I7  w->need > 0 exactly while its node is in the FIFO
  *
- * Race R1: an owner that cancels looks into a node that a releaser has freed. Closed: claim()
- *   clears w->need under the lock; only an owner that finds it set, there, goes on to the node.
- *
- * Pairs: those of serve.c, short_lock.h, grant.c.
+ * Race R1: Interleaving: a releaser frees the node; its owner cancels and reads it. Prevented by:
+ *   allocating_claim() clears w->need under the lock; only an owner that finds it set, under the
+ *   lock, goes on to the node.
  *
  * Costs: those of locked.c, and an allocation and a free for every wait. */
 #include "allocating.h"
@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #endif
 
-/* An unused waiter, or NULL: libc's memory, or an object that the model checker follows. */
+/* An unused waiter, or NULL. From libc; in the models, an object that the checker follows. */
 static volt_waiter *allocating_alloc(void) {
 #if defined(VOLT_MODEL)
   return new volt_waiter();
@@ -57,9 +57,9 @@ static int allocating_acquire(const volt_variant_ *v, volt_line_ *line, volt_wai
   w->data = node;
   node->data = w;
   int result = volt_line_acquire_(v, line, node, n, waker);
-  if (result == VOLT_PENDING) return VOLT_PENDING; /* *w is a releaser's */
+  if (result == VOLT_PENDING) return VOLT_PENDING; /* *w may be claimed */
   allocating_free(node);
-  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* never linked: the owner's own */
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* never linked: its owner's alone */
   return result;
 }
 
@@ -67,7 +67,7 @@ static bool allocating_cancel(const volt_variant_ *v, volt_line_ *line, volt_wai
   bool cancelled;
   if (volt_line_cancel_done_(v, line, w, &cancelled)) return cancelled;
   volt_waiter *node = (volt_waiter *)(void *)w->data;
-  if (!volt_line_cancel_node_(v, line, w, node)) return false; /* R1: freed by its releaser */
+  if (!volt_line_cancel_node_(v, line, w, node)) return false; /* R1: its releaser frees the node */
   allocating_free(node);
   return true;
 }

@@ -1,11 +1,12 @@
-/* allocating.h: locked.h with a queue node from the heap for every wait, as seed 003 describes what
- * others do: for the table "with and without allocation".
+/* allocating.h: locked.h with a queue node from the heap for every wait, which is what
+ * "Zero-Allocation Waiters" (docs/errata.md) compares itself with: for the table "with and without
+ * allocation".
  *
  * Function by function the contract of volt/semaphore.h. What differs: acquire and acquire_blocking
- * may return VOLT_ENOMEM (nothing taken, nothing queued); nothing is in the library, so nothing is
- * a symbol of it; there are no futures. The one who acquires the last permit may destroy the
- * semaphore at once, but only volt_allocating_sem_destroy() makes its memory free: a release may
- * still be leaving the lock, and destroy waits for that. */
+ * may return VOLT_ENOMEM (nothing taken, nothing queued); it is not part of the library, so it has
+ * no symbol there; it has no futures. The thread that acquires the last permit may destroy the
+ * semaphore at once. But only volt_allocating_sem_destroy() makes its memory free: a release may
+ * still be about to unlock, and destroy waits for that. */
 #ifndef VOLT_VARIANTS_ALLOCATING_H
 #define VOLT_VARIANTS_ALLOCATING_H
 

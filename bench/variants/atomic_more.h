@@ -1,4 +1,5 @@
-/* atomic_more.h: the atomic operations that only the variants need, as volt/detail/atomic.h has them. */
+/* atomic_more.h: the atomic operations that only the variants use, in the form of
+ * volt/detail/atomic.h. */
 #ifndef VOLT_VARIANTS_ATOMIC_MORE_H
 #define VOLT_VARIANTS_ATOMIC_MORE_H
 

@@ -1,11 +1,14 @@
 /* chan_dekker.c: a ring, and for each side a flag and a list of waiters behind one lock.
  *
- * Algorithm: chan_ring.c, with nowhere but the FIFOs where a waiter can be. Who has moved an
- * element looks at the flag of the other side, and goes on if it is not raised.
+ * Algorithm: chan_ring.c, with no place but the FIFOs where a waiter can be. A thread that has
+ * moved an element reads the flag of the other side, and is done if it is not raised.
  *
- * Source: seed 000, "Use in Channel.zig": has_recv_waiters and has_send_waiters.
+ * Source: "Use in Channel.zig", in "Fast Waiter Slot" (docs/errata.md): has_recv_waiters and
+ * has_send_waiters.
  *
- * Invariants, races, pairs, costs: those of chan_ring.c. This file adds none. */
+ * Invariants, races and costs: those of chan_ring.c. This file adds none.
+ *
+ * Labels: chan_ring */
 #include "chan_dekker.h"
 
 #include "core/future_ops.h"

@@ -1,12 +1,14 @@
-/* chan_dekker.h: the channel of seed 000 without its fast slots: a ring, and for each side a flag
- * and a list of waiters behind one lock.
+/* chan_dekker.h: the channel of "Fast Waiter Slot" (docs/errata.md) without its slots: a ring, and
+ * for each side a flag and a list of waiters behind one lock.
  *
- * Function by function the contract of volt/channel.h. What differs: nothing is in the library, so
- * nothing is a symbol of it; one element at a time; only volt_chan_dekker_destroy() makes its
- * memory free: a send may still be leaving the lock after its element was received, and destroy
- * waits for that. A try says VOLT_EAGAIN also while another thread is in the middle of moving the
- * element, or of emptying the place, that would be next. Its futures are not for a volt_select:
- * what one of them has moved is moved. */
+ * Function by function the contract of volt/channel.h. What differs: it is not part of the library,
+ * so it has no symbol there; it moves one element at a time. Only volt_chan_dekker_destroy() makes
+ * its memory free: a send may still be about to unlock after its element was received, and destroy
+ * waits for that. A try returns VOLT_EAGAIN also while another thread is in the middle of moving
+ * the element, or of emptying the place, that would be next. Its futures are not for a volt_select,
+ * because an element that one of them has moved stays moved.
+ *
+ * Labels: chan_ring */
 #ifndef VOLT_VARIANTS_CHAN_DEKKER_H
 #define VOLT_VARIANTS_CHAN_DEKKER_H
 
@@ -32,7 +34,7 @@ void volt_chan_dekker_serve_slow_(volt_chan_dekker *c);
 static inline int volt_chan_dekker_send_(volt_chan_dekker *c, volt_waiter *w, const void *elem,
                                          size_t bytes, volt_waker waker) {
   volt_variant_ring_ *r = &c->ring;
-  /* relaxed: no barging past who waits already; who comes meanwhile comes after us */
+  /* relaxed: no barging past a thread that waits already; one that comes meanwhile comes after */
   if (VOLT_LIKELY(!(volt_load_relaxed(&r->flag[VOLT_VARIANT_RING_SENDERS_]) & 1))) {
     int result = volt_variant_ring_push_(r, elem, bytes);
     if (VOLT_LIKELY(result == VOLT_OK)) {

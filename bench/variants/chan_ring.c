@@ -1,56 +1,51 @@
 /* chan_ring.c: what the two published channels do with the lock held, once for both.
  *
- * Algorithm: elements go through the ring without the lock. Who finds it full, or empty, takes the
- * lock, raises the flag of its side, looks at the ring again, and links itself. Who has filled a
- * place, or emptied one, looks at the other side's flag, and if it is raised takes the lock and
- * serves: it moves elements from the ring into the memory of waiting receivers, and from the memory
- * of waiting senders into the ring, and tells those that it has moved one for.
+ * Algorithm: elements go through the ring without the lock. A thread that finds it full, or empty,
+ * takes the lock, raises the flag of its side, tries the ring again, and links its waiter. A thread
+ * that has filled a place, or emptied one, reads the other side's flag. If that is raised, it takes
+ * the lock and serves: it moves elements from the ring to waiting receivers, and from waiting
+ * senders into the ring, and grants the waiters for which it has moved one.
  *
- * Source: the channel of seed 000, but for its fast slots; its ring is D. Vyukov's bounded queue.
- * Corrected: the flags and the turns are a pair of seq_cst accesses on either side (errata E11), a
- * grant carries the element (E12), who finds a flag raised looks wherever a waiter can be (E10,
- * gather), cancel has an outcome (E5, E6), a full batch leaves the lock before it wakes (E13).
+ * Source: the channel of "Fast Waiter Slot" (docs/errata.md), without its slots; its ring is
+ * D. Vyukov's bounded queue. Corrected: the flags and the sequence numbers are a pair of seq_cst
+ * accesses on either side (docs/errata.md, E11); a grant moves the element (E12); a thread that
+ * finds a flag raised visits every place where a waiter can be (E10, gather); a cancel has an
+ * outcome (E5, E6); a full batch is woken after the lock is released (E13).
  *
  * Invariants, whenever the lock is free
  *   I1  a waiter is linked => the flag of its side is odd
- *   I2  a receiver is linked, and the next element is there => whoever filled the place, or emptied
- *       the one before it, is about to take the lock; senders and places alike
+ *   I2  a receiver is linked and the next element is there => the thread that filled the place, or
+ *       emptied the one before it, is about to take the lock; the same for senders and places
  *   I3  need > 0 exactly while a waiter is in the FIFO, that of side want; one that waits
- *       elsewhere, or is claimed, or done, has need = 0
+ *       elsewhere, or is claimed, or completed, has need = 0
  *   I4  each position is filled once and emptied once; none is filled after tail was CLOSED
  *
  * Races
- *   R1  A receiver finds the ring empty, a sender finds nobody who waits (E11); or the other way
- *       round. Closed: D1 before D4, D2 before D3, all of them seq_cst: one of the two sees the
- *       other. gather() raises the flag before it takes a waiter from where it is, and the ring is
- *       looked at afterwards.
- *   R2  The owner sees the grant and re-uses the waiter, or its element, while the granter still
- *       reads it (E7, E8). Closed: the element is moved, and all else copied, under the lock; the
- *       grant is the last access (serve.h).
- *   R3  A waiter is told though its element is nowhere (E12). Closed: it is claimed only once
- *       its element has been moved.
- *   R4  Cancel, or a new waker, meets whoever serves (E5, E9). Closed: need, under the lock and
- *       after gather(), says who was first; else they wait for the grant.
- *   R5  More waiters than a batch holds (E13). Closed: leave, tell and wake them, come back.
- *       `returning` makes destroy() wait for that.
- *   R6  An element is sent while the channel is closed, and a receiver has already been told that
- *       nothing is left. Closed: CLOSED is in the word by which positions are claimed, so those
- *       that were claimed before are all; a receiver waits for those that are still being filled,
- *       and their fillers look at its flag.
- *
- * Pairs
- *   S1 (seq_cst) <- S4 (seq_cst)  who fills a place: whoever emptied it is done
- *   S3 (seq_cst) <- S2 (seq_cst)  who takes an element sees it, and what its sender did before
- *   D1, D2, D3, D4 (seq_cst)      R1
- *   D5, D6 (seq_cst)              in chan_slots.c
- *   F1 (release) -> D3            who sees a flag lowered sees where its waiter has been moved
- *   C1 (acquire) <- C2 (release)  who sees CLOSED sees what came before close()
- *   L1 <- U1, short_lock.h; G1 -> W1, serve.h
+ *   R1  Interleaving: a receiver finds the ring empty; a sender finds no waiter (docs/errata.md,
+ *       E11); or the other way round. Prevented by: D1 before D4, D2 before D3, all of them
+ *       seq_cst: one of the two threads sees the other. gather() raises the flag before it takes a
+ *       waiter from where it is, and the ring is read after that.
+ *   R2  Interleaving: the owner sees the grant and uses the waiter, or its element, again while the
+ *       granter still reads it (docs/errata.md, E7, E8). Prevented by: the element is moved, and
+ *       all else copied, under the lock; the grant is the last access (serve.h).
+ *   R3  Interleaving: a waiter is granted while its element is in no place (docs/errata.md, E12).
+ *       Prevented by: it is claimed only after its element has been moved.
+ *   R4  Interleaving: a cancel, or a new waker, meets a thread that serves (docs/errata.md, E5,
+ *       E9). Prevented by: need, under the lock and after gather(), says which was first; if the
+ *       other
+ *       thread was, they wait for the grant.
+ *   R5  Interleaving: more waiters are to be served than a batch holds (docs/errata.md, E13).
+ *       Prevented by: the thread unlocks, grants and wakes the batch, and comes back. `returning`
+ *       makes destroy() wait for that.
+ *   R6  Interleaving: an element is sent while the channel is closed; a receiver has already been
+ *       refused because nothing was left. Prevented by: CLOSED is in the word by which positions
+ *       are claimed, so those that were claimed before are all there are. A receiver waits for
+ *       those that are still being filled, and the threads that fill them read its flag.
  *
  * Costs: 2 RMWs a send, and 2 a receive (S2 and S4 are exchanges on x86); with a waiter to serve,
- * the lock, its two ends of the ring. What the library's channel promises and this one
- * does not: a try says VOLT_EAGAIN also if another thread is still moving the element, or emptying
- * the place, that would be next. */
+ * the lock, its two ends of the ring. The library's channel makes one promise more: here a try
+ * returns VOLT_EAGAIN also if another thread is still moving the element, or emptying the place,
+ * that would be next. */
 #include "chan_ring.h"
 
 #include "core/check.h"
@@ -67,7 +62,7 @@ static int chan_ring_move(volt_variant_ring_ *r, int side, void *elem) {
   return volt_variant_ring_pop_(r, elem, r->elem_bytes);
 }
 
-/* Serve one side. Returns whether anybody was. */
+/* Serve one side. Returns whether any waiter was served. */
 static bool chan_ring_serve_side(volt_variant_ring_ *r, int side, volt_batch_ *batch) {
   bool any = false;
   while (r->fifo[side].head && batch->count < VOLT_WAKE_BATCH) {
@@ -94,16 +89,16 @@ static void chan_ring_serve(volt_variant_ring_ *r, volt_batch_ *batch) {
 static void chan_ring_settle(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r) {
   if (v->settle) v->settle(r);
   for (int side = SENDERS; side <= RECEIVERS; side++) {
-    uint32_t flag = volt_load_relaxed(&r->flag[side]); /* ours to write */
+    uint32_t flag = volt_load_relaxed(&r->flag[side]); /* only written under the lock */
     if ((flag & 1) && !r->fifo[side].head) {
-      /* chan_ring:F1 -> chan_ring:D3, chan_slots:F2: who sees a flag lowered sees where its
-       * waiter has been moved */
+      /* chan_ring:F1 -> chan_ring:D3, chan_ring:F2: a thread that sees the flag lowered sees the
+       * slot to which the waiter was moved */
       volt_store_release(&r->flag[side], flag + 1);
     }
   }
 }
 
-/* Leave the lock, tell and wake the batch; if it is full, come back for more. */
+/* Unlock, grant and wake the batch; if it is full, come back for more. */
 static void chan_ring_unlock(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
                              volt_batch_ *batch) {
   for (;;) {
@@ -124,14 +119,14 @@ static void chan_ring_unlock(const volt_variant_ring_kind_ *v, volt_variant_ring
 /* ---- send and receive ---- */
 
 static bool chan_ring_is_over(volt_variant_ring_ *r, int side) {
-  /* chan_ring:C1 <- chan_ring:C2: who sees CLOSED sees what came before close() */
+  /* chan_ring:C1 <- chan_ring:C2: a thread that sees CLOSED sees what came before close() */
   uint64_t tail = volt_load_acquire(&r->tail);
   if (!(tail & VOLT_VARIANT_RING_CLOSED_)) return false;
-  /* relaxed: tail has its last value, and an old head is another one */
+  /* relaxed: tail has its last value, and an old value of head differs from it */
   return side == SENDERS || (volt_load_relaxed(&r->head) | VOLT_VARIANT_RING_CLOSED_) == tail;
 }
 
-/* Others have been served. Returns VOLT_EAGAIN if it has to wait. */
+/* The waiters before it have been served. Returns VOLT_EAGAIN if it has to wait. */
 static int chan_ring_attempt(volt_variant_ring_ *r, const volt_variant_ring_op_ *op) {
   if (r->fifo[op->side].head) return chan_ring_is_over(r, op->side) ? VOLT_ECLOSED : VOLT_EAGAIN;
   if (op->w) volt_variant_ring_raise_(r, op->side); /* D1: I1, if it has to wait */
@@ -154,11 +149,12 @@ int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ 
   if (result == VOLT_EAGAIN && op->w) {
     op->w->data = op->elem;
     op->w->need = 1;                                         /* I3 */
-    volt_variant_fifo_push_back_(&r->fifo[op->side], op->w); /* *w is whoever serves' from here */
+    volt_variant_fifo_push_back_(&r->fifo[op->side], op->w); /* from here *w may be claimed */
     chan_ring_unlock(v, r, &batch);
     return VOLT_PENDING;
   }
-  if (op->w) volt_store_relaxed(&op->w->state, VOLT_WAITER_UNUSED_); /* never linked */
+  if (op->w)
+    volt_store_relaxed(&op->w->state, VOLT_WAITER_UNUSED_); /* never linked: its owner's alone */
   if (result == VOLT_OK) chan_ring_serve(r, &batch);
   chan_ring_unlock(v, r, &batch);
   return result;
@@ -188,8 +184,8 @@ void volt_variant_ring_complete_closed_(volt_waiter *w) {
 
 /* ---- cancel, wakers ---- */
 
-/* Take the lock and look whether *w is in its FIFO. Returns true: it is, and the lock is held.
- * Returns false: somebody was first, *w has completed, and the lock is not held. */
+/* Lock if *w is in its FIFO. Returns false: another thread was first, *w has completed, and the
+ * lock is not held. */
 static bool chan_ring_lock_if_waiting(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
                                       volt_waiter *w, volt_batch_ *batch) {
   batch->count = 0;
@@ -198,7 +194,7 @@ static bool chan_ring_lock_if_waiting(const volt_variant_ring_kind_ *v, volt_var
   if (w->need > 0) return true; /* I3 */
   chan_ring_serve(r, batch);    /* R1: after gather() */
   chan_ring_unlock(v, r, batch);
-  volt_waiter_await_(w); /* R4: claimed, and no foreign code runs before it is told */
+  volt_waiter_await_(w); /* R4: claimed, and no foreign code runs before its grant */
   return false;
 }
 
@@ -221,7 +217,7 @@ bool volt_variant_ring_cancel_(const volt_variant_ring_kind_ *v, volt_variant_ri
     chan_ring_serve(r, &batch); /* R1: after gather() */
     chan_ring_unlock(v, r, &batch);
   }
-  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* in no place: the owner's own again */
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* in no place: its owner's alone again */
   return true;
 }
 
@@ -244,7 +240,7 @@ void volt_variant_ring_close_(const volt_variant_ring_kind_ *v, volt_variant_rin
   batch.count = 0;
   volt_short_lock_take_(&r->lock);
   uint64_t tail = volt_load_relaxed(&r->tail); /* a guess: the CAS decides */
-  /* chan_ring:C2 -> chan_ring:C1: who sees CLOSED sees what came before close() */
+  /* chan_ring:C2 -> chan_ring:C1: a thread that sees CLOSED sees what came before close() */
   while (!volt_cas_release(&r->tail, &tail, tail | VOLT_VARIANT_RING_CLOSED_)) continue;
   if (v->gather) v->gather(r);
   chan_ring_serve(r, &batch);
@@ -282,7 +278,7 @@ int volt_variant_ring_init_(volt_variant_ring_ *r, uint32_t capacity, size_t ele
   for (uint32_t i = 0; i < capacity; i++) {
     volt_variant_ring_place_ *place =
         VOLT_CONSTRUCT_(volt_variant_ring_place_, r->places + (size_t)i * r->stride);
-    volt_store_relaxed(&place->turn, 0); /* not shared yet */
+    volt_store_relaxed(&place->sequence, 0); /* not shared yet */
   }
   return VOLT_OK;
 }
@@ -294,15 +290,15 @@ static uint32_t chan_ring_count_waiters(volt_variant_ring_ *r) {
 
 void volt_variant_ring_destroy_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
                                 void (*drop)(void *elem, void *ctx), void *ctx) {
-  for (unsigned looks = 0;;) {
-    volt_short_lock_take_(&r->lock); /* whoever is leaving it is done */
+  for (unsigned spins = 0;;) {
+    volt_short_lock_take_(&r->lock); /* after the last thread that still unlocks it */
     if (v->gather) v->gather(r);
     VOLT_CHECK(chan_ring_count_waiters(r) == 0, v->name,
                "%p: destroyed while %u waiters are queued", (void *)r, chan_ring_count_waiters(r));
     uint32_t returning = r->returning;
     volt_short_lock_leave_(&r->lock);
     if (returning == 0) break;
-    volt_pause_(&looks); /* R5: it is calling wakers */
+    volt_pause_(&spins); /* R5: a thread is calling wakers */
   }
   uint64_t at;
   while (drop && volt_variant_ring_claim_(r, &at) == VOLT_OK) {
@@ -333,6 +329,6 @@ uint32_t volt_variant_ring_waiters_(const volt_variant_ring_kind_ *v, volt_varia
 }
 
 bool volt_variant_ring_is_closed_(volt_variant_ring_ *r) {
-  /* chan_ring:C1 <- chan_ring:C2: who sees CLOSED sees what came before close() */
+  /* chan_ring:C1 <- chan_ring:C2: a thread that sees CLOSED sees what came before close() */
   return (volt_load_acquire(&r->tail) & VOLT_VARIANT_RING_CLOSED_) != 0;
 }

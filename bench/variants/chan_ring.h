@@ -1,9 +1,10 @@
-/* chan_ring.h: what the two published channels have in common: a ring with a turn for each place,
- * and beside it, behind one lock, a FIFO of senders and a FIFO of receivers. The protocol is in
- * chan_ring.c. What is inline here is all that is done without the lock.
+/* chan_ring.h: what the two published channels have in common: a ring with a sequence number for
+ * each place, and beside it, behind one lock, a FIFO of senders and a FIFO of receivers. The
+ * protocol is in chan_ring.c. What is inline here is what is done without the lock.
  *
- * A position is a lap and an index, (lap << 32) + index, so that any capacity from 1 on will do.
- * The turn of a place is 2 * lap when it is to be filled, 2 * lap + 1 when it is to be emptied. */
+ * A position is a lap and an index, (lap << 32) + index, so any capacity from 1 on will do. The
+ * sequence number of a place is 2 * lap when it is to be filled, 2 * lap + 1 when it is to be
+ * emptied. */
 #ifndef VOLT_VARIANTS_CHAN_RING_H
 #define VOLT_VARIANTS_CHAN_RING_H
 
@@ -14,7 +15,7 @@
 
 /* One place; its element follows. */
 typedef struct volt_variant_ring_place_ {
-  VOLT_ATOMIC(uint32_t) turn;
+  VOLT_ATOMIC(uint32_t) sequence;
   uint32_t unused; /* elements are aligned to 8 */
 } volt_variant_ring_place_;
 
@@ -26,8 +27,8 @@ typedef struct volt_variant_ring_ {
   uint32_t capacity;
   uint32_t elem_bytes;
   uint32_t stride; /* bytes from place to place */
-  /* For each side. Odd: somebody is linked there, or about to be. Each change adds 1. Written with
-   * the lock held. */
+  /* For each side. Odd: a waiter is linked there, or is about to be. Each change adds 1. Written
+   * with the lock held. */
   VOLT_ATOMIC(uint32_t) flag[2];
   unsigned char apart_from_tail[VOLT_CACHE_LINE];
   VOLT_ATOMIC(uint64_t) tail; /* the next position to fill, and CLOSED */
@@ -35,7 +36,7 @@ typedef struct volt_variant_ring_ {
   VOLT_ATOMIC(uint64_t) head; /* the next position to empty */
   unsigned char apart_from_lock[VOLT_CACHE_LINE];
   volt_short_lock lock;
-  VOLT_PLAIN(uint32_t) returning; /* operations that are waking a batch and will come back */
+  VOLT_PLAIN(uint32_t) returning; /* operations that wake a batch and will come back */
   volt_variant_fifo_ fifo[2];
 } volt_variant_ring_;
 
@@ -44,14 +45,15 @@ typedef struct volt_variant_ring_ {
   (UINT64_C(1) << 31) /* in tail: no position will be filled any more */
 #define VOLT_VARIANT_RING_INDEX_(position) ((uint32_t)(position)&UINT32_C(0x7fffffff))
 
-/* What the variants do differently: where a waiter can be besides the FIFO. The lock is held. */
+/* What differs between the variants: where a waiter can be besides the FIFO. A member may be NULL.
+ * The lock is held, except in withdraw(). */
 typedef struct volt_variant_ring_kind_ {
   const char *name; /* for messages */
-  /* Bring whoever waits elsewhere into its FIFO, at the front. */
+  /* Move each waiter that is elsewhere to the front of its FIFO. */
   void (*gather)(volt_variant_ring_ *r);
-  /* All who can be served have been: a waiter may be moved elsewhere. */
+  /* Every waiter that can be served has been: a waiter may be moved elsewhere. */
   void (*settle)(volt_variant_ring_ *r);
-  /* Take *w out from elsewhere without the lock. Returns whether it was there. */
+  /* Take *w out from elsewhere, without the lock. Returns whether it was there. */
   bool (*withdraw)(volt_variant_ring_ *r, volt_waiter *w);
 } volt_variant_ring_kind_;
 
@@ -65,7 +67,7 @@ typedef struct volt_variant_ring_op_ {
 
 VOLT_BEGIN_DECLS
 
-/* Each as the function of volt/channel.h that it stands behind. */
+/* Each as the function of volt/channel.h that it implements. */
 size_t volt_variant_ring_bytes_(uint32_t capacity, size_t elem_bytes);
 int volt_variant_ring_init_(volt_variant_ring_ *r, uint32_t capacity, size_t elem_bytes, void *mem,
                             size_t mem_bytes);
@@ -84,13 +86,14 @@ bool volt_variant_ring_is_closed_(volt_variant_ring_ *r);
 int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
                            const volt_variant_ring_op_ *op);
 
-/* Something was put into the ring, or a place became free: serve with the lock whoever waits.
- * claimed: a waiter that the caller has taken out and moved the element of, to be told with the
- * others; or NULL. */
+/* An element was put into the ring, or a place became free: take the lock and serve the waiters.
+ * claimed: NULL, or a waiter that the caller has claimed, and whose element it has moved, to be
+ * granted with the others. */
 void volt_variant_ring_serve_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
                               volt_waiter *claimed);
 
-/* Grant a waiter that was taken out from elsewhere; or complete it as closed. */
+/* Grant a waiter that was taken out from elsewhere, and call its waker; or complete it with
+ * VOLT_ECLOSED. */
 void volt_variant_ring_complete_(volt_waiter *w);
 void volt_variant_ring_complete_closed_(volt_waiter *w);
 
@@ -107,7 +110,7 @@ static inline void *volt_variant_ring_elem_(volt_variant_ring_place_ *place) {
   return (unsigned char *)(void *)place + sizeof *place;
 }
 
-static inline uint32_t volt_variant_ring_turn_(uint64_t position) {
+static inline uint32_t volt_variant_ring_sequence_(uint64_t position) {
   return (uint32_t)(position >> 32) << 1;
 }
 
@@ -116,18 +119,19 @@ static inline uint64_t volt_variant_ring_next_(const volt_variant_ring_ *r, uint
   return ((position >> 32) + 1) << 32;
 }
 
-/* The lock is held: somebody is about to be linked on that side. */
+/* The lock is held: a waiter is about to be linked on that side. */
 static inline void volt_variant_ring_raise_(volt_variant_ring_ *r, int side) {
-  uint32_t flag = volt_load_relaxed(&r->flag[side]); /* ours to write */
-  /* chan_ring:D1 <-> chan_ring:D3, chan_ring:D4: who sees a flag lowered sees where its waiter
-   * has been moved */
+  uint32_t flag = volt_load_relaxed(&r->flag[side]); /* only written under the lock */
+  /* chan_ring:D1 <-> chan_ring:D3: a thread that changes the ring and does not see the flag raised
+   * has changed it before this thread reads it again (R1) */
   if (!(flag & 1)) volt_store_seq_cst(&r->flag[side], flag + 1);
 }
 
-/* Whether somebody of that side waits in the FIFO: D3 of the one who has changed the ring. */
+/* This thread has changed the ring: whether a waiter of that side is in the FIFO. */
 static inline bool volt_variant_ring_is_flagged_(volt_variant_ring_ *r, int side) {
-  /* chan_ring:D3 <-> chan_ring:D1, chan_ring:D2, chan_ring:F1: who sees a flag lowered sees
-   * where its waiter has been moved */
+  /* chan_ring:D3 <-> chan_ring:D1: this thread sees the flag raised, or the waiter sees the change
+   * of the ring (R1); chan_ring:D3 <- chan_ring:F1: if the flag was lowered, the slot is filled
+   * (R9) */
   return (volt_load_seq_cst(&r->flag[side]) & 1) != 0;
 }
 
@@ -136,51 +140,54 @@ static inline int volt_variant_ring_push_(volt_variant_ring_ *r, const void *ele
   uint64_t at = volt_load_relaxed(&r->tail); /* a guess: the CAS decides */
   for (;;) {
     if (at & VOLT_VARIANT_RING_CLOSED_) {
-      /* chan_ring:C1 <- chan_ring:C2: who sees CLOSED sees what came before close() */
+      /* chan_ring:C1 <- chan_ring:C2: a thread that sees CLOSED sees what came before close() */
       (void)volt_load_acquire(&r->tail);
       return VOLT_ECLOSED;
     }
     volt_variant_ring_place_ *place = volt_variant_ring_place_at_(r, at);
-    uint32_t turn = volt_variant_ring_turn_(at);
-    /* chan_ring:S1 <-> chan_ring:S4: who fills a place; chan_ring:D4 <-> chan_ring:D1,
-     * chan_ring:D2, chan_slots:D2: TODO-REASON */
-    uint32_t now = volt_load_seq_cst(&place->turn);
-    if (now == turn) {
-      /* chan_ring:D5 <-> TODO-AREA(chan_slots|inject):D6: TODO-REASON */
+    uint32_t sequence = volt_variant_ring_sequence_(at);
+    /* chan_ring:S1 <-> chan_ring:S4: a place is filled after its last element was copied out;
+     * chan_ring:D4 <-> chan_ring:D2: a sender that has raised its flag sees a place that was
+     * emptied without seeing the flag (R1) */
+    uint32_t now = volt_load_seq_cst(&place->sequence);
+    if (now == sequence) {
+      /* chan_ring:D5 <-> chan_ring:D6: a thread that would move a receiver to its slot sees this
+       * claim and does not, or this sender sees the receiver's flag (R7) */
       if (volt_cas_seq_cst(&r->tail, &at, volt_variant_ring_next_(r, at))) {
         VOLT_COPY_(volt_variant_ring_elem_(place), elem, bytes);
-        /* chan_ring:S2 <-> chan_ring:S3: who takes an element sees it, and what its sender did
-         * before; chan_ring:D2 <-> chan_ring:D3, chan_ring:D4: who sees a flag lowered sees
-         * where its waiter has been moved */
-        volt_store_seq_cst(&place->turn, turn + 1);
+        /* chan_ring:S2 <-> chan_ring:S3: a receiver sees the element, and what its sender did
+         * before; chan_ring:D2 <-> chan_ring:D4: a receiver that has raised its flag sees the
+         * element if this thread does not see the flag (R1) */
+        volt_store_seq_cst(&place->sequence, sequence + 1);
         return VOLT_OK;
       }
-    } else if ((int32_t)(now - turn) < 0) {
+    } else if ((int32_t)(now - sequence) < 0) {
       return VOLT_EAGAIN;
     } else {
-      at = volt_load_relaxed(&r->tail); /* S1 has shown that it was changed */
+      at = volt_load_relaxed(&r->tail); /* relaxed: S1 has shown that it was changed */
     }
   }
 }
 
 /* Claim the next place to empty. Returns VOLT_OK, and the position in *at; VOLT_EAGAIN: it is not
- * filled; VOLT_ECLOSED: nor will it be. */
+ * filled; VOLT_ECLOSED: it is not, and never will be. */
 static inline int volt_variant_ring_claim_(volt_variant_ring_ *r, uint64_t *at) {
   *at = volt_load_relaxed(&r->head); /* a guess: the CAS decides */
   for (;;) {
-    uint32_t turn = volt_variant_ring_turn_(*at) + 1;
-    /* chan_ring:S3 <-> chan_ring:S2, chan_slots:S2: who takes an element sees it, and what its
-     * sender did before; chan_ring:D4 <-> chan_ring:D1, chan_ring:D2, chan_slots:D2: TODO-REASON */
-    uint32_t now = volt_load_seq_cst(&volt_variant_ring_place_at_(r, *at)->turn);
-    if (now == turn) {
-      /* relaxed: who claims a position learns nothing by it; its turn orders the rest */
+    uint32_t sequence = volt_variant_ring_sequence_(*at) + 1;
+    /* chan_ring:S3 <-> chan_ring:S2: this thread sees the element, and what its sender did before;
+     * chan_ring:D4 <-> chan_ring:D2: a receiver that has raised its flag sees an element that was
+     * put there without seeing the flag (R1) */
+    uint32_t now = volt_load_seq_cst(&volt_variant_ring_place_at_(r, *at)->sequence);
+    if (now == sequence) {
+      /* relaxed: the claim of a position orders nothing; its sequence number does */
       if (volt_cas_relaxed(&r->head, at, volt_variant_ring_next_(r, *at))) return VOLT_OK;
-    } else if ((int32_t)(now - turn) < 0) {
-      /* chan_ring:C1 <- chan_ring:C2: who sees CLOSED sees what came before close() */
+    } else if ((int32_t)(now - sequence) < 0) {
+      /* chan_ring:C1 <- chan_ring:C2: a thread that sees CLOSED sees what came before close() */
       uint64_t tail = volt_load_acquire(&r->tail);
       return tail == (*at | VOLT_VARIANT_RING_CLOSED_) ? VOLT_ECLOSED : VOLT_EAGAIN;
     } else {
-      *at = volt_load_relaxed(&r->head); /* S3 has shown that it was changed */
+      *at = volt_load_relaxed(&r->head); /* relaxed: S3 has shown that it was changed */
     }
   }
 }
@@ -188,9 +195,10 @@ static inline int volt_variant_ring_claim_(volt_variant_ring_ *r, uint64_t *at) 
 /* The claimed place is empty. */
 static inline void volt_variant_ring_give_place_(volt_variant_ring_ *r, uint64_t at) {
   volt_variant_ring_place_ *place = volt_variant_ring_place_at_(r, at);
-  /* chan_ring:S4 <-> chan_ring:S1: who fills a place; chan_ring:D2 <-> chan_ring:D3,
-   * chan_ring:D4: who sees a flag lowered sees where its waiter has been moved */
-  volt_store_seq_cst(&place->turn, volt_variant_ring_turn_(at) + 2);
+  /* chan_ring:S4 <-> chan_ring:S1: a place is filled after its last element was copied out;
+   * chan_ring:D2 <-> chan_ring:D4: a sender that has raised its flag sees the place if this thread
+   * does not see the flag (R1) */
+  volt_store_seq_cst(&place->sequence, volt_variant_ring_sequence_(at) + 2);
 }
 
 /* Empty the next place. Returns as volt_variant_ring_claim_(). */

@@ -1,50 +1,48 @@
-/* chan_slots.c: a ring, a flag and a list for each side, and a fast slot for its oldest waiter.
+/* chan_slots.c: a ring, a flag and a list for each side, and a slot for its oldest waiter.
  *
- * Algorithm: as chan_ring.c, but the oldest waiter of a side stands not in its FIFO but in a slot,
- * if it can be served from there without the lock. A sender that finds a receiver in its slot swaps
- * it out and hands its element over; the ring is not touched. A receiver that empties a place of a
- * full ring, and finds a sender in its slot, swaps it out and fills that place with its element,
- * before it gives the place up. Else they do as without slots; and then, as whoever has the lock
- * does, they look at flag and slot.
+ * Algorithm: as chan_ring.c, but the oldest waiter of a side is not in its FIFO but in a slot, if
+ * it can be served from there without the lock. A sender that finds a receiver in its slot swaps it
+ * out and copies its element to it; the ring is not touched. A receiver that empties a place of a
+ * full ring, and finds a sender in its slot, swaps it out and fills that place with its element
+ * before it gives the place up. In all other cases they do as without slots. After that they read
+ * flag and slot, and so does every holder of the lock.
  *
- * Source: seed 000, "Use in Channel.zig". Corrected: who has the lock empties the slots into the
- * FIFOs first (errata E10); a slot holds the oldest waiter of its side, and the next oldest is
- * moved there (E4); who swaps a waiter out has what it needs, so that none is put back (E3, E12);
- * flag and slot are looked at after the ring, all seq_cst (E11); cancel has an outcome (E5, E6).
+ * Source: "Use in Channel.zig", in "Fast Waiter Slot" (docs/errata.md). Corrected: the holder of
+ * the lock empties the slots into the FIFOs first (docs/errata.md, E10); a slot holds the oldest
+ * waiter of its side, and the next oldest is moved there (E4); a thread that swaps a waiter out has
+ * what it needs, so none is put back (E3, E12); flag and slot are read after the ring, all seq_cst
+ * (E11); a cancel has an outcome (E5, E6).
  *
- * Invariants, besides those of chan_ring.c
- *   I5  the waiter in a slot is older than the FIFO of its side
- *   I6  only the holder of the lock fills a slot; anybody may empty it, and then owns what was in
- *       it
- *   I7  a receiver is in the slot => every element in the ring is of a send that has not ended:
- *       that is about to take the lock, or has claimed a position since
+ * Invariants, besides those of chan_ring.c:
+ *   I5  the waiter in a slot is older than those in the FIFO of its side
+ *   I6  only the holder of the lock fills a slot. Any thread may empty it, and then owns what was
+ *       in it
+ *   I7  a receiver is in the slot => every element in the ring is of a send that has not ended: it
+ *       is about to take the lock, or has claimed its position since
  *
  * Races
- *   R7  A sender swaps a receiver out and overtakes an older element in the ring. Closed: I7: a
- *       receiver is moved to the slot only if, with its flag raised, every position that was
- *       claimed to be filled has been emptied (D5, D6); one that is claimed later belongs to a
- *       sender that sees the flag, or the slot. An element that moves from a sender's slot to the
- *       ring is looked after in the same way before its sender is told.
- *   R8  A receiver swaps a sender out, and another sender takes the place that was for it. Closed:
- *       in a full ring nobody can claim a position before the place is given up that was claimed to
- *       be emptied; by whoever has claimed it the next position can be. Unless the channel is
- *       closed meanwhile: then that is what the sender is told.
- *   R9  A waiter is moved between slot and FIFO, and somebody who looks at one and then at the
- *       other misses it. Closed: gather() raises the flag before it empties the slot, and the ring
- *       is looked at afterwards; settle() lowers it after it has filled the slot, and those who
- *       look for somebody to serve look at the flag first. Those who look whom not to overtake look
- *       at the flag twice: it counts its changes.
- *   R10 Cancel or a new waker meets somebody who has swapped the waiter out (E5, E9). Closed: in
- *       neither place means claimed (I6): they wait for the grant.
+ *   R7  Interleaving: a sender swaps a receiver out and overtakes an older element in the ring.
+ *       Prevented by: I7. A receiver is moved to the slot only if, with its flag raised, every
+ *       position that was claimed to be filled has been emptied (D5, D6); one that is claimed later
+ *       belongs to a sender that sees the flag, or the slot. A thread that moves an element from a
+ *       sender in the slot to the ring serves the receivers, too, before it grants the sender.
+ *   R8  Interleaving: a receiver swaps a sender out; another sender takes the place that was meant
+ *       for it. Prevented by: in a full ring no position can be claimed before the place is given
+ *       up that was claimed to be emptied; the thread that has claimed that place can claim the
+ *       next position. Except if the channel is closed meanwhile: then the sender gets
+ *       VOLT_ECLOSED.
+ *   R9  Interleaving: a waiter is moved between slot and FIFO; a thread that reads one and then the
+ *       other misses it. Prevented by: gather() raises the flag before it empties the slot, and the
+ *       ring is read after that. settle() lowers the flag after it has filled the slot, and a
+ *       thread that searches a waiter to serve reads the flag first. A thread that must not
+ *       overtake a waiter reads the flag twice: it counts its changes.
+ *   R10 Interleaving: a cancel, or a new waker, meets a thread that has swapped the waiter out
+ *       (docs/errata.md, E5, E9). Prevented by: a waiter that is in neither place is claimed (I6);
+ *       they wait for the grant.
  *
- * Pairs
- *   P4 (seq_cst) -> P3 (acquire)   who empties a slot sees what its waiter's owner did
- *   P1 (release) -> P2 (acquire)   who finds a slot emptied by gather() sees the raised flag
- *   F1 (release) -> F2 (acquire), D3   who finds a flag lowered sees the slot filled
- *   D5 (seq_cst) -> D6 (seq_cst)   R7
+ * Costs: as chan_ring.c; with a waiter in the slot, 1 RMW for a sender, 4 for a receiver.
  *
- * Costs: as chan_ring.c; with a waiter in the slot, 1 RMW for a sender, 4 for a
- * receiver. */
+ * Labels: chan_ring */
 #include "chan_slots.h"
 
 #include "core/future_ops.h"
@@ -58,22 +56,24 @@ static volt_chan_slots *chan_slots_of(volt_variant_ring_ *r) {
 static void chan_slots_gather(volt_variant_ring_ *r) {
   volt_chan_slots *c = chan_slots_of(r);
   for (int side = SENDERS; side <= RECEIVERS; side++) {
-    /* relaxed: whoever filled it held the lock before us; once empty, it stays so */
+    /* relaxed: the thread that filled it held the lock before; once empty, it stays so */
     if (!volt_load_relaxed(&c->slot[side])) continue;
     volt_variant_ring_raise_(r, side); /* R9 */
-    /* chan_slots:P1 -> chan_slots:P2: who finds a slot emptied by gather() sees the raised flag;
-     * chan_slots:P3 <-> chan_slots:P4: who empties a slot sees what its waiter's owner did */
+    /* chan_ring:P1 -> chan_ring:P2: a thread that finds the slot empty sees the flag raised;
+     * chan_ring:P3 <- chan_ring:P4: this thread sees what the owner of the waiter wrote */
     volt_waiter *w = volt_exchange_acq_rel(&c->slot[side], (volt_waiter *)NULL);
-    if (!w) continue; /* I6: somebody else's, or its owner's */
+    if (!w) continue; /* I6: claimed, or cancelled */
     w->need = 1;
     volt_variant_fifo_push_front_(&r->fifo[side], w);
   }
 }
 
-/* Whether every position that was claimed to be filled has been emptied: I7. */
+/* Whether every position that was claimed to be filled has been emptied (I7). */
 static bool chan_slots_is_empty(volt_variant_ring_ *r) {
-  uint64_t head = volt_load_relaxed(&r->head); /* an old one is not what tail is */
-  return volt_load_seq_cst(&r->tail) == head;  /* chan_slots:D6 <-> chan_slots:D5: TODO-REASON */
+  uint64_t head = volt_load_relaxed(&r->head); /* relaxed: an old value differs from tail */
+  /* chan_ring:D6 <-> chan_ring:D5: this thread sees the claim of a position, or the thread that
+   * claims it sees the flag that is raised now (R7) */
+  return volt_load_seq_cst(&r->tail) == head;
 }
 
 static void chan_slots_settle(volt_variant_ring_ *r) {
@@ -84,16 +84,16 @@ static void chan_slots_settle(volt_variant_ring_ *r) {
     if (side == RECEIVERS ? !chan_slots_is_empty(r) : volt_variant_ring_is_closed_(r)) continue;
     volt_variant_fifo_remove_(&r->fifo[side], w);
     w->need = 0;
-    /* chan_slots:P4 <-> chan_slots:P3: who empties a slot sees what its waiter's owner did;
-     * chan_slots:D1 <-> chan_slots:D3: who finds a flag lowered sees the slot filled; it may be
-     * claimed now */
+    /* chan_ring:P4 -> chan_ring:P3: a thread that empties the slot sees what the waiter's owner
+     * wrote; chan_ring:D1 <-> chan_ring:D3: a thread that changes the ring after this sees the
+     * waiter. From here it may be claimed */
     volt_store_seq_cst(&c->slot[side], w);
   }
 }
 
 static bool chan_slots_withdraw(volt_variant_ring_ *r, volt_waiter *w) {
   volt_waiter *seen = w;
-  /* chan_slots:P3 <- chan_slots:P4: who empties a slot sees what its waiter's owner did */
+  /* chan_ring:P3 <- chan_ring:P4: the owner sees the waiter as the holders of the lock left it */
   return volt_cas_acquire(&chan_slots_of(r)->slot[(uint32_t)w->want], &seen, (volt_waiter *)NULL);
 }
 
@@ -104,24 +104,28 @@ static const volt_variant_ring_kind_ chan_slots_variant = {
     .withdraw = chan_slots_withdraw,
 };
 
-/* The position `at` has been claimed to be emptied, and emptied, and the ring is full without
- * it. */
+/* This thread has claimed the position `at` and copied its element out; every other place is full.
+ * Fill it with the element of *w, a sender that it has claimed. */
 void volt_chan_slots_refill_slow_(volt_chan_slots *c, uint64_t at, volt_waiter *w) {
   volt_variant_ring_ *r = &c->ring;
   volt_variant_ring_place_ *place = volt_variant_ring_place_at_(r, at);
   uint64_t tail = at + VOLT_VARIANT_RING_LAP_;
   VOLT_COPY_(volt_variant_ring_elem_(place), w->data, r->elem_bytes);
-  /* chan_slots:D5 <-> chan_slots:D6: TODO-REASON; R8 */
+  /* chan_ring:D5 <-> chan_ring:D6: a thread that would move a receiver to its slot sees this claim
+   * and does not, or this thread sees the receiver's flag (R7). It fails if the channel was closed
+   * meanwhile (R8) */
   if (!volt_cas_seq_cst(&r->tail, &tail, volt_variant_ring_next_(r, tail))) {
     volt_variant_ring_give_place_(r, at);
     volt_variant_ring_complete_closed_(w);
     return;
   }
-  /* chan_slots:S2 <-> chan_ring:S3: TODO-REASON; chan_slots:D2 <-> chan_slots:D3, chan_ring:D4:
-   * who finds a flag lowered sees the slot filled */
-  volt_store_seq_cst(&place->turn, volt_variant_ring_turn_(at + VOLT_VARIANT_RING_LAP_) + 1);
+  /* chan_ring:S2 <-> chan_ring:S3: a receiver sees the element, and what its sender did before;
+   * chan_ring:D2 <-> chan_ring:D4: a receiver that has raised its flag sees the element if this
+   * thread does not see the flag (R1) */
+  volt_store_seq_cst(&place->sequence,
+                     volt_variant_ring_sequence_(at + VOLT_VARIANT_RING_LAP_) + 1);
   if (volt_chan_slots_is_waiting_(c, RECEIVERS)) {
-    volt_variant_ring_serve_(&chan_slots_variant, r, w); /* R7: before *w is told */
+    volt_variant_ring_serve_(&chan_slots_variant, r, w); /* R7: before *w is granted */
   } else {
     volt_variant_ring_complete_(w);
   }

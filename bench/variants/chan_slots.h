@@ -1,8 +1,10 @@
-/* chan_slots.h: the channel of seed 000: a ring, and for each side a flag and a list of waiters
- * behind one lock; and in front of the list a fast slot for the oldest waiter, which the other side
- * empties without the lock.
+/* chan_slots.h: the channel of "Fast Waiter Slot" (docs/errata.md): a ring, and for each side a
+ * flag and a list of waiters behind one lock; and in front of each list a slot for the oldest
+ * waiter, which the other side empties without the lock.
  *
- * Function by function the contract of volt/channel.h, with the differences of chan_dekker.h. */
+ * Function by function the contract of volt/channel.h, with the differences of chan_dekker.h.
+ *
+ * Labels: chan_ring */
 #ifndef VOLT_VARIANTS_CHAN_SLOTS_H
 #define VOLT_VARIANTS_CHAN_SLOTS_H
 
@@ -26,28 +28,28 @@ int volt_chan_slots_run_slow_(volt_chan_slots *c, const volt_variant_ring_op_ *o
 void volt_chan_slots_serve_slow_(volt_chan_slots *c);
 void volt_chan_slots_refill_slow_(volt_chan_slots *c, uint64_t at, volt_waiter *w);
 
-/* Whether nobody waited on that side at some moment of this call: the flag has not changed, and is
- * not raised, around a look at the slot. */
+/* Whether no thread waited on that side at some moment of this call: the slot is empty, and the
+ * flag is lowered and has not changed from before that load to after it. */
 static inline bool volt_chan_slots_is_nobody_(volt_chan_slots *c, int side) {
-  /* chan_slots:F2 <- chan_ring:F1: who finds a flag lowered sees the slot filled */
+  /* chan_ring:F2 <- chan_ring:F1: if the flag was lowered, this thread sees the slot filled */
   uint32_t flag = volt_load_acquire(&c->ring.flag[side]);
   if (flag & 1) return false;
-  /* chan_slots:P2 <- chan_slots:P1: who finds a slot emptied by gather() sees the raised flag */
+  /* chan_ring:P2 <- chan_ring:P1: the raised flag is seen if gather() has emptied the slot */
   if (volt_load_acquire(&c->slot[side])) return false;
-  return volt_load_relaxed(&c->ring.flag[side]) == flag; /* P2 has ordered it behind P1's raising */
+  return volt_load_relaxed(&c->ring.flag[side]) == flag; /* relaxed: ordered by P2 */
 }
 
-/* The ring has changed: whether somebody of that side waits, wherever it may be. */
+/* This thread has changed the ring: whether a waiter of that side is in the FIFO or the slot. */
 static inline bool volt_chan_slots_is_waiting_(volt_chan_slots *c, int side) {
-  /* chan_slots:D3 <-> chan_slots:D1, chan_slots:D2: who finds a flag lowered sees the slot
-   * filled; after the flag: F1 */
+  /* chan_ring:D3 <-> chan_ring:D1: this thread sees the waiter in the slot, or the thread that put
+   * it there sees the change of the ring (R7). After the flag, because of F1 */
   return volt_variant_ring_is_flagged_(&c->ring, side) || volt_load_seq_cst(&c->slot[side]);
 }
 
-/* Take the waiter out of the slot of that side. Returns NULL: there is none. */
+/* Take the waiter out of the slot of that side. Returns NULL if there is none. */
 static inline volt_waiter *volt_chan_slots_take_(volt_chan_slots *c, int side) {
-  if (!volt_load_relaxed(&c->slot[side])) return NULL; /* a hint: looked at again after the ring */
-  /* chan_slots:P3 <- chan_slots:P4: who empties a slot sees what its waiter's owner did */
+  if (!volt_load_relaxed(&c->slot[side])) return NULL; /* a hint: read again after the ring */
+  /* chan_ring:P3 <- chan_ring:P4: the granter sees what the owner of the waiter wrote */
   return volt_exchange_acquire(&c->slot[side], (volt_waiter *)NULL);
 }
 
@@ -81,7 +83,7 @@ static inline int volt_chan_slots_recv_(volt_chan_slots *c, volt_waiter *w, void
     int result = volt_variant_ring_claim_(r, &at);
     if (VOLT_LIKELY(result == VOLT_OK)) {
       VOLT_COPY_(elem, volt_variant_ring_elem_(volt_variant_ring_place_at_(r, at)), bytes);
-      /* relaxed: if the ring is full it stays so until this place is given up */
+      /* relaxed: if the ring is full, it stays so until this place is given up */
       if (volt_load_relaxed(&r->tail) == at + VOLT_VARIANT_RING_LAP_) {
         volt_waiter *sender = volt_chan_slots_take_(c, VOLT_VARIANT_RING_SENDERS_);
         if (sender) {

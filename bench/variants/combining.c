@@ -1,8 +1,10 @@
 /* combining.c: the semaphore that stands on combine.c: what each operation does in which state of
- * the word. The races and the pairs are told there.
+ * the word. The invariants and races are in combine.c.
  *
- * Not BUSY, not QUEUED: permits come and go by one CAS. Not BUSY, QUEUED: become the combiner.
- * BUSY: leave it to the combiner. destroy() waits (D1) for the last of U1, F1, N1, B1. */
+ * Neither BUSY nor QUEUED: permits come and go by one CAS. QUEUED alone: become the combiner. BUSY:
+ * leave the work to the combiner. destroy() waits (D1) for the last of U1, F1, N1, B1.
+ *
+ * Labels: combine */
 #include "combining.h"
 
 #include "atomic_more.h"
@@ -43,8 +45,8 @@ static int combining_acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n
   int result = VOLT_PENDING;
   for (;;) {
     if (word & CLOSED) {
-      /* combining:C1 <- combining:X1, combine:U1: D1 (acquire) <- U1, F1, N1, B1 (release) the
-       * object ends after the last is done with it */
+      /* combine:C1 <- combine:X1, combine:U1: a thread that sees CLOSED sees what came before
+       * close() */
       (void)volt_load_acquire(&sem->word);
       result = VOLT_ECLOSED;
       break;
@@ -54,7 +56,8 @@ static int combining_acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n
       return VOLT_PENDING;
     }
     if (!(word & QUEUED) && PERMITS_IN(word) >= n) {
-      result = VOLT_OK; /* T1: pairs F1, U1 */
+      result = VOLT_OK;
+      /* combine:T1 <- combine:F1, combine:U1: permits carry their releasers' past */
       if (volt_cas_acquire(&sem->word, &word, word - PERMITS(n))) break;
     } else if (volt_combining_begin_(&t, sem, &word)) {
       volt_variant_fifo_push_back_(&sem->fifo, w);
@@ -62,7 +65,7 @@ static int combining_acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n
       return VOLT_PENDING;
     }
   }
-  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* never linked: the owner's own */
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* never linked: its owner's alone */
   return result;
 }
 
@@ -79,13 +82,13 @@ int volt_combining_sem_acquire_blocking_slow_(volt_combining_sem *sem, uint32_t 
   if (result != VOLT_PENDING) return result;
   if (volt_park_until(&parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
     if (volt_combining_sem_cancel(sem, &w)) return VOLT_ETIMEDOUT;
-    volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to our parker */
+    volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to this parker */
   }
   return volt_waiter_result(&w);
 }
 
-/* Ask something about *w that is possible only while it waits. Returns false if it does not: it
- * has completed. */
+/* Ask the combiner for something that is possible only while *w waits. Returns false if *w has
+ * completed. */
 static bool combining_ask_of_waiter(volt_combining_sem *sem, volt_request_ *r, uint32_t what,
                                     volt_waiter *w) {
   VOLT_CHECK((void *)w->queue == (void *)sem, NAME, "waiter %p is queued on %p, not on %p",
@@ -93,7 +96,7 @@ static bool combining_ask_of_waiter(volt_combining_sem *sem, volt_request_ *r, u
   r->what = what;
   r->waiter = w;
   if (volt_combining_sem_ask_(sem, r) == VOLT_ANSWER_YES_) return true;
-  volt_waiter_await_(w); /* R4: claimed, and no foreign code runs before it is told */
+  volt_waiter_await_(w); /* R4: claimed, and no foreign code runs before its grant */
   return false;
 }
 
@@ -102,7 +105,7 @@ bool volt_combining_sem_cancel(volt_combining_sem *sem, volt_waiter *w) {
   if (result != VOLT_PENDING) return result == VOLT_ECANCELED;
   volt_request_ r;
   if (!combining_ask_of_waiter(sem, &r, VOLT_REQUEST_CANCEL_, w)) return false;
-  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: its owner's alone again */
   return true;
 }
 
@@ -121,8 +124,8 @@ void volt_combining_sem_release_slow_(volt_combining_sem *sem, uint32_t n) {
   for (;;) {
     volt_check_excess_(NAME, sem, n, PERMITS_IN(word));
     if ((word & (QUEUED | BUSY)) != QUEUED) {
-      /* combining:F1 -> combining:D1, combining:T1, combine:L1, combine:N2: permits, and what is
-       * granted with them, carry their releasers' past; the last access to *sem */
+      /* combine:F1 -> combine:T1, combine:L1, combine:N2: permits, and what is granted with them,
+       * carry their releasers' past; combine:F1 -> combine:D1: this is the last access to *sem */
       if (volt_cas_release(&sem->word, &word, word + PERMITS(n))) return;
     } else if (volt_combining_begin_(&t, sem, &word)) {
       break;
@@ -137,13 +140,14 @@ void volt_combining_sem_close(volt_combining_sem *sem) {
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   for (;;) {
     if ((word & (QUEUED | BUSY)) != QUEUED) {
-      /* combining:X1 -> combining:C1, combine:N2: TODO-REASON */
+      /* combine:X1 -> combine:C1, combine:N2: a thread that sees CLOSED sees what came before
+       * close() */
       if (volt_cas_release(&sem->word, &word, word | CLOSED)) return;
     } else if (volt_combining_begin_(&t, sem, &word)) {
       break;
     }
   }
-  t.closed = true; /* U1 will say so */
+  t.closed = true; /* U1 sets CLOSED */
   volt_combiner_run_(&t);
 }
 
@@ -160,21 +164,21 @@ void volt_combining_sem_init(volt_combining_sem *sem, uint32_t permits) {
 }
 
 void volt_combining_sem_destroy(volt_combining_sem *sem) {
-  for (unsigned looks = 0;;) {
-    /* combining:D1 <- combining:F1, combine:B1, combine:N1, combine:U1: who sees that DIRTY was
-     * lowered sees what was pushed */
+  for (unsigned spins = 0;;) {
+    /* combine:D1 <- combine:U1, combine:F1, combine:N1, combine:B1: the semaphore ends after the
+     * last access of every other operation */
     uint64_t word = volt_load_acquire(&sem->word);
     VOLT_CHECK((word & (QUEUED | BUSY)) != QUEUED, NAME,
                "%p: destroyed while %u waiters are queued", (void *)sem,
                volt_combining_sem_waiters(sem));
     if (!(word & BUSY) && DIRTY_OF(word) == 0) return;
-    volt_pause_(&looks); /* R3, R7 */
+    volt_pause_(&spins); /* R3, R7 */
   }
 }
 
 bool volt_combining_sem_is_closed(volt_combining_sem *sem) {
-  /* combining:C1 <- combining:X1, combine:U1: D1 (acquire) <- U1, F1, N1, B1 (release) the
-   * object ends after the last is done with it */
+  /* combine:C1 <- combine:X1, combine:U1: a thread that sees CLOSED sees what came before
+   * close() */
   return (volt_load_acquire(&sem->word) & CLOSED) != 0;
 }
 

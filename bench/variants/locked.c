@@ -1,21 +1,20 @@
 /* locked.c: a pool of permits, and a FIFO behind a lock that every release takes.
  *
- * Algorithm: try_acquire is a CAS on the pool. An acquire that finds too little takes the lock
- * first and then drains the pool by CAS, for try_acquire goes on without the lock; what is missing
- * it waits for. A release takes the lock always: it serves the FIFO, and only what is left when
- * nobody waits goes to the pool.
+ * Algorithm: try_acquire is a CAS on the pool. An acquire that finds too few permits takes the lock
+ * first, and then drains the pool by CAS, because try_acquire goes on without the lock; it waits
+ * for what is missing. A release always takes the lock: it serves the FIFO, and what is left when
+ * no thread waits goes to the pool.
  *
- * Source: seed 004, "Lock-Before-CAS"; seed 003 prints the same code. Corrected: cancel has an
- * outcome (errata E5, E6), grants are published after the lock is left (E8), a waker is replaced
- * under it (E9), a full batch leaves it before it wakes (E13). All of that is in serve.c.
+ * Source: "Lock-Before-CAS", in the earlier edition of "Counting Semaphore Algorithm"
+ * (docs/errata.md); "Zero-Allocation Waiters" prints the same code. Corrected: a cancel has an
+ * outcome (docs/errata.md, E5, E6), waiters are granted after the lock is released (E8), a waker is
+ * replaced under the lock (E9), a full batch is woken after the lock is released (E13). All of that
+ * is in serve.c.
  *
- * Invariants: I1 to I5 of serve.c; "there for all" is the pool; nobody waits outside the FIFO.
+ * Invariants and races are those of serve.c, where "free" is "in the pool"; no waiter is outside
+ * the FIFO. This file adds none.
  *
- * Races: those of serve.c. This file adds none: it is the four of them together.
- *
- * Pairs: those of serve.c, short_lock.h, grant.c.
- *
- * Costs: 1 RMW to acquire, 2 to release (lock, pool); 1 if somebody waits. */
+ * Costs: 1 RMW to acquire, 2 to release (lock, pool); 1 if a thread waits. */
 #include "locked.h"
 
 #include "serve.h"

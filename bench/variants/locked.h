@@ -1,9 +1,10 @@
-/* locked.h: the semaphore of seed 004: a pool of permits, and a lock before every release.
+/* locked.h: the semaphore of the earlier edition of "Counting Semaphore Algorithm"
+ * (docs/errata.md): a pool of permits, and a lock that every release takes.
  *
- * Function by function the contract of volt/semaphore.h. What differs: nothing is in the library,
- * so nothing is a symbol of it; there are no futures. The one who acquires the last permit may
- * destroy the semaphore at once, but only volt_locked_sem_destroy() makes its memory free: a
- * release may still be leaving the lock, and destroy waits for that. */
+ * Function by function the contract of volt/semaphore.h. What differs: it is not part of the
+ * library, so it has no symbol there; it has no futures. The thread that acquires the last permit
+ * may destroy the semaphore at once. But only volt_locked_sem_destroy() makes its memory free: a
+ * release may still be about to unlock, and destroy waits for that. */
 #ifndef VOLT_VARIANTS_LOCKED_H
 #define VOLT_VARIANTS_LOCKED_H
 

@@ -1,5 +1,5 @@
-/* serve.c: the two ends of a waiter's life in a variant; what a variant does with its lock held; and
- * permits in a word of their own.
+/* serve.c: the two ends of a waiter's life in a variant; what a variant does with its lock held;
+ * and permits in a word of their own.
  *
  * Algorithm: an acquire takes the lock before it decides that it must wait, a release before it
  * decides that no thread waits. A release serves the oldest waiters under the lock, in parts if
@@ -19,7 +19,8 @@
  *   I3  only the oldest waiter is partially served
  *   I4  need > 0 exactly while a waiter is in the FIFO; one that waits elsewhere, or is claimed, or
  *       completed, has need = 0. It is granted once, by the thread that claimed it
- *   I5  no thread waits once the semaphore is closed, except those that a close is about to complete
+ *   I5  no thread waits once the semaphore is closed, except those that a close is about to
+ *       complete
  *
  * Races
  *   R1  Interleaving: an acquirer finds too few permits; a releaser finds no waiter and makes its
@@ -56,7 +57,7 @@
 
 void volt_waiter_prepare_(const char *name, void *object, volt_waiter *w, uint32_t n,
                           volt_waker waker) {
-  uint32_t state = volt_load_relaxed(&w->state); /* the owner's own */
+  uint32_t state = volt_load_relaxed(&w->state); /* relaxed: its owner is the only writer */
   VOLT_CHECK(
       state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ || state == VOLT_WAITER_CLOSED_,
       name, "waiter %p is %s (state %u)", (void *)w,
@@ -67,7 +68,7 @@ void volt_waiter_prepare_(const char *name, void *object, volt_waiter *w, uint32
   w->want = n;
   w->need = n;
   volt_waiter_name_(w);
-  volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published by what links it */
+  volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* relaxed: published by what links it */
 }
 
 volt_variant_claim_ volt_variant_claim_of_(volt_waiter *w, volt_waiter *node, uint32_t state) {
@@ -106,10 +107,10 @@ static void serve_claim(const volt_variant_ *v, volt_line_ *line, volt_batch_ *b
       volt_variant_claim_of_(v->claim ? v->claim(node) : node, node, state);
 }
 
-/* Give the head of the FIFO what it may have. Returns true if it waits no more. */
+/* Give the head of the FIFO what there is for it. Returns true if it has all it needs. */
 static bool serve_give_head(volt_waiter *head, uint32_t state, uint32_t *hand) {
   uint32_t need = head->need;
-  if (state == VOLT_WAITER_CLOSED_) { /* it goes with nothing: what it had gathered comes back */
+  if (state == VOLT_WAITER_CLOSED_) { /* it gets nothing: what it had gathered comes back */
     *hand += head->want - need;
     need = 0;
   } else {
@@ -121,7 +122,7 @@ static bool serve_give_head(volt_waiter *head, uint32_t state, uint32_t *hand) {
   return need == 0;
 }
 
-/* Serve the FIFO from its head. Returns true if the batch is full and there is more to do. */
+/* Serve the FIFO from its head. Returns true if the batch is full and more is to be done. */
 static bool serve_fifo(const volt_variant_ *v, volt_line_ *line, volt_batch_ *batch,
                        uint32_t *hand) {
   uint32_t state = v->is_closed(line) ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_; /* R7 */
@@ -133,8 +134,8 @@ static bool serve_fifo(const volt_variant_ *v, volt_line_ *line, volt_batch_ *ba
   return false;
 }
 
-/* The lock is held, with hand permits to give: serve, leave the lock, tell and wake. The batch may
- * hold a claim already. */
+/* The lock is held, and hand permits are to be given: serve, unlock, grant and wake. The batch may
+ * have a claim already. */
 static void serve_and_unlock(const volt_variant_ *v, volt_line_ *line, volt_batch_ *batch,
                              uint32_t hand) {
   for (;;) {
@@ -161,11 +162,11 @@ int volt_line_queue_(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
   if (result == VOLT_PENDING) {
     volt_variant_fifo_push_back_(&line->fifo, w);
     v->settle(v, line, 0);
-    volt_short_lock_leave_(&line->lock); /* *w is a releaser's from here */
+    volt_short_lock_leave_(&line->lock); /* from here *w may be claimed */
     return VOLT_PENDING;
   }
   volt_short_lock_leave_(&line->lock);
-  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* never linked: the owner's own */
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* never linked: its owner's alone */
   return result;
 }
 
@@ -185,7 +186,7 @@ int volt_line_acquire_blocking_(const volt_variant_ *v, volt_line_ *line, uint32
   if (result != VOLT_PENDING) return result;
   if (volt_park_until(&parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
     if (v->cancel(v, line, &w)) return VOLT_ETIMEDOUT;
-    volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to our parker */
+    volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* its wake is on the way to this parker */
   }
   return volt_waiter_result(&w);
 }
@@ -202,15 +203,15 @@ void volt_line_release_(const volt_variant_ *v, volt_line_ *line, volt_waiter *c
   serve_and_unlock(v, line, &batch, hand);
 }
 
-/* Take the lock and look whether *w is in the FIFO. Returns true: it is, and the lock is held.
- * Returns false: a releaser was first, *w has completed, and the lock is not held. */
+/* Lock if *w is in the FIFO. Returns false: a releaser was first, *w has completed, and the lock is
+ * not held. */
 static bool serve_lock_if_waiting(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
   volt_short_lock_take_(&line->lock);
   if (v->gather) v->gather(line);
   if (w->need > 0) return true; /* I4 */
   v->settle(v, line, 0);
   volt_short_lock_leave_(&line->lock);
-  volt_waiter_await_(w); /* R3: claimed, and no foreign code runs before it is told */
+  volt_waiter_await_(w); /* R3: claimed, and no foreign code runs before its grant */
   return false;
 }
 
@@ -233,7 +234,7 @@ bool volt_line_cancel_node_(const volt_variant_ *v, volt_line_ *line, volt_waite
   uint32_t gathered = node->want - node->need;
   node->need = 0;
   w->need = 0;
-  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: its owner's alone again */
   volt_batch_ batch;
   batch.count = 0;
   serve_and_unlock(v, line, &batch, gathered);
@@ -282,7 +283,7 @@ void volt_line_init_(const volt_variant_ *v, volt_line_ *line, uint32_t permits)
 }
 
 void volt_line_destroy_(const volt_variant_ *v, volt_line_ *line) {
-  for (unsigned looks = 0;;) {
+  for (unsigned spins = 0;;) {
     volt_short_lock_take_(&line->lock); /* R6 */
     if (v->gather) v->gather(line);
     VOLT_CHECK(line->fifo.waiters == 0, v->name, "%p: destroyed while %u waiters are queued",
@@ -290,7 +291,7 @@ void volt_line_destroy_(const volt_variant_ *v, volt_line_ *line) {
     uint32_t returning = line->returning;
     volt_short_lock_leave_(&line->lock);
     if (returning == 0) return;
-    volt_pause_(&looks); /* R5: it is calling wakers */
+    volt_pause_(&spins); /* R5: a releaser is calling wakers */
   }
 }
 
@@ -312,7 +313,7 @@ static volt_variant_pool_ *serve_pool_of(volt_line_ *line) {
 int volt_variant_pool_take_(volt_line_ *line, volt_waiter *w) {
   volt_variant_pool_ *pool = serve_pool_of(line);
   uint32_t need = w->need;
-  uint32_t seen = volt_load_relaxed(&pool->permits); /* CLOSED, and 0, are certain; else a guess */
+  uint32_t seen = volt_load_relaxed(&pool->permits); /* CLOSED and 0 are certain */
   while (seen != 0) {
     if (seen & VOLT_VARIANT_POOL_CLOSED_) return VOLT_ECLOSED;
     uint32_t given = seen < need ? seen : need;
@@ -335,12 +336,12 @@ bool volt_variant_pool_settle_(const volt_variant_ *v, volt_line_ *line, uint32_
 }
 
 bool volt_variant_pool_is_closed_(volt_line_ *line) {
-  /* serve:C1 <- serve:X1: who sees CLOSED sees what came before close() */
+  /* serve:C1 <- serve:X1: a thread that sees CLOSED sees what came before close() */
   return (volt_load_acquire(&serve_pool_of(line)->permits) & VOLT_VARIANT_POOL_CLOSED_) != 0;
 }
 
 void volt_variant_pool_close_(volt_line_ *line) {
-  /* serve:X1 -> serve:C1: who sees CLOSED sees what came before close() */
+  /* serve:X1 -> serve:C1: a thread that sees CLOSED sees what came before close() */
   volt_fetch_or_release(&serve_pool_of(line)->permits, VOLT_VARIANT_POOL_CLOSED_);
 }
 

@@ -1,39 +1,37 @@
 /* slot_in_word.c: one word that is the permits, or the only waiter, or says that there is a FIFO.
  *
- * Algorithm: the fast waiter slot and the pool are one word, so that an acquirer that needs one
- * permit more than there is takes those there are and takes its place by one CAS, FREE -> ONE; and
- * a release gives it that permit and the rest to all by one CAS, ONE -> FREE. A second waiter, or
- * one that needs more, goes through the lock: the word becomes LIST, the old waiter first in the
- * FIFO, and releases serve that as in locked.c until it is empty: then the word is FREE again. It
- * does not go back from LIST to ONE: with two waiters that come and go it would flap.
+ * Algorithm: the fast waiter slot and the pool are one word. An acquirer that needs one permit more
+ * than there is takes the permits and becomes the waiter in the slot by one CAS, FREE -> ONE. A
+ * release gives it that permit and makes the rest free by one CAS, ONE -> FREE. A second waiter, or
+ * one that needs more, takes the lock: the word becomes LIST, with the older waiter first in the
+ * FIFO, and releases serve the FIFO as in locked.c until it is empty. Then the word is FREE again.
+ * It does not go back from LIST to ONE, because with two waiters that come and go it would change
+ * all the time.
  *
- * Source: seeds 000 and 002, with the question "is anybody waiting?" and its answer in one word,
- * which leaves nothing of errata E1 to E4 to close.
+ * Source: "Fast Waiter Slot" and "Counting Semaphore Algorithm" (docs/errata.md), with the question
+ * "does a thread wait?" and its answer in one word. That leaves nothing of docs/errata.md, E1 to
+ * E4, to prevent.
  *
- * Invariants, besides those of serve.c
- *   I6  ONE: exactly one waits; it needs one permit, and had gathered the others
- *   I7  LIST => all who wait are in the FIFO; the lock is held, or the FIFO is not empty. Not LIST
- *       => the FIFO is empty
- *   I8  who changes ONE takes the waiter: a releaser has claimed it, its owner has cancelled it,
- *       the holder of the lock has put it into the FIFO
+ * Invariants, besides those of serve.c:
+ *   I6  ONE: exactly one thread waits; it needs one permit, and has gathered the others
+ *   I7  LIST => all waiters are in the FIFO; and the lock is held or the FIFO is not empty. Not
+ *       LIST => the FIFO is empty
+ *   I8  a thread that changes ONE takes the waiter: a releaser has claimed it, its owner has
+ *       cancelled it, the holder of the lock has put it into the FIFO
  *
  * Races
- *   R1  The waiter that a releaser read in the word is granted by another one and gone. Closed:
- *       nothing of it is read before the CAS has succeeded. If it was queued anew meanwhile, with
- *       the same address, the CAS succeeds and is right: I6 holds for that one as well.
- *   R2  Cancel or a new waker meets a releaser. Closed: after a waiter was queued, a word that is
- *       neither ONE with its address nor LIST, or LIST and need = 0, means claimed (I8): they wait
- *       for the grant. A waker is replaced in the FIFO, never in the word.
- *   R3  With the lock held the FIFO is found empty and the word FREE, and before the permits in
- *       hand are there, it becomes ONE. Closed: the CAS fails, and the newcomer is served.
+ *   R1  Interleaving: a releaser reads a waiter in the word; another one grants it, and its owner
+ *       frees it. Prevented by: nothing of the waiter is read before the CAS has succeeded. If it
+ *       was queued again meanwhile, at the same address, the CAS succeeds and is right, because I6
+ *       holds for the new wait as well.
+ *   R2  Interleaving: a cancel, or a new waker, meets a releaser. Prevented by: once the waiter has
+ *       been queued, a word that is neither LIST nor ONE with its address, or LIST with need = 0,
+ *       means that it is claimed (I8); they wait for the grant. A waker is replaced in the FIFO,
+ *       never in the word.
+ *   R3  Interleaving: with the lock held the FIFO is empty and the word FREE; before the permits
+ *       are added the word becomes ONE. Prevented by: the CAS fails, and the newcomer is served.
  *
- * Pairs
- *   O1 (release) -> H1, A1 (acquire)         who takes the waiter sees what its owner wrote
- *   T1, D1, O1 (acquire) <- R1, H1, B1, U1 (release)   permits carry their releasers' past
- *   C1 (acquire) <- X1, U1 (release)         who sees CLOSED sees what came before close()
- *   those of short_lock.h, grant.c
- *
- * Costs: 1 RMW to acquire, 1 to release, 1 to wait alone, 1 to serve who does. */
+ * Costs: 1 RMW to acquire, 1 to release, 1 to wait alone, 1 to serve a waiter that is alone. */
 #include "slot_in_word.h"
 
 #include "atomic_more.h"
@@ -69,11 +67,11 @@ static volt_slot_in_word_sem *slot_sem_of(volt_line_ *line) {
 
 /* ---- with the lock held ---- */
 
-/* The only waiter, as *word has it, becomes the first in the FIFO. Returns false, and in *word what
- * the word is now, if that has changed. */
+/* Move the only waiter, which *word names, into the FIFO. Returns false if the word has changed,
+ * and in *word what it is now. */
 static bool slot_one_to_list(volt_line_ *line, uint64_t *word) {
   volt_waiter *w = slot_waiter_of(*word);
-  /* slot_in_word:A1 <- slot_in_word:O1: who takes the waiter sees what its owner wrote */
+  /* slot_in_word:A1 <- slot_in_word:O1: a thread that takes the waiter sees what its owner wrote */
   if (!volt_cas_acquire(&slot_sem_of(line)->word, word, LIST)) return false;
   w->need = 1; /* I6 */
   volt_variant_fifo_push_back_(&line->fifo, w);
@@ -81,7 +79,7 @@ static bool slot_one_to_list(volt_line_ *line, uint64_t *word) {
 }
 
 static void slot_gather(volt_line_ *line) {
-  uint64_t word = volt_load_relaxed(&slot_sem_of(line)->word); /* LIST is certain; else a guess */
+  uint64_t word = volt_load_relaxed(&slot_sem_of(line)->word); /* LIST is certain */
   while (slot_tag_of(word) == ONE) {
     if (slot_one_to_list(line, &word)) return;
   }
@@ -90,7 +88,7 @@ static void slot_gather(volt_line_ *line) {
 static int slot_take(volt_line_ *line, volt_waiter *w) {
   volt_slot_in_word_sem *sem = slot_sem_of(line);
   uint32_t n = w->need;
-  uint64_t word = volt_load_relaxed(&sem->word); /* LIST is certain; else a guess */
+  uint64_t word = volt_load_relaxed(&sem->word); /* LIST is certain; else the CAS decides */
   for (;;) {
     if (slot_has_closed(word)) return VOLT_ECLOSED;
     if (slot_tag_of(word) == LIST) return VOLT_PENDING;
@@ -100,7 +98,7 @@ static int slot_take(volt_line_ *line, volt_waiter *w) {
     }
     uint32_t permits = PERMITS_IN(word);
     uint64_t next = permits >= n ? word - PERMITS(n) : LIST;
-    /* slot_in_word:D1 <- slot_in_word:B1, slot_in_word:H1, slot_in_word:U1, TODO-AREA():R1:
+    /* slot_in_word:D1 <- slot_in_word:F1, slot_in_word:H1, slot_in_word:B1, slot_in_word:U1:
      * permits carry their releasers' past */
     if (volt_cas_acquire(&sem->word, &word, next)) {
       if (permits >= n) return VOLT_OK;
@@ -113,11 +111,11 @@ static int slot_take(volt_line_ *line, volt_waiter *w) {
 static bool slot_settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand) {
   volt_slot_in_word_sem *sem = slot_sem_of(line);
   if (line->fifo.head) return true;
-  uint64_t word = volt_load_relaxed(&sem->word); /* LIST is certain; else a guess */
+  uint64_t word = volt_load_relaxed(&sem->word); /* LIST is certain; else the CAS decides */
   for (;;) {
     if (slot_tag_of(word) == LIST) {
-      /* slot_in_word:U1 -> slot_in_word:C1, slot_in_word:D1, slot_in_word:O1, slot_in_word:T1:
-       * who sees CLOSED sees what came before close() those of short_lock.h, grant.c */
+      /* slot_in_word:U1 -> slot_in_word:T1, slot_in_word:D1, slot_in_word:O1: permits carry their
+       * releasers' past; slot_in_word:U1 -> slot_in_word:C1: CLOSED carries the past of close() */
       volt_store_release(&sem->word, PERMITS(hand) | (word & CLOSED));
       return true;
     }
@@ -127,31 +125,33 @@ static bool slot_settle(const volt_variant_ *v, volt_line_ *line, uint32_t hand)
       continue;
     }
     volt_check_excess_(v->name, line, hand, PERMITS_IN(word));
-    if (volt_cas_release(&sem->word, &word, word + PERMITS(hand))) return true; /* R1 */
+    /* slot_in_word:F1 -> slot_in_word:T1, slot_in_word:D1, slot_in_word:O1: permits carry their
+     * releasers' past */
+    if (volt_cas_release(&sem->word, &word, word + PERMITS(hand))) return true;
   }
 }
 
 static bool slot_is_closed(volt_line_ *line) {
-  /* slot_in_word:C1 <- slot_in_word:U1, slot_in_word:X1: who sees CLOSED sees what came before
-   * close() those of short_lock.h, grant.c */
+  /* slot_in_word:C1 <- slot_in_word:U1, slot_in_word:X1: a thread that sees CLOSED sees what came
+   * before close() */
   return slot_has_closed(volt_load_acquire(&slot_sem_of(line)->word));
 }
 
 static void slot_set_closed(volt_line_ *line) {
   volt_slot_in_word_sem *sem = slot_sem_of(line);
-  uint64_t word = volt_load_relaxed(&sem->word); /* LIST is certain; else a guess */
+  uint64_t word = volt_load_relaxed(&sem->word); /* LIST is certain; else the CAS decides */
   for (;;) {
     if (slot_tag_of(word) == ONE) {
       if (slot_one_to_list(line, &word)) word = LIST;
-      /* slot_in_word:X1 -> slot_in_word:C1: who sees CLOSED sees what came before close() those
-       * of short_lock.h, serve.h */
+      /* slot_in_word:X1 -> slot_in_word:C1: a thread that sees CLOSED sees what came before
+       * close() */
     } else if (volt_cas_release(&sem->word, &word, word | CLOSED)) {
       return;
     }
   }
 }
 
-/* ---- without it ---- */
+/* ---- without the lock ---- */
 
 static int slot_acquire(const volt_variant_ *v, volt_line_ *line, volt_waiter *w, uint32_t n,
                         volt_waker waker) {
@@ -162,9 +162,10 @@ static int slot_acquire(const volt_variant_ *v, volt_line_ *line, volt_waiter *w
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   w->need = 0;                                   /* in no FIFO, once O1 has succeeded */
   while ((uint32_t)word == FREE && PERMITS_IN(word) == n - 1) {
-    /* slot_in_word:O1 <-> slot_in_word:A1, slot_in_word:B1, slot_in_word:H1, slot_in_word:U1:
-     * who takes the waiter sees what its owner wrote; , and R1, H1, B1, U1; *w is a releaser's
-     * from here */
+    /* slot_in_word:O1 -> slot_in_word:A1, slot_in_word:H1: a thread that takes the waiter sees what
+     * its owner wrote; slot_in_word:O1 <- slot_in_word:F1, slot_in_word:H1, slot_in_word:B1,
+     * slot_in_word:U1: the permits it takes carry their releasers' past. From here *w may be
+     * claimed */
     if (volt_cas_acq_rel(&sem->word, &word, slot_one_of(w))) return VOLT_PENDING;
   }
   w->need = n;
@@ -175,12 +176,12 @@ static bool slot_cancel(const volt_variant_ *v, volt_line_ *line, volt_waiter *w
   bool cancelled;
   if (volt_line_cancel_done_(v, line, w, &cancelled)) return cancelled;
   uint64_t word = slot_one_of(w);
-  /* slot_in_word:B1 -> slot_in_word:D1, slot_in_word:O1, slot_in_word:T1: permits carry their
-   * releasers' past; what it had gathered (I6) is there for all, who need not wait for it */
+  /* slot_in_word:B1 -> slot_in_word:T1, slot_in_word:D1, slot_in_word:O1: permits carry their
+   * releasers' past. What *w had gathered (I6) becomes free, because no other thread waits */
   if (!volt_cas_release(&slot_sem_of(line)->word, &word, PERMITS(w->want - 1))) {
     return volt_line_cancel_(v, line, w);
   }
-  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* in no place: the owner's own again */
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* in no place: its owner's alone again */
   return true;
 }
 
@@ -230,8 +231,9 @@ void volt_slot_in_word_sem_release_slow_(volt_slot_in_word_sem *sem, uint32_t n)
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   while (slot_tag_of(word) == ONE) {
     volt_waiter *w = slot_waiter_of(word);
-    /* slot_in_word:H1 <-> slot_in_word:D1, slot_in_word:O1, slot_in_word:T1: permits carry their
-     * releasers' past; , and T1, D1, O1; the last access to *sem; *w is ours (I8) */
+    /* slot_in_word:H1 <- slot_in_word:O1: a thread that takes the waiter (I8) sees what its owner
+     * wrote; slot_in_word:H1 -> slot_in_word:T1, slot_in_word:D1, slot_in_word:O1: permits carry
+     * their releasers' past. The last access to *sem */
     if (!volt_cas_acq_rel(&sem->word, &word, PERMITS(n - 1))) continue;
     volt_check_excess_(slot_in_word_variant.name, sem, n, w->want - 1);
     volt_variant_claim_ claim = volt_variant_claim_of_(w, w, VOLT_WAITER_GRANTED_);

@@ -1,18 +1,18 @@
-/* slot_in_word.h: the fast waiter slot folded into the word of permits: to wait alone, and to serve
- * who waits alone, takes one RMW and no lock.
+/* slot_in_word.h: the fast waiter slot and the permits in one word: to wait alone, and to serve a
+ * waiter that is alone, takes one RMW and no lock.
  *
- * Function by function the contract of volt/semaphore.h. What differs: nothing is in the library,
- * so nothing is a symbol of it; there are no futures. The one who acquires the last permit may
- * destroy the semaphore at once, but only volt_slot_in_word_sem_destroy() makes its memory free: a
- * release may still be leaving the lock, and destroy waits for that.
+ * Function by function the contract of volt/semaphore.h. What differs: it is not part of the
+ * library, so it has no symbol there; it has no futures. The thread that acquires the last permit
+ * may destroy the semaphore at once. But only volt_slot_in_word_sem_destroy() makes its memory
+ * free: a release may still be about to unlock, and destroy waits for that.
  *
  * The word:
- *   bits 0-1    tag     FREE: nobody waits; ONE: one waiter, which needs one more permit; LIST: all
- *                       who wait are in the FIFO
- *   FREE, LIST  bit 2   CLOSED: nobody will be queued again
+ *   bits 0-1    tag     FREE: no thread waits; ONE: one waiter, which needs one more permit; LIST:
+ *                       all waiters are in the FIFO
+ *   FREE, LIST  bit 2   CLOSED: no waiter will be queued again
  *   FREE        bits 32-63  permits
  *   ONE         the other bits: the address of the waiter
- * FREE and ONE are changed by anyone, by CAS; LIST only by the holder of the lock. */
+ * Any thread changes FREE and ONE, by CAS; only the holder of the lock changes LIST. */
 #ifndef VOLT_VARIANTS_SLOT_IN_WORD_H
 #define VOLT_VARIANTS_SLOT_IN_WORD_H
 
@@ -50,7 +50,7 @@ void volt_slot_in_word_sem_release_slow_(volt_slot_in_word_sem *, uint32_t n);
 static inline int volt_slot_in_word_sem_try_acquire(volt_slot_in_word_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   while ((uint32_t)word == VOLT_SLOT_FREE_ && VOLT_SLOT_PERMITS_IN_(word) >= n) {
-    /* slot_in_word:T1 <- slot_in_word:B1, slot_in_word:H1, slot_in_word:U1, TODO-AREA():R1:
+    /* slot_in_word:T1 <- slot_in_word:F1, slot_in_word:H1, slot_in_word:B1, slot_in_word:U1:
      * permits carry their releasers' past */
     if (volt_cas_weak_acquire(&sem->word, &word, word - VOLT_SLOT_PERMITS_(n))) return VOLT_OK;
   }
@@ -77,7 +77,8 @@ static inline void volt_slot_in_word_sem_release(volt_slot_in_word_sem *sem, uin
   uint64_t word = volt_load_relaxed(&sem->word); /* a guess: the CAS decides */
   while ((word & VOLT_SLOT_TAG_) == VOLT_SLOT_FREE_ &&
          n <= VOLT_SEM_MAX - VOLT_SLOT_PERMITS_IN_(word)) {
-    /* R1: pairs T1, D1, O1 */
+    /* slot_in_word:F1 -> slot_in_word:T1, slot_in_word:D1, slot_in_word:O1: permits carry their
+     * releasers' past; the last access to *sem */
     if (volt_cas_weak_release(&sem->word, &word, word + VOLT_SLOT_PERMITS_(n))) return;
   }
   volt_slot_in_word_sem_release_slow_(sem, n);

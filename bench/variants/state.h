@@ -1,7 +1,7 @@
 /* state.h: what the variants are made of, and the one fast path that three of them share.
  *
- * Every variant is a struct that begins with a line: the FIFO, and the lock in front of it. Who
- * waits, and who of them is where, differs from variant to variant: see the .c of each.
+ * Every variant is a struct that begins with a line: a FIFO, and the lock in front of it. Which
+ * waiters there are outside the FIFO differs from variant to variant: see the .c of each.
  *
  * Labels: serve */
 #ifndef VOLT_VARIANTS_STATE_H
@@ -10,7 +10,7 @@
 #include <volt/detail/short_lock.h>
 #include <volt/semaphore.h> /* VOLT_SEM_MAX: the variants have the limits of the library */
 
-/* Oldest first. Touched with the lock held only. */
+/* Intrusive, doubly linked, oldest first. Used with the lock held only. */
 typedef struct volt_variant_fifo_ {
   VOLT_PLAIN(volt_waiter *) head;
   VOLT_PLAIN(volt_waiter *) tail;
@@ -54,14 +54,14 @@ static inline void volt_variant_fifo_remove_(volt_variant_fifo_ *fifo, volt_wait
   }
   fifo->waiters -= 1;
 #if defined(VOLT_DEBUG) && VOLT_DEBUG
-  w->next = w->prev = (volt_waiter *)(uintptr_t)0xdeadbeef; /* whoever follows it now faults */
+  w->next = w->prev = (volt_waiter *)(uintptr_t)0xdeadbeef; /* a use of it now faults */
 #endif
 }
 
 /* The first member of every variant. */
 typedef struct volt_line_ {
   volt_short_lock lock;
-  VOLT_PLAIN(uint32_t) returning; /* operations that are waking a batch and will come back */
+  VOLT_PLAIN(uint32_t) returning; /* operations that wake a batch and will come back */
   volt_variant_fifo_ fifo;
 } volt_line_;
 
@@ -72,8 +72,8 @@ typedef struct volt_line_ {
     }                   \
   }
 
-/* A line whose permits lie apart from it, in a word of their own: a number, or with its highest bit
- * set, closed. The first member of three variants. */
+/* A line with the free permits in a word of their own; its highest bit says that the semaphore is
+ * closed. The first member of three variants. */
 typedef struct volt_variant_pool_ {
   volt_line_ line;
   VOLT_ATOMIC(uint32_t) permits;
@@ -84,14 +84,14 @@ typedef struct volt_variant_pool_ {
 
 #define VOLT_VARIANT_POOL_CLOSED_ UINT32_C(0x80000000)
 
-/* Why a try_acquire() of n permits has found none; of none, it succeeds. */
+/* What a try_acquire() of n permits that found too few returns. n = 0 succeeds. */
 static inline int volt_refused_(uint32_t n, bool closed) {
   if (n == 0) return VOLT_OK;
   if (n > VOLT_SEM_MAX) return VOLT_EINVAL;
   return closed ? VOLT_ECLOSED : VOLT_EAGAIN;
 }
 
-/* The try_acquire() of these three. It needs no lock, for nothing is in the pool while anybody
+/* The try_acquire() of these three. It needs no lock, because the pool is empty while any thread
  * waits. */
 static inline int volt_variant_pool_try_acquire_(volt_variant_pool_ *pool, uint32_t n) {
   uint32_t seen = volt_load_relaxed(&pool->permits); /* a guess: the CAS decides */

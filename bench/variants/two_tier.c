@@ -1,33 +1,33 @@
 /* two_tier.c: a pool of permits, a FIFO behind a lock, and in front of it a slot for one waiter.
  *
- * Algorithm: as locked.c, but the oldest waiter, if it needs exactly one more permit, stands not in
- * the FIFO but in the slot: whoever swaps it out has what it needs, and no lock is taken for it.
- * Release tries the slot first, then the lock, and looks at the slot again under it.
+ * Algorithm: as locked.c, but the oldest waiter, if it needs exactly one more permit, is not in the
+ * FIFO but in the slot. A thread that swaps it out has the permit it needs, and takes no lock for
+ * it. A release tries the slot first, then takes the lock, and tries the slot again under it.
  *
- * Source: seeds 000 ("Fast Waiter Slot") and 002 ("Two-Tier Release"). Corrected: no waiter is put
- * back, for the slot holds none that a swap would not satisfy (errata E3); the slot is looked at
- * again with the lock held (E1, E2); it holds the oldest, and the next oldest is moved there (E4);
- * cancel has an outcome (E5, E6); what serve.c closes.
+ * Source: "Fast Waiter Slot" and "Two-Tier Release" (docs/errata.md). Corrected: no waiter is put
+ * back, because the slot holds none that a swap would not satisfy (docs/errata.md, E3); the slot is
+ * emptied again with the lock held (E1, E2); it holds the oldest waiter, and the next oldest is
+ * moved there (E4); a cancel has an outcome (E5, E6); and what serve.c corrects.
  *
- * Invariants, besides those of serve.c
- *   I6  the waiter in the slot is older than the FIFO, and needs exactly one permit
- *   I7  only the holder of the lock fills the slot; anybody may empty it, and then owns what was in
- *       it: a releaser has claimed it, its owner has cancelled it
- *   The slot may be empty beside a FIFO that is not: then releases go through the lock.
+ * Invariants, besides those of serve.c:
+ *   I6  the waiter in the slot is older than those in the FIFO, and needs exactly one permit
+ *   I7  only the holder of the lock fills the slot. Any thread may empty it, and then owns what was
+ *       in it: a releaser has claimed it, its owner has cancelled it
+ *   The slot may be empty while the FIFO is not: then releases go through the lock.
  *
  * Races
- *   R1  A release finds the slot empty, an acquirer fills it, the release finds the FIFO empty and
- *       puts its permits into the pool (E1; with a surplus E2). Closed: gather() empties the slot
- *       into the FIFO with the lock held, under which nobody else fills it.
- *   R2  A waiter that is taken out and not satisfied is in nobody's sight (E3). Closed: I6.
- *   R3  Newcomers take the slot before older waiters (E4). Closed: settle() moves the head of the
- *       FIFO there, whoever that is; a newcomer goes through the FIFO.
- *   R4  Cancel or a new waker meets a releaser that has swapped the waiter out (E5, E9). Closed: in
- *       neither place means claimed (I7): they wait for the grant. A waker is replaced in the FIFO,
- *       never in the slot.
- *
- * Pairs: S1 (release) -> S2, S3 (acquire): who empties the slot without the lock sees what all did
- *   who had the waiter in hand; those of serve.c, short_lock.h, grant.c.
+ *   R1  Interleaving: a release finds the slot empty; an acquirer fills it; the release finds the
+ *       FIFO empty and puts its permits into the pool (docs/errata.md, E1; with a surplus E2).
+ *       Prevented by: gather() moves the waiter from the slot to the FIFO with the lock held, and
+ *       under the lock no other thread fills the slot.
+ *   R2  Interleaving: a waiter is taken out of the slot and not satisfied; another release finds no
+ *       waiter (docs/errata.md, E3). Prevented by: I6.
+ *   R3  Interleaving: a newcomer takes the slot before older waiters (docs/errata.md, E4).
+ *       Prevented by: settle() moves the head of the FIFO into the slot, whichever waiter that is;
+ *       a newcomer goes through the FIFO.
+ *   R4  Interleaving: a cancel, or a new waker, meets a releaser that has swapped the waiter out
+ *       (docs/errata.md, E5, E9). Prevented by: a waiter that is in neither place is claimed (I7),
+ *       so they wait for the grant. A waker is replaced in the FIFO, never in the slot.
  *
  * Costs: 1 RMW to acquire, 2 to release, 1 if the slot is full and n = 1. */
 #include "two_tier.h"
@@ -41,10 +41,10 @@ static volt_two_tier_sem *two_tier_sem_of(volt_line_ *line) {
 
 static void two_tier_gather(volt_line_ *line) {
   volt_two_tier_sem *sem = two_tier_sem_of(line);
-  /* relaxed, both: whoever filled it held the lock before us; once empty, it stays so */
+  /* relaxed, both: the thread that filled it held the lock before; once empty, it stays so */
   if (!volt_load_relaxed(&sem->slot)) return;
   volt_waiter *w = volt_exchange_relaxed(&sem->slot, (volt_waiter *)NULL);
-  if (!w) return; /* I7: a releaser's, or its owner's */
+  if (!w) return; /* I7: claimed, or cancelled */
   w->need = 1;
   volt_variant_fifo_push_front_(&line->fifo, w);
 }
@@ -57,8 +57,8 @@ static bool two_tier_settle(const volt_variant_ *v, volt_line_ *line, uint32_t h
   if (head->need == 1 && !volt_load_relaxed(&sem->slot) && !v->is_closed(line)) {
     volt_variant_fifo_remove_(&line->fifo, head);
     head->need = 0;
-    /* two_tier:S1 -> two_tier:S2, two_tier:S3: who empties the slot without the lock sees what
-     * all did who had the waiter in hand; it may be claimed from here */
+    /* two_tier:S1 -> two_tier:S2, two_tier:S3: a thread that empties the slot without the lock
+     * sees the waiter as earlier holders of the lock left it; from here it may be claimed */
     volt_store_release(&sem->slot, head);
   }
   return true;
@@ -68,12 +68,12 @@ static bool two_tier_cancel(const volt_variant_ *v, volt_line_ *line, volt_waite
   bool cancelled;
   if (volt_line_cancel_done_(v, line, w, &cancelled)) return cancelled;
   volt_waiter *seen = w;
-  /* two_tier:S3 <- two_tier:S1: who empties the slot without the lock sees what all did who had
-   * the waiter in hand */
+  /* two_tier:S3 <- two_tier:S1: the owner, which takes it out without the lock, sees the waiter as
+   * earlier holders of the lock left it */
   if (!volt_cas_acquire(&two_tier_sem_of(line)->slot, &seen, (volt_waiter *)NULL)) {
     return volt_line_cancel_(v, line, w);
   }
-  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* in no place: the owner's own again */
+  volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* in no place: its owner's alone again */
   if (w->want > 1) volt_line_release_(v, line, NULL, w->want - 1); /* I6: what it had gathered */
   return true;
 }
@@ -119,9 +119,9 @@ bool volt_two_tier_sem_set_waker(volt_two_tier_sem *sem, volt_waiter *w, volt_wa
 void volt_two_tier_sem_release(volt_two_tier_sem *sem, uint32_t n) {
   if (n == 0) return;
   volt_waiter *w = NULL;
-  if (volt_load_relaxed(&sem->slot)) { /* a hint: looked at again under the lock */
-    /* two_tier:S2 <- two_tier:S1: who empties the slot without the lock sees what all did who
-     * had the waiter in hand; I7: *w is ours */
+  if (volt_load_relaxed(&sem->slot)) { /* a hint: read again under the lock */
+    /* two_tier:S2 <- two_tier:S1: this thread, which claims it without the lock (I7), sees the
+     * waiter as earlier holders of the lock left it */
     w = volt_exchange_acquire(&sem->slot, (volt_waiter *)NULL);
   }
   if (!w) {

@@ -1,10 +1,10 @@
-/* two_tier.h: the semaphore of seeds 000 and 002: a fast slot for the oldest waiter, which a
- * release empties without the lock.
+/* two_tier.h: the semaphore of "Fast Waiter Slot" and "Counting Semaphore Algorithm"
+ * (docs/errata.md): a slot for the oldest waiter, which a release empties without the lock.
  *
- * Function by function the contract of volt/semaphore.h. What differs: nothing is in the library,
- * so nothing is a symbol of it; there are no futures. The one who acquires the last permit may
- * destroy the semaphore at once, but only volt_two_tier_sem_destroy() makes its memory free: a
- * release may still be leaving the lock, and destroy waits for that. */
+ * Function by function the contract of volt/semaphore.h. What differs: it is not part of the
+ * library, so it has no symbol there; it has no futures. The thread that acquires the last permit
+ * may destroy the semaphore at once. But only volt_two_tier_sem_destroy() makes its memory free: a
+ * release may still be about to unlock, and destroy waits for that. */
 #ifndef VOLT_VARIANTS_TWO_TIER_H
 #define VOLT_VARIANTS_TWO_TIER_H
 
