@@ -1,9 +1,10 @@
 // channel_variants_model: sends, receives, cancels and closes of the channels of variants/, in all
-// pairs, in batches of two. Checks I1-I7 and R1-R10 of chan_ring.c and chan_slots.c; a case names
-// what it is after. What each checks at its end: every number that was sent is received once, or
-// left; a cancelled or refused one is still its sender's; who waits does so for good reason; who
-// waits no more was woken once. D5 and D6 rest on the argument in chan_slots.c: who misses a claim
-// would have to see a value of tail that is two stores old, and a tree search shows one.
+// pairs, in batches of two. Checks I1 to I7 and R1 to R10 of chan_ring.c and chan_slots.c; the
+// comment of a case names its race. Each checks at its end: every number that was sent is received
+// once, or left in the ring; a cancelled or refused one is still its sender's; a waiter that waits
+// has a reason; a waiter that was completed was woken once. No case shows D5 and D6 to be
+// necessary: a thread that misses a claim would have to see a value of tail that is two stores old,
+// and a tree search shows one. They rest on the argument in chan_slots.c, R7.
 // PROGRAM: chan_dekker BATCH 2 QUICK 0.2 MUTANTS ENGINE chan_dekker
 // PROGRAM: chan_slots BATCH 2 QUICK 0.2 MUTANTS ENGINE chan_slots
 #ifdef ENGINE_CHAN_DEKKER
@@ -85,7 +86,7 @@ struct ring_model : model {
     engine_chan_close(c);
   }
 
-  // What has become of it. Once it has ended its memory is ours, which we write all over.
+  // The result of operation i. Once it has ended, its memory is written over.
   int look(unsigned i) {
     party &q = p[i];
     if (q.result == VOLT_PENDING) {
@@ -107,7 +108,7 @@ struct ring_model : model {
     }
     return cancelled;
   }
-  // The number that i has received; 0: it waits.
+  // The number that operation i has received; 0: it waits.
   uint64_t got(unsigned i) {
     return look(i) == VOLT_OK ? p[i].value : 0;
   }
@@ -155,7 +156,7 @@ struct ring_model : model {
   static void ended(party &q, int result) {
     q.result = result;
     if (q.sends || result != VOLT_OK) {
-      EXPECT(q.e.value == q.value); // a sender's is its own; nothing was received
+      EXPECT(q.e.value == q.value); // a sender's element stays as it was; nothing was received
     } else {
       q.value = q.e.value;
     }
@@ -176,7 +177,7 @@ struct ring_model : model {
 
 // ---- two at a time ----
 
-// R1: neither misses the other. E10, E11.
+// R1: neither misses the other (docs/errata.md, E10, E11).
 struct ring_send_x_recv : ring_model {
   void thread(unsigned index) override {
     if (index == 0) send(0, 1);
@@ -189,7 +190,8 @@ struct ring_send_x_recv : ring_model {
 };
 MODEL(ring_send_x_recv, 2, bounded)
 
-// R1: the same the other way round. R3: who is told has been received, or is in the ring. E12.
+// R1: the same the other way round. R3: the element of a sender that is granted is received, or in
+// the ring (docs/errata.md, E12).
 struct ring_full_send_x_recv : ring_model {
   ring_full_send_x_recv() {
     put(1);
@@ -205,7 +207,7 @@ struct ring_full_send_x_recv : ring_model {
 };
 MODEL(ring_full_send_x_recv, 2, bounded)
 
-// R2, R3: a receiver waits; what it is told of is in its memory.
+// R2, R3: a receiver waits; when it is granted, the element is in its memory.
 struct ring_waiting_recv_x_send : ring_model {
   ring_waiting_recv_x_send() {
     EXPECT(recv(0) == VOLT_PENDING);
@@ -221,7 +223,7 @@ struct ring_waiting_recv_x_send : ring_model {
 };
 MODEL(ring_waiting_recv_x_send, 2, full)
 
-// R3: a sender waits; what it has sent follows what was there. E12.
+// R3: a sender waits; its element follows the one that was there (docs/errata.md, E12).
 struct ring_waiting_send_x_recvs : ring_model {
   ring_waiting_send_x_recvs() {
     put(1);
@@ -238,7 +240,7 @@ struct ring_waiting_send_x_recvs : ring_model {
 };
 MODEL(ring_waiting_send_x_recvs, 2, full)
 
-// R4, R10: one of the two was first, and both know which.
+// R4, R10: one of the two comes first, and both agree on which.
 struct ring_cancel_recv_x_send : ring_model {
   ring_cancel_recv_x_send() {
     EXPECT(recv(0) == VOLT_PENDING);
@@ -262,7 +264,7 @@ struct ring_cancel_send_x_recv : ring_model {
 };
 MODEL(ring_cancel_send_x_recv, 2, bounded)
 
-// I5: who was second is first when the first has gone.
+// I5: the second waiter is the first when the first has been cancelled.
 struct ring_cancel_first_x_send : ring_model {
   ring_cancel_first_x_send() {
     EXPECT(recv(0) == VOLT_PENDING && recv(1) == VOLT_PENDING);
@@ -318,7 +320,7 @@ struct ring_close_x_recv : ring_model {
 };
 MODEL(ring_close_x_recv, 2, bounded)
 
-// R8: a receiver has swapped the sender out when the channel is closed.
+// R8: the channel is closed after a receiver has swapped the sender out.
 struct ring_close_x_refill : ring_model {
   ring_close_x_refill() {
     put(1);
@@ -338,8 +340,8 @@ struct ring_close_x_refill : ring_model {
 };
 MODEL(ring_close_x_refill, 2, bounded)
 
-// R8: two receivers empty places of a full ring; the second must not swap the sender out, for the
-// place that it gives up is not the next to fill.
+// R8: two receivers empty places of a full ring. The second must not swap the sender out, because
+// the place that it gives up is not the next to fill.
 struct ring_refill_x_recv : ring_model {
   ring_refill_x_recv() : ring_model(2) {
     put(1);
@@ -356,8 +358,8 @@ struct ring_refill_x_recv : ring_model {
 };
 MODEL(ring_refill_x_recv, 2, bounded)
 
-// R9: a receiver waits, and is moved from the slot to the FIFO while somebody looks for it: who
-// comes later does not get the element.
+// R9: a receiver waits, and is moved from the slot to the FIFO while a sender searches for it. A
+// receiver that comes later does not get the element.
 struct ring_nobody_barges : ring_model {
   bool waits = false;
   void thread(unsigned index) override {
@@ -376,7 +378,7 @@ MODEL(ring_nobody_barges, 2, bounded)
 
 // ---- three at a time ----
 
-// R6: a receiver that is told that nothing is left has missed nothing.
+// R6: a receiver that gets VOLT_ECLOSED has missed no element.
 struct ring_close_x_send_x_recv : ring_model {
   void thread(unsigned index) override {
     if (index == 0) close();
@@ -414,7 +416,7 @@ struct ring_send_x_recvs : ring_model {
 };
 MODEL(ring_send_x_recvs, 3, bounded)
 
-// R4, R9: beside a cancel the next is not forgotten.
+// R4, R9: beside a cancel the next waiter is not forgotten.
 struct ring_cancel_x_send_x_send : ring_model {
   ring_cancel_x_send_x_send() : ring_model(2) {
     EXPECT(recv(0) == VOLT_PENDING && recv(1) == VOLT_PENDING);
@@ -430,7 +432,7 @@ struct ring_cancel_x_send_x_send : ring_model {
 };
 MODEL(ring_cancel_x_send_x_send, 3, bounded)
 
-// I5: served as they came, and nobody overtakes (R9).
+// I5: waiters are served as they came, and no newcomer overtakes them (R9).
 struct ring_recv_is_fifo : ring_model {
   ring_recv_is_fifo() : ring_model(2) {
     EXPECT(recv(0) == VOLT_PENDING && recv(1) == VOLT_PENDING);
@@ -477,7 +479,7 @@ struct ring_send_is_fifo : ring_model {
 };
 MODEL(ring_send_is_fifo, 2, bounded)
 
-// R7: 2 and 3 are sent by one thread, while another is in the middle of sending: 3 does not come
+// R7: one thread sends 2 and 3 while another is in the middle of sending 1: 3 is not received
 // first.
 struct ring_no_element_overtakes : ring_model {
   ring_no_element_overtakes() : ring_model(3) {
@@ -497,7 +499,7 @@ struct ring_no_element_overtakes : ring_model {
 };
 MODEL(ring_no_element_overtakes, 3, bounded)
 
-// R7: what came from a waiting sender is not overtaken by what the same sender sends next.
+// R7: a waiting sender's element is not overtaken by what the same sender sends next.
 struct ring_no_refill_is_overtaken : ring_model {
   ring_no_refill_is_overtaken() {
     put(1);
@@ -517,7 +519,7 @@ struct ring_no_refill_is_overtaken : ring_model {
 };
 MODEL(ring_no_refill_is_overtaken, 3, bounded)
 
-// R5: three wait, a batch has two.
+// R5: three waiters, and two in a batch.
 struct ring_close_x_three : ring_model {
   ring_close_x_three() {
     for (unsigned i = 0; i < 3; i++) EXPECT(recv(i) == VOLT_PENDING);

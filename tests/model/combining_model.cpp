@@ -1,11 +1,11 @@
 // combining_model: what only variants/combining has: the inbox, and permits left to the combiner.
-// Checks combine.c I1-I5 and R1-R7; a case names the race it is after.
+// Checks combine.c I1 to I5 and R1 to R7; the comment of a case names its race.
 // PROGRAM: combining MUTANTS
 #include "combining.h"
 #include "model.hpp"
 
-// Nobody but the combiner can tell what is on the inbox: a waiter that is there after the end, or a
-// permit that lies beside a sleeper, is seen by what has not become of it.
+// Only the combiner sees what is on the inbox. A waiter that is forgotten there, or a permit that
+// lies beside a sleeper, shows in a waiter that was not granted.
 struct combining_model : model {
   volt_combining_sem sem;
   volt_waiter w[5];
@@ -17,7 +17,7 @@ struct combining_model : model {
     volt_combining_sem_init(&sem, permits);
   }
 
-  // I5: nobody owes the word anything.
+  // I5: no thread has still to lower DIRTY.
   ~combining_model() override {
     EXPECT((volt_load_relaxed(&sem.word) & VOLT_COMBINING_BUSY_) == 0);
     EXPECT(volt_load_relaxed(&sem.word) >> 40 == 0);
@@ -50,7 +50,7 @@ struct combining_model : model {
   }
 };
 
-// R1, R2, P1: two push while a third works on the FIFO. All must be found.
+// R1, R2, P1: two threads push while a third works on the FIFO. Both waiters must be found.
 struct two_pushers : combining_model {
   two_pushers() : combining_model(0) {
     acquire(0, 1);
@@ -71,7 +71,7 @@ struct two_pushers : combining_model {
 };
 MODEL(two_pushers, 3, bounded)
 
-// P1, I1: a waiter that is found because another one was announced is seen as its owner wrote it.
+// P1, P2: a waiter that is found because another one was announced is seen as its owner wrote it.
 struct two_pushers_x_two_permits : combining_model {
   two_pushers_x_two_permits() : combining_model(0) {
     acquire(0, 1);
@@ -89,7 +89,7 @@ struct two_pushers_x_two_permits : combining_model {
 };
 MODEL(two_pushers_x_two_permits, 3, bounded)
 
-// E15: who pushed first is served first.
+// docs/errata.md, E15: the waiter that was pushed first is served first.
 struct inbox_is_fifo : combining_model {
   inbox_is_fifo() : combining_model(0) {
     acquire(0, 1);
@@ -129,7 +129,7 @@ struct permits_left : combining_model {
 };
 MODEL(permits_left, 3, bounded)
 
-// I2: permits are left while a waiter queues for more than there is; the surplus is for all.
+// I2: permits are left while a waiter queues for more than there is; the surplus becomes free.
 struct permits_left_to_acquirer : combining_model {
   permits_left_to_acquirer() : combining_model(1) {
   }
@@ -163,7 +163,8 @@ struct cancel_on_inbox : combining_model {
 };
 MODEL(cancel_on_inbox, 2, bounded)
 
-// R4, R6: the same beside another pusher; what is cancelled is the owner's again (poisoned).
+// R4, R6: the same beside another pusher. A cancelled waiter is its owner's again, which poisons
+// it.
 struct cancel_on_inbox_x_push : combining_model {
   bool was_cancelled = false;
   cancel_on_inbox_x_push() : combining_model(0) {
@@ -181,7 +182,7 @@ struct cancel_on_inbox_x_push : combining_model {
 };
 MODEL(cancel_on_inbox_x_push, 3, bounded)
 
-// R4: a new waker while the waiter may still be on the inbox: either is called, once.
+// R4: a new waker while the waiter may still be on the inbox: one of the two is called, once.
 struct set_waker_on_inbox : combining_model {
   wake_count second;
   bool replaced = false;
@@ -227,7 +228,8 @@ struct set_waker_on_inbox_x_push : combining_model {
 };
 MODEL(set_waker_on_inbox_x_push, 3, bounded)
 
-// R4: who has asked is told before anybody is woken: the woken one may wait for it.
+// R4: requests are answered before any waker runs, because a waker may wait for the thread that
+// asked.
 struct answered_before_wakes : combining_model {
   volt_parker gate;
   answered_before_wakes() : combining_model(0) {
@@ -236,7 +238,7 @@ struct answered_before_wakes : combining_model {
     acquire(1, 1);
   }
   static void wait_at_gate(void *ctx) {
-    if (rl::thread_index() != 0) return; // left to the one who cancels: he cannot wait for himself
+    if (rl::thread_index() != 0) return; // the thread that cancels: it cannot wait for itself
     volt_park_until(&static_cast<answered_before_wakes *>(ctx)->gate, 1, VOLT_NO_DEADLINE);
   }
   void thread(unsigned index) override {
@@ -253,7 +255,7 @@ struct answered_before_wakes : combining_model {
 };
 MODEL(answered_before_wakes, 2, bounded)
 
-// R5: what a thread has released is there for its try, whoever else is at work.
+// R5: what a thread has released is there for its own try, also if another thread is the combiner.
 struct release_then_try : combining_model {
   bool taken = false;
   release_then_try() : combining_model(0) {
@@ -269,7 +271,7 @@ struct release_then_try : combining_model {
 };
 MODEL(release_then_try, 2, bounded)
 
-// R5: and for its eyes.
+// R5: the same for an inspection.
 struct release_then_look : combining_model {
   release_then_look() : combining_model(0) {
     acquire(0, 1);
@@ -307,7 +309,8 @@ struct release_then_cancel : combining_model {
 };
 MODEL(release_then_cancel, 2, bounded)
 
-// R5, N2: the answer to one who was found before it was announced counts what it had released.
+// R5, N2: the answer to a request that was found before it was announced counts what its thread had
+// released.
 struct release_then_cancel_x_push : combining_model {
   bool was_cancelled = false;
   release_then_cancel_x_push() : combining_model(0) {
@@ -328,8 +331,8 @@ struct release_then_cancel_x_push : combining_model {
 };
 MODEL(release_then_cancel_x_push, 3, bounded)
 
-// R5, R7: five for three waiters, in batches of two: the rest is served by whoever comes, or comes
-// back; and what is left then is there for a try.
+// R5, R7: five permits for three waiters, in batches of two. The rest is served by the thread that
+// comes back, or by one that comes meanwhile; what is left then is there for a try.
 struct full_batch : combining_model {
   bool taken = false;
   full_batch() : combining_model(0) {
@@ -348,7 +351,7 @@ struct full_batch : combining_model {
 };
 MODEL(full_batch, 2, bounded)
 
-// R7: nobody else comes for the rest.
+// R7: no other thread serves the rest.
 struct full_batch_x_try : combining_model {
   full_batch_x_try() : combining_model(0) {
     for (unsigned i = 0; i < 3; i++) acquire(i, 1);
@@ -363,7 +366,7 @@ struct full_batch_x_try : combining_model {
 };
 MODEL(full_batch_x_try, 2, bounded)
 
-// R7, L1: two have a full batch, one after the other, and both come back.
+// R7, L1: two threads have a full batch, one after the other, and both come back.
 struct two_full_batches : combining_model {
   two_full_batches() : combining_model(0) {
     for (unsigned i = 0; i < 5; i++) acquire(i, 1);
@@ -378,7 +381,7 @@ struct two_full_batches : combining_model {
 };
 MODEL(two_full_batches, 2, bounded)
 
-// R7: another operation meets the rest while the release is away: cancel, then a newcomer.
+// R7: while the release wakes its batch, other operations meet the rest: a cancel, then a newcomer.
 struct full_batch_x_cancel : combining_model {
   bool was_cancelled = false;
   full_batch_x_cancel() : combining_model(0) {
@@ -396,7 +399,7 @@ struct full_batch_x_cancel : combining_model {
 };
 MODEL(full_batch_x_cancel, 3, bounded)
 
-// R7: a close meets a full batch, which is one itself.
+// R7: a close meets a full batch, and has a full batch itself.
 struct full_batch_x_close : combining_model {
   full_batch_x_close() : combining_model(0) {
     for (unsigned i = 0; i < 4; i++) acquire(i, 1);
@@ -416,7 +419,7 @@ struct full_batch_x_close : combining_model {
 };
 MODEL(full_batch_x_close, 2, bounded)
 
-// X1, U1: a close that is left to a combiner carries its past to those it tells.
+// X1, U1: a close that is left to a combiner carries its past to the waiters that it completes.
 struct close_left : combining_model {
   VOLT_PLAIN(int) message;
   close_left() : combining_model(0) {
@@ -438,7 +441,7 @@ struct close_left : combining_model {
 };
 MODEL(close_left, 3, bounded)
 
-// R3: the semaphore is somewhere that really ends.
+// R3: the semaphore is in memory that is really freed.
 struct combining_end : model {
   volt_combining_sem *sem;
   volt_waiter w[2];
@@ -454,20 +457,21 @@ struct combining_end : model {
     combining_end *self = static_cast<combining_end *>(ctx);
     volt_fetch_add_relaxed(&self->ends, 1);
     volt_combining_sem_destroy(self->sem);
-    self->sem->fifo.head = nullptr; // whoever still reads it is reported
+    self->sem->fifo.head = nullptr; // a thread that still reads it is reported
     delete self->sem;
   }
 };
 
-// R3: two waiters are pushed, both found because one was announced, granted what a third one
-// leaves, and the semaphore destroyed by the second waker, before the other pusher has said a word.
+// R3: two waiters are pushed; both are found because one was announced, and granted what a third
+// one gives back by its cancel. The second waker destroys the semaphore before the other pusher has
+// lowered DIRTY.
 struct pushed_granted_destroyed : combining_end {
   volt_waiter other;
   pushed_granted_destroyed() {
     volt_combining_sem_release(sem, 2);
     EXPECT(volt_combining_sem_acquire(sem, &w[0], 3, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
   }
-  // The last of the three ends it.
+  // The last of the three threads ends it.
   static void one_less(void *ctx) {
     combining_end *self = static_cast<combining_end *>(ctx);
     if (volt_fetch_add_acq_rel(&self->gone, 1) == 2) end(ctx);
@@ -485,7 +489,8 @@ struct pushed_granted_destroyed : combining_end {
 };
 MODEL(pushed_granted_destroyed, 3, bounded)
 
-// R7, D1: the same with one who comes back from a full batch: its waker is that of the third.
+// R7, D1: the same with a thread that comes back from a full batch, while the third waiter is
+// cancelled or granted.
 struct batch_granted_destroyed : combining_end {
   volt_waiter more;
   batch_granted_destroyed() {
