@@ -51,11 +51,6 @@ static volt_sem *sem_of(const volt_waiter *w) {
   return volt_container_of((volt_fifo_ *)(void *)w->queue, volt_sem, queue);
 }
 
-/* What has been set aside for *w. */
-static uint32_t sem_gathered(const volt_waiter *w) {
-  return w->want - w->need;
-}
-
 /* The result of acquire_all: w->want, as sem_serve_all() has left it. */
 static uint32_t sem_taken(const volt_waiter *w) {
   return w->want;
@@ -67,7 +62,7 @@ static bool sem_serve_all(volt_waiter *w, uint32_t *available) {
   volt_sem *sem = sem_of(w);
   uint32_t all = volt_load_relaxed(&sem->reached); /* R10: if it falls later, *w is served again */
   if ((int32_t)all < 0) all = 0;                   /* R8: it was lowered before it was raised */
-  *available += sem_gathered(w);
+  *available += volt_permits_gathered_(w);
   int32_t there = (int32_t)*available;
   if (there >= (int32_t)all) {
     w->want = all;

@@ -12,12 +12,6 @@
 #define CLOSED VOLT_WORD_CLOSED_
 #define BOUNDED VOLT_WORD_BOUNDED_
 
-/* The lock is held. The permits that the last holder of the lock has left with the FIFO; below
- * zero, the excess. */
-static int32_t sem_limit_carried(const volt_fifo_ *q) {
-  return (int32_t)q->rest;
-}
-
 static uint32_t sem_limit_excess_of(int32_t permits) {
   return permits < 0 ? (uint32_t)-permits : 0;
 }
@@ -33,7 +27,7 @@ int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, vo
     /* permits:A1 <- permits:F1, fifo:U1: permits carry their releasers' past;
      * permits:L1 <- fifo:U1: the holder of the lock sees what the last holder did */
     if (!locked && !volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
-    int32_t there = locked ? sem_limit_carried(q) : volt_permits_in_(kind, word);
+    int32_t there = locked ? (int32_t)volt_permits_carried_(q) : volt_permits_in_(kind, word);
     uint32_t available = (uint32_t)there;
     w->data = q; /* volt_sem_limit_wants_all_() */
     volt_fifo_append_(q, w, 1, 1, waker);
@@ -82,14 +76,14 @@ void volt_sem_limit_lower_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
     if (volt_cas_acq_rel(&q->word, &word, next)) return;
   }
   (void)sem_limit_changed(q, kind, volt_permits_there_(q), -(int32_t)n);
-  volt_permits_unlock_(q, kind, word, (uint32_t)sem_limit_carried(q) - n);
+  volt_permits_unlock_(q, kind, word, volt_permits_carried_(q) - n);
 }
 
 uint32_t volt_sem_limit_reduce_excess_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n) {
   for (;;) {
     uint64_t word;
     bool locked = volt_fifo_lock_if_queued_(q, &word);
-    int32_t permits = locked ? sem_limit_carried(q) : volt_permits_in_(kind, word);
+    int32_t permits = locked ? (int32_t)volt_permits_carried_(q) : volt_permits_in_(kind, word);
     uint32_t excess = sem_limit_excess_of(permits);
     uint32_t reduced = n < excess ? n : excess;
     int32_t then = permits + (int32_t)reduced;
@@ -114,7 +108,7 @@ uint32_t volt_sem_limit_excess_(const volt_fifo_ *looked_at, const volt_permit_k
   uint64_t word;
   int32_t permits;
   if (volt_fifo_lock_if_queued_(q, &word)) {
-    permits = sem_limit_carried(q);
+    permits = (int32_t)volt_permits_carried_(q);
     volt_fifo_unlock_exact_(q, word);
   } else {
     permits = volt_permits_in_(kind, word);
