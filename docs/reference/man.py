@@ -126,7 +126,7 @@ class Pages:
         lines = [f".Dd {day}", f".Dt {name.upper()} 3", f'.Os "volt {self.library.version}"',
                  ".Sh NAME", *(f".Nm {n} ," for n in names[:-1]), f".Nm {names[-1]}",
                  f".Nd {described(summary)}", *body]
-        see = sorted((self.named | set(others)) - {name, *names})
+        see = sorted((self.named | set(others)) - {name, *names}, key=lambda n: (n.lower(), n))
         lines += [".Sh SEE ALSO", *(f".Xr {n} 3 ," for n in see[:-1]), f".Xr {see[-1]} 3"]
         self.named = set()
         return "\n".join(lines) + "\n"

@@ -170,10 +170,10 @@ VOLT_API VOLT_NODISCARD int volt_rt_shutdown_background(volt_rt *rt);
 
 /* ---- time ---- */
 
-/* Returns its timers, for volt_sleep_until() and all of volt/time.h. Threads: any. */
+/* Find the runtime's timers, for volt_sleep_until() and all of volt/time.h. Threads: any. */
 VOLT_API volt_timers *volt_rt_timers(volt_rt *rt);
 
-/* Returns the time: volt_now_ns(), or that of its virtual clock. Threads: any. */
+/* Read the runtime's clock: volt_now_ns(), or its virtual clock. Threads: any. */
 VOLT_API uint64_t volt_rt_now_ns(volt_rt *rt);
 
 /* Let by_ns nanoseconds pass on a virtual clock (else aborts). Wakes: what waits for a deadline
@@ -236,10 +236,11 @@ VOLT_API volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*
 
 /* ---- inspection ---- */
 
-/* Returns the runtime whose tasks this thread runs, or NULL. On a worker that is the worker's
- * runtime, but NULL in the hooks thread_start and thread_stop. On another thread it is NULL, also
- * on one of the blocking pool, except while the thread runs a runtime by hand: in volt_rt_run(), in
- * volt_rt_run_until(), or in a shutdown that runs tasks.
+/* Find the runtime whose tasks this thread runs.
+ * Returns it, or NULL. On a worker that is the worker's runtime, but NULL in the hooks thread_start
+ *   and thread_stop. On another thread it is NULL, also on one of the blocking pool, except while
+ *   the thread runs a runtime by hand: in volt_rt_run(), in volt_rt_run_until(), or in a shutdown
+ *   that runs tasks.
  * Threads: any. */
 VOLT_API volt_rt *volt_rt_current(void);
 

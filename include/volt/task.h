@@ -199,11 +199,12 @@ VOLT_API bool volt_task_cancel(volt_task *t);
 
 /* ---- inspection ---- */
 
-/* Returns VOLT_PENDING until the task has ended, then its result.
+/* Look at the result of a task.
+ * Returns VOLT_PENDING until the task has ended, then its result.
  * Threads: any, while the handle is held. Order: acquires what the task did. */
 VOLT_API int volt_task_result(volt_task *t);
 
-/* Returns whether the task was ever asked to end, also if an await has obeyed.
+/* Say whether the task was ever asked to end, also if an await has obeyed.
  * Threads: the handle's holder, or the task. */
 VOLT_API bool volt_task_is_cancelled(volt_task *t);
 
@@ -303,16 +304,17 @@ VOLT_API void volt_group_member_drop(volt_group_member *m);
 
 /* ---- groups: inspection ---- */
 
-/* Returns VOLT_OK, or the result of the first task that has failed so far. Threads: any. */
+/* Look at the result of a group so far.
+ * Returns VOLT_OK, or the result of the first task that has failed. Threads: any. */
 VOLT_API int volt_group_result(volt_group *g);
 
-/* Returns whether the group was cancelled, by a call or by the first failure. Threads: any. */
+/* Say whether the group was cancelled, by a call or by the first failure. Threads: any. */
 VOLT_API bool volt_group_is_cancelled(volt_group *g);
 
-/* Returns how many tasks have not ended. A snapshot. Threads: any. */
+/* Count the tasks that have not ended. A snapshot. Threads: any. */
 VOLT_API uint64_t volt_group_count(volt_group *g);
 
-/* Returns whether nothing is in the group: no task that has not ended, and none that is kept. A
+/* Say whether nothing is in the group: no task that has not ended, and none that is kept. A
  * snapshot. Threads: any. */
 VOLT_API bool volt_group_is_empty(volt_group *g);
 
