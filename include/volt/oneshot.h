@@ -1,16 +1,19 @@
 /* oneshot.h: one value, from one sender to one receiver.
  *
  * The answer to one request. A send copies the value into a slot in the caller's memory, and the
- * receiver takes it out there. So a receive that is given up, by a deadline or a select, leaves the
- * value in the slot. The sender never waits. Either side may give up, by volt_oneshot_close(): then
- * a receiver learns that no value will come, and a sender that no receiver wants one. Nothing is
- * ever allocated.
+ * receiver takes it from there. So a receive that is given up, by a deadline or a select, leaves
+ * the value in the slot. The sender never waits. Either side may give up, by volt_oneshot_close():
+ * then a receiver learns that no value will come, and a sender that no receiver wants one. Nothing
+ * is ever allocated.
  *
  *   struct answer slot, answer;
  *   volt_oneshot reply;
  *   volt_oneshot_init(&reply, sizeof slot, &slot);
  *   submit_request(&reply);                      another thread calls volt_oneshot_send()
  *   int r = volt_oneshot_recv_blocking(&reply, &answer, volt_deadline_ns(1000000));
+ *
+ * If r is VOLT_ETIMEDOUT, the sender may still send: before slot and reply end, close the oneshot,
+ * and make sure that no thread is in volt_oneshot_send() or will call it.
  *
  * Lifetime: a send or a close does not access the oneshot any more when a receiver completes. So a
  * receiver that has the value, or VOLT_ECLOSED, may destroy the oneshot while that call is still
@@ -55,7 +58,8 @@ VOLT_API void volt_oneshot_destroy(volt_oneshot *o);
  * elem: elem_bytes are copied; NULL if that is 0.
  * Returns VOLT_OK (sent), or VOLT_ECLOSED (the oneshot was closed; *elem is still the caller's).
  *   Aborts if a value was sent before.
- * Wakes: every waiter, with nothing held, on this thread.
+ * Wakes: every waiter, with nothing held, on this thread; those beyond the first 32 possibly on
+ *   another thread that uses the oneshot meanwhile, and that of a future possibly by its own poll.
  * Threads: any; not from a signal handler.
  * Order: releases what this thread did before to the thread that receives the value. */
 VOLT_API VOLT_NODISCARD int volt_oneshot_send(volt_oneshot *o, const void *elem);
@@ -76,7 +80,8 @@ VOLT_API VOLT_NODISCARD int volt_oneshot_try_recv(volt_oneshot *o, void *elem);
  *   come; *w unused). A queued receive completes with VOLT_OK: the value is in the slot, and
  *   volt_oneshot_try_recv() takes it. Or it completes with VOLT_ECLOSED. volt_waiter_result() says
  *   which.
- * Wakes: waker, exactly once, on the thread that sends or closes, with nothing held.
+ * Wakes: waker, exactly once unless *w is cancelled, with nothing held, on the thread that sends or
+ *   closes, or (beyond the first 32 waiters) on one that uses the oneshot meanwhile.
  * Cancel: volt_oneshot_cancel().
  * Threads: any. Order: as volt_oneshot_try_recv(). */
 VOLT_API VOLT_NODISCARD int volt_oneshot_recv(volt_oneshot *o, volt_waiter *w, void *elem,
@@ -95,7 +100,8 @@ VOLT_API VOLT_NODISCARD int volt_oneshot_recv_blocking(volt_oneshot *o, void *el
  * that is given up before, or loses a select, leaves it there. In two cases the value is taken and
  * put back: a select that this receive has won is cancelled before it is ready; or a join that this
  * receive is part of loses a select. In between, another receiver may have got VOLT_ECLOSED.
- * f: not WAITING; its content is overwritten. elem: the caller's, until the future is ready.
+ * f: not in use (not WAITING, future.h); its content is overwritten. elem: the caller's, until the
+ *   future is ready.
  * Returns f. It polls as volt_oneshot_recv() returns. */
 VOLT_API volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o, void *elem);
 
@@ -103,20 +109,20 @@ VOLT_API volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o, 
  * w: last passed to volt_oneshot_recv() on this oneshot (or never used).
  * Returns true: cancelled, no wake will come. Returns false: too late, *w has completed; its one
  *   wake has come or will come. Either way nothing was received: a value stays in the slot.
- * Threads: the owner of *w; that wake may come from within. */
+ * Wakes: if false, possibly the waker of *w, from within this call. Threads: the owner of *w. */
 VOLT_API VOLT_NODISCARD bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w);
 
 /* ---- close ---- */
 
 /* Give up, from either side: no value will be sent. Does nothing if a value was sent, which can
  * still be received. Closing twice does nothing more.
- * Wakes: every waiter; they complete with VOLT_ECLOSED.
+ * Wakes: every waiter, as volt_oneshot_send(); they complete with VOLT_ECLOSED.
  * Threads: any; not from a signal handler.
  * Order: releases what this thread did before to the threads that get VOLT_ECLOSED. */
 VOLT_API void volt_oneshot_close(volt_oneshot *o);
 
 /* For the sender: whether the value is still wanted, as a future.
- * f: not WAITING; its content is overwritten.
+ * f: not in use (not WAITING, future.h); its content is overwritten.
  * Returns f. It polls as VOLT_ECLOSED once the oneshot is closed, as VOLT_OK once a value was
  *   sent. */
 VOLT_API volt_future *volt_oneshot_closed_future(volt_future *f, volt_oneshot *o);

@@ -6,17 +6,19 @@
  *   if (volt_select_winner(&self->select) == 0) ... the permit is ours, the sleep was cancelled
  *
  * Branches may be any mixture of futures, selects and joins included. Nothing is allocated: the
- * branches are the caller's, and so is the array, both until the whole is ready or cancelled. (So
- * in a function that awaits them, they belong into its struct, the array above too.) A branch that
- * is NULL takes no part.
+ * branches are the caller's, and so is the array, both until the select or join is ready or
+ * cancelled. (So in a function that awaits them, they belong in its struct, the array above too.) A
+ * branch that is NULL takes no part.
  *
- * Exactly one branch of a select takes effect. The others are cancelled before the select is ready:
+ * One branch of a select wins, and only it takes effect, with the exceptions below. The others are
+ * cancelled before the select is ready (with VOLT_SELECT_KEEP they are not):
  *   - A branch that was granted at the same moment gives back what it got. That includes what it
  *     got before it came into the select: if a branch is ready already and its grant in use, put
  *     NULL in its place.
  *   - A channel moves an element for one branch only. It may do so for a loser, too, with
  *     VOLT_SELECT_KEEP, or before the branch came into the select. The loser then polls as VOLT_OK.
- *   - What has run by then has run: an async function to its end, a task.
+ *   - What a loser has already run is not undone: an async function that has come to its end, a
+ *     task.
  *   - A branch that must come to its end first is awaited: an async function runs its VOLT_FINALLY,
  *     a call on the blocking pool returns, a group's tasks end.
  * The same happens when the task that awaits the select is cancelled. volt_future_cancel() of the
@@ -31,7 +33,7 @@
 enum volt_select_how {
   VOLT_SELECT_FAIR = 0,   /* the first that is ready, from a random branch on */
   VOLT_SELECT_BIASED = 1, /* the first that is ready, from branch 0 on */
-  VOLT_SELECT_KEEP = 2    /* added to either: losers wait on, and do not wake until polled again */
+  VOLT_SELECT_KEEP = 2    /* with either: losers stay queued, and wake nothing until polled again */
 };
 
 /* What a join does when a branch fails. */
@@ -65,9 +67,9 @@ VOLT_BEGIN_DECLS
 
 /* A future that is ready when one of the branches is, with the result of that branch.
  * s: the caller's memory; its content is overwritten. branches: the caller's, count of them, until
- *   the select is ready or cancelled. how: VOLT_SELECT_FAIR or VOLT_SELECT_BIASED, plus
- *   VOLT_SELECT_KEEP. With KEEP the losers are still pending: select them again, or cancel them,
- *   before their memory ends.
+ *   the select is ready or cancelled. how: VOLT_SELECT_FAIR or VOLT_SELECT_BIASED,
+ *   optionally | VOLT_SELECT_KEEP. With KEEP the losers are still pending: select them again, or
+ *   cancel them, before you free them.
  * Returns &s->future: polls as the winner; VOLT_EINVAL if there is no branch; VOLT_ECANCELED or
  *   VOLT_ETIMEDOUT if it was given up: then all branches were cancelled (with KEEP none was).
  * Cancel: volt_future_cancel(); all branches are cancelled, too (with KEEP none is).
@@ -85,8 +87,8 @@ VOLT_API volt_future *volt_select_future(volt_select *s, volt_future *const *bra
  *   branch, in the array's order, that failed by itself; VOLT_ECANCELED or VOLT_ETIMEDOUT if it was
  *   given up. Then the branches that were not ready were cancelled, and the others keep what they
  *   got: poll them to know.
- * Cancel: volt_future_cancel(). If the join becomes ready with a success, or with VOLT_ELAGGED, at
- *   the moment in which it loses a select, its branches give back what can be given back. If it
+ * Cancel: volt_future_cancel(). If a join that has just succeeded (or got VOLT_ELAGGED: a broadcast
+ *   receiver lost values) loses a select, its branches give back what can be given back. If it
  *   failed, they keep what they got.
  * Threads: the owner of *j and of all branches, one at a time.
  * Cost: each poll polls every branch; for hundreds of tasks use a volt_group. */
@@ -100,7 +102,7 @@ VOLT_API uint32_t volt_select_winner(const volt_select *s);
 
 /* Make the fair selects of this thread reproducible: the same seed gives the same sequence of first
  * branches.
- * Threads: any; for itself. */
+ * Threads: any; affects only the calling thread. */
 VOLT_API void volt_select_seed(uint64_t seed);
 
 VOLT_END_DECLS

@@ -16,22 +16,26 @@
  *
  * Blocking calls spin for about 10 us before they queue. A spinning caller is not yet a waiter: it
  * overtakes no waiter, and its position counts from when it queues. volt_sem_acquire_all() and
- * futures queue at once, also if a thread blocks on the future.
+ * futures queue at once, even when a thread blocks on the future.
  *
  * The limit is how many permits exist, held or not: as many as the semaphore began with, until
- * volt_sem_set_limit() or volt_sem_forget() changes it. To release permits that were never acquired
- * adds permits beside the limit. If the limit becomes lower than what is held, the difference is
- * the excess (volt_sem_debt()). Released permits reduce the excess first: no waiter gets one before
- * the excess is 0. A request for more than the limit waits until there are enough permits.
+ * volt_sem_set_limit() or volt_sem_forget() changes it. Releasing permits that were never acquired
+ * creates extra permits, which the limit does not count. If the limit becomes lower than what is
+ * held, the difference is the excess (volt_sem_debt()). Released permits reduce the excess first:
+ * no waiter gets one before the excess is 0. A request for more than the limit waits until there
+ * are enough permits, and all later requests wait behind it.
  *
- * A bounded semaphore has no permits beside its limit: to release more than is held aborts. This
- * finds a permit that is released twice, or that was never acquired.
+ * A bounded semaphore has no extra permits: to release more than is held aborts. This finds a
+ * permit that is released twice, or that was never acquired, at the latest when the other holders
+ * have released theirs.
  *
  * Lifetime: a thread that gets the last permit may destroy and free the semaphore at once, even if
- * the volt_sem_release() that granted it has not returned yet. (If that release has more than 32
- * waiters to wake, volt_sem_destroy() waits for it.) These calls of other threads must have
- * returned before, even if their waiter has been granted: set_limit, forget, cancel, set_waker, a
- * further poll or the drop of a future, and a blocking call with a deadline.
+ * the volt_sem_release() that granted it has not returned yet. (volt_sem_destroy() waits for a call
+ * that has more than 32 waiters to wake.) All other calls of other threads must have returned
+ * before, even if their waiter has been granted: volt_sem_set_limit(), volt_sem_forget(),
+ * volt_sem_forget_up_to(), volt_sem_cancel(), volt_sem_waiters(), volt_sem_debt(),
+ * volt_waiter_set_waker(), a further poll or the drop of a future, and a blocking call with a
+ * deadline.
  *
  * A waker may use the semaphore that calls it. But a release within a waker may call the wakers of
  * the next 32 waiters, and a release within one of those the next 32: the stack grows with each
@@ -51,7 +55,7 @@
 typedef struct volt_sem {
   volt_fifo_ queue;              /* the word's value: permits; below zero (int32_t), the excess */
   VOLT_ATOMIC(uint32_t) limit;   /* the limit; its top bit: a thread is changing it */
-  VOLT_ATOMIC(uint32_t) reached; /* the limit; while it changes, at least what exists (I6) */
+  VOLT_ATOMIC(uint32_t) reached; /* the limit; while it changes, at least what exists */
 } volt_sem;
 VOLT_SIZE_AT_MOST_(volt_sem, 64);
 
@@ -82,8 +86,8 @@ VOLT_API void volt_sem_init(volt_sem *sem, uint32_t permits);
 VOLT_API void volt_sem_init_bounded(volt_sem *sem, uint32_t permits);
 
 /* End its life; frees nothing. No waiter may be queued (aborts), and no thread may use *sem again.
- * Waits for a release that has more than 32 waiters to wake. So it must not be called by a waker
- * that this semaphore calls. */
+ * Waits for a release, a close, a change of the limit or a cancel that has more than 32 waiters to
+ * wake, and so has to come back. So it must not be called by a waker that this semaphore calls. */
 VOLT_API void volt_sem_destroy(volt_sem *sem);
 
 /* Private: what the inline functions call if a waiter may have to be queued or woken. */
@@ -114,12 +118,17 @@ VOLT_INLINE VOLT_NODISCARD int volt_sem_try_acquire(volt_sem *sem, uint32_t n) {
  * for *w at once.
  * n: 0..VOLT_SEM_MAX permits; 0 succeeds without queueing. More than the limit waits until there
  *   are enough.
- * w: the caller's memory, unused or completed; must stay where it is while queued.
- * Returns VOLT_OK (taken; *w unused), VOLT_PENDING (queued), VOLT_ECLOSED, or VOLT_EINVAL (n above
- *   VOLT_SEM_MAX).
- * Wakes: waker, exactly once, on the thread that grants, with nothing held.
+ * w: the caller's memory, unused or completed; must stay where it is while queued. Aborts if it is
+ *   queued already.
+ * waker: what waker.ctx points to must live until the wake. If waker.wake is NULL, none is called.
+ * Returns VOLT_OK (taken; *w unused), VOLT_PENDING (queued), VOLT_ECLOSED (nothing taken), or
+ *   VOLT_EINVAL (n above VOLT_SEM_MAX; nothing taken). A queued acquire completes with VOLT_OK (the
+ *   permits are the caller's) or VOLT_ECLOSED (there are none): volt_waiter_result(w).
+ * Wakes: waker, exactly once unless *w is cancelled, on the thread that grants or closes, with
+ *   nothing held.
  * Cancel: volt_sem_cancel().
- * Threads: any; not from a signal handler. Order: a grant acquires what the releasers did. */
+ * Threads: any; not from a signal handler. Order: VOLT_OK, at once or by a grant, acquires what the
+ *   releasers of the permits did before. */
 VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire(volt_sem *sem, volt_waiter *w, uint32_t n,
                                                 volt_waker waker) {
   if (VOLT_LIKELY(volt_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
@@ -128,12 +137,16 @@ VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire(volt_sem *sem, volt_waiter *w, u
 
 /* Take n permits; block this thread until they are there or the deadline has passed. A signal does
  * not end the wait; volt_sem_close() does. To end it by a token, use volt_block_on() with a select
- * of volt_sem_acquire_future() and volt_token_future(). If the grant comes before the deadline, the
- * call returns after its wake, which may come after the wakes of other waiters.
- * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
- * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing taken; what had been set aside went to the next
- *   waiters), VOLT_ECLOSED, or VOLT_EINVAL.
- * Threads: any that may block. */
+ * of volt_sem_acquire_future() and volt_token_future(). Once it is
+ * granted, the call waits for its own wake, even past the deadline, because the granting thread may
+ * wake other waiters first.
+ * n: as volt_sem_acquire().
+ * deadline_ns: as volt_now_ns(); a time in the past: take permits that are free now, but do not
+ *   wait; VOLT_NO_DEADLINE: for ever.
+ * Returns VOLT_OK (taken), VOLT_ETIMEDOUT (nothing taken; what had been set aside went to the next
+ *   waiters), VOLT_ECLOSED (nothing taken), or VOLT_EINVAL (nothing taken).
+ * Wakes: on VOLT_ETIMEDOUT, the waiters that get what was set aside, on this thread.
+ * Threads: any that may block. Order: as volt_sem_acquire(). */
 VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire_blocking(volt_sem *sem, uint32_t n,
                                                          uint64_t deadline_ns) {
   if (VOLT_LIKELY(volt_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
@@ -142,7 +155,8 @@ VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire_blocking(volt_sem *sem, uint32_t
 
 /* The same as volt_sem_acquire() as a future: nothing happens before it is polled. If it is dropped
  * after its grant and before a poll has returned it, the permits are released.
- * f: not WAITING; its content is overwritten. Returns f. */
+ * f: not in use (not WAITING, future.h); its content is overwritten. Returns f. It polls as
+ * volt_sem_acquire() returns. Threads: the owner of *f. */
 VOLT_API volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uint32_t n);
 
 /* Give n permits: to the oldest waiters as far as they go, and what is left to the pool. Works on a
@@ -168,7 +182,7 @@ VOLT_INLINE void volt_sem_release(volt_sem *sem, uint32_t n) {
 }
 
 /* Take all permits that are in the pool now. Works on a closed semaphore, too.
- * Returns how many permits that were: the caller's to release. 0 while a waiter is queued or there
+ * Returns how many it took; they are the caller's to release. 0 while a waiter is queued or there
  *   is an excess.
  * Threads: any. Order: acquires what the releasers of the permits did before. */
 VOLT_API VOLT_NODISCARD uint32_t volt_sem_drain(volt_sem *sem);
@@ -177,15 +191,16 @@ VOLT_API VOLT_NODISCARD uint32_t volt_sem_drain(volt_sem *sem);
  * waits in the FIFO, so later requests wait behind it. If the limit changes while it waits, it gets
  * as many as the limit is when it is granted; later changes do not change what it holds. With a
  * limit of 0 it completes, with no permits, as soon as there is no excess and no waiter before it.
- * It waits for no more than the limit: if there are permits beside the limit, other threads may
- * still hold that many.
+ * It waits for no more than the limit: if there are extra permits, other threads may still hold
+ * that many.
  * w: the caller's memory, unused or completed; must stay where it is while queued.
  * Returns VOLT_OK (taken), VOLT_PENDING (queued), or VOLT_ECLOSED. Once taken, volt_sem_taken(w) is
  *   how many they are.
  * Wakes, cancel, threads, order: as volt_sem_acquire(). */
 VOLT_API VOLT_NODISCARD int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker);
 
-/* How many permits the last volt_sem_acquire_all() with *w took. Threads: the owner of *w. */
+/* How many permits the last volt_sem_acquire_all() with *w took. To be asked only after that has
+ * returned VOLT_OK, or *w has completed with VOLT_OK. Threads: the owner of *w. */
 VOLT_API uint32_t volt_sem_taken(const volt_waiter *w);
 
 /* The same as volt_sem_acquire_all(), but block this thread until the permits are taken or the
@@ -198,7 +213,8 @@ VOLT_API VOLT_NODISCARD int volt_sem_acquire_all_blocking(volt_sem *sem, uint32_
 
 /* The same as volt_sem_acquire_all() as a future: nothing happens before it is polled. If it is
  * dropped after its grant and before a poll has returned it, the permits are released.
- * f: not WAITING; its content is overwritten. Returns f. */
+ * f: not in use (not WAITING, future.h); its content is overwritten. Returns f. It polls as
+ * volt_sem_acquire_all() returns. Threads: the owner of *f. */
 VOLT_API volt_future *volt_sem_acquire_all_future(volt_future *f, volt_sem *sem);
 
 /* How many permits a volt_sem_acquire_all_future() took, once it has polled as VOLT_OK.
@@ -210,18 +226,20 @@ VOLT_API uint32_t volt_sem_future_taken(const volt_future *f);
  * set aside for a waiter counts as held. Works on a closed semaphore, too.
  * limit: 0..VOLT_SEM_MAX (more aborts).
  * Wakes: as volt_sem_release(). A lower limit wakes a volt_sem_acquire_all() that has enough now.
- * Threads: any. If several threads set it at a time, each adds its difference, so the last one
- *   stands. All that is added by calls that run at one time, together with the permits that exist,
- *   must not pass VOLT_SEM_MAX (aborts). */
+ *   Aborts if the permits that exist, plus what all calls that run at this moment add, are more
+ *   than VOLT_SEM_MAX.
+ * Threads: any. If several threads set it at once, the last one wins: each changes the count by the
+ *   difference from the limit that it replaced. Order: permits that are added carry what this
+ *   thread did before. */
 VOLT_API void volt_sem_set_limit(volt_sem *sem, uint32_t limit);
 
 /* Let n permits that the caller holds disappear, instead of releasing them. They reduce the excess
- * first. What is left of n lowers the limit, not below 0: a permit that was beside the limit just
- * disappears. Works on a closed semaphore, too.
+ * first. What is left of n lowers the limit, not below 0: an extra permit just disappears. Works on
+ * a closed semaphore, too.
  * n: 0 does nothing. More than the caller holds is not noticed: fewer permits exist than should. If
  *   the semaphore is bounded, more than is held aborts.
- * Wakes: on this thread, a volt_sem_acquire_all() that waited for these permits only, and the
- *   waiters that can be granted then.
+ * Wakes: as volt_sem_release(): a volt_sem_acquire_all() that waited for these permits only, and
+ *   the waiters that can be granted then.
  * Threads: any. Order: releases what this thread did before to a volt_sem_acquire_all(). */
 VOLT_API void volt_sem_forget(volt_sem *sem, uint32_t n);
 
@@ -237,14 +255,20 @@ VOLT_API uint32_t volt_sem_forget_up_to(volt_sem *sem, uint32_t n);
  * Returns true: cancelled, no wake will come, permits set aside for *w went to the next waiters.
  *   Returns false: too late, it has completed. Then volt_waiter_result(w) is VOLT_OK (the permits
  *   are the caller's to release) or VOLT_ECLOSED (there are none). Its one wake has come or will
- *   come. Either way the memory of *w is the caller's again.
- * Threads: the owner of *w. May wake others on this thread. */
+ *   come, and what its waker's ctx points to is in use until then. Either way the memory of *w is
+ *   the caller's again.
+ * Wakes: the waiters that get what was set aside for *w, on this thread. Threads: the owner of
+ *   *w. */
 VOLT_API VOLT_NODISCARD bool volt_sem_cancel(volt_sem *sem, volt_waiter *w);
 
-/* Close: every waiter completes with VOLT_ECLOSED and every later acquire returns it. All permits,
- * those set aside for waiters included, stay in the pool and can still be released to it. A second
- * close does nothing.
- * Wakes: every waiter, oldest first, on this thread, with nothing held. Threads: any. */
+/* Close: every waiter completes with VOLT_ECLOSED and every later acquire returns it (but 0 permits
+ * can still be acquired). What was set aside for waiters goes back to the pool. Held permits can
+ * still be released, and volt_sem_drain() still takes. A second close does nothing.
+ * Wakes: every waiter, oldest first, with nothing held, on this thread; those beyond the first 32
+ *   possibly on another thread that uses the semaphore meanwhile, and that of a future possibly by
+ *   its own poll. Threads: any.
+ * Order: releases what this thread did before to waiters and callers of acquire that get
+ *   VOLT_ECLOSED, and to volt_sem_is_closed(); not to volt_sem_try_acquire(). */
 VOLT_API void volt_sem_close(volt_sem *sem);
 
 /* Permits in the pool now; 0 while a waiter is queued or there is an excess. A snapshot.

@@ -71,7 +71,7 @@ static void loop_wake(void *ctx) {
 }
 
 int volt_loop_poll(volt_loop *l, volt_future *f) {
-  /* relaxed: CLOSED is this thread's own; a NOTIFIED that is not seen yet has its notify() to come */
+  /* relaxed: CLOSED is this thread's own; notify() is still to come for a NOTIFIED not seen yet */
   uint64_t word = volt_load_relaxed(&l->word);
   VOLT_CHECK(!(word & CLOSED), loop_name, "%p: future %p is polled with a loop that was closed",
              (void *)l, (void *)f);

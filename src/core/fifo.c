@@ -6,21 +6,22 @@
  *   while LOCKED is set. The same store publishes the word as it is from then on, so unlocking an
  *   object and publishing what was done under the lock are one step.
  *   If the object has a fast path that tests QUEUED only, LOCKED is set only together with QUEUED,
- *   so the fast path never sees LOCKED alone. Objects without such a path lock on every operation
- *   (monitor.h).
- *   The lock is held for a few dozen instructions. Under it no waker is called and no thread waits.
- *   That is why the unlocking thread wakes no other: a thread that finds LOCKED spins, then yields,
- *   then naps (volt_pause_(), spin.h).
+ *   so the fast path never sees LOCKED alone. Other objects lock on every operation, or have a path
+ *   that tests LOCKED, too (monitor.h).
+ *   The lock is held for a short time, for one batch of waiters at most. Under it no waker is
+ *   called and no thread waits for an event. (volt_permits_move_() waits for a second lock.) So
+ *   unlocking need not wake a thread: one that finds LOCKED spins, then yields, then naps
+ *   (volt_pause_(), spin.h).
  *   The list goes through the waiters, in both directions. A waiter's `need` is above 0 exactly
  *   while the waiter is on the list. The thread that unlinks a waiter decides its outcome. A later
  *   thread takes the same lock and sees that need is 0.
  *
- * Why a store may release the lock, although releases without the lock are read-modify-writes: the
- *   store ends the release sequences of those. But its thread has acquired the word before, by the
- *   read-modify-write that set LOCKED (L1). So the store (U1) releases again whatever was released
- *   through the word until then, and no order is lost.
+ * Why a plain store may release the lock, although permits are also given back by
+ *   read-modify-writes on the same word: the store ends their release sequences. But its thread has
+ *   acquired the word before, by the read-modify-write that set LOCKED (L1). So the store (U1)
+ *   publishes all that was published through the word until then, and no order is lost.
  *
- * Invariant, whenever the lock is free
+ * Invariant, whenever the lock is free (the numbers are shared by fifo.c, grant.c and permits.c)
  *   I5  A waiter is in one of three places: in the FIFO (need above 0), claimed by one granter
  *       (need 0, state PENDING or AWAITED), or its owner's.
  *

@@ -180,11 +180,12 @@ bool volt_fifo_lock_if_linked_(volt_fifo_ *q, const char *name, volt_waiter *w, 
 bool volt_fifo_lock_to_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w, uint64_t *word,
                                uint32_t *need);
 
-/* A whole cancel, as the public x_cancel(), for primitives that have nothing else to undo. */
+/* A whole cancel, as the public volt_<primitive>_cancel(), for primitives that have nothing else to
+ * undo. */
 bool volt_fifo_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w);
 
-/* Complete *w with state. If a granter has claimed it, wait for that grant instead. For objects
- * whose word does not depend on *w, but for QUEUED. */
+/* Complete *w with state. If a granter has claimed it, wait for that grant instead. Only
+ * for objects of whose word nothing but QUEUED depends on *w. */
 void volt_fifo_complete_(volt_fifo_ *q, const char *name, volt_waiter *w, uint32_t state);
 
 /* As volt_waiter_set_waker(). */

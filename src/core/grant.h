@@ -8,7 +8,8 @@
 #include "check.h"
 
 /* Waiter states. The owner writes them before it queues and after it has cancelled; the granter
- * writes once. */
+ * writes the outcome, once. In between the owner may change PENDING into AWAITED (R8), and
+ * cond.c has two states of its own (cond.c R7). */
 enum {
   VOLT_WAITER_UNUSED_ = 0,  /* never queued, or cancelled */
   VOLT_WAITER_PENDING_ = 1, /* linked, or claimed */
@@ -19,8 +20,8 @@ enum {
   VOLT_WAITER_LEAVING_ = 6 /* its deadline has passed, and its thread will unlink it */
 };
 
-/* A waiter that is unlinked and not granted yet, so it is its granter's alone; and a copy of all
- * that the granter needs when it is granted. */
+/* A waiter that is unlinked and not granted yet, so it is its granter's, but for AWAITED; and a
+ * copy of all that the granter needs when it is granted. */
 typedef struct volt_claimed_ {
   volt_waiter *waiter;
   volt_waker waker;
@@ -33,7 +34,8 @@ void volt_waiter_check_unused_(const char *name, volt_waiter *w);
 /* Make *w PENDING, as a waiter for object. It is its owner's alone until it is linked. */
 VOLT_API void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker);
 
-/* 16 bits of the address of *w. Two waiters that are less than 512 KiB apart differ. */
+/* 16 bits of the address of *w. Two waiters in the same aligned block of 512 KiB differ; others
+ * almost always do. */
 static inline uint32_t volt_waiter_place_(const volt_waiter *w) {
   uintptr_t place = (uintptr_t)w / 8;
   return (uint32_t)((place ^ place >> 16) & 0xffff);

@@ -1,4 +1,4 @@
-/* monitor.c: the engine for primitives whose operations all take the lock.
+/* monitor.c: the engine for primitives that do their work under the lock.
  *
  * Algorithm
  *   The FIFO has an epoch, and each waiter carries the epoch in which it was queued. An operation
@@ -8,8 +8,9 @@
  *   between it unlocks and calls the wakers of a batch.
  *   Another operation may need the released waiters gone, because it releases waiters or looks for
  *   the oldest. It first completes them itself (volt_monitor_enter_()). An operation that only
- *   looks, queues or cancels does not (volt_monitor_look_()). So wakers with such operations never
- *   nest, and a long FIFO needs no deep stack.
+ *   looks or queues does not (volt_monitor_look_()), and a cancel or a poll completes its own
+ *   waiter at most. So wakers that only look or queue never nest, and a long FIFO needs no deep
+ *   stack. (A waker that cancels another released waiter calls that waiter's waker.)
  *
  * Invariants, whenever the lock is free
  *   I1  QUEUED is set exactly if the FIFO is not empty.

@@ -1,5 +1,5 @@
-/* monitor.h: the engine for primitives whose operations all take the lock. monitor.c says how it
- * works.
+/* monitor.h: the engine for primitives that do their work under the lock. (A latch and a notify
+ * have a path without the lock, too. It tests LOCKED as well.) monitor.c says how it works.
  *
  * An operation enters the monitor: it takes the lock of the FIFO (fifo.h). It works on the object's
  * plain members, and may release waiters: one, or all. It exits: it unlocks, completes the released
@@ -19,7 +19,7 @@
 
 typedef struct volt_monitor_ {
   volt_fifo_ *queue;
-  uint64_t word; /* of *queue once it is unlocked, but for QUEUED */
+  uint64_t word; /* what *queue's word becomes at unlock, except for QUEUED */
   unsigned count;
   volt_claimed_ claimed[VOLT_WAKE_BATCH]; /* to be completed at exit */
 } volt_monitor_;
@@ -38,7 +38,7 @@ void volt_monitor_unlock_(volt_monitor_ *m);
 /* Append *w. Returns VOLT_PENDING. */
 int volt_monitor_append_(volt_monitor_ *m, volt_waiter *w, volt_waker waker);
 
-/* The oldest waiter that is not released, or NULL. */
+/* The oldest waiter; NULL if there is none, or if it is released. */
 volt_waiter *volt_monitor_oldest_(const volt_monitor_ *m);
 
 /* Release *w, which is linked: it is completed at exit. Returns whether one more waiter fits into
@@ -48,7 +48,7 @@ bool volt_monitor_release_(volt_monitor_ *m, volt_waiter *w);
 /* Release all waiters that are linked now, any number of them. */
 void volt_monitor_release_all_(volt_monitor_ *m);
 
-/* The same, and count it in the word's value, which has the epoch then. A poll sees by one load
+/* The same, and count it in the word's value, which is then the epoch. A poll sees by one load
  * whether its waiter may be released (volt_monitor_complete_counted_()). */
 void volt_monitor_release_all_counted_(volt_monitor_ *m);
 
@@ -65,8 +65,8 @@ static inline bool volt_monitor_is_closed_(const volt_monitor_ *m) {
  * waiter is completed. */
 void volt_monitor_exit_(volt_monitor_ *m);
 
-/* As the public x_cancel(). If *w is released, it is completed, and only its waker is called
- * (R3). */
+/* As the public volt_<primitive>_cancel(). If *w is released, it is completed, and only its waker
+ * is called (R3). */
 bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w);
 
 /* R6: complete *w if it is released; only its waker is called. Returns whether *w has completed.

@@ -9,19 +9,23 @@
  *   permits that are left.
  *   A release serves the oldest waiters under the lock: it gives them permits, and claims those
  *   that have all they want. It releases the lock. It grants the claimed waiters, and calls their
- *   wakers. *   The number of free permits is signed. It falls below 0 when a semaphore's limit is
- *   lowered to less than what is held. This difference is the excess; the releases that follow
- *   reduce it to 0 before any waiter is served.
+ *   wakers.
+ *   The number of free permits is signed. It falls below 0 when a semaphore's limit is lowered to
+ *   less than what is held. This difference is the excess; the releases that follow reduce it to 0
+ *   before any waiter is served.
  *
- * Source: the semaphores of Tokio and of the published Volt, where waiters are served in parts and
- * oldest first; glibc bug 12674 for what a release must not touch.
+ * Source: the semaphores of Tokio and of the article about Volt (docs/errata.md), where waiters are
+ * served in parts and oldest first; glibc bug 12674 for what a release must not touch.
  *
- * Invariants, whenever the lock is free
- *   I1  If the value is above 0, QUEUED is clear.
+ * Invariants, whenever the lock is free (the numbers are shared by fifo.c, grant.c and permits.c,
+ * and semaphore.c goes on from here)
+ *   I1  If QUEUED is set, the word has no free permits. ("Free" below: the word's value XOR full
+ *       while QUEUED is clear, and 0 while it is set.)
  *   I2  QUEUED is set exactly if the FIFO is not empty. Permits are carried over (carried > 0) only
  *       while QUEUED is set and RETURNING counts a thread that will give them out.
- *   I3  held + value + carried + gathered by the head is constant, but for a change of the limit
- *       (volt_sem_limit_change_()). value, or carried, is below 0 while there is an excess.
+ *   I3  held + free + carried + gathered by the head is constant, but for a change of the limit
+ *       (volt_sem_limit_change_()) and for a release of permits that were never acquired. free, or
+ *       carried, is below 0 while there is an excess.
  *   I4  Only the head of the FIFO has gathered some of its permits.
  *   I5  In fifo.c: a waiter is in one place.
  *
@@ -56,8 +60,9 @@
 #define BOUNDED VOLT_WORD_BOUNDED_
 #define RETURNING VOLT_WORD_RETURNING_
 
-/* Abort if `given` permits are released, `there` are not held, and that is more than there are in
- * all. Also if a share is released (a reader's) while none is there: then one holder has all. */
+/* given: permits to be released. there: permits that are not held. Abort if together they are more
+ * than exist. Also if a share is released (a reader's) while none is there: then a writer holds the
+ * object. */
 static void permits_check_release(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t given,
                                   int32_t there) {
   bool fits = given <= kind->max - (uint32_t)there; /* modulo 2^32, as `there` may be below 0 */
@@ -85,12 +90,12 @@ static bool permits_serve_closed(volt_waiter *w, uint32_t *available) {
 }
 
 /* Fast path of volt_permits_serve_and_unlock_(): the head is missing exactly the available permits,
- * and none are carried over. Grants it and returns true. Otherwise returns false and has changed
- * nothing. The lock is held. */
+ * and none are carried over. Grants it, releases the lock and returns true. Otherwise returns
+ * false: nothing is changed, and the lock is still held. */
 static inline bool permits_grant_head_and_unlock(volt_fifo_ *q, const volt_permit_kind_ *kind,
                                                  uint64_t word, uint32_t available) {
   volt_waiter *w = q->head;
-  /* what a marked waiter wants, and whether the next one wants nothing, only serve() knows */
+  /* only serve() knows what a waiter with data wants, and whether the next one wants nothing */
   bool is_marked = kind->serve != volt_permits_serve_ && (w->data || (w->next && w->next->data));
   if (w->need != available || is_marked || volt_permits_carried_(q) != 0 || (word & CLOSED))
     return false;

@@ -15,8 +15,8 @@
  * *available. As an int32_t, *available is below 0 while there is an excess (permits.c); then
  * there is nothing to give. Returns whether the next waiter may be served, too. Runs under the
  * lock, so it calls no waker and touches no other object.
- * Skipped in the common case: an unmarked head that is missing exactly *available permits is
- * granted directly. */
+ * Not called in the common case: a head that is missing exactly *available permits is granted
+ * directly, unless it, or the next waiter, has data (volt/detail/fifo.h). */
 typedef bool volt_permits_serve_fn_(volt_waiter *w, uint32_t *available);
 
 /* Abort if `given` permits, beside those that are `there`, are more than the limit. Called if the
@@ -27,7 +27,7 @@ typedef bool volt_permits_bound_fn_(volt_fifo_ *q, uint64_t word, uint32_t given
 
 typedef struct volt_permit_kind_ {
   const char *name;   /* for messages */
-  const char *excess; /* for messages: what it is called to release more than is held */
+  const char *excess; /* for messages: the name of the error "more released than held" */
   uint32_t full;      /* the word's value is free permits XOR full */
   uint32_t max;       /* the most permits that exist, and that one waiter may want */
   uint32_t shared;    /* permits of a holder that shares the object (a reader); or 0 */
@@ -55,8 +55,8 @@ bool volt_permits_complete_closed_(volt_fifo_ *q, const volt_permit_kind_ *kind,
 void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_ *from,
                         uint64_t from_word, volt_waiter *last, uint32_t count);
 
-/* End the life of *q. Aborts if a waiter is queued. Blocks while a release is to take the lock
- * again. */
+/* End the life of *q. Aborts if a waiter is queued. Blocks while a release still has to take
+ * the lock again (permits.c R7). */
 void volt_permits_destroy_(volt_fifo_ *q, const volt_permit_kind_ *kind);
 
 /* How many permits a caller could take now. */
@@ -111,7 +111,7 @@ static inline void volt_permits_unlock_(volt_fifo_ *q, const volt_permit_kind_ *
   volt_fifo_unlock_exact_(q, next);
 }
 
-/* The lock is held, and CLOSED is set: release it. */
+/* CLOSED is set. Release the lock, which the caller holds. Returns VOLT_ECLOSED. */
 static inline int volt_permits_refuse_locked_(volt_fifo_ *q, uint64_t word) {
   volt_fifo_unlock_exact_(q, word);
   return VOLT_ECLOSED;

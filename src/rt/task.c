@@ -1,7 +1,9 @@
 /* task.c: the life of a task, decided by one word.
  *
- * The state word. Each change of it is one read-modify-write; a thread whose CAS fails starts over
- * with the word that it has seen.
+ * The state word. Each change that can meet another thread's is one read-modify-write; a thread
+ * whose CAS fails starts over with the word that it has seen. A thread that has the task to itself
+ * (before it is spawned, after ENDED) stores. A registration is a waker of this task that a future
+ * holds; one wake or drop settles it.
  *
  *   bit 0  SPAWNED   set once, by spawn
  *   bit 1  ACTIVE    the scheduler has the task: in one queue, or on one worker. Set by the spawn,
@@ -22,10 +24,9 @@
  *   bit 8  GROUPED   the field joiner is the group. Set by spawn; cleared, after ENDED, as the
  *                    group gives the handle to a caller
  *   bit 9  ASKED     set with CANCEL, never cleared
- *   10..63 registrations: wakers of this task that futures hold, each to be settled by one wake or
- *                    drop; and holds of cancellers. Those of the poll that runs are added at its
- *                    end (volt_ctx.registered), so a wake may be counted off first: the count may
- *                    be below zero, but only while ACTIVE
+ *   10..63           the number of registrations, and of holds of cancellers. Registrations of the
+ *                    running poll are added only at its end (volt_ctx.registered). A wake may
+ *                    settle one before that, so the number may be below zero while ACTIVE
  *
  * Invariants
  *   I1  ACTIVE: in one queue or on one worker, never both, never twice

@@ -1,10 +1,11 @@
 /* channel.c: a bounded channel of many senders and many receivers.
  *
  * Algorithm: one 64-bit word (volt/detail/channel.h) holds how many elements there are, at which
- * positions, and whether a waiter is queued. One compare-and-swap on it decides whether an
- * operation can proceed. If so, the operation claims a position in that step, and copies the
- * element afterwards. The sequence number of the slot at this position says when the place is
- * empty, for the sender, and when the element is there, for the receiver.
+ * positions, and whether a waiter is queued. The ring has slots. An element's position is its
+ * number since the beginning, and selects the slot; the tail is the position of the next element.
+ * One compare-and-swap on the word decides whether an operation can proceed. If so, the operation
+ * claims a position in that step, and copies the element afterwards. The sequence number of the
+ * slot says when it is empty, for the sender, and when the element is there, for the receiver.
  *   The first thread that has to wait sets QUEUED and LOCKED. While QUEUED is set, all operations
  * go through the lock (fifo.h), as in permits.c. Positions and waiters are claimed under the lock.
  * After the lock is released, the elements are copied, then the waiters are granted, and then their
@@ -16,9 +17,9 @@
  *
  * Invariants, whenever the lock is free
  *   I1  0 <= len <= capacity; the elements are at positions tail - len .. tail - 1
- *   I2  QUEUED <=> the FIFO is not empty
- *   I3  QUEUED and not CLOSED => len = 0 and the waiters are receivers, or len = capacity and the
- *       waiters are senders
+ *   I2  QUEUED is set exactly if the FIFO is not empty
+ *   I3  If QUEUED is set and CLOSED is not: len = 0 and the waiters are receivers, or
+ *       len = capacity and the waiters are senders
  *   I4  each position is claimed once by a sender and once by a receiver
  *
  * Races
@@ -47,9 +48,9 @@
  *       later the word is the same again, and the claim succeeds in the middle of a copy. Prevented
  *       by: the check before the claim is a hint, and the one after it counts. After the claim no
  *       other thread has this position, and the slot's sequence number stays at it until the
- *       claimer is done. Sequence numbers wrap, too. To be fooled, a thread would have to be a full
- *       wrap ahead: 2^29 >> shift claims of this one slot, at least 512, in flight at once, with at
- *       most two to a thread.
+ *       claimer is done. Sequence numbers wrap, too, after 2^29 >> shift claims of one slot (shift:
+ *       log2 of the ring's slots), which is at least 512. A wrong match needs that many claims of
+ *       this slot in flight at once, and a thread has at most two.
  *   R9  Interleaving: two branches of one select are granted at once, and the element that one of
  *       them has moved is lost. Prevented by: a granter first takes the select's decision, which
  *       can be taken once. If another thread has it, the waiter is dismissed: unlinked, as if it

@@ -19,8 +19,8 @@
  *       comes. Prevented by: it is queued first. A signal that reads the word without the lock sees
  *       QUEUED, because its thread changed the condition with the mutex held, after this waiter had
  *       it.
- *   R2  Interleaving: a signal moves the waiter before the wait has unlocked the mutex, and the wait
- *       writes to a waiter of the mutex. Prevented by: the wait does not touch *w after it has
+ *   R2  Interleaving: a signal moves the waiter before the wait has unlocked the mutex, and the
+ *       wait writes to a waiter of the mutex. Prevented by: the wait does not touch *w after it has
  *       unlocked this FIFO. At the mutex, the waiter waits for this very unlock.
  *   R3  Interleaving: a cancel meets a signal. Prevented by: the lock says where the waiter is. If
  *       it is here, the cancel takes it out, and no signal has seen it. If it is at the mutex, the

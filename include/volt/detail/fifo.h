@@ -3,12 +3,12 @@
  * This header is public because the structs of the primitives are visible and their fast paths are
  * inline. Programs include volt/semaphore.h, volt/mutex.h, ...
  *
- * The word answers two questions at once: "does a thread wait?" and "what is there to take?". One
+ * The word answers two questions at once: "is a waiter queued?" and "what is there to take?". One
  * load reads both answers and one compare-and-swap changes both, so they cannot disagree.
  *
  *   bit 0      QUEUED     the FIFO is not empty; then there are no permits in the value
  *   bit 1      LOCKED     one thread has the lock: the FIFO, and all other bits, are its own
- *   bit 2      CLOSED     no waiter is queued any more; waiters that are still in the FIFO are on
+ *   bit 2      CLOSED     closed: no new waiter is queued; those that are still in the FIFO are on
  *                         their way out
  *   bit 3      BOUNDED    a bounded semaphore, for its whole life: its releases take the slow path,
  *                         which compares them with the limit. A channel uses this bit in another
@@ -21,8 +21,9 @@
  *                         their own way.
  *
  * Which thread writes the word: while QUEUED and LOCKED are clear, any thread, by one
- * compare-and-swap. While QUEUED is set, a thread takes the lock first. While LOCKED is set, only
- * the thread that holds the lock. src/core/fifo.c says how the lock and the FIFO work.
+ * compare-and-swap. While QUEUED is set, a thread takes the lock first (but a latch is counted
+ * down while LOCKED is clear). While LOCKED is set, only the thread that holds the lock.
+ * src/core/fifo.c says how the lock and the FIFO work.
  *
  * Some members of the FIFO and of its waiters mean something else to each engine
  * (src/core/permits.c, src/core/monitor.c, src/sync/channel.c):
@@ -32,7 +33,8 @@
  *   waiter.want  permits asked for           its epoch when queued     elements wanted, then moved
  *   waiter.need  permits missing             1                         1; 2 in a select
  *   waiter.data  NULL; not NULL if it wants  the primitive's own       the elements
- *                all (semaphore_limit.h)
+ *                all (semaphore_limit.h), or
+ *                was moved to a mutex (cond.c)
  *
  * With every engine `need` is above 0 exactly while the waiter is in the FIFO. */
 #ifndef VOLT_DETAIL_FIFO_H
