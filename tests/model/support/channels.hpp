@@ -17,7 +17,8 @@ struct channel {
     for (uint32_t i = 0; i < 1u << chan.shift; i++) {
       volt_chan_slot *slot = slot_at(first + i);
       ::new (volt_chan_elem_(slot)) volt_model_element;
-      volt_store_relaxed(&slot->sequence, volt_chan_sequence_(volt_chan_ring_of_(&chan), first + i));
+      volt_store_relaxed(&slot->sequence,
+                         volt_chan_sequence_(volt_chan_ring_of_(&chan), first + i));
     }
   }
   // Whoever still uses it is reported, or finds nonsense.
