@@ -41,10 +41,11 @@ static bool step_into(int *at, const char *name, int flags) {
 /* path: is written to. */
 static int open_in_parts(char *path, int flags) {
   int at = AT_FDCWD;
-  if (*path == '/' && !step_into(&at, "/", O_PATH | O_DIRECTORY | O_CLOEXEC)) return -1;
-  path += strspn(path, "/");
+  size_t slashes = strspn(path, "/");
+  if (slashes > 1) path += slashes - 1; /* one stays: the first part is "/name" */
   for (;;) {
-    char *rest = path + strcspn(path, "/");
+    size_t root = *path == '/';
+    char *rest = path + root + strcspn(path + root, "/");
     bool is_last = rest[strspn(rest, "/")] == '\0';
     if (*rest != '\0') *rest++ = '\0';
     int how = is_last ? flags : O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
