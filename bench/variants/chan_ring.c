@@ -105,11 +105,11 @@ static void chan_ring_unlock(const volt_variant_ring_kind_ *v, volt_variant_ring
     bool full = batch->count >= VOLT_WAKE_BATCH;
     chan_ring_settle(v, r);
     if (full) r->returning += 1; /* R5 */
-    volt_short_lock_leave_(&r->lock);
+    volt_short_lock_unlock_(&r->lock);
     volt_publish_(batch->claims, batch->count, NULL);
     if (!full) return;
     batch->count = 0;
-    volt_short_lock_take_(&r->lock);
+    volt_short_lock_lock_(&r->lock);
     r->returning -= 1;
     if (v->gather) v->gather(r);
     chan_ring_serve(r, batch);
@@ -142,7 +142,7 @@ int volt_variant_ring_run_(const volt_variant_ring_kind_ *v, volt_variant_ring_ 
     op->w->want = (uint32_t)op->side;
     op->w->need = 0;
   }
-  volt_short_lock_take_(&r->lock);
+  volt_short_lock_lock_(&r->lock);
   if (v->gather) v->gather(r);
   chan_ring_serve(r, &batch);
   int result = chan_ring_attempt(r, op);
@@ -166,7 +166,7 @@ void volt_variant_ring_serve_(const volt_variant_ring_kind_ *v, volt_variant_rin
   batch.count = 0;
   if (claimed)
     batch.claims[batch.count++] = volt_variant_claim_of_(claimed, claimed, VOLT_WAITER_GRANTED_);
-  volt_short_lock_take_(&r->lock);
+  volt_short_lock_lock_(&r->lock);
   if (v->gather) v->gather(r);
   chan_ring_serve(r, &batch);
   chan_ring_unlock(v, r, &batch);
@@ -189,7 +189,7 @@ void volt_variant_ring_complete_closed_(volt_waiter *w) {
 static bool chan_ring_lock_if_waiting(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
                                       volt_waiter *w, volt_batch_ *batch) {
   batch->count = 0;
-  volt_short_lock_take_(&r->lock);
+  volt_short_lock_lock_(&r->lock);
   if (v->gather) v->gather(r);
   if (w->need > 0) return true; /* I3 */
   chan_ring_serve(r, batch);    /* R1: after gather() */
@@ -238,7 +238,7 @@ bool volt_variant_ring_set_waker_(const volt_variant_ring_kind_ *v, volt_variant
 void volt_variant_ring_close_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r) {
   volt_batch_ batch;
   batch.count = 0;
-  volt_short_lock_take_(&r->lock);
+  volt_short_lock_lock_(&r->lock);
   uint64_t tail = volt_load_relaxed(&r->tail); /* a guess: the CAS decides */
   /* chan_ring:C2 -> chan_ring:C1: a thread that sees CLOSED sees what came before close() */
   while (!volt_cas_release(&r->tail, &tail, tail | VOLT_VARIANT_RING_CLOSED_)) continue;
@@ -291,12 +291,12 @@ static uint32_t chan_ring_count_waiters(volt_variant_ring_ *r) {
 void volt_variant_ring_destroy_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r,
                                 void (*drop)(void *elem, void *ctx), void *ctx) {
   for (unsigned spins = 0;;) {
-    volt_short_lock_take_(&r->lock); /* after the last thread that still unlocks it */
+    volt_short_lock_lock_(&r->lock); /* after the last thread that still unlocks it */
     if (v->gather) v->gather(r);
     VOLT_CHECK(chan_ring_count_waiters(r) == 0, v->name,
                "%p: destroyed while %u waiters are queued", (void *)r, chan_ring_count_waiters(r));
     uint32_t returning = r->returning;
-    volt_short_lock_leave_(&r->lock);
+    volt_short_lock_unlock_(&r->lock);
     if (returning == 0) break;
     volt_pause_(&spins); /* R5: a thread is calling wakers */
   }
@@ -320,7 +320,7 @@ uint32_t volt_variant_ring_len_(volt_variant_ring_ *r) {
 uint32_t volt_variant_ring_waiters_(const volt_variant_ring_kind_ *v, volt_variant_ring_ *r) {
   volt_batch_ batch;
   batch.count = 0;
-  volt_short_lock_take_(&r->lock);
+  volt_short_lock_lock_(&r->lock);
   if (v->gather) v->gather(r);
   chan_ring_serve(r, &batch); /* R1: after gather() */
   uint32_t waiters = chan_ring_count_waiters(r);

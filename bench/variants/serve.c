@@ -144,12 +144,12 @@ static void serve_and_unlock(const volt_variant_ *v, volt_line_ *line, volt_batc
     do {
       again = serve_fifo(v, line, batch, &hand);
     } while (!v->settle(v, line, hand));
-    if (again) line->returning += 1;     /* R5 */
-    volt_short_lock_leave_(&line->lock); /* the last access to the semaphore, if not again */
+    if (again) line->returning += 1;      /* R5 */
+    volt_short_lock_unlock_(&line->lock); /* the last access to the semaphore, if not again */
     volt_publish_(batch->claims, batch->count, v->spent);
     if (!again) return;
     batch->count = 0;
-    volt_short_lock_take_(&line->lock);
+    volt_short_lock_lock_(&line->lock);
     line->returning -= 1;
   }
 }
@@ -157,15 +157,15 @@ static void serve_and_unlock(const volt_variant_ *v, volt_line_ *line, volt_batc
 /* ---- the operations ---- */
 
 int volt_line_queue_(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
-  volt_short_lock_take_(&line->lock);
+  volt_short_lock_lock_(&line->lock);
   int result = v->take(line, w);
   if (result == VOLT_PENDING) {
     volt_variant_fifo_push_back_(&line->fifo, w);
     v->settle(v, line, 0);
-    volt_short_lock_leave_(&line->lock); /* from here *w may be claimed */
+    volt_short_lock_unlock_(&line->lock); /* from here *w may be claimed */
     return VOLT_PENDING;
   }
-  volt_short_lock_leave_(&line->lock);
+  volt_short_lock_unlock_(&line->lock);
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* never linked: its owner's alone */
   return result;
 }
@@ -197,7 +197,7 @@ void volt_line_release_(const volt_variant_ *v, volt_line_ *line, volt_waiter *c
   batch.count = 0;
   if (claimed)
     batch.claims[batch.count++] = volt_variant_claim_of_(claimed, claimed, VOLT_WAITER_GRANTED_);
-  volt_short_lock_take_(&line->lock);
+  volt_short_lock_lock_(&line->lock);
   volt_waiter *head = line->fifo.head;
   if (head) volt_check_excess_(v->name, line, hand, head->want - head->need); /* I3 */
   serve_and_unlock(v, line, &batch, hand);
@@ -206,11 +206,11 @@ void volt_line_release_(const volt_variant_ *v, volt_line_ *line, volt_waiter *c
 /* Lock if *w is in the FIFO. Returns false: a releaser was first, *w has completed, and the lock is
  * not held. */
 static bool serve_lock_if_waiting(const volt_variant_ *v, volt_line_ *line, volt_waiter *w) {
-  volt_short_lock_take_(&line->lock);
+  volt_short_lock_lock_(&line->lock);
   if (v->gather) v->gather(line);
   if (w->need > 0) return true; /* I4 */
   v->settle(v, line, 0);
-  volt_short_lock_leave_(&line->lock);
+  volt_short_lock_unlock_(&line->lock);
   volt_waiter_await_(w); /* R3: claimed, and no foreign code runs before its grant */
   return false;
 }
@@ -253,7 +253,7 @@ bool volt_line_set_node_waker_(const volt_variant_ *v, volt_line_ *line, volt_wa
   node->wake = waker.wake; /* R4 */
   node->ctx = waker.ctx;
   v->settle(v, line, 0);
-  volt_short_lock_leave_(&line->lock);
+  volt_short_lock_unlock_(&line->lock);
   return true;
 }
 
@@ -265,7 +265,7 @@ bool volt_line_set_waker_(const volt_variant_ *v, volt_line_ *line, volt_waiter 
 void volt_line_close_(const volt_variant_ *v, volt_line_ *line) {
   volt_batch_ batch;
   batch.count = 0;
-  volt_short_lock_take_(&line->lock);
+  volt_short_lock_lock_(&line->lock);
   v->close(line);
   serve_and_unlock(v, line, &batch, 0);
 }
@@ -284,23 +284,23 @@ void volt_line_init_(const volt_variant_ *v, volt_line_ *line, uint32_t permits)
 
 void volt_line_destroy_(const volt_variant_ *v, volt_line_ *line) {
   for (unsigned spins = 0;;) {
-    volt_short_lock_take_(&line->lock); /* R6 */
+    volt_short_lock_lock_(&line->lock); /* R6 */
     if (v->gather) v->gather(line);
     VOLT_CHECK(line->fifo.waiters == 0, v->name, "%p: destroyed while %u waiters are queued",
                (void *)line, (uint32_t)line->fifo.waiters);
     uint32_t returning = line->returning;
-    volt_short_lock_leave_(&line->lock);
+    volt_short_lock_unlock_(&line->lock);
     if (returning == 0) return;
     volt_pause_(&spins); /* R5: a releaser is calling wakers */
   }
 }
 
 uint32_t volt_line_waiters_(const volt_variant_ *v, volt_line_ *line) {
-  volt_short_lock_take_(&line->lock);
+  volt_short_lock_lock_(&line->lock);
   if (v->gather) v->gather(line);
   uint32_t waiters = line->fifo.waiters;
   v->settle(v, line, 0);
-  volt_short_lock_leave_(&line->lock);
+  volt_short_lock_unlock_(&line->lock);
   return waiters;
 }
 

@@ -124,11 +124,11 @@ static bool blocking_remove_idle(volt_blocking_pool *pool, blocking_thread *thre
 static void blocking_call(volt_rt *rt, volt_blocking *b) {
   int result = b->fn(b->arg);
   VOLT_CHECK(result != VOLT_PENDING, blocking_name, "VOLT_PENDING is not a result");
-  volt_short_lock_take_(&rt->blocking.lock);
+  volt_short_lock_lock_(&rt->blocking.lock);
   b->result = result;
   b->stage = DONE;
   volt_claimed_ claimed = volt_waiter_claim_(&b->future.waiter);
-  volt_short_lock_leave_(&rt->blocking.lock);
+  volt_short_lock_unlock_(&rt->blocking.lock);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
@@ -142,7 +142,7 @@ static void blocking_rouse_if_last(volt_rt *rt) {
 
 /* The owner of a call has been woken. The lock is held afterwards. */
 static void blocking_count_call_off(volt_rt *rt) {
-  volt_short_lock_take_(&rt->blocking.lock);
+  volt_short_lock_lock_(&rt->blocking.lock);
   rt->blocking.running -= 1;
   blocking_rouse_if_last(rt);
 }
@@ -153,15 +153,15 @@ static bool blocking_wait_for_more(volt_rt *rt) {
   blocking_thread self = {.parker = VOLT_PARKER_INIT, .next = pool->idle};
   pool->idle = &self;
   pool->idle_count += 1;
-  volt_short_lock_leave_(&pool->lock);
+  volt_short_lock_unlock_(&pool->lock);
   uint64_t deadline_ns = volt_deadline_ns(rt->config.blocking_idle_ns);
   bool timed_out = volt_park_until(&self.parker, 1, deadline_ns) == VOLT_ETIMEDOUT;
-  volt_short_lock_take_(&pool->lock);
+  volt_short_lock_lock_(&pool->lock);
   if (!timed_out) return true;
   if (blocking_remove_idle(pool, &self)) return false; /* R1 */
-  volt_short_lock_leave_(&pool->lock);
+  volt_short_lock_unlock_(&pool->lock);
   volt_park_until(&self.parker, 1, VOLT_NO_DEADLINE);
-  volt_short_lock_take_(&pool->lock);
+  volt_short_lock_lock_(&pool->lock);
   return true;
 }
 
@@ -169,7 +169,7 @@ static bool blocking_wait_for_more(volt_rt *rt) {
 static void blocking_count_off(volt_blocking_pool *pool) {
   pool->threads -= 1;
   volt_parker *closer = pool->threads == 0 ? (volt_parker *)pool->closer : NULL;
-  volt_short_lock_leave_(&pool->lock);
+  volt_short_lock_unlock_(&pool->lock);
   if (closer) volt_unpark(closer);
 }
 
@@ -192,13 +192,13 @@ static void *blocking_thread_main(void *arg) {
   volt_thread_block_signals_(&rt->signals);
   volt_thread_here_()->served = rt;
   volt_rt_thread_begins_(&self, rt, 'b', volt_fetch_add_relaxed(&pool->last_name, 1));
-  volt_short_lock_take_(&pool->lock);
+  volt_short_lock_lock_(&pool->lock);
   for (;;) {
     volt_blocking *b = pool->head;
     if (b) {
       blocking_unlink(pool, b, RUNNING);
       pool->running += 1;
-      volt_short_lock_leave_(&pool->lock);
+      volt_short_lock_unlock_(&pool->lock);
       blocking_call(rt, b);
       blocking_count_call_off(rt);
     } else if (pool->is_closed || !blocking_wait_for_more(rt)) {
@@ -219,16 +219,16 @@ static void blocking_refuse_oldest(volt_blocking_pool *pool) {
   pool->running += 1; /* until its owner has been woken */
   b->result = VOLT_ENOMEM;
   volt_claimed_ claimed = volt_waiter_claim_(&b->future.waiter);
-  volt_short_lock_leave_(&pool->lock);
+  volt_short_lock_unlock_(&pool->lock);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
-  volt_short_lock_take_(&pool->lock);
+  volt_short_lock_lock_(&pool->lock);
   pool->running -= 1;
 }
 
 /* No thread could be started for b. Returns what becomes of b. R4 */
 static int blocking_start_failed(volt_rt *rt, volt_blocking *b) {
   volt_blocking_pool *pool = &rt->blocking;
-  volt_short_lock_take_(&pool->lock);
+  volt_short_lock_lock_(&pool->lock);
   bool hopeless = pool->threads == 1 && b->stage == QUEUED;
   if (hopeless) blocking_unlink(pool, b, REMOVED);
   while (pool->threads == 1 && pool->head) blocking_refuse_oldest(pool);
@@ -245,7 +245,7 @@ static int blocking_start(volt_future *f, volt_waker waker) {
   volt_blocking *b = blocking_of(f);
   volt_blocking_pool *pool = &b->rt->blocking;
   volt_waiter_arm_(&f->waiter, b, waker);
-  volt_short_lock_take_(&pool->lock);
+  volt_short_lock_lock_(&pool->lock);
   bool is_closed = pool->is_closed != 0;
   blocking_thread *idle = NULL;
   bool more = false;
@@ -255,7 +255,7 @@ static int blocking_start(volt_future *f, volt_waker waker) {
     more = !idle && pool->threads < b->rt->config.blocking_max;
     if (more) pool->threads += 1;
   }
-  volt_short_lock_leave_(&pool->lock); /* b may be done from here on */
+  volt_short_lock_unlock_(&pool->lock); /* b may be done from here on */
   int result = is_closed ? VOLT_ECLOSED : VOLT_PENDING;
   if (idle) volt_unpark(&idle->parker);
   volt_thread_ thread; /* not used: a thread says its own name as it ends */
@@ -272,14 +272,14 @@ static int blocking_start(volt_future *f, volt_waker waker) {
 /* Returns whether the call had not begun: then it never will. R2 */
 static bool blocking_remove_if_queued(volt_blocking *b) {
   volt_blocking_pool *pool = &b->rt->blocking;
-  volt_short_lock_take_(&pool->lock);
+  volt_short_lock_lock_(&pool->lock);
   bool queued = b->stage == QUEUED;
   if (queued) {
     blocking_unlink(pool, b, REMOVED);
     blocking_rouse_if_last(b->rt);
   }
   bool removed = b->stage == REMOVED;
-  volt_short_lock_leave_(&pool->lock);
+  volt_short_lock_unlock_(&pool->lock);
   return removed;
 }
 
@@ -298,13 +298,13 @@ static bool blocking_set_waker(volt_future *f, volt_waker waker) {
   volt_blocking *b = blocking_of(f);
   volt_blocking_pool *pool = &b->rt->blocking;
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
-  volt_short_lock_take_(&pool->lock);
+  volt_short_lock_lock_(&pool->lock);
   bool is_waiting = b->stage != DONE;
   if (is_waiting) {
     f->waiter.wake = waker.wake;
     f->waiter.ctx = waker.ctx;
   }
-  volt_short_lock_leave_(&pool->lock);
+  volt_short_lock_unlock_(&pool->lock);
   if (!is_waiting) volt_waiter_await_(&f->waiter);
   return is_waiting;
 }
@@ -349,25 +349,25 @@ volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*fn)(void 
 /* ---- the end ---- */
 
 bool volt_blocking_pool_is_busy_(volt_blocking_pool *pool) {
-  volt_short_lock_take_(&pool->lock);
+  volt_short_lock_lock_(&pool->lock);
   bool busy = blocking_is_busy(pool);
-  volt_short_lock_leave_(&pool->lock);
+  volt_short_lock_unlock_(&pool->lock);
   return busy;
 }
 
 void volt_blocking_pool_close_(volt_blocking_pool *pool) {
   volt_parker parker = VOLT_PARKER_INIT;
-  volt_short_lock_take_(&pool->lock);
+  volt_short_lock_lock_(&pool->lock);
   pool->is_closed = 1;
   bool any = pool->threads > 0;
   if (any) pool->closer = &parker;
   blocking_thread *idle;
   while ((idle = blocking_take_idle(pool)) != NULL) volt_unpark(&idle->parker);
-  volt_short_lock_leave_(&pool->lock);
+  volt_short_lock_unlock_(&pool->lock);
   if (any) volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
-  volt_short_lock_take_(&pool->lock); /* the last thread may be in it still */
+  volt_short_lock_lock_(&pool->lock); /* the last thread may be in it still */
   any = pool->any_left != 0;
   volt_thread_ last = pool->left;
-  volt_short_lock_leave_(&pool->lock);
+  volt_short_lock_unlock_(&pool->lock);
   if (any) volt_thread_join_(last); /* R3 */
 }

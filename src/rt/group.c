@@ -61,30 +61,30 @@ void volt_group_init(volt_group *g) {
 }
 
 uint64_t volt_group_count(volt_group *g) {
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   uint64_t count = g->count;
-  volt_short_lock_leave_(&g->lock);
+  volt_short_lock_unlock_(&g->lock);
   return count;
 }
 
 int volt_group_result(volt_group *g) {
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   int result = g->result;
-  volt_short_lock_leave_(&g->lock);
+  volt_short_lock_unlock_(&g->lock);
   return result;
 }
 
 bool volt_group_is_cancelled(volt_group *g) {
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   bool is_cancelled = g->is_cancelled != 0;
-  volt_short_lock_leave_(&g->lock);
+  volt_short_lock_unlock_(&g->lock);
   return is_cancelled;
 }
 
 bool volt_group_is_empty(volt_group *g) {
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   bool is_empty = g->count == 0 && volt_task_list_is_empty_(&g->ended);
-  volt_short_lock_leave_(&g->lock);
+  volt_short_lock_unlock_(&g->lock);
   return is_empty;
 }
 
@@ -150,14 +150,14 @@ static void group_unlock_and_complete(volt_group *g) {
     g->waiter = NULL;
     if (group_wants_next(w)) (void)group_try_next(g, group_taken(w));
   }
-  volt_short_lock_leave_(&g->lock);
+  volt_short_lock_unlock_(&g->lock);
   if (due) volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
 /* ---- spawn, cancel, end ---- */
 
 static int group_link(volt_group *g, volt_rt *rt, volt_task *t, volt_group_member *m) {
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   int result = g->is_cancelled ? (int)VOLT_ECANCELED : volt_registry_add_(rt, t); /* R2 */
   if (result == VOLT_OK) {
     volt_task_list_append_(&g->running, &t->sibling);
@@ -168,7 +168,7 @@ static int group_link(volt_group *g, volt_rt *rt, volt_task *t, volt_group_membe
     m->task = t;
     t->member = HAS_HANDLE;
   }
-  volt_short_lock_leave_(&g->lock);
+  volt_short_lock_unlock_(&g->lock);
   return result;
 }
 
@@ -195,28 +195,28 @@ int volt_group_spawn_member(volt_group *g, volt_rt *rt, volt_task *t, volt_group
 }
 
 void volt_group_cancel(volt_group *g) {
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   g->is_cancelled = 1;
-  volt_short_lock_leave_(&g->lock);
+  volt_short_lock_unlock_(&g->lock);
   volt_task_list_cancel_(&g->lock, &g->running, &g->cancelled, group_take_running);
 }
 
 /* The group lives until volt_group_count_off_(), because t is counted. */
 bool volt_group_ended_(volt_group *g, volt_task *t) {
   bool keeps = g->how & VOLT_GROUP_KEEP_RESULTS;
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   group_unlink(t);
   int result = t->result;
   bool failed = result < 0 && !(result == VOLT_ECANCELED && t->member == CANCELLED_ALONE);
   bool cancels = failed && !g->is_cancelled && !(g->how & VOLT_GROUP_KEEP_GOING);
   if (failed && g->result == VOLT_OK) g->result = result; /* I3 */
-  volt_short_lock_leave_(&g->lock);
+  volt_short_lock_unlock_(&g->lock);
   if (cancels) volt_group_cancel(g);
   return keeps;
 }
 
 void volt_group_count_off_(volt_group *g, volt_task *kept) {
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   g->count -= 1;
   if (kept) volt_task_list_append_(&g->ended, &kept->sibling);
   group_unlock_and_complete(g);
@@ -235,7 +235,7 @@ bool volt_group_member_cancel(volt_group_member *m) {
   volt_group *g = m->group;
   if (!g) return false;
   bool schedule = false;
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   volt_task *t = m->task;
   if (t) { /* R3 */
     group_unlink(t);
@@ -246,7 +246,7 @@ bool volt_group_member_cancel(volt_group_member *m) {
       t = NULL;
     }
   }
-  volt_short_lock_leave_(&g->lock);
+  volt_short_lock_unlock_(&g->lock);
   if (t) volt_task_deliver_(t, schedule);
   return t != NULL;
 }
@@ -254,9 +254,9 @@ bool volt_group_member_cancel(volt_group_member *m) {
 void volt_group_member_drop(volt_group_member *m) {
   volt_group *g = m->group;
   if (!g) return;
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   if (m->task) group_unlink_member(m);
-  volt_short_lock_leave_(&g->lock);
+  volt_short_lock_unlock_(&g->lock);
 }
 
 /* ---- wait ---- */
@@ -277,7 +277,7 @@ static int group_wait_unless_ready(volt_future *f, int result, uint32_t want) {
     f->waiter.want = want;
     g->waiter = &f->waiter;
   }
-  volt_short_lock_leave_(&g->lock);
+  volt_short_lock_unlock_(&g->lock);
   if (result != VOLT_PENDING) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   }
@@ -287,7 +287,7 @@ static int group_wait_unless_ready(volt_future *f, int result, uint32_t want) {
 static int group_wait_start(volt_future *f, volt_waker waker) {
   volt_group *g = group_of(f);
   volt_waiter_arm_(&f->waiter, g, waker);
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   return group_wait_unless_ready(f, g->count > 0 ? (int)VOLT_PENDING : (int)g->result, ALL);
 }
 
@@ -299,10 +299,10 @@ static bool group_is_waiting(volt_future *f) {
 static bool group_future_cancel(volt_future *f) {
   volt_group *g = group_of(f);
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   bool waiting = group_is_waiting(f);
   if (waiting) g->waiter = NULL;
-  volt_short_lock_leave_(&g->lock);
+  volt_short_lock_unlock_(&g->lock);
   if (waiting) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   } else {
@@ -314,13 +314,13 @@ static bool group_future_cancel(volt_future *f) {
 static bool group_future_set_waker(volt_future *f, volt_waker waker) {
   volt_group *g = group_of(f);
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   bool waiting = group_is_waiting(f);
   if (waiting) {
     f->waiter.wake = waker.wake;
     f->waiter.ctx = waker.ctx;
   }
-  volt_short_lock_leave_(&g->lock);
+  volt_short_lock_unlock_(&g->lock);
   if (!waiting) volt_waiter_await_(&f->waiter);
   return waiting;
 }
@@ -377,7 +377,7 @@ static void group_check_keeps(volt_group *g) {
 static int group_next_start(volt_future *f, volt_waker waker) {
   volt_group *g = group_of(f);
   volt_waiter_arm_(&f->waiter, g, waker);
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   int result = group_try_next(g, group_taken(&f->waiter));
   return group_wait_unless_ready(f, result == VOLT_EAGAIN ? (int)VOLT_PENDING : result,
                                  NEXT); /* R4 */
@@ -388,7 +388,7 @@ static void group_next_give_back(volt_future *f) {
   volt_task *t = *group_taken(&f->waiter);
   *group_taken(&f->waiter) = NULL;
   volt_task_regroup_(t);
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   volt_task_list_insert_(&g->ended, &t->sibling); /* the oldest again */
   group_unlock_and_complete(g);                   /* R4 */
 }
@@ -407,9 +407,9 @@ volt_future *volt_group_next_future(volt_future *f, volt_group *g, volt_task **t
 
 int volt_group_try_next(volt_group *g, volt_task **t) {
   group_check_keeps(g);
-  volt_short_lock_take_(&g->lock);
+  volt_short_lock_lock_(&g->lock);
   int result = group_try_next(g, t);
-  volt_short_lock_leave_(&g->lock);
+  volt_short_lock_unlock_(&g->lock);
   return result;
 }
 

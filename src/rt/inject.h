@@ -26,7 +26,7 @@ static inline void volt_inject_init_(volt_inject *q) {
 static inline void volt_inject_push_(volt_inject *q, volt_task *first, volt_task *last,
                                      uint64_t count) {
   last->next = NULL;
-  volt_short_lock_take_(&q->lock);
+  volt_short_lock_lock_(&q->lock);
   if (q->head) {
     q->tail->next = first;
   } else {
@@ -36,7 +36,7 @@ static inline void volt_inject_push_(volt_inject *q, volt_task *first, volt_task
   /* inject:D1 <-> inject:D2, inject:D6: then idle:D3: D2 of a sleeper sees it, or D3 sees the
    * sleeper */
   volt_fetch_add_seq_cst(&q->length, count);
-  volt_short_lock_leave_(&q->lock);
+  volt_short_lock_unlock_(&q->lock);
 }
 
 /* How many there are. A worker that has set its bit sees every task whose thread has not seen the
@@ -50,7 +50,7 @@ static inline uint64_t volt_inject_length_(volt_inject *q) {
 /* Take at most max, oldest first, into out. Returns how many. */
 static inline unsigned volt_inject_pop_(volt_inject *q, volt_task **out, unsigned max) {
   unsigned count = 0;
-  volt_short_lock_take_(&q->lock);
+  volt_short_lock_lock_(&q->lock);
   while (count < max && q->head) {
     volt_task *t = q->head;
     q->head = t->next;
@@ -58,7 +58,7 @@ static inline unsigned volt_inject_pop_(volt_inject *q, volt_task **out, unsigne
   }
   /* inject:D6 <-> inject:D1, inject:D2: an RMW, so no D1 before it is missing in what D2 sees */
   volt_fetch_add_acq_rel(&q->length, UINT64_C(0) - count);
-  volt_short_lock_leave_(&q->lock);
+  volt_short_lock_unlock_(&q->lock);
   return count;
 }
 

@@ -78,12 +78,12 @@ static volt_task *pool_carve(volt_pool *pool, size_t bytes) {
 static volt_task *pool_take_shared(volt_rt *rt, unsigned block, volt_free_list *own,
                                    volt_chunk *chunk) {
   volt_pool *pool = &rt->pool;
-  volt_short_lock_take_(&pool->lock);
+  volt_short_lock_lock_(&pool->lock);
   if (chunk) pool_add_chunk(pool, chunk);
   volt_task *t = pool_pop(&pool->free[block]);
   if (t && own) pool_move(&pool->free[block], own, MOVE);
   if (!t) t = pool_carve(pool, (size_t)block * UNIT);
-  volt_short_lock_leave_(&pool->lock);
+  volt_short_lock_unlock_(&pool->lock);
   return t;
 }
 
@@ -107,10 +107,10 @@ static void pool_give(volt_rt *rt, volt_task *t, unsigned block) {
     pool_push(own, t);
     return;
   }
-  volt_short_lock_take_(&rt->pool.lock);
+  volt_short_lock_lock_(&rt->pool.lock);
   pool_push(&rt->pool.free[block], t);
   if (own) pool_move(own, &rt->pool.free[block], MOVE);
-  volt_short_lock_leave_(&rt->pool.lock);
+  volt_short_lock_unlock_(&rt->pool.lock);
 }
 
 /* ---- larger blocks: the size stands before the block ---- */

@@ -35,20 +35,20 @@ int volt_registry_add_(volt_rt *rt, volt_task *t) {
   volt_worker *here = volt_worker_here_(rt);
   t->shard = (uint16_t)(here ? here->index : rt->workers);
   volt_registry *registry = &rt->registry[t->shard];
-  volt_short_lock_take_(&registry->lock);
+  volt_short_lock_lock_(&registry->lock);
   bool is_closed = registry->is_closed != 0; /* R1 */
   if (!is_closed) {
     volt_registry_link_(registry, t);
     registry->count += 1;
     registry->spawned += 1;
   }
-  volt_short_lock_leave_(&registry->lock);
+  volt_short_lock_unlock_(&registry->lock);
   return is_closed ? VOLT_ECLOSED : VOLT_OK;
 }
 
 volt_registry *volt_registry_lock_(volt_rt *rt, unsigned shard) {
   volt_registry *registry = &rt->registry[shard];
-  volt_short_lock_take_(&registry->lock);
+  volt_short_lock_lock_(&registry->lock);
   return registry;
 }
 
@@ -70,7 +70,7 @@ static void registry_wake_closers(volt_closer *c) {
 }
 
 void volt_registry_unlock_(volt_registry *registry) {
-  volt_short_lock_leave_(&registry->lock);
+  volt_short_lock_unlock_(&registry->lock);
 }
 
 void volt_registry_count_off_and_unlock_(volt_registry *registry) {
@@ -81,7 +81,7 @@ void volt_registry_count_off_and_unlock_(volt_registry *registry) {
     closers = registry->closers;
     registry->closers = NULL;
   }
-  volt_short_lock_leave_(&registry->lock); /* I1 */
+  volt_short_lock_unlock_(&registry->lock); /* I1 */
   registry_wake_closers(closers);
 }
 
@@ -93,9 +93,9 @@ static volt_task *registry_take(volt_task_link *from, volt_task_link *to) {
 }
 
 uint64_t volt_registry_close_(volt_registry *registry) {
-  volt_short_lock_take_(&registry->lock);
+  volt_short_lock_lock_(&registry->lock);
   registry->is_closed = 1;
-  volt_short_lock_leave_(&registry->lock);
+  volt_short_lock_unlock_(&registry->lock);
   return volt_task_list_cancel_(&registry->lock, &registry->running, &registry->cancelled,
                                 registry_take);
 }
@@ -117,26 +117,26 @@ static bool registry_remove_closer(volt_registry *registry, volt_closer *closer)
 
 int volt_registry_wait_(volt_registry *registry, uint64_t deadline_ns) {
   volt_closer self = {.parker = VOLT_PARKER_INIT};
-  volt_short_lock_take_(&registry->lock);
+  volt_short_lock_lock_(&registry->lock);
   bool any = registry->count > 0;
   if (any) {
     self.next = registry->closers;
     registry->closers = &self;
   }
-  volt_short_lock_leave_(&registry->lock);
+  volt_short_lock_unlock_(&registry->lock);
   if (!any || volt_park_until(&self.parker, 1, deadline_ns) == VOLT_OK) return VOLT_OK;
-  volt_short_lock_take_(&registry->lock);
+  volt_short_lock_lock_(&registry->lock);
   bool gave_up = registry_remove_closer(registry, &self); /* R2 */
-  volt_short_lock_leave_(&registry->lock);
+  volt_short_lock_unlock_(&registry->lock);
   if (gave_up) return VOLT_ETIMEDOUT;
   volt_park_until(&self.parker, 1, VOLT_NO_DEADLINE);
   return VOLT_OK;
 }
 
 uint64_t volt_registry_count_(volt_registry *registry, uint64_t *spawned) {
-  volt_short_lock_take_(&registry->lock);
+  volt_short_lock_lock_(&registry->lock);
   uint64_t count = registry->count;
   *spawned += registry->spawned;
-  volt_short_lock_leave_(&registry->lock);
+  volt_short_lock_unlock_(&registry->lock);
   return count;
 }

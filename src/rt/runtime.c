@@ -307,11 +307,11 @@ void volt_rt_stats(volt_rt *rt, volt_rt_stats_of *stats) {
   }
   stats->cancelled = volt_load_relaxed(&rt->cancelled);
   stats->injected = volt_inject_length_(&rt->inject);
-  volt_short_lock_take_(&rt->blocking.lock);
+  volt_short_lock_lock_(&rt->blocking.lock);
   stats->blocking_threads = rt->blocking.threads;
   stats->blocking_idle = rt->blocking.idle_count;
   stats->blocking_queued = rt->blocking.queued;
-  volt_short_lock_leave_(&rt->blocking.lock);
+  volt_short_lock_unlock_(&rt->blocking.lock);
 }
 
 int volt_rt_worker_stats(volt_rt *rt, uint32_t worker, volt_worker_stats *stats) {

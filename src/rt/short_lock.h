@@ -12,7 +12,7 @@ static inline void volt_short_lock_init_(volt_short_lock *l) {
   volt_store_relaxed(&l->word, 0); /* not shared yet */
 }
 
-static inline void volt_short_lock_take_(volt_short_lock *l) {
+static inline void volt_short_lock_lock_(volt_short_lock *l) {
   uint32_t seen = 0;
   unsigned spins = 0;
   /* short_lock:L1 <- short_lock:U1: the holder sees what the holders before it did */
@@ -23,7 +23,7 @@ static inline void volt_short_lock_take_(volt_short_lock *l) {
 }
 
 /* The last access to *l. */
-static inline void volt_short_lock_leave_(volt_short_lock *l) {
+static inline void volt_short_lock_unlock_(volt_short_lock *l) {
   /* short_lock:U1 -> short_lock:L1: the next holder sees what this one did */
   volt_store_release(&l->word, 0);
 }

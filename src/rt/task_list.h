@@ -53,13 +53,13 @@ static inline uint64_t volt_task_list_cancel_(volt_short_lock *lock, volt_task_l
     volt_task *batch[VOLT_CANCEL_BATCH];
     bool schedule[VOLT_CANCEL_BATCH];
     unsigned count = 0;
-    volt_short_lock_take_(lock);
+    volt_short_lock_lock_(lock);
     while (count < VOLT_CANCEL_BATCH && !volt_task_list_is_empty_(from)) {
       volt_task *t = take(from, to);
       if (volt_task_ask_(t, &schedule[count])) batch[count++] = t;
     }
     more = !volt_task_list_is_empty_(from); /* else not even the lock is touched again */
-    volt_short_lock_leave_(lock);
+    volt_short_lock_unlock_(lock);
     for (unsigned i = 0; i < count; i++) volt_task_deliver_(batch[i], schedule[i]);
     asked += count;
   } while (more);

@@ -243,10 +243,10 @@ struct short_lock_model : model {
   }
   void thread(unsigned) override {
     shared *mine = s;
-    volt_short_lock_take_(&mine->lock);
+    volt_short_lock_lock_(&mine->lock);
     mine->to_come -= 1;
     bool last = mine->to_come == 0;
-    volt_short_lock_leave_(&mine->lock);
+    volt_short_lock_unlock_(&mine->lock);
     if (!last) return;
     freed += 1;
     mine->to_come = 0; // whoever still uses it is reported
