@@ -24,6 +24,7 @@
 
 #include "check.h"
 #include "futex.h"
+#include "leaf.h"
 #include "spin.h"
 
 enum { INIT = VOLT_FUTURE_INIT_, WAITING = VOLT_FUTURE_WAITING_, READY = VOLT_FUTURE_READY_ };
@@ -44,21 +45,11 @@ volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void
 }
 
 static volt_waiter *future_waiter(volt_future *f) {
-  return f->ops->waiter ? f->ops->waiter(f) : &f->waiter;
-}
-
-static int future_end(volt_future *f, int result) {
-  VOLT_ASSERT(result != VOLT_PENDING);
-  f->state = READY;
-  f->result = result;
-  return result;
+  return volt_leaf_waiter_(f, f->ops);
 }
 
 static void future_check_waiter(volt_future *f) {
-  uint32_t id = future_waiter(f)->id;
-  VOLT_CHECK(f->id == id, "volt_future",
-             "%p: its waiter was used behind its back: it is invocation %u, was %u",
-             (const void *)f, id, f->id);
+  volt_leaf_check_waiter_(f, f->ops);
 }
 
 /* Debug builds: a composed future has no waiter whose id would show that it was moved. */
@@ -87,12 +78,6 @@ static int future_result(volt_future *f) {
   return result == VOLT_OK && f->ops->outcome ? f->ops->outcome(f) : result;
 }
 
-static int future_registered(volt_future *f, volt_ctx *ctx) {
-  f->drop = ctx->drop;
-  ctx->registered += 1;
-  return VOLT_PENDING;
-}
-
 static void future_drop_waker(volt_future *f, void *ctx) {
   volt_wake_fn drop = f->drop;
   f->drop = NULL;
@@ -103,24 +88,8 @@ static bool future_is_leaf(const volt_future *f) {
   return f->ops->start != NULL;
 }
 
-/* Whether a grant cannot be given back, so that in a select the decision comes before the grant. */
 static bool future_is_final(const volt_future *f) {
-  return future_is_leaf(f) && !f->ops->give_back;
-}
-
-static int future_complete(volt_future *f, int result) {
-  if (volt_is_ok(result) && f->decision && future_is_final(f)) f->decision->mine = true;
-  return future_end(f, result);
-}
-
-static int future_start(volt_future *f, volt_ctx *ctx) {
-  f->decision = ctx->decision;
-  int result = f->ops->start(f, ctx->waker);
-  if (result != VOLT_PENDING) return future_complete(f, result);
-  if (f->decision) f->decision->shared = true;
-  f->state = WAITING;
-  f->id = future_waiter(f)->id;
-  return future_registered(f, ctx);
+  return future_is_leaf(f) && volt_leaf_is_final_(f->ops);
 }
 
 /* Cancel a WAITING leaf. Returns false if it has completed instead. */
@@ -139,11 +108,11 @@ static bool future_is_due(volt_future *f) {
 }
 
 int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
-  if (f->state == INIT) return future_start(f, ctx);
+  if (f->state == INIT) return volt_leaf_start_(f, ctx, f->ops);
   future_check_waiter(f);
   if (ctx->decision && f->decision != ctx->decision && future_is_final(f) && future_withdraw(f)) {
     f->state = INIT; /* it was queued before it was in this select: queue it with its decision */
-    return future_start(f, ctx);
+    return volt_leaf_start_(f, ctx, f->ops);
   }
   if (!future_is_final(f)) f->decision = ctx->decision; /* no granter reads it */
   volt_waiter *w = future_waiter(f);
@@ -157,21 +126,24 @@ int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
     if (before.wake == ctx->waker.wake && before.ctx == ctx->waker.ctx) return VOLT_PENDING;
     if (f->ops->set_waker(f, ctx->waker)) {
       future_drop_waker(f, before.ctx);
-      return future_registered(f, ctx);
+      return volt_leaf_registered_(f, ctx);
     }
     result = future_result(f); /* the grant was first */
   }
   if (result == VOLT_ECANCELED && volt_waiter_result(w) == result) {
     future_drop_waker(f, w->ctx); /* I1: dismissed (channel.c R9) */
   }
-  return future_complete(f, result);
+  return volt_leaf_complete_(f, f->ops, result);
 }
 
 /* ---- every future ---- */
 
-int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
-  VOLT_CHECK(f->ops && f->state <= READY, "volt_future_poll", "%p was never given an operation",
-             (void *)f);
+static void future_check_made(const volt_future *f, bool is_made) {
+  VOLT_CHECK(is_made, "volt_future_poll", "%p was never given an operation", (const void *)f);
+}
+
+int volt_future_poll_long_(volt_future *f, volt_ctx *ctx) {
+  future_check_made(f, f->state <= READY);
   if (f->state == READY) return f->result;
   if (ctx->cancel != VOLT_CTX_GO_ON && !f->ops->ends_itself) {
     volt_future_cancel(f);
@@ -190,7 +162,7 @@ int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
     ctx->decision = decision;
     if (result != VOLT_PENDING) {
       if (future_is_leaf(f)) ctx->budget -= 1;
-      return future_end(f, result);
+      return volt_future_end_(f, result);
     }
     if (!future_is_leaf(f)) future_note_place(f);
     f->state = WAITING;
@@ -199,6 +171,14 @@ int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
   int result = volt_future_poll_leaf_(f, ctx);
   if (result != VOLT_PENDING) ctx->budget -= 1;
   return result;
+}
+
+int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
+  const volt_future_ops_ *ops = f->ops;
+  future_check_made(f, ops != NULL);
+  if (ops->poll_ctx) return ops->poll_ctx(f, ctx);
+  if (future_is_leaf(f) && !ops->poll) return volt_leaf_poll_ctx_(f, ctx, ops);
+  return volt_future_poll_long_(f, ctx);
 }
 
 int volt_future_poll_branch_(volt_future *f, volt_ctx *ctx) {
@@ -243,7 +223,7 @@ void volt_future_cancel(volt_future *f) {
       f->ops->give_back(f);
     }
   }
-  future_end(f, result);
+  volt_future_end_(f, result);
 }
 
 const volt_future *volt_future_standing_(volt_future *f) {
@@ -288,8 +268,8 @@ static void block_drop(void *ctx) {
 /* The deadline has passed: cancel f. Returns its result. */
 static int block_give_up(volt_future *f) {
   bool cancelled = future_is_leaf(f) ? future_withdraw(f) : f->ops->cancel(f);
-  if (cancelled) return future_end(f, VOLT_ETIMEDOUT);
-  return future_end(f, future_is_leaf(f) ? future_result(f) : (int)VOLT_OK);
+  if (cancelled) return volt_future_end_(f, VOLT_ETIMEDOUT);
+  return volt_future_end_(f, future_is_leaf(f) ? future_result(f) : (int)VOLT_OK);
 }
 
 /* R1: where the counts of wakes begin: just before they wrap, so that every call meets the wrap. */

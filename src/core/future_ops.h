@@ -16,6 +16,8 @@
  *   due         completes a waiting future if what it waits for has happened already, and calls its
  *               waker then. Returns whether it has completed. One load if nothing has happened.
  *               NULL: a poll need not look, because its waiter is completed in the same step
+ *   poll_ctx    as volt_future_poll_ctx(): volt_leaf_poll_ctx_() with these operations (leaf.h).
+ *               NULL: the same, with fewer of its steps known to the compiler
  *
  * A composed future awaits other futures. It has cancel, and
  *   poll        as volt_future_poll_ctx()
@@ -34,6 +36,7 @@ typedef struct volt_future_ops_ {
   volt_waiter *(*waiter)(volt_future *f);
   int (*outcome)(volt_future *f);
   bool (*due)(volt_future *f);
+  int (*poll_ctx)(volt_future *f, volt_ctx *ctx);
   int (*poll)(volt_future *f, volt_ctx *ctx);
   void (*leave)(volt_future *f);
   volt_future *(*through)(volt_future *f);

@@ -67,6 +67,12 @@ VOLT_API void volt_waiters_grant_(const volt_claimed_ *batch, unsigned count, ui
 /* Give a claimed waiter back to its owner as cancelled. Its waker is not called. */
 void volt_waiter_dismiss_(volt_waiter *w);
 
+/* Whether *w is granted: volt_waiter_result() is VOLT_OK. */
+static inline bool volt_waiter_is_granted_(const volt_waiter *w) {
+  /* grant:W1 <- grant:G1: the owner sees all that the granter did before the grant */
+  return volt_load_acquire(&w->state) == VOLT_WAITER_GRANTED_;
+}
+
 /* Block until a claimed waiter is granted. Returns its result. */
 VOLT_API int volt_waiter_await_(volt_waiter *w);
 

@@ -1,0 +1,111 @@
+/* leaf.h: how a poll drives a leaf, a future that waits with one waiter (future_ops.h).
+ *
+ * Every function here takes the operations of the leaf beside the leaf. future.c gives them as
+ * f->ops, for every leaf. A primitive may give them as a constant, in a poll_ctx() of its own: the
+ * compiler then calls its start() directly, and leaves out what the operations do not have.
+ *
+ *   static int x_poll_ctx(volt_future *f, volt_ctx *ctx);
+ *   static const volt_future_ops_ x_ops = {.start = x_start, ..., .poll_ctx = x_poll_ctx};
+ *   static int x_poll_ctx(volt_future *f, volt_ctx *ctx) {
+ *     return volt_leaf_poll_ctx_(f, ctx, &x_ops);
+ *   } */
+#ifndef VOLT_CORE_LEAF_H
+#define VOLT_CORE_LEAF_H
+
+#include "check.h"
+#include "future_ops.h"
+
+static inline volt_waiter *volt_leaf_waiter_(volt_future *f, const volt_future_ops_ *ops) {
+  return ops->waiter ? ops->waiter(f) : &f->waiter;
+}
+
+/* Debug builds: abort if its waiter was used for something else since f was queued. */
+static inline void volt_leaf_check_waiter_(volt_future *f, const volt_future_ops_ *ops) {
+#if VOLT_DEBUG
+  uint32_t id = volt_leaf_waiter_(f, ops)->id;
+  VOLT_CHECK(f->id == id, "volt_future",
+             "%p: its waiter was used behind its back: it is invocation %u, was %u",
+             (const void *)f, id, f->id);
+#else
+  (void)f;
+  (void)ops;
+#endif
+}
+
+/* Debug builds: note the waiter as it was queued, for volt_leaf_check_waiter_(). */
+static inline void volt_leaf_note_waiter_(volt_future *f, const volt_future_ops_ *ops) {
+#if VOLT_DEBUG
+  f->id = volt_leaf_waiter_(f, ops)->id;
+#else
+  (void)f;
+  (void)ops;
+#endif
+}
+
+/* Whether a grant cannot be given back, so that in a select the decision comes before the grant. */
+static inline bool volt_leaf_is_final_(const volt_future_ops_ *ops) {
+  return !ops->give_back;
+}
+
+/* f is ready, with result. Returns result. */
+static inline int volt_future_end_(volt_future *f, int result) {
+  VOLT_ASSERT(result != VOLT_PENDING);
+  f->state = VOLT_FUTURE_READY_;
+  f->result = result;
+  return result;
+}
+
+/* The leaf has completed with result. Returns result. */
+static inline int volt_leaf_complete_(volt_future *f, const volt_future_ops_ *ops, int result) {
+  if (volt_leaf_is_final_(ops) && volt_is_ok(result) && f->decision) f->decision->mine = true;
+  return volt_future_end_(f, result);
+}
+
+/* f waits with the waker of ctx now. Returns VOLT_PENDING. */
+static inline int volt_leaf_registered_(volt_future *f, volt_ctx *ctx) {
+  f->drop = ctx->drop;
+  ctx->registered += 1;
+  return VOLT_PENDING;
+}
+
+/* Begin the operation of a leaf that is INIT. */
+static inline int volt_leaf_start_(volt_future *f, volt_ctx *ctx, const volt_future_ops_ *ops) {
+  f->decision = ctx->decision;
+  int result = ops->start(f, ctx->waker);
+  if (result != VOLT_PENDING) return volt_leaf_complete_(f, ops, result);
+  if (f->decision) f->decision->shared = true;
+  f->state = VOLT_FUTURE_WAITING_;
+  volt_leaf_note_waiter_(f, ops);
+  return volt_leaf_registered_(f, ctx);
+}
+
+/* What a poll finds most often: a leaf that is INIT, or WAITING and granted. Otherwise returns
+ * false, and nothing is changed. */
+static inline bool volt_leaf_poll_short_(volt_future *f, volt_ctx *ctx, const volt_future_ops_ *ops,
+                                         int *result) {
+  if (f->state == VOLT_FUTURE_INIT_) {
+    *result = volt_leaf_start_(f, ctx, ops);
+    return true;
+  }
+  if (f->state != VOLT_FUTURE_WAITING_) return false;
+  volt_leaf_check_waiter_(f, ops);
+  if (!volt_waiter_is_granted_(volt_leaf_waiter_(f, ops))) return false;
+  *result = volt_leaf_complete_(f, ops, ops->outcome ? ops->outcome(f) : (int)VOLT_OK);
+  return true;
+}
+
+/* volt_future_poll_ctx() of every future, whatever its state. */
+int volt_future_poll_long_(volt_future *f, volt_ctx *ctx);
+
+/* volt_future_poll_ctx() of a leaf without a poll() of its own. */
+static inline int volt_leaf_poll_ctx_(volt_future *f, volt_ctx *ctx, const volt_future_ops_ *ops) {
+  int result;
+  if (VOLT_LIKELY(ctx->cancel == VOLT_CTX_GO_ON && ctx->budget > 0) &&
+      volt_leaf_poll_short_(f, ctx, ops, &result)) {
+    if (result != VOLT_PENDING) ctx->budget -= 1;
+    return result;
+  }
+  return volt_future_poll_long_(f, ctx);
+}
+
+#endif
