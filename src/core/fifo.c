@@ -42,14 +42,6 @@ void volt_fifo_init_(volt_fifo_ *q, uint32_t value) {
   q->rest = 0;
 }
 
-void volt_fifo_append_(volt_fifo_ *q, volt_waiter *w, uint32_t want, uint32_t need,
-                       volt_waker waker) {
-  volt_waiter_arm_(w, q, waker);
-  w->want = want;
-  w->need = need;
-  volt_fifo_push_back_(q, w); /* published by U1 */
-}
-
 void volt_fifo_unlock_(volt_fifo_ *q, uint64_t word) {
   const uint64_t queued = VOLT_WORD_QUEUED_;
   volt_fifo_unlock_exact_(q, q->head ? word | queued : word & ~queued);

@@ -50,6 +50,13 @@ static inline bool volt_fifo_lock_if_queued_(volt_fifo_ *q, uint64_t *word) {
   }
 }
 
+/* Take the lock if the word is still `word`, in which LOCKED is clear. Returns whether it is held
+ * now. */
+static inline bool volt_fifo_lock_from_(volt_fifo_ *q, uint64_t word) {
+  /* fifo:L1 <- fifo:U1, latch:F1, notify:F1: the holder sees what the last holder did */
+  return volt_cas_acquire(&q->word, &word, word | VOLT_WORD_LOCKED_);
+}
+
 /* Take the lock if it is free. Returns whether it is held now; *word is what the word was. */
 static inline bool volt_fifo_try_lock_(volt_fifo_ *q, uint64_t *word) {
   *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
@@ -88,10 +95,6 @@ static inline bool volt_fifo_is_linked_(const volt_waiter *w) {
   return w->need > 0; /* I5 */
 }
 
-/* Arm *w and append it; it becomes PENDING. want, need: see detail/fifo.h; need is above 0. */
-void volt_fifo_append_(volt_fifo_ *q, volt_waiter *w, uint32_t want, uint32_t need,
-                       volt_waker waker);
-
 /* Append *w, which is armed. */
 static inline void volt_fifo_push_back_(volt_fifo_ *q, volt_waiter *w) {
   VOLT_CHECK(q->tail != w, "volt_waiter", "%p was made anew while it was queued on %p", (void *)w,
@@ -105,6 +108,29 @@ static inline void volt_fifo_push_back_(volt_fifo_ *q, volt_waiter *w) {
   }
   q->tail = w;
   q->waiters += 1;
+}
+
+/* Arm *w, which becomes PENDING, and append it. want, need: see detail/fifo.h; need is above 0. */
+static inline void volt_fifo_append_(volt_fifo_ *q, volt_waiter *w, uint32_t want, uint32_t need,
+                                     volt_waker waker) {
+  w->want = want;
+  volt_waiter_arm_(w, q, waker);
+  w->need = need;
+  volt_fifo_push_back_(q, w); /* published by U1 */
+}
+
+/* As volt_fifo_append_(), to a FIFO that is empty. */
+static inline void volt_fifo_append_first_(volt_fifo_ *q, volt_waiter *w, uint32_t want,
+                                           uint32_t need, volt_waker waker) {
+  VOLT_ASSERT(!q->head && !q->tail && q->waiters == 0);
+  w->want = want;
+  volt_waiter_arm_(w, q, waker);
+  w->need = need;
+  w->next = NULL;
+  w->prev = NULL;
+  q->head = w;
+  q->tail = w;
+  q->waiters = 1;
 }
 
 /* Unlink *w. If its neighbours do not point to it, it was moved, copied or queued twice, and this

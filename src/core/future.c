@@ -173,12 +173,16 @@ int volt_future_poll_long_(volt_future *f, volt_ctx *ctx) {
   return result;
 }
 
-int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
+/* Not inlined, so that volt_future_poll_ctx() has no frame. */
+static VOLT_NOINLINE int future_poll_without_its_own(volt_future *f, volt_ctx *ctx) {
   const volt_future_ops_ *ops = f->ops;
-  future_check_made(f, ops != NULL);
-  if (ops->poll_ctx) return ops->poll_ctx(f, ctx);
-  if (future_is_leaf(f) && !ops->poll) return volt_leaf_poll_ctx_(f, ctx, ops);
+  if (ops->start && !ops->poll) return volt_leaf_poll_ctx_(f, ctx, ops, NULL);
   return volt_future_poll_long_(f, ctx);
+}
+
+int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
+  future_check_made(f, f->ops != NULL);
+  return f->ops->poll_ctx ? f->ops->poll_ctx(f, ctx) : future_poll_without_its_own(f, ctx);
 }
 
 int volt_future_poll_branch_(volt_future *f, volt_ctx *ctx) {

@@ -35,21 +35,10 @@ void volt_waiter_check_unused_(const char *name, volt_waiter *w) {
       state <= VOLT_WAITER_LEAVING_ ? "already queued" : "not initialised", state);
 }
 
-void volt_waiter_name_(volt_waiter *w) {
-  uint32_t use = 1;
-#if VOLT_DEBUG
+uint32_t volt_waiter_use_(void) {
   static VOLT_ATOMIC(uint32_t) uses;
-  use += volt_fetch_add_relaxed(&uses, 1) % 0xffff; /* relaxed: a number, which orders nothing */
-#endif
-  w->id = use << 16 | volt_waiter_place_(w);
-}
-
-void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker) {
-  w->queue = object;
-  w->wake = waker.wake;
-  w->ctx = waker.ctx;
-  volt_waiter_name_(w);
-  volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published when it is linked */
+  /* relaxed: a number, which orders nothing */
+  return 1 + volt_fetch_add_relaxed(&uses, 1) % 0xffff;
 }
 
 static bool grant_is_done(uint32_t state) {

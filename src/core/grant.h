@@ -31,9 +31,6 @@ typedef struct volt_claimed_ {
 /* Abort if *w is in use. name: of the primitive, for the message. */
 void volt_waiter_check_unused_(const char *name, volt_waiter *w);
 
-/* Make *w PENDING, as a waiter for object. It is its owner's alone until it is linked. */
-VOLT_API void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker);
-
 /* 16 bits of the address of *w. Two waiters in the same aligned block of 512 KiB differ; others
  * almost always do. */
 static inline uint32_t volt_waiter_place_(const volt_waiter *w) {
@@ -41,9 +38,28 @@ static inline uint32_t volt_waiter_place_(const volt_waiter *w) {
   return (uint32_t)((place ^ place >> 16) & 0xffff);
 }
 
-/* Give *w a new id. Low half: its address, as above. High half: a count of uses, from 1 on; in
- * release builds always 1. */
-VOLT_API void volt_waiter_name_(volt_waiter *w);
+/* The next in a count of uses, 1 to 65535. For debug builds. */
+VOLT_API uint32_t volt_waiter_use_(void);
+
+/* Give *w a new id. Low half: its address, as above. High half: volt_waiter_use_(); in release
+ * builds always 1. */
+static inline void volt_waiter_name_(volt_waiter *w) {
+#if VOLT_DEBUG
+  uint32_t use = volt_waiter_use_();
+#else
+  const uint32_t use = 1;
+#endif
+  w->id = use << 16 | volt_waiter_place_(w);
+}
+
+/* Make *w PENDING, as a waiter for object. It is its owner's alone until it is linked. */
+static inline void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker waker) {
+  w->queue = object;
+  w->wake = waker.wake;
+  w->ctx = waker.ctx;
+  volt_waiter_name_(w);
+  volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published when it is linked */
+}
 
 /* Whether *w is where it was when it was armed, and was not initialised again since. */
 static inline bool volt_waiter_is_in_place_(const volt_waiter *w) {

@@ -7,7 +7,7 @@
  *   static int x_poll_ctx(volt_future *f, volt_ctx *ctx);
  *   static const volt_future_ops_ x_ops = {.start = x_start, ..., .poll_ctx = x_poll_ctx};
  *   static int x_poll_ctx(volt_future *f, volt_ctx *ctx) {
- *     return volt_leaf_poll_ctx_(f, ctx, &x_ops);
+ *     return volt_leaf_poll_ctx_(f, ctx, &x_ops, x_start_short);
  *   } */
 #ifndef VOLT_CORE_LEAF_H
 #define VOLT_CORE_LEAF_H
@@ -68,10 +68,9 @@ static inline int volt_leaf_registered_(volt_future *f, volt_ctx *ctx) {
   return VOLT_PENDING;
 }
 
-/* Begin the operation of a leaf that is INIT. */
-static inline int volt_leaf_start_(volt_future *f, volt_ctx *ctx, const volt_future_ops_ *ops) {
-  f->decision = ctx->decision;
-  int result = ops->start(f, ctx->waker);
+/* start() has returned result. Returns the result of the poll. */
+static VOLT_INLINED_ int volt_leaf_started_(volt_future *f, volt_ctx *ctx,
+                                            const volt_future_ops_ *ops, int result) {
   if (result != VOLT_PENDING) return volt_leaf_complete_(f, ops, result);
   if (f->decision) f->decision->shared = true;
   f->state = VOLT_FUTURE_WAITING_;
@@ -79,31 +78,41 @@ static inline int volt_leaf_start_(volt_future *f, volt_ctx *ctx, const volt_fut
   return volt_leaf_registered_(f, ctx);
 }
 
-/* What a poll finds most often: a leaf that is INIT, or WAITING and granted. Otherwise returns
- * false, and nothing is changed. */
-static inline bool volt_leaf_poll_short_(volt_future *f, volt_ctx *ctx, const volt_future_ops_ *ops,
-                                         int *result) {
-  if (f->state == VOLT_FUTURE_INIT_) {
-    *result = volt_leaf_start_(f, ctx, ops);
-    return true;
-  }
-  if (f->state != VOLT_FUTURE_WAITING_) return false;
+/* Begin the operation of a leaf that is INIT. */
+static inline int volt_leaf_start_(volt_future *f, volt_ctx *ctx, const volt_future_ops_ *ops) {
+  f->decision = ctx->decision;
+  return volt_leaf_started_(f, ctx, ops, ops->start(f, ctx->waker));
+}
+
+/* Whether the waiter of a WAITING leaf is granted. */
+static inline bool volt_leaf_is_granted_(volt_future *f, const volt_future_ops_ *ops) {
   volt_leaf_check_waiter_(f, ops);
-  if (!volt_waiter_is_granted_(volt_leaf_waiter_(f, ops))) return false;
-  *result = volt_leaf_complete_(f, ops, ops->outcome ? ops->outcome(f) : (int)VOLT_OK);
-  return true;
+  return volt_waiter_is_granted_(volt_leaf_waiter_(f, ops));
 }
 
 /* volt_future_poll_ctx() of every future, whatever its state. */
 int volt_future_poll_long_(volt_future *f, volt_ctx *ctx);
 
-/* volt_future_poll_ctx() of a leaf without a poll() of its own. */
-static inline int volt_leaf_poll_ctx_(volt_future *f, volt_ctx *ctx, const volt_future_ops_ *ops) {
-  int result;
-  if (VOLT_LIKELY(ctx->cancel == VOLT_CTX_GO_ON && ctx->budget > 0) &&
-      volt_leaf_poll_short_(f, ctx, ops, &result)) {
-    if (result != VOLT_PENDING) ctx->budget -= 1;
-    return result;
+/* volt_future_poll_ctx() of a leaf without a poll() of its own.
+ * start_short: as ops->start(), if that is quick; else it does nothing and returns VOLT_EAGAIN, and
+ *   ops->start() follows. Or NULL. */
+static VOLT_INLINED_ int volt_leaf_poll_ctx_(volt_future *f, volt_ctx *ctx,
+                                             const volt_future_ops_ *ops,
+                                             int (*start_short)(volt_future *f,
+                                                                const volt_waker *)) {
+  if (VOLT_LIKELY(ctx->cancel == VOLT_CTX_GO_ON && ctx->budget > 0)) {
+    if (f->state == VOLT_FUTURE_INIT_) {
+      f->decision = ctx->decision;
+      int result = start_short ? start_short(f, &ctx->waker) : ops->start(f, ctx->waker);
+      if (start_short && result == VOLT_EAGAIN) return volt_future_poll_long_(f, ctx);
+      if (result != VOLT_PENDING) ctx->budget -= 1;
+      return volt_leaf_started_(f, ctx, ops, result);
+    }
+    if (f->state == VOLT_FUTURE_WAITING_ && volt_leaf_is_granted_(f, ops)) {
+      int result = ops->outcome ? ops->outcome(f) : (int)VOLT_OK;
+      ctx->budget -= 1;
+      return volt_leaf_complete_(f, ops, result);
+    }
   }
   return volt_future_poll_long_(f, ctx);
 }

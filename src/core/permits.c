@@ -147,37 +147,20 @@ int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
   if (n > kind->max) return VOLT_EINVAL;
   if (n == 0) return VOLT_OK;
   volt_waiter_check_unused_(kind->name, w);
-  for (;;) {
-    uint64_t word;
-    bool locked = volt_fifo_lock_if_queued_(q, &word);
-    if (word & CLOSED)
-      return locked ? volt_permits_refuse_locked_(q, word) : volt_permits_refuse_(q);
-    uint32_t need = n;
-    if (!locked) {
-      int32_t permits = volt_permits_in_(kind, word);
-      VOLT_CHECK((uint32_t)permits != kind->shared || n != (uint32_t)permits, kind->name,
-                 "%p: too many holders", (void *)q);
-      if (permits >= (int32_t)n) { /* n is at most max, which is below 2^31 */
-        uint64_t next = volt_permits_word_(kind, permits - (int32_t)n) | VOLT_WORD_FLAGS_(word);
-        /* permits:A1 <- permits:F1, fifo:U1: this thread sees what the releasers of the permits
-         * did */
-        if (volt_cas_acquire(&q->word, &word, next)) return VOLT_OK;
-        continue;
-      }
-      /* R1: takes what there is, and says that a waiter is queued.
-       * permits:A1 <- permits:F1, fifo:U1: this thread sees what the releasers of the permits did;
-       * permits:L1 <- fifo:U1: the holder of the lock sees what the last holder did */
-      if (!volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
-      if (permits < 0) {
-        q->rest = (uint32_t)permits; /* the excess is carried over, too */
-      } else {
-        need = n - (uint32_t)permits;
-      }
+  return volt_permits_take_or_queue_(q, kind, w, n, waker);
+}
+
+int volt_permits_take_or_queue_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w,
+                                uint32_t n, volt_waker waker) {
+  for (unsigned spins = 0;;) {
+    uint64_t word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
+    if (word & CLOSED) return volt_permits_refuse_(q);
+    if (word & LOCKED) {
+      volt_pause_(&spins);
+      continue;
     }
-    w->data = NULL;
-    volt_fifo_append_(q, w, n, need, waker);
-    volt_permits_unlock_(q, kind, word, volt_permits_carried_(q));
-    return VOLT_PENDING;
+    int result = volt_permits_attempt_(q, kind, w, n, &waker, word);
+    if (result != VOLT_EAGAIN) return result;
   }
 }
 
@@ -328,8 +311,10 @@ static const volt_permit_kind_ *permit_future_kind(const volt_future *f) {
 }
 
 int volt_permit_future_start_(volt_future *f, volt_waker waker) {
-  return volt_permits_acquire_(permit_future_queue(f), permit_future_kind(f), &f->waiter, f->n,
-                               waker);
+  const volt_permit_kind_ *kind = permit_future_kind(f);
+  if (f->n > kind->max) return VOLT_EINVAL;
+  if (f->n == 0) return VOLT_OK;
+  return volt_permits_take_or_queue_(permit_future_queue(f), kind, &f->waiter, f->n, waker);
 }
 
 bool volt_permit_future_cancel_(volt_future *f) {

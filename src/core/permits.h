@@ -9,7 +9,7 @@
 #include <volt/detail/fifo.h>
 
 #include "fifo.h"
-#include "future_ops.h"
+#include "leaf.h"
 
 /* Give *w, the head of the FIFO, what it may have of *available: take it from w->need and from
  * *available. As an int32_t, *available is below 0 while there is an excess (permits.c); then
@@ -124,12 +124,50 @@ static inline int volt_permits_refuse_(volt_fifo_ *q) {
   return VOLT_ECLOSED;
 }
 
+/* Take n permits, or queue *w; n is 1 to kind->max, and *w is not in use. */
+int volt_permits_take_or_queue_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w,
+                                uint32_t n, volt_waker waker);
+
+/* One attempt at that. word: a guess, with neither LOCKED nor CLOSED. Returns VOLT_EAGAIN if the
+ * word has changed. */
+static VOLT_INLINED_ int volt_permits_attempt_(volt_fifo_ *q, const volt_permit_kind_ *kind,
+                                               volt_waiter *w, uint32_t n, const volt_waker *waker,
+                                               uint64_t word) {
+  if (word & VOLT_WORD_QUEUED_) {
+    if (!volt_fifo_lock_from_(q, word)) return VOLT_EAGAIN;
+    w->data = NULL;
+    volt_fifo_append_(q, w, n, n, *waker);
+    volt_permits_unlock_(q, kind, word, volt_permits_carried_(q));
+    return VOLT_PENDING;
+  }
+  int32_t permits = volt_permits_in_(kind, word);
+  VOLT_CHECK(kind->shared == 0 || (uint32_t)permits != kind->shared || n != (uint32_t)permits,
+             kind->name, "%p: too many holders", (void *)q);
+  if (permits >= (int32_t)n) { /* n is at most max, which is below 2^31 */
+    uint64_t next = volt_permits_word_(kind, permits - (int32_t)n) | VOLT_WORD_FLAGS_(word);
+    /* permits:A1 <- permits:F1, fifo:U1: this thread sees what the releasers of the permits did */
+    return volt_cas_acquire(&q->word, &word, next) ? VOLT_OK : VOLT_EAGAIN;
+  }
+  /* R1: takes what there is, and says that a waiter is queued.
+   * permits:A1 <- permits:F1, fifo:U1: this thread sees what the releasers of the permits did;
+   * permits:L1 <- fifo:U1: the holder of the lock sees what the last holder did */
+  if (!volt_cas_acquire(&q->word, &word, VOLT_WORD_QUEUED_ | VOLT_WORD_LOCKED_)) return VOLT_EAGAIN;
+  uint32_t excess = permits < 0 ? (uint32_t)permits : 0; /* it is carried over, too */
+  uint32_t need = n - ((uint32_t)permits - excess);
+  w->data = NULL;
+  volt_fifo_append_first_(q, w, n, need, *waker); /* I2 */
+  volt_permits_unlock_(q, kind, word, excess);
+  return VOLT_PENDING;
+}
+
 /* The lock is held. Serve waiters from the head on while permits are available; if CLOSED is set in
  * word, all waiters. Release the lock, grant the waiters that are served, and call their wakers. */
 void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
                                     uint32_t available);
 
-/* ---- futures ---- */
+/* ---- futures ----
+ *
+ * Each kind has a poll_ctx() of its own, in which the compiler knows the kind (leaf.h). */
 
 /* The operations of a future that takes f->n permits. */
 typedef struct volt_permit_future_ops_ {
@@ -143,13 +181,25 @@ bool volt_permit_future_set_waker_(volt_future *f, volt_waker waker);
 void volt_permit_future_give_back_(volt_future *f);
 bool volt_permit_future_due_(volt_future *f);
 
-#define VOLT_PERMIT_FUTURE_OPS_(its_kind)                \
+/* As start(), if the lock is free; else VOLT_EAGAIN (leaf.h). */
+static VOLT_INLINED_ int volt_permit_future_start_short_(volt_future *f,
+                                                         const volt_permit_kind_ *kind,
+                                                         const volt_waker *waker) {
+  volt_fifo_ *q = (volt_fifo_ *)f->object;
+  uint64_t word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
+  bool fits = f->n - 1 < kind->max;            /* and is not 0 */
+  if (!fits || (word & (VOLT_WORD_LOCKED_ | VOLT_WORD_CLOSED_))) return VOLT_EAGAIN;
+  return volt_permits_attempt_(q, kind, &f->waiter, f->n, waker, word);
+}
+
+#define VOLT_PERMIT_FUTURE_OPS_(its_kind, its_poll_ctx)  \
   {                                                      \
     .base = {.start = volt_permit_future_start_,         \
              .cancel = volt_permit_future_cancel_,       \
              .set_waker = volt_permit_future_set_waker_, \
              .give_back = volt_permit_future_give_back_, \
-             .due = volt_permit_future_due_},            \
+             .due = volt_permit_future_due_,             \
+             .poll_ctx = (its_poll_ctx)},                \
     .kind = (its_kind)                                   \
   }
 

@@ -12,7 +12,18 @@ static const volt_permit_kind_ mutex_kind = {.name = "volt_mutex",
                                              .shared = 0,
                                              .serve = volt_permits_serve_,
                                              .bound = NULL};
-static const volt_permit_future_ops_ mutex_future_ops = VOLT_PERMIT_FUTURE_OPS_(&mutex_kind);
+
+static VOLT_INLINED_ int mutex_start_short(volt_future *f, const volt_waker *waker) {
+  return volt_permit_future_start_short_(f, &mutex_kind, waker);
+}
+
+static int mutex_poll_ctx(volt_future *f, volt_ctx *ctx);
+static const volt_permit_future_ops_ mutex_future_ops =
+    VOLT_PERMIT_FUTURE_OPS_(&mutex_kind, mutex_poll_ctx);
+
+static int mutex_poll_ctx(volt_future *f, volt_ctx *ctx) {
+  return volt_leaf_poll_ctx_(f, ctx, &mutex_future_ops.base, mutex_start_short);
+}
 
 extern inline int volt_mutex_try_lock(volt_mutex *);
 extern inline int volt_mutex_lock(volt_mutex *, volt_waiter *, volt_waker);

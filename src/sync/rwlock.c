@@ -15,7 +15,18 @@ static const volt_permit_kind_ rwlock_kind = {.name = "volt_rwlock",
                                               .shared = READER,
                                               .serve = volt_permits_serve_,
                                               .bound = NULL};
-static const volt_permit_future_ops_ rwlock_future_ops = VOLT_PERMIT_FUTURE_OPS_(&rwlock_kind);
+
+static VOLT_INLINED_ int rwlock_start_short(volt_future *f, const volt_waker *waker) {
+  return volt_permit_future_start_short_(f, &rwlock_kind, waker);
+}
+
+static int rwlock_poll_ctx(volt_future *f, volt_ctx *ctx);
+static const volt_permit_future_ops_ rwlock_future_ops =
+    VOLT_PERMIT_FUTURE_OPS_(&rwlock_kind, rwlock_poll_ctx);
+
+static int rwlock_poll_ctx(volt_future *f, volt_ctx *ctx) {
+  return volt_leaf_poll_ctx_(f, ctx, &rwlock_future_ops.base, rwlock_start_short);
+}
 
 extern inline int volt_rwlock_try_read(volt_rwlock *);
 extern inline int volt_rwlock_read(volt_rwlock *, volt_waiter *, volt_waker);

@@ -97,7 +97,18 @@ static const volt_permit_kind_ sem_kind = {.name = "volt_sem",
                                            .shared = 0,
                                            .serve = sem_serve,
                                            .bound = sem_bound};
-static const volt_permit_future_ops_ sem_future_ops = VOLT_PERMIT_FUTURE_OPS_(&sem_kind);
+
+static VOLT_INLINED_ int sem_start_short(volt_future *f, const volt_waker *waker) {
+  return volt_permit_future_start_short_(f, &sem_kind, waker);
+}
+
+static int sem_poll_ctx(volt_future *f, volt_ctx *ctx);
+static const volt_permit_future_ops_ sem_future_ops =
+    VOLT_PERMIT_FUTURE_OPS_(&sem_kind, sem_poll_ctx);
+
+static int sem_poll_ctx(volt_future *f, volt_ctx *ctx) {
+  return volt_leaf_poll_ctx_(f, ctx, &sem_future_ops.base, sem_start_short);
+}
 
 extern inline int volt_sem_try_acquire(volt_sem *, uint32_t);
 extern inline int volt_sem_acquire(volt_sem *, volt_waiter *, uint32_t, volt_waker);

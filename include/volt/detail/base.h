@@ -16,6 +16,7 @@
 #if defined(__GNUC__) || defined(__clang__)
 #define VOLT_API __attribute__((visibility("default")))
 #define VOLT_NOINLINE __attribute__((noinline))
+#define VOLT_INLINED_ __attribute__((always_inline)) inline
 #define VOLT_NORETURN __attribute__((noreturn))
 #define VOLT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define VOLT_NODISCARD __attribute__((warn_unused_result))
@@ -25,6 +26,7 @@
 #else
 #define VOLT_API
 #define VOLT_NOINLINE
+#define VOLT_INLINED_ inline
 #define VOLT_NORETURN
 #define VOLT_LIKELY(x) (!!(x))
 #define VOLT_NODISCARD
