@@ -39,6 +39,7 @@ volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void
   f->state = INIT;
   f->result = VOLT_PENDING;
   f->id = 0;
+  f->waiter.need = 0; /* a FIFO that still has it finds it made anew: by need, or by id */
   f->waiter.id = 0;
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* not shared in INIT */
   return f;

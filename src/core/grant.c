@@ -82,25 +82,28 @@ int volt_waiter_await_(volt_waiter *w) {
   }
 }
 
-static void grant_one(volt_waiter *w, uint32_t state) {
-  /* relaxed: a hint; an owner that falls asleep after this load wakes up by itself (R8) */
-  bool sleeps = volt_load_relaxed(&w->state) == VOLT_WAITER_AWAITED_;
+/* The owner of *w sleeps until it is granted. */
+static void grant_wake_owner(volt_waiter *w, uint32_t state) {
   /* grant:G1 -> grant:W1: the owner sees all that this thread did before the grant */
-  volt_store_release(&w->state, state);         /* R3: the last access to *w */
-  if (sleeps) volt_futex_wake32_(&w->state, 1); /* by its address, *w may be gone */
+  volt_store_release(&w->state, state); /* R3: the last access to *w */
+  volt_futex_wake32_(&w->state, 1);     /* by its address, *w may be gone */
+}
+
+VOLT_NOINLINE void volt_waiter_grant_asleep_(volt_waiter *w, volt_waker waker, uint32_t state) {
+  grant_wake_owner(w, state);
+  if (waker.wake) waker.wake(waker.ctx);
 }
 
 void volt_waiter_dismiss_(volt_waiter *w) {
-  grant_one(w, VOLT_WAITER_UNUSED_);
+  const volt_waker nobody = {NULL, NULL};
+  volt_waiter_grant_(w, nobody, VOLT_WAITER_UNUSED_);
 }
 
 void volt_waiters_grant_(const volt_claimed_ *batch, unsigned count, uint32_t state) {
   for (unsigned i = 0; i < count; i++) {
-    uint32_t id = batch[i].waiter->id;
-    VOLT_CHECK(batch[i].id == id, "grant",
-               "waiter %p was re-used while it was queued: it is invocation %u, was %u",
-               (void *)batch[i].waiter, id, batch[i].id);
-    grant_one(batch[i].waiter, state);
+    volt_waiter *w = batch[i].waiter;
+    volt_claimed_check_(&batch[i]);
+    if (!volt_waiter_store_grant_(w, state)) grant_wake_owner(w, state);
   }
   for (unsigned i = 0; i < count; i++) {
     if (batch[i].waker.wake) batch[i].waker.wake(batch[i].waker.ctx);

@@ -25,7 +25,9 @@ enum {
 typedef struct volt_claimed_ {
   volt_waiter *waiter;
   volt_waker waker;
+#if VOLT_DEBUG
   uint32_t id;
+#endif
 } volt_claimed_;
 
 /* Abort if *w is in use. name: of the primitive, for the message. */
@@ -71,8 +73,52 @@ static inline volt_claimed_ volt_waiter_claim_(volt_waiter *w) {
   VOLT_CHECK(volt_waiter_is_in_place_(w), "grant",
              "waiter %p was moved or made anew while it was queued (id %#x)", (void *)w,
              (uint32_t)w->id);
-  volt_claimed_ claimed = {.waiter = w, .waker = {w->wake, w->ctx}, .id = w->id};
+  volt_claimed_ claimed = {.waiter = w, .waker = {w->wake, w->ctx}};
+#if VOLT_DEBUG
+  claimed.id = w->id;
+#endif
   return claimed;
+}
+
+/* Debug builds: abort if a claimed waiter was used since it was claimed. */
+static inline void volt_claimed_check_(const volt_claimed_ *claimed) {
+#if VOLT_DEBUG
+  uint32_t id = claimed->waiter->id;
+  VOLT_CHECK(claimed->id == id, "grant",
+             "waiter %p was re-used while it was queued: it is invocation %u, was %u",
+             (void *)claimed->waiter, id, claimed->id);
+#else
+  (void)claimed;
+#endif
+}
+
+/* Store state into a claimed waiter, the last access to it. Returns false if its owner sleeps until
+ * then: nothing is stored. */
+static inline bool volt_waiter_store_grant_(volt_waiter *w, uint32_t state) {
+  /* relaxed: a hint; an owner that falls asleep after this load wakes up by itself (R8) */
+  if (volt_load_relaxed(&w->state) == VOLT_WAITER_AWAITED_) return false;
+  /* grant:G1 -> grant:W1: the owner sees all that this thread did before the grant */
+  volt_store_release(&w->state, state); /* R3: the last access to *w */
+  return true;
+}
+
+/* The whole grant of a claimed waiter whose owner sleeps. */
+VOLT_API void volt_waiter_grant_asleep_(volt_waiter *w, volt_waker waker, uint32_t state);
+
+/* Grant a claimed waiter: store state into it, the last access to it; then call its waker. The
+ * caller holds no lock. */
+static inline void volt_waiter_grant_(volt_waiter *w, volt_waker waker, uint32_t state) {
+  if (!volt_waiter_store_grant_(w, state)) {
+    volt_waiter_grant_asleep_(w, waker, state);
+  } else if (waker.wake) {
+    waker.wake(waker.ctx);
+  }
+}
+
+/* The same, of what volt_waiter_claim_() has returned. */
+static inline void volt_claimed_grant_(volt_claimed_ claimed, uint32_t state) {
+  volt_claimed_check_(&claimed);
+  volt_waiter_grant_(claimed.waiter, claimed.waker, state);
 }
 
 /* Grant count claimed waiters: store state into each, the last access to it; then call their

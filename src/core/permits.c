@@ -66,9 +66,9 @@
 static void permits_check_release(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t given,
                                   int32_t there) {
   bool fits = given <= kind->max - (uint32_t)there; /* modulo 2^32, as `there` may be below 0 */
-  VOLT_CHECK(fits && !(given == kind->shared && there == 0), kind->name,
-             "%p: %s (%u given back, %d there, at most %u)", (void *)q, kind->excess, given, there,
-             kind->max);
+  bool takes_a_writers = kind->shared != 0 && given == kind->shared && there == 0;
+  VOLT_CHECK(fits && !takes_a_writers, kind->name, "%p: %s (%u given back, %d there, at most %u)",
+             (void *)q, kind->excess, given, there, kind->max);
 }
 
 /* ---- serving ---- */
@@ -86,22 +86,6 @@ bool volt_permits_serve_(volt_waiter *w, uint32_t *available) {
 static bool permits_serve_closed(volt_waiter *w, uint32_t *available) {
   *available += volt_permits_gathered_(w);
   w->need = 0;
-  return true;
-}
-
-/* Fast path of volt_permits_serve_and_unlock_(): the head is missing exactly the available permits,
- * and none are carried over. Grants it, releases the lock and returns true. Otherwise returns
- * false: nothing is changed, and the lock is still held. */
-static inline bool permits_grant_head_and_unlock(volt_fifo_ *q, const volt_permit_kind_ *kind,
-                                                 uint64_t word, uint32_t available) {
-  volt_waiter *w = q->head;
-  /* only serve() knows what a waiter with data wants, and whether the next one wants nothing */
-  bool is_marked = kind->serve != volt_permits_serve_ && (w->data || (w->next && w->next->data));
-  if (w->need != available || is_marked || volt_permits_carried_(q) != 0 || (word & CLOSED))
-    return false;
-  volt_claimed_ claimed = volt_fifo_claim_(q, w);
-  volt_permits_unlock_(q, kind, word, 0);
-  volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
   return true;
 }
 
@@ -197,6 +181,14 @@ int volt_permits_acquire_blocking_(volt_fifo_ *q, const volt_permit_kind_ *kind,
   return volt_waiter_result(&w);
 }
 
+void volt_permits_release_locked_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
+                                  uint32_t n) {
+  permits_check_release(q, kind, n, volt_permits_there_(q));
+  if (word & BOUNDED) (void)kind->bound(q, word, n, volt_permits_there_(q));
+  if (!volt_permits_grant_head_and_unlock_(q, kind, word, CLOSED, n))
+    volt_permits_serve_and_unlock_(q, kind, word, n);
+}
+
 void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n) {
   if (n == 0) return;
   uint64_t word;
@@ -210,10 +202,7 @@ void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
      * thread that takes the permits sees what this one did before */
     if (volt_cas_release(&q->word, &word, next)) return;
   }
-  permits_check_release(q, kind, n, volt_permits_there_(q));
-  if (word & BOUNDED) (void)kind->bound(q, word, n, volt_permits_there_(q));
-  if (!permits_grant_head_and_unlock(q, kind, word, n))
-    volt_permits_serve_and_unlock_(q, kind, word, n);
+  volt_permits_release_locked_(q, kind, word, n);
 }
 
 bool volt_permits_cancel_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w) {

@@ -165,6 +165,46 @@ static VOLT_INLINED_ int volt_permits_attempt_(volt_fifo_ *q, const volt_permit_
 void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
                                     uint32_t available);
 
+/* ---- releasing ---- */
+
+/* Release n permits to the FIFO, under the lock, which is released. */
+void volt_permits_release_locked_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
+                                  uint32_t n);
+
+/* Fast path of that: the head is missing exactly n permits, and none are carried over. Then what is
+ * released and what is there are together what the head wants, so they are not too many. Grants the
+ * head, releases the lock and returns true. Otherwise, or if the word has one of the flags, returns
+ * false: nothing is changed, and the lock is still held. */
+static VOLT_INLINED_ bool volt_permits_grant_head_and_unlock_(volt_fifo_ *q,
+                                                              const volt_permit_kind_ *kind,
+                                                              uint64_t word, uint64_t flags,
+                                                              uint32_t n) {
+  volt_waiter *w = q->head;
+  /* only serve() knows what a waiter with data wants, and whether the next one wants nothing */
+  bool is_marked = kind->serve != volt_permits_serve_ && (w->data || (w->next && w->next->data));
+  if (is_marked || w->need != n || w->prev) return false;
+  if (volt_permits_carried_(q) != 0 || (word & flags)) return false;
+  if (kind->shared && n == kind->shared && w->want == n) return false; /* none is there: check it */
+  const volt_waker waker = {w->wake, w->ctx};
+  volt_fifo_remove_(q, w);
+  volt_permits_unlock_(q, kind, word, 0);
+  volt_waiter_grant_(w, waker, VOLT_WAITER_GRANTED_);
+  return true;
+}
+
+/* volt_permits_release_(), inlined where the kind is known: one attempt at the fast path. */
+static VOLT_INLINED_ void volt_permits_release_short_(volt_fifo_ *q, const volt_permit_kind_ *kind,
+                                                      uint32_t n) {
+  uint64_t word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
+  bool is_queued = (word & (VOLT_WORD_QUEUED_ | VOLT_WORD_LOCKED_)) == VOLT_WORD_QUEUED_;
+  const uint64_t flags = VOLT_WORD_CLOSED_ | VOLT_WORD_BOUNDED_;
+  if (!is_queued || !volt_fifo_lock_from_(q, word)) {
+    volt_permits_release_(q, kind, n);
+  } else if (!volt_permits_grant_head_and_unlock_(q, kind, word, flags, n)) {
+    volt_permits_release_locked_(q, kind, word, n);
+  }
+}
+
 /* ---- futures ----
  *
  * Each kind has a poll_ctx() of its own, in which the compiler knows the kind (leaf.h). */

@@ -57,7 +57,7 @@ bool volt_mutex_cancel(volt_mutex *m, volt_waiter *w) {
 }
 
 void volt_mutex_unlock_slow_(volt_mutex *m) {
-  volt_permits_release_(&m->queue, &mutex_kind, 1);
+  volt_permits_release_short_(&m->queue, &mutex_kind, 1);
 }
 
 void volt_mutex_destroy(volt_mutex *m) {

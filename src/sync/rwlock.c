@@ -74,7 +74,7 @@ static void rwlock_check_held(volt_rwlock *rw, uint32_t permits, const char *wha
 
 void volt_rwlock_unlock_slow_(volt_rwlock *rw, uint32_t permits, const char *what) {
   rwlock_check_held(rw, permits, what);
-  volt_permits_release_(&rw->queue, &rwlock_kind, permits);
+  volt_permits_release_short_(&rw->queue, &rwlock_kind, permits);
 }
 
 void volt_rwlock_downgrade(volt_rwlock *rw) {

@@ -146,7 +146,7 @@ bool volt_sem_cancel(volt_sem *sem, volt_waiter *w) {
 }
 
 void volt_sem_release_slow_(volt_sem *sem, uint32_t n) {
-  volt_permits_release_(&sem->queue, &sem_kind, n);
+  volt_permits_release_short_(&sem->queue, &sem_kind, n);
 }
 
 /* Take permits that are in the pool, n at most. Returns how many. */
