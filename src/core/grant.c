@@ -83,7 +83,7 @@ int volt_waiter_await_(volt_waiter *w) {
 }
 
 /* The owner of *w sleeps until it is granted. */
-static void grant_wake_owner(volt_waiter *w, uint32_t state) {
+static VOLT_NOINLINE void grant_wake_owner(volt_waiter *w, uint32_t state) {
   /* grant:G1 -> grant:W1: the owner sees all that this thread did before the grant */
   volt_store_release(&w->state, state); /* R3: the last access to *w */
   volt_futex_wake32_(&w->state, 1);     /* by its address, *w may be gone */
