@@ -53,24 +53,11 @@
  *       holds a registration, and gets none once the task is COMPLETE. It finds the task by a
  *       handle, or in a list that the task leaves before it has ENDED (registry.c I2; group.c).
  *   R7  Interleaving: a joiner registers while the task ends. Prevented by: the joiner's CAS fails
- *       because of ENDED, or the change that sets ENDED finds JOINER. */
-#include "task_life.h"
-
+ *       because of ENDED, or the change that sets ENDED finds JOINER (task_join.c). */
 #include "../core/check.h"
 #include "../core/grant.h"
-
-#define SPAWNED UINT64_C(1)
-#define ACTIVE UINT64_C(2)
-#define NOTIFIED UINT64_C(4)
-#define COMPLETE UINT64_C(8)
-#define CANCEL UINT64_C(16)
-#define ENDED UINT64_C(32)
-#define JOINER UINT64_C(64)
-#define DETACHED UINT64_C(128)
-#define GROUPED UINT64_C(256)
-#define ASKED UINT64_C(512)
-#define ONE UINT64_C(1024) /* registration */
-#define ONE_LESS (UINT64_C(0) - ONE)
+#include "task_life.h"
+#include "task_state.h"
 
 static const char task_name[] = "volt_task";
 
@@ -81,7 +68,7 @@ static void task_wake_last(void *ctx);
 
 /* A task that joins others runs behind the tasks that are ready: some of them may be those
  * others. */
-static void task_complete_joiner(volt_task *t) {
+void volt_task_complete_joiner_(volt_task *t) {
   volt_waiter *w = (volt_waiter *)(void *)t->joiner;
   volt_claimed_ claimed = volt_waiter_claim_(w);
   if (claimed.waker.wake == task_wake) claimed.waker.wake = task_wake_last;
@@ -98,7 +85,7 @@ static void task_settle(volt_task *t, uint64_t state) {
   } else if (state & DETACHED) {
     if (t->block) volt_pool_free_(t->rt, t);
   } else if (state & JOINER) {
-    task_complete_joiner(t);
+    volt_task_complete_joiner_(t);
   }
 }
 
@@ -329,121 +316,4 @@ bool volt_task_cancel(volt_task *t) {
 
 bool volt_task_is_cancelled(volt_task *t) {
   return volt_load_relaxed(&t->state) & ASKED; /* the answer orders nothing else */
-}
-
-/* ---- join, detach ---- */
-
-int volt_task_result(volt_task *t) {
-  /* task:J1 <- task:E1: a thread that joins, detaches or frees it sees its result */
-  uint64_t state = volt_load_acquire(&t->state);
-  return state & ENDED ? (int)t->result : VOLT_PENDING;
-}
-
-static volt_task *task_of(volt_future *f) {
-  return (volt_task *)f->object;
-}
-
-static void task_check_joinable(volt_task *t, uint64_t state) {
-  VOLT_CHECK(state & (SPAWNED | DETACHED), "volt_task_join", "%p was not spawned", (void *)t);
-  VOLT_CHECK(!(state & (JOINER | DETACHED | GROUPED)), "volt_task_join", "%p is %s", (void *)t,
-             state & JOINER     ? "being joined already"
-             : state & DETACHED ? "detached"
-                                : "of a group");
-}
-
-static int task_join_start(volt_future *f, volt_waker waker) {
-  volt_task *t = task_of(f);
-  /* task:J1 <- task:E1: a thread that joins, detaches or frees it sees its result */
-  uint64_t state = volt_load_acquire(&t->state);
-  task_check_joinable(t, state & ENDED ? state & ~JOINER : state);
-  if (!(state & ENDED)) {
-    volt_waiter_arm_(&f->waiter, t, waker);
-    t->joiner = &f->waiter;
-  }
-  while (!(state & ENDED)) { /* R7 */
-    /* task:J2 <-> task:E1: the thread that ends it finds the joiner */
-    if (volt_cas_acq_rel(&t->state, &state, state | JOINER)) return VOLT_PENDING;
-  }
-  volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
-  return volt_task_result(t);
-}
-
-/* Returns false: the task has ended, and another thread completes the waiter. */
-static bool task_withdraw_joiner(volt_task *t) {
-  uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
-  while (!(state & ENDED)) {
-    /* task:J2 <-> task:E1: the thread that ends it finds the joiner */
-    if (volt_cas_acq_rel(&t->state, &state, state & ~JOINER)) return true;
-  }
-  return false;
-}
-
-static bool task_join_cancel(volt_future *f) {
-  if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
-  if (task_withdraw_joiner(task_of(f))) {
-    volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
-    return true;
-  }
-  volt_waiter_await_(&f->waiter);
-  return false;
-}
-
-static bool task_join_set_waker(volt_future *f, volt_waker waker) {
-  volt_task *t = task_of(f);
-  if (!task_withdraw_joiner(t)) {
-    volt_waiter_await_(&f->waiter);
-    return false;
-  }
-  f->waiter.wake = waker.wake;
-  f->waiter.ctx = waker.ctx;
-  uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
-  while (!(state & ENDED)) {                     /* R7 */
-    /* task:J2 <-> task:E1: the thread that ends it finds the joiner */
-    if (volt_cas_acq_rel(&t->state, &state, state | JOINER)) return true;
-  }
-  task_complete_joiner(t); /* it has ended in between, and found no joiner */
-  return true;
-}
-
-static void task_join_give_back(volt_future *f) {
-  (void)f; /* nothing is lost: the task stays ended */
-}
-
-static int task_join_outcome(volt_future *f) {
-  return volt_task_result(task_of(f));
-}
-
-static const volt_future_ops_ task_join_ops = {.start = task_join_start,
-                                               .cancel = task_join_cancel,
-                                               .set_waker = task_join_set_waker,
-                                               .give_back = task_join_give_back,
-                                               .outcome = task_join_outcome};
-
-volt_future *volt_task_join_future(volt_future *f, volt_task *t) {
-  return volt_future_make_(f, &task_join_ops, t, 0);
-}
-
-int volt_task_join_blocking(volt_task *t, uint64_t deadline_ns) {
-  volt_future f;
-  return volt_block_on(volt_task_join_future(&f, t), deadline_ns);
-}
-
-void volt_task_detach(volt_task *t) {
-  /* task:J1 <- task:E1: a thread that joins, detaches or frees it sees its result */
-  uint64_t state = volt_load_acquire(&t->state);
-  VOLT_CHECK(!(state & (DETACHED | GROUPED)) && (state & ENDED || !(state & JOINER)),
-             "volt_task_detach", "%p is %s (state %#llx)", (void *)t,
-             state & DETACHED  ? "detached already"
-             : state & GROUPED ? "of a group"
-                               : "being joined",
-             (unsigned long long)state);
-  if ((state & SPAWNED) && !(state & ENDED)) {
-    /* task:J2 <-> task:E1: the thread that ends it finds it detached; task:J1 <-> task:E1: the
-     * thread that frees it is after all that has touched it */
-    state = volt_fetch_or_acq_rel(&t->state, DETACHED);
-    if (!(state & ENDED)) return; /* I4 */
-  } else {
-    volt_store_relaxed(&t->state, state | DETACHED); /* I5: the holder's alone */
-  }
-  if (t->block) volt_pool_free_(t->rt, t);
 }
