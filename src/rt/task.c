@@ -89,8 +89,9 @@ static void task_settle(volt_task *t, uint64_t state) {
   }
 }
 
-/* By the thread whose wake or drop has settled the last registration of a COMPLETE task. */
-static void task_end(volt_task *t) {
+/* By the thread whose wake or drop has settled the last registration of a COMPLETE task: rare, so
+ * not part of a wake. */
+static VOLT_NOINLINE void task_end(volt_task *t) {
   volt_rt *rt = t->rt;
   unsigned shard = t->shard;
   volt_registry *registry = volt_registry_lock_(rt, shard);
@@ -108,6 +109,10 @@ static bool task_is_over(uint64_t state) {
 
 /* ---- wakes ---- */
 
+/* Where a task that is woken goes: before the tasks that are ready on this worker; behind them; or
+ * this thread is no worker of its runtime. */
+typedef enum task_place { NEXT, LAST, OUTSIDE } task_place;
+
 /* Settle a registration without waking. */
 static void task_drop(void *ctx) {
   volt_task *t = (volt_task *)ctx;
@@ -118,18 +123,23 @@ static void task_drop(void *ctx) {
 
 /* A worker settles the registration by the same change that sets ACTIVE: the runtime cannot end
  * under it. Any other thread does so after it has queued the task (R4). */
-static void task_wake_in(volt_task *t, volt_rt_order_ order) {
-  uint64_t settled = volt_rt_is_here_(t->rt) ? ONE : 0;
+static inline void task_wake_in(volt_task *t, task_place place, volt_here_ *here) {
+  const uint64_t settled = place == OUTSIDE ? 0 : ONE;
   uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
   for (;;) {
     bool queue = !(state & (ACTIVE | COMPLETE));
-    uint64_t next = queue ? (state - settled) | ACTIVE : state - ONE;
-    if (state & ACTIVE) next |= NOTIFIED; /* R1 */
+    uint64_t next = state - settled + ACTIVE;
+    if (!VOLT_LIKELY(queue)) {
+      next = state - ONE;
+      if (state & ACTIVE) next |= NOTIFIED; /* R1 */
+    }
     /* task:W1 <-> task:E1, task:P1, task:Q1: the thread that ends it is after all that touched
      * it */
     if (!volt_cas_acq_rel(&t->state, &state, next)) continue;
-    if (queue) {
-      volt_rt_schedule_(t, order);
+    if (queue && place == NEXT) {
+      volt_rt_schedule_next_(here, t);
+    } else if (queue) {
+      volt_rt_schedule_(t);
       if (!settled) task_drop(t);
     } else if (task_is_over(next)) {
       task_end(t); /* R3 */
@@ -138,12 +148,27 @@ static void task_wake_in(volt_task *t, volt_rt_order_ order) {
   }
 }
 
+static void task_wake_outside(volt_task *t) {
+  task_wake_in(t, OUTSIDE, NULL);
+}
+
 static void task_wake(void *ctx) {
-  task_wake_in((volt_task *)ctx, VOLT_RT_NEXT_);
+  volt_task *t = (volt_task *)ctx;
+  volt_here_ *here = volt_thread_here_();
+  if (VOLT_LIKELY(here->rt == t->rt)) {
+    task_wake_in(t, NEXT, here);
+  } else {
+    task_wake_outside(t);
+  }
 }
 
 static void task_wake_last(void *ctx) {
-  task_wake_in((volt_task *)ctx, VOLT_RT_LAST_);
+  volt_task *t = (volt_task *)ctx;
+  if (volt_rt_is_here_(t->rt)) {
+    task_wake_in(t, LAST, NULL);
+  } else {
+    task_wake_outside(t);
+  }
 }
 
 /* ---- polls ---- */
@@ -264,8 +289,9 @@ void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group) {
 }
 
 void volt_task_start_(volt_task *t) {
-  if (volt_rt_is_here_(t->rt)) {
-    volt_rt_schedule_(t, VOLT_RT_NEXT_);
+  volt_here_ *here = volt_thread_here_();
+  if (VOLT_LIKELY(here->rt == t->rt)) {
+    volt_rt_schedule_next_(here, t);
   } else {
     volt_task_deliver_(t, true);
   }
@@ -300,7 +326,7 @@ bool volt_task_ask_(volt_task *t, bool *schedule) {
 }
 
 void volt_task_deliver_(volt_task *t, bool schedule) {
-  if (schedule) volt_rt_schedule_(t, VOLT_RT_LAST_);
+  if (schedule) volt_rt_schedule_(t);
   task_drop(t); /* R4 */
 }
 

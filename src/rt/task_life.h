@@ -40,11 +40,13 @@ static inline bool volt_rt_is_here_(volt_rt *rt) {
   return volt_thread_here_()->rt == rt;
 }
 
-/* On this worker: before the tasks that are ready there, or behind them. */
-typedef enum volt_rt_order_ { VOLT_RT_NEXT_, VOLT_RT_LAST_ } volt_rt_order_;
+/* Queue a task that has become ACTIVE, behind the tasks that are ready: on this worker if this
+ * thread is one of the task's runtime. */
+void volt_rt_schedule_(volt_task *t);
 
-/* Queue a task that has become ACTIVE. */
-void volt_rt_schedule_(volt_task *t, volt_rt_order_ order);
+/* The same, before the tasks that are ready on this worker. here: this thread's, of the task's
+ * runtime. */
+void volt_rt_schedule_next_(volt_here_ *here, volt_task *t);
 
 /* The registry of tasks that have not ended: lock the one that a task is in, link the task, or
  * unlink it, and unlock. The runtime lives while a task is counted there, so a thread that is no

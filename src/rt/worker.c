@@ -64,21 +64,18 @@ static void worker_push_and_wake(volt_worker *w, volt_task *t) {
 
 /* A task was woken or spawned on its own worker: it goes to the slot, and the task there to the
  * ring. */
-static void worker_push_lifo(volt_worker *w, volt_task *t) {
+void volt_rt_schedule_next_(volt_here_ *here, volt_task *t) {
+  volt_worker *w = here->worker;
   volt_task *before = w->lifo;
   w->lifo = t;
   if (before) worker_push_and_wake(w, before);
 }
 
-void volt_rt_schedule_(volt_task *t, volt_rt_order_ order) {
+void volt_rt_schedule_(volt_task *t) {
   volt_rt *rt = t->rt;
   volt_here_ *here = volt_thread_here_();
   if (here->rt == rt) {
-    if (order == VOLT_RT_NEXT_) {
-      worker_push_lifo(here->worker, t);
-    } else {
-      worker_push_and_wake(here->worker, t);
-    }
+    worker_push_and_wake(here->worker, t);
   } else {
     volt_inject_push_(&rt->inject, t, t, 1);
     volt_rt_work_queued_(rt);

@@ -61,7 +61,11 @@ void fake_rt::schedule(volt_task *t) {
 
 // ---- what the sources call ----
 
-void volt_rt_schedule_(volt_task *t, volt_rt_order_) {
+void volt_rt_schedule_(volt_task *t) {
+  only->schedule(t);
+}
+
+void volt_rt_schedule_next_(volt_here_ *, volt_task *t) {
   only->schedule(t);
 }
 
