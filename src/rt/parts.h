@@ -72,6 +72,7 @@ typedef struct volt_worker {
   /* the worker's own */
   volt_task *lifo; /* woken last */
   volt_task *running;
+  volt_ctx ctx; /* of each poll */
   volt_rt *rt;
   unsigned index;
   unsigned lifo_run;    /* polls from lifo in a row */

@@ -13,8 +13,11 @@ typedef enum volt_ran_ {
   VOLT_RAN_AGAIN_  /* it must be polled again, behind the others */
 } volt_ran_;
 
+/* Make what a worker hands to the polls of its tasks, one after the other. */
+void volt_task_ctx_init_(volt_ctx *ctx);
+
 /* Poll a task that is ACTIVE and in no queue. */
-volt_ran_ volt_task_run_(volt_task *t);
+volt_ran_ volt_task_run_(volt_task *t, volt_ctx *ctx);
 
 /* Make a new task ACTIVE. group: its group, or NULL. */
 void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group);

@@ -165,7 +165,7 @@ static void worker_run(volt_worker *w, volt_task *t) {
   w->until_look -= w->until_look > 0;
   volt_worker_count_(&w->counts.polls, 1);
   w->running = t;
-  volt_ran_ ran = volt_task_run_(t);
+  volt_ran_ ran = volt_task_run_(t, &w->ctx);
   w->running = NULL;
   if (ran == VOLT_RAN_AGAIN_) volt_worker_push_back_(w, t);
 }
@@ -243,6 +243,7 @@ void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   volt_ring_init_(&w->ring);
   w->lifo = NULL;
   w->running = NULL;
+  volt_task_ctx_init_(&w->ctx);
   w->no_block.blocks = worker_blocks;
   w->rt = rt;
   w->index = index;

@@ -30,7 +30,9 @@ bool fake_rt::run_one() {
   for (auto &slot : queue_) {
     volt_task *t = volt_exchange_acquire(&slot, static_cast<volt_task *>(nullptr));
     if (!t) continue;
-    if (volt_task_run_(t) == VOLT_RAN_AGAIN_) schedule(t);
+    volt_ctx ctx;
+    volt_task_ctx_init_(&ctx);
+    if (volt_task_run_(t, &ctx) == VOLT_RAN_AGAIN_) schedule(t);
     return true;
   }
   return false;
