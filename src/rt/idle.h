@@ -118,7 +118,7 @@ static inline void volt_idle_look_(volt_idle *idle) {
 /* A hint: whether a worker sleeps and none searches. */
 static inline bool volt_idle_wants_work_(volt_idle *idle) {
   uint64_t word = volt_load_relaxed(&idle->word); /* hint only: volt_idle_wake_one_() decides */
-  return (word & VOLT_IDLE_PARKED_) != 0 && volt_idle_searching_(word) == 0;
+  return word - 1 < VOLT_IDLE_PARKED_;            /* searching is above those bits */
 }
 
 #endif

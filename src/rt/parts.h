@@ -71,8 +71,7 @@ typedef struct volt_worker {
   volt_ring ring;
   /* the worker's own */
   volt_task *lifo; /* woken last */
-  volt_task *running;
-  volt_ctx ctx; /* of each poll */
+  volt_ctx ctx;    /* of each poll; its waker is of the task that runs */
   volt_rt *rt;
   unsigned index;
   unsigned lifo_run;    /* polls from lifo in a row */
@@ -153,8 +152,17 @@ static inline volt_worker *volt_worker_here_(volt_rt *rt) {
 void volt_worker_begin_here_(volt_worker *w);
 void volt_worker_end_here_(void);
 
+/* The ring is full: move its older half to the injection queue, and t behind that. */
+void volt_worker_overflow_(volt_worker *w, volt_task *t);
+
 /* Queue a task behind all others of this worker. */
-void volt_worker_push_back_(volt_worker *w, volt_task *t);
+static inline void volt_worker_push_back_(volt_worker *w, volt_task *t) {
+  if (volt_ring_is_full_(&w->ring)) {
+    volt_worker_overflow_(w, t);
+  } else {
+    volt_ring_push_(&w->ring, t);
+  }
+}
 
 /* Move tasks from the injection queue to the ring, and take the oldest in the ring; or NULL. */
 volt_task *volt_worker_take_outside_(volt_worker *w);

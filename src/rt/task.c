@@ -57,7 +57,7 @@
 #include "../core/check.h"
 #include "../core/grant.h"
 #include "task_life.h"
-#include "task_state.h"
+#include "task_run.h"
 
 static const char task_name[] = "volt_task";
 
@@ -206,7 +206,7 @@ static void task_retire(volt_task *t, uint64_t state, volt_registry *registry) {
 /* The task leaves the registry before it can be ENDED (registry.c I2). If a registration is left,
  * the task goes back: task_end() will take it out. No other thread sees the task missing meanwhile,
  * because the registry is locked. */
-static void task_complete(volt_task *t, uint64_t registered, int result) {
+VOLT_NOINLINE void volt_task_complete_(volt_task *t, uint64_t registered, int result) {
   VOLT_CHECK(result != VOLT_PENDING, task_name, "VOLT_PENDING is not a result");
   t->result = result;
   volt_registry *registry = volt_registry_lock_(t->rt, t->shard);
@@ -220,37 +220,13 @@ static void task_complete(volt_task *t, uint64_t registered, int result) {
   }
 }
 
-/* The poll is over, and the task has not returned. state: a guess, the CAS decides. yields: it is
- * polled again without a wake. disobeyed: CANCEL if no await has obeyed it, else 0. */
-static inline volt_ran_ task_put_down(volt_task *t, uint64_t state, uint64_t registered,
-                                      bool yields, uint64_t disobeyed) {
-  for (;;) {
-    bool again = yields || (state & NOTIFIED); /* R1 */
-    uint64_t next = VOLT_LIKELY(!again) ? state & ~ACTIVE : state & ~NOTIFIED;
-    next = (next | disobeyed) + registered * ONE;
-    /* task:Q1 <-> task:E1, task:W1: the thread that ends it is after all that touched it */
-    if (volt_cas_acq_rel(&t->state, &state, next)) {
-      return again ? VOLT_RAN_AGAIN_ : VOLT_RAN_WAITS_;
-    }
-  }
-}
-
-static VOLT_NOINLINE volt_ran_ task_suspend_rarely(volt_task *t, uint64_t state,
-                                                   const volt_ctx *ctx) {
+VOLT_NOINLINE volt_ran_ volt_task_suspend_rarely_(volt_task *t, uint64_t state,
+                                                  const volt_ctx *ctx) {
   uint64_t disobeyed = ctx->cancel == VOLT_CTX_GO_ON ? 0 : CANCEL;
-  return task_put_down(t, state, ctx->registered, ctx->yield, disobeyed);
+  return volt_task_put_down_(t, state, ctx->registered, ctx->yield, disobeyed);
 }
 
-static volt_ran_ task_suspend(volt_task *t, uint64_t state, const volt_ctx *ctx) {
-  if (VOLT_LIKELY(ctx->cancel == VOLT_CTX_GO_ON)) {
-    if (!ctx->yield) return task_put_down(t, state, ctx->registered, false, 0);
-    if (ctx->registered == 0) return VOLT_RAN_AGAIN_;
-  }
-  return task_suspend_rarely(t, state, ctx);
-}
-
-/* A wake or a cancel has come before the poll, which sees to them. Returns the new state. */
-static VOLT_NOINLINE uint64_t task_take_notice(volt_task *t, volt_ctx *ctx) {
+VOLT_NOINLINE uint64_t volt_task_take_notice_(volt_task *t, volt_ctx *ctx) {
   /* task:P1 <-> task:W1: the poll sees what the waking thread did; I2 */
   uint64_t state = volt_fetch_and_acq_rel(&t->state, ~(NOTIFIED | CANCEL));
   if (state & CANCEL) ctx->cancel = VOLT_CTX_CANCEL_ONCE;
@@ -262,22 +238,6 @@ void volt_task_ctx_init_(volt_ctx *ctx) {
   volt_ctx fresh = VOLT_CTX_INIT(waker);
   fresh.drop = task_drop;
   *ctx = fresh;
-}
-
-volt_ran_ volt_task_run_(volt_task *t, volt_ctx *ctx) {
-  /* task:P1 <- task:W1: the poll sees what the waking thread did; R2 */
-  uint64_t state = volt_load_acquire(&t->state);
-  VOLT_ASSERT((state & (ACTIVE | COMPLETE)) == ACTIVE);
-  ctx->waker.ctx = t;
-  ctx->registered = 0;
-  ctx->budget = VOLT_CTX_BUDGET;
-  ctx->cancel = VOLT_CTX_GO_ON;
-  ctx->yield = false;
-  if (!VOLT_LIKELY(!(state & (NOTIFIED | CANCEL)))) state = task_take_notice(t, ctx);
-  int result = t->poll(t, ctx);
-  if (result == VOLT_PENDING) return task_suspend(t, state, ctx);
-  task_complete(t, ctx->registered, result);
-  return VOLT_RAN_WAITS_;
 }
 
 /* ---- make, spawn ---- */

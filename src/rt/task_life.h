@@ -7,17 +7,8 @@
 #include "../core/future_ops.h"
 #include "thread.h"
 
-/* What a poll has left of a task. */
-typedef enum volt_ran_ {
-  VOLT_RAN_WAITS_, /* it waits, or has ended: the worker must not touch it */
-  VOLT_RAN_AGAIN_  /* it must be polled again, behind the others */
-} volt_ran_;
-
 /* Make what a worker hands to the polls of its tasks, one after the other. */
 void volt_task_ctx_init_(volt_ctx *ctx);
-
-/* Poll a task that is ACTIVE and in no queue. */
-volt_ran_ volt_task_run_(volt_task *t, volt_ctx *ctx);
 
 /* Make a new task ACTIVE. group: its group, or NULL. */
 void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group);

@@ -13,6 +13,7 @@
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "parts.h"
+#include "task_run.h"
 
 enum {
   LIFO_IN_A_ROW = 3,
@@ -29,8 +30,7 @@ volt_rt *volt_rt_current(void) {
 
 /* ---- queue ---- */
 
-/* The ring is full: move its older half to the injection queue, and t behind that. */
-static void worker_overflow(volt_worker *w, volt_task *t) {
+void volt_worker_overflow_(volt_worker *w, volt_task *t) {
   volt_task *batch[VOLT_RT_BATCH_];
   unsigned count = volt_ring_steal_(&w->ring, batch, VOLT_RT_BATCH_);
   for (unsigned i = 0; i + 1 < count; i++) batch[i]->next = batch[i + 1];
@@ -39,23 +39,15 @@ static void worker_overflow(volt_worker *w, volt_task *t) {
   volt_worker_count_(&w->counts.overflows, 1);
 }
 
-/* Behind all others of this worker. */
-void volt_worker_push_back_(volt_worker *w, volt_task *t) {
-  if (volt_ring_is_full_(&w->ring)) {
-    worker_overflow(w, t);
-  } else {
-    volt_ring_push_(&w->ring, t);
-  }
-}
-
-/* The same, and wake another worker: the task that runs may keep this one busy for long. */
+/* Behind all others of this worker; and wake another worker, because the task that runs may keep
+ * this one busy for long. */
 static void worker_push_and_wake(volt_worker *w, volt_task *t) {
   if (w->rt->workers == 1) {
     volt_worker_push_back_(w, t);
     return;
   }
   if (volt_ring_is_full_(&w->ring)) {
-    worker_overflow(w, t);
+    volt_worker_overflow_(w, t);
   } else {
     volt_ring_push_seen_(&w->ring, t);
   }
@@ -113,6 +105,7 @@ static bool worker_look_at_clock(volt_worker *w) {
   uint64_t earliest_ns = volt_timers_earliest_ns(timers);
   if (earliest_ns == VOLT_NO_DEADLINE) return false;
   uint64_t now_ns = volt_timers_now_ns(timers);
+  w->ctx.waker.ctx = NULL; /* no task runs */
   return earliest_ns <= now_ns && volt_timers_expire(timers, now_ns) > 0;
 }
 
@@ -128,46 +121,67 @@ static void worker_adapt_period(volt_worker *w) {
   w->looked_ns = now_ns;
 }
 
-static volt_task *worker_take_lifo(volt_worker *w) {
-  volt_task *t = w->lifo;
-  if (!t) return NULL;
-  w->lifo = NULL;
-  if (w->lifo_run == LIFO_IN_A_ROW) {
-    volt_worker_push_back_(w, t);
-    return NULL;
-  }
-  w->lifo_run += 1;
-  volt_worker_count_(&w->counts.lifo_hits, 1);
-  return t;
+/* Look at the clock and at the injection queue. Returns a task only if the ring has no room. */
+static volt_task *worker_look(volt_worker *w) {
+  worker_adapt_period(w);
+  w->until_look = w->look_period;
+  worker_look_at_clock(w);
+  return worker_take_injected(w);
 }
 
-/* The next task of this worker; now and then one from the injection queue. */
-static volt_task *worker_take(volt_worker *w) {
-  if (w->until_look == 0) {
-    worker_adapt_period(w);
-    w->until_look = w->look_period;
-    worker_look_at_clock(w);
-    volt_task *t = worker_take_injected(w);
-    if (t) return t;
-  }
-  volt_task *t = worker_take_lifo(w);
-  if (t) return t;
+/* The slot is empty, or is not polled this time. */
+static inline volt_task *worker_take_from_ring(volt_worker *w) {
+  if (w->lifo_run > 0) volt_worker_count_(&w->counts.lifo_hits, w->lifo_run);
   w->lifo_run = 0;
   return volt_ring_pop_(&w->ring);
 }
 
-/* Poll a task. Other workers may steal while it runs. */
-static void worker_run(volt_worker *w, volt_task *t) {
-  /* a hint: else this worker comes to those tasks itself */
-  if (volt_idle_wants_work_(&w->rt->idle) && volt_ring_count_(&w->ring) > 0) {
-    volt_rt_work_queued_(w->rt);
-  }
-  w->until_look -= w->until_look > 0;
-  volt_worker_count_(&w->counts.polls, 1);
-  w->running = t;
-  volt_ran_ ran = volt_task_run_(t, &w->ctx);
-  w->running = NULL;
-  if (ran == VOLT_RAN_AGAIN_) volt_worker_push_back_(w, t);
+/* The slot was polled so often that the ring is next; if that is empty, t all the same. */
+static volt_task *worker_take_turn(volt_worker *w, volt_task *t) {
+  volt_task *next = worker_take_from_ring(w);
+  if (!next) return t;
+  volt_worker_push_back_(w, t);
+  return next;
+}
+
+/* The next task in this worker's own queues. */
+static inline volt_task *worker_take_own(volt_worker *w) {
+  volt_task *t = w->lifo;
+  if (!t) return worker_take_from_ring(w);
+  w->lifo = NULL;
+  if (w->lifo_run == LIFO_IN_A_ROW) return worker_take_turn(w, t);
+  w->lifo_run += 1;
+  return t;
+}
+
+/* The same; now and then one from the injection queue. */
+static volt_task *worker_take(volt_worker *w) {
+  volt_task *t = w->until_look == 0 ? worker_look(w) : NULL;
+  return t ? t : worker_take_own(w);
+}
+
+/* ---- poll ---- */
+
+/* Poll t, and then the next of this worker's own, at most max in all, until there is none. Other
+ * workers may steal while a task runs. */
+static void worker_poll(volt_worker *w, volt_task *t, unsigned max) {
+  unsigned left = max;
+  do {
+    /* a hint: else this worker comes to those tasks itself */
+    if (volt_idle_wants_work_(&w->rt->idle) && volt_ring_count_(&w->ring) > 0) {
+      volt_rt_work_queued_(w->rt);
+    }
+    if (volt_task_run_(t, &w->ctx) == VOLT_RAN_AGAIN_) volt_worker_push_back_(w, t);
+    left -= 1;
+    t = left > 0 ? worker_take_own(w) : NULL;
+  } while (t);
+  w->until_look -= max - left;
+  volt_worker_count_(&w->counts.polls, max - left);
+}
+
+/* The task that this worker polls, or NULL. */
+static volt_task *worker_running(volt_worker *w) {
+  return (volt_task *)w->ctx.waker.ctx;
 }
 
 /* The task that runs, or a waker that it calls, is about to block this worker. */
@@ -175,18 +189,18 @@ static void worker_blocks(volt_no_block_ *no_block, const char *call) {
   volt_worker *w = volt_container_of(no_block, volt_worker, no_block);
   volt_rt *rt = w->rt;
   if (rt->config.hooks.blocks) {
-    rt->config.hooks.blocks(call, w->running, rt->config.hooks.ctx);
+    rt->config.hooks.blocks(call, worker_running(w), rt->config.hooks.ctx);
     return;
   }
 #if VOLT_DEBUG
   VOLT_CHECK(false, call,
              "task %p: a thread that runs tasks must not block: await a future instead",
-             (void *)w->running);
+             (void *)worker_running(w));
 #endif
   uint32_t said = volt_exchange_relaxed(&rt->has_said, 1); /* the first says so */
   if (said) return;
   volt_warn_(call, "task %p blocks worker %u of runtime %p: await a future instead (said once)",
-             (void *)w->running, w->index, (void *)rt);
+             (void *)worker_running(w), w->index, (void *)rt);
 }
 
 /* ---- run ---- */
@@ -203,11 +217,8 @@ void volt_worker_end_here_(void) {
   here->worker = NULL;
 }
 
-void volt_worker_main_(void *arg) {
-  volt_worker *w = (volt_worker *)arg;
-  volt_worker_begin_here_(w);
-  *volt_thread_may_not_block_() = &w->no_block;
-  *volt_thread_random_() = w->random;
+/* The next task that this worker is to poll. Returns NULL: the runtime is over. */
+static volt_task *worker_await_task(volt_worker *w) {
   while (!volt_rt_is_over_(w->rt)) {
     volt_task *t = worker_take(w);
     if (!t && worker_look_at_clock(w)) continue;
@@ -217,14 +228,24 @@ void volt_worker_main_(void *arg) {
       continue;
     }
     if (w->is_searching) volt_worker_found_(w);
-    worker_run(w, t);
+    return t;
   }
+  return NULL;
+}
+
+void volt_worker_main_(void *arg) {
+  volt_worker *w = (volt_worker *)arg;
+  volt_worker_begin_here_(w);
+  *volt_thread_may_not_block_() = &w->no_block;
+  *volt_thread_random_() = w->random;
+  volt_task *t;
+  while ((t = worker_await_task(w)) != NULL) worker_poll(w, t, w->until_look);
   volt_worker_end_search_(w);
   *volt_thread_may_not_block_() = NULL;
   volt_worker_end_here_();
 }
 
-/* Poll at most BY_HAND_POLLS times, or until that task has ended; until: NULL: none. Returns
+/* Poll BY_HAND_POLLS times or some more, or until that task has ended; until: NULL: none. Returns
  * whether there is nothing left to poll. */
 bool volt_worker_run_ready_(volt_worker *w, volt_task *until) {
   for (unsigned polls = 0; polls < BY_HAND_POLLS;) {
@@ -232,8 +253,9 @@ bool volt_worker_run_ready_(volt_worker *w, volt_task *until) {
     if (!t && worker_look_at_clock(w)) continue;
     if (!t) t = volt_worker_take_outside_(w);
     if (!t) return true;
-    worker_run(w, t);
-    polls += 1;
+    unsigned before = w->until_look;
+    worker_poll(w, t, until ? 1 : w->until_look);
+    polls += before - w->until_look;
     if (until && volt_task_result(until) != VOLT_PENDING) return false;
   }
   return false;
@@ -242,7 +264,6 @@ bool volt_worker_run_ready_(volt_worker *w, volt_task *until) {
 void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   volt_ring_init_(&w->ring);
   w->lifo = NULL;
-  w->running = NULL;
   volt_task_ctx_init_(&w->ctx);
   w->no_block.blocks = worker_blocks;
   w->rt = rt;

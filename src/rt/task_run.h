@@ -1,0 +1,65 @@
+/* task_run.h: a worker polls a task. The state word, the invariants and the races are those of
+ * task.c.
+ *
+ * Labels: task */
+#ifndef VOLT_RT_TASK_RUN_H
+#define VOLT_RT_TASK_RUN_H
+
+#include "../core/check.h"
+#include "task_life.h"
+#include "task_state.h"
+
+/* What a poll has left of a task. */
+typedef enum volt_ran_ {
+  VOLT_RAN_WAITS_, /* it waits, or has ended: the worker must not touch it */
+  VOLT_RAN_AGAIN_  /* it must be polled again, behind the others */
+} volt_ran_;
+
+/* A wake or a cancel has come before the poll, which sees to them. Returns the new state. */
+uint64_t volt_task_take_notice_(volt_task *t, volt_ctx *ctx);
+
+/* The poll is over, and the task has not returned: it yields, or a cancel is left over. */
+volt_ran_ volt_task_suspend_rarely_(volt_task *t, uint64_t state, const volt_ctx *ctx);
+
+/* The task has returned. */
+void volt_task_complete_(volt_task *t, uint64_t registered, int result);
+
+/* The poll is over, and the task has not returned. state: a guess, the CAS decides. yields: it is
+ * polled again without a wake. disobeyed: CANCEL if no await has obeyed it, else 0. */
+static inline volt_ran_ volt_task_put_down_(volt_task *t, uint64_t state, uint64_t registered,
+                                            bool yields, uint64_t disobeyed) {
+  for (;;) {
+    bool again = yields || (state & NOTIFIED); /* R1 */
+    uint64_t next = VOLT_LIKELY(!again) ? state & ~ACTIVE : state & ~NOTIFIED;
+    next = (next | disobeyed) + registered * ONE;
+    /* task:Q1 <-> task:E1, task:W1: the thread that ends it is after all that touched it */
+    if (volt_cas_acq_rel(&t->state, &state, next)) {
+      return again ? VOLT_RAN_AGAIN_ : VOLT_RAN_WAITS_;
+    }
+  }
+}
+
+/* Poll a task that is ACTIVE and in no queue. ctx: this worker's. */
+static inline volt_ran_ volt_task_run_(volt_task *t, volt_ctx *ctx) {
+  /* task:P1 <- task:W1: the poll sees what the waking thread did; R2 */
+  uint64_t state = volt_load_acquire(&t->state);
+  VOLT_ASSERT((state & (ACTIVE | COMPLETE)) == ACTIVE);
+  ctx->waker.ctx = t;
+  ctx->registered = 0;
+  ctx->budget = VOLT_CTX_BUDGET;
+  ctx->cancel = VOLT_CTX_GO_ON;
+  ctx->yield = false;
+  if (!VOLT_LIKELY(!(state & (NOTIFIED | CANCEL)))) state = volt_task_take_notice_(t, ctx);
+  int result = t->poll(t, ctx);
+  if (result != VOLT_PENDING) {
+    volt_task_complete_(t, ctx->registered, result);
+    return VOLT_RAN_WAITS_;
+  }
+  if (VOLT_LIKELY(ctx->cancel == VOLT_CTX_GO_ON)) {
+    if (!ctx->yield) return volt_task_put_down_(t, state, ctx->registered, false, 0);
+    if (ctx->registered == 0) return VOLT_RAN_AGAIN_;
+  }
+  return volt_task_suspend_rarely_(t, state, ctx);
+}
+
+#endif
