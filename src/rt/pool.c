@@ -92,30 +92,39 @@ static volt_free_list *pool_own_list(volt_rt *rt, unsigned block) {
   return here ? &here->free[block] : NULL;
 }
 
-static volt_task *pool_take(volt_rt *rt, unsigned block) {
-  volt_free_list *own = pool_own_list(rt, block);
-  volt_task *t = own ? pool_pop(own) : NULL;
-  if (!t) t = pool_take_shared(rt, block, own, NULL);
+static VOLT_NOINLINE volt_task *pool_take_more(volt_rt *rt, unsigned block, volt_free_list *own) {
+  volt_task *t = pool_take_shared(rt, block, own, NULL);
   if (t) return t;
   volt_chunk *chunk = pool_new_chunk(rt);
   return chunk ? pool_take_shared(rt, block, own, chunk) : NULL;
 }
 
-static void pool_give(volt_rt *rt, volt_task *t, unsigned block) {
+static inline volt_task *pool_take(volt_rt *rt, unsigned block) {
   volt_free_list *own = pool_own_list(rt, block);
-  if (own && own->count < KEEP) {
-    pool_push(own, t);
-    return;
-  }
+  volt_task *t = own ? pool_pop(own) : NULL;
+  return t ? t : pool_take_more(rt, block, own);
+}
+
+static VOLT_NOINLINE void pool_give_shared(volt_rt *rt, volt_task *t, unsigned block,
+                                           volt_free_list *own) {
   volt_short_lock_lock_(&rt->pool.lock);
   pool_push(&rt->pool.free[block], t);
   if (own) pool_move(own, &rt->pool.free[block], MOVE);
   volt_short_lock_unlock_(&rt->pool.lock);
 }
 
+static inline void pool_give(volt_rt *rt, volt_task *t, unsigned block) {
+  volt_free_list *own = pool_own_list(rt, block);
+  if (own && own->count < KEEP) {
+    pool_push(own, t);
+  } else {
+    pool_give_shared(rt, t, block, own);
+  }
+}
+
 /* ---- larger blocks: the size stands before the block ---- */
 
-static volt_task *pool_take_large(volt_rt *rt, size_t bytes) {
+static VOLT_NOINLINE volt_task *pool_take_large(volt_rt *rt, size_t bytes) {
   const volt_rt_allocator *a = &rt->config.allocator;
   if (bytes > SIZE_MAX - UNIT) return NULL;
   char *memory = (char *)a->alloc(bytes + UNIT, a->ctx);
@@ -125,7 +134,7 @@ static volt_task *pool_take_large(volt_rt *rt, size_t bytes) {
   return (volt_task *)(void *)(memory + UNIT);
 }
 
-static void pool_give_large(volt_rt *rt, volt_task *t) {
+static VOLT_NOINLINE void pool_give_large(volt_rt *rt, volt_task *t) {
   const volt_rt_allocator *a = &rt->config.allocator;
   char *memory = (char *)(void *)t - UNIT;
   size_t bytes;
@@ -143,7 +152,7 @@ void *volt_task_new(volt_rt *rt, size_t bytes, volt_task_fn *poll) {
   unsigned block = is_large ? LARGE : (unsigned)((bytes + UNIT - 1) / UNIT);
   volt_task *t = is_large ? pool_take_large(rt, bytes) : pool_take(rt, block);
   if (!t) return NULL;
-  memset((void *)t, 0, bytes);
+  memset((void *)(t + 1), 0, bytes - sizeof *t);
   volt_task_init(t, poll);
   t->rt = rt;
   t->block = (uint8_t)block;

@@ -61,7 +61,7 @@ void volt_registry_unlink_(volt_task *t) {
 }
 
 /* Wake all of them. Each is used for the last time by its unpark, because its thread may go on. */
-static void registry_wake_closers(volt_closer *c) {
+static VOLT_NOINLINE void registry_wake_closers(volt_closer *c) {
   while (c) {
     volt_closer *next = c->next;
     volt_unpark(&c->parker);
@@ -82,7 +82,7 @@ void volt_registry_count_off_and_unlock_(volt_registry *registry) {
     registry->closers = NULL;
   }
   volt_short_lock_unlock_(&registry->lock); /* I1 */
-  registry_wake_closers(closers);
+  if (closers) registry_wake_closers(closers);
 }
 
 static volt_task *registry_take(volt_task_link *from, volt_task_link *to) {

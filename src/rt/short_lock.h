@@ -12,13 +12,20 @@ static inline void volt_short_lock_init_(volt_short_lock *l) {
   volt_store_relaxed(&l->word, 0); /* not shared yet */
 }
 
+/* The lock is held: wait until it seems free. */
+static VOLT_NOINLINE VOLT_UNUSED_OK_ void volt_short_lock_wait_(volt_short_lock *l) {
+  unsigned spins = 0;
+  do {
+    volt_pause_(&spins);
+  } while (volt_load_relaxed(&l->word) != 0); /* a guess: the CAS decides */
+}
+
 static inline void volt_short_lock_lock_(volt_short_lock *l) {
   uint32_t seen = 0;
-  unsigned spins = 0;
   /* short_lock:L1 <- short_lock:U1: the holder sees what the holders before it did */
-  while (seen != 0 || !volt_cas_acquire(&l->word, &seen, 1)) {
-    volt_pause_(&spins);
-    seen = volt_load_relaxed(&l->word); /* a guess: the CAS decides */
+  while (!VOLT_LIKELY(volt_cas_acquire(&l->word, &seen, 1))) {
+    volt_short_lock_wait_(l);
+    seen = 0;
   }
 }
 

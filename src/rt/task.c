@@ -68,21 +68,24 @@ static void task_wake_last(void *ctx);
 
 /* A task that joins others runs behind the tasks that are ready: some of them may be those
  * others. */
-void volt_task_complete_joiner_(volt_task *t) {
+VOLT_NOINLINE void volt_task_complete_joiner_(volt_task *t) {
   volt_waiter *w = (volt_waiter *)(void *)t->joiner;
   volt_claimed_ claimed = volt_waiter_claim_(w);
   if (claimed.waker.wake == task_wake) claimed.waker.wake = task_wake_last;
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
-/* Complete the joiner, pass the task to its group, or free it. state: as ENDED was set. I4 */
-static void task_settle(volt_task *t, uint64_t state) {
-  if (state & GROUPED) {
-    volt_group *g = (volt_group *)(void *)t->joiner;
-    bool keeps = volt_group_ended_(g, t);
-    if (!keeps && t->block) volt_pool_free_(t->rt, t);
-    volt_group_count_off_(g, keeps ? t : NULL);
-  } else if (state & DETACHED) {
+/* A task of a group has ENDED: pass it to the group, or free it. */
+static VOLT_NOINLINE void task_settle_grouped(volt_task *t) {
+  volt_group *g = (volt_group *)(void *)t->joiner;
+  bool keeps = volt_group_ended_(g, t);
+  if (!keeps && t->block) volt_pool_free_(t->rt, t);
+  volt_group_count_off_(g, keeps ? t : NULL);
+}
+
+/* Complete the joiner, or free the task, which is of no group. state: as ENDED was set. I4 */
+static inline void task_settle_alone(volt_task *t, uint64_t state) {
+  if (state & DETACHED) {
     if (t->block) volt_pool_free_(t->rt, t);
   } else if (state & JOINER) {
     volt_task_complete_joiner_(t);
@@ -99,7 +102,12 @@ static VOLT_NOINLINE void task_end(volt_task *t) {
   volt_registry_unlock_(registry);
   /* task:E1 <-> task:J1, task:J2, task:Q1, task:W1: after all that has touched the task; a thread
    * that joins, detaches or frees it sees its result */
-  task_settle(t, volt_fetch_or_acq_rel(&t->state, ENDED));
+  uint64_t state = volt_fetch_or_acq_rel(&t->state, ENDED);
+  if (state & GROUPED) {
+    task_settle_grouped(t);
+  } else {
+    task_settle_alone(t, state);
+  }
   volt_registry_count_off_and_unlock_(volt_registry_lock_(rt, shard));
 }
 
@@ -187,20 +195,15 @@ static uint64_t task_set_complete(volt_task *t, uint64_t registered) {
   return next;
 }
 
-/* A task has ENDED, and is out of the registry, which is locked: count it off there, and settle it.
- * A task of a group is settled first, because a thread that has shut the runtime down may rely on
- * the group to be empty. */
-static void task_retire(volt_task *t, uint64_t state, volt_registry *registry) {
-  if (state & GROUPED) {
-    volt_rt *rt = t->rt;
-    unsigned shard = t->shard;
-    volt_registry_unlock_(registry);
-    task_settle(t, state);
-    volt_registry_count_off_and_unlock_(volt_registry_lock_(rt, shard));
-  } else {
-    volt_registry_count_off_and_unlock_(registry);
-    task_settle(t, state);
-  }
+/* A task of a group has ENDED, and is out of the registry, which is locked: settle it, and then
+ * count it off, because a thread that has shut the runtime down may rely on the group to be
+ * empty. */
+static VOLT_NOINLINE void task_retire_grouped(volt_task *t, volt_registry *registry) {
+  volt_rt *rt = t->rt;
+  unsigned shard = t->shard;
+  volt_registry_unlock_(registry);
+  task_settle_grouped(t);
+  volt_registry_count_off_and_unlock_(volt_registry_lock_(rt, shard));
 }
 
 /* The task leaves the registry before it can be ENDED (registry.c I2). If a registration is left,
@@ -212,11 +215,14 @@ VOLT_NOINLINE void volt_task_complete_(volt_task *t, uint64_t registered, int re
   volt_registry *registry = volt_registry_lock_(t->rt, t->shard);
   volt_registry_unlink_(t);
   uint64_t state = task_set_complete(t, registered);
-  if (state & ENDED) {
-    task_retire(t, state, registry);
-  } else {
+  if (!VOLT_LIKELY(state & ENDED)) {
     volt_registry_link_(registry, t);
     volt_registry_unlock_(registry);
+  } else if (state & GROUPED) {
+    task_retire_grouped(t, registry);
+  } else {
+    volt_registry_count_off_and_unlock_(registry);
+    task_settle_alone(t, state);
   }
 }
 
