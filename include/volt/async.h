@@ -72,9 +72,12 @@
 /* Where a function stands. Members are private. All-zero: at its beginning. */
 typedef struct volt_frame {
   volt_future *awaiting;
-  uint32_t step;  /* the line of its await, or one of VOLT_STEP_... */
-  int32_t result; /* what it will return */
-  uint32_t is_finally;
+  uint32_t step;              /* the line of its await, or one of VOLT_STEP_... */
+  VOLT_PLAIN(int32_t) result; /* what it will return; of a task: what that has returned */
+  uint8_t is_finally;
+  uint8_t shard;              /* of a task: which registry it is in */
+  uint8_t block;              /* its size class in the pool; 0: the memory is the caller's */
+  VOLT_PLAIN(uint8_t) member; /* under its group's lock: whether it has a handle */
 } volt_frame;
 
 typedef struct volt_async volt_async;

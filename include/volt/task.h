@@ -100,13 +100,9 @@ struct volt_task {
   volt_task_link entry;         /* in the registry of tasks that have not ended */
   volt_task_link sibling;       /* among the tasks of its group */
   VOLT_PLAIN(void *) joiner;    /* the waiter that joins it, or its group */
-  VOLT_PLAIN(int32_t) result;
-  uint16_t shard;             /* which registry it is in */
-  uint8_t block;              /* size class of its memory in the pool; 0: the caller's */
-  VOLT_PLAIN(uint8_t) member; /* under its group's lock: whether it has a handle */
-  volt_frame frame;
+  volt_frame frame;             /* with what is small of the task's own */
 };
-VOLT_SIZE_AT_MOST_(volt_task, 104);
+VOLT_SIZE_AT_MOST_(volt_task, 96);
 
 /* What a group does when one of its tasks fails, and with tasks that have ended. */
 enum volt_group_how {

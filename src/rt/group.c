@@ -39,7 +39,7 @@ static const char group_name[] = "volt_group";
 /* volt_waiter.want: what the future waits for */
 enum { ALL = 0, NEXT = 1 };
 
-/* volt_task.member */
+/* volt_task.frame.member */
 enum { NO_HANDLE = 0, HAS_HANDLE = 1, CANCELLED_ALONE = 2 };
 
 void volt_group_init_how(volt_group *g, unsigned how) {
@@ -93,7 +93,7 @@ bool volt_group_is_empty(volt_group *g) {
 /* I4 */
 static void group_unlink_member(volt_group_member *m) {
   volt_task_list_remove_(&m->link);
-  m->task->member = NO_HANDLE;
+  m->task->frame.member = NO_HANDLE;
   m->task = NULL;
 }
 
@@ -108,7 +108,7 @@ static volt_task **group_taken(const volt_waiter *w) {
 
 /* Take a task, and the handle to it, out of the list that it is in. */
 static void group_unlink(volt_task *t) {
-  if (t->member == HAS_HANDLE) {
+  if (t->frame.member == HAS_HANDLE) {
     volt_task_link *behind = t->sibling.next;
     group_unlink_member(volt_container_of(behind, volt_group_member, link));
   }
@@ -166,7 +166,7 @@ static int group_link(volt_group *g, volt_rt *rt, volt_task *t, volt_group_membe
   if (result == VOLT_OK && m) {
     volt_task_list_insert_(&t->sibling, &m->link);
     m->task = t;
-    t->member = HAS_HANDLE;
+    t->frame.member = HAS_HANDLE;
   }
   volt_short_lock_unlock_(&g->lock);
   return result;
@@ -206,8 +206,8 @@ bool volt_group_ended_(volt_group *g, volt_task *t) {
   bool keeps = g->how & VOLT_GROUP_KEEP_RESULTS;
   volt_short_lock_lock_(&g->lock);
   group_unlink(t);
-  int result = t->result;
-  bool failed = result < 0 && !(result == VOLT_ECANCELED && t->member == CANCELLED_ALONE);
+  int result = t->frame.result;
+  bool failed = result < 0 && !(result == VOLT_ECANCELED && t->frame.member == CANCELLED_ALONE);
   bool cancels = failed && !g->is_cancelled && !(g->how & VOLT_GROUP_KEEP_GOING);
   if (failed && g->result == VOLT_OK) g->result = result; /* I3 */
   volt_short_lock_unlock_(&g->lock);
@@ -241,7 +241,7 @@ bool volt_group_member_cancel(volt_group_member *m) {
     group_unlink(t);
     volt_task_list_append_(&g->cancelled, &t->sibling);
     if (volt_task_ask_(t, &schedule)) {
-      t->member = CANCELLED_ALONE;
+      t->frame.member = CANCELLED_ALONE;
     } else {
       t = NULL;
     }

@@ -155,12 +155,12 @@ void *volt_task_new(volt_rt *rt, size_t bytes, volt_task_fn *poll) {
   memset((void *)(t + 1), 0, bytes - sizeof *t);
   volt_task_init(t, poll);
   t->rt = rt;
-  t->block = (uint8_t)block;
+  t->frame.block = (uint8_t)block;
   return t;
 }
 
 void volt_pool_free_(volt_rt *rt, volt_task *t) {
-  unsigned block = t->block;
+  unsigned block = t->frame.block;
   if (block == LARGE) {
     pool_give_large(rt, t);
   } else {

@@ -33,8 +33,9 @@ void volt_registry_init_(volt_registry *registry) {
 
 int volt_registry_add_(volt_rt *rt, volt_task *t) {
   volt_worker *here = volt_worker_here_(rt);
-  t->shard = (uint16_t)(here ? here->index : rt->workers);
-  volt_registry *registry = &rt->registry[t->shard];
+  unsigned shard = here ? here->index : rt->workers;
+  t->frame.shard = (uint8_t)shard; /* VOLT_RT_WORKERS_MAX at most */
+  volt_registry *registry = &rt->registry[shard];
   volt_short_lock_lock_(&registry->lock);
   bool is_closed = registry->is_closed != 0; /* R1 */
   if (!is_closed) {

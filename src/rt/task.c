@@ -79,14 +79,14 @@ VOLT_NOINLINE void volt_task_complete_joiner_(volt_task *t) {
 static VOLT_NOINLINE void task_settle_grouped(volt_task *t) {
   volt_group *g = (volt_group *)(void *)t->joiner;
   bool keeps = volt_group_ended_(g, t);
-  if (!keeps && t->block) volt_pool_free_(t->rt, t);
+  if (!keeps && t->frame.block) volt_pool_free_(t->rt, t);
   volt_group_count_off_(g, keeps ? t : NULL);
 }
 
 /* Complete the joiner, or free the task, which is of no group. state: as ENDED was set. I4 */
 static inline void task_settle_alone(volt_task *t, uint64_t state) {
   if (state & DETACHED) {
-    if (t->block) volt_pool_free_(t->rt, t);
+    if (t->frame.block) volt_pool_free_(t->rt, t);
   } else if (state & JOINER) {
     volt_task_complete_joiner_(t);
   }
@@ -96,7 +96,7 @@ static inline void task_settle_alone(volt_task *t, uint64_t state) {
  * not part of a wake. */
 static VOLT_NOINLINE void task_end(volt_task *t) {
   volt_rt *rt = t->rt;
-  unsigned shard = t->shard;
+  unsigned shard = t->frame.shard;
   volt_registry *registry = volt_registry_lock_(rt, shard);
   volt_registry_unlink_(t);
   volt_registry_unlock_(registry);
@@ -200,7 +200,7 @@ static uint64_t task_set_complete(volt_task *t, uint64_t registered) {
  * empty. */
 static VOLT_NOINLINE void task_retire_grouped(volt_task *t, volt_registry *registry) {
   volt_rt *rt = t->rt;
-  unsigned shard = t->shard;
+  unsigned shard = t->frame.shard;
   volt_registry_unlock_(registry);
   task_settle_grouped(t);
   volt_registry_count_off_and_unlock_(volt_registry_lock_(rt, shard));
@@ -211,8 +211,8 @@ static VOLT_NOINLINE void task_retire_grouped(volt_task *t, volt_registry *regis
  * because the registry is locked. */
 VOLT_NOINLINE void volt_task_complete_(volt_task *t, uint64_t registered, int result) {
   VOLT_CHECK(result != VOLT_PENDING, task_name, "VOLT_PENDING is not a result");
-  t->result = result;
-  volt_registry *registry = volt_registry_lock_(t->rt, t->shard);
+  t->frame.result = result;
+  volt_registry *registry = volt_registry_lock_(t->rt, t->frame.shard);
   volt_registry_unlink_(t);
   uint64_t state = task_set_complete(t, registered);
   if (!VOLT_LIKELY(state & ENDED)) {
@@ -253,13 +253,12 @@ void volt_task_init(volt_task *t, volt_task_fn *poll) {
   t->poll = poll;
   t->rt = NULL;
   t->joiner = NULL;
-  t->result = VOLT_PENDING;
-  t->block = 0;
-  t->member = 0;
   t->frame.awaiting = NULL;
   t->frame.step = 0;
   t->frame.result = VOLT_OK;
   t->frame.is_finally = 0;
+  t->frame.block = 0;
+  t->frame.member = 0;
 }
 
 void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group) {
@@ -269,8 +268,8 @@ void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group) {
              : state          ? "spawned before"
                               : "not initialised",
              (unsigned long long)state);
-  VOLT_CHECK(!t->block || t->rt == rt, "volt_spawn", "%p is from the pool of runtime %p, not of %p",
-             (void *)t, (void *)t->rt, (void *)rt);
+  VOLT_CHECK(!t->frame.block || t->rt == rt, "volt_spawn",
+             "%p is from the pool of runtime %p, not of %p", (void *)t, (void *)t->rt, (void *)rt);
   t->rt = rt;
   t->joiner = group;
   uint64_t held = volt_rt_is_here_(rt) ? 0 : ONE; /* R4: until volt_task_start_() */

@@ -10,7 +10,7 @@
 int volt_task_result(volt_task *t) {
   /* task:J1 <- task:E1: a thread that joins, detaches or frees it sees its result */
   uint64_t state = volt_load_acquire(&t->state);
-  return state & ENDED ? (int)t->result : VOLT_PENDING;
+  return state & ENDED ? (int)t->frame.result : VOLT_PENDING;
 }
 
 /* ---- join ---- */
@@ -123,5 +123,5 @@ void volt_task_detach(volt_task *t) {
   } else {
     volt_store_relaxed(&t->state, state | DETACHED); /* I5: the holder's alone */
   }
-  if (t->block) volt_pool_free_(t->rt, t);
+  if (t->frame.block) volt_pool_free_(t->rt, t);
 }

@@ -544,7 +544,7 @@ struct task_join_cancel_x_complete : task_join_model {
     }
     volt_future_cancel(&f);
     poison(&f.waiter);
-    t->task.block = 1; // from here on as if from the pool
+    t->task.frame.block = 1; // from here on as if from the pool
     volt_task_detach(&t->task);
   }
   void check() override {

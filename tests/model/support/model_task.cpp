@@ -2,7 +2,7 @@
 #include "model_task.hpp"
 
 void volt_pool_free_(volt_rt *, volt_task *t) {
-  EXPECT(t->block != 0);
+  EXPECT(t->frame.block != 0);
   model_task::of(t)->free();
 }
 
@@ -18,9 +18,9 @@ model_task *model_task::make(volt_rt *rt, body_fn *body, void *model, trace *lef
   model_task *self = new model_task;
   volt_task_init(&self->task, poll_body);
   self->task.rt = rt;
-  self->task.shard = 0;
+  self->task.frame.shard = 0;
   self->task.entry.next = nullptr;
-  self->task.block = from_pool;
+  self->task.frame.block = from_pool;
   self->body = body;
   self->model = model;
   self->left = left;
@@ -30,10 +30,10 @@ model_task *model_task::make(volt_rt *rt, body_fn *body, void *model, trace *lef
 void model_task::free() {
   left->freed += 1;
   left->polls = polls;
-  left->result = task.result;
+  left->result = task.frame.result;
   polls = 0;
   ended = 0;
-  task.result = 0xdead;
+  task.frame.result = 0xdead;
   task.joiner = nullptr;
   task.next = nullptr;
   task.entry.next = nullptr;
