@@ -39,8 +39,8 @@ enum { VOLT_RT_BATCH_ = 128 }; /* tasks that are moved at once */
  * called, and a thread in volt_rt_run_until(), which is unparked as a worker is. */
 enum { VOLT_BY_HAND_LOOP_ = 0, VOLT_BY_HAND_THREAD_ = 1 };
 
-/* Memory for tasks, in blocks of a multiple of 64 bytes. */
-#define VOLT_POOL_CLASSES 17 /* block sizes in units of 64 bytes: 1..16; 0: none */
+/* Memory for tasks, in blocks of a multiple of 16 bytes. */
+#define VOLT_POOL_CLASSES 65 /* block sizes in units of 16 bytes: 1..64; 0: none */
 
 typedef struct volt_free_list {
   volt_task *first;

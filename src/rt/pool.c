@@ -1,13 +1,13 @@
-/* pool.c: memory for tasks: blocks of 64 to 1024 bytes, carved from chunks that the runtime keeps
+/* pool.c: memory for tasks: blocks of 96 to 1024 bytes, carved from chunks that the runtime keeps
  * until it ends. Each worker keeps a list of the blocks that it has freed. Blocks that are too many
  * for that list, and those that other threads free, go to a list for all. Larger tasks go to the
- * allocator. */
+ * allocator. A block has as much alignment as its size; two blocks may share a cache line. */
 #include <string.h>
 
 #include "../core/check.h"
 #include "parts.h"
 
-enum { UNIT = 64, CHUNK_BYTES = 64 * 1024, LARGE = VOLT_POOL_CLASSES };
+enum { UNIT = 16, CHUNK_BYTES = 64 * 1024, LARGE = VOLT_POOL_CLASSES };
 
 /* How many free blocks of a size a worker keeps, and how many it moves to or from the others at
  * once. */
@@ -58,14 +58,22 @@ static void pool_add_chunk(volt_pool *pool, volt_chunk *chunk) {
   chunk->next = pool->chunks;
   pool->chunks = chunk;
   char *begin = (char *)(chunk + 1);
-  size_t skip = (UNIT - (uintptr_t)begin % UNIT) % UNIT; /* blocks share no cache line */
-  pool->fresh = begin + skip;
-  pool->fresh_bytes = CHUNK_BYTES - sizeof *chunk - skip;
+  pool->fresh = begin;
+  pool->fresh_bytes = CHUNK_BYTES - sizeof *chunk;
+}
+
+/* As much alignment as such a size may need, up to that of a cache line. */
+static size_t pool_alignment_of(size_t bytes) {
+  size_t lowest_bit = bytes & (~bytes + 1);
+  return lowest_bit < VOLT_CACHE_LINE ? lowest_bit : VOLT_CACHE_LINE;
 }
 
 /* Under the lock: a block that was never used, or NULL. */
 static volt_task *pool_carve(volt_pool *pool, size_t bytes) {
-  if (pool->fresh_bytes < bytes) return NULL;
+  size_t skip = (UINTPTR_MAX - (uintptr_t)pool->fresh + 1) % pool_alignment_of(bytes);
+  if (pool->fresh_bytes < skip + bytes) return NULL;
+  pool->fresh += skip;
+  pool->fresh_bytes -= skip;
   volt_task *t = (volt_task *)(void *)pool->fresh;
   pool->fresh += bytes;
   pool->fresh_bytes -= bytes;

@@ -255,7 +255,7 @@ static void a_size_that_overflows_is_no_memory(void **state) {
   (void)state;
   by_hand_begin(&h);
   assert_null(volt_task_new(h.rt, SIZE_MAX, waits));
-  assert_null(volt_task_new(h.rt, SIZE_MAX - 63, waits));
+  assert_null(volt_task_new(h.rt, SIZE_MAX - 15, waits));
   by_hand_end(&h, 0);
 }
 

@@ -108,6 +108,22 @@ static void new_memory_is_zero_and_its_own(void **state) {
   }
 }
 
+/* The size of a type with more alignment is a multiple of that. */
+static void new_memory_is_aligned_as_its_size_may_need(void **state) {
+  (void)state;
+  enum { SIZES = (1024 - sizeof(volt_task)) / 16 + 1 };
+  void *memory[SIZES];
+  for (unsigned i = 0; i < SIZES; i++) {
+    size_t bytes = sizeof(volt_task) + 16 * i;
+    memory[i] = volt_task_new(h.rt, bytes, job_poll);
+    assert_non_null(memory[i]);
+    for (size_t alignment = 16; alignment <= 64 && bytes % alignment == 0; alignment *= 2) {
+      assert_int_equal((uintptr_t)memory[i] % alignment, 0);
+    }
+  }
+  for (unsigned i = 0; i < SIZES; i++) volt_task_detach((volt_task *)memory[i]);
+}
+
 static void init_sets_the_task_only(void **state) {
   (void)state;
   job j;
@@ -389,6 +405,7 @@ static void detached_memory_of_the_callers_is_not_freed(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       A_TEST(new_memory_is_zero_and_its_own),
+      A_TEST(new_memory_is_aligned_as_its_size_may_need),
       A_TEST(init_sets_the_task_only),
       A_TEST(spawn_of_null_is_no_memory),
       A_TEST(arguments_and_results_pass_by_value),
