@@ -95,11 +95,6 @@ static volt_task *pool_take_shared(volt_rt *rt, unsigned block, volt_free_list *
   return t;
 }
 
-static volt_free_list *pool_own_list(volt_rt *rt, unsigned block) {
-  volt_worker *here = volt_worker_here_(rt);
-  return here ? &here->free[block] : NULL;
-}
-
 static VOLT_NOINLINE volt_task *pool_take_more(volt_rt *rt, unsigned block, volt_free_list *own) {
   volt_task *t = pool_take_shared(rt, block, own, NULL);
   if (t) return t;
@@ -108,26 +103,19 @@ static VOLT_NOINLINE volt_task *pool_take_more(volt_rt *rt, unsigned block, volt
 }
 
 static inline volt_task *pool_take(volt_rt *rt, unsigned block) {
-  volt_free_list *own = pool_own_list(rt, block);
+  volt_worker *here = volt_worker_here_(rt);
+  volt_free_list *own = here ? &here->free[block] : NULL;
   volt_task *t = own ? pool_pop(own) : NULL;
   return t ? t : pool_take_more(rt, block, own);
 }
 
-static VOLT_NOINLINE void pool_give_shared(volt_rt *rt, volt_task *t, unsigned block,
-                                           volt_free_list *own) {
+static VOLT_NOINLINE void pool_give_shared(volt_task *t, volt_free_list *own) {
+  volt_rt *rt = t->rt;
+  unsigned block = t->frame.block;
   volt_short_lock_lock_(&rt->pool.lock);
   pool_push(&rt->pool.free[block], t);
   if (own) pool_move(own, &rt->pool.free[block], MOVE);
   volt_short_lock_unlock_(&rt->pool.lock);
-}
-
-static inline void pool_give(volt_rt *rt, volt_task *t, unsigned block) {
-  volt_free_list *own = pool_own_list(rt, block);
-  if (own && own->count < KEEP) {
-    pool_push(own, t);
-  } else {
-    pool_give_shared(rt, t, block, own);
-  }
 }
 
 /* ---- larger blocks: the size stands before the block ---- */
@@ -142,7 +130,8 @@ static VOLT_NOINLINE volt_task *pool_take_large(volt_rt *rt, size_t bytes) {
   return (volt_task *)(void *)(memory + UNIT);
 }
 
-static VOLT_NOINLINE void pool_give_large(volt_rt *rt, volt_task *t) {
+static VOLT_NOINLINE void pool_give_large(volt_task *t) {
+  volt_rt *rt = t->rt;
   const volt_rt_allocator *a = &rt->config.allocator;
   char *memory = (char *)(void *)t - UNIT;
   size_t bytes;
@@ -167,12 +156,15 @@ void *volt_task_new(volt_rt *rt, size_t bytes, volt_task_fn *poll) {
   return t;
 }
 
-void volt_pool_free_(volt_rt *rt, volt_task *t) {
+void volt_pool_free_(volt_task *t) {
+  volt_worker *here = volt_worker_here_(t->rt);
   unsigned block = t->frame.block;
   if (block == LARGE) {
-    pool_give_large(rt, t);
+    pool_give_large(t);
+  } else if (here && here->free[block].count < KEEP) {
+    pool_push(&here->free[block], t);
   } else {
-    pool_give(rt, t, block);
+    pool_give_shared(t, here ? &here->free[block] : NULL);
   }
 }
 

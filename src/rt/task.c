@@ -79,14 +79,14 @@ VOLT_NOINLINE void volt_task_complete_joiner_(volt_task *t) {
 static VOLT_NOINLINE void task_settle_grouped(volt_task *t) {
   volt_group *g = (volt_group *)(void *)t->joiner;
   bool keeps = volt_group_ended_(g, t);
-  if (!keeps && t->frame.block) volt_pool_free_(t->rt, t);
+  if (!keeps && t->frame.block) volt_pool_free_(t);
   volt_group_count_off_(g, keeps ? t : NULL);
 }
 
 /* Complete the joiner, or free the task, which is of no group. state: as ENDED was set. I4 */
 static inline void task_settle_alone(volt_task *t, uint64_t state) {
   if (state & DETACHED) {
-    if (t->frame.block) volt_pool_free_(t->rt, t);
+    if (t->frame.block) volt_pool_free_(t);
   } else if (state & JOINER) {
     volt_task_complete_joiner_(t);
   }

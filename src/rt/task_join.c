@@ -123,5 +123,5 @@ void volt_task_detach(volt_task *t) {
   } else {
     volt_store_relaxed(&t->state, state | DETACHED); /* I5: the holder's alone */
   }
-  if (t->frame.block) volt_pool_free_(t->rt, t);
+  if (t->frame.block) volt_pool_free_(t);
 }

@@ -52,7 +52,7 @@ void volt_registry_unlink_(volt_task *t);
 void volt_registry_unlock_(volt_registry *registry);
 void volt_registry_count_off_and_unlock_(volt_registry *registry);
 
-void volt_pool_free_(volt_rt *rt, volt_task *t);
+void volt_pool_free_(volt_task *t);
 
 /* A task that has ENDED: its group gives the handle to a caller, as if the task had been spawned
  * alone; or takes it back. */

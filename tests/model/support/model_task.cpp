@@ -1,7 +1,7 @@
 // model_task.cpp: see model_task.hpp; and what the runtime calls to free a task of its pool.
 #include "model_task.hpp"
 
-void volt_pool_free_(volt_rt *, volt_task *t) {
+void volt_pool_free_(volt_task *t) {
   EXPECT(t->frame.block != 0);
   model_task::of(t)->free();
 }
