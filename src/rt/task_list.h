@@ -24,9 +24,10 @@ static inline bool volt_task_list_is_empty_(volt_task_link *head) {
 
 /* Right behind `before`. */
 static inline void volt_task_list_insert_(volt_task_link *before, volt_task_link *link) {
+  volt_task_link *next = before->next;
   link->prev = before;
-  link->next = before->next;
-  before->next->prev = link;
+  next->prev = link;
+  link->next = next;
   before->next = link;
 }
 
