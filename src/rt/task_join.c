@@ -1,5 +1,5 @@
-/* task_join.c: the holder of a task's handle looks for the result, waits for it, or gives the handle
- * up. The state word, the invariants and the races are those of task.c.
+/* task_join.c: the holder of a task's handle looks for the result, waits for it, or gives the
+ * handle up. The state word, the invariants and the races are those of task.c.
  *
  * Labels: task */
 #include "../core/check.h"

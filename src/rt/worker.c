@@ -1,11 +1,13 @@
-/* worker.c: a worker takes a task, polls it, and takes the next. Without a task it searches, and
- * sleeps: parking.c.
+/* worker.c: a worker takes a task, polls it (task_run.h), and takes the next. Without a task it
+ * searches, and sleeps: parking.c.
  *
  * Algorithm: a task that is woken goes to the LIFO slot of the worker that has woken it, because
  * what it was granted is in that cache and other tasks wait for it. The task that was in the slot
- * goes to the ring. The slot is polled at most three times in a row, so two tasks that wake each
- * other do not keep others waiting. Every 8 to 127 polls the worker first looks at the injection
- * queue and the clock. That number is adapted, so that it takes about a fifth of a millisecond.
+ * goes to the ring. The slot is polled at most three times in a row while the ring has tasks, so
+ * two tasks that wake each other do not keep others waiting. Every 8 to 127 polls the worker first
+ * looks at the injection queue and the clock. That number is adapted, so that it takes about a
+ * fifth of a millisecond. In between it does nothing for a poll but what that poll needs: it polls
+ * its own tasks in one loop.
  *
  * Invariants
  *   I2  a task that is queued is polled: by this worker if it is in the worker's own queues; else
