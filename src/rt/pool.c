@@ -39,8 +39,18 @@ static volt_task *pool_pop(volt_free_list *list) {
   return t;
 }
 
-static void pool_move(volt_free_list *from, volt_free_list *to, unsigned count) {
-  for (; count > 0 && from->first; count--) pool_push(to, pool_pop(from));
+/* Move the first of them, at most max, in one piece. */
+static void pool_move(volt_free_list *from, volt_free_list *to, unsigned max) {
+  volt_task *first = from->first;
+  if (!first) return;
+  volt_task *last = first;
+  unsigned count = 1;
+  for (; count < max && last->next; count++) last = last->next;
+  from->first = last->next;
+  from->count -= count;
+  last->next = to->first;
+  to->first = first;
+  to->count += count;
 }
 
 /* ---- blocks ---- */
