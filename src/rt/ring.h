@@ -54,19 +54,30 @@ static inline bool volt_ring_has_any_(volt_ring *r) {
   return volt_load_relaxed(&r->head) < tail; /* a task that was taken is on a worker */
 }
 
-/* By the owner: whether there is no space for one more. */
-static inline bool volt_ring_is_full_(volt_ring *r) {
+/* By the owner: for how many more there is space. */
+static inline unsigned volt_ring_room_(volt_ring *r) {
   uint64_t tail = volt_load_relaxed(&r->tail); /* the owner's */
   /* ring:H2 <- ring:H1: the owner writes a slot after a thief has copied it; R2 */
-  return tail - volt_load_acquire(&r->head) == VOLT_RT_RING;
+  return VOLT_RT_RING - (unsigned)(tail - volt_load_acquire(&r->head));
 }
 
-/* By the owner, if it is not full. */
-static inline void volt_ring_push_(volt_ring *r, volt_task *t) {
-  uint64_t tail = volt_load_relaxed(&r->tail);           /* the owner's */
-  volt_store_relaxed(&r->slots[tail % VOLT_RT_RING], t); /* published by T1 */
+static inline bool volt_ring_is_full_(volt_ring *r) {
+  return volt_ring_room_(r) == 0;
+}
+
+/* By the owner: in order, if volt_ring_room_() has said that there is space for them. */
+static inline void volt_ring_push_all_(volt_ring *r, volt_task *const *tasks, unsigned count) {
+  uint64_t tail = volt_load_relaxed(&r->tail); /* the owner's */
+  for (unsigned i = 0; i < count; i++) {
+    volt_store_relaxed(&r->slots[(tail + i) % VOLT_RT_RING], tasks[i]); /* published by T1 */
+  }
   /* ring:T1 -> ring:T2: the thread that takes a task sees it as it was pushed */
-  volt_store_release(&r->tail, tail + 1);
+  volt_store_release(&r->tail, tail + count);
+}
+
+/* The same of one task. */
+static inline void volt_ring_push_(volt_ring *r, volt_task *t) {
+  volt_ring_push_all_(r, &t, 1);
 }
 
 /* The same, in one sequentially consistent order with the idle word: for a push in the middle of a

@@ -86,12 +86,12 @@ static volt_task *worker_take_injected(volt_worker *w) {
   if (length == 0) return NULL;
   volt_task *batch[VOLT_RT_BATCH_];
   uint64_t share = length / w->rt->workers + 1;
-  uint32_t room = VOLT_RT_RING - volt_ring_count_(&w->ring);
+  unsigned room = volt_ring_room_(&w->ring);
   unsigned max = share < VOLT_RT_BATCH_ ? (unsigned)share : VOLT_RT_BATCH_;
   unsigned count = volt_inject_pop_(inject, batch, max < room ? max : room ? room : 1);
   volt_worker_count_(&w->counts.injected, count);
   if (room == 0) return count > 0 ? batch[0] : NULL;
-  for (unsigned i = 0; i < count; i++) volt_worker_push_back_(w, batch[i]);
+  volt_ring_push_all_(&w->ring, batch, count);
   return NULL;
 }
 

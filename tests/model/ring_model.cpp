@@ -27,6 +27,17 @@ struct ring_model_of : model {
       volt_ring_push_(&ring, &items[i].task);
     }
   }
+  // All at once, if there is room.
+  bool push_all() {
+    volt_task *tasks[count];
+    for (unsigned i = 0; i < count; i++) {
+      items[i].written = i + 1;
+      tasks[i] = &items[i].task;
+    }
+    if (volt_ring_room_(&ring) < count) return false;
+    volt_ring_push_all_(&ring, tasks, count);
+    return true;
+  }
   void take(volt_task *t) {
     item *taken = reinterpret_cast<item *>(t);
     EXPECT(taken >= items && taken < items + count);
@@ -66,6 +77,20 @@ struct ring_push_x_steal : ring_model_of<2> {
   }
 };
 MODEL(ring_push_x_steal, 2, full)
+
+// The same, two at once.
+struct ring_push_all_x_steal : ring_model_of<2> {
+  void thread(unsigned index) override {
+    if (index == 0) {
+      EXPECT(push_all());
+      pop();
+    } else {
+      steal();
+      steal();
+    }
+  }
+};
+MODEL(ring_push_all_x_steal, 2, full)
 
 // R1: the last one is popped and stolen at once.
 struct ring_pop_x_steal : ring_model_of<1> {
