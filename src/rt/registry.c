@@ -39,8 +39,8 @@ int volt_registry_add_(volt_rt *rt, volt_task *t) {
   volt_short_lock_lock_(&registry->lock);
   bool is_closed = registry->is_closed != 0; /* R1 */
   if (!is_closed) {
-    volt_registry_link_(registry, t);
     registry->count += 1;
+    volt_registry_link_(registry, t);
     registry->spawned += 1;
   }
   volt_short_lock_unlock_(&registry->lock);

@@ -161,7 +161,7 @@ int volt_spawn(volt_rt *rt, volt_task *t) {
   if (!t) return VOLT_ENOMEM;
   volt_task_begin_(t, rt, NULL);
   int result = volt_registry_add_(rt, t);
-  if (result == VOLT_OK) {
+  if (VOLT_LIKELY(result == VOLT_OK)) {
     volt_task_start_(t);
   } else {
     volt_task_not_begun_(t);
