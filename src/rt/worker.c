@@ -4,10 +4,11 @@
  * Algorithm: a task that is woken goes to the LIFO slot of the worker that has woken it, because
  * what it was granted is in that cache and other tasks wait for it. The task that was in the slot
  * goes to the ring. The slot is polled at most three times in a row while the ring has tasks, so
- * two tasks that wake each other do not keep others waiting. Every 8 to 127 polls the worker first
- * looks at the injection queue and the clock. That number is adapted, so that it takes about a
- * fifth of a millisecond. In between it does nothing for a poll but what that poll needs: it polls
- * its own tasks in one loop.
+ * two tasks that wake each other do not keep others waiting. No worker steals from the slot. So a
+ * worker whose polls are long does not use it: there a woken task goes to the ring, and another
+ * worker may take it. Every 8 to 127 polls the worker first looks at the injection queue and the
+ * clock. That number is adapted, so that it takes about a fifth of a millisecond. In between it does
+ * nothing for a poll but what that poll needs: it polls its own tasks in one loop.
  *
  * Invariants
  *   I2  a task that is queued is polled: by this worker if it is in the worker's own queues; else
@@ -23,6 +24,7 @@ enum {
   LOOK_MAX = 127,
   LOOK_FIRST = 61,
   LOOK_NS = 200000,
+  LONG_POLL_NS = 2000, /* on average: to wait for so long is worse than to change the worker */
   BY_HAND_POLLS = 4096 /* before the loop around volt_rt_run() goes on */
 };
 
@@ -56,10 +58,23 @@ static void worker_push_and_wake(volt_worker *w, volt_task *t) {
   volt_rt_work_queued_(w->rt);
 }
 
+/* The same, while polls are long. That a wake takes long does not make a poll long. */
+static VOLT_NOINLINE void worker_push_from_long_poll(volt_worker *w, volt_task *t) {
+  uint64_t since_ns = volt_now_ns();
+  worker_push_and_wake(w, t);
+  w->looked_ns += volt_now_ns() - since_ns;
+}
+
 /* A task was woken or spawned on its own worker: it goes to the slot, and the task there to the
- * ring. */
+ * ring. If polls are long, it goes to the ring itself: the task that runs may have released a lock
+ * to it, and may compute for long before it comes to its next await. In the slot, the new owner of
+ * the lock would wait for that, and all that wait for the lock would wait for the owner. */
 void volt_rt_schedule_next_(volt_here_ *here, volt_task *t) {
   volt_worker *w = here->worker;
+  if (w->polls_are_long) {
+    worker_push_from_long_poll(w, t);
+    return;
+  }
   volt_task *before = w->lifo;
   w->lifo = t;
   if (before) worker_push_and_wake(w, before);
@@ -111,7 +126,8 @@ static bool worker_look_at_clock(volt_worker *w) {
   return earliest_ns <= now_ns && volt_timers_expire(timers, now_ns) > 0;
 }
 
-/* Set the number of polls between two looks by how long the last ones took. */
+/* Set the number of polls between two looks by how long the last ones took, and whether that is
+ * long. */
 static void worker_adapt_period(volt_worker *w) {
   uint64_t now_ns = volt_now_ns();
   uint64_t each_ns = (now_ns - w->looked_ns) / w->look_period;
@@ -120,6 +136,7 @@ static void worker_adapt_period(volt_worker *w) {
   if (want > LOOK_MAX) want = LOOK_MAX;
   if (want > w->look_period) want = (3 * w->look_period + want) / 4; /* longer slowly */
   w->look_period = (unsigned)want;
+  w->polls_are_long = each_ns > LONG_POLL_NS && w->rt->workers > 1;
   w->looked_ns = now_ns;
 }
 
@@ -219,16 +236,22 @@ void volt_worker_end_here_(void) {
   here->worker = NULL;
 }
 
+/* Search for a task; or sleep, and return NULL. The time counts as no poll's. */
+static volt_task *worker_find(volt_worker *w) {
+  uint64_t since_ns = volt_now_ns();
+  volt_task *t = volt_worker_search_(w);
+  if (!t) volt_worker_park_(w);
+  w->looked_ns += volt_now_ns() - since_ns;
+  return t;
+}
+
 /* The next task that this worker is to poll. Returns NULL: the runtime is over. */
 static volt_task *worker_await_task(volt_worker *w) {
   while (!volt_rt_is_over_(w->rt)) {
     volt_task *t = worker_take(w);
     if (!t && worker_look_at_clock(w)) continue;
-    if (!t) t = volt_worker_search_(w);
-    if (!t) {
-      volt_worker_park_(w);
-      continue;
-    }
+    if (!t) t = worker_find(w);
+    if (!t) continue;
     if (w->is_searching) volt_worker_found_(w);
     return t;
   }
@@ -240,6 +263,7 @@ void volt_worker_main_(void *arg) {
   volt_worker_begin_here_(w);
   *volt_thread_may_not_block_() = &w->no_block;
   *volt_thread_random_() = w->random;
+  w->looked_ns = volt_now_ns(); /* not since the worker was made: the thread has begun only now */
   volt_task *t;
   while ((t = worker_await_task(w)) != NULL) worker_poll(w, t, w->until_look);
   volt_worker_end_search_(w);
@@ -271,6 +295,7 @@ void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   w->rt = rt;
   w->index = index;
   w->lifo_run = 0;
+  w->polls_are_long = false;
   w->is_searching = rt->config.flags & VOLT_RT_BY_HAND; /* its bit is set: no thread runs it yet */
   w->until_look = 0;
   w->look_period = LOOK_FIRST;
