@@ -1,4 +1,4 @@
-/* channel_engine.h: what the files of the channel share: channel.c, its engine; channel_end.c; and
+/* channel_engine.h: what the files of the channel share: channel.c, its engine; channel_life.c; and
  * channel_future.c. permit_channel.c stands on it. */
 #ifndef VOLT_SYNC_CHANNEL_ENGINE_H
 #define VOLT_SYNC_CHANNEL_ENGINE_H

@@ -1,5 +1,5 @@
-/* channel_end.c: the end of a channel: close(), futures that await it, senders of which the last
- * one closes the channel, and destroy().
+/* channel_life.c: the beginning and the end of a channel: init(); close(), futures that await it,
+ * senders of which the last one closes the channel, and destroy(). And inspection.
  *
  * Algorithm: close() sets CLOSED, by a compare-and-swap or under the lock, and completes all
  * waiters batch by batch. Futures that await the close (watchers) have a FIFO of their own with a
@@ -38,6 +38,44 @@ static const char name[] = VOLT_CHAN_NAME_;
 
 #define CLOSED VOLT_WORD_CLOSED_
 #define WATCHED VOLT_CHAN_WATCHED_
+
+/* ---- the beginning of its life ---- */
+
+/* stride: bytes from slot to slot. The ring has 1 << shift slots. */
+static void chan_layout(uint32_t capacity, size_t elem_bytes, size_t *stride, uint32_t *shift) {
+  *stride = sizeof(volt_chan_slot) + ((elem_bytes + 7) & ~(size_t)7);
+  *shift = 0;
+  while ((UINT32_C(1) << *shift) < capacity) *shift += 1;
+}
+
+size_t volt_chan_bytes(uint32_t capacity, size_t elem_bytes) {
+  size_t stride;
+  uint32_t shift;
+  if (capacity == 0 || capacity > VOLT_CHAN_MAX || elem_bytes > UINT32_MAX / 2) return 0;
+  chan_layout(capacity, elem_bytes, &stride, &shift);
+  return stride > SIZE_MAX >> shift ? 0 : stride << shift;
+}
+
+int volt_chan_init(volt_chan *c, uint32_t capacity, size_t elem_bytes, void *mem,
+                   size_t mem_bytes) {
+  size_t bytes = volt_chan_bytes(capacity, elem_bytes);
+  if (bytes == 0 || mem_bytes < bytes || !mem || (uintptr_t)mem % 8 != 0) return VOLT_EINVAL;
+  size_t stride;
+  chan_layout(capacity, elem_bytes, &stride, &c->shift);
+  volt_fifo_init_(&c->queue, 0);
+  c->slots = (unsigned char *)mem;
+  c->capacity = capacity;
+  c->elem_bytes = (uint32_t)elem_bytes;
+  c->stride = (uint32_t)stride;
+  volt_store_relaxed(&c->closing, 0); /* not shared yet */
+  volt_store_relaxed(&c->senders, 0);
+  volt_fifo_init_(&c->watchers, 0);
+  for (uint32_t i = 0; i < UINT32_C(1) << c->shift; i++) {
+    volt_chan_slot *slot = VOLT_CONSTRUCT_(volt_chan_slot, c->slots + (size_t)i * stride);
+    volt_store_relaxed(&slot->sequence, 0); /* not shared yet */
+  }
+  return VOLT_OK;
+}
 
 /* ---- close ---- */
 
@@ -203,4 +241,23 @@ void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *
     volt_chan_await_sequence_(slot, volt_chan_sequence_(ring, position) + 1);
     drop(volt_chan_elem_(slot), ctx);
   }
+}
+
+/* ---- inspection ---- */
+
+uint32_t volt_chan_len(const volt_chan *c) {
+  return volt_chan_len_in_(volt_load_relaxed(&c->queue.word)); /* a snapshot */
+}
+
+uint32_t volt_chan_capacity(const volt_chan *c) {
+  return c->capacity;
+}
+
+uint32_t volt_chan_waiters(const volt_chan *c) {
+  return volt_fifo_count_(&c->queue);
+}
+
+bool volt_chan_is_closed(const volt_chan *c) {
+  /* channel:C1 <- channel:C2, channel:P1, fifo:U1: the caller sees what came before the close */
+  return (volt_load_acquire(&c->queue.word) & CLOSED) != 0;
 }
