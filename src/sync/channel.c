@@ -144,7 +144,7 @@ static uint32_t chan_claim_waiters(volt_chan *c, uint32_t n, volt_chan_batch_ *b
   return n;
 }
 
-/* The usual case of chan_send_locked(), in fewer steps: one element, for the oldest receiver. */
+/* The usual case of chan_send_locked(): one element, for the oldest receiver. */
 static void chan_grant_one(volt_chan *c, uint64_t word, const unsigned char *elem) {
   volt_waiter *w = c->queue.head;
   size_t bytes = c->elem_bytes;
@@ -155,13 +155,9 @@ static void chan_grant_one(volt_chan *c, uint64_t word, const unsigned char *ele
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_); /* R2 */
 }
 
-/* The lock is held, and no sender is queued. Send to the receivers that are queued, then into the
- * ring. Releases the lock. Returns how many elements were sent: at least one. */
-static uint32_t chan_send_locked(volt_chan *c, uint64_t word, unsigned char *elems, uint32_t n) {
-  if (n == 1 && c->queue.head && !chan_is_in_select(c->queue.head)) {
-    chan_grant_one(c, word, elems);
-    return 1;
-  }
+/* Any other case of chan_send_locked(). */
+static VOLT_NOINLINE uint32_t chan_send_batch(volt_chan *c, uint64_t word, unsigned char *elems,
+                                              uint32_t n) {
   volt_chan_batch_ b;
   b.count = 0;
   uint32_t elem_bytes = c->elem_bytes;
@@ -185,6 +181,16 @@ static uint32_t chan_send_locked(volt_chan *c, uint64_t word, unsigned char *ele
   if (places > 0) chan_fill_places(c, tail, elems, places); /* R6: before the grants */
   volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_GRANTED_);
   return granted + places;
+}
+
+/* The lock is held, and no sender is queued. Send to the receivers that are queued, then into the
+ * ring. Releases the lock. Returns how many elements were sent: at least one. */
+static uint32_t chan_send_locked(volt_chan *c, uint64_t word, unsigned char *elems, uint32_t n) {
+  if (n != 1 || !c->queue.head || chan_is_in_select(c->queue.head)) {
+    return chan_send_batch(c, word, elems, n);
+  }
+  chan_grant_one(c, word, elems);
+  return 1;
 }
 
 /* The lock is held, and the oldest element is there. Receive up to n, and move elements of the
@@ -330,7 +336,27 @@ int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
   }
 }
 
+/* ---- one element ---- */
+
+/* Whether the channel is open, its lock is free, and it holds len elements; queued: whether a
+ * waiter is to be queued (QUEUED), or none (0). */
+static bool chan_holds(uint64_t word, uint32_t len, uint64_t queued) {
+  const uint64_t every_len = volt_chan_word_(0, volt_chan_wrap_(UINT32_MAX));
+  return (word & (QUEUED | LOCKED | CLOSED | every_len)) == (volt_chan_word_(0, len) | queued);
+}
+
+/* Send *elem to the oldest receiver. Returns false: none is queued, or the lock is not free. */
+static bool chan_send_to_receiver(volt_chan *c, const void *elem) {
+  uint64_t word = volt_load_relaxed(&c->queue.word); /* a guess: the CAS decides */
+  if (!chan_holds(word, 0, QUEUED)) return false;    /* I3: then receivers are queued */
+  /* channel:L1 <- fifo:U1: the FIFO is seen as its last holder left it */
+  if (!volt_cas_acquire(&c->queue.word, &word, word | LOCKED)) return false;
+  (void)chan_send_locked(c, word, (unsigned char *)(uintptr_t)elem, 1);
+  return true;
+}
+
 int volt_chan_send_slow_(volt_chan *c, volt_waiter *w, const void *elem, volt_waker waker) {
+  if (chan_send_to_receiver(c, elem)) return VOLT_OK;
   const volt_chan_op_ op = volt_chan_send_op_(w, elem, 1, waker);
   uint32_t moved;
   return volt_chan_run_(c, &op, &moved);

@@ -142,6 +142,22 @@ struct close_x_waiting_recv_x_send : close_model {
 };
 MODEL(close_x_waiting_recv_x_send, 2, full)
 
+// R7: receivers wait, more than it tells at once: once the oldest is told, nobody sends to the next.
+struct close_x_waiting_recvs_x_send : close_model {
+  close_x_waiting_recvs_x_send() {
+    EXPECT(recv(0) == VOLT_PENDING && recv(1) == VOLT_PENDING);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) close();
+    if (index == 1) EXPECT(send(2, 1) == VOLT_OK || closed(2));
+  }
+  void check() override {
+    EXPECT(look(0) == look(2) && look(1) == VOLT_ECLOSED);
+    close_model::check();
+  }
+};
+MODEL(close_x_waiting_recvs_x_send, 2, bounded)
+
 struct close_x_cancel_send : close_model {
   close_x_cancel_send() {
     put(1);
