@@ -268,8 +268,7 @@ static uint32_t chan_run_locked(volt_chan *c, const volt_chan_op_ *op, uint64_t 
 /* The lock is held. Queue the operation's waiter. Releases the lock. */
 static int chan_append(volt_chan *c, const volt_chan_op_ *op, uint64_t word) {
   op->w->data = op->elems;
-  volt_fifo_append_(&c->queue, op->w, op->n, op->decision ? IN_SELECT : 1, op->waker);
-  volt_fifo_unlock_(&c->queue, word);
+  volt_chan_append_(c, op->w, op->n, op->decision ? IN_SELECT : 1, op->waker, word);
   return VOLT_PENDING;
 }
 
@@ -321,11 +320,7 @@ int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
     bool locked = volt_fifo_lock_if_queued_(&c->queue, &word);
     if (!locked) {
       result = chan_attempt(c, op, word, moved);
-      /* R1: in one step, the word still says that the operation must wait, and from now on that
-       * a waiter is queued. channel:L1 <- fifo:U1: the FIFO is seen as its last holder left it;
-       * channel:P1 <- channel:P1, fifo:U1: claims under the lock see all earlier claims (R8) */
-      locked = result == TAKE_THE_LOCK &&
-               volt_cas_acquire(&c->queue.word, &word, word | QUEUED | LOCKED);
+      locked = result == TAKE_THE_LOCK && volt_chan_lock_unqueued_(c, &word);
     }
     if (locked) result = chan_attempt_locked(c, op, word, moved);
     if (result == NOT_READY) {
@@ -338,17 +333,10 @@ int volt_chan_run_(volt_chan *c, const volt_chan_op_ *op, uint32_t *moved) {
 
 /* ---- one element ---- */
 
-/* Whether the channel is open, its lock is free, and it holds len elements; queued: whether a
- * waiter is to be queued (QUEUED), or none (0). */
-static bool chan_holds(uint64_t word, uint32_t len, uint64_t queued) {
-  const uint64_t every_len = volt_chan_word_(0, volt_chan_wrap_(UINT32_MAX));
-  return (word & (QUEUED | LOCKED | CLOSED | every_len)) == (volt_chan_word_(0, len) | queued);
-}
-
 /* Send *elem to the oldest receiver. Returns false: none is queued, or the lock is not free. */
 static bool chan_send_to_receiver(volt_chan *c, const void *elem) {
-  uint64_t word = volt_load_relaxed(&c->queue.word); /* a guess: the CAS decides */
-  if (!chan_holds(word, 0, QUEUED)) return false;    /* I3: then receivers are queued */
+  uint64_t word = volt_load_relaxed(&c->queue.word);    /* a guess: the CAS decides */
+  if (!volt_chan_holds_(word, 0, QUEUED)) return false; /* I3: then receivers are queued */
   /* channel:L1 <- fifo:U1: the FIFO is seen as its last holder left it */
   if (!volt_cas_acquire(&c->queue.word, &word, word | LOCKED)) return false;
   (void)chan_send_locked(c, word, (unsigned char *)(uintptr_t)elem, 1);

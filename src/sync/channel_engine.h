@@ -1,5 +1,7 @@
 /* channel_engine.h: what the files of the channel share: channel.c, its engine; channel_life.c; and
- * channel_future.c. permit_channel.c stands on it. */
+ * channel_future.c. permit_channel.c stands on it.
+ *
+ * Labels: channel */
 #ifndef VOLT_SYNC_CHANNEL_ENGINE_H
 #define VOLT_SYNC_CHANNEL_ENGINE_H
 
@@ -86,5 +88,42 @@ bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w);
 
 /* The start() of a future that receives, whose object is the channel. */
 int volt_chan_recv_start_(volt_future *f, volt_waker waker);
+
+/* ---- an operation that must wait ---- */
+
+/* Whether the channel is open, its lock is free, and it holds len elements; queued: whether a
+ * waiter is to be queued (VOLT_WORD_QUEUED_), or none (0). */
+static inline bool volt_chan_holds_(uint64_t word, uint32_t len, uint64_t queued) {
+  const uint64_t flags = VOLT_WORD_QUEUED_ | VOLT_WORD_LOCKED_ | VOLT_WORD_CLOSED_;
+  const uint64_t any_len = volt_chan_word_(0, volt_chan_wrap_(UINT32_MAX));
+  return (word & (flags | any_len)) == (volt_chan_word_(0, len) | queued);
+}
+
+/* No waiter was queued when *word was read. Take the lock, to queue the first. Returns false: the
+ * word has changed. */
+static inline bool volt_chan_lock_unqueued_(volt_chan *c, uint64_t *word) {
+  /* channel.c R1: in one step, the word still says that the operation must wait, and from now on
+   * that a waiter is queued. channel:L1 <- fifo:U1: the FIFO is seen as its last holder left it;
+   * channel:P1 <- channel:P1, fifo:U1: claims under the lock see all earlier ones (channel.c R8) */
+  return volt_cas_acquire(&c->queue.word, word, *word | VOLT_WORD_QUEUED_ | VOLT_WORD_LOCKED_);
+}
+
+/* The lock is held. Queue *w. Releases the lock. */
+static inline void volt_chan_append_(volt_chan *c, volt_waiter *w, uint32_t want, uint32_t need,
+                                     volt_waker waker, uint64_t word) {
+  volt_fifo_append_(&c->queue, w, want, need, waker);
+  volt_fifo_unlock_exact_(&c->queue, word | VOLT_WORD_QUEUED_);
+}
+
+/* Queue *w, for one element, if the channel holds len elements, because of which it must wait: all
+ * that there are places for, or none. w->data is set. Returns false if other waiters are queued, or
+ * the channel holds another number, or is closed. */
+static inline bool volt_chan_queue_first_(volt_chan *c, uint32_t len, volt_waiter *w,
+                                          volt_waker waker) {
+  uint64_t word = volt_load_relaxed(&c->queue.word); /* a guess: the CAS decides */
+  if (!volt_chan_holds_(word, len, 0) || !volt_chan_lock_unqueued_(c, &word)) return false;
+  volt_chan_append_(c, w, 1, 1, waker, word);
+  return true;
+}
 
 #endif

@@ -1,5 +1,5 @@
 /* channel_future.c: sends and receives as futures, of many elements, and blocking. Nothing here is
- * concurrent: that is in channel.c. */
+ * concurrent: that is in channel.c and channel_engine.h. */
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
 #include "../core/spin.h"
@@ -27,40 +27,50 @@ static int chan_future_run(volt_future *f, volt_chan_op_ *op) {
   return result;
 }
 
+/* Of one element, and in no select. */
+static bool chan_future_is_simple(const volt_future *f) {
+  return f->n == 1 && !f->decision;
+}
+
+/* A simple future has begun with result: note how many elements it has moved. Returns result. */
+static int chan_future_began(volt_future *f, int result) {
+  if (result == VOLT_OK) volt_chan_set_moved_(&f->waiter, 1);
+  return result;
+}
+
 static VOLT_NOINLINE int chan_send_start_slow(volt_future *f, volt_waker waker) {
   volt_waiter *w = &f->waiter;
+  if (chan_future_is_simple(f)) {
+    return chan_future_began(f, volt_chan_send(chan_future_object(f), w, w->data, waker));
+  }
   volt_chan_op_ op = volt_chan_send_op_(w, volt_chan_elems_of_(w), f->n, waker);
   return chan_future_run(f, &op);
 }
 
 static VOLT_NOINLINE int chan_recv_start_slow(volt_future *f, volt_waker waker) {
   volt_waiter *w = &f->waiter;
+  if (chan_future_is_simple(f)) {
+    return chan_future_began(f, volt_chan_recv(chan_future_object(f), w, w->data, waker));
+  }
   volt_chan_op_ op = volt_chan_recv_op_(w, volt_chan_elems_of_(w), f->n, waker);
   return chan_future_run(f, &op);
 }
 
-static bool chan_future_is_simple(const volt_future *f) {
-  return f->n == 1 && !f->decision;
-}
-
+/* Most often a future has to wait: a try came before it. */
 static int chan_send_start(volt_future *f, volt_waker waker) {
   volt_chan *c = chan_future_object(f);
-  if (!chan_future_is_simple(f) ||
-      volt_chan_send_now_(c, volt_chan_elems_of_(&f->waiter), c->elem_bytes) != VOLT_OK) {
-    return chan_send_start_slow(f, waker);
+  if (chan_future_is_simple(f) && volt_chan_queue_first_(c, c->capacity, &f->waiter, waker)) {
+    return VOLT_PENDING;
   }
-  volt_chan_set_moved_(&f->waiter, 1);
-  return VOLT_OK;
+  return chan_send_start_slow(f, waker);
 }
 
 int volt_chan_recv_start_(volt_future *f, volt_waker waker) {
   volt_chan *c = chan_future_object(f);
-  if (!chan_future_is_simple(f) ||
-      volt_chan_recv_now_(c, volt_chan_elems_of_(&f->waiter), c->elem_bytes) != VOLT_OK) {
-    return chan_recv_start_slow(f, waker);
+  if (chan_future_is_simple(f) && volt_chan_queue_first_(c, 0, &f->waiter, waker)) {
+    return VOLT_PENDING;
   }
-  volt_chan_set_moved_(&f->waiter, 1);
-  return VOLT_OK;
+  return chan_recv_start_slow(f, waker);
 }
 
 static bool chan_future_cancel(volt_future *f) {
