@@ -152,7 +152,7 @@ static void chan_grant_one(volt_chan *c, uint64_t word, const unsigned char *ele
   volt_chan_set_moved_(w, 1);
   volt_fifo_unlock_(&c->queue, word);
   volt_chan_move_(volt_chan_elems_of_(w), elem, bytes);
-  volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_); /* R2 */
+  volt_claimed_grant_(claimed, VOLT_WAITER_GRANTED_); /* R2 */
 }
 
 /* Any other case of chan_send_locked(). */

@@ -2,6 +2,7 @@
  * concurrent: that is in channel.c and channel_engine.h. */
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
+#include "../core/leaf.h"
 #include "../core/spin.h"
 #include "channel_engine.h"
 
@@ -56,20 +57,26 @@ static VOLT_NOINLINE int chan_recv_start_slow(volt_future *f, volt_waker waker) 
   return chan_future_run(f, &op);
 }
 
-/* Most often a future has to wait: a try came before it. */
-static int chan_send_start(volt_future *f, volt_waker waker) {
+/* Most often a future has to wait: a try came before it. Returns VOLT_PENDING (queued), or
+ * VOLT_EAGAIN. */
+static int chan_send_start_short(volt_future *f, const volt_waker *waker) {
   volt_chan *c = chan_future_object(f);
-  if (chan_future_is_simple(f) && volt_chan_queue_first_(c, c->capacity, &f->waiter, waker)) {
-    return VOLT_PENDING;
-  }
+  bool queued =
+      chan_future_is_simple(f) && volt_chan_queue_first_(c, c->capacity, &f->waiter, *waker);
+  return queued ? (int)VOLT_PENDING : (int)VOLT_EAGAIN;
+}
+
+static int chan_recv_start_short(volt_future *f, const volt_waker *waker) {
+  volt_chan *c = chan_future_object(f);
+  bool queued = chan_future_is_simple(f) && volt_chan_queue_first_(c, 0, &f->waiter, *waker);
+  return queued ? (int)VOLT_PENDING : (int)VOLT_EAGAIN;
+}
+
+static int chan_send_start(volt_future *f, volt_waker waker) {
   return chan_send_start_slow(f, waker);
 }
 
 int volt_chan_recv_start_(volt_future *f, volt_waker waker) {
-  volt_chan *c = chan_future_object(f);
-  if (chan_future_is_simple(f) && volt_chan_queue_first_(c, 0, &f->waiter, waker)) {
-    return VOLT_PENDING;
-  }
   return chan_recv_start_slow(f, waker);
 }
 
@@ -85,15 +92,28 @@ static bool chan_future_due(volt_future *f) {
   return volt_chan_complete_closed_(chan_future_object(f), &f->waiter);
 }
 
+static int chan_send_poll_ctx(volt_future *f, volt_ctx *ctx);
+static int chan_recv_poll_ctx(volt_future *f, volt_ctx *ctx);
+
 /* No give_back: an element that was moved stays moved. */
 static const volt_future_ops_ chan_send_ops = {.start = chan_send_start,
                                                .cancel = chan_future_cancel,
                                                .set_waker = chan_future_set_waker,
-                                               .due = chan_future_due};
+                                               .due = chan_future_due,
+                                               .poll_ctx = chan_send_poll_ctx};
 static const volt_future_ops_ chan_recv_ops = {.start = volt_chan_recv_start_,
                                                .cancel = chan_future_cancel,
                                                .set_waker = chan_future_set_waker,
-                                               .due = chan_future_due};
+                                               .due = chan_future_due,
+                                               .poll_ctx = chan_recv_poll_ctx};
+
+static int chan_send_poll_ctx(volt_future *f, volt_ctx *ctx) {
+  return volt_leaf_poll_ctx_(f, ctx, &chan_send_ops, chan_send_start_short);
+}
+
+static int chan_recv_poll_ctx(volt_future *f, volt_ctx *ctx) {
+  return volt_leaf_poll_ctx_(f, ctx, &chan_recv_ops, chan_recv_start_short);
+}
 
 volt_future *volt_chan_send_many_future(volt_future *f, volt_chan *c, const void *elems,
                                         uint32_t n) {
