@@ -42,11 +42,6 @@ void volt_fifo_init_(volt_fifo_ *q, uint32_t value) {
   q->rest = 0;
 }
 
-void volt_fifo_unlock_(volt_fifo_ *q, uint64_t word) {
-  const uint64_t queued = VOLT_WORD_QUEUED_;
-  volt_fifo_unlock_exact_(q, q->head ? word | queued : word & ~queued);
-}
-
 bool volt_fifo_lock_if_linked_(volt_fifo_ *q, const char *name, volt_waiter *w, uint64_t *word) {
   VOLT_CHECK((void *)w->queue == (void *)q, name, "waiter %p is queued on %p, not on %p", (void *)w,
              (void *)w->queue, (void *)q);

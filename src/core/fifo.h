@@ -86,7 +86,10 @@ static inline void volt_fifo_unlock_exact_(volt_fifo_ *q, uint64_t next) {
 
 /* Release the lock; the word becomes `word`, but QUEUED says whether the FIFO is empty. The last
  * access to *q. */
-void volt_fifo_unlock_(volt_fifo_ *q, uint64_t word);
+static inline void volt_fifo_unlock_(volt_fifo_ *q, uint64_t word) {
+  const uint64_t queued = VOLT_WORD_QUEUED_;
+  volt_fifo_unlock_exact_(q, q->head ? word | queued : word & ~queued);
+}
 
 /* ---- for the thread that holds the lock ---- */
 

@@ -38,69 +38,12 @@
 #include "fifo.h"
 #include "future_ops.h"
 
-/* How often all waiters of *q have been released. */
-static uint32_t monitor_epoch(const volt_fifo_ *q) {
-  return q->rest;
-}
-
-/* The epoch in which *w was queued. */
-static uint32_t monitor_epoch_of(const volt_waiter *w) {
-  return w->want;
-}
-
-static bool monitor_is_released(const volt_fifo_ *q, const volt_waiter *w) {
-  return monitor_epoch_of(w) != monitor_epoch(q);
-}
-
-static bool monitor_first_is_released(const volt_fifo_ *q) {
-  return q->head && monitor_is_released(q, q->head);
-}
-
-void volt_monitor_look_(volt_monitor_ *m, volt_fifo_ *q) {
-  volt_fifo_lock_(q, &m->word);
-  m->queue = q;
-  m->count = 0;
-}
-
-void volt_monitor_unlock_(volt_monitor_ *m) {
-  volt_fifo_unlock_(m->queue, m->word); /* I2: released waiters have a thread that completes them */
-}
-
-void volt_monitor_enter_(volt_monitor_ *m, volt_fifo_ *q) {
-  for (;;) {
+void volt_monitor_enter_slow_(volt_monitor_ *m) {
+  volt_fifo_ *q = m->queue;
+  while (volt_monitor_first_is_released_(q)) {
+    volt_monitor_exit_slow_(m); /* R1 */
     volt_monitor_look_(m, q);
-    if (!monitor_first_is_released(q)) return;
-    volt_monitor_exit_(m); /* R1 */
   }
-}
-
-int volt_monitor_append_(volt_monitor_ *m, volt_waiter *w, volt_waker waker) {
-  volt_fifo_append_(m->queue, w, monitor_epoch(m->queue), 1, waker);
-  return VOLT_PENDING;
-}
-
-volt_waiter *volt_monitor_oldest_(const volt_monitor_ *m) {
-  return monitor_first_is_released(m->queue) ? NULL : (volt_waiter *)m->queue->head;
-}
-
-bool volt_monitor_release_(volt_monitor_ *m, volt_waiter *w) {
-  VOLT_ASSERT(m->count < VOLT_WAKE_BATCH);
-  m->claimed[m->count++] = volt_fifo_claim_(m->queue, w);
-  return m->count < VOLT_WAKE_BATCH;
-}
-
-void volt_monitor_release_all_(volt_monitor_ *m) {
-  m->queue->rest += 1;
-}
-
-void volt_monitor_release_all_counted_(volt_monitor_ *m) {
-  volt_monitor_release_all_(m);
-  m->word += VOLT_WORD_ONE_;
-}
-
-void volt_monitor_close_(volt_monitor_ *m) {
-  volt_monitor_release_all_counted_(m);
-  m->word |= VOLT_WORD_CLOSED_;
 }
 
 /* What a released waiter completes with. */
@@ -110,13 +53,13 @@ static uint32_t monitor_state(uint64_t word) {
 
 /* Claim as many released waiters as fit into the batch. Returns whether there are more. */
 static bool monitor_claim_released(volt_monitor_ *m) {
-  while (monitor_first_is_released(m->queue) && m->count < VOLT_WAKE_BATCH) {
+  while (volt_monitor_first_is_released_(m->queue) && m->count < VOLT_WAKE_BATCH) {
     volt_monitor_release_(m, m->queue->head);
   }
-  return monitor_first_is_released(m->queue);
+  return volt_monitor_first_is_released_(m->queue);
 }
 
-void volt_monitor_exit_(volt_monitor_ *m) {
+void volt_monitor_exit_slow_(volt_monitor_ *m) {
   for (bool again = true; again;) {
     again = monitor_claim_released(m);
     volt_fifo_unlock_(m->queue, again ? m->word + VOLT_WORD_RETURNING_ : m->word); /* R2 */
@@ -141,7 +84,7 @@ bool volt_monitor_complete_(volt_fifo_ *q, const char *name, volt_waiter *w) {
     volt_waiter_await_(w); /* R6, fifo.c R4 */
     return true;
   }
-  bool released = monitor_is_released(q, w);
+  bool released = volt_monitor_is_released_(q, w);
   if (released) {
     monitor_complete_and_unlock(q, word, w); /* R6 */
   } else {
@@ -152,7 +95,7 @@ bool volt_monitor_complete_(volt_fifo_ *q, const char *name, volt_waiter *w) {
 
 bool volt_monitor_complete_counted_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   uint64_t word = volt_load_relaxed(&q->word); /* R6: a hint, which the lock confirms */
-  return VOLT_WORD_VALUE_(word) != monitor_epoch_of(w) && volt_monitor_complete_(q, name, w);
+  return VOLT_WORD_VALUE_(word) != volt_monitor_epoch_of_(w) && volt_monitor_complete_(q, name, w);
 }
 
 bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
@@ -162,7 +105,7 @@ bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
     volt_waiter_await_(w); /* fifo.c R4 */
     return false;
   }
-  bool released = monitor_is_released(q, w);
+  bool released = volt_monitor_is_released_(q, w);
   if (released) {
     monitor_complete_and_unlock(q, word, w); /* R3 */
   } else {

@@ -15,6 +15,7 @@
 
 #include <volt/future.h>
 
+#include "check.h"
 #include "fifo.h"
 
 typedef struct volt_monitor_ {
@@ -24,46 +25,111 @@ typedef struct volt_monitor_ {
   volt_claimed_ claimed[VOLT_WAKE_BATCH]; /* to be completed at exit */
 } volt_monitor_;
 
-/* Enter the monitor. Waiters that were released before are completed first, which calls wakers: so
- * every waiter that is linked now waits for something that has not happened yet. */
-void volt_monitor_enter_(volt_monitor_ *m, volt_fifo_ *q);
+/* ---- epochs ---- */
+
+/* How often all waiters of *q have been released. */
+static inline uint32_t volt_monitor_epoch_(const volt_fifo_ *q) {
+  return q->rest;
+}
+
+/* The epoch in which *w was queued. */
+static inline uint32_t volt_monitor_epoch_of_(const volt_waiter *w) {
+  return w->want;
+}
+
+static inline bool volt_monitor_is_released_(const volt_fifo_ *q, const volt_waiter *w) {
+  return volt_monitor_epoch_of_(w) != volt_monitor_epoch_(q);
+}
+
+/* Whether there are released waiters: they are at the front (I2). */
+static inline bool volt_monitor_first_is_released_(const volt_fifo_ *q) {
+  return q->head && volt_monitor_is_released_(q, q->head);
+}
+
+/* ---- enter, and exit ---- */
+
+/* The slow path of volt_monitor_enter_(): the lock is held, and there are released waiters. */
+void volt_monitor_enter_slow_(volt_monitor_ *m);
+
+/* The slow path of volt_monitor_exit_(): there are waiters to be completed. */
+void volt_monitor_exit_slow_(volt_monitor_ *m);
 
 /* Enter the monitor to look, or to append a waiter, and exit it by volt_monitor_unlock_().
  * Released waiters stay linked. Calls no waker, so it is safe inside a waker. */
-void volt_monitor_look_(volt_monitor_ *m, volt_fifo_ *q);
+static inline void volt_monitor_look_(volt_monitor_ *m, volt_fifo_ *q) {
+  volt_fifo_lock_(q, &m->word);
+  m->queue = q;
+  m->count = 0;
+}
 
 /* Exit the monitor after volt_monitor_look_(). Calls no waker. */
-void volt_monitor_unlock_(volt_monitor_ *m);
+static inline void volt_monitor_unlock_(volt_monitor_ *m) {
+  volt_fifo_unlock_(m->queue, m->word); /* I2: released waiters have a thread that completes them */
+}
 
-/* Append *w. Returns VOLT_PENDING. */
-int volt_monitor_append_(volt_monitor_ *m, volt_waiter *w, volt_waker waker);
-
-/* The oldest waiter; NULL if there is none, or if it is released. */
-volt_waiter *volt_monitor_oldest_(const volt_monitor_ *m);
-
-/* Release *w, which is linked: it is completed at exit. Returns whether one more waiter fits into
- * the batch; if not, exit first. */
-bool volt_monitor_release_(volt_monitor_ *m, volt_waiter *w);
-
-/* Release all waiters that are linked now, any number of them. */
-void volt_monitor_release_all_(volt_monitor_ *m);
-
-/* The same, and count it in the word's value, which is then the epoch. A poll sees by one load
- * whether its waiter may be released (volt_monitor_complete_counted_()). */
-void volt_monitor_release_all_counted_(volt_monitor_ *m);
-
-/* The same, and set CLOSED: these waiters, and all that are released later, complete with
- * VOLT_ECLOSED. */
-void volt_monitor_close_(volt_monitor_ *m);
-
-static inline bool volt_monitor_is_closed_(const volt_monitor_ *m) {
-  return (m->word & VOLT_WORD_CLOSED_) != 0;
+/* Enter the monitor. Waiters that were released before are completed first, which calls wakers: so
+ * every waiter that is linked now waits for something that has not happened yet. */
+static inline void volt_monitor_enter_(volt_monitor_ *m, volt_fifo_ *q) {
+  volt_monitor_look_(m, q);
+  if (volt_monitor_first_is_released_(q)) volt_monitor_enter_slow_(m);
 }
 
 /* Exit the monitor: unlock, complete the released waiters, call their wakers; again for
  * each further batch. If one batch is enough, the last access to *queue comes before the first
  * waiter is completed. */
-void volt_monitor_exit_(volt_monitor_ *m);
+static inline void volt_monitor_exit_(volt_monitor_ *m) {
+  if (m->count == 0 && !volt_monitor_first_is_released_(m->queue)) {
+    volt_monitor_unlock_(m);
+  } else {
+    volt_monitor_exit_slow_(m);
+  }
+}
+
+/* ---- inside the monitor ---- */
+
+/* Append *w. Returns VOLT_PENDING. */
+static inline int volt_monitor_append_(volt_monitor_ *m, volt_waiter *w, volt_waker waker) {
+  volt_fifo_append_(m->queue, w, volt_monitor_epoch_(m->queue), 1, waker);
+  return VOLT_PENDING;
+}
+
+/* The oldest waiter; NULL if there is none, or if it is released. */
+static inline volt_waiter *volt_monitor_oldest_(const volt_monitor_ *m) {
+  return volt_monitor_first_is_released_(m->queue) ? NULL : (volt_waiter *)m->queue->head;
+}
+
+/* Release *w, which is linked: it is completed at exit. Returns whether one more waiter fits into
+ * the batch; if not, exit first. */
+static inline bool volt_monitor_release_(volt_monitor_ *m, volt_waiter *w) {
+  VOLT_ASSERT(m->count < VOLT_WAKE_BATCH);
+  m->claimed[m->count++] = volt_fifo_claim_(m->queue, w);
+  return m->count < VOLT_WAKE_BATCH;
+}
+
+/* Release all waiters that are linked now, any number of them. */
+static inline void volt_monitor_release_all_(volt_monitor_ *m) {
+  m->queue->rest += 1;
+}
+
+/* The same, and count it in the word's value, which is then the epoch. A poll sees by one load
+ * whether its waiter may be released (volt_monitor_complete_counted_()). */
+static inline void volt_monitor_release_all_counted_(volt_monitor_ *m) {
+  volt_monitor_release_all_(m);
+  m->word += VOLT_WORD_ONE_;
+}
+
+/* The same, and set CLOSED: these waiters, and all that are released later, complete with
+ * VOLT_ECLOSED. */
+static inline void volt_monitor_close_(volt_monitor_ *m) {
+  volt_monitor_release_all_counted_(m);
+  m->word |= VOLT_WORD_CLOSED_;
+}
+
+static inline bool volt_monitor_is_closed_(const volt_monitor_ *m) {
+  return (m->word & VOLT_WORD_CLOSED_) != 0;
+}
+
+/* ---- for a waiter's owner, without the lock ---- */
 
 /* As the public volt_<primitive>_cancel(). If *w is released, it is completed, and only its waker
  * is called (R3). */
