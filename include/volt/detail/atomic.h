@@ -95,9 +95,12 @@ VOLT_END_DECLS
 #define VOLT_AT_(p) (p)
 #endif
 
-/* Raw memory: begin the life of a T that has atomics in it; move elements of any type. */
+/* Raw memory: begin the life of a T that has atomics in it; copy an element of any type, one of 8
+ * bytes without a call. */
 #define VOLT_CONSTRUCT_(T, p) ((T *)(void *)(p))
-#define VOLT_COPY_(to, from, bytes) ((void)((bytes) && memcpy((to), (from), (bytes))))
+#define VOLT_COPY_(to, from, bytes)              \
+  ((bytes) == 8 ? (void)memcpy((to), (from), 8) \
+                : (void)((bytes) && memcpy((to), (from), (bytes))))
 
 #define volt_load_relaxed(p) \
   VOLT_ATOMIC_FN_(atomic_load_explicit)(VOLT_AT_(p), VOLT_ORDER_(relaxed))
