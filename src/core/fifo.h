@@ -25,11 +25,12 @@ void volt_fifo_init_(volt_fifo_ *q, uint32_t value);
 /* Take the lock. *word is what the word was. */
 static inline void volt_fifo_lock_(volt_fifo_ *q, uint64_t *word) {
   for (unsigned spins = 0;;) {
-    *word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
-    if (*word & VOLT_WORD_LOCKED_) {
+    uint64_t seen = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
+    if (seen & VOLT_WORD_LOCKED_) {
       volt_pause_(&spins);
       /* fifo:L1 <- fifo:U1, latch:F1, notify:F1: the holder sees what the last holder did */
-    } else if (volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_)) {
+    } else if (volt_cas_acquire(&q->word, &seen, seen | VOLT_WORD_LOCKED_)) {
+      *word = seen;
       return;
     }
   }

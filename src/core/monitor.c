@@ -38,44 +38,48 @@
 #include "fifo.h"
 #include "future_ops.h"
 
-void volt_monitor_enter_slow_(volt_monitor_ *m) {
-  volt_fifo_ *q = m->queue;
-  while (volt_monitor_first_is_released_(q)) {
-    volt_monitor_exit_slow_(m); /* R1 */
-    volt_monitor_look_(m, q);
-  }
-}
-
 /* What a released waiter completes with. */
 static uint32_t monitor_state(uint64_t word) {
   return word & VOLT_WORD_CLOSED_ ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_;
 }
 
-/* Claim as many released waiters as fit into the batch. Returns whether there are more. */
-static bool monitor_claim_released(volt_monitor_ *m) {
-  while (volt_monitor_first_is_released_(m->queue) && m->count < VOLT_WAKE_BATCH) {
-    volt_monitor_release_(m, m->queue->head);
-  }
-  return volt_monitor_first_is_released_(m->queue);
-}
-
-void volt_monitor_exit_slow_(volt_monitor_ *m) {
-  for (bool again = true; again;) {
-    again = monitor_claim_released(m);
-    volt_fifo_unlock_(m->queue, again ? m->word + VOLT_WORD_RETURNING_ : m->word); /* R2 */
-    volt_waiters_grant_(m->claimed, m->count, monitor_state(m->word));
-    m->count = 0;
-    if (!again) return;
-    volt_fifo_lock_(m->queue, &m->word); /* R1 */
-    m->word -= VOLT_WORD_RETURNING_;
-  }
-}
-
-/* The lock is held, and *w is released: unlock, and complete *w alone. */
-static void monitor_complete_and_unlock(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
+void volt_monitor_complete_one_(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_fifo_unlock_(q, word);
   volt_waiters_grant_(&claimed, 1, monitor_state(word));
+}
+
+/* Complete as many released waiters as fit into a batch. Releases the lock. Returns whether there
+ * are more: then this thread is counted in RETURNING (R2). */
+static bool monitor_complete_batch(volt_fifo_ *q, uint64_t word) {
+  volt_claimed_ claimed[VOLT_WAKE_BATCH];
+  unsigned count = 0;
+  while (volt_monitor_first_is_released_(q) && count < VOLT_WAKE_BATCH) {
+    claimed[count++] = volt_fifo_claim_(q, q->head);
+  }
+  bool more = volt_monitor_first_is_released_(q);
+  volt_fifo_unlock_(q, more ? word + VOLT_WORD_RETURNING_ : word);
+  volt_waiters_grant_(claimed, count, monitor_state(word));
+  return more;
+}
+
+void volt_monitor_complete_all_(volt_fifo_ *q, uint64_t word) {
+  if (!q->head->next) { /* as nearly always */
+    volt_monitor_complete_one_(q, word, q->head);
+    return;
+  }
+  while (monitor_complete_batch(q, word)) {
+    volt_fifo_lock_(q, &word); /* R1 */
+    word -= VOLT_WORD_RETURNING_;
+  }
+}
+
+uint64_t volt_monitor_complete_first_(volt_fifo_ *q, uint64_t word) {
+  while (volt_monitor_first_is_released_(q)) {
+    volt_monitor_complete_all_(q, word); /* R1 */
+    volt_fifo_lock_(q, &word);
+  }
+  return word;
 }
 
 bool volt_monitor_complete_(volt_fifo_ *q, const char *name, volt_waiter *w) {
@@ -86,7 +90,7 @@ bool volt_monitor_complete_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   }
   bool released = volt_monitor_is_released_(q, w);
   if (released) {
-    monitor_complete_and_unlock(q, word, w); /* R6 */
+    volt_monitor_complete_one_(q, word, w); /* R6 */
   } else {
     volt_fifo_unlock_(q, word);
   }
@@ -107,7 +111,7 @@ bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   }
   bool released = volt_monitor_is_released_(q, w);
   if (released) {
-    monitor_complete_and_unlock(q, word, w); /* R3 */
+    volt_monitor_complete_one_(q, word, w); /* R3 */
   } else {
     volt_fifo_remove_(q, w);
     volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* not shared any more */

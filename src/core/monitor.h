@@ -20,9 +20,8 @@
 
 typedef struct volt_monitor_ {
   volt_fifo_ *queue;
-  uint64_t word; /* what *queue's word becomes at unlock, except for QUEUED */
-  unsigned count;
-  volt_claimed_ claimed[VOLT_WAKE_BATCH]; /* to be completed at exit */
+  uint64_t word;         /* what *queue's word becomes at unlock, except for QUEUED */
+  volt_waiter *released; /* alone, to be completed at exit; or NULL */
 } volt_monitor_;
 
 /* ---- epochs ---- */
@@ -48,18 +47,20 @@ static inline bool volt_monitor_first_is_released_(const volt_fifo_ *q) {
 
 /* ---- enter, and exit ---- */
 
-/* The slow path of volt_monitor_enter_(): the lock is held, and there are released waiters. */
-void volt_monitor_enter_slow_(volt_monitor_ *m);
-
-/* The slow path of volt_monitor_exit_(): there are waiters to be completed. */
-void volt_monitor_exit_slow_(volt_monitor_ *m);
+/* Each with the lock held, and with the word. While the first waiter is released, complete the
+ * released ones, a batch at a time, and take the lock again. Returns the word. */
+uint64_t volt_monitor_complete_first_(volt_fifo_ *q, uint64_t word);
+/* Unlock, and complete the released waiters; again for each further batch. */
+void volt_monitor_complete_all_(volt_fifo_ *q, uint64_t word);
+/* Unlock, and complete *w, which is linked. */
+void volt_monitor_complete_one_(volt_fifo_ *q, uint64_t word, volt_waiter *w);
 
 /* Enter the monitor to look, or to append a waiter, and exit it by volt_monitor_unlock_().
  * Released waiters stay linked. Calls no waker, so it is safe inside a waker. */
 static inline void volt_monitor_look_(volt_monitor_ *m, volt_fifo_ *q) {
   volt_fifo_lock_(q, &m->word);
   m->queue = q;
-  m->count = 0;
+  m->released = NULL;
 }
 
 /* Exit the monitor after volt_monitor_look_(). Calls no waker. */
@@ -71,17 +72,19 @@ static inline void volt_monitor_unlock_(volt_monitor_ *m) {
  * every waiter that is linked now waits for something that has not happened yet. */
 static inline void volt_monitor_enter_(volt_monitor_ *m, volt_fifo_ *q) {
   volt_monitor_look_(m, q);
-  if (volt_monitor_first_is_released_(q)) volt_monitor_enter_slow_(m);
+  if (volt_monitor_first_is_released_(q)) m->word = volt_monitor_complete_first_(q, m->word);
 }
 
 /* Exit the monitor: unlock, complete the released waiters, call their wakers; again for
  * each further batch. If one batch is enough, the last access to *queue comes before the first
  * waiter is completed. */
 static inline void volt_monitor_exit_(volt_monitor_ *m) {
-  if (m->count == 0 && !volt_monitor_first_is_released_(m->queue)) {
-    volt_monitor_unlock_(m);
+  if (m->released) {
+    volt_monitor_complete_one_(m->queue, m->word, m->released);
+  } else if (volt_monitor_first_is_released_(m->queue)) {
+    volt_monitor_complete_all_(m->queue, m->word);
   } else {
-    volt_monitor_exit_slow_(m);
+    volt_monitor_unlock_(m);
   }
 }
 
@@ -98,12 +101,11 @@ static inline volt_waiter *volt_monitor_oldest_(const volt_monitor_ *m) {
   return volt_monitor_first_is_released_(m->queue) ? NULL : (volt_waiter *)m->queue->head;
 }
 
-/* Release *w, which is linked: it is completed at exit. Returns whether one more waiter fits into
- * the batch; if not, exit first. */
-static inline bool volt_monitor_release_(volt_monitor_ *m, volt_waiter *w) {
-  VOLT_ASSERT(m->count < VOLT_WAKE_BATCH);
-  m->claimed[m->count++] = volt_fifo_claim_(m->queue, w);
-  return m->count < VOLT_WAKE_BATCH;
+/* Release *w, which is linked: it is completed at exit. An operation releases one waiter so, or
+ * all. */
+static inline void volt_monitor_release_(volt_monitor_ *m, volt_waiter *w) {
+  VOLT_ASSERT(!m->released);
+  m->released = w;
 }
 
 /* Release all waiters that are linked now, any number of them. */

@@ -199,7 +199,7 @@ static bool token_cancel_one(volt_token *t, volt_monitor_ *m, token_list *list) 
 /* The same; the tree's lock is held, that of *t is not, unless it is the same one. */
 static bool token_cancel_in(volt_monitor_ *tree, volt_token *t, token_list *list) {
   if (&t->queue == tree->queue) return token_cancel_one(t, tree, list);
-  volt_monitor_ m = {.queue = &t->queue, .count = 0};
+  volt_monitor_ m = {.queue = &t->queue, .released = NULL};
   volt_fifo_lock_(&t->queue, &m.word);
   bool cancelled = token_cancel_one(t, &m, list);
   volt_fifo_unlock_(&t->queue, m.word); /* no waker is called under the tree's lock */
@@ -208,7 +208,7 @@ static bool token_cancel_in(volt_monitor_ *tree, volt_token *t, token_list *list
 
 /* Nothing is held. Complete the waiters of a token that was cancelled. */
 static void token_complete(volt_token *t) {
-  volt_monitor_ m = {.queue = &t->queue, .count = 0};
+  volt_monitor_ m = {.queue = &t->queue, .released = NULL};
   volt_fifo_lock_(&t->queue, &m.word);
   m.word -= VOLT_WORD_RETURNING_; /* R2 */
   volt_monitor_exit_(&m);
