@@ -120,7 +120,7 @@ bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   return !released;
 }
 
-void volt_monitor_destroy_(volt_fifo_ *q, const char *name) {
+void volt_monitor_destroy_slow_(volt_fifo_ *q, const char *name) {
   for (unsigned spins = 0;;) {
     /* monitor:D1 <- fifo:U1: the object ends after the last access of each operation */
     uint64_t word = volt_load_acquire(&q->word);

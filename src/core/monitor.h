@@ -144,8 +144,16 @@ bool volt_monitor_complete_(volt_fifo_ *q, const char *name, volt_waiter *w);
 /* The same, for a queue whose value is its epoch. One load if *w is not released. */
 bool volt_monitor_complete_counted_(volt_fifo_ *q, const char *name, volt_waiter *w);
 
+/* The slow path of volt_monitor_destroy_(): wait while a thread is counted in RETURNING (R2). Aborts
+ * if a waiter is queued. */
+void volt_monitor_destroy_slow_(volt_fifo_ *q, const char *name);
+
 /* As the public x_destroy(). */
-void volt_monitor_destroy_(volt_fifo_ *q, const char *name);
+static inline void volt_monitor_destroy_(volt_fifo_ *q, const char *name) {
+  /* monitor:D1 <- fifo:U1: the object ends after the last access of each operation */
+  uint64_t word = volt_load_acquire(&q->word);
+  if (word & (VOLT_WORD_QUEUED_ | VOLT_WORD_ALL_RETURNING_)) volt_monitor_destroy_slow_(q, name);
+}
 
 /* For a volt_future_ops_ that has a name. The future's object is the queue. */
 bool volt_monitor_future_cancel_(volt_future *f);
