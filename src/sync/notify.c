@@ -55,12 +55,8 @@ void volt_notify_destroy(volt_notify *n) {
   volt_monitor_destroy_(&n->queue, notify_name);
 }
 
-void volt_notify_one(volt_notify *n) {
-  uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
-  while (!(word & (QUEUED | LOCKED))) {
-    /* notify:F1 -> notify:T1, fifo:L1: the waiter that takes it sees what came before */
-    if (volt_cas_release(&n->queue.word, &word, word | STORED)) return;
-  }
+/* A waiter is queued, or the lock is taken. */
+static VOLT_NOINLINE void notify_one_locked(volt_notify *n) {
   volt_monitor_ t;
   volt_monitor_enter_(&t, &n->queue);
   volt_waiter *w = volt_monitor_oldest_(&t);
@@ -73,12 +69,17 @@ void volt_notify_one(volt_notify *n) {
   volt_monitor_exit_(&t);
 }
 
-void volt_notify_all(volt_notify *n) {
+void volt_notify_one(volt_notify *n) {
   uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
   while (!(word & (QUEUED | LOCKED))) {
-    /* notify:F1 -> notify:T1, fifo:L1: a waiter that finds another count sees what came before */
-    if (volt_cas_release(&n->queue.word, &word, word + NOTIFIED_ALL)) return;
+    /* notify:F1 -> notify:T1, fifo:L1: the waiter that takes it sees what came before */
+    if (volt_cas_release(&n->queue.word, &word, word | STORED)) return;
   }
+  notify_one_locked(n);
+}
+
+/* A waiter is queued, or the lock is taken. */
+static VOLT_NOINLINE void notify_all_locked(volt_notify *n) {
   volt_monitor_ t;
   volt_monitor_enter_(&t, &n->queue);
   t.word += NOTIFIED_ALL;
@@ -86,14 +87,21 @@ void volt_notify_all(volt_notify *n) {
   volt_monitor_exit_(&t);
 }
 
+void volt_notify_all(volt_notify *n) {
+  uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
+  while (!(word & (QUEUED | LOCKED))) {
+    /* notify:F1 -> notify:T1, fifo:L1: a waiter that finds another count sees what came before */
+    if (volt_cas_release(&n->queue.word, &word, word + NOTIFIED_ALL)) return;
+  }
+  notify_all_locked(n);
+}
+
 /* Take the stored notification without the lock. Returns false: none is stored, or the lock is
  * needed to know. */
-static bool notify_take_stored(volt_notify *n, uint64_t word, volt_waiter *w) {
+static bool notify_take_stored(volt_notify *n, uint64_t word) {
   if ((word & (STORED | QUEUED | LOCKED)) != STORED) return false;
   /* notify:T1 <- notify:F1, fifo:U1: the waiter that takes it sees what came before */
-  if (!volt_cas_acquire(&n->queue.word, &word, word - STORED)) return false;
-  notify_set_alone(w);
-  return true;
+  return volt_cas_acquire(&n->queue.word, &word, word - STORED);
 }
 
 static int notify_wait_locked(volt_monitor_ *t, volt_waiter *w, volt_waker waker) {
@@ -109,7 +117,7 @@ static int notify_wait_locked(volt_monitor_ *t, volt_waiter *w, volt_waker waker
 int volt_notify_wait(volt_notify *n, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(notify_name, w);
   uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
-  if (notify_take_stored(n, word, w)) return VOLT_OK;
+  if (notify_take_stored(n, word)) return VOLT_OK;
   volt_monitor_ t;
   volt_monitor_look_(&t, &n->queue);
   int result = notify_wait_locked(&t, w, waker);
@@ -136,17 +144,23 @@ static bool notify_is_opened(const volt_future *f, uint64_t word) {
   return notify_count_of(word) != f->n;
 }
 
-static int notify_start(volt_future *f, volt_waker waker) {
-  volt_notify *n = notify_of(f);
-  /* notify:T1 <- notify:F1, fifo:U1: a waiter that finds another count sees what came before */
-  uint64_t word = volt_load_acquire(&n->queue.word);
-  if (notify_is_opened(f, word) || notify_take_stored(n, word, &f->waiter)) return VOLT_OK;
+static VOLT_NOINLINE int notify_start_locked(volt_future *f, volt_waker waker) {
   volt_monitor_ t;
-  volt_monitor_look_(&t, &n->queue);
+  volt_monitor_look_(&t, &notify_of(f)->queue);
   int result = notify_is_opened(f, t.word) ? (int)VOLT_OK
                                            : notify_wait_locked(&t, &f->waiter, waker); /* R2 */
   volt_monitor_unlock_(&t);
   return result;
+}
+
+static int notify_start(volt_future *f, volt_waker waker) {
+  volt_notify *n = notify_of(f);
+  /* notify:T1 <- notify:F1, fifo:U1: a waiter that finds another count sees what came before */
+  uint64_t word = volt_load_acquire(&n->queue.word);
+  if (notify_is_opened(f, word)) return VOLT_OK;
+  if (!notify_take_stored(n, word)) return notify_start_locked(f, waker);
+  notify_set_alone(&f->waiter);
+  return VOLT_OK;
 }
 
 static void notify_give_back(volt_future *f) {
@@ -172,7 +186,12 @@ volt_future *volt_notify_future(volt_future *f, volt_notify *n) {
   return volt_future_make_(f, &notify_ops, &n->queue, notify_count_of(word));
 }
 
-int volt_notify_wait_blocking(volt_notify *n, uint64_t deadline_ns) {
+static VOLT_NOINLINE int notify_block(volt_notify *n, uint64_t deadline_ns) {
   volt_future f;
   return volt_block_on(volt_notify_future(&f, n), deadline_ns);
+}
+
+int volt_notify_wait_blocking(volt_notify *n, uint64_t deadline_ns) {
+  uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
+  return notify_take_stored(n, word) ? (int)VOLT_OK : notify_block(n, deadline_ns);
 }
