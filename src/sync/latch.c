@@ -107,14 +107,17 @@ volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l) {
   return volt_future_make_(f, &latch_ops, &l->queue, 0);
 }
 
-int volt_latch_wait_blocking(volt_latch *l, uint64_t deadline_ns) {
+static VOLT_NOINLINE int latch_block(volt_latch *l, uint64_t deadline_ns) {
   volt_future f;
   return volt_block_on(volt_latch_wait_future(&f, l), deadline_ns);
 }
 
+int volt_latch_wait_blocking(volt_latch *l, uint64_t deadline_ns) {
+  return volt_latch_try_wait(l) == VOLT_OK ? (int)VOLT_OK : latch_block(l, deadline_ns);
+}
+
 void volt_latch_wait_no_deadline(volt_latch *l) {
-  volt_future f;
-  int result = volt_block_on(volt_latch_wait_future(&f, l), VOLT_NO_DEADLINE);
+  int result = volt_latch_wait_blocking(l, VOLT_NO_DEADLINE);
   VOLT_ASSERT(result == VOLT_OK);
   (void)result;
 }

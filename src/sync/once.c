@@ -140,9 +140,13 @@ volt_future *volt_once_begin_future(volt_future *f, volt_once *o) {
   return volt_future_make_(f, &once_ops, &o->queue, 0);
 }
 
-int volt_once_begin_blocking(volt_once *o, uint64_t deadline_ns) {
+static VOLT_NOINLINE int once_block(volt_once *o, uint64_t deadline_ns) {
   volt_future f;
   return volt_block_on(volt_once_begin_future(&f, o), deadline_ns);
+}
+
+int volt_once_begin_blocking(volt_once *o, uint64_t deadline_ns) {
+  return volt_once_is_done(o) ? (int)VOLT_DONE : once_block(o, deadline_ns);
 }
 
 /* A call of an initialiser's function that has not returned; on the stack of its thread. */

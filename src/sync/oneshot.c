@@ -162,9 +162,19 @@ volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o, void *ele
   return volt_future_make_(f, &oneshot_recv_ops, &o->queue, 0);
 }
 
-int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem, uint64_t deadline_ns) {
+static VOLT_NOINLINE int oneshot_block(volt_oneshot *o, void *elem, uint64_t deadline_ns) {
   volt_future f;
   return volt_block_on(volt_oneshot_recv_future(&f, o, elem), deadline_ns);
+}
+
+/* Whether the value was sent, or the oneshot closed: each counts in the word. False: a hint. */
+static bool oneshot_is_over(const volt_oneshot *o) {
+  return VOLT_WORD_VALUE_(volt_load_relaxed(&o->queue.word)) != 0;
+}
+
+int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem, uint64_t deadline_ns) {
+  if (!oneshot_is_over(o)) return oneshot_block(o, elem, deadline_ns);
+  return oneshot_try_recv(o, NULL, elem);
 }
 
 static int oneshot_closed_start(volt_future *f, volt_waker waker) {

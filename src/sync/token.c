@@ -271,7 +271,11 @@ volt_future *volt_token_future(volt_future *f, volt_token *t) {
   return volt_future_make_(f, &token_ops, &t->queue, 0);
 }
 
-int volt_token_wait_blocking(volt_token *t, uint64_t deadline_ns) {
+static VOLT_NOINLINE int token_block(volt_token *t, uint64_t deadline_ns) {
   volt_future f;
   return volt_block_on(volt_token_future(&f, t), deadline_ns);
+}
+
+int volt_token_wait_blocking(volt_token *t, uint64_t deadline_ns) {
+  return volt_token_is_cancelled(t) ? (int)VOLT_OK : token_block(t, deadline_ns);
 }
