@@ -29,13 +29,15 @@ int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, vo
     if (!locked && !volt_cas_acquire(&q->word, &word, QUEUED | LOCKED)) continue;
     int32_t there = locked ? (int32_t)volt_permits_carried_(q) : volt_permits_in_(kind, word);
     uint32_t available = (uint32_t)there;
-    w->data = q; /* volt_sem_limit_wants_all_() */
-    volt_fifo_append_(q, w, 1, 1, waker);
-    if (q->head == w) (void)kind->serve(w, &available); /* no waiter is before it */
+    w->queue = q; /* serve() finds the semaphore by it */
+    w->data = q;  /* volt_sem_limit_wants_all_() */
+    w->want = 1;
+    w->need = 1;
+    if (!q->head) (void)kind->serve(w, &available); /* no waiter is before it */
     bool served = w->need == 0;
-    if (served) {
-      volt_fifo_remove_(q, w);
-      volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
+    if (!served) {
+      volt_waiter_arm_(w, q, waker);
+      volt_fifo_push_back_(q, w);
     }
     volt_permits_unlock_(q, kind, word, available);
     return served ? VOLT_OK : VOLT_PENDING;
