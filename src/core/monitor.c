@@ -43,7 +43,7 @@ static uint32_t monitor_state(uint64_t word) {
   return word & VOLT_WORD_CLOSED_ ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_;
 }
 
-void volt_monitor_complete_one_(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
+VOLT_NOINLINE void volt_monitor_complete_one_(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_fifo_unlock_(q, word);
   volt_waiters_grant_(&claimed, 1, monitor_state(word));
@@ -63,7 +63,7 @@ static bool monitor_complete_batch(volt_fifo_ *q, uint64_t word) {
   return more;
 }
 
-void volt_monitor_complete_all_(volt_fifo_ *q, uint64_t word) {
+VOLT_NOINLINE void volt_monitor_complete_all_(volt_fifo_ *q, uint64_t word) {
   if (!q->head->next) { /* as nearly always */
     volt_monitor_complete_one_(q, word, q->head);
     return;
@@ -74,7 +74,7 @@ void volt_monitor_complete_all_(volt_fifo_ *q, uint64_t word) {
   }
 }
 
-uint64_t volt_monitor_complete_first_(volt_fifo_ *q, uint64_t word) {
+VOLT_NOINLINE uint64_t volt_monitor_complete_first_(volt_fifo_ *q, uint64_t word) {
   while (volt_monitor_first_is_released_(q)) {
     volt_monitor_complete_all_(q, word); /* R1 */
     volt_fifo_lock_(q, &word);

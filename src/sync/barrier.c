@@ -35,15 +35,17 @@ static int barrier_arrive(volt_barrier *b, volt_waiter *w, volt_decision_ *decis
   volt_monitor_enter_(&t, &b->queue);
   VOLT_CHECK(b->queue.waiters < b->count, barrier_name, "%p: %u have arrived, of %u", (void *)b,
              (uint32_t)b->queue.waiters, b->count); /* I1: or it was never initialised */
-  int result = VOLT_LEADER;
+  int result = VOLT_ECANCELED;
   if (b->queue.waiters < b->count - 1) {
     result = volt_monitor_append_(&t, w, waker);
+    volt_monitor_unlock_(&t);
   } else if (volt_may_take_effect_(decision)) { /* R1 */
+    result = VOLT_LEADER;
     volt_monitor_release_all_counted_(&t);
+    volt_monitor_exit_(&t);
   } else {
-    result = VOLT_ECANCELED;
+    volt_monitor_unlock_(&t);
   }
-  volt_monitor_exit_(&t);
   return result;
 }
 

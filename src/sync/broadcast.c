@@ -89,14 +89,14 @@ static uint64_t broadcast_oldest_of(const volt_broadcast *b, uint64_t tail) {
 }
 
 /* The lock is held. Returns VOLT_EAGAIN if *r has received every value. */
-static int broadcast_take(const volt_monitor_ *m, volt_broadcast_receiver *r, void *elem) {
+static int broadcast_take(volt_broadcast_receiver *r, bool closed, void *elem) {
   volt_broadcast *b = r->broadcast;
   uint64_t tail = b->tail;
   uint64_t oldest = broadcast_oldest_of(b, tail);
   VOLT_CHECK(r->next <= tail, broadcast_name,
              "%p: receiver %p is at %llu of %llu: it was subscribed before", (void *)b, (void *)r,
              (unsigned long long)r->next, (unsigned long long)tail);
-  if (r->next == tail) return volt_monitor_is_closed_(m) ? VOLT_ECLOSED : VOLT_EAGAIN;
+  if (r->next == tail) return closed ? VOLT_ECLOSED : VOLT_EAGAIN;
   if (r->next < oldest) {
     r->lost += oldest - r->next;
     r->next = oldest;
@@ -110,7 +110,7 @@ static int broadcast_take(const volt_monitor_ *m, volt_broadcast_receiver *r, vo
 int volt_broadcast_try_recv(volt_broadcast_receiver *r, void *elem) {
   volt_monitor_ m;
   volt_monitor_look_(&m, &r->broadcast->queue);
-  int result = broadcast_take(&m, r, elem);
+  int result = broadcast_take(r, volt_monitor_is_closed_(&m), elem);
   volt_monitor_unlock_(&m);
   return result;
 }
@@ -119,7 +119,7 @@ static int broadcast_recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem
                           volt_waker waker) {
   volt_monitor_ m;
   volt_monitor_look_(&m, &r->broadcast->queue);
-  int result = broadcast_take(&m, r, elem);
+  int result = broadcast_take(r, volt_monitor_is_closed_(&m), elem);
   if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, w, waker);
   volt_monitor_unlock_(&m);
   return result;

@@ -63,9 +63,8 @@ void volt_oneshot_close(volt_oneshot *o) {
 }
 
 /* The lock is held. Take the value. Returns VOLT_EAGAIN if it was neither sent nor closed. */
-static int oneshot_take(const volt_monitor_ *m, volt_oneshot *o, volt_decision_ *decision,
-                        void *elem) {
-  if (o->state == EMPTY) return volt_monitor_is_closed_(m) ? VOLT_ECLOSED : VOLT_EAGAIN;
+static int oneshot_take(volt_oneshot *o, bool closed, volt_decision_ *decision, void *elem) {
+  if (o->state == EMPTY) return closed ? VOLT_ECLOSED : VOLT_EAGAIN;
   if (o->state == TAKEN) return VOLT_ECLOSED;
   if (!volt_may_take_effect_(decision)) return VOLT_ECANCELED; /* R4 */
   VOLT_COPY_(elem, o->slot, o->elem_bytes);
@@ -76,7 +75,7 @@ static int oneshot_take(const volt_monitor_ *m, volt_oneshot *o, volt_decision_ 
 static int oneshot_try_recv(volt_oneshot *o, volt_decision_ *decision, void *elem) {
   volt_monitor_ m;
   volt_monitor_look_(&m, &o->queue);
-  int result = oneshot_take(&m, o, decision, elem);
+  int result = oneshot_take(o, volt_monitor_is_closed_(&m), decision, elem);
   volt_monitor_unlock_(&m);
   return result;
 }
@@ -89,7 +88,7 @@ static int oneshot_recv(volt_oneshot *o, volt_waiter *w, volt_decision_ *decisio
                         volt_waker waker) {
   volt_monitor_ m;
   volt_monitor_look_(&m, &o->queue);
-  int result = oneshot_take(&m, o, decision, elem);
+  int result = oneshot_take(o, volt_monitor_is_closed_(&m), decision, elem);
   if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, w, waker);
   volt_monitor_unlock_(&m);
   return result;
