@@ -15,6 +15,7 @@
 
 #include "../core/check.h"
 #include "../core/future_ops.h"
+#include "../core/leaf.h"
 #include "../core/monitor.h"
 
 static const char barrier_name[] = "volt_barrier";
@@ -29,15 +30,15 @@ void volt_barrier_destroy(volt_barrier *b) {
   volt_monitor_destroy_(&b->queue, barrier_name);
 }
 
-static int barrier_arrive(volt_barrier *b, volt_waiter *w, volt_decision_ *decision,
-                          volt_waker waker) {
+static VOLT_INLINED_ int barrier_arrive(volt_barrier *b, volt_waiter *w, volt_decision_ *decision,
+                                        const volt_waker *waker) {
   volt_monitor_ t;
   volt_monitor_enter_(&t, &b->queue);
   VOLT_CHECK(b->queue.waiters < b->count, barrier_name, "%p: %u have arrived, of %u", (void *)b,
              (uint32_t)b->queue.waiters, b->count); /* I1: or it was never initialised */
   int result = VOLT_ECANCELED;
   if (b->queue.waiters < b->count - 1) {
-    result = volt_monitor_append_(&t, w, waker);
+    result = volt_monitor_append_(&t, w, *waker);
     volt_monitor_unlock_(&t);
   } else if (volt_may_take_effect_(decision)) { /* R1 */
     result = VOLT_LEADER;
@@ -51,7 +52,7 @@ static int barrier_arrive(volt_barrier *b, volt_waiter *w, volt_decision_ *decis
 
 int volt_barrier_wait(volt_barrier *b, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(barrier_name, w);
-  return barrier_arrive(b, w, NULL, waker);
+  return barrier_arrive(b, w, NULL, &waker);
 }
 
 bool volt_barrier_cancel(volt_barrier *b, volt_waiter *w) {
@@ -64,21 +65,32 @@ uint32_t volt_barrier_waiters(const volt_barrier *b) {
 
 /* ---- future ---- */
 
-static int barrier_start(volt_future *f, volt_waker waker) {
+static VOLT_INLINED_ int barrier_begin(volt_future *f, const volt_waker *waker) {
   volt_barrier *b = volt_container_of(f->object, volt_barrier, queue);
   return barrier_arrive(b, &f->waiter, f->decision, waker);
+}
+
+static int barrier_start(volt_future *f, volt_waker waker) {
+  return barrier_begin(f, &waker);
 }
 
 static void barrier_give_back(volt_future *f) {
   (void)f; /* the round is over for the others, too */
 }
 
+static int barrier_poll_ctx(volt_future *f, volt_ctx *ctx);
+
 static const volt_future_ops_ barrier_ops = {.name = barrier_name,
                                              .start = barrier_start,
                                              .cancel = volt_monitor_future_cancel_,
                                              .set_waker = volt_monitor_future_set_waker_,
                                              .give_back = barrier_give_back,
-                                             .due = volt_monitor_future_complete_counted_};
+                                             .due = volt_monitor_future_complete_counted_,
+                                             .poll_ctx = barrier_poll_ctx};
+
+static int barrier_poll_ctx(volt_future *f, volt_ctx *ctx) {
+  return volt_leaf_poll_ctx_(f, ctx, &barrier_ops, barrier_begin);
+}
 
 volt_future *volt_barrier_wait_future(volt_future *f, volt_barrier *b) {
   return volt_future_make_(f, &barrier_ops, &b->queue, 0);

@@ -19,6 +19,7 @@
 #include <volt/notify.h>
 
 #include "../core/future_ops.h"
+#include "../core/leaf.h"
 #include "../core/monitor.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
@@ -144,23 +145,25 @@ static bool notify_is_opened(const volt_future *f, uint64_t word) {
   return notify_count_of(word) != f->n;
 }
 
-static VOLT_NOINLINE int notify_start_locked(volt_future *f, volt_waker waker) {
+static VOLT_INLINED_ int notify_begin(volt_future *f, const volt_waker *waker) {
+  volt_notify *n = notify_of(f);
+  /* notify:T1 <- notify:F1, fifo:U1: a waiter that finds another count sees what came before */
+  uint64_t word = volt_load_acquire(&n->queue.word);
+  if (notify_is_opened(f, word)) return VOLT_OK;
+  if (notify_take_stored(n, word)) {
+    notify_set_alone(&f->waiter);
+    return VOLT_OK;
+  }
   volt_monitor_ t;
-  volt_monitor_look_(&t, &notify_of(f)->queue);
+  volt_monitor_look_(&t, &n->queue);
   int result = notify_is_opened(f, t.word) ? (int)VOLT_OK
-                                           : notify_wait_locked(&t, &f->waiter, waker); /* R2 */
+                                           : notify_wait_locked(&t, &f->waiter, *waker); /* R2 */
   volt_monitor_unlock_(&t);
   return result;
 }
 
 static int notify_start(volt_future *f, volt_waker waker) {
-  volt_notify *n = notify_of(f);
-  /* notify:T1 <- notify:F1, fifo:U1: a waiter that finds another count sees what came before */
-  uint64_t word = volt_load_acquire(&n->queue.word);
-  if (notify_is_opened(f, word)) return VOLT_OK;
-  if (!notify_take_stored(n, word)) return notify_start_locked(f, waker);
-  notify_set_alone(&f->waiter);
-  return VOLT_OK;
+  return notify_begin(f, &waker);
 }
 
 static void notify_give_back(volt_future *f) {
@@ -172,12 +175,19 @@ static bool notify_due(volt_future *f) {
   return notify_is_opened(f, word) && volt_monitor_future_complete_(f);
 }
 
+static int notify_poll_ctx(volt_future *f, volt_ctx *ctx);
+
 static const volt_future_ops_ notify_ops = {.name = notify_name,
                                             .start = notify_start,
                                             .cancel = volt_monitor_future_cancel_,
                                             .set_waker = volt_monitor_future_set_waker_,
                                             .give_back = notify_give_back,
-                                            .due = notify_due};
+                                            .due = notify_due,
+                                            .poll_ctx = notify_poll_ctx};
+
+static int notify_poll_ctx(volt_future *f, volt_ctx *ctx) {
+  return volt_leaf_poll_ctx_(f, ctx, &notify_ops, notify_begin);
+}
 
 volt_future *volt_notify_future(volt_future *f, volt_notify *n) {
   /* notify:T1 <- notify:F1, fifo:U1: a future with this count has what came before it (R2) */

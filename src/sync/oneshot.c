@@ -24,6 +24,7 @@
 #include "../core/check.h"
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
+#include "../core/leaf.h"
 #include "../core/monitor.h"
 
 enum { EMPTY = 0, FULL = 1, TAKEN = 2 };
@@ -84,19 +85,19 @@ int volt_oneshot_try_recv(volt_oneshot *o, void *elem) {
   return oneshot_try_recv(o, NULL, elem);
 }
 
-static int oneshot_recv(volt_oneshot *o, volt_waiter *w, volt_decision_ *decision, void *elem,
-                        volt_waker waker) {
+static VOLT_INLINED_ int oneshot_recv(volt_oneshot *o, volt_waiter *w, volt_decision_ *decision,
+                                      void *elem, const volt_waker *waker) {
   volt_monitor_ m;
   volt_monitor_look_(&m, &o->queue);
   int result = oneshot_take(o, volt_monitor_is_closed_(&m), decision, elem);
-  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, w, waker);
+  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, w, *waker);
   volt_monitor_unlock_(&m);
   return result;
 }
 
 int volt_oneshot_recv(volt_oneshot *o, volt_waiter *w, void *elem, volt_waker waker) {
   volt_waiter_check_unused_(oneshot_name, w);
-  return oneshot_recv(o, w, NULL, elem, waker);
+  return oneshot_recv(o, w, NULL, elem, &waker);
 }
 
 bool volt_oneshot_cancel(volt_oneshot *o, volt_waiter *w) {
@@ -130,8 +131,12 @@ static void *oneshot_elem_of(const volt_future *f) {
   return f->waiter.data;
 }
 
-static int oneshot_recv_start(volt_future *f, volt_waker waker) {
+static VOLT_INLINED_ int oneshot_recv_begin(volt_future *f, const volt_waker *waker) {
   return oneshot_recv(oneshot_of(f), &f->waiter, f->decision, oneshot_elem_of(f), waker);
+}
+
+static int oneshot_recv_start(volt_future *f, volt_waker waker) {
+  return oneshot_recv_begin(f, &waker);
 }
 
 static int oneshot_recv_outcome(volt_future *f) {
@@ -148,13 +153,20 @@ static void oneshot_recv_give_back(volt_future *f) {
   volt_monitor_unlock_(&m);
 }
 
+static int oneshot_recv_poll_ctx(volt_future *f, volt_ctx *ctx);
+
 static const volt_future_ops_ oneshot_recv_ops = {.name = oneshot_name,
                                                   .start = oneshot_recv_start,
                                                   .cancel = volt_monitor_future_cancel_,
                                                   .set_waker = volt_monitor_future_set_waker_,
                                                   .give_back = oneshot_recv_give_back,
                                                   .outcome = oneshot_recv_outcome,
-                                                  .due = volt_monitor_future_complete_counted_};
+                                                  .due = volt_monitor_future_complete_counted_,
+                                                  .poll_ctx = oneshot_recv_poll_ctx};
+
+static int oneshot_recv_poll_ctx(volt_future *f, volt_ctx *ctx) {
+  return volt_leaf_poll_ctx_(f, ctx, &oneshot_recv_ops, oneshot_recv_begin);
+}
 
 volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o, void *elem) {
   f->waiter.data = elem;
