@@ -170,28 +170,39 @@ uint32_t volt_sem_drain(volt_sem *sem) {
 /* ---- acquire all ---- */
 
 int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker) {
-  return volt_sem_limit_acquire_all_(&sem->queue, &sem_kind, w, waker);
+  return volt_sem_limit_acquire_all_(&sem->queue, &sem_kind, w, &waker);
 }
 
 uint32_t volt_sem_taken(const volt_waiter *w) {
   return sem_taken(w);
 }
 
-static int sem_all_start(volt_future *f, volt_waker waker) {
+static VOLT_INLINED_ int sem_all_begin(volt_future *f, const volt_waker *waker) {
   return volt_sem_limit_acquire_all_((volt_fifo_ *)f->object, &sem_kind, &f->waiter, waker);
+}
+
+static int sem_all_start(volt_future *f, volt_waker waker) {
+  return sem_all_begin(f, &waker);
 }
 
 static void sem_all_give_back(volt_future *f) {
   volt_permits_release_((volt_fifo_ *)f->object, &sem_kind, sem_taken(&f->waiter));
 }
 
+static int sem_all_poll_ctx(volt_future *f, volt_ctx *ctx);
+
 static const volt_permit_future_ops_ sem_all_ops = {
     .base = {.start = sem_all_start,
              .cancel = volt_permit_future_cancel_,
              .set_waker = volt_permit_future_set_waker_,
              .give_back = sem_all_give_back,
-             .due = volt_permit_future_due_},
+             .due = volt_permit_future_due_,
+             .poll_ctx = sem_all_poll_ctx},
     .kind = &sem_kind};
+
+static int sem_all_poll_ctx(volt_future *f, volt_ctx *ctx) {
+  return volt_leaf_poll_ctx_(f, ctx, &sem_all_ops.base, sem_all_begin);
+}
 
 volt_future *volt_sem_acquire_all_future(volt_future *f, volt_sem *sem) {
   return volt_future_make_(f, &sem_all_ops.base, &sem->queue, 0);

@@ -17,7 +17,7 @@ static uint32_t sem_limit_excess_of(int32_t permits) {
 }
 
 int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w,
-                                volt_waker waker) {
+                                const volt_waker *waker) {
   volt_waiter_check_unused_(kind->name, w);
   for (;;) {
     uint64_t word;
@@ -36,7 +36,7 @@ int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, vo
     if (!q->head) (void)kind->serve(w, &available); /* no waiter is before it */
     bool served = w->need == 0;
     if (!served) {
-      volt_waiter_arm_(w, q, waker);
+      volt_waiter_arm_(w, q, *waker);
       volt_fifo_push_back_(q, w);
     }
     volt_permits_unlock_(q, kind, word, available);

@@ -7,7 +7,7 @@
 
 /* Acquire as many permits as serve() computes each time *w is at the head, or queue *w. */
 int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w,
-                                volt_waker waker);
+                                const volt_waker *waker);
 
 /* Whether *w, which is queued on a semaphore, wants all permits: w->data is not NULL then. */
 static inline bool volt_sem_limit_wants_all_(const volt_waiter *w) {
