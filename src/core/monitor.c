@@ -43,10 +43,12 @@ static uint32_t monitor_state(uint64_t word) {
   return word & VOLT_WORD_CLOSED_ ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_;
 }
 
+/* These three are not inlined, so that an operation that completes no waiter has no frame for
+ * them. */
 VOLT_NOINLINE void volt_monitor_complete_one_(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_fifo_unlock_(q, word);
-  volt_waiters_grant_(&claimed, 1, monitor_state(word));
+  volt_claimed_grant_(claimed, monitor_state(word));
 }
 
 /* Complete as many released waiters as fit into a batch. Releases the lock. Returns whether there

@@ -50,7 +50,7 @@ static inline bool volt_monitor_first_is_released_(const volt_fifo_ *q) {
 /* Each with the lock held, and with the word. While the first waiter is released, complete the
  * released ones, a batch at a time, and take the lock again. Returns the word. */
 uint64_t volt_monitor_complete_first_(volt_fifo_ *q, uint64_t word);
-/* Unlock, and complete the released waiters; again for each further batch. */
+/* Unlock, and complete the released waiters, one at least; again for each further batch. */
 void volt_monitor_complete_all_(volt_fifo_ *q, uint64_t word);
 /* Unlock, and complete *w, which is linked. */
 void volt_monitor_complete_one_(volt_fifo_ *q, uint64_t word, volt_waiter *w);
@@ -110,6 +110,7 @@ static inline void volt_monitor_release_(volt_monitor_ *m, volt_waiter *w) {
 
 /* Release all waiters that are linked now, any number of them. */
 static inline void volt_monitor_release_all_(volt_monitor_ *m) {
+  VOLT_ASSERT(!m->released);
   m->queue->rest += 1;
 }
 
