@@ -71,6 +71,7 @@ VOLT_NOINLINE void volt_monitor_complete_all_(volt_fifo_ *q, uint64_t word) {
     return;
   }
   while (monitor_complete_batch(q, word)) {
+    volt_fifo_check_returning_(word + VOLT_WORD_RETURNING_);
     volt_fifo_lock_(q, &word); /* R1 */
     word -= VOLT_WORD_RETURNING_;
   }

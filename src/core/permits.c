@@ -93,6 +93,7 @@ static bool permits_serve_closed(volt_waiter *w, uint32_t *available) {
  * is queued; this thread is not counted as returning any more, and that was its last access to
  * *q. */
 static bool permits_lock_again(volt_fifo_ *q, uint64_t *word) {
+  volt_fifo_check_returning_(*word);
   while (!volt_fifo_lock_if_queued_(q, word)) {
     /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: destroy() comes after all that
      * this thread did */
@@ -263,7 +264,8 @@ void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_
 
 void volt_permits_destroy_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
   for (unsigned spins = 0;;) {
-    /* permits:D1 <- permits:F1, fifo:U1: the object ends after the last access of each release */
+    /* permits:D1 <- permits:F1, fifo:U1: the object ends after the last access of each
+     * release */
     uint64_t word = volt_load_acquire(&q->word);
     VOLT_CHECK(!(word & QUEUED), kind->name, "%p: destroyed while %u waiters are queued", (void *)q,
                volt_fifo_count_(q));

@@ -186,6 +186,7 @@ static bool token_cancel_one(volt_token *t, volt_monitor_ *m, token_list *list) 
   if (!t->queue.head) return true;
   volt_monitor_release_all_(m);
   m->word += VOLT_WORD_RETURNING_; /* R2 */
+  volt_fifo_check_returning_(m->word);
   t->next_cancelled = NULL;
   if (list->last) {
     list->last->next_cancelled = t;

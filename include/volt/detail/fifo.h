@@ -6,14 +6,20 @@
  * The word answers two questions at once: "is a waiter queued?" and "what is there to take?". One
  * load reads both answers and one compare-and-swap changes both, so they cannot disagree.
  *
- *   bit 0      QUEUED     the FIFO is not empty; then there are no permits in the value
+ *   bit 0      QUEUED     the FIFO is not empty; then there are no permits in the value (but see
+ *                         OPEN)
  *   bit 1      LOCKED     one thread has the lock: the FIFO, and all other bits, are its own
  *   bit 2      CLOSED     closed: no new waiter is queued; those that are still in the FIFO are on
  *                         their way out
  *   bit 3      BOUNDED    a bounded semaphore, for its whole life: its releases take the slow path,
  *                         which compares them with the limit. A channel uses this bit in another
  *                         way (channel.h).
- *   bits 8-31  RETURNING  how many threads have released the lock to call wakers, and will take it
+ *   bit 4      OPEN       a mutex or rwlock with bypass, QUEUED: the oldest waiter may be passed.
+ *                         The value of such an object is real while QUEUED is set, too
+ *                         (src/core/bypass.c)
+ *   bit 5      NUDGED     with bypass: the oldest waiter was called to come and look
+ *   bits 8-15  LEFT       with bypass, QUEUED: how many may still pass the oldest waiter
+ *   bits 16-31 RETURNING  how many threads have released the lock to call wakers, and will take it
  *                         again to complete more waiters
  *   bits 32-63 value      the free permits of a semaphore, mutex or rwlock, XOR `full`. `full` is
  *                         what a free mutex or rwlock has, and 0 for a semaphore: so the word of a
@@ -36,6 +42,9 @@
  *                all (semaphore_limit.h), or
  *                was moved to a mutex (cond.c)
  *
+ * A fourth engine, src/core/bypass.c, does not use fifo.rest. There want is what the waiter adds to
+ * the value, need is 1, and data is the FIFO itself if the waiter may be nudged.
+ *
  * With every engine `need` is above 0 exactly while the waiter is in the FIFO. */
 #ifndef VOLT_DETAIL_FIFO_H
 #define VOLT_DETAIL_FIFO_H
@@ -46,8 +55,12 @@
 #define VOLT_WORD_LOCKED_ UINT64_C(2)
 #define VOLT_WORD_CLOSED_ UINT64_C(4)
 #define VOLT_WORD_BOUNDED_ UINT64_C(8)
-#define VOLT_WORD_RETURNING_ UINT64_C(0x100) /* one thread */
-#define VOLT_WORD_ALL_RETURNING_ UINT64_C(0xffffff00)
+#define VOLT_WORD_OPEN_ UINT64_C(0x10)
+#define VOLT_WORD_NUDGED_ UINT64_C(0x20)
+#define VOLT_WORD_LEFT_ UINT64_C(0x100) /* one that may pass */
+#define VOLT_WORD_ALL_LEFT_ UINT64_C(0xff00)
+#define VOLT_WORD_RETURNING_ UINT64_C(0x10000) /* one thread */
+#define VOLT_WORD_ALL_RETURNING_ UINT64_C(0xffff0000)
 #define VOLT_WORD_ONE_ (UINT64_C(1) << 32) /* of the value */
 #define VOLT_WORD_(value) ((uint64_t)(value) << 32)
 #define VOLT_WORD_VALUE_(word) ((uint32_t)((word) >> 32))
