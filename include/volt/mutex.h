@@ -12,6 +12,25 @@
  *
  * All-zero is a valid unlocked mutex.
  *
+ * With bypass
+ *
+ *   static volt_mutex m = VOLT_MUTEX_INIT_BYPASS(VOLT_BYPASS);
+ *
+ * A mutex with bypass k may be passed: while others wait, up to k callers that come later may have
+ * the lock before the oldest waiter. An unlock then leaves the lock free, and calls the oldest
+ * waiter to come and look. Between two that are served from the queue, at most k callers get the
+ * lock that did not queue. Waiters do not pass each other. A waiter with p before it waits for at
+ * most (p + 1) * (k + 1) critical sections, so its longest wait is that many times the longest of
+ * them. volt_mutex_try_lock() passes, too.
+ *
+ * With k = 0 no caller passes. With k above 0 a short critical section that many callers want is
+ * several times as fast, because not every unlock has to make a waiter run. The mutex's page in
+ * docs/primitives says when to choose which k.
+ *
+ * Those that wait by volt_mutex_lock_future() or by a blocking call are called to look. Waiters of
+ * volt_mutex_lock() and of a condition variable are granted the lock, whatever k is. While one of
+ * these is the oldest, no caller passes it.
+ *
  * Lifetime: volt_mutex_unlock() does not touch the mutex after another thread can lock it. So
  * "lock, see that there is no other user, unlock, free" is safe.
  *
@@ -25,34 +44,50 @@
 /* Members are private. */
 typedef struct volt_mutex {
   volt_fifo_ queue; /* the word's value: 0 free, 1 locked */
+  uint32_t bypass;  /* how many may pass the oldest waiter */
 } volt_mutex;
 VOLT_SIZE_AT_MOST_(volt_mutex, 64);
 
 /* An unlocked mutex. */
 #define VOLT_MUTEX_INIT \
-  { VOLT_FIFO_INIT_(0) }
+  { VOLT_FIFO_INIT_(0), 0 }
+
+/* A bypass for most uses: most of the speed, and still a short longest wait. */
+#define VOLT_BYPASS 16u
+
+/* An unlocked mutex whose oldest waiter may be passed. k: as for volt_mutex_init_bypass(). */
+#define VOLT_MUTEX_INIT_BYPASS(k) \
+  { VOLT_FIFO_INIT_(0), (uint32_t)(k) }
 
 VOLT_BEGIN_DECLS
 
 /* Make *m an unlocked mutex. */
 VOLT_API void volt_mutex_init(volt_mutex *m);
 
+/* Make *m an unlocked mutex whose oldest waiter may be passed by up to k callers.
+ * k: at most 255 (aborts); VOLT_BYPASS for most uses; 0: as volt_mutex_init(). */
+VOLT_API void volt_mutex_init_bypass(volt_mutex *m, uint32_t k);
+
 /* End its life; frees nothing. It must be unlocked, and no waiter may be queued (aborts). */
 VOLT_API void volt_mutex_destroy(volt_mutex *m);
 
 /* Private: what the inline functions call if a waiter may have to be queued or woken. */
+VOLT_API int volt_mutex_try_slow_(volt_mutex *);
 VOLT_API int volt_mutex_lock_slow_(volt_mutex *, volt_waiter *, volt_waker);
 VOLT_API int volt_mutex_lock_blocking_slow_(volt_mutex *, uint64_t deadline_ns);
 VOLT_API void volt_mutex_unlock_slow_(volt_mutex *);
 
-/* Lock if it is free. Never waits, never fails spuriously.
+/* Lock if it is free. Never waits, never fails spuriously. With bypass it passes queued waiters, as
+ * often as others may.
  * Returns VOLT_OK (locked) or VOLT_EAGAIN (it is held).
- * Threads: any. Order: success acquires what the last holder did. */
+ * Threads: any; with bypass not from a signal handler.
+ * Order: success acquires what the last holder did. */
 VOLT_INLINE VOLT_NODISCARD int volt_mutex_try_lock(volt_mutex *m) {
   uint64_t word = 0;
-  /* permits:T1 <- permits:F1, fifo:U1: permits carry their releasers' past */
+  /* permits:T1 <- permits:F1, fifo:U1, bypass:F1: permits carry their releasers' past */
   bool locked = volt_cas_acquire(&m->queue.word, &word, VOLT_WORD_(1));
-  return locked ? VOLT_OK : VOLT_EAGAIN;
+  if (VOLT_LIKELY(locked)) return VOLT_OK;
+  return word & VOLT_WORD_OPEN_ ? volt_mutex_try_slow_(m) : VOLT_EAGAIN;
 }
 
 /* Lock, or queue *w for the lock.
@@ -86,16 +121,24 @@ VOLT_INLINE void volt_mutex_lock_no_deadline(volt_mutex *m) {
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m);
 
-/* Unlock: grant the lock to the oldest waiter, or leave it free. Aborts if it is not locked.
- * Wakes: the waiter that gets the lock, on this thread, with nothing held.
+/* Unlock: grant the lock to the oldest waiter, or leave it free. Aborts if it is not locked. With
+ * bypass it may leave the lock free and call the oldest waiter to look.
+ * Wakes: the waiter that gets the lock, or is called to look; on this thread, with nothing held.
  * Threads: any. Order: releases what this thread did before to the next holder. */
 VOLT_INLINE void volt_mutex_unlock(volt_mutex *m) {
   uint64_t word = VOLT_WORD_(1);
-  /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits carry their
-   * releasers' past */
+  /* permits:F1 -> bypass:A1, bypass:L1, permits:A1, permits:C1, permits:D1, permits:T1: permits
+   * carry their releasers' past */
   if (VOLT_LIKELY(volt_cas_release(&m->queue.word, &word, 0))) return;
   volt_mutex_unlock_slow_(m);
 }
+
+/* The same, but the oldest waiter gets the lock now, whatever the bypass. For a holder that has had
+ * the lock for long, or will ask for it again at once. Without bypass it is volt_mutex_unlock().
+ * Wakes: the waiter that gets the lock, unless it was called to look before; on this thread, with
+ *   nothing held.
+ * Threads: any. Order: as volt_mutex_unlock(). */
+VOLT_API void volt_mutex_unlock_fair(volt_mutex *m);
 
 /* Give up waiting.
  * w: last passed to volt_mutex_lock() on this mutex (or never used).

@@ -44,7 +44,7 @@ static inline bool volt_fifo_lock_if_queued_(volt_fifo_ *q, uint64_t *word) {
     if (!(*word & VOLT_WORD_QUEUED_)) return false;
     if (*word & VOLT_WORD_LOCKED_) {
       volt_pause_(&spins);
-      /* fifo:L1 <- fifo:U1, latch:F1, notify:F1: the holder sees what the last
+      /* fifo:L1 <- fifo:U1, bypass:F1, latch:F1, notify:F1: the holder sees what the last
        * holder did */
     } else if (volt_cas_acquire(&q->word, word, *word | VOLT_WORD_LOCKED_)) {
       return true;
@@ -86,7 +86,7 @@ static inline void volt_fifo_check_returning_(uint64_t word) {
 
 /* Release the lock; the word becomes next, bit for bit. The last access to *q. */
 static inline void volt_fifo_unlock_exact_(volt_fifo_ *q, uint64_t next) {
-  /* fifo:U1 -> fifo:C1, fifo:L1, channel:C1, channel:L1, channel:P1,
+  /* fifo:U1 -> fifo:C1, fifo:L1, bypass:A1, bypass:L1, channel:C1, channel:L1, channel:P1,
    * latch:T1, monitor:D1, notify:T1, once:T1, permits:A1, permits:C1, permits:D1, permits:L1,
    * permits:T1, token:C1: the next holder, and each reader of the word, sees what this holder
    * did */

@@ -32,7 +32,7 @@ void volt_waiter_check_unused_(const char *name, volt_waiter *w) {
   VOLT_CHECK(
       state == VOLT_WAITER_UNUSED_ || state == VOLT_WAITER_GRANTED_ || state == VOLT_WAITER_CLOSED_,
       name, "waiter %p is %s (state %u)", (void *)w,
-      state <= VOLT_WAITER_LEAVING_ ? "already queued" : "not initialised", state);
+      state <= VOLT_WAITER_NUDGED_ ? "already queued" : "not initialised", state);
 }
 
 uint32_t volt_waiter_use_(void) {

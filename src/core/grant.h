@@ -9,15 +9,16 @@
 
 /* Waiter states. The owner writes them before it queues and after it has cancelled; the granter
  * writes the outcome, once. In between the owner may change PENDING into AWAITED (R8), and
- * cond.c has two states of its own (cond.c R7). */
+ * two states are cond.c's own (cond.c R7), one bypass.c's. */
 enum {
   VOLT_WAITER_UNUSED_ = 0,  /* never queued, or cancelled */
   VOLT_WAITER_PENDING_ = 1, /* linked, or claimed */
   VOLT_WAITER_AWAITED_ = 2, /* claimed, and its owner sleeps until the grant */
   VOLT_WAITER_GRANTED_ = 3,
   VOLT_WAITER_CLOSED_ = 4,
-  VOLT_WAITER_TIMED_ = 5,  /* linked at a condition variable; its deadline may pass (cond.c R7) */
-  VOLT_WAITER_LEAVING_ = 6 /* its deadline has passed, and its thread will unlink it */
+  VOLT_WAITER_TIMED_ = 5,   /* linked at a condition variable; its deadline may pass (cond.c R7) */
+  VOLT_WAITER_LEAVING_ = 6, /* its deadline has passed, and its thread will unlink it */
+  VOLT_WAITER_NUDGED_ = 7   /* linked; its waker was called so that its owner looks (bypass.c) */
 };
 
 /* A waiter that is unlinked and not granted yet, so it is its granter's, but for AWAITED; and a

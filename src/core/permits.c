@@ -264,7 +264,7 @@ void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_
 
 void volt_permits_destroy_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
   for (unsigned spins = 0;;) {
-    /* permits:D1 <- permits:F1, fifo:U1: the object ends after the last access of each
+    /* permits:D1 <- bypass:F1, permits:F1, fifo:U1: the object ends after the last access of each
      * release */
     uint64_t word = volt_load_acquire(&q->word);
     VOLT_CHECK(!(word & QUEUED), kind->name, "%p: destroyed while %u waiters are queued", (void *)q,

@@ -1,6 +1,8 @@
-/* mutex.c: permits.h with one permit. The word is zero while that permit is free. */
+/* mutex.c: permits.h with one permit; or bypass.h, if the mutex was made with a bypass. The word is
+ * zero while the mutex is free and no waiter is queued. */
 #include <volt/mutex.h>
 
+#include "../core/bypass.h"
 #include "../core/check.h"
 #include "../core/permits.h"
 #include "mutex_move.h"
@@ -25,6 +27,17 @@ static int mutex_poll_ctx(volt_future *f, volt_ctx *ctx) {
   return volt_leaf_poll_ctx_(f, ctx, &mutex_future_ops.base, mutex_start_short);
 }
 
+static uint32_t mutex_budget(volt_fifo_ *q) {
+  return volt_container_of(q, volt_mutex, queue)->bypass;
+}
+
+static const volt_bypass_kind_ mutex_bypass = {.name = "volt_mutex",
+                                               .excess = "unlocked, but it is not locked",
+                                               .full = 1,
+                                               .share = 0,
+                                               .budget = mutex_budget};
+static const volt_bypass_future_ops_ mutex_bypass_ops = VOLT_BYPASS_FUTURE_OPS_(&mutex_bypass);
+
 extern inline int volt_mutex_try_lock(volt_mutex *);
 extern inline int volt_mutex_lock(volt_mutex *, volt_waiter *, volt_waker);
 extern inline int volt_mutex_lock_blocking(volt_mutex *, uint64_t);
@@ -32,32 +45,62 @@ extern inline void volt_mutex_lock_no_deadline(volt_mutex *);
 extern inline void volt_mutex_unlock(volt_mutex *);
 
 void volt_mutex_init(volt_mutex *m) {
+  volt_mutex_init_bypass(m, 0);
+}
+
+void volt_mutex_init_bypass(volt_mutex *m, uint32_t k) {
   volt_fifo_init_(&m->queue, 0);
+  m->bypass = volt_bypass_check_("volt_mutex_init_bypass", k);
+}
+
+int volt_mutex_try_slow_(volt_mutex *m) {
+  return volt_bypass_try_(&m->queue, &mutex_bypass, 1);
 }
 
 int volt_mutex_lock_slow_(volt_mutex *m, volt_waiter *w, volt_waker waker) {
+  if (m->bypass > 0) return volt_bypass_acquire_(&m->queue, &mutex_bypass, w, 1, waker);
   return volt_permits_acquire_(&m->queue, &mutex_kind, w, 1, waker);
 }
 
 int volt_mutex_lock_blocking_slow_(volt_mutex *m, uint64_t deadline_ns) {
+  if (m->bypass > 0) return volt_bypass_acquire_blocking_(&m->queue, &mutex_bypass, 1, deadline_ns);
   return volt_permits_acquire_blocking_(&m->queue, &mutex_kind, 1, deadline_ns);
 }
 
 volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m) {
-  return volt_future_make_(f, &mutex_future_ops.base, &m->queue, 1);
+  const volt_future_ops_ *ops = m->bypass > 0 ? &mutex_bypass_ops.base : &mutex_future_ops.base;
+  return volt_future_make_(f, ops, &m->queue, 1);
 }
 
 void volt_mutex_move_(volt_mutex *m, volt_fifo_ *from, uint64_t from_word, volt_waiter *last,
                       uint32_t count) {
-  volt_permits_move_(&m->queue, &mutex_kind, from, from_word, last, count);
+  if (m->bypass > 0) {
+    volt_bypass_move_(&m->queue, &mutex_bypass, from, from_word, last, count);
+  } else {
+    volt_permits_move_(&m->queue, &mutex_kind, from, from_word, last, count);
+  }
 }
 
 bool volt_mutex_cancel(volt_mutex *m, volt_waiter *w) {
+  bool was_nudged; /* never: the waiters of volt_mutex_lock() and of a condition variable are not */
+  if (m->bypass > 0) return volt_bypass_cancel_(&m->queue, &mutex_bypass, w, &was_nudged);
   return volt_permits_cancel_(&m->queue, &mutex_kind, w);
 }
 
 void volt_mutex_unlock_slow_(volt_mutex *m) {
-  volt_permits_release_short_(&m->queue, &mutex_kind, 1);
+  if (m->bypass > 0) {
+    volt_bypass_release_(&m->queue, &mutex_bypass, 1);
+  } else {
+    volt_permits_release_short_(&m->queue, &mutex_kind, 1);
+  }
+}
+
+void volt_mutex_unlock_fair(volt_mutex *m) {
+  if (m->bypass > 0) {
+    volt_bypass_release_fair_(&m->queue, &mutex_bypass, 1);
+  } else {
+    volt_mutex_unlock(m);
+  }
 }
 
 void volt_mutex_destroy(volt_mutex *m) {
@@ -67,6 +110,7 @@ void volt_mutex_destroy(volt_mutex *m) {
 }
 
 bool volt_mutex_is_locked(const volt_mutex *m) {
+  if (m->bypass > 0) return volt_bypass_value_(&m->queue) != 0;
   return volt_permits_available_(&m->queue, &mutex_kind) == 0;
 }
 

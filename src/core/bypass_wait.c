@@ -1,0 +1,90 @@
+/* bypass_wait.c: how a future and a blocked thread wait for an object that may be passed. Both look
+ * when they are nudged (bypass.c). The races are those of bypass.c.
+ *
+ * Labels: bypass */
+#include "bypass.h"
+
+#include "check.h"
+#include "spin.h"
+
+/* ---- threads ---- */
+
+/* Spin for what is wanted, for about 10 us. Returns false if the caller has to queue. */
+static bool bypass_spin_and_take(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want,
+                                 uint64_t deadline_ns) {
+  volt_spin_ spins = {0, 0};
+  do {
+    if (volt_bypass_try_(q, kind, want) == VOLT_OK) return true;
+  } while (volt_spin_again_(&spins, deadline_ns));
+  return false;
+}
+
+/* Each registration of the waker unparks once, by a nudge or by a grant. So this call waits for as
+ * many unparks as there were registrations (R5). */
+int volt_bypass_acquire_blocking_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want,
+                                  uint64_t deadline_ns) {
+  if (bypass_spin_and_take(q, kind, want, deadline_ns)) return VOLT_OK;
+  volt_waiter w = VOLT_WAITER_INIT;
+  volt_parker parker = VOLT_PARKER_INIT;
+  volt_waker waker = volt_parker_waker(&parker);
+  uint32_t registered = 1;
+  bool was_nudged = false;
+  if (volt_bypass_acquire_to_look_(q, kind, &w, want, waker) == VOLT_OK) return VOLT_OK;
+  while (volt_park_in_(kind->name, &parker, registered, deadline_ns) == VOLT_OK) {
+    if (!volt_bypass_set_waker_(q, kind, &w, waker, &was_nudged)) return volt_waiter_result(&w);
+    registered += 1; /* it has looked in vain */
+  }
+  bool cancelled = volt_bypass_cancel_(q, kind, &w, &was_nudged);
+  if (!cancelled || was_nudged) volt_park_until(&parker, registered, VOLT_NO_DEADLINE); /* R7 */
+  return cancelled ? VOLT_ETIMEDOUT : volt_waiter_result(&w);
+}
+
+/* ---- futures ---- */
+
+static volt_fifo_ *bypass_future_queue(volt_future *f) {
+  return (volt_fifo_ *)f->object;
+}
+
+static const volt_bypass_kind_ *bypass_future_kind(const volt_future *f) {
+  return ((const volt_bypass_future_ops_ *)(const void *)f->ops)->kind;
+}
+
+int volt_bypass_future_start_(volt_future *f, volt_waker waker) {
+  return volt_bypass_acquire_to_look_(bypass_future_queue(f), bypass_future_kind(f), &f->waiter,
+                                      f->n, waker);
+}
+
+/* The nudge settles the registration (I4), so there is nothing to drop. */
+static void bypass_future_settle(volt_future *f, bool was_nudged) {
+  if (was_nudged) f->drop = NULL;
+}
+
+bool volt_bypass_future_cancel_(volt_future *f) {
+  bool was_nudged = false;
+  bool cancelled =
+      volt_bypass_cancel_(bypass_future_queue(f), bypass_future_kind(f), &f->waiter, &was_nudged);
+  bypass_future_settle(f, was_nudged); /* R7 */
+  return cancelled;
+}
+
+bool volt_bypass_future_set_waker_(volt_future *f, volt_waker waker) {
+  bool was_nudged = false;
+  bool replaced = volt_bypass_set_waker_(bypass_future_queue(f), bypass_future_kind(f), &f->waiter,
+                                         waker, &was_nudged);
+  bypass_future_settle(f, was_nudged); /* R7 */
+  return replaced;
+}
+
+void volt_bypass_future_give_back_(volt_future *f) {
+  volt_bypass_release_(bypass_future_queue(f), bypass_future_kind(f), f->n);
+}
+
+int volt_bypass_future_poll_(volt_future *f, volt_ctx *ctx) {
+  bool nudged = f->state == VOLT_FUTURE_WAITING_ && volt_bypass_is_nudged_(&f->waiter);
+  if (nudged && volt_bypass_future_set_waker_(f, ctx->waker)) { /* R6: before the result is read */
+    f->drop = ctx->drop;
+    ctx->registered += 1;
+    return VOLT_PENDING;
+  }
+  return volt_future_poll_leaf_(f, ctx);
+}
