@@ -14,12 +14,27 @@
  * It is not recursive: a reader that locks again while a writer is queued waits for that writer,
  * which waits for that reader. All-zero is a valid unlocked lock.
  *
+ * With bypass
+ *
+ *   static volt_rwlock rw = VOLT_RWLOCK_INIT_BYPASS(VOLT_BYPASS);
+ *
+ * A lock with bypass k may be passed, as a mutex may (volt/mutex.h): while a writer is the oldest
+ * waiter, up to k callers that come later may have the lock before it, readers or writers. Each
+ * entry counts, so readers that overlap cannot keep the writer out. Readers that are the oldest
+ * waiters are not passed: they are admitted together when the writer inside leaves. A waiter with p
+ * before it waits for at most (p + 1) * (k + 1) holders, beside the readers that are inside when it
+ * is queued. volt_rwlock_try_read() and volt_rwlock_try_write() pass, too.
+ *
+ * A reader that locks again while a writer is queued passes that writer at most k times: it is no
+ * way to lock recursively.
+ *
  * Labels: permits */
 #ifndef VOLT_RWLOCK_H
 #define VOLT_RWLOCK_H
 
 #include "detail/fifo.h"
 #include "future.h"
+#include "mutex.h" /* VOLT_BYPASS */
 
 /* How many readers may hold it at once. One more aborts, at the latest when a reader unlocks. */
 #define VOLT_RWLOCK_MAX_READERS (VOLT_RWLOCK_WRITER_ - 1)
@@ -28,17 +43,27 @@
 /* Members are private. */
 typedef struct volt_rwlock {
   volt_fifo_ queue; /* the word's value: 0 free, 1.. readers, VOLT_RWLOCK_WRITER_ a writer */
+  uint32_t bypass;  /* how many may pass the oldest waiter */
 } volt_rwlock;
 VOLT_SIZE_AT_MOST_(volt_rwlock, 64);
 
 /* An unlocked lock. */
 #define VOLT_RWLOCK_INIT \
-  { VOLT_FIFO_INIT_(0) }
+  { VOLT_FIFO_INIT_(0), 0 }
+
+/* An unlocked lock whose oldest waiter may be passed. k: as for volt_rwlock_init_bypass(). */
+#define VOLT_RWLOCK_INIT_BYPASS(k) \
+  { VOLT_FIFO_INIT_(0), (uint32_t)(k) }
 
 VOLT_BEGIN_DECLS
 
 /* Make *rw an unlocked lock. */
 VOLT_API void volt_rwlock_init(volt_rwlock *rw);
+
+/* Make *rw an unlocked lock whose oldest waiter, if that is a writer, may be passed by up to k
+ * callers.
+ * k: at most 255 (aborts); VOLT_BYPASS for most uses; 0: as volt_rwlock_init(). */
+VOLT_API void volt_rwlock_init_bypass(volt_rwlock *rw, uint32_t k);
 
 /* End its life; frees nothing. It must be unlocked, and no waiter may be queued (aborts). Waits for
  * an unlock that has more than 32 readers to wake. So it must not be called by a waker that this
@@ -46,22 +71,24 @@ VOLT_API void volt_rwlock_init(volt_rwlock *rw);
 VOLT_API void volt_rwlock_destroy(volt_rwlock *rw);
 
 /* Private: what the inline functions call if a waiter may have to be queued or woken. */
+VOLT_API int volt_rwlock_try_slow_(volt_rwlock *, uint32_t permits);
 VOLT_API int volt_rwlock_lock_slow_(volt_rwlock *, volt_waiter *, uint32_t permits, volt_waker);
 VOLT_API int volt_rwlock_lock_blocking_slow_(volt_rwlock *, uint32_t permits, uint64_t deadline_ns);
 VOLT_API void volt_rwlock_unlock_slow_(volt_rwlock *, uint32_t permits, const char *what);
 
 /* Lock for reading if no writer holds it and no waiter is queued. Never waits, never fails
- * spuriously.
+ * spuriously. With bypass it passes a queued writer, as often as others may.
  * Returns VOLT_OK (locked) or VOLT_EAGAIN.
- * Threads: any. Order: success acquires what the last writer did. */
+ * Threads: any; with bypass not from a signal handler.
+ * Order: success acquires what the last writer did. */
 VOLT_INLINE VOLT_NODISCARD int volt_rwlock_try_read(volt_rwlock *rw) {
   uint64_t word = volt_load_relaxed(&rw->queue.word); /* a guess: the CAS decides */
   while ((word & VOLT_WORD_QUEUED_) == 0 && VOLT_WORD_VALUE_(word) < VOLT_RWLOCK_MAX_READERS) {
     uint64_t next = word + VOLT_WORD_ONE_;
-    /* permits:T1 <- permits:F1, fifo:U1: permits carry their releasers' past */
+    /* permits:T1 <- permits:F1, fifo:U1, bypass:F1: permits carry their releasers' past */
     if (volt_cas_weak_acquire(&rw->queue.word, &word, next)) return VOLT_OK;
   }
-  return VOLT_EAGAIN;
+  return word & VOLT_WORD_OPEN_ ? volt_rwlock_try_slow_(rw, 1) : VOLT_EAGAIN;
 }
 
 /* Lock for reading, or queue *w for it.
@@ -97,34 +124,37 @@ VOLT_INLINE void volt_rwlock_read_no_deadline(volt_rwlock *rw) {
 VOLT_API volt_future *volt_rwlock_read_future(volt_future *f, volt_rwlock *rw);
 
 /* Unlock a lock for reading. Aborts if no reader holds it.
- * Wakes: the oldest waiter, a writer, if this was the last reader; on this thread, with nothing
- *   held.
+ * Wakes: the oldest waiter, a writer, if this was the last reader: the writer gets the lock, or,
+ *   with bypass, may be called to look; on this thread, with nothing held.
  * Threads: any.
  * Order: releases what this thread did before to the next writer. */
 VOLT_INLINE void volt_rwlock_read_unlock(volt_rwlock *rw) {
   uint64_t word = volt_load_relaxed(&rw->queue.word); /* a guess: the CAS decides */
   while ((word & VOLT_WORD_QUEUED_) == 0 && VOLT_WORD_VALUE_(word) - 1 < VOLT_RWLOCK_MAX_READERS) {
-    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits carry their
-     * releasers' past */
+    /* permits:F1 -> bypass:A1, bypass:L1, permits:A1, permits:C1, permits:D1, permits:T1: permits
+     * carry their releasers' past */
     if (volt_cas_weak_release(&rw->queue.word, &word, word - VOLT_WORD_ONE_)) return;
   }
   volt_rwlock_unlock_slow_(rw, 1, "read unlock");
 }
 
-/* Lock for writing if it is free. Never waits, never fails spuriously.
+/* Lock for writing if it is free. Never waits, never fails spuriously. With bypass it passes a
+ * queued writer, as often as others may.
  * Returns VOLT_OK (locked) or VOLT_EAGAIN.
- * Threads: any. Order: success acquires what the last holders did. */
+ * Threads: any; with bypass not from a signal handler.
+ * Order: success acquires what the last holders did. */
 VOLT_INLINE VOLT_NODISCARD int volt_rwlock_try_write(volt_rwlock *rw) {
   uint64_t word = 0; /* RETURNING does not matter: an unlock that has yet to come back */
   do {
     uint64_t locked = word + VOLT_WORD_(VOLT_RWLOCK_WRITER_);
-    /* permits:T1 <- permits:F1, fifo:U1: permits carry their releasers' past */
+    /* permits:T1 <- permits:F1, fifo:U1, bypass:F1: permits carry their releasers' past */
     if (volt_cas_acquire(&rw->queue.word, &word, locked)) return VOLT_OK;
   } while ((word & ~VOLT_WORD_ALL_RETURNING_) == 0);
-  return VOLT_EAGAIN;
+  return word & VOLT_WORD_OPEN_ ? volt_rwlock_try_slow_(rw, VOLT_RWLOCK_WRITER_) : VOLT_EAGAIN;
 }
 
-/* Lock for writing, or queue *w for it. Once it is queued, no new reader passes it.
+/* Lock for writing, or queue *w for it. Once it is queued, no new reader passes it; with bypass,
+ * none once it is the oldest waiter.
  * w: the caller's memory, unused or completed; must stay where it is while queued.
  * Returns VOLT_OK (locked; *w unused) or VOLT_PENDING (queued).
  * Wakes: waker, exactly once, on the thread that unlocks, with nothing held.
@@ -157,19 +187,27 @@ VOLT_INLINE void volt_rwlock_write_no_deadline(volt_rwlock *rw) {
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw);
 
-/* Unlock a lock for writing. If the oldest waiter is a writer, it gets the lock. If it is a reader,
- * all readers before the next writer get it. Aborts if no writer holds it.
+/* Unlock a lock for writing. If the oldest waiter is a writer, it gets the lock; with bypass, it
+ * may be called to look instead. If it is a reader, all readers before the next writer get it.
+ * Aborts if no writer holds it.
  * Wakes: these waiters, oldest first, with nothing held, on this thread; readers beyond the first
  *   32 possibly on another thread that uses the lock meanwhile.
  * Threads: any.
  * Order: releases what this thread did before to the next holders. */
 VOLT_INLINE void volt_rwlock_write_unlock(volt_rwlock *rw) {
   uint64_t word = VOLT_WORD_(VOLT_RWLOCK_WRITER_);
-  /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits carry their
-   * releasers' past */
+  /* permits:F1 -> bypass:A1, bypass:L1, permits:A1, permits:C1, permits:D1, permits:T1: permits
+   * carry their releasers' past */
   if (VOLT_LIKELY(volt_cas_release(&rw->queue.word, &word, 0))) return;
   volt_rwlock_unlock_slow_(rw, VOLT_RWLOCK_WRITER_, "write unlock");
 }
+
+/* The same, but a writer that is the oldest waiter gets the lock now, whatever the bypass. Without
+ * bypass it is volt_rwlock_write_unlock().
+ * Wakes: these waiters, but not a writer that was called to look before; as
+ *   volt_rwlock_write_unlock().
+ * Threads: any. Order: as volt_rwlock_write_unlock(). */
+VOLT_API void volt_rwlock_write_unlock_fair(volt_rwlock *rw);
 
 /* Change the lock for writing that the caller holds into a lock for reading; no writer gets the
  * lock in between. Readers that are queued before the next writer get it, too. Aborts if no writer

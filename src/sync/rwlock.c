@@ -1,7 +1,8 @@
-/* rwlock.c: permits.h with VOLT_RWLOCK_WRITER_ permits, one for a reader, all for a writer. The
- * word's value is how many are taken. */
+/* rwlock.c: permits.h with VOLT_RWLOCK_WRITER_ permits, one for a reader, all for a writer; or
+ * bypass.h, if the lock was made with a bypass. The word's value is how many permits are taken. */
 #include <volt/rwlock.h>
 
+#include "../core/bypass.h"
 #include "../core/check.h"
 #include "../core/permits.h"
 
@@ -28,6 +29,18 @@ static int rwlock_poll_ctx(volt_future *f, volt_ctx *ctx) {
   return volt_leaf_poll_ctx_(f, ctx, &rwlock_future_ops.base, rwlock_start_short);
 }
 
+static uint32_t rwlock_budget(volt_fifo_ *q) {
+  return volt_container_of(q, volt_rwlock, queue)->bypass;
+}
+
+static const volt_bypass_kind_ rwlock_bypass = {
+    .name = "volt_rwlock",
+    .excess = "unlocked, but it is not locked like that",
+    .full = WRITER,
+    .share = READER,
+    .budget = rwlock_budget};
+static const volt_bypass_future_ops_ rwlock_bypass_ops = VOLT_BYPASS_FUTURE_OPS_(&rwlock_bypass);
+
 extern inline int volt_rwlock_try_read(volt_rwlock *);
 extern inline int volt_rwlock_read(volt_rwlock *, volt_waiter *, volt_waker);
 extern inline int volt_rwlock_read_blocking(volt_rwlock *, uint64_t);
@@ -40,33 +53,49 @@ extern inline void volt_rwlock_write_no_deadline(volt_rwlock *);
 extern inline void volt_rwlock_write_unlock(volt_rwlock *);
 
 void volt_rwlock_init(volt_rwlock *rw) {
+  volt_rwlock_init_bypass(rw, 0);
+}
+
+void volt_rwlock_init_bypass(volt_rwlock *rw, uint32_t k) {
   volt_fifo_init_(&rw->queue, 0);
+  rw->bypass = volt_bypass_check_("volt_rwlock_init_bypass", k);
+}
+
+int volt_rwlock_try_slow_(volt_rwlock *rw, uint32_t permits) {
+  return volt_bypass_try_(&rw->queue, &rwlock_bypass, permits);
 }
 
 int volt_rwlock_lock_slow_(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_waker waker) {
+  if (rw->bypass > 0) return volt_bypass_acquire_(&rw->queue, &rwlock_bypass, w, permits, waker);
   return volt_permits_acquire_(&rw->queue, &rwlock_kind, w, permits, waker);
 }
 
 int volt_rwlock_lock_blocking_slow_(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
+  if (rw->bypass > 0)
+    return volt_bypass_acquire_blocking_(&rw->queue, &rwlock_bypass, permits, deadline_ns);
   return volt_permits_acquire_blocking_(&rw->queue, &rwlock_kind, permits, deadline_ns);
 }
 
+static const volt_future_ops_ *rwlock_ops_of(const volt_rwlock *rw) {
+  return rw->bypass > 0 ? &rwlock_bypass_ops.base : &rwlock_future_ops.base;
+}
+
 volt_future *volt_rwlock_read_future(volt_future *f, volt_rwlock *rw) {
-  return volt_future_make_(f, &rwlock_future_ops.base, &rw->queue, READER);
+  return volt_future_make_(f, rwlock_ops_of(rw), &rw->queue, READER);
 }
 
 volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw) {
-  return volt_future_make_(f, &rwlock_future_ops.base, &rw->queue, WRITER);
+  return volt_future_make_(f, rwlock_ops_of(rw), &rw->queue, WRITER);
 }
 
 /* Abort if the caller cannot hold so many permits. While no waiter is queued, the word says whether
- * a writer or readers hold the lock. */
+ * a writer or readers hold the lock. With bypass it always does. */
 static void rwlock_check_held(volt_rwlock *rw, uint32_t permits, const char *what) {
   uint64_t word = volt_load_relaxed(&rw->queue.word); /* not stale: the caller holds the lock */
   uint32_t taken = VOLT_WORD_VALUE_(word);
   bool held = permits == WRITER ? taken == WRITER : taken != 0 && taken != WRITER;
-  VOLT_CHECK(held || (word & VOLT_WORD_QUEUED_), "volt_rwlock", "%p: %s, but it is %s", (void *)rw,
-             what,
+  bool is_unknown = (word & VOLT_WORD_QUEUED_) && rw->bypass == 0;
+  VOLT_CHECK(held || is_unknown, "volt_rwlock", "%p: %s, but it is %s", (void *)rw, what,
              taken == 0        ? "not locked"
              : taken == WRITER ? "locked for writing"
                                : "read-locked");
@@ -74,15 +103,34 @@ static void rwlock_check_held(volt_rwlock *rw, uint32_t permits, const char *wha
 
 void volt_rwlock_unlock_slow_(volt_rwlock *rw, uint32_t permits, const char *what) {
   rwlock_check_held(rw, permits, what);
-  volt_permits_release_short_(&rw->queue, &rwlock_kind, permits);
+  if (rw->bypass > 0) {
+    volt_bypass_release_(&rw->queue, &rwlock_bypass, permits);
+  } else {
+    volt_permits_release_short_(&rw->queue, &rwlock_kind, permits);
+  }
+}
+
+void volt_rwlock_write_unlock_fair(volt_rwlock *rw) {
+  if (rw->bypass > 0) {
+    rwlock_check_held(rw, WRITER, "write unlock");
+    volt_bypass_release_fair_(&rw->queue, &rwlock_bypass, WRITER);
+  } else {
+    volt_rwlock_write_unlock(rw);
+  }
 }
 
 void volt_rwlock_downgrade(volt_rwlock *rw) {
   rwlock_check_held(rw, WRITER, "downgrade");
-  volt_permits_release_(&rw->queue, &rwlock_kind, WRITER - READER);
+  if (rw->bypass > 0) {
+    volt_bypass_release_(&rw->queue, &rwlock_bypass, WRITER - READER);
+  } else {
+    volt_permits_release_(&rw->queue, &rwlock_kind, WRITER - READER);
+  }
 }
 
 bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w) {
+  bool was_nudged; /* never: the waiters of volt_rwlock_write() are not */
+  if (rw->bypass > 0) return volt_bypass_cancel_(&rw->queue, &rwlock_bypass, w, &was_nudged);
   return volt_permits_cancel_(&rw->queue, &rwlock_kind, w);
 }
 
@@ -93,7 +141,8 @@ void volt_rwlock_destroy(volt_rwlock *rw) {
 }
 
 uint32_t volt_rwlock_readers(const volt_rwlock *rw) {
-  uint32_t held = volt_permits_held_(&rw->queue, &rwlock_kind);
+  uint32_t held = rw->bypass > 0 ? volt_bypass_value_(&rw->queue)
+                                 : volt_permits_held_(&rw->queue, &rwlock_kind);
   return held == WRITER ? 0 : held;
 }
 
