@@ -13,8 +13,9 @@
  *
  * Futures can be composed: of several futures (volt/select.h), of one and a deadline (volt/time.h),
  * of many steps (volt/async.h). The composition is a future again and is polled in the same way.
- * Each of its leaves registers the poller's waker. So each leaf may wake the poller once, also when
- * the whole is ready already. volt_ctx counts the wakes that are still to come.
+ * Each of its leaves registers the poller's waker. So each leaf may wake the poller, once for each
+ * time it has registered the waker, also when the whole is ready already. volt_ctx counts the wakes
+ * that are still to come.
  *
  * States
  *   INIT     The operation has not begun.
@@ -115,23 +116,24 @@ enum { VOLT_CTX_GO_ON = 0, VOLT_CTX_CANCEL_ONCE = 1, VOLT_CTX_CANCEL_ALL = 2 };
 VOLT_BEGIN_DECLS
 
 /* Start the operation, or ask whether it has completed.
- * waker: if this call returns VOLT_PENDING, it is called once when the operation completes. It
- *   replaces the waker of an earlier poll, so a future may be polled by one task and then by
- *   another. Its ctx must outlive the wake, which may come after a poll has returned the result. A
- *   wake may also come after volt_future_cancel(), or after a poll with another waker: neither
- *   call says whether it will. Where that matters, use volt_loop_poll() or volt_future_poll_ctx(),
- *   which count.
+ * waker: if this call returns VOLT_PENDING, it is called once: when the operation completes, or
+ *   when a poll may complete it. So a poll after that wake may return VOLT_PENDING again (a lock
+ *   with bypass, volt/mutex.h); then the waker is called once more. It replaces the waker of an
+ *   earlier poll, so a future may be polled by one task and then by another. Its ctx must outlive
+ *   the wake, which may come after a poll has returned the result. A wake may also come after
+ *   volt_future_cancel(), or after a poll with another waker: neither call says whether it will.
+ *   Where that matters, use volt_loop_poll() or volt_future_poll_ctx(), which count.
  * Returns VOLT_PENDING, or the operation's result: VOLT_OK (the caller has what was asked for), or
  *   what else the constructor says (VOLT_LEADER, VOLT_DONE, VOLT_ECLOSED, VOLT_EINVAL, ...); or
  *   VOLT_ECANCELED or VOLT_ETIMEDOUT if it was given up before.
  *   After a result, every further poll returns the same and does nothing. A poll without a wake
  *   before it is harmless.
- * Wakes: the last waker given, at most once for each future, with no lock held. A replaced waker is
- *   called only if the grant came first, and then this call does not return VOLT_PENDING. A
- *   composed future calls the waker at most once for each of its leaves, also when the whole is
- *   ready already. The waker is called inside this call if the future only lets others run
- *   (VOLT_YIELD). The waker of the poll before is called inside this call if the future turns out
- *   ready before its wake.
+ * Wakes: the last waker given, at most once for each poll that has returned VOLT_PENDING, with no
+ *   lock held. A replaced waker is called only if the grant came first, and then this call does not
+ *   return VOLT_PENDING; or if a call to look at a lock with bypass came first. A composed future
+ *   calls the waker like that for each of its leaves, also when the whole is ready already. The
+ *   waker is called inside this call if the future only lets others run (VOLT_YIELD). The waker of
+ *   the poll before is called inside this call if the future turns out ready before its wake.
  * Cancel: volt_future_cancel().
  * Threads: the future's owner, one at a time. Order: a result acquires what the granter did. */
 VOLT_API int volt_future_poll(volt_future *f, volt_waker waker);
@@ -156,8 +158,9 @@ VOLT_API int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx);
  * A grant that no poll has returned is given back: permits are released, a lock is unlocked. What a
  * poll has returned with VOLT_OK belongs to the caller, and is not given back. An element that a
  * channel has moved cannot be given back: then the future polls as VOLT_OK.
- * Wakes: if the grant came first, its one wake has come or will come; else none. What is given back
- *   may wake other waiters, inside this call.
+ * Wakes: if the grant came first, or the call to look at a lock with bypass, its one wake has come
+ *   or will come; else none. What is given back, or not looked at, may wake other waiters, inside
+ *   this call.
  * Threads: the future's owner. */
 VOLT_API void volt_future_cancel(volt_future *f);
 
