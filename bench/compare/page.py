@@ -109,14 +109,15 @@ def parts(results: dict) -> list[Part]:
     for one in results.get("sections") or []:
         key = "section-" + figures.row_id({}, one)[5:]
         every.append(Part(key, one.get("title") or one.get("key") or "?", section(one)))
-    instructions = results.get("instructions")
+    instructions = results.get("instructions") or {}
     every += [
         Part("states", "The engines, by what a cache line costs", states(results)),
         Part("growth", "When there are more and more", figures.growth(results)),
         Part("fairness", "Fairness", figures.fairness(results)),
         Part("memory", "Memory per waiting task", figures.memory(results)),
-        Part("instructions", "Instructions, nobody waiting",
-             tables.instructions(instructions) if instructions else ""),
+        Part("instructions", "Instructions",
+             tables.operations(instructions.get("operations") or [])
+             + tables.paths(instructions.get("alone") or [])),
         Part("bcs", "Batched critical sections", bcs(results.get("bcs") or {}, results)),
     ]
     return [part for part in every if part.body]

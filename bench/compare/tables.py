@@ -237,11 +237,17 @@ def row(section: dict, one: dict) -> str:
 # ---- of the other programs; what they do not say is left out ----
 
 
-def instructions(given: list[dict]) -> str:
+def operations(given: list[dict]) -> str:
+    names = ("instructions", "bound", "bar")
+    rows = (line((text(o.get("title")), *(count(o.get(n)) for n in names))) for o in given)
+    return table(("", *names), rows, 1, "instructions, with waiters") if given else ""
+
+
+def paths(given: list[dict]) -> str:
     names = ("take_instructions", "take_rmw", "give_instructions", "give_rmw")
     rows = (line((text(i.get("path")), *(count(i.get(n)) for n in names))) for i in given)
     headings = ("path", "take: instructions", "take: atomic", "give: instructions", "give: atomic")
-    return table(headings, rows, 1, "instructions")
+    return table(headings, rows, 1, "instructions, nobody waiting") if given else ""
 
 
 def states(results: dict) -> str:

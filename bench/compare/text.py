@@ -170,13 +170,22 @@ def write_markdown(results: dict[str, Any]) -> str:
     for growth in results["growth"]:
         out.append(f"\n## {growth['title'][0].upper()}{growth['title'][1:]}: ns per operation\n")
         out.append(markdown_table(growth_lines(growth)))
-    if results["instructions"]:
+    if instructions := results["instructions"]:
+        out.append("\n## Instructions of one operation, with waiters\n")
+        out.append(markdown_table(operation_lines(instructions["operations"]), 1))
         out.append("\n## Instructions and read-modify-writes, nobody waiting\n")
-        out.append(markdown_table(instruction_lines(results["instructions"]), 1))
+        out.append(markdown_table(path_lines(instructions["alone"]), 1))
     return "\n".join(out) + "\n"
 
 
-def instruction_lines(instructions: list[dict[str, Any]]) -> list[list[str]]:
+def operation_lines(operations: list[dict[str, Any]]) -> list[list[str]]:
+    names = ("instructions", "bound", "bar")
+    return [["", *names],
+            *([o["title"], *("" if o[name] is None else f"{o[name]:g}" for name in names)]
+              for o in operations)]  # fmt: skip
+
+
+def path_lines(alone: list[dict[str, Any]]) -> list[list[str]]:
     names = ("take_instructions", "take_rmw", "give_instructions", "give_rmw")
     heads = ["", "take: instructions", "RMW", "give: instructions", "RMW"]
-    return [heads, *([i["path"], *(str(i[name]) for name in names)] for i in instructions)]
+    return [heads, *([i["path"], *(str(i[name]) for name in names)] for i in alone)]

@@ -112,7 +112,10 @@ def results() -> dict[str, Any]:
             {"claim": "<= 150 ns", "verdict": "does not hold", "figures": "286 ns"},
             {"claim": "<= 1", "verdict": "not measured", "figures": ""},
         ],
-        "instructions": [{"path": "semaphore", "take_instructions": 7, "take_rmw": 1,
-                          "give_instructions": 8, "give_rmw": 1}],
+        "instructions": {
+            "operations": [{"title": "a hop", "instructions": 687.1, "bound": 690, "bar": None}],
+            "alone": [{"path": "semaphore", "take_instructions": 7, "take_rmw": 1,
+                       "give_instructions": 8, "give_rmw": 1}],
+        },
         "bcs": bcs(),
     }

@@ -38,6 +38,7 @@ answers 2 'not an option of format: --all' format --all
 answers 2 'there is no ./x house nothing' house nothing
 answers 2 'not an option of abi: --all' abi --all
 answers 2 'not an option of docs: all' docs all
+answers 2 'not an option of instructions: all' instructions all
 answers 2 'usage' nothing
 answers 0 'bench ring' bench --help
 answers 0 '--page' test --help

@@ -3,8 +3,8 @@
  * paths NAME COUNT runs the path on COUNT objects, one after the other. What one turn costs is the
  * difference between a run of 2 COUNT and one of COUNT, over COUNT; what it costs without the path
  * is NAME "empty". "x" alone takes; "x+" takes and gives back. Where something is handed over, the
- * first half is "take" and the second "give": send and receive, notify and wait. instructions.sh
- * does the sums. */
+ * first half is "take" and the second "give": send and receive, notify and wait. The sums are done
+ * by ../../compare/instructions.py. */
 #define _GNU_SOURCE /* pthread_rwlock */
 #include <pthread.h>
 #include <semaphore.h>
