@@ -1,5 +1,5 @@
-"""Count the instructions of one operation by callgrind, which neither another load nor the clock can
-change.
+"""Count the instructions of one operation by callgrind, which neither another load nor the clock
+can change.
 
 A count is a difference: a run of 2 N operations less one of N, over the operations between them. So
 what begins and ends a run cancels out. Of what has waiters, bench-tasks runs the workload on one
@@ -97,7 +97,7 @@ def here(compiler: str) -> str:
 
 
 def read_bounds(there: str) -> tuple[str, dict[str, Bound]]:
-    """On what they were counted; and by row. They bound nothing that is counted on anything else."""
+    """On what they were counted; and by row. They bound nothing that is counted elsewhere."""
     where, bounds = "", {}
     for line in BOUNDS.read_text().splitlines():
         if line.startswith(COUNTED_WITH):

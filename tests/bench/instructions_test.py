@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""instructions_test.py COMPILER DIRECTORY: builds the programs of ./x bench in the directory, counts
-the instructions of each row of bench/compare/instructions.txt, and fails if one is above its bound.
+"""instructions_test.py COMPILER DIRECTORY: builds the programs of ./x bench in the directory,
+counts the instructions of each row of bench/compare/instructions.txt, and fails if one is above its
+bound.
 A bound that is one lower is refused: it could fail. Skipped where the bounds mean nothing: with
 another compiler, C library or processor than theirs, or without valgrind."""
 
