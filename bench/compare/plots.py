@@ -119,7 +119,7 @@ class Canvas:
             *self.labels,
             "plot " + ", \\\n  ".join(self.plots),
         ]
-        return _inlined(self.key, _run("\n".join(script) + "\n"), self.tips)
+        return _inlined(self.key, drawn("\n".join(script) + "\n"), self.tips)
 
 
 def _quoted(text: str) -> str:
@@ -128,7 +128,8 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _run(script: str) -> str:
+def drawn(script: str) -> str:
+    """What gnuplot makes of a script: an SVG."""
     try:
         ended = subprocess.run(["gnuplot", "-"], input=script, capture_output=True, text=True,
                                encoding="utf-8", timeout=GNUPLOT_SECONDS)

@@ -115,6 +115,7 @@ def argv_of(plan: Plan, row: Row, arm: Arm) -> list[str]:
     argv = [plan.programs[arm.program], arm.workload or row.workload]
     if arm.engine:
         argv += ["--engine", arm.engine]
+    argv += arm.options
     if arm.workload:  # a limit: it has no other numbers
         return argv + ["--operations", str(operations)]
     if row.workers:

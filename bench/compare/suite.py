@@ -20,6 +20,7 @@ class Arm:
     beside: str | None = None  # rated against this arm of volt, not the first
     tasks: int | None = None  # another number: where the row's would not fit
     operations: int | None = None
+    options: tuple[str, ...] = ()  # more of its own
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,10 @@ FUTEX = Arm("futex, one way", "threads", None, LIMIT, workload="futex", operatio
 
 # ---- plain threads ----
 
+PASSED = "volt, bypass 16"
+BYPASS_16 = ("--bypass", "16")
 VOLT_THREADS = Arm("volt", "threads", "volt", VOLT)
+VOLT_PASSED_THREADS = Arm(PASSED, "threads", "volt", VOLT, options=BYPASS_16)
 GLIBC = Arm("glibc", "glibc", "default", UNFAIR)
 GLIBC_ADAPTIVE = Arm("glibc, adaptive", "glibc", "adaptive", UNFAIR)
 GLIBC_WRITER = Arm("glibc, writers first", "glibc", "writer", UNFAIR)
@@ -117,6 +121,7 @@ FLUME_THREADS = Arm("flume", "rust", "flume-threads", FAIR)
 # ---- tasks, on a runtime of their own ----
 
 VOLT_TASKS = Arm("volt", "tasks", "native", VOLT)
+VOLT_PASSED_TASKS = Arm(PASSED, "tasks", "native", VOLT, options=BYPASS_16)
 TOKIO = Arm("Tokio", "rust", "tokio", FAIR)
 ASYNC_LOCK = Arm("async-lock", "rust", "async-lock", UNFAIR)
 GO_SYNC = Arm("Go sync", "go", "sync", UNFAIR)

@@ -9,6 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench" / "compare"))
 
 import bcs  # noqa: E402
+import bypass  # noqa: E402
 import demands  # noqa: E402
 import results  # noqa: E402
 import rows  # noqa: E402
@@ -116,6 +117,36 @@ def bool_of_missing() -> bool:
     except run.Failure as failure:
         return "cannot run" in str(failure)
     return False
+
+
+def fake(row: Row) -> results.Pair:
+    """Every arm has measured everything."""
+    fields = dict.fromkeys(("ns", "cpu_ns", "bytes", "allocations", *rows.WAITS), 1.0)
+    every = {arm.label: [run.Sample(fields, 0, i) for i in range(3)] for arm in row.arms}
+    return results.Pair(row, run.Measured(every, [50.0] * 3))
+
+
+def test_demands() -> None:
+    """No demand names a row or an arm that is not there."""
+    whole = {(s.key, row.key): fake(row) for s in rows.SECTIONS for row in s.rows}
+    unknown = [v.claim for v in demands.judge(whole) if v.verdict == demands.UNKNOWN]
+    check(f"every demand finds what it is about {unknown}", not unknown)
+    swept = {at: fake(at[1]) for at in bypass.rows()}
+    swept = {(section, row.key): pair for (section, row), pair in swept.items()}
+    check("every row of the sweep has a key of its own", len(swept) == len(bypass.rows()))
+    judged = bypass.judge(swept)
+    unknown = [v["claim"] for v in judged if v["verdict"] == demands.UNKNOWN]
+    check(f"so does every one of the sweep {unknown}", not unknown and len(judged) > 30)
+    arm = bypass.rows()[0][1].arms[3]
+    argv = run.argv_of(run.Plan({"tasks": "/t"}, {}, 1, 10, 100), bypass.rows()[0][1], arm)
+    check("an arm has its bypass",
+          argv[:6] == ["/t", "mutex", "--engine", "native", "--bypass", "16"])  # fmt: skip
+    slow = fake(bypass.rows()[0][1])
+    for sample in slow.measured.samples["k = 16"]:
+        sample.fields = {"ns": 1.2, "cpu_ns": 1.2}
+    judged = bypass.judge({("tasks", "mutex-2-2w"): slow})
+    failed = [v for v in judged if v["verdict"] == demands.FAILS]
+    check("what is slower than its bar does not hold", len(failed) == 2)
 
 
 def test_rows() -> None:
@@ -237,6 +268,7 @@ with tempfile.TemporaryDirectory() as directory:
     test_programs(Path(directory))
     test_sections(Path(directory))
 test_queue()
+test_demands()
 test_rows()
 test_family()
 sys.exit(1 if failed else 0)

@@ -34,6 +34,8 @@ answers 2 'there is no ./x bench nothing' bench nothing
 answers 2 'not a number of rounds: x' bench ring x
 answers 2 'not a number of rounds: x' bench looks x
 answers 2 'keeps whole runs' bench --save
+answers 2 'there is no commit nothing' bench bypass --before nothing
+answers 2 'keeps whole runs' bench bypass --save --rounds 3
 answers 2 'not an option of format: --all' format --all
 answers 2 'there is no ./x house nothing' house nothing
 answers 2 'not an option of abi: --all' abi --all

@@ -90,6 +90,19 @@ static const rt_case *const tables[] = {
     family_rounds_cases};
 enum { TABLES = sizeof tables / sizeof *tables };
 
+/* Those by a mutex or a read-write lock of the library, whose oldest waiter may be passed. */
+static const char *const passable[] = {"alone-mutex", "alone-read", "alone-write", "mutex",
+                                       "rwlock",      "cycles",     "waits"};
+enum { PASSABLE = sizeof passable / sizeof *passable };
+
+static bool is_passable(const rt_case *c) {
+  if (strcmp(c->engine, "native") != 0) return false;
+  for (unsigned i = 0; i < PASSABLE; i++) {
+    if (strcmp(passable[i], c->workload) == 0) return true;
+  }
+  return false;
+}
+
 /* NULL: there is no such workload. */
 static const rt_workload *workload_named(const char *name) {
   for (unsigned i = 0; i < WORKLOADS; i++) {
@@ -171,9 +184,11 @@ static int usage(FILE *out, int status) {
   fprintf(
       out,
       "usage: bench-tasks WORKLOAD [--engine NAME] [--workers N] [--tasks N] [--amount N]\n"
-      "                            [--operations N]\n"
-      "operations are of each task; spawn: batches of --tasks. Workloads and their engines, the\n"
-      "first of which is used if it is not said:\n");
+      "                            [--operations N] [--bypass K] [--looks N]\n"
+      "operations are of each task; spawn: batches of --tasks. bypass: how many may pass the\n"
+      "oldest waiter of a mutex or read-write lock, engine native. looks: of the mutex, engine\n"
+      "native: how often a task looks, at most, before it queues. Workloads and their engines,\n"
+      "the first of which is used if it is not said:\n");
   print_workloads(out);
   return status;
 }
@@ -199,6 +214,12 @@ static bool take_option(rt_options *o, const char *name, const char *value) {
   } else if (strcmp(name, "--amount") == 0) {
     taken = take_number(value, 0, INT32_MAX, &n);
     o->amount = (uint32_t)n;
+  } else if (strcmp(name, "--bypass") == 0) {
+    taken = take_number(value, 0, 255, &n);
+    o->bypass = (uint32_t)n;
+  } else if (strcmp(name, "--looks") == 0) {
+    taken = take_number(value, 0, 1000, &n);
+    o->looks = (uint32_t)n;
   } else if (strcmp(name, "--operations") == 0) {
     taken = take_number(value, 1, UINT32_MAX, &o->operations);
   } else {
@@ -229,8 +250,19 @@ static const rt_case *take(int argc, char **argv, rt_options *o) {
     }
   }
   const rt_case *c = case_named(w->name, engine);
-  if (!c) fprintf(stderr, "bench-tasks: %s: there is no engine %s\n", w->name, engine);
-  return c && complete_options(w, o) ? c : NULL;
+  if (!c) {
+    fprintf(stderr, "bench-tasks: %s: there is no engine %s\n", w->name, engine);
+    return NULL;
+  }
+  if (o->bypass > 0 && !is_passable(c)) {
+    refuse(w, "--bypass is for the library's mutex and read-write lock");
+    return NULL;
+  }
+  if (o->looks > 0 && (strcmp(w->name, "mutex") != 0 || !is_passable(c))) {
+    refuse(w, "--looks is for the workload mutex");
+    return NULL;
+  }
+  return complete_options(w, o) ? c : NULL;
 }
 
 static void print(const rt_outcome *outcome) {
@@ -245,7 +277,7 @@ static void print(const rt_outcome *outcome) {
 }
 
 int main(int argc, char **argv) {
-  rt_options o = {0, 0, UINT32_MAX, 0};
+  rt_options o = {.amount = UINT32_MAX};
   if (argc == 2 && strcmp(argv[1], "--help") == 0) return usage(stdout, 0);
   if (argc < 2) return usage(stderr, 2);
   const rt_case *c = take(argc, argv, &o);

@@ -53,6 +53,15 @@ for tasks in 2 3 40; do
   done
 done
 
+# The library's locks, with a waiter that may be passed, and with tasks that look before they queue.
+for bypass in 0 1 16 255; do
+  for workload in mutex rwlock waits cycles alone-mutex alone-read alone-write; do
+    runs ns $workload --bypass $bypass --operations 40
+    [[ $workload == alone-* ]] || runs ns $workload --bypass $bypass --operations 400 --workers 2 --tasks 8
+  done
+  runs ns mutex --bypass $bypass --looks 64 --operations 400 --workers 2
+done
+
 # What is counted is not always none.
 [[ $("$program" cycles --engine native) == *'"allocations": 0.000000}' ]] || fail "volt allocates"
 [[ $("$program" cycles --engine allocating) != *'"allocations": 0.000000}' ]] ||
@@ -75,3 +84,7 @@ is_refused notify --engine thread
 is_refused rwlock --tasks 2 --amount 3
 is_refused parked --workers 2
 is_refused cancel --amount 101
+is_refused mutex --bypass 256
+is_refused sem --bypass 16
+is_refused waits --bypass 16 --engine locked
+is_refused waits --looks 16

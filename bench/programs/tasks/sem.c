@@ -105,14 +105,14 @@ const rt_case RT_SEM_CASES[] = {{"alone-sem", RT_NAME, run_alone},
 
 #ifdef RT_NATIVE
 typedef volt_mutex lock;
-#define lock_init(l) volt_mutex_init(l)
+#define lock_init(l, o) volt_mutex_init_bypass((l), (o)->bypass)
 #define lock_destroy(l) volt_mutex_destroy(l)
 #define lock_future(f, l) volt_mutex_lock_future((f), (l))
 #define lock_give(l) volt_mutex_unlock(l)
 #define lock_is_free(l) (!volt_mutex_is_locked(l))
 #else
 typedef engine_sem lock;
-#define lock_init(l) engine_sem_init((l), 1)
+#define lock_init(l, o) engine_sem_init((l), 1)
 #define lock_destroy(l) engine_sem_destroy(l)
 #define lock_future(f, l) engine_sem_future((f), (l), 1)
 #define lock_give(l) engine_sem_release((l), 1)
@@ -173,7 +173,7 @@ static void begin_cycles(void *object, const rt_options *o, uint64_t operations)
 
 static rt_outcome run_cycles(const rt_options *o) {
   static struct cycles s;
-  lock_init(&s.lock);
+  lock_init(&s.lock, o);
   const rt_crew crew = {cycles_poll, &s, begin_cycles, NULL};
   rt_outcome outcome = rt_crew_run(o, &crew);
   rt_require(s.count == rt_in_all(o), "one task at a time has the lock");
@@ -244,7 +244,7 @@ static rt_outcome run_waits(const rt_options *o) {
   s.work_ns = o->amount;
   s.own = (histogram *)calloc(o->tasks, sizeof *s.own);
   rt_require(s.own != NULL, "there is memory for histograms");
-  lock_init(&s.lock);
+  lock_init(&s.lock, o);
   const rt_crew crew = {waits_poll, &s, begin_waits, look_at_waits};
   rt_outcome outcome = rt_crew_run(o, &crew);
   rt_require(s.sum == s.total && s.all.count == s.total, "every operation has one wait");

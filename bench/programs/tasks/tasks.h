@@ -14,7 +14,8 @@
 
 typedef struct rt_options {
   uint32_t workers, tasks, amount;
-  uint64_t operations; /* of each task; spawn: batches */
+  uint32_t bypass, looks; /* of the library's locks; see main.c */
+  uint64_t operations;    /* of each task; spawn: batches */
 } rt_options;
 
 /* ---- what was measured ---- */

@@ -2,11 +2,16 @@
  *
  * Who includes it has defined the type bench_lock; bench_place, what a thread that locks brings
  * with it (an int if that is nothing); and bench_lock_init(lock), bench_lock_take(lock, place),
- * bench_lock_give(lock, place). Objects are all-zero, or constructed, before init. */
+ * bench_lock_give(lock, place). Objects are all-zero, or constructed, before init. An engine that
+ * has a bypass defines BENCH_LOCK_INIT(lock, options) instead. */
 #ifndef VOLT_BENCH_LOCK_LOOPS_H
 #define VOLT_BENCH_LOCK_LOOPS_H
 
 #include "threads.h"
+
+#ifndef BENCH_LOCK_INIT
+#define BENCH_LOCK_INIT(lock, o) bench_lock_init(lock)
+#endif
 
 /* The count stands beside the lock, as what a lock protects does. */
 static struct bench_locked {
@@ -25,7 +30,7 @@ static void bench_lock_march(bench_member *m) {
 
 static bench_outcome bench_lock_alone(const bench_options *o) {
   static bench_crew crew;
-  bench_lock_init(&bench_locked.lock);
+  BENCH_LOCK_INIT(&bench_locked.lock, o);
   return bench_march(&crew, o, &bench_locked, bench_lock_march);
 }
 
@@ -63,7 +68,7 @@ static void bench_lock_wait(bench_member *m) {
 
 static bench_outcome bench_lock_contest(bench_crew *crew, const bench_options *o,
                                         bench_body *body) {
-  bench_lock_init(&bench_locked.lock);
+  BENCH_LOCK_INIT(&bench_locked.lock, o);
   bench_outcome outcome = bench_contest(crew, o, &bench_locked, body);
   bench_require(bench_locked.count == bench_crew_did(crew, 0, o->tasks),
                 "one thread at a time has the lock");

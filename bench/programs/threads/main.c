@@ -66,10 +66,12 @@ static const struct shape shapes[] = {
 };
 
 static int usage(FILE *out, int status) {
-  fprintf(out,
-          "usage: WORKLOAD [--engine NAME] [--tasks N] [--amount N] [--operations N]\n"
-          "  --workers N is taken, and means nothing: threads are all there is\n"
-          "engines, and their workloads:\n");
+  fprintf(
+      out,
+      "usage: WORKLOAD [--engine NAME] [--tasks N] [--amount N] [--operations N]\n"
+      "                [--bypass K]  engine volt: how many may pass the oldest waiter of a lock\n"
+      "  --workers N is taken, and means nothing: threads are all there is\n"
+      "engines, and their workloads:\n");
   for (unsigned i = 0; i < ENGINES; i++) {
     fprintf(out, "  %-12s", engines[i]->name);
     for (const bench_workload *w = engines[i]->workloads; w->name; w++) {
@@ -120,6 +122,11 @@ static bool take(bench_options *o, const struct shape *shape, const char *name, 
   if (strcmp(name, "--amount") == 0) {
     return take_number(value, shape->least_amount, shape->most_amount, &o->amount);
   }
+  if (strcmp(name, "--bypass") == 0) {
+    if (!take_number(value, 0, 255, &n)) return false;
+    o->bypass = (uint32_t)n;
+    return true;
+  }
   if (strcmp(name, "--tasks") != 0) return false;
   if (!take_number(value, shape->least_tasks, shape->most_tasks, &n)) return false;
   o->tasks = (uint32_t)n;
@@ -127,7 +134,14 @@ static bool take(bench_options *o, const struct shape *shape, const char *name, 
 }
 
 /* Whether the numbers fit each other. */
-static bool fit(const char *workload, const bench_options *o) {
+static bool fit(const char *workload, const bench_engine *e, const bench_options *o) {
+  static const char *const locks[] = {"alone-mutex", "alone-read", "alone-write",
+                                      "mutex",       "rwlock",     "waits"};
+  bool is_lock = false;
+  for (unsigned i = 0; i < sizeof locks / sizeof *locks; i++) {
+    is_lock = is_lock || strcmp(locks[i], workload) == 0;
+  }
+  if (o->bypass > 0 && !(is_lock && strcmp(e->name, "volt") == 0)) return false;
   if (strcmp(workload, "rwlock") == 0) return o->amount <= o->tasks;
   if (strcmp(workload, "mpmc") == 0) return o->tasks % 2 == 0;
   return true;
@@ -176,12 +190,12 @@ int main(int argc, char **argv) {
   const struct shape *shape = shape_of(argv[1]);
   const bench_engine *e = find(engine, argv[1], &run);
   if (!shape || !e) return refuse("there is no such workload, or engine for it", argv[1]);
-  bench_options o = {(uint32_t)shape->tasks, shape->amount, shape->operations};
+  bench_options o = {(uint32_t)shape->tasks, 0, shape->amount, shape->operations};
   for (int i = 2; i < argc; i += 2) {
     if (strcmp(argv[i], "--engine") == 0) continue;
     if (!take(&o, shape, argv[i], argv[i + 1])) return refuse("not an option here", argv[i]);
   }
-  if (!fit(argv[1], &o)) return refuse("numbers that do not fit each other", argv[1]);
+  if (!fit(argv[1], e, &o)) return refuse("numbers that do not fit each other", argv[1]);
   signal(SIGALRM, give_up);
   alarm(RUN_SECONDS);
   bench_outcome outcome = run(&o);

@@ -2,11 +2,16 @@
  *
  * Who includes it has defined the type bench_rw; bench_rw_place, what a thread that locks brings
  * with it (an int if that is nothing); and bench_rw_init(rw), bench_rw_read(rw, place),
- * bench_rw_read_end(rw, place), bench_rw_write(rw, place), bench_rw_write_end(rw, place). */
+ * bench_rw_read_end(rw, place), bench_rw_write(rw, place), bench_rw_write_end(rw, place). An engine
+ * that has a bypass defines BENCH_RW_INIT(rw, options) instead. */
 #ifndef VOLT_BENCH_RWLOCK_LOOPS_H
 #define VOLT_BENCH_RWLOCK_LOOPS_H
 
 #include "threads.h"
+
+#ifndef BENCH_RW_INIT
+#define BENCH_RW_INIT(rw, o) bench_rw_init(rw)
+#endif
 
 /* Writers count twice; who reads must see both counts the same. Both are plain: the lock protects
  * them. */
@@ -35,13 +40,13 @@ static void bench_rw_march_write(bench_member *m) {
 
 static bench_outcome bench_rw_alone_read(const bench_options *o) {
   static bench_crew crew;
-  bench_rw_init(&bench_shared.rw);
+  BENCH_RW_INIT(&bench_shared.rw, o);
   return bench_march(&crew, o, &bench_shared, bench_rw_march_read);
 }
 
 static bench_outcome bench_rw_alone_write(const bench_options *o) {
   static bench_crew crew;
-  bench_rw_init(&bench_shared.rw);
+  BENCH_RW_INIT(&bench_shared.rw, o);
   return bench_march(&crew, o, &bench_shared, bench_rw_march_write);
 }
 
@@ -82,7 +87,7 @@ static void bench_rw_contend(bench_member *m) {
 
 static bench_outcome bench_rw_rwlock(const bench_options *o) {
   static bench_crew crew;
-  bench_rw_init(&bench_shared.rw);
+  BENCH_RW_INIT(&bench_shared.rw, o);
   bench_outcome outcome = bench_contest(&crew, o, &bench_shared, bench_rw_contend);
   uint32_t written = (uint32_t)bench_crew_did(&crew, 0, (unsigned)o->amount);
   bench_require(bench_shared.count == written, "one writer at a time has the lock");

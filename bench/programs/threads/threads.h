@@ -29,7 +29,8 @@
 VOLT_BEGIN_DECLS
 
 typedef struct bench_options {
-  uint32_t tasks; /* threads */
+  uint32_t tasks;  /* threads */
+  uint32_t bypass; /* how many may pass the oldest waiter of a lock */
   uint64_t amount, operations;
 } bench_options;
 
