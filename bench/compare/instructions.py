@@ -7,7 +7,7 @@ worker. Of what has none, paths takes and gives; the loop around it is subtracte
 the read-modify-write operations by single steps.
 
 instructions.txt has a bound for each row of volt's, which ./x test holds, and the bar that was set
-for it.
+for it. The bars of the family's rows are what Tokio takes, by the same count.
 """
 
 import argparse
@@ -23,12 +23,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rows import FAMILY
 from run import Failure, machine
 from text import markdown_table, operation_lines, path_lines
 
 BOUNDS = Path(__file__).with_name("instructions.txt")
 SLACK = 0.5  # what two counts of the same program may differ by: threads start at different times
-TRIES = 4  # of a row that is above its bound
+TRIES = 3  # of a row that is above its bound
 TURNS, STEPS = 1000, 20  # of an uncontended path: for callgrind, for single steps
 COUNTED_WITH = "# counted with "
 
@@ -43,6 +44,7 @@ class Row:
     operations: int
     each: int
     numbers: tuple[str, ...] = ()
+    tokio: str | None = None  # the engine of bench-rust that makes its bar
 
     def counted(self, operations: int) -> int:
         """Those of a run: an eighth more, and one, to warm up."""
@@ -58,7 +60,23 @@ ROWS = (
     Row("held", "a permit of 2, held across a yield, 8 tasks", "held", 4000, 8),
     Row("lock-10", "a mutex with 10 waiters, held across a yield", "cycles", 3000, 11,
         ("--tasks", "11")),
+    Row("lock-10-bypass", "the same, with a bypass of 16", "cycles", 3000, 11,
+        ("--tasks", "11", "--bypass", "16")),
 )  # fmt: skip
+
+
+def family_rows() -> tuple[Row, ...]:
+    """Those of ./x bench: each primitive when nobody waits, and with a task that does."""
+
+    def row(of: Any) -> Row:
+        numbers = ("--tasks", str(of.tasks), *(("--amount", str(of.amount)) if of.amount else ()))
+        tokio = next((a.engine for a in of.arms if a.label in ("Tokio", "tokio-util")), None)
+        return Row(of.key, of.title, of.workload, 16000 // of.tasks, of.tasks, numbers, tokio)
+
+    return tuple(row(of) for of in FAMILY.rows)
+
+
+EVERY_ROW = ROWS + family_rows()
 
 
 @dataclass
@@ -120,9 +138,24 @@ def update(counts: list[Count], there: str) -> None:
             line = COUNTED_WITH + there
         elif line and not line.startswith("#"):
             name, most, bar = line.split()
-            line = f"{name:<32} {new.get(name, float(most)):8g} {bar:>5}"
+            line = as_line(name, new.get(name, float(most)), bar)
         lines.append(line)
     BOUNDS.write_text("\n".join(lines) + "\n")
+
+
+def set_bars(bars: dict[str, float]) -> None:
+    """Those of the rows that are named."""
+    lines = []
+    for line in BOUNDS.read_text().splitlines():
+        if line and not line.startswith("#"):
+            name, most, bar = line.split()
+            line = as_line(name, float(most), f"{bars[name]:g}" if name in bars else bar)
+        lines.append(line)
+    BOUNDS.write_text("\n".join(lines) + "\n")
+
+
+def as_line(name: str, most: float, bar: str) -> str:
+    return f"{name:<32} {most:8g} {bar:>6}"
 
 
 def why_not(compiler: str) -> str | None:
@@ -157,12 +190,13 @@ class Counter:
     """Counts a row as often as it is asked to. Whatever else happens in a run is more instructions,
     never less: so the least of each of the two runs counts."""
 
-    def __init__(self, tasks: str, row: Row) -> None:
-        self.tasks, self.row, self.least = tasks, row, {}
+    def __init__(self, program: str, row: Row, engine: str | None = None) -> None:
+        self.program, self.row, self.engine, self.least = program, row, engine, {}
 
     def _run(self, operations: int) -> int:
         row = self.row
-        argv = [self.tasks, row.workload, "--operations", str(operations), *row.numbers]
+        argv = [self.program, row.workload, "--workers", "1", "--operations", str(operations),
+                *row.numbers, *(("--engine", self.engine) if self.engine else ())]  # fmt: skip
         found = min(executed(argv), self.least.get(operations, sys.maxsize))
         self.least[operations] = found
         return found
@@ -210,8 +244,24 @@ def with_waiters(tasks: str, bounds: dict[str, Bound], often: bool) -> list[Coun
                 count.instructions = counter.count()
         return count
 
+    unbound = [row.name for row in EVERY_ROW if row.name not in bounds]
+    if unbound:
+        raise Failure(f"{BOUNDS.name} has no line for {', '.join(unbound)}")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(of, ROWS))
+        return list(pool.map(of, EVERY_ROW))
+
+
+def of_tokio(rust: str) -> dict[str, float]:
+    """What Tokio takes for the rows of the family that it has. Its warm-up is one operation less:
+    that is in both runs."""
+    rows = [row for row in EVERY_ROW if row.tokio]
+
+    def of(row: Row) -> float:
+        counter = Counter(rust, row, row.tokio)
+        return min(counter.count() for _ in range(TRIES))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return dict(zip((row.name for row in rows), pool.map(of, rows), strict=True))
 
 
 def halves(alone: list[dict[str, Any]], bounds: dict[str, Bound]) -> list[Count]:
@@ -247,7 +297,9 @@ def as_markdown(given: dict[str, Any]) -> str:
         "Counted by callgrind, the difference of two runs, one worker: "
         "[bench/README.md](../README.md).\nbound: what `./x test` holds. bar: what was set as the "
         "aim.\n",
-        "## With waiters\n",
+        "## Tasks\n",
+        "The bars of those that ./x bench has under \"The rest of the family\" are what Tokio "
+        "takes.\n",
         markdown_table(operation_lines(given["operations"]), 1),
         "\n## Nobody waits\n",
         "RMW: read-modify-write operations.\n",
@@ -262,6 +314,7 @@ def arguments() -> argparse.Namespace:
     p = argparse.ArgumentParser(prog="./x instructions", description=__doc__, allow_abbrev=False,
                                 formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     p.add_argument("--update", action="store_true", help="lower the bounds to what is counted")
+    p.add_argument("--tokio", metavar="BENCH-RUST", help="count Tokio's, and make them the bars")
     given = p.add_argument_group("given by ./x")
     given.add_argument("--programs", required=True, metavar="DIRECTORY",
                        help="where bench-tasks, paths and rmw are")  # fmt: skip
@@ -275,8 +328,10 @@ def main() -> int:
     o = arguments()
     tasks, paths, rmw = (f"{o.programs}/{name}" for name in ("bench-tasks", "paths", "rmw"))
     there = here(o.compiler)
-    where, bounds = read_bounds(there)
     try:
+        if o.tokio:
+            set_bars(of_tokio(o.tokio))
+        where, bounds = read_bounds(there)
         operations = with_waiters(tasks, bounds, often=o.update)
         alone = uncontended(paths, rmw, path_names(paths))
     except (Failure, OSError) as error:
