@@ -1,0 +1,6 @@
+/* declared.h: put before each source of the library, which is compiled with these names for what it
+ * calls. */
+#ifndef VOLT_SIMULATION_DECLARED_H
+#define VOLT_SIMULATION_DECLARED_H
+void sim_pause(void); /* volt_cpu_relax_() */
+#endif

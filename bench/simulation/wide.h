@@ -1,0 +1,75 @@
+/* wide.h: put before each source of the library in the program that simulates more than 48 workers,
+ * and candidates. It stands in for src/rt/idle.h and src/rt/inject.h.
+ *
+ * The word of idle.h has room for 48 workers. Here it is as if a word had room for 160: an access
+ * costs what one to idle.h's word costs, and what it says is kept beside.
+ * The injection queue: one, or one for each of sim_injection_groups groups of cores. */
+#ifndef VOLT_SIMULATION_WIDE_H
+#define VOLT_SIMULATION_WIDE_H
+
+#include "declared.h"
+
+#define VOLT_RT_IDLE_H
+#define VOLT_RT_INJECT_H
+
+#include <volt/runtime.h>
+#include <volt/task.h>
+
+#include "../../src/rt/short_lock.h"
+#include "machine.h"
+
+#undef VOLT_RT_WORKERS_MAX
+#define VOLT_RT_WORKERS_MAX SIM_CORES
+
+/* The candidates, all as in the tree by default: how many injection queues; whether a search begins in
+ * the own group; whether a worker of the own group is woken first; how many may search (0: half of
+ * the workers); while how many search another one is woken; whether the slot is used also
+ * while polls are long. */
+extern unsigned sim_injection_groups, sim_steal_near, sim_wake_near, sim_search_most,
+    sim_wake_while, sim_slot_always;
+
+/* candidates.c has the search of its own; that of parking.c is not called. */
+#ifdef VOLT_SIMULATION_SEARCHES
+#define volt_worker_search_ sim_worker_search_of_the_tree_
+#endif
+
+/* ---- idle.h ---- */
+
+#define VOLT_IDLE_WORKERS SIM_CORES
+
+typedef struct volt_idle {
+  VOLT_ATOMIC(uint64_t) word; /* how often it was changed */
+  unsigned searching;
+  bool is_parked[SIM_CORES];
+} volt_idle;
+
+void volt_idle_init_(volt_idle *idle);
+unsigned volt_idle_searching_(uint64_t word);
+bool volt_idle_claim_(volt_idle *idle, unsigned i);
+unsigned volt_idle_wake_one_(volt_idle *idle, unsigned spare);
+bool volt_idle_search_(volt_idle *idle, unsigned workers);
+bool volt_idle_found_(volt_idle *idle);
+void volt_idle_park_(volt_idle *idle, unsigned i, unsigned searching);
+void volt_idle_look_(volt_idle *idle);
+bool volt_idle_wants_work_(volt_idle *idle);
+
+/* ---- inject.h ---- */
+
+enum { INJECTION_GROUPS = 32 };
+
+typedef struct injection {
+  VOLT_CACHE_ALIGNED volt_short_lock lock;
+  volt_task *head, *tail;
+  VOLT_ATOMIC(uint64_t) length;
+} injection;
+
+typedef struct volt_inject {
+  injection of[INJECTION_GROUPS];
+} volt_inject;
+
+void volt_inject_init_(volt_inject *q);
+void volt_inject_push_(volt_inject *q, volt_task *first, volt_task *last, uint64_t count);
+uint64_t volt_inject_length_(volt_inject *q);
+unsigned volt_inject_pop_(volt_inject *q, volt_task **out, unsigned max);
+
+#endif
