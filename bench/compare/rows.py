@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from suite import (
-    ABSL, ASYNC_CHANNEL, ASYNC_LOCK, ATOMICS, BOOST, CHANNELS, CK_FAS, CK_MCS, CK_RING, CK_RW,
+    ABSL, ADDS, ASYNC_CHANNEL, ASYNC_LOCK, ATOMICS, BOOST, CHANNELS, CK_FAS, CK_MCS, CK_RING, CK_RW,
     CK_TFLOCK, CK_TICKET, CROSSBEAM, ENGINES, FAIR, FLUME, FLUME_THREADS, FUTEX, GLIBC,
     GLIBC_ADAPTIVE, GLIBC_COND, GLIBC_WRITER, GO, GO_CHAN, GO_CONTEXT, GO_FREE, GO_LOCKED, GO_SYNC,
     GO_XSYNC, LINE, MOODYCAMEL, NSYNC, PARKING_LOT, PARKING_LOT_FAIR, RUST_STD, TBB, TBB_QUEUE,
@@ -55,7 +55,7 @@ ALONE = Section(
               (VOLT_THREADS, VOLT_AWAITED, ATOMICS, GLIBC, NSYNC, ABSL, MOODYCAMEL, PARKING_LOT,
                *beside(AWAITED, GO_XSYNC, GO_CHAN, ASYNC_LOCK, TOKIO, BOOST))),
         alone("alone-read", "read-write lock: read",
-              (VOLT_THREADS, VOLT_AWAITED, ATOMICS, CK_RW, CK_TFLOCK, GLIBC, NSYNC, ABSL, TBB,
+              (VOLT_THREADS, VOLT_AWAITED, ATOMICS, ADDS, CK_RW, CK_TFLOCK, GLIBC, NSYNC, ABSL, TBB,
                TBB_QUEUING, PARKING_LOT, RUST_STD,
                *beside(AWAITED, GO_SYNC, ASYNC_LOCK, TOKIO))),
         alone("alone-write", "read-write lock: write",
@@ -233,8 +233,8 @@ WAITING = Section(
     " what becomes of it when many give up: lost is the share of acquires that did.",
     (
         Row("wake", "a thread that sleeps is given what it waits for", "wake",
-            (VOLT_THREADS, GLIBC, GLIBC_COND, NSYNC, ABSL, MOODYCAMEL, PARKING_LOT, RUST_STD,
-             CROSSBEAM, GO_LOCKED, GO_FREE), tasks=2, operations=300, columns=WAITS[1:]),
+            (VOLT_THREADS, FUTEX_WAKE, GLIBC, GLIBC_COND, NSYNC, ABSL, MOODYCAMEL, PARKING_LOT,
+             RUST_STD, CROSSBEAM, GO_LOCKED, GO_FREE), tasks=2, operations=300, columns=WAITS[1:]),
         waits(threads(8, "waits", "lock held for 1 us",
                       (VOLT_THREADS, VOLT_PASSED_THREADS, GLIBC, GLIBC_ADAPTIVE, NSYNC, ABSL,
                        PARKING_LOT, PARKING_LOT_FAIR, RUST_STD), 1000)),

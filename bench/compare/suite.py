@@ -87,8 +87,10 @@ def at_most(arms: tuple[Arm, ...], program: str, tasks: int) -> tuple[Arm, ...]:
 # ---- limits: what nothing can be faster than ----
 
 ATOMICS = Arm("two bare CAS", "threads", None, LIMIT, workload="atomics", operations=2000000)
+ADDS = Arm("two bare adds", "threads", None, LIMIT, workload="adds", operations=2000000)
 LINE = Arm("a cache line, one way", "threads", None, LIMIT, workload="line", operations=50000)
 FUTEX = Arm("futex, one way", "threads", None, LIMIT, workload="futex", operations=3000)
+FUTEX_WAKE = Arm("a bare futex", "threads", "limit", LIMIT)
 
 # ---- plain threads ----
 

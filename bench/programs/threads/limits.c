@@ -102,7 +102,30 @@ static bench_outcome futex(const bench_options *o) {
   return outcome;
 }
 
-/* ---- atomics: take and give without anything around it ---- */
+/* ---- wake: a thread that sleeps in a futex is given what it waits for ---- */
+
+static struct gift { VOLT_CACHE_ALIGNED VOLT_ATOMIC(uint32_t) there; } gift;
+
+static void take_gift(void *object) {
+  (void)object;
+  while (volt_load_acquire(&gift.there) == 0) {
+    syscall(SYS_futex, &gift.there, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+  }
+  volt_store_relaxed(&gift.there, 0); /* the giver gives again when this thread waits again */
+}
+
+static void give_gift(void *object) {
+  (void)object;
+  volt_store_release(&gift.there, 1);
+  syscall(SYS_futex, &gift.there, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+}
+
+static bench_outcome wake(const bench_options *o) {
+  const bench_wake bare_futex = {take_gift, give_gift, NULL};
+  return bench_wake_run(o, &bare_futex);
+}
+
+/* ---- atomics, adds: take and give without anything around it ---- */
 
 static struct bare { VOLT_CACHE_ALIGNED VOLT_ATOMIC(uint64_t) word; } bare;
 
@@ -122,7 +145,21 @@ static bench_outcome atomics(const bench_options *o) {
   return outcome;
 }
 
-static const bench_workload workloads[] = {
-    {"line", line}, {"futex", futex}, {"atomics", atomics}, {NULL, NULL}};
+static void add_up_and_down(bench_member *m) {
+  for (uint64_t i = 0; i < m->operations; i++) {
+    m->wrong += volt_fetch_add_acq_rel(&bare.word, 1) != 0;
+    m->wrong += volt_fetch_add_acq_rel(&bare.word, UINT64_MAX) != 1;
+  }
+}
+
+static bench_outcome adds(const bench_options *o) {
+  static bench_crew crew;
+  bench_outcome outcome = bench_march(&crew, o, NULL, add_up_and_down);
+  bench_require(crew.members[0].wrong == 0, "nobody else has added");
+  return outcome;
+}
+
+static const bench_workload workloads[] = {{"line", line}, {"futex", futex}, {"wake", wake},
+                                           {"atomics", atomics}, {"adds", adds}, {NULL, NULL}};
 
 const bench_engine bench_engine_limit = {"limit", NULL, workloads};

@@ -63,6 +63,7 @@ static const struct shape shapes[] = {
     {"line", 2, 1, THREADS_MOST, 0, 0, AMOUNT_MOST, 50000},
     {"futex", 2, 2, 2, 0, 0, AMOUNT_MOST, 3000},
     {"atomics", 1, 1, 1, 0, 0, AMOUNT_MOST, 2000000},
+    {"adds", 1, 1, 1, 0, 0, AMOUNT_MOST, 2000000},
 };
 
 static int usage(FILE *out, int status) {
