@@ -24,6 +24,7 @@
  * rwlock.h: a fair read-write lock for tasks, threads and event loops
  * select.h: wait for the first of several futures, or for all of them
  * semaphore.h: a counting semaphore with direct handoff
+ * sharded_rwlock.h: a read-write lock for data that many cores read and few threads write
  * time.h: futures of time: a sleep, a deadline for any other future, a tick that comes again
  * timer.h: a priority queue of timers that any thread can start and cancel, and one thread drives
  * token.h: a cancellation token: says, to callers that ask and to waiters, that something must end
@@ -57,6 +58,7 @@
 #include "rwlock.h"
 #include "select.h"
 #include "semaphore.h"
+#include "sharded_rwlock.h"
 #include "time.h"
 #include "timer.h"
 #include "token.h"

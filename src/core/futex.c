@@ -82,3 +82,10 @@ volt_no_block_ **volt_thread_may_not_block_(void) {
   static _Thread_local volt_no_block_ *why;
   return &why;
 }
+
+uint32_t volt_thread_number_(void) {
+  static VOLT_ATOMIC(uint32_t) threads;
+  static _Thread_local uint32_t number; /* 1 more than what it returns; 0: none yet */
+  if (number == 0) number = volt_fetch_add_relaxed(&threads, 1) + 1; /* it orders nothing */
+  return number - 1;
+}

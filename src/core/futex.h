@@ -42,4 +42,7 @@ void **volt_thread_calls_(void);
 /* The state of this thread's random numbers. */
 VOLT_API uint64_t *volt_thread_random_(void);
 
+/* The number of this thread: the next one, from 0 on, when it first asks. */
+uint32_t volt_thread_number_(void);
+
 #endif

@@ -134,6 +134,10 @@ uint64_t *volt_thread_random_(void) {
   return &state;
 }
 
+uint32_t volt_thread_number_(void) {
+  return rl::ctx().current_thread();
+}
+
 uint64_t volt_now_ns(void) {
   return now_ns;
 }

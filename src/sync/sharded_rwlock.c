@@ -1,0 +1,167 @@
+/* sharded_rwlock.c: an array of rwlocks. A reader locks one of them, a writer locks all.
+ *
+ * Algorithm
+ *   A writer locks the shards in the order of the array, one after another, and unlocks them in the
+ *   other order. Everything concurrent happens in each shard's rwlock. What a writer has locked so
+ *   far is its own: `locked` of its future, or a variable of its call.
+ *
+ * Source: the "big-reader" lock of Linux, and crossbeam's ShardedLock.
+ *
+ * Invariants
+ *   I1  A writer that has shard n has every shard before n.
+ *   I2  A call that fails, and a future that is cancelled, has no shard.
+ *
+ * Races
+ *   R1  Interleaving: one writer has the first shard and waits for the second; another has the second
+ *       and waits for the first. Prevented by: I1. All ways to lock for writing use the one order.
+ *   R2  Interleaving: a future is cancelled, or its deadline passes, while it has some shards and
+ *       waits for the next, which is granted at this moment. Prevented by: the cancel of the
+ *       rwlock's future gives that shard back, and the shards before it are unlocked after that.
+ *   R3  Interleaving: a reader enters by a shard that the writer has not reached, while the writer
+ *       writes. Prevented by: the writer is ready when it has the last shard, and not before.
+ *   R4  Interleaving: a writer unlocks; the next writer takes the lock, is its last user, and frees
+ *       it, while the first still unlocks. Prevented by: the next writer locks every shard, so it
+ *       has the lock only after the last unlock of the first, which touches nothing afterwards. */
+#include <volt/sharded_rwlock.h>
+
+#include "../core/check.h"
+#include "../core/futex.h"
+#include "../core/future_ops.h"
+
+extern inline volt_rwlock *volt_sharded_rwlock_shard_(volt_sharded_rwlock *, uint32_t);
+extern inline int volt_sharded_rwlock_try_read(volt_sharded_rwlock *, uint32_t);
+extern inline int volt_sharded_rwlock_read_blocking(volt_sharded_rwlock *, uint32_t, uint64_t);
+extern inline void volt_sharded_rwlock_read_no_deadline(volt_sharded_rwlock *, uint32_t);
+extern inline void volt_sharded_rwlock_read_unlock(volt_sharded_rwlock *, uint32_t);
+
+static const char sharded_name[] = "volt_sharded_rwlock";
+
+void volt_sharded_rwlock_init(volt_sharded_rwlock *s, volt_rwlock_shard *shards, uint32_t count) {
+  VOLT_CHECK(count > 0, sharded_name, "%p: it has no shard", (void *)s);
+  VOLT_CHECK(shards && (uintptr_t)shards % VOLT_CACHE_LINE == 0, sharded_name,
+             "%p: its shards at %p are not aligned to %u", (void *)s, (void *)shards,
+             (unsigned)VOLT_CACHE_LINE);
+  s->shards = shards;
+  s->count = count;
+  for (uint32_t i = 0; i < count; i++) volt_rwlock_init(&shards[i].lock);
+}
+
+void volt_sharded_rwlock_destroy(volt_sharded_rwlock *s) {
+  for (uint32_t i = 0; i < s->count; i++) volt_rwlock_destroy(&s->shards[i].lock);
+}
+
+/* ---- readers ---- */
+
+uint32_t volt_sharded_rwlock_here(const volt_sharded_rwlock *s) {
+  return volt_thread_number_() % s->count;
+}
+
+void volt_sharded_rwlock_refuse_(const volt_sharded_rwlock *s, uint32_t shard) {
+  VOLT_CHECK(shard < s->count, sharded_name, "%p: shard %u of %u", (const void *)s, shard,
+             s->count);
+}
+
+volt_future *volt_sharded_rwlock_read_future(volt_future *f, volt_sharded_rwlock *s,
+                                             uint32_t shard) {
+  return volt_rwlock_read_future(f, volt_sharded_rwlock_shard_(s, shard));
+}
+
+/* ---- writers ---- */
+
+/* Unlock the first `count` shards. */
+static void sharded_unlock_first(volt_sharded_rwlock *s, uint32_t count) {
+  while (count > 0) volt_rwlock_write_unlock(&s->shards[--count].lock); /* R4 */
+}
+
+int volt_sharded_rwlock_try_write(volt_sharded_rwlock *s) {
+  for (uint32_t i = 0; i < s->count; i++) { /* I1 */
+    if (volt_rwlock_try_write(&s->shards[i].lock) == VOLT_OK) continue;
+    sharded_unlock_first(s, i); /* I2 */
+    return VOLT_EAGAIN;
+  }
+  return VOLT_OK;
+}
+
+int volt_sharded_rwlock_write_blocking(volt_sharded_rwlock *s, uint64_t deadline_ns) {
+  for (uint32_t i = 0; i < s->count; i++) { /* I1 */
+    if (volt_rwlock_write_blocking(&s->shards[i].lock, deadline_ns) == VOLT_OK) continue;
+    sharded_unlock_first(s, i); /* I2 */
+    return VOLT_ETIMEDOUT;
+  }
+  return VOLT_OK;
+}
+
+void volt_sharded_rwlock_write_no_deadline(volt_sharded_rwlock *s) {
+  for (uint32_t i = 0; i < s->count; i++)
+    volt_rwlock_write_no_deadline(&s->shards[i].lock); /* I1 */
+}
+
+void volt_sharded_rwlock_write_unlock(volt_sharded_rwlock *s) {
+  sharded_unlock_first(s, s->count);
+}
+
+/* ---- writers, by a future ---- */
+
+static volt_sharded_write *sharded_write_of(volt_future *f) {
+  return volt_container_of(f, volt_sharded_write, future);
+}
+
+static volt_future *sharded_write_next(volt_sharded_write *w) {
+  return volt_rwlock_write_future(&w->shard, &w->lock->shards[w->locked].lock);
+}
+
+/* A writer that has some shards keeps readers out. So it goes on although the budget is used up. */
+static int sharded_write_poll(volt_future *f, volt_ctx *ctx) {
+  volt_sharded_write *w = sharded_write_of(f);
+  for (;;) {
+    int result = volt_future_poll_branch_(&w->shard, ctx);
+    if (result != VOLT_OK) return result;
+    w->locked += 1;
+    if (w->locked == w->lock->count) return VOLT_OK; /* R3 */
+    sharded_write_next(w);
+  }
+}
+
+/* I2 */
+static void sharded_write_unlock(volt_future *f) {
+  volt_sharded_write *w = sharded_write_of(f);
+  sharded_unlock_first(w->lock, w->locked);
+  w->locked = 0;
+}
+
+static bool sharded_write_cancel(volt_future *f) {
+  volt_future_cancel(&sharded_write_of(f)->shard); /* R2 */
+  sharded_write_unlock(f);
+  return true;
+}
+
+static void sharded_write_leave(volt_future *f) {
+  volt_future_leave_(&sharded_write_of(f)->shard);
+}
+
+static const volt_future_ops_ sharded_write_ops = {.name = sharded_name,
+                                                   .cancel = sharded_write_cancel,
+                                                   .poll = sharded_write_poll,
+                                                   .leave = sharded_write_leave,
+                                                   .undo = sharded_write_unlock};
+
+volt_future *volt_sharded_rwlock_write_future(volt_sharded_write *w, volt_sharded_rwlock *s) {
+  w->lock = s;
+  w->locked = 0;
+  sharded_write_next(w);
+  return volt_future_make_(&w->future, &sharded_write_ops, s, 0);
+}
+
+/* ---- inspection ---- */
+
+uint32_t volt_sharded_rwlock_readers(const volt_sharded_rwlock *s) {
+  uint32_t readers = 0;
+  for (uint32_t i = 0; i < s->count; i++) readers += volt_rwlock_readers(&s->shards[i].lock);
+  return readers;
+}
+
+uint32_t volt_sharded_rwlock_waiters(const volt_sharded_rwlock *s) {
+  uint32_t waiters = 0;
+  for (uint32_t i = 0; i < s->count; i++) waiters += volt_rwlock_waiters(&s->shards[i].lock);
+  return waiters;
+}
