@@ -40,6 +40,7 @@ typedef struct sim_thread sim_thread;
 typedef struct sim_locals {
   void *slot, *calls, *no_block;
   uint64_t random;
+  uint32_t number; /* of the thread, and 1 more; 0: it has none yet */
   void *here[3];
 } sim_locals;
 

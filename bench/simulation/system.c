@@ -33,6 +33,12 @@ uint64_t *volt_thread_random_(void) {
   return &sim_own()->random;
 }
 
+uint32_t volt_thread_number_(void) {
+  static uint32_t threads;
+  if (sim_own()->number == 0) sim_own()->number = ++threads;
+  return sim_own()->number - 1;
+}
+
 volt_no_block_ **volt_thread_may_not_block_(void) {
   return (volt_no_block_ **)(void *)&sim_own()->no_block;
 }
