@@ -367,6 +367,28 @@ struct reuse_at_grant : sem_model {
 };
 MODEL(reuse_at_grant, 2, full)
 
+// The same with two waiters that one release grants.
+struct reuse_at_grant_of_two : sem_model {
+  bool reused = false;
+  reuse_at_grant_of_two() : sem_model(0) {
+    acquire(0, 1);
+    acquire(1, 1);
+  }
+  void thread(unsigned index) override {
+    if (index == 1) engine_sem_release(&sem, 2);
+    if (index == 0 && granted(&w[0])) {
+      reused = true;
+      poison(&w[0]);
+      acquire(0, 1);
+    }
+  }
+  void check() override {
+    EXPECT(woken[0].seen() == 1 && woken[1].seen() == 1);
+    EXPECT(granted(&w[0]) != reused && granted(&w[1]));
+  }
+};
+MODEL(reuse_at_grant_of_two, 2, full)
+
 // W1 <- G1, and A1 <- R1: the permits of two releases carry the past of both.
 struct grant_carries_the_past : sem_model {
   VOLT_PLAIN(int) message[2];
