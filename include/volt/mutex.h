@@ -1,9 +1,9 @@
 /* mutex.h: a fair mutual exclusion lock for tasks, threads and event loops.
  *
  * It is a semaphore with one permit: unlock grants the lock to the oldest waiter, if there is one.
- * So the order is first come, first served, with no barging. It is not recursive. It has no owner:
- * a task may lock on one thread and unlock on another. Blocking calls spin for about 10 us before
- * they queue, as in semaphore.h.
+ * So the order is first come, first served, with no barging, unless it is made with a bypass (see
+ * below). It is not recursive. It has no owner: a task may lock on one thread and unlock on
+ * another. Blocking calls spin for about 10 us before they queue, as in semaphore.h.
  *
  *   volt_mutex m = VOLT_MUTEX_INIT;
  *   volt_mutex_lock_no_deadline(&m);
@@ -16,20 +16,18 @@
  *
  *   static volt_mutex m = VOLT_MUTEX_INIT_BYPASS(VOLT_BYPASS);
  *
- * A mutex with bypass k may be passed: while others wait, up to k callers that come later may have
- * the lock before the oldest waiter. An unlock then leaves the lock free, and calls the oldest
- * waiter to come and look. Between two that are served from the queue, at most k callers get the
- * lock that did not queue. Waiters do not pass each other. A waiter with p before it waits for at
- * most (p + 1) * (k + 1) critical sections, so its longest wait is that many times the longest of
- * them. volt_mutex_try_lock() passes, too.
- *
- * With k = 0 no caller passes. With k above 0 a short critical section that many callers want is
- * several times as fast, because not every unlock has to make a waiter run. The mutex's page in
+ * While waiters are queued, up to k callers that do not queue may pass the oldest one: they get the
+ * lock first, although they came later. For that, an unlock may leave the lock free. Then it calls
+ * the oldest waiter's waker, so that the waiter looks, and takes the lock if it is still free.
+ *   Between two waiters that get the lock, at most k callers get it that did not queue. Waiters do
+ * not pass each other. A waiter with p before it waits for at most (p + 1) * (k + 1) critical
+ * sections. volt_mutex_try_lock() passes as other callers do.
+ *   With k = 0 no caller passes. With k above 0 a short critical section that many callers want is
+ * faster, because not every unlock has to wait until a waiter runs. The mutex's page in
  * docs/primitives says when to choose which k.
- *
- * Those that wait by volt_mutex_lock_future() or by a blocking call are called to look. Waiters of
- * volt_mutex_lock() and of a condition variable are granted the lock, whatever k is. While one of
- * these is the oldest, no caller passes it.
+ *   A waiter of volt_mutex_lock_future() or of a blocking call is called to look. A waiter of
+ * volt_mutex_lock() or of a condition variable is granted the lock, whatever k is. While such a
+ * waiter is the oldest, no caller passes it.
  *
  * Lifetime: volt_mutex_unlock() does not touch the mutex after another thread can lock it. So
  * "lock, see that there is no other user, unlock, free" is safe.
@@ -44,7 +42,7 @@
 /* Members are private. */
 typedef struct volt_mutex {
   volt_fifo_ queue; /* the word's value: 0 free, 1 locked */
-  uint32_t bypass;  /* how many may pass the oldest waiter */
+  uint32_t bypass;  /* how many callers may pass the oldest waiter */
 } volt_mutex;
 VOLT_SIZE_AT_MOST_(volt_mutex, 64);
 
@@ -52,7 +50,7 @@ VOLT_SIZE_AT_MOST_(volt_mutex, 64);
 #define VOLT_MUTEX_INIT \
   { VOLT_FIFO_INIT_(0), 0 }
 
-/* A bypass for most uses: most of the speed, and still a short longest wait. */
+/* A bypass for most uses: it has most of the speed, and the longest wait is still short. */
 #define VOLT_BYPASS 16u
 
 /* An unlocked mutex whose oldest waiter may be passed. k: as for volt_mutex_init_bypass(). */
@@ -77,8 +75,9 @@ VOLT_API int volt_mutex_lock_slow_(volt_mutex *, volt_waiter *, volt_waker);
 VOLT_API int volt_mutex_lock_blocking_slow_(volt_mutex *, uint64_t deadline_ns);
 VOLT_API void volt_mutex_unlock_slow_(volt_mutex *);
 
-/* Lock if it is free. Never waits, never fails spuriously. With bypass it passes queued waiters, as
- * often as others may.
+/* Lock if it is free. Never waits for a holder, never fails spuriously. With bypass it may pass the
+ * oldest waiter, as other callers may. Then it may also pause while another thread changes the FIFO
+ * of waiters, which takes that thread a few dozen instructions.
  * Returns VOLT_OK (locked) or VOLT_EAGAIN (it is held).
  * Threads: any; with bypass not from a signal handler.
  * Order: success acquires what the last holder did. */
@@ -121,9 +120,10 @@ VOLT_INLINE void volt_mutex_lock_no_deadline(volt_mutex *m) {
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m);
 
-/* Unlock: grant the lock to the oldest waiter, or leave it free. Aborts if it is not locked. With
- * bypass it may leave the lock free and call the oldest waiter to look.
- * Wakes: the waiter that gets the lock, or is called to look; on this thread, with nothing held.
+/* Unlock: grant the lock to the oldest waiter; leave it free if there is none. With bypass it may
+ * leave the lock free and call the oldest waiter to look. Aborts if it is not locked.
+ * Wakes: the waiter that gets the lock, unless it was called to look before; or the waiter that is
+ *   called to look. On this thread, with nothing held.
  * Threads: any. Order: releases what this thread did before to the next holder. */
 VOLT_INLINE void volt_mutex_unlock(volt_mutex *m) {
   uint64_t word = VOLT_WORD_(1);
@@ -133,8 +133,9 @@ VOLT_INLINE void volt_mutex_unlock(volt_mutex *m) {
   volt_mutex_unlock_slow_(m);
 }
 
-/* The same, but the oldest waiter gets the lock now, whatever the bypass. For a holder that has had
- * the lock for long, or will ask for it again at once. Without bypass it is volt_mutex_unlock().
+/* The same, but the oldest waiter is granted the lock, whatever the bypass. For a holder that has
+ * had the lock for long, or will ask for it again at once. Without bypass it is
+ * volt_mutex_unlock().
  * Wakes: the waiter that gets the lock, unless it was called to look before; on this thread, with
  *   nothing held.
  * Threads: any. Order: as volt_mutex_unlock(). */

@@ -3,8 +3,9 @@
  * Many readers or one writer. It is a semaphore with 2^29-1 permits, of which a reader takes one
  * and a writer all. A queued writer gathers the permits that readers release. No new reader passes
  * a queued writer, and readers that queued behind a writer are granted together. The order is first
- * come, first served, so neither side starves. It has no owner: what one thread locks, another may
- * unlock. Blocking calls spin for about 10 us before they queue, as in semaphore.h.
+ * come, first served, unless it is made with a bypass (see below). Neither side starves. It has no
+ * owner: what one thread locks, another may unlock. Blocking calls spin for about 10 us before they
+ * queue, as in semaphore.h.
  *
  *   volt_rwlock rw = VOLT_RWLOCK_INIT;
  *   volt_rwlock_read_no_deadline(&rw);
@@ -18,15 +19,15 @@
  *
  *   static volt_rwlock rw = VOLT_RWLOCK_INIT_BYPASS(VOLT_BYPASS);
  *
- * A lock with bypass k may be passed, as a mutex may (volt/mutex.h): while a writer is the oldest
- * waiter, up to k callers that come later may have the lock before it, readers or writers. Each
- * entry counts, so readers that overlap cannot keep the writer out. Readers that are the oldest
- * waiters are not passed: they are admitted together when the writer inside leaves. A waiter with p
- * before it waits for at most (p + 1) * (k + 1) holders, beside the readers that are inside when it
- * is queued. volt_rwlock_try_read() and volt_rwlock_try_write() pass, too.
- *
- * A reader that locks again while a writer is queued passes that writer at most k times: it is no
- * way to lock recursively.
+ * It is as with a mutex (volt/mutex.h), but only a writer may be passed: while a writer is the
+ * oldest waiter, up to k callers, readers or writers, may get the lock before it. Each reader that
+ * enters counts, so readers that overlap cannot keep the writer out. Readers that are the oldest
+ * waiters are not passed: they are admitted together when the writer inside leaves.
+ *   A waiter with p before it waits for at most (p + 1) * (k + 1) holders, and for the readers that
+ * are inside when it is queued. volt_rwlock_try_read() and volt_rwlock_try_write() pass as other
+ * callers do.
+ *   A bypass does not make the lock recursive: a reader that locks again passes a queued writer at
+ * most k times.
  *
  * Labels: permits */
 #ifndef VOLT_RWLOCK_H
@@ -43,7 +44,7 @@
 /* Members are private. */
 typedef struct volt_rwlock {
   volt_fifo_ queue; /* the word's value: 0 free, 1.. readers, VOLT_RWLOCK_WRITER_ a writer */
-  uint32_t bypass;  /* how many may pass the oldest waiter */
+  uint32_t bypass;  /* how many callers may pass the oldest waiter */
 } volt_rwlock;
 VOLT_SIZE_AT_MOST_(volt_rwlock, 64);
 
@@ -76,8 +77,9 @@ VOLT_API int volt_rwlock_lock_slow_(volt_rwlock *, volt_waiter *, uint32_t permi
 VOLT_API int volt_rwlock_lock_blocking_slow_(volt_rwlock *, uint32_t permits, uint64_t deadline_ns);
 VOLT_API void volt_rwlock_unlock_slow_(volt_rwlock *, uint32_t permits, const char *what);
 
-/* Lock for reading if no writer holds it and no waiter is queued. Never waits, never fails
- * spuriously. With bypass it passes a queued writer, as often as others may.
+/* Lock for reading if no writer holds it and no waiter is queued. Never waits for a holder, never
+ * fails spuriously. With bypass it may pass a queued writer, and may pause, as
+ * volt_mutex_try_lock().
  * Returns VOLT_OK (locked) or VOLT_EAGAIN.
  * Threads: any; with bypass not from a signal handler.
  * Order: success acquires what the last writer did. */
@@ -124,8 +126,9 @@ VOLT_INLINE void volt_rwlock_read_no_deadline(volt_rwlock *rw) {
 VOLT_API volt_future *volt_rwlock_read_future(volt_future *f, volt_rwlock *rw);
 
 /* Unlock a lock for reading. Aborts if no reader holds it.
- * Wakes: the oldest waiter, a writer, if this was the last reader: the writer gets the lock, or,
- *   with bypass, may be called to look; on this thread, with nothing held.
+ * Wakes: if this was the last reader, the oldest waiter, a writer: it gets the lock, or, with
+ *   bypass, is called to look. Not if it was called to look before. On this thread, with nothing
+ *   held.
  * Threads: any.
  * Order: releases what this thread did before to the next writer. */
 VOLT_INLINE void volt_rwlock_read_unlock(volt_rwlock *rw) {
@@ -138,8 +141,8 @@ VOLT_INLINE void volt_rwlock_read_unlock(volt_rwlock *rw) {
   volt_rwlock_unlock_slow_(rw, 1, "read unlock");
 }
 
-/* Lock for writing if it is free. Never waits, never fails spuriously. With bypass it passes a
- * queued writer, as often as others may.
+/* Lock for writing if it is free. Never waits for a holder, never fails spuriously. With bypass it
+ * may pass a queued writer, and may pause, as volt_mutex_try_lock().
  * Returns VOLT_OK (locked) or VOLT_EAGAIN.
  * Threads: any; with bypass not from a signal handler.
  * Order: success acquires what the last holders did. */
@@ -153,8 +156,8 @@ VOLT_INLINE VOLT_NODISCARD int volt_rwlock_try_write(volt_rwlock *rw) {
   return word & VOLT_WORD_OPEN_ ? volt_rwlock_try_slow_(rw, VOLT_RWLOCK_WRITER_) : VOLT_EAGAIN;
 }
 
-/* Lock for writing, or queue *w for it. Once it is queued, no new reader passes it; with bypass,
- * none once it is the oldest waiter.
+/* Lock for writing, or queue *w for it. Once it is queued, no new reader passes it. With bypass:
+ * once it is the oldest waiter.
  * w: the caller's memory, unused or completed; must stay where it is while queued.
  * Returns VOLT_OK (locked; *w unused) or VOLT_PENDING (queued).
  * Wakes: waker, exactly once, on the thread that unlocks, with nothing held.
@@ -191,7 +194,8 @@ VOLT_API volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw);
  * may be called to look instead. If it is a reader, all readers before the next writer get it.
  * Aborts if no writer holds it.
  * Wakes: these waiters, oldest first, with nothing held, on this thread; readers beyond the first
- *   32 possibly on another thread that uses the lock meanwhile.
+ *   32 possibly on another thread that uses the lock meanwhile. Not a writer that was called to
+ *   look before.
  * Threads: any.
  * Order: releases what this thread did before to the next holders. */
 VOLT_INLINE void volt_rwlock_write_unlock(volt_rwlock *rw) {
@@ -202,11 +206,9 @@ VOLT_INLINE void volt_rwlock_write_unlock(volt_rwlock *rw) {
   volt_rwlock_unlock_slow_(rw, VOLT_RWLOCK_WRITER_, "write unlock");
 }
 
-/* The same, but a writer that is the oldest waiter gets the lock now, whatever the bypass. Without
- * bypass it is volt_rwlock_write_unlock().
- * Wakes: these waiters, but not a writer that was called to look before; as
- *   volt_rwlock_write_unlock().
- * Threads: any. Order: as volt_rwlock_write_unlock(). */
+/* The same, but a writer that is the oldest waiter is granted the lock, whatever the bypass.
+ * Without bypass it is volt_rwlock_write_unlock().
+ * Wakes: as volt_rwlock_write_unlock(). Threads: any. Order: as volt_rwlock_write_unlock(). */
 VOLT_API void volt_rwlock_write_unlock_fair(volt_rwlock *rw);
 
 /* Change the lock for writing that the caller holds into a lock for reading; no writer gets the
