@@ -116,22 +116,23 @@ enum { VOLT_CTX_GO_ON = 0, VOLT_CTX_CANCEL_ONCE = 1, VOLT_CTX_CANCEL_ALL = 2 };
 VOLT_BEGIN_DECLS
 
 /* Start the operation, or ask whether it has completed.
- * waker: if this call returns VOLT_PENDING, it is called once: when the operation completes, or
- *   when a poll may complete it. So a poll after that wake may return VOLT_PENDING again (a lock
- *   with bypass, volt/mutex.h); then the waker is called once more. It replaces the waker of an
- *   earlier poll, so a future may be polled by one task and then by another. Its ctx must outlive
- *   the wake, which may come after a poll has returned the result. A wake may also come after
- *   volt_future_cancel(), or after a poll with another waker: neither call says whether it will.
- *   Where that matters, use volt_loop_poll() or volt_future_poll_ctx(), which count.
+ * waker: if this call returns VOLT_PENDING, it is called once: when the operation completes. A lock
+ *   with bypass (volt/mutex.h) may call it earlier instead, so that a poll looks whether the lock
+ *   is free. That poll may return VOLT_PENDING again, and then the waker that it was given is
+ *   called once. The waker replaces that of an earlier poll, so a future may be polled by one task
+ *   and then by another. Its ctx must outlive the wake, which may come after a poll has returned
+ *   the result. A wake may also come after volt_future_cancel(), or after a poll with another
+ *   waker: neither call says whether it will. Where that matters, use volt_loop_poll() or
+ *   volt_future_poll_ctx(), which count.
  * Returns VOLT_PENDING, or the operation's result: VOLT_OK (the caller has what was asked for), or
  *   what else the constructor says (VOLT_LEADER, VOLT_DONE, VOLT_ECLOSED, VOLT_EINVAL, ...); or
  *   VOLT_ECANCELED or VOLT_ETIMEDOUT if it was given up before.
  *   After a result, every further poll returns the same and does nothing. A poll without a wake
  *   before it is harmless.
  * Wakes: the last waker given, at most once for each poll that has returned VOLT_PENDING, with no
- *   lock held. A replaced waker is called only if the grant came first, and then this call does not
- *   return VOLT_PENDING; or if a call to look at a lock with bypass came first. A composed future
- *   calls the waker like that for each of its leaves, also when the whole is ready already. The
+ *   lock held. A replaced waker is called in two cases only: the grant came first, and then this
+ *   call does not return VOLT_PENDING; or a call to look at a lock with bypass came first. For a
+ *   composed future this holds for each of its leaves, also when the whole is ready already. The
  *   waker is called inside this call if the future only lets others run (VOLT_YIELD). The waker of
  *   the poll before is called inside this call if the future turns out ready before its wake.
  * Cancel: volt_future_cancel().
@@ -158,9 +159,9 @@ VOLT_API int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx);
  * A grant that no poll has returned is given back: permits are released, a lock is unlocked. What a
  * poll has returned with VOLT_OK belongs to the caller, and is not given back. An element that a
  * channel has moved cannot be given back: then the future polls as VOLT_OK.
- * Wakes: if the grant came first, or the call to look at a lock with bypass, its one wake has come
- *   or will come; else none. What is given back, or not looked at, may wake other waiters, inside
- *   this call.
+ * Wakes: if the grant came first, or a call to look at a lock with bypass, its one wake has come or
+ *   will come; else none. What this future gives back, and a lock that it was called to look at, go
+ *   to the next waiters: these are woken inside this call.
  * Threads: the future's owner. */
 VOLT_API void volt_future_cancel(volt_future *f);
 
