@@ -13,8 +13,8 @@
  *   }
  *
  * The caller that does it is the initialiser. If it fails, the oldest waiter becomes the
- * initialiser. After it is done, each volt_once_call() costs one load. A task that finds it done
- * nearly always asks volt_once_is_done() before it makes the future: that is one load, too.
+ * initialiser. After it is done, each volt_once_call() costs one load. A task should ask
+ * volt_once_is_done() before it makes the future: that is one load, too.
  * All-zero is a once that has not begun. Nothing is ever allocated. */
 #ifndef VOLT_ONCE_H
 #define VOLT_ONCE_H

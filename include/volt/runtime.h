@@ -82,7 +82,7 @@ typedef struct volt_rt_config {
 
 /* Counts since the worker began. They are read while it runs, so not all at one moment. */
 typedef struct volt_worker_stats {
-  uint64_t polls;     /* while it is busy, up to 127 of them are not counted yet */
+  uint64_t polls;     /* may lag: while it is busy, the last ones, up to 127, are not in it */
   uint64_t lifo_hits; /* polls of the task that this worker has woken last */
   uint64_t steals;    /* times that it found something to steal */
   uint64_t stolen;    /* tasks that it stole */
