@@ -18,9 +18,9 @@
  *   ... write ...
  *   volt_sharded_rwlock_write_unlock(&table_lock);
  *
- * As many shards as there are workers or busy threads are a good number. A reader unlocks the shard
- * that it has locked, so it keeps the number; a task may unlock on another thread. With one shard it
- * is a volt_rwlock.
+ * A good number of shards is the number of workers or busy threads. A reader unlocks the shard that
+ * it has locked, so it keeps that shard's number. A task may unlock on another thread. With one
+ * shard it is a volt_rwlock.
  *
  * Order: writers get the lock in the order in which they came to the first shard. On each shard,
  * readers and writers are served first come, first served. A writer locks the shards one after
@@ -29,8 +29,8 @@
  * for itself.
  *
  * Lifetime: a thread that has locked it for writing, and sees that there is no other user, may
- * unlock it, destroy it and free it. A thread that has locked it for reading may not: a writer may
- * still be unlocking other shards. */
+ * unlock it, destroy it and free it. A reader may not: a writer may still be unlocking other
+ * shards. */
 #ifndef VOLT_SHARDED_RWLOCK_H
 #define VOLT_SHARDED_RWLOCK_H
 
@@ -50,7 +50,7 @@ typedef struct volt_sharded_rwlock {
 /* Members are private. A writer that waits by a future. */
 typedef struct volt_sharded_write {
   volt_future future;
-  volt_future shard; /* of the shard that it waits for */
+  volt_future shard; /* locks the shard that it waits for */
   volt_sharded_rwlock *lock;
   uint32_t locked; /* how many shards it has, from the first on */
 } volt_sharded_write;
@@ -73,8 +73,8 @@ VOLT_API void volt_sharded_rwlock_destroy(volt_sharded_rwlock *s);
 
 /* ---- read ---- */
 
-/* A shard for this thread to read by. Threads are numbered as they first ask; neighbours get
- * different shards.
+/* A shard for this thread to read by. Threads are numbered as they first ask, and threads with
+ * neighbouring numbers get different shards, if there is more than one.
  * Returns a number below the count of shards; the same in each call of one thread. Threads: any. */
 VOLT_API uint32_t volt_sharded_rwlock_here(const volt_sharded_rwlock *s);
 
@@ -85,8 +85,9 @@ VOLT_INLINE volt_rwlock *volt_sharded_rwlock_shard_(volt_sharded_rwlock *s, uint
   return &s->shards[shard].lock;
 }
 
-/* Lock a shard for reading if no writer has it and no waiter is queued for it. Never waits. Fails
- * also while volt_sharded_rwlock_try_write() fails in another thread.
+/* Lock a shard for reading if no writer has it and no waiter is queued for it. Never waits. It also
+ * fails while a volt_sharded_rwlock_try_write() of another thread has the shard, although that call
+ * may then fail, too.
  * shard: of volt_sharded_rwlock_here(), or any other below the count (else aborts).
  * Returns VOLT_OK (locked) or VOLT_EAGAIN.
  * Threads: any. Order: success acquires what the last writer did. */
@@ -122,8 +123,8 @@ VOLT_API volt_future *volt_sharded_rwlock_read_future(volt_future *f, volt_shard
 
 /* Unlock a shard that was locked for reading. Aborts if no reader has it.
  * shard: the one that was locked.
- * Wakes: the oldest waiter of the shard, a writer, if this was its last reader; on this thread, with
- *   nothing held.
+ * Wakes: the oldest waiter of the shard, a writer, if this was its last reader; on this thread,
+ *   with nothing held.
  * Threads: any. Order: releases what this thread did before to the next writer. */
 VOLT_INLINE void volt_sharded_rwlock_read_unlock(volt_sharded_rwlock *s, uint32_t shard) {
   volt_rwlock_read_unlock(volt_sharded_rwlock_shard_(s, shard));
@@ -133,7 +134,7 @@ VOLT_INLINE void volt_sharded_rwlock_read_unlock(volt_sharded_rwlock *s, uint32_
 
 /* Lock for writing if no shard is locked and no waiter is queued for one. Never waits.
  * Returns VOLT_OK (locked) or VOLT_EAGAIN (no shard is locked by this call).
- * Wakes: on failure, waiters of the shards that it had locked meanwhile, on this thread.
+ * Wakes: on failure, waiters that queued for the shards that it had locked, on this thread.
  * Threads: any. Order: success acquires what the last holders did. */
 VOLT_API VOLT_NODISCARD int volt_sharded_rwlock_try_write(volt_sharded_rwlock *s);
 
@@ -155,8 +156,8 @@ VOLT_API void volt_sharded_rwlock_write_no_deadline(volt_sharded_rwlock *s);
  *   the future is ready or cancelled.
  * Returns &w->future: polls as VOLT_OK.
  * Wakes: the poller, once for each shard that it has to wait for.
- * Cancel: volt_future_cancel(); the shards that it has are unlocked. If it is dropped after its last
- *   grant and before a poll has returned it, all are.
+ * Cancel: volt_future_cancel(); the shards that it has are unlocked. If it is dropped after its
+ *   last grant and before a poll has returned it, all shards are unlocked.
  * Threads: the owner of *w, one at a time. Order: as volt_sharded_rwlock_try_write(). */
 VOLT_API volt_future *volt_sharded_rwlock_write_future(volt_sharded_write *w,
                                                        volt_sharded_rwlock *s);
@@ -168,11 +169,12 @@ VOLT_API void volt_sharded_rwlock_write_unlock(volt_sharded_rwlock *s);
 
 /* ---- inspection ---- */
 
-/* How many readers hold it now. A snapshot of each shard in turn. Threads: any. */
+/* How many readers hold it now, on all shards together. A snapshot of each shard in turn. Threads:
+ * any. */
 VOLT_API uint32_t volt_sharded_rwlock_readers(const volt_sharded_rwlock *s);
 
-/* How many waiters are queued now, on all shards together; a writer is queued for one at a time. A snapshot
- * of each shard in turn. Threads: any. */
+/* How many waiters are queued now, on all shards together; a writer is queued for one at a time. A
+ * snapshot of each shard in turn. Threads: any. */
 VOLT_API uint32_t volt_sharded_rwlock_waiters(const volt_sharded_rwlock *s);
 
 VOLT_END_DECLS
