@@ -1,37 +1,39 @@
-/* bypass.c: the engine of a mutex or rwlock that callers may pass, up to `bypass` of them.
+/* bypass.c: the engine of a mutex or rwlock whose oldest waiter up to `bypass` callers may pass.
  *
  * Algorithm
- *   A lock that is granted to the oldest waiter is idle until that waiter runs. Here a release
- *   leaves the lock free instead, and nudges the oldest waiter: it calls the waiter's waker so that
- *   its owner comes and looks. Until then callers that do not queue may take the lock and leave it,
- *   by one compare-and-swap each. Each of them lowers LEFT. The release that finds LEFT spent
- *   grants the lock to the oldest waiter, and calls no waker, because the nudge was the waiter's
- *   wake. If the owner looks while the lock is held, it registers its waker again and LEFT becomes
- *   0. So a waiter looks in vain once at most, and then it is granted the lock as in permits.c.
- *   Only the head of the FIFO is nudged, and only if its owner looks (w->data). A waiter of
- *   volt_mutex_lock(), whose waker means "granted", and one that a condition variable has moved,
- *   are granted the lock. While one of these is the head, no caller passes it.
- *   A mutex is a rwlock without readers. A reader shares the object, a writer (and the holder of a
- *   mutex) has it alone. Only a writer is nudged. Readers at the head wait for a writer that is
- *   inside; its release admits them all, up to the next writer. A reader that passes a head writer
- *   lowers LEFT when it enters, so readers that overlap cannot keep the writer out.
+ *   The object is idle from a grant until the granted waiter runs. So a release here leaves the
+ *   object free instead, and nudges the head, the oldest waiter: it calls the head's waker so that
+ *   its owner looks. Until the owner looks, callers that do not queue may take the object and give
+ *   it back, by one compare-and-swap each. Each caller that takes it lowers LEFT. The release that
+ *   finds LEFT at 0 grants the object to the head, and calls no waker, because the nudge was the
+ *   head's wake. An owner that looks takes the object if it is free. If not, it registers its waker
+ *   again and sets LEFT to 0. So a waiter looks in vain once at most; then it is granted the object
+ *   as in permits.c.
+ *   A release nudges the head only if its owner looks (w->data). Two kinds of waiters do not look:
+ *   a waiter of volt_mutex_lock(), whose waker means "granted", and a waiter that a condition
+ *   variable has moved. They are granted the object, and while one of them is the head, no caller
+ *   passes it.
+ *   A mutex is a rwlock without readers. A reader shares the object. A writer has it alone, as the
+ *   holder of a mutex has. Only a writer is nudged. Readers at the head wait for a writer that is
+ *   inside; its release admits them all, up to the next writer. A reader that passes the head
+ *   lowers LEFT when it enters, so readers that overlap cannot keep the head out.
  *
  * The word, beside QUEUED, LOCKED and RETURNING (detail/fifo.h)
  *   value   What is held, also while QUEUED is set: 0, kind->full, or how many readers are inside.
- *   OPEN    The head is a writer that may look.
+ *   OPEN    The head is a writer whose owner looks.
  *   NUDGED  The head's waker has been called, or will be, and its owner has not looked yet.
- *   LEFT    How many callers may still pass the head, while OPEN is set. It begins at `bypass` when
- *           a waiter is queued first, or becomes first because a waiter before it got the object. A
- *           waiter that becomes first by a cancel goes on with what was left.
+ *   LEFT    While OPEN is set: how many callers may still pass the head. It is `bypass` when a
+ *           waiter comes to be the head because the FIFO was empty, or because the head got the
+ *           object. It stays as it is when the head was cancelled.
  *   The word is written by compare-and-swap from a word without LOCKED, and by the holder of the
  *   lock with a plain store. A word with LOCKED has QUEUED, so the inline paths never see LOCKED
  *   alone. A free object is 0, whatever `bypass` is.
  *
  * How long a waiter waits: while a waiter is the head, at most LEFT callers that do not queue get
- * the object (I5). A waiter with p before it waits for these p, and for at most (p + 1) * `bypass`
- * callers that pass. There is no clock, and a waiter's time in the FIFO does not
- * count: if it did, every waiter of a long FIFO would count as starving, and no release would leave
- * the lock free any more.
+ * the object (I5). A waiter with p before it waits for the present holder, for these p, and for at
+ * most (p + 1) * `bypass` callers that pass. A waiter's time in the FIFO does not count, and no
+ * clock is read: else each waiter of a long FIFO would count as starving, and no release would
+ * leave the object free any more.
  *
  * Source: Linux (mutex: the woken waiter that fails once is handed the lock; rwsem: readers that
  * steal must not keep the count above zero), Go (sync.Mutex: normal and starving), and "Fissile
@@ -48,15 +50,15 @@
  *   I5  While some waiter is the head, and since the last waiter got the object, at most `bypass`
  *       callers that did not queue get the object.
  *   I6  If the head is a reader, a writer is inside, or RETURNING counts a thread that will admit
- *       it, or the thread that leaves last will.
+ *       it (or the last reader inside admits it, if that one leaves before).
  *
  * Races
  *   R1  Interleaving: a caller takes the object while a release holds the lock and decides from the
  *       word that it has read. Prevented by: all others change the word by a compare-and-swap from
  *       a word without LOCKED.
  *   R2  Interleaving: a release leaves the object free, and no waiter was called. Prevented by: a
- *       release that does not lock frees the object only by a compare-and-swap from a word with
- *       NUDGED (I1).
+ *       release that does not take the lock frees the object only by a compare-and-swap from a word
+ *       with NUDGED (I1).
  *   R3  Interleaving: the head looks in vain and clears NUDGED, while the holder frees the object
  *       because it has read NUDGED. Prevented by: both change the one word. NUDGED is cleared under
  *       the lock, in a word whose value is not 0.

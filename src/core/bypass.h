@@ -1,5 +1,5 @@
-/* bypass.h: the engine of a mutex or rwlock that may be passed, on the FIFO (fifo.h). bypass.c says
- * how it works, bypass_wait.c how a future and a thread wait with it.
+/* bypass.h: the engine of a mutex or rwlock with a bypass, on the FIFO (fifo.h). bypass.c says how
+ * it works, bypass_wait.c how a future and a thread wait with it.
  *
  * A mutex and a rwlock use it if their `bypass` is above 0, and the permits engine (permits.h) if
  * that is 0. */
@@ -29,8 +29,8 @@ static inline uint32_t volt_bypass_check_(const char *name, uint32_t bypass) {
   return bypass;
 }
 
-/* In the calls below, want is kind->full or kind->share. Those without more words are as the public
- * functions of mutex.h. */
+/* In the calls below, want is kind->full or kind->share. A call without a comment of its own is as
+ * the public function of that name in mutex.h. */
 int volt_bypass_try_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want);
 int volt_bypass_acquire_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_waiter *w,
                          uint32_t want, volt_waker waker);
@@ -42,8 +42,8 @@ int volt_bypass_acquire_blocking_(volt_fifo_ *q, const volt_bypass_kind_ *kind, 
 int volt_bypass_acquire_to_look_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_waiter *w,
                                  uint32_t want, volt_waker waker);
 
-/* Give back `given`: what was taken; or full - share, to go on as a reader. fair: the oldest
- * waiter gets the object, and no caller passes it. */
+/* Give back `given`: what was taken; or full - share, to go on as a reader. fair: the oldest waiter
+ * is granted the object, and no caller passes it. */
 void volt_bypass_release_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t given);
 void volt_bypass_release_fair_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t given);
 
@@ -64,7 +64,7 @@ void volt_bypass_move_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_fifo_ 
 /* The value of the word now. */
 uint32_t volt_bypass_value_(const volt_fifo_ *q);
 
-/* Whether *w, which is linked or not, was nudged and has not looked yet. */
+/* Whether *w, linked or not, was nudged and its owner has not looked yet. */
 static inline bool volt_bypass_is_nudged_(volt_waiter *w) {
   return volt_load_relaxed(&w->state) == VOLT_WAITER_NUDGED_; /* a hint; the lock decides */
 }

@@ -1,5 +1,5 @@
-/* bypass_wait.c: how a future and a blocked thread wait for an object that may be passed. Both look
- * when they are nudged (bypass.c). The races are those of bypass.c.
+/* bypass_wait.c: how a future and a blocked thread wait for an object with a bypass. Both look when
+ * they are nudged. The races are those of bypass.c.
  *
  * Labels: bypass */
 #include "bypass.h"
@@ -9,7 +9,7 @@
 
 /* ---- threads ---- */
 
-/* Spin for what is wanted, for about 10 us. Returns false if the caller has to queue. */
+/* Try to take the object for about 10 us. Returns false if the caller has to queue. */
 static bool bypass_spin_and_take(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want,
                                  uint64_t deadline_ns) {
   volt_spin_ spins = {0, 0};
