@@ -1,8 +1,8 @@
 /* leaf.h: how a poll drives a leaf, a future that waits with one waiter (future_ops.h).
  *
- * Every function here takes the operations of the leaf beside the leaf. future.c gives them as
- * f->ops, for every leaf. A primitive may give them as a constant, in a poll_ctx() of its own: the
- * compiler then calls its start() directly, and leaves out what the operations do not have.
+ * Every function here takes a leaf and its operations. future.c gives f->ops, for every leaf. A
+ * primitive may give a constant, in a poll_ctx() of its own. Then the compiler calls start()
+ * directly, and leaves out what the operations do not have.
  *
  *   static int x_poll_ctx(volt_future *f, volt_ctx *ctx);
  *   static const volt_future_ops_ x_ops = {.start = x_start, ..., .poll_ctx = x_poll_ctx};
@@ -94,8 +94,8 @@ static inline bool volt_leaf_is_granted_(volt_future *f, const volt_future_ops_ 
 int volt_future_poll_long_(volt_future *f, volt_ctx *ctx);
 
 /* volt_future_poll_ctx() of a leaf without a poll() of its own.
- * start_short: as ops->start(), if that is quick; else it does nothing and returns VOLT_EAGAIN, and
- *   ops->start() follows. Or NULL. */
+ * start_short: as ops->start() where that is quick; where it is not, it does nothing and returns
+ *   VOLT_EAGAIN, and ops->start() is called. NULL: ops->start() is called at once. */
 static VOLT_INLINED_ int volt_leaf_poll_ctx_(volt_future *f, volt_ctx *ctx,
                                              const volt_future_ops_ *ops,
                                              int (*start_short)(volt_future *f,

@@ -43,8 +43,8 @@ static uint32_t monitor_state(uint64_t word) {
   return word & VOLT_WORD_CLOSED_ ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_;
 }
 
-/* These three are not inlined, so that an operation that completes no waiter has no frame for
- * them. */
+/* The compiler does not inline these three, so an operation that completes no waiter has no frame
+ * for them. */
 VOLT_NOINLINE void volt_monitor_complete_one_(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_fifo_unlock_(q, word);

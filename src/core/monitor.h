@@ -47,8 +47,9 @@ static inline bool volt_monitor_first_is_released_(const volt_fifo_ *q) {
 
 /* ---- enter, and exit ---- */
 
-/* Each with the lock held, and with the word. While the first waiter is released, complete the
- * released ones, a batch at a time, and take the lock again. Returns the word. */
+/* The next three are called with the lock held. word: what the word was. This one: while the first
+ * waiter is released, complete the released ones, a batch at a time, and take the lock again.
+ * Returns the word. */
 uint64_t volt_monitor_complete_first_(volt_fifo_ *q, uint64_t word);
 /* Unlock, and complete the released waiters, one at least; again for each further batch. */
 void volt_monitor_complete_all_(volt_fifo_ *q, uint64_t word);
@@ -145,8 +146,8 @@ bool volt_monitor_complete_(volt_fifo_ *q, const char *name, volt_waiter *w);
 /* The same, for a queue whose value is its epoch. One load if *w is not released. */
 bool volt_monitor_complete_counted_(volt_fifo_ *q, const char *name, volt_waiter *w);
 
-/* The slow path of volt_monitor_destroy_(): wait while a thread is counted in RETURNING (R2). Aborts
- * if a waiter is queued. */
+/* The slow path of volt_monitor_destroy_(): wait while a thread is counted in RETURNING (R2).
+ * Aborts if a waiter is queued. */
 void volt_monitor_destroy_slow_(volt_fifo_ *q, const char *name);
 
 /* As the public x_destroy(). */

@@ -167,14 +167,14 @@ void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind
 
 /* ---- releasing ---- */
 
-/* Release n permits to the FIFO, under the lock, which is released. */
+/* Release n permits to the waiters in the FIFO. The lock is held; this call releases it. */
 void volt_permits_release_locked_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
                                   uint32_t n);
 
-/* Fast path of that: the head is missing exactly n permits, and none are carried over. Then what is
- * released and what is there are together what the head wants, so they are not too many. Grants the
- * head, releases the lock and returns true. Otherwise, or if the word has one of the flags, returns
- * false: nothing is changed, and the lock is still held. */
+/* Fast path of that, if the head is missing exactly n permits, none are carried over, and the word
+ * has none of the flags. The n permits and those that the head has gathered are what it wants, so
+ * they are not too many. Grants the head, releases the lock and returns true. Else returns false:
+ * nothing is changed, and the lock is still held. */
 static VOLT_INLINED_ bool volt_permits_grant_head_and_unlock_(volt_fifo_ *q,
                                                               const volt_permit_kind_ *kind,
                                                               uint64_t word, uint64_t flags,

@@ -76,10 +76,10 @@ typedef struct volt_worker {
   unsigned index;
   unsigned lifo_run;    /* polls from lifo in a row */
   bool is_searching;    /* counted in idle */
-  bool polls_are_long;  /* on average, before the last look: then the slot is not used */
+  bool polls_are_long;  /* on average, before the last look. Then it does not use the slot */
   unsigned until_look;  /* polls until the injection queue and the clock are looked at */
   unsigned look_period; /* between two looks */
-  uint64_t looked_ns;   /* the last look, later by what was no poll since */
+  uint64_t looked_ns;   /* of the last look, plus the time since then in which it did not poll */
   uint64_t random;
   volt_free_list free[VOLT_POOL_CLASSES];
   volt_no_block_ no_block;

@@ -1,7 +1,9 @@
 /* pool.c: memory for tasks: blocks of 96 to 1024 bytes, carved from chunks that the runtime keeps
- * until it ends. Each worker keeps a list of the blocks that it has freed. Blocks that are too many
- * for that list, and those that other threads free, go to a list for all. Larger tasks go to the
- * allocator. A block has as much alignment as its size; two blocks may share a cache line. */
+ * until it ends. A block's size is a multiple of 16 bytes, and there is a list of free blocks for
+ * each size. Each worker has such lists for the blocks that it has freed. Blocks that are too many
+ * for its list, and blocks that other threads free, go to the lists for all. A larger task's memory
+ * comes from the allocator. A block is aligned to the largest power of two that divides its size,
+ * but at most to a cache line. So two blocks may share a cache line. */
 #include <string.h>
 
 #include "../core/check.h"
@@ -72,7 +74,8 @@ static void pool_add_chunk(volt_pool *pool, volt_chunk *chunk) {
   pool->fresh_bytes = CHUNK_BYTES - sizeof *chunk;
 }
 
-/* As much alignment as such a size may need, up to that of a cache line. */
+/* The largest power of two that divides bytes, at most a cache line: a type of that size needs no
+ * more. */
 static size_t pool_alignment_of(size_t bytes) {
   size_t lowest_bit = bytes & (~bytes + 1);
   return lowest_bit < VOLT_CACHE_LINE ? lowest_bit : VOLT_CACHE_LINE;

@@ -6,9 +6,9 @@
  * goes to the ring. The slot is polled at most three times in a row while the ring has tasks, so
  * two tasks that wake each other do not keep others waiting. No worker steals from the slot. So a
  * worker whose polls are long does not use it: there a woken task goes to the ring, and another
- * worker may take it. Every 8 to 127 polls the worker first looks at the injection queue and the
- * clock. That number is adapted, so that it takes about a fifth of a millisecond. In between it does
- * nothing for a poll but what that poll needs: it polls its own tasks in one loop.
+ * worker may take it. Every 8 to 127 polls the worker looks at the injection queue and the clock.
+ * It adapts that number, so that the polls in between take about a fifth of a millisecond. In
+ * between it polls its own tasks in one loop, and does nothing else for them.
  *
  * Invariants
  *   I2  a task that is queued is polled: by this worker if it is in the worker's own queues; else
@@ -58,17 +58,17 @@ static void worker_push_and_wake(volt_worker *w, volt_task *t) {
   volt_rt_work_queued_(w->rt);
 }
 
-/* The same, while polls are long. That a wake takes long does not make a poll long. */
+/* The same, while polls are long. To wake a worker takes time, which does not count as a poll's. */
 static VOLT_NOINLINE void worker_push_from_long_poll(volt_worker *w, volt_task *t) {
   uint64_t since_ns = volt_now_ns();
   worker_push_and_wake(w, t);
   w->looked_ns += volt_now_ns() - since_ns;
 }
 
-/* A task was woken or spawned on its own worker: it goes to the slot, and the task there to the
- * ring. If polls are long, it goes to the ring itself: the task that runs may have released a lock
- * to it, and may compute for long before it comes to its next await. In the slot, the new owner of
- * the lock would wait for that, and all that wait for the lock would wait for the owner. */
+/* A task was woken or spawned on this worker: it goes to the slot, and the task there to the ring.
+ * If polls are long, it goes to the ring itself. The reason: the task that runs may have released a
+ * lock to it, and may compute for long before its next await. In the slot, the new owner of the
+ * lock would wait for that, and all that wait for the lock would wait for the owner. */
 void volt_rt_schedule_next_(volt_here_ *here, volt_task *t) {
   volt_worker *w = here->worker;
   if (w->polls_are_long) {
