@@ -201,9 +201,9 @@ int volt_chan_recv_many_blocking(volt_chan *c, void *elems, uint32_t n, uint32_t
 }
 
 /* Wait for about as long as a receiver takes to empty the ring. A sender that looks again at once
- * finds one place, then the next: it and the receiver fetch the same cache lines from each other for
- * every element. The pause makes no element late, because those in the ring come first. (A receiver
- * has no such pause: the element that it waits for would be late.) */
+ * finds one place, and then one more: for every element, it and the receiver fetch the same cache
+ * lines from each other. The pause makes no element late, because those in the ring come first. (A
+ * receiver has no such pause: the element that it waits for would be late.) */
 static VOLT_NOINLINE void chan_await_places(const volt_chan *c) {
   uint32_t spins = 2 * (c->capacity - 1);
   if (spins > VOLT_CHAN_PATIENCE) spins = VOLT_CHAN_PATIENCE;

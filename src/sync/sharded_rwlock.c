@@ -2,8 +2,8 @@
  *
  * Algorithm
  *   A writer locks the shards in the order of the array, one after another, and unlocks them in the
- *   other order. Everything concurrent happens in each shard's rwlock. What a writer has locked so
- *   far is its own: `locked` of its future, or a variable of its call.
+ *   other order. All that is concurrent happens in the shards' rwlocks. Only the writer itself
+ *   knows how many shards it has: `locked` of its future, or a variable of its call.
  *
  * Source: the "big-reader" lock of Linux, and crossbeam's ShardedLock.
  *
@@ -12,13 +12,15 @@
  *   I2  A call that fails, and a future that is cancelled, has no shard.
  *
  * Races
- *   R1  Interleaving: one writer has the first shard and waits for the second; another has the second
- *       and waits for the first. Prevented by: I1. All ways to lock for writing use the one order.
+ *   R1  Interleaving: one writer has the first shard and waits for the second; another has the
+ *       second and waits for the first. Prevented by: I1. All ways to lock for writing use the one
+ *       order.
  *   R2  Interleaving: a future is cancelled, or its deadline passes, while it has some shards and
- *       waits for the next, which is granted at this moment. Prevented by: the cancel of the
- *       rwlock's future gives that shard back, and the shards before it are unlocked after that.
- *   R3  Interleaving: a reader enters by a shard that the writer has not reached, while the writer
- *       writes. Prevented by: the writer is ready when it has the last shard, and not before.
+ *       waits for the next, which is granted at this moment. Prevented by: the cancel of that
+ *       shard's future gives the shard back. After that, the cancel unlocks the shards before it.
+ *   R3  Interleaving: a writer writes while a reader is in a shard that the writer has not reached.
+ *       Prevented by: the call or future of a writer returns VOLT_OK only when it has the last
+ *       shard.
  *   R4  Interleaving: a writer unlocks; the next writer takes the lock, is its last user, and frees
  *       it, while the first still unlocks. Prevented by: the next writer locks every shard, so it
  *       has the lock only after the last unlock of the first, which touches nothing afterwards. */
