@@ -1,9 +1,11 @@
-// bypass_model: a mutex that newcomers may take before the oldest waiter, k times at most.
+// bypass_model: a mutex with bypass. A newcomer is a caller that does not queue; at most k of them
+// pass the head, the oldest waiter.
 // bypass.c I1-I5, R1-R8, R10, R11.
 // PROGRAM: bypass BATCH 1 QUICK 0.2 MUTANTS
 //
-// In each model every registration is settled by one wake or one drop (I4), the word is zero in the
-// end, and the lock's holders are counted in plain variables: so two at once are a race.
+// Each model checks that every registration is settled by one wake or one drop (I4), and that the
+// word is zero in the end. The holders of the lock count themselves in plain variables, so two
+// holders at once are a race.
 #include "blocker.hpp"
 #include "poller.hpp"
 
@@ -22,7 +24,7 @@ struct bypass_model : model {
   void unlock() {
     volt_mutex_unlock(&m);
   }
-  // In the constructor: one more waits.
+  // In the constructor: one more waiter is queued.
   void queue(blocker *b, volt_future *f) {
     EXPECT(b->poll(volt_mutex_lock_future(f, &m)) == VOLT_PENDING);
     queued += 1;
@@ -111,7 +113,7 @@ MODEL(bypass_release_x_newcomer_1, 2, full)
 struct bypass_release_x_newcomer_2 : with_bypass<release_x_newcomer, 2> {};
 MODEL(bypass_release_x_newcomer_2, 2, full)
 
-// I5: the one who releases comes again and again.
+// I5: the thread that unlocks comes back as a newcomer.
 struct release_and_again : release_x_newcomer {
   using release_x_newcomer::release_x_newcomer;
   void thread(unsigned index) override {
@@ -125,8 +127,8 @@ MODEL(bypass_release_and_again_1, 2, bounded)
 struct bypass_release_and_again_2 : with_bypass<release_and_again, 2> {};
 MODEL(bypass_release_and_again_2, 2, bounded)
 
-// I5, with one thread that comes k + 1 times while the head polls: the last time it is refused, or
-// the head was served.
+// I5: one thread comes k + 1 times while the head polls: the last time it is refused, or the head
+// has got the lock.
 struct come_too_often : bypass_model {
   volt_future f;
   blocker b;
@@ -172,7 +174,7 @@ MODEL(bypass_release_x_newcomer_x_head_1, 3, bounded)
 struct bypass_release_x_newcomer_x_head_2 : with_bypass<release_x_newcomer_x_head, 2> {};
 MODEL(bypass_release_x_newcomer_x_head_2, 3, bounded)
 
-// Two newcomers and the head, which has been told, all go for it.
+// Two newcomers, and the head, which was nudged, try to take the lock.
 struct two_newcomers_x_head : bypass_model {
   volt_future f;
   blocker b;
@@ -197,7 +199,7 @@ MODEL(bypass_two_newcomers_x_head_1, 3, bounded)
 struct bypass_two_newcomers_x_head_2 : with_bypass<two_newcomers_x_head, 2> {};
 MODEL(bypass_two_newcomers_x_head_2, 3, bounded)
 
-// A newcomer that queues: behind the head, or it takes what is free.
+// A newcomer that may queue takes the lock if it is free, or queues behind the head.
 struct head_x_queueing_newcomer : bypass_model {
   volt_future f, g;
   blocker b, c;
@@ -224,7 +226,7 @@ MODEL(bypass_head_x_queueing_newcomer_1, 3, bounded)
 struct bypass_head_x_queueing_newcomer_2 : with_bypass<head_x_queueing_newcomer, 2> {};
 MODEL(bypass_head_x_queueing_newcomer_2, 3, bounded)
 
-// I5: one more queues behind the head while a newcomer has the lock: nobody else passes for that.
+// I5: a waiter queues behind the head while a newcomer has the lock. So not one more may pass.
 struct queue_after_passes : bypass_model {
   volt_future f, g;
   poller::trace left[2];
@@ -256,7 +258,7 @@ struct queue_after_passes : bypass_model {
 struct bypass_queue_after_passes_1 : with_bypass<queue_after_passes, 1> {};
 MODEL(bypass_queue_after_passes_1, 2, full)
 
-// The first who queues meets the release.
+// The first waiter queues while the holder unlocks.
 struct start_x_release : bypass_model {
   volt_future f;
   blocker b;
@@ -280,7 +282,7 @@ struct start_x_release : bypass_model {
 struct bypass_start_x_release_1 : with_bypass<start_x_release, 1> {};
 MODEL(bypass_start_x_release_1, 2, full)
 
-// Two in the queue, and the first of them passes the lock on, while newcomers come.
+// Two waiters are queued. The first gets the lock and unlocks it, while newcomers come.
 struct two_heads_x_newcomers : bypass_model {
   volt_future f, g;
   blocker b;
@@ -309,8 +311,8 @@ MODEL(bypass_two_heads_x_newcomers_1, 2, bounded)
 
 // ---- nudge x cancel: R4, R5, R7 ----
 
-// The head gives up as it is told that the lock is free. Its poller is freed with the one call that
-// it is owed.
+// The head gives up while it is nudged. Its poller is freed by the one wake or drop that it is
+// owed.
 struct nudge_x_cancel : bypass_model {
   volt_future f;
   poller::trace left;
@@ -333,7 +335,7 @@ struct nudge_x_cancel : bypass_model {
 struct bypass_nudge_x_cancel_1 : with_bypass<nudge_x_cancel, 1> {};
 MODEL(bypass_nudge_x_cancel_1, 2, full)
 
-// Another one waits behind it, and is told instead.
+// The waiter behind it is nudged instead.
 struct nudge_x_cancel_x_next : nudge_x_cancel {
   volt_future next;
   poller::trace next_left;
@@ -351,7 +353,7 @@ MODEL(bypass_nudge_x_cancel_x_next_1, 2, full)
 struct bypass_nudge_x_cancel_x_next_2 : with_bypass<nudge_x_cancel_x_next, 2> {};
 MODEL(bypass_nudge_x_cancel_x_next_2, 2, full)
 
-// The one behind it is a raw waiter: its waker means that it has the lock.
+// The waiter behind it is of volt_mutex_lock(): its waker means that it has the lock.
 struct nudge_x_cancel_x_raw_next : nudge_x_cancel {
   volt_waiter next;
   wake_count next_woken;
@@ -367,7 +369,8 @@ struct nudge_x_cancel_x_raw_next : nudge_x_cancel {
 struct bypass_nudge_x_cancel_x_raw_next_1 : with_bypass<nudge_x_cancel_x_raw_next, 1> {};
 MODEL(bypass_nudge_x_cancel_x_raw_next_1, 2, full)
 
-// It has been told, and gives up as a newcomer comes: free or held, the next one is not forgotten.
+// The head was nudged, and gives up as a newcomer comes. Whether the lock is free or held then, the
+// next waiter gets it.
 struct cancel_x_newcomer : bypass_model {
   volt_future f, next;
   poller::trace left, next_left;
@@ -395,8 +398,8 @@ MODEL(bypass_cancel_x_newcomer_1, 2, full)
 struct bypass_cancel_x_newcomer_2 : with_bypass<cancel_x_newcomer, 2> {};
 MODEL(bypass_cancel_x_newcomer_2, 2, full)
 
-// I5: the head gives up while a newcomer has the lock: that one's pass counts for the next, too.
-// But a head that was granted the lock, and gives it back, has had its turn.
+// I5: the head gives up while a newcomer has the lock: that newcomer counts for the next head, too.
+// But a head that was granted the lock, and gives it back, has got it: the count begins again.
 struct cancel_after_passes : cancel_x_newcomer {
   bool had_its_turn = false;
   using cancel_x_newcomer::cancel_x_newcomer;
@@ -421,7 +424,7 @@ struct cancel_after_passes : cancel_x_newcomer {
 struct bypass_cancel_after_passes_1 : with_bypass<cancel_after_passes, 1> {};
 MODEL(bypass_cancel_after_passes_1, 2, bounded)
 
-// The same, and the next one polls as soon as it is told.
+// The same, and the next waiter polls as soon as it is nudged.
 struct cancel_x_newcomer_x_next : bypass_model {
   volt_future f, next;
   poller::trace left;
@@ -447,7 +450,7 @@ struct cancel_x_newcomer_x_next : bypass_model {
 struct bypass_cancel_x_newcomer_x_next_1 : with_bypass<cancel_x_newcomer_x_next, 1> {};
 MODEL(bypass_cancel_x_newcomer_x_next_1, 3, bounded)
 
-// The one behind the head gives up, as the head is told.
+// The waiter behind the head gives up while the head is nudged.
 struct release_x_cancel_of_next : nudge_x_cancel_x_next {
   using nudge_x_cancel_x_next::nudge_x_cancel_x_next;
   void thread(unsigned index) override {
@@ -483,8 +486,8 @@ struct release_x_two_cancels : nudge_x_cancel_x_next {
 struct bypass_release_x_two_cancels_1 : with_bypass<release_x_two_cancels, 1> {};
 MODEL(bypass_release_x_two_cancels_1, 3, bounded)
 
-// It has been told, its budget is spent, and it gives up as it is granted, which comes without a
-// wake.
+// The head was nudged, and LEFT is 0. It gives up while it is granted the lock, which comes without
+// a wake.
 struct silent_grant_x_cancel : bypass_model {
   volt_future f;
   poller::trace left;
@@ -511,7 +514,7 @@ MODEL(bypass_silent_grant_x_cancel_1, 2, full)
 
 // ---- the head looks: R3, R6, R8 ----
 
-// R6, R8: its budget is spent, and the holder grants it without a wake while it looks.
+// R6, R8: LEFT is 0, and the holder grants the head the lock without a wake while the head looks.
 struct silent_grant_x_look : bypass_model {
   volt_future f;
   blocker b;
@@ -541,7 +544,7 @@ MODEL(bypass_silent_grant_x_look_1, 2, full)
 struct bypass_silent_grant_x_look_2 : with_bypass<silent_grant_x_look, 2> {};
 MODEL(bypass_silent_grant_x_look_2, 2, full)
 
-// The same with one behind it, so that the queue is not empty when it has been claimed.
+// The same with a waiter behind it, so that the FIFO is not empty once the head is claimed.
 struct silent_grant_x_look_x_raw_next : silent_grant_x_look {
   volt_waiter next;
   wake_count next_woken;
@@ -557,7 +560,8 @@ struct silent_grant_x_look_x_raw_next : silent_grant_x_look {
 struct bypass_silent_grant_x_look_x_raw_next_1 : with_bypass<silent_grant_x_look_x_raw_next, 1> {};
 MODEL(bypass_silent_grant_x_look_x_raw_next_1, 2, full)
 
-// R3: it looks while a newcomer has the lock, and that one leaves on the strength of the nudge.
+// R3: the head looks while a newcomer has the lock, and the newcomer leaves the lock free because
+// it has read NUDGED.
 struct look_in_vain_x_release : bypass_model {
   volt_future f;
   blocker b;
@@ -582,7 +586,8 @@ struct look_in_vain_x_release : bypass_model {
 struct bypass_look_in_vain_x_release_2 : with_bypass<look_in_vain_x_release, 2> {};
 MODEL(bypass_look_in_vain_x_release_2, 2, bounded)
 
-// It looks once, and is told again, once.
+// The head looks while a newcomer has the lock. If it looks in vain, it is woken once more, by its
+// grant.
 struct one_look_x_release : bypass_model {
   volt_future f;
   poller::trace left;
@@ -625,7 +630,7 @@ struct look_x_release_x_newcomer : look_in_vain_x_release {
 struct bypass_look_x_release_x_newcomer_2 : with_bypass<look_x_release_x_newcomer, 2> {};
 MODEL(bypass_look_x_release_x_newcomer_2, 3, bounded)
 
-// It looks, and then gives up: what it has registered anew is dropped, or has been woken.
+// The head looks, and then gives up: its new registration is dropped, or has been woken.
 struct look_then_cancel_x_release : one_look_x_release {
   uint32_t owed = 0;
   using one_look_x_release::one_look_x_release;
@@ -655,7 +660,7 @@ MODEL(bypass_look_then_cancel_x_release_2, 2, bounded)
 
 // ---- set_waker x nudge: R7 ----
 
-// Another poller takes the future over as the first is told.
+// Another poller takes the future over while the waker of the first is called.
 struct set_waker_x_nudge : bypass_model {
   volt_future f;
   poller::trace left[2];
@@ -687,7 +692,8 @@ MODEL(bypass_set_waker_x_nudge_x_newcomer_1, 3, bounded)
 struct bypass_set_waker_x_nudge_x_newcomer_2 : with_bypass<set_waker_x_nudge, 2> {};
 MODEL(bypass_set_waker_x_nudge_x_newcomer_2, 3, bounded)
 
-// It was told, and another poller takes it over while a newcomer holds the lock and leaves.
+// The head was nudged, and another poller takes it over while a newcomer holds the lock and
+// unlocks.
 struct set_waker_x_release : set_waker_x_nudge {
   explicit set_waker_x_release(uint32_t k) : set_waker_x_nudge(k) {
     unlock();
@@ -703,7 +709,7 @@ MODEL(bypass_set_waker_x_release_1, 2, full)
 struct bypass_set_waker_x_release_2 : with_bypass<set_waker_x_release, 2> {};
 MODEL(bypass_set_waker_x_release_2, 2, full)
 
-// It is left without a waker, as in a select that keeps its losers, and polled again later.
+// The head is left without a waker, as in a select that keeps its losers, and polled again later.
 struct leave_x_nudge : set_waker_x_nudge {
   explicit leave_x_nudge(uint32_t k) : set_waker_x_nudge(k) {
     EXPECT(after->end() == 0);
@@ -785,8 +791,8 @@ MODEL(bypass_blocking_3x1_1, 3, bounded)
 struct bypass_blocking_3x1_2 : with_bypass<blocking_3x1, 2> {};
 MODEL(bypass_blocking_3x1_2, 3, bounded)
 
-// Its deadline passes at any moment, also when it has been told that the lock is free: it waits for
-// that wake before its parker ends.
+// The deadline of a blocking call passes at any moment, also when its waiter was nudged: the call
+// waits for that wake before its parker ends.
 struct deadline_x_lock : blocking_bypass {
   bool in_time = false;
   using blocking_bypass::blocking_bypass;
@@ -888,8 +894,8 @@ struct bypass_last_of_three_frees : last_bypass_user_frees {
 };
 MODEL(bypass_last_of_three_frees, 3, bounded)
 
-// The head, which has been told, is the last user, as a newcomer leaves on the strength of that;
-// and it polls without being told, as the holder tells it.
+// The head, which was nudged, is the last user, while a newcomer leaves the lock free because of
+// NUDGED. And the head polls without a wake, while the holder nudges it.
 struct polling_user_frees : last_bypass_user_frees {
   volt_future f;
   blocker b;
@@ -921,7 +927,7 @@ MODEL(bypass_nudged_user_frees, 2, full)
 
 // ---- the strict ways: fair unlock, raw waiters, waiters from a condition variable ----
 
-// After a fair unlock nobody passes.
+// After a fair unlock no newcomer passes.
 struct unlock_fair_x_head : bypass_model {
   volt_future f;
   blocker b;
@@ -946,7 +952,7 @@ struct unlock_fair_x_head : bypass_model {
 struct bypass_unlock_fair_x_head_1 : with_bypass<unlock_fair_x_head, 1> {};
 MODEL(bypass_unlock_fair_x_head_1, 2, full)
 
-// The same when the head has been told before, and may be looking.
+// The same when the head was nudged before, and may be looking.
 struct unlock_fair_x_look : unlock_fair_x_head {
   explicit unlock_fair_x_look(uint32_t k) : unlock_fair_x_head(k) {
     unlock();
@@ -956,7 +962,7 @@ struct unlock_fair_x_look : unlock_fair_x_head {
 struct bypass_unlock_fair_x_look_2 : with_bypass<unlock_fair_x_look, 2> {};
 MODEL(bypass_unlock_fair_x_look_2, 2, full)
 
-// The head gives up: the lock is free then, also for who unlocked it.
+// The head gives up: the lock is free then, also for the thread that unlocked it.
 struct unlock_fair_x_cancel : nudge_x_cancel {
   using nudge_x_cancel::nudge_x_cancel;
   void thread(unsigned index) override {
@@ -971,7 +977,8 @@ struct unlock_fair_x_cancel : nudge_x_cancel {
 struct bypass_unlock_fair_x_cancel_1 : with_bypass<unlock_fair_x_cancel, 1> {};
 MODEL(bypass_unlock_fair_x_cancel_1, 2, full)
 
-// A raw waiter at the head: nobody passes it, and its wake means that it has the lock.
+// The head is a waiter of volt_mutex_lock(), a raw waiter: no newcomer passes it, and its wake
+// means that it has the lock.
 struct raw_head_x_newcomer : bypass_model {
   volt_waiter w;
   wake_count woken;
@@ -993,7 +1000,7 @@ struct raw_head_x_newcomer : bypass_model {
 struct bypass_raw_head_x_newcomer_1 : with_bypass<raw_head_x_newcomer, 1> {};
 MODEL(bypass_raw_head_x_newcomer_1, 2, full)
 
-// A raw waiter leaves or unlocks; the next may be passed.
+// A raw waiter gives up or unlocks; newcomers may pass the next waiter.
 struct raw_head_x_cancel_x_next : bypass_model {
   volt_waiter w;
   wake_count woken;
@@ -1022,7 +1029,7 @@ struct raw_head_x_cancel_x_next : bypass_model {
 struct bypass_raw_head_x_cancel_x_next_1 : with_bypass<raw_head_x_cancel_x_next, 1> {};
 MODEL(bypass_raw_head_x_cancel_x_next_1, 2, full)
 
-// A signal moves its waiter to the mutex as that is unlocked.
+// A signal moves its waiter to the mutex while the holder unlocks.
 struct move_x_unlock : bypass_model {
   volt_cond c;
   volt_waiter w;
@@ -1056,7 +1063,7 @@ struct move_x_newcomer : move_x_unlock {
 struct bypass_move_x_newcomer_1 : with_bypass<move_x_newcomer, 1> {};
 MODEL(bypass_move_x_newcomer_1, 2, full)
 
-// Behind a head that has been told, and looks; or a newcomer comes.
+// The waiter is moved behind a head that was nudged, and looks; or a newcomer comes.
 struct move_x_look : move_x_unlock {
   volt_future f;
   blocker b;
@@ -1079,7 +1086,7 @@ MODEL(bypass_move_x_look_1, 2, full)
 struct bypass_move_x_look_x_newcomer_1 : with_bypass<move_x_look, 1> {};
 MODEL(bypass_move_x_look_x_newcomer_1, 3, bounded)
 
-// I5: a waiter is moved behind the head while a newcomer has the lock: nobody else passes for that.
+// I5: a waiter is moved behind the head while a newcomer has the lock. So not one more may pass.
 struct move_after_passes : move_x_look {
   explicit move_after_passes(uint32_t k) : move_x_look(k) {
     pass();
@@ -1097,7 +1104,7 @@ struct move_after_passes : move_x_look {
 struct bypass_move_after_passes_1 : with_bypass<move_after_passes, 1> {};
 MODEL(bypass_move_after_passes_1, 2, bounded)
 
-// Behind a head that has been told, and gives up.
+// The waiter is moved behind a head that was nudged, and gives up.
 struct move_x_cancel : move_x_unlock {
   volt_future f;
   poller::trace left;
@@ -1118,7 +1125,7 @@ MODEL(bypass_move_x_cancel_1, 2, full)
 
 // ---- who calls, and who chooses ----
 
-// The waker that tells the head uses the mutex: nothing is held when it is called.
+// The waker that a nudge calls uses the mutex: nothing is held when it is called.
 struct waker_reenters : bypass_model {
   volt_future f;
   volt_waker waker{reenter, this};
@@ -1148,7 +1155,7 @@ MODEL(bypass_waker_reenters_1, 2, full)
 struct bypass_waker_reenters_2 : with_bypass<waker_reenters, 2> {};
 MODEL(bypass_waker_reenters_2, 2, full)
 
-// One branch of a select is told, and the other wins: the one behind is not forgotten.
+// One branch of a select is nudged, and the other wins: the waiter behind it still gets the lock.
 struct select_x_nudge : bypass_model {
   volt_future f, permit;
   volt_sem sem;

@@ -1,4 +1,5 @@
-// bypass_rwlock_model: a read-write lock whose oldest writer may be passed, k times at most.
+// bypass_rwlock_model: a read-write lock with bypass: at most k callers pass the head, if it is a
+// writer.
 // bypass.c I1-I6, R3, R4, R6, R9, R11, R12.
 // PROGRAM: bypass_rwlock BATCH 1 QUICK 0.2 MUTANTS
 //
@@ -129,7 +130,7 @@ MODEL(bypass_overlapping_readers_1, 2, bounded)
 struct bypass_overlapping_readers_2 : with_bypass<overlapping_readers, 2> {};
 MODEL(bypass_overlapping_readers_2, 2, bounded)
 
-// A writer that comes while the head is on its way.
+// A writer comes after the head was nudged, and before it looks.
 struct last_reader_x_entering_writer : last_reader_x_entering {
   using last_reader_x_entering::last_reader_x_entering;
   void thread(unsigned index) override {
@@ -139,7 +140,7 @@ struct last_reader_x_entering_writer : last_reader_x_entering {
 struct bypass_last_reader_x_entering_writer_1 : with_bypass<last_reader_x_entering_writer, 1> {};
 MODEL(bypass_last_reader_x_entering_writer_1, 2, full)
 
-// Two readers leave: one of them is the last.
+// Two readers leave, and the one that is the last nudges the head.
 struct two_last_readers : last_reader_x_entering {
   explicit two_last_readers(uint32_t k) : last_reader_x_entering(k) {
     hold_read();
@@ -154,7 +155,7 @@ MODEL(bypass_two_last_readers_1, 2, full)
 struct bypass_two_last_readers_x_entering_2 : with_bypass<two_last_readers, 2> {};
 MODEL(bypass_two_last_readers_x_entering_2, 3, bounded)
 
-// The whole: the last reader, one that enters, and the writer that looks.
+// The last reader leaves, a reader enters, and the writer looks.
 struct last_reader_x_entering_x_writer : bypass_rwlock_model {
   volt_future f;
   blocker b;
@@ -179,8 +180,8 @@ struct bypass_last_reader_x_entering_x_writer_2 : with_bypass<last_reader_x_ente
 };
 MODEL(bypass_last_reader_x_entering_x_writer_2, 3, bounded)
 
-// R6: one reader has passed, and leaves as the writer, which has been told, looks: granted
-// silently, or free.
+// R6: one reader has passed, and leaves while the writer, which was nudged, looks: the writer is
+// granted the lock without a wake, or finds it free.
 struct writer_looks_x_last_reader : last_reader_x_entering_x_writer {
   explicit writer_looks_x_last_reader(uint32_t k) : last_reader_x_entering_x_writer(k) {
     volt_rwlock_read_unlock(&rw);
@@ -201,7 +202,7 @@ MODEL(bypass_writer_looks_x_last_reader_1, 2, bounded)
 struct bypass_writer_looks_x_last_reader_2 : with_bypass<writer_looks_x_last_reader, 2> {};
 MODEL(bypass_writer_looks_x_last_reader_2, 2, bounded)
 
-// The writer was told; then readers enter and leave, and it looks.
+// The writer was nudged; then readers enter and leave, and it looks.
 struct two_entering_x_writer : last_reader_x_entering_x_writer {
   explicit two_entering_x_writer(uint32_t k) : last_reader_x_entering_x_writer(k) {
     volt_rwlock_read_unlock(&rw);
@@ -216,7 +217,7 @@ MODEL(bypass_two_entering_x_writer_1, 3, bounded)
 struct bypass_two_entering_x_writer_2 : with_bypass<two_entering_x_writer, 2> {};
 MODEL(bypass_two_entering_x_writer_2, 3, bounded)
 
-// Another poller takes the writer over as it is told.
+// Another poller takes the writer over while it is nudged.
 struct writer_set_waker_x_nudge : last_reader_x_entering {
   poller::trace after_left;
   poller *after = new poller(&after_left);
@@ -241,8 +242,8 @@ MODEL(bypass_writer_set_waker_x_nudge_1, 2, bounded)
 
 // ---- a writer leaves ----
 
-// Readers first, then a writer: the readers are in, and others may be until the writer's budget is
-// spent.
+// The FIFO has readers, and then a writer. The readers are admitted. Others may enter until LEFT is
+// 0.
 struct write_unlock_x_readers_x_writer : bypass_rwlock_model {
   volt_waiter r;
   wake_count woken;
@@ -303,8 +304,8 @@ MODEL(bypass_write_unlock_x_batches_1, 2, bounded)
 struct bypass_write_unlock_x_batches_x_entering_1 : with_bypass<write_unlock_x_batches, 1> {};
 MODEL(bypass_write_unlock_x_batches_x_entering_1, 3, bounded)
 
-// R12: the first reader of two batches leaves, the second gives up or leaves, and the lock is gone.
-// What the first one's waker did is seen then.
+// R12: the first reader of two batches leaves, the second gives up or leaves, and the lock is
+// ended. The thread that ends it sees what the first reader's waker did.
 struct batches_x_destroy : model {
   volt_rwlock *rw = new volt_rwlock();
   volt_waiter r[2];
@@ -370,7 +371,7 @@ MODEL(bypass_write_unlock_x_writer_x_entering_1, 3, bounded)
 struct bypass_write_unlock_x_writer_x_entering_2 : with_bypass<write_unlock_x_writer, 2> {};
 MODEL(bypass_write_unlock_x_writer_x_entering_2, 3, bounded)
 
-// After a fair unlock nobody enters before the head writer.
+// After a fair unlock no caller enters before the head, a writer.
 struct write_unlock_fair_x_writer : bypass_rwlock_model {
   volt_future f;
   blocker b;
@@ -395,7 +396,7 @@ struct write_unlock_fair_x_writer : bypass_rwlock_model {
 struct bypass_write_unlock_fair_x_writer_1 : with_bypass<write_unlock_fair_x_writer, 1> {};
 MODEL(bypass_write_unlock_fair_x_writer_1, 2, full)
 
-// The writer becomes a reader: a queued reader comes in with it, and no writer does.
+// The writer becomes a reader: a queued reader enters beside it, and no writer does.
 struct downgrade_x_readers : bypass_rwlock_model {
   volt_waiter r;
   wake_count woken;
@@ -426,7 +427,7 @@ MODEL(bypass_downgrade_x_reader_1, 2, bounded)
 struct bypass_downgrade_x_reader_x_entering_1 : with_bypass<downgrade_x_readers, 1> {};
 MODEL(bypass_downgrade_x_reader_x_entering_1, 3, bounded)
 
-// The queued reader is in when the downgrade returns, beside the one that was a writer.
+// When the downgrade returns, the queued reader is inside, beside the former writer.
 struct downgrade_admits : downgrade_x_readers {
   using downgrade_x_readers::downgrade_x_readers;
   void thread(unsigned index) override {
@@ -477,7 +478,7 @@ MODEL(bypass_downgrade_x_entering_x_writer_1, 3, bounded)
 
 // ---- a writer gives up: R4 ----
 
-// The readers behind it are let in at once, beside those who are inside.
+// The readers behind it are admitted at once, beside those that are inside.
 struct writer_cancels_x_read_unlock : bypass_rwlock_model {
   volt_future f;
   poller::trace left;
@@ -528,7 +529,7 @@ struct writer_cancels_x_entering : writer_cancels_x_read_unlock {
 struct bypass_writer_cancels_x_entering_1 : with_bypass<writer_cancels_x_entering, 1> {};
 MODEL(bypass_writer_cancels_x_entering_1, 2, bounded)
 
-// It had been told, and gives up as a newcomer comes.
+// The head was nudged, and gives up while a newcomer comes.
 struct told_writer_cancels : writer_cancels_x_read_unlock {
   bool writes;
   explicit told_writer_cancels(uint32_t k, bool writes_ = false)
@@ -555,7 +556,7 @@ struct bypass_told_writer_cancels_x_writer : told_writer_cancels {
 };
 MODEL(bypass_told_writer_cancels_x_writer, 2, bounded)
 
-// A writer behind it is told instead.
+// A writer behind it is nudged instead.
 struct writer_cancels_x_next_writer : bypass_rwlock_model {
   volt_future f, next;
   poller::trace left, next_left;
@@ -584,7 +585,7 @@ struct bypass_writer_cancels_x_next_writer_x_entering_1
     : with_bypass<writer_cancels_x_next_writer, 1> {};
 MODEL(bypass_writer_cancels_x_next_writer_x_entering_1, 3, bounded)
 
-// It was granted silently, and gives up: what it has is given back.
+// The head was granted the lock without a wake, and gives up: the lock is given back.
 struct silent_writer_cancels : writer_cancels_x_next_writer {
   explicit silent_writer_cancels(uint32_t k) : writer_cancels_x_next_writer(k) {
     volt_rwlock_read_unlock(&rw);
@@ -735,8 +736,8 @@ MODEL(bypass_writer_deadline_x_read_unlock_1, 2, bounded)
 struct bypass_writer_deadline_x_readers_1 : with_bypass<writer_deadline_x_readers, 1> {};
 MODEL(bypass_writer_deadline_x_readers_1, 3, bounded)
 
-// A raw writer at the head: nobody enters, however they ask, and its wake means that it has the
-// lock.
+// The head is a writer of volt_rwlock_write(), a raw writer: no caller enters, by whatever call,
+// and the wake means that it has the lock.
 struct raw_writer_x_entering : bypass_rwlock_model {
   volt_waiter w, r;
   wake_count woken[2];
@@ -763,7 +764,7 @@ struct raw_writer_x_entering : bypass_rwlock_model {
 struct bypass_raw_writer_x_entering_1 : with_bypass<raw_writer_x_entering, 1> {};
 MODEL(bypass_raw_writer_x_entering_1, 2, full)
 
-// R11: the last user frees it, as a writer; the one before was a reader or a writer.
+// R11: the last user, a writer, frees the lock; the holder before was a reader or a writer.
 struct last_rwlock_user_frees : model {
   volt_rwlock *rw;
   VOLT_PLAIN(int) users;
@@ -792,7 +793,7 @@ struct bypass_last_of_two_frees_rwlock : last_rwlock_user_frees {
 };
 MODEL(bypass_last_of_two_frees_rwlock, 2, bounded)
 
-// The last reader leaves, and the writer that this lets in frees the lock.
+// The last reader leaves. The writer that gets the lock frees it.
 struct bypass_read_unlock_x_free : model {
   volt_rwlock *rw = new volt_rwlock();
   volt_future f;
