@@ -7,16 +7,16 @@
 #include "machine.h"
 
 typedef struct member {
-  bool is_queued, has_waited;
-  uint64_t queued_at;  /* the number of entries then */
-  uint64_t entered_at; /* the number of its last entry, from 1 */
+  bool is_queued, is_alone;
+  uint64_t asked, queued; /* when: numbered */
+  uint64_t queued_after;  /* so many entries */
   uint64_t asked_ns;
 } member;
 
 static member *members;
 static uint32_t member_count, at_once, bypass;
 static uint32_t inside, alone_inside;
-static uint64_t entries, most_passed;
+static uint64_t moment, entries, passes, most_passed, most_passes;
 static double *waits;
 static uint64_t wait_count, wait_room;
 
@@ -27,27 +27,44 @@ void books_begin(uint32_t count, uint32_t most, uint32_t k) {
   at_once = most;
   bypass = k;
   inside = alone_inside = 0;
-  entries = most_passed = wait_count = 0;
+  moment = entries = passes = most_passed = most_passes = wait_count = 0;
 }
 
-void books_asks(uint32_t i) {
+void books_asks(uint32_t i, bool alone) {
+  members[i].asked = ++moment;
   members[i].asked_ns = sim_peek_ns();
+  members[i].is_alone = alone;
 }
 
 void books_waits(uint32_t i) {
   member *m = &members[i];
   if (m->is_queued) return;
   m->is_queued = true;
-  m->queued_at = entries;
+  m->queued = ++moment;
+  m->queued_after = entries;
 }
 
-/* Who comes a second time while somebody waits since before the first has passed that one. */
-static void check_order(const member *m) {
+/* Whether *m, which enters, asked when somebody was queued that is queued still. One that has been
+ * granted its turn enters later, when it runs. So of two that may be inside together neither passes
+ * the other. */
+static bool passes_somebody(const member *m) {
   for (uint32_t i = 0; i < member_count; i++) {
     const member *other = &members[i];
-    if (other != m && other->is_queued && m->entered_at > other->queued_at)
-      sim_stop("somebody was overtaken by one who came later");
+    if (other != m && other->is_queued && m->asked > other->queued &&
+        (m->is_alone || other->is_alone))
+      return true;
   }
+  return false;
+}
+
+static void check_order(const member *m) {
+  bool has_passed = passes_somebody(m);
+  if (has_passed && (m->is_queued || bypass == 0))
+    sim_stop("somebody was overtaken by one who came later");
+  if (m->is_queued) passes = 0;
+  passes += has_passed;
+  if (passes > most_passes) most_passes = passes;
+  if (passes > bypass) sim_stop("somebody was overtaken too often");
 }
 
 static void note_wait(double ns) {
@@ -59,29 +76,23 @@ static void note_wait(double ns) {
   waits[wait_count++] = ns;
 }
 
-void books_enters(uint32_t i, bool alone) {
+void books_enters(uint32_t i) {
   member *m = &members[i];
-  if (alone_inside > 0 || (alone && inside > 0) || inside == at_once)
+  if (alone_inside > 0 || (m->is_alone && inside > 0) || inside == at_once)
     sim_stop("more are inside than may be");
-  if (bypass == 0) check_order(m);
-  if (m->is_queued) {
-    uint64_t passed = entries - m->queued_at;
-    if (passed > most_passed) most_passed = passed;
-    uint64_t before = member_count - 1;
-    if (bypass != UINT32_MAX && passed > before + (uint64_t)bypass * member_count)
-      sim_stop("somebody was overtaken too often");
-  }
+  if (bypass != UINT32_MAX) check_order(m);
+  if (m->is_queued && entries - m->queued_after > most_passed)
+    most_passed = entries - m->queued_after;
   note_wait((double)(sim_peek_ns() - m->asked_ns));
   m->is_queued = false;
-  m->entered_at = ++entries;
+  entries += 1;
   inside += 1;
-  alone_inside += alone;
+  alone_inside += m->is_alone;
 }
 
-void books_leaves(uint32_t i, bool alone) {
-  (void)i;
+void books_leaves(uint32_t i) {
   inside -= 1;
-  alone_inside -= alone;
+  alone_inside -= members[i].is_alone;
 }
 
 static int compare(const void *a, const void *b) {
@@ -90,7 +101,7 @@ static int compare(const void *a, const void *b) {
 }
 
 books_says books_end(void) {
-  books_says says = {.entries = entries, .most_passed = most_passed};
+  books_says says = {.entries = entries, .most_passed = most_passed, .most_passes = most_passes};
   if (inside != 0) sim_stop("somebody is still inside");
   for (uint32_t i = 0; i < member_count; i++) {
     if (members[i].is_queued) sim_stop("somebody still waits");

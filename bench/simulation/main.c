@@ -92,9 +92,9 @@ static void print(void) {
     const books_says *b = &result.books;
     printf(
         ", \"entries\": %llu, \"p50_ns\": %.0f, \"p99_ns\": %.0f, \"p999_ns\": %.0f, "
-        "\"longest_ns\": %.0f, \"passed\": %llu",
+        "\"longest_ns\": %.0f, \"passed\": %llu, \"passes\": %llu",
         (unsigned long long)b->entries, b->p50_ns, b->p99_ns, b->p999_ns, b->longest_ns,
-        (unsigned long long)b->most_passed);
+        (unsigned long long)b->most_passed, (unsigned long long)b->most_passes);
   }
   printf(
       ", \"steals\": %llu, \"stolen\": %llu, \"injected\": %llu, \"parks\": %llu, "
@@ -112,7 +112,8 @@ int main(int argc, char **argv) {
     if (i + 1 == argc || !set(argv[i], argv[i + 1])) return wrong(argv[i]);
   }
   if (cores == 0) cores = asked.workers;
-  if (cores < 1 || cores >= SIM_CORES || asked.workers < 1 || asked.tasks < 1 || sim_group < 1)
+  if (cores < 1 || cores >= SIM_CORES || asked.workers < 1 || asked.tasks < 1 ||
+      asked.shards >= SIM_CORES || sim_group < 1)
     return wrong("out of range");
   sim_begin(cores, asked.seed);
   sim_run(first, NULL);

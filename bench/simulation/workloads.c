@@ -7,27 +7,24 @@
 #include <volt/runtime.h>
 #include <volt/volt.h>
 
-#include "bypass.h"
 #include "machine.h"
 
 /* ---- a crew: some tasks that do the same number of operations each ---- */
 
 typedef struct objects {
   VOLT_CACHE_ALIGNED volt_mutex mutex;
-  VOLT_CACHE_ALIGNED bypass_mutex bypass;
   VOLT_CACHE_ALIGNED volt_rwlock rwlock;
   VOLT_CACHE_ALIGNED volt_sem sem;
   VOLT_CACHE_ALIGNED volt_sem hands[2];
-  struct {
-    VOLT_CACHE_ALIGNED volt_rwlock rwlock;
-  } shard[SIM_CORES];
-  unsigned shards;
+  VOLT_CACHE_ALIGNED volt_sharded_rwlock sharded;
+  volt_rwlock_shard shards[SIM_CORES];
   VOLT_CACHE_ALIGNED uint64_t count; /* plain: the lock protects it */
 } objects;
 
 typedef struct member {
   volt_task task;
   volt_future future;
+  volt_sharded_write write;
   objects *on;
   const setup *setup;
   uint32_t index;
@@ -147,13 +144,12 @@ static measured crew(const setup *s, volt_task_fn *poll, uint32_t at_once, uint3
   measured m;
   objects *on = (objects *)sim_alloc_lines(sizeof *on);
   memset((void *)on, 0, sizeof *on);
-  volt_mutex_init(&on->mutex);
-  on->bypass.k = s->bypass;
-  volt_rwlock_init(&on->rwlock);
+  volt_mutex_init_bypass(&on->mutex, s->bypass);
+  volt_rwlock_init_bypass(&on->rwlock, s->bypass);
   volt_sem_init(&on->sem, s->amount);
   for (unsigned i = 0; i < 2; i++) volt_sem_init(&on->hands[i], 0);
-  on->shards = s->shards ? s->shards : (s->workers + sim_group - 1) / sim_group;
-  for (unsigned i = 0; i < SIM_CORES; i++) volt_rwlock_init(&on->shard[i].rwlock);
+  uint32_t shards = s->shards ? s->shards : (s->workers + sim_group - 1) / sim_group;
+  volt_sharded_rwlock_init(&on->sharded, on->shards, shards);
   volt_rt *rt = begin_runtime(s);
   for (unsigned run = 0; run < 2; run++) {
     memset(&m, 0, sizeof m);
@@ -179,12 +175,12 @@ static measured crew(const setup *s, volt_task_fn *poll, uint32_t at_once, uint3
   VOLT_TASK_END(self)
 
 #define AWAIT_TURN(self, attempt, future, alone)           \
-  books_asks((self)->index);                               \
+  books_asks((self)->index, alone);                        \
   (self)->asks = true;                                     \
   VOLT_AWAIT_TRY(self, (self)->result, attempt, future);   \
   (self)->asks = false;                                    \
   if ((self)->result != VOLT_OK) sim_stop("a turn fails"); \
-  books_enters((self)->index, alone)
+  books_enters((self)->index)
 
 static void section(member *self) {
   self->on->count += 1;
@@ -202,25 +198,17 @@ static int mutex_poll(volt_task *t, volt_ctx *ctx) {
   OPERATIONS(self)
   AWAIT_TURN(self, volt_mutex_try_lock(m), volt_mutex_lock_future(&self->future, m), true);
   section(self);
-  books_leaves(self->index, true);
+  books_leaves(self->index);
   volt_mutex_unlock(m);
   OPERATIONS_END(self);
 }
 
-static int bypass_poll(volt_task *t, volt_ctx *ctx) {
-  member *self = volt_container_of(t, member, task);
-  bypass_mutex *m = &self->on->bypass;
-  OPERATIONS(self)
-  AWAIT_TURN(self, bypass_try_lock(m), bypass_lock_future(&self->future, m), true);
-  section(self);
-  books_leaves(self->index, true);
-  bypass_unlock(m);
-  OPERATIONS_END(self);
+static uint32_t promise(const setup *s) {
+  return s->promise == UINT32_MAX ? s->bypass : s->promise;
 }
 
 static measured run_mutex(const setup *s) {
-  uint32_t promise = s->promise == UINT32_MAX ? s->bypass : s->promise;
-  return crew(s, s->bypass > 0 ? bypass_poll : mutex_poll, 1, promise);
+  return crew(s, mutex_poll, 1, promise(s));
 }
 
 static int sem_poll(volt_task *t, volt_ctx *ctx) {
@@ -230,7 +218,7 @@ static int sem_poll(volt_task *t, volt_ctx *ctx) {
   AWAIT_TURN(self, volt_sem_try_acquire(sem, 1), volt_sem_acquire_future(&self->future, sem, 1),
              false);
   if (self->setup->inside_ns > 0) sim_work(self->setup->inside_ns);
-  books_leaves(self->index, false);
+  books_leaves(self->index);
   volt_sem_release(sem, 1);
   OPERATIONS_END(self);
 }
@@ -246,7 +234,7 @@ static int held_poll(volt_task *t, volt_ctx *ctx) {
   AWAIT_TURN(self, volt_sem_try_acquire(sem, 1), volt_sem_acquire_future(&self->future, sem, 1),
              false);
   VOLT_YIELD(self);
-  books_leaves(self->index, false);
+  books_leaves(self->index);
   volt_sem_release(sem, 1);
   OPERATIONS_END(self);
 }
@@ -257,12 +245,12 @@ static measured run_held(const setup *s) {
 
 static void write_section(member *self) {
   section(self);
-  books_leaves(self->index, true);
+  books_leaves(self->index);
 }
 
 static void read_section(member *self) {
   look(self);
-  books_leaves(self->index, false);
+  books_leaves(self->index);
 }
 
 /* Whether the next operation writes: below 1000, amount is how many of 1000 do; from 1000 on, the
@@ -294,33 +282,31 @@ static int rwlock_poll(volt_task *t, volt_ctx *ctx) {
 }
 
 static measured run_rwlock(const setup *s) {
-  return crew(s, rwlock_poll, UINT32_MAX, UINT32_MAX);
+  return crew(s, rwlock_poll, UINT32_MAX, promise(s));
 }
 
-/* A candidate: a read-write lock for each group of cores. A reader takes that of its group, a writer
- * takes all of them, in order. */
+/* With one shard for each group of cores the program knows its group. Else the library says by which
+ * shard a thread reads. */
+static uint32_t shard_here(member *self) {
+  volt_sharded_rwlock *s = &self->on->sharded;
+  return self->setup->shards > 0 ? volt_sharded_rwlock_here(s) : sim_core() / sim_group;
+}
+
 static int sharded_poll(volt_task *t, volt_ctx *ctx) {
   member *self = volt_container_of(t, member, task);
-  objects *on = self->on;
-  volt_rwlock *rw;
+  volt_sharded_rwlock *s = &self->on->sharded;
   OPERATIONS(self)
   self->writes = writes_next(self);
   if (self->writes) {
-    books_asks(self->index);
-    for (self->shard = 0; self->shard < on->shards; self->shard++) {
-      rw = &on->shard[self->shard].rwlock;
-      VOLT_AWAIT_TRY(self, self->result, volt_rwlock_try_write(rw),
-                     volt_rwlock_write_future(&self->future, rw));
-    }
-    books_enters(self->index, true);
+    AWAIT_TURN(self, VOLT_EAGAIN, volt_sharded_rwlock_write_future(&self->write, s), true);
     write_section(self);
-    while (self->shard > 0) volt_rwlock_write_unlock(&on->shard[--self->shard].rwlock);
+    volt_sharded_rwlock_write_unlock(s);
   } else {
-    self->shard = sim_core() * on->shards / self->setup->workers;
-    rw = &on->shard[self->shard].rwlock;
-    AWAIT_TURN(self, volt_rwlock_try_read(rw), volt_rwlock_read_future(&self->future, rw), false);
+    self->shard = shard_here(self);
+    AWAIT_TURN(self, volt_sharded_rwlock_try_read(s, self->shard),
+               volt_sharded_rwlock_read_future(&self->future, s, self->shard), false);
     read_section(self);
-    volt_rwlock_read_unlock(&on->shard[self->shard].rwlock);
+    volt_sharded_rwlock_read_unlock(s, self->shard);
   }
   OPERATIONS_END(self);
 }
@@ -602,37 +588,37 @@ static void *thread_main(void *arg) {
 }
 
 static void thread_mutex(objects *on, const setup *s, uint32_t index) {
-  books_asks(index);
+  books_asks(index, true);
   volt_mutex_lock_no_deadline(&on->mutex);
-  books_enters(index, true);
+  books_enters(index);
   on->count += 1;
   if (s->inside_ns > 0) sim_work(s->inside_ns);
-  books_leaves(index, true);
+  books_leaves(index);
   volt_mutex_unlock(&on->mutex);
 }
 
 static void thread_sem(objects *on, const setup *s, uint32_t index) {
-  books_asks(index);
+  books_asks(index, false);
   if (volt_sem_acquire_blocking(&on->sem, 1, VOLT_NO_DEADLINE) != VOLT_OK) sim_stop("a turn fails");
-  books_enters(index, false);
+  books_enters(index);
   if (s->inside_ns > 0) sim_work(s->inside_ns);
-  books_leaves(index, false);
+  books_leaves(index);
   volt_sem_release(&on->sem, 1);
 }
 
 static void thread_rwlock(objects *on, const setup *s, uint32_t index) {
-  books_asks(index);
+  books_asks(index, index < s->amount);
   if (index < s->amount) {
     volt_rwlock_write_no_deadline(&on->rwlock);
-    books_enters(index, true);
+    books_enters(index);
     on->count += 1;
-    books_leaves(index, true);
+    books_leaves(index);
     volt_rwlock_write_unlock(&on->rwlock);
   } else {
     volt_rwlock_read_no_deadline(&on->rwlock);
-    books_enters(index, false);
+    books_enters(index);
     if (on->count == UINT64_MAX) sim_stop("nobody counts that far");
-    books_leaves(index, false);
+    books_leaves(index);
     volt_rwlock_read_unlock(&on->rwlock);
   }
 }
@@ -643,8 +629,8 @@ static measured threads(const setup *s, uint32_t at_once,
   memset(&m, 0, sizeof m);
   objects *on = (objects *)sim_alloc_lines(sizeof *on);
   memset((void *)on, 0, sizeof *on);
-  volt_mutex_init(&on->mutex);
-  volt_rwlock_init(&on->rwlock);
+  volt_mutex_init_bypass(&on->mutex, s->bypass);
+  volt_rwlock_init_bypass(&on->rwlock, s->bypass);
   volt_sem_init(&on->sem, s->amount);
   thread_crew *c = (thread_crew *)sim_alloc_lines(sizeof *c);
   c->on = on;
