@@ -126,8 +126,40 @@ def groups(cores: int) -> str:
     return f"--injection-groups {(cores + 7) // 8}"
 
 
+def shards(amount: int, more: str, count: Callable[[int], int]) -> Callable[[int], str]:
+    """count: of the number of cores, how many shards; 0: one for each group. With work apart few
+    cores need 25 ms to see that their polls are long: a run is longer than that."""
+    def arguments(cores: int) -> str:
+        total = 40000 if amount >= 100 else 400000 if more and cores <= 32 else 160000
+        return tasks("sharded", 2, total, f"--amount {amount} {more}")(cores)
+
+    return lambda cores: f"{arguments(cores)} --shards {count(cores)}"
+
+
+def bypass_lines(more: str = "") -> tuple[Line, ...]:
+    """One read-write lock with and without bypass, and the same in shards."""
+    lines = []
+    for amount, share in ((10, "1 % write"), (100, "10 % write"), (333, "33 % write")):
+        lines += [Line(f"{share}, k = {k}",
+                       tasks("rwlock", 2, 24000, f"--amount {amount} --bypass {k} {more}"))
+                  for k in (0, 16)]
+        lines.append(Line(f"{share}, a shard a worker", shards(amount, more, lambda cores: cores)))
+    return tuple(lines)
+
+
+def shard_lines(more: str = "") -> tuple[Line, ...]:
+    """One read-write lock, and the same in shards."""
+    lines = []
+    for amount, share in ((0, "all read"), (1, "0.1 % write"), (10, "1 % write")):
+        lines += [Line(f"{share}, one lock", tasks("rwlock", 2, 40000, f"--amount {amount} {more}")),
+                  Line(f"{share}, a shard a worker", shards(amount, more, lambda cores: cores)),
+                  Line(f"{share}, a shard a group", shards(amount, more, lambda cores: 0))]
+    return tuple(lines)
+
+
 ALWAYS = "--slot-always 1"
 APART = "--inside 100 --apart 3000"
+NEARER = "--inside 100 --apart 1000"
 LOST = "--lost-every 1000000 --lost-for 100000"
 NEAR = "--steal-near 1 --wake-near 1"
 SWEEPS = (
@@ -148,18 +180,13 @@ SWEEPS = (
         Line("100 ns inside, 3 us apart", tasks("sem", 4, 8000, APART)),
         Line("the same, slot also while polls are long",
              tasks("sem", 4, 8000, f"{APART} {ALWAYS}")))),
-    Sweep("rwlock", "Read-write lock, 2 tasks a core, 100 ns inside, 3 us apart", tuple(
-        Line(label, tasks(workload, 2, 40000, f"--amount {amount} {APART}"))
-        for workload, amount, label in (
-            ("rwlock", 0, "readers only"), ("sharded", 0, "readers only, sharded"),
-            ("rwlock", 10, "1 % write"), ("sharded", 10, "1 % write, sharded"),
-            ("rwlock", 50, "5 % write"), ("sharded", 50, "5 % write, sharded")))),
-    Sweep("readers", "Read-write lock, empty section, 2 tasks a core", (
-        Line("readers only", tasks("rwlock", 2, 8000, "--amount 0")),
-        Line("readers only, a lock for each group", tasks("sharded", 2, 16000, "--amount 0")),
-        Line("1 % write", tasks("rwlock", 2, 8000, "--amount 10")),
-        Line("1 % write, a lock for each group", tasks("sharded", 2, 16000, "--amount 10")),
-        Line("2 of 6 write", tasks("rwlock", 2, 8000, "--amount 333")))),
+    Sweep("rwlock", "Read-write lock, empty section, 2 tasks a core",
+          bypass_lines()),
+    Sweep("rwlock-apart", "Read-write lock, 100 ns inside, 3 us of work apart, 2 tasks a core",
+          bypass_lines(APART)),
+    Sweep("sharded", "Sharded read-write lock, empty section, 2 tasks a core", shard_lines()),
+    Sweep("sharded-apart", "Sharded read-write lock, 100 ns inside, 1 us of work apart, "
+          "2 tasks a core", shard_lines(NEARER)),
     Sweep("spawn", "One task spawns and joins 1,000 that work for 0.5 us", (
         Line("as it is", lambda c: f"spawn --workers {c} --tasks 1000 --operations 6 --inside 500"),
         Line("search and wake in the own group first",
