@@ -151,7 +151,8 @@ def shard_lines(more: str = "") -> tuple[Line, ...]:
     """One read-write lock, and the same in shards."""
     lines = []
     for amount, share in ((0, "all read"), (1, "0.1 % write"), (10, "1 % write")):
-        lines += [Line(f"{share}, one lock", tasks("rwlock", 2, 40000, f"--amount {amount} {more}")),
+        one = tasks("rwlock", 2, 40000, f"--amount {amount} {more}")
+        lines += [Line(f"{share}, one lock", one),
                   Line(f"{share}, a shard a worker", shards(amount, more, lambda cores: cores)),
                   Line(f"{share}, a shard a group", shards(amount, more, lambda cores: 0))]
     return tuple(lines)

@@ -61,7 +61,7 @@ def main(tree: str, wide: str) -> int:
         for promise, says in ((0, "by one who came later"), (15, "overtaken too often")):
             passed = run(tree, f"{arguments} --bypass 16 --promise {promise}")
             if passed.returncode == 0 or says not in passed.stderr:
-                wrong.append(f"{arguments}: the books do not see that a promise of {promise} is broken")
+                wrong.append(f"{arguments}: the books do not see a broken promise of {promise}")
     unknown = run(tree, "nothing")
     if unknown.returncode != 2:
         wrong.append("a workload that is not there is run")

@@ -285,8 +285,8 @@ static measured run_rwlock(const setup *s) {
   return crew(s, rwlock_poll, UINT32_MAX, promise(s));
 }
 
-/* With one shard for each group of cores the program knows its group. Else the library says by which
- * shard a thread reads. */
+/* With one shard for each group of cores the program knows its group. Else the library says by
+ * which shard a thread reads. */
 static uint32_t shard_here(member *self) {
   volt_sharded_rwlock *s = &self->on->sharded;
   return self->setup->shards > 0 ? volt_sharded_rwlock_here(s) : sim_core() / sim_group;

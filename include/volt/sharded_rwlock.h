@@ -4,15 +4,15 @@
  * shard. A writer locks all of them. So readers of different shards write to no common cache line,
  * and a writer takes time for each shard.
  *
- * When it is worth it, by a simulated machine (docs/scale.md; it was not measured), with a shard for
- * each worker and up to 1 % of writers:
- *   sections that are next to empty, nothing apart: faster than one volt_rwlock from 2 cores on, 2 to
- *     17 times with 1 % of writers, and 6 to 190 times if all read;
+ * When it is worth it, by a simulated machine (docs/scale.md; it was not measured), with a shard
+ * for each worker and up to 1 % of writers:
+ *   sections that are next to empty, nothing apart: faster than one volt_rwlock from 2 cores on, 2
+ *     to 17 times with 1 % of writers, and 6 to 190 times if all read;
  *   1 us of work apart: no difference up to 8 cores; from 16 cores on 1.5 to 4 times with 1 % of
  *     writers, and 3 to 22 times if all read.
- * Slower: with a third of writers from 16 cores on, and with 10 % of writers on 128 cores. With 10 %
- * of writers or more and short sections, one volt_rwlock with bypass is faster from 16 cores on.
- * With 1 % of writers and work apart also in the first 25 ms of a runtime, by up to 4 times.
+ * Slower: with a third of writers from 16 cores on, and with 10 % of writers on 128 cores. With
+ * 10 % of writers or more and short sections, one volt_rwlock with bypass is faster from 16 cores
+ * on. With 1 % of writers and work apart also in the first 25 ms of a runtime, by up to 4 times.
  *
  *   static volt_rwlock_shard shards[16];
  *   volt_sharded_rwlock table_lock;
