@@ -8,9 +8,11 @@
  *
  * A worker takes the task that it has woken last (at most three times in a row), else the oldest in
  * its queue of 256, else one that another thread has woken or spawned, else half of another
- * worker's queue. If there is none, it sleeps. A task that awaits what is ready 128 times in one
- * poll is put behind the others. A worker that sleeps drives the timers, or, if none sleeps, those
- * that run do so between polls: a poll that takes long delays timers only if no worker is idle.
+ * worker's queue. If there is none, it sleeps. A worker whose polls take more than 2 us on average
+ * puts what it wakes into its queue, where others may take it. A task that awaits what is ready 128
+ * times in one poll is put behind the others. A worker that sleeps drives the timers, or, if none
+ * sleeps, those that run do so between polls: a poll that takes long delays timers only if no
+ * worker is idle.
  *
  * In the caller's own event loop: VOLT_RT_BY_HAND starts no worker; volt_rt_run() runs the tasks
  * that are ready, and the config's waker is called when there is more to run. volt_rt_run_until()

@@ -156,8 +156,8 @@ VOLT_INLINE VOLT_NODISCARD int volt_rwlock_try_write(volt_rwlock *rw) {
   return word & VOLT_WORD_OPEN_ ? volt_rwlock_try_slow_(rw, VOLT_RWLOCK_WRITER_) : VOLT_EAGAIN;
 }
 
-/* Lock for writing, or queue *w for it. Once it is queued, no new reader passes it. With bypass:
- * once it is the oldest waiter.
+/* Lock for writing, or queue *w for it. Once it is queued, no new reader passes it. With bypass,
+ * readers that pass the oldest waiter pass *w, too. While *w itself is the oldest, none passes it.
  * w: the caller's memory, unused or completed; must stay where it is while queued.
  * Returns VOLT_OK (locked; *w unused) or VOLT_PENDING (queued).
  * Wakes: waker, exactly once, on the thread that unlocks, with nothing held.

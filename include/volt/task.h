@@ -151,7 +151,8 @@ VOLT_API VOLT_NODISCARD void *volt_task_new(volt_rt *rt, size_t bytes, volt_task
  * Threads: one, which then spawns it. */
 VOLT_API void volt_task_init(volt_task *t, volt_task_fn *poll);
 
-/* Let a task run: next on this worker, if a worker of rt calls this; else on any worker.
+/* Let a task run: next on this worker, if a worker of rt calls this and its polls are short
+ * (volt/runtime.h); else on any worker.
  * t: initialised, and not spawned before (aborts).
  * Returns VOLT_OK; VOLT_ECLOSED if the runtime is shutting down: nothing has happened, and the task
  *   may be detached; VOLT_ENOMEM if t is NULL, so the result of volt_task_new() need not be tested.
