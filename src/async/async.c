@@ -62,7 +62,7 @@ static int async_poll(volt_future *f, volt_ctx *ctx) {
 
 static bool async_cancel(volt_future *f) {
   volt_async *a = async_of(f);
-  if (f->state == VOLT_FUTURE_INIT_) return true; /* the function has not begun */
+  if (volt_future_state_(f) == VOLT_FUTURE_INIT_) return true; /* the function has not begun */
   static const volt_waker none = {NULL, NULL};
   volt_ctx ctx = VOLT_CTX_INIT(none);
   ctx.budget = UINT32_MAX;

@@ -67,7 +67,7 @@ static int timeout_end_inner(volt_timeout *t, int result, volt_ctx *ctx) {
   t->result = result;
   volt_future_cancel(&t->sleep.future);
   if (!volt_future_end_branch_(t->inner, ctx)) return VOLT_PENDING;
-  return volt_future_standing_(t->inner) ? t->inner->result : result;
+  return volt_future_standing_(t->inner) ? volt_future_result_(t->inner) : result;
 }
 
 static int timeout_poll(volt_future *f, volt_ctx *ctx) {
@@ -179,11 +179,11 @@ void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t start_ns
   i->ticked_ns = 0;
   i->ticked_before_ns = 0;
   volt_future_make_(&i->future, &interval_ops, NULL, 0);
-  i->future.state = VOLT_FUTURE_READY_; /* no tick has been asked for */
+  volt_future_set_result_(&i->future, VOLT_PENDING); /* no tick has been asked for */
 }
 
 volt_future *volt_interval_tick(volt_interval *i) {
-  VOLT_CHECK(i->future.state != VOLT_FUTURE_WAITING_, "volt_interval_tick",
+  VOLT_CHECK(volt_future_state_(&i->future) != VOLT_FUTURE_WAITING_, "volt_interval_tick",
              "%p: its last tick is pending", (void *)i);
   volt_sleep_until(&i->sleep, i->timers, i->next_ns);
   return volt_future_make_(&i->future, &interval_ops, NULL, 0);

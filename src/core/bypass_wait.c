@@ -51,12 +51,12 @@ static const volt_bypass_kind_ *bypass_future_kind(const volt_future *f) {
 
 int volt_bypass_future_start_(volt_future *f, volt_waker waker) {
   return volt_bypass_acquire_to_look_(bypass_future_queue(f), bypass_future_kind(f), &f->waiter,
-                                      f->n, waker);
+                                      volt_future_n_(f), waker);
 }
 
 /* The nudge settles the registration (I4), so there is nothing to drop. */
 static void bypass_future_settle(volt_future *f, bool was_nudged) {
-  if (was_nudged) f->drop = NULL;
+  if (was_nudged) volt_future_set_drop_(f, NULL);
 }
 
 bool volt_bypass_future_cancel_(volt_future *f) {
@@ -76,13 +76,13 @@ bool volt_bypass_future_set_waker_(volt_future *f, volt_waker waker) {
 }
 
 void volt_bypass_future_give_back_(volt_future *f) {
-  volt_bypass_release_(bypass_future_queue(f), bypass_future_kind(f), f->n);
+  volt_bypass_release_(bypass_future_queue(f), bypass_future_kind(f), volt_future_n_(f));
 }
 
 int volt_bypass_future_poll_(volt_future *f, volt_ctx *ctx) {
-  bool nudged = f->state == VOLT_FUTURE_WAITING_ && volt_bypass_is_nudged_(&f->waiter);
+  bool nudged = volt_future_state_(f) == VOLT_FUTURE_WAITING_ && volt_bypass_is_nudged_(&f->waiter);
   if (nudged && volt_bypass_future_set_waker_(f, ctx->waker)) { /* R6: before the result is read */
-    f->drop = ctx->drop;
+    volt_future_set_drop_(f, ctx->drop);
     ctx->registered += 1;
     return VOLT_PENDING;
   }

@@ -64,9 +64,9 @@ static void future_note_place(volt_future *f) {
 
 static void future_check_place(const volt_future *f) {
 #if VOLT_DEBUG
-  VOLT_CHECK(f->ops->start || f->state != WAITING || f->id == volt_waiter_place_(&f->waiter),
-             "volt_future", "%p was copied or moved while what it is composed of waits",
-             (const void *)f);
+  VOLT_CHECK(
+      f->ops->start || volt_future_state_(f) != WAITING || f->id == volt_waiter_place_(&f->waiter),
+      "volt_future", "%p was copied or moved while what it is composed of waits", (const void *)f);
 #else
   (void)f;
 #endif
@@ -80,8 +80,8 @@ static int future_result(volt_future *f) {
 }
 
 static void future_drop_waker(volt_future *f, void *ctx) {
-  volt_wake_fn drop = f->drop;
-  f->drop = NULL;
+  volt_wake_fn drop = volt_future_drop_(f);
+  volt_future_set_drop_(f, NULL);
   if (drop) drop(ctx); /* I1 */
 }
 
@@ -109,17 +109,19 @@ static bool future_is_due(volt_future *f) {
 }
 
 int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
-  if (f->state == INIT) return volt_leaf_start_(f, ctx, f->ops);
+  if (volt_future_state_(f) == INIT) return volt_leaf_start_(f, ctx, f->ops);
   future_check_waiter(f);
   if (ctx->decision && f->decision != ctx->decision && future_is_final(f) && future_withdraw(f)) {
-    f->state = INIT; /* it was queued before it was in this select: queue it with its decision */
+    /* it was queued before it was in this select: queue it with its decision */
+    volt_future_set_state_(f, INIT);
     return volt_leaf_start_(f, ctx, f->ops);
   }
   if (!future_is_final(f)) f->decision = ctx->decision; /* no granter reads it */
   volt_waiter *w = future_waiter(f);
   int result = future_result(f);
   if (result == VOLT_PENDING && future_is_due(f)) {
-    if (f->state == READY) return f->result; /* its waker has polled it meanwhile */
+    /* its waker may have polled it meanwhile */
+    if (volt_future_state_(f) == READY) return volt_future_result_(f);
     result = future_result(f);
   }
   if (result == VOLT_PENDING) {
@@ -144,12 +146,12 @@ static void future_check_made(const volt_future *f, bool is_made) {
 }
 
 int volt_future_poll_long_(volt_future *f, volt_ctx *ctx) {
-  future_check_made(f, f->state <= READY);
-  if (f->state == READY) return f->result;
+  future_check_made(f, volt_future_state_(f) <= READY);
+  if (volt_future_state_(f) == READY) return volt_future_result_(f);
   if (ctx->cancel != VOLT_CTX_GO_ON && !f->ops->ends_itself) {
     volt_future_cancel(f);
-    if (f->result == VOLT_ECANCELED) volt_ctx_obeyed_(ctx);
-    return f->result;
+    if (volt_future_result_(f) == VOLT_ECANCELED) volt_ctx_obeyed_(ctx);
+    return volt_future_result_(f);
   }
   if (ctx->budget == 0) {
     ctx->yield = true;
@@ -166,7 +168,7 @@ int volt_future_poll_long_(volt_future *f, volt_ctx *ctx) {
       return volt_future_end_(f, result);
     }
     if (!future_is_leaf(f)) future_note_place(f);
-    f->state = WAITING;
+    volt_future_set_state_(f, WAITING);
     return VOLT_PENDING;
   }
   int result = volt_future_poll_leaf_(f, ctx);
@@ -195,7 +197,7 @@ int volt_future_poll_branch_(volt_future *f, volt_ctx *ctx) {
 }
 
 bool volt_future_end_branch_(volt_future *f, volt_ctx *ctx) {
-  if (f->state != WAITING || !f->ops->ends_itself) {
+  if (volt_future_state_(f) != WAITING || !f->ops->ends_itself) {
     volt_future_cancel(f);
     return true;
   }
@@ -215,12 +217,12 @@ int volt_future_poll(volt_future *f, volt_waker waker) {
 }
 
 void volt_future_cancel(volt_future *f) {
-  if (f->state == READY) return;
+  if (volt_future_state_(f) == READY) return;
   int result = VOLT_ECANCELED;
   if (f->ops && !future_is_leaf(f)) {
     future_check_place(f);
     if (!f->ops->cancel(f)) result = VOLT_OK;
-  } else if (f->state == WAITING && !future_withdraw(f) &&
+  } else if (volt_future_state_(f) == WAITING && !future_withdraw(f) &&
              volt_waiter_result(future_waiter(f)) == VOLT_OK) {
     if (future_is_final(f)) {
       result = future_result(f);
@@ -232,27 +234,28 @@ void volt_future_cancel(volt_future *f) {
 }
 
 const volt_future *volt_future_standing_(volt_future *f) {
-  if (f->state != READY || !volt_is_ok(f->result)) return NULL;
+  if (volt_future_state_(f) != READY || !volt_is_ok(volt_future_result_(f))) return NULL;
   if (!f->ops->through) return future_is_final(f) ? f : NULL;
   volt_future *inner = f->ops->through(f);
   return inner ? volt_future_standing_(inner) : NULL;
 }
 
 void volt_future_undo_(volt_future *f) {
-  if (f->state != READY || (!volt_is_ok(f->result) && f->result != VOLT_ELAGGED)) return;
+  if (volt_future_state_(f) != READY) return;
+  if (!volt_is_ok(volt_future_result_(f)) && volt_future_result_(f) != VOLT_ELAGGED) return;
   volt_future *inner = f->ops->through ? f->ops->through(f) : NULL;
   if (inner) {
     volt_future_undo_(inner);
-    f->result = inner->result;
+    volt_future_set_result_(f, volt_future_result_(inner));
   } else if (f->ops->undo || (future_is_leaf(f) && f->ops->give_back)) {
     (f->ops->undo ? f->ops->undo : f->ops->give_back)(f);
-    f->result = VOLT_ECANCELED;
+    volt_future_set_result_(f, VOLT_ECANCELED);
   }
 }
 
 void volt_future_leave_(volt_future *f) {
   static const volt_waker no_waker = {NULL, NULL};
-  if (f->state != WAITING) return;
+  if (volt_future_state_(f) != WAITING) return;
   if (!future_is_leaf(f)) {
     f->ops->leave(f);
     return;

@@ -4,6 +4,7 @@
 
 #include <volt/future.h>
 
+#include "check.h"
 #include "fifo.h"
 
 /* The future's owner calls these functions, one at a time.
@@ -44,8 +45,50 @@ typedef struct volt_future_ops_ {
   bool ends_itself;
 } volt_future_ops_;
 
-/* volt_future.state */
+/* What volt_future_state_() returns. */
 enum { VOLT_FUTURE_INIT_ = 0, VOLT_FUTURE_WAITING_ = 1, VOLT_FUTURE_READY_ = 2 };
+
+/* The members of a future, for its owner. */
+
+static inline uint32_t volt_future_state_(const volt_future *f) {
+  return f->state;
+}
+
+static inline void volt_future_set_state_(volt_future *f, uint32_t state) {
+  f->state = state;
+}
+
+/* The operation's argument, such as permits wanted. */
+static inline uint32_t volt_future_n_(const volt_future *f) {
+  return f->n;
+}
+
+static inline void volt_future_set_n_(volt_future *f, uint32_t n) {
+  f->n = n;
+}
+
+/* Of a future that is READY. */
+static inline int volt_future_result_(const volt_future *f) {
+  VOLT_ASSERT(volt_future_state_(f) == VOLT_FUTURE_READY_);
+  return f->result;
+}
+
+/* f becomes READY, and every poll returns result. */
+static inline void volt_future_set_result_(volt_future *f, int result) {
+  volt_future_set_state_(f, VOLT_FUTURE_READY_);
+  f->result = result;
+}
+
+/* What is called if the waker that is registered is not to be called; or NULL. f is not READY. */
+static inline volt_wake_fn volt_future_drop_(const volt_future *f) {
+  VOLT_ASSERT(volt_future_state_(f) != VOLT_FUTURE_READY_);
+  return f->drop;
+}
+
+static inline void volt_future_set_drop_(volt_future *f, volt_wake_fn drop) {
+  VOLT_ASSERT(volt_future_state_(f) != VOLT_FUTURE_READY_);
+  f->drop = drop;
+}
 
 /* The body of every constructor. Returns f. */
 VOLT_API volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void *object,

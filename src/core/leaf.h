@@ -50,8 +50,7 @@ static inline bool volt_leaf_is_final_(const volt_future_ops_ *ops) {
 /* f is ready, with result. Returns result. */
 static inline int volt_future_end_(volt_future *f, int result) {
   VOLT_ASSERT(result != VOLT_PENDING);
-  f->state = VOLT_FUTURE_READY_;
-  f->result = result;
+  volt_future_set_result_(f, result);
   return result;
 }
 
@@ -63,7 +62,7 @@ static inline int volt_leaf_complete_(volt_future *f, const volt_future_ops_ *op
 
 /* f waits with the waker of ctx now. Returns VOLT_PENDING. */
 static inline int volt_leaf_registered_(volt_future *f, volt_ctx *ctx) {
-  f->drop = ctx->drop;
+  volt_future_set_drop_(f, ctx->drop);
   ctx->registered += 1;
   return VOLT_PENDING;
 }
@@ -73,7 +72,7 @@ static VOLT_INLINED_ int volt_leaf_started_(volt_future *f, volt_ctx *ctx,
                                             const volt_future_ops_ *ops, int result) {
   if (result != VOLT_PENDING) return volt_leaf_complete_(f, ops, result);
   if (f->decision) f->decision->shared = true;
-  f->state = VOLT_FUTURE_WAITING_;
+  volt_future_set_state_(f, VOLT_FUTURE_WAITING_);
   volt_leaf_note_waiter_(f, ops);
   return volt_leaf_registered_(f, ctx);
 }
@@ -101,14 +100,14 @@ static VOLT_INLINED_ int volt_leaf_poll_ctx_(volt_future *f, volt_ctx *ctx,
                                              int (*start_short)(volt_future *f,
                                                                 const volt_waker *)) {
   if (VOLT_LIKELY(ctx->cancel == VOLT_CTX_GO_ON && ctx->budget > 0)) {
-    if (f->state == VOLT_FUTURE_INIT_) {
+    if (volt_future_state_(f) == VOLT_FUTURE_INIT_) {
       f->decision = ctx->decision;
       int result = start_short ? start_short(f, &ctx->waker) : ops->start(f, ctx->waker);
       if (start_short && result == VOLT_EAGAIN) return volt_future_poll_long_(f, ctx);
       if (result != VOLT_PENDING) ctx->budget -= 1;
       return volt_leaf_started_(f, ctx, ops, result);
     }
-    if (f->state == VOLT_FUTURE_WAITING_ && volt_leaf_is_granted_(f, ops)) {
+    if (volt_future_state_(f) == VOLT_FUTURE_WAITING_ && volt_leaf_is_granted_(f, ops)) {
       int result = ops->outcome ? ops->outcome(f) : (int)VOLT_OK;
       ctx->budget -= 1;
       return volt_leaf_complete_(f, ops, result);

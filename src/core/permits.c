@@ -303,9 +303,10 @@ static const volt_permit_kind_ *permit_future_kind(const volt_future *f) {
 
 int volt_permit_future_start_(volt_future *f, volt_waker waker) {
   const volt_permit_kind_ *kind = permit_future_kind(f);
-  if (f->n > kind->max) return VOLT_EINVAL;
-  if (f->n == 0) return VOLT_OK;
-  return volt_permits_take_or_queue_(permit_future_queue(f), kind, &f->waiter, f->n, waker);
+  if (volt_future_n_(f) > kind->max) return VOLT_EINVAL;
+  if (volt_future_n_(f) == 0) return VOLT_OK;
+  return volt_permits_take_or_queue_(permit_future_queue(f), kind, &f->waiter, volt_future_n_(f),
+                                     waker);
 }
 
 bool volt_permit_future_cancel_(volt_future *f) {
@@ -318,7 +319,7 @@ bool volt_permit_future_set_waker_(volt_future *f, volt_waker waker) {
 }
 
 void volt_permit_future_give_back_(volt_future *f) {
-  volt_permits_release_(permit_future_queue(f), permit_future_kind(f), f->n);
+  volt_permits_release_(permit_future_queue(f), permit_future_kind(f), volt_future_n_(f));
 }
 
 bool volt_permit_future_due_(volt_future *f) {

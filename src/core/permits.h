@@ -226,10 +226,10 @@ static VOLT_INLINED_ int volt_permit_future_start_short_(volt_future *f,
                                                          const volt_permit_kind_ *kind,
                                                          const volt_waker *waker) {
   volt_fifo_ *q = (volt_fifo_ *)f->object;
-  uint64_t word = volt_load_relaxed(&q->word); /* a guess: the CAS decides */
-  bool fits = f->n - 1 < kind->max;            /* and is not 0 */
+  uint64_t word = volt_load_relaxed(&q->word);   /* a guess: the CAS decides */
+  bool fits = volt_future_n_(f) - 1 < kind->max; /* and is not 0 */
   if (!fits || (word & (VOLT_WORD_LOCKED_ | VOLT_WORD_CLOSED_))) return VOLT_EAGAIN;
-  return volt_permits_attempt_(q, kind, &f->waiter, f->n, waker, word);
+  return volt_permits_attempt_(q, kind, &f->waiter, volt_future_n_(f), waker, word);
 }
 
 #define VOLT_PERMIT_FUTURE_OPS_(its_kind, its_poll_ctx)  \

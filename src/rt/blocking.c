@@ -319,7 +319,7 @@ static int blocking_outcome(volt_future *f) {
 
 static int blocking_poll(volt_future *f, volt_ctx *ctx) {
   bool asked = ctx->cancel != VOLT_CTX_GO_ON;
-  bool waiting = f->state == VOLT_FUTURE_WAITING_;
+  bool waiting = volt_future_state_(f) == VOLT_FUTURE_WAITING_;
   if (asked && (!waiting || ctx->cancel == VOLT_CTX_CANCEL_ALL ||
                 blocking_remove_if_queued(blocking_of(f)))) {
     volt_future_cancel(f);

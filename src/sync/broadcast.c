@@ -182,12 +182,12 @@ static void *broadcast_elem_of(const volt_future *f) {
  * values at once, a part of them stays counted. */
 static int broadcast_note_moved(volt_future *f, uint64_t from, int result) {
   uint64_t moved = broadcast_receiver_of(f)->next - from;
-  f->n = moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX;
+  volt_future_set_n_(f, moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX);
   return result;
 }
 
 static uint32_t broadcast_moved(const volt_future *f) {
-  return f->n;
+  return volt_future_n_(f);
 }
 
 static int broadcast_start(volt_future *f, volt_waker waker) {
@@ -211,8 +211,9 @@ static bool broadcast_set_waker(volt_future *f, volt_waker waker) {
 }
 
 static void broadcast_give_back(volt_future *f) {
-  broadcast_receiver_of(f)->next -= broadcast_moved(f); /* R3; R1: by 0 if no poll has received */
-  if (f->result == VOLT_ELAGGED) broadcast_receiver_of(f)->lost -= broadcast_moved(f);
+  if (volt_future_state_(f) != VOLT_FUTURE_READY_) return; /* R1: granted, and received nothing */
+  broadcast_receiver_of(f)->next -= broadcast_moved(f);    /* R3 */
+  if (volt_future_result_(f) == VOLT_ELAGGED) broadcast_receiver_of(f)->lost -= broadcast_moved(f);
 }
 
 static bool broadcast_due(volt_future *f) {

@@ -30,7 +30,7 @@ static int chan_future_run(volt_future *f, volt_chan_op_ *op) {
 
 /* Of one element, and in no select. */
 static bool chan_future_is_simple(const volt_future *f) {
-  return f->n == 1 && !f->decision;
+  return volt_future_n_(f) == 1 && !f->decision;
 }
 
 /* A simple future has begun with result: note how many elements it has moved. Returns result. */
@@ -44,7 +44,7 @@ static VOLT_NOINLINE int chan_send_start_slow(volt_future *f, volt_waker waker) 
   if (chan_future_is_simple(f)) {
     return chan_future_began(f, volt_chan_send(chan_future_object(f), w, w->data, waker));
   }
-  volt_chan_op_ op = volt_chan_send_op_(w, volt_chan_elems_of_(w), f->n, waker);
+  volt_chan_op_ op = volt_chan_send_op_(w, volt_chan_elems_of_(w), volt_future_n_(f), waker);
   return chan_future_run(f, &op);
 }
 
@@ -53,7 +53,7 @@ static VOLT_NOINLINE int chan_recv_start_slow(volt_future *f, volt_waker waker) 
   if (chan_future_is_simple(f)) {
     return chan_future_began(f, volt_chan_recv(chan_future_object(f), w, w->data, waker));
   }
-  volt_chan_op_ op = volt_chan_recv_op_(w, volt_chan_elems_of_(w), f->n, waker);
+  volt_chan_op_ op = volt_chan_recv_op_(w, volt_chan_elems_of_(w), volt_future_n_(f), waker);
   return chan_future_run(f, &op);
 }
 

@@ -268,7 +268,7 @@ static const volt_future_ops_ cond_ops = {.name = cond_name,
 volt_future *volt_cond_wait_future(volt_future *f, volt_cond *c, volt_mutex *m) {
   static const volt_waker no_waker = {NULL, NULL};
   volt_future_make_(f, &cond_ops, c, 0);
-  f->state = VOLT_FUTURE_WAITING_;
+  volt_future_set_state_(f, VOLT_FUTURE_WAITING_);
   (void)volt_cond_wait(c, m, &f->waiter, no_waker);
   f->id = f->waiter.id;
   return f;

@@ -142,7 +142,7 @@ static volt_notify *notify_of(volt_future *f) {
 
 /* Whether all were notified since *f was made. */
 static bool notify_is_opened(const volt_future *f, uint64_t word) {
-  return notify_count_of(word) != f->n;
+  return notify_count_of(word) != volt_future_n_(f);
 }
 
 static VOLT_INLINED_ int notify_begin(volt_future *f, const volt_waker *waker) {

@@ -144,7 +144,7 @@ static int oneshot_recv_outcome(volt_future *f) {
 }
 
 static void oneshot_recv_give_back(volt_future *f) {
-  if (f->state != VOLT_FUTURE_READY_) return; /* R1: granted, and took nothing */
+  if (volt_future_state_(f) != VOLT_FUTURE_READY_) return; /* R1: granted, and took nothing */
   volt_oneshot *o = oneshot_of(f);
   volt_monitor_ m;
   volt_monitor_look_(&m, &o->queue);

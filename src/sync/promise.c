@@ -163,10 +163,10 @@ static int promise_outcome(volt_future *f) {
 
 static void promise_give_back(volt_future *f) {
   volt_promise *p = promise_of(f);
-  if (f->state == VOLT_FUTURE_READY_) { /* R3 */
+  if (volt_future_state_(f) == VOLT_FUTURE_READY_) { /* R3 */
     volt_monitor_ m;
     volt_monitor_look_(&m, &p->queue);
-    p->result = f->result;
+    p->result = volt_future_result_(f);
     p->state = COMPLETE;
     volt_monitor_unlock_(&m);
   }

@@ -146,12 +146,12 @@ static uint64_t *watch_seen_of(volt_future *f) {
 /* f->n: by how much a poll has moved *seen, for R3. */
 static int watch_note_moved(volt_future *f, uint64_t before, int result) {
   uint64_t by = *watch_seen_of(f) - before;
-  f->n = by < UINT32_MAX ? (uint32_t)by : UINT32_MAX;
+  volt_future_set_n_(f, by < UINT32_MAX ? (uint32_t)by : UINT32_MAX);
   return result;
 }
 
 static uint32_t watch_moved(const volt_future *f) {
-  return f->n;
+  return volt_future_n_(f);
 }
 
 static int watch_start(volt_future *f, volt_waker waker) {
@@ -167,7 +167,7 @@ static int watch_outcome(volt_future *f) {
 }
 
 static void watch_give_back(volt_future *f) {
-  if (f->state != VOLT_FUTURE_READY_) return; /* R1: granted, and changed nothing */
+  if (volt_future_state_(f) != VOLT_FUTURE_READY_) return; /* R1: granted, and changed nothing */
   *watch_seen_of(f) -= watch_moved(f); /* R3: by 1 or more, so it is not the present version */
 }
 

@@ -16,7 +16,7 @@
 #else
 
 static int sem_future_start(volt_future *f, volt_waker waker) {
-  return engine_sem_acquire((engine_sem *)f->object, &f->waiter, f->n, waker);
+  return engine_sem_acquire((engine_sem *)f->object, &f->waiter, volt_future_n_(f), waker);
 }
 
 static bool sem_future_cancel(volt_future *f) {
@@ -28,7 +28,7 @@ static bool sem_future_set_waker(volt_future *f, volt_waker waker) {
 }
 
 static void sem_future_give_back(volt_future *f) {
-  engine_sem_release((engine_sem *)f->object, f->n);
+  engine_sem_release((engine_sem *)f->object, volt_future_n_(f));
 }
 
 static const volt_future_ops_ sem_future_ops = {.start = sem_future_start,
