@@ -72,7 +72,7 @@ void volt_waiter_prepare_(const char *name, void *object, volt_waiter *w, uint32
 }
 
 volt_variant_claim_ volt_variant_claim_of_(volt_waiter *w, volt_waiter *node, uint32_t state) {
-  volt_variant_claim_ claim = {w, node, {node->wake, node->ctx}, state, w->id};
+  volt_variant_claim_ claim = {w, node, {node->wake, node->ctx}, state, w->use};
   return claim;
 }
 
@@ -80,9 +80,9 @@ void volt_publish_(const volt_variant_claim_ *claims, unsigned count,
                    void (*spent)(volt_waiter *node)) {
   for (unsigned i = 0; i < count; i++) {
     volt_waiter *w = claims[i].waiter;
-    VOLT_CHECK(claims[i].id == w->id, "grant",
+    VOLT_CHECK(claims[i].use == w->use, "grant",
                "waiter %p was re-used while it was queued: it is invocation %u, was %u", (void *)w,
-               (uint32_t)w->id, claims[i].id);
+               (unsigned)w->use, (unsigned)claims[i].use);
     volt_variant_grant_(w, claims[i].state);
   }
   for (unsigned i = 0; spent && i < count; i++) spent(claims[i].node);

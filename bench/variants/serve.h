@@ -19,7 +19,7 @@ typedef struct volt_variant_claim_ {
   volt_waiter *node; /* what was linked for it: the waiter itself, or memory to be freed */
   volt_waker waker;
   uint32_t state; /* its outcome: VOLT_WAITER_GRANTED_ or VOLT_WAITER_CLOSED_ */
-  uint32_t id;
+  uint8_t use;
 } volt_variant_claim_;
 
 typedef struct volt_batch_ {

@@ -56,15 +56,14 @@ typedef struct volt_decision_ {
 typedef struct volt_future {
   const struct volt_future_ops_ *ops; /* which operation */
   void *object;                       /* on which object */
-  volt_wake_fn drop;                  /* of the volt_ctx that registered its waker, or NULL */
-  volt_decision_ *decision;           /* of the select that it is a branch of, or NULL */
-  volt_waiter waiter;
-  uint32_t n;     /* the operation's argument, such as permits wanted */
-  uint32_t state; /* INIT, WAITING, READY */
-  int result;     /* in READY */
-  uint32_t id;    /* of its waiter when that was queued */
+  union {
+    volt_wake_fn drop; /* until READY: of the volt_ctx that registered its waker, or NULL */
+    int result;        /* in READY */
+  } until;
+  volt_decision_ *decision; /* of the select that it is a branch of, or NULL */
+  volt_waiter waiter;       /* with the state, and with the operation's argument */
 } volt_future;
-VOLT_SIZE_AT_MOST_(volt_future, 128);
+VOLT_SIZE_AT_MOST_(volt_future, 96);
 
 #ifdef __cplusplus
 #define VOLT_FUTURE_INIT \

@@ -40,10 +40,12 @@ struct volt_waiter {
   VOLT_PLAIN(void *) data; /* each primitive's own; so is want: the table in detail/fifo.h */
   VOLT_ATOMIC(uint32_t) state;
   VOLT_PLAIN(uint32_t) want;
-  VOLT_PLAIN(uint32_t) need; /* above 0 exactly while it is in a FIFO */
-  VOLT_PLAIN(uint32_t) id;   /* its address when it was queued; debug builds: and a count of uses */
+  VOLT_PLAIN(uint32_t) need;  /* above 0 exactly while it is in a FIFO */
+  VOLT_PLAIN(uint16_t) place; /* where it was when it was queued; 0 if it was made anew since */
+  VOLT_PLAIN(uint8_t) use;    /* debug builds: a count of uses */
+  uint8_t future;             /* the state of the future that it is part of */
 };
-VOLT_SIZE_AT_MOST_(volt_waiter, 96);
+VOLT_SIZE_AT_MOST_(volt_waiter, 64);
 
 #ifdef __cplusplus
 #define VOLT_WAITER_INIT \

@@ -50,7 +50,7 @@ static const volt_future_ops_ sleep_ops = {.start = sleep_start,
 
 volt_future *volt_sleep_until(volt_sleep *s, volt_timers *timers, uint64_t deadline_ns) {
   s->deadline_ns = deadline_ns;
-  s->timer.waiter.id = 0;
+  s->timer.waiter.place = 0;
   volt_store_relaxed(&s->timer.waiter.state, 0); /* not shared: unused */
   return volt_future_make_(&s->future, &sleep_ops, timers, 0);
 }

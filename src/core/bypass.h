@@ -71,7 +71,7 @@ static inline bool volt_bypass_is_nudged_(volt_waiter *w) {
 
 /* ---- futures ---- */
 
-/* The operations of a future that takes f->n: the full or the share of its kind. */
+/* The operations of a future that takes its argument: the full or the share of its kind. */
 typedef struct volt_bypass_future_ops_ {
   volt_future_ops_ base; /* first */
   const volt_bypass_kind_ *kind;

@@ -33,14 +33,13 @@ volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void
                                uint32_t n) {
   f->ops = ops;
   f->object = object;
-  f->drop = NULL;
   f->decision = NULL;
-  f->n = n;
-  f->state = INIT;
-  f->result = VOLT_PENDING;
-  f->id = 0;
-  f->waiter.need = 0; /* a FIFO that still has it finds it made anew: by need, or by id */
-  f->waiter.id = 0;
+  f->waiter.need = 0; /* a FIFO that still has it finds it made anew: by need, or by place */
+  f->waiter.place = 0;
+  f->waiter.use = 0;
+  volt_future_set_state_(f, INIT);
+  volt_future_set_drop_(f, NULL);
+  volt_future_set_n_(f, n);
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* not shared in INIT */
   return f;
 }
@@ -49,14 +48,10 @@ static volt_waiter *future_waiter(volt_future *f) {
   return volt_leaf_waiter_(f, f->ops);
 }
 
-static void future_check_waiter(volt_future *f) {
-  volt_leaf_check_waiter_(f, f->ops);
-}
-
-/* Debug builds: a composed future has no waiter whose id would show that it was moved. */
+/* Debug builds: a composed future queues no waiter whose place would show that it was moved. */
 static void future_note_place(volt_future *f) {
 #if VOLT_DEBUG
-  f->id = volt_waiter_place_(&f->waiter);
+  f->waiter.place = volt_waiter_place_(&f->waiter);
 #else
   (void)f;
 #endif
@@ -65,7 +60,7 @@ static void future_note_place(volt_future *f) {
 static void future_check_place(const volt_future *f) {
 #if VOLT_DEBUG
   VOLT_CHECK(
-      f->ops->start || volt_future_state_(f) != WAITING || f->id == volt_waiter_place_(&f->waiter),
+      f->ops->start || volt_future_state_(f) != WAITING || volt_waiter_is_in_place_(&f->waiter),
       "volt_future", "%p was copied or moved while what it is composed of waits", (const void *)f);
 #else
   (void)f;
@@ -95,7 +90,6 @@ static bool future_is_final(const volt_future *f) {
 
 /* Cancel a WAITING leaf. Returns false if it has completed instead. */
 static bool future_withdraw(volt_future *f) {
-  future_check_waiter(f);
   void *ctx = future_waiter(f)->ctx;
   if (!f->ops->cancel(f)) return false;
   future_drop_waker(f, ctx);
@@ -110,7 +104,6 @@ static bool future_is_due(volt_future *f) {
 
 int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
   if (volt_future_state_(f) == INIT) return volt_leaf_start_(f, ctx, f->ops);
-  future_check_waiter(f);
   if (ctx->decision && f->decision != ctx->decision && future_is_final(f) && future_withdraw(f)) {
     /* it was queued before it was in this select: queue it with its decision */
     volt_future_set_state_(f, INIT);
@@ -260,7 +253,6 @@ void volt_future_leave_(volt_future *f) {
     f->ops->leave(f);
     return;
   }
-  future_check_waiter(f);
   void *ctx = future_waiter(f)->ctx;
   bool replaced = f->ops->set_waker(f, no_waker);
   bool dismissed = !replaced && volt_waiter_result(future_waiter(f)) == VOLT_ECANCELED;

@@ -48,46 +48,50 @@ typedef struct volt_future_ops_ {
 /* What volt_future_state_() returns. */
 enum { VOLT_FUTURE_INIT_ = 0, VOLT_FUTURE_WAITING_ = 1, VOLT_FUTURE_READY_ = 2 };
 
-/* The members of a future, for its owner. */
+/* The members of a future, for its owner. The state is a member of its own in the waiter, so a
+ * granter may read the other members while the owner writes it. */
 
-static inline uint32_t volt_future_state_(const volt_future *f) {
-  return f->state;
+static inline uint8_t volt_future_state_(const volt_future *f) {
+  return f->waiter.future;
 }
 
-static inline void volt_future_set_state_(volt_future *f, uint32_t state) {
-  f->state = state;
+static inline void volt_future_set_state_(volt_future *f, uint8_t state) {
+  f->waiter.future = state;
 }
 
-/* The operation's argument, such as permits wanted. */
+/* The operation's argument, such as permits wanted. It is the waiter's want: so from the start on
+ * it is what the engine writes there (volt/detail/fifo.h). With permits, and for a channel until
+ * the waiter is claimed, that is the argument itself. */
 static inline uint32_t volt_future_n_(const volt_future *f) {
-  return f->n;
+  return f->waiter.want;
 }
 
+/* Only while its waiter is not queued. */
 static inline void volt_future_set_n_(volt_future *f, uint32_t n) {
-  f->n = n;
+  f->waiter.want = n;
 }
 
 /* Of a future that is READY. */
 static inline int volt_future_result_(const volt_future *f) {
   VOLT_ASSERT(volt_future_state_(f) == VOLT_FUTURE_READY_);
-  return f->result;
+  return f->until.result;
 }
 
 /* f becomes READY, and every poll returns result. */
 static inline void volt_future_set_result_(volt_future *f, int result) {
   volt_future_set_state_(f, VOLT_FUTURE_READY_);
-  f->result = result;
+  f->until.result = result;
 }
 
 /* What is called if the waker that is registered is not to be called; or NULL. f is not READY. */
 static inline volt_wake_fn volt_future_drop_(const volt_future *f) {
   VOLT_ASSERT(volt_future_state_(f) != VOLT_FUTURE_READY_);
-  return f->drop;
+  return f->until.drop;
 }
 
 static inline void volt_future_set_drop_(volt_future *f, volt_wake_fn drop) {
   VOLT_ASSERT(volt_future_state_(f) != VOLT_FUTURE_READY_);
-  f->drop = drop;
+  f->until.drop = drop;
 }
 
 /* The body of every constructor. Returns f. */

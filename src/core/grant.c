@@ -35,10 +35,10 @@ void volt_waiter_check_unused_(const char *name, volt_waiter *w) {
       state <= VOLT_WAITER_NUDGED_ ? "already queued" : "not initialised", state);
 }
 
-uint32_t volt_waiter_use_(void) {
+uint8_t volt_waiter_use_(void) {
   static VOLT_ATOMIC(uint32_t) uses;
   /* relaxed: a number, which orders nothing */
-  return 1 + volt_fetch_add_relaxed(&uses, 1) % 0xffff;
+  return (uint8_t)(1 + volt_fetch_add_relaxed(&uses, 1) % 0xff);
 }
 
 static bool grant_is_done(uint32_t state) {
@@ -56,8 +56,8 @@ int volt_waiter_result(volt_waiter *w) {
   /* grant:W1 <- grant:G1: the owner sees all that the granter did before the grant */
   int result = grant_result(volt_load_acquire(&w->state));
   VOLT_CHECK(result != VOLT_PENDING || volt_waiter_is_in_place_(w), "volt_waiter_result",
-             "waiter %p was copied or moved while it was queued (id %#x)", (void *)w,
-             (uint32_t)w->id);
+             "waiter %p was copied or moved while it was queued (place %#x)", (void *)w,
+             (unsigned)w->place);
   return result;
 }
 

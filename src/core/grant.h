@@ -27,32 +27,29 @@ typedef struct volt_claimed_ {
   volt_waiter *waiter;
   volt_waker waker;
 #if VOLT_DEBUG
-  uint32_t id;
+  uint8_t use;
 #endif
 } volt_claimed_;
 
 /* Abort if *w is in use. name: of the primitive, for the message. */
 void volt_waiter_check_unused_(const char *name, volt_waiter *w);
 
-/* 16 bits of the address of *w. Two waiters in the same aligned block of 512 KiB differ; others
- * almost always do. */
-static inline uint32_t volt_waiter_place_(const volt_waiter *w) {
-  uintptr_t place = (uintptr_t)w / 8;
-  return (uint32_t)((place ^ place >> 16) & 0xffff);
+/* 16 bits of the address of *w, and never 0. Two waiters in the same aligned block of 512 KiB
+ * differ; others almost always do. */
+static inline uint16_t volt_waiter_place_(const volt_waiter *w) {
+  uintptr_t place = (uintptr_t)w / 8; /* a waiter is longer than 16 bytes: bit 0 is not needed */
+  return (uint16_t)((place ^ place >> 16) | 1);
 }
 
-/* The next in a count of uses, 1 to 65535. For debug builds. */
-VOLT_API uint32_t volt_waiter_use_(void);
+/* The next in a count of uses, 1 to 255. For debug builds. */
+VOLT_API uint8_t volt_waiter_use_(void);
 
-/* Give *w a new id. Low half: its address, as above. High half: volt_waiter_use_(); in release
- * builds always 1. */
+/* Note where *w is; debug builds: and that it is used once more. */
 static inline void volt_waiter_name_(volt_waiter *w) {
+  w->place = volt_waiter_place_(w);
 #if VOLT_DEBUG
-  uint32_t use = volt_waiter_use_();
-#else
-  const uint32_t use = 1;
+  w->use = volt_waiter_use_();
 #endif
-  w->id = use << 16 | volt_waiter_place_(w);
 }
 
 /* Make *w PENDING, as a waiter for object. It is its owner's alone until it is linked. */
@@ -66,17 +63,17 @@ static inline void volt_waiter_arm_(volt_waiter *w, void *object, volt_waker wak
 
 /* Whether *w is where it was when it was armed, and was not initialised again since. */
 static inline bool volt_waiter_is_in_place_(const volt_waiter *w) {
-  return (w->id & 0xffff) == volt_waiter_place_(w) && w->id >> 16 != 0;
+  return w->place == volt_waiter_place_(w);
 }
 
 /* Copy what the granter of *w needs. The caller has unlinked *w, or is about to. */
 static inline volt_claimed_ volt_waiter_claim_(volt_waiter *w) {
   VOLT_CHECK(volt_waiter_is_in_place_(w), "grant",
-             "waiter %p was moved or made anew while it was queued (id %#x)", (void *)w,
-             (uint32_t)w->id);
+             "waiter %p was moved or made anew while it was queued (place %#x)", (void *)w,
+             (unsigned)w->place);
   volt_claimed_ claimed = {.waiter = w, .waker = {w->wake, w->ctx}};
 #if VOLT_DEBUG
-  claimed.id = w->id;
+  claimed.use = w->use;
 #endif
   return claimed;
 }
@@ -84,10 +81,10 @@ static inline volt_claimed_ volt_waiter_claim_(volt_waiter *w) {
 /* Debug builds: abort if a claimed waiter was used since it was claimed. */
 static inline void volt_claimed_check_(const volt_claimed_ *claimed) {
 #if VOLT_DEBUG
-  uint32_t id = claimed->waiter->id;
-  VOLT_CHECK(claimed->id == id, "grant",
+  uint8_t use = claimed->waiter->use;
+  VOLT_CHECK(claimed->use == use, "grant",
              "waiter %p was re-used while it was queued: it is invocation %u, was %u",
-             (void *)claimed->waiter, id, claimed->id);
+             (void *)claimed->waiter, (unsigned)use, (unsigned)claimed->use);
 #else
   (void)claimed;
 #endif

@@ -19,29 +19,6 @@ static inline volt_waiter *volt_leaf_waiter_(volt_future *f, const volt_future_o
   return ops->waiter ? ops->waiter(f) : &f->waiter;
 }
 
-/* Debug builds: abort if its waiter was used for something else since f was queued. */
-static inline void volt_leaf_check_waiter_(volt_future *f, const volt_future_ops_ *ops) {
-#if VOLT_DEBUG
-  uint32_t id = volt_leaf_waiter_(f, ops)->id;
-  VOLT_CHECK(f->id == id, "volt_future",
-             "%p: its waiter was used behind its back: it is invocation %u, was %u",
-             (const void *)f, id, f->id);
-#else
-  (void)f;
-  (void)ops;
-#endif
-}
-
-/* Debug builds: note the waiter as it was queued, for volt_leaf_check_waiter_(). */
-static inline void volt_leaf_note_waiter_(volt_future *f, const volt_future_ops_ *ops) {
-#if VOLT_DEBUG
-  f->id = volt_leaf_waiter_(f, ops)->id;
-#else
-  (void)f;
-  (void)ops;
-#endif
-}
-
 /* Whether a grant cannot be given back, so that in a select the decision comes before the grant. */
 static inline bool volt_leaf_is_final_(const volt_future_ops_ *ops) {
   return !ops->give_back;
@@ -73,7 +50,6 @@ static VOLT_INLINED_ int volt_leaf_started_(volt_future *f, volt_ctx *ctx,
   if (result != VOLT_PENDING) return volt_leaf_complete_(f, ops, result);
   if (f->decision) f->decision->shared = true;
   volt_future_set_state_(f, VOLT_FUTURE_WAITING_);
-  volt_leaf_note_waiter_(f, ops);
   return volt_leaf_registered_(f, ctx);
 }
 
@@ -85,7 +61,6 @@ static inline int volt_leaf_start_(volt_future *f, volt_ctx *ctx, const volt_fut
 
 /* Whether the waiter of a WAITING leaf is granted. */
 static inline bool volt_leaf_is_granted_(volt_future *f, const volt_future_ops_ *ops) {
-  volt_leaf_check_waiter_(f, ops);
   return volt_waiter_is_granted_(volt_leaf_waiter_(f, ops));
 }
 

@@ -115,7 +115,13 @@ static inline void volt_monitor_release_all_(volt_monitor_ *m) {
   m->queue->rest += 1;
 }
 
-/* The same, and count it in the word's value, which is then the epoch. A poll sees by one load
+/* The epoch becomes `epoch`. If that is another, all waiters that are linked now are released. */
+static inline void volt_monitor_set_epoch_(volt_monitor_ *m, uint32_t epoch) {
+  VOLT_ASSERT(!m->released);
+  m->queue->rest = epoch;
+}
+
+/* Release all, and count it in the word's value, which is then the epoch. A poll sees by one load
  * whether its waiter may be released (volt_monitor_complete_counted_()). */
 static inline void volt_monitor_release_all_counted_(volt_monitor_ *m) {
   volt_monitor_release_all_(m);

@@ -209,7 +209,7 @@ static VOLT_INLINED_ void volt_permits_release_short_(volt_fifo_ *q, const volt_
  *
  * Each kind has a poll_ctx() of its own, in which the compiler knows the kind (leaf.h). */
 
-/* The operations of a future that takes f->n permits. */
+/* The operations of a future that takes as many permits as its argument says. */
 typedef struct volt_permit_future_ops_ {
   volt_future_ops_ base; /* first */
   const volt_permit_kind_ *kind;

@@ -178,8 +178,8 @@ static void *broadcast_elem_of(const volt_future *f) {
   return f->waiter.data;
 }
 
-/* f->n: by how many positions a poll has moved the receiver, for R3. If it lost more than 2^32
- * values at once, a part of them stays counted. */
+/* f has a result: note in its argument by how many positions the poll has moved the receiver, for
+ * R3. If it lost more than 2^32 values at once, a part of them stays counted. */
 static int broadcast_note_moved(volt_future *f, uint64_t from, int result) {
   uint64_t moved = broadcast_receiver_of(f)->next - from;
   volt_future_set_n_(f, moved < UINT32_MAX ? (uint32_t)moved : UINT32_MAX);
@@ -193,6 +193,7 @@ static uint32_t broadcast_moved(const volt_future *f) {
 static int broadcast_start(volt_future *f, volt_waker waker) {
   uint64_t from = broadcast_receiver_of(f)->next;
   int result = broadcast_recv(broadcast_receiver_of(f), &f->waiter, broadcast_elem_of(f), waker);
+  if (result == VOLT_PENDING) return VOLT_PENDING;
   return broadcast_note_moved(f, from, result);
 }
 

@@ -270,6 +270,5 @@ volt_future *volt_cond_wait_future(volt_future *f, volt_cond *c, volt_mutex *m) 
   volt_future_make_(f, &cond_ops, c, 0);
   volt_future_set_state_(f, VOLT_FUTURE_WAITING_);
   (void)volt_cond_wait(c, m, &f->waiter, no_waker);
-  f->id = f->waiter.id;
   return f;
 }

@@ -6,7 +6,12 @@
  * that was notified alone is marked, so that a future that is dropped then can pass the
  * notification on.
  *
- * Invariant I1, whenever the lock is free: a notification is stored => no waiter is queued.
+ * Invariants, whenever the lock is free
+ *   I1  If a notification is stored, no waiter is queued.
+ *   I2  If a waiter is queued, the epoch of the FIFO is the count in the word. So a waiter that is
+ *       queued carries the count from when it was queued; that is also the count from when its
+ *       future was made, because else the future would be ready. (While no waiter is queued, the
+ *       count changes without the lock, and the epoch stays behind.)
  *
  * Races
  *   R1  Interleaving: a notifier finds no waiter and stores its notification, while a waiter finds
@@ -84,7 +89,7 @@ static VOLT_NOINLINE void notify_all_locked(volt_notify *n) {
   volt_monitor_ t;
   volt_monitor_enter_(&t, &n->queue);
   t.word += NOTIFIED_ALL;
-  volt_monitor_release_all_(&t);
+  volt_monitor_set_epoch_(&t, notify_count_of(t.word)); /* I2: which releases all */
   volt_monitor_exit_(&t);
 }
 
@@ -112,7 +117,8 @@ static int notify_wait_locked(volt_monitor_ *t, volt_waiter *w, volt_waker waker
     return VOLT_OK;
   }
   notify_clear_alone(w);
-  return volt_monitor_append_(t, w, waker); /* I1 */
+  volt_monitor_set_epoch_(t, notify_count_of(t->word)); /* I2: no change if others are queued */
+  return volt_monitor_append_(t, w, waker);             /* I1 */
 }
 
 int volt_notify_wait(volt_notify *n, volt_waiter *w, volt_waker waker) {

@@ -143,7 +143,7 @@ static uint64_t *watch_seen_of(volt_future *f) {
   return (uint64_t *)(void *)f->waiter.data;
 }
 
-/* f->n: by how much a poll has moved *seen, for R3. */
+/* f has a result: note in its argument by how much the poll has moved *seen, for R3. */
 static int watch_note_moved(volt_future *f, uint64_t before, int result) {
   uint64_t by = *watch_seen_of(f) - before;
   volt_future_set_n_(f, by < UINT32_MAX ? (uint32_t)by : UINT32_MAX);
@@ -157,6 +157,7 @@ static uint32_t watch_moved(const volt_future *f) {
 static int watch_start(volt_future *f, volt_waker waker) {
   uint64_t before = *watch_seen_of(f);
   int result = watch_changed(watch_of(f), watch_seen_of(f), &f->waiter, waker);
+  if (result == VOLT_PENDING) return VOLT_PENDING;
   return watch_note_moved(f, before, result);
 }
 

@@ -328,7 +328,7 @@ struct join_model : model {
   // has returned is its owner's, and nothing else is gone.
   void look_at_branches() {
     for (unsigned i = 0; i < 2; i++) {
-      EXPECT(f[i].state == VOLT_FUTURE_READY_);
+      EXPECT(volt_future_state_(&f[i]) == VOLT_FUTURE_READY_);
       one[i] = volt_future_poll(&f[i], volt_waker{nullptr, nullptr});
       poison(&f[i].waiter);
     }

@@ -209,7 +209,7 @@ static void the_nudge_comes_inside_the_poll(void **state) {
     volt_future *f = &owners[0].f;
     bool waits = volt_bypass_future_set_waker_(f, other_waker);
     assert_int_equal(waits, held);
-    assert_null(f->drop);
+    assert_null(f->until.drop);
     if (held) {
       expect_word(1, QUEUED | OPEN, 0);
       volt_mutex_unlock(&mutex);

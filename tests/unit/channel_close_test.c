@@ -447,23 +447,6 @@ static void the_wrong_channel(void **state) {
                death_address(&c.chan), death_address(&other.chan));
 }
 
-#if VOLT_DEBUG
-static void poll_it_with_another_waiter(void *arg) {
-  (void)arg;
-  f.waiter.id += 1;
-  (void)volt_future_poll(&f, nobody);
-}
-
-static void a_waiter_that_is_used_behind_our_back(void **state) {
-  (void)state;
-  volt_chan_recv_future(&f, &c.chan, &c.elems[0]);
-  assert_result(volt_future_poll(&f, nobody), VOLT_PENDING);
-  assert_death(poll_it_with_another_waiter, NULL, "volt_future", death_address(&f),
-               "behind its back");
-  volt_future_cancel(&f);
-}
-#endif
-
 static void cancel_what_was_moved(void *arg) {
   volt_future moved = f;
   (void)arg;
@@ -498,32 +481,29 @@ static void what_is_harmless(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-    cmocka_unit_test(what_was_sent_is_received),
-    cmocka_unit_test(every_way_to_receive_the_rest),
-    cmocka_unit_test(receivers_are_told),
-    cmocka_unit_test(senders_keep_theirs),
-    cmocka_unit_test(received_from_while_it_closes),
-    cmocka_unit_test(cancelled_after_it_was_closed),
-    cmocka_unit_test(what_is_left_is_dropped_in_order),
-    cmocka_unit_test(nobody_has_to_be_told_of_what_is_left),
-    cmocka_unit_test(it_ends_while_a_close_is_away),
-    cmocka_unit_test(a_send_gives_its_element_back),
-    cmocka_unit_test(a_receive_takes_nothing),
-    cmocka_unit_test(a_granted_send_is_sent),
-    cmocka_unit_test(a_granted_receive_is_received),
-    cmocka_unit_test(twice_and_never_used),
-    cmocka_unit_test(its_memory_is_its_owners),
-    cmocka_unit_test(one_of_many),
-    cmocka_unit_test(who_waits_for_nobody),
-    cmocka_unit_test_setup(destroyed_while_somebody_waits, set_up),
-    cmocka_unit_test_setup(a_waiter_that_is_queued, set_up),
-    cmocka_unit_test_setup(a_waiter_that_is_not_initialised, set_up),
-    cmocka_unit_test_setup(the_wrong_channel, set_up),
-    cmocka_unit_test_setup(a_waiter_that_is_moved_while_it_waits, set_up),
-#if VOLT_DEBUG
-    cmocka_unit_test_setup(a_waiter_that_is_used_behind_our_back, set_up),
-#endif
-    cmocka_unit_test_setup(what_is_harmless, set_up),
+      cmocka_unit_test(what_was_sent_is_received),
+      cmocka_unit_test(every_way_to_receive_the_rest),
+      cmocka_unit_test(receivers_are_told),
+      cmocka_unit_test(senders_keep_theirs),
+      cmocka_unit_test(received_from_while_it_closes),
+      cmocka_unit_test(cancelled_after_it_was_closed),
+      cmocka_unit_test(what_is_left_is_dropped_in_order),
+      cmocka_unit_test(nobody_has_to_be_told_of_what_is_left),
+      cmocka_unit_test(it_ends_while_a_close_is_away),
+      cmocka_unit_test(a_send_gives_its_element_back),
+      cmocka_unit_test(a_receive_takes_nothing),
+      cmocka_unit_test(a_granted_send_is_sent),
+      cmocka_unit_test(a_granted_receive_is_received),
+      cmocka_unit_test(twice_and_never_used),
+      cmocka_unit_test(its_memory_is_its_owners),
+      cmocka_unit_test(one_of_many),
+      cmocka_unit_test(who_waits_for_nobody),
+      cmocka_unit_test_setup(destroyed_while_somebody_waits, set_up),
+      cmocka_unit_test_setup(a_waiter_that_is_queued, set_up),
+      cmocka_unit_test_setup(a_waiter_that_is_not_initialised, set_up),
+      cmocka_unit_test_setup(the_wrong_channel, set_up),
+      cmocka_unit_test_setup(a_waiter_that_is_moved_while_it_waits, set_up),
+      cmocka_unit_test_setup(what_is_harmless, set_up),
   };
   return cmocka_run_group_tests_name("channels that are closed, cancelled and misused", tests, NULL,
                                      NULL);

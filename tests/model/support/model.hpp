@@ -83,7 +83,8 @@ inline void poison(volt_waiter *w) {
   w->ctx = nullptr;
   w->want = 0xdead;
   w->need = 0;
-  w->id = 0;
+  w->place = 0;
+  w->use = 0;
 }
 
 inline void poison(volt_fifo_ *q) {

@@ -2,6 +2,7 @@
 #ifndef VOLT_SELECT_CHANNELS_HPP
 #define VOLT_SELECT_CHANNELS_HPP
 
+#include "core/future_ops.h"
 #include "poller.hpp"
 
 // A channel of one place.
@@ -70,7 +71,7 @@ struct select_channel_model : model {
     int one = volt_future_poll(&s.future, volt_waker{nullptr, nullptr});
     for (unsigned i = 0; i < 2; i++) {
       poison(&f[i].waiter);
-      EXPECT((f[i].result == VOLT_OK) == (one == VOLT_OK && i == volt_select_winner(&s)));
+      EXPECT((volt_future_result_(&f[i]) == VOLT_OK) == (one == VOLT_OK && i == volt_select_winner(&s)));
     }
     return one;
   }
