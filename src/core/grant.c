@@ -95,8 +95,8 @@ VOLT_NOINLINE void volt_waiter_grant_asleep_(volt_waiter *w, volt_waker waker, u
 }
 
 void volt_waiter_dismiss_(volt_waiter *w) {
-  const volt_waker nobody = {NULL, NULL};
-  volt_waiter_grant_(w, nobody, VOLT_WAITER_UNUSED_);
+  const volt_waker no_waker = {NULL, NULL};
+  volt_waiter_grant_(w, no_waker, VOLT_WAITER_UNUSED_);
 }
 
 void volt_waiters_grant_(const volt_claimed_ *batch, unsigned count, uint32_t state) {
