@@ -535,7 +535,12 @@ def build(mutant, model, programs, work):
         copy = next((path for path in copies if target.endswith(f"/{path}.o")), None)
         if unit.endswith("_model.cpp") and unit != model.name:
             continue
-        if (unit == model.name and is_header) or (copy and unit in changed):
+        support = ROOT / "tests/model/support" / unit
+        if support.is_file() and any(Path(change.path).name in support.read_text()
+                                     for change in mutant.changes):
+            target = work / f"{unit}.o"
+            compile_one(support, target, flags)
+        elif (unit == model.name and is_header) or (copy and unit in changed):
             source = work / copy if copy else model
             target = work / f"{unit}.o"
             compile_one(source, target, flags)
