@@ -62,6 +62,9 @@ typedef struct volt_rt_hooks {
   void *ctx;
 } volt_rt_hooks;
 
+/* How a runtime does I/O: volt_io_auto() and others (volt/io.h). */
+typedef struct volt_io_kind volt_io_kind;
+
 /* All-zero: the defaults. A later version of 0.x takes members from reserved: a caller that clears
  * the struct, or names its members, gets the defaults for those. */
 typedef struct volt_rt_config {
@@ -79,7 +82,8 @@ typedef struct volt_rt_config {
   const char *thread_prefix; /* of the names of threads: "<prefix>-w0" for a worker, "-b0" for one
                               * of the blocking pool. Copied. NULL: "volt". A name has 15 bytes at
                               * most, so a long prefix is cut */
-  uint64_t reserved[6];      /* zero (else VOLT_EINVAL) */
+  const volt_io_kind *io;    /* NULL: none */
+  uint64_t reserved[5];      /* zero (else VOLT_EINVAL) */
 } volt_rt_config;
 
 /* Counts since the worker began. They are read while it runs, so not all at one moment. */
