@@ -71,6 +71,10 @@ enum volt_result {
 #undef VOLT_RESULT_ENUM_
 };
 
+/* The result that stands for the errno value e of a system call (volt/io.h). Distinct from the codes
+ * above, and negative, like every failure. */
+#define VOLT_ERRNO(e) (-1024 - (e))
+
 /* A deadline that never comes. */
 #define VOLT_NO_DEADLINE UINT64_MAX
 
@@ -81,11 +85,17 @@ VOLT_INLINE bool volt_is_ok(int result) {
   return result >= 0 && result != VOLT_PENDING;
 }
 
-/* The text of a result code, in static memory. Returns "unknown result" for any other value. */
+/* The errno value e of a result VOLT_ERRNO(e). Returns 0 for any other result. */
+VOLT_INLINE int volt_errno(int result) {
+  return result < -1024 ? -1024 - result : 0;
+}
+
+/* The text of a result code, or the system's text of a VOLT_ERRNO(e), in static memory. Returns
+ * "unknown result" for any other value. */
 VOLT_API const char *volt_strerror(int result);
 
-/* The name of a result code, such as "VOLT_OK", in static memory. Returns "?" for any other
- * value. */
+/* The name of a result code, such as "VOLT_OK", or of the errno value, such as "EPIPE", in static
+ * memory. Returns "?" for any other value. */
 VOLT_API const char *volt_strresult(int result);
 
 /* The time in nanoseconds on CLOCK_MONOTONIC, the clock of every deadline_ns.

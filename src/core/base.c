@@ -1,6 +1,6 @@
 /* base.c: result codes, the clock, and how to abort or warn with a message. */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* clock_gettime, write */
+#define _GNU_SOURCE /* clock_gettime, write, strerrorname_np */
 #endif
 #include <volt/base.h>
 
@@ -8,17 +8,34 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "check.h"
 
+#ifdef __GLIBC__
+#define BASE_ERRNO_TEXT(e) strerrordesc_np(e)
+#define BASE_ERRNO_NAME(e) strerrorname_np(e)
+#else
+#define BASE_ERRNO_TEXT(e) strerror(e) /* in static memory there, too */
+#define BASE_ERRNO_NAME(e) NULL
+#endif
+
 extern inline bool volt_is_ok(int);
+extern inline int volt_errno(int);
 
 #define VOLT_STRING2_(x) #x
 #define VOLT_STRING_(x) VOLT_STRING2_(x)
 
+/* The text, or the fallback if the system has none. */
+static const char *base_text_or(const char *text, const char *fallback) {
+  return text ? text : fallback;
+}
+
 const char *volt_strerror(int result) {
+  int e = volt_errno(result);
+  if (e != 0) return base_text_or(BASE_ERRNO_TEXT(e), "unknown result");
   switch (result) {
 #define VOLT_RESULT_TEXT_(code, value, text) \
   case value: return text;
@@ -29,6 +46,8 @@ const char *volt_strerror(int result) {
 }
 
 const char *volt_strresult(int result) {
+  int e = volt_errno(result);
+  if (e != 0) return base_text_or(BASE_ERRNO_NAME(e), "?");
   switch (result) {
 #define VOLT_RESULT_NAME_(code, value, text) \
   case value: return #code;

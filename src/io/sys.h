@@ -1,0 +1,40 @@
+/* sys.h: the system calls of the I/O library, as a table: the real ones, those of the simulation,
+ * and in tests those that fail on purpose.
+ *
+ * Each returns what the system call returns, or a negative errno. None touches errno. None waits: a
+ * descriptor is non-blocking, and what has no such mode gets MSG_DONTWAIT. */
+#ifndef VOLT_IO_SYS_H
+#define VOLT_IO_SYS_H
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+typedef struct volt_sys_ {
+  ssize_t (*recv)(int fd, void *to, size_t size, int flags);
+  ssize_t (*send)(int fd, const void *from, size_t size, int flags);
+  ssize_t (*recvmsg)(int fd, struct msghdr *message, int flags);
+  ssize_t (*sendmsg)(int fd, const struct msghdr *message, int flags);
+  ssize_t (*readv)(int fd, const struct iovec *parts, int count, off_t at);  /* at -1: no offset */
+  ssize_t (*writev)(int fd, const struct iovec *parts, int count, off_t at); /* the same */
+  ssize_t (*sendfile)(int to, int from, off_t at, size_t size);
+  int (*accept)(int fd); /* non-blocking, close on exec */
+  int (*connect)(int fd, const struct sockaddr *to, socklen_t size);
+  int (*connected)(int fd); /* SO_ERROR: how the connect() has ended; -EINPROGRESS: it goes on */
+  int (*ready)(int fd, short events); /* poll() without waiting: which of them */
+  int (*sync)(int fd, int data_only);
+  int (*open)(int directory, const char *path, int flags, mode_t mode);
+  int (*close)(int fd);
+  int (*socket)(int domain, int type, int protocol); /* non-blocking, close on exec */
+  int (*bind)(int fd, const struct sockaddr *at, socklen_t size);
+  int (*listen)(int fd, int backlog);
+  int (*shutdown)(int fd, int how);
+  int (*setsockopt)(int fd, int level, int name, const void *value, socklen_t size);
+  int (*local)(int fd, struct sockaddr *address, socklen_t *size); /* getsockname */
+  int (*peer)(int fd, struct sockaddr *address, socklen_t *size);  /* getpeername */
+} volt_sys_;
+
+extern const volt_sys_ volt_sys_real_;
+
+#endif
