@@ -22,6 +22,8 @@
 
 #include "core/futex.h"
 
+VOLT_MODEL_SHARED_() // of model_atomic.hpp, for all files
+
 // ---- the futex: asleep by address, never touching the word to wake ----
 
 static struct {
@@ -71,7 +73,7 @@ static bool sleep_at(rl::context &c, const void *address, uint64_t deadline_ns) 
 int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t deadline_ns) {
   // The kernel reads the newest value, and goes to sleep in the same step; so does a CAS that fails.
   uint32_t now = UINT32_MAX;
-  word->compare_exchange_strong(now, now, rl::mo_relaxed, $, rl::mo_relaxed, $);
+  word->cas_strong(now, now, rl::mo_relaxed, $);
   if (now != seen) return VOLT_OK;
   if (!sleep_at(rl::ctx(), word, deadline_ns)) return VOLT_OK;
   if (!is_nap(deadline_ns) && now_ns < deadline_ns) now_ns = deadline_ns;

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include <new>
+#include <type_traits>
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wall"
@@ -44,27 +45,97 @@
 // Whether the shared state of a model is being constructed.
 extern bool volt_model_constructing;
 
+// The model checker's own code takes longer to compile than a source does. So the classes that call it
+// are compiled once, in model.cpp, for the types that VOLT_MODEL_SHARED_ lists; every other file has
+// calls of them. A pointer of any type is kept as a void *.
+//
 // Relacy never lets a load see an initial value once there is a newer one; a value that was stored it
 // does. So what is shared from the beginning begins with a store.
 template <typename T>
-class volt_model_atomic : public rl::generic_atomic<T, true> {
+class volt_model_word {
+ public:
+  volt_model_word();
+  volt_model_word(T value);
+  ~volt_model_word();
+  T load(rl::memory_order order, rl::debug_info_param at) const;
+  void store(T value, rl::memory_order order, rl::debug_info_param at);
+  T exchange(T value, rl::memory_order order, rl::debug_info_param at);
+  bool cas_strong(T &seen, T want, rl::memory_order order, rl::debug_info_param at);
+  bool cas_weak(T &seen, T want, rl::memory_order order, rl::debug_info_param at);
+
+ protected:
+  rl::generic_atomic<T, true> atomic_;
+};
+
+template <typename T>
+class volt_model_number : public volt_model_word<T> {
+ public:
+  using volt_model_word<T>::volt_model_word;
+  T fetch_add(T value, rl::memory_order order, rl::debug_info_param at);
+  T fetch_sub(T value, rl::memory_order order, rl::debug_info_param at);
+  T fetch_or(T value, rl::memory_order order, rl::debug_info_param at);
+  T fetch_and(T value, rl::memory_order order, rl::debug_info_param at);
+};
+
+template <typename T>
+class volt_model_var {
+ public:
+  volt_model_var(T value);
+  ~volt_model_var();
+  T load() const;
+  T store(T value);
+
+ private:
+  rl::var<T> var_;
+};
+
+template <typename T>
+class volt_model_atomic : public volt_model_number<T> {
+ public:
+  using volt_model_number<T>::volt_model_number;
+};
+
+template <typename T>
+class volt_model_atomic<T *> {
  public:
   volt_model_atomic() {
-    if (volt_model_constructing) this->store(T(), rl::mo_relaxed, $);
   }
-  volt_model_atomic(T value) {
-    if (volt_model_constructing || value != T()) this->store(value, rl::mo_relaxed, $);
+  volt_model_atomic(T *value) : word_(value) {
   }
+  T *load(rl::memory_order order, rl::debug_info_param at) const {
+    return static_cast<T *>(word_.load(order, at));
+  }
+  void store(T *value, rl::memory_order order, rl::debug_info_param at) {
+    word_.store(value, order, at);
+  }
+  T *exchange(T *value, rl::memory_order order, rl::debug_info_param at) {
+    return static_cast<T *>(word_.exchange(value, order, at));
+  }
+  bool cas_strong(T *&seen, T *want, rl::memory_order order, rl::debug_info_param at) {
+    void *was = seen;
+    bool done = word_.cas_strong(was, want, order, at);
+    seen = static_cast<T *>(was);
+    return done;
+  }
+  bool cas_weak(T *&seen, T *want, rl::memory_order order, rl::debug_info_param at) {
+    void *was = seen;
+    bool done = word_.cas_weak(was, want, order, at);
+    seen = static_cast<T *>(was);
+    return done;
+  }
+
+ private:
+  volt_model_word<void *> word_;
 };
 
 template <typename T>
 class volt_model_plain {
  public:
-  volt_model_plain() : value_(T()) {
+  volt_model_plain() : var_(kept()) {
   }
-  volt_model_plain(T value) : value_(value) {
+  volt_model_plain(T value) : var_((kept)value) {
   }
-  volt_model_plain(const volt_model_plain &other) : value_(other.load()) {
+  volt_model_plain(const volt_model_plain &other) : var_(other.var_.load()) {
   }
   operator T() const {
     return load();
@@ -92,15 +163,101 @@ class volt_model_plain {
   }
 
  private:
+  using kept = std::conditional_t<std::is_pointer<T>::value, void *, T>; // of functions, too
   T load() const {
-    return value_($).load();
+    return (T)var_.load();
   }
   T store(T value) {
-    value_($).store(value);
+    var_.store((kept)value);
     return value;
   }
-  rl::var<T> value_;
+  volt_model_var<kept> var_;
 };
+
+template <typename T>
+volt_model_word<T>::volt_model_word() {
+  if (volt_model_constructing) atomic_.store(T(), rl::mo_relaxed, $);
+}
+
+template <typename T>
+volt_model_word<T>::volt_model_word(T value) {
+  if (volt_model_constructing || value != T()) atomic_.store(value, rl::mo_relaxed, $);
+}
+
+template <typename T>
+volt_model_word<T>::~volt_model_word() {
+}
+
+template <typename T>
+T volt_model_word<T>::load(rl::memory_order order, rl::debug_info_param at) const {
+  return atomic_.load(order, at);
+}
+
+template <typename T>
+void volt_model_word<T>::store(T value, rl::memory_order order, rl::debug_info_param at) {
+  atomic_.store(value, order, at);
+}
+
+template <typename T>
+T volt_model_word<T>::exchange(T value, rl::memory_order order, rl::debug_info_param at) {
+  return atomic_.exchange(value, order, at);
+}
+
+template <typename T>
+bool volt_model_word<T>::cas_strong(T &seen, T want, rl::memory_order order,
+                                    rl::debug_info_param at) {
+  return atomic_.compare_exchange_strong(seen, want, order, at, rl::mo_relaxed, at);
+}
+
+template <typename T>
+bool volt_model_word<T>::cas_weak(T &seen, T want, rl::memory_order order,
+                                  rl::debug_info_param at) {
+  return atomic_.compare_exchange_weak(seen, want, order, at, rl::mo_relaxed, at);
+}
+
+#define VOLT_MODEL_FETCH_(operation)                                                            \
+  template <typename T>                                                                         \
+  T volt_model_number<T>::operation(T value, rl::memory_order order, rl::debug_info_param at) { \
+    return this->atomic_.operation(value, order, at);                                           \
+  }
+VOLT_MODEL_FETCH_(fetch_add)
+VOLT_MODEL_FETCH_(fetch_sub)
+VOLT_MODEL_FETCH_(fetch_or)
+VOLT_MODEL_FETCH_(fetch_and)
+
+template <typename T>
+volt_model_var<T>::volt_model_var(T value) : var_(value) {
+}
+
+template <typename T>
+volt_model_var<T>::~volt_model_var() {
+}
+
+template <typename T>
+T volt_model_var<T>::load() const {
+  return var_($).load();
+}
+
+template <typename T>
+T volt_model_var<T>::store(T value) {
+  var_($).store(value);
+  return value;
+}
+
+#define VOLT_MODEL_SHARED_(declare)                   \
+  declare template class volt_model_word<void *>;     \
+  declare template class volt_model_word<uint32_t>;   \
+  declare template class volt_model_word<uint64_t>;   \
+  declare template class volt_model_number<uint32_t>; \
+  declare template class volt_model_number<uint64_t>; \
+  declare template class volt_model_var<void *>;      \
+  declare template class volt_model_var<bool>;        \
+  declare template class volt_model_var<int>;         \
+  declare template class volt_model_var<uint8_t>;     \
+  declare template class volt_model_var<uint16_t>;    \
+  declare template class volt_model_var<uint32_t>;    \
+  declare template class volt_model_var<uint64_t>;
+VOLT_MODEL_SHARED_(extern)
 
 #define VOLT_ATOMIC(T) volt_model_atomic<T>
 #define VOLT_PLAIN(T) volt_model_plain<T>
@@ -150,7 +307,7 @@ inline void volt_model_move(void *to, const void *from, size_t bytes) {
 #define volt_fetch_and_acq_rel(p, v) (p)->fetch_and((v), rl::mo_acq_rel, $)
 
 #define VOLT_CAS_(strength, p, seen, want, order) \
-  (p)->compare_exchange_##strength(*(seen), (want), rl::mo_##order, $, rl::mo_relaxed, $)
+  (p)->cas_##strength(*(seen), (want), rl::mo_##order, $)
 #define volt_cas_relaxed(p, seen, want) VOLT_CAS_(strong, p, seen, want, relaxed)
 #define volt_cas_acquire(p, seen, want) VOLT_CAS_(strong, p, seen, want, acquire)
 #define volt_cas_release(p, seen, want) VOLT_CAS_(strong, p, seen, want, release)
