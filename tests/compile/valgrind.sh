@@ -12,10 +12,13 @@ if ! command -v valgrind > /dev/null ||
   exit 77
 fi
 
+options=(-std=c11 -g -O1 -Wall -Wextra -Werror -DVOLT_VALGRIND -Iinclude)
+for source in src/*/*.c; do
+  "${CC:-cc}" "${options[@]}" -c "$source" -o "$scratch/$(basename "$source").o"
+done
 for race in 0 1; do
-  options=(-std=c11 -g -O1 -Wall -Wextra -Werror -DVOLT_VALGRIND -Iinclude)
   if ((race)); then options+=(-DRACE); fi
-  "${CC:-cc}" "${options[@]}" tests/compile/valgrind.c src/*/*.c -pthread -o "$scratch/program"
+  "${CC:-cc}" "${options[@]}" tests/compile/valgrind.c "$scratch"/*.o -pthread -o "$scratch/program"
   for tool in helgrind drd; do
     valgrind --tool="$tool" --error-exitcode=99 "$scratch/program" 2> "$scratch/log" && code=0 || code=$?
     if ((code != race * 99)); then
