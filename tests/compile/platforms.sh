@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The libraries compile for musl and for x86 of 32 bits without a warning, and a small user of all of
-# it (program.c), the sleeping (below) and two stress tests run there. What a machine cannot compile
-# is named and left out.
+# it (program.c), the sleeping (below) and, but for a second time_t, two stress tests run there. What a
+# machine cannot compile is named and left out.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -73,9 +73,14 @@ platform() { # <name> <compiler and its options>...
   program tests/compile/program.c
   program "$scratch/sleep.c"
   cat "$scratch/log"
-  for source in channel task; do
-    program "$harness/${source}_stress.c" "$harness"/{harness,scenarios,ways,fifo}.c "$harness"/load/*.c
+  if [[ $name == *time_t* ]]; then # differs from the one before in what the sleeping has looked at
+    echo "$name: runs"
+    return
+  fi
+  for source in "$harness"/{harness,scenarios,ways,fifo}.c "$harness"/load/*.c; do
+    compile -c "$source" -o "$scratch/objects/stress_$(basename "$source").o"
   done
+  for source in channel task; do program "$harness/${source}_stress.c"; done
   echo "$name: runs"
 }
 
