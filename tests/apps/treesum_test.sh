@@ -272,12 +272,11 @@ test_changes() {
 # files wait to be opened; the other has not. (Each has more files than may wait.) What is behind the
 # links has the same names, and is not of the tree.
 test_swapped() {
-  local side i is_link='(Too many levels of symbolic links|Not a directory)'
+  local side i directory is_link='(Too many levels of symbolic links|Not a directory)'
   for side in tree elsewhere; do
     mkdir -p swapped_$side/{a,b}/deep
     for i in {1..400}; do
-      echo "$side $i" | tee swapped_$side/a/f"$i" swapped_$side/b/deep/f"$i" >swapped_$side/b/f"$i"
-      echo "$side $i" >swapped_$side/a/deep/f"$i"
+      for directory in a a/deep b b/deep; do echo "$side $i" >swapped_$side/$directory/f"$i"; done
     done
   done
   echo stays >swapped_tree/stays
@@ -430,9 +429,10 @@ test_slow_or_not() {
   local i wrong=0
   mkdir medium
   for i in {1..100}; do truncate -s $((i * 40))K medium/"$i"; done
+  reference medium >medium_sums
   for i in {1..3}; do
     run $at_once 8 --slow-after 1 medium
-    [ "$code" -eq 0 ] && same_as_reference medium && slow_count_agrees || wrong=$((wrong + 1))
+    [ "$code" -eq 0 ] && cmp -s medium_sums out && slow_count_agrees || wrong=$((wrong + 1))
   done
   check "files that are hardly slow are named at most once, and counted" [ $wrong -eq 0 ]
   run --slow-after 86400000 tree
