@@ -51,7 +51,7 @@ void stress_begin(const char *what, const char *small, const char *large) {
   stress.wait_names[0] = small;
   stress.wait_names[1] = large;
   stress.seed = seed_from_environment();
-  stress.seconds = number_from("VOLT_TEST_SECONDS", 1);
+  stress.seconds = number_from("VOLT_TEST_SECONDS", 0.5);
   double threads = number_from("VOLT_TEST_THREADS", 6);
   stress.threads = threads < 2                    ? 2
                    : threads > STRESS_MAX_THREADS ? STRESS_MAX_THREADS

@@ -5,7 +5,7 @@
  * thread is the watchdog: if no thread has finished an operation for 20 seconds it prints what
  * each of them is doing, and aborts.
  *
- * VOLT_TEST_SECONDS (default 1), VOLT_TEST_SEED (default: the clock), VOLT_TEST_THREADS (default
+ * VOLT_TEST_SECONDS (default 0.5), VOLT_TEST_SEED (default: the clock), VOLT_TEST_THREADS (default
  * 6) come from the environment; all three are printed. */
 #ifndef VOLT_STRESS_HARNESS_H
 #define VOLT_STRESS_HARNESS_H
