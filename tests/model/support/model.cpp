@@ -279,7 +279,7 @@ static bool run(const model_case *m, double limit_s, bool verbose) {
   double start = now_s();
   fflush(stdout);
   pid_t child = fork();
-  if (m->must_fail) limit_s = fmax(limit_s, 10); // it ends when it has failed, however busy the machine
+  if (m->must_fail) limit_s = fmax(limit_s, 10); // it ends when it has failed
   if (child == 0) _exit(search_for(limit_s, verbose));
   int status = 0;
   waitpid(child, &status, 0);
