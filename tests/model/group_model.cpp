@@ -133,10 +133,12 @@ struct group_wait_cancel_x_end : group_model {
     }
     volt_future_cancel(&f);
     poison(&f.waiter);
+    volt_store_relaxed(&f.waiter.state, VOLT_WAITER_AWAITED_); // its memory is used again
   }
   void check() override {
     expect_over(VOLT_OK);
     EXPECT(waiting.gone(1));
+    EXPECT(volt_load_relaxed(&f.waiter.state) == VOLT_WAITER_AWAITED_); // by no other thread
   }
 };
 MODEL(group_wait_cancel_x_end, 2, bounded)

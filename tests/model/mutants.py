@@ -485,7 +485,7 @@ def objects_of(mutant, model, programs):
         candidates = [programs / f"{mutant.program}.objects"]
     else:  # the first that has the model and no variant
         candidates = [file for file in sorted(programs.glob("*.objects"))
-                      if model.name in file.read_text() and "/variants/" not in file.read_text()]
+                      if f"/{model.name}." in file.read_text() and "/variants/" not in file.read_text()]
     if not candidates or not candidates[0].is_file():
         raise Broken(f"there is no program of {model.name}")
     return candidates[0]
