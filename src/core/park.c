@@ -8,7 +8,13 @@
  *   R2  Interleaving: the count wraps after 2^31 unparks, and a count that is behind looks ahead.
  *       Prevented by: counts are compared by their difference: half of all values are ahead of a
  *       count, half are behind it. (Setting the count back instead would lose unparks that are
- *       under way.) */
+ *       under way.)
+ *   R3  Interleaving: a thread is about to sleep elsewhere than on its parker; another unparks it,
+ *       and does not know where to wake it. Prevented by: ELSEWHERE and the count are in one word.
+ *       Each of the two changes it by one RMW that returns what it was. If the unpark is first, the
+ *       thread does not sleep; else the unparking thread sees the bit. When something else has
+ *       ended the sleep, the thread takes the bit off by an RMW: an unpark after that wakes no thread
+ *       elsewhere. */
 #include "spin.h"
 
 #include "check.h"
@@ -133,19 +139,24 @@ int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
   return volt_park_in_("volt_park_until", p, unparks, deadline_ns);
 }
 
-/* Count an unpark. Returns true if a wake has to follow. */
-static bool park_count_unpark(volt_parker *p) {
+/* Count an unpark. Returns the word before: where a wake has to follow. */
+static uint32_t park_count_unpark(volt_parker *p) {
   /* park:U1 -> park:P1: the unparked thread sees what this one did before; the last access to *p */
-  uint32_t before = volt_fetch_add_release(&p->word, UNPARK);
-  return before & PARKED;
+  return volt_fetch_add_release(&p->word, UNPARK);
+}
+
+bool volt_unpark_elsewhere_(volt_parker *p) {
+  uint32_t before = park_count_unpark(p);
+  if (before & PARKED) volt_futex_wake32_(&p->word, 1); /* by its address, *p may be gone */
+  return before & VOLT_PARKER_ELSEWHERE_;
 }
 
 void volt_unpark(volt_parker *p) {
-  if (park_count_unpark(p)) volt_futex_wake32_(&p->word, 1); /* by its address, *p may be gone */
+  if (park_count_unpark(p) & PARKED) volt_futex_wake32_(&p->word, 1); /* as above */
 }
 
 void volt_unpark_later(volt_parker *p, volt_unpark_list *list) {
-  if (!park_count_unpark(p)) return;
+  if (!(park_count_unpark(p) & PARKED)) return;
   if (list->count == VOLT_UNPARK_LIST_MAX) volt_unpark_all(list);
   list->asleep[list->count++] = &p->word;
 }

@@ -1,4 +1,6 @@
-/* spin.h: how the library's own waits spin, yield and nap before they sleep; beside volt/park.h. */
+/* spin.h: how the library's own waits spin, yield and nap before they sleep; beside volt/park.h.
+ *
+ * Labels: park */
 #ifndef VOLT_CORE_SPIN_H
 #define VOLT_CORE_SPIN_H
 
@@ -62,6 +64,28 @@ static inline bool volt_is_parked_(volt_parker *p) {
 /* How many unparks have come since the count was `before`, modulo 2^31. Order: acquires what the
  * unparking threads did before. */
 uint32_t volt_unparks_since_(volt_parker *p, uint32_t before);
+
+/* A thread may sleep elsewhere than on its parker, where the unparking thread has to wake it by other
+ * means: a worker does (src/rt/driver.h). It says so in the parker's word, by the highest bit. So it
+ * may await one unpark only, and parks only when it has taken the bit off again. park.c R3. */
+#define VOLT_PARKER_ELSEWHERE_ (UINT32_C(1) << 31)
+
+/* This thread is about to sleep elsewhere. Returns false: the unpark has come already, and *p is
+ * not used again before it is new. */
+static inline bool volt_park_elsewhere_(volt_parker *p) {
+  /* park:P1 <- park:U1: the unparked thread sees what the unparker did before */
+  return volt_fetch_or_acq_rel(&p->word, VOLT_PARKER_ELSEWHERE_) == 0;
+}
+
+/* It does not sleep there any more, whatever has ended that. Returns whether the unpark has come. */
+static inline bool volt_park_was_elsewhere_(volt_parker *p) {
+  /* park:P1 <- park:U1: the unparked thread sees what the unparker did before */
+  return volt_fetch_and_acq_rel(&p->word, ~VOLT_PARKER_ELSEWHERE_) != VOLT_PARKER_ELSEWHERE_;
+}
+
+/* As volt_unpark(). Returns whether the thread sleeps elsewhere: then the caller has to wake it. To
+ * count is the last access to *p. */
+VOLT_API VOLT_NODISCARD bool volt_unpark_elsewhere_(volt_parker *p);
 
 /* Set the count of unparks, before any other thread knows of *p. */
 static inline void volt_unparks_set_(volt_parker *p, uint32_t unparks) {
