@@ -4,12 +4,14 @@
 #endif
 #include "thread.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 /* Signals are for the program's own threads; all but those that a thread brings on itself. */
@@ -82,6 +84,35 @@ unsigned volt_thread_cpus_(void) {
                    ? CPU_COUNT(&set)
                    : sysconf(_SC_NPROCESSORS_ONLN); /* more of them than the set holds */
   return count > 0 ? (unsigned)count : 1;
+}
+
+int volt_eventfd_open_(void) {
+  int saved = errno;
+  int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  errno = saved;
+  return fd;
+}
+
+/* It fails if the count is full, and then the descriptor is readable, too. */
+void volt_eventfd_add_(int fd) {
+  int saved = errno;
+  const uint64_t one = 1;
+  ssize_t written = write(fd, &one, sizeof one);
+  (void)written;
+  errno = saved;
+}
+
+/* It fails if the count is 0. */
+void volt_eventfd_clear_(int fd) {
+  int saved = errno;
+  uint64_t count;
+  ssize_t taken = read(fd, &count, sizeof count);
+  (void)taken;
+  errno = saved;
+}
+
+uint64_t volt_process_(void) {
+  return (uint64_t)getpid();
 }
 
 volt_here_ *volt_thread_here_(void) {

@@ -42,6 +42,16 @@ bool volt_thread_pin_(volt_thread_ thread, int cpu);
 /* How many CPUs this process may use: at least 1. */
 unsigned volt_thread_cpus_(void);
 
+/* An eventfd: a count, 0 at first, behind a descriptor that is readable while it is not 0. A child
+ * of this process shares it; a program that the process becomes does not have it.
+ * Returns -1: there is none to be had. errno is left alone by all three. */
+int volt_eventfd_open_(void);
+void volt_eventfd_add_(int eventfd);   /* 1 to the count */
+void volt_eventfd_clear_(int eventfd); /* the count */
+
+/* The number of this process, which is not that of its parent. */
+uint64_t volt_process_(void);
+
 /* What this thread does for a runtime. */
 typedef struct volt_here_ {
   struct volt_rt *rt; /* it runs the tasks of this one, as this worker; NULL: of none */
