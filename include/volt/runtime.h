@@ -95,7 +95,9 @@ typedef struct volt_worker_stats {
   uint64_t injected;  /* tasks that it took from the injection queue */
   uint64_t overflows; /* times that its ring was full and half of it was moved there */
   uint64_t parks;
-  uint32_t queued; /* tasks in its ring now */
+  uint64_t look_delay_ns; /* the longest that completed I/O may have waited because its polls took so
+                           * long; 0 without I/O */
+  uint32_t queued;        /* tasks in its ring now */
 } volt_worker_stats;
 
 typedef struct volt_rt_stats_of {
@@ -130,8 +132,11 @@ VOLT_BEGIN_DECLS
 /* Start a runtime. config: NULL for the defaults; copied.
  * Returns VOLT_OK; VOLT_EINVAL (too many workers, unknown flags, BY_HAND with more than one, cpus
  *   with a cpu_count of 0, only one of alloc and free, reserved not zero);
- *   VOLT_ENOMEM (no memory, or a worker's thread could not be started): then *rt is NULL and
- *   nothing is left behind. A worker that cannot be pinned to its CPU is VOLT_EINVAL. */
+ *   VOLT_ENOMEM (no memory, no descriptor, or a worker's thread could not be started); what the
+ *   config's io returns: then *rt is NULL and nothing is left behind. A worker that cannot be
+ *   pinned to its CPU is VOLT_EINVAL.
+ * With io, each worker has one descriptor more, which volt_rt_destroy() does not close but keeps
+ * for the next runtime: a late wake must not meet another file of that number. */
 VOLT_API VOLT_NODISCARD int volt_rt_create(volt_rt **rt, const volt_rt_config *config);
 
 /* Take no more tasks, cancel all that are left, and wait until they have ended, at most until
@@ -197,6 +202,14 @@ VOLT_API void volt_rt_advance(volt_rt *rt, uint64_t by_ns);
  * Threads: any, one at a time (aborts); not from a task. */
 VOLT_API uint64_t volt_rt_run(volt_rt *rt);
 
+/* Find a descriptor for the loop around volt_rt_run(): it is readable when that has something to do,
+ * because of I/O or because the config's waker is called; not for a deadline, and not for what
+ * volt_rt_run() has left to do when it returned 0. The loop only watches it; volt_rt_run() makes it
+ * unreadable again. rt: by hand (else aborts).
+ * Returns the descriptor, which is rt's and stays the same; -1: rt does no I/O.
+ * Threads: any. */
+VOLT_API int volt_rt_io_descriptor(volt_rt *rt);
+
 /* volt_block_on() for a runtime by hand: run tasks on this thread until the future is ready.
  * When no task is ready the thread sleeps until one is. If the clock is virtual it does not sleep:
  * the time of the earliest timer comes at once. But a call that runs, or is queued, on the blocking
@@ -249,6 +262,9 @@ VOLT_API volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*
  *   that runs tasks.
  * Threads: any. */
 VOLT_API volt_rt *volt_rt_current(void);
+
+/* Read what does the runtime's I/O: "io_uring", "epoll", "simulated"; "none". Threads: any. */
+VOLT_API const char *volt_rt_io_name(volt_rt *rt);
 
 /* Fill *stats. Each number is exact at some moment of the call, not all at the same.
  * Threads: any, before the runtime is destroyed. */

@@ -62,7 +62,7 @@ static bool by_hand_run_until_idle(volt_worker *w, unsigned sleeper, volt_task *
     /* relaxed: a thread that sees the bit sees it, by idle:D4 and idle:K2; R3 */
     if (sleeper == VOLT_BY_HAND_LOOP_) volt_store_relaxed(&rt->is_run, LEAVES);
     volt_idle_park_(&rt->idle, sleeper, 0); /* R2, R3 */
-    if (!volt_rt_is_any_queued_(rt)) return true;
+    if (!volt_rt_is_any_queued_(rt) && !volt_worker_has_mail_(w)) return true;
     if (!by_hand_stop_sleeping(w, sleeper) && sleeper == VOLT_BY_HAND_LOOP_) return true; /* R3 */
     volt_store_relaxed(&rt->is_run, IS_RUN); /* the waker was not called */
   }
@@ -92,6 +92,7 @@ static bool by_hand_run(volt_worker *w, unsigned sleeper, volt_task *until) {
   volt_no_block_ *before = *may_not_block;
   *may_not_block = &w->no_block;
   volt_worker_begin_here_(w);
+  if (w->rt->driver) w->driver_looked_ns = volt_now_ns();
   uint64_t random = *volt_thread_random_();
   *volt_thread_random_() = w->random;
   bool idle = by_hand_run_until_idle(w, sleeper, until);
@@ -142,7 +143,9 @@ static bool by_hand_run_until(volt_worker *w, volt_task *t) {
 }
 
 static bool by_hand_sleep_until(volt_worker *w, uint64_t deadline_ns) {
+  volt_worker_begin_here_(w); /* what the driver wakes goes into the queue of this worker */
   bool woken = volt_worker_sleep_(w, VOLT_BY_HAND_THREAD_, deadline_ns);
+  volt_worker_end_here_();
   volt_worker_end_search_(w);
   return woken;
 }

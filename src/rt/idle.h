@@ -65,16 +65,16 @@ static inline bool volt_idle_claim_(volt_idle *idle, unsigned i) {
   return false;
 }
 
-/* Work was queued: claim a worker to wake for it, `spare` only if no other is parked.
- * Returns the worker, or VOLT_IDLE_WORKERS if none needs to be woken. */
-static inline unsigned volt_idle_wake_one_(volt_idle *idle, unsigned spare) {
+/* Work was queued: claim a worker to wake for it, one of `spare` only if no other is parked.
+ * spare: a bit for each. Returns the worker, or VOLT_IDLE_WORKERS if none needs to be woken. */
+static inline unsigned volt_idle_wake_one_(volt_idle *idle, uint64_t spare) {
   for (;;) {
     /* idle:D3 <-> idle:D4, idle:D5: after ring:D1 or inject:D1: sees the sleeper, or its D2 sees
      * the task; R1, R2 */
     uint64_t word = volt_load_seq_cst(&idle->word);
     uint64_t parked = word & VOLT_IDLE_PARKED_;
     if (parked == 0 || volt_idle_searching_(word) > 0) return VOLT_IDLE_WORKERS;
-    uint64_t others = spare < VOLT_IDLE_WORKERS ? parked & ~(UINT64_C(1) << spare) : parked;
+    uint64_t others = parked & ~spare;
     unsigned i = volt_idle_lowest_(others ? others : parked);
     uint64_t next = (word & ~(UINT64_C(1) << i)) + VOLT_IDLE_SEARCHING_;
     if (volt_cas_relaxed(&idle->word, &word, next)) return i; /* R3; relaxed: as in claim */
@@ -107,9 +107,9 @@ static inline void volt_idle_park_(volt_idle *idle, unsigned i, unsigned searchi
   volt_fetch_add_seq_cst(&idle->word, change);
 }
 
-/* Something other than a queued task has happened that a sleeper must see: a timer was started, the
- * runtime ends (parking.c R2, R3; by_hand.c R2, R3). The caller looks for sleepers after this. It
- * changes nothing, but is an RMW, so it comes before or after every idle:D4. */
+/* Something other than a queued task has happened that a sleeper must see: a timer was started, mail
+ * was left, the runtime ends (parking.c R2, R3, R4; by_hand.c R2, R3). The caller looks for sleepers
+ * after this. It changes nothing, but is an RMW, so it comes before or after every idle:D4. */
 static inline void volt_idle_look_(volt_idle *idle) {
   /* idle:K2 <-> idle:D4: the later of the two threads sees what the other did before */
   volt_fetch_add_acq_rel(&idle->word, 0);

@@ -3,6 +3,10 @@
  * One of the workers that sleep is the keeper: it sleeps until the earliest timer. Work wakes the
  * others first.
  *
+ * A worker of a runtime with a driver may have to sleep there (driver.h), and not on its parker. The
+ * parker's word says so (park.c R3), so the thread that unparks it knows whether to ring its
+ * doorbell. Work wakes those on their parkers first, because that costs less.
+ *
  * Invariants
  *   I1  a worker that parks has an empty slot and an empty ring
  *   I3  while a timer is started and a worker sleeps, the keeper sleeps no longer than until that
@@ -17,6 +21,17 @@
  *   R3  Interleaving: the runtime ends while a worker parks. Prevented by: as for work. The worker
  *       reads is_over after its bit is set; the thread that ends the runtime sets is_over, and then
  *       looks for bits.
+ *   R4  Interleaving: a thread leaves mail for a worker, and does not see its bit; the worker does
+ *       not see the mail, and sleeps. Prevented by: as in R2. The worker looks for mail after its
+ *       bit is set (idle:D4). The thread leaves the mail, then does an RMW on the same word
+ *       (idle:K2), then looks for the bit.
+ *   R5  Interleaving: the driver ends the sleep of a worker while another thread clears its bit and
+ *       is about to unpark it. Prevented by: the worker first says that it sleeps in the driver no
+ *       more, by an RMW on its parker's word, and then clears its bit. If the bit was cleared
+ *       already, it parks for that unpark, which sees where it sleeps (idle.h R4, park.c R3).
+ *   R6  Interleaving: a thread counts an unpark; the worker goes on, and the runtime is destroyed;
+ *       the thread reads there which doorbell to ring. Prevented by: it reads that before it counts.
+ *       The doorbell lives on (doorbell.h R1).
  *
  * Labels: worker */
 #include "../core/futex.h"
@@ -30,20 +45,43 @@
 
 /* ---- wake others ---- */
 
+/* What the driver completes in sleep() may be work for which the worker wakes itself: then sleep()
+ * is about to return, and needs no ring. */
+void volt_worker_unpark_(volt_worker *w) {
+  volt_doorbell *doorbell = w->doorbell; /* R6 */
+  if (!volt_unpark_elsewhere_(&w->parker)) return;
+  if (volt_thread_here_()->worker != w) volt_doorbell_ring_(doorbell);
+}
+
+/* The loop around volt_rt_run() has its waker, and may watch the driver's descriptor. */
+static void parking_wake_loop(volt_rt *rt) {
+  volt_idle_look_(&rt->idle); /* by_hand.c R3 */
+  volt_waker waker = rt->config.waker;
+  if (rt->driver) volt_doorbell_ring_(rt->worker[0].doorbell);
+  if (waker.wake) waker.wake(waker.ctx);
+}
+
 /* The bit of sleeper was cleared. */
 static void parking_unpark(volt_rt *rt, unsigned sleeper) {
   bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
   if (by_hand && sleeper == VOLT_BY_HAND_LOOP_) {
-    volt_idle_look_(&rt->idle); /* by_hand.c R3 */
-    if (rt->config.waker.wake) rt->config.waker.wake(rt->config.waker.ctx);
+    parking_wake_loop(rt);
   } else {
-    volt_unpark(&rt->worker[by_hand ? 0 : sleeper].parker);
+    volt_worker_unpark_(&rt->worker[by_hand ? 0 : sleeper]);
   }
 }
 
+/* Wake that sleeper if it sleeps. Returns whether it did. */
+static bool parking_wake(volt_rt *rt, unsigned sleeper) {
+  bool sleeps = volt_idle_claim_(&rt->idle, sleeper);
+  if (sleeps) parking_unpark(rt, sleeper);
+  return sleeps;
+}
+
 void volt_rt_work_queued_(volt_rt *rt) {
-  unsigned keeper = volt_load_relaxed(&rt->keeper); /* hint only: any worker would do */
-  unsigned woken = volt_idle_wake_one_(&rt->idle, keeper - 1);
+  uint32_t keeper = volt_load_relaxed(&rt->keeper); /* hints only: any worker would do */
+  uint64_t driven = volt_load_relaxed(&rt->driven); /* as above */
+  unsigned woken = volt_idle_wake_one_(&rt->idle, driven | UINT64_C(1) << keeper >> 1);
   if (woken < VOLT_IDLE_WORKERS) parking_unpark(rt, woken);
 }
 
@@ -54,15 +92,28 @@ void volt_rt_timer_started_(void *ctx) {
   unsigned keeper = volt_load_acquire(&rt->keeper);
   if (keeper == 0) {
     volt_rt_work_queued_(rt);
-  } else if (volt_idle_claim_(&rt->idle, keeper - 1)) {
-    parking_unpark(rt, keeper - 1);
+  } else {
+    parking_wake(rt, keeper - 1);
   }
 }
 
 void volt_rt_rouse_(void *ctx) {
   volt_rt *rt = (volt_rt *)ctx;
   volt_idle_look_(&rt->idle); /* by_hand.c R2 */
-  if (volt_idle_claim_(&rt->idle, VOLT_BY_HAND_THREAD_)) parking_unpark(rt, VOLT_BY_HAND_THREAD_);
+  parking_wake(rt, VOLT_BY_HAND_THREAD_);
+}
+
+/* The worker is counted as searching, as by every wake, although mail may be all that there is for
+ * it. That is right, because it does search when it has looked at the mail; or it finds work, and
+ * is the last that searched (idle.h R2). */
+void volt_rt_mail_left_(volt_rt *rt, unsigned worker) {
+  volt_idle_look_(&rt->idle); /* R4 */
+  bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
+  if (!by_hand) {
+    parking_wake(rt, worker);
+  } else if (!parking_wake(rt, VOLT_BY_HAND_LOOP_)) {
+    parking_wake(rt, VOLT_BY_HAND_THREAD_);
+  }
 }
 
 /* ---- search, sleep ---- */
@@ -75,11 +126,19 @@ bool volt_rt_is_any_queued_(volt_rt *rt) {
   return false;
 }
 
-/* A hint, for a worker that is about to poll: whether a timer is started and no worker keeps the
- * time. */
+/* Whether what is waited for would be seen by a keeper only. */
+static bool parking_needs_keeper(volt_rt *rt) {
+  if (volt_timers_earliest_ns(&rt->timers) != VOLT_NO_DEADLINE) return true;
+  volt_driver_ *driver = rt->driver;
+  return driver && driver->ops->wants_keeper && driver->ops->wants_keeper(driver);
+}
+
+/* A hint, for a worker that is about to poll: whether no worker keeps the time although one has
+ * to. */
 static bool parking_is_time_unkept(volt_rt *rt) {
-  return volt_load_relaxed(&rt->keeper) == 0 && /* a new keeper reads the deadline after that */
-         volt_timers_earliest_ns(&rt->timers) != VOLT_NO_DEADLINE;
+  return rt->workers > 1 &&
+         volt_load_relaxed(&rt->keeper) == 0 && /* a new keeper reads the deadline after that */
+         parking_needs_keeper(rt);
 }
 
 /* It wakes a worker for the tasks that are left, or to keep the time. */
@@ -140,11 +199,35 @@ static bool parking_become_keeper(volt_worker *w) {
   return volt_cas_acq_rel(&w->rt->keeper, &none, w->index + 1);
 }
 
+/* Whether it has to sleep in the driver, after idle:D4. */
+static bool parking_must_drive(volt_worker *w) {
+  volt_rt *rt = w->rt;
+  volt_driver_ *driver = rt->driver;
+  if (!driver || !driver->ops->must_sleep || rt->config.flags & VOLT_RT_VIRTUAL_CLOCK) return false;
+  bool is_keeper = rt->config.flags & VOLT_RT_BY_HAND ||
+                   volt_load_relaxed(&rt->keeper) == w->index + 1; /* it has stored that itself */
+  return driver->ops->must_sleep(driver, w->index, is_keeper);
+}
+
+/* Sleep in the driver. Returns whether the unpark has come. */
+static bool parking_drive(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) {
+  volt_rt *rt = w->rt;
+  uint64_t bit = UINT64_C(1) << sleeper;
+  if (!volt_park_elsewhere_(&w->parker)) return true;
+  volt_fetch_add_relaxed(&rt->driven, bit); /* a hint */
+  rt->driver->ops->sleep(rt->driver, w->index, deadline_ns);
+  volt_fetch_add_relaxed(&rt->driven, UINT64_C(0) - bit); /* a hint */
+  return volt_park_was_elsewhere_(&w->parker);
+}
+
 bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) {
   volt_rt *rt = w->rt;
   volt_worker_count_(&w->counts.parks, 1);
-  if (volt_park_spin_(&w->parker, 1, deadline_ns, VOLT_PARK_SPIN, 0) == VOLT_OK) return true;
-  if (volt_idle_claim_(&rt->idle, sleeper)) return false; /* idle.h R4 */
+  bool woken = parking_must_drive(w)
+                   ? parking_drive(w, sleeper, deadline_ns)
+                   : volt_park_spin_(&w->parker, 1, deadline_ns, VOLT_PARK_SPIN, 0) == VOLT_OK;
+  if (woken) return true;
+  if (volt_idle_claim_(&rt->idle, sleeper)) return false; /* R5, idle.h R4 */
   volt_park_spin_(&w->parker, 1, VOLT_NO_DEADLINE, VOLT_PARK_SPIN, 0);
   return true;
 }
@@ -154,9 +237,9 @@ void volt_worker_park_(volt_worker *w) {
   VOLT_ASSERT(!w->lifo && volt_ring_count_(&w->ring) == 0); /* I1 */
   volt_store_relaxed(&w->parker.word, 0); /* new: the bit is clear, so no unpark is on its way */
   bool is_keeper = parking_become_keeper(w);
-  volt_idle_park_(&rt->idle, w->index, w->is_searching); /* R1, R2, R3 */
+  volt_idle_park_(&rt->idle, w->index, w->is_searching); /* R1, R2, R3, R4 */
   w->is_searching = true;
-  bool work = volt_rt_is_any_queued_(rt) || volt_rt_is_over_(rt);
+  bool work = volt_rt_is_any_queued_(rt) || volt_rt_is_over_(rt) || volt_worker_has_mail_(w);
   if (!work || !volt_idle_claim_(&rt->idle, w->index)) {
     volt_worker_sleep_(w, w->index, parking_keep_time(rt, is_keeper));
   }

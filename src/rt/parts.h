@@ -8,6 +8,8 @@
 #include <volt/runtime.h>
 
 #include "../core/futex.h"
+#include "doorbell.h"
+#include "driver.h"
 #include "idle.h"
 #include "inject.h"
 #include "ring.h"
@@ -64,7 +66,7 @@ typedef struct volt_pool {
 
 /* Relaxed counters, which their worker writes and any thread reads. */
 typedef struct volt_worker_counts {
-  VOLT_ATOMIC(uint64_t) polls, lifo_hits, steals, stolen, injected, overflows, parks;
+  VOLT_ATOMIC(uint64_t) polls, lifo_hits, steals, stolen, injected, overflows, parks, look_delay_ns;
 } volt_worker_counts;
 
 typedef struct volt_worker {
@@ -80,11 +82,13 @@ typedef struct volt_worker {
   unsigned until_look;  /* polls until the injection queue and the clock are looked at */
   unsigned look_period; /* between two looks */
   uint64_t looked_ns;   /* of the last look, plus the time since then in which it did not poll */
+  uint64_t driver_looked_ns; /* when its last look at the driver, or its sleep there, had ended */
   uint64_t random;
   volt_free_list free[VOLT_POOL_CLASSES];
   volt_no_block_ no_block;
   volt_thread_ thread;
   volt_worker_counts counts;
+  volt_doorbell *doorbell; /* NULL: no driver */
   volt_parker parker;
   char line[VOLT_CACHE_LINE];
 } volt_worker;
@@ -111,6 +115,8 @@ struct volt_rt {
   volt_idle idle;
   VOLT_ATOMIC(uint32_t) keeper;  /* 1 + the worker that sleeps until the next timer; 0: none */
   VOLT_ATOMIC(uint32_t) is_over; /* workers end */
+  VOLT_ATOMIC(uint64_t) driven;  /* a hint: a bit for each worker that sleeps in the driver */
+  volt_driver_ *driver;          /* NULL: none */
   volt_inject inject;
   volt_timers timers;
   volt_blocking_pool blocking;
@@ -177,7 +183,33 @@ static inline void volt_worker_count_(VOLT_ATOMIC(uint64_t) *counter, uint64_t n
   volt_store_relaxed(counter, before + n);      /* for statistics */
 }
 
+/* ---- driver.c ---- */
+
+/* Take doorbells, and make the driver that the config asks for, if any. Returns what the driver
+ * says, or VOLT_ENOMEM: then nothing is left behind. */
+int volt_rt_open_driver_(volt_rt *rt);
+
+/* After every worker has ended. */
+void volt_rt_close_driver_(volt_rt *rt);
+
+/* On the thread of that worker, before and after its tasks. */
+void volt_worker_begin_driver_(volt_worker *w);
+void volt_worker_end_driver_(volt_worker *w);
+
+/* Look at the driver, which there is. now_ns: the time. Returns whether there may be tasks to poll
+ * now. */
+bool volt_worker_look_driver_(volt_worker *w, uint64_t now_ns);
+
+/* Whether another thread has left something for it to do: after idle:D4. */
+static inline bool volt_worker_has_mail_(volt_worker *w) {
+  volt_driver_ *driver = w->rt->driver;
+  return driver && driver->ops->has_mail && driver->ops->has_mail(driver, w->index);
+}
+
 /* ---- parking.c ---- */
+
+/* The bit of w was cleared by this thread, so w waits for this. *w may be gone when it returns. */
+void volt_worker_unpark_(volt_worker *w);
 
 /* A waker: wake the thread in volt_rt_run_until() for what is in no queue. */
 void volt_rt_rouse_(void *rt);
@@ -207,7 +239,8 @@ void volt_worker_end_search_(volt_worker *w);
 void volt_worker_park_(volt_worker *w);
 
 /* The bit of sleeper is set. Sleep until another thread has cleared it, and has counted this worker
- * as searching. Returns false: the deadline has passed, and this thread has cleared the bit. */
+ * as searching. Returns false: the deadline has passed, or something has happened in the driver, and
+ * this thread has cleared the bit. */
 bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns);
 
 /* ---- by_hand.c ---- */

@@ -84,7 +84,7 @@ static void runtime_end_workers(volt_rt *rt, unsigned started) {
   volt_exchange_seq_cst(&rt->is_over, 1);
   volt_idle_look_(&rt->idle); /* parking.c R3: before or after each idle:D4 */
   for (unsigned i = 0; i < started; i++) {
-    if (volt_idle_claim_(&rt->idle, i)) volt_unpark(&rt->worker[i].parker);
+    if (volt_idle_claim_(&rt->idle, i)) volt_worker_unpark_(&rt->worker[i]);
   }
   for (unsigned i = 0; i < started; i++) volt_thread_join_(rt->worker[i].thread);
 }
@@ -103,6 +103,26 @@ static int runtime_start_workers(volt_rt *rt) {
     }
   }
   return VOLT_OK;
+}
+
+/* By hand, this thread is the worker for the driver's begin() and end(). */
+static void runtime_at_worker(volt_rt *rt, void (*fn)(volt_worker *w)) {
+  volt_here_ *here = volt_thread_here_();
+  volt_here_ before = *here; /* it may run tasks of another runtime */
+  volt_worker_begin_here_(&rt->worker[0]);
+  fn(&rt->worker[0]);
+  *here = before;
+}
+
+static int runtime_start(volt_rt *rt) {
+  int result = VOLT_OK;
+  if (rt->config.flags & VOLT_RT_BY_HAND) {
+    runtime_at_worker(rt, volt_worker_begin_driver_);
+  } else {
+    result = runtime_start_workers(rt);
+  }
+  if (result != VOLT_OK) volt_rt_close_driver_(rt);
+  return result;
 }
 
 static void runtime_init(volt_rt *rt, const volt_rt_config *config) {
@@ -144,7 +164,8 @@ int volt_rt_create(volt_rt **out, const volt_rt_config *config) {
   if (!rt) return VOLT_ENOMEM;
   memset((void *)rt, 0, runtime_bytes_of(c.workers));
   runtime_init(rt, &c);
-  result = c.flags & VOLT_RT_BY_HAND ? (int)VOLT_OK : runtime_start_workers(rt);
+  result = volt_rt_open_driver_(rt);
+  if (result == VOLT_OK) result = runtime_start(rt);
   rt->config.cpus = NULL; /* the caller's */
   rt->config.thread_prefix = NULL;
   if (result != VOLT_OK) {
@@ -229,10 +250,15 @@ static void runtime_stop(volt_rt *rt) {
   /* runtime:C2 <- runtime:C1: destroy is after all that a shutdown did; R1 */
   while (volt_load_acquire(&rt->closing) != 0) volt_pause_(&spins);
   volt_blocking_pool_close_(&rt->blocking);
-  if (!(rt->config.flags & VOLT_RT_BY_HAND)) runtime_end_workers(rt, rt->workers);
+  if (rt->config.flags & VOLT_RT_BY_HAND) {
+    runtime_at_worker(rt, volt_worker_end_driver_);
+  } else {
+    runtime_end_workers(rt, rt->workers);
+  }
 }
 
 static uint64_t runtime_release_all(volt_rt *rt) {
+  volt_rt_close_driver_(rt);
   volt_timers_destroy(&rt->timers);
   volt_rt_pool_destroy_(rt);
   uint64_t cancelled = volt_load_relaxed(&rt->cancelled); /* a count */
@@ -324,6 +350,7 @@ int volt_rt_worker_stats(volt_rt *rt, uint32_t worker, volt_worker_stats *stats)
   stats->injected = volt_load_relaxed(&w->counts.injected);
   stats->overflows = volt_load_relaxed(&w->counts.overflows);
   stats->parks = volt_load_relaxed(&w->counts.parks);
+  stats->look_delay_ns = volt_load_relaxed(&w->counts.look_delay_ns);
   stats->queued = volt_ring_count_(&w->ring);
   return VOLT_OK;
 }

@@ -6,9 +6,11 @@
  * goes to the ring. The slot is polled at most three times in a row while the ring has tasks, so
  * two tasks that wake each other do not keep others waiting. No worker steals from the slot. So a
  * worker whose polls are long does not use it: there a woken task goes to the ring, and another
- * worker may take it. Every 8 to 127 polls the worker looks at the injection queue and the clock.
- * It adapts that number, so that the polls in between take about a fifth of a millisecond. In
- * between it polls its own tasks in one loop, and does nothing else for them.
+ * worker may take it. Every 8 to 127 polls the worker looks at the injection queue, the clock and
+ * the driver (driver.h). It adapts that number, so that the polls in between take about a fifth of a
+ * millisecond. In between it polls its own tasks in one loop, and does nothing else for them. A
+ * worker that has no task looks at the driver before it searches: what is about to complete there
+ * makes its own tasks ready, and to steal others instead would move their I/O to its share.
  *
  * Invariants
  *   I2  a task that is queued is polled: by this worker if it is in the worker's own queues; else
@@ -140,11 +142,16 @@ static void worker_adapt_period(volt_worker *w) {
   w->looked_ns = now_ns;
 }
 
-/* Look at the clock and at the injection queue. Returns a task only if the ring has no room. */
+/* Look at the clock, the driver and the injection queue. Returns a task only if the ring has no
+ * room. */
 static volt_task *worker_look(volt_worker *w) {
   worker_adapt_period(w);
   w->until_look = w->look_period;
   worker_look_at_clock(w);
+  if (w->rt->driver) {
+    volt_worker_look_driver_(w, w->looked_ns);
+    w->looked_ns = w->driver_looked_ns; /* that took no poll's time */
+  }
   return worker_take_injected(w);
 }
 
@@ -236,12 +243,18 @@ void volt_worker_end_here_(void) {
   here->worker = NULL;
 }
 
-/* Search for a task; or sleep, and return NULL. The time counts as no poll's. */
+/* Search for a task; or sleep, or find that the driver has something, and return NULL. The time
+ * counts as no poll's. */
 static volt_task *worker_find(volt_worker *w) {
   uint64_t since_ns = volt_now_ns();
-  volt_task *t = volt_worker_search_(w);
-  if (!t) volt_worker_park_(w);
-  w->looked_ns += volt_now_ns() - since_ns;
+  volt_task *t = NULL;
+  if (!w->rt->driver || !volt_worker_look_driver_(w, since_ns)) {
+    t = volt_worker_search_(w);
+    if (!t) volt_worker_park_(w);
+  }
+  uint64_t now_ns = volt_now_ns();
+  w->looked_ns += now_ns - since_ns;
+  w->driver_looked_ns = now_ns;
   return t;
 }
 
@@ -261,6 +274,7 @@ static volt_task *worker_await_task(volt_worker *w) {
 void volt_worker_main_(void *arg) {
   volt_worker *w = (volt_worker *)arg;
   volt_worker_begin_here_(w);
+  volt_worker_begin_driver_(w);
   *volt_thread_may_not_block_() = &w->no_block;
   *volt_thread_random_() = w->random;
   w->looked_ns = volt_now_ns(); /* not since the worker was made: the thread has begun only now */
@@ -268,6 +282,7 @@ void volt_worker_main_(void *arg) {
   while ((t = worker_await_task(w)) != NULL) worker_poll(w, t, w->until_look);
   volt_worker_end_search_(w);
   *volt_thread_may_not_block_() = NULL;
+  volt_worker_end_driver_(w);
   volt_worker_end_here_();
 }
 
@@ -277,6 +292,10 @@ bool volt_worker_run_ready_(volt_worker *w, volt_task *until) {
   for (unsigned polls = 0; polls < BY_HAND_POLLS;) {
     volt_task *t = worker_take(w);
     if (!t && worker_look_at_clock(w)) continue;
+    if (!t && w->rt->driver && volt_worker_look_driver_(w, volt_now_ns())) {
+      polls += 1; /* it comes to an end whatever completes */
+      continue;
+    }
     if (!t) t = volt_worker_take_outside_(w);
     if (!t) return true;
     unsigned before = w->until_look;
