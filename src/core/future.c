@@ -48,6 +48,10 @@ static volt_waiter *future_waiter(volt_future *f) {
   return volt_leaf_waiter_(f, f->ops);
 }
 
+static bool future_is_leaf(const volt_future *f) {
+  return f->ops->start || f->ops->set_waker;
+}
+
 /* Debug builds: a composed future queues no waiter whose place would show that it was moved. */
 static void future_note_place(volt_future *f) {
 #if VOLT_DEBUG
@@ -60,7 +64,7 @@ static void future_note_place(volt_future *f) {
 static void future_check_place(const volt_future *f) {
 #if VOLT_DEBUG
   VOLT_CHECK(
-      f->ops->start || volt_future_state_(f) != WAITING || volt_waiter_is_in_place_(&f->waiter),
+      future_is_leaf(f) || volt_future_state_(f) != WAITING || volt_waiter_is_in_place_(&f->waiter),
       "volt_future", "%p was copied or moved while what it is composed of waits", (const void *)f);
 #else
   (void)f;
@@ -78,10 +82,6 @@ static void future_drop_waker(volt_future *f, void *ctx) {
   volt_wake_fn drop = volt_future_drop_(f);
   volt_future_set_drop_(f, NULL);
   if (drop) drop(ctx); /* I1 */
-}
-
-static bool future_is_leaf(const volt_future *f) {
-  return f->ops->start != NULL;
 }
 
 static bool future_is_final(const volt_future *f) {
@@ -153,7 +153,7 @@ int volt_future_poll_long_(volt_future *f, volt_ctx *ctx) {
   if (f->ops->poll) {
     future_check_place(f);
     volt_decision_ *decision = ctx->decision;
-    if (!f->ops->through) ctx->decision = NULL;
+    if (!f->ops->through && !future_is_leaf(f)) ctx->decision = NULL;
     int result = f->ops->poll(f, ctx);
     ctx->decision = decision;
     if (result != VOLT_PENDING) {

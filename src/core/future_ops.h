@@ -27,7 +27,8 @@
  *               when one of several does has it; then ctx->decision is passed on to those
  *   undo        undoes what its last poll has done; NULL: that cannot be undone
  *   ends_itself its poll() acts on ctx->cancel, because the inner futures have to end first
- * A leaf that cannot end at once (a call on the blocking pool) has poll and ends_itself, too. */
+ * A leaf that cannot end at once (a call on the blocking pool) has poll and ends_itself, too. Its
+ * poll() gets ctx->decision. If it does not use volt_future_poll_leaf_(), it needs no start. */
 typedef struct volt_future_ops_ {
   const char *name; /* of the primitive, for messages; or NULL */
   int (*start)(volt_future *f, volt_waker waker);
