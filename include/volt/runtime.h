@@ -118,6 +118,7 @@ typedef struct volt_blocking {
   volt_future future;
   volt_rt *rt;
   int (*fn)(void *arg);
+  void (*unrun)(void *arg); /* called instead of fn if that is never called; or NULL */
   void *arg;
   VOLT_PLAIN(struct volt_blocking *) next; /* in the queue; under the pool's lock */
   VOLT_PLAIN(struct volt_blocking *) prev;

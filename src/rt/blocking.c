@@ -29,6 +29,7 @@
 #include "../core/future_ops.h"
 #include "../core/grant.h"
 #include "../core/spin.h"
+#include "blocking.h"
 #include "parts.h"
 
 enum { QUEUED = 1, RUNNING = 2, DONE = 3, REMOVED = 4 };
@@ -211,6 +212,11 @@ static void *blocking_thread_main(void *arg) {
 
 /* ---- submit ---- */
 
+/* b was taken out of the queue, and is not woken yet; no lock is held. */
+static void blocking_not_run(volt_blocking *b) {
+  if (b->unrun) b->unrun(b->arg);
+}
+
 /* The lock is held, and free meanwhile: complete the oldest call that is queued, for which there is
  * no thread. */
 static void blocking_refuse_oldest(volt_blocking_pool *pool) {
@@ -220,6 +226,7 @@ static void blocking_refuse_oldest(volt_blocking_pool *pool) {
   b->result = VOLT_ENOMEM;
   volt_claimed_ claimed = volt_waiter_claim_(&b->future.waiter);
   volt_short_lock_unlock_(&pool->lock);
+  blocking_not_run(b);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
   volt_short_lock_lock_(&pool->lock);
   pool->running -= 1;
@@ -241,7 +248,7 @@ static volt_blocking *blocking_of(volt_future *f) {
   return volt_container_of(f, volt_blocking, future);
 }
 
-static int blocking_start(volt_future *f, volt_waker waker) {
+int volt_blocking_start_(volt_future *f, volt_waker waker) {
   volt_blocking *b = blocking_of(f);
   volt_blocking_pool *pool = &b->rt->blocking;
   volt_waiter_arm_(&f->waiter, b, waker);
@@ -262,6 +269,7 @@ static int blocking_start(volt_future *f, volt_waker waker) {
   if (more && !volt_thread_start_(&thread, blocking_thread_main, b->rt))
     result = blocking_start_failed(b->rt, b);
   if (result != VOLT_PENDING) {
+    blocking_not_run(b);
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   }
   return result;
@@ -269,8 +277,8 @@ static int blocking_start(volt_future *f, volt_waker waker) {
 
 /* ---- give up ---- */
 
-/* Returns whether the call had not begun: then it never will. R2 */
-static bool blocking_remove_if_queued(volt_blocking *b) {
+/* R2 */
+bool volt_blocking_remove_(volt_blocking *b) {
   volt_blocking_pool *pool = &b->rt->blocking;
   volt_short_lock_lock_(&pool->lock);
   bool queued = b->stage == QUEUED;
@@ -280,12 +288,13 @@ static bool blocking_remove_if_queued(volt_blocking *b) {
   }
   bool removed = b->stage == REMOVED;
   volt_short_lock_unlock_(&pool->lock);
+  if (queued) blocking_not_run(b);
   return removed;
 }
 
-static bool blocking_cancel(volt_future *f) {
+bool volt_blocking_cancel_(volt_future *f) {
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
-  if (blocking_remove_if_queued(blocking_of(f))) {
+  if (volt_blocking_remove_(blocking_of(f))) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
     return true;
   }
@@ -294,7 +303,7 @@ static bool blocking_cancel(volt_future *f) {
   return false;
 }
 
-static bool blocking_set_waker(volt_future *f, volt_waker waker) {
+bool volt_blocking_set_waker_(volt_future *f, volt_waker waker) {
   volt_blocking *b = blocking_of(f);
   volt_blocking_pool *pool = &b->rt->blocking;
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
@@ -313,7 +322,7 @@ static void blocking_give_back(volt_future *f) {
   (void)f; /* what fn did cannot be undone */
 }
 
-static int blocking_outcome(volt_future *f) {
+int volt_blocking_outcome_(volt_future *f) {
   return blocking_of(f)->result;
 }
 
@@ -321,7 +330,7 @@ static int blocking_poll(volt_future *f, volt_ctx *ctx) {
   bool asked = ctx->cancel != VOLT_CTX_GO_ON;
   bool waiting = volt_future_state_(f) == VOLT_FUTURE_WAITING_;
   if (asked && (!waiting || ctx->cancel == VOLT_CTX_CANCEL_ALL ||
-                blocking_remove_if_queued(blocking_of(f)))) {
+                volt_blocking_remove_(blocking_of(f)))) {
     volt_future_cancel(f);
     volt_ctx_obeyed_(ctx);
     return VOLT_ECANCELED;
@@ -329,20 +338,26 @@ static int blocking_poll(volt_future *f, volt_ctx *ctx) {
   return volt_future_poll_leaf_(f, ctx);
 }
 
-static const volt_future_ops_ blocking_ops = {.start = blocking_start,
-                                              .cancel = blocking_cancel,
-                                              .set_waker = blocking_set_waker,
+static const volt_future_ops_ blocking_ops = {.start = volt_blocking_start_,
+                                              .cancel = volt_blocking_cancel_,
+                                              .set_waker = volt_blocking_set_waker_,
                                               .give_back = blocking_give_back,
-                                              .outcome = blocking_outcome,
+                                              .outcome = volt_blocking_outcome_,
                                               .poll = blocking_poll,
                                               .ends_itself = true};
 
-volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*fn)(void *arg), void *arg) {
+void volt_blocking_make_(volt_blocking *b, volt_rt *rt, int (*fn)(void *arg),
+                         void (*unrun)(void *arg), void *arg) {
   b->rt = rt;
   b->fn = fn;
+  b->unrun = unrun;
   b->arg = arg;
   b->stage = 0;
   b->result = VOLT_PENDING;
+}
+
+volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*fn)(void *arg), void *arg) {
+  volt_blocking_make_(b, rt, fn, NULL, arg);
   return volt_future_make_(&b->future, &blocking_ops, rt, 0);
 }
 
