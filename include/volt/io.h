@@ -40,6 +40,7 @@
 #ifndef VOLT_IO_H
 #define VOLT_IO_H
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -60,6 +61,7 @@ typedef struct volt_fd {
   VOLT_PLAIN(struct volt_op *) sender;
   VOLT_PLAIN(struct volt_op *) closer;
   VOLT_PLAIN(uint32_t) ready;   /* POLLIN, ... : what a call may find possible */
+  VOLT_PLAIN(uint32_t) reports; /* how often the back end has said that it is ready */
   VOLT_PLAIN(uint32_t) watched; /* 0: not yet; else the back end's mark */
   VOLT_PLAIN(uint16_t) calls;   /* system calls on it that have not returned */
   VOLT_PLAIN(uint8_t) is_closing;
@@ -83,13 +85,13 @@ typedef struct volt_op {
   VOLT_PLAIN(struct volt_op *) prev;
   VOLT_PLAIN(struct volt_op *) mail; /* to the worker that has submitted it */
   uint32_t flags;
-  VOLT_PLAIN(int32_t) result; /* under the lock of fd, like the next three */
-  VOLT_PLAIN(uint8_t) stage;
+  VOLT_PLAIN(int32_t) result; /* under the lock of fd, like the next two */
   VOLT_PLAIN(uint8_t) is_asked; /* to end */
   VOLT_PLAIN(uint8_t) ends_due; /* what else the back end has yet to say of it */
+  VOLT_ATOMIC(uint8_t) stage;
   uint8_t kind;
-  uint16_t home; /* the worker that has submitted it */
   uint8_t mode;
+  uint16_t home; /* the worker that has submitted it */
 } volt_op;
 VOLT_SIZE_AT_MOST_(volt_op, 256);
 

@@ -13,16 +13,22 @@
  *   POOL   A thread of the blocking pool makes the call: regular files, where the back end cannot.
  *
  * What changes while an operation is under way is under the lock of its descriptor: the list
- * volt_fd.waiting, and stage, result, is_asked, ends_due of each operation in it. The lock is held
- * for a few dozen instructions, and no waker is called under it.
+ * volt_fd.waiting, and result, is_asked, ends_due of each operation in it. The lock is held for a
+ * few dozen instructions, and no waker is called under it.
  *
  *   stage      CALL                                      WHOLE
- *   NEW        not polled yet                            the same
- *   CALLING    its poller is in the system call          -
+ *   NEW        not in the list. If it is polled, that    the same
+ *              poll is counted in volt_fd.calls
  *   WAITING    in the list, for readiness                in the list, submitted
- *   WOKEN      out of the list, waiter granted: its      -
- *              poller will call again
- *   OVER       out of the list; result stands            the same; waiter granted if ends_due is 0
+ *   WOKEN      in the list, waiter granted or claimed:   -
+ *              its poller will call again
+ *   ENDED      -                                         in the list; result stands, and the
+ *                                                        report of a cancel is due
+ *   OVER       out of the list; result stands; its       the same
+ *              waiter is granted or claimed
+ * HELD is added while its owner is inside a poll or a cancel of it that may use the descriptor. An
+ * operation that is HELD stays in the list until its owner has the lock, so a thread that closes
+ * the descriptor cannot free it meanwhile (op.h, R1).
  *
  * Labels: io */
 #ifndef VOLT_IO_PARTS_H
@@ -34,7 +40,14 @@
 #include "sys.h"
 
 /* volt_op.stage */
-enum { VOLT_OP_NEW_, VOLT_OP_CALLING_, VOLT_OP_WAITING_, VOLT_OP_WOKEN_, VOLT_OP_OVER_ };
+enum {
+  VOLT_OP_NEW_ = 0,
+  VOLT_OP_WAITING_ = 2,
+  VOLT_OP_WOKEN_ = 3, /* WAITING | 1 */
+  VOLT_OP_ENDED_ = 4,
+  VOLT_OP_OVER_ = 8,
+  VOLT_OP_HELD_ = 16 /* beside one of them */
+};
 enum { VOLT_OP_CALL_ = 1, VOLT_OP_WHOLE_, VOLT_OP_POOL_ }; /* volt_op.mode; 0: not chosen yet */
 
 /* volt_op.kind */
@@ -70,12 +83,13 @@ typedef struct volt_io_ volt_io_;
 /* A back end. All-const, beside its volt_driver_ops_. */
 typedef struct volt_io_ops_ {
   /* d has to wait for readiness for the first time: from now on call volt_fd_became_ready_() each
-   * time that it becomes ready for something. Sets d->watched. Returns VOLT_OK or VOLT_ERRNO(e).
-   * Any thread; the lock of d is not held, but one thread at a time calls it for d. */
-  int (*watch)(volt_io_ *io, volt_fd *d);
+   * time that it becomes ready for something, and once at first for what it is ready for already.
+   * *mark: what d->watched becomes, not 0. Returns VOLT_OK or VOLT_ERRNO(e). Any thread; the lock
+   * of d is not held, but one thread at a time calls it for d. */
+  int (*watch)(volt_io_ *io, volt_fd *d, uint32_t *mark);
 
-  /* d is about to be closed, and was watched. After the return no thread calls
-   * volt_fd_became_ready_(d), nor is one in it. Any thread. */
+  /* d is about to be closed, or given back, and d->watched is its mark. After the return no thread
+   * calls volt_fd_became_ready_(d), nor is one in it. Any thread. */
   void (*unwatch)(volt_io_ *io, volt_fd *d);
 
   /* Whether this back end can do op as WHOLE. NULL: none. */
@@ -139,7 +153,7 @@ uint32_t volt_op_events_(const volt_op *op);
 
 /* ---- epoll.c: also used by io_uring, for what waits for readiness ---- */
 
-/* An epoll instance of a runtime, and which descriptors it watches (watch.h). */
+/* An epoll instance of a runtime, and which descriptors it watches (watched.h). */
 typedef struct volt_epoll_ volt_epoll_;
 
 #endif

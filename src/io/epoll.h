@@ -1,0 +1,41 @@
+/* epoll.h: an epoll instance, and which descriptors it watches: all of the epoll back end, and with
+ * io_uring for what waits for readiness. */
+#ifndef VOLT_IO_EPOLL_H
+#define VOLT_IO_EPOLL_H
+
+#include "parts.h"
+#include "watched.h"
+
+struct volt_epoll_ {
+  int number; /* readable while volt_epoll_take_() has something to take */
+  bool has_no_pwait2;
+  VOLT_ATOMIC(uint32_t) watched; /* how many descriptors */
+  VOLT_ATOMIC(uint32_t) is_looked_at;
+  volt_watch_table table;
+};
+
+/* Returns VOLT_OK or VOLT_ERRNO(e). */
+int volt_epoll_init_(volt_epoll_ *e);
+void volt_epoll_destroy_(volt_epoll_ *e);
+
+/* As volt_io_ops_.watch and unwatch. */
+int volt_epoll_watch_(volt_epoll_ *e, volt_fd *d, uint32_t *mark);
+void volt_epoll_unwatch_(volt_epoll_ *e, volt_fd *d);
+
+/* Watch a doorbell: each ring ends one volt_epoll_take_(). Returns VOLT_OK or VOLT_ERRNO(e). */
+int volt_epoll_add_doorbell_(volt_epoll_ *e, int doorbell);
+
+/* A hint: whether anything is watched. */
+static inline bool volt_epoll_watches_(volt_epoll_ *e) {
+  return volt_load_relaxed(&e->watched) != 0; /* a hint */
+}
+
+/* Take what is ready, and wake who waits for it; if nothing is ready, sleep until something is, a
+ * doorbell rings, or deadline_ns has passed (0: do not sleep). Returns whether anything was ready,
+ * a doorbell not counted. Any thread, also several at a time. */
+bool volt_epoll_take_(volt_epoll_ *e, uint64_t deadline_ns);
+
+/* The same without a sleep; and nothing is done if another thread is about to. */
+bool volt_epoll_look_(volt_epoll_ *e);
+
+#endif

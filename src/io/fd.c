@@ -1,0 +1,231 @@
+/* fd.c: descriptors, which operations are under way on them, and what the back end reports.
+ *
+ * Races
+ *   R2  Interleaving: a call says EAGAIN; the descriptor becomes ready, and the back end reports it,
+ *       with no operation in the list; then the caller queues, and nothing wakes it. Prevented by:
+ *       volt_fd.reports counts the reports. The caller reads it before the call, and queues only if
+ *       it is the same under the lock; else it calls again (op.c).
+ *   R3  Interleaving: a call takes all that there is; new data come, and are reported; then the
+ *       caller notes that nothing is there. Prevented by: as R2.
+ *
+ * Labels: io */
+#include "op.h"
+
+static const char fd_name[] = "volt_fd";
+
+static const uint32_t fd_all_bits = POLLIN | POLLOUT;
+
+static const volt_op *fd_unlocked_first(volt_fd *d) {
+  volt_short_lock_lock_(&d->lock);
+  const volt_op *first = d->waiting;
+  if (!first) first = d->receiver;
+  if (!first) first = d->sender;
+  if (!first) first = d->closer;
+  volt_short_lock_unlock_(&d->lock);
+  return first;
+}
+
+void volt_fd_set_(volt_fd *d, volt_io_ *io, int number, unsigned kind) {
+  d->rt = io->rt;
+  d->io = io;
+  d->number = number;
+  volt_short_lock_init_(&d->lock);
+  d->waiting = NULL;
+  d->receiver = NULL;
+  d->sender = NULL;
+  d->closer = NULL;
+  d->ready = fd_all_bits; /* not known: try */
+  d->reports = 0;
+  d->watched = 0;
+  d->calls = 0;
+  d->is_closing = 0;
+  d->kind = (uint8_t)kind;
+}
+
+/* ---- what begins and ends on it ---- */
+
+VOLT_PLAIN(volt_op *) *volt_op_place_(volt_op *op) {
+  volt_fd *d = op->fd;
+  if (d->kind == VOLT_FD_FILE_) return NULL;
+  switch (op->kind) {
+    case VOLT_OP_RECV_:
+    case VOLT_OP_RECVMSG_:
+    case VOLT_OP_ACCEPT_:
+    case VOLT_OP_READ_:
+    case VOLT_OP_READV_: return &d->receiver;
+    case VOLT_OP_SEND_:
+    case VOLT_OP_SENDMSG_:
+    case VOLT_OP_CONNECT_:
+    case VOLT_OP_SENDFILE_:
+    case VOLT_OP_WRITE_:
+    case VOLT_OP_WRITEV_: return &d->sender;
+    default: return NULL;
+  }
+}
+
+static VOLT_NOINLINE void fd_refuse(volt_fd *d, volt_op *op, volt_op *other) {
+  int number = d->number;
+  volt_short_lock_unlock_(&d->lock);
+  volt_panic_(fd_name, "%p (descriptor %d): operation %p begins, but %p %s already", (void *)d,
+              number, (void *)op, (void *)other,
+              volt_op_place_(op) == &d->receiver ? "receives" : "sends");
+}
+
+int volt_op_enter_(volt_op *op) {
+  volt_fd *d = op->fd;
+  if (d->is_closing || (d->number < 0 && op->kind != VOLT_OP_OPEN_)) return VOLT_ECLOSED;
+  VOLT_PLAIN(volt_op *) *place = volt_op_place_(op);
+  if (!place) return VOLT_OK;
+  if (*place) fd_refuse(d, op, *place);
+  *place = op;
+  return VOLT_OK;
+}
+
+void volt_fd_claim_closer_(volt_fd *d, volt_claims_ *claims) {
+  volt_op *closer = d->closer;
+  if (!closer || d->waiting || d->calls > 0) return;
+  d->closer = NULL;
+  volt_claims_add_(claims, &closer->as.future.waiter); /* I4 */
+}
+
+void volt_op_leave_(volt_op *op, volt_claims_ *claims) {
+  VOLT_PLAIN(volt_op *) *place = volt_op_place_(op);
+  if (place) {
+    VOLT_ASSERT(*place == op);
+    *place = NULL;
+  }
+  volt_fd_claim_closer_(op->fd, claims);
+}
+
+void volt_op_close_(volt_op *op, volt_claims_ *claims) {
+  volt_fd *d = op->fd;
+  volt_op *prev = op->prev;
+  volt_op *next = op->next;
+  VOLT_PLAIN(volt_op *) *place = volt_op_place_(op);
+  uint8_t stage = (uint8_t)volt_op_stage_(op);
+  bool waits = stage == VOLT_OP_WAITING_;
+  if (waits) volt_claims_add_(claims, &op->as.future.waiter);
+  op->result = VOLT_ECLOSED;
+  /* io:O1 -> io:H1: the owner sees the result. A CAS, because the owner may hold it now */
+  if (!volt_cas_acq_rel(&op->stage, &stage, VOLT_OP_OVER_)) { /* R1 */
+    if (waits) claims->count -= 1;
+    return;
+  }
+  /* if it was WOKEN, it may be gone */
+  volt_op_unlink_from_(d, prev, next);
+  if (place) *place = NULL;
+}
+
+/* ---- what the back end reports ---- */
+
+/* Whether a report of bits is one that op waits for. */
+static bool fd_wakes(const volt_op *op, uint32_t bits) {
+  if (op->mode != VOLT_OP_CALL_ || volt_op_stage_(op) != VOLT_OP_WAITING_) return false;
+  return (volt_op_events_(op) & bits) != 0;
+}
+
+bool volt_fd_claim_ready_(volt_fd *d, uint32_t bits, volt_claims_ *claims) {
+  bool more = false;
+  volt_short_lock_lock_(&d->lock);
+  d->ready |= bits;
+  d->reports += 1;
+  for (volt_op *op = d->waiting; op; op = op->next) {
+    if (!fd_wakes(op, bits)) continue;
+    if (claims->count == VOLT_IO_BATCH) {
+      more = true;
+      break;
+    }
+    volt_claims_add_(claims, &op->as.future.waiter);
+    volt_fetch_or_relaxed(&op->stage, 1); /* WOKEN; under the lock, but its owner may hold it */
+  }
+  volt_short_lock_unlock_(&d->lock);
+  return more;
+}
+
+void volt_fd_became_ready_(volt_fd *d, uint32_t bits) {
+  bool more = true;
+  while (more) {
+    volt_claims_ claims;
+    claims.count = 0;
+    more = volt_fd_claim_ready_(d, bits, &claims);
+    volt_claims_grant_(&claims);
+  }
+}
+
+/* ---- watched ---- */
+
+#define BEING_WATCHED UINT32_MAX
+
+/* The lock is held. The back end cannot watch d: wake all that wait, and each of them tries. */
+static void fd_unwatched(volt_fd *d) {
+  d->watched = 0;
+  volt_short_lock_unlock_(&d->lock);
+  volt_fd_became_ready_(d, POLLERR);
+  volt_short_lock_lock_(&d->lock);
+}
+
+int volt_fd_watch_(volt_fd *d) {
+  if (d->watched) return VOLT_OK;
+  uint32_t mark = 0;
+  d->watched = BEING_WATCHED;
+  volt_short_lock_unlock_(&d->lock);
+  int result = d->io->ops->watch(d->io, d, &mark);
+  volt_short_lock_lock_(&d->lock);
+  if (result == VOLT_OK) {
+    d->watched = mark;
+  } else {
+    fd_unwatched(d);
+  }
+  return result;
+}
+
+void volt_fd_unwatch_(volt_fd *d) {
+  if (d->watched) d->io->ops->unwatch(d->io, d);
+  d->watched = 0;
+}
+
+/* ---- the public calls ---- */
+
+int volt_fd_init(volt_fd *d, volt_rt *rt, int number, unsigned flags) {
+  volt_driver_ *driver = volt_rt_driver_(rt);
+  if (!driver || flags > VOLT_FD_SHARED) return VOLT_EINVAL;
+  volt_io_ *io = volt_io_of_driver_(driver);
+  int kind = io->sys->kind(number);
+  if (kind < 0) return VOLT_ERRNO(-kind);
+  bool can_wait = kind != VOLT_FD_FILE_;
+  if (can_wait && flags & VOLT_FD_SHARED) kind = VOLT_FD_POLLED_;
+  if (can_wait && !(flags & VOLT_FD_SHARED)) {
+    int result = io->sys->unblock(number);
+    if (result < 0) return VOLT_ERRNO(-result);
+  }
+  volt_fd_set_(d, io, number, (unsigned)kind);
+  return VOLT_OK;
+}
+
+int volt_fd_number(const volt_fd *d) {
+  return d->io ? d->number : -1;
+}
+
+void volt_fd_check_idle_(volt_fd *d, const char *where) {
+  const volt_op *op = fd_unlocked_first(d);
+  VOLT_CHECK(!op && d->calls == 0, where, "%p (descriptor %d): operation %p is under way",
+             (void *)d, d->number, (const void *)op);
+}
+
+int volt_fd_detach(volt_fd *d) {
+  if (!d->io || d->number < 0) return -1;
+  volt_fd_check_idle_(d, "volt_fd_detach");
+  volt_fd_unwatch_(d);
+  int number = d->number;
+  d->number = -1;
+  return number;
+}
+
+void volt_fd_close(volt_fd *d) {
+  if (!d->io || d->number < 0) return;
+  volt_fd_check_idle_(d, "volt_fd_close");
+  volt_fd_unwatch_(d);
+  int number = d->number;
+  d->number = -1;
+  d->io->sys->close(number);
+}

@@ -1,0 +1,189 @@
+/* op.h: an operation in the list of its descriptor, for fd.c, op.c, whole.c and close.c.
+ *
+ * All changes of stage are made under the lock of the descriptor, but for HELD, which the owner of
+ * the operation sets before it takes the lock.
+ *
+ * Invariants, under the lock of the descriptor d
+ *   I1  An operation is in d->waiting from the time that its poll first has to wait until it is
+ *       OVER. If it is HELD then, it stays there until its owner has the lock.
+ *   I2  A poll that begins an operation is counted in d->calls until it has ended or is in the list.
+ *       So is a call on the blocking pool, until it has returned.
+ *   I3  The waiter of a WAITING operation is armed, or the operation was left without a waker. Who
+ *       makes it WOKEN or OVER claims the waiter in the same hold of the lock, and grants it
+ *       afterwards.
+ *   I4  d->closer is granted when is_closing is set, the list is empty and calls is 0. That grant is
+ *       the last that any thread but the closer's does for d.
+ *
+ * Races
+ *   R1  Interleaving: a thread polls an operation with a new waker; another thread closes the
+ *       descriptor, which ends the operation, and frees *d; the first one takes the lock of d.
+ *       Prevented by: HELD, one read-modify-write of stage before the lock. If it finds OVER, the
+ *       owner does not touch d, because the result is in the operation. Else the operation stays in
+ *       the list until the owner has had the lock, so the closer waits (I4). */
+#ifndef VOLT_IO_OP_H
+#define VOLT_IO_OP_H
+
+#include "../core/future_ops.h"
+#include "../core/grant.h"
+#include "../core/leaf.h"
+#include "../rt/short_lock.h"
+#include "parts.h"
+
+/* Why it was asked to end: volt_op.is_asked. */
+enum { VOLT_OP_CANCEL_ = 1, VOLT_OP_GO_BY_CALL_ = 2, VOLT_OP_CLOSED_ = 4 };
+
+/* The waiters that were claimed in one hold of a lock. */
+#ifndef VOLT_IO_BATCH
+#define VOLT_IO_BATCH 15
+#endif
+typedef struct volt_claims_ {
+  unsigned count;
+  volt_claimed_ claimed[VOLT_IO_BATCH + 1]; /* the last place is for a closer */
+} volt_claims_;
+
+static inline void volt_claims_add_(volt_claims_ *claims, volt_waiter *w) {
+  claims->claimed[claims->count++] = volt_waiter_claim_(w);
+}
+
+static inline void volt_claims_grant_(const volt_claims_ *claims) {
+  if (claims->count) volt_waiters_grant_(claims->claimed, claims->count, VOLT_WAITER_GRANTED_);
+}
+
+static inline volt_op *volt_op_of_(volt_future *f) {
+  return volt_container_of(f, volt_op, as.future);
+}
+
+/* ---- stage ---- */
+
+/* The owner is about to use op->fd. Returns false: it must not, because the operation is OVER. Then
+ * the waiter is granted, or is about to be. */
+static inline bool volt_op_hold_(volt_op *op) {
+  /* io:H1 <- io:O1: the owner sees the result */
+  return volt_fetch_or_acq_rel(&op->stage, VOLT_OP_HELD_) != VOLT_OP_OVER_;
+}
+
+/* Under the lock: what stage is, without HELD. */
+static inline unsigned volt_op_stage_(const volt_op *op) {
+  return volt_load_relaxed(&op->stage) & ~(unsigned)VOLT_OP_HELD_; /* under the lock */
+}
+
+/* The owner, which holds the operation and the lock, sets its stage and lets go. */
+static inline void volt_op_set_stage_(volt_op *op, uint8_t stage) {
+  volt_store_relaxed(&op->stage, stage); /* published by the unlock */
+}
+
+/* ---- the list, under the lock ---- */
+
+static inline void volt_op_link_(volt_op *op) {
+  volt_fd *d = op->fd;
+  volt_op *first = d->waiting;
+  op->prev = NULL;
+  op->next = first;
+  if (first) first->prev = op;
+  d->waiting = op;
+}
+
+static inline void volt_op_unlink_from_(volt_fd *d, volt_op *prev, volt_op *next) {
+  if (prev) {
+    prev->next = next;
+  } else {
+    d->waiting = next;
+  }
+  if (next) next->prev = prev;
+}
+
+/* ---- fd.c ---- */
+
+/* Which of d's two places op needs; NULL: none. */
+VOLT_PLAIN(volt_op *) *volt_op_place_(volt_op *op);
+
+/* Under the lock: op begins on its descriptor. Returns VOLT_OK, or why it cannot. Aborts if another
+ * operation has its place. */
+int volt_op_enter_(volt_op *op);
+
+/* Under the lock: op leaves its descriptor. It is not linked. Claims the closer if that is due. */
+void volt_op_leave_(volt_op *op, volt_claims_ *claims);
+
+/* Under the lock: if the descriptor is being closed and nothing is under way on it, claim the
+ * closer. */
+void volt_fd_claim_closer_(volt_fd *d, volt_claims_ *claims);
+
+/* Under the lock: end an operation that waits for readiness, or was woken: result is VOLT_ECLOSED.
+ * Does nothing if its owner holds it: that sees is_closing. */
+void volt_op_close_(volt_op *op, volt_claims_ *claims);
+
+/* As volt_fd_became_ready_(), but it leaves the grants to the caller, and does not wake more than
+ * there is room for. Returns whether there may be more: then call it again. */
+bool volt_fd_claim_ready_(volt_fd *d, uint32_t bits, volt_claims_ *claims);
+
+/* Under the lock, which is free meanwhile: have the back end watch d. Returns VOLT_OK, also if
+ * another thread is about to do it. */
+int volt_fd_watch_(volt_fd *d);
+
+/* Stop to watch it. Nothing is under way on it. */
+void volt_fd_unwatch_(volt_fd *d);
+
+/* Abort if something is under way on d. */
+void volt_fd_check_idle_(volt_fd *d, const char *where);
+
+/* ---- op.c ---- */
+
+/* Every constructor: op is an operation of that kind on d. */
+volt_future *volt_op_make_(volt_op *op, volt_fd *d, unsigned kind, void *memory, size_t size,
+                           int64_t at);
+
+/* Wait until the waiter of op is granted, on any thread, without a poll. */
+void volt_op_await_(volt_op *op, volt_io_ *io);
+
+/* Set the waker of a WAITING operation to that of ctx. The caller holds it and has the lock, which
+ * this unlocks; it lets go. Returns VOLT_PENDING. */
+int volt_op_wait_on_(volt_op *op, volt_ctx *ctx);
+
+/* Whether the waker of ctx is the one it waits with. */
+bool volt_op_has_waker_(volt_op *op, const volt_ctx *ctx);
+
+/* The lock is held, and this unlocks; the caller holds op, which the back end has made OVER
+ * meanwhile. Returns its result. */
+int volt_op_end_over_(volt_op *op);
+
+/* Cancel it, because ctx->cancel says so. Returns the result of the poll. */
+int volt_op_obey_(volt_op *op, volt_ctx *ctx);
+
+/* Poll an operation that may be WOKEN, by calls. Returns the result of the poll. */
+int volt_op_go_on_(volt_op *op, volt_ctx *ctx);
+
+/* ---- call.c ---- */
+
+/* Which bits of volt_fd.ready a call clears that has said EAGAIN. */
+static inline uint32_t volt_op_bits_(const volt_op *op) {
+  return volt_op_events_(op) & (POLLIN | POLLOUT);
+}
+
+/* Whether the descriptor is ready for op, as poll() says. */
+bool volt_op_is_possible_(const volt_op *op);
+
+/* The call has returned got, which is not -EAGAIN: note what it has done. *result: that of op, if
+ * it is done. Returns whether it is. */
+bool volt_op_take_(volt_op *op, ssize_t got, int *result);
+
+/* Under the lock: whether what the call has returned says that another call would say EAGAIN. */
+bool volt_op_was_short_(const volt_op *op, ssize_t got);
+
+/* ---- whole.c ---- */
+
+int volt_op_begin_whole_(volt_op *op, volt_ctx *ctx, unsigned worker);
+int volt_op_poll_whole_(volt_op *op, volt_ctx *ctx);
+
+/* Ask it to end, and wait until it is granted. */
+void volt_op_cancel_whole_(volt_op *op);
+
+/* Under the lock: ask it to end. why: VOLT_OP_CANCEL_, ... . Returns whether the caller has to call
+ * the back end's cancel() when it has unlocked. */
+bool volt_op_ask_(volt_op *op, unsigned why);
+
+/* ---- offload.c ---- */
+
+/* Go on as a call on the blocking pool. Returns the result of the poll. */
+int volt_op_begin_pool_(volt_op *op, volt_ctx *ctx);
+
+#endif

@@ -1,0 +1,180 @@
+/* whole.c: operations that the back end does as a whole, such as io_uring.
+ *
+ * Algorithm: the owner queues the operation in the list of its descriptor and submits it, on the
+ * worker op->home. The back end reports the result there. To end one early, a thread sets is_asked
+ * and ends_due under the lock, and tells the back end. Then two reports are due, in any order, and
+ * the later of them makes it OVER. So no report can come for a later use of the same memory.
+ *
+ *   report             not asked                    asked
+ *   a part of a send   submitted again              OVER: cancelled, n says how much
+ *   -ECANCELED, ...    submitted again              OVER: cancelled; or WOKEN, to go on by CALL
+ *   else               OVER: its result             OVER: its result
+ *
+ * Races
+ *   R4  Interleaving: the back end has reported a part, and is about to be given the rest; another
+ *       thread asks the operation to end. Prevented by: is_asked is read, and set, under the lock.
+ *       If it is set later, the thread that sets it tells the back end, whose worker takes that up
+ *       after the submission, because it is the same worker.
+ *   R5  Interleaving: the report of a cancel comes; the owner frees the operation, and its own report
+ *       comes. Prevented by: the later of the two grants.
+ *   R6  Interleaving: two workers each drop an operation whose home is the other; each waits for the
+ *       other's report. Prevented by: a worker that waits takes up the reports of its own share
+ *       meanwhile (volt_op_await_()).
+ *
+ * Labels: io */
+#include <errno.h>
+
+#include "op.h"
+
+/* ---- begin, ask ---- */
+
+int volt_op_begin_whole_(volt_op *op, volt_ctx *ctx, unsigned worker) {
+  volt_fd *d = op->fd;
+  volt_io_ *io = d->io;
+  volt_short_lock_lock_(&d->lock);
+  int result = volt_op_enter_(op);
+  if (result == VOLT_OK) {
+    op->mode = VOLT_OP_WHOLE_;
+    op->home = (uint16_t)worker;
+    volt_op_link_(op);
+    volt_waiter_arm_(&op->as.future.waiter, op, ctx->waker);
+    volt_op_set_stage_(op, VOLT_OP_WAITING_);
+  }
+  volt_short_lock_unlock_(&d->lock);
+  if (result != VOLT_OK) return result;
+  (void)volt_leaf_registered_(&op->as.future, ctx);
+  io->ops->submit(io, op);
+  return VOLT_PENDING;
+}
+
+bool volt_op_ask_(volt_op *op, unsigned why) {
+  bool is_first = op->is_asked == 0;
+  op->is_asked = (uint8_t)(op->is_asked | why);
+  if (!is_first || volt_op_stage_(op) != VOLT_OP_WAITING_) return false;
+  op->ends_due = 1;
+  return true;
+}
+
+/* ---- reports ---- */
+
+/* What the result of an operation is that has ended because it was asked to. */
+static int whole_asked_result(const volt_op *op) {
+  return op->is_asked & VOLT_OP_CLOSED_ ? VOLT_ECLOSED : VOLT_ECANCELED;
+}
+
+/* The lock is held, and this unlocks. All that is due has been reported. */
+static void whole_over(volt_op *op) {
+  volt_fd *d = op->fd;
+  if (op->result == VOLT_ECANCELED) op->result = whole_asked_result(op);
+  bool goes_on = op->result == VOLT_ECANCELED && op->is_asked == VOLT_OP_GO_BY_CALL_;
+  uint8_t to = goes_on ? VOLT_OP_WOKEN_ : VOLT_OP_OVER_;
+  volt_claims_ claims;
+  claims.count = 0;
+  volt_claims_add_(&claims, &op->as.future.waiter);
+  uint8_t step = (uint8_t)(to - volt_op_stage_(op));
+  /* io:O1 -> io:H1: the owner sees the result. Added, because the owner may hold it now */
+  uint8_t before = volt_fetch_add_acq_rel(&op->stage, step);
+  if (!goes_on && !(before & VOLT_OP_HELD_)) { /* op.h R1; else its owner does this */
+    volt_op_unlink_from_(d, op->prev, op->next);
+    volt_op_leave_(op, &claims);
+  }
+  volt_short_lock_unlock_(&d->lock);
+  volt_claims_grant_(&claims);
+}
+
+static bool whole_was_ended(int got) {
+  return got == -ECANCELED || got == -EINTR || got == -EAGAIN;
+}
+
+/* The lock is held. Returns whether it is done; then result stands. */
+static bool whole_take(volt_op *op, int got, unsigned kind) {
+  int result = VOLT_OK;
+  bool is_done = false;
+  if (op->kind == VOLT_OP_OPEN_ && got >= 0) {
+    op->fd->number = got;
+    op->fd->kind = (uint8_t)kind;
+    is_done = true;
+  } else if (!whole_was_ended(got)) {
+    is_done = volt_op_take_(op, got, &result);
+  }
+  if (!is_done && op->is_asked) {
+    result = whole_asked_result(op);
+    is_done = true;
+  }
+  if (is_done) op->result = result;
+  return is_done;
+}
+
+void volt_op_ended_(volt_op *op, int result) {
+  volt_fd *d = op->fd;
+  volt_io_ *io = d->io;
+  int kind = op->kind == VOLT_OP_OPEN_ && result >= 0 ? io->sys->kind(result) : 0;
+  volt_short_lock_lock_(&d->lock);
+  if (!whole_take(op, result, (unsigned)kind)) {
+    volt_short_lock_unlock_(&d->lock);
+    io->ops->submit(io, op); /* R4 */
+  } else if (op->ends_due) {
+    volt_fetch_add_relaxed(&op->stage, VOLT_OP_ENDED_ - VOLT_OP_WAITING_); /* under the lock; R5 */
+    volt_short_lock_unlock_(&d->lock);
+  } else {
+    whole_over(op);
+  }
+}
+
+void volt_op_cancel_ended_(volt_op *op) {
+  volt_fd *d = op->fd;
+  volt_short_lock_lock_(&d->lock);
+  op->ends_due = 0;
+  if (volt_op_stage_(op) == VOLT_OP_ENDED_) {
+    whole_over(op); /* R5 */
+  } else {
+    volt_short_lock_unlock_(&d->lock);
+  }
+}
+
+bool volt_op_is_over_(volt_op *op) {
+  return volt_op_stage_(op) != VOLT_OP_WAITING_; /* this thread alone reports it */
+}
+
+/* ---- poll, cancel ---- */
+
+/* The owner asks it to end (why, or 0), and sets the waker of ctx (or none). Returns its back end;
+ * NULL: it is OVER or WOKEN, so the owner goes on. */
+static volt_io_ *whole_ask(volt_op *op, unsigned why, volt_ctx *ctx) {
+  volt_fd *d = op->fd;
+  if (!volt_op_hold_(op)) return NULL;
+  volt_io_ *io = d->io;
+  volt_short_lock_lock_(&d->lock);
+  unsigned stage = volt_op_stage_(op);
+  if (stage == VOLT_OP_OVER_) {
+    (void)volt_op_end_over_(op);
+    return NULL;
+  }
+  bool is_woken = stage == VOLT_OP_WOKEN_;
+  bool must_cancel = why && volt_op_ask_(op, why);
+  if (ctx && !is_woken && !volt_op_has_waker_(op, ctx)) {
+    (void)volt_op_wait_on_(op, ctx);
+  } else {
+    volt_op_set_stage_(op, (uint8_t)stage);
+    volt_short_lock_unlock_(&d->lock);
+  }
+  if (must_cancel) io->ops->cancel(io, op);
+  return is_woken ? NULL : io;
+}
+
+int volt_op_poll_whole_(volt_op *op, volt_ctx *ctx) {
+  unsigned why = 0;
+  if (ctx->decision) why = VOLT_OP_GO_BY_CALL_;
+  if (ctx->cancel != VOLT_CTX_GO_ON) why |= VOLT_OP_CANCEL_;
+  if (volt_waiter_result(&op->as.future.waiter) == VOLT_PENDING) {
+    if (!why && volt_op_has_waker_(op, ctx)) return VOLT_PENDING;
+    if (whole_ask(op, why, ctx)) return VOLT_PENDING;
+  }
+  return ctx->cancel != VOLT_CTX_GO_ON ? volt_op_obey_(op, ctx) : volt_op_go_on_(op, ctx);
+}
+
+void volt_op_cancel_whole_(volt_op *op) {
+  if (volt_waiter_result(&op->as.future.waiter) != VOLT_PENDING) return;
+  volt_io_ *io = whole_ask(op, VOLT_OP_CANCEL_, NULL);
+  if (io) volt_op_await_(op, io);
+}
