@@ -53,9 +53,37 @@ function(volt_engines_of result source)
   set(${result} ${engines} PARENT_SCOPE)
 endfunction()
 
+# The back ends of libvolt-io on which a test is to run: what one of its first fifteen lines says,
+# "BACK ENDS: epoll, uring"; or "none": it needs that library and chooses for itself. Empty: it does
+# not need it.
+function(volt_back_ends_of result source)
+  file(STRINGS "${source}" lines LIMIT_COUNT 15)
+  set(back_ends "")
+  if(lines MATCHES "BACK ENDS:[ ]*([a-z, ]+)")
+    string(REGEX MATCHALL "[a-z]+" back_ends "${CMAKE_MATCH_1}")
+  endif()
+  set(${result} ${back_ends} PARENT_SCOPE)
+endfunction()
+
+# <kind>.<name>.<back end> for each of them: the program, told which one by VOLT_TEST_IO. It exits with
+# 77 if the system refuses that.
+function(volt_io_tests target kind back_ends)
+  target_link_libraries(${target} PRIVATE volt_io_static)
+  foreach(back_end IN LISTS back_ends)
+    set(test ${target})
+    if(NOT back_end STREQUAL none)
+      string(APPEND test .${back_end})
+    endif()
+    add_test(NAME ${test} COMMAND ${target})
+    set_tests_properties(${test} PROPERTIES LABELS ${kind} SKIP_RETURN_CODE 77
+      ENVIRONMENT "VOLT_TEST_IO=${back_end};${VOLT_TEST_ENVIRONMENT}" ${ARGN})
+  endforeach()
+endfunction()
+
 # One executable and one test for each file <name><ending> in this directory, named <kind>.<name>,
 # and <kind>.<name>.<variant> for the variants, linked with the runtime as well. The other C files
-# here are shared by all of them and do not know which engine they test.
+# here are shared by all of them and do not know which engine they test. Tests of libvolt-io are left
+# out where that is.
 # <kind>_tests builds all of them.
 # volt_tests(<kind> <ending> [SUPPORT <target>...] [PROPERTIES <ctest property> <value>...])
 function(volt_tests kind ending)
@@ -72,6 +100,10 @@ function(volt_tests kind ending)
     cmake_path(GET source FILENAME name)
     string(REPLACE "${ending}" "" name "${name}")
     volt_engines_of(engines "${source}")
+    volt_back_ends_of(back_ends "${source}")
+    if(back_ends AND NOT VOLT_IO)
+      continue()
+    endif()
     foreach(engine IN LISTS engines)
       set(target ${kind}.${name})
       if(NOT engine STREQUAL library)
@@ -81,6 +113,10 @@ function(volt_tests kind ending)
       volt_use_engine(${target} ${engine})
       target_link_libraries(${target} PRIVATE volt_rt_static volt_test_headers ${arg_SUPPORT})
       add_dependencies(${kind}_tests ${target})
+      if(back_ends)
+        volt_io_tests(${target} ${kind} "${back_ends}" ${arg_PROPERTIES})
+        continue()
+      endif()
       add_test(NAME ${target} COMMAND ${target})
       set_tests_properties(${target} PROPERTIES
         LABELS ${kind} ENVIRONMENT "${VOLT_TEST_ENVIRONMENT}" ${arg_PROPERTIES})

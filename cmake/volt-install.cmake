@@ -3,7 +3,12 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/volt")
 
-install(TARGETS volt_sync_static volt_sync_shared volt_rt_static volt_rt_shared EXPORT volt-targets
+set(installed sync rt)
+if(VOLT_IO)
+  list(APPEND installed io)
+endif()
+list(TRANSFORM installed REPLACE "(.+)" "volt_\\1_static;volt_\\1_shared" OUTPUT_VARIABLE targets)
+install(TARGETS ${targets} EXPORT volt-targets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY include/volt
@@ -28,7 +33,7 @@ cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${pc_dir_absolute}
   OUTPUT_VARIABLE pc_up)
 cmake_path(APPEND libdir_for_pc "\${prefix}" "${CMAKE_INSTALL_LIBDIR}")
 cmake_path(APPEND includedir_for_pc "\${prefix}" "${CMAKE_INSTALL_INCLUDEDIR}")
-foreach(library IN ITEMS sync rt)
+foreach(library IN LISTS installed)
   configure_file(cmake/volt-${library}.pc.in volt-${library}.pc @ONLY)
   install(FILES "${CMAKE_CURRENT_BINARY_DIR}/volt-${library}.pc" DESTINATION "${pc_dir}")
 endforeach()

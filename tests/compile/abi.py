@@ -20,14 +20,14 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIST = 'src/volt.abi'
-RT_HEADERS = ('task.h', 'runtime.h')  # all others are those of libvolt-sync
-PRIVATE = 'VOLT_PRIVATE'  # the node of what libvolt-rt takes from the internal headers
-LIBRARIES = ('sync', 'rt')
+HEADERS = {'rt': ('task.h', 'runtime.h'), 'io': ('io.h', 'net.h', 'process.h', 'simulated.h')}
+PRIVATE = 'VOLT_PRIVATE'  # the node of what a library takes from the internal headers of another
+LIBRARIES = ('sync', 'rt', 'io')
 LIST_HEAD = '''\
 # What the libraries export: library, version node, function with its type. Written by ./x abi --update,
 # held against the headers, the symbol maps and the libraries by the tests. A name never leaves its
 # node. A name that ends in an underscore is private: inline functions of the headers call it, or, in
-# the node VOLT_PRIVATE, libvolt-rt of the same version does.
+# the node VOLT_PRIVATE, libvolt-rt or libvolt-io of the same version does.
 '''
 UMBRELLA = 'include/volt/volt.h'
 UMBRELLA_HEAD = '/* volt.h: all of libvolt-sync. Written by ./x abi --update.\n *\n'
@@ -88,14 +88,20 @@ def version_node(root):
     return 'VOLT_' + '.'.join(number)
 
 
+def library_of(header):
+    """All headers that are not named are those of libvolt-sync."""
+    return next((library for library in HEADERS if header in HEADERS[library]), 'sync')
+
+
 def declared(root):
     """Every function that the headers declare as exported, by file."""
     node = version_node(root)
     found = []
     for path in sorted((root / 'include/volt').rglob('*.h')):
-        found += declared_in(path, 'rt' if path.name in RT_HEADERS else 'sync', node)
+        found += declared_in(path, library_of(path.name), node)
     for path in sorted((root / 'src').rglob('*.h')):
-        found += declared_in(path, 'sync', PRIVATE)
+        room = path.parent.name
+        found += declared_in(path, room if room in LIBRARIES else 'sync', PRIVATE)
     return sorted(found, key=lambda f: (LIBRARIES.index(f.library), f.node == PRIVATE, f.name))
 
 
@@ -140,7 +146,7 @@ def umbrella_text(root):
     """volt.h: what every header says of itself in its first line, and the header."""
     text, includes = UMBRELLA_HEAD, ''
     for path in sorted((root / 'include/volt').glob('*.h')):
-        if path.name not in RT_HEADERS + ('volt.h',):
+        if path.name != 'volt.h' and library_of(path.name) == 'sync':
             about = re.match(r'/\* ' + path.name + r': (.*[^.])\.?\n', path.read_text())
             text += f' * {path.name}: {about[1] if about else "?"}\n'
             includes += f'#include "{path.name}"\n'
@@ -161,7 +167,8 @@ def unmarked_private(functions):
 
 def pointers(functions):
     """Compiles if every function of the public headers has the type that the list gives it."""
-    lines = ['#include <volt/runtime.h>', '#include <volt/volt.h>']
+    own = [h for headers in HEADERS.values() for h in headers if (ROOT / 'include/volt' / h).exists()]
+    lines = [f'#include <volt/{header}>' for header in own + ['volt.h']]
     for f in functions:
         if f.node != PRIVATE:
             pointer = f.text.replace(f.name + '(', f'(*const abi_{f.name})(', 1)
@@ -239,7 +246,13 @@ def prove_that_it_fails():
                   'VOLT_API void volt_latch_new_(volt_latch *l);\n' + wait)
     must_be_found('src/volt-sync.map is not', 'src/volt-sync.map', '    volt_latch_wait;\n', '')
     must_be_found('volt.h is not', UMBRELLA, '#include "latch.h"\n', '')
-    must_be_found('src/volt-rt.map is not', LIST, 'rt    VOLT_0.1 ', 'rt    VOLT_0.0 ')
+    for library in ('rt', 'io'):
+        must_be_found(f'src/volt-{library}.map is not', LIST, f'{library}    VOLT_0.1 ',
+                      f'{library}    VOLT_0.0 ')
+    private = 'volt_driver_ *volt_rt_driver_(volt_rt *rt);'
+    must_be_found('not in src/volt.abi: rt    VOLT_PRIVATE  volt_driver_ *volt_rt_driver_new_',
+                  'src/rt/driver.h', f'VOLT_API {private}',
+                  'VOLT_API volt_driver_ *volt_rt_driver_new_(volt_rt *rt);')
 
 
 def main():

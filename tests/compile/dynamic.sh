@@ -2,7 +2,8 @@
 # usage: dynamic.sh LIBRARY...
 # What the dynamic linker reads of a shared library: its name changes when the ABI may (with the
 # minor version before 1.0, with the major one after), and what it needs is looked for beside it, in
-# no directory that is named outright, nor in the current one (an empty entry).
+# no directory that is named outright, nor in the current one (an empty entry). It needs libc and the
+# libraries that it stands on, and no other: libvolt-io alone needs liburing.
 set -euo pipefail
 libraries=$(realpath "$@")
 cd "$(dirname "$0")/../.."
@@ -20,6 +21,17 @@ of() { # <tag>: what is in its brackets, a line each
   readelf -d "$library" | sed -nE "s/.*\\(($1)\\).*\\[(.*)\\]$/\\2/p"
 }
 
+of_libc='libc|libpthread|ld-linux[-a-z0-9_]*|ld-musl[-a-z0-9_]*'
+declare -A stands_on=(
+  [libvolt-sync]=$of_libc
+  [libvolt-rt]="$of_libc|libvolt-sync"
+  [libvolt-io]="$of_libc|libvolt-sync|libvolt-rt|liburing"
+)
+
+stray() { # <library>: what it needs and must not
+  of NEEDED | grep -vE "^(${stands_on[$1]})\\.so(\\.|$)"
+}
+
 for library in $libraries; do
   name=${library##*/}
   name=${name%%.so*}.so.$abi
@@ -27,6 +39,8 @@ for library in $libraries; do
   while read -r needed; do
     [[ $needed != libvolt-* || $needed == libvolt-*.so."$abi" ]] || fail "$library needs $needed"
   done < <(of NEEDED)
+  ! stray "${name%%.so*}" || fail "$library needs what is above"
+  [[ $name != libvolt-io* ]] || stray libvolt-rt > /dev/null || fail 'the check misses liburing'
   path=$(of 'RPATH|RUNPATH')
   [[ -z $path || $path == '$ORIGIN' ]] || fail "$library: RUNPATH is '$path'"
   echo "$name"

@@ -6,7 +6,7 @@ set -euo pipefail
 libraries=$(realpath "$@")
 cd "$(dirname "$0")/../.."
 
-listed() { # <sync or rt> <list>: "name@@node", a line each
+listed() { # <sync, rt or io> <list>: "name@@node", a line each
   sed -nE "s/^$1 +([A-Z0-9_.]+) .*\\b(volt_[a-z0-9_]+)\\(.*/\\2@@\\1/p" "$2" | sort
 }
 

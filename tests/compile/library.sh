@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The libraries build without CMake, cleanly under every compiler there is, and a C and a C++ program
 # that use its inline fast paths link with it and run: unoptimised (the calls go to the library's
-# own copies of the inline functions) and optimised, whatever the library is.
+# own copies of the inline functions) and optimised, whatever the library is. Without liburing,
+# libvolt-io is left out.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -12,6 +13,10 @@ c_only=(-Wstrict-prototypes -Wmissing-prototypes)
 program=tests/compile/program.c
 program_includes=(-Itests/support "-I$scratch")
 tests/compile/family.sh --lines > "$scratch/family_lines.h"
+sources=(src/{core,sync,bcs,async,rt}/*.c) io_libraries=()
+if echo '#include <liburing.h>' | cc -E -x c - &> /dev/null; then
+  sources+=(src/io/*.c) io_libraries=(-luring)
+fi
 ran=0
 
 run() {
@@ -20,8 +25,13 @@ run() {
 }
 
 if command -v cc > /dev/null; then # to the letter as the README says
-  cc -std=c11 -Iinclude "${program_includes[@]}" src/*/*.c "$program" -pthread -o "$scratch/program"
+  cc -std=c11 -Iinclude "${program_includes[@]}" src/{core,sync,bcs,async,rt}/*.c "$program" -pthread \
+    -o "$scratch/program"
   run
+  if ((${#io_libraries[@]})); then
+    cc -std=c11 -Iinclude "${program_includes[@]}" src/*/*.c "$program" -pthread -luring -o "$scratch/program"
+    run
+  fi
 fi
 
 for pair in gcc:g++ clang:clang++; do
@@ -30,7 +40,7 @@ for pair in gcc:g++ clang:clang++; do
   for flags in -O2 '-O1 -DVOLT_DEBUG=1'; do
     rm -rf "$scratch/objects"
     mkdir "$scratch/objects"
-    for source in src/*/*.c; do
+    for source in "${sources[@]}"; do
       # shellcheck disable=SC2086 # $flags are several words
       "$cc" -std=c11 $flags "${warnings[@]}" "${c_only[@]}" -Iinclude -c "$source" \
         -o "$scratch/objects/$(basename "$source").o"
@@ -41,11 +51,11 @@ for pair in gcc:g++ clang:clang++; do
       # shellcheck disable=SC2206 # the last of two levels counts
       options=($flags $level "${warnings[@]}" -Iinclude "${program_includes[@]}")
       "$cc" -std=c11 "${options[@]}" "$program" "$scratch"/objects/*.o -pthread \
-        -o "$scratch/program"
+        "${io_libraries[@]}" -o "$scratch/program"
       run
       command -v "$cxx" > /dev/null || continue
       "$cxx" -std=c++17 "${options[@]}" -x c++ "$program" -x none "$scratch"/objects/*.o -pthread \
-        -o "$scratch/program"
+        "${io_libraries[@]}" -o "$scratch/program"
       run
     done
   done

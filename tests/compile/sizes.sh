@@ -27,7 +27,7 @@ done
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-printf '#include <volt/runtime.h>\n#include <volt/volt.h>\n' > "$scratch/claims.c"
+printf '#include <volt/io.h>\n#include <volt/volt.h>\n' > "$scratch/claims.c"
 for claim in "${claims[@]}"; do
   page=${claim%%|*} type=${claim##*|} words=${claim#*|}
   words=${words%|*}

@@ -13,7 +13,7 @@ if ! command -v valgrind > /dev/null ||
 fi
 
 options=(-std=c11 -g -O1 -Wall -Wextra -Werror -DVOLT_VALGRIND -Iinclude)
-for source in src/*/*.c; do
+for source in src/{core,sync,bcs,async,rt}/*.c; do
   "${CC:-cc}" "${options[@]}" -c "$source" -o "$scratch/$(basename "$source").o"
 done
 for race in 0 1; do

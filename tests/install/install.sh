@@ -30,6 +30,12 @@ install_and_move() {
   library=$(find "$prefix" -name libvolt-sync.so)
   [[ -n $library ]] || fail "no shared library was installed"
   libdir=$(dirname "$library")
+  libraries=("$library" "$libdir/libvolt-rt.so") has_io=0
+  if [[ -e $libdir/libvolt-io.so ]]; then
+    libraries+=("$libdir/libvolt-io.so") has_io=1
+  elif grep -q '^VOLT_IO:BOOL=ON' "$build/CMakeCache.txt"; then
+    fail "libvolt-io was built and not installed"
+  fi
 }
 
 needs_shared() { readelf -d "$1" | grep -q 'NEEDED.*libvolt-sync\.so\.'; }
@@ -41,6 +47,10 @@ by_cmake() {
   "$scratch/cmake/consumer_static"
   "$scratch/cmake/tasks_shared"
   "$scratch/cmake/tasks_static"
+  if ((has_io)); then
+    "$scratch/cmake/pipe_shared"
+    "$scratch/cmake/pipe_static"
+  fi
   needs_shared "$scratch/cmake/consumer_shared" || fail "volt::sync did not link the shared library"
   ! needs_shared "$scratch/cmake/consumer_static" || fail "volt::sync-static linked the shared library"
 }
@@ -61,6 +71,15 @@ by_pkg_config() {
   LD_LIBRARY_PATH=$libdir "$scratch/pc_tasks_shared"
   "$cc" -std=c11 -static consumer/tasks.c "${static[@]}" -o "$scratch/pc_tasks_static"
   "$scratch/pc_tasks_static"
+  if ((has_io)); then
+    read -ra shared < <(pkg-config --cflags --libs volt-io)
+    read -ra static < <(pkg-config --static --cflags --libs volt-io)
+    "$cc" -std=c11 consumer/pipe.c "${shared[@]}" -o "$scratch/pc_pipe_shared"
+    LD_LIBRARY_PATH=$libdir "$scratch/pc_pipe_shared"
+    "$cc" -std=c11 consumer/pipe.c -Wl,-Bstatic "${static[@]}" -Wl,-Bdynamic -o "$scratch/pc_pipe_static"
+    "$scratch/pc_pipe_static"
+    ! needs_shared "$scratch/pc_pipe_static" || fail "--static led to the shared library"
+  fi
   [[ $(pkg-config --modversion volt-sync) == "$("$scratch/pc_static")" ]] ||
     fail "volt-sync.pc and the library disagree on the version"
 }
@@ -102,9 +121,9 @@ by_man() {
 
 look_at_it() {
   local entry undefined path
-  ../compile/dynamic.sh "$library" "$libdir/libvolt-rt.so"
-  for entry in sync rt; do
-    path=$(readelf -d "$libdir/libvolt-$entry.so" | sed -nE 's/.*\(SONAME\).*\[(.*)\]$/\1/p')
+  ../compile/dynamic.sh "${libraries[@]}"
+  for entry in "${libraries[@]}"; do
+    path=$(readelf -d "$entry" | sed -nE 's/.*\(SONAME\).*\[(.*)\]$/\1/p')
     [[ -e $libdir/$path ]] || fail "the SONAME $path leads nowhere"
   done
   [[ -e $libdir/libvolt-sync.a ]] || fail "no static library was installed"
@@ -112,9 +131,11 @@ look_at_it() {
   for entry in "$source"/include/volt/{,detail/}*.h; do
     cmp -s "$entry" "$prefix/include/${entry#"$source/include/"}" || fail "$entry was not installed"
   done
-  ../compile/exports.sh "$library" "$libdir/libvolt-rt.so"
-  undefined=$(LC_ALL=C ldd -r "$library" 2>&1 | grep -i 'undefined' || true)
-  [[ -z $undefined ]] || fail "$undefined"
+  ../compile/exports.sh "${libraries[@]}"
+  for entry in "${libraries[@]}"; do
+    undefined=$(LC_ALL=C ldd -r "$entry" 2>&1 | grep -i 'undefined' || true)
+    [[ -z $undefined ]] || fail "$undefined"
+  done
   for path in "$source" "$build" "$scratch/prefix"; do
     entry=$(grep -rlF -- "$path" "$prefix" || true)
     [[ -z $entry ]] || fail "the build path $path is in" "$entry"

@@ -20,6 +20,10 @@ step "$cmake" --build "$scratch/build"
 "$scratch/build/consumer_static"
 "$scratch/build/tasks_shared"
 "$scratch/build/tasks_static"
+if [[ -e $scratch/build/pipe_shared ]]; then
+  "$scratch/build/pipe_shared"
+  "$scratch/build/pipe_static"
+fi
 step "$cmake" --install "$scratch/build" --prefix "$scratch/prefix"
 installed=$(find "$scratch/prefix" -type f 2> /dev/null || true)
 [[ -z $installed ]] || { printf 'installed with it:\n%s\n' "$installed" >&2; exit 1; }
