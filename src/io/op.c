@@ -400,6 +400,7 @@ volt_future *volt_op_make_(volt_op *op, volt_fd *d, unsigned kind, void *memory,
   volt_store_relaxed(&op->stage, VOLT_OP_NEW_); /* not shared yet */
   op->kind = (uint8_t)kind;
   op->mode = 0;
+  op->step = 0;
   op->home = 0;
   return volt_future_make_(&op->as.future, op_table(kind), NULL, 0);
 }
