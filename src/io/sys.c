@@ -12,14 +12,14 @@
 #include "parts.h"
 
 /* result = call, or the negative errno; errno as before. */
-#define SYS_TRY(result, call)                            \
-  do {                                                   \
-    int sys_before_ = errno;                             \
-    do {                                                 \
-      (result) = (call);                                 \
-    } while ((result) < 0 && errno == EINTR);            \
-    if ((result) < 0) (result) = -errno;                 \
-    errno = sys_before_;                                 \
+#define SYS_TRY(result, call)                 \
+  do {                                        \
+    int sys_before_ = errno;                  \
+    do {                                      \
+      (result) = (call);                      \
+    } while ((result) < 0 && errno == EINTR); \
+    if ((result) < 0) (result) = -errno;      \
+    errno = sys_before_;                      \
   } while (0)
 
 static ssize_t sys_recv(int fd, void *to, size_t size, int flags) {
@@ -114,9 +114,33 @@ static int sys_close(int fd) {
   return result;
 }
 
-static int sys_socket(int domain, int type, int protocol) {
+static int sys_socket(volt_io_ *io, int domain, int type, int protocol) {
+  (void)io; /* they are the system's, and not a runtime's */
   int result;
   SYS_TRY(result, socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));
+  return result;
+}
+
+static int sys_pair(volt_io_ *io, int type, int number[2]) {
+  int result;
+  (void)io;
+  SYS_TRY(result, socketpair(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, number));
+  return result;
+}
+
+static int sys_pipe(volt_io_ *io, int number[2]) {
+  int result;
+  (void)io;
+  SYS_TRY(result, pipe2(number, O_NONBLOCK | O_CLOEXEC));
+  return result;
+}
+
+static int sys_unlink(const char *path) {
+  struct stat there;
+  int result;
+  SYS_TRY(result, lstat(path, &there));
+  if (result == 0 && !S_ISSOCK(there.st_mode)) return -ENOTSOCK;
+  if (result == 0) SYS_TRY(result, unlink(path));
   return result;
 }
 
@@ -214,5 +238,8 @@ const volt_sys_ volt_sys_real_ = {.recv = sys_recv,
                                   .setsockopt = sys_setsockopt,
                                   .local = sys_local,
                                   .peer = sys_peer,
+                                  .pair = sys_pair,
+                                  .pipe = sys_pipe,
+                                  .unlink = sys_unlink,
                                   .kind = sys_kind,
                                   .unblock = sys_unblock};

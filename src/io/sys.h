@@ -11,6 +11,8 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+struct volt_io_;
+
 typedef struct volt_sys_ {
   ssize_t (*recv)(int fd, void *to, size_t size, int flags);
   ssize_t (*send)(int fd, const void *from, size_t size, int flags);
@@ -28,13 +30,16 @@ typedef struct volt_sys_ {
   int (*close)(int fd);
   int (*kind)(int fd);    /* of VOLT_FD_TCP_ and so on (parts.h) */
   int (*unblock)(int fd); /* make it non-blocking */
-  int (*socket)(int domain, int type, int protocol); /* non-blocking, close on exec */
+  int (*socket)(struct volt_io_ *io, int domain, int type, int protocol); /* as accept */
   int (*bind)(int fd, const struct sockaddr *at, socklen_t size);
   int (*listen)(int fd, int backlog);
   int (*shutdown)(int fd, int how);
   int (*setsockopt)(int fd, int level, int name, const void *value, socklen_t size);
   int (*local)(int fd, struct sockaddr *address, socklen_t *size); /* getsockname */
   int (*peer)(int fd, struct sockaddr *address, socklen_t *size);  /* getpeername */
+  int (*pair)(struct volt_io_ *io, int type, int number[2]);       /* socketpair, as socket */
+  int (*pipe)(struct volt_io_ *io, int number[2]);                 /* [0] is read from; as socket */
+  int (*unlink)(const char *path); /* of a unix socket; -ENOTSOCK: it is none */
 } volt_sys_;
 
 extern const volt_sys_ volt_sys_real_;
