@@ -68,7 +68,7 @@ typedef struct volt_process_stdio {
 
 enum volt_process_flags {
   VOLT_PROCESS_GROUP = 1 /* it leads a new process group; volt_process_kill() and
-                          * volt_process_close() mean the whole group */
+                          * volt_process_close() reach all of it, until a wait has ended */
 };
 
 /* How to start a child. All-zero but for arguments: the defaults. */
@@ -100,6 +100,7 @@ typedef struct volt_process_wait {
   volt_timeout timeout;
   uint64_t grace_ns;
   int result;
+  bool is_end;
 } volt_process_wait;
 
 VOLT_BEGIN_DECLS
