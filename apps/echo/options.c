@@ -1,0 +1,95 @@
+/* options.c: the command line. */
+#define _GNU_SOURCE /* getopt_long, flockfile */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "echo.h"
+
+#define MAX_BUFFER_BYTES (16 << 20)
+#define MAX_GRACE_S 86400
+
+static const char usage_text[] =
+    "usage: volt-echo [options]\n"
+    "\n"
+    "Sends back what each client sends, or passes it on to another server and back.\n"
+    "\n"
+    "  -l, --listen ADDRESS     where (by default 127.0.0.1:0, a port that is free): an IPv4 or\n"
+    "                           IPv6 address with a port, :PORT for all, unix:PATH, unix:@NAME\n"
+    "  -r, --relay-to ADDRESS   pass on to this server: an address or NAME:PORT\n"
+    "  -w, --workers N          with so many threads (by default as many as CPUs)\n"
+    "  -b, --buffer BYTES       at most so many at once for each direction (by default 16384)\n"
+    "  -g, --grace SECONDS      on SIGTERM or SIGINT accept no more, give the connections so\n"
+    "                           long to end, and then cut them off (by default 5)\n"
+    "  -h, --help               show this\n"
+    "\n"
+    "Prints \"listening on ADDRESS\" when it does. VOLT_IO=uring or VOLT_IO=epoll in the\n"
+    "environment says how it does its I/O. Exit code: 0 ended by a signal, 1 it could not start,\n"
+    "2 wrong usage.\n";
+
+void complain(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  flockfile(stderr);
+  fputs("volt-echo: ", stderr);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  funlockfile(stderr);
+  va_end(args);
+}
+
+/* Read a number from least to most. */
+static bool parse_number(const char *option, const char *text, unsigned least, unsigned most,
+                         unsigned *number) {
+  char *end;
+  errno = 0;
+  unsigned long value = strtoul(text, &end, 10);
+  if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && value >= least &&
+      value <= most) {
+    *number = (unsigned)value;
+    return true;
+  }
+  complain("--%s wants a number from %u to %u, not '%s'", option, least, most, text);
+  return false;
+}
+
+static bool parse_option(struct options *options, int option) {
+  switch (option) {
+    case 'l': options->listen = optarg; return true;
+    case 'r': options->relay_to = optarg; return true;
+    case 'w': return parse_number("workers", optarg, 1, VOLT_RT_WORKERS_MAX, &options->workers);
+    case 'b': return parse_number("buffer", optarg, 1, MAX_BUFFER_BYTES, &options->buffer_bytes);
+    case 'g': return parse_number("grace", optarg, 0, MAX_GRACE_S, &options->grace_s);
+    default: return false;
+  }
+}
+
+enum options_result options_parse(struct options *options, int argc, char **argv) {
+  static const struct option known[] = {
+      {"listen", required_argument, NULL, 'l'},
+      {"relay-to", required_argument, NULL, 'r'},
+      {"workers", required_argument, NULL, 'w'},
+      {"buffer", required_argument, NULL, 'b'},
+      {"grace", required_argument, NULL, 'g'},
+      {"help", no_argument, NULL, 'h'},
+      {NULL, 0, NULL, 0},
+  };
+  *options = (struct options){.listen = "127.0.0.1:0", .buffer_bytes = 16384, .grace_s = 5};
+  bool right = true;
+  for (int option; (option = getopt_long(argc, argv, "l:r:w:b:g:h", known, NULL)) != -1;) {
+    if (option == 'h') {
+      fputs(usage_text, stdout);
+      return OPTIONS_HELP_SHOWN;
+    }
+    right &= parse_option(options, option);
+  }
+  if (optind < argc) {
+    complain("'%s' is no option", argv[optind]);
+    right = false;
+  }
+  if (!right) fputs(usage_text, stderr);
+  return right ? OPTIONS_RUN : OPTIONS_WRONG;
+}
