@@ -56,34 +56,18 @@ void freeaddrinfo(struct addrinfo *list) {
 
 /* ---- a runtime ---- */
 
-static int set_up_how(void **state, unsigned flags) {
-  io_kit *k = (io_kit *)malloc(sizeof *k);
-  memset((void *)&names, 0, sizeof names);
-  volt_rt_config config = kit_config(k, 0);
-  config.flags |= flags;
-  k->descriptors = kit_open_descriptors();
-  assert_result(volt_rt_create(&k->rt, &config), VOLT_OK);
-  *state = k;
-  return 0;
-}
-
 static int set_up(void **state) {
-  return set_up_how(state, 0);
-}
-
-static int set_up_virtual(void **state) {
-  return set_up_how(state, VOLT_RT_VIRTUAL_CLOCK);
+  memset((void *)&names, 0, sizeof names);
+  return kit_set_up(state);
 }
 
 static int tear_down(void **state) {
-  kit_end((io_kit *)*state);
-  free(*state);
+  kit_tear_down(state);
   assert_int_equal(volt_load_acquire(&names.lists), 0);
   return 0;
 }
 
 #define dial_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-#define virtual_test(name) cmocka_unit_test_setup_teardown(name, set_up_virtual, tear_down)
 
 static unsigned pool_threads(io_kit *k) {
   volt_rt_stats_of stats;
@@ -392,26 +376,39 @@ static void each_attempt_has_a_deadline(void **state) {
   volt_dial dial;
   hole h;
   char to[VOLT_ADDRESS_TEXT];
-  volt_dial_config config = {.attempt_ns = 7000000000};
+  const volt_dial_config config = {.attempt_ns = 20000000};
   hole_open(&h);
   listen_at(k, &listener, "127.0.0.1:0", to);
-  for (int i = 0; i < 2; i++) {
-    uint64_t attempt_ns = i == 0 ? 5000000000 : config.attempt_ns;
-    volt_future *f = volt_dial_future(&dial, k->rt, &client, "a:1", i == 0 ? NULL : &config);
-    names.count = 0;
-    found(h.text);
-    found(h.text);
-    found(to);
-    uint64_t begin_ns = volt_rt_now_ns(k->rt);
-    assert_result(volt_rt_run_until(k->rt, f, VOLT_NO_DEADLINE), VOLT_OK);
-    assert_int_equal(volt_rt_now_ns(k->rt) - begin_ns, 2 * attempt_ns);
+  found(h.text);
+  found(h.text);
+  found(to);
+  uint64_t begin_ns = volt_now_ns();
+  FOR_EACH_WAY(way) {
+    assert_result(kit_run(k, (kit_way)way, volt_dial_future(&dial, k->rt, &client, "a:1", &config)),
+                  VOLT_OK);
     expect_connected(k, &client, &listener);
   }
+  assert_true(volt_now_ns() - begin_ns >= 4 * config.attempt_ns);
   names.count = 2;
-  volt_future *f = volt_dial_future(&dial, k->rt, &client, "a:1", &config);
-  assert_result(volt_rt_run_until(k->rt, f, VOLT_NO_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(kit_run(k, BY_TASK, volt_dial_future(&dial, k->rt, &client, "a:1", &config)),
+                VOLT_ETIMEDOUT);
   assert_int_equal(volt_fd_number(&client), -1);
   volt_fd_close(&listener);
+  hole_close(&h);
+}
+
+/* Without a deadline an attempt goes on. */
+static void an_attempt_may_have_no_deadline(void **state) {
+  io_kit *k = (io_kit *)*state;
+  volt_fd client;
+  volt_dial dial;
+  kit_one one;
+  hole h;
+  const volt_dial_config config = {.attempt_ns = VOLT_NO_DEADLINE};
+  hole_open(&h);
+  kit_start(k, &one, BY_TASK, volt_dial_future(&dial, k->rt, &client, h.text, &config));
+  assert_int_equal(volt_rt_run(k->rt), VOLT_NO_DEADLINE); /* no timer is started */
+  assert_result(kit_cancel(k, &one), VOLT_ECANCELED);
   hole_close(&h);
 }
 
@@ -506,7 +503,7 @@ static void a_dial_that_loses_leaves_nothing(void **state) {
   volt_fd_close(&listener);
 }
 
-/* A deadline for the whole that has passed: it polls the dial once, and closes what that has got. */
+/* A deadline for the whole ends the attempt. */
 static void a_dial_may_time_out(void **state) {
   io_kit *k = (io_kit *)*state;
   volt_fd client;
@@ -514,13 +511,12 @@ static void a_dial_may_time_out(void **state) {
   volt_timeout timeout;
   hole h;
   hole_open(&h);
-  volt_future *f =
-      volt_timeout_future(&timeout, volt_dial_future(&dial, k->rt, &client, h.text, NULL),
-                          volt_rt_timers(k->rt), volt_rt_now_ns(k->rt) + 3000000000);
-  uint64_t begin_ns = volt_rt_now_ns(k->rt);
-  assert_result(volt_rt_run_until(k->rt, f, VOLT_NO_DEADLINE), VOLT_ETIMEDOUT);
-  assert_int_equal(volt_rt_now_ns(k->rt) - begin_ns, 3000000000);
-  assert_int_equal(volt_fd_number(&client), -1);
+  FOR_EACH_WAY(way) {
+    volt_future *f = volt_dial_future(&dial, k->rt, &client, h.text, NULL);
+    f = volt_timeout_future(&timeout, f, volt_rt_timers(k->rt), volt_deadline_ms(20));
+    assert_result(kit_run(k, (kit_way)way, f), VOLT_ETIMEDOUT);
+    assert_int_equal(volt_fd_number(&client), -1);
+  }
   hole_close(&h);
 }
 
@@ -537,12 +533,13 @@ int main(void) {
       dial_test(the_next_address_is_tried),
       dial_test(the_last_failure_is_said),
       dial_test(what_cannot_be_is_refused),
-      virtual_test(each_attempt_has_a_deadline),
+      dial_test(each_attempt_has_a_deadline),
+      dial_test(an_attempt_may_have_no_deadline),
       dial_test(an_attempt_is_cancelled),
       dial_test(a_lookup_within_a_dial_is_awaited),
       dial_test(a_connection_that_is_not_seen_is_closed),
       dial_test(a_dial_that_loses_leaves_nothing),
-      virtual_test(a_dial_may_time_out),
+      dial_test(a_dial_may_time_out),
   };
   return kit_main(tests);
 }

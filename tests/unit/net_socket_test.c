@@ -398,22 +398,21 @@ static uint64_t first_ms(volt_rt *rt, volt_accept_pause *p, int result) {
 
 static void the_pause_grows_and_begins_anew(void **state) {
   (void)state;
-  io_kit k;
-  volt_rt_config config = kit_config(&k, 0);
-  config.flags |= VOLT_RT_VIRTUAL_CLOCK;
-  assert_result(volt_rt_create(&k.rt, &config), VOLT_OK);
+  volt_rt *rt;
+  volt_rt_config config = {.flags = VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK};
+  assert_result(volt_rt_create(&rt, &config), VOLT_OK);
   volt_accept_pause p;
   memset((void *)&p, 0, sizeof p);
   static const uint64_t want[] = {5, 10, 20, 40, 80, 160, 320, 640, 1000, 1000};
   static const int full[] = {EMFILE, ENFILE, ENOBUFS, ENOMEM};
   for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
-    assert_int_equal(first_ms(k.rt, &p, VOLT_ERRNO(full[i % 4])), want[i]);
+    assert_int_equal(first_ms(rt, &p, VOLT_ERRNO(full[i % 4])), want[i]);
   }
-  volt_rt_advance(k.rt, 999999999);
-  assert_int_equal(first_ms(k.rt, &p, VOLT_ERRNO(EMFILE)), 1000);
-  volt_rt_advance(k.rt, 1000000000);
-  assert_int_equal(first_ms(k.rt, &p, VOLT_ERRNO(EMFILE)), 5);
-  volt_rt_destroy(k.rt);
+  volt_rt_advance(rt, 999999999);
+  assert_int_equal(first_ms(rt, &p, VOLT_ERRNO(EMFILE)), 1000);
+  volt_rt_advance(rt, 1000000000);
+  assert_int_equal(first_ms(rt, &p, VOLT_ERRNO(EMFILE)), 5);
+  volt_rt_destroy(rt);
 }
 
 static void only_what_may_end_is_waited_for(void **state) {
