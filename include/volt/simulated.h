@@ -35,7 +35,7 @@ typedef struct volt_simulated_faults {
   uint32_t
       accept_per_million;    /* accepts that fail with EMFILE, while the connection stays queued */
   uint32_t lose_per_million; /* datagrams that do not arrive */
-  uint32_t buffer_size;      /* bytes under way and not read, for each direction; 0: 65536 */
+  uint32_t buffer_size;      /* bytes under way and not read, in each direction; 0: 65536 */
 } volt_simulated_faults;
 
 VOLT_BEGIN_DECLS

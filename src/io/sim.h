@@ -75,7 +75,7 @@ typedef enum volt_sim_state_ {
 typedef struct volt_sim_socket_ {
   volt_sim_net_ *net;
   int number;     /* -1: in a backlog */
-  volt_fd *watch; /* told when it becomes ready; or NULL */
+  volt_fd *watch; /* reported to as it becomes ready; or NULL */
   int domain, type;
   volt_sim_state_ state;
   struct sockaddr_storage local, peer;
@@ -83,7 +83,7 @@ typedef struct volt_sim_socket_ {
   volt_sim_conn_ *conn;
   unsigned side;
   bool reads_no_more;
-  int error;                                             /* to be told once; errno value */
+  int error;                                             /* to be returned once; errno value */
   struct volt_sim_socket_ *backlog_first, *backlog_last; /* of a listener */
   unsigned backlog, backlog_max;
   struct volt_sim_socket_ *next_queued;
@@ -120,7 +120,7 @@ static inline uint64_t volt_sim_now_ns_(volt_sim_net_ *net) {
   return volt_rt_now_ns(net->io.rt);
 }
 
-/* Tell the descriptor. s may be NULL. */
+/* Report it to the descriptor. s may be NULL. */
 void volt_sim_became_ready_(volt_sim_socket_ *s, uint32_t bits);
 
 /* ---- sim_socket.c: the system calls ---- */

@@ -243,7 +243,7 @@ static ssize_t stream_each(volt_sim_socket_ *s, const struct iovec *parts, size_
     if (parts[i].iov_len == 0) continue;
     ssize_t n = move(s, &parts[i]);
     if (n < 0 && total > 0) {
-      if (n == -ECONNRESET) s->error = ECONNRESET; /* the next call tells it */
+      if (n == -ECONNRESET) s->error = ECONNRESET; /* the next call returns it */
       return total;
     }
     if (n < 0) return n;

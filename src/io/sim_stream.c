@@ -79,7 +79,7 @@ static void flow_send(volt_sim_flow_ *flow) {
   if (flow->marks == 0 && faults->delay_max_ns == 0) {
     const volt_sim_mark_ mark = {.upto = flow->sent, .is_end = flow->is_ended};
     flow_arrive(flow, &mark);
-    flow_expired(flow); /* tells the receiver */
+    flow_expired(flow); /* reports to the receiver */
   } else if (flow_add_mark(flow, volt_sim_arrival_ns_(flow->conn->net))) {
     flow_start_timer(flow);
   }
@@ -202,7 +202,7 @@ int volt_sim_connect_(volt_sim_socket_ *s, const struct sockaddr *to, socklen_t 
 
 /* ---- recv, send ---- */
 
-/* An error is told once. Returns it, negative; or 0. */
+/* An error is returned once. Returns it, negative; or 0. */
 static int stream_take_error(volt_sim_socket_ *s) {
   int error = s->error;
   s->error = 0;
