@@ -130,6 +130,9 @@ extern const volt_sys_ volt_sys_simulated_;
 volt_sim_socket_ *volt_sim_socket_new_(volt_sim_net_ *net, int domain, int type);
 void volt_sim_socket_free_(volt_sim_socket_ *s);
 
+/* What it is ready for. */
+uint32_t volt_sim_ready_(volt_sim_socket_ *s);
+
 /* The socket of that type which has that address and, of a stream, listens; NULL: none. */
 volt_sim_socket_ *volt_sim_find_address_(volt_sim_net_ *net, int type, const void *address,
                                          socklen_t size);
@@ -141,6 +144,9 @@ ssize_t volt_sim_stream_recv_(volt_sim_socket_ *s, void *to, size_t size, bool p
 ssize_t volt_sim_stream_send_(volt_sim_socket_ *s, const void *from, size_t size);
 uint32_t volt_sim_stream_ready_(volt_sim_socket_ *s);
 int volt_sim_stream_shutdown_(volt_sim_socket_ *s, int how);
+
+/* Connect two sockets. Returns false: no memory. */
+bool volt_sim_conn_make_(volt_sim_socket_ *client, volt_sim_socket_ *server);
 
 /* s is closed: end its connection. */
 void volt_sim_stream_close_(volt_sim_socket_ *s);

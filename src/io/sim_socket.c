@@ -61,6 +61,43 @@ static int socket_close(int fd) {
   return 0;
 }
 
+/* Two sockets that are connected. Returns 0, or a negative errno. */
+static int socket_pair(volt_io_ *io, int type, int number[2]) {
+  if (type != SOCK_STREAM) return -EPROTONOSUPPORT;
+  number[0] = socket_open(io, AF_UNIX, type, 0);
+  if (number[0] < 0) return number[0];
+  number[1] = socket_open(io, AF_UNIX, type, 0);
+  int result = number[1] < 0 ? number[1] : 0;
+  volt_sim_socket_ *one = volt_sim_find_(number[0]), *other = volt_sim_find_(number[1]);
+  if (result == 0 && volt_sim_conn_make_(one, other)) return 0;
+  socket_close(number[0]);
+  if (number[1] >= 0) socket_close(number[1]);
+  return result < 0 ? result : -ENOMEM;
+}
+
+static int socket_pipe(volt_io_ *io, int number[2]) {
+  int result = socket_pair(io, SOCK_STREAM, number);
+  if (result < 0) return result;
+  volt_sim_stream_shutdown_(volt_sim_find_(number[0]), SHUT_WR);
+  volt_sim_stream_shutdown_(volt_sim_find_(number[1]), SHUT_RD);
+  return 0;
+}
+
+/* An address of a unix socket exists as long as its socket. */
+static int socket_unlink(const char *path) {
+  (void)path;
+  return 0;
+}
+
+static int socket_kind(int fd) {
+  const volt_sim_socket_ *s = volt_sim_find_(fd);
+  return s ? VOLT_FD_OTHER_ : volt_sys_real_.kind(fd); /* by a fault a read may be short */
+}
+
+static int socket_unblock(int fd) {
+  return volt_sim_is_number_(fd) ? 0 : volt_sys_real_.unblock(fd);
+}
+
 /* ---- addresses ---- */
 
 /* Where the port of an address of this family is, in network order; NULL: it has none. */
@@ -225,11 +262,14 @@ static int socket_setsockopt(int fd, int level, int name, const void *value, soc
   return volt_sim_find_(fd) ? 0 : -ENOTSOCK; /* none changes what is simulated */
 }
 
+uint32_t volt_sim_ready_(volt_sim_socket_ *s) {
+  return s->type == SOCK_STREAM ? volt_sim_stream_ready_(s) : volt_sim_datagram_ready_(s);
+}
+
 static int socket_ready(int fd, short events) {
   volt_sim_socket_ *s = volt_sim_find_(fd);
   if (!s) return volt_sys_real_.ready(fd, events);
-  bool is_stream = s->type == SOCK_STREAM;
-  uint32_t bits = is_stream ? volt_sim_stream_ready_(s) : volt_sim_datagram_ready_(s);
+  uint32_t bits = volt_sim_ready_(s);
   return (int)bits & (events | POLLERR | POLLHUP);
 }
 
@@ -351,4 +391,9 @@ const volt_sys_ volt_sys_simulated_ = {.recv = socket_recv,
                                        .shutdown = socket_shutdown,
                                        .setsockopt = socket_setsockopt,
                                        .local = socket_local,
+                                       .kind = socket_kind,
+                                       .unblock = socket_unblock,
+                                       .pair = socket_pair,
+                                       .pipe = socket_pipe,
+                                       .unlink = socket_unlink,
                                        .peer = socket_peer};

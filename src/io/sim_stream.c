@@ -107,10 +107,9 @@ static void conn_free(volt_sim_conn_ *conn) {
   free(conn);
 }
 
-/* Returns NULL: no memory. */
-static volt_sim_conn_ *conn_new(volt_sim_socket_ *client, volt_sim_socket_ *server) {
+bool volt_sim_conn_make_(volt_sim_socket_ *client, volt_sim_socket_ *server) {
   volt_sim_conn_ *conn = (volt_sim_conn_ *)calloc(1, sizeof *conn);
-  if (!conn) return NULL;
+  if (!conn) return false;
   conn->net = client->net;
   conn->side[0] = client;
   conn->side[1] = server;
@@ -123,7 +122,7 @@ static volt_sim_conn_ *conn_new(volt_sim_socket_ *client, volt_sim_socket_ *serv
     flow->bytes = (uint8_t *)malloc(flow->size);
     if (!flow->bytes) {
       conn_free(conn);
-      return NULL;
+      return false;
     }
   }
   for (unsigned i = 0; i < 2; i++) {
@@ -131,7 +130,7 @@ static volt_sim_conn_ *conn_new(volt_sim_socket_ *client, volt_sim_socket_ *serv
     conn->side[i]->side = i;
     conn->side[i]->state = VOLT_SIM_CONNECTED_;
   }
-  return conn;
+  return true;
 }
 
 void volt_sim_conn_reset_(volt_sim_conn_ *conn) {
@@ -174,7 +173,7 @@ static void connect_arrived(void *ctx) {
     return;
   }
   volt_sim_socket_ *server = volt_sim_socket_new_(net, s->domain, s->type);
-  if (!server || !conn_new(s, server)) {
+  if (!server || !volt_sim_conn_make_(s, server)) {
     if (server) volt_sim_socket_free_(server);
     connect_failed(s, ENOMEM);
     return;

@@ -91,12 +91,13 @@ void volt_sim_became_ready_(volt_sim_socket_ *s, uint32_t bits) {
 
 /* ---- back end ---- */
 
-static int sim_watch(volt_io_ *io, volt_fd *d) {
+static int sim_watch(volt_io_ *io, volt_fd *d, uint32_t *mark) {
   (void)io;
   volt_sim_socket_ *s = volt_sim_find_(d->number);
   if (!s) return VOLT_ERRNO(EPERM); /* a real descriptor: nothing here can wait for it */
   s->watch = d;
-  d->watched = 1;
+  *mark = 1;
+  volt_fd_became_ready_(d, volt_sim_ready_(s));
   return VOLT_OK;
 }
 
