@@ -102,7 +102,7 @@ static int server_poll(volt_task *t, volt_ctx *ctx) {
                       volt_fd_accept_future(&self->op, &w.listener, &self->each[w.served].fd));
     if (volt_errno(self->result) == EMFILE) {
       note(EMFILE);
-      VOLT_AWAIT(self, volt_sleep_future(&self->nap, volt_rt_timers(w.h.rt),
+      VOLT_AWAIT(self, volt_sleep_until(&self->nap, volt_rt_timers(w.h.rt),
                                          volt_rt_now_ns(w.h.rt) + 1000));
       continue;
     }
@@ -139,7 +139,7 @@ static int client_poll(volt_task *t, volt_ctx *ctx) {
   REQUIRE(volt_socket_open(&self->fd, w.h.rt, AF_INET, SOCK_STREAM, 0) == VOLT_OK);
   VOLT_AWAIT_RESULT(
       self, self->result,
-      volt_fd_connect_future(&self->op, &self->fd, &w.address.to.any, w.address.size));
+      volt_fd_connect_future(&self->op, &self->fd, &w.address.as.any, w.address.size));
   if (volt_errno(self->result) == ECONNREFUSED) {
     w.refused += 1;
     note(ECONNREFUSED);
@@ -249,7 +249,7 @@ static void a_delay_takes_virtual_time_only(void **state) {
   volt_fd client_fd, server_fd;
   assert_result(volt_socket_open(&client_fd, w.h.rt, AF_INET, SOCK_STREAM, 0), VOLT_OK);
   volt_future *f =
-      volt_fd_connect_future(&connect, &client_fd, &w.address.to.any, w.address.size);
+      volt_fd_connect_future(&connect, &client_fd, &w.address.as.any, w.address.size);
   assert_result(volt_rt_run_until(w.h.rt, f, VOLT_NO_DEADLINE), VOLT_OK);
   assert_int_equal(volt_rt_now_ns(w.h.rt), 1000000000);
   f = volt_fd_accept_future(&accept, &w.listener, &server_fd);
@@ -280,7 +280,7 @@ static void nobody_listens(void **state) {
   volt_fd fd;
   volt_op op;
   assert_result(volt_socket_open(&fd, w.h.rt, AF_INET, SOCK_STREAM, 0), VOLT_OK);
-  volt_future *f = volt_fd_connect_future(&op, &fd, &w.address.to.any, w.address.size);
+  volt_future *f = volt_fd_connect_future(&op, &fd, &w.address.as.any, w.address.size);
   assert_result(volt_rt_run_until(w.h.rt, f, VOLT_NO_DEADLINE), VOLT_ERRNO(ECONNREFUSED));
   volt_fd_close(&fd);
   finish();
@@ -290,7 +290,7 @@ static void nobody_listens(void **state) {
 static void connect_pair(volt_fd *client_fd, volt_fd *server_fd) {
   volt_op op;
   assert_result(volt_socket_open(client_fd, w.h.rt, AF_INET, SOCK_STREAM, 0), VOLT_OK);
-  volt_future *f = volt_fd_connect_future(&op, client_fd, &w.address.to.any, w.address.size);
+  volt_future *f = volt_fd_connect_future(&op, client_fd, &w.address.as.any, w.address.size);
   assert_result(volt_rt_run_until(w.h.rt, f, VOLT_NO_DEADLINE), VOLT_OK);
   f = volt_fd_accept_future(&op, &w.listener, server_fd);
   assert_result(volt_rt_run_until(w.h.rt, f, VOLT_NO_DEADLINE), VOLT_OK);
@@ -353,7 +353,7 @@ static void datagrams_come_late_out_of_order_or_not_at_all(void **state) {
   assert_result(volt_address_parse(&at, "127.0.0.1:53"), VOLT_OK);
   assert_result(volt_udp_bind(&to, w.h.rt, &at, 0), VOLT_OK);
   assert_result(volt_socket_open(&from, w.h.rt, AF_INET, SOCK_DGRAM, 0), VOLT_OK);
-  volt_future *f = volt_fd_connect_future(&op, &from, &at.to.any, at.size);
+  volt_future *f = volt_fd_connect_future(&op, &from, &at.as.any, at.size);
   assert_result(volt_rt_run_until(w.h.rt, f, VOLT_NO_DEADLINE), VOLT_OK);
   for (uint8_t i = 0; i < 100; i++) {
     f = volt_fd_send_future(&op, &from, &i, 1, 0);
