@@ -1,5 +1,7 @@
 /* io_simulated_test.c: a server and its clients in one thread, on a network in memory: the same seed
- * gives the same run, no byte is lost whatever goes wrong, and a second of delay takes no time. */
+ * gives the same run, no byte is lost whatever goes wrong, and a second of delay takes no time.
+ *
+ * BACK ENDS: none */
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -106,6 +108,7 @@ static int server_poll(volt_task *t, volt_ctx *ctx) {
                                          volt_rt_now_ns(w.h.rt) + 1000));
       continue;
     }
+    if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, self->result);
     REQUIRE(self->result == VOLT_OK);
     note(w.served);
     volt_task_init(&self->each[w.served].task, echo_poll);
