@@ -95,9 +95,10 @@ typedef struct volt_worker_stats {
   uint64_t injected;  /* tasks that it took from the injection queue */
   uint64_t overflows; /* times that its ring was full and half of it was moved there */
   uint64_t parks;
-  uint64_t look_delay_ns; /* the longest that completed I/O may have waited because its polls took so
+  uint64_t
+      look_delay_ns; /* the longest that completed I/O may have waited because its polls took so
                            * long; 0 without I/O */
-  uint32_t queued;        /* tasks in its ring now */
+  uint32_t queued;   /* tasks in its ring now */
 } volt_worker_stats;
 
 typedef struct volt_rt_stats_of {

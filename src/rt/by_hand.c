@@ -23,7 +23,9 @@
  *       before it has returned, the waker is called and another thread calls volt_rt_run().
  *       Prevented by: the first call sets is_run to LEAVES before it sets the bit. The second call
  *       waits for it, a few dozen instructions. If the waker was called already, the first call
- *       does not go on. */
+ *       does not go on.
+ *   R4  Interleaving: mail is left for the driver's look as the thread sets its bit. Prevented by: as
+ *       in parking.c R4, for the loop's bit and for the thread's. */
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "../core/spin.h"
@@ -61,7 +63,7 @@ static bool by_hand_run_until_idle(volt_worker *w, unsigned sleeper, volt_task *
     w->is_searching = true;                 /* from when the bit is cleared */
     /* relaxed: a thread that sees the bit sees it, by idle:D4 and idle:K2; R3 */
     if (sleeper == VOLT_BY_HAND_LOOP_) volt_store_relaxed(&rt->is_run, LEAVES);
-    volt_idle_park_(&rt->idle, sleeper, 0); /* R2, R3 */
+    volt_idle_park_(&rt->idle, sleeper, 0); /* R2, R3, R4 */
     if (!volt_rt_is_any_queued_(rt) && !volt_worker_has_mail_(w)) return true;
     if (!by_hand_stop_sleeping(w, sleeper) && sleeper == VOLT_BY_HAND_LOOP_) return true; /* R3 */
     volt_store_relaxed(&rt->is_run, IS_RUN); /* the waker was not called */

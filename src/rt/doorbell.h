@@ -62,9 +62,12 @@ static inline volt_doorbell *volt_doorbells_get_(volt_doorbell_list *list, uint6
     if (!found && bell->process == process) {
       found = bell;
     } else {
-      if (!last) last = bell;
-      bell->next = first;
-      first = bell;
+      if (last) {
+        last->next = bell;
+      } else {
+        first = bell;
+      }
+      last = bell;
     }
   }
   if (first) volt_doorbells_put_(list, first, last);

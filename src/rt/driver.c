@@ -51,17 +51,31 @@ void volt_worker_end_driver_(volt_worker *w) {
   if (driver) driver->ops->end(driver, w->index);
 }
 
-bool volt_worker_look_driver_(volt_worker *w, uint64_t now_ns) {
-  volt_driver_ *driver = w->rt->driver;
+static void driver_count_delay(volt_worker *w, uint64_t now_ns) {
   uint64_t delay_ns = now_ns - w->driver_looked_ns;
   /* relaxed: this worker alone writes it, for statistics */
   if (delay_ns > volt_load_relaxed(&w->counts.look_delay_ns)) {
     volt_store_relaxed(&w->counts.look_delay_ns, delay_ns); /* as above */
   }
+}
+
+bool volt_worker_look_driver_(volt_worker *w, uint64_t now_ns) {
+  volt_driver_ *driver = w->rt->driver;
+  driver_count_delay(w, now_ns);
   w->ctx.waker.ctx = NULL; /* no task runs */
   bool completed = driver->ops->look(driver, w->index);
   w->driver_looked_ns = volt_now_ns();
   return completed || w->lifo || volt_ring_count_(&w->ring) > 0;
+}
+
+/* The only worker has no other to steal from. If it is going to sleep in the driver, it looks there,
+ * and that is one system call instead of two. */
+bool volt_worker_look_before_search_(volt_worker *w, uint64_t now_ns) {
+  if (w->rt->workers > 1 || !volt_worker_must_drive_(w) || volt_worker_has_mail_(w)) {
+    return volt_worker_look_driver_(w, now_ns);
+  }
+  driver_count_delay(w, now_ns);
+  return false;
 }
 
 /* ---- what the driver asks ---- */

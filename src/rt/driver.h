@@ -15,8 +15,9 @@
  * is a wake for no reason (doorbell.h).
  *
  * Between two polls of tasks a worker looks every 8 to 127 polls, and whenever it has no task: after
- * its own queue, before it searches those of others. So what tasks have staged since is submitted
- * together. What a worker wakes in look() or sleep() goes into its own queue. */
+ * its own queue, before it searches those of others. If it is the only worker, and is going to sleep
+ * in sleep(), it looks there instead. So what tasks have staged since is submitted together. What a
+ * worker wakes in look() or sleep() goes into its own queue. */
 #ifndef VOLT_RT_DRIVER_H
 #define VOLT_RT_DRIVER_H
 
@@ -34,8 +35,9 @@ typedef struct volt_driver_ops_ {
 
   /* Submit what was staged, take mail and what has completed, and wake the tasks and threads that
    * waited for it; without waiting. Without a system call if nothing is staged and nothing can have
-   * completed. By hand it takes off rings of the doorbell. Returns whether it has completed
-   * anything: the worker then comes back before it searches or sleeps. */
+   * completed. A ring that it meets is for nothing, because the worker is awake: it takes it off
+   * (by hand it must). Returns whether it has completed anything: the worker then comes back
+   * before it searches or sleeps. */
   bool (*look)(volt_driver_ *driver, unsigned worker);
 
   /* Whether that worker has to sleep in sleep(). is_keeper: it also keeps the time, and sleeps until
@@ -56,8 +58,9 @@ typedef struct volt_driver_ops_ {
   bool (*has_mail)(volt_driver_ *driver, unsigned worker);
 
   /* As look(), and if nothing has completed: sleep until something does, until the doorbell rings,
-   * or until deadline_ns (as volt_now_ns()). May return for no reason. It may wake tasks and
-   * threads, or leave that to the look() that comes next. */
+   * or until deadline_ns (as volt_now_ns()). From its beginning on a ring is for this sleep: if it
+   * takes one off, it must return. May return for no reason. It may wake tasks and threads, or
+   * leave that to the look() that comes next. */
   void (*sleep)(volt_driver_ *driver, unsigned worker, uint64_t deadline_ns);
 
   /* On the thread of that worker, after its last task; by hand on the thread that destroys the

@@ -11,6 +11,8 @@
  *   I1  a worker that parks has an empty slot and an empty ring
  *   I3  while a timer is started and a worker sleeps, the keeper sleeps no longer than until that
  *       timer, or is woken; or a worker is awake, which looks at the clock before it parks
+ *   I4  while the driver wants a keeper and a worker sleeps, there is a keeper, or a worker is awake
+ *       that will look for one when it has found work, or will park
  *
  * Races
  *   R1  Work is queued as a worker parks: idle.h R1, R2.
@@ -29,9 +31,9 @@
  *       is about to unpark it. Prevented by: the worker first says that it sleeps in the driver no
  *       more, by an RMW on its parker's word, and then clears its bit. If the bit was cleared
  *       already, it parks for that unpark, which sees where it sleeps (idle.h R4, park.c R3).
- *   R6  Interleaving: a thread counts an unpark; the worker goes on, and the runtime is destroyed;
- *       the thread reads there which doorbell to ring. Prevented by: it reads that before it counts.
- *       The doorbell lives on (doorbell.h R1).
+ *   R6  Interleaving: a thread counts an unpark; the worker goes on, and may be gone with the whole
+ *       runtime; the thread reads there which doorbell to ring. Prevented by: it reads that before
+ *       it counts, and the doorbell lives on (doorbell.h R1).
  *
  * Labels: worker */
 #include "../core/futex.h"
@@ -199,12 +201,11 @@ static bool parking_become_keeper(volt_worker *w) {
   return volt_cas_acq_rel(&w->rt->keeper, &none, w->index + 1);
 }
 
-/* Whether it has to sleep in the driver, after idle:D4. */
-static bool parking_must_drive(volt_worker *w) {
+bool volt_worker_must_drive_(volt_worker *w) {
   volt_rt *rt = w->rt;
   volt_driver_ *driver = rt->driver;
   if (!driver || !driver->ops->must_sleep || rt->config.flags & VOLT_RT_VIRTUAL_CLOCK) return false;
-  bool is_keeper = rt->config.flags & VOLT_RT_BY_HAND ||
+  bool is_keeper = rt->workers == 1 ||                             /* also by hand */
                    volt_load_relaxed(&rt->keeper) == w->index + 1; /* it has stored that itself */
   return driver->ops->must_sleep(driver, w->index, is_keeper);
 }
@@ -215,6 +216,7 @@ static bool parking_drive(volt_worker *w, unsigned sleeper, uint64_t deadline_ns
   uint64_t bit = UINT64_C(1) << sleeper;
   if (!volt_park_elsewhere_(&w->parker)) return true;
   volt_fetch_add_relaxed(&rt->driven, bit); /* a hint */
+  w->ctx.waker.ctx = NULL;                  /* no task runs */
   rt->driver->ops->sleep(rt->driver, w->index, deadline_ns);
   volt_fetch_add_relaxed(&rt->driven, UINT64_C(0) - bit); /* a hint */
   return volt_park_was_elsewhere_(&w->parker);
@@ -223,7 +225,7 @@ static bool parking_drive(volt_worker *w, unsigned sleeper, uint64_t deadline_ns
 bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) {
   volt_rt *rt = w->rt;
   volt_worker_count_(&w->counts.parks, 1);
-  bool woken = parking_must_drive(w)
+  bool woken = volt_worker_must_drive_(w)
                    ? parking_drive(w, sleeper, deadline_ns)
                    : volt_park_spin_(&w->parker, 1, deadline_ns, VOLT_PARK_SPIN, 0) == VOLT_OK;
   if (woken) return true;

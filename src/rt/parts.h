@@ -88,7 +88,7 @@ typedef struct volt_worker {
   volt_no_block_ no_block;
   volt_thread_ thread;
   volt_worker_counts counts;
-  volt_doorbell *doorbell; /* NULL: no driver */
+  VOLT_PLAIN(volt_doorbell *) doorbell; /* NULL: no driver */
   volt_parker parker;
   char line[VOLT_CACHE_LINE];
 } volt_worker;
@@ -200,6 +200,9 @@ void volt_worker_end_driver_(volt_worker *w);
  * now. */
 bool volt_worker_look_driver_(volt_worker *w, uint64_t now_ns);
 
+/* The same, for a worker that has no task; unless it is going to do so in sleep(). */
+bool volt_worker_look_before_search_(volt_worker *w, uint64_t now_ns);
+
 /* Whether another thread has left something for it to do: after idle:D4. */
 static inline bool volt_worker_has_mail_(volt_worker *w) {
   volt_driver_ *driver = w->rt->driver;
@@ -237,6 +240,9 @@ void volt_worker_end_search_(volt_worker *w);
 
 /* Sleep until there may be work, or until the end or the earliest timer. */
 void volt_worker_park_(volt_worker *w);
+
+/* Whether it would sleep in the driver, and not on its parker. */
+bool volt_worker_must_drive_(volt_worker *w);
 
 /* The bit of sleeper is set. Sleep until another thread has cleared it, and has counted this worker
  * as searching. Returns false: the deadline has passed, or something has happened in the driver, and

@@ -248,7 +248,7 @@ void volt_worker_end_here_(void) {
 static volt_task *worker_find(volt_worker *w) {
   uint64_t since_ns = volt_now_ns();
   volt_task *t = NULL;
-  if (!w->rt->driver || !volt_worker_look_driver_(w, since_ns)) {
+  if (!w->rt->driver || !volt_worker_look_before_search_(w, since_ns)) {
     t = volt_worker_search_(w);
     if (!t) volt_worker_park_(w);
   }
