@@ -1,8 +1,8 @@
 // worker_model: workers that search, sleep, are woken and end; the whole runtime from the first task to
 // volt_rt_destroy(). worker.c, parking.c I1-I3, R1-R3; runtime.c R1, R2; idle.h I1, I2, R1-R4; inject.h.
 // A wake that is lost is a deadlock: of a worker that sleeps, and of the thread that waits for its task.
-// PROGRAM: rt BATCH 1 QUICK 0.2 MUTANTS SUPPORT model_rt.cpp model_task.cpp
-// PROGRAM: rt SOURCES worker.c parking.c by_hand.c runtime.c registry.c task.c task_join.c group.c blocking.c async.c time.c
+// PROGRAM: rt BATCH 1 QUICK 0.2 MUTANTS SUPPORT model_rt.cpp model_task.cpp model_driver.cpp
+// PROGRAM: rt SOURCES worker.c parking.c driver.c by_hand.c runtime.c registry.c task.c task_join.c group.c blocking.c async.c time.c
 // PROGRAM: rt SOURCES timer.c bcs_lock.c bcs_job.c bcs_queue.c
 // PROGRAM: rt SOURCES future.c permits.c fifo.c grant.c park.c
 // PROGRAM: rt DEFINES rt small_sections -DVOLT_RT_SEARCH_ROUNDS=1
@@ -33,7 +33,7 @@ struct worker_model : model {
     volt_exchange_seq_cst(&rt->is_over, 1u);
     volt_idle_look_(&rt->idle);
     for (unsigned i = 0; i < rt->workers; i++) {
-      if (volt_idle_claim_(&rt->idle, i)) volt_unpark(&rt->worker[i].parker);
+      if (volt_idle_claim_(&rt->idle, i)) volt_worker_unpark_(&rt->worker[i]);
     }
   }
   static int end(void *m, model_task *, volt_ctx *) {

@@ -39,6 +39,7 @@ model_rt::model_rt(unsigned workers, unsigned blocking_max, unsigned flags) : m(
   rt->config.allocator.free = free;
   rt->config.allocator.ctx = m;
   rt->workers = workers;
+  rt->driver = nullptr;
   volt_idle_init_(&rt->idle);
   volt_inject_init_(&rt->inject);
   volt_waker driver = {volt_rt_timer_started_, rt};
