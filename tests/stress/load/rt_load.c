@@ -300,12 +300,17 @@ static void count_free(void *memory, size_t bytes, void *ctx) {
 }
 
 void rt_load_begin(rt_load *l, unsigned workers, uint64_t seed) {
+  rt_load_begin_io(l, workers, seed, NULL);
+}
+
+void rt_load_begin_io(rt_load *l, unsigned workers, uint64_t seed, const volt_io_kind *io) {
   volt_rt_config config;
   memset(&config, 0, sizeof config);
   config.workers = workers;
   config.seed = seed;
   config.blocking_max = 3;
   config.blocking_idle_ns = 200000;
+  config.io = io;
   memset((void *)l, 0, sizeof *l);
   config.allocator = (volt_rt_allocator){count_alloc, count_free, l};
   l->permits = PERMITS;

@@ -47,6 +47,9 @@ typedef struct load_task {
 /* Start a runtime with so many workers, and its books. From now on an abort prints its state. */
 void rt_load_begin(rt_load *l, unsigned workers, uint64_t seed);
 
+/* The same with I/O of that kind. */
+void rt_load_begin_io(rt_load *l, unsigned workers, uint64_t seed, const volt_io_kind *io);
+
 /* A task of any kind, all set but not spawned; it is the caller's to detach. */
 load_task *rt_load_new(rt_load *l, uint32_t depth);
 
