@@ -68,12 +68,12 @@ static ssize_t call_writev(volt_op *op, const volt_sys_ *sys, int fd) {
 }
 
 static ssize_t call_connect(volt_op *op, const volt_sys_ *sys, int fd) {
-  bool has_begun = op->at != 0;
-  op->at = 1;
-  int result = has_begun ? sys->connected(fd)
-                         : sys->connect(fd, (const struct sockaddr *)op->memory,
-                                        (socklen_t)op->size);
-  return result == -EINPROGRESS || result == -EALREADY ? -EAGAIN : result;
+  const struct sockaddr *to = (const struct sockaddr *)op->memory;
+  socklen_t size = (socklen_t)op->size;
+  int result = op->at ? sys->connected(fd, to, size) : sys->connect(fd, to, size);
+  if (result != -EINPROGRESS) return result;
+  op->at = 1; /* it goes on */
+  return -EAGAIN;
 }
 
 static ssize_t call_ready(const volt_op *op, const volt_sys_ *sys, int fd) {

@@ -118,10 +118,10 @@ void volt_op_close_(volt_op *op, volt_claims_ *claims) {
 
 /* ---- what the back end reports ---- */
 
-/* Whether a report of bits is one that op waits for. */
+/* Whether a report of bits is one that op waits for. 0: every operation calls again. */
 static bool fd_wakes(const volt_op *op, uint32_t bits) {
   if (op->mode != VOLT_OP_CALL_ || volt_op_stage_(op) != VOLT_OP_WAITING_) return false;
-  return (volt_op_events_(op) & bits) != 0;
+  return bits == 0 || (volt_op_events_(op) & bits) != 0;
 }
 
 bool volt_fd_claim_ready_(volt_fd *d, uint32_t bits, volt_claims_ *claims) {
@@ -135,6 +135,7 @@ bool volt_fd_claim_ready_(volt_fd *d, uint32_t bits, volt_claims_ *claims) {
       more = true;
       break;
     }
+    if (op->kind == VOLT_OP_READY_) op->n = volt_op_events_(op) & bits; /* that is its result */
     volt_claims_add_(claims, &op->as.future.waiter);
     volt_fetch_or_relaxed(&op->stage, 1); /* WOKEN; under the lock, but its owner may hold it */
   }
@@ -160,7 +161,7 @@ void volt_fd_became_ready_(volt_fd *d, uint32_t bits) {
 static void fd_unwatched(volt_fd *d) {
   d->watched = 0;
   volt_short_lock_unlock_(&d->lock);
-  volt_fd_became_ready_(d, POLLERR);
+  volt_fd_became_ready_(d, 0);
   volt_short_lock_lock_(&d->lock);
 }
 

@@ -1,9 +1,12 @@
 /* offload.c: operations that a thread of the blocking pool does: regular files, where the back end
- * cannot.
+ * cannot; and a connect to a Unix socket whose listener has no room, which nothing reports: the
+ * thread tries again after a nap.
  *
  * The future becomes one of the blocking pool (src/rt/blocking.c), with tables of its own here. The
  * operation is counted in volt_fd.calls from its first poll until the call has returned, or will
  * never be made, so a close waits for it (op.h I2). */
+#include <errno.h>
+
 #include "../rt/blocking.h"
 #include "op.h"
 
@@ -33,11 +36,39 @@ static int offload_open(volt_op *op) {
   return VOLT_OK;
 }
 
+enum { FIRST_NAP_NS = 1000000, LONGEST_NAP_NS = 16000000 };
+
+/* Why the call is given up, or VOLT_OK. */
+static int offload_asked(volt_op *op) {
+  volt_fd *d = op->fd;
+  volt_short_lock_lock_(&d->lock);
+  bool is_closing = d->is_closing;
+  volt_short_lock_unlock_(&d->lock);
+  if (is_closing) return VOLT_ECLOSED;
+  bool is_asked = volt_op_stage_(op) != VOLT_OP_NEW_; /* no data: a wish */
+  return is_asked ? VOLT_ECANCELED : VOLT_OK;
+}
+
+static int offload_connect(volt_op *op) {
+  volt_parker nobody = VOLT_PARKER_INIT;
+  uint64_t nap_ns = FIRST_NAP_NS;
+  ssize_t got;
+  while ((got = volt_op_call_(op)) == -EAGAIN) {
+    int why = offload_asked(op);
+    if (why != VOLT_OK) return why;
+    volt_park_until(&nobody, 1, volt_deadline_ns(nap_ns));
+    if (nap_ns < LONGEST_NAP_NS) nap_ns *= 2;
+  }
+  return got < 0 ? VOLT_ERRNO((int)-got) : VOLT_OK;
+}
+
 static int offload_call(void *arg) {
   volt_op *op = (volt_op *)arg;
   int result = VOLT_OK;
   if (op->kind == VOLT_OP_OPEN_) {
     result = offload_open(op);
+  } else if (op->kind == VOLT_OP_CONNECT_) {
+    result = offload_connect(op);
   } else {
     while (!volt_op_take_(op, volt_op_call_(op), &result)) continue;
   }
@@ -45,39 +76,56 @@ static int offload_call(void *arg) {
   return result;
 }
 
-static volt_op *offload_op(volt_future *f) {
-  return volt_op_of_(f);
+/* What naps ends at its next try. The descriptor may be gone, if the call has ended. */
+static void offload_ask(volt_future *f) {
+  volt_fetch_or_relaxed(&volt_op_of_(f)->stage, VOLT_OP_WAITING_); /* no data: a wish */
+}
+
+static bool offload_cancel(volt_future *f) {
+  offload_ask(f);
+  if (volt_blocking_cancel_(f)) return true;
+  if (volt_blocking_outcome_(f) != VOLT_ECANCELED) return false;
+  volt_future_set_drop_(f, NULL); /* its waker was called */
+  return true;
 }
 
 static int offload_poll(volt_future *f, volt_ctx *ctx) {
   bool asked = ctx->cancel != VOLT_CTX_GO_ON;
   if (asked && (ctx->cancel == VOLT_CTX_CANCEL_ALL ||
-                volt_blocking_remove_(&offload_op(f)->as.blocking))) {
-    volt_future_cancel(f);
-    if (volt_future_result_(f) == VOLT_ECANCELED) volt_ctx_obeyed_(ctx);
-    return volt_future_result_(f);
+                volt_blocking_remove_(&volt_op_of_(f)->as.blocking))) {
+    return volt_op_obey_(volt_op_of_(f), ctx);
   }
+  if (asked) offload_ask(f);
   volt_decision_ *decision = ctx->decision;
   ctx->decision = NULL; /* the select decides when it is ready */
   int result = volt_future_poll_leaf_(f, ctx);
   ctx->decision = decision;
+  if (result == VOLT_ECANCELED) volt_ctx_obeyed_(ctx);
   return result;
 }
 
 /* Close what was opened, and no poll has returned. */
 static void offload_give_back(volt_future *f) {
-  if (volt_blocking_outcome_(f) == VOLT_OK) volt_fd_close(offload_op(f)->fd);
+  if (volt_blocking_outcome_(f) == VOLT_OK) volt_fd_close(volt_op_of_(f)->fd);
 }
 
-#define OFFLOAD_TABLE(give_back_)                                                              \
+#define OFFLOAD_TABLE(give_back_)                                                           \
   {                                                                                         \
-    .start = volt_blocking_start_, .cancel = volt_blocking_cancel_,                         \
+    .start = volt_blocking_start_, .cancel = offload_cancel,                                \
     .set_waker = volt_blocking_set_waker_, .give_back = (give_back_),                       \
-    .outcome = volt_blocking_outcome_, .poll = offload_poll, .ends_itself = true               \
+    .outcome = volt_blocking_outcome_, .poll = offload_poll, .ends_itself = true            \
   }
 
 static const volt_future_ops_ offload_moves = OFFLOAD_TABLE(NULL); /* what was moved stands */
 static const volt_future_ops_ offload_opens = OFFLOAD_TABLE(offload_give_back);
+
+/* It is counted in d->calls. */
+static int offload_begin(volt_op *op, volt_ctx *ctx) {
+  op->mode = VOLT_OP_POOL_;
+  volt_blocking_make_(&op->as.blocking, op->fd->rt, offload_call, offload_unrun, op);
+  op->as.future.ops = op->kind == VOLT_OP_OPEN_ ? &offload_opens : &offload_moves;
+  return offload_poll(&op->as.future, ctx);
+}
 
 int volt_op_begin_pool_(volt_op *op, volt_ctx *ctx) {
   volt_fd *d = op->fd;
@@ -85,9 +133,17 @@ int volt_op_begin_pool_(volt_op *op, volt_ctx *ctx) {
   int result = volt_op_enter_(op);
   if (result == VOLT_OK) d->calls += 1;
   volt_short_lock_unlock_(&d->lock);
-  if (result != VOLT_OK) return result;
-  op->mode = VOLT_OP_POOL_;
-  volt_blocking_make_(&op->as.blocking, d->rt, offload_call, offload_unrun, op);
-  op->as.future.ops = op->kind == VOLT_OP_OPEN_ ? &offload_opens : &offload_moves;
-  return offload_poll(&op->as.future, ctx);
+  return result == VOLT_OK ? offload_begin(op, ctx) : result;
+}
+
+int volt_op_move_to_pool_(volt_op *op, bool is_new, volt_ctx *ctx) {
+  volt_fd *d = op->fd;
+  if (!is_new) {
+    volt_op_unlink_from_(d, op->prev, op->next);
+    d->calls += 1;
+  }
+  volt_op_set_stage_(op, VOLT_OP_NEW_);
+  volt_short_lock_unlock_(&d->lock);
+  volt_future_set_state_(&op->as.future, VOLT_FUTURE_INIT_);
+  return offload_begin(op, ctx);
 }

@@ -158,6 +158,11 @@ typedef struct op_round {
   bool may_call;
 } op_round;
 
+/* The listener of a Unix socket has no room. Nothing reports when it has. */
+static bool op_must_nap(const volt_op *op) {
+  return op->kind == VOLT_OP_CONNECT_ && op->at == 0;
+}
+
 /* The call has returned got, if it was made. Returns the result of the poll; VOLT_EAGAIN: call
  * again. */
 static int op_called(volt_op *op, op_round *round, ssize_t got, bool is_done, int result) {
@@ -166,6 +171,9 @@ static int op_called(volt_op *op, op_round *round, ssize_t got, bool is_done, in
   bool is_blocked = volt_op_was_short_(op, got);
   if (is_blocked && d->reports == round->seen) d->ready &= ~volt_op_bits_(op); /* fd.c R3 */
   if (is_done) return op_end(op, round->is_new, result);
+  if (round->may_call && op_must_nap(op)) {
+    return volt_op_move_to_pool_(op, round->is_new, round->ctx);
+  }
   if (is_blocked && d->reports == round->seen) {
     result = volt_fd_watch_(d);
     if (result != VOLT_OK) return op_end(op, round->is_new, result);
@@ -231,6 +239,7 @@ static int op_go_on_held(volt_op *op, volt_ctx *ctx) {
   if (d->is_closing) return op_end_held(op, VOLT_ECLOSED);
   if (volt_op_stage_(op) == VOLT_OP_WAITING_) return volt_op_wait_on_(op, ctx);
   op->mode = VOLT_OP_CALL_; /* it may have been WHOLE */
+  if (op->kind == VOLT_OP_READY_ && op->n) return op_end_held(op, VOLT_OK);
   op_round round = {.ctx = ctx, .seen = d->reports, .may_call = true};
   volt_short_lock_unlock_(&d->lock);
   op_await_grant(op);
@@ -306,6 +315,7 @@ static int op_poll(volt_future *f, volt_ctx *ctx) {
 static bool op_cancel_held(volt_op *op) {
   volt_short_lock_lock_(&op->fd->lock);
   bool was_waiting = volt_op_stage_(op) == VOLT_OP_WAITING_;
+  if (op->kind == VOLT_OP_READY_) op->n = 0;
   (void)op_end(op, false, VOLT_ECANCELED);
   if (was_waiting) {
     volt_store_relaxed(&op_waiter(op)->state, VOLT_WAITER_UNUSED_); /* the owner's own again */
@@ -362,6 +372,10 @@ static void op_give_back(volt_future *f) {
   if (op->result == VOLT_OK) volt_fd_close(op->other);
 }
 
+static void op_forget(volt_future *f) {
+  volt_op_of_(f)->n = 0;
+}
+
 #define OP_TABLE(give_back_)                                                                \
   {                                                                                         \
     .cancel = op_cancel, .set_waker = op_set_waker, .give_back = (give_back_),              \
@@ -370,7 +384,7 @@ static void op_give_back(volt_future *f) {
 
 static const volt_future_ops_ op_moves = OP_TABLE(NULL); /* what was moved stands */
 static const volt_future_ops_ op_opens = OP_TABLE(op_give_back);
-static const volt_future_ops_ op_changes_nothing = OP_TABLE(volt_future_took_nothing_);
+static const volt_future_ops_ op_changes_nothing = OP_TABLE(op_forget);
 
 static const volt_future_ops_ *op_table(unsigned kind) {
   switch (kind) {

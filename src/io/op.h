@@ -187,4 +187,8 @@ bool volt_op_ask_(volt_op *op, unsigned why);
 /* Go on as a call on the blocking pool. Returns the result of the poll. */
 int volt_op_begin_pool_(volt_op *op, volt_ctx *ctx);
 
+/* The same, of an operation that was begun by calls. is_new: it is not in the list. The lock is held,
+ * and this unlocks. */
+int volt_op_move_to_pool_(volt_op *op, bool is_new, volt_ctx *ctx);
+
 #endif

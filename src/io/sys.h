@@ -23,7 +23,8 @@ typedef struct volt_sys_ {
   ssize_t (*sendfile)(int to, int from, off_t at, size_t size);
   int (*accept)(int fd); /* non-blocking, close on exec */
   int (*connect)(int fd, const struct sockaddr *to, socklen_t size);
-  int (*connected)(int fd); /* SO_ERROR: how the connect() has ended; -EINPROGRESS: it goes on */
+  /* How a connect() to that address has ended, that has said -EINPROGRESS; the same: it goes on. */
+  int (*connected)(int fd, const struct sockaddr *to, socklen_t size);
   int (*ready)(int fd, short events); /* poll() without waiting: which of them */
   int (*sync)(int fd, int data_only);
   int (*open)(int directory, const char *path, int flags, mode_t mode);
