@@ -125,6 +125,16 @@ ssize_t volt_op_call_(volt_op *op) {
 
 /* ---- what it has done ---- */
 
+int volt_op_opened_(volt_op *op, int number, int *kind) {
+  const volt_sys_ *sys = op->fd->io->sys;
+  *kind = VOLT_FD_NONE_;
+  if (op->kind != VOLT_OP_OPEN_ || number < 0) return number;
+  *kind = volt_fd_prepare_(sys, number);
+  if (*kind >= 0) return number;
+  sys->close(number);
+  return *kind;
+}
+
 bool volt_op_take_(volt_op *op, ssize_t got, int *result) {
   *result = VOLT_OK;
   if (got < 0) {

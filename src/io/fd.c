@@ -187,18 +187,26 @@ void volt_fd_unwatch_(volt_fd *d) {
 
 /* ---- the public calls ---- */
 
+int volt_fd_prepare_(const volt_sys_ *sys, int number) {
+  int kind = sys->kind(number);
+  if (kind < 0 || kind == VOLT_FD_FILE_) return kind;
+  int result = sys->unblock(number);
+  return result < 0 ? result : kind;
+}
+
+/* As volt_fd_prepare_(), of a descriptor that stays as it is. */
+static int fd_kind_of_shared(const volt_sys_ *sys, int number) {
+  int kind = sys->kind(number);
+  return kind < 0 || kind == VOLT_FD_FILE_ ? kind : VOLT_FD_POLLED_;
+}
+
 int volt_fd_init(volt_fd *d, volt_rt *rt, int number, unsigned flags) {
   volt_driver_ *driver = volt_rt_driver_(rt);
   if (!driver || flags > VOLT_FD_SHARED) return VOLT_EINVAL;
   volt_io_ *io = volt_io_of_driver_(driver);
-  int kind = io->sys->kind(number);
+  int kind = flags & VOLT_FD_SHARED ? fd_kind_of_shared(io->sys, number)
+                                    : volt_fd_prepare_(io->sys, number);
   if (kind < 0) return VOLT_ERRNO(-kind);
-  bool can_wait = kind != VOLT_FD_FILE_;
-  if (can_wait && flags & VOLT_FD_SHARED) kind = VOLT_FD_POLLED_;
-  if (can_wait && !(flags & VOLT_FD_SHARED)) {
-    int result = io->sys->unblock(number);
-    if (result < 0) return VOLT_ERRNO(-result);
-  }
   volt_fd_set_(d, io, number, (unsigned)kind);
   return VOLT_OK;
 }

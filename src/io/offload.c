@@ -29,8 +29,9 @@ static void offload_unrun(void *arg) {
 static int offload_open(volt_op *op) {
   const volt_sys_ *sys = op->fd->io->sys;
   int number = sys->open((int)op->at, (const char *)op->memory, (int)op->flags, (mode_t)op->size);
+  int kind;
+  number = volt_op_opened_(op, number, &kind);
   if (number < 0) return VOLT_ERRNO(-number);
-  int kind = sys->kind(number);
   op->fd->number = number;
   op->fd->kind = (uint8_t)kind;
   return VOLT_OK;

@@ -95,6 +95,14 @@ static inline void volt_op_unlink_from_(volt_fd *d, volt_op *prev, volt_op *next
 
 /* ---- fd.c ---- */
 
+/* Make the descriptor of that number non-blocking, if it can be. Returns its kind (of VOLT_FD_TCP_
+ * and so on), or a negative errno. */
+int volt_fd_prepare_(const volt_sys_ *sys, int number);
+
+/* Prepare the number that open() has returned for op. Returns it, or a negative errno: then it is
+ * closed. */
+int volt_op_opened_(volt_op *op, int number, int *kind);
+
 /* Which of d's two places op needs; NULL: none. */
 VOLT_PLAIN(volt_op *) *volt_op_place_(volt_op *op);
 

@@ -87,7 +87,7 @@ static bool whole_was_ended(int got) {
 }
 
 /* The lock is held. Returns whether it is done; then result stands. */
-static bool whole_take(volt_op *op, int got, unsigned kind) {
+static bool whole_take(volt_op *op, int got, int kind) {
   int result = VOLT_OK;
   bool is_done = false;
   if (op->kind == VOLT_OP_OPEN_ && got >= 0) {
@@ -108,9 +108,10 @@ static bool whole_take(volt_op *op, int got, unsigned kind) {
 void volt_op_ended_(volt_op *op, int result) {
   volt_fd *d = op->fd;
   volt_io_ *io = d->io;
-  int kind = op->kind == VOLT_OP_OPEN_ && result >= 0 ? io->sys->kind(result) : 0;
+  int kind;
+  result = volt_op_opened_(op, result, &kind);
   volt_short_lock_lock_(&d->lock);
-  if (!whole_take(op, result, (unsigned)kind)) {
+  if (!whole_take(op, result, kind)) {
     volt_short_lock_unlock_(&d->lock);
     io->ops->submit(io, op); /* R4 */
   } else if (op->ends_due) {
