@@ -16,7 +16,7 @@
  * EINTR and EAGAIN never appear, errno stays as it was, and a write to a closed connection raises
  * no SIGPIPE on a worker.
  *
- * Who owns what
+ * What belongs to an operation
  * From the first poll of an operation until it is ready, or until a cancel of it has returned, its
  * volt_op, its volt_fd, its buffer and what else it was given belong to the operation: they must
  * stay where they are, and the caller must not change them.

@@ -1,6 +1,6 @@
 /* epoll.c: the back end of readiness: one epoll instance for all workers of a runtime.
  *
- * Algorithm: each descriptor is watched edge-triggered, for all events, from the first time that an
+ * Algorithm: each descriptor is watched edge-triggered, with all events, from the first time that an
  * operation has to wait. The keeper sleeps in epoll_pwait2(). The other workers sleep on their
  * parkers. A worker that is busy looks, without waiting; one at a time is enough.
  *
@@ -68,8 +68,8 @@ int volt_epoll_watch_(volt_epoll_ *e, volt_fd *d, uint32_t *mark) {
   return result;
 }
 
-/* The system forgets a descriptor that is closed only when no other process has it, so it is told
- * here. */
+/* The system forgets a descriptor that is closed only when no other process has it, so this says
+ * it. */
 void volt_epoll_unwatch_(volt_epoll_ *e, volt_fd *d) {
   struct epoll_event unused = {.events = 0};
   int before = errno;
@@ -127,7 +127,7 @@ bool volt_epoll_take_(volt_epoll_ *e, uint64_t deadline_ns) {
 }
 
 bool volt_epoll_look_(volt_epoll_ *e) {
-  if (volt_exchange_relaxed(&e->is_looked_at, 1)) return false; /* no data: a turn */
+  if (volt_exchange_relaxed(&e->is_looked_at, 1)) return false; /* no data: which thread looks */
   struct epoll_event events[EVENTS];
   int before = errno;
   int count = epoll_wait(e->number, events, EVENTS, 0);

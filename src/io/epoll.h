@@ -30,7 +30,7 @@ static inline bool volt_epoll_watches_(volt_epoll_ *e) {
   return volt_load_relaxed(&e->watched) != 0; /* a hint */
 }
 
-/* Take what is ready, and wake who waits for it; if nothing is ready, sleep until something is, a
+/* Take what is ready, and wake what waits for it; if nothing is ready, sleep until something is, a
  * doorbell rings, or deadline_ns has passed (0: do not sleep). Returns whether anything was ready,
  * a doorbell not counted. Any thread, also several at a time. */
 bool volt_epoll_take_(volt_epoll_ *e, uint64_t deadline_ns);

@@ -85,7 +85,7 @@ void volt_fd_claim_closer_(volt_fd *d, volt_claims_ *claims) {
   volt_op *closer = d->closer;
   if (!closer || d->waiting || d->calls > 0) return;
   d->closer = NULL;
-  volt_claims_add_(claims, &closer->as.future.waiter); /* I4 */
+  volt_claims_add_(claims, &closer->as.future.waiter); /* op.h I4 */
 }
 
 void volt_op_leave_(volt_op *op, volt_claims_ *claims) {
@@ -107,7 +107,7 @@ void volt_op_close_(volt_op *op, volt_claims_ *claims) {
   if (waits) volt_claims_add_(claims, &op->as.future.waiter);
   op->result = VOLT_ECLOSED;
   /* io:O1 -> io:H1: the owner sees the result. A CAS, because the owner may hold it now */
-  if (!volt_cas_acq_rel(&op->stage, &stage, VOLT_OP_OVER_)) { /* R1 */
+  if (!volt_cas_acq_rel(&op->stage, &stage, VOLT_OP_OVER_)) { /* op.h R1 */
     if (waits) claims->count -= 1;
     return;
   }

@@ -92,8 +92,8 @@ static bool offload_cancel(volt_future *f) {
 
 static int offload_poll(volt_future *f, volt_ctx *ctx) {
   bool asked = ctx->cancel != VOLT_CTX_GO_ON;
-  if (asked && (ctx->cancel == VOLT_CTX_CANCEL_ALL ||
-                volt_blocking_remove_(&volt_op_of_(f)->as.blocking))) {
+  if (asked &&
+      (ctx->cancel == VOLT_CTX_CANCEL_ALL || volt_blocking_remove_(&volt_op_of_(f)->as.blocking))) {
     return volt_op_obey_(volt_op_of_(f), ctx);
   }
   if (asked) offload_ask(f);
@@ -110,11 +110,11 @@ static void offload_give_back(volt_future *f) {
   if (volt_blocking_outcome_(f) == VOLT_OK) volt_fd_close(volt_op_of_(f)->fd);
 }
 
-#define OFFLOAD_TABLE(give_back_)                                                           \
-  {                                                                                         \
-    .start = volt_blocking_start_, .cancel = offload_cancel,                                \
-    .set_waker = volt_blocking_set_waker_, .give_back = (give_back_),                       \
-    .outcome = volt_blocking_outcome_, .poll = offload_poll, .ends_itself = true            \
+#define OFFLOAD_TABLE(give_back_)                                                \
+  {                                                                              \
+    .start = volt_blocking_start_, .cancel = offload_cancel,                     \
+    .set_waker = volt_blocking_set_waker_, .give_back = (give_back_),            \
+    .outcome = volt_blocking_outcome_, .poll = offload_poll, .ends_itself = true \
   }
 
 static const volt_future_ops_ offload_moves = OFFLOAD_TABLE(NULL); /* what was moved stands */

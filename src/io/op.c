@@ -376,10 +376,10 @@ static void op_forget(volt_future *f) {
   volt_op_of_(f)->n = 0;
 }
 
-#define OP_TABLE(give_back_)                                                                \
-  {                                                                                         \
-    .cancel = op_cancel, .set_waker = op_set_waker, .give_back = (give_back_),              \
-    .outcome = op_outcome, .poll = op_poll, .ends_itself = true                             \
+#define OP_TABLE(give_back_)                                                   \
+  {                                                                            \
+    .cancel = op_cancel, .set_waker = op_set_waker, .give_back = (give_back_), \
+    .outcome = op_outcome, .poll = op_poll, .ends_itself = true                \
   }
 
 static const volt_future_ops_ op_moves = OP_TABLE(NULL); /* what was moved stands */

@@ -8,9 +8,8 @@
  *       OVER. If it is HELD then, it stays there until its owner has the lock.
  *   I2  A poll that begins an operation is counted in d->calls until it has ended or is in the list.
  *       So is a call on the blocking pool, until it has returned.
- *   I3  The waiter of a WAITING operation is armed, or the operation was left without a waker. Who
- *       makes it WOKEN or OVER claims the waiter in the same hold of the lock, and grants it
- *       afterwards.
+ *   I3  The waiter of a WAITING operation is armed. The thread that makes it WOKEN or OVER claims the
+ *       waiter in the same hold of the lock, and grants it afterwards.
  *   I4  d->closer is granted when is_closing is set, the list is empty and calls is 0. That grant is
  *       the last that any thread but the closer's does for d.
  *
@@ -19,7 +18,9 @@
  *       descriptor, which ends the operation, and frees *d; the first one takes the lock of d.
  *       Prevented by: HELD, one read-modify-write of stage before the lock. If it finds OVER, the
  *       owner does not touch d, because the result is in the operation. Else the operation stays in
- *       the list until the owner has had the lock, so the closer waits (I4). */
+ *       the list until the owner has had the lock, so the closer waits (I4).
+ *
+ * Labels: io */
 #ifndef VOLT_IO_OP_H
 #define VOLT_IO_OP_H
 
@@ -68,7 +69,7 @@ static inline unsigned volt_op_stage_(const volt_op *op) {
   return volt_load_relaxed(&op->stage) & ~(unsigned)VOLT_OP_HELD_; /* under the lock */
 }
 
-/* The owner, which holds the operation and the lock, sets its stage and lets go. */
+/* The owner, which holds the operation and the lock, sets its stage, without HELD. */
 static inline void volt_op_set_stage_(volt_op *op, uint8_t stage) {
   volt_store_relaxed(&op->stage, stage); /* published by the unlock */
 }
@@ -145,7 +146,7 @@ volt_future *volt_op_make_(volt_op *op, volt_fd *d, unsigned kind, void *memory,
 void volt_op_await_(volt_op *op, volt_io_ *io);
 
 /* Set the waker of a WAITING operation to that of ctx. The caller holds it and has the lock, which
- * this unlocks; it lets go. Returns VOLT_PENDING. */
+ * this unlocks; it holds op no more. Returns VOLT_PENDING. */
 int volt_op_wait_on_(volt_op *op, volt_ctx *ctx);
 
 /* Whether the waker of ctx is the one it waits with. */

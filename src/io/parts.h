@@ -130,7 +130,7 @@ void volt_fd_became_ready_(volt_fd *d, uint32_t bits);
 /* ---- op.c ---- */
 
 /* The back end has done op (WHOLE): result is what the system call returns, or a negative errno. On
- * the worker op->home. If a part is left to do, or if the system has ended it although no one has
+ * the worker op->home. If a part is left to do, or if the system has ended it although no thread has
  * asked, it is submitted again. Else it is OVER, and its owner is woken, unless the report of a
  * cancel is to come. */
 void volt_op_ended_(volt_op *op, int result);

@@ -2,7 +2,7 @@
  *
  * Algorithm: the owner queues the operation in the list of its descriptor and submits it, on the
  * worker op->home. The back end reports the result there. To end one early, a thread sets is_asked
- * and ends_due under the lock, and tells the back end. Then two reports are due, in any order, and
+ * and ends_due under the lock, and calls the back end's cancel(). Then two reports are due, in any order, and
  * the later of them makes it OVER. So no report can come for a later use of the same memory.
  *
  *   report             not asked                    asked
@@ -13,7 +13,7 @@
  * Races
  *   R4  Interleaving: the back end has reported a part, and is about to be given the rest; another
  *       thread asks the operation to end. Prevented by: is_asked is read, and set, under the lock.
- *       If it is set later, the thread that sets it tells the back end, whose worker takes that up
+ *       If it is set later, the thread that sets it calls cancel(), and the worker takes that up
  *       after the submission, because it is the same worker.
  *   R5  Interleaving: the report of a cancel comes; the owner frees the operation, and its own report
  *       comes. Prevented by: the later of the two grants.
