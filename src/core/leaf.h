@@ -48,7 +48,8 @@ static inline int volt_leaf_registered_(volt_future *f, volt_ctx *ctx) {
 static VOLT_INLINED_ int volt_leaf_started_(volt_future *f, volt_ctx *ctx,
                                             const volt_future_ops_ *ops, int result) {
   if (result != VOLT_PENDING) return volt_leaf_complete_(f, ops, result);
-  if (f->decision) f->decision->shared = true;
+  /* the granter of one whose grant can be given back does not take the decision */
+  if (f->decision && volt_leaf_is_final_(ops)) f->decision->shared = true;
   volt_future_set_state_(f, VOLT_FUTURE_WAITING_);
   return volt_leaf_registered_(f, ctx);
 }
