@@ -217,7 +217,9 @@ static int socket_connect(int fd, const struct sockaddr *to, socklen_t size) {
   return 0;
 }
 
-static int socket_connected(int fd) {
+static int socket_connected(int fd, const struct sockaddr *to, socklen_t size) {
+  (void)to;
+  (void)size;
   volt_sim_socket_ *s = volt_sim_find_(fd);
   if (!s) return -ENOTSOCK;
   if (s->state == VOLT_SIM_CONNECTS_) return -EINPROGRESS;
