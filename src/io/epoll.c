@@ -7,6 +7,13 @@
  * A doorbell is watched edge-triggered, so each ring is reported once, and nothing reads it. What
  * it has counted before the runtime began is reported once: a wake for no reason.
  *
+ * Race
+ *   R8  Interleaving: a doorbell rings for a worker that sleeps here, or is about to; another worker
+ *       looks, and takes the report, which comes once; the first one sleeps on. Prevented by: the
+ *       worker that takes the report of another's doorbell sets RUNG in its state. If SLEEPS was
+ *       set, it rings again. Else the other finds RUNG as it sets SLEEPS, and does not sleep. Both
+ *       are read-modify-writes of one word.
+ *
  * Labels: io */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* epoll_pwait2, POLLRDHUP */
@@ -38,6 +45,10 @@ int volt_epoll_init_(volt_epoll_ *e) {
   volt_store_relaxed(&e->watched, 0); /* not shared yet, like the next */
   volt_store_relaxed(&e->is_looked_at, 0);
   volt_watch_init_(&e->table);
+  for (unsigned i = 0; i < VOLT_EPOLL_BELLS; i++) {
+    e->bells[i].number = -1;
+    volt_store_relaxed(&e->bells[i].state, 0); /* not shared yet */
+  }
   return VOLT_OK;
 }
 
@@ -46,10 +57,10 @@ void volt_epoll_destroy_(volt_epoll_ *e) {
   volt_watch_free_(&e->table);
 }
 
-/* mark 0: no descriptor of an operation. */
-static int epoll_add(volt_epoll_ *e, int number, uint32_t events, uint32_t mark) {
+/* mark 0: a doorbell, whose name is its worker; else the name is the number. */
+static int epoll_add(volt_epoll_ *e, int number, uint32_t events, uint32_t mark, uint32_t name) {
   struct epoll_event event = {.events = events};
-  event.data.u64 = (uint64_t)mark << 32 | (uint32_t)number;
+  event.data.u64 = (uint64_t)mark << 32 | name;
   int before = errno;
   int result = epoll_ctl(e->number, EPOLL_CTL_ADD, number, &event) ? VOLT_ERRNO(errno) : VOLT_OK;
   errno = before;
@@ -60,7 +71,7 @@ int volt_epoll_watch_(volt_epoll_ *e, volt_fd *d, uint32_t *mark) {
   *mark = volt_watch_add_(&e->table, d);
   if (*mark == 0) return VOLT_ENOMEM;
   volt_fetch_add_relaxed(&e->watched, 1); /* a hint */
-  int result = epoll_add(e, d->number, edges, *mark);
+  int result = epoll_add(e, d->number, edges, *mark, (uint32_t)d->number);
   if (result != VOLT_OK) {
     volt_fetch_add_relaxed(&e->watched, UINT32_MAX); /* one less */
     volt_watch_remove_(&e->table, d);
@@ -79,8 +90,24 @@ void volt_epoll_unwatch_(volt_epoll_ *e, volt_fd *d) {
   volt_fetch_add_relaxed(&e->watched, UINT32_MAX); /* one less */
 }
 
-int volt_epoll_add_doorbell_(volt_epoll_ *e, int doorbell) {
-  return epoll_add(e, doorbell, EPOLLIN | EPOLLET, 0);
+/* ---- doorbells ---- */
+
+enum { SLEEPS = 1, RUNG = 2 }; /* volt_epoll_bell.state */
+
+int volt_epoll_add_doorbell_(volt_epoll_ *e, unsigned worker, int doorbell) {
+  if (worker >= VOLT_EPOLL_BELLS) return VOLT_EINVAL;
+  e->bells[worker].number = doorbell;
+  return epoll_add(e, doorbell, EPOLLIN | EPOLLET, 0, worker);
+}
+
+/* This thread has taken the report of a doorbell that may be another's: R8. */
+static void epoll_pass_on(volt_epoll_ *e, uint32_t worker) {
+  static const uint64_t one = 1;
+  volt_epoll_bell *bell = &e->bells[worker];
+  /* relaxed: what the ring is for has its own order (parking.c) */
+  if (!(volt_fetch_or_relaxed(&bell->state, RUNG) & SLEEPS)) return;
+  ssize_t unused = write(bell->number, &one, sizeof one);
+  (void)unused;
 }
 
 /* ---- take ---- */
@@ -98,7 +125,7 @@ static int epoll_wait_ms(volt_epoll_ *e, struct epoll_event *events, uint64_t de
   return epoll_wait(e->number, events, EVENTS, timeout);
 }
 
-static int epoll_sleep(volt_epoll_ *e, struct epoll_event *events, uint64_t deadline_ns) {
+static int epoll_wait_for(volt_epoll_ *e, struct epoll_event *events, uint64_t deadline_ns) {
   if (deadline_ns == 0) return epoll_wait(e->number, events, EVENTS, 0);
   if (deadline_ns == VOLT_NO_DEADLINE) return epoll_wait(e->number, events, EVENTS, -1);
   if (e->has_no_pwait2) return epoll_wait_ms(e, events, deadline_ns);
@@ -108,22 +135,43 @@ static int epoll_sleep(volt_epoll_ *e, struct epoll_event *events, uint64_t dead
   return epoll_pwait2(e->number, events, EVENTS, &left, NULL);
 }
 
-static bool epoll_report(volt_epoll_ *e, const struct epoll_event *events, int count) {
+/* self: the worker that this thread sleeps as; UINT32_MAX: none. */
+static bool epoll_report(volt_epoll_ *e, const struct epoll_event *events, int count,
+                         uint32_t self) {
   bool any = false;
   for (int i = 0; i < count; i++) {
     uint64_t data = events[i].data.u64;
+    uint32_t name = (uint32_t)data;
     uint32_t mark = (uint32_t)(data >> 32);
-    if (mark && volt_watch_report_(&e->table, (uint32_t)data, mark, events[i].events)) any = true;
+    if (mark == 0) {
+      if (name != self) epoll_pass_on(e, name);
+    } else if (volt_watch_report_(&e->table, name, mark, events[i].events)) {
+      any = true;
+    }
   }
+  return any;
+}
+
+bool volt_epoll_sleep_(volt_epoll_ *e, unsigned worker, uint64_t deadline_ns) {
+  struct epoll_event events[EVENTS];
+  VOLT_ATOMIC(uint32_t) *state = &e->bells[worker].state;
+  int before = errno;
+  /* relaxed: what the ring is for has its own order (parking.c) */
+  bool was_rung = volt_fetch_or_relaxed(state, SLEEPS) & RUNG;
+  int count = epoll_wait_for(e, events, was_rung ? 0 : deadline_ns);
+  volt_fetch_and_relaxed(state, 0); /* as above */
+  bool any = epoll_report(e, events, count, worker);
+  errno = before;
   return any;
 }
 
 bool volt_epoll_take_(volt_epoll_ *e, uint64_t deadline_ns) {
   struct epoll_event events[EVENTS];
   int before = errno;
-  int count = epoll_sleep(e, events, deadline_ns);
+  int count = epoll_wait_for(e, events, deadline_ns);
+  bool any = epoll_report(e, events, count, UINT32_MAX);
   errno = before;
-  return epoll_report(e, events, count);
+  return any;
 }
 
 bool volt_epoll_look_(volt_epoll_ *e) {
@@ -131,9 +179,10 @@ bool volt_epoll_look_(volt_epoll_ *e) {
   struct epoll_event events[EVENTS];
   int before = errno;
   int count = epoll_wait(e->number, events, EVENTS, 0);
-  errno = before;
   volt_store_relaxed(&e->is_looked_at, 0); /* as above */
-  return epoll_report(e, events, count);
+  bool any = epoll_report(e, events, count, UINT32_MAX);
+  errno = before;
+  return any;
 }
 
 /* ---- the driver ---- */
@@ -173,8 +222,7 @@ static bool epoll_wants_keeper(volt_driver_ *driver) {
 }
 
 static void epoll_sleep_in(volt_driver_ *driver, unsigned worker, uint64_t deadline_ns) {
-  (void)worker;
-  (void)volt_epoll_take_(epoll_of(driver), deadline_ns ? deadline_ns : 1);
+  (void)volt_epoll_sleep_(epoll_of(driver), worker, deadline_ns);
 }
 
 static int epoll_descriptor(volt_driver_ *driver) {
@@ -217,7 +265,7 @@ static int epoll_add_doorbells(epoll_io *self, const volt_rt_config *config, con
   unsigned count = self->is_by_hand ? 1 : config->workers;
   int result = VOLT_OK;
   for (unsigned i = 0; i < count && result == VOLT_OK; i++) {
-    result = volt_epoll_add_doorbell_(&self->epoll, doorbell[i]);
+    result = volt_epoll_add_doorbell_(&self->epoll, i, doorbell[i]);
   }
   return result;
 }

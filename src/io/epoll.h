@@ -6,12 +6,21 @@
 #include "parts.h"
 #include "watched.h"
 
+enum { VOLT_EPOLL_BELLS = 64 }; /* more than a runtime has workers */
+
+/* A worker's doorbell (driver.h). */
+typedef struct volt_epoll_bell {
+  int number;
+  VOLT_ATOMIC(uint32_t) state;
+} volt_epoll_bell;
+
 struct volt_epoll_ {
   int number; /* readable while volt_epoll_take_() has something to take */
   bool has_no_pwait2;
   VOLT_ATOMIC(uint32_t) watched; /* how many descriptors */
   VOLT_ATOMIC(uint32_t) is_looked_at;
   volt_watch_table table;
+  volt_epoll_bell bells[VOLT_EPOLL_BELLS];
 };
 
 /* Returns VOLT_OK or VOLT_ERRNO(e). */
@@ -22,20 +31,24 @@ void volt_epoll_destroy_(volt_epoll_ *e);
 int volt_epoll_watch_(volt_epoll_ *e, volt_fd *d, uint32_t *mark);
 void volt_epoll_unwatch_(volt_epoll_ *e, volt_fd *d);
 
-/* Watch a doorbell: each ring ends one volt_epoll_take_(). Returns VOLT_OK or VOLT_ERRNO(e). */
-int volt_epoll_add_doorbell_(volt_epoll_ *e, int doorbell);
+/* Watch the doorbell of a worker. Returns VOLT_OK or VOLT_ERRNO(e). */
+int volt_epoll_add_doorbell_(volt_epoll_ *e, unsigned worker, int doorbell);
 
 /* A hint: whether anything is watched. */
 static inline bool volt_epoll_watches_(volt_epoll_ *e) {
   return volt_load_relaxed(&e->watched) != 0; /* a hint */
 }
 
-/* Take what is ready, and wake what waits for it; if nothing is ready, sleep until something is, a
- * doorbell rings, or deadline_ns has passed (0: do not sleep). Returns whether anything was ready,
- * a doorbell not counted. Any thread, also several at a time. */
+/* Take what is ready, and wake what waits for it; if nothing is ready, sleep until something is, the
+ * doorbell of that worker rings, or deadline_ns has passed. Returns whether anything was ready, a
+ * doorbell not counted. That worker's thread. */
+bool volt_epoll_sleep_(volt_epoll_ *e, unsigned worker, uint64_t deadline_ns);
+
+/* The same without doorbells; deadline_ns 0: it does not sleep. Any thread, also several at a
+ * time. */
 bool volt_epoll_take_(volt_epoll_ *e, uint64_t deadline_ns);
 
-/* The same without a sleep; and nothing is done if another thread is about to. */
+/* The same without a sleep, on any thread; nothing is done if another thread is about to. */
 bool volt_epoll_look_(volt_epoll_ *e);
 
 #endif
