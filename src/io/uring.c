@@ -26,8 +26,8 @@
  * Races
  *   R1  Interleaving: a thread leaves mail as the home goes to sleep: mail.h R1.
  *   R2  Interleaving: two threads make the first two descriptors watched; worker 0 sleeps on its
- *       parker. Prevented by: the thread that sets is_watching leaves that for worker 0, which has mail until
- *       it watches epoll. idle:K2 and idle:D4 order the two, as for mail.
+ *       parker. Prevented by: the thread that sets is_watching says so to worker 0, which has mail
+ *       until it watches epoll. idle:K2 and idle:D4 order the two, as for mail.
  *   R3  Interleaving: an operation completes as its cancel is on its way to the home. Prevented by:
  *       the home is the one thread that takes completions. If the operation is over, it answers the
  *       cancel itself; else it asks the system, which says so if it finds nothing. The operation's

@@ -123,6 +123,6 @@ void volt_uring_fill_in_(struct io_uring_sqe *sqe, volt_op *op);
 
 /* The system has ended what volt_uring_fill_in_() has asked for, with result. Returns the result of
  * op, as volt_op_ended_() takes it. -EAGAIN: op has to be submitted again. */
-int volt_uring_result_(volt_io_ *io, volt_op *op, int result);
+int volt_uring_result_(volt_op *op, int result);
 
 #endif

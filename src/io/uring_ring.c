@@ -165,7 +165,7 @@ static void uring_ring_completed(volt_uring_share_ *s, uint64_t data, int result
     return;
   }
   s->counts.completed += 1;
-  volt_op_ended_(op, volt_uring_result_(&s->uring->io, op, result));
+  volt_op_ended_(op, volt_uring_result_(op, result));
 }
 
 /* Take one CQE: R1. */

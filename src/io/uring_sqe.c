@@ -43,7 +43,9 @@ static uint64_t uring_sqe_at(const volt_op *op) {
 }
 
 static void uring_sqe_poll(struct io_uring_sqe *sqe, const volt_op *op) {
-  io_uring_prep_poll_add(sqe, op->fd->number, volt_op_events_(op));
+  uint32_t events = volt_op_events_(op);
+  if (op->kind != VOLT_OP_READY_) events &= ~(uint32_t)POLLPRI; /* no call takes that */
+  io_uring_prep_poll_add(sqe, op->fd->number, events);
 }
 
 /* What moves bytes between memory and a socket. */
@@ -121,13 +123,6 @@ void volt_uring_fill_in_(struct io_uring_sqe *sqe, volt_op *op) {
 
 /* ---- from the system ---- */
 
-/* The descriptor is ready. */
-static int uring_sqe_call(volt_io_ *io, volt_op *op) {
-  if (op->kind != VOLT_OP_CONNECT_) return (int)volt_op_call_(op);
-  int result = io->sys->connected(op->fd->number);
-  return result == -EINPROGRESS ? -EAGAIN : result;
-}
-
 /* Whether an operation that has ended so has to wait until its descriptor is ready. */
 static bool uring_sqe_has_to_poll(const volt_op *op, int result) {
   /* connect() was begun, and ended by the system before the connection was there */
@@ -135,10 +130,11 @@ static bool uring_sqe_has_to_poll(const volt_op *op, int result) {
   return result == -EAGAIN;
 }
 
-int volt_uring_result_(volt_io_ *io, volt_op *op, int result) {
+int volt_uring_result_(volt_op *op, int result) {
   if (op->kind == VOLT_OP_READY_) return result;
-  if (op->step == URING_SQE_POLL) return result < 0 ? result : uring_sqe_call(io, op);
+  if (op->step == URING_SQE_POLL) return result < 0 ? result : (int)volt_op_call_(op);
   if (!uring_sqe_has_to_poll(op, result)) return result;
   op->step = URING_SQE_POLL;
+  if (op->kind == VOLT_OP_CONNECT_) op->at = 1; /* call.c asks how it has ended */
   return -EAGAIN;
 }
