@@ -89,6 +89,24 @@ unsigned volt_thread_cpus_(void) {
   return 1;
 }
 
+/* No runtime here does I/O. */
+
+int volt_eventfd_open_(void) {
+  return -1;
+}
+
+void volt_eventfd_add_(int eventfd) {
+  (void)eventfd;
+}
+
+void volt_eventfd_clear_(int eventfd) {
+  (void)eventfd;
+}
+
+uint64_t volt_process_(void) {
+  return 1;
+}
+
 /* ---- the library's sources are compiled with these names for clock_gettime, malloc and free ---- */
 
 int sim_clock_gettime(int clock, struct timespec *now);
