@@ -71,7 +71,7 @@ platform() { # <name> <compiler and its options>...
   for source in src/{core,sync,bcs,async,rt}/*.c; do
     compile "${warnings[@]}" -c "$source" -o "$scratch/objects/$(basename "$source").o"
   done
-  for source in $(grep -L '^#include <liburing' src/io/*.c); do
+  for source in $(grep -LE '^#include (<liburing|"uring\.h")' src/io/*.c); do
     compile "${warnings[@]}" -c "$source" -o /dev/null
   done
   program tests/compile/program.c
