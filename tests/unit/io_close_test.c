@@ -186,11 +186,18 @@ static void nothing_begins_on_it_any_more(void **state) {
   char text[8];
   size_t n;
   kit_link_in(k, &l, TCP4);
-  kit_start(k, &one, BY_THREAD, volt_fd_recv_future(&op, &l.near, text, 8, 0));
+  kit_start(k, &one, BY_TASK, volt_fd_recv_future(&op, &l.near, text, 8, 0));
   poller_init(&closer.poller);
   volt_future *f = volt_fd_close_future(&closing, &l.near);
-  assert_result(poller_poll(&closer.poller, f), VOLT_PENDING); /* the receiver has not been told yet */
-  assert_result(kit_run(k, BY_THREAD, volt_fd_send_future(&other, &l.near, "a", 1, 0)), VOLT_ECLOSED);
+  int closed = poller_poll(&closer.poller, f);
+  if (closed == VOLT_OK) { /* nothing had to be waited for */
+    assert_result(kit_finish(k, &one), VOLT_ECLOSED);
+    kit_close_far(&l);
+    return;
+  }
+  assert_result(closed, VOLT_PENDING);
+  assert_result(kit_run(k, BY_THREAD, volt_fd_send_future(&other, &l.near, "a", 1, 0)),
+                VOLT_ECLOSED);
   assert_result(kit_run(k, BY_THREAD, volt_fd_ready_future(&other, &l.near, POLLIN)), VOLT_ECLOSED);
   assert_result(volt_fd_try_send(&l.near, "a", 1, 0, &n), VOLT_ECLOSED);
   assert_result(kit_run(k, BY_THREAD, volt_fd_close_future(&twice, &l.near)), VOLT_EINVAL);
@@ -279,7 +286,8 @@ static void two_receive(void *arg) {
 static void two_send(void *arg) {
   (void)arg;
   prepare(begin_send);
-  (void)kit_run(&guilty.own, BY_TASK, volt_fd_write_future(&guilty.second, &guilty.l.near, "a", 1, -1));
+  (void)kit_run(&guilty.own, BY_TASK,
+                volt_fd_write_future(&guilty.second, &guilty.l.near, "a", 1, -1));
 }
 
 static void close_under_it(void *arg) {
@@ -298,14 +306,14 @@ static void try_under_it(void *arg) {
   size_t n;
   (void)arg;
   prepare(begin_recv);
-  (void)volt_fd_try_recv(&guilty.l.near, guilty.text, 1, 0, &n);
+  ignore_result(volt_fd_try_recv(&guilty.l.near, guilty.text, 1, 0, &n));
 }
 
 static void try_send_under_it(void *arg) {
   size_t n;
   (void)arg;
   prepare(begin_send);
-  (void)volt_fd_try_send(&guilty.l.near, "a", 1, 0, &n);
+  ignore_result(volt_fd_try_send(&guilty.l.near, "a", 1, 0, &n));
 }
 
 static void misuse_aborts_with_values(void **state) {

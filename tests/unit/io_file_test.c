@@ -154,7 +154,7 @@ static void what_the_system_refuses_is_said(void **state) {
     volt_fd d;
     volt_op op;
     char text[8];
-    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    int fd = open("/etc/passwd", O_RDONLY | O_CLOEXEC);
     assert_result(volt_fd_init(&d, k->rt, fd, 0), VOLT_OK);
     volt_future *f = volt_fd_write_future(&op, &d, "a", 1, 0);
     assert_result(kit_run(k, (kit_way)way, f), VOLT_ERRNO(EBADF));
@@ -354,7 +354,11 @@ static void a_large_file_is_sent_as_room_appears(void **state) {
       kit_link_out(k, &l, TCP4);
       kit_start(k, &one, (kit_way)way, volt_fd_sendfile_future(&op, &l.near, &file, 0, SIZE));
       for (int i = 0; kit_look(k, &one) == VOLT_PENDING && !(cancelled && i == 2); i++) {
-        (void)kit_drain(l.far, &at);
+        if (cancelled) {
+          kit_take(l.far, &at, 4096);
+        } else {
+          (void)kit_drain(l.far, &at);
+        }
       }
       int result = cancelled ? kit_cancel(k, &one) : kit_finish(k, &one);
       assert_result(result, cancelled ? VOLT_ECANCELED : VOLT_OK);
