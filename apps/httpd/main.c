@@ -1,0 +1,194 @@
+/* httpd: a server of static files by HTTP/1.1: README.md beside this.
+ *
+ *   text.c date.c target.c request.c body.c conditions.c response.c mime.c session.c
+ *                   HTTP without a descriptor: bytes in, bytes out, no volt
+ *   beneath.c files.c pool.c counters.c
+ *                   what connections share
+ *   connection.c    a connection as a task
+ *   server.c        accepting, and the end
+ *   main.c          options and signals */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <volt/process.h>
+#include <volt/select.h>
+
+#include "../treesum/program.h"
+#include "server.h"
+
+#define EXIT_USAGE 2
+
+/* ---- the command line ---- */
+
+static const char usage_text[] =
+    "usage: volt-httpd [options] [directory]\n"
+    "\n"
+    "Serves the files in and below the directory, or nothing but /hello and /status.\n"
+    "\n"
+    "  -l, --listen ADDRESS    127.0.0.1:8080 if not given; port 0: any\n"
+    "  -r, --root DIR          the directory\n"
+    "  -w, --workers N         threads; if not given, one for each CPU\n"
+    "      --hello             answer /hello with a text in memory\n"
+    "      --status            answer /status with counters, as JSON\n"
+    "\n"
+    "  -c, --connections N     at most N (10000); more wait to be accepted\n"
+    "  -b, --buffers N         at most N requests at work at once (1024); more wait\n"
+    "      --requests N        requests on one connection (100000)\n"
+    "      --head-bytes N      of a request's first line and fields (16384)\n"
+    "      --fields N          in one request (100)\n"
+    "      --body-bytes N      of a body, which is thrown away (1048576)\n"
+    "      --open-files N      files that are kept open (256)\n"
+    "      --cache-ms N        how old what is known of a file may be (1000)\n"
+    "\n"
+    "      --idle-s N          how long a connection may have no request (60)\n"
+    "      --request-s N       how long a request may take to come (20)\n"
+    "      --send-s N          how long a client may take nothing (30)\n"
+    "      --stop-s N          how long SIGTERM and SIGINT leave to what is at work (10)\n"
+    "  -h, --help              show this\n"
+    "\n"
+    "Exit code: 0 after SIGTERM or SIGINT, 1 it cannot serve, 2 wrong usage.\n";
+
+enum options_result { OPTIONS_RUN, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };
+
+enum {
+  OPTION_HELLO = 256,
+  OPTION_STATUS,
+  OPTION_NUMBER /* the first of those that want a number */
+};
+
+#define MOST 1000000000u
+
+/* Options that want a number, and where it goes. head-bytes: a head has room in a buffer. */
+struct number_option {
+  const char *name;
+  unsigned max;
+  unsigned *value;
+};
+
+static bool read_number(const struct number_option *option) {
+  return number_parse(option->name, optarg, option->max, option->value);
+}
+
+static enum options_result options_read(struct options *o, int argc, char **argv) {
+  unsigned requests = 100000, head = 16384, fields = 100, body = 1048576;
+  const struct number_option numbers[] = {
+      {"workers", VOLT_RT_WORKERS_MAX, &o->workers},
+      {"connections", 1000000, &o->connections},
+      {"buffers", 65536, &o->buffers},
+      {"requests", MOST, &requests},
+      {"head-bytes", 1048576, &head},
+      {"fields", 10000, &fields},
+      {"body-bytes", MOST, &body},
+      {"open-files", 65536, &o->open_files},
+      {"cache-ms", 3600000, &o->cache_ms},
+      {"idle-s", MOST, &o->idle_s},
+      {"request-s", MOST, &o->request_s},
+      {"send-s", MOST, &o->send_s},
+      {"stop-s", MOST, &o->stop_s},
+  };
+  enum { NUMBERS = sizeof numbers / sizeof *numbers };
+  struct option known[NUMBERS + 6] = {{"listen", required_argument, NULL, 'l'},
+                                      {"root", required_argument, NULL, 'r'},
+                                      {"hello", no_argument, NULL, OPTION_HELLO},
+                                      {"status", no_argument, NULL, OPTION_STATUS},
+                                      {"help", no_argument, NULL, 'h'}};
+  for (int i = 0; i < NUMBERS; i++) {
+    known[5 + i] = (struct option){numbers[i].name, required_argument, NULL, OPTION_NUMBER + i};
+  }
+  bool right = true;
+  for (int option; (option = getopt_long(argc, argv, "l:r:w:c:b:h", known, NULL)) != -1;) {
+    switch (option) {
+      case 'l': o->listen = optarg; break;
+      case 'r': o->root = optarg; break;
+      case 'w': right &= read_number(&numbers[0]); break;
+      case 'c': right &= read_number(&numbers[1]); break;
+      case 'b': right &= read_number(&numbers[2]); break;
+      case OPTION_HELLO: o->has_hello = true; break;
+      case OPTION_STATUS: o->has_status = true; break;
+      case 'h': fputs(usage_text, stdout); return OPTIONS_HELP_SHOWN;
+      case '?': right = false; break;
+      default: right &= read_number(&numbers[option - OPTION_NUMBER]);
+    }
+  }
+  if (optind < argc && o->root == NULL) o->root = argv[optind++];
+  o->limits = (struct limits){
+      .head_bytes = head, .fields = fields, .body_bytes = body, .requests = requests};
+  if (right && optind == argc && (o->root != NULL || o->has_hello || o->has_status)) {
+    return OPTIONS_RUN;
+  }
+  fputs(usage_text, stderr);
+  return OPTIONS_WRONG;
+}
+
+/* As many descriptors as the system allows: a connection has one, and so has a file. */
+static void raise_limit(void) {
+  struct rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/* ---- until a signal ---- */
+
+static const int ending[] = {SIGTERM, SIGINT};
+
+/* Lets what is at work end, until a second signal. Returns whether all has. */
+static bool stop(struct server *server, volt_signals *signals) {
+  volt_op op;
+  volt_signal signal;
+  volt_future end;
+  volt_select select;
+  uint64_t deadline_ns = volt_deadline_s(server->options->stop_s);
+  server_stop(server, deadline_ns);
+  volt_future *either[] = {server_end_future(&end, server),
+                           volt_signal_future(&op, signals, &signal)};
+  int result = volt_block_on(volt_select_future(&select, either, 2, VOLT_SELECT_BIASED),
+                             volt_deadline_s(server->options->stop_s + 5u));
+  return result != VOLT_ETIMEDOUT && volt_select_winner(&select) == 0;
+}
+
+int main(int argc, char **argv) {
+  struct options options = {.listen = "127.0.0.1:8080",
+                            .connections = 10000,
+                            .buffers = 1024,
+                            .open_files = 256,
+                            .cache_ms = 1000,
+                            .idle_s = 60,
+                            .request_s = 20,
+                            .send_s = 30,
+                            .stop_s = 10};
+  switch (options_read(&options, argc, argv)) {
+    case OPTIONS_RUN: break;
+    case OPTIONS_HELP_SHOWN: return EXIT_SUCCESS;
+    case OPTIONS_WRONG: return EXIT_USAGE;
+  }
+  if (volt_signals_block(ending, 2) != VOLT_OK) fatal("cannot block signals");
+  raise_limit();
+  static struct server server;
+  volt_signals signals;
+  const char *what;
+  int result = server_start(&server, &options, &what);
+  if (result == VOLT_OK) {
+    what = "signals";
+    result = volt_signals_open(&signals, server.rt, ending, 2);
+  }
+  if (result != VOLT_OK) fatal("%s: %s", what, volt_strerror(result));
+  printf("listening on %s\n", server.address);
+  fflush(stdout);
+
+  volt_op op;
+  volt_signal signal;
+  result = volt_block_on(volt_signal_future(&op, &signals, &signal), VOLT_NO_DEADLINE);
+  if (result != VOLT_OK) fatal("signals: %s", volt_strerror(result));
+  if (!stop(&server, &signals)) fatal("stopped by a second signal");
+  fprintf(stderr, "volt-httpd: stopped after %" PRIu64 " requests, %u connections cut off\n",
+          counters_requests(&server.counters), atomic_load(&server.cut_off));
+  volt_signals_close(&signals);
+  server_destroy(&server);
+  return EXIT_SUCCESS;
+}

@@ -1,0 +1,166 @@
+/* server.c: a server's life: it listens, accepts, and stops.
+ *
+ * One task accepts. It takes a place first, of those that there are for connections, and memory for
+ * one more; then it accepts. So connections beyond the limit wait in the system's queue, and are
+ * accepted in the order of their arrival. */
+#define _GNU_SOURCE
+#include "server.h"
+
+#include <errno.h>
+
+#include "../treesum/program.h"
+
+struct accepting {
+  volt_task task;
+  volt_op op;
+  volt_future place;
+  volt_accept_pause pause;
+  struct server *server;
+  struct connection *next; /* that will be accepted */
+  int result;
+};
+
+/* ---- accepting ---- */
+
+static void begin(struct accepting *self) {
+  struct server *server = self->server;
+  count(&server->counters, COUNT_ACCEPTED, 1);
+  int result = volt_group_spawn(&server->connections, server->rt, connection_task(self->next));
+  if (result == VOLT_OK) {
+    self->next = NULL; /* it has its place */
+    return;
+  }
+  volt_fd_close(connection_fd(self->next)); /* the server stops */
+  count(&server->counters, COUNT_CLOSED, 1);
+  volt_task_detach(connection_task(self->next));
+  self->next = NULL;
+  volt_sem_release(&server->places, 1);
+}
+
+static int accepting_poll(volt_task *t, volt_ctx *ctx) {
+  struct accepting *self = volt_container_of(t, struct accepting, task);
+  VOLT_TASK_BEGIN(self);
+  for (;;) {
+    if (self->next == NULL) {
+      VOLT_AWAIT(self, volt_sem_acquire_future(&self->place, &self->server->places, 1));
+      self->next = connection_new(self->server);
+    }
+    self->result = VOLT_ERRNO(ENOMEM);
+    if (self->next == NULL) {
+      volt_sem_release(&self->server->places, 1);
+    } else {
+      VOLT_AWAIT_RESULT(
+          self, self->result,
+          volt_fd_accept_future(&self->op, &self->server->listener, connection_fd(self->next)));
+    }
+    if (self->result == VOLT_OK) {
+      begin(self);
+    } else {
+      if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_OK);
+      count(&self->server->counters, COUNT_ACCEPT_ERRORS, 1);
+      VOLT_AWAIT(self, volt_accept_pause_future(&self->pause, self->server->rt, self->result));
+    }
+  }
+  VOLT_FINALLY(self);
+  if (self->next != NULL) {
+    volt_task_detach(connection_task(self->next));
+    volt_sem_release(&self->server->places, 1);
+  }
+  volt_fd_close(&self->server->listener);
+  VOLT_TASK_END(self);
+}
+
+/* ---- life ---- */
+
+static int start_listening(struct server *server) {
+  volt_address at;
+  int result = volt_address_parse(&at, server->options->listen);
+  if (result != VOLT_OK) return result;
+  result = volt_listen(&server->listener, server->rt, &at, 0, 0);
+  if (result != VOLT_OK) return result;
+  result = volt_fd_local(&server->listener, &at);
+  volt_address_text(&at, server->address);
+  if (result == VOLT_OK) result = volt_fd_nodelay(&server->listener); /* accepted ones inherit it */
+  return result;
+}
+
+static int start_runtime(struct server *server) {
+  volt_rt_config config = {
+      .workers = server->options->workers, .io = volt_io_auto(), .thread_prefix = "httpd"};
+  int result = volt_rt_create(&server->rt, &config);
+  if (result == VOLT_OK) server->timers = volt_rt_timers(server->rt);
+  return result;
+}
+
+static int start_tasks(struct server *server) {
+  server->accepting = VOLT_TASK_NEW(server->rt, struct accepting, accepting_poll);
+  server->sweeper = server->has_files ? files_sweeper(&server->files) : NULL;
+  if (server->accepting == NULL || (server->has_files && server->sweeper == NULL)) {
+    return VOLT_ENOMEM;
+  }
+  server->accepting->server = server;
+  int result = server->has_files ? volt_spawn(server->rt, server->sweeper) : VOLT_OK;
+  return result == VOLT_OK ? volt_spawn(server->rt, &server->accepting->task) : result;
+}
+
+int server_start(struct server *server, const struct options *options, const char **what) {
+  *server = (struct server){.options = options, .has_files = options->root != NULL};
+  volt_sem_init(&server->places, options->connections);
+  volt_sem_init(&server->buffers, options->buffers);
+  volt_group_init_how(&server->connections, VOLT_GROUP_KEEP_GOING);
+  server->in_bytes = options->limits.head_bytes + SESSION_BODY_ROOM;
+  server->started_ns = volt_now_ns();
+  *what = "cannot start a runtime with I/O (VOLT_IO?)";
+  int result = start_runtime(server);
+  if (result != VOLT_OK) return result;
+  if (server->has_files) {
+    *what = options->root;
+    result = files_open(&server->files, server->rt, options->root, options->open_files,
+                        options->buffers, options->cache_ms * UINT64_C(1000000));
+    if (result != VOLT_OK) return result;
+  }
+  *what = options->listen;
+  result = start_listening(server);
+  if (result != VOLT_OK) return result;
+  pool_init(&server->memory, options->buffers, connection_buffer_bytes(options));
+  *what = "cannot start";
+  return start_tasks(server);
+}
+
+void server_stop(struct server *server, uint64_t deadline_ns) {
+  server->stop_ns = deadline_ns; /* read by tasks that were cancelled after this */
+  atomic_store(&server->is_stopping, true);
+  volt_task_cancel(&server->accepting->task);
+  volt_task_join_blocking(&server->accepting->task, VOLT_NO_DEADLINE);
+  volt_group_cancel(&server->connections);
+}
+
+volt_future *server_end_future(volt_future *f, struct server *server) {
+  return volt_group_wait_future(f, &server->connections);
+}
+
+void server_destroy(struct server *server) {
+  volt_group_destroy(&server->connections);
+  volt_task_detach(&server->accepting->task);
+  if (server->has_files) {
+    volt_task_cancel(server->sweeper);
+    volt_task_join_blocking(server->sweeper, VOLT_NO_DEADLINE);
+    volt_task_detach(server->sweeper);
+    files_close(&server->files);
+  }
+  volt_rt_destroy(server->rt);
+  pool_destroy(&server->memory);
+  volt_sem_destroy(&server->buffers);
+  volt_sem_destroy(&server->places);
+}
+
+void server_write_status(struct writer *to, struct server *server) {
+  volt_rt_stats_of stats;
+  volt_rt_stats(server->rt, &stats);
+  struct about about = {.io = volt_rt_io_name(server->rt),
+                        .uptime_s = (volt_now_ns() - server->started_ns) / 1000000000u,
+                        .workers = stats.workers,
+                        .connections_max = server->options->connections,
+                        .is_stopping = atomic_load(&server->is_stopping)};
+  counters_write(to, &server->counters, &about);
+}

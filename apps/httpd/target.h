@@ -1,0 +1,15 @@
+/* target.h: the target of a request (RFC 9112, 3.2), and the path in it. */
+#ifndef HTTPD_TARGET_H
+#define HTTPD_TARGET_H
+
+#include "request.h"
+
+/* Read the target of a request whose method is known, and decode its path in place.
+ * at: the byte behind the target is the caller's, too: a zero may be written there.
+ * Returns 0, or the status with which the request has to be refused. */
+int target_read(struct request *r, char *at, size_t size);
+
+/* Whether text is a host with or without a port, as in the field Host. */
+bool target_is_host(struct text text);
+
+#endif
