@@ -42,7 +42,8 @@ struct connection {
   struct work *work;    /* NULL: it is idle */
   struct file *file;    /* that is being sent */
   uint64_t at, left;    /* the part of it that is left */
-  uint64_t now_ns;      /* of the last look at the clock */
+  int64_t now;          /* as of the last look at the clocks, since 1970 */
+  uint64_t now_ns;      /* the same, on the runtime's clock */
   uint64_t deadline_ns; /* when the request at hand has to be whole */
   size_t sent;          /* of the session's out */
   uint32_t requests;    /* that were answered */
@@ -59,14 +60,15 @@ size_t connection_buffer_bytes(const struct options *options) {
 
 /* ---- time ---- */
 
-static int64_t seconds_now(void) {
+/* After each wait that may be long. */
+static void look_at_clocks(struct connection *self) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  return now.tv_sec;
+  self->now = now.tv_sec;
+  self->now_ns = volt_rt_now_ns(self->server->rt);
 }
 
-static uint64_t after(struct connection *self, unsigned seconds) {
-  self->now_ns = volt_rt_now_ns(self->server->rt);
+static uint64_t after(const struct connection *self, unsigned seconds) {
   return self->now_ns + seconds * UINT64_C(1000000000);
 }
 
@@ -102,6 +104,7 @@ static void take_buffer(struct connection *self) {
   session_begin(&work->session, &options->limits, work->in, self->server->in_bytes, work->out,
                 self->requests);
   self->sent = 0;
+  look_at_clocks(self);
 }
 
 static void count_answers(struct connection *self) {
@@ -145,12 +148,13 @@ static volt_future *receive(struct connection *self) {
 /* Something was received, or not. */
 static void received(struct connection *self) {
   struct session *s = &self->work->session;
+  if (s->end > 0) look_at_clocks(self); /* it was not there when the buffer was taken */
   if (self->result == VOLT_OK) {
     session_received(s, self->op.n);
     if (self->op.n == 0) self->is_over = true; /* all that was whole has been answered */
   } else if (self->result == VOLT_ETIMEDOUT && !self->is_ending) {
     count(&self->server->counters, COUNT_TIMEOUTS, 1);
-    session_time_out(s, seconds_now());
+    session_time_out(s, self->now);
   } else {
     fail(self);
   }
@@ -163,7 +167,7 @@ static void answer(struct connection *self, int status, const struct resource *r
   struct session *s = &self->work->session;
   struct response response;
   struct counters *counters = &self->server->counters;
-  session_answer(s, status, resource, seconds_now(), &response);
+  session_answer(s, status, resource, self->now, &response);
   count(counters, COUNT_BYTES, response.count);
   if (response.count == 0) return;
   if (content != NULL) {
@@ -240,13 +244,14 @@ static bool answer_at_once(struct connection *self) {
 
 static volt_future *find(struct connection *self) {
   count(&self->server->counters, COUNT_OPENED, 1);
-  return find_future(&self->work->find, &self->server->files, file_path(self), seconds_now(),
+  return find_future(&self->work->find, &self->server->files, file_path(self), self->now,
                      self->now_ns);
 }
 
 static void answer_found(struct connection *self) {
   struct find *found = &self->work->find;
   int status = found->status;
+  look_at_clocks(self);
   if (status == 301 && self->work->session.request.is_directory) status = 404; /* of an index */
   if (status == 200) {
     answer_file(self, found->file);
@@ -260,7 +265,7 @@ static enum session_step next_step(struct connection *self) {
   struct session *s = &self->work->session;
   if (volt_task_is_cancelled(&self->task)) self->is_ending = true;
   s->is_ending = self->is_ending;
-  enum session_step step = session_next(s, seconds_now());
+  enum session_step step = session_next(s, self->now);
   size_t room = (size_t)(s->out.end - s->out.at);
   bool is_full = room < RESPONSE_HEAD_MAX + FILE_CONTENT_MAX;
   return step == SESSION_FIND && is_full ? SESSION_FLUSH : step;
@@ -279,6 +284,16 @@ static volt_future *send_out(struct connection *self) {
                                    self->left > 0 ? MSG_MORE : 0));
 }
 
+/* The head of a file is sent at once, because the file follows it with a call of its own: io_uring
+ * would bring the task here once more in between. */
+static int try_send_head(struct connection *self) {
+  struct text out = session_out(&self->work->session);
+  if (self->left == 0) return VOLT_EAGAIN;
+  self->op.n = 0;
+  return volt_fd_try_send(&self->fd, out.at + self->sent, out.size - self->sent, MSG_MORE,
+                          &self->op.n);
+}
+
 /* A part has gone, or all. A client that takes a little at a time is not too slow. */
 static void went(struct connection *self) {
   bool goes_on = self->result == VOLT_OK || is_interrupted(self) ||
@@ -288,6 +303,7 @@ static void went(struct connection *self) {
 
 static void sent_out(struct connection *self) {
   self->sent += self->op.n;
+  if (self->result != VOLT_OK) look_at_clocks(self);
   went(self);
   if (unsent(self) > 0) return;
   session_sent(&self->work->session);
@@ -306,6 +322,7 @@ static volt_future *send_file(struct connection *self) {
 }
 
 static void sent_file(struct connection *self) {
+  look_at_clocks(self);
   bool is_truncated = self->result == VOLT_OK && self->op.n < slice(self);
   self->at += self->op.n;
   self->left -= self->op.n;
@@ -341,6 +358,7 @@ static int connection_poll(volt_task *t, volt_ctx *ctx) {
   struct connection *self = volt_container_of(t, struct connection, task);
   VOLT_TASK_BEGIN(self);
   while (!self->is_over) {
+    look_at_clocks(self);
     self->deadline_ns = after(self, self->server->options->idle_s);
     VOLT_AWAIT_RESULT(
         self, self->result,
@@ -368,7 +386,7 @@ static int connection_poll(volt_task *t, volt_ctx *ctx) {
         }
         if (self->step == SESSION_FIND && self->left == 0) continue; /* there may be more in hand */
         while (!self->is_over && unsent(self) > 0) {
-          VOLT_AWAIT_RESULT(self, self->result, send_out(self));
+          VOLT_AWAIT_TRY(self, self->result, try_send_head(self), send_out(self));
           sent_out(self);
         }
         while (!self->is_over && self->left > 0) {
@@ -384,7 +402,8 @@ static int connection_poll(volt_task *t, volt_ctx *ctx) {
       continue;
     }
     volt_fd_shutdown(&self->fd, SHUT_WR);
-    self->deadline_ns = after(self, 0) + LINGER_NS;
+    look_at_clocks(self);
+    self->deadline_ns = self->now_ns + LINGER_NS;
     for (self->left = LINGER_BYTES; self->left > 0; self->left -= self->op.n) {
       VOLT_AWAIT_RESULT(self, self->result, drain(self));
       if (self->result != VOLT_OK && !is_interrupted(self)) break;
