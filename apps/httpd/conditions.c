@@ -115,7 +115,6 @@ static bool read_range(struct text spec, uint64_t size, uint64_t *first, uint64_
   if (from.size == 0) {
     if (!text_number(to, &suffix)) return false;
     *first = suffix < size ? size - suffix : 0;
-    if (suffix == 0) *first = size;
     return suffix == 0 || size > 0; /* nothing has no part that could be sent */
   }
   if (!text_number(from, first)) return false;
