@@ -3,7 +3,7 @@
 #ifndef VOLT_IO_EPOLL_H
 #define VOLT_IO_EPOLL_H
 
-#include "parts.h"
+#include "io_parts.h"
 #include "watched.h"
 
 enum { VOLT_EPOLL_BELLS = 64 }; /* more than a runtime has workers */

@@ -2,7 +2,7 @@
 #ifndef VOLT_IO_KINDS_H
 #define VOLT_IO_KINDS_H
 
-#include "parts.h"
+#include "io_parts.h"
 
 int volt_epoll_create_(volt_driver_ **out, volt_rt *rt, const volt_rt_config *config,
                        const int *doorbell);

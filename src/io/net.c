@@ -8,7 +8,7 @@
 #include <volt/net.h>
 
 #include "../core/check.h"
-#include "parts.h"
+#include "io_parts.h"
 
 static volt_io_ *net_io(volt_rt *rt) {
   volt_driver_ *driver = volt_rt_driver_(rt);

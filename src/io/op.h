@@ -28,7 +28,7 @@
 #include "../core/grant.h"
 #include "../core/leaf.h"
 #include "../rt/short_lock.h"
-#include "parts.h"
+#include "io_parts.h"
 
 /* Why it was asked to end: volt_op.is_asked. */
 enum { VOLT_OP_CANCEL_ = 1, VOLT_OP_GO_BY_CALL_ = 2, VOLT_OP_CLOSED_ = 4 };

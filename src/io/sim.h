@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <volt/simulated.h>
 
-#include "parts.h"
+#include "io_parts.h"
 
 typedef struct volt_sim_net_ {
   volt_io_ io; /* first */

@@ -4,7 +4,7 @@
 
 #include <volt/process.h>
 
-#include "parts.h"
+#include "io_parts.h"
 
 /* Start it. The pipes of config become descriptors of rt. Returns VOLT_OK, and *number is the
  * process's; else the result, and nothing is left behind. */

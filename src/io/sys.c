@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "parts.h"
+#include "io_parts.h"
 
 /* result = call, or the negative errno; errno as before. */
 #define SYS_TRY(result, call)                 \

@@ -27,7 +27,7 @@
 #include <unistd.h>
 #include <volt/io.h>
 
-#include "io/parts.h"
+#include "io/io_parts.h"
 #include "poller.h"
 #include "require.h"
 #include "thread_team.h"

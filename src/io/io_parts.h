@@ -1,4 +1,4 @@
-/* parts.h: the parts of the I/O of one runtime, and how an operation goes through them.
+/* io_parts.h: the parts of the I/O of one runtime, and how an operation goes through them.
  *
  * An operation is done in one of three ways (volt_op.mode), which its first poll chooses:
  *   CALL   The poller makes the system call, which does not wait. If it says EAGAIN, the operation
@@ -31,8 +31,8 @@
  * the descriptor cannot free it meanwhile (op.h, R1).
  *
  * Labels: io */
-#ifndef VOLT_IO_PARTS_H
-#define VOLT_IO_PARTS_H
+#ifndef VOLT_IO_IO_PARTS_H
+#define VOLT_IO_IO_PARTS_H
 
 #include <volt/io.h>
 
