@@ -58,7 +58,7 @@ def volts(command: str) -> list[Server]:
 EPOLL = Server("raw epoll", "limits", "{ours}/bench-io-epoll @", LIMIT)
 URING = Server("raw io_uring", "uring", "{ours}/bench-io-uring @", LIMIT)
 ECHO = (
-    EPOLL, URING, *volts("{apps}/echo --listen 127.0.0.1:@ --workers 1"),
+    EPOLL, URING, *volts("{apps}/volt-echo --listen 127.0.0.1:@ --workers 1"),
     Server("libuv", "libuv", "{peers}/bench-io-libuv @"),
     Server("Tokio", "tokio", "{peers}/bench-io-tokio @"),
     Server("Asio", "asio", "{peers}/bench-io-asio @"),
@@ -68,14 +68,14 @@ ECHO = (
 )  # fmt: skip
 RELAY = (
     *(replace(s, command=s.command + " %") for s in (EPOLL, URING)),
-    *volts("{apps}/echo --listen 127.0.0.1:@ --workers 1 --relay-to 127.0.0.1:%"),
+    *volts("{apps}/volt-echo --listen 127.0.0.1:@ --workers 1 --relay-to 127.0.0.1:%"),
     Server("HAProxy", "haproxy", "{scripts}/haproxy.sh @ %"),
     Server("Tokio", "tokio", "{peers}/bench-io-tokio @ %"),
     Server("Go", "go", "{peers}/bench-io-go @ %"),
 )
 HTTP = (
     Server("lighttpd", "lighttpd", "{scripts}/lighttpd.sh @"),
-    *volts("{apps}/httpd --listen 127.0.0.1:@ --workers 1 --hello --connections 16000"
+    *volts("{apps}/volt-httpd --listen 127.0.0.1:@ --workers 1 --hello --connections 16000"
            " --requests 1000000000 --idle-s 3600 --root {www}"),
     Server("nginx", "nginx", "{scripts}/nginx.sh @"),
     Server("nginx, files kept open", "nginx", "{scripts}/nginx.sh @ cached"),
