@@ -231,7 +231,7 @@ def arm_dict(pair: IoPair, arm: Arm) -> dict[str, Any]:
     every = pair.measured.samples.get(arm.label, [])
     out: dict[str, Any] = {
         "label": arm.label, "kind": arm.kind, "rounds": len(every),
-        "skipped": pair.measured.failed.get(arm.label) or (None if every else "it is not there"),
+        "failed": pair.measured.failed.get(arm.label),
         "disturbed": sum(s.disturbed for s in every),
         "refused": sum(refused(row, s) for s in every),
     }  # fmt: skip
@@ -287,6 +287,12 @@ def judge(pairs: dict[str, IoPair]) -> list[Verdict]:
         title = pair.row.title if pair else key
         verdict(f"{title}: at most {limit:g}{unit}", found, limit, unit)
 
+    ran = [(a.label in p.measured.failed, p.row.title, a.label) for p in pairs.values()
+           for a in p.row.arms if a.kind == VOLT and
+           (a.label in p.measured.failed or a.label in p.measured.samples)]  # fmt: skip
+    failed = [f"{title} ({label})" for has_failed, title, label in ran if has_failed]
+    out.append(Verdict("every run of volt's ends well", UNKNOWN if not ran else
+                       FAILS if failed else HOLDS, "; ".join(failed) or f"{len(ran)} rows"))
     for n in (64, 512):
         beside(f"echo-64-{n}", "raw epoll", 1.05)
         for other in ("Asio", "Go", "libevent"):
@@ -348,7 +354,7 @@ def table(row: dict[str, Any]) -> list[list[str]]:
              *(head for head, _, _ in columns[1:]), "rounds (disturbed, refused)"]
     out = [["", *heads]]
     for arm in row["arms"]:
-        if arm["skipped"]:
+        if not arm["rounds"]:
             continue
         cells = [figure(arm, name, factor) for _, name, factor in columns]
         counts = f"{arm['rounds']} ({arm['disturbed']}, {arm['refused']})"
@@ -358,9 +364,8 @@ def table(row: dict[str, Any]) -> list[list[str]]:
 
 def failures(given: dict[str, Any]) -> list[str]:
     lines = [f"{name} is left out: {why}" for name, why in given["left_out"].items()]
-    lines += [f"{row['title']}: {arm['label']} is left out: {arm['skipped'].splitlines()[-1]}"
-              for row in given["rows"] for arm in row["arms"]
-              if arm["skipped"] and arm["skipped"] != "it is not there"]
+    lines += [f"{row['title']}: {arm['label']} has failed: {' '.join(arm['failed'].splitlines()[1:])}"
+              for row in given["rows"] for arm in row["arms"] if arm["failed"]]
     return [" ".join(line.split()) for line in lines]
 
 
@@ -453,7 +458,7 @@ def main() -> int:
     finally:
         shutil.rmtree(directory, ignore_errors=True)
     print(write_text(given), end="")
-    return 0
+    return 0 if all(row["arms"][0]["rounds"] for row in given["rows"]) else 1
 
 
 if __name__ == "__main__":

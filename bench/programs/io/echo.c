@@ -12,7 +12,7 @@
 
 #include "io.h"
 
-enum { EVENTS = 512, NAP_NS = 10000000, LAST_SECONDS = 5 };
+enum { EVENTS = 512, NAP_NS = 10000000, LAST_SECONDS = 2 };
 
 typedef struct echo {
   const io_options *o;
