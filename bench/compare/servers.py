@@ -1,14 +1,14 @@
 """I/O: servers beside raw epoll and raw io_uring, and what is demanded of volt's.
 
-Each run starts one server on one core and loads it from the other one (bench/programs/io). The first
-figure is the CPU time of the server for one operation, by the server's own clock; its ratio to the
-first line of the table is taken within rounds.
+Each run starts one server on one core and loads it from the other one (bench/programs/io). The
+first figure is the CPU time of the server for one operation, by the server's own clock; its ratio to
+the first line of the table is taken within rounds.
 
 A client that slept for less than 5 % of a run was as busy as the server: how many messages a second
-went round, and how long they took, says more of the client than of the server. Those figures of such
-a run are refused. At a fixed rate all of the run is refused, also if the rate was missed. In a closed
-loop the CPU time stands: each server answers what the same client can send, and its clock runs only
-while it works.
+went round, and how long they took, says more of the client than of the server. Those figures of
+such a run are refused. At a fixed rate all of the run is refused, also if the rate was missed. In a
+closed loop the CPU time stands: each server answers what the same client can send, and its clock
+runs only while it works.
 """
 
 import argparse
@@ -258,7 +258,7 @@ def measure(plan: Plan, every: list[IoRow], where: Where) -> dict[str, Any]:
 
 
 def judge(pairs: dict[str, IoPair]) -> list[Verdict]:
-    """By the better of volt's back ends, row by row."""
+    """Ratios: by the better of volt's back ends, row by row. Bounds: by both."""
     out: list[Verdict] = []
 
     def arms(pair: IoPair | None, of: str) -> list[Arm]:
@@ -268,7 +268,7 @@ def judge(pairs: dict[str, IoPair]) -> list[Verdict]:
     def verdict(claim: str, found: list[tuple[Summary, str]], limit: float, unit: str) -> None:
         if not found:
             return out.append(Verdict(claim, UNKNOWN, ""))
-        best, who = min(found, key=lambda each: each[0].median)
+        best, who = (max if unit else min)(found, key=lambda each: each[0].median)
         text = f"{digits(best.median)}{unit} ({span(best.quartile_1, best.quartile_3)}), {who}"
         out.append(Verdict(claim, HOLDS if best.median <= limit else FAILS, text))
 
@@ -364,15 +364,15 @@ def table(row: dict[str, Any]) -> list[list[str]]:
 
 def failures(given: dict[str, Any]) -> list[str]:
     lines = [f"{name} is left out: {why}" for name, why in given["left_out"].items()]
-    lines += [f"{row['title']}: {arm['label']} has failed: {' '.join(arm['failed'].splitlines()[1:])}"
-              for row in given["rows"] for arm in row["arms"] if arm["failed"]]
+    lines += [f"{row['title']}: {arm['label']} has failed: "
+              + " ".join(arm["failed"].splitlines()[1:]) for row in given["rows"] for arm in row["arms"] if arm["failed"]]
     return [" ".join(line.split()) for line in lines]
 
 
 def verdict_lines(given: dict[str, Any]) -> list[list[str]]:
     known = [v for v in given["demands"] if v["verdict"] != UNKNOWN]
     missing = len(given["demands"]) - len(known)
-    out = [["demanded of volt, by the better back end", "here", "figures"],
+    out = [["demanded of volt: ratios by the better back end, bounds by both", "here", "figures"],
            *([*v.values()] for v in known)]
     return out + ([[f"{missing} of {len(given['demands'])}", UNKNOWN, ""]] if missing else [])
 

@@ -1,5 +1,5 @@
-/* libevent_events.c: echo by libevent's events alone: it says that a socket is readable, recv and send
- * are the program's own. */
+/* libevent_events.c: echo by libevent's events alone: it says that a socket is readable, recv and
+ * send are the program's own. */
 #include <event2/event.h>
 #include <fcntl.h>
 

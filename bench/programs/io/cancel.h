@@ -3,8 +3,8 @@
  *   PROGRAM cancel --tasks N [--operations 1]
  *
  * So many receives, each at a UDP socket of its own to which nobody sends, each with the same
- * deadline, a second from now. ns: from the deadline until the last of them has ended. Each has to end
- * because its time is over, and all have to be under way before it is. */
+ * deadline, a second from now. ns: from the deadline until the last of them has ended. Each has to
+ * end because its time is over, and all have to be under way before it is. */
 #ifndef VOLT_BENCH_IO_CANCEL_H
 #define VOLT_BENCH_IO_CANCEL_H
 

@@ -1,4 +1,4 @@
-/* cancel_epoll.c: the limit of cancel.h by epoll: one list of deadlines, all of which have passed. */
+/* cancel_epoll.c: the limit of cancel.h by epoll: one list of deadlines. */
 #include <sys/epoll.h>
 
 #include "cancel.h"

@@ -1,4 +1,4 @@
-/* cancel_uring.c: the limit of cancel.h by io_uring: each receive is linked to a timeout of its own. */
+/* cancel_uring.c: the limit of cancel.h by io_uring: each receive is linked to a timeout. */
 #include <fcntl.h>
 #include <liburing.h>
 
@@ -13,8 +13,8 @@ static struct io_uring_sqe *entry(void) {
   return io_uring_get_sqe(&ring);
 }
 
-/* A receive and its timeout end with a completion each. The kernel looks for what a linked timeout has
- * to cancel by its data: so no two receives have the same. */
+/* A receive and its timeout end with a completion each. The kernel looks for what a linked timeout
+ * has to cancel by its data: so no two receives have the same. */
 static void receive(unsigned number, int fd, char *into, struct __kernel_timespec *until) {
   struct io_uring_sqe *sqe = entry();
   io_uring_prep_recv(sqe, fd, into, 64, 0);

@@ -1,4 +1,4 @@
-/* epoll.c: the limit: echo and relay by recv, send and epoll_wait alone, level triggered, one thread.
+/* epoll.c: the limit: echo and relay by recv, send and epoll_wait, level triggered, one thread.
  *
  * An end is a socket; what comes there goes out at end->to: of an echo the end itself, of a relay
  * the other one. One buffer serves all ends; what did not go out is kept in a buffer of the end it

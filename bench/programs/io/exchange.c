@@ -15,8 +15,8 @@ enum { ADDRESSES = 200, WARM_MS_LEAST = 50 };
 
 #define PATIENCE_NS UINT64_C(5000000000)
 
-/* Messages are parts of one string of bytes, which begin at different places: whoever mixes up two of
- * them, or loses a byte, is found out. */
+/* Messages are parts of one string of bytes, which begin at different places: whoever mixes up two
+ * of them, or loses a byte, is found out. */
 static char pattern[2 * IO_BYTES_MOST];
 
 static const char *message(const io_conn *c) {
@@ -92,6 +92,10 @@ void io_work(uint32_t ns) {
   }
 }
 
+void io_said_new(io_said *said) {
+  *said = (io_said){.bytes = IO_UNSAID, .cores = IO_UNSAID};
+}
+
 io_window io_window_new(const io_options *o) {
   uint64_t warm_ms = o->operations / 8 > WARM_MS_LEAST ? o->operations / 8 : WARM_MS_LEAST;
   io_window w = {.from = io_now() + warm_ms * 1000000u};
@@ -101,7 +105,7 @@ io_window io_window_new(const io_options *o) {
 
 bool io_window_over(io_window *w, const io_children *c, io_said *said, uint64_t now) {
   if (!w->open && now >= w->from) {
-    *said = (io_said){0};
+    io_said_new(said);
     w->clocks = io_clocks_now(c);
     w->open = true;
   }

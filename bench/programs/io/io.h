@@ -27,13 +27,16 @@ typedef struct io_options {
   uint32_t work;       /* nanoseconds that the client computes for each answer */
 } io_options;
 
-/* What is said of a run. What is 0 or less is left out, but for the idle share. */
+/* What is said of a run. What is IO_UNSAID is left out. */
+#define IO_UNSAID (-1.0)
 typedef struct io_said {
   uint64_t operations;
   double wall_ns, server_ns, client_idle; /* idle: share of the time that the client slept */
   double bytes, cores;
   histogram waits;
 } io_said;
+
+void io_said_new(io_said *said);
 
 /* ---- children.c ---- */
 
@@ -55,7 +58,7 @@ typedef struct io_clocks {
   uint64_t now, server, client;
 } io_clocks;
 
-/* client: what this thread and the origin have run, and what this thread has waited for its core. */
+/* client: what this thread and the origin have run, and what this thread has waited to run. */
 io_clocks io_clocks_now(const io_children *c);
 void io_clocks_say(io_said *said, const io_clocks *from, const io_clocks *to);
 uint64_t io_resident_bytes(pid_t of);

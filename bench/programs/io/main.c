@@ -80,8 +80,8 @@ static void print(const io_options *o, const io_said *said) {
   printf(", \"client_idle\": %.4f, \"per_second\": %.1f", said->client_idle,
          operations / said->wall_ns * 1e9);
   if (o->rate) printf(", \"of_rate\": %.4f", operations / said->wall_ns * 1e9 / o->rate);
-  if (said->bytes > 0) printf(", \"bytes\": %.1f", said->bytes);
-  if (said->cores > 0) printf(", \"cores\": %.6f", said->cores);
+  if (said->bytes >= 0) printf(", \"bytes\": %.1f", said->bytes);
+  if (said->cores >= 0) printf(", \"cores\": %.6f", said->cores);
   for (size_t i = 0; said->waits.count && i < sizeof quantiles / sizeof *quantiles; i++) {
     printf(", \"%s\": %llu", quantiles[i].name,
            (unsigned long long)histogram_quantile(&said->waits, quantiles[i].quantile));
@@ -102,6 +102,7 @@ int main(int count, char **values) {
   if (!o.server) return usage(stderr, 2);
   io_children children;
   static io_said said;
+  io_said_new(&said);
   io_children_start(&children, &o);
   w->run(&o, &children, &said);
   io_children_stop(&children);

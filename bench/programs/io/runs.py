@@ -1,7 +1,7 @@
 """That bench-io measures, and is not to be deceived: runs.py DIRECTORY, where its programs are.
 
-It runs each workload for some milliseconds; it has servers that send back what is wrong, and asks for
-a failure; and it has a client that is busy, and asks ../../compare for the word "refused"."""
+It runs each workload for some milliseconds; it has servers that send back what is wrong, and asks
+for a failure; and it has a client that is busy, and asks ../../compare for the word "refused"."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def limits() -> list[str]:
 
 
 def workloads() -> None:
-    short = ("--operations", "40")
+    short = ("--operations", "200")
     origin = ("--origin", f"{WHERE}/bench-io-epoll @")
     for name in limits():
         for more in ((), ("--amount", "16384", "--tasks", "8"), ("--tasks", "512")):
@@ -81,7 +81,7 @@ def workloads() -> None:
         measured("echo", *ours(name, " %"), *origin, *short, "--tasks", "4", "--amount", "16384")
         measured("connects", *ours(name), *short)
         idle = measured("idle", *ours(name), *short, "--tasks", "400")
-        assert idle["client_idle"] > 0.5, idle
+        assert idle["client_idle"] > 0.5 and 0 <= idle["cores"] < 0.5 and idle["bytes"] >= 0, idle
         at_rate = measured("echo", *ours(name), "--operations", "300", "--rate", "1000")
         assert at_rate["of_rate"] < 1.2, at_rate
 

@@ -1,9 +1,9 @@
 /* uring.c: the limit: echo and relay by io_uring, one-shot recv and send, one thread whose ring is
  * its own (SINGLE_ISSUER, DEFER_TASKRUN).
  *
- * A way is one direction of a connection: recv at one socket, send all of it at the other, again. An
- * echo has one way, from a socket to itself, a relay has two. When a way ends, both sockets are shut
- * down, which ends the other way; they are closed when no way is left. */
+ * A way is one direction of a connection: recv at one socket, send all of it at the other, again.
+ * An echo has one way, from a socket to itself, a relay has two. When a way ends, both sockets are
+ * shut down, which ends the other way; they are closed when no way is left. */
 #include <liburing.h>
 #include <stdbool.h>
 
