@@ -1,8 +1,8 @@
 """I/O: servers beside raw epoll and raw io_uring, and what is demanded of volt's.
 
 Each run starts one server on one core and loads it from the other one (bench/programs/io). The
-first figure is the CPU time of the server for one operation, by the server's own clock; its ratio to
-the first line of the table is taken within rounds.
+first figure is the CPU time of the server for one operation, by the server's own clock; its ratio
+to the first line of the table is taken within rounds.
 
 A client that slept for less than 5 % of a run was as busy as the server: how many messages a second
 went round, and how long they took, says more of the client than of the server. Those figures of
@@ -365,7 +365,8 @@ def table(row: dict[str, Any]) -> list[list[str]]:
 def failures(given: dict[str, Any]) -> list[str]:
     lines = [f"{name} is left out: {why}" for name, why in given["left_out"].items()]
     lines += [f"{row['title']}: {arm['label']} has failed: "
-              + " ".join(arm["failed"].splitlines()[1:]) for row in given["rows"] for arm in row["arms"] if arm["failed"]]
+              + " ".join(arm["failed"].splitlines()[1:])
+              for row in given["rows"] for arm in row["arms"] if arm["failed"]]  # fmt: skip
     return [" ".join(line.split()) for line in lines]
 
 
@@ -437,6 +438,9 @@ def serve(directory: str) -> None:
 
 def main() -> int:
     o = arguments()
+    if len(os.sched_getaffinity(0)) < 2:
+        tell("the server and the client need a core each")
+        return 77
     directory = tempfile.mkdtemp(prefix="volt-bench-")
     os.environ["BENCH_DIR"] = directory
     try:

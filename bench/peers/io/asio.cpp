@@ -1,5 +1,5 @@
-// asio.cpp: echo by Boost.Asio: a session for each connection, which reads what there is, writes all
-// of it, and reads again. One thread, and the io_context knows it.
+// asio.cpp: echo by Boost.Asio: a session for each connection, which reads what there is, writes
+// all of it, and reads again. One thread, and the io_context knows it.
 #include <array>
 #include <boost/asio.hpp>
 #include <memory>
