@@ -124,6 +124,7 @@ class Where:
         scripts = os.path.dirname(os.path.abspath(__file__)) + "/../peers/io"
         self.places = {"ours": o.ours, "peers": o.peers, "apps": o.apps, "scripts": scripts,
                        "www": www}  # fmt: skip
+        self.given = {name for name, _ in o.left_out}
         self.left_out: dict[str, str] = dict(o.left_out)
         self.programs: dict[str, str] = {}
 
@@ -138,7 +139,7 @@ class Where:
         needed = server.peer if program.endswith(".sh") else program
         if server.peer not in self.left_out and not shutil.which(needed):
             self.left_out[server.peer] = f"there is no {os.path.basename(needed)}"
-        return shutil.which(needed) is not None
+        return server.peer not in self.given and shutil.which(needed) is not None
 
     def client(self) -> str:
         return self.filled("{ours}/bench-io")
