@@ -252,6 +252,7 @@ def test_addresses(back_end):
         check("its path is removed", require, not os.path.exists(path), "it is there")
         with serving(back_end, "--listen", f"unix:{path}") as server:
             server.kill()
+            wait_until(lambda: refused(server), "the system has closed all that it had")
         check("a path that was left behind is taken over", echoes, f"unix:{path}")
     check("abstract", echoes, f"unix:@volt-echo-test.{os.getpid()}")
 

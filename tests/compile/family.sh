@@ -12,7 +12,7 @@ declare -A no_primitive=(
   [async]='awaits futures' [select]='of futures' [time]='of futures' [loop]='polls futures'
   [timer]='see docs/design.md' [bcs_lock]='see docs/bcs.md' [bcs_queue]='see docs/bcs.md'
   [mpsc]='see docs/bcs.md' [task]='see docs/runtime.md' [runtime]='see docs/runtime.md'
-  [io]='of the system'
+  [io]='of the system' [net]='of the system' [process]='of the system'
 )
 
 lines() { # what all unit tests say, and a function that uses it
