@@ -273,7 +273,7 @@ static volt_future *begin_recv(volt_op *op, volt_fd *d) {
 }
 
 static volt_future *begin_send(volt_op *op, volt_fd *d) {
-  (void)kit_fill(d);
+  (void)kit_fill(&guilty.l);
   return volt_fd_send_future(op, d, guilty.text, 1, 0);
 }
 

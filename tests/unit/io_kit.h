@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -22,6 +23,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/un.h>
 #include <termios.h>
 #include <unistd.h>
@@ -381,17 +383,37 @@ static inline void kit_far_expect(kit_link *l, const char *text) {
   assert_false(kit_far_is_ready(l->far, POLLIN));
 }
 
-/* Fill the way out until it would block. Returns how many bytes were taken. Bytes count up. */
-static inline size_t kit_fill(volt_fd *d) {
+/* Fill the way out until it would block. Bytes count up from all. Returns how many were taken. */
+static inline size_t kit_fill_once_(int fd, size_t all) {
   static char chunk[65536];
-  size_t all = 0;
-  for (;;) {
+  ssize_t n = 0;
+  for (; n >= 0; all += (size_t)(n > 0 ? n : 0)) {
     for (size_t i = 0; i < sizeof chunk; i++) chunk[i] = (char)((all + i) % 251);
-    ssize_t n = write(volt_fd_number(d), chunk, sizeof chunk);
-    if (n < 0) break;
-    all += (size_t)n;
+    n = write(fd, chunk, sizeof chunk);
   }
   REQUIRE(errno == EAGAIN);
+  return all;
+}
+
+/* Whether bytes of TCP are on their way still: the room that they leave would come later. */
+static inline bool kit_is_on_its_way_(int fd, int far, size_t all) {
+  int domain = 0, here = 0, there = 0;
+  socklen_t size = sizeof domain;
+  (void)getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size);
+  if (domain != AF_INET && domain != AF_INET6) return false;
+  REQUIRE(ioctl(fd, SIOCOUTQ, &here) == 0 && ioctl(far, FIONREAD, &there) == 0);
+  return (size_t)here + (size_t)there != all;
+}
+
+/* Fill the way to the far end, and leave no room. Returns how many bytes, that count up, were taken. */
+static inline size_t kit_fill(kit_link *l) {
+  int fd = volt_fd_number(&l->near);
+  size_t all = kit_fill_once_(fd, 0), before;
+  do {
+    while (kit_is_on_its_way_(fd, l->far, all)) (void)poll(NULL, 0, 1);
+    before = all;
+    all = kit_fill_once_(fd, all);
+  } while (all != before);
   return all;
 }
 

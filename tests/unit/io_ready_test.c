@@ -69,7 +69,7 @@ static void room_and_the_end_are_seen(void **state) {
       size_t at = 0;
       kit_link_out(k, &l, kind);
       kit_start(k, &other, (kit_way)way, volt_fd_ready_future(&end, &l.near, POLLRDHUP));
-      (void)kit_fill(&l.near);
+      (void)kit_fill(&l);
       kit_start(k, &one, (kit_way)way, volt_fd_ready_future(&op, &l.near, POLLOUT));
       assert_result(kit_look(k, &one), VOLT_PENDING);
       while (kit_look(k, &one) == VOLT_PENDING) (void)kit_drain(l.far, &at);
@@ -97,7 +97,7 @@ static void errors_and_hang_ups_are_always_said(void **state) {
     assert_int_equal(op.n & POLLHUP, POLLHUP);
     kit_unlink(&l);
     kit_link_out(k, &l, PIPE);
-    (void)kit_fill(&l.near);
+    (void)kit_fill(&l);
     kit_start(k, &one, (kit_way)way, volt_fd_ready_future(&op, &l.near, POLLOUT));
     assert_result(kit_look(k, &one), VOLT_PENDING);
     kit_close_far(&l);
@@ -188,7 +188,7 @@ static void try_does_it_once_or_says_that_it_cannot(void **state) {
     assert_result(volt_fd_try_recv(&l.near, text, 16, 0, &n), VOLT_OK);
     assert_int_equal(n, 2);
     assert_string_equal(text, "in");
-    size_t filled = kit_fill(&l.near), at = 0;
+    size_t filled = kit_fill(&l), at = 0;
     assert_result(volt_fd_try_send(&l.near, "x", 1, 0, &n), VOLT_EAGAIN);
     while (at < filled) (void)kit_drain(l.far, &at);
     kit_close_far(&l);

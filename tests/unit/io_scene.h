@@ -38,7 +38,7 @@ static inline void scene_make_in(scene *s) {
 
 static inline void scene_make_out(scene *s) {
   kit_link_out(s->k, &s->l, s->kind);
-  s->filled = kit_fill(&s->l.near);
+  s->filled = kit_fill(&s->l);
   s->byte = (unsigned char)(s->filled % 251);
 }
 

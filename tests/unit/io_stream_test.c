@@ -260,7 +260,7 @@ static void nothing_to_send_is_ready_at_once(void **state) {
     kit_link l;
     volt_op op;
     kit_link_out(k, &l, kind);
-    (void)kit_fill(&l.near);
+    (void)kit_fill(&l);
     op.n = 99;
     assert_result(kit_run(k, way, send_all(&op, &l.near, "", 0, kind)), VOLT_OK);
     assert_int_equal(op.n, 0);
@@ -305,7 +305,7 @@ static void both_directions_at_once(void **state) {
     size_t at = 0;
     kit_link_out(k, &l, kind);
     kit_start(k, &receiver, way, receive(&in, &l.near, text, sizeof text, kind));
-    size_t filled = kit_fill(&l.near);
+    size_t filled = kit_fill(&l);
     unsigned char next = (unsigned char)(filled % 251);
     kit_start(k, &sender, way, send_all(&out, &l.near, &next, 1, kind));
     kit_far_send(&l, "in");
