@@ -39,8 +39,9 @@ static void op_await_grant(volt_op *op) {
 }
 
 void volt_op_await_(volt_op *op, volt_io_ *io) {
-  int here = volt_rt_worker_here_(io->rt);
-  if (here < 0) {
+  volt_rt *rt = io->rt;
+  int here = volt_rt_worker_here_(rt);
+  if (here < 0 && !volt_rt_is_by_hand_(rt)) {
     (void)volt_waiter_await_(op_waiter(op));
     return;
   }
@@ -48,8 +49,9 @@ void volt_op_await_(volt_op *op, volt_io_ *io) {
   unsigned spins = 0;
   while (volt_waiter_result(op_waiter(op)) == VOLT_PENDING) {
     /* what it waits for may be in this worker's share, or in that of another worker, which waits
-     * here for one in this worker's */
-    if (!driver->ops->look || !driver->ops->look(driver, (unsigned)here)) volt_pause_(&spins);
+     * here for one in this worker's; by hand it may be that no thread runs the runtime */
+    bool any = here < 0 ? volt_rt_look_by_hand_(rt) : driver->ops->look(driver, (unsigned)here);
+    if (!any) volt_pause_(&spins);
   }
 }
 

@@ -25,7 +25,10 @@
  *       waits for it, a few dozen instructions. If the waker was called already, the first call
  *       does not go on.
  *   R4  Interleaving: mail is left for the driver's look as the thread sets its bit. Prevented by: as
- *       in parking.c R4, for the loop's bit and for the thread's. */
+ *       in parking.c R4, for the loop's bit and for the thread's.
+ *   R5  Interleaving: a thread looks for what has completed between two runs (volt_rt_look_by_hand_());
+ *       meanwhile another thread calls volt_rt_run(). Prevented by: as in R3, is_run is LEAVES
+ *       during the look. If the look has woken tasks, this thread calls the loop's waker after it. */
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "../core/spin.h"
@@ -103,6 +106,25 @@ static bool by_hand_run(volt_worker *w, unsigned sleeper, volt_task *until) {
   volt_worker_end_here_();
   *may_not_block = before;
   return idle;
+}
+
+bool volt_rt_is_by_hand_(volt_rt *rt) {
+  return rt->config.flags & VOLT_RT_BY_HAND;
+}
+
+bool volt_rt_look_by_hand_(volt_rt *rt) {
+  volt_worker *w = &rt->worker[0];
+  uint32_t seen = NOT_RUN;
+  /* by_hand:H1 <- by_hand:H2: after all that the last thread to run it did; R5 */
+  if (!volt_cas_acquire(&rt->is_run, &seen, LEAVES)) return false;
+  volt_worker_begin_here_(w);
+  bool any = rt->driver->ops->look(rt->driver, 0);
+  volt_worker_end_here_();
+  bool woken = w->lifo || volt_ring_count_(&w->ring) > 0;
+  by_hand_end(w);
+  if (woken) volt_rt_work_queued_(rt);
+  volt_doorbell_ring_(w->doorbell); /* look() has taken off a ring that may have been for the loop */
+  return any;
 }
 
 uint64_t volt_worker_run_by_hand_(volt_worker *w) {

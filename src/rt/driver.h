@@ -101,5 +101,12 @@ VOLT_API int volt_rt_worker_here_(volt_rt *rt);
  * is awake, it looks before it sleeps. Threads: any; rt lives until this has returned. */
 VOLT_API void volt_rt_mail_left_(volt_rt *rt, unsigned worker);
 
+/* Whether rt is run by hand. */
+VOLT_API bool volt_rt_is_by_hand_(volt_rt *rt);
+
+/* By hand, on a thread that does not run rt: look() once, if no thread runs it meanwhile. Calls the
+ * loop's waker if that has woken tasks. Returns whether look() has completed anything. */
+VOLT_API bool volt_rt_look_by_hand_(volt_rt *rt);
+
 VOLT_END_DECLS
 #endif
