@@ -16,12 +16,12 @@
  *
  * Labels: io */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* epoll_pwait2, POLLRDHUP */
+#define _GNU_SOURCE /* POLLRDHUP, syscall */
 #endif
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <time.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "epoll.h"
@@ -125,14 +125,17 @@ static int epoll_wait_ms(volt_epoll_ *e, struct epoll_event *events, uint64_t de
   return epoll_wait(e->number, events, EVENTS, timeout);
 }
 
+/* Not every libc has a function for it. The system takes 64 bits for each part, on all machines. */
+static int epoll_wait_ns(volt_epoll_ *e, struct epoll_event *events, uint64_t left_ns) {
+  const int64_t left[2] = {(int64_t)(left_ns / 1000000000), (int64_t)(left_ns % 1000000000)};
+  return (int)syscall(SYS_epoll_pwait2, e->number, events, EVENTS, left, NULL, (size_t)0);
+}
+
 static int epoll_wait_for(volt_epoll_ *e, struct epoll_event *events, uint64_t deadline_ns) {
   if (deadline_ns == 0) return epoll_wait(e->number, events, EVENTS, 0);
   if (deadline_ns == VOLT_NO_DEADLINE) return epoll_wait(e->number, events, EVENTS, -1);
   if (e->has_no_pwait2) return epoll_wait_ms(e, events, deadline_ns);
-  uint64_t left_ns = epoll_left_ns(deadline_ns);
-  struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
-                          .tv_nsec = (long)(left_ns % 1000000000)};
-  return epoll_pwait2(e->number, events, EVENTS, &left, NULL);
+  return epoll_wait_ns(e, events, epoll_left_ns(deadline_ns));
 }
 
 /* self: the worker that this thread sleeps as; UINT32_MAX: none. */
@@ -256,9 +259,8 @@ static const volt_io_ops_ epoll_io_ops = {.watch = epoll_io_watch, .unwatch = ep
 
 /* Whether the system knows epoll_pwait2() (Linux 5.11), and allows it. */
 static bool epoll_has_pwait2(volt_epoll_ *e) {
-  struct epoll_event event;
-  const struct timespec none = {0, 0};
-  return epoll_pwait2(e->number, &event, 1, &none, NULL) >= 0;
+  struct epoll_event events[EVENTS];
+  return epoll_wait_ns(e, events, 0) >= 0;
 }
 
 static int epoll_add_doorbells(epoll_io *self, const volt_rt_config *config, const int *doorbell) {

@@ -38,7 +38,7 @@ typedef struct volt_sim_mark_ {
 typedef struct volt_sim_flow_ {
   struct volt_sim_conn_ *conn;
   uint8_t *bytes;
-  uint64_t size;
+  size_t size;
   uint64_t sent, arrived, taken;
   volt_sim_mark_ mark[VOLT_SIM_MARKS_];
   unsigned first_mark, marks;

@@ -85,16 +85,24 @@ static void flow_send(volt_sim_flow_ *flow) {
   }
 }
 
-static void flow_copy(volt_sim_flow_ *flow, uint64_t at, void *to, const void *from, size_t size) {
-  size_t place = (size_t)(at % flow->size);
-  size_t first = size < flow->size - place ? size : flow->size - place;
-  if (from) {
-    memcpy(flow->bytes + place, from, first);
-    memcpy(flow->bytes, (const uint8_t *)from + first, size - first);
-  } else {
-    memcpy(to, flow->bytes + place, first);
-    memcpy((uint8_t *)to + first, flow->bytes, size - first);
-  }
+/* How many of size bytes from count `at` on are before the end of the ring; the rest is at its
+ * beginning. */
+static size_t flow_first_part(const volt_sim_flow_ *flow, uint64_t at, size_t size) {
+  size_t to_end = flow->size - (size_t)(at % flow->size);
+  return size < to_end ? size : to_end;
+}
+
+static void flow_put(volt_sim_flow_ *flow, const uint8_t *from, size_t size) {
+  size_t first = flow_first_part(flow, flow->sent, size);
+  memcpy(flow->bytes + flow->sent % flow->size, from, first);
+  memcpy(flow->bytes, from + first, size - first);
+  flow->sent += size;
+}
+
+static void flow_look(const volt_sim_flow_ *flow, uint8_t *to, size_t size) {
+  size_t first = flow_first_part(flow, flow->taken, size);
+  memcpy(to, flow->bytes + flow->taken % flow->size, first);
+  memcpy(to + first, flow->bytes, size - first);
 }
 
 /* ---- connections ---- */
@@ -222,7 +230,7 @@ ssize_t volt_sim_stream_recv_(volt_sim_socket_ *s, void *to, size_t size, bool p
   uint64_t there = flow->arrived - flow->taken;
   if (there == 0) return flow->end_arrived ? 0 : -EAGAIN;
   size_t n = stream_shorten(s->net, there < size ? (size_t)there : size);
-  flow_copy(flow, flow->taken, to, NULL, n);
+  flow_look(flow, (uint8_t *)to, n);
   if (peeks) return (ssize_t)n;
   flow->taken += n;
   volt_sim_became_ready_(s->conn->side[1 - s->side], POLLOUT);
@@ -243,8 +251,7 @@ ssize_t volt_sim_stream_send_(volt_sim_socket_ *s, const void *from, size_t size
   uint64_t room = flow->size - (flow->sent - flow->taken);
   if (room == 0) return -EAGAIN;
   size_t n = stream_shorten(s->net, room < size ? (size_t)room : size);
-  flow_copy(flow, flow->sent, NULL, from, n);
-  flow->sent += n;
+  flow_put(flow, (const uint8_t *)from, n);
   VOLT_ASSERT(flow->sent <= flow->taken + flow->size); /* I1 */
   if (volt_sim_happens_(s->net, s->net->faults.reset_per_million)) {
     volt_sim_conn_reset_(conn);
