@@ -2,6 +2,9 @@
  * cannot; and a connect to a Unix socket whose listener has no room, which nothing reports: the
  * thread tries again after a nap.
  *
+ * First the poller itself reads what is in memory already, without a thread: a read at an offset that
+ * finds all there. In a select it does not, because a read there must wait for the decision.
+ *
  * The future becomes one of the blocking pool (src/rt/blocking.c), with tables of its own here. The
  * operation is counted in volt_fd.calls from its first poll until the call has returned, or will
  * never be made, so a close waits for it (op.h I2). */
@@ -128,13 +131,34 @@ static int offload_begin(volt_op *op, volt_ctx *ctx) {
   return offload_poll(&op->as.future, ctx);
 }
 
+/* Read from memory. Returns whether op is done: then op->n says how much there was. */
+static bool offload_read_now(volt_op *op) {
+  const volt_fd *d = op->fd;
+  bool is_read = op->kind == VOLT_OP_READ_ && op->at >= 0;
+  if (!is_read || op->size == 0) return false;
+  struct iovec rest = {op->memory, op->size};
+  ssize_t got;
+  do {
+    got = d->io->sys->readv_now(d->number, &rest, 1, (off_t)(op->at + (int64_t)op->n));
+    if (got < 0) break;
+    op->n += (size_t)got;
+    rest.iov_base = (char *)op->memory + op->n;
+    rest.iov_len = op->size - op->n;
+  } while (got > 0 && rest.iov_len > 0);
+  if (got < 0) op->n = 0; /* a thread reads it all */
+  return got >= 0;
+}
+
 int volt_op_begin_pool_(volt_op *op, volt_ctx *ctx) {
   volt_fd *d = op->fd;
   volt_short_lock_lock_(&d->lock);
   int result = volt_op_enter_(op);
   if (result == VOLT_OK) d->calls += 1;
   volt_short_lock_unlock_(&d->lock);
-  return result == VOLT_OK ? offload_begin(op, ctx) : result;
+  if (result != VOLT_OK) return result;
+  if (ctx->decision || !offload_read_now(op)) return offload_begin(op, ctx);
+  offload_leave(op);
+  return VOLT_OK;
 }
 
 int volt_op_move_to_pool_(volt_op *op, bool is_new, volt_ctx *ctx) {

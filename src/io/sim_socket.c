@@ -357,6 +357,11 @@ static ssize_t socket_writev(int fd, const struct iovec *parts, int count, off_t
   return socket_sendmsg(fd, &message, 0);
 }
 
+static ssize_t file_readv_now(int fd, const struct iovec *parts, int count, off_t at) {
+  if (volt_sim_is_number_(fd)) return -EOPNOTSUPP;
+  return volt_sys_real_.readv_now(fd, parts, count, at);
+}
+
 static ssize_t socket_sendfile(int to, int from, off_t at, size_t size) {
   if (!volt_sim_is_number_(to)) return volt_sys_real_.sendfile(to, from, at, size);
   uint8_t bytes[4096];
@@ -379,6 +384,7 @@ const volt_sys_ volt_sys_simulated_ = {.recv = socket_recv,
                                        .sendmsg = socket_sendmsg,
                                        .readv = socket_readv,
                                        .writev = socket_writev,
+                                       .readv_now = file_readv_now,
                                        .sendfile = socket_sendfile,
                                        .accept = socket_accept,
                                        .connect = socket_connect,

@@ -52,6 +52,20 @@ static ssize_t sys_readv(int fd, const struct iovec *parts, int count, off_t at)
   return result;
 }
 
+static ssize_t sys_readv_now(int fd, const struct iovec *parts, int count, off_t at) {
+#ifdef RWF_NOWAIT
+  ssize_t result;
+  SYS_TRY(result, preadv2(fd, parts, count, at, RWF_NOWAIT));
+  return result;
+#else
+  (void)fd;
+  (void)parts;
+  (void)count;
+  (void)at;
+  return -EOPNOTSUPP;
+#endif
+}
+
 static ssize_t sys_writev(int fd, const struct iovec *parts, int count, off_t at) {
   ssize_t result;
   SYS_TRY(result, at < 0 ? writev(fd, parts, count) : pwritev(fd, parts, count, at));
@@ -221,6 +235,7 @@ const volt_sys_ volt_sys_real_ = {.recv = sys_recv,
                                   .sendmsg = sys_sendmsg,
                                   .readv = sys_readv,
                                   .writev = sys_writev,
+                                  .readv_now = sys_readv_now,
                                   .sendfile = sys_sendfile,
                                   .accept = sys_accept,
                                   .connect = sys_connect,

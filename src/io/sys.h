@@ -20,6 +20,9 @@ typedef struct volt_sys_ {
   ssize_t (*sendmsg)(int fd, const struct msghdr *message, int flags);
   ssize_t (*readv)(int fd, const struct iovec *parts, int count, off_t at);  /* at -1: no offset */
   ssize_t (*writev)(int fd, const struct iovec *parts, int count, off_t at); /* the same */
+  /* readv() of a file, at an offset, without waiting for the disk. It may end before the end of the
+   * file, with less. A failure: it is not possible so. */
+  ssize_t (*readv_now)(int fd, const struct iovec *parts, int count, off_t at);
   ssize_t (*sendfile)(int to, int from, off_t at, size_t size);
   int (*accept)(int fd); /* non-blocking, close on exec */
   int (*connect)(int fd, const struct sockaddr *to, socklen_t size);
