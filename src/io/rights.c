@@ -22,11 +22,11 @@ int volt_rights_put(volt_rights *m, const void *from, size_t size, const int *nu
   if (count == 0) return VOLT_OK;
   memset(&m->control, 0, sizeof m->control);
   m->message.msg_control = m->control.bytes;
-  m->message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+  m->message.msg_controllen = (socklen_t)CMSG_SPACE(sizeof(int) * count);
   struct cmsghdr *header = CMSG_FIRSTHDR(&m->message);
   header->cmsg_level = SOL_SOCKET;
   header->cmsg_type = SCM_RIGHTS;
-  header->cmsg_len = CMSG_LEN(sizeof(int) * count);
+  header->cmsg_len = (socklen_t)CMSG_LEN(sizeof(int) * count);
   memcpy(CMSG_DATA(header), numbers, sizeof(int) * count);
   return VOLT_OK;
 }
@@ -49,11 +49,21 @@ static size_t rights_in(const volt_rights *m, struct cmsghdr *header) {
   return bytes / sizeof(int);
 }
 
+/* The part behind that one, or NULL. As CMSG_NXTHDR(), which not every libc has without a warning. */
+static struct cmsghdr *rights_next(volt_rights *m, struct cmsghdr *header) {
+  size_t at = (size_t)((char *)header - m->control.bytes);
+  size_t left = m->message.msg_controllen - at;
+  if (header->cmsg_len < CMSG_LEN(0) || header->cmsg_len > left) return NULL;
+  size_t space = CMSG_SPACE(header->cmsg_len - CMSG_LEN(0));
+  if (space > left || left - space < sizeof *header) return NULL;
+  return (struct cmsghdr *)(void *)((char *)header + space);
+}
+
 int volt_rights_take(volt_rights *m, int *numbers, unsigned room, unsigned *count) {
   bool is_cut = m->message.msg_flags & MSG_CTRUNC;
   *count = 0;
   struct cmsghdr *header = m->message.msg_controllen ? CMSG_FIRSTHDR(&m->message) : NULL;
-  for (; header && header->cmsg_len; header = CMSG_NXTHDR(&m->message, header)) {
+  for (; header && header->cmsg_len; header = rights_next(m, header)) {
     size_t came = rights_in(m, header);
     for (size_t i = 0; i < came; i++) {
       int number;

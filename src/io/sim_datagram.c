@@ -34,7 +34,7 @@ static void datagram_arrived(void *ctx) {
 
 static size_t datagram_size(const struct msghdr *message) {
   size_t size = 0;
-  for (size_t i = 0; i < message->msg_iovlen; i++) size += message->msg_iov[i].iov_len;
+  for (size_t i = 0; i < (size_t)message->msg_iovlen; i++) size += message->msg_iov[i].iov_len;
   return size;
 }
 
@@ -45,7 +45,7 @@ static volt_sim_datagram_ *datagram_new(const volt_sim_socket_ *s, const struct 
   g->from = s->local;
   g->from_size = s->local_size;
   g->size = 0;
-  for (size_t i = 0; i < message->msg_iovlen; i++) {
+  for (size_t i = 0; i < (size_t)message->msg_iovlen; i++) {
     memcpy(g->bytes + g->size, message->msg_iov[i].iov_base, message->msg_iov[i].iov_len);
     g->size += message->msg_iov[i].iov_len;
   }
@@ -91,7 +91,7 @@ ssize_t volt_sim_datagram_recv_(volt_sim_socket_ *s, struct msghdr *message, int
   if (!datagram_is_there(s)) return s->reads_no_more ? 0 : -EAGAIN;
   const volt_sim_datagram_ *g = s->datagrams;
   size_t copied = 0;
-  for (size_t i = 0; i < message->msg_iovlen && copied < g->size; i++) {
+  for (size_t i = 0; i < (size_t)message->msg_iovlen && copied < g->size; i++) {
     size_t part = message->msg_iov[i].iov_len;
     if (part > g->size - copied) part = g->size - copied;
     memcpy(message->msg_iov[i].iov_base, g->bytes + copied, part);

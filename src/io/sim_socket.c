@@ -122,7 +122,7 @@ static bool address_is_at(volt_sim_socket_ *s, const void *address, socklen_t si
   memcpy(&a, address, size);
   if (s->local_size == 0 || s->local.ss_family != a.ss_family) return false;
   in_port_t *mine = address_port(&s->local), *other = address_port(&a);
-  if (mine && *mine != *other) return false;
+  if (mine && other && *mine != *other) return false;
   if (mine && address_is_any(&s->local)) return true;
   return s->local_size == size && memcmp(&s->local, &a, size) == 0;
 }
@@ -277,6 +277,8 @@ static int socket_ready(int fd, short events) {
 
 /* ---- bytes ---- */
 
+enum { PARTS_MAX = 1024 }; /* as the system has it */
+
 /* On a stream: one part after the other, until one is not moved whole. */
 static ssize_t stream_each(volt_sim_socket_ *s, const struct iovec *parts, size_t count,
                            ssize_t (*move)(volt_sim_socket_ *, const struct iovec *)) {
@@ -315,7 +317,7 @@ static ssize_t socket_recvmsg(int fd, struct msghdr *message, int flags) {
   message->msg_namelen = 0;
   message->msg_flags = 0;
   bool peeks = flags & MSG_PEEK; /* the first part only: enough to see what comes */
-  size_t count = peeks && message->msg_iovlen > 1 ? 1 : message->msg_iovlen;
+  size_t count = peeks && message->msg_iovlen > 1 ? 1 : (size_t)message->msg_iovlen;
   return stream_each(s, message->msg_iov, count, peeks ? stream_peek_part : stream_recv_part);
 }
 
@@ -326,7 +328,7 @@ static ssize_t socket_sendmsg(int fd, const struct msghdr *message, int flags) {
   socket_name(s);
   if (s->type == SOCK_DGRAM) return volt_sim_datagram_send_(s, message);
   if (message->msg_controllen > 0) return -EOPNOTSUPP;
-  return stream_each(s, message->msg_iov, message->msg_iovlen, stream_send_part);
+  return stream_each(s, message->msg_iov, (size_t)message->msg_iovlen, stream_send_part);
 }
 
 static ssize_t socket_recv(int fd, void *to, size_t size, int flags) {
@@ -344,16 +346,18 @@ static ssize_t socket_send(int fd, const void *from, size_t size, int flags) {
 static ssize_t socket_readv(int fd, const struct iovec *parts, int count, off_t at) {
   if (!volt_sim_is_number_(fd)) return volt_sys_real_.readv(fd, parts, count, at);
   if (at != -1) return -ESPIPE;
+  if (count < 0 || count > PARTS_MAX) return -EINVAL;
   struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts,
-                           .msg_iovlen = (size_t)count};
+                           .msg_iovlen = (uint16_t)count};
   return socket_recvmsg(fd, &message, 0);
 }
 
 static ssize_t socket_writev(int fd, const struct iovec *parts, int count, off_t at) {
   if (!volt_sim_is_number_(fd)) return volt_sys_real_.writev(fd, parts, count, at);
   if (at != -1) return -ESPIPE;
+  if (count < 0 || count > PARTS_MAX) return -EINVAL;
   struct msghdr message = {.msg_iov = (struct iovec *)(uintptr_t)parts,
-                           .msg_iovlen = (size_t)count};
+                           .msg_iovlen = (uint16_t)count};
   return socket_sendmsg(fd, &message, 0);
 }
 

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-extern char **environ;
 
 /* What is made for a child, and unmade when it has started. */
 struct launch {
