@@ -292,6 +292,8 @@ def refused(server):
     try:
         server.connect().close()
         return False
+    except ConnectionResetError:  # it came as the listener was closed
+        return False
     except ConnectionRefusedError:
         return True
 
