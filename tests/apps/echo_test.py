@@ -267,6 +267,7 @@ def without_descriptors(back_end):
         clients = [server.connect() for _ in range(60)]  # the system's queue takes the others
         for s in clients:
             s.sendall(WORD)
+        wait_until(lambda: server.said() != "", "the server says that it cannot accept")
         for s in clients:
             require(read_exactly(s, len(WORD)) == WORD, "other bytes")
             s.close()

@@ -18,6 +18,7 @@ trap '[ -z "$server" ] || kill -KILL "$server"; rm -rf "$scratch"' EXIT
 
 # start OPTIONS...: leaves $server and $port.
 start() {
+  : >out # of the server before
   "$program" --listen 127.0.0.1:0 --workers 2 "$@" >out 2>err &
   server=$!
   local end=$((SECONDS + 60))
