@@ -71,9 +71,10 @@ VOLT_SIZE_AT_MOST_(volt_fd, 96);
 
 /* One operation. n: how many bytes were moved, exact whatever the result is. All else is private. */
 typedef struct volt_op {
-  union {
+  union volt_op_future_ {
     volt_future future;
     volt_blocking blocking; /* of a call on the blocking pool */
+    VOLT_UNION_LIKE_(volt_op_future_, blocking)
   } as;
   size_t n;
   volt_fd *fd;

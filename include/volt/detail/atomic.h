@@ -95,6 +95,16 @@ VOLT_END_DECLS
 #define VOLT_AT_(p) (p)
 #endif
 
+/* In a union of types with atomics in them, where those have constructors: begin its life as this
+ * member. */
+#if defined(__cplusplus) && __cplusplus >= 202002L
+#define VOLT_UNION_LIKE_(name, member) \
+  name() : member() {                  \
+  }
+#else
+#define VOLT_UNION_LIKE_(name, member)
+#endif
+
 /* Raw memory: begin the life of a T that has atomics in it; copy an element of any type, one of 8
  * bytes without a call. */
 #define VOLT_CONSTRUCT_(T, p) ((T *)(void *)(p))

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <memory>
 #include <new>
 #include <type_traits>
 
@@ -155,6 +156,12 @@ class volt_model_plain {
   T operator-=(T value) {
     return store(static_cast<T>(load() - value));
   }
+  T operator|=(T value) {
+    return store(static_cast<T>(load() | value));
+  }
+  T operator&=(T value) {
+    return store(static_cast<T>(load() & value));
+  }
   T operator++() {
     return store(static_cast<T>(load() + 1));
   }
@@ -274,6 +281,12 @@ inline void volt_model_move(void *to, const void *from, size_t bytes) {
   }
 }
 
+#define VOLT_UNION_LIKE_(name, member)   \
+  name() : member() {                    \
+  }                                      \
+  ~name() {                              \
+    std::destroy_at(std::addressof(member)); \
+  }
 #define VOLT_CONSTRUCT_(T, p) ::new (static_cast<void *>(p)) T
 #define VOLT_COPY_(to, from, bytes) volt_model_move((to), (from), (bytes))
 
