@@ -55,6 +55,7 @@ static volt_watch_slot *watch_new_chunk(volt_watch_table *table, unsigned chunk)
   volt_watch_slot *fresh = (volt_watch_slot *)calloc(count, sizeof *fresh);
   volt_watch_slot *seen = NULL;
   if (!fresh) return NULL;
+  for (size_t i = 0; i < count; i++) (void)VOLT_CONSTRUCT_(volt_watch_slot, fresh + i);
   /* io:W2 -> io:W1: the slots are all-zero */
   if (volt_cas_acq_rel(&table->chunks[chunk], &seen, fresh)) return fresh;
   free(fresh);
