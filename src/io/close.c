@@ -52,8 +52,10 @@ static int close_now(volt_op *op) {
   volt_fd *d = op->fd;
   int number = d->number;
   volt_fd_unwatch_(d);
+  volt_short_lock_lock_(&d->lock); /* another thread may begin an operation: it finds d closed */
   d->number = -1;
   d->is_closing = 0;
+  volt_short_lock_unlock_(&d->lock);
   int closed = number < 0 ? 0 : d->io->sys->close(number);
   return closed < 0 ? VOLT_ERRNO(-closed) : VOLT_OK;
 }
