@@ -58,6 +58,7 @@ static volt_watch_slot *watch_new_chunk(volt_watch_table *table, unsigned chunk)
   for (size_t i = 0; i < count; i++) (void)VOLT_CONSTRUCT_(volt_watch_slot, fresh + i);
   /* io:W2 -> io:W1: the slots are all-zero */
   if (volt_cas_acq_rel(&table->chunks[chunk], &seen, fresh)) return fresh;
+  for (size_t i = 0; i < count; i++) VOLT_DESTROY_(fresh + i);
   free(fresh);
   /* io:W1 <- io:W2: the slots are all-zero. Another thread was first */
   return volt_load_acquire(&table->chunks[chunk]);

@@ -82,6 +82,14 @@ struct whole_cancel_x_part : io_whole_cancel_model {
 };
 MODEL(whole_cancel_x_part, 2, bounded)
 
+// R4: the same if there is no room for the rest: it ends because it is asked to.
+struct whole_cancel_x_part_that_waits : whole_cancel_x_part {
+  whole_cancel_x_part_that_waits() {
+    io.end_by_themselves(1);
+  }
+};
+MODEL(whole_cancel_x_part_that_waits, 2, bounded)
+
 // Ended by the system although no one had asked, and given up.
 struct whole_cancel_x_unasked_end : io_whole_cancel_model {
   whole_cancel_x_unasked_end() {

@@ -288,6 +288,7 @@ inline void volt_model_move(void *to, const void *from, size_t bytes) {
     std::destroy_at(std::addressof(member)); \
   }
 #define VOLT_CONSTRUCT_(T, p) ::new (static_cast<void *>(p)) T
+#define VOLT_DESTROY_(p) std::destroy_at(p)
 #define VOLT_COPY_(to, from, bytes) volt_model_move((to), (from), (bytes))
 
 #define volt_load_relaxed(p) (p)->load(rl::mo_relaxed, $)

@@ -66,7 +66,7 @@ struct model_io_calls {
     model_io::flight *f = only->find(nullptr);
     f->op = op;
     f->own_due = 1;
-    f->was_late = 0;
+    f->was_cancelled = 0;
   }
   static void cancel(volt_io_ *io, volt_op *op) { // as uring.c does
     unsigned home = op->home;
@@ -183,9 +183,14 @@ static bool choose() {
   return rl::ctx().rand(2, rl::sched_type_user) != 0;
 }
 
+// Whether it ends although no one cancels it.
+bool model_io::ends_by_itself(const share *s) const {
+  return s->submitted < by_themselves;
+}
+
 void model_io::end(share *s, flight *f) {
   volt_op *op = f->op;
-  bool is_cancelled = f->cancel_due && choose();
+  bool is_cancelled = f->was_cancelled || (f->cancel_due && (!ends_by_itself(s) || choose()));
   int result = is_cancelled ? -ECANCELED : results[s->submitted];
   if (!is_cancelled) s->submitted += 1;
   if (result >= 0 && (op->kind == VOLT_OP_ACCEPT_ || op->kind == VOLT_OP_OPEN_)) {
@@ -198,27 +203,29 @@ void model_io::end(share *s, flight *f) {
   volt_op_ended_(op, result);
 }
 
-void model_io::end_cancel(flight *f) {
+// The report of the cancel is first, or comes alone.
+void model_io::end_cancel(share *s, flight *f) {
   volt_op *op = f->op;
+  if (f->own_due) f->was_cancelled = !ends_by_itself(s) || choose();
   f->cancel_due = 0;
   volt_op_cancel_ended_(op);
 }
 
+// Returns whether something of it was reported.
+bool model_io::look_at(share *s, flight *f) {
+  if (f->cancel_due && (!f->own_due || choose())) {
+    end_cancel(s, f);
+    return true;
+  }
+  if (!f->own_due) return false;
+  if (!ends_by_itself(s) && !f->cancel_due && !f->was_cancelled) return false;
+  end(s, f);
+  return true;
+}
+
 bool model_io::look(unsigned worker) {
   bool any = take_mail(worker);
-  for (auto &f : shares[worker].flights) {
-    if (f.cancel_due && (!f.own_due || choose())) {
-      end_cancel(&f);
-      any = true;
-    } else if (f.own_due) {
-      if (!f.was_late && choose()) {
-        f.was_late = 1;
-        continue;
-      }
-      end(&shares[worker], &f);
-      any = true;
-    }
-  }
+  for (auto &f : shares[worker].flights) any |= look_at(&shares[worker], &f);
   return any;
 }
 

@@ -54,10 +54,13 @@ class model_io {
     results[1] = second;
     results[2] = third;
   }
+  // Those after the first so many end by a cancel only, as if no byte came.
+  void end_by_themselves(uint32_t count) {
+    by_themselves = count;
+  }
   // This thread is that worker from here on; -1: none.
   static void be_worker(int worker);
-  // As that worker: what a worker does in its driver. What has completed is reported, now or in the
-  // next look: both are tried.
+  // As that worker: what a worker does in its driver. What has not ended, ends now.
   bool look(unsigned worker);
   // As that worker, until so many threads are done, and nothing is under way.
   void serve(unsigned worker, uint32_t others);
@@ -81,7 +84,7 @@ class model_io {
     VOLT_PLAIN(volt_op *) op;
     VOLT_PLAIN(uint8_t) own_due;
     VOLT_PLAIN(uint8_t) cancel_due;
-    VOLT_PLAIN(uint8_t) was_late;
+    VOLT_PLAIN(uint8_t) was_cancelled;
   };
   struct share {
     volt_mail_ mail;
@@ -98,8 +101,10 @@ class model_io {
   flight *find(volt_op *op);
   void cancel_here(volt_op *op);
   bool take_mail(unsigned worker);
+  bool ends_by_itself(const share *s) const;
   void end(share *s, flight *f);
-  void end_cancel(flight *f);
+  void end_cancel(share *s, flight *f);
+  bool look_at(share *s, flight *f);
 
   volt_io_ io; // first
   volt_watch_table watched;
@@ -107,6 +112,7 @@ class model_io {
   VOLT_ATOMIC(uint32_t) files[2];
   share shares[2];
   int results[3] = {1, 1, 1};
+  uint32_t by_themselves = 3;
   VOLT_ATOMIC(uint32_t) done;
 };
 

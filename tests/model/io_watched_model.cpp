@@ -1,0 +1,78 @@
+// io_watched_model: a report that is late, as the number it names is given to another descriptor.
+// watched.c I6, R7; watched.c W1, W2.
+// PROGRAM: io
+#include "blocker.hpp"
+#include "model_io.hpp"
+#include "poller.hpp"
+
+// R7: a report was taken; the descriptor is closed, freed, and its number used again, and watched.
+struct watched_report_x_new_use : model {
+  model_io io;
+  volt_fd *d, *next;
+  volt_op op;
+  poller::trace left[2];
+  poller *first, *second;
+  char buffer[2];
+  VOLT_PLAIN(uint32_t) was_late;
+
+  watched_report_x_new_use()
+      : d(io.make()), next(nullptr), first(new poller(&left[0])), second(new poller(&left[1])) {
+    EXPECT(first->poll(volt_fd_recv_future(&op, d, buffer, 1, 0)) == VOLT_PENDING);
+    volt_future_cancel(&op.as.future);
+    first->end();
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      io.arrive(0);
+      return;
+    }
+    volt_fd_close(d);
+    io.free(d);
+    next = io.make();
+    int result = second->poll(volt_fd_recv_future(&op, next, buffer, 1, 0));
+    if (second->end() == 0) EXPECT(result == VOLT_OK);
+  }
+  void check() override {
+    // what came before it was closed is gone with it, and reported to nobody
+    uint32_t waits = next->waiting && next->reports == 0;
+    EXPECT(!waits || io.left(0) == 0);
+    EXPECT(left[1].gone(waits ? 0u : 1u, 0) || next->reports == 0 || op.n == 1);
+    volt_future_cancel(&op.as.future);
+    EXPECT(left[0].gone(0, 1) && left[1].freed == 1);
+    volt_fd_close(next);
+    io.free(next);
+  }
+};
+MODEL(watched_report_x_new_use, 2, bounded)
+
+// W1, W2: two threads need the first chunk of the table; and each finds its own slot all-zero.
+struct watched_first_chunk : model {
+  model_io io;
+  volt_fd *d[2];
+  volt_op op[2];
+  poller *p[2];
+  poller::trace left[2];
+  char buffer[2];
+
+  watched_first_chunk() : io(model_io::does::calls, model_io::table::empty) {
+    for (unsigned i = 0; i < 2; i++) {
+      d[i] = io.make(static_cast<int>(i));
+      p[i] = new poller(&left[i]);
+      volt_fd_recv_future(&op[i], d[i], buffer, 1, 0);
+    }
+  }
+  void thread(unsigned index) override {
+    EXPECT(p[index]->poll(&op[index].as.future) == VOLT_PENDING);
+    p[index]->end();
+    io.arrive(static_cast<int>(index));
+  }
+  void check() override {
+    for (unsigned i = 0; i < 2; i++) {
+      EXPECT(left[i].gone(1, 0));
+      volt_future_cancel(&op[i].as.future);
+      volt_fd_close(d[i]);
+      io.free(d[i]);
+    }
+  }
+};
+MODEL(watched_first_chunk, 2, bounded)
