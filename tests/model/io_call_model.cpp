@@ -23,6 +23,7 @@ struct io_call_model : model {
     p->end();
   }
   void check() override {
+    expect_untouched(&op);
     EXPECT(!d->waiting && !d->receiver && d->calls == 0);
     volt_fd_close(d);
     io.free(d);

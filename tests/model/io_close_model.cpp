@@ -40,6 +40,7 @@ struct io_close_model : model {
     poison(&op);
   }
   void check() override {
+    expect_untouched(&op);
     EXPECT(left[0].gone(1));
     io.expect_idle();
   }
@@ -238,6 +239,32 @@ struct close_x_whole_that_waits : close_x_whole {
 };
 MODEL(close_x_whole_that_waits, 2, bounded)
 
+// I4: there are two; the later of them grants the closer.
+struct close_x_two_whole : io_close_whole_model {
+  volt_op other;
+  close_x_two_whole() {
+    poller *p = new poller(&left[1]);
+    model_io::be_worker(0);
+    EXPECT(p->poll(volt_fd_send_future(&other, d, buffer, 1, 0)) == VOLT_PENDING);
+    model_io::be_worker(-1);
+    p->end();
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      close_and_free();
+      io.is_done();
+    } else {
+      model_io::be_worker(0);
+      io.serve(0, 1);
+    }
+  }
+  void check() override {
+    EXPECT(left[1].gone(1));
+    io_close_model::check();
+  }
+};
+MODEL(close_x_two_whole, 2, bounded)
+
 // The closer is the home. The owner is elsewhere, and polls with a new waker.
 struct close_at_home_x_poll : io_close_whole_model {
   void thread(unsigned index) override {
@@ -262,7 +289,7 @@ MODEL(close_at_home_x_poll, 2, bounded)
 // The owner gives it up elsewhere, and the home closes: one of the two asks.
 struct close_at_home_x_cancel : io_close_whole_model {
   void thread(unsigned index) override {
-    if (index == 0) {
+    if (index == 1) {
       model_io::be_worker(0);
       volt_fd_close_future(&closer, d);
       poller *p = new poller(&left[1]);
@@ -304,3 +331,34 @@ struct close_set_waker_x_end : io_close_whole_model {
   }
 };
 MODEL(close_set_waker_x_end, 2, bounded)
+
+// It was done as a whole, and goes on by calls, for a select, when it is polled again.
+struct close_x_woken_whole : io_close_model {
+  volt_decision_ decision;
+  close_x_woken_whole() : io_close_model(model_io::does::whole) {
+    decision.mine = false;
+    decision.shared = false;
+    wait();
+    io.end_by_themselves(0);
+    poller *p = new poller(&left[1]);
+    p->ctx.decision = &decision;
+    model_io::be_worker(0);
+    EXPECT(p->poll(&op.as.future) == VOLT_PENDING);
+    while (io.look(0)) continue;
+    model_io::be_worker(-1);
+    p->end();
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      close_and_free();
+    } else {
+      volt_future_leave_(&op.as.future);
+    }
+  }
+  void check() override {
+    volt_future_cancel(&op.as.future);
+    EXPECT(op.result == VOLT_ECLOSED && left[1].gone(1, 0));
+    io_close_model::check();
+  }
+};
+MODEL(close_x_woken_whole, 2, bounded)

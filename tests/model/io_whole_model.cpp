@@ -45,6 +45,7 @@ struct io_whole_model : model {
     poison(&op);
   }
   void check() override {
+    expect_untouched(&op);
     io.expect_idle();
     EXPECT(!d->waiting && !d->receiver && !d->sender && d->calls == 0);
     EXPECT(left[0].gone(1));
@@ -231,6 +232,33 @@ struct whole_obey_x_end : io_whole_model {
   }
 };
 MODEL(whole_obey_x_end, 2, bounded)
+
+// R5: its poller is cancelled, and it is polled by somebody else as its reports come.
+struct whole_cancel_x_poll : io_whole_model {
+  poller *cancels, *after;
+  poller::trace third;
+  whole_cancel_x_poll() : cancels(new poller(&left[1])), after(new poller(&third)) {
+    receive();
+    cancels->ctx.cancel = VOLT_CTX_CANCEL_ONCE;
+    ignore_result(cancels->poll(&op.as.future)); // by mail
+    cancels->end();
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      be_home();
+      return;
+    }
+    int result = after->poll(&op.as.future);
+    EXPECT(after->end() == (result == VOLT_PENDING ? 1u : 0u));
+    io.is_done();
+  }
+  void check() override {
+    has_ended();
+    EXPECT(left[1].gone(1) && (third.gone(0) || third.gone(1, 0)));
+    io_whole_model::check();
+  }
+};
+MODEL(whole_cancel_x_poll, 2, bounded)
 
 // It is in a select from now on, so it goes on by calls; or it has ended.
 struct whole_in_select_x_end : io_whole_model {

@@ -162,7 +162,9 @@ model_io::flight *model_io::find(volt_op *op) {
 }
 
 void model_io::cancel_here(volt_op *op) {
-  find(op)->cancel_due = 1;
+  flight *f = find(op);
+  EXPECT(!f->cancel_due && !f->was_cancelled); // once for each submission
+  f->cancel_due = 1;
 }
 
 bool model_io::take_mail(unsigned worker) { // as uring.c does
@@ -254,6 +256,18 @@ volt_driver_ *volt_rt_driver_(volt_rt *) {
   return &only->handle()->driver;
 }
 
+bool volt_rt_is_by_hand_(volt_rt *) {
+  return false;
+}
+
+bool volt_rt_look_by_hand_(volt_rt *) {
+  return false;
+}
+
 int volt_op_begin_pool_(volt_op *, volt_ctx *) {
   volt_panic_("volt_op_begin_pool_", "no model has a blocking pool");
+}
+
+int volt_op_move_to_pool_(volt_op *, bool, volt_ctx *) {
+  volt_panic_("volt_op_move_to_pool_", "no model has a blocking pool");
 }

@@ -127,6 +127,12 @@ inline void poison(volt_op *op) {
   op->is_asked = 0;
   op->ends_due = 0;
   volt_store_relaxed(&op->stage, 0xde);
+  volt_store_relaxed(&op->as.future.waiter.state, 0xdead);
+}
+
+// At quiescence: nobody has written to it since it was poisoned, if it was.
+inline void expect_untouched(volt_op *op) {
+  EXPECT(op->fd || volt_load_relaxed(&op->as.future.waiter.state) == 0xdead);
 }
 
 #endif
