@@ -166,6 +166,22 @@ struct close_x_report : io_close_model {
 };
 MODEL(close_x_report, 3, bounded)
 
+// R1: it is polled by somebody else as a report comes, and then the close.
+struct close_after_report_x_poll : io_close_model {
+  close_after_report_x_poll() {
+    wait();
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      io.arrive(0);
+      close_and_free();
+    } else {
+      end();
+    }
+  }
+};
+MODEL(close_after_report_x_poll, 2, bounded)
+
 // I2: it begins as the descriptor is closed, and waits, or is too late.
 struct close_x_begin : io_close_model {
   void thread(unsigned index) override {
