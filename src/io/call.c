@@ -70,7 +70,8 @@ static ssize_t call_writev(volt_op *op, const volt_sys_ *sys, int fd) {
 static ssize_t call_connect(volt_op *op, const volt_sys_ *sys, int fd) {
   const struct sockaddr *to = (const struct sockaddr *)op->memory;
   socklen_t size = (socklen_t)op->size;
-  int result = op->at ? sys->connected(fd, to, size) : sys->connect(fd, to, size);
+  bool has_begun = op->at || op->is_asked; /* asked: by the back end, before it goes by CALL */
+  int result = has_begun ? sys->connected(fd, to, size) : sys->connect(fd, to, size);
   if (result != -EINPROGRESS) return result;
   op->at = 1; /* it goes on */
   return -EAGAIN;

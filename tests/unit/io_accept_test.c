@@ -310,6 +310,41 @@ static void in_a_select_it_connects(void **state) {
   }
 }
 
+/* A poll outside of a select has begun it, and the queue is full: in a select it waits on. */
+static void one_that_was_begun_waits_on_in_a_select(void **state) {
+  io_kit *k = (io_kit *)*state;
+  enum { MOST = 16 };
+  FOR_EACH_WAY(way) {
+    FOR_EACH_STREAM(kind) {
+      host h;
+      volt_fd d;
+      volt_op op;
+      kit_one one;
+      volt_select select;
+      volt_sem sem = VOLT_SEM_INIT(0);
+      volt_future permit;
+      int fillers[MOST], count;
+      host_begin(&h, k, kind, 0);
+      fill_queue(&h, fillers, MOST, &count);
+      REQUIRE(count < MOST);
+      socket_for(&d, k, &h);
+      volt_future *both[] = {connect_to(&op, &d, &h), volt_sem_acquire_future(&permit, &sem, 1)};
+      kit_start(k, &one, (kit_way)way, volt_select_future(&select, both, 2, VOLT_SELECT_KEEP));
+      assert_result(kit_look(k, &one), VOLT_PENDING);
+      volt_sem_release(&sem, 1);
+      assert_result(kit_finish(k, &one), VOLT_OK);
+      both[1] = volt_sem_acquire_future(&permit, &sem, 1);
+      kit_start(k, &one, (kit_way)way, volt_select_future(&select, both, 2, VOLT_SELECT_FAIR));
+      for (int i = 0; i < 5; i++) assert_result(kit_look(k, &one), VOLT_PENDING);
+      assert_result(kit_cancel(k, &one), VOLT_ECANCELED);
+      while (count) close(fillers[--count]);
+      volt_sem_destroy(&sem);
+      volt_fd_close(&d);
+      volt_fd_close(&h.listener);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       kit_test(the_new_one_is_ready_to_use),
@@ -322,6 +357,7 @@ int main(void) {
       kit_test(one_that_is_refused_says_so),
       kit_test(one_that_waits_can_be_cancelled_or_comes_through),
       kit_test(in_a_select_it_connects),
+      kit_test(one_that_was_begun_waits_on_in_a_select),
   };
   return kit_main(tests);
 }
