@@ -261,7 +261,7 @@ int volt_op_go_on_(volt_op *op, volt_ctx *ctx) {
 
 /* ---- poll ---- */
 
-static bool op_needs_pool(const volt_op *op) {
+bool volt_op_needs_pool_(const volt_op *op) {
   switch (op->kind) {
     case VOLT_OP_OPEN_:
     case VOLT_OP_SYNC_: return true;
@@ -285,7 +285,7 @@ static int op_begin(volt_op *op, volt_ctx *ctx) {
   if (!op->fd->io) return VOLT_ECLOSED;              /* all-zero */
   int worker = op_whole_on(op, ctx);
   if (worker >= 0) return volt_op_begin_whole_(op, ctx, (unsigned)worker);
-  if (op_needs_pool(op)) return volt_op_begin_pool_(op, ctx);
+  if (volt_op_needs_pool_(op)) return volt_op_begin_pool_(op, ctx);
   op->mode = VOLT_OP_CALL_;
   return op_begin_calls(op, ctx);
 }

@@ -159,6 +159,9 @@ int volt_op_end_over_(volt_op *op);
 /* Cancel it, because ctx->cancel says so. Returns the result of the poll. */
 int volt_op_obey_(volt_op *op, volt_ctx *ctx);
 
+/* Whether its call may have to wait where nothing reports readiness, as for a disk. */
+bool volt_op_needs_pool_(const volt_op *op);
+
 /* Poll an operation that may be WOKEN, by calls. Returns the result of the poll. */
 int volt_op_go_on_(volt_op *op, volt_ctx *ctx);
 

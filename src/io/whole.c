@@ -165,7 +165,7 @@ static volt_io_ *whole_ask(volt_op *op, unsigned why, volt_ctx *ctx) {
 
 int volt_op_poll_whole_(volt_op *op, volt_ctx *ctx) {
   unsigned why = 0;
-  if (ctx->decision) why = VOLT_OP_GO_BY_CALL_;
+  if (ctx->decision && !volt_op_needs_pool_(op)) why = VOLT_OP_GO_BY_CALL_;
   if (ctx->cancel != VOLT_CTX_GO_ON) why |= VOLT_OP_CANCEL_;
   if (volt_waiter_result(&op->as.future.waiter) == VOLT_PENDING) {
     if (!why && volt_op_has_waker_(op, ctx)) return VOLT_PENDING;

@@ -374,6 +374,54 @@ static void a_large_file_is_sent_as_room_appears(void **state) {
   free(bytes);
 }
 
+/* Opens a file outside of a select, and in the same poll inside of one. */
+typedef struct opener {
+  volt_task task;
+  volt_rt *rt;
+  volt_op op;
+  volt_fd file;
+  volt_select select;
+  volt_future *both[2];
+  volt_future permit;
+  volt_sem sem;
+} opener;
+
+static volt_future *opener_race(opener *self, unsigned how) {
+  self->both[1] = volt_sem_acquire_future(&self->permit, &self->sem, 1);
+  return volt_select_future(&self->select, self->both, 2, how);
+}
+
+static int opener_poll(volt_task *t, volt_ctx *ctx) {
+  opener *self = volt_container_of(t, opener, task);
+  VOLT_TASK_BEGIN(self);
+  self->both[0] = volt_open_future(&self->op, self->rt, &self->file, AT_FDCWD, path,
+                                   O_RDWR | O_CREAT, 0600);
+  VOLT_AWAIT(self, opener_race(self, VOLT_SELECT_KEEP | VOLT_SELECT_BIASED));
+  VOLT_AWAIT(self, opener_race(self, VOLT_SELECT_BIASED));
+  VOLT_TASK_END(self);
+}
+
+static void one_that_was_begun_goes_on_in_a_select(void **state) {
+  io_kit *k = (io_kit *)*state;
+  (void)snprintf(path, sizeof path, "/dev/null");
+  for (int i = 0; i < 200; i++) {
+    opener o;
+    memset((void *)&o, 0, sizeof o);
+    o.rt = k->rt;
+    o.sem = (volt_sem)VOLT_SEM_INIT(1);
+    volt_task_init(&o.task, opener_poll);
+    assert_result(volt_spawn(k->rt, &o.task), VOLT_OK);
+    volt_future f;
+    volt_task_join_future(&f, &o.task);
+    assert_result(volt_rt_run_until(k->rt, &f, volt_deadline_s(KIT_SECONDS)), VOLT_OK);
+    assert_result(volt_task_result(&o.task), VOLT_OK);
+    assert_int_equal(volt_select_winner(&o.select), 0);
+    assert_true(volt_fd_number(&o.file) >= 0);
+    volt_fd_close(&o.file);
+    volt_sem_destroy(&o.sem);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       kit_test(it_reads_at_an_offset),
@@ -389,6 +437,7 @@ int main(void) {
       kit_test(what_is_opened_need_not_be_a_file),
       kit_test(one_that_is_given_up_leaves_no_descriptor),
       kit_test(one_that_is_given_up_says_what_was_done),
+      kit_test(one_that_was_begun_goes_on_in_a_select),
       kit_test(a_runtime_without_io_opens_nothing),
       kit_test(a_part_of_a_file_is_sent),
       kit_test(a_large_file_is_sent_as_room_appears),
