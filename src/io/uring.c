@@ -34,6 +34,9 @@
  *       owner waits for both (volt_op.ends_due).
  *   R4  Interleaving: two workers wait each for an operation of the other's ring to end. Prevented
  *       by: a worker that waits looks at its own ring and mail (op.c).
+ *   R5  Interleaving: a waker that is called as mail is taken drops another operation, whose cancel
+ *       is in the same mail, and waits for its end. Prevented by: mail is taken out one by one, also
+ *       by the look of that wait. No operation is in a list on the stack.
  *
  * Labels: uring */
 #ifndef _GNU_SOURCE
@@ -93,11 +96,18 @@ static void uring_cancel(volt_io_ *io, volt_op *op) {
   }
 }
 
+/* The next operation that was left, or NULL. */
+static volt_op *uring_next_mail(volt_uring_share_ *s) {
+  if (!s->taken) s->taken = volt_mail_take_(&s->mail);
+  volt_op *op = s->taken;
+  if (op) s->taken = op->mail;
+  return op;
+}
+
 /* Returns whether that has ended anything. */
 static bool uring_take_mail(volt_uring_share_ *s) {
   bool any = false;
-  for (volt_op *op = volt_mail_take_(&s->mail), *next; op; op = next) {
-    next = op->mail; /* op may be its owner's again */
+  for (volt_op *op; (op = uring_next_mail(s)) != NULL;) { /* R5 */
     s->counts.mails += 1;
     if (volt_op_is_over_(op)) {
       volt_op_cancel_ended_(op); /* R3 */

@@ -57,6 +57,7 @@ typedef struct volt_uring_share_ {
   uint8_t is_armed;   /* and watched */
   bool is_rung;       /* the doorbell has, and no sleep has ended by it */
   bool is_registered; /* the ring's descriptor, with this thread */
+  VOLT_PLAIN(volt_op *) taken; /* out of the mail, and not looked at yet */
   volt_uring_counts_ counts;
   char apart[64]; /* other threads write what follows */
   volt_mail_ mail;

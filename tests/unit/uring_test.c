@@ -29,6 +29,7 @@ static struct faults {
   int setup_error; /* of the ring after `good` good ones */
   unsigned good;
   VOLT_ATOMIC(uint32_t) enters;
+  void (*before_enter)(void); /* the next one */
 } faults;
 
 static void change_staged(struct io_uring *ring) {
@@ -44,6 +45,11 @@ static bool is_refused(void) {
 }
 
 static int submit(struct io_uring *ring) {
+  void (*before)(void) = faults.before_enter;
+  if (before) {
+    faults.before_enter = NULL;
+    before();
+  }
   change_staged(ring);
   return is_refused() ? faults.refuse : io_uring_submit_and_get_events(ring);
 }
@@ -391,6 +397,76 @@ static void a_cancel_inside_a_poll_waits_there(void **state) {
   }
 }
 
+/* Two operations; the waker of each drops the other. */
+static struct pair {
+  volt_op ops[2], closers[2];
+  volt_fd fds[2];
+  int peers[2];
+  char buffers[2][SIZE];
+  hostile_waker wakers[2];
+  fake_waker closed[2];
+} two;
+
+static void drop_the_other(hostile_waker *h) {
+  volt_future_cancel(&two.ops[1 - h->n].as.future);
+}
+
+static int begin_two(volt_task *t, volt_ctx *ctx) {
+  (void)t, (void)ctx;
+  for (uint32_t i = 0; i < 2; i++) {
+    hostile_waker_init(&two.wakers[i], i, NULL, drop_the_other, NULL);
+    two.wakers[i].n = i;
+    volt_future *f = volt_fd_recv_future(&two.ops[i], &two.fds[i], two.buffers[i], SIZE, 0);
+    REQUIRE(volt_future_poll(f, hostile_waker_of(&two.wakers[i])) == VOLT_PENDING);
+  }
+  return VOLT_OK;
+}
+
+static void *close_two_on_a_thread(void *arg) {
+  for (uint32_t i = 0; i < 2; i++) {
+    fake_waker_init(&two.closed[i], i, NULL);
+    volt_future *f = volt_fd_close_future(&two.closers[i], &two.fds[i]);
+    REQUIRE(volt_future_poll(f, fake_waker_of(&two.closed[i])) == VOLT_PENDING);
+  }
+  return arg;
+}
+
+/* After the mail was taken, and before what has completed is: both have, and both are closed. */
+static void close_two(void) {
+  pthread_t thread;
+  for (int i = 0; i < 2; i++) REQUIRE(send(two.peers[i], "hello", 5, 0) == 5);
+  REQUIRE(pthread_create(&thread, NULL, close_two_on_a_thread, NULL) == 0);
+  pthread_join(thread, NULL);
+}
+
+static void a_waker_may_drop_what_is_in_the_same_mail(void **state) {
+  (void)state;
+  begin(&usual, 0);
+  volt_task task;
+  memset((void *)&two, 0, sizeof two);
+  for (int i = 0; i < 2; i++) {
+    int ends[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
+    REQUIRE(volt_fd_init(&two.fds[i], rt, ends[0], 0) == VOLT_OK);
+    two.peers[i] = ends[1];
+  }
+  volt_task_init(&task, begin_two);
+  assert_result(volt_spawn(rt, &task), VOLT_OK);
+  run();
+  faults.before_enter = close_two;
+  receiver *r = receiver_begin(receive); /* so there is something to submit */
+  run();
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(hostile_waker_calls(&two.wakers[i]), 1);
+    assert_result(volt_future_poll(&two.ops[i].as.future, (volt_waker){NULL, NULL}), VOLT_OK);
+    assert_memory_equal(two.buffers[i], "hello", 5);
+    assert_result(volt_future_poll(&two.closers[i].as.future, (volt_waker){NULL, NULL}), VOLT_OK);
+    close(two.peers[i]);
+  }
+  receiver_send(r);
+  receiver_end(r, VOLT_OK);
+}
+
 /* ---- a system without io_uring ---- */
 
 static void what_refuses_a_ring_is_told(void **state) {
@@ -508,6 +584,7 @@ int main(void) {
       TEST(a_cancel_comes_when_it_is_over),
       TEST(closed_by_a_thread_while_the_worker_sleeps),
       TEST(a_cancel_inside_a_poll_waits_there),
+      TEST(a_waker_may_drop_what_is_in_the_same_mail),
       TEST(what_refuses_a_ring_is_told),
       TEST(auto_takes_what_the_system_has),
       TEST(a_child_that_execs_does_no_harm),
