@@ -65,8 +65,16 @@ volt_uring_share_ *volt_uring_share_of_(volt_driver_ *driver, unsigned worker) {
 
 /* ---- operations ---- */
 
+/* If a unix listener has no room, nothing reports when it has: that is offload.c's. */
+static bool uring_is_local_connect(const volt_op *op) {
+  const struct sockaddr *to = (const struct sockaddr *)op->memory;
+  return op->kind == VOLT_OP_CONNECT_ && op->size >= sizeof to->sa_family &&
+         to->sa_family == AF_UNIX;
+}
+
 static bool uring_does_whole(volt_io_ *io, const volt_op *op) {
   (void)io;
+  if (uring_is_local_connect(op)) return false;
   return op->kind != VOLT_OP_SENDFILE_ && op->kind != VOLT_OP_CLOSE_;
 }
 

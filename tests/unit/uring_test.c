@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <volt/io.h>
+#include <volt/net.h>
 
 #include "fake_waker.h"
 #include "io/uring.h"
@@ -467,6 +467,63 @@ static void a_waker_may_drop_what_is_in_the_same_mail(void **state) {
   receiver_end(r, VOLT_OK);
 }
 
+/* ---- a unix listener without room ---- */
+
+typedef struct one_poll {
+  volt_task task;
+  volt_future *f;
+} one_poll;
+
+static int one_poll_of(volt_task *t, volt_ctx *ctx) {
+  return volt_future_poll_ctx(volt_container_of(t, one_poll, task)->f, ctx);
+}
+
+static int fill_listener(int *fillers, int most, struct sockaddr_storage *at, socklen_t *size) {
+  int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  *at = (struct sockaddr_storage){.ss_family = AF_UNIX};
+  REQUIRE(bind(listener, (struct sockaddr *)at, sizeof(sa_family_t)) == 0); /* any name */
+  *size = sizeof *at;
+  REQUIRE(getsockname(listener, (struct sockaddr *)at, size) == 0 && listen(listener, 0) == 0);
+  bool is_full = false;
+  for (int i = 0; i < most; i++) {
+    fillers[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (connect(fillers[i], (struct sockaddr *)at, *size) != 0) is_full = errno == EAGAIN;
+  }
+  REQUIRE(is_full);
+  return listener;
+}
+
+/* The system says EAGAIN, and nothing reports room: the ring would be asked again all the time. */
+static void a_connect_that_finds_no_room_takes_no_time(void **state) {
+  (void)state;
+  enum { FILLERS = 4 };
+  int fillers[FILLERS];
+  struct sockaddr_storage at;
+  socklen_t size;
+  begin(&usual, 0);
+  int listener = fill_listener(fillers, FILLERS, &at, &size);
+  volt_fd d;
+  one_poll one = {.f = NULL};
+  volt_op op;
+  REQUIRE(volt_socket_open(&d, rt, AF_UNIX, SOCK_STREAM, 0) == VOLT_OK);
+  one.f = volt_fd_connect_future(&op, &d, (struct sockaddr *)&at, size);
+  volt_task_init(&one.task, one_poll_of);
+  assert_result(volt_spawn(rt, &one.task), VOLT_OK);
+  run();
+  assert_int_equal(share()->in_flight, 0);
+  uint64_t enters = share()->counts.enters;
+  (void)poll(NULL, 0, 20);
+  run();
+  assert_int_equal(share()->counts.enters, enters);
+  volt_task_cancel(&one.task);
+  volt_future f;
+  volt_task_join_future(&f, &one.task);
+  assert_result(volt_rt_run_until(rt, &f, VOLT_NO_DEADLINE), VOLT_ECANCELED);
+  volt_fd_close(&d);
+  close(listener);
+  for (int i = 0; i < FILLERS; i++) close(fillers[i]);
+}
+
 /* ---- a system without io_uring ---- */
 
 static void what_refuses_a_ring_is_told(void **state) {
@@ -585,6 +642,7 @@ int main(void) {
       TEST(closed_by_a_thread_while_the_worker_sleeps),
       TEST(a_cancel_inside_a_poll_waits_there),
       TEST(a_waker_may_drop_what_is_in_the_same_mail),
+      TEST(a_connect_that_finds_no_room_takes_no_time),
       TEST(what_refuses_a_ring_is_told),
       TEST(auto_takes_what_the_system_has),
       TEST(a_child_that_execs_does_no_harm),
