@@ -168,13 +168,13 @@ bool volt_epoll_sleep_(volt_epoll_ *e, unsigned worker, uint64_t deadline_ns) {
   return any;
 }
 
-bool volt_epoll_take_(volt_epoll_ *e, uint64_t deadline_ns) {
+bool volt_epoll_take_(volt_epoll_ *e) {
   struct epoll_event events[EVENTS];
   int before = errno;
-  int count = epoll_wait_for(e, events, deadline_ns);
-  bool any = epoll_report(e, events, count, UINT32_MAX);
+  int count = epoll_wait(e->number, events, EVENTS, 0);
+  (void)epoll_report(e, events, count, UINT32_MAX);
   errno = before;
-  return any;
+  return count == EVENTS;
 }
 
 bool volt_epoll_look_(volt_epoll_ *e) {

@@ -153,7 +153,7 @@ static void uring_ring_noticed(volt_uring_share_ *s, unsigned what, uint32_t fla
   }
   if (what == VOLT_URING_DOORBELL_) s->is_rung = true;
   if (what == VOLT_URING_EPOLL_) {
-    while (volt_epoll_take_(&s->uring->epoll, 0)) continue;
+    while (volt_epoll_take_(&s->uring->epoll)) continue;
   }
 }
 
