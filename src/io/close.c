@@ -33,15 +33,15 @@ static bool close_end_some(volt_fd *d, volt_claims_ *claims) {
   return false;
 }
 
-/* End what is under way. Returns whether nothing is. d->closer is not set yet, so d lives. */
+/* End what is under way. d->closer is not set yet, so d lives. While one is asked, another that goes
+ * on by CALL may become WOKEN: that is ended in the next round. */
 static void close_end_all(volt_fd *d) {
   bool more = true;
   while (more) {
     volt_claims_ claims;
     claims.count = 0;
     volt_short_lock_lock_(&d->lock);
-    more = close_end_some(d, &claims);
-    while (!more && close_ask_one(d)) continue;
+    more = close_end_some(d, &claims) || close_ask_one(d);
     volt_short_lock_unlock_(&d->lock);
     volt_claims_grant_(&claims);
   }
