@@ -67,6 +67,7 @@ ssize_t volt_sim_datagram_send_(volt_sim_socket_ *s, const struct msghdr *messag
   socklen_t address_size = message->msg_name ? message->msg_namelen : s->peer_size;
   size_t size = datagram_size(message);
   if (address_size == 0) return -EDESTADDRREQ;
+  if (address_size > sizeof s->peer) return -EINVAL;
   if (message->msg_controllen > 0) return -EOPNOTSUPP;
   if (size > DATAGRAM_MAX) return -EMSGSIZE;
   volt_sim_net_ *net = s->net;

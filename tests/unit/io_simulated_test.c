@@ -383,6 +383,23 @@ static void datagrams_come_late_out_of_order_or_not_at_all(void **state) {
   finish();
 }
 
+static void an_address_that_is_too_long_is_refused(void **state) {
+  (void)state;
+  begin(1, &no_faults);
+  volt_fd from;
+  volt_op op;
+  char address[256] = {0}, byte = 'x';
+  struct iovec part = {&byte, 1};
+  struct msghdr message = {.msg_name = address, .msg_namelen = sizeof address, .msg_iov = &part};
+  message.msg_iovlen = 1;
+  address[0] = AF_INET;
+  assert_result(volt_socket_open(&from, w.h.rt, AF_INET, SOCK_DGRAM, 0), VOLT_OK);
+  volt_future *f = volt_fd_sendmsg_future(&op, &from, &message, 0);
+  assert_result(volt_rt_run_until(w.h.rt, f, VOLT_NO_DEADLINE), VOLT_ERRNO(EINVAL));
+  volt_fd_close(&from);
+  finish();
+}
+
 static void bad_faults_are_refused(void **state) {
   (void)state;
   begin(1, &no_faults);
@@ -406,6 +423,7 @@ int main(void) {
       cmocka_unit_test(a_full_buffer_holds_a_send_back),
       cmocka_unit_test(a_network_that_is_replaced_resets_every_connection),
       cmocka_unit_test(datagrams_come_late_out_of_order_or_not_at_all),
+      cmocka_unit_test(an_address_that_is_too_long_is_refused),
       cmocka_unit_test(bad_faults_are_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
