@@ -30,6 +30,8 @@
  * A connection that was accepted, or a file that was opened, and that no poll has returned is
  * closed. In a select that drops its losers, a loser has moved nothing and has accepted nothing:
  * there an operation waits until it can be done, and is done in the poll that wins.
+ * An operation that was begun before, outside of such a select, may have been done before the select
+ * ends it: then its own result and n say so, and what it has accepted is closed.
  *
  * One operation at a time may receive from a descriptor (recv, recvmsg, accept, read of what is no
  * regular file), and one may send (send, sendmsg, sendfile, connect, write). volt_fd_ready_future()
