@@ -13,6 +13,7 @@ declare -A no_primitive=(
   [timer]='see docs/design.md' [bcs_lock]='see docs/bcs.md' [bcs_queue]='see docs/bcs.md'
   [mpsc]='see docs/bcs.md' [task]='see docs/runtime.md' [runtime]='see docs/runtime.md'
   [io]='of the system' [net]='of the system' [process]='of the system'
+  [simulated]='of the system, for tests'
 )
 
 lines() { # what all unit tests say, and a function that uses it
