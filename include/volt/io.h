@@ -3,8 +3,8 @@
  *   volt_rt_config config = {.io = volt_io_auto()};
  *   volt_rt_create(&rt, &config);
  *   ...
- *   VOLT_AWAIT(self, volt_fd_recv_future(&self->op, &self->fd, self->buffer, sizeof self->buffer, 0));
- *   if (self->op.n == 0) ...                                      the peer has closed its side
+ *   VOLT_AWAIT(self, volt_fd_recv_future(&self->op, &self->fd, self->buffer, SIZE, 0));
+ *   if (self->op.n == 0) ...                                    the peer will send no more
  *   VOLT_AWAIT(self, volt_fd_send_future(&self->op, &self->fd, self->buffer, self->op.n, 0));
  *
  * An operation is a future in the caller's memory, and allocates nothing. A task awaits it, a
@@ -13,8 +13,9 @@
  * every other future.
  *
  * Results: VOLT_OK, the codes of volt, or VOLT_ERRNO(e) if the system refuses (volt/base.h).
- * EINTR and EAGAIN never appear, errno stays as it was, and a write to a closed connection raises
- * no SIGPIPE on a worker.
+ * EINTR and EAGAIN never appear, and errno stays as it was. A worker blocks SIGPIPE. On any other
+ * thread, and by hand, a send to a closed connection raises none either, but a write to a pipe that
+ * no process reads does, and so does volt_fd_sendfile_future().
  *
  * What belongs to an operation
  * From the first poll of an operation until it is ready, or until a cancel of it has returned, its
@@ -23,20 +24,23 @@
  *
  * What a cancel leaves behind
  * When a cancel has returned, nothing of the operation goes on, and its result says what happened:
- * - VOLT_ECANCELED (or VOLT_ETIMEDOUT): nothing was moved, and volt_op.n is 0. One exception: a send
- *   or write that had moved a part has that number of bytes in n.
+ * - VOLT_ECANCELED (or VOLT_ETIMEDOUT): nothing was moved, and volt_op.n is 0. One exception: a
+ *   send or write that had moved a part has that number of bytes in n.
  * - Otherwise the operation had been done before the cancel came: its own result stands, with n. No
  *   byte that was received is lost.
  * A connection that was accepted, or a file that was opened, and that no poll has returned is
  * closed. In a select that drops its losers, a loser has moved nothing and has accepted nothing:
- * there an operation waits until it can be done, and is done in the poll that wins.
- * An operation that was begun before, outside of such a select, may have been done before the select
- * ends it: then its own result and n say so, and what it has accepted is closed.
+ * there an operation waits until it can be done, and is done in the poll that wins. What works on a
+ * regular file is different: if it has begun, it is awaited, and may have written its bytes. And a
+ * connect that has lost may be under way, so the socket can only be closed. An operation that was
+ * begun before, outside of such a select, may have been done before the select ends it: then its own
+ * result and n say so, and what it has accepted is closed.
  *
  * One operation at a time may receive from a descriptor (recv, recvmsg, accept, read of what is no
  * regular file), and one may send (send, sendmsg, sendfile, connect, write). volt_fd_ready_future()
- * and operations at an offset of a file may be any number. Two that receive, or a descriptor that
- * is closed under an operation, abort with a message.
+ * and operations on a regular file may be any number. A second one that receives, or that sends,
+ * aborts with a message; so does volt_fd_close() while an operation is under way.
+ * volt_fd_close_future() ends operations instead.
  *
  * Back ends: io_uring, epoll, simulated (volt/simulated.h). A program sees the same on each. */
 #ifndef VOLT_IO_H
@@ -71,7 +75,8 @@ typedef struct volt_fd {
 } volt_fd;
 VOLT_SIZE_AT_MOST_(volt_fd, 96);
 
-/* One operation. n: how many bytes were moved, exact whatever the result is. All else is private. */
+/* One operation. n: how many bytes were moved, exact whatever the result is. All else is
+ * private. */
 typedef struct volt_op {
   union volt_op_future_ {
     volt_future future;
@@ -101,9 +106,10 @@ VOLT_SIZE_AT_MOST_(volt_op, 256);
 
 /* For volt_fd_init(). */
 enum volt_fd_flags {
-  /* The descriptor came from another process, and that must not see it become non-blocking (the
-   * terminal, a pipe on standard input). Each operation waits until the descriptor is ready before
-   * its call; a call may still block its thread if another process reads the same pipe. */
+  /* Another process has the descriptor, too, and must not see it become non-blocking: the
+   * terminal, a pipe on standard input. It stays as it is. Each operation waits until it is ready,
+   * and calls then. The call blocks its thread if another process reads the same pipe and was
+   * first. */
   VOLT_FD_SHARED = 1
 };
 
@@ -113,24 +119,27 @@ VOLT_BEGIN_DECLS
 
 /* For volt_rt_config.io: io_uring if the system has it and allows it; else epoll. The environment
  * variable VOLT_IO, if it is "uring" or "epoll", decides instead; with any other value
- * volt_rt_create() returns VOLT_EINVAL. Threads: any. */
+ * volt_rt_create() returns VOLT_EINVAL. The clock must not be virtual (VOLT_EINVAL). Threads:
+ * any. */
 VOLT_API const volt_io_kind *volt_io_auto(void);
 
 /* For volt_rt_config.io: io_uring, one ring for each worker. volt_rt_create() returns
- * VOLT_ERRNO(e) if the system refuses it, or is older than Linux 6.1. Threads: any. */
+ * VOLT_ERRNO(e) if the system refuses it, or is older than Linux 6.1. The clock must not be virtual
+ * (VOLT_EINVAL). Threads: any. */
 VOLT_API const volt_io_kind *volt_io_uring(void);
 
-/* For volt_rt_config.io: epoll, one instance for all workers. Operations on regular files go to the
- * blocking pool. Threads: any. */
+/* For volt_rt_config.io: epoll, one instance for all workers. A thread of the blocking pool does
+ * what works on regular files, but for a read at an offset of what is in memory already. The clock
+ * must not be virtual (VOLT_EINVAL). Threads: any. */
 VOLT_API const volt_io_kind *volt_io_epoll(void);
 
 /* ---- descriptors ---- */
 
 /* Make *d a descriptor of rt, and take the file descriptor `number` over: volt_fd_close() closes
- * it. A socket, pipe or terminal becomes non-blocking.
+ * it. A socket, pipe or terminal becomes non-blocking, unless flags say otherwise.
  * d: the caller's, any memory. flags: of volt_fd_flags.
  * Returns VOLT_OK; VOLT_EINVAL: rt does no I/O, or unknown flags; VOLT_ERRNO(EBADF): no such
- *   descriptor. In both cases the number is still the caller's.
+ *   descriptor. After a failure the number is still the caller's, and *d is untouched.
  * Threads: any. */
 VOLT_API VOLT_NODISCARD int volt_fd_init(volt_fd *d, volt_rt *rt, int number, unsigned flags);
 
@@ -142,8 +151,8 @@ VOLT_API int volt_fd_number(const volt_fd *d);
  * Returns its number; *d has none any more. Threads: the owner. */
 VOLT_API int volt_fd_detach(volt_fd *d);
 
-/* Close it at once. No operation may be under way (aborts). Does nothing if it is closed already,
- * or if *d is all-zero. Never blocks for the network; a regular file is closed on this thread.
+/* Close it at once, on this thread. No operation may be under way (aborts). Does nothing if it is
+ * closed already, or if *d is all-zero.
  * Threads: the owner. */
 VOLT_API void volt_fd_close(volt_fd *d);
 
@@ -153,31 +162,33 @@ VOLT_API void volt_fd_close(volt_fd *d);
  * op: the caller's, for this operation.
  * Returns the future: polls as VOLT_OK, or VOLT_ERRNO(e) as close() says: then it is closed all the
  *   same. VOLT_EINVAL: another volt_fd_close_future() is under way.
- * Cancel: a close that has begun is not given up: it is awaited and polls as VOLT_OK.
- * Threads: any, also while other threads poll operations on it that have begun; none may begin
- *   another (it polls as VOLT_ECLOSED until this future is ready). */
+ * Cancel: a close that has begun is not given up, but awaited: its own result stands.
+ * Threads: any, also while other threads poll operations on it that have begun. An operation that
+ *   begins before this future is ready polls as VOLT_ECLOSED; one that begins when *d was freed
+ *   uses freed memory. */
 VOLT_API volt_future *volt_fd_close_future(volt_op *op, volt_fd *d);
 
 /* ---- sockets and pipes ---- */
 
-/* A future of recv(): what is there, at least one byte and at most size; op->n is how many. n == 0:
- * the peer will send no more.
- * op: the caller's. d: a socket. to: size bytes (0: VOLT_EINVAL). flags: as recv().
+/* A future of recv(): it waits until something is there, and receives that, at most size bytes;
+ * op->n is how many. 0: the peer will send no more; of a datagram socket: an empty datagram.
+ * op: the caller's. d: a socket. to: size bytes (0: VOLT_EINVAL). flags: as recv(); MSG_WAITALL has
+ *   no effect.
  * Returns the future: polls as VOLT_OK; VOLT_ECANCELED; VOLT_ECLOSED: the descriptor was closed;
- *   VOLT_ERRNO(e).
+ *   VOLT_ENOMEM; VOLT_ERRNO(e).
  * Wakes: once. Cancel: as the essay above says. Threads: any may poll it. */
 VOLT_API volt_future *volt_fd_recv_future(volt_op *op, volt_fd *d, void *to, size_t size,
                                           int flags);
 
 /* A future of send(), of all size bytes: it is ready when the system has taken the last of them. If
  * it fails or is cancelled in between, op->n says how many were taken.
- * from: size bytes (0: VOLT_OK at once). Else as volt_fd_recv_future(). */
+ * from: size bytes (0: VOLT_OK at once, and nothing is sent). Else as volt_fd_recv_future(). */
 VOLT_API volt_future *volt_fd_send_future(volt_op *op, volt_fd *d, const void *from, size_t size,
                                           int flags);
 
-/* A future of recvmsg(), for datagrams, addresses of senders, and descriptors that are passed; once,
- * with op->n as its result. *message and all that it refers to are the caller's. Descriptors that
- * come are O_CLOEXEC. Else as volt_fd_recv_future(). */
+/* A future of recvmsg(), for datagrams, addresses of senders, and descriptors that are passed;
+ * once, with op->n as its result. *message and all that it refers to are the caller's. Descriptors
+ * that come are O_CLOEXEC. Else as volt_fd_recv_future(). */
 VOLT_API volt_future *volt_fd_recvmsg_future(volt_op *op, volt_fd *d, struct msghdr *message,
                                              int flags);
 
@@ -187,7 +198,9 @@ VOLT_API volt_future *volt_fd_sendmsg_future(volt_op *op, volt_fd *d, const stru
                                              int flags);
 
 /* A future of connect(). After a failure or a cancel the socket can only be closed.
- * to: size bytes, the caller's until it is ready. Else as volt_fd_recv_future(). */
+ * to: size bytes, the caller's until it is ready.
+ * Cancel: at once; with epoll, of a unix socket whose listener has no room, within 16 ms. Else as
+ *   volt_fd_recv_future(). */
 VOLT_API volt_future *volt_fd_connect_future(volt_op *op, volt_fd *d, const struct sockaddr *to,
                                              socklen_t size);
 
@@ -195,31 +208,33 @@ VOLT_API volt_future *volt_fd_connect_future(volt_op *op, volt_fd *d, const stru
  * runtime. A connection that was aborted while it was queued is skipped.
  * d: a socket that listens. out: the caller's, filled in when the future polls as VOLT_OK.
  * Returns the future: as volt_fd_recv_future(). VOLT_ERRNO(EMFILE), (ENFILE), (ENOBUFS), (ENOMEM):
- *   the connection is still queued: wait, and try again (volt_accept_pause_future(), volt/net.h). */
+ *   the connection is still queued: wait, and try again (volt_accept_pause_future(),
+ *   volt/net.h). */
 VOLT_API volt_future *volt_fd_accept_future(volt_op *op, volt_fd *d, volt_fd *out);
 
-/* A future of: the descriptor is ready for one of events. It moves nothing. op->n is what it is
- * ready for, and may have POLLERR and POLLHUP besides.
+/* A future of: the descriptor is ready for one of events, as poll() says. It moves nothing. op->n
+ * is what it is ready for, and may have POLLERR and POLLHUP besides.
  * events: of POLLIN, POLLOUT, POLLPRI, POLLRDHUP. Not for regular files (VOLT_EINVAL). Any number
  *   may be under way.
- * Returns the future: VOLT_OK; VOLT_ECANCELED; VOLT_ECLOSED. */
+ * Returns the future: VOLT_OK; VOLT_ECANCELED; VOLT_ECLOSED; VOLT_ENOMEM; VOLT_ERRNO(e). */
 VOLT_API volt_future *volt_fd_ready_future(volt_op *op, volt_fd *d, unsigned events);
 
 /* A future of: send size bytes of a regular file, from offset at on, to a socket, without a copy
- * through the caller's memory. It ends early, with VOLT_OK and op->n < size, if the file does. May
- * wait for the disk on the thread that polls it.
- * file: the caller's, open until the future is ready. Else as volt_fd_send_future(). */
+ * through the caller's memory. It ends early, with VOLT_OK and op->n < size, if the file does. The
+ * thread that polls it may have to wait for the disk.
+ * file: the caller's, open until the future is ready. at: below 0: VOLT_EINVAL. Else as
+ *   volt_fd_send_future(). */
 VOLT_API volt_future *volt_fd_sendfile_future(volt_op *op, volt_fd *d, volt_fd *file, int64_t at,
                                               size_t size);
 
 /* ---- files, and all that can be read and written ---- */
 
 /* A future of read(), once: op->n is how many bytes; 0: the end.
- * at: the offset in a regular file; -1: its position, and for what has no offset (a pipe, a
- *   terminal, a socket, an eventfd).
- * Cancel: of a regular file: as for a blocking call: if the system has begun it, it is awaited, as
- *   long as the disk takes. A task that awaits it is not blocked by that. Else as
- *   volt_fd_recv_future(). */
+ * to: size bytes (0: VOLT_EINVAL). at: the offset in a regular file; -1: its position, and for what
+ *   has no offset (a pipe, a terminal, a socket, an eventfd); less: VOLT_EINVAL.
+ * Cancel: of a regular file: a read that the system has begun is awaited, as long as the disk
+ *   takes. A task that is cancelled waits for it without blocking its worker; volt_future_cancel()
+ *   blocks its thread. Else as volt_fd_recv_future(). */
 VOLT_API volt_future *volt_fd_read_future(volt_op *op, volt_fd *d, void *to, size_t size,
                                           int64_t at);
 
@@ -244,27 +259,31 @@ enum volt_fd_sync { VOLT_FD_SYNC_ALL = 0, VOLT_FD_SYNC_DATA = 1 };
 /* A future of fsync(), or of fdatasync() with VOLT_FD_SYNC_DATA. Else as volt_fd_read_future(). */
 VOLT_API volt_future *volt_fd_sync_future(volt_op *op, volt_fd *d, unsigned how);
 
-/* A future of open(): *out becomes the file, O_CLOEXEC, of rt.
- * directory: a descriptor as for openat(), or AT_FDCWD. path: the caller's until it is ready. flags,
- *   mode: as open().
- * Returns the future: polls as VOLT_OK; VOLT_ECANCELED; VOLT_EINVAL: rt does no I/O;
- *   VOLT_ERRNO(e). Cancel: as volt_fd_read_future(); a file that was opened is closed again. */
+/* A future of openat(): *out becomes the file, O_CLOEXEC, of rt.
+ * out: the caller's; has no descriptor until the future polls as VOLT_OK, and is untouched by
+ *   VOLT_EINVAL. directory: a descriptor as for openat(), or AT_FDCWD. path: the caller's until it
+ *   is ready. flags, mode: as open().
+ * Returns the future: polls as VOLT_OK; VOLT_ECANCELED; VOLT_EINVAL: rt does no I/O; VOLT_ENOMEM;
+ *   VOLT_ERRNO(e).
+ * Cancel: as volt_fd_read_future(); a file that was opened is closed again. */
 VOLT_API volt_future *volt_open_future(volt_op *op, volt_rt *rt, volt_fd *out, int directory,
                                        const char *path, int flags, mode_t mode);
 
 /* ---- without waiting ---- */
 
-/* Try recv() once. *n: how many bytes.
- * Returns VOLT_OK; VOLT_EAGAIN: nothing is there; VOLT_ECLOSED; VOLT_ERRNO(e).
+/* Try recv() once. *n: how many bytes were received; 0 as for volt_fd_recv_future().
+ * Returns VOLT_OK; VOLT_EAGAIN: nothing is there; VOLT_ECLOSED; VOLT_EINVAL: size is 0;
+ *   VOLT_ERRNO(e).
  * Threads: any; not while an operation that receives is under way on it (aborts). */
 VOLT_API VOLT_NODISCARD int volt_fd_try_recv(volt_fd *d, void *to, size_t size, int flags,
                                              size_t *n);
 
-/* Try send() once: *n may be less than size. Else as volt_fd_try_recv(). */
+/* Try send() once: *n, how many bytes were sent, may be less than size. Else as
+ * volt_fd_try_recv(), but a size of 0 is VOLT_OK. */
 VOLT_API VOLT_NODISCARD int volt_fd_try_send(volt_fd *d, const void *from, size_t size, int flags,
                                              size_t *n);
 
-/* Try accept() once. Else as volt_fd_try_recv(). */
+/* Try accept() once. *out: untouched unless VOLT_OK. Else as volt_fd_try_recv(). */
 VOLT_API VOLT_NODISCARD int volt_fd_try_accept(volt_fd *d, volt_fd *out);
 
 VOLT_END_DECLS

@@ -7,7 +7,8 @@
  *   volt_listen(&self->listener, rt, &at, 0, 0);
  *   for (;;) {
  *     ... find memory for one more connection
- *     VOLT_AWAIT_RESULT(self, r, volt_fd_accept_future(&self->op, &self->listener, &connection->fd));
+ *     VOLT_AWAIT_RESULT(self, r,
+ *                       volt_fd_accept_future(&self->op, &self->listener, &connection->fd));
  *     if (r == VOLT_OK) {
  *       ... spawn its task
  *     } else {
@@ -59,7 +60,7 @@ VOLT_SIZE_AT_MOST_(volt_address, 128);
 
 VOLT_BEGIN_DECLS
 
-/* Read an address from text, in one of the forms above, but no name. Looks nothing up, but the
+/* Read an address from text, in one of the forms above, but no name. It looks up nothing but the
  * number of an interface behind '%'.
  * a: the caller's, filled in. text: read within the call.
  * Returns VOLT_OK; VOLT_EINVAL: it is no address; VOLT_ERRNO(ENAMETOOLONG): a path of more than 107
@@ -67,8 +68,8 @@ VOLT_BEGIN_DECLS
 VOLT_API VOLT_NODISCARD int volt_address_parse(volt_address *a, const char *text);
 
 /* Copy an address that comes from the system.
- * from: size bytes. Returns VOLT_OK; VOLT_EINVAL: it has a family other than IPv4, IPv6 and unix, or
- *   a size that is wrong for its family. Then a->size is 0. Threads: any. */
+ * from: size bytes. Returns VOLT_OK; VOLT_EINVAL: it has a family other than IPv4, IPv6 and unix,
+ *   or a size that is wrong for its family. Then a->size is 0. Threads: any. */
 VOLT_API VOLT_NODISCARD int volt_address_set(volt_address *a, const struct sockaddr *from,
                                              socklen_t size);
 
@@ -106,8 +107,8 @@ typedef struct volt_accept_pause {
 VOLT_BEGIN_DECLS
 
 /* Make *out a new socket, as socket().
- * out: the caller's. Returns VOLT_OK; VOLT_EINVAL: rt does no I/O; VOLT_ERRNO(e). Unless VOLT_OK, *out
- *   is closed. Threads: any. */
+ * out: the caller's. Returns VOLT_OK; VOLT_EINVAL: rt does no I/O; VOLT_ERRNO(e). Unless VOLT_OK,
+ *   *out is closed. Threads: any. */
 VOLT_API VOLT_NODISCARD int volt_socket_open(volt_fd *out, volt_rt *rt, int domain, int type,
                                              int protocol);
 
@@ -121,8 +122,9 @@ VOLT_API VOLT_NODISCARD int volt_pipe_open(volt_fd *reader, volt_fd *writer, vol
 /* Make *out a stream socket that listens at an address, for volt_fd_accept_future().
  * out: the caller's. at: read within the call. For every address of this machine it takes IPv4 and
  *   IPv6 on one socket, or IPv4 alone if the system has no IPv6. backlog: how many connections may
- *   wait to be accepted; 0: as many as the system allows. flags: of volt_listen_flags. Two servers
- *   that start at the same moment with VOLT_LISTEN_REPLACE_UNIX may take the path from each other.
+ *   wait to be accepted; 0: as many as the system allows. flags: of volt_listen_flags. If two
+ *   servers start at the same moment with VOLT_LISTEN_REPLACE_UNIX, one may remove the path of the
+ *   other.
  * Returns VOLT_OK; VOLT_EINVAL: rt does no I/O, no address, or unknown flags; VOLT_ERRNO(e), as
  *   EADDRINUSE, EACCES, EADDRNOTAVAIL. Unless VOLT_OK, *out is closed. The path of a unix socket
  *   stays when it is closed: the caller removes it.
@@ -135,11 +137,11 @@ VOLT_API VOLT_NODISCARD int volt_listen(volt_fd *out, volt_rt *rt, const volt_ad
 VOLT_API VOLT_NODISCARD int volt_udp_bind(volt_fd *out, volt_rt *rt, const volt_address *at,
                                           unsigned flags);
 
-/* A future of: it is worth while to accept again, after volt_fd_accept_future() has failed. If no
+/* A future of: it makes sense to accept again, after volt_fd_accept_future() has failed. If no
  * descriptor or no memory was left (EMFILE, ENFILE, ENOBUFS, ENOMEM), the connection is queued
- * still, and to accept again at once would fail again. So it waits: 5 ms, and twice as long each
- * time that it fails again soon, at most 1 s. After an error of the connection that was to be
- * accepted (ENETDOWN, EPROTO, EHOSTUNREACH, EPERM, ...), it is ready at once.
+ * still, and another accept would fail, too. So this future waits: 5 ms, and twice as long each
+ * time that accept fails again within a second, at most 1 s. After an error of the one connection
+ * (EPERM, ETIMEDOUT, ...) it is ready at once.
  * p: the caller's, all-zero before its first use, and kept between the calls: it knows how long the
  *   last pause was. result: what the accept has returned.
  * Returns the future: polls as VOLT_OK: accept again; as result, at once, if to accept again is of
@@ -160,8 +162,8 @@ VOLT_API VOLT_NODISCARD int volt_fd_peer(const volt_fd *d, volt_address *out);
  * Threads: any, while no other closes it. */
 VOLT_API int volt_fd_shutdown(const volt_fd *d, int how);
 
-/* Send small amounts at once (TCP_NODELAY), instead of waiting until the peer has acknowledged those
- * before. For protocols in which one side waits for the other's answer.
+/* Send small amounts at once (TCP_NODELAY), instead of waiting until the peer has acknowledged
+ * those before. For protocols in which one side waits for the other's answer.
  * Returns VOLT_OK, also for a socket that is not of TCP; else as volt_fd_local(). Threads: any. */
 VOLT_API int volt_fd_nodelay(const volt_fd *d);
 
@@ -276,8 +278,8 @@ VOLT_BEGIN_DECLS
  *   such name, or it has no address; VOLT_ERRNO(EREMOTEIO): no server has answered for now: try
  *   later; VOLT_ERRNO(EPROTO): a server has answered with a failure; VOLT_ENOMEM; VOLT_ERRNO(e);
  *   what volt_blocking_future() says; VOLT_ECANCELED. volt_resolve_error() has the text.
- * Cancel: as volt_blocking_future(): if the call has begun, it is awaited, and that may take as long
- *   as the system's time limit for name servers.
+ * Cancel: as volt_blocking_future(): if the call has begun, it is awaited, and that may take as
+ *   long as the system's time limit for name servers.
  * Threads: its owner, one at a time. */
 VOLT_API volt_future *volt_resolve_future(volt_resolve *r, volt_rt *rt, const char *text);
 

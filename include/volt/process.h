@@ -24,10 +24,10 @@
  *   VOLT_AWAIT(self, volt_process_wait_future(&self->wait, &self->child));
  *   volt_process_close(&self->child);
  *
- * A child is found by a pidfd and never by its number, which may be another's by then. Each child
- * that was started is closed by volt_process_close(). That kills it if it has not ended, so no child
- * and no zombie is left, whatever was cancelled in between. A program that waits for all children
- * (wait(), SIGCHLD ignored) takes the status away: then it is VOLT_ERRNO(ECHILD). */
+ * A child is found by a pidfd, because its number may be another's after its end. Close each child
+ * that was started by volt_process_close(). That kills it if it has not ended, so no child and no
+ * zombie is left, whatever was cancelled in between. A program that waits for all children (wait(),
+ * SIGCHLD ignored) takes their status away: then a wait polls as VOLT_ERRNO(ECHILD). */
 #ifndef VOLT_PROCESS_H
 #define VOLT_PROCESS_H
 
@@ -113,7 +113,7 @@ VOLT_BEGIN_DECLS
  * Threads: the first of the process, before it makes another. */
 VOLT_API VOLT_NODISCARD int volt_signals_block(const int *numbers, unsigned count);
 
-/* Receive signals with volt_signal_future() instead of by their default actions. Changes no mask.
+/* Receive signals by volt_signal_future(). It changes no mask: they have to be blocked already.
  * s: the caller's. numbers: count of them.
  * Returns VOLT_OK; VOLT_EINVAL: rt does no I/O, no signal has such a number, or one of them is not
  *   blocked in this thread (volt_signals_block()); VOLT_ERRNO(e). Unless VOLT_OK, *s is closed.
@@ -121,9 +121,9 @@ VOLT_API VOLT_NODISCARD int volt_signals_block(const int *numbers, unsigned coun
 VOLT_API VOLT_NODISCARD int volt_signals_open(volt_signals *s, volt_rt *rt, const int *numbers,
                                               unsigned count);
 
-/* A future of the next signal. A signal that comes several times before it is received comes once,
- * as the system has it, but for those from SIGRTMIN on. One that came before volt_signals_open() and
- * is blocked since is received, too. Of several volt_signals with the same signal one receives it.
+/* A future of the next signal. A signal that comes several times before it is received is received
+ * once, unless it is one from SIGRTMIN on. A signal that came before volt_signals_open(), while it
+ * was blocked, is received, too. Of several volt_signals with the same signal, one receives it.
  * op, out: the caller's, until it is ready. One at a time for each *s (aborts).
  * Returns the future: as volt_fd_read_future().
  * Cancel: at once; then no signal was taken. Threads: any may poll it. */
@@ -147,18 +147,20 @@ VOLT_API void volt_signals_close(volt_signals *s);
 VOLT_API VOLT_NODISCARD int volt_process_start(volt_process *p, volt_rt *rt,
                                                const volt_process_config *config);
 
-/* Read its process number. Returns it, also after its end, when it may be another's. Threads: any. */
+/* Read its process number. Returns it, also after its end, when it may be another's. Threads:
+ * any. */
 VOLT_API pid_t volt_process_number(const volt_process *p);
 
 /* A future of its end. Any number of them may be under way, and each has the same result.
  * w: the caller's, for this wait.
- * Returns the future: polls as VOLT_OK: volt_process_status() has the status; VOLT_ERRNO(ECHILD): it
- *   has ended, and something else in this process has taken its status; VOLT_ECANCELED.
+ * Returns the future: polls as VOLT_OK: volt_process_status() has the status; VOLT_ERRNO(ECHILD):
+ *   it has ended, and something else in this process has taken its status; VOLT_ECANCELED.
  * Cancel: at once; the child goes on. Threads: any may poll it. */
 VOLT_API volt_future *volt_process_wait_future(volt_process_wait *w, volt_process *p);
 
-/* A future of its end that makes it end: it gets SIGTERM, and if it has not ended after grace_ns,
- * SIGKILL. grace_ns: 0: SIGKILL at once. For VOLT_FINALLY. Else as volt_process_wait_future(). */
+/* Make it end, and await its end: it gets SIGTERM, and if it has not ended after grace_ns, SIGKILL.
+ * To be awaited behind VOLT_FINALLY. grace_ns: 0: SIGKILL at once. Else as
+ * volt_process_wait_future(). */
 VOLT_API volt_future *volt_process_end_future(volt_process_wait *w, volt_process *p,
                                               uint64_t grace_ns);
 
@@ -171,9 +173,9 @@ VOLT_API int volt_process_status(volt_process *p);
  * Threads: any. */
 VOLT_API int volt_process_kill(volt_process *p, int number);
 
-/* Let it go. If no wait for it has ended: kill it (SIGKILL), and block this thread until
- * it has ended, which takes the system moments; a task avoids that by volt_process_end_future()
- * before. No wait may be under way (aborts). p: may be all-zero, or closed before. Threads: its
+/* Let it go. If no wait for it has ended, kill it (SIGKILL), and block this thread for the moments
+ * until it has ended. A task awaits volt_process_end_future() before, and so does not block its
+ * worker. No wait may be under way (aborts). p: may be all-zero, or closed before. Threads: its
  * owner. */
 VOLT_API void volt_process_close(volt_process *p);
 

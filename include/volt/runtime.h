@@ -95,10 +95,10 @@ typedef struct volt_worker_stats {
   uint64_t injected;  /* tasks that it took from the injection queue */
   uint64_t overflows; /* times that its ring was full and half of it was moved there */
   uint64_t parks;
-  uint64_t
-      look_delay_ns; /* the longest that completed I/O may have waited because its polls took so
-                           * long; 0 without I/O */
-  uint32_t queued;   /* tasks in its ring now */
+  /* The longest time for which the worker polled tasks without a look at its I/O: so long may what
+   * has completed there have waited. 0 without I/O. */
+  uint64_t look_delay_ns;
+  uint32_t queued; /* tasks in its ring now */
 } volt_worker_stats;
 
 typedef struct volt_rt_stats_of {
@@ -137,8 +137,9 @@ VOLT_BEGIN_DECLS
  *   VOLT_ENOMEM (no memory, no descriptor, or a worker's thread could not be started); what the
  *   config's io returns: then *rt is NULL and nothing is left behind. A worker that cannot be
  *   pinned to its CPU is VOLT_EINVAL.
- * With io, each worker has one descriptor more, which volt_rt_destroy() does not close but keeps
- * for the next runtime: a late wake must not meet another file of that number. */
+ * With io, each worker has a descriptor by which it is woken. volt_rt_destroy() does not close it
+ * but keeps it for the next runtime, because a wake that comes late must not be written into
+ * another file of that number. */
 VOLT_API VOLT_NODISCARD int volt_rt_create(volt_rt **rt, const volt_rt_config *config);
 
 /* Take no more tasks, cancel all that are left, and wait until they have ended, at most until
@@ -204,11 +205,11 @@ VOLT_API void volt_rt_advance(volt_rt *rt, uint64_t by_ns);
  * Threads: any, one at a time (aborts); not from a task. */
 VOLT_API uint64_t volt_rt_run(volt_rt *rt);
 
-/* Find a descriptor for the loop around volt_rt_run(): it is readable when that has something to do,
- * because of I/O or because the config's waker is called; not for a deadline, and not for what
- * volt_rt_run() has left to do when it returned 0. The loop only watches it; volt_rt_run() makes it
- * unreadable again. rt: by hand (else aborts).
- * Returns the descriptor, which is rt's and stays the same; -1: rt does no I/O.
+/* Find a descriptor for the loop around volt_rt_run(). It is readable when volt_rt_run() has
+ * something to do because of I/O, and whenever the config's waker is called. It is not readable for
+ * a deadline, nor for what volt_rt_run() has left to do when it returned 0. The loop only watches
+ * it; volt_rt_run() makes it unreadable again. rt: by hand (else aborts).
+ * Returns the descriptor, which is rt's and stays the same; -1: rt does no I/O, or simulates it.
  * Threads: any. */
 VOLT_API int volt_rt_io_descriptor(volt_rt *rt);
 
@@ -265,7 +266,8 @@ VOLT_API volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*
  * Threads: any. */
 VOLT_API volt_rt *volt_rt_current(void);
 
-/* Read what does the runtime's I/O: "io_uring", "epoll", "simulated"; "none". Threads: any. */
+/* Read which back end does the runtime's I/O: "io_uring", "epoll" or "simulated"; "none" if it does
+ * no I/O. Threads: any. */
 VOLT_API const char *volt_rt_io_name(volt_rt *rt);
 
 /* Fill *stats. Each number is exact at some moment of the call, not all at the same.
