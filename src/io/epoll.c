@@ -1,18 +1,18 @@
 /* epoll.c: the back end of readiness: one epoll instance for all workers of a runtime.
  *
- * Algorithm: each descriptor is watched edge-triggered, with all events, from the first time that an
- * operation has to wait. The keeper sleeps in epoll_pwait2(). The other workers sleep on their
+ * Algorithm: each descriptor is watched edge-triggered, with all events, from the first time that
+ * an operation has to wait. The keeper sleeps in epoll_pwait2(). The other workers sleep on their
  * parkers. A worker that is busy looks, without waiting; one at a time is enough.
  *
  * A doorbell is watched edge-triggered, so each ring is reported once, and nothing reads it. What
  * it has counted before the runtime began is reported once: a wake for no reason.
  *
  * Race
- *   R8  Interleaving: a doorbell rings for a worker that sleeps here, or is about to; another worker
- *       looks, and takes the report, which comes once; the first one sleeps on. Prevented by: the
- *       worker that takes the report of another's doorbell sets RUNG in its state. If SLEEPS was
- *       set, it rings again. Else the other finds RUNG as it sets SLEEPS, and does not sleep. Both
- *       are read-modify-writes of one word.
+ *   R8  Interleaving: a doorbell rings for a worker that sleeps here, or is about to; another
+ *       worker looks, and takes the report, which comes once; the first one sleeps on. Prevented
+ *       by: the worker that takes the report of another's doorbell sets RUNG in its state. If
+ *       SLEEPS was set, it rings again. Else the other finds RUNG as it sets SLEEPS, and does not
+ *       sleep. Both are read-modify-writes of one word.
  *
  * Labels: io */
 #ifndef _GNU_SOURCE

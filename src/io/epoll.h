@@ -39,9 +39,9 @@ static inline bool volt_epoll_watches_(volt_epoll_ *e) {
   return volt_load_relaxed(&e->watched) != 0; /* a hint */
 }
 
-/* Take what is ready, and wake what waits for it; if nothing is ready, sleep until something is, the
- * doorbell of that worker rings, or deadline_ns has passed. Returns whether anything was ready, a
- * doorbell not counted. That worker's thread. */
+/* Take what is ready, and wake what waits for it; if nothing is ready, sleep until something is,
+ * the doorbell of that worker rings, or deadline_ns has passed. Returns whether anything was ready,
+ * a doorbell not counted. That worker's thread. */
 bool volt_epoll_sleep_(volt_epoll_ *e, unsigned worker, uint64_t deadline_ns);
 
 /* Take some of what is ready, without a sleep. Returns whether there may be more, also if all that it

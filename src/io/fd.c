@@ -1,10 +1,10 @@
 /* fd.c: descriptors, which operations are under way on them, and what the back end reports.
  *
  * Races
- *   R2  Interleaving: a call says EAGAIN; the descriptor becomes ready, and the back end reports it,
- *       with no operation in the list; then the caller queues, and nothing wakes it. Prevented by:
- *       volt_fd.reports counts the reports. The caller reads it before the call, and queues only if
- *       it is the same under the lock; else it calls again (op.c).
+ *   R2  Interleaving: a call says EAGAIN; the descriptor becomes ready, and the back end reports
+ *       it, with no operation in the list; then the caller queues, and nothing wakes it. Prevented
+ *       by: volt_fd.reports counts the reports. The caller reads it before the call, and queues
+ *       only if it is the same under the lock; else it calls again (op.c).
  *   R3  Interleaving: a call takes all that there is; new data come, and are reported; then the
  *       caller notes that nothing is there. Prevented by: as R2.
  *

@@ -5,8 +5,8 @@
 
 #include "kinds.h"
 
-/* Whether the system has no io_uring, or does not allow it here: a container, an old kernel, a limit
- * of memory. */
+/* Whether the system has no io_uring, or does not allow it here: a container, an old kernel, a
+ * limit of memory. */
 static bool io_is_refused(int result) {
   switch (volt_errno(result)) {
     case EPERM:

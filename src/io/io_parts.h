@@ -3,14 +3,15 @@
  * An operation is done in one of three ways (volt_op.mode), which its first poll chooses:
  *   CALL   The poller makes the system call, which does not wait. If it says EAGAIN, the operation
  *          waits in the list of its descriptor until the back end reports that this is ready; the
- *          poller that this wakes makes the call again. The system never has the buffer. So a cancel
- *          takes effect at once, and in a select one branch alone has an effect. With epoll and in
- *          simulation all operations on sockets and pipes go this way; with io_uring those in a
- *          select, and those of a thread that is no worker.
+ *          poller that this wakes makes the call again. The system never has the buffer. So a
+ *          cancel takes effect at once, and in a select one branch alone has an effect. With epoll
+ *          and in simulation all operations on sockets and pipes go this way; with io_uring those
+ *          in a select, and those of a thread that is no worker.
  *   WHOLE  The back end does it all and reports the result. Only a worker submits, to its own share
  *          of the back end (volt_op.home). The system has the buffer until the report. So a cancel
  *          is asked for, and the operation ends with one more report, that of the cancel.
- *   POOL   A thread of the blocking pool makes the call: regular files, where the back end cannot.
+ *   POOL   A thread of the blocking pool makes the call: regular files, where the back end cannot;
+ *          and a connect that has to nap (offload.c).
  *
  * What changes while an operation is under way is under the lock of its descriptor: the list
  * volt_fd.waiting, and result, is_asked, ends_due of each operation in it. The lock is held for a
@@ -82,8 +83,9 @@ typedef struct volt_io_ volt_io_;
 
 /* A back end. All-const, beside its volt_driver_ops_. */
 typedef struct volt_io_ops_ {
-  /* d has to wait for readiness for the first time: from now on call volt_fd_became_ready_() each
-   * time that it becomes ready for something, and once at first for what it is ready for already.
+  /* An operation on d waits for readiness for the first time: from now on call
+   * volt_fd_became_ready_() each time that d becomes ready for something, and once at first for
+   * what it is ready for already.
    * *mark: what d->watched becomes, not 0. Returns VOLT_OK or VOLT_ERRNO(e). Any thread; the lock
    * of d is not held, but one thread at a time calls it for d. */
   int (*watch)(volt_io_ *io, volt_fd *d, uint32_t *mark);
@@ -99,9 +101,9 @@ typedef struct volt_io_ops_ {
    * calls volt_op_ended_() on that thread, not within this call. */
   void (*submit)(volt_io_ *io, volt_op *op);
 
-  /* End op early, if that can be: on any thread. is_asked and ends_due were set under the lock, once
-   * for each submit(); the lock is not held. The back end calls volt_op_cancel_ended_() once, on the
-   * worker op->home, before or after volt_op_ended_(). */
+  /* End op early, if that can be: on any thread. is_asked and ends_due were set under the lock,
+   * once for each submit(); the lock is not held. The back end calls volt_op_cancel_ended_() once,
+   * on the worker op->home, before or after volt_op_ended_(). */
   void (*cancel)(volt_io_ *io, volt_op *op);
 } volt_io_ops_;
 
@@ -123,15 +125,15 @@ static inline volt_io_ *volt_io_of_driver_(volt_driver_ *driver) {
  * yet. kind: of VOLT_FD_NONE_ and so on. */
 void volt_fd_set_(volt_fd *d, volt_io_ *io, int number, unsigned kind);
 
-/* The back end: d is ready for bits: of POLLIN, POLLOUT, POLLPRI, POLLRDHUP, POLLERR, POLLHUP. Wakes
- * the operations that wait for one of them. Any thread. */
+/* The back end: d is ready for bits: of POLLIN, POLLOUT, POLLPRI, POLLRDHUP, POLLERR, POLLHUP.
+ * Wakes the operations that wait for one of them. Any thread. */
 void volt_fd_became_ready_(volt_fd *d, uint32_t bits);
 
-/* ---- op.c ---- */
+/* ---- whole.c ---- */
 
 /* The back end has done op (WHOLE): result is what the system call returns, or a negative errno. On
- * the worker op->home. If a part is left to do, or if the system has ended it although no thread has
- * asked, it is submitted again. Else it is OVER, and its owner is woken, unless the report of a
+ * the worker op->home. If a part is left to do, or if the system has ended it although no thread
+ * has asked, it is submitted again. Else it is OVER, and its owner is woken, unless the report of a
  * cancel is to come. */
 void volt_op_ended_(volt_op *op, int result);
 
@@ -144,8 +146,8 @@ bool volt_op_is_over_(volt_op *op);
 
 /* ---- call.c ---- */
 
-/* One system call of op, which does not wait. Returns the number of bytes or 0, or a negative errno;
- * -EAGAIN: it has to wait. */
+/* One system call of op, which does not wait. Returns the number of bytes or 0, or a negative
+ * errno; -EAGAIN: it has to wait. */
 ssize_t volt_op_call_(volt_op *op);
 
 /* For which events op has to wait after -EAGAIN. */

@@ -39,7 +39,8 @@ static inline bool volt_mail_has_any_(volt_mail_ *m) {
   return volt_load_relaxed(&m->top) != NULL; /* relaxed: ordered by idle:K2 and idle:D4 */
 }
 
-/* Take all. Returns the one that was left last; volt_op.mail leads to the others. The home alone. */
+/* Take all. Returns the one that was left last; volt_op.mail leads to the others. The home
+ * alone. */
 static inline volt_op *volt_mail_take_(volt_mail_ *m) {
   if (!volt_mail_has_any_(m)) return NULL;
   /* mail:T1 <- mail:L1: sees each operation, and what its thread did to it */

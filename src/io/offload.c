@@ -1,9 +1,9 @@
 /* offload.c: operations that a thread of the blocking pool does: regular files, where the back end
- * cannot; and a connect to a Unix socket whose listener has no room, which nothing reports: the
- * thread tries again after a nap.
+ * cannot; and a connect to a Unix socket whose listener has no room: nothing reports when it has,
+ * so the thread tries again after a nap.
  *
- * First the poller itself reads what is in memory already, without a thread: a read at an offset that
- * finds all there. In a select it does not, because a read there must wait for the decision.
+ * First the poller itself reads what is in memory already, without a thread: a read at an offset
+ * that finds all there. In a select it leaves that to a thread, too.
  *
  * The future becomes one of the blocking pool (src/rt/blocking.c), with tables of its own here. The
  * operation is counted in volt_fd.calls from its first poll until the call has returned, or will

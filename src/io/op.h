@@ -6,12 +6,12 @@
  * Invariants, under the lock of the descriptor d
  *   I1  An operation is in d->waiting from the time that its poll first has to wait until it is
  *       OVER. If it is HELD then, it stays there until its owner has the lock.
- *   I2  A poll that begins an operation is counted in d->calls until it has ended or is in the list.
- *       So is a call on the blocking pool, until it has returned.
- *   I3  The waiter of a WAITING operation is armed. The thread that makes it WOKEN or OVER claims the
- *       waiter in the same hold of the lock, and grants it afterwards.
- *   I4  d->closer is granted when is_closing is set, the list is empty and calls is 0. That grant is
- *       the last that any thread but the closer's does for d.
+ *   I2  A poll that begins an operation is counted in d->calls until it has ended or is in the
+ *       list. So is a call on the blocking pool, until it has returned.
+ *   I3  The waiter of a WAITING operation is armed. The thread that makes it WOKEN or OVER claims
+ *       the waiter in the same hold of the lock, and grants it afterwards.
+ *   I4  d->closer is granted when is_closing is set, the list is empty and calls is 0. That grant
+ *       is the last that any thread but the closer's does for d.
  *
  * Races
  *   R1  Interleaving: a thread polls an operation with a new waker; another thread closes the
@@ -199,8 +199,8 @@ bool volt_op_ask_(volt_op *op, unsigned why);
 /* Go on as a call on the blocking pool. Returns the result of the poll. */
 int volt_op_begin_pool_(volt_op *op, volt_ctx *ctx);
 
-/* The same, of an operation that was begun by calls. is_new: it is not in the list. The lock is held,
- * and this unlocks. */
+/* The same, of an operation that was begun by calls. is_new: it is not in the list. The lock is
+ * held, and this unlocks. */
 int volt_op_move_to_pool_(volt_op *op, bool is_new, volt_ctx *ctx);
 
 #endif

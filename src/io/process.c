@@ -1,7 +1,7 @@
 /* process.c: child processes, by pidfd.
  *
- * Algorithm: a wait awaits that the pidfd is readable, and then asks the system for the status,
- * once, under the lock. From then on the status stands, and each wait returns it.
+ * Algorithm: a wait awaits that the pidfd is readable, and then takes the status from the system,
+ * which gives it once, under the lock. From then on the status stands, and each wait returns it.
  *
  * Invariant, under the lock
  *   I1  while result is VOLT_PENDING, the process or its zombie exists, and its number is its own

@@ -1,8 +1,8 @@
 /* sim.h: the parts of the simulated network.
  *
  * One thread uses all of a network: the one that runs its runtime. A socket has a number, as a file
- * descriptor has, from a range that the system does not use; the table of numbers is of the process,
- * so it has a lock.
+ * descriptor has, from a range that the system does not use; the table of numbers is of the
+ * process, so it has a lock.
  *
  * A connection has two flows, one for each direction. A flow is a ring of bytes and three counts:
  *   taken <= arrived <= sent <= taken + size

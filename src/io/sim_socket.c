@@ -1,5 +1,5 @@
-/* sim_socket.c: the simulation's system calls. What is no simulated socket (a file) goes to the real
- * system. */
+/* sim_socket.c: the simulation's system calls. What is no simulated socket (a file) goes to the
+ * real system. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* SOCK_NONBLOCK, SOCK_CLOEXEC, POLLRDHUP */
 #endif

@@ -13,15 +13,16 @@
  *   epoll instance for all, which worker 0's ring watches from the first such wait on (epoll.c).
  *   By hand any thread may run the runtime, one at a time. There the ring has no single issuer. The
  *   system ends a request by itself, with ECANCELED, if the thread that has submitted it is gone;
- *   op.c submits it again.
+ *   whole.c submits the operation again.
  *
  * Invariants
  *   I1  a ring is used by its worker alone; by hand by the thread that runs the runtime. Other
  *       threads use mail and is_watching alone
  *   I2  while in_flight > 0, the worker sleeps in its ring, not on its parker
  *   I3  if is_watching is set, worker 0 watches epoll, or has mail
- *   I4  an operation is its owner's again when its CQE, and that of its cancel if there is one, have
- *       been taken. So a cancel, which names the operation by its address, cannot hit a later one
+ *   I4  an operation is its owner's again when its CQE, and that of its cancel if there is one,
+ *       have been taken. So a cancel, which names the operation by its address, cannot hit a later
+ *       one
  *
  * Races
  *   R1  Interleaving: a thread leaves mail as the home goes to sleep: mail.h R1.

@@ -2,8 +2,8 @@
  * uring.c.
  *
  * Invariants
- *   I1  an SQE that was staged is the system's: it is submitted again until the system takes it, and
- *       never taken back
+ *   I1  an SQE that was staged is the system's: it is submitted again until the system takes it,
+ *       and never taken back
  *   I2  in_flight is how many operations and cancels have been staged whose CQE has not been taken
  *   I3  what has to be watched is in is_armed, with an SQE staged or submitted, or in to_arm
  *
@@ -13,8 +13,8 @@
  *   R2  Interleaving: the CQ is full as operations complete. Prevented by: the system keeps what
  *       does not fit (IORING_FEAT_NODROP), and says so in a flag that volt_uring_is_due_() reads.
  *       While it does, an enter may be refused with EBUSY; the CQ is emptied, and it is made again.
- *   R3  Interleaving: the doorbell rings as its poll has ended (no IORING_CQE_F_MORE). Prevented by:
- *       it is watched again before the next sleep, and the counter, which is never read, is not
+ *   R3  Interleaving: the doorbell rings as its poll has ended (no IORING_CQE_F_MORE). Prevented
+ *       by: it is watched again before the next sleep, and the counter, which is never read, is not
  *       zero then: so the new poll completes at once. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* liburing.h */

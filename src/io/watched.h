@@ -1,5 +1,5 @@
-/* watched.h: which descriptors a back end watches, by number, so that a report that is late meets no
- * descriptor that is gone. */
+/* watched.h: which descriptors a back end watches, by number, so that a report that is late meets
+ * no descriptor that is gone. */
 #ifndef VOLT_IO_WATCHED_H
 #define VOLT_IO_WATCHED_H
 

@@ -2,8 +2,9 @@
  *
  * Algorithm: the owner queues the operation in the list of its descriptor and submits it, on the
  * worker op->home. The back end reports the result there. To end one early, a thread sets is_asked
- * and ends_due under the lock, and calls the back end's cancel(). Then two reports are due, in any order, and
- * the later of them makes it OVER. So no report can come for a later use of the same memory.
+ * and ends_due under the lock, and calls the back end's cancel(). Then two reports are due, in any
+ * order, and the later of them makes it OVER. So no report can come for a later use of the same
+ * memory.
  *
  *   report             not asked                    asked
  *   a part of a send   submitted again              OVER: cancelled, n says how much
@@ -15,10 +16,10 @@
  *       thread asks the operation to end. Prevented by: is_asked is read, and set, under the lock.
  *       If it is set later, the thread that sets it calls cancel(), and the worker takes that up
  *       after the submission, because it is the same worker.
- *   R5  Interleaving: the report of a cancel comes; the owner frees the operation, and its own report
- *       comes. Prevented by: the later of the two grants.
- *   R6  Interleaving: two workers each drop an operation whose home is the other; each waits for the
- *       other's report. Prevented by: a worker that waits takes up the reports of its own share
+ *   R5  Interleaving: the report of a cancel comes; the owner frees the operation, and its own
+ *       report comes. Prevented by: the report that comes later grants.
+ *   R6  Interleaving: two workers each drop an operation whose home is the other; each waits for
+ *       the other's report. Prevented by: a worker that waits takes up the reports of its own share
  *       meanwhile (volt_op_await_()).
  *
  * Labels: io */

@@ -24,11 +24,12 @@
  *       Prevented by: the first call sets is_run to LEAVES before it sets the bit. The second call
  *       waits for it, a few dozen instructions. If the waker was called already, the first call
  *       does not go on.
- *   R4  Interleaving: mail is left for the driver's look as the thread sets its bit. Prevented by: as
- *       in parking.c R4, for the loop's bit and for the thread's.
- *   R5  Interleaving: a thread looks for what has completed between two runs (volt_rt_look_by_hand_());
- *       meanwhile another thread calls volt_rt_run(). Prevented by: as in R3, is_run is LEAVES
- *       during the look. If the look has woken tasks, this thread calls the loop's waker after it. */
+ *   R4  Interleaving: mail is left for the driver's look as the thread sets its bit. Prevented by:
+ *       as in parking.c R4, for the loop's bit and for the thread's.
+ *   R5  Interleaving: a thread looks for what has completed between two runs
+ *       (volt_rt_look_by_hand_()); meanwhile another thread calls volt_rt_run(). Prevented by: as
+ *       in R3, is_run is LEAVES during the look. If the look has woken tasks, this thread calls the
+ *       loop's waker after it. */
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "../core/spin.h"
@@ -123,7 +124,7 @@ bool volt_rt_look_by_hand_(volt_rt *rt) {
   bool woken = w->lifo || volt_ring_count_(&w->ring) > 0;
   by_hand_end(w);
   if (woken) volt_rt_work_queued_(rt);
-  volt_doorbell_ring_(w->doorbell); /* look() has taken off a ring that may have been for the loop */
+  volt_doorbell_ring_(w->doorbell); /* look() may have taken the loop's ring off */
   return any;
 }
 

@@ -12,8 +12,8 @@
  * Races
  *   R1  Interleaving: a thread unparks a worker; before it rings, the worker has gone on, the
  *       runtime was destroyed, and its descriptors were closed; the number is given to a file of
- *       the program, into which the thread writes. Prevented by: I2. A late ring wakes a worker of a
- *       later runtime for no reason, or no thread.
+ *       the program, into which the thread writes. Prevented by: I2. A late ring wakes a worker of
+ *       a later runtime for no reason, or no thread.
  *   R2  Interleaving: a process forks; parent and child each take the same doorbell from their
  *       copies of the list, and each takes rings that were meant for the other. Prevented by: a
  *       doorbell is of the process that has made it, and another does not take it. It has no lock,

@@ -68,8 +68,8 @@ bool volt_worker_look_driver_(volt_worker *w, uint64_t now_ns) {
   return completed || w->lifo || volt_ring_count_(&w->ring) > 0;
 }
 
-/* The only worker has no other to steal from. If it is going to sleep in the driver, it looks there,
- * and that is one system call instead of two. */
+/* The only worker has no other to steal from. If it is going to sleep in the driver, it looks
+ * there, and that is one system call instead of two. */
 bool volt_worker_look_before_search_(volt_worker *w, uint64_t now_ns) {
   if (w->rt->workers > 1 || !volt_worker_must_drive_(w) || volt_worker_has_mail_(w)) {
     return volt_worker_look_driver_(w, now_ns);

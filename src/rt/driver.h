@@ -8,16 +8,16 @@
  *   in sleep()      otherwise. To wake it, a thread rings its doorbell.
  *
  * A doorbell is an eventfd, one for each worker of a runtime with a driver. The driver watches it,
- * so sleep() returns when it rings; a ring that comes before the sleep ends the next one. A ring for
- * one worker ends the sleep of that worker, also if another worker's look() sees it first. The
+ * so sleep() returns when it rings; a ring that comes before the sleep ends the next one. A ring
+ * for one worker ends the sleep of that worker, also if another worker's look() sees it first. The
  * doorbell is never closed: a thread may ring late, when the runtime is gone, and must not meet
  * another file of the same number. It is kept, and given to a later runtime, for which a late ring
  * is a wake for no reason (doorbell.h).
  *
- * Between two polls of tasks a worker looks every 8 to 127 polls, and whenever it has no task: after
- * its own queue, before it searches those of others. If it is the only worker, and is going to sleep
- * in sleep(), it looks there instead. So what tasks have staged since is submitted together. What a
- * worker wakes in look() or sleep() goes into its own queue. */
+ * Between two polls of tasks a worker looks every 8 to 127 polls, and whenever it has no task:
+ * after its own queue, before it searches those of others. If it is the only worker, and is going
+ * to sleep in sleep(), it looks there instead. So what tasks have staged since is submitted
+ * together. What a worker wakes in look() or sleep() goes into its own queue. */
 #ifndef VOLT_RT_DRIVER_H
 #define VOLT_RT_DRIVER_H
 
@@ -40,10 +40,10 @@ typedef struct volt_driver_ops_ {
    * before it searches or sleeps. */
   bool (*look)(volt_driver_ *driver, unsigned worker);
 
-  /* Whether that worker has to sleep in sleep(). is_keeper: it also keeps the time, and sleeps until
-   * the earliest timer; at most one worker does. By hand: true. While the worker sleeps, only that
-   * worker or mail may change the answer from false to true. NULL: never. If the clock is virtual,
-   * it is not asked: then no worker sleeps in sleep(). */
+  /* Whether that worker has to sleep in sleep(). is_keeper: it also keeps the time, and sleeps
+   * until the earliest timer; at most one worker does. By hand: true. While the worker sleeps, only
+   * that worker or mail may change the answer from false to true. NULL: never. If the clock is
+   * virtual, it is not asked: then no worker sleeps in sleep(). */
   bool (*must_sleep)(volt_driver_ *driver, unsigned worker, bool is_keeper);
 
   /* Whether a worker must keep the time even if no timer is started: what the keeper alone would
@@ -97,8 +97,8 @@ VOLT_API volt_driver_ *volt_rt_driver_(volt_rt *rt);
 /* The worker of rt that this thread is; by hand 0 for the thread that runs it; -1: none. */
 VOLT_API int volt_rt_worker_here_(volt_rt *rt);
 
-/* Something was left for that worker, for which has_mail() returns true: wake it if it sleeps. If it
- * is awake, it looks before it sleeps. Threads: any; rt lives until this has returned. */
+/* Something was left for that worker, for which has_mail() returns true: wake it if it sleeps. If
+ * it is awake, it looks before it sleeps. Threads: any; rt lives until this has returned. */
 VOLT_API void volt_rt_mail_left_(volt_rt *rt, unsigned worker);
 
 /* Whether rt is run by hand. */

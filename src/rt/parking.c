@@ -3,16 +3,16 @@
  * One of the workers that sleep is the keeper: it sleeps until the earliest timer. Work wakes the
  * others first.
  *
- * A worker of a runtime with a driver may have to sleep there (driver.h), and not on its parker. The
- * parker's word says so (park.c R3), so the thread that unparks it knows whether to ring its
+ * A worker of a runtime with a driver may have to sleep there (driver.h), and not on its parker.
+ * The parker's word says so (park.c R3), so the thread that unparks it knows whether to ring its
  * doorbell. Work wakes those on their parkers first, because that costs less.
  *
  * Invariants
  *   I1  a worker that parks has an empty slot and an empty ring
  *   I3  while a timer is started and a worker sleeps, the keeper sleeps no longer than until that
  *       timer, or is woken; or a worker is awake, which looks at the clock before it parks
- *   I4  while the driver wants a keeper and a worker sleeps, there is a keeper, or a worker is awake
- *       that will look for one when it has found work, or will park
+ *   I4  while the driver wants a keeper and a worker sleeps, there is a keeper, or a worker is
+ *       awake that will look for one when it has found work, or will park
  *
  * Races
  *   R1  Work is queued as a worker parks: idle.h R1, R2.

@@ -245,8 +245,8 @@ void volt_worker_park_(volt_worker *w);
 bool volt_worker_must_drive_(volt_worker *w);
 
 /* The bit of sleeper is set. Sleep until another thread has cleared it, and has counted this worker
- * as searching. Returns false: the deadline has passed, or something has happened in the driver, and
- * this thread has cleared the bit. */
+ * as searching. Returns false: the deadline has passed, or something has happened in the driver,
+ * and this thread has cleared the bit. */
 bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns);
 
 /* ---- by_hand.c ---- */

@@ -7,8 +7,8 @@
  * two tasks that wake each other do not keep others waiting. No worker steals from the slot. So a
  * worker whose polls are long does not use it: there a woken task goes to the ring, and another
  * worker may take it. Every 8 to 127 polls the worker looks at the injection queue, the clock and
- * the driver (driver.h). It adapts that number, so that the polls in between take about a fifth of a
- * millisecond. In between it polls its own tasks in one loop, and does nothing else for them. A
+ * the driver (driver.h). It adapts that number, so that the polls in between take about a fifth of
+ * a millisecond. In between it polls its own tasks in one loop, and does nothing else for them. A
  * worker that has no task looks at the driver before it searches: what is about to complete there
  * makes its own tasks ready, and to steal others instead would move their I/O to its share.
  *
