@@ -71,8 +71,8 @@ enum volt_result {
 #undef VOLT_RESULT_ENUM_
 };
 
-/* The result that stands for the errno value e of a system call (volt/io.h). Distinct from the codes
- * above, and negative, like every failure. */
+/* The result that stands for the errno value e of a system call (volt/io.h). Distinct from the
+ * codes above, and negative, like every failure. */
 #define VOLT_ERRNO(e) (-1024 - (e))
 
 /* A deadline that never comes. */

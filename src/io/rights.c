@@ -49,7 +49,7 @@ static size_t rights_in(const volt_rights *m, struct cmsghdr *header) {
   return bytes / sizeof(int);
 }
 
-/* The part behind that one, or NULL. As CMSG_NXTHDR(), which not every libc has without a warning. */
+/* The part behind that one, or NULL. As CMSG_NXTHDR(), which some libc has with a warning only. */
 static struct cmsghdr *rights_next(volt_rights *m, struct cmsghdr *header) {
   size_t at = (size_t)((char *)header - m->control.bytes);
   size_t left = m->message.msg_controllen - at;
