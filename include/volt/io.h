@@ -123,8 +123,8 @@ VOLT_BEGIN_DECLS
  * any. */
 VOLT_API const volt_io_kind *volt_io_auto(void);
 
-/* For volt_rt_config.io: io_uring, one ring for each worker. volt_rt_create() returns
- * VOLT_ERRNO(e) if the system refuses it, or is older than Linux 6.1. The clock must not be virtual
+/* For volt_rt_config.io: io_uring, one ring for each worker. If the system refuses it, or
+ * is older than Linux 6.1, volt_rt_create() returns VOLT_ERRNO(e). The clock must not be virtual
  * (VOLT_EINVAL). Threads: any. */
 VOLT_API const volt_io_kind *volt_io_uring(void);
 
@@ -135,8 +135,9 @@ VOLT_API const volt_io_kind *volt_io_epoll(void);
 
 /* ---- descriptors ---- */
 
-/* Make *d a descriptor of rt, and take the file descriptor `number` over: volt_fd_close() closes
- * it. A socket, pipe or terminal becomes non-blocking, unless flags say otherwise.
+/* Make *d a descriptor of rt, and take the file descriptor `number` over. From now on
+ * volt_fd_close() closes it. A socket, pipe or terminal becomes non-blocking, unless flags say
+ * otherwise.
  * d: the caller's, any memory. flags: of volt_fd_flags.
  * Returns VOLT_OK; VOLT_EINVAL: rt does no I/O, or unknown flags; VOLT_ERRNO(EBADF): no such
  *   descriptor. After a failure the number is still the caller's, and *d is untouched.
@@ -151,12 +152,12 @@ VOLT_API int volt_fd_number(const volt_fd *d);
  * Returns its number; *d has none any more. Threads: the owner. */
 VOLT_API int volt_fd_detach(volt_fd *d);
 
-/* Close it at once, on this thread. No operation may be under way (aborts). Does nothing if it is
+/* Close *d at once, on this thread. No operation may be under way (aborts). Does nothing if it is
  * closed already, or if *d is all-zero.
  * Threads: the owner. */
 VOLT_API void volt_fd_close(volt_fd *d);
 
-/* A future of: end what is under way on it, and close it. Operations that had not been done end
+/* A future that ends what is under way on *d, and closes it. Operations that had not been done end
  * with VOLT_ECLOSED; those that had been done keep their results. When it is ready, no operation
  * refers to *d any more, so *d may be freed.
  * op: the caller's, for this operation.
@@ -170,8 +171,8 @@ VOLT_API volt_future *volt_fd_close_future(volt_op *op, volt_fd *d);
 
 /* ---- sockets and pipes ---- */
 
-/* A future of recv(): it waits until something is there, and receives that, at most size bytes;
- * op->n is how many. 0: the peer will send no more; of a datagram socket: an empty datagram.
+/* A future of recv(). It waits until something is there, and receives that, at most size bytes.
+ * op->n is how many; 0 says that the peer will send no more, or is an empty datagram.
  * op: the caller's. d: a socket. to: size bytes (0: VOLT_EINVAL). flags: as recv(); MSG_WAITALL has
  *   no effect.
  * Returns the future: polls as VOLT_OK; VOLT_ECANCELED; VOLT_ECLOSED: the descriptor was closed;
@@ -186,14 +187,14 @@ VOLT_API volt_future *volt_fd_recv_future(volt_op *op, volt_fd *d, void *to, siz
 VOLT_API volt_future *volt_fd_send_future(volt_op *op, volt_fd *d, const void *from, size_t size,
                                           int flags);
 
-/* A future of recvmsg(), for datagrams, addresses of senders, and descriptors that are passed;
- * once, with op->n as its result. *message and all that it refers to are the caller's. Descriptors
+/* A future of recvmsg(), once. It is for datagrams, addresses of senders, and descriptors that are
+ * passed. op->n is its result. *message and all that it refers to are the caller's. Descriptors
  * that come are O_CLOEXEC. Else as volt_fd_recv_future(). */
 VOLT_API volt_future *volt_fd_recvmsg_future(volt_op *op, volt_fd *d, struct msghdr *message,
                                              int flags);
 
-/* A future of sendmsg(); once, with op->n as its result, which on a stream may be less than there
- * is to send. Else as volt_fd_send_future(). */
+/* A future of sendmsg(), once. On a stream op->n, its result, may be less than there is to send.
+ * Else as volt_fd_send_future(). */
 VOLT_API volt_future *volt_fd_sendmsg_future(volt_op *op, volt_fd *d, const struct msghdr *message,
                                              int flags);
 
@@ -212,16 +213,16 @@ VOLT_API volt_future *volt_fd_connect_future(volt_op *op, volt_fd *d, const stru
  *   volt/net.h). */
 VOLT_API volt_future *volt_fd_accept_future(volt_op *op, volt_fd *d, volt_fd *out);
 
-/* A future of: the descriptor is ready for one of events, as poll() says. It moves nothing. op->n
- * is what it is ready for, and may have POLLERR and POLLHUP besides.
+/* A future that waits until *d is ready for one of events, as poll() says. It moves nothing. op->n
+ * is what *d is ready for, and may have POLLERR and POLLHUP besides.
  * events: of POLLIN, POLLOUT, POLLPRI, POLLRDHUP. Not for regular files (VOLT_EINVAL). Any number
  *   may be under way.
  * Returns the future: VOLT_OK; VOLT_ECANCELED; VOLT_ECLOSED; VOLT_ENOMEM; VOLT_ERRNO(e). */
 VOLT_API volt_future *volt_fd_ready_future(volt_op *op, volt_fd *d, unsigned events);
 
-/* A future of: send size bytes of a regular file, from offset at on, to a socket, without a copy
- * through the caller's memory. It ends early, with VOLT_OK and op->n < size, if the file does. The
- * thread that polls it may have to wait for the disk.
+/* A future that sends size bytes of a regular file, from offset at on, to a socket. The bytes are
+ * not copied through the caller's memory. It ends early, with VOLT_OK and op->n < size, if the file
+ * does. The thread that polls it may have to wait for the disk.
  * file: the caller's, open until the future is ready. at: below 0: VOLT_EINVAL. Else as
  *   volt_fd_send_future(). */
 VOLT_API volt_future *volt_fd_sendfile_future(volt_op *op, volt_fd *d, volt_fd *file, int64_t at,

@@ -137,7 +137,8 @@ VOLT_API VOLT_NODISCARD int volt_listen(volt_fd *out, volt_rt *rt, const volt_ad
 VOLT_API VOLT_NODISCARD int volt_udp_bind(volt_fd *out, volt_rt *rt, const volt_address *at,
                                           unsigned flags);
 
-/* A future of: it makes sense to accept again, after volt_fd_accept_future() has failed. If no
+/* A future that waits until it makes sense to accept again, when volt_fd_accept_future() has
+ * failed. If no
  * descriptor or no memory was left (EMFILE, ENFILE, ENOBUFS, ENOMEM), the connection is queued
  * still, and another accept would fail, too. So this future waits: 5 ms, and twice as long each
  * time that accept fails again within a second, at most 1 s. After an error of the one connection
@@ -167,8 +168,8 @@ VOLT_API int volt_fd_shutdown(const volt_fd *d, int how);
  * Returns VOLT_OK, also for a socket that is not of TCP; else as volt_fd_local(). Threads: any. */
 VOLT_API int volt_fd_nodelay(const volt_fd *d);
 
-/* Notice that the peer is gone although nothing is sent: after idle_s seconds without traffic ask
- * it every interval_s seconds; after `count` unanswered questions operations end with
+/* Notice that the peer is gone although nothing is sent. After idle_s seconds without traffic the
+ * system asks it every interval_s seconds; after `count` unanswered questions operations end with
  * VOLT_ERRNO(ETIMEDOUT). 0: what the system has set. Else as volt_fd_nodelay(). */
 VOLT_API int volt_fd_keepalive(const volt_fd *d, unsigned idle_s, unsigned interval_s,
                                unsigned count);
@@ -207,7 +208,7 @@ VOLT_API VOLT_NODISCARD int volt_rights_put(volt_rights *m, const void *from, si
  * m: the caller's. to: size bytes, the caller's until it is received. Threads: m's owner. */
 VOLT_API void volt_rights_expect(volt_rights *m, void *to, size_t size);
 
-/* Take the descriptors that came with a message: they are the caller's then, and O_CLOEXEC
+/* Take the descriptors that came with a message. They are the caller's then, and O_CLOEXEC
  * (volt_fd_init() makes one a volt_fd). Those beyond room are closed. After volt_rights_expect() it
  * may be called at any time when no operation uses *m, and takes nothing if none came, or if they
  * were taken before.

@@ -129,7 +129,8 @@ VOLT_API VOLT_NODISCARD int volt_signals_open(volt_signals *s, volt_rt *rt, cons
  * Cancel: at once; then no signal was taken. Threads: any may poll it. */
 VOLT_API volt_future *volt_signal_future(volt_op *op, volt_signals *s, volt_signal *out);
 
-/* Receive no more. The signals stay blocked. No volt_signal_future() may be under way (aborts).
+/* Receive no more signals. The signals stay blocked. No volt_signal_future() may be under way
+ * (aborts).
  * s: may be all-zero, or closed before. Threads: its owner. */
 VOLT_API void volt_signals_close(volt_signals *s);
 
@@ -147,36 +148,37 @@ VOLT_API void volt_signals_close(volt_signals *s);
 VOLT_API VOLT_NODISCARD int volt_process_start(volt_process *p, volt_rt *rt,
                                                const volt_process_config *config);
 
-/* Read its process number. Returns it, also after its end, when it may be another's. Threads:
- * any. */
+/* Read the number of a child process. Returns it, also after its end, when it may be another's.
+ * Threads: any. */
 VOLT_API pid_t volt_process_number(const volt_process *p);
 
-/* A future of its end. Any number of them may be under way, and each has the same result.
+/* A future of the end of a child process. Any number of them may be under way, and each has the
+ * same result.
  * w: the caller's, for this wait.
  * Returns the future: polls as VOLT_OK: volt_process_status() has the status; VOLT_ERRNO(ECHILD):
  *   it has ended, and something else in this process has taken its status; VOLT_ECANCELED.
  * Cancel: at once; the child goes on. Threads: any may poll it. */
 VOLT_API volt_future *volt_process_wait_future(volt_process_wait *w, volt_process *p);
 
-/* Make it end, and await its end: it gets SIGTERM, and if it has not ended after grace_ns, SIGKILL.
- * To be awaited behind VOLT_FINALLY. grace_ns: 0: SIGKILL at once. Else as
+/* Make a child process end, and await its end. It gets SIGTERM, and if it has not ended after
+ * grace_ns, SIGKILL. To be awaited behind VOLT_FINALLY. grace_ns: 0: SIGKILL at once. Else as
  * volt_process_wait_future(). */
 VOLT_API volt_future *volt_process_end_future(volt_process_wait *w, volt_process *p,
                                               uint64_t grace_ns);
 
-/* Read its status, as waitpid() gives it: for WIFEXITED() and so on. Returns it, or -1 if no wait
- * has ended yet. Threads: any. */
+/* Read the status of a child process, as waitpid() gives it: for WIFEXITED() and so on. Returns it,
+ * or -1 if no wait has ended yet. Threads: any. */
 VOLT_API int volt_process_status(volt_process *p);
 
-/* Send it a signal. number: 0: only ask whether it is there.
+/* Send a child process a signal. number: 0: only ask whether it is there.
  * Returns VOLT_OK; VOLT_ERRNO(ESRCH): it has ended, and a wait for it, too; VOLT_ERRNO(e).
  * Threads: any. */
 VOLT_API int volt_process_kill(volt_process *p, int number);
 
-/* Let it go. If no wait for it has ended, kill it (SIGKILL), and block this thread for the moments
- * until it has ended. A task awaits volt_process_end_future() before, and so does not block its
- * worker. No wait may be under way (aborts). p: may be all-zero, or closed before. Threads: its
- * owner. */
+/* Let a child process go. If no wait for it has ended, kill it (SIGKILL), and block this thread for
+ * the moments until it has ended. A task awaits volt_process_end_future() before, and so does not
+ * block its worker. No wait may be under way (aborts). p: may be all-zero, or closed before.
+ * Threads: its owner. */
 VOLT_API void volt_process_close(volt_process *p);
 
 VOLT_END_DECLS

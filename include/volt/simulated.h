@@ -46,8 +46,8 @@ typedef struct volt_simulated_faults {
 
 VOLT_BEGIN_DECLS
 
-/* For volt_rt_config.io: the simulation. volt_rt_create() returns VOLT_EINVAL without
- * VOLT_RT_BY_HAND. The seed is volt_rt_config.seed; if that is 0, the clock chooses it. Threads:
+/* For volt_rt_config.io: the simulation. Without VOLT_RT_BY_HAND volt_rt_create() returns
+ * VOLT_EINVAL. The seed is volt_rt_config.seed; if that is 0, the clock chooses it. Threads:
  * any. */
 VOLT_API const volt_io_kind *volt_io_simulated(void);
 
