@@ -1,22 +1,13 @@
 /* connection.c: what a connection does: it sends back, or passes on. */
+#include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <volt/select.h>
 
 #include "echo.h"
 
 /* ---- both ---- */
-
-/* connection: new, all zero, or NULL. */
-static struct connection *connection_begin(struct connection *connection, struct service *service,
-                                           unsigned buffers) {
-  if (!connection) return NULL;
-  connection->service = service;
-  connection->buffer = (char *)malloc((size_t)service->options->buffer_bytes * buffers);
-  if (connection->buffer) return connection;
-  volt_task_detach(&connection->task);
-  return NULL;
-}
 
 void connection_free(struct connection *connection) {
   if (!connection) return;
@@ -32,23 +23,69 @@ void connection_end(struct connection *connection) {
   atomic_fetch_add_explicit(&connection->service->bytes, connection->bytes, memory_order_relaxed);
 }
 
-/* ---- echo ---- */
+/* ---- echo ----
+ *
+ * While nothing comes, a connection has no buffer. What comes goes through the buffer of the thread
+ * that polls the task, which is in that core's cache, and out again in the same poll. What the client
+ * has no room for is kept in memory of the connection's own. */
 
 struct echo {
   struct connection connection; /* first: so the task is */
   volt_op op;
+  size_t rest; /* bytes in connection.buffer */
 };
+
+/* The buffer of this thread. Returns NULL: there is no memory. */
+static char *echo_scratch(const struct service *service) {
+  char *scratch = (char *)pthread_getspecific(service->scratch);
+  if (scratch) return scratch;
+  scratch = (char *)malloc(service->options->buffer_bytes);
+  if (!scratch || pthread_setspecific(service->scratch, scratch) == 0) return scratch;
+  free(scratch);
+  return NULL;
+}
+
+static int echo_keep(struct echo *self, const char *from, size_t size) {
+  self->connection.buffer = (char *)malloc(size);
+  if (!self->connection.buffer) return VOLT_ENOMEM;
+  memcpy(self->connection.buffer, from, size);
+  self->rest = size;
+  return VOLT_OK;
+}
+
+/* Send back what is there, if anything is. Returns VOLT_OK; VOLT_ECLOSED: the client has ended; or
+ * what failed. */
+static int echo_once(struct echo *self) {
+  struct connection *connection = &self->connection;
+  char *scratch = echo_scratch(connection->service);
+  size_t got;
+  size_t sent;
+  if (!scratch) return VOLT_ENOMEM;
+  int result = volt_fd_try_recv(&connection->client, scratch,
+                                connection->service->options->buffer_bytes, 0, &got);
+  if (result != VOLT_OK) return result == VOLT_EAGAIN ? VOLT_OK : result;
+  if (got == 0) return VOLT_ECLOSED;
+  result = volt_fd_try_send(&connection->client, scratch, got, 0, &sent);
+  if (result != VOLT_OK && result != VOLT_EAGAIN) return result;
+  connection->bytes += sent;
+  return sent < got ? echo_keep(self, scratch + sent, got - sent) : VOLT_OK;
+}
 
 static int echo_poll(volt_task *t, volt_ctx *ctx) {
   struct connection *self = volt_container_of(t, struct connection, task);
   struct echo *echo = volt_container_of(self, struct echo, connection);
   VOLT_TASK_BEGIN(self);
   for (;;) {
-    VOLT_AWAIT(self, volt_fd_recv_future(&echo->op, &self->client, self->buffer,
-                                         self->service->options->buffer_bytes, 0));
-    if (echo->op.n == 0) break;
-    VOLT_AWAIT(self, volt_fd_send_future(&echo->op, &self->client, self->buffer, echo->op.n, 0));
-    self->bytes += echo->op.n;
+    VOLT_AWAIT(self, volt_fd_ready_future(&echo->op, &self->client, POLLIN));
+    int result = echo_once(echo);
+    if (result == VOLT_ECLOSED) break;
+    if (result != VOLT_OK) VOLT_RETURN(self, result);
+    if (echo->rest == 0) continue;
+    VOLT_AWAIT(self, volt_fd_send_future(&echo->op, &self->client, self->buffer, echo->rest, 0));
+    self->bytes += echo->rest;
+    echo->rest = 0;
+    free(self->buffer);
+    self->buffer = NULL;
   }
   VOLT_FINALLY(self);
   connection_end(self);
@@ -57,7 +94,9 @@ static int echo_poll(volt_task *t, volt_ctx *ctx) {
 
 struct connection *echo_new(struct service *service) {
   struct echo *echo = (struct echo *)volt_task_new(service->rt, sizeof(struct echo), echo_poll);
-  return connection_begin(echo ? &echo->connection : NULL, service, 1);
+  if (!echo) return NULL;
+  echo->connection.service = service;
+  return &echo->connection;
 }
 
 /* ---- relay ---- */
@@ -134,5 +173,11 @@ static int relay_poll(volt_task *t, volt_ctx *ctx) {
 struct connection *relay_new(struct service *service) {
   struct relay *relay =
       (struct relay *)volt_task_new(service->rt, sizeof(struct relay), relay_poll);
-  return connection_begin(relay ? &relay->connection : NULL, service, 2);
+  if (!relay) return NULL;
+  struct connection *connection = &relay->connection;
+  connection->service = service;
+  connection->buffer = (char *)malloc((size_t)service->options->buffer_bytes * 2);
+  if (connection->buffer) return connection;
+  volt_task_detach(&connection->task);
+  return NULL;
 }

@@ -2,7 +2,9 @@
 #ifndef VOLT_APPS_ECHO_H
 #define VOLT_APPS_ECHO_H
 
+#include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <volt/net.h>
 #include <volt/runtime.h>
 
@@ -28,6 +30,7 @@ void complain(const char *format, ...);
 struct service {
   const struct options *options;
   volt_rt *rt;
+  pthread_key_t scratch; /* a buffer for each thread that runs tasks, of an echo */
   atomic_uint_fast64_t connections; /* that have ended */
   atomic_uint_fast64_t bytes;       /* that were sent back, or on */
 };
@@ -38,7 +41,7 @@ struct connection {
   volt_task task;
   struct service *service;
   volt_fd client;
-  char *buffer;
+  char *buffer; /* NULL: none */
   uint64_t bytes;
 };
 
@@ -69,6 +72,8 @@ struct server {
   bool is_short; /* of descriptors or memory, which it has said */
 };
 
-void server_init(struct server *server, volt_rt *rt, const struct options *options);
+/* Returns whether it could be: then server_destroy() undoes it, after the runtime was destroyed. */
+bool server_init(struct server *server, volt_rt *rt, const struct options *options);
+void server_destroy(struct server *server);
 
 #endif

@@ -104,11 +104,16 @@ int main(int argc, char **argv) {
     return EXIT_FAILURE;
   struct server server;
   volt_signals signals = {0};
-  server_init(&server, rt, &options);
+  if (!server_init(&server, rt, &options)) {
+    complain("cannot start: too many keys");
+    volt_rt_destroy(rt);
+    return EXIT_FAILURE;
+  }
   bool served =
       must(volt_signals_open(&signals, rt, ending, ENDING), "signals") && serve(&server, &signals);
   volt_signals_close(&signals);
   volt_fd_close(&server.listener);
   volt_rt_destroy(rt);
+  server_destroy(&server);
   return served ? EXIT_SUCCESS : EXIT_FAILURE;
 }

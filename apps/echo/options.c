@@ -21,7 +21,7 @@ static const char usage_text[] =
     "                           IPv6 address with a port, :PORT for all, unix:PATH, unix:@NAME\n"
     "  -r, --relay-to ADDRESS   pass on to this server: an address or NAME:PORT\n"
     "  -w, --workers N          with so many threads (by default as many as CPUs)\n"
-    "  -b, --buffer BYTES       at most so many at once for each direction (by default 16384)\n"
+    "  -b, --buffer BYTES       at most so many at once for each direction (by default 32768)\n"
     "  -g, --grace SECONDS      on SIGTERM or SIGINT accept no more, give the connections so\n"
     "                           long to end, and then cut them off (by default 5)\n"
     "  -h, --help               show this\n"
@@ -77,7 +77,7 @@ enum options_result options_parse(struct options *options, int argc, char **argv
       {"help", no_argument, NULL, 'h'},
       {NULL, 0, NULL, 0},
   };
-  *options = (struct options){.listen = "127.0.0.1:0", .buffer_bytes = 16384, .grace_s = 5};
+  *options = (struct options){.listen = "127.0.0.1:0", .buffer_bytes = 32768, .grace_s = 5};
   bool right = true;
   for (int option; (option = getopt_long(argc, argv, "l:r:w:b:g:h", known, NULL)) != -1;) {
     if (option == 'h') {

@@ -1,5 +1,6 @@
 /* server.c: the task that accepts connections, and waits for them in the end. */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "echo.h"
 
@@ -60,8 +61,13 @@ static int server_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_END(self);
 }
 
-void server_init(struct server *server, volt_rt *rt, const struct options *options) {
+bool server_init(struct server *server, volt_rt *rt, const struct options *options) {
   *server = (struct server){.service = {.options = options, .rt = rt}};
   volt_task_init(&server->task, server_poll);
   volt_group_init_how(&server->connections, VOLT_GROUP_KEEP_GOING);
+  return pthread_key_create(&server->service.scratch, free) == 0;
+}
+
+void server_destroy(struct server *server) {
+  pthread_key_delete(server->service.scratch);
 }
