@@ -157,12 +157,14 @@ bool volt_op_take_(volt_op *op, ssize_t got, int *result) {
 }
 
 bool volt_op_was_short_(const volt_op *op, ssize_t got) {
+  /* with one of these there is more to come than what was taken, such as the end */
+  const uint32_t more = POLLPRI | POLLRDHUP | POLLHUP | POLLERR;
   const volt_fd *d = op->fd;
   if (got == -EAGAIN) return true;
   if (d->kind != VOLT_FD_TCP_ || got <= 0 || op->flags != 0) return false;
   switch (op->kind) {
-    case VOLT_OP_RECV_: return (size_t)got < op->size && !(d->ready & POLLPRI);
-    case VOLT_OP_READ_: return (size_t)got < op->size && !(d->ready & POLLPRI);
+    case VOLT_OP_RECV_: return (size_t)got < op->size && !(d->ready & more);
+    case VOLT_OP_READ_: return (size_t)got < op->size && !(d->ready & more);
     case VOLT_OP_SEND_:
     case VOLT_OP_WRITE_: return op->n < op->size;
     default: return false;
