@@ -200,7 +200,7 @@ VOLT_API volt_future *volt_fd_sendmsg_future(volt_op *op, volt_fd *d, const stru
 
 /* A future of connect(). After a failure or a cancel the socket can only be closed.
  * to: size bytes, the caller's until it is ready.
- * Cancel: at once; with epoll, of a unix socket whose listener has no room, within 16 ms. Else as
+ * Cancel: at once; of a unix socket whose listener has no room, within 16 ms. Else as
  *   volt_fd_recv_future(). */
 VOLT_API volt_future *volt_fd_connect_future(volt_op *op, volt_fd *d, const struct sockaddr *to,
                                              socklen_t size);
