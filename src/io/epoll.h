@@ -44,8 +44,8 @@ static inline bool volt_epoll_watches_(volt_epoll_ *e) {
  * a doorbell not counted. That worker's thread. */
 bool volt_epoll_sleep_(volt_epoll_ *e, unsigned worker, uint64_t deadline_ns);
 
-/* Take some of what is ready, without a sleep. Returns whether there may be more, also if all that it
- * has taken was of descriptors that are gone. Any thread, also several at a time. */
+/* Take some of what is ready, without a sleep. Returns whether there may be more, also if all that
+ * it has taken was of descriptors that are gone. Any thread, also several at a time. */
 bool volt_epoll_take_(volt_epoll_ *e);
 
 /* As volt_epoll_sleep_() without a sleep, on any thread; nothing is done if another thread is about

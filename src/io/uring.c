@@ -36,8 +36,8 @@
  *   R4  Interleaving: two workers wait each for an operation of the other's ring to end. Prevented
  *       by: a worker that waits looks at its own ring and mail (op.c).
  *   R5  Interleaving: a waker that is called as mail is taken drops another operation, whose cancel
- *       is in the same mail, and waits for its end. Prevented by: mail is taken out one by one, also
- *       by the look of that wait. No operation is in a list on the stack.
+ *       is in the same mail, and waits for its end. Prevented by: mail is taken out one by one,
+ *       also by the look of that wait. No operation is in a list on the stack.
  *
  * Labels: uring */
 #ifndef _GNU_SOURCE

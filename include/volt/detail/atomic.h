@@ -105,8 +105,8 @@ VOLT_END_DECLS
 #define VOLT_UNION_LIKE_(name, member)
 #endif
 
-/* Raw memory: begin and end the life of a T that has atomics in it; copy an element of any type, one of 8
- * bytes without a call. */
+/* Raw memory: begin and end the life of a T that has atomics in it; copy an element of any type,
+ * one of 8 bytes without a call. */
 #define VOLT_CONSTRUCT_(T, p) ((T *)(void *)(p))
 #define VOLT_DESTROY_(p) ((void)(p))
 #define VOLT_COPY_(to, from, bytes)              \
