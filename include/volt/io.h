@@ -33,8 +33,8 @@
  * there an operation waits until it can be done, and is done in the poll that wins. What works on a
  * regular file is different: if it has begun, it is awaited, and may have written its bytes. And a
  * connect that has lost may be under way, so the socket can only be closed. An operation that was
- * begun before, outside of such a select, may have been done before the select ends it: then its own
- * result and n say so, and what it has accepted is closed.
+ * begun before, outside of such a select, may have been done before the select ends it: then its
+ * own result and n say so, and what it has accepted is closed.
  *
  * One operation at a time may receive from a descriptor (recv, recvmsg, accept, read of what is no
  * regular file), and one may send (send, sendmsg, sendfile, connect, write). volt_fd_ready_future()

@@ -33,8 +33,8 @@ static bool close_end_some(volt_fd *d, volt_claims_ *claims) {
   return false;
 }
 
-/* End what is under way. d->closer is not set yet, so d lives. While one is asked, another that goes
- * on by CALL may become WOKEN: that is ended in the next round. */
+/* End what is under way. d->closer is not set yet, so d lives. While one is asked, another that
+ * goes on by CALL may become WOKEN: that is ended in the next round. */
 static void close_end_all(volt_fd *d) {
   bool more = true;
   while (more) {

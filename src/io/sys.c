@@ -23,9 +23,9 @@
     errno = sys_before_;                      \
   } while (0)
 
-/* recv() and send(). At those of the C library pthread_cancel() may end a thread, which no thread of
- * volt is asked to do, and to allow it takes two read-modify-writes before a call and two after it.
- * A sanitizer has to see the calls, so there they are the library's. */
+/* recv() and send(). At those of the C library pthread_cancel() may end a thread, which no thread
+ * of volt is asked to do, and to allow it takes two read-modify-writes before a call and two after
+ * it. A sanitizer has to see the calls, so there they are the library's. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SYS_BY_LIBRARY 1
 #elif defined(__has_feature)
