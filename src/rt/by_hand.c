@@ -118,9 +118,11 @@ bool volt_rt_look_by_hand_(volt_rt *rt) {
   uint32_t seen = NOT_RUN;
   /* by_hand:H1 <- by_hand:H2: after all that the last thread to run it did; R5 */
   if (!volt_cas_acquire(&rt->is_run, &seen, LEAVES)) return false;
+  volt_here_ *here = volt_thread_here_();
+  volt_here_ before = *here; /* it may run tasks of another runtime */
   volt_worker_begin_here_(w);
   bool any = rt->driver->ops->look(rt->driver, 0);
-  volt_worker_end_here_();
+  *here = before;
   bool woken = w->lifo || volt_ring_count_(&w->ring) > 0;
   by_hand_end(w);
   if (woken) volt_rt_work_queued_(rt);
