@@ -248,7 +248,9 @@ static const volt_driver_ops_ epoll_driver_ops = {.name = "epoll",
                                                   .destroy = epoll_destroy};
 
 static int epoll_io_watch(volt_io_ *io, volt_fd *d, uint32_t *mark) {
-  return volt_epoll_watch_(epoll_of(&io->driver), d, mark);
+  int result = volt_epoll_watch_(epoll_of(&io->driver), d, mark);
+  if (result == VOLT_OK) volt_rt_keeper_wanted_(io->rt); /* it may be the first */
+  return result;
 }
 
 static void epoll_io_unwatch(volt_io_ *io, volt_fd *d) {

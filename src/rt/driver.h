@@ -48,8 +48,8 @@ typedef struct volt_driver_ops_ {
 
   /* Whether a worker must keep the time even if no timer is started: what the keeper alone would
    * see is waited for, as in one epoll instance for all workers. A worker that has slept, and now
-   * polls tasks, then wakes another one to be the keeper. It may be asked on any worker. NULL:
-   * never. */
+   * polls tasks, then wakes another one to be the keeper. It may be asked on any worker. When it
+   * becomes true, the driver calls volt_rt_keeper_wanted_(). NULL: never. */
   bool (*wants_keeper)(volt_driver_ *driver);
 
   /* Whether another thread has left something for that worker to do in look(). It is asked after
@@ -100,6 +100,10 @@ VOLT_API int volt_rt_worker_here_(volt_rt *rt);
 /* Something was left for that worker, for which has_mail() returns true: wake it if it sleeps. If
  * it is awake, it looks before it sleeps. Threads: any; rt lives until this has returned. */
 VOLT_API void volt_rt_mail_left_(volt_rt *rt, unsigned worker);
+
+/* wants_keeper() returns true from now on: if there is no keeper, and a worker sleeps, wake one.
+ * Threads: any; rt lives until this has returned. */
+VOLT_API void volt_rt_keeper_wanted_(volt_rt *rt);
 
 /* Whether rt is run by hand. */
 VOLT_API bool volt_rt_is_by_hand_(volt_rt *rt);

@@ -34,6 +34,11 @@
  *   R6  Interleaving: a thread counts an unpark; the worker goes on, and may be gone with the whole
  *       runtime; the thread reads there which doorbell to ring. Prevented by: it reads that before
  *       it counts, and the doorbell lives on (doorbell.h R1).
+ *   R7  Interleaving: the keeper finds work as the driver wants no keeper, and polls for long; then
+ *       a thread makes the driver want one, and the workers that sleep are not woken. Prevented by:
+ *       the thread does an RMW on the idle word (idle:K2), and then looks for the keeper. If it sees
+ *       none, it wakes a worker. If it sees the keeper that is about to poll, that worker's RMW
+ *       (idle:D5) is the later one, so it sees what the driver wants.
  *
  * Labels: worker */
 #include "../core/futex.h"
@@ -97,6 +102,12 @@ void volt_rt_timer_started_(void *ctx) {
   } else {
     parking_wake(rt, keeper - 1);
   }
+}
+
+void volt_rt_keeper_wanted_(volt_rt *rt) {
+  volt_idle_look_(&rt->idle); /* R7 */
+  /* worker:K4 <- worker:K3: the thread that wants a keeper sees which worker is the keeper */
+  if (volt_load_acquire(&rt->keeper) == 0) volt_rt_work_queued_(rt);
 }
 
 void volt_rt_rouse_(void *ctx) {

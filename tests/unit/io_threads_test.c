@@ -66,6 +66,50 @@ static void threads_wait_while_workers_sleep(void **state) {
   for (int i = 0; i < THREADS; i++) kit_unlink(&links[i]);
 }
 
+typedef struct computer {
+  volt_task task;
+  volt_rt *rt;
+  volt_sleep sleep;
+  VOLT_ATOMIC(uint32_t) computes, may_end;
+} computer;
+
+static int compute(volt_task *t, volt_ctx *ctx) {
+  computer *self = volt_container_of(t, computer, task);
+  VOLT_TASK_BEGIN(self);
+  VOLT_AWAIT(self, volt_sleep_until(&self->sleep, volt_rt_timers(self->rt),
+                                    volt_rt_now_ns(self->rt) + 1000000));
+  volt_store_release(&self->computes, 1);
+  WAIT_UNTIL(volt_load_acquire(&self->may_end));
+  VOLT_TASK_END(self);
+}
+
+/* The worker that kept the time computes, and the other one sleeps, as the first wait begins. */
+static void a_thread_waits_while_a_worker_computes(void **state) {
+  io_kit *k = (io_kit *)*state;
+  if (strcmp(kit_back_end(), "epoll") != 0) skip(); /* io_uring: worker 0 has to look */
+  for (int i = 0; i < 20; i++) {
+    kit_link l;
+    volt_op op;
+    poller waits;
+    computer c = {.rt = k->rt};
+    char text[8] = "";
+    kit_link_in(k, &l, UNIX_STREAM);
+    volt_task_init(&c.task, compute);
+    assert_result(volt_spawn(k->rt, &c.task), VOLT_OK);
+    WAIT_UNTIL(volt_load_acquire(&c.computes));
+    poller_init(&waits);
+    volt_future *f = volt_fd_recv_future(&op, &l.near, text, sizeof text, 0);
+    assert_result(poller_poll(&waits, f), VOLT_PENDING);
+    kit_far_send(&l, "abc");
+    WAIT_UNTIL(volt_load_acquire(&waits.wakes) == 1);
+    assert_result(poller_poll(&waits, f), VOLT_OK);
+    volt_store_release(&c.may_end, 1);
+    assert_result(volt_task_join_blocking(&c.task, VOLT_NO_DEADLINE), VOLT_OK);
+    assert_string_equal(text, "abc");
+    kit_unlink(&l);
+  }
+}
+
 static void a_thread_uses_files(void **state) {
   io_kit *k = (io_kit *)*state;
   volt_fd d;
@@ -319,6 +363,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       threads_test(a_thread_blocks_for_it),
       threads_test(threads_wait_while_workers_sleep),
+      threads_test(a_thread_waits_while_a_worker_computes),
       threads_test(a_thread_uses_files),
       threads_test(tasks_echo_while_nothing_else_happens),
       threads_test(no_worker_raises_sigpipe),
