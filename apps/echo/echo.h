@@ -30,7 +30,7 @@ void complain(const char *format, ...);
 struct service {
   const struct options *options;
   volt_rt *rt;
-  pthread_key_t scratch; /* a buffer for each thread that runs tasks, of an echo */
+  pthread_key_t scratch;            /* a buffer for each thread that runs tasks, of an echo */
   atomic_uint_fast64_t connections; /* that have ended */
   atomic_uint_fast64_t bytes;       /* that were sent back, or on */
 };

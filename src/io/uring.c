@@ -2,7 +2,8 @@
  *
  * Algorithm
  *   submit() stages an SQE in the ring of the worker that polls. Staged SQEs go to the system
- *   together: when the worker has nothing else to do, every 8 to 127 polls, or when the SQ is full.
+ *   together: when the worker has nothing else to do, every so many polls (driver.h), or when the
+ *   SQ is full.
  *   The system posts what has completed only in the worker's own system calls (DEFER_TASKRUN), and
  *   says by a flag in memory that there is something to post; so to look costs a few loads.
  *   A worker that waits for I/O sleeps in io_uring_enter(). Its doorbell, an eventfd, is watched by

@@ -14,10 +14,11 @@
  * another file of the same number. It is kept, and given to a later runtime, for which a late ring
  * is a wake for no reason (doorbell.h).
  *
- * Between two polls of tasks a worker looks every 8 to 127 polls, and whenever it has no task:
- * after its own queue, before it searches those of others. If it is the only worker, and is going
- * to sleep in sleep(), it looks there instead. So what tasks have staged since is submitted
- * together. What a worker wakes in look() or sleep() goes into its own queue. */
+ * Between two polls of tasks a worker looks every 8 to 127 polls, or up to four times as rarely
+ * while its queue is long (worker.c), and whenever it has no task: after its own queue, before it
+ * searches those of others. If it is the only worker, and is going to sleep in sleep(), it looks
+ * there instead. So what tasks have staged since is submitted together. What a worker wakes in
+ * look() or sleep() goes into its own queue. */
 #ifndef VOLT_RT_DRIVER_H
 #define VOLT_RT_DRIVER_H
 

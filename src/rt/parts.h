@@ -76,12 +76,13 @@ typedef struct volt_worker {
   volt_ctx ctx;    /* of each poll; its waker is of the task that runs */
   volt_rt *rt;
   unsigned index;
-  unsigned lifo_run;    /* polls from lifo in a row */
-  bool is_searching;    /* counted in idle */
-  bool polls_are_long;  /* on average, before the last look. Then it does not use the slot */
-  unsigned until_look;  /* polls until the injection queue and the clock are looked at */
-  unsigned look_period; /* between two looks */
-  uint64_t looked_ns;   /* of the last look, plus the time since then in which it did not poll */
+  unsigned lifo_run;     /* polls from lifo in a row */
+  bool is_searching;     /* counted in idle */
+  bool polls_are_long;   /* on average, before the last look. Then it does not use the slot */
+  unsigned until_look;   /* polls until the injection queue and the clock are looked at */
+  unsigned look_period;  /* between two looks */
+  unsigned driver_queue; /* polls before its next look at the driver */
+  uint64_t looked_ns;    /* of the last look, plus the time since then in which it did not poll */
   uint64_t driver_looked_ns; /* when its last look at the driver, or its sleep there, had ended */
   uint64_t random;
   volt_free_list free[VOLT_POOL_CLASSES];

@@ -8,9 +8,12 @@
  * worker whose polls are long does not use it: there a woken task goes to the ring, and another
  * worker may take it. Every 8 to 127 polls the worker looks at the injection queue, the clock and
  * the driver (driver.h). It adapts that number, so that the polls in between take about a fifth of
- * a millisecond. In between it polls its own tasks in one loop, and does nothing else for them. A
- * worker that has no task looks at the driver before it searches: what is about to complete there
- * makes its own tasks ready, and to steal others instead would move their I/O to its share.
+ * a millisecond. In between it polls its own tasks in one loop, and does nothing else for them. At
+ * the driver it looks only when it has polled what was queued at its last look there, or after four
+ * such periods: what completes would wait behind that queue in any case, and a queue that grows
+ * beyond what the caches hold makes each poll dearer. A worker that has no task looks at the driver
+ * before it searches: what is about to complete there makes its own tasks ready, and to steal
+ * others instead would move their I/O to its share.
  *
  * Invariants
  *   I2  a task that is queued is polled: by this worker if it is in the worker's own queues; else
@@ -26,6 +29,7 @@ enum {
   LOOK_MAX = 127,
   LOOK_FIRST = 61,
   LOOK_NS = 200000,
+  DRIVER_PERIODS = 4,  /* at most, between two looks at the driver */
   LONG_POLL_NS = 2000, /* on average: to wait for so long is worse than to change the worker */
   BY_HAND_POLLS = 4096 /* before the loop around volt_rt_run() goes on */
 };
@@ -142,14 +146,31 @@ static void worker_adapt_period(volt_worker *w) {
   w->looked_ns = now_ns;
 }
 
+/* The worker has looked at the driver, or has slept there. */
+static void worker_note_driver_queue(volt_worker *w) {
+  unsigned queued = volt_ring_count_(&w->ring);
+  bool is_slow = w->look_period == LOOK_MIN; /* then so many polls take more than the look's time */
+  unsigned most = is_slow ? 0 : DRIVER_PERIODS * w->look_period;
+  w->driver_queue = queued < most ? queued : most;
+}
+
+/* After so many polls. */
+static bool worker_is_driver_due(volt_worker *w, unsigned polls) {
+  bool is_due = w->driver_queue <= polls;
+  if (!is_due) w->driver_queue -= polls;
+  return is_due;
+}
+
 /* Look at the clock, the driver and the injection queue. Returns a task only if the ring has no
  * room. */
 static volt_task *worker_look(volt_worker *w) {
+  unsigned polls = w->look_period;
   worker_adapt_period(w);
   w->until_look = w->look_period;
   worker_look_at_clock(w);
-  if (w->rt->driver) {
+  if (w->rt->driver && worker_is_driver_due(w, polls)) {
     volt_worker_look_driver_(w, w->looked_ns);
+    worker_note_driver_queue(w);
     w->looked_ns = w->driver_looked_ns; /* that took no poll's time */
   }
   return worker_take_injected(w);
@@ -255,6 +276,7 @@ static volt_task *worker_find(volt_worker *w) {
   uint64_t now_ns = volt_now_ns();
   w->looked_ns += now_ns - since_ns;
   w->driver_looked_ns = now_ns;
+  if (w->rt->driver) worker_note_driver_queue(w);
   return t;
 }
 
@@ -318,6 +340,7 @@ void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   w->is_searching = rt->config.flags & VOLT_RT_BY_HAND; /* its bit is set: no thread runs it yet */
   w->until_look = 0;
   w->look_period = LOOK_FIRST;
+  w->driver_queue = 0;
   w->looked_ns = volt_now_ns();
   w->random = (rt->config.seed + index + 1) * UINT64_C(0x9e3779b97f4a7c15) | 1;
 }
