@@ -76,16 +76,17 @@ static int echo_poll(volt_task *t, volt_ctx *ctx) {
   struct echo *echo = volt_container_of(self, struct echo, connection);
   VOLT_TASK_BEGIN(self);
   for (;;) {
-    VOLT_AWAIT(self, volt_fd_ready_future(&echo->op, &self->client, POLLIN));
-    int result = echo_once(echo);
+    int result = echo_once(echo); /* what a client sends at once may be there already */
     if (result == VOLT_ECLOSED) break;
     if (result != VOLT_OK) VOLT_RETURN(self, result);
-    if (echo->rest == 0) continue;
-    VOLT_AWAIT(self, volt_fd_send_future(&echo->op, &self->client, self->buffer, echo->rest, 0));
-    self->bytes += echo->rest;
-    echo->rest = 0;
-    free(self->buffer);
-    self->buffer = NULL;
+    if (echo->rest > 0) {
+      VOLT_AWAIT(self, volt_fd_send_future(&echo->op, &self->client, self->buffer, echo->rest, 0));
+      self->bytes += echo->rest;
+      echo->rest = 0;
+      free(self->buffer);
+      self->buffer = NULL;
+    }
+    VOLT_AWAIT(self, volt_fd_ready_future(&echo->op, &self->client, POLLIN));
   }
   VOLT_FINALLY(self);
   connection_end(self);
