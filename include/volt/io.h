@@ -69,7 +69,7 @@ typedef struct volt_fd {
   VOLT_PLAIN(uint32_t) ready;   /* POLLIN, ... : what a call may find possible */
   VOLT_PLAIN(uint32_t) reports; /* how often the back end has said that it is ready */
   VOLT_PLAIN(uint32_t) watched; /* 0: not yet; else the back end's mark */
-  VOLT_PLAIN(uint16_t) calls;   /* system calls on it that have not returned */
+  VOLT_PLAIN(uint32_t) calls;   /* system calls on it that have not returned */
   VOLT_PLAIN(uint8_t) is_closing;
   uint8_t kind; /* socket, file, ... */
 } volt_fd;

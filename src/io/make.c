@@ -120,7 +120,11 @@ volt_future *volt_open_future(volt_op *op, volt_rt *rt, volt_fd *out, int direct
   volt_driver_ *driver = volt_rt_driver_(rt);
   volt_op_make_(op, out, VOLT_OP_OPEN_, make_plain(path), mode, directory);
   op->other = out;
-  if (!driver) return make_failed(op, VOLT_EINVAL);
+  if (!driver) {
+    out->io = NULL; /* so it is closed */
+    out->number = -1;
+    return make_failed(op, VOLT_EINVAL);
+  }
   volt_fd_set_(out, volt_io_of_driver_(driver), -1, VOLT_FD_NONE_);
   return make_with_flags(op, (unsigned)flags | O_CLOEXEC);
 }
