@@ -51,12 +51,12 @@ typedef struct volt_uring_share_ {
   struct volt_uring_ *uring;
   int doorbell;
   unsigned index;
-  unsigned in_flight; /* operations and cancels that have yet to complete */
-  unsigned spins;     /* of waiting for the system to take what it has refused */
-  uint8_t to_arm;     /* of VOLT_URING_DOORBELL_ and VOLT_URING_EPOLL_: to watch again, */
-  uint8_t is_armed;   /* and watched */
-  bool is_rung;       /* the doorbell has, and no sleep has ended by it */
-  bool is_registered; /* the ring's descriptor, with this thread */
+  unsigned in_flight;          /* operations and cancels that have yet to complete */
+  unsigned spins;              /* of waiting for the system to take what it has refused */
+  uint8_t to_arm;              /* of VOLT_URING_DOORBELL_ and VOLT_URING_EPOLL_: to watch again, */
+  uint8_t is_armed;            /* and watched */
+  bool is_rung;                /* the doorbell has, and no sleep has ended by it */
+  bool is_registered;          /* the ring's descriptor, with this thread */
   VOLT_PLAIN(volt_op *) taken; /* out of the mail, and not looked at yet */
   volt_uring_counts_ counts;
   char apart[64]; /* other threads write what follows */

@@ -394,8 +394,8 @@ static volt_future *opener_race(opener *self, unsigned how) {
 static int opener_poll(volt_task *t, volt_ctx *ctx) {
   opener *self = volt_container_of(t, opener, task);
   VOLT_TASK_BEGIN(self);
-  self->both[0] = volt_open_future(&self->op, self->rt, &self->file, AT_FDCWD, path,
-                                   O_RDWR | O_CREAT, 0600);
+  self->both[0] =
+      volt_open_future(&self->op, self->rt, &self->file, AT_FDCWD, path, O_RDWR | O_CREAT, 0600);
   VOLT_AWAIT(self, opener_race(self, VOLT_SELECT_KEEP | VOLT_SELECT_BIASED));
   VOLT_AWAIT(self, opener_race(self, VOLT_SELECT_BIASED));
   VOLT_TASK_END(self);
