@@ -23,20 +23,14 @@ void connection_end(struct connection *connection) {
   atomic_fetch_add_explicit(&connection->service->bytes, connection->bytes, memory_order_relaxed);
 }
 
-/* ---- echo ----
+/* ---- pass on ----
  *
  * While nothing comes, a connection has no buffer. What comes goes through the buffer of the thread
- * that polls the task, which is in that core's cache, and out again in the same poll. What the client
- * has no room for is kept in memory of the connection's own. */
-
-struct echo {
-  struct connection connection; /* first: so the task is */
-  volt_op op;
-  size_t rest; /* bytes in connection.buffer */
-};
+ * that polls the task, which is in that core's cache, and out again in the same poll. What there is
+ * no room for is kept in memory of its own. */
 
 /* The buffer of this thread. Returns NULL: there is no memory. */
-static char *echo_scratch(const struct service *service) {
+static char *pass_scratch(const struct service *service) {
   char *scratch = (char *)pthread_getspecific(service->scratch);
   if (scratch) return scratch;
   scratch = (char *)malloc(service->options->buffer_bytes);
@@ -45,30 +39,40 @@ static char *echo_scratch(const struct service *service) {
   return NULL;
 }
 
-static int echo_keep(struct echo *self, const char *from, size_t size) {
-  self->connection.buffer = (char *)malloc(size);
-  if (!self->connection.buffer) return VOLT_ENOMEM;
-  memcpy(self->connection.buffer, from, size);
-  self->rest = size;
-  return VOLT_OK;
-}
-
-/* Send back what is there, if anything is. Returns VOLT_OK; VOLT_ECLOSED: the client has ended; or
- * what failed. */
-static int echo_once(struct echo *self) {
-  struct connection *connection = &self->connection;
-  char *scratch = echo_scratch(connection->service);
+/* Pass on what is there, if anything is. *kept: memory for what there is no room for, the caller's to
+ * free; *rest: how much that is. Returns VOLT_OK; VOLT_ECLOSED: the sender has ended; or what
+ * failed. */
+static int pass_once(const struct service *service, volt_fd *from, volt_fd *to, char **kept,
+                     size_t *rest, uint64_t *bytes) {
+  char *scratch = pass_scratch(service);
   size_t got;
   size_t sent;
   if (!scratch) return VOLT_ENOMEM;
-  int result = volt_fd_try_recv(&connection->client, scratch,
-                                connection->service->options->buffer_bytes, 0, &got);
+  int result = volt_fd_try_recv(from, scratch, service->options->buffer_bytes, 0, &got);
   if (result != VOLT_OK) return result == VOLT_EAGAIN ? VOLT_OK : result;
   if (got == 0) return VOLT_ECLOSED;
-  result = volt_fd_try_send(&connection->client, scratch, got, 0, &sent);
+  result = volt_fd_try_send(to, scratch, got, 0, &sent);
   if (result != VOLT_OK && result != VOLT_EAGAIN) return result;
-  connection->bytes += sent;
-  return sent < got ? echo_keep(self, scratch + sent, got - sent) : VOLT_OK;
+  *bytes += sent;
+  if (sent == got) return VOLT_OK;
+  *kept = (char *)malloc(got - sent);
+  if (!*kept) return VOLT_ENOMEM;
+  memcpy(*kept, scratch + sent, got - sent);
+  *rest = got - sent;
+  return VOLT_OK;
+}
+
+/* ---- echo ---- */
+
+struct echo {
+  struct connection connection; /* first: so the task is */
+  volt_op op;
+  size_t rest; /* bytes in connection.buffer */
+};
+
+static int echo_once(struct echo *self) {
+  struct connection *c = &self->connection;
+  return pass_once(c->service, &c->client, &c->client, &c->buffer, &self->rest, &c->bytes);
 }
 
 static int echo_poll(volt_task *t, volt_ctx *ctx) {
@@ -108,8 +112,9 @@ struct direction {
   volt_op op;
   volt_fd *from;
   volt_fd *to;
-  char *buffer;
-  size_t size;
+  const struct service *service;
+  char *kept; /* NULL: none */
+  size_t rest;
   uint64_t bytes;
 };
 
@@ -127,10 +132,18 @@ static int direction_run(volt_async *a, volt_ctx *ctx) {
   struct direction *self = volt_container_of(a, struct direction, async);
   VOLT_ASYNC_BEGIN(self);
   for (;;) {
-    VOLT_AWAIT(self, volt_fd_recv_future(&self->op, self->from, self->buffer, self->size, 0));
-    if (self->op.n == 0) break;
-    VOLT_AWAIT(self, volt_fd_send_future(&self->op, self->to, self->buffer, self->op.n, 0));
-    self->bytes += self->op.n;
+    int result =
+        pass_once(self->service, self->from, self->to, &self->kept, &self->rest, &self->bytes);
+    if (result == VOLT_ECLOSED) break;
+    if (result != VOLT_OK) VOLT_RETURN(self, result);
+    if (self->rest > 0) {
+      VOLT_AWAIT(self, volt_fd_send_future(&self->op, self->to, self->kept, self->rest, 0));
+      self->bytes += self->rest;
+      self->rest = 0;
+      free(self->kept);
+      self->kept = NULL;
+    }
+    VOLT_AWAIT(self, volt_fd_ready_future(&self->op, self->from, POLLIN));
   }
   VOLT_RETURN(self, volt_fd_shutdown(self->to, SHUT_WR));
   VOLT_ASYNC_END(self);
@@ -139,11 +152,10 @@ static int direction_run(volt_async *a, volt_ctx *ctx) {
 /* Both directions at once. The first that fails ends the other. */
 static volt_future *relay_both(struct relay *self) {
   struct connection *client = &self->connection;
-  size_t size = client->service->options->buffer_bytes;
-  self->up = (struct direction){
-      .from = &client->client, .to = &self->server, .buffer = client->buffer, .size = size};
-  self->down = (struct direction){
-      .from = &self->server, .to = &client->client, .buffer = client->buffer + size, .size = size};
+  self->up =
+      (struct direction){.from = &client->client, .to = &self->server, .service = client->service};
+  self->down =
+      (struct direction){.from = &self->server, .to = &client->client, .service = client->service};
   self->both[0] = volt_async_future(&self->up.async, direction_run);
   self->both[1] = volt_async_future(&self->down.async, direction_run);
   return volt_join_future(&self->join, self->both, 2, VOLT_JOIN_FAIL_FAST);
@@ -166,6 +178,8 @@ static int relay_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_AWAIT(self, relay_both(relay));
   VOLT_FINALLY(self);
   self->bytes = relay->up.bytes + relay->down.bytes;
+  free(relay->up.kept);
+  free(relay->down.kept);
   volt_fd_close(&relay->server);
   connection_end(self);
   VOLT_TASK_END(self);
@@ -175,10 +189,6 @@ struct connection *relay_new(struct service *service) {
   struct relay *relay =
       (struct relay *)volt_task_new(service->rt, sizeof(struct relay), relay_poll);
   if (!relay) return NULL;
-  struct connection *connection = &relay->connection;
-  connection->service = service;
-  connection->buffer = (char *)malloc((size_t)service->options->buffer_bytes * 2);
-  if (connection->buffer) return connection;
-  volt_task_detach(&connection->task);
-  return NULL;
+  relay->connection.service = service;
+  return &relay->connection;
 }
