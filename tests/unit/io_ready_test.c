@@ -59,6 +59,33 @@ static void it_is_ready_no_more_when_it_was_read(void **state) {
   }
 }
 
+/* The last bytes and the end come in one report; the read of the bytes is short. */
+static void the_end_behind_a_short_read_is_seen(void **state) {
+  io_kit *k = (io_kit *)*state;
+  FOR_EACH_WAY(way) {
+    for (int kind = TCP4; kind <= TCP6; kind++) {
+      kit_link l;
+      volt_op op;
+      kit_one one;
+      char text[8];
+      size_t n = 9;
+      kit_link_in(k, &l, kind);
+      kit_start(k, &one, (kit_way)way, volt_fd_ready_future(&op, &l.near, POLLIN));
+      assert_result(kit_look(k, &one), VOLT_PENDING);
+      kit_far_send(&l, "abc");
+      assert_int_equal(shutdown(l.far, SHUT_WR), 0);
+      assert_result(kit_finish(k, &one), VOLT_OK);
+      assert_result(volt_fd_try_recv(&l.near, text, sizeof text, 0, &n), VOLT_OK);
+      assert_int_equal(n, 3);
+      volt_future *f = volt_fd_ready_future(&op, &l.near, POLLIN);
+      assert_result(kit_run(k, (kit_way)way, f), VOLT_OK);
+      assert_result(volt_fd_try_recv(&l.near, text, sizeof text, 0, &n), VOLT_OK);
+      assert_int_equal(n, 0);
+      kit_unlink(&l);
+    }
+  }
+}
+
 static void room_and_the_end_are_seen(void **state) {
   io_kit *k = (io_kit *)*state;
   FOR_EACH_WAY(way) {
@@ -300,6 +327,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       kit_test(it_says_what_it_is_ready_for),
       kit_test(it_is_ready_no_more_when_it_was_read),
+      kit_test(the_end_behind_a_short_read_is_seen),
       kit_test(room_and_the_end_are_seen),
       kit_test(errors_and_hang_ups_are_always_said),
       kit_test(any_number_may_wait_beside_a_receiver),
