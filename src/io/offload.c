@@ -54,13 +54,13 @@ static int offload_asked(volt_op *op) {
 }
 
 static int offload_connect(volt_op *op) {
-  volt_parker nobody = VOLT_PARKER_INIT;
+  volt_parker never = VOLT_PARKER_INIT; /* no thread unparks it */
   uint64_t nap_ns = FIRST_NAP_NS;
   ssize_t got;
   while ((got = volt_op_call_(op)) == -EAGAIN) {
     int why = offload_asked(op);
     if (why != VOLT_OK) return why;
-    volt_park_until(&nobody, 1, volt_deadline_ns(nap_ns));
+    volt_park_until(&never, 1, volt_deadline_ns(nap_ns));
     if (nap_ns < LONGEST_NAP_NS) nap_ns *= 2;
   }
   return got < 0 ? VOLT_ERRNO((int)-got) : VOLT_OK;
