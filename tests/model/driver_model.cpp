@@ -293,6 +293,24 @@ struct hand_run_x_mail : hand_until_x_mail {
 };
 MODEL(hand_run_x_mail, 2, bounded)
 
+// by_hand.c R5: another thread looks while volt_rt_run() begins, runs or returns. A task that the look
+// has woken is run, or the loop's waker is called for it.
+struct hand_run_x_look : hand_run_x_mail {
+  bool looked = false;
+  void happens() override {
+    driver.complete(0);
+    looked = volt_rt_look_by_hand_(rt.handle());
+  }
+  void check() override {
+    bool pending = volt_task_result(&t->task) == VOLT_PENDING;
+    if (pending && looked) EXPECT(volt_load_relaxed(&woken) == 1);
+    if (pending) EXPECT(volt_rt_run(rt.handle()) == VOLT_NO_DEADLINE);
+    volt_task_detach(&t->task);
+    hand_until_x_mail::check();
+  }
+};
+MODEL(hand_run_x_look, 2, bounded)
+
 // R6: the worker goes on, and is gone, as soon as the unpark has been counted.
 struct unpark_x_gone : model {
   volt_worker *w;
