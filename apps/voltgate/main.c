@@ -1,0 +1,2 @@
+/* main.c: the program. */
+int main(void) { return 0; }
