@@ -1,0 +1,120 @@
+/* settings.h: what voltgate is told to do. Settings are read once and never changed; a reload reads
+ * new ones. */
+#ifndef VOLTGATE_CONFIG_SETTINGS_H
+#define VOLTGATE_CONFIG_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <volt/net.h>
+
+#include "wire/refusal.h"
+
+enum protocol { PROTOCOL_TCP, PROTOCOL_POSTGRES, PROTOCOL_REDIS };
+enum half_close { HALF_CLOSE_LEAVE, HALF_CLOSE_KEEP };
+enum proxy_header { PROXY_HEADER_NO, PROXY_HEADER_V2 };
+enum tls_mode { TLS_MODE_OFF, TLS_MODE_SERVER, TLS_MODE_PASS };
+enum tenant_by {
+  TENANT_BY_NONE,
+  TENANT_BY_SOURCE,
+  TENANT_BY_PORT, /* the port that the client came to */
+  TENANT_BY_USER,
+  TENANT_BY_DATABASE
+};
+
+/* A tenant that has a section of its own. */
+struct tenant_settings {
+  char *name;
+  uint32_t limit;  /* 0: none but the gate's */
+  uint32_t weight; /* at least 1 */
+  uint32_t cost;   /* permits that each of its clients takes, at least 1 */
+};
+
+/* One gate. Times are in nanoseconds; 0: none. */
+struct gate_settings {
+  char *name;
+  char **listen;
+  size_t listen_count;
+  char *to;
+  enum protocol protocol;
+  uint32_t limit;
+  uint32_t queue;
+  uint32_t clients;
+  uint64_t queue_timeout_ns;
+  uint64_t connect_timeout_ns;
+  uint64_t server_timeout_ns;
+  uint64_t idle_timeout_ns;
+  uint64_t idle_in_transaction_ns;
+  uint64_t login_timeout_ns;
+  uint64_t max_age_ns;
+  uint64_t drain_timeout_ns;
+  enum refuse refuse;
+  enum half_close half_close;
+  uint32_t breaker_failures; /* 0: off */
+  uint64_t breaker_retry_ns;
+  uint64_t shed_target_ns;   /* 0: off */
+  uint64_t shed_interval_ns;
+  enum proxy_header proxy_in;
+  enum proxy_header proxy_out;
+  enum tenant_by tenant_by;
+  unsigned tenant_ipv4_bits, tenant_ipv6_bits; /* of TENANT_BY_SOURCE */
+  struct tenant_settings tenant_default;       /* name NULL */
+  uint32_t tenant_max;
+  struct tenant_settings *tenants;
+  size_t tenant_count;
+  enum tls_mode tls;
+  char *tls_cert, *tls_key;
+  int tls_min; /* as OpenSSL counts versions: TLS1_2_VERSION, ... */
+  bool tls_required;
+};
+
+enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
+enum log_format { LOG_TEXT, LOG_JSON };
+enum sandbox_mode { SANDBOX_NO, SANDBOX_YES, SANDBOX_REQUIRE };
+enum io_choice { IO_EPOLL, IO_AUTO, IO_URING };
+
+/* Where lines go to. path: NULL: nowhere; "-": standard error. */
+struct log_settings {
+  char *path;
+  enum log_format format;
+  enum log_level level; /* not of the access log */
+};
+
+/* The process and all its gates. */
+struct settings {
+  char *config;     /* the file, or NULL */
+  unsigned workers; /* 0: as many as CPUs, 8 at most */
+  enum io_choice io;
+  char *metrics; /* the admin side's address, or NULL */
+  char *token;   /* what allows changes, or NULL: nothing does */
+  struct log_settings log, access;
+  char *user, *group;
+  enum sandbox_mode sandbox;
+  uint64_t nofile; /* 0: the hard limit */
+  char *handover;
+  char *take_over;
+  struct gate_settings *gates;
+  size_t gate_count;
+};
+
+/* What to do after the command line was read. */
+enum settings_result { SETTINGS_RUN, SETTINGS_SHOWN, SETTINGS_WRONG };
+
+/* Read the options argv[1..], and the configuration file that they name. Prints on standard output
+ * what was asked for, and on standard error all that is wrong, each with its file and line or its
+ * option. *out is the caller's, to be freed by settings_free(), if it returns SETTINGS_RUN. */
+enum settings_result settings_read(struct settings *out, int argc, char *const *argv);
+
+/* Read them again, as a reload does: the same options, the file as it is now. Returns NULL, or what
+ * is wrong: words that the caller frees. */
+char *settings_reread(struct settings *out, int argc, char *const *argv);
+
+void settings_free(struct settings *s);
+
+/* The gate of that name, or NULL. */
+const struct gate_settings *settings_gate(const struct settings *s, const char *name);
+
+/* The tenant of that name: of its own section, or what is said of all. */
+const struct tenant_settings *settings_tenant(const struct gate_settings *g, const char *name);
+
+#endif

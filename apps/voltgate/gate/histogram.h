@@ -1,0 +1,42 @@
+/* histogram.h: how often which time was measured. A bucket is at most 1/8 wide of what it holds. */
+#ifndef VOLTGATE_GATE_HISTOGRAM_H
+#define VOLTGATE_GATE_HISTOGRAM_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* 8 buckets for each power of two of nanoseconds from 2^10 to 2^40; what is less or more is in the
+ * first or the last. */
+enum { HISTOGRAM_BUCKETS = 8 * 30 };
+
+/* Any thread adds; all-zero at first. */
+struct histogram {
+  atomic_uint_fast64_t buckets[HISTOGRAM_BUCKETS];
+  atomic_uint_fast64_t sum_ns;
+  atomic_uint_fast64_t max_ns;
+};
+
+/* A copy, or several added up, or the difference of two. */
+struct histogram_values {
+  uint64_t buckets[HISTOGRAM_BUCKETS];
+  uint64_t count;
+  uint64_t sum_ns;
+  uint64_t max_ns; /* of a difference: the upper edge of its highest bucket */
+};
+
+void histogram_add(struct histogram *h, uint64_t ns);
+
+/* Add what h holds to *values. */
+void histogram_read(const struct histogram *h, struct histogram_values *values);
+
+/* *newer becomes what was added since *older. */
+void histogram_subtract(struct histogram_values *newer, const struct histogram_values *older);
+
+/* The time that the share (0..1) of all does not exceed; 0 if there is none. */
+uint64_t histogram_quantile_ns(const struct histogram_values *values, double share);
+
+/* How many are at most so many nanoseconds: exact if that is an edge of a bucket, as all powers of
+ * two are. */
+uint64_t histogram_at_most(const struct histogram_values *values, uint64_t ns);
+
+#endif

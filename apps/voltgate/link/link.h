@@ -1,0 +1,42 @@
+/* link.h: one side of a session: a socket, in the clear or by TLS. Nothing here waits. */
+#ifndef VOLTGATE_LINK_LINK_H
+#define VOLTGATE_LINK_LINK_H
+
+#include <stdbool.h>
+#include <volt/io.h>
+
+struct tls; /* link/tls.h */
+
+/* All-zero but fd: a plain link that is open. */
+struct link {
+  volt_fd fd;
+  struct tls *tls;                /* NULL: in the clear */
+  char *kept;                     /* to be sent; there was no room */
+  uint32_t kept_from, kept_until; /* in kept */
+  bool has_ended;                 /* the peer sends nothing more */
+  bool is_shut;                   /* we send nothing more */
+};
+
+/* Receive what is there. *n == 0: the peer has ended. Returns VOLT_OK, VOLT_EAGAIN, or what failed
+ * (VOLT_ERRNO(e), VOLT_ECLOSED). */
+int link_recv(struct link *l, void *to, size_t size, size_t *n);
+
+/* Send all of it; what there is no room for is kept. Not while link_is_full(). Returns VOLT_OK,
+ * VOLT_ENOMEM, or what failed. */
+int link_send(struct link *l, const void *from, size_t size);
+
+/* Whether bytes are kept: wait for link_events() and call link_flush(). */
+static inline bool link_is_full(const struct link *l) { return l->kept != NULL; }
+int link_flush(struct link *l);
+
+/* What to wait for so that it can go on: POLLIN if the caller wants to receive, POLLOUT if bytes
+ * are kept, or what TLS wants. */
+unsigned link_events(const struct link *l, bool wants_bytes);
+
+/* Send nothing more: FIN, after a TLS alert. */
+int link_shut(struct link *l);
+
+/* Close it and free what it has. Nothing may be under way. */
+void link_close(struct link *l);
+
+#endif
