@@ -52,15 +52,15 @@ struct gate_settings {
   enum half_close half_close;
   uint32_t breaker_failures; /* 0: off */
   uint64_t breaker_retry_ns;
-  uint64_t shed_target_ns;   /* 0: off */
+  uint64_t shed_target_ns; /* 0: off */
   uint64_t shed_interval_ns;
   enum proxy_header proxy_in;
   enum proxy_header proxy_out;
   enum tenant_by tenant_by;
-  unsigned tenant_ipv4_bits, tenant_ipv6_bits; /* of TENANT_BY_SOURCE */
+  uint32_t tenant_ipv4_bits, tenant_ipv6_bits; /* of TENANT_BY_SOURCE */
   struct tenant_settings tenant_default;       /* name NULL */
   uint32_t tenant_max;
-  struct tenant_settings *tenants;
+  struct tenant_settings *tenants; /* in the order of their names */
   size_t tenant_count;
   enum tls_mode tls;
   char *tls_cert, *tls_key;
@@ -77,20 +77,22 @@ enum io_choice { IO_EPOLL, IO_AUTO, IO_URING };
 struct log_settings {
   char *path;
   enum log_format format;
-  enum log_level level; /* not of the access log */
+  enum log_level level;
 };
 
 /* The process and all its gates. */
 struct settings {
   char *config;     /* the file, or NULL */
-  unsigned workers; /* 0: as many as CPUs, 8 at most */
+  char *warnings;   /* what is allowed and looks wrong: lines, or NULL */
+  uint32_t workers; /* 0: as many as CPUs, 8 at most */
   enum io_choice io;
   char *metrics; /* the admin side's address, or NULL */
-  char *token;   /* what allows changes, or NULL: nothing does */
-  struct log_settings log, access;
+  char *token_file;
+  char *token; /* what allows changes, or NULL: nothing does; of the file or of VOLTGATE_TOKEN */
+  struct log_settings log, access; /* the access log has no level */
   char *user, *group;
   enum sandbox_mode sandbox;
-  uint64_t nofile; /* 0: the hard limit */
+  uint32_t nofile; /* 0: the hard limit */
   char *handover;
   char *take_over;
   struct gate_settings *gates;
@@ -98,15 +100,17 @@ struct settings {
 };
 
 /* What to do after the command line was read. */
-enum settings_result { SETTINGS_RUN, SETTINGS_SHOWN, SETTINGS_WRONG };
+enum settings_result { SETTINGS_RUN, SETTINGS_WRONG };
 
-/* Read the options argv[1..], and the configuration file that they name. Prints on standard output
- * what was asked for, and on standard error all that is wrong, each with its file and line or its
- * option. *out is the caller's, to be freed by settings_free(), if it returns SETTINGS_RUN. */
+/* Read the options argv[1..], and the configuration file that they name. Prints on standard error
+ * all that is wrong, each with its file and line or its option; and what looks wrong, as a warning.
+ * *out is the caller's, to be freed by settings_free(), if it returns SETTINGS_RUN. argv stays as
+ * long as the process. */
 enum settings_result settings_read(struct settings *out, int argc, char *const *argv);
 
 /* Read them again, as a reload does: the same options, the file as it is now. Returns NULL, or what
- * is wrong: words that the caller frees. */
+ * is wrong: lines without a newline at the end, which the caller frees. Prints nothing. It may
+ * block. */
 char *settings_reread(struct settings *out, int argc, char *const *argv);
 
 void settings_free(struct settings *s);
@@ -116,5 +120,31 @@ const struct gate_settings *settings_gate(const struct settings *s, const char *
 
 /* The tenant of that name: of its own section, or what is said of all. */
 const struct tenant_settings *settings_tenant(const struct gate_settings *g, const char *name);
+
+/* What a reload makes of a gate. */
+enum gate_change {
+  GATE_SAME,
+  GATE_ADDED,   /* is in the new settings only */
+  GATE_REMOVED, /* is in the old settings only */
+  GATE_CHANGED, /* takes its new settings where it is */
+  GATE_REBOUND  /* the same, and listens at other addresses */
+};
+struct gate_difference {
+  const char *name; /* of the settings that it is in */
+  enum gate_change change;
+};
+
+/* What is different between two settings. Its strings last as long as both. */
+struct settings_difference {
+  struct gate_difference *gates; /* the new ones in their order, then those that are gone */
+  size_t gate_count;
+  char *summary; /* one line: "limit of gate main, gate shop added"; NULL: nothing */
+  char *restart; /* one line: "workers, user": the options that need a restart; NULL: none */
+};
+
+/* Compare them. Returns false: no memory, and *out is empty. */
+bool settings_compare(struct settings_difference *out, const struct settings *old,
+                      const struct settings *now);
+void settings_difference_free(struct settings_difference *d);
 
 #endif

@@ -1,0 +1,42 @@
+/* command.h: what the command line asks for. */
+#ifndef VOLTGATE_CONFIG_COMMAND_H
+#define VOLTGATE_CONFIG_COMMAND_H
+
+#include "config/settings.h"
+
+enum command_kind {
+  COMMAND_RUN,   /* settings_read(argc, argv), and run */
+  COMMAND_CHECK, /* settings_read(argc, argv), and say whether it is fine */
+  COMMAND_TOP,   /* these ask a voltgate that runs: client has the rest */
+  COMMAND_LIMIT,
+  COMMAND_RELOAD,
+  COMMAND_DRAIN,
+  COMMAND_STATUS,
+  COMMAND_SHOWN, /* help or the version was printed: exit with 0 */
+  COMMAND_WRONG  /* what is wrong was printed: exit with 2 */
+};
+
+/* What a command that asks a running voltgate was given. */
+struct client_settings {
+  char *admin; /* where it is */
+  char *token_file;
+  char *token;          /* of that file, or of VOLTGATE_TOKEN; NULL: none */
+  uint64_t interval_ns; /* top */
+  bool is_once;         /* top */
+  const char *gate;     /* limit: points into argv */
+  uint32_t limit;       /* limit */
+};
+
+struct command {
+  enum command_kind kind;
+  int argc; /* run, check: for settings_read(); argv[0] is not an option */
+  char *const *argv;
+  struct client_settings client;
+};
+
+/* Read the command line: which command it is, and all of it if that asks a running voltgate. *out
+ * is the caller's, to be freed by command_free(). */
+enum command_kind command_read(struct command *out, int argc, char *const *argv);
+void command_free(struct command *c);
+
+#endif
