@@ -12,8 +12,8 @@ enum { BREAKER_REASON_MAX = 160 };
 struct breaker {
   atomic_bool is_open;
   pthread_mutex_t lock;
-  unsigned failures; /* in a row */
-  uint64_t since_ns; /* when it opened */
+  atomic_uint failures; /* in a row; changed under the lock, as all is */
+  uint64_t since_ns;    /* when it opened */
   char reason[BREAKER_REASON_MAX];
 };
 

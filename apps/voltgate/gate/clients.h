@@ -13,9 +13,9 @@ enum client_state { CLIENT_LOGIN, CLIENT_IDLE, CLIENT_QUEUED, CLIENT_HOLDS };
 /* A client that is connected: a part of its session. */
 struct client {
   struct client *next, *previous; /* in its shard, under the shard's lock */
-  struct tenant *tenant;          /* NULL: the gate has none. Set before it is seen as QUEUED */
-  atomic_uint state;
-  unsigned shard;
+  struct tenant
+      *tenant; /* NULL: the gate has none. Set before it is first QUEUED or HOLDS, and given
+                          * back after clients_remove() */
   atomic_uint_fast64_t ticket;      /* of its place in the queue */
   atomic_uint_fast64_t since_ns;    /* when the state began */
   atomic_uint_fast64_t deadline_ns; /* of its place in the queue; 0: none */
@@ -25,6 +25,8 @@ struct client {
     uint16_t port;        /* of the client */
     unsigned char bytes[16];
   } address;
+  atomic_uchar state; /* enum client_state */
+  uint8_t shard;
 };
 
 enum { CLIENTS_SHARDS = 16 };
@@ -33,7 +35,8 @@ struct clients {
     _Alignas(64) pthread_mutex_t lock;
     struct client *first;
   } shards[CLIENTS_SHARDS];
-  atomic_uint count;
+  atomic_uint count; /* connected */
+  atomic_uint turn;  /* of the shards */
 };
 
 void clients_init(struct clients *c);

@@ -4,6 +4,7 @@
 
 #include <volt/runtime.h>
 #include <volt/semaphore.h>
+#include <volt/task.h>
 #include <volt/watch.h>
 
 #include "config/settings.h"
@@ -12,6 +13,7 @@
 #include "gate/shed.h"
 #include "gate/statistics.h"
 #include "gate/tenant.h"
+#include "gate/turns.h"
 
 struct program;
 
@@ -20,46 +22,62 @@ struct gate {
   volt_rt *rt;
   char *name;
   _Atomic(const struct gate_settings *) settings; /* old ones live as long as the program */
-  volt_sem permits;                               /* the limit, and its FIFO */
-  atomic_uint queued;                             /* clients that wait, of settings->queue */
-  atomic_uint held;                               /* clients that hold permits */
+  volt_sem permits;                               /* the limit; without tenants: and the queue */
+  struct turns turns;                             /* of the tenants, at the permits */
+  atomic_uint queued;                             /* clients that wait */
   atomic_uint queue_bound;
   atomic_uint_fast64_t tickets;
   atomic_uint servers; /* connections to the server */
   atomic_bool is_draining;
-  volt_watch news; /* uint64_t; changes when those who wait have to look: breaker, drain */
-  struct tenants *tenants;
+  volt_watch news; /* no value, only versions: a new one when those who wait have to look: breaker,
+                    * drain, settings */
+  _Atomic(struct tenants *) tenants; /* NULL: none */
   struct clients clients;
   struct breaker breaker;
   struct shed shed;
   struct statistics statistics;
+  volt_group probes; /* the task that looks whether the server is back */
 };
 
 static inline const struct gate_settings *gate_settings(const struct gate *g) {
   return atomic_load_explicit(&g->settings, memory_order_acquire);
 }
 
-/* Returns false: no memory. */
+static inline struct tenants *gate_tenants(const struct gate *g) {
+  return atomic_load_explicit(&g->tenants, memory_order_acquire);
+}
+
+/* rt: may be NULL, in tests: then nothing probes the server. Returns false: no memory. */
 bool gate_init(struct gate *g, struct program *program, volt_rt *rt,
                const struct gate_settings *settings);
-void gate_destroy(struct gate *g); /* no client may be left */
+/* No client may be left. Ends the probe; may block for that: not on a worker, and the runtime still
+ * runs, or has been shut down. */
+void gate_destroy(struct gate *g);
 
-/* New settings hold from now on. They live as long as the program. */
-void gate_set(struct gate *g, const struct gate_settings *settings);
+/* New settings hold from now on. They live as long as the program. Returns false: no memory for its
+ * first tenants; then there are none. One thread at a time. */
+bool gate_set(struct gate *g, const struct gate_settings *settings);
 
-/* The limit, the queue's bound. When this returns, no client is admitted above the new limit. */
+/* The limit, the queue's bound. When gate_set_limit() returns, no permit is granted above the new
+ * limit. Any thread. */
 void gate_set_limit(struct gate *g, uint32_t limit);
 void gate_set_queue(struct gate *g, uint32_t bound);
 
+/* Permits that are held: what the limit says, and the debt, without what is free. A snapshot. */
+uint32_t gate_held(const struct gate *g);
+
 /* Those who wait have to look: something has changed. */
 void gate_tell(struct gate *g);
+
+/* A client was refused, or ended. tenant: its own, or NULL. */
+void gate_refused(struct gate *g, struct tenant *tenant, enum gate_reason reason);
 
 /* The server could not be reached, or was. Opens and closes the breaker; starts the task that
  * probes; tells; logs. */
 void gate_connect_failed(struct gate *g, const char *reason);
 void gate_connected(struct gate *g);
 
-/* The words for a refusal now. */
+/* The words for a refusal now. out->why lives until this thread asks again. */
 void gate_refusal_values(struct gate *g, enum gate_reason reason, struct refusal_values *out);
 
 #endif

@@ -3,6 +3,7 @@
 #define VOLTGATE_GATE_HISTOGRAM_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* 8 buckets for each power of two of nanoseconds from 2^10 to 2^40; what is less or more is in the
@@ -21,13 +22,19 @@ struct histogram_values {
   uint64_t buckets[HISTOGRAM_BUCKETS];
   uint64_t count;
   uint64_t sum_ns;
-  uint64_t max_ns; /* of a difference: the upper edge of its highest bucket */
+  uint64_t max_ns; /* of a difference: at most the upper edge of its highest bucket */
 };
+
+/* The highest time that belongs to a bucket (to the last one belongs all that is more, too). */
+uint64_t histogram_edge_ns(unsigned bucket);
 
 void histogram_add(struct histogram *h, uint64_t ns);
 
 /* Add what h holds to *values. */
 void histogram_read(const struct histogram *h, struct histogram_values *values);
+
+/* Begin anew. No other thread adds meanwhile. */
+void histogram_clear(struct histogram *h);
 
 /* *newer becomes what was added since *older. */
 void histogram_subtract(struct histogram_values *newer, const struct histogram_values *older);
@@ -36,7 +43,7 @@ void histogram_subtract(struct histogram_values *newer, const struct histogram_v
 uint64_t histogram_quantile_ns(const struct histogram_values *values, double share);
 
 /* How many are at most so many nanoseconds: exact if that is an edge of a bucket, as all powers of
- * two are. */
+ * two from 2^11 to 2^39 are; else those in the buckets that end before. */
 uint64_t histogram_at_most(const struct histogram_values *values, uint64_t ns);
 
 #endif

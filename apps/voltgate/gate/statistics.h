@@ -8,7 +8,7 @@
 /* Counters; they never fall. */
 enum count {
   COUNT_ACCEPTED,         /* connections of clients */
-  COUNT_ADMITTED,         /* permits given to clients */
+  COUNT_ADMITTED,         /* permits given to clients; read as the number of waits */
   COUNT_WAITED,           /* of these: after a wait */
   COUNT_LEFT,             /* clients that hung up while they were queued */
   COUNT_ENDED,            /* connections that have ended */
@@ -46,5 +46,8 @@ struct statistics_values {
   struct histogram_values wait, hold;
 };
 void statistics_read(const struct statistics *s, struct statistics_values *values);
+
+/* *newer becomes what was counted since *older. */
+void statistics_subtract(struct statistics_values *newer, const struct statistics_values *older);
 
 #endif

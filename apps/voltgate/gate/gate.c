@@ -1,0 +1,181 @@
+/* gate.c: one listening side, one server, one limit, one queue. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* strdup */
+#endif
+#include "gate/gate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <volt/net.h>
+#include <volt/time.h>
+
+#include "process/log.h"
+
+bool gate_init(struct gate *g, struct program *program, volt_rt *rt,
+               const struct gate_settings *settings) {
+  memset(g, 0, sizeof *g);
+  g->program = program;
+  g->rt = rt;
+  g->name = strdup(settings->name);
+  if (!g->name) return false;
+  atomic_init(&g->settings, settings);
+  volt_sem_init(&g->permits, settings->limit);
+  turns_init(&g->turns, &g->permits);
+  atomic_init(&g->queue_bound, settings->queue);
+  atomic_init(&g->tickets, 1);
+  volt_watch_init(&g->news, 0, NULL, NULL);
+  clients_init(&g->clients);
+  breaker_init(&g->breaker);
+  volt_group_init_how(&g->probes, VOLT_GROUP_KEEP_GOING);
+  if (settings->tenant_by == TENANT_BY_NONE) return true;
+  struct tenants *tenants = tenants_new(&g->turns, settings);
+  atomic_store_explicit(&g->tenants, tenants, memory_order_release);
+  if (!tenants) gate_destroy(g);
+  return tenants != NULL;
+}
+
+void gate_destroy(struct gate *g) {
+  volt_group_cancel(&g->probes);
+  (void)volt_group_wait_blocking(&g->probes, VOLT_NO_DEADLINE);
+  volt_group_destroy(&g->probes);
+  tenants_free(gate_tenants(g));
+  breaker_destroy(&g->breaker);
+  clients_destroy(&g->clients);
+  volt_watch_destroy(&g->news);
+  volt_sem_destroy(&g->permits);
+  free(g->name);
+}
+
+bool gate_set(struct gate *g, const struct gate_settings *settings) {
+  atomic_store_explicit(&g->settings, settings, memory_order_release);
+  gate_set_queue(g, settings->queue);
+  struct tenants *tenants = gate_tenants(g);
+  bool is_fine = true;
+  if (tenants) {
+    tenants_set(tenants, settings);
+  } else if (settings->tenant_by != TENANT_BY_NONE) {
+    tenants = tenants_new(&g->turns, settings);
+    atomic_store_explicit(&g->tenants, tenants, memory_order_release);
+    is_fine = tenants != NULL;
+  }
+  gate_set_limit(g, settings->limit);
+  gate_tell(g);
+  return is_fine;
+}
+
+void gate_set_limit(struct gate *g, uint32_t limit) {
+  volt_sem_set_limit(&g->permits, limit);
+  struct tenants *tenants = gate_tenants(g);
+  if (tenants) tenants_tell(tenants);
+}
+
+void gate_set_queue(struct gate *g, uint32_t bound) {
+  atomic_store_explicit(&g->queue_bound, bound, memory_order_relaxed);
+}
+
+uint32_t gate_held(const struct gate *g) {
+  int64_t held = (int64_t)volt_sem_limit(&g->permits) + volt_sem_debt(&g->permits) -
+                 volt_sem_available(&g->permits);
+  return held > 0 ? (uint32_t)held : 0;
+}
+
+void gate_tell(struct gate *g) {
+  static const uint64_t nothing = 0;
+  (void)volt_watch_send(&g->news, &nothing);
+}
+
+void gate_refused(struct gate *g, struct tenant *tenant, enum gate_reason reason) {
+  statistics_refused(&g->statistics, reason);
+  if (tenant) atomic_fetch_add_explicit(&tenant->refused, 1, memory_order_relaxed);
+}
+
+/* ---- the breaker ---- */
+
+/* Looks whether the server is back, until it is. */
+struct probe {
+  volt_task task;
+  struct gate *gate;
+  volt_dial dial;
+  volt_timeout timeout;
+  volt_sleep sleep;
+  volt_fd fd;
+  int result;
+};
+
+static uint64_t probe_deadline_ns(const struct gate *g) {
+  uint64_t timeout_ns = gate_settings(g)->connect_timeout_ns;
+  return timeout_ns ? volt_rt_now_ns(g->rt) + timeout_ns : VOLT_NO_DEADLINE;
+}
+
+static int probe_poll(volt_task *t, volt_ctx *ctx) {
+  struct probe *self = volt_container_of(t, struct probe, task);
+  struct gate *g = self->gate;
+  VOLT_TASK_BEGIN(self);
+  while (breaker_is_open(&g->breaker)) {
+    VOLT_AWAIT(self, volt_sleep_until(&self->sleep, volt_rt_timers(g->rt),
+                                      volt_rt_now_ns(g->rt) + gate_settings(g)->breaker_retry_ns));
+    VOLT_AWAIT_RESULT(self, self->result,
+                      volt_timeout_future(&self->timeout,
+                                          volt_dial_future(&self->dial, g->rt, &self->fd,
+                                                           gate_settings(g)->to, NULL),
+                                          volt_rt_timers(g->rt), probe_deadline_ns(g)));
+    if (self->result == VOLT_OK) {
+      volt_fd_close(&self->fd);
+      gate_connected(g);
+    } else if (self->result == VOLT_ECANCELED) {
+      VOLT_RETURN(self, VOLT_ECANCELED);
+    } else {
+      gate_connect_failed(g, volt_dial_error(&self->dial, self->result));
+    }
+  }
+  VOLT_TASK_END(self);
+}
+
+static void gate_probe(struct gate *g) {
+  if (!g->rt) return;
+  struct probe *probe = VOLT_TASK_NEW(g->rt, struct probe, probe_poll);
+  if (probe) probe->gate = g;
+  int result = volt_group_spawn(&g->probes, g->rt, probe ? &probe->task : NULL);
+  if (result == VOLT_OK) return;
+  if (probe) volt_task_detach(&probe->task);
+  if (result == VOLT_ENOMEM) breaker_succeeded(&g->breaker); /* nobody would close it */
+}
+
+void gate_connect_failed(struct gate *g, const char *reason) {
+  statistics_count(&g->statistics, COUNT_CONNECT_FAILURES, 1);
+  if (!breaker_failed(&g->breaker, gate_settings(g)->breaker_failures, volt_now_ns(), reason)) {
+    return;
+  }
+  log_line(LOG_ERROR, g->name, "breaker open: %s: %s", gate_settings(g)->to, reason);
+  gate_probe(g);
+  gate_tell(g);
+}
+
+void gate_connected(struct gate *g) {
+  if (!breaker_succeeded(&g->breaker)) return;
+  log_line(LOG_INFO, g->name, "breaker closed: %s is back", gate_settings(g)->to);
+  gate_tell(g);
+}
+
+void gate_refusal_values(struct gate *g, enum gate_reason reason, struct refusal_values *out) {
+  static _Thread_local char why[BREAKER_REASON_MAX];
+  const struct gate_settings *s = gate_settings(g);
+  *out = (struct refusal_values){
+      .limit = volt_sem_limit(&g->permits),
+      .held = gate_held(g),
+      .waiting = atomic_load_explicit(&g->queued, memory_order_relaxed),
+      .queue = atomic_load_explicit(&g->queue_bound, memory_order_relaxed),
+      .clients = s->clients,
+  };
+  if (reason == REASON_QUEUE_TIMEOUT) out->time_ns = s->queue_timeout_ns;
+  if (reason == REASON_LOGIN_TIMEOUT) out->time_ns = s->login_timeout_ns;
+  if (reason == REASON_IDLE) out->time_ns = s->idle_timeout_ns;
+  if (reason == REASON_IDLE_IN_TRANSACTION) out->time_ns = s->idle_in_transaction_ns;
+  if (reason == REASON_MAX_AGE) out->time_ns = s->max_age_ns;
+  if (reason == REASON_SERVER_TIMEOUT) out->time_ns = s->server_timeout_ns;
+  if (reason == REASON_BREAKER || reason == REASON_CONNECT) {
+    (void)breaker_reason(&g->breaker, why);
+    out->why = why[0] ? why : NULL;
+    out->retry_ns = s->breaker_retry_ns;
+  }
+}
