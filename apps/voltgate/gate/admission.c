@@ -2,32 +2,39 @@
 #include "gate/admission.h"
 
 void admission_init(struct admission *a, struct gate *gate, struct client *client) {
-  *a = (struct admission){.gate = gate, .client = client};
+  volt_sem_acquire_future(&a->leaf, &gate->permits, 1); /* not begun, so it may be given up */
+  a->gate = gate;
+  a->client = client;
+  a->cost = 0;
+  a->is_queued = false;
+  a->is_shed = false;
+}
+
+/* When it queued; then when it got the permit. */
+static uint64_t admission_since_ns(const struct admission *a) {
+  return atomic_load_explicit(&a->client->since_ns, memory_order_relaxed);
 }
 
 /* ---- permits ---- */
 
 static void admission_give_back(struct gate *g, struct tenant *t, uint32_t cost) {
-  if (t) volt_sem_release(&t->turns.permits, cost);
-  volt_sem_release(&g->permits, cost);
+  if (t) {
+    turns_give_back(&t->turns, cost);
+  } else {
+    volt_sem_release(&g->permits, cost);
+  }
 }
 
 /* Returns the permits taken; 0: none. */
 static uint32_t admission_take(struct gate *g, struct tenant *t) {
-  if (!t) return volt_sem_try_acquire(&g->permits, 1) == VOLT_OK ? 1 : 0;
-  if (!turns_is_quiet(&g->turns)) return 0;
-  uint32_t cost = atomic_load_explicit(&t->turns.cost, memory_order_relaxed);
-  if (volt_sem_try_acquire(&t->turns.permits, cost) != VOLT_OK) return 0;
-  if (volt_sem_try_acquire(&g->permits, cost) == VOLT_OK) return cost;
-  volt_sem_release(&t->turns.permits, cost);
-  return 0;
+  if (t) return turns_take(&t->turns);
+  return volt_sem_try_acquire(&g->permits, 1) == VOLT_OK ? 1 : 0;
 }
 
 static void admission_begin(struct admission *a, uint32_t cost, uint64_t now_ns, uint64_t wait_ns) {
   struct client *client = a->client;
   struct tenant *t = client->tenant;
   a->cost = cost;
-  a->began_ns = now_ns;
   histogram_add(&statistics_mine(&a->gate->statistics)->wait, wait_ns);
   if (t) {
     atomic_fetch_add_explicit(&t->held, 1, memory_order_relaxed);
@@ -55,7 +62,7 @@ void admission_release(struct admission *a, uint64_t now_ns) {
   struct gate *g = a->gate;
   struct tenant *t = a->client->tenant;
   uint32_t cost = a->cost;
-  uint64_t hold_ns = now_ns - a->began_ns;
+  uint64_t hold_ns = now_ns - admission_since_ns(a);
   a->cost = 0;
   histogram_add(&statistics_mine(&g->statistics)->hold, hold_ns);
   if (t) {
@@ -88,7 +95,6 @@ int admission_join(struct admission *a, uint64_t now_ns) {
   if (!admission_take_place(g)) return VOLT_ECLOSED;
   uint64_t timeout_ns = gate_settings(g)->queue_timeout_ns;
   uint64_t ticket = atomic_fetch_add_explicit(&g->tickets, 1, memory_order_relaxed);
-  a->began_ns = now_ns;
   a->is_queued = true;
   a->is_shed = false;
   atomic_store_explicit(&client->ticket, ticket, memory_order_relaxed);
@@ -102,30 +108,12 @@ int admission_join(struct admission *a, uint64_t now_ns) {
     return VOLT_OK;
   }
   volt_sem_acquire_future(&a->leaf, &t->turns.grants, 1);
-  /* turns:D2 -> turns:D1 */
-  atomic_fetch_add_explicit(&t->turns.demand, TURNS_QUEUED, memory_order_acq_rel);
-  turns_tell(&t->turns.note);
+  turns_join(&t->turns);
   return VOLT_OK;
 }
 
 volt_future *admission_future(struct admission *a) {
   return &a->leaf;
-}
-
-/* It leaves its tenant's queue. Returns the permits that it got with the grant, or 0. */
-static uint32_t admission_leave_tenant(struct turns_member *m, bool is_granted) {
-  uint32_t cost = 0;
-  uint64_t less = TURNS_QUEUED;
-  if (is_granted) {
-    cost = atomic_load_explicit(&m->cost, memory_order_relaxed); /* it stays until D2 */
-    less += TURNS_GIVEN;
-  }
-  /* turns:D2 -> turns:D1 */
-  atomic_fetch_sub_explicit(&m->demand, less, memory_order_acq_rel);
-  if (!is_granted || atomic_load_explicit(&m->is_recosted, memory_order_relaxed)) {
-    turns_tell(&m->note);
-  }
-  return cost;
 }
 
 bool admission_leave(struct admission *a, uint64_t now_ns) {
@@ -137,11 +125,11 @@ bool admission_leave(struct admission *a, uint64_t now_ns) {
   volt_future_cancel(&a->leaf);
   bool is_granted = volt_future_poll(&a->leaf, no_waker) == VOLT_OK;
   uint32_t cost = is_granted ? 1 : 0;
-  if (t) cost = admission_leave_tenant(&t->turns, is_granted);
+  if (t) cost = turns_leave(&t->turns, is_granted);
   a->is_queued = false;
   atomic_fetch_sub_explicit(&g->queued, 1, memory_order_relaxed);
   if (is_granted) {
-    uint64_t wait_ns = now_ns - a->began_ns;
+    uint64_t wait_ns = now_ns - admission_since_ns(a);
     a->is_shed = admission_sheds(a, now_ns, wait_ns);
     if (!a->is_shed) {
       statistics_count(&g->statistics, COUNT_WAITED, 1);

@@ -17,7 +17,7 @@ struct client {
       *tenant; /* NULL: the gate has none. Set before it is first QUEUED or HOLDS, and given
                           * back after clients_remove() */
   atomic_uint_fast64_t ticket;      /* of its place in the queue */
-  atomic_uint_fast64_t since_ns;    /* when the state began */
+  atomic_uint_fast64_t since_ns;    /* when the state began; admission's own while QUEUED, HOLDS */
   atomic_uint_fast64_t deadline_ns; /* of its place in the queue; 0: none */
   uint64_t accepted_ns;
   struct sockaddr_storage_small {

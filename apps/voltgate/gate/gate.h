@@ -22,7 +22,8 @@ struct gate {
   volt_rt *rt;
   char *name;
   _Atomic(const struct gate_settings *) settings; /* old ones live as long as the program */
-  volt_sem permits;                               /* the limit; without tenants: and the queue */
+  _Atomic(struct tenants *) tenants;              /* NULL: none */
+  _Alignas(64) volt_sem permits;                  /* the limit; without tenants: and the queue */
   struct turns turns;                             /* of the tenants, at the permits */
   atomic_uint queued;                             /* clients that wait */
   atomic_uint queue_bound;
@@ -31,12 +32,12 @@ struct gate {
   atomic_bool is_draining;
   volt_watch news; /* no value, only versions: a new one when those who wait have to look: breaker,
                     * drain, settings */
-  _Atomic(struct tenants *) tenants; /* NULL: none */
   struct clients clients;
   struct breaker breaker;
   struct shed shed;
   struct statistics statistics;
   volt_group probes; /* the task that looks whether the server is back */
+  atomic_bool is_probing;
 };
 
 static inline const struct gate_settings *gate_settings(const struct gate *g) {

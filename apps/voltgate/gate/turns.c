@@ -1,24 +1,86 @@
-/* turns.c: which tenant is next. */
+/* turns.c: which tenant is next.
+ *
+ * A tenant's clients queue in a FIFO of its own, that of the semaphore `grants`. It has no permits
+ * but those that are dealt: one for the oldest client, after the client's cost was taken from the
+ * tenant's limit and from the gate's. So a client waits in one FIFO only, as one leaf, and leaves it
+ * as any future is left; and what comes before its grant is done by whoever lets it happen: the
+ * thread that releases a permit goes on until nobody can be granted any more. No task has to run
+ * before the next client gets its permit.
+ *
+ * The round has the tenants that could use a permit of the gate: they have a client without a grant,
+ * and its cost of their own limit in hand. The first is dealt its turns (as many as its weight) one
+ * by one, each for its cost of the gate's permits, then goes to the end. A tenant that leaves the
+ * round comes back at its end. For what is not there a waiter waits in the FIFO of the semaphore:
+ * the tenant's at its limit, the gate's at the gate's permits, where it is the only one (but for
+ * clients from before the gate had tenants). So nobody polls, and nothing free is overlooked.
+ *
+ * Who deals: whoever has something to tell pushes a note, once for each cause. If nobody deals, it
+ * deals itself until there is no note; else the thread that deals reads it before it ends. It may be
+ * the teller itself, further up its stack: a release within a deal only leaves a note. So the stack
+ * does not grow with the number of clients. No thread waits for another.
+ *
+ *   notes     NULL -> note (a teller; it deals) -> &dealing -> notes on top of &dealing -> &dealing
+ *             -> NULL, or &waiting if the round is not empty
+ *
+ * Invariants
+ *   I1  A grant that is given, and not picked up, stands for `cost` permits of the gate and of the
+ *       tenant, which nobody else has. The cost does not change while there is one. So both limits
+ *       hold at every moment, and whoever has the grant knows what it is worth.
+ *   I2  One thread deals at a time. What is TURNS_DEALT is its own.
+ *   I3  After the deal no more grants are given than clients are queued. A client that leaves
+ *       without its grant has put it back into `grants` before: it is granted to the next, or is
+ *       there to be taken back.
+ *   I4  When nobody deals: a tenant with a client without a grant has its waiter queued at its
+ *       permits, or is in the round; and if the round is not empty, the gate's waiter is queued for
+ *       what the first one costs, or has been granted and its wake is on its way. So no client waits
+ *       while there is what it needs and it is its turn.
+ *   I5  FIFO within a tenant, of any weight and cost: a client is admitted by a grant, in the FIFO's
+ *       order, or by turns_take(), and that fails while a client is queued that has no grant. One
+ *       that has joined before this call (in the sense of happens-before) is seen by it: the word
+ *       `demand` it reads is that of the join or a later one.
+ *   I6  Turns: turns_take() fails while a tenant is in the round, and while anybody deals. A client
+ *       that has joined before the call, and could use a permit of the gate, has told so before.
+ *
+ * Races
+ *   R1  Interleaving: a teller finds is_told set, and does not push; the dealer has read the note
+ *       already, and has not seen what the teller did. Prevented by: the dealer clears is_told
+ *       before it looks, by an RMW: one of the two RMWs comes second, and sees what the other's
+ *       thread did (N1, N2).
+ *   R2  Interleaving: a client hangs up; at the same time it is dealt a grant, which finds no client.
+ *       Prevented by: it stays in `grants` until a client comes, or the dealer finds more given than
+ *       queued; who leaves without a grant tells.
+ *   R3  Interleaving: the cost changes between the deal and the pickup; the client gives back more
+ *       than was taken. Prevented by: I1. The dealer asks by an RMW whether a grant is given, after
+ *       it has set awaits_pickup. If one is, the RMW of its pickup comes later, and sees that (D1,
+ *       D2).
+ *   R4  Interleaving: one permit is released; the waiter is granted, and the releaser has not called
+ *       its wake. Another is released; nobody is queued, so it is free; a client that has just come
+ *       takes it, and overtakes those that are queued. Prevented by: notes is not NULL, and a client
+ *       without a grant is seen in `demand`, until a deal says otherwise.
+ *   R5  Interleaving: a waiter is granted; the dealer sees that for another reason, and queues it
+ *       again; then the wake of the first grant comes. It is one note more, for which there is
+ *       nothing to do. It needs the memory of the note: that of a tenant is kept until the gate ends
+ *       (tenant.c). */
 #include "gate/turns.h"
 
-#include <stddef.h>
-
-#include <volt/base.h>
+static void turns_note_init(struct turns_note *note, struct turns *t, struct turns_member *m) {
+  note->turns = t;
+  note->member = m;
+}
 
 void turns_init(struct turns *t, volt_sem *permits) {
-  *t = (struct turns){.permits = permits};
-  t->note.turns = t;
-  t->end.turns = t;
+  t->permits = permits;
+  turns_note_init(&t->note, t, NULL);
 }
 
 void turns_member_init(struct turns_member *m, struct turns *t, uint32_t limit, uint32_t weight,
                        uint32_t cost) {
-  m->note.turns = t;
+  turns_note_init(&m->note, t, m);
   volt_sem_init(&m->grants, 0);
   volt_sem_init(&m->permits, limit);
-  atomic_init(&m->weight, weight);
-  atomic_init(&m->cost_set, cost);
-  atomic_init(&m->cost, 1);
+  atomic_store_explicit(&m->weight, weight, memory_order_relaxed);
+  atomic_store_explicit(&m->cost_set, cost, memory_order_relaxed);
+  atomic_store_explicit(&m->cost, cost, memory_order_relaxed);
 }
 
 void turns_member_set(struct turns_member *m, uint32_t limit, uint32_t weight, uint32_t cost) {
@@ -55,23 +117,29 @@ static void turns_enter_round(struct turns *t, struct turns_member *m) {
 
 /* ---- a tenant ---- */
 
+static uint32_t turns_queued(uint64_t demand) {
+  return (uint32_t)(demand >> 32);
+}
+static uint32_t turns_given(uint64_t demand) {
+  return (uint32_t)demand;
+}
+
 static uint64_t turns_demand(struct turns_member *m) {
-  /* turns:D1 <- turns:D2: an RMW, so that it is before or behind each of the others */
+  /* turns:D1 <- turns:D2: an RMW, so that it is before or behind each pickup (R3); what is given
+   * back by who leaves is in `grants` */
   return atomic_fetch_add_explicit(&m->demand, 0, memory_order_acq_rel);
 }
 
 static void turns_wake(void *note) {
-  turns_tell(note);
+  turns_tell((struct turns_note *)note);
 }
 
 /* It waits for no permit of its own, and has none in hand. */
 static void turns_withdraw(struct turns *t, struct turns_member *m) {
   turns_leave_round(t, m);
   m->credit = 0;
-  if (m->asked != 0) {
-    if (!volt_sem_cancel(&m->permits, &m->waiter)) m->in_hand = m->asked;
-    m->asked = 0;
-  }
+  if (m->asked != 0 && !volt_sem_cancel(&m->permits, &m->waiter)) m->in_hand = m->asked;
+  m->asked = 0;
   uint32_t permits = m->in_hand;
   m->in_hand = 0;
   if (permits != 0) volt_sem_release(&m->permits, permits);
@@ -80,49 +148,53 @@ static void turns_withdraw(struct turns *t, struct turns_member *m) {
 /* It has one of its permits, or waits for it. Returns whether it has. */
 static bool turns_claim(struct turns_member *m) {
   if (m->in_hand != 0) return true;
-  if (m->asked != 0) {
-    if (volt_waiter_result(&m->waiter) == VOLT_PENDING) return false;
-    m->in_hand = m->asked;
+  uint32_t cost = m->asked;
+  if (cost == 0) {
+    cost = atomic_load_explicit(&m->cost, memory_order_relaxed);
+    volt_waker waker = {turns_wake, &m->note};
+    if (volt_sem_acquire(&m->permits, &m->waiter, cost, waker) == VOLT_PENDING) m->asked = cost;
+  } else if (volt_waiter_result(&m->waiter) != VOLT_PENDING) {
     m->asked = 0;
-    return true;
   }
-  uint32_t cost = atomic_load_explicit(&m->cost, memory_order_relaxed);
-  volt_waker waker = {turns_wake, &m->note};
-  if (volt_sem_acquire(&m->permits, &m->waiter, cost, waker) == VOLT_PENDING) {
-    m->asked = cost;
-    return false;
-  }
+  if (m->asked != 0) return false;
   m->in_hand = cost;
   return true;
 }
 
-/* Grants that were given to clients that have left. */
+/* Grants that were given to clients that have left (R2). */
 static void turns_take_back(struct turns *t, struct turns_member *m) {
   uint64_t demand = turns_demand(m);
   uint32_t cost = atomic_load_explicit(&m->cost, memory_order_relaxed);
-  while ((uint32_t)demand > (uint32_t)(demand >> 32) &&
+  while (turns_given(demand) > turns_queued(demand) &&
          volt_sem_try_acquire(&m->grants, 1) == VOLT_OK) {
-    demand = atomic_fetch_sub_explicit(&m->demand, TURNS_GIVEN, memory_order_acq_rel) - 1;
+    /* relaxed: no client sees it */
+    demand = atomic_fetch_sub_explicit(&m->demand, TURNS_GIVEN, memory_order_relaxed) - TURNS_GIVEN;
     volt_sem_release(&m->permits, cost);
     volt_sem_release(t->permits, cost);
   }
 }
 
-/* The cost follows the settings and the limits, but not while a client is about to pick up a grant:
- * it has to find the cost that was taken for it. Returns false: that is awaited. */
-static bool turns_set_cost(struct turns *t, struct turns_member *m) {
+/* What a client costs: as the settings say, but not more than it can ever get. */
+static uint32_t turns_right_cost(const struct turns *t, const struct turns_member *m) {
   uint32_t cost = atomic_load_explicit(&m->cost_set, memory_order_relaxed);
-  uint32_t limit = volt_sem_limit(t->permits);
-  uint32_t own_limit = volt_sem_limit(&m->permits);
+  uint32_t limit = volt_sem_limit(t->permits), own_limit = volt_sem_limit(&m->permits);
   if (cost > limit) cost = limit;
   if (cost > own_limit) cost = own_limit;
-  if (cost == 0) cost = 1;
-  if (cost == atomic_load_explicit(&m->cost, memory_order_relaxed)) return true;
-  turns_withdraw(t, m);
-  atomic_store_explicit(&m->is_recosted, true, memory_order_relaxed);
-  if ((uint32_t)turns_demand(m) != 0) return false;
-  atomic_store_explicit(&m->is_recosted, false, memory_order_relaxed);
-  atomic_store_explicit(&m->cost, cost, memory_order_relaxed);
+  return cost ? cost : 1;
+}
+
+/* The cost follows settings and limits (I1). Returns false: it will, and no grant may be given until
+ * then. */
+static bool turns_set_cost(struct turns *t, struct turns_member *m) {
+  uint32_t cost = turns_right_cost(t, m);
+  bool is_right = cost == atomic_load_explicit(&m->cost, memory_order_relaxed);
+  if (!is_right) {
+    turns_withdraw(t, m);
+    atomic_store_explicit(&m->awaits_pickup, true, memory_order_relaxed);
+    if (turns_given(turns_demand(m)) != 0) return false;
+    atomic_store_explicit(&m->cost, cost, memory_order_relaxed);
+  }
+  atomic_store_explicit(&m->awaits_pickup, false, memory_order_relaxed);
   return true;
 }
 
@@ -130,7 +202,7 @@ static void turns_look(struct turns *t, struct turns_member *m) {
   turns_take_back(t, m);
   bool may_have = turns_set_cost(t, m);
   uint64_t demand = turns_demand(m);
-  if (!may_have || (uint32_t)(demand >> 32) <= (uint32_t)demand) {
+  if (!may_have || turns_queued(demand) <= turns_given(demand)) {
     turns_withdraw(t, m);
   } else if (turns_claim(m)) {
     turns_enter_round(t, m);
@@ -141,19 +213,17 @@ static void turns_look(struct turns *t, struct turns_member *m) {
 
 /* ---- the gate ---- */
 
-/* Returns whether so many of the gate's permits have been taken; else its waiter waits for them.
- * permits: 0: nobody needs any. */
+/* Take so many of the gate's permits, or have its waiter wait for them. permits: 0: neither. Returns
+ * whether they are taken. */
 static bool turns_obtain(struct turns *t, uint32_t permits) {
-  if (t->asked == permits && permits != 0) {
+  uint32_t asked = t->asked;
+  if (asked != 0 && asked == permits) {
     if (volt_waiter_result(&t->waiter) == VOLT_PENDING) return false;
     t->asked = 0;
     return true;
   }
-  if (t->asked != 0) {
-    uint32_t asked = t->asked;
-    t->asked = 0;
-    if (!volt_sem_cancel(t->permits, &t->waiter)) volt_sem_release(t->permits, asked);
-  }
+  t->asked = 0;
+  if (asked != 0 && !volt_sem_cancel(t->permits, &t->waiter)) volt_sem_release(t->permits, asked);
   if (permits == 0) return false;
   volt_waker waker = {turns_wake, &t->note};
   if (volt_sem_acquire(t->permits, &t->waiter, permits, waker) == VOLT_OK) return true;
@@ -162,54 +232,96 @@ static bool turns_obtain(struct turns *t, uint32_t permits) {
 }
 
 static void turns_deal(struct turns *t) {
-  while (turns_obtain(t, t->first ? t->first->in_hand : 0)) {
+  while (turns_obtain(t, t->first ? (uint32_t)t->first->in_hand : 0)) {
     struct turns_member *m = t->first;
     m->in_hand = 0;
     m->credit -= 1;
     turns_leave_round(t, m);
-    atomic_fetch_add_explicit(&m->demand, TURNS_GIVEN, memory_order_acq_rel);
+    /* relaxed: whoever has the grant comes after it */
+    atomic_fetch_add_explicit(&m->demand, TURNS_GIVEN, memory_order_relaxed);
     volt_sem_release(&m->grants, 1);
     turns_look(t, m);
   }
 }
 
-static struct turns_note *turns_reverse(struct turns *t, struct turns_note *notes) {
+static void turns_read(struct turns *t, struct turns_note *notes) {
   struct turns_note *oldest = NULL;
-  while (notes != NULL && notes != &t->end) {
+  while (notes != NULL && notes != &t->dealing && notes != &t->waiting) {
     struct turns_note *next = notes->next;
     notes->next = oldest;
     oldest = notes;
     notes = next;
   }
-  return oldest;
+  while (oldest != NULL) {
+    struct turns_note *note = oldest;
+    oldest = note->next;
+    /* turns:N2 <-> turns:N1: what was told before is seen from here on; next is the teller's again */
+    atomic_exchange_explicit(&note->is_told, false, memory_order_acq_rel);
+    if (note->member) turns_look(t, note->member);
+  }
 }
 
-static void turns_read(struct turns *t, struct turns_note *notes) {
-  struct turns_note *note = turns_reverse(t, notes);
-  while (note != NULL) {
-    struct turns_note *next = note->next;
-    /* turns:N2 <- turns:N1: what was told before is seen from here on */
-    atomic_exchange_explicit(&note->is_noted, false, memory_order_acq_rel);
-    if (note != &t->note) turns_look(t, volt_container_of(note, struct turns_member, note));
-    note = next;
-  }
+/* Deal until there is no note. */
+static void turns_run(struct turns *t) {
+  struct turns_note *notes;
+  do {
+    /* turns:P2 <- turns:P1: the notes, and what their tellers did */
+    turns_read(t, atomic_exchange_explicit(&t->notes, &t->dealing, memory_order_acquire));
+    turns_deal(t);
+    notes = &t->dealing;
+    /* turns:P3 -> turns:P1: to the next who deals */
+  } while (!atomic_compare_exchange_strong_explicit(&t->notes, &notes,
+                                                    t->first ? &t->waiting : NULL,
+                                                    memory_order_release, memory_order_relaxed));
 }
 
 void turns_tell(struct turns_note *note) {
   struct turns *t = note->turns;
-  /* turns:N1 -> turns:N2 */
-  if (atomic_exchange_explicit(&note->is_noted, true, memory_order_acq_rel)) return;
+  /* turns:N1 <-> turns:N2: whoever has told before has pushed it, for this one, too */
+  if (atomic_exchange_explicit(&note->is_told, true, memory_order_acq_rel)) return;
   struct turns_note *notes = atomic_load_explicit(&t->notes, memory_order_relaxed);
   do {
     note->next = notes;
+    /* turns:P1 -> turns:P2; <- turns:P3 if this thread deals from now on */
   } while (!atomic_compare_exchange_weak_explicit(&t->notes, &notes, note, memory_order_acq_rel,
                                                   memory_order_relaxed));
-  if (notes != NULL) return; /* another thread deals, or this one further up its stack */
-  do {
-    turns_read(t, atomic_exchange_explicit(&t->notes, &t->end, memory_order_acq_rel));
-    turns_deal(t);
-    notes = &t->end;
-    /* turns:C1 -> turns:L1 */
-  } while (!atomic_compare_exchange_strong_explicit(&t->notes, &notes, NULL, memory_order_acq_rel,
-                                                    memory_order_relaxed));
+  if (notes == NULL || notes == &t->waiting) turns_run(t);
+}
+
+/* ---- a client ---- */
+
+void turns_join(struct turns_member *m) {
+  /* relaxed: the note says the rest */
+  atomic_fetch_add_explicit(&m->demand, TURNS_QUEUED, memory_order_relaxed);
+  turns_tell(&m->note);
+}
+
+uint32_t turns_leave(struct turns_member *m, bool is_granted) {
+  /* it stays as it is until D2 */
+  uint32_t cost = is_granted ? atomic_load_explicit(&m->cost, memory_order_relaxed) : 0;
+  uint64_t less = is_granted ? TURNS_QUEUED + TURNS_GIVEN : TURNS_QUEUED;
+  /* turns:D2 <-> turns:D1: the cost has been read; awaits_pickup was set */
+  atomic_fetch_sub_explicit(&m->demand, less, memory_order_acq_rel);
+  if (!is_granted || atomic_load_explicit(&m->awaits_pickup, memory_order_relaxed)) {
+    turns_tell(&m->note);
+  }
+  return cost;
+}
+
+uint32_t turns_take(struct turns_member *m) {
+  struct turns *t = m->note.turns;
+  /* relaxed: coherence is enough (I5, I6) */
+  uint64_t demand = atomic_load_explicit(&m->demand, memory_order_relaxed);
+  if (turns_queued(demand) > turns_given(demand)) return 0;
+  if (atomic_load_explicit(&t->notes, memory_order_relaxed) != NULL) return 0;
+  uint32_t cost = atomic_load_explicit(&m->cost, memory_order_relaxed);
+  if (volt_sem_try_acquire(&m->permits, cost) != VOLT_OK) return 0;
+  if (volt_sem_try_acquire(t->permits, cost) == VOLT_OK) return cost;
+  volt_sem_release(&m->permits, cost);
+  return 0;
+}
+
+void turns_give_back(struct turns_member *m, uint32_t permits) {
+  volt_sem_release(&m->permits, permits);
+  volt_sem_release(m->note.turns->permits, permits);
 }

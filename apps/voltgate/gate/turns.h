@@ -4,64 +4,90 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <volt/semaphore.h>
 
-struct turns;
+/* What belongs to the thread that deals. The model checker looks whether that is so. */
+#ifndef TURNS_DEALT
+#define TURNS_DEALT(T) T
+#endif
 
-/* Word that something has changed, for the thread that deals the turns. */
+struct turns;
+struct turns_member;
+
+/* Word that something has changed, for the thread that deals. */
 struct turns_note {
   struct turns *turns;
-  struct turns_note *next; /* among the notes */
-  atomic_bool is_noted;
+  struct turns_member *member;           /* NULL: the gate's own */
+  TURNS_DEALT(struct turns_note *) next; /* among the notes; before that the teller's */
+  atomic_bool is_told;
 };
 
-/* Two numbers of a tenant in one word. */
+/* Two numbers in one word. */
 #define TURNS_QUEUED (UINT64_C(1) << 32) /* a client that has joined and has not left */
 #define TURNS_GIVEN UINT64_C(1)          /* a grant that no client has picked up */
 
-/* A tenant's part. From waiter on it belongs to the thread that deals. */
+/* A tenant's part. */
 struct turns_member {
-  struct turns_note note;               /* first */
-  volt_sem grants;                      /* its clients' FIFO */
-  volt_sem permits;                     /* its limit */
-  atomic_uint_fast64_t demand;          /* TURNS_QUEUED, TURNS_GIVEN */
-  atomic_uint weight;                   /* turns in a row */
-  atomic_uint cost_set;                 /* permits of each client, as the settings say */
-  atomic_uint cost;                     /* the same, but not above a limit */
-  atomic_bool is_recosted;              /* cost changes as soon as no grant is given */
-  volt_waiter waiter;                   /* for its permits */
-  uint32_t asked;                       /* for which the waiter is queued; 0: it is not */
-  uint32_t in_hand;                     /* of its permits, for its next client */
-  uint32_t credit;                      /* turns that are left to it */
-  struct turns_member *before, *behind; /* in the round */
-  bool is_in_round;
+  volt_sem grants;             /* its clients' FIFO */
+  volt_sem permits;            /* its limit */
+  atomic_uint_fast64_t demand; /* TURNS_QUEUED, TURNS_GIVEN */
+  atomic_uint weight;          /* turns in a row */
+  atomic_uint cost_set;        /* permits of each client, as the settings say */
+  atomic_uint cost;            /* the same, but not above a limit */
+  atomic_bool awaits_pickup;   /* the cost will change as soon as no grant is given */
+  struct turns_note note;
+  volt_waiter waiter;            /* for its permits */
+  TURNS_DEALT(uint32_t) asked;   /* for which the waiter is queued; 0: it is not */
+  TURNS_DEALT(uint32_t) in_hand; /* of its permits, for its next client */
+  TURNS_DEALT(uint32_t) credit;  /* turns that are left to it */
+  TURNS_DEALT(bool) is_in_round;
+  TURNS_DEALT(struct turns_member *) before; /* in the round */
+  TURNS_DEALT(struct turns_member *) behind;
 };
 
 /* Of a gate. */
 struct turns {
-  _Atomic(struct turns_note *) notes; /* NULL: no thread deals */
+  _Atomic(struct turns_note *) notes; /* NULL: no thread deals, and no tenant is in the round */
+  struct turns_note dealing;          /* the end of the notes, while a thread deals */
+  struct turns_note waiting;          /* notes is this: no thread deals, a tenant is in the round */
   volt_sem *permits;                  /* the gate's */
-  struct turns_note note;             /* of the gate: its waiter was granted */
-  struct turns_note end;              /* of the notes, while a thread deals */
-  volt_waiter waiter;                 /* for the gate's permits */
-  uint32_t asked;                     /* for which it is queued; 0: it is not */
-  struct turns_member *first, *last;  /* the round: tenants that can use a permit of the gate */
+  struct turns_note note;             /* its waiter was granted */
+  volt_waiter waiter;                 /* for its permits */
+  TURNS_DEALT(uint32_t) asked;        /* for which the waiter is queued; 0: it is not */
+  TURNS_DEALT(struct turns_member *)
+  first; /* the round: tenants that can use permits of the gate */
+  TURNS_DEALT(struct turns_member *) last;
 };
 
+/* *t is all-zero. */
 void turns_init(struct turns *t, volt_sem *permits);
-/* limit: VOLT_SEM_MAX: none. */
+
+/* *m is all-zero. limit: VOLT_SEM_MAX: none. */
 void turns_member_init(struct turns_member *m, struct turns *t, uint32_t limit, uint32_t weight,
                        uint32_t cost);
+
+/* Change it. One thread at a time. */
 void turns_member_set(struct turns_member *m, uint32_t limit, uint32_t weight, uint32_t cost);
 
-/* Something has changed: a client has joined or left; a limit, a weight, a cost. Any thread. It may
- * deal turns before it returns, to clients of any tenant. */
-void turns_tell(struct turns_note *note);
+/* ---- a client of the tenant ---- */
 
-/* Whether nobody is dealing, so that what is free is free for all. */
-static inline bool turns_is_quiet(const struct turns *t) {
-  /* turns:L1 <- turns:C1: all that was told before has been dealt with */
-  return atomic_load_explicit(&t->notes, memory_order_acquire) == NULL;
-}
+/* It queues: acquire 1 of m->grants, and when that is granted or given up, turns_leave(). */
+void turns_join(struct turns_member *m);
+
+/* It leaves, with a grant or without. Returns the permits that come with the grant, or 0. */
+uint32_t turns_leave(struct turns_member *m, bool is_granted);
+
+/* Take the permits without queueing, if they are free and it is nobody else's turn. Returns how many
+ * they are, or 0. */
+uint32_t turns_take(struct turns_member *m);
+
+/* Give them back. */
+void turns_give_back(struct turns_member *m, uint32_t permits);
+
+/* ---- */
+
+/* A limit has changed. Any thread. It may deal turns, to clients of any tenant, before it returns. */
+void turns_tell(struct turns_note *note);
 
 #endif
