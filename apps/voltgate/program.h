@@ -3,6 +3,7 @@
 #define VOLTGATE_PROGRAM_H
 
 #include <volt/runtime.h>
+#include <volt/semaphore.h>
 #include <volt/token.h>
 
 #include "config/settings.h"
