@@ -11,10 +11,11 @@ struct tls; /* link/tls.h */
 struct link {
   volt_fd fd;
   struct tls *tls;                /* NULL: in the clear */
-  char *kept;                     /* to be sent; there was no room */
+  char *kept;                     /* to be sent, as it goes to the socket; there was no room */
   uint32_t kept_from, kept_until; /* in kept */
   bool has_ended;                 /* the peer sends nothing more */
   bool is_shut;                   /* we send nothing more */
+  bool is_drained;                /* link_recv() has taken all: wait for POLLIN before the next */
 };
 
 /* Receive what is there. *n == 0: the peer has ended. Returns VOLT_OK, VOLT_EAGAIN, or what failed
@@ -26,17 +27,26 @@ int link_recv(struct link *l, void *to, size_t size, size_t *n);
 int link_send(struct link *l, const void *from, size_t size);
 
 /* Whether bytes are kept: wait for link_events() and call link_flush(). */
-static inline bool link_is_full(const struct link *l) { return l->kept != NULL; }
+static inline bool link_is_full(const struct link *l) {
+  return l->kept != NULL;
+}
+
+/* Send what is kept, as far as there is room. Returns VOLT_OK, also if not all of it has gone, or
+ * what failed. */
 int link_flush(struct link *l);
 
 /* What to wait for so that it can go on: POLLIN if the caller wants to receive, POLLOUT if bytes
- * are kept, or what TLS wants. */
+ * are kept. */
 unsigned link_events(const struct link *l, bool wants_bytes);
 
-/* Send nothing more: FIN, after a TLS alert. */
+/* Send nothing more but what is kept: FIN, after a TLS alert. Returns VOLT_OK, or what failed. */
 int link_shut(struct link *l);
 
 /* Close it and free what it has. Nothing may be under way. */
 void link_close(struct link *l);
+
+/* Send bytes as they are, or keep them behind those that are kept: of link.c and tls.c. Returns as
+ * link_send(). */
+int link_put(struct link *l, const void *from, size_t size);
 
 #endif
