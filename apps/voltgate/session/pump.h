@@ -52,7 +52,9 @@ struct pump {
   bool may_read[PUMP_SIDES];
   bool is_stopped[PUMP_SIDES]; /* what that side sends */
   bool is_told[PUMP_SIDES];    /* that it has ended */
-  bool is_hung_up[PUMP_SIDES]; /* POLLRDHUP or worse was seen while it was stopped */
+  bool is_hung_up[PUMP_SIDES]; /* it was found to send nothing more, which may not be read yet */
+  bool is_gone;                /* the client was found to take nothing more, either */
+  int broken[PUMP_SIDES];      /* why nothing more can be sent there, or VOLT_OK */
   enum pump_side failed;       /* after PUMP_FAILED: which side */
   int error;                   /* why; VOLT_ENOMEM, too */
   uint64_t up, down;           /* bytes of clients and of the server that were passed on */
@@ -78,7 +80,8 @@ void pump_end(struct pump *p);
 /* Move what can be moved without waiting, in both directions; at most a few chunks. */
 enum pump_result pump_round(struct pump *p);
 
-/* What to wait for: of a side that is stopped POLLRDHUP, until that was seen. 0: nothing. */
+/* What to wait for. Of a side that is not read now: that it hangs up, until that was seen. 0:
+ * nothing. */
 unsigned pump_events(const struct pump *p, enum pump_side side);
 
 /* The side was found ready: n of its volt_fd_ready_future(). */
@@ -88,7 +91,7 @@ static inline bool pump_is_stopped(const struct pump *p, enum pump_side side) {
   return p->is_stopped[side];
 }
 
-/* Whether a client (or server) that is stopped has hung up: it sends nothing more. */
+/* Whether that side was found to have hung up: it sends nothing more than what is there. */
 static inline bool pump_is_hung_up(const struct pump *p, enum pump_side side) {
   return p->is_hung_up[side];
 }
