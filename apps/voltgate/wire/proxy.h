@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 
 enum {
-  PROXY_V1_MAX = 107,         /* bytes, with CR and LF */
-  PROXY_V2_MAX = 16 + 4096,   /* with addresses and TLVs; the protocol asks for 536 at least */
+  PROXY_V1_MAX = 107,           /* bytes, with CR and LF */
+  PROXY_V2_MAX = 16 + 4096,     /* with addresses and TLVs; the protocol asks for 536 at least */
   PROXY_V2_ADDRESSES_MAX = 216, /* two paths of unix sockets */
   PROXY_OUT_MAX = 16 + PROXY_V2_ADDRESSES_MAX
 };
@@ -25,9 +25,9 @@ enum proxy_result {
 
 /* A header that is read. All-zero at first; it needs no end. */
 struct proxy {
-  size_t size;                     /* bytes of the header so far; PROXY_DONE: of all of it */
-  bool is_local;                   /* PROXY_DONE: no address is told: the peer's own counts */
-  struct sockaddr_storage client;  /* PROXY_DONE, not is_local */
+  size_t size;                    /* bytes of the header so far; PROXY_DONE: of all of it */
+  bool is_local;                  /* PROXY_DONE: no address is told: the peer's own counts */
+  struct sockaddr_storage client; /* PROXY_DONE, not is_local */
   socklen_t client_size;
   struct sockaddr_storage server; /* where the client connected to */
   socklen_t server_size;
@@ -37,7 +37,8 @@ struct proxy {
   uint32_t body, crc, told_crc; /* of version 2: bytes behind the first 16; the checksum */
   uint32_t tlv_left;            /* bytes of the TLV's value that have not come */
   uint16_t addresses;           /* bytes of addresses */
-  uint8_t tlv_type, tlv_head, has_crc, is_version_1;
+  uint8_t tlv_type, tlv_head;
+  bool has_crc, is_version_1;
   unsigned char kept[16 + PROXY_V2_ADDRESSES_MAX];
 };
 
@@ -46,8 +47,9 @@ struct proxy {
  * PROXY_DONE, where the client's own bytes follow. */
 enum proxy_result proxy_read(struct proxy *p, const void *at, size_t size, size_t *used);
 
-/* Write a header of version 2 that says: from client, to server. Addresses of other families, or of
- * two different ones, or a NULL client, become LOCAL, which says nothing.
+/* Write a header of version 2 that says: from client, to server. The path of a unix address has to
+ * be filled up with zeros. Addresses of other families, or of two different ones, or a NULL client,
+ * become LOCAL, which says nothing.
  * room: at least PROXY_OUT_MAX. Returns the bytes. */
 size_t proxy_write(const struct sockaddr *client, const struct sockaddr *server, void *to,
                    size_t room);

@@ -35,7 +35,7 @@ struct refusal_values {
   uint64_t clients;        /* that may be connected */
   uint64_t time_ns;        /* the timeout that has passed: of the queue, the login, idleness, ... */
   uint64_t retry_ns;       /* after which another try makes sense; 0: a second */
-  const char *why;         /* REASON_BREAKER, _CONNECT: the last error; _PROTOCOL: what is malformed.
+  const char *why; /* REASON_BREAKER, _CONNECT: the last error; _PROTOCOL: what is malformed.
                             * NULL: not known. Bytes that would break the protocol are replaced */
 };
 

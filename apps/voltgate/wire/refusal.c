@@ -1,0 +1,198 @@
+/* refusal.c: why a client is refused or ended, and the words that tell it. */
+#include "wire/refusal.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "wire/pg_error.h"
+
+#define SECOND UINT64_C(1000000000)
+#define MILLISECOND UINT64_C(1000000)
+
+enum { WORDS_MAX = 384 }; /* so that all of a refusal fits into REFUSAL_MAX */
+
+static const struct {
+  const char *name, *sqlstate, *hint;
+} reasons[REASON_KINDS] = {
+    [REASON_QUEUE_FULL] = {"queue-full", "53300", "Try again later."},
+    [REASON_QUEUE_TIMEOUT] = {"queue-timeout", "53300", "Try again later."},
+    [REASON_CLIENTS] = {"clients", "53300", "Try again later."},
+    [REASON_SHED] = {"shed", "53300", "Try again later."},
+    [REASON_BREAKER] = {"breaker", "08006", "It is looked for; try again soon."},
+    [REASON_CONNECT] = {"connect", "08006", NULL},
+    [REASON_DRAINING] = {"draining", "57P03", "Connect again."},
+    [REASON_PROTOCOL] = {"protocol", "08P01", NULL},
+    [REASON_LOGIN_TIMEOUT] = {"login-timeout", "57014", NULL},
+    [REASON_IDLE_IN_TRANSACTION] =
+        {"idle-in-transaction", "25P03",
+         "End a transaction before the program waits for another thing."},
+    [REASON_IDLE] = {"idle", "57P05", NULL},
+    [REASON_MAX_AGE] = {"max-age", "57P01", "Connect again."},
+    [REASON_SERVER_TIMEOUT] = {"server-timeout", "08006", NULL},
+};
+
+const char *reason_name(enum gate_reason reason) {
+  return reasons[reason].name;
+}
+
+/* ---- words ---- */
+
+/* Text in bounded memory that is always ended by 0. */
+struct words {
+  char *to;
+  size_t size, room;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct words *w, const char *format, ...) {
+  va_list list;
+  va_start(list, format);
+  int n = vsnprintf(w->to + w->size, w->room - w->size, format, list);
+  va_end(list);
+  if (n < 0) return;
+  size_t left = w->room - w->size - 1;
+  w->size += (size_t)n < left ? (size_t)n : left;
+}
+
+static void add_time(struct words *w, uint64_t ns) {
+  uint64_t ms = ns / MILLISECOND;
+  if (ns < SECOND) {
+    add(w, "%" PRIu64 " ms", ms);
+  } else if (ms % 1000 == 0) {
+    add(w, "%" PRIu64 " s", ms / 1000);
+  } else {
+    add(w, "%" PRIu64 ".%" PRIu64 " s", ms / 1000, ms % 1000 / 100);
+  }
+}
+
+/* "within 5 s", or nothing. */
+static void add_span(struct words *w, const char *word, uint64_t ns) {
+  if (ns == 0) return;
+  add(w, " %s ", word);
+  add_time(w, ns);
+}
+
+static void add_why(struct words *w, const char *why) {
+  if (why != NULL && why[0] != 0) add(w, ": %s", why);
+}
+
+static void add_permits(struct words *w, const struct refusal_values *v) {
+  if (v->limit == 0) return;
+  add(w, ": %" PRIu64 " of %" PRIu64 " are held", v->held, v->limit);
+  if (v->waiting > 0) {
+    add(w, ", %" PRIu64 " client%s", v->waiting, v->waiting == 1 ? " waits" : "s wait");
+  }
+}
+
+static void add_queue_full(struct words *w, const struct refusal_values *v) {
+  if (v->queue > 0) add(w, "the queue of %" PRIu64 " is full, and ", v->queue);
+  add(w, "no permit is free");
+  add_permits(w, v);
+}
+
+static void add_sentence(struct words *w, enum gate_reason reason, const struct refusal_values *v) {
+  switch (reason) {
+    case REASON_QUEUE_FULL: add_queue_full(w, v); break;
+    case REASON_QUEUE_TIMEOUT:
+      add(w, "no permit");
+      add_span(w, "within", v->time_ns);
+      add_permits(w, v);
+      break;
+    case REASON_CLIENTS:
+      add(w, "too many clients");
+      if (v->clients > 0) add(w, ": %" PRIu64 " may be connected", v->clients);
+      break;
+    case REASON_SHED:
+      add(w, "clients wait too long for permits");
+      add_permits(w, v);
+      break;
+    case REASON_BREAKER: add(w, "the server is away"), add_why(w, v->why); break;
+    case REASON_CONNECT: add(w, "no connection to the server"), add_why(w, v->why); break;
+    case REASON_DRAINING: add(w, "shutting down"); break;
+    case REASON_PROTOCOL: add(w, "the protocol is violated"), add_why(w, v->why); break;
+    case REASON_LOGIN_TIMEOUT:
+      add(w, "the login was not complete");
+      add_span(w, "within", v->time_ns);
+      break;
+    case REASON_IDLE_IN_TRANSACTION:
+      add(w, "idle in a transaction");
+      add_span(w, "for", v->time_ns);
+      break;
+    case REASON_IDLE: add(w, "idle"), add_span(w, "for", v->time_ns); break;
+    case REASON_MAX_AGE:
+      add(w, "the connection has reached its age");
+      add_span(w, "of", v->time_ns);
+      break;
+    case REASON_SERVER_TIMEOUT:
+      add(w, "the server does not answer");
+      add_span(w, "within", v->time_ns);
+      break;
+    case REASON_KINDS: break;
+  }
+}
+
+const char *refusal_words(enum gate_reason reason, const struct refusal_values *values, char *to,
+                          size_t room) {
+  struct words w = {.to = to, .room = room};
+  to[0] = 0;
+  add_sentence(&w, reason, values);
+  for (char *p = to; *p != 0; p++) { /* no line end, nothing that a terminal obeys */
+    if ((unsigned char)*p < ' ' || *p == 127) *p = ' ';
+  }
+  return to;
+}
+
+/* ---- how it is said ---- */
+
+static size_t say_postgres(enum gate_reason reason, const char *words, char *to, size_t room) {
+  char message[WORDS_MAX + 16];
+  snprintf(message, sizeof message, "voltgate: %s", words);
+  struct pg_error error = {.severity = "FATAL",
+                           .sqlstate = reasons[reason].sqlstate,
+                           .message = message,
+                           .hint = reasons[reason].hint};
+  return pg_error_bytes(&error, to, room);
+}
+
+static size_t say_redis(enum gate_reason reason, const char *words, char *to, size_t room) {
+  const char *before = "-ERR voltgate: ", *after = "";
+  if (strcmp(reasons[reason].sqlstate, "53300") == 0) {
+    before = "-ERR max number of clients reached (voltgate: ", after = ")";
+  } else if (reason == REASON_PROTOCOL) {
+    before = "-ERR Protocol error (voltgate: ", after = ")";
+  }
+  return (size_t)snprintf(to, room, "%s%s%s\r\n", before, words, after);
+}
+
+static size_t say_http(const struct refusal_values *values, const char *words, char *to,
+                       size_t room) {
+  uint64_t retry = values->retry_ns / SECOND + (values->retry_ns % SECOND > 0);
+  if (retry == 0) retry = 1;
+  int n = snprintf(to, room,
+                   "HTTP/1.1 503 Service Unavailable\r\n"
+                   "Retry-After: %" PRIu64
+                   "\r\n"
+                   "Content-Type: text/plain; charset=utf-8\r\n"
+                   "Content-Length: %zu\r\n"
+                   "Cache-Control: no-store\r\n"
+                   "Connection: close\r\n"
+                   "\r\n"
+                   "voltgate: %s\n",
+                   retry, strlen(words) + sizeof "voltgate: \n" - 1, words);
+  return (size_t)n;
+}
+
+size_t refusal_bytes(enum refuse how, enum gate_reason reason, const struct refusal_values *values,
+                     char *to, size_t room) {
+  char words[WORDS_MAX];
+  if (room < REFUSAL_MAX) return 0;
+  refusal_words(reason, values, words, sizeof words);
+  switch (how) {
+    case REFUSE_CLOSE: return 0;
+    case REFUSE_POSTGRES: return say_postgres(reason, words, to, room);
+    case REFUSE_REDIS: return say_redis(reason, words, to, room);
+    case REFUSE_HTTP: return say_http(values, words, to, room);
+  }
+  return 0;
+}
