@@ -18,7 +18,10 @@
  *
  * and for bytes of the server: redis_from_server(), then pass them on to the client. After either,
  * once the bytes have been passed on: if redis_may_release(r): release the permit, redis_released(r).
- */
+ *
+ * Not followed, so that the permit is kept until the session ends: SUBSCRIBE, HELLO and CLIENT REPLY
+ * inside MULTI; SUBSCRIBE, MONITOR and HELLO while replies are off; a server that says more than it
+ * was asked. A command that the server renames is taken for a plain one. */
 #ifndef VOLTGATE_WIRE_REDIS_H
 #define VOLTGATE_WIRE_REDIS_H
 
@@ -29,11 +32,11 @@
 enum redis_want {
   REDIS_GOES_ON,
   REDIS_NEEDS_PERMIT, /* before the next byte of the client is passed on */
-  REDIS_WAITS,        /* a command blocks at the server: nothing is passed on until it has answered */
+  REDIS_WAITS, /* a command blocks at the server: nothing is passed on until it has answered */
   REDIS_MALFORMED
 };
 
-enum { REDIS_WORD = 16, REDIS_QUEUE = 16 };
+enum { REDIS_WORD = 16, REDIS_RUNS = 16 };
 
 /* Commands that are to be answered: a run of one kind. */
 struct redis_run {
@@ -41,7 +44,45 @@ struct redis_run {
   uint32_t messages; /* of each, if its answer is one message for each channel; 0: as many as there
                       * are subscriptions */
   uint8_t kind;
-  uint8_t effect; /* on the transaction, if it succeeds */
+  uint8_t effect; /* on the transaction */
+};
+
+/* The beginning of a word, and how long it is. */
+struct redis_word {
+  uint64_t size;
+  char at[REDIS_WORD];
+};
+
+struct redis_number {
+  uint64_t value;
+  uint8_t digits;
+  bool is_negative;
+};
+
+/* The command that the client is sending. */
+struct redis_request {
+  uint64_t left;                /* bytes of the argument that have not come; of an inline command:
+                                 * that may come */
+  uint64_t declared, arguments; /* how many there are; how many have come */
+  struct redis_number number;
+  struct redis_word word; /* the current argument, in lower case */
+  uint8_t state, kind;
+  uint8_t detail;      /* what the arguments have said */
+  uint8_t skip;        /* arguments that say nothing */
+  uint8_t quoted, hex; /* of an inline command */
+};
+
+/* What the server is sending: a reply or a message. */
+struct redis_reply {
+  uint64_t elements; /* that have not come; 0: nothing has begun */
+  uint64_t items;    /* that have begun */
+  uint64_t left;     /* bytes of a string that have not come */
+  struct redis_number number;
+  struct redis_word word; /* the first string: a message's name */
+  uint64_t third;         /* the third element of an aggregate, if it is a number */
+  uint8_t state, type;    /* of the current item */
+  uint8_t first;          /* the type of the first item */
+  bool is_after_cr;
 };
 
 /* A session. redis_init() first; it needs no end. */
@@ -50,37 +91,21 @@ struct redis {
   uint64_t commands; /* of the client so far */
   uint64_t blocking; /* of these: that block at the server */
 
-  /* private: the client's side */
-  uint64_t left;          /* bytes of the argument or of the inline command */
-  uint64_t argument_size; /* of the current argument, so far */
-  uint32_t arguments;     /* that the command has had */
-  uint32_t declared;      /* that it has */
-  char word[REDIS_WORD];  /* the current argument's beginning, in lower case */
-  uint8_t state, kind, quoted, hex, detail, skip;
-  uint8_t number_size;
-  bool is_negative;
-  uint64_t number;
-
-  /* private: the server's side */
-  struct redis_run queue[REDIS_QUEUE];
-  uint8_t first, count;   /* of queue */
-  uint64_t first_left;    /* messages that the first command of the first run still gets */
-  uint64_t subscriptions[3]; /* to channels, patterns, shard channels */
-  uint64_t elements;         /* that the frame still has */
-  uint64_t frame_left;       /* bytes of a string */
-  uint64_t frame_number;
-  char frame_word[REDIS_WORD];
-  uint8_t frame_word_size, frame_state, frame_type, frame_first, frame_strings, frame_digits;
-  uint8_t push_at;
-  bool frame_negative, frame_cr;
-  uint64_t push_end, frame_count;
-
-  /* private: what both make of it */
-  uint8_t transaction;       /* at the server, after what was answered */
-  uint8_t transaction_ahead; /* after all that was sent, if it succeeds */
-  uint8_t leavers;           /* commands on their way that may end a subscription or MONITOR */
-  bool has_permit, is_raw, is_lost, is_monitor, is_version_3;
-  bool is_silent, is_skip_next, is_skip; /* CLIENT REPLY */
+  /* private */
+  struct redis_request request;
+  struct redis_reply reply;
+  struct redis_run runs[REDIS_RUNS]; /* a ring */
+  uint8_t first, count;              /* of runs */
+  uint64_t messages_left;            /* of the first command of the first run; 0: none has come */
+  uint64_t subscriptions[3];         /* to channels, patterns, shard channels */
+  uint32_t leavers;                  /* commands on their way that end a subscription or MONITOR */
+  uint8_t transaction;               /* at the server, after what it has answered */
+  uint8_t ahead;                     /* and after all that was sent, if it succeeds */
+  bool has_permit;
+  bool is_raw;  /* a replica: bytes are not followed any more */
+  bool is_lost; /* replies cannot be counted any more: the permit is kept */
+  bool is_monitor, is_version_3;
+  bool is_silent, is_skipped, is_skipped_next; /* CLIENT REPLY */
 };
 
 void redis_init(struct redis *r);

@@ -1,0 +1,321 @@
+/* redis.c: the ledger of a redis session: what was sent, what is to be answered, in which state the
+ * server is.
+ *
+ * Invariants, while the session is neither raw nor lost:
+ * I1. The replies that the server still owes for what was passed on are those of the runs, in order:
+ *     a run of messages owes one message for each channel of each of its commands, or an error; a
+ *     silent run owes none; of every other each command owes one reply.
+ * I2. transaction, is_version_3, is_monitor and subscriptions are the server's after the last reply
+ *     that was seen.
+ * I3. A run of REDIS_BLOCKS or REDIS_SYNC is the last one: nothing is passed on behind it.
+ *
+ * How many channels UNSUBSCRIBE without arguments leaves is known because every message of (un)
+ * subscription says how many subscriptions there are afterwards.
+ *
+ * A client may send any number of commands before it reads a reply. Plain ones in a row are one
+ * run; when the ring is full, the last run is merged with the new command: the number of replies
+ * stays exact, and the effect on the transaction is that of both in a row, taken to succeed. So the
+ * ring's size never stops a client. What cannot be merged makes the session lost: it keeps its
+ * permit until it ends, which is safe. A client that changes its subscriptions in turns with other
+ * commands, sixteen runs ahead of the replies, is the only one that legally gets there. */
+#include "wire/redis.h"
+
+#include "wire/redis_parts.h"
+
+/* ---- effects: functions from the four states of a transaction to the four, two bits each ---- */
+
+#define EFFECT(none, watches, multi, both) ((none) | (watches) << 2 | (multi) << 4 | (both) << 6)
+#define KEEPS EFFECT(0, 1, 2, 3)
+
+static uint8_t effect_of(unsigned kind) {
+  switch (kind) {
+    case REDIS_MULTI: return EFFECT(2, 3, 2, 3);
+    case REDIS_EXEC:
+    case REDIS_DISCARD: return EFFECT(0, 1, 0, 0);
+    case REDIS_WATCH: return EFFECT(1, 1, 2, 3);
+    case REDIS_UNWATCH: return EFFECT(0, 0, 2, 3);
+    case REDIS_RESET: return EFFECT(0, 0, 0, 0);
+    default: return KEEPS;
+  }
+}
+
+static uint8_t after(uint8_t effect, uint8_t state) {
+  return effect >> 2 * state & 3;
+}
+
+static uint8_t compose(uint8_t first, uint8_t then) {
+  return (uint8_t)EFFECT(after(then, after(first, 0)), after(then, after(first, 1)),
+                         after(then, after(first, 2)), after(then, after(first, 3)));
+}
+
+/* ---- runs ---- */
+
+static struct redis_run *first_run(struct redis *r) {
+  return &r->runs[r->first];
+}
+
+static struct redis_run *last_run(struct redis *r) {
+  return &r->runs[(r->first + r->count + REDIS_RUNS - 1) % REDIS_RUNS];
+}
+
+static unsigned last_kind(const struct redis *r) {
+  return r->runs[(r->first + r->count + REDIS_RUNS - 1) % REDIS_RUNS].kind;
+}
+
+static bool can_merge(unsigned kind) {
+  return kind <= REDIS_SILENT;
+}
+
+/* Drops silent runs at the front: nothing is owed for them. */
+static void advance(struct redis *r) {
+  while (r->count > 0 && first_run(r)->commands == 0) {
+    r->transaction = after(first_run(r)->effect, r->transaction);
+    r->first = (uint8_t)((r->first + 1) % REDIS_RUNS);
+    r->count--;
+  }
+}
+
+static void add_run(struct redis *r, struct redis_run run) {
+  struct redis_run *last = last_run(r);
+  if (r->count > 0 && last->kind == run.kind && last->effect == run.effect &&
+      last->messages == run.messages && last->commands < UINT32_MAX) {
+    last->commands += run.commands;
+  } else if (r->count < REDIS_RUNS) {
+    r->count++;
+    *last_run(r) = run;
+  } else if (can_merge(last->kind) && can_merge(run.kind) && last->commands < UINT32_MAX) {
+    last->kind = last->commands + run.commands > 0 ? REDIS_PLAIN : REDIS_SILENT;
+    last->effect = compose(last->effect, run.effect);
+    last->commands += run.commands;
+  } else {
+    r->is_lost = true;
+  }
+  advance(r);
+}
+
+/* What the transaction will be, if all that was sent succeeds. */
+static void look_ahead(struct redis *r) {
+  r->ahead = r->transaction;
+  for (unsigned i = 0; i < r->count; i++) {
+    r->ahead = after(r->runs[(r->first + i) % REDIS_RUNS].effect, r->ahead);
+  }
+}
+
+/* ---- commands ---- */
+
+static bool is_leaver(unsigned kind) {
+  return kind == REDIS_RESET || (kind >= REDIS_UNSUBSCRIBE && kind <= REDIS_SUNSUBSCRIBE);
+}
+
+/* CLIENT REPLY ON, OFF, SKIP. Only the first is answered. */
+static bool change_replies(struct redis *r, unsigned detail) {
+  if (detail == REDIS_REPLY_ON) r->is_silent = r->is_skipped = false;
+  if (detail == REDIS_REPLY_OFF) r->is_silent = true;
+  if (detail == REDIS_REPLY_SKIP && !r->is_silent) r->is_skipped_next = true;
+  return detail == REDIS_REPLY_ON;
+}
+
+/* What the command is, now that its arguments have come. */
+static unsigned kind_of_request(const struct redis_request *q) {
+  switch (q->kind) {
+    case REDIS_XREAD:
+    case REDIS_XREADGROUP: return q->detail == REDIS_OPTIONS_BLOCK ? REDIS_BLOCKS : REDIS_PLAIN;
+    case REDIS_MULTI: return q->arguments == 1 ? REDIS_MULTI : REDIS_PLAIN;
+    case REDIS_CLIENT:
+    case REDIS_REPLCONF: return REDIS_PLAIN;
+    default: return q->kind;
+  }
+}
+
+/* Inside MULTI a command is only queued. Returns what it is there. */
+static unsigned kind_in_multi(struct redis *r, unsigned kind) {
+  if (redis_is_of_subscription_(kind) || kind == REDIS_HELLO) {
+    r->is_lost = true; /* EXEC's reply is none that can be counted */
+  } else if (kind == REDIS_BLOCKS || kind == REDIS_MONITOR || kind == REDIS_SYNC) {
+    return REDIS_PLAIN; /* does not block there; is refused there */
+  }
+  return kind;
+}
+
+/* A command whose reply is not sent. */
+static void add_silent(struct redis *r, unsigned kind) {
+  if (kind > REDIS_SILENT && kind != REDIS_BLOCKS) {
+    r->is_lost = true;
+    return;
+  }
+  if (effect_of(kind) != KEEPS) {
+    add_run(r, (struct redis_run){.kind = REDIS_SILENT, .effect = effect_of(kind)});
+  }
+}
+
+static void add_answered(struct redis *r, unsigned kind) {
+  struct redis_run run = {.commands = 1, .kind = (uint8_t)kind, .effect = effect_of(kind)};
+  if (redis_is_of_subscription_(kind)) {
+    uint64_t messages = r->request.arguments - 1;
+    run.messages = messages > UINT32_MAX ? UINT32_MAX : (uint32_t)messages;
+  }
+  if (kind == REDIS_BLOCKS) r->blocking++;
+  r->leavers += is_leaver(kind);
+  add_run(r, run);
+}
+
+void redis_sent_(struct redis *r) {
+  struct redis_request *q = &r->request;
+  unsigned kind = kind_of_request(q), detail = REDIS_NO_DETAIL;
+  bool is_in_multi = (r->ahead & REDIS_IN_MULTI) != 0;
+  bool is_answered = !r->is_silent && !r->is_skipped;
+  r->commands++;
+  if (is_in_multi) kind = kind_in_multi(r, kind);
+  if (kind == REDIS_RESET) r->is_silent = false;
+  if (kind == REDIS_RESET && !r->is_skipped) is_answered = true;
+  if (q->kind == REDIS_CLIENT && q->arguments == 3) detail = q->detail;
+  if (detail >= REDIS_REPLY_ON && is_in_multi) r->is_lost = true;
+  if (detail >= REDIS_REPLY_ON) is_answered = change_replies(r, detail);
+  if (q->kind == REDIS_REPLCONF && q->detail == REDIS_ACKNOWLEDGES && q->arguments % 2 == 1 &&
+      !is_in_multi)
+    is_answered = false;
+  r->is_skipped = r->is_skipped_next;
+  r->is_skipped_next = false;
+  if (r->is_lost) return;
+  if (is_answered) {
+    add_answered(r, kind);
+  } else {
+    add_silent(r, kind);
+  }
+  r->ahead = after(effect_of(kind), r->ahead);
+}
+
+/* ---- replies ---- */
+
+/* The first command of the first run has been answered. */
+static void pop(struct redis *r, bool has_failed) {
+  struct redis_run *run = first_run(r);
+  bool is_merged = run->kind == REDIS_PLAIN && run->effect != KEEPS;
+  bool is_last = --run->commands == 0;
+  r->messages_left = 0;
+  r->leavers -= is_leaver(run->kind);
+  if (is_merged ? is_last : !has_failed || run->kind == REDIS_EXEC)
+    r->transaction = after(run->effect, r->transaction);
+  if (is_last) run->effect = KEEPS; /* it has had it */
+  advance(r);
+  if (has_failed || r->count == 0) look_ahead(r);
+}
+
+/* The kind that a message of (un)subscription names, or REDIS_PLAIN. */
+static unsigned kind_of_message(const struct redis_reply *a) {
+  unsigned kind = redis_kind_of_(&a->word);
+  return redis_is_of_subscription_(kind) ? kind : REDIS_PLAIN;
+}
+
+static bool is_published(const struct redis_reply *a) {
+  return redis_word_is_(&a->word, "message") || redis_word_is_(&a->word, "pmessage") ||
+         redis_word_is_(&a->word, "smessage");
+}
+
+static bool is_subscribed(const struct redis *r) {
+  return r->subscriptions[0] + r->subscriptions[1] + r->subscriptions[2] > 0;
+}
+
+/* Notes the new number of subscriptions. That of channels and of patterns is told as a sum. */
+static void count_subscriptions(struct redis *r, unsigned kind, uint64_t now) {
+  unsigned of = (kind - REDIS_SUBSCRIBE) % 3;
+  uint64_t before = r->subscriptions[0] + r->subscriptions[1];
+  if (of == 2) {
+    r->subscriptions[2] = now;
+  } else if (now > before) {
+    r->subscriptions[of]++;
+  } else if (now < before && r->subscriptions[of] > 0) {
+    r->subscriptions[of]--;
+  }
+}
+
+static void on_subscription(struct redis *r, unsigned kind) {
+  if (r->count > 0 && first_run(r)->kind == kind) {
+    uint64_t all = r->subscriptions[(kind - REDIS_SUBSCRIBE) % 3];
+    if (r->messages_left == 0) r->messages_left = first_run(r)->messages;
+    if (r->messages_left == 0) r->messages_left = all > 0 ? all : 1;
+    count_subscriptions(r, kind, r->reply.third);
+    if (--r->messages_left == 0) pop(r, false);
+    return;
+  }
+  count_subscriptions(r, kind, r->reply.third); /* the server has ended it by itself */
+}
+
+static void on_reset(struct redis *r) {
+  memset(r->subscriptions, 0, sizeof r->subscriptions);
+  r->is_version_3 = r->is_monitor = false;
+}
+
+static void on_reply(struct redis *r) {
+  bool has_failed = r->reply.first == '-' || r->reply.first == '!';
+  if (r->count == 0) {
+    if (r->commands > 0) r->is_lost = true; /* else it greets: too many clients */
+    return;
+  }
+  unsigned kind = first_run(r)->kind;
+  if (redis_is_of_subscription_(kind) && (!has_failed || r->messages_left > 0)) {
+    r->is_lost = true;
+    return;
+  }
+  if (kind == REDIS_RESET && !has_failed) on_reset(r);
+  if (kind == REDIS_HELLO && !has_failed) r->is_version_3 = r->reply.first == '%';
+  if (kind == REDIS_MONITOR && !has_failed) r->is_monitor = true;
+  pop(r, has_failed);
+}
+
+void redis_answered_(struct redis *r) {
+  const struct redis_reply *a = &r->reply;
+  bool is_push = a->first == '>', is_array = a->first == '*' && !r->is_version_3;
+  if (r->is_lost || a->first == '|') return; /* an attribute: the reply follows */
+  if (is_push || is_array) {
+    unsigned kind = kind_of_message(a);
+    bool is_expected = r->count > 0 && first_run(r)->kind == kind;
+    if (kind != REDIS_PLAIN && (is_push || is_subscribed(r) || is_expected)) {
+      on_subscription(r, kind);
+      return;
+    }
+    if (is_push || (is_subscribed(r) && is_published(a))) return;
+  }
+  if (r->is_monitor && a->first == '+' && a->word.size > 0 && a->word.at[0] >= '0' &&
+      a->word.at[0] <= '9')
+    return; /* what it monitors begins with the time */
+  on_reply(r);
+}
+
+/* ---- what follows ---- */
+
+void redis_init(struct redis *r) {
+  *r = (struct redis){0};
+}
+
+bool redis_is_barred_(const struct redis *r) {
+  return r->count > 0 && (last_kind(r) == REDIS_BLOCKS || last_kind(r) == REDIS_SYNC);
+}
+
+bool redis_is_exempt_(const struct redis *r) {
+  return r->leavers == 0 && (r->is_monitor || (!r->is_version_3 && is_subscribed(r)));
+}
+
+bool redis_is_sync_next_(const struct redis *r) {
+  return r->count == 1 && last_kind(r) == REDIS_SYNC;
+}
+
+bool redis_is_blocked(const struct redis *r) {
+  return r->count == 1 && last_kind(r) == REDIS_BLOCKS && !r->is_raw && !r->is_lost;
+}
+
+bool redis_is_asked(const struct redis *r) {
+  return r->count > 0 && !r->is_raw && !r->is_lost;
+}
+
+bool redis_may_release(const struct redis *r) {
+  if (!r->has_permit || r->is_lost) return false;
+  if (r->is_raw || redis_is_blocked(r)) return true;
+  return r->request.state == 0 && r->count == 0 && r->transaction == 0;
+}
+
+uint64_t redis_outstanding(const struct redis *r) {
+  uint64_t n = 0;
+  for (unsigned i = 0; i < r->count; i++) n += r->runs[(r->first + i) % REDIS_RUNS].commands;
+  return n;
+}

@@ -1,0 +1,371 @@
+/* redis_request.c: what a client of redis sends: arrays of bulk strings, or inline commands, as
+ * networking.c and sdssplitargs() of redis 7 read them.
+ *
+ * Where redis is lax and two readers could differ, this one is strict: a line of an array ends in
+ * CR LF, an argument in CR LF, an inline command has no zero byte and at most 64 KiB. */
+#include "wire/redis_parts.h"
+
+enum { INLINE_MAX = 64 * 1024 };
+
+enum { START, ARRAY_SIZE, ARRAY_LF, DOLLAR, SIZE, SIZE_LF, DATA, DATA_CR, DATA_LF, INLINE };
+
+/* Where an inline command is: between arguments, in a bare one, in "...", behind \, \x and \x0 in
+ * it, in '...', behind \ in it, behind the end of a quoted one. */
+enum { BETWEEN, BARE, DOUBLE, ESCAPE, HEX_1, HEX_2, SINGLE, SINGLE_ESCAPE, CLOSED };
+
+static enum redis_want wrong(struct redis *r, const char *why) {
+  r->why = why;
+  return REDIS_MALFORMED;
+}
+
+static char lower(char byte) {
+  return byte >= 'A' && byte <= 'Z' ? (char)(byte - 'A' + 'a') : byte;
+}
+
+int redis_number_add_(struct redis_number *n, char byte) {
+  if (byte == '\r') return n->digits > 0 ? 1 : -1;
+  if (byte == '-') {
+    if (n->digits > 0 || n->is_negative) return -1;
+    n->is_negative = true;
+    return 0;
+  }
+  if (byte < '0' || byte > '9' || n->digits == 18) return -1;
+  if (n->digits > 0 && n->value == 0) return -1; /* a leading 0 */
+  if (n->is_negative && n->digits == 0 && byte == '0') return -1;
+  n->value = n->value * 10 + (uint64_t)(byte - '0');
+  n->digits++;
+  return 0;
+}
+
+/* ---- names ---- */
+
+enum redis_kind redis_kind_of_(const struct redis_word *name) {
+  static const struct {
+    const char *name;
+    enum redis_kind kind;
+  } kinds[] = {
+      {"multi", REDIS_MULTI},
+      {"exec", REDIS_EXEC},
+      {"discard", REDIS_DISCARD},
+      {"watch", REDIS_WATCH},
+      {"unwatch", REDIS_UNWATCH},
+      {"reset", REDIS_RESET},
+      {"hello", REDIS_HELLO},
+      {"client", REDIS_CLIENT},
+      {"replconf", REDIS_REPLCONF},
+      {"blpop", REDIS_BLOCKS},
+      {"brpop", REDIS_BLOCKS},
+      {"blmove", REDIS_BLOCKS},
+      {"blmpop", REDIS_BLOCKS},
+      {"bzpopmin", REDIS_BLOCKS},
+      {"bzpopmax", REDIS_BLOCKS},
+      {"bzmpop", REDIS_BLOCKS},
+      {"brpoplpush", REDIS_BLOCKS},
+      {"wait", REDIS_BLOCKS},
+      {"waitaof", REDIS_BLOCKS},
+      {"xread", REDIS_XREAD},
+      {"xreadgroup", REDIS_XREADGROUP},
+      {"subscribe", REDIS_SUBSCRIBE},
+      {"psubscribe", REDIS_PSUBSCRIBE},
+      {"ssubscribe", REDIS_SSUBSCRIBE},
+      {"unsubscribe", REDIS_UNSUBSCRIBE},
+      {"punsubscribe", REDIS_PUNSUBSCRIBE},
+      {"sunsubscribe", REDIS_SUNSUBSCRIBE},
+      {"monitor", REDIS_MONITOR},
+      {"sync", REDIS_SYNC},
+      {"psync", REDIS_SYNC},
+  };
+  if (name->size < 4 || name->size > 12 || memchr("bcdehmprsuwx", name->at[0], 12) == NULL)
+    return REDIS_PLAIN; /* most are */
+  for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+    if (kinds[i].name[0] == name->at[0] && redis_word_is_(name, kinds[i].name))
+      return kinds[i].kind;
+  }
+  return REDIS_PLAIN;
+}
+
+/* ---- arguments ---- */
+
+static void see_client(struct redis_request *q) {
+  const struct redis_word *w = &q->word;
+  if (q->arguments == 1 && redis_word_is_(w, "reply")) q->detail = REDIS_CLIENT_REPLY;
+  if (q->arguments != 2 || q->detail != REDIS_CLIENT_REPLY) return;
+  if (redis_word_is_(w, "on")) q->detail = REDIS_REPLY_ON;
+  if (redis_word_is_(w, "off")) q->detail = REDIS_REPLY_OFF;
+  if (redis_word_is_(w, "skip")) q->detail = REDIS_REPLY_SKIP;
+}
+
+/* An option of XREAD. Its values are passed over, because a group may be named BLOCK. */
+static void see_option(struct redis_request *q) {
+  const struct redis_word *w = &q->word;
+  if (q->detail == REDIS_OPTIONS_END) return;
+  if (q->skip > 0) {
+    q->skip--;
+  } else if (redis_word_is_(w, "block")) {
+    q->detail = REDIS_OPTIONS_BLOCK;
+    q->skip = 1;
+  } else if (redis_word_is_(w, "count")) {
+    q->skip = 1;
+  } else if (redis_word_is_(w, "group")) {
+    q->skip = 2;
+  } else if (redis_word_is_(w, "streams")) {
+    q->skip = UINT8_MAX; /* what follows are keys */
+    if (q->detail != REDIS_OPTIONS_BLOCK) q->detail = REDIS_OPTIONS_END;
+  }
+}
+
+/* An argument is whole. */
+static void end_argument(struct redis_request *q) {
+  if (q->arguments == 0) {
+    q->kind = (uint8_t)redis_kind_of_(&q->word);
+  } else if (q->kind == REDIS_CLIENT) {
+    see_client(q);
+  } else if (q->kind == REDIS_XREAD || q->kind == REDIS_XREADGROUP) {
+    see_option(q);
+  } else if (q->kind == REDIS_REPLCONF && q->arguments == 1 &&
+             (redis_word_is_(&q->word, "ack") || redis_word_is_(&q->word, "getack"))) {
+    q->detail = REDIS_ACKNOWLEDGES;
+  }
+  q->arguments++;
+  q->word.size = 0;
+}
+
+static void begin_command(struct redis_request *q) {
+  *q = (struct redis_request){0};
+}
+
+static void end_command(struct redis *r) {
+  if (r->request.arguments > 0) redis_sent_(r);
+  begin_command(&r->request);
+}
+
+/* ---- an inline command ---- */
+
+static bool is_space(char byte) {
+  return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+static int hex(char byte) {
+  if (byte >= '0' && byte <= '9') return byte - '0';
+  byte = lower(byte);
+  return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+}
+
+static void put(struct redis_request *q, char byte) {
+  redis_word_add_(&q->word, lower(byte));
+}
+
+static char escaped(char byte) {
+  static const char letters[] = "nrtba", bytes[] = "\n\r\t\b\a";
+  const char *found = byte != 0 ? strchr(letters, byte) : NULL;
+  return found != NULL ? bytes[found - letters] : byte;
+}
+
+/* Returns false: an argument goes on behind its closing quote. */
+static bool in_bare(struct redis_request *q, char byte) {
+  switch (q->quoted) {
+    case CLOSED:
+      if (!is_space(byte)) return false;
+      end_argument(q);
+      q->quoted = BETWEEN;
+      return true;
+    case BETWEEN:
+      if (is_space(byte)) return true;
+      q->quoted = BARE;
+      break;
+    default: break;
+  }
+  if (byte == ' ' || byte == '\t' || byte == '\r') {
+    end_argument(q);
+    q->quoted = BETWEEN;
+  } else if (byte == '"') {
+    q->quoted = DOUBLE;
+  } else if (byte == '\'') {
+    q->quoted = SINGLE;
+  } else {
+    put(q, byte);
+  }
+  return true;
+}
+
+static void in_double(struct redis_request *q, char byte) {
+  if (byte == '\\') {
+    q->quoted = ESCAPE;
+  } else if (byte == '"') {
+    q->quoted = CLOSED;
+  } else {
+    put(q, byte);
+  }
+}
+
+static void in_single(struct redis_request *q, char byte) {
+  if (q->quoted == SINGLE_ESCAPE) {
+    q->quoted = SINGLE;
+    put(q, byte == '\'' ? '\'' : '\\');
+    if (byte == '\'') return;
+  }
+  if (byte == '\\') {
+    q->quoted = SINGLE_ESCAPE;
+  } else if (byte == '\'') {
+    q->quoted = CLOSED;
+  } else {
+    put(q, byte);
+  }
+}
+
+/* Behind a backslash in double quotes. What turns out to be no \x00 is a letter like others. */
+static void in_escape(struct redis_request *q, char byte) {
+  unsigned was = q->quoted;
+  q->quoted = DOUBLE;
+  if (was == ESCAPE && byte == 'x') {
+    q->quoted = HEX_1;
+  } else if (was == ESCAPE) {
+    put(q, escaped(byte));
+  } else if (was == HEX_1 && hex(byte) >= 0) {
+    q->hex = (uint8_t)byte;
+    q->quoted = HEX_2;
+  } else if (was == HEX_2 && hex(byte) >= 0) {
+    put(q, (char)(unsigned char)(hex((char)q->hex) << 4 | hex(byte)));
+  } else {
+    put(q, 'x');
+    if (was == HEX_2) put(q, (char)q->hex);
+    in_double(q, byte);
+  }
+}
+
+static enum redis_want end_line(struct redis *r) {
+  struct redis_request *q = &r->request;
+  if (q->quoted != BETWEEN && q->quoted != BARE && q->quoted != CLOSED)
+    return wrong(r, "unbalanced quotes in an inline command");
+  if (q->quoted != BETWEEN) end_argument(q);
+  end_command(r);
+  return REDIS_GOES_ON;
+}
+
+static enum redis_want in_line(struct redis *r, char byte) {
+  struct redis_request *q = &r->request;
+  if (byte == '\n') return end_line(r);
+  if (byte == 0) return wrong(r, "a zero byte in an inline command");
+  if (q->left-- == 0) return wrong(r, "an inline command is longer than 64 KiB");
+  switch (q->quoted) {
+    case DOUBLE: in_double(q, byte); break;
+    case SINGLE:
+    case SINGLE_ESCAPE: in_single(q, byte); break;
+    case ESCAPE:
+    case HEX_1:
+    case HEX_2: in_escape(q, byte); break;
+    default:
+      if (!in_bare(q, byte)) return wrong(r, "unbalanced quotes in an inline command");
+  }
+  return REDIS_GOES_ON;
+}
+
+/* ---- an array ---- */
+
+static enum redis_want end_number(struct redis *r) {
+  struct redis_request *q = &r->request;
+  bool is_size = q->state == SIZE_LF;
+  struct redis_number n = q->number;
+  q->number = (struct redis_number){0};
+  if (is_size) {
+    if (n.is_negative) return wrong(r, "a bulk string of negative length");
+    q->left = n.value;
+    q->state = n.value > 0 ? DATA : DATA_CR;
+  } else if (n.is_negative || n.value == 0) {
+    begin_command(q); /* no command: redis passes over it */
+  } else {
+    if (n.value > INT32_MAX) return wrong(r, "a command of too many arguments");
+    q->declared = n.value;
+    q->state = DOLLAR;
+  }
+  return REDIS_GOES_ON;
+}
+
+static enum redis_want in_number(struct redis *r, char byte) {
+  struct redis_request *q = &r->request;
+  int is = redis_number_add_(&q->number, byte);
+  if (is < 0) return wrong(r, "a length that is no number");
+  if (is > 0) q->state++;
+  return REDIS_GOES_ON;
+}
+
+static void end_data(struct redis *r) {
+  struct redis_request *q = &r->request;
+  end_argument(q);
+  q->state = DOLLAR;
+  if (q->arguments == q->declared) end_command(r);
+}
+
+static enum redis_want begin(struct redis *r, char byte) {
+  struct redis_request *q = &r->request;
+  if (byte == '*') {
+    q->state = ARRAY_SIZE;
+    return REDIS_GOES_ON;
+  }
+  q->state = INLINE;
+  q->left = INLINE_MAX;
+  return in_line(r, byte);
+}
+
+/* Takes one byte; in DATA it is not called. */
+static enum redis_want take(struct redis *r, char byte) {
+  struct redis_request *q = &r->request;
+  switch (q->state) {
+    case START: return begin(r, byte);
+    case ARRAY_SIZE:
+    case SIZE: return in_number(r, byte);
+    case ARRAY_LF:
+    case SIZE_LF: return byte == '\n' ? end_number(r) : wrong(r, "a CR without LF");
+    case DOLLAR:
+      if (byte != '$') return wrong(r, "an argument that is no bulk string");
+      q->state = SIZE;
+      return REDIS_GOES_ON;
+    case DATA_CR:
+      if (byte != '\r') return wrong(r, "an argument is longer than it says");
+      q->state = DATA_LF;
+      return REDIS_GOES_ON;
+    case DATA_LF:
+      if (byte != '\n') return wrong(r, "an argument is longer than it says");
+      end_data(r);
+      return REDIS_GOES_ON;
+    default: return in_line(r, byte);
+  }
+}
+
+/* Bytes of an argument: the beginning is kept, the others are counted. */
+static size_t take_data(struct redis_request *q, const char *at, size_t size) {
+  size_t n = q->left < size ? (size_t)q->left : size;
+  size_t i = 0;
+  while (i < n && q->word.size < REDIS_WORD) put(q, at[i++]);
+  if (i < n) q->word.size = REDIS_WORD + 1; /* longer than any word */
+  q->left -= n;
+  if (q->left == 0) q->state = DATA_CR;
+  return n;
+}
+
+enum redis_want redis_from_client(struct redis *r, const char *at, size_t size, size_t *n) {
+  enum redis_want want = REDIS_GOES_ON;
+  *n = 0;
+  while (*n < size && want == REDIS_GOES_ON) {
+    if (r->is_raw) {
+      *n = size;
+      return REDIS_GOES_ON;
+    }
+    if (r->is_lost) {
+      if (!r->has_permit) return REDIS_NEEDS_PERMIT;
+      *n = size;
+      return REDIS_GOES_ON;
+    }
+    if (r->request.state == START) {
+      if (redis_is_barred_(r)) return REDIS_WAITS;
+      if (!r->has_permit && !redis_is_exempt_(r)) return REDIS_NEEDS_PERMIT;
+    }
+    if (r->request.state == DATA) {
+      *n += take_data(&r->request, at + *n, size - *n);
+    } else {
+      want = take(r, at[(*n)++]);
+    }
+  }
+  if (want == REDIS_MALFORMED) --*n;
+  return want;
+}
