@@ -1,8 +1,8 @@
 /* log.h: what the program says: its log, and the access log.
  *
  * No caller waits for a file: a line is formatted on the caller's stack and put into a ring; a
- * thread of the log's own writes it. When the ring is full a line is dropped, counted, and the
- * count is written later. Before log_start() lines go to standard error at once.
+ * thread of the log's own writes it, within 10 ms. When the ring is full a line is dropped, counted,
+ * and the count is written later. Before log_start() lines go to standard error at once.
  *
  * Text lines are logfmt, JSON lines an object each. Whatever comes from outside is escaped. */
 #ifndef VOLTGATE_PROCESS_LOG_H
@@ -31,6 +31,10 @@ void log_flush(void);
 /* Say something. gate: its name, or NULL. Lines of a level that is not wanted cost a comparison. */
 void log_line(enum log_level level, const char *gate, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Say on standard error, at once, what a person or a script waits for: "voltgate: gate main: ...".
+ * It is a line of the log, too, if that goes elsewhere. May block: while the program starts. */
+void log_notice(const char *gate, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Whether lines of that level are written. */
 bool log_wants(enum log_level level);

@@ -14,7 +14,8 @@ enum { SANDBOX_PATHS = 128, SANDBOX_PORTS = 256 };
 /* What the program will need. All-zero: nothing but what every gate needs. A path that does not
  * exist yet is allowed by its directory. Paths are the caller's until sandbox_enter() returns. */
 struct sandbox_needs {
-  const char *reads[SANDBOX_PATHS]; /* files, and all below directories: configuration, certificates */
+  const char
+      *reads[SANDBOX_PATHS]; /* files, and all below directories: configuration, certificates */
   size_t read_count;
   const char *writes[SANDBOX_PATHS]; /* files that are opened again to append: logs */
   size_t write_count;
@@ -29,9 +30,9 @@ struct sandbox_needs {
 };
 
 enum sandbox_result {
-  SANDBOX_ENTERED,  /* all of it */
-  SANDBOX_IN_PART,  /* what is missing says what there is not */
-  SANDBOX_FAILED    /* the same; nothing can be relied on: end, if it is required */
+  SANDBOX_ENTERED, /* all of it */
+  SANDBOX_IN_PART, /* what is missing says what there is not */
+  SANDBOX_FAILED   /* the same; nothing can be relied on: end, if it is required */
 };
 
 /* Enter it. There is no way out. Call it before other threads are started: Landlock confines the

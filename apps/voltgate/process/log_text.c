@@ -1,0 +1,172 @@
+/* log_text.c: a line of a log, as logfmt or as a JSON object. */
+#include "process/log_text.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { KEPT = 4 }; /* bytes kept back: a value's quote, the object's end, the line's */
+
+static bool has_room(const struct log_text *t, size_t size) {
+  return t->size + size + KEPT <= LOG_TEXT_MAX;
+}
+
+/* Adds all of it or nothing. */
+static void put(struct log_text *t, const char *at, size_t size) {
+  if (t->is_cut || !has_room(t, size)) {
+    t->is_cut = true;
+    return;
+  }
+  memcpy(t->at + t->size, at, size);
+  t->size += size;
+}
+
+__attribute__((format(printf, 2, 3))) static void put_format(struct log_text *t, const char *format,
+                                                             ...) {
+  char text[160];
+  va_list list;
+  va_start(list, format);
+  int n = vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  if (n > 0) put(t, text, (size_t)n < sizeof text ? (size_t)n : sizeof text - 1);
+}
+
+/* ---- escapes ---- */
+
+/* The size of the character of UTF-8 that begins there; 0: it is none. The text ends in 0. */
+static size_t utf8_size(const unsigned char *at) {
+  if (at[0] < 0x80) return 1;
+  size_t size = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
+  if (at[0] < 0xc2 || at[0] > 0xf4) return 0;
+  for (size_t i = 1; i < size; i++) {
+    if ((at[i] & 0xc0) != 0x80) return 0;
+  }
+  if (at[0] == 0xe0 && at[1] < 0xa0) return 0; /* longer than need be */
+  if (at[0] == 0xed && at[1] > 0x9f) return 0; /* a surrogate */
+  if (at[0] == 0xf0 && at[1] < 0x90) return 0;
+  if (at[0] == 0xf4 && at[1] > 0x8f) return 0; /* above U+10FFFF */
+  return size;
+}
+
+/* Adds the character there, escaped. Returns the size of what it was. */
+static size_t put_character(struct log_text *t, const char *from) {
+  const unsigned char *at = (const unsigned char *)from;
+  size_t size = utf8_size(at);
+  if (size == 0) {
+    put(t, "\\ufffd", 6);
+    return 1;
+  }
+  if (at[0] == '"' || at[0] == '\\') {
+    char escaped[2] = {'\\', from[0]};
+    put(t, escaped, 2);
+  } else if (at[0] == '\n' || at[0] == '\r' || at[0] == '\t') {
+    put(t, at[0] == '\n' ? "\\n" : at[0] == '\r' ? "\\r" : "\\t", 2);
+  } else if (at[0] < 0x20 || at[0] == 0x7f) {
+    put_format(t, "\\u%04x", at[0]);
+  } else if (at[0] == 0xc2 && at[1] < 0xa0) { /* a control character, too */
+    put_format(t, "\\u%04x", at[1]);
+  } else {
+    put(t, from, size);
+  }
+  return size;
+}
+
+static void put_escaped(struct log_text *t, const char *value) {
+  while (*value != 0 && !t->is_cut) value += put_character(t, value);
+}
+
+/* Whether logfmt needs no quotes. */
+static bool is_plain(const char *value) {
+  for (const char *p = value; *p != 0; p++) {
+    if (*p <= ' ' || *p > '~' || *p == '"' || *p == '=' || *p == '\\') return false;
+  }
+  return *value != 0;
+}
+
+/* ---- fields ---- */
+
+static void put_key(struct log_text *t, const char *key) {
+  if (t->format == LOG_JSON) {
+    put_format(t, "%s\"%s\":", t->size > 1 ? "," : "", key);
+  } else {
+    put_format(t, "%s%s=", t->size > 0 ? " " : "", key);
+  }
+}
+
+void log_text_string(struct log_text *t, const char *key, const char *value, const char *more) {
+  bool is_quoted = t->format == LOG_JSON || !is_plain(value) || (more != NULL && !is_plain(more));
+  size_t before = t->size;
+  if (t->is_cut) return;
+  put_key(t, key);
+  if (is_quoted) put(t, "\"", 1);
+  if (t->is_cut) {
+    t->size = before; /* not half a field */
+    return;
+  }
+  put_escaped(t, value);
+  if (more != NULL) {
+    put(t, ":", 1);
+    put_escaped(t, more);
+  }
+  if (is_quoted) t->at[t->size++] = '"'; /* its room was kept */
+}
+
+/* Adds a number whose text has no room in whole or not at all. */
+static void put_number(struct log_text *t, const char *key, const char *digits) {
+  size_t before = t->size;
+  if (t->is_cut) return;
+  put_key(t, key);
+  put(t, digits, strlen(digits));
+  if (t->is_cut) t->size = before;
+}
+
+void log_text_number(struct log_text *t, const char *key, uint64_t value) {
+  char digits[24];
+  snprintf(digits, sizeof digits, "%" PRIu64, value);
+  put_number(t, key, digits);
+}
+
+void log_text_thousandths(struct log_text *t, const char *key, uint64_t thousandths) {
+  char digits[32];
+  int n = snprintf(digits, sizeof digits, "%" PRIu64 ".%03u", thousandths / 1000,
+                   (unsigned)(thousandths % 1000));
+  while (digits[n - 1] == '0') digits[--n] = 0;
+  if (digits[n - 1] == '.') digits[--n] = 0;
+  put_number(t, key, digits);
+}
+
+/* ---- the line ---- */
+
+/* A date of the civil calendar, from days since 1970, as Howard Hinnant's algorithms count them.
+ * The C library's gmtime_r() takes a lock. */
+static void put_time(struct log_text *t, uint64_t ns) {
+  uint64_t seconds = ns / 1000000000, shifted = seconds / 86400 + 719468;
+  uint64_t era = shifted / 146097, day_of_era = shifted % 146097;
+  uint64_t year_of_era =
+      (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+  uint64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+  uint64_t from_march = (5 * day_of_year + 2) / 153;
+  uint64_t day = day_of_year - (153 * from_march + 2) / 5 + 1;
+  uint64_t month = from_march < 10 ? from_march + 3 : from_march - 9;
+  uint64_t year = year_of_era + era * 400 + (month <= 2);
+  put_format(t, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", (unsigned)year, (unsigned)month,
+             (unsigned)day, (unsigned)(seconds % 86400 / 3600), (unsigned)(seconds % 3600 / 60),
+             (unsigned)(seconds % 60), (unsigned)(ns / 1000000 % 1000));
+}
+
+void log_text_begin(struct log_text *t, enum log_format format, uint64_t ns) {
+  t->format = format;
+  t->size = 0;
+  t->is_cut = false;
+  if (format == LOG_JSON) put(t, "{", 1);
+  put_key(t, "time");
+  if (format == LOG_JSON) put(t, "\"", 1);
+  put_time(t, ns);
+  if (format == LOG_JSON) put(t, "\"", 1);
+}
+
+void log_text_end(struct log_text *t) {
+  if (t->format == LOG_JSON) t->at[t->size++] = '}';
+  t->at[t->size++] = '\n';
+}
