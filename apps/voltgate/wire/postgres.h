@@ -1,0 +1,115 @@
+/* postgres.h: follows a PostgreSQL session (protocol 3) from authentication to its end, both
+ * directions of it, to know when it needs a permit.
+ *
+ * A permit is needed from the first message that begins work until the server says ReadyForQuery
+ * outside of a transaction, and nothing is outstanding. Nothing is gathered and nothing is changed:
+ * the bytes are passed on as they are, and bodies are not looked at.
+ *
+ * What needs none: authentication, all that comes before the first ReadyForQuery; Terminate; Sync,
+ * Flush, CopyData, CopyDone and CopyFail while the session holds none, because an idle server does no
+ * work for them; replication from CopyBothResponse on.
+ *
+ * The caller, for bytes of the client:
+ *
+ *     size_t n;
+ *     enum pg_want want = pg_from_client(p, at, size, &n);
+ *     pass n bytes on to the server; keep the others, and show them again with those that follow
+ *     PG_GOES_ON: more has to come. At most 4 bytes are kept: the beginning of a header
+ *     PG_NEEDS_PERMIT: get one; pg_granted(p); again
+ *     PG_WAITS: nothing before the server has spoken; after the next pg_from_server(), again
+ *     PG_ENDS: the client has said goodbye: pass n bytes on, then shut the server's side down
+ *     PG_MALFORMED: end the session; pg_why() says why
+ *
+ * and for bytes of the server:
+ *
+ *     enum pg_want want = pg_from_server(p, at, size, &n);
+ *     pass n bytes on to the client; keep the others (at most 5)
+ *     if (pg_may_release(p)): release the permit; pg_released(p)
+ *
+ * How the bytes are cut into pieces changes nothing. */
+#ifndef VOLTGATE_WIRE_POSTGRES_H
+#define VOLTGATE_WIRE_POSTGRES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum pg_want { PG_GOES_ON, PG_NEEDS_PERMIT, PG_WAITS, PG_ENDS, PG_MALFORMED };
+
+enum { PG_RUNS = 32, PG_PREFIX = 64, PG_WHY_MAX = 128 };
+
+/* A session. pg_init() first; it needs no end. */
+struct pg {
+  char status;           /* of the last ReadyForQuery: 'I', 'T', 'E'; 0: there was none yet */
+  bool is_copying_both;  /* replication: it holds no permit for it */
+  bool has_failed;       /* the server has sent FATAL or PANIC: it closes */
+  uint32_t backend;      /* its process id, of BackendKeyData; 0: not known */
+  uint32_t transactions; /* that have ended: times that the session became idle */
+  uint32_t errors;       /* ErrorResponses so far; of the last one: */
+  char severity[8];      /* in English: "ERROR", "FATAL", "PANIC"; "" before PostgreSQL 9.6 */
+  char sqlstate[6];      /* "" : not known */
+
+  /* private */
+  bool has_permit, is_idle, is_skipping, is_copying_in;
+  uint8_t current;           /* the message whose COPY has begun, and has not ended */
+  uint8_t first, count;      /* of runs */
+  uint8_t gathered, gathers; /* bytes in prefix; the type of the message that they are of */
+  uint8_t fault, fault_type; /* why it is malformed */
+  uint32_t fault_value;
+  uint32_t client_left;   /* of the client's message: bytes that have not come */
+  uint32_t server_left;   /* the same, of the server's */
+  uint32_t doubtful;      /* Syncs that the server may have swallowed */
+  uint32_t unexpected;    /* messages of the server that nobody had asked for */
+  uint32_t runs[PG_RUNS]; /* what was sent and is not answered */
+  char prefix[PG_PREFIX];
+};
+
+/* The startup packet has been passed on. */
+void pg_init(struct pg *p);
+
+/* Follow bytes of the client.
+ * n: how many of them may be passed on to the server. */
+enum pg_want pg_from_client(struct pg *p, const char *at, size_t size, size_t *n);
+
+/* Follow bytes of the server.
+ * n: how many of them may be passed on to the client.
+ * Returns PG_GOES_ON or PG_MALFORMED. */
+enum pg_want pg_from_server(struct pg *p, const char *at, size_t size, size_t *n);
+
+/* The session has got its permit. */
+static inline void pg_granted(struct pg *p) {
+  p->has_permit = true;
+}
+
+/* Whether the session holds a permit that it does not need any more. To be asked after each
+ * pg_from_server(). */
+static inline bool pg_may_release(const struct pg *p) {
+  return p->has_permit && p->is_idle;
+}
+
+static inline void pg_released(struct pg *p) {
+  p->has_permit = false;
+}
+
+/* Whether the first ReadyForQuery has come: authentication is over. */
+static inline bool pg_is_ready(const struct pg *p) {
+  return p->status != 0;
+}
+
+/* Whether a message may be put between what was passed on to the client so far, and what comes. */
+static inline bool pg_is_between(const struct pg *p) {
+  return p->server_left == 0;
+}
+
+/* Whether the server sits in a transaction, and waits for the client: idle in transaction. */
+bool pg_is_idle_in_transaction(const struct pg *p);
+
+/* Whether the client waits for the server: something is outstanding, and it is not the client's turn
+ * because of a COPY. */
+bool pg_is_asked(const struct pg *p);
+
+/* Why it is malformed, in words with values: "the client's message 'Q' has a length of 3". It is cut
+ * if there is no room. room: at least 1; PG_WHY_MAX is enough. Returns to. */
+const char *pg_why(const struct pg *p, char *to, size_t room);
+
+#endif
