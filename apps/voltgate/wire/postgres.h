@@ -44,13 +44,13 @@ struct pg {
   bool is_copying_both;  /* replication: it holds no permit for it */
   bool has_failed;       /* the server has sent FATAL or PANIC: it closes */
   uint32_t backend;      /* its process id, of BackendKeyData; 0: not known */
-  uint32_t transactions; /* that have ended: times that the session became idle */
+  uint32_t transactions; /* that have ended: with a permit */
   uint32_t errors;       /* ErrorResponses so far; of the last one: */
   char severity[8];      /* in English: "ERROR", "FATAL", "PANIC"; "" before PostgreSQL 9.6 */
   char sqlstate[6];      /* "" : not known */
 
   /* private */
-  bool has_permit, is_idle, is_skipping, is_copying_in;
+  bool has_permit, is_idle, is_skipping, is_copying_in, is_flushed, has_ended;
   uint8_t current;           /* the message whose COPY has begun, and has not ended */
   uint8_t first, count;      /* of runs */
   uint8_t gathered, gathers; /* bytes in prefix; the type of the message that they are of */
@@ -59,7 +59,7 @@ struct pg {
   uint32_t client_left;   /* of the client's message: bytes that have not come */
   uint32_t server_left;   /* the same, of the server's */
   uint32_t doubtful;      /* Syncs that the server may have swallowed */
-  uint32_t unexpected;    /* messages of the server that nobody had asked for */
+  uint32_t unexpected;    /* messages of the server that answer nothing */
   uint32_t runs[PG_RUNS]; /* what was sent and is not answered */
   char prefix[PG_PREFIX];
 };
@@ -79,6 +79,7 @@ enum pg_want pg_from_server(struct pg *p, const char *at, size_t size, size_t *n
 /* The session has got its permit. */
 static inline void pg_granted(struct pg *p) {
   p->has_permit = true;
+  p->is_idle = false; /* what it is for comes next */
 }
 
 /* Whether the session holds a permit that it does not need any more. To be asked after each
@@ -101,12 +102,15 @@ static inline bool pg_is_between(const struct pg *p) {
   return p->server_left == 0;
 }
 
-/* Whether the server sits in a transaction, and waits for the client: idle in transaction. */
-bool pg_is_idle_in_transaction(const struct pg *p);
-
-/* Whether the client waits for the server: something is outstanding, and it is not the client's turn
- * because of a COPY. */
+/* Whether the client waits for the server: it has asked for an answer by Query, FunctionCall, Sync or
+ * Flush, and the server has what it needs to give it. */
 bool pg_is_asked(const struct pg *p);
+
+/* Whether a permit is held for nothing: the server waits for the client, in a transaction, in a batch
+ * that has no Sync yet, or in COPY FROM STDIN. */
+static inline bool pg_is_idle_in_transaction(const struct pg *p) {
+  return p->has_permit && !p->is_idle && !pg_is_asked(p);
+}
 
 /* Why it is malformed, in words with values: "the client's message 'Q' has a length of 3". It is cut
  * if there is no room. room: at least 1; PG_WHY_MAX is enough. Returns to. */

@@ -1,0 +1,437 @@
+/* postgres.c: what is outstanding, and whether the server is idle.
+ *
+ * The source is PostgreSQL's src/backend/tcop/postgres.c (SocketBackend(), PostgresMain()) and
+ * src/backend/commands/copyfromparse.c (CopyGetData()), version 15:
+ *
+ *   R1  Each Query, FunctionCall and Sync gets one ReadyForQuery, also if it fails.
+ *   R2  An error in another message of the extended protocol: all that follows is skipped, Query and
+ *       FunctionCall, too, up to a Sync, which gets its ReadyForQuery.
+ *   R3  A server that copies in swallows Sync and Flush, up to CopyDone or CopyFail. Another message
+ *       ends the connection.
+ *   R4  CopyData, CopyDone and CopyFail outside of a copy-in are ignored.
+ *   R5  A copy-in that fails: of a Query: ReadyForQuery, and what follows is read as usual. Of an
+ *       Execute: as R2. The server does not say how far it had
+ *       read when it failed.
+ *
+ * R5 leaves a doubt: Syncs that were sent behind the Execute or the Query, and before CopyDone, were
+ * swallowed (data was wrong), or not (a trigger failed before the first data was read). They are
+ * counted in `doubtful`: each may still get a ReadyForQuery. Drivers do this: libpq sends Sync behind
+ * each Execute, and another one behind CopyDone.
+ *
+ *   I1  What ends the doubt: any answer but ReadyForQuery. It answers what was sent later.
+ *   I2  ReadyForQuery without any answer before it answers a Sync. A Sync that is not doubtful gets it
+ *       first, because then it is the doubtful ones alone that may be left.
+ *   I3  The session is idle while only doubtful Syncs are left: a server does no work for them.
+ *   I4  Messages behind doubtful Syncs are taken for outstanding: if one of these was not swallowed,
+ *       they are. So a permit may be kept too long, but never be given back too early. A client that
+ *       sends a Sync behind CopyDone or CopyFail, as it has to if it wants a ReadyForQuery, does not
+ *       come here.
+ *
+ * A session is idle from a ReadyForQuery with status 'I' and an empty queue on, and not just when the
+ * queue is empty: behind a Flush all may be answered, but the transaction is open. */
+#include "wire/postgres.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "wire/postgres_queue.h"
+
+enum { HEADER = 5, READY_SIZE = 6, CLIENT_LENGTH_MAX = 0x3fffffff, SERVER_LENGTH_MAX = 0x7fffffff };
+
+/* Whose COPY has begun. */
+enum { CURRENT_NONE, CURRENT_QUERY, CURRENT_EXECUTE };
+
+/* With FAULT_SERVER: the server's. */
+enum { FAULT_NONE, FAULT_TYPE, FAULT_LENGTH, FAULT_STATUS, FAULT_SERVER = 8 };
+
+void pg_init(struct pg *p) {
+  memset(p, 0, sizeof *p);
+}
+
+static uint32_t number_at(const char *at) {
+  const uint8_t *b = (const uint8_t *)at;
+  return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
+static enum pg_want malformed(struct pg *p, int fault, char type, uint32_t value) {
+  p->fault = (uint8_t)fault;
+  p->fault_type = (uint8_t)type;
+  p->fault_value = value;
+  return PG_MALFORMED;
+}
+
+/* ---- the client ---- */
+
+enum client_action {
+  CLIENT_UNKNOWN,
+  CLIENT_ASKS,    /* of the extended protocol: Parse, Bind, Describe, Execute, Close */
+  CLIENT_QUERIES, /* Query, FunctionCall */
+  CLIENT_SYNCS,
+  CLIENT_FLUSHES,
+  CLIENT_COPIES,    /* CopyData */
+  CLIENT_ENDS_COPY, /* CopyDone, CopyFail */
+  CLIENT_LEAVES,    /* Terminate */
+  CLIENT_LOGS_IN    /* a password, or what SASL and GSSAPI say */
+};
+
+static const uint8_t client_actions[256] = {
+    ['P'] = CLIENT_ASKS,    ['B'] = CLIENT_ASKS,      ['D'] = CLIENT_ASKS,
+    ['E'] = CLIENT_ASKS,    ['C'] = CLIENT_ASKS,      ['Q'] = CLIENT_QUERIES,
+    ['F'] = CLIENT_QUERIES, ['S'] = CLIENT_SYNCS,     ['H'] = CLIENT_FLUSHES,
+    ['d'] = CLIENT_COPIES,  ['c'] = CLIENT_ENDS_COPY, ['f'] = CLIENT_ENDS_COPY,
+    ['X'] = CLIENT_LEAVES,  ['p'] = CLIENT_LOGS_IN,
+};
+
+/* Work: it needs a permit, and is outstanding unless the server skips it. */
+static enum pg_want client_works(struct pg *p, enum pg_kind kind) {
+  if (!p->has_permit) return PG_NEEDS_PERMIT;
+  if (p->is_skipping && p->doubtful == 0) return PG_GOES_ON; /* R2 */
+  if (!pg_queue_add(p, kind)) return PG_WAITS;
+  p->is_idle = p->is_flushed = false;
+  return PG_GOES_ON;
+}
+
+static enum pg_want client_syncs(struct pg *p) {
+  if (!pg_queue_add(p, PG_SYNC)) return PG_WAITS;
+  p->is_skipping = false;
+  p->is_idle = false;
+  return PG_GOES_ON;
+}
+
+static enum pg_want client_ends_copy(struct pg *p) {
+  if (p->count == 0 && p->current == CURRENT_NONE) return PG_GOES_ON; /* R4 */
+  return pg_queue_add(p, PG_ENDED) ? PG_GOES_ON : PG_WAITS;
+}
+
+static enum pg_want client_flushes(struct pg *p, uint32_t length) {
+  if (length != 4)
+    return malformed(p, FAULT_LENGTH, 'H', length); /* an error, as an ASKED can be */
+  p->is_flushed = true;
+  return PG_GOES_ON;
+}
+
+/* A header has come, and may be passed on if it returns PG_GOES_ON or PG_ENDS. */
+static enum pg_want client_message(struct pg *p, char type, uint32_t length) {
+  enum client_action action = client_actions[(uint8_t)type];
+  if (action == CLIENT_UNKNOWN) return malformed(p, FAULT_TYPE, type, 0);
+  if (length < 4 || length > CLIENT_LENGTH_MAX) return malformed(p, FAULT_LENGTH, type, length);
+  if (p->status == 0) { /* not logged in */
+    if (action == CLIENT_LOGS_IN) return PG_GOES_ON;
+    return action == CLIENT_LEAVES ? PG_ENDS : PG_WAITS;
+  }
+  switch (action) {
+    case CLIENT_ASKS: return client_works(p, PG_ASKED);
+    case CLIENT_QUERIES: return client_works(p, PG_QUERY);
+    case CLIENT_SYNCS: return client_syncs(p);
+    case CLIENT_FLUSHES: return client_flushes(p, length);
+    case CLIENT_ENDS_COPY: return client_ends_copy(p);
+    case CLIENT_LEAVES: return PG_ENDS;
+    case CLIENT_LOGS_IN: return malformed(p, FAULT_TYPE, type, 0);
+    default: return PG_GOES_ON;
+  }
+}
+
+enum pg_want pg_from_client(struct pg *p, const char *at, size_t size, size_t *n) {
+  size_t done = p->client_left < size ? p->client_left : size;
+  enum pg_want want = p->has_ended ? PG_ENDS : PG_GOES_ON;
+  p->client_left -= (uint32_t)done;
+  while (want == PG_GOES_ON && size - done >= HEADER) {
+    uint32_t length = number_at(at + done + 1);
+    want = client_message(p, at[done], length);
+    if (want != PG_GOES_ON) break;
+    size_t whole = (size_t)length + 1;
+    size_t here = whole < size - done ? whole : size - done;
+    p->client_left = (uint32_t)(whole - here);
+    done += here;
+  }
+  if (want == PG_ENDS && !p->has_ended) {
+    p->has_ended = true;
+    done += HEADER;
+  }
+  *n = done;
+  return want;
+}
+
+/* ---- what the server answers to ---- */
+
+/* No copy-in is on: an ENDED that is the oldest is ignored. */
+static void drop_ended(struct pg *p) {
+  if (p->current == CURRENT_NONE && pg_queue_first(p) == PG_ENDED) pg_queue_take_run(p);
+}
+
+static bool is_asked(enum pg_kind kind) {
+  return kind == PG_ASKED || kind == PG_RESUMED;
+}
+
+/* An answer that ends a message of the extended protocol, or is one of several to a Query. */
+static void answered(struct pg *p) {
+  p->doubtful = 0; /* I1 */
+  if (p->current == CURRENT_NONE && is_asked(pg_queue_first(p))) {
+    pg_queue_take(p);
+    drop_ended(p);
+  }
+}
+
+/* R2: the error was in an ASKED. In a SYNCED, its Sync is the one that is looked for. */
+static void skip(struct pg *p) {
+  for (;;) {
+    switch (pg_queue_first(p)) {
+      case PG_ASKED:
+      case PG_RESUMED:
+      case PG_QUERY:
+      case PG_ENDED: pg_queue_take_run(p); break;
+      case PG_NOTHING: p->is_skipping = true; return;
+      default: return;
+    }
+  }
+}
+
+/* ---- copy-in ---- */
+
+static void copy_in_begins(struct pg *p) {
+  p->doubtful = 0;
+  p->is_copying_in = true;
+  if (p->current != CURRENT_NONE) return; /* another COPY of the same Query */
+  enum pg_kind kind = pg_queue_first(p);
+  p->current = kind == PG_QUERY ? CURRENT_QUERY : CURRENT_EXECUTE;
+  if (kind == PG_SYNCED) {
+    pg_queue_open(p);
+  } else if (is_asked(kind) || kind == PG_QUERY) {
+    pg_queue_take(p);
+  } else {
+    p->unexpected++;
+  }
+}
+
+/* CommandComplete: it has read an ENDED, and swallowed all Syncs before that. */
+static void copy_in_succeeds(struct pg *p) {
+  p->is_copying_in = false;
+  while (pg_queue_first(p) == PG_SYNC) pg_queue_take_run(p); /* R3 */
+  if (pg_queue_first(p) == PG_ENDED) pg_queue_take(p);
+  if (p->current == CURRENT_EXECUTE) p->current = CURRENT_NONE;
+  drop_ended(p);
+}
+
+/* R5. */
+static void copy_in_fails(struct pg *p) {
+  p->is_copying_in = false;
+  while (pg_queue_first(p) == PG_SYNC) p->doubtful += pg_queue_take_run(p);
+  if (pg_queue_first(p) == PG_ENDED) pg_queue_take_run(p);
+  if (p->current == CURRENT_QUERY) return; /* which gets its ReadyForQuery */
+  p->current = CURRENT_NONE;
+  if (p->doubtful == 0) {
+    skip(p);
+  } else if (p->count == 0) {
+    p->is_skipping = true; /* until a Sync is sent, or ReadyForQuery says that one was read */
+  }
+}
+
+/* ---- the server ---- */
+
+static void server_completes(struct pg *p) {
+  if (p->is_copying_in) {
+    copy_in_succeeds(p);
+  } else {
+    answered(p);
+  }
+}
+
+static void server_fails(struct pg *p) {
+  p->errors++;
+  if (p->is_copying_in) {
+    copy_in_fails(p);
+  } else if (p->current == CURRENT_NONE) {
+    enum pg_kind kind = pg_queue_first(p);
+    if (kind != PG_NOTHING) p->doubtful = 0; /* I1 */
+    if (is_asked(kind)) skip(p);
+  }
+}
+
+/* Replication: bytes go both ways for as long as both like; the server's work is not a client's. */
+static void copy_both_begins(struct pg *p) {
+  p->doubtful = 0;
+  p->is_copying_both = true;
+  p->is_idle = true;
+  if (pg_queue_first(p) == PG_QUERY) {
+    pg_queue_take(p);
+    p->current = CURRENT_QUERY;
+  }
+}
+
+/* Which message has got its ReadyForQuery? */
+static void take_ready(struct pg *p) {
+  enum pg_kind kind = pg_queue_first(p);
+  if (p->current != CURRENT_NONE) {
+    p->current = CURRENT_NONE;
+  } else if (p->doubtful > 0 && kind != PG_SYNC) { /* I2 */
+    p->doubtful--;
+    p->is_skipping = false;
+  } else {
+    while (is_asked(kind)) { /* none is there: they were answered, or skipped */
+      p->unexpected++;
+      pg_queue_take_run(p);
+      kind = pg_queue_first(p);
+    }
+    if (kind != PG_NOTHING) pg_queue_take(p);
+  }
+  drop_ended(p);
+}
+
+static enum pg_want server_is_ready(struct pg *p, char status) {
+  if (status != 'I' && status != 'T' && status != 'E') {
+    return malformed(p, FAULT_SERVER | FAULT_STATUS, 'Z', (uint8_t)status);
+  }
+  if (p->status != 0) take_ready(p);
+  p->status = status;
+  p->is_copying_in = p->is_copying_both = false;
+  p->is_idle = status == 'I' && p->count == 0;
+  if (p->is_idle && p->has_permit) p->transactions++;
+  return PG_GOES_ON;
+}
+
+/* ---- the beginnings of ErrorResponse and BackendKeyData ---- */
+
+/* Fields: a letter, and a string that ends in 0. */
+static void read_error(struct pg *p) {
+  const char *at = p->prefix, *end = at + p->gathered;
+  memset(p->severity, 0, sizeof p->severity);
+  memset(p->sqlstate, 0, sizeof p->sqlstate);
+  while (at < end && *at != 0) {
+    const char *value = at + 1;
+    const char *zero = value < end ? memchr(value, 0, (size_t)(end - value)) : NULL;
+    if (zero == NULL) break;
+    size_t size = (size_t)(zero - value) + 1;
+    if (*at == 'V' && size <= sizeof p->severity) memcpy(p->severity, value, size);
+    if (*at == 'C' && size == sizeof p->sqlstate) memcpy(p->sqlstate, value, size);
+    at = zero + 1;
+  }
+  p->has_failed = strcmp(p->severity, "FATAL") == 0 || strcmp(p->severity, "PANIC") == 0;
+}
+
+/* The first bytes of the body, as they come. */
+static void gather(struct pg *p, const char *at, size_t size, bool is_whole) {
+  size_t room = sizeof p->prefix - p->gathered;
+  size_t taken = size < room ? size : room;
+  memcpy(p->prefix + p->gathered, at, taken);
+  p->gathered = (uint8_t)(p->gathered + taken);
+  if (!is_whole && p->gathered < sizeof p->prefix) return;
+  if (p->gathers == 'E') read_error(p);
+  if (p->gathers == 'K' && p->gathered >= 4) p->backend = number_at(p->prefix);
+  p->gathers = 0;
+}
+
+/* ---- the server's messages ---- */
+
+enum server_action {
+  SERVER_UNKNOWN,
+  SERVER_GOES_ON, /* it says nothing about what is outstanding */
+  SERVER_ANSWERS,
+  SERVER_COMPLETES, /* CommandComplete */
+  SERVER_FAILS,
+  SERVER_COPIES_IN,
+  SERVER_COPIES_BOTH,
+  SERVER_READY,
+  SERVER_KEY
+};
+
+static const uint8_t server_actions[256] = {
+    ['1'] = SERVER_ANSWERS,     /* ParseComplete */
+    ['2'] = SERVER_ANSWERS,     /* BindComplete */
+    ['3'] = SERVER_ANSWERS,     /* CloseComplete */
+    ['A'] = SERVER_GOES_ON,     /* NotificationResponse */
+    ['C'] = SERVER_COMPLETES,   /* CommandComplete */
+    ['D'] = SERVER_GOES_ON,     /* DataRow */
+    ['E'] = SERVER_FAILS,       /* ErrorResponse */
+    ['G'] = SERVER_COPIES_IN,   /* CopyInResponse */
+    ['H'] = SERVER_GOES_ON,     /* CopyOutResponse: CommandComplete follows */
+    ['I'] = SERVER_ANSWERS,     /* EmptyQueryResponse */
+    ['K'] = SERVER_KEY,         /* BackendKeyData */
+    ['N'] = SERVER_GOES_ON,     /* NoticeResponse */
+    ['R'] = SERVER_GOES_ON,     /* Authentication */
+    ['S'] = SERVER_GOES_ON,     /* ParameterStatus */
+    ['T'] = SERVER_ANSWERS,     /* RowDescription: to Describe, or in what a Query gets */
+    ['V'] = SERVER_ANSWERS,     /* FunctionCallResponse */
+    ['W'] = SERVER_COPIES_BOTH, /* CopyBothResponse */
+    ['Z'] = SERVER_READY,       /* ReadyForQuery */
+    ['c'] = SERVER_GOES_ON,     /* CopyDone */
+    ['d'] = SERVER_GOES_ON,     /* CopyData */
+    ['n'] = SERVER_ANSWERS,     /* NoData: to Describe */
+    ['s'] = SERVER_ANSWERS,     /* PortalSuspended */
+    ['t'] = SERVER_GOES_ON,     /* ParameterDescription: RowDescription or NoData follows */
+    ['v'] = SERVER_GOES_ON,     /* NegotiateProtocolVersion */
+};
+
+/* A header has come, of ReadyForQuery the whole. */
+static enum pg_want server_message(struct pg *p, enum server_action action, const char *at) {
+  switch (action) {
+    case SERVER_ANSWERS: answered(p); break;
+    case SERVER_COMPLETES: server_completes(p); break;
+    case SERVER_COPIES_IN: copy_in_begins(p); break;
+    case SERVER_COPIES_BOTH: copy_both_begins(p); break;
+    case SERVER_READY: return server_is_ready(p, at[HEADER]);
+    case SERVER_FAILS: server_fails(p); /* fall through */
+    case SERVER_KEY:
+      p->gathered = 0;
+      p->gathers = (uint8_t)at[0];
+      break;
+    default: break;
+  }
+  return PG_GOES_ON;
+}
+
+static size_t server_goes_on(struct pg *p, const char *at, size_t size) {
+  size_t here = p->server_left < size ? p->server_left : size;
+  p->server_left -= (uint32_t)here;
+  if (p->gathers != 0) gather(p, at, here, p->server_left == 0);
+  return here;
+}
+
+enum pg_want pg_from_server(struct pg *p, const char *at, size_t size, size_t *n) {
+  enum pg_want want = PG_GOES_ON;
+  size_t done = server_goes_on(p, at, size);
+  while (size - done >= HEADER) {
+    const char *message = at + done;
+    uint32_t length = number_at(message + 1);
+    enum server_action action = server_actions[(uint8_t)*message];
+    if (action == SERVER_UNKNOWN) want = malformed(p, FAULT_SERVER | FAULT_TYPE, *message, 0);
+    if (length < 4 || length > SERVER_LENGTH_MAX || (action == SERVER_READY && length != 5)) {
+      want = malformed(p, FAULT_SERVER | FAULT_LENGTH, *message, length);
+    }
+    if (want != PG_GOES_ON || (action == SERVER_READY && size - done < READY_SIZE)) break;
+    if (action != SERVER_GOES_ON) want = server_message(p, action, message);
+    if (want != PG_GOES_ON) break;
+    p->server_left = length - 4;
+    done += HEADER;
+    done += server_goes_on(p, at + done, size - done);
+  }
+  *n = done;
+  return want;
+}
+
+/* ---- what the session asks ---- */
+
+bool pg_is_asked(const struct pg *p) {
+  if (p->is_copying_in) return pg_queue_has_ended(p);
+  if (p->is_copying_both) return pg_queue_has_ready(p);
+  return p->current == CURRENT_QUERY || pg_queue_has_ready(p) || (p->is_flushed && p->count > 0);
+}
+
+const char *pg_why(const struct pg *p, char *to, size_t room) {
+  const char *side = p->fault & FAULT_SERVER ? "server" : "client";
+  char type[8];
+  bool is_letter = p->fault_type > ' ' && p->fault_type < 127;
+  snprintf(type, sizeof type, is_letter ? "'%c'" : "0x%02x", p->fault_type);
+  switch (p->fault & ~FAULT_SERVER) {
+    case FAULT_TYPE: snprintf(to, room, "the %s sent a message of type %s", side, type); break;
+    case FAULT_LENGTH:
+      snprintf(to, room, "the %s sent a message of type %s with a length of %u", side, type,
+               p->fault_value);
+      break;
+    case FAULT_STATUS:
+      snprintf(to, room, "the %s sent a ReadyForQuery with a status of 0x%02x", side,
+               p->fault_value);
+      break;
+    default: snprintf(to, room, "nothing is wrong"); break;
+  }
+  return to;
+}
