@@ -1,0 +1,114 @@
+/* compare.c: what is different between two settings. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "config/reading.h"
+
+static bool is_same_tenants(const struct gate_settings *a, const struct gate_settings *b) {
+  if (a->tenant_count != b->tenant_count) return false;
+  for (size_t i = 0; i < a->tenant_count; i++) {
+    const struct tenant_settings *s = &a->tenants[i], *t = &b->tenants[i];
+    if (strcmp(s->name, t->name) != 0 || s->limit != t->limit || s->weight != t->weight ||
+        s->cost != t->cost) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* One gate, as it was and as it is; what has changed is added to the line. */
+static enum gate_change compare_gate(struct lines *summary, const struct gate_settings *old,
+                                     const struct gate_settings *now) {
+  enum gate_change change = GATE_SAME;
+  for (size_t i = 0; i < options_count(); i++) {
+    const struct option *o = &options_table[i];
+    if (o->owner != OPTION_OF_GATE || option_is_equal(o, old, now)) continue;
+    lines_add(summary, "%s of gate %s", o->name, now->name);
+    if (o->kind == OPTION_LISTEN) {
+      change = GATE_REBOUND;
+    } else if (change == GATE_SAME) {
+      change = GATE_CHANGED;
+    }
+  }
+  if (is_same_tenants(old, now)) return change;
+  lines_add(summary, "tenants of gate %s", now->name);
+  return change == GATE_SAME ? GATE_CHANGED : change;
+}
+
+static void compare_gates(struct settings_difference *d, struct lines *summary,
+                          const struct settings *old, const struct settings *now) {
+  for (size_t i = 0; i < now->gate_count; i++) {
+    const struct gate_settings *before = settings_gate(old, now->gates[i].name);
+    struct gate_difference *one = &d->gates[d->gate_count++];
+    one->name = now->gates[i].name;
+    one->change = GATE_ADDED;
+    if (before != NULL) one->change = compare_gate(summary, before, &now->gates[i]);
+    if (before == NULL) lines_add(summary, "gate %s added", one->name);
+  }
+  for (size_t i = 0; i < old->gate_count; i++) {
+    if (settings_gate(now, old->gates[i].name) != NULL) continue;
+    d->gates[d->gate_count++] = (struct gate_difference){old->gates[i].name, GATE_REMOVED};
+    lines_add(summary, "gate %s removed", old->gates[i].name);
+  }
+}
+
+/* The token is compared, too, and never named by its value. */
+static bool is_same_token(const struct settings *old, const struct settings *now) {
+  if (old->token == NULL || now->token == NULL) return old->token == now->token;
+  return strcmp(old->token, now->token) == 0;
+}
+
+static void compare_process(struct lines *summary, struct lines *restart,
+                            const struct settings *old, const struct settings *now) {
+  for (size_t i = 0; i < options_count(); i++) {
+    const struct option *o = &options_table[i];
+    if (o->owner != OPTION_OF_PROCESS || option_is_equal(o, old, now)) continue;
+    lines_add(o->needs_restart ? restart : summary, "%s", o->name);
+  }
+  if (!is_same_token(old, now)) lines_add(summary, "the token");
+}
+
+/* Lines become words behind commas. */
+static char *on_one_line(const struct lines *l) {
+  char *text = NULL;
+  size_t n = 0;
+  if (l->text == NULL) return NULL;
+  text = malloc(l->length + l->count + 1);
+  for (const char *at = l->text; text != NULL && *at != '\0'; at++) {
+    if (*at == '\n') {
+      text[n++] = ',';
+      text[n++] = ' ';
+    } else {
+      text[n++] = *at;
+    }
+  }
+  if (text != NULL) text[n] = '\0';
+  return text;
+}
+
+bool settings_compare(struct settings_difference *out, const struct settings *old,
+                      const struct settings *now) {
+  struct lines summary = {0}, restart = {0};
+  *out = (struct settings_difference){0};
+  out->gates = calloc(old->gate_count + now->gate_count + 1, sizeof *out->gates);
+  if (out->gates != NULL) {
+    compare_process(&summary, &restart, old, now);
+    compare_gates(out, &summary, old, now);
+    out->summary = on_one_line(&summary);
+    out->restart = on_one_line(&restart);
+  }
+  bool is_whole = out->gates != NULL && !summary.is_short && !restart.is_short &&
+                  (out->summary == NULL) == (summary.text == NULL) &&
+                  (out->restart == NULL) == (restart.text == NULL);
+  free(summary.text);
+  free(restart.text);
+  if (!is_whole) settings_difference_free(out);
+  return is_whole;
+}
+
+void settings_difference_free(struct settings_difference *d) {
+  free(d->gates);
+  free(d->summary);
+  free(d->restart);
+  *d = (struct settings_difference){0};
+}

@@ -1,0 +1,389 @@
+/* options.c: the table of all options. Where its text says `x`, x is printed as code. */
+#define _GNU_SOURCE /* strcasecmp */
+#include "config/options.h"
+
+#include <openssl/ssl.h>
+#include <string.h>
+#include <strings.h>
+
+#include "config/command.h"
+#include "config/settings.h"
+
+/* ---- words ---- */
+
+static const struct option_word protocol_words[] = {
+    {"tcp", PROTOCOL_TCP}, {"postgres", PROTOCOL_POSTGRES}, {"redis", PROTOCOL_REDIS}, {NULL, 0}};
+static const struct option_word refuse_words[] = {{"close", REFUSE_CLOSE},
+                                                  {"postgres", REFUSE_POSTGRES},
+                                                  {"redis", REFUSE_REDIS},
+                                                  {"http", REFUSE_HTTP},
+                                                  {NULL, 0}};
+static const struct option_word half_close_words[] = {
+    {"leave", HALF_CLOSE_LEAVE}, {"keep", HALF_CLOSE_KEEP}, {NULL, 0}};
+static const struct option_word proxy_words[] = {
+    {"no", PROXY_HEADER_NO}, {"v2", PROXY_HEADER_V2}, {NULL, 0}};
+static const struct option_word tls_words[] = {
+    {"off", TLS_MODE_OFF}, {"server", TLS_MODE_SERVER}, {"pass", TLS_MODE_PASS}, {NULL, 0}};
+static const struct option_word tls_min_words[] = {
+    {"1.2", TLS1_2_VERSION}, {"1.3", TLS1_3_VERSION}, {NULL, 0}};
+static const struct option_word tenant_by_words[] = {
+    {"none", TENANT_BY_NONE}, {"source", TENANT_BY_SOURCE},     {"port", TENANT_BY_PORT},
+    {"user", TENANT_BY_USER}, {"database", TENANT_BY_DATABASE}, {NULL, 0}};
+static const struct option_word io_words[] = {
+    {"auto", IO_AUTO}, {"epoll", IO_EPOLL}, {"uring", IO_URING}, {NULL, 0}};
+static const struct option_word format_words[] = {
+    {"text", LOG_TEXT}, {"json", LOG_JSON}, {NULL, 0}};
+static const struct option_word level_words[] = {
+    {"error", LOG_ERROR}, {"warn", LOG_WARN}, {"info", LOG_INFO}, {"debug", LOG_DEBUG}, {NULL, 0}};
+static const struct option_word sandbox_words[] = {
+    {"no", SANDBOX_NO}, {"yes", SANDBOX_YES}, {"require", SANDBOX_REQUIRE}, {NULL, 0}};
+
+/* ---- the table ---- */
+
+#define MS UINT64_C(1000000)
+#define YEAR UINT64_C(31536000000000000)
+
+#define GATE(member) .owner = OPTION_OF_GATE, .offset = offsetof(struct gate_settings, member)
+#define PROCESS(member) .owner = OPTION_OF_PROCESS, .offset = offsetof(struct settings, member)
+#define TENANT(member) .owner = OPTION_OF_TENANT, .offset = offsetof(struct tenant_settings, member)
+#define CLIENT(member) .owner = OPTION_OF_CLIENT, .offset = offsetof(struct client_settings, member)
+#define NUMBER(from, to) .kind = OPTION_NUMBER, .argument = "N", .least = (from), .most = (to)
+#define TIME .kind = OPTION_TIME, .argument = "TIME", .least = 1, .most = YEAR, .can_be_zero = true
+#define TIME_FROM(ns) .kind = OPTION_TIME, .argument = "TIME", .least = (ns), .most = YEAR
+#define WORD(list, named) .kind = OPTION_WORD, .words = (list), .argument = (named)
+#define YES_NO .kind = OPTION_YES, .argument = "yes|no"
+
+/* clang-format off */
+const struct option options_table[] = {
+  {.name = "listen", GATE(listen), .kind = OPTION_LISTEN, .group = "The gate", .argument = "ADDRESS",
+   .help = "where clients come to, as :6432; may be given several times",
+   .manual =
+     "Where clients connect to: `:6432` (every address of this machine), `127.0.0.1:6432`, "
+     "`[::1]:6432`, `unix:/run/x.sock`, `unix:@name` (an abstract name), or `fd:NAME` (a socket "
+     "that systemd has opened; NAME is its `FileDescriptorName=`). A port of 0 is one that the "
+     "system chooses; the log says which. Several addresses stand behind commas in the file, or "
+     "the option is given several times; all of them share one limit and one queue. Each gate "
+     "needs one. A reload opens new addresses and closes those that are gone."},
+  {.name = "to", GATE(to), .kind = OPTION_SERVER, .group = "The gate", .argument = "ADDRESS",
+   .help = "the server, as 127.0.0.1:5432 or db.example:5432",
+   .manual =
+     "The server that clients are connected to: `127.0.0.1:5432`, `[::1]:5432`, "
+     "`db.example:5432`, or `unix:/run/postgresql/.s.PGSQL.5432`. A name is looked up for each "
+     "connection. Each gate needs one."},
+  {.name = "protocol", GATE(protocol), WORD(protocol_words, "tcp|postgres|redis"),
+   .group = "The gate", .preset = "tcp",
+   .help = "what a permit is for: a connection, a transaction, a burst",
+   .manual =
+     "What a permit is held for. `tcp`: the life of a connection, whatever is spoken on it. "
+     "`postgres`: a transaction; clients stay connected, and every client has a server connection "
+     "of its own, so that everything of a session keeps working. `redis`: a burst of commands, "
+     "`MULTI` to `EXEC` being one."},
+  {.name = "limit", GATE(limit), NUMBER(1, 1000000), .group = "The gate", .preset = "100",
+   .help = "permits: how many clients use the server at once",
+   .manual =
+     "Permits: as many clients use the server at the same time. It is exact over all threads. "
+     "When it is lowered, those that hold permits keep them, and nobody is admitted before fewer "
+     "than the new limit are held; until then `debt` says by how many it is exceeded."},
+  {.name = "queue", GATE(queue), NUMBER(0, 1000000), .group = "The gate", .preset = "1000",
+   .help = "how many clients may wait for a permit",
+   .manual =
+     "How many clients may wait for a permit; one more is refused with `queue-full`. 0: a client "
+     "is refused at once when no permit is free."},
+  {.name = "queue-timeout", GATE(queue_timeout_ns), TIME, .group = "The gate", .preset = "5s",
+   .help = "how long a client waits for a permit; 0: without end",
+   .manual =
+     "How long a client waits for a permit before it is refused with `queue-timeout`; 0: without "
+     "end. Shorter than what the client itself has patience for, so that it is told why."},
+  {.name = "clients", GATE(clients), NUMBER(1, 1000000), .group = "The gate", .preset = "10000",
+   .help = "how many clients may be connected",
+   .manual =
+     "How many clients may be connected at once, those that hold permits and those that wait "
+     "among them; one more is refused with `clients`."},
+
+  {.name = "connect-timeout", GATE(connect_timeout_ns), TIME, .group = "Time limits",
+   .preset = "5s", .help = "to connect to the server; 0: none",
+   .manual =
+     "How long it may take to look up the server's name and to connect. 0: until the system "
+     "gives up."},
+  {.name = "server-timeout", GATE(server_timeout_ns), TIME, .group = "Time limits", .preset = "0",
+   .help = "the server owes an answer and says nothing",
+   .manual =
+     "How long the server may say nothing while a client waits for its answer. Longer than the "
+     "longest query. 0: without end."},
+  {.name = "idle-timeout", GATE(idle_timeout_ns), TIME, .group = "Time limits", .preset = "0",
+   .help = "no byte in either direction",
+   .manual =
+     "How long a connection may be without a byte in either direction. 0: without end. In the "
+     "mode `tcp` an idle connection holds a permit, so a limit makes sense there."},
+  {.name = "idle-in-transaction", GATE(idle_in_transaction_ns), TIME, .group = "Time limits",
+   .preset = "0", .help = "postgres: the client is silent in a transaction",
+   .manual =
+     "How long a client may be silent inside a transaction, where it holds a permit. Then it gets "
+     "FATAL 25P03, its connection is closed, and the server rolls back. 0: without end. Only with "
+     "`protocol = postgres`."},
+  {.name = "login-timeout", GATE(login_timeout_ns), TIME, .group = "Time limits", .preset = "10s",
+   .help = "until a client has said what it is",
+   .manual =
+     "How long a client may take for its PROXY header, the TLS handshake, and, with `protocol = "
+     "postgres`, the startup and the authentication. 0: without end, which lets clients that "
+     "never speak stay."},
+  {.name = "max-age", GATE(max_age_ns), TIME, .group = "Time limits", .preset = "0",
+   .help = "a connection ends when it is older and holds no permit",
+   .manual =
+     "How old a connection may become. It is ended at the next moment at which it holds no permit; "
+     "in the mode `tcp`, when the age is reached. So clients spread over servers that have come "
+     "later. 0: any age."},
+  {.name = "drain-timeout", GATE(drain_timeout_ns), TIME, .group = "Time limits", .preset = "30s",
+   .help = "what SIGTERM leaves to those who are connected",
+   .manual =
+     "How long clients that are connected when voltgate drains (SIGTERM, `voltgate drain`, or a "
+     "gate that a reload takes away) may take to finish. Then they are cut off. 0: without end."},
+
+  {.name = "refuse", GATE(refuse), WORD(refuse_words, "HOW"), .group = "Refusals and overload",
+   .preset_words = "by protocol; tcp: close",
+   .help = "how a refusal is said: close, postgres, redis, http",
+   .manual =
+     "How a client is told that it is refused. `postgres`: an ErrorResponse with an SQLSTATE and "
+     "a message that has the values; `redis`: an error reply; `http`: 503 with Retry-After; "
+     "`close`: the connection ends without words. If it is not given, the protocol says it; in "
+     "the mode `tcp` that is `close`. A gate with `protocol = postgres` or `redis` can only "
+     "have that or `close`."},
+  {.name = "half-close", GATE(half_close), WORD(half_close_words, "leave|keep"),
+   .group = "Refusals and overload", .preset = "leave",
+   .help = "a queued client that sends no more: leaves or keeps its place",
+   .manual =
+     "What a client means that shuts its sending side down while it is queued. `leave`: it has "
+     "hung up, and leaves the queue at once. `keep`: it has said all, and waits for the answer "
+     "(`nc -N`); then a client that is gone is found only by a reset."},
+  {.name = "breaker", GATE(breaker_failures), NUMBER(0, 1000000), .group = "Refusals and overload",
+   .preset = "3", .help = "connect failures in a row that open the breaker; 0: off",
+   .manual =
+     "After so many failures in a row to connect to the server it is taken to be away: all that "
+     "are queued and all that come are refused at once, with the reason, until it is back. 0: "
+     "never."},
+  {.name = "breaker-retry", GATE(breaker_retry_ns), TIME_FROM(10 * MS),
+   .group = "Refusals and overload", .preset = "250ms",
+   .help = "how often it is looked whether the server is back",
+   .manual = "While the breaker is open: how often voltgate tries to connect. From `10ms`."},
+  {.name = "shed-target", GATE(shed_target_ns), TIME, .group = "Refusals and overload",
+   .preset = "0", .help = "controlled delay: the wait that is fine; 0: off",
+   .manual =
+     "Controlled delay (CoDel). While even the shortest wait within a `shed-interval` was above "
+     "this target, a client that has waited twice the target is refused with `shed` when its "
+     "turn comes. The order among those that are served stays that of their arrival. 0: off."},
+  {.name = "shed-interval", GATE(shed_interval_ns), TIME_FROM(MS),
+   .group = "Refusals and overload", .preset = "100ms", .help = "the interval of shed-target",
+   .manual = "The interval of `shed-target`; at least the target. From `1ms`."},
+
+  {.name = "tenant-by", GATE(tenant_by), .kind = OPTION_TENANT_BY, .words = tenant_by_words,
+   .group = "Tenants", .argument = "WHAT", .preset = "none",
+   .help = "none, source[/BITS], port, user, database",
+   .manual =
+     "What tells tenants apart, who then get permits in fair turns. `source`: the client's "
+     "address; `source/24`: the first 24 bits of an IPv4 address (of an IPv6 address: see "
+     "`tenant-by-ipv6-bits`). `port`: the port that the client came to. `user`, `database`: of "
+     "the startup packet, with `protocol = postgres`. `none`: there are no tenants."},
+  {.name = "tenant-by-ipv6-bits", GATE(tenant_ipv6_bits), NUMBER(1, 128), .group = "Tenants",
+   .preset = "64", .help = "bits of an IPv6 source that are one tenant",
+   .manual = "With `tenant-by = source`: how many bits of an IPv6 address are one tenant."},
+  {.name = "tenant-limit", GATE(tenant_default.limit), NUMBER(0, 1000000), .group = "Tenants",
+   .preset = "0", .help = "permits of each tenant; 0: the gate's limit only",
+   .manual =
+     "How many permits each tenant may hold that has no section of its own. 0: as many as the "
+     "gate has."},
+  {.name = "tenant-weight", GATE(tenant_default.weight), NUMBER(1, 1000), .group = "Tenants",
+   .preset = "1", .help = "turns of each tenant",
+   .manual =
+     "How many places a tenant that has no section of its own may have at once in the gate's "
+     "queue: its share when all are busy, against the weights of the others."},
+  {.name = "tenant-max", GATE(tenant_max), NUMBER(1, 1000000), .group = "Tenants",
+   .preset = "1000", .help = "tenants that are told apart; more are `other`",
+   .manual =
+     "How many tenants are told apart at the same time; those beyond share the tenant `other`."},
+
+  {.name = "proxy-in", GATE(proxy_in), WORD(proxy_words, "no|v2"), .group = "PROXY protocol and TLS",
+   .preset = "no", .help = "clients send a PROXY header",
+   .manual =
+     "`v2`: each client must begin with a header of the PROXY protocol, version 2 (version 1 is "
+     "understood, too), and the address in it is the client's. Only behind a proxy that sends "
+     "it: a client that sends its own can pretend to be any."},
+  {.name = "proxy-out", GATE(proxy_out), WORD(proxy_words, "no|v2"),
+   .group = "PROXY protocol and TLS", .preset = "no", .help = "the server gets a PROXY header",
+   .manual = "`v2`: the server gets a header of the PROXY protocol, version 2, first."},
+  {.name = "tls", GATE(tls), WORD(tls_words, "off|server|pass"), .group = "PROXY protocol and TLS",
+   .preset = "off", .help = "TLS towards clients",
+   .manual =
+     "`server`: voltgate is the TLS server for clients, by `tls-cert` and `tls-key`; what it "
+     "sends to the server is in the clear. `pass`: with `protocol = postgres`, clients and server "
+     "speak TLS end to end; voltgate cannot see transactions then, so that such a connection "
+     "holds a permit for its life. `off`: a PostgreSQL client that asks is answered no."},
+  {.name = "tls-cert", GATE(tls_cert), .kind = OPTION_FILE, .argument = "FILE",
+   .group = "PROXY protocol and TLS", .help = "the certificate and its chain, PEM",
+   .manual = "With `tls = server`: the certificate and its chain, PEM. A reload reads it again."},
+  {.name = "tls-key", GATE(tls_key), .kind = OPTION_FILE, .argument = "FILE",
+   .group = "PROXY protocol and TLS", .help = "its private key, PEM",
+   .manual = "With `tls = server`: the certificate's private key, PEM. A reload reads it again."},
+  {.name = "tls-min", GATE(tls_min), WORD(tls_min_words, "1.2|1.3"),
+   .group = "PROXY protocol and TLS", .preset = "1.2", .help = "the oldest version of TLS",
+   .manual = "With `tls = server`: the oldest version that a client may speak."},
+  {.name = "tls-required", GATE(tls_required), YES_NO, .group = "PROXY protocol and TLS",
+   .preset = "no", .help = "postgres: refuse clients that do not ask for TLS",
+   .manual =
+     "With `tls = server` and `protocol = postgres`: whether clients that do not ask for TLS are "
+     "refused. In the other modes TLS is always required."},
+
+  {.name = "config", PROCESS(config), .kind = OPTION_FILE, .argument = "FILE",
+   .group = "The process", .help = "read gates and options from an INI file",
+   .manual =
+     "Read gates and options from this file. Options of the command line go before those of the "
+     "file; options of a gate are of the gate `main`, which is in the file or is made by them."},
+  {.name = "workers", PROCESS(workers), NUMBER(1, VOLT_RT_WORKERS_MAX), .group = "The process",
+   .preset_words = "as many as CPUs, 8 at most", .needs_restart = true, .help = "threads",
+   .manual = "Threads that serve clients."},
+  {.name = "io", PROCESS(io), WORD(io_words, "auto|epoll|uring"), .group = "The process",
+   .preset = "epoll", .needs_restart = true, .help = "how the kernel is asked",
+   .manual =
+     "How the kernel is asked for I/O: `epoll`, `uring` (io_uring; voltgate does not start where "
+     "it is not allowed), or `auto` (io_uring where it is allowed)."},
+  {.name = "metrics", PROCESS(metrics), .kind = OPTION_ADMIN, .argument = "ADDRESS",
+   .group = "The process", .preset_words = "none", .needs_restart = true,
+   .help = "the admin side: page, /status, /metrics; :9090 is 127.0.0.1:9090",
+   .manual =
+     "Where the admin side listens: the page, `/status`, `/queue`, `/metrics`, `/health`. `:9090` "
+     "means `127.0.0.1:9090`; any other address has to be written out; `unix:PATH` works, too. "
+     "Whoever can reach it can look; changes need the token."},
+  {.name = "token-file", PROCESS(token_file), .kind = OPTION_FILE, .argument = "FILE",
+   .group = "The process", .help = "its first line is the token that allows changes",
+   .manual =
+     "The file whose first line is the token that allows changes by the admin side. Nobody but "
+     "its owner may read it (mode 0600). Without it, the variable `VOLTGATE_TOKEN` of the "
+     "environment is the token; without both, nothing can be changed. There is no option that "
+     "takes the token itself, because others could see it in the list of processes."},
+  {.name = "user", PROCESS(user), .kind = OPTION_TEXT, .argument = "NAME", .group = "The process",
+   .needs_restart = true, .help = "become this user when all is open",
+   .manual =
+     "Become this user when listeners and logs are open. Not needed where systemd starts "
+     "voltgate as a user of its own."},
+  {.name = "group", PROCESS(group), .kind = OPTION_TEXT, .argument = "NAME",
+   .group = "The process", .preset_words = "the user's", .needs_restart = true,
+   .help = "become this group", .manual = "Become this group, and leave all others."},
+  {.name = "sandbox", PROCESS(sandbox), WORD(sandbox_words, "no|yes|require"),
+   .group = "The process", .preset = "no", .needs_restart = true,
+   .help = "seccomp and Landlock",
+   .manual =
+     "Give up what is not needed any more, by seccomp and Landlock. `yes`: as far as the kernel "
+     "has them; the log says what it has not. `require`: do not start without them."},
+  {.name = "nofile", PROCESS(nofile), NUMBER(64, 1048576), .group = "The process",
+   .preset_words = "the hard limit", .needs_restart = true, .help = "descriptors that may be open",
+   .manual =
+     "The limit of open descriptors. In the mode `tcp` a client that holds a permit needs two, "
+     "one that waits needs one; with `postgres` and `redis` each client needs two."},
+  {.name = "handover", PROCESS(handover), .kind = OPTION_SOCKET, .argument = "PATH",
+   .group = "The process", .needs_restart = true,
+   .help = "let a later process take the listeners over here",
+   .manual =
+     "A unix socket (mode 0600) at which a later voltgate takes the listeners over, so that a "
+     "restart refuses no connection."},
+  {.name = "take-over", PROCESS(take_over), .kind = OPTION_SOCKET, .argument = "PATH",
+   .group = "The process", .needs_restart = true,
+   .help = "take the listeners over from the process there",
+   .manual =
+     "Take the listeners over from the voltgate that serves this path; it drains then. If there "
+     "is none, open them as always."},
+
+  {.name = "log", PROCESS(log.path), .kind = OPTION_OUTPUT, .argument = "FILE|-|none",
+   .group = "Logs", .preset = "-", .help = "what happens; -: standard error",
+   .manual = "Where the log goes to: a file, `-` (standard error), or `none`."},
+  {.name = "log-format", PROCESS(log.format), WORD(format_words, "text|json"), .group = "Logs",
+   .preset = "text", .help = "its form", .manual = "The form of the log: text, or JSON lines."},
+  {.name = "log-level", PROCESS(log.level), WORD(level_words, "LEVEL"), .group = "Logs",
+   .preset = "info", .help = "error, warn, info, debug",
+   .manual = "What is logged: `error`, `warn`, `info` or `debug`, each with those before it."},
+  {.name = "access-log", PROCESS(access.path), .kind = OPTION_OUTPUT, .argument = "FILE|-|none",
+   .group = "Logs", .preset = "none", .help = "a line for each connection that ends",
+   .manual = "Where a line for each connection that has ended goes to."},
+  {.name = "access-format", PROCESS(access.format), WORD(format_words, "text|json"),
+   .group = "Logs", .preset = "text", .help = "its form",
+   .manual = "The form of the access log: text (logfmt), or JSON lines with the same keys."},
+
+  {.name = "limit", TENANT(limit), NUMBER(0, 1000000), .group = "A tenant's section",
+   .preset = "0", .help = "permits of this tenant; 0: the gate's limit only",
+   .manual = "How many permits this tenant may hold. 0: as many as the gate has."},
+  {.name = "weight", TENANT(weight), NUMBER(1, 1000), .group = "A tenant's section",
+   .preset = "1", .help = "its share, against the weights of others",
+   .manual = "How many places this tenant may have at once in the gate's queue."},
+  {.name = "cost", TENANT(cost), NUMBER(1, 1000000), .group = "A tenant's section",
+   .preset = "1", .help = "permits that each of its clients takes",
+   .manual = "How many permits each client of this tenant takes."},
+
+  {.name = "admin", CLIENT(admin), .kind = OPTION_ADMIN, .argument = "ADDRESS",
+   .group = "Commands that ask", .preset = "127.0.0.1:9090",
+   .help = "the admin side of the voltgate that is asked",
+   .manual = "The address that `--metrics` of the running voltgate has."},
+  {.name = "token-file", CLIENT(token_file), .kind = OPTION_FILE, .argument = "FILE",
+   .group = "Commands that ask", .help = "the token that allows changes",
+   .manual =
+     "The file whose first line is the token; or `VOLTGATE_TOKEN` in the environment. `limit`, "
+     "`reload` and `drain` need it."},
+  {.name = "interval", CLIENT(interval_ns), TIME_FROM(100 * MS), .group = "Commands that ask",
+   .preset = "1s", .help = "top: how often it looks",
+   .manual = "`top`: how often it looks. From `100ms`."},
+  {.name = "once", CLIENT(is_once), .kind = OPTION_FLAG, .group = "Commands that ask",
+   .help = "top: look once, and end", .manual = "`top`: look once, print, and end."},
+};
+/* clang-format on */
+
+size_t options_count(void) {
+  _Static_assert(sizeof options_table / sizeof *options_table <= OPTIONS_MOST, "too many options");
+  return sizeof options_table / sizeof *options_table;
+}
+
+/* ---- names ---- */
+
+const struct option *options_find(const char *name, unsigned owners) {
+  for (size_t i = 0; i < options_count(); i++) {
+    const struct option *o = &options_table[i];
+    if ((o->owner & owners) != 0 && strcmp(o->name, name) == 0) return o;
+  }
+  return NULL;
+}
+
+enum { NAME_MOST = 40 };
+
+/* How many letters have to be changed, added, left out or swapped with their neighbour. */
+static unsigned distance(const char *one, const char *other) {
+  size_t m = strlen(one), n = strlen(other);
+  unsigned row[3][NAME_MOST + 1];
+  for (size_t j = 0; j <= n; j++) row[0][j] = (unsigned)j;
+  for (size_t i = 1; i <= m; i++) {
+    unsigned *now = row[i % 3], *last = row[(i + 2) % 3], *before = row[(i + 1) % 3];
+    now[0] = (unsigned)i;
+    for (size_t j = 1; j <= n; j++) {
+      unsigned best = last[j - 1] + (one[i - 1] != other[j - 1]);
+      if (last[j] + 1 < best) best = last[j] + 1;
+      if (now[j - 1] + 1 < best) best = now[j - 1] + 1;
+      bool is_swapped = i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
+      if (is_swapped && before[j - 2] + 1 < best) best = before[j - 2] + 1;
+      now[j] = best;
+    }
+  }
+  return row[m % 3][n];
+}
+
+const char *options_nearest(const char *name, unsigned owners) {
+  const char *nearest = NULL;
+  size_t length = strlen(name);
+  if (length < 2 || length > NAME_MOST) return NULL;
+  unsigned best = length <= 4 ? 2 : length <= 8 ? 3 : 4;
+  for (size_t i = 0; i < options_count(); i++) {
+    const struct option *o = &options_table[i];
+    if ((o->owner & owners) == 0) continue;
+    unsigned d = distance(name, o->name);
+    if (d >= 2 && strncmp(o->name, name, length) == 0) d = 1; /* its beginning */
+    if (d < best) {
+      best = d;
+      nearest = o->name;
+    }
+  }
+  return nearest;
+}
