@@ -16,6 +16,8 @@ static const struct text field_names[FIELD_COUNT] = {
     [FIELD_IF_UNMODIFIED_SINCE] = {"if-unmodified-since", 19},
     [FIELD_IF_RANGE] = {"if-range", 8},
     [FIELD_RANGE] = {"range", 5},
+    [FIELD_AUTHORIZATION] = {"authorization", 13},
+    [FIELD_ORIGIN] = {"origin", 6},
 };
 
 void request_begin(struct request *r) {
@@ -30,7 +32,7 @@ static enum method method_of(struct text name) {
     enum method method;
   } methods[] = {
       {{"GET", 3}, METHOD_GET},     {{"HEAD", 4}, METHOD_HEAD},   {{"OPTIONS", 7}, METHOD_OPTIONS},
-      {{"POST", 4}, METHOD_OTHER},  {{"PUT", 3}, METHOD_OTHER},   {{"DELETE", 6}, METHOD_OTHER},
+      {{"POST", 4}, METHOD_POST},   {{"PUT", 3}, METHOD_PUT},     {{"DELETE", 6}, METHOD_OTHER},
       {{"PATCH", 5}, METHOD_OTHER}, {{"TRACE", 5}, METHOD_OTHER},
   };
   for (size_t i = 0; i < sizeof methods / sizeof *methods; i++) {

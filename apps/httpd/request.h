@@ -16,11 +16,13 @@ enum method {
   METHOD_GET,
   METHOD_HEAD,
   METHOD_OPTIONS,
-  METHOD_OTHER,  /* known, and possible with no resource here */
+  METHOD_POST,
+  METHOD_PUT,
+  METHOD_OTHER,  /* known, and possible with no resource of any program here */
   METHOD_UNKNOWN /* or CONNECT */
 };
 
-/* The fields that this server looks at. Those of the second group are read when they are needed. */
+/* The fields that programs here look at. Those of the second group are read when they are needed. */
 enum field {
   FIELD_HOST,
   FIELD_CONNECTION,
@@ -34,6 +36,8 @@ enum field {
   FIELD_IF_UNMODIFIED_SINCE,
   FIELD_IF_RANGE,
   FIELD_RANGE,
+  FIELD_AUTHORIZATION,
+  FIELD_ORIGIN,
   FIELD_COUNT
 };
 

@@ -71,7 +71,7 @@ static size_t unread(const struct session *s) {
 static int status_of(const struct request *r) {
   if (r->is_expectation_unknown) return 417;
   if (r->method == METHOD_UNKNOWN) return 501;
-  if (r->method == METHOD_OTHER) return 405;
+  if (r->method > METHOD_OPTIONS) return 405;
   return 0;
 }
 
