@@ -10,7 +10,7 @@
 #ifndef VOLTGATE_ADMIN_ADMIN_H
 #define VOLTGATE_ADMIN_ADMIN_H
 
-#include <stdbool.h>
+#include "config/command.h"
 
 struct admin;
 struct program;
@@ -27,18 +27,16 @@ int admin_start(struct admin **out, struct program *p, const char *address, int 
 /* Where it listens, as text; a port of 0 is resolved. */
 const char *admin_address(const struct admin *a);
 
-/* The socket that listens, for a later process that takes over. */
-int admin_number(const struct admin *a);
+/* The socket that listens, for a later process that takes over. From now on the path of a unix
+ * socket is not removed in the end. */
+int admin_number(struct admin *a);
 
 /* Stop to listen, end what is under way, free all. Blocks until a request that is at work on the
  * blocking pool has ended. a: NULL is fine. Threads: one, which is no worker. */
 void admin_stop(struct admin *a);
 
-/* Whether this word is a command that asks a running voltgate: top, limit, reload, drain, status. */
-bool admin_is_command(const char *word);
-
-/* Run it. argv[0]: the word. Returns the exit code: 0 done, 1 not done (the reason is on standard
- * error), 2 wrong usage. */
-int admin_command(int argc, char *const *argv);
+/* Run a command that asks a running voltgate: COMMAND_TOP, _LIMIT, _RELOAD, _DRAIN, _STATUS. Returns
+ * the exit code: 0 done, 1 not done (the reason is on standard error). */
+int admin_command(enum command_kind kind, const struct client_settings *c);
 
 #endif

@@ -1,0 +1,466 @@
+/* answer.c: what is answered to a request.
+ *
+ * A poll decides which answer it is, and whether it is allowed. What has to be counted, written or
+ * read from a file is done by answer_work(), on the blocking pool. Nothing of a request comes back
+ * in an answer but numbers that were read from it. */
+#include "admin/answer.h"
+
+#include <stdlib.h>
+
+#include "../httpd/date.h"
+#include "admin/guard.h"
+#include "admin/metrics.h"
+#include "admin/page.h"
+#include "admin/policy.h"
+#include "admin/status.h"
+#include "process/log.h"
+
+#define JSON_TYPE "application/json; charset=utf-8"
+#define TEXT_TYPE "text/plain; charset=utf-8"
+#define LIMIT_MAX 1000000
+
+void answers_init(struct answers *from, struct program *p) {
+  *from = (struct answers){.program = p};
+  history_init(&from->history);
+  resources_open(&from->resources);
+  policy_write(from->page_policy, sizeof from->page_policy, page_html, page_html_size);
+}
+
+void answers_destroy(struct answers *from) {
+  history_destroy(&from->history);
+  resources_close(&from->resources);
+}
+
+/* ---- answers ---- */
+
+static void fail(struct answer *a, int status, const char *words) {
+  struct json j = {.to = &a->text};
+  a->status = status;
+  a->type = JSON_TYPE;
+  a->text.size = 0;
+  json_object(&j, NULL);
+  json_false(&j, "ok");
+  json_string(&j, "error", words);
+  json_object_end(&j);
+  OUTPUT(&a->text, "\n");
+}
+
+void answer_fail(struct answer *a, int status, const char *words) {
+  fail(a, status, words);
+}
+
+static void succeed(struct answer *a, const char *type) {
+  a->status = 200;
+  a->type = type;
+}
+
+/* ---- routes ---- */
+
+static const struct {
+  const char *path;
+  enum route route;
+} fixed_routes[] = {
+    {"", ROUTE_PAGE},           {"metrics", ROUTE_METRICS}, {"status", ROUTE_STATUS},
+    {"queue", ROUTE_QUEUE},     {"history", ROUTE_HISTORY}, {"health", ROUTE_HEALTH},
+    {"reload", ROUTE_RELOAD},   {"drain", ROUTE_DRAIN},
+};
+
+static bool is_change(enum route route) {
+  return route >= ROUTE_SET_LIMIT;
+}
+
+static const char *allowed(enum route route) {
+  if (!is_change(route)) return "GET, HEAD";
+  return route == ROUTE_RELOAD || route == ROUTE_DRAIN ? "POST" : "PUT";
+}
+
+static bool is_allowed(enum route route, enum method method) {
+  if (!is_change(route)) return method == METHOD_GET || method == METHOD_HEAD;
+  return method == (route == ROUTE_RELOAD || route == ROUTE_DRAIN ? METHOD_POST : METHOD_PUT);
+}
+
+/* Whether text ends with the other; then it is cut off. */
+static bool cut_end(char *text, const char *end) {
+  size_t size = strlen(text), cut = strlen(end);
+  if (size < cut || strcmp(text + size - cut, end) != 0) return false;
+  text[size - cut] = '\0';
+  return true;
+}
+
+/* gates/NAME/limit, gates/NAME/queue, gates/NAME/tenants/T/limit. A tenant's name may have slashes,
+ * a gate's has none. The path is cut into pieces in place. */
+static enum route find_gate_route(struct answer *a, char *path) {
+  static const char beginning[] = "gates/", tenants[] = "tenants/";
+  if (strncmp(path, beginning, sizeof beginning - 1) != 0) return ROUTE_NONE;
+  char *name = path + sizeof beginning - 1;
+  char *slash = strchr(name, '/');
+  if (slash == NULL) return ROUTE_NONE;
+  char *what = slash + 1;
+  enum route route = ROUTE_NONE;
+  if (strcmp(what, "limit") == 0) {
+    route = ROUTE_SET_LIMIT;
+  } else if (strcmp(what, "queue") == 0) {
+    route = ROUTE_SET_QUEUE;
+  } else if (strncmp(what, tenants, sizeof tenants - 1) == 0 && cut_end(what, "/limit")) {
+    a->tenant = what + sizeof tenants - 1;
+    route = ROUTE_SET_TENANT;
+  }
+  if (route == ROUTE_NONE) return ROUTE_NONE;
+  *slash = '\0';
+  a->gate = program_gate(a->from->program, name);
+  return route;
+}
+
+static enum route find_route(struct answer *a, const struct request *r) {
+  if (r->is_directory && r->path[0] != '\0') return ROUTE_NONE;
+  for (size_t i = 0; i < sizeof fixed_routes / sizeof *fixed_routes; i++) {
+    if (strcmp(r->path, fixed_routes[i].path) == 0) return fixed_routes[i].route;
+  }
+  return find_gate_route(a, r->path);
+}
+
+/* ---- what is asked for ---- */
+
+/* The value of a name in the query, decoded. Returns false: it has none, or one that is no text or
+ * too long for room bytes. */
+static bool find_in_query(const struct request *r, const char *name, char *to, size_t room) {
+  struct text rest = r->query;
+  size_t name_size = strlen(name);
+  while (rest.size > 0) {
+    const char *end = memchr(rest.at, '&', rest.size);
+    struct text part = {rest.at, end != NULL ? (size_t)(end - rest.at) : rest.size};
+    size_t used = part.size + (end != NULL);
+    rest = (struct text){rest.at + used, rest.size - used};
+    if (part.size <= name_size || memcmp(part.at, name, name_size) != 0 ||
+        part.at[name_size] != '=') {
+      continue;
+    }
+    size_t size = 0;
+    for (size_t i = name_size + 1; i < part.size; i++) {
+      int byte = part.at[i] == '+' ? ' ' : (unsigned char)part.at[i];
+      if (byte == '%') {
+        if (part.size - i < 3) return false;
+        int high = byte_hex(part.at[i + 1]), low = byte_hex(part.at[i + 2]);
+        if (high < 0 || low < 0 || (high == 0 && low == 0)) return false;
+        byte = high * 16 + low;
+        i += 2;
+      }
+      if (size + 1 >= room) return false;
+      to[size++] = (char)byte;
+    }
+    to[size] = '\0';
+    return true;
+  }
+  return false;
+}
+
+struct only {
+  struct gate *gate;
+  size_t count;
+};
+
+static void count_gate(void *arg, struct gate *gate) {
+  struct only *only = arg;
+  only->gate = gate;
+  only->count++;
+}
+
+/* ?gate=NAME; it may be left out if there is one gate only. Returns false: it was answered. */
+static bool find_gate(struct answer *a, const struct request *r) {
+  char name[256];
+  if (find_in_query(r, "gate", name, sizeof name)) {
+    a->gate = program_gate(a->from->program, name);
+    if (a->gate == NULL) fail(a, 404, "there is no gate of that name");
+    return a->gate != NULL;
+  }
+  struct only only = {.count = 0};
+  program_each_gate(a->from->program, count_gate, &only);
+  if (only.count != 1) fail(a, 400, "which gate? ?gate=NAME");
+  a->gate = only.gate;
+  return only.count == 1;
+}
+
+/* Seconds with up to nine digits behind the point. */
+static bool read_seconds(const char *text, uint64_t *ns) {
+  const char *point = strchr(text, '.');
+  struct text whole = {text, point != NULL ? (size_t)(point - text) : strlen(text)};
+  uint64_t seconds, billionths = 0;
+  if (!text_number(whole, &seconds) || seconds > UINT64_MAX / 2000000000) return false;
+  if (point != NULL) {
+    struct text fraction = {point + 1, strlen(point + 1)};
+    if (fraction.size > 9 || !text_number(fraction, &billionths)) return false;
+    for (size_t i = fraction.size; i < 9; i++) billionths *= 10;
+  }
+  *ns = seconds * 1000000000 + billionths;
+  return true;
+}
+
+/* Returns false: it was answered. */
+static bool read_query(struct answer *a, const struct request *r) {
+  char text[32];
+  if (a->route != ROUTE_QUEUE && a->route != ROUTE_HISTORY) return true;
+  a->number = QUEUE_SHOWN;
+  if (find_in_query(r, "limit", text, sizeof text) &&
+      (!text_number((struct text){text, strlen(text)}, &a->number) ||
+       a->number > QUEUE_SHOWN_MAX)) {
+    fail(a, 400, "limit is a number from 0 to 10000");
+    return false;
+  }
+  if (find_in_query(r, "since", text, sizeof text) && !read_seconds(text, &a->since_ns)) {
+    fail(a, 400, "since is a time in seconds");
+    return false;
+  }
+  return find_gate(a, r);
+}
+
+/* ---- changes ---- */
+
+static const char *token(const struct answers *from) {
+  const struct settings *settings = atomic_load_explicit(
+      &from->program->settings, memory_order_acquire); /* settings:L1 <- settings:U1: its content */
+  return settings != NULL ? settings->token : NULL;
+}
+
+/* Returns false: it was answered. */
+static bool check_change(struct answer *a, const struct request *r) {
+  const char *allows = token(a->from);
+  int status = guard_change(r, allows);
+  if (status == 0) return true;
+  if (status == 401) {
+    fail(a, 401, "a change needs the token: Authorization: Bearer TOKEN");
+  } else if (allows == NULL) {
+    fail(a, 403, "nothing can be changed: this voltgate was given no token");
+  } else {
+    fail(a, 403, "a page of another site cannot change anything");
+  }
+  return false;
+}
+
+/* The body is one number. Returns false: it was answered. */
+static bool read_change(struct answer *a, struct text body) {
+  if (a->route == ROUTE_RELOAD || a->route == ROUTE_DRAIN) return true;
+  if (a->gate == NULL) {
+    fail(a, 404, "there is no gate of that name");
+    return false;
+  }
+  while (body.size > 0 && (body.at[body.size - 1] == '\n' || body.at[body.size - 1] == '\r')) {
+    body.size--;
+  }
+  uint64_t least = a->route == ROUTE_SET_LIMIT;
+  if (text_number(text_trim(body), &a->number) && a->number >= least && a->number <= LIMIT_MAX) {
+    return true;
+  }
+  fail(a, 400, least > 0 ? "the body is a number from 1 to 1000000"
+                         : "the body is a number from 0 to 1000000");
+  return false;
+}
+
+static void set_limit(struct answer *a) {
+  struct json j = {.to = &a->text};
+  uint32_t before = volt_sem_limit(&a->gate->permits);
+  gate_set_limit(a->gate, (uint32_t)a->number);
+  uint32_t after = volt_sem_limit(&a->gate->permits), debt = volt_sem_debt(&a->gate->permits);
+  log_line(LOG_INFO, a->gate->name, "limit %u -> %u, asked for by %s", before, after, a->client);
+  json_object(&j, NULL);
+  json_string(&j, "gate", a->gate->name);
+  json_number(&j, "limit", after);
+  json_number(&j, "debt", debt);
+  json_object_end(&j);
+}
+
+static void set_queue(struct answer *a) {
+  struct json j = {.to = &a->text};
+  gate_set_queue(a->gate, (uint32_t)a->number);
+  log_line(LOG_INFO, a->gate->name, "queue %u, asked for by %s", (unsigned)a->number, a->client);
+  json_object(&j, NULL);
+  json_string(&j, "gate", a->gate->name);
+  json_number(&j, "queue", a->number);
+  json_number(&j, "length", atomic_load_explicit(&a->gate->queued, memory_order_relaxed));
+  json_object_end(&j);
+}
+
+static void set_tenant(struct answer *a) {
+  struct json j = {.to = &a->text};
+  struct tenants *tenants = a->gate->tenants;
+  if (tenants == NULL || !tenants_set_limit(tenants, a->tenant, (uint32_t)a->number)) {
+    fail(a, 404, "there is no tenant of that name");
+    return;
+  }
+  log_line(LOG_INFO, a->gate->name, "a tenant's limit %u, asked for by %s", (unsigned)a->number,
+           a->client);
+  json_object(&j, NULL);
+  json_string(&j, "gate", a->gate->name);
+  json_string(&j, "tenant", a->tenant);
+  json_number(&j, "limit", a->number);
+  json_object_end(&j);
+}
+
+static void reload(struct answer *a) {
+  char *wrong = program_reload(a->from->program);
+  if (wrong != NULL) {
+    fail(a, 409, wrong);
+  } else {
+    OUTPUT(&a->text, "{\"ok\":true}");
+  }
+  free(wrong);
+}
+
+/* ---- what takes long ---- */
+
+static void say_health(struct answer *a) {
+  struct view view;
+  if (!view_read(&view, a->from->program)) {
+    fail(a, 500, "no memory");
+    return;
+  }
+  const char *worst = "up", *gate = NULL;
+  for (size_t i = 0; i < view.count; i++) {
+    const char *state = status_state(a->from->program, &view.gates[i]);
+    if (state[0] == 'd' || (state[0] == 'b' && gate == NULL)) worst = state;
+    if (state[0] == 'b' && gate == NULL) gate = view.gates[i].gate->name;
+  }
+  if (worst[0] == 'u') {
+    OUTPUT(&a->text, "ok");
+  } else if (worst[0] == 'd') {
+    OUTPUT(&a->text, "draining");
+  } else {
+    OUTPUT(&a->text, "breaker: ");
+    output_string(&a->text, gate);
+  }
+  OUTPUT(&a->text, "\n");
+  if (worst[0] != 'u') a->status = 503;
+  view_free(&view);
+}
+
+static void write_page(struct answer *a) {
+  output_bytes(&a->text, page_html, page_html_size);
+}
+
+void answer_work(struct answer *a) {
+  struct answers *from = a->from;
+  uint64_t now_ns = volt_rt_now_ns(from->program->rt);
+  bool is_whole = true;
+  succeed(a, JSON_TYPE);
+  switch (a->route) {
+    case ROUTE_NONE: break;
+    case ROUTE_PAGE:
+      succeed(a, "text/html; charset=utf-8");
+      write_page(a);
+      break;
+    case ROUTE_METRICS:
+      succeed(a, METRICS_TYPE);
+      is_whole = metrics_write(&a->text, from->program, &from->resources);
+      break;
+    case ROUTE_STATUS: is_whole = status_write(&a->text, from->program, &from->history); break;
+    case ROUTE_QUEUE: is_whole = queue_write(&a->text, a->gate, now_ns, (size_t)a->number); break;
+    case ROUTE_HISTORY:
+      history_write(&a->text, &from->history, a->gate, a->since_ns, now_ns);
+      break;
+    case ROUTE_HEALTH:
+      succeed(a, TEXT_TYPE);
+      say_health(a);
+      break;
+    case ROUTE_SET_LIMIT: set_limit(a); break;
+    case ROUTE_SET_QUEUE: set_queue(a); break;
+    case ROUTE_SET_TENANT: set_tenant(a); break;
+    case ROUTE_RELOAD: reload(a); break;
+    case ROUTE_DRAIN:
+      program_drain(from->program);
+      OUTPUT(&a->text, "{\"ok\":true}");
+      break;
+  }
+  if (is_change(a->route) && a->status == 200) OUTPUT(&a->text, "\n");
+  if (is_whole && !a->text.is_cut) return;
+  output_free(&a->text);
+  fail(a, 500, "no memory");
+}
+
+bool answer_begin(struct answer *a, struct answers *from, const struct request *r,
+                  struct text body) {
+  a->from = from;
+  a->is_head = r->method == METHOD_HEAD;
+  int status = guard_host(r, from->own_name[0] != '\0' ? from->own_name : NULL);
+  if (status != 0) {
+    fail(a, status, "the field Host is not an address, localhost, or the configured name");
+    return false;
+  }
+  if (r->method == METHOD_UNKNOWN) {
+    fail(a, 501, "this method is not known");
+    return false;
+  }
+  a->route = r->is_asterisk ? ROUTE_NONE : find_route(a, r);
+  if (a->route == ROUTE_NONE) {
+    fail(a, 404, "there is nothing at this path");
+    return false;
+  }
+  if (!is_allowed(a->route, r->method)) {
+    a->allow = allowed(a->route);
+    fail(a, 405, "this path has another method");
+    return false;
+  }
+  if (!is_change(a->route)) return read_query(a, r);
+  return check_change(a, r) && read_change(a, body);
+}
+
+/* ---- the head ---- */
+
+static const char *reason(int status) {
+  switch (status) {
+    case 200: return "200 OK";
+    case 400: return "400 Bad Request";
+    case 401: return "401 Unauthorized";
+    case 403: return "403 Forbidden";
+    case 404: return "404 Not Found";
+    case 405: return "405 Method Not Allowed";
+    case 408: return "408 Request Timeout";
+    case 409: return "409 Conflict";
+    case 411: return "411 Length Required";
+    case 413: return "413 Content Too Large";
+    case 414: return "414 URI Too Long";
+    case 417: return "417 Expectation Failed";
+    case 421: return "421 Misdirected Request";
+    case 431: return "431 Request Header Fields Too Large";
+    case 501: return "501 Not Implemented";
+    case 503: return "503 Service Unavailable";
+    case 505: return "505 HTTP Version Not Supported";
+    default: return "500 Internal Server Error";
+  }
+}
+
+size_t answer_head(const struct answer *a, char to[ANSWER_HEAD_MAX], int64_t now_s, bool closes) {
+  char date[DATE_SIZE];
+  struct writer w = {to, to + ANSWER_HEAD_MAX, false};
+  date_write(date, now_s);
+  PUT(&w, "HTTP/1.1 ");
+  put_string(&w, reason(a->status));
+  PUT(&w, "\r\nDate: ");
+  put_text(&w, (struct text){date, sizeof date});
+  PUT(&w, "\r\nContent-Type: ");
+  put_string(&w, a->type);
+  PUT(&w, "\r\nContent-Length: ");
+  put_number(&w, a->text.size);
+  PUT(&w,
+      "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff"
+      "\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin"
+      "\r\nContent-Security-Policy: ");
+  bool is_page = a->route == ROUTE_PAGE && a->status == 200;
+  put_string(&w, is_page ? a->from->page_policy : "default-src 'none'; frame-ancestors 'none'");
+  if (a->allow != NULL) {
+    PUT(&w, "\r\nAllow: ");
+    put_string(&w, a->allow);
+  }
+  if (a->status == 401) PUT(&w, "\r\nWWW-Authenticate: Bearer realm=\"voltgate\"");
+  if (a->status == 503) PUT(&w, "\r\nRetry-After: 1");
+  if (closes) PUT(&w, "\r\nConnection: close");
+  PUT(&w, "\r\n\r\n");
+  return (size_t)(w.at - to);
+}
+
+struct text answer_body(const struct answer *a) {
+  return (struct text){a->text.at, a->is_head ? 0 : a->text.size};
+}
+
+void answer_end(struct answer *a) {
+  output_free(&a->text);
+  *a = (struct answer){.status = 0};
+}

@@ -1,0 +1,153 @@
+/* history.c: the last five minutes of each gate. */
+#include "admin/history.h"
+
+#include <stdlib.h>
+
+void history_init(struct history *h) {
+  h->first = NULL;
+  pthread_mutex_init(&h->lock, NULL);
+}
+
+void history_destroy(struct history *h) {
+  while (h->first != NULL) {
+    struct gate_history *next = h->first->next;
+    free(h->first);
+    h->first = next;
+  }
+  pthread_mutex_destroy(&h->lock);
+}
+
+static struct gate_history *find(struct history *h, const struct gate *gate) {
+  struct gate_history *at = h->first;
+  while (at != NULL && at->gate != gate) at = at->next;
+  return at;
+}
+
+static struct gate_history *find_or_add(struct history *h, struct gate *gate) {
+  struct gate_history *found = find(h, gate);
+  if (found != NULL) return found;
+  found = calloc(1, sizeof *found);
+  if (found == NULL) return NULL; /* this gate has no history, then */
+  found->gate = gate;
+  found->next = h->first;
+  h->first = found;
+  return found;
+}
+
+/* ---- differences ---- */
+
+static void subtract(struct statistics_values *newer, const struct statistics_values *older) {
+  for (int i = 0; i < COUNT_KINDS; i++) newer->counts[i] -= older->counts[i];
+  for (int i = 0; i < REASON_KINDS; i++) newer->refused[i] -= older->refused[i];
+  histogram_subtract(&newer->wait, &older->wait);
+  histogram_subtract(&newer->hold, &older->hold);
+}
+
+static uint64_t refused_of(const struct statistics_values *values) {
+  uint64_t sum = 0;
+  for (int i = 0; i < REASON_KINDS; i++) sum += values->refused[i];
+  return sum;
+}
+
+/* ---- samples ---- */
+
+static void add_sample(struct gate_history *g, const struct gate_view *v, uint64_t now_ns) {
+  uint64_t newest = g->recent_count - 1; /* means nothing before the first */
+  if (g->recent_count > 0) {
+    struct statistics_values d = v->statistics;
+    subtract(&d, &g->recent[newest % HISTORY_RECENT].values);
+    g->samples[g->count++ % HISTORY_SAMPLES] =
+        (struct sample){.at_ns = now_ns,
+                        .queued = v->queued,
+                        .held = v->held,
+                        .limit = v->limit,
+                        .clients = v->clients,
+                        .admitted = d.counts[COUNT_ADMITTED],
+                        .refused = refused_of(&d),
+                        .left = d.counts[COUNT_LEFT],
+                        .bytes_up = d.counts[COUNT_BYTES_UP],
+                        .bytes_down = d.counts[COUNT_BYTES_DOWN],
+                        .wait_p50_ns = histogram_quantile_ns(&d.wait, 0.5),
+                        .wait_p99_ns = histogram_quantile_ns(&d.wait, 0.99),
+                        .hold_p50_ns = histogram_quantile_ns(&d.hold, 0.5),
+                        .hold_p99_ns = histogram_quantile_ns(&d.hold, 0.99)};
+  }
+  uint64_t place = g->recent_count++ % HISTORY_RECENT;
+  g->recent[place].at_ns = now_ns;
+  g->recent[place].values = v->statistics;
+}
+
+void history_sample(struct history *h, struct program *p, uint64_t now_ns) {
+  struct view view;
+  if (!view_read(&view, p)) return; /* this second is missing */
+  pthread_mutex_lock(&h->lock);
+  for (size_t i = 0; i < view.count; i++) {
+    struct gate_history *g = find_or_add(h, view.gates[i].gate);
+    if (g != NULL) add_sample(g, &view.gates[i], now_ns);
+  }
+  pthread_mutex_unlock(&h->lock);
+  view_free(&view);
+}
+
+uint64_t history_last(struct history *h, const struct gate *gate, uint64_t now_ns,
+                      struct statistics_values *values) {
+  uint64_t passed_ns = 0;
+  pthread_mutex_lock(&h->lock);
+  const struct gate_history *g = find(h, gate);
+  if (g != NULL && g->recent_count > 0) {
+    uint64_t oldest = g->recent_count < HISTORY_RECENT ? 0 : g->recent_count - HISTORY_RECENT;
+    uint64_t at_ns = g->recent[oldest % HISTORY_RECENT].at_ns;
+    passed_ns = at_ns < now_ns ? now_ns - at_ns : 0;
+    statistics_read(&gate->statistics, values); /* under the lock: no sample is newer than it */
+    subtract(values, &g->recent[oldest % HISTORY_RECENT].values);
+  }
+  pthread_mutex_unlock(&h->lock);
+  return passed_ns;
+}
+
+/* ---- as JSON ---- */
+
+static void put_sample(struct json *j, const struct sample *s) {
+  json_array(j, NULL);
+  json_seconds(j, NULL, s->at_ns);
+  json_number(j, NULL, s->queued);
+  json_number(j, NULL, s->held);
+  json_number(j, NULL, s->limit);
+  json_number(j, NULL, s->clients);
+  json_number(j, NULL, s->admitted);
+  json_number(j, NULL, s->refused);
+  json_number(j, NULL, s->left);
+  json_number(j, NULL, s->bytes_up);
+  json_number(j, NULL, s->bytes_down);
+  json_seconds(j, NULL, s->wait_p50_ns);
+  json_seconds(j, NULL, s->wait_p99_ns);
+  json_seconds(j, NULL, s->hold_p50_ns);
+  json_seconds(j, NULL, s->hold_p99_ns);
+  json_array_end(j);
+}
+
+void history_write(struct output *to, struct history *h, struct gate *gate, uint64_t since_ns,
+                   uint64_t now_ns) {
+  static const char *const columns[] = {
+      "at_s",    "queued",   "held",       "limit",      "clients",    "admitted",   "refused",
+      "left",    "bytes_up", "bytes_down", "wait_p50_s", "wait_p99_s", "hold_p50_s", "hold_p99_s"};
+  struct json j = {.to = to};
+  json_object(&j, NULL);
+  json_string(&j, "gate", gate->name);
+  json_seconds(&j, "now_s", now_ns);
+  json_array(&j, "columns");
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) json_string(&j, NULL, columns[i]);
+  json_array_end(&j);
+  json_array(&j, "samples");
+  pthread_mutex_lock(&h->lock);
+  const struct gate_history *g = find(h, gate);
+  uint64_t count = g != NULL ? g->count : 0;
+  for (uint64_t i = count > HISTORY_SAMPLES ? count - HISTORY_SAMPLES : 0; i < count; i++) {
+    const struct sample *s = &g->samples[i % HISTORY_SAMPLES];
+    if (s->at_ns > since_ns) put_sample(&j, s);
+  }
+  pthread_mutex_unlock(&h->lock);
+  json_array_end(&j);
+  json_object_end(&j);
+  OUTPUT(to, "\n");
+}

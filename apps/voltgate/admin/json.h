@@ -1,0 +1,43 @@
+/* json.h: a writer of JSON (RFC 8259). It puts the commas, and escapes each string: bytes that are
+ * no UTF-8 become U+FFFD, and neither quotes, control characters nor what means something in HTML
+ * is left as it is.
+ *
+ *   struct json j = {.to = &output};
+ *   json_object(&j, NULL);
+ *   json_string(&j, "gate", name);
+ *   json_array(&j, "listen");
+ *   json_string(&j, NULL, "127.0.0.1:6432");
+ *   json_array_end(&j);
+ *   json_object_end(&j);
+ *
+ * key: of a member of an object, written as it is; NULL for an element of an array, and for the
+ * outermost value. */
+#ifndef VOLTGATE_ADMIN_JSON_H
+#define VOLTGATE_ADMIN_JSON_H
+
+#include "admin/output.h"
+
+struct json {
+  struct output *to;
+  bool needs_comma;
+};
+
+void json_object(struct json *j, const char *key);
+void json_object_end(struct json *j);
+void json_array(struct json *j, const char *key);
+void json_array_end(struct json *j);
+void json_string(struct json *j, const char *key, const char *value);
+void json_number(struct json *j, const char *key, uint64_t value);
+void json_seconds(struct json *j, const char *key, uint64_t ns);
+void json_true(struct json *j, const char *key);
+void json_false(struct json *j, const char *key);
+void json_null(struct json *j, const char *key);
+
+static inline void json_condition(struct json *j, const char *key, bool value) {
+  (value ? json_true : json_false)(j, key);
+}
+
+/* The number of bytes of the UTF-8 character at the beginning of size bytes; 0: it is none. */
+size_t json_utf8(const char *at, size_t size);
+
+#endif

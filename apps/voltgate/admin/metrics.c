@@ -1,0 +1,380 @@
+/* metrics.c: Prometheus' text format.
+ *
+ * A family is written for all gates before the next one begins. The edges of the histograms are
+ * powers of two of nanoseconds, because there the counts are exact (gate/histogram.h). A histogram's
+ * count is the sum of the buckets that were read, so its last bucket is equal to it, always. */
+#include "admin/metrics.h"
+
+#include <stdlib.h>
+
+#include "admin/json.h"
+#include "admin/view.h"
+
+enum {
+  EDGE_FIRST = 14, /* 2^14 ns: 16 us */
+  EDGE_LAST = 36,  /* 69 s */
+  EDGE_STEP = 1,
+  TENANT_EDGE_STEP = 2,
+  TENANT_EDGES = (EDGE_LAST - EDGE_FIRST) / TENANT_EDGE_STEP + 1
+};
+
+/* ---- lines ---- */
+
+static void put_family(struct output *to, const char *name, const char *type, const char *help) {
+  OUTPUT(to, "# HELP ");
+  output_string(to, name);
+  OUTPUT(to, " ");
+  output_string(to, help);
+  OUTPUT(to, "\n# TYPE ");
+  output_string(to, name);
+  OUTPUT(to, " ");
+  output_string(to, type);
+  OUTPUT(to, "\n");
+}
+
+/* A label's value: UTF-8, with a backslash before quotes and backslashes. */
+static void put_label(struct output *to, const char *value) {
+  for (size_t left = strlen(value); left > 0;) {
+    size_t bytes = json_utf8(value, left);
+    if (bytes == 0) {
+      OUTPUT(to, "\xef\xbf\xbd");
+      bytes = 1;
+    } else if (*value == '\n') {
+      OUTPUT(to, "\\n");
+    } else {
+      if (*value == '"' || *value == '\\') OUTPUT(to, "\\");
+      output_bytes(to, value, bytes);
+    }
+    value += bytes;
+    left -= bytes;
+  }
+}
+
+/* Which series: gate, and tenant unless it is NULL. */
+struct series {
+  const char *gate, *tenant;
+};
+
+/* name{gate="..." without the end of the labels */
+static void put_series(struct output *to, const char *name, const char *suffix,
+                       const struct series *s) {
+  output_string(to, name);
+  output_string(to, suffix);
+  OUTPUT(to, "{gate=\"");
+  put_label(to, s->gate);
+  OUTPUT(to, "\"");
+  if (s->tenant == NULL) return;
+  OUTPUT(to, ",tenant=\"");
+  put_label(to, s->tenant);
+  OUTPUT(to, "\"");
+}
+
+static void put_value(struct output *to, uint64_t value) {
+  OUTPUT(to, "} ");
+  output_number(to, value);
+  OUTPUT(to, "\n");
+}
+
+static void put_bucket(struct output *to, const char *name, const struct series *s,
+                       uint64_t edge_ns, uint64_t count) {
+  put_series(to, name, "_bucket", s);
+  OUTPUT(to, ",le=\"");
+  if (edge_ns == UINT64_MAX) {
+    OUTPUT(to, "+Inf");
+  } else {
+    output_seconds(to, edge_ns);
+  }
+  OUTPUT(to, "\"");
+  put_value(to, count);
+}
+
+static void put_sums(struct output *to, const char *name, const struct series *s, uint64_t sum_ns,
+                     uint64_t count) {
+  put_bucket(to, name, s, UINT64_MAX, count);
+  put_series(to, name, "_sum", s);
+  OUTPUT(to, "} ");
+  output_seconds(to, sum_ns);
+  OUTPUT(to, "\n");
+  put_series(to, name, "_count", s);
+  put_value(to, count);
+}
+
+static void put_histogram(struct output *to, const char *name, const struct series *s,
+                          const struct histogram_values *values) {
+  for (int edge = EDGE_FIRST; edge <= EDGE_LAST; edge += EDGE_STEP) {
+    uint64_t edge_ns = UINT64_C(1) << edge;
+    put_bucket(to, name, s, edge_ns, histogram_at_most(values, edge_ns));
+  }
+  put_sums(to, name, s, values->sum_ns, values->count);
+}
+
+/* ---- numbers of a gate ---- */
+
+#define NUMBER_OF(function, expression)                          \
+  static uint64_t function(const struct gate_view *g) {          \
+    return (expression);                                         \
+  }
+NUMBER_OF(limit_of, g->limit)
+NUMBER_OF(held_of, g->held)
+NUMBER_OF(debt_of, g->debt)
+NUMBER_OF(queued_of, g->queued)
+NUMBER_OF(bound_of, g->bound)
+NUMBER_OF(clients_of, g->clients)
+NUMBER_OF(servers_of, g->servers)
+NUMBER_OF(breaker_of, g->is_broken)
+NUMBER_OF(accepted_of, g->statistics.counts[COUNT_ACCEPTED])
+NUMBER_OF(admitted_of, g->statistics.counts[COUNT_ADMITTED])
+NUMBER_OF(waited_of, g->statistics.counts[COUNT_WAITED])
+NUMBER_OF(left_of, g->statistics.counts[COUNT_LEFT])
+NUMBER_OF(ended_of, g->statistics.counts[COUNT_ENDED])
+NUMBER_OF(failures_of, g->statistics.counts[COUNT_CONNECT_FAILURES])
+NUMBER_OF(cancels_of, g->statistics.counts[COUNT_CANCELS])
+NUMBER_OF(blocking_of, g->statistics.counts[COUNT_BLOCKING])
+
+static const struct {
+  const char *name, *type, *help;
+  uint64_t (*of)(const struct gate_view *g);
+} gate_numbers[] = {
+    {"voltgate_limit", "gauge", "Permits that there are.", limit_of},
+    {"voltgate_held", "gauge", "Clients that hold a permit.", held_of},
+    {"voltgate_debt", "gauge", "Permits that are held above the limit, since it was lowered.",
+     debt_of},
+    {"voltgate_queue_length", "gauge", "Clients that wait for a permit.", queued_of},
+    {"voltgate_queue_bound", "gauge", "Clients that may wait for a permit.", bound_of},
+    {"voltgate_clients", "gauge", "Clients that are connected.", clients_of},
+    {"voltgate_servers", "gauge", "Connections to the server.", servers_of},
+    {"voltgate_breaker_open", "gauge", "1 while the server is thought to be away.", breaker_of},
+    {"voltgate_accepted_total", "counter", "Connections of clients.", accepted_of},
+    {"voltgate_admitted_total", "counter", "Permits given to clients.", admitted_of},
+    {"voltgate_waited_total", "counter", "Permits given to clients after a wait.", waited_of},
+    {"voltgate_left_total", "counter", "Clients that hung up while they waited.", left_of},
+    {"voltgate_ended_total", "counter", "Connections of clients that have ended.", ended_of},
+    {"voltgate_connect_failures_total", "counter", "Connections to the server that failed.",
+     failures_of},
+    {"voltgate_cancels_total", "counter", "Cancel requests that were passed on.", cancels_of},
+    {"voltgate_blocking_commands_total", "counter", "Blocking commands, which hold no permit.",
+     blocking_of},
+};
+
+static void put_gate_numbers(struct output *to, const struct view *view) {
+  for (size_t i = 0; i < sizeof gate_numbers / sizeof *gate_numbers; i++) {
+    put_family(to, gate_numbers[i].name, gate_numbers[i].type, gate_numbers[i].help);
+    for (size_t g = 0; g < view->count; g++) {
+      struct series s = {view->gates[g].gate->name, NULL};
+      put_series(to, gate_numbers[i].name, "", &s);
+      put_value(to, gate_numbers[i].of(&view->gates[g]));
+    }
+  }
+}
+
+static void put_refused(struct output *to, const struct view *view) {
+  static const char name[] = "voltgate_refused_total";
+  put_family(to, name, "counter", "Clients that were refused or ended, by reason.");
+  for (size_t g = 0; g < view->count; g++) {
+    struct series s = {view->gates[g].gate->name, NULL};
+    for (int reason = 0; reason < REASON_KINDS; reason++) {
+      put_series(to, name, "", &s);
+      OUTPUT(to, ",reason=\"");
+      put_label(to, reason_name((enum gate_reason)reason));
+      OUTPUT(to, "\"");
+      put_value(to, view->gates[g].statistics.refused[reason]);
+    }
+  }
+}
+
+static void put_bytes(struct output *to, const struct view *view) {
+  static const char name[] = "voltgate_bytes_total";
+  put_family(to, name, "counter", "Bytes that were relayed; up: from clients to the server.");
+  for (size_t g = 0; g < view->count; g++) {
+    struct series s = {view->gates[g].gate->name, NULL};
+    put_series(to, name, "", &s);
+    OUTPUT(to, ",direction=\"up\"");
+    put_value(to, view->gates[g].statistics.counts[COUNT_BYTES_UP]);
+    put_series(to, name, "", &s);
+    OUTPUT(to, ",direction=\"down\"");
+    put_value(to, view->gates[g].statistics.counts[COUNT_BYTES_DOWN]);
+  }
+}
+
+static void put_gate_histograms(struct output *to, const struct view *view) {
+  put_family(to, "voltgate_wait_seconds", "histogram", "From queueing to the permit.");
+  for (size_t g = 0; g < view->count; g++) {
+    struct series s = {view->gates[g].gate->name, NULL};
+    put_histogram(to, "voltgate_wait_seconds", &s, &view->gates[g].statistics.wait);
+  }
+  put_family(to, "voltgate_hold_seconds", "histogram", "From the permit to its return.");
+  for (size_t g = 0; g < view->count; g++) {
+    struct series s = {view->gates[g].gate->name, NULL};
+    put_histogram(to, "voltgate_hold_seconds", &s, &view->gates[g].statistics.hold);
+  }
+}
+
+/* ---- tenants ---- */
+
+struct times {
+  uint64_t at_most[TENANT_EDGES];
+  uint64_t count, sum_ns;
+};
+
+struct tenant_view {
+  const char *gate;
+  char name[TENANT_NAME_MAX];
+  uint64_t limit, held, queued, admitted, refused;
+  struct times wait, hold;
+};
+
+struct tenant_list {
+  struct tenant_view *at;
+  size_t count, room;
+  const char *gate; /* whose tenants are visited */
+  bool has_failed;
+};
+
+static void read_times(struct times *times, const struct histogram *h) {
+  struct histogram_values values = {.count = 0};
+  histogram_read(h, &values);
+  for (int i = 0; i < TENANT_EDGES; i++) {
+    uint64_t edge_ns = UINT64_C(1) << (EDGE_FIRST + i * TENANT_EDGE_STEP);
+    times->at_most[i] = histogram_at_most(&values, edge_ns);
+  }
+  times->count = values.count;
+  times->sum_ns = values.sum_ns;
+}
+
+static void visit_tenant(void *arg, struct tenant *tenant) {
+  struct tenant_list *list = arg;
+  if (list->count == list->room) {
+    size_t room = list->room > 0 ? list->room * 2 : 64;
+    struct tenant_view *larger = realloc(list->at, room * sizeof *larger);
+    if (larger == NULL) {
+      list->has_failed = true;
+      return;
+    }
+    list->at = larger;
+    list->room = room;
+  }
+  struct tenant_view *v = &list->at[list->count++];
+  *v = (struct tenant_view){.gate = list->gate,
+                            .limit = view_tenant_limit(tenant),
+                            .held = atomic_load_explicit(&tenant->held, memory_order_relaxed),
+                            .queued = atomic_load_explicit(&tenant->queued, memory_order_relaxed)};
+  v->admitted = atomic_load_explicit(&tenant->admitted, memory_order_relaxed); /* shown only */
+  v->refused = atomic_load_explicit(&tenant->refused, memory_order_relaxed);   /* the same */
+  memcpy(v->name, tenant->name, sizeof v->name);
+  read_times(&v->wait, &tenant->wait);
+  read_times(&v->hold, &tenant->hold);
+}
+
+static void put_times(struct output *to, const char *name, const struct series *s,
+                      const struct times *times) {
+  for (int i = 0; i < TENANT_EDGES; i++) {
+    put_bucket(to, name, s, UINT64_C(1) << (EDGE_FIRST + i * TENANT_EDGE_STEP), times->at_most[i]);
+  }
+  put_sums(to, name, s, times->sum_ns, times->count);
+}
+
+static const struct {
+  const char *name, *type, *help;
+  size_t offset; /* of the number, or of the times */
+} tenant_families[] = {
+    {"voltgate_tenant_limit", "gauge", "Permits of one tenant at most; 0: only the gate's limit.",
+     offsetof(struct tenant_view, limit)},
+    {"voltgate_tenant_held", "gauge", "Clients of a tenant that hold a permit.",
+     offsetof(struct tenant_view, held)},
+    {"voltgate_tenant_queued", "gauge", "Clients of a tenant that wait for a permit.",
+     offsetof(struct tenant_view, queued)},
+    {"voltgate_tenant_admitted_total", "counter", "Permits given to clients of a tenant.",
+     offsetof(struct tenant_view, admitted)},
+    {"voltgate_tenant_refused_total", "counter", "Clients of a tenant that were refused.",
+     offsetof(struct tenant_view, refused)},
+    {"voltgate_tenant_wait_seconds", "histogram", "From queueing to the permit, by tenant.",
+     offsetof(struct tenant_view, wait)},
+    {"voltgate_tenant_hold_seconds", "histogram", "From the permit to its return, by tenant.",
+     offsetof(struct tenant_view, hold)},
+};
+
+static void put_tenants(struct output *to, const struct tenant_list *list) {
+  for (size_t i = 0; i < sizeof tenant_families / sizeof *tenant_families; i++) {
+    const char *name = tenant_families[i].name;
+    put_family(to, name, tenant_families[i].type, tenant_families[i].help);
+    for (size_t t = 0; t < list->count; t++) {
+      struct series s = {list->at[t].gate, list->at[t].name};
+      const void *value = (const char *)&list->at[t] + tenant_families[i].offset;
+      if (strcmp(tenant_families[i].type, "histogram") == 0) {
+        put_times(to, name, &s, value);
+      } else {
+        put_series(to, name, "", &s);
+        put_value(to, *(const uint64_t *)value);
+      }
+    }
+  }
+}
+
+/* Returns false: no memory. */
+static bool write_tenants(struct output *to, const struct view *view) {
+  struct tenant_list list = {.count = 0};
+  for (size_t g = 0; g < view->count; g++) {
+    list.gate = view->gates[g].gate->name;
+    if (view->gates[g].gate->tenants != NULL) {
+      tenants_each(view->gates[g].gate->tenants, visit_tenant, &list);
+    }
+  }
+  if (list.count > 0) put_tenants(to, &list);
+  free(list.at);
+  return !list.has_failed;
+}
+
+/* ---- the process ---- */
+
+static void put_own(struct output *to, const char *name, const char *type, const char *help,
+                    uint64_t value) {
+  if (value == UINT64_MAX) return; /* not known */
+  put_family(to, name, type, help);
+  output_string(to, name);
+  OUTPUT(to, " ");
+  output_number(to, value);
+  OUTPUT(to, "\n");
+}
+
+static void put_own_seconds(struct output *to, const char *name, const char *type,
+                            const char *help, uint64_t ns) {
+  if (ns == UINT64_MAX) return;
+  put_family(to, name, type, help);
+  output_string(to, name);
+  OUTPUT(to, " ");
+  output_seconds(to, ns);
+  OUTPUT(to, "\n");
+}
+
+static void put_process(struct output *to, const struct resources *resources) {
+  struct resources_values v;
+  resources_read(resources, &v);
+  put_own(to, "process_open_fds", "gauge", "Descriptors that are open.", v.open_fds);
+  put_own(to, "process_max_fds", "gauge", "Descriptors that may be open.", v.max_fds);
+  put_own(to, "process_resident_memory_bytes", "gauge", "Memory that is resident.",
+          v.resident_bytes);
+  put_own_seconds(to, "process_cpu_seconds_total", "counter",
+                  "Time that CPUs have spent on the process.", v.cpu_ns);
+  if (resources->start_ms == 0) return;
+  put_own_seconds(to, "process_start_time_seconds", "gauge",
+                  "When the process began, in seconds since 1970.",
+                  resources->start_ms * 1000000);
+}
+
+/* ---- all of it ---- */
+
+bool metrics_write(struct output *to, struct program *p, const struct resources *resources) {
+  struct view view;
+  if (!view_read(&view, p)) return false;
+  put_own(to, "voltgate_up", "gauge", "1: voltgate runs.", 1);
+  put_family(to, "voltgate_build_info", "gauge", "Always 1; the version is in a label.");
+  OUTPUT(to, "voltgate_build_info{version=\"" VOLTGATE_VERSION "\"} 1\n");
+  put_gate_numbers(to, &view);
+  put_refused(to, &view);
+  put_bytes(to, &view);
+  put_gate_histograms(to, &view);
+  bool is_whole = write_tenants(to, &view);
+  put_process(to, resources);
+  view_free(&view);
+  return is_whole && !to->is_cut;
+}

@@ -1,0 +1,290 @@
+/* status.c: how voltgate is, as JSON. */
+#include "admin/status.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static bool is_draining(const struct program *p) {
+  return atomic_load_explicit(&p->is_draining, memory_order_relaxed); /* shown only */
+}
+
+const char *status_state(const struct program *p, const struct gate_view *v) {
+  if (v->is_draining || is_draining(p)) return "draining";
+  return v->is_broken ? "breaker" : "up";
+}
+
+static const char *protocol_name(enum protocol protocol) {
+  switch (protocol) {
+    case PROTOCOL_POSTGRES: return "postgres";
+    case PROTOCOL_REDIS: return "redis";
+    case PROTOCOL_TCP: break;
+  }
+  return "tcp";
+}
+
+/* ---- times ---- */
+
+static void put_quantile(struct json *j, const char *key, const struct histogram_values *values,
+                         double share) {
+  json_seconds(j, key, histogram_quantile_ns(values, share));
+}
+
+static void put_times(struct json *j, const char *key, const struct histogram_values *values) {
+  json_object(j, key);
+  json_number(j, "count", values->count);
+  json_seconds(j, "sum", values->sum_ns);
+  put_quantile(j, "p50", values, 0.5);
+  put_quantile(j, "p90", values, 0.9);
+  put_quantile(j, "p99", values, 0.99);
+  put_quantile(j, "p999", values, 0.999);
+  json_seconds(j, "max", values->max_ns);
+  json_object_end(j);
+}
+
+/* ---- tenants: the busiest ---- */
+
+struct tenant_row {
+  char name[TENANT_NAME_MAX];
+  uint32_t limit, weight, held, queued;
+  uint64_t admitted, refused;
+  struct histogram_values wait, hold;
+};
+
+/* Two visits: the first finds how busy each is, the second copies those that are shown. A tenant
+ * may be forgotten, and its memory used again, between them, so names are kept and no address. */
+struct busyness {
+  uint64_t held_or_queued, admitted;
+  char name[TENANT_NAME_MAX];
+};
+
+struct ranking {
+  struct busyness *at;
+  size_t count, room;
+  struct tenant_row *rows; /* of the second visit */
+  size_t row_count, row_room;
+  bool has_failed;
+};
+
+static void visit_for_rank(void *arg, struct tenant *tenant) {
+  struct ranking *r = arg;
+  if (r->count == r->room) {
+    size_t room = r->room > 0 ? r->room * 2 : 64;
+    struct busyness *larger = realloc(r->at, room * sizeof *larger);
+    if (larger == NULL) {
+      r->has_failed = true;
+      return;
+    }
+    r->at = larger;
+    r->room = room;
+  }
+  struct busyness *b = &r->at[r->count++];
+  b->held_or_queued = (uint64_t)atomic_load_explicit(&tenant->held, memory_order_relaxed) +
+                      atomic_load_explicit(&tenant->queued, memory_order_relaxed); /* shown only */
+  b->admitted = atomic_load_explicit(&tenant->admitted, memory_order_relaxed);     /* the same */
+  memcpy(b->name, tenant->name, sizeof b->name);
+}
+
+static int compare_numbers(uint64_t a, uint64_t b) {
+  return a < b ? 1 : a > b ? -1 : 0; /* the larger first */
+}
+
+static int compare_busyness(const void *a, const void *b) {
+  const struct busyness *one = a, *other = b;
+  int order = compare_numbers(one->held_or_queued, other->held_or_queued);
+  if (order == 0) order = compare_numbers(one->admitted, other->admitted);
+  return order != 0 ? order : strcmp(one->name, other->name);
+}
+
+static int compare_names(const void *a, const void *b) {
+  const struct busyness *one = a, *other = b;
+  return strcmp(one->name, other->name);
+}
+
+static void visit_for_row(void *arg, struct tenant *tenant) {
+  struct ranking *r = arg;
+  struct busyness key;
+  memcpy(key.name, tenant->name, sizeof key.name);
+  if (r->row_count == r->row_room ||
+      bsearch(&key, r->at, r->row_room, sizeof key, compare_names) == NULL) {
+    return;
+  }
+  struct tenant_row *row = &r->rows[r->row_count++];
+  memcpy(row->name, tenant->name, sizeof row->name);
+  row->limit = view_tenant_limit(tenant);
+  row->weight = volt_sem_limit(&tenant->turn);
+  row->held = atomic_load_explicit(&tenant->held, memory_order_relaxed); /* shown only, as below */
+  row->queued = atomic_load_explicit(&tenant->queued, memory_order_relaxed);
+  row->admitted = atomic_load_explicit(&tenant->admitted, memory_order_relaxed);
+  row->refused = atomic_load_explicit(&tenant->refused, memory_order_relaxed);
+  histogram_read(&tenant->wait, &row->wait);
+  histogram_read(&tenant->hold, &row->hold);
+}
+
+static int compare_rows(const void *a, const void *b) {
+  const struct tenant_row *one = a, *other = b;
+  int order = compare_numbers((uint64_t)one->held + one->queued,
+                              (uint64_t)other->held + other->queued);
+  if (order == 0) order = compare_numbers(one->admitted, other->admitted);
+  return order != 0 ? order : strcmp(one->name, other->name);
+}
+
+static void put_row(struct json *j, const struct tenant_row *row) {
+  json_object(j, NULL);
+  json_string(j, "name", row->name);
+  json_number(j, "limit", row->limit);
+  json_number(j, "weight", row->weight);
+  json_number(j, "held", row->held);
+  json_number(j, "queued", row->queued);
+  json_number(j, "admitted", row->admitted);
+  json_number(j, "refused", row->refused);
+  put_times(j, "wait_s", &row->wait);
+  put_times(j, "hold_s", &row->hold);
+  json_object_end(j);
+}
+
+/* Returns false: no memory. */
+static bool put_tenants(struct json *j, struct gate *gate) {
+  struct ranking r = {.count = 0};
+  size_t more = 0;
+  if (gate->tenants != NULL) tenants_each(gate->tenants, visit_for_rank, &r);
+  if (r.count > 0) {
+    qsort(r.at, r.count, sizeof *r.at, compare_busyness);
+    r.row_room = r.count < STATUS_TENANTS ? r.count : STATUS_TENANTS;
+    more = r.count - r.row_room;
+    qsort(r.at, r.row_room, sizeof *r.at, compare_names);
+    r.rows = calloc(r.row_room, sizeof *r.rows);
+    r.has_failed |= r.rows == NULL;
+  }
+  if (r.rows != NULL) {
+    tenants_each(gate->tenants, visit_for_row, &r);
+    qsort(r.rows, r.row_count, sizeof *r.rows, compare_rows);
+  }
+  json_array(j, "tenants");
+  for (size_t i = 0; i < r.row_count; i++) put_row(j, &r.rows[i]);
+  json_array_end(j);
+  json_number(j, "tenants_more", more);
+  free(r.rows);
+  free(r.at);
+  return !r.has_failed;
+}
+
+/* ---- gates ---- */
+
+static void put_totals(struct json *j, const struct statistics_values *s) {
+  static const struct {
+    const char *key;
+    enum count kind;
+  } counts[] = {
+      {"accepted", COUNT_ACCEPTED}, {"admitted", COUNT_ADMITTED},
+      {"waited", COUNT_WAITED},     {"left", COUNT_LEFT},
+      {"ended", COUNT_ENDED},       {"connect_failures", COUNT_CONNECT_FAILURES},
+      {"cancels", COUNT_CANCELS},   {"blocking", COUNT_BLOCKING},
+      {"bytes_up", COUNT_BYTES_UP}, {"bytes_down", COUNT_BYTES_DOWN},
+  };
+  json_object(j, "totals");
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+    json_number(j, counts[i].key, s->counts[counts[i].kind]);
+  }
+  json_object(j, "refused");
+  for (int i = 0; i < REASON_KINDS; i++) {
+    json_number(j, reason_name((enum gate_reason)i), s->refused[i]);
+  }
+  json_object_end(j);
+  json_object_end(j);
+}
+
+static void put_queue(struct json *j, const struct gate_view *v, uint64_t now_ns) {
+  struct queued oldest = {.since_ns = now_ns};
+  uint64_t age_ns = 0;
+  if (v->queued > 0 && clients_queued(&v->gate->clients, &oldest, 1) == 1) {
+    age_ns = oldest.since_ns < now_ns ? now_ns - oldest.since_ns : 0;
+  }
+  json_object(j, "queue");
+  json_number(j, "length", v->queued);
+  json_number(j, "bound", v->bound);
+  json_seconds(j, "oldest_s", age_ns);
+  json_object_end(j);
+}
+
+/* count things in passed_ns, as a number for each second with three digits behind the point. */
+static void put_rate(struct json *j, const char *key, uint64_t count, uint64_t passed_ns) {
+  uint64_t milliseconds = passed_ns / 1000000;
+  uint64_t thousandths = milliseconds > 0 ? count * 1000000 / milliseconds : 0;
+  json_seconds(j, key, thousandths * 1000000); /* a number of billionths, as a time in seconds is */
+}
+
+static void put_last(struct json *j, struct history *history, const struct gate_view *v,
+                     uint64_t now_ns) {
+  struct statistics_values last = {.counts = {0}};
+  uint64_t passed_ns = history_last(history, v->gate, now_ns, &last), refused = 0;
+  for (int i = 0; i < REASON_KINDS; i++) refused += last.refused[i];
+  json_object(j, "last");
+  json_seconds(j, "seconds", passed_ns / 1000000 * 1000000);
+  put_rate(j, "admitted_per_s", last.counts[COUNT_ADMITTED], passed_ns);
+  put_rate(j, "refused_per_s", refused, passed_ns);
+  put_rate(j, "left_per_s", last.counts[COUNT_LEFT], passed_ns);
+  put_rate(j, "bytes_up_per_s", last.counts[COUNT_BYTES_UP], passed_ns);
+  put_rate(j, "bytes_down_per_s", last.counts[COUNT_BYTES_DOWN], passed_ns);
+  put_times(j, "wait_s", &last.wait);
+  put_times(j, "hold_s", &last.hold);
+  json_object_end(j);
+}
+
+static bool put_gate(struct json *j, struct program *p, struct history *history,
+                     const struct gate_view *v, uint64_t now_ns) {
+  char reason[BREAKER_REASON_MAX] = "";
+  if (v->is_broken) breaker_reason(&v->gate->breaker, reason);
+  json_object(j, NULL);
+  json_string(j, "name", v->gate->name);
+  json_string(j, "protocol", protocol_name(v->settings->protocol));
+  json_array(j, "listen");
+  for (size_t i = 0; i < v->settings->listen_count; i++) {
+    json_string(j, NULL, v->settings->listen[i]);
+  }
+  json_array_end(j);
+  json_string(j, "to", v->settings->to);
+  json_number(j, "limit", v->limit);
+  json_number(j, "held", v->held);
+  json_number(j, "debt", v->debt);
+  put_queue(j, v, now_ns);
+  json_number(j, "clients", v->clients);
+  json_number(j, "servers", v->servers);
+  json_string(j, "state", status_state(p, v));
+  json_string(j, "reason", reason);
+  put_totals(j, &v->statistics);
+  put_times(j, "wait_s", &v->statistics.wait);
+  put_times(j, "hold_s", &v->statistics.hold);
+  put_last(j, history, v, now_ns);
+  bool is_whole = put_tenants(j, v->gate);
+  json_object_end(j);
+  return is_whole;
+}
+
+bool status_write(struct output *to, struct program *p, struct history *history) {
+  const struct settings *settings = atomic_load_explicit(
+      &p->settings, memory_order_acquire); /* settings:L1 <- settings:U1: what they say */
+  struct view view;
+  volt_rt_stats_of stats;
+  uint64_t now_ns = volt_rt_now_ns(p->rt);
+  if (!view_read(&view, p)) return false;
+  volt_rt_stats(p->rt, &stats);
+  struct json j = {.to = to};
+  json_object(&j, NULL);
+  json_string(&j, "version", VOLTGATE_VERSION);
+  json_seconds(&j, "uptime_s", now_ns > p->began_ns ? now_ns - p->began_ns : 0);
+  json_number(&j, "pid", (uint64_t)getpid());
+  json_number(&j, "workers", stats.workers);
+  json_string(&j, "io", volt_rt_io_name(p->rt));
+  json_string(&j, "state", is_draining(p) ? "draining" : "running");
+  json_condition(&j, "can_change", settings != NULL && settings->token != NULL);
+  json_array(&j, "gates");
+  bool is_whole = true;
+  for (size_t i = 0; i < view.count; i++) {
+    is_whole &= put_gate(&j, p, history, &view.gates[i], now_ns);
+  }
+  json_array_end(&j);
+  json_object_end(&j);
+  OUTPUT(to, "\n");
+  view_free(&view);
+  return is_whole && !to->is_cut;
+}

@@ -1,0 +1,64 @@
+/* view.c: the gates at one moment. */
+#include "admin/view.h"
+
+#include <stdlib.h>
+
+static uint32_t read_number(const atomic_uint *number) {
+  return atomic_load_explicit(number, memory_order_relaxed); /* shown only: nothing follows of it */
+}
+
+void gate_view_read(struct gate_view *v, struct gate *gate) {
+  *v = (struct gate_view){.gate = gate,
+                          .settings = gate_settings(gate),
+                          .limit = volt_sem_limit(&gate->permits),
+                          .held = read_number(&gate->held),
+                          .debt = volt_sem_debt(&gate->permits),
+                          .queued = read_number(&gate->queued),
+                          .bound = read_number(&gate->queue_bound),
+                          .clients = read_number(&gate->clients.count),
+                          .servers = read_number(&gate->servers),
+                          .is_broken = breaker_is_open(&gate->breaker)};
+  v->is_draining = atomic_load_explicit(&gate->is_draining, memory_order_relaxed);
+  statistics_read(&gate->statistics, &v->statistics);
+}
+
+/* ---- all of them ---- */
+
+/* Gates stay until the program ends, so their addresses are kept, and read outside of the lock. */
+struct gathering {
+  struct view view;
+  size_t room;
+  bool has_failed;
+};
+
+static void gather(void *arg, struct gate *gate) {
+  struct gathering *g = arg;
+  if (g->view.count == g->room) {
+    size_t room = g->room > 0 ? g->room * 2 : 8;
+    struct gate_view *larger = realloc(g->view.gates, room * sizeof *larger);
+    if (larger == NULL) {
+      g->has_failed = true;
+      return;
+    }
+    g->view.gates = larger;
+    g->room = room;
+  }
+  g->view.gates[g->view.count++].gate = gate;
+}
+
+bool view_read(struct view *view, struct program *p) {
+  struct gathering g = {.room = 0};
+  program_each_gate(p, gather, &g);
+  *view = g.view;
+  if (g.has_failed) {
+    view_free(view);
+    return false;
+  }
+  for (size_t i = 0; i < view->count; i++) gate_view_read(&view->gates[i], view->gates[i].gate);
+  return true;
+}
+
+void view_free(struct view *view) {
+  free(view->gates);
+  *view = (struct view){.gates = NULL};
+}

@@ -1,0 +1,36 @@
+/* view.h: the gates at one moment, copied so that text can be written of them in peace. */
+#ifndef VOLTGATE_ADMIN_VIEW_H
+#define VOLTGATE_ADMIN_VIEW_H
+
+#include "gate/gate.h"
+#include "program.h"
+
+struct gate_view {
+  struct gate *gate;
+  const struct gate_settings *settings;
+  uint32_t limit, held, debt; /* permits, clients that hold them, permits held above the limit */
+  uint32_t queued, bound;
+  uint32_t clients, servers;
+  bool is_draining, is_broken; /* broken: its breaker is open */
+  struct statistics_values statistics;
+};
+
+/* Fill in one. Any thread. It reads all counters: some microseconds. */
+void gate_view_read(struct gate_view *v, struct gate *gate);
+
+struct view {
+  struct gate_view *gates;
+  size_t count;
+};
+
+/* Look at all gates. Returns false: no memory. Free with view_free(). */
+bool view_read(struct view *view, struct program *p);
+void view_free(struct view *view);
+
+/* A tenant's limit; 0: it has none. */
+static inline uint32_t view_tenant_limit(const struct tenant *tenant) {
+  uint32_t limit = volt_sem_limit(&tenant->permits);
+  return limit >= VOLT_SEM_MAX ? 0 : limit;
+}
+
+#endif
