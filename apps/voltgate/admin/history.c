@@ -11,6 +11,7 @@ void history_init(struct history *h) {
 void history_destroy(struct history *h) {
   while (h->first != NULL) {
     struct gate_history *next = h->first->next;
+    samples_destroy(&h->first->last_ten);
     free(h->first);
     h->first = next;
   }
@@ -29,19 +30,13 @@ static struct gate_history *find_or_add(struct history *h, struct gate *gate) {
   found = calloc(1, sizeof *found);
   if (found == NULL) return NULL; /* this gate has no history, then */
   found->gate = gate;
+  samples_init(&found->last_ten);
   found->next = h->first;
   h->first = found;
   return found;
 }
 
-/* ---- differences ---- */
-
-static void subtract(struct statistics_values *newer, const struct statistics_values *older) {
-  for (int i = 0; i < COUNT_KINDS; i++) newer->counts[i] -= older->counts[i];
-  for (int i = 0; i < REASON_KINDS; i++) newer->refused[i] -= older->refused[i];
-  histogram_subtract(&newer->wait, &older->wait);
-  histogram_subtract(&newer->hold, &older->hold);
-}
+/* ---- a second ---- */
 
 static uint64_t refused_of(const struct statistics_values *values) {
   uint64_t sum = 0;
@@ -49,32 +44,31 @@ static uint64_t refused_of(const struct statistics_values *values) {
   return sum;
 }
 
-/* ---- samples ---- */
+static void add_second(struct gate_history *g, const struct gate_view *v, uint64_t now_ns) {
+  struct statistics_values d = v->statistics;
+  statistics_subtract(&d, &g->before);
+  g->seconds[g->count++ % HISTORY_SECONDS] =
+      (struct second){.at_ns = now_ns,
+                      .queued = v->queued,
+                      .held = v->held,
+                      .limit = v->limit,
+                      .clients = v->clients,
+                      .admitted = d.counts[COUNT_ADMITTED],
+                      .refused = refused_of(&d),
+                      .left = d.counts[COUNT_LEFT],
+                      .bytes_up = d.counts[COUNT_BYTES_UP],
+                      .bytes_down = d.counts[COUNT_BYTES_DOWN],
+                      .wait_p50_ns = histogram_quantile_ns(&d.wait, 0.5),
+                      .wait_p99_ns = histogram_quantile_ns(&d.wait, 0.99),
+                      .hold_p50_ns = histogram_quantile_ns(&d.hold, 0.5),
+                      .hold_p99_ns = histogram_quantile_ns(&d.hold, 0.99)};
+}
 
-static void add_sample(struct gate_history *g, const struct gate_view *v, uint64_t now_ns) {
-  uint64_t newest = g->recent_count - 1; /* means nothing before the first */
-  if (g->recent_count > 0) {
-    struct statistics_values d = v->statistics;
-    subtract(&d, &g->recent[newest % HISTORY_RECENT].values);
-    g->samples[g->count++ % HISTORY_SAMPLES] =
-        (struct sample){.at_ns = now_ns,
-                        .queued = v->queued,
-                        .held = v->held,
-                        .limit = v->limit,
-                        .clients = v->clients,
-                        .admitted = d.counts[COUNT_ADMITTED],
-                        .refused = refused_of(&d),
-                        .left = d.counts[COUNT_LEFT],
-                        .bytes_up = d.counts[COUNT_BYTES_UP],
-                        .bytes_down = d.counts[COUNT_BYTES_DOWN],
-                        .wait_p50_ns = histogram_quantile_ns(&d.wait, 0.5),
-                        .wait_p99_ns = histogram_quantile_ns(&d.wait, 0.99),
-                        .hold_p50_ns = histogram_quantile_ns(&d.hold, 0.5),
-                        .hold_p99_ns = histogram_quantile_ns(&d.hold, 0.99)};
-  }
-  uint64_t place = g->recent_count++ % HISTORY_RECENT;
-  g->recent[place].at_ns = now_ns;
-  g->recent[place].values = v->statistics;
+static void sample_gate(struct gate_history *g, const struct gate_view *v, uint64_t now_ns) {
+  if (g->has_before) add_second(g, v, now_ns);
+  g->before = v->statistics;
+  g->has_before = true;
+  samples_take(&g->last_ten, &v->gate->statistics, now_ns);
 }
 
 void history_sample(struct history *h, struct program *p, uint64_t now_ns) {
@@ -83,31 +77,24 @@ void history_sample(struct history *h, struct program *p, uint64_t now_ns) {
   pthread_mutex_lock(&h->lock);
   for (size_t i = 0; i < view.count; i++) {
     struct gate_history *g = find_or_add(h, view.gates[i].gate);
-    if (g != NULL) add_sample(g, &view.gates[i], now_ns);
+    if (g != NULL) sample_gate(g, &view.gates[i], now_ns);
   }
   pthread_mutex_unlock(&h->lock);
   view_free(&view);
 }
 
-uint64_t history_last(struct history *h, const struct gate *gate, uint64_t now_ns,
+uint64_t history_last(struct history *h, const struct gate *gate,
                       struct statistics_values *values) {
-  uint64_t passed_ns = 0;
+  *values = (struct statistics_values){.counts = {0}};
   pthread_mutex_lock(&h->lock);
-  const struct gate_history *g = find(h, gate);
-  if (g != NULL && g->recent_count > 0) {
-    uint64_t oldest = g->recent_count < HISTORY_RECENT ? 0 : g->recent_count - HISTORY_RECENT;
-    uint64_t at_ns = g->recent[oldest % HISTORY_RECENT].at_ns;
-    passed_ns = at_ns < now_ns ? now_ns - at_ns : 0;
-    statistics_read(&gate->statistics, values); /* under the lock: no sample is newer than it */
-    subtract(values, &g->recent[oldest % HISTORY_RECENT].values);
-  }
+  struct gate_history *g = find(h, gate); /* it is there until the end */
   pthread_mutex_unlock(&h->lock);
-  return passed_ns;
+  return g != NULL ? samples_last(&g->last_ten, values) : 0;
 }
 
 /* ---- as JSON ---- */
 
-static void put_sample(struct json *j, const struct sample *s) {
+static void put_second(struct json *j, const struct second *s) {
   json_array(j, NULL);
   json_seconds(j, NULL, s->at_ns);
   json_number(j, NULL, s->queued);
@@ -129,8 +116,8 @@ static void put_sample(struct json *j, const struct sample *s) {
 void history_write(struct output *to, struct history *h, struct gate *gate, uint64_t since_ns,
                    uint64_t now_ns) {
   static const char *const columns[] = {
-      "at_s",    "queued",   "held",       "limit",      "clients",    "admitted",   "refused",
-      "left",    "bytes_up", "bytes_down", "wait_p50_s", "wait_p99_s", "hold_p50_s", "hold_p99_s"};
+      "at_s", "queued",   "held",       "limit",      "clients",    "admitted",   "refused",
+      "left", "bytes_up", "bytes_down", "wait_p50_s", "wait_p99_s", "hold_p50_s", "hold_p99_s"};
   struct json j = {.to = to};
   json_object(&j, NULL);
   json_string(&j, "gate", gate->name);
@@ -138,13 +125,13 @@ void history_write(struct output *to, struct history *h, struct gate *gate, uint
   json_array(&j, "columns");
   for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) json_string(&j, NULL, columns[i]);
   json_array_end(&j);
-  json_array(&j, "samples");
+  json_array(&j, "seconds");
   pthread_mutex_lock(&h->lock);
   const struct gate_history *g = find(h, gate);
   uint64_t count = g != NULL ? g->count : 0;
-  for (uint64_t i = count > HISTORY_SAMPLES ? count - HISTORY_SAMPLES : 0; i < count; i++) {
-    const struct sample *s = &g->samples[i % HISTORY_SAMPLES];
-    if (s->at_ns > since_ns) put_sample(&j, s);
+  for (uint64_t i = count > HISTORY_SECONDS ? count - HISTORY_SECONDS : 0; i < count; i++) {
+    const struct second *s = &g->seconds[i % HISTORY_SECONDS];
+    if (s->at_ns > since_ns) put_second(&j, s);
   }
   pthread_mutex_unlock(&h->lock);
   json_array_end(&j);

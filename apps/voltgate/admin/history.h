@@ -5,12 +5,13 @@
 
 #include "admin/json.h"
 #include "admin/view.h"
+#include "gate/sample.h"
 
-enum { HISTORY_SAMPLES = 300, HISTORY_RECENT = 11 };
+enum { HISTORY_SECONDS = 300 };
 
 /* One second of a gate: how it is at its end, and what it did in it. */
-struct sample {
-  uint64_t at_ns; /* of the runtime's clock */
+struct second {
+  uint64_t at_ns; /* its end, by the runtime's clock */
   uint32_t queued, held, limit, clients;
   uint64_t admitted, refused, left, bytes_up, bytes_down;
   uint64_t wait_p50_ns, wait_p99_ns, hold_p50_ns, hold_p99_ns; /* 0: none had a wait, a hold */
@@ -20,13 +21,11 @@ struct sample {
 struct gate_history {
   struct gate *gate;
   struct gate_history *next;
-  uint64_t count; /* samples so far; the last HISTORY_SAMPLES are kept */
-  struct sample samples[HISTORY_SAMPLES];
-  uint64_t recent_count;
-  struct {
-    uint64_t at_ns;
-    struct statistics_values values;
-  } recent[HISTORY_RECENT];
+  struct samples last_ten;
+  bool has_before;
+  struct statistics_values before; /* a second ago */
+  uint64_t count;                  /* seconds so far; the last HISTORY_SECONDS are kept */
+  struct second seconds[HISTORY_SECONDS];
 };
 
 /* All-zero but the lock. Threads: any. */
@@ -41,12 +40,11 @@ void history_destroy(struct history *h);
 /* Take one sample of each gate. To be called once a second, not on a worker. */
 void history_sample(struct history *h, struct program *p, uint64_t now_ns);
 
-/* What a gate has counted more than ten seconds ago, or than at the first sample. Returns the time
- * that has passed since; 0: there is no sample yet, and *values is untouched. */
-uint64_t history_last(struct history *h, const struct gate *gate, uint64_t now_ns,
-                      struct statistics_values *values);
+/* What a gate has counted in the last ten seconds, or since its first sample. Returns how long that
+ * is; 0: it is not known yet, and *values is zero. */
+uint64_t history_last(struct history *h, const struct gate *gate, struct statistics_values *values);
 
-/* Write the samples of a gate that are newer than since_ns, the oldest first. */
+/* Write the seconds of a gate that are newer than since_ns, the oldest first. */
 void history_write(struct output *to, struct history *h, struct gate *gate, uint64_t since_ns,
                    uint64_t now_ns);
 

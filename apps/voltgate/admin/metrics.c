@@ -110,9 +110,9 @@ static void put_histogram(struct output *to, const char *name, const struct seri
 
 /* ---- numbers of a gate ---- */
 
-#define NUMBER_OF(function, expression)                          \
-  static uint64_t function(const struct gate_view *g) {          \
-    return (expression);                                         \
+#define NUMBER_OF(function, expression)                 \
+  static uint64_t function(const struct gate_view *g) { \
+    return (expression);                                \
   }
 NUMBER_OF(limit_of, g->limit)
 NUMBER_OF(held_of, g->held)
@@ -136,7 +136,7 @@ static const struct {
   uint64_t (*of)(const struct gate_view *g);
 } gate_numbers[] = {
     {"voltgate_limit", "gauge", "Permits that there are.", limit_of},
-    {"voltgate_held", "gauge", "Clients that hold a permit.", held_of},
+    {"voltgate_held", "gauge", "Permits that are held.", held_of},
     {"voltgate_debt", "gauge", "Permits that are held above the limit, since it was lowered.",
      debt_of},
     {"voltgate_queue_length", "gauge", "Clients that wait for a permit.", queued_of},
@@ -255,11 +255,11 @@ static void visit_tenant(void *arg, struct tenant *tenant) {
   }
   struct tenant_view *v = &list->at[list->count++];
   *v = (struct tenant_view){.gate = list->gate,
-                            .limit = view_tenant_limit(tenant),
+                            .limit = tenant_limit(tenant),
                             .held = atomic_load_explicit(&tenant->held, memory_order_relaxed),
-                            .queued = atomic_load_explicit(&tenant->queued, memory_order_relaxed)};
-  v->admitted = atomic_load_explicit(&tenant->admitted, memory_order_relaxed); /* shown only */
-  v->refused = atomic_load_explicit(&tenant->refused, memory_order_relaxed);   /* the same */
+                            .queued = tenant_queued(tenant),
+                            .admitted = tenant_admitted(tenant)};
+  v->refused = atomic_load_explicit(&tenant->refused, memory_order_relaxed); /* shown only */
   memcpy(v->name, tenant->name, sizeof v->name);
   read_times(&v->wait, &tenant->wait);
   read_times(&v->hold, &tenant->hold);
@@ -315,9 +315,8 @@ static bool write_tenants(struct output *to, const struct view *view) {
   struct tenant_list list = {.count = 0};
   for (size_t g = 0; g < view->count; g++) {
     list.gate = view->gates[g].gate->name;
-    if (view->gates[g].gate->tenants != NULL) {
-      tenants_each(view->gates[g].gate->tenants, visit_tenant, &list);
-    }
+    struct tenants *tenants = gate_tenants(view->gates[g].gate);
+    if (tenants != NULL) tenants_each(tenants, visit_tenant, &list);
   }
   if (list.count > 0) put_tenants(to, &list);
   free(list.at);
@@ -336,8 +335,8 @@ static void put_own(struct output *to, const char *name, const char *type, const
   OUTPUT(to, "\n");
 }
 
-static void put_own_seconds(struct output *to, const char *name, const char *type,
-                            const char *help, uint64_t ns) {
+static void put_own_seconds(struct output *to, const char *name, const char *type, const char *help,
+                            uint64_t ns) {
   if (ns == UINT64_MAX) return;
   put_family(to, name, type, help);
   output_string(to, name);
@@ -357,8 +356,7 @@ static void put_process(struct output *to, const struct resources *resources) {
                   "Time that CPUs have spent on the process.", v.cpu_ns);
   if (resources->start_ms == 0) return;
   put_own_seconds(to, "process_start_time_seconds", "gauge",
-                  "When the process began, in seconds since 1970.",
-                  resources->start_ms * 1000000);
+                  "When the process began, in seconds since 1970.", resources->start_ms * 1000000);
 }
 
 /* ---- all of it ---- */

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 struct resources {
-  int descriptors;    /* /proc/self/fd, or -1 */
-  int memory;         /* /proc/self/statm, or -1 */
-  uint64_t start_ms;  /* of the process, since 1970; 0: not known */
+  int descriptors;   /* /proc/self/fd, or -1 */
+  int memory;        /* /proc/self/statm, or -1 */
+  uint64_t start_ms; /* of the process, since 1970; 0: not known */
 };
 
 /* Values that are not known are UINT64_MAX. */

@@ -78,9 +78,10 @@ static void visit_for_rank(void *arg, struct tenant *tenant) {
     r->room = room;
   }
   struct busyness *b = &r->at[r->count++];
-  b->held_or_queued = (uint64_t)atomic_load_explicit(&tenant->held, memory_order_relaxed) +
-                      atomic_load_explicit(&tenant->queued, memory_order_relaxed); /* shown only */
-  b->admitted = atomic_load_explicit(&tenant->admitted, memory_order_relaxed);     /* the same */
+  b->held_or_queued =
+      (uint64_t)atomic_load_explicit(&tenant->held, memory_order_relaxed) + /* shown only */
+      tenant_queued(tenant);
+  b->admitted = tenant_admitted(tenant);
   memcpy(b->name, tenant->name, sizeof b->name);
 }
 
@@ -110,11 +111,11 @@ static void visit_for_row(void *arg, struct tenant *tenant) {
   }
   struct tenant_row *row = &r->rows[r->row_count++];
   memcpy(row->name, tenant->name, sizeof row->name);
-  row->limit = view_tenant_limit(tenant);
-  row->weight = volt_sem_limit(&tenant->turn);
+  row->limit = tenant_limit(tenant);
+  row->weight = atomic_load_explicit(&tenant->turns.weight, memory_order_relaxed);
   row->held = atomic_load_explicit(&tenant->held, memory_order_relaxed); /* shown only, as below */
-  row->queued = atomic_load_explicit(&tenant->queued, memory_order_relaxed);
-  row->admitted = atomic_load_explicit(&tenant->admitted, memory_order_relaxed);
+  row->queued = tenant_queued(tenant);
+  row->admitted = tenant_admitted(tenant);
   row->refused = atomic_load_explicit(&tenant->refused, memory_order_relaxed);
   histogram_read(&tenant->wait, &row->wait);
   histogram_read(&tenant->hold, &row->hold);
@@ -122,8 +123,8 @@ static void visit_for_row(void *arg, struct tenant *tenant) {
 
 static int compare_rows(const void *a, const void *b) {
   const struct tenant_row *one = a, *other = b;
-  int order = compare_numbers((uint64_t)one->held + one->queued,
-                              (uint64_t)other->held + other->queued);
+  int order =
+      compare_numbers((uint64_t)one->held + one->queued, (uint64_t)other->held + other->queued);
   if (order == 0) order = compare_numbers(one->admitted, other->admitted);
   return order != 0 ? order : strcmp(one->name, other->name);
 }
@@ -146,7 +147,8 @@ static void put_row(struct json *j, const struct tenant_row *row) {
 static bool put_tenants(struct json *j, struct gate *gate) {
   struct ranking r = {.count = 0};
   size_t more = 0;
-  if (gate->tenants != NULL) tenants_each(gate->tenants, visit_for_rank, &r);
+  struct tenants *tenants = gate_tenants(gate);
+  if (tenants != NULL) tenants_each(tenants, visit_for_rank, &r);
   if (r.count > 0) {
     qsort(r.at, r.count, sizeof *r.at, compare_busyness);
     r.row_room = r.count < STATUS_TENANTS ? r.count : STATUS_TENANTS;
@@ -156,7 +158,7 @@ static bool put_tenants(struct json *j, struct gate *gate) {
     r.has_failed |= r.rows == NULL;
   }
   if (r.rows != NULL) {
-    tenants_each(gate->tenants, visit_for_row, &r);
+    tenants_each(tenants, visit_for_row, &r);
     qsort(r.rows, r.row_count, sizeof *r.rows, compare_rows);
   }
   json_array(j, "tenants");
@@ -213,10 +215,9 @@ static void put_rate(struct json *j, const char *key, uint64_t count, uint64_t p
   json_seconds(j, key, thousandths * 1000000); /* a number of billionths, as a time in seconds is */
 }
 
-static void put_last(struct json *j, struct history *history, const struct gate_view *v,
-                     uint64_t now_ns) {
+static void put_last(struct json *j, struct history *history, const struct gate_view *v) {
   struct statistics_values last = {.counts = {0}};
-  uint64_t passed_ns = history_last(history, v->gate, now_ns, &last), refused = 0;
+  uint64_t passed_ns = history_last(history, v->gate, &last), refused = 0;
   for (int i = 0; i < REASON_KINDS; i++) refused += last.refused[i];
   json_object(j, "last");
   json_seconds(j, "seconds", passed_ns / 1000000 * 1000000);
@@ -254,7 +255,7 @@ static bool put_gate(struct json *j, struct program *p, struct history *history,
   put_totals(j, &v->statistics);
   put_times(j, "wait_s", &v->statistics.wait);
   put_times(j, "hold_s", &v->statistics.hold);
-  put_last(j, history, v, now_ns);
+  put_last(j, history, v);
   bool is_whole = put_tenants(j, v->gate);
   json_object_end(j);
   return is_whole;

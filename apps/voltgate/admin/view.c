@@ -11,7 +11,7 @@ void gate_view_read(struct gate_view *v, struct gate *gate) {
   *v = (struct gate_view){.gate = gate,
                           .settings = gate_settings(gate),
                           .limit = volt_sem_limit(&gate->permits),
-                          .held = read_number(&gate->held),
+                          .held = gate_held(gate),
                           .debt = volt_sem_debt(&gate->permits),
                           .queued = read_number(&gate->queued),
                           .bound = read_number(&gate->queue_bound),

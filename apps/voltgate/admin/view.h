@@ -8,7 +8,7 @@
 struct gate_view {
   struct gate *gate;
   const struct gate_settings *settings;
-  uint32_t limit, held, debt; /* permits, clients that hold them, permits held above the limit */
+  uint32_t limit, held, debt; /* permits: there are, are held, are held above the limit */
   uint32_t queued, bound;
   uint32_t clients, servers;
   bool is_draining, is_broken; /* broken: its breaker is open */
@@ -26,11 +26,5 @@ struct view {
 /* Look at all gates. Returns false: no memory. Free with view_free(). */
 bool view_read(struct view *view, struct program *p);
 void view_free(struct view *view);
-
-/* A tenant's limit; 0: it has none. */
-static inline uint32_t view_tenant_limit(const struct tenant *tenant) {
-  uint32_t limit = volt_sem_limit(&tenant->permits);
-  return limit >= VOLT_SEM_MAX ? 0 : limit;
-}
 
 #endif
