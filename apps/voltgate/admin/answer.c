@@ -60,9 +60,9 @@ static const struct {
   const char *path;
   enum route route;
 } fixed_routes[] = {
-    {"", ROUTE_PAGE},           {"metrics", ROUTE_METRICS}, {"status", ROUTE_STATUS},
-    {"queue", ROUTE_QUEUE},     {"history", ROUTE_HISTORY}, {"health", ROUTE_HEALTH},
-    {"reload", ROUTE_RELOAD},   {"drain", ROUTE_DRAIN},
+    {"", ROUTE_PAGE},         {"metrics", ROUTE_METRICS}, {"status", ROUTE_STATUS},
+    {"queue", ROUTE_QUEUE},   {"history", ROUTE_HISTORY}, {"health", ROUTE_HEALTH},
+    {"reload", ROUTE_RELOAD}, {"drain", ROUTE_DRAIN},
 };
 
 static bool is_change(enum route route) {
@@ -250,8 +250,9 @@ static bool read_change(struct answer *a, struct text body) {
   if (text_number(text_trim(body), &a->number) && a->number >= least && a->number <= LIMIT_MAX) {
     return true;
   }
-  fail(a, 400, least > 0 ? "the body is a number from 1 to 1000000"
-                         : "the body is a number from 0 to 1000000");
+  fail(a, 400,
+       least > 0 ? "the body is a number from 1 to 1000000"
+                 : "the body is a number from 0 to 1000000");
   return false;
 }
 
@@ -281,7 +282,7 @@ static void set_queue(struct answer *a) {
 
 static void set_tenant(struct answer *a) {
   struct json j = {.to = &a->text};
-  struct tenants *tenants = a->gate->tenants;
+  struct tenants *tenants = gate_tenants(a->gate);
   if (tenants == NULL || !tenants_set_limit(tenants, a->tenant, (uint32_t)a->number)) {
     fail(a, 404, "there is no tenant of that name");
     return;

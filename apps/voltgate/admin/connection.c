@@ -128,8 +128,7 @@ static void write_head(struct connection *self) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME_COARSE, &now);
   bool is_crowded = volt_sem_available(&self->admin->places) < ADMIN_CROWDED;
-  bool closes =
-      self->parsed != PARSED_WHOLE || !request_persists(&self->request) || is_crowded;
+  bool closes = self->parsed != PARSED_WHOLE || !request_persists(&self->request) || is_crowded;
   self->is_over = closes;
   self->head_size = answer_head(&self->answer, self->head, now.tv_sec, closes);
   self->sent = 0;

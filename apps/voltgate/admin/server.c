@@ -90,8 +90,8 @@ static int sample(void *arg) {
 static int sampling_poll(volt_task *t, volt_ctx *ctx) {
   struct sampling *self = volt_container_of(t, struct sampling, task);
   VOLT_TASK_BEGIN(self);
-  volt_interval_init(&self->interval, self->admin->timers,
-                     volt_rt_now_ns(self->admin->program->rt), SECOND, VOLT_INTERVAL_SKIP);
+  volt_interval_init(&self->interval, self->admin->timers, volt_rt_now_ns(self->admin->program->rt),
+                     SECOND, VOLT_INTERVAL_SKIP);
   for (;;) {
     VOLT_AWAIT(self, volt_interval_tick(&self->interval));
     VOLT_AWAIT(self,
@@ -116,8 +116,7 @@ static int find_address(struct admin *admin, const char *text, volt_address *at)
   if (result != VOLT_EINVAL) return result;
   volt_resolve *lookup = calloc(1, sizeof *lookup);
   if (lookup == NULL) return VOLT_ENOMEM;
-  result = volt_block_on(volt_resolve_future(lookup, admin->program->rt, text),
-                         volt_deadline_s(5));
+  result = volt_block_on(volt_resolve_future(lookup, admin->program->rt, text), volt_deadline_s(5));
   if (result == VOLT_OK) {
     const char *colon = strrchr(text, ':');
     size_t size = (size_t)(colon - text);
