@@ -56,11 +56,13 @@ void pump_init(struct pump *p, struct link *client, struct link *server,
                      .error = VOLT_OK};
 }
 
+static void pump_drop_held(struct pump_held *held) {
+  free(held->bytes);
+  held->bytes = NULL;
+}
+
 void pump_end(struct pump *p) {
-  for (int side = 0; side < PUMP_SIDES; side++) {
-    free(p->held[side].bytes);
-    p->held[side].bytes = NULL;
-  }
+  for (int side = 0; side < PUMP_SIDES; side++) pump_drop_held(&p->held[side]);
 }
 
 /* ---- what is held ---- */
@@ -83,9 +85,12 @@ void pump_resume(struct pump *p, enum pump_side side) {
   p->is_stopped[side] = false;
 }
 
+static bool pump_keeps(const struct pump *p) {
+  return link_is_full(p->links[PUMP_CLIENT]) || link_is_full(p->links[PUMP_SERVER]);
+}
+
 bool pump_is_empty(const struct pump *p) {
-  return !p->held[PUMP_CLIENT].bytes && !p->held[PUMP_SERVER].bytes &&
-         !link_is_full(p->links[PUMP_CLIENT]) && !link_is_full(p->links[PUMP_SERVER]);
+  return !p->held[PUMP_CLIENT].bytes && !p->held[PUMP_SERVER].bytes && !pump_keeps(p);
 }
 
 /* ---- move ---- */
@@ -110,24 +115,25 @@ static void pump_break(struct pump *p, enum pump_side side, int error) {
   }
 }
 
-static size_t pump_ask_hook(struct pump *p, enum pump_side from, const char *bytes, size_t size) {
-  if (!p->hooks) return size;
-  return from == PUMP_CLIENT ? p->hooks->up(p->arg, bytes, size)
-                             : p->hooks->down(p->arg, bytes, size);
+static enum pump_verdict pump_ask_hook(struct pump *p, enum pump_side from, const char *bytes,
+                                       size_t size, size_t *passed) {
+  *passed = size;
+  if (!p->hooks) return PUMP_GOES_ON;
+  pump_hook *hook = from == PUMP_CLIENT ? p->hooks->up : p->hooks->down;
+  return hook(p->arg, bytes, size, passed);
 }
 
-/* Returns how many bytes went on. Fewer than size: it is stopped. */
-static size_t pump_hand_over(struct pump *p, enum pump_side from, const char *bytes, size_t size) {
+/* Returns how many of the bytes have gone on. */
+static size_t pump_pass(struct pump *p, enum pump_side from, const char *bytes, size_t size) {
   enum pump_side to = pump_peer(from);
-  size_t passed = pump_ask_hook(p, from, bytes, size);
-  if (passed < size) p->is_stopped[from] = true;
+  size_t passed;
+  p->is_stopped[from] = pump_ask_hook(p, from, bytes, size, &passed) == PUMP_STOPS;
+  p->is_part[from] = !p->is_stopped[from] && passed < size;
   if (passed == 0) return 0;
   int result = link_send(p->links[to], bytes, passed);
   if (result != VOLT_OK) {
     pump_break(p, to, result);
-    return passed;
-  }
-  if (from == PUMP_CLIENT) {
+  } else if (from == PUMP_CLIENT) {
     p->up += passed;
   } else {
     p->down += passed;
@@ -137,24 +143,33 @@ static size_t pump_hand_over(struct pump *p, enum pump_side from, const char *by
 
 static void pump_move_held(struct pump *p, enum pump_side from) {
   struct pump_held *held = &p->held[from];
-  held->from +=
-      (uint32_t)pump_hand_over(p, from, held->bytes + held->from, held->until - held->from);
-  if (held->from < held->until) return;
-  free(held->bytes);
-  held->bytes = NULL;
+  held->from += (uint32_t)pump_pass(p, from, held->bytes + held->from, held->until - held->from);
+  if (held->from == held->until) pump_drop_held(held);
+}
+
+/* Put the part that is held at the beginning of the buffer. Returns its size. */
+static size_t pump_take_part(struct pump *p, enum pump_side from, char *scratch) {
+  struct pump_held *held = &p->held[from];
+  if (!held->bytes) return 0;
+  size_t size = held->until - held->from;
+  memcpy(scratch, held->bytes + held->from, size);
+  return size;
 }
 
 static void pump_move_new(struct pump *p, enum pump_side from, char *scratch) {
   struct link *link = p->links[from];
   size_t size;
-  int result = link_recv(link, scratch, PUMP_CHUNK, &size);
+  size_t part = pump_take_part(p, from, scratch);
+  int result = link_recv(link, scratch + part, PUMP_CHUNK - part, &size);
   if (result == VOLT_EAGAIN || link->has_ended || link->is_drained) p->may_read[from] = false;
   if (result == VOLT_EAGAIN || (result == VOLT_OK && size == 0)) return;
   if (result != VOLT_OK) {
     pump_fail(p, from, result);
     return;
   }
-  size_t passed = pump_hand_over(p, from, scratch, size);
+  pump_drop_held(&p->held[from]);
+  size += part;
+  size_t passed = pump_pass(p, from, scratch, size);
   if (passed == size) return;
   result = pump_hold(p, from, scratch + passed, size - passed);
   if (result != VOLT_OK) pump_fail(p, from, result);
@@ -168,33 +183,32 @@ static bool pump_may_move(const struct pump *p, enum pump_side from) {
 }
 
 static bool pump_has_more(const struct pump *p, enum pump_side from) {
-  return p->held[from].bytes || (p->may_read[from] && !p->links[from]->has_ended);
+  bool has_held = p->held[from].bytes && !p->is_part[from];
+  return has_held || (p->may_read[from] && !p->links[from]->has_ended);
 }
 
-/* Returns whether there may be more that could be moved now. */
-static bool pump_move(struct pump *p, enum pump_side from, char *scratch) {
+static void pump_move(struct pump *p, enum pump_side from, char *scratch) {
   enum pump_side to = pump_peer(from);
   if (link_is_full(p->links[to]) && p->broken[to] == VOLT_OK) {
     int result = link_flush(p->links[to]);
     if (result != VOLT_OK) pump_break(p, to, result);
   }
   for (int i = 0; i < PUMP_CHUNKS; i++) {
-    if (!pump_may_move(p, from) || !pump_has_more(p, from)) return false;
-    if (p->held[from].bytes) {
+    if (!pump_may_move(p, from) || !pump_has_more(p, from)) return;
+    if (p->held[from].bytes && !p->is_part[from]) {
       pump_move_held(p, from);
     } else {
       pump_move_new(p, from, scratch);
     }
   }
-  return pump_may_move(p, from) && pump_has_more(p, from);
 }
 
 /* ---- ends ---- */
 
-/* That side has ended, and all that it has sent has gone. */
+/* That side has ended, and all that it has sent has gone. (A part that was never completed stays.) */
 static bool pump_is_over(const struct pump *p, enum pump_side from) {
-  return p->links[from]->has_ended && !p->held[from].bytes && !p->is_stopped[from] &&
-         !link_is_full(p->links[pump_peer(from)]);
+  return p->links[from]->has_ended && (!p->held[from].bytes || p->is_part[from]) &&
+         !p->is_stopped[from] && !link_is_full(p->links[pump_peer(from)]);
 }
 
 /* Returns whether the end of that side is to be told now. */
@@ -213,7 +227,7 @@ static bool pump_tell_end(struct pump *p, enum pump_side from) {
 static bool pump_is_lost(const struct pump *p, enum pump_side side) {
   enum pump_side peer = pump_peer(side);
   if (p->broken[peer] != VOLT_OK) return true;
-  if (p->held[side].bytes) return side == PUMP_CLIENT && p->is_stopped[side];
+  if (p->held[side].bytes && !p->is_part[side]) return side == PUMP_CLIENT && p->is_stopped[side];
   return !link_is_full(p->links[peer]) && (p->links[side]->has_ended || !p->may_read[side]);
 }
 
@@ -222,15 +236,17 @@ static void pump_settle(struct pump *p) {
     enum pump_side side = (enum pump_side)i;
     if (p->broken[side] != VOLT_OK && pump_is_lost(p, side)) pump_fail(p, side, p->broken[side]);
   }
-  if (p->is_gone && p->is_told[PUMP_CLIENT]) pump_fail(p, PUMP_CLIENT, VOLT_ERRNO(ECONNRESET));
+  if (p->is_gone && p->is_told[PUMP_CLIENT] && !p->links[PUMP_CLIENT]->is_shut) {
+    pump_fail(p, PUMP_CLIENT, VOLT_ERRNO(ECONNRESET));
+  }
 }
 
 enum pump_result pump_round(struct pump *p) {
   bool was_stopped[PUMP_SIDES] = {p->is_stopped[PUMP_CLIENT], p->is_stopped[PUMP_SERVER]};
   char *scratch = pump_scratch();
   if (!scratch) pump_fail(p, PUMP_CLIENT, VOLT_ENOMEM);
-  bool more = pump_move(p, PUMP_SERVER, scratch);
-  more |= pump_move(p, PUMP_CLIENT, scratch);
+  pump_move(p, PUMP_SERVER, scratch);
+  pump_move(p, PUMP_CLIENT, scratch);
   pump_settle(p);
   if (p->error != VOLT_OK) return PUMP_FAILED;
   for (int i = 0; i < PUMP_SIDES; i++) {
@@ -238,8 +254,13 @@ enum pump_result pump_round(struct pump *p) {
   }
   if (pump_tell_end(p, PUMP_CLIENT)) return PUMP_CLIENT_ENDED;
   if (pump_tell_end(p, PUMP_SERVER)) return PUMP_SERVER_ENDED;
-  if (p->is_told[PUMP_CLIENT] && p->is_told[PUMP_SERVER] && pump_is_empty(p)) return PUMP_ENDED;
-  return more ? PUMP_AGAIN : PUMP_WAIT;
+  if (p->is_told[PUMP_CLIENT] && p->is_told[PUMP_SERVER] && !pump_keeps(p)) return PUMP_ENDED;
+  for (int i = 0; i < PUMP_SIDES; i++) {
+    if (pump_may_move(p, (enum pump_side)i) && pump_has_more(p, (enum pump_side)i)) {
+      return PUMP_AGAIN;
+    }
+  }
+  return PUMP_WAIT;
 }
 
 /* ---- wait ---- */

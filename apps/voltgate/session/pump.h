@@ -29,15 +29,25 @@ enum { PUMP_CHUNK = 65536 };
 
 enum pump_side { PUMP_CLIENT, PUMP_SERVER, PUMP_SIDES };
 
-/* How a protocol looks at what passes. Each is given all bytes of its direction once, in their
- * order, in pieces of any size, before they are sent; it returns how many of them go on now. If it
- * is fewer than size, that direction is stopped: the rest is given again after pump_resume(). */
+/* What a hook says of the bytes that it does not pass on. */
+enum pump_verdict {
+  PUMP_GOES_ON, /* at most PUMP_PART_MAX: a part of something; shown again with what follows */
+  PUMP_STOPS    /* nothing of that direction goes on, and nothing is received, until pump_resume();
+                 * then they are shown again */
+};
+enum { PUMP_PART_MAX = 256 };
+
+/* How a protocol looks at what passes. A hook is shown the bytes of its direction in their order, in
+ * pieces of any size, before they are sent. passed: set to how many of them go on now; it is not
+ * shown these again. arg: of pump_init(). */
+typedef enum pump_verdict pump_hook(void *arg, const char *bytes, size_t size, size_t *passed);
+
 struct pump_hooks {
-  size_t (*up)(void *arg, const char *bytes, size_t size);   /* of the client */
-  size_t (*down)(void *arg, const char *bytes, size_t size); /* of the server */
+  pump_hook *up;   /* what the client has sent */
+  pump_hook *down; /* what the server has sent */
 };
 
-/* Bytes that a hook has stopped. */
+/* Bytes that a hook has not passed on. */
 struct pump_held {
   char *bytes; /* NULL: none */
   uint32_t from, until;
@@ -49,6 +59,7 @@ struct pump {
   const struct pump_hooks *hooks; /* NULL: all goes on */
   void *arg;
   struct pump_held held[PUMP_SIDES]; /* of what that side has sent */
+  bool is_part[PUMP_SIDES];          /* what is held waits for more of it */
   bool may_read[PUMP_SIDES];
   bool is_stopped[PUMP_SIDES]; /* what that side sends */
   bool is_told[PUMP_SIDES];    /* that it has ended */
@@ -63,10 +74,10 @@ struct pump {
 enum pump_result {
   PUMP_WAIT,         /* for pump_events() of either side */
   PUMP_AGAIN,        /* there may be more: let others run, then call again */
-  PUMP_STOPPED,      /* a hook has just let fewer bytes go on; pump_is_stopped() says which */
+  PUMP_STOPPED,      /* a hook has just stopped its direction; pump_is_stopped() says which */
   PUMP_CLIENT_ENDED, /* said once. Without hooks the end was passed on, and the other direction */
-  PUMP_SERVER_ENDED, /* goes on. With hooks nothing was: all that it had sent was handed over */
-  PUMP_ENDED,        /* both have ended, and all was sent. Nothing is kept */
+  PUMP_SERVER_ENDED, /* goes on. With hooks it was not: but all that the side had sent has gone */
+  PUMP_ENDED,        /* both have ended, and all was sent */
   PUMP_FAILED        /* error, failed */
 };
 
@@ -96,14 +107,15 @@ static inline bool pump_is_hung_up(const struct pump *p, enum pump_side side) {
   return p->is_hung_up[side];
 }
 
-/* Whether all that was received is with the system: nothing is kept or held. */
+/* Whether nothing is kept or held: all that was received has gone. */
 bool pump_is_empty(const struct pump *p);
 
-/* What that side sends goes on: what is held is given to the hook again. */
+/* What that side sends goes on: what is held is shown to the hook again. Does nothing if it is not
+ * stopped. */
 void pump_resume(struct pump *p, enum pump_side side);
 
-/* Bytes that the side had sent before the pump began, to be handed over first: copied. Returns
- * VOLT_OK, VOLT_ENOMEM. Only before the first round. */
+/* Bytes that the side had sent before the pump began, and that go first: copied. Returns VOLT_OK,
+ * VOLT_ENOMEM. Only before the first round. */
 int pump_put(struct pump *p, enum pump_side side, const void *bytes, size_t size);
 
 #endif
