@@ -90,6 +90,7 @@ const char *units_time_text(uint64_t ns, char *to) {
 
 /* Whether it is NAME:PORT or NAME:SERVICE, where NAME may be looked up. */
 static bool is_name_with_port(const char *text) {
+  if (strncmp(text, "fd:", 3) == 0) return false;
   const char *colon = strrchr(text, ':');
   if (colon == NULL || colon == text || colon - text > 253 || colon[1] == '\0') return false;
   bool has_letter = false;
@@ -159,10 +160,12 @@ char *units_address(const char *text, enum address_use use, const char **why) {
   return strdup(volt_address_text(&a, full));
 }
 
-static const void *bytes_of(const volt_address *a, size_t *size) {
-  bool is_v4 = a->as.any.sa_family == AF_INET;
-  *size = is_v4 ? sizeof a->as.v4.sin_addr : sizeof a->as.v6.sin6_addr;
-  return is_v4 ? (const void *)&a->as.v4.sin_addr : &a->as.v6.sin6_addr;
+static bool is_same_host(const volt_address *a, const volt_address *b) {
+  if (a->as.any.sa_family == AF_INET) {
+    return a->as.v4.sin_addr.s_addr == b->as.v4.sin_addr.s_addr;
+  }
+  return IN6_ARE_ADDR_EQUAL(&a->as.v6.sin6_addr, &b->as.v6.sin6_addr) &&
+         a->as.v6.sin6_scope_id == b->as.v6.sin6_scope_id;
 }
 
 bool units_addresses_clash(const char *one, const char *other) {
@@ -177,11 +180,9 @@ bool units_addresses_clash(const char *one, const char *other) {
   }
   if (volt_address_port(&a) != volt_address_port(&b) || volt_address_port(&a) == 0) return false;
   bool is_same_family = a.as.any.sa_family == b.as.any.sa_family;
-  if (is_everywhere(&a)) return is_same_family || a.as.any.sa_family == AF_INET6;
-  if (is_everywhere(&b)) return is_same_family || b.as.any.sa_family == AF_INET6;
-  size_t size, ignored;
-  if (!is_same_family) return false;
-  if (a.as.any.sa_family == AF_INET6 && a.as.v6.sin6_scope_id != b.as.v6.sin6_scope_id)
-    return false;
-  return memcmp(bytes_of(&a, &size), bytes_of(&b, &ignored), size) == 0;
+  bool is_a = is_everywhere(&a), is_b = is_everywhere(&b);
+  if (is_a && a.as.any.sa_family == AF_INET6) return true; /* it takes IPv4, too */
+  if (is_b && b.as.any.sa_family == AF_INET6) return true;
+  if (is_same_family && (is_a || is_b)) return true;
+  return is_same_family && is_same_host(&a, &b);
 }
