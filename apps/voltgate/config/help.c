@@ -15,7 +15,7 @@ static const char help_head[] =
     "FILE]\n"
     "\n"
     "One exact limit and one queue in front of a server: as many clients use it as there are\n"
-    "permits, and the others wait for their turn. As\n"
+    "permits, and the others wait in the order of their arrival:\n"
     "\n"
     "  voltgate --listen :6432 --to 127.0.0.1:5432 --protocol postgres --limit 16\n";
 
@@ -59,12 +59,9 @@ void help_print(FILE *to) {
 
 /* ---- the reference ---- */
 
-static bool has_allowed_words(const struct option *o) {
-  switch (o->kind) {
-    case OPTION_NUMBER:
-    case OPTION_TIME: return true;
-    default: return false;
-  }
+/* What may be written, where the paragraph does not say it. */
+static bool has_bounds(const struct option *o) {
+  return o->kind == OPTION_NUMBER;
 }
 
 static void markdown_option(const struct option *o, FILE *to) {
@@ -73,7 +70,7 @@ static void markdown_option(const struct option *o, FILE *to) {
   fprintf(to, "\n### `%s%s`\n\n", of_file, o->name);
   if (o->argument != NULL) fprintf(to, "`%s%s %s`", of_file, o->name, o->argument);
   if (o->argument == NULL) fprintf(to, "`%s%s`", of_file, o->name);
-  if (has_allowed_words(o)) fprintf(to, ": %s", option_allowed(o, allowed));
+  if (has_bounds(o)) fprintf(to, ": %s", option_allowed(o, allowed));
   if (o->preset_words != NULL) {
     fprintf(to, ". Default: %s", o->preset_words);
   } else if (o->preset != NULL) {
@@ -92,47 +89,67 @@ void help_markdown(FILE *to) {
   }
 }
 
-/* Text of the table in mdoc: sentences on lines of their own, `x` in bold. */
-static void mdoc_text(const char *text, FILE *to) {
-  bool is_code = false;
-  for (const char *at = text; *at != '\0'; at++) {
-    bool is_line_begin = at == text || (at[-1] == ' ' && at >= text + 2 && at[-2] == '.');
-    if (*at == '`') {
-      is_code = !is_code;
-      fputs(is_code ? "\\fB" : "\\fR", to);
-    } else if (*at == '-') {
-      fputs("\\-", to);
-    } else if (*at == '\\') {
-      fputs("\\e", to);
-    } else if (*at == ' ' && at > text && at[-1] == '.' && !is_code) {
-      fputc('\n', to);
+enum { MDOC_WIDTH = 72 };
+
+/* A line of mdoc that is filled with words. */
+struct mdoc_line {
+  FILE *to;
+  int width;    /* of what is in it */
+  bool is_code; /* between two ` */
+};
+
+/* One word: `x` in bold, and what would be a request or an escape made plain. */
+static void mdoc_word(struct mdoc_line *l, const char *word, size_t length) {
+  if (l->width > 0 && l->width + 1 + (int)length > MDOC_WIDTH) {
+    fputc('\n', l->to);
+    l->width = 0;
+  }
+  if (l->width > 0) l->width += fprintf(l->to, " ");
+  if (l->width == 0 && (*word == '.' || *word == '\'')) l->width += fprintf(l->to, "\\&");
+  for (size_t i = 0; i < length; i++) {
+    if (word[i] == '`') {
+      l->is_code = !l->is_code;
+      l->width += fprintf(l->to, l->is_code ? "\\fB" : "\\fR");
+    } else if (word[i] == '-') {
+      l->width += fprintf(l->to, "\\-");
     } else {
-      if (is_line_begin && (*at == '.' || *at == '\'')) fputs("\\&", to);
-      fputc(*at, to);
+      l->width += fprintf(l->to, "%c", word[i]);
     }
   }
-  fputc('\n', to);
+}
+
+/* Sentences, each on lines of its own. */
+static void mdoc_text(const char *text, FILE *to) {
+  struct mdoc_line l = {.to = to};
+  while (*text != '\0') {
+    size_t length = strcspn(text, " ");
+    mdoc_word(&l, text, length);
+    bool is_end = !l.is_code && text[length - 1] == '.';
+    text += length;
+    text += strspn(text, " ");
+    if (is_end || *text == '\0') {
+      fputc('\n', to);
+      l.width = 0;
+    }
+  }
 }
 
 static void mdoc_option(const struct option *o, FILE *to) {
-  char allowed[OPTION_WHY];
+  char allowed[OPTION_WHY], line[OPTION_WHY + 8];
   const char *flag = o->owner == OPTION_OF_TENANT ? "Cm" : "Fl";
   fprintf(to, ".It %s %s%s", flag, o->owner == OPTION_OF_TENANT ? "" : "-", o->name);
   fprintf(to, "%s%s\n", o->argument == NULL ? "" : " Ar ", o->argument == NULL ? "" : o->argument);
   mdoc_text(o->manual, to);
-  if (has_allowed_words(o)) {
-    option_allowed(o, allowed);
-    fputs("It is ", to);
-    mdoc_text(allowed, to);
+  if (has_bounds(o)) {
+    snprintf(line, sizeof line, "It is %s.", option_allowed(o, allowed));
+    mdoc_text(line, to);
   }
   if (preset_of(o)[0] != '\0') {
-    fputs("Default: ", to);
-    fprintf(to, "%s", o->preset_words == NULL ? "\\fB" : "");
-    for (const char *at = preset_of(o); *at != '\0'; at++)
-      fputs(*at == '-' ? "\\-" : (char[2]){*at}, to);
-    fprintf(to, "%s.\n", o->preset_words == NULL ? "\\fR" : "");
+    const char *mark = o->preset_words == NULL ? "`" : "";
+    snprintf(line, sizeof line, "Default: %s%s%s.", mark, preset_of(o), mark);
+    mdoc_text(line, to);
   }
-  if (o->needs_restart) fputs("A change needs a restart.\n", to);
+  if (o->needs_restart) mdoc_text("A change needs a restart.", to);
 }
 
 void help_mdoc(FILE *to) {

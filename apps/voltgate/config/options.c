@@ -82,7 +82,7 @@ const struct option options_table[] = {
    .help = "permits: how many clients use the server at once",
    .manual =
      "Permits: as many clients use the server at the same time. It is exact over all threads. "
-     "When it is lowered, those that hold permits keep them, and nobody is admitted before fewer "
+     "When it is lowered, those that hold permits keep them, and no client is admitted before fewer "
      "than the new limit are held; until then `debt` says by how many it is exceeded."},
   {.name = "queue", GATE(queue), NUMBER(0, 1000000), .group = "The gate", .preset = "1000",
    .help = "how many clients may wait for a permit",
@@ -93,7 +93,7 @@ const struct option options_table[] = {
    .help = "how long a client waits for a permit; 0: without end",
    .manual =
      "How long a client waits for a permit before it is refused with `queue-timeout`; 0: without "
-     "end. Shorter than what the client itself has patience for, so that it is told why."},
+     "end. Shorter than what the client itself has patience for, so that it learns why."},
   {.name = "clients", GATE(clients), NUMBER(1, 1000000), .group = "The gate", .preset = "10000",
    .help = "how many clients may be connected",
    .manual =
@@ -143,7 +143,7 @@ const struct option options_table[] = {
    .preset_words = "by protocol; tcp: close",
    .help = "how a refusal is said: close, postgres, redis, http",
    .manual =
-     "How a client is told that it is refused. `postgres`: an ErrorResponse with an SQLSTATE and "
+     "How a client learns that it is refused. `postgres`: an ErrorResponse with an SQLSTATE and "
      "a message that has the values; `redis`: an error reply; `http`: 503 with Retry-After; "
      "`close`: the connection ends without words. If it is not given, the protocol says it; in "
      "the mode `tcp` that is `close`. A gate with `protocol = postgres` or `redis` can only "
@@ -169,8 +169,8 @@ const struct option options_table[] = {
    .preset = "0", .help = "controlled delay: the wait that is fine; 0: off",
    .manual =
      "Controlled delay (CoDel). While even the shortest wait within a `shed-interval` was above "
-     "this target, a client that has waited twice the target is refused with `shed` when its "
-     "turn comes. The order among those that are served stays that of their arrival. 0: off."},
+     "this target, a client that has waited twice the target is refused with `shed` when it "
+     "would get its permit. The order among those that are served stays that of their arrival. 0: off."},
   {.name = "shed-interval", GATE(shed_interval_ns), TIME_FROM(MS),
    .group = "Refusals and overload", .preset = "100ms", .help = "the interval of shed-target",
    .manual = "The interval of `shed-target`; at least the target. From `1ms`."},
@@ -179,7 +179,7 @@ const struct option options_table[] = {
    .group = "Tenants", .argument = "WHAT", .preset = "none",
    .help = "none, source[/BITS], port, user, database",
    .manual =
-     "What tells tenants apart, who then get permits in fair turns. `source`: the client's "
+     "What makes one tenant of clients; tenants get permits in fair order. `source`: the client's "
      "address; `source/24`: the first 24 bits of an IPv4 address (of an IPv6 address: see "
      "`tenant-by-ipv6-bits`). `port`: the port that the client came to. `user`, `database`: of "
      "the startup packet, with `protocol = postgres`. `none`: there are no tenants."},
@@ -192,14 +192,15 @@ const struct option options_table[] = {
      "How many permits each tenant may hold that has no section of its own. 0: as many as the "
      "gate has."},
   {.name = "tenant-weight", GATE(tenant_default.weight), NUMBER(1, 1000), .group = "Tenants",
-   .preset = "1", .help = "turns of each tenant",
+   .preset = "1", .help = "its share, against the weights of others",
    .manual =
      "How many places a tenant that has no section of its own may have at once in the gate's "
      "queue: its share when all are busy, against the weights of the others."},
   {.name = "tenant-max", GATE(tenant_max), NUMBER(1, 1000000), .group = "Tenants",
-   .preset = "1000", .help = "tenants that are told apart; more are `other`",
+   .preset = "1000", .help = "tenants with a name of their own; more are `other`",
    .manual =
-     "How many tenants are told apart at the same time; those beyond share the tenant `other`."},
+     "How many tenants have a name of their own at the same time; those beyond share the tenant "
+     "`other`."},
 
   {.name = "proxy-in", GATE(proxy_in), WORD(proxy_words, "no|v2"), .group = "PROXY protocol and TLS",
    .preset = "no", .help = "clients send a PROXY header",
@@ -251,11 +252,11 @@ const struct option options_table[] = {
    .manual =
      "Where the admin side listens: the page, `/status`, `/queue`, `/metrics`, `/health`. `:9090` "
      "means `127.0.0.1:9090`; any other address has to be written out; `unix:PATH` works, too. "
-     "Whoever can reach it can look; changes need the token."},
+     "All that can reach it can look; changes need the token."},
   {.name = "token-file", PROCESS(token_file), .kind = OPTION_FILE, .argument = "FILE",
    .group = "The process", .help = "its first line is the token that allows changes",
    .manual =
-     "The file whose first line is the token that allows changes by the admin side. Nobody but "
+     "The file whose first line is the token that allows changes by the admin side. Only "
      "its owner may read it (mode 0600). Without it, the variable `VOLTGATE_TOKEN` of the "
      "environment is the token; without both, nothing can be changed. There is no option that "
      "takes the token itself, because others could see it in the list of processes."},

@@ -1,4 +1,4 @@
-/* settings.h: what voltgate is told to do. Settings are read once and never changed; a reload reads
+/* settings.h: what voltgate is to do. Settings are read once and never changed; a reload reads
  * new ones. */
 #ifndef VOLTGATE_CONFIG_SETTINGS_H
 #define VOLTGATE_CONFIG_SETTINGS_H
