@@ -22,10 +22,13 @@
  *   I2  ReadyForQuery without any answer before it answers a Sync. A Sync that is not doubtful gets it
  *       first, because then it is the doubtful ones alone that may be left.
  *   I3  The session is idle while only doubtful Syncs are left: a server does no work for them.
- *   I4  Messages behind doubtful Syncs are taken for outstanding: if one of these was not swallowed,
- *       they are. So a permit may be kept too long, but never be given back too early. A client that
- *       sends a Sync behind CopyDone or CopyFail, as it has to if it wants a ReadyForQuery, does not
- *       come here.
+ *   I4  Nothing but a Sync may follow doubtful Syncs before the next ReadyForQuery. Whether a server
+ *       skips it cannot be known: the session is lost.
+ *
+ * A session is lost, too, if the server says what nothing has asked for. From then on nothing is
+ * counted, and a permit is kept to the end of the session: too long, but never given back too early. A
+ * client that sends a Sync behind CopyDone or CopyFail does not come here, and it has to, because it
+ * gets no ReadyForQuery otherwise.
  *
  * A session is idle from a ReadyForQuery with status 'I' and an empty queue on, and not just when the
  * queue is empty: behind a Flush all may be answered, but the transaction is open. */
@@ -60,6 +63,15 @@ static enum pg_want malformed(struct pg *p, int fault, char type, uint32_t value
   return PG_MALFORMED;
 }
 
+/* It is not known any more what is outstanding. */
+static void lose(struct pg *p) {
+  p->is_lost = true;
+  p->is_idle = p->is_skipping = p->is_copying_in = false;
+  p->current = CURRENT_NONE;
+  p->count = 0;
+  p->doubtful = 0;
+}
+
 /* ---- the client ---- */
 
 enum client_action {
@@ -85,13 +97,15 @@ static const uint8_t client_actions[256] = {
 /* Work: it needs a permit, and is outstanding unless the server skips it. */
 static enum pg_want client_works(struct pg *p, enum pg_kind kind) {
   if (!p->has_permit) return PG_NEEDS_PERMIT;
-  if (p->is_skipping && p->doubtful == 0) return PG_GOES_ON; /* R2 */
+  if (p->is_skipping && p->doubtful > 0) lose(p);      /* I4 */
+  if (p->is_skipping || p->is_lost) return PG_GOES_ON; /* R2 */
   if (!pg_queue_add(p, kind)) return PG_WAITS;
   p->is_idle = p->is_flushed = false;
   return PG_GOES_ON;
 }
 
 static enum pg_want client_syncs(struct pg *p) {
+  if (p->is_lost) return PG_GOES_ON;
   if (!pg_queue_add(p, PG_SYNC)) return PG_WAITS;
   p->is_skipping = false;
   p->is_idle = false;
@@ -165,10 +179,14 @@ static bool is_asked(enum pg_kind kind) {
 
 /* An answer that ends a message of the extended protocol, or is one of several to a Query. */
 static void answered(struct pg *p) {
+  enum pg_kind kind = pg_queue_first(p);
   p->doubtful = 0; /* I1 */
-  if (p->current == CURRENT_NONE && is_asked(pg_queue_first(p))) {
+  if (p->current != CURRENT_NONE) return;
+  if (is_asked(kind)) {
     pg_queue_take(p);
     drop_ended(p);
+  } else if (kind != PG_QUERY && kind != PG_SYNCED) {
+    lose(p);
   }
 }
 
@@ -189,6 +207,7 @@ static void skip(struct pg *p) {
 /* ---- copy-in ---- */
 
 static void copy_in_begins(struct pg *p) {
+  if (p->is_lost) return;
   p->doubtful = 0;
   p->is_copying_in = true;
   if (p->current != CURRENT_NONE) return; /* another COPY of the same Query */
@@ -199,7 +218,7 @@ static void copy_in_begins(struct pg *p) {
   } else if (is_asked(kind) || kind == PG_QUERY) {
     pg_queue_take(p);
   } else {
-    p->unexpected++;
+    lose(p);
   }
 }
 
@@ -223,6 +242,8 @@ static void copy_in_fails(struct pg *p) {
     skip(p);
   } else if (p->count == 0) {
     p->is_skipping = true; /* until a Sync is sent, or ReadyForQuery says that one was read */
+  } else if (pg_queue_first(p) != PG_SYNC) {
+    lose(p); /* I4 */
   }
 }
 
@@ -251,7 +272,7 @@ static void server_fails(struct pg *p) {
 static void copy_both_begins(struct pg *p) {
   p->doubtful = 0;
   p->is_copying_both = true;
-  p->is_idle = true;
+  p->is_idle = !p->is_lost;
   if (pg_queue_first(p) == PG_QUERY) {
     pg_queue_take(p);
     p->current = CURRENT_QUERY;
@@ -267,12 +288,8 @@ static void take_ready(struct pg *p) {
     p->doubtful--;
     p->is_skipping = false;
   } else {
-    while (is_asked(kind)) { /* none is there: they were answered, or skipped */
-      p->unexpected++;
-      pg_queue_take_run(p);
-      kind = pg_queue_first(p);
-    }
-    if (kind != PG_NOTHING) pg_queue_take(p);
+    if (is_asked(kind)) lose(p); /* none is left: they were answered, or skipped */
+    if (p->count > 0) pg_queue_take(p);
   }
   drop_ended(p);
 }
@@ -284,7 +301,7 @@ static enum pg_want server_is_ready(struct pg *p, char status) {
   if (p->status != 0) take_ready(p);
   p->status = status;
   p->is_copying_in = p->is_copying_both = false;
-  p->is_idle = status == 'I' && p->count == 0;
+  p->is_idle = status == 'I' && p->count == 0 && !p->is_lost;
   if (p->is_idle && p->has_permit) p->transactions++;
   return PG_GOES_ON;
 }

@@ -42,6 +42,7 @@ enum { PG_RUNS = 32, PG_PREFIX = 64, PG_WHY_MAX = 128 };
 struct pg {
   char status;           /* of the last ReadyForQuery: 'I', 'T', 'E'; 0: there was none yet */
   bool is_copying_both;  /* replication: it holds no permit for it */
+  bool is_lost;          /* what is outstanding cannot be known: the permit is kept to the end */
   bool has_failed;       /* the server has sent FATAL or PANIC: it closes */
   uint32_t backend;      /* its process id, of BackendKeyData; 0: not known */
   uint32_t transactions; /* that have ended: with a permit */
@@ -59,7 +60,6 @@ struct pg {
   uint32_t client_left;   /* of the client's message: bytes that have not come */
   uint32_t server_left;   /* the same, of the server's */
   uint32_t doubtful;      /* Syncs that the server may have swallowed */
-  uint32_t unexpected;    /* messages of the server that answer nothing */
   uint32_t runs[PG_RUNS]; /* what was sent and is not answered */
   char prefix[PG_PREFIX];
 };
