@@ -1,0 +1,119 @@
+/* acceptor.c: accepts: memory and descriptors first, then the client, then its place in the queue.
+ *
+ * A client that cannot be served is not accepted: it waits in the kernel's backlog, and costs us
+ * nothing. The place in the gate's queue is taken here, by one task for each listener, before the
+ * session is spawned: workers that run sessions in another order change nothing.
+ *
+ * Descriptors are a semaphore of the program's: what is kept back for servers is not in it. A tcp
+ * client takes one (its server's is kept back), a client of another protocol two. */
+#include "session/acceptor.h"
+
+#include <errno.h>
+
+#include "process/log.h"
+#include "program.h"
+#include "session/session.h"
+
+uint32_t acceptor_cost(enum protocol protocol) {
+  return protocol == PROTOCOL_TCP ? 1 : 2;
+}
+
+/* ---- what it says ---- */
+
+static void acceptor_is_short(struct acceptor *self, const char *why) {
+  if (!self->is_short) log_line(LOG_WARN, self->gate->name, "accept pauses: %s", why);
+  self->is_short = true;
+}
+
+static void acceptor_goes_on(struct acceptor *self) {
+  if (self->is_short) log_line(LOG_INFO, self->gate->name, "accept goes on");
+  self->is_short = false;
+}
+
+/* ---- its steps ---- */
+
+static volt_future *acceptor_wait_for_descriptors(struct acceptor *self) {
+  acceptor_is_short(self, "all descriptors for clients are in use");
+  return volt_sem_acquire_future(&self->descriptors, &self->gate->program->descriptors, self->cost);
+}
+
+static bool acceptor_try_descriptors(struct acceptor *self) {
+  if (!self->has_descriptors) {
+    self->has_descriptors =
+        volt_sem_try_acquire(&self->gate->program->descriptors, self->cost) == VOLT_OK;
+  }
+  return self->has_descriptors;
+}
+
+static bool acceptor_has_memory(struct acceptor *self) {
+  if (!self->next) self->next = session_new(self);
+  return self->next != NULL;
+}
+
+static volt_future *acceptor_accept(struct acceptor *self) {
+  return volt_fd_accept_future(&self->op, &self->listener, &self->next->client.fd);
+}
+
+static volt_future *acceptor_pause(struct acceptor *self) {
+  acceptor_is_short(self, volt_strerror(self->result));
+  return volt_accept_pause_future(&self->pause, self->gate->rt, self->result);
+}
+
+static void acceptor_spawn(struct acceptor *self) {
+  struct session *s = self->next;
+  self->next = NULL;
+  self->has_descriptors = false;
+  session_begin(s);
+  if (volt_group_spawn(self->sessions, self->gate->rt, &s->task) != VOLT_OK) session_abandon(s);
+}
+
+static void acceptor_close(struct acceptor *self) {
+  volt_fd_close(&self->listener);
+  if (self->next) session_drop(self->next);
+  if (self->has_descriptors) volt_sem_release(&self->gate->program->descriptors, self->cost);
+}
+
+static int acceptor_poll(volt_task *t, volt_ctx *ctx) {
+  struct acceptor *self = volt_container_of(t, struct acceptor, task);
+  VOLT_TASK_BEGIN(self);
+  for (;;) {
+    if (!acceptor_try_descriptors(self)) {
+      VOLT_AWAIT(self, acceptor_wait_for_descriptors(self));
+      self->has_descriptors = true;
+      acceptor_goes_on(self);
+    }
+    self->result = VOLT_ERRNO(ENOMEM);
+    if (acceptor_has_memory(self)) VOLT_AWAIT_RESULT(self, self->result, acceptor_accept(self));
+    if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_OK);
+    if (self->result == VOLT_OK) {
+      acceptor_goes_on(self);
+      acceptor_spawn(self);
+    } else {
+      VOLT_AWAIT(self, acceptor_pause(self));
+    }
+  }
+  VOLT_FINALLY(self);
+  acceptor_close(self);
+  VOLT_TASK_END(self);
+}
+
+struct acceptor *acceptor_new(struct gate *gate, volt_group *sessions, volt_fd *listener,
+                              struct certificate *certificate) {
+  struct acceptor *self = VOLT_TASK_NEW(gate->rt, struct acceptor, acceptor_poll);
+  if (!self) return NULL;
+  volt_address at;
+  self->gate = gate;
+  self->sessions = sessions;
+  self->certificate = certificate;
+  self->protocol = gate_settings(gate)->protocol;
+  self->cost = acceptor_cost(self->protocol);
+  self->listener = *listener;
+  *listener = (volt_fd){.number = -1};
+  self->port = volt_fd_local(&self->listener, &at) == VOLT_OK ? volt_address_port(&at) : 0;
+  return self;
+}
+
+void acceptor_drop(struct acceptor *self) {
+  volt_fd_close(&self->listener);
+  volt_task_detach(&self->task);
+}

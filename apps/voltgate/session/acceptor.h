@@ -1,0 +1,44 @@
+/* acceptor.h: the task that accepts the clients of one listener. */
+#ifndef VOLTGATE_SESSION_ACCEPTOR_H
+#define VOLTGATE_SESSION_ACCEPTOR_H
+
+#include <volt/net.h>
+#include <volt/task.h>
+
+#include "gate/gate.h"
+#include "session/certificate.h"
+
+struct session;
+
+struct acceptor {
+  volt_task task; /* first */
+  struct gate *gate;
+  volt_group *sessions; /* of the gate: they are spawned into it */
+  enum protocol protocol;
+  uint16_t port; /* that it listens on; 0: a unix socket */
+  volt_fd listener;
+  struct certificate *certificate;
+  /* its own */
+  volt_op op;
+  volt_future descriptors;
+  volt_accept_pause pause;
+  struct session *next; /* that is accepted next; NULL: not made yet */
+  uint32_t cost;        /* descriptors that a client takes */
+  bool has_descriptors; /* for next */
+  bool is_short;        /* it is said in the log that accept pauses */
+  int result;
+};
+
+/* Make the task that accepts: memory of the runtime's pool, to be spawned into a group. It owns the
+ * listener, and closes it when it ends. The certificate stays as long as the sessions. Returns NULL:
+ * no memory; then *listener is still the caller's. */
+struct acceptor *acceptor_new(struct gate *gate, volt_group *sessions, volt_fd *listener,
+                              struct certificate *certificate);
+
+/* It was not spawned: free it, and close its listener. */
+void acceptor_drop(struct acceptor *self);
+
+/* How many descriptors a client of that protocol takes from program->descriptors. */
+uint32_t acceptor_cost(enum protocol protocol);
+
+#endif

@@ -1,0 +1,102 @@
+/* farewell.c: the last words to a client, and the end of its connection.
+ *
+ * Algorithm: the words are sent, then the end (FIN). Then what the client still sends is read and
+ * thrown away until it has closed too, because the system answers bytes that nobody reads by a
+ * reset, and a reset makes the client's system forget the words. Both take at most FAREWELL_NS, and
+ * FAREWELL_BYTES are read at most: a client that is slow, or that talks on, cannot hold us. */
+#include "session/farewell.h"
+
+#include <stdlib.h>
+
+#include "program.h"
+
+#define FAREWELL_NS UINT64_C(1000000000)
+enum { FAREWELL_BYTES = 64 * 1024, FAREWELL_CHUNK = 4096 };
+
+struct farewell {
+  volt_async async;
+  struct session *session;
+  uint64_t deadline_ns;
+  size_t ignored; /* bytes */
+  int result;
+};
+
+/* What the client is told. Returns the bytes. */
+static size_t farewell_words(struct session *s, char words[REFUSAL_MAX]) {
+  bool has_words = s->ending == SESSION_REFUSED || s->ending == SESSION_DRAINED;
+  if (!has_words || s->is_speechless) return 0;
+  struct refusal_values values = {0};
+  gate_refusal_values(s->gate, (enum gate_reason)s->reason, &values);
+  if (s->why) values.why = s->why;
+  return refusal_bytes(gate_settings(s->gate)->refuse, (enum gate_reason)s->reason, &values, words,
+                       REFUSAL_MAX);
+}
+
+static bool farewell_is_urgent(const struct farewell *self) {
+  return volt_token_is_cancelled(&self->session->gate->program->stop);
+}
+
+/* Read what is there. Returns true: there may be more later. */
+static bool farewell_ignore(struct farewell *self) {
+  char chunk[FAREWELL_CHUNK];
+  for (;;) {
+    size_t n;
+    int result = link_recv(&self->session->client, chunk, sizeof chunk, &n);
+    if (result == VOLT_EAGAIN) return true;
+    if (result != VOLT_OK || n == 0) return false;
+    self->ignored += n;
+    if (self->ignored > FAREWELL_BYTES) return false;
+  }
+}
+
+static volt_future *farewell_wait(struct farewell *self, unsigned events) {
+  return session_wait(self->session, events, 0, 0, self->deadline_ns);
+}
+
+static bool farewell_goes_on(const struct farewell *self) {
+  return !session_fired(self->session, SESSION_TIME) && !farewell_is_urgent(self);
+}
+
+static int farewell_run(volt_async *a, volt_ctx *ctx) {
+  struct farewell *self = volt_container_of(a, struct farewell, async);
+  struct session *s = self->session;
+  VOLT_ASYNC_BEGIN(self);
+  while (link_is_full(&s->client)) {
+    VOLT_AWAIT(self, farewell_wait(self, link_events(&s->client, false)));
+    if (!farewell_goes_on(self)) VOLT_RETURN(self, VOLT_OK);
+    self->result = link_flush(&s->client);
+    if (self->result != VOLT_OK) VOLT_RETURN(self, self->result);
+  }
+  self->result = link_shut(&s->client);
+  if (self->result != VOLT_OK) VOLT_RETURN(self, self->result);
+  while (!s->client.has_ended && farewell_ignore(self)) {
+    VOLT_AWAIT(self, farewell_wait(self, link_events(&s->client, true)));
+    if (!farewell_goes_on(self)) VOLT_RETURN(self, VOLT_OK);
+  }
+  VOLT_ASYNC_END(self);
+}
+
+bool farewell_is_due(const struct session *s) {
+  if (volt_fd_number(&s->client.fd) < 0 || (s->client.has_ended && s->client.is_shut)) return false;
+  return s->ending == SESSION_REFUSED || s->ending == SESSION_BY_SERVER ||
+         s->ending == SESSION_DRAINED;
+}
+
+struct farewell *farewell_begin(struct session *s) {
+  char words[REFUSAL_MAX];
+  size_t size = farewell_words(s, words);
+  if (size > 0 && !link_is_full(&s->client)) (void)link_send(&s->client, words, size);
+  struct farewell *self = (struct farewell *)calloc(1, sizeof *self);
+  if (!self) return NULL;
+  self->session = s;
+  self->deadline_ns = session_now_ns(s) + FAREWELL_NS;
+  return self;
+}
+
+volt_future *farewell_future(struct farewell *self) {
+  return volt_async_future(&self->async, farewell_run);
+}
+
+void farewell_end(struct farewell *self) {
+  free(self);
+}

@@ -1,0 +1,155 @@
+/* tcp.c: a session of any protocol: bytes both ways, as long as both sides want. It holds its permit
+ * from before the dial until the server's socket is closed. */
+#include "session/pump.h"
+#include "session/session.h"
+
+/* Bytes of a connection that lasts are counted each time that so many have passed. */
+enum { TCP_COUNT_BYTES = 1 << 20 };
+
+struct tcp {
+  struct session_body body; /* first */
+  struct pump pump;
+  uint64_t moved_ns; /* when bytes were last passed on */
+  uint64_t asked_ns; /* when the client sent the first bytes that are not answered; 0: none */
+  enum pump_result moved;
+  bool has_pump;
+  bool is_client_first; /* it has ended before the server */
+  int result;
+};
+
+static struct tcp *tcp_of(volt_async *a) {
+  struct session_body *body = volt_container_of(a, struct session_body, async);
+  return volt_container_of(body, struct tcp, body);
+}
+
+/* ---- deadlines ---- */
+
+/* Bytes were passed on: note when, if anything depends on it. */
+static void tcp_note(struct tcp *self) {
+  struct session *s = self->body.session;
+  const struct gate_settings *settings = gate_settings(s->gate);
+  bool any_up = s->up != self->pump.up;
+  bool any_down = s->down != self->pump.down;
+  s->up = self->pump.up;
+  s->down = self->pump.down;
+  if (s->up - s->up_counted + s->down - s->down_counted >= TCP_COUNT_BYTES) session_count_bytes(s);
+  if (!settings->idle_timeout_ns && !settings->server_timeout_ns) return;
+  if (!any_up && !any_down) return;
+  self->moved_ns = session_now_ns(s);
+  if (any_down) self->asked_ns = 0;
+  if (any_up && !any_down && !self->asked_ns) self->asked_ns = self->moved_ns;
+}
+
+static uint64_t tcp_earlier(uint64_t one, uint64_t other) {
+  return one < other ? one : other;
+}
+
+static uint64_t tcp_idle_ns(const struct tcp *self) {
+  uint64_t timeout_ns = gate_settings(self->body.session->gate)->idle_timeout_ns;
+  return timeout_ns ? self->moved_ns + timeout_ns : VOLT_NO_DEADLINE;
+}
+
+static uint64_t tcp_server_ns(const struct tcp *self) {
+  uint64_t timeout_ns = gate_settings(self->body.session->gate)->server_timeout_ns;
+  return timeout_ns && self->asked_ns ? self->asked_ns + timeout_ns : VOLT_NO_DEADLINE;
+}
+
+static uint64_t tcp_deadline_ns(const struct tcp *self) {
+  uint64_t first_ns = tcp_earlier(tcp_idle_ns(self), tcp_server_ns(self));
+  return tcp_earlier(first_ns, session_max_age_ns(self->body.session));
+}
+
+/* Returns true: a deadline has passed, and the session ends. */
+static bool tcp_is_late(struct tcp *self) {
+  struct session *s = self->body.session;
+  uint64_t now_ns = session_now_ns(s);
+  if (now_ns >= session_max_age_ns(s)) {
+    session_refuse(s, REASON_MAX_AGE);
+  } else if (now_ns >= tcp_server_ns(self)) {
+    session_refuse(s, REASON_SERVER_TIMEOUT);
+  } else if (now_ns >= tcp_idle_ns(self)) {
+    session_refuse(s, REASON_IDLE);
+  }
+  return s->ending != SESSION_GOES_ON;
+}
+
+/* ---- bytes ---- */
+
+static void tcp_failed(struct tcp *self) {
+  struct session *s = self->body.session;
+  if (self->pump.error == VOLT_ENOMEM) {
+    session_fail(s, VOLT_ENOMEM);
+  } else {
+    session_end(s, self->pump.failed == PUMP_CLIENT ? SESSION_BY_CLIENT : SESSION_BY_SERVER);
+  }
+}
+
+/* Move what there is. Returns true: the session ends. */
+static bool tcp_round(struct tcp *self) {
+  struct session *s = self->body.session;
+  self->moved = pump_round(&self->pump);
+  tcp_note(self);
+  switch (self->moved) {
+    case PUMP_CLIENT_ENDED:
+      if (!s->server->link.has_ended) self->is_client_first = true;
+      return false;
+    case PUMP_ENDED:
+      session_end(s, self->is_client_first ? SESSION_BY_CLIENT : SESSION_BY_SERVER);
+      return true;
+    case PUMP_FAILED: tcp_failed(self); return true;
+    case PUMP_WAIT:
+    case PUMP_AGAIN:
+    case PUMP_STOPPED:
+    case PUMP_SERVER_ENDED: break;
+  }
+  return false;
+}
+
+static volt_future *tcp_wait(struct tcp *self) {
+  return session_wait(self->body.session, pump_events(&self->pump, PUMP_CLIENT),
+                      pump_events(&self->pump, PUMP_SERVER), 0, tcp_deadline_ns(self));
+}
+
+/* Returns true: the session ends. */
+static bool tcp_look(struct tcp *self) {
+  struct session *s = self->body.session;
+  if (session_fired(s, SESSION_CLIENT)) {
+    pump_ready(&self->pump, PUMP_CLIENT, s->wait.client_ready);
+  }
+  if (session_fired(s, SESSION_SERVER)) {
+    pump_ready(&self->pump, PUMP_SERVER, s->wait.server_ready);
+  }
+  return session_fired(s, SESSION_TIME) && tcp_is_late(self);
+}
+
+static void tcp_begin(struct tcp *self) {
+  struct session *s = self->body.session;
+  s->is_speechless = true; /* from now on it is the server that speaks */
+  pump_init(&self->pump, &s->client, &s->server->link, NULL, NULL);
+  self->has_pump = true;
+  self->moved_ns = session_now_ns(s);
+}
+
+static int tcp_run(volt_async *a, volt_ctx *ctx) {
+  struct tcp *self = tcp_of(a);
+  VOLT_ASYNC_BEGIN(&self->body);
+  VOLT_AWAIT_RESULT(self, self->result, server_dial(self->body.session));
+  server_dialed(self->body.session);
+  if (self->result != VOLT_OK) VOLT_RETURN(self, self->result);
+  tcp_begin(self);
+  while (!tcp_round(self)) {
+    if (self->moved == PUMP_AGAIN) VOLT_YIELD(self);
+    if (self->moved != PUMP_WAIT) continue;
+    VOLT_AWAIT(self, tcp_wait(self));
+    if (tcp_look(self)) break;
+  }
+  VOLT_ASYNC_END(self);
+}
+
+static void tcp_free(struct session_body *b) {
+  struct tcp *self = volt_container_of(b, struct tcp, body);
+  if (self->has_pump) pump_end(&self->pump);
+}
+
+const struct session_kind session_tcp = {
+    .size = sizeof(struct tcp), .is_admitted = true, .run = tcp_run, .free = tcp_free};
