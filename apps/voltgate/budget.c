@@ -1,0 +1,52 @@
+/* budget.c: descriptors. A tcp gate needs one for each client and, for each permit, one for the
+ * server and one more, because a socket that is being closed may still be there when the next is
+ * opened. A session of another protocol has its server's connection from beginning to end: two for
+ * each client. */
+#include "budget.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "process/log.h"
+#include "session/acceptor.h"
+
+enum { BUDGET_PROCESS = 32 }; /* logs, epoll, doorbells, the admin side, DNS */
+
+static uint64_t budget_kept(const struct gate_settings *gate) {
+  uint64_t servers = gate->protocol == PROTOCOL_TCP ? 2 * (uint64_t)gate->limit : 0;
+  return servers + gate->listen_count;
+}
+
+bool budget_compute(struct budget *b, const struct settings *settings, uint64_t all, char *words,
+                    size_t room) {
+  *b = (struct budget){.all = all, .kept = BUDGET_PROCESS};
+  uint64_t least = 0;
+  for (size_t i = 0; i < settings->gate_count; i++) {
+    const struct gate_settings *gate = &settings->gates[i];
+    b->kept += budget_kept(gate);
+    b->wanted += (uint64_t)gate->clients * acceptor_cost(gate->protocol);
+    least += acceptor_cost(gate->protocol);
+  }
+  if (b->kept + least > all) {
+    snprintf(words, room,
+             "the limits need %" PRIu64
+             " descriptors (two for each permit of a tcp gate, %d for "
+             "the process), and the process may have %" PRIu64 ": raise nofile or lower the limit",
+             b->kept + least, BUDGET_PROCESS, all);
+    return false;
+  }
+  b->clients = all - b->kept;
+  return true;
+}
+
+void budget_say(const struct budget *b) {
+  if (b->wanted <= b->clients) {
+    log_line(LOG_DEBUG, NULL, "descriptors: %" PRIu64 " of %" PRIu64 " are for clients", b->clients,
+             b->all);
+    return;
+  }
+  log_line(LOG_WARN, NULL,
+           "descriptors: %" PRIu64 " are for clients, and all that may come need %" PRIu64
+           " (nofile is %" PRIu64 "): accept pauses when they are used up",
+           b->clients, b->wanted, b->all);
+}

@@ -1,0 +1,183 @@
+/* reload.c: new settings, while clients are served.
+ *
+ * In two steps: first all that may fail (the file, listeners, certificates, logs), which changes
+ * nothing; then all gates take what is theirs. */
+#define _GNU_SOURCE /* asprintf */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "budget.h"
+#include "link/tls.h"
+#include "process/log.h"
+#include "run.h"
+#include "site.h"
+
+/* What is ready for one gate of the new settings. */
+struct reload_gate {
+  struct site *site; /* that is there, or NULL: a new gate */
+  struct site *made; /* a new one */
+  struct listener_set listeners;
+  struct tls_context *certificate;
+};
+
+struct reload {
+  struct program *program;
+  struct settings *settings;
+  struct settings_difference difference;
+  struct budget budget;
+  struct reload_gate *gates; /* settings->gate_count */
+};
+
+static struct site *reload_site(struct program *p, const char *name) {
+  for (struct site *s = p->first; s;
+       s = s->next) { /* control is held: no other thread changes it */
+    if (!s->is_ending && strcmp(s->gate.name, name) == 0) return s;
+  }
+  return NULL;
+}
+
+/* ---- what may fail ---- */
+
+/* Of the protocol and of what is asked of each connection before its own bytes, a session knows from
+ * its acceptor: so a gate that changes them is another gate. */
+static bool reload_is_another(const struct site *s, const struct gate_settings *settings) {
+  return gate_settings(&s->gate)->protocol != settings->protocol;
+}
+
+static char *reload_open_gate(struct reload *r, size_t i) {
+  const struct gate_settings *settings = &r->settings->gates[i];
+  struct reload_gate *gate = &r->gates[i];
+  gate->site = reload_site(r->program, settings->name);
+  if (gate->site && reload_is_another(gate->site, settings)) {
+    char *words = NULL;
+    return asprintf(&words, "gate %s: another protocol needs a restart", settings->name) < 0
+               ? strdup("another protocol needs a restart")
+               : words;
+  }
+  char *wrong = site_open(&gate->listeners, r->program->rt, settings, gate->site, NULL);
+  if (!wrong) wrong = certificate_read(&gate->certificate, settings);
+  if (wrong || gate->site) return wrong;
+  gate->made = site_new(r->program, settings, &gate->listeners, gate->certificate);
+  if (!gate->made) return strdup("there is no memory");
+  gate->certificate = NULL;
+  return NULL;
+}
+
+static char *reload_budget(struct reload *r) {
+  char words[512];
+  uint64_t all = r->program->descriptors_all;
+  bool fits = budget_compute(&r->budget, r->settings, all, words, sizeof words);
+  return fits ? NULL : strdup(words);
+}
+
+static char *reload_logs(const struct reload *r) {
+  const char *what = "";
+  char *words = NULL;
+  int result = log_start(&r->settings->log, &r->settings->access, &what);
+  if (result == VOLT_OK) return NULL;
+  return asprintf(&words, "%s: %s", what, volt_strerror(result)) < 0 ? strdup(what) : words;
+}
+
+/* Returns NULL, or what is wrong. */
+static char *reload_prepare(struct reload *r) {
+  struct program *p = r->program;
+  if (atomic_load_explicit(&p->is_draining, memory_order_acquire)) {
+    return strdup("it is draining"); /* acquire: no gate is added behind the drain */
+  }
+  r->settings = (struct settings *)calloc(1, sizeof *r->settings);
+  if (!r->settings) return strdup("there is no memory");
+  char *wrong = settings_reread(r->settings, p->argc, p->argv);
+  if (wrong) {
+    free(r->settings);
+    r->settings = NULL;
+    return wrong;
+  }
+  r->gates = (struct reload_gate *)calloc(r->settings->gate_count + 1, sizeof *r->gates);
+  if (!r->gates || !settings_compare(&r->difference, program_settings(p), r->settings)) {
+    return strdup("there is no memory");
+  }
+  wrong = reload_budget(r);
+  for (size_t i = 0; !wrong && i < r->settings->gate_count; i++) wrong = reload_open_gate(r, i);
+  return wrong ? wrong : reload_logs(r);
+}
+
+/* ---- what changes ---- */
+
+static void reload_change(struct reload_gate *gate, const struct gate_settings *settings) {
+  struct site *s = gate->site;
+  if (!gate_set(&s->gate, settings)) log_line(LOG_ERROR, settings->name, "no memory for tenants");
+  certificate_set(&s->certificate, gate->certificate);
+  gate->certificate = NULL;
+  int result = site_rebind(s, settings, &gate->listeners);
+  if (result != VOLT_OK) log_line(LOG_ERROR, settings->name, "listen: %s", volt_strerror(result));
+}
+
+static void reload_add(struct program *p, struct site *made) {
+  pthread_mutex_lock(&p->lock);
+  struct site **last = &p->first;
+  while (*last && !(*last)->is_gone) last = &(*last)->next;
+  made->next = *last;
+  *last = made;
+  pthread_mutex_unlock(&p->lock);
+  int result = site_accept(made);
+  if (result != VOLT_OK) log_line(LOG_ERROR, made->gate.name, "listen: %s", volt_strerror(result));
+}
+
+/* Gates that are not configured any more. */
+static void reload_remove(struct program *p, const struct settings *settings) {
+  for (struct site *s = p->first; s; s = s->next) {
+    if (s->is_ending || settings_gate(settings, s->gate.name)) continue;
+    pthread_mutex_lock(&p->lock);
+    s->is_gone = true;
+    pthread_mutex_unlock(&p->lock);
+    site_end(s);
+  }
+}
+
+static void reload_say(const struct reload *r) {
+  const struct settings_difference *d = &r->difference;
+  log_line(LOG_INFO, NULL, "reload: %s", d->summary ? d->summary : "nothing has changed");
+  if (d->restart) log_line(LOG_WARN, NULL, "reload: needs a restart: %s", d->restart);
+  if (r->settings->warnings) log_line(LOG_WARN, NULL, "%s", r->settings->warnings);
+  budget_say(&r->budget);
+}
+
+static void reload_apply(struct reload *r) {
+  struct program *p = r->program;
+  reload_say(r);
+  uint64_t clients = r->budget.clients > VOLT_SEM_MAX ? VOLT_SEM_MAX : r->budget.clients;
+  volt_sem_set_limit(&p->descriptors, (uint32_t)clients);
+  reload_remove(p, r->settings);
+  for (size_t i = 0; i < r->settings->gate_count; i++) {
+    struct reload_gate *gate = &r->gates[i];
+    if (gate->site) reload_change(gate, &r->settings->gates[i]);
+    if (gate->made) reload_add(p, gate->made);
+    gate->made = NULL;
+  }
+  program_set_settings(p, r->settings);
+  r->settings = NULL;
+}
+
+static void reload_end(struct reload *r) {
+  for (size_t i = 0; r->gates && r->settings && i < r->settings->gate_count; i++) {
+    struct reload_gate *gate = &r->gates[i];
+    listener_set_close(&gate->listeners);
+    tls_context_drop(gate->certificate);
+    if (gate->made) site_free(gate->made);
+  }
+  free(r->gates);
+  settings_difference_free(&r->difference);
+  if (r->settings) settings_free(r->settings);
+  free(r->settings);
+}
+
+char *program_reload(struct program *p) {
+  struct reload r = {.program = p};
+  pthread_mutex_lock(&p->control);
+  char *wrong = reload_prepare(&r);
+  if (!wrong) reload_apply(&r);
+  reload_end(&r);
+  pthread_mutex_unlock(&p->control);
+  return wrong;
+}

@@ -1,0 +1,62 @@
+/* site.h: a gate with its listeners and its sessions. All but the gate is changed by one thread at a
+ * time: who holds program->control. */
+#ifndef VOLTGATE_SITE_H
+#define VOLTGATE_SITE_H
+
+#include "gate/gate.h"
+#include "listener.h"
+#include "session/certificate.h"
+
+struct site {
+  struct gate gate;
+  struct site *next; /* under program->lock */
+  struct program *program;
+  struct certificate certificate;
+  volt_group sessions, acceptors;
+  struct listener **listeners; /* under program->lock, too, because others look at them */
+  size_t listener_count;
+  bool is_ending; /* it drains, with the program or because it is not configured any more */
+  bool is_gone;   /* it is not configured any more; under program->lock, like the next */
+  bool is_over;   /* and all its sessions have ended */
+};
+
+static inline struct site *site_of(struct gate *g) {
+  return volt_container_of(g, struct site, gate);
+}
+
+/* Listeners that are open and not in use yet. */
+struct listener_set {
+  struct listener **all;
+  size_t count;
+};
+
+/* Open all that the gate's settings name. kept: listeners that stay, by their text, or NULL: those
+ * are not opened. Returns NULL, or what is wrong: words that the caller frees; then nothing is
+ * open. */
+char *site_open(struct listener_set *out, volt_rt *rt, const struct gate_settings *settings,
+                const struct site *kept, struct inheritance *from);
+void listener_set_close(struct listener_set *set);
+
+/* Make a site that has these listeners and that certificate; *set is emptied. Returns NULL: no
+ * memory; then the caller has what it had. */
+struct site *site_new(struct program *p, const struct gate_settings *settings,
+                      struct listener_set *set, struct tls_context *context);
+
+/* Begin to accept at each listener that is not accepting yet; say where. Returns VOLT_OK, or what
+ * failed. */
+int site_accept(struct site *s);
+
+/* Other listeners: those that it has and that the settings name stay. *opened, what site_open() has
+ * opened, is emptied. */
+int site_rebind(struct site *s, const struct gate_settings *settings, struct listener_set *opened);
+
+/* Close the listeners; let sessions finish until drain-timeout, then end them. Only once. */
+void site_end(struct site *s);
+
+/* End all sessions now. */
+void site_stop(struct site *s);
+
+/* Nothing of it is under way. */
+void site_free(struct site *s);
+
+#endif

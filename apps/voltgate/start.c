@@ -1,0 +1,297 @@
+/* start.c: the order in which voltgate starts.
+ *
+ *   settings, descriptors         before all else, because it may be refused
+ *   listeners, certificates       what may need root
+ *   privileges, sandbox           while there is one thread
+ *   log, runtime, gates, admin    threads
+ *   accept                        the last: from now on clients come
+ *
+ * Listeners are made by a runtime by hand, which starts no thread, and taken from it. */
+#define _GNU_SOURCE /* asprintf */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <volt/io.h>
+
+#include "admin/admin.h"
+#include "budget.h"
+#include "link/tls.h"
+#include "process/log.h"
+#include "process/privileges.h"
+#include "process/sandbox.h"
+#include "process/systemd.h"
+#include "run.h"
+#include "site.h"
+
+enum { START_WORKERS = 8, EXIT_WRONG = 2, START_WORDS = 512 };
+
+/* What has been made of one gate before the runtime runs. */
+struct start_gate {
+  struct listener_set listeners;
+  struct tls_context *certificate;
+};
+
+struct start {
+  struct program program;
+  struct settings *settings;
+  struct start_gate *gates;
+  struct systemd_listeners systemd;
+  struct inheritance inheritance;
+};
+
+static bool start_complain(const char *what, const char *why) {
+  fprintf(stderr, "voltgate: %s%s%s\n", what, *what ? ": " : "", why);
+  return false;
+}
+
+static bool start_complain_freeing(char *words) {
+  start_complain("", words);
+  free(words);
+  return false;
+}
+
+/* ---- before there are threads ---- */
+
+static bool start_read(struct start *s, int argc, char *const *argv) {
+  s->settings = (struct settings *)calloc(1, sizeof *s->settings);
+  s->program.argc = argc;
+  s->program.argv = argv;
+  if (!s->settings) return start_complain("", "there is no memory");
+  if (settings_read(s->settings, argc, argv) == SETTINGS_RUN) return true;
+  free(s->settings);
+  s->settings = NULL;
+  return false;
+}
+
+static bool start_descriptors(struct start *s) {
+  char words[START_WORDS];
+  struct budget budget;
+  uint64_t all = privileges_raise_descriptors(s->settings->nofile);
+  if (!budget_compute(&budget, s->settings, all, words, sizeof words)) {
+    return start_complain("", words);
+  }
+  s->program.descriptors_all = all;
+  uint64_t clients = budget.clients > VOLT_SEM_MAX ? VOLT_SEM_MAX : budget.clients;
+  volt_sem_init(&s->program.descriptors, (uint32_t)clients);
+  return true;
+}
+
+static bool start_open_with(struct start *s, volt_rt *by_hand) {
+  for (size_t i = 0; i < s->settings->gate_count; i++) {
+    const struct gate_settings *gate = &s->settings->gates[i];
+    char *wrong = site_open(&s->gates[i].listeners, by_hand, gate, NULL, &s->inheritance);
+    if (!wrong) wrong = certificate_read(&s->gates[i].certificate, gate);
+    if (wrong) return start_complain_freeing(wrong);
+  }
+  return true;
+}
+
+static bool start_open(struct start *s) {
+  s->gates = (struct start_gate *)calloc(s->settings->gate_count + 1, sizeof *s->gates);
+  if (!s->gates) return start_complain("", "there is no memory");
+  const volt_rt_config config = {.flags = VOLT_RT_BY_HAND, .workers = 1, .io = volt_io_epoll()};
+  volt_rt *by_hand;
+  int result = volt_rt_create(&by_hand, &config);
+  if (result != VOLT_OK) return start_complain("cannot start", volt_strerror(result));
+  bool is_open = start_open_with(s, by_hand);
+  volt_rt_destroy(by_hand);
+  return is_open;
+}
+
+static bool start_service_manager(struct start *s) {
+  char words[START_WORDS];
+  systemd_start();
+  const char *wrong = systemd_take_listeners(&s->systemd, words, sizeof words);
+  if (wrong) return start_complain("", wrong);
+  s->inheritance.systemd = &s->systemd;
+  return true;
+}
+
+/* ---- rights ---- */
+
+static void start_read_path(struct sandbox_needs *needs, const char *path) {
+  if (path && needs->read_count < SANDBOX_PATHS) needs->reads[needs->read_count++] = path;
+}
+
+static void start_write_path(struct sandbox_needs *needs, const char *path) {
+  bool is_file = path && strcmp(path, "-") != 0;
+  if (is_file && needs->write_count < SANDBOX_PATHS) needs->writes[needs->write_count++] = path;
+}
+
+static void start_socket_path(struct sandbox_needs *needs, const char *address) {
+  bool has_path = address && strncmp(address, "unix:", 5) == 0 && address[5] != '@';
+  if (has_path && needs->socket_count < SANDBOX_PATHS) {
+    needs->sockets[needs->socket_count++] = address + 5;
+  }
+}
+
+/* What the program will still ask for, now that its listeners are open. A reload may bring other
+ * ports, and names have ports that are not known yet. */
+static void start_needs(const struct settings *settings, struct sandbox_needs *needs) {
+  *needs = (struct sandbox_needs){.any_connect = true, .any_bind = true};
+  start_read_path(needs, settings->config);
+  start_read_path(needs, settings->token_file);
+  start_read_path(needs, "/proc/self");
+  start_write_path(needs, settings->log.path);
+  start_write_path(needs, settings->access.path);
+  start_socket_path(needs, settings->metrics);
+  if (settings->handover && needs->socket_count < SANDBOX_PATHS) {
+    needs->sockets[needs->socket_count++] = settings->handover;
+  }
+  for (size_t i = 0; i < settings->gate_count; i++) {
+    const struct gate_settings *gate = &settings->gates[i];
+    start_read_path(needs, gate->tls_cert);
+    start_read_path(needs, gate->tls_key);
+    for (size_t j = 0; j < gate->listen_count; j++) start_socket_path(needs, gate->listen[j]);
+  }
+  needs->uses_uring = settings->io != IO_EPOLL;
+}
+
+static bool start_drop_rights(const struct settings *settings) {
+  char words[START_WORDS] = "";
+  if (privileges_drop(settings->user, settings->group, words, sizeof words) != VOLT_OK) {
+    return start_complain("", words);
+  }
+  if (settings->sandbox == SANDBOX_NO) return true;
+  struct sandbox_needs needs;
+  start_needs(settings, &needs);
+  enum sandbox_result result = sandbox_enter(&needs, words, sizeof words);
+  if (result == SANDBOX_ENTERED) return true;
+  if (settings->sandbox == SANDBOX_REQUIRE) return start_complain("sandbox", words);
+  log_line(LOG_WARN, NULL, "sandbox: %s", words);
+  return true;
+}
+
+/* ---- threads ---- */
+
+static const volt_io_kind *start_io(enum io_choice choice) {
+  switch (choice) {
+    case IO_AUTO: return volt_io_auto();
+    case IO_URING: return volt_io_uring();
+    case IO_EPOLL: break;
+  }
+  return volt_io_epoll();
+}
+
+static uint32_t start_workers(const struct settings *settings) {
+  if (settings->workers) return settings->workers;
+  long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+  return cpus < 1 ? 1 : cpus > START_WORKERS ? START_WORKERS : (uint32_t)cpus;
+}
+
+static bool start_log(const struct settings *settings) {
+  const char *what = "";
+  int result = log_start(&settings->log, &settings->access, &what);
+  if (result != VOLT_OK) return start_complain(what, volt_strerror(result));
+  if (settings->warnings) log_line(LOG_WARN, NULL, "%s", settings->warnings);
+  return true;
+}
+
+static bool start_runtime(struct program *p, const struct settings *settings) {
+  const volt_rt_config config = {
+      .workers = start_workers(settings), .io = start_io(settings->io), .thread_prefix = "gate"};
+  int result = volt_rt_create(&p->rt, &config);
+  if (result == VOLT_OK) p->began_ns = volt_rt_now_ns(p->rt);
+  return result == VOLT_OK || start_complain("cannot start", volt_strerror(result));
+}
+
+static bool start_gates(struct start *s) {
+  struct site **last = &s->program.first;
+  for (size_t i = 0; i < s->settings->gate_count; i++) {
+    struct start_gate *gate = &s->gates[i];
+    struct site *site =
+        site_new(&s->program, &s->settings->gates[i], &gate->listeners, gate->certificate);
+    if (!site) return start_complain("", "there is no memory");
+    gate->certificate = NULL;
+    *last = site;
+    last = &site->next;
+  }
+  return true;
+}
+
+static bool start_admin(struct program *p, const struct settings *settings) {
+  if (!settings->metrics) return true;
+  int result = admin_start(&p->admin, p, settings->metrics, -1);
+  if (result != VOLT_OK) return start_complain(settings->metrics, volt_strerror(result));
+  fprintf(stderr, "voltgate: admin on %s\n", admin_address(p->admin));
+  return true;
+}
+
+static bool start_accepting(struct program *p) {
+  for (struct site *s = p->first; s; s = s->next) {
+    int result = site_accept(s);
+    if (result != VOLT_OK) return start_complain(s->gate.name, volt_strerror(result));
+  }
+  return true;
+}
+
+static void start_say(const struct start *s) {
+  char words[START_WORDS];
+  struct budget budget;
+  if (budget_compute(&budget, s->settings, s->program.descriptors_all, words, sizeof words)) {
+    budget_say(&budget);
+  }
+  log_line(LOG_INFO, NULL, "voltgate %s runs: %u gates, %u workers, %s", VOLTGATE_VERSION,
+           (unsigned)s->settings->gate_count, start_workers(s->settings),
+           volt_rt_io_name(s->program.rt));
+}
+
+/* ---- all of it ---- */
+
+static bool start_before_threads(struct start *s) {
+  umask(0117); /* sockets: 0660 */
+  int result = program_block_signals();
+  if (result != VOLT_OK) return start_complain("signals", volt_strerror(result));
+  return start_service_manager(s) && start_descriptors(s) && start_open(s) &&
+         start_drop_rights(s->settings);
+}
+
+static bool start_threads(struct start *s) {
+  struct program *p = &s->program;
+  if (!start_log(s->settings) || !start_runtime(p, s->settings)) return false;
+  if (!start_gates(s) || !start_admin(p, s->settings)) return false;
+  start_say(s);
+  return start_accepting(p);
+}
+
+static bool start_serve(struct start *s) {
+  (void)systemd_ready("serves");
+  int result = program_serve(&s->program);
+  return result == VOLT_OK || start_complain("signals", volt_strerror(result));
+}
+
+/* What was made so far goes again; the runtime ends what is left. */
+static void start_end(struct start *s) {
+  struct program *p = &s->program;
+  admin_stop(p->admin);
+  if (p->rt) (void)volt_rt_shutdown(p->rt, VOLT_NO_DEADLINE);
+  for (struct site *site = p->first; site;) {
+    struct site *next = site->next;
+    site_free(site);
+    site = next;
+  }
+  volt_rt_destroy(p->rt);
+  for (size_t i = 0; s->gates && i < s->settings->gate_count; i++) {
+    listener_set_close(&s->gates[i].listeners);
+    tls_context_drop(s->gates[i].certificate);
+  }
+  free(s->gates);
+  log_stop();
+  program_destroy(p);
+}
+
+int program_run(int argc, char *const *argv) {
+  struct start *s = (struct start *)calloc(1, sizeof *s);
+  if (!s) return EXIT_FAILURE;
+  if (!start_read(s, argc, argv)) {
+    free(s);
+    return EXIT_WRONG;
+  }
+  program_init(&s->program, s->settings);
+  bool is_served = start_before_threads(s) && start_threads(s) && start_serve(s);
+  start_end(s);
+  free(s);
+  return is_served ? EXIT_SUCCESS : EXIT_FAILURE;
+}
