@@ -21,8 +21,7 @@ struct farewell {
   int result;
 };
 
-/* What the client is told. Returns the bytes. */
-static size_t farewell_words(struct session *s, char words[REFUSAL_MAX]) {
+size_t farewell_words(struct session *s, char words[REFUSAL_MAX]) {
   bool has_words = s->ending == SESSION_REFUSED || s->ending == SESSION_DRAINED;
   if (!has_words || s->is_speechless) return 0;
   struct refusal_values values = {0};
@@ -85,7 +84,7 @@ bool farewell_is_due(const struct session *s) {
 struct farewell *farewell_begin(struct session *s) {
   char words[REFUSAL_MAX];
   size_t size = farewell_words(s, words);
-  if (size > 0 && !link_is_full(&s->client)) (void)link_send(&s->client, words, size);
+  if (size > 0) (void)link_send(&s->client, words, size);
   struct farewell *self = (struct farewell *)calloc(1, sizeof *self);
   if (!self) return NULL;
   self->session = s;

@@ -39,15 +39,19 @@ const char *server_probe_error(const struct server_probe *p, int result) {
 
 /* ---- what is sent before all else ---- */
 
-static int dialing_send_proxy(struct session *s) {
-  unsigned char header[PROXY_OUT_MAX];
+size_t server_proxy_header(struct session *s, unsigned char to[PROXY_OUT_MAX]) {
   volt_address client, local;
-  if (gate_settings(s->gate)->proxy_out == PROXY_HEADER_NO) return VOLT_OK;
+  if (gate_settings(s->gate)->proxy_out == PROXY_HEADER_NO) return 0;
   bool is_known = session_client_address(s, &client);
   if (volt_fd_local(&s->client.fd, &local) != VOLT_OK) is_known = false;
-  size_t size = proxy_write(is_known ? &client.as.any : NULL, is_known ? &local.as.any : NULL,
-                            header, sizeof header);
-  return link_send(&s->server->link, header, size);
+  return proxy_write(is_known ? &client.as.any : NULL, is_known ? &local.as.any : NULL, to,
+                     PROXY_OUT_MAX);
+}
+
+static int dialing_send_proxy(struct session *s) {
+  unsigned char header[PROXY_OUT_MAX];
+  size_t size = server_proxy_header(s, header);
+  return size == 0 ? VOLT_OK : link_send(&s->server->link, header, size);
 }
 
 /* ---- the dial ---- */

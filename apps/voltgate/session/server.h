@@ -5,6 +5,7 @@
 #include <volt/net.h>
 
 #include "link/link.h"
+#include "wire/proxy.h"
 
 struct session;
 struct gate;
@@ -36,6 +37,10 @@ volt_future *server_probe(struct server_probe *p, struct gate *g, volt_fd *conne
 
 /* Why it has failed, in words. */
 const char *server_probe_error(const struct server_probe *p, int result);
+
+/* Write the PROXY header that a connection to the server begins with. Returns the bytes; 0: the gate
+ * sends none. */
+size_t server_proxy_header(struct session *s, unsigned char to[PROXY_OUT_MAX]);
 
 /* Close it, if there is one; nothing of it is waited for any more. */
 void server_close(struct session *s);

@@ -130,11 +130,12 @@ static void session_finish(struct session *s) {
 static int session_poll(volt_task *t, volt_ctx *ctx) {
   struct session *s = volt_container_of(t, struct session, task);
   VOLT_TASK_BEGIN(s);
-  if (s->ending) VOLT_RETURN(s, VOLT_OK); /* refused as it was accepted */
+  if (s->ending && !session_kind(s)->hears_late) VOLT_RETURN(s, VOLT_OK); /* as it was accepted */
   if (login_is_needed(s)) {
     VOLT_AWAIT_RESULT(s, s->result, login_future(s));
     login_end(s);
-    if (s->ending || s->result != VOLT_OK) VOLT_RETURN(s, s->result);
+    if (s->result != VOLT_OK) VOLT_RETURN(s, s->result);
+    if (s->ending && (s->is_speechless || !session_kind(s)->hears_late)) VOLT_RETURN(s, VOLT_OK);
   }
   if (session_kind(s)->is_admitted && !s->is_queued && !admission_holds(&s->admission)) {
     if (session_admit(s) == VOLT_ECLOSED) VOLT_RETURN(s, VOLT_OK);

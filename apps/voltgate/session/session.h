@@ -75,6 +75,7 @@ enum session_ending {
 struct session_kind {
   size_t size;        /* of its body */
   bool is_admitted;   /* it holds a permit from its beginning to its end */
+  bool hears_late;    /* it has to be run until words can be said, also if it is refused already */
   volt_async_fn *run; /* on the body's async. Cancel ends it. It sets how the session ends */
   void (*free)(
       struct session_body *b); /* what the body has, whichever way run has ended; or NULL */
