@@ -9,6 +9,7 @@
  * and not for every line. A flush, the end and a ring that is half full make it hurry. What is no
  * file on a disk, a pipe, is written in pieces that poll() says have room, so that nobody who does
  * not read it can stop the program from ending. */
+#define _GNU_SOURCE
 #include "process/log.h"
 
 #include <errno.h>
