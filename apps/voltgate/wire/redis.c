@@ -13,11 +13,11 @@
  * subscription says how many subscriptions there are afterwards.
  *
  * A client may send any number of commands before it reads a reply. Plain ones in a row are one
- * run; when the ring is full, the last run is merged with the new command: the number of replies
- * stays exact, and the effect on the transaction is that of both in a row, taken to succeed. So the
- * ring's size never stops a client. What cannot be merged makes the session lost: it keeps its
- * permit until it ends, which is safe. A client that changes its subscriptions in turns with other
- * commands, sixteen runs ahead of the replies, is the only one that legally gets there. */
+ * run; when the ring is full, two runs in a row are merged: the number of replies stays exact, and
+ * the effect on the transaction is that of both in a row, taken to succeed. So the ring's size never
+ * stops a client. What cannot be merged makes the session lost: it keeps its permit until it ends,
+ * which is safe. A client that changes its subscriptions in turns with other
+ * commands, more than seven times ahead of the replies, is the only one that legally gets there. */
 #include "wire/redis.h"
 
 #include "wire/redis_parts.h"
@@ -66,13 +66,49 @@ static bool can_merge(unsigned kind) {
   return kind <= REDIS_SILENT;
 }
 
-/* Drops silent runs at the front: nothing is owed for them. */
+static bool is_subscribed(const struct redis *r) {
+  return r->subscriptions[0] + r->subscriptions[1] + r->subscriptions[2] > 0;
+}
+
+/* A client that monitors already gets no answer to these. */
+static bool is_ignored(const struct redis *r, unsigned kind) {
+  return (kind == REDIS_MONITOR || kind == REDIS_SYNC) && r->is_monitor &&
+         (r->is_version_3 || !is_subscribed(r));
+}
+
+/* Drops runs at the front that nothing is owed for. */
 static void advance(struct redis *r) {
-  while (r->count > 0 && first_run(r)->commands == 0) {
+  while (r->count > 0 && (first_run(r)->commands == 0 || is_ignored(r, first_run(r)->kind))) {
     r->transaction = after(first_run(r)->effect, r->transaction);
     r->first = (uint8_t)((r->first + 1) % REDIS_RUNS);
     r->count--;
   }
+}
+
+static struct redis_run *run_at(struct redis *r, unsigned i) {
+  return &r->runs[(r->first + i) % REDIS_RUNS];
+}
+
+/* Two runs in a row become one: first has the replies of both, and their effect. */
+static void merge(struct redis_run *first, const struct redis_run *then) {
+  first->commands += then->commands;
+  first->kind = first->commands > 0 ? REDIS_PLAIN : REDIS_SILENT;
+  first->effect = compose(first->effect, then->effect);
+}
+
+/* Makes room in a full ring by merging the last two in a row that can be. Returns whether it did. */
+static bool make_room(struct redis *r) {
+  for (unsigned i = r->count - 1u; i > 0; i--) {
+    struct redis_run *first = run_at(r, i - 1), *then = run_at(r, i);
+    if (!can_merge(first->kind) || !can_merge(then->kind) ||
+        first->commands > UINT32_MAX - then->commands)
+      continue;
+    merge(first, then);
+    for (; i + 1 < r->count; i++) *run_at(r, i) = *run_at(r, i + 1);
+    r->count--;
+    return true;
+  }
+  return false;
 }
 
 static void add_run(struct redis *r, struct redis_run run) {
@@ -80,13 +116,9 @@ static void add_run(struct redis *r, struct redis_run run) {
   if (r->count > 0 && last->kind == run.kind && last->effect == run.effect &&
       last->messages == run.messages && last->commands < UINT32_MAX) {
     last->commands += run.commands;
-  } else if (r->count < REDIS_RUNS) {
+  } else if (r->count < REDIS_RUNS || make_room(r)) {
     r->count++;
     *last_run(r) = run;
-  } else if (can_merge(last->kind) && can_merge(run.kind) && last->commands < UINT32_MAX) {
-    last->kind = last->commands + run.commands > 0 ? REDIS_PLAIN : REDIS_SILENT;
-    last->effect = compose(last->effect, run.effect);
-    last->commands += run.commands;
   } else {
     r->is_lost = true;
   }
@@ -107,7 +139,16 @@ static bool is_leaver(unsigned kind) {
   return kind == REDIS_RESET || (kind >= REDIS_UNSUBSCRIBE && kind <= REDIS_SUNSUBSCRIBE);
 }
 
-/* CLIENT REPLY ON, OFF, SKIP. Only the first is answered. */
+/* Whether a command on its way may begin or end that a subscriber is refused most commands. */
+static bool changes_mode(const struct redis *r) {
+  for (unsigned i = 0; i < r->count; i++) {
+    unsigned kind = r->runs[(r->first + i) % REDIS_RUNS].kind;
+    if (kind == REDIS_RESET || kind == REDIS_HELLO || redis_is_of_subscription_(kind)) return true;
+  }
+  return false;
+}
+
+/* CLIENT REPLY ON, OFF, SKIP. Returns whether it is answered. */
 static bool change_replies(struct redis *r, unsigned detail) {
   if (detail == REDIS_REPLY_ON) r->is_silent = r->is_skipped = false;
   if (detail == REDIS_REPLY_OFF) r->is_silent = true;
@@ -115,12 +156,31 @@ static bool change_replies(struct redis *r, unsigned detail) {
   return detail == REDIS_REPLY_ON;
 }
 
+/* Whether the command that has come is answered. A subscriber of RESP2 is refused those that are
+ * not, and so answered. */
+static bool is_answered(struct redis *r) {
+  const struct redis_request *q = &r->request;
+  bool is = !r->is_silent && !r->is_skipped;
+  bool is_replies = q->kind == REDIS_CLIENT && q->arguments == 3 && q->detail >= REDIS_REPLY_ON;
+  bool is_acknowledgement =
+      q->kind == REDIS_REPLCONF && q->detail == REDIS_ACKNOWLEDGES && q->arguments % 2 == 1;
+  if (q->kind == REDIS_RESET) {
+    r->is_silent = false;
+    return !r->is_skipped;
+  }
+  if (!is_replies && !is_acknowledgement) return is;
+  if (r->ahead & REDIS_IN_MULTI || changes_mode(r)) r->is_lost = true;
+  if (!r->is_version_3 && is_subscribed(r)) return is;
+  return is_replies ? change_replies(r, q->detail) : false;
+}
+
 /* What the command is, now that its arguments have come. */
 static unsigned kind_of_request(const struct redis_request *q) {
   switch (q->kind) {
     case REDIS_XREAD:
     case REDIS_XREADGROUP: return q->detail == REDIS_OPTIONS_BLOCK ? REDIS_BLOCKS : REDIS_PLAIN;
-    case REDIS_MULTI: return q->arguments == 1 ? REDIS_MULTI : REDIS_PLAIN;
+    case REDIS_MULTI:
+    case REDIS_MONITOR: return q->arguments == 1 ? q->kind : REDIS_PLAIN;
     case REDIS_CLIENT:
     case REDIS_REPLCONF: return REDIS_PLAIN;
     default: return q->kind;
@@ -160,24 +220,14 @@ static void add_answered(struct redis *r, unsigned kind) {
 }
 
 void redis_sent_(struct redis *r) {
-  struct redis_request *q = &r->request;
-  unsigned kind = kind_of_request(q), detail = REDIS_NO_DETAIL;
-  bool is_in_multi = (r->ahead & REDIS_IN_MULTI) != 0;
-  bool is_answered = !r->is_silent && !r->is_skipped;
+  unsigned kind = kind_of_request(&r->request);
   r->commands++;
-  if (is_in_multi) kind = kind_in_multi(r, kind);
-  if (kind == REDIS_RESET) r->is_silent = false;
-  if (kind == REDIS_RESET && !r->is_skipped) is_answered = true;
-  if (q->kind == REDIS_CLIENT && q->arguments == 3) detail = q->detail;
-  if (detail >= REDIS_REPLY_ON && is_in_multi) r->is_lost = true;
-  if (detail >= REDIS_REPLY_ON) is_answered = change_replies(r, detail);
-  if (q->kind == REDIS_REPLCONF && q->detail == REDIS_ACKNOWLEDGES && q->arguments % 2 == 1 &&
-      !is_in_multi)
-    is_answered = false;
+  if (r->ahead & REDIS_IN_MULTI) kind = kind_in_multi(r, kind);
+  bool is = is_answered(r);
   r->is_skipped = r->is_skipped_next;
   r->is_skipped_next = false;
   if (r->is_lost) return;
-  if (is_answered) {
+  if (is) {
     add_answered(r, kind);
   } else {
     add_silent(r, kind);
@@ -210,10 +260,6 @@ static unsigned kind_of_message(const struct redis_reply *a) {
 static bool is_published(const struct redis_reply *a) {
   return redis_word_is_(&a->word, "message") || redis_word_is_(&a->word, "pmessage") ||
          redis_word_is_(&a->word, "smessage");
-}
-
-static bool is_subscribed(const struct redis *r) {
-  return r->subscriptions[0] + r->subscriptions[1] + r->subscriptions[2] > 0;
 }
 
 /* Notes the new number of subscriptions. That of channels and of patterns is told as a sum. */
