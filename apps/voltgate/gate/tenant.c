@@ -19,7 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TENANTS_BUCKETS = 256, TENANTS_LOOKED_AT = 64 };
+enum {
+  TENANTS_BUCKETS = 256,
+  TENANTS_LOOKED_AT = 64,
+  TENANT_HASH = 17, /* "~" and 16 digits, at the end of a name that was cut */
+  TENANT_NAME_CUT = TENANT_NAME_MAX - 1 - 3 /* such a name is at least as long */
+};
 
 struct bucket {
   pthread_mutex_t lock;
@@ -52,7 +57,7 @@ void tenant_name(char to[TENANT_NAME_MAX], const char *name) {
     memcpy(to, name, size + 1);
     return;
   }
-  char hash[18];
+  char hash[TENANT_HASH + 1];
   snprintf(hash, sizeof hash, "~%016llx", (unsigned long long)tenant_hash(name));
   size_t kept = TENANT_NAME_MAX - sizeof hash;
   while (kept > 0 && ((unsigned char)name[kept] & 0xc0) == 0x80) kept -= 1; /* not within UTF-8 */
@@ -86,8 +91,17 @@ static uint32_t tenant_limit_of(const struct tenant_settings *s) {
   return s->limit == 0 ? VOLT_SEM_MAX : s->limit;
 }
 
-static bool tenants_have_section(const struct gate_settings *settings, const char *name) {
-  return settings_tenant(settings, name)->name != NULL;
+/* The settings of a tenant by its name as it is kept. A section's name may be longer. */
+static const struct tenant_settings *tenants_settings(const struct gate_settings *settings,
+                                                      const char *name) {
+  const struct tenant_settings *s = settings_tenant(settings, name);
+  if (s->name || strlen(name) < TENANT_NAME_CUT) return s;
+  for (size_t i = 0; i < settings->tenant_count; i++) {
+    char kept[TENANT_NAME_MAX];
+    tenant_name(kept, settings->tenants[i].name);
+    if (strcmp(kept, name) == 0) return &settings->tenants[i];
+  }
+  return s;
 }
 
 static struct tenant *tenants_allocate(struct tenants *t) {
@@ -108,7 +122,7 @@ static struct tenant *tenants_allocate(struct tenants *t) {
 
 static void tenants_insert(struct tenants *t, struct tenant *one, const char *name,
                            unsigned clients) {
-  const struct tenant_settings *s = settings_tenant(t->settings, name);
+  const struct tenant_settings *s = tenants_settings(t->settings, name);
   snprintf(one->name, sizeof one->name, "%s", name);
   atomic_store_explicit(&one->clients, clients, memory_order_relaxed);
   struct bucket *b = tenants_bucket(t, name);
@@ -235,9 +249,9 @@ void tenants_set(struct tenants *t, const struct gate_settings *settings) {
   t->settings = settings;
   for (size_t i = 0; i < t->count; i++) {
     struct tenant *one = t->all[i];
-    const struct tenant_settings *s = settings_tenant(settings, one->name);
+    const struct tenant_settings *s = tenants_settings(settings, one->name);
     turns_member_set(&one->turns, tenant_limit_of(s), s->weight, s->cost);
-    bool is_kept = one == t->other || tenants_have_section(settings, one->name);
+    bool is_kept = one == t->other || s->name != NULL;
     if (is_kept != one->is_kept) t->made += is_kept ? (size_t)-1 : 1;
     one->is_kept = is_kept;
   }

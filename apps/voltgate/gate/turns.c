@@ -184,16 +184,22 @@ static uint32_t turns_right_cost(const struct turns *t, const struct turns_membe
 }
 
 /* The cost follows settings and limits (I1). Returns false: it will, and no grant may be given until
- * then. */
+ * then. If it falls, the tenant keeps its place in the round. */
 static bool turns_set_cost(struct turns *t, struct turns_member *m) {
   uint32_t cost = turns_right_cost(t, m);
   bool is_right = cost == atomic_load_explicit(&m->cost, memory_order_relaxed);
-  if (!is_right) {
+  atomic_store_explicit(&m->awaits_pickup, !is_right, memory_order_relaxed);
+  if (is_right) return true;
+  uint32_t in_hand = m->in_hand;
+  bool may_change = turns_given(turns_demand(m)) == 0;
+  if (may_change && in_hand > cost) {
+    m->in_hand = cost;
+    volt_sem_release(&m->permits, in_hand - cost);
+  } else {
     turns_withdraw(t, m);
-    atomic_store_explicit(&m->awaits_pickup, true, memory_order_relaxed);
-    if (turns_given(turns_demand(m)) != 0) return false;
-    atomic_store_explicit(&m->cost, cost, memory_order_relaxed);
   }
+  if (!may_change) return false;
+  atomic_store_explicit(&m->cost, cost, memory_order_relaxed);
   atomic_store_explicit(&m->awaits_pickup, false, memory_order_relaxed);
   return true;
 }
