@@ -157,13 +157,18 @@ static void check_token(struct reading *r) {
 
 /* ---- the process ---- */
 
+static bool is_id(const char *name) {
+  uint64_t id;
+  return units_number(name, 0, UINT32_MAX - 1, &id);
+}
+
 static void check_account(struct reading *r) {
   struct settings *s = r->out;
   if (r->is_reload) return; /* it cannot change, and the sandbox may hide the answer */
-  if (s->user != NULL && getpwnam(s->user) == NULL) {
+  if (s->user != NULL && !is_id(s->user) && getpwnam(s->user) == NULL) {
     reading_error(r, process_given(r, "user"), "user", "'%.100s': there is no such user", s->user);
   }
-  if (s->group != NULL && getgrnam(s->group) == NULL) {
+  if (s->group != NULL && !is_id(s->group) && getgrnam(s->group) == NULL) {
     reading_error(r, process_given(r, "group"), "group", "'%.100s': there is no such group",
                   s->group);
   }

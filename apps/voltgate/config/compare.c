@@ -17,13 +17,14 @@ static bool is_same_tenants(const struct gate_settings *a, const struct gate_set
 }
 
 /* One gate, as it was and as it is; what has changed is added to the line. */
-static enum gate_change compare_gate(struct lines *summary, const struct gate_settings *old,
+static enum gate_change compare_gate(struct lines *summary, struct lines *restart,
+                                     const struct gate_settings *old,
                                      const struct gate_settings *now) {
   enum gate_change change = GATE_SAME;
   for (size_t i = 0; i < options_count(); i++) {
     const struct option *o = &options_table[i];
     if (o->owner != OPTION_OF_GATE || option_is_equal(o, old, now)) continue;
-    lines_add(summary, "%s of gate %s", o->name, now->name);
+    lines_add(o->needs_restart ? restart : summary, "%s of gate %s", o->name, now->name);
     if (o->kind == OPTION_LISTEN) {
       change = GATE_REBOUND;
     } else if (change == GATE_SAME) {
@@ -36,13 +37,14 @@ static enum gate_change compare_gate(struct lines *summary, const struct gate_se
 }
 
 static void compare_gates(struct settings_difference *d, struct lines *summary,
-                          const struct settings *old, const struct settings *now) {
+                          struct lines *restart, const struct settings *old,
+                          const struct settings *now) {
   for (size_t i = 0; i < now->gate_count; i++) {
     const struct gate_settings *before = settings_gate(old, now->gates[i].name);
     struct gate_difference *one = &d->gates[d->gate_count++];
     one->name = now->gates[i].name;
     one->change = GATE_ADDED;
-    if (before != NULL) one->change = compare_gate(summary, before, &now->gates[i]);
+    if (before != NULL) one->change = compare_gate(summary, restart, before, &now->gates[i]);
     if (before == NULL) lines_add(summary, "gate %s added", one->name);
   }
   for (size_t i = 0; i < old->gate_count; i++) {
@@ -93,7 +95,7 @@ bool settings_compare(struct settings_difference *out, const struct settings *ol
   out->gates = calloc(old->gate_count + now->gate_count + 1, sizeof *out->gates);
   if (out->gates != NULL) {
     compare_process(&summary, &restart, old, now);
-    compare_gates(out, &summary, old, now);
+    compare_gates(out, &summary, &restart, old, now);
     out->summary = on_one_line(&summary);
     out->restart = on_one_line(&restart);
   }

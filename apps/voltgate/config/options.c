@@ -71,7 +71,7 @@ const struct option options_table[] = {
      "`db.example:5432`, or `unix:/run/postgresql/.s.PGSQL.5432`. A name is looked up for each "
      "connection. Each gate needs one."},
   {.name = "protocol", GATE(protocol), WORD(protocol_words, "tcp|postgres|redis"),
-   .group = "The gate", .preset = "tcp",
+   .group = "The gate", .preset = "tcp", .needs_restart = true,
    .help = "what a permit is for: a connection, a transaction, a burst",
    .manual =
      "What a permit is held for. `tcp`: the life of a connection, whatever is spoken on it. "
@@ -263,7 +263,7 @@ const struct option options_table[] = {
   {.name = "user", PROCESS(user), .kind = OPTION_TEXT, .argument = "NAME", .group = "The process",
    .needs_restart = true, .help = "become this user when all is open",
    .manual =
-     "Become this user when listeners and logs are open. Not needed where systemd starts "
+     "Become this user, a name or a number, when listeners are open. Not needed where systemd starts "
      "voltgate as a user of its own."},
   {.name = "group", PROCESS(group), .kind = OPTION_TEXT, .argument = "NAME",
    .group = "The process", .preset_words = "the user's", .needs_restart = true,

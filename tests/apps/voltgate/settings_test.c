@@ -605,9 +605,10 @@ static void what_needs_a_restart_is_named(void **state) {
   (void)state;
   struct settings_difference d =
       compare("[voltgate]\nworkers=1\nio=epoll\nlog-level=info\n" GATE,
-              "[voltgate]\nworkers=2\nio=auto\nlog-level=warn\nmetrics=:9\nnofile=100\n" GATE);
-  assert_string_equal(d.restart, "workers, io, metrics, nofile");
-  assert_string_equal(d.summary, "log-level");
+              "[voltgate]\nworkers=2\nio=auto\nlog-level=warn\nmetrics=:9\nnofile=100\n" GATE
+              "protocol=redis\n");
+  assert_string_equal(d.restart, "workers, io, metrics, nofile, protocol of gate main");
+  assert_string_equal(d.summary, "log-level, refuse of gate main");
   settings_difference_free(&d);
 }
 
