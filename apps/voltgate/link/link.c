@@ -33,7 +33,7 @@ static int link_keep(struct link *l, const char *from, size_t size) {
   return VOLT_OK;
 }
 
-static void link_forget(struct link *l) {
+void link_drop_kept(struct link *l) {
   free(l->kept);
   l->kept = NULL;
   l->kept_from = l->kept_until = 0;
@@ -60,7 +60,7 @@ int link_flush(struct link *l) {
   l->kept_from += (uint32_t)sent;
   if (result != VOLT_OK && result != VOLT_EAGAIN) return result;
   if (l->kept_from < l->kept_until) return VOLT_OK;
-  link_forget(l);
+  link_drop_kept(l);
   return l->is_shut ? volt_fd_shutdown(&l->fd, SHUT_WR) : VOLT_OK;
 }
 
@@ -82,6 +82,6 @@ int link_shut(struct link *l) {
 void link_close(struct link *l) {
   if (l->tls) tls_free(l->tls);
   l->tls = NULL;
-  link_forget(l);
+  link_drop_kept(l);
   volt_fd_close(&l->fd);
 }

@@ -22,8 +22,8 @@ struct link {
  * (VOLT_ERRNO(e), VOLT_ECLOSED). */
 int link_recv(struct link *l, void *to, size_t size, size_t *n);
 
-/* Send all of it; what there is no room for is kept. Not while link_is_full(). Returns VOLT_OK,
- * VOLT_ENOMEM, or what failed. */
+/* Send all of it; what there is no room for is kept. While link_is_full() it is kept behind the
+ * rest, so a caller that has much to send waits. Returns VOLT_OK, VOLT_ENOMEM, or what failed. */
 int link_send(struct link *l, const void *from, size_t size);
 
 /* Whether bytes are kept: wait for link_events() and call link_flush(). */
@@ -34,6 +34,9 @@ static inline bool link_is_full(const struct link *l) {
 /* Send what is kept, as far as there is room. Returns VOLT_OK, also if not all of it has gone, or
  * what failed. */
 int link_flush(struct link *l);
+
+/* Throw away what is kept. It may be a part of something: only the end can follow. */
+void link_drop_kept(struct link *l);
 
 /* What to wait for so that it can go on: POLLIN if the caller wants to receive, POLLOUT if bytes
  * are kept. */

@@ -129,6 +129,7 @@ static size_t pump_pass(struct pump *p, enum pump_side from, const char *bytes, 
   size_t passed;
   p->is_stopped[from] = pump_ask_hook(p, from, bytes, size, &passed) == PUMP_STOPS;
   p->is_part[from] = !p->is_stopped[from] && passed < size;
+  p->has_stopped |= p->is_stopped[from];
   if (passed == 0) return 0;
   int result = link_send(p->links[to], bytes, passed);
   if (result != VOLT_OK) {
@@ -242,16 +243,14 @@ static void pump_settle(struct pump *p) {
 }
 
 enum pump_result pump_round(struct pump *p) {
-  bool was_stopped[PUMP_SIDES] = {p->is_stopped[PUMP_CLIENT], p->is_stopped[PUMP_SERVER]};
   char *scratch = pump_scratch();
+  p->has_stopped = false;
   if (!scratch) pump_fail(p, PUMP_CLIENT, VOLT_ENOMEM);
   pump_move(p, PUMP_SERVER, scratch);
   pump_move(p, PUMP_CLIENT, scratch);
   pump_settle(p);
   if (p->error != VOLT_OK) return PUMP_FAILED;
-  for (int i = 0; i < PUMP_SIDES; i++) {
-    if (p->is_stopped[i] && !was_stopped[i]) return PUMP_STOPPED;
-  }
+  if (p->has_stopped) return PUMP_STOPPED;
   if (pump_tell_end(p, PUMP_CLIENT)) return PUMP_CLIENT_ENDED;
   if (pump_tell_end(p, PUMP_SERVER)) return PUMP_SERVER_ENDED;
   if (p->is_told[PUMP_CLIENT] && p->is_told[PUMP_SERVER] && !pump_keeps(p)) return PUMP_ENDED;

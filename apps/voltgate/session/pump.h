@@ -62,6 +62,7 @@ struct pump {
   bool is_part[PUMP_SIDES];          /* what is held waits for more of it */
   bool may_read[PUMP_SIDES];
   bool is_stopped[PUMP_SIDES]; /* what that side sends */
+  bool has_stopped;            /* in this round */
   bool is_told[PUMP_SIDES];    /* that it has ended */
   bool is_hung_up[PUMP_SIDES]; /* it was found to send nothing more, which may not be read yet */
   bool is_gone;                /* the client was found to take nothing more, either */
@@ -100,6 +101,16 @@ void pump_ready(struct pump *p, enum pump_side side, size_t events);
 
 static inline bool pump_is_stopped(const struct pump *p, enum pump_side side) {
   return p->is_stopped[side];
+}
+
+/* Whether the client was found to have gone altogether: it takes nothing more, either. */
+static inline bool pump_is_gone(const struct pump *p) {
+  return p->is_gone;
+}
+
+/* Whether nothing can be sent to that side any more. */
+static inline bool pump_is_broken(const struct pump *p, enum pump_side side) {
+  return p->broken[side] != VOLT_OK;
 }
 
 /* Whether that side was found to have hung up: it sends nothing more than what is there. */

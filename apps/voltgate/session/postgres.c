@@ -1,0 +1,584 @@
+/* postgres.c: a PostgreSQL session: a connection to the server for each client, and a permit for each
+ * transaction.
+ *
+ *   login     what comes before authentication (postgres_login.c); a CancelRequest is passed on at
+ *             once; TLS with the server itself is passed on unseen, with a permit to its end
+ *   dial      startup and authentication need no permit, and have login-timeout
+ *   pump      the hooks follow both directions. The client's first message of a transaction waits for
+ *             a permit; the server's ReadyForQuery gives it back, before it is sent on
+ *   parting   if the session ends while it holds a permit, the server is made to end first
+ *             (postgres_cancel.c)
+ *
+ * Invariants
+ *   P1  pg.has_permit is true exactly while the session holds a permit (admission_holds()).
+ *   P2  While the client's direction is stopped, up_stop says why: the permit has not come (then the
+ *       session is queued), or the server has to speak first.
+ *   P3  Words of ours are put between the server's messages only: pg_is_between(). If the server has
+ *       sent a part of one, the client is told nothing. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* POLLRDHUP */
+#endif
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "process/log.h"
+#include "session/farewell.h"
+#include "session/postgres_cancel.h"
+#include "session/postgres_login.h"
+#include "session/pump.h"
+#include "wire/pg_error.h"
+
+enum { POSTGRES_NAMES = 2 * (PG_NAME_MAX + 1) };
+
+struct postgres {
+  struct session_body body; /* first */
+  union {                   /* one at a time */
+    struct postgres_login *login;
+    struct postgres_cancel *cancel;
+    struct postgres_parting *parting;
+  };
+  struct pg pg;
+  struct pump pump;
+  uint64_t login_ns;   /* deadline of the login */
+  uint64_t moved_ns;   /* when bytes were last passed on, if idle-timeout asks for it */
+  uint64_t silent_ns;  /* since when the server has said nothing to a client that waits */
+  uint64_t resting_ns; /* since when it is idle in a transaction; 0: it is not */
+  char *names;         /* of the user and the database */
+  int result;
+  enum pump_result step;
+  enum pg_want up_stop, down_stop; /* why that direction is stopped */
+  enum postgres_wish wish;
+  uint8_t stage; /* what the union has */
+  bool has_pump;
+  bool has_ended_well;  /* the client has said Terminate */
+  bool is_server_first; /* of an opaque session: it has ended before the client */
+  char why[PG_WHY_MAX];
+};
+
+enum { STAGE_NONE, STAGE_LOGIN, STAGE_CANCEL, STAGE_PARTING };
+
+static struct postgres *postgres_of(volt_async *a) {
+  struct session_body *body = volt_container_of(a, struct session_body, async);
+  return volt_container_of(body, struct postgres, body);
+}
+
+static struct session *postgres_session(const struct postgres *self) {
+  return self->body.session;
+}
+
+static const struct gate_settings *postgres_settings(const struct postgres *self) {
+  return gate_settings(self->body.session->gate);
+}
+
+/* ---- memory of one step ---- */
+
+static void postgres_drop_step(struct postgres *self) {
+  if (self->stage == STAGE_LOGIN) postgres_login_free(self->login);
+  if (self->stage == STAGE_CANCEL) free(self->cancel);
+  if (self->stage == STAGE_PARTING) free(self->parting);
+  self->stage = STAGE_NONE;
+  self->login = NULL;
+}
+
+static bool postgres_has(struct postgres *self, void *memory, uint8_t stage) {
+  if (memory) {
+    self->stage = stage;
+  } else {
+    session_fail(postgres_session(self), VOLT_ENOMEM);
+  }
+  return memory != NULL;
+}
+
+/* ---- login ---- */
+
+static bool postgres_begin_login(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  uint64_t timeout_ns = postgres_settings(self)->login_timeout_ns;
+  self->login_ns = timeout_ns ? session_now_ns(s) + timeout_ns : VOLT_NO_DEADLINE;
+  self->login = postgres_login_new(s, self->login_ns);
+  return postgres_has(self, self->login, STAGE_LOGIN);
+}
+
+static void postgres_copy_name(char *to, struct pg_text name) {
+  size_t size = name.size <= PG_NAME_MAX ? name.size : PG_NAME_MAX;
+  memcpy(to, name.at, size);
+  to[size] = 0;
+}
+
+/* Who the client is, for its tenant and the access log. */
+static bool postgres_take_names(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  const struct pg_startup *startup = &self->login->startup;
+  self->names = (char *)malloc(POSTGRES_NAMES);
+  if (!self->names) {
+    session_fail(s, VOLT_ENOMEM);
+    return false;
+  }
+  char *database = self->names + PG_NAME_MAX + 1;
+  postgres_copy_name(self->names, startup->user);
+  postgres_copy_name(database, startup->database);
+  s->user = self->names;
+  s->database = database;
+  enum tenant_by by = postgres_settings(self)->tenant_by;
+  if (by == TENANT_BY_USER) return session_set_tenant(s, s->user);
+  return by == TENANT_BY_DATABASE ? session_set_tenant(s, s->database) : true;
+}
+
+/* The login is over. Returns true: go on to the server. */
+static bool postgres_take_login(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  self->wish = self->login->wish;
+  if (self->result != VOLT_OK) {
+    memcpy(self->why, self->login->why, sizeof self->login->why);
+    s->why = self->why[0] ? self->why : NULL;
+    return false;
+  }
+  if (self->wish == POSTGRES_WISH_CANCEL) return true;
+  if (s->ending != SESSION_GOES_ON) return false; /* refused as it was accepted: now it can hear */
+  if (self->wish == POSTGRES_WISH_SESSION && !postgres_take_names(self)) return false;
+  if (session_is_over(s)) return false;
+  if (!breaker_is_open(&s->gate->breaker)) return true;
+  session_refuse(s, REASON_BREAKER);
+  return false;
+}
+
+/* ---- CancelRequest ---- */
+
+/* Returns false: no memory. */
+static bool postgres_begin_cancel(struct postgres *self) {
+  struct postgres_login *login = self->login;
+  struct postgres_cancel *cancel = (struct postgres_cancel *)calloc(1, sizeof *cancel);
+  if (cancel)
+    postgres_cancel_set(cancel, postgres_session(self), login->bytes, login->startup.bytes);
+  postgres_drop_step(self);
+  self->cancel = cancel;
+  return postgres_has(self, cancel, STAGE_CANCEL);
+}
+
+/* ---- words ---- */
+
+/* Tell the client, if there is a place for words. From now on nothing else is said to it. */
+static void postgres_say(struct postgres *self, const struct pg_error *error) {
+  struct session *s = postgres_session(self);
+  char words[REFUSAL_MAX];
+  s->is_speechless = false;
+  size_t size = error ? pg_error_bytes(error, words, sizeof words) : farewell_words(s, words);
+  s->is_speechless = true;
+  bool is_heard = pg_is_between(&self->pg) && !pump_is_broken(&self->pump, PUMP_CLIENT); /* P3 */
+  if (is_heard && size > 0) (void)link_send(&s->client, words, size);
+}
+
+/* The session ends, as it is set. */
+static void postgres_say_ending(struct postgres *self) {
+  static const struct pg_error drained = {
+      .severity = "FATAL", .sqlstate = "57P01", .message = "voltgate: the gate is shut down"};
+  struct session *s = postgres_session(self);
+  if (s->ending != SESSION_REFUSED && s->ending != SESSION_DRAINED) return;
+  if (self->wish != POSTGRES_WISH_SESSION) return;
+  postgres_say(self, s->ending == SESSION_DRAINED && pg_is_ready(&self->pg) ? &drained : NULL);
+}
+
+/* The server has closed, or was reset. Its last words have been passed on, if there were any. */
+static void postgres_server_gone(struct postgres *self) {
+  static const struct pg_error lost = {.severity = "FATAL",
+                                       .sqlstate = "08006",
+                                       .message = "voltgate: the server has closed the connection"};
+  struct session *s = postgres_session(self);
+  if (!self->pg.has_failed && self->wish == POSTGRES_WISH_SESSION) postgres_say(self, &lost);
+  session_end(s, SESSION_BY_SERVER);
+}
+
+/* ---- hooks ---- */
+
+/* Returns true: the session has the permit. Else it is queued, or it ends. */
+static bool postgres_admit(struct postgres *self) {
+  if (session_admit(postgres_session(self)) != VOLT_OK) return false;
+  pg_granted(&self->pg);
+  return true;
+}
+
+static enum pump_verdict postgres_up(void *arg, const char *bytes, size_t size, size_t *passed) {
+  struct postgres *self = (struct postgres *)arg;
+  *passed = 0;
+  for (;;) {
+    size_t n;
+    self->up_stop = pg_from_client(&self->pg, bytes + *passed, size - *passed, &n);
+    *passed += n;
+    if (self->up_stop == PG_GOES_ON) return PUMP_GOES_ON;
+    if (self->up_stop != PG_NEEDS_PERMIT || !postgres_admit(self)) return PUMP_STOPS;
+  }
+}
+
+static enum pump_verdict postgres_down(void *arg, const char *bytes, size_t size, size_t *passed) {
+  struct postgres *self = (struct postgres *)arg;
+  self->down_stop = pg_from_server(&self->pg, bytes, size, passed);
+  if (pg_may_release(&self->pg)) {
+    session_release(postgres_session(self));
+    pg_released(&self->pg);
+  }
+  if (self->up_stop == PG_WAITS) pump_resume(&self->pump, PUMP_CLIENT);
+  return self->down_stop == PG_GOES_ON ? PUMP_GOES_ON : PUMP_STOPS;
+}
+
+static const struct pump_hooks postgres_hooks = {postgres_up, postgres_down};
+
+/* ---- deadlines ---- */
+
+static uint64_t postgres_earlier(uint64_t one, uint64_t other) {
+  return one < other ? one : other;
+}
+
+static uint64_t postgres_after(uint64_t since_ns, uint64_t timeout_ns) {
+  return timeout_ns && since_ns ? since_ns + timeout_ns : VOLT_NO_DEADLINE;
+}
+
+static bool postgres_is_queued(const struct postgres *self) {
+  return self->body.session->is_queued;
+}
+
+/* Whether the client waits for the server. */
+static bool postgres_is_asked(const struct postgres *self) {
+  return self->wish == POSTGRES_WISH_SESSION && pg_is_asked(&self->pg) && !postgres_is_queued(self);
+}
+
+/* Note when what deadlines depend on has changed: any: bytes were passed on; down: to the client. */
+static void postgres_note(struct postgres *self, bool any, bool down) {
+  const struct gate_settings *settings = postgres_settings(self);
+  bool rests = settings->idle_in_transaction_ns && pg_is_idle_in_transaction(&self->pg);
+  if (!rests) self->resting_ns = 0;
+  if (!settings->idle_timeout_ns && !settings->server_timeout_ns && !rests) return;
+  uint64_t now_ns = session_now_ns(postgres_session(self));
+  if (any) self->moved_ns = now_ns;
+  if (rests && (any || !self->resting_ns)) self->resting_ns = now_ns;
+  if (!postgres_is_asked(self)) {
+    self->silent_ns = 0;
+  } else if (down || !self->silent_ns) {
+    self->silent_ns = now_ns;
+  }
+}
+
+static uint64_t postgres_idle_ns(const struct postgres *self) {
+  if (postgres_is_queued(self) || postgres_is_asked(self)) return VOLT_NO_DEADLINE;
+  return postgres_after(self->moved_ns, postgres_settings(self)->idle_timeout_ns);
+}
+
+static uint64_t postgres_resting_ns(const struct postgres *self) {
+  return postgres_after(self->resting_ns, postgres_settings(self)->idle_in_transaction_ns);
+}
+
+static uint64_t postgres_silent_ns(const struct postgres *self) {
+  return postgres_after(self->silent_ns, postgres_settings(self)->server_timeout_ns);
+}
+
+static bool postgres_is_logging_in(const struct postgres *self) {
+  return self->wish == POSTGRES_WISH_SESSION && !pg_is_ready(&self->pg);
+}
+
+/* Whether the session may end now without anybody losing anything. */
+static bool postgres_is_idle(const struct postgres *self) {
+  return !admission_holds(&self->body.session->admission) && !postgres_is_queued(self) &&
+         !postgres_is_asked(self);
+}
+
+static uint64_t postgres_deadline_ns(const struct postgres *self) {
+  const struct session *s = postgres_session(self);
+  uint64_t first_ns = postgres_is_logging_in(self) ? self->login_ns : VOLT_NO_DEADLINE;
+  if (postgres_is_queued(self)) first_ns = session_queue_deadline_ns(s);
+  first_ns = postgres_earlier(first_ns, postgres_idle_ns(self));
+  first_ns = postgres_earlier(first_ns, postgres_resting_ns(self));
+  first_ns = postgres_earlier(first_ns, postgres_silent_ns(self));
+  bool may_end = self->wish == POSTGRES_WISH_OPAQUE || postgres_is_idle(self);
+  return may_end ? postgres_earlier(first_ns, session_max_age_ns(s)) : first_ns;
+}
+
+/* Returns true: a deadline has passed, and the session ends. */
+static bool postgres_is_late(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  uint64_t now_ns = session_now_ns(s);
+  if (postgres_is_logging_in(self) && now_ns >= self->login_ns) {
+    session_refuse(s, REASON_LOGIN_TIMEOUT);
+  } else if (now_ns >= postgres_resting_ns(self)) {
+    session_refuse(s, REASON_IDLE_IN_TRANSACTION);
+  } else if (now_ns >= postgres_silent_ns(self)) {
+    session_refuse(s, REASON_SERVER_TIMEOUT);
+  } else if (now_ns >= postgres_idle_ns(self)) {
+    session_refuse(s, REASON_IDLE);
+  } else if (self->wish == POSTGRES_WISH_OPAQUE && now_ns >= session_max_age_ns(s)) {
+    session_refuse(s, REASON_MAX_AGE);
+  }
+  return s->ending != SESSION_GOES_ON;
+}
+
+/* An idle session ends if the gate drains, or if it is too old. */
+static bool postgres_is_over(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  /* acquire: as in session_is_over(), which is asked only if it matters */
+  if (!atomic_load_explicit(&s->gate->is_draining, memory_order_acquire) &&
+      !postgres_settings(self)->max_age_ns) {
+    return false;
+  }
+  return postgres_is_idle(self) && session_is_over(s);
+}
+
+/* ---- rounds ---- */
+
+static bool postgres_failed(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  if (self->pump.error == VOLT_ENOMEM) {
+    session_fail(s, VOLT_ENOMEM);
+  } else if (self->pump.failed == PUMP_CLIENT) {
+    session_end(s, SESSION_BY_CLIENT);
+  } else {
+    postgres_server_gone(self);
+  }
+  return true;
+}
+
+/* A client that was queued has hung up. */
+static void postgres_leave(struct session *s) {
+  session_unqueue(s);
+  session_end(s, SESSION_LEFT);
+  statistics_count(&s->gate->statistics, COUNT_LEFT, 1);
+}
+
+/* Returns true: the client has left the queue, and the session ends. */
+static bool postgres_has_left(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  bool keeps = postgres_settings(self)->half_close == HALF_CLOSE_KEEP;
+  if (!(keeps ? pump_is_gone(&self->pump) : pump_is_hung_up(&self->pump, PUMP_CLIENT)))
+    return false;
+  postgres_leave(s);
+  return true;
+}
+
+/* A hook has stopped its direction. Returns true: the session ends. */
+static bool postgres_stopped(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  if (self->down_stop == PG_MALFORMED) {
+    log_line(LOG_ERROR, s->gate->name, "the server: %s",
+             pg_why(&self->pg, self->why, sizeof self->why));
+    session_fail(s, VOLT_ERRNO(EPROTO));
+  } else if (self->up_stop == PG_MALFORMED) {
+    s->why = pg_why(&self->pg, self->why, sizeof self->why);
+    session_refuse(s, REASON_PROTOCOL);
+  } else if (self->up_stop == PG_ENDS) {
+    self->has_ended_well = true;
+    session_end(s, SESSION_BY_CLIENT);
+  } else if (s->is_queued) {
+    return postgres_has_left(self);
+  }
+  return s->ending != SESSION_GOES_ON;
+}
+
+/* Move what there is. Returns true: the session ends. */
+static bool postgres_round(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  self->step = pump_round(&self->pump);
+  bool any_up = s->up != self->pump.up;
+  bool any_down = s->down != self->pump.down;
+  s->up = self->pump.up;
+  s->down = self->pump.down;
+  postgres_note(self, any_up || any_down, any_down);
+  switch (self->step) {
+    case PUMP_CLIENT_ENDED: session_end(s, SESSION_BY_CLIENT); return true;
+    case PUMP_SERVER_ENDED: postgres_server_gone(self); return true;
+    case PUMP_FAILED: return postgres_failed(self);
+    case PUMP_STOPPED: return postgres_stopped(self);
+    case PUMP_ENDED:
+    case PUMP_WAIT:
+    case PUMP_AGAIN: break;
+  }
+  return postgres_is_over(self);
+}
+
+/* TLS with the server: an end is passed on. */
+static bool postgres_round_opaque(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  self->step = pump_round(&self->pump);
+  bool any = s->up != self->pump.up || s->down != self->pump.down;
+  s->up = self->pump.up;
+  s->down = self->pump.down;
+  postgres_note(self, any, any);
+  if (self->step == PUMP_FAILED) return postgres_failed(self);
+  if (self->step == PUMP_SERVER_ENDED) self->is_server_first = !s->client.has_ended;
+  if (self->step != PUMP_ENDED) return false;
+  session_end(s, self->is_server_first ? SESSION_BY_SERVER : SESSION_BY_CLIENT);
+  return true;
+}
+
+/* ---- waiting ---- */
+
+static volt_future *postgres_wait(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  return session_wait(s, pump_events(&self->pump, PUMP_CLIENT),
+                      pump_events(&self->pump, PUMP_SERVER), s->is_queued ? SESSION_PERMIT : 0,
+                      postgres_deadline_ns(self));
+}
+
+/* Returns true: the session ends. */
+static bool postgres_look_at_queue(struct postgres *self) {
+  if (postgres_has_left(self)) return true;
+  int result = session_queued(postgres_session(self));
+  if (result != VOLT_OK) return result == VOLT_ECLOSED;
+  pg_granted(&self->pg);
+  pump_resume(&self->pump, PUMP_CLIENT);
+  return false;
+}
+
+/* Something has happened. Returns true: the session ends. */
+static bool postgres_look(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  if (session_fired(s, SESSION_CLIENT)) {
+    pump_ready(&self->pump, PUMP_CLIENT, s->wait.client_ready);
+  }
+  if (session_fired(s, SESSION_SERVER)) {
+    pump_ready(&self->pump, PUMP_SERVER, s->wait.server_ready);
+  }
+  if (s->is_queued && postgres_look_at_queue(self)) return true;
+  return session_fired(s, SESSION_TIME) && postgres_is_late(self);
+}
+
+/* ---- TLS with the server: a permit per connection ---- */
+
+static atomic_flag postgres_has_said_opaque = ATOMIC_FLAG_INIT;
+
+/* Returns true: the session ends. */
+static bool postgres_begin_opaque(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  s->is_speechless = true; /* the client expects TLS */
+  if (!atomic_flag_test_and_set_explicit(&postgres_has_said_opaque, memory_order_relaxed)) {
+    log_line(LOG_WARN, s->gate->name,
+             "tls pass: a client speaks TLS with the server itself, so it holds a permit as long "
+             "as it is connected");
+  }
+  return session_admit(s) == VOLT_ECLOSED;
+}
+
+static volt_future *postgres_wait_opaque(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  bool keeps = postgres_settings(self)->half_close == HALF_CLOSE_KEEP;
+  return session_wait(s, keeps ? SESSION_GONE : POLLRDHUP, 0, SESSION_PERMIT,
+                      session_queue_deadline_ns(s));
+}
+
+/* Returns true: the session ends. */
+static bool postgres_look_opaque(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  if (!session_fired(s, SESSION_CLIENT)) return session_queued(s) == VOLT_ECLOSED;
+  postgres_leave(s);
+  return true;
+}
+
+/* ---- begin and end ---- */
+
+/* The server is there. Returns false: the session ends. */
+static bool postgres_begin_pump(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  const struct postgres_login *login = self->login;
+  bool is_opaque = self->wish == POSTGRES_WISH_OPAQUE;
+  size_t first = is_opaque ? login->size : login->startup.bytes;
+  pg_init(&self->pg);
+  pump_init(&self->pump, &s->client, &s->server->link, is_opaque ? NULL : &postgres_hooks, self);
+  self->has_pump = true;
+  self->moved_ns = session_now_ns(s);
+  int result = link_send(&s->server->link, login->bytes, first);
+  if (result == VOLT_OK) {
+    result = pump_put(&self->pump, PUMP_CLIENT, login->bytes + first, login->size - first);
+  }
+  s->up = self->pump.up = first;
+  postgres_drop_step(self);
+  /* relaxed: a thread that looks at clients sees a snapshot */
+  if (!is_opaque) atomic_store_explicit(&s->entry.state, CLIENT_IDLE, memory_order_relaxed);
+  if (result != VOLT_OK) session_fail(s, result);
+  return result == VOLT_OK;
+}
+
+/* Whether the server works for the session still, or may. */
+static bool postgres_must_part(const struct postgres *self) {
+  const struct session *s = postgres_session(self);
+  return self->has_pump && self->wish == POSTGRES_WISH_SESSION && s->server &&
+         admission_holds(&s->admission) && s->ending != SESSION_BY_SERVER &&
+         s->ending != SESSION_FAILED;
+}
+
+static enum postgres_how postgres_how_to_part(const struct postgres *self) {
+  if (self->has_ended_well) return POSTGRES_LET_FINISH;
+  return pg_is_idle_in_transaction(&self->pg) ? POSTGRES_END : POSTGRES_CANCEL;
+}
+
+/* Returns false: no memory: then the server is closed at once. */
+static bool postgres_begin_parting(struct postgres *self) {
+  self->parting = (struct postgres_parting *)calloc(1, sizeof *self->parting);
+  return postgres_has(self, self->parting, STAGE_PARTING);
+}
+
+static volt_future *postgres_part(struct postgres *self) {
+  return postgres_parting_future(self->parting, postgres_session(self), &self->pg,
+                                 postgres_how_to_part(self));
+}
+
+static void postgres_parted(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  postgres_drop_step(self);
+  if (self->result != VOLT_ETIMEDOUT) return;
+  log_line(LOG_WARN, s->gate->name,
+           "the server has not ended what the client of %s left behind within %u s: its permit is "
+           "given back all the same",
+           s->user, (unsigned)(POSTGRES_PARTING_NS / 1000000000));
+}
+
+static int postgres_run(volt_async *a, volt_ctx *ctx) {
+  struct postgres *self = postgres_of(a);
+  struct session *s = postgres_session(self);
+  VOLT_ASYNC_BEGIN(&self->body);
+  if (!postgres_begin_login(self)) VOLT_RETURN(self, VOLT_OK);
+  VOLT_AWAIT_RESULT(self, self->result, postgres_login_future(self->login));
+  if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, self->result);
+  if (!postgres_take_login(self)) VOLT_RETURN(self, VOLT_OK);
+  if (self->wish == POSTGRES_WISH_CANCEL) {
+    if (!postgres_begin_cancel(self)) VOLT_RETURN(self, VOLT_OK);
+    VOLT_AWAIT_RESULT(self, self->result, postgres_cancel_future(self->cancel));
+    if (self->result == VOLT_OK) statistics_count(&s->gate->statistics, COUNT_CANCELS, 1);
+    session_end(s, SESSION_BY_CLIENT);
+    VOLT_RETURN(self, VOLT_OK);
+  }
+  if (self->wish == POSTGRES_WISH_OPAQUE && postgres_begin_opaque(self)) VOLT_RETURN(self, VOLT_OK);
+  while (s->is_queued) {
+    VOLT_AWAIT(self, postgres_wait_opaque(self));
+    if (postgres_look_opaque(self)) VOLT_RETURN(self, VOLT_OK);
+  }
+  VOLT_AWAIT_RESULT(self, self->result, server_dial(s));
+  server_dialed(s);
+  if (self->result != VOLT_OK) VOLT_RETURN(self, self->result);
+  if (!postgres_begin_pump(self)) VOLT_RETURN(self, VOLT_OK);
+  for (;;) {
+    if (self->wish == POSTGRES_WISH_OPAQUE ? postgres_round_opaque(self) : postgres_round(self))
+      break;
+    if (self->step == PUMP_AGAIN) VOLT_YIELD(self);
+    if (self->step != PUMP_WAIT) continue;
+    VOLT_AWAIT(self, postgres_wait(self));
+    if (postgres_look(self)) break;
+  }
+  postgres_say_ending(self);
+  if (postgres_must_part(self) && postgres_begin_parting(self)) {
+    VOLT_AWAIT_RESULT(self, self->result, postgres_part(self));
+    postgres_parted(self);
+  }
+  VOLT_ASYNC_END(&self->body);
+}
+
+static void postgres_free(struct session_body *b) {
+  struct postgres *self = volt_container_of(b, struct postgres, body);
+  postgres_drop_step(self);
+  if (self->has_pump) pump_end(&self->pump);
+  free(self->names);
+}
+
+const struct session_kind session_postgres = {.size = sizeof(struct postgres),
+                                              .is_admitted = false,
+                                              .hears_late = true,
+                                              .run = postgres_run,
+                                              .free = postgres_free};
