@@ -302,7 +302,6 @@ static enum pg_want server_is_ready(struct pg *p, char status) {
   p->status = status;
   p->is_copying_in = p->is_copying_both = false;
   p->is_idle = status == 'I' && p->count == 0 && !p->is_lost;
-  if (p->is_idle && p->has_permit) p->transactions++;
   return PG_GOES_ON;
 }
 

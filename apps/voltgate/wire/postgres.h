@@ -90,6 +90,7 @@ static inline bool pg_may_release(const struct pg *p) {
 
 static inline void pg_released(struct pg *p) {
   p->has_permit = false;
+  p->transactions++;
 }
 
 /* Whether the first ReadyForQuery has come: authentication is over. */

@@ -81,7 +81,6 @@ bool pg_gate_client(struct pg_gate *g, const char *bytes, size_t size, size_t pi
 }
 
 bool pg_gate_server(struct pg_gate *g, const char *bytes, size_t size, size_t piece) {
-  bool was_both = g->pg.is_copying_both;
   while (size > 0) {
     size_t part = size < piece ? size : piece;
     size_t n = SIZE_MAX;
@@ -98,7 +97,6 @@ bool pg_gate_server(struct pg_gate *g, const char *bytes, size_t size, size_t pi
     bytes += part;
     size -= part;
   }
-  if (!was_both && g->pg.is_copying_both) note(g, 'b');
   if (pg_may_release(&g->pg)) {
     pg_released(&g->pg);
     g->released++;

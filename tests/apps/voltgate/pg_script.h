@@ -17,7 +17,7 @@ struct pg_gate {
   struct pg_side up, down;             /* kept back */
   struct pg_side to_server, to_client; /* passed on */
   char events[512]; /* n: a permit was needed, r: was given back, w: waits, e: ends,
-                                * m: malformed, b: replication begins; those that came first */
+                                * m: malformed; those that came first */
   size_t event_count;
   enum pg_want want; /* the last of the client's side; PG_MALFORMED ends it all */
   uint32_t released;
