@@ -7,6 +7,7 @@
  *
  * It takes three seconds; VOLT_TEST_SECONDS changes that, VOLT_TEST_SEED what is sent. Without
  * PostgreSQL it is skipped. */
+#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -25,7 +26,14 @@
 
 #include "pg_script.h"
 
-enum { SKIPPED = 77, PATH_ROOM = 96, NAP_MS = 10, START_MS = 20000, ANSWER_MS = 20000 };
+enum {
+  SKIPPED = 77,
+  PATH_ROOM = 96,
+  NAP_MS = 10,
+  START_MS = 20000,
+  ANSWER_MS = 20000,
+  CRASH_MS = 3000
+};
 
 /* ---- the server ---- */
 
@@ -488,8 +496,12 @@ static bool play(bool is_polite) {
  * and starts again then: which is no fault of the gate. */
 static void recover(void) {
   char command[128];
+  struct timespec nap = {.tv_nsec = NAP_MS * 1000000};
   snprintf(command, sizeof command, "grep -q 'was terminated by signal' %s/log", directory);
-  if (system(command) != 0) fail("the server has closed without a word");
+  for (int waited = 0; system(command) != 0; waited += NAP_MS) { /* it is written a little later */
+    if (waited > CRASH_MS) fail("the server has closed without a word");
+    nanosleep(&nap, NULL);
+  }
   crashes++;
   snprintf(command, sizeof command, "%s/log", directory);
   if (truncate(command, 0) != 0) die("no log"); /* the next crash is another one */
