@@ -34,9 +34,9 @@
  * queue is empty: behind a Flush all may be answered, but the transaction is open. */
 #include "wire/postgres.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "wire/postgres_message.h"
 #include "wire/postgres_queue.h"
 
 enum { HEADER = 5, READY_SIZE = 6, CLIENT_LENGTH_MAX = 0x3fffffff, SERVER_LENGTH_MAX = 0x7fffffff };
@@ -44,16 +44,8 @@ enum { HEADER = 5, READY_SIZE = 6, CLIENT_LENGTH_MAX = 0x3fffffff, SERVER_LENGTH
 /* Whose COPY has begun. */
 enum { CURRENT_NONE, CURRENT_QUERY, CURRENT_EXECUTE };
 
-/* With FAULT_SERVER: the server's. */
-enum { FAULT_NONE, FAULT_TYPE, FAULT_LENGTH, FAULT_STATUS, FAULT_SERVER = 8 };
-
 void pg_init(struct pg *p) {
   memset(p, 0, sizeof *p);
-}
-
-static uint32_t number_at(const char *at) {
-  const uint8_t *b = (const uint8_t *)at;
-  return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
 }
 
 static enum pg_want malformed(struct pg *p, int fault, char type, uint32_t value) {
@@ -119,7 +111,7 @@ static enum pg_want client_ends_copy(struct pg *p) {
 
 static enum pg_want client_flushes(struct pg *p, uint32_t length) {
   if (length != 4)
-    return malformed(p, FAULT_LENGTH, 'H', length); /* an error, as an ASKED can be */
+    return malformed(p, PG_FAULT_LENGTH, 'H', length); /* an error, as an ASKED can be */
   p->is_flushed = true;
   return PG_GOES_ON;
 }
@@ -127,8 +119,8 @@ static enum pg_want client_flushes(struct pg *p, uint32_t length) {
 /* A header has come, and may be passed on if it returns PG_GOES_ON or PG_ENDS. */
 static enum pg_want client_message(struct pg *p, char type, uint32_t length) {
   enum client_action action = client_actions[(uint8_t)type];
-  if (action == CLIENT_UNKNOWN) return malformed(p, FAULT_TYPE, type, 0);
-  if (length < 4 || length > CLIENT_LENGTH_MAX) return malformed(p, FAULT_LENGTH, type, length);
+  if (action == CLIENT_UNKNOWN) return malformed(p, PG_FAULT_TYPE, type, 0);
+  if (length < 4 || length > CLIENT_LENGTH_MAX) return malformed(p, PG_FAULT_LENGTH, type, length);
   if (p->status == 0) { /* not logged in */
     if (action == CLIENT_LOGS_IN) return PG_GOES_ON;
     return action == CLIENT_LEAVES ? PG_ENDS : PG_WAITS;
@@ -140,7 +132,7 @@ static enum pg_want client_message(struct pg *p, char type, uint32_t length) {
     case CLIENT_FLUSHES: return client_flushes(p, length);
     case CLIENT_ENDS_COPY: return client_ends_copy(p);
     case CLIENT_LEAVES: return PG_ENDS;
-    case CLIENT_LOGS_IN: return malformed(p, FAULT_TYPE, type, 0);
+    case CLIENT_LOGS_IN: return malformed(p, PG_FAULT_TYPE, type, 0);
     default: return PG_GOES_ON;
   }
 }
@@ -150,7 +142,7 @@ enum pg_want pg_from_client(struct pg *p, const char *at, size_t size, size_t *n
   enum pg_want want = p->has_ended ? PG_ENDS : PG_GOES_ON;
   p->client_left -= (uint32_t)done;
   while (want == PG_GOES_ON && size - done >= HEADER) {
-    uint32_t length = number_at(at + done + 1);
+    uint32_t length = pg_number_at(at + done + 1);
     want = client_message(p, at[done], length);
     if (want != PG_GOES_ON) break;
     size_t whole = (size_t)length + 1;
@@ -296,44 +288,13 @@ static void take_ready(struct pg *p) {
 
 static enum pg_want server_is_ready(struct pg *p, char status) {
   if (status != 'I' && status != 'T' && status != 'E') {
-    return malformed(p, FAULT_SERVER | FAULT_STATUS, 'Z', (uint8_t)status);
+    return malformed(p, PG_FAULT_SERVER | PG_FAULT_STATUS, 'Z', (uint8_t)status);
   }
   if (p->status != 0) take_ready(p);
   p->status = status;
   p->is_copying_in = p->is_copying_both = false;
   p->is_idle = status == 'I' && p->count == 0 && !p->is_lost;
   return PG_GOES_ON;
-}
-
-/* ---- the beginnings of ErrorResponse and BackendKeyData ---- */
-
-/* Fields: a letter, and a string that ends in 0. */
-static void read_error(struct pg *p) {
-  const char *at = p->prefix, *end = at + p->gathered;
-  memset(p->severity, 0, sizeof p->severity);
-  memset(p->sqlstate, 0, sizeof p->sqlstate);
-  while (at < end && *at != 0) {
-    const char *value = at + 1;
-    const char *zero = value < end ? memchr(value, 0, (size_t)(end - value)) : NULL;
-    if (zero == NULL) break;
-    size_t size = (size_t)(zero - value) + 1;
-    if (*at == 'V' && size <= sizeof p->severity) memcpy(p->severity, value, size);
-    if (*at == 'C' && size == sizeof p->sqlstate) memcpy(p->sqlstate, value, size);
-    at = zero + 1;
-  }
-  p->has_failed = strcmp(p->severity, "FATAL") == 0 || strcmp(p->severity, "PANIC") == 0;
-}
-
-/* The first bytes of the body, as they come. */
-static void gather(struct pg *p, const char *at, size_t size, bool is_whole) {
-  size_t room = sizeof p->prefix - p->gathered;
-  size_t taken = size < room ? size : room;
-  memcpy(p->prefix + p->gathered, at, taken);
-  p->gathered = (uint8_t)(p->gathered + taken);
-  if (!is_whole && p->gathered < sizeof p->prefix) return;
-  if (p->gathers == 'E') read_error(p);
-  if (p->gathers == 'K' && p->gathered >= 4) p->backend = number_at(p->prefix);
-  p->gathers = 0;
 }
 
 /* ---- the server's messages ---- */
@@ -398,8 +359,18 @@ static enum pg_want server_message(struct pg *p, enum server_action action, cons
 static size_t server_goes_on(struct pg *p, const char *at, size_t size) {
   size_t here = p->server_left < size ? p->server_left : size;
   p->server_left -= (uint32_t)here;
-  if (p->gathers != 0) gather(p, at, here, p->server_left == 0);
+  if (p->gathers != 0) pg_gather(p, at, here, p->server_left == 0);
   return here;
+}
+
+/* Whether a header of the server is fine. */
+static enum pg_want check_server(struct pg *p, enum server_action action, char type,
+                                 uint32_t length) {
+  if (action == SERVER_UNKNOWN) return malformed(p, PG_FAULT_SERVER | PG_FAULT_TYPE, type, 0);
+  if (length < 4 || length > SERVER_LENGTH_MAX || (action == SERVER_READY && length != 5)) {
+    return malformed(p, PG_FAULT_SERVER | PG_FAULT_LENGTH, type, length);
+  }
+  return PG_GOES_ON;
 }
 
 enum pg_want pg_from_server(struct pg *p, const char *at, size_t size, size_t *n) {
@@ -407,18 +378,18 @@ enum pg_want pg_from_server(struct pg *p, const char *at, size_t size, size_t *n
   size_t done = server_goes_on(p, at, size);
   while (size - done >= HEADER) {
     const char *message = at + done;
-    uint32_t length = number_at(message + 1);
+    uint32_t length = pg_number_at(message + 1);
+    size_t whole = (size_t)length + 1;
     enum server_action action = server_actions[(uint8_t)*message];
-    if (action == SERVER_UNKNOWN) want = malformed(p, FAULT_SERVER | FAULT_TYPE, *message, 0);
-    if (length < 4 || length > SERVER_LENGTH_MAX || (action == SERVER_READY && length != 5)) {
-      want = malformed(p, FAULT_SERVER | FAULT_LENGTH, *message, length);
-    }
+    want = check_server(p, action, *message, length);
     if (want != PG_GOES_ON || (action == SERVER_READY && size - done < READY_SIZE)) break;
     if (action != SERVER_GOES_ON) want = server_message(p, action, message);
     if (want != PG_GOES_ON) break;
-    p->server_left = length - 4;
-    done += HEADER;
-    done += server_goes_on(p, at + done, size - done);
+    if (whole > size - done || p->gathers != 0) {
+      p->server_left = length - 4;
+      whole = HEADER + server_goes_on(p, message + HEADER, size - done - HEADER);
+    }
+    done += whole;
   }
   *n = done;
   return want;
@@ -430,24 +401,4 @@ bool pg_is_asked(const struct pg *p) {
   if (p->is_copying_in) return pg_queue_has_ended(p);
   if (p->is_copying_both) return pg_queue_has_ready(p);
   return p->current == CURRENT_QUERY || pg_queue_has_ready(p) || (p->is_flushed && p->count > 0);
-}
-
-const char *pg_why(const struct pg *p, char *to, size_t room) {
-  const char *side = p->fault & FAULT_SERVER ? "server" : "client";
-  char type[8];
-  bool is_letter = p->fault_type > ' ' && p->fault_type < 127;
-  snprintf(type, sizeof type, is_letter ? "'%c'" : "0x%02x", p->fault_type);
-  switch (p->fault & ~FAULT_SERVER) {
-    case FAULT_TYPE: snprintf(to, room, "the %s sent a message of type %s", side, type); break;
-    case FAULT_LENGTH:
-      snprintf(to, room, "the %s sent a message of type %s with a length of %u", side, type,
-               p->fault_value);
-      break;
-    case FAULT_STATUS:
-      snprintf(to, room, "the %s sent a ReadyForQuery with a status of 0x%02x", side,
-               p->fault_value);
-      break;
-    default: snprintf(to, room, "nothing is wrong"); break;
-  }
-  return to;
 }

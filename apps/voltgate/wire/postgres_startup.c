@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "wire/postgres_message.h"
+
 enum {
   CODE_CANCEL = 80877102, /* 1234 << 16 | 5678 */
   CODE_SSL = 80877103,
@@ -27,11 +29,6 @@ enum {
   FAULT_REPLICATION,
   FAULT_HTTP
 };
-
-static uint32_t number_at(const char *at) {
-  const uint8_t *b = (const uint8_t *)at;
-  return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
-}
 
 static enum pg_first malformed(struct pg_startup *s, int fault, const char *sqlstate,
                                uint32_t value) {
@@ -115,7 +112,7 @@ static enum pg_first read_cancel(struct pg_startup *s, const char *at) {
   if (s->bytes < CANCEL_MIN || s->bytes > CANCEL_MAX) {
     return malformed(s, FAULT_CANCEL_SIZE, "08P01", (uint32_t)s->bytes);
   }
-  s->process = number_at(at + 8);
+  s->process = pg_number_at(at + 8);
   s->key = (struct pg_text){at + 12, s->bytes - 12};
   return PG_FIRST_CANCEL;
 }
@@ -148,14 +145,14 @@ enum pg_first pg_startup_read(struct pg_startup *s, const char *at, size_t size)
     return PG_FIRST_TLS;
   }
   if (size < 4) return PG_FIRST_PART;
-  uint32_t length = number_at(at);
+  uint32_t length = pg_number_at(at);
   if (is_http(at)) return malformed(s, FAULT_HTTP, "08P01", 0);
   if (length < PACKET_MIN || length > PG_STARTUP_MAX) {
     return malformed(s, FAULT_SIZE, "08P01", length);
   }
   s->bytes = length;
   if (size < PACKET_MIN) return PG_FIRST_PART;
-  s->version = number_at(at + 4);
+  s->version = pg_number_at(at + 4);
   bool is_code = s->version >= CODE_CANCEL && s->version <= CODE_GSSENC;
   if (!is_code && s->version >> 16 != 3) return malformed(s, FAULT_VERSION, "0A000", s->version);
   return size < length ? PG_FIRST_PART : read_packet(s, at);
