@@ -291,8 +291,8 @@ static int start_with(const struct log_settings *const settings[STREAMS], const 
   for (unsigned i = 0; i < STREAMS; i++) {
     int result = open_target(settings[i]->path, &targets[i]);
     if (result == VOLT_OK) continue;
+    *what = settings[i]->path;
     while (i-- > 0) close_target(&targets[i]);
-    *what = settings[i + 1]->path;
     return result;
   }
   int result = logs.is_started ? VOLT_OK : start_thread();
