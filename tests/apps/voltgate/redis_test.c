@@ -1,5 +1,6 @@
 /* redis_test.c: the ledger of a redis session, by hand, and against a real redis-server: what it
  * believes to be outstanding is what is, at every byte. */
+#define _GNU_SOURCE
 #include "wire/redis.h"
 
 #include <errno.h>
