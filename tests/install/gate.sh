@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# voltgate, built by VOLT_GATE and installed below a DESTDIR, alone and with the libraries: the program,
+# its manual page, its units and its example, which are looked at. Without libinih and OpenSSL it is
+# skipped.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+cmake=${CMAKE:-cmake}
+if [[ -z ${CMAKE_GENERATOR:-} ]] && command -v ninja > /dev/null; then export CMAKE_GENERATOR=Ninja; fi
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() {
+  printf '%s\n' "$@" >&2
+  exit 1
+}
+
+step() {
+  "$@" > "$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
+}
+
+if ! pkg-config --exists inih openssl 'liburing >= 2.3'; then
+  echo 'skipped: it needs libinih, OpenSSL and liburing'
+  exit 77
+fi
+build=$scratch/build root=$scratch/root
+step "$cmake" -S . -B "$build" -DVOLT_GATE=ON -DVOLT_MAN=OFF -DCMAKE_INSTALL_PREFIX=/usr \
+  -DCMAKE_BUILD_TYPE=Release
+step "$cmake" --build "$build"
+DESTDIR=$scratch/alone step "$cmake" --install "$build" --component voltgate
+count=$(find "$scratch/alone" -type f | wc -l)
+((count == 5)) || fail "the component voltgate has $count files, not 5"
+DESTDIR=$root step "$cmake" --install "$build"
+
+program=$root/usr/bin/voltgate
+page=$root/usr/share/man/man8/voltgate.8
+example=$root/usr/share/voltgate/voltgate.ini
+service=$root/usr/lib/systemd/system/voltgate.service
+for file in "$program" "$page" "$example" "$service" "${service%.service}.socket"; do
+  [[ -f $file ]] || fail "${file#"$root"} was not installed"
+done
+[[ -x $program ]] || fail 'the program cannot be run'
+for path in "$PWD" "$scratch"; do
+  found=$(grep -rlF -- "$path" "$program" "$page" "$service" || true)
+  [[ -z $found ]] || fail "the build path $path is in" "$found"
+done
+
+grep -qx 'voltgate [0-9.]*' <<< "$("$program" --version)" || fail '--version'
+grep -q '^  --queue-timeout TIME ' <<< "$("$program" --help)" || fail '--help'
+step "$program" check --config "$example"
+sed 's/^limit = 16/limit = 0/' "$example" > "$scratch/wrong.ini"
+code=0
+"$program" check --config "$scratch/wrong.ini" 2> "$scratch/log" || code=$?
+((code == 2)) || fail "a wrong configuration: exit code $code"
+line=$(grep -n '^limit = 0' "$scratch/wrong.ini" | cut -d: -f1)
+grep -qF "wrong.ini:$line: limit: '0' is not allowed: want a number from 1 to 1000000" "$scratch/log" ||
+  fail 'a wrong configuration:' "$(cat "$scratch/log")"
+
+if command -v mandoc > /dev/null; then
+  mandoc -T lint "$page" > "$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
+fi
+grep -q '^ExecStart=/usr/bin/voltgate run --config /etc/voltgate.ini$' "$service" ||
+  fail 'the unit starts something else'
+if command -v systemd-analyze > /dev/null; then # the program is not where the unit looks for it
+  mkdir "$scratch/units"
+  sed "s,/usr/bin/voltgate,$program," "$service" > "$scratch/units/voltgate.service"
+  cp "${service%.service}.socket" "$scratch/units"
+  step systemd-analyze verify --man=no "$scratch"/units/voltgate.{service,socket}
+  found=$(grep -E 'voltgate\.(service|socket)' "$scratch/log" || true)
+  [[ -z $found ]] || fail "$found"
+fi
+echo "voltgate: $(find "$root" -type f | wc -l) files were installed"
