@@ -122,7 +122,7 @@ static void what_is_wrong_is_refused(void **state) {
 
 static void help_and_version_are_shown(void **state) {
   (void)state;
-  static const char *const shown[][4] = {{"voltgate", "--help"},
+  static const char *const shown[][5] = {{"voltgate", "--help"},
                                          {"voltgate", "-h"},
                                          {"voltgate", "--version"},
                                          {"voltgate", "top", "--help"},
