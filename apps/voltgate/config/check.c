@@ -1,5 +1,6 @@
 /* check.c: what is wrong with settings as a whole. */
 #define _GNU_SOURCE /* strdup */
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -277,7 +278,7 @@ static void check_tenants_options(const struct looked_at *l) {
   }
   if (is_of_startup && g->tls == TLS_MODE_PASS) {
     reading_warning(l->r, gate_given(l->draft, "tenant-by"), "tenant-by",
-                    "with tls = pass, clients that speak TLS are the tenant 'tls'");
+                    "with tls = pass, clients that speak TLS belong to no tenant");
   }
   if (g->tenant_default.limit > g->limit) {
     reading_warning(l->r, gate_given(l->draft, "tenant-limit"), "tenant-limit",
@@ -345,6 +346,44 @@ static int by_gate_and_name(const void *one, const void *other) {
   return order != 0 ? order : a->section.line < b->section.line ? -1 : 1;
 }
 
+/* The name that clients of this one's addresses have: "10.1.2.0/24", "10.1.2.3". Returns false: it
+ * is none. */
+static bool source_name(const struct gate_settings *g, const char *name, char to[64]) {
+  unsigned char bytes[16];
+  char address[64];
+  snprintf(address, sizeof address, "%.*s", (int)strcspn(name, "/"), name);
+  bool is_v6 = strchr(address, ':') != NULL;
+  uint32_t size = is_v6 ? 16 : 4, bits = is_v6 ? g->tenant_ipv6_bits : g->tenant_ipv4_bits;
+  if (inet_pton(is_v6 ? AF_INET6 : AF_INET, address, bytes) != 1) return false;
+  for (unsigned i = 0; i < size; i++) {
+    unsigned kept = bits > 8 * i ? bits - 8 * i : 0;
+    if (kept < 8) bytes[i] &= (unsigned char)(0xFF00u >> kept);
+  }
+  inet_ntop(is_v6 ? AF_INET6 : AF_INET, bytes, to, 48);
+  if (bits < 8 * size) snprintf(to + strlen(to), 16, "/%u", bits);
+  return true;
+}
+
+/* A section of a tenant that no client can be of. */
+static void check_tenant_name(struct reading *r, const struct gate_settings *g,
+                              const struct tenant_draft *t) {
+  const char *name = t->settings.name;
+  char expected[64];
+  uint64_t port;
+  if (strcmp(name, "other") == 0 || strcmp(name, "unix") == 0) return;
+  if (g->tenant_by == TENANT_BY_SOURCE) {
+    if (!source_name(g, name, expected)) {
+      reading_warning(r, t->section, NULL, "[tenant %s/%s]: it is no address", g->name, name);
+    } else if (strcmp(name, expected) != 0) {
+      reading_warning(r, t->section, NULL, "[tenant %s/%s]: clients from there are the tenant %s",
+                      g->name, name, expected);
+    }
+  }
+  if (g->tenant_by == TENANT_BY_PORT && !units_number(name, 1, 65535, &port)) {
+    reading_warning(r, t->section, NULL, "[tenant %s/%s]: it is no port", g->name, name);
+  }
+}
+
 static void check_tenant(struct reading *r, const struct tenant_draft *t) {
   const struct gate_settings *g = settings_gate(r->out, t->gate);
   const struct tenant_settings *own = &t->settings;
@@ -355,6 +394,7 @@ static void check_tenant(struct reading *r, const struct tenant_draft *t) {
     reading_error(r, t->section, NULL, "[tenant %s/%s]: gate %s has no tenant-by", g->name,
                   own->name, g->name);
   }
+  check_tenant_name(r, g, t);
   if (own->cost > g->limit || (own->limit != 0 && own->cost > own->limit)) {
     reading_error(r, place_is_given(cost_at) ? cost_at : t->section, "cost",
                   "%u is above the limit, %u: no client of it could be admitted", own->cost,

@@ -431,7 +431,27 @@ static void what_looks_wrong(void **state) {
                    "all is sent in the clear");
   ini_is_warned_of(GATE "limit=5\ntenant-by=source\ntenant-limit=6\n[tenant main/a]\nlimit=7\n",
                    "FILE:6: tenant-limit: warning: 6 is above the gate's limit, 5\n"
+                   "FILE:7: warning: [tenant main/a]: it is no address\n"
                    "FILE:8: limit: warning: 7 is above the gate's limit, 5");
+}
+
+static void tenants_that_no_client_can_be_of(void **state) {
+  (void)state;
+  ini_is_warned_of(GATE
+                   "tenant-by=source/20\n[tenant main/10.1.31.0/20]\n"
+                   "[tenant main/10.1.16.0/20]\n[tenant main/2001:db8:0:0:1::/64]\n"
+                   "[tenant main/2001:db8::/64]\n[tenant main/10.1.2.3]\n[tenant main/unix]\n",
+                   "FILE:9: warning: [tenant main/10.1.2.3]: clients from there are the tenant "
+                   "10.1.0.0/20\n"
+                   "FILE:5: warning: [tenant main/10.1.31.0/20]: clients from there are the tenant "
+                   "10.1.16.0/20\n"
+                   "FILE:7: warning: [tenant main/2001:db8:0:0:1::/64]: clients from there are the "
+                   "tenant 2001:db8::/64");
+  ini_is_warned_of(GATE "tenant-by=port\n[tenant main/6432]\n[tenant main/x]\n",
+                   "FILE:6: warning: [tenant main/x]: it is no port");
+  ini_is_warned_of(GATE "tenant-by=source\n[tenant main/10.0.0.1]\n[tenant main/10.0.0.0/8]\n",
+                   "FILE:6: warning: [tenant main/10.0.0.0/8]: clients from there are the tenant "
+                   "10.0.0.0");
 }
 
 static void users_that_are_not_there(void **state) {
@@ -698,6 +718,7 @@ int main(void) {
       cmocka_unit_test(what_has_no_effect),
       cmocka_unit_test(what_does_not_go_together),
       cmocka_unit_test(what_looks_wrong),
+      cmocka_unit_test(tenants_that_no_client_can_be_of),
       cmocka_unit_test(users_that_are_not_there),
       cmocka_unit_test(many_errors_end),
       cmocka_unit_test(a_token_comes_from_a_private_file),
