@@ -36,7 +36,7 @@
 
 enum pg_want { PG_GOES_ON, PG_NEEDS_PERMIT, PG_WAITS, PG_ENDS, PG_MALFORMED };
 
-enum { PG_RUNS = 32, PG_PREFIX = 64, PG_WHY_MAX = 128 };
+enum { PG_RUNS = 32, PG_PREFIX = 64, PG_WHY_MAX = 128, PG_CANCEL_MAX = 12 + 32 };
 
 /* A session. pg_init() first; it needs no end. */
 struct pg {
@@ -45,6 +45,8 @@ struct pg {
   bool is_lost;          /* what is outstanding cannot be known: the permit is kept to the end */
   bool has_failed;       /* the server has sent FATAL or PANIC: it closes */
   uint32_t backend;      /* its process id, of BackendKeyData; 0: not known */
+  char key[32];          /* that cancels what it runs */
+  uint8_t key_size;      /* 0: not known, or longer than any server's */
   uint32_t transactions; /* that have ended: with a permit */
   uint32_t errors;       /* ErrorResponses so far; of the last one: */
   char severity[8];      /* in English: "ERROR", "FATAL", "PANIC"; "" before PostgreSQL 9.6 */
@@ -112,6 +114,10 @@ bool pg_is_asked(const struct pg *p);
 static inline bool pg_is_idle_in_transaction(const struct pg *p) {
   return p->has_permit && !p->is_idle && !pg_is_asked(p);
 }
+
+/* Write the CancelRequest that cancels what the server runs for this session. Returns the bytes; 0:
+ * the server has not said how to. */
+size_t pg_cancel_bytes(const struct pg *p, char to[PG_CANCEL_MAX]);
 
 /* Why it is malformed, in words with values: "the client's message 'Q' has a length of 3". It is cut
  * if there is no room. room: at least 1; PG_WHY_MAX is enough. Returns to. */

@@ -28,7 +28,7 @@ void pg_gather(struct pg *p, const char *at, size_t size, bool is_whole) {
   p->gathered = (uint8_t)(p->gathered + taken);
   if (!is_whole && p->gathered < sizeof p->prefix) return;
   if (p->gathers == 'E') read_error(p);
-  if (p->gathers == 'K' && p->gathered >= 4) p->backend = pg_number_at(p->prefix);
+  if (p->gathers == 'K') read_key(p, is_whole);
   p->gathers = 0;
 }
 
@@ -50,4 +50,20 @@ const char *pg_why(const struct pg *p, char *to, size_t room) {
     default: snprintf(to, room, "nothing is wrong"); break;
   }
   return to;
+}
+
+/* ---- to cancel ---- */
+
+static void put_number(char *to, uint32_t value) {
+  for (int i = 0; i < 4; i++) to[i] = (char)(value >> (24 - 8 * i));
+}
+
+size_t pg_cancel_bytes(const struct pg *p, char to[PG_CANCEL_MAX]) {
+  if (p->backend == 0 || p->key_size == 0) return 0;
+  size_t size = 12u + p->key_size;
+  put_number(to, (uint32_t)size);
+  put_number(to + 4, 80877102);
+  put_number(to + 8, p->backend);
+  memcpy(to + 12, p->key, p->key_size);
+  return size;
 }
