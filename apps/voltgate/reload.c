@@ -135,11 +135,20 @@ static void reload_remove(struct program *p, const struct settings *settings) {
   }
 }
 
+/* Each line of what looks wrong. */
+static void reload_warn(const char *lines) {
+  for (const char *line = lines; line && *line;) {
+    int size = (int)strcspn(line, "\n");
+    if (size > 0) log_line(LOG_WARN, NULL, "reload: %.*s", size, line);
+    line += size + (line[size] == '\n');
+  }
+}
+
 static void reload_say(const struct reload *r) {
   const struct settings_difference *d = &r->difference;
   log_line(LOG_INFO, NULL, "reload: %s", d->summary ? d->summary : "nothing has changed");
   if (d->restart) log_line(LOG_WARN, NULL, "reload: needs a restart: %s", d->restart);
-  if (r->settings->warnings) log_line(LOG_WARN, NULL, "%s", r->settings->warnings);
+  reload_warn(r->settings->warnings);
   budget_say(&r->budget);
 }
 

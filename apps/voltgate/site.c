@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* strdup */
 #include "site.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <volt/time.h>
@@ -105,7 +104,7 @@ static int site_accept_at(struct site *s, struct listener *l) {
   l->is_accepting = true;
   result = volt_group_spawn_member(&s->acceptors, s->gate.rt, &a->task, &l->acceptor);
   if (result == VOLT_OK) {
-    fprintf(stderr, "voltgate: gate %s: listening on %s\n", s->gate.name, l->address);
+    log_notice(s->gate.name, "listening on %s", l->address);
   } else {
     acceptor_drop(a);
     l->number = -1;

@@ -185,7 +185,6 @@ static bool start_log(const struct settings *settings) {
   const char *what = "";
   int result = log_start(&settings->log, &settings->access, &what);
   if (result != VOLT_OK) return start_complain(what, volt_strerror(result));
-  if (settings->warnings) log_line(LOG_WARN, NULL, "%s", settings->warnings);
   return true;
 }
 
@@ -215,7 +214,7 @@ static bool start_admin(struct program *p, const struct settings *settings) {
   if (!settings->metrics) return true;
   int result = admin_start(&p->admin, p, settings->metrics, -1);
   if (result != VOLT_OK) return start_complain(settings->metrics, volt_strerror(result));
-  fprintf(stderr, "voltgate: admin on %s\n", admin_address(p->admin));
+  log_notice(NULL, "admin on %s", admin_address(p->admin));
   return true;
 }
 
