@@ -77,6 +77,13 @@ void session_unqueue(struct session *s) {
   if (s->is_queued) (void)permit_leave(s, session_now_ns(s)); /* P2 */
 }
 
+void session_left(struct session *s) {
+  session_unqueue(s);
+  bool is_admitted = admission_holds(&s->admission); /* at the same moment: it is not counted twice */
+  session_end(s, is_admitted ? SESSION_BY_CLIENT : SESSION_LEFT);
+  if (!is_admitted) statistics_count(&s->gate->statistics, COUNT_LEFT, 1);
+}
+
 void session_release(struct session *s) {
   session_count_bytes(s);
   if (!admission_holds(&s->admission)) return;

@@ -80,9 +80,7 @@ static volt_future *session_queue_wait(struct session *s) {
 /* Something has happened while it was queued. Returns as session_queued(). */
 static int session_look(struct session *s) {
   if (session_fired(s, SESSION_CLIENT)) {
-    session_unqueue(s);
-    session_end(s, SESSION_LEFT);
-    statistics_count(&s->gate->statistics, COUNT_LEFT, 1);
+    session_left(s);
     return VOLT_ECLOSED;
   }
   return session_queued(s);

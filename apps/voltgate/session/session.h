@@ -153,8 +153,12 @@ uint64_t session_queue_deadline_ns(const struct session *s);
  * caller's to look at first). Returns as session_admit(). */
 int session_queued(struct session *s);
 
-/* The client has gone, or the session ends: leave the queue, if it is in it. Counts it as left. */
+/* The session ends: leave the queue, if it is in it. If the permit had come, the session holds it. */
 void session_unqueue(struct session *s);
+
+/* Its client has hung up while it was queued: leave the queue, count it as left, end. A client that
+ * was given the permit at the same moment counts as admitted, and not as left. */
+void session_left(struct session *s);
 
 /* Give the permit back; count bytes. Does nothing if it holds none. */
 void session_release(struct session *s);
