@@ -26,9 +26,10 @@
 
 #include "process/log.h"
 #include "session/farewell.h"
+#include "session/follow.h"
+#include "session/parting.h"
 #include "session/postgres_cancel.h"
 #include "session/postgres_login.h"
-#include "session/pump.h"
 #include "wire/pg_error.h"
 
 enum { POSTGRES_NAMES = 2 * (PG_NAME_MAX + 1) };
@@ -38,21 +39,18 @@ struct postgres {
   union {                   /* one at a time */
     struct postgres_login *login;
     struct postgres_cancel *cancel;
-    struct postgres_parting *parting;
+    struct parting *parting;
   };
   struct pg pg;
-  struct pump pump;
+  struct follow follow;
   uint64_t login_ns;   /* deadline of the login */
-  uint64_t moved_ns;   /* when bytes were last passed on, if idle-timeout asks for it */
-  uint64_t silent_ns;  /* since when the server has said nothing to a client that waits */
   uint64_t resting_ns; /* since when it is idle in a transaction; 0: it is not */
   char *names;         /* of the user and the database */
   int result;
-  enum pump_result step;
   enum pg_want up_stop, down_stop; /* why that direction is stopped */
   enum postgres_wish wish;
   uint8_t stage; /* what the union has */
-  bool has_pump;
+  bool has_begun;
   bool has_ended_well;  /* the client has said Terminate */
   bool is_server_first; /* of an opaque session: it has ended before the client */
   char why[PG_WHY_MAX];
@@ -167,7 +165,8 @@ static void postgres_say(struct postgres *self, const struct pg_error *error) {
   s->is_speechless = false;
   size_t size = error ? pg_error_bytes(error, words, sizeof words) : farewell_words(s, words);
   s->is_speechless = true;
-  bool is_heard = pg_is_between(&self->pg) && !pump_is_broken(&self->pump, PUMP_CLIENT); /* P3 */
+  bool is_heard =
+      pg_is_between(&self->pg) && !pump_is_broken(&self->follow.pump, PUMP_CLIENT); /* P3 */
   if (is_heard && size > 0) (void)link_send(&s->client, words, size);
 }
 
@@ -219,7 +218,7 @@ static enum pump_verdict postgres_down(void *arg, const char *bytes, size_t size
     session_release(postgres_session(self));
     pg_released(&self->pg);
   }
-  if (self->up_stop == PG_WAITS) pump_resume(&self->pump, PUMP_CLIENT);
+  if (self->up_stop == PG_WAITS) pump_resume(&self->follow.pump, PUMP_CLIENT);
   return self->down_stop == PG_GOES_ON ? PUMP_GOES_ON : PUMP_STOPS;
 }
 
@@ -227,130 +226,65 @@ static const struct pump_hooks postgres_hooks = {postgres_up, postgres_down};
 
 /* ---- deadlines ---- */
 
-static uint64_t postgres_earlier(uint64_t one, uint64_t other) {
-  return one < other ? one : other;
+static enum follow_stand postgres_stand(const struct postgres *self) {
+  if (self->wish == POSTGRES_WISH_OPAQUE || pg_is_idle_in_transaction(&self->pg))
+    return FOLLOW_BUSY;
+  return pg_is_asked(&self->pg) ? FOLLOW_ASKED : FOLLOW_IDLE;
 }
 
-static uint64_t postgres_after(uint64_t since_ns, uint64_t timeout_ns) {
-  return timeout_ns && since_ns ? since_ns + timeout_ns : VOLT_NO_DEADLINE;
-}
-
-static bool postgres_is_queued(const struct postgres *self) {
-  return self->body.session->is_queued;
-}
-
-/* Whether the client waits for the server. */
-static bool postgres_is_asked(const struct postgres *self) {
-  return self->wish == POSTGRES_WISH_SESSION && pg_is_asked(&self->pg) && !postgres_is_queued(self);
-}
-
-/* Note when what deadlines depend on has changed: any: bytes were passed on; down: to the client. */
-static void postgres_note(struct postgres *self, bool any, bool down) {
-  const struct gate_settings *settings = postgres_settings(self);
-  bool rests = settings->idle_in_transaction_ns && pg_is_idle_in_transaction(&self->pg);
-  if (!rests) self->resting_ns = 0;
-  if (!settings->idle_timeout_ns && !settings->server_timeout_ns && !rests) return;
-  uint64_t now_ns = session_now_ns(postgres_session(self));
-  if (any) self->moved_ns = now_ns;
-  if (rests && (any || !self->resting_ns)) self->resting_ns = now_ns;
-  if (!postgres_is_asked(self)) {
-    self->silent_ns = 0;
-  } else if (down || !self->silent_ns) {
-    self->silent_ns = now_ns;
+/* Note since when it is idle in a transaction, if that has a limit. */
+static void postgres_note(struct postgres *self) {
+  follow_note(&self->follow, postgres_stand(self));
+  bool rests = postgres_settings(self)->idle_in_transaction_ns &&
+               self->wish == POSTGRES_WISH_SESSION && pg_is_idle_in_transaction(&self->pg);
+  bool any = self->follow.any_up || self->follow.any_down;
+  if (!rests) {
+    self->resting_ns = 0;
+  } else if (any || !self->resting_ns) {
+    self->resting_ns = session_now_ns(postgres_session(self));
   }
 }
 
-static uint64_t postgres_idle_ns(const struct postgres *self) {
-  if (postgres_is_queued(self) || postgres_is_asked(self)) return VOLT_NO_DEADLINE;
-  return postgres_after(self->moved_ns, postgres_settings(self)->idle_timeout_ns);
-}
-
 static uint64_t postgres_resting_ns(const struct postgres *self) {
-  return postgres_after(self->resting_ns, postgres_settings(self)->idle_in_transaction_ns);
+  uint64_t timeout_ns = postgres_settings(self)->idle_in_transaction_ns;
+  return timeout_ns && self->resting_ns ? self->resting_ns + timeout_ns : VOLT_NO_DEADLINE;
 }
 
-static uint64_t postgres_silent_ns(const struct postgres *self) {
-  return postgres_after(self->silent_ns, postgres_settings(self)->server_timeout_ns);
-}
-
-static bool postgres_is_logging_in(const struct postgres *self) {
-  return self->wish == POSTGRES_WISH_SESSION && !pg_is_ready(&self->pg);
-}
-
-/* Whether the session may end now without anybody losing anything. */
-static bool postgres_is_idle(const struct postgres *self) {
-  return !admission_holds(&self->body.session->admission) && !postgres_is_queued(self) &&
-         !postgres_is_asked(self);
+/* Of what has none else: authentication, and what is passed on unseen. */
+static uint64_t postgres_own_ns(const struct postgres *self) {
+  if (self->wish == POSTGRES_WISH_OPAQUE) return session_max_age_ns(postgres_session(self));
+  return pg_is_ready(&self->pg) ? VOLT_NO_DEADLINE : self->login_ns;
 }
 
 static uint64_t postgres_deadline_ns(const struct postgres *self) {
-  const struct session *s = postgres_session(self);
-  uint64_t first_ns = postgres_is_logging_in(self) ? self->login_ns : VOLT_NO_DEADLINE;
-  if (postgres_is_queued(self)) first_ns = session_queue_deadline_ns(s);
-  first_ns = postgres_earlier(first_ns, postgres_idle_ns(self));
-  first_ns = postgres_earlier(first_ns, postgres_resting_ns(self));
-  first_ns = postgres_earlier(first_ns, postgres_silent_ns(self));
-  bool may_end = self->wish == POSTGRES_WISH_OPAQUE || postgres_is_idle(self);
-  return may_end ? postgres_earlier(first_ns, session_max_age_ns(s)) : first_ns;
+  uint64_t first_ns = follow_earlier(postgres_own_ns(self), postgres_resting_ns(self));
+  return follow_earlier(first_ns, follow_deadline_ns(&self->follow, postgres_stand(self)));
 }
 
 /* Returns true: a deadline has passed, and the session ends. */
 static bool postgres_is_late(struct postgres *self) {
   struct session *s = postgres_session(self);
   uint64_t now_ns = session_now_ns(s);
-  if (postgres_is_logging_in(self) && now_ns >= self->login_ns) {
-    session_refuse(s, REASON_LOGIN_TIMEOUT);
+  if (now_ns >= postgres_own_ns(self)) {
+    bool is_opaque = self->wish == POSTGRES_WISH_OPAQUE;
+    session_refuse(s, is_opaque ? REASON_MAX_AGE : REASON_LOGIN_TIMEOUT);
   } else if (now_ns >= postgres_resting_ns(self)) {
     session_refuse(s, REASON_IDLE_IN_TRANSACTION);
-  } else if (now_ns >= postgres_silent_ns(self)) {
-    session_refuse(s, REASON_SERVER_TIMEOUT);
-  } else if (now_ns >= postgres_idle_ns(self)) {
-    session_refuse(s, REASON_IDLE);
-  } else if (self->wish == POSTGRES_WISH_OPAQUE && now_ns >= session_max_age_ns(s)) {
-    session_refuse(s, REASON_MAX_AGE);
   }
-  return s->ending != SESSION_GOES_ON;
-}
-
-/* An idle session ends if the gate drains, or if it is too old. */
-static bool postgres_is_over(struct postgres *self) {
-  struct session *s = postgres_session(self);
-  /* acquire: as in session_is_over(), which is asked only if it matters */
-  if (!atomic_load_explicit(&s->gate->is_draining, memory_order_acquire) &&
-      !postgres_settings(self)->max_age_ns) {
-    return false;
-  }
-  return postgres_is_idle(self) && session_is_over(s);
+  return s->ending != SESSION_GOES_ON || follow_is_late(&self->follow, postgres_stand(self));
 }
 
 /* ---- rounds ---- */
 
 static bool postgres_failed(struct postgres *self) {
   struct session *s = postgres_session(self);
-  if (self->pump.error == VOLT_ENOMEM) {
+  if (self->follow.pump.error == VOLT_ENOMEM) {
     session_fail(s, VOLT_ENOMEM);
-  } else if (self->pump.failed == PUMP_CLIENT) {
+  } else if (self->follow.pump.failed == PUMP_CLIENT) {
     session_end(s, SESSION_BY_CLIENT);
   } else {
     postgres_server_gone(self);
   }
-  return true;
-}
-
-/* A client that was queued has hung up. */
-static void postgres_leave(struct session *s) {
-  session_unqueue(s);
-  session_end(s, SESSION_LEFT);
-  statistics_count(&s->gate->statistics, COUNT_LEFT, 1);
-}
-
-/* Returns true: the client has left the queue, and the session ends. */
-static bool postgres_has_left(struct postgres *self) {
-  struct session *s = postgres_session(self);
-  bool keeps = postgres_settings(self)->half_close == HALF_CLOSE_KEEP;
-  if (!(keeps ? pump_is_gone(&self->pump) : pump_is_hung_up(&self->pump, PUMP_CLIENT)))
-    return false;
-  postgres_leave(s);
   return true;
 }
 
@@ -367,22 +301,16 @@ static bool postgres_stopped(struct postgres *self) {
   } else if (self->up_stop == PG_ENDS) {
     self->has_ended_well = true;
     session_end(s, SESSION_BY_CLIENT);
-  } else if (s->is_queued) {
-    return postgres_has_left(self);
   }
-  return s->ending != SESSION_GOES_ON;
+  return s->ending != SESSION_GOES_ON || follow_has_left(&self->follow);
 }
 
 /* Move what there is. Returns true: the session ends. */
 static bool postgres_round(struct postgres *self) {
   struct session *s = postgres_session(self);
-  self->step = pump_round(&self->pump);
-  bool any_up = s->up != self->pump.up;
-  bool any_down = s->down != self->pump.down;
-  s->up = self->pump.up;
-  s->down = self->pump.down;
-  postgres_note(self, any_up || any_down, any_down);
-  switch (self->step) {
+  enum pump_result step = follow_round(&self->follow);
+  postgres_note(self);
+  switch (step) {
     case PUMP_CLIENT_ENDED: session_end(s, SESSION_BY_CLIENT); return true;
     case PUMP_SERVER_ENDED: postgres_server_gone(self); return true;
     case PUMP_FAILED: return postgres_failed(self);
@@ -391,20 +319,17 @@ static bool postgres_round(struct postgres *self) {
     case PUMP_WAIT:
     case PUMP_AGAIN: break;
   }
-  return postgres_is_over(self);
+  return follow_is_over(&self->follow, postgres_stand(self));
 }
 
 /* TLS with the server: an end is passed on. */
 static bool postgres_round_opaque(struct postgres *self) {
   struct session *s = postgres_session(self);
-  self->step = pump_round(&self->pump);
-  bool any = s->up != self->pump.up || s->down != self->pump.down;
-  s->up = self->pump.up;
-  s->down = self->pump.down;
-  postgres_note(self, any, any);
-  if (self->step == PUMP_FAILED) return postgres_failed(self);
-  if (self->step == PUMP_SERVER_ENDED) self->is_server_first = !s->client.has_ended;
-  if (self->step != PUMP_ENDED) return false;
+  enum pump_result step = follow_round(&self->follow);
+  postgres_note(self);
+  if (step == PUMP_FAILED) return postgres_failed(self);
+  if (step == PUMP_SERVER_ENDED) self->is_server_first = !s->client.has_ended;
+  if (step != PUMP_ENDED) return false;
   session_end(s, self->is_server_first ? SESSION_BY_SERVER : SESSION_BY_CLIENT);
   return true;
 }
@@ -412,33 +337,18 @@ static bool postgres_round_opaque(struct postgres *self) {
 /* ---- waiting ---- */
 
 static volt_future *postgres_wait(struct postgres *self) {
-  struct session *s = postgres_session(self);
-  return session_wait(s, pump_events(&self->pump, PUMP_CLIENT),
-                      pump_events(&self->pump, PUMP_SERVER), s->is_queued ? SESSION_PERMIT : 0,
-                      postgres_deadline_ns(self));
-}
-
-/* Returns true: the session ends. */
-static bool postgres_look_at_queue(struct postgres *self) {
-  if (postgres_has_left(self)) return true;
-  int result = session_queued(postgres_session(self));
-  if (result != VOLT_OK) return result == VOLT_ECLOSED;
-  pg_granted(&self->pg);
-  pump_resume(&self->pump, PUMP_CLIENT);
-  return false;
+  return follow_wait(&self->follow, postgres_deadline_ns(self));
 }
 
 /* Something has happened. Returns true: the session ends. */
 static bool postgres_look(struct postgres *self) {
-  struct session *s = postgres_session(self);
-  if (session_fired(s, SESSION_CLIENT)) {
-    pump_ready(&self->pump, PUMP_CLIENT, s->wait.client_ready);
+  enum follow_look look = follow_look(&self->follow);
+  if (look == FOLLOW_ENDS) return true;
+  if (look == FOLLOW_GRANTED) {
+    pg_granted(&self->pg);
+    pump_resume(&self->follow.pump, PUMP_CLIENT);
   }
-  if (session_fired(s, SESSION_SERVER)) {
-    pump_ready(&self->pump, PUMP_SERVER, s->wait.server_ready);
-  }
-  if (s->is_queued && postgres_look_at_queue(self)) return true;
-  return session_fired(s, SESSION_TIME) && postgres_is_late(self);
+  return session_fired(postgres_session(self), SESSION_TIME) && postgres_is_late(self);
 }
 
 /* ---- TLS with the server: a permit per connection ---- */
@@ -468,7 +378,9 @@ static volt_future *postgres_wait_opaque(struct postgres *self) {
 static bool postgres_look_opaque(struct postgres *self) {
   struct session *s = postgres_session(self);
   if (!session_fired(s, SESSION_CLIENT)) return session_queued(s) == VOLT_ECLOSED;
-  postgres_leave(s);
+  session_unqueue(s);
+  session_end(s, SESSION_LEFT);
+  statistics_count(&s->gate->statistics, COUNT_LEFT, 1);
   return true;
 }
 
@@ -481,14 +393,13 @@ static bool postgres_begin_pump(struct postgres *self) {
   bool is_opaque = self->wish == POSTGRES_WISH_OPAQUE;
   size_t first = is_opaque ? login->size : login->startup.bytes;
   pg_init(&self->pg);
-  pump_init(&self->pump, &s->client, &s->server->link, is_opaque ? NULL : &postgres_hooks, self);
-  self->has_pump = true;
-  self->moved_ns = session_now_ns(s);
+  follow_begin(&self->follow, s, is_opaque ? NULL : &postgres_hooks, self);
+  self->has_begun = true;
   int result = link_send(&s->server->link, login->bytes, first);
   if (result == VOLT_OK) {
-    result = pump_put(&self->pump, PUMP_CLIENT, login->bytes + first, login->size - first);
+    result = pump_put(&self->follow.pump, PUMP_CLIENT, login->bytes + first, login->size - first);
   }
-  s->up = self->pump.up = first;
+  s->up = self->follow.pump.up = first;
   postgres_drop_step(self);
   /* relaxed: a thread that looks at clients sees a snapshot */
   if (!is_opaque) atomic_store_explicit(&s->entry.state, CLIENT_IDLE, memory_order_relaxed);
@@ -499,25 +410,25 @@ static bool postgres_begin_pump(struct postgres *self) {
 /* Whether the server works for the session still, or may. */
 static bool postgres_must_part(const struct postgres *self) {
   const struct session *s = postgres_session(self);
-  return self->has_pump && self->wish == POSTGRES_WISH_SESSION && s->server &&
+  return self->has_begun && self->wish == POSTGRES_WISH_SESSION && s->server &&
          admission_holds(&s->admission) && s->ending != SESSION_BY_SERVER &&
          s->ending != SESSION_FAILED;
 }
 
-static enum postgres_how postgres_how_to_part(const struct postgres *self) {
-  if (self->has_ended_well) return POSTGRES_LET_FINISH;
-  return pg_is_idle_in_transaction(&self->pg) ? POSTGRES_END : POSTGRES_CANCEL;
+static enum parting_how postgres_how_to_part(const struct postgres *self) {
+  if (self->has_ended_well) return PARTING_LET_FINISH;
+  return pg_is_idle_in_transaction(&self->pg) ? PARTING_END : PARTING_CANCEL;
 }
 
 /* Returns false: no memory: then the server is closed at once. */
 static bool postgres_begin_parting(struct postgres *self) {
-  self->parting = (struct postgres_parting *)calloc(1, sizeof *self->parting);
+  self->parting = (struct parting *)calloc(1, sizeof *self->parting);
   return postgres_has(self, self->parting, STAGE_PARTING);
 }
 
 static volt_future *postgres_part(struct postgres *self) {
-  return postgres_parting_future(self->parting, postgres_session(self), &self->pg,
-                                 postgres_how_to_part(self));
+  return parting_future(self->parting, postgres_session(self), &self->pg,
+                        postgres_how_to_part(self));
 }
 
 static void postgres_parted(struct postgres *self) {
@@ -527,7 +438,7 @@ static void postgres_parted(struct postgres *self) {
   log_line(LOG_WARN, s->gate->name,
            "the server has not ended what the client of %s left behind within %u s: its permit is "
            "given back all the same",
-           s->user, (unsigned)(POSTGRES_PARTING_NS / 1000000000));
+           s->user, (unsigned)(PARTING_NS / 1000000000));
 }
 
 static int postgres_run(volt_async *a, volt_ctx *ctx) {
@@ -557,8 +468,8 @@ static int postgres_run(volt_async *a, volt_ctx *ctx) {
   for (;;) {
     if (self->wish == POSTGRES_WISH_OPAQUE ? postgres_round_opaque(self) : postgres_round(self))
       break;
-    if (self->step == PUMP_AGAIN) VOLT_YIELD(self);
-    if (self->step != PUMP_WAIT) continue;
+    if (self->follow.step == PUMP_AGAIN) VOLT_YIELD(self);
+    if (self->follow.step != PUMP_WAIT) continue;
     VOLT_AWAIT(self, postgres_wait(self));
     if (postgres_look(self)) break;
   }
@@ -573,7 +484,7 @@ static int postgres_run(volt_async *a, volt_ctx *ctx) {
 static void postgres_free(struct session_body *b) {
   struct postgres *self = volt_container_of(b, struct postgres, body);
   postgres_drop_step(self);
-  if (self->has_pump) pump_end(&self->pump);
+  follow_end(&self->follow);
   free(self->names);
 }
 

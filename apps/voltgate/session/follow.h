@@ -1,0 +1,64 @@
+/* follow.h: what sessions have in common that hold a permit for a while only: because their protocol
+ * is followed, it is known when they need one. */
+#ifndef VOLTGATE_SESSION_FOLLOW_H
+#define VOLTGATE_SESSION_FOLLOW_H
+
+#include "session/pump.h"
+#include "session/session.h"
+
+/* Where the client stands. */
+enum follow_stand {
+  FOLLOW_IDLE,  /* nobody waits for anybody: the session may end, if it holds no permit */
+  FOLLOW_ASKED, /* the client waits for the server */
+  FOLLOW_BUSY   /* neither: as within a transaction, when it is the client's turn */
+};
+
+/* Members are private but pump, step, any_up, any_down. */
+struct follow {
+  struct session *session;
+  struct pump pump;
+  enum pump_result step; /* of the last round */
+  bool any_up, any_down; /* bytes went on in it */
+  uint64_t moved_ns;     /* when bytes last went on, if idle-timeout asks for it */
+  uint64_t silent_ns;    /* since when the server has said nothing to a client that waits; or 0 */
+};
+
+/* The session has its server. hooks: NULL: as pump_init(). */
+void follow_begin(struct follow *f, struct session *s, const struct pump_hooks *hooks, void *arg);
+void follow_end(struct follow *f); /* also if it has not begun, all-zero */
+
+/* pump_round(), and what it has moved. */
+enum pump_result follow_round(struct follow *f);
+
+/* Note when what deadlines depend on has changed. After each round. */
+void follow_note(struct follow *f, enum follow_stand stand);
+
+/* The first deadline: of the place in the queue, of a silent server, of idleness, of the age. */
+uint64_t follow_deadline_ns(const struct follow *f, enum follow_stand stand);
+
+/* Whether server-timeout or idle-timeout has passed: then the end is set. */
+bool follow_is_late(struct follow *f, enum follow_stand stand);
+
+/* Whether a session that is idle and holds no permit has to end: drain, age. Then the end is set. */
+bool follow_is_over(struct follow *f, enum follow_stand stand);
+
+/* Until something happens, or deadline_ns. */
+volt_future *follow_wait(struct follow *f, uint64_t deadline_ns);
+
+/* Something has happened: tell the pump, and look at the queue. */
+enum follow_look {
+  FOLLOW_GOES_ON,
+  FOLLOW_GRANTED, /* the permit has come: pump_resume() the client */
+  FOLLOW_ENDS     /* how is set: it was refused, or the client has hung up */
+};
+enum follow_look follow_look(struct follow *f);
+
+/* Whether the session is queued, and its client has hung up: it has left, and the end is set. To be
+ * asked when it has just joined the queue. */
+bool follow_has_left(struct follow *f);
+
+static inline uint64_t follow_earlier(uint64_t one, uint64_t other) {
+  return one < other ? one : other;
+}
+
+#endif

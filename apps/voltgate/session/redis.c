@@ -1,0 +1,208 @@
+/* redis.c: a redis session: a connection to the server for each client, and a permit for each burst
+ * of commands.
+ *
+ * The hooks follow both directions. The first byte of a burst waits for a permit; the last reply to
+ * all that was sent gives it back, before it is sent on. A command that blocks at the server gives
+ * it back at once, and is counted apart; until it is answered, nothing behind it goes on.
+ *
+ * If the client goes while replies are to come, the server is told the end and is waited for: it
+ * closes when it has run what it was sent. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "process/log.h"
+#include "session/follow.h"
+#include "session/parting.h"
+#include "wire/redis.h"
+
+struct redis_session {
+  struct session_body body; /* first */
+  struct follow follow;
+  struct redis redis;
+  struct parting *parting; /* NULL: not yet */
+  uint64_t blocking_counted;
+  enum redis_want up_stop, down_stop; /* why that direction is stopped */
+  int result;
+};
+
+static struct redis_session *redis_of(volt_async *a) {
+  struct session_body *body = volt_container_of(a, struct session_body, async);
+  return volt_container_of(body, struct redis_session, body);
+}
+
+static struct session *redis_session_of(const struct redis_session *self) {
+  return self->body.session;
+}
+
+/* ---- hooks ---- */
+
+static void redis_release_if_done(struct redis_session *self) {
+  if (!redis_may_release(&self->redis)) return;
+  session_release(redis_session_of(self));
+  redis_released(&self->redis);
+}
+
+static enum pump_verdict redis_up(void *arg, const char *bytes, size_t size, size_t *passed) {
+  struct redis_session *self = (struct redis_session *)arg;
+  *passed = 0;
+  for (;;) {
+    size_t n;
+    self->up_stop = redis_from_client(&self->redis, bytes + *passed, size - *passed, &n);
+    *passed += n;
+    redis_release_if_done(self);
+    if (self->up_stop == REDIS_GOES_ON) return PUMP_GOES_ON;
+    if (self->up_stop != REDIS_NEEDS_PERMIT) return PUMP_STOPS;
+    if (session_admit(redis_session_of(self)) != VOLT_OK) return PUMP_STOPS;
+    redis_granted(&self->redis);
+  }
+}
+
+static enum pump_verdict redis_down(void *arg, const char *bytes, size_t size, size_t *passed) {
+  struct redis_session *self = (struct redis_session *)arg;
+  *passed = size;
+  self->down_stop = redis_from_server(&self->redis, bytes, size);
+  redis_release_if_done(self);
+  if (self->up_stop == REDIS_WAITS) pump_resume(&self->follow.pump, PUMP_CLIENT);
+  return self->down_stop == REDIS_GOES_ON ? PUMP_GOES_ON : PUMP_STOPS;
+}
+
+static const struct pump_hooks redis_hooks = {redis_up, redis_down};
+
+/* ---- rounds ---- */
+
+static enum follow_stand redis_stand(const struct redis_session *self) {
+  bool waits = redis_is_asked(&self->redis) && !redis_is_blocked(&self->redis);
+  return waits ? FOLLOW_ASKED : FOLLOW_IDLE;
+}
+
+static void redis_count(struct redis_session *self) {
+  uint64_t more = self->redis.blocking - self->blocking_counted;
+  if (more == 0) return;
+  statistics_count(&redis_session_of(self)->gate->statistics, COUNT_BLOCKING, more);
+  self->blocking_counted += more;
+}
+
+static bool redis_failed(struct redis_session *self) {
+  struct session *s = redis_session_of(self);
+  const struct pump *pump = &self->follow.pump;
+  if (pump->error == VOLT_ENOMEM) {
+    session_fail(s, VOLT_ENOMEM);
+  } else {
+    session_end(s, pump->failed == PUMP_CLIENT ? SESSION_BY_CLIENT : SESSION_BY_SERVER);
+  }
+  return true;
+}
+
+/* A hook has stopped its direction. Returns true: the session ends. */
+static bool redis_stopped(struct redis_session *self) {
+  struct session *s = redis_session_of(self);
+  if (self->down_stop == REDIS_MALFORMED) {
+    log_line(LOG_ERROR, s->gate->name, "the server: %s", self->redis.why);
+    session_fail(s, VOLT_ERRNO(EPROTO));
+  } else if (self->up_stop == REDIS_MALFORMED) {
+    s->why = self->redis.why;
+    session_refuse(s, REASON_PROTOCOL);
+  }
+  return s->ending != SESSION_GOES_ON || follow_has_left(&self->follow);
+}
+
+/* Move what there is. Returns true: the session ends. */
+static bool redis_round(struct redis_session *self) {
+  struct session *s = redis_session_of(self);
+  enum pump_result step = follow_round(&self->follow);
+  redis_count(self);
+  follow_note(&self->follow, redis_stand(self));
+  switch (step) {
+    case PUMP_CLIENT_ENDED: session_end(s, SESSION_BY_CLIENT); return true;
+    case PUMP_SERVER_ENDED: session_end(s, SESSION_BY_SERVER); return true;
+    case PUMP_FAILED: return redis_failed(self);
+    case PUMP_STOPPED: return redis_stopped(self);
+    case PUMP_ENDED:
+    case PUMP_WAIT:
+    case PUMP_AGAIN: break;
+  }
+  return follow_is_over(&self->follow, redis_stand(self));
+}
+
+static volt_future *redis_wait(struct redis_session *self) {
+  return follow_wait(&self->follow, follow_deadline_ns(&self->follow, redis_stand(self)));
+}
+
+/* Something has happened. Returns true: the session ends. */
+static bool redis_look(struct redis_session *self) {
+  enum follow_look look = follow_look(&self->follow);
+  if (look == FOLLOW_ENDS) return true;
+  if (look == FOLLOW_GRANTED) {
+    redis_granted(&self->redis);
+    pump_resume(&self->follow.pump, PUMP_CLIENT);
+  }
+  return session_fired(redis_session_of(self), SESSION_TIME) &&
+         follow_is_late(&self->follow, redis_stand(self));
+}
+
+/* ---- begin and end ---- */
+
+/* Returns false: the session ends. */
+static bool redis_begin(struct redis_session *self) {
+  struct session *s = redis_session_of(self);
+  if (session_is_over(s)) return false;
+  if (!breaker_is_open(&s->gate->breaker)) return true;
+  session_refuse(s, REASON_BREAKER);
+  return false;
+}
+
+static void redis_connected(struct redis_session *self) {
+  struct session *s = redis_session_of(self);
+  redis_init(&self->redis);
+  follow_begin(&self->follow, s, &redis_hooks, self);
+  /* relaxed: a thread that looks at clients sees a snapshot */
+  atomic_store_explicit(&s->entry.state, CLIENT_IDLE, memory_order_relaxed);
+}
+
+/* Words of ours go between replies only. */
+static void redis_mind_words(struct redis_session *self) {
+  if (self->redis.reply.elements > 0) redis_session_of(self)->is_speechless = true;
+}
+
+/* Returns true: the server has to be waited for. */
+static bool redis_must_part(struct redis_session *self) {
+  struct session *s = redis_session_of(self);
+  bool works = admission_holds(&s->admission) && s->ending != SESSION_BY_SERVER &&
+               s->ending != SESSION_FAILED;
+  if (!works) return false;
+  self->parting = (struct parting *)calloc(1, sizeof *self->parting);
+  return self->parting != NULL;
+}
+
+static int redis_run(volt_async *a, volt_ctx *ctx) {
+  struct redis_session *self = redis_of(a);
+  struct session *s = redis_session_of(self);
+  VOLT_ASYNC_BEGIN(&self->body);
+  if (!redis_begin(self)) VOLT_RETURN(self, VOLT_OK);
+  VOLT_AWAIT_RESULT(self, self->result, server_dial(s));
+  server_dialed(s);
+  if (self->result != VOLT_OK) VOLT_RETURN(self, self->result);
+  redis_connected(self);
+  while (!redis_round(self)) {
+    if (self->follow.step == PUMP_AGAIN) VOLT_YIELD(self);
+    if (self->follow.step != PUMP_WAIT) continue;
+    VOLT_AWAIT(self, redis_wait(self));
+    if (redis_look(self)) break;
+  }
+  redis_mind_words(self);
+  if (redis_must_part(self)) {
+    VOLT_AWAIT(self, parting_future(self->parting, s, NULL, PARTING_CANCEL));
+  }
+  VOLT_ASYNC_END(&self->body);
+}
+
+static void redis_free(struct session_body *b) {
+  struct redis_session *self = volt_container_of(b, struct redis_session, body);
+  free(self->parting);
+  follow_end(&self->follow);
+}
+
+const struct session_kind session_redis = {.size = sizeof(struct redis_session),
+                                           .is_admitted = false,
+                                           .run = redis_run,
+                                           .free = redis_free};
