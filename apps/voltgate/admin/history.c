@@ -11,7 +11,6 @@ void history_init(struct history *h) {
 void history_destroy(struct history *h) {
   while (h->first != NULL) {
     struct gate_history *next = h->first->next;
-    samples_destroy(&h->first->last_ten);
     free(h->first);
     h->first = next;
   }
@@ -30,7 +29,6 @@ static struct gate_history *find_or_add(struct history *h, struct gate *gate) {
   found = calloc(1, sizeof *found);
   if (found == NULL) return NULL; /* this gate has no history, then */
   found->gate = gate;
-  samples_init(&found->last_ten);
   found->next = h->first;
   h->first = found;
   return found;
@@ -46,7 +44,7 @@ static uint64_t refused_of(const struct statistics_values *values) {
 
 static void add_second(struct gate_history *g, const struct gate_view *v, uint64_t now_ns) {
   struct statistics_values d = v->statistics;
-  statistics_subtract(&d, &g->before);
+  statistics_subtract(&d, &g->moments[(g->moment_count - 1) % HISTORY_MOMENTS].values);
   g->seconds[g->count++ % HISTORY_SECONDS] =
       (struct second){.at_ns = now_ns,
                       .queued = v->queued,
@@ -65,10 +63,10 @@ static void add_second(struct gate_history *g, const struct gate_view *v, uint64
 }
 
 static void sample_gate(struct gate_history *g, const struct gate_view *v, uint64_t now_ns) {
-  if (g->has_before) add_second(g, v, now_ns);
-  g->before = v->statistics;
-  g->has_before = true;
-  samples_take(&g->last_ten, &v->gate->statistics, now_ns);
+  if (g->moment_count > 0) add_second(g, v, now_ns);
+  uint64_t place = g->moment_count++ % HISTORY_MOMENTS;
+  g->moments[place].at_ns = now_ns;
+  g->moments[place].values = v->statistics;
 }
 
 void history_sample(struct history *h, struct program *p, uint64_t now_ns) {
@@ -83,13 +81,23 @@ void history_sample(struct history *h, struct program *p, uint64_t now_ns) {
   view_free(&view);
 }
 
-uint64_t history_last(struct history *h, const struct gate *gate,
+/* The counters are read under the lock: so they were read after those of any moment, and none of
+ * them is less. */
+uint64_t history_last(struct history *h, const struct gate *gate, uint64_t now_ns,
                       struct statistics_values *values) {
+  uint64_t passed_ns = 0;
   *values = (struct statistics_values){.counts = {0}};
   pthread_mutex_lock(&h->lock);
-  struct gate_history *g = find(h, gate); /* it is there until the end */
+  const struct gate_history *g = find(h, gate);
+  if (g != NULL && g->moment_count > 0) {
+    uint64_t oldest = g->moment_count < HISTORY_MOMENTS ? 0 : g->moment_count - HISTORY_MOMENTS;
+    uint64_t at_ns = g->moments[oldest % HISTORY_MOMENTS].at_ns;
+    passed_ns = at_ns < now_ns ? now_ns - at_ns : 1;
+    statistics_read(&gate->statistics, values);
+    statistics_subtract(values, &g->moments[oldest % HISTORY_MOMENTS].values);
+  }
   pthread_mutex_unlock(&h->lock);
-  return g != NULL ? samples_last(&g->last_ten, values) : 0;
+  return passed_ns;
 }
 
 /* ---- as JSON ---- */

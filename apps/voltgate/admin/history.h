@@ -5,9 +5,8 @@
 
 #include "admin/json.h"
 #include "admin/view.h"
-#include "gate/sample.h"
 
-enum { HISTORY_SECONDS = 300 };
+enum { HISTORY_SECONDS = 300, HISTORY_MOMENTS = 11 }; /* ten seconds are between eleven moments */
 
 /* One second of a gate: how it is at its end, and what it did in it. */
 struct second {
@@ -21,10 +20,12 @@ struct second {
 struct gate_history {
   struct gate *gate;
   struct gate_history *next;
-  struct samples last_ten;
-  bool has_before;
-  struct statistics_values before; /* a second ago */
-  uint64_t count;                  /* seconds so far; the last HISTORY_SECONDS are kept */
+  uint64_t moment_count; /* so far; the last HISTORY_MOMENTS are kept */
+  struct {
+    uint64_t at_ns;
+    struct statistics_values values; /* all that was counted by then */
+  } moments[HISTORY_MOMENTS];
+  uint64_t count; /* seconds so far; the last HISTORY_SECONDS are kept */
   struct second seconds[HISTORY_SECONDS];
 };
 
@@ -41,8 +42,9 @@ void history_destroy(struct history *h);
 void history_sample(struct history *h, struct program *p, uint64_t now_ns);
 
 /* What a gate has counted in the last ten seconds, or since its first sample. Returns how long that
- * is; 0: it is not known yet, and *values is zero. */
-uint64_t history_last(struct history *h, const struct gate *gate, struct statistics_values *values);
+ * is; 0: it has no sample yet, and *values is zero. */
+uint64_t history_last(struct history *h, const struct gate *gate, uint64_t now_ns,
+                      struct statistics_values *values);
 
 /* Write the seconds of a gate that are newer than since_ns, the oldest first. */
 void history_write(struct output *to, struct history *h, struct gate *gate, uint64_t since_ns,

@@ -215,9 +215,10 @@ static void put_rate(struct json *j, const char *key, uint64_t count, uint64_t p
   json_seconds(j, key, thousandths * 1000000); /* a number of billionths, as a time in seconds is */
 }
 
-static void put_last(struct json *j, struct history *history, const struct gate_view *v) {
+static void put_last(struct json *j, struct history *history, const struct gate_view *v,
+                     uint64_t now_ns) {
   struct statistics_values last = {.counts = {0}};
-  uint64_t passed_ns = history_last(history, v->gate, &last), refused = 0;
+  uint64_t passed_ns = history_last(history, v->gate, now_ns, &last), refused = 0;
   for (int i = 0; i < REASON_KINDS; i++) refused += last.refused[i];
   json_object(j, "last");
   json_seconds(j, "seconds", passed_ns / 1000000 * 1000000);
@@ -231,6 +232,10 @@ static void put_last(struct json *j, struct history *history, const struct gate_
   json_object_end(j);
 }
 
+static void put_address(void *arg, const char *address) {
+  json_string(arg, NULL, address);
+}
+
 static bool put_gate(struct json *j, struct program *p, struct history *history,
                      const struct gate_view *v, uint64_t now_ns) {
   char reason[BREAKER_REASON_MAX] = "";
@@ -239,9 +244,7 @@ static bool put_gate(struct json *j, struct program *p, struct history *history,
   json_string(j, "name", v->gate->name);
   json_string(j, "protocol", protocol_name(v->settings->protocol));
   json_array(j, "listen");
-  for (size_t i = 0; i < v->settings->listen_count; i++) {
-    json_string(j, NULL, v->settings->listen[i]);
-  }
+  program_each_address(p, v->gate, put_address, j);
   json_array_end(j);
   json_string(j, "to", v->settings->to);
   json_number(j, "limit", v->limit);
@@ -255,7 +258,7 @@ static bool put_gate(struct json *j, struct program *p, struct history *history,
   put_totals(j, &v->statistics);
   put_times(j, "wait_s", &v->statistics.wait);
   put_times(j, "hold_s", &v->statistics.hold);
-  put_last(j, history, v);
+  put_last(j, history, v, now_ns);
   bool is_whole = put_tenants(j, v->gate);
   json_object_end(j);
   return is_whole;
