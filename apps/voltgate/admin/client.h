@@ -1,0 +1,36 @@
+/* client.h: ask a running voltgate by HTTP, over TCP or a unix socket. One thread; each question is
+ * answered, or has failed, within its time. */
+#ifndef VOLTGATE_ADMIN_CLIENT_H
+#define VOLTGATE_ADMIN_CLIENT_H
+
+#include <stddef.h>
+#include <volt/io.h>
+
+#include "admin/output.h"
+#include "config/command.h"
+
+enum { CLIENT_ANSWER_MAX = 32 * 1024 * 1024, CLIENT_WHY_MAX = 256 };
+
+/* All-zero but settings at first. */
+struct client_link {
+  const struct client_settings *settings;
+  volt_rt *rt; /* by hand */
+  volt_fd fd;
+  bool is_open;
+  int status;           /* of the last answer */
+  struct output answer; /* its body */
+  char why[CLIENT_WHY_MAX];
+};
+
+/* Ask. method: "GET", "PUT", "POST". path: with a slash, encoded. body: NULL: none.
+ * Returns true: link->status and link->answer are there; false: there is no answer, link->why says
+ * why. */
+bool client_ask(struct client_link *link, const char *method, const char *path, const char *body,
+                uint64_t within_ns);
+
+/* Write a name as a part of a path or a query. */
+void client_encode(struct output *to, const char *name);
+
+void client_close(struct client_link *link);
+
+#endif

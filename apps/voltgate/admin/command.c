@@ -1,0 +1,115 @@
+/* command.c: limit, reload, drain, status. */
+#include "admin/admin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#if VOLTGATE_JANSSON
+#include "admin/answer_json.h"
+#include "admin/client.h"
+#include "admin/screen.h"
+#include "admin/top.h"
+
+#define WITHIN_NS UINT64_C(30000000000) /* a reload may read files and look up names */
+
+/* Asks, and says what is wrong with the answer. Returns it, to be freed, or NULL. */
+static json_t *ask(struct client_link *link, const char *method, const char *path,
+                   const char *body) {
+  if (!client_ask(link, method, path, body, WITHIN_NS)) {
+    fprintf(stderr, "voltgate: %s\n", link->why);
+    return NULL;
+  }
+  json_t *answer = answer_json(link->answer.at, link->answer.size);
+  if (answer == NULL) {
+    fprintf(stderr, "voltgate: %s: this is no voltgate: status %d\n", link->settings->admin,
+            link->status);
+    return NULL;
+  }
+  if (link->status == 200) return answer;
+  bool lacks_token = link->status == 401 && link->settings->token == NULL;
+  fprintf(stderr, "voltgate: %s\n",
+          lacks_token           ? "a change needs the token: --token-file FILE, or VOLTGATE_TOKEN"
+          : link->status == 401 ? "the token is not the one that this voltgate was given"
+                                : json_text_at(answer, "error"));
+  json_decref(answer);
+  return NULL;
+}
+
+static json_t *set_limit(struct client_link *link) {
+  struct output path = {.size = 0};
+  char body[16];
+  OUTPUT(&path, "/gates/");
+  client_encode(&path, link->settings->gate);
+  output_bytes(&path, "/limit", sizeof "/limit"); /* with the zero */
+  snprintf(body, sizeof body, "%u", (unsigned)link->settings->limit);
+  json_t *answer = path.is_cut ? NULL : ask(link, "PUT", path.at, body);
+  output_free(&path);
+  if (answer == NULL) return NULL;
+  printf("gate %s: limit %.0f\n", json_text_at(answer, "gate"), json_number_at(answer, "limit"));
+  double debt = json_number_at(answer, "debt");
+  if (debt > 0) printf("%.0f permits above it are given back first\n", debt);
+  return answer;
+}
+
+static void say_gate(const json_t *g) {
+  char oldest[32];
+  struct {
+    const char *path;
+    double value;
+  } v[] = {{"held", 0},        {"limit", 0},          {"debt", 0},   {"queue.length", 0},
+           {"queue.bound", 0}, {"queue.oldest_s", 0}, {"clients", 0}};
+  for (size_t i = 0; i < sizeof v / sizeof *v; i++) v[i].value = json_number_at(g, v[i].path);
+  const char *reason = json_text_at(g, "reason");
+  printf("gate %s: %s%s%s, %.0f of %.0f permits held", json_text_at(g, "name"),
+         json_text_at(g, "state"), reason[0] != '\0' ? ": " : "", reason, v[0].value, v[1].value);
+  if (v[2].value > 0) printf(" (%.0f above the limit)", v[2].value);
+  printf(", %.0f of %.0f wait", v[3].value, v[4].value);
+  if (v[3].value > 0) printf(" (the oldest for %s)", screen_time(oldest, v[5].value));
+  printf(", %.0f clients\n", v[6].value);
+}
+
+static json_t *say_status(struct client_link *link) {
+  char up[32];
+  json_t *answer = ask(link, "GET", "/status", NULL), *gates = json_at(answer, "gates");
+  if (answer == NULL) return NULL;
+  printf("voltgate %s at %s: %s, up %s, process %.0f, %.0f workers on %s\n",
+         json_text_at(answer, "version"), link->settings->admin, json_text_at(answer, "state"),
+         screen_time(up, json_number_at(answer, "uptime_s")), json_number_at(answer, "pid"),
+         json_number_at(answer, "workers"), json_text_at(answer, "io"));
+  for (size_t i = 0; i < json_array_size(gates); i++) say_gate(json_array_get(gates, i));
+  return answer;
+}
+
+static json_t *post(struct client_link *link, const char *path, const char *words) {
+  json_t *answer = ask(link, "POST", path, "");
+  if (answer != NULL) puts(words);
+  return answer;
+}
+
+int admin_command(enum command_kind kind, const struct client_settings *c) {
+  if (kind == COMMAND_TOP) return top_run(c);
+  struct client_link link = {.settings = c};
+  json_t *answer = NULL;
+  switch (kind) {
+    case COMMAND_LIMIT: answer = set_limit(&link); break;
+    case COMMAND_RELOAD: answer = post(&link, "/reload", "reloaded"); break;
+    case COMMAND_DRAIN: answer = post(&link, "/drain", "draining"); break;
+    case COMMAND_STATUS: answer = say_status(&link); break;
+    default: fputs("voltgate: this command asks no running voltgate\n", stderr);
+  }
+  int code = answer != NULL ? EXIT_SUCCESS : EXIT_FAILURE;
+  json_decref(answer);
+  client_close(&link);
+  if (fflush(stdout) != 0) code = EXIT_FAILURE;
+  return code;
+}
+
+#else
+
+int admin_command(enum command_kind kind, const struct client_settings *c) {
+  (void)kind;
+  (void)c;
+  fputs("voltgate: built without libjansson, so it cannot ask a running voltgate\n", stderr);
+  return EXIT_FAILURE;
+}
+#endif

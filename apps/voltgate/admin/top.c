@@ -1,0 +1,303 @@
+/* top.c: the terminal of voltgate top: keys, its size, the time between two looks.
+ *
+ * The terminal shows another screen while it runs, and is as before in the end, also after a signal
+ * that ends it. What was asked and what is drawn is bounded; a voltgate that does not answer leaves
+ * the last screen, with a line that says so. */
+#define _GNU_SOURCE
+#include "admin/top.h"
+
+#if VOLTGATE_JANSSON
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+#include <volt/volt.h>
+
+#include "admin/client.h"
+#include "admin/top_frame.h"
+
+enum { SHOWN_WAITING = 200 };
+#define WITHIN_NS UINT64_C(2000000000)
+
+static volatile sig_atomic_t top_has_to_end, top_is_resized;
+
+static void note_signal(int signal) {
+  if (signal == SIGWINCH) {
+    top_is_resized = 1;
+  } else {
+    top_has_to_end = signal;
+  }
+}
+
+/* ---- the terminal ---- */
+
+struct terminal {
+  struct termios before;
+  sigset_t mask_before;
+};
+
+static void write_all(const char *text, size_t size) {
+  while (size > 0) {
+    ssize_t n = write(STDOUT_FILENO, text, size);
+    if (n < 0 && errno != EINTR) return; /* the terminal is gone: its signal ends us */
+    if (n > 0) text += n, size -= (size_t)n;
+  }
+}
+
+static void write_text(const char *text) {
+  write_all(text, strlen(text));
+}
+
+/* Signals come while ppoll() waits, and at no other time. */
+static void begin_signals(struct terminal *t) {
+  static const int signals[] = {SIGWINCH, SIGINT, SIGTERM, SIGHUP};
+  struct sigaction action = {.sa_handler = note_signal};
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+    sigaction(signals[i], &action, NULL);
+    sigaddset(&blocked, signals[i]);
+  }
+  sigprocmask(SIG_BLOCK, &blocked, &t->mask_before);
+  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+    sigdelset(&t->mask_before, signals[i]);
+  }
+}
+
+static bool begin_terminal(struct terminal *t) {
+  begin_signals(t);
+  if (tcgetattr(STDIN_FILENO, &t->before) != 0) return false;
+  struct termios raw = t->before;
+  raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
+  raw.c_cc[VMIN] = 0;
+  raw.c_cc[VTIME] = 0;
+  tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+  write_text("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J");
+  return true;
+}
+
+static void end_terminal(const struct terminal *t) {
+  write_text("\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l");
+  tcsetattr(STDIN_FILENO, TCSADRAIN, &t->before);
+}
+
+static void find_size(struct screen *s) {
+  struct winsize size;
+  s->width = 80;
+  s->height = 24;
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
+    s->width = size.ws_col;
+    s->height = size.ws_row;
+  }
+}
+
+/* ---- what is shown ---- */
+
+struct looking {
+  struct client_link link;
+  struct top top;
+  struct output path;
+};
+
+/* Returns a JSON object, or NULL: link.why says why. */
+static json_t *ask(struct looking *l, const char *path) {
+  if (!client_ask(&l->link, "GET", path, NULL, WITHIN_NS)) return NULL;
+  json_t *answer = answer_json(l->link.answer.at, l->link.answer.size);
+  if (answer != NULL && l->link.status == 200) return answer;
+  snprintf(l->link.why, sizeof l->link.why, "this is no voltgate: status %d", l->link.status);
+  json_decref(answer);
+  return NULL;
+}
+
+static json_t *ask_of_gate(struct looking *l, const char *path, const char *name,
+                           const char *more) {
+  l->path.size = 0;
+  output_string(&l->path, path);
+  client_encode(&l->path, name);
+  output_string(&l->path, more);
+  output_bytes(&l->path, "", 1);
+  return l->path.is_cut ? NULL : ask(l, l->path.at);
+}
+
+static void replace(json_t **old, json_t *new) {
+  json_decref(*old);
+  *old = new;
+}
+
+/* The gate that was chosen stays chosen, also if another one has come before it. */
+static void take_status(struct top *t, json_t *status) {
+  char *name = strdup(json_text_at(top_gate(t), "name"));
+  const json_t *gates = json_at(status, "gates");
+  size_t count = json_array_size(gates), found = t->chosen < count ? t->chosen : 0;
+  for (size_t i = 0; i < count && name != NULL; i++) {
+    if (strcmp(json_text_at(json_array_get(gates, i), "name"), name) == 0) found = i;
+  }
+  free(name);
+  replace(&t->status, status);
+  t->chosen = found;
+}
+
+static void note_lost(struct looking *l) {
+  struct top *t = &l->top;
+  if (t->lost == NULL) {
+    time_t now = time(NULL);
+    struct tm local;
+    localtime_r(&now, &local);
+    strftime(t->lost_since, sizeof t->lost_since, "%H:%M:%S", &local);
+  }
+  t->lost = l->link.why;
+}
+
+/* Returns whether there was an answer. */
+static bool look(struct looking *l) {
+  struct top *t = &l->top;
+  json_t *status = ask(l, "/status");
+  if (status == NULL) {
+    note_lost(l);
+    return false;
+  }
+  take_status(t, status);
+  t->lost = NULL;
+  const json_t *gate = top_gate(t);
+  char more[32];
+  snprintf(more, sizeof more, "&limit=%d", SHOWN_WAITING);
+  replace(&t->queue,
+          gate != NULL ? ask_of_gate(l, "/queue?gate=", json_text_at(gate, "name"), more) : NULL);
+  replace(&t->history,
+          gate != NULL ? ask_of_gate(l, "/history?gate=", json_text_at(gate, "name"), "") : NULL);
+  return true;
+}
+
+static void forget(struct looking *l) {
+  replace(&l->top.status, NULL);
+  replace(&l->top.queue, NULL);
+  replace(&l->top.history, NULL);
+  output_free(&l->path);
+  client_close(&l->link);
+}
+
+static void draw(const struct looking *l, struct screen *s, struct output *to) {
+  to->size = 0;
+  s->to = to;
+  top_frame(s, &l->top);
+  write_all(to->at, to->size);
+}
+
+/* ---- keys ---- */
+
+enum key_result { KEY_NOTHING, KEY_DRAW, KEY_LOOK, KEY_QUIT };
+
+static enum key_result choose(struct top *t, bool is_next) {
+  size_t count = json_array_size(json_at(t->status, "gates"));
+  if (is_next ? t->chosen + 1 >= count : t->chosen == 0) return KEY_NOTHING;
+  t->chosen = is_next ? t->chosen + 1 : t->chosen - 1;
+  replace(&t->queue, NULL);
+  replace(&t->history, NULL);
+  return KEY_LOOK;
+}
+
+/* One key of those that were typed; *at moves behind it. An arrow is ESC [ A, or ESC O A. */
+static enum key_result press(struct top *t, const char **at, const char *end) {
+  char key = *(*at)++;
+  if (key == '\x1b' && end - *at >= 2 && (**at == '[' || **at == 'O')) {
+    char arrow = (*at)[1];
+    *at += 2;
+    key = arrow == 'A' ? 'k' : arrow == 'B' ? 'j' : '\0';
+  }
+  switch (key) {
+    case 'q':
+    case 'Q':
+    case 3: /* Ctrl-C */
+    case 4: return KEY_QUIT;
+    case 's': t->order = (enum top_order)((t->order + 1) % TOP_ORDERS); return KEY_DRAW;
+    case 'j':
+    case '\t': return choose(t, true);
+    case 'k': return choose(t, false);
+    case 12: return KEY_DRAW; /* Ctrl-L */
+    default: return KEY_NOTHING;
+  }
+}
+
+static enum key_result read_keys(struct top *t) {
+  char typed[64];
+  enum key_result most = KEY_NOTHING;
+  ssize_t n = read(STDIN_FILENO, typed, sizeof typed);
+  if (n == 0) return KEY_QUIT; /* the terminal was closed */
+  for (const char *at = typed; n > 0 && at < typed + n;) {
+    enum key_result result = press(t, &at, typed + n);
+    if (result > most) most = result;
+  }
+  return most;
+}
+
+/* ---- the loop ---- */
+
+/* Waits for a key, a signal, or the time. */
+static enum key_result wait_for(struct top *t, const struct terminal *terminal,
+                                uint64_t deadline_ns) {
+  uint64_t now_ns = volt_now_ns(), left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+  struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
+                          .tv_nsec = (long)(left_ns % 1000000000)};
+  struct pollfd typed = {.fd = STDIN_FILENO, .events = POLLIN};
+  int ready = ppoll(&typed, 1, &left, &terminal->mask_before);
+  if (top_has_to_end != 0) return KEY_QUIT;
+  if (ready > 0) return read_keys(t);
+  return ready == 0 ? KEY_LOOK : KEY_NOTHING;
+}
+
+static int show(struct looking *l, struct screen *s, uint64_t interval_ns) {
+  struct terminal terminal;
+  struct output to = {.size = 0};
+  if (!begin_terminal(&terminal)) return EXIT_FAILURE;
+  find_size(s);
+  enum key_result next = KEY_LOOK;
+  uint64_t deadline_ns = 0;
+  while (next != KEY_QUIT) {
+    if (next == KEY_LOOK) {
+      look(l);
+      deadline_ns = volt_now_ns() + interval_ns;
+    }
+    if (top_is_resized) {
+      top_is_resized = 0;
+      find_size(s);
+      write_text("\x1b[2J");
+      next = KEY_DRAW;
+    }
+    if (next != KEY_NOTHING) draw(l, s, &to);
+    next = wait_for(&l->top, &terminal, deadline_ns);
+  }
+  end_terminal(&terminal);
+  output_free(&to);
+  return EXIT_SUCCESS;
+}
+
+static int show_once(struct looking *l, struct screen *s) {
+  struct output to = {.size = 0};
+  if (!look(l)) {
+    fprintf(stderr, "voltgate: %s\n", l->link.why);
+    return EXIT_FAILURE;
+  }
+  s->width = 200; /* a file has no edge, but lines have an end */
+  draw(l, s, &to);
+  output_free(&to);
+  return EXIT_SUCCESS;
+}
+
+int top_run(const struct client_settings *c) {
+  struct looking l = {.link = {.settings = c}, .top = {.admin = c->admin}};
+  setlocale(LC_CTYPE, "");
+  bool is_terminal = !c->is_once && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+  struct screen s = {.is_terminal = is_terminal,
+                     .is_utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0};
+  int code = is_terminal ? show(&l, &s, c->interval_ns) : show_once(&l, &s);
+  forget(&l);
+  return code;
+}
+#endif

@@ -1,0 +1,324 @@
+/* top_frame.c: what voltgate top shows. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+
+#if VOLTGATE_JANSSON
+#include "admin/top_frame.h"
+
+enum { TENANTS_MAX = 100, NAME_COLUMNS = 18, SPARK_MAX = 300, WIDE = 108 };
+
+const json_t *top_gate(const struct top *t) {
+  return json_array_get(json_at(t->status, "gates"), t->chosen);
+}
+
+static bool is_nothing(double number) {
+  return !(number > 0);
+}
+
+static void number(struct screen *s, unsigned columns, double value) {
+  char text[32];
+  screen_right(s, columns, screen_number(text, value));
+}
+
+static void seconds(struct screen *s, unsigned columns, double value) {
+  char text[32];
+  screen_right(s, columns, screen_time(text, value));
+}
+
+/* ---- the first lines ---- */
+
+static void title(struct screen *s, const struct top *t) {
+  char text[32];
+  screen_style(s, SCREEN_BOLD);
+  screen_left(s, 0, "voltgate ");
+  screen_style(s, SCREEN_PLAIN);
+  screen_left(s, 0, json_text_at(t->status, "version"));
+  screen_left(s, 0, "  ");
+  screen_left(s, 0, t->admin);
+  if (t->status != NULL) {
+    screen_left(s, 0, "  up ");
+    screen_left(s, 0, screen_time(text, json_number_at(t->status, "uptime_s")));
+    screen_left(s, 0, "  ");
+    screen_left(s, 0, screen_number(text, json_number_at(t->status, "workers")));
+    screen_left(s, 0, " workers on ");
+    screen_left(s, 0, json_text_at(t->status, "io"));
+    if (strcmp(json_text_at(t->status, "state"), "running") != 0) {
+      screen_style(s, SCREEN_WARN);
+      screen_left(s, 0, "  ");
+      screen_left(s, 0, json_text_at(t->status, "state"));
+    }
+  }
+  screen_line(s);
+  if (t->lost != NULL) {
+    screen_style(s, SCREEN_BAD);
+    screen_left(s, 0, "no answer since ");
+    screen_left(s, 0, t->lost_since);
+    screen_left(s, 0, ": ");
+    screen_left(s, 0, t->lost);
+  }
+  screen_line(s);
+}
+
+/* ---- gates ---- */
+
+/* Whether there is room for what is of less interest. */
+static bool is_wide(const struct screen *s) {
+  return s->width >= WIDE;
+}
+
+static void gate_row(struct screen *s, const json_t *g, bool is_chosen) {
+  char text[80], limit[32];
+  const char *state = json_text_at(g, "state");
+  enum screen_style style = strcmp(state, "breaker") == 0    ? SCREEN_BAD
+                            : strcmp(state, "draining") == 0 ? SCREEN_WARN
+                                                             : SCREEN_PLAIN;
+  if (is_chosen && s->is_terminal) style = SCREEN_CHOSEN;
+  screen_style(s, style);
+  screen_left(s, NAME_COLUMNS, json_text_at(g, "name"));
+  screen_left(s, 0, " ");
+  screen_left(s, 8, state);
+  char held[32];
+  snprintf(text, sizeof text, "%s/%s", screen_number(held, json_number_at(g, "held")),
+           screen_number(limit, json_number_at(g, "limit")));
+  screen_right(s, 11, text);
+  if (is_wide(s)) number(s, 6, json_number_at(g, "debt"));
+  number(s, 7, json_number_at(g, "queue.length"));
+  seconds(s, 8, json_number_at(g, "queue.oldest_s"));
+  number(s, 8, json_number_at(g, "last.admitted_per_s"));
+  if (is_wide(s)) number(s, 7, json_number_at(g, "last.refused_per_s"));
+  if (is_wide(s)) seconds(s, 9, json_number_at(g, "last.wait_s.p50"));
+  seconds(s, 9, json_number_at(g, "last.wait_s.p99"));
+  if (is_wide(s)) seconds(s, 9, json_number_at(g, "last.hold_s.p50"));
+  seconds(s, 9, json_number_at(g, "last.hold_s.p99"));
+  screen_line(s);
+}
+
+/* On a terminal the chosen one is always among those that are shown. */
+static void gates(struct screen *s, const struct top *t) {
+  const json_t *all = json_at(t->status, "gates");
+  size_t count = json_array_size(all), first = 0, shown = count;
+  if (count == 0) {
+    screen_left(s, 0, "no gate is configured");
+    screen_line(s);
+    return;
+  }
+  if (s->is_terminal) {
+    size_t room = s->height > 24 ? s->height / 3 : 5;
+    if (shown > room) shown = room;
+    if (t->chosen >= shown) first = t->chosen - shown + 1;
+  }
+  screen_style(s, SCREEN_SOFT);
+  screen_left(s, NAME_COLUMNS + 1, "GATE");
+  screen_left(s, 8, "STATE");
+  static const struct {
+    const char *title;
+    unsigned columns;
+    bool is_for_wide;
+  } titles[] = {{"HELD/LIMIT", 11, false}, {"DEBT", 6, true},      {"QUEUE", 7, false},
+                {"OLDEST", 8, false},      {"ADMIT/S", 8, false},  {"REF/S", 7, true},
+                {"WAIT p50", 9, true},     {"WAIT p99", 9, false}, {"HOLD p50", 9, true},
+                {"HOLD p99", 9, false}};
+  for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) {
+    if (is_wide(s) || !titles[i].is_for_wide) {
+      screen_right(s, titles[i].columns, titles[i].title);
+    }
+  }
+  screen_line(s);
+  for (size_t i = first; i < first + shown; i++) {
+    gate_row(s, json_array_get(all, i), i == t->chosen);
+  }
+}
+
+/* ---- the gate that is chosen ---- */
+
+/* The queue's length of the last minutes; of several seconds that share a column, the most. */
+static void spark(struct screen *s, const struct top *t) {
+  const json_t *rows = json_at(t->history, "seconds");
+  size_t count = json_array_size(rows), room = s->width > 24 ? s->width - 20 : 4;
+  double values[SPARK_MAX], most = 0;
+  char text[32];
+  if (room > SPARK_MAX) room = SPARK_MAX;
+  if (count > SPARK_MAX) count = SPARK_MAX;
+  size_t each = (count + room - 1) / (room > 0 ? room : 1), columns = 0;
+  if (each == 0) each = 1;
+  for (size_t i = 0; i < count; i += each, columns++) {
+    values[columns] = 0;
+    for (size_t k = i; k < count && k < i + each; k++) {
+      double value = json_number_value(json_array_get(json_array_get(rows, k), 1));
+      if (value > values[columns]) values[columns] = value;
+    }
+    if (values[columns] > most) most = values[columns];
+  }
+  screen_style(s, SCREEN_SOFT);
+  screen_left(s, 6, "queue ");
+  screen_style(s, SCREEN_PLAIN);
+  screen_bars(s, values, columns, most);
+  screen_style(s, SCREEN_SOFT);
+  screen_left(s, 0, " most ");
+  screen_left(s, 0, screen_number(text, most));
+  screen_line(s);
+}
+
+static void about_gate(struct screen *s, const json_t *g) {
+  char up[32], down[32];
+  screen_style(s, SCREEN_BOLD);
+  screen_left(s, 0, json_text_at(g, "name"));
+  screen_style(s, SCREEN_SOFT);
+  screen_left(s, 0, "  ");
+  screen_left(s, 0, json_text_at(g, "protocol"));
+  screen_left(s, 0, " to ");
+  screen_left(s, 0, json_text_at(g, "to"));
+  screen_left(s, 0, "  clients ");
+  screen_left(s, 0, screen_number(up, json_number_at(g, "clients")));
+  screen_left(s, 0, "  up ");
+  screen_left(s, 0, screen_bytes(up, json_number_at(g, "last.bytes_up_per_s")));
+  screen_left(s, 0, "/s  down ");
+  screen_left(s, 0, screen_bytes(down, json_number_at(g, "last.bytes_down_per_s")));
+  screen_left(s, 0, "/s");
+  screen_line(s);
+  const char *reason = json_text_at(g, "reason");
+  if (reason[0] == '\0') return;
+  screen_style(s, SCREEN_BAD);
+  screen_left(s, 0, "server away: ");
+  screen_left(s, 0, reason);
+  screen_line(s);
+}
+
+static void refusals(struct screen *s, const json_t *g) {
+  const char *reason;
+  json_t *count, *refused = json_at(g, "totals.refused");
+  char text[32];
+  screen_style(s, SCREEN_SOFT);
+  screen_left(s, 0, "refused so far:");
+  bool is_none = true;
+  json_object_foreach(refused, reason, count) {
+    if (is_nothing(json_number_value(count))) continue;
+    is_none = false;
+    screen_left(s, 0, " ");
+    screen_left(s, 0, reason);
+    screen_left(s, 0, " ");
+    screen_left(s, 0, screen_number(text, json_number_value(count)));
+  }
+  if (is_none) screen_left(s, 0, " none");
+  screen_left(s, 0, "; left while waiting ");
+  screen_left(s, 0, screen_number(text, json_number_at(g, "totals.left")));
+  screen_line(s);
+}
+
+static void waiting(struct screen *s, const struct top *t, size_t most) {
+  json_t *rows = json_at(t->queue, "waiting");
+  size_t count = json_array_size(rows);
+  if (count == 0 || most < 2) return;
+  screen_style(s, SCREEN_SOFT);
+  screen_left(s, 10, "POSITION");
+  screen_left(s, 24, "CLIENT");
+  screen_left(s, NAME_COLUMNS, "TENANT");
+  screen_right(s, 10, "WAITS");
+  screen_right(s, 11, "DEADLINE");
+  screen_line(s);
+  for (size_t i = 0; i < count && i + 1 < most; i++) {
+    const json_t *one = json_array_get(rows, i);
+    char text[32];
+    screen_left(s, 10, screen_number(text, json_number_at(one, "position")));
+    screen_left(s, 23, json_text_at(one, "client"));
+    screen_left(s, 0, " ");
+    screen_left(s, NAME_COLUMNS, json_text_at(one, "tenant"));
+    seconds(s, 10, json_number_at(one, "age_s"));
+    seconds(s, 11, json_number_at(one, "deadline_s"));
+    screen_line(s);
+  }
+}
+
+/* ---- tenants ---- */
+
+static enum top_order compare_order; /* qsort() takes no argument for it; one thread draws */
+
+static double rank(const json_t *tenant) {
+  switch (compare_order) {
+    case TOP_BY_ADMITTED: return json_number_at(tenant, "admitted");
+    case TOP_BY_WAIT: return json_number_at(tenant, "wait_s.p99");
+    case TOP_BY_REFUSED: return json_number_at(tenant, "refused");
+    default: return json_number_at(tenant, "held") + json_number_at(tenant, "queued");
+  }
+}
+
+static int compare(const void *a, const void *b) {
+  const json_t *one = *(json_t *const *)a, *other = *(json_t *const *)b;
+  double left = rank(one), right = rank(other);
+  if (compare_order != TOP_BY_NAME && left != right) return left < right ? 1 : -1;
+  return strcmp(json_text_at(one, "name"), json_text_at(other, "name"));
+}
+
+static void tenants(struct screen *s, const struct top *t, size_t most) {
+  static const char *const orders[] = {"busiest", "admitted", "wait p99", "refused", "name"};
+  const json_t *rows = json_at(top_gate(t), "tenants");
+  const json_t *sorted[TENANTS_MAX];
+  size_t count = json_array_size(rows);
+  if (count == 0 || most < 2) return;
+  if (count > TENANTS_MAX) count = TENANTS_MAX;
+  for (size_t i = 0; i < count; i++) sorted[i] = json_array_get(rows, i);
+  compare_order = t->order;
+  qsort(sorted, count, sizeof *sorted, compare);
+  screen_style(s, SCREEN_SOFT);
+  char text[64];
+  snprintf(text, sizeof text, "TENANT by %s", orders[t->order]);
+  screen_left(s, is_wide(s) ? 28 : 20, text);
+  static const char *const titles[] = {"HELD",     "WAITING", "ADMITTED", "REFUSED",
+                                       "WAIT p50", "p99",     "HOLD p99"};
+  unsigned each = is_wide(s) ? 10 : 9; /* the last ones are cut off at the edge */
+  for (size_t i = 0; i < sizeof titles / sizeof *titles; i++) screen_right(s, each, titles[i]);
+  screen_line(s);
+  for (size_t i = 0; i < count && i + 1 < most; i++) {
+    screen_left(s, is_wide(s) ? 28 : 20, json_text_at(sorted[i], "name"));
+    number(s, each, json_number_at(sorted[i], "held"));
+    number(s, each, json_number_at(sorted[i], "queued"));
+    number(s, each, json_number_at(sorted[i], "admitted"));
+    number(s, each, json_number_at(sorted[i], "refused"));
+    seconds(s, each, json_number_at(sorted[i], "wait_s.p50"));
+    seconds(s, each, json_number_at(sorted[i], "wait_s.p99"));
+    seconds(s, each, json_number_at(sorted[i], "hold_s.p99"));
+    screen_line(s);
+  }
+}
+
+/* ---- all of it ---- */
+
+/* Lines are shared between those that wait and tenants, the rest is for keys. */
+static void below(struct screen *s, const struct top *t) {
+  size_t left = screen_lines_left(s), of_tenants = json_array_size(json_at(top_gate(t), "tenants"));
+  size_t keys = s->is_terminal ? 2 : 0, room = left > keys ? left - keys : 0;
+  size_t for_tenants = of_tenants > 0 ? of_tenants + 2 : 0;
+  if (for_tenants > room / 2) for_tenants = room / 2;
+  size_t for_waiting = room - for_tenants;
+  if (!s->is_terminal) for_waiting = 12;
+  waiting(s, t, for_waiting);
+  if (of_tenants > 0 && for_tenants > 2) {
+    screen_line(s);
+    left = screen_lines_left(s);
+    tenants(s, t, left > keys ? left - keys : 0);
+  }
+}
+
+void top_frame(struct screen *s, const struct top *t) {
+  screen_begin(s);
+  title(s, t);
+  if (t->status != NULL) gates(s, t);
+  const json_t *g = top_gate(t);
+  if (g != NULL) {
+    screen_line(s);
+    about_gate(s, g);
+    spark(s, t);
+    refusals(s, g);
+    screen_line(s);
+    below(s, t);
+  }
+  if (s->is_terminal) {
+    while (screen_lines_left(s) > 1) screen_line(s);
+    screen_style(s, SCREEN_SOFT);
+    screen_left(s, 0, "q quit   up/down gate   s sort tenants");
+    screen_line(s);
+  }
+  screen_end(s);
+}
+#endif
