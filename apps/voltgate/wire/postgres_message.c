@@ -21,6 +21,15 @@ static void read_error(struct pg *p) {
   p->has_failed = strcmp(p->severity, "FATAL") == 0 || strcmp(p->severity, "PANIC") == 0;
 }
 
+/* Of BackendKeyData; all of its body is in prefix, if it is no longer than that. */
+static void read_key(struct pg *p, bool is_whole) {
+  if (p->gathered < 4) return;
+  size_t size = p->gathered - 4u;
+  p->backend = pg_number_at(p->prefix);
+  p->key_size = is_whole && size <= sizeof p->key ? (uint8_t)size : 0;
+  memcpy(p->key, p->prefix + 4, p->key_size);
+}
+
 void pg_gather(struct pg *p, const char *at, size_t size, bool is_whole) {
   size_t room = sizeof p->prefix - p->gathered;
   size_t taken = size < room ? size : room;
