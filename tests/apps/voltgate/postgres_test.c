@@ -415,6 +415,30 @@ static void deep_pipelines_do_not_wait(void **state) {
   pg_gate_free(&g);
 }
 
+/* A server answers none of these before a Sync, so none may wait for it; CopyDone is ignored by it, or
+ * ends a COPY each, of one batch. */
+static void copy_done_in_a_batch_needs_no_room(void **state) {
+  (void)state;
+  struct pg_gate g;
+  char events[EVENTS_MAX];
+  run(&g, "<ZI", WHOLE, WHOLE, 0, events);
+  for (int i = 0; i < 1000; i++) {
+    come(&g, true, "E\0\0\0\4c\0\0\0\4", 10, WHOLE);
+    assert_int_equal(g.want, PG_GOES_ON);
+  }
+  come(&g, true, "S\0\0\0\4", 5, WHOLE);
+  for (int i = 0; i < 1000; i++) {
+    assert_true(g.pg.has_permit);
+    const char *answers = "G\0\0\0\4C\0\0\0\4"; /* each second one is no COPY */
+    come(&g, false, i % 2 == 0 ? answers : answers + 5, i % 2 == 0 ? 10 : 5, WHOLE);
+  }
+  assert_true(g.pg.has_permit);
+  come(&g, false, "Z\0\0\0\5I", 6, WHOLE);
+  assert_false(g.pg.is_lost);
+  assert_false(g.pg.has_permit);
+  pg_gate_free(&g);
+}
+
 /* What a server may skip or not behind a COPY that has failed, and answers that nothing has asked for:
  * the permit is kept. */
 static void a_lost_session_keeps_its_permit(void **state) {
@@ -448,6 +472,7 @@ int main(void) {
       cmocka_unit_test(what_is_malformed_is_said),
       cmocka_unit_test(a_full_queue_waits_for_the_server),
       cmocka_unit_test(deep_pipelines_do_not_wait),
+      cmocka_unit_test(copy_done_in_a_batch_needs_no_room),
       cmocka_unit_test(a_lost_session_keeps_its_permit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
