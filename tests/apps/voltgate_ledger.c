@@ -175,7 +175,7 @@ static void put_limit(int limit) {
 }
 
 static void change_limit(void) {
-  const bool is_quiet = ledger.open_count == ledger.limit;
+  const bool is_quiet = ledger.is_settled && ledger.open_count == ledger.limit;
   const int limit = 1 + (int)below(32);
   if (ledger.is_settled || ledger.limit > ledger.limit_before) ledger.limit_before = ledger.limit;
   if (limit > ledger.limit_before) ledger.limit_before = limit;
@@ -249,8 +249,10 @@ static void hang_up(int number) {
     default: {
       const int64_t took = time_to_end(c->fd);
       char byte;
-      if (recv(c->fd, &byte, 1, MSG_DONTWAIT) == 0 && ledger.leave_count < SAMPLES) {
-        ledger.leave[ledger.leave_count] = took; /* it has left, and was not served */
+      const ssize_t got = recv(c->fd, &byte, 1, MSG_DONTWAIT);
+      const bool is_end = got == 0 || (got < 0 && errno == ECONNRESET);
+      if (is_end && ledger.leave_count < SAMPLES) { /* it has left, and was not served */
+        ledger.leave[ledger.leave_count] = took;
         const int other = connect_to(ledger.control_port);
         ledger.control[ledger.leave_count++] = time_to_end(other);
         close(other);
@@ -445,7 +447,8 @@ static int report(int first_limit, double seconds) {
 
 static void look(void) {
   struct epoll_event events[256];
-  const int count = epoll_wait(ledger.epoll, events, 256, ledger.phase == ORDER ? 1000 : 1);
+  const int count =
+      epoll_wait(ledger.epoll, events, 256, ledger.phase == ORDER && ledger.is_settled ? 1000 : 1);
   static int64_t last;
   if (count > 0) last = now_ns();
   if (last && now_ns() - last > STUCK_MS * MS) give_up("nothing happens any more");
@@ -465,22 +468,27 @@ static void look(void) {
 }
 
 static void run(void) {
-  const int every = ledger.changes ? ledger.connections / ledger.changes : 0;
+  const int every = ledger.changes ? ledger.connections / (ledger.changes + 1) : ledger.connections;
   const uint32_t one_of = ledger.phase == LEAVE ? 8 : 100;
-  int next_change = every;
+  int pause_at = every; /* until the limit has been changed */
   while (ledger.served + ledger.hung_up < ledger.connections) {
-    while (ledger.connected < ledger.connections && ledger.waiting < ledger.window) {
+    const int end = ledger.made_changes < ledger.changes ? pause_at : ledger.connections;
+    while (ledger.connected < end && ledger.waiting < ledger.window) {
       connect_client();
       if (below(one_of) == 0) somebody_hangs_up();
     }
     look();
-    if (every && ledger.connected >= next_change && ledger.connected < ledger.connections) {
-      /* Half of the changes wait for a moment at which nothing is on its way. */
-      if (next_change / every % 2 || ledger.open_count == ledger.limit) {
+    bool is_patient = false;
+    if (ledger.connected == end && end < ledger.connections) {
+      /* Most of the changes wait for a moment at which nothing is on its way. */
+      is_patient = ledger.made_changes % 4 && ledger.waiting >= 2 * ledger.limit;
+      if (!is_patient || (ledger.is_settled && ledger.open_count == ledger.limit)) {
         change_limit();
-        next_change += every;
+        pause_at += every;
+        is_patient = false;
       }
     }
+    if (is_patient && ledger.open_count <= ledger.limit) continue;
     serve();
   }
   while (ledger.open_count) look(); /* those whose clients have hung up */
