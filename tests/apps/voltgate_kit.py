@@ -770,8 +770,22 @@ class Upstream:
             c = self.Connection(s, len(self.arrived))
             self.arrived.append(c)
             self.open[s.fileno()] = c
-            self.most = max(self.most, len(self.open))
             self.epoll.register(s, select.EPOLLIN)
+            if len(self.open) > self.most:
+                self.end_the_dead()
+            # Without those that the other side has finished: it may have ended them altogether.
+            self.most = max(self.most, sum(not c.finished for c in self.open.values()))
+
+    def end_the_dead(self):
+        """Those that the other side has ended, which is still to be read."""
+        look = select.poll()
+        for fd in self.open:
+            look.register(fd, select.POLLRDHUP)
+        for fd, _ in look.poll(0):
+            c = self.open[fd]
+            self.read(c)  # what it has sent,
+            if not c.done and not c.finished:
+                self.read(c)  # and its end
 
     def read(self, c):
         try:

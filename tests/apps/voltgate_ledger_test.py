@@ -81,11 +81,12 @@ def test_leave():
     found = keep_books("leave", many(1500, 20000), 2, 200)
     samples = int(found["leave_samples"])
     require(samples >= many(100, 1500), f"{samples} samples")
-    p99, control = float(found["leave_p99_us"]), float(found["control_p99_us"])
-    # What the machine takes for the same between two threads is not the gate's.
-    require(p99 < max(1000, 5 * control), f"p99 {p99} us; of a plain thread {control} us")
-    return (f"{samples} samples, p50 {found['leave_p50_us']}, p99 {p99:.0f} us; a plain thread: "
-            f"{found['control_p50_us']}, {control:.0f} us")
+    # Of few samples the hundredth is the machine's; and what it takes for the same between two
+    # threads is not the gate's.
+    took, control = float(found["leave_p99_us" if whole() else "leave_p90_us"]), float(found["control_p99_us"])
+    require(took < max(1000, 5 * control), f"{took} us; a plain thread {control} us: {found}")
+    return (f"{samples} samples, p50 {found['leave_p50_us']}, p90 {found['leave_p90_us']}, p99 "
+            f"{found['leave_p99_us']} us; a plain thread: {found['control_p50_us']}, {control:.0f} us")
 
 
 run_tests([gate_is_there, ledger_program], test_limit_1, test_limit_8, test_free, test_changes,
