@@ -271,11 +271,11 @@ static void turns_read(struct turns *t, struct turns_note *notes) {
 static void turns_run(struct turns *t) {
   struct turns_note *notes;
   do {
-    /* turns:P2 <- turns:P1: the notes, and what their tellers did */
+    /* turns:P2 <- turns:P1, turns:P3: the notes; what the dealer before has left */
     turns_read(t, atomic_exchange_explicit(&t->notes, &t->dealing, memory_order_acquire));
     turns_deal(t);
     notes = &t->dealing;
-    /* turns:P3 -> turns:P1: to the next who deals */
+    /* turns:P3 -> turns:P2: to the next dealer */
   } while (!atomic_compare_exchange_strong_explicit(&t->notes, &notes,
                                                     t->first ? &t->waiting : NULL,
                                                     memory_order_release, memory_order_relaxed));
@@ -288,8 +288,8 @@ void turns_tell(struct turns_note *note) {
   struct turns_note *notes = atomic_load_explicit(&t->notes, memory_order_relaxed);
   do {
     note->next = notes;
-    /* turns:P1 -> turns:P2; <- turns:P3 if this thread deals from now on */
-  } while (!atomic_compare_exchange_weak_explicit(&t->notes, &notes, note, memory_order_acq_rel,
+    /* turns:P1 -> turns:P2 */
+  } while (!atomic_compare_exchange_weak_explicit(&t->notes, &notes, note, memory_order_release,
                                                   memory_order_relaxed));
   if (notes == NULL || notes == &t->waiting) turns_run(t);
 }

@@ -1,0 +1,54 @@
+// gate.h: what admission.c uses of a gate, without what it only counts, for a model.
+#ifndef VOLT_MODEL_GATE_H
+#define VOLT_MODEL_GATE_H
+
+#include <stdatomic.h>
+#include <volt/semaphore.h>
+
+#include "gate/clients.h"
+#include "gate/turns.h"
+
+struct gate_settings {
+  uint64_t queue_timeout_ns, shed_target_ns, shed_interval_ns;
+};
+
+enum count { COUNT_WAITED };
+struct histogram {};
+struct statistics {
+  struct histogram wait, hold;
+};
+inline void histogram_add(struct histogram *, uint64_t) {
+}
+inline struct statistics *statistics_mine(struct statistics *s) {
+  return s;
+}
+inline void statistics_count(struct statistics *, enum count, uint64_t) {
+}
+
+struct shed {};
+inline bool shed_decide(struct shed *, uint64_t, uint64_t, uint64_t, uint64_t) {
+  return false;
+}
+
+struct tenant {
+  struct turns_member turns;
+  quiet<uint32_t> held;
+  struct histogram wait, hold;
+};
+
+struct gate {
+  const struct gate_settings *settings;
+  volt_sem permits;
+  struct turns turns;
+  atomic_uint queued;
+  quiet<uint32_t> queue_bound;
+  quiet<uint64_t> tickets;
+  struct shed shed;
+  struct statistics statistics;
+};
+
+inline const struct gate_settings *gate_settings(const struct gate *g) {
+  return g->settings;
+}
+
+#endif
