@@ -44,11 +44,11 @@ def pgbench(db: Database, front: Front, clients: int, mode: str, seconds: float,
             capture_output=True, text=True, timeout=seconds * 10 + 120)  # fmt: skip
         used = front.cpu() - before
         lines = [line.split() for path in glob.glob(f"{prefix}.*") for line in open(path)]
-    if not lines:
-        raise Failure(f"{front.name}: no transaction of pgbench -M {mode}: {done.stderr[-500:]}")
     ends = [int(f[4]) + int(f[5]) / 1e6 for f in lines]
-    first, last = min(ends) + warm, max(ends)
+    first, last = min(ends, default=0) + warm, max(ends, default=0)
     counted = [f for f, end in zip(lines, ends) if end >= first]
+    if not counted:
+        raise Failure(f"{front.name}: pgbench -M {mode} stood still: {done.stderr[-500:]}")
     took = sorted(int(f[2]) for f in counted)
     each = dict.fromkeys(range(clients), 0)
     for f in counted:

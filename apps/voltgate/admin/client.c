@@ -140,7 +140,7 @@ static bool read_body(struct client_link *link, const char *more, size_t more_si
 
 static bool read_answer(struct client_link *link, bool *has_begun, uint64_t deadline_ns) {
   char head[HEAD_MAX + 1];
-  size_t size, head_size;
+  size_t size = 0, head_size = 0;
   if (!read_head(link, head, &size, &head_size, has_begun, deadline_ns)) return false;
   int version, status, used = 0;
   if (sscanf(head, "HTTP/1.%1d %3d%n", &version, &status, &used) != 2 || used != 12) {
