@@ -1,14 +1,14 @@
 /* log.c: what the program says.
  *
  * Two streams, the log and the access log, each a ring of bytes that holds whole lines. One lock
- * guards all; nobody holds it while a file is opened or written. The thread takes what is there,
+ * guards all; it is not held while a file is opened or written. The thread takes what is there,
  * writes it without the lock, and then moves the ring's end. A file is only changed while the
  * thread does not write (is_writing).
  *
  * The thread lets lines gather for 10 ms, so that a busy program wakes it a hundred times a second
  * and not for every line. A flush, the end and a ring that is half full make it hurry. What is no
- * file on a disk, a pipe, is written in pieces that poll() says have room, so that nobody who does
- * not read it can stop the program from ending. */
+ * file on a disk, a pipe, is written in pieces that poll() says have room, so that a reader that does
+ * not read cannot stop the program from ending. */
 #define _GNU_SOURCE
 #include "process/log.h"
 
@@ -42,7 +42,7 @@ struct target {
 struct stream {
   struct target to;
   uint64_t head, tail; /* bytes ever put, ever written */
-  uint64_t dropped;    /* lines; not yet told */
+  uint64_t dropped;    /* lines; not yet reported */
   char ring[RING];
 };
 
@@ -162,7 +162,7 @@ static void say(unsigned which, const struct log_text *t) {
   pthread_mutex_unlock(&logs.lock);
   if (!is_started && which == LOG) {
     ssize_t n = write(STDERR_FILENO, t->at, t->size);
-    (void)n; /* nobody could be told */
+    (void)n; /* no way is left to say it */
   }
 }
 
@@ -188,8 +188,8 @@ static void write_stream(struct stream *s) {
   atomic_fetch_add_explicit(&log_drops, lost, memory_order_relaxed);
 }
 
-/* Tells of lines that were dropped, once there is room again. */
-static void tell_dropped(unsigned which) {
+/* Reports lines that were dropped, once there is room again. */
+static void report_dropped(unsigned which) {
   static struct log_text t; /* of the thread */
   uint64_t dropped = logs.streams[which].dropped;
   char words[96];
@@ -233,8 +233,8 @@ static void *run_log(void *unused) {
     wait_for_lines();
     logs.is_urgent = false;
     bool is_last = logs.is_stopping;
-    tell_dropped(LOG);
-    tell_dropped(ACCESS);
+    report_dropped(LOG);
+    report_dropped(ACCESS);
     write_stream(&logs.streams[LOG]);
     write_stream(&logs.streams[ACCESS]);
     pthread_cond_broadcast(&logs.done);
@@ -418,7 +418,7 @@ void log_notice(const char *gate, const char *format, ...) {
   int size = gate != NULL ? snprintf(line, sizeof line, "voltgate: gate %.200s: %s\n", gate, words)
                           : snprintf(line, sizeof line, "voltgate: %s\n", words);
   ssize_t n = write(STDERR_FILENO, line, (size_t)size);
-  (void)n; /* nobody could be told */
+  (void)n; /* no way is left to say it */
   if (!is_on_stderr() && log_wants(LOG_INFO)) say_line(LOG_INFO, gate, words);
 }
 

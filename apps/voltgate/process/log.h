@@ -18,7 +18,7 @@
  * (VOLT_ERRNO(e)): nothing has changed; *what is the path that could not be opened, or words. */
 int log_start(const struct log_settings *log, const struct log_settings *access, const char **what);
 
-/* Open the files again, for who rotates them. May block: not on a worker. Returns as log_start();
+/* Open the files again, after they were rotated. May block: not on a worker. Returns as log_start();
  * a file that cannot be opened stays the old one. */
 int log_reopen(const char **what);
 

@@ -76,7 +76,7 @@ static int find(const char *user, const char *group, struct identity *out, char 
   return VOLT_OK;
 }
 
-/* Whether the process is who it is to be, and nobody else can be had back. */
+/* Whether the process has that identity, and the old one cannot be had back. */
 static bool is_identity(const struct identity *id) {
   uid_t user, effective_user, saved_user;
   gid_t group, effective_group, saved_group;

@@ -83,7 +83,7 @@ const char *systemd_take_listeners(struct systemd_listeners *to, char *words, si
   uint64_t pid = 0, count = 0;
   to->count = 0;
   if (pid_text == NULL || count_text == NULL) {
-    /* nobody has handed anything over */
+    /* there are none */
   } else if (!read_number(pid_text, &pid)) {
     snprintf(words, room, "LISTEN_PID is no number");
     wrong = words;
@@ -115,7 +115,7 @@ int systemd_listener(struct systemd_listeners *from, const char *name) {
 
 /* Written by systemd_start() before there are threads. */
 static struct {
-  int fd; /* connected; 0: there is nobody to tell */
+  int fd; /* connected; 0: there is no manager */
   uint64_t watchdog_ns;
 } manager;
 
@@ -154,7 +154,7 @@ void systemd_start(void) {
   unsetenv("WATCHDOG_PID");
 }
 
-__attribute__((format(printf, 1, 2))) static int tell(const char *format, ...) {
+__attribute__((format(printf, 1, 2))) static int notify(const char *format, ...) {
   char text[512];
   va_list list;
   if (manager.fd == 0) return VOLT_OK;
@@ -171,30 +171,30 @@ static int line_size(const char *status) {
 }
 
 int systemd_ready(const char *status) {
-  return tell("READY=1\nMAINPID=%ld\nSTATUS=%.*s\n", (long)getpid(), line_size(status), status);
+  return notify("READY=1\nMAINPID=%ld\nSTATUS=%.*s\n", (long)getpid(), line_size(status), status);
 }
 
 int systemd_reloading(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return tell("RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\n",
-              (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
+  return notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64 "\n",
+                (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000);
 }
 
 int systemd_stopping(void) {
-  return tell("STOPPING=1\n");
+  return notify("STOPPING=1\n");
 }
 
 int systemd_status(const char *status) {
-  return tell("STATUS=%.*s\n", line_size(status), status);
+  return notify("STATUS=%.*s\n", line_size(status), status);
 }
 
 int systemd_main_pid(uint64_t pid) {
-  return tell("MAINPID=%" PRIu64 "\n", pid);
+  return notify("MAINPID=%" PRIu64 "\n", pid);
 }
 
 int systemd_watchdog(void) {
-  return tell("WATCHDOG=1\n");
+  return notify("WATCHDOG=1\n");
 }
 
 uint64_t systemd_watchdog_ns(void) {

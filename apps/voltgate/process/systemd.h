@@ -1,4 +1,4 @@
-/* systemd.h: the sockets that a service manager hands over, and what it is told. */
+/* systemd.h: the sockets of a service manager, and notifications to it. */
 #ifndef VOLTGATE_PROCESS_SYSTEMD_H
 #define VOLTGATE_PROCESS_SYSTEMD_H
 
@@ -22,7 +22,7 @@ struct systemd_listeners {
  * Returns NULL, or what is wrong: words in to. Then nothing was taken. */
 const char *systemd_take_listeners(struct systemd_listeners *to, char *words, size_t room);
 
-/* The descriptor of that name that nobody has asked for before, or -1. The caller owns it. */
+/* The descriptor of that name that was not asked for before, or -1. The caller owns it. */
 int systemd_listener(struct systemd_listeners *from, const char *name);
 
 /* Remember NOTIFY_SOCKET and WATCHDOG_USEC and unset them, so that no program that is started later
@@ -30,8 +30,8 @@ int systemd_listener(struct systemd_listeners *from, const char *name);
  * there are threads, and before the sandbox. */
 void systemd_start(void);
 
-/* Tell the service manager. None of them waits. Each returns VOLT_OK, also if there is nobody to
- * tell, or what failed. */
+/* Notify the service manager. None of them waits. Each returns VOLT_OK, also if there is no
+ * manager, or what failed. */
 int systemd_ready(const char *status);
 int systemd_reloading(void);
 int systemd_stopping(void);

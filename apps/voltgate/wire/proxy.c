@@ -4,7 +4,7 @@
  * looked at as they pass: three of head, then as many as they say. The checksum is over all bytes,
  * with its own four as 0.
  *
- * Version 1 is read up to its LF and no further, byte by byte: its length is not told before. */
+ * Version 1 is read up to its LF and no further, byte by byte: its length is not known before. */
 #include "wire/proxy.h"
 
 #include <arpa/inet.h>

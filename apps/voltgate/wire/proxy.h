@@ -1,4 +1,4 @@
-/* proxy.h: the header of the PROXY protocol, versions 1 and 2: who a connection is from.
+/* proxy.h: the header of the PROXY protocol, versions 1 and 2: the client of a connection.
  *
  * It is read as its bytes come; nothing behind it is touched. An address is kept, TLVs are checked
  * for their structure and passed over; a checksum (PP2_TYPE_CRC32C) is checked. */
@@ -26,7 +26,7 @@ enum proxy_result {
 /* A header that is read. All-zero at first; it needs no end. */
 struct proxy {
   size_t size;                    /* bytes of the header so far; PROXY_DONE: of all of it */
-  bool is_local;                  /* PROXY_DONE: no address is told: the peer's own counts */
+  bool is_local;                  /* PROXY_DONE: it has no address: the peer's own counts */
   struct sockaddr_storage client; /* PROXY_DONE, not is_local */
   socklen_t client_size;
   struct sockaddr_storage server; /* where the client connected to */

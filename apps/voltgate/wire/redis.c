@@ -2,9 +2,9 @@
  * server is.
  *
  * Invariants, while the session is neither raw nor lost:
- * I1. The replies that the server still owes for what was passed on are those of the runs, in order:
- *     a run of messages owes one message for each channel of each of its commands, or an error; a
- *     silent run owes none; of every other each command owes one reply.
+ * I1. The replies that the server still has to send for what was passed on are those of the runs, in order:
+ *     a run of messages has one message for each channel of each of its commands, or an error; a
+ *     silent run has none; of every other each command has one reply.
  * I2. transaction, is_version_3, is_monitor and subscriptions are the server's after the last reply
  *     that was seen.
  * I3. A run of REDIS_BLOCKS or REDIS_SYNC is the last one: nothing is passed on behind it.
@@ -76,7 +76,7 @@ static bool is_ignored(const struct redis *r, unsigned kind) {
          (r->is_version_3 || !is_subscribed(r));
 }
 
-/* Drops runs at the front that nothing is owed for. */
+/* Drops runs at the front that no reply is missing for. */
 static void advance(struct redis *r) {
   while (r->count > 0 && (first_run(r)->commands == 0 || is_ignored(r, first_run(r)->kind))) {
     r->transaction = after(first_run(r)->effect, r->transaction);
@@ -262,7 +262,7 @@ static bool is_published(const struct redis_reply *a) {
          redis_word_is_(&a->word, "smessage");
 }
 
-/* Notes the new number of subscriptions. That of channels and of patterns is told as a sum. */
+/* Notes the new number of subscriptions. That of channels and of patterns comes as a sum. */
 static void count_subscriptions(struct redis *r, unsigned kind, uint64_t now) {
   unsigned of = (kind - REDIS_SUBSCRIBE) % 3;
   uint64_t before = r->subscriptions[0] + r->subscriptions[1];

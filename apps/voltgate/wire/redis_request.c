@@ -136,6 +136,7 @@ static void begin_command(struct redis_request *q) {
 
 static void end_command(struct redis *r) {
   if (r->request.arguments > 0) redis_sent_(r);
+  r->is_skipped &= r->request.arguments > 0; /* an empty command is what CLIENT REPLY SKIP skips */
   begin_command(&r->request);
 }
 
@@ -272,7 +273,7 @@ static enum redis_want end_number(struct redis *r) {
     q->left = n.value;
     q->state = n.value > 0 ? DATA : DATA_CR;
   } else if (n.is_negative || n.value == 0) {
-    begin_command(q); /* no command: redis passes over it */
+    end_command(r); /* no command: redis passes over it */
   } else {
     if (n.value > INT32_MAX) return wrong(r, "a command of too many arguments");
     q->declared = n.value;

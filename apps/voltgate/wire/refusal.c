@@ -1,4 +1,4 @@
-/* refusal.c: why a client is refused or ended, and the words that tell it. */
+/* refusal.c: why a client is refused or ended, and its words. */
 #include "wire/refusal.h"
 
 #include <inttypes.h>

@@ -1,11 +1,11 @@
-/* refusal.h: why a client is refused or ended, and the words that tell it. */
+/* refusal.h: why a client is refused or ended, and its words. */
 #ifndef VOLTGATE_WIRE_REFUSAL_H
 #define VOLTGATE_WIRE_REFUSAL_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* How a client is told. */
+/* How it is said to a client. */
 enum refuse { REFUSE_CLOSE, REFUSE_POSTGRES, REFUSE_REDIS, REFUSE_HTTP };
 
 enum gate_reason {
@@ -28,7 +28,7 @@ enum gate_reason {
 /* The word of a reason in metrics, logs and JSON: "queue-full". It lives for ever. */
 const char *reason_name(enum gate_reason reason);
 
-/* What the words tell. All-zero is fine: what is not known is left out of the words. */
+/* The values in the words. All-zero is fine: what is not known is left out of the words. */
 struct refusal_values {
   uint64_t limit, held;    /* permits: there are, are taken */
   uint64_t waiting, queue; /* clients that wait, that may */
@@ -41,7 +41,7 @@ struct refusal_values {
 
 enum { REFUSAL_MAX = 1024 }; /* bytes, of any refusal */
 
-/* Write what a client is told that is refused or ended for this reason. What has no room is cut,
+/* Write what is said to a client that is refused or ended for this reason. What has no room is cut,
  * but the message is always whole.
  * room: at least REFUSAL_MAX. Returns the bytes; 0: nothing is said. */
 size_t refusal_bytes(enum refuse how, enum gate_reason reason, const struct refusal_values *values,

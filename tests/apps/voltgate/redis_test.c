@@ -144,6 +144,10 @@ static void replies_that_do_not_come(void **state) {
   assert_int_equal(redis_outstanding(&r), 1);
   answer(&r, "$1\r\nx\r\n");
   assert_true(release(&r));
+  assert_int_equal(send_all(&r, "CLIENT REPLY SKIP\r\n\r\nGET a\r\n"), 1);
+  assert_int_equal(redis_outstanding(&r), 1); /* the empty line was skipped */
+  answer(&r, "$-1\r\n");
+  assert_true(release(&r));
   send_all(&r, "REPLCONF ACK 0\r\n\r\n*0\r\n*-1\r\n");
   assert_true(release(&r));
 }
