@@ -11,6 +11,7 @@
  * messages of one side that follow each other in one piece: the result must be equal. */
 #include "unit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "pg_script.h"
@@ -461,6 +462,62 @@ static void a_lost_session_keeps_its_permit(void **state) {
   }
 }
 
+/* ---- sessions of real clients ---- */
+
+enum { SESSION_MAX = 16384 };
+
+/* A line of postgres_sessions.hex: a name, and records: a byte whose lowest bit says that the client
+ * sends, and the others how many bytes follow. Returns the size; 0: the file ends. */
+static size_t read_session(FILE *file, char *name, uint8_t *to) {
+  size_t size = 0;
+  unsigned byte;
+  if (fscanf(file, "%63s", name) != 1) return 0;
+  while (fgetc(file) == ' ') {
+  }
+  fseek(file, -1, SEEK_CUR);
+  while (size < SESSION_MAX && fscanf(file, "%2x", &byte) == 1) {
+    to[size++] = (uint8_t)byte;
+    int next = fgetc(file);
+    if (next == '\n' || next == EOF) break;
+    ungetc(next, file);
+  }
+  return size;
+}
+
+static void replay(struct pg_gate *g, const uint8_t *bytes, size_t size, size_t piece) {
+  pg_gate_begin(g);
+  for (size_t at = 0; at < size; at += (size_t)(bytes[at] >> 1) + 1) {
+    come(g, bytes[at] & 1, (const char *)bytes + at + 1, bytes[at] >> 1, piece);
+  }
+}
+
+/* psql, pgbench in its modes and pg_receivewal, recorded between them and PostgreSQL 15. */
+static void sessions_of_real_clients_give_their_permits_back(void **state) {
+  (void)state;
+  FILE *file = fopen("postgres_sessions.hex", "r");
+  static uint8_t bytes[SESSION_MAX];
+  char name[64];
+  unsigned sessions = 0, released = 0;
+  assert_non_null(file);
+  for (size_t size; (size = read_session(file, name, bytes)) > 0; sessions++) {
+    struct pg_gate whole, cut;
+    replay(&whole, bytes, size, WHOLE);
+    if (whole.pg.is_lost || whole.pg.has_permit) fail_msg("%s", name);
+    assert_int_equal(whole.down.size + whole.up.size, 0);
+    assert_int_equal(whole.pg.backend == 0, 0);
+    released += whole.released;
+    for (size_t piece = 1; piece < 8; piece++) {
+      replay(&cut, bytes, size, piece);
+      assert_equal(&whole, &cut, name);
+      pg_gate_free(&cut);
+    }
+    pg_gate_free(&whole);
+  }
+  fclose(file);
+  assert_int_equal(sessions, 15);
+  assert_int_equal(released, 29); /* ReadyForQuery with I, but for the first of each session */
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(each_row_has_its_events),
@@ -474,6 +531,7 @@ int main(void) {
       cmocka_unit_test(deep_pipelines_do_not_wait),
       cmocka_unit_test(copy_done_in_a_batch_needs_no_room),
       cmocka_unit_test(a_lost_session_keeps_its_permit),
+      cmocka_unit_test(sessions_of_real_clients_give_their_permits_back),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
