@@ -1,7 +1,7 @@
 /* farewell.c: the last words to a client, and the end of its connection.
  *
  * Algorithm: the words are sent, then the end (FIN). Then what the client still sends is read and
- * thrown away until it has closed too, because the system answers bytes that nobody reads by a
+ * thrown away until it has closed too, because the system answers bytes that are not read by a
  * reset, and a reset makes the client's system forget the words. Both take at most FAREWELL_NS, and
  * FAREWELL_BYTES are read at most: a client that is slow, or that talks on, cannot hold us. */
 #include "session/farewell.h"
@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "program.h"
+#include "session/acceptor.h"
+#include "wire/postgres_startup.h"
 
 #define FAREWELL_NS UINT64_C(1000000000)
 enum { FAREWELL_BYTES = 64 * 1024, FAREWELL_CHUNK = 4096 };
@@ -19,6 +21,8 @@ struct farewell {
   uint64_t deadline_ns;
   size_t ignored; /* bytes */
   int result;
+  bool has_to_hear;          /* before words are said */
+  struct pg_startup startup; /* what it hears */
 };
 
 size_t farewell_words(struct session *s, char words[REFUSAL_MAX]) {
@@ -30,6 +34,40 @@ size_t farewell_words(struct session *s, char words[REFUSAL_MAX]) {
   return refusal_bytes(gate_settings(s->gate)->refuse, (enum gate_reason)s->reason, &values, words,
                        REFUSAL_MAX);
 }
+
+static void farewell_say(struct session *s) {
+  char words[REFUSAL_MAX];
+  size_t size = farewell_words(s, words);
+  if (size > 0) (void)link_send(&s->client, words, size);
+}
+
+/* ---- clients of PostgreSQL at a tcp gate ----
+ *
+ * libpq does not show an error that answers SSLRequest. So that is answered by 'N' first, as a server
+ * without TLS does, and the words are said when the startup packet has come, or the time is up. */
+
+static bool farewell_must_hear(const struct session *s) {
+  return gate_settings(s->gate)->refuse == REFUSE_POSTGRES &&
+         s->acceptor->protocol == PROTOCOL_TCP && !s->client.tls && !s->is_speechless;
+}
+
+/* Returns true: the words can be said now. */
+static bool farewell_hears(struct farewell *self) {
+  struct link *client = &self->session->client;
+  char bytes[8]; /* of a request: all of it */
+  for (;;) {
+    size_t n;
+    int result = volt_fd_try_recv(&client->fd, bytes, sizeof bytes, MSG_PEEK, &n);
+    if (result != VOLT_OK || n == 0) return result != VOLT_EAGAIN;
+    enum pg_first first = pg_startup_read(&self->startup, bytes, n);
+    if (first == PG_FIRST_PART && n < sizeof bytes) return false;
+    if (first != PG_FIRST_SSL && first != PG_FIRST_GSSENC) return true;
+    if (volt_fd_try_recv(&client->fd, bytes, self->startup.bytes, 0, &n) != VOLT_OK) return true;
+    if (link_send(client, "N", 1) != VOLT_OK) return true;
+  }
+}
+
+/* ---- the end ---- */
 
 static bool farewell_is_urgent(const struct farewell *self) {
   return volt_token_is_cancelled(&self->session->gate->program->stop);
@@ -60,6 +98,13 @@ static int farewell_run(volt_async *a, volt_ctx *ctx) {
   struct farewell *self = volt_container_of(a, struct farewell, async);
   struct session *s = self->session;
   VOLT_ASYNC_BEGIN(self);
+  if (self->has_to_hear) {
+    while (!farewell_hears(self)) {
+      VOLT_AWAIT(self, farewell_wait(self, POLLIN));
+      if (!farewell_goes_on(self)) break;
+    }
+    farewell_say(s);
+  }
   while (link_is_full(&s->client)) {
     VOLT_AWAIT(self, farewell_wait(self, link_events(&s->client, false)));
     if (!farewell_goes_on(self)) VOLT_RETURN(self, VOLT_OK);
@@ -82,10 +127,9 @@ bool farewell_is_due(const struct session *s) {
 }
 
 struct farewell *farewell_begin(struct session *s) {
-  char words[REFUSAL_MAX];
-  size_t size = farewell_words(s, words);
-  if (size > 0) (void)link_send(&s->client, words, size);
   struct farewell *self = (struct farewell *)calloc(1, sizeof *self);
+  if (self) self->has_to_hear = farewell_must_hear(s);
+  if (!self || !self->has_to_hear) farewell_say(s);
   if (!self) return NULL;
   self->session = s;
   self->deadline_ns = session_now_ns(s) + FAREWELL_NS;

@@ -9,7 +9,7 @@ struct farewell;
 /* Whether there is anything to be said, or an end to be seen. */
 bool farewell_is_due(const struct session *s);
 
-/* Write what the client is told. Returns the bytes; 0: nothing is said. */
+/* Write the words for the client. Returns the bytes; 0: nothing is said. */
 size_t farewell_words(struct session *s, char words[REFUSAL_MAX]);
 
 /* Say it, as far as there is room. Returns NULL: no memory, then the client is just closed. */
