@@ -91,7 +91,8 @@ void session_begin(struct session *s) {
     session_refuse(s, REASON_CLIENTS);
     return;
   }
-  if (login_is_needed(s)) return;
+  s->needs_login = login_is_needed(s);
+  if (s->needs_login) return;
   if (!session_find_tenant(s, s->acceptor->port)) return;
   if (s->acceptor->protocol == PROTOCOL_TCP) begin_queue(s);
 }

@@ -4,11 +4,12 @@
  * the dial; one that has only shut down its sending side has not: it may wait for its answer. */
 #include "session/server.h"
 
+#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <volt/select.h>
 
 #include "gate/gate.h"
+#include "process/log.h"
 #include "session/session.h"
 #include "wire/proxy.h"
 
@@ -63,9 +64,21 @@ static volt_future *dialing_begin(struct dialing *self) {
   return volt_select_future(&self->select, self->either, 2, VOLT_SELECT_BIASED);
 }
 
+/* It is for want of something of our own: that says nothing about the server. */
+static bool dialing_is_short(int result) {
+  int e = volt_errno(result);
+  return result == VOLT_ENOMEM || e == EMFILE || e == ENFILE || e == ENOMEM || e == ENOBUFS;
+}
+
 static void dialing_failed(struct dialing *self) {
   struct session *s = self->session;
-  gate_connect_failed(s->gate, server_probe_error(&self->probe, self->result));
+  s->why = server_probe_error(&self->probe, self->result);
+  if (dialing_is_short(self->result)) {
+    log_line(LOG_ERROR, s->gate->name, "cannot connect: %s", s->why);
+    statistics_count(&s->gate->statistics, COUNT_CONNECT_FAILURES, 1);
+  } else {
+    gate_connect_failed(s->gate, s->why);
+  }
   session_refuse(s, REASON_CONNECT);
 }
 

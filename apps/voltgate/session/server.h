@@ -27,7 +27,7 @@ volt_future *server_dial(struct session *s);
 /* Free what the dial needed. */
 void server_dialed(struct session *s);
 
-/* Connect to the server without a session, as a CancelRequest does, or who looks whether the server
+/* Connect to the server without a session, as a CancelRequest does, or a task that looks whether the server
  * is back. *connected becomes the connection. Returns a future as volt_dial_future(). */
 struct server_probe {
   volt_dial dial;

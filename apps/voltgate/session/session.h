@@ -5,8 +5,8 @@
  *   login           PROXY header, TLS (login.c), if the gate has them
  *   permit          tcp: before all else. Its place in the queue is taken as it is accepted
  *   body            what the protocol does: tcp.c, postgres.c, redis.c
- *   end             the server's socket is closed, then the permit is given back, then the client is
- *                   told why, and closed (session.c)
+ *   end             the server's socket is closed, then the permit is given back, then the client
+ *                   hears why, and is closed (session.c)
  *
  * What only an admitted client needs is in its body, which is allocated later: a tcp client that is
  * queued has a struct session and nothing else. */
@@ -37,7 +37,7 @@ enum session_event {
   SESSION_PERMIT = 16 /* the admission's future is ready: session_queued() says how */
 };
 
-/* For session_wait(): no bytes are wanted, but it is told when the peer has gone altogether. */
+/* For session_wait(): no bytes are wanted; it is ready when the peer has gone altogether. */
 #define SESSION_GONE POLLPRI
 
 /* What a session waits for. Futures that have not fired stay registered from wait to wait: only what
@@ -107,13 +107,15 @@ struct session {
   uint64_t up_counted, down_counted; /* of these in the statistics */
   uint64_t wait_ns, hold_ns;         /* all together, for the access log */
   const char *user, *database;       /* the body's, until the session has ended; or NULL */
-  const char *why;                   /* REASON_PROTOCOL: what is malformed; it lives for ever */
-  uint32_t permits;                  /* that it has had */
-  int error;                         /* SESSION_FAILED */
-  uint8_t ending;                    /* enum session_ending */
-  uint8_t reason;                    /* enum gate_reason; SESSION_REFUSED */
+  const char
+      *why; /* of a refusal: what is malformed, why a connect has failed. It lives for ever */
+  uint32_t permits;      /* that it has had */
+  int error;             /* SESSION_FAILED */
+  uint8_t ending;        /* enum session_ending */
+  uint8_t reason;        /* enum gate_reason; SESSION_REFUSED */
   uint8_t is_speechless; /* the protocol is where no words can be said: it is just closed */
   uint8_t is_queued;     /* from session_admit() to its outcome */
+  uint8_t needs_login;   /* PROXY header, TLS: as it was asked for when it was accepted */
   uint8_t is_entered;    /* in gate->clients */
 };
 
@@ -173,7 +175,7 @@ void session_end(struct session *s, enum session_ending ending);
 void session_refuse(struct session *s, enum gate_reason reason);
 void session_fail(struct session *s, int error);
 
-/* Whether who is idle has to end now: the gate drains, or the session is too old (max-age). Then how
+/* Whether an idle session has to end now: the gate drains, or the session is too old (max-age). Then how
  * it ends is set. Ask it whenever the session holds no permit and its client waits for nothing. */
 bool session_is_over(struct session *s);
 
@@ -203,7 +205,7 @@ bool session_client_address(const struct session *s, volt_address *to);
 /* The gate's certificate as it is now, held: tls_context_drop() it. NULL: there is none. */
 struct tls_context *session_tls(struct session *s);
 
-/* Its tenant, by the connection, if the gate tells them apart so. port: that it came to. Returns as
+/* Its tenant, by the connection, if the gate separates them so. port: that it came to. Returns as
  * session_set_tenant(). */
 bool session_find_tenant(struct session *s, uint16_t port);
 
