@@ -1,19 +1,21 @@
-/* budget.c: descriptors. A tcp gate needs one for each client and, for each permit, one for the
- * server and one more, because a socket that is being closed may still be there when the next is
- * opened. A session of another protocol has its server's connection from beginning to end: two for
- * each client. */
+/* budget.c: descriptors. A tcp gate needs one descriptor for each client and two for each permit: the
+ * server's, and one more, because a socket that is being closed may still be there when the next is
+ * opened. A session of another protocol has its server's connection from beginning to end: it needs
+ * two for each client. */
 #include "budget.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "gate/gate.h"
 #include "process/log.h"
+#include "program.h"
 #include "session/acceptor.h"
 
 enum { BUDGET_PROCESS = 32 }; /* logs, epoll, doorbells, the admin side, DNS */
 
-static uint64_t budget_kept(const struct gate_settings *gate) {
-  uint64_t servers = gate->protocol == PROTOCOL_TCP ? 2 * (uint64_t)gate->limit : 0;
+static uint64_t budget_kept(const struct gate_settings *gate, uint32_t limit) {
+  uint64_t servers = gate->protocol == PROTOCOL_TCP ? 2 * (uint64_t)limit : 0;
   return servers + gate->listen_count;
 }
 
@@ -23,7 +25,7 @@ bool budget_compute(struct budget *b, const struct settings *settings, uint64_t 
   uint64_t least = 0;
   for (size_t i = 0; i < settings->gate_count; i++) {
     const struct gate_settings *gate = &settings->gates[i];
-    b->kept += budget_kept(gate);
+    b->kept += budget_kept(gate, gate->limit);
     b->wanted += (uint64_t)gate->clients * acceptor_cost(gate->protocol);
     least += acceptor_cost(gate->protocol);
   }
@@ -49,4 +51,22 @@ void budget_say(const struct budget *b) {
            "descriptors: %" PRIu64 " are for clients, and all that may come need %" PRIu64
            " (nofile is %" PRIu64 "): accept pauses when they are used up",
            b->clients, b->wanted, b->all);
+}
+
+/* ---- limits that change while the program runs ---- */
+
+static void budget_add(void *arg, struct gate *g) {
+  *(uint64_t *)arg += budget_kept(gate_settings(g), volt_sem_limit(&g->permits));
+}
+
+void budget_follow(struct program *p) {
+  uint64_t kept = BUDGET_PROCESS;
+  program_each_gate(p, budget_add, &kept);
+  uint64_t clients = p->descriptors_all > kept ? p->descriptors_all - kept : 0;
+  if (clients > VOLT_SEM_MAX) clients = VOLT_SEM_MAX;
+  if (clients == volt_sem_limit(&p->descriptors)) return;
+  volt_sem_set_limit(&p->descriptors, (uint32_t)clients);
+  log_line(clients ? LOG_INFO : LOG_ERROR, NULL,
+           "descriptors: %" PRIu64 " of %" PRIu64 " are for clients now", clients,
+           p->descriptors_all);
 }

@@ -22,4 +22,8 @@ bool budget_compute(struct budget *b, const struct settings *settings, uint64_t 
 /* Say in the log that fewer clients than may come can be served at once, if it is so. */
 void budget_say(const struct budget *b);
 
+/* The limits may have changed: keep back as many as they need now. Any thread. */
+struct program;
+void budget_follow(struct program *p);
+
 #endif

@@ -10,6 +10,7 @@
 #include <volt/process.h>
 #include <volt/select.h>
 
+#include "budget.h"
 #include "process/log.h"
 #include "process/systemd.h"
 #include "run.h"
@@ -26,7 +27,7 @@ void program_set_settings(struct program *p, struct settings *settings) {
   struct kept_settings *kept = (struct kept_settings *)malloc(sizeof *kept);
   if (kept) *kept = (struct kept_settings){p->kept, settings}; /* else it is never freed */
   if (kept) p->kept = kept;
-  /* release: who loads the pointer sees what it points to */
+  /* release: a thread that loads the pointer sees what it points to */
   atomic_store_explicit(&p->settings, settings, memory_order_release);
 }
 
@@ -119,7 +120,7 @@ void program_drain(struct program *p) {
 
 static void program_begin_drain(struct program *p) {
   pthread_mutex_lock(&p->control);
-  /* release: who sees it finds what was set before */
+  /* release: a thread that sees it finds what was set before */
   atomic_store_explicit(&p->is_draining, true, memory_order_release);
   log_line(LOG_INFO, NULL, "drains: no more clients are accepted");
   (void)systemd_stopping();
@@ -230,6 +231,7 @@ static bool program_step(struct program_loop *loop) {
     case EVENT_DRAIN: program_took_drain(loop); return true;
     case EVENT_TICK:
       (void)systemd_watchdog();
+      budget_follow(loop->program); /* the admin side changes limits, too */
       loop->either[EVENT_TICK] = program_tick_future(loop);
       return true;
     default: return false;

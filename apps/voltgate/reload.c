@@ -39,22 +39,12 @@ static struct site *reload_site(struct program *p, const char *name) {
 
 /* ---- what may fail ---- */
 
-/* Of the protocol and of what is asked of each connection before its own bytes, a session knows from
- * its acceptor: so a gate that changes them is another gate. */
-static bool reload_is_another(const struct site *s, const struct gate_settings *settings) {
-  return gate_settings(&s->gate)->protocol != settings->protocol;
-}
-
 static char *reload_open_gate(struct reload *r, size_t i) {
-  const struct gate_settings *settings = &r->settings->gates[i];
+  struct gate_settings *settings = &r->settings->gates[i];
   struct reload_gate *gate = &r->gates[i];
   gate->site = reload_site(r->program, settings->name);
-  if (gate->site && reload_is_another(gate->site, settings)) {
-    char *words = NULL;
-    return asprintf(&words, "gate %s: another protocol needs a restart", settings->name) < 0
-               ? strdup("another protocol needs a restart")
-               : words;
-  }
+  /* another protocol needs a restart (reload_say() says so) */
+  if (gate->site) settings->protocol = gate_settings(&gate->site->gate)->protocol;
   char *wrong = site_open(&gate->listeners, r->program->rt, settings, gate->site, NULL);
   if (!wrong) wrong = certificate_read(&gate->certificate, settings);
   if (wrong || gate->site) return wrong;
@@ -155,8 +145,6 @@ static void reload_say(const struct reload *r) {
 static void reload_apply(struct reload *r) {
   struct program *p = r->program;
   reload_say(r);
-  uint64_t clients = r->budget.clients > VOLT_SEM_MAX ? VOLT_SEM_MAX : r->budget.clients;
-  volt_sem_set_limit(&p->descriptors, (uint32_t)clients);
   reload_remove(p, r->settings);
   for (size_t i = 0; i < r->settings->gate_count; i++) {
     struct reload_gate *gate = &r->gates[i];
@@ -164,6 +152,7 @@ static void reload_apply(struct reload *r) {
     if (gate->made) reload_add(p, gate->made);
     gate->made = NULL;
   }
+  budget_follow(p);
   program_set_settings(p, r->settings);
   r->settings = NULL;
 }
