@@ -3,8 +3,8 @@
  * The end, whichever way it comes (also by a cancel at any await), is behind VOLT_FINALLY:
  *   1. leave the queue          others move up at once
  *   2. close the server         before the permit: the server never sees more than the limit
- *   3. give the permit back     exactly once: admission_holds()
- *   4. tell the client, close it
+ *   3. give the permit back     exactly once: admission_holds(). It is no client any more
+ *   4. say why to the client, close it
  *   5. give the descriptors back, count, log */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* POLLRDHUP */
@@ -109,6 +109,8 @@ static void session_leave(struct session *s) {
   session_unqueue(s);
   server_close(s);
   session_release(s);
+  if (s->is_entered) clients_remove(&s->gate->clients, &s->entry);
+  s->is_entered = false;
 }
 
 /* 5. */
@@ -119,7 +121,6 @@ static void session_finish(struct session *s) {
   if (s->body && session_kind(s)->free) session_kind(s)->free(s->body);
   free(s->body);
   s->body = NULL;
-  if (s->is_entered) clients_remove(&s->gate->clients, &s->entry);
   if (s->entry.tenant) tenant_leave(gate_tenants(s->gate), s->entry.tenant);
   statistics_count(&s->gate->statistics, COUNT_ENDED, 1);
   volt_sem_release(&s->gate->program->descriptors, s->acceptor->cost);
@@ -129,7 +130,7 @@ static int session_poll(volt_task *t, volt_ctx *ctx) {
   struct session *s = volt_container_of(t, struct session, task);
   VOLT_TASK_BEGIN(s);
   if (s->ending && !session_kind(s)->hears_late) VOLT_RETURN(s, VOLT_OK); /* as it was accepted */
-  if (login_is_needed(s)) {
+  if (s->needs_login) {
     VOLT_AWAIT_RESULT(s, s->result, login_future(s));
     login_end(s);
     if (s->result != VOLT_OK) VOLT_RETURN(s, s->result);

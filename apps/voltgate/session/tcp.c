@@ -1,5 +1,10 @@
 /* tcp.c: a session of any protocol: bytes both ways, as long as both sides want. It holds its permit
- * from before the dial until the server's socket is closed. */
+ * from before the dial until the server's socket is closed.
+ *
+ * A client that has shut down its sending side may wait for an answer: the end is passed on, and the
+ * session goes on. A server that has done so is gone: when all it has sent is delivered, the session
+ * ends, or clients that do not close (an idle pool, after a restart of the server) would hold permits
+ * of a server that is not there. Only with half-close keep each direction ends by itself. */
 #include "session/pump.h"
 #include "session/session.h"
 
@@ -14,6 +19,7 @@ struct tcp {
   enum pump_result moved;
   bool has_pump;
   bool is_client_first; /* it has ended before the server */
+  bool has_server_ended;
   int result;
 };
 
@@ -84,6 +90,13 @@ static void tcp_failed(struct tcp *self) {
   }
 }
 
+/* The server has ended, and the client has all of it. */
+static bool tcp_is_served(const struct tcp *self) {
+  struct session *s = self->body.session;
+  return self->has_server_ended && !link_is_full(&s->client) &&
+         gate_settings(s->gate)->half_close == HALF_CLOSE_LEAVE;
+}
+
 /* Move what there is. Returns true: the session ends. */
 static bool tcp_round(struct tcp *self) {
   struct session *s = self->body.session;
@@ -97,10 +110,12 @@ static bool tcp_round(struct tcp *self) {
       session_end(s, self->is_client_first ? SESSION_BY_CLIENT : SESSION_BY_SERVER);
       return true;
     case PUMP_FAILED: tcp_failed(self); return true;
+    case PUMP_SERVER_ENDED: self->has_server_ended = true; return false;
     case PUMP_WAIT:
+      if (tcp_is_served(self)) session_end(s, SESSION_BY_SERVER);
+      return s->ending != SESSION_GOES_ON;
     case PUMP_AGAIN:
-    case PUMP_STOPPED:
-    case PUMP_SERVER_ENDED: break;
+    case PUMP_STOPPED: break;
   }
   return false;
 }

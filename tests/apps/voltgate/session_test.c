@@ -37,6 +37,44 @@ static void test_relays_both_ways_and_passes_on_ends(void **state) {
   stage_end(&s);
 }
 
+/* The server ends: the permit is free at once, although the client does not close; with half-close
+ * keep, not before the client has ended, too. */
+static void test_server_ends(enum half_close how, bool is_over) {
+  struct stage s;
+  struct peer client, server;
+  stage_begin(&s, 1);
+  s.settings.half_close = how;
+  stage_open(&s);
+  stage_connect(&s, &client);
+  assert_true(stage_accept(&s, &server));
+  stage_send(&s, &server, "last words");
+  stage_shut(&s, &server);
+  assert_string_equal(stage_read(&s, &client), "last words");
+  assert_true(client.has_ended);
+  assert_int_equal(gate_held(s.gate), is_over ? 0 : 1);
+  if (!is_over) {
+    stage_send(&s, &client, "more");
+    assert_string_equal(stage_read(&s, &server), "more");
+    stage_shut(&s, &client);
+  }
+  (void)stage_read(&s, &server);
+  assert_true(server.has_ended);
+  assert_int_equal(gate_held(s.gate), 0);
+  stage_close(&s, &client);
+  stage_close(&s, &server);
+  stage_end(&s);
+}
+
+static void test_server_that_ends_is_gone(void **state) {
+  (void)state;
+  test_server_ends(HALF_CLOSE_LEAVE, true);
+}
+
+static void test_server_may_go_on_listening_if_asked_for(void **state) {
+  (void)state;
+  test_server_ends(HALF_CLOSE_KEEP, false);
+}
+
 static void test_server_closes_first(void **state) {
   struct stage s;
   struct peer client, server;
@@ -152,6 +190,27 @@ static void test_hang_up_leaves_the_queue_at_once(void **state) {
   stage_close(&s, &next);
   stage_close(&s, &server);
   stage_end(&s);
+}
+
+/* The permit comes at the moment in which the client hangs up: it counts once. */
+static void test_hang_up_at_the_grant_counts_once(void **state) {
+  struct stage s;
+  struct peer holder, server, client;
+  (void)state;
+  for (int client_first = 0; client_first < 2; client_first++) {
+    stage_begin(&s, 1);
+    stage_open(&s);
+    stage_connect(&s, &holder);
+    assert_true(stage_accept(&s, &server));
+    stage_connect(&s, &client);
+    volt_fd_close(&server.fd); /* nothing runs in between */
+    if (client_first) volt_fd_close(&client.fd);
+    volt_fd_close(&holder.fd);
+    if (!client_first) volt_fd_close(&client.fd);
+    stage_run(&s);
+    assert_int_equal(stage_counted(&s, COUNT_ADMITTED) + stage_counted(&s, COUNT_LEFT), 2);
+    stage_end(&s);
+  }
 }
 
 static void test_half_close(enum half_close how, bool stays) {
@@ -346,16 +405,46 @@ static void test_refused_client_cannot_hold_us(void **state) {
   stage_connect(&s, &holder);
   stage_connect(&s, &silent);
   stage_connect(&s, &talker);
-  assert_int_equal(atomic_load(&s.gate->clients.count), 3);
+  assert_int_equal(atomic_load(&s.gate->clients.count), 1); /* they are no clients any more */
+  assert_int_equal(volt_group_count(&s.sessions), 3);
   stage_send(&s, &talker, noise);
   stage_send(&s, &talker, noise);
-  assert_int_equal(atomic_load(&s.gate->clients.count), 2);
+  assert_int_equal(volt_group_count(&s.sessions), 2);
   stage_pass(&s, STAGE_S - 1);
-  assert_int_equal(atomic_load(&s.gate->clients.count), 2);
+  assert_int_equal(volt_group_count(&s.sessions), 2);
   stage_pass(&s, 1);
-  assert_int_equal(atomic_load(&s.gate->clients.count), 1);
+  assert_int_equal(volt_group_count(&s.sessions), 1);
   stage_close(&s, &talker);
   stage_close(&s, &silent);
+  stage_close(&s, &holder);
+  stage_end(&s);
+}
+
+/* libpq does not show an error that answers SSLRequest: it is answered by 'N' first. */
+static void test_refused_client_of_postgres_hears_why(void **state) {
+  struct stage s;
+  struct peer holder, client, silent;
+  size_t n;
+  (void)state;
+  stage_begin(&s, 1);
+  s.settings.queue = 0;
+  s.settings.refuse = REFUSE_POSTGRES;
+  stage_open(&s);
+  stage_connect(&s, &holder);
+  stage_connect(&s, &client);
+  assert_string_equal(stage_read(&s, &client), "");
+  assert_result(volt_fd_try_send(&client.fd, "\0\0\0\10\4\322\26\57", 8, 0, &n), VOLT_OK);
+  assert_string_equal(stage_read(&s, &client), "N");
+  assert_false(client.has_ended);
+  assert_result(volt_fd_try_send(&client.fd, "\0\0\0\20\0\3\0\0user\0u\0\0", 16, 0, &n), VOLT_OK);
+  assert_int_equal(stage_read(&s, &client)[1], 'E');
+  assert_true(client.has_ended);
+  stage_connect(&s, &silent);
+  stage_pass(&s, STAGE_S);
+  assert_int_equal(stage_read(&s, &silent)[0], 'E'); /* it is told all the same */
+  assert_true(silent.has_ended);
+  stage_close(&s, &silent);
+  stage_close(&s, &client);
   stage_close(&s, &holder);
   stage_end(&s);
 }
@@ -491,10 +580,13 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_relays_both_ways_and_passes_on_ends),
       cmocka_unit_test(test_server_closes_first),
+      cmocka_unit_test(test_server_that_ends_is_gone),
+      cmocka_unit_test(test_server_may_go_on_listening_if_asked_for),
       cmocka_unit_test(test_served_in_the_order_of_accept),
       cmocka_unit_test(test_queue_deadline),
       cmocka_unit_test(test_queue_full),
       cmocka_unit_test(test_hang_up_leaves_the_queue_at_once),
+      cmocka_unit_test(test_hang_up_at_the_grant_counts_once),
       cmocka_unit_test(test_half_closed_client_leaves),
       cmocka_unit_test(test_half_closed_client_stays_if_asked_for),
       cmocka_unit_test(test_connect_is_refused_and_the_breaker_opens),
@@ -503,6 +595,7 @@ int main(void) {
       cmocka_unit_test(test_server_timeout),
       cmocka_unit_test(test_max_age),
       cmocka_unit_test(test_refused_client_cannot_hold_us),
+      cmocka_unit_test(test_refused_client_of_postgres_hears_why),
       cmocka_unit_test(test_drain_lets_those_that_are_here_finish),
       cmocka_unit_test(test_nothing_is_lost_in_a_storm),
   };
