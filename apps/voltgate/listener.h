@@ -9,7 +9,7 @@
 
 struct systemd_listeners;
 
-/* Sockets that another process has handed over: each listens for a gate. */
+/* Sockets that come from another process: each listens for a gate. */
 struct inherited {
   char *gate; /* its name */
   char *text; /* the address, as it was configured */
@@ -30,7 +30,7 @@ struct listener {
   volt_group_member acceptor;
 };
 
-/* Listen, or take what was handed over. rt: makes the socket, which is detached from it. Returns
+/* Listen, or take a socket that was inherited. rt: makes the socket, which is detached from it. Returns
  * NULL, or what is wrong: words that the caller frees; then *l has nothing. */
 char *listener_open(struct listener *l, volt_rt *rt, const char *gate, const char *text,
                     struct inheritance *from);

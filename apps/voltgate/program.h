@@ -60,7 +60,8 @@ void program_each_address(struct program *p, struct gate *g,
  * block: call it on the blocking pool. */
 char *program_reload(struct program *p);
 
-/* Stop accepting, let who is here finish, then end. A second call does nothing. Any thread. */
+/* Stop accepting, let the clients that are here finish, then end. A second call does nothing. Any
+ * thread. */
 void program_drain(struct program *p);
 
 /* ---- for main.c ---- */

@@ -207,7 +207,7 @@ void site_end(struct site *s) {
   (void)site_swap(s, NULL, 0);
   for (size_t i = 0; i < count; i++) site_close_listener(before[i]);
   free(before);
-  /* release: who finds it draining sees that it accepts no more */
+  /* release: a thread that finds it draining sees that it accepts no more */
   atomic_store_explicit(&s->gate.is_draining, true, memory_order_release);
   gate_tell(&s->gate);
   struct site_end *end = VOLT_TASK_NEW(s->gate.rt, struct site_end, site_end_poll);

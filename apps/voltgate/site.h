@@ -1,5 +1,5 @@
 /* site.h: a gate with its listeners and its sessions. All but the gate is changed by one thread at a
- * time: who holds program->control. */
+ * time: the one that holds program->control. */
 #ifndef VOLTGATE_SITE_H
 #define VOLTGATE_SITE_H
 

@@ -79,7 +79,8 @@ void session_unqueue(struct session *s) {
 
 void session_left(struct session *s) {
   session_unqueue(s);
-  bool is_admitted = admission_holds(&s->admission); /* at the same moment: it is not counted twice */
+  bool is_admitted =
+      admission_holds(&s->admission); /* at the same moment: it is not counted twice */
   session_end(s, is_admitted ? SESSION_BY_CLIENT : SESSION_LEFT);
   if (!is_admitted) statistics_count(&s->gate->statistics, COUNT_LEFT, 1);
 }

@@ -4,7 +4,7 @@
 
 struct session;
 
-/* Say how a session has ended, if anybody wants to know. */
+/* Write how a session has ended, if there is an access log. */
 void report_end(const struct session *s);
 
 #endif
