@@ -4,7 +4,7 @@
 void follow_begin(struct follow *f, struct session *s, const struct pump_hooks *hooks, void *arg) {
   f->session = s;
   f->moved_ns = session_now_ns(s);
-  f->silent_ns = 0;
+  f->silent_ns = VOLT_NO_DEADLINE;
   pump_init(&f->pump, &s->client, &s->server->link, hooks, arg);
 }
 
@@ -43,21 +43,19 @@ void follow_note(struct follow *f, enum follow_stand stand) {
   uint64_t now_ns = session_now_ns(f->session);
   if (f->any_up || f->any_down) f->moved_ns = now_ns;
   if (!follow_is_asked(f, stand)) {
-    f->silent_ns = 0;
-  } else if (f->any_down || !f->silent_ns) {
+    f->silent_ns = VOLT_NO_DEADLINE;
+  } else if (f->any_down || f->silent_ns == VOLT_NO_DEADLINE) {
     f->silent_ns = now_ns;
   }
 }
 
 static uint64_t follow_idle_ns(const struct follow *f, enum follow_stand stand) {
-  uint64_t timeout_ns = follow_settings(f)->idle_timeout_ns;
   bool waits = f->session->is_queued || stand == FOLLOW_ASKED;
-  return timeout_ns && !waits ? f->moved_ns + timeout_ns : VOLT_NO_DEADLINE;
+  return waits ? VOLT_NO_DEADLINE : follow_after(f->moved_ns, follow_settings(f)->idle_timeout_ns);
 }
 
 static uint64_t follow_silent_ns(const struct follow *f) {
-  uint64_t timeout_ns = follow_settings(f)->server_timeout_ns;
-  return timeout_ns && f->silent_ns ? f->silent_ns + timeout_ns : VOLT_NO_DEADLINE;
+  return follow_after(f->silent_ns, follow_settings(f)->server_timeout_ns);
 }
 
 uint64_t follow_deadline_ns(const struct follow *f, enum follow_stand stand) {
@@ -100,9 +98,8 @@ bool follow_has_left(struct follow *f) {
   bool keeps = follow_settings(f)->half_close == HALF_CLOSE_KEEP;
   bool has_gone = keeps ? pump_is_gone(&f->pump) : pump_is_hung_up(&f->pump, PUMP_CLIENT);
   if (!s->is_queued || !has_gone) return false;
-  session_unqueue(s);
-  session_end(s, SESSION_LEFT);
-  statistics_count(&s->gate->statistics, COUNT_LEFT, 1);
+  session_left(s);
+  session_release(s); /* it may have come just now: nothing was passed on for it */
   return true;
 }
 

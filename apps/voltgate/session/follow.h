@@ -20,7 +20,7 @@ struct follow {
   enum pump_result step; /* of the last round */
   bool any_up, any_down; /* bytes went on in it */
   uint64_t moved_ns;     /* when bytes last went on, if idle-timeout asks for it */
-  uint64_t silent_ns;    /* since when the server has said nothing to a client that waits; or 0 */
+  uint64_t silent_ns;    /* since when the server has said nothing to a client that waits */
 };
 
 /* The session has its server. hooks: NULL: as pump_init(). */
@@ -59,6 +59,11 @@ bool follow_has_left(struct follow *f);
 
 static inline uint64_t follow_earlier(uint64_t one, uint64_t other) {
   return one < other ? one : other;
+}
+
+/* since_ns: VOLT_NO_DEADLINE: it has not begun. timeout_ns: 0: none. */
+static inline uint64_t follow_after(uint64_t since_ns, uint64_t timeout_ns) {
+  return timeout_ns && since_ns != VOLT_NO_DEADLINE ? since_ns + timeout_ns : VOLT_NO_DEADLINE;
 }
 
 #endif

@@ -44,7 +44,7 @@ struct postgres {
   struct pg pg;
   struct follow follow;
   uint64_t login_ns;   /* deadline of the login */
-  uint64_t resting_ns; /* since when it is idle in a transaction; 0: it is not */
+  uint64_t resting_ns; /* since when it is idle in a transaction */
   char *names;         /* of the user and the database */
   int result;
   enum pg_want up_stop, down_stop; /* why that direction is stopped */
@@ -239,15 +239,14 @@ static void postgres_note(struct postgres *self) {
                self->wish == POSTGRES_WISH_SESSION && pg_is_idle_in_transaction(&self->pg);
   bool any = self->follow.any_up || self->follow.any_down;
   if (!rests) {
-    self->resting_ns = 0;
-  } else if (any || !self->resting_ns) {
+    self->resting_ns = VOLT_NO_DEADLINE;
+  } else if (any || self->resting_ns == VOLT_NO_DEADLINE) {
     self->resting_ns = session_now_ns(postgres_session(self));
   }
 }
 
 static uint64_t postgres_resting_ns(const struct postgres *self) {
-  uint64_t timeout_ns = postgres_settings(self)->idle_in_transaction_ns;
-  return timeout_ns && self->resting_ns ? self->resting_ns + timeout_ns : VOLT_NO_DEADLINE;
+  return follow_after(self->resting_ns, postgres_settings(self)->idle_in_transaction_ns);
 }
 
 /* Of what has none else: authentication, and what is passed on unseen. */
@@ -378,9 +377,7 @@ static volt_future *postgres_wait_opaque(struct postgres *self) {
 static bool postgres_look_opaque(struct postgres *self) {
   struct session *s = postgres_session(self);
   if (!session_fired(s, SESSION_CLIENT)) return session_queued(s) == VOLT_ECLOSED;
-  session_unqueue(s);
-  session_end(s, SESSION_LEFT);
-  statistics_count(&s->gate->statistics, COUNT_LEFT, 1);
+  session_left(s);
   return true;
 }
 
@@ -393,6 +390,7 @@ static bool postgres_begin_pump(struct postgres *self) {
   bool is_opaque = self->wish == POSTGRES_WISH_OPAQUE;
   size_t first = is_opaque ? login->size : login->startup.bytes;
   pg_init(&self->pg);
+  self->resting_ns = VOLT_NO_DEADLINE;
   follow_begin(&self->follow, s, is_opaque ? NULL : &postgres_hooks, self);
   self->has_begun = true;
   int result = link_send(&s->server->link, login->bytes, first);
