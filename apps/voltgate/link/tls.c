@@ -150,7 +150,7 @@ static char *tls_words(const char *format, ...) {
   return words;
 }
 
-/* What OpenSSL says of the last failure. */
+/* What OpenSSL says of a failure. */
 static const char *tls_reason(unsigned long error) {
   if (error == 0) return "unknown";
   if (ERR_SYSTEM_ERROR(error)) return strerror(ERR_GET_REASON(error));
@@ -162,7 +162,8 @@ static const char *tls_reason(unsigned long error) {
 }
 
 static int tls_no_passphrase(char *to, int size, int is_encrypting, void *arg) {
-  (void)to, (void)size, (void)is_encrypting, (void)arg;
+  (void)to, (void)size, (void)is_encrypting;
+  *(bool *)arg = true;
   return -1; /* OpenSSL would ask at the terminal */
 }
 
@@ -194,13 +195,16 @@ static void tls_set_up(SSL_CTX *ssl, enum tls_alpn alpn) {
 
 /* Returns NULL, or words, which may be NULL, too: then *failed says it. */
 static char *tls_load(SSL_CTX *ssl, const char *cert, const char *key, bool *failed) {
+  bool is_locked = false;
   *failed = true;
+  SSL_CTX_set_default_passwd_cb_userdata(ssl, &is_locked);
   ERR_clear_error();
   if (SSL_CTX_use_certificate_chain_file(ssl, cert) != 1) {
-    return tls_words("certificate %s: %s", cert, tls_reason(ERR_peek_last_error()));
+    return tls_words("certificate %s: %s", cert, tls_reason(ERR_peek_error()));
   }
   if (SSL_CTX_use_PrivateKey_file(ssl, key, SSL_FILETYPE_PEM) != 1) {
-    unsigned long error = ERR_peek_last_error();
+    unsigned long error = ERR_peek_error();
+    if (is_locked) return tls_words("key %s: it is locked by a passphrase", key);
     if (ERR_GET_LIB(error) == ERR_LIB_X509) {
       return tls_words("key %s does not belong to certificate %s", key, cert);
     }
@@ -209,6 +213,7 @@ static char *tls_load(SSL_CTX *ssl, const char *cert, const char *key, bool *fai
   if (SSL_CTX_check_private_key(ssl) != 1) {
     return tls_words("key %s does not belong to certificate %s", key, cert);
   }
+  SSL_CTX_set_default_passwd_cb_userdata(ssl, NULL); /* nothing is read any more */
   *failed = false;
   return NULL;
 }
