@@ -272,7 +272,7 @@ static int start_server(void **state) {
     int null = open("/dev/null", O_RDWR);
     dup2(null, 1);
     execlp("redis-server", "redis-server", "--port", "0", "--unixsocket", server.path, "--save", "",
-           "--enable-debug-command", "yes", "--logfile", "log", (char *)NULL);
+           "--enable-debug-command", "yes", "--logfile", "log", "--hz", "500", (char *)NULL);
     _exit(127);
   }
   if (server.pid < 0) return -1;
