@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "session/acceptor.h"
 #include "session/login.h"
 #include "session/session.h"
 
@@ -93,8 +92,8 @@ void session_begin(struct session *s) {
   }
   s->needs_login = login_is_needed(s);
   if (s->needs_login) return;
-  if (!session_find_tenant(s, s->acceptor->port)) return;
-  if (s->acceptor->protocol == PROTOCOL_TCP) begin_queue(s);
+  if (!session_find_tenant(s, s->port)) return;
+  if (s->protocol == PROTOCOL_TCP) begin_queue(s);
 }
 
 bool session_client_address(const struct session *s, volt_address *to) {

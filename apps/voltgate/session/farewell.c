@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "program.h"
-#include "session/acceptor.h"
 #include "wire/postgres_startup.h"
 
 #define FAREWELL_NS UINT64_C(1000000000)
@@ -47,8 +46,8 @@ static void farewell_say(struct session *s) {
  * without TLS does, and the words are said when the startup packet has come, or the time is up. */
 
 static bool farewell_must_hear(const struct session *s) {
-  return gate_settings(s->gate)->refuse == REFUSE_POSTGRES &&
-         s->acceptor->protocol == PROTOCOL_TCP && !s->client.tls && !s->is_speechless;
+  return gate_settings(s->gate)->refuse == REFUSE_POSTGRES && s->protocol == PROTOCOL_TCP &&
+         !s->client.tls && !s->is_speechless;
 }
 
 /* Returns true: the words can be said now. */

@@ -8,7 +8,6 @@
 
 #include "link/tls.h"
 #include "process/log.h"
-#include "session/acceptor.h"
 #include "wire/proxy.h"
 
 struct login {
@@ -24,8 +23,7 @@ static bool login_wants_proxy(const struct session *s) {
 }
 
 static bool login_wants_tls(const struct session *s) {
-  return gate_settings(s->gate)->tls == TLS_MODE_SERVER &&
-         s->acceptor->protocol != PROTOCOL_POSTGRES;
+  return gate_settings(s->gate)->tls == TLS_MODE_SERVER && s->protocol != PROTOCOL_POSTGRES;
 }
 
 bool login_is_needed(const struct session *s) {
@@ -72,7 +70,7 @@ static void login_take_address(struct login *self) {
 static uint16_t login_port(const struct login *self) {
   volt_address address;
   if (!login_wants_proxy(self->session) || self->proxy.is_local) {
-    return self->session->acceptor->port;
+    return self->session->port;
   }
   const struct sockaddr *server = (const struct sockaddr *)&self->proxy.server;
   if (volt_address_set(&address, server, self->proxy.server_size) != VOLT_OK) return 0;

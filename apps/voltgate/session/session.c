@@ -60,7 +60,7 @@ bool session_is_over(struct session *s) {
 /* ---- the steps ---- */
 
 static const struct session_kind *session_kind(const struct session *s) {
-  switch (s->acceptor->protocol) {
+  switch ((enum protocol)s->protocol) {
     case PROTOCOL_POSTGRES: return &session_postgres;
     case PROTOCOL_REDIS: return &session_redis;
     case PROTOCOL_TCP: break;
@@ -123,7 +123,7 @@ static void session_finish(struct session *s) {
   s->body = NULL;
   if (s->entry.tenant) tenant_leave(gate_tenants(s->gate), s->entry.tenant);
   statistics_count(&s->gate->statistics, COUNT_ENDED, 1);
-  volt_sem_release(&s->gate->program->descriptors, s->acceptor->cost);
+  volt_sem_release(&s->gate->program->descriptors, acceptor_cost((enum protocol)s->protocol));
 }
 
 static int session_poll(volt_task *t, volt_ctx *ctx) {
@@ -163,7 +163,9 @@ struct session *session_new(struct acceptor *acceptor) {
   struct gate *gate = acceptor->gate;
   struct session *s = (struct session *)volt_task_new(gate->rt, sizeof *s, session_poll);
   if (!s) return NULL;
-  s->acceptor = acceptor;
+  s->certificate = acceptor->certificate;
+  s->protocol = (uint8_t)acceptor->protocol;
+  s->port = acceptor->port;
   s->gate = gate;
   return s;
 }
@@ -179,7 +181,7 @@ void session_drop(struct session *s) {
 }
 
 struct tls_context *session_tls(struct session *s) {
-  return certificate_get(s->acceptor->certificate);
+  return certificate_get(s->certificate);
 }
 
 bool session_set_tenant(struct session *s, const char *name) {

@@ -21,6 +21,7 @@
 #include "session/server.h"
 
 struct acceptor;
+struct certificate;
 struct farewell;
 struct login;
 struct session_body;
@@ -90,10 +91,10 @@ struct session_body {
 
 struct session {
   volt_task task; /* first */
-  struct acceptor *acceptor;
   struct gate *gate;
-  struct link client;  /* the client's side */
-  struct client entry; /* in gate->clients */
+  struct certificate *certificate; /* of the gate; the acceptor may be gone */
+  struct link client;              /* the client's side */
+  struct client entry;             /* in gate->clients */
   struct admission admission;
   struct session_wait wait;
   struct server *server;     /* NULL: none; owned: made by server_dial(), freed by server_close() */
@@ -111,6 +112,8 @@ struct session {
       *why; /* of a refusal: what is malformed, why a connect has failed. It lives for ever */
   uint32_t permits;      /* that it has had */
   int error;             /* SESSION_FAILED */
+  uint16_t port;         /* that the client came to; 0: a unix socket */
+  uint8_t protocol;      /* enum protocol: of its acceptor; a reload changes nothing */
   uint8_t ending;        /* enum session_ending */
   uint8_t reason;        /* enum gate_reason; SESSION_REFUSED */
   uint8_t is_speechless; /* the protocol is where no words can be said: it is just closed */
