@@ -18,15 +18,25 @@ uint32_t acceptor_cost(enum protocol protocol) {
   return protocol == PROTOCOL_TCP ? 1 : 2;
 }
 
-/* ---- what it says ---- */
+/* ---- what it says ----
+ *
+ * That accept pauses is said once; that it goes on, when it has not paused for a while: a gate that is
+ * short of descriptors pauses for each client. */
+
+#define ACCEPTOR_CALM_NS UINT64_C(1000000000)
 
 static void acceptor_is_short(struct acceptor *self, const char *why) {
   if (!self->is_short) log_line(LOG_WARN, self->gate->name, "accept pauses: %s", why);
   self->is_short = true;
 }
 
-static void acceptor_goes_on(struct acceptor *self) {
-  if (self->is_short) log_line(LOG_INFO, self->gate->name, "accept goes on");
+static void acceptor_has_paused(struct acceptor *self) {
+  self->calm_ns = volt_rt_now_ns(self->gate->rt) + ACCEPTOR_CALM_NS;
+}
+
+static void acceptor_is_calm(struct acceptor *self) {
+  if (!self->is_short || volt_rt_now_ns(self->gate->rt) < self->calm_ns) return;
+  log_line(LOG_INFO, self->gate->name, "accept goes on");
   self->is_short = false;
 }
 
@@ -50,8 +60,12 @@ static bool acceptor_has_memory(struct acceptor *self) {
   return self->next != NULL;
 }
 
+/* If it is to be said that accept goes on, it is looked at the clock then, too. */
 static volt_future *acceptor_accept(struct acceptor *self) {
-  return volt_fd_accept_future(&self->op, &self->listener, &self->next->client.fd);
+  volt_future *accepted = volt_fd_accept_future(&self->op, &self->listener, &self->next->client.fd);
+  if (!self->is_short) return accepted;
+  return volt_timeout_future(&self->timeout, accepted, volt_rt_timers(self->gate->rt),
+                             self->calm_ns);
 }
 
 static volt_future *acceptor_pause(struct acceptor *self) {
@@ -80,16 +94,17 @@ static int acceptor_poll(volt_task *t, volt_ctx *ctx) {
     if (!acceptor_try_descriptors(self)) {
       VOLT_AWAIT(self, acceptor_wait_for_descriptors(self));
       self->has_descriptors = true;
-      acceptor_goes_on(self);
+      acceptor_has_paused(self);
     }
     self->result = VOLT_ERRNO(ENOMEM);
     if (acceptor_has_memory(self)) VOLT_AWAIT_RESULT(self, self->result, acceptor_accept(self));
     if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_OK);
+    acceptor_is_calm(self);
     if (self->result == VOLT_OK) {
-      acceptor_goes_on(self);
       acceptor_spawn(self);
-    } else {
+    } else if (self->result != VOLT_ETIMEDOUT) {
       VOLT_AWAIT(self, acceptor_pause(self));
+      acceptor_has_paused(self);
     }
   }
   VOLT_FINALLY(self);
