@@ -66,7 +66,7 @@ void budget_follow(struct program *p) {
   if (clients > VOLT_SEM_MAX) clients = VOLT_SEM_MAX;
   if (clients == volt_sem_limit(&p->descriptors)) return;
   volt_sem_set_limit(&p->descriptors, (uint32_t)clients);
-  log_line(clients ? LOG_INFO : LOG_ERROR, NULL,
+  log_line(clients ? LOG_DEBUG : LOG_ERROR, NULL,
            "descriptors: %" PRIu64 " of %" PRIu64 " are for clients now", clients,
            p->descriptors_all);
 }

@@ -60,7 +60,7 @@ static bool acceptor_has_memory(struct acceptor *self) {
   return self->next != NULL;
 }
 
-/* If it is to be said that accept goes on, it is looked at the clock then, too. */
+/* If it has to say that accept goes on, it wakes up for that, too. */
 static volt_future *acceptor_accept(struct acceptor *self) {
   volt_future *accepted = volt_fd_accept_future(&self->op, &self->listener, &self->next->client.fd);
   if (!self->is_short) return accepted;
