@@ -6,6 +6,7 @@
  *   dial      startup and authentication need no permit, and have login-timeout
  *   pump      the hooks follow both directions. The client's first message of a transaction waits for
  *             a permit; the server's ReadyForQuery gives it back, before it is sent on
+ *   goodbye   Terminate is a message like others: what is before it is answered, and the server closes
  *   parting   if the session ends while it holds a permit, the server is made to end first
  *             (postgres_cancel.c)
  *
@@ -33,6 +34,7 @@
 #include "wire/pg_error.h"
 
 enum { POSTGRES_NAMES = 2 * (PG_NAME_MAX + 1) };
+#define POSTGRES_GOODBYE_NS UINT64_C(5000000000)
 
 struct postgres {
   struct session_body body; /* first */
@@ -45,13 +47,14 @@ struct postgres {
   struct follow follow;
   uint64_t login_ns;   /* deadline of the login */
   uint64_t resting_ns; /* since when it is idle in a transaction */
+  uint64_t goodbye_ns; /* when the server must have closed after a goodbye */
   char *names;         /* of the user and the database */
   int result;
   enum pg_want up_stop, down_stop; /* why that direction is stopped */
   enum postgres_wish wish;
   uint8_t stage; /* what the union has */
   bool has_begun;
-  bool has_ended_well;  /* the client has said Terminate */
+  bool has_ended_well;  /* the client has said that nothing follows: the server ends */
   bool is_server_first; /* of an opaque session: it has ended before the client */
   char why[PG_WHY_MAX];
 };
@@ -186,7 +189,9 @@ static void postgres_server_gone(struct postgres *self) {
                                        .sqlstate = "08006",
                                        .message = "voltgate: the server has closed the connection"};
   struct session *s = postgres_session(self);
-  if (!self->pg.has_failed && self->wish == POSTGRES_WISH_SESSION) postgres_say(self, &lost);
+  if (self->has_ended_well) session_end(s, SESSION_BY_CLIENT);
+  if (!self->has_ended_well && !self->pg.has_failed && self->wish == POSTGRES_WISH_SESSION)
+    postgres_say(self, &lost);
   session_end(s, SESSION_BY_SERVER);
 }
 
@@ -232,9 +237,19 @@ static enum follow_stand postgres_stand(const struct postgres *self) {
   return pg_is_asked(&self->pg) ? FOLLOW_ASKED : FOLLOW_IDLE;
 }
 
+/* After a goodbye the server has answered what there was, and has only to close. */
+static void postgres_note_goodbye(struct postgres *self) {
+  if (postgres_stand(self) == FOLLOW_ASKED) {
+    self->goodbye_ns = VOLT_NO_DEADLINE;
+  } else if (self->goodbye_ns == VOLT_NO_DEADLINE) {
+    self->goodbye_ns = session_now_ns(postgres_session(self)) + POSTGRES_GOODBYE_NS;
+  }
+}
+
 /* Note since when it is idle in a transaction, if that has a limit. */
 static void postgres_note(struct postgres *self) {
   follow_note(&self->follow, postgres_stand(self));
+  if (self->has_ended_well) postgres_note_goodbye(self);
   bool rests = postgres_settings(self)->idle_in_transaction_ns &&
                self->wish == POSTGRES_WISH_SESSION && pg_is_idle_in_transaction(&self->pg);
   bool any = self->follow.any_up || self->follow.any_down;
@@ -249,10 +264,10 @@ static uint64_t postgres_resting_ns(const struct postgres *self) {
   return follow_after(self->resting_ns, postgres_settings(self)->idle_in_transaction_ns);
 }
 
-/* Of what has none else: authentication, and what is passed on unseen. */
+/* Of what has none else: authentication, a goodbye, and what is passed on unseen. */
 static uint64_t postgres_own_ns(const struct postgres *self) {
   if (self->wish == POSTGRES_WISH_OPAQUE) return session_max_age_ns(postgres_session(self));
-  return pg_is_ready(&self->pg) ? VOLT_NO_DEADLINE : self->login_ns;
+  return pg_is_ready(&self->pg) ? self->goodbye_ns : self->login_ns;
 }
 
 static uint64_t postgres_deadline_ns(const struct postgres *self) {
@@ -264,7 +279,9 @@ static uint64_t postgres_deadline_ns(const struct postgres *self) {
 static bool postgres_is_late(struct postgres *self) {
   struct session *s = postgres_session(self);
   uint64_t now_ns = session_now_ns(s);
-  if (now_ns >= postgres_own_ns(self)) {
+  if (now_ns >= self->goodbye_ns) {
+    session_end(s, SESSION_BY_CLIENT);
+  } else if (now_ns >= postgres_own_ns(self)) {
     bool is_opaque = self->wish == POSTGRES_WISH_OPAQUE;
     session_refuse(s, is_opaque ? REASON_MAX_AGE : REASON_LOGIN_TIMEOUT);
   } else if (now_ns >= postgres_resting_ns(self)) {
@@ -299,18 +316,28 @@ static bool postgres_stopped(struct postgres *self) {
     session_refuse(s, REASON_PROTOCOL);
   } else if (self->up_stop == PG_ENDS) {
     self->has_ended_well = true;
-    session_end(s, SESSION_BY_CLIENT);
   }
   return s->ending != SESSION_GOES_ON || follow_has_left(&self->follow);
 }
 
+/* It has said nothing before: it is gone, or, with half-close keep, listens still. */
+static bool postgres_client_ended(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  bool keeps = postgres_settings(self)->half_close == HALF_CLOSE_KEEP;
+  if (keeps && link_shut(&s->server->link) == VOLT_OK) {
+    self->has_ended_well = true;
+  } else {
+    session_end(s, SESSION_BY_CLIENT);
+  }
+  return !self->has_ended_well;
+}
+
 /* Move what there is. Returns true: the session ends. */
 static bool postgres_round(struct postgres *self) {
-  struct session *s = postgres_session(self);
   enum pump_result step = follow_round(&self->follow);
   postgres_note(self);
   switch (step) {
-    case PUMP_CLIENT_ENDED: session_end(s, SESSION_BY_CLIENT); return true;
+    case PUMP_CLIENT_ENDED: return postgres_client_ended(self);
     case PUMP_SERVER_ENDED: postgres_server_gone(self); return true;
     case PUMP_FAILED: return postgres_failed(self);
     case PUMP_STOPPED: return postgres_stopped(self);
@@ -390,7 +417,7 @@ static bool postgres_begin_pump(struct postgres *self) {
   bool is_opaque = self->wish == POSTGRES_WISH_OPAQUE;
   size_t first = is_opaque ? login->size : login->startup.bytes;
   pg_init(&self->pg);
-  self->resting_ns = VOLT_NO_DEADLINE;
+  self->resting_ns = self->goodbye_ns = VOLT_NO_DEADLINE;
   follow_begin(&self->follow, s, is_opaque ? NULL : &postgres_hooks, self);
   self->has_begun = true;
   int result = link_send(&s->server->link, login->bytes, first);

@@ -5,12 +5,13 @@
  * all that was sent gives it back, before it is sent on. A command that blocks at the server gives
  * it back at once, and is counted apart; until it is answered, nothing behind it goes on.
  *
- * If the client goes while replies are to come, the server is told the end and is waited for: it
- * closes when it has run what it was sent. */
+ * The client's end is passed on, and the session goes on until the server has closed, which it does
+ * when it has run and answered what it was sent: only then its permit is free. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "process/log.h"
+#include "session/farewell.h"
 #include "session/follow.h"
 #include "session/parting.h"
 #include "wire/redis.h"
@@ -21,6 +22,7 @@ struct redis_session {
   struct redis redis;
   struct parting *parting; /* NULL: not yet */
   uint64_t blocking_counted;
+  uint64_t goodbye_ns;                /* when the server must have closed after the client's end */
   enum redis_want up_stop, down_stop; /* why that direction is stopped */
   int result;
 };
@@ -106,6 +108,15 @@ static bool redis_stopped(struct redis_session *self) {
   return s->ending != SESSION_GOES_ON || follow_has_left(&self->follow);
 }
 
+/* It may listen still: the server closes when it has answered. Returns true: the session ends. */
+static bool redis_client_ended(struct redis_session *self) {
+  struct session *s = redis_session_of(self);
+  self->goodbye_ns = session_now_ns(s) + PARTING_NS;
+  if (link_shut(&s->server->link) == VOLT_OK) return false;
+  session_end(s, SESSION_BY_CLIENT);
+  return true;
+}
+
 /* Move what there is. Returns true: the session ends. */
 static bool redis_round(struct redis_session *self) {
   struct session *s = redis_session_of(self);
@@ -113,8 +124,10 @@ static bool redis_round(struct redis_session *self) {
   redis_count(self);
   follow_note(&self->follow, redis_stand(self));
   switch (step) {
-    case PUMP_CLIENT_ENDED: session_end(s, SESSION_BY_CLIENT); return true;
-    case PUMP_SERVER_ENDED: session_end(s, SESSION_BY_SERVER); return true;
+    case PUMP_CLIENT_ENDED: return redis_client_ended(self);
+    case PUMP_SERVER_ENDED:
+      session_end(s, s->client.has_ended ? SESSION_BY_CLIENT : SESSION_BY_SERVER);
+      return true;
     case PUMP_FAILED: return redis_failed(self);
     case PUMP_STOPPED: return redis_stopped(self);
     case PUMP_ENDED:
@@ -125,7 +138,8 @@ static bool redis_round(struct redis_session *self) {
 }
 
 static volt_future *redis_wait(struct redis_session *self) {
-  return follow_wait(&self->follow, follow_deadline_ns(&self->follow, redis_stand(self)));
+  uint64_t deadline_ns = follow_deadline_ns(&self->follow, redis_stand(self));
+  return follow_wait(&self->follow, follow_earlier(deadline_ns, self->goodbye_ns));
 }
 
 /* Something has happened. Returns true: the session ends. */
@@ -136,8 +150,11 @@ static bool redis_look(struct redis_session *self) {
     redis_granted(&self->redis);
     pump_resume(&self->follow.pump, PUMP_CLIENT);
   }
-  return session_fired(redis_session_of(self), SESSION_TIME) &&
-         follow_is_late(&self->follow, redis_stand(self));
+  if (!session_fired(redis_session_of(self), SESSION_TIME)) return false;
+  if (follow_is_late(&self->follow, redis_stand(self))) return true;
+  if (session_now_ns(redis_session_of(self)) < self->goodbye_ns) return false;
+  session_end(redis_session_of(self), SESSION_BY_CLIENT);
+  return true;
 }
 
 /* ---- begin and end ---- */
@@ -154,14 +171,21 @@ static bool redis_begin(struct redis_session *self) {
 static void redis_connected(struct redis_session *self) {
   struct session *s = redis_session_of(self);
   redis_init(&self->redis);
+  self->goodbye_ns = VOLT_NO_DEADLINE;
   follow_begin(&self->follow, s, &redis_hooks, self);
   /* relaxed: a thread that looks at clients sees a snapshot */
   atomic_store_explicit(&s->entry.state, CLIENT_IDLE, memory_order_relaxed);
 }
 
-/* Words of ours go between replies only. */
-static void redis_mind_words(struct redis_session *self) {
-  if (self->redis.reply.elements > 0) redis_session_of(self)->is_speechless = true;
+/* Tell the client why it ends, before the server is waited for: between replies only. */
+static void redis_say_ending(struct redis_session *self) {
+  struct session *s = redis_session_of(self);
+  char words[REFUSAL_MAX];
+  bool is_heard =
+      self->redis.reply.elements == 0 && !pump_is_broken(&self->follow.pump, PUMP_CLIENT);
+  size_t size = is_heard ? farewell_words(s, words) : 0;
+  s->is_speechless = true;
+  if (size > 0) (void)link_send(&s->client, words, size);
 }
 
 /* Returns true: the server has to be waited for. */
@@ -189,7 +213,7 @@ static int redis_run(volt_async *a, volt_ctx *ctx) {
     VOLT_AWAIT(self, redis_wait(self));
     if (redis_look(self)) break;
   }
-  redis_mind_words(self);
+  redis_say_ending(self);
   if (redis_must_part(self)) {
     VOLT_AWAIT(self, parting_future(self->parting, s, NULL, PARTING_CANCEL));
   }

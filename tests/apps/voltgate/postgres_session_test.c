@@ -184,7 +184,9 @@ static void test_permit_is_held_for_a_transaction(void **state) {
   assert_int_equal(stage_counted(&s, COUNT_ADMITTED), 1);
   pg_terminate(&s, &client);
   assert_string_equal(pg_heard(&s, &server), "QQX");
-  expect_end(&s, &server);
+  stage_close(&s, &server);
+  expect_end(&s, &client);
+  assert_string_equal(pg_heard(&s, &client), ""); /* no words about a server that has closed */
   close_both(&s, &client, &server);
   stage_end(&s);
 }
@@ -376,16 +378,67 @@ static void test_goodbye_behind_a_query_lets_it_finish(void **state) {
   begin(&s, 1);
   stage_open(&s);
   pg_enter(&s, &client, &server, 7);
-  pg_query(&s, &client, "insert");
-  pg_terminate(&s, &client);
-  stage_close(&s, &client);
+  char both[64];
+  size_t size = pg_message(both, 'Q', "insert", 7);
+  size += pg_message(both + size, 'X', "", 0);
+  pg_say_bytes(&s, &client, both, size);
   assert_string_equal(pg_heard(&s, &server), "QX");
+  stage_close(&s, &client);
   stage_pass(&s, 60 * STAGE_S);
   assert_false(stage_accept(&s, &none)); /* it is not cancelled */
   assert_int_equal(held(&s), 1);
   pg_complete(&s, &server, 'I');
   stage_close(&s, &server);
   assert_int_equal(held(&s), 0);
+  stage_end(&s);
+}
+
+static void test_what_is_before_a_goodbye_is_answered(void **state) {
+  struct stage s;
+  struct peer client, server;
+  char all[PG_STARTUP_PACKET + 64];
+  (void)state;
+  begin(&s, 1);
+  stage_open(&s);
+  stage_connect(&s, &client); /* all at once, and the end behind it */
+  memcpy(all, pg_startup_packet, PG_STARTUP_PACKET);
+  size_t size = PG_STARTUP_PACKET;
+  size += pg_message(all + size, 'Q', "insert", 7);
+  size += pg_message(all + size, 'X', "", 0);
+  pg_say_bytes(&s, &client, all, size);
+  stage_shut(&s, &client);
+  assert_true(stage_accept(&s, &server));
+  pg_say(&s, &server, 'R', "\0\0\0", 4);
+  pg_ready(&s, &server, 'I');
+  (void)stage_read(&s, &server);
+  assert_memory_equal(server.got, all, size);
+  assert_int_equal(server.size, size);
+  pg_complete(&s, &server, 'I');
+  assert_string_equal(pg_heard(&s, &client), "RZCZ");
+  expect_open(&s, &client);
+  stage_close(&s, &server);
+  expect_end(&s, &client);
+  stage_close(&s, &client);
+  stage_end(&s);
+}
+
+static void test_half_closed_client_is_answered(void **state) {
+  struct stage s;
+  struct peer client, server;
+  (void)state;
+  begin(&s, 1);
+  s.settings.half_close = HALF_CLOSE_KEEP;
+  stage_open(&s);
+  pg_enter(&s, &client, &server, 7);
+  pg_query(&s, &client, "select");
+  stage_shut(&s, &client);
+  assert_string_equal(pg_heard(&s, &server), "Q");
+  assert_true(server.has_ended);
+  pg_complete(&s, &server, 'I');
+  assert_string_equal(pg_heard(&s, &client), "CZ");
+  stage_close(&s, &server);
+  expect_end(&s, &client);
+  stage_close(&s, &client);
   stage_end(&s);
 }
 
@@ -398,6 +451,8 @@ static void test_goodbye_of_an_idle_client(void **state) {
   pg_enter(&s, &client, &server, 7);
   pg_terminate(&s, &client);
   assert_string_equal(pg_heard(&s, &server), "X");
+  expect_open(&s, &server);
+  stage_pass(&s, 5 * STAGE_S); /* it should have closed at once */
   expect_end(&s, &server);
   expect_end(&s, &client);
   close_both(&s, &client, &server);
@@ -813,6 +868,8 @@ int main(void) {
       cmocka_unit_test(test_client_dies_while_its_query_runs),
       cmocka_unit_test(test_server_that_never_closes_is_given_up),
       cmocka_unit_test(test_goodbye_behind_a_query_lets_it_finish),
+      cmocka_unit_test(test_what_is_before_a_goodbye_is_answered),
+      cmocka_unit_test(test_half_closed_client_is_answered),
       cmocka_unit_test(test_goodbye_of_an_idle_client),
       cmocka_unit_test(test_idle_in_a_transaction),
       cmocka_unit_test(test_idle_and_silent),
