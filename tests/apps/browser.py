@@ -8,6 +8,7 @@
 """
 
 import base64
+import fcntl
 import json
 import os
 import shutil
@@ -35,10 +36,13 @@ def find() -> str | None:
 class Browser:
     def __init__(self) -> None:
         self.scratch = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        to_read, self.to = os.pipe()
-        self.answers, to_write = os.pipe()
-        # It speaks on descriptors 3 and 4, which the shell makes of ours.
-        command = ["sh", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh", str(find()), *OPTIONS,
+        low, self.to = os.pipe()
+        self.answers, other_low = os.pipe()
+        # It speaks on descriptors 3 and 4, which the shell makes of ours: they must be others.
+        to_read, to_write = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 10) for fd in (low, other_low))
+        os.close(low)
+        os.close(other_low)
+        command = ["bash", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "bash", str(find()), *OPTIONS,
                    f"--user-data-dir={self.scratch.name}", "about:blank"]
         self.process = subprocess.Popen(command, pass_fds=(to_read, to_write),
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

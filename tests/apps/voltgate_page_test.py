@@ -1,0 +1,421 @@
+"""The live page of voltgate in a browser without a window: with answers that are made up, so that
+every case is there, and with a gate under load. --shots DIRECTORY keeps pictures.
+
+Exit code 77 if there is no Chromium."""
+
+import base64
+import hashlib
+import http.server
+import json
+import math
+import os
+import re
+import sys
+import threading
+import time
+from pathlib import Path
+
+import browser
+from voltgate_kit import (Gate, Upstream, connect, equal, gate_is_there, receive_all, require,
+                          run_tests, wait_until)
+
+PAGE = Path(__file__).resolve().parents[2] / "apps/voltgate/admin/page.html"
+SHOTS = Path(sys.argv.pop(sys.argv.index("--shots") + 1)) if "--shots" in sys.argv else None
+HOSTILE = '<img src=x onerror="document.title=\'broken\'">\u202e"\\'
+REASONS = ("queue-full", "queue-timeout", "clients", "shed", "breaker", "connect", "draining", "protocol",
+           "login-timeout", "idle-in-transaction", "idle", "max-age", "server-timeout")
+LIVE = "document.getElementById('live').className === 'live is-live'"
+
+
+def chromium():
+    return browser.find() is not None
+
+
+# ---- a voltgate that is made up ----
+
+def times(p50, count=1000):
+    return {"count": count, "sum": p50 * count, "p50": p50, "p90": p50 * 1.8, "p99": p50 * 3.1,
+            "p999": p50 * 5, "max": p50 * 6}
+
+
+def made_gate(name="main", limit=16, held=16, debt=0, queued=40, state="up", tenants=3, refused=0):
+    return {
+        "name": name, "protocol": "postgres", "listen": ["127.0.0.1:6432"], "to": "127.0.0.1:5432",
+        "limit": limit, "held": held, "debt": debt,
+        "queue": {"length": queued, "bound": 1000, "oldest_s": queued * 0.002}, "clients": 500,
+        "servers": 500, "state": state,
+        "reason": "connect to 127.0.0.1:5432: Connection refused" if state == "breaker" else "",
+        "totals": {"accepted": 1, "admitted": 1000, "waited": 900, "left": 3, "ended": 1,
+                   "connect_failures": 0, "cancels": 0, "blocking": 0, "bytes_up": 1, "bytes_down": 2,
+                   "refused": {reason: refused for reason in REASONS}},
+        "wait_s": times(0.02), "hold_s": times(0.004),
+        "last": {"seconds": 10, "admitted_per_s": 1234.5, "refused_per_s": 0, "left_per_s": 0,
+                 "bytes_up_per_s": 1000, "bytes_down_per_s": 2e6, "wait_s": times(0.02),
+                 "hold_s": times(0.004)},
+        "tenants": [{"name": HOSTILE if i == 0 else f"tenant-{i}", "limit": i, "weight": 1, "held": i,
+                     "queued": i, "admitted": 10 * i, "refused": 0, "wait_s": times(0.01),
+                     "hold_s": times(0.004)} for i in range(tenants)],
+        "tenants_more": 0}
+
+
+class Stub:
+    """Serves the page and answers that a test may change. posts: what was asked to be changed."""
+
+    def __init__(self, gates, is_broken=False):
+        self.gates, self.is_broken, self.can_change, self.posts, self.asked = gates, False, True, [], 0
+        self.began = time.monotonic()
+        stub = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def log_message(self, *_):
+                pass
+
+            def give(self, code, kind, body, policy="default-src 'none'"):
+                self.send_response(code)
+                for field, value in (("Content-Type", kind), ("Content-Length", str(len(body))),
+                                     ("Cache-Control", "no-store"), ("Content-Security-Policy", policy)):
+                    self.send_header(field, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_GET(self):
+                if self.path == "/":
+                    page = PAGE.read_bytes()
+                    self.give(200, "text/html; charset=utf-8", page, policy_of(page))
+                    return
+                stub.asked += 1
+                if stub.is_broken:
+                    self.close_connection = True
+                    return
+                self.give(200, "application/json", json.dumps(stub.answer(self.path)).encode())
+
+            def do_PUT(self):
+                body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+                token = self.headers.get("Authorization")
+                stub.posts.append((self.path, body, token))
+                if token != "Bearer secret":
+                    self.give(401, "application/json", b'{"ok":false,"error":"a change needs the token"}')
+                    return
+                gate = stub.gates[0]
+                gate["debt"] = max(0, gate["held"] - int(body))
+                gate["limit"] = int(body)
+                self.give(200, "application/json", json.dumps(
+                    {"gate": gate["name"], "limit": gate["limit"], "debt": gate["debt"]}).encode())
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.url = f"http://127.0.0.1:{self.server.server_port}/"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def answer(self, path):
+        now = 1000 + time.monotonic() - self.began
+        if path.startswith("/status"):
+            return {"version": "1.0", "uptime_s": 4321.5, "pid": 1, "workers": 2, "io": "epoll",
+                    "state": "running", "can_change": self.can_change, "gates": self.gates}
+        name = re.search(r"gate=([^&]*)", path)[1]
+        gate = next(g for g in self.gates if g["name"] == name)
+        if path.startswith("/queue"):
+            count = min(gate["queue"]["length"], int(re.search(r"limit=(\d+)", path)[1]))
+            longest = gate["queue"]["oldest_s"]
+            return {"gate": name, "length": gate["queue"]["length"], "bound": 1000, "now_s": now,
+                    "waiting": [{"position": i + 1, "ticket": i, "client": f"127.0.0.1:{40000 + i}",
+                                 "tenant": HOSTILE if i == 0 else "app",
+                                 "age_s": longest * (1 - i / max(count, 1)) + .001,
+                                 "deadline_s": None if i % 2 else max(0, .1 - longest * (1 - i / count))}
+                                for i in range(count)]}
+        since = float(re.search(r"since=([\d.]+)", path)[1])
+        columns = ["at_s", "queued", "held", "limit", "clients", "admitted", "refused", "left",
+                   "bytes_up", "bytes_down", "wait_p50_s", "wait_p99_s", "hold_p50_s", "hold_p99_s"]
+        rows = [[at, 40 + 20 * math.sin(at / 20), 16, 16, 500, 1200 + 90 * math.sin(at / 7), at % 3, 1,
+                 1, 2, .02 + .01 * math.sin(at / 20), .06 + .02 * math.sin(at / 9), .004, .012]
+                for at in range(int(now) - 299, int(now)) if at > since and at % 100 > 4]
+        return {"gate": name, "now_s": now, "columns": columns, "seconds": rows}
+
+
+def policy_of(page):
+    def digest(tag):
+        inside = re.search(rb"<%s>(.*?)</%s>" % (tag, tag), page, re.S)[1]
+        return base64.b64encode(hashlib.sha256(inside).digest()).decode()
+    return (f"default-src 'none'; script-src 'sha256-{digest(b'script')}'; "
+            f"style-src 'sha256-{digest(b'style')}'; connect-src 'self'; img-src data:; "
+            "base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+
+
+# ---- looking ----
+
+def opened(chrome, url, **how):
+    page = chrome.open(url, **how)
+    require(page.wait(LIVE), f"the page is live: {page.complaints}")
+    return page
+
+
+def text(page, selector):
+    return page.value(f"document.querySelector({json.dumps(selector)}).textContent")
+
+
+def shot(page, name):
+    if SHOTS:
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(SHOTS / f"{name}.png")
+
+
+def sound(page, what, allowed=()):
+    """Nothing complains, nothing sticks out, every id is there once, nothing is asked elsewhere."""
+    complaints = [c for c in page.complaints if not any(a in c for a in allowed)]
+    equal(complaints, [], f"{what}: complaints")
+    width = page.value("[document.documentElement.scrollWidth, innerWidth]")
+    require(width[0] <= width[1], f"{what}: it is wider than the window: {width}")
+    out = page.value("""[...document.querySelectorAll('main *')].filter(e => {
+        if (!e.offsetParent || e.closest('.scroll') || e.closest('td') || e.closest('.slots')) return false;
+        const b = e.getBoundingClientRect(); return b.right > innerWidth + 1 || b.left < -1;
+      }).map(e => e.tagName + '#' + e.id + '.' + e.className)""")
+    equal(out, [], f"{what}: elements that stick out")
+    origin = page.value("location.origin")
+    equal([a for a in page.asked if not a.split()[1].startswith((origin + "/", "data:", "about:"))], [],
+          f"{what}: asked elsewhere")
+
+
+CONTRAST = """(() => {
+  const channel = v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+  const light = c => .2126 * channel(c[0]) + .7152 * channel(c[1]) + .0722 * channel(c[2]);
+  const parse = s => s.match(/[\\d.]+/g).map(Number);
+  const found = [];
+  for (const e of document.querySelectorAll('h1,h2,h3,p,dt,dd,small,td,th,span,label,button,input,li')) {
+    if (!e.offsetParent || ![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())) continue;
+    let ground = null;
+    for (let p = e; p && !ground; p = p.parentElement) {
+      const c = parse(getComputedStyle(p).backgroundColor);
+      if (c.length < 4 || c[3] > .99) ground = c;
+    }
+    const a = light(parse(getComputedStyle(e).color)), b = light(ground);
+    const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+    if (ratio < 4.5) found.push(`${e.tagName}.${e.className} ${e.textContent.trim().slice(0, 20)} ${ratio.toFixed(2)}`);
+  }
+  return found;
+})()"""
+
+
+def looks():
+    """light and dark, wide and on a phone: sound, readable, with an image in each canvas"""
+    stub = Stub([made_gate(), made_gate("legacy", state="breaker", held=0, queued=0, tenants=0),
+                 made_gate("old", state="draining", limit=8, held=12, debt=4, refused=7)])
+    with browser.Browser() as chrome:
+        for dark in (False, True):
+            for width in (1280, 360):
+                for gate in ("main", "legacy", "old"):
+                    name = f"{gate}-{'dark' if dark else 'light'}-{width}"
+                    page = opened(chrome, f"{stub.url}#gate={gate}", width=width, dark=dark)
+                    equal(text(page, "#name"), gate, "the gate of the address")
+                    shot(page, name)
+                    sound(page, name)
+                    equal(page.value(CONTRAST), [], f"{name}: contrast below 4.5")
+                    drawn = page.value("""[...document.querySelectorAll('canvas')].map(c => {
+                        const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
+                        const seen = new Set();
+                        for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 200) seen.add(d[i] << 16 | d[i + 1] << 8 | d[i + 2]);
+                        return [c.id, c.getAttribute('aria-label').length > 10, seen.size > 3]; })""")
+                    require(all(l and s for _, l, s in drawn), f"{name}: {drawn}")
+                    page.close()
+
+
+def words():
+    """what is shown is what was answered; names of others stay text"""
+    stub = Stub([made_gate(refused=2)])
+    with browser.Browser() as chrome:
+        page = opened(chrome, stub.url)
+        equal(text(page, "#f-waiting"), "40", "waiting")
+        equal(text(page, "#f-oldest"), "80.0 ms", "the oldest")
+        equal(text(page, "#f-held"), "16 of 16", "held")
+        equal(text(page, "#f-rate"), "1,235 /s", "rate")
+        equal(text(page, "#n-rate"), "2.0 MB/s relayed", "bytes")
+        equal(text(page, "#f-wait"), "62.0 ms", "wait")
+        equal(text(page, "#where"), "postgres, 127.0.0.1:6432 → 127.0.0.1:5432", "where")
+        equal(page.value("document.querySelectorAll('#slots i.held').length"), 16, "slots")
+        equal(page.value("document.querySelectorAll('#slots i').length"), 16, "slots in all")
+        equal(text(page, "#tenants tr td"), HOSTILE, "a hostile name is text")
+        equal(page.value("document.querySelectorAll('img').length"), 0, "and no element")
+        equal(page.value("document.querySelectorAll('#reasons li').length"), len(REASONS) + 1, "reasons")
+        require("queue full" in text(page, "#reasons"), "in words")
+        page.point("#strip", .08, .5)
+        require(page.wait("document.getElementById('queue-one').textContent.startsWith('Position 1: ')"),
+                text(page, "#queue-one"))
+        require(HOSTILE in text(page, "#queue-one"), "its tenant")
+        page.value("document.getElementById('strip').focus()")
+        page.key("End", 35)
+        require(page.wait("document.getElementById('queue-one').textContent.startsWith('Position 40: ')"),
+                "keys go through the queue")
+        require("no deadline" in text(page, "#queue-one"), text(page, "#queue-one"))
+        page.point("#p-wait", .6, .5)
+        require(page.wait("/s ago$/.test(document.getElementById('r-wait').textContent)"), "a plot is asked")
+        page.value("document.querySelectorAll('.figures dd').forEach(e => e.dataset.at = e.getBoundingClientRect().top)")
+        stub.gates[0].update(made_gate(queued=0, held=0, tenants=3, refused=2))
+        require(page.wait("document.getElementById('f-waiting').textContent === '0'"), "it follows")
+        moved = page.value("[...document.querySelectorAll('.figures dd')].filter(e => Math.abs(e.dataset.at - e.getBoundingClientRect().top) > 1).length")
+        equal(moved, 0, "nothing jumps")
+        require("no client waits" in page.value("document.getElementById('strip').getAttribute('aria-label')"), "empty")
+        sound(page, "words")
+
+
+def edges():
+    """no gate, thirty gates, ten thousand that wait, a limit of a million"""
+    with browser.Browser() as chrome:
+        stub = Stub([])
+        page = opened(chrome, stub.url, width=360)
+        require(page.value("!document.getElementById('empty').hidden"), "no gate is configured")
+        shot(page, "none-360")
+        sound(page, "no gate")
+        stub.gates.append(made_gate())
+        require(page.wait("document.getElementById('name').textContent === 'main'"), "a reload brought one")
+        stub = Stub([made_gate(f"gate-{i:02}", limit=2 + i, held=i, queued=i) for i in range(30)])
+        for width in (1280, 360):
+            page = opened(chrome, stub.url, width=width)
+            equal(page.value("document.querySelectorAll('#gates tr').length"), 30, "rows")
+            page.value("document.querySelectorAll('#gates button')[29].click()")
+            require(page.wait("document.getElementById('name').textContent === 'gate-29'"), "one is chosen")
+            require(page.wait("document.getElementById('slots').children.length === 31"), "its slots")
+            equal(page.value("location.hash"), "#gate=gate-29", "the address says it")
+            shot(page, f"thirty-{width}")
+            sound(page, f"30 gates on {width}")
+        stub = Stub([made_gate(limit=1000000, held=999999, queued=10000, tenants=100)])
+        page = opened(chrome, stub.url)
+        require(page.wait("/oldest of 10,000/.test(document.getElementById('queue-count').textContent)"), "10,000")
+        require(page.value("document.getElementById('slots').hidden"), "a bar in place of slots")
+        require(page.value("document.getElementsByTagName('*').length") < 2500, "a bounded document")
+        took = page.value("(() => { const at = performance.now(); showAll(); return performance.now() - at; })()")
+        shot(page, "many-1280")
+        sound(page, "10,000")
+        stub.gates.clear()
+        require(page.wait("!document.getElementById('empty').hidden"), "the gate is gone")
+        return f"drawn in {took:.0f} ms"
+
+
+def failing():
+    """it says since when nobody answers, goes on by itself, and rests while it is hidden"""
+    stub = Stub([made_gate()])
+    with browser.Browser() as chrome:
+        page = opened(chrome, stub.url)
+        stub.is_broken = True
+        require(page.wait("/^no answer since \\d\\d:\\d\\d:\\d\\d$/.test(document.getElementById('live').textContent.trim())"),
+                text(page, "#live"))
+        equal(text(page, "#f-waiting"), "40", "what was last known stays")
+        shot(page, "lost-1280")
+        stub.is_broken = False
+        require(page.wait(LIVE), "it is live again")
+        # A hidden page asks nothing: as the browser says it is, since no window can be hidden here.
+        page.value("""Object.defineProperty(document, 'hidden', {get: () => window.isHidden, configurable: true});
+                      window.isHidden = true; document.dispatchEvent(new Event('visibilitychange'))""")
+        require(page.wait("!state.isAsking"), "what was asked is answered")
+        time.sleep(0.2)
+        asked = stub.asked
+        time.sleep(2.5)
+        equal(stub.asked, asked, "it asks nothing while it is hidden")
+        page.value("window.isHidden = false; document.dispatchEvent(new Event('visibilitychange'))")
+        wait_until(lambda: stub.asked > asked, "it asks again")
+        sound(page, "failing", allowed=("Failed to load resource", "ERR_"))
+
+
+def changing():
+    """the limit is changed with the token, which is kept for the session only"""
+    stub = Stub([made_gate()])
+    with browser.Browser() as chrome:
+        page = opened(chrome, stub.url)
+        page.value("document.getElementById('limit').focus(); document.getElementById('limit').select()")
+        page.type("4")
+        page.key("Enter", 13)
+        page.value("document.getElementById('set').click()")
+        require(page.wait("/needs the token/.test(document.getElementById('said').textContent)"), "a token is needed")
+        equal(stub.posts, [], "nothing was asked")
+        for token, said in (("wrong", "The token is not right."),
+                            ("secret", "The limit is 4 now. 12 above it are given back first.")):
+            page.value("document.getElementById('token').focus(); document.getElementById('token').select()")
+            page.type(token)
+            page.value("document.getElementById('set').click()")
+            require(page.wait(f"document.getElementById('said').textContent === {json.dumps(said)}"),
+                    f"{text(page, '#said')}, not {said}")
+        equal(stub.posts, [("/gates/main/limit", "4", "Bearer wrong"), ("/gates/main/limit", "4", "Bearer secret")],
+              "what was asked")
+        require(page.wait("document.querySelectorAll('#slots i.debt').length === 12"), "debt is shown")
+        equal(page.value("[sessionStorage.getItem('token'), localStorage.length, document.cookie]"),
+              ["secret", 0, ""], "where the token is kept")
+        equal(page.value("document.getElementById('token').value"), "", "not in the field")
+        shot(page, "debt-1280")
+        stub.can_change = False
+        require(page.wait("document.getElementById('set').disabled"), "read-only")
+        sound(page, "changing", allowed=("401",))
+
+
+def real():
+    """a gate under load: figures move, the limit is changed there, and by no other site"""
+    upstream = Upstream(hold=0.01)
+    gate = Gate(to=f"127.0.0.1:{upstream.port}", limit=3, queue=25, tenant_by="source")
+    is_over = threading.Event()
+
+    def client(i):
+        while not is_over.is_set():
+            try:
+                with connect(gate.port) as c:
+                    c.sendall(b"x" * 200)
+                    if i % 9 == 0:
+                        time.sleep(0.01)
+                    else:
+                        receive_all(c, within=5)
+            except (OSError, AssertionError):
+                pass
+            time.sleep(0.02 * (i % 3))
+    threads = [threading.Thread(target=client, args=(i,), daemon=True) for i in range(40)]
+    for thread in threads:
+        thread.start()
+    with browser.Browser() as chrome:
+        url = f"http://127.0.0.1:{gate.admin_port}/"
+        for width, dark in ((1280, False), (1280, True), (360, False), (360, True)):
+            page = opened(chrome, url, width=width, dark=dark)
+            require(page.wait("state.seconds.length >= 3 && state.gates[0].queue.length > 0"), "it counts")
+            require(page.wait("document.getElementById('f-held').textContent === '3 of 3'"), "held")
+            shot(page, f"real-{'dark' if dark else 'light'}-{width}")
+            sound(page, f"real {width}")
+            page.close()
+        page = opened(chrome, url)
+        page.value("document.getElementById('limit').value = 9; document.getElementById('limit').dispatchEvent(new Event('input'));"
+                   f"document.getElementById('token').value = '{Gate.TOKEN}'; document.getElementById('set').click()")
+        require(page.wait("/^The limit is 9 now/.test(document.getElementById('said').textContent)"), text(page, "#said"))
+        equal(gate.status()["limit"], 9, "the gate's limit")
+        require(page.wait("document.getElementById('slots').children.length === 9"), "nine slots")
+        sound(page, "after the change")
+        # Another site, whose page knows even the token: nothing it can send changes anything, and
+        # it can read nothing.
+        other = Stub([])
+        page = chrome.open(other.url)
+        require(page.wait("document.readyState === 'complete'"), "another site")
+        page.call("Page.setBypassCSP", enabled=True)
+        page.call("Page.navigate", url=other.url)
+        require(page.wait("document.readyState === 'complete'"), "another site, without a policy")
+        tries = page.value("""Promise.all([
+            fetch('%(url)sgates/main/limit', {method: 'PUT', body: '1', headers: {Authorization: 'Bearer %(token)s'}}),
+            fetch('%(url)sstatus'),
+            fetch('%(url)sdrain', {method: 'POST', body: '1', mode: 'no-cors'}),
+            fetch('%(url)sreload', {method: 'POST', body: '1', headers: {Authorization: 'Bearer %(token)s'}}),
+          ].map(p => p.then(a => 'read ' + a.status, e => String(e))))""" % {"url": url, "token": Gate.TOKEN})
+        equal(tries, ["TypeError: Failed to fetch"] * 4, "what another site gets")
+        equal(gate.status()["limit"], 9, "the limit is as it was")
+        equal(gate.whole_status()["state"], "running", "it does not drain")
+    is_over.set()
+    for thread in threads:
+        thread.join(60)
+
+
+def source():
+    """the page is one file that needs no other"""
+    page = PAGE.read_text()
+    equal(re.findall(r'(?:src|href)="(?!data:)[^"]*"', page), [], "files of others")
+    require(not re.search(r"https?://(?!www\.w3\.org/2000/svg)", page), "no address elsewhere")
+    equal((page.count("<script>"), page.count("<style>")), (1, 1), "one script and one style")
+    require(not re.search(r'\sstyle="|\son\w+="|innerHTML|eval\(|document\.write', page), "nothing inline")
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    equal(len(ids), len(set(ids)), "each id once")
+
+
+if __name__ == "__main__":
+    os.environ.pop("http_proxy", None)
+    run_tests([gate_is_there, chromium], source, looks, words, edges, failing, changing, real)
