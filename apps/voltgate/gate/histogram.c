@@ -8,34 +8,10 @@
  * meanwhile. The count is the sum of the buckets, so it fits to them. */
 #include "gate/histogram.h"
 
-enum { FIRST_POWER = 10, STEPS = 8, STEP_BITS = 3 };
-
-static unsigned histogram_bucket(uint64_t ns) {
-  if (ns <= UINT64_C(1) << FIRST_POWER) return 0;
-  uint64_t below = ns - 1; /* so that an edge belongs to the bucket that it ends */
-  unsigned power = 63u - (unsigned)__builtin_clzll(below);
-  unsigned step = (unsigned)(below >> (power - STEP_BITS)) & (STEPS - 1);
-  unsigned bucket = (power - FIRST_POWER) * STEPS + step;
-  return bucket < HISTOGRAM_BUCKETS ? bucket : HISTOGRAM_BUCKETS - 1;
-}
-
 uint64_t histogram_edge_ns(unsigned bucket) {
-  unsigned power = FIRST_POWER + bucket / STEPS;
-  return (uint64_t)(STEPS + 1 + bucket % STEPS) << (power - STEP_BITS);
-}
-
-static void histogram_raise(atomic_uint_fast64_t *max_ns, uint64_t ns) {
-  uint64_t max = atomic_load_explicit(max_ns, memory_order_relaxed);
-  while (ns > max && !atomic_compare_exchange_weak_explicit(max_ns, &max, ns, memory_order_relaxed,
-                                                            memory_order_relaxed)) {
-  }
-}
-
-void histogram_add(struct histogram *h, uint64_t ns) {
-  atomic_fetch_add_explicit(&h->buckets[histogram_bucket(ns)], 1, memory_order_relaxed);
-  if (ns == 0) return;
-  atomic_fetch_add_explicit(&h->sum_ns, ns, memory_order_relaxed);
-  histogram_raise(&h->max_ns, ns);
+  unsigned power = HISTOGRAM_FIRST_POWER + bucket / HISTOGRAM_STEPS;
+  return (uint64_t)(HISTOGRAM_STEPS + 1 + bucket % HISTOGRAM_STEPS)
+         << (power - HISTOGRAM_STEP_BITS);
 }
 
 void histogram_read(const struct histogram *h, struct histogram_values *values) {
