@@ -328,7 +328,7 @@ struct admission_lower_x_release : gate_model {
   void thread(unsigned index) override {
     if (index == 0) {
       volt_sem_set_limit(&g.permits, 1);
-      turns_tell(&t[A].turns.note);
+      turns_report(&t[A].turns.note);
     }
     if (index == 1) release(0);
   }

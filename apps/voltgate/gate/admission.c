@@ -53,7 +53,7 @@ static bool admission_sheds(struct admission *a, uint64_t now_ns, uint64_t wait_
 int admission_try(struct admission *a, uint64_t now_ns) {
   uint32_t cost = admission_take(a->gate, a->client->tenant);
   if (cost == 0) return VOLT_EAGAIN;
-  (void)admission_sheds(a, now_ns, 0); /* it is told: there are admissions without a wait */
+  (void)admission_sheds(a, now_ns, 0); /* there are admissions without a wait */
   admission_begin(a, cost, now_ns, 0);
   return VOLT_OK;
 }

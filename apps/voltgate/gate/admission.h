@@ -22,7 +22,7 @@ struct admission {
 
 void admission_init(struct admission *a, struct gate *gate, struct client *client);
 
-/* Take the permit if it is free and nobody waits for it. Returns VOLT_OK, VOLT_EAGAIN. */
+/* Take the permit if it is free and no client waits for it. Returns VOLT_OK, VOLT_EAGAIN. */
 int admission_try(struct admission *a, uint64_t now_ns);
 
 /* Join the queue, if it has room (exact over all threads). Returns VOLT_OK: now poll the future

@@ -27,7 +27,7 @@ bool breaker_failed(struct breaker *b, unsigned allowed, uint64_t now_ns, const 
   bool opens = allowed != 0 && failures >= allowed && !breaker_is_open(b);
   if (opens) {
     b->since_ns = now_ns;
-    /* breaker:O1 -> breaker_is_open(): who finds it open finds its reason */
+    /* breaker:O1 -> breaker_is_open(): a thread that finds it open finds its reason */
     atomic_store_explicit(&b->is_open, true, memory_order_release);
   }
   pthread_mutex_unlock(&b->lock);

@@ -21,7 +21,7 @@ void breaker_init(struct breaker *b);
 void breaker_destroy(struct breaker *b);
 
 /* A connection could not be made. allowed: failures in a row that open it; 0: it never opens.
- * Returns whether it has opened just now: then the caller starts to probe and tells all who wait. */
+ * Returns whether it has opened just now: then the caller starts to probe, and wakes those that wait. */
 bool breaker_failed(struct breaker *b, unsigned allowed, uint64_t now_ns, const char *reason);
 
 /* A connection was made. Returns whether it has closed just now. */

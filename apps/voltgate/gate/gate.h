@@ -30,7 +30,8 @@ struct gate {
   atomic_uint_fast64_t tickets;
   atomic_uint servers; /* connections to the server */
   atomic_bool is_draining;
-  volt_watch news; /* no value, only versions: a new one when those who wait have to look: breaker,
+  volt_watch
+      news; /* no value, only versions: a new one when clients that wait have to look: breaker,
                     * drain, settings */
   struct clients clients;
   struct breaker breaker;
@@ -64,17 +65,17 @@ bool gate_set(struct gate *g, const struct gate_settings *settings);
 void gate_set_limit(struct gate *g, uint32_t limit);
 void gate_set_queue(struct gate *g, uint32_t bound);
 
-/* Permits that are held: what the limit says, and the debt, without what is free. A snapshot. */
+/* Permits that are held: what the limit says, and the excess, without what is free. A snapshot. */
 uint32_t gate_held(const struct gate *g);
 
-/* Those who wait have to look: something has changed. */
+/* Wake the clients that wait, because something has changed that they have to look at. */
 void gate_tell(struct gate *g);
 
 /* A client was refused, or ended. tenant: its own, or NULL. */
 void gate_refused(struct gate *g, struct tenant *tenant, enum gate_reason reason);
 
 /* The server could not be reached, or was. Opens and closes the breaker; starts the task that
- * probes; tells; logs. */
+ * probes; calls gate_tell(); logs. */
 void gate_connect_failed(struct gate *g, const char *reason);
 void gate_connected(struct gate *g);
 

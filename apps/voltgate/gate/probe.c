@@ -68,7 +68,7 @@ static void gate_probe(struct gate *g) {
   if (result == VOLT_OK) return;
   if (probe) volt_task_detach(&probe->task);
   atomic_store_explicit(&g->is_probing, false, memory_order_relaxed);
-  breaker_succeeded(&g->breaker); /* nobody would close it; the next client finds out again */
+  breaker_succeeded(&g->breaker); /* no probe would close it; the next client finds out again */
 }
 
 void gate_connect_failed(struct gate *g, const char *reason) {

@@ -3,7 +3,7 @@
  * Time is cut into intervals. The first decision after the end of one closes it, and says what holds
  * during the next: overload, if there were admissions and even the one that had waited least had
  * waited longer than the target. An interval that ended more than an interval ago says nothing:
- * nobody has come since. Admissions without a wait count, too: they end an overload.
+ * no client has come since. Admissions without a wait count, too: they end an overload.
  *
  * The numbers are read one by one. What a race of two decisions at the edge of an interval can do is
  * to count one of them in the wrong interval. */

@@ -1,5 +1,5 @@
-/* shed.h: controlled delay. While even the shortest wait of an interval was above the target, who
- * has waited twice the target is refused. */
+/* shed.h: controlled delay. While even the shortest wait of an interval was above the target, a client
+ * that has waited twice the target is refused. */
 #ifndef VOLTGATE_GATE_SHED_H
 #define VOLTGATE_GATE_SHED_H
 

@@ -1,5 +1,5 @@
 /* statistics.c: what a gate counts. A thread adds to its part, with atomic operations, because a
- * part may have several threads; who reads adds the parts up. */
+ * part may have several threads; a reader adds the parts up. */
 #include "gate/statistics.h"
 
 struct statistics_part *statistics_mine(struct statistics *s) {

@@ -130,7 +130,7 @@ static void tenants_insert(struct tenants *t, struct tenant *one, const char *na
   one->next = b->first;
   b->first = one;
   pthread_mutex_unlock(&b->lock);
-  turns_member_set(&one->turns, tenant_limit_of(s), s->weight, s->cost); /* tells, too */
+  turns_member_set(&one->turns, tenant_limit_of(s), s->weight, s->cost); /* reports it, too */
 }
 
 /* Take it out of its bucket if it has no client. */
@@ -266,7 +266,7 @@ bool tenants_set_limit(struct tenants *t, const char *whole_name, uint32_t limit
   struct tenant *one = bucket_find(tenants_bucket(t, name), name);
   if (one) {
     volt_sem_set_limit(&one->turns.permits, limit == 0 ? VOLT_SEM_MAX : limit);
-    turns_tell(&one->turns.note);
+    turns_report(&one->turns.note);
     if (!one->is_kept) t->made -= 1;
     one->is_kept = true; /* until new settings are read */
   }
@@ -284,7 +284,7 @@ uint64_t tenant_admitted(const struct tenant *tenant) {
 
 void tenants_tell(struct tenants *t) {
   pthread_mutex_lock(&t->make);
-  for (size_t i = 0; i < t->count; i++) turns_tell(&t->all[i]->turns.note);
+  for (size_t i = 0; i < t->count; i++) turns_report(&t->all[i]->turns.note);
   pthread_mutex_unlock(&t->make);
 }
 

@@ -1,4 +1,4 @@
-/* tenant.h: clients that share a limit, a weight and a turn. */
+/* tenant.h: clients that share a limit, a weight and a FIFO. */
 #ifndef VOLTGATE_GATE_TENANT_H
 #define VOLTGATE_GATE_TENANT_H
 

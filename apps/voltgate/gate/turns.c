@@ -1,62 +1,64 @@
 /* turns.c: which tenant is next.
  *
- * A tenant's clients queue in a FIFO of its own, that of the semaphore `grants`. It has no permits
+ * A tenant's clients queue in a FIFO of their own, that of the semaphore `grants`. It has no permits
  * but those that are dealt: one for the oldest client, after the client's cost was taken from the
  * tenant's limit and from the gate's. So a client waits in one FIFO only, as one leaf, and leaves it
- * as any future is left; and what comes before its grant is done by whoever lets it happen: the
- * thread that releases a permit goes on until nobody can be granted any more. No task has to run
- * before the next client gets its permit.
+ * as any future is left. All that comes before its grant is done by the thread that lets it happen:
+ * a thread that releases a permit goes on until no client can be granted any more. No task has to
+ * run before the next client gets its permit.
  *
- * The round has the tenants that could use a permit of the gate: they have a client without a grant,
- * and its cost of their own limit in hand. The first is dealt its turns (as many as its weight) one
- * by one, each for its cost of the gate's permits, then goes to the end. A tenant that leaves the
- * round comes back at its end. For what is not there a waiter waits in the FIFO of the semaphore:
- * the tenant's at its limit, the gate's at the gate's permits, where it is the only one (but for
- * clients from before the gate had tenants). So nobody polls, and nothing free is overlooked.
+ * The round has the tenants that could use a permit of the gate: each has a client without a grant,
+ * and the cost of it in hand, from its own limit. The first is dealt as many grants as its weight,
+ * one by one, each for its cost of the gate's permits, then goes to the end. A tenant that leaves
+ * the round comes back at its end. For what is not there a waiter waits in the FIFO of the
+ * semaphore: the tenant's at its limit, the gate's at the gate's permits, where it is the only one
+ * (but for clients from before the gate had tenants). So no thread polls, and nothing free is
+ * overlooked.
  *
- * Who deals: whoever has something to tell pushes a note, once for each cause. If nobody deals, it
- * deals itself until there is no note; else the thread that deals reads it before it ends. It may be
- * the teller itself, further up its stack: a release within a deal only leaves a note. So the stack
- * does not grow with the number of clients. No thread waits for another.
+ * The dealer: a thread that reports a change pushes a note, once for each cause. If no thread deals,
+ * it becomes the dealer until there is no note; else the dealer reads the note before it ends. That
+ * may be the same thread, further up its stack: a release within a deal only leaves a note. So the
+ * stack does not grow with the number of clients. No thread waits for another.
  *
- *   notes     NULL -> note (a teller; it deals) -> &dealing -> notes on top of &dealing -> &dealing
+ *   notes     NULL -> note (its thread deals) -> &dealing -> notes on top of &dealing -> &dealing
  *             -> NULL, or &waiting if the round is not empty
  *
  * Invariants
  *   I1  A grant that is given, and not picked up, stands for `cost` permits of the gate and of the
- *       tenant, which nobody else has. The cost does not change while there is one. So both limits
- *       hold at every moment, and whoever has the grant knows what it is worth.
+ *       tenant, which no client has. The cost does not change while there is such a grant. So both
+ *       limits hold at every moment, and a client that has the grant knows what it is worth.
  *   I2  One thread deals at a time. What is TURNS_DEALT is its own.
  *   I3  After the deal no more grants are given than clients are queued. A client that leaves
  *       without its grant has put it back into `grants` before: it is granted to the next, or is
  *       there to be taken back.
- *   I4  When nobody deals: a tenant with a client without a grant has its waiter queued at its
- *       permits, or is in the round; and if the round is not empty, the gate's waiter is queued for
- *       what the first one costs, or has been granted and its wake is on its way. So no client waits
- *       while there is what it needs and it is its turn.
+ *   I4  While no thread deals: a tenant that has a client without a grant has its waiter queued at
+ *       its permits, or is in the round, or awaits a pickup (I1). If the round is not empty, the
+ *       gate's waiter is queued for what the first one costs, or was granted and its wake is on its
+ *       way. So no client that is next waits while there is what it needs.
  *   I5  FIFO within a tenant, of any weight and cost: a client is admitted by a grant, in the FIFO's
  *       order, or by turns_take(), and that fails while a client is queued that has no grant. One
- *       that has joined before this call (in the sense of happens-before) is seen by it: the word
- *       `demand` it reads is that of the join or a later one.
- *   I6  Turns: turns_take() fails while a tenant is in the round, and while anybody deals. A client
- *       that has joined before the call, and could use a permit of the gate, has told so before.
+ *       that has joined before this call (it happens before) is seen by it: the word `demand` that
+ *       it reads is that of the join or a later one.
+ *   I6  Round robin: turns_take() fails while a tenant is in the round, and while a thread deals. A
+ *       client that has joined before the call, and could use a permit of the gate, has reported
+ *       that before.
  *
  * Races
- *   R1  Interleaving: a teller finds is_told set, and does not push; the dealer has read the note
- *       already, and has not seen what the teller did. Prevented by: the dealer clears is_told
- *       before it looks, by an RMW: one of the two RMWs comes second, and sees what the other's
- *       thread did (N1, N2).
+ *   R1  Interleaving: a thread finds is_noted set, and does not push; the dealer has read the note
+ *       already, and has not seen what that thread did. Prevented by: the dealer clears is_noted
+ *       before it looks, by an RMW: one of the two RMWs comes second, and its thread sees what the
+ *       other did (N1, N2).
  *   R2  Interleaving: a client hangs up; at the same time it is dealt a grant, which finds no client.
- *       Prevented by: it stays in `grants` until a client comes, or the dealer finds more given than
- *       queued; who leaves without a grant tells.
+ *       Prevented by: the grant stays in `grants` until a client comes, or the dealer finds more
+ *       given than queued; a client that leaves without a grant reports that.
  *   R3  Interleaving: the cost changes between the deal and the pickup; the client gives back more
  *       than was taken. Prevented by: I1. The dealer asks by an RMW whether a grant is given, after
  *       it has set awaits_pickup. If one is, the RMW of its pickup comes later, and sees that (D1,
  *       D2).
- *   R4  Interleaving: one permit is released; the waiter is granted, and the releaser has not called
- *       its wake. Another is released; nobody is queued, so it is free; a client that has just come
- *       takes it, and overtakes those that are queued. Prevented by: notes is not NULL, and a client
- *       without a grant is seen in `demand`, until a deal says otherwise.
+ *   R4  Interleaving: one permit is released; the waiter is granted, and the releasing thread has
+ *       not called its wake. Another is released; no waiter is queued, so it is free; a client that
+ *       has just come takes it, and overtakes those that are queued. Prevented by: notes is not
+ *       NULL, and a client without a grant is seen in `demand`, until a deal says otherwise.
  *   R5  Interleaving: a waiter is granted; the dealer sees that for another reason, and queues it
  *       again; then the wake of the first grant comes. It is one note more, for which there is
  *       nothing to do. It needs the memory of the note: that of a tenant is kept until the gate ends
@@ -87,7 +89,7 @@ void turns_member_set(struct turns_member *m, uint32_t limit, uint32_t weight, u
   volt_sem_set_limit(&m->permits, limit);
   atomic_store_explicit(&m->weight, weight, memory_order_relaxed);
   atomic_store_explicit(&m->cost_set, cost, memory_order_relaxed);
-  turns_tell(&m->note);
+  turns_report(&m->note);
 }
 
 /* ---- the round ---- */
@@ -99,7 +101,7 @@ static void turns_leave_round(struct turns *t, struct turns_member *m) {
   m->is_in_round = false;
 }
 
-/* Who has turns left is first; who has none gets new ones, and is last. */
+/* A tenant with credit left is first; one without gets new credit, and is last. */
 static void turns_enter_round(struct turns *t, struct turns_member *m) {
   if (m->is_in_round) return;
   m->is_in_round = true;
@@ -125,13 +127,13 @@ static uint32_t turns_given(uint64_t demand) {
 }
 
 static uint64_t turns_demand(struct turns_member *m) {
-  /* turns:D1 <- turns:D2: an RMW, so that it is before or behind each pickup (R3); what is given
-   * back by who leaves is in `grants` */
+  /* turns:D1 <- turns:D2: an RMW, so that it is before or behind each pickup (R3); what a client
+   * that leaves has given back is in `grants` */
   return atomic_fetch_add_explicit(&m->demand, 0, memory_order_acq_rel);
 }
 
 static void turns_wake(void *note) {
-  turns_tell((struct turns_note *)note);
+  turns_report((struct turns_note *)note);
 }
 
 /* It waits for no permit of its own, and has none in hand. */
@@ -243,7 +245,7 @@ static void turns_deal(struct turns *t) {
     m->in_hand = 0;
     m->credit -= 1;
     turns_leave_round(t, m);
-    /* relaxed: whoever has the grant comes after it */
+    /* relaxed: the client that gets the grant comes after it */
     atomic_fetch_add_explicit(&m->demand, TURNS_GIVEN, memory_order_relaxed);
     volt_sem_release(&m->grants, 1);
     turns_look(t, m);
@@ -261,8 +263,8 @@ static void turns_read(struct turns *t, struct turns_note *notes) {
   while (oldest != NULL) {
     struct turns_note *note = oldest;
     oldest = note->next;
-    /* turns:N2 <-> turns:N1: what was told before is seen from here on; next is the teller's again */
-    atomic_exchange_explicit(&note->is_told, false, memory_order_acq_rel);
+    /* turns:N2 <-> turns:N1: what was done before is seen from here on; next is the pusher's again */
+    atomic_exchange_explicit(&note->is_noted, false, memory_order_acq_rel);
     if (note->member) turns_look(t, note->member);
   }
 }
@@ -281,10 +283,10 @@ static void turns_run(struct turns *t) {
                                                     memory_order_release, memory_order_relaxed));
 }
 
-void turns_tell(struct turns_note *note) {
+void turns_report(struct turns_note *note) {
   struct turns *t = note->turns;
-  /* turns:N1 <-> turns:N2: whoever has told before has pushed it, for this one, too */
-  if (atomic_exchange_explicit(&note->is_told, true, memory_order_acq_rel)) return;
+  /* turns:N1 <-> turns:N2: if it is set, the thread that has set it pushes for this one, too */
+  if (atomic_exchange_explicit(&note->is_noted, true, memory_order_acq_rel)) return;
   struct turns_note *notes = atomic_load_explicit(&t->notes, memory_order_relaxed);
   do {
     note->next = notes;
@@ -299,7 +301,7 @@ void turns_tell(struct turns_note *note) {
 void turns_join(struct turns_member *m) {
   /* relaxed: the note says the rest */
   atomic_fetch_add_explicit(&m->demand, TURNS_QUEUED, memory_order_relaxed);
-  turns_tell(&m->note);
+  turns_report(&m->note);
 }
 
 uint32_t turns_leave(struct turns_member *m, bool is_granted) {
@@ -309,7 +311,7 @@ uint32_t turns_leave(struct turns_member *m, bool is_granted) {
   /* turns:D2 <-> turns:D1: the cost has been read; awaits_pickup was set */
   atomic_fetch_sub_explicit(&m->demand, less, memory_order_acq_rel);
   if (!is_granted || atomic_load_explicit(&m->awaits_pickup, memory_order_relaxed)) {
-    turns_tell(&m->note);
+    turns_report(&m->note);
   }
   return cost;
 }

@@ -19,8 +19,8 @@ struct turns_member;
 struct turns_note {
   struct turns *turns;
   struct turns_member *member;           /* NULL: the gate's own */
-  TURNS_DEALT(struct turns_note *) next; /* among the notes; before that the teller's */
-  atomic_bool is_told;
+  TURNS_DEALT(struct turns_note *) next; /* among the notes; before that the pusher's */
+  atomic_bool is_noted;
 };
 
 /* Two numbers in one word. */
@@ -78,7 +78,7 @@ void turns_join(struct turns_member *m);
 /* It leaves, with a grant or without. Returns the permits that come with the grant, or 0. */
 uint32_t turns_leave(struct turns_member *m, bool is_granted);
 
-/* Take the permits without queueing, if they are free and it is nobody else's turn. Returns how many
+/* Take the permits without queueing, if they are free and no other client is next. Returns how many
  * they are, or 0. */
 uint32_t turns_take(struct turns_member *m);
 
@@ -88,6 +88,6 @@ void turns_give_back(struct turns_member *m, uint32_t permits);
 /* ---- */
 
 /* A limit has changed. Any thread. It may deal turns, to clients of any tenant, before it returns. */
-void turns_tell(struct turns_note *note);
+void turns_report(struct turns_note *note);
 
 #endif
