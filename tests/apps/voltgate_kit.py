@@ -387,7 +387,7 @@ class Postgres:
             text = f.read()
             f.seek(0)
             f.write(hba + "\n" + text)
-        self.settings = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off",
+        self.settings = {"fsync": "off", "full_page_writes": "off",
                          "shared_buffers": "16MB", "max_connections": 100, "autovacuum": "off",
                          "jit": "off", "log_min_messages": "fatal", "max_wal_size": "256MB",
                          **(settings or {})}
