@@ -135,9 +135,16 @@ def test_served_half_close():
     wait_until(lambda: not upstream.count() or holding.finished, "the server sees the end")
     s.close()
     gate.settle()
-    # And the other way: the server ends first, what the client has sent still reaches it.
+    # The other way: who has been told that nothing more comes holds no permit, even if it stays.
+    s, holding = hold_permit(gate, upstream)
+    upstream.release_one(holding)
+    wait_until(lambda: gate.status()["held"] == 0, "the permit of a server that has ended", within=10)
+    equal(receive_all(s), (b"occupant", "end"), "answer")
+    s.close()
+    gate.settle()
+    # Unless it is to be kept: what the client sends still reaches it.
     listener = socket.create_server(("127.0.0.1", 0))
-    gate = Gate(f"127.0.0.1:{listener.getsockname()[1]}", limit=1)
+    gate = Gate(f"127.0.0.1:{listener.getsockname()[1]}", limit=1, half_close="keep")
     s = connect(gate.address)
     s.sendall(b"a")
     server, _ = listener.accept()
