@@ -24,16 +24,21 @@ void listener_set_close(struct listener_set *set) {
   *set = (struct listener_set){0};
 }
 
+/* Whether a listener is the one of that address: as it was configured, or as it is. */
+static bool site_listens(const struct listener *l, const char *text) {
+  return strcmp(l->text, text) == 0 || strcmp(l->address, text) == 0;
+}
+
 static bool site_has(const struct site *s, const char *text) {
   for (size_t i = 0; s && i < s->listener_count; i++) {
-    if (strcmp(s->listeners[i]->text, text) == 0) return true;
+    if (site_listens(s->listeners[i], text)) return true;
   }
   return false;
 }
 
-static bool site_is_named(const struct gate_settings *settings, const char *text) {
+static bool site_is_named(const struct gate_settings *settings, const struct listener *l) {
   for (size_t i = 0; i < settings->listen_count; i++) {
-    if (strcmp(settings->listen[i], text) == 0) return true;
+    if (site_listens(l, settings->listen[i])) return true;
   }
   return false;
 }
@@ -146,14 +151,14 @@ int site_rebind(struct site *s, const struct gate_settings *settings, struct lis
   size_t count = 0;
   for (size_t i = 0; i < before_count; i++) {
     struct listener *l = s->listeners[i];
-    if (site_is_named(settings, l->text)) listeners[count++] = l;
+    if (site_is_named(settings, l)) listeners[count++] = l;
   }
   for (size_t i = 0; i < opened->count; i++) listeners[count++] = opened->all[i];
   opened->count = 0;
   listener_set_close(opened);
   struct listener **before = site_swap(s, listeners, count);
   for (size_t i = 0; i < before_count; i++) {
-    if (!site_is_named(settings, before[i]->text)) site_close_listener(before[i]);
+    if (!site_is_named(settings, before[i])) site_close_listener(before[i]);
   }
   free(before);
   return site_accept(s);

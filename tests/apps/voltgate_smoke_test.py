@@ -269,6 +269,12 @@ def check_reload(server, directory):
     gate.says("nothing was changed")
     gate.connect("shop").ask(b"there")
 
+    here = gate.addresses()[0]  # the port that it got: written out, it is the same listener
+    write("[gate main]\nlisten = %s\nlimit = 3\n" % here, to, "[gate shop]\nlisten = 127.0.0.1:0\n", to)
+    gate.signal(signal.SIGHUP)
+    gate.says("reload:", times=3)
+    gate.connect().ask(b"where it was")
+
     write("[gate main]\nlisten = 127.0.0.1:0, [::1]:0\nlimit = 5\n", to)
     gate.signal(signal.SIGHUP)
     until("it listens at another address", lambda: len(gate.addresses()) == 2)
