@@ -198,8 +198,8 @@ class Gate(Process):
 
     def __init__(self, to=None, ini=None, admin=True, arguments=(), descriptors=None, fds=(),
                  env=None, listen="127.0.0.1:0", gates=1, before=None, wait=True, workers=2,
-                 user=None, **options):
-        command = [program(), "run", *arguments]
+                 user=None, wrap=(), **options):
+        command = [*wrap, program(), "run", *arguments]
         self.directory = scratch()
         if user and os.getuid() == 0:
             os.chown(self.directory, pwd.getpwnam(user).pw_uid, -1)
