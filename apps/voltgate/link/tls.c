@@ -3,7 +3,7 @@
  * Invariant
  *   I1  A write of OpenSSL never fails for want of room: so no call has to be repeated with the same
  *       bytes, and WANT_WRITE does not occur.
- *   I2  is_drained: the socket was found empty since the caller last said that it is ready. Then no
+ *   I2  is_drained: the socket was found empty since it was last ready. Then no
  *       system call is made to receive, OpenSSL finds nothing, and gives its buffer back. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* vasprintf */
@@ -23,7 +23,7 @@
 
 /* Of TLS 1.2 and 1.3: what one record holds at most, and how many records more than that are
  * gathered for one call. */
-enum { RECORD_MAX = 16384, GATHER_ROOM = 65536 + 4096 };
+enum { RECORD_MAX = 16384, GATHER_ROOM = 32768 + 4096 };
 
 struct tls_context {
   SSL_CTX *ssl;
@@ -245,7 +245,7 @@ struct tls_context *tls_context_new(const char *cert, const char *key, int minim
 }
 
 struct tls_context *tls_context_hold(struct tls_context *c) {
-  /* relaxed: who takes another one has one already */
+  /* relaxed: the caller holds it already */
   if (c) atomic_fetch_add_explicit(&c->holders, 1, memory_order_relaxed);
   return c;
 }
@@ -311,7 +311,7 @@ static int tls_failed(struct tls *t, int result) {
   return t->error;
 }
 
-/* The caller has been told that the socket is ready, or has not found it empty. */
+/* The socket is ready, or it was not found empty. */
 static void tls_begin_read(struct tls *t) {
   if (t->link->is_drained) t->is_drained = false;
   t->link->is_drained = false;

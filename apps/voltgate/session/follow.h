@@ -8,7 +8,7 @@
 
 /* Where the client stands. */
 enum follow_stand {
-  FOLLOW_IDLE,  /* nobody waits for anybody: the session may end, if it holds no permit */
+  FOLLOW_IDLE,  /* neither side waits: the session may end, if it holds no permit */
   FOLLOW_ASKED, /* the client waits for the server */
   FOLLOW_BUSY   /* neither: as within a transaction, when it is the client's turn */
 };
@@ -45,7 +45,7 @@ bool follow_is_over(struct follow *f, enum follow_stand stand);
 /* Until something happens, or deadline_ns. */
 volt_future *follow_wait(struct follow *f, uint64_t deadline_ns);
 
-/* Something has happened: tell the pump, and look at the queue. */
+/* Something has happened: pass it on to the pump, and look at the queue. */
 enum follow_look {
   FOLLOW_GOES_ON,
   FOLLOW_GRANTED, /* the permit has come: pump_resume() the client */

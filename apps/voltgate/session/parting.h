@@ -26,8 +26,9 @@ enum parting_how {
 };
 
 /* End the server's side of a session that holds a permit, and wait until the server has closed: only
- * then does it work no more, and the permit is free. It is told to close by the end of our side, so
- * it rolls back. Polls as VOLT_OK; VOLT_ETIMEDOUT: it has not closed within PARTING_NS after that; VOLT_ECANCELED. */
+ * then it works no more, and the permit is free. It closes, and rolls back, because our side ends.
+ * Polls as VOLT_OK; VOLT_ETIMEDOUT: it has not closed within PARTING_NS although it was cancelled;
+ * VOLT_ECANCELED. */
 #define PARTING_NS UINT64_C(10000000000)
 volt_future *parting_future(struct parting *p, struct session *s, const struct pg *pg,
                             enum parting_how how);

@@ -15,7 +15,7 @@
  *   P2  While the client's direction is stopped, up_stop says why: the permit has not come (then the
  *       session is queued), or the server has to speak first.
  *   P3  Words of ours are put between the server's messages only: pg_is_between(). If the server has
- *       sent a part of one, the client is told nothing. */
+ *       sent a part of one, we say nothing. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* POLLRDHUP */
 #endif
@@ -109,7 +109,7 @@ static void postgres_copy_name(char *to, struct pg_text name) {
   to[size] = 0;
 }
 
-/* Who the client is, for its tenant and the access log. */
+/* The names of the user and the database, for the tenant and the access log. */
 static bool postgres_take_names(struct postgres *self) {
   struct session *s = postgres_session(self);
   const struct pg_startup *startup = &self->login->startup;
@@ -161,7 +161,7 @@ static bool postgres_begin_cancel(struct postgres *self) {
 
 /* ---- words ---- */
 
-/* Tell the client, if there is a place for words. From now on nothing else is said to it. */
+/* Say it to the client, if there is a place for words. From now on nothing else is said to it. */
 static void postgres_say(struct postgres *self, const struct pg_error *error) {
   struct session *s = postgres_session(self);
   char words[REFUSAL_MAX];

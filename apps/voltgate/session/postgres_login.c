@@ -1,8 +1,8 @@
 /* postgres_login.c: what a PostgreSQL client sends before authentication.
  *
  * The packets are gathered in memory that grows as they come, to PG_STARTUP_MAX at most. What
- * follows an answer ('N', 'S') must come after it: bytes behind a request for encryption were sent
- * by somebody in between, who wants them to be taken for encrypted ones. */
+ * follows an answer ('N', 'S') must come after it: bytes behind a request for encryption come from
+ * an attacker in between, and would be taken for encrypted ones. */
 #include "session/postgres_login.h"
 
 #include <stdio.h>

@@ -3,10 +3,10 @@
  * Invariant
  *   I1  A side whose bytes are held, or whose peer has bytes kept, is not read. So at most one chunk
  *       is held or kept for each direction.
- *   I2  may_read is false only if the socket was found empty and no readiness was told since. So who
- *       waits for POLLIN with may_read false waits for an edge that is still to come, and who has
- *       may_read true reads before it waits, unless I1 forbids it; then it reads when I1 allows it
- *       again, without waiting for POLLIN.
+ *   I2  may_read is false only if the socket was found empty, and was not ready since. So a session
+ *       that waits for POLLIN while it is false waits for an edge that is still to come. While it is
+ *       true, the side is read before the session waits, unless I1 forbids it; then it is read when
+ *       I1 allows it again, without waiting for POLLIN.
  *
  * If bytes cannot be sent to a side any more, that side may have said why: it is read to its end
  * first. That end is there already, because only a reset makes a send fail. */
@@ -212,7 +212,7 @@ static bool pump_is_over(const struct pump *p, enum pump_side from) {
          !p->is_stopped[from] && !link_is_full(p->links[pump_peer(from)]);
 }
 
-/* Returns whether the end of that side is to be told now. */
+/* Returns whether the end of that side is to be reported now. */
 static bool pump_tell_end(struct pump *p, enum pump_side from) {
   enum pump_side to = pump_peer(from);
   if (p->is_told[from] || !pump_is_over(p, from)) return false;

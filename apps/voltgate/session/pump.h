@@ -25,7 +25,7 @@
 #include "link/link.h"
 
 /* What is received at once, at most. */
-enum { PUMP_CHUNK = 65536 };
+enum { PUMP_CHUNK = 32768 };
 
 enum pump_side { PUMP_CLIENT, PUMP_SERVER, PUMP_SIDES };
 

@@ -177,7 +177,7 @@ static void redis_connected(struct redis_session *self) {
   atomic_store_explicit(&s->entry.state, CLIENT_IDLE, memory_order_relaxed);
 }
 
-/* Tell the client why it ends, before the server is waited for: between replies only. */
+/* Say to the client why it ends, before the server is waited for: between replies only. */
 static void redis_say_ending(struct redis_session *self) {
   struct session *s = redis_session_of(self);
   char words[REFUSAL_MAX];
