@@ -103,10 +103,15 @@ bool follow_has_left(struct follow *f) {
   return true;
 }
 
-enum follow_look follow_look(struct follow *f) {
-  struct session *s = f->session;
+void follow_ready(struct follow *f) {
+  const struct session *s = f->session;
   if (session_fired(s, SESSION_CLIENT)) pump_ready(&f->pump, PUMP_CLIENT, s->wait.client_ready);
   if (session_fired(s, SESSION_SERVER)) pump_ready(&f->pump, PUMP_SERVER, s->wait.server_ready);
+}
+
+enum follow_look follow_look(struct follow *f) {
+  struct session *s = f->session;
+  follow_ready(f);
   if (!s->is_queued) return FOLLOW_GOES_ON;
   if (follow_has_left(f)) return FOLLOW_ENDS;
   int result = session_queued(s);

@@ -45,6 +45,9 @@ bool follow_is_over(struct follow *f, enum follow_stand stand);
 /* Until something happens, or deadline_ns. */
 volt_future *follow_wait(struct follow *f, uint64_t deadline_ns);
 
+/* Something has happened: pass it on to the pump, and nothing else. */
+void follow_ready(struct follow *f);
+
 /* Something has happened: pass it on to the pump, and look at the queue. */
 enum follow_look {
   FOLLOW_GOES_ON,

@@ -15,7 +15,8 @@
  *   P2  While the client's direction is stopped, up_stop says why: the permit has not come (then the
  *       session is queued), or the server has to speak first.
  *   P3  Words of ours are put between the server's messages only: pg_is_between(). If the server has
- *       sent a part of one, we say nothing. */
+ *       sent a part of one, its rest is awaited first (is_ending), a second at most; if it does not
+ *       come, we say nothing. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* POLLRDHUP */
 #endif
@@ -35,6 +36,7 @@
 
 enum { POSTGRES_NAMES = 2 * (PG_NAME_MAX + 1) };
 #define POSTGRES_GOODBYE_NS UINT64_C(5000000000)
+#define POSTGRES_ENDING_NS UINT64_C(1000000000)
 
 struct postgres {
   struct session_body body; /* first */
@@ -54,6 +56,7 @@ struct postgres {
   enum postgres_wish wish;
   uint8_t stage; /* what the union has */
   bool has_begun;
+  bool is_ending;       /* nothing goes on but the rest of the server's message */
   bool has_ended_well;  /* the client has said that nothing follows: the server ends */
   bool is_server_first; /* of an opaque session: it has ended before the client */
   char why[PG_WHY_MAX];
@@ -207,6 +210,7 @@ static bool postgres_admit(struct postgres *self) {
 static enum pump_verdict postgres_up(void *arg, const char *bytes, size_t size, size_t *passed) {
   struct postgres *self = (struct postgres *)arg;
   *passed = 0;
+  if (self->is_ending) return PUMP_STOPS;
   for (;;) {
     size_t n;
     self->up_stop = pg_from_client(&self->pg, bytes + *passed, size - *passed, &n);
@@ -218,13 +222,15 @@ static enum pump_verdict postgres_up(void *arg, const char *bytes, size_t size, 
 
 static enum pump_verdict postgres_down(void *arg, const char *bytes, size_t size, size_t *passed) {
   struct postgres *self = (struct postgres *)arg;
+  bool is_last = self->is_ending && self->pg.server_left <= size;
+  if (is_last) size = self->pg.server_left;
   self->down_stop = pg_from_server(&self->pg, bytes, size, passed);
   if (pg_may_release(&self->pg)) {
     session_release(postgres_session(self));
     pg_released(&self->pg);
   }
   if (self->up_stop == PG_WAITS) pump_resume(&self->follow.pump, PUMP_CLIENT);
-  return self->down_stop == PG_GOES_ON ? PUMP_GOES_ON : PUMP_STOPS;
+  return self->down_stop == PG_GOES_ON && !is_last ? PUMP_GOES_ON : PUMP_STOPS;
 }
 
 static const struct pump_hooks postgres_hooks = {postgres_up, postgres_down};
@@ -432,6 +438,28 @@ static bool postgres_begin_pump(struct postgres *self) {
   return result == VOLT_OK;
 }
 
+/* Whether there are words for the client, but the server is in the middle of a message. */
+static bool postgres_is_inside(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  bool has_words = s->ending == SESSION_REFUSED || s->ending == SESSION_DRAINED;
+  if (!has_words || self->wish != POSTGRES_WISH_SESSION || pg_is_between(&self->pg)) return false;
+  if (!self->is_ending) self->goodbye_ns = session_now_ns(s) + POSTGRES_ENDING_NS;
+  self->is_ending = true;
+  return session_now_ns(s) < self->goodbye_ns;
+}
+
+/* Pass on the rest of the message, as far as it has come. Returns true: there may be more. */
+static bool postgres_finish_message(struct postgres *self) {
+  if (!postgres_is_inside(self)) return false;
+  enum pump_result step = follow_round(&self->follow);
+  bool is_cut = step == PUMP_FAILED || step == PUMP_SERVER_ENDED || step == PUMP_ENDED;
+  return !is_cut && postgres_is_inside(self);
+}
+
+static volt_future *postgres_wait_for_rest(struct postgres *self) {
+  return follow_wait(&self->follow, self->goodbye_ns);
+}
+
 /* Whether the server works for the session still, or may. */
 static bool postgres_must_part(const struct postgres *self) {
   const struct session *s = postgres_session(self);
@@ -497,6 +525,12 @@ static int postgres_run(volt_async *a, volt_ctx *ctx) {
     if (self->follow.step != PUMP_WAIT) continue;
     VOLT_AWAIT(self, postgres_wait(self));
     if (postgres_look(self)) break;
+  }
+  while (postgres_finish_message(self)) {
+    if (self->follow.step == PUMP_AGAIN) VOLT_YIELD(self);
+    if (self->follow.step != PUMP_WAIT) continue;
+    VOLT_AWAIT(self, postgres_wait_for_rest(self));
+    follow_ready(&self->follow);
   }
   postgres_say_ending(self);
   if (postgres_must_part(self) && postgres_begin_parting(self)) {

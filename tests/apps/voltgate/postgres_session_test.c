@@ -554,6 +554,45 @@ static void test_no_words_inside_of_a_message(void **state) {
   stage_end(&s);
 }
 
+/* The deadline of the queue passes while the server is in the middle of a notice. */
+static void test_words_wait_for_the_rest_of_a_message(void **state) {
+  (void)state;
+  for (int comes = 0; comes < 2; comes++) {
+    struct stage s;
+    struct peer client[2], server[2];
+    static const char notify[] = "A\0\0\0\x0c\0\0\0\1ch\0\0";
+    begin(&s, 1);
+    stage_open(&s);
+    for (int i = 0; i < 2; i++) pg_enter(&s, &client[i], &server[i], (uint32_t)i + 1);
+    pg_query(&s, &client[0], "one");
+    pg_query(&s, &client[1], "two");
+    client[1].size = 0;
+    pg_say_bytes(&s, &server[1], notify, 9);
+    stage_pass(&s, 5 * STAGE_S);
+    (void)stage_read(&s, &client[1]);
+    assert_int_equal(client[1].size, 9);
+    pg_query(&s, &client[1], "three"); /* nothing of it goes on any more */
+    if (comes) {
+      char rest[64];
+      memcpy(rest, notify + 9, 4);
+      memcpy(rest + 4, notify, 13); /* and another, which comes too late */
+      pg_say_bytes(&s, &server[1], rest, 17);
+      (void)stage_read(&s, &client[1]);
+      assert_memory_equal(client[1].got, notify, 13);
+      assert_int_equal(client[1].got[13], 'E');
+    } else {
+      stage_pass(&s, STAGE_S);
+      (void)stage_read(&s, &client[1]);
+      assert_int_equal(client[1].size, 9);
+    }
+    expect_end(&s, &client[1]);
+    assert_string_equal(pg_heard(&s, &server[1]), "");
+    assert_int_equal(stage_refused(&s, REASON_QUEUE_TIMEOUT), 1);
+    for (int i = 0; i < 2; i++) close_both(&s, &client[i], &server[i]);
+    stage_end(&s);
+  }
+}
+
 /* ---- drain and age ---- */
 
 static void drain(struct stage *s) {
@@ -681,9 +720,11 @@ struct crowd {
   rng random;
 };
 
-static void crowd_say(struct peer *p, const void *bytes, size_t size) {
-  size_t n;
-  (void)!volt_fd_try_send(&p->fd, bytes, size, 0, &n); /* if it is reset: so it is */
+/* All of it, in several calls if they are cut short. If it is reset: so it is. */
+static void crowd_say(struct peer *p, const char *bytes, size_t size) {
+  for (size_t at = 0, n; at < size; at += n) {
+    if (volt_fd_try_send(&p->fd, bytes + at, size - at, 0, &n) != VOLT_OK) return;
+  }
 }
 
 static void crowd_close_worker(struct worker *w) {
@@ -875,6 +916,7 @@ int main(void) {
       cmocka_unit_test(test_idle_and_silent),
       cmocka_unit_test(test_last_words_of_the_server),
       cmocka_unit_test(test_no_words_inside_of_a_message),
+      cmocka_unit_test(test_words_wait_for_the_rest_of_a_message),
       cmocka_unit_test(test_drain),
       cmocka_unit_test(test_age_ends_at_an_idle_moment),
       cmocka_unit_test(test_malformed_message),
