@@ -38,10 +38,10 @@ static void fail(struct answer *a, int status, const char *words) {
   a->status = status;
   a->type = JSON_TYPE;
   a->text.size = 0;
-  json_object(&j, NULL);
-  json_false(&j, "ok");
-  json_string(&j, "error", words);
-  json_object_end(&j);
+  json_put_object(&j, NULL);
+  json_put_false(&j, "ok");
+  json_put_string(&j, "error", words);
+  json_end_object(&j);
   OUTPUT(&a->text, "\n");
 }
 
@@ -262,22 +262,22 @@ static void set_limit(struct answer *a) {
   gate_set_limit(a->gate, (uint32_t)a->number);
   uint32_t after = volt_sem_limit(&a->gate->permits), debt = volt_sem_debt(&a->gate->permits);
   log_line(LOG_INFO, a->gate->name, "limit %u -> %u, asked for by %s", before, after, a->client);
-  json_object(&j, NULL);
-  json_string(&j, "gate", a->gate->name);
-  json_number(&j, "limit", after);
-  json_number(&j, "debt", debt);
-  json_object_end(&j);
+  json_put_object(&j, NULL);
+  json_put_string(&j, "gate", a->gate->name);
+  json_put_number(&j, "limit", after);
+  json_put_number(&j, "debt", debt);
+  json_end_object(&j);
 }
 
 static void set_queue(struct answer *a) {
   struct json j = {.to = &a->text};
   gate_set_queue(a->gate, (uint32_t)a->number);
   log_line(LOG_INFO, a->gate->name, "queue %u, asked for by %s", (unsigned)a->number, a->client);
-  json_object(&j, NULL);
-  json_string(&j, "gate", a->gate->name);
-  json_number(&j, "queue", a->number);
-  json_number(&j, "length", atomic_load_explicit(&a->gate->queued, memory_order_relaxed));
-  json_object_end(&j);
+  json_put_object(&j, NULL);
+  json_put_string(&j, "gate", a->gate->name);
+  json_put_number(&j, "queue", a->number);
+  json_put_number(&j, "length", atomic_load_explicit(&a->gate->queued, memory_order_relaxed));
+  json_end_object(&j);
 }
 
 static void set_tenant(struct answer *a) {
@@ -289,11 +289,11 @@ static void set_tenant(struct answer *a) {
   }
   log_line(LOG_INFO, a->gate->name, "a tenant's limit %u, asked for by %s", (unsigned)a->number,
            a->client);
-  json_object(&j, NULL);
-  json_string(&j, "gate", a->gate->name);
-  json_string(&j, "tenant", a->tenant);
-  json_number(&j, "limit", a->number);
-  json_object_end(&j);
+  json_put_object(&j, NULL);
+  json_put_string(&j, "gate", a->gate->name);
+  json_put_string(&j, "tenant", a->tenant);
+  json_put_number(&j, "limit", a->number);
+  json_end_object(&j);
 }
 
 static void reload(struct answer *a) {

@@ -103,22 +103,22 @@ uint64_t history_last(struct history *h, const struct gate *gate, uint64_t now_n
 /* ---- as JSON ---- */
 
 static void put_second(struct json *j, const struct second *s) {
-  json_array(j, NULL);
-  json_seconds(j, NULL, s->at_ns);
-  json_number(j, NULL, s->queued);
-  json_number(j, NULL, s->held);
-  json_number(j, NULL, s->limit);
-  json_number(j, NULL, s->clients);
-  json_number(j, NULL, s->admitted);
-  json_number(j, NULL, s->refused);
-  json_number(j, NULL, s->left);
-  json_number(j, NULL, s->bytes_up);
-  json_number(j, NULL, s->bytes_down);
-  json_seconds(j, NULL, s->wait_p50_ns);
-  json_seconds(j, NULL, s->wait_p99_ns);
-  json_seconds(j, NULL, s->hold_p50_ns);
-  json_seconds(j, NULL, s->hold_p99_ns);
-  json_array_end(j);
+  json_put_array(j, NULL);
+  json_put_seconds(j, NULL, s->at_ns);
+  json_put_number(j, NULL, s->queued);
+  json_put_number(j, NULL, s->held);
+  json_put_number(j, NULL, s->limit);
+  json_put_number(j, NULL, s->clients);
+  json_put_number(j, NULL, s->admitted);
+  json_put_number(j, NULL, s->refused);
+  json_put_number(j, NULL, s->left);
+  json_put_number(j, NULL, s->bytes_up);
+  json_put_number(j, NULL, s->bytes_down);
+  json_put_seconds(j, NULL, s->wait_p50_ns);
+  json_put_seconds(j, NULL, s->wait_p99_ns);
+  json_put_seconds(j, NULL, s->hold_p50_ns);
+  json_put_seconds(j, NULL, s->hold_p99_ns);
+  json_end_array(j);
 }
 
 void history_write(struct output *to, struct history *h, struct gate *gate, uint64_t since_ns,
@@ -127,13 +127,14 @@ void history_write(struct output *to, struct history *h, struct gate *gate, uint
       "at_s", "queued",   "held",       "limit",      "clients",    "admitted",   "refused",
       "left", "bytes_up", "bytes_down", "wait_p50_s", "wait_p99_s", "hold_p50_s", "hold_p99_s"};
   struct json j = {.to = to};
-  json_object(&j, NULL);
-  json_string(&j, "gate", gate->name);
-  json_seconds(&j, "now_s", now_ns);
-  json_array(&j, "columns");
-  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) json_string(&j, NULL, columns[i]);
-  json_array_end(&j);
-  json_array(&j, "seconds");
+  json_put_object(&j, NULL);
+  json_put_string(&j, "gate", gate->name);
+  json_put_seconds(&j, "now_s", now_ns);
+  json_put_array(&j, "columns");
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+    json_put_string(&j, NULL, columns[i]);
+  json_end_array(&j);
+  json_put_array(&j, "seconds");
   pthread_mutex_lock(&h->lock);
   const struct gate_history *g = find(h, gate);
   uint64_t count = g != NULL ? g->count : 0;
@@ -142,7 +143,7 @@ void history_write(struct output *to, struct history *h, struct gate *gate, uint
     if (s->at_ns > since_ns) put_second(&j, s);
   }
   pthread_mutex_unlock(&h->lock);
-  json_array_end(&j);
-  json_object_end(&j);
+  json_end_array(&j);
+  json_end_object(&j);
   OUTPUT(to, "\n");
 }

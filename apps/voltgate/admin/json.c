@@ -10,24 +10,24 @@ static void begin(struct json *j, const char *key) {
   OUTPUT(j->to, "\":");
 }
 
-void json_object(struct json *j, const char *key) {
+void json_put_object(struct json *j, const char *key) {
   begin(j, key);
   OUTPUT(j->to, "{");
   j->needs_comma = false;
 }
 
-void json_object_end(struct json *j) {
+void json_end_object(struct json *j) {
   OUTPUT(j->to, "}");
   j->needs_comma = true;
 }
 
-void json_array(struct json *j, const char *key) {
+void json_put_array(struct json *j, const char *key) {
   begin(j, key);
   OUTPUT(j->to, "[");
   j->needs_comma = false;
 }
 
-void json_array_end(struct json *j) {
+void json_end_array(struct json *j) {
   OUTPUT(j->to, "]");
   j->needs_comma = true;
 }
@@ -61,7 +61,7 @@ static void escape(struct output *to, char byte) {
   output_bytes(to, escaped, sizeof escaped);
 }
 
-void json_string(struct json *j, const char *key, const char *value) {
+void json_put_string(struct json *j, const char *key, const char *value) {
   begin(j, key);
   OUTPUT(j->to, "\"");
   for (size_t left = strlen(value); left > 0;) {
@@ -82,27 +82,27 @@ void json_string(struct json *j, const char *key, const char *value) {
 
 /* ---- other values ---- */
 
-void json_number(struct json *j, const char *key, uint64_t value) {
+void json_put_number(struct json *j, const char *key, uint64_t value) {
   begin(j, key);
   output_number(j->to, value);
 }
 
-void json_seconds(struct json *j, const char *key, uint64_t ns) {
+void json_put_seconds(struct json *j, const char *key, uint64_t ns) {
   begin(j, key);
   output_seconds(j->to, ns);
 }
 
-void json_true(struct json *j, const char *key) {
+void json_put_true(struct json *j, const char *key) {
   begin(j, key);
   OUTPUT(j->to, "true");
 }
 
-void json_false(struct json *j, const char *key) {
+void json_put_false(struct json *j, const char *key) {
   begin(j, key);
   OUTPUT(j->to, "false");
 }
 
-void json_null(struct json *j, const char *key) {
+void json_put_null(struct json *j, const char *key) {
   begin(j, key);
   OUTPUT(j->to, "null");
 }

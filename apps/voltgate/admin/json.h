@@ -3,12 +3,12 @@
  * is left as it is.
  *
  *   struct json j = {.to = &output};
- *   json_object(&j, NULL);
- *   json_string(&j, "gate", name);
- *   json_array(&j, "listen");
- *   json_string(&j, NULL, "127.0.0.1:6432");
- *   json_array_end(&j);
- *   json_object_end(&j);
+ *   json_put_object(&j, NULL);
+ *   json_put_string(&j, "gate", name);
+ *   json_put_array(&j, "listen");
+ *   json_put_string(&j, NULL, "127.0.0.1:6432");
+ *   json_end_array(&j);
+ *   json_end_object(&j);
  *
  * key: of a member of an object, written as it is; NULL for an element of an array, and for the
  * outermost value. */
@@ -22,19 +22,19 @@ struct json {
   bool needs_comma;
 };
 
-void json_object(struct json *j, const char *key);
-void json_object_end(struct json *j);
-void json_array(struct json *j, const char *key);
-void json_array_end(struct json *j);
-void json_string(struct json *j, const char *key, const char *value);
-void json_number(struct json *j, const char *key, uint64_t value);
-void json_seconds(struct json *j, const char *key, uint64_t ns);
-void json_true(struct json *j, const char *key);
-void json_false(struct json *j, const char *key);
-void json_null(struct json *j, const char *key);
+void json_put_object(struct json *j, const char *key);
+void json_end_object(struct json *j);
+void json_put_array(struct json *j, const char *key);
+void json_end_array(struct json *j);
+void json_put_string(struct json *j, const char *key, const char *value);
+void json_put_number(struct json *j, const char *key, uint64_t value);
+void json_put_seconds(struct json *j, const char *key, uint64_t ns);
+void json_put_true(struct json *j, const char *key);
+void json_put_false(struct json *j, const char *key);
+void json_put_null(struct json *j, const char *key);
 
-static inline void json_condition(struct json *j, const char *key, bool value) {
-  (value ? json_true : json_false)(j, key);
+static inline void json_put_condition(struct json *j, const char *key, bool value) {
+  (value ? json_put_true : json_put_false)(j, key);
 }
 
 /* The number of bytes of the UTF-8 character at the beginning of size bytes; 0: it is none. */

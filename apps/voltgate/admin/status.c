@@ -26,19 +26,19 @@ static const char *protocol_name(enum protocol protocol) {
 
 static void put_quantile(struct json *j, const char *key, const struct histogram_values *values,
                          double share) {
-  json_seconds(j, key, histogram_quantile_ns(values, share));
+  json_put_seconds(j, key, histogram_quantile_ns(values, share));
 }
 
 static void put_times(struct json *j, const char *key, const struct histogram_values *values) {
-  json_object(j, key);
-  json_number(j, "count", values->count);
-  json_seconds(j, "sum", values->sum_ns);
+  json_put_object(j, key);
+  json_put_number(j, "count", values->count);
+  json_put_seconds(j, "sum", values->sum_ns);
   put_quantile(j, "p50", values, 0.5);
   put_quantile(j, "p90", values, 0.9);
   put_quantile(j, "p99", values, 0.99);
   put_quantile(j, "p999", values, 0.999);
-  json_seconds(j, "max", values->max_ns);
-  json_object_end(j);
+  json_put_seconds(j, "max", values->max_ns);
+  json_end_object(j);
 }
 
 /* ---- tenants: the busiest ---- */
@@ -130,17 +130,17 @@ static int compare_rows(const void *a, const void *b) {
 }
 
 static void put_row(struct json *j, const struct tenant_row *row) {
-  json_object(j, NULL);
-  json_string(j, "name", row->name);
-  json_number(j, "limit", row->limit);
-  json_number(j, "weight", row->weight);
-  json_number(j, "held", row->held);
-  json_number(j, "queued", row->queued);
-  json_number(j, "admitted", row->admitted);
-  json_number(j, "refused", row->refused);
+  json_put_object(j, NULL);
+  json_put_string(j, "name", row->name);
+  json_put_number(j, "limit", row->limit);
+  json_put_number(j, "weight", row->weight);
+  json_put_number(j, "held", row->held);
+  json_put_number(j, "queued", row->queued);
+  json_put_number(j, "admitted", row->admitted);
+  json_put_number(j, "refused", row->refused);
   put_times(j, "wait_s", &row->wait);
   put_times(j, "hold_s", &row->hold);
-  json_object_end(j);
+  json_end_object(j);
 }
 
 /* Returns false: no memory. */
@@ -161,10 +161,10 @@ static bool put_tenants(struct json *j, struct gate *gate) {
     tenants_each(tenants, visit_for_row, &r);
     qsort(r.rows, r.row_count, sizeof *r.rows, compare_rows);
   }
-  json_array(j, "tenants");
+  json_put_array(j, "tenants");
   for (size_t i = 0; i < r.row_count; i++) put_row(j, &r.rows[i]);
-  json_array_end(j);
-  json_number(j, "tenants_more", more);
+  json_end_array(j);
+  json_put_number(j, "tenants_more", more);
   free(r.rows);
   free(r.at);
   return !r.has_failed;
@@ -183,16 +183,16 @@ static void put_totals(struct json *j, const struct statistics_values *s) {
       {"cancels", COUNT_CANCELS},   {"blocking", COUNT_BLOCKING},
       {"bytes_up", COUNT_BYTES_UP}, {"bytes_down", COUNT_BYTES_DOWN},
   };
-  json_object(j, "totals");
+  json_put_object(j, "totals");
   for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-    json_number(j, counts[i].key, s->counts[counts[i].kind]);
+    json_put_number(j, counts[i].key, s->counts[counts[i].kind]);
   }
-  json_object(j, "refused");
+  json_put_object(j, "refused");
   for (int i = 0; i < REASON_KINDS; i++) {
-    json_number(j, reason_name((enum gate_reason)i), s->refused[i]);
+    json_put_number(j, reason_name((enum gate_reason)i), s->refused[i]);
   }
-  json_object_end(j);
-  json_object_end(j);
+  json_end_object(j);
+  json_end_object(j);
 }
 
 static void put_queue(struct json *j, const struct gate_view *v, uint64_t now_ns) {
@@ -201,18 +201,19 @@ static void put_queue(struct json *j, const struct gate_view *v, uint64_t now_ns
   if (v->queued > 0 && clients_queued(&v->gate->clients, &oldest, 1) == 1) {
     age_ns = oldest.since_ns < now_ns ? now_ns - oldest.since_ns : 0;
   }
-  json_object(j, "queue");
-  json_number(j, "length", v->queued);
-  json_number(j, "bound", v->bound);
-  json_seconds(j, "oldest_s", age_ns);
-  json_object_end(j);
+  json_put_object(j, "queue");
+  json_put_number(j, "length", v->queued);
+  json_put_number(j, "bound", v->bound);
+  json_put_seconds(j, "oldest_s", age_ns);
+  json_end_object(j);
 }
 
 /* count things in passed_ns, as a number for each second with three digits behind the point. */
 static void put_rate(struct json *j, const char *key, uint64_t count, uint64_t passed_ns) {
   uint64_t milliseconds = passed_ns / 1000000;
   uint64_t thousandths = milliseconds > 0 ? count * 1000000 / milliseconds : 0;
-  json_seconds(j, key, thousandths * 1000000); /* a number of billionths, as a time in seconds is */
+  json_put_seconds(j, key,
+                   thousandths * 1000000); /* a number of billionths, as a time in seconds is */
 }
 
 static void put_last(struct json *j, struct history *history, const struct gate_view *v,
@@ -220,8 +221,8 @@ static void put_last(struct json *j, struct history *history, const struct gate_
   struct statistics_values last = {.counts = {0}};
   uint64_t passed_ns = history_last(history, v->gate, now_ns, &last), refused = 0;
   for (int i = 0; i < REASON_KINDS; i++) refused += last.refused[i];
-  json_object(j, "last");
-  json_seconds(j, "seconds", passed_ns / 1000000 * 1000000);
+  json_put_object(j, "last");
+  json_put_seconds(j, "seconds", passed_ns / 1000000 * 1000000);
   put_rate(j, "admitted_per_s", last.counts[COUNT_ADMITTED], passed_ns);
   put_rate(j, "refused_per_s", refused, passed_ns);
   put_rate(j, "left_per_s", last.counts[COUNT_LEFT], passed_ns);
@@ -229,38 +230,38 @@ static void put_last(struct json *j, struct history *history, const struct gate_
   put_rate(j, "bytes_down_per_s", last.counts[COUNT_BYTES_DOWN], passed_ns);
   put_times(j, "wait_s", &last.wait);
   put_times(j, "hold_s", &last.hold);
-  json_object_end(j);
+  json_end_object(j);
 }
 
 static void put_address(void *arg, const char *address) {
-  json_string(arg, NULL, address);
+  json_put_string(arg, NULL, address);
 }
 
 static bool put_gate(struct json *j, struct program *p, struct history *history,
                      const struct gate_view *v, uint64_t now_ns) {
   char reason[BREAKER_REASON_MAX] = "";
   if (v->is_broken) breaker_reason(&v->gate->breaker, reason);
-  json_object(j, NULL);
-  json_string(j, "name", v->gate->name);
-  json_string(j, "protocol", protocol_name(v->settings->protocol));
-  json_array(j, "listen");
+  json_put_object(j, NULL);
+  json_put_string(j, "name", v->gate->name);
+  json_put_string(j, "protocol", protocol_name(v->settings->protocol));
+  json_put_array(j, "listen");
   program_each_address(p, v->gate, put_address, j);
-  json_array_end(j);
-  json_string(j, "to", v->settings->to);
-  json_number(j, "limit", v->limit);
-  json_number(j, "held", v->held);
-  json_number(j, "debt", v->debt);
+  json_end_array(j);
+  json_put_string(j, "to", v->settings->to);
+  json_put_number(j, "limit", v->limit);
+  json_put_number(j, "held", v->held);
+  json_put_number(j, "debt", v->debt);
   put_queue(j, v, now_ns);
-  json_number(j, "clients", v->clients);
-  json_number(j, "servers", v->servers);
-  json_string(j, "state", status_state(p, v));
-  json_string(j, "reason", reason);
+  json_put_number(j, "clients", v->clients);
+  json_put_number(j, "servers", v->servers);
+  json_put_string(j, "state", status_state(p, v));
+  json_put_string(j, "reason", reason);
   put_totals(j, &v->statistics);
   put_times(j, "wait_s", &v->statistics.wait);
   put_times(j, "hold_s", &v->statistics.hold);
   put_last(j, history, v, now_ns);
   bool is_whole = put_tenants(j, v->gate);
-  json_object_end(j);
+  json_end_object(j);
   return is_whole;
 }
 
@@ -273,21 +274,21 @@ bool status_write(struct output *to, struct program *p, struct history *history)
   if (!view_read(&view, p)) return false;
   volt_rt_stats(p->rt, &stats);
   struct json j = {.to = to};
-  json_object(&j, NULL);
-  json_string(&j, "version", VOLTGATE_VERSION);
-  json_seconds(&j, "uptime_s", now_ns > p->began_ns ? now_ns - p->began_ns : 0);
-  json_number(&j, "pid", (uint64_t)getpid());
-  json_number(&j, "workers", stats.workers);
-  json_string(&j, "io", volt_rt_io_name(p->rt));
-  json_string(&j, "state", is_draining(p) ? "draining" : "running");
-  json_condition(&j, "can_change", settings != NULL && settings->token != NULL);
-  json_array(&j, "gates");
+  json_put_object(&j, NULL);
+  json_put_string(&j, "version", VOLTGATE_VERSION);
+  json_put_seconds(&j, "uptime_s", now_ns > p->began_ns ? now_ns - p->began_ns : 0);
+  json_put_number(&j, "pid", (uint64_t)getpid());
+  json_put_number(&j, "workers", stats.workers);
+  json_put_string(&j, "io", volt_rt_io_name(p->rt));
+  json_put_string(&j, "state", is_draining(p) ? "draining" : "running");
+  json_put_condition(&j, "can_change", settings != NULL && settings->token != NULL);
+  json_put_array(&j, "gates");
   bool is_whole = true;
   for (size_t i = 0; i < view.count; i++) {
     is_whole &= put_gate(&j, p, history, &view.gates[i], now_ns);
   }
-  json_array_end(&j);
-  json_object_end(&j);
+  json_end_array(&j);
+  json_end_object(&j);
   OUTPUT(to, "\n");
   view_free(&view);
   return is_whole && !to->is_cut;
