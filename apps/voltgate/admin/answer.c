@@ -12,6 +12,7 @@
 #include "admin/metrics.h"
 #include "admin/page.h"
 #include "admin/policy.h"
+#include "admin/query.h"
 #include "admin/status.h"
 #include "process/log.h"
 
@@ -121,39 +122,6 @@ static enum route find_route(struct answer *a, const struct request *r) {
 
 /* ---- what is asked for ---- */
 
-/* The value of a name in the query, decoded. Returns false: it has none, or one that is no text or
- * too long for room bytes. */
-static bool find_in_query(const struct request *r, const char *name, char *to, size_t room) {
-  struct text rest = r->query;
-  size_t name_size = strlen(name);
-  while (rest.size > 0) {
-    const char *end = memchr(rest.at, '&', rest.size);
-    struct text part = {rest.at, end != NULL ? (size_t)(end - rest.at) : rest.size};
-    size_t used = part.size + (end != NULL);
-    rest = (struct text){rest.at + used, rest.size - used};
-    if (part.size <= name_size || memcmp(part.at, name, name_size) != 0 ||
-        part.at[name_size] != '=') {
-      continue;
-    }
-    size_t size = 0;
-    for (size_t i = name_size + 1; i < part.size; i++) {
-      int byte = part.at[i] == '+' ? ' ' : (unsigned char)part.at[i];
-      if (byte == '%') {
-        if (part.size - i < 3) return false;
-        int high = byte_hex(part.at[i + 1]), low = byte_hex(part.at[i + 2]);
-        if (high < 0 || low < 0 || (high == 0 && low == 0)) return false;
-        byte = high * 16 + low;
-        i += 2;
-      }
-      if (size + 1 >= room) return false;
-      to[size++] = (char)byte;
-    }
-    to[size] = '\0';
-    return true;
-  }
-  return false;
-}
-
 struct only {
   struct gate *gate;
   size_t count;
@@ -168,7 +136,7 @@ static void count_gate(void *arg, struct gate *gate) {
 /* ?gate=NAME; it may be left out if there is one gate only. Returns false: it was answered. */
 static bool find_gate(struct answer *a, const struct request *r) {
   char name[256];
-  if (find_in_query(r, "gate", name, sizeof name)) {
+  if (query_find(r, "gate", name, sizeof name)) {
     a->gate = program_gate(a->from->program, name);
     if (a->gate == NULL) fail(a, 404, "there is no gate of that name");
     return a->gate != NULL;
@@ -180,33 +148,18 @@ static bool find_gate(struct answer *a, const struct request *r) {
   return only.count == 1;
 }
 
-/* Seconds with up to nine digits behind the point. */
-static bool read_seconds(const char *text, uint64_t *ns) {
-  const char *point = strchr(text, '.');
-  struct text whole = {text, point != NULL ? (size_t)(point - text) : strlen(text)};
-  uint64_t seconds, billionths = 0;
-  if (!text_number(whole, &seconds) || seconds > UINT64_MAX / 2000000000) return false;
-  if (point != NULL) {
-    struct text fraction = {point + 1, strlen(point + 1)};
-    if (fraction.size > 9 || !text_number(fraction, &billionths)) return false;
-    for (size_t i = fraction.size; i < 9; i++) billionths *= 10;
-  }
-  *ns = seconds * 1000000000 + billionths;
-  return true;
-}
-
 /* Returns false: it was answered. */
 static bool read_query(struct answer *a, const struct request *r) {
   char text[32];
   if (a->route != ROUTE_QUEUE && a->route != ROUTE_HISTORY) return true;
   a->number = QUEUE_SHOWN;
-  if (find_in_query(r, "limit", text, sizeof text) &&
+  if (query_find(r, "limit", text, sizeof text) &&
       (!text_number((struct text){text, strlen(text)}, &a->number) ||
        a->number > QUEUE_SHOWN_MAX)) {
     fail(a, 400, "limit is a number from 0 to 10000");
     return false;
   }
-  if (find_in_query(r, "since", text, sizeof text) && !read_seconds(text, &a->since_ns)) {
+  if (query_find(r, "since", text, sizeof text) && !query_seconds(text, &a->since_ns)) {
     fail(a, 400, "since is a time in seconds");
     return false;
   }
@@ -216,8 +169,7 @@ static bool read_query(struct answer *a, const struct request *r) {
 /* ---- changes ---- */
 
 static const char *token(const struct answers *from) {
-  const struct settings *settings = atomic_load_explicit(
-      &from->program->settings, memory_order_acquire); /* settings:L1 <- settings:U1: its content */
+  const struct settings *settings = program_settings(from->program);
   return settings != NULL ? settings->token : NULL;
 }
 

@@ -1,4 +1,4 @@
-/* guard.h: whether a request may be answered, whoever made a browser send it.
+/* guard.h: whether a request may be answered, whatever page made a browser send it.
  *
  * A page of another site can make a browser send requests here, but it cannot choose the fields
  * Host and Origin, and cannot know the token.

@@ -266,8 +266,7 @@ static bool put_gate(struct json *j, struct program *p, struct history *history,
 }
 
 bool status_write(struct output *to, struct program *p, struct history *history) {
-  const struct settings *settings = atomic_load_explicit(
-      &p->settings, memory_order_acquire); /* settings:L1 <- settings:U1: what they say */
+  const struct settings *settings = program_settings(p);
   struct view view;
   volt_rt_stats_of stats;
   uint64_t now_ns = volt_rt_now_ns(p->rt);

@@ -4,7 +4,7 @@
 
 #include "config/command.h"
 
-/* Show a running voltgate until it is told to quit, or once. Returns the exit code. */
+/* Show a running voltgate until q is pressed, or once. Returns the exit code. */
 int top_run(const struct client_settings *c);
 
 #endif
