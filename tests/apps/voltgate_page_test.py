@@ -113,7 +113,10 @@ class Stub:
         now = 1000 + time.monotonic() - self.began
         if path.startswith("/status"):
             return {"version": "1.0", "uptime_s": 4321.5, "pid": 1, "workers": 2, "io": "epoll",
-                    "state": "running", "can_change": self.can_change, "gates": self.gates}
+                    "state": "running", "can_change": self.can_change, "gates": [
+                        g if path.endswith(f"?tenants={g['name']}") else
+                        {k: v for k, v in g.items() if k not in ("tenants", "tenants_more")}
+                        for g in self.gates]}
         name = re.search(r"gate=([^&]*)", path)[1]
         gate = next(g for g in self.gates if g["name"] == name)
         if path.startswith("/queue"):

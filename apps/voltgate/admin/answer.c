@@ -150,7 +150,11 @@ static bool find_gate(struct answer *a, const struct request *r) {
 
 /* Returns false: it was answered. */
 static bool read_query(struct answer *a, const struct request *r) {
-  char text[32];
+  char text[32], name[256];
+  if (a->route == ROUTE_STATUS && query_find(r, "tenants", name, sizeof name)) {
+    a->is_of_one = true;
+    a->gate = program_gate(a->from->program, name);
+  }
   if (a->route != ROUTE_QUEUE && a->route != ROUTE_HISTORY) return true;
   a->number = QUEUE_SHOWN;
   if (query_find(r, "limit", text, sizeof text) &&
@@ -304,7 +308,10 @@ void answer_work(struct answer *a) {
       succeed(a, METRICS_TYPE);
       is_whole = metrics_write(&a->text, from->program, &from->resources);
       break;
-    case ROUTE_STATUS: is_whole = status_write(&a->text, from->program, &from->history); break;
+    case ROUTE_STATUS:
+      is_whole = status_write(&a->text, from->program, &from->history,
+                              (struct status_of){!a->is_of_one, a->gate});
+      break;
     case ROUTE_QUEUE: is_whole = queue_write(&a->text, a->gate, now_ns, (size_t)a->number); break;
     case ROUTE_HISTORY:
       history_write(&a->text, &from->history, a->gate, a->since_ns, now_ns);

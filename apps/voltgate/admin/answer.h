@@ -42,6 +42,7 @@ struct answer {
   const char *tenant; /* in the request */
   uint64_t number;    /* what is to be set; how many are to be shown */
   uint64_t since_ns;
+  bool is_of_one; /* of the status: tenants of one gate, or of none */
   int status;
   const char *type, *allow;
   struct output text;

@@ -238,7 +238,7 @@ static void put_address(void *arg, const char *address) {
 }
 
 static bool put_gate(struct json *j, struct program *p, struct history *history,
-                     const struct gate_view *v, uint64_t now_ns) {
+                     const struct gate_view *v, bool has_tenants, uint64_t now_ns) {
   char reason[BREAKER_REASON_MAX] = "";
   if (v->is_broken) breaker_reason(&v->gate->breaker, reason);
   json_put_object(j, NULL);
@@ -260,12 +260,13 @@ static bool put_gate(struct json *j, struct program *p, struct history *history,
   put_times(j, "wait_s", &v->statistics.wait);
   put_times(j, "hold_s", &v->statistics.hold);
   put_last(j, history, v, now_ns);
-  bool is_whole = put_tenants(j, v->gate);
+  bool is_whole = !has_tenants || put_tenants(j, v->gate);
   json_end_object(j);
   return is_whole;
 }
 
-bool status_write(struct output *to, struct program *p, struct history *history) {
+bool status_write(struct output *to, struct program *p, struct history *history,
+                  struct status_of tenants) {
   const struct settings *settings = program_settings(p);
   struct view view;
   volt_rt_stats_of stats;
@@ -284,7 +285,9 @@ bool status_write(struct output *to, struct program *p, struct history *history)
   json_put_array(&j, "gates");
   bool is_whole = true;
   for (size_t i = 0; i < view.count; i++) {
-    is_whole &= put_gate(&j, p, history, &view.gates[i], now_ns);
+    const struct gate_view *v = &view.gates[i];
+    bool has_tenants = tenants.is_all || v->gate == tenants.gate;
+    is_whole &= put_gate(&j, p, history, v, has_tenants, now_ns);
   }
   json_end_array(&j);
   json_end_object(&j);

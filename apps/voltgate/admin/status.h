@@ -7,8 +7,15 @@
 
 enum { STATUS_TENANTS = 100, QUEUE_SHOWN = 100, QUEUE_SHOWN_MAX = 10000 };
 
+/* Whose tenants are written. */
+struct status_of {
+  bool is_all;
+  const struct gate *gate; /* else of this one; NULL: of none */
+};
+
 /* Write what all gates do. Returns false: no memory. May take a while: not on a worker. */
-bool status_write(struct output *to, struct program *p, struct history *history);
+bool status_write(struct output *to, struct program *p, struct history *history,
+                  struct status_of tenants);
 
 /* Write the `shown` oldest clients of those that wait at a gate. Else as status_write(). */
 bool queue_write(struct output *to, struct gate *gate, uint64_t now_ns, size_t shown);

@@ -158,7 +158,10 @@ static void note_lost(struct looking *l) {
 /* Returns whether there was an answer. */
 static bool look(struct looking *l) {
   struct top *t = &l->top;
-  json_t *status = ask(l, "/status");
+  const json_t *before = top_gate(t);
+  json_t *status = before == NULL
+                       ? ask(l, "/status")
+                       : ask_of_gate(l, "/status?tenants=", json_text_at(before, "name"), "");
   if (status == NULL) {
     note_lost(l);
     return false;

@@ -250,6 +250,16 @@ static void a_query_names_a_gate(void **state) {
       fail_msg("%s: %s", cases[i].line, said);
     }
   }
+  static const struct {
+    const char *line;
+    size_t lists; /* of tenants */
+  } statuses[] = {{"GET /status", 2}, {"GET /status?tenants=main", 1}, {"GET /status?tenants=", 0}};
+  for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
+    size_t lists = 0;
+    assert_int_equal(ask(statuses[i].line, HOST, "", said), 200);
+    for (const char *at = said; (at = strstr(at, "\"tenants\":[")) != NULL; at++) lists++;
+    assert_int_equal(lists, statuses[i].lists);
+  }
   assert_int_equal(ask("GET /queue?gate=other-1", HOST, "", said), 200);
   assert_non_null(strstr(said, "\"gate\":\"other-1\",\"length\":0,\"bound\":10,"));
 }
