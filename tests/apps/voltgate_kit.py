@@ -650,7 +650,10 @@ class Pg:
 
 
 class RespError(Exception):
-    pass
+    def __eq__(self, other):
+        return isinstance(other, RespError) and str(self) == str(other)
+
+    __hash__ = Exception.__hash__
 
 
 class Resp:
@@ -841,6 +844,6 @@ class Upstream:
             self.ended = True
             self.wake_in.send(b".")
             self.thread.join(LIMIT)
+            self.listener.close()  # first: who is connected now is refused
             for c in list(self.open.values()):
                 c.s.close()
-            self.listener.close()

@@ -162,13 +162,14 @@ def test_what_needs_a_restart():
     for address in listen:
         Load(address).once()
     gate.settle("main")
-    # The address that it has, written otherwise; and a narrower one in the place of a wide one.
+    # The address that it got, in words; and another one on its port, which may need a restart, but
+    # does no harm.
     gate = Gate(ini=ini(upstream, listen="0.0.0.0:0"))
     port = gate.port
-    for listen in (f"0.0.0.0:{port}", f"127.0.0.1:{port}"):
+    for listen, codes in ((f"0.0.0.0:{port}", (200,)), (f"127.0.0.1:{port}", (200, 409))):
         gate.configure(ini(upstream, listen=listen))
         code, answer = gate.http("POST", "/reload")
-        equal(code, 200, f"{listen}: {answer}")
+        require(code in codes, f"{listen}: {code} {answer}")
         Load(f"127.0.0.1:{port}").once()
 
 
