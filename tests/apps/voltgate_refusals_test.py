@@ -210,6 +210,8 @@ def test_connect():
             require("refused" in words, words)
         failures = scene.gate.metrics()['voltgate_connect_failures_total{gate="main"}']
         equal(failures, count, "connect failures")
+        wait_until(lambda: "cannot connect: 127.0.0.1:" in scene.gate.said(), "the log says why")
+        equal(scene.gate.said().count("cannot connect"), 1, "only the first of a row is logged")
         scene.gate.settle()
         scene = Scene(form, dead=True, breaker=2, breaker_retry="10s")
         for _ in range(2):

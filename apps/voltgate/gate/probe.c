@@ -72,8 +72,12 @@ static void gate_probe(struct gate *g) {
 }
 
 void gate_connect_failed(struct gate *g, const char *reason) {
+  /* relaxed: two that fail at once may both be the first, and then both are logged */
+  bool is_first = atomic_load_explicit(&g->breaker.failures, memory_order_relaxed) == 0;
   statistics_count(&g->statistics, COUNT_CONNECT_FAILURES, 1);
   if (!breaker_failed(&g->breaker, gate_settings(g)->breaker_failures, gate_now_ns(g), reason)) {
+    if (is_first)
+      log_line(LOG_WARN, g->name, "cannot connect: %s: %s", gate_settings(g)->to, reason);
     return;
   }
   log_line(LOG_ERROR, g->name, "breaker open: %s: %s", gate_settings(g)->to, reason);
