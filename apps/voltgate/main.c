@@ -4,14 +4,32 @@
 
 #include "admin/admin.h"
 #include "config/command.h"
+#include "link/tls.h"
 #include "program.h"
+#include "session/certificate.h"
 
 enum { EXIT_WRONG = 2 };
+
+/* Certificates and keys that cannot be used: each is printed. */
+static bool main_has_certificates(const struct settings *settings) {
+  bool has_all = true;
+  for (size_t i = 0; i < settings->gate_count; i++) {
+    struct tls_context *context;
+    char *wrong = certificate_read(&context, &settings->gates[i]);
+    if (wrong) fprintf(stderr, "voltgate: gate %s: %s\n", settings->gates[i].name, wrong);
+    if (wrong) has_all = false;
+    free(wrong);
+    tls_context_drop(context);
+  }
+  return has_all;
+}
 
 static int main_check(const struct command *c) {
   struct settings settings;
   if (settings_read(&settings, c->argc, c->argv) != SETTINGS_RUN) return EXIT_WRONG;
+  bool is_fine = main_has_certificates(&settings);
   settings_free(&settings);
+  if (!is_fine) return EXIT_WRONG;
   puts("the configuration is fine");
   return EXIT_SUCCESS;
 }
