@@ -3,6 +3,7 @@
  * In two steps: first all that may fail (the file, listeners, certificates, logs), which changes
  * nothing; then all gates take what is theirs. */
 #define _GNU_SOURCE /* asprintf */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,8 +95,24 @@ static char *reload_prepare(struct reload *r) {
 
 /* ---- what changes ---- */
 
+/* What a command has changed is the configuration's again, also if that is as it was. */
+static void reload_say_numbers(struct gate *g, const struct gate_settings *settings) {
+  uint32_t limit = volt_sem_limit(&g->permits);
+  /* relaxed: a number for the log */
+  uint32_t queue = atomic_load_explicit(&g->queue_bound, memory_order_relaxed);
+  if (limit != settings->limit) {
+    log_line(LOG_INFO, g->name, "limit %" PRIu32 " -> %" PRIu32 ", as configured", limit,
+             settings->limit);
+  }
+  if (queue != settings->queue) {
+    log_line(LOG_INFO, g->name, "queue %" PRIu32 " -> %" PRIu32 ", as configured", queue,
+             settings->queue);
+  }
+}
+
 static void reload_change(struct reload_gate *gate, const struct gate_settings *settings) {
   struct site *s = gate->site;
+  reload_say_numbers(&s->gate, settings);
   if (!gate_set(&s->gate, settings)) log_line(LOG_ERROR, settings->name, "no memory for tenants");
   certificate_set(&s->certificate, gate->certificate);
   gate->certificate = NULL;

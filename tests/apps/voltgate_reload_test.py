@@ -393,6 +393,11 @@ def test_commands():
         f.write("[gate main]\nlisten = :0\nto = 127.0.0.1:1\nlimit = -4\n")
     code, _, errors = run_program("check", "--config", wrong)
     require(code == 2 and "limit" in errors and "4" in errors, f"check: {code} {errors}")
+    with open(wrong, "w") as f: # neither the certificate nor the key is one
+        f.write(f"[gate main]\nlisten = :0\nto = 127.0.0.1:1\ntls = server\n"
+                f"tls-cert = {token}\ntls-key = {token}\n")
+    code, _, errors = run_program("check", "--config", wrong)
+    require(code == 2 and f"gate main: certificate {token}" in errors, f"check: {code} {errors}")
     code, _, errors = run_program("--limit", "3")
     require(code == 2 and errors, f"no gate: {code} {errors}")
     code, _, errors = run_program("--listen", gate.address, "--to", "127.0.0.1:1")
@@ -409,6 +414,8 @@ def test_commands():
     code, out, errors = run_program("top", "--once", *admin)
     require(code == 0 and "main" in out, f"top: {code} {out} {errors}")
     equal(run_program("reload", *admin, "--token-file", token)[0], 0, "reload")
+    equal(gate.status()["limit"], 4, "the limit is the file's again")
+    wait_until(lambda: "limit 9 -> 4, as configured" in gate.said(), "the log says so")
     equal(run_program("--version")[0], 0, "--version")
     code, out, _ = run_program("--help")
     require(code == 0 and "--listen" in out, "--help")
