@@ -129,7 +129,7 @@ static void program_begin_drain(struct program *p) {
 }
 
 static void program_stop(struct program *p) {
-  log_line(LOG_WARN, NULL, "ends at once");
+  log_line(LOG_WARN, NULL, "ends at once: a second signal");
   volt_token_cancel(&p->stop);
   pthread_mutex_lock(&p->control);
   for (struct site *s = p->first; s; s = s->next) site_stop(s);

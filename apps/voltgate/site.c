@@ -186,7 +186,7 @@ static volt_future *site_end_wait(struct site_end *self) {
 static void site_is_over(struct site_end *self) {
   struct site *s = self->site;
   log_line(LOG_INFO, s->gate.name, "%s",
-           self->result == VOLT_OK ? "drained" : "drained: those that were left were ended");
+           self->result == VOLT_OK ? "drained" : "drained: clients that were left were cut off");
   pthread_mutex_lock(&s->program->lock);
   s->is_over = true;
   pthread_mutex_unlock(&s->program->lock);

@@ -213,7 +213,11 @@ static bool start_gates(struct start *s) {
 static bool start_admin(struct program *p, const struct settings *settings) {
   if (!settings->metrics) return true;
   int result = admin_start(&p->admin, p, settings->metrics, -1);
-  if (result != VOLT_OK) return start_complain(settings->metrics, volt_strerror(result));
+  if (result != VOLT_OK) {
+    fprintf(stderr, "voltgate: the admin side cannot listen on %s: %s\n", settings->metrics,
+            volt_strerror(result));
+    return false;
+  }
   log_notice(NULL, "admin on %s", admin_address(p->admin));
   return true;
 }
@@ -232,9 +236,9 @@ static void start_say(const struct start *s) {
   if (budget_compute(&budget, s->settings, s->program.descriptors_all, words, sizeof words)) {
     budget_say(&budget);
   }
-  log_line(LOG_INFO, NULL, "voltgate %s runs: %u gates, %u workers, %s", VOLTGATE_VERSION,
-           (unsigned)s->settings->gate_count, start_workers(s->settings),
-           volt_rt_io_name(s->program.rt));
+  unsigned gates = (unsigned)s->settings->gate_count, workers = start_workers(s->settings);
+  log_line(LOG_INFO, NULL, "voltgate %s runs: %u gate%s, %u worker%s, %s", VOLTGATE_VERSION, gates,
+           gates == 1 ? "" : "s", workers, workers == 1 ? "" : "s", volt_rt_io_name(s->program.rt));
 }
 
 /* ---- all of it ---- */
