@@ -56,7 +56,7 @@ static const struct option_word sandbox_words[] = {
 /* clang-format off */
 const struct option options_table[] = {
   {.name = "listen", GATE(listen), .kind = OPTION_LISTEN, .group = "The gate", .argument = "ADDRESS",
-   .help = "where clients come to, as :6432; may be given several times",
+   .help = "where clients connect to, as :6432; may be given several times",
    .manual =
      "Where clients connect to: `:6432` (every address of this machine), `127.0.0.1:6432`, "
      "`[::1]:6432`, `unix:/run/x.sock`, `unix:@name` (an abstract name), or `fd:NAME` (a socket "
@@ -72,7 +72,7 @@ const struct option options_table[] = {
      "connection. Each gate needs one."},
   {.name = "protocol", GATE(protocol), WORD(protocol_words, "tcp|postgres|redis"),
    .group = "The gate", .preset = "tcp", .needs_restart = true,
-   .help = "what a permit is for: a connection, a transaction, a burst",
+   .help = "what a permit is held for: a connection, a transaction, a burst",
    .manual =
      "What a permit is held for. `tcp`: the life of a connection, whatever is spoken on it. "
      "`postgres`: a transaction; clients stay connected, and every client has a server connection "
@@ -82,8 +82,8 @@ const struct option options_table[] = {
    .help = "permits: how many clients use the server at once",
    .manual =
      "Permits: as many clients use the server at the same time. It is exact over all threads. "
-     "When it is lowered, those that hold permits keep them, and no client is admitted before fewer "
-     "than the new limit are held; until then `debt` says by how many it is exceeded."},
+     "When it is lowered, clients that hold permits keep them, and no client is admitted before fewer "
+     "than the new limit are held. Until then `debt` says how many are held above it."},
   {.name = "queue", GATE(queue), NUMBER(0, 1000000), .group = "The gate", .preset = "1000",
    .help = "how many clients may wait for a permit",
    .manual =
@@ -93,7 +93,7 @@ const struct option options_table[] = {
    .help = "how long a client waits for a permit; 0: without end",
    .manual =
      "How long a client waits for a permit before it is refused with `queue-timeout`; 0: without "
-     "end. Shorter than what the client itself has patience for, so that it learns why."},
+     "end. It should be shorter than the client's own timeout: then the client learns the reason."},
   {.name = "clients", GATE(clients), NUMBER(1, 1000000), .group = "The gate", .preset = "10000",
    .help = "how many clients may be connected",
    .manual =
@@ -106,42 +106,42 @@ const struct option options_table[] = {
      "How long it may take to look up the server's name and to connect. 0: until the system "
      "gives up."},
   {.name = "server-timeout", GATE(server_timeout_ns), TIME, .group = "Time limits", .preset = "0",
-   .help = "the server owes an answer and says nothing",
+   .help = "a client waits for an answer, the server says nothing; 0: none",
    .manual =
-     "How long the server may say nothing while a client waits for its answer. Longer than the "
-     "longest query. 0: without end."},
+     "How long the server may say nothing while a client waits for its answer. It should be longer "
+     "than the longest query. 0: without end."},
   {.name = "idle-timeout", GATE(idle_timeout_ns), TIME, .group = "Time limits", .preset = "0",
-   .help = "no byte in either direction",
+   .help = "no byte in either direction; 0: none",
    .manual =
      "How long a connection may be without a byte in either direction. 0: without end. In the "
-     "mode `tcp` an idle connection holds a permit, so a limit makes sense there."},
+     "mode `tcp` an idle connection holds a permit, so this option matters most there."},
   {.name = "idle-in-transaction", GATE(idle_in_transaction_ns), TIME, .group = "Time limits",
-   .preset = "0", .help = "postgres: the client is silent in a transaction",
+   .preset = "0", .help = "postgres: a client is silent in a transaction; 0: none",
    .manual =
      "How long a client may be silent inside a transaction, where it holds a permit. Then it gets "
      "FATAL 25P03, its connection is closed, and the server rolls back. 0: without end. Only with "
      "`protocol = postgres`."},
   {.name = "login-timeout", GATE(login_timeout_ns), TIME, .group = "Time limits", .preset = "10s",
-   .help = "until a client has said what it is",
+   .help = "PROXY header, TLS handshake, PostgreSQL login; 0: none",
    .manual =
      "How long a client may take for its PROXY header, the TLS handshake, and, with `protocol = "
-     "postgres`, the startup and the authentication. 0: without end, which lets clients that "
-     "never speak stay."},
+     "postgres`, the startup and the authentication. 0: without end; then a client that never speaks "
+     "stays connected."},
   {.name = "max-age", GATE(max_age_ns), TIME, .group = "Time limits", .preset = "0",
-   .help = "a connection ends when it is older and holds no permit",
+   .help = "an older connection ends when it holds no permit; 0: any age",
    .manual =
      "How old a connection may become. It is ended at the next moment at which it holds no permit; "
-     "in the mode `tcp`, when the age is reached. So clients spread over servers that have come "
-     "later. 0: any age."},
+     "in the mode `tcp`, when the age is reached. So clients that are connected for ever look up the "
+     "server's name again. 0: any age."},
   {.name = "drain-timeout", GATE(drain_timeout_ns), TIME, .group = "Time limits", .preset = "30s",
-   .help = "what SIGTERM leaves to those who are connected",
+   .help = "after SIGTERM: until clients that are still there are cut off",
    .manual =
      "How long clients that are connected when voltgate drains (SIGTERM, `voltgate drain`, or a "
      "gate that a reload takes away) may take to finish. Then they are cut off. 0: without end."},
 
   {.name = "refuse", GATE(refuse), WORD(refuse_words, "HOW"), .group = "Refusals and overload",
    .preset_words = "by protocol; tcp: close",
-   .help = "how a refusal is said: close, postgres, redis, http",
+   .help = "how a client learns it: close, postgres, redis, http",
    .manual =
      "How a client learns that it is refused. `postgres`: an ErrorResponse with an SQLSTATE and "
      "a message that has the values; `redis`: an error reply; `http`: 503 with Retry-After; "
@@ -152,25 +152,28 @@ const struct option options_table[] = {
    .group = "Refusals and overload", .preset = "leave",
    .help = "a queued client that sends no more: leaves or keeps its place",
    .manual =
-     "What a client means that shuts its sending side down while it is queued. `leave`: it has "
-     "hung up, and leaves the queue at once. `keep`: it has said all, and waits for the answer "
-     "(`nc -N`); then a client that is gone is found only by a reset."},
+     "What a client that shuts down its sending side means by it. `leave`: a queued client that does "
+     "so has hung up, and leaves the queue at once. `keep`: it has sent all that it has to say, and "
+     "keeps its place for the answer (as `nc -N` does); then only a reset shows that a queued client "
+     "is gone. In the mode `tcp`, `keep` also lets a client go on sending after the server has ended; "
+     "with `leave` the server's end is the connection's."},
   {.name = "breaker", GATE(breaker_failures), NUMBER(0, 1000000), .group = "Refusals and overload",
    .preset = "3", .help = "connect failures in a row that open the breaker; 0: off",
    .manual =
-     "After so many failures in a row to connect to the server it is taken to be away: all that "
-     "are queued and all that come are refused at once, with the reason, until it is back. 0: "
-     "never."},
+     "After so many failures in a row to connect to the server, voltgate takes the server to be away: "
+     "all clients that are queued and all that come are refused at once, with the reason, until it is "
+     "back. 0: never."},
   {.name = "breaker-retry", GATE(breaker_retry_ns), TIME_FROM(10 * MS),
    .group = "Refusals and overload", .preset = "250ms",
-   .help = "how often it is looked whether the server is back",
+   .help = "how often voltgate tries whether the server is back",
    .manual = "While the breaker is open: how often voltgate tries to connect. From `10ms`."},
   {.name = "shed-target", GATE(shed_target_ns), TIME, .group = "Refusals and overload",
-   .preset = "0", .help = "controlled delay: the wait that is fine; 0: off",
+   .preset = "0", .help = "refuse clients while all wait longer than this; 0: off",
    .manual =
      "Controlled delay (CoDel). While even the shortest wait within a `shed-interval` was above "
      "this target, a client that has waited twice the target is refused with `shed` when it "
-     "would get its permit. The order among those that are served stays that of their arrival. 0: off."},
+     "would get its permit. Clients that are served are still served in the order of their arrival. 0: "
+     "off."},
   {.name = "shed-interval", GATE(shed_interval_ns), TIME_FROM(MS),
    .group = "Refusals and overload", .preset = "100ms", .help = "the interval of shed-target",
    .manual = "The interval of `shed-target`; at least the target. From `1ms`."},
@@ -179,7 +182,7 @@ const struct option options_table[] = {
    .group = "Tenants", .argument = "WHAT", .preset = "none",
    .help = "none, source[/BITS], port, user, database",
    .manual =
-     "What makes one tenant of clients; tenants get permits in fair order. `source`: the client's "
+     "What makes one tenant of clients; busy tenants get permits in turn. `source`: the client's "
      "address; `source/24`: the first 24 bits of an IPv4 address (of an IPv6 address: see "
      "`tenant-by-ipv6-bits`). `port`: the port that the client came to. `user`, `database`: of "
      "the startup packet, with `protocol = postgres`. `none`: there are no tenants."},
@@ -192,10 +195,10 @@ const struct option options_table[] = {
      "How many permits each tenant may hold that has no section of its own. 0: as many as the "
      "gate has."},
   {.name = "tenant-weight", GATE(tenant_default.weight), NUMBER(1, 1000), .group = "Tenants",
-   .preset = "1", .help = "its share, against the weights of others",
+   .preset = "1", .help = "grants in a row, when it is next: its share",
    .manual =
-     "How many places a tenant that has no section of its own may have at once in the gate's "
-     "queue: its share when all are busy, against the weights of the others."},
+     "While several tenants wait, they get permits in turn. This is how many grants in a row a tenant "
+     "gets that has no section of its own: its share, against the weights of the others."},
   {.name = "tenant-max", GATE(tenant_max), NUMBER(1, 1000000), .group = "Tenants",
    .preset = "1000", .help = "tenants with a name of their own; more are `other`",
    .manual =
@@ -242,9 +245,9 @@ const struct option options_table[] = {
    .preset_words = "as many as CPUs, 8 at most", .needs_restart = true, .help = "threads",
    .manual = "Threads that serve clients."},
   {.name = "io", PROCESS(io), WORD(io_words, "auto|epoll|uring"), .group = "The process",
-   .preset = "epoll", .needs_restart = true, .help = "how the kernel is asked",
+   .preset = "epoll", .needs_restart = true, .help = "the interface for I/O",
    .manual =
-     "How the kernel is asked for I/O: `epoll`, `uring` (io_uring; voltgate does not start where "
+     "The kernel's interface for I/O: `epoll`, `uring` (io_uring; voltgate does not start where "
      "it is not allowed), or `auto` (io_uring where it is allowed)."},
   {.name = "metrics", PROCESS(metrics), .kind = OPTION_ADMIN, .argument = "ADDRESS",
    .group = "The process", .preset_words = "none", .needs_restart = true,
@@ -252,7 +255,7 @@ const struct option options_table[] = {
    .manual =
      "Where the admin side listens: the page, `/status`, `/queue`, `/metrics`, `/health`. `:9090` "
      "means `127.0.0.1:9090`; any other address has to be written out; `unix:PATH` works, too. "
-     "All that can reach it can look; changes need the token."},
+     "Every client that can reach it can look; changes need the token."},
   {.name = "token-file", PROCESS(token_file), .kind = OPTION_FILE, .argument = "FILE",
    .group = "The process", .help = "its first line is the token that allows changes",
    .manual =
@@ -261,7 +264,7 @@ const struct option options_table[] = {
      "environment is the token; without both, nothing can be changed. There is no option that "
      "takes the token itself, because others could see it in the list of processes."},
   {.name = "user", PROCESS(user), .kind = OPTION_TEXT, .argument = "NAME", .group = "The process",
-   .needs_restart = true, .help = "become this user when all is open",
+   .needs_restart = true, .help = "become this user when the listeners are open",
    .manual =
      "Become this user, a name or a number, when listeners are open. Not needed where systemd starts "
      "voltgate as a user of its own."},
@@ -270,10 +273,10 @@ const struct option options_table[] = {
    .help = "become this group", .manual = "Become this group, and leave all others."},
   {.name = "sandbox", PROCESS(sandbox), WORD(sandbox_words, "no|yes|require"),
    .group = "The process", .preset = "no", .needs_restart = true,
-   .help = "seccomp and Landlock",
+   .help = "give up rights by seccomp and Landlock",
    .manual =
      "Give up what is not needed any more, by seccomp and Landlock. `yes`: as far as the kernel "
-     "has them; the log says what it has not. `require`: do not start without them."},
+     "has them; the log says what is missing. `require`: do not start without them."},
   {.name = "nofile", PROCESS(nofile), NUMBER(64, 1048576), .group = "The process",
    .preset_words = "the hard limit", .needs_restart = true, .help = "descriptors that may be open",
    .manual =
@@ -293,33 +296,36 @@ const struct option options_table[] = {
      "is none, open them as always."},
 
   {.name = "log", PROCESS(log.path), .kind = OPTION_OUTPUT, .argument = "FILE|-|none",
-   .group = "Logs", .preset = "-", .help = "what happens; -: standard error",
+   .group = "Logs", .preset = "-", .help = "where the log goes; -: standard error",
    .manual = "Where the log goes to: a file, `-` (standard error), or `none`."},
   {.name = "log-format", PROCESS(log.format), WORD(format_words, "text|json"), .group = "Logs",
-   .preset = "text", .help = "its form", .manual = "The form of the log: text, or JSON lines."},
+   .preset = "text", .help = "the form of the log", .manual = "The form of the log: text, or JSON lines."},
   {.name = "log-level", PROCESS(log.level), WORD(level_words, "LEVEL"), .group = "Logs",
    .preset = "info", .help = "error, warn, info, debug",
    .manual = "What is logged: `error`, `warn`, `info` or `debug`, each with those before it."},
   {.name = "access-log", PROCESS(access.path), .kind = OPTION_OUTPUT, .argument = "FILE|-|none",
-   .group = "Logs", .preset = "none", .help = "a line for each connection that ends",
-   .manual = "Where a line for each connection that has ended goes to."},
+   .group = "Logs", .preset = "none", .help = "one line for each connection that has ended",
+   .manual =
+     "Where to write one line for each connection that has ended: a file, `-` (standard error), or "
+     "`none`."},
   {.name = "access-format", PROCESS(access.format), WORD(format_words, "text|json"),
-   .group = "Logs", .preset = "text", .help = "its form",
+   .group = "Logs", .preset = "text", .help = "the form of the access log",
    .manual = "The form of the access log: text (logfmt), or JSON lines with the same keys."},
 
   {.name = "limit", TENANT(limit), NUMBER(0, 1000000), .group = "A tenant's section",
    .preset = "0", .help = "permits of this tenant; 0: the gate's limit only",
    .manual = "How many permits this tenant may hold. 0: as many as the gate has."},
   {.name = "weight", TENANT(weight), NUMBER(1, 1000), .group = "A tenant's section",
-   .preset = "1", .help = "its share, against the weights of others",
-   .manual = "How many places this tenant may have at once in the gate's queue."},
+   .preset = "1", .help = "grants in a row, when it is next: its share",
+   .manual =
+     "How many grants in a row this tenant gets: 2 beside 1 is twice the share, while both wait."},
   {.name = "cost", TENANT(cost), NUMBER(1, 1000000), .group = "A tenant's section",
    .preset = "1", .help = "permits that each of its clients takes",
-   .manual = "How many permits each client of this tenant takes."},
+   .manual = "How many permits each client of this tenant takes at once."},
 
   {.name = "admin", CLIENT(admin), .kind = OPTION_ADMIN, .argument = "ADDRESS",
    .group = "Commands that ask", .preset = "127.0.0.1:9090",
-   .help = "the admin side of the voltgate that is asked",
+   .help = "where the running voltgate has its admin side",
    .manual = "The address that `--metrics` of the running voltgate has."},
   {.name = "token-file", CLIENT(token_file), .kind = OPTION_FILE, .argument = "FILE",
    .group = "Commands that ask", .help = "the token that allows changes",
@@ -327,10 +333,10 @@ const struct option options_table[] = {
      "The file whose first line is the token; or `VOLTGATE_TOKEN` in the environment. `limit`, "
      "`reload` and `drain` need it."},
   {.name = "interval", CLIENT(interval_ns), TIME_FROM(100 * MS), .group = "Commands that ask",
-   .preset = "1s", .help = "top: how often it looks",
-   .manual = "`top`: how often it looks. From `100ms`."},
+   .preset = "1s", .help = "top: how often it asks",
+   .manual = "`top`: how often it asks. From `100ms`."},
   {.name = "once", CLIENT(is_once), .kind = OPTION_FLAG, .group = "Commands that ask",
-   .help = "top: look once, and end", .manual = "`top`: look once, print, and end."},
+   .help = "top: print once, and end", .manual = "`top`: print once, and end."},
 };
 /* clang-format on */
 

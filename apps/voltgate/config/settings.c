@@ -258,7 +258,7 @@ static void unknown_key(struct reading *r, struct place at, const char *key, uns
   for (size_t i = 0; i < sizeof section_names / sizeof *section_names; i++) {
     if (section_names[i].owner == owner) continue;
     if (options_find(key, section_names[i].owner) == NULL) continue;
-    reading_error(r, at, key, "it belongs into a section %s", section_names[i].name);
+    reading_error(r, at, key, "it belongs in a section %s", section_names[i].name);
     return;
   }
   reading_error(r, at, NULL, "%.40s: there is no such key%s%s%s", key,

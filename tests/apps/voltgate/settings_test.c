@@ -265,9 +265,9 @@ static void tls_is_required_where_it_cannot_be_asked_for(void **state) {
 static void names_that_are_not_known(void **state) {
   (void)state;
   ini_is_wrong(GATE "limt = 5\n", "FILE:4: limt: there is no such key; is limit meant?");
-  ini_is_wrong(GATE "workers = 5\n", "FILE:4: workers: it belongs into a section [voltgate]");
+  ini_is_wrong(GATE "workers = 5\n", "FILE:4: workers: it belongs in a section [voltgate]");
   ini_is_wrong("[voltgate]\nqueue = 5\n" GATE,
-               "FILE:2: queue: it belongs into a section [gate NAME]");
+               "FILE:2: queue: it belongs in a section [gate NAME]");
   ini_is_wrong(GATE "xyzzy = 5\n", "FILE:4: xyzzy: there is no such key");
   ini_is_wrong("limit = 5\n" GATE, "FILE:1: limit: it stands before the first section");
   ini_is_wrong(GATE "[gates x]\nlimit = x\n",
@@ -300,7 +300,7 @@ static void values_that_are_not_allowed(void **state) {
                "FILE:7: breaker-retry: '1ms' is not allowed: want a time, as 250ms, 1.5s, 2m or "
                "1h, at least 10ms, at most 365d\n"
                "FILE:8: half-close: '' is not allowed: want one of leave, keep\n"
-               "FILE:9: tenant-by: 'source/33' is not allowed: want one of none, source[/BITS], "
+               "FILE:9: tenant-by: 'source/33' is not allowed: want one of none, source[/1 to 32], "
                "port, user, database\n"
                "FILE:10: tls-required: 'true' is not allowed: want yes or no\n"
                "FILE:10: tls-required: it has no effect without tls = server");
