@@ -60,6 +60,8 @@ def check(name, run, *args, **named):
     begun = time.monotonic()
     try:
         said = run(*args, **named)
+        for gate in Gate.made:
+            gate.finish()
         took = time.monotonic() - begun
         print(f"ok: {name}{f': {said}' if said else ''} ({took:.1f} s)", flush=True)
     except Skip as reason:
@@ -72,6 +74,9 @@ def check(name, run, *args, **named):
             where += f" {os.path.basename(trace.tb_frame.f_code.co_filename)}:{trace.tb_lineno}"
             trace = trace.tb_next
         print(f"FAILED: {name}: {type(e).__name__}: {e}\n  at{where}", flush=True)
+    for gate in Gate.made:
+        gate.kill()
+    Gate.made.clear()
 
 
 def whole():
@@ -195,6 +200,7 @@ class Gate(Process):
     ini: a configuration's text in their place. Its admin side allows changes."""
 
     TOKEN = "a-token-of-the-test-0123456789"
+    made = []  # by the test that runs
 
     def __init__(self, to=None, ini=None, admin=True, arguments=(), descriptors=None, fds=(),
                  env=None, listen="127.0.0.1:0", gates=1, before=None, wait=True, workers=2,
@@ -213,12 +219,15 @@ class Gate(Process):
             for one in value if isinstance(value, (list, tuple)) else [value]:
                 command += ["--" + name.replace("_", "-"), str(one)]
         command += ["--workers", str(workers)]
+        # As in VOLTGATE_TEST_OPTIONS="--io uring --sandbox yes": every test with these, too.
+        command += os.environ.get("VOLTGATE_TEST_OPTIONS", "").split()
         if admin:
             command += ["--metrics", "127.0.0.1:0"]
         super().__init__(command, descriptors=descriptors, fds=fds, before=before, user=user,
                          env={"VOLTGATE_TOKEN": self.TOKEN, **(env or {})})
         self.gates = gates
         self.admin = admin
+        Gate.made.append(self)
         if wait:
             self.ready()
 
@@ -248,6 +257,20 @@ class Gate(Process):
     @staticmethod
     def port_of(address):
         return None if address.startswith("unix:") else int(address.rpartition(":")[2])
+
+    def finish(self):
+        """It ends when it is asked, and no sanitizer has found anything."""
+        if self.alive():
+            self.send_signal(signal.SIGTERM)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(0.5)
+        if self.alive():
+            self.send_signal(signal.SIGTERM)
+            self.process.wait(20)
+        said = self.said()
+        found = re.search(r"\w*Sanitizer|runtime error:", said)
+        if found:
+            raise AssertionError(f"{said[max(0, found.start() - 200):found.start() + 6000]}")
 
     # What it says.
 
