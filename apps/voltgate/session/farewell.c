@@ -22,6 +22,8 @@ struct farewell {
   int result;
   bool has_to_hear;          /* before words are said */
   struct pg_startup startup; /* what it hears */
+  uint8_t heard_size;
+  char heard[8]; /* of a request: all of it */
 };
 
 size_t farewell_words(struct session *s, char words[REFUSAL_MAX]) {
@@ -50,18 +52,20 @@ static bool farewell_must_hear(const struct session *s) {
          !s->client.tls && !s->is_speechless;
 }
 
-/* Returns true: the words can be said now. */
+/* What was heard is taken from the socket: a part of a request that stayed there would make it ready
+ * again and again. Returns true: the words can be said now. */
 static bool farewell_hears(struct farewell *self) {
   struct link *client = &self->session->client;
-  char bytes[8]; /* of a request: all of it */
   for (;;) {
     size_t n;
-    int result = volt_fd_try_recv(&client->fd, bytes, sizeof bytes, MSG_PEEK, &n);
+    int result = volt_fd_try_recv(&client->fd, self->heard + self->heard_size,
+                                  sizeof self->heard - self->heard_size, 0, &n);
     if (result != VOLT_OK || n == 0) return result != VOLT_EAGAIN;
-    enum pg_first first = pg_startup_read(&self->startup, bytes, n);
-    if (first == PG_FIRST_PART && n < sizeof bytes) return false;
+    self->heard_size += (uint8_t)n;
+    enum pg_first first = pg_startup_read(&self->startup, self->heard, self->heard_size);
+    if (first == PG_FIRST_PART && self->heard_size < sizeof self->heard) continue;
     if (first != PG_FIRST_SSL && first != PG_FIRST_GSSENC) return true;
-    if (volt_fd_try_recv(&client->fd, bytes, self->startup.bytes, 0, &n) != VOLT_OK) return true;
+    self->heard_size = 0;
     if (link_send(client, "N", 1) != VOLT_OK) return true;
   }
 }

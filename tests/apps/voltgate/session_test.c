@@ -449,6 +449,32 @@ static void test_refused_client_of_postgres_hears_why(void **state) {
   stage_end(&s);
 }
 
+/* A part of a request, and then nothing: it is waited for without looking again and again. */
+static void test_refused_client_of_postgres_that_stops_short_costs_nothing(void **state) {
+  struct stage s;
+  struct peer holder, client;
+  size_t n;
+  (void)state;
+  stage_begin(&s, 1);
+  s.settings.queue = 0;
+  s.settings.refuse = REFUSE_POSTGRES;
+  stage_open(&s);
+  stage_connect(&s, &holder);
+  stage_connect(&s, &client);
+  assert_result(volt_fd_try_send(&client.fd, "\0\0\0\10\4", 5, 0, &n), VOLT_OK);
+  for (int turns = 0; volt_rt_run(s.rt) == 0; turns++) assert_true(turns < 100);
+  assert_result(volt_fd_try_send(&client.fd, "\322\26\57", 3, 0, &n), VOLT_OK);
+  assert_string_equal(stage_read(&s, &client), "N");
+  assert_result(volt_fd_try_send(&client.fd, "\0\0\0\20", 4, 0, &n), VOLT_OK);
+  for (int turns = 0; volt_rt_run(s.rt) == 0; turns++) assert_true(turns < 100);
+  stage_pass(&s, STAGE_S);
+  assert_int_equal(stage_read(&s, &client)[1], 'E');
+  assert_true(client.has_ended);
+  stage_close(&s, &client);
+  stage_close(&s, &holder);
+  stage_end(&s);
+}
+
 /* ---- drain ---- */
 
 static void test_drain_lets_those_that_are_here_finish(void **state) {
@@ -596,6 +622,7 @@ int main(void) {
       cmocka_unit_test(test_max_age),
       cmocka_unit_test(test_refused_client_cannot_hold_us),
       cmocka_unit_test(test_refused_client_of_postgres_hears_why),
+      cmocka_unit_test(test_refused_client_of_postgres_that_stops_short_costs_nothing),
       cmocka_unit_test(test_drain_lets_those_that_are_here_finish),
       cmocka_unit_test(test_nothing_is_lost_in_a_storm),
   };
