@@ -25,7 +25,8 @@
 #include "run.h"
 #include "site.h"
 
-enum { START_WORKERS = 8, EXIT_WRONG = 2, START_WORDS = 512 };
+enum { EXIT_WRONG = 2, START_WORDS = 512 };
+enum { START_CPUS_PER_WORKER = 4, START_WORKERS_MAX = 8 };
 
 /* What has been made of one gate before the runtime runs. */
 struct start_gate {
@@ -175,10 +176,14 @@ static const volt_io_kind *start_io(enum io_choice choice) {
   return volt_io_epoll();
 }
 
+/* A transaction costs a server many times what it costs us, so one worker serves what servers on
+ * several CPUs can do. One more than that makes each transaction dearer: the workers wake each other,
+ * and take CPUs from what is beside them. */
 static uint32_t start_workers(const struct settings *settings) {
   if (settings->workers) return settings->workers;
   long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-  return cpus < 1 ? 1 : cpus > START_WORKERS ? START_WORKERS : (uint32_t)cpus;
+  long workers = cpus / START_CPUS_PER_WORKER;
+  return workers < 1 ? 1 : workers > START_WORKERS_MAX ? START_WORKERS_MAX : (uint32_t)workers;
 }
 
 static bool start_log(const struct settings *settings) {

@@ -242,7 +242,7 @@ const struct option options_table[] = {
      "Read gates and options from this file. Options of the command line go before those of the "
      "file; options of a gate are of the gate `main`, which is in the file or is made by them."},
   {.name = "workers", PROCESS(workers), NUMBER(1, VOLT_RT_WORKERS_MAX), .group = "The process",
-   .preset_words = "as many as CPUs, 8 at most", .needs_restart = true, .help = "threads",
+   .preset_words = "one for every four CPUs, 8 at most", .needs_restart = true, .help = "threads",
    .manual = "Threads that serve clients."},
   {.name = "io", PROCESS(io), WORD(io_words, "auto|epoll|uring"), .group = "The process",
    .preset = "epoll", .needs_restart = true, .help = "the interface for I/O",
