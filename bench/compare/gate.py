@@ -30,6 +30,7 @@ MODES = ("simple", "extended", "prepared")
 DIRECT, HAPROXY, SESSION, POOLED, OURS = (
     "PostgreSQL alone", "HAProxy", "PgBouncer, session", "PgBouncer, transaction", "voltgate")
 ALL = (DIRECT, HAPROXY, SESSION, POOLED, OURS)
+TWO = "voltgate, 2 workers"  # its default is one for every four CPUs
 PICTURE = (8, 16, 32, 64, 128, 256, 500)
 COPY_MB = 200
 
@@ -45,7 +46,7 @@ def front(db: Database, name: str, program: str, clients: int, limit: int = LIMI
         return db.pgbouncer("session", clients)
     if name == POOLED:
         return db.pgbouncer("transaction", limit)
-    return db.voltgate(program, limit)
+    return db.voltgate(program, limit, extra=("--workers", "2") if name == TWO else ())
 
 
 def metric(f: Front, name: str) -> float:
@@ -108,10 +109,10 @@ class Plan:
                                     lambda n=name, c=clients, m=mode: self.bench(
                                         n, c, m, "tpcb-like")))  # fmt: skip
         for mode in MODES:
-            for name in ALL[1:]:
+            for name in (*ALL[1:], TWO):
                 out.append(Cell("cpu", f"{LIMIT} clients, {mode}", name,
                                 lambda n=name, m=mode: self.bench(n, LIMIT, m, "select-only")))
-        for name in ALL[1:]:
+        for name in (*ALL[1:], TWO):
             out.append(Cell("copy", f"COPY of {COPY_MB} MB", name, lambda n=name: self.copy(n)))
         for count in (5000, 10000):
             for name in (f"{OURS}, tcp", HAPROXY)[: 2 if count == 5000 else 1]:
@@ -228,7 +229,8 @@ def demands(results: list[dict[str, Any]]) -> str:
         add(f"{clients} clients, prepared: no client aborts", aborted, 0, aborted == 0)
     for mode in MODES:
         ours = of(results, "cpu", f"{LIMIT} clients, {mode}", OURS, "cpu_us")
-        others = [of(results, "cpu", f"{LIMIT} clients, {mode}", n, "cpu_us") for n in ALL[1:4]]
+        others = [of(results, "cpu", f"{LIMIT} clients, {mode}", n, "cpu_us")
+                  for n in ALL[1:4]]  # fmt: skip
         least = min((o for o in others if not math.isnan(o)), default=math.nan)
         add(f"{mode}: CPU a transaction at most the others', us", ours, least, ours <= least)
     what = f"COPY of {COPY_MB} MB"
