@@ -77,6 +77,7 @@ static struct {
   int limit;
   int limit_before;
   int64_t changed_at; /* answered */
+  bool was_quiet;     /* nothing was on its way when it was changed */
   bool is_settled;    /* every arrival from now on was admitted after the change */
 
   struct client *clients;
@@ -174,7 +175,10 @@ static void put_limit(int limit) {
   close(fd);
 }
 
+static void end_the_dead(void);
+
 static void change_limit(void) {
+  end_the_dead();
   const bool is_quiet = ledger.is_settled && ledger.open_count == ledger.limit;
   const int limit = 1 + (int)below(32);
   if (ledger.is_settled || ledger.limit > ledger.limit_before) ledger.limit_before = ledger.limit;
@@ -182,7 +186,7 @@ static void change_limit(void) {
   put_limit(limit);
   ledger.limit = limit;
   ledger.changed_at = now_ns();
-  ledger.is_settled = is_quiet;
+  ledger.is_settled = ledger.was_quiet = is_quiet;
   ledger.made_changes++;
 }
 
@@ -321,7 +325,9 @@ static void accept_arrival(int fd) {
   a->ends_at = now_ns() + (int64_t)below(2001) * 1000;
   if (ledger.open_count > ledger.most_open) ledger.most_open = ledger.open_count;
   if (ledger.open_count > most) {
-    wrong("arrival %d is one of %d, limit %d", index, ledger.open_count, most);
+    wrong("arrival %d is one of %d, limit %d%s, %lld us after the change", index, ledger.open_count,
+          ledger.limit, ledger.was_quiet ? " (quiet)" : "",
+          (long long)(now_ns() - ledger.changed_at) / 1000);
   }
   watch(fd, ~index);
 }
