@@ -224,11 +224,12 @@ static bool pump_tell_end(struct pump *p, enum pump_side from) {
   return true;
 }
 
-/* Nothing can be sent to that side any more. Returns whether it has said all it had to say. */
+/* Nothing can be sent to that side any more. Returns whether it has said all it had to say. A side
+ * that is stopped is not read, and may never be read again: it is not waited for. */
 static bool pump_is_lost(const struct pump *p, enum pump_side side) {
   enum pump_side peer = pump_peer(side);
-  if (p->broken[peer] != VOLT_OK) return true;
-  if (p->held[side].bytes && !p->is_part[side]) return side == PUMP_CLIENT && p->is_stopped[side];
+  if (p->broken[peer] != VOLT_OK || p->is_stopped[side]) return true;
+  if (p->held[side].bytes && !p->is_part[side]) return false;
   return !link_is_full(p->links[peer]) && (p->links[side]->has_ended || !p->may_read[side]);
 }
 

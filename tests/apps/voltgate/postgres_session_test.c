@@ -393,6 +393,31 @@ static void test_goodbye_behind_a_query_lets_it_finish(void **state) {
   stage_end(&s);
 }
 
+/* The client's socket takes nothing more, and what it sends is not read any more: the server's end is
+ * what there is to wait for. */
+static void test_goodbye_of_a_client_that_is_gone_ends_with_the_server(void **state) {
+  struct stage s;
+  struct peer client, server;
+  (void)state;
+  begin(&s, 1);
+  stage_open(&s);
+  pg_enter(&s, &client, &server, 7);
+  char all[64];
+  size_t size = pg_message(all, 'Q', "one", 4);
+  size += pg_message(all + size, 'Q', "two", 4);
+  size += pg_message(all + size, 'X', "", 0);
+  pg_say_bytes(&s, &client, all, size);
+  assert_string_equal(pg_heard(&s, &server), "QQX");
+  stage_close(&s, &client);
+  pg_complete(&s, &server, 'T'); /* the first bytes are answered by a reset */
+  pg_complete(&s, &server, 'T');
+  assert_int_equal(held(&s), 1);
+  stage_close(&s, &server);
+  assert_int_equal(held(&s), 0);
+  assert_int_equal(volt_group_count(&s.sessions), 0);
+  stage_end(&s);
+}
+
 static void test_what_is_before_a_goodbye_is_answered(void **state) {
   struct stage s;
   struct peer client, server;
@@ -909,6 +934,7 @@ int main(void) {
       cmocka_unit_test(test_client_dies_while_its_query_runs),
       cmocka_unit_test(test_server_that_never_closes_is_given_up),
       cmocka_unit_test(test_goodbye_behind_a_query_lets_it_finish),
+      cmocka_unit_test(test_goodbye_of_a_client_that_is_gone_ends_with_the_server),
       cmocka_unit_test(test_what_is_before_a_goodbye_is_answered),
       cmocka_unit_test(test_half_closed_client_is_answered),
       cmocka_unit_test(test_goodbye_of_an_idle_client),
