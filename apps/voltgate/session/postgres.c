@@ -494,6 +494,13 @@ static void postgres_parted(struct postgres *self) {
            s->user, (unsigned)(PARTING_NS / 1000000000));
 }
 
+/* It is ended from outside, wherever it is: P3 holds here, too. */
+static void postgres_cut_off(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  session_end(s, SESSION_DRAINED);
+  if (self->has_begun && !s->is_speechless) postgres_say_ending(self);
+}
+
 static int postgres_run(volt_async *a, volt_ctx *ctx) {
   struct postgres *self = postgres_of(a);
   struct session *s = postgres_session(self);
@@ -537,6 +544,8 @@ static int postgres_run(volt_async *a, volt_ctx *ctx) {
     VOLT_AWAIT_RESULT(self, self->result, postgres_part(self));
     postgres_parted(self);
   }
+  VOLT_FINALLY(&self->body);
+  if (VOLT_LEAVING(&self->body) == VOLT_ECANCELED) postgres_cut_off(self);
   VOLT_ASYNC_END(&self->body);
 }
 

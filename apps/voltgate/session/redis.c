@@ -198,6 +198,13 @@ static bool redis_must_part(struct redis_session *self) {
   return self->parting != NULL;
 }
 
+/* It is ended from outside, wherever it is: nothing is said within a reply. */
+static void redis_cut_off(struct redis_session *self) {
+  struct session *s = redis_session_of(self);
+  session_end(s, SESSION_DRAINED);
+  if (self->follow.session && !s->is_speechless) redis_say_ending(self);
+}
+
 static int redis_run(volt_async *a, volt_ctx *ctx) {
   struct redis_session *self = redis_of(a);
   struct session *s = redis_session_of(self);
@@ -217,6 +224,8 @@ static int redis_run(volt_async *a, volt_ctx *ctx) {
   if (redis_must_part(self)) {
     VOLT_AWAIT(self, parting_future(self->parting, s, NULL, PARTING_CANCEL));
   }
+  VOLT_FINALLY(&self->body);
+  if (VOLT_LEAVING(&self->body) == VOLT_ECANCELED) redis_cut_off(self);
   VOLT_ASYNC_END(&self->body);
 }
 

@@ -618,6 +618,34 @@ static void test_words_wait_for_the_rest_of_a_message(void **state) {
   }
 }
 
+/* It is ended from outside, as by drain-timeout. */
+static void test_cut_off_inside_of_a_message_or_between(void **state) {
+  (void)state;
+  for (int inside = 0; inside < 2; inside++) {
+    struct stage s;
+    struct peer client, server;
+    begin(&s, 1);
+    stage_open(&s);
+    pg_enter(&s, &client, &server, 7);
+    pg_query(&s, &client, "select");
+    client.size = 0;
+    pg_say_bytes(&s, &server, "D\0\0\0\x20row", inside ? 8 : 0);
+    volt_group_cancel(&s.sessions);
+    stage_run(&s);
+    (void)stage_read(&s, &client);
+    if (inside) {
+      assert_int_equal(client.size, 8); /* a row is not made whole by words of ours */
+    } else {
+      client.size = 0;
+      assert_int_equal(client.got[0], 'E');
+    }
+    expect_end(&s, &client);
+    assert_int_equal(held(&s), 0);
+    close_both(&s, &client, &server);
+    stage_end(&s);
+  }
+}
+
 /* ---- drain and age ---- */
 
 static void drain(struct stage *s) {
@@ -943,6 +971,7 @@ int main(void) {
       cmocka_unit_test(test_last_words_of_the_server),
       cmocka_unit_test(test_no_words_inside_of_a_message),
       cmocka_unit_test(test_words_wait_for_the_rest_of_a_message),
+      cmocka_unit_test(test_cut_off_inside_of_a_message_or_between),
       cmocka_unit_test(test_drain),
       cmocka_unit_test(test_age_ends_at_an_idle_moment),
       cmocka_unit_test(test_malformed_message),

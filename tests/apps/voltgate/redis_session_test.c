@@ -227,6 +227,30 @@ static void test_server_closes(void **state) {
   stage_end(&s);
 }
 
+/* It is ended from outside, as by drain-timeout. */
+static void test_cut_off_inside_of_a_reply_or_between(void **state) {
+  (void)state;
+  for (int inside = 0; inside < 2; inside++) {
+    struct stage s;
+    struct peer client, server;
+    begin(&s, 1);
+    stage_open(&s);
+    enter(&s, &client, &server);
+    stage_send(&s, &client, "GET a\r\n");
+    stage_send(&s, &server, inside ? "$1000\r\nx" : "$1\r\nx\r\n");
+    volt_group_cancel(&s.sessions);
+    if (inside) {
+      assert_string_equal(heard(&s, &client), "$1000\r\nx");
+    } else {
+      assert_ptr_equal(strstr(heard(&s, &client), "$1\r\nx\r\n-ERR voltgate"), client.got);
+    }
+    assert_true(client.has_ended);
+    assert_int_equal(held(&s), 0);
+    close_both(&s, &client, &server);
+    stage_end(&s);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_permit_is_held_for_a_burst),
@@ -239,6 +263,7 @@ int main(void) {
       cmocka_unit_test(test_queued_client_hangs_up),
       cmocka_unit_test(test_drain),
       cmocka_unit_test(test_server_closes),
+      cmocka_unit_test(test_cut_off_inside_of_a_reply_or_between),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
