@@ -88,6 +88,7 @@ void session_begin(struct session *s) {
   statistics_count(&s->gate->statistics, COUNT_ACCEPTED, 1);
   if (begin_is_one_too_many(s)) {
     session_refuse(s, REASON_CLIENTS);
+    session_leave_clients(s); /* its last words may have to wait until it can hear them */
     return;
   }
   s->needs_login = login_is_needed(s);

@@ -103,14 +103,18 @@ static volt_future *session_run(struct session *s) {
 
 /* ---- the end ---- */
 
+void session_leave_clients(struct session *s) {
+  if (s->is_entered) clients_remove(&s->gate->clients, &s->entry);
+  s->is_entered = false;
+}
+
 /* 1 to 3. */
 static void session_leave(struct session *s) {
   session_end(s, s->result == VOLT_ECANCELED ? SESSION_DRAINED : SESSION_FAILED);
   session_unqueue(s);
   server_close(s);
   session_release(s);
-  if (s->is_entered) clients_remove(&s->gate->clients, &s->entry);
-  s->is_entered = false;
+  session_leave_clients(s);
 }
 
 /* 5. */

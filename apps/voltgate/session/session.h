@@ -178,6 +178,9 @@ void session_end(struct session *s, enum session_ending ending);
 void session_refuse(struct session *s, enum gate_reason reason);
 void session_fail(struct session *s, int error);
 
+/* It is no client of the gate any more: it neither counts nor is seen. */
+void session_leave_clients(struct session *s);
+
 /* Whether an idle session has to end now: the gate drains, or the session is too old (max-age). Then how
  * it ends is set. Ask it whenever the session holds no permit and its client waits for nothing. */
 bool session_is_over(struct session *s);

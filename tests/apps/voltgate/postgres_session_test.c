@@ -143,6 +143,25 @@ static void test_one_too_many_hears_why(void **state) {
   stage_end(&s);
 }
 
+/* It is no client any more, also while it says nothing and so cannot be told why. */
+static void test_one_too_many_takes_no_place(void **state) {
+  struct stage s;
+  struct peer client[3], server[3];
+  (void)state;
+  begin(&s, 1);
+  s.settings.clients = 1;
+  stage_open(&s);
+  pg_enter(&s, &client[0], &server[0], 1);
+  stage_connect(&s, &client[1]);
+  assert_int_equal(atomic_load(&s.gate->clients.count), 1);
+  close_both(&s, &client[0], &server[0]);
+  pg_enter(&s, &client[2], &server[2], 2);
+  assert_int_equal(stage_refused(&s, REASON_CLIENTS), 1);
+  stage_close(&s, &client[1]);
+  close_both(&s, &client[2], &server[2]);
+  stage_end(&s);
+}
+
 static void test_server_that_refuses_is_said(void **state) {
   struct stage s;
   struct peer client;
@@ -952,6 +971,7 @@ int main(void) {
       cmocka_unit_test(test_bytes_behind_a_request_for_encryption_are_refused),
       cmocka_unit_test(test_login_has_a_limit),
       cmocka_unit_test(test_one_too_many_hears_why),
+      cmocka_unit_test(test_one_too_many_takes_no_place),
       cmocka_unit_test(test_server_that_refuses_is_said),
       cmocka_unit_test(test_permit_is_held_for_a_transaction),
       cmocka_unit_test(test_permit_goes_to_the_next_before_the_answer_is_sent_on),
