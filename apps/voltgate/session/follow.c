@@ -3,8 +3,7 @@
 
 void follow_begin(struct follow *f, struct session *s, const struct pump_hooks *hooks, void *arg) {
   f->session = s;
-  f->moved_ns = session_now_ns(s);
-  f->silent_ns = VOLT_NO_DEADLINE;
+  f->moved_ns = f->silent_ns = VOLT_NO_DEADLINE;
   pump_init(&f->pump, &s->client, &s->server->link, hooks, arg);
 }
 
@@ -39,9 +38,12 @@ static bool follow_is_idle(const struct follow *f, enum follow_stand stand) {
 
 void follow_note(struct follow *f, enum follow_stand stand) {
   const struct gate_settings *settings = follow_settings(f);
-  if (!settings->idle_timeout_ns && !settings->server_timeout_ns) return;
+  if (!settings->idle_timeout_ns && !settings->server_timeout_ns) {
+    f->moved_ns = f->silent_ns = VOLT_NO_DEADLINE;
+    return;
+  }
   uint64_t now_ns = session_now_ns(f->session);
-  if (f->any_up || f->any_down) f->moved_ns = now_ns;
+  if (f->any_up || f->any_down || f->moved_ns == VOLT_NO_DEADLINE) f->moved_ns = now_ns;
   if (!follow_is_asked(f, stand)) {
     f->silent_ns = VOLT_NO_DEADLINE;
   } else if (f->any_down || f->silent_ns == VOLT_NO_DEADLINE) {

@@ -19,7 +19,7 @@ struct follow {
   struct pump pump;
   enum pump_result step; /* of the last round */
   bool any_up, any_down; /* bytes went on in it */
-  uint64_t moved_ns;     /* when bytes last went on, if idle-timeout asks for it */
+  uint64_t moved_ns;     /* when bytes last went on; VOLT_NO_DEADLINE: no timeout asks for it */
   uint64_t silent_ns;    /* since when the server has said nothing to a client that waits */
 };
 

@@ -14,7 +14,7 @@ enum { TCP_COUNT_BYTES = 1 << 20 };
 struct tcp {
   struct session_body body; /* first */
   struct pump pump;
-  uint64_t moved_ns; /* when bytes were last passed on */
+  uint64_t moved_ns; /* when bytes were last passed on; 0: nothing asks for it */
   uint64_t asked_ns; /* when the client sent the first bytes that are not answered; 0: none */
   enum pump_result moved;
   bool has_pump;
@@ -39,9 +39,12 @@ static void tcp_note(struct tcp *self) {
   s->up = self->pump.up;
   s->down = self->pump.down;
   if (s->up - s->up_counted + s->down - s->down_counted >= TCP_COUNT_BYTES) session_count_bytes(s);
-  if (!settings->idle_timeout_ns && !settings->server_timeout_ns) return;
-  if (!any_up && !any_down) return;
-  self->moved_ns = session_now_ns(s);
+  if (!settings->idle_timeout_ns && !settings->server_timeout_ns) {
+    self->moved_ns = self->asked_ns = 0;
+    return;
+  }
+  if (!any_up && !any_down && self->moved_ns) return;
+  self->moved_ns = session_now_ns(s); /* or a reload has just asked for it */
   if (any_down) self->asked_ns = 0;
   if (any_up && !any_down && !self->asked_ns) self->asked_ns = self->moved_ns;
 }
@@ -52,7 +55,7 @@ static uint64_t tcp_earlier(uint64_t one, uint64_t other) {
 
 static uint64_t tcp_idle_ns(const struct tcp *self) {
   uint64_t timeout_ns = gate_settings(self->body.session->gate)->idle_timeout_ns;
-  return timeout_ns ? self->moved_ns + timeout_ns : VOLT_NO_DEADLINE;
+  return timeout_ns && self->moved_ns ? self->moved_ns + timeout_ns : VOLT_NO_DEADLINE;
 }
 
 static uint64_t tcp_server_ns(const struct tcp *self) {
@@ -142,7 +145,6 @@ static void tcp_begin(struct tcp *self) {
   s->is_speechless = true; /* from now on it is the server that speaks */
   pump_init(&self->pump, &s->client, &s->server->link, NULL, NULL);
   self->has_pump = true;
-  self->moved_ns = session_now_ns(s);
 }
 
 static int tcp_run(volt_async *a, volt_ctx *ctx) {

@@ -665,6 +665,28 @@ static void test_cut_off_inside_of_a_message_or_between(void **state) {
   }
 }
 
+/* A reload sets a timeout: it begins then, for connections that were there before. */
+static void test_idle_timeout_that_comes_later(void **state) {
+  struct stage s;
+  struct peer client, server;
+  (void)state;
+  begin(&s, 1);
+  stage_open(&s);
+  pg_enter(&s, &client, &server, 1);
+  stage_pass(&s, 100 * STAGE_S);
+  struct gate_settings with = s.settings;
+  with.idle_timeout_ns = 10 * STAGE_S;
+  assert_true(gate_set(s.gate, &with));
+  stage_pass(&s, 10 * STAGE_S - 1);
+  expect_open(&s, &client);
+  stage_pass(&s, 1);
+  assert_string_equal(pg_heard(&s, &client), "E");
+  expect_end(&s, &client);
+  assert_int_equal(stage_refused(&s, REASON_IDLE), 1);
+  close_both(&s, &client, &server);
+  stage_end(&s);
+}
+
 /* ---- drain and age ---- */
 
 static void drain(struct stage *s) {
@@ -992,6 +1014,7 @@ int main(void) {
       cmocka_unit_test(test_no_words_inside_of_a_message),
       cmocka_unit_test(test_words_wait_for_the_rest_of_a_message),
       cmocka_unit_test(test_cut_off_inside_of_a_message_or_between),
+      cmocka_unit_test(test_idle_timeout_that_comes_later),
       cmocka_unit_test(test_drain),
       cmocka_unit_test(test_age_ends_at_an_idle_moment),
       cmocka_unit_test(test_malformed_message),

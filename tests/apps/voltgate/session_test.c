@@ -337,6 +337,32 @@ static void test_idle_timeout(void **state) {
   stage_end(&s);
 }
 
+/* A reload sets a timeout: it begins then, for connections that were there before. */
+static void test_idle_timeout_that_comes_later(void **state) {
+  struct stage s;
+  struct peer client, server;
+  (void)state;
+  stage_begin(&s, 1);
+  stage_open(&s);
+  stage_connect(&s, &client);
+  assert_true(stage_accept(&s, &server));
+  stage_pass(&s, 100 * STAGE_S);
+  stage_send(&s, &client, "ask");
+  struct gate_settings with = s.settings;
+  with.idle_timeout_ns = 10 * STAGE_S;
+  assert_true(gate_set(s.gate, &with));
+  stage_pass(&s, 10 * STAGE_S - 1);
+  (void)stage_read(&s, &client);
+  assert_false(client.has_ended);
+  stage_pass(&s, 1);
+  (void)stage_read(&s, &client);
+  assert_true(client.has_ended);
+  assert_int_equal(stage_refused(&s, REASON_IDLE), 1);
+  stage_close(&s, &client);
+  stage_close(&s, &server);
+  stage_end(&s);
+}
+
 static void test_server_timeout(void **state) {
   struct stage s;
   struct peer client, server;
@@ -618,6 +644,7 @@ int main(void) {
       cmocka_unit_test(test_connect_is_refused_and_the_breaker_opens),
       cmocka_unit_test(test_breaker_tells_who_is_queued),
       cmocka_unit_test(test_idle_timeout),
+      cmocka_unit_test(test_idle_timeout_that_comes_later),
       cmocka_unit_test(test_server_timeout),
       cmocka_unit_test(test_max_age),
       cmocka_unit_test(test_refused_client_cannot_hold_us),
