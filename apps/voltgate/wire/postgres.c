@@ -86,19 +86,24 @@ static const uint8_t client_actions[256] = {
     ['X'] = CLIENT_LEAVES,  ['p'] = CLIENT_LOGS_IN,
 };
 
+static bool queue(struct pg *p, enum pg_kind kind) {
+  p->is_last_queued = pg_queue_add(p, kind);
+  return p->is_last_queued;
+}
+
 /* Work: it needs a permit, and is outstanding unless the server skips it. */
 static enum pg_want client_works(struct pg *p, enum pg_kind kind) {
   if (!p->has_permit) return PG_NEEDS_PERMIT;
   if (p->is_skipping && p->doubtful > 0) lose(p);      /* I4 */
   if (p->is_skipping || p->is_lost) return PG_GOES_ON; /* R2 */
-  if (!pg_queue_add(p, kind)) return PG_WAITS;
+  if (!queue(p, kind)) return PG_WAITS;
   p->is_idle = p->is_flushed = false;
   return PG_GOES_ON;
 }
 
 static enum pg_want client_syncs(struct pg *p) {
   if (p->is_lost) return PG_GOES_ON;
-  if (!pg_queue_add(p, PG_SYNC)) return PG_WAITS;
+  if (!queue(p, PG_SYNC)) return PG_WAITS;
   p->is_skipping = false;
   p->is_idle = false;
   return PG_GOES_ON;
@@ -106,7 +111,7 @@ static enum pg_want client_syncs(struct pg *p) {
 
 static enum pg_want client_ends_copy(struct pg *p) {
   if (p->count == 0 && p->current == CURRENT_NONE) return PG_GOES_ON; /* R4 */
-  return pg_queue_add(p, PG_ENDED) ? PG_GOES_ON : PG_WAITS;
+  return queue(p, PG_ENDED) ? PG_GOES_ON : PG_WAITS;
 }
 
 static enum pg_want client_flushes(struct pg *p, uint32_t length) {
@@ -125,6 +130,7 @@ static enum pg_want client_message(struct pg *p, char type, uint32_t length) {
     if (action == CLIENT_LOGS_IN) return PG_GOES_ON;
     return action == CLIENT_LEAVES ? PG_ENDS : PG_WAITS;
   }
+  p->is_last_queued = false;
   switch (action) {
     case CLIENT_ASKS: return client_works(p, PG_ASKED);
     case CLIENT_QUERIES: return client_works(p, PG_QUERY);
@@ -260,15 +266,16 @@ static void server_fails(struct pg *p) {
   }
 }
 
-/* Replication: bytes go both ways for as long as both like; the server's work is not a client's. */
+/* Replication: bytes go both ways for as long as both like; the server's work is not a client's. What
+ * was sent behind the Query is: a client may have ended the copy already, and asked for more. */
 static void copy_both_begins(struct pg *p) {
   p->doubtful = 0;
   p->is_copying_both = true;
-  p->is_idle = !p->is_lost;
   if (pg_queue_first(p) == PG_QUERY) {
     pg_queue_take(p);
     p->current = CURRENT_QUERY;
   }
+  p->is_idle = p->count == 0 && !p->is_lost;
 }
 
 /* Which message has got its ReadyForQuery? */

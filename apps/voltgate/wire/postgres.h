@@ -54,6 +54,7 @@ struct pg {
 
   /* private */
   bool has_permit, is_idle, is_skipping, is_copying_in, is_flushed, has_ended;
+  bool is_last_queued;       /* the client's last message is the last one in runs */
   uint8_t current;           /* the message whose COPY has begun, and has not ended */
   uint8_t first, count;      /* of runs */
   uint8_t gathered, gathers; /* bytes in prefix; the type of the message that they are of */
@@ -106,7 +107,8 @@ static inline bool pg_is_between(const struct pg *p) {
 }
 
 /* Whether the client waits for the server: it has asked for an answer by Query, FunctionCall, Sync or
- * Flush, and the server has what it needs to give it. */
+ * Flush, and the server has what it needs to give it. A message that has come in part asks for
+ * nothing yet: a client that stops in the middle of one is not waiting for the server. */
 bool pg_is_asked(const struct pg *p);
 
 /* Whether a permit is held for nothing: the server waits for the client, in a transaction, in a batch

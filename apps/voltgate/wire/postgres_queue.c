@@ -83,9 +83,13 @@ void pg_queue_open(struct pg *p) {
   *run = (uint32_t)PG_SYNC | ONE;
 }
 
+/* Of a message that has come in part the server does not know yet. */
 static bool has(const struct pg *p, unsigned kinds) {
+  bool is_partial = p->is_last_queued && p->client_left > 0;
   for (unsigned i = 0; i < p->count; i++) {
-    if (kinds >> kind_of(p->runs[(p->first + i) % PG_RUNS]) & 1) return true;
+    uint32_t run = p->runs[(p->first + i) % PG_RUNS];
+    if (is_partial && i == p->count - 1u && run < 2 * ONE) return false;
+    if (kinds >> kind_of(run) & 1) return true;
   }
   return false;
 }

@@ -1,15 +1,17 @@
 /* redis.h: follows a redis session, both directions of it, to know when it needs a permit.
  *
- * A burst begins with the first byte that a client sends while it holds no permit, and ends when
- * the last reply to all it has sent has come. MULTI..EXEC and WATCH..EXEC keep the permit. Nothing
- * is gathered and nothing is changed: the bytes are passed on as they are.
+ * A burst begins with the last byte of the first command that a client sends while it holds no
+ * permit, because redis runs nothing before that has come: a client that stops in the middle of a
+ * command holds none. It ends when the last reply to all it has sent has come. MULTI..EXEC and
+ * WATCH..EXEC keep the permit, and so do commands whose reply is off (CLIENT REPLY), until a later
+ * one is answered. Nothing is gathered and nothing is changed: the bytes are passed on as they are.
  *
  * The caller, for bytes of the client:
  *
  *     while (there are bytes) {
  *       size_t n;
  *       enum redis_want want = redis_from_client(r, at, size, &n);
- *       pass n bytes on to the server
+ *       pass n bytes on to the server; or, if it has to wait: n - redis_take_back(r)
  *       REDIS_GOES_ON: all bytes are used
  *       REDIS_NEEDS_PERMIT: get one; redis_granted(r); again
  *       REDIS_WAITS: read the server until it is no more; again
@@ -21,7 +23,8 @@
  *
  * Not followed, so that the permit is kept until the session ends: SUBSCRIBE, HELLO and CLIENT REPLY
  * inside MULTI; SUBSCRIBE, MONITOR and HELLO while replies are off; a server that says more than it
- * was asked. A command that the server renames is taken for a plain one. */
+ * was asked (as one that refuses CLIENT REPLY OFF for want of a password). Then is_lost is set. A
+ * command that the server renames is taken for a plain one. */
 #ifndef VOLTGATE_WIRE_REDIS_H
 #define VOLTGATE_WIRE_REDIS_H
 
@@ -31,7 +34,7 @@
 
 enum redis_want {
   REDIS_GOES_ON,
-  REDIS_NEEDS_PERMIT, /* before the next byte of the client is passed on */
+  REDIS_NEEDS_PERMIT, /* before the next byte of the client is passed on, which ends a command */
   REDIS_WAITS, /* a command blocks at the server: nothing is passed on until it has answered */
   REDIS_MALFORMED
 };
@@ -87,7 +90,7 @@ struct redis_reply {
 
 /* A session. redis_init() first; it needs no end. */
 struct redis {
-  const char *why;   /* REDIS_MALFORMED: words that live for ever */
+  const char *why;   /* REDIS_MALFORMED, is_lost: words that live for ever */
   uint64_t commands; /* of the client so far */
   uint64_t blocking; /* of these: that block at the server */
 
@@ -106,6 +109,8 @@ struct redis {
   bool is_lost; /* replies cannot be counted any more: the permit is kept */
   bool is_monitor, is_version_3;
   bool is_silent, is_skipped, is_skipped_next; /* CLIENT REPLY */
+  bool is_unheard; /* what was sent last gets no reply: when it is done is not known */
+  size_t here;     /* bytes of the current command that the last redis_from_client() was shown */
 };
 
 void redis_init(struct redis *r);
@@ -113,6 +118,10 @@ void redis_init(struct redis *r);
 /* Follow bytes of the client.
  * n: how many of them may be passed on to the server: all, if it returns REDIS_GOES_ON. */
 enum redis_want redis_from_client(struct redis *r, const char *at, size_t size, size_t *n);
+
+/* It needs a permit, and has to wait for it: forget the command that would be whole, if all of it
+ * was shown just now. Returns how many of the n bytes are not to be passed on, but shown again. */
+size_t redis_take_back(struct redis *r);
 
 /* Follow bytes of the server. All of them may be passed on to the client. Returns REDIS_GOES_ON or
  * REDIS_MALFORMED. */

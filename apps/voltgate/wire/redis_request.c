@@ -344,9 +344,24 @@ static size_t take_data(struct redis_request *q, const char *at, size_t size) {
   return n;
 }
 
+/* Whether a command is whole with this byte, so that redis runs it. */
+static bool is_last_byte(const struct redis_request *q, char byte) {
+  if (q->state == INLINE) return byte == '\n';
+  return q->state == DATA_LF && q->arguments + 1 == q->declared;
+}
+
+size_t redis_take_back(struct redis *r) {
+  size_t bytes = r->here;
+  if (bytes > 0) begin_command(&r->request);
+  r->here = 0;
+  return bytes;
+}
+
 enum redis_want redis_from_client(struct redis *r, const char *at, size_t size, size_t *n) {
   enum redis_want want = REDIS_GOES_ON;
+  size_t start = SIZE_MAX; /* of the current command; not here */
   *n = 0;
+  r->here = 0;
   while (*n < size && want == REDIS_GOES_ON) {
     if (r->is_raw) {
       *n = size;
@@ -359,7 +374,11 @@ enum redis_want redis_from_client(struct redis *r, const char *at, size_t size, 
     }
     if (r->request.state == START) {
       if (redis_is_barred_(r)) return REDIS_WAITS;
-      if (!r->has_permit && !redis_is_exempt_(r)) return REDIS_NEEDS_PERMIT;
+      start = *n;
+    }
+    if (!r->has_permit && is_last_byte(&r->request, at[*n]) && !redis_is_exempt_(r)) {
+      if (start != SIZE_MAX) r->here = *n - start;
+      return REDIS_NEEDS_PERMIT;
     }
     if (r->request.state == DATA) {
       *n += take_data(&r->request, at + *n, size - *n);

@@ -95,6 +95,8 @@ static const char *const rows[] = {
     "<ZI >Q=n <W=r <d >d >c <c <C <C <ZI >Q=n <C <ZI=r",
     "<ZI >Q=n <W=r <E <ZI >Q=n <C <ZI=r",
     "<ZI >Q=n <W=r >c >Q=n <c <C <ZI <T <C <ZI=r",
+    "<ZI >Q=n >c >Q <W <c <C <ZI <T <C <ZI=r", /* sent ahead of CopyBothResponse: a permit, too */
+    "<ZI >Q=n >d >c >Q >Q <W <c <C <ZI <C <ZI <C <ZI=r",
     "<ZI >P=n >S <E <ZI=r >F=n >S <E <ZI <ZI=r",
 
     /* the end */
@@ -336,6 +338,29 @@ static void whose_turn_it_is(void **state) {
   }
 }
 
+/* A client that has sent a part of a message holds its permit for nothing. */
+static void part_of_a_message_asks_for_nothing(void **state) {
+  (void)state;
+  static const char *const parts[] = {"Q\0\0\1\0sel", "F\0\0\1\0\0\0\0", "S\0\0\1\0\0\0\0"};
+  char rest[1024] = "";
+  size_t n;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    struct pg p = logged_in();
+    pg_granted(&p);
+    assert_int_equal(pg_from_client(&p, parts[i], 8, &n), PG_GOES_ON);
+    assert_int_equal(n, 8);
+    assert_false(pg_is_asked(&p));
+    assert_true(pg_is_idle_in_transaction(&p));
+    assert_int_equal(pg_from_client(&p, rest, 257 - 8, &n), PG_GOES_ON); /* the rest of it */
+    assert_true(pg_is_asked(&p));
+    assert_int_equal(pg_from_client(&p, parts[i], 8, &n), PG_GOES_ON);
+    assert_true(pg_is_asked(&p)); /* for the first one */
+    assert_int_equal(pg_from_server(&p, "Z\0\0\0\5I", 6, &n), PG_GOES_ON);
+    assert_false(pg_may_release(&p));
+    assert_false(pg_is_asked(&p));
+  }
+}
+
 static void what_is_malformed_is_said(void **state) {
   (void)state;
   static const struct {
@@ -523,6 +548,7 @@ int main(void) {
       cmocka_unit_test(each_row_has_its_events),
       cmocka_unit_test(pieces_change_nothing),
       cmocka_unit_test(a_permit_is_asked_for_until_it_is_there),
+      cmocka_unit_test(part_of_a_message_asks_for_nothing),
       cmocka_unit_test(bodies_are_not_looked_at),
       cmocka_unit_test(errors_are_read),
       cmocka_unit_test(whose_turn_it_is),
