@@ -40,9 +40,11 @@ done
 
 at=$(mktemp -d "${TMPDIR:-/tmp}/voltgate.XXXXXX")
 running=() # process ids, in the order of their start
+load=''    # that of pgbench, while it runs
 finish() {
   local i
   trap - EXIT INT TERM
+  if [[ -n $load ]]; then kill "$load" 2> /dev/null || true; fi
   for ((i = ${#running[@]} - 1; i >= 0; i--)); do
     kill -INT "${running[i]}" 2> /dev/null || true # PostgreSQL: a fast shutdown
   done
@@ -58,15 +60,25 @@ if ((EUID == 0)); then
   mkdir "$at/database"
   chown nobody "$at/database"
   as_user=(setpriv --reuid nobody --regid nogroup --clear-groups)
+  initdb=$(command -v initdb)
+  "${as_user[@]}" test -x "$initdb" ||
+    wrong "PostgreSQL does not run as root, and the user nobody may not enter ${initdb%/*}: run this as another user"
 else
   mkdir "$at/database"
 fi
+
+# The last lines of a log, and the end: of a program that has failed.
+failed() { # <what> <log>
+  echo "gate: $1; it says:" >&2
+  tail -n 5 "$2" >&2
+  exit 1
+}
 
 # The line of a log that says where something listens; fails if the process ends instead.
 listening() { # <log> <pattern> <process id>
   local found
   for ((i = 0; i < 300; i++)); do
-    found=$(sed -En "s/^.*$2.*\$/\1/p" "$1" | head -n 1)
+    found=$(sed -En "s/^.*$2.*\$/\1/p" "$1" 2> /dev/null | head -n 1) || true # it may not be there yet
     if [[ -n $found ]]; then
       echo "$found"
       return
@@ -85,7 +97,8 @@ echo '== PostgreSQL'
 running+=($!)
 listening "$at/postgres.log" 'database system is ready to (accept)' "${running[0]}" > /dev/null
 direct=(-h "$at/database" -U postgres)
-pgbench "${direct[@]}" -i -q -s 4 postgres > "$at/pgbench.log" 2>&1
+pgbench "${direct[@]}" -i -q -s 4 postgres > "$at/pgbench.log" 2>&1 ||
+  failed 'pgbench could not make its tables' "$at/pgbench.log"
 
 echo '== voltgate'
 (umask 077 && od -An -N16 -tx1 /dev/urandom | tr -d ' \n' > "$at/token")
@@ -105,10 +118,15 @@ if ((browser)) && [[ -n ${DISPLAY:-}${WAYLAND_DISPLAY:-} ]] && command -v xdg-op
   xdg-open "http://$page/" > /dev/null 2>&1 || true
 fi
 
-# A thread for each client: pgbench must not block for one while another is in a transaction.
+# A thread for each client: pgbench must not block for one while another is in a transaction. It is
+# waited for in the background, so that a signal ends this script at once.
 run() { # <seconds> <where>...
-  pgbench "${@:2}" -n -c "$clients" -j "$clients" -T "$1" -l --log-prefix="$at/log" postgres 2> "$at/pgbench.log" |
-    sed -En 's/^tps = ([0-9.]+).*/   \1 transactions a second/p'
+  pgbench "${@:2}" -n -c "$clients" -j "$clients" -T "$1" -l --log-prefix="$at/log" postgres \
+    > "$at/pgbench.out" 2> "$at/pgbench.log" &
+  load=$!
+  wait "$load" || failed 'pgbench has ended too early' "$at/pgbench.log"
+  load=''
+  sed -En 's/^tps = ([0-9.]+).*/   \1 transactions a second/p' "$at/pgbench.out"
   cat "$at"/log.* | awk '{ print $3 / 1000 }' | sort -n |
     awk '{ v[NR] = $1 } END { printf "   p50 %.0f ms, p99 %.0f ms\n", v[int(NR * .5) + 1], v[int(NR * .99) + 1] }'
   rm -f "$at"/log.*
