@@ -20,7 +20,7 @@ static const struct {
     [REASON_QUEUE_TIMEOUT] = {"queue-timeout", "53300", "Try again later."},
     [REASON_CLIENTS] = {"clients", "53300", "Try again later."},
     [REASON_SHED] = {"shed", "53300", "Try again later."},
-    [REASON_BREAKER] = {"breaker", "08006", "It is looked for; try again soon."},
+    [REASON_BREAKER] = {"breaker", "08006", "voltgate tries whether it is back. Try again soon."},
     [REASON_CONNECT] = {"connect", "08006", NULL},
     [REASON_DRAINING] = {"draining", "57P03", "Connect again."},
     [REASON_PROTOCOL] = {"protocol", "08P01", NULL},
