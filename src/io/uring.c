@@ -47,6 +47,7 @@
 #include "uring.h"
 
 #include <errno.h>
+#include <poll.h>
 
 #include "../core/check.h"
 #include "../core/spin.h"
@@ -74,9 +75,15 @@ static bool uring_is_local_connect(const volt_op *op) {
          to->sa_family == AF_UNIX;
 }
 
+/* A poll of the ring ends when the peer has shut down its side, also if it was not asked for that:
+ * a wait for room would be over although there is none. epoll reports what was asked for. */
+static bool uring_is_deaf_to_the_end(const volt_op *op) {
+  return op->kind == VOLT_OP_READY_ && !(op->flags & (POLLIN | POLLRDHUP));
+}
+
 static bool uring_does_whole(volt_io_ *io, const volt_op *op) {
   (void)io;
-  if (uring_is_local_connect(op)) return false;
+  if (uring_is_local_connect(op) || uring_is_deaf_to_the_end(op)) return false;
   return op->kind != VOLT_OP_SENDFILE_ && op->kind != VOLT_OP_CLOSE_;
 }
 

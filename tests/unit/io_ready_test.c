@@ -111,6 +111,32 @@ static void room_and_the_end_are_seen(void **state) {
   }
 }
 
+static void a_half_closed_peer_is_no_room(void **state) {
+  io_kit *k = (io_kit *)*state;
+  FOR_EACH_WAY(way) {
+    FOR_EACH_STREAM(kind) {
+      kit_link l;
+      volt_op room, urgent;
+      kit_one one, other;
+      size_t at = 0;
+      kit_link_out(k, &l, kind);
+      (void)kit_fill(&l);
+      kit_start(k, &one, (kit_way)way, volt_fd_ready_future(&room, &l.near, POLLOUT));
+      kit_start(k, &other, (kit_way)way, volt_fd_ready_future(&urgent, &l.near, POLLPRI));
+      assert_int_equal(shutdown(l.far, SHUT_WR), 0);
+      for (int i = 0; i < 20; i++) {
+        assert_result(kit_look(k, &one), VOLT_PENDING);
+        assert_result(kit_look(k, &other), VOLT_PENDING);
+      }
+      while (kit_look(k, &one) == VOLT_PENDING) (void)kit_drain(l.far, &at);
+      assert_result(kit_finish(k, &one), VOLT_OK);
+      assert_int_equal(room.n & POLLOUT, POLLOUT);
+      assert_result(kit_cancel(k, &other), VOLT_ECANCELED);
+      kit_unlink(&l);
+    }
+  }
+}
+
 static void errors_and_hang_ups_are_always_said(void **state) {
   io_kit *k = (io_kit *)*state;
   FOR_EACH_WAY(way) {
@@ -329,6 +355,7 @@ int main(void) {
       kit_test(it_is_ready_no_more_when_it_was_read),
       kit_test(the_end_behind_a_short_read_is_seen),
       kit_test(room_and_the_end_are_seen),
+      kit_test(a_half_closed_peer_is_no_room),
       kit_test(errors_and_hang_ups_are_always_said),
       kit_test(any_number_may_wait_beside_a_receiver),
       kit_test(unknown_events_are_refused),
