@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <volt/select.h>
 
 #include "gate/gate.h"
@@ -145,6 +146,9 @@ void server_close(struct session *s) {
   if (!server) return;
   session_forget_server(s);
   server_dialed(s);
+  /* the permit goes on when this returns, so the server has to see the end now: with io_uring the
+   * system may hold on to the socket for a moment after close() */
+  (void)volt_fd_shutdown(&server->link.fd, SHUT_RDWR);
   link_close(&server->link);
   if (server->is_counted) {
     atomic_fetch_sub_explicit(&s->gate->servers, 1, memory_order_relaxed); /* a count */
