@@ -75,10 +75,19 @@ static const char *words_of(int status) {
   }
 }
 
+static bool is_crowded(const struct connection *self) {
+  return volt_sem_available(&self->admin->places) < ADMIN_CROWDED;
+}
+
+/* How long a request may take to come: while places are short, those who say nothing go soon. */
+static unsigned patience_s(const struct connection *self) {
+  return is_crowded(self) ? ADMIN_HURRY_S : ADMIN_REQUEST_S;
+}
+
 /* Something was received, or not. */
 static void received(struct connection *self) {
   if (self->result == VOLT_OK && self->op.n > 0) {
-    if (self->end == 0) self->deadline_ns = after(self, ADMIN_REQUEST_S); /* it was idle */
+    if (self->end == 0) self->deadline_ns = after(self, patience_s(self)); /* it was idle */
     self->end += self->op.n;
   } else if (self->result == VOLT_ETIMEDOUT && self->end > 0) {
     refuse(self, 408, "the request took too long");
@@ -127,8 +136,8 @@ static int work(void *arg) {
 static void write_head(struct connection *self) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  bool is_crowded = volt_sem_available(&self->admin->places) < ADMIN_CROWDED;
-  bool closes = self->parsed != PARSED_WHOLE || !request_persists(&self->request) || is_crowded;
+  bool closes =
+      self->parsed != PARSED_WHOLE || !request_persists(&self->request) || is_crowded(self);
   self->is_over = closes;
   self->head_size = answer_head(&self->answer, self->head, now.tv_sec, closes);
   self->sent = 0;
@@ -173,7 +182,7 @@ static volt_future *drain(struct connection *self) {
 static int connection_poll(volt_task *t, volt_ctx *ctx) {
   struct connection *self = volt_container_of(t, struct connection, task);
   VOLT_TASK_BEGIN(self);
-  self->deadline_ns = after(self, ADMIN_REQUEST_S);
+  self->deadline_ns = after(self, patience_s(self));
   while (!self->is_over) {
     parse(self);
     while (self->parsed == PARSED_PART && !self->is_over) {

@@ -11,7 +11,8 @@
 
 enum {
   ADMIN_CONNECTIONS = 64,
-  ADMIN_CROWDED = 16, /* with fewer places left, no connection is kept for another request */
+  ADMIN_CROWDED = 16, /* with fewer places left, no connection is kept for another request, */
+  ADMIN_HURRY_S = 1,  /* and the first one has to come so soon */
   ADMIN_HEAD_MAX = 8192,
   ADMIN_BODY_MAX = 4096,
   ADMIN_FIELDS = 64,
