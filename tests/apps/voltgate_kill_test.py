@@ -258,7 +258,8 @@ def test_admin_drip():
         s.sendall(b"PUT /gates/main/limit HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n1")
     begun = time.monotonic()
     equal(gate.http("GET", "/health")[0], 200, "health, with a crowd")
-    require(time.monotonic() - begun < 5, "in time")
+    took = time.monotonic() - begun
+    require(took < 8, f"after {took:.1f} s")
     for data in (b"GET /" + b"x" * 100000, b"\0" * 1000, b"GET / HTTP/9.9\r\n\r\n", b"POST /reload",
                  b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 5000):
         s = connect(gate.admin_port)
@@ -272,6 +273,7 @@ def test_admin_drip():
     for s in silent + half:
         s.close()
     wait_until(lambda: gate.descriptors() < 60, "their descriptors are given back", within=20)
+    return f"answered after {took:.1f} s beside {len(silent + half)}"
 
 
 def test_descriptors():
