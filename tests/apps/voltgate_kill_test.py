@@ -252,8 +252,8 @@ def test_admin_drip():
     """the admin side: a slow or silent client is ended, a crowd of them does not shut others out"""
     server = Upstream()
     gate = Gate(f"127.0.0.1:{server.port}", limit=2)
-    silent = [connect(gate.admin_port) for _ in range(100)]
-    half = [connect(gate.admin_port) for _ in range(20)]
+    silent = [connect(gate.admin_port) for _ in range(70)]
+    half = [connect(gate.admin_port) for _ in range(10)]
     for s in half:
         s.sendall(b"PUT /gates/main/limit HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100\r\n\r\n1")
     begun = time.monotonic()

@@ -559,6 +559,28 @@ def test_postgres_limits():
     gate.settle()
 
 
+def test_stalled():
+    """postgres: a client that stalls with a permit, in whatever it has begun, is idle in a transaction"""
+    gate = Gate(f"127.0.0.1:{database().port}", protocol="postgres", limit=1, queue_timeout="20s",
+                idle_in_transaction="250ms")
+    parse, flush = pg_message(b"P", b"\0SELECT 1\0\0\0"), pg_message(b"H")
+    query = pg_message(b"Q", b"SELECT 1\0")
+    cases = {"half a query": b"Q\0\0\1\0SELE", "half a query behind one": query + b"Q\0\0\1\0SELE",
+             "Parse": parse, "Parse and Flush": parse + flush, "half a Parse": parse[:9],
+             "COPY FROM STDIN": pg_message(b"Q", b"COPY pg_class FROM STDIN\0"),
+             "half of its data": pg_message(b"Q", b"COPY pg_class FROM STDIN\0") + b"d\0\0\1\0x"}
+    for i, (name, data) in enumerate(cases.items()):
+        with Pg(gate.address) as stalled, Pg(gate.address) as other:
+            stalled.s.sendall(data)
+            wait_until(lambda: gate.status()["held"] == 1, f"{name}: it holds the permit")
+            equal(other.one("SELECT 'in time'"), "in time", f"{name}: another")
+            with contextlib.suppress(PgError, OSError):
+                while stalled.message():
+                    pass
+        wait_until(lambda: gate.refused("idle-in-transaction") == i + 1, f"{name}: counted", within=5)
+    gate.settle()
+
+
 run_tests([gate_is_there], test_queue_full, test_queue_timeout, test_clients, test_connect,
           test_breaker, test_connect_timeout, test_shed, test_draining, test_idle, test_proxy_header,
-          test_postgres, test_postgres_limits)
+          test_postgres, test_postgres_limits, test_stalled)
