@@ -7,8 +7,9 @@
  *
  * The thread lets lines gather for 10 ms, so that a busy program wakes it a hundred times a second
  * and not for every line. A flush, the end and a ring that is half full make it hurry. What is no
- * file on a disk, a pipe, is written in pieces that poll() says have room, so that a reader that does
- * not read cannot stop the program from ending. */
+ * file on a disk, a pipe, is written in pieces that poll() says have room. A reader that does not read
+ * is waited for while nobody waits for us; else for a second, then lines are dropped: so it cannot stop
+ * the program from ending, nor from changing its logs. */
 #define _GNU_SOURCE
 #include "process/log.h"
 
@@ -51,6 +52,7 @@ static struct {
   pthread_cond_t work, done;
   pthread_t thread;
   bool is_started, is_stopping, is_writing, is_waiting, is_urgent;
+  unsigned awaited; /* by so many threads */
   struct stream streams[STREAMS];
 } logs = {.lock = PTHREAD_MUTEX_INITIALIZER,
           .done = PTHREAD_COND_INITIALIZER,
@@ -99,15 +101,15 @@ static size_t count_lines(const char *at, size_t size) {
   return lines;
 }
 
-/* Waits until there is room in what is no file. While the program runs it waits for ever. */
+/* Waits until there is room in what is no file: as long as no other thread waits for that. */
 static bool wait_for_room(int fd) {
   struct pollfd poll_fd = {.fd = fd, .events = POLLOUT};
   for (int waited = 0;; waited += LINGER_MS) {
     if (poll(&poll_fd, 1, LINGER_MS) > 0) return true;
     pthread_mutex_lock(&logs.lock);
-    bool is_stopping = logs.is_stopping;
+    bool is_awaited = logs.is_stopping || logs.awaited > 0;
     pthread_mutex_unlock(&logs.lock);
-    if (!is_stopping) waited = 0;
+    if (!is_awaited) waited = 0;
     if (waited >= LAST_CHANCE_MS) return false;
   }
 }
@@ -278,8 +280,10 @@ static void drain(void) {
 /* The stream writes to another target from now on; what it has goes to the old one. */
 static void change_target(struct stream *s, const struct target *to) {
   pthread_mutex_lock(&logs.lock);
+  logs.awaited++;
   drain();
   while (logs.is_writing) pthread_cond_wait(&logs.done, &logs.lock);
+  logs.awaited--;
   struct target old = s->to;
   s->to = *to;
   pthread_mutex_unlock(&logs.lock);
@@ -340,7 +344,9 @@ int log_reopen(const char **what) {
 
 void log_flush(void) {
   pthread_mutex_lock(&logs.lock);
+  logs.awaited++;
   drain();
+  logs.awaited--;
   pthread_mutex_unlock(&logs.lock);
 }
 
@@ -417,7 +423,8 @@ void log_notice(const char *gate, const char *format, ...) {
   va_end(list);
   int size = gate != NULL ? snprintf(line, sizeof line, "voltgate: gate %.200s: %s\n", gate, words)
                           : snprintf(line, sizeof line, "voltgate: %s\n", words);
-  ssize_t n = write(STDERR_FILENO, line, (size_t)size);
+  struct pollfd room = {.fd = STDERR_FILENO, .events = POLLOUT}; /* its reader may not read */
+  ssize_t n = poll(&room, 1, LAST_CHANCE_MS) > 0 ? write(STDERR_FILENO, line, (size_t)size) : 0;
   (void)n; /* no way is left to say it */
   if (!is_on_stderr() && log_wants(LOG_INFO)) say_line(LOG_INFO, gate, words);
 }

@@ -33,7 +33,7 @@ void log_line(enum log_level level, const char *gate, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /* Say on standard error, at once, what a person or a script waits for: "voltgate: gate main: ...".
- * It is a line of the log, too, if that goes elsewhere. May block: while the program starts. */
+ * It is a line of the log, too, if that goes elsewhere. May block for a second: not on a worker. */
 void log_notice(const char *gate, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Whether lines of that level are written. */
