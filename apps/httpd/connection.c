@@ -341,7 +341,8 @@ static void sent_file(struct connection *self) {
 
 /* Whether the client may be sending still: to close then would discard what it has not read. */
 static bool is_lingering(const struct connection *self) {
-  if (self->is_failing || self->work == NULL || self->step != SESSION_END) return false;
+  if (self->is_failing || self->work == NULL) return false;
+  if (self->step != SESSION_END) return self->is_ending; /* it was told that it may ask again */
   const struct session *s = &self->work->session;
   return s->end > s->start || s->request.status != 0 || request_persists(&s->request);
 }
@@ -397,6 +398,7 @@ static int connection_poll(volt_task *t, volt_ctx *ctx) {
         if (self->step == SESSION_READ) break;
       }
     } while (!self->is_over && !session_is_idle(&self->work->session));
+    if (self->is_ending) self->is_over = true; /* what was begun is answered */
     if (!is_lingering(self)) {
       give_buffer(self);
       continue;

@@ -469,9 +469,11 @@ def test_stop(program, root):
     answer = read_all(begun)
     check("a request that was begun is answered, and is the last",
           statuses(answer) == ["200"] and b"\r\nConnection: close\r\n" in answer, f"{answer!r}")
+    at = time.monotonic()
     content = (head + read_all(slow)).partition(b"\r\n\r\n")[2]
     check("the transfer comes to its end", content == Path(root, "large").read_bytes(),
           f"{len(content)}")
+    check("and the connection ends with it", time.monotonic() - at < 9)  # --stop-s is 10
     with server:
         check("then it ends by itself", until(lambda: server.process.poll() is not None))
     check("and says so", "0 connections cut off" in server.errors(), server.errors())
