@@ -43,8 +43,23 @@ install -m 755 "$program" "$scratch/voltgate"
   echo 'trap '\''echo "failed: $BASH_COMMAND" >&2; kill ${gate:-} 2> /dev/null || true; cat voltgate.log >&2 || true'\'' ERR'
   sed -n '/^```sh$/,/^```$/{/^```/!p}' "$page" | sed -E 's/^! (.*)$/if \1; then false; fi/'
 } | sed -e "s/\b5433\b/$database/g; s/\b6432\b/$gate/g; s/:9090\b/:$admin/g" > "$scratch/script"
-# A pgbench of a few clients and seconds shows the same.
-sed -i -E 's/-c (1|2)00 -j (1|2)00 -T 5/-c 20 -j 20 -T 1/; s/-c 100 -j 100 -T 20/-c 20 -j 20 -T 8/' "$scratch/script"
+# A smaller database, fewer clients and shorter times show the same; and where a reader gives something
+# a moment, the script waits until it has happened.
+sed -i -E '
+  s/-c (1|2)00 -j (1|2)00 -T 5/-c 20 -j 20 -T 1/
+  s/-c 100 -j 100 -T 20/-c 20 -j 20 -T 3/
+  s/ -s 10 postgres/ -s 1 postgres/
+  s/--queue-timeout 2s/--queue-timeout 250ms/
+  s/(.*pg_sleep\()6(.*)/\13\2 sleepers+=" $!"/
+  s/^sleep 1$/until happens; do sleep 0.05; done/
+  s/^sleep 2$/sleep 0.1/
+  s/^sleep 5$/wait $sleepers/' "$scratch/script"
+# What happens at each "sleep 1": clients wait; both permits are held; the server is back.
+for seen in "voltgate status | grep -qE ' [1-9][0-9]* of [0-9]+ wait'" \
+  "voltgate status | grep -q ' 2 of 2 permits held'" \
+  "curl -s http://127.0.0.1:$admin/health | grep -qv '^breaker'"; do
+  sed -i "0,/until happens;/s%%until ${seen//&/\\&};%" "$scratch/script"
+done
 
 code=0
 "${as_user[@]}" timeout 200 bash "$scratch/script" > "$scratch/output" 2>&1 || code=$?
@@ -61,7 +76,7 @@ says '^ PostgreSQL 15'
 says '"name":"main","protocol":"postgres"'
 says '"gate":"main","length":'
 says '^voltgate_wait_seconds_count\{gate="main"\} [1-9]'
-says 'voltgate: no permit within 2 s: 2 of 2 are held'
+says 'voltgate: no permit within 250 ms: 2 of 2 are held'
 says 'voltgate: the server is away'
 says '^breaker'
 says '^it is back'
