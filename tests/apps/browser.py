@@ -115,6 +115,10 @@ class Browser:
         page.call("Page.navigate", url=url)
         return page
 
+    def close_pages(self) -> None:
+        for page in list(self.pages.values()):
+            page.close()
+
 
 class Page:
     def __init__(self, browser: Browser, session: str, target: str) -> None:
@@ -177,4 +181,6 @@ class Page:
         Path(path).write_bytes(base64.b64decode(shot["data"]))
 
     def close(self) -> None:
+        with self.browser.news:
+            self.browser.pages.pop(self.session, None)
         self.browser.call("Target.closeTarget", targetId=self.target)
