@@ -1,9 +1,12 @@
 /* redis.c: a redis session: a connection to the server for each client, and a permit for each burst
  * of commands.
  *
- * The hooks follow both directions. The first byte of a burst waits for a permit; the last reply to
+ * The hooks follow both directions. The last byte of a burst's first command waits for a permit; the last reply to
  * all that was sent gives it back, before it is sent on. A command that blocks at the server gives
  * it back at once, and is counted apart; until it is answered, nothing behind it goes on.
+ *
+ * If replies cannot be counted any more, the session ends: a client that nobody has asked for a
+ * password yet can bring that about, and would hold a permit for as long as it likes.
  *
  * The client's end is passed on, and the session goes on until the server has closed, which it does
  * when it has run and answered what it was sent: only then its permit is free. */
@@ -44,6 +47,12 @@ static void redis_release_if_done(struct redis_session *self) {
   redis_released(&self->redis);
 }
 
+/* Returns true: the session goes on. */
+static bool redis_is_followed(struct redis_session *self) {
+  if (self->redis.is_lost) self->up_stop = REDIS_MALFORMED;
+  return !self->redis.is_lost;
+}
+
 static enum pump_verdict redis_up(void *arg, const char *bytes, size_t size, size_t *passed) {
   struct redis_session *self = (struct redis_session *)arg;
   *passed = 0;
@@ -52,9 +61,13 @@ static enum pump_verdict redis_up(void *arg, const char *bytes, size_t size, siz
     self->up_stop = redis_from_client(&self->redis, bytes + *passed, size - *passed, &n);
     *passed += n;
     redis_release_if_done(self);
+    if (!redis_is_followed(self)) return PUMP_STOPS;
     if (self->up_stop == REDIS_GOES_ON) return PUMP_GOES_ON;
     if (self->up_stop != REDIS_NEEDS_PERMIT) return PUMP_STOPS;
-    if (session_admit(redis_session_of(self)) != VOLT_OK) return PUMP_STOPS;
+    if (session_admit(redis_session_of(self)) != VOLT_OK) {
+      *passed -= redis_take_back(&self->redis);
+      return PUMP_STOPS;
+    }
     redis_granted(&self->redis);
   }
 }
@@ -64,6 +77,7 @@ static enum pump_verdict redis_down(void *arg, const char *bytes, size_t size, s
   *passed = size;
   self->down_stop = redis_from_server(&self->redis, bytes, size);
   redis_release_if_done(self);
+  if (!redis_is_followed(self)) return PUMP_STOPS;
   if (self->up_stop == REDIS_WAITS) pump_resume(&self->follow.pump, PUMP_CLIENT);
   return self->down_stop == REDIS_GOES_ON ? PUMP_GOES_ON : PUMP_STOPS;
 }

@@ -48,6 +48,12 @@ static uint8_t compose(uint8_t first, uint8_t then) {
                          after(then, after(first, 2)), after(then, after(first, 3)));
 }
 
+/* It is not known any more what is to be answered. */
+static void lose(struct redis *r) {
+  r->is_lost = true;
+  r->why = "the replies to what was sent cannot be counted any more";
+}
+
 /* ---- runs ---- */
 
 static struct redis_run *first_run(struct redis *r) {
@@ -120,7 +126,7 @@ static void add_run(struct redis *r, struct redis_run run) {
     r->count++;
     *last_run(r) = run;
   } else {
-    r->is_lost = true;
+    lose(r);
   }
   advance(r);
 }
@@ -169,7 +175,7 @@ static bool is_answered(struct redis *r) {
     return !r->is_skipped;
   }
   if (!is_replies && !is_acknowledgement) return is;
-  if (r->ahead & REDIS_IN_MULTI || changes_mode(r)) r->is_lost = true;
+  if (r->ahead & REDIS_IN_MULTI || changes_mode(r)) lose(r);
   if (!r->is_version_3 && is_subscribed(r)) return is;
   return is_replies ? change_replies(r, q->detail) : false;
 }
@@ -190,7 +196,7 @@ static unsigned kind_of_request(const struct redis_request *q) {
 /* Inside MULTI a command is only queued. Returns what it is there. */
 static unsigned kind_in_multi(struct redis *r, unsigned kind) {
   if (redis_is_of_subscription_(kind) || kind == REDIS_HELLO) {
-    r->is_lost = true; /* EXEC's reply is none that can be counted */
+    lose(r); /* EXEC's reply is none that can be counted */
   } else if (kind == REDIS_BLOCKS || kind == REDIS_MONITOR || kind == REDIS_SYNC) {
     return REDIS_PLAIN; /* does not block there; is refused there */
   }
@@ -200,7 +206,7 @@ static unsigned kind_in_multi(struct redis *r, unsigned kind) {
 /* A command whose reply is not sent. */
 static void add_silent(struct redis *r, unsigned kind) {
   if (kind > REDIS_SILENT && kind != REDIS_BLOCKS) {
-    r->is_lost = true;
+    lose(r);
     return;
   }
   if (effect_of(kind) != KEEPS) {
@@ -219,6 +225,12 @@ static void add_answered(struct redis *r, unsigned kind) {
   add_run(r, run);
 }
 
+/* Whether redis does more for it than to note something. */
+static bool is_work(const struct redis_request *q) {
+  bool may_note = q->kind == REDIS_CLIENT || q->kind == REDIS_REPLCONF;
+  return !may_note || q->detail < REDIS_REPLY_ON;
+}
+
 void redis_sent_(struct redis *r) {
   unsigned kind = kind_of_request(&r->request);
   r->commands++;
@@ -229,8 +241,10 @@ void redis_sent_(struct redis *r) {
   if (r->is_lost) return;
   if (is) {
     add_answered(r, kind);
+    r->is_unheard = false; /* its reply says that all before it is done */
   } else {
     add_silent(r, kind);
+    r->is_unheard |= is_work(&r->request);
   }
   r->ahead = after(effect_of(kind), r->ahead);
 }
@@ -295,12 +309,12 @@ static void on_reset(struct redis *r) {
 static void on_reply(struct redis *r) {
   bool has_failed = r->reply.first == '-' || r->reply.first == '!';
   if (r->count == 0) {
-    if (r->commands > 0) r->is_lost = true; /* else it greets: too many clients */
+    if (r->commands > 0) lose(r); /* else it greets: too many clients */
     return;
   }
   unsigned kind = first_run(r)->kind;
   if (redis_is_of_subscription_(kind) && (!has_failed || r->messages_left > 0)) {
-    r->is_lost = true;
+    lose(r);
     return;
   }
   if (kind == REDIS_RESET && !has_failed) on_reset(r);
@@ -357,7 +371,7 @@ bool redis_is_asked(const struct redis *r) {
 bool redis_may_release(const struct redis *r) {
   if (!r->has_permit || r->is_lost) return false;
   if (r->is_raw || redis_is_blocked(r)) return true;
-  return r->request.state == 0 && r->count == 0 && r->transaction == 0;
+  return r->count == 0 && r->transaction == 0 && !r->is_unheard;
 }
 
 uint64_t redis_outstanding(const struct redis *r) {

@@ -346,7 +346,7 @@ static size_t take_data(struct redis_request *q, const char *at, size_t size) {
 
 /* Whether a command is whole with this byte, so that redis runs it. */
 static bool is_last_byte(const struct redis_request *q, char byte) {
-  if (q->state == INLINE) return byte == '\n';
+  if (q->state == INLINE) return byte == '\n' && (q->arguments > 0 || q->quoted != BETWEEN);
   return q->state == DATA_LF && q->arguments + 1 == q->declared;
 }
 

@@ -47,8 +47,9 @@ static void test_permit_is_held_for_a_burst(void **state) {
   stage_send(&s, &server, "$1\r\nx\r\n$1\r\n");
   assert_int_equal(held(&s), 1);
   stage_send(&s, &server, "y\r\n");
-  assert_int_equal(held(&s), 1); /* a command has begun */
+  assert_int_equal(held(&s), 0); /* the next command is not whole: redis has nothing to do */
   stage_send(&s, &client, "T c\r\n");
+  assert_int_equal(held(&s), 1);
   stage_send(&s, &server, "$-1\r\n");
   assert_int_equal(held(&s), 0);
   assert_string_equal(heard(&s, &client), "$1\r\nx\r\n$1\r\ny\r\n$-1\r\n");
@@ -135,6 +136,57 @@ static void test_malformed_command(void **state) {
   assert_int_equal(stage_refused(&s, REASON_PROTOCOL), 1);
   close_both(&s, &client, &server);
   stage_end(&s);
+}
+
+/* Without a password, and for ever: a permit for each 18 bytes. */
+static void test_a_part_of_a_command_holds_none(void **state) {
+  struct stage s;
+  struct peer client[2], server[2];
+  (void)state;
+  begin(&s, 1);
+  stage_open(&s);
+  for (int i = 0; i < 2; i++) enter(&s, &client[i], &server[i]);
+  stage_send(&s, &client[0], "*1\r\n$4\r\nPI");
+  assert_int_equal(held(&s), 0);
+  stage_send(&s, &client[1], "PING\r\n");
+  assert_int_equal(held(&s), 1);
+  stage_send(&s, &client[0], "NG\r\n");
+  assert_int_equal(atomic_load(&s.gate->queued), 1);
+  stage_send(&s, &server[1], "+PONG\r\n");
+  assert_int_equal(held(&s), 1);
+  assert_string_equal(heard(&s, &server[0]), "*1\r\n$4\r\nPING\r\n");
+  stage_send(&s, &server[0], "+PONG\r\n");
+  assert_int_equal(held(&s), 0);
+  for (int i = 0; i < 2; i++) close_both(&s, &client[i], &server[i]);
+  stage_end(&s);
+}
+
+static void test_what_cannot_be_counted_ends(void **state) {
+  static const struct {
+    const char *sent, *answered;
+  } cases[] = {
+      {"CLIENT REPLY OFF\r\nPING\r\n", "-NOAUTH Authentication required.\r\n"},
+      {"MULTI\r\nSUBSCRIBE a\r\n", ""},
+      {"PING\r\n", "+PONG\r\n+more than was asked\r\n"},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct stage s;
+    struct peer client, server;
+    begin(&s, 1);
+    stage_open(&s);
+    enter(&s, &client, &server);
+    stage_send(&s, &client, cases[i].sent);
+    stage_send(&s, &server, cases[i].answered);
+    assert_non_null(strstr(heard(&s, &client), "-ERR Protocol error"));
+    assert_int_equal(stage_refused(&s, REASON_PROTOCOL), 1);
+    stage_close(&s, &server); /* it has done what it was sent */
+    (void)heard(&s, &client);
+    assert_true(client.has_ended);
+    assert_int_equal(held(&s), 0);
+    stage_close(&s, &client);
+    stage_end(&s);
+  }
 }
 
 static void test_client_dies_before_the_reply(void **state) {
@@ -257,6 +309,8 @@ int main(void) {
       cmocka_unit_test(test_bursts_take_turns),
       cmocka_unit_test(test_a_command_that_blocks_holds_none),
       cmocka_unit_test(test_refusals_are_said),
+      cmocka_unit_test(test_a_part_of_a_command_holds_none),
+      cmocka_unit_test(test_what_cannot_be_counted_ends),
       cmocka_unit_test(test_malformed_command),
       cmocka_unit_test(test_client_dies_before_the_reply),
       cmocka_unit_test(test_half_closed_client_is_answered),

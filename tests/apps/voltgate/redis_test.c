@@ -63,11 +63,47 @@ static void burst(void **state) {
   assert_false(release(&r));
   answer(&r, "c\r\n");
   assert_true(release(&r));
-  assert_int_equal(send_all(&r, "*1\r\n$4\r\nPI"), 1);
-  assert_false(release(&r)); /* the rest of the command follows */
-  assert_int_equal(send_all(&r, "NG\r\n"), 0);
-  answer(&r, "+PONG\r\n");
-  assert_true(release(&r));
+}
+
+/* Whoever stops in the middle of a command has no permit: only its last byte makes redis work. */
+static void part_of_a_command_needs_no_permit(void **state) {
+  (void)state;
+  static const char *const commands[] = {"*1\r\n$4\r\nPING\r\n", "PING\r\n",
+                                         "*3\r\n$3\r\nSET\r\n$1\r\na\r\n$0\r\n\r\n"};
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) {
+    const char *command = commands[i];
+    size_t size = strlen(command), n;
+    struct redis r;
+    redis_init(&r);
+    for (size_t at = 0; at + 1 < size; at++) {
+      assert_int_equal(redis_from_client(&r, command + at, 1, &n), REDIS_GOES_ON);
+      assert_int_equal(n, 1);
+    }
+    assert_int_equal(redis_from_client(&r, command + size - 1, 1, &n), REDIS_NEEDS_PERMIT);
+    assert_int_equal(n, 0);
+    assert_int_equal(redis_take_back(&r), 0); /* its beginning has gone on */
+    assert_int_equal(send_all(&r, command + size - 1), 1);
+    assert_int_equal(send_all(&r, "PI"), 0);
+    answer(&r, "+PONG\r\n");
+    assert_true(release(&r)); /* in the middle of the next one */
+    assert_int_equal(send_all(&r, "NG\r\n"), 1);
+  }
+}
+
+/* A command that has to wait is not passed on at all, if it was shown in one piece. */
+static void command_that_waits_is_taken_back(void **state) {
+  (void)state;
+  struct redis r;
+  size_t n;
+  const char *commands = "\r\nGET a\r\nGET b\r\n";
+  redis_init(&r);
+  assert_int_equal(redis_from_client(&r, commands, strlen(commands), &n), REDIS_NEEDS_PERMIT);
+  assert_int_equal(n, strlen("\r\nGET a\r"));
+  n -= redis_take_back(&r);
+  assert_int_equal(n, strlen("\r\n"));
+  assert_int_equal(redis_take_back(&r), 0);
+  assert_int_equal(send_all(&r, commands + n), 1);
+  assert_int_equal(r.commands, 2);
 }
 
 static void transaction_is_one_hold(void **state) {
@@ -113,7 +149,7 @@ static void blocked_command_holds_none(void **state) {
   assert_int_equal(redis_from_client(&r, commands, 1, &n), REDIS_WAITS);
   assert_int_equal(n, 0);
   answer(&r, "*-1\r\n");
-  assert_int_equal(redis_from_client(&r, commands, 1, &n), REDIS_NEEDS_PERMIT);
+  assert_int_equal(redis_from_client(&r, "\n", 1, &n), REDIS_GOES_ON);
   assert_int_equal(send_all(&r, "XREADGROUP GROUP BLOCK c COUNT 1 STREAMS BLOCK >\r\n"), 1);
   assert_false(redis_is_blocked(&r));
   answer(&r, "*-1\r\n");
@@ -131,12 +167,12 @@ static void replies_that_do_not_come(void **state) {
   struct redis r;
   redis_init(&r);
   send_all(&r, "CLIENT REPLY OFF\r\nSET a b\r\n");
-  assert_true(release(&r));
-  assert_int_equal(send_all(&r, "MULTI\r\n"), 1);
+  assert_false(release(&r)); /* nobody says when it is done */
+  assert_int_equal(send_all(&r, "MULTI\r\n"), 0);
   assert_false(release(&r));
   send_all(&r, "EXEC\r\n");
-  assert_true(release(&r));
-  assert_int_equal(send_all(&r, "client reply on\r\n"), 1);
+  assert_false(release(&r));
+  assert_int_equal(send_all(&r, "client reply on\r\n"), 0);
   assert_false(release(&r));
   answer(&r, "+OK\r\n");
   assert_true(release(&r));
@@ -147,6 +183,12 @@ static void replies_that_do_not_come(void **state) {
   assert_int_equal(send_all(&r, "CLIENT REPLY SKIP\r\n\r\nGET a\r\n"), 1);
   assert_int_equal(redis_outstanding(&r), 1); /* the empty line was skipped */
   answer(&r, "$-1\r\n");
+  assert_true(release(&r));
+  send_all(&r, "GET a\r\nCLIENT REPLY SKIP\r\nEVAL long 0\r\n");
+  answer(&r, "$-1\r\n");
+  assert_false(release(&r)); /* the reply was to what was before it */
+  send_all(&r, "PING\r\n");
+  answer(&r, "+PONG\r\n");
   assert_true(release(&r));
   send_all(&r, "REPLCONF ACK 0\r\n\r\n*0\r\n*-1\r\n");
   assert_true(release(&r));
@@ -588,6 +630,8 @@ static void belief_is_the_truth(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(burst),
+      cmocka_unit_test(part_of_a_command_needs_no_permit),
+      cmocka_unit_test(command_that_waits_is_taken_back),
       cmocka_unit_test(transaction_is_one_hold),
       cmocka_unit_test(blocked_command_holds_none),
       cmocka_unit_test(replies_that_do_not_come),
