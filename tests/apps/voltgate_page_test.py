@@ -347,7 +347,7 @@ def changing():
         require(page.wait("/needs the token/.test(document.getElementById('said').textContent)"), "a token is needed")
         equal(stub.posts, [], "nothing was asked")
         for token, said in (("wrong", "The token is not right."),
-                            ("secret", "The limit is 4 now. 12 above it are given back first.")):
+                            ("secret", "The limit is 4 now. 12 above it are still held.")):
             page.value("document.getElementById('token').focus(); document.getElementById('token').select()")
             page.type(token)
             page.value("document.getElementById('set').click()")

@@ -227,8 +227,10 @@ static void set_limit(struct answer *a) {
 
 static void set_queue(struct answer *a) {
   struct json j = {.to = &a->text};
+  uint32_t before = atomic_load_explicit(&a->gate->queue_bound, memory_order_relaxed);
   gate_set_queue(a->gate, (uint32_t)a->number);
-  log_line(LOG_INFO, a->gate->name, "queue %u, asked for by %s", (unsigned)a->number, a->client);
+  log_line(LOG_INFO, a->gate->name, "queue %u -> %u, asked for by %s", (unsigned)before,
+           (unsigned)a->number, a->client);
   json_put_object(&j, NULL);
   json_put_string(&j, "gate", a->gate->name);
   json_put_number(&j, "queue", a->number);
@@ -243,8 +245,8 @@ static void set_tenant(struct answer *a) {
     fail(a, 404, "there is no tenant of that name");
     return;
   }
-  log_line(LOG_INFO, a->gate->name, "a tenant's limit %u, asked for by %s", (unsigned)a->number,
-           a->client);
+  log_line(LOG_INFO, a->gate->name, "limit of tenant %s: %u, asked for by %s", a->tenant,
+           (unsigned)a->number, a->client);
   json_put_object(&j, NULL);
   json_put_string(&j, "gate", a->gate->name);
   json_put_string(&j, "tenant", a->tenant);

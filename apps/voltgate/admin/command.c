@@ -47,7 +47,9 @@ static json_t *set_limit(struct client_link *link) {
   if (answer == NULL) return NULL;
   printf("gate %s: limit %.0f\n", json_text_at(answer, "gate"), json_number_at(answer, "limit"));
   double debt = json_number_at(answer, "debt");
-  if (debt > 0) printf("%.0f permits above it are given back first\n", debt);
+  if (debt > 0)
+    printf("%.0f permits above it are still held: no client is admitted before they are back\n",
+           debt);
   return answer;
 }
 

@@ -155,7 +155,7 @@ static const char *tls_reason(unsigned long error) {
   if (error == 0) return "unknown";
   if (ERR_SYSTEM_ERROR(error)) return strerror(ERR_GET_REASON(error));
   if (ERR_GET_LIB(error) == ERR_LIB_PEM && ERR_GET_REASON(error) == 108 /* PEM_R_NO_START_LINE */) {
-    return "it is no PEM file, or has nothing of the kind in it";
+    return "the file has none in PEM form";
   }
   const char *reason = ERR_reason_error_string(error);
   return reason ? reason : "unknown";

@@ -385,7 +385,7 @@ static void test_what_is_wrong_is_said(void **state) {
   (void)state;
   expect_wrong("/nonexistent", files.key, "certificate /nonexistent: No such file or directory");
   expect_wrong(files.cert, "/nonexistent", "key /nonexistent: No such file or directory");
-  expect_wrong(files.garbage, files.key, "it is no PEM file, or has nothing of the kind in it");
+  expect_wrong(files.garbage, files.key, "the file has none in PEM form");
   expect_wrong(files.cert, files.garbage, "key ");
   expect_wrong(files.cert, files.other_key, "does not belong to certificate");
   expect_wrong(files.cert, files.locked_key, "passphrase");
