@@ -48,9 +48,10 @@ void budget_say(const struct budget *b) {
     return;
   }
   log_line(LOG_WARN, NULL,
-           "descriptors: %" PRIu64 " are for clients, and all that may come need %" PRIu64
-           " (nofile is %" PRIu64 "): accept pauses when they are used up",
-           b->clients, b->wanted, b->all);
+           "descriptors: %" PRIu64 " of %" PRIu64
+           " are for clients, and as many as may connect need %" PRIu64
+           ": raise nofile or lower clients, or accept pauses when they are used up",
+           b->clients, b->all, b->wanted);
 }
 
 /* ---- limits that change while the program runs ---- */
