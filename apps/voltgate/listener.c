@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* asprintf */
 #include "listener.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,9 @@ static const char *listener_bind(struct listener *l, volt_rt *rt, const char *te
   int result = volt_address_parse(&at, text);
   if (result == VOLT_OK) result = volt_listen(&fd, rt, &at, 0, VOLT_LISTEN_REPLACE_UNIX);
   if (result == VOLT_OK) l->number = volt_fd_detach(&fd);
+  if (result == VOLT_ERRNO(EACCES) && volt_address_port(&at) > 0) {
+    return "Permission denied: this port is for root, or for CAP_NET_BIND_SERVICE";
+  }
   return result == VOLT_OK ? NULL : volt_strerror(result);
 }
 

@@ -189,8 +189,11 @@ static uint32_t start_workers(const struct settings *settings) {
 static bool start_log(const struct settings *settings) {
   const char *what = "";
   int result = log_start(&settings->log, &settings->access, &what);
-  if (result != VOLT_OK) return start_complain(what, volt_strerror(result));
-  return true;
+  if (result == VOLT_OK) return true;
+  const char *user = settings->user; /* the directory may be another user's */
+  fprintf(stderr, "voltgate: cannot log: %s: %s%s%s%s\n", what, volt_strerror(result),
+          user ? " (as user " : "", user ? user : "", user ? ")" : "");
+  return false;
 }
 
 static bool start_runtime(struct program *p, const struct settings *settings) {

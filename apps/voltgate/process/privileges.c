@@ -89,7 +89,10 @@ static bool is_identity(const struct identity *id) {
 }
 
 static int become(const struct identity *id, char *words, size_t room) {
-  if (setgroups(0, NULL) != 0) return failed(words, room, "setgroups", errno);
+  if (setgroups(0, NULL) != 0) {
+    const char *what = geteuid() == 0 ? "setgroups" : "only root may become another user or group";
+    return failed(words, room, what, errno);
+  }
   if (setresgid(id->group, id->group, id->group) != 0)
     return failed(words, room, "setresgid", errno);
   if (setresuid(id->user, id->user, id->user) != 0) return failed(words, room, "setresuid", errno);
