@@ -1,9 +1,10 @@
 /* redis.c: a redis session: a connection to the server for each client, and a permit for each burst
  * of commands.
  *
- * The hooks follow both directions. The last byte of a burst's first command waits for a permit; the last reply to
- * all that was sent gives it back, before it is sent on. A command that blocks at the server gives
- * it back at once, and is counted apart; until it is answered, nothing behind it goes on.
+ * The hooks follow both directions. The byte that ends the first command of a burst waits for a
+ * permit; the last reply to all that was sent gives it back, before it is sent on. A command that
+ * blocks at the server gives it back at once, and is counted apart; until it is answered, nothing
+ * behind it goes on.
  *
  * If replies cannot be counted any more, the session ends: a client that nobody has asked for a
  * password yet can bring that about, and would hold a permit for as long as it likes.
