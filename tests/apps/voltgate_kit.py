@@ -7,6 +7,7 @@ seconds. Whatever was started is stopped by its id, also if a test fails or is k
 import atexit
 import contextlib
 import ctypes
+import fcntl
 import http.client
 import json
 import os
@@ -403,9 +404,7 @@ class Postgres:
         self.user = unprivileged()
         if self.user:
             os.chown(self.directory, pwd.getpwnam(self.user).pw_uid, -1)
-        made = Process([os.path.join(self.bin, "initdb"), "-D", self.data, "--no-sync", "-A", "trust",
-                        "--no-locale", "-E", "UTF8", "-U", "postgres"], user=self.user)
-        equal(made.process.wait(LIMIT), 0, f"initdb: {made.said()}")
+        self.make()
         with open(os.path.join(self.data, "pg_hba.conf"), "r+") as f:
             text = f.read()
             f.seek(0)
@@ -415,6 +414,35 @@ class Postgres:
                          "jit": "off", "log_min_messages": "fatal", "max_wal_size": "256MB",
                          **(settings or {})}
         self.start()
+
+    def make(self):
+        """A copy of what initdb made the first time, beside the program, if that may be kept there."""
+        version = re.sub(r"\W+", "-", self.bin.strip("/"))
+        kept = os.path.join(os.path.dirname(os.path.realpath(program())), f"voltgate-{version}")
+        try:
+            with open(kept + ".lock", "w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                if not os.path.isdir(kept):
+                    self.initdb()
+                    shutil.rmtree(kept + ".new", ignore_errors=True)
+                    shutil.copytree(self.data, kept + ".new")
+                    os.rename(kept + ".new", kept)
+                    return
+            shutil.copytree(kept, self.data)
+            os.chmod(self.data, 0o700)
+            if self.user:
+                own = pwd.getpwnam(self.user).pw_uid
+                for path, _, files in os.walk(self.data):
+                    for name in [path, *(os.path.join(path, file) for file in files)]:
+                        os.chown(name, own, -1)
+        except PermissionError:
+            shutil.rmtree(self.data, ignore_errors=True)
+            self.initdb()
+
+    def initdb(self):
+        made = Process([os.path.join(self.bin, "initdb"), "-D", self.data, "--no-sync", "-A", "trust",
+                        "--no-locale", "-E", "UTF8", "-U", "postgres"], user=self.user)
+        equal(made.process.wait(LIMIT), 0, f"initdb: {made.said()}")
 
     def start(self):
         command = [os.path.join(self.bin, "postgres"), "-D", self.data, "-k", self.directory,
