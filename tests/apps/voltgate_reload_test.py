@@ -459,17 +459,17 @@ def test_hot_restart():
     """hot restart: not one connect is refused, the limit holds for both together, sessions go on"""
     upstream = Upstream(hold=0.002)
     path = os.path.join(scratch(), "handover")
-    named = dict(limit=4, queue_timeout="30s", handover=path)
+    address = f"127.0.0.1:{free_port()}"
+    named = dict(limit=4, queue_timeout="30s", handover=path, listen=address)
     gate = Gate(f"127.0.0.1:{upstream.port}", **named)
     if not os.path.exists(path):
         raise Skip("this voltgate hands nothing over")
-    address = gate.address
     with Load(address, count=16) as load:
         load.goes_on()
         for _ in range(many(3, 20)):
             long_one = connect(address)
             long_one.sendall(b"ask")
-            new = Gate(f"127.0.0.1:{upstream.port}", listen=address, take_over=path, **named)
+            new = Gate(f"127.0.0.1:{upstream.port}", take_over=path, **named)
             equal(receive_all(long_one), (b"ask", "end"), "the answer to one of before")
             long_one.close()
             equal(gate.process.wait(20), 0, f"the old one ends: {gate.said()[-500:]}")
