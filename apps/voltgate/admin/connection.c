@@ -79,7 +79,7 @@ static bool is_crowded(const struct connection *self) {
   return volt_sem_available(&self->admin->places) < ADMIN_CROWDED;
 }
 
-/* How long a request may take to come: while places are short, those who say nothing go soon. */
+/* How long a request may take to come: while places are short, a silent client goes soon. */
 static unsigned patience_s(const struct connection *self) {
   return is_crowded(self) ? ADMIN_HURRY_S : ADMIN_REQUEST_S;
 }
