@@ -109,6 +109,37 @@ limit = 7
     return f"{load.served} served meanwhile"
 
 
+def test_gate_that_goes_while_its_server_is_away():
+    """a gate that is not configured any more does not look for its server any more"""
+    upstream = Upstream()
+    dead, other = free_port(), free_port()
+
+    def away(name, port):
+        return f"""[gate {name}]
+listen = 127.0.0.1:0
+to = 127.0.0.1:{port}
+breaker = 1
+breaker-retry = 10ms
+"""
+    gate = Gate(ini=ini(upstream, tail=away("goes", dead) + away("stays", other)), gates=3)
+    for name in ("goes", "stays"):
+        equal(receive_all(connect(gate.by_name[name])), (b"", "end"), name)
+        wait_until(lambda: gate.status(name)["state"] == "breaker", f"the breaker of {name}")
+    gate.configure(ini(upstream, tail=away("stays", other)))
+    reloads(gate, "post")
+    wait_until(lambda: "gate=goes msg=drained" in gate.said(), "it has gone")
+    with socket.create_server(("127.0.0.1", dead)) as listener:
+        listener.setblocking(False)
+        before = gate.status("stays")["totals"]["connect_failures"]
+        wait_until(lambda: gate.status("stays")["totals"]["connect_failures"] > before + 10,
+                   "the other looks again and again")
+        try:
+            listener.accept()
+            require(False, "the gate that has gone looks, too")
+        except BlockingIOError:
+            pass
+
+
 def test_wrong_configuration():
     """a configuration that is wrong changes nothing, and is told with its line"""
     upstream = Upstream(hold=0.002)
@@ -481,6 +512,7 @@ def test_hot_restart():
     return f"{load.served} served, {upstream.most} at once at most"
 
 
-run_tests([gate_is_there], test_reload, test_wrong_configuration, test_what_needs_a_restart,
+run_tests([gate_is_there], test_reload, test_gate_that_goes_while_its_server_is_away,
+          test_wrong_configuration, test_what_needs_a_restart,
           test_certificate, test_logs, test_drain, test_drain_postgres, test_systemd, test_commands,
           test_guard, test_hot_restart)
