@@ -159,6 +159,26 @@ def test_hang_tcp():
     gate.settle()
 
 
+def test_vanished_hosts():
+    """the system asks silent clients and servers whether they are there: a vanished host holds nothing"""
+    upstream = Upstream()
+    gate = Gate(to=f"127.0.0.1:{upstream.port}", limit=1)
+    client = connect(gate.address)
+    wait_until(lambda: len(upstream.open) == 1, "it is served")
+
+    def is_asked(column, port):
+        """Whether the keepalive timer (02) runs for a connection with that port in that column."""
+        with open("/proc/net/tcp") as table:
+            rows = [line.split() for line in table.readlines()[1:]]
+        return any(row[3] == "01" and row[5].startswith("02")
+                   and int(row[column].rpartition(":")[2], 16) == port for row in rows)
+    local, remote = 1, 2
+    wait_until(lambda: is_asked(local, gate.port), "the client is asked")
+    wait_until(lambda: is_asked(remote, upstream.port), "the server is asked")
+    client.close()
+    gate.settle()
+
+
 def test_gate_killed():
     """the gate is killed and started again on its address: clients hear of it, service is back at once"""
     server = needs_postgres()
@@ -351,6 +371,7 @@ def test_admin_descriptors():
     gate.settle()
 
 
-run_tests([gate_is_there], test_restart, test_restart_tcp, test_hang, test_hang_tcp, test_gate_killed,
+run_tests([gate_is_there], test_restart, test_restart_tcp, test_hang, test_hang_tcp, test_vanished_hosts,
+          test_gate_killed,
           test_drip, test_admin_drip, test_descriptors, test_descriptors_postgres,
           test_admin_descriptors)

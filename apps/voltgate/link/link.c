@@ -70,6 +70,11 @@ unsigned link_events(const struct link *l, bool wants_bytes) {
   return events;
 }
 
+void link_keep_alive(const volt_fd *fd) {
+  enum { IDLE_S = 60, INTERVAL_S = 15, QUESTIONS = 4 };
+  (void)volt_fd_keepalive(fd, IDLE_S, INTERVAL_S, QUESTIONS); /* a unix socket needs none */
+}
+
 /* ---- the end ---- */
 
 int link_shut(struct link *l) {

@@ -45,6 +45,10 @@ unsigned link_events(const struct link *l, bool wants_bytes);
 /* Send nothing more but what is kept: FIN, after a TLS alert. Returns VOLT_OK, or what failed. */
 int link_shut(struct link *l);
 
+/* Have the system ask a peer that is silent whether it is there: of a host that has vanished there is
+ * no end to be read. Of a listener: all sockets that it accepts. */
+void link_keep_alive(const volt_fd *fd);
+
 /* Close it and free what it has. Nothing may be under way. */
 void link_close(struct link *l);
 

@@ -124,6 +124,7 @@ struct acceptor *acceptor_new(struct gate *gate, volt_group *sessions, volt_fd *
   self->cost = acceptor_cost(self->protocol);
   self->listener = *listener;
   *listener = (volt_fd){.number = -1};
+  link_keep_alive(&self->listener);
   self->port = volt_fd_local(&self->listener, &at) == VOLT_OK ? volt_address_port(&at) : 0;
   return self;
 }

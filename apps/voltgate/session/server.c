@@ -95,6 +95,7 @@ static int dialing_decide(struct dialing *self) {
     dialing_failed(self);
     return VOLT_ECLOSED;
   }
+  link_keep_alive(&s->server->link.fd);
   s->server->is_counted = true;
   atomic_fetch_add_explicit(&s->gate->servers, 1, memory_order_relaxed); /* a count */
   gate_connected(s->gate);
