@@ -187,7 +187,7 @@ static void site_is_over(struct site_end *self) {
   struct site *s = self->site;
   log_line(LOG_INFO, s->gate.name, "%s",
            self->result == VOLT_OK ? "drained" : "drained: clients that were left were cut off");
-  volt_group_cancel(&s->gate.probes); /* nobody waits for the server any more */
+  volt_group_cancel(&s->gate.probes); /* no client waits for the server any more */
   pthread_mutex_lock(&s->program->lock);
   s->is_over = true;
   pthread_mutex_unlock(&s->program->lock);

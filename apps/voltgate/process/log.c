@@ -8,7 +8,7 @@
  * The thread lets lines gather for 10 ms, so that a busy program wakes it a hundred times a second
  * and not for every line. A flush, the end and a ring that is half full make it hurry. What is no
  * file on a disk, a pipe, is written in pieces that poll() says have room. A reader that does not read
- * is waited for while nobody waits for us; else for a second, then lines are dropped: so it cannot stop
+ * is waited for while no thread waits for us; else for a second, then lines are dropped: so it cannot stop
  * the program from ending, nor from changing its logs. */
 #define _GNU_SOURCE
 #include "process/log.h"
