@@ -49,8 +49,7 @@ sed -i -E '
   s/-c (1|2)00 -j (1|2)00 -T 5/-c 20 -j 20 -T 1/
   s/-c 100 -j 100 -T 20/-c 20 -j 20 -T 3/
   s/ -s 10 postgres/ -s 1 postgres/
-  s/--queue-timeout 2s/--queue-timeout 250ms/
-  s/(.*pg_sleep\()6(.*)/\13\2 sleepers+=" $!"/
+  s/(.*pg_sleep\()6(.*)/\15\2 sleepers+=" $!"/
   s/^sleep 1$/until happens; do sleep 0.05; done/
   s/^sleep 2$/sleep 0.1/
   s/^sleep 5$/wait $sleepers/' "$scratch/script"
@@ -76,7 +75,7 @@ says '^ PostgreSQL 15'
 says '"name":"main","protocol":"postgres"'
 says '"gate":"main","length":'
 says '^voltgate_wait_seconds_count\{gate="main"\} [1-9]'
-says 'voltgate: no permit within 250 ms: 2 of 2 are held'
+says 'voltgate: no permit within 2 s: 2 of 2 are held'
 says 'voltgate: the server is away'
 says '^breaker'
 says '^it is back'
