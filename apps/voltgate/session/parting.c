@@ -45,6 +45,7 @@ static volt_future *parting_wait(struct parting *p) {
 static volt_future *parting_cancel(struct parting *p) {
   char packet[PG_CANCEL_MAX];
   size_t size = p->pg ? pg_cancel_bytes(p->pg, packet) : 0;
+  p->cancel.is_own = true;
   postgres_cancel_set(&p->cancel, p->session, packet, size);
   return postgres_cancel_future(&p->cancel);
 }

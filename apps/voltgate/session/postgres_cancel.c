@@ -9,6 +9,11 @@
 _Static_assert(PROXY_OUT_MAX + 16 + 256 <= POSTGRES_CANCEL_MAX, "a header, and any key");
 
 static volt_sem cancel_permits = VOLT_SEM_INIT(POSTGRES_CANCELS);
+static volt_sem cancel_permits_own = VOLT_SEM_INIT(POSTGRES_CANCELS);
+
+static volt_sem *cancel_sem(const struct postgres_cancel *c) {
+  return c->is_own ? &cancel_permits_own : &cancel_permits;
+}
 
 static volt_future *cancel_within(struct postgres_cancel *c, volt_future *f) {
   return volt_timeout_future(&c->timeout, f, volt_rt_timers(c->session->gate->rt),
@@ -16,7 +21,7 @@ static volt_future *cancel_within(struct postgres_cancel *c, volt_future *f) {
 }
 
 static volt_future *cancel_enter(struct postgres_cancel *c) {
-  return cancel_within(c, volt_sem_acquire_future(&c->permit, &cancel_permits, 1));
+  return cancel_within(c, volt_sem_acquire_future(&c->permit, cancel_sem(c), 1));
 }
 
 static volt_future *cancel_send(struct postgres_cancel *c) {
@@ -40,7 +45,7 @@ static int cancel_run(volt_async *a, volt_ctx *ctx) {
   if (c->result == VOLT_ECANCELED) VOLT_RETURN(c, c->result);
   VOLT_FINALLY(c);
   volt_fd_close(&c->fd);
-  if (c->has_permit) volt_sem_release(&cancel_permits, 1);
+  if (c->has_permit) volt_sem_release(cancel_sem(c), 1);
   c->has_permit = false;
   VOLT_ASYNC_END(c);
 }

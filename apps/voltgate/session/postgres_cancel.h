@@ -4,7 +4,9 @@
 
 #include "session/session.h"
 
-/* CancelRequests that are under way at once, of all gates; others wait until one is done. */
+/* CancelRequests that are under way at once, of all gates; others wait until one is done. Those of
+ * clients and our own have so many each: a flood of the first, which needs no password, must not keep
+ * us from ending what a client has left behind. */
 enum { POSTGRES_CANCELS = 64, POSTGRES_CANCEL_MAX = 512 };
 
 /* All-zero at first. */
@@ -17,6 +19,7 @@ struct postgres_cancel {
   volt_op op;
   volt_fd fd;
   bool has_permit;
+  bool is_own; /* it is not a client's: to be set before it is sent */
   int result;
   uint32_t size;
   char bytes[POSTGRES_CANCEL_MAX]; /* what is sent */

@@ -336,6 +336,41 @@ static void test_cancel_passes_at_once(void **state) {
   stage_end(&s);
 }
 
+/* CancelRequests of clients, which need no password, and a server that does not act on them. */
+static void test_flood_of_cancels_stops_none_of_ours(void **state) {
+  enum { FLOOD = 64 + 6 };
+  static struct peer other[FLOOD], cancel[FLOOD];
+  struct stage s;
+  struct peer client, server, own;
+  char packet[16];
+  unsigned passed = 0;
+  (void)state;
+  begin(&s, 1);
+  stage_open(&s);
+  pg_enter(&s, &client, &server, 7);
+  pg_query(&s, &client, "long");
+  make_cancel(packet, 9);
+  for (int i = 0; i < FLOOD; i++) {
+    stage_connect(&s, &other[i]);
+    pg_say_bytes(&s, &other[i], packet, sizeof packet);
+    if (stage_accept(&s, &cancel[passed])) passed++;
+  }
+  assert_int_equal(passed, 64);
+  stage_close(&s, &client);
+  assert_true(stage_accept(&s, &own));
+  (void)stage_read(&s, &own);
+  make_cancel(packet, 7);
+  assert_int_equal(own.size, 16);
+  assert_memory_equal(own.got, packet, 16);
+  stage_close(&s, &own);
+  stage_close(&s, &server);
+  assert_int_equal(held(&s), 0);
+  for (int i = 0; i < FLOOD; i++) stage_close(&s, &other[i]);
+  for (unsigned i = 0; i < passed; i++) stage_close(&s, &cancel[i]);
+  while (stage_accept(&s, &own)) stage_close(&s, &own);
+  stage_end(&s);
+}
+
 /* ---- ends, while the server works ---- */
 
 static void test_client_dies_while_its_query_runs(void **state) {
@@ -1001,6 +1036,7 @@ int main(void) {
       cmocka_unit_test(test_queue_that_is_full),
       cmocka_unit_test(test_client_that_hangs_up_leaves_the_queue),
       cmocka_unit_test(test_cancel_passes_at_once),
+      cmocka_unit_test(test_flood_of_cancels_stops_none_of_ours),
       cmocka_unit_test(test_client_dies_while_its_query_runs),
       cmocka_unit_test(test_server_that_never_closes_is_given_up),
       cmocka_unit_test(test_goodbye_behind_a_query_lets_it_finish),
