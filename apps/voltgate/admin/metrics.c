@@ -32,13 +32,30 @@ static void put_family(struct output *to, const char *name, const char *type, co
   OUTPUT(to, "\n");
 }
 
+/* What is no UTF-8, or would be obeyed by the terminal that shows it (C0, DEL, C1): each byte as
+ * \xHH, so that names that differ stay different series. */
+static void put_bytes_of_label(struct output *to, const char *at, size_t size) {
+  static const char digits[] = "0123456789abcdef";
+  for (size_t i = 0; i < size; i++) {
+    unsigned char byte = (unsigned char)at[i];
+    char shown[5] = {'\\', '\\', 'x', digits[byte >> 4], digits[byte & 15]};
+    output_bytes(to, shown, sizeof shown);
+  }
+}
+
+static bool is_control(const char *at, size_t size) {
+  unsigned char byte = (unsigned char)*at;
+  if (size == 2) return byte == 0xc2 && (unsigned char)at[1] < 0xa0;
+  return size == 1 && (byte < ' ' || byte == 0x7f);
+}
+
 /* A label's value: UTF-8, with a backslash before quotes and backslashes. */
 static void put_label(struct output *to, const char *value) {
   for (size_t left = strlen(value); left > 0;) {
     size_t bytes = json_utf8(value, left);
-    if (bytes == 0) {
-      OUTPUT(to, "\xef\xbf\xbd");
-      bytes = 1;
+    if (bytes == 0 || (is_control(value, bytes) && *value != '\n')) {
+      bytes = bytes > 0 ? bytes : 1;
+      put_bytes_of_label(to, value, bytes);
     } else if (*value == '\n') {
       OUTPUT(to, "\\n");
     } else {
