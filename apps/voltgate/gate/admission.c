@@ -28,7 +28,8 @@ static void admission_give_back(struct gate *g, struct tenant *t, uint32_t cost)
 /* Returns the permits taken; 0: none. */
 static uint32_t admission_take(struct gate *g, struct tenant *t) {
   if (t) return turns_take(&t->turns);
-  return volt_sem_try_acquire(&g->permits, 1) == VOLT_OK ? 1 : 0;
+  struct loan *loan = gate_loan(g);
+  return volt_sem_try_acquire(loan ? &loan->permits : &g->permits, 1) == VOLT_OK ? 1 : 0;
 }
 
 static void admission_begin(struct admission *a, uint32_t cost, uint64_t now_ns, uint64_t wait_ns) {
@@ -104,7 +105,9 @@ int admission_join(struct admission *a, uint64_t now_ns) {
   /* clients:S1 -> clients:L1 */
   atomic_store_explicit(&client->state, CLIENT_QUEUED, memory_order_release);
   if (!t) {
-    volt_sem_acquire_future(&a->leaf, &g->permits, 1);
+    struct loan *loan = gate_loan(g);
+    volt_sem_acquire_future(&a->leaf, loan ? &loan->permits : &g->permits, 1);
+    if (loan) loan_queue(loan, &a->leaf);
     return VOLT_OK;
   }
   volt_sem_acquire_future(&a->leaf, &t->turns.grants, 1);
@@ -137,6 +140,8 @@ bool admission_leave(struct admission *a, uint64_t now_ns) {
       return true;
     }
     admission_give_back(g, t, cost);
+  } else if (!t && gate_loan(g)) {
+    loan_tell(gate_loan(g)); /* what it was brought is not in its hands */
   }
   atomic_store_explicit(&client->since_ns, now_ns, memory_order_relaxed);
   atomic_store_explicit(&client->state, CLIENT_IDLE, memory_order_release);

@@ -72,7 +72,8 @@ void gate_set_queue(struct gate *g, uint32_t bound) {
 
 uint32_t gate_held(const struct gate *g) {
   int64_t held = (int64_t)volt_sem_limit(&g->permits) + volt_sem_debt(&g->permits) -
-                 volt_sem_available(&g->permits);
+                 volt_sem_available(&g->permits) -
+                 atomic_load_explicit(&g->away, memory_order_relaxed);
   return held > 0 ? (uint32_t)held : 0;
 }
 

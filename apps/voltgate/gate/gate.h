@@ -10,6 +10,7 @@
 #include "config/settings.h"
 #include "gate/breaker.h"
 #include "gate/clients.h"
+#include "gate/loan.h"
 #include "gate/shed.h"
 #include "gate/statistics.h"
 #include "gate/tenant.h"
@@ -25,6 +26,8 @@ struct gate {
   _Atomic(struct tenants *) tenants;              /* NULL: none */
   _Alignas(64) volt_sem permits;                  /* the limit; without tenants: and the queue */
   struct turns turns;                             /* of the tenants, at the permits */
+  _Atomic(struct loan *) loan; /* NULL, but while another process has the permits */
+  atomic_uint away;            /* permits that the other process has; to us they are held */
   atomic_uint queued;                             /* clients that wait */
   atomic_uint queue_bound;
   atomic_uint_fast64_t tickets;
@@ -47,6 +50,11 @@ static inline const struct gate_settings *gate_settings(const struct gate *g) {
 
 static inline struct tenants *gate_tenants(const struct gate *g) {
   return atomic_load_explicit(&g->tenants, memory_order_acquire);
+}
+
+/* Where permits come from, if not from here. */
+static inline struct loan *gate_loan(const struct gate *g) {
+  return atomic_load_explicit(&g->loan, memory_order_acquire);
 }
 
 /* rt: may be NULL, in tests: then nothing probes the server. Returns false: no memory. */

@@ -221,10 +221,33 @@ static void turns_look(struct turns *t, struct turns_member *m) {
 
 /* ---- the gate ---- */
 
+static void turns_need(struct loan *loan, uint32_t permits) {
+  /* turns:B1 -> loan:B2: what was taken before */
+  uint32_t before = atomic_exchange_explicit(&loan->needs, permits, memory_order_acq_rel);
+  if (before != permits) loan_tell(loan);
+}
+
+/* Take so many of a loan at once, or say that they are needed. Nothing is set aside meanwhile: two
+ * processes that each had a part of what a client costs would wait for each other. */
+static bool turns_borrow(struct turns *t, struct loan *loan, uint32_t permits) {
+  uint32_t asked = t->asked;
+  t->asked = 0;
+  if (asked != 0 && !volt_sem_cancel(t->permits, &t->waiter)) volt_sem_release(t->permits, asked);
+  if (permits != 0 && volt_sem_try_acquire(&loan->permits, permits) == VOLT_OK) {
+    turns_need(loan, 0);
+    return true;
+  }
+  turns_need(loan, permits);
+  return false;
+}
+
 /* Take so many of the gate's permits, or have its waiter wait for them. permits: 0: neither. Returns
  * whether they are taken. */
 static bool turns_obtain(struct turns *t, uint32_t permits) {
   uint32_t asked = t->asked;
+  /* turns:L2 <- turns:L1: the loan that was set */
+  struct loan *loan = atomic_load_explicit(&t->loan, memory_order_acquire);
+  if (loan) return turns_borrow(t, loan, permits);
   if (asked != 0 && asked == permits) {
     if (volt_waiter_result(&t->waiter) == VOLT_PENDING) return false;
     t->asked = 0;
@@ -294,6 +317,16 @@ void turns_report(struct turns_note *note) {
   } while (!atomic_compare_exchange_weak_explicit(&t->notes, &notes, note, memory_order_release,
                                                   memory_order_relaxed));
   if (notes == NULL || notes == &t->waiting) turns_run(t);
+}
+
+void turns_set_loan(struct turns *t, struct loan *loan) {
+  /* turns:L1 -> turns:L2 */
+  atomic_store_explicit(&t->loan, loan, memory_order_release);
+  turns_brought(t);
+}
+
+void turns_brought(struct turns *t) {
+  turns_report(&t->note);
 }
 
 /* ---- a client ---- */

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <volt/semaphore.h>
 
+#include "gate/loan.h"
+
 /* What belongs to the thread that deals. The model checker looks whether that is so. */
 #ifndef TURNS_DEALT
 #define TURNS_DEALT(T) T
@@ -52,6 +54,7 @@ struct turns {
   struct turns_note dealing;          /* the end of the notes, while a thread deals */
   struct turns_note waiting;          /* notes is this: no thread deals, a tenant is in the round */
   volt_sem *permits;                  /* the gate's */
+  _Atomic(struct loan *) loan;        /* or where they come from instead; NULL: from there */
   struct turns_note note;             /* its waiter was granted */
   volt_waiter waiter;                 /* for its permits */
   TURNS_DEALT(uint32_t) asked;        /* for which the waiter is queued; 0: it is not */
@@ -69,6 +72,13 @@ void turns_member_init(struct turns_member *m, struct turns *t, uint32_t limit, 
 
 /* Change it. One thread at a time. */
 void turns_member_set(struct turns_member *m, uint32_t limit, uint32_t weight, uint32_t cost);
+
+/* Permits come from there from now on, or, loan being NULL, from the gate's again. They go back to the
+ * gate's in both cases. One thread at a time. */
+void turns_set_loan(struct turns *t, struct loan *loan);
+
+/* What has come to the loan can be dealt. Any thread. */
+void turns_brought(struct turns *t);
 
 /* ---- a client of the tenant ---- */
 
