@@ -20,7 +20,8 @@ static char *listener_words(const char *gate, const char *text, const char *why)
 static int listener_find_inherited(const char *gate, const char *text, struct inheritance *from) {
   for (size_t i = 0; from && i < from->count; i++) {
     struct inherited *one = &from->sockets[i];
-    if (one->number < 0 || strcmp(one->gate, gate) != 0 || strcmp(one->text, text) != 0) continue;
+    bool is_there = strcmp(one->text, text) == 0 || strcmp(one->address, text) == 0;
+    if (one->number < 0 || !is_there || strcmp(one->gate, gate) != 0) continue;
     int number = one->number;
     one->number = -1;
     return number;

@@ -11,9 +11,10 @@ struct systemd_listeners;
 
 /* Sockets that come from another process: each listens for a gate. */
 struct inherited {
-  char *gate; /* its name */
-  char *text; /* the address, as it was configured */
-  int number; /* -1: it was taken from here */
+  char *gate;    /* its name */
+  char *text;    /* the address, as it was configured */
+  char *address; /* as it is */
+  int number;    /* -1: it was taken from here */
 };
 struct inheritance {
   struct systemd_listeners *systemd; /* for "fd:NAME", or NULL */

@@ -11,6 +11,7 @@
 #include <volt/select.h>
 
 #include "budget.h"
+#include "handover/handover.h"
 #include "process/log.h"
 #include "process/systemd.h"
 #include "run.h"
@@ -97,7 +98,7 @@ void program_each_listener(struct program *p,
   for (struct site *s = p->first; s; s = s->next) {
     for (size_t i = 0; i < s->listener_count; i++) {
       const struct listener *l = s->listeners[i];
-      const struct program_listener one = {s->gate.name, l->text, l->number};
+      const struct program_listener one = {s->gate.name, l->text, l->address, l->number};
       visit(arg, &one);
     }
   }
@@ -123,7 +124,8 @@ static void program_begin_drain(struct program *p) {
   /* release: a thread that sees it finds what was set before */
   atomic_store_explicit(&p->is_draining, true, memory_order_release);
   log_line(LOG_INFO, NULL, "drains: no more clients are accepted");
-  (void)systemd_stopping();
+  bool goes_on = atomic_load_explicit(&p->handing, memory_order_relaxed) == HANDOVER_GIVES;
+  if (!goes_on) (void)systemd_stopping(); /* relaxed: else the successor is the service now */
   for (struct site *s = p->first; s; s = s->next) site_end(s);
   pthread_mutex_unlock(&p->control);
 }

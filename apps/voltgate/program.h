@@ -20,6 +20,7 @@
 
 struct admin;
 struct gate;
+struct handover;
 struct site;
 
 #define VOLTGATE_VERSION "1.0"
@@ -32,6 +33,7 @@ struct program {
   uint64_t began_ns;
   volt_token stop; /* cancelled: end at once */
   atomic_bool is_draining;
+  atomic_uint handing; /* enum handover_state */
   volt_sem descriptors; /* that clients may take: accept waits for them */
 
   /* program.c's own, and of the files beside it */
@@ -42,6 +44,7 @@ struct program {
   volt_group ends;         /* of sites that end */
   uint64_t descriptors_all;
   struct admin *admin;
+  struct handover *handover; /* or NULL */
   struct kept_settings *kept; /* all that were ever in force, the last first */
 };
 

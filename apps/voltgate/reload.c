@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "budget.h"
+#include "handover/handover.h"
 #include "link/tls.h"
 #include "process/log.h"
 #include "run.h"
@@ -75,6 +76,9 @@ static char *reload_prepare(struct reload *r) {
   struct program *p = r->program;
   if (atomic_load_explicit(&p->is_draining, memory_order_acquire)) {
     return strdup("it is draining"); /* acquire: no gate is added behind the drain */
+  }
+  if (atomic_load_explicit(&p->handing, memory_order_relaxed) == HANDOVER_GIVES) {
+    return strdup("it is handing over: reload the process that has taken over");
   }
   r->settings = (struct settings *)calloc(1, sizeof *r->settings);
   if (!r->settings) return strdup("there is no memory");

@@ -17,9 +17,10 @@ void program_destroy(struct program *p);
 
 /* A listener that is open: for a process that takes over. */
 struct program_listener {
-  const char *gate; /* its name */
-  const char *text; /* its address, as configured */
-  int number;       /* the socket: to be passed on, not to be closed */
+  const char *gate;    /* its name */
+  const char *text;    /* its address, as configured */
+  const char *address; /* and as it is */
+  int number;          /* the socket: to be passed on, not to be closed */
 };
 
 /* Call visit for each, under a lock. Any thread. */

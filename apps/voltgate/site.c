@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* strdup */
 #include "site.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <volt/time.h>
@@ -162,6 +163,36 @@ int site_rebind(struct site *s, const struct gate_settings *settings, struct lis
   }
   free(before);
   return site_accept(s);
+}
+
+/* The socket stays open, if there is a descriptor for that. */
+static void site_pause_listener(struct listener *l) {
+  listener_keep_path(l);
+  if (!l->is_accepting) return;
+  int number = fcntl(l->number, F_DUPFD_CLOEXEC, 0);
+  (void)volt_group_member_cancel(&l->acceptor); /* it closes its own */
+  volt_group_member_drop(&l->acceptor);
+  l->is_accepting = false;
+  l->number = number;
+}
+
+void site_pause(struct site *s, site_is_kept *is_kept, void *arg) {
+  struct listener **closed = (struct listener **)calloc(s->listener_count + 1, sizeof *closed);
+  size_t kept_count = 0, closed_count = 0;
+  pthread_mutex_lock(&s->program->lock); /* others look at the list */
+  for (size_t i = 0; i < s->listener_count; i++) {
+    struct listener *l = s->listeners[i];
+    if (closed && !is_kept(arg, s, l)) {
+      closed[closed_count++] = l;
+    } else {
+      site_pause_listener(l);
+      s->listeners[kept_count++] = l;
+    }
+  }
+  s->listener_count = kept_count;
+  pthread_mutex_unlock(&s->program->lock);
+  for (size_t i = 0; i < closed_count; i++) site_close_listener(closed[i]);
+  free(closed);
 }
 
 /* ---- the end ---- */

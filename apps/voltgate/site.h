@@ -17,6 +17,7 @@ struct site {
   size_t listener_count;
   bool is_ending; /* it drains, with the program or because it is not configured any more */
   bool is_gone;   /* it is not configured any more; under program->lock, like the next */
+  bool is_cut;    /* a handover has ended its sessions */
   bool is_over;   /* and all its sessions have ended */
 };
 
@@ -49,6 +50,11 @@ int site_accept(struct site *s);
 /* Other listeners: those that it has and that the settings name stay. *opened, what site_open() has
  * opened, is emptied. */
 int site_rebind(struct site *s, const struct gate_settings *settings, struct listener_set *opened);
+
+/* Accept no more; site_accept() begins again. The sockets of listeners that are kept stay open, and
+ * the path of a unix socket stays for good; the others are closed. */
+typedef bool site_is_kept(void *arg, const struct site *s, const struct listener *l);
+void site_pause(struct site *s, site_is_kept *is_kept, void *arg);
 
 /* Close the listeners; let sessions finish until drain-timeout, then end them. Only once. */
 void site_end(struct site *s);

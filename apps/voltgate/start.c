@@ -17,6 +17,7 @@
 
 #include "admin/admin.h"
 #include "budget.h"
+#include "handover/handover.h"
 #include "link/tls.h"
 #include "process/log.h"
 #include "process/privileges.h"
@@ -108,6 +109,20 @@ static bool start_service_manager(struct start *s) {
   if (wrong) return start_complain("", wrong);
   s->inheritance.systemd = &s->systemd;
   return true;
+}
+
+static bool start_take_over(struct start *s) {
+  struct handover *h = s->program.handover = handover_new(&s->program);
+  const char *path = s->settings->take_over;
+  if (!h) return start_complain("", "there is no memory");
+  char *wrong = path ? handover_take(h, path, &s->inheritance) : NULL;
+  return wrong ? start_complain_freeing(wrong) : true;
+}
+
+static bool start_handover(struct start *s) {
+  if (!s->settings->handover) return true;
+  char *wrong = handover_listen(s->program.handover, s->settings->handover);
+  return wrong ? start_complain_freeing(wrong) : true;
 }
 
 /* ---- rights ---- */
@@ -220,22 +235,26 @@ static bool start_gates(struct start *s) {
 
 static bool start_admin(struct program *p, const struct settings *settings) {
   if (!settings->metrics) return true;
-  int result = admin_start(&p->admin, p, settings->metrics, -1);
+  int number = handover_take_admin(p->handover, settings->metrics);
+  int result = admin_start(&p->admin, p, settings->metrics, number);
   if (result != VOLT_OK) {
     fprintf(stderr, "voltgate: the admin side cannot listen on %s: %s\n", settings->metrics,
             volt_strerror(result));
     return false;
   }
+  if (number >= 0) handover_keep_admin(p->handover);
   log_notice(NULL, "admin on %s", admin_address(p->admin));
   return true;
 }
 
 static bool start_accepting(struct program *p) {
+  char *wrong = handover_begin(p->handover);
+  if (wrong) return start_complain_freeing(wrong);
   for (struct site *s = p->first; s; s = s->next) {
     int result = site_accept(s);
     if (result != VOLT_OK) return start_complain(s->gate.name, volt_strerror(result));
   }
-  return true;
+  return handover_run(p->handover) || start_complain("handover", "there is no thread");
 }
 
 static void start_say(const struct start *s) {
@@ -255,8 +274,8 @@ static bool start_before_threads(struct start *s) {
   umask(0117); /* sockets: 0660 */
   int result = program_block_signals();
   if (result != VOLT_OK) return start_complain("signals", volt_strerror(result));
-  return start_service_manager(s) && start_descriptors(s) && start_open(s) &&
-         start_drop_rights(s->settings);
+  return start_service_manager(s) && start_descriptors(s) && start_take_over(s) && start_open(s) &&
+         start_drop_rights(s->settings) && start_handover(s);
 }
 
 static bool start_threads(struct start *s) {
@@ -276,6 +295,7 @@ static bool start_serve(struct start *s) {
 /* What was made so far goes again; the runtime ends what is left. */
 static void start_end(struct start *s) {
   struct program *p = &s->program;
+  handover_stop(p->handover);
   admin_stop(p->admin);
   if (p->rt) (void)volt_rt_shutdown(p->rt, VOLT_NO_DEADLINE);
   for (struct site *site = p->first; site;) {
@@ -289,6 +309,7 @@ static void start_end(struct start *s) {
     tls_context_drop(s->gates[i].certificate);
   }
   free(s->gates);
+  handover_free(p->handover);
   log_stop();
   program_destroy(p);
 }

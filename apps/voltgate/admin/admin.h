@@ -27,9 +27,11 @@ int admin_start(struct admin **out, struct program *p, const char *address, int 
 /* Where it listens, as text; a port of 0 is resolved. */
 const char *admin_address(const struct admin *a);
 
-/* The socket that listens, for a later process that takes over. From now on the path of a unix
- * socket is not removed in the end. */
-int admin_number(struct admin *a);
+/* The socket that listens, for a later process that takes over. */
+int admin_number(const struct admin *a);
+
+/* That process has taken it: the path of a unix socket is not removed in the end. */
+void admin_keep_path(struct admin *a);
 
 /* Stop to listen, end what is under way, free all. Blocks until a request that is at work on the
  * blocking pool has ended. a: NULL is fine. Threads: one, which is no worker. */

@@ -14,6 +14,7 @@
 #include "admin/policy.h"
 #include "admin/query.h"
 #include "admin/status.h"
+#include "handover/handover.h"
 #include "process/log.h"
 
 #define JSON_TYPE "application/json; charset=utf-8"
@@ -193,8 +194,19 @@ static bool check_change(struct answer *a, const struct request *r) {
 }
 
 /* The body is one number. Returns false: it was answered. */
+/* What was changed here would hold for the clients only that are left. */
+static bool is_handed_over(const struct answer *a) {
+  unsigned state =
+      atomic_load_explicit(&a->from->program->handing, memory_order_relaxed); /* a snapshot */
+  return state == HANDOVER_GIVES;
+}
+
 static bool read_change(struct answer *a, struct text body) {
   if (a->route == ROUTE_RELOAD || a->route == ROUTE_DRAIN) return true;
+  if (is_handed_over(a)) {
+    fail(a, 409, "it is handing over: ask the process that has taken over");
+    return false;
+  }
   if (a->gate == NULL) {
     fail(a, 404, "there is no gate of that name");
     return false;

@@ -134,6 +134,7 @@ static void put_histogram(struct output *to, const char *name, const struct seri
 NUMBER_OF(limit_of, g->limit)
 NUMBER_OF(held_of, g->held)
 NUMBER_OF(debt_of, g->debt)
+NUMBER_OF(away_of, g->away)
 NUMBER_OF(queued_of, g->queued)
 NUMBER_OF(bound_of, g->bound)
 NUMBER_OF(clients_of, g->clients)
@@ -156,6 +157,7 @@ static const struct {
     {"voltgate_held", "gauge", "Permits that are held.", held_of},
     {"voltgate_debt", "gauge", "Permits that are held above the limit, since it was lowered.",
      debt_of},
+    {"voltgate_away", "gauge", "Permits that another process has, while one takes over.", away_of},
     {"voltgate_queue_length", "gauge", "Clients that wait for a permit.", queued_of},
     {"voltgate_queue_bound", "gauge", "Clients that may wait for a permit.", bound_of},
     {"voltgate_clients", "gauge", "Clients that are connected.", clients_of},

@@ -197,8 +197,11 @@ const char *admin_address(const struct admin *a) {
   return a->address;
 }
 
-int admin_number(struct admin *a) {
+void admin_keep_path(struct admin *a) {
   a->is_passed_on = true;
+}
+
+int admin_number(const struct admin *a) {
   return volt_fd_number(&a->listener);
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "handover/handover.h"
+
 static bool is_draining(const struct program *p) {
   return atomic_load_explicit(&p->is_draining, memory_order_relaxed); /* shown only */
 }
@@ -251,6 +253,7 @@ static bool put_gate(struct json *j, struct program *p, struct history *history,
   json_put_number(j, "limit", v->limit);
   json_put_number(j, "held", v->held);
   json_put_number(j, "debt", v->debt);
+  json_put_number(j, "away", v->away);
   put_queue(j, v, now_ns);
   json_put_number(j, "clients", v->clients);
   json_put_number(j, "servers", v->servers);
@@ -280,7 +283,8 @@ bool status_write(struct output *to, struct program *p, struct history *history,
   json_put_number(&j, "pid", (uint64_t)getpid());
   json_put_number(&j, "workers", stats.workers);
   json_put_string(&j, "io", volt_rt_io_name(p->rt));
-  json_put_string(&j, "state", is_draining(p) ? "draining" : "running");
+  const char *handover = handover_words(p);
+  json_put_string(&j, "state", is_draining(p) ? "draining" : handover ? handover : "running");
   json_put_condition(&j, "can_change", settings != NULL && settings->token != NULL);
   json_put_array(&j, "gates");
   bool is_whole = true;

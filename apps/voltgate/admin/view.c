@@ -13,6 +13,7 @@ void gate_view_read(struct gate_view *v, struct gate *gate) {
                           .limit = volt_sem_limit(&gate->permits),
                           .held = gate_held(gate),
                           .debt = volt_sem_debt(&gate->permits),
+                          .away = read_number(&gate->away),
                           .queued = read_number(&gate->queued),
                           .bound = read_number(&gate->queue_bound),
                           .clients = read_number(&gate->clients.count),

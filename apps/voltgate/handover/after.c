@@ -1,0 +1,379 @@
+/* after.c: a successor takes over from this process. */
+#define _GNU_SOURCE /* struct ucred */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <volt/time.h>
+
+#include "admin/admin.h"
+#include "handover/state.h"
+#include "process/log.h"
+#include "process/systemd.h"
+#include "run.h"
+#include "site.h"
+
+enum { AFTER_SAY_MS = 5000 };
+#define AFTER_READY_NS UINT64_C(60000000000) /* a successor that starts may look up names */
+
+static uint64_t after_now_ns(const struct handover *h) {
+  return volt_rt_now_ns(h->program->rt);
+}
+
+static void after_forget(struct handover *h) {
+  channel_close(&h->after);
+  offers_clear(&h->offers);
+  for (size_t i = 0; i < h->gate_count; i++) free(h->gates[i]);
+  free(h->gates);
+  h->gates = NULL;
+  h->gate_count = 0;
+  h->stage = AFTER_NONE;
+}
+
+static void after_refuse(struct handover *h, const char *why) {
+  log_line(LOG_WARN, NULL, "process %ld may not take over: %s", (long)h->after_pid, why);
+  (void)channel_send(&h->after, MESSAGE_REFUSED, 0, NULL, why);
+  after_forget(h);
+}
+
+/* ---- one knocks ---- */
+
+static bool after_is_allowed(int number, pid_t *pid) {
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  if (getsockopt(number, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
+  *pid = peer.pid;
+  return peer.uid == 0 || peer.uid == geteuid();
+}
+
+/* Why no process can take over now, or NULL. */
+static const char *after_busy(const struct handover *h) {
+  if (h->stage != AFTER_NONE) return "another process is taking over";
+  if (channel_is_open(&h->before)) return "the process before this one still has clients";
+  bool is_draining = atomic_load_explicit(&h->program->is_draining, memory_order_acquire);
+  return is_draining ? "it drains" : NULL;
+}
+
+static void after_turn_away(int number, pid_t pid, const char *why) {
+  struct channel c;
+  channel_open(&c, number, -1);
+  c.timeout_ms = 0;
+  log_line(LOG_WARN, NULL, "process %ld may not take over: %s", (long)pid, why);
+  (void)channel_send(&c, MESSAGE_REFUSED, 0, NULL, why);
+  channel_close(&c);
+}
+
+void after_accept(struct handover *h) {
+  pid_t pid = 0;
+  int number = accept4(h->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (number < 0) return;
+  const char *busy =
+      after_is_allowed(number, &pid) ? after_busy(h) : "it is another user's process";
+  if (busy) {
+    after_turn_away(number, pid, busy);
+    return;
+  }
+  channel_open(&h->after, number, h->stop);
+  h->after.timeout_ms = AFTER_SAY_MS;
+  h->after_pid = pid;
+  h->after_ns = after_now_ns(h);
+  h->after_leaves = false;
+  h->stage = AFTER_HELLO;
+}
+
+/* ---- what we have ---- */
+
+/* The sockets are copied, so that they are open while they are sent. */
+static void after_offer_one(void *arg, const struct program_listener *l) {
+  struct offers *offers = (struct offers *)arg;
+  int number = l->number < 0 ? -1 : fcntl(l->number, F_DUPFD_CLOEXEC, 0);
+  if (number < 0) return;
+  if (offers_add(offers, MESSAGE_OF_GATE, l->gate, l->text, number)) {
+    (void)offers_locate(offers, l->address);
+  } else {
+    close(number);
+  }
+}
+
+static bool after_send_offers(struct handover *h) {
+  const struct settings *settings = program_settings(h->program);
+  struct offers *offers = &h->offers;
+  program_each_listener(h->program, after_offer_one, offers);
+  if (h->program->admin && settings->metrics) {
+    int number = fcntl(admin_number(h->program->admin), F_DUPFD_CLOEXEC, 0);
+    if (number < 0 || !offers_add(offers, MESSAGE_OF_ADMIN, "", settings->metrics, number)) {
+      close(number);
+    } else {
+      (void)offers_locate(offers, admin_address(h->program->admin));
+    }
+  }
+  int own = fcntl(h->listener, F_DUPFD_CLOEXEC, 0);
+  if (own >= 0 && !offers_add(offers, MESSAGE_OF_HANDOVER, "", h->path, own)) close(own);
+  bool is_sent = true;
+  for (size_t i = 0; i < offers->count; i++) {
+    struct offer *o = &offers->all[i];
+    is_sent = is_sent && channel_send_number(&h->after, o->of, o->gate, o->text, o->number);
+    if (o->address) {
+      is_sent = is_sent && channel_send(&h->after, MESSAGE_ADDRESS, 0, NULL, o->address);
+    }
+    close(o->number);
+    o->number = -1;
+  }
+  return is_sent && channel_send(&h->after, MESSAGE_OFFERED, (uint32_t)offers->count, NULL, NULL);
+}
+
+static void after_hear_hello(struct handover *h, const struct message *m) {
+  char words[MESSAGE_TEXT];
+  if (m->kind != MESSAGE_HELLO || m->number != MESSAGE_VERSION) {
+    snprintf(words, sizeof words,
+             "version %u of the handover is not known here (voltgate %s has version %d)",
+             (unsigned)m->number, VOLTGATE_VERSION, MESSAGE_VERSION);
+    after_refuse(h, words);
+  } else if (!after_send_offers(h)) {
+    after_refuse(h, "the listeners could not be sent");
+  } else {
+    log_line(LOG_INFO, NULL, "process %ld (voltgate %s) asks to take over", (long)h->after_pid,
+             m->text);
+    h->stage = AFTER_OFFERED;
+  }
+}
+
+/* ---- it takes over ---- */
+
+static bool after_has_gate(const struct handover *h, const char *name) {
+  for (size_t i = 0; i < h->gate_count; i++) {
+    if (strcmp(h->gates[i], name) == 0) return true;
+  }
+  return false;
+}
+
+static bool after_takes(const struct handover *h, enum message_listener of, const char *gate,
+                        const char *text) {
+  for (size_t i = 0; i < h->offers.count; i++) {
+    const struct offer *o = &h->offers.all[i];
+    bool is_same = o->of == of && strcmp(o->gate, gate) == 0 && strcmp(o->text, text) == 0;
+    if (is_same && o->is_taken) return true;
+  }
+  return false;
+}
+
+static bool after_takes_listener(void *arg, const struct site *s, const struct listener *l) {
+  return after_takes((struct handover *)arg, MESSAGE_OF_GATE, s->gate.name, l->text);
+}
+
+static void after_give_gate(struct handover *h, struct site *s) {
+  struct given *given = (struct given *)calloc(1, sizeof *given);
+  if (!given) { /* its permits stay here until this process ends: the successor has none before */
+    log_line(LOG_ERROR, s->gate.name, "there is no memory: no permits are handed over");
+  }
+  uint32_t limit = volt_sem_limit(&s->gate.permits);
+  (void)channel_send(&h->after, MESSAGE_PERMITS, limit, s->gate.name, NULL);
+  site_pause(s, after_takes_listener, h);
+  if (!given) return;
+  giver_begin(&given->giver, &s->gate, handover_tell(h));
+  given->next = h->given;
+  h->given = given;
+}
+
+static void after_give_gates(struct handover *h) {
+  for (struct site *s = h->program->first; s; s = s->next) {
+    if (s->is_ending) continue;
+    if (after_has_gate(h, s->gate.name)) {
+      after_give_gate(h, s);
+    } else {
+      log_line(LOG_INFO, s->gate.name, "process %ld does not have it", (long)h->after_pid);
+      site_end(s);
+    }
+  }
+}
+
+/* The admin side ends here, because the successor listens at its socket. */
+static void after_give_admin(struct handover *h) {
+  struct program *p = h->program;
+  const char *address = program_settings(p)->metrics;
+  if (!p->admin || !after_takes(h, MESSAGE_OF_ADMIN, "", address)) return;
+  h->admin = fcntl(admin_number(p->admin), F_DUPFD_CLOEXEC, 0);
+  admin_keep_path(p->admin);
+  admin_stop(p->admin);
+  p->admin = NULL;
+}
+
+static void after_give_permits(struct handover *h) {
+  for (struct given *g = h->given; g; g = g->next) {
+    const char *name = g->giver.gate->name;
+    struct ledger_says says = giver_look(&g->giver);
+    enum message_kind want = says.together ? MESSAGE_WANT_TOGETHER : MESSAGE_WANT;
+    if (says.give) (void)channel_send(&h->after, MESSAGE_GIVE, says.give, name, NULL);
+    if (says.want_not) {
+      (void)channel_send(&h->after, MESSAGE_WANT_NOT, says.want_not, name, NULL);
+    }
+    if (says.want) (void)channel_send(&h->after, want, says.want, name, NULL);
+  }
+}
+
+/* Returns false: this process drains, so there is nothing to take over. */
+static bool after_go(struct handover *h) {
+  struct program *p = h->program;
+  pthread_mutex_lock(&p->control);
+  bool is_draining = atomic_load_explicit(&p->is_draining, memory_order_acquire);
+  if (!is_draining) {
+    h->stage = AFTER_GIVES;
+    h->after_ns = after_now_ns(h);
+    h->after.timeout_ms = -1; /* there is no way back while the successor lives */
+    handover_set_state(h, HANDOVER_GIVES);
+    after_give_gates(h);
+  }
+  pthread_mutex_unlock(&p->control);
+  if (is_draining) return false;
+  after_give_admin(h);
+  h->is_passed_on = after_takes(h, MESSAGE_OF_HANDOVER, "", h->path);
+  after_give_permits(h);
+  (void)channel_send(&h->after, MESSAGE_GO, 0, NULL, NULL);
+  (void)systemd_main_pid((uint64_t)h->after_pid);
+  log_line(LOG_INFO, NULL, "hands over to process %ld: accepts no more", (long)h->after_pid);
+  return true;
+}
+
+/* ---- what it says ---- */
+
+static bool after_hear_gate(struct handover *h, const char *name) {
+  char **gates = (char **)realloc(h->gates, (h->gate_count + 1) * sizeof *gates);
+  if (!gates) return false;
+  h->gates = gates;
+  gates[h->gate_count] = strdup(name);
+  h->gate_count += gates[h->gate_count] != NULL;
+  return true;
+}
+
+static bool after_hear_choice(struct handover *h, const struct message *m) {
+  if (m->kind == MESSAGE_GATE) return after_hear_gate(h, m->name);
+  if (m->kind != MESSAGE_TAKES || m->number >= h->offers.count) return false;
+  h->offers.all[m->number].is_taken = true;
+  return true;
+}
+
+static bool after_hear_permits(struct handover *h, const struct message *m) {
+  if (m->kind == MESSAGE_LEAVES) h->after_leaves = true;
+  if (m->kind == MESSAGE_ACCEPTS || m->kind == MESSAGE_LEAVES) return true;
+  for (struct given *g = h->given; m->kind == MESSAGE_GIVE && g; g = g->next) {
+    bool is_it = !g->giver.is_over && strcmp(g->giver.gate->name, m->name) == 0;
+    if (is_it) return giver_bring(&g->giver, m->number);
+  }
+  return false;
+}
+
+static void after_hear(struct handover *h, const struct message *m) {
+  if (h->stage == AFTER_HELLO) {
+    after_hear_hello(h, m);
+  } else if (h->stage == AFTER_GIVES) {
+    if (after_hear_permits(h, m)) return;
+    log_line(LOG_ERROR, NULL, "what process %ld says makes no sense", (long)h->after_pid);
+    h->after.is_deaf = true; /* it has permits until it ends */
+  } else if (m->kind == MESSAGE_READY) {
+    if (!after_go(h)) after_refuse(h, "it drains");
+  } else if (!after_hear_choice(h, m)) {
+    after_refuse(h, "that makes no sense");
+  }
+}
+
+/* ---- it is gone ---- */
+
+static void after_serve_again(struct handover *h) {
+  struct program *p = h->program;
+  pthread_mutex_lock(&p->control);
+  for (struct site *s = p->first; s; s = s->next) {
+    int result = s->is_ending ? VOLT_OK : site_accept(s);
+    if (result != VOLT_OK) log_line(LOG_ERROR, s->gate.name, "listen: %s", volt_strerror(result));
+  }
+  pthread_mutex_unlock(&p->control);
+  if (h->admin >= 0) {
+    int result = admin_start(&p->admin, p, program_settings(p)->metrics, h->admin);
+    if (result != VOLT_OK) log_line(LOG_ERROR, NULL, "admin: %s", volt_strerror(result));
+    if (result != VOLT_OK) close(h->admin);
+    h->admin = -1;
+  }
+  h->is_passed_on = false;
+  (void)systemd_main_pid((uint64_t)getpid());
+}
+
+void after_is_gone(struct handover *h) {
+  if (h->stage != AFTER_GIVES) {
+    log_line(LOG_WARN, NULL, "process %ld has ended before it took over: nothing has changed",
+             (long)h->after_pid);
+    after_forget(h);
+    return;
+  }
+  for (struct given *g = h->given; g; g = g->next) {
+    if (!g->giver.is_over) giver_take_back(&g->giver);
+  }
+  after_forget(h);
+  bool is_draining = atomic_load_explicit(&h->program->is_draining, memory_order_acquire);
+  bool is_back = !h->after_leaves && !h->has_cut && !is_draining;
+  log_line(LOG_WARN, NULL, "process %ld has ended: %s", (long)h->after_pid,
+           is_back ? "this one accepts again" : "its permits are here again");
+  if (is_back) {
+    handover_set_state(h, HANDOVER_NONE);
+    after_serve_again(h);
+  } else {
+    program_drain(h->program);
+  }
+}
+
+void after_look(struct handover *h) {
+  struct message m;
+  enum channel_result result = CHANNEL_NOTHING;
+  while (h->stage != AFTER_NONE && !h->after.is_deaf &&
+         (result = channel_receive(&h->after, &m)) == CHANNEL_MESSAGE) {
+    after_hear(h, &m);
+    result = CHANNEL_NOTHING;
+  }
+  if (h->stage == AFTER_GIVES || h->given) after_give_permits(h);
+  if (h->stage == AFTER_NONE) return;
+  bool is_late = h->stage != AFTER_GIVES && after_now_ns(h) - h->after_ns > AFTER_READY_NS;
+  if (result == CHANNEL_ENDED) {
+    after_is_gone(h);
+  } else if (result == CHANNEL_WRONG && h->stage == AFTER_GIVES) {
+    h->after.is_deaf = true;
+  } else if (result == CHANNEL_WRONG || is_late) {
+    after_refuse(h, is_late ? "it was not ready in time" : "that makes no sense");
+  }
+}
+
+/* ---- until all have finished ---- */
+
+/* Returns whether clients are left. */
+static bool after_follow_site(struct handover *h, struct site *s, uint64_t now_ns) {
+  if (volt_group_is_empty(&s->acceptors) && volt_group_is_empty(&s->sessions)) return false;
+  uint64_t timeout_ns = gate_settings(&s->gate)->drain_timeout_ns;
+  if (timeout_ns == 0 || now_ns - h->after_ns < timeout_ns || s->is_ending) return true;
+  if (!s->is_cut) log_line(LOG_INFO, s->gate.name, "clients that are left are cut off");
+  s->is_cut = true;
+  h->has_cut = true;
+  site_stop(s);
+  return true;
+}
+
+void after_follow_drain(struct handover *h) {
+  struct program *p = h->program;
+  bool are_left = false;
+  if (h->stage != AFTER_GIVES || atomic_load_explicit(&p->is_draining, memory_order_acquire)) {
+    return;
+  }
+  uint64_t now_ns = after_now_ns(h);
+  pthread_mutex_lock(&p->control);
+  for (struct site *s = p->first; s; s = s->next) {
+    are_left |= after_follow_site(h, s, now_ns);
+  }
+  pthread_mutex_unlock(&p->control);
+  if (!are_left) program_drain(p);
+}
+
+void after_end(struct handover *h) {
+  for (struct given *g = h->given; g; g = g->next) giver_end(&g->giver);
+  if (h->stage != AFTER_NONE) after_forget(h);
+  if (h->admin >= 0) close(h->admin);
+  h->admin = -1;
+}

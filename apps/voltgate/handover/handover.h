@@ -1,0 +1,51 @@
+/* handover.h: a process of voltgate takes over from another one. handover.c says how. */
+#ifndef VOLTGATE_HANDOVER_HANDOVER_H
+#define VOLTGATE_HANDOVER_HANDOVER_H
+
+#include <stdbool.h>
+
+struct handover;
+struct inheritance;
+struct program;
+
+/* What a process has to do with another one. */
+enum handover_state {
+  HANDOVER_NONE,
+  HANDOVER_GIVES, /* another one accepts in its stead, until its own clients have finished */
+  HANDOVER_TAKES  /* it accepts; the process before it still has clients */
+};
+
+/* Returns NULL: no memory. */
+struct handover *handover_new(struct program *p);
+
+/* Take listeners from the process that serves path; if there is none, *to stays empty. Before there are
+ * threads, and before rights are dropped: the other process looks whose process asks. Returns NULL, or why it
+ * was refused: words that the caller frees. May wait. */
+char *handover_take(struct handover *h, const char *path, struct inheritance *to);
+
+/* The admin side's listener, if it was taken and had this address, or -1. */
+int handover_take_admin(struct handover *h, const char *address);
+/* It is in use. */
+void handover_keep_admin(struct handover *h);
+
+/* Listen for a process that takes over from this one, or go on where the one before did. Before there
+ * are threads. Returns NULL, or what is wrong: words that the caller frees. */
+char *handover_listen(struct handover *h, const char *path);
+
+/* The gates are there, and could accept: the process before accepts no more when this returns. Returns
+ * NULL, or why not: words that the caller frees; then nothing has changed for it. */
+char *handover_begin(struct handover *h);
+
+/* The gates accept. Start the thread that serves other processes. Returns false: it cannot. */
+bool handover_run(struct handover *h);
+
+/* No gate has a client: what the other process has or had does not matter any more. */
+void handover_stop(struct handover *h);
+
+/* The gates are gone, too. h: may be NULL. */
+void handover_free(struct handover *h);
+
+/* The state in words, or NULL. Any thread. */
+const char *handover_words(const struct program *p);
+
+#endif

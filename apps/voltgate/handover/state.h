@@ -1,0 +1,105 @@
+/* state.h: what the files of this room have between them. All is the handover's thread's own; before
+ * that runs, the main thread's. */
+#ifndef VOLTGATE_HANDOVER_STATE_H
+#define VOLTGATE_HANDOVER_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "handover/channel.h"
+#include "handover/handover.h"
+#include "handover/ledger.h"
+#include "listener.h"
+#include "program.h"
+
+/* Permits of a gate. */
+struct given {
+  struct given *next;
+  struct giver giver;
+};
+struct kept {
+  struct kept *next;
+  struct keeper keeper;
+};
+
+/* A listener that was offered to a successor, or by the process before. */
+struct offer {
+  enum message_listener of;
+  char *gate, *text; /* of another than a gate, gate is "" */
+  char *address;     /* NULL: as text */
+  int number; /* of one that was offered to us: -1: it is in use; of one that we offer: unused */
+  bool is_taken;
+};
+struct offers {
+  struct offer *all;
+  size_t count, room;
+};
+
+enum after_stage { AFTER_NONE, AFTER_HELLO, AFTER_OFFERED, AFTER_GIVES };
+
+struct handover {
+  struct program *program;
+  int told; /* an eventfd: something is to be looked at */
+  int stop; /* an eventfd: end */
+  pthread_t thread;
+  bool is_running;
+
+  char *path; /* where successors come, or NULL */
+  int listener;
+  bool is_passed_on; /* the successor listens there, too: its path stays */
+
+  struct channel before; /* the process that we have taken over from */
+  pid_t before_pid;
+  struct offers offered; /* by it */
+  struct inherited *inherited;
+  struct kept *kept;
+  bool has_left; /* it knows that we drain */
+
+  struct channel after; /* the successor */
+  enum after_stage stage;
+  pid_t after_pid;
+  uint64_t after_ns;    /* when the stage began; by the runtime's clock */
+  struct offers offers; /* to it */
+  char **gates;         /* that it has */
+  size_t gate_count;
+  bool after_leaves; /* it drains, by order */
+  bool has_cut;      /* clients were cut off: there is no way back */
+  struct given *given;
+  int admin; /* the socket of the admin side, kept for the way back, or -1 */
+};
+
+/* ---- both sides ---- */
+
+void handover_set_state(struct handover *h, enum handover_state state);
+struct ledger_tell handover_tell(struct handover *h);
+
+/* Returns false: no memory. gate, text: copied. */
+bool offers_add(struct offers *o, enum message_listener of, const char *gate, const char *text,
+                int number);
+/* Where the last one listens; copied. Returns false: there is none, or no memory. */
+bool offers_locate(struct offers *o, const char *address);
+void offers_clear(struct offers *o); /* closes what is not in use */
+
+/* ---- before.c: we take over ---- */
+
+/* Close those of its listeners that are not in use. */
+void before_forget_offers(struct handover *h);
+/* Something has come from the process before, or a permit may be given to it. */
+void before_look(struct handover *h);
+/* We drain. */
+void before_leave(struct handover *h);
+void before_end(struct handover *h);
+
+/* ---- after.c: a successor takes over ---- */
+
+/* One knocks. */
+void after_accept(struct handover *h);
+void after_look(struct handover *h);
+/* It has ended. */
+void after_is_gone(struct handover *h);
+/* All that are left have finished, or their time is up. */
+void after_follow_drain(struct handover *h);
+void after_end(struct handover *h);
+
+#endif
