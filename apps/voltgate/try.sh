@@ -4,8 +4,7 @@
 set -euo pipefail
 
 usage() {
-  cat << 'END'
-usage: ./x gate [--seconds N] [--clients N] [--limit N] [--no-browser]
+  echo 'usage: ./x gate [--seconds N] [--clients N] [--limit N] [--no-browser]
 
 Starts PostgreSQL in a temporary directory, voltgate in front of it, and pgbench: first straight to
 PostgreSQL, then through voltgate. While it runs, look at the page, and change the limit there.
@@ -13,8 +12,7 @@ PostgreSQL, then through voltgate. While it runs, look at the page, and change t
   --seconds N     how long pgbench runs through voltgate (60); 0: until Ctrl-C
   --clients N     clients of pgbench (200)
   --limit N       transactions at once (16)
-  --no-browser    say where the page is, do not open it
-END
+  --no-browser    say where the page is, do not open it'
 }
 
 wrong() {
@@ -22,21 +20,24 @@ wrong() {
   exit 2
 }
 
-program='' seconds=60 clients=200 limit=16 browser=1
+program='' check=0 seconds=60 clients=200 limit=16 browser=1
 while (($#)); do
   case $1 in
     --program) program=$2 && shift ;;
+    --check) check=1 ;; # the options only
     --seconds | --clients | --limit)
-      [[ ${2:-} =~ ^[0-9]{1,6}$ ]] || wrong "$1: not a number: ${2:-}"
+      [[ ${2:-} =~ ^(0|[1-9][0-9]{0,5})$ ]] || wrong "$1: '${2:-}' is no number"
       declare "${1#--}=$2" && shift
       ;;
     --no-browser) browser=0 ;;
     -h | --help) usage && exit ;;
-    *) usage >&2 && exit 2 ;;
+    *) wrong "there is no option $1: see ./x gate --help" ;;
   esac
   shift
 done
-((clients >= 1 && clients <= 900 && limit >= 1)) || wrong 'clients: 1..900; limit: 1 or more'
+((clients >= 1 && clients <= 900)) || wrong "--clients: $clients: want 1 to 900"
+((limit >= 1)) || wrong "--limit: $limit: want 1 or more"
+if ((check)); then exit; fi
 
 at=$(mktemp -d "${TMPDIR:-/tmp}/voltgate.XXXXXX")
 running=() # process ids, in the order of their start
