@@ -342,7 +342,7 @@ static void sent_file(struct connection *self) {
 /* Whether the client may be sending still: to close then would discard what it has not read. */
 static bool is_lingering(const struct connection *self) {
   if (self->is_failing || self->work == NULL) return false;
-  if (self->step != SESSION_END) return self->is_ending; /* it was told that it may ask again */
+  if (self->step != SESSION_END) return self->is_ending; /* it was promised that it may ask again */
   const struct session *s = &self->work->session;
   return s->end > s->start || s->request.status != 0 || request_persists(&s->request);
 }

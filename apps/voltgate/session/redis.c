@@ -6,8 +6,8 @@
  * blocks at the server gives it back at once, and is counted apart; until it is answered, nothing
  * behind it goes on.
  *
- * If replies cannot be counted any more, the session ends: a client that nobody has asked for a
- * password yet can bring that about, and would hold a permit for as long as it likes.
+ * If replies cannot be counted any more, the session ends: a client that was not asked for a password
+ * yet can bring that about, and would hold a permit for as long as it likes.
  *
  * The client's end is passed on, and the session goes on until the server has closed, which it does
  * when it has run and answered what it was sent: only then its permit is free. */

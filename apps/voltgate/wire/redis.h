@@ -21,7 +21,7 @@
  * and for bytes of the server: redis_from_server(), then pass them on to the client. After either,
  * once the bytes have been passed on: if redis_may_release(r): release the permit, redis_released(r).
  *
- * Not followed, so that the permit is kept until the session ends: SUBSCRIBE, HELLO and CLIENT REPLY
+ * Not followed, so that the caller has to end the session: SUBSCRIBE, HELLO and CLIENT REPLY
  * inside MULTI; SUBSCRIBE, MONITOR and HELLO while replies are off; a server that says more than it
  * was asked (as one that refuses CLIENT REPLY OFF for want of a password). Then is_lost is set. A
  * command that the server renames is taken for a plain one. */
