@@ -339,7 +339,7 @@ void answer_work(struct answer *a) {
     case ROUTE_SET_TENANT: set_tenant(a); break;
     case ROUTE_RELOAD: reload(a); break;
     case ROUTE_DRAIN:
-      program_drain(from->program);
+      a->drains = true;
       OUTPUT(&a->text, "{\"ok\":true}");
       break;
   }
@@ -435,6 +435,8 @@ struct text answer_body(const struct answer *a) {
 }
 
 void answer_end(struct answer *a) {
+  struct program *drained = a->drains && a->status == 200 ? a->from->program : NULL;
   output_free(&a->text);
   *a = (struct answer){.status = 0};
+  if (drained) program_drain(drained);
 }

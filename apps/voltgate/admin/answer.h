@@ -47,6 +47,8 @@ struct answer {
   const char *type, *allow;
   struct output text;
   bool is_head;
+  bool
+      drains; /* when it was sent: without clients the program ends at once, and its answers, too */
 };
 
 void answers_init(struct answers *from, struct program *p);
@@ -69,7 +71,7 @@ size_t answer_head(const struct answer *a, char to[ANSWER_HEAD_MAX], int64_t now
 /* What follows the head. */
 struct text answer_body(const struct answer *a);
 
-/* Make it all-zero again. */
+/* It was sent, or cannot be: begin to drain, if that was asked for. Makes it all-zero again. */
 void answer_end(struct answer *a);
 
 #endif
