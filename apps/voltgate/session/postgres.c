@@ -225,7 +225,8 @@ static enum pump_verdict postgres_down(void *arg, const char *bytes, size_t size
   bool is_last = self->is_ending && self->pg.server_left <= size;
   if (is_last) size = self->pg.server_left;
   self->down_stop = pg_from_server(&self->pg, bytes, size, passed);
-  if (pg_may_release(&self->pg)) {
+  bool is_to_be_used = self->up_stop == PG_NEEDS_PERMIT; /* it has come, and nothing has gone yet */
+  if (pg_may_release(&self->pg) && !is_to_be_used) {
     session_release(postgres_session(self));
     pg_released(&self->pg);
   }

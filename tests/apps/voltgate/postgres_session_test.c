@@ -235,6 +235,36 @@ static void test_permit_goes_to_the_next_before_the_answer_is_sent_on(void **sta
   stage_end(&s);
 }
 
+/* The permit comes at the same moment as the answer to a Sync, which needed none. */
+static void test_answer_to_a_sync_does_not_take_the_permit(void **state) {
+  (void)state;
+  for (int order = 0; order < 2; order++) {
+    struct stage s;
+    struct peer client[2], server[2];
+    char both[64];
+    begin(&s, 1);
+    stage_open(&s);
+    for (int i = 0; i < 2; i++) pg_enter(&s, &client[i], &server[i], (uint32_t)i + 1);
+    pg_query(&s, &client[0], "one");
+    size_t size = pg_message(both, 'S', "", 0);
+    size += pg_message(both + size, 'Q', "two", 4);
+    pg_say_bytes(&s, &client[1], both, size);
+    assert_string_equal(pg_heard(&s, &server[1]), "S");
+    assert_int_equal(atomic_load(&s.gate->queued), 1);
+    for (int i = 0; i < 2; i++) {
+      size_t n;
+      assert_result(volt_fd_try_send(&server[i ^ order].fd, "Z\0\0\0\5I", 6, 0, &n), VOLT_OK);
+    }
+    assert_string_equal(pg_heard(&s, &server[1]), "Q");
+    assert_int_equal(stage_counted(&s, COUNT_ADMITTED), 2);
+    assert_int_equal(held(&s), 1);
+    pg_complete(&s, &server[1], 'I');
+    assert_int_equal(held(&s), 0);
+    for (int i = 0; i < 2; i++) close_both(&s, &client[i], &server[i]);
+    stage_end(&s);
+  }
+}
+
 static void test_deadline_of_the_queue(void **state) {
   struct stage s;
   struct peer client[2], server[2];
@@ -1032,6 +1062,7 @@ int main(void) {
       cmocka_unit_test(test_server_that_refuses_is_said),
       cmocka_unit_test(test_permit_is_held_for_a_transaction),
       cmocka_unit_test(test_permit_goes_to_the_next_before_the_answer_is_sent_on),
+      cmocka_unit_test(test_answer_to_a_sync_does_not_take_the_permit),
       cmocka_unit_test(test_deadline_of_the_queue),
       cmocka_unit_test(test_queue_that_is_full),
       cmocka_unit_test(test_client_that_hangs_up_leaves_the_queue),

@@ -81,6 +81,34 @@ static void test_bursts_take_turns(void **state) {
   stage_end(&s);
 }
 
+/* The permit comes at the same moment as a message that was not asked for: it is not lost again. */
+static void test_a_push_does_not_take_the_permit(void **state) {
+  (void)state;
+  for (int order = 0; order < 2; order++) {
+    struct stage s;
+    struct peer client[2], server[2];
+    static const char *const says[] = {"+PONG\r\n", ">2\r\n+message\r\n+news\r\n"};
+    begin(&s, 1);
+    stage_open(&s);
+    for (int i = 0; i < 2; i++) enter(&s, &client[i], &server[i]);
+    for (int i = 0; i < 2; i++) stage_send(&s, &client[i], "PING\r\n");
+    assert_int_equal(atomic_load(&s.gate->queued), 1);
+    for (int i = 0; i < 2; i++) {
+      int who = i ^ order;
+      size_t n;
+      assert_result(volt_fd_try_send(&server[who].fd, says[who], strlen(says[who]), 0, &n), VOLT_OK);
+    }
+    assert_string_equal(heard(&s, &server[1]), "PING\r\n");
+    assert_string_equal(heard(&s, &client[1]), says[1]);
+    assert_int_equal(stage_counted(&s, COUNT_ADMITTED), 2);
+    assert_int_equal(held(&s), 1);
+    stage_send(&s, &server[1], "+PONG\r\n");
+    assert_int_equal(held(&s), 0);
+    for (int i = 0; i < 2; i++) close_both(&s, &client[i], &server[i]);
+    stage_end(&s);
+  }
+}
+
 static void test_a_command_that_blocks_holds_none(void **state) {
   struct stage s;
   struct peer client, server;
@@ -307,6 +335,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_permit_is_held_for_a_burst),
       cmocka_unit_test(test_bursts_take_turns),
+      cmocka_unit_test(test_a_push_does_not_take_the_permit),
       cmocka_unit_test(test_a_command_that_blocks_holds_none),
       cmocka_unit_test(test_refusals_are_said),
       cmocka_unit_test(test_a_part_of_a_command_holds_none),
