@@ -117,9 +117,10 @@ static void reload_say_numbers(struct gate *g, const struct gate_settings *setti
 static void reload_change(struct reload_gate *gate, const struct gate_settings *settings) {
   struct site *s = gate->site;
   reload_say_numbers(&s->gate, settings);
-  if (!gate_set(&s->gate, settings)) log_line(LOG_ERROR, settings->name, "no memory for tenants");
-  certificate_set(&s->certificate, gate->certificate);
+  /* settings that ask for TLS find it; without TLS the one before is not used */
+  if (gate->certificate) certificate_set(&s->certificate, gate->certificate);
   gate->certificate = NULL;
+  if (!gate_set(&s->gate, settings)) log_line(LOG_ERROR, settings->name, "no memory for tenants");
   int result = site_rebind(s, settings, &gate->listeners);
   if (result != VOLT_OK) log_line(LOG_ERROR, settings->name, "listen: %s", volt_strerror(result));
 }
