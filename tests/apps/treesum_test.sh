@@ -428,7 +428,7 @@ test_slow() {
 test_slow_or_not() {
   local i wrong=0
   mkdir medium
-  for i in {1..100}; do truncate -s $((i * 40))K medium/"$i"; done
+  for i in {1..100}; do truncate -s $((i * 20))K medium/"$i"; done
   reference medium >medium_sums
   for i in {1..3}; do
     run $at_once 8 --slow-after 1 medium

@@ -5,7 +5,7 @@
  * is idle, and nothing but ReadyForQuery may still come. In the end of each round, behind the answer to
  * a last query, nothing may be outstanding, and no permit held.
  *
- * It takes three seconds; VOLT_TEST_SECONDS changes that, VOLT_TEST_SEED what is sent. Without
+ * It takes a second; VOLT_TEST_SECONDS changes that, VOLT_TEST_SEED what is sent. Without
  * PostgreSQL it is skipped. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -525,7 +525,7 @@ int main(void) {
   printf("VOLT_TEST_SEED=%llu\n", (unsigned long long)state);
   start_server();
   prepare();
-  double end = now() + (seconds == NULL ? 3 : atof(seconds));
+  double end = now() + (seconds == NULL ? 1 : atof(seconds));
   for (; now() < end; rounds++) {
     bool is_polite = below(3) != 0;
     if (server < 0) open_session();
