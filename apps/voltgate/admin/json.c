@@ -69,6 +69,8 @@ void json_put_string(struct json *j, const char *key, const char *value) {
     if (bytes == 0) {
       OUTPUT(j->to, "\\ufffd");
       bytes = 1;
+    } else if (bytes == 2 && *value == '\xc2' && (unsigned char)value[1] < 0xa0) {
+      escape(j->to, value[1]); /* a control character of two bytes */
     } else if (bytes > 1 || is_plain(*value)) {
       output_bytes(j->to, value, bytes);
     } else {

@@ -101,6 +101,7 @@ static void strings_are_escaped(void **state) {
     const char *from, *to;
   } strings[] = {
       {"plain text, 1/2", "\"plain text, 1/2\""},
+      {"a\xc2\x9b\xc2\xa0", "\"a\\u009b\xc2\xa0\""},
       {"\"\\", "\"\\u0022\\u005c\""},
       {"\n\t\x01\x1f\x7f", "\"\\u000a\\u0009\\u0001\\u001f\\u007f\""},
       {"</script>&'", "\"\\u003c/script\\u003e\\u0026\\u0027\""},
