@@ -102,12 +102,16 @@ static int sampling_poll(volt_task *t, volt_ctx *ctx) {
 
 /* ---- start ---- */
 
-static int listen_at(struct admin *admin, const volt_address *at) {
-  int result = volt_listen(&admin->listener, admin->program->rt, at, 0, VOLT_LISTEN_REPLACE_UNIX);
-  if (result != VOLT_OK || at->as.any.sa_family != AF_UNIX) return result;
+/* A unix socket's path is removed in the end. */
+static int note_path(struct admin *admin, const volt_address *at) {
+  if (at->as.any.sa_family != AF_UNIX) return VOLT_OK;
   if (at->as.local.sun_path[0] == '\0') return VOLT_OK; /* no path, but an abstract name */
   admin->path = strdup(at->as.local.sun_path);
   return admin->path != NULL ? VOLT_OK : VOLT_ENOMEM;
+}
+
+static int listen_at(struct admin *admin, const volt_address *at) {
+  return volt_listen(&admin->listener, admin->program->rt, at, 0, VOLT_LISTEN_REPLACE_UNIX);
 }
 
 /* A name with a port is looked up, and is one of ours then. */
@@ -139,8 +143,9 @@ static int start_listening(struct admin *admin, const char *address, int number)
   }
   if (result != VOLT_OK) return result;
   result = volt_fd_local(&admin->listener, &at);
-  if (result == VOLT_OK) volt_address_text(&at, admin->address);
-  return result;
+  if (result != VOLT_OK) return result;
+  volt_address_text(&at, admin->address);
+  return note_path(admin, &at);
 }
 
 static int start_tasks(struct admin *admin) {

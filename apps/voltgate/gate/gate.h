@@ -24,11 +24,11 @@ struct gate {
   char *name;
   _Atomic(const struct gate_settings *) settings; /* old ones live as long as the program */
   _Atomic(struct tenants *) tenants;              /* NULL: none */
-  _Alignas(64) volt_sem permits;                  /* the limit; without tenants: and the queue */
-  struct turns turns;                             /* of the tenants, at the permits */
-  _Atomic(struct loan *) loan; /* NULL, but while another process has the permits */
-  atomic_uint away;            /* permits that the other process has; to us they are held */
-  atomic_uint queued;                             /* clients that wait */
+  _Atomic(struct loan *) loan;   /* NULL, but while another process has the permits */
+  _Alignas(64) volt_sem permits; /* the limit; without tenants: and the queue */
+  struct turns turns;            /* of the tenants, at the permits */
+  atomic_uint away;              /* permits that the other process has; to us they are held */
+  atomic_uint queued;            /* clients that wait */
   atomic_uint queue_bound;
   atomic_uint_fast64_t tickets;
   atomic_uint servers; /* connections to the server */

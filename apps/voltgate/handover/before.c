@@ -15,7 +15,7 @@
 #include "process/log.h"
 #include "site.h"
 
-enum { BEFORE_OFFER_MS = 10000 };
+enum { BEFORE_OFFER_MS = 10000, BEFORE_GO_MS = 30000 };
 
 static char *before_words(const char *path, const char *why) {
   char *words = NULL;
@@ -236,13 +236,14 @@ static bool before_hear(struct handover *h, const struct message *m) {
 static char *before_await_go(struct handover *h) {
   struct message m;
   for (;;) {
-    enum channel_result result = channel_await(&h->before, &m, -1);
+    enum channel_result result = channel_await(&h->before, &m, BEFORE_GO_MS);
     if (result == CHANNEL_ENDED) { /* it is dead, and its listeners are ours alone */
       log_line(LOG_WARN, NULL, "process %ld has ended before it had handed over",
                (long)h->before_pid);
       before_end(h);
       return NULL;
     }
+    if (result == CHANNEL_NOTHING) return strdup("the process before does not answer");
     if (result != CHANNEL_MESSAGE) return strdup("what the process before says makes no sense");
     if (m.kind == MESSAGE_REFUSED) return strdup(m.text);
     if (m.kind == MESSAGE_GO) return NULL;
