@@ -218,6 +218,25 @@ def test_old_session():
         equal(new("PING"), "PONG", "after")
 
 
+def test_service_manager():
+    """the service manager is told who goes on, and never that the service stops"""
+    up = Upstream(hold=0)
+    at, name = path(), os.path.join(scratch(), "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(name)
+        manager.settimeout(LIMIT)
+        env = {"NOTIFY_SOCKET": name}
+        gate = start(up, at, env=env)
+        require("READY=1" in manager.recv(4096).decode(), "it is ready")
+        after = start(up, at, take=True, env=env)
+        ended(gate)
+        said = [manager.recv(4096).decode() for _ in range(2)]
+        require(f"MAINPID={after.pid}\n" in said, f"who goes on: {said}")
+        require(any(f"READY=1\nMAINPID={after.pid}" in one for one in said), f"ready: {said}")
+        equal(after.stop(), 0, "the exit code")
+        equal(manager.recv(4096).decode(), "STOPPING=1\n", "that comes in the end only")
+
+
 def test_queue():
     """who waits in the old process is admitted before who comes to the new one"""
     up = Upstream()
@@ -382,19 +401,20 @@ def test_other_gates():
     up = Upstream(hold=0)
     at, directory = path(), scratch()
     to = f"to = 127.0.0.1:{up.port}\n"
-    first = (f"[voltgate]\nhandover = {at}\n"
+    first = (f"[voltgate]\nhandover = {at}\nmetrics = unix:{directory}/admin\n"
              f"[gate one]\nlisten = unix:{directory}/one, unix:{directory}/more\n{to}"
              f"[gate two]\nlisten = unix:{directory}/two\n{to}")
     then = (f"[voltgate]\nhandover = {at}\ntake-over = {at}\nsandbox = yes\n"
+            f"metrics = unix:{directory}/admin\n"
             f"[gate one]\nlisten = unix:{directory}/one\n{to}"
             f"[gate three]\nlisten = unix:{directory}/three\n{to}")
-    gate = Gate(ini=first, gates=3)
-    after = Gate(ini=then, gates=2)
+    gate = Gate(ini=first, gates=3, admin=False)
+    after = Gate(ini=then, gates=2, admin=False)
     ended(gate)
-    equal(sorted(os.listdir(directory)), ["one", "three"], "paths")
+    equal(sorted(os.listdir(directory)), ["admin", "one", "three"], "paths")
     for name in ("one", "three"):
         equal(ask(f"unix:{directory}/{name}"), b"x", f"gate {name}")
-    third = Gate(ini=then, gates=2)
+    third = Gate(ini=then, gates=2, admin=False)
     ended(after)
     equal(ask(f"unix:{directory}/one"), b"x", "from within the sandbox, too")
     equal(third.stop(), 0, "it ends")
@@ -445,7 +465,8 @@ def test_tenants():
 
 
 if __name__ == "__main__":
-    run_tests([gate_is_there], test_connections, test_transactions, test_old_session, test_queue,
+    run_tests([gate_is_there], test_connections, test_transactions, test_old_session,
+              test_service_manager, test_queue,
               test_new_dies_early, test_new_dies_late, test_new_is_killed, test_old_is_killed,
               test_new_drains, test_refused, test_nobody_there, test_other_gates, test_time_is_up,
               test_tenants)
