@@ -286,14 +286,16 @@ const struct option options_table[] = {
    .group = "The process", .needs_restart = true,
    .help = "let a later process take the listeners over here",
    .manual =
-     "A unix socket (mode 0600) at which a later voltgate takes the listeners over, so that a "
-     "restart refuses no connection."},
+     "A unix socket (mode 0600) at which a later voltgate, of the same user or of root, takes the "
+     "listeners over, so that a restart refuses no connection. Its directory has to be writable "
+     "for the user that voltgate becomes."},
   {.name = "take-over", PROCESS(take_over), .kind = OPTION_SOCKET, .argument = "PATH",
    .group = "The process", .needs_restart = true,
    .help = "take the listeners over from the process there",
    .manual =
-     "Take the listeners over from the voltgate that serves this path; it drains then. If there "
-     "is none, open them as always."},
+     "Take the listeners over from the voltgate that serves this path; it accepts no more then, and "
+     "ends when its clients have finished. Until then both share each gate's limit. If there is "
+     "none, open them as always."},
 
   {.name = "log", PROCESS(log.path), .kind = OPTION_OUTPUT, .argument = "FILE|-|none",
    .group = "Logs", .preset = "-", .help = "where the log goes; -: standard error",
