@@ -435,6 +435,39 @@ def test_time_is_up():
     equal(ask(after.address), b"x", "the new one serves")
 
 
+def test_postgres():
+    """sessions of PostgreSQL: transactions go on in both, an open one too; idle ones hear 57P01 in the end"""
+    if not whole():
+        raise Skip("only in the long form")
+    if not postgres():
+        raise Skip("no PostgreSQL")
+    server = Postgres()
+    at = path()
+    named = dict(protocol="postgres", limit=2, drain_timeout="3s")
+    gate = start(server, at, **named)
+    begun, idle = Pg(gate.address), Pg(gate.address)
+    begun.query("BEGIN")
+    before = begun.one("SELECT pg_backend_pid()")
+    after = start(server, at, take=True, **named)
+    new = Pg(after.address)
+    for _ in range(50):
+        equal((idle.one("SELECT 1"), new.one("SELECT 2")), ("1", "2"), "both work")
+    equal(after.status()["away"], 1, "one is with the open transaction")
+    equal(begun.one("SELECT pg_backend_pid()"), before, "it is the same session")
+    begun.query("COMMIT")
+    wait_until(lambda: after.status()["away"] == 0, "its permit is given back")
+    begun.close()
+    try:
+        idle.until_ready()
+        require(False, "it goes on")
+    except PgError as e:
+        equal(e.code, "57P01", "what it hears in the end")
+    idle.close()
+    ended(gate)
+    equal(new.one("SELECT 3"), "3", "the new one goes on")
+    new.close()
+
+
 def test_tenants():
     """tenants with costs share the limit over both processes"""
     up = Counting()
@@ -469,4 +502,4 @@ if __name__ == "__main__":
               test_service_manager, test_queue,
               test_new_dies_early, test_new_dies_late, test_new_is_killed, test_old_is_killed,
               test_new_drains, test_refused, test_nobody_there, test_other_gates, test_time_is_up,
-              test_tenants)
+              test_tenants, test_postgres)

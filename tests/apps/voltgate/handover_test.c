@@ -357,6 +357,7 @@ static void new_dies(void) {
     while (old_receives()) continue;
   }
   giver_take_back(&giver);
+  assert_int_equal(volt_sem_limit(&old_side.gate.permits), old_side.settings.limit);
 }
 
 static void side_end(struct side *s) {
