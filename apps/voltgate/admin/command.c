@@ -74,10 +74,11 @@ static json_t *say_status(struct client_link *link) {
   char up[32];
   json_t *answer = ask(link, "GET", "/status", NULL), *gates = json_at(answer, "gates");
   if (answer == NULL) return NULL;
-  printf("voltgate %s at %s: %s, up %s, process %.0f, %.0f workers on %s\n",
+  double workers = json_number_at(answer, "workers");
+  printf("voltgate %s at %s: %s, up %s, process %.0f, %.0f worker%s on %s\n",
          json_text_at(answer, "version"), link->settings->admin, json_text_at(answer, "state"),
          screen_time(up, json_number_at(answer, "uptime_s")), json_number_at(answer, "pid"),
-         json_number_at(answer, "workers"), json_text_at(answer, "io"));
+         workers, workers == 1 ? "" : "s", json_text_at(answer, "io"));
   for (size_t i = 0; i < json_array_size(gates); i++) say_gate(json_array_get(gates, i));
   return answer;
 }

@@ -41,7 +41,7 @@ static void title(struct screen *s, const struct top *t) {
     screen_left(s, 0, screen_time(text, json_number_at(t->status, "uptime_s")));
     screen_left(s, 0, "  ");
     screen_left(s, 0, screen_number(text, json_number_at(t->status, "workers")));
-    screen_left(s, 0, " workers on ");
+    screen_left(s, 0, json_number_at(t->status, "workers") == 1 ? " worker on " : " workers on ");
     screen_left(s, 0, json_text_at(t->status, "io"));
     if (strcmp(json_text_at(t->status, "state"), "running") != 0) {
       screen_style(s, SCREEN_WARN);
