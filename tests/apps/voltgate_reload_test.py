@@ -2,6 +2,7 @@
 """voltgate_reload_test.py PROGRAM [--whole] [test]...: configurations that change under load, ends that
 are graceful, sockets that others have made, a new process in the place of the old one."""
 
+import fcntl
 import ssl
 
 from voltgate_kit import *
@@ -370,8 +371,7 @@ def test_systemd():
     notify.settimeout(20)
 
     def give():
-        fds = [os.dup(s.fileno()) for s in (listener, other)]
-        spare = [os.dup2(fd, 60 + i) for i, fd in enumerate(fds)]
+        spare = [fcntl.fcntl(s.fileno(), fcntl.F_DUPFD, 60) for s in (listener, other)]
         for i, fd in enumerate(spare):
             os.dup2(fd, 3 + i, inheritable=True)
     gate = Gate(ini=f"""[gate main]
