@@ -165,8 +165,25 @@ static void start_needs(const struct settings *settings, struct sandbox_needs *n
   needs->uses_uring = settings->io != IO_EPOLL;
 }
 
+/* Sockets that root has made will belong to the user that the program becomes. */
+static bool start_give_sockets(const struct settings *settings) {
+  char words[START_WORDS] = "";
+  for (size_t i = 0; i < settings->gate_count; i++) {
+    const struct gate_settings *gate = &settings->gates[i];
+    for (size_t j = 0; j < gate->listen_count; j++) {
+      const char *address = gate->listen[j];
+      if (strncmp(address, "unix:/", 6) != 0) continue;
+      int result =
+          privileges_give_socket(address + 5, settings->user, settings->group, words, sizeof words);
+      if (result != VOLT_OK) return start_complain("", words);
+    }
+  }
+  return true;
+}
+
 static bool start_drop_rights(const struct settings *settings) {
   char words[START_WORDS] = "";
+  if (!start_give_sockets(settings)) return false;
   if (privileges_drop(settings->user, settings->group, words, sizeof words) != VOLT_OK) {
     return start_complain("", words);
   }

@@ -243,6 +243,9 @@ def sandboxed():
     if user:
         equal(status["Uid"].split(), [str(pwd.getpwnam(user).pw_uid)] * 4, "Uid")
         equal(status["Groups"].strip(), "", "Groups")
+        owner = os.stat(f"{where}/socket")
+        equal(owner.st_uid, pwd.getpwnam(user).pw_uid, "the owner of the socket")
+        equal(owner.st_mode & 0o777, 0o660, "its mode")
         equal(int(status["CapEff"], 16) | int(status["CapPrm"], 16), 0, "capabilities")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE

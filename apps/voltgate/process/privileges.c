@@ -8,6 +8,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/capability.h>
 #include <pwd.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <volt/base.h>
@@ -107,6 +109,24 @@ static int drop_capabilities(char *words, size_t room) {
   prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
   if (syscall(SYS_capset, &header, none) != 0) return failed(words, room, "capset", errno);
   return VOLT_OK;
+}
+
+int privileges_give_socket(const char *path, const char *user, const char *group, char *words,
+                           size_t room) {
+  struct identity id;
+  struct stat about;
+  int result = find(user, group, &id, words, room);
+  if (result != VOLT_OK || (user == NULL && group == NULL)) return result;
+  int fd =
+      open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC); /* another file of that name is left alone */
+  if (fd < 0) return failed(words, room, path, errno);
+  if (fstat(fd, &about) != 0 || !S_ISSOCK(about.st_mode)) {
+    result = failed(words, room, path, ENOTSOCK);
+  } else if (fchownat(fd, "", id.user, id.group, AT_EMPTY_PATH) != 0) {
+    result = failed(words, room, path, errno);
+  }
+  close(fd);
+  return result;
 }
 
 int privileges_drop(const char *user, const char *group, char *words, size_t room) {

@@ -17,4 +17,10 @@ uint64_t privileges_raise_descriptors(uint64_t wanted);
  * Returns VOLT_OK, or what failed; then words say it, and the caller must end. */
 int privileges_drop(const char *user, const char *group, char *words, size_t room);
 
+/* Before privileges_drop(): let a unix socket that was bound at that path belong to the user and the
+ * group that the process takes. Does nothing if neither is given. Returns VOLT_OK, or VOLT_ERRNO(e):
+ * words say what failed. */
+int privileges_give_socket(const char *path, const char *user, const char *group, char *words,
+                           size_t room);
+
 #endif
