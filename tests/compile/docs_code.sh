@@ -61,7 +61,7 @@ compile() { # <page>: with every compiler there is
 
 tags() { # <page>...: blocks that begin in another way than the ones above
   grep -nHE '^ *```' "$@" |
-    grep -vE ':```(c|c body|c task [a-z_]+|c fragment|c not volt|sh|cmake|go|rust|text|)$' || true
+    grep -vE ':```(c|c body|c task [a-z_]+|c fragment|c not volt|sh|cmake|go|rust|ini|text|)$' || true
 }
 
 anchors() { # <page>: its headings, as they are linked to
