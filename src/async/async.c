@@ -9,6 +9,7 @@
 
 #include "../core/check.h"
 #include "../core/future_ops.h"
+#include "../core/leaf.h"
 
 void volt_frame_leave_(volt_frame *frame, int result) {
   VOLT_CHECK(result != VOLT_PENDING, "VOLT_RETURN", "VOLT_PENDING is not a result");
@@ -80,8 +81,26 @@ static void async_leave(volt_future *f) {
   if (frame->awaiting) volt_future_leave_(frame->awaiting);
 }
 
-static const volt_future_ops_ async_ops = {
-    .cancel = async_cancel, .poll = async_poll, .leave = async_leave, .ends_itself = true};
+/* volt_future_poll_ctx(), of what happens most: the function runs, and is not cancelled. Debug
+ * builds check more. */
+static int async_poll_ctx(volt_future *f, volt_ctx *ctx) {
+  bool runs = ctx->cancel == VOLT_CTX_GO_ON && ctx->budget > 0 &&
+              volt_future_state_(f) < VOLT_FUTURE_READY_;
+  if (VOLT_DEBUG || !VOLT_LIKELY(runs)) return volt_future_poll_long_(f, ctx);
+  volt_decision_ *decision = ctx->decision;
+  ctx->decision = NULL; /* of a select around it: not for what it awaits */
+  int result = async_poll(f, ctx);
+  ctx->decision = decision;
+  if (result != VOLT_PENDING) return volt_future_end_(f, result);
+  volt_future_set_state_(f, VOLT_FUTURE_WAITING_);
+  return VOLT_PENDING;
+}
+
+static const volt_future_ops_ async_ops = {.cancel = async_cancel,
+                                           .poll_ctx = async_poll_ctx,
+                                           .poll = async_poll,
+                                           .leave = async_leave,
+                                           .ends_itself = true};
 
 volt_future *volt_async_future(volt_async *a, volt_async_fn *fn) {
   a->frame.awaiting = NULL;
