@@ -27,21 +27,9 @@ static bool call_is_stream(const volt_op *op) {
   return op->kind == VOLT_OP_SEND_ || op->kind == VOLT_OP_WRITE_ || op->kind == VOLT_OP_SENDFILE_;
 }
 
-static bool call_sends(const volt_op *op) {
-  switch (op->kind) {
-    case VOLT_OP_SEND_:
-    case VOLT_OP_SENDMSG_:
-    case VOLT_OP_CONNECT_:
-    case VOLT_OP_SENDFILE_:
-    case VOLT_OP_WRITE_:
-    case VOLT_OP_WRITEV_: return true;
-    default: return false;
-  }
-}
-
 uint32_t volt_op_events_(const volt_op *op) {
   if (op->kind == VOLT_OP_READY_) return op->flags | POLLERR | POLLHUP;
-  if (call_sends(op)) return POLLOUT | POLLERR | POLLHUP;
+  if (volt_op_is_of_(op, VOLT_OPS_SEND_)) return POLLOUT | POLLERR | POLLHUP;
   return POLLIN | POLLRDHUP | POLLPRI | POLLERR | POLLHUP;
 }
 

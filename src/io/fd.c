@@ -44,25 +44,6 @@ void volt_fd_set_(volt_fd *d, volt_io_ *io, int number, unsigned kind) {
 
 /* ---- what begins and ends on it ---- */
 
-VOLT_PLAIN(volt_op *) *volt_op_place_(volt_op *op) {
-  volt_fd *d = op->fd;
-  if (d->kind == VOLT_FD_FILE_) return NULL;
-  switch (op->kind) {
-    case VOLT_OP_RECV_:
-    case VOLT_OP_RECVMSG_:
-    case VOLT_OP_ACCEPT_:
-    case VOLT_OP_READ_:
-    case VOLT_OP_READV_: return &d->receiver;
-    case VOLT_OP_SEND_:
-    case VOLT_OP_SENDMSG_:
-    case VOLT_OP_CONNECT_:
-    case VOLT_OP_SENDFILE_:
-    case VOLT_OP_WRITE_:
-    case VOLT_OP_WRITEV_: return &d->sender;
-    default: return NULL;
-  }
-}
-
 static VOLT_NOINLINE void fd_refuse(volt_fd *d, volt_op *op, volt_op *other) {
   int number = d->number;
   volt_short_lock_unlock_(&d->lock);

@@ -131,6 +131,19 @@ volt_future *volt_open_future(volt_op *op, volt_rt *rt, volt_fd *out, int direct
 
 /* ---- without waiting ---- */
 
+/* Of a call that is made at once, and never polled: all that a call looks at. */
+static void make_call(volt_op *op, volt_fd *d, unsigned kind, void *memory, size_t size,
+                      int flags) {
+  op->n = 0;
+  op->fd = d;
+  op->other = NULL;
+  op->memory = memory;
+  op->size = size;
+  op->at = 0;
+  op->flags = (unsigned)flags;
+  op->kind = (uint8_t)kind;
+}
+
 /* One call of op. Returns its result, or VOLT_EAGAIN. */
 static int make_try(volt_op *op) {
   volt_fd *d = op->fd;
@@ -159,9 +172,9 @@ static int make_try(volt_op *op) {
 
 int volt_fd_try_recv(volt_fd *d, void *to, size_t size, int flags, size_t *n) {
   volt_op op;
-  volt_fd_recv_future(&op, d, to, size, flags);
   *n = 0;
-  if (op.result != VOLT_PENDING) return op.result;
+  if (size == 0) return VOLT_EINVAL;
+  make_call(&op, d, VOLT_OP_RECV_, to, size, flags);
   int result = make_try(&op);
   *n = op.n;
   return result;
@@ -169,9 +182,9 @@ int volt_fd_try_recv(volt_fd *d, void *to, size_t size, int flags, size_t *n) {
 
 int volt_fd_try_send(volt_fd *d, const void *from, size_t size, int flags, size_t *n) {
   volt_op op;
-  volt_fd_send_future(&op, d, from, size, flags);
   *n = 0;
-  if (op.result != VOLT_PENDING) return op.result;
+  if (size == 0) return VOLT_OK;
+  make_call(&op, d, VOLT_OP_SEND_, make_plain(from), size, flags);
   int result = make_try(&op);
   *n = op.n;
   return result;

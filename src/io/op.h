@@ -104,8 +104,25 @@ int volt_fd_prepare_(const volt_sys_ *sys, int number);
  * closed. */
 int volt_op_opened_(volt_op *op, int number, int *kind);
 
+/* The kinds of operations that receive, and those that send: a bit for each. */
+enum {
+  VOLT_OPS_RECEIVE_ = 1 << VOLT_OP_RECV_ | 1 << VOLT_OP_RECVMSG_ | 1 << VOLT_OP_ACCEPT_ |
+                      1 << VOLT_OP_READ_ | 1 << VOLT_OP_READV_,
+  VOLT_OPS_SEND_ = 1 << VOLT_OP_SEND_ | 1 << VOLT_OP_SENDMSG_ | 1 << VOLT_OP_CONNECT_ |
+                   1 << VOLT_OP_SENDFILE_ | 1 << VOLT_OP_WRITE_ | 1 << VOLT_OP_WRITEV_
+};
+
+static inline bool volt_op_is_of_(const volt_op *op, unsigned kinds) {
+  return kinds >> op->kind & 1;
+}
+
 /* Which of d's two places op needs; NULL: none. */
-VOLT_PLAIN(volt_op *) *volt_op_place_(volt_op *op);
+static inline VOLT_PLAIN(volt_op *) *volt_op_place_(volt_op *op) {
+  volt_fd *d = op->fd;
+  if (d->kind == VOLT_FD_FILE_) return NULL;
+  if (volt_op_is_of_(op, VOLT_OPS_RECEIVE_)) return &d->receiver;
+  return volt_op_is_of_(op, VOLT_OPS_SEND_) ? &d->sender : NULL;
+}
 
 /* Under the lock: op begins on its descriptor. Returns VOLT_OK, or why it cannot. Aborts if another
  * operation has its place. */
