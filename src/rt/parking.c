@@ -187,11 +187,18 @@ static volt_task *parking_steal(volt_worker *w) {
   return NULL;
 }
 
+/* How often to search. The only worker steals from none; and if it is going to sleep in the driver,
+ * what completes there comes first to it when it sleeps, so it goes there at once. */
+static unsigned parking_rounds(volt_worker *w) {
+  return w->rt->workers == 1 && volt_worker_must_drive_(w) ? 1 : VOLT_RT_SEARCH_ROUNDS;
+}
+
 volt_task *volt_worker_search_(volt_worker *w) {
   volt_rt *rt = w->rt;
   if (!w->is_searching) w->is_searching = volt_idle_search_(&rt->idle, rt->workers);
+  unsigned rounds = parking_rounds(w);
   volt_task *t = NULL;
-  for (unsigned round = 0; w->is_searching && round < VOLT_RT_SEARCH_ROUNDS && !t; round++) {
+  for (unsigned round = 0; w->is_searching && round < rounds && !t; round++) {
     if (round > 0) volt_cpu_relax_();
     t = volt_worker_take_outside_(w);
     if (!t && rt->workers > 1) t = parking_steal(w);
