@@ -79,12 +79,20 @@ bool follow_is_late(struct follow *f, enum follow_stand stand) {
   return s->ending != SESSION_GOES_ON;
 }
 
+bool follow_has_deadlines(const struct follow *f) {
+  const struct gate_settings *settings = follow_settings(f);
+  return settings->idle_timeout_ns || settings->server_timeout_ns || settings->max_age_ns;
+}
+
+bool follow_may_be_over(const struct follow *f) {
+  /* acquire: as in session_is_over(), which is asked only if it matters */
+  return atomic_load_explicit(&f->session->gate->is_draining, memory_order_acquire) ||
+         follow_settings(f)->max_age_ns;
+}
+
 bool follow_is_over(struct follow *f, enum follow_stand stand) {
   struct session *s = f->session;
-  /* acquire: as in session_is_over(), which is asked only if it matters */
-  bool drains = atomic_load_explicit(&s->gate->is_draining, memory_order_acquire);
-  if (!drains && !follow_settings(f)->max_age_ns) return false;
-  return follow_is_idle(f, stand) && session_is_over(s);
+  return follow_may_be_over(f) && follow_is_idle(f, stand) && session_is_over(s);
 }
 
 /* ---- waiting ---- */

@@ -30,6 +30,10 @@ void follow_end(struct follow *f); /* also if it has not begun, all-zero */
 /* pump_round(), and what it has moved. */
 enum pump_result follow_round(struct follow *f);
 
+/* Whether any deadline depends on where the client stands. If not, that need not be known: it may be
+ * FOLLOW_BUSY for follow_note() and follow_deadline_ns(). */
+bool follow_has_deadlines(const struct follow *f);
+
 /* Note when what deadlines depend on has changed. After each round. */
 void follow_note(struct follow *f, enum follow_stand stand);
 
@@ -38,6 +42,9 @@ uint64_t follow_deadline_ns(const struct follow *f, enum follow_stand stand);
 
 /* Whether server-timeout or idle-timeout has passed: then the end is set. */
 bool follow_is_late(struct follow *f, enum follow_stand stand);
+
+/* Whether follow_is_over() may be true, wherever the client stands. */
+bool follow_may_be_over(const struct follow *f);
 
 /* Whether a session that is idle and holds no permit has to end: drain, age. Then the end is set. */
 bool follow_is_over(struct follow *f, enum follow_stand stand);

@@ -253,9 +253,15 @@ static void postgres_note_goodbye(struct postgres *self) {
   }
 }
 
+/* The client's stand, if a deadline depends on it: most gates have none, and this is asked all the
+ * time. */
+static enum follow_stand postgres_stand_for_deadlines(const struct postgres *self) {
+  return follow_has_deadlines(&self->follow) ? postgres_stand(self) : FOLLOW_BUSY;
+}
+
 /* Note since when it is idle in a transaction, if that has a limit. */
 static void postgres_note(struct postgres *self) {
-  follow_note(&self->follow, postgres_stand(self));
+  follow_note(&self->follow, postgres_stand_for_deadlines(self));
   if (self->has_ended_well) postgres_note_goodbye(self);
   bool rests = postgres_settings(self)->idle_in_transaction_ns &&
                self->wish == POSTGRES_WISH_SESSION && pg_is_idle_in_transaction(&self->pg);
@@ -279,7 +285,8 @@ static uint64_t postgres_own_ns(const struct postgres *self) {
 
 static uint64_t postgres_deadline_ns(const struct postgres *self) {
   uint64_t first_ns = follow_earlier(postgres_own_ns(self), postgres_resting_ns(self));
-  return follow_earlier(first_ns, follow_deadline_ns(&self->follow, postgres_stand(self)));
+  return follow_earlier(first_ns,
+                        follow_deadline_ns(&self->follow, postgres_stand_for_deadlines(self)));
 }
 
 /* Returns true: a deadline has passed, and the session ends. */
@@ -352,7 +359,7 @@ static bool postgres_round(struct postgres *self) {
     case PUMP_WAIT:
     case PUMP_AGAIN: break;
   }
-  return follow_is_over(&self->follow, postgres_stand(self));
+  return follow_may_be_over(&self->follow) && follow_is_over(&self->follow, postgres_stand(self));
 }
 
 /* TLS with the server: an end is passed on. */
