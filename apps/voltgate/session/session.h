@@ -56,6 +56,7 @@ struct session_wait {
   uint16_t client_ready, server_ready;   /* what a side was ready for: POLLIN, POLLHUP, ... */
   uint8_t armed;                         /* of enum session_event: under way */
   uint8_t fired;                         /* of the last wait */
+  bool hears_news;                       /* news was polled, and is pending */
 };
 
 /* ---- the end ---- */

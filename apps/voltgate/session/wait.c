@@ -67,13 +67,21 @@ static int wait_poll_timer(struct session *s, volt_ctx *ctx) {
   }
 }
 
+/* News are rare. If there are none since this was polled as pending, a poll has nothing to do. */
+static int wait_poll_news(struct session *s, volt_ctx *ctx) {
+  struct session_wait *w = &s->wait;
+  bool is_old = volt_watch_version(&s->gate->news) == w->news_seen;
+  if (w->hears_news && is_old && ctx->cancel == VOLT_CTX_GO_ON) return VOLT_OK;
+  int result = wait_poll_one(w, SESSION_NEWS, &w->news, ctx);
+  w->hears_news = result == VOLT_PENDING;
+  return result == VOLT_ECANCELED ? result : (int)VOLT_OK;
+}
+
 static int session_wait_poll(volt_async *a, volt_ctx *ctx) {
   struct session *s = wait_session(a);
   struct session_wait *w = &s->wait;
   int result = wait_poll_sides(s, ctx);
-  if (result == VOLT_OK && wait_poll_one(w, SESSION_NEWS, &w->news, ctx) == VOLT_ECANCELED) {
-    result = VOLT_ECANCELED;
-  }
+  if (result == VOLT_OK) result = wait_poll_news(s, ctx);
   if (result == VOLT_OK) result = wait_poll_timer(s, ctx);
   if (result == VOLT_OK && wait_poll_one(w, SESSION_PERMIT, w->permit, ctx) == VOLT_ECANCELED) {
     result = VOLT_ECANCELED;
@@ -123,6 +131,7 @@ static void wait_arm_news(struct session *s) {
   struct session_wait *w = &s->wait;
   if (w->armed & SESSION_NEWS) return;
   (void)volt_watch_changed_future(&w->news, &s->gate->news, &w->news_seen);
+  w->hears_news = false;
   w->armed |= SESSION_NEWS;
 }
 
