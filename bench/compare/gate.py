@@ -31,7 +31,7 @@ DIRECT, HAPROXY, SESSION, POOLED, OURS = (
     "PostgreSQL alone", "HAProxy", "PgBouncer, session", "PgBouncer, transaction", "voltgate")
 ALL = (DIRECT, HAPROXY, SESSION, POOLED, OURS)
 TWO = "voltgate, 2 workers"  # its default is one for every four CPUs
-PICTURE = (8, 16, 32, 64, 128, 256, 500)
+PICTURE = (16, 50, 100, 250, 500)
 COPY_MB = 200
 
 
