@@ -79,7 +79,8 @@ static bool is_crowded(const struct connection *self) {
   return volt_sem_available(&self->admin->places) < ADMIN_CROWDED;
 }
 
-/* How long a request may take to come: while places are short, a silent client goes soon. */
+/* How long a request may take to come, and a piece of an answer to go: while places are short, a
+ * client that does nothing goes soon. */
 static unsigned patience_s(const struct connection *self) {
   return is_crowded(self) ? ADMIN_HURRY_S : ADMIN_REQUEST_S;
 }
@@ -153,9 +154,11 @@ static volt_future *send_head(struct connection *self) {
                                          unsent(self) > 0 ? MSG_MORE : 0));
 }
 
+/* A client that does not read keeps its answer in memory, and its place: while places are short, it
+ * goes soon. */
 static volt_future *send_body(struct connection *self) {
   size_t size = unsent(self) < SLICE ? unsent(self) : SLICE;
-  self->deadline_ns = after(self, ADMIN_REQUEST_S);
+  self->deadline_ns = after(self, patience_s(self));
   return until(self, volt_fd_send_future(&self->op, &self->fd,
                                          answer_body(&self->answer).at + self->sent, size, 0));
 }
