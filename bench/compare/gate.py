@@ -82,8 +82,12 @@ class Plan:
         return self.fronts[at]
 
     def bench(self, name: str, clients: int, mode: str, script: str) -> dict[str, float]:
+        # a server process fills its caches in its first transactions: 500 of them take seconds
+        warm = 1 if script == "select-only" else self.o.warm
         load: Load = pgbench(self.db, self.front(name, clients), clients, mode, self.o.seconds,
-                             script)
+                             script, warm)
+        if name == SESSION:  # it keeps a connection to the server for each client that it has had
+            self.fronts.pop((name, clients)).stop()
         return asdict(load)
 
     def copy(self, name: str) -> dict[str, float]:
@@ -291,6 +295,7 @@ def arguments() -> argparse.Namespace:
                                 formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--rounds", type=int, default=3, metavar="N")
     p.add_argument("--seconds", type=float, default=4, metavar="S", help="of each pgbench")
+    p.add_argument("--warm", type=float, default=6, metavar="S", help="before that, not counted")
     p.add_argument("--minutes", type=float, default=30, metavar="M", help="begin no round after")
     p.add_argument("--only", metavar="REGEX", help="section/what/name, in which it is found")
     given = p.add_argument_group("given by ./x")

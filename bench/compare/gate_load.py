@@ -30,10 +30,10 @@ def share(values: list[int], part: float) -> float:
 
 
 def pgbench(db: Database, front: Front, clients: int, mode: str, seconds: float,
-            script: str = "tpcb-like") -> Load:
+            script: str = "tpcb-like", warm_seconds: float = 1) -> Load:
     """One thread for each client: pgbench blocks in PQprepare, and a thread that blocks with one
     client while another of its clients is in a transaction locks itself up behind any limit."""
-    warm = 1.0
+    warm = warm_seconds
     with tempfile.TemporaryDirectory() as directory:
         prefix = f"{directory}/log"
         before = front.cpu()
