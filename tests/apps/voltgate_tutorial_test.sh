@@ -5,7 +5,9 @@
 set -euo pipefail
 program=$(realpath "$1")
 page=$(realpath "$(dirname "$0")/../../docs/voltgate/tutorial.md")
-if [[ ! -x /usr/lib/postgresql/15/bin/initdb ]] || ! command -v curl > /dev/null; then
+programs=/usr/lib/postgresql/15/bin # where Debian has them; or wherever they are found
+if [[ ! -x $programs/initdb ]]; then programs=$(dirname "$(command -v initdb || echo none)"); fi
+if [[ ! -x $programs/initdb ]] || ! command -v curl > /dev/null; then
   echo 'skipped: it needs PostgreSQL 15 and curl'
   exit 77
 fi
@@ -19,7 +21,7 @@ fi
 # The script ends what it has started; what is left after a failure ends here.
 finish() {
   if [[ -e $scratch/tutorial/data/postmaster.pid ]]; then
-    "${as_user[@]}" /usr/lib/postgresql/15/bin/pg_ctl -D "$scratch/tutorial/data" -m immediate stop \
+    "${as_user[@]}" "$programs/pg_ctl" -D "$scratch/tutorial/data" -m immediate stop \
       > /dev/null || true
   fi
   rm -rf "$scratch"
@@ -42,7 +44,8 @@ install -m 755 "$program" "$scratch/voltgate"
   echo 'exec_or_run() { if ((BASH_SUBSHELL)); then exec voltgate "$@"; else command voltgate "$@"; fi; }'
   echo 'trap '\''echo "failed: $BASH_COMMAND" >&2; kill ${gate:-} 2> /dev/null || true; cat voltgate.log >&2 || true'\'' ERR'
   sed -n '/^```sh$/,/^```$/{/^```/!p}' "$page" | sed -E 's/^! (.*)$/if \1; then false; fi/'
-} | sed -e "s/\b5433\b/$database/g; s/\b6432\b/$gate/g; s/:9090\b/:$admin/g" > "$scratch/script"
+} | sed -e "s/\b5433\b/$database/g; s/\b6432\b/$gate/g; s/:9090\b/:$admin/g" \
+  -e "s#/usr/lib/postgresql/15/bin#$programs#g" > "$scratch/script"
 # A smaller database, fewer clients and shorter times show the same; and where a reader gives something
 # a moment, the script waits until it has happened.
 sed -i -E '

@@ -60,17 +60,33 @@ static void die(const char *what) {
   exit(1);
 }
 
-/* PostgreSQL does not run as root: it is run by its own user then. */
-static bool find_server(void) {
+/* Debian does not put PostgreSQL's programs into PATH. */
+static void find_programs(void) {
   glob_t found;
   if (glob("/usr/lib/postgresql/*/bin", 0, NULL, &found) == 0) {
     snprintf(programs, sizeof programs, "%s", found.gl_pathv[found.gl_pathc - 1]);
     globfree(&found);
+    return;
   }
+  const char *at = getenv("PATH");
+  while (at != NULL && *at != 0) {
+    int size = (int)strcspn(at, ":");
+    char path[300];
+    snprintf(programs, sizeof programs, "%.*s", size, at);
+    snprintf(path, sizeof path, "%s/initdb", programs);
+    if (access(path, X_OK) == 0) return;
+    at += size + (at[size] == ':');
+  }
+}
+
+/* PostgreSQL does not run as root: it is run by a user without rights then. */
+static bool find_server(void) {
+  find_programs();
   user = geteuid();
   group = getegid();
   if (user == 0) {
     struct passwd *entry = getpwnam("postgres");
+    if (entry == NULL) entry = getpwnam("nobody");
     if (entry == NULL) return false;
     user = entry->pw_uid;
     group = entry->pw_gid;
