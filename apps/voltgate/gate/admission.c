@@ -140,8 +140,9 @@ bool admission_leave(struct admission *a, uint64_t now_ns) {
       return true;
     }
     admission_give_back(g, t, cost);
-  } else if (!t && gate_loan(g)) {
-    loan_tell(gate_loan(g)); /* what it was brought is not in its hands */
+  } else if (!t) {
+    struct loan *loan = gate_loan(g); /* read once: the other process may die meanwhile */
+    if (loan) loan_tell(loan);        /* what it was brought is not in its hands */
   }
   atomic_store_explicit(&client->since_ns, now_ns, memory_order_relaxed);
   atomic_store_explicit(&client->state, CLIENT_IDLE, memory_order_release);

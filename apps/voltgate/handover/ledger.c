@@ -7,8 +7,9 @@
  *          queues in the gate's FIFO, as a client would, and what is granted is given to it.
  *   old    a waiter is queued at its permits: what comes back goes to clients that had queued
  *          before the handover, then to the waiter, and from it to the new process. A client that
- *          has to queue from now on queues at a semaphore of its own, the loan, to which only what the new process gives
- *          is released. So all clients of both processes are in one order, that of the new FIFO.
+ *          has to queue from now on queues at a semaphore of its own, the loan, to which only what
+ *          the new process gives is released. So all clients of both processes are in one order,
+ *          that of the new FIFO.
  *
  * Invariants
  *   L1  What clients of the old process hold, and what is on its way, is at most what the new one
