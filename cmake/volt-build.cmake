@@ -32,7 +32,38 @@ function(volt_target_defaults target)
     CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
 endfunction()
 
-# An executable from C files, linked with the sync library and threads.
+# What a test that computes is started with: those that hold times have the cores first.
+find_program(VOLT_NICE nice)
+mark_as_advanced(VOLT_NICE)
+set(VOLT_AT_EASE "")
+if(VOLT_NICE)
+  set(VOLT_AT_EASE "${VOLT_NICE}" -n 5)
+endif()
+
+# The test does nothing but compute, for about so many seconds. At most as many of these run at once as
+# there are cores, those that take long first: ctest counts them by cores.json, which the presets name.
+# volt_computes(<test> <seconds>)
+function(volt_computes test seconds)
+  math(EXPR cost "100 + ${seconds}")
+  set_tests_properties(${test} PROPERTIES RESOURCE_GROUPS "cores:1" COST ${cost})
+endfunction()
+
+# The cores of this machine, as ctest wants them.
+function(volt_write_cores)
+  cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+  set(slots "")
+  foreach(i RANGE 1 ${cores})
+    list(APPEND slots "{\"id\": \"${i}\", \"slots\": 1}")
+  endforeach()
+  list(JOIN slots ", " slots)
+  file(WRITE "${volt_BINARY_DIR}/cores.json"
+    "{\"version\": {\"major\": 1, \"minor\": 0}, \"local\": [{\"cores\": [${slots}]}]}\n")
+endfunction()
+if(PROJECT_IS_TOP_LEVEL)
+  volt_write_cores()
+endif()
+
+# An executable from C or C++ files, linked with the sync library and threads.
 # volt_program(<target> <source>...)
 function(volt_program target)
   find_package(Threads REQUIRED)
