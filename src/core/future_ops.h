@@ -108,7 +108,7 @@ int volt_future_poll_branch_(volt_future *f, volt_ctx *ctx);
 bool volt_future_end_branch_(volt_future *f, volt_ctx *ctx);
 
 /* Let a waiting future wait on without a waker: its owner will poll it again, or cancel it. */
-void volt_future_leave_(volt_future *f);
+VOLT_API void volt_future_leave_(volt_future *f);
 
 /* Poll f as a leaf. For a leaf that has a poll() of its own. */
 VOLT_API int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx);

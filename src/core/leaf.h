@@ -66,7 +66,7 @@ static inline bool volt_leaf_is_granted_(volt_future *f, const volt_future_ops_ 
 }
 
 /* volt_future_poll_ctx() of every future, whatever its state. */
-int volt_future_poll_long_(volt_future *f, volt_ctx *ctx);
+VOLT_API int volt_future_poll_long_(volt_future *f, volt_ctx *ctx);
 
 /* volt_future_poll_ctx() of a leaf without a poll() of its own.
  * start_short: as ops->start() where that is quick; where it is not, it does nothing and returns
