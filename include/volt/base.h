@@ -63,7 +63,21 @@
   X(VOLT_ENOMEM, -6, "out of memory")                                      \
   X(VOLT_ESTALLED, -7, "stalled: what has to come first does not come")    \
   X(VOLT_ELAGGED, -8, "values were overwritten before they were received") \
-  X(VOLT_EEMPTY, -9, "there is nothing in it")
+  X(VOLT_EEMPTY, -9, "there is nothing in it")                             \
+  VOLT_RESULTS_OF_CLUSTER_(X)
+
+/* Those of volt/cluster.h and what is on it. */
+#define VOLT_RESULTS_OF_CLUSTER_(X)                                                                \
+  X(VOLT_CLUSTER_EAWAY, -512, "the ensemble cannot be reached; what was asked may have been done") \
+  X(VOLT_CLUSTER_EEXPIRED, -513, "the session has ended")                                          \
+  X(VOLT_CLUSTER_EEXISTS, -514, "the node is there already")                                       \
+  X(VOLT_CLUSTER_ENONODE, -515, "there is no such node")                                           \
+  X(VOLT_CLUSTER_EVERSION, -516, "the node's data has changed meanwhile")                          \
+  X(VOLT_CLUSTER_EAUTH, -517, "not allowed")                                                       \
+  X(VOLT_CLUSTER_EDATA, -518, "the node's data is not volt's")                                     \
+  X(VOLT_CLUSTER_EERA, -519, "the ensemble is older than what this host has seen")                 \
+  X(VOLT_CLUSTER_EUNDONE, -520, "another action of the same transaction failed")                   \
+  X(VOLT_CLUSTER_ENOTEMPTY, -521, "the node has children")
 
 enum volt_result {
 #define VOLT_RESULT_ENUM_(code, value, text) code = value,
