@@ -113,8 +113,8 @@ endfunction()
 
 # One executable and one test for each file <name><ending> in this directory, named <kind>.<name>,
 # and <kind>.<name>.<variant> for the variants, linked with the runtime as well. The other C files
-# here are shared by all of them and do not know which engine they test. Tests of libvolt-io are left
-# out where that is.
+# here are shared by all of them and do not know which engine they test. Tests of libvolt-io and
+# libvolt-cluster are left out where these are.
 # <kind>_tests builds all of them.
 # volt_tests(<kind> <ending> [SUPPORT <target>...] [PROPERTIES <ctest property> <value>...])
 function(volt_tests kind ending)
@@ -135,6 +135,10 @@ function(volt_tests kind ending)
     if(back_ends AND NOT VOLT_IO)
       continue()
     endif()
+    file(STRINGS "${source}" of_cluster REGEX "^#include [<\"](volt/ensemble[.]|(volt/)?cluster[_a-z]*[./])")
+    if(of_cluster AND NOT VOLT_CLUSTER)
+      continue()
+    endif()
     foreach(engine IN LISTS engines)
       set(target ${kind}.${name})
       if(NOT engine STREQUAL library)
@@ -143,6 +147,9 @@ function(volt_tests kind ending)
       volt_program(${target} "${source}")
       volt_use_engine(${target} ${engine})
       target_link_libraries(${target} PRIVATE volt_rt_static volt_test_headers ${arg_SUPPORT})
+      if(of_cluster)
+        target_link_libraries(${target} PRIVATE volt_cluster_static)
+      endif()
       add_dependencies(${kind}_tests ${target})
       if(back_ends)
         volt_io_tests(${target} ${kind} "${back_ends}" ${arg_PROPERTIES})
