@@ -1,0 +1,231 @@
+/* permit.c: what tasks do with a semaphore of the cluster: acquire, release, and what a permit is
+ * worth. sem.c has the invariants, the races and the driver's part.
+ *
+ * Labels: local */
+#include "../core/leaf.h"
+#include "local_parts.h"
+
+static const char permit_name[] = "volt_cluster_permit";
+
+/* ---- taking a slot, with a permit of the local semaphore ---- */
+
+static inline void permit_make(volt_cluster_sem *s, volt_cluster_permit *p, uint32_t index) {
+  p->sem = s;
+  p->place = index;
+  p->grant = slot_stack_at_(&s->stack, index)->grants += 1;
+}
+
+/* Returns false: the slot was lost before it could be taken (R4). */
+static VOLT_NOINLINE bool permit_take_slot(volt_cluster_sem *s, volt_cluster_permit *p) {
+  uint32_t index = slot_stack_pop_(&s->stack);
+  if (index != 0) {
+    permit_make(s, p, index);
+    return true;
+  }
+  VOLT_CHECK(volt_load_relaxed(&s->was_cut), permit_name, "%p: no slot for a permit", (void *)s);
+  return false;
+}
+
+/* Release the permit of the local semaphore; its slot, if there is one, is in the stack. */
+static inline void permit_release_local(volt_cluster_sem *s) {
+  volt_sem_release(&s->local, 1);
+  cluster_sem_released_(s); /* R1 */
+}
+
+int volt_cluster_try_acquire(volt_cluster_sem *s, volt_cluster_permit *p) {
+  p->sem = NULL;
+  int result = volt_sem_try_acquire(&s->local, 1);
+  if (result != VOLT_OK || permit_take_slot(s, p)) return result;
+  permit_release_local(s);
+  return VOLT_EAGAIN;
+}
+
+/* ---- waiting for one ---- */
+
+static volt_cluster_acquire *permit_acquire_of(volt_future *f) {
+  return volt_container_of(f, volt_cluster_acquire, future);
+}
+
+/* Whether it has a permit of the local semaphore, and waits for a slot (R4). */
+static bool permit_is_slotless(const volt_cluster_acquire *a) {
+  return a->local.object == (void *)&a->sem->changed.queue;
+}
+
+/* Poll the local future. If it was queued by this poll, the driver has to know. */
+static int permit_poll_local(volt_cluster_acquire *a, volt_ctx *ctx) {
+  bool is_new = volt_future_state_(&a->local) == VOLT_FUTURE_INIT_ && !permit_is_slotless(a);
+  int result = volt_future_poll_ctx(&a->local, ctx);
+  if (is_new && volt_future_state_(&a->local) == VOLT_FUTURE_WAITING_) lease_ring_(a->sem->lease);
+  return result;
+}
+
+static void permit_count_slotless(volt_cluster_sem *s, uint32_t by) {
+  (void)volt_fetch_add_relaxed(&s->slotless, by); /* what follows is a ring, or a release */
+}
+
+/* It has a permit of the local semaphore. Returns VOLT_OK: and a slot; VOLT_ECLOSED; or
+ * VOLT_PENDING: a->local is to be polled. */
+static int permit_find_slot(volt_cluster_acquire *a) {
+  volt_cluster_sem *s = a->sem;
+  bool was_slotless = permit_is_slotless(a);
+  (void)volt_notify_future(&a->local, &s->changed); /* before it looks: it misses no change */
+  bool is_found = permit_take_slot(s, a->permit);
+  if (!is_found && !volt_sem_is_closed(&s->local)) {
+    if (was_slotless) return VOLT_PENDING;
+    permit_count_slotless(s, 1);
+    lease_ring_(s->lease);
+    return VOLT_PENDING;
+  }
+  if (was_slotless) permit_count_slotless(s, 0u - 1);
+  if (is_found) return VOLT_OK;
+  permit_release_local(s);
+  return VOLT_ECLOSED;
+}
+
+static int permit_acquire_poll(volt_future *f, volt_ctx *ctx) {
+  volt_cluster_acquire *a = permit_acquire_of(f);
+  if (volt_future_state_(f) == VOLT_FUTURE_INIT_)
+    (void)volt_sem_acquire_future(&a->local, &a->sem->local, 1);
+  for (;;) {
+    int result = permit_poll_local(a, ctx);
+    if (result != VOLT_OK) return result;
+    result = permit_find_slot(a);
+    if (result != VOLT_PENDING) return result;
+    ctx->budget += 1; /* it was not ready after all */
+  }
+}
+
+static bool permit_acquire_cancel(volt_future *f) {
+  volt_cluster_acquire *a = permit_acquire_of(f);
+  if (volt_future_state_(f) != VOLT_FUTURE_WAITING_) return true;
+  bool is_slotless = permit_is_slotless(a);
+  volt_future_cancel(&a->local); /* may release a permit whose slot is in the stack (I2) */
+  if (is_slotless) {
+    permit_count_slotless(a->sem, 0u - 1);
+    permit_release_local(a->sem);
+  } else {
+    cluster_sem_released_(a->sem); /* R1 */
+  }
+  return true;
+}
+
+static void permit_acquire_undo(volt_future *f) {
+  volt_cluster_release(permit_acquire_of(f)->permit);
+}
+
+static void permit_acquire_leave(volt_future *f) {
+  volt_future_leave_(&permit_acquire_of(f)->local);
+}
+
+/* The first poll has a permit of the local semaphore, but no slot yet. */
+static VOLT_NOINLINE int permit_acquire_slot(volt_future *f, volt_ctx *ctx) {
+  volt_cluster_acquire *a = permit_acquire_of(f);
+  if (!permit_take_slot(a->sem, a->permit)) {
+    permit_release_local(a->sem); /* it has just come */
+    return volt_future_poll_long_(f, ctx);
+  }
+  ctx->budget -= 1;
+  return volt_future_end_(f, VOLT_OK);
+}
+
+/* The first poll, if it is quick. What is not is called in the end only, so that this has no frame. */
+static int permit_acquire_poll_ctx(volt_future *f, volt_ctx *ctx) {
+  volt_cluster_acquire *a = permit_acquire_of(f);
+  volt_cluster_sem *s = a->sem;
+  bool is_usual = ctx->cancel == VOLT_CTX_GO_ON && ctx->budget > 0;
+  if (!VOLT_LIKELY(is_usual && volt_future_state_(f) == VOLT_FUTURE_INIT_) ||
+      !VOLT_LIKELY(volt_sem_try_acquire(&s->local, 1) == VOLT_OK))
+    return volt_future_poll_long_(f, ctx);
+  uint32_t index = slot_stack_pop_quickly_(&s->stack);
+  if (!VOLT_LIKELY(index != 0)) return permit_acquire_slot(f, ctx);
+  permit_make(s, a->permit, index);
+  ctx->budget -= 1;
+  return volt_future_end_(f, VOLT_OK);
+}
+
+static const volt_future_ops_ permit_acquire_ops = {.cancel = permit_acquire_cancel,
+                                                    .poll_ctx = permit_acquire_poll_ctx,
+                                                    .poll = permit_acquire_poll,
+                                                    .leave = permit_acquire_leave,
+                                                    .undo = permit_acquire_undo};
+
+volt_future *volt_cluster_acquire_future(volt_cluster_acquire *a, volt_cluster_sem *s,
+                                         volt_cluster_permit *p) {
+  a->sem = s;
+  a->permit = p;
+  p->sem = NULL;
+  return volt_future_make_(&a->future, &permit_acquire_ops, NULL, 0);
+}
+
+int volt_cluster_acquire_blocking(volt_cluster_sem *s, volt_cluster_permit *p,
+                                  uint64_t deadline_ns) {
+  volt_cluster_acquire a;
+  int result = volt_cluster_try_acquire(s, p);
+  if (result != VOLT_EAGAIN) return result;
+  return volt_block_on(volt_cluster_acquire_future(&a, s, p), deadline_ns);
+}
+
+/* ---- what a permit is worth ---- */
+
+static inline cluster_place *permit_place(const volt_cluster_permit *p, const char *function) {
+  VOLT_CHECK(p->sem, function, "%p is no permit", (const void *)p);
+  cluster_place *place = slot_stack_at_(&p->sem->stack, p->place);
+  VOLT_CHECK(place->grants == p->grant, function, "%p was released already", (const void *)p);
+  return place;
+}
+
+/* The place was marked while the permit was out: the driver takes it. */
+static void permit_return(volt_cluster_sem *s, cluster_place *place, uint32_t index) {
+  uint32_t first = volt_load_relaxed(&s->returned); /* a guess: the CAS decides */
+  do {
+    volt_store_relaxed(&place->next, first);
+    /* local:F1 -> local:S1: the driver sees which place is next, and that no permit has this one */
+  } while (!volt_cas_weak_release(&s->returned, &first, index));
+  lease_ring_(s->lease);
+}
+
+static VOLT_NOINLINE void permit_put_back(volt_cluster_sem *s, cluster_place *place,
+                                          uint32_t index) {
+  if (!slot_stack_push_(&s->stack, place, index)) {
+    permit_return(s, place, index);
+    return;
+  }
+  permit_release_local(s);
+}
+
+void volt_cluster_release(volt_cluster_permit *p) {
+  cluster_place *place = permit_place(p, "volt_cluster_release");
+  volt_cluster_sem *s = p->sem;
+  bool is_awaited = (volt_load_relaxed(&place->lost.queue.word) & VOLT_WORD_QUEUED_) != 0;
+  VOLT_CHECK(!is_awaited, "volt_cluster_release", "%p: a lost future still waits", (void *)p);
+  p->sem = NULL;
+  if (!VOLT_LIKELY(slot_stack_push_quickly_(&s->stack, place, p->place))) {
+    permit_put_back(s, place, p->place);
+    return;
+  }
+  permit_release_local(s);
+}
+
+volt_cluster_fence volt_cluster_permit_fence(const volt_cluster_permit *p) {
+  const cluster_place *place = permit_place(p, "volt_cluster_permit_fence");
+  volt_cluster_fence fence = {.slot = place->slot,
+                              .era = place->era,
+                              .epoch = place->epoch,
+                              .grant = p->grant - place->before};
+  return fence;
+}
+
+uint64_t volt_cluster_permit_valid_until_ns(const volt_cluster_permit *p) {
+  const cluster_place *place = permit_place(p, "volt_cluster_permit_valid_until_ns");
+  uint64_t until_ns = cluster_valid_until_(p->sem->cluster); /* R6: first */
+  return volt_load_relaxed(&place->state) == CLUSTER_PLACE_LOST ? 0 : until_ns;
+}
+
+bool volt_cluster_permit_is_valid(const volt_cluster_permit *p) {
+  uint64_t until_ns = volt_cluster_permit_valid_until_ns(p);
+  return volt_cluster_now_ns(p->sem->cluster) < until_ns; /* read last */
+}
+
+volt_future *volt_cluster_permit_lost_future(volt_future *f, const volt_cluster_permit *p) {
+  return volt_latch_wait_future(f, &permit_place(p, "volt_cluster_permit_lost_future")->lost);
+}
