@@ -1,0 +1,442 @@
+/* engine.h: a host and its leases, as the driver sees them. Not for the host's half.
+ *
+ *   cluster.c        life of a host, the driver task
+ *   session.c        requests and sessions, heartbeats, leases that become void
+ *   lease.c          life of a lease, its doorbell, what it says to others
+ *   change.c         futures that the driver completes: closed, the limit is changed
+ *   recipe.c         one semaphore at the ensemble: what to do next
+ *   recipe_node.c    ... its node: read, made, changed
+ *   recipe_view.c    ... the lists that were read, and what they say
+ *   recipe_queue.c   ... as one that waits: queue, take
+ *   recipe_hold.c    ... as one that holds: give
+ *   recipe_write.c   ... transactions, and what their answers change
+ *   recipe_again.c   ... which of them was done, when an answer is lost */
+#ifndef VOLT_CLUSTER_ENGINE_H
+#define VOLT_CLUSTER_ENGINE_H
+
+#include <volt/detail/short_lock.h>
+#include <volt/notify.h>
+#include <volt/select.h>
+
+#include "../core/check.h"
+#include "cluster_parts.h"
+#include "names.h"
+#include "validity.h"
+
+enum {
+  ENGINE_NAME_MAX = 100, /* of a semaphore */
+  ENGINE_ROOT_MAX = VOLT_CLUSTER_ROOT_MAX,
+  ENGINE_HOST_MAX = 64,
+  ENGINE_BATCH = 128, /* slots in one transaction at most */
+  ENGINE_TURN = 1 << 30
+};
+
+/* Waiters of futures that the driver completes; under the lock. */
+typedef struct engine_waiters {
+  volt_short_lock *lock;
+  volt_waiter *first;
+} engine_waiters;
+
+/* What a lease asks. Each has a request of its own, so it asks for each once at a time. */
+enum engine_ask {
+  ASK_DATA = 1,  /* READ of the node, with a watch */
+  ASK_NODE,      /* STAT of the node that is not there, with a watch */
+  ASK_QUEUE,     /* CHILDREN of q<G> */
+  ASK_QUEUE_OLD, /* CHILDREN of q<G-1> */
+  ASK_HOLDERS,
+  ASK_HOLDERS_OLD,
+  ASK_SLOTS,
+  ASK_BEFORE_IN_QUEUE, /* READ of the predecessor, with a watch */
+  ASK_BEFORE_IN_HOLDERS,
+  ASK_ONE_SLOT, /* READ */
+  ASK_WRITE,
+  ASK_COUNT
+};
+#define ENGINE_BIT(ask) (1u << (unsigned)(ask))
+
+typedef struct engine_call {
+  volt_cluster_request request;
+  volt_cluster *c;
+  volt_cluster_lease *lease; /* NULL: the host's own */
+  uint64_t session;          /* of the host, as it was submitted */
+  bool is_watched;
+  enum engine_ask ask;
+} engine_call;
+
+/* Entries of both generations, in the order of their age. */
+typedef struct engine_list {
+  cluster_entry *at;
+  uint32_t count;
+  uint32_t capacity;
+  uint32_t old; /* names in the older directory, ours or not */
+} engine_list;
+
+/* Slots by their numbers. */
+typedef struct engine_numbers {
+  uint32_t *at;
+  uint32_t count;
+  uint32_t capacity;
+} engine_numbers;
+
+/* A slot whose node is this host's. */
+enum engine_slot_state {
+  SLOT_NEW,      /* the host's half does not have it yet */
+  SLOT_IN_USE,   /* it has */
+  SLOT_RETURNING /* it has not any more: the node is to be deleted */
+};
+
+typedef struct engine_slot {
+  cluster_slot slot;
+  enum engine_slot_state state;
+} engine_slot;
+
+/* What an action of a transaction does to what the lease knows. */
+enum engine_effect {
+  EFFECT_NONE,
+  EFFECT_TAKE_SLOT,
+  EFFECT_GIVE_SLOT,
+  EFFECT_ENTER_QUEUE,
+  EFFECT_LEAVE_QUEUE,
+  EFFECT_ENTER_HOLDERS,
+  EFFECT_LEAVE_HOLDERS,
+  EFFECT_SET_DATA,
+  EFFECT_MAKE, /* a directory or a node: EEXISTS is as good */
+  EFFECT_DELETE_OLD_QUEUE,
+  EFFECT_DELETE_OLD_HOLDERS,
+  EFFECT_DELETE_STRAY
+};
+
+typedef struct engine_action {
+  enum engine_effect effect;
+  uint32_t slot;
+} engine_action;
+
+/* The transaction that is being built, or under way. */
+typedef struct engine_write {
+  volt_cluster_action *actions;
+  engine_action *effects;
+  uint32_t count;
+  uint32_t capacity;
+  uint32_t generation; /* that entries are made in */
+} engine_write;
+
+struct volt_cluster_lease {
+  volt_cluster *c;
+  cluster_local local;
+  volt_cluster_sem_config config;
+  uint32_t number; /* among those of the host, from 1 on */
+  char name[ENGINE_NAME_MAX + 1];
+  char directory[ENGINE_ROOT_MAX + ENGINE_NAME_MAX + 2]; /* the node's path */
+
+  /* any thread */
+  VOLT_ATOMIC(uint32_t) is_rung;
+  VOLT_ATOMIC(uint32_t) is_closing;
+  VOLT_PLAIN(volt_cluster_lease *) rung_next; /* in the host's stack of those that have rung */
+  volt_cluster_lease *next;                   /* of the host; under its lock */
+  engine_waiters changes;                     /* under its lock */
+  volt_cluster_lease_stats said;              /* under its lock: the driver's part of the stats */
+
+  /* the driver: what it has asked */
+  volt_cluster_lease *next_driven;
+  bool is_driven;
+  bool is_dirty;  /* to be looked at */
+  bool is_closed; /* local.close() was called */
+  bool has_seen_foreign;
+  uint32_t under_way;
+  uint32_t seen;             /* which lists are of now: bits of ASK_... */
+  uint32_t watched;          /* which watches are set */
+  uint64_t wake_ns;          /* when it is to be looked at again */
+  uint64_t pause_until_ns;   /* after an error that should not be */
+  uint64_t refused_until_ns; /* the same, but what it has may be given back */
+  uint32_t failures;         /* in a row */
+  uint64_t guids;            /* so far */
+  volt_cluster_lease_stats stats;
+  engine_call calls[ASK_COUNT];
+
+  /* ... the node */
+  bool is_missing;
+  bool is_good;          /* data was read once */
+  uint32_t making;       /* the part of the way to the node that is to be made; 0: the node */
+  bool has_way;          /* the way to the node was made */
+  uint32_t lacking;      /* 1..3: q<G>, h<G>, s is to be made; 0: none */
+  bool turns_alone;      /* the directories of the next generation are there already */
+  uint64_t old_until_ns; /* not to try again to delete the older directories before */
+  uint32_t version;
+  cluster_data data; /* the last that was good */
+  char text[CLUSTER_DATA_SIZE];
+  uint32_t text_size;
+  char new_text[CLUSTER_DATA_SIZE]; /* what is being written */
+  cluster_data new_data;
+  int result;          /* why nothing is leased */
+  bool old_is_gone[2]; /* by enum cluster_place: the directory of the generation before */
+  uint32_t seen_era;
+  uint64_t seen_transaction; /* the newest of this era */
+  bool is_era_wrong;
+
+  /* ... of this host */
+  cluster_guid guid;
+  char mark[33 + 1 + ENGINE_HOST_MAX + 2]; /* the data of its slots */
+  bool in_queue;
+  bool in_holders;
+  cluster_entry queue_entry;
+  cluster_entry holders_entry;
+  engine_slot *slots;
+  uint32_t in_state[3]; /* how many of them */
+  uint32_t slot_count;
+  uint32_t slot_capacity;
+  uint32_t cut_limit; /* the limit that local.take_back_from() was called with */
+
+  /* ... lists */
+  engine_list queue;
+  engine_list holders;
+  engine_list by_guid; /* the holders */
+  engine_numbers taken;
+  engine_numbers doubtful; /* slots whose write was not answered */
+  uint32_t doubt;          /* the one that is being read */
+
+  /* ... time */
+  uint64_t served_since_ns;   /* the quantum's begin */
+  uint64_t look_at_ns;        /* when to look at the queue; 0: when a watch fires */
+  uint64_t unwanted_since_ns; /* in the queue, and no task waits */
+  uint64_t idle_since_ns;
+  uint32_t idle_least;
+  bool has_passed;
+  cluster_entry passed_for; /* the newest in the queue, when this one moved to the end of h */
+  uint32_t first_look;      /* lists to be read with the queue, because it may be the first now */
+  bool steps_back;          /* to be queued anew with the next GIVE */
+  bool yields;              /* not to queue before it has looked: others with fewer slots do */
+
+  /* ... a write without an answer */
+  bool is_unsure;
+  bool is_barred; /* nothing of before can be carried out any more */
+  engine_write write;
+};
+
+struct volt_cluster {
+  volt_task task;
+  volt_rt *rt;
+  const volt_cluster_kind *kind;
+  volt_cluster_backend *backend;
+  volt_cluster_config config;
+  char *strings; /* of the config */
+  char root[ENGINE_ROOT_MAX + 1];
+  char host[ENGINE_HOST_MAX + 1];
+  int pid;
+
+  /* any thread */
+  VOLT_ATOMIC(uint64_t) valid_until_ns;
+  VOLT_ATOMIC(uint32_t) is_closing;
+  VOLT_ATOMIC(volt_cluster_lease *) rung;
+  volt_notify bell;
+  volt_short_lock lock;
+  volt_cluster_lease *leases; /* all; under the lock */
+  uint32_t lease_count;
+  engine_waiters closers;
+  bool is_ended; /* under the lock */
+  int ended_result;
+  volt_cluster_stats_of said; /* under the lock */
+
+  /* the driver */
+  volt_cluster_lease *driven;
+  volt_future bell_future;
+  volt_future *either[2];
+  volt_select select;
+  int result;
+  volt_cluster_stats_of stats;
+  bool must_connect;
+  uint64_t sessions; /* counts them: another number for each */
+  cluster_validity validity;
+  uint64_t write_sent_ns; /* when the newest was submitted; 0: none in this session */
+  uint64_t sent_ns;
+  bool heartbeat_is_under_way;
+  bool heartbeat_was_last; /* of the writes that were sent */
+  engine_call heartbeat;
+  volt_cluster_action heartbeat_action;
+};
+
+/* ---- cluster.c, lease.c, change.c ---- */
+
+void cluster_log_(volt_cluster *c, enum volt_cluster_level level, const char *format, ...)
+    VOLT_PRINTF_(3, 4);
+void cluster_check_fork_(const volt_cluster *c, const char *where);
+uint64_t cluster_now_(const volt_cluster *c);
+/* Publish what the driver knows of the host. */
+void cluster_say_(volt_cluster *c);
+
+/* Take the leases that have rung: they are dirty. */
+void lease_take_rung_(volt_cluster *c);
+/* Publish what the driver knows of it. */
+void lease_say_(volt_cluster_lease *l);
+void lease_free_(volt_cluster_lease *l);
+
+/* Complete the futures of the host's end, and those of limits. */
+void change_ended_(volt_cluster *c, int result);
+/* The limit that is asked for. Those that ask are answered by change_done_(), no others. Returns
+ * false if there is none. */
+bool change_begin_(volt_cluster_lease *l, uint32_t *limit);
+void change_done_(volt_cluster_lease *l, int result);
+/* Answer all that ask. */
+void change_refuse_(volt_cluster_lease *l, int result);
+
+/* ---- session.c ---- */
+
+void session_open_(volt_cluster *c, volt_cluster_client *client);
+/* Connect if that is due, let leases become void whose time has passed, send heartbeats. Returns when
+ * to be called again. */
+uint64_t session_look_(volt_cluster *c);
+bool session_is_connected_(const volt_cluster *c);
+/* Whether leases that begin now are valid. */
+bool session_is_valid_(const volt_cluster *c);
+/* The leases of this host are void. */
+void session_lose_(volt_cluster *c);
+/* Submit call->request, of which kind, path, watch and actions are set. */
+void session_ask_(engine_call *call);
+
+/* ---- recipe.c ---- */
+
+/* Look what is to be done, and begin it, if the lease is dirty and nothing is under way. */
+void recipe_look_(volt_cluster_lease *l);
+/* The request of call was answered in this session. */
+void recipe_answered_(volt_cluster_lease *l, enum engine_ask ask, volt_cluster_request *r);
+void recipe_watch_fired_(volt_cluster_lease *l, enum engine_ask ask);
+/* The session is connected: new, or again. */
+void recipe_connected_(volt_cluster_lease *l, bool is_new);
+/* The session has ended, and all nodes of this host with it. */
+void recipe_expired_(volt_cluster_lease *l);
+/* The leases of this host are void. The nodes are to be deleted. */
+void recipe_lose_(volt_cluster_lease *l);
+
+#define RECIPE_PAUSE_NS UINT64_C(1000000000)
+
+void recipe_wake_at_(volt_cluster_lease *l, uint64_t ns);
+/* Do nothing for so long. */
+void recipe_pause_(volt_cluster_lease *l, uint64_t ns);
+/* Nothing more is leased for a while, because the ensemble refuses it. */
+void recipe_refused_(volt_cluster_lease *l, int result);
+uint64_t recipe_quantum_(const volt_cluster_lease *l);
+uint64_t recipe_linger_(const volt_cluster_lease *l);
+/* Slots that this host means to keep: not those that tasks still have, and that will be given. */
+uint32_t recipe_active_(const volt_cluster_lease *l);
+/* Slots whose nodes stay if nothing else is given. */
+uint32_t recipe_kept_(const volt_cluster_lease *l);
+/* Slots that were taken back, and that tasks still have. */
+uint32_t recipe_owed_(const volt_cluster_lease *l);
+/* How many more slots could be used. */
+uint32_t recipe_want_(const volt_cluster_lease *l);
+/* Ask the host's half for so many slots, and see which it has given. */
+void recipe_take_back_(volt_cluster_lease *l, uint32_t count);
+/* All lists are to be read again. Watches whose lists were not decided upon count as not set. */
+void recipe_forget_lists_(volt_cluster_lease *l);
+
+/* ---- slots.c ---- */
+
+engine_slot *slots_find_(volt_cluster_lease *l, uint32_t slot);
+/* There is room: slots_reserve_(). */
+void slots_add_(volt_cluster_lease *l, uint32_t slot, uint64_t epoch);
+void slots_set_(volt_cluster_lease *l, engine_slot *s, enum engine_slot_state state);
+void slots_remove_(volt_cluster_lease *l, engine_slot *s);
+void slots_clear_(volt_cluster_lease *l);
+bool slots_reserve_(volt_cluster_lease *l, uint32_t more);
+/* Give the host's half those that it does not have, if they are valid. */
+void slots_offer_(volt_cluster_lease *l);
+/* Those that the host's half does not use any more are to be returned. */
+void slots_collect_(volt_cluster_lease *l);
+/* All leases are void. */
+void slots_lose_(volt_cluster_lease *l);
+
+/* Each of the next that says so returns whether it has submitted a request. */
+
+/* ---- recipe_node.c ---- */
+
+/* Returns whether it has submitted a request, or there is no node to go on with. */
+bool node_look_(volt_cluster_lease *l);
+/* Make a new generation of directories, if the numbers of this one have grown. Submits. */
+bool node_turn_(volt_cluster_lease *l);
+/* Delete the directory of the generation before, if it is empty. Submits. */
+bool node_delete_old_(volt_cluster_lease *l, enum cluster_list place);
+bool node_has_old_(const volt_cluster_lease *l, enum cluster_list place);
+void node_read_(volt_cluster_lease *l, volt_cluster_request *r);
+void node_statted_(volt_cluster_lease *l, volt_cluster_request *r);
+void node_set_(volt_cluster_lease *l, int result);
+void node_made_(volt_cluster_lease *l, int result);
+/* A directory is not there. */
+void node_lacks_(volt_cluster_lease *l);
+/* A transaction of this number was carried out. */
+void node_saw_(volt_cluster_lease *l, uint64_t transaction, bool is_new);
+
+/* ---- recipe_view.c ---- */
+
+/* Have these lists (bits of ASK_QUEUE, ASK_HOLDERS, ASK_SLOTS) be of now. Submits. */
+bool view_need_(volt_cluster_lease *l, uint32_t lists);
+/* Read a list with a watch, also if it is of now. Submits. */
+bool view_watch_(volt_cluster_lease *l, enum engine_ask list);
+/* Read an entry with a watch on it. Submits. */
+bool view_watch_entry_(volt_cluster_lease *l, enum engine_ask ask, const cluster_entry *e);
+void view_listed_(volt_cluster_lease *l, enum engine_ask ask, volt_cluster_request *r);
+void view_entry_read_(volt_cluster_lease *l, enum engine_ask ask, const volt_cluster_request *r);
+/* The place of an entry; UINT32_MAX: it is not there. */
+uint32_t view_place_(const engine_list *list, const cluster_entry *e);
+/* An entry of this host; NULL: none. */
+const cluster_entry *view_own_(const volt_cluster_lease *l, const engine_list *list);
+/* The entry right before this place that is not this host's; NULL: none. */
+const cluster_entry *view_before_(const volt_cluster_lease *l, const engine_list *list,
+                                  uint32_t place);
+/* How many slots a host leases, by the list of holders. */
+uint32_t view_has_(const volt_cluster_lease *l, const cluster_guid *guid);
+bool view_is_taken_(const volt_cluster_lease *l, uint32_t slot);
+/* Slots below the limit that no host leases. */
+uint32_t view_free_count_(const volt_cluster_lease *l);
+/* The lowest of them, count at most. Returns how many. */
+uint32_t view_free_slots_(const volt_cluster_lease *l, uint32_t *slots, uint32_t count);
+/* How many hosts have or want slots. */
+uint32_t view_hosts_(volt_cluster_lease *l);
+bool view_reserve_(engine_numbers *numbers, uint32_t count);
+void view_release_(volt_cluster_lease *l);
+
+/* ---- recipe_queue.c, recipe_hold.c ---- */
+
+bool queue_look_(volt_cluster_lease *l); /* submits */
+bool hold_look_(volt_cluster_lease *l);  /* submits */
+/* Delete the nodes of what is to be returned, and have the entry among the holders be true. Submits. */
+bool hold_give_(volt_cluster_lease *l);
+/* How many slots a host with `has` has to give, if another one that queues has fewer. */
+uint32_t hold_must_(const volt_cluster_lease *l, uint32_t has);
+uint32_t hold_share_low_(const volt_cluster_lease *l);
+uint32_t hold_share_high_(const volt_cluster_lease *l);
+
+/* ---- recipe_write.c ---- */
+
+/* Begin a transaction of at most count actions. Returns false if there is no memory. */
+bool write_begin_(volt_cluster_lease *l, uint32_t count);
+void write_make_(volt_cluster_lease *l, const char *path, const char *data, uint32_t size);
+void write_take_slot_(volt_cluster_lease *l, uint32_t slot);
+void write_give_slot_(volt_cluster_lease *l, uint32_t slot);
+/* Leave the queue, if in it; enter it, if want > 0. */
+void write_queue_(volt_cluster_lease *l, uint32_t has, uint32_t want);
+/* The same for the holders. */
+void write_holders_(volt_cluster_lease *l, uint32_t count);
+void write_delete_(volt_cluster_lease *l, enum engine_effect effect, const char *path);
+void write_set_(volt_cluster_lease *l, uint32_t size); /* to new_text */
+void write_check_(volt_cluster_lease *l);
+/* Submit it. Returns true. */
+bool write_submit_(volt_cluster_lease *l);
+void write_answered_(volt_cluster_lease *l, volt_cluster_request *r);
+void write_release_(volt_cluster_lease *l);
+/* The path of a directory, of an entry, of a slot. to: VOLT_CLUSTER_PATH bytes. */
+void write_directory_(const volt_cluster_lease *l, char *to, enum cluster_list place,
+                      uint32_t generation);
+void write_entry_path_(const volt_cluster_lease *l, char *to, enum cluster_list place,
+                       const cluster_entry *e);
+void write_slot_path_(const volt_cluster_lease *l, char *to, uint32_t slot);
+
+/* ---- recipe_again.c ---- */
+
+/* What this host has at the ensemble is not known: read it. */
+void again_begin_(volt_cluster_lease *l);
+/* Returns whether it has submitted a request; false: it is known again. */
+bool again_look_(volt_cluster_lease *l);
+void again_slot_read_(volt_cluster_lease *l, const volt_cluster_request *r);
+/* By a list of slots that is of now: those that are not there were deleted by hand. */
+void again_drop_missing_(volt_cluster_lease *l);
+
+#endif
