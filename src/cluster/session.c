@@ -1,0 +1,243 @@
+/* session.c: the session of a host: what it asks, what answers prove, when its leases become void.
+ *
+ * Invariants
+ *   I1  a lease's request that is answered after its session has ended changes nothing: each has the
+ *       number of the session in which it was submitted.
+ *   I2  valid_until is 0 before the first lease becomes void, and is another time only after all have.
+ *   I3  while a host has leases, a write is sent each twelfth of the session's time at the latest.
+ *
+ * Labels: session */
+#include <stdio.h>
+
+#include "engine.h"
+
+/* Of volt_cluster_request.watch: lease, and which of its watches. */
+enum { SESSION_WATCHES = 16 };
+
+bool session_is_connected_(const volt_cluster *c) {
+  return c->stats.state == VOLT_CLUSTER_CONNECTED;
+}
+
+bool session_is_valid_(const volt_cluster *c) {
+  return cluster_now_(c) < volt_load_relaxed(&c->valid_until_ns); /* the driver wrote it */
+}
+
+static bool session_has(const volt_cluster *c, bool only_in_use) {
+  for (const volt_cluster_lease *l = c->driven; l; l = l->next_driven) {
+    if (l->in_state[SLOT_IN_USE] > 0) return true;
+    if (!only_in_use && l->in_state[SLOT_NEW] > 0) return true;
+  }
+  return false;
+}
+
+/* ---- what answers prove ---- */
+
+static void session_prove(volt_cluster *c, const volt_cluster_request *r) {
+  if (r->result == VOLT_CLUSTER_EAWAY || r->result == VOLT_CLUSTER_EEXPIRED) return;
+  uint64_t now_ns = cluster_now_(c);
+  if (r->kind == VOLT_CLUSTER_WRITE && r->result == VOLT_OK) {
+    validity_wrote_(&c->validity, r->sent_ns, now_ns);
+  } else {
+    validity_heard_(&c->validity, r->sent_ns, now_ns);
+    if (r->kind == VOLT_CLUSTER_WRITE)
+      c->write_sent_ns = 0; /* it proves nothing: a heartbeat has to */
+  }
+  uint64_t until_ns = validity_until_(&c->validity);
+  /* relaxed: the driver alone writes it */
+  if (until_ns <= volt_load_relaxed(&c->valid_until_ns)) return;
+  /* session:U1 -> host:A1: the leases of before are lost (I2) */
+  volt_store_release(&c->valid_until_ns, until_ns);
+}
+
+static void session_answered(volt_cluster_request *r) {
+  engine_call *call = (engine_call *)r->ctx;
+  volt_cluster *c = call->c;
+  volt_cluster_lease *l = call->lease;
+  bool is_now = call->session == c->sessions; /* I1 */
+  if (is_now) session_prove(c, r);
+  if (!l) {
+    c->heartbeat_is_under_way = false;
+    return;
+  }
+  l->under_way -= 1;
+  l->is_dirty = true;
+  if (is_now) recipe_answered_(l, call->ask, r);
+}
+
+/* ---- asking ---- */
+
+void session_ask_(engine_call *call) {
+  volt_cluster *c = call->c;
+  volt_cluster_request *r = &call->request;
+  call->session = c->sessions;
+  r->done = session_answered;
+  r->ctx = call;
+  r->next = NULL;
+  r->of_backend = NULL;
+  r->result = VOLT_PENDING;
+  c->sent_ns = cluster_now_(c);
+  if (r->kind == VOLT_CLUSTER_WRITE) {
+    c->stats.writes += 1;
+    c->write_sent_ns = c->sent_ns;
+    c->heartbeat_was_last = !call->lease;
+  } else {
+    c->stats.reads += 1;
+  }
+  if (call->lease) {
+    call->lease->under_way += 1;
+    if (r->watch) r->watch += SESSION_WATCHES * call->lease->number;
+  }
+  c->kind->submit(c->backend, r);
+}
+
+/* ---- leases that become void ---- */
+
+void session_lose_(volt_cluster *c) {
+  /* I2. relaxed: a thread that reads 0 has nothing to see but that */
+  volt_store_relaxed(&c->valid_until_ns, 0);
+  cluster_say_(c); /* before a user hears of it */
+  for (volt_cluster_lease *l = c->driven; l; l = l->next_driven) recipe_lose_(l);
+}
+
+/* The time of the leases has passed, although the session may live. */
+static void session_lose_if_late(volt_cluster *c) {
+  if (session_is_valid_(c) || !session_has(c, true)) return;
+  cluster_log_(c, VOLT_CLUSTER_WARN, "the leases are void: the ensemble has not answered in time");
+  session_lose_(c);
+}
+
+/* ---- sessions ---- */
+
+/* The ensemble may have agreed to less time than before. */
+static void session_shorten(volt_cluster *c) {
+  uint64_t until_ns = validity_until_(&c->validity);
+  /* relaxed: the driver alone writes it */
+  if (until_ns < volt_load_relaxed(&c->valid_until_ns)) {
+    /* relaxed: a thread that still reads the later time could have done so a little earlier */
+    volt_store_relaxed(&c->valid_until_ns, until_ns);
+  }
+}
+
+static void session_connected(volt_cluster *c, bool is_new, uint64_t session, uint64_t session_ns,
+                              uint64_t since_ns) {
+  c->stats.state = VOLT_CLUSTER_CONNECTED;
+  c->stats.session = session;
+  c->stats.session_ns = session_ns;
+  if (is_new) {
+    c->sessions += 1;
+    c->write_sent_ns = 0;
+    c->sent_ns = 0;
+    validity_begin_(&c->validity, session_ns, since_ns);
+  } else {
+    c->stats.reconnects += 1;
+    validity_again_(&c->validity, session_ns, since_ns);
+    session_shorten(c);
+  }
+  cluster_log_(c, VOLT_CLUSTER_INFO, "%s: session %#llx, %llu ms", is_new ? "connected" : "again",
+               (unsigned long long)session, (unsigned long long)(session_ns / 1000000));
+  for (volt_cluster_lease *l = c->driven; l; l = l->next_driven) recipe_connected_(l, is_new);
+}
+
+static void session_expired(volt_cluster *c) {
+  cluster_log_(c, VOLT_CLUSTER_WARN, "session %#llx has expired",
+               (unsigned long long)c->stats.session);
+  c->stats.state = VOLT_CLUSTER_CONNECTING;
+  c->stats.session = 0;
+  c->stats.expired += 1;
+  c->sessions += 1;
+  c->must_connect = true;
+  session_lose_(c);
+  for (volt_cluster_lease *l = c->driven; l; l = l->next_driven) recipe_expired_(l);
+}
+
+static void session_on_session(void *ctx, enum volt_cluster_session_event event, uint64_t session,
+                               uint64_t session_ns, uint64_t since_ns) {
+  volt_cluster *c = (volt_cluster *)ctx;
+  switch (event) {
+    case VOLT_CLUSTER_SESSION_NEW: session_connected(c, true, session, session_ns, since_ns); break;
+    case VOLT_CLUSTER_SESSION_AGAIN:
+      session_connected(c, false, session, session_ns, since_ns);
+      break;
+    case VOLT_CLUSTER_SESSION_AWAY:
+      c->stats.state = VOLT_CLUSTER_AWAY;
+      cluster_log_(c, VOLT_CLUSTER_INFO, "the connection is lost");
+      break;
+    case VOLT_CLUSTER_SESSION_EXPIRED: session_expired(c); break;
+    case VOLT_CLUSTER_SESSION_REFUSED:
+      c->stats.state = VOLT_CLUSTER_REFUSED;
+      cluster_log_(c, VOLT_CLUSTER_ERROR, "the ensemble refuses the authentication");
+      break;
+  }
+}
+
+static void session_on_event(void *ctx, uint32_t watch) {
+  volt_cluster *c = (volt_cluster *)ctx;
+  c->stats.events += 1;
+  for (volt_cluster_lease *l = c->driven; l; l = l->next_driven) {
+    if (l->number != watch / SESSION_WATCHES) continue;
+    recipe_watch_fired_(l, (enum engine_ask)(watch % SESSION_WATCHES));
+    return;
+  }
+}
+
+static void session_log(void *ctx, enum volt_cluster_level level, const char *text) {
+  cluster_log_((volt_cluster *)ctx, level, "%s", text);
+}
+
+void session_open_(volt_cluster *c, volt_cluster_client *client) {
+  *client = (volt_cluster_client){
+      .on_session = session_on_session, .on_event = session_on_event, .log = session_log, .ctx = c};
+  c->heartbeat.c = c;
+  c->must_connect = true;
+  c->stats.state = VOLT_CLUSTER_CONNECTING;
+}
+
+/* ---- heartbeats ---- */
+
+/* A write that changes nothing, or a read, which makes known to the servers that the host lives. */
+static void session_beat(volt_cluster *c, bool is_write) {
+  volt_cluster_request *r = &c->heartbeat.request;
+  *r = (volt_cluster_request){.kind = is_write ? VOLT_CLUSTER_WRITE : VOLT_CLUSTER_TOUCH};
+  const char *root = c->root[0] ? c->root : "/";
+  snprintf(r->path, sizeof r->path, "%s", root);
+  if (is_write) {
+    c->heartbeat_action = (volt_cluster_action){.kind = VOLT_CLUSTER_CHECK, .version = -1};
+    snprintf(c->heartbeat_action.path, sizeof c->heartbeat_action.path, "%s", root);
+    r->actions = &c->heartbeat_action;
+    r->count = 1;
+    c->stats.heartbeats += 1;
+  }
+  c->heartbeat_is_under_way = true;
+  session_ask_(&c->heartbeat);
+}
+
+/* Send one if it is due. Returns when the next is. */
+static uint64_t session_beat_if_due(volt_cluster *c) {
+  if (!session_is_connected_(c) || !c->driven) return VOLT_NO_DEADLINE;
+  uint64_t period_ns = c->stats.session_ns / 12;
+  bool has_leases = session_has(c, false); /* I3 */
+  uint64_t now_ns = cluster_now_(c);
+  uint64_t write_ns = has_leases ? c->write_sent_ns + period_ns : VOLT_NO_DEADLINE;
+  /* Leases that are new after a long wait are not valid yet, or not for long: a write behind the one
+   * that took them makes them so. relaxed: the driver alone writes it */
+  bool is_short = volt_load_relaxed(&c->valid_until_ns) < now_ns + period_ns;
+  if (has_leases && is_short && !c->heartbeat_was_last) write_ns = now_ns;
+  uint64_t touch_ns = c->sent_ns + (has_leases ? period_ns / 2 : 2 * period_ns);
+  uint64_t due_ns = write_ns < touch_ns ? write_ns : touch_ns;
+  if (due_ns > now_ns) return due_ns;
+  if (c->heartbeat_is_under_way) return VOLT_NO_DEADLINE; /* its answer comes first */
+  session_beat(c, write_ns <= now_ns);
+  return now_ns + period_ns / 2;
+}
+
+uint64_t session_look_(volt_cluster *c) {
+  if (c->must_connect) {
+    c->must_connect = false;
+    c->kind->connect(c->backend);
+  }
+  session_lose_if_late(c);
+  uint64_t until_ns = session_beat_if_due(c);
+  uint64_t valid_ns = volt_load_relaxed(&c->valid_until_ns); /* the driver wrote it */
+  bool is_used = session_has(c, true);
+  return is_used && valid_ns < until_ns ? valid_ns : until_ns;
+}
