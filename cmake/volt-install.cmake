@@ -7,6 +7,9 @@ set(installed sync rt)
 if(VOLT_IO)
   list(APPEND installed io)
 endif()
+if(VOLT_CLUSTER)
+  list(APPEND installed cluster)
+endif()
 list(TRANSFORM installed REPLACE "(.+)" "volt_\\1_static;volt_\\1_shared" OUTPUT_VARIABLE targets)
 install(TARGETS ${targets} EXPORT volt-targets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"

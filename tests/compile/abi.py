@@ -20,9 +20,10 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIST = 'src/volt.abi'
-HEADERS = {'rt': ('task.h', 'runtime.h'), 'io': ('io.h', 'net.h', 'process.h', 'simulated.h')}
+HEADERS = {'rt': ('task.h', 'runtime.h'), 'io': ('io.h', 'net.h', 'process.h', 'simulated.h'),
+           'cluster': ('cluster.h', 'cluster_backend.h', 'ensemble.h')}
 PRIVATE = 'VOLT_PRIVATE'  # the node of what a library takes from the internal headers of another
-LIBRARIES = ('sync', 'rt', 'io')
+LIBRARIES = ('sync', 'rt', 'io', 'cluster')
 LIST_HEAD = '''\
 # What the libraries export: library, version node, function with its type. Written by ./x abi --update,
 # held against the headers, the symbol maps and the libraries by the tests. A name never leaves its

@@ -3,7 +3,8 @@
 # What the dynamic linker reads of a shared library: its name changes when the ABI may (with the
 # minor version before 1.0, with the major one after), and what it needs is looked for beside it, in
 # no directory that is named outright, nor in the current one (an empty entry). It needs libc and the
-# libraries that it stands on, and no other: libvolt-io alone needs liburing.
+# libraries that it stands on, and no other: libvolt-io alone needs liburing, libvolt-cluster alone
+# ZooKeeper's client.
 set -euo pipefail
 libraries=$(realpath "$@")
 cd "$(dirname "$0")/../.."
@@ -26,6 +27,7 @@ declare -A stands_on=(
   [libvolt-sync]=$of_libc
   [libvolt-rt]="$of_libc|libvolt-sync"
   [libvolt-io]="$of_libc|libvolt-sync|libvolt-rt|liburing"
+  [libvolt-cluster]="$of_libc|libvolt-sync|libvolt-rt|libvolt-io|libzookeeper_st"
 )
 
 stray() { # <library>: what it needs and must not

@@ -14,6 +14,8 @@ declare -A no_primitive=(
   [mpsc]='see docs/bcs.md' [task]='see docs/runtime.md' [runtime]='see docs/runtime.md'
   [io]='of the system' [net]='of the system' [process]='of the system'
   [simulated]='of the system, for tests'
+  [cluster]='of many machines: see docs/cluster' [cluster_backend]='of many machines'
+  [ensemble]='of many machines, for tests'
 )
 
 lines() { # what all unit tests say, and a function that uses it
