@@ -434,4 +434,5 @@ void reading_check(struct reading *r) {
     check_admin_clash(r, i);
   }
   check_tenants(r);
+  reading_check_cluster(r);
 }

@@ -54,10 +54,10 @@ static void compare_gates(struct settings_difference *d, struct lines *summary,
   }
 }
 
-/* The token is compared, too, and never named by its value. */
-static bool is_same_token(const struct settings *old, const struct settings *now) {
-  if (old->token == NULL || now->token == NULL) return old->token == now->token;
-  return strcmp(old->token, now->token) == 0;
+/* Secrets are compared, too, and never named by their value. */
+static bool is_same_secret(const char *old, const char *now) {
+  if (old == NULL || now == NULL) return old == now;
+  return strcmp(old, now) == 0;
 }
 
 static void compare_process(struct lines *summary, struct lines *restart,
@@ -67,7 +67,10 @@ static void compare_process(struct lines *summary, struct lines *restart,
     if (o->owner != OPTION_OF_PROCESS || option_is_equal(o, old, now)) continue;
     lines_add(o->needs_restart ? restart : summary, "%s", o->name);
   }
-  if (!is_same_token(old, now)) lines_add(summary, "the token");
+  if (!is_same_secret(old->token, now->token)) lines_add(summary, "the token");
+  if (!is_same_secret(old->cluster_auth, now->cluster_auth)) {
+    lines_add(restart, "what cluster-auth-file says");
+  }
 }
 
 /* Lines become words behind commas. */

@@ -62,6 +62,7 @@ const char *option_allowed(const struct option *o, char to[OPTION_WHY]) {
       return ":PORT, IPV4:PORT, [IPV6]:PORT, unix:PATH, unix:@NAME or fd:NAME; several behind "
              "commas";
     case OPTION_SERVER: return "HOST:PORT, [IPV6]:PORT or unix:PATH";
+    case OPTION_SERVERS: return "HOST:PORT or [IPV6]:PORT; several behind commas";
     case OPTION_ADMIN: return ":PORT, IPV4:PORT, [IPV6]:PORT or unix:PATH";
   }
   return "";
@@ -177,6 +178,30 @@ static bool set_address(const struct option *o, char **place, const char *value,
   return set_copy(place, address, why);
 }
 
+/* HOST:PORT,HOST:PORT, without blanks. */
+static bool set_servers(const struct option *o, char **place, const char *value, char *why) {
+  char *copy = strdup(value), *rest = copy;
+  char *list = copy ? malloc(strlen(value) + 1) : NULL;
+  bool is_right = list != NULL;
+  size_t size = 0;
+  if (!is_right) says(why, "no memory", value);
+  while (is_right && rest != NULL) {
+    const char *words = NULL;
+    char *one = strsep(&rest, ",");
+    one += strspn(one, " \t");
+    one[strcspn(one, " \t")] = '\0';
+    char *address = units_address(one, ADDRESS_SERVER, &words);
+    is_right = address != NULL && strncmp(one, "unix:", 5) != 0;
+    if (!is_right) not_allowed(o, value, why);
+    if (is_right) size += (size_t)sprintf(list + size, "%s%s", size > 0 ? "," : "", one);
+    free(address);
+  }
+  free(copy);
+  if (is_right) return set_copy(place, list, why);
+  free(list);
+  return false;
+}
+
 static bool add_listen(const struct option *o, void *owner, const char *value, char *why) {
   char ***list = place_of(o, owner);
   size_t *count = listen_count(o, owner);
@@ -227,6 +252,7 @@ bool option_set(const struct option *o, void *owner, const char *value, char why
     case OPTION_LISTEN: return set_listen(o, owner, value, why);
     case OPTION_SERVER:
     case OPTION_ADMIN: return set_address(o, place, value, why);
+    case OPTION_SERVERS: return set_servers(o, place, value, why);
     case OPTION_TENANT_BY: return set_tenant_by(o, owner, value) || not_allowed(o, value, why);
   }
   return false;
@@ -241,6 +267,7 @@ static bool is_text(const struct option *o) {
     case OPTION_OUTPUT:
     case OPTION_SOCKET:
     case OPTION_SERVER:
+    case OPTION_SERVERS:
     case OPTION_ADMIN: return true;
     default: return false;
   }

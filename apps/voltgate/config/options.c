@@ -37,6 +37,12 @@ static const struct option_word level_words[] = {
     {"error", LOG_ERROR}, {"warn", LOG_WARN}, {"info", LOG_INFO}, {"debug", LOG_DEBUG}, {NULL, 0}};
 static const struct option_word sandbox_words[] = {
     {"no", SANDBOX_NO}, {"yes", SANDBOX_YES}, {"require", SANDBOX_REQUIRE}, {NULL, 0}};
+static const struct option_word cluster_away_words[] = {{"keep", CLUSTER_AWAY_KEEP},
+                                                        {"share", CLUSTER_AWAY_SHARE},
+                                                        {"closed", CLUSTER_AWAY_CLOSED},
+                                                        {NULL, 0}};
+static const struct option_word cluster_acl_words[] = {
+    {"open", CLUSTER_ACL_OPEN}, {"creator", CLUSTER_ACL_CREATOR}, {NULL, 0}};
 
 /* ---- the table ---- */
 
@@ -294,8 +300,70 @@ const struct option options_table[] = {
    .help = "take the listeners over from the process there",
    .manual =
      "Take the listeners over from the voltgate that serves this path; it accepts no more then, and "
-     "ends when its clients have finished. Until then both share each gate's limit. If there is "
-     "none, open them as always."},
+     "ends when its clients have finished. Until then both share each gate's limit; with a cluster "
+     "each leases its own permits. If there is none, open them as always."},
+
+  {.name = "cluster", PROCESS(cluster), .kind = OPTION_SERVERS, .group = "A cluster",
+   .argument = "SERVERS", .needs_restart = true,
+   .help = "one limit for several gates: ZooKeeper's servers, as zk1:2181,zk2:2181",
+   .manual =
+     "The servers of a ZooKeeper ensemble, behind commas: `zk1:2181,zk2:2181,zk3:2181`. With it the "
+     "limit of each gate holds over all gates of all processes that use the same ensemble and the "
+     "same `cluster-name`: no more than that many clients use the server at once. Each gate leases "
+     "a part of the permits and gives back what it does not need. The ensemble keeps the limit: "
+     "`limit` is what a gate writes there if it is the first; afterwards the ensemble's holds, and "
+     "`voltgate limit` changes it for all gates. A limit of a tenant is one for all gates, too."},
+  {.name = "cluster-name", GATE(cluster_name), .kind = OPTION_TEXT, .group = "A cluster",
+   .argument = "NAME", .preset_words = "the gate's name", .needs_restart = true,
+   .help = "gates of the same name share one limit",
+   .manual =
+     "Gates of different processes with the same name share one limit. 1 to 100 letters, digits, "
+     "`_`, `.` and `-`, without a dot at the beginning."},
+  {.name = "cluster-away", GATE(cluster_away), WORD(cluster_away_words, "keep|share|closed"),
+   .group = "A cluster", .preset = "closed",
+   .help = "while the ensemble is away: keep what was leased, a share, nothing",
+   .manual =
+     "What a gate does from the moment that its leases are not valid any more, about half a session "
+     "after it has heard the ensemble last. `closed`: it admits no client; those that wait stay in "
+     "the queue until their deadline. `keep`: it goes on with as many permits as it had leased; when "
+     "its session has ended, others may lease them, so that the limit may be exceeded by as many. "
+     "`share`: it goes on with the limit divided by the gates that were last seen, if it had leased "
+     "as many; so gates that are all cut off are within the limit together, and it is exceeded by "
+     "this share at most if only one is. In all three, clients that have a permit keep it until they "
+     "release it, and a gate that has not reached the ensemble yet admits no client."},
+  {.name = "cluster-root", PROCESS(cluster_root), .kind = OPTION_FILE, .group = "A cluster",
+   .argument = "PATH", .preset = "/volt", .needs_restart = true,
+   .help = "the node under which all is kept",
+   .manual = "The node of the ensemble under which all is kept. It is made if it is missing."},
+  {.name = "cluster-session", PROCESS(cluster_session_ns), TIME_FROM(100 * MS),
+   .group = "A cluster", .preset = "10s", .needs_restart = true,
+   .help = "after so long without a word, others get a dead gate's permits",
+   .manual =
+     "The session's time: when the ensemble has not heard a process for so long, others get what it "
+     "had leased. The ensemble allows 2 to 20 of its ticks, and takes the nearest. From `100ms`."},
+  {.name = "cluster-auth-file", PROCESS(cluster_auth_file), .kind = OPTION_FILE,
+   .group = "A cluster", .argument = "FILE", .needs_restart = true,
+   .help = "its first line: digest:USER:PASSWORD",
+   .manual =
+     "The file whose first line is this process's name and secret at the ensemble: "
+     "`digest:USER:PASSWORD`. "
+     "Only its owner may read it (mode 0600). ZooKeeper's connection is in the clear."},
+  {.name = "cluster-acl", PROCESS(cluster_acl), WORD(cluster_acl_words, "open|creator"),
+   .group = "A cluster", .preset_words = "creator, if there is an auth file",
+   .needs_restart = true, .help = "which programs may change its nodes",
+   .manual =
+     "Which programs may read and change the nodes that this process makes. `open`: all that reach "
+     "the ensemble. `creator`: only processes with the same `cluster-auth-file`."},
+  {.name = "cluster-host", PROCESS(cluster_host), .kind = OPTION_TEXT, .group = "A cluster",
+   .argument = "NAME", .preset_words = "the machine's name", .needs_restart = true,
+   .help = "this process's name at the ensemble, for people",
+   .manual = "What stands at the ensemble beside a leased permit, for people that look there."},
+  {.name = "cluster-era", PROCESS(cluster_era), NUMBER(0, 1000000000), .group = "A cluster",
+   .preset = "0", .needs_restart = true, .help = "raise it when the ensemble was made anew",
+   .manual =
+     "To be raised by one when the ensemble was replaced by a new, empty one, or by an older copy: "
+     "until then gates that have seen the former one lease nothing from it. 0: as the ensemble "
+     "says."},
 
   {.name = "log", PROCESS(log.path), .kind = OPTION_OUTPUT, .argument = "FILE|-|none",
    .group = "Logs", .preset = "-", .help = "where the log goes; -: standard error",

@@ -30,6 +30,7 @@ enum option_kind {
   OPTION_SOCKET,    /* char *: a path that a unix socket can have */
   OPTION_LISTEN,    /* char **, with the count behind it: several addresses */
   OPTION_SERVER,    /* char *: an address to connect to */
+  OPTION_SERVERS,   /* char *: several of them, behind commas */
   OPTION_ADMIN,     /* char *: the admin side's address */
   OPTION_TENANT_BY, /* enum tenant_by, and tenant_ipv4_bits */
 };

@@ -65,6 +65,8 @@ struct place gate_given(const struct gate_draft *d, const char *name);
 
 /* Look at all of it when everything was read: settings.c calls it once. */
 void reading_check(struct reading *r);
+/* The part of it that is about a cluster. */
+void reading_check_cluster(struct reading *r);
 
 /* Read the token of a file that others must not be able to read. Returns NULL, and why says what is
  * wrong. */

@@ -482,6 +482,7 @@ void settings_free(struct settings *s) {
   free(s->gates);
   free(s->warnings);
   wipe(s->token);
+  wipe(s->cluster_auth);
   options_clear(OPTION_OF_PROCESS, s);
   *s = (struct settings){0};
 }

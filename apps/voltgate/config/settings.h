@@ -22,6 +22,9 @@ enum tenant_by {
   TENANT_BY_DATABASE
 };
 
+enum cluster_away { CLUSTER_AWAY_CLOSED, CLUSTER_AWAY_KEEP, CLUSTER_AWAY_SHARE };
+enum cluster_acl { CLUSTER_ACL_USUAL, CLUSTER_ACL_OPEN, CLUSTER_ACL_CREATOR };
+
 /* A tenant that has a section of its own. */
 struct tenant_settings {
   char *name;
@@ -66,6 +69,8 @@ struct gate_settings {
   char *tls_cert, *tls_key;
   int tls_min; /* as OpenSSL counts versions: TLS1_2_VERSION, ... */
   bool tls_required;
+  char *cluster_name; /* NULL: the gate's name */
+  enum cluster_away cluster_away;
 };
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
@@ -95,6 +100,14 @@ struct settings {
   uint32_t nofile; /* 0: the hard limit */
   char *handover;
   char *take_over;
+  char *cluster; /* servers of the ensemble, or NULL: limits are this process's alone */
+  char *cluster_root;
+  uint64_t cluster_session_ns;
+  char *cluster_auth_file;
+  char *cluster_auth; /* what it says, or NULL */
+  enum cluster_acl cluster_acl;
+  char *cluster_host; /* NULL: the machine's name */
+  uint32_t cluster_era;
   struct gate_settings *gates;
   size_t gate_count;
 };

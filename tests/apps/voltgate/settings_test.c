@@ -7,8 +7,10 @@
 #include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <volt/cluster.h>
 
 #include "config/command.h"
 #include "config/options.h"
@@ -488,6 +490,144 @@ static void many_errors_end(void **state) {
   free(wrong);
 }
 
+/* ---- a cluster ---- */
+
+#define CLUSTER "[voltgate]\ncluster = zk1:2181, zk2:2181,[::1]:2181\n"
+
+#ifdef VOLTGATE_CLUSTER
+
+static void a_cluster_has_servers_and_names(void **state) {
+  (void)state;
+  struct settings s;
+  char text[512];
+  write_file(token_path, "digest:gates:pass:word\n", 0600);
+  snprintf(text, sizeof text,
+           CLUSTER
+           "cluster-auth-file = %s\ncluster-acl = creator\ncluster-era = 2\n"
+           "cluster-session = 2s\n[gate main]\nlisten = :1\nto = db:1\n"
+           "cluster-name = shop.db-1_a\ncluster-away = share\n",
+           token_path);
+  ini_is_right(&s, text);
+  assert_string_equal(s.cluster, "zk1:2181,zk2:2181,[::1]:2181");
+  assert_string_equal(s.cluster_auth, "digest:gates:pass:word");
+  assert_string_equal(s.cluster_root, "/volt");
+  assert_int_equal(s.cluster_acl, CLUSTER_ACL_CREATOR);
+  assert_int_equal(s.cluster_era, 2);
+  assert_int_equal(s.cluster_session_ns, 2 * S);
+  assert_string_equal(s.gates[0].cluster_name, "shop.db-1_a");
+  assert_int_equal(s.gates[0].cluster_away, CLUSTER_AWAY_SHARE);
+  assert_null(s.warnings);
+  settings_free(&s);
+  ini_is_right(&s, CLUSTER GATE);
+  assert_null(s.gates[0].cluster_name);
+  assert_int_equal(s.gates[0].cluster_away, CLUSTER_AWAY_CLOSED);
+  assert_int_equal(s.cluster_session_ns, 10 * S);
+  assert_int_equal(s.cluster_acl, CLUSTER_ACL_USUAL);
+  settings_free(&s);
+}
+
+static void a_cluster_that_cannot_be(void **state) {
+  (void)state;
+  const char *want = "want HOST:PORT or [IPV6]:PORT; several behind commas";
+  static const char *const wrong[] = {"zk1", "zk1:2181,", ":2181", "unix:/x", "zk1:2181,,zk2:2181"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    char expected[256];
+    snprintf(expected, sizeof expected, "voltgate: --cluster: '%s' is not allowed: %s", wrong[i],
+             want);
+    options_are_wrong(expected, "--listen", ":1", "--to", "db:1", "--cluster", wrong[i]);
+  }
+  ini_is_wrong(
+      CLUSTER "cluster-root = volt\n" GATE "cluster-name = .x\n",
+      "FILE:3: cluster-root: 'volt': want a path as /volt, of at most 64 bytes\n"
+      "FILE:7: cluster-name: '.x': want 1 to 100 letters, digits, '_', '.' and '-', and no "
+      "dot first");
+#define ROOT_OF_64 "/123456789/123456789/123456789/123456789/123456789/123456789/123"
+  struct settings s; /* the library takes so many bytes, and no more */
+  ini_is_right(&s, CLUSTER "cluster-root = " ROOT_OF_64 "\n" GATE);
+  assert_int_equal(strlen(s.cluster_root), VOLT_CLUSTER_ROOT_MAX);
+  settings_free(&s);
+  ini_is_wrong(CLUSTER "cluster-root = " ROOT_OF_64 "4\n" GATE,
+               "FILE:3: cluster-root: '" ROOT_OF_64
+               "4': want a path as /volt, of at most 64 bytes");
+  ini_is_wrong(
+      CLUSTER GATE "cluster-name = x\n[gate x]\nlisten = :2\nto = db:1\n",
+      "FILE:7: cluster-name: gate main has the name x, too: two gates of one process cannot "
+      "share a limit");
+  ini_is_wrong(CLUSTER GATE "tenant-by = source\n[gate main.x]\nlisten = :2\nto = db:1\n",
+               "FILE:7: cluster-name: main.x is how a tenant of gate main would be called: want "
+               "another cluster-name");
+  ini_is_wrong(CLUSTER GATE "tenant-by = source\n[tenant main/10.0.0.1]\ncost = 2\n",
+               "FILE:7: cost: 2: with a cluster each client takes one permit");
+  ini_is_warned_of(CLUSTER GATE "tenant-by = source\ntenant-limit = 2\n",
+                   "FILE:7: tenant-limit: warning: with a cluster each source that ever came has "
+                   "nodes at the ensemble");
+}
+
+static void a_clusters_secret_is_a_digest(void **state) {
+  (void)state;
+  static const char *const wrong[] = {"gates:password\n", "digest:gates\n", "digest::x\n",
+                                      "digest:gates:\n", "world:a:b\n"};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    char expected[256];
+    write_file(token_path, wrong[i], 0600);
+    snprintf(expected, sizeof expected,
+             "voltgate: --cluster-auth-file: '%s': want digest:USER:PASSWORD", token_path);
+    options_are_wrong(expected, "--listen", ":1", "--to", "db:1", "--cluster", "zk:1",
+                      "--cluster-auth-file", token_path);
+  }
+  write_file(token_path, "digest:a:b\n", 0600);
+  assert_int_equal(chmod(token_path, 0644), 0);
+  char expected[256];
+  snprintf(
+      expected, sizeof expected,
+      "voltgate: --cluster-auth-file: '%s': others may read or change it (mode 0644): want 0600",
+      token_path);
+  options_are_wrong(expected, "--listen", ":1", "--to", "db:1", "--cluster", "zk:1",
+                    "--cluster-auth-file", token_path);
+}
+
+static void what_of_a_cluster_needs_a_restart(void **state) {
+  (void)state;
+  struct settings old, now;
+  struct settings_difference d;
+  write_file(token_path, "digest:a:b\n", 0600);
+  char text[512];
+  const char *format = CLUSTER "cluster-auth-file = %s\n%s" GATE "%s";
+  snprintf(text, sizeof text, format, token_path, "", "");
+  ini_is_right(&old, text);
+  write_file(token_path, "digest:a:c\n", 0600);
+  snprintf(text, sizeof text, format, token_path, "cluster-session = 4s\ncluster-era = 1\n",
+           "cluster-away = keep\ncluster-name = x\n");
+  ini_is_right(&now, text);
+  assert_true(settings_compare(&d, &old, &now));
+  assert_string_equal(d.summary, "cluster-away of gate main");
+  assert_string_equal(d.restart,
+                      "cluster-session, cluster-era, what cluster-auth-file says, cluster-name of "
+                      "gate main");
+  settings_difference_free(&d);
+  settings_free(&old);
+  settings_free(&now);
+}
+
+#else
+
+static void a_cluster_needs_its_library(void **state) {
+  (void)state;
+  ini_is_wrong(CLUSTER GATE, "FILE:2: cluster: this voltgate was built without libvolt-cluster");
+}
+
+#endif
+
+static void without_a_cluster_its_options_have_no_effect(void **state) {
+  (void)state;
+  ini_is_wrong("[voltgate]\ncluster-session = 2s\ncluster-host = x\n" GATE
+               "cluster-name = x\ncluster-away = keep\n",
+               "FILE:7: cluster-name: it has no effect without cluster\n"
+               "FILE:8: cluster-away: it has no effect without cluster\n"
+               "FILE:2: cluster-session: it has no effect without cluster\n"
+               "FILE:3: cluster-host: it has no effect without cluster");
+}
+
 /* ---- secrets ---- */
 
 static char *read_with_token(struct settings *s) {
@@ -721,6 +861,15 @@ int main(void) {
       cmocka_unit_test(tenants_that_no_client_can_be_of),
       cmocka_unit_test(users_that_are_not_there),
       cmocka_unit_test(many_errors_end),
+#ifdef VOLTGATE_CLUSTER
+      cmocka_unit_test(a_cluster_has_servers_and_names),
+      cmocka_unit_test(a_cluster_that_cannot_be),
+      cmocka_unit_test(a_clusters_secret_is_a_digest),
+      cmocka_unit_test(what_of_a_cluster_needs_a_restart),
+#else
+      cmocka_unit_test(a_cluster_needs_its_library),
+#endif
+      cmocka_unit_test(without_a_cluster_its_options_have_no_effect),
       cmocka_unit_test(a_token_comes_from_a_private_file),
       cmocka_unit_test(a_token_that_others_can_read_is_refused),
       cmocka_unit_test(a_token_is_one_word),
