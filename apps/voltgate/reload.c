@@ -101,10 +101,10 @@ static char *reload_prepare(struct reload *r) {
 
 /* What a command has changed is the configuration's again, also if that is as it was. */
 static void reload_say_numbers(struct gate *g, const struct gate_settings *settings) {
-  uint32_t limit = volt_sem_limit(&g->permits);
+  uint32_t limit = gate_limit(g);
   /* relaxed: a number for the log */
   uint32_t queue = atomic_load_explicit(&g->queue_bound, memory_order_relaxed);
-  if (limit != settings->limit) {
+  if (limit != settings->limit && !gate_lease(g)) { /* a cluster's holds: that is said there */
     log_line(LOG_INFO, g->name, "limit %" PRIu32 " -> %" PRIu32 ", as configured", limit,
              settings->limit);
   }

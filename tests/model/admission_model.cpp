@@ -369,3 +369,155 @@ struct admission_bound : gate_model {
   }
 };
 MODEL(admission_bound, 2, full)
+
+// What a lease's driver does, as volt_cluster's: it looks when it is told to, counts what could be
+// used, and sets the limit. told: somebody has called look since it looked last.
+struct leased_model : gate_model {
+  struct fake_lease : lease {
+    leased_model *model;
+  } fake;
+  VOLT_ATOMIC(uint32_t) told, waits;
+  uint32_t most; // permits that it may lease
+
+  static void look(struct lease *l) {
+    volt_exchange_acq_rel(&static_cast<fake_lease *>(l)->model->told, 1u);
+  }
+  static void released(struct lease *l) {
+    leased_model *m = static_cast<fake_lease *>(l)->model;
+    // as volt_cluster_lease_is_waiting(): a change, so that it comes before or behind the driver's
+    if (volt_fetch_add_acq_rel(&m->waits, 0u) != 0) look(l);
+  }
+
+  leased_model(uint32_t leased, uint32_t most_, uint32_t limit_of_a = VOLT_SEM_MAX)
+      : gate_model(leased, limit_of_a), most(most_) {
+    static const struct lease_calls calls = {look, released, nullptr, nullptr};
+    fake.calls = &calls;
+    fake.model = this;
+    g.lease = &fake;
+    turns_set_lease(&g.turns, &fake);
+    limit = most;
+  }
+  uint32_t wants() {
+    uint32_t at_permits = volt_sem_waiters(&g.permits);
+    uint32_t by_turns = volt_load_relaxed(&g.turns.wants);
+    return at_permits > by_turns ? at_permits : by_turns;
+  }
+  uint32_t holds() {
+    int64_t debt = volt_sem_debt(&g.permits);
+    return (uint32_t)(volt_sem_limit(&g.permits) + debt - volt_sem_available(&g.permits));
+  }
+  // Lease what is wanted, if it was told to look.
+  void drive() {
+    if (!volt_exchange_acq_rel(&told, 0u)) return;
+    uint32_t wanted = holds() + wants();
+    if (wanted > most) wanted = most;
+    if (wanted > volt_sem_limit(&g.permits)) volt_sem_set_limit(&g.permits, wanted);
+  }
+  // Take all back. Returns whether nothing is held any more.
+  bool take_back() {
+    volt_store_relaxed(&waits, 1u);
+    volt_sem_set_limit(&g.permits, 0);
+    volt_fetch_add_acq_rel(&waits, 0u);
+    return holds() == 0;
+  }
+};
+
+// A client queues, of no tenant, as the driver looks: it is counted, or the driver is told.
+struct admission_lease_join_x_look : leased_model {
+  admission_lease_join_x_look() : leased_model(0, 2) {
+    come(0, NONE), come(1, NONE);
+    queue_up(0);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) queue_up(1);
+    if (index == 1) drive();
+  }
+  void check() override {
+    drive();
+    EXPECT(is_granted(0) && is_granted(1));
+    release(0), release(1);
+    expect_all_back();
+  }
+};
+MODEL(admission_lease_join_x_look, 2, bounded)
+
+// The same by tenants, one of which is at its own limit: that one wants nothing of the gate's.
+struct admission_lease_turns_x_look : leased_model {
+  admission_lease_turns_x_look() : leased_model(0, 3, 1) {
+    come(0, A), come(1, B), come(2, A);
+    queue_up(0), queue_up(2);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) queue_up(1);
+    if (index == 1) drive();
+  }
+  void check() override {
+    drive();
+    EXPECT(is_granted(0) && is_granted(1) && !is_granted(2));
+    EXPECT(volt_sem_limit(&g.permits) == 2 && wants() == 0);
+    release(0);
+    EXPECT(is_granted(2)); // by the permit that came back
+    release(1), release(2);
+    EXPECT(wants() == 0);
+    expect_all_back();
+  }
+};
+MODEL(admission_lease_turns_x_look, 2, bounded)
+
+// Two that want hang up as the driver looks: in the end nothing is wanted.
+struct admission_lease_hang_up_x_look : leased_model {
+  admission_lease_hang_up_x_look() : leased_model(0, 2) {
+    come(0, A), come(1, B);
+    queue_up(0), queue_up(1);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) hang_up(0);
+    if (index == 1) drive();
+  }
+  void check() override {
+    drive();
+    EXPECT(is_granted(1));
+    release(1);
+    EXPECT(wants() == 0 && holds() == 0);
+    expect_all_back();
+  }
+};
+MODEL(admission_lease_hang_up_x_look, 2, bounded)
+
+// A permit is taken back as it is released: it is found to be free, or the driver is told.
+struct admission_lease_release_x_take_back : leased_model {
+  bool is_free;
+  admission_lease_release_x_take_back() : leased_model(1, 1), is_free(false) {
+    come(0, NONE);
+    EXPECT(try_(0));
+  }
+  void thread(unsigned index) override {
+    if (index == 0) release(0);
+    if (index == 1) is_free = take_back();
+  }
+  void check() override {
+    EXPECT(is_free || volt_load_relaxed(&told) != 0);
+    EXPECT(holds() == 0);
+    expect_all_back();
+  }
+};
+MODEL(admission_lease_release_x_take_back, 2, bounded)
+
+// The same of a tenant's client.
+struct admission_lease_release_of_a_tenant_x_take_back : leased_model {
+  bool is_free;
+  admission_lease_release_of_a_tenant_x_take_back() : leased_model(1, 1), is_free(false) {
+    come(0, A);
+    EXPECT(try_(0));
+  }
+  void thread(unsigned index) override {
+    if (index == 0) release(0);
+    if (index == 1) is_free = take_back();
+  }
+  void check() override {
+    EXPECT(is_free || volt_load_relaxed(&told) != 0);
+    EXPECT(holds() == 0);
+    expect_all_back();
+  }
+};
+MODEL(admission_lease_release_of_a_tenant_x_take_back, 2, bounded)

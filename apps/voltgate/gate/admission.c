@@ -22,6 +22,7 @@ static void admission_give_back(struct gate *g, struct tenant *t, uint32_t cost)
     turns_give_back(&t->turns, cost);
   } else {
     volt_sem_release(&g->permits, cost);
+    lease_released(gate_lease(g));
   }
 }
 
@@ -106,8 +107,10 @@ int admission_join(struct admission *a, uint64_t now_ns) {
   atomic_store_explicit(&client->state, CLIENT_QUEUED, memory_order_release);
   if (!t) {
     struct loan *loan = gate_loan(g);
+    struct lease *lease = gate_lease(g);
     volt_sem_acquire_future(&a->leaf, loan ? &loan->permits : &g->permits, 1);
     if (loan) loan_queue(loan, &a->leaf);
+    if (lease) lease_queue(lease, &a->leaf);
     return VOLT_OK;
   }
   volt_sem_acquire_future(&a->leaf, &t->turns.grants, 1);

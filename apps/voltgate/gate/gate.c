@@ -30,6 +30,32 @@ bool gate_init(struct gate *g, struct program *program, volt_rt *rt,
   return tenants != NULL;
 }
 
+/* Returns false: no memory. */
+static bool gate_renew_lease(struct gate *g) {
+  const struct gate_settings *s = gate_settings(g);
+  const struct lease_target target = {&g->permits, &g->turns.wants};
+  if (!g->lessor) return true;
+  struct lease *lease = g->lessor->lease(g->lessor, s, NULL, s->limit, &target);
+  turns_set_lease(&g->turns, lease);
+  /* gate_lease(): with the lease comes what it points to */
+  atomic_store_explicit(&g->lease, lease, memory_order_release);
+  return lease != NULL;
+}
+
+bool gate_lease_from(struct gate *g, struct lessor *lessor) {
+  g->lessor = lessor;
+  if (!gate_renew_lease(g)) return false;
+  struct tenants *tenants = gate_tenants(g);
+  return !tenants || tenants_lease_from(tenants, lessor);
+}
+
+void gate_end_leases(struct gate *g) {
+  struct tenants *tenants = gate_tenants(g);
+  if (!g->lessor) return;
+  if (tenants) tenants_end_leases(tenants);
+  g->lessor->end(gate_lease(g));
+}
+
 void gate_destroy(struct gate *g) {
   volt_group_cancel(&g->probes);
   (void)volt_group_wait_blocking(&g->probes, VOLT_NO_DEADLINE);
@@ -51,9 +77,11 @@ bool gate_set(struct gate *g, const struct gate_settings *settings) {
     tenants_set(tenants, settings);
   } else if (settings->tenant_by != TENANT_BY_NONE) {
     tenants = tenants_new(&g->turns, settings);
+    if (tenants && g->lessor) is_fine = tenants_lease_from(tenants, g->lessor);
     atomic_store_explicit(&g->tenants, tenants, memory_order_release);
-    is_fine = tenants != NULL;
+    is_fine = is_fine && tenants != NULL;
   }
+  is_fine = gate_renew_lease(g) && is_fine;
   gate_set_limit(g, settings->limit);
   if (settings->breaker_failures == 0) breaker_succeeded(&g->breaker);
   gate_tell(g);
@@ -61,6 +89,7 @@ bool gate_set(struct gate *g, const struct gate_settings *settings) {
 }
 
 void gate_set_limit(struct gate *g, uint32_t limit) {
+  if (gate_lease(g)) return;
   volt_sem_set_limit(&g->permits, limit);
   struct tenants *tenants = gate_tenants(g);
   if (tenants) tenants_tell(tenants);

@@ -10,6 +10,7 @@
 #include "config/settings.h"
 #include "gate/breaker.h"
 #include "gate/clients.h"
+#include "gate/lease.h"
 #include "gate/loan.h"
 #include "gate/shed.h"
 #include "gate/statistics.h"
@@ -25,6 +26,8 @@ struct gate {
   _Atomic(const struct gate_settings *) settings; /* old ones live as long as the program */
   _Atomic(struct tenants *) tenants;              /* NULL: none */
   _Atomic(struct loan *) loan;   /* NULL, but while another process has the permits */
+  struct lessor *lessor;         /* of a cluster, or NULL */
+  _Atomic(struct lease *) lease; /* which sets the limit, or NULL; there is no loan then */
   _Alignas(64) volt_sem permits; /* the limit; without tenants: and the queue */
   struct turns turns;            /* of the tenants, at the permits */
   atomic_uint away;              /* permits that the other process has; to us they are held */
@@ -57,9 +60,25 @@ static inline struct loan *gate_loan(const struct gate *g) {
   return atomic_load_explicit(&g->loan, memory_order_acquire);
 }
 
+/* What sets its limit in place of the settings, or NULL. */
+static inline struct lease *gate_lease(const struct gate *g) {
+  return atomic_load_explicit(&g->lease, memory_order_acquire);
+}
+
+/* The limit as it is shown: with a lease that of all gates together. */
+static inline uint32_t gate_limit(const struct gate *g) {
+  const struct lease *lease = gate_lease(g);
+  return lease ? lease_limit(lease) : volt_sem_limit(&g->permits);
+}
+
 /* rt: may be NULL, in tests: then nothing probes the server. Returns false: no memory. */
 bool gate_init(struct gate *g, struct program *program, volt_rt *rt,
                const struct gate_settings *settings);
+/* The same, and the limit, and those of its tenants, are leased from there. No client may be there.
+ * Returns false: no memory; gate_destroy() is the caller's to call. */
+bool gate_lease_from(struct gate *g, struct lessor *lessor);
+/* No client will come any more: others may have its leases. It has none from then on. */
+void gate_end_leases(struct gate *g);
 /* No client may be left. Ends the probe; may block for that: not on a worker, and the runtime still
  * runs, or has been shut down. */
 void gate_destroy(struct gate *g);
@@ -68,7 +87,7 @@ void gate_destroy(struct gate *g);
  * first tenants; then there are none. One thread at a time. */
 bool gate_set(struct gate *g, const struct gate_settings *settings);
 
-/* The limit, the queue's bound. When gate_set_limit() returns, no permit is granted above the new
+/* The limit, the queue's bound. With a lease the limit stays the lease's. When gate_set_limit() returns, no permit is granted above the new
  * limit. Any thread. */
 void gate_set_limit(struct gate *g, uint32_t limit);
 void gate_set_queue(struct gate *g, uint32_t bound);

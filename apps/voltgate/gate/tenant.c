@@ -41,6 +41,7 @@ struct tenants {
   size_t made; /* those that may be forgotten */
   size_t hand; /* where to look for one to forget */
   struct tenant *other;
+  struct lessor *lessor; /* or NULL */
 };
 
 /* ---- names ---- */
@@ -87,10 +88,6 @@ static struct tenant *bucket_enter(struct bucket *b, const char *name) {
 
 /* ---- make and forget: under `make` ---- */
 
-static uint32_t tenant_limit_of(const struct tenant_settings *s) {
-  return s->limit == 0 ? VOLT_SEM_MAX : s->limit;
-}
-
 /* The settings of a tenant by its name as it is kept. A section's name may be longer. */
 static const struct tenant_settings *tenants_settings(const struct gate_settings *settings,
                                                       const char *name) {
@@ -102,6 +99,26 @@ static const struct tenant_settings *tenants_settings(const struct gate_settings
     if (strcmp(kept, name) == 0) return &settings->tenants[i];
   }
   return s;
+}
+
+/* It has no limit of its own any more, or is forgotten. */
+static void tenants_end_lease(struct tenants *t, struct tenant *one) {
+  struct lease *lease = tenant_lease(one);
+  if (!lease) return;
+  turns_member_set_lease(&one->turns, NULL);
+  t->lessor->end(lease);
+}
+
+/* Its limit is the lease's to set, if it has one and there is a cluster. Returns the limit to set. */
+static uint32_t tenants_lease_one(struct tenants *t, struct tenant *one, uint32_t limit) {
+  const struct lease_target target = {&one->turns.permits, &one->turns.wants};
+  if (limit == 0 || !t->lessor) {
+    tenants_end_lease(t, one);
+    return limit == 0 ? VOLT_SEM_MAX : limit;
+  }
+  struct lease *lease = t->lessor->lease(t->lessor, t->settings, one->name, limit, &target);
+  turns_member_set_lease(&one->turns, lease);
+  return limit; /* in force only if there was no memory for a lease */
 }
 
 static struct tenant *tenants_allocate(struct tenants *t) {
@@ -130,7 +147,8 @@ static void tenants_insert(struct tenants *t, struct tenant *one, const char *na
   one->next = b->first;
   b->first = one;
   pthread_mutex_unlock(&b->lock);
-  turns_member_set(&one->turns, tenant_limit_of(s), s->weight, s->cost); /* reports it, too */
+  uint32_t limit = tenants_lease_one(t, one, s->limit);
+  turns_member_set(&one->turns, limit, s->weight, s->cost); /* reports it, too */
 }
 
 /* Take it out of its bucket if it has no client. */
@@ -146,6 +164,7 @@ static bool tenants_forget(struct tenants *t, struct tenant *one) {
   }
   pthread_mutex_unlock(&b->lock);
   if (!is_idle) return false;
+  tenants_end_lease(t, one);
   histogram_clear(&one->wait);
   histogram_clear(&one->hold);
   atomic_store_explicit(&one->refused, 0, memory_order_relaxed);
@@ -250,7 +269,8 @@ void tenants_set(struct tenants *t, const struct gate_settings *settings) {
   for (size_t i = 0; i < t->count; i++) {
     struct tenant *one = t->all[i];
     const struct tenant_settings *s = tenants_settings(settings, one->name);
-    turns_member_set(&one->turns, tenant_limit_of(s), s->weight, s->cost);
+    uint32_t limit = tenants_lease_one(t, one, s->limit);
+    turns_member_set(&one->turns, limit, s->weight, s->cost);
     bool is_kept = one == t->other || s->name != NULL;
     if (is_kept != one->is_kept) t->made += is_kept ? (size_t)-1 : 1;
     one->is_kept = is_kept;
@@ -265,13 +285,45 @@ bool tenants_set_limit(struct tenants *t, const char *whole_name, uint32_t limit
   pthread_mutex_lock(&t->make);
   struct tenant *one = bucket_find(tenants_bucket(t, name), name);
   if (one) {
-    volt_sem_set_limit(&one->turns.permits, limit == 0 ? VOLT_SEM_MAX : limit);
+    uint32_t set = tenants_lease_one(t, one, limit);
+    if (!tenant_lease(one)) volt_sem_set_limit(&one->turns.permits, set);
     turns_report(&one->turns.note);
     if (!one->is_kept) t->made -= 1;
     one->is_kept = true; /* until new settings are read */
   }
   pthread_mutex_unlock(&t->make);
   return one != NULL;
+}
+
+struct lease *tenants_lease(struct tenants *t, const char *whole_name) {
+  char name[TENANT_NAME_MAX];
+  tenant_name(name, whole_name);
+  struct bucket *b = tenants_bucket(t, name);
+  pthread_mutex_lock(&b->lock);
+  struct tenant *one = bucket_find(b, name);
+  struct lease *lease = one ? tenant_lease(one) : NULL;
+  pthread_mutex_unlock(&b->lock);
+  return lease;
+}
+
+bool tenants_lease_from(struct tenants *t, struct lessor *lessor) {
+  bool is_whole = true;
+  pthread_mutex_lock(&t->make);
+  t->lessor = lessor;
+  for (size_t i = 0; i < t->count; i++) {
+    struct tenant *one = t->all[i];
+    uint32_t limit = tenants_settings(t->settings, one->name)->limit;
+    (void)tenants_lease_one(t, one, limit);
+    is_whole = is_whole && (limit == 0 || tenant_lease(one));
+  }
+  pthread_mutex_unlock(&t->make);
+  return is_whole;
+}
+
+void tenants_end_leases(struct tenants *t) {
+  pthread_mutex_lock(&t->make);
+  for (size_t i = 0; i < t->count; i++) tenants_end_lease(t, t->all[i]);
+  pthread_mutex_unlock(&t->make);
 }
 
 uint64_t tenant_admitted(const struct tenant *tenant) {

@@ -40,9 +40,19 @@ void tenant_leave(struct tenants *t, struct tenant *tenant);
 /* New settings hold from now on, of tenants that are there, too. */
 void tenants_set(struct tenants *t, const struct gate_settings *settings);
 
+/* Limits of tenants that have one are leased from there. Before clients come. Returns false: no
+ * memory. */
+bool tenants_lease_from(struct tenants *t, struct lessor *lessor);
+/* No client will come any more. */
+void tenants_end_leases(struct tenants *t);
+
 /* Set the limit of one, which need not have a client. limit: 0: none but the gate's. Returns false:
- * there is none of that name. */
+ * there is none of that name. If it has a lease, that is the limit's; one that had no limit gets a
+ * lease. */
 bool tenants_set_limit(struct tenants *t, const char *name, uint32_t limit);
+
+/* The lease of the tenant of that name; NULL: it has none, or there is none. */
+struct lease *tenants_lease(struct tenants *t, const char *name);
 
 /* The gate's limit has changed. */
 void tenants_tell(struct tenants *t);
@@ -59,8 +69,14 @@ static inline uint32_t tenant_queued(const struct tenant *tenant) {
   return (uint32_t)(atomic_load_explicit(&tenant->turns.demand, memory_order_relaxed) >> 32);
 }
 
-/* Its limit; 0: none but the gate's. */
+static inline struct lease *tenant_lease(const struct tenant *tenant) {
+  return atomic_load_explicit(&tenant->turns.lease, memory_order_acquire);
+}
+
+/* Its limit; 0: none but the gate's. With a lease that of all gates together. */
 static inline uint32_t tenant_limit(const struct tenant *tenant) {
+  const struct lease *lease = tenant_lease(tenant);
+  if (lease) return lease_limit(lease);
   uint32_t limit = volt_sem_limit(&tenant->turns.permits);
   return limit == VOLT_SEM_MAX ? 0 : limit;
 }

@@ -42,6 +42,12 @@
  *   I6  Round robin: turns_take() fails while a tenant is in the round, and while a thread deals. A
  *       client that has joined before the call, and could use a permit of the gate, has reported
  *       that before.
+ *   I7  With leases: a tenant's `wants` are its clients without a grant that have no permit of it in
+ *       hand; the gate's are the permits in hand, and what the tenants' free permits would add to
+ *       them. So a client that waits for its tenant's own limit wants none of the gate's. Whatever
+ *       makes one of these more comes with a note, and the dealer calls the lease after it has
+ *       counted. (A release within a tenant that is in the round is counted at its next note; until
+ *       then the gate wants at least one for it.)
  *
  * Races
  *   R1  Interleaving: a thread finds is_noted set, and does not push; the dealer has read the note
@@ -86,7 +92,8 @@ void turns_member_init(struct turns_member *m, struct turns *t, uint32_t limit, 
 }
 
 void turns_member_set(struct turns_member *m, uint32_t limit, uint32_t weight, uint32_t cost) {
-  volt_sem_set_limit(&m->permits, limit);
+  bool is_leased = atomic_load_explicit(&m->lease, memory_order_relaxed) != NULL;
+  if (!is_leased) volt_sem_set_limit(&m->permits, limit);
   atomic_store_explicit(&m->weight, weight, memory_order_relaxed);
   atomic_store_explicit(&m->cost_set, cost, memory_order_relaxed);
   turns_report(&m->note);
@@ -206,6 +213,49 @@ static bool turns_set_cost(struct turns *t, struct turns_member *m) {
   return true;
 }
 
+/* ---- leases ---- */
+
+static struct lease *turns_lease(_Atomic(struct lease *) *lease) {
+  /* turns:E2 <- turns:E1: the lease that was set */
+  return atomic_load_explicit(lease, memory_order_acquire);
+}
+
+/* Set a count of what could be used, and say it if it is more. */
+static void turns_want(atomic_uint *wants, uint32_t now, struct lease *lease) {
+  /* relaxed: a thread that looks has been called since; only the thread that deals changes it */
+  uint32_t before = atomic_load_explicit(wants, memory_order_relaxed);
+  if (now != before) atomic_store_explicit(wants, now, memory_order_relaxed);
+  if (lease && now > before) lease_look(lease);
+  lease_released(lease); /* withdrawn, or taken back */
+}
+
+/* Count what this tenant's clients could use: of its own limit, besides what it holds; and of the
+ * gate's. A client costs one permit where there are leases. */
+static void turns_count(struct turns *t, struct turns_member *m) {
+  struct lease *of_gate = turns_lease(&t->lease), *of_member = turns_lease(&m->lease);
+  if (!of_gate && !of_member) return;
+  uint64_t demand = atomic_load_explicit(&m->demand, memory_order_relaxed);
+  uint32_t queued = turns_queued(demand), given = turns_given(demand);
+  uint32_t in_hand = m->in_hand, clients = queued > given ? queued - given : 0;
+  uint32_t more = clients > in_hand ? clients - in_hand : 0;
+  uint32_t free_own = volt_sem_available(&m->permits);
+  uint32_t usable = in_hand + (more < free_own ? more : free_own), before = m->usable;
+  m->usable = usable;
+  turns_want(&m->wants, more, of_member);
+  turns_want(&t->wants, atomic_load_explicit(&t->wants, memory_order_relaxed) - before + usable,
+             of_gate);
+}
+
+void turns_set_lease(struct turns *t, struct lease *lease) {
+  /* turns:E1 -> turns:E2 */
+  atomic_store_explicit(&t->lease, lease, memory_order_release);
+}
+
+void turns_member_set_lease(struct turns_member *m, struct lease *lease) {
+  /* turns:E1 -> turns:E2 */
+  atomic_store_explicit(&m->lease, lease, memory_order_release);
+}
+
 static void turns_look(struct turns *t, struct turns_member *m) {
   turns_take_back(t, m);
   bool may_have = turns_set_cost(t, m);
@@ -217,6 +267,7 @@ static void turns_look(struct turns *t, struct turns_member *m) {
   } else {
     m->credit = 0;
   }
+  turns_count(t, m);
 }
 
 /* ---- the gate ---- */
@@ -363,6 +414,9 @@ uint32_t turns_take(struct turns_member *m) {
 }
 
 void turns_give_back(struct turns_member *m, uint32_t permits) {
+  struct turns *t = m->note.turns;
   volt_sem_release(&m->permits, permits);
-  volt_sem_release(m->note.turns->permits, permits);
+  volt_sem_release(t->permits, permits);
+  lease_released(turns_lease(&m->lease));
+  lease_released(turns_lease(&t->lease));
 }

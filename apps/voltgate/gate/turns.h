@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <volt/semaphore.h>
 
+#include "gate/lease.h"
 #include "gate/loan.h"
 
 /* What belongs to the thread that deals. The model checker looks whether that is so. */
@@ -39,6 +40,9 @@ struct turns_member {
   atomic_uint cost;            /* the same, but not above a limit */
   atomic_bool awaits_pickup;   /* the cost will change as soon as no grant is given */
   struct turns_note note;
+  _Atomic(struct lease *) lease; /* which sets its limit, or NULL */
+  atomic_uint wants;             /* with leases: permits of its own that clients could use more */
+  TURNS_DEALT(uint32_t) usable;  /* with leases: its part of the gate's wants */
   volt_waiter waiter;            /* for its permits */
   TURNS_DEALT(uint32_t) asked;   /* for which the waiter is queued; 0: it is not */
   TURNS_DEALT(uint32_t) in_hand; /* of its permits, for its next client */
@@ -55,6 +59,8 @@ struct turns {
   struct turns_note waiting;          /* notes is this: no thread deals, a tenant is in the round */
   volt_sem *permits;                  /* the gate's */
   _Atomic(struct loan *) loan;        /* or where they come from instead; NULL: from there */
+  _Atomic(struct lease *) lease;      /* which sets the gate's limit, or NULL */
+  atomic_uint wants;                  /* with leases: permits that clients could use more */
   struct turns_note note;             /* its waiter was granted */
   volt_waiter waiter;                 /* for its permits */
   TURNS_DEALT(uint32_t) asked;        /* for which the waiter is queued; 0: it is not */
@@ -70,12 +76,17 @@ void turns_init(struct turns *t, volt_sem *permits);
 void turns_member_init(struct turns_member *m, struct turns *t, uint32_t limit, uint32_t weight,
                        uint32_t cost);
 
-/* Change it. One thread at a time. */
+/* Change it; with a lease, the limit stays the lease's. One thread at a time. */
 void turns_member_set(struct turns_member *m, uint32_t limit, uint32_t weight, uint32_t cost);
 
 /* Permits come from there from now on, or, loan being NULL, from the gate's again. They go back to the
  * gate's in both cases. One thread at a time. */
 void turns_set_loan(struct turns *t, struct loan *loan);
+
+/* The limit of the gate, or of the tenant, is set by that lease from now on, or, lease being NULL, by
+ * none. With the gate's, what clients could use is counted in `wants` from then on. */
+void turns_set_lease(struct turns *t, struct lease *lease);
+void turns_member_set_lease(struct turns_member *m, struct lease *lease);
 
 /* What has come to the loan can be dealt. Any thread. */
 void turns_brought(struct turns *t);

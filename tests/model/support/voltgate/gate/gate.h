@@ -40,6 +40,7 @@ struct gate {
   const struct gate_settings *settings;
   volt_sem permits;
   struct turns turns;
+  struct lease *lease;
   atomic_uint queued;
   quiet<uint32_t> queue_bound;
   quiet<uint64_t> tickets;
@@ -49,6 +50,10 @@ struct gate {
 
 inline struct loan *gate_loan(const struct gate *) {
   return nullptr; // permits come from another process only while one takes over
+}
+
+inline struct lease *gate_lease(const struct gate *g) {
+  return g->lease;
 }
 
 inline const struct gate_settings *gate_settings(const struct gate *g) {
