@@ -13,15 +13,20 @@
 #include "session/acceptor.h"
 
 enum { BUDGET_PROCESS = 32 }; /* logs, epoll, doorbells, the admin side, DNS */
+enum { BUDGET_CLUSTER = 8 };  /* its connection, twice while it changes, clock, names */
 
 static uint64_t budget_kept(const struct gate_settings *gate, uint32_t limit) {
   uint64_t servers = gate->protocol == PROTOCOL_TCP ? 2 * (uint64_t)limit : 0;
   return servers + gate->listen_count;
 }
 
+static uint64_t budget_process(const struct settings *settings) {
+  return BUDGET_PROCESS + (settings->cluster ? BUDGET_CLUSTER : 0);
+}
+
 bool budget_compute(struct budget *b, const struct settings *settings, uint64_t all, char *words,
                     size_t room) {
-  *b = (struct budget){.all = all, .kept = BUDGET_PROCESS};
+  *b = (struct budget){.all = all, .kept = budget_process(settings)};
   uint64_t least = 0;
   for (size_t i = 0; i < settings->gate_count; i++) {
     const struct gate_settings *gate = &settings->gates[i];
@@ -34,7 +39,7 @@ bool budget_compute(struct budget *b, const struct settings *settings, uint64_t 
              "the limits need %" PRIu64
              " descriptors (two for each permit of a tcp gate, %d for "
              "the process), and the process may have %" PRIu64 ": raise nofile or lower the limit",
-             b->kept + least, BUDGET_PROCESS, all);
+             b->kept + least, (int)budget_process(settings), all);
     return false;
   }
   b->clients = all - b->kept;
@@ -57,11 +62,11 @@ void budget_say(const struct budget *b) {
 /* ---- limits that change while the program runs ---- */
 
 static void budget_add(void *arg, struct gate *g) {
-  *(uint64_t *)arg += budget_kept(gate_settings(g), volt_sem_limit(&g->permits));
+  *(uint64_t *)arg += budget_kept(gate_settings(g), gate_limit(g));
 }
 
 void budget_follow(struct program *p) {
-  uint64_t kept = BUDGET_PROCESS;
+  uint64_t kept = budget_process(program_settings(p));
   program_each_gate(p, budget_add, &kept);
   uint64_t clients = p->descriptors_all > kept ? p->descriptors_all - kept : 0;
   if (clients > VOLT_SEM_MAX) clients = VOLT_SEM_MAX;

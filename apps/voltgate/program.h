@@ -19,6 +19,7 @@
 #include "config/settings.h"
 
 struct admin;
+struct cluster;
 struct gate;
 struct handover;
 struct site;
@@ -44,6 +45,7 @@ struct program {
   volt_group ends;         /* of sites that end */
   uint64_t descriptors_all;
   struct admin *admin;
+  struct cluster *cluster; /* or NULL */
   struct handover *handover; /* or NULL */
   struct kept_settings *kept; /* all that were ever in force, the last first */
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <volt/time.h>
 
+#include "cluster/cluster.h"
 #include "link/tls.h"
 #include "process/log.h"
 #include "program.h"
@@ -75,6 +76,12 @@ struct site *site_new(struct program *p, const struct gate_settings *settings,
     free(s);
     return NULL;
   }
+  if (p->cluster && !gate_lease_from(&s->gate, cluster_lessor(p->cluster))) {
+    gate_end_leases(&s->gate);
+    gate_destroy(&s->gate);
+    free(s);
+    return NULL;
+  }
   s->program = p;
   volt_group_init_how(&s->sessions, VOLT_GROUP_KEEP_GOING);
   volt_group_init_how(&s->acceptors, VOLT_GROUP_KEEP_GOING);
@@ -89,6 +96,7 @@ struct site *site_new(struct program *p, const struct gate_settings *settings,
 void site_free(struct site *s) {
   struct listener_set set = {s->listeners, s->listener_count};
   listener_set_close(&set);
+  gate_end_leases(&s->gate);
   gate_destroy(&s->gate);
   volt_group_destroy(&s->sessions);
   volt_group_destroy(&s->acceptors);
@@ -218,6 +226,7 @@ static void site_is_over(struct site_end *self) {
   struct site *s = self->site;
   log_line(LOG_INFO, s->gate.name, "%s",
            self->result == VOLT_OK ? "drained" : "drained: clients that were left were cut off");
+  gate_end_leases(&s->gate);
   volt_group_cancel(&s->gate.probes); /* no client waits for the server any more */
   pthread_mutex_lock(&s->program->lock);
   s->is_over = true;

@@ -3,7 +3,7 @@
  *   settings, descriptors         before all else, because it may be refused
  *   listeners, certificates       what may need root
  *   privileges, sandbox           while there is one thread
- *   log, runtime, gates, admin    threads
+ *   log, runtime, cluster, gates, admin    threads
  *   accept                        the last: from now on clients come
  *
  * Listeners are made by a runtime by hand, which starts no thread, and taken from it. */
@@ -17,6 +17,7 @@
 
 #include "admin/admin.h"
 #include "budget.h"
+#include "cluster/cluster.h"
 #include "handover/handover.h"
 #include "link/tls.h"
 #include "process/log.h"
@@ -149,6 +150,7 @@ static void start_needs(const struct settings *settings, struct sandbox_needs *n
   *needs = (struct sandbox_needs){.any_connect = true, .any_bind = true};
   start_read_path(needs, settings->config);
   start_read_path(needs, settings->token_file);
+  start_read_path(needs, settings->cluster_auth_file);
   start_read_path(needs, "/proc/self");
   start_write_path(needs, settings->log.path);
   start_write_path(needs, settings->access.path);
@@ -236,6 +238,11 @@ static bool start_runtime(struct program *p, const struct settings *settings) {
   return result == VOLT_OK || start_complain("cannot start", volt_strerror(result));
 }
 
+static bool start_cluster(struct program *p, const struct settings *settings) {
+  char *wrong = settings->cluster ? cluster_open(&p->cluster, p->rt, settings) : NULL;
+  return wrong ? start_complain_freeing(wrong) : true;
+}
+
 static bool start_gates(struct start *s) {
   struct site **last = &s->program.first;
   for (size_t i = 0; i < s->settings->gate_count; i++) {
@@ -298,7 +305,8 @@ static bool start_before_threads(struct start *s) {
 static bool start_threads(struct start *s) {
   struct program *p = &s->program;
   if (!start_log(s->settings) || !start_runtime(p, s->settings)) return false;
-  if (!start_gates(s) || !start_admin(p, s->settings)) return false;
+  if (!start_cluster(p, s->settings) || !start_gates(s)) return false;
+  if (!start_admin(p, s->settings)) return false;
   start_say(s);
   return start_accepting(p);
 }
@@ -314,12 +322,14 @@ static void start_end(struct start *s) {
   struct program *p = &s->program;
   handover_stop(p->handover);
   admin_stop(p->admin);
+  cluster_close(p->cluster); /* others have its leases now, not when the session has ended */
   if (p->rt) (void)volt_rt_shutdown(p->rt, VOLT_NO_DEADLINE);
   for (struct site *site = p->first; site;) {
     struct site *next = site->next;
     site_free(site);
     site = next;
   }
+  cluster_destroy(p->cluster);
   volt_rt_destroy(p->rt);
   for (size_t i = 0; s->gates && i < s->settings->gate_count; i++) {
     listener_set_close(&s->gates[i].listeners);

@@ -174,16 +174,28 @@ class Process:
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
+    def sockets(self):
+        """How many of them are sockets: those that listen, and those that are accepted or connected."""
+        count = 0
+        for number in os.listdir(f"/proc/{self.pid}/fd"):
+            with contextlib.suppress(FileNotFoundError):
+                count += os.readlink(f"/proc/{self.pid}/fd/{number}").startswith("socket:")
+        return count
+
     def cpu_seconds(self):
         with open(f"/proc/{self.pid}/stat") as stat:
             fields = stat.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+def keep_port(host="127.0.0.1", port=0):
+    """A port that nobody else is given until the test ends. It is bound and nothing listens there;
+    servers set SO_REUSEADDR and may bind it, too."""
+    s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind((host, port))
+    at_end.callback(s.close)
+    return s.getsockname()[1]
 
 
 # ---- the gate ----
@@ -279,7 +291,7 @@ class Gate(Process):
         connection = http.client.HTTPConnection("127.0.0.1", self.admin_port, timeout=LIMIT)
         try:
             all_headers = dict(headers or {})
-            if token and method != "GET":
+            if token and (method != "GET" or path.startswith("/dump")):
                 all_headers.setdefault("Authorization", f"Bearer {self.TOKEN}")
             connection.request(method, path, body=body, headers=all_headers)
             answer = connection.getresponse()
@@ -400,7 +412,7 @@ class Postgres:
         self.directory = scratch()
         self.data = os.path.join(self.directory, "data")
         self.bin = postgres_directory()
-        self.port = free_port()
+        self.port = keep_port()
         self.user = unprivileged()
         if self.user:
             os.chown(self.directory, pwd.getpwnam(self.user).pw_uid, -1)
@@ -500,7 +512,7 @@ class Postgres:
 class Redis:
     def __init__(self):
         self.directory = scratch()
-        self.port = free_port()
+        self.port = keep_port()
         self.start()
 
     def start(self):
@@ -770,9 +782,9 @@ class Upstream:
     the same bytes and ended; release(n) does so at once."""
 
     def __init__(self, hold=None, source="127.0.0.1"):
-        self.listener = socket.create_server((source, 0), backlog=4096)
+        self.port = keep_port(source)  # also when it has stopped
+        self.listener = socket.create_server((source, self.port), backlog=4096)
         self.listener.setblocking(False)
-        self.port = self.listener.getsockname()[1]
         self.hold = hold
         self.arrived = []      # every connection, in order
         self.open = {}         # by socket

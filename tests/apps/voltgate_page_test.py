@@ -59,11 +59,26 @@ def made_gate(name="main", limit=16, held=16, debt=0, queued=40, state="up", ten
         "tenants_more": 0}
 
 
+def made_lease(mode="leased", leased=21, in_force=None, hosts=3, before=0, owed=0, wrong=""):
+    return {"name": "shop-db", "mode": mode, "limit": 64, "leased": leased,
+            "in_force": leased if in_force is None else in_force, "hosts": hosts,
+            "hosts_before": before, "queued": before > 0, "wrong": wrong, "away": "keep", "used": 16,
+            "owed": owed, "lost": 0, "era": 1, "epoch": 300647711213, "quantum_s": 0.05, "leases": 40,
+            "returns": 19, "revoked": 12, "lost_ever": 0}
+
+
+def made_cluster(state="connected", away_s=0.0):
+    return {"state": state, "servers": "zk1.example:2181,zk2.example:2181,zk3.example:2181",
+            "session": "0x1000a53e40b0002", "valid_for_s": 0 if away_s else 4.2, "away_s": away_s,
+            "writes": 120, "heartbeats": 80, "reads": 300, "events": 44, "reconnects": 1, "expired": 0}
+
+
 class Stub:
     """Serves the page and answers that a test may change. posts: what was asked to be changed."""
 
     def __init__(self, gates, is_broken=False):
         self.gates, self.is_broken, self.can_change, self.posts, self.asked = gates, False, True, [], 0
+        self.cluster = None
         self.began = time.monotonic()
         stub = self
 
@@ -113,7 +128,8 @@ class Stub:
     def answer(self, path):
         now = 1000 + time.monotonic() - self.began
         if path.startswith("/status"):
-            return {"version": "1.0", "uptime_s": 4321.5, "pid": 1, "workers": 2, "io": "epoll",
+            process = {"cluster": self.cluster} if self.cluster else {}
+            return {**process, "version": "1.0", "uptime_s": 4321.5, "pid": 1, "workers": 2, "io": "epoll",
                     "state": "running", "can_change": self.can_change, "gates": [
                         g if path.endswith(f"?tenants={g['name']}") else
                         {k: v for k, v in g.items() if k not in ("tenants", "tenants_more")}
@@ -277,6 +293,56 @@ def words():
         sound(page, "words")
 
 
+def cluster():
+    """with a cluster: the lease, the hosts before us, the fence, the ensemble; away in each mode"""
+    leases = {"main": made_lease(), "waits": made_lease(leased=4, before=2, owed=3),
+              "keep": made_lease("keep", leased=0, in_force=21), "share": made_lease("share", 0, 7),
+              "closed": made_lease("closed", leased=0),
+              "wrong": made_lease(leased=0, wrong="the node was deleted")}
+    stub = Stub([{**made_gate(name, limit=64, held=16), "cluster": lease}
+                 for name, lease in leases.items()])
+    stub.gates[1]["tenants"][1]["leased"] = 1
+    with browsing() as chrome:
+        for dark in (False, True):
+            for width in (1280, 360):
+                for name, lease in leases.items():
+                    is_away = lease["mode"] != "leased"
+                    stub.cluster = made_cluster("away", 12.0) if is_away else made_cluster()
+                    what = f"cluster-{name}-{'dark' if dark else 'light'}-{width}"
+                    page = opened(chrome, f"{stub.url}#gate={name}", width=width, dark=dark)
+                    shot(page, what)
+                    sound(page, what)
+                    equal(page.value(CONTRAST), [], f"{what}: contrast below 4.5")
+                    equal(text(page, "#f-force"), str(lease["in_force"]), f"{what}: in force")
+                    equal(text(page, "#f-leased"), f"{lease['leased']} of 64", f"{what}: leased")
+                    equal(text(page, "#f-fence"), "300647711213", f"{what}: fence")
+                    equal(text(page, "#f-held"), f"16 of {lease['in_force']}", f"{what}: held")
+                    equal(text(page, "#f-ensemble"), "away for 12.0 s" if is_away else "connected", what)
+                    squares = page.value("""['held', 'debt', 'other', ''].map(c =>
+                        [...document.querySelectorAll('#slots i')].filter(e => e.className === c).length)""")
+                    most = lease["in_force"]
+                    equal(squares, [min(16, most), max(0, 16 - most), 64 - max(16, most),
+                                    max(0, most - 16)], f"{what}: squares")
+                    banner = text(page, "#banner")
+                    equal(page.value("!document.getElementById('banner').hidden"),
+                          is_away or bool(lease["wrong"]), f"{what}: a banner")
+                    if name == "closed":
+                        require("no client is admitted" in banner, banner)
+                    if name in ("keep", "share"):
+                        require(f"goes on with {most} permits ({name})" in banner, banner)
+                    if name == "wrong":
+                        require("the node was deleted" in banner, banner)
+                    if name == "waits":
+                        equal(text(page, "#n-hosts"), "2 queued before us", what)
+                        equal(text(page, "#n-leased"), "3 owed to others", what)
+                        equal(text(page, "#tenants tr:nth-child(2) td:nth-child(2) span"), "1 / 1", what)
+                    page.close()
+        stub.cluster = None
+        stub.gates[:] = [made_gate()]
+        page = opened(chrome, stub.url)
+        require(page.value("document.getElementById('cluster').hidden"), "no cluster, no card")
+
+
 def edges():
     """no gate, thirty gates, ten thousand that wait, a limit of a million"""
     with browsing() as chrome:
@@ -437,4 +503,4 @@ def source():
 
 if __name__ == "__main__":
     os.environ.pop("http_proxy", None)
-    run_tests([gate_is_there, chromium], source, looks, words, edges, failing, changing, real)
+    run_tests([gate_is_there, chromium], source, looks, words, cluster, edges, failing, changing, real)

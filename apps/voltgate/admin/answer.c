@@ -8,12 +8,14 @@
 #include <stdlib.h>
 
 #include "../httpd/date.h"
+#include "admin/cluster_status.h"
 #include "admin/guard.h"
 #include "admin/metrics.h"
 #include "admin/page.h"
 #include "admin/policy.h"
 #include "admin/query.h"
 #include "admin/status.h"
+#include "cluster/cluster.h"
 #include "handover/handover.h"
 #include "process/log.h"
 
@@ -224,11 +226,27 @@ static bool read_change(struct answer *a, struct text body) {
   return false;
 }
 
+/* Set the limit of all gates of the cluster. Returns false: it was answered. */
+static bool set_leased(struct answer *a, struct lease *lease) {
+  const char *why = "";
+  enum cluster_change change =
+      cluster_set_limit(a->from->program->cluster, lease, (uint32_t)a->number, &why);
+  if (change == CLUSTER_CHANGED) return true;
+  char words[128] = "cluster: ";
+  strncat(words, why, sizeof words - sizeof "cluster: ");
+  fail(a, change == CLUSTER_IS_AWAY ? 503 : 502, words);
+  return false;
+}
+
 static void set_limit(struct answer *a) {
   struct json j = {.to = &a->text};
-  uint32_t before = volt_sem_limit(&a->gate->permits);
+  struct lease *lease = gate_lease(a->gate);
+  uint32_t before = gate_limit(a->gate);
+  if (lease && !set_leased(a, lease)) return;
   gate_set_limit(a->gate, (uint32_t)a->number);
-  uint32_t after = volt_sem_limit(&a->gate->permits), debt = volt_sem_debt(&a->gate->permits);
+  uint32_t after = lease ? (uint32_t)a->number : volt_sem_limit(&a->gate->permits);
+  uint32_t held = gate_held(a->gate), debt = volt_sem_debt(&a->gate->permits);
+  if (lease) debt = held > after ? held - after : 0;
   log_line(LOG_INFO, a->gate->name, "limit %u -> %u, asked for by %s", before, after, a->client);
   json_put_object(&j, NULL);
   json_put_string(&j, "gate", a->gate->name);
@@ -253,10 +271,16 @@ static void set_queue(struct answer *a) {
 static void set_tenant(struct answer *a) {
   struct json j = {.to = &a->text};
   struct tenants *tenants = gate_tenants(a->gate);
+  if (a->number == 0 && a->from->program->cluster) {
+    fail(a, 409, "cluster: a limit that all gates have cannot be taken away by one of them");
+    return;
+  }
   if (tenants == NULL || !tenants_set_limit(tenants, a->tenant, (uint32_t)a->number)) {
     fail(a, 404, "there is no tenant of that name");
     return;
   }
+  struct lease *lease = tenants_lease(tenants, a->tenant);
+  if (lease && !set_leased(a, lease)) return;
   log_line(LOG_INFO, a->gate->name, "limit of tenant %s: %u, asked for by %s", a->tenant,
            (unsigned)a->number, a->client);
   json_put_object(&j, NULL);
@@ -284,13 +308,18 @@ static void say_health(struct answer *a) {
     fail(a, 500, "no memory");
     return;
   }
-  const char *worst = "up", *gate = NULL;
+  const char *worst = "up", *gate = NULL, *closed = NULL;
   for (size_t i = 0; i < view.count; i++) {
     const char *state = status_state(a->from->program, &view.gates[i]);
     if (state[0] == 'd' || (state[0] == 'b' && gate == NULL)) worst = state;
     if (state[0] == 'b' && gate == NULL) gate = view.gates[i].gate->name;
+    if (closed == NULL) closed = cluster_closed(a->from->program, &view.gates[i]);
   }
-  if (worst[0] == 'u') {
+  if (worst[0] == 'u' && closed != NULL) {
+    OUTPUT(&a->text, "cluster: ");
+    output_string(&a->text, closed);
+    a->status = 503;
+  } else if (worst[0] == 'u') {
     OUTPUT(&a->text, "ok");
   } else if (worst[0] == 'd') {
     OUTPUT(&a->text, "draining");

@@ -68,6 +68,12 @@ static void say_gate(const json_t *g) {
   printf(", %.0f of %.0f wait", v[3].value, v[4].value);
   if (v[3].value > 0) printf(" (the oldest for %s)", screen_time(oldest, v[5].value));
   printf(", %.0f clients\n", v[6].value);
+  const json_t *lease = json_at(g, "cluster");
+  if (lease == NULL) return;
+  printf("  of the cluster's %s: %.0f leased (%s), %.0f in force, %.0f host%s\n",
+         json_text_at(lease, "name"), json_number_at(lease, "leased"), json_text_at(lease, "mode"),
+         json_number_at(lease, "in_force"), json_number_at(lease, "hosts"),
+         json_number_at(lease, "hosts") == 1 ? "" : "s");
 }
 
 static json_t *say_status(struct client_link *link) {
@@ -79,6 +85,10 @@ static json_t *say_status(struct client_link *link) {
          json_text_at(answer, "version"), link->settings->admin, json_text_at(answer, "state"),
          screen_time(up, json_number_at(answer, "uptime_s")), json_number_at(answer, "pid"),
          workers, workers == 1 ? "" : "s", json_text_at(answer, "io"));
+  if (json_at(answer, "cluster") != NULL) {
+    printf("cluster %s: %s, session %s\n", json_text_at(answer, "cluster.servers"),
+           json_text_at(answer, "cluster.state"), json_text_at(answer, "cluster.session"));
+  }
   for (size_t i = 0; i < json_array_size(gates); i++) say_gate(json_array_get(gates, i));
   return answer;
 }

@@ -7,7 +7,8 @@
 
 #include <stdlib.h>
 
-#include "admin/json.h"
+#include "admin/cluster_status.h"
+#include "admin/metrics_line.h"
 #include "admin/view.h"
 
 enum {
@@ -20,81 +21,9 @@ enum {
 
 /* ---- lines ---- */
 
-static void put_family(struct output *to, const char *name, const char *type, const char *help) {
-  OUTPUT(to, "# HELP ");
-  output_string(to, name);
-  OUTPUT(to, " ");
-  output_string(to, help);
-  OUTPUT(to, "\n# TYPE ");
-  output_string(to, name);
-  OUTPUT(to, " ");
-  output_string(to, type);
-  OUTPUT(to, "\n");
-}
-
-/* What is no UTF-8, or would be obeyed by the terminal that shows it (C0, DEL, C1): each byte as
- * \xHH, so that names that differ stay different series. */
-static void put_bytes_of_label(struct output *to, const char *at, size_t size) {
-  static const char digits[] = "0123456789abcdef";
-  for (size_t i = 0; i < size; i++) {
-    unsigned char byte = (unsigned char)at[i];
-    char shown[5] = {'\\', '\\', 'x', digits[byte >> 4], digits[byte & 15]};
-    output_bytes(to, shown, sizeof shown);
-  }
-}
-
-static bool is_control(const char *at, size_t size) {
-  unsigned char byte = (unsigned char)*at;
-  if (size == 2) return byte == 0xc2 && (unsigned char)at[1] < 0xa0;
-  return size == 1 && (byte < ' ' || byte == 0x7f);
-}
-
-/* A label's value: UTF-8, with a backslash before quotes and backslashes. */
-static void put_label(struct output *to, const char *value) {
-  for (size_t left = strlen(value); left > 0;) {
-    size_t bytes = json_utf8(value, left);
-    if (bytes == 0 || (is_control(value, bytes) && *value != '\n')) {
-      bytes = bytes > 0 ? bytes : 1;
-      put_bytes_of_label(to, value, bytes);
-    } else if (*value == '\n') {
-      OUTPUT(to, "\\n");
-    } else {
-      if (*value == '"' || *value == '\\') OUTPUT(to, "\\");
-      output_bytes(to, value, bytes);
-    }
-    value += bytes;
-    left -= bytes;
-  }
-}
-
-/* Which series: gate, and tenant unless it is NULL. */
-struct series {
-  const char *gate, *tenant;
-};
-
-/* name{gate="..." without the end of the labels */
-static void put_series(struct output *to, const char *name, const char *suffix,
-                       const struct series *s) {
-  output_string(to, name);
-  output_string(to, suffix);
-  OUTPUT(to, "{gate=\"");
-  put_label(to, s->gate);
-  OUTPUT(to, "\"");
-  if (s->tenant == NULL) return;
-  OUTPUT(to, ",tenant=\"");
-  put_label(to, s->tenant);
-  OUTPUT(to, "\"");
-}
-
-static void put_value(struct output *to, uint64_t value) {
-  OUTPUT(to, "} ");
-  output_number(to, value);
-  OUTPUT(to, "\n");
-}
-
 static void put_bucket(struct output *to, const char *name, const struct series *s,
                        uint64_t edge_ns, uint64_t count) {
-  put_series(to, name, "_bucket", s);
+  metrics_put_series(to, name, "_bucket", s);
   OUTPUT(to, ",le=\"");
   if (edge_ns == UINT64_MAX) {
     OUTPUT(to, "+Inf");
@@ -102,18 +31,18 @@ static void put_bucket(struct output *to, const char *name, const struct series 
     output_seconds(to, edge_ns);
   }
   OUTPUT(to, "\"");
-  put_value(to, count);
+  metrics_put_value(to, count);
 }
 
 static void put_sums(struct output *to, const char *name, const struct series *s, uint64_t sum_ns,
                      uint64_t count) {
   put_bucket(to, name, s, UINT64_MAX, count);
-  put_series(to, name, "_sum", s);
+  metrics_put_series(to, name, "_sum", s);
   OUTPUT(to, "} ");
   output_seconds(to, sum_ns);
   OUTPUT(to, "\n");
-  put_series(to, name, "_count", s);
-  put_value(to, count);
+  metrics_put_series(to, name, "_count", s);
+  metrics_put_value(to, count);
 }
 
 static void put_histogram(struct output *to, const char *name, const struct series *s,
@@ -177,51 +106,51 @@ static const struct {
 
 static void put_gate_numbers(struct output *to, const struct view *view) {
   for (size_t i = 0; i < sizeof gate_numbers / sizeof *gate_numbers; i++) {
-    put_family(to, gate_numbers[i].name, gate_numbers[i].type, gate_numbers[i].help);
+    metrics_put_family(to, gate_numbers[i].name, gate_numbers[i].type, gate_numbers[i].help);
     for (size_t g = 0; g < view->count; g++) {
       struct series s = {view->gates[g].gate->name, NULL};
-      put_series(to, gate_numbers[i].name, "", &s);
-      put_value(to, gate_numbers[i].of(&view->gates[g]));
+      metrics_put_series(to, gate_numbers[i].name, "", &s);
+      metrics_put_value(to, gate_numbers[i].of(&view->gates[g]));
     }
   }
 }
 
 static void put_refused(struct output *to, const struct view *view) {
   static const char name[] = "voltgate_refused_total";
-  put_family(to, name, "counter", "Clients that were refused or ended, by reason.");
+  metrics_put_family(to, name, "counter", "Clients that were refused or ended, by reason.");
   for (size_t g = 0; g < view->count; g++) {
     struct series s = {view->gates[g].gate->name, NULL};
     for (int reason = 0; reason < REASON_KINDS; reason++) {
-      put_series(to, name, "", &s);
+      metrics_put_series(to, name, "", &s);
       OUTPUT(to, ",reason=\"");
-      put_label(to, reason_name((enum gate_reason)reason));
+      metrics_put_label(to, reason_name((enum gate_reason)reason));
       OUTPUT(to, "\"");
-      put_value(to, view->gates[g].statistics.refused[reason]);
+      metrics_put_value(to, view->gates[g].statistics.refused[reason]);
     }
   }
 }
 
 static void put_bytes(struct output *to, const struct view *view) {
   static const char name[] = "voltgate_bytes_total";
-  put_family(to, name, "counter", "Bytes that were relayed; up: from clients to the server.");
+  metrics_put_family(to, name, "counter", "Bytes that were relayed; up: from clients to the server.");
   for (size_t g = 0; g < view->count; g++) {
     struct series s = {view->gates[g].gate->name, NULL};
-    put_series(to, name, "", &s);
+    metrics_put_series(to, name, "", &s);
     OUTPUT(to, ",direction=\"up\"");
-    put_value(to, view->gates[g].statistics.counts[COUNT_BYTES_UP]);
-    put_series(to, name, "", &s);
+    metrics_put_value(to, view->gates[g].statistics.counts[COUNT_BYTES_UP]);
+    metrics_put_series(to, name, "", &s);
     OUTPUT(to, ",direction=\"down\"");
-    put_value(to, view->gates[g].statistics.counts[COUNT_BYTES_DOWN]);
+    metrics_put_value(to, view->gates[g].statistics.counts[COUNT_BYTES_DOWN]);
   }
 }
 
 static void put_gate_histograms(struct output *to, const struct view *view) {
-  put_family(to, "voltgate_wait_seconds", "histogram", "From queueing to the permit.");
+  metrics_put_family(to, "voltgate_wait_seconds", "histogram", "From queueing to the permit.");
   for (size_t g = 0; g < view->count; g++) {
     struct series s = {view->gates[g].gate->name, NULL};
     put_histogram(to, "voltgate_wait_seconds", &s, &view->gates[g].statistics.wait);
   }
-  put_family(to, "voltgate_hold_seconds", "histogram", "From the permit to its return.");
+  metrics_put_family(to, "voltgate_hold_seconds", "histogram", "From the permit to its return.");
   for (size_t g = 0; g < view->count; g++) {
     struct series s = {view->gates[g].gate->name, NULL};
     put_histogram(to, "voltgate_hold_seconds", &s, &view->gates[g].statistics.hold);
@@ -238,7 +167,7 @@ struct times {
 struct tenant_view {
   const char *gate;
   char name[TENANT_NAME_MAX];
-  uint64_t limit, held, queued, admitted, refused;
+  uint64_t limit, leased, held, queued, admitted, refused;
   struct times wait, hold;
 };
 
@@ -278,6 +207,10 @@ static void visit_tenant(void *arg, struct tenant *tenant) {
                             .held = atomic_load_explicit(&tenant->held, memory_order_relaxed),
                             .queued = tenant_queued(tenant),
                             .admitted = tenant_admitted(tenant)};
+  struct lease *lease = tenant_lease(tenant);
+  struct lease_view leased = {.leased = 0};
+  if (lease) lease_read(lease, &leased);
+  v->leased = leased.leased;
   v->refused = atomic_load_explicit(&tenant->refused, memory_order_relaxed); /* shown only */
   memcpy(v->name, tenant->name, sizeof v->name);
   read_times(&v->wait, &tenant->wait);
@@ -298,6 +231,8 @@ static const struct {
 } tenant_families[] = {
     {"voltgate_tenant_limit", "gauge", "Permits of one tenant at most; 0: only the gate's limit.",
      offsetof(struct tenant_view, limit)},
+    {"voltgate_tenant_leased", "gauge", "Permits of one tenant that are leased from the cluster.",
+     offsetof(struct tenant_view, leased)},
     {"voltgate_tenant_held", "gauge", "Clients of a tenant that hold a permit.",
      offsetof(struct tenant_view, held)},
     {"voltgate_tenant_queued", "gauge", "Clients of a tenant that wait for a permit.",
@@ -315,15 +250,15 @@ static const struct {
 static void put_tenants(struct output *to, const struct tenant_list *list) {
   for (size_t i = 0; i < sizeof tenant_families / sizeof *tenant_families; i++) {
     const char *name = tenant_families[i].name;
-    put_family(to, name, tenant_families[i].type, tenant_families[i].help);
+    metrics_put_family(to, name, tenant_families[i].type, tenant_families[i].help);
     for (size_t t = 0; t < list->count; t++) {
       struct series s = {list->at[t].gate, list->at[t].name};
       const void *value = (const char *)&list->at[t] + tenant_families[i].offset;
       if (strcmp(tenant_families[i].type, "histogram") == 0) {
         put_times(to, name, &s, value);
       } else {
-        put_series(to, name, "", &s);
-        put_value(to, *(const uint64_t *)value);
+        metrics_put_series(to, name, "", &s);
+        metrics_put_value(to, *(const uint64_t *)value);
       }
     }
   }
@@ -344,37 +279,17 @@ static bool write_tenants(struct output *to, const struct view *view) {
 
 /* ---- the process ---- */
 
-static void put_own(struct output *to, const char *name, const char *type, const char *help,
-                    uint64_t value) {
-  if (value == UINT64_MAX) return; /* not known */
-  put_family(to, name, type, help);
-  output_string(to, name);
-  OUTPUT(to, " ");
-  output_number(to, value);
-  OUTPUT(to, "\n");
-}
-
-static void put_own_seconds(struct output *to, const char *name, const char *type, const char *help,
-                            uint64_t ns) {
-  if (ns == UINT64_MAX) return;
-  put_family(to, name, type, help);
-  output_string(to, name);
-  OUTPUT(to, " ");
-  output_seconds(to, ns);
-  OUTPUT(to, "\n");
-}
-
 static void put_process(struct output *to, const struct resources *resources) {
   struct resources_values v;
   resources_read(resources, &v);
-  put_own(to, "process_open_fds", "gauge", "Descriptors that are open.", v.open_fds);
-  put_own(to, "process_max_fds", "gauge", "Descriptors that may be open.", v.max_fds);
-  put_own(to, "process_resident_memory_bytes", "gauge", "Memory that is resident.",
+  metrics_put_own(to, "process_open_fds", "gauge", "Descriptors that are open.", v.open_fds);
+  metrics_put_own(to, "process_max_fds", "gauge", "Descriptors that may be open.", v.max_fds);
+  metrics_put_own(to, "process_resident_memory_bytes", "gauge", "Memory that is resident.",
           v.resident_bytes);
-  put_own_seconds(to, "process_cpu_seconds_total", "counter",
+  metrics_put_own_seconds(to, "process_cpu_seconds_total", "counter",
                   "Time that CPUs have spent on the process.", v.cpu_ns);
   if (resources->start_ms == 0) return;
-  put_own_seconds(to, "process_start_time_seconds", "gauge",
+  metrics_put_own_seconds(to, "process_start_time_seconds", "gauge",
                   "When the process began, in seconds since 1970.", resources->start_ms * 1000000);
 }
 
@@ -383,13 +298,14 @@ static void put_process(struct output *to, const struct resources *resources) {
 bool metrics_write(struct output *to, struct program *p, const struct resources *resources) {
   struct view view;
   if (!view_read(&view, p)) return false;
-  put_own(to, "voltgate_up", "gauge", "1: voltgate runs.", 1);
-  put_family(to, "voltgate_build_info", "gauge", "Always 1; the version is in a label.");
+  metrics_put_own(to, "voltgate_up", "gauge", "1: voltgate runs.", 1);
+  metrics_put_family(to, "voltgate_build_info", "gauge", "Always 1; the version is in a label.");
   OUTPUT(to, "voltgate_build_info{version=\"" VOLTGATE_VERSION "\"} 1\n");
   put_gate_numbers(to, &view);
   put_refused(to, &view);
   put_bytes(to, &view);
   put_gate_histograms(to, &view);
+  cluster_put_metrics(to, p, &view);
   bool is_whole = write_tenants(to, &view);
   put_process(to, resources);
   view_free(&view);

@@ -1,6 +1,7 @@
 /* queue.c: which clients wait, as JSON. */
 #include <stdlib.h>
 
+#include "admin/cluster_status.h"
 #include "admin/status.h"
 
 static uint64_t difference(uint64_t a, uint64_t b) {
@@ -17,6 +18,7 @@ bool queue_write(struct output *to, struct gate *gate, uint64_t now_ns, size_t s
   json_put_number(&j, "length", atomic_load_explicit(&gate->queued, memory_order_relaxed));
   json_put_number(&j, "bound", atomic_load_explicit(&gate->queue_bound, memory_order_relaxed));
   json_put_seconds(&j, "now_s", now_ns);
+  cluster_put_queue(&j, gate);
   json_put_array(&j, "waiting");
   for (size_t i = 0; i < count; i++) {
     json_put_object(&j, NULL);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "admin/cluster_status.h"
 #include "handover/handover.h"
 
 static bool is_draining(const struct program *p) {
@@ -47,7 +48,8 @@ static void put_times(struct json *j, const char *key, const struct histogram_va
 
 struct tenant_row {
   char name[TENANT_NAME_MAX];
-  uint32_t limit, weight, held, queued;
+  uint32_t limit, leased, weight, held, queued;
+  bool is_leased;
   uint64_t admitted, refused;
   struct histogram_values wait, hold;
 };
@@ -114,6 +116,11 @@ static void visit_for_row(void *arg, struct tenant *tenant) {
   struct tenant_row *row = &r->rows[r->row_count++];
   memcpy(row->name, tenant->name, sizeof row->name);
   row->limit = tenant_limit(tenant);
+  struct lease *lease = tenant_lease(tenant);
+  struct lease_view leased = {.leased = 0};
+  if (lease) lease_read(lease, &leased);
+  row->is_leased = lease != NULL;
+  row->leased = leased.leased;
   row->weight = atomic_load_explicit(&tenant->turns.weight, memory_order_relaxed);
   row->held = atomic_load_explicit(&tenant->held, memory_order_relaxed); /* shown only, as below */
   row->queued = tenant_queued(tenant);
@@ -135,6 +142,7 @@ static void put_row(struct json *j, const struct tenant_row *row) {
   json_put_object(j, NULL);
   json_put_string(j, "name", row->name);
   json_put_number(j, "limit", row->limit);
+  if (row->is_leased) json_put_number(j, "leased", row->leased);
   json_put_number(j, "weight", row->weight);
   json_put_number(j, "held", row->held);
   json_put_number(j, "queued", row->queued);
@@ -254,6 +262,7 @@ static bool put_gate(struct json *j, struct program *p, struct history *history,
   json_put_number(j, "held", v->held);
   json_put_number(j, "debt", v->debt);
   json_put_number(j, "away", v->away);
+  cluster_put_gate(j, v);
   put_queue(j, v, now_ns);
   json_put_number(j, "clients", v->clients);
   json_put_number(j, "servers", v->servers);
@@ -286,6 +295,7 @@ bool status_write(struct output *to, struct program *p, struct history *history,
   const char *handover = handover_words(p);
   json_put_string(&j, "state", is_draining(p) ? "draining" : handover ? handover : "running");
   json_put_condition(&j, "can_change", settings != NULL && settings->token != NULL);
+  cluster_put_process(&j, p);
   json_put_array(&j, "gates");
   bool is_whole = true;
   for (size_t i = 0; i < view.count; i++) {

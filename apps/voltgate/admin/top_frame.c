@@ -185,6 +185,44 @@ static void about_gate(struct screen *s, const json_t *g) {
   screen_line(s);
 }
 
+/* What the gate has of its cluster's limit. */
+static void about_lease(struct screen *s, const struct top *t, const json_t *g) {
+  const json_t *l = json_at(g, "cluster");
+  char text[32];
+  if (l == NULL) return;
+  bool is_leased = strcmp(json_text_at(l, "mode"), "leased") == 0;
+  bool is_closed = strcmp(json_text_at(l, "mode"), "closed") == 0;
+  screen_style(s, is_closed ? SCREEN_BAD : is_leased ? SCREEN_SOFT : SCREEN_WARN);
+  screen_left(s, 0, "cluster ");
+  screen_left(s, 0, json_text_at(t->status, "cluster.state"));
+  if (!is_leased) {
+    screen_left(s, 0, ": ");
+    screen_left(s, 0, json_text_at(l, "mode"));
+  }
+  screen_left(s, 0, "  in force ");
+  screen_left(s, 0, screen_number(text, json_number_at(l, "in_force")));
+  screen_left(s, 0, "  leased ");
+  screen_left(s, 0, screen_number(text, json_number_at(l, "leased")));
+  screen_left(s, 0, "  owed ");
+  screen_left(s, 0, screen_number(text, json_number_at(l, "owed")));
+  screen_left(s, 0, "  hosts ");
+  screen_left(s, 0, screen_number(text, json_number_at(l, "hosts")));
+  screen_left(s, 0, "  before us ");
+  screen_left(s, 0, screen_number(text, json_number_at(l, "hosts_before")));
+  screen_left(s, 0, "  valid ");
+  screen_left(s, 0, screen_time(text, json_number_at(t->status, "cluster.valid_for_s")));
+  screen_left(s, 0, "  fence ");
+  screen_left(s, 0, screen_number(text, json_number_at(l, "era")));
+  snprintf(text, sizeof text, "/%.0f", json_number_at(l, "epoch"));
+  screen_left(s, 0, text);
+  screen_line(s);
+  if (json_text_at(l, "wrong")[0] == '\0') return;
+  screen_style(s, SCREEN_BAD);
+  screen_left(s, 0, "nothing is leased: ");
+  screen_left(s, 0, json_text_at(l, "wrong"));
+  screen_line(s);
+}
+
 static void refusals(struct screen *s, const json_t *g) {
   const char *reason;
   json_t *count, *refused = json_at(g, "totals.refused");
@@ -308,6 +346,7 @@ void top_frame(struct screen *s, const struct top *t) {
   if (g != NULL) {
     screen_line(s);
     about_gate(s, g);
+    about_lease(s, t, g);
     spark(s, t);
     refusals(s, g);
     screen_line(s);

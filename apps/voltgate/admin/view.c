@@ -7,10 +7,15 @@ static uint32_t read_number(const atomic_uint *number) {
   return atomic_load_explicit(number, memory_order_relaxed); /* shown only: nothing follows of it */
 }
 
+static uint32_t view_above(uint32_t held, uint32_t limit) {
+  return held > limit ? held - limit : 0;
+}
+
 void gate_view_read(struct gate_view *v, struct gate *gate) {
+  struct lease *lease = gate_lease(gate);
   *v = (struct gate_view){.gate = gate,
                           .settings = gate_settings(gate),
-                          .limit = volt_sem_limit(&gate->permits),
+                          .limit = gate_limit(gate),
                           .held = gate_held(gate),
                           .debt = volt_sem_debt(&gate->permits),
                           .away = read_number(&gate->away),
@@ -20,6 +25,12 @@ void gate_view_read(struct gate_view *v, struct gate *gate) {
                           .servers = read_number(&gate->servers),
                           .is_broken = breaker_is_open(&gate->breaker)};
   v->is_draining = atomic_load_explicit(&gate->is_draining, memory_order_relaxed);
+  if (lease) {
+    lease_read(lease, &v->lease);
+    v->is_leased = true;
+    v->limit = v->lease.limit;
+    v->debt = view_above(v->held, v->limit); /* what is above the leased part is `owed` */
+  }
   statistics_read(&gate->statistics, &v->statistics);
 }
 

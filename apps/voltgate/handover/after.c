@@ -26,7 +26,7 @@ static uint64_t after_now_ns(const struct handover *h) {
 static void after_forget(struct handover *h) {
   channel_close(&h->after);
   offers_clear(&h->offers);
-  for (size_t i = 0; i < h->gate_count; i++) free(h->gates[i]);
+  for (size_t i = 0; i < h->gate_count; i++) free(h->gates[i].name);
   free(h->gates);
   h->gates = NULL;
   h->gate_count = 0;
@@ -143,11 +143,11 @@ static void after_hear_hello(struct handover *h, const struct message *m) {
 
 /* ---- it takes over ---- */
 
-static bool after_has_gate(const struct handover *h, const char *name) {
+static const struct after_gate *after_find_gate(const struct handover *h, const char *name) {
   for (size_t i = 0; i < h->gate_count; i++) {
-    if (strcmp(h->gates[i], name) == 0) return true;
+    if (strcmp(h->gates[i].name, name) == 0) return &h->gates[i];
   }
-  return false;
+  return NULL;
 }
 
 static bool after_takes(const struct handover *h, enum message_listener of, const char *gate,
@@ -162,6 +162,19 @@ static bool after_takes(const struct handover *h, enum message_listener of, cons
 
 static bool after_takes_listener(void *arg, const struct site *s, const struct listener *l) {
   return after_takes((struct handover *)arg, MESSAGE_OF_GATE, s->gate.name, l->text);
+}
+
+/* With a cluster each process leases its own permits. This one gives its leases back as its clients
+ * finish. */
+static void after_leave_gate(struct handover *h, struct site *s, bool is_other_leasing) {
+  if (is_other_leasing != (gate_lease(&s->gate) != NULL)) {
+    log_line(LOG_WARN, s->gate.name,
+             "process %ld has %s cluster, and this one has %s: until the clients here have finished, "
+             "both have a limit of their own",
+             (long)h->after_pid, is_other_leasing ? "a" : "no", is_other_leasing ? "none" : "one");
+  }
+  (void)channel_send(&h->after, MESSAGE_PERMITS, 0, s->gate.name, NULL);
+  site_pause(s, after_takes_listener, h);
 }
 
 static void after_give_gate(struct handover *h, struct site *s) {
@@ -181,7 +194,10 @@ static void after_give_gate(struct handover *h, struct site *s) {
 static void after_give_gates(struct handover *h) {
   for (struct site *s = h->program->first; s; s = s->next) {
     if (s->is_ending) continue;
-    if (after_has_gate(h, s->gate.name)) {
+    const struct after_gate *other = after_find_gate(h, s->gate.name);
+    if (other && (other->leases || gate_lease(&s->gate))) {
+      after_leave_gate(h, s, other->leases);
+    } else if (other) {
       after_give_gate(h, s);
     } else {
       log_line(LOG_INFO, s->gate.name, "process %ld does not have it", (long)h->after_pid);
@@ -239,17 +255,18 @@ static bool after_go(struct handover *h) {
 
 /* ---- what it says ---- */
 
-static bool after_hear_gate(struct handover *h, const char *name) {
-  char **gates = (char **)realloc(h->gates, (h->gate_count + 1) * sizeof *gates);
+static bool after_hear_gate(struct handover *h, const struct message *m) {
+  struct after_gate *gates =
+      (struct after_gate *)realloc(h->gates, (h->gate_count + 1) * sizeof *gates);
   if (!gates) return false;
   h->gates = gates;
-  gates[h->gate_count] = strdup(name);
-  h->gate_count += gates[h->gate_count] != NULL;
+  gates[h->gate_count] = (struct after_gate){strdup(m->name), m->number == 0};
+  h->gate_count += gates[h->gate_count].name != NULL;
   return true;
 }
 
 static bool after_hear_choice(struct handover *h, const struct message *m) {
-  if (m->kind == MESSAGE_GATE) return after_hear_gate(h, m->name);
+  if (m->kind == MESSAGE_GATE) return after_hear_gate(h, m);
   if (m->kind != MESSAGE_TAKES || m->number >= h->offers.count) return false;
   h->offers.all[m->number].is_taken = true;
   return true;

@@ -188,7 +188,7 @@ static bool before_say_ready(struct handover *h) {
     if (number < 0) is_said &= channel_send(&h->before, MESSAGE_TAKES, (uint32_t)i, NULL, NULL);
   }
   for (struct site *s = h->program->first; s; s = s->next) {
-    uint32_t limit = volt_sem_limit(&s->gate.permits);
+    uint32_t limit = gate_lease(&s->gate) ? 0 : volt_sem_limit(&s->gate.permits);
     is_said &= channel_send(&h->before, MESSAGE_GATE, limit, s->gate.name, NULL);
   }
   return is_said && channel_send(&h->before, MESSAGE_READY, 0, NULL, NULL);
@@ -203,7 +203,8 @@ static struct keeper *before_keeper(struct handover *h, const char *name) {
 
 static bool before_keep(struct handover *h, const struct message *m) {
   struct gate *gate = program_gate(h->program, m->name);
-  struct kept *k = gate && m->number <= VOLT_SEM_MAX / 2 && !before_keeper(h, m->name)
+  if (gate && m->number == 0) return true; /* it lends none */
+  struct kept *k = gate && !gate_lease(gate) && m->number <= VOLT_SEM_MAX / 2 && !before_keeper(h, m->name)
                        ? (struct kept *)calloc(1, sizeof *k)
                        : NULL;
   if (!k) return false;

@@ -30,9 +30,9 @@ enum message_kind {
   MESSAGE_LISTENER,  /* number: of enum message_listener. name: the gate. text: the address */
   MESSAGE_OFFERED,   /* number: how many they were */
   MESSAGE_TAKES,     /* number: of the listener, from 0 on */
-  MESSAGE_GATE,      /* name. number: its limit */
+  MESSAGE_GATE,      /* name. number: its limit; 0: it leases from a cluster, and borrows nothing */
   MESSAGE_READY,
-  MESSAGE_PERMITS, /* name. number: its limit */
+  MESSAGE_PERMITS, /* name. number: its limit; 0: nothing is lent, because one of both leases */
   MESSAGE_GO,
   MESSAGE_ACCEPTS,
   MESSAGE_GIVE,          /* name. number: permits that the other may use now */

@@ -36,6 +36,12 @@ struct offers {
   size_t count, room;
 };
 
+/* A gate of the successor. */
+struct after_gate {
+  char *name;
+  bool leases; /* its limit, from a cluster */
+};
+
 enum after_stage { AFTER_NONE, AFTER_HELLO, AFTER_OFFERED, AFTER_GIVES };
 
 struct handover {
@@ -61,7 +67,7 @@ struct handover {
   pid_t after_pid;
   uint64_t after_ns;    /* when the stage began; by the runtime's clock */
   struct offers offers; /* to it */
-  char **gates;         /* that it has */
+  struct after_gate *gates; /* that it has */
   size_t gate_count;
   bool after_leaves; /* it drains, by order */
   bool has_cut;      /* clients were cut off: there is no way back */

@@ -152,6 +152,27 @@ static void what_was_answered_is_drawn(void **state) {
   end(&t);
 }
 
+static void the_lease_is_drawn(void **state) {
+  static const char text[] =
+      "{\"version\":\"1.0\",\"state\":\"running\","
+      "\"cluster\":{\"state\":\"away\",\"valid_for_s\":1.5},\"gates\":["
+      "{\"name\":\"main\",\"state\":\"up\",\"cluster\":{\"name\":\"shop\",\"mode\":\"keep\","
+      "\"in_force\":21,\"leased\":20,\"owed\":3,\"hosts\":4,\"hosts_before\":2,\"era\":1,"
+      "\"epoch\":300647711213,\"wrong\":\"the node was deleted\"}}]}";
+  struct output to = {.size = 0};
+  struct top t = {.admin = "127.0.0.1:9090", .status = answer_json(text, sizeof text - 1)};
+  (void)state;
+  frame_of(&to, &t, 140, 40);
+  assert_non_null(
+      strstr(to.at,
+             "cluster away: keep  in force 21  leased 20  owed 3  hosts 4  before us 2  "
+             "valid 1.50s  fence 1/300647711213"));
+  assert_non_null(strstr(to.at, "nothing is leased: the node was deleted"));
+  frame_of(&to, &t, 40, 12);
+  output_free(&to);
+  end(&t);
+}
+
 static void every_window_is_big_enough(void **state) {
   struct output to = {.size = 0};
   struct top t = begin(), none = {.admin = "unix:/run/x"};
@@ -206,6 +227,7 @@ int main(void) {
     cmocka_unit_test(columns_are_cut_and_filled),
 #if VOLTGATE_JANSSON
     cmocka_unit_test(what_was_answered_is_drawn),
+    cmocka_unit_test(the_lease_is_drawn),
     cmocka_unit_test(every_window_is_big_enough),
     cmocka_unit_test(any_answer_is_drawn),
 #endif
