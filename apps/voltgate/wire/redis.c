@@ -170,7 +170,7 @@ static bool is_answered(struct redis *r) {
   bool is_replies = q->kind == REDIS_CLIENT && q->arguments == 3 && q->detail >= REDIS_REPLY_ON;
   bool is_acknowledgement =
       q->kind == REDIS_REPLCONF && q->detail == REDIS_ACKNOWLEDGES && q->arguments % 2 == 1;
-  if (q->kind == REDIS_RESET) {
+  if (q->kind == REDIS_RESET && q->arguments == 1) {
     r->is_silent = false;
     return !r->is_skipped;
   }
@@ -185,7 +185,10 @@ static unsigned kind_of_request(const struct redis_request *q) {
   switch (q->kind) {
     case REDIS_XREAD:
     case REDIS_XREADGROUP: return q->detail == REDIS_OPTIONS_BLOCK ? REDIS_BLOCKS : REDIS_PLAIN;
-    case REDIS_MULTI:
+    case REDIS_MULTI: /* with arguments these are refused and do nothing; EXEC ends what it is in */
+    case REDIS_DISCARD:
+    case REDIS_UNWATCH:
+    case REDIS_RESET:
     case REDIS_MONITOR: return q->arguments == 1 ? q->kind : REDIS_PLAIN;
     case REDIS_CLIENT:
     case REDIS_REPLCONF: return REDIS_PLAIN;
