@@ -43,10 +43,13 @@ answers 2 'not an option of docs: all' docs all
 answers 2 'not an option of instructions: all' instructions all
 answers 2 "'x' is no number" gate --seconds x
 answers 2 'no option --all' gate --all
+answers 2 'there is no ./x cluster nothing' cluster nothing
 answers 2 'usage' nothing
 answers 0 'bench ring' bench --help
 answers 0 '--page' test --help
 answers 0 '--no-browser' gate --help
+answers 0 'Java' cluster --help
+answers 0 '--no-browser' cluster demo --help
 answers 0 'mmdebstrap' bare -h
 answers 0 'usage' help
 # and where the arguments are right, it does look
