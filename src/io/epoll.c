@@ -24,7 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "epoll.h"
+#include "epoll_set.h"
 #include "kinds.h"
 #include "op.h"
 

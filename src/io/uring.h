@@ -7,10 +7,10 @@
 #endif
 #include <liburing.h>
 
-#include "epoll.h"
+#include "epoll_set.h"
+#include "io_parts.h"
 #include "kinds.h"
 #include "mail.h"
-#include "io_parts.h"
 
 /* The system calls of io_uring, as a table: a test makes them fail, and changes what has completed.
  * Each is as the function of liburing of that name, and returns a negative errno. */

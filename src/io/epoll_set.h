@@ -1,7 +1,7 @@
-/* epoll.h: an epoll instance, and which descriptors it watches: all of the epoll back end, and with
+/* epoll_set.h: an epoll instance, and which descriptors it watches: all of the epoll back end, and with
  * io_uring for what waits for readiness. */
-#ifndef VOLT_IO_EPOLL_H
-#define VOLT_IO_EPOLL_H
+#ifndef VOLT_IO_EPOLL_SET_H
+#define VOLT_IO_EPOLL_SET_H
 
 #include "io_parts.h"
 #include "watched.h"
