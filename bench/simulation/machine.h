@@ -38,10 +38,10 @@ typedef struct sim_thread sim_thread;
 
 /* What the library keeps for each thread. */
 typedef struct sim_locals {
-  void *slot, *calls, *no_block;
+  void *slot, *calls, *blocker;
   uint64_t random;
   uint32_t number; /* of the thread, and 1 more; 0: it has none yet */
-  void *here[3];
+  void *here[4];
 } sim_locals;
 
 void sim_begin(unsigned cores, uint64_t seed);

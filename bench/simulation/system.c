@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../../src/core/blocker.h"
 #include "../../src/core/futex.h"
 #include "../../src/rt/thread.h"
 #include "machine.h"
@@ -39,8 +40,33 @@ uint32_t volt_thread_number_(void) {
   return sim_own()->number - 1;
 }
 
-volt_no_block_ **volt_thread_may_not_block_(void) {
-  return (volt_no_block_ **)(void *)&sim_own()->no_block;
+/* No inspector looks at these threads. */
+struct volt_blocked_slot_ *volt_thread_blocked_(void) {
+  return NULL;
+}
+
+struct volt_blocked_list_ *volt_blocked_list_of_process_(void) {
+  return NULL;
+}
+
+int32_t volt_thread_id_(void) {
+  return (int32_t)volt_thread_number_();
+}
+
+void volt_thread_at_fork_(void (*before)(void), void (*parent)(void), void (*child)(void)) {
+  (void)before;
+  (void)parent;
+  (void)child;
+}
+
+volt_blocker_ **volt_thread_blocker_(void) {
+  return (volt_blocker_ **)(void *)&sim_own()->blocker;
+}
+
+volt_fifo_ *volt_parked_queue_(const void *address) {
+  static volt_fifo_ none; /* no fiber runs here */
+  (void)address;
+  return &none;
 }
 
 _Static_assert(sizeof(volt_here_) <= sizeof((sim_locals *)0)->here, "there is room");

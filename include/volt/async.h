@@ -74,10 +74,11 @@ typedef struct volt_frame {
   volt_future *awaiting;
   uint32_t step;              /* the line of its await, or one of VOLT_STEP_... */
   VOLT_PLAIN(int32_t) result; /* what it will return; of a task: what that has returned */
+  uint8_t block; /* of a task: its size class in the pool; 0: the memory is the caller's */
+  uint8_t shard; /* of a task: which registry it is in */
   uint8_t is_finally;
-  uint8_t shard;              /* of a task: which registry it is in */
-  uint8_t block;              /* its size class in the pool; 0: the memory is the caller's */
   VOLT_PLAIN(uint8_t) member; /* under its group's lock: whether it has a handle */
+  int32_t site;               /* from the poll function to its volt_site_, in bytes; 0: not known */
 } volt_frame;
 
 typedef struct volt_async volt_async;
@@ -106,7 +107,16 @@ VOLT_END_DECLS
 
 /* The function begins here; polled again, it goes on at the await it stands at.
  * self: a pointer to the struct, whose member async is its volt_async. */
-#define VOLT_ASYNC_BEGIN(self) VOLT_FRAME_BEGIN_(&(self)->async.frame)
+#define VOLT_ASYNC_BEGIN(self) VOLT_FRAME_BEGIN_(self, (self)->async)
+
+/* For a poll function that is written by hand, without BEGIN and END, as its first statement: what it
+ * awaits is shown by volt_dump() (volt/sight.h). Without it a dump shows the function as one that
+ * awaits nothing.
+ * inside: volt_future *inside(const void *its, unsigned i). It returns the i-th of the futures that
+ *   the function awaits, from 0; NULL: there are no more. its: the address of the volt_async. It is
+ *   called on any thread, and never while the function runs. It reads the struct, and does nothing
+ *   else. */
+#define VOLT_ASYNC_SHOWS(self, inside) VOLT_FRAME_SHOWS_(self, (self)->async, inside)
 
 /* The function ends here, with the result that stands: VOLT_OK if nothing else was set. */
 #define VOLT_ASYNC_END(self) VOLT_FRAME_END_(self)

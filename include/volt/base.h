@@ -8,6 +8,15 @@
  * volt_is_ok() says whether a result is a success. errno is never set. The compiler warns where it
  * is a bug to ignore a result (VOLT_NODISCARD).
  *
+ * Some calls wait: those called x_blocking() or x_no_deadline(), volt_block_on(), volt_park_until(),
+ * and those whose comment says "Threads: any that may block". Each waits for what calls it: a thread
+ * blocks, and a fiber (volt/fiber.h) is suspended while its worker goes on. A worker must not block
+ * in a task that is no fiber (volt/runtime.h); every other thread may. In a fiber two things differ:
+ *   Cancel    A call that has a result may also return VOLT_ECANCELED. As with VOLT_ETIMEDOUT, it
+ *             has taken nothing then, and nothing is lost. A call without a result waits on, and the
+ *             cancel stays for the next.
+ *   deadline  It is on the clock of the fiber's runtime, which volt_deadline_ns() asks there.
+ *
  * Misuse, such as unlocking a free lock or destroying an object that has waiters, is not an error
  * code. It prints what, where and the values on standard error, and aborts, in every build. A few
  * checks are in debug builds only; the functions that have them say so.
@@ -119,7 +128,8 @@ VOLT_API const char *volt_strresult(int result);
  * of the time now. (A deadline below 1 us means "do not wait".) */
 VOLT_API uint64_t volt_now_ns(void);
 
-/* The deadline that is delay_ns nanoseconds from now. At most VOLT_NO_DEADLINE - 1. */
+/* The deadline that is delay_ns nanoseconds from now; in a fiber, on the clock of its runtime. At
+ * most VOLT_NO_DEADLINE - 1. */
 VOLT_API uint64_t volt_deadline_ns(uint64_t delay_ns);
 
 /* The same for a delay in microseconds, milliseconds, seconds. */

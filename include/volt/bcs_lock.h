@@ -13,7 +13,8 @@
  *   - A section may run on another thread than its caller's. So it uses no thread-local data.
  *   - A section must not wait for anything that another user of the lock does, because it may run
  *     on that user's thread. It must not run() or destroy() on the same lock (debug builds abort).
- *     It may submit(). It must not throw or longjmp.
+ *     It may submit(). It must not throw or longjmp. Where fibers use the lock it must not wait at
+ *     all, because it may run in a fiber, which would be suspended as the combiner.
  *   - A thread that calls run() or submit(), or polls a future of the lock, may run the sections of
  *     others, and call their wakers, before the call returns. It must not hold what those need.
  *     A waker that submits again nests in the stack of its caller.
@@ -38,12 +39,13 @@ typedef struct volt_bcs_lock {
   volt_bcs_lockfree stack;
   VOLT_PLAIN(volt_bcs_node *) next; /* where the next combiner begins */
   bool lockfree;                    /* which of the two is in use; fixed by init */
+  bool brief;                       /* a fiber in run() waits awake, as a thread does */
 } volt_bcs_lock;
 
 #define VOLT_BCS_LOCK_INIT \
-  { {0}, {0}, NULL, false }
+  { {0}, {0}, NULL, false, false }
 #define VOLT_BCS_LOCK_LOCKFREE_INIT \
-  { {0}, {0}, NULL, true }
+  { {0}, {0}, NULL, true, false }
 
 /* What runs in the critical section. */
 typedef void volt_bcs_fn(void *arg);

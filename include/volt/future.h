@@ -31,7 +31,8 @@
  * thread in volt_block_on(), a task, and a volt_loop wait for those wakes. Any other poller whose
  * ctx may end before the program has to count wakes, with volt_future_poll_ctx().
  * A poll or a cancel of a WAITING future may access its object until the call returns, even if the
- * future is granted meanwhile. So the object must live until then.
+ * future is granted meanwhile. A dump (volt/sight.h) may read its object until such a call has
+ * returned. So the object must live until then.
  *
  * A poll is as new as the object. If what a waiting future waits for has happened (the token is
  * cancelled, the latch is open, the channel is closed), the poll returns that result, even if the
@@ -158,13 +159,17 @@ VOLT_API int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx);
  * A grant that no poll has returned is given back: permits are released, a lock is unlocked. What a
  * poll has returned with VOLT_OK belongs to the caller, and is not given back. An element that a
  * channel has moved cannot be given back: then the future polls as VOLT_OK.
+ * What must come to its end first is waited for: a call that runs on the blocking pool, tasks of a
+ * group that an async function awaits, an operation that the kernel has. A thread blocks, a fiber
+ * is suspended; a task that is no fiber must not do that on its worker (volt/runtime.h).
  * Wakes: if the grant came first, or a call to look at a lock with bypass, its one wake has come or
  *   will come; else none. What this future gives back, and a lock that it was called to look at, go
  *   to the next waiters: these are woken inside this call.
  * Threads: the future's owner. */
 VOLT_API void volt_future_cancel(volt_future *f);
 
-/* Block this thread until the future is ready, or until deadline_ns (as volt_now_ns()) has passed.
+/* Block this thread, or suspend this fiber, until the future is ready, or until deadline_ns (as
+ * volt_now_ns()) has passed.
  * deadline_ns: VOLT_NO_DEADLINE: wait for ever.
  * Returns the result as volt_future_poll() does, or VOLT_ETIMEDOUT: then the future was cancelled,
  *   and polls as VOLT_ETIMEDOUT.

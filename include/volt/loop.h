@@ -1,5 +1,8 @@
 /* loop.h: wait for futures in an event loop that is not of volt (epoll, libuv, a toolkit's).
  *
+ * This is for a program without libvolt-rt. With it a bridge (volt/bridge.h) does all of this, and
+ * has headers for libuv, GLib, libevent, libev and epoll.
+ *
  * A wake comes after the grant, on the granter's thread. By then the loop may have seen that its
  * future is ready, freed it, and begun to end. So what the wake touches must outlive the wake, not
  * only the future, and a loop has to know when no wake is on its way any more. A volt_loop counts

@@ -70,8 +70,8 @@ VOLT_API void volt_actor_init(volt_actor *a);
 VOLT_API void volt_actor_submit(volt_actor *a, volt_bcs_node *node);
 
 /* Handle what is submitted, on this thread, until the actor is stopped and nothing is left. Sleeps
- * while there is nothing to do.
- * Threads: one at a time, which may block. Order: handle() acquires what the submitter did. */
+ * while there is nothing to do; a fiber is suspended, and no cancel ends that.
+ * Threads: one at a time, which may block, or a fiber. Order: handle() acquires what the submitter did. */
 VOLT_API void volt_actor_run(volt_actor *a, volt_bcs_handle *handle, void *ctx);
 
 /* Have run() return when all that was submitted before has been handled. Once per run().

@@ -73,6 +73,7 @@ VOLT_API void volt_mutex_destroy(volt_mutex *m);
 VOLT_API int volt_mutex_try_slow_(volt_mutex *);
 VOLT_API int volt_mutex_lock_slow_(volt_mutex *, volt_waiter *, volt_waker);
 VOLT_API int volt_mutex_lock_blocking_slow_(volt_mutex *, uint64_t deadline_ns);
+VOLT_API void volt_mutex_lock_no_deadline_slow_(volt_mutex *);
 VOLT_API void volt_mutex_unlock_slow_(volt_mutex *);
 
 /* Lock if it is free. Never waits for a holder, never fails spuriously. With bypass it may pass the
@@ -112,7 +113,7 @@ VOLT_INLINE VOLT_NODISCARD int volt_mutex_lock_blocking(volt_mutex *m, uint64_t 
  * Threads: any that may block. */
 VOLT_INLINE void volt_mutex_lock_no_deadline(volt_mutex *m) {
   if (VOLT_LIKELY(volt_mutex_try_lock(m) == VOLT_OK)) return;
-  (void)volt_mutex_lock_blocking_slow_(m, VOLT_NO_DEADLINE);
+  volt_mutex_lock_no_deadline_slow_(m);
 }
 
 /* The same as volt_mutex_lock() as a future: nothing happens before it is polled. If it is dropped

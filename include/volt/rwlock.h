@@ -75,6 +75,7 @@ VOLT_API void volt_rwlock_destroy(volt_rwlock *rw);
 VOLT_API int volt_rwlock_try_slow_(volt_rwlock *, uint32_t permits);
 VOLT_API int volt_rwlock_lock_slow_(volt_rwlock *, volt_waiter *, uint32_t permits, volt_waker);
 VOLT_API int volt_rwlock_lock_blocking_slow_(volt_rwlock *, uint32_t permits, uint64_t deadline_ns);
+VOLT_API void volt_rwlock_lock_no_deadline_slow_(volt_rwlock *, uint32_t permits);
 VOLT_API void volt_rwlock_unlock_slow_(volt_rwlock *, uint32_t permits, const char *what);
 
 /* Lock for reading if no writer holds it and no waiter is queued. Never waits for a holder, never
@@ -117,7 +118,7 @@ VOLT_INLINE VOLT_NODISCARD int volt_rwlock_read_blocking(volt_rwlock *rw, uint64
  * Threads: any that may block. */
 VOLT_INLINE void volt_rwlock_read_no_deadline(volt_rwlock *rw) {
   if (VOLT_LIKELY(volt_rwlock_try_read(rw) == VOLT_OK)) return;
-  (void)volt_rwlock_lock_blocking_slow_(rw, 1, VOLT_NO_DEADLINE);
+  volt_rwlock_lock_no_deadline_slow_(rw, 1);
 }
 
 /* The same as volt_rwlock_read() as a future: nothing happens before it is polled. If it is dropped
@@ -182,7 +183,7 @@ VOLT_INLINE VOLT_NODISCARD int volt_rwlock_write_blocking(volt_rwlock *rw, uint6
  * Threads: any that may block. */
 VOLT_INLINE void volt_rwlock_write_no_deadline(volt_rwlock *rw) {
   if (VOLT_LIKELY(volt_rwlock_try_write(rw) == VOLT_OK)) return;
-  (void)volt_rwlock_lock_blocking_slow_(rw, VOLT_RWLOCK_WRITER_, VOLT_NO_DEADLINE);
+  volt_rwlock_lock_no_deadline_slow_(rw, VOLT_RWLOCK_WRITER_);
 }
 
 /* The same as volt_rwlock_write() as a future: nothing happens before it is polled. If it is

@@ -168,15 +168,17 @@ VOLT_API volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uin
  * Threads: any. A signal handler only if the signal is blocked in every thread while that thread is
  *   in a call on this semaphore, and if the wakers that it calls may run there (those of blocking
  *   calls may).
- * Order: releases what this thread did before to each thread that receives a permit. */
+ * Order: releases what this thread did before to each thread that receives a permit. A release that
+ *   comes after a volt_sem_set_limit() acquires what that thread did before. */
 VOLT_INLINE void volt_sem_release(volt_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
   const uint64_t slow = VOLT_WORD_QUEUED_ | VOLT_WORD_BOUNDED_;
   /* modulo 2^32, so that it is right if there is an excess, too */
   while ((word & slow) == 0 && n <= VOLT_SEM_MAX - VOLT_WORD_VALUE_(word)) {
-    /* permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: permits carry their
-     * releasers' past */
-    if (volt_cas_weak_release(&sem->queue.word, &word, word + VOLT_WORD_(n))) return;
+    /* permits:F1 <-> permits:A1, permits:C1, permits:D1, permits:T1: permits carry their
+     * releasers' past; permits:A1 <-> permits:F1, fifo:U1: a release that comes after a change of
+     * the limit sees what that thread did before (semaphore.c R15) */
+    if (volt_cas_weak_acq_rel(&sem->queue.word, &word, word + VOLT_WORD_(n))) return;
   }
   volt_sem_release_slow_(sem, n);
 }
@@ -286,7 +288,8 @@ VOLT_API bool volt_sem_is_closed(const volt_sem *sem);
 VOLT_API uint32_t volt_sem_limit(const volt_sem *sem);
 
 /* The excess: how many permits must be released before there is one to take, because more are held
- * or set aside for the next waiter than the limit. A snapshot. Threads: any. */
+ * or set aside for the next waiter than the limit. A snapshot.
+ * Threads: any. Order: acquires what the releasers did before that have reduced it. */
 VOLT_API uint32_t volt_sem_debt(const volt_sem *sem);
 
 VOLT_END_DECLS

@@ -102,7 +102,7 @@ VOLT_INLINE volt_rwlock *volt_sharded_rwlock_shard_(volt_sharded_rwlock *s, uint
  * Threads: any. Order: success acquires what the last writer did. */
 VOLT_INLINE VOLT_NODISCARD int volt_sharded_rwlock_try_read(volt_sharded_rwlock *s,
                                                             uint32_t shard) {
-  return volt_rwlock_try_read(volt_sharded_rwlock_shard_(s, shard));
+  return (volt_rwlock_try_read)(volt_sharded_rwlock_shard_(s, shard));
 }
 
 /* Lock a shard for reading; block this thread until it has the lock or the deadline has passed.
@@ -113,14 +113,14 @@ VOLT_INLINE VOLT_NODISCARD int volt_sharded_rwlock_try_read(volt_sharded_rwlock 
 VOLT_INLINE VOLT_NODISCARD int volt_sharded_rwlock_read_blocking(volt_sharded_rwlock *s,
                                                                  uint32_t shard,
                                                                  uint64_t deadline_ns) {
-  return volt_rwlock_read_blocking(volt_sharded_rwlock_shard_(s, shard), deadline_ns);
+  return (volt_rwlock_read_blocking)(volt_sharded_rwlock_shard_(s, shard), deadline_ns);
 }
 
 /* Lock a shard for reading; block this thread until it has the lock, however long that takes: it
  * cannot fail.
  * Threads: any that may block. Order: as volt_sharded_rwlock_try_read(). */
 VOLT_INLINE void volt_sharded_rwlock_read_no_deadline(volt_sharded_rwlock *s, uint32_t shard) {
-  volt_rwlock_read_no_deadline(volt_sharded_rwlock_shard_(s, shard));
+  (volt_rwlock_read_no_deadline)(volt_sharded_rwlock_shard_(s, shard));
 }
 
 /* The same as a future: nothing happens before it is polled. If it is dropped after its grant and

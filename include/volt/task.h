@@ -240,7 +240,8 @@ VOLT_API VOLT_NODISCARD int volt_group_spawn(volt_group *g, volt_rt *rt, volt_ta
  *   the task that awaits it was cancelled.
  * Cancel: if the task that awaits this is cancelled, so is the group, and this goes on waiting
  *   until all have ended: no child outlives its parent. A function that is dropped with
- *   volt_future_cancel() while it awaits this blocks until they have ended (aborts on a worker).
+ *   volt_future_cancel() while it awaits this blocks until they have ended; in a fiber it
+ *   suspends, and on a worker it aborts.
  *   volt_future_cancel() of this future only stops waiting.
  * Order: acquires what the tasks did. */
 VOLT_API volt_future *volt_group_wait_future(volt_future *f, volt_group *g);
@@ -318,7 +319,10 @@ VOLT_API bool volt_group_is_empty(volt_group *g);
 VOLT_END_DECLS
 
 /* The first and the last statement of a task's function, as VOLT_ASYNC_BEGIN() and _END(). */
-#define VOLT_TASK_BEGIN(self) VOLT_FRAME_BEGIN_(&(self)->task.frame)
+#define VOLT_TASK_BEGIN(self) VOLT_FRAME_BEGIN_(self, (self)->task)
 #define VOLT_TASK_END(self) VOLT_FRAME_END_(self)
+
+/* As VOLT_ASYNC_SHOWS(). its: the address of the volt_task. */
+#define VOLT_TASK_SHOWS(self, inside) VOLT_FRAME_SHOWS_(self, (self)->task, inside)
 
 #endif

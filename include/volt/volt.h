@@ -18,7 +18,7 @@
  * notify.h: wake one waiter, or all, because something has happened
  * once.h: do something once: the first caller does it, the others wait until it is done
  * oneshot.h: one value, from one sender to one receiver
- * park.h: block a thread until it has been unparked a given number of times; nothing more
+ * park.h: block a thread, or suspend a fiber, until it has been unparked a given number of times;
  * permit_channel.h: a bounded channel whose senders take a place before they have an element
  * promise.h: a future of one's own, for an operation that is not volt's
  * rwlock.h: a fair read-write lock for tasks, threads and event loops

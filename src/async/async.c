@@ -107,6 +107,7 @@ volt_future *volt_async_future(volt_async *a, volt_async_fn *fn) {
   a->frame.step = 0;
   a->frame.result = VOLT_OK;
   a->frame.is_finally = 0;
+  a->frame.site = 0;
   a->poll = fn;
   return volt_future_make_(&a->future, &async_ops, NULL, 0);
 }

@@ -183,7 +183,7 @@ void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t start_ns
 }
 
 volt_future *volt_interval_tick(volt_interval *i) {
-  VOLT_CHECK(volt_future_state_(&i->future) != VOLT_FUTURE_WAITING_, "volt_interval_tick",
+  VOLT_CHECK(!volt_future_is_waiting_(&i->future), "volt_interval_tick",
              "%p: its last tick is pending", (void *)i);
   volt_sleep_until(&i->sleep, i->timers, i->next_ns);
   return volt_future_make_(&i->future, &interval_ops, NULL, 0);

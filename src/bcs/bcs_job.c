@@ -20,6 +20,7 @@
  *       owner's again only when the queue is past it. So cancel waits for the grant.
  *
  * Labels: bcs_lock */
+
 #include "bcs_job.h"
 
 #include "../core/check.h"
@@ -106,12 +107,12 @@ volt_waker volt_bcs_job_complete_(volt_bcs_job_ *job) {
 
 /* ---- the future ---- */
 
-static volt_bcs_section *bcs_future_section(volt_future *f) {
-  return (volt_bcs_section *)(void *)f->waiter.data;
+static volt_bcs_job_ *bcs_future_job(volt_future *f) {
+  return (volt_bcs_job_ *)(void *)f->waiter.data;
 }
 
 static int bcs_future_start(volt_future *f, volt_waker waker) {
-  volt_bcs_section *section = bcs_future_section(f);
+  volt_bcs_section *section = volt_container_of(bcs_future_job(f), volt_bcs_section, job);
   volt_bcs_section_check_free_(section, "volt_future_poll");
   volt_bcs_section_mark_(section);
   volt_waiter_arm_(&f->waiter, f->object, waker);
@@ -126,7 +127,7 @@ static int bcs_future_start(volt_future *f, volt_waker waker) {
 }
 
 static bool bcs_future_cancel(volt_future *f) {
-  volt_bcs_job_ *job = &bcs_future_section(f)->job;
+  volt_bcs_job_ *job = bcs_future_job(f);
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
   volt_bcs_lock_check_outside_((volt_bcs_lock *)f->object, "volt_future_cancel");
   /* R6. relaxed: CANCELLED carries no data */
@@ -134,12 +135,13 @@ static bool bcs_future_cancel(volt_future *f) {
   if (!volt_bcs_lock_take_role_((volt_bcs_lock *)f->object, job)) { /* R7, in bcs_lock.c */
     volt_waiter_await_(&f->waiter);
   }
-  if (!too_late) volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* owner's again */
-  return !too_late;
+  if (too_late) return false;
+  volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
+  return true;
 }
 
 static bool bcs_future_set_waker(volt_future *f, volt_waker waker) {
-  volt_bcs_job_ *job = &bcs_future_section(f)->job;
+  volt_bcs_job_ *job = bcs_future_job(f);
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
   /* relaxed: if CLAIMED is set, nothing is written; if not, H1 publishes what is written */
   if (volt_fetch_or_relaxed(&job->hold, REPLACING) & CLAIMED) {
@@ -171,6 +173,27 @@ volt_future *volt_bcs_lock_run_future(volt_future *f, volt_bcs_lock *lock,
   volt_bcs_section_check_free_(section, "volt_bcs_lock_run_future");
   volt_future_make_(f, &bcs_future_ops, lock, 1);
   volt_bcs_job_init_(&section->job, VOLT_BCS_FUTURE_, fn, arg);
-  f->waiter.data = section;
+  f->waiter.data = &section->job;
   return f;
+}
+
+void volt_bcs_job_await_(volt_bcs_job_ *job, volt_future *f, volt_bcs_lock *lock) {
+  static const volt_waker no_waker = {NULL, NULL};
+  volt_future_make_(f, &bcs_future_ops, lock, 1);
+  volt_future_set_state_(f, VOLT_FUTURE_WAITING_);
+  volt_waiter_arm_(&f->waiter, lock, no_waker);
+  f->waiter.data = job;
+  job->waiter = &f->waiter;
+}
+
+/* ---- the end of a lock, and inspection ---- */
+
+bool volt_bcs_lock_is_busy(const volt_bcs_lock *lock) {
+  /* relaxed: a snapshot */
+  return volt_load_relaxed(&lock->queue.tail) != 0 || volt_load_relaxed(&lock->stack.top) != 0;
+}
+
+void volt_bcs_lock_destroy(volt_bcs_lock *lock) {
+  VOLT_CHECK(!volt_bcs_lock_is_busy(lock), "volt_bcs_lock_destroy",
+             "%p: destroyed while a section is queued or running", (void *)lock);
 }

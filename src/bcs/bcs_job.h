@@ -10,7 +10,7 @@
 enum {
   VOLT_BCS_RUN_ = 1,    /* a thread, in run() */
   VOLT_BCS_SUBMIT_ = 2, /* a waker, or nothing */
-  VOLT_BCS_FUTURE_ = 3  /* a future */
+  VOLT_BCS_FUTURE_ = 3  /* a future; of a fiber in run(), too */
 };
 
 /* flag, of a run's job: its thread was unparked as the combiner, not because the job has run. */
@@ -47,6 +47,10 @@ static inline void volt_bcs_section_mark_(volt_bcs_section *section) {
   (void)section;
 }
 #endif
+
+/* Make f a future of job, which is about to be queued, in WAITING. The caller need not poll it, and
+ * may free it when the job has run and no thread completes it. */
+void volt_bcs_job_await_(volt_bcs_job_ *job, volt_future *f, volt_bcs_lock *lock);
 
 /* The combiner: run the job, unless its owner has cancelled it. */
 void volt_bcs_job_run_(volt_bcs_job_ *job);

@@ -37,8 +37,7 @@
  *       the waker waits for another job, or for something else that needs the queue to go on; the
  *       role is passed to the first job, whose thread does not look. Prevented by: a job is given
  *       the role only while its thread waits for that very job, and runs nothing else. The thread
- *       says so in hold before it looks for the first time, and takes that back when it has the
- *       role.
+ *       says so in hold before it looks for the first time, and takes that back with the role.
  *   R4  Interleaving: a section without a waker is freed by what a later section does, while the
  *       combiner that has advanced past it still reads it. Prevented by: what is needed of a job is
  *       copied before the combiner advances.
@@ -59,13 +58,11 @@
  *     frames around that waker may be in the queue, too. They can be completed, but are not given
  *     the role before their frame waits.
  *   - A waker took the role that was offered, and lost it in one of these ways.
- * A thread does not pass the role on before its own job has run, because it would have to be woken
- * again for that job. */
+ * A thread passes the role on after its own job has run: else it is woken again for that job. */
 #include <volt/bcs_lock.h>
 
-#include "../core/check.h"
-#include "../core/futex.h"
 #include "../core/spin.h"
+#include "bcs_frame.h"
 #include "bcs_job.h"
 
 /* How many jobs a combiner runs, its own among them, before it passes the role to a thread that
@@ -148,35 +145,9 @@ static uintptr_t bcs_advance(volt_bcs_lock *lock, volt_bcs_node *node) {
 
 /* ---- what this thread is in the middle of ---- */
 
-/* On the stack of a thread that combines, linked from a slot of the thread's: a section that runs,
- * or a role that is offered to the wakers that the thread calls (R7). */
-struct role_frame {
-  const volt_bcs_lock *lock; /* NULL: the role that was offered here has been taken */
-  volt_bcs_node *next;       /* a role is offered: where to go on; NULL: a section runs */
-  struct role_frame *outer;
-};
-
-static void frame_enter(struct role_frame *f, const volt_bcs_lock *lock, volt_bcs_node *next) {
-  void **slot = volt_thread_slot_();
-  f->lock = lock;
-  f->next = next;
-  f->outer = (struct role_frame *)*slot;
-  *slot = f;
-}
-
-static void frame_leave(struct role_frame *f) {
-  *volt_thread_slot_() = f->outer;
-}
-
-#if VOLT_DEBUG || defined(VOLT_MODEL)
-#define CHECK_SECTIONS 1
-#else
-#define CHECK_SECTIONS 0
-#endif
-
 void volt_bcs_lock_check_outside_(const volt_bcs_lock *lock, const char *where) {
-  if (!CHECK_SECTIONS) return;
-  for (struct role_frame *f = (struct role_frame *)*volt_thread_slot_(); f; f = f->outer) {
+  if (!VOLT_BCS_CHECK_SECTIONS_) return;
+  for (volt_bcs_frame_ *f = volt_bcs_frame_innermost_(); f; f = f->outer) {
     VOLT_CHECK(f->lock != lock || f->next, where,
                "%p: called from a section of this lock, it would wait for itself",
                (const void *)lock);
@@ -184,10 +155,10 @@ void volt_bcs_lock_check_outside_(const volt_bcs_lock *lock, const char *where) 
 }
 
 static void bcs_run_job(const volt_bcs_lock *lock, volt_bcs_job_ *job) {
-  struct role_frame f;
-  if (CHECK_SECTIONS) frame_enter(&f, lock, NULL);
+  volt_bcs_frame_ f;
+  if (VOLT_BCS_CHECK_SECTIONS_) volt_bcs_frame_enter_(&f, lock, NULL);
   volt_bcs_job_run_(job);
-  if (CHECK_SECTIONS) frame_leave(&f);
+  if (VOLT_BCS_CHECK_SECTIONS_) volt_bcs_frame_leave_(&f);
 }
 
 /* ---- completing ---- */
@@ -265,10 +236,10 @@ static bool bcs_wake_between(const volt_bcs_lock *lock, volt_bcs_node *node,
     volt_unpark_all(&deferred->asleep);
     return true;
   }
-  struct role_frame f;
-  frame_enter(&f, lock, node);
+  volt_bcs_frame_ f;
+  volt_bcs_frame_enter_(&f, lock, node);
   deferred_wake(deferred);
-  frame_leave(&f);
+  volt_bcs_frame_leave_(&f);
   return f.lock != NULL; /* R7 */
 }
 
@@ -278,7 +249,8 @@ static bool bcs_wake_between(const volt_bcs_lock *lock, volt_bcs_node *node,
 static bool bcs_combine_on(volt_bcs_lock *lock, volt_bcs_node *node, const volt_bcs_job_ *own,
                            struct deferred_wakes *deferred) {
   bool own_done = false;
-  for (unsigned served = 1;; served++) {
+  unsigned served = 1;
+  for (;; served++) {
     volt_bcs_job_ *job = bcs_job_of(node);
     struct bcs_ending e = bcs_ending_of(job); /* R4 */
     uintptr_t next = bcs_advance(lock, node);
@@ -321,7 +293,7 @@ bool volt_bcs_lock_submit_own_(volt_bcs_lock *lock, volt_bcs_node *node, volt_bc
 }
 
 bool volt_bcs_lock_take_role_(volt_bcs_lock *lock, const volt_bcs_job_ *own) {
-  for (struct role_frame *f = (struct role_frame *)*volt_thread_slot_(); f; f = f->outer) {
+  for (volt_bcs_frame_ *f = volt_bcs_frame_innermost_(); f; f = f->outer) {
     if (f->lock != lock || !f->next) continue;
     f->lock = NULL; /* R7 */
     return bcs_combine(lock, f->next, NULL, own);
@@ -345,14 +317,40 @@ static VOLT_NOINLINE void bcs_wait(volt_bcs_lock *lock, volt_bcs_job_ *job) {
   }
 }
 
+/* The job of a call of run(). In a fiber a future waits for it, so no suspended fiber is made the
+ * combiner. A combiner itself, one of whose wakers runs another lock, waits as a thread. */
+struct bcs_running {
+  volt_bcs_job_ job;
+  volt_blocker_ *fiber; /* NULL: a thread waits */
+  volt_future future;   /* the fiber's */
+};
+
+static void bcs_running_init(struct bcs_running *r, volt_bcs_lock *lock, volt_bcs_fn *fn,
+                             void *arg) {
+  r->fiber = lock->brief || volt_bcs_frame_innermost_() ? NULL : volt_fiber_blocker_();
+  volt_bcs_job_init_(&r->job, r->fiber ? VOLT_BCS_FUTURE_ : VOLT_BCS_RUN_, fn, arg);
+  if (r->fiber) volt_bcs_job_await_(&r->job, &r->future, lock);
+}
+
+/* The job is queued: as bcs_wait(). */
+static void bcs_running_wait(volt_bcs_lock *lock, struct bcs_running *r) {
+  if (!r->fiber) {
+    bcs_wait(lock, &r->job);
+  } else if (!volt_bcs_lock_take_role_(lock, &r->job)) {
+    r->fiber->shields += 1;
+    (void)r->fiber->block_on(r->fiber, &r->future, VOLT_NO_DEADLINE);
+    r->fiber->shields -= 1;
+  }
+}
+
 /* The queue was empty: *node is in it without a job, and this thread has the role. Run fn(arg), and
  * give up the role. Returns false if the role is kept, because others have come meanwhile. */
 static inline bool bcs_run_alone(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_fn *fn,
                                  void *arg) {
-  struct role_frame f;
-  if (CHECK_SECTIONS) frame_enter(&f, lock, NULL);
+  volt_bcs_frame_ f;
+  if (VOLT_BCS_CHECK_SECTIONS_) volt_bcs_frame_enter_(&f, lock, NULL);
   fn(arg);
-  if (CHECK_SECTIONS) frame_leave(&f);
+  if (VOLT_BCS_CHECK_SECTIONS_) volt_bcs_frame_leave_(&f);
   uintptr_t seen = volt_bcs_link_to_(node);
   VOLT_ATOMIC(uintptr_t) *word = lock->lockfree ? &lock->stack.top : &lock->queue.tail;
   /* bcs_lock:G1 -> bcs_lock:S1, bcs_queue:S1, bcs_queue:T1: the next combiner sees this section */
@@ -362,32 +360,32 @@ static inline bool bcs_run_alone(volt_bcs_lock *lock, volt_bcs_node *node, volt_
 /* fn(arg) has run, this thread has the role, and others have come: run their jobs. */
 static VOLT_NOINLINE void bcs_combine_others(volt_bcs_lock *lock, volt_bcs_node *node,
                                              volt_bcs_fn *fn, void *arg) {
-  volt_bcs_job_ job;
-  volt_bcs_job_init_(&job, VOLT_BCS_RUN_, fn, arg);
-  node->data = &job;
+  struct bcs_running r;
+  bcs_running_init(&r, lock, fn, arg);
+  node->data = &r.job;
   struct deferred_wakes deferred;
   deferred_init(&deferred);
-  bool done = bcs_combine_on(lock, node, &job, &deferred);
+  bool done = bcs_combine_on(lock, node, &r.job, &deferred);
   deferred_wake(&deferred);
-  if (!done) bcs_wait(lock, &job);
+  if (!done) bcs_running_wait(lock, &r);
 }
 
 /* The queue was not empty: queue a job for fn(arg), and wait for it. Wait-free: *node is the tail
  * already, and not linked to last yet. Lock-free: it is not in the stack yet. */
 static VOLT_NOINLINE void bcs_run_behind(volt_bcs_lock *lock, volt_bcs_node *node, uintptr_t last,
                                          volt_bcs_fn *fn, void *arg) {
-  volt_bcs_job_ job;
-  volt_bcs_job_init_(&job, VOLT_BCS_RUN_, fn, arg);
-  node->data = &job;
+  struct bcs_running r;
+  bcs_running_init(&r, lock, fn, arg);
+  node->data = &r.job;
   volt_bcs_node *before = volt_bcs_node_of_(last);
   bcs_check_behind(lock, node, before);
   bool done;
   if (lock->lockfree) {
-    done = volt_bcs_lock_submit_own_(lock, node, &job);
+    done = volt_bcs_lock_submit_own_(lock, node, &r.job);
   } else {
-    done = volt_bcs_waitfree_link_(last, node) != 0 && bcs_combine(lock, node, before, &job);
+    done = volt_bcs_waitfree_link_(last, node) != 0 && bcs_combine(lock, node, before, &r.job);
   }
-  if (!done) bcs_wait(lock, &job);
+  if (!done) bcs_running_wait(lock, &r);
 }
 
 void volt_bcs_lock_run(volt_bcs_lock *lock, volt_bcs_node *node, volt_bcs_fn *fn, void *arg) {
@@ -424,26 +422,17 @@ void volt_bcs_lock_submit(volt_bcs_lock *lock, volt_bcs_section *section, volt_b
   }
 }
 
-/* ---- life and inspection ---- */
+/* ---- life; its end is in bcs_job.c ---- */
 
 void volt_bcs_lock_init(volt_bcs_lock *lock) {
   volt_bcs_waitfree_init(&lock->queue);
   volt_bcs_lockfree_init(&lock->stack);
   lock->next = NULL;
   lock->lockfree = false;
+  lock->brief = false;
 }
 
 void volt_bcs_lock_init_lockfree(volt_bcs_lock *lock) {
   volt_bcs_lock_init(lock);
   lock->lockfree = true;
-}
-
-bool volt_bcs_lock_is_busy(const volt_bcs_lock *lock) {
-  /* relaxed: a snapshot */
-  return volt_load_relaxed(&lock->queue.tail) != 0 || volt_load_relaxed(&lock->stack.top) != 0;
-}
-
-void volt_bcs_lock_destroy(volt_bcs_lock *lock) {
-  VOLT_CHECK(!volt_bcs_lock_is_busy(lock), "volt_bcs_lock_destroy",
-             "%p: destroyed while a section is queued or running", (void *)lock);
 }

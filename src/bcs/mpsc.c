@@ -28,8 +28,9 @@
 
 #include "../core/check.h"
 #include "../core/futex.h"
+#include "../core/parked.h"
 
-enum { SIGNALLED = 1, ASLEEP = 2, STOP = 4 };
+enum { SIGNALLED = 1, ASLEEP = 2, STOP = 4, SUSPENDED = 8 }; /* as ASLEEP, of a fiber */
 
 void volt_mpsc_init(volt_mpsc *q) {
   volt_store_relaxed(&q->tail, 0); /* not shared yet */
@@ -88,6 +89,7 @@ static void actor_signal(volt_actor *a, uint32_t what) {
   while (!volt_cas_weak_release(&a->signal, &before, (before & STOP) | what)) {
   }
   if (before & ASLEEP) volt_futex_wake32_(&a->signal, 1); /* by address only */
+  if (before & SUSPENDED) volt_parked_wake_(&a->signal);  /* the same */
 }
 
 void volt_actor_submit(volt_actor *a, volt_bcs_node *node) {
@@ -99,16 +101,28 @@ void volt_actor_stop(volt_actor *a) {
   actor_signal(a, SIGNALLED | STOP);
 }
 
+/* The signal is `sleeping`. In a fiber a cancel does not end it: stop() does. */
+static void actor_sleep(volt_actor *a, uint32_t sleeping) {
+  if (sleeping == ASLEEP) {
+    volt_futex_wait32_(&a->signal, ASLEEP, VOLT_NO_DEADLINE);
+    return;
+  }
+  volt_blocker_ *fiber = volt_shield_();
+  (void)volt_parked_wait_(fiber, &a->signal, SUSPENDED, VOLT_NO_DEADLINE);
+  volt_unshield_(fiber);
+}
+
 /* Sleep until signalled; clear SIGNALLED. Returns the signal as it was. */
 static uint32_t actor_await_signal(volt_actor *a) {
+  const uint32_t sleeping = volt_fiber_blocker_() ? SUSPENDED : ASLEEP;
   for (;;) {
     uint32_t signal = volt_load_relaxed(&a->signal); /* a guess: the CAS decides */
     if (signal & SIGNALLED) {
       /* mpsc:A2 <- mpsc:A1: having cleared SIGNALLED, the actor sees what was pushed */
       if (volt_cas_acquire(&a->signal, &signal, signal & STOP)) return signal;
-    } else if (signal == ASLEEP || volt_cas_relaxed(&a->signal, &signal, ASLEEP)) {
-      /* relaxed: ASLEEP carries no data; the futex compares it again */
-      volt_futex_wait32_(&a->signal, ASLEEP, VOLT_NO_DEADLINE);
+    } else if (signal == sleeping || volt_cas_relaxed(&a->signal, &signal, sleeping)) {
+      /* relaxed: it carries no data; the futex compares it again, and so does parked.c */
+      actor_sleep(a, sleeping);
     }
   }
 }

@@ -217,6 +217,7 @@ uint64_t volt_timers_earliest_ns(volt_timers *t) {
 
 void volt_timers_init(volt_timers *t, volt_waker driver) {
   volt_bcs_lock_init(&t->lock);
+  t->lock.brief = true; /* its sections are short, and a poll that starts a timer must not wait */
   t->root = NULL;
   t->started = 0;
   volt_store_relaxed(&t->earliest_ns, 0); /* not shared yet */

@@ -124,7 +124,6 @@ static int change_closed_start(volt_future *f, volt_waker waker) {
 }
 
 static const volt_future_ops_ change_closed_ops = {.name = "volt_cluster",
-
                                                    .start = change_closed_start,
                                                    .cancel = change_cancel,
                                                    .set_waker = change_set_waker,
@@ -160,7 +159,6 @@ static int change_limit_start(volt_future *f, volt_waker waker) {
 }
 
 static const volt_future_ops_ change_limit_ops = {.name = change_name,
-
                                                   .start = change_limit_start,
                                                   .cancel = change_cancel,
                                                   .set_waker = change_set_waker,

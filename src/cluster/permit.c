@@ -55,7 +55,7 @@ static bool permit_is_slotless(const volt_cluster_acquire *a) {
 static int permit_poll_local(volt_cluster_acquire *a, volt_ctx *ctx) {
   bool is_new = volt_future_state_(&a->local) == VOLT_FUTURE_INIT_ && !permit_is_slotless(a);
   int result = volt_future_poll_ctx(&a->local, ctx);
-  if (is_new && volt_future_state_(&a->local) == VOLT_FUTURE_WAITING_) lease_ring_(a->sem->lease);
+  if (is_new && volt_future_is_waiting_(&a->local)) lease_ring_(a->sem->lease);
   return result;
 }
 
@@ -97,7 +97,7 @@ static int permit_acquire_poll(volt_future *f, volt_ctx *ctx) {
 
 static bool permit_acquire_cancel(volt_future *f) {
   volt_cluster_acquire *a = permit_acquire_of(f);
-  if (volt_future_state_(f) != VOLT_FUTURE_WAITING_) return true;
+  if (!volt_future_is_waiting_(f)) return true;
   bool is_slotless = permit_is_slotless(a);
   volt_future_cancel(&a->local); /* may release a permit whose slot is in the stack (I2) */
   if (is_slotless) {

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "blocker.h"
 #include "check.h"
 
 #ifdef __GLIBC__
@@ -64,7 +65,8 @@ uint64_t volt_now_ns(void) {
 }
 
 uint64_t volt_deadline_ns(uint64_t delay_ns) {
-  uint64_t now = volt_now_ns();
+  volt_blocker_ *fiber = volt_fiber_blocker_();
+  uint64_t now = fiber && fiber->now_ns ? fiber->now_ns(fiber) : volt_now_ns();
   return delay_ns < VOLT_NO_DEADLINE - 1 - now ? now + delay_ns : VOLT_NO_DEADLINE - 1;
 }
 

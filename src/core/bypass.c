@@ -237,15 +237,15 @@ int volt_bypass_try_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want
     if (word & LOCKED) { /* R1 */
       volt_pause_(&spins);
       /* bypass:A1 <- bypass:F1, fifo:U1, permits:F1: this thread sees what the last holders did */
-    } else if (volt_cas_acquire(&q->word, &word, bypass_taken(word, want))) {
+    } else if (volt_cas_acquire(&q->word, &word, bypass_taken(word, want)))
       return VOLT_OK;
-    }
   }
 }
 
 /* data: what *w gets if it is queued. */
-static int bypass_acquire(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_waiter *w,
-                          uint32_t want, volt_waker waker, void *data) {
+static VOLT_INLINED_ int bypass_acquire(volt_fifo_ *q, const volt_bypass_kind_ *kind,
+                                        volt_waiter *w, uint32_t want, volt_waker waker,
+                                        void *data) {
   volt_waiter_check_unused_(kind->name, w);
   uint64_t word;
   for (unsigned spins = 0;;) {
@@ -332,8 +332,8 @@ bool volt_bypass_cancel_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_wait
   return true;
 }
 
-bool volt_bypass_set_waker_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_waiter *w,
-                            volt_waker waker, bool *was_nudged) {
+static VOLT_INLINED_ bool bypass_set_waker(volt_fifo_ *q, const volt_bypass_kind_ *kind,
+                                           volt_waiter *w, volt_waker waker, bool *was_nudged) {
   uint64_t word;
   *was_nudged = false;
   if (volt_waiter_result(w) != VOLT_PENDING) return false;
@@ -357,6 +357,11 @@ bool volt_bypass_set_waker_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_w
   }
   volt_fifo_unlock_exact_(q, word);
   return true;
+}
+
+bool volt_bypass_set_waker_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_waiter *w,
+                            volt_waker waker, bool *was_nudged) {
+  return bypass_set_waker(q, kind, w, waker, was_nudged);
 }
 
 void volt_bypass_move_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_fifo_ *from,
@@ -385,4 +390,21 @@ void volt_bypass_move_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_fifo_ 
 
 uint32_t volt_bypass_value_(const volt_fifo_ *q) {
   return VOLT_WORD_VALUE_(volt_load_relaxed(&q->word)); /* a snapshot */
+}
+
+/* ---- what a future calls on its usual path: so it has its own copy of the operation ---- */
+
+int volt_bypass_future_start_(volt_future *f, volt_waker waker) {
+  volt_fifo_ *q = volt_bypass_future_queue_(f);
+  const volt_bypass_kind_ *kind = volt_bypass_future_kind_(f);
+  uint32_t want = volt_future_n_(f);
+  return bypass_acquire(q, kind, &f->waiter, want, waker, want == kind->full ? q : NULL);
+}
+
+bool volt_bypass_future_set_waker_(volt_future *f, volt_waker waker) {
+  bool was_nudged = false;
+  bool replaced = bypass_set_waker(volt_bypass_future_queue_(f), volt_bypass_future_kind_(f),
+                                   &f->waiter, waker, &was_nudged);
+  volt_bypass_future_settle_(f, was_nudged); /* R7 */
+  return replaced;
 }

@@ -19,7 +19,8 @@ typedef struct volt_bypass_kind_ {
   const char *excess; /* for messages: the name of the error "unlocked, but not locked" */
   uint32_t full;      /* the word's value while one caller holds the object alone */
   uint32_t share;     /* what a caller that shares the object adds to the value (a reader); or 0 */
-  uint32_t (*budget)(volt_fifo_ *q); /* how many may pass the oldest waiter: `bypass` */
+  uint32_t (*budget)(volt_fifo_ *q);    /* how many may pass the oldest waiter: `bypass` */
+  const volt_future_ops_ *(*ops)(void); /* of a future */
 } volt_bypass_kind_;
 
 /* Abort if bypass is too large. name: of the public call. Returns bypass. */
@@ -76,6 +77,19 @@ typedef struct volt_bypass_future_ops_ {
   volt_future_ops_ base; /* first */
   const volt_bypass_kind_ *kind;
 } volt_bypass_future_ops_;
+
+static inline volt_fifo_ *volt_bypass_future_queue_(volt_future *f) {
+  return (volt_fifo_ *)f->object;
+}
+
+static inline const volt_bypass_kind_ *volt_bypass_future_kind_(const volt_future *f) {
+  return ((const volt_bypass_future_ops_ *)(const void *)f->ops)->kind;
+}
+
+/* A nudge settles the registration (bypass.c I4), so there is nothing to drop. */
+static inline void volt_bypass_future_settle_(volt_future *f, bool was_nudged) {
+  if (was_nudged) volt_future_set_drop_(f, NULL);
+}
 
 int volt_bypass_future_start_(volt_future *f, volt_waker waker);
 bool volt_bypass_future_cancel_(volt_future *f);

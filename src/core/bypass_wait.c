@@ -4,10 +4,11 @@
  * Labels: bypass */
 #include "bypass.h"
 
+#include "blocker.h"
 #include "check.h"
 #include "spin.h"
 
-/* ---- threads ---- */
+/* ---- threads and fibers ---- */
 
 /* Try to take the object for about 10 us. Returns false if the caller has to queue. */
 static bool bypass_spin_and_take(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want,
@@ -19,68 +20,58 @@ static bool bypass_spin_and_take(volt_fifo_ *q, const volt_bypass_kind_ *kind, u
   return false;
 }
 
+static VOLT_NOINLINE int bypass_suspend(volt_blocker_ *fiber, volt_fifo_ *q,
+                                        const volt_bypass_kind_ *kind, uint32_t want,
+                                        uint64_t deadline_ns) {
+  volt_future f;
+  return fiber->block_on(fiber, volt_future_make_(&f, kind->ops(), q, want), deadline_ns);
+}
+
 /* Each registration of the waker unparks once, by a nudge or by a grant. So this call waits for as
  * many unparks as there were registrations (R5). */
+static int bypass_block(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_waiter *w,
+                        volt_parker *parker, uint64_t deadline_ns) {
+  volt_waker waker = volt_parker_waker(parker);
+  uint32_t registered = 1;
+  bool was_nudged = false;
+  while (volt_park_in_(kind->name, parker, registered, deadline_ns) == VOLT_OK) {
+    if (!volt_bypass_set_waker_(q, kind, w, waker, &was_nudged)) return volt_waiter_result(w);
+    registered += 1; /* it has looked in vain */
+  }
+  bool cancelled = volt_bypass_cancel_(q, kind, w, &was_nudged);
+  if (!cancelled || was_nudged) volt_park_out_(parker, registered); /* R7 */
+  return cancelled ? VOLT_ETIMEDOUT : volt_waiter_result(w);
+}
+
 int volt_bypass_acquire_blocking_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want,
                                   uint64_t deadline_ns) {
+  volt_blocker_ *fiber = volt_fiber_blocker_();
   if (bypass_spin_and_take(q, kind, want, deadline_ns)) return VOLT_OK;
+  if (fiber) return bypass_suspend(fiber, q, kind, want, deadline_ns);
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = VOLT_PARKER_INIT;
   volt_waker waker = volt_parker_waker(&parker);
-  uint32_t registered = 1;
-  bool was_nudged = false;
   if (volt_bypass_acquire_to_look_(q, kind, &w, want, waker) == VOLT_OK) return VOLT_OK;
-  while (volt_park_in_(kind->name, &parker, registered, deadline_ns) == VOLT_OK) {
-    if (!volt_bypass_set_waker_(q, kind, &w, waker, &was_nudged)) return volt_waiter_result(&w);
-    registered += 1; /* it has looked in vain */
-  }
-  bool cancelled = volt_bypass_cancel_(q, kind, &w, &was_nudged);
-  if (!cancelled || was_nudged) volt_park_until(&parker, registered, VOLT_NO_DEADLINE); /* R7 */
-  return cancelled ? VOLT_ETIMEDOUT : volt_waiter_result(&w);
+  return bypass_block(q, kind, &w, &parker, deadline_ns);
 }
 
 /* ---- futures ---- */
 
-static volt_fifo_ *bypass_future_queue(volt_future *f) {
-  return (volt_fifo_ *)f->object;
-}
-
-static const volt_bypass_kind_ *bypass_future_kind(const volt_future *f) {
-  return ((const volt_bypass_future_ops_ *)(const void *)f->ops)->kind;
-}
-
-int volt_bypass_future_start_(volt_future *f, volt_waker waker) {
-  return volt_bypass_acquire_to_look_(bypass_future_queue(f), bypass_future_kind(f), &f->waiter,
-                                      volt_future_n_(f), waker);
-}
-
-/* The nudge settles the registration (I4), so there is nothing to drop. */
-static void bypass_future_settle(volt_future *f, bool was_nudged) {
-  if (was_nudged) volt_future_set_drop_(f, NULL);
-}
-
 bool volt_bypass_future_cancel_(volt_future *f) {
   bool was_nudged = false;
-  bool cancelled =
-      volt_bypass_cancel_(bypass_future_queue(f), bypass_future_kind(f), &f->waiter, &was_nudged);
-  bypass_future_settle(f, was_nudged); /* R7 */
+  bool cancelled = volt_bypass_cancel_(volt_bypass_future_queue_(f), volt_bypass_future_kind_(f),
+                                       &f->waiter, &was_nudged);
+  volt_bypass_future_settle_(f, was_nudged); /* R7 */
   return cancelled;
 }
 
-bool volt_bypass_future_set_waker_(volt_future *f, volt_waker waker) {
-  bool was_nudged = false;
-  bool replaced = volt_bypass_set_waker_(bypass_future_queue(f), bypass_future_kind(f), &f->waiter,
-                                         waker, &was_nudged);
-  bypass_future_settle(f, was_nudged); /* R7 */
-  return replaced;
-}
-
 void volt_bypass_future_give_back_(volt_future *f) {
-  volt_bypass_release_(bypass_future_queue(f), bypass_future_kind(f), volt_future_n_(f));
+  volt_bypass_release_(volt_bypass_future_queue_(f), volt_bypass_future_kind_(f),
+                       volt_future_n_(f));
 }
 
 int volt_bypass_future_poll_(volt_future *f, volt_ctx *ctx) {
-  bool nudged = volt_future_state_(f) == VOLT_FUTURE_WAITING_ && volt_bypass_is_nudged_(&f->waiter);
+  bool nudged = volt_future_is_waiting_(f) && volt_bypass_is_nudged_(&f->waiter);
   if (nudged && volt_bypass_future_set_waker_(f, ctx->waker)) { /* R6: before the result is read */
     volt_future_set_drop_(f, ctx->drop);
     ctx->registered += 1;

@@ -2,7 +2,8 @@
  *
  * VOLT_CHECK is on in every build and takes constant time. If it fails, it prints the public
  * function, the object and the values, and aborts. VOLT_ASSERT checks invariants of the library
- * itself, in debug builds and in the model. */
+ * itself, in debug builds and in the model. VOLT_ASSUME does the same, and the compiler relies on
+ * it in all other builds. */
 #ifndef VOLT_CORE_CHECK_H
 #define VOLT_CORE_CHECK_H
 
@@ -30,8 +31,14 @@ VOLT_API void volt_warn_(const char *where, const char *format, ...) VOLT_PRINTF
 
 #if VOLT_DEBUG || defined(VOLT_MODEL)
 #define VOLT_ASSERT(condition) VOLT_CHECK(condition, __func__, "broken invariant: %s", #condition)
+#define VOLT_ASSUME(condition) VOLT_ASSERT(condition)
 #else
 #define VOLT_ASSERT(condition) ((void)sizeof(condition))
+#if defined(__GNUC__) || defined(__clang__)
+#define VOLT_ASSUME(condition) ((condition) ? (void)0 : __builtin_unreachable())
+#else
+#define VOLT_ASSUME(condition) ((void)sizeof(condition))
+#endif
 #endif
 
 #endif

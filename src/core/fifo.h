@@ -87,9 +87,9 @@ static inline void volt_fifo_check_returning_(uint64_t word) {
 /* Release the lock; the word becomes next, bit for bit. The last access to *q. */
 static inline void volt_fifo_unlock_exact_(volt_fifo_ *q, uint64_t next) {
   /* fifo:U1 -> fifo:C1, fifo:L1, bypass:A1, bypass:L1, channel:C1, channel:L1, channel:P1,
-   * latch:T1, monitor:D1, notify:T1, once:T1, permits:A1, permits:C1, permits:D1, permits:L1,
-   * permits:T1, token:C1: the next holder, and each reader of the word, sees what this holder
-   * did */
+   * latch:T1, look:Q1, monitor:D1, notify:T1, once:T1, permits:A1, permits:C1, permits:D1,
+   * permits:L1, permits:T1, token:C1: the next holder, and each reader of the word, sees what this
+   * holder did */
   volt_store_release(&q->word, next);
 }
 
@@ -147,7 +147,7 @@ static inline void volt_fifo_append_first_(volt_fifo_ *q, volt_waiter *w, uint32
 
 /* Unlink *w. If its neighbours do not point to it, it was moved, copied or queued twice, and this
  * aborts. The check reads only what is written next anyway. */
-static inline void volt_fifo_unlink_(volt_fifo_ *q, volt_waiter *w) {
+static VOLT_INLINED_ void volt_fifo_unlink_(volt_fifo_ *q, volt_waiter *w) {
   VOLT_CHECK((w->prev ? w->prev->next == w : q->head == w) &&
                  (w->next ? w->next->prev == w : q->tail == w),
              "volt_waiter", "%p or its neighbour on %p was moved or made anew while it was queued",

@@ -7,12 +7,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "blocker.h"
 #include "check.h"
+#include "fifo.h"
 
 /* As in <linux/futex.h>, which not every system has. */
 enum { WAKE_PRIVATE = 1 | 128, WAIT_BITSET_PRIVATE = 9 | 128 };
@@ -78,9 +81,9 @@ uint64_t *volt_thread_random_(void) {
   return &state;
 }
 
-volt_no_block_ **volt_thread_may_not_block_(void) {
-  static _Thread_local volt_no_block_ *why;
-  return &why;
+volt_blocker_ **volt_thread_blocker_(void) {
+  static _Thread_local volt_blocker_ *here;
+  return &here;
 }
 
 uint32_t volt_thread_number_(void) {
@@ -88,4 +91,24 @@ uint32_t volt_thread_number_(void) {
   static _Thread_local uint32_t number; /* 1 more than what it returns; 0: none yet */
   if (number == 0) number = volt_fetch_add_relaxed(&threads, 1) + 1; /* it orders nothing */
   return number - 1;
+}
+
+/* ---- of the process ---- */
+
+enum { PARKED_BITS = 9 };
+static volt_fifo_ parked_queues[1u << PARKED_BITS]; /* all-zero: empty */
+
+/* In the child of a fork(): no fiber runs here, and a lock may be held by a thread that is not. */
+static void parked_forget(void) {
+  for (unsigned i = 0; i < 1u << PARKED_BITS; i++) volt_fifo_init_(&parked_queues[i], 0);
+}
+
+volt_fifo_ *volt_parked_queue_(const void *address) {
+  static VOLT_ATOMIC(uint32_t) is_ready;
+  /* relaxed: it orders nothing. If there is no memory for it, only a fork() is worse off */
+  if (volt_load_relaxed(&is_ready) == 0 && volt_exchange_relaxed(&is_ready, 1) == 0) {
+    (void)pthread_atfork(NULL, NULL, parked_forget);
+  }
+  uint64_t mixed = (uint64_t)(uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15);
+  return &parked_queues[mixed >> (64 - PARKED_BITS)];
 }

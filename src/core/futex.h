@@ -1,11 +1,13 @@
-/* futex.h: what the sync library asks of the operating system (three functions), and the variables
- * that it keeps for each thread (four). futex.c is for Linux; the model checker brings its own.
- * Beside these, base.c reads the clock and writes messages. */
+/* futex.h: what the sync library asks of the operating system (three functions), the variables that
+ * it keeps for each thread (three, and that of blocker.h), and those that it keeps for the process.
+ * futex.c is for Linux; the model checker brings its own. Beside these, base.c reads the clock and
+ * writes messages. */
 #ifndef VOLT_CORE_FUTEX_H
 #define VOLT_CORE_FUTEX_H
 
 #include <volt/base.h>
 #include <volt/detail/atomic.h>
+#include <volt/detail/fifo.h>
 
 /* ---- the operating system ---- */
 
@@ -20,21 +22,12 @@ VOLT_API int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint
 void volt_futex_wake32_(VOLT_ATOMIC(uint32_t) *word, int count);
 
 /* Let other threads run. */
-void volt_yield_(void);
+VOLT_API void volt_yield_(void);
 
 /* ---- variables of this thread: NULL, or 0, at first ---- */
 
 /* The frames of bcs_lock.c that this thread is in, the innermost first. */
 void **volt_thread_slot_(void);
-
-/* A thread that runs tasks must not block, because the other tasks wait for it. blocks() is called
- * if it is about to block, in `call`. */
-typedef struct volt_no_block_ {
-  void (*blocks)(struct volt_no_block_ *self, const char *call);
-} volt_no_block_;
-
-/* NULL: this thread may block. */
-VOLT_API volt_no_block_ **volt_thread_may_not_block_(void);
 
 /* The calls of volt_once_call() that this thread is in, the innermost first. */
 void **volt_thread_calls_(void);
@@ -44,5 +37,11 @@ VOLT_API uint64_t *volt_thread_random_(void);
 
 /* The number of this thread: the next one, from 0 on, when it first asks. */
 uint32_t volt_thread_number_(void);
+
+/* ---- of the process ---- */
+
+/* The FIFO of the fibers that are parked at this address, and at some others (parked.c). All are
+ * empty at first, and in the child of a fork(). */
+volt_fifo_ *volt_parked_queue_(const void *address);
 
 #endif

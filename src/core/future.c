@@ -22,6 +22,7 @@
  *       those of a parker do (park.c R2). */
 #include "future_ops.h"
 
+#include "blocker.h"
 #include "check.h"
 #include "futex.h"
 #include "leaf.h"
@@ -64,7 +65,7 @@ static void future_note_place(volt_future *f) {
 static void future_check_place(const volt_future *f) {
 #if VOLT_DEBUG
   VOLT_CHECK(
-      future_is_leaf(f) || volt_future_state_(f) != WAITING || volt_waiter_is_in_place_(&f->waiter),
+      future_is_leaf(f) || !volt_future_is_waiting_(f) || volt_waiter_is_in_place_(&f->waiter),
       "volt_future", "%p was copied or moved while what it is composed of waits", (const void *)f);
 #else
   (void)f;
@@ -169,6 +170,10 @@ int volt_future_poll_long_(volt_future *f, volt_ctx *ctx) {
   return result;
 }
 
+VOLT_NOINLINE int volt_leaf_granted_long_(volt_future *f, volt_ctx *ctx, volt_waiter *w) {
+  return volt_leaf_granted_(f, ctx, f->ops, w);
+}
+
 /* Not inlined, so that volt_future_poll_ctx() has no frame. */
 static VOLT_NOINLINE int future_poll_without_its_own(volt_future *f, volt_ctx *ctx) {
   const volt_future_ops_ *ops = f->ops;
@@ -190,7 +195,7 @@ int volt_future_poll_branch_(volt_future *f, volt_ctx *ctx) {
 }
 
 bool volt_future_end_branch_(volt_future *f, volt_ctx *ctx) {
-  if (volt_future_state_(f) != WAITING || !f->ops->ends_itself) {
+  if (!volt_future_is_waiting_(f) || !f->ops->ends_itself) {
     volt_future_cancel(f);
     return true;
   }
@@ -226,6 +231,20 @@ void volt_future_cancel(volt_future *f) {
   volt_future_end_(f, result);
 }
 
+void volt_future_await_end_(volt_future *f) {
+  volt_waiter *w = future_waiter(f);
+  if (!volt_fiber_blocker_()) {
+    volt_check_may_block_("volt_future_cancel");
+    volt_waiter_await_(w);
+    return;
+  }
+  volt_parker parker = VOLT_PARKER_INIT;
+  volt_waker before = {w->wake, w->ctx};
+  if (!f->ops->set_waker(f, volt_parker_waker(&parker))) return; /* the grant was first */
+  volt_park_out_(&parker, 1);
+  if (before.wake) before.wake(before.ctx); /* I1: as the granter would have */
+}
+
 const volt_future *volt_future_standing_(volt_future *f) {
   if (volt_future_state_(f) != READY || !volt_is_ok(volt_future_result_(f))) return NULL;
   if (!f->ops->through) return future_is_final(f) ? f : NULL;
@@ -248,7 +267,7 @@ void volt_future_undo_(volt_future *f) {
 
 void volt_future_leave_(volt_future *f) {
   static const volt_waker no_waker = {NULL, NULL};
-  if (volt_future_state_(f) != WAITING) return;
+  if (!volt_future_is_waiting_(f)) return;
   if (!future_is_leaf(f)) {
     f->ops->leave(f);
     return;
@@ -265,11 +284,13 @@ static void block_drop(void *ctx) {
   volt_unpark((volt_parker *)ctx);
 }
 
-/* The deadline has passed: cancel f. Returns its result. */
-static int block_give_up(volt_future *f) {
+int volt_future_give_up_(volt_future *f) {
   bool cancelled = future_is_leaf(f) ? future_withdraw(f) : f->ops->cancel(f);
-  if (cancelled) return volt_future_end_(f, VOLT_ETIMEDOUT);
-  return volt_future_end_(f, future_is_leaf(f) ? future_result(f) : (int)VOLT_OK);
+  if (cancelled) {
+    return volt_future_end_(f, VOLT_ETIMEDOUT);
+  }
+  int result = future_is_leaf(f) ? future_result(f) : (int)VOLT_OK;
+  return volt_future_end_(f, result);
 }
 
 /* R1: where the counts of wakes begin: just before they wrap, so that every call meets the wrap. */
@@ -291,13 +312,16 @@ static bool block_await_poll(struct blocked *b, uint64_t deadline_ns) {
   }
   bool was_woken = b->seen != FIRST; /* under constant wakes, the deadline still counts */
   if (was_woken && deadline_ns != VOLT_NO_DEADLINE && volt_now_ns() >= deadline_ns) return false;
-  if (volt_park_in_("volt_block_on", &b->parker, b->seen + 1, deadline_ns) != VOLT_OK) return false;
+  if (volt_park_in_("volt_future_cancel", &b->parker, b->seen + 1, deadline_ns) != VOLT_OK)
+    return false;
   b->seen += volt_unparks_since_(&b->parker, b->seen);
   return true;
 }
 
 /* The parker is on this stack, so the call returns only when each registration has unparked it. */
 int volt_block_on(volt_future *f, uint64_t deadline_ns) {
+  volt_blocker_ *fiber = volt_fiber_blocker_();
+  if (fiber) return fiber->block_on(fiber, f, deadline_ns);
   struct blocked b = {VOLT_PARKER_INIT, VOLT_CTX_INIT(volt_parker_waker(&b.parker)), FIRST};
   b.ctx.drop = block_drop;
   b.ctx.registered = FIRST;
@@ -306,10 +330,9 @@ int volt_block_on(volt_future *f, uint64_t deadline_ns) {
   do {
     b.ctx.budget = VOLT_CTX_BUDGET;
     result = volt_future_poll_ctx(f, &b.ctx);
-    if (result == VOLT_PENDING && !block_await_poll(&b, deadline_ns)) result = block_give_up(f);
+    if (result == VOLT_PENDING && !block_await_poll(&b, deadline_ns))
+      result = volt_future_give_up_(f);
   } while (result == VOLT_PENDING);
-  if (b.ctx.registered != b.seen) {
-    volt_park_until(&b.parker, b.ctx.registered, VOLT_NO_DEADLINE);
-  }
+  if (b.ctx.registered != b.seen) volt_park_out_(&b.parker, b.ctx.registered);
   return result;
 }

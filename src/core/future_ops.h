@@ -29,6 +29,7 @@
  *   ends_itself its poll() acts on ctx->cancel, because the inner futures have to end first
  * A leaf that cannot end at once (a call on the blocking pool) has poll and ends_itself, too. Its
  * poll() gets ctx->decision. If it does not use volt_future_poll_leaf_(), it needs no start. */
+
 typedef struct volt_future_ops_ {
   const char *name; /* of the primitive, for messages; or NULL */
   int (*start)(volt_future *f, volt_waker waker);
@@ -54,6 +55,11 @@ enum { VOLT_FUTURE_INIT_ = 0, VOLT_FUTURE_WAITING_ = 1, VOLT_FUTURE_READY_ = 2 }
 
 static inline uint8_t volt_future_state_(const volt_future *f) {
   return f->waiter.future;
+}
+
+/* Whether it is WAITING. */
+static inline bool volt_future_is_waiting_(const volt_future *f) {
+  return f->waiter.future & VOLT_FUTURE_WAITING_;
 }
 
 static inline void volt_future_set_state_(volt_future *f, uint8_t state) {
@@ -101,11 +107,19 @@ VOLT_API volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *
 
 /* Poll an inner future, even if the others have used up the budget: else it might never be
  * polled. */
-int volt_future_poll_branch_(volt_future *f, volt_ctx *ctx);
+VOLT_API int volt_future_poll_branch_(volt_future *f, volt_ctx *ctx);
 
 /* Cancel an inner future. Returns whether it has ended. If not (it ends_itself), it has registered
  * the poller's waker, and the next call asks again. */
 bool volt_future_end_branch_(volt_future *f, volt_ctx *ctx);
+
+/* A waiting leaf whose cancel has to wait for its end, which may take long: wait for the grant. A
+ * thread blocks (it is reported if it must not), a fiber is suspended. */
+VOLT_API void volt_future_await_end_(volt_future *f);
+
+/* The deadline of a future that waits has passed: cancel it. Returns its result: VOLT_ETIMEDOUT, or
+ * what it has come to first. */
+VOLT_API int volt_future_give_up_(volt_future *f);
 
 /* Let a waiting future wait on without a waker: its owner will poll it again, or cancel it. */
 VOLT_API void volt_future_leave_(volt_future *f);

@@ -51,7 +51,8 @@ static VOLT_INLINED_ int volt_leaf_started_(volt_future *f, volt_ctx *ctx,
   /* the granter of one whose grant can be given back does not take the decision */
   if (f->decision && volt_leaf_is_final_(ops)) f->decision->shared = true;
   volt_future_set_state_(f, VOLT_FUTURE_WAITING_);
-  return volt_leaf_registered_(f, ctx);
+  (void)volt_leaf_registered_(f, ctx);
+  return VOLT_PENDING; /* not result, which a register would have to keep until here */
 }
 
 /* Begin the operation of a leaf that is INIT. */
@@ -60,10 +61,17 @@ static inline int volt_leaf_start_(volt_future *f, volt_ctx *ctx, const volt_fut
   return volt_leaf_started_(f, ctx, ops, ops->start(f, ctx->waker));
 }
 
-/* Whether the waiter of a WAITING leaf is granted. */
-static inline bool volt_leaf_is_granted_(volt_future *f, const volt_future_ops_ *ops) {
-  return volt_waiter_is_granted_(volt_leaf_waiter_(f, ops));
+/* The leaf f waits, and its waiter *w is granted: as a poll of it. */
+static VOLT_INLINED_ int volt_leaf_granted_(volt_future *f, volt_ctx *ctx,
+                                            const volt_future_ops_ *ops, volt_waiter *w) {
+  (void)w;
+  int result = ops->outcome ? ops->outcome(f) : (int)VOLT_OK;
+  ctx->budget -= 1;
+  return volt_leaf_complete_(f, ops, result);
 }
+
+/* The same where the compiler does not know the operations, so that a poll has no frame for it. */
+int volt_leaf_granted_long_(volt_future *f, volt_ctx *ctx, volt_waiter *w);
 
 /* volt_future_poll_ctx() of every future, whatever its state. */
 VOLT_API int volt_future_poll_long_(volt_future *f, volt_ctx *ctx);
@@ -83,10 +91,12 @@ static VOLT_INLINED_ int volt_leaf_poll_ctx_(volt_future *f, volt_ctx *ctx,
       if (result != VOLT_PENDING) ctx->budget -= 1;
       return volt_leaf_started_(f, ctx, ops, result);
     }
-    if (volt_future_state_(f) == VOLT_FUTURE_WAITING_ && volt_leaf_is_granted_(f, ops)) {
-      int result = ops->outcome ? ops->outcome(f) : (int)VOLT_OK;
-      ctx->budget -= 1;
-      return volt_leaf_complete_(f, ops, result);
+    if (volt_future_state_(f) == VOLT_FUTURE_WAITING_) {
+      volt_waiter *w = volt_leaf_waiter_(f, ops);
+      if (volt_waiter_is_granted_(w)) {
+        bool is_plain = start_short || !(ops->outcome || ops->waiter);
+        return is_plain ? volt_leaf_granted_(f, ctx, ops, w) : volt_leaf_granted_long_(f, ctx, w);
+      }
     }
   }
   return volt_future_poll_long_(f, ctx);

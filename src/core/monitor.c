@@ -65,15 +65,19 @@ static bool monitor_complete_batch(volt_fifo_ *q, uint64_t word) {
   return more;
 }
 
-VOLT_NOINLINE void volt_monitor_complete_all_(volt_fifo_ *q, uint64_t word) {
-  if (!q->head->next) { /* as nearly always */
-    volt_monitor_complete_one_(q, word, q->head);
-    return;
-  }
+static VOLT_NOINLINE void monitor_complete_batches(volt_fifo_ *q, uint64_t word) {
   while (monitor_complete_batch(q, word)) {
     volt_fifo_check_returning_(word + VOLT_WORD_RETURNING_);
     volt_fifo_lock_(q, &word); /* R1 */
     word -= VOLT_WORD_RETURNING_;
+  }
+}
+
+VOLT_NOINLINE void volt_monitor_complete_all_(volt_fifo_ *q, uint64_t word) {
+  if (VOLT_LIKELY(!q->head->next)) { /* as nearly always */
+    volt_monitor_complete_one_(q, word, q->head);
+  } else {
+    monitor_complete_batches(q, word);
   }
 }
 

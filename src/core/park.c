@@ -1,4 +1,5 @@
-/* park.c: block a thread until it is unparked; how the library's own waits spin, yield and nap.
+/* park.c: block a thread, or suspend a fiber, until it is unparked; how the library's own waits
+ * spin, yield and nap.
  *
  * Races
  *   R1  Interleaving: the parking thread reads the count; another thread unparks it, and sees no
@@ -14,14 +15,21 @@
  *       Each of the two changes it by one RMW that returns what it was. If the unpark is first, the
  *       thread does not sleep; else the unparking thread sees the bit. When something else has
  *       ended the sleep, the thread takes the bit off by an RMW: an unpark after that wakes no thread
- *       elsewhere. */
+ *       elsewhere.
+ *   R4  Interleaving: a fiber reads the count; a thread unparks it, and sees no fiber to wake; the
+ *       fiber is suspended. Prevented by: as in R1, with SUSPENDED for PARKED, and parked.c for the
+ *       futex. The fiber takes SUSPENDED off before the call returns, so where only threads park,
+ *       an unpark takes no lock: a signal handler may call it. */
 #include "spin.h"
 
+#include "blocker.h"
 #include "check.h"
 #include "futex.h"
+#include "parked.h"
 
-#define PARKED 1u
-#define UNPARK 2u
+#define PARKED VOLT_PARKER_PARKED_
+#define SUSPENDED VOLT_PARKER_SUSPENDED_
+#define UNPARK VOLT_PARKER_UNPARK_
 
 uint32_t volt_unparks_since_(volt_parker *p, uint32_t before) {
   /* park:P1 <- park:U1: the unparked thread sees what the unparker did before */
@@ -29,9 +37,17 @@ uint32_t volt_unparks_since_(volt_parker *p, uint32_t before) {
   return (word - before * UNPARK) / UNPARK;
 }
 
-/* Whether so many unparks have come (R2). PARKED, the lowest bit, makes no difference. */
+/* Whether so many unparks have come (R2). The bits below the count make no difference. */
 static bool park_has_come(uint32_t word, uint32_t unparks) {
   return (word - unparks * UNPARK) < UINT32_C(1) << 31;
+}
+
+/* Sleep while the word is `seen`, which has PARKED. Returns VOLT_OK, VOLT_ETIMEDOUT, or
+ * VOLT_PENDING: look again. */
+static int park_sleep(volt_parker *p, uint32_t seen, uint32_t unparks, uint64_t deadline_ns) {
+  if (volt_futex_wait32_(&p->word, seen, deadline_ns) != VOLT_ETIMEDOUT) return VOLT_PENDING;
+  /* park:P1 <- park:U1: the unparked thread sees what the unparker did before */
+  return park_has_come(volt_load_acquire(&p->word), unparks) ? VOLT_OK : VOLT_ETIMEDOUT;
 }
 
 int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned spins,
@@ -57,15 +73,33 @@ int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsi
     }
     /* relaxed: PARKED carries no data; the futex compares the word again */
     if (!(word & PARKED) && !volt_cas_relaxed(&p->word, &word, word | PARKED)) continue;
-    if (volt_futex_wait32_(&p->word, word | PARKED, deadline_ns) == VOLT_ETIMEDOUT) {
-      /* park:P1 <- park:U1: the unparked thread sees what the unparker did before */
-      word = volt_load_acquire(&p->word);
-      return park_has_come(word, unparks) ? VOLT_OK : VOLT_ETIMEDOUT;
-    }
+    int result = park_sleep(p, word | PARKED, unparks, deadline_ns);
+    if (result != VOLT_PENDING) return result;
   }
 }
 
-void volt_pause_(unsigned *spins) {
+/* A fiber parks: as volt_park_spin_(), but it is suspended, at once (R4). */
+static int park_fiber(volt_blocker_ *fiber, volt_parker *p, uint32_t unparks,
+                      uint64_t deadline_ns) {
+  for (int result = VOLT_OK;;) {
+    /* park:P1 <- park:U1: the unparked fiber sees what the unparker did before */
+    uint32_t word = volt_load_acquire(&p->word);
+    bool has_come = park_has_come(word, unparks);
+    if (has_come || result != VOLT_OK) {
+      /* relaxed: a hint, so that the next unpark looks for no fiber */
+      if (word & SUSPENDED) volt_fetch_and_relaxed(&p->word, ~(uint32_t)SUSPENDED);
+      if (!has_come) return result;
+      volt_keep_cancel_(result);
+      return VOLT_OK;
+    }
+    /* relaxed: SUSPENDED carries no data; parked.c compares the word again */
+    if (!(word & SUSPENDED) && !volt_cas_relaxed(&p->word, &word, word | SUSPENDED)) continue;
+    result = volt_parked_wait_(fiber, &p->word, word | SUSPENDED, deadline_ns);
+  }
+}
+
+/* Not inlined, so that a thread that finds a lock free has no frame for this. */
+VOLT_NOINLINE void volt_pause_(unsigned *spins) {
   *spins += 1;
   if (*spins <= VOLT_SPIN) {
     volt_cpu_relax_();
@@ -73,7 +107,7 @@ void volt_pause_(unsigned *spins) {
     volt_yield_();
   } else { /* nap: sleep on a word that no thread wakes */
     VOLT_ATOMIC(uint32_t) nap = 0;
-    volt_futex_wait32_(&nap, 0, volt_deadline_ns(VOLT_NAP_NS));
+    volt_futex_wait32_(&nap, 0, volt_now_ns() + VOLT_NAP_NS);
   }
 }
 
@@ -93,15 +127,16 @@ static void park_check_deadline(const char *call, uint64_t deadline_ns) {
 }
 
 void volt_check_may_block_(const char *call) {
-  volt_no_block_ **why = volt_thread_may_not_block_();
-  volt_no_block_ *reason = *why;
-  if (VOLT_LIKELY(!reason)) return;
-  *why = NULL; /* blocks() may write a message, and that may block */
+  volt_blocker_ **here = volt_thread_blocker_();
+  volt_blocker_ *reason = *here;
+  if (VOLT_LIKELY(!reason || !reason->blocks)) return;
+  *here = NULL; /* blocks() may write a message, and that may block */
   reason->blocks(reason, call);
-  *why = reason;
+  *here = reason;
 }
 
-bool volt_spin_again_(volt_spin_ *spin, uint64_t deadline_ns) {
+VOLT_NOINLINE bool volt_spin_again_(volt_spin_ *spin, uint64_t deadline_ns) {
+  if (volt_fiber_blocker_()) return false;
 #if VOLT_DEBUG /* report it also if the call turns out not to block */
   if (spin->count == 0) volt_check_may_block_("a blocking call");
 #endif
@@ -126,7 +161,9 @@ bool volt_spin_again_(volt_spin_ *spin, uint64_t deadline_ns) {
 }
 
 int volt_park_in_(const char *call, volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
-  if (*volt_thread_may_not_block_()) {
+  volt_blocker_ *here = *volt_thread_blocker_();
+  if (here && !here->blocks) return park_fiber(here, p, unparks, deadline_ns);
+  if (here) {
     /* relaxed: a hint, for the message; a thread that need not sleep is not reported */
     bool is_due = park_has_come(volt_load_relaxed(&p->word), unparks);
     if (!is_due) volt_check_may_block_(call);
@@ -137,6 +174,12 @@ int volt_park_in_(const char *call, volt_parker *p, uint32_t unparks, uint64_t d
 
 int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
   return volt_park_in_("volt_park_until", p, unparks, deadline_ns);
+}
+
+void volt_park_out_(volt_parker *p, uint32_t unparks) {
+  volt_blocker_ *fiber = volt_shield_();
+  (void)volt_park_until(p, unparks, VOLT_NO_DEADLINE);
+  volt_unshield_(fiber);
 }
 
 /* Count an unpark. Returns the word before: where a wake has to follow. */
@@ -151,26 +194,39 @@ bool volt_unpark_elsewhere_(volt_parker *p) {
   return before & VOLT_PARKER_ELSEWHERE_;
 }
 
+/* before: the word as it was; SUSPENDED or PARKED is set. R4 */
+static void park_wake_at(uint32_t before, VOLT_ATOMIC(uint32_t) *word) {
+  if (before & SUSPENDED) volt_parked_wake_(word);
+  if (before & PARKED) volt_futex_wake32_(word, 1);
+}
+
 void volt_unpark(volt_parker *p) {
-  if (park_count_unpark(p) & PARKED) volt_futex_wake32_(&p->word, 1); /* as above */
+  uint32_t before = park_count_unpark(p);
+  if (before & (PARKED | SUSPENDED)) park_wake_at(before, &p->word); /* as above */
 }
 
 void volt_unpark_later(volt_parker *p, volt_unpark_list *list) {
-  if (!(park_count_unpark(p) & PARKED)) return;
+  uint32_t before = park_count_unpark(p);
+  if (!(before & (PARKED | SUSPENDED))) return;
   if (list->count == VOLT_UNPARK_LIST_MAX) volt_unpark_all(list);
+  if (list->count == 0) list->suspended = 0;
+  if (before & SUSPENDED) list->suspended |= UINT32_C(1) << list->count;
   list->asleep[list->count++] = &p->word;
 }
 
 void volt_unpark_all(volt_unpark_list *list) {
-  for (unsigned i = 0; i < list->count; i++) volt_futex_wake32_(list->asleep[i], 1);
+  for (unsigned i = 0; i < list->count; i++) {
+    bool is_fiber = list->suspended >> i & 1;
+    park_wake_at(is_fiber ? SUSPENDED : PARKED, list->asleep[i]);
+  }
   list->count = 0;
 }
 
-static void park_wake(void *ctx) {
+void volt_parker_wake_(void *ctx) {
   volt_unpark((volt_parker *)ctx);
 }
 
 volt_waker volt_parker_waker(volt_parker *p) {
-  volt_waker waker = {park_wake, p};
+  volt_waker waker = {volt_parker_wake_, p};
   return waker;
 }

@@ -50,6 +50,7 @@
  *       sees CLOSED, takes the lock, and completes the future. */
 #include "permits.h"
 
+#include "blocker.h"
 #include "check.h"
 #include "fifo.h"
 #include "spin.h"
@@ -167,19 +168,37 @@ static bool permits_spin_and_take(volt_fifo_ *q, const volt_permit_kind_ *kind, 
   return false;
 }
 
+static VOLT_NOINLINE int permits_suspend(volt_blocker_ *fiber, volt_fifo_ *q,
+                                         const volt_permit_kind_ *kind, uint32_t n,
+                                         uint64_t deadline_ns) {
+  volt_future f;
+  return fiber->block_on(fiber, volt_future_make_(&f, kind->ops(), q, n), deadline_ns);
+}
+
+/* *w is queued, with the waker of *parker. */
+static int permits_block(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w,
+                         volt_parker *parker, uint64_t deadline_ns) {
+  if (volt_park_in_(kind->name, parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
+    if (volt_permits_cancel_(q, kind, w)) {
+      return VOLT_ETIMEDOUT;
+    }
+    volt_park_out_(parker, 1); /* granted: its wake will use *parker */
+  }
+  return volt_waiter_result(w);
+}
+
 int volt_permits_acquire_blocking_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
                                    uint64_t deadline_ns) {
   if (n > kind->max) return VOLT_EINVAL;
-  if (n == 0 || permits_spin_and_take(q, kind, n, deadline_ns)) return VOLT_OK;
+  if (n == 0) return VOLT_OK;
+  volt_blocker_ *fiber = volt_fiber_blocker_();
+  if (fiber) return permits_suspend(fiber, q, kind, n, deadline_ns);
+  if (permits_spin_and_take(q, kind, n, deadline_ns)) return VOLT_OK;
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = {0};
   int result = volt_permits_acquire_(q, kind, &w, n, volt_parker_waker(&parker));
   if (result != VOLT_PENDING) return result;
-  if (volt_park_in_(kind->name, &parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
-    if (volt_permits_cancel_(q, kind, &w)) return VOLT_ETIMEDOUT;
-    volt_park_until(&parker, 1, VOLT_NO_DEADLINE); /* granted: its wake will use *parker */
-  }
-  return volt_waiter_result(&w);
+  return permits_block(q, kind, &w, &parker, deadline_ns);
 }
 
 void volt_permits_release_locked_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,
@@ -199,9 +218,11 @@ void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_
     if ((word & BOUNDED) && !kind->bound(q, word, n, permits)) continue;
     uint64_t next =
         volt_permits_word_(kind, (int32_t)((uint32_t)permits + n)) | VOLT_WORD_FLAGS_(word);
-    /* R2: the last access to *q. permits:F1 -> permits:A1, permits:C1, permits:D1, permits:T1: a
-     * thread that takes the permits sees what this one did before */
-    if (volt_cas_release(&q->word, &word, next)) return;
+    /* R2: the last access to *q. permits:F1 <-> permits:A1, permits:C1, permits:D1, permits:T1: a
+     * thread that takes the permits sees what this one did before;
+     * permits:A1 <-> permits:F1, fifo:U1: this thread sees what came before a change of the limit
+     * (semaphore.c R15) */
+    if (volt_cas_acq_rel(&q->word, &word, next)) return;
   }
   volt_permits_release_locked_(q, kind, word, n);
 }

@@ -32,7 +32,8 @@ typedef struct volt_permit_kind_ {
   uint32_t max;       /* the most permits that exist, and that one waiter may want */
   uint32_t shared;    /* permits of a holder that shares the object (a reader); or 0 */
   volt_permits_serve_fn_ *serve;
-  volt_permits_bound_fn_ *bound; /* NULL: its words are never BOUNDED */
+  volt_permits_bound_fn_ *bound;               /* NULL: its words are never BOUNDED */
+  const struct volt_future_ops_ *(*ops)(void); /* of a future of n permits */
 } volt_permit_kind_;
 
 /* Each as the public function of semaphore.h; n is in permits. */
@@ -111,6 +112,14 @@ static inline void volt_permits_unlock_(volt_fifo_ *q, const volt_permit_kind_ *
   volt_fifo_unlock_exact_(q, next);
 }
 
+/* The same for a caller that has queued a waiter. */
+static inline void volt_permits_unlock_queued_(volt_fifo_ *q, uint64_t word, uint32_t permits) {
+  const uint64_t kept = VOLT_WORD_CLOSED_ | VOLT_WORD_BOUNDED_ | VOLT_WORD_ALL_RETURNING_;
+  VOLT_ASSERT(q->head);
+  q->rest = permits;
+  volt_fifo_unlock_exact_(q, (word & kept) | VOLT_WORD_QUEUED_);
+}
+
 /* CLOSED is set. Release the lock, which the caller holds. Returns VOLT_ECLOSED. */
 static inline int volt_permits_refuse_locked_(volt_fifo_ *q, uint64_t word) {
   volt_fifo_unlock_exact_(q, word);
@@ -137,7 +146,7 @@ static VOLT_INLINED_ int volt_permits_attempt_(volt_fifo_ *q, const volt_permit_
     if (!volt_fifo_lock_from_(q, word)) return VOLT_EAGAIN;
     w->data = NULL;
     volt_fifo_append_(q, w, n, n, *waker);
-    volt_permits_unlock_(q, kind, word, volt_permits_carried_(q));
+    volt_permits_unlock_queued_(q, word, volt_permits_carried_(q));
     return VOLT_PENDING;
   }
   int32_t permits = volt_permits_in_(kind, word);
@@ -156,7 +165,7 @@ static VOLT_INLINED_ int volt_permits_attempt_(volt_fifo_ *q, const volt_permit_
   uint32_t need = n - ((uint32_t)permits - excess);
   w->data = NULL;
   volt_fifo_append_first_(q, w, n, need, *waker); /* I2 */
-  volt_permits_unlock_(q, kind, word, excess);
+  volt_permits_unlock_queued_(q, word, excess);
   return VOLT_PENDING;
 }
 

@@ -40,11 +40,19 @@
 #define VOLT_LOOK_NS 10000
 #endif
 
-/* `call` is about to block this thread. If the thread runs tasks, report that (volt_no_block_). */
+/* `call` is about to block this thread. If the thread runs tasks, report that (blocker.h). */
 VOLT_API void volt_check_may_block_(const char *call);
 
-/* As volt_park_until(). call: the name of the blocking call, for messages. */
-int volt_park_in_(const char *call, volt_parker *p, uint32_t unparks, uint64_t deadline_ns);
+/* As volt_park_until(), for another call, which a report names. */
+VOLT_API int volt_park_in_(const char *call, volt_parker *p, uint32_t unparks,
+                           uint64_t deadline_ns);
+
+/* Wait until *p has been unparked so often, which is certain to happen, and has to happen before *p
+ * may go. No deadline and no cancel ends it. */
+VOLT_API void volt_park_out_(volt_parker *p, uint32_t unparks);
+
+/* What the waker of volt_parker_waker() calls. */
+void volt_parker_wake_(void *parker);
 
 /* One call that spins before it queues. All-zero at first. */
 typedef struct volt_spin_ {
@@ -53,17 +61,22 @@ typedef struct volt_spin_ {
 } volt_spin_;
 
 /* Wait a little. Returns true: try again. Returns false: it is time to queue, or deadline_ns has
- * passed. */
+ * passed; or a fiber runs here, which lets others run as soon as it has to wait. */
 bool volt_spin_again_(volt_spin_ *spin, uint64_t deadline_ns);
+
+/* The word of a parker: a thread sleeps or is about to; a fiber does; one unpark. */
+#define VOLT_PARKER_PARKED_ 1u
+#define VOLT_PARKER_SUSPENDED_ 2u
+#define VOLT_PARKER_UNPARK_ 4u
 
 /* Whether the thread sleeps or is about to sleep. A hint: it may have changed since. */
 static inline bool volt_is_parked_(volt_parker *p) {
-  return volt_load_relaxed(&p->word) & 1; /* relaxed: a hint */
+  return volt_load_relaxed(&p->word) & VOLT_PARKER_PARKED_; /* relaxed: a hint */
 }
 
-/* How many unparks have come since the count was `before`, modulo 2^31. Order: acquires what the
+/* How many unparks have come since the count was `before`, modulo 2^30. Order: acquires what the
  * unparking threads did before. */
-uint32_t volt_unparks_since_(volt_parker *p, uint32_t before);
+VOLT_API uint32_t volt_unparks_since_(volt_parker *p, uint32_t before);
 
 /* A thread may sleep elsewhere than on its parker, where the unparking thread has to wake it by other
  * means: a worker does (src/rt/driver.h). It says so in the parker's word, by the highest bit. So it
@@ -89,7 +102,7 @@ VOLT_API VOLT_NODISCARD bool volt_unpark_elsewhere_(volt_parker *p);
 
 /* Set the count of unparks, before any other thread knows of *p. */
 static inline void volt_unparks_set_(volt_parker *p, uint32_t unparks) {
-  volt_store_relaxed(&p->word, unparks * 2u); /* not shared yet */
+  volt_store_relaxed(&p->word, unparks * VOLT_PARKER_UNPARK_); /* not shared yet */
 }
 
 /* As volt_park_until(). It tries `spins` times, and `yields` times with a yield in between, before

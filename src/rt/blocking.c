@@ -25,11 +25,11 @@
  *       virtual time may pass; the last call is given up, or refused, and never runs. Prevented by:
  *       each place where there is one call less, under the lock, rouses that thread if it was the
  *       last (by_hand.c R2). */
+#include "blocking.h"
 #include "../core/check.h"
 #include "../core/future_ops.h"
 #include "../core/grant.h"
 #include "../core/spin.h"
-#include "blocking.h"
 #include "parts.h"
 
 enum { QUEUED = 1, RUNNING = 2, DONE = 3, REMOVED = 4 };
@@ -161,7 +161,7 @@ static bool blocking_wait_for_more(volt_rt *rt) {
   if (!timed_out) return true;
   if (blocking_remove_idle(pool, &self)) return false; /* R1 */
   volt_short_lock_unlock_(&pool->lock);
-  volt_park_until(&self.parker, 1, VOLT_NO_DEADLINE);
+  volt_park_out_(&self.parker, 1);
   volt_short_lock_lock_(&pool->lock);
   return true;
 }
@@ -298,8 +298,7 @@ bool volt_blocking_cancel_(volt_future *f) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
     return true;
   }
-  volt_check_may_block_("volt_future_cancel");
-  volt_waiter_await_(&f->waiter);
+  volt_future_await_end_(f);
   return false;
 }
 
@@ -328,9 +327,9 @@ int volt_blocking_outcome_(volt_future *f) {
 
 static int blocking_poll(volt_future *f, volt_ctx *ctx) {
   bool asked = ctx->cancel != VOLT_CTX_GO_ON;
-  bool waiting = volt_future_state_(f) == VOLT_FUTURE_WAITING_;
-  if (asked && (!waiting || ctx->cancel == VOLT_CTX_CANCEL_ALL ||
-                volt_blocking_remove_(blocking_of(f)))) {
+  bool waiting = volt_future_is_waiting_(f);
+  if (asked &&
+      (!waiting || ctx->cancel == VOLT_CTX_CANCEL_ALL || volt_blocking_remove_(blocking_of(f)))) {
     volt_future_cancel(f);
     volt_ctx_obeyed_(ctx);
     return VOLT_ECANCELED;
@@ -379,7 +378,7 @@ void volt_blocking_pool_close_(volt_blocking_pool *pool) {
   blocking_thread *idle;
   while ((idle = blocking_take_idle(pool)) != NULL) volt_unpark(&idle->parker);
   volt_short_lock_unlock_(&pool->lock);
-  if (any) volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
+  if (any) volt_park_out_(&parker, 1);
   volt_short_lock_lock_(&pool->lock); /* the last thread may be in it still */
   any = pool->any_left != 0;
   volt_thread_ last = pool->left;

@@ -94,9 +94,9 @@ static void by_hand_end(volt_worker *w) {
 }
 
 static bool by_hand_run(volt_worker *w, unsigned sleeper, volt_task *until) {
-  volt_no_block_ **may_not_block = volt_thread_may_not_block_();
-  volt_no_block_ *before = *may_not_block;
-  *may_not_block = &w->no_block;
+  volt_blocker_ **blocker = volt_thread_blocker_();
+  volt_blocker_ *before = *blocker;
+  *blocker = &w->blocker;
   volt_worker_begin_here_(w);
   if (w->rt->driver) w->driver_looked_ns = volt_now_ns();
   uint64_t random = *volt_thread_random_();
@@ -105,7 +105,7 @@ static bool by_hand_run(volt_worker *w, unsigned sleeper, volt_task *until) {
   w->random = *volt_thread_random_();
   *volt_thread_random_() = random;
   volt_worker_end_here_();
-  *may_not_block = before;
+  *blocker = before;
   return idle;
 }
 

@@ -333,9 +333,12 @@ static void group_wait_give_back(volt_future *f) {
 static void group_end_now(volt_future *f) {
   volt_group *g = group_of(f);
   volt_future_cancel(f);
-  VOLT_CHECK(volt_group_count(g) == 0 || !*volt_thread_may_not_block_(), group_name,
+  volt_blocker_ *here = *volt_thread_blocker_();
+  VOLT_CHECK(volt_group_count(g) == 0 || !here || !here->blocks, group_name,
              "%p: dropped on a worker with tasks that have not ended: await the end", (void *)g);
-  volt_group_wait_blocking(g, VOLT_NO_DEADLINE);
+  volt_blocker_ *fiber = volt_shield_();
+  (void)volt_group_wait_blocking(g, VOLT_NO_DEADLINE);
+  volt_unshield_(fiber);
 }
 
 static int group_wait_poll(volt_future *f, volt_ctx *ctx) {

@@ -7,6 +7,7 @@
 #include <volt/park.h>
 #include <volt/runtime.h>
 
+#include "../core/blocker.h"
 #include "../core/futex.h"
 #include "doorbell.h"
 #include "driver.h"
@@ -86,7 +87,7 @@ typedef struct volt_worker {
   uint64_t driver_looked_ns; /* when its last look at the driver, or its sleep there, had ended */
   uint64_t random;
   volt_free_list free[VOLT_POOL_CLASSES];
-  volt_no_block_ no_block;
+  volt_blocker_ blocker;
   volt_thread_ thread;
   volt_worker_counts counts;
   VOLT_PLAIN(volt_doorbell *) doorbell; /* NULL: no driver */

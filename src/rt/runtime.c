@@ -149,6 +149,19 @@ static void runtime_init(volt_rt *rt, const volt_rt_config *config) {
   if (config->flags & VOLT_RT_BY_HAND) volt_idle_park_(&rt->idle, 0, 0); /* no thread runs it yet */
 }
 
+/* Wait a little for a call of volt_rt_shutdown() that is about to return. The
+ * call may be in a fiber of this thread: so a fiber is suspended for as long as a nap takes. */
+static void runtime_pause(unsigned *spins) {
+  volt_blocker_ *fiber = volt_shield_();
+  volt_parker never = VOLT_PARKER_INIT; /* no thread unparks it */
+  if (fiber) {
+    (void)volt_park_until(&never, 1, volt_deadline_ns(VOLT_NAP_NS));
+  } else {
+    volt_pause_(spins);
+  }
+  volt_unshield_(fiber);
+}
+
 static void runtime_release(volt_rt *rt) {
   rt->config.allocator.free(rt, runtime_bytes_of(rt->workers), rt->config.allocator.ctx);
 }
@@ -245,10 +258,12 @@ static void runtime_take_over(volt_rt *rt, const char *where) {
 
 /* Until no task is left, no thread, and no call of volt_rt_shutdown(). */
 static void runtime_stop(volt_rt *rt) {
-  volt_rt_shutdown(rt, VOLT_NO_DEADLINE);
+  volt_blocker_ *fiber = volt_shield_(); /* a fiber of another runtime */
+  (void)volt_rt_shutdown(rt, VOLT_NO_DEADLINE);
+  volt_unshield_(fiber);
   unsigned spins = 0;
   /* runtime:C2 <- runtime:C1: destroy is after all that a shutdown did; R1 */
-  while (volt_load_acquire(&rt->closing) != 0) volt_pause_(&spins);
+  while (volt_load_acquire(&rt->closing) != 0) runtime_pause(&spins);
   volt_blocking_pool_close_(&rt->blocking);
   if (rt->config.flags & VOLT_RT_BY_HAND) {
     runtime_at_worker(rt, volt_worker_end_driver_);

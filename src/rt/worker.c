@@ -232,8 +232,8 @@ static volt_task *worker_running(volt_worker *w) {
 }
 
 /* The task that runs, or a waker that it calls, is about to block this worker. */
-static void worker_blocks(volt_no_block_ *no_block, const char *call) {
-  volt_worker *w = volt_container_of(no_block, volt_worker, no_block);
+static void worker_blocks(volt_blocker_ *self, const char *call) {
+  volt_worker *w = volt_container_of(self, volt_worker, blocker);
   volt_rt *rt = w->rt;
   if (rt->config.hooks.blocks) {
     rt->config.hooks.blocks(call, worker_running(w), rt->config.hooks.ctx);
@@ -297,13 +297,13 @@ void volt_worker_main_(void *arg) {
   volt_worker *w = (volt_worker *)arg;
   volt_worker_begin_here_(w);
   volt_worker_begin_driver_(w);
-  *volt_thread_may_not_block_() = &w->no_block;
+  *volt_thread_blocker_() = &w->blocker;
   *volt_thread_random_() = w->random;
   w->looked_ns = volt_now_ns(); /* not since the worker was made: the thread has begun only now */
   volt_task *t;
   while ((t = worker_await_task(w)) != NULL) worker_poll(w, t, w->until_look);
   volt_worker_end_search_(w);
-  *volt_thread_may_not_block_() = NULL;
+  *volt_thread_blocker_() = NULL;
   volt_worker_end_driver_(w);
   volt_worker_end_here_();
 }
@@ -332,7 +332,7 @@ void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   volt_ring_init_(&w->ring);
   w->lifo = NULL;
   volt_task_ctx_init_(&w->ctx);
-  w->no_block.blocks = worker_blocks;
+  w->blocker.blocks = worker_blocks;
   w->rt = rt;
   w->index = index;
   w->lifo_run = 0;

@@ -79,7 +79,7 @@ uint64_t volt_chan_contended_(volt_chan *c) {
   return volt_load_relaxed(&c->queue.word); /* a guess: the CAS decides */
 }
 
-void volt_chan_await_sequence_(volt_chan_slot *slot, uint32_t sequence) {
+VOLT_NOINLINE void volt_chan_await_sequence_(volt_chan_slot *slot, uint32_t sequence) {
   unsigned spins = 0;
   /* channel:S1 <- channel:S4: the place is empty, its last receiver is done;
    * channel:S3 <- channel:S2: the element is there, and what its sender did before is seen */

@@ -210,7 +210,7 @@ static VOLT_NOINLINE void chan_await_places(const volt_chan *c) {
   for (uint32_t i = 0; i < spins; i++) volt_cpu_relax_();
 }
 
-static int chan_send_soon(volt_chan *c, const void *elem, uint64_t deadline_ns) {
+static VOLT_NOINLINE int chan_send_soon(volt_chan *c, const void *elem, uint64_t deadline_ns) {
   volt_spin_ spins = {0, 0};
   while (volt_spin_again_(&spins, deadline_ns)) {
     if (spins.count == 1) chan_await_places(c);
@@ -221,11 +221,11 @@ static int chan_send_soon(volt_chan *c, const void *elem, uint64_t deadline_ns) 
 }
 
 int volt_chan_send_blocking(volt_chan *c, const void *elem, uint64_t deadline_ns) {
-  int result = volt_chan_try_send(c, elem);
+  int result = volt_chan_try_send_(c, elem, c->elem_bytes);
   return result == VOLT_EAGAIN ? chan_send_soon(c, elem, deadline_ns) : result;
 }
 
-static int chan_recv_soon(volt_chan *c, void *elem, uint64_t deadline_ns) {
+static VOLT_NOINLINE int chan_recv_soon(volt_chan *c, void *elem, uint64_t deadline_ns) {
   volt_spin_ spins = {0, 0};
   while (volt_spin_again_(&spins, deadline_ns)) {
     int result = volt_chan_try_recv(c, elem);
@@ -235,6 +235,6 @@ static int chan_recv_soon(volt_chan *c, void *elem, uint64_t deadline_ns) {
 }
 
 int volt_chan_recv_blocking(volt_chan *c, void *elem, uint64_t deadline_ns) {
-  int result = volt_chan_try_recv(c, elem);
+  int result = volt_chan_try_recv_(c, elem, c->elem_bytes);
   return result == VOLT_EAGAIN ? chan_recv_soon(c, elem, deadline_ns) : result;
 }

@@ -40,6 +40,7 @@
  *       move a waiter that is LEAVING, so *c has a waiter linked, and destroy() waits. */
 #include <volt/cond.h>
 
+#include "../core/blocker.h"
 #include "../core/check.h"
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
@@ -174,17 +175,20 @@ static bool cond_decide(volt_waiter *w, uint32_t next) {
 int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = {0};
-  bool is_timed = deadline_ns != VOLT_NO_DEADLINE;
+  /* a fiber may be cancelled, which is as if its deadline had passed */
+  bool is_timed = deadline_ns != VOLT_NO_DEADLINE || volt_fiber_blocker_();
   cond_wait(c, m, &w, volt_parker_waker(&parker),
             is_timed ? VOLT_WAITER_TIMED_ : VOLT_WAITER_PENDING_);
-  if (volt_park_in_("volt_cond_wait_blocking", &parker, 1, deadline_ns) == VOLT_OK) return VOLT_OK;
+  int result = volt_park_in_("volt_cond_wait_blocking", &parker, 1, deadline_ns);
+  if (result == VOLT_OK) return VOLT_OK;
   if (!cond_decide(&w, VOLT_WAITER_LEAVING_)) { /* R6, R7: *c may be gone */
-    volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
+    volt_park_out_(&parker, 1);
+    volt_keep_cancel_(result);
     return VOLT_OK;
   }
   (void)cond_withdraw(c, &w); /* R7: still linked, because no signal moves it */
   volt_mutex_lock_no_deadline(m);
-  return VOLT_ETIMEDOUT;
+  return result;
 }
 
 /* ---- signal ---- */

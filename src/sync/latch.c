@@ -16,6 +16,7 @@
  *       (monitor.c R2). */
 #include <volt/latch.h>
 
+#include "../core/blocker.h"
 #include "../core/check.h"
 #include "../core/future_ops.h"
 #include "../core/monitor.h"
@@ -117,7 +118,9 @@ int volt_latch_wait_blocking(volt_latch *l, uint64_t deadline_ns) {
 }
 
 void volt_latch_wait_no_deadline(volt_latch *l) {
+  volt_blocker_ *fiber = volt_shield_();
   int result = volt_latch_wait_blocking(l, VOLT_NO_DEADLINE);
+  volt_unshield_(fiber);
   VOLT_ASSERT(result == VOLT_OK);
   (void)result;
 }

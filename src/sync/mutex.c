@@ -2,18 +2,25 @@
  * zero while the mutex is free and no waiter is queued. */
 #include <volt/mutex.h>
 
+#include "../core/blocker.h"
 #include "../core/bypass.h"
 #include "../core/check.h"
 #include "../core/permits.h"
 #include "mutex_move.h"
 
+static const volt_future_ops_ *mutex_ops(void);
 static const volt_permit_kind_ mutex_kind = {.name = "volt_mutex",
                                              .excess = "unlocked, but it is not locked",
                                              .full = 1,
                                              .max = 1,
                                              .shared = 0,
                                              .serve = volt_permits_serve_,
-                                             .bound = NULL};
+                                             .bound = NULL,
+                                             .ops = mutex_ops};
+
+static uint32_t mutex_budget(volt_fifo_ *q) {
+  return volt_container_of(q, volt_mutex, queue)->bypass;
+}
 
 static VOLT_INLINED_ int mutex_start_short(volt_future *f, const volt_waker *waker) {
   return volt_permit_future_start_short_(f, &mutex_kind, waker);
@@ -23,20 +30,26 @@ static int mutex_poll_ctx(volt_future *f, volt_ctx *ctx);
 static const volt_permit_future_ops_ mutex_future_ops =
     VOLT_PERMIT_FUTURE_OPS_(&mutex_kind, mutex_poll_ctx);
 
+static const volt_future_ops_ *mutex_ops(void) {
+  return &mutex_future_ops.base;
+}
+
 static int mutex_poll_ctx(volt_future *f, volt_ctx *ctx) {
   return volt_leaf_poll_ctx_(f, ctx, &mutex_future_ops.base, mutex_start_short);
 }
 
-static uint32_t mutex_budget(volt_fifo_ *q) {
-  return volt_container_of(q, volt_mutex, queue)->bypass;
-}
-
+static const volt_future_ops_ *mutex_ops_with_bypass(void);
 static const volt_bypass_kind_ mutex_bypass = {.name = "volt_mutex",
                                                .excess = "unlocked, but it is not locked",
                                                .full = 1,
                                                .share = 0,
-                                               .budget = mutex_budget};
+                                               .budget = mutex_budget,
+                                               .ops = mutex_ops_with_bypass};
 static const volt_bypass_future_ops_ mutex_bypass_ops = VOLT_BYPASS_FUTURE_OPS_(&mutex_bypass);
+
+static const volt_future_ops_ *mutex_ops_with_bypass(void) {
+  return &mutex_bypass_ops.base;
+}
 
 extern inline int volt_mutex_try_lock(volt_mutex *);
 extern inline int volt_mutex_lock(volt_mutex *, volt_waiter *, volt_waker);
@@ -57,14 +70,28 @@ int volt_mutex_try_slow_(volt_mutex *m) {
   return volt_bypass_try_(&m->queue, &mutex_bypass, 1);
 }
 
-int volt_mutex_lock_slow_(volt_mutex *m, volt_waiter *w, volt_waker waker) {
+static int mutex_lock(volt_mutex *m, volt_waiter *w, volt_waker waker) {
   if (m->bypass > 0) return volt_bypass_acquire_(&m->queue, &mutex_bypass, w, 1, waker);
   return volt_permits_acquire_(&m->queue, &mutex_kind, w, 1, waker);
 }
 
-int volt_mutex_lock_blocking_slow_(volt_mutex *m, uint64_t deadline_ns) {
+int volt_mutex_lock_slow_(volt_mutex *m, volt_waiter *w, volt_waker waker) {
+  return mutex_lock(m, w, waker);
+}
+
+static int mutex_lock_blocking(volt_mutex *m, uint64_t deadline_ns) {
   if (m->bypass > 0) return volt_bypass_acquire_blocking_(&m->queue, &mutex_bypass, 1, deadline_ns);
   return volt_permits_acquire_blocking_(&m->queue, &mutex_kind, 1, deadline_ns);
+}
+
+int volt_mutex_lock_blocking_slow_(volt_mutex *m, uint64_t deadline_ns) {
+  return mutex_lock_blocking(m, deadline_ns);
+}
+
+void volt_mutex_lock_no_deadline_slow_(volt_mutex *m) {
+  volt_blocker_ *fiber = volt_shield_();
+  (void)volt_mutex_lock_blocking_slow_(m, VOLT_NO_DEADLINE);
+  volt_unshield_(fiber);
 }
 
 volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m) {

@@ -8,6 +8,7 @@
  *   waiter has been released. */
 #include <volt/once.h>
 
+#include "../core/blocker.h"
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "../core/future_ops.h"
@@ -156,15 +157,15 @@ typedef struct once_running {
 } once_running;
 
 int volt_once_call_slow_(volt_once *o, volt_once_fn *fn, void *arg) {
-  void **innermost = volt_thread_calls_();
-  for (const once_running *r = (const once_running *)*innermost; r; r = r->outer) {
+  for (const once_running *r = (const once_running *)*volt_calls_(); r; r = r->outer) {
     VOLT_CHECK(r->once != o, "volt_once_call", "%p: called from its own function", (void *)o);
   }
-  if (volt_once_begin_blocking(o, VOLT_NO_DEADLINE) == VOLT_DONE) return VOLT_OK;
-  once_running own = {.once = o, .outer = (once_running *)*innermost};
-  *innermost = &own;
-  int result = fn(arg);
-  *innermost = own.outer;
+  int result = volt_once_begin_blocking(o, VOLT_NO_DEADLINE);
+  if (result != VOLT_OK) return result == VOLT_DONE ? (int)VOLT_OK : result;
+  once_running own = {.once = o, .outer = (once_running *)*volt_calls_()};
+  *volt_calls_() = &own;
+  result = fn(arg);
+  *volt_calls_() = own.outer; /* asked again: a fiber may be on another thread */
   if (result == VOLT_OK) {
     volt_once_done(o);
   } else {

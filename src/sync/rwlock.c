@@ -2,6 +2,7 @@
  * bypass.h, if the lock was made with a bypass. The word's value is how many permits are taken. */
 #include <volt/rwlock.h>
 
+#include "../core/blocker.h"
 #include "../core/bypass.h"
 #include "../core/check.h"
 #include "../core/permits.h"
@@ -9,13 +10,19 @@
 #define READER 1u
 #define WRITER VOLT_RWLOCK_WRITER_
 
+static const volt_future_ops_ *rwlock_ops(void);
 static const volt_permit_kind_ rwlock_kind = {.name = "volt_rwlock",
                                               .excess = "unlocked, but it is not locked like that",
                                               .full = WRITER,
                                               .max = WRITER,
                                               .shared = READER,
                                               .serve = volt_permits_serve_,
-                                              .bound = NULL};
+                                              .bound = NULL,
+                                              .ops = rwlock_ops};
+
+static uint32_t rwlock_budget(volt_fifo_ *q) {
+  return volt_container_of(q, volt_rwlock, queue)->bypass;
+}
 
 static VOLT_INLINED_ int rwlock_start_short(volt_future *f, const volt_waker *waker) {
   return volt_permit_future_start_short_(f, &rwlock_kind, waker);
@@ -25,21 +32,27 @@ static int rwlock_poll_ctx(volt_future *f, volt_ctx *ctx);
 static const volt_permit_future_ops_ rwlock_future_ops =
     VOLT_PERMIT_FUTURE_OPS_(&rwlock_kind, rwlock_poll_ctx);
 
+static const volt_future_ops_ *rwlock_ops(void) {
+  return &rwlock_future_ops.base;
+}
+
 static int rwlock_poll_ctx(volt_future *f, volt_ctx *ctx) {
   return volt_leaf_poll_ctx_(f, ctx, &rwlock_future_ops.base, rwlock_start_short);
 }
 
-static uint32_t rwlock_budget(volt_fifo_ *q) {
-  return volt_container_of(q, volt_rwlock, queue)->bypass;
-}
-
+static const volt_future_ops_ *rwlock_ops_with_bypass(void);
 static const volt_bypass_kind_ rwlock_bypass = {
     .name = "volt_rwlock",
     .excess = "unlocked, but it is not locked like that",
     .full = WRITER,
     .share = READER,
-    .budget = rwlock_budget};
+    .budget = rwlock_budget,
+    .ops = rwlock_ops_with_bypass};
 static const volt_bypass_future_ops_ rwlock_bypass_ops = VOLT_BYPASS_FUTURE_OPS_(&rwlock_bypass);
+
+static const volt_future_ops_ *rwlock_ops_with_bypass(void) {
+  return &rwlock_bypass_ops.base;
+}
 
 extern inline int volt_rwlock_try_read(volt_rwlock *);
 extern inline int volt_rwlock_read(volt_rwlock *, volt_waiter *, volt_waker);
@@ -65,15 +78,29 @@ int volt_rwlock_try_slow_(volt_rwlock *rw, uint32_t permits) {
   return volt_bypass_try_(&rw->queue, &rwlock_bypass, permits);
 }
 
-int volt_rwlock_lock_slow_(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_waker waker) {
+static int rwlock_lock(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_waker waker) {
   if (rw->bypass > 0) return volt_bypass_acquire_(&rw->queue, &rwlock_bypass, w, permits, waker);
   return volt_permits_acquire_(&rw->queue, &rwlock_kind, w, permits, waker);
 }
 
-int volt_rwlock_lock_blocking_slow_(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
+int volt_rwlock_lock_slow_(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_waker waker) {
+  return rwlock_lock(rw, w, permits, waker);
+}
+
+static int rwlock_lock_blocking(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
   if (rw->bypass > 0)
     return volt_bypass_acquire_blocking_(&rw->queue, &rwlock_bypass, permits, deadline_ns);
   return volt_permits_acquire_blocking_(&rw->queue, &rwlock_kind, permits, deadline_ns);
+}
+
+int volt_rwlock_lock_blocking_slow_(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
+  return rwlock_lock_blocking(rw, permits, deadline_ns);
+}
+
+void volt_rwlock_lock_no_deadline_slow_(volt_rwlock *rw, uint32_t permits) {
+  volt_blocker_ *fiber = volt_shield_();
+  (void)volt_rwlock_lock_blocking_slow_(rw, permits, VOLT_NO_DEADLINE);
+  volt_unshield_(fiber);
 }
 
 static const volt_future_ops_ *rwlock_ops_of(const volt_rwlock *rw) {

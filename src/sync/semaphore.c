@@ -38,6 +38,11 @@
  *       looks again with the limit locked. (A forget has it locked already.) Under the FIFO's lock
  *       there is no such gap: the word stays as it is, and the limit rises before the word does and
  *       falls after it, so I7 holds for what the release reads.
+ *   R15 Interleaving: a holder releases, and then reads whether a thread wants permits back; that
+ *       thread writes that it does, lowers the limit, and then reads the excess; neither sees what
+ *       the other did. Prevented by: both change the word in between, and both acquire. If the
+ *       release comes first, its permits, and what came before it, are there when the excess is
+ *       read. If the limit comes first, the releaser sees what was written before.
  *
  * Labels: permits */
 #include <volt/semaphore.h>
@@ -90,13 +95,15 @@ static bool sem_serve(volt_waiter *w, uint32_t *available) {
 }
 
 static volt_permits_bound_fn_ sem_bound;
+static const volt_future_ops_ *sem_ops(void);
 static const volt_permit_kind_ sem_kind = {.name = "volt_sem",
                                            .excess = "release past VOLT_SEM_MAX",
                                            .full = 0,
                                            .max = VOLT_SEM_MAX,
                                            .shared = 0,
                                            .serve = sem_serve,
-                                           .bound = sem_bound};
+                                           .bound = sem_bound,
+                                           .ops = sem_ops};
 
 static VOLT_INLINED_ int sem_start_short(volt_future *f, const volt_waker *waker) {
   return volt_permit_future_start_short_(f, &sem_kind, waker);
@@ -105,6 +112,10 @@ static VOLT_INLINED_ int sem_start_short(volt_future *f, const volt_waker *waker
 static int sem_poll_ctx(volt_future *f, volt_ctx *ctx);
 static const volt_permit_future_ops_ sem_future_ops =
     VOLT_PERMIT_FUTURE_OPS_(&sem_kind, sem_poll_ctx);
+
+static const volt_future_ops_ *sem_ops(void) {
+  return &sem_future_ops.base;
+}
 
 static int sem_poll_ctx(volt_future *f, volt_ctx *ctx) {
   return volt_leaf_poll_ctx_(f, ctx, &sem_future_ops.base, sem_start_short);
@@ -170,7 +181,8 @@ uint32_t volt_sem_drain(volt_sem *sem) {
 /* ---- acquire all ---- */
 
 int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker) {
-  return volt_sem_limit_acquire_all_(&sem->queue, &sem_kind, w, &waker);
+  int result = volt_sem_limit_acquire_all_(&sem->queue, &sem_kind, w, &waker);
+  return result;
 }
 
 uint32_t volt_sem_taken(const volt_waiter *w) {

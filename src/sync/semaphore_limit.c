@@ -108,12 +108,14 @@ uint32_t volt_sem_limit_reduce_excess_(volt_fifo_ *q, const volt_permit_kind_ *k
 uint32_t volt_sem_limit_excess_(const volt_fifo_ *looked_at, const volt_permit_kind_ *kind) {
   volt_fifo_ *q = volt_fifo_to_look_at_(looked_at);
   uint64_t word;
-  int32_t permits;
-  if (volt_fifo_lock_if_queued_(q, &word)) {
-    permits = (int32_t)volt_permits_carried_(q);
-    volt_fifo_unlock_exact_(q, word);
-  } else {
-    permits = volt_permits_in_(kind, word);
-  }
-  return sem_limit_excess_of(permits);
+  do {
+    if (volt_fifo_lock_if_queued_(q, &word)) {
+      int32_t permits = (int32_t)volt_permits_carried_(q);
+      volt_fifo_unlock_exact_(q, word);
+      return sem_limit_excess_of(permits);
+    }
+    /* permits:A1 <- permits:F1, fifo:U1: this thread sees what the releasers did (R15) */
+    word = volt_load_acquire(&q->word);
+  } while (word & QUEUED);
+  return sem_limit_excess_of(volt_permits_in_(kind, word));
 }

@@ -86,9 +86,10 @@ int volt_sharded_rwlock_try_write(volt_sharded_rwlock *s) {
 
 int volt_sharded_rwlock_write_blocking(volt_sharded_rwlock *s, uint64_t deadline_ns) {
   for (uint32_t i = 0; i < s->count; i++) { /* I1 */
-    if (volt_rwlock_write_blocking(&s->shards[i].lock, deadline_ns) == VOLT_OK) continue;
+    int result = volt_rwlock_write_blocking(&s->shards[i].lock, deadline_ns);
+    if (result == VOLT_OK) continue;
     sharded_unlock_first(s, i); /* I2 */
-    return VOLT_ETIMEDOUT;
+    return result;
   }
   return VOLT_OK;
 }

@@ -3,6 +3,7 @@
  * Each way in which a registration can end, over each leaf there is: exactly one of wake and drop
  * comes, and no later event calls either again. */
 #include "bcs_holder.h"
+#include "core/spin.h"
 #include "fake_waker.h"
 #include "poller.h"
 
@@ -432,7 +433,7 @@ static int serve(volt_async *a, volt_ctx *ctx) {
   volt_future *due = s->polls == 1 ? &s->stop : &s->job;
   assert_result(volt_future_poll_ctx(due, ctx), s->polls == 1 ? VOLT_PENDING : VOLT_OK);
   ctx->registered += s->meanwhile;
-  (void)volt_fetch_add_relaxed(&parker->word, s->meanwhile * 2);
+  (void)volt_fetch_add_relaxed(&parker->word, s->meanwhile * VOLT_PARKER_UNPARK_);
   if (ctx->cancel != VOLT_CTX_GO_ON || s->polls > 20) {
     volt_future_cancel(&s->stop);
     return VOLT_OK;
@@ -445,7 +446,7 @@ static int serve(volt_async *a, volt_ctx *ctx) {
 
 static void block_on_counts_on_and_on(void **state) {
   (void)state;
-  const uint32_t meanwhile[] = {0, 1, UINT32_C(1) << 28, (UINT32_C(1) << 30) - 2};
+  const uint32_t meanwhile[] = {0, 1, UINT32_C(1) << 27, (UINT32_C(1) << 29) - 2};
   for (size_t i = 0; i < sizeof meanwhile / sizeof *meanwhile; i++) {
     struct server s;
     memset((void *)&s, 0, sizeof s);

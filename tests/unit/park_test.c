@@ -80,8 +80,8 @@ static void unparks_are_counted(void **state) {
 static void the_count_goes_round(void **state) {
   (void)state;
   volt_parker p = {0};
-  const uint32_t last = UINT32_MAX / 2; /* the most that 31 bits hold */
-  volt_store_relaxed(&p.word, (last - 1) * 2);
+  const uint32_t last = UINT32_MAX / VOLT_PARKER_UNPARK_; /* the most that 30 bits hold */
+  volt_store_relaxed(&p.word, (last - 1) * VOLT_PARKER_UNPARK_);
   assert_result(volt_park_until(&p, last, PAST_DEADLINE), VOLT_ETIMEDOUT);
   volt_unpark(&p);
   assert_result(volt_park_until(&p, last, PAST_DEADLINE), VOLT_OK);

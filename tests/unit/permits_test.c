@@ -9,10 +9,13 @@
 enum { TOTAL = 1000, MANY = 16 };
 
 /* Two ways to keep permits in the word: as they are, and so that all of them are zero. */
-static const volt_permit_kind_ plain = {"plain", "too much",          0,   TOTAL,
-                                        0,       volt_permits_serve_, NULL};
-static const volt_permit_kind_ inverse = {"inverse", "too much",          TOTAL, TOTAL,
-                                          0,         volt_permits_serve_, NULL};
+static const volt_permit_kind_ plain = {
+    .name = "plain", .excess = "too much", .max = TOTAL, .serve = volt_permits_serve_};
+static const volt_permit_kind_ inverse = {.name = "inverse",
+                                          .excess = "too much",
+                                          .full = TOTAL,
+                                          .max = TOTAL,
+                                          .serve = volt_permits_serve_};
 
 static volt_fifo_ q;
 static volt_waiter waiters[MANY];
@@ -270,8 +273,10 @@ static bool serve_all(volt_waiter *w, uint32_t *hand) {
 
 static void serve_says_how_far_to_look(void **state) {
   (void)state;
-  const volt_permit_kind_ one = {"one", "too much", 0, TOTAL, 0, serve_one, NULL};
-  const volt_permit_kind_ all = {"all", "too much", 0, TOTAL, 0, serve_all, NULL};
+  const volt_permit_kind_ one = {
+      .name = "one", .excess = "too much", .max = TOTAL, .serve = serve_one};
+  const volt_permit_kind_ all = {
+      .name = "all", .excess = "too much", .max = TOTAL, .serve = serve_all};
   begin(0);
   for (uint32_t i = 0; i < MANY; i++) assert_result(ask(&one, i, 1), VOLT_PENDING);
   volt_permits_release_(&q, &one, 0); /* nothing: nobody is looked at */
@@ -293,8 +298,8 @@ static void serve_says_how_far_to_look(void **state) {
 
 enum { BATCH = VOLT_WAKE_BATCH, CROWD = 3 * VOLT_WAKE_BATCH + 4, LATE = CROWD };
 
-static const volt_permit_kind_ crowd_kind = {"test", "too much",          0,   1000,
-                                             0,      volt_permits_serve_, NULL};
+static const volt_permit_kind_ crowd_kind = {
+    .name = "test", .excess = "too much", .max = 1000, .serve = volt_permits_serve_};
 
 static volt_waiter crowd[CROWD + 1]; /* the last one comes late */
 static hostile_waker crowd_wakers[CROWD + 1];

@@ -24,23 +24,24 @@ extern "C++" {
 }
 #define VOLT_ATOMIC(T) std::atomic<T>
 #define VOLT_ORDER_(order) std::memory_order_##order
-#define VOLT_ATOMIC_FN_(fn) std::fn
+#define VOLT_STD_(name) std::name
 #else
 #include <stdatomic.h>
 #define VOLT_ATOMIC(T) _Atomic(T)
 #define VOLT_ORDER_(order) memory_order_##order
+#define VOLT_STD_(name) name
+#endif
 #if defined(VOLT_VALGRIND)
 #define VOLT_ATOMIC_FN_(fn) volt_vg_##fn##_
 #else
-#define VOLT_ATOMIC_FN_(fn) fn
-#endif
+#define VOLT_ATOMIC_FN_(fn) VOLT_STD_(fn)
 #endif
 #define VOLT_PLAIN(T) T
 
-/* Helgrind and DRD see no order in atomic operations. A build with VOLT_VALGRIND, in C, reports to
- * them an edge from each release to every later acquire of the same object, and that atomic
+/* Helgrind and DRD see no order in atomic operations. A build with VOLT_VALGRIND reports to them an
+ * edge from each release to every later acquire of the same object, and that atomic
  * operations do not race with each other. */
-#if defined(VOLT_VALGRIND) && !defined(__cplusplus)
+#if defined(VOLT_VALGRIND)
 #include <valgrind/helgrind.h>
 /* in this order: both define the same names */
 #include <valgrind/drd.h>
@@ -49,38 +50,45 @@ extern "C++" {
 #define VOLT_VG_BEFORE_(p, order)                                           \
   VOLT_VG_REPORT_(_VG_USERREQ__HG_ARANGE_MAKE_UNTRACKED, p, sizeof *(p));   \
   VOLT_VG_REPORT_(VG_USERREQ__DRD_START_SUPPRESSION, p, sizeof *(p));       \
-  if ((order) != memory_order_relaxed && (order) != memory_order_acquire) { \
+  if ((order) != VOLT_ORDER_(relaxed) && (order) != VOLT_ORDER_(acquire)) { \
     VOLT_VG_REPORT_(_VG_USERREQ__HG_USERSO_SEND_PRE, p, 0);                 \
     VOLT_VG_REPORT_(VG_USERREQ__DRD_ANNOTATE_HAPPENS_BEFORE, p, 0);         \
   }
 #define VOLT_VG_AFTER_(p, order)                                            \
-  if ((order) != memory_order_relaxed && (order) != memory_order_release) { \
+  if ((order) != VOLT_ORDER_(relaxed) && (order) != VOLT_ORDER_(release)) { \
     VOLT_VG_REPORT_(_VG_USERREQ__HG_USERSO_RECV_POST, p, 0);                \
     VOLT_VG_REPORT_(VG_USERREQ__DRD_ANNOTATE_HAPPENS_AFTER, p, 0);          \
   }
-#define VOLT_VG_DO_(p, order, operation)    \
-  __extension__({                           \
-    VOLT_VG_BEFORE_(p, order)               \
-    __auto_type volt_result_ = (operation); \
-    VOLT_VG_AFTER_(p, order)                \
-    volt_result_;                           \
+#ifdef __cplusplus
+#define VOLT_VG_AUTO_ auto
+#else
+#define VOLT_VG_AUTO_ __auto_type
+#endif
+#define VOLT_VG_DO_(p, order, operation)      \
+  __extension__({                             \
+    VOLT_VG_BEFORE_(p, order)                 \
+    VOLT_VG_AUTO_ volt_result_ = (operation); \
+    VOLT_VG_AFTER_(p, order)                  \
+    volt_result_;                             \
   })
 #define volt_vg_atomic_load_explicit_(p, order) \
-  VOLT_VG_DO_(p, order, atomic_load_explicit(p, order))
+  VOLT_VG_DO_(p, order, VOLT_STD_(atomic_load_explicit)(p, order))
 #define volt_vg_atomic_store_explicit_(p, v, order) \
-  VOLT_VG_DO_(p, order, (atomic_store_explicit(p, v, order), 0))
+  VOLT_VG_DO_(p, order, (VOLT_STD_(atomic_store_explicit)(p, v, order), 0))
 #define volt_vg_atomic_exchange_explicit_(p, v, order) \
-  VOLT_VG_DO_(p, order, atomic_exchange_explicit(p, v, order))
+  VOLT_VG_DO_(p, order, VOLT_STD_(atomic_exchange_explicit)(p, v, order))
 #define volt_vg_atomic_fetch_add_explicit_(p, v, order) \
-  VOLT_VG_DO_(p, order, atomic_fetch_add_explicit(p, v, order))
+  VOLT_VG_DO_(p, order, VOLT_STD_(atomic_fetch_add_explicit)(p, v, order))
 #define volt_vg_atomic_fetch_or_explicit_(p, v, order) \
-  VOLT_VG_DO_(p, order, atomic_fetch_or_explicit(p, v, order))
+  VOLT_VG_DO_(p, order, VOLT_STD_(atomic_fetch_or_explicit)(p, v, order))
 #define volt_vg_atomic_fetch_and_explicit_(p, v, order) \
-  VOLT_VG_DO_(p, order, atomic_fetch_and_explicit(p, v, order))
+  VOLT_VG_DO_(p, order, VOLT_STD_(atomic_fetch_and_explicit)(p, v, order))
 #define volt_vg_atomic_compare_exchange_strong_explicit_(p, seen, want, order, failure) \
-  VOLT_VG_DO_(p, order, atomic_compare_exchange_strong_explicit(p, seen, want, order, failure))
+  VOLT_VG_DO_(p, order,                                                                 \
+              VOLT_STD_(atomic_compare_exchange_strong_explicit)(p, seen, want, order, failure))
 #define volt_vg_atomic_compare_exchange_weak_explicit_(p, seen, want, order, failure) \
-  VOLT_VG_DO_(p, order, atomic_compare_exchange_weak_explicit(p, seen, want, order, failure))
+  VOLT_VG_DO_(p, order,                                                               \
+              VOLT_STD_(atomic_compare_exchange_weak_explicit)(p, seen, want, order, failure))
 #endif
 
 /* Every operation takes its pointer from here. In a test build with VOLT_CHAOS
@@ -109,9 +117,8 @@ VOLT_END_DECLS
  * one of 8 bytes without a call. */
 #define VOLT_CONSTRUCT_(T, p) ((T *)(void *)(p))
 #define VOLT_DESTROY_(p) ((void)(p))
-#define VOLT_COPY_(to, from, bytes)              \
-  ((bytes) == 8 ? (void)memcpy((to), (from), 8) \
-                : (void)((bytes) && memcpy((to), (from), (bytes))))
+#define VOLT_COPY_(to, from, bytes) \
+  ((bytes) == 8 ? (void)memcpy((to), (from), 8) : (void)((bytes) && memcpy((to), (from), (bytes))))
 
 #define volt_load_relaxed(p) \
   VOLT_ATOMIC_FN_(atomic_load_explicit)(VOLT_AT_(p), VOLT_ORDER_(relaxed))
@@ -157,6 +164,7 @@ VOLT_END_DECLS
 #define volt_cas_acquire(p, seen, want) VOLT_CAS_(strong, p, seen, want, acquire)
 #define volt_cas_release(p, seen, want) VOLT_CAS_(strong, p, seen, want, release)
 #define volt_cas_acq_rel(p, seen, want) VOLT_CAS_(strong, p, seen, want, acq_rel)
+#define volt_cas_seq_cst(p, seen, want) VOLT_CAS_(strong, p, seen, want, seq_cst)
 #define volt_cas_weak_acquire(p, seen, want) VOLT_CAS_(weak, p, seen, want, acquire)
 #define volt_cas_weak_release(p, seen, want) VOLT_CAS_(weak, p, seen, want, release)
 #define volt_cas_weak_acq_rel(p, seen, want) VOLT_CAS_(weak, p, seen, want, acq_rel)

@@ -21,8 +21,29 @@
 #define VOLT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define VOLT_NODISCARD __attribute__((warn_unused_result))
 #define VOLT_UNUSED_OK_ __attribute__((unused))
+#define VOLT_KEPT_ __attribute__((used)) /* although no code reads it */
+#define VOLT_TLS_FROM_THE_BEGINNING_ __attribute__((tls_model("initial-exec")))
 #define VOLT_IS_CONSTANT_(x) __builtin_constant_p(x)
 #define VOLT_FORGET_(pointer) __asm__("" : "+r"(pointer)) /* no instruction: what it points to */
+#define VOLT_ASSUME_(x) ((x) ? (void)0 : __builtin_unreachable())
+#define VOLT_ABI_TAG_(tag) __attribute__((__abi_tag__(tag))) /* C++: part of a symbol's name */
+#define VOLT_MAY_ALIAS_ __attribute__((may_alias)) /* of a type: it reads members of any */
+#if defined(__clang__) /* a function: ThreadSanitizer does not see what it reads */
+#define VOLT_UNWATCHED_ __attribute__((noinline, no_sanitize("thread")))
+#else
+#define VOLT_UNWATCHED_ __attribute__((noinline, no_sanitize_thread))
+#endif
+/* As default arguments: where the call stands. */
+#define VOLT_CALLERS_FILE_ __builtin_FILE()
+#define VOLT_CALLERS_FUNCTION_ __builtin_FUNCTION()
+#define VOLT_CALLERS_LINE_ __builtin_LINE()
+#define VOLT_CALLERS_PLACE_ __builtin_source_location() /* where <source_location> is */
+/* Of a function: called when its library is loaded, and when it is unloaded. */
+#define VOLT_AT_LOAD_ __attribute__((__constructor__))
+#ifndef VOLT_AT_LOAD_AS_ /* the simulation has none */
+#define VOLT_AT_LOAD_AS_(place) __attribute__((__constructor__(place))) /* in that order */
+#endif
+#define VOLT_AT_UNLOAD_ __attribute__((__destructor__))
 #else
 #define VOLT_API
 #define VOLT_NOINLINE
@@ -31,8 +52,21 @@
 #define VOLT_LIKELY(x) (!!(x))
 #define VOLT_NODISCARD
 #define VOLT_UNUSED_OK_
+#define VOLT_KEPT_
+#define VOLT_TLS_FROM_THE_BEGINNING_
 #define VOLT_IS_CONSTANT_(x) 0
 #define VOLT_FORGET_(pointer) ((void)0)
+#define VOLT_ASSUME_(x) ((void)0)
+#define VOLT_ABI_TAG_(tag)
+#define VOLT_MAY_ALIAS_
+#define VOLT_UNWATCHED_
+#define VOLT_CALLERS_FILE_ ""
+#define VOLT_CALLERS_FUNCTION_ ""
+#define VOLT_CALLERS_LINE_ 0
+#define VOLT_CALLERS_PLACE_ NULL
+#define VOLT_AT_LOAD_ VOLT_UNUSED_OK_
+#define VOLT_AT_LOAD_AS_(place) VOLT_UNUSED_OK_
+#define VOLT_AT_UNLOAD_ VOLT_UNUSED_OK_
 #endif
 
 /* A function with an inline body in its header and, for callers that cannot inline it (other
