@@ -110,7 +110,7 @@ static int close_outcome(volt_future *f) {
 }
 
 static int close_poll(volt_future *f, volt_ctx *ctx) {
-  bool has_begun = volt_future_state_(f) == VOLT_FUTURE_WAITING_;
+  bool has_begun = volt_future_is_waiting_(f);
   if (ctx->cancel == VOLT_CTX_CANCEL_ALL || (ctx->cancel != VOLT_CTX_GO_ON && !has_begun)) {
     volt_future_cancel(f);
     if (!has_begun) volt_ctx_obeyed_(ctx);

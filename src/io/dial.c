@@ -79,7 +79,7 @@ static void dial_undo(volt_future *f) {
 
 static void dial_leave(volt_future *f) {
   volt_future *inner = &dial_of(f)->async.future;
-  if (volt_future_state_(inner) == VOLT_FUTURE_WAITING_) inner->ops->leave(inner);
+  if (volt_future_is_waiting_(inner)) inner->ops->leave(inner);
 }
 
 static const volt_future_ops_ dial_ops = {.cancel = dial_cancel,

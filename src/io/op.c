@@ -16,6 +16,7 @@
  * Labels: io */
 #include <errno.h>
 
+#include "../core/blocker.h"
 #include "../core/spin.h"
 #include "op.h"
 
@@ -41,6 +42,10 @@ static void op_await_grant(volt_op *op) {
 void volt_op_await_(volt_op *op, volt_io_ *io) {
   volt_rt *rt = io->rt;
   int here = volt_rt_worker_here_(rt);
+  if (volt_fiber_blocker_() && (here >= 0 || !volt_rt_is_by_hand_(rt))) {
+    volt_future_await_end_(&op->as.future);
+    return;
+  }
   if (here < 0 && !volt_rt_is_by_hand_(rt)) {
     (void)volt_waiter_await_(op_waiter(op));
     return;
@@ -299,7 +304,7 @@ int volt_op_obey_(volt_op *op, volt_ctx *ctx) {
 
 static int op_poll(volt_future *f, volt_ctx *ctx) {
   volt_op *op = volt_op_of_(f);
-  bool has_begun = volt_future_state_(f) == VOLT_FUTURE_WAITING_;
+  bool has_begun = volt_future_is_waiting_(f);
   bool is_whole = has_begun && op->mode == VOLT_OP_WHOLE_;
   if (ctx->cancel == VOLT_CTX_CANCEL_ALL || (ctx->cancel != VOLT_CTX_GO_ON && !is_whole)) {
     return volt_op_obey_(op, ctx);

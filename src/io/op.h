@@ -47,7 +47,8 @@ static inline void volt_claims_add_(volt_claims_ *claims, volt_waiter *w) {
 }
 
 static inline void volt_claims_grant_(const volt_claims_ *claims) {
-  if (claims->count) volt_waiters_grant_(claims->claimed, claims->count, VOLT_WAITER_GRANTED_);
+  if (claims->count == 0) return;
+  volt_waiters_grant_(claims->claimed, claims->count, VOLT_WAITER_GRANTED_);
 }
 
 static inline volt_op *volt_op_of_(volt_future *f) {

@@ -22,6 +22,7 @@
 #include <unistd.h>
 #include <volt/process.h>
 
+#include "../core/blocker.h"
 #include "../core/spin.h"
 #include "../rt/short_lock.h"
 #include "spawn.h"
@@ -128,8 +129,18 @@ pid_t volt_process_number(const volt_process *p) {
   return p->number;
 }
 
+/* A fiber of the runtime of *p is suspended until the process has ended. */
+static void process_suspend(volt_process *p) {
+  volt_process_wait w;
+  volt_blocker_ *fiber = volt_shield_();
+  int result = volt_block_on(volt_process_wait_future(&w, p), VOLT_NO_DEADLINE);
+  (void)result; /* the caller looks at the process */
+  volt_unshield_(fiber);
+}
+
 /* No other thread uses *p. Returns when the status was taken. */
 static void process_await_end(volt_process *p) {
+  if (volt_fiber_blocker_() && volt_rt_current() == p->fd.rt) process_suspend(p);
   struct pollfd end = {.fd = p->fd.number, .events = POLLIN};
   while (process_result(p) == VOLT_PENDING) {
     (void)poll(&end, 1, -1);
