@@ -8,17 +8,18 @@
  *
  * A worker takes the task that it has woken last (at most three times in a row), else the oldest in
  * its queue of 256, else one that another thread has woken or spawned, else half of another
- * worker's queue. If there is none, it sleeps. A worker whose polls take more than 2 us on average
- * puts what it wakes into its queue, where others may take it. A task that awaits what is ready 128
- * times in one poll is put behind the others. A worker that sleeps drives the timers, or, if none
- * sleeps, those that run do so between polls: a poll that takes long delays timers only if no
- * worker is idle.
+ * worker's queue. If there is none, it sleeps. A fiber that has begun is queued where only its own
+ * worker takes it. A worker whose polls take more than 2 us on average puts what it wakes into its
+ * queue, where others may take it. A task that awaits what is ready 128 times in one poll is put
+ * behind the others. A worker that sleeps drives the timers, or, if none sleeps, those that run do
+ * so between polls: a poll that takes long delays timers only if no worker is idle.
  *
  * In the caller's own event loop: VOLT_RT_BY_HAND starts no worker; volt_rt_run() runs the tasks
- * that are ready, and the config's waker is called when there is more to run. volt_rt_run_until()
- * runs tasks until a future is ready, and sleeps while no task is ready. In tests, with
- * VOLT_RT_VIRTUAL_CLOCK, no task sleeps in real time: volt_rt_advance() makes time pass, and so
- * does volt_rt_run_until() when nothing else can happen. */
+ * that are ready, and the config's waker is called when there is more to run. A bridge
+ * (volt/bridge.h) does that in loops that exist. volt_rt_run_until() runs tasks until a future is
+ * ready, and sleeps while no task is ready. In tests, with VOLT_RT_VIRTUAL_CLOCK, no task sleeps in
+ * real time: volt_rt_advance() makes time pass, and so does volt_rt_run_until() when nothing else
+ * can happen. */
 #ifndef VOLT_RUNTIME_H
 #define VOLT_RUNTIME_H
 
@@ -26,8 +27,18 @@
 #include "time.h"
 
 enum volt_rt_flags {
-  VOLT_RT_BY_HAND = 1,      /* no worker threads: volt_rt_run() */
-  VOLT_RT_VIRTUAL_CLOCK = 2 /* volt_rt_advance() */
+  VOLT_RT_BY_HAND = 1,       /* no worker threads: volt_rt_run() */
+  VOLT_RT_VIRTUAL_CLOCK = 2, /* volt_rt_advance() */
+  /* For tests: a fiber with VOLT_FIBER_MOVES is resumed by another worker each time. */
+  VOLT_RT_FIBERS_WANDER = 4,
+  /* A fiber that overflows its stack is named on standard error before the process ends. Debug
+   * builds do so without this flag, and builds for AddressSanitizer never. Each worker gets an
+   * alternate signal stack, unless it has one. SIGSEGV gets a handler, which leaves all other
+   * faults to the handler that was there before. */
+  VOLT_RT_STACK_REPORT = 8,
+  /* No guards below the stacks of fibers, so an overflow is not detected: for more than 8,000
+   * fibers at once where the system has no guards in page tables (before Linux 6.13). */
+  VOLT_RT_FIBER_NO_GUARDS = 16
 };
 
 #define VOLT_RT_WORKERS_MAX 48
@@ -83,7 +94,11 @@ typedef struct volt_rt_config {
                               * of the blocking pool. Copied. NULL: "volt". A name has 15 bytes at
                               * most, so a long prefix is cut */
   const volt_io_kind *io;    /* NULL: none */
-  uint64_t reserved[5];      /* zero (else VOLT_EINVAL) */
+  /* Of a fiber whose own config does not say: 16 KiB to 64 MiB, rounded up to a power of two; 0:
+   * 256 KiB, in builds for debugging and for sanitizers 1 MiB. */
+  uint32_t fiber_stack_bytes;
+  uint32_t fiber_stacks_kept; /* free stacks of each size that a worker keeps to itself; 0: 64 */
+  uint64_t reserved[4];       /* zero (else VOLT_EINVAL) */
 } volt_rt_config;
 
 /* Counts since the worker began. They are read while it runs, so not all at one moment. */
@@ -99,6 +114,7 @@ typedef struct volt_worker_stats {
    * has completed there have waited. 0 without I/O. */
   uint64_t look_delay_ns;
   uint32_t queued; /* tasks in its ring now */
+  uint32_t homed;  /* tasks in its own queues now, which no other worker may take: fibers */
 } volt_worker_stats;
 
 typedef struct volt_rt_stats_of {
@@ -112,6 +128,9 @@ typedef struct volt_rt_stats_of {
   uint32_t blocking_threads;
   uint32_t blocking_idle;
   uint64_t blocking_queued;
+  uint64_t fibers;            /* that have begun and have not ended */
+  uint64_t fiber_stacks;      /* in use */
+  uint64_t fiber_stack_bytes; /* addresses taken for stacks, in use or free */
 } volt_rt_stats_of;
 
 /* Members are private. */
@@ -133,7 +152,8 @@ VOLT_BEGIN_DECLS
 
 /* Start a runtime. config: NULL for the defaults; copied.
  * Returns VOLT_OK; VOLT_EINVAL (too many workers, unknown flags, BY_HAND with more than one, cpus
- *   with a cpu_count of 0, only one of alloc and free, reserved not zero);
+ *   with a cpu_count of 0, only one of alloc and free, stacks too small or too large for fibers,
+ *   reserved not zero);
  *   VOLT_ENOMEM (no memory, no descriptor, or a worker's thread could not be started); what the
  *   config's io returns: then *rt is NULL and nothing is left behind. A worker that cannot be
  *   pinned to its CPU is VOLT_EINVAL.
@@ -244,8 +264,8 @@ VOLT_API VOLT_NODISCARD int volt_rt_run_until(volt_rt *rt, volt_future *f, uint6
  *   start one.
  * Cancel: a task that is cancelled before fn was called gets VOLT_ECANCELED, and fn is not called.
  *   If it is cancelled while fn runs, this is awaited all the same and polls as fn's result; the
- *   cancel meets the next await. volt_future_cancel() of a call that runs blocks the thread until
- *   fn has returned, so not on a worker.
+ *   cancel meets the next await. volt_future_cancel() of a call that runs blocks the thread, or
+ *   suspends the fiber, until fn has returned, so a task that is no fiber must not call it.
  * Threads: any may poll it, also one that is no worker of rt: a loop, a thread in volt_block_on().
  *   rt has to live until the poll that starts the call has returned. From then on volt_rt_destroy()
  *   waits for the call and its wake, and the future may be polled afterwards. A loop that does not
@@ -278,6 +298,24 @@ VOLT_API void volt_rt_stats(volt_rt *rt, volt_rt_stats_of *stats);
  * worker: 0..workers-1. Returns VOLT_OK, or VOLT_EINVAL if there is no such worker.
  * Threads: any, before the runtime is destroyed. */
 VOLT_API int volt_rt_worker_stats(volt_rt *rt, uint32_t worker, volt_worker_stats *stats);
+
+/* ---- private: memory for the frames of coroutines (volt/coro.hpp) ---- */
+
+/* Stands before each frame. */
+typedef struct volt_block_ {
+  volt_rt *rt;         /* from whose pool it is; NULL: from malloc() */
+  uint32_t block;      /* its size class there */
+  uint32_t is_foreign; /* rt is no runtime: the frame's owner frees it by other means */
+} volt_block_;
+
+/* Private: memory from the pool of the runtime whose tasks this thread runs; else of the one that
+ * volt_rt_alloc_for_() has named; else from malloc(). NULL: there is none. */
+VOLT_API void *volt_rt_alloc_(size_t bytes);
+VOLT_API void volt_rt_free_(void *memory);
+
+/* Private: a thread that runs no tasks allocates for rt from now on. NULL: for none. Returns which
+ * it was before. */
+VOLT_API volt_rt *volt_rt_alloc_for_(volt_rt *rt);
 
 VOLT_END_DECLS
 #endif

@@ -156,7 +156,8 @@ static bool blocking_wait_for_more(volt_rt *rt) {
   pool->idle_count += 1;
   volt_short_lock_unlock_(&pool->lock);
   uint64_t deadline_ns = volt_deadline_ns(rt->config.blocking_idle_ns);
-  bool timed_out = volt_park_until(&self.parker, 1, deadline_ns) == VOLT_ETIMEDOUT;
+  bool timed_out =
+      volt_park_spin_(&self.parker, 1, deadline_ns, VOLT_PARK_SPIN, 0) == VOLT_ETIMEDOUT;
   volt_short_lock_lock_(&pool->lock);
   if (!timed_out) return true;
   if (blocking_remove_idle(pool, &self)) return false; /* R1 */

@@ -34,6 +34,7 @@
 #include "../core/futex.h"
 #include "../core/spin.h"
 #include "parts.h"
+#include "stack_report.h"
 
 /* R1: how long a cancelled future may take to end if nothing is ready and no time passes. */
 #ifndef VOLT_RT_PATIENCE_NS
@@ -98,12 +99,16 @@ static bool by_hand_run(volt_worker *w, unsigned sleeper, volt_task *until) {
   volt_blocker_ *before = *blocker;
   *blocker = &w->blocker;
   volt_worker_begin_here_(w);
-  if (w->rt->driver) w->driver_looked_ns = volt_now_ns();
+  volt_stack_report_begin_(w);
+  uint64_t now_ns = volt_now_ns();
+  w->driver_looked_ns = now_ns;
+  volt_worker_note_time_(w, now_ns);
   uint64_t random = *volt_thread_random_();
   *volt_thread_random_() = w->random;
   bool idle = by_hand_run_until_idle(w, sleeper, until);
   w->random = *volt_thread_random_();
   *volt_thread_random_() = random;
+  volt_stack_report_end_(w);
   volt_worker_end_here_();
   *blocker = before;
   return idle;
@@ -123,7 +128,7 @@ bool volt_rt_look_by_hand_(volt_rt *rt) {
   volt_worker_begin_here_(w);
   bool any = rt->driver->ops->look(rt->driver, 0);
   *here = before;
-  bool woken = w->lifo || volt_ring_count_(&w->ring) > 0;
+  bool woken = volt_worker_has_tasks_(w);
   by_hand_end(w);
   if (woken) volt_rt_work_queued_(rt);
   volt_doorbell_ring_(w->doorbell); /* look() may have taken the loop's ring off */

@@ -62,10 +62,9 @@ static void driver_count_delay(volt_worker *w, uint64_t now_ns) {
 bool volt_worker_look_driver_(volt_worker *w, uint64_t now_ns) {
   volt_driver_ *driver = w->rt->driver;
   driver_count_delay(w, now_ns);
-  w->ctx.waker.ctx = NULL; /* no task runs */
   bool completed = driver->ops->look(driver, w->index);
   w->driver_looked_ns = volt_now_ns();
-  return completed || w->lifo || volt_ring_count_(&w->ring) > 0;
+  return completed || volt_worker_has_tasks_(w);
 }
 
 /* The only worker has no other to steal from. If it is going to sleep in the driver, it looks

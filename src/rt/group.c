@@ -278,7 +278,8 @@ static int group_wait_unless_ready(volt_future *f, int result, uint32_t want) {
     g->waiter = &f->waiter;
   }
   volt_short_lock_unlock_(&g->lock);
-  if (result != VOLT_PENDING) {
+  if (result == VOLT_PENDING) {
+  } else {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   }
   return result;

@@ -53,16 +53,25 @@ static inline unsigned volt_idle_lowest_(uint64_t bits) {
   return at;
 }
 
-/* If worker i is parked, clear its bit and count it as searching. Returns whether it was: then the
- * caller unparks it, or is that worker. */
-static inline bool volt_idle_claim_(volt_idle *idle, unsigned i) {
+/* If worker i is parked, clear its bit and count it as searching. word: a guess. Returns whether it
+ * was: then the caller unparks it, or is that worker. */
+static inline bool volt_idle_claim_in_(volt_idle *idle, unsigned i, uint64_t word) {
   uint64_t bit = UINT64_C(1) << i;
-  uint64_t word = volt_load_relaxed(&idle->word); /* a guess: the CAS decides */
   while (word & bit) {
     /* relaxed: what the worker must see comes with the unpark */
     if (volt_cas_relaxed(&idle->word, &word, (word & ~bit) + VOLT_IDLE_SEARCHING_)) return true;
   }
   return false;
+}
+
+static inline bool volt_idle_claim_(volt_idle *idle, unsigned i) {
+  return volt_idle_claim_in_(idle, i, volt_load_relaxed(&idle->word)); /* the CAS decides */
+}
+
+/* The same, by a thread that has queued a task which worker i alone may take (home.h R1). */
+static inline bool volt_idle_claim_alone_(volt_idle *idle, unsigned i) {
+  /* idle:D6 <-> idle:D4: after home:D1: sees the bit, or home:D2 sees the task */
+  return volt_idle_claim_in_(idle, i, volt_load_seq_cst(&idle->word));
 }
 
 /* Work was queued: claim a worker to wake for it, one of `spare` only if no other is parked.
@@ -103,7 +112,8 @@ static inline bool volt_idle_found_(volt_idle *idle) {
  * searching: 1 if it was counted as searching, else 0. */
 static inline void volt_idle_park_(volt_idle *idle, unsigned i, unsigned searching) {
   uint64_t change = (UINT64_C(1) << i) - searching * VOLT_IDLE_SEARCHING_;
-  /* idle:D4 <-> idle:D3, idle:K2: then ring:D2, inject:D2: sees the task, or its bit is seen; R1 */
+  /* idle:D4 <-> idle:D3, idle:D6, idle:K2: then ring:D2, inject:D2, home:D2: sees the task, or its
+   * bit is seen; R1 */
   volt_fetch_add_seq_cst(&idle->word, change);
 }
 

@@ -8,7 +8,7 @@
  * doorbell. Work wakes those on their parkers first, because that costs less.
  *
  * Invariants
- *   I1  a worker that parks has an empty slot and an empty ring
+ *   I1  a worker that parks has an empty slot, an empty ring, and no task in its own list (home.h)
  *   I3  while a timer is started and a worker sleeps, the keeper sleeps no longer than until that
  *       timer, or is woken; or a worker is awake, which looks at the clock before it parks
  *   I4  while the driver wants a keeper and a worker sleeps, there is a keeper, or a worker is
@@ -26,7 +26,7 @@
  *   R4  Interleaving: a thread leaves mail for a worker, and does not see its bit; the worker does
  *       not see the mail, and sleeps. Prevented by: as in R2. The worker looks for mail after its
  *       bit is set (idle:D4). The thread leaves the mail, then does an RMW on the same word
- *       (idle:K2), then looks for the bit.
+ *       (idle:K2), then looks for the bit. For a task that this worker alone may take: home.h R1.
  *   R5  Interleaving: the driver ends the sleep of a worker while another thread clears its bit and
  *       is about to unpark it. Prevented by: the worker first says that it sleeps in the driver no
  *       more, by an RMW on its parker's word, and then clears its bit. If the bit was cleared
@@ -85,6 +85,13 @@ static bool parking_wake(volt_rt *rt, unsigned sleeper) {
   return sleeps;
 }
 
+/* The same, for a task that was queued for it alone. */
+static bool parking_wake_alone(volt_rt *rt, unsigned sleeper) {
+  bool sleeps = volt_idle_claim_alone_(&rt->idle, sleeper);
+  if (sleeps) parking_unpark(rt, sleeper);
+  return sleeps;
+}
+
 void volt_rt_work_queued_(volt_rt *rt) {
   uint32_t keeper = volt_load_relaxed(&rt->keeper); /* hints only: any worker would do */
   uint64_t driven = volt_load_relaxed(&rt->driven); /* as above */
@@ -114,6 +121,16 @@ void volt_rt_rouse_(void *ctx) {
   volt_rt *rt = (volt_rt *)ctx;
   volt_idle_look_(&rt->idle); /* by_hand.c R2 */
   parking_wake(rt, VOLT_BY_HAND_THREAD_);
+}
+
+/* home.h R1. By hand, the loop or the thread: whichever has its bit set. */
+void volt_rt_task_sent_(volt_rt *rt, unsigned worker) {
+  bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
+  if (!by_hand) {
+    parking_wake_alone(rt, worker);
+  } else if (!parking_wake_alone(rt, VOLT_BY_HAND_LOOP_)) {
+    parking_wake_alone(rt, VOLT_BY_HAND_THREAD_);
+  }
 }
 
 /* The worker is counted as searching, as by every wake, although mail may be all that there is for
@@ -210,7 +227,9 @@ volt_task *volt_worker_search_(volt_worker *w) {
 /* Returns the deadline until which this worker sleeps: R2. */
 static uint64_t parking_keep_time(volt_rt *rt, bool is_keeper) {
   if (!is_keeper || (rt->config.flags & VOLT_RT_VIRTUAL_CLOCK)) return VOLT_NO_DEADLINE;
-  return volt_timers_earliest_ns(&rt->timers);
+  uint64_t timer_ns = volt_timers_earliest_ns(&rt->timers);
+  uint64_t trim_ns = volt_load_relaxed(&rt->stacks.trim_ns); /* after idle:D4, as for a timer */
+  return trim_ns != 0 && trim_ns < timer_ns ? trim_ns : timer_ns;
 }
 
 static bool parking_become_keeper(volt_worker *w) {
@@ -234,7 +253,6 @@ static bool parking_drive(volt_worker *w, unsigned sleeper, uint64_t deadline_ns
   uint64_t bit = UINT64_C(1) << sleeper;
   if (!volt_park_elsewhere_(&w->parker)) return true;
   volt_fetch_add_relaxed(&rt->driven, bit); /* a hint */
-  w->ctx.waker.ctx = NULL;                  /* no task runs */
   rt->driver->ops->sleep(rt->driver, w->index, deadline_ns);
   volt_fetch_add_relaxed(&rt->driven, UINT64_C(0) - bit); /* a hint */
   return volt_park_was_elsewhere_(&w->parker);
@@ -254,8 +272,8 @@ bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) 
 
 void volt_worker_park_(volt_worker *w) {
   volt_rt *rt = w->rt;
-  VOLT_ASSERT(!w->lifo && volt_ring_count_(&w->ring) == 0); /* I1 */
-  volt_store_relaxed(&w->parker.word, 0); /* new: the bit is clear, so no unpark is on its way */
+  VOLT_ASSERT(!volt_worker_has_tasks_(w)); /* I1 */
+  volt_store_relaxed(&w->parker.word, 0);  /* new: the bit is clear, so no unpark is on its way */
   bool is_keeper = parking_become_keeper(w);
   volt_idle_park_(&rt->idle, w->index, w->is_searching); /* R1, R2, R3, R4 */
   w->is_searching = true;

@@ -11,9 +11,13 @@
 #include "../core/futex.h"
 #include "doorbell.h"
 #include "driver.h"
+#include "fiber_switch.h"
+#include "home.h"
 #include "idle.h"
 #include "inject.h"
 #include "ring.h"
+#include "stack.h"
+#include "stack_tools.h"
 #include "task_life.h"
 #include "task_list.h"
 #include "thread.h"
@@ -42,11 +46,18 @@ enum { VOLT_RT_BATCH_ = 128 }; /* tasks that are moved at once */
  * called, and a thread in volt_rt_run_until(), which is unparked as a worker is. */
 enum { VOLT_BY_HAND_LOOP_ = 0, VOLT_BY_HAND_THREAD_ = 1 };
 
-/* Memory for tasks, in blocks of a multiple of 16 bytes. */
-#define VOLT_POOL_CLASSES 65 /* block sizes in units of 16 bytes: 1..64; 0: none */
+/* Memory for tasks and coroutines, in blocks of a multiple of 16 bytes. */
+#define VOLT_POOL_CLASSES 81 /* block sizes in units of 16 bytes: 1..80; 0: none */
+
+/* What stands before the link stays as it was: a second use of a detached handle is found by it
+ * (task.c I5). */
+typedef struct volt_free_block {
+  char left_alone[offsetof(volt_task, next)];
+  struct volt_free_block *next;
+} volt_free_block;
 
 typedef struct volt_free_list {
-  volt_task *first;
+  volt_free_block *first;
   uint32_t count;
 } volt_free_list;
 
@@ -70,8 +81,23 @@ typedef struct volt_worker_counts {
   VOLT_ATOMIC(uint64_t) polls, lifo_hits, steals, stolen, injected, overflows, parks, look_delay_ns;
 } volt_worker_counts;
 
+/* What a worker has for the fibers that it polls: fiber.c. */
+typedef struct volt_worker_fibers_ {
+  volt_blocker_ **blocker; /* where this thread has what blocks. NULL: not asked yet */
+  int *error;              /* where it has errno */
+  void **exceptions;       /* where it has the state of C++ exceptions: two words; NULL: no C++ */
+  uint64_t control;        /* volt_switch_control_() before the fiber that runs; debug builds */
+  int error_before;        /* both, when they were asked for: the caller's of a run by hand */
+  void *exceptions_before[2];
+  volt_switch_outside_ outside;       /* where its loop goes on when the fiber that runs waits */
+  volt_stack_tools_ tools;            /* of its thread's stack */
+  VOLT_ATOMIC(uint64_t) begun, ended; /* relaxed counters */
+} volt_worker_fibers_;
+
 typedef struct volt_worker {
   volt_ring ring;
+  VOLT_ATOMIC(uint32_t) how; /* of volt_worker_how */
+
   /* the worker's own */
   volt_task *lifo; /* woken last */
   volt_ctx ctx;    /* of each poll; its waker is of the task that runs */
@@ -79,17 +105,25 @@ typedef struct volt_worker {
   unsigned index;
   unsigned lifo_run;     /* polls from lifo in a row */
   bool is_searching;     /* counted in idle */
-  bool polls_are_long;   /* on average, before the last look. Then it does not use the slot */
   unsigned until_look;   /* polls until the injection queue and the clock are looked at */
   unsigned look_period;  /* between two looks */
   unsigned driver_queue; /* polls before its next look at the driver */
   uint64_t looked_ns;    /* of the last look, plus the time since then in which it did not poll */
+  uint32_t stamp;        /* for volt_task.since: volt_stamp_of_() the last look */
+  uint32_t left;         /* shown: how many polls are to come before counts.polls is written */
   uint64_t driver_looked_ns; /* when its last look at the driver, or its sleep there, had ended */
   uint64_t random;
   volt_free_list free[VOLT_POOL_CLASSES];
+  volt_stack_cache_ stacks;
+  void *signal_stack;                  /* stack_report.c; NULL: none */
+  bool has_signal_stack;               /* the thread uses that */
+  struct volt_worker *reported_before; /* by the thread, before this one */
   volt_blocker_ blocker;
+  volt_worker_fibers_ fibers;
   volt_thread_ thread;
+  unsigned hand_polls; /* how many before the loop around volt_rt_run() goes on */
   volt_worker_counts counts;
+  volt_home home;
   VOLT_PLAIN(volt_doorbell *) doorbell; /* NULL: no driver */
   volt_parker parker;
   char line[VOLT_CACHE_LINE];
@@ -118,11 +152,13 @@ struct volt_rt {
   VOLT_ATOMIC(uint32_t) keeper;  /* 1 + the worker that sleeps until the next timer; 0: none */
   VOLT_ATOMIC(uint32_t) is_over; /* workers end */
   VOLT_ATOMIC(uint64_t) driven;  /* a hint: a bit for each worker that sleeps in the driver */
+  VOLT_ATOMIC(uint32_t) homed;   /* every worker knows that tasks have homes: home.c */
   volt_driver_ *driver;          /* NULL: none */
   volt_inject inject;
   volt_timers timers;
   volt_blocking_pool blocking;
   volt_pool pool;
+  volt_stack_pool_ stacks;
   VOLT_ATOMIC(uint64_t) cancelled; /* by shutdown */
   VOLT_ATOMIC(uint32_t) closing;   /* calls of volt_rt_shutdown() that have not returned */
   VOLT_ATOMIC(uint32_t) is_ending; /* volt_rt_destroy() was called, or _background() */
@@ -157,6 +193,17 @@ static inline volt_worker *volt_worker_here_(volt_rt *rt) {
   return here->rt == rt ? here->worker : NULL;
 }
 
+/* Time in units of 2^20 ns, 1.05 ms; 2^32 of them are 52 days. */
+enum { VOLT_STAMP_BITS_ = 20 };
+
+static inline uint32_t volt_stamp_of_(uint64_t now_ns) {
+  return (uint32_t)(now_ns >> VOLT_STAMP_BITS_);
+}
+
+/* What polls note from here on: volt_task.since. By the clock of the runtime. now_ns: as
+ * volt_now_ns(). */
+void volt_worker_note_time_(volt_worker *w, uint64_t now_ns);
+
 /* This thread runs the tasks of w's runtime from here on; or none any more. */
 void volt_worker_begin_here_(volt_worker *w);
 void volt_worker_end_here_(void);
@@ -166,14 +213,16 @@ void volt_worker_overflow_(volt_worker *w, volt_task *t);
 
 /* Queue a task behind all others of this worker. */
 static inline void volt_worker_push_back_(volt_worker *w, volt_task *t) {
-  if (volt_ring_is_full_(&w->ring)) {
-    volt_worker_overflow_(w, t);
-  } else {
-    volt_ring_push_(&w->ring, t);
-  }
+  if (!VOLT_LIKELY(volt_ring_push_(&w->ring, t))) volt_worker_overflow_(w, t);
 }
 
-/* Move tasks from the injection queue to the ring, and take the oldest in the ring; or NULL. */
+/* Whether a task is in the slot, the ring or the list of w, which is this worker. */
+static inline bool volt_worker_has_tasks_(volt_worker *w) {
+  return w->lifo || volt_ring_count_(&w->ring) > 0 || w->home.first;
+}
+
+/* Move tasks from the injection queue to the ring, and those that other threads have queued for
+ * this worker alone to its list, and take the oldest; or NULL. */
 volt_task *volt_worker_take_outside_(volt_worker *w);
 
 /* Poll some thousand times, or until that task has ended; until: NULL: none. Returns whether there
@@ -184,6 +233,12 @@ static inline void volt_worker_count_(VOLT_ATOMIC(uint64_t) *counter, uint64_t n
   uint64_t before = volt_load_relaxed(counter); /* this worker alone writes it */
   volt_store_relaxed(counter, before + n);      /* for statistics */
 }
+
+/* ---- home.c ---- */
+
+/* Queue a task that has a home there, behind the others. This thread has set ACTIVE, or has polled
+ * the task. */
+void volt_rt_queue_homed_(volt_homed_ *h);
 
 /* ---- driver.c ---- */
 
@@ -205,16 +260,26 @@ bool volt_worker_look_driver_(volt_worker *w, uint64_t now_ns);
 /* The same, for a worker that has no task; unless it is going to do so in sleep(). */
 bool volt_worker_look_before_search_(volt_worker *w, uint64_t now_ns);
 
-/* Whether another thread has left something for it to do: after idle:D4. */
+/* Whether another thread has left something that this worker alone has to do: after idle:D4. */
 static inline bool volt_worker_has_mail_(volt_worker *w) {
+  if (volt_home_was_sent_any_(&w->home)) return true;
   volt_driver_ *driver = w->rt->driver;
   return driver && driver->ops->has_mail && driver->ops->has_mail(driver, w->index);
 }
+
+/* ---- fiber.c ---- */
+
+/* This thread has polled tasks of w, and does so no more: errno and the state of C++ exceptions are
+ * what they were before. */
+void volt_worker_end_fibers_(volt_worker *w);
 
 /* ---- parking.c ---- */
 
 /* The bit of w was cleared by this thread, so w waits for this. *w may be gone when it returns. */
 void volt_worker_unpark_(volt_worker *w);
+
+/* A task was queued that this worker alone may take: wake it if it sleeps. */
+void volt_rt_task_sent_(volt_rt *rt, unsigned worker);
 
 /* A waker: wake the thread in volt_rt_run_until() for what is in no queue. */
 void volt_rt_rouse_(void *rt);

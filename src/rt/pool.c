@@ -1,9 +1,12 @@
-/* pool.c: memory for tasks: blocks of 96 to 1024 bytes, carved from chunks that the runtime keeps
- * until it ends. A block's size is a multiple of 16 bytes, and there is a list of free blocks for
- * each size. Each worker has such lists for the blocks that it has freed. Blocks that are too many
- * for its list, and blocks that other threads free, go to the lists for all. A larger task's memory
- * comes from the allocator. A block is aligned to the largest power of two that divides its size,
- * but at most to a cache line. So two blocks may share a cache line. */
+/* pool.c: memory for tasks and for the frames of coroutines: blocks of 32 to 1280 bytes, carved from
+ * chunks that the runtime keeps until it ends. A block's size is a multiple of 16 bytes, and there is
+ * a list of free blocks for each size. Each worker has such lists for the blocks that it has freed.
+ * Blocks that are too many for its list, and blocks that other threads free, go to the lists for all.
+ * What is larger comes from the allocator. A block is aligned to the largest power of two that
+ * divides its size, but at most to a cache line. So two blocks may share a cache line.
+ *
+ * A task says itself which runtime and which size it is of. A frame has a volt_block_ before it. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "../core/check.h"
@@ -25,27 +28,27 @@ void volt_rt_pool_init_(volt_pool *pool) {
   volt_store_relaxed(&pool->in_use, 0); /* not shared yet */
 }
 
-/* ---- lists of free blocks, linked by the tasks' next ---- */
+/* ---- lists of free blocks ---- */
 
-static void pool_push(volt_free_list *list, volt_task *t) {
-  t->next = list->first;
-  list->first = t;
+static void pool_push(volt_free_list *list, volt_free_block *b) {
+  b->next = list->first;
+  list->first = b;
   list->count += 1;
 }
 
-static volt_task *pool_pop(volt_free_list *list) {
-  volt_task *t = list->first;
-  if (!t) return NULL;
-  list->first = t->next;
+static volt_free_block *pool_pop(volt_free_list *list) {
+  volt_free_block *b = list->first;
+  if (!b) return NULL;
+  list->first = b->next;
   list->count -= 1;
-  return t;
+  return b;
 }
 
 /* Move the first of them, at most max, in one piece. */
 static void pool_move(volt_free_list *from, volt_free_list *to, unsigned max) {
-  volt_task *first = from->first;
+  volt_free_block *first = from->first;
   if (!first) return;
-  volt_task *last = first;
+  volt_free_block *last = first;
   unsigned count = 1;
   for (; count < max && last->next; count++) last = last->next;
   from->first = last->next;
@@ -82,75 +85,101 @@ static size_t pool_alignment_of(size_t bytes) {
 }
 
 /* Under the lock: a block that was never used, or NULL. */
-static volt_task *pool_carve(volt_pool *pool, size_t bytes) {
+static void *pool_carve(volt_pool *pool, size_t bytes) {
   size_t skip = (UINTPTR_MAX - (uintptr_t)pool->fresh + 1) % pool_alignment_of(bytes);
   if (pool->fresh_bytes < skip + bytes) return NULL;
   pool->fresh += skip;
   pool->fresh_bytes -= skip;
-  volt_task *t = (volt_task *)(void *)pool->fresh;
+  void *block = pool->fresh;
   pool->fresh += bytes;
   pool->fresh_bytes -= bytes;
   pool->carved += 1;
-  return t;
+  return block;
 }
 
 /* One block for the caller, and some for *own, if that is not NULL and there are free ones. chunk:
  * NULL, or a new one, which is always added. */
-static volt_task *pool_take_shared(volt_rt *rt, unsigned block, volt_free_list *own,
-                                   volt_chunk *chunk) {
+static void *pool_take_shared(volt_rt *rt, unsigned block, volt_free_list *own, volt_chunk *chunk) {
   volt_pool *pool = &rt->pool;
   volt_short_lock_lock_(&pool->lock);
   if (chunk) pool_add_chunk(pool, chunk);
-  volt_task *t = pool_pop(&pool->free[block]);
-  if (t && own) pool_move(&pool->free[block], own, MOVE);
-  if (!t) t = pool_carve(pool, (size_t)block * UNIT);
+  void *taken = pool_pop(&pool->free[block]);
+  if (taken && own) pool_move(&pool->free[block], own, MOVE);
+  if (!taken) taken = pool_carve(pool, (size_t)block * UNIT);
   volt_short_lock_unlock_(&pool->lock);
-  return t;
+  return taken;
 }
 
-static VOLT_NOINLINE volt_task *pool_take_more(volt_rt *rt, unsigned block, volt_free_list *own) {
-  volt_task *t = pool_take_shared(rt, block, own, NULL);
-  if (t) return t;
+static VOLT_NOINLINE void *pool_take_more(volt_rt *rt, unsigned block, volt_free_list *own) {
+  void *taken = pool_take_shared(rt, block, own, NULL);
+  if (taken) return taken;
   volt_chunk *chunk = pool_new_chunk(rt);
   return chunk ? pool_take_shared(rt, block, own, chunk) : NULL;
 }
 
-static inline volt_task *pool_take(volt_rt *rt, unsigned block) {
-  volt_worker *here = volt_worker_here_(rt);
-  volt_free_list *own = here ? &here->free[block] : NULL;
-  volt_task *t = own ? pool_pop(own) : NULL;
-  return t ? t : pool_take_more(rt, block, own);
-}
-
-static VOLT_NOINLINE void pool_give_shared(volt_task *t, volt_free_list *own) {
-  volt_rt *rt = t->rt;
-  unsigned block = t->frame.block;
+static VOLT_NOINLINE void pool_give_shared(volt_rt *rt, unsigned block, void *given,
+                                           volt_free_list *own) {
   volt_short_lock_lock_(&rt->pool.lock);
-  pool_push(&rt->pool.free[block], t);
+  pool_push(&rt->pool.free[block], (volt_free_block *)given);
   if (own) pool_move(own, &rt->pool.free[block], MOVE);
   volt_short_lock_unlock_(&rt->pool.lock);
 }
 
 /* ---- larger blocks: the size stands before the block ---- */
 
-static VOLT_NOINLINE volt_task *pool_take_large(volt_rt *rt, size_t bytes) {
+static VOLT_NOINLINE void *pool_take_large(volt_rt *rt, size_t bytes) {
   const volt_rt_allocator *a = &rt->config.allocator;
   if (bytes > SIZE_MAX - UNIT) return NULL;
   char *memory = (char *)a->alloc(bytes + UNIT, a->ctx);
   if (!memory) return NULL;
   memcpy(memory, &bytes, sizeof bytes);
   volt_fetch_add_relaxed(&rt->pool.in_use, 1); /* a count: read at the end */
-  return (volt_task *)(void *)(memory + UNIT);
+  return memory + UNIT;
 }
 
-static VOLT_NOINLINE void pool_give_large(volt_task *t) {
-  volt_rt *rt = t->rt;
+static VOLT_NOINLINE void pool_give_large(volt_rt *rt, void *given) {
   const volt_rt_allocator *a = &rt->config.allocator;
-  char *memory = (char *)(void *)t - UNIT;
+  char *memory = (char *)given - UNIT;
   size_t bytes;
   memcpy(&bytes, memory, sizeof bytes);
   volt_fetch_add_relaxed(&rt->pool.in_use, UINT64_C(0) - 1); /* a count */
   a->free(memory, bytes + UNIT, a->ctx);
+}
+
+/* ---- of any size ---- */
+
+static inline unsigned pool_block_of(size_t bytes) {
+  bool is_large = bytes > (size_t)(VOLT_POOL_CLASSES - 1) * UNIT;
+  return is_large ? LARGE : (unsigned)((bytes + UNIT - 1) / UNIT);
+}
+
+static VOLT_NOINLINE void *pool_take_rarely(volt_rt *rt, size_t bytes) {
+  unsigned block = pool_block_of(bytes);
+  if (block == LARGE) return pool_take_large(rt, bytes);
+  volt_worker *here = volt_worker_here_(rt);
+  return pool_take_more(rt, block, here ? &here->free[block] : NULL);
+}
+
+/* here: the worker of rt that this thread is, or NULL. */
+static inline void *pool_take(volt_rt *rt, volt_worker *here, size_t bytes, unsigned block) {
+  void *taken = VOLT_LIKELY(here && block != LARGE) ? pool_pop(&here->free[block]) : NULL;
+  return VOLT_LIKELY(taken != NULL) ? taken : pool_take_rarely(rt, bytes);
+}
+
+/* here: as above. Returns false if it keeps enough of that size, or none: call pool_give(). */
+static inline bool pool_keep(volt_worker *here, unsigned block, void *given) {
+  if (!VOLT_LIKELY(here && block != LARGE && here->free[block].count < KEEP)) return false;
+  pool_push(&here->free[block], (volt_free_block *)given);
+  return true;
+}
+
+static void pool_give(volt_rt *rt, unsigned block, void *given) {
+  volt_worker *here = volt_worker_here_(rt);
+  if (block == LARGE) {
+    pool_give_large(rt, given);
+  } else {
+    pool_give_shared(rt, block, given, here ? &here->free[block] : NULL);
+  }
 }
 
 /* ---- tasks ---- */
@@ -158,9 +187,8 @@ static VOLT_NOINLINE void pool_give_large(volt_task *t) {
 void *volt_task_new(volt_rt *rt, size_t bytes, volt_task_fn *poll) {
   VOLT_CHECK(bytes >= sizeof(volt_task), "volt_task_new", "%zu bytes: a volt_task alone has %zu",
              bytes, sizeof(volt_task));
-  bool is_large = bytes > (size_t)(VOLT_POOL_CLASSES - 1) * UNIT;
-  unsigned block = is_large ? LARGE : (unsigned)((bytes + UNIT - 1) / UNIT);
-  volt_task *t = is_large ? pool_take_large(rt, bytes) : pool_take(rt, block);
+  unsigned block = pool_block_of(bytes);
+  volt_task *t = (volt_task *)pool_take(rt, volt_worker_here_(rt), bytes, block);
   if (!t) return NULL;
   memset((void *)(t + 1), 0, bytes - sizeof *t);
   volt_task_init(t, poll);
@@ -169,17 +197,65 @@ void *volt_task_new(volt_rt *rt, size_t bytes, volt_task_fn *poll) {
   return t;
 }
 
+/* What it needs of *t it reads anew, so that nothing else is kept for it on the usual path. */
+static VOLT_NOINLINE void pool_free_rarely(volt_task *t) {
+  pool_give(t->rt, t->frame.block, t);
+}
+
 void volt_pool_free_(volt_task *t) {
-  volt_worker *here = volt_worker_here_(t->rt);
-  unsigned block = t->frame.block;
-  if (block == LARGE) {
-    pool_give_large(t);
-  } else if (here && here->free[block].count < KEEP) {
-    pool_push(&here->free[block], t);
+  if (!pool_keep(volt_worker_here_(t->rt), t->frame.block, t)) pool_free_rarely(t);
+}
+
+/* ---- frames of coroutines ---- */
+
+volt_rt *volt_rt_alloc_for_(volt_rt *rt) {
+  volt_here_ *here = volt_thread_here_();
+  volt_rt *before = here->frames;
+  here->frames = rt;
+  return before;
+}
+
+/* This thread runs no tasks. */
+static VOLT_NOINLINE void *pool_take_outside(size_t whole, unsigned block) {
+  volt_rt *rt = volt_thread_here_()->frames;
+  volt_block_ *head = (volt_block_ *)(rt ? pool_take(rt, NULL, whole, block) : malloc(whole));
+  if (!head) return NULL;
+  head->rt = rt;
+  head->block = block;
+  head->is_foreign = 0;
+  return head + 1;
+}
+
+void *volt_rt_alloc_(size_t bytes) {
+  if (!VOLT_LIKELY(bytes <= SIZE_MAX / 2)) return NULL;
+  volt_here_ *here = volt_thread_here_();
+  size_t whole = bytes + sizeof(volt_block_);
+  unsigned block = pool_block_of(whole);
+  if (!VOLT_LIKELY(here->rt)) return pool_take_outside(whole, block);
+  volt_block_ *head = (volt_block_ *)pool_take(here->rt, here->worker, whole, block);
+  if (!head) return NULL;
+  head->rt = here->rt;
+  head->block = block;
+  head->is_foreign = 0;
+  return head + 1;
+}
+
+static VOLT_NOINLINE void pool_free_block_rarely(volt_block_ *head) {
+  if (head->rt) {
+    pool_give(head->rt, head->block, head);
   } else {
-    pool_give_shared(t, here ? &here->free[block] : NULL);
+    free(head);
   }
 }
+
+/* Without a runtime it was allocated by malloc(): no worker is of that. Not inline: a coroutine that
+ * suspends would save this function's registers. */
+VOLT_NOINLINE void volt_rt_free_(void *memory) {
+  volt_block_ *head = (volt_block_ *)memory - 1;
+  if (!pool_keep(volt_worker_here_(head->rt), head->block, head)) pool_free_block_rarely(head);
+}
+
+/* ---- the end ---- */
 
 uint64_t volt_rt_pool_used_(volt_rt *rt) {
   volt_pool *pool = &rt->pool;
@@ -195,8 +271,8 @@ void volt_rt_pool_destroy_(volt_rt *rt) {
   volt_pool *pool = &rt->pool;
   uint64_t used = volt_rt_pool_used_(rt);
   VOLT_CHECK(used == 0, "volt_rt_destroy",
-             "%p: %llu tasks of its pool are still held: join and detach them first", (void *)rt,
-             (unsigned long long)used);
+             "%p: %llu tasks or coroutines of its pool are still held: join and detach them first",
+             (void *)rt, (unsigned long long)used);
   for (volt_chunk *chunk = pool->chunks; chunk;) {
     volt_chunk *next = chunk->next;
     rt->config.allocator.free(chunk, chunk->bytes, rt->config.allocator.ctx);

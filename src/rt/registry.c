@@ -19,7 +19,9 @@
  *       a thread that was woken. */
 #include "parts.h"
 
+#include "../core/blocker.h"
 #include "../core/check.h"
+#include "../core/spin.h"
 
 void volt_registry_init_(volt_registry *registry) {
   volt_short_lock_init_(&registry->lock);
@@ -32,15 +34,15 @@ void volt_registry_init_(volt_registry *registry) {
 }
 
 int volt_registry_add_(volt_rt *rt, volt_task *t) {
-  volt_worker *here = volt_worker_here_(rt);
-  unsigned shard = here ? here->index : rt->workers;
+  volt_here_ *here = volt_thread_here_();
+  unsigned shard = VOLT_LIKELY(here->rt == rt) ? here->worker->index : rt->workers;
   t->frame.shard = (uint8_t)shard; /* VOLT_RT_WORKERS_MAX at most */
   volt_registry *registry = &rt->registry[shard];
   volt_short_lock_lock_(&registry->lock);
   bool is_closed = registry->is_closed != 0; /* R1 */
   if (!is_closed) {
     registry->count += 1;
-    volt_registry_link_(registry, t);
+    volt_task_list_append_(&registry->running, &t->entry);
     registry->spawned += 1;
   }
   volt_short_lock_unlock_(&registry->lock);
@@ -53,12 +55,13 @@ volt_registry *volt_registry_lock_(volt_rt *rt, unsigned shard) {
   return registry;
 }
 
-void volt_registry_link_(volt_registry *registry, volt_task *t) {
-  volt_task_list_append_(&registry->running, &t->entry);
-}
-
 void volt_registry_unlink_(volt_task *t) {
   volt_task_list_remove_(&t->entry);
+}
+
+/* Its links are as they were, and so is what it was between. */
+void volt_registry_link_again_(volt_task *t) {
+  volt_task_list_insert_(t->entry.prev, &t->entry);
 }
 
 /* Wake all of them. Each is used for the last time by its unpark, because its thread may go on. */
@@ -116,21 +119,29 @@ static bool registry_remove_closer(volt_registry *registry, volt_closer *closer)
   return false;
 }
 
-int volt_registry_wait_(volt_registry *registry, uint64_t deadline_ns) {
-  volt_closer self = {.parker = VOLT_PARKER_INIT};
+/* Returns false: no task is left, and closer was not added. */
+static bool registry_add_closer(volt_registry *registry, volt_closer *closer) {
   volt_short_lock_lock_(&registry->lock);
   bool any = registry->count > 0;
   if (any) {
-    self.next = registry->closers;
-    registry->closers = &self;
+    closer->next = registry->closers;
+    registry->closers = closer;
   }
   volt_short_lock_unlock_(&registry->lock);
-  if (!any || volt_park_until(&self.parker, 1, deadline_ns) == VOLT_OK) return VOLT_OK;
+  return any;
+}
+
+int volt_registry_wait_(volt_registry *registry, uint64_t deadline_ns) {
+  volt_closer self = {.parker = VOLT_PARKER_INIT};
+  bool any = registry_add_closer(registry, &self);
+  int result = any ? volt_park_in_("volt_rt_shutdown", &self.parker, 1, deadline_ns) : (int)VOLT_OK;
+  if (result == VOLT_OK) return VOLT_OK;
   volt_short_lock_lock_(&registry->lock);
   bool gave_up = registry_remove_closer(registry, &self); /* R2 */
   volt_short_lock_unlock_(&registry->lock);
-  if (gave_up) return VOLT_ETIMEDOUT;
-  volt_park_until(&self.parker, 1, VOLT_NO_DEADLINE);
+  if (gave_up) return result;
+  volt_park_out_(&self.parker, 1);
+  volt_keep_cancel_(result);
   return VOLT_OK;
 }
 

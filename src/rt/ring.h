@@ -54,6 +54,15 @@ static inline bool volt_ring_has_any_(volt_ring *r) {
   return volt_load_relaxed(&r->head) < tail; /* a task that was taken is on a worker */
 }
 
+/* By the owner: the count of all tasks that were ever pushed; and of those, as far as is known,
+ * that were ever taken. */
+static inline uint64_t volt_ring_end_(volt_ring *r) {
+  return volt_load_relaxed(&r->tail); /* the owner's */
+}
+static inline uint64_t volt_ring_taken_(volt_ring *r) {
+  return volt_load_relaxed(&r->head); /* a guess: a thief may have taken more */
+}
+
 /* By the owner: for how many more there is space. */
 static inline unsigned volt_ring_room_(volt_ring *r) {
   uint64_t tail = volt_load_relaxed(&r->tail); /* the owner's */
@@ -75,9 +84,15 @@ static inline void volt_ring_push_all_(volt_ring *r, volt_task *const *tasks, un
   volt_store_release(&r->tail, tail + count);
 }
 
-/* The same of one task. */
-static inline void volt_ring_push_(volt_ring *r, volt_task *t) {
-  volt_ring_push_all_(r, &t, 1);
+/* By the owner: one task. Returns false: there is no space. */
+static inline bool volt_ring_push_(volt_ring *r, volt_task *t) {
+  uint64_t tail = volt_load_relaxed(&r->tail); /* the owner's */
+  /* ring:H2 <- ring:H1: the owner writes a slot after a thief has copied it; R2 */
+  if (volt_load_acquire(&r->head) + VOLT_RT_RING == tail) return false;
+  volt_store_relaxed(&r->slots[tail % VOLT_RT_RING], t); /* published by T1 */
+  /* ring:T1 -> ring:T2: the thread that takes a task sees it as it was pushed */
+  volt_store_release(&r->tail, tail + 1);
+  return true;
 }
 
 /* The same, in one sequentially consistent order with the idle word: for a push in the middle of a
@@ -96,8 +111,10 @@ static inline volt_task *volt_ring_pop_(volt_ring *r) {
   uint64_t head = volt_load_relaxed(&r->head); /* a guess: the CAS decides */
   while (head != tail) {
     volt_task *t = volt_load_relaxed(&r->slots[head % VOLT_RT_RING]); /* the owner's own push */
-    if (volt_cas_relaxed(&r->head, &head, head + 1))
-      return t; /* the owner reads no slot after it */
+    if (volt_cas_relaxed(&r->head, &head, head + 1)) { /* the owner reads no slot after it */
+      VOLT_ASSUME(t); /* so the caller need not test it against NULL */
+      return t;
+    }
   }
   return NULL;
 }

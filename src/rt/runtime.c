@@ -13,8 +13,14 @@
 #include "../core/check.h"
 #include "../core/spin.h"
 #include "parts.h"
+#include "stack_report.h"
 
-enum { BLOCKING_MAX = 512 };
+enum {
+  BLOCKING_MAX = 512,
+  STACKS_KEPT = 64,
+  FLAGS = VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK | VOLT_RT_FIBERS_WANDER | VOLT_RT_STACK_REPORT |
+          VOLT_RT_FIBER_NO_GUARDS
+};
 #define BLOCKING_IDLE_NS UINT64_C(10000000000)
 
 /* ---- begin ---- */
@@ -30,8 +36,15 @@ static void runtime_malloc_free(void *memory, size_t bytes, void *ctx) {
   free(memory);
 }
 
+/* Of fibers. Returns whether the caller's are right. */
+static bool runtime_complete_stacks(volt_rt_config *c) {
+  if (c->fiber_stack_bytes == 0) c->fiber_stack_bytes = VOLT_STACK_DEFAULT_;
+  if (c->fiber_stacks_kept == 0) c->fiber_stacks_kept = STACKS_KEPT;
+  return c->fiber_stack_bytes >= VOLT_STACK_LEAST_ && c->fiber_stack_bytes <= VOLT_STACK_MOST_;
+}
+
 static int runtime_complete_config(volt_rt_config *c) {
-  if (c->flags & ~(unsigned)(VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK)) return VOLT_EINVAL;
+  if (c->flags & ~(unsigned)FLAGS) return VOLT_EINVAL;
   bool by_hand = c->flags & VOLT_RT_BY_HAND;
   if (by_hand && c->workers > 1) return VOLT_EINVAL;
   if (c->workers > VOLT_RT_WORKERS_MAX || (c->cpus && c->cpu_count == 0)) return VOLT_EINVAL;
@@ -39,6 +52,7 @@ static int runtime_complete_config(volt_rt_config *c) {
   for (size_t i = 0; i < sizeof c->reserved / sizeof *c->reserved; i++) {
     if (c->reserved[i] != 0) return VOLT_EINVAL;
   }
+  if (!runtime_complete_stacks(c)) return VOLT_EINVAL;
   if (c->workers == 0) c->workers = by_hand ? 1 : volt_thread_cpus_();
   if (c->workers > VOLT_RT_WORKERS_MAX) c->workers = VOLT_RT_WORKERS_MAX;
   if (c->blocking_max == 0) c->blocking_max = BLOCKING_MAX;
@@ -143,6 +157,7 @@ static void runtime_init(volt_rt *rt, const volt_rt_config *config) {
   }
   volt_blocking_pool_init_(&rt->blocking);
   volt_rt_pool_init_(&rt->pool);
+  volt_stack_pool_init_(&rt->stacks);
   rt->registry = (volt_registry *)(void *)&rt->worker[rt->workers];
   for (unsigned i = 0; i <= rt->workers; i++) volt_registry_init_(&rt->registry[i]);
   for (unsigned i = 0; i < rt->workers; i++) volt_worker_init_(&rt->worker[i], rt, i);
@@ -163,6 +178,7 @@ static void runtime_pause(unsigned *spins) {
 }
 
 static void runtime_release(volt_rt *rt) {
+  volt_stack_report_close_(rt);
   rt->config.allocator.free(rt, runtime_bytes_of(rt->workers), rt->config.allocator.ctx);
 }
 
@@ -177,6 +193,7 @@ int volt_rt_create(volt_rt **out, const volt_rt_config *config) {
   if (!rt) return VOLT_ENOMEM;
   memset((void *)rt, 0, runtime_bytes_of(c.workers));
   runtime_init(rt, &c);
+  volt_stack_report_open_(rt);
   result = volt_rt_open_driver_(rt);
   if (result == VOLT_OK) result = runtime_start(rt);
   rt->config.cpus = NULL; /* the caller's */
@@ -276,6 +293,7 @@ static uint64_t runtime_release_all(volt_rt *rt) {
   volt_rt_close_driver_(rt);
   volt_timers_destroy(&rt->timers);
   volt_rt_pool_destroy_(rt);
+  volt_stack_pool_destroy_(&rt->stacks);
   uint64_t cancelled = volt_load_relaxed(&rt->cancelled); /* a count */
   runtime_release(rt);
   return cancelled;
@@ -342,7 +360,11 @@ void volt_rt_stats(volt_rt *rt, volt_rt_stats_of *stats) {
   stats->workers = rt->workers;
   uint64_t idle = volt_load_relaxed(&rt->idle.word); /* statistics, like all here */
   stats->searching = volt_idle_searching_(idle);
-  for (unsigned i = 0; i < rt->workers; i++) stats->parked += (uint32_t)(idle >> i & 1);
+  for (unsigned i = 0; i < rt->workers; i++) {
+    volt_worker_fibers_ *fibers = &rt->worker[i].fibers;
+    stats->parked += (uint32_t)(idle >> i & 1);
+    stats->fibers += volt_load_relaxed(&fibers->begun) - volt_load_relaxed(&fibers->ended);
+  }
   for (unsigned i = 0; i <= rt->workers; i++) {
     stats->live += volt_registry_count_(&rt->registry[i], &stats->spawned);
   }
@@ -353,6 +375,7 @@ void volt_rt_stats(volt_rt *rt, volt_rt_stats_of *stats) {
   stats->blocking_idle = rt->blocking.idle_count;
   stats->blocking_queued = rt->blocking.queued;
   volt_short_lock_unlock_(&rt->blocking.lock);
+  volt_stack_stats_(rt, stats);
 }
 
 int volt_rt_worker_stats(volt_rt *rt, uint32_t worker, volt_worker_stats *stats) {
@@ -367,5 +390,6 @@ int volt_rt_worker_stats(volt_rt *rt, uint32_t worker, volt_worker_stats *stats)
   stats->parks = volt_load_relaxed(&w->counts.parks);
   stats->look_delay_ns = volt_load_relaxed(&w->counts.look_delay_ns);
   stats->queued = volt_ring_count_(&w->ring);
+  stats->homed = volt_home_count_(&w->home);
   return VOLT_OK;
 }

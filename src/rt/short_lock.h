@@ -22,7 +22,7 @@ static VOLT_NOINLINE VOLT_UNUSED_OK_ void volt_short_lock_wait_(volt_short_lock 
 
 static inline void volt_short_lock_lock_(volt_short_lock *l) {
   uint32_t seen = 0;
-  /* short_lock:L1 <- short_lock:U1: the holder sees what the holders before it did */
+  /* short_lock:L1 <- short_lock:U1: the holder sees what those before it did */
   while (!VOLT_LIKELY(volt_cas_acquire(&l->word, &seen, 1))) {
     volt_short_lock_wait_(l);
     seen = 0;

@@ -59,8 +59,6 @@
 #include "task_life.h"
 #include "task_run.h"
 
-static const char task_name[] = "volt_task";
-
 /* ---- the end ---- */
 
 static void task_wake(void *ctx);
@@ -124,7 +122,8 @@ typedef enum task_place { NEXT, LAST, OUTSIDE } task_place;
 /* Settle a registration without waking. */
 static void task_drop(void *ctx) {
   volt_task *t = (volt_task *)ctx;
-  /* task:W1 <-> task:E1, task:P1, task:Q1: the thread that ends it is after all that touched it */
+  /* task:W1 <-> task:E1, task:P1, task:Q1: the thread that ends it is after all
+   * that touched it */
   uint64_t before = volt_fetch_add_acq_rel(&t->state, ONE_LESS);
   if (task_is_over(before - ONE)) task_end(t);
 }
@@ -141,8 +140,8 @@ static inline void task_wake_in(volt_task *t, task_place place, volt_here_ *here
       next = state - ONE;
       if (state & ACTIVE) next |= NOTIFIED; /* R1 */
     }
-    /* task:W1 <-> task:E1, task:P1, task:Q1: the thread that ends it is after all that touched
-     * it */
+    /* task:W1 <-> task:E1, task:P1, task:Q1: the thread that ends it is after all
+     * that touched it */
     if (!volt_cas_acq_rel(&t->state, &state, next)) continue;
     if (queue && place == NEXT) {
       volt_rt_schedule_next_(here, t);
@@ -210,13 +209,13 @@ static VOLT_NOINLINE void task_retire_grouped(volt_task *t, volt_registry *regis
  * the task goes back: task_end() will take it out. No other thread sees the task missing meanwhile,
  * because the registry is locked. */
 VOLT_NOINLINE void volt_task_complete_(volt_task *t, uint64_t registered, int result) {
-  VOLT_CHECK(result != VOLT_PENDING, task_name, "VOLT_PENDING is not a result");
+  VOLT_ASSERT(result != VOLT_PENDING); /* else it would not have returned */
   t->frame.result = result;
   volt_registry *registry = volt_registry_lock_(t->rt, t->frame.shard);
   volt_registry_unlink_(t);
   uint64_t state = task_set_complete(t, registered);
   if (!VOLT_LIKELY(state & ENDED)) {
-    volt_registry_link_(registry, t);
+    volt_registry_link_again_(t);
     volt_registry_unlock_(registry);
   } else if (state & GROUPED) {
     task_retire_grouped(t, registry);
@@ -228,6 +227,7 @@ VOLT_NOINLINE void volt_task_complete_(volt_task *t, uint64_t registered, int re
 
 VOLT_NOINLINE volt_ran_ volt_task_suspend_rarely_(volt_task *t, uint64_t state,
                                                   const volt_ctx *ctx) {
+  if (!ctx->yield) volt_task_note_wait_(t, ctx);
   uint64_t disobeyed = ctx->cancel == VOLT_CTX_GO_ON ? 0 : CANCEL;
   return volt_task_put_down_(t, state, ctx->registered, ctx->yield, disobeyed);
 }
@@ -259,6 +259,9 @@ void volt_task_init(volt_task *t, volt_task_fn *poll) {
   t->frame.is_finally = 0;
   t->frame.block = 0;
   t->frame.member = 0;
+  t->frame.site = 0;
+  t->polls = 0;
+  t->since = 0;
 }
 
 void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group) {
@@ -268,13 +271,13 @@ void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group) {
              : state          ? "spawned before"
                               : "not initialised",
              (unsigned long long)state);
-  VOLT_CHECK(!t->frame.block || t->rt == rt, "volt_spawn",
+  VOLT_CHECK(VOLT_LIKELY(t->rt == rt) || !t->frame.block, "volt_spawn",
              "%p is from the pool of runtime %p, not of %p", (void *)t, (void *)t->rt, (void *)rt);
   t->rt = rt;
   t->joiner = group;
-  uint64_t held = volt_rt_is_here_(rt) ? 0 : ONE; /* R4: until volt_task_start_() */
-  /* relaxed: published by the queue that it is put into */
-  volt_store_relaxed(&t->state, SPAWNED | ACTIVE | (group ? GROUPED : 0) | held);
+  uint64_t begun = SPAWNED | ACTIVE | (group ? GROUPED : 0);
+  if (!VOLT_LIKELY(volt_rt_is_here_(rt))) begun += ONE; /* R4: until volt_task_start_() */
+  volt_store_relaxed(&t->state, begun); /* published by the queue that it is put into */
 }
 
 void volt_task_start_(volt_task *t) {
@@ -308,8 +311,8 @@ bool volt_task_ask_(volt_task *t, bool *schedule) {
     if (state & COMPLETE) return false; /* R6 */
     *schedule = !(state & ACTIVE);
     uint64_t next = (state | CANCEL | ASKED | (*schedule ? ACTIVE : NOTIFIED)) + ONE;
-    /* task:W1 <-> task:E1, task:P1, task:Q1: the thread that ends it is after all that touched
-     * it */
+    /* task:W1 <-> task:E1, task:P1, task:Q1: the thread that ends it is after all
+     * that touched it */
     if (volt_cas_acq_rel(&t->state, &state, next)) return true;
   }
 }

@@ -38,7 +38,8 @@ static int task_join_start(volt_future *f, volt_waker waker) {
   }
   while (!(state & ENDED)) { /* R7 */
     /* task:J2 <-> task:E1: the thread that ends it finds the joiner */
-    if (volt_cas_acq_rel(&t->state, &state, state | JOINER)) return VOLT_PENDING;
+    if (!volt_cas_acq_rel(&t->state, &state, state | JOINER)) continue;
+    return VOLT_PENDING;
   }
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   return volt_task_result(t);

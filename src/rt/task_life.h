@@ -42,13 +42,13 @@ void volt_rt_schedule_(volt_task *t);
  * runtime. */
 void volt_rt_schedule_next_(volt_here_ *here, volt_task *t);
 
-/* The registry of tasks that have not ended: lock the one that a task is in, link the task, or
- * unlink it, and unlock. The runtime lives while a task is counted there, so a thread that is no
+/* The registry of tasks that have not ended: lock the one that a task is in, unlink the task, and
+ * unlock. The runtime lives while a task is counted there, so a thread that is no
  * worker uses the runtime for the last time as it counts a task off. */
 typedef struct volt_registry volt_registry;
 volt_registry *volt_registry_lock_(volt_rt *rt, unsigned shard);
-void volt_registry_link_(volt_registry *registry, volt_task *t);
 void volt_registry_unlink_(volt_task *t);
+void volt_registry_link_again_(volt_task *t); /* where it was, before the unlock */
 void volt_registry_unlock_(volt_registry *registry);
 void volt_registry_count_off_and_unlock_(volt_registry *registry);
 

@@ -9,6 +9,13 @@
 #include "task_life.h"
 #include "task_state.h"
 
+#if defined(VOLT_MODEL) /* there, a fiber is a task whose poll runs until its next wait */
+#define volt_fiber_run_(t, ctx, result) (result)
+#define volt_worker_stamp_(ctx) UINT32_C(0)
+#else
+#include "fiber_run.h"
+#endif
+
 /* What a poll has left of a task. */
 typedef enum volt_ran_ {
   VOLT_RAN_WAITS_, /* it waits, or has ended: the worker must not touch it */
@@ -39,26 +46,35 @@ static inline volt_ran_ volt_task_put_down_(volt_task *t, uint64_t state, uint64
   }
 }
 
+/* A poll has ended, and the task waits for a wake: for inspectors. */
+static inline void volt_task_note_wait_(volt_task *t, const volt_ctx *ctx) {
+  (void)ctx;
+  t->polls += 1;
+  t->since = volt_worker_stamp_(ctx);
+}
+
 /* Poll a task that is ACTIVE and in no queue. ctx: this worker's. */
 static inline volt_ran_ volt_task_run_(volt_task *t, volt_ctx *ctx) {
   /* task:P1 <- task:W1: the poll sees what the waking thread did; R2 */
   uint64_t state = volt_load_acquire(&t->state);
   VOLT_ASSERT((state & (ACTIVE | COMPLETE)) == ACTIVE);
-  ctx->waker.ctx = t;
+  ctx->waker.ctx = t; /* inspectors see which task this worker polls */
   ctx->registered = 0;
   ctx->budget = VOLT_CTX_BUDGET;
   ctx->cancel = VOLT_CTX_GO_ON;
   ctx->yield = false;
   if (!VOLT_LIKELY(!(state & (NOTIFIED | CANCEL)))) state = volt_task_take_notice_(t, ctx);
   int result = t->poll(t, ctx);
+  if (result != VOLT_PENDING) result = volt_fiber_run_(t, ctx, result);
   if (result != VOLT_PENDING) {
     volt_task_complete_(t, ctx->registered, result);
     return VOLT_RAN_WAITS_;
   }
-  if (VOLT_LIKELY(ctx->cancel == VOLT_CTX_GO_ON)) {
-    if (!ctx->yield) return volt_task_put_down_(t, state, ctx->registered, false, 0);
-    if (ctx->registered == 0) return VOLT_RAN_AGAIN_;
+  if (VOLT_LIKELY((ctx->cancel | (unsigned)ctx->yield) == VOLT_CTX_GO_ON)) { /* which is 0 */
+    volt_task_note_wait_(t, ctx);
+    return volt_task_put_down_(t, state, ctx->registered, false, 0);
   }
+  if (ctx->cancel == VOLT_CTX_GO_ON && ctx->registered == 0) return VOLT_RAN_AGAIN_;
   return volt_task_suspend_rarely_(t, state, ctx);
 }
 

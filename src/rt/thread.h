@@ -8,7 +8,7 @@
 typedef uintptr_t volt_thread_; /* a pthread_t */
 
 /* Start main(arg) on a thread, which must be joined, once. Signals are blocked in it, but for those
- * of faults. Returns whether it was started. */
+ * of faults and volt_thread_signal_(). Returns whether it was started. */
 bool volt_thread_start_(volt_thread_ *thread, void *(*main)(void *arg), void *arg);
 
 /* Wait until a thread has ended: nothing of it runs any more, its destructors of thread-specific
@@ -19,6 +19,10 @@ volt_thread_ volt_thread_self_(void);
 
 /* No thread will join this one. */
 void volt_thread_detach_self_(void);
+
+/* From now on, at each fork of this process: call before() before it, and after it
+ * parent() in this process and child() in the new one. */
+void volt_thread_at_fork_(void (*before)(void), void (*parent)(void), void (*child)(void));
 
 /* Name this thread "<prefix>-<kind><index>". The system keeps 15 bytes, so a long prefix is cut.
  * name: gets the same name. */
@@ -57,6 +61,7 @@ typedef struct volt_here_ {
   struct volt_rt *rt; /* it runs the tasks of this one, as this worker; NULL: of none */
   struct volt_worker *worker;
   struct volt_rt *served; /* it is of the blocking pool of this one; NULL: of none */
+  struct volt_rt *frames; /* coroutines that it calls are for this one; NULL: for any */
 } volt_here_;
 
 /* This thread's own, all NULL at first. */

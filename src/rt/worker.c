@@ -15,12 +15,22 @@
  * before it searches: what is about to complete there makes its own tasks ready, and to steal
  * others instead would move their I/O to its share.
  *
+ * A task that has a home, a fiber that has begun, is in the slot or in the list of that worker,
+ * never in a ring. It takes turns with the tasks of the ring in the order in which both were queued
+ * (home.h). Homes cost other tasks nothing: a worker tests for them only if there are any in its
+ * runtime (volt_worker.how).
+ *
  * Invariants
  *   I2  a task that is queued is polled: by this worker if it is in the worker's own queues; else
- *       by a worker that is awake, or was woken for it (idle.h I2) */
+ *       by a worker that is awake, or was woken for it (idle.h I2); by its home if it has one
+ *       (home.h I2, I3)
+ *   I5  between two polls of the ring or the list, at most three are from the slot. Of two tasks in
+ *       the ring and the list, the one that was queued first is polled first, unless the ring was
+ *       full in between, or a thief takes others of the ring at that moment */
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "parts.h"
+#include "stack_report.h"
 #include "task_run.h"
 
 enum {
@@ -71,14 +81,40 @@ static VOLT_NOINLINE void worker_push_from_long_poll(volt_worker *w, volt_task *
   w->looked_ns += volt_now_ns() - since_ns;
 }
 
+/* Behind all others of its worker. A task without a home is for this one, or for one that it
+ * wakes. */
+static void worker_queue(volt_worker *w, volt_task *t) {
+  if (VOLT_LIKELY(volt_task_home_(t) == 0)) {
+    worker_push_and_wake(w, t);
+  } else {
+    volt_rt_queue_homed_(volt_homed_of_(t));
+  }
+}
+
+/* Polls are long, or t may have a home. */
+static VOLT_NOINLINE void worker_schedule_rarely(volt_worker *w, volt_task *t) {
+  uint32_t how = volt_load_relaxed(&w->how); /* home.h R5: what must be known is seen */
+  uint32_t home = volt_task_home_(t);
+  bool is_elsewhere = home != 0 && home != w->index + 1;
+  if (is_elsewhere || (home != 0 && how & VOLT_HOW_LONG_)) {
+    volt_rt_queue_homed_(volt_homed_of_(t));
+  } else if (how & VOLT_HOW_LONG_) {
+    worker_push_from_long_poll(w, t);
+  } else {
+    volt_task *before = w->lifo;
+    w->lifo = t;
+    if (before) worker_queue(w, before);
+  }
+}
+
 /* A task was woken or spawned on this worker: it goes to the slot, and the task there to the ring.
  * If polls are long, it goes to the ring itself. The reason: the task that runs may have released a
  * lock to it, and may compute for long before its next await. In the slot, the new owner of the
  * lock would wait for that, and all that wait for the lock would wait for the owner. */
 void volt_rt_schedule_next_(volt_here_ *here, volt_task *t) {
   volt_worker *w = here->worker;
-  if (w->polls_are_long) {
-    worker_push_from_long_poll(w, t);
+  if (!VOLT_LIKELY(volt_load_relaxed(&w->how) == 0)) { /* home.h R5: what must be known is seen */
+    worker_schedule_rarely(w, t);
     return;
   }
   volt_task *before = w->lifo;
@@ -90,10 +126,21 @@ void volt_rt_schedule_(volt_task *t) {
   volt_rt *rt = t->rt;
   volt_here_ *here = volt_thread_here_();
   if (here->rt == rt) {
-    worker_push_and_wake(here->worker, t);
+    worker_queue(here->worker, t);
+  } else if (volt_task_home_(t) != 0) {
+    volt_rt_queue_homed_(volt_homed_of_(t));
   } else {
     volt_inject_push_(&rt->inject, t, t, 1);
     volt_rt_work_queued_(rt);
+  }
+}
+
+/* Behind all others of its worker, between polls: so no other worker need be woken for it. */
+static inline void worker_put_back(volt_worker *w, volt_task *t) {
+  if (VOLT_LIKELY(!w->home.is_used) || volt_task_home_(t) == 0) {
+    volt_worker_push_back_(w, t);
+  } else {
+    volt_rt_queue_homed_(volt_homed_of_(t));
   }
 }
 
@@ -116,20 +163,48 @@ static volt_task *worker_take_injected(volt_worker *w) {
   return NULL;
 }
 
-/* A task from the injection queue, behind those of this worker; or NULL. */
+/* The oldest in the ring and in the list, which is not empty: home.h. */
+static VOLT_NOINLINE volt_task *worker_take_oldest(volt_worker *w) {
+  volt_task *t = NULL;
+  if (volt_ring_taken_(&w->ring) < w->home.first->behind) t = volt_ring_pop_(&w->ring);
+  return t ? t : volt_home_pop_(&w->home);
+}
+
+/* The next that is not in the slot; or NULL. */
+static inline volt_task *worker_pop(volt_worker *w) {
+  return VOLT_LIKELY(!w->home.first) ? volt_ring_pop_(&w->ring) : worker_take_oldest(w);
+}
+
+/* What other threads have queued for this worker alone goes behind what it has. */
+static void worker_receive(volt_worker *w) {
+  volt_home_receive_(&w->home, volt_ring_end_(&w->ring));
+}
+
 volt_task *volt_worker_take_outside_(volt_worker *w) {
+  worker_receive(w);
   volt_task *t = worker_take_injected(w);
-  return t ? t : volt_ring_pop_(&w->ring);
+  return t ? t : worker_pop(w);
 }
 
 /* Expire what is due. Returns whether anything was. */
 static bool worker_look_at_clock(volt_worker *w) {
   volt_timers *timers = &w->rt->timers;
+  if (volt_load_relaxed(&w->rt->stacks.trim_ns) != 0) volt_stack_trim_(w->rt); /* R1 of stack.c */
   uint64_t earliest_ns = volt_timers_earliest_ns(timers);
   if (earliest_ns == VOLT_NO_DEADLINE) return false;
   uint64_t now_ns = volt_timers_now_ns(timers);
-  w->ctx.waker.ctx = NULL; /* no task runs */
   return earliest_ns <= now_ns && volt_timers_expire(timers, now_ns) > 0;
+}
+
+void volt_worker_note_time_(volt_worker *w, uint64_t now_ns) {
+  bool is_virtual = w->rt->config.flags & VOLT_RT_VIRTUAL_CLOCK;
+  w->stamp = volt_stamp_of_(is_virtual ? volt_timers_now_ns(&w->rt->timers) : now_ns);
+}
+
+static void worker_set_long(volt_worker *w, bool is_long) {
+  bool was_long = volt_load_relaxed(&w->how) & VOLT_HOW_LONG_; /* this worker alone changes it */
+  if (is_long && !was_long) volt_fetch_or_relaxed(&w->how, VOLT_HOW_LONG_);
+  if (was_long && !is_long) volt_fetch_and_relaxed(&w->how, ~(uint32_t)VOLT_HOW_LONG_);
 }
 
 /* Set the number of polls between two looks by how long the last ones took, and whether that is
@@ -142,13 +217,14 @@ static void worker_adapt_period(volt_worker *w) {
   if (want > LOOK_MAX) want = LOOK_MAX;
   if (want > w->look_period) want = (3 * w->look_period + want) / 4; /* longer slowly */
   w->look_period = (unsigned)want;
-  w->polls_are_long = each_ns > LONG_POLL_NS && w->rt->workers > 1;
+  worker_set_long(w, each_ns > LONG_POLL_NS && w->rt->workers > 1);
   w->looked_ns = now_ns;
+  volt_worker_note_time_(w, now_ns);
 }
 
 /* The worker has looked at the driver, or has slept there. */
 static void worker_note_driver_queue(volt_worker *w) {
-  unsigned queued = volt_ring_count_(&w->ring);
+  unsigned queued = volt_ring_count_(&w->ring) + volt_home_count_(&w->home);
   bool is_slow = w->look_period == LOOK_MIN; /* then so many polls take more than the look's time */
   unsigned most = is_slow ? 0 : DRIVER_PERIODS * w->look_period;
   w->driver_queue = queued < most ? queued : most;
@@ -173,38 +249,46 @@ static volt_task *worker_look(volt_worker *w) {
     worker_note_driver_queue(w);
     w->looked_ns = w->driver_looked_ns; /* that took no poll's time */
   }
+  worker_receive(w);
   return worker_take_injected(w);
 }
 
 /* The slot is empty, or is not polled this time. */
-static inline volt_task *worker_take_from_ring(volt_worker *w) {
-  if (w->lifo_run > 0) volt_worker_count_(&w->counts.lifo_hits, w->lifo_run);
-  w->lifo_run = 0;
+static inline volt_task *worker_take_queued(volt_worker *w) {
+  if (w->lifo_run | (uintptr_t)w->home.first) { /* one branch, when neither is the case */
+    volt_worker_count_(&w->counts.lifo_hits, w->lifo_run);
+    w->lifo_run = 0;
+    if (w->home.first) return worker_take_oldest(w);
+  }
   return volt_ring_pop_(&w->ring);
 }
 
-/* The slot was polled so often that the ring is next; if that is empty, t all the same. */
+/* The slot was polled so often that the queues are next; if they are empty, t all the same. */
 static volt_task *worker_take_turn(volt_worker *w, volt_task *t) {
-  volt_task *next = worker_take_from_ring(w);
+  volt_task *next = worker_take_queued(w);
   if (!next) return t;
-  volt_worker_push_back_(w, t);
+  worker_put_back(w, t);
   return next;
 }
 
 /* The next task in this worker's own queues. */
 static inline volt_task *worker_take_own(volt_worker *w) {
   volt_task *t = w->lifo;
-  if (!t) return worker_take_from_ring(w);
+  if (!t) return worker_take_queued(w);
   w->lifo = NULL;
   if (w->lifo_run == LIFO_IN_A_ROW) return worker_take_turn(w, t);
   w->lifo_run += 1;
   return t;
 }
 
-/* The same; now and then one from the injection queue. */
+/* The same; now and then one from the injection queue; and if there is none, one that another
+ * thread has queued for this worker alone. */
 static volt_task *worker_take(volt_worker *w) {
   volt_task *t = w->until_look == 0 ? worker_look(w) : NULL;
-  return t ? t : worker_take_own(w);
+  if (!t) t = worker_take_own(w);
+  if (t) return t;
+  worker_receive(w);
+  return worker_pop(w);
 }
 
 /* ---- poll ---- */
@@ -218,10 +302,12 @@ static void worker_poll(volt_worker *w, volt_task *t, unsigned max) {
     if (volt_idle_wants_work_(&w->rt->idle) && volt_ring_count_(&w->ring) > 0) {
       volt_rt_work_queued_(w->rt);
     }
-    if (volt_task_run_(t, &w->ctx) == VOLT_RAN_AGAIN_) volt_worker_push_back_(w, t);
+    w->left = left;
+    if (volt_task_run_(t, &w->ctx) == VOLT_RAN_AGAIN_) worker_put_back(w, t);
     left -= 1;
     t = left > 0 ? worker_take_own(w) : NULL;
   } while (t);
+  w->ctx.waker.ctx = NULL; /* no task runs */
   w->until_look -= max - left;
   volt_worker_count_(&w->counts.polls, max - left);
 }
@@ -260,6 +346,7 @@ void volt_worker_begin_here_(volt_worker *w) {
 
 void volt_worker_end_here_(void) {
   volt_here_ *here = volt_thread_here_();
+  volt_worker_end_fibers_(here->worker);
   here->rt = NULL;
   here->worker = NULL;
 }
@@ -275,6 +362,7 @@ static volt_task *worker_find(volt_worker *w) {
   }
   uint64_t now_ns = volt_now_ns();
   w->looked_ns += now_ns - since_ns;
+  volt_worker_note_time_(w, now_ns);
   w->driver_looked_ns = now_ns;
   if (w->rt->driver) worker_note_driver_queue(w);
   return t;
@@ -296,22 +384,25 @@ static volt_task *worker_await_task(volt_worker *w) {
 void volt_worker_main_(void *arg) {
   volt_worker *w = (volt_worker *)arg;
   volt_worker_begin_here_(w);
+  volt_stack_report_begin_(w);
   volt_worker_begin_driver_(w);
   *volt_thread_blocker_() = &w->blocker;
   *volt_thread_random_() = w->random;
   w->looked_ns = volt_now_ns(); /* not since the worker was made: the thread has begun only now */
+  volt_worker_note_time_(w, w->looked_ns);
   volt_task *t;
   while ((t = worker_await_task(w)) != NULL) worker_poll(w, t, w->until_look);
   volt_worker_end_search_(w);
   *volt_thread_blocker_() = NULL;
   volt_worker_end_driver_(w);
+  volt_stack_report_end_(w);
   volt_worker_end_here_();
 }
 
-/* Poll BY_HAND_POLLS times or some more, or until that task has ended; until: NULL: none. Returns
+/* Poll hand_polls times or some more, or until that task has ended; until: NULL: none. Returns
  * whether there is nothing left to poll. */
 bool volt_worker_run_ready_(volt_worker *w, volt_task *until) {
-  for (unsigned polls = 0; polls < BY_HAND_POLLS;) {
+  for (unsigned polls = 0; polls < w->hand_polls;) {
     volt_task *t = worker_take(w);
     if (!t && worker_look_at_clock(w)) continue;
     if (!t && w->rt->driver && volt_worker_look_driver_(w, volt_now_ns())) {
@@ -330,17 +421,21 @@ bool volt_worker_run_ready_(volt_worker *w, volt_task *until) {
 
 void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   volt_ring_init_(&w->ring);
+  volt_home_init_(&w->home);
   w->lifo = NULL;
   volt_task_ctx_init_(&w->ctx);
   w->blocker.blocks = worker_blocks;
   w->rt = rt;
   w->index = index;
   w->lifo_run = 0;
-  w->polls_are_long = false;
+  volt_store_relaxed(&w->how, 0);                       /* not shared yet */
   w->is_searching = rt->config.flags & VOLT_RT_BY_HAND; /* its bit is set: no thread runs it yet */
   w->until_look = 0;
   w->look_period = LOOK_FIRST;
   w->driver_queue = 0;
   w->looked_ns = volt_now_ns();
+  w->left = 0;
+  volt_worker_note_time_(w, w->looked_ns);
+  w->hand_polls = BY_HAND_POLLS;
   w->random = (rt->config.seed + index + 1) * UINT64_C(0x9e3779b97f4a7c15) | 1;
 }
