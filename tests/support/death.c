@@ -14,10 +14,10 @@
 
 enum { LAST_WORDS = 4096, HANGS_AFTER_SECONDS = 60 };
 
-static void die_in_child(void (*act)(void *), void *arg, int out) {
+static void die_in_child(int number, void (*act)(void *), void *arg, int out) {
   struct rlimit none = {0, 0};
   (void)setrlimit(RLIMIT_CORE, &none);
-  (void)signal(SIGABRT, SIG_DFL);
+  (void)signal(number, SIG_DFL);
   (void)alarm(HANGS_AFTER_SECONDS); /* an act that neither aborts nor returns fails, too */
   (void)dup2(out, STDERR_FILENO);
   act(arg);
@@ -41,31 +41,38 @@ static void read_all(int in, char *text, size_t size) {
 
 static bool says_all(const char *text, const char *const needles[]) {
   for (; *needles; needles++) {
-    if (!strstr(text, *needles)) {
-      fprintf(stderr, "it does not say \"%s\" but:\n%s", *needles, text);
+    bool is_unwanted = **needles == DEATH_NOT[0];
+    const char *words = *needles + is_unwanted;
+    if (!strstr(text, words) != is_unwanted) {
+      fprintf(stderr, "it %s \"%s\":\n%s", is_unwanted ? "says" : "does not say", words, text);
       return false;
     }
   }
   return true;
 }
 
-bool death_of(void (*act)(void *), void *arg, const char *const needles[]) {
+bool death_by(int number, void (*act)(void *), void *arg, const char *const needles[]) {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
   pid_t child = fork();
   REQUIRE(child >= 0);
-  if (child == 0) die_in_child(act, arg, ends[1]);
+  if (child == 0) die_in_child(number, act, arg, ends[1]);
   close(ends[1]);
   char text[LAST_WORDS];
   read_all(ends[0], text, sizeof text);
   close(ends[0]);
   int status = 0;
   while (waitpid(child, &status, 0) < 0) REQUIRE(errno == EINTR);
-  if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGABRT) {
-    fprintf(stderr, "it did not abort (wait status %#x) but said:\n%s\n", (unsigned)status, text);
+  if (!WIFSIGNALED(status) || WTERMSIG(status) != number) {
+    fprintf(stderr, "it did not die of signal %d (wait status %#x) but said:\n%s\n", number,
+            (unsigned)status, text);
     return false;
   }
   return says_all(text, needles);
+}
+
+bool death_of(void (*act)(void *), void *arg, const char *const needles[]) {
+  return death_by(SIGABRT, act, arg, needles);
 }
 
 const char *death_address(const void *p) {
