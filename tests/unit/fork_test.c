@@ -4,7 +4,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "fake_waker.h"
+#include <volt/fiber.h>
+
+#include "by_hand.h"
+#include "core/futex.h"
 #include "thread_team.h"
 #include "unit.h"
 
@@ -149,7 +152,71 @@ static void init_makes_objects_anew_in_the_child(void **state) {
   assert_int_equal(WEXITSTATUS(status), 7);
 }
 
+/* ---- fibers that park ---- */
+
+static volt_parker parker;
+
+static int parks(void *arg) {
+  (void)arg;
+  return volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
+}
+
+/* Returns what the fiber has returned. */
+static int unpark_fiber(by_hand *h) {
+  volt_task *t = volt_fiber_new(h->rt, parks, NULL, NULL);
+  if (!t || volt_spawn(h->rt, t) != VOLT_OK) return VOLT_ENOMEM;
+  by_hand_run(h);
+  volt_unpark(&parker);
+  by_hand_run(h);
+  int result = volt_task_result(t);
+  volt_task_detach(t);
+  return result;
+}
+
+/* In the child none waits at an address, and no lock is held. */
+static int park_in_the_child(void) {
+  by_hand h;
+  volt_rt_config config = by_hand_config(&h);
+  volt_store_relaxed(&parker.word, 0); /* made anew */
+  if (volt_rt_create(&h.rt, &config) != VOLT_OK) return 1;
+  if (volt_parked_queue_(&parker)->waiters != 0) return 2;
+  return unpark_fiber(&h) == VOLT_OK ? 0 : 3;
+}
+
+static void fibers_park_anew_in_the_child(void **state) {
+  (void)state;
+  by_hand h;
+  by_hand_begin(&h);
+  volt_store_relaxed(&parker.word, 0);
+  volt_task *t = volt_fiber_new(h.rt, parks, NULL, NULL);
+  assert_non_null(t);
+  assert_result(volt_spawn(h.rt, t), VOLT_OK);
+  by_hand_run(&h);
+  volt_fifo_ *q = volt_parked_queue_(&parker);
+  assert_int_equal(q->waiters, 1);
+  interrupt_in(q);
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    alarm(SECONDS); /* a hang is a failure */
+    _exit(park_in_the_child());
+  }
+  unlock_queue(q);
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+  volt_unpark(&parker);
+  by_hand_run(&h);
+  assert_result(volt_task_result(t), VOLT_OK);
+  volt_task_detach(t);
+  by_hand_end(&h, 0);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(init_makes_objects_anew_in_the_child)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(init_makes_objects_anew_in_the_child),
+      cmocka_unit_test(fibers_park_anew_in_the_child),
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

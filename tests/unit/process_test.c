@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* waitid, ... */
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <volt/fiber.h>
 #include <volt/process.h>
 #include <volt/select.h>
 
@@ -499,6 +500,51 @@ static void keep_what_was_inherited(void) {
   for (int fd = 3; fd < 1024; fd++) (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+/* ---- fibers ---- */
+
+typedef struct closing {
+  volt_task other; /* runs while the fiber is suspended */
+  volt_process process;
+  bool other_ran;
+  bool other_ran_meanwhile;
+} closing;
+
+static int runs_meanwhile(volt_task *t, volt_ctx *ctx) {
+  (void)ctx;
+  volt_container_of(t, closing, other)->other_ran = true;
+  return VOLT_OK;
+}
+
+static int closes(void *arg) {
+  closing *c = (closing *)arg;
+  volt_task_init(&c->other, runs_meanwhile);
+  REQUIRE(volt_spawn(volt_rt_current(), &c->other) == VOLT_OK);
+  volt_process_close(&c->process);
+  c->other_ran_meanwhile = c->other_ran;
+  return VOLT_OK;
+}
+
+/* A process that is killed may have ended before its fiber would have to wait for that. */
+static void a_close_suspends_a_fiber(void **state) {
+  io_kit *k = (io_kit *)*state;
+  bool was_suspended = false;
+  for (int i = 0; i < 1000 && !was_suspended; i++) {
+    volt_process_config config = {.flags = 0};
+    closing c = {.other_ran = false};
+    start(k, &c.process, &config, "exec sleep 1000");
+    volt_task *t = volt_fiber_new(k->rt, closes, &c, NULL);
+    assert_non_null(t);
+    assert_result(volt_spawn(k->rt, t), VOLT_OK);
+    volt_future ended;
+    assert_result(kit_run(k, BY_TASK, volt_task_join_future(&ended, t)), VOLT_OK);
+    volt_task_detach(t);
+    kit_settle(k);
+    assert_true(c.other_ran);
+    was_suspended = c.other_ran_meanwhile;
+  }
+  assert_true(was_suspended);
+}
+
 int main(void) {
   keep_what_was_inherited();
   const struct CMUnitTest tests[] = {
@@ -509,6 +555,7 @@ int main(void) {
       process_test(a_close_takes_one_that_has_ended),
       process_test(it_is_killed),
       process_test(a_status_may_be_taken_away),
+      process_test(a_close_suspends_a_fiber),
       process_test(an_end_begins_with_a_request),
       process_test(an_end_comes_to_one_that_is_deaf),
       process_test(an_end_is_cancelled),

@@ -84,10 +84,12 @@ static void what_is_refused(void **state) {
   int cpu = 0;
   expect_refused(&(volt_rt_config){.workers = VOLT_RT_WORKERS_MAX + 1});
   expect_refused(&(volt_rt_config){.workers = UINT32_MAX});
-  expect_refused(&(volt_rt_config){.flags = 4});
+  expect_refused(&(volt_rt_config){.flags = 32});
   expect_refused(&(volt_rt_config){.flags = ~0u});
   expect_refused(&(volt_rt_config){.workers = 2, .flags = VOLT_RT_BY_HAND});
   expect_refused(&(volt_rt_config){.workers = 1, .cpus = &cpu, .cpu_count = 0});
+  expect_refused(&(volt_rt_config){.workers = 1, .fiber_stack_bytes = 16 * 1024 - 1});
+  expect_refused(&(volt_rt_config){.workers = 1, .fiber_stack_bytes = 64 * 1024 * 1024 + 1});
   for (size_t i = 0; i < sizeof((volt_rt_config *)0)->reserved / sizeof(uint64_t); i++) {
     volt_rt_config later = {.workers = 1};
     later.reserved[i] = 1;
