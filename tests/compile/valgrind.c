@@ -1,8 +1,9 @@
 /* What a user protects by volt, for the thread checkers of valgrind: a mutex, a read-write lock, a
- * semaphore that hands over, a channel of pointers, tasks. With -DRACE two threads also add to a
+ * semaphore that hands over, a channel of pointers, tasks, fibers. With -DRACE two threads also add to a
  * variable that nothing protects. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <volt/fiber.h>
 #include <volt/runtime.h>
 #include <volt/volt.h>
 
@@ -70,6 +71,35 @@ static int add(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_END(self);
 }
 
+static int under_mutex_in_fibers;
+
+/* It may go on at another worker after each nap. */
+static int add_in_fiber(void *arg) {
+  (void)arg;
+  for (int i = 0; i < ROUNDS; i++) {
+    if (volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+    under_mutex_in_fibers += 1;
+    volt_mutex_unlock(&mutex);
+    if (i % 50 == 0 && volt_sleep_blocking(volt_deadline_ns(100000)) != VOLT_OK) abort();
+  }
+  return VOLT_OK;
+}
+
+static void run_fibers(void) {
+  static const volt_fiber_config moves = {.flags = VOLT_FIBER_MOVES};
+  volt_rt *rt;
+  volt_group fibers;
+  if (volt_rt_create(&rt, NULL) != VOLT_OK) abort();
+  volt_group_init(&fibers);
+  for (int i = 0; i < THREADS; i++) {
+    volt_task *t = volt_fiber_new(rt, add_in_fiber, NULL, &moves);
+    if (t == NULL || volt_group_spawn(&fibers, rt, t) != VOLT_OK) abort();
+  }
+  if (volt_group_wait_blocking(&fibers, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+  volt_group_destroy(&fibers);
+  if (volt_rt_destroy(rt) != VOLT_OK) abort();
+}
+
 static void run_tasks(void) {
   volt_rt *rt;
   struct adder *adders[THREADS];
@@ -96,6 +126,8 @@ int main(void) {
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   pthread_join(giver, NULL);
   run_tasks();
+  run_fibers();
+  right &= under_mutex_in_fibers == THREADS * ROUNDS;
   right &= under_mutex == THREADS * ROUNDS && under_rwlock == THREADS * ROUNDS;
   return right && under_semaphore == THREADS * ROUNDS ? 0 : 1;
 }
