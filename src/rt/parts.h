@@ -22,10 +22,13 @@
 #include "task_list.h"
 #include "thread.h"
 
-/* A call of volt_rt_shutdown() that waits, on its thread's stack. */
+/* A call of volt_rt_shutdown() that waits, on its thread's stack; or the loop of a bridge, which
+ * looks (registry.c R4). */
 typedef struct volt_closer {
   volt_parker parker;
   VOLT_PLAIN(struct volt_closer *) next;
+  VOLT_PLAIN(volt_wake_fn) then; /* called after the unpark; NULL: none */
+  VOLT_PLAIN(void *) then_ctx;   /* lives as long as the program */
 } volt_closer;
 
 /* The tasks that were spawned by one worker, or by other threads, and have not ended. */
@@ -166,6 +169,7 @@ struct volt_rt {
   VOLT_ATOMIC(uint32_t) has_said;  /* that a worker has blocked */
   volt_signals_ signals;           /* blocked by the thread that has created it */
   char thread_prefix[VOLT_THREAD_NAME_];
+  volt_closer watches[2];  /* by hand, of each registry: of the loop, once the runtime is to end */
   volt_registry *registry; /* one for each worker, and one for other threads */
   volt_worker worker[1];
 };
@@ -333,6 +337,14 @@ uint64_t volt_registry_close_(volt_registry *registry);
 int volt_registry_wait_(volt_registry *registry, uint64_t deadline_ns);
 
 uint64_t volt_registry_count_(volt_registry *registry, uint64_t *spawned);
+
+/* By hand, after volt_rt_shutdown(), once: call then, of a ctx that lives as long as the program,
+ * when no task is left. Threads: the loop's. */
+void volt_rt_watch_end_(volt_rt *rt, volt_waker then);
+
+/* Whether no task is left, and no thread refers to rt because of one: it may be destroyed. Threads:
+ * the loop's, after volt_rt_watch_end_(). */
+bool volt_rt_has_ended_(volt_rt *rt);
 
 /* ---- pool.c ---- */
 

@@ -3,7 +3,8 @@
  *
  * Invariants
  *   I1  the runtime exists while the count of any registry is above zero. A thread that is no
- *       worker and lowers a count uses the runtime for the last time as it unlocks
+ *       worker and lowers a count uses the runtime for the last time as it unlocks; or, if a loop
+ *       watches for the end, as it unparks the last of the runtime's closers
  *   I2  a task that is linked has not ENDED, so a thread that finds it under the lock may use it
  *       under the lock
  *   I3  the count is lowered after ENDED, so a thread that sees 0 finds no task pending
@@ -16,7 +17,12 @@
  *   R3  Interleaving: two threads wait for the last task; the first is woken, and frees the runtime
  *       before the second is woken. Prevented by: the list of waiting threads is taken out under
  *       the lock, and the threads are woken from there. After that neither the runtime is used, nor
- *       a thread that was woken. */
+ *       a thread that was woken.
+ *   R4  Interleaving: the last task ends on another thread; a loop that runs the runtime by hand
+ *       sees that, destroys the runtime, and ends; the thread is about to wake the loop for
+ *       that. Prevented by: the loop looks at the parkers of its closers, not at the counts. The
+ *       thread reads what to call before it unparks, and what it calls lives as long as the
+ *       program. */
 #include "parts.h"
 
 #include "../core/blocker.h"
@@ -64,11 +70,18 @@ void volt_registry_link_again_(volt_task *t) {
   volt_task_list_insert_(t->entry.prev, &t->entry);
 }
 
-/* Wake all of them. Each is used for the last time by its unpark, because its thread may go on. */
+/* Each is used for the last time by its unpark, because its thread may go on. R4 */
+static void registry_wake_closer(volt_closer *c) {
+  volt_wake_fn then = c->then;
+  void *ctx = c->then_ctx;
+  volt_unpark(&c->parker);
+  if (then) then(ctx);
+}
+
 static VOLT_NOINLINE void registry_wake_closers(volt_closer *c) {
   while (c) {
     volt_closer *next = c->next;
-    volt_unpark(&c->parker);
+    registry_wake_closer(c);
     c = next;
   }
 }
@@ -133,6 +146,7 @@ static bool registry_add_closer(volt_registry *registry, volt_closer *closer) {
 
 int volt_registry_wait_(volt_registry *registry, uint64_t deadline_ns) {
   volt_closer self = {.parker = VOLT_PARKER_INIT};
+  self.then = NULL;
   bool any = registry_add_closer(registry, &self);
   int result = any ? volt_park_in_("volt_rt_shutdown", &self.parker, 1, deadline_ns) : (int)VOLT_OK;
   if (result == VOLT_OK) return VOLT_OK;
@@ -151,4 +165,24 @@ uint64_t volt_registry_count_(volt_registry *registry, uint64_t *spawned) {
   *spawned += registry->spawned;
   volt_short_lock_unlock_(&registry->lock);
   return count;
+}
+
+/* ---- a loop that runs it by hand ---- */
+
+enum { REGISTRIES_BY_HAND = 2 }; /* of the one worker, and of other threads */
+
+void volt_rt_watch_end_(volt_rt *rt, volt_waker then) {
+  for (unsigned i = 0; i < REGISTRIES_BY_HAND; i++) {
+    volt_closer *c = &rt->watches[i];
+    c->then = then.wake;
+    c->then_ctx = then.ctx;
+    if (!registry_add_closer(&rt->registry[i], c)) registry_wake_closer(c);
+  }
+}
+
+bool volt_rt_has_ended_(volt_rt *rt) {
+  for (unsigned i = 0; i < REGISTRIES_BY_HAND; i++) {
+    if (volt_unparks_since_(&rt->watches[i].parker, 0) == 0) return false;
+  }
+  return true;
 }
