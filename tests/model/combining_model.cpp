@@ -238,7 +238,7 @@ struct answered_before_wakes : combining_model {
     acquire(1, 1);
   }
   static void wait_at_gate(void *ctx) {
-    if (rl::thread_index() != 0) return; // the thread that cancels: it cannot wait for itself
+    if (volt_model_thread() != 0) return; // the thread that cancels: it cannot wait for itself
     volt_park_until(&static_cast<answered_before_wakes *>(ctx)->gate, 1, VOLT_NO_DEADLINE);
   }
   void thread(unsigned index) override {

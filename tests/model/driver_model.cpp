@@ -332,7 +332,7 @@ struct unpark_x_gone : model {
     if (volt_park_elsewhere_(&w->parker)) {
       volt_futex_wait32_(&rung, 0, 1); // rung, or it ends by itself
       if (!volt_park_was_elsewhere_(&w->parker)) {
-        volt_park_spin_(&w->parker, 1, VOLT_NO_DEADLINE, 0, 0);
+        volt_park_spin_(VOLT_KIND_WORKER_, &w->parker, 1, VOLT_NO_DEADLINE, 0, 0);
       }
     }
     EXPECT(message == 1);

@@ -18,14 +18,14 @@ struct ring_model_of : model {
   }
   void push(unsigned i, bool seen = false) {
     items[i].written = i + 1;
-    if (volt_ring_is_full_(&ring)) {
-      take(&items[i].task); // it runs elsewhere
-      refused += 1;
-    } else if (seen) {
-      volt_ring_push_seen_(&ring, &items[i].task);
-    } else {
-      volt_ring_push_(&ring, &items[i].task);
-    }
+    if (seen ? push_seen(&items[i].task) : volt_ring_push_(&ring, &items[i].task)) return;
+    take(&items[i].task); // it runs elsewhere
+    refused += 1;
+  }
+  bool push_seen(volt_task *t) {
+    if (volt_ring_is_full_(&ring)) return false;
+    volt_ring_push_seen_(&ring, t);
+    return true;
   }
   // All at once, if there is room.
   bool push_all() {

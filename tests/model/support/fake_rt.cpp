@@ -22,10 +22,12 @@ volt_rt *fake_rt::handle() {
 
 void fake_rt::be_worker() {
   volt_thread_here_()->rt = handle();
+  volt_thread_here_()->worker = handle()->worker; // of index 0, as the only registry
 }
 
 void fake_rt::leave() {
   volt_thread_here_()->rt = nullptr;
+  volt_thread_here_()->worker = nullptr;
 }
 
 bool fake_rt::run_one() {
@@ -73,7 +75,6 @@ void volt_rt_schedule_next_(volt_here_ *, volt_task *t) {
   only->schedule(t);
 }
 
-// No worker: every task is in the list of other threads.
 volt_here_ *volt_thread_here_(void) {
-  return &here[rl::ctx().current_thread()];
+  return &here[volt_model_thread()];
 }

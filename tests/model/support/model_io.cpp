@@ -146,7 +146,7 @@ void model_io::free(volt_fd *d) {
 // ---- whole ----
 
 void model_io::be_worker(int worker) {
-  worker_of[rl::ctx().current_thread()] = worker;
+  worker_of[volt_model_thread()] = worker;
 }
 
 // Of this worker. NULL: one that is free.
@@ -182,7 +182,7 @@ bool model_io::take_mail(unsigned worker) { // as uring.c does
 }
 
 static bool choose() {
-  return rl::ctx().rand(2, rl::sched_type_user) != 0;
+  return volt_model_choice();
 }
 
 // Whether it ends although no one cancels it.
@@ -249,7 +249,7 @@ void model_io::expect_idle() {
 // ---- what the sources call ----
 
 int volt_rt_worker_here_(volt_rt *) {
-  return worker_of[rl::ctx().current_thread()];
+  return worker_of[volt_model_thread()];
 }
 
 volt_driver_ *volt_rt_driver_(volt_rt *) {

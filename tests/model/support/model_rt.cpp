@@ -4,7 +4,7 @@
 static volt_here_ here[8]; // by thread of the model; the constructor and check() are one more
 
 static unsigned this_thread() {
-  return rl::ctx().current_thread();
+  return volt_model_thread();
 }
 
 volt_here_ *volt_thread_here_(void) {
@@ -88,11 +88,80 @@ void model_rt::free(void *, size_t, void *ctx) {
   m->rt.inject.tail = nullptr;
   m->rt.blocking.threads = 0;
   m->rt.blocking.closer = nullptr;
+  for (auto &watch : m->rt.watches) {
+    watch.next = nullptr;
+    watch.then = nullptr;
+    watch.then_ctx = nullptr;
+  }
   for (auto &registry : m->registry) {
     registry.count = 0;
     registry.closers = nullptr;
   }
   delete m;
+}
+
+// ---- fibers ----
+
+model_task *model_task::make_fiber(volt_rt *rt, body_fn *body, void *model, trace *left) {
+  model_task *self = make(rt, body, model, left, true);
+  self->task.poll = volt_fiber_poll_;
+  return self;
+}
+
+// As fiber.c, without a stack. home.h I2: no worker but its home polls it.
+int volt_fiber_poll_(volt_task *t, volt_ctx *ctx) {
+  model_task *self = model_task::of(t);
+  volt_worker *w = volt_container_of(ctx, volt_worker, ctx);
+  EXPECT(volt_worker_here_(t->rt) == w);
+  if (self->homed.home == 0) volt_homed_settle_(&self->homed);
+  EXPECT(self->homed.home == 1 + w->index);
+  return model_task::poll(t, ctx);
+}
+
+volt_fiber_fn *volt_fiber_function_(const volt_task *, const char **) {
+  return nullptr; // of none it is asked
+}
+
+void volt_worker_end_fibers_(volt_worker *) {
+}
+
+void volt_stack_pool_init_(volt_stack_pool_ *) {
+}
+
+void volt_stack_pool_destroy_(volt_stack_pool_ *) {
+}
+
+void volt_stack_stats_(volt_rt *, volt_rt_stats_of *) {
+}
+
+void volt_stack_trim_(volt_rt *) {
+}
+
+void volt_stack_report_open_(volt_rt *) {
+}
+
+void volt_stack_report_close_(volt_rt *) {
+}
+
+void volt_stack_report_begin_(volt_worker *) {
+}
+
+void volt_stack_report_end_(volt_worker *) {
+}
+
+void volt_debugger_add_(volt_rt *) {
+}
+
+// A model makes its pins before any thread runs, so there is no lock.
+void volt_debugger_withdraw_(volt_rt *rt) {
+  volt_pins_close_(&rt->pins);
+}
+
+bool volt_debugger_is_pinned_(volt_rt *rt) {
+  return volt_pins_are_left_(&rt->pins);
+}
+
+void volt_debugger_remove_(volt_rt *) {
 }
 
 // ---- what the sources call ----
@@ -118,6 +187,10 @@ bool volt_thread_start_(volt_thread_ *, void *(*main)(void *), void *arg) {
 }
 
 void volt_thread_detach_self_(void) {
+}
+
+int32_t volt_thread_id_(void) {
+  return 0;
 }
 
 void volt_thread_name_self_(char *, const char *, char, unsigned) {

@@ -33,7 +33,7 @@ class model_rt {
 
  private:
   friend struct model_rt_threads;
-  static const unsigned max = 2;
+  static const unsigned max = 3;
   // As volt_rt_create() lays it out.
   struct memory {
     volt_rt rt;

@@ -6,7 +6,7 @@ void volt_pool_free_(volt_task *t) {
   model_task::of(t)->free();
 }
 
-static int poll_body(volt_task *t, volt_ctx *ctx) {
+int model_task::poll(volt_task *t, volt_ctx *ctx) {
   model_task *self = model_task::of(t);
   self->polls += 1;
   int result = self->body(self->model, self, ctx);
@@ -16,7 +16,8 @@ static int poll_body(volt_task *t, volt_ctx *ctx) {
 
 model_task *model_task::make(volt_rt *rt, body_fn *body, void *model, trace *left, bool from_pool) {
   model_task *self = new model_task;
-  volt_task_init(&self->task, poll_body);
+  volt_task_init(&self->task, poll);
+  self->homed.home = 0;
   self->task.rt = rt;
   self->task.frame.shard = 0;
   self->task.entry.next = nullptr;
@@ -36,6 +37,8 @@ void model_task::free() {
   task.frame.result = 0xdead;
   task.joiner = nullptr;
   task.next = nullptr;
+  homed.home = 0xdead;
+  homed.behind = 0;
   task.entry.next = nullptr;
   task.sibling.next = nullptr;
   task.sibling.prev = nullptr;

@@ -19,7 +19,8 @@ struct model_task {
     }
   };
 
-  volt_task task;             // the first
+  volt_homed_ homed; // the first; its task is this one's
+  volt_task &task = homed.task;
   VOLT_PLAIN(uint32_t) polls; // begun
   VOLT_PLAIN(uint32_t) ended; // polls that have ended: nothing but the task's state orders this
   body_fn *body;
@@ -28,6 +29,9 @@ struct model_task {
 
   // from_pool: as if from the pool of rt, which frees it; else the memory is the model's.
   static model_task *make(volt_rt *rt, body_fn *body, void *model, trace *left, bool from_pool);
+  // The same, of a fiber: a task of which one poll goes on to the next wait of its function.
+  static model_task *make_fiber(volt_rt *rt, body_fn *body, void *model, trace *left);
+  static int poll(volt_task *t, volt_ctx *ctx);
   static model_task *of(volt_task *t) {
     return reinterpret_cast<model_task *>(t);
   }
