@@ -1,0 +1,429 @@
+/* signals.hpp: in C++ what has no value, and happens: cond, notify, latch, barrier, once, token.
+ *
+ *   while (!ready) changed.wait(guard).wait();             a condition variable
+ *   news.notified().wait_for(1s);                          a notify: news.one(), news.all()
+ *   done.opened().wait();                                  a latch: done.count_down()
+ *   if (round.arrive().wait()) report();                   a barrier: true for the last to arrive
+ *   loaded.call([&] { load(); });                          a once; what load() throws is thrown
+ *   stop.cancelled().wait();                               a token: stop.cancel()
+ *
+ * Each is its C struct: volt/cond.h, notify.h, latch.h, barrier.h, once.h, token.h. */
+#ifndef VOLT_CPP_SIGNALS_HPP
+#define VOLT_CPP_SIGNALS_HPP
+
+#include "../barrier.h"
+#include "../cond.h"
+#include "../latch.h"
+#include "../notify.h"
+#include "../once.h"
+#include "../token.h"
+#include "mutex.hpp"
+
+namespace volt {
+
+/* ---- cond ---- */
+
+/* What cond.wait() returns. */
+class [[nodiscard]] cond_operation : public operation<cond_operation, void> {
+ public:
+  cond_operation(volt_cond &c, volt::lock &guard) noexcept : cond_(&c), guard_(&guard) {
+  }
+  volt_future *begin(volt_future &f) noexcept {
+    mutex_ = need_mutex_();
+    (void)guard_->disown(); /* this call unlocks */
+    return volt_cond_wait_future(&f, cond_, mutex_);
+  }
+  int block(volt_future &, uint64_t deadline_ns) noexcept {
+    return volt_cond_wait_blocking(cond_, need_mutex_(), deadline_ns); /* returns with it held */
+  }
+  void take(int, volt_future &) noexcept {
+    if (mutex_) *guard_ = volt::lock(*mutex_, adopt);
+  }
+
+ private:
+  volt_mutex *need_mutex_() const noexcept {
+    if (!*guard_) misuse_("cond.wait() with a volt::lock that holds no mutex");
+    return guard_->c();
+  }
+  volt_cond *cond_;
+  volt::lock *guard_;
+  volt_mutex *mutex_ = nullptr; /* set by begin() */
+};
+
+/* A condition variable (volt/cond.h). */
+class cond {
+ public:
+  constexpr cond() noexcept : c_ VOLT_COND_INIT {
+  }
+  ~cond() {
+    volt_cond_destroy(&c_);
+  }
+  cond(const cond &) = delete;
+  cond &operator=(const cond &) = delete;
+
+  /* Unlock, wait for a signal, and lock again. A wait of a thread or a fiber that ends otherwise,
+   * by its deadline or a cancel, locks again, too. A wait of a coroutine, or a branch of a select,
+   * that does leaves guard without the mutex: lock it again if need be. guard: holds the mutex
+   * (aborts). */
+  cond_operation wait(volt::lock &guard) noexcept {
+    return cond_operation(c_, guard);
+  }
+  /* Let the oldest waiter go on. */
+  void signal() noexcept {
+    volt_cond_signal(&c_);
+  }
+  /* Let all waiters go on. */
+  void broadcast() noexcept {
+    volt_cond_broadcast(&c_);
+  }
+  uint32_t waiters() const noexcept {
+    return volt_cond_waiters(&c_);
+  }
+  volt_cond *c() noexcept {
+    return &c_;
+  }
+
+ private:
+  volt_cond c_;
+};
+
+/* ---- notify ---- */
+
+/* What notify.notified() returns. */
+class [[nodiscard]] notify_operation : public operation<notify_operation, void> {
+ public:
+  explicit notify_operation(volt_notify &n) noexcept : notify_(&n) {
+  }
+  volt_future *begin(volt_future &f) noexcept {
+    return volt_notify_future(&f, notify_);
+  }
+  int block(volt_future &, uint64_t deadline_ns) noexcept {
+    return volt_notify_wait_blocking(notify_, deadline_ns);
+  }
+  void take(int, volt_future &) noexcept {
+  }
+
+ private:
+  volt_notify *notify_;
+};
+
+/* Wakes one waiter or all (volt/notify.h). */
+class notify {
+ public:
+  constexpr notify() noexcept : c_ VOLT_NOTIFY_INIT {
+  }
+  ~notify() {
+    volt_notify_destroy(&c_);
+  }
+  notify(const notify &) = delete;
+  notify &operator=(const notify &) = delete;
+
+  /* Wait for one() or all(), or take the one() that is stored. */
+  notify_operation notified() noexcept {
+    return notify_operation(c_);
+  }
+  /* Wake the oldest waiter; if there is none, store that for the next one. */
+  void one() noexcept {
+    volt_notify_one(&c_);
+  }
+  /* Wake all that wait now. */
+  void all() noexcept {
+    volt_notify_all(&c_);
+  }
+  uint32_t waiters() const noexcept {
+    return volt_notify_waiters(&c_);
+  }
+  volt_notify *c() noexcept {
+    return &c_;
+  }
+
+ private:
+  volt_notify c_;
+};
+
+/* ---- latch ---- */
+
+/* What latch.opened() returns. */
+class [[nodiscard]] latch_operation : public operation<latch_operation, void> {
+ public:
+  static constexpr bool tries = true;
+  explicit latch_operation(volt_latch &l) noexcept : latch_(&l) {
+  }
+  int try_now() noexcept {
+    return volt_latch_try_wait(latch_);
+  }
+  volt_future *begin(volt_future &f) noexcept {
+    return volt_latch_wait_future(&f, latch_);
+  }
+  int block(volt_future &, uint64_t deadline_ns) noexcept {
+    return volt_latch_wait_blocking(latch_, deadline_ns);
+  }
+  void take(int, volt_future &) noexcept {
+  }
+
+ private:
+  volt_latch *latch_;
+};
+
+/* Opens when a count has come down to zero (volt/latch.h). */
+class latch {
+ public:
+  explicit constexpr latch(uint32_t count) noexcept : c_ VOLT_LATCH_INIT(count) {
+  }
+  ~latch() {
+    volt_latch_destroy(&c_);
+  }
+  latch(const latch &) = delete;
+  latch &operator=(const latch &) = delete;
+
+  /* Wait until the count is zero. */
+  latch_operation opened() noexcept {
+    return latch_operation(c_);
+  }
+  bool is_open() const noexcept {
+    return count() == 0;
+  }
+  void add(uint32_t n = 1) noexcept {
+    volt_latch_add(&c_, n);
+  }
+  void count_down(uint32_t n = 1) noexcept {
+    volt_latch_count_down(&c_, n);
+  }
+  uint32_t count() const noexcept {
+    return volt_latch_count(&c_);
+  }
+  uint32_t waiters() const noexcept {
+    return volt_latch_waiters(&c_);
+  }
+  volt_latch *c() noexcept {
+    return &c_;
+  }
+
+ private:
+  volt_latch c_;
+};
+
+/* ---- barrier ---- */
+
+/* What barrier.arrive() returns. */
+class [[nodiscard]] arrive_operation : public operation<arrive_operation, bool> {
+ public:
+  explicit arrive_operation(volt_barrier &b) noexcept : barrier_(&b) {
+  }
+  volt_future *begin(volt_future &f) noexcept {
+    return volt_barrier_wait_future(&f, barrier_);
+  }
+  int block(volt_future &, uint64_t deadline_ns) noexcept {
+    return volt_barrier_wait_blocking(barrier_, deadline_ns);
+  }
+  bool take(int code, volt_future &) noexcept {
+    return code == VOLT_LEADER;
+  }
+
+ private:
+  volt_barrier *barrier_;
+};
+
+/* Opens when so many have arrived, again and again (volt/barrier.h). */
+class barrier {
+ public:
+  /* count: 1 or more (0 aborts). */
+  explicit barrier(uint32_t count) noexcept {
+    volt_barrier_init(&c_, count);
+  }
+  ~barrier() {
+    volt_barrier_destroy(&c_);
+  }
+  barrier(const barrier &) = delete;
+  barrier &operator=(const barrier &) = delete;
+
+  /* Arrive and wait for the others. Gives true to the last to arrive, false to the others. */
+  arrive_operation arrive() noexcept {
+    return arrive_operation(c_);
+  }
+  uint32_t waiters() const noexcept {
+    return volt_barrier_waiters(&c_);
+  }
+  volt_barrier *c() noexcept {
+    return &c_;
+  }
+
+ private:
+  volt_barrier c_;
+};
+
+/* ---- once ---- */
+
+/* What begin() of a once gives: true to the caller that has to do it, false to those that found it
+ * done. Unless done() is called, its destructor says that it has failed, and the next waiter
+ * becomes the initialiser. */
+class [[nodiscard]] initialiser {
+ public:
+  initialiser() noexcept = default;
+  initialiser(volt_once &o, adopt_t) noexcept : once_(&o) {
+  }
+  initialiser(initialiser &&other) noexcept : once_(other.once_) {
+    other.once_ = nullptr;
+  }
+  initialiser &operator=(initialiser &&other) noexcept {
+    volt_once *o = other.once_;
+    other.once_ = nullptr;
+    failed();
+    once_ = o;
+    return *this;
+  }
+  ~initialiser() {
+    failed();
+  }
+
+  /* true: do it, then call done(). false: it has been done. */
+  explicit operator bool() const noexcept {
+    return once_ != nullptr;
+  }
+  void done() noexcept {
+    volt_once *o = once_;
+    once_ = nullptr;
+    if (o) volt_once_done(o);
+  }
+  void failed() noexcept {
+    volt_once *o = once_;
+    once_ = nullptr;
+    if (o) volt_once_failed(o);
+  }
+
+ private:
+  volt_once *once_ = nullptr;
+};
+
+/* What once.begin() returns. */
+class [[nodiscard]] once_operation : public operation<once_operation, initialiser> {
+ public:
+  explicit once_operation(volt_once &o) noexcept : once_(&o) {
+  }
+  int try_now() noexcept {
+    return volt_once_is_done(once_) ? VOLT_DONE : VOLT_EAGAIN;
+  }
+  volt_future *begin(volt_future &f) noexcept {
+    return volt_once_begin_future(&f, once_);
+  }
+  int block(volt_future &, uint64_t deadline_ns) noexcept {
+    return try_now() == VOLT_DONE ? VOLT_DONE : volt_once_begin_blocking(once_, deadline_ns);
+  }
+  initialiser take(int code, volt_future &) noexcept {
+    return code == VOLT_OK ? initialiser(*once_, adopt) : initialiser();
+  }
+
+ private:
+  volt_once *once_;
+};
+
+/* Something that is done once (volt/once.h). */
+class once {
+ public:
+  constexpr once() noexcept : c_ VOLT_ONCE_INIT {
+  }
+  ~once() {
+    volt_once_destroy(&c_);
+  }
+  once(const once &) = delete;
+  once &operator=(const once &) = delete;
+
+  /* Wait until it is done, or this caller becomes the initialiser. */
+  once_operation begin() noexcept {
+    return once_operation(c_);
+  }
+  bool is_done() const noexcept {
+    return volt_once_is_done(&c_);
+  }
+#if VOLT_CPP_THROWS_
+  /* Do it by calling fn(), unless it is done; a thread or fiber waits while another one does it. If
+   * fn throws, it is not done, this call throws the same, and the next caller does it. fn must
+   * not call this for the same once (it would wait for itself, for ever). */
+  template <class Fn>
+  void call(Fn &&fn) {
+    if (VOLT_LIKELY(is_done())) return;
+    initialiser mine = begin().wait();
+    if (!mine) return;
+    std::forward<Fn>(fn)();
+    mine.done();
+  }
+#endif
+  uint32_t waiters() const noexcept {
+    return volt_once_waiters(&c_);
+  }
+  volt_once *c() noexcept {
+    return &c_;
+  }
+
+ private:
+  volt_once c_;
+};
+
+/* ---- token ---- */
+
+/* What token.cancelled() returns. */
+class [[nodiscard]] token_operation : public operation<token_operation, void> {
+ public:
+  static constexpr bool tries = true;
+  explicit token_operation(volt_token &t) noexcept : token_(&t) {
+  }
+  int try_now() noexcept {
+    return volt_token_is_cancelled(token_) ? VOLT_OK : VOLT_EAGAIN;
+  }
+  volt_future *begin(volt_future &f) noexcept {
+    return volt_token_future(&f, token_);
+  }
+  int block(volt_future &, uint64_t deadline_ns) noexcept {
+    return volt_token_wait_blocking(token_, deadline_ns);
+  }
+  void take(int, volt_future &) noexcept {
+  }
+
+ private:
+  volt_token *token_;
+};
+
+/* Says that something must end. Tokens form trees (volt/token.h). */
+class token {
+ public:
+  constexpr token() noexcept : c_ VOLT_TOKEN_INIT {
+  }
+  /* One that is cancelled with its parent. */
+  static token child_of(token &parent) noexcept {
+    return token(parent.c_, child_());
+  }
+  ~token() {
+    volt_token_destroy(&c_);
+  }
+  token(const token &) = delete;
+  token &operator=(const token &) = delete;
+
+  /* Cancel it and all that descend from it. */
+  void cancel() noexcept {
+    volt_token_cancel(&c_);
+  }
+  bool is_cancelled() const noexcept {
+    return volt_token_is_cancelled(&c_);
+  }
+  /* Wait until it is cancelled. */
+  token_operation cancelled() noexcept {
+    return token_operation(c_);
+  }
+  uint32_t waiters() const noexcept {
+    return volt_token_waiters(&c_);
+  }
+  volt_token *c() noexcept {
+    return &c_;
+  }
+
+ private:
+  struct child_ {};
+  token(volt_token &parent, child_) noexcept {
+    volt_token_init_child(&c_, &parent);
+  }
+  volt_token c_;
+};
+
+} // namespace volt
+
+#endif
