@@ -20,15 +20,18 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIST = 'src/volt.abi'
-HEADERS = {'rt': ('task.h', 'runtime.h'), 'io': ('io.h', 'net.h', 'process.h', 'simulated.h'),
+HEADERS = {'rt': ('bridge.h', 'task.h', 'runtime.h', 'fiber.h', 'sight.h'),
+           'io': ('io.h', 'net.h', 'process.h', 'simulated.h'),
            'cluster': ('cluster.h', 'cluster_backend.h', 'ensemble.h')}
+FOREIGN = ('uv.h', 'glib.h', 'event.h', 'ev.h', 'epoll.h')  # of no library: each needs another's headers
 PRIVATE = 'VOLT_PRIVATE'  # the node of what a library takes from the internal headers of another
 LIBRARIES = ('sync', 'rt', 'io', 'cluster')
+ROOMS = {'rt': 'rt', 'sight': 'rt', 'io': 'io', 'cluster': 'cluster'}  # all others: libvolt-sync
 LIST_HEAD = '''\
 # What the libraries export: library, version node, function with its type. Written by ./x abi --update,
 # held against the headers, the symbol maps and the libraries by the tests. A name never leaves its
 # node. A name that ends in an underscore is private: inline functions of the headers call it, or, in
-# the node VOLT_PRIVATE, libvolt-rt or libvolt-io of the same version does.
+# the node VOLT_PRIVATE, another library of the same version does.
 '''
 UMBRELLA = 'include/volt/volt.h'
 UMBRELLA_HEAD = '/* volt.h: all of libvolt-sync. Written by ./x abi --update.\n *\n'
@@ -91,6 +94,8 @@ def version_node(root):
 
 def library_of(header):
     """All headers that are not named are those of libvolt-sync."""
+    if header in FOREIGN:
+        return None
     return next((library for library in HEADERS if header in HEADERS[library]), 'sync')
 
 
@@ -101,8 +106,7 @@ def declared(root):
     for path in sorted((root / 'include/volt').rglob('*.h')):
         found += declared_in(path, library_of(path.name), node)
     for path in sorted((root / 'src').rglob('*.h')):
-        room = path.parent.name
-        found += declared_in(path, room if room in LIBRARIES else 'sync', PRIVATE)
+        found += declared_in(path, ROOMS.get(path.parent.name, 'sync'), PRIVATE)
     return sorted(found, key=lambda f: (LIBRARIES.index(f.library), f.node == PRIVATE, f.name))
 
 
@@ -157,7 +161,7 @@ def umbrella_text(root):
 
 def unused_private(root, functions):
     """Private names in a public node that no header uses: nothing outside the library needs them."""
-    headers = ' '.join(without_comments(p.read_text()) for p in (root / 'include/volt').rglob('*.h'))
+    headers = ' '.join(without_comments(p.read_text()) for p in (root / 'include/volt').rglob('*.h*'))
     return [f.name for f in functions if f.name.endswith('_') and f.node != PRIVATE
             and len(re.findall(rf'\b{f.name}\b', headers)) < 2]
 

@@ -9,10 +9,16 @@
 #   c task NAME   statements of a task whose struct is `struct NAME`: `self` and `ctx` are there
 #   c fragment    a shape with "..." in it: not compiled
 #   c not volt    another library's code: not compiled
-# Declarations that a reader need not see stand between "<!-- code" and "-->".
-# By hand: docs_code.sh PAGE... looks at these pages only.
+# Those of C++ are another file, as C++17, or as C++20 if one of them is a coroutine:
+#   cpp           declarations and functions
+#   cpp body      statements: in a function of their own
+#   cpp coro      statements of a coroutine
+#   cpp fragment  as above
+# Declarations that a reader need not see stand between "<!-- code" and "-->", or "<!-- cpp" and "-->".
+# By hand: docs_code.sh PAGE... looks at these pages only. The quick form has one compiler for each language.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. tests/compile/whole.sh
 
 prelude='#define _POSIX_C_SOURCE 200809L
 #include <errno.h>
@@ -26,6 +32,37 @@ prelude='#define _POSIX_C_SOURCE 200809L
 #include <unistd.h>
 #include <volt/runtime.h>
 #include <volt/volt.h>'
+
+cpp_prelude='#include <array>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+#include <volt/io.hpp>
+#if __cplusplus >= 202002L
+#include <volt/coro.hpp>
+#endif
+using namespace std::chrono_literals;'
+
+as_cpp() { # <page>: the page as C++
+  printf '%s\n' "$cpp_prelude"
+  awk -v page="$1" '
+    function begin() { print "#line " FNR + 1 " \"" page "\"" }
+    /^<!-- cpp$/ { hidden = 1; begin(); next }
+    hidden && /^-->$/ { hidden = 0; next }
+    hidden { print; next }
+    /^```cpp$/ { open = 1; end = ""; begin(); next }
+    /^```cpp body$/ { open = 1; end = "}"; print "static void body_" ++count "() {"; begin(); next }
+    /^```cpp coro$/ {
+      open = 1; end = "}"
+      print "static volt::task<void> coro_" ++count "() {"; begin(); next
+    }
+    /^```$/ { if (open) print end; open = 0; next }
+    open { print }' "$1"
+}
 
 as_c() { # <page>: the page as C
   printf '%s\n' "$prelude"
@@ -49,19 +86,32 @@ as_c() { # <page>: the page as C
     open { print }' "$1"
 }
 
-compile() { # <page>: with every compiler there is
+compile() { # <page>: with every compiler there is; in the quick form, with the first
   local cc
   for cc in gcc clang; do
     command -v "$cc" > /dev/null || continue
     as_c "$1" | "$cc" -x c -std=c11 -Wall -Wextra -Werror -Wno-unused -Wno-unused-parameter \
       -Wno-missing-field-initializers -Iinclude -fsyntax-only - || return 1
     compiled=$((compiled + 1))
+    if ! whole; then break; fi
+  done
+}
+
+compile_cpp() { # <page>: as above
+  local cxx standard=c++17
+  if as_cpp "$1" | grep -qE '\bco_(await|return)\b'; then standard=c++20; fi
+  for cxx in g++ clang++; do
+    command -v "$cxx" > /dev/null || continue
+    as_cpp "$1" | "$cxx" -x c++ "-std=$standard" -Wall -Wextra -Wshadow -Werror -Wno-unused \
+      -Wno-unused-parameter -Iinclude -fsyntax-only - || return 1
+    compiled=$((compiled + 1))
+    if ! whole; then break; fi
   done
 }
 
 tags() { # <page>...: blocks that begin in another way than the ones above
   grep -nHE '^ *```' "$@" |
-    grep -vE ':```(c|c body|c task [a-z_]+|c fragment|c not volt|sh|cmake|go|rust|ini|text|)$' || true
+    grep -vE ':```(c|c body|c task [a-z_]+|c fragment|c not volt|cpp|cpp body|cpp coro|cpp fragment|sh|sql|cmake|go|rust|ini|text|)$' || true
 }
 
 anchors() { # <page>: its headings, as they are linked to
@@ -138,6 +188,10 @@ printf '%s\n' '```c body' 'volt_sem s = VOLT_SEM_INIT(1);' 'volt_sem_acquire(&s,
 ! compile "$page" 2> /dev/null || must_fail "a call with too few arguments"
 printf '%s\n' '```c' 'static volt_sem s = VOLT_SEM_INIT(1);' '```' > "$page"
 compile "$page" || { echo "the check refuses what is right" >&2; exit 1; }
+printf '%s\n' '```cpp body' 'volt::mutex m;' 'm.unlock();' '```' > "$page"
+! compile_cpp "$page" 2> /dev/null || must_fail "C++ that calls what is not there"
+printf '%s\n' '<!-- cpp' 'static volt::mutex m;' '-->' '```cpp body' 'volt::lock guard(m);' '```' > "$page"
+compile_cpp "$page" || { echo "the check refuses C++ that is right" >&2; exit 1; }
 printf '%s\n' '```C' '```' > "$page"
 [[ -n $(tags "$page") ]] || must_fail "a block of an unknown kind"
 printf '%s\n' '# One' '[1](nowhere.md)' '[2](#two)' '[3](#one)' '[4](page.md)' > "$page"
@@ -158,6 +212,7 @@ headers=(include/volt/*.h)
 compiled=0 failed=0
 for page in "${pages[@]}"; do
   if grep -qE '^```c( body| task .*)?$' "$page"; then compile "$page" || failed=1; fi
+  if grep -qE '^```cpp( body| coro)?$' "$page"; then compile_cpp "$page" || failed=1; fi
 done
 wrong=$(
   tags "${pages[@]}"
@@ -173,7 +228,7 @@ fi
 
 count() { cat "${pages[@]}" | grep -cE "$1" || true; }
 ((compiled > 0)) || exit 77
-echo "$(count '^```c( body| task .*)?$') blocks in $compiled compilations," \
-  "$(count '^```c (fragment|not volt)$') not compiled;" \
+echo "$(count '^```c(pp)?( body| coro| task .*)?$') blocks in $compiled compilations," \
+  "$(count '^```c(pp)? (fragment|not volt)$') not compiled;" \
   "$(for page in "${pages[@]}"; do grep -oE '\]\([^) ]+\)' "$page" || true; done | wc -l) links;" \
   "$(functions "${headers[@]}" | wc -l) functions in docs/results.md"

@@ -128,6 +128,7 @@ class Tree:
         self.root, self.wrong = Path(root), []
         self.library = self.sources("include/volt", "src")
         self.variants = self.sources("bench/variants")
+        self.cpp = self.sources("include/volt", ends=(".hpp",))
         self.all = {**self.library, **self.variants}
 
     def files(self, *places, ends):
@@ -207,6 +208,12 @@ def calls_point_down(tree, room):
                 tree.refuse(source.at(m.start()), f"{mine} uses {m[1]}() of {owner[m[1]]}")
 
 
+def refuse_long(tree, path, source):
+    lines = source.text.count("\n")
+    if lines > FILE_LINES:
+        tree.refuse(path, f"{lines} lines, at most {FILE_LINES}")
+
+
 def rooms(tree):
     room = Rooms(tree.library)
     includes_point_down(tree, room)
@@ -214,14 +221,17 @@ def rooms(tree):
     for path, source in tree.library.items():
         if path.startswith("src/") and room_of(path) not in BELOW:
             tree.refuse(path, f"is in no room: src/{{{','.join(BELOW)}}}/")
-        lines = source.text.count("\n")
-        if lines > FILE_LINES:
-            tree.refuse(path, f"{lines} lines, at most {FILE_LINES}")
+        refuse_long(tree, path, source)
         for name, _, first, last in source.functions:
             lines = source.line(last) - source.line(first) + 1
             if lines > FUNCTION_LINES:
                 tree.refuse(source.at(first), f"{name}(): {lines} lines, at most {FUNCTION_LINES}")
-    return {"files": len(tree.library), "rooms": len(set(room.home.values())),
+    for path, source in tree.cpp.items():
+        refuse_long(tree, path, source)
+        guard = guard_of(path)
+        if f"#ifndef {guard}\n#define {guard}\n" not in source.code:
+            tree.refuse(path, f"its guard is not {guard}")
+    return {"files": len(tree.library) + len(tree.cpp), "rooms": len(set(room.home.values())),
             "includes": sum(map(len, room.edges.values())),
             "functions": sum(len(s.functions) for s in tree.library.values())}
 
@@ -230,7 +240,11 @@ def rooms(tree):
 
 def guard_of(path):
     inside = re.sub("^(include/volt|src|bench)/", "", path)
-    return "VOLT_" + inside[:-2].replace("/", "_").upper() + "_H"
+    name, end = inside.rsplit(".", 1)
+    return f"VOLT_{name.replace('/', '_')}_{end}".upper()
+
+
+PROCESSOR = re.compile(r"_(x86_64|aarch64|ucontext)$")
 
 
 def names(tree):
@@ -257,7 +271,8 @@ def names(tree):
             places = sorted({f"{where} ({what})" for what, _, where in found})
             tree.refuse(places[0], f"type {name} also at {', '.join(places[1:])}")
     for name, found in functions.items():
-        if len({path[:-2] for path in found}) > 1:  # x.c and x.h may have it by turns, with #if
+        # x.c and x.h may have it by turns, with #if; and so may the files of each processor
+        if len({PROCESSOR.sub("", path[:-2]) for path in found}) > 1:
             places = list(found.values())
             tree.refuse(places[0], f"function {name}() also at {', '.join(places[1:])}")
     for what, table in (("header", headers), ("source", sources), ("guard", guards)):
@@ -395,7 +410,7 @@ def banned():
 
 def words(tree):
     programs = tree.sources("apps", "examples", ends=(".c", ".h", ".cpp", ".hpp"))
-    prose = {path: source.prose for path, source in {**tree.library, **programs}.items()}
+    prose = {path: source.prose for path, source in {**tree.library, **tree.cpp, **programs}.items()}
     for p in tree.files("docs", "apps", "examples", "README.md", "CONTRIBUTING.md", "CHANGELOG.md",
                         ends=(".md",)):
         quoted = r"(?ms)^ *(```|~~~).*?^ *\1|\]\([^)\n]*\)"  # blocks of code, targets of links

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <volt/fiber.h>
 #include <volt/runtime.h>
 #include <volt/volt.h>
 
@@ -274,12 +275,36 @@ static void use_tasks(void) {
   expect(volt_rt_destroy(rt) == 0, "tasks left");
 }
 
+static int add(void *arg) {
+  int *sum = (int *)arg;
+  for (int i = 0; i < 3; i++) {
+    expect(volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE) == VOLT_OK, "a fiber locks");
+    *sum += 1;
+    volt_mutex_unlock(&mutex);
+    expect(volt_fiber_yield() == VOLT_OK, "a fiber yields");
+  }
+  return *sum;
+}
+
+static void use_fibers(void) {
+  volt_rt *rt;
+  int sum = 4;
+  expect(volt_rt_create(&rt, NULL) == VOLT_OK, "volt_rt_create");
+  volt_task *t = volt_fiber_new(rt, add, &sum, NULL);
+  expect(volt_fiber_supported() == NULL, "fibers work");
+  expect(volt_spawn(rt, t) == VOLT_OK, "volt_spawn of a fiber");
+  expect(volt_task_join_blocking(t, VOLT_NO_DEADLINE) == 7, "join of a fiber");
+  volt_task_detach(t);
+  expect(volt_rt_destroy(rt) == 0, "fibers left");
+}
+
 int main(void) {
   use_semaphore();
   use_bounded();
   use_loop();
   use_promise();
   use_tasks();
+  use_fibers();
   use_base();
   use_mutex();
   use_rwlock();

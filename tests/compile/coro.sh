@@ -1,0 +1,209 @@
+#!/usr/bin/env bash
+# volt/coro.hpp: what it refuses does not compile, and the message has the words that say why; what it
+# allows compiles without a warning, also without exceptions. It has no atomic operation of its own. A
+# frame is as large as is said here. Children need no stack at any level of optimisation.
+# In the quick form one compiler refuses, one compiles without exceptions, and of the levels of optimisation
+# none and -O2 are tried.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. tests/compile/whole.sh
+. tests/compile/objects.sh
+
+warnings=(-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror)
+ran=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+compilers=()
+for compiler in g++ clang++; do
+  if command -v "$compiler" > /dev/null; then compilers+=("$compiler"); fi
+done
+((${#compilers[@]} > 0)) || exit 77
+some=("${compilers[0]}") levels=(-O0 -O2)
+if whole; then some=("${compilers[@]}") levels=(-O0 -Og -O1 -O2 -O3 -Os); fi
+
+fail() {
+  echo "coro.sh: $*" >&2
+  exit 1
+}
+
+# ---- no atomic of its own: nothing concurrent is added, so there is no model of it ----
+
+if grep -nE 'atomic|volt_(load|store|exchange|cas|fetch)_|__sync|thread_local' include/volt/coro.hpp \
+  include/volt/cpp/coro_*.hpp include/volt/cpp/{branch,deadline,select,blocking}.hpp; then
+  fail "coroutines have an atomic operation of their own"
+fi
+
+# ---- what does not compile, and what does ----
+
+# What all of them begin with, compiled once for each compiler.
+printf '#include <volt/coro.hpp>\n' > "$scratch/prelude.hpp"
+for compiler in "${compilers[@]}"; do
+  mkdir "$scratch/$compiler"
+  cp "$scratch/prelude.hpp" "$scratch/$compiler"
+  "$compiler" -std=c++20 "${warnings[@]}" -Iinclude -x c++-header "$scratch/prelude.hpp" \
+    -o "$scratch/$compiler/prelude.hpp.gch"
+done
+
+source_with() { # <declarations> <body of a coroutine>
+  cat << END
+using namespace std::chrono_literals;
+$1
+volt::task<int> run(volt::mutex &m, volt::semaphore &pool, volt_rt *rt);
+volt::task<int> run(volt::mutex &m, volt::semaphore &pool, volt_rt *rt) {
+  (void)m, (void)pool, (void)rt;
+$2
+  co_return 0;
+}
+END
+}
+
+compile() { # <compiler> <file> <option>...: messages in $scratch/messages
+  local prelude=$scratch/$1/prelude.hpp
+  if (($# > 2)); then prelude=$scratch/prelude.hpp; fi # the compiled one has other options
+  ran=$((ran + 1))
+  LC_ALL=C "$1" -std=c++20 "${warnings[@]}" "${@:3}" -Iinclude -include "$prelude" -c \
+    -o "$scratch/object.o" "$2" 2> "$scratch/messages"
+}
+
+refused() { # <what> <telling words> <declarations> <body> <option>...
+  local compiler
+  source_with "$3" "$4" > "$scratch/refused.cpp"
+  for compiler in "${some[@]}"; do
+    if compile "$compiler" "$scratch/refused.cpp" "${@:5}"; then fail "$compiler compiles $1"; fi
+    grep -qE "error: .*($2)" "$scratch/messages" && continue
+    cat "$scratch/messages" >&2
+    fail "$compiler does not say '$2' of $1"
+  done
+}
+
+accepted() { # <what> <declarations> <body> <option>...
+  local compiler
+  source_with "$2" "$3" > "$scratch/accepted.cpp"
+  local by=("${compilers[@]}")
+  if (($# > 3)) && ! whole; then by=("${compilers[-1]}"); fi # the precompiled one is of no use
+  for compiler in "${by[@]}"; do
+    compile "$compiler" "$scratch/accepted.cpp" "${@:4}" && continue
+    cat "$scratch/messages" >&2
+    fail "$compiler ${*:4} does not compile $1"
+  done
+}
+
+child='volt::task<int> child(int n); volt::task<int> child(int n) { co_return n; }'
+
+accepted "every await" "$child" '
+  auto guard = co_await m.lock();
+  auto permit = co_await volt::within(pool.acquire(2), 5ms);
+  int n = co_await child(1);
+  auto r = co_await volt::as_result(child(n));
+  auto first = co_await volt::select(pool.acquire(), child(2), volt::sleep_for(1s));
+  auto [a, b] = co_await volt::all(child(3), pool.acquire());
+  auto handle = volt::spawn(rt, child, 4);
+  n += co_await handle + a + *r + static_cast<int>(first.index() + b.count());
+  n += co_await volt::finally(child(n), [] () -> volt::task<> { co_await volt::yield(); }());
+  n += co_await volt::blocking(rt, [&] { return n; });
+  n += co_await volt::invoke([&](volt::kept, int k) -> volt::task<int> { co_return n + k; }, 1);
+  co_return n;'
+accepted "results without exceptions" "$child" '
+  auto r = co_await volt::as_result(volt::within(pool.acquire(), 5ms));
+  auto guard = co_await volt::as_result(m.lock());
+  auto y = co_await volt::yield();
+  auto both = co_await volt::as_result(volt::all(volt::as_result(pool.acquire()), child(1)));
+  auto handle = volt::spawn(rt, child, 4);
+  auto joined = co_await volt::as_result(handle.join());
+  co_return co_await child(r && guard && y && both && joined ? *joined : 0);' -fno-exceptions
+accepted "a lambda without captures" "$child" '
+  auto lambda = [](int n) -> volt::task<int> { co_return n; };
+  co_return co_await lambda(1);'
+accepted "a class of functions, and a callable by value" \
+  'struct object { int n = 1; volt::task<int> operator()() { co_return n; } };
+   template <class F> volt::task<int> calls(F f) { co_return f(); }' '
+  object o;
+  int n = 2;
+  co_return co_await o() + co_await calls([&] { return n; });'
+
+refused "a lambda with captures" 'pass the lambda to volt::invoke' "" '
+  int n = 1;
+  auto lambda = [n]() -> volt::task<int> { co_return n; };
+  co_return co_await lambda();'
+refused "a generic lambda with captures" 'pass the lambda to volt::invoke' "" '
+  int n = 1;
+  auto lambda = [&](auto k) -> volt::task<int> { co_return n + k; };
+  co_return co_await lambda(1);'
+refused "a volt::kept of its own" 'private|calling a private constructor' "" '
+  volt::kept mine;
+  (void)mine;'
+refused "an await of a task that stays" 'deleted' "$child" '
+  auto t = child(1);
+  co_return co_await t;'
+refused "a task that is dropped" 'nodiscard|unused' "$child" '
+  child(1);'
+refused "an operation that is dropped" 'nodiscard|unused' "" '
+  pool.acquire();'
+refused "a copy of a task" 'deleted|implicitly' "$child" '
+  auto t = child(1);
+  auto copy = t;
+  (void)copy;'
+refused "a deadline of another clock" 'no match' "" '
+  (void)co_await volt::until(pool.acquire(), std::chrono::system_clock::now());'
+refused "an operation without exceptions and without as_result" 'co_await volt::as_result' "" '
+  (void)co_await pool.acquire();' -fno-exceptions
+refused "what is not of volt" 'no match|no viable' "" '
+  co_await std::suspend_always();'
+
+# ---- frames ----
+
+release_objects
+
+# Of gcc 12 and clang 14, at -O2. An await costs its operation, once or twice, and no slot.
+declare -A pinned=(
+  [g++-12]="empty 72 lock_1 120 lock_4 216 sleep_1 144 sleep_4 336 within_1 200 within_4 536 child_1 104 child_4 176"
+  [clang++-14]="empty 64 lock_1 96 lock_4 120 sleep_1 120 sleep_4 192 within_1 176 within_4 320 child_1 88 child_4 88"
+)
+for compiler in "${compilers[@]}"; do
+  # clang would put them onto the stack of main()
+  "$compiler" -std=c++20 -O2 -fno-inline-functions -Iinclude -o "$scratch/frames" \
+    tests/compile/coro_frames.cpp "$objects"/*.o -pthread -Wl,-z,muldefs # its own volt_rt_alloc_()
+  sizes=$("$scratch/frames" | tr '\n' ' ')
+  ran=$((ran + 1))
+  read -ra all <<< "$sizes"
+  declare -A bytes=()
+  for ((i = 0; i < ${#all[@]}; i += 2)); do bytes[${all[i]}]=${all[i + 1]}; done
+  for kind in lock sleep within child; do
+    each=$(((bytes[${kind}_4] - bytes[${kind}_1]) / 3))
+    ((each <= 128)) || fail "$compiler: each co_await of $kind adds $each bytes to a frame: $sizes"
+  done
+  version=$compiler-$("$compiler" -dumpversion | cut -d. -f1)
+  [[ -v pinned[$version] ]] || continue
+  for pin in ${pinned[$version]}; do
+    case $pin in
+      [a-z]*) name=$pin ;;
+      *) ((bytes[$name] == pin)) ||
+        fail "$version: the frame of $name has ${bytes[$name]} bytes, not $pin: $sizes" ;;
+    esac
+  done
+done
+
+# ---- the stack ----
+
+cat > "$scratch/stack.cpp" << END
+#include <cstdlib>
+#include <volt/coro.hpp>
+volt::task<long> one() { co_return 1; }
+volt::task<long> ready(long n) { long sum = 0; while (n-- > 0) sum += co_await one(); co_return sum; }
+volt::task<long> deep(long n) { if (n == 0) co_return 0; co_return 1 + co_await deep(n - 1); }
+int main() {
+  if (volt::sync_wait(ready(1000000)) != 1000000) std::abort();
+  if (volt::sync_wait(deep(100000)) != 100000) std::abort();
+}
+END
+for compiler in "${compilers[@]}"; do
+  for level in "${levels[@]}"; do
+    if [[ $compiler$level == clang++-O2 ]] && ! whole; then continue; fi # it does so with -O0
+    "$compiler" -std=c++20 "$level" -Iinclude -o "$scratch/stack" "$scratch/stack.cpp" "$objects"/*.o -pthread
+    (ulimit -s 256 && "$scratch/stack") || fail "$compiler $level: children need stack"
+    ran=$((ran + 1))
+  done
+done
+
+echo "$ran compilations"
