@@ -59,7 +59,7 @@ class Entry:
 @dataclass
 class Header:
     name: str  # semaphore.h
-    page: str  # volt_semaphore
+    page: str  # volt_semaphore; volt_counts.h, if it declares volt_counts()
     title: str
     essay: list[tuple]
     entries: list[Entry]
@@ -187,6 +187,8 @@ def read_header(path: Path, root: Path) -> Header:
         for line, why in understand(entry):
             header.problems.append(f"{file}:{line}: {why}")
     same_as(header.functions())
+    if any(header.page in entry.names for entry in header.functions()):
+        header.page += ".h"  # volt_counts(3) is the function
     return header
 
 

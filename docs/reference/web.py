@@ -12,6 +12,7 @@ import shutil
 from html import escape
 from pathlib import Path
 
+from cpp import CppHeader, read_cpp
 from headers import Entry, Header, Library, results, undeclared
 from man import sentence
 
@@ -27,6 +28,8 @@ class Site:
         self.problems: list[str] = []
         self.index: list[tuple[str, str, str, str]] = []  # name, kind, address, words
         self.urls = {f"include/volt/{h.name}": f"{h.page}.html" for h in library.headers}
+        self.cpp = read_cpp(root)
+        self.urls |= {f"include/volt/{h.name}": f"{h.page}.html" for h in self.cpp}
         self.names = {n: f"{h.page}.html#{n}" for n, (h, _) in library.where().items()}
         self.sources = {path.relative_to(root).as_posix(): path
                         for path in sorted((root / "docs").rglob("*.md"))}
@@ -34,9 +37,12 @@ class Site:
             flat = name.removeprefix("docs/").removesuffix(".md").replace("/", "-")
             self.urls[name] = "index.html" if flat == "README" else f"{flat.lower()}.html"
         for name, path in self.sources.items():
+            is_sql = False  # there a function is the page's own
             for n, line in enumerate(path.read_text().split("\n"), 1):
+                if line.startswith("```"):
+                    is_sql = line == "```sql"
                 self.problems += [f"{name}:{n}: {function}() is nowhere declared"
-                                  for function in undeclared(line, library.where())]
+                                  for function in undeclared(line, library.where()) if not is_sql]
         self.titles = {name: self.title(path) for name, path in self.sources.items()}
         self.images: dict[str, Path] = {}
         self.anchors: dict[str, list[str]] = {}  # of a page
@@ -53,6 +59,8 @@ class Site:
                  for name in self.sources}
         for header in self.library.headers:
             pages[f"{header.page}.html"] = (header.name, self.header(header))
+        for cpp in self.cpp:
+            pages[f"{cpp.page}.html"] = (cpp.name, self.cpp_header(cpp))
         title, body = pages.get("index.html", ("volt", "<h1>volt</h1>"))
         pages["index.html"] = (title, body + self.overview())
         for url, (title, body) in pages.items():
@@ -97,6 +105,7 @@ class Site:
                      if name in self.sources and self.room(name) == room and url != "index.html"]
             parts.append((title, [(self.urls[n], self.titles[n]) for n in names]))
         parts.append(("Headers", [(f"{h.page}.html", h.name) for h in self.library.headers]))
+        parts.append(("Headers of C++", [(f"{h.page}.html", h.name) for h in self.cpp]))
         return "".join(
             f"<h2>{title}</h2><ul>" + "".join(
                 f'<li><a href="{url}"{" aria-current=page" * (url == here)}>{escape(text)}</a></li>'
@@ -108,7 +117,7 @@ class Site:
 
     def overview(self) -> str:
         rows = [f'<tr><td><a href="{h.page}.html">{h.name}</a></td>'
-                f"<td>{self.inline(h.title)}</td></tr>" for h in self.library.headers]
+                f"<td>{self.inline(h.title)}</td></tr>" for h in [*self.library.headers, *self.cpp]]
         return f'<h2 id="headers">Headers</h2><table>{"".join(rows)}</table>'
 
     # ---- a header ----
@@ -128,6 +137,25 @@ class Site:
                     part = entry.part
                     parts.append(f"<h3>{escape(part)}</h3>" + self.blocks(header.parts[part]))
                 parts.append(self.entry(header, entry))
+        return "\n".join(parts)
+
+    def cpp_header(self, header: CppHeader) -> str:
+        """Its essay, and what its classes and functions declare."""
+        address = f"{header.page}.html"
+        self.index.append((header.name, "header", address, header.title))
+        parts = [f"<h1>{header.name}</h1><p>{self.inline(header.title)}</p>",
+                 f"<p><code>#include &lt;volt/{header.name}&gt;</code></p>",
+                 self.blocks(header.essay)]
+        seen: set[str] = set()
+        for outline in header.outlines:
+            name = f"volt::{outline.name}"
+            anchor = f'<a id="{outline.name}"></a>' * (outline.name not in seen)
+            if anchor:
+                text = next((t for kind, t in outline.doc if kind == "text"), "")
+                self.index.append((name, "C++", f"{address}#{outline.name}", text))
+            seen.add(outline.name)
+            parts.append(f'<section class="entry">{anchor}{pre(outline.source)}'
+                         f"{self.blocks(outline.doc)}</section>")
         return "\n".join(parts)
 
     def entry(self, header: Header, entry: Entry) -> str:
