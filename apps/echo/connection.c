@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <volt/fiber.h>
 #include <volt/select.h>
 
 #include "echo.h"
@@ -11,8 +12,17 @@
 
 void connection_free(struct connection *connection) {
   if (!connection) return;
+  bool is_fiber = connection->runs_as != &connection->task;
   free(connection->buffer);
-  volt_task_detach(&connection->task);
+  volt_task_detach(connection->runs_as);
+  if (is_fiber) free(connection);
+}
+
+static struct connection *connection_of_task(struct connection *connection,
+                                             struct service *service) {
+  connection->runs_as = &connection->task;
+  connection->service = service;
+  return connection;
 }
 
 void connection_end(struct connection *connection) {
@@ -99,9 +109,53 @@ static int echo_poll(volt_task *t, volt_ctx *ctx) {
 
 struct connection *echo_new(struct service *service) {
   struct echo *echo = (struct echo *)volt_task_new(service->rt, sizeof(struct echo), echo_poll);
-  if (!echo) return NULL;
-  echo->connection.service = service;
-  return &echo->connection;
+  return echo ? connection_of_task(&echo->connection, service) : NULL;
+}
+
+/* ---- the same as a fiber ---- */
+
+/* Send what there was no room for. */
+static int fiber_send_rest(struct connection *self, size_t rest) {
+  volt_op op;
+  int result = volt_await(volt_fd_send_future(&op, &self->client, self->buffer, rest, 0));
+  self->bytes += op.n;
+  free(self->buffer);
+  self->buffer = NULL;
+  return result;
+}
+
+static int fiber_run(void *arg) {
+  struct connection *self = arg;
+  int result;
+  do {
+    volt_op op;
+    size_t rest = 0;
+    result = pass_once(self->service, &self->client, &self->client, &self->buffer, &rest,
+                       &self->bytes);
+    if (result == VOLT_OK && rest > 0) result = fiber_send_rest(self, rest);
+    if (result == VOLT_OK) result = volt_await(volt_fd_ready_future(&op, &self->client, POLLIN));
+  } while (result == VOLT_OK);
+  connection_end(self);
+  free(self);
+  return result == VOLT_ECLOSED ? VOLT_OK : result;
+}
+
+/* There is no stack for it. */
+static void fiber_give_up(void *arg) {
+  struct connection *self = arg;
+  connection_end(self);
+  free(self);
+}
+
+struct connection *fiber_new(struct service *service) {
+  const volt_fiber_config config = {.name = "connection", .unrun = fiber_give_up};
+  struct connection *self = (struct connection *)calloc(1, sizeof *self);
+  if (!self) return NULL;
+  self->service = service;
+  self->runs_as = volt_fiber_new(service->rt, fiber_run, self, &config);
+  if (self->runs_as) return self;
+  free(self);
+  return NULL;
 }
 
 /* ---- relay ---- */
@@ -188,7 +242,5 @@ static int relay_poll(volt_task *t, volt_ctx *ctx) {
 struct connection *relay_new(struct service *service) {
   struct relay *relay =
       (struct relay *)volt_task_new(service->rt, sizeof(struct relay), relay_poll);
-  if (!relay) return NULL;
-  relay->connection.service = service;
-  return &relay->connection;
+  return relay ? connection_of_task(&relay->connection, service) : NULL;
 }

@@ -14,6 +14,7 @@ struct options {
   unsigned workers;     /* 0: as many as CPUs */
   unsigned buffer_bytes;
   unsigned grace_s;
+  bool fibers; /* a fiber for each connection, not a stackless task; of an echo */
 };
 
 /* What to do after reading the command line. */
@@ -35,10 +36,11 @@ struct service {
   atomic_uint_fast64_t bytes;       /* that were sent back, or on */
 };
 
-/* A connection, which is a task from the runtime's pool. It is made before it is accepted, so that
+/* A connection, which has a task from the runtime's pool. It is made before it is accepted, so that
  * there is memory for it. */
 struct connection {
-  volt_task task;
+  volt_task task; /* unless it is a fiber's */
+  volt_task *runs_as; /* its task, or its fiber */
   struct service *service;
   volt_fd client;
   char *buffer; /* NULL: none */
@@ -48,6 +50,7 @@ struct connection {
 /* Returns it, to be accepted into client and spawned, or given to connection_free(); NULL: there is
  * no memory. */
 struct connection *echo_new(struct service *service);
+struct connection *fiber_new(struct service *service);
 struct connection *relay_new(struct service *service);
 
 /* Free one that was not spawned. */

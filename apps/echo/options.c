@@ -22,6 +22,7 @@ static const char usage_text[] =
     "  -r, --relay-to ADDRESS   pass on to this server: an address or NAME:PORT\n"
     "  -w, --workers N          with so many threads (by default as many as CPUs)\n"
     "  -b, --buffer BYTES       at most so many at once for each direction (by default 32768)\n"
+    "  -f, --fibers             a fiber for each connection (without --relay-to)\n"
     "  -g, --grace SECONDS      on SIGTERM or SIGINT accept no more, give the connections so\n"
     "                           long to end, and then cut them off (by default 5)\n"
     "  -h, --help               show this\n"
@@ -62,6 +63,7 @@ static bool parse_option(struct options *options, int option) {
     case 'r': options->relay_to = optarg; return true;
     case 'w': return parse_number("workers", optarg, 1, VOLT_RT_WORKERS_MAX, &options->workers);
     case 'b': return parse_number("buffer", optarg, 1, MAX_BUFFER_BYTES, &options->buffer_bytes);
+    case 'f': return options->fibers = true;
     case 'g': return parse_number("grace", optarg, 0, MAX_GRACE_S, &options->grace_s);
     default: return false;
   }
@@ -73,13 +75,14 @@ enum options_result options_parse(struct options *options, int argc, char **argv
       {"relay-to", required_argument, NULL, 'r'},
       {"workers", required_argument, NULL, 'w'},
       {"buffer", required_argument, NULL, 'b'},
+      {"fibers", no_argument, NULL, 'f'},
       {"grace", required_argument, NULL, 'g'},
       {"help", no_argument, NULL, 'h'},
       {NULL, 0, NULL, 0},
   };
   *options = (struct options){.listen = "127.0.0.1:0", .buffer_bytes = 32768, .grace_s = 5};
   bool right = true;
-  for (int option; (option = getopt_long(argc, argv, "l:r:w:b:g:h", known, NULL)) != -1;) {
+  for (int option; (option = getopt_long(argc, argv, "l:r:w:b:fg:h", known, NULL)) != -1;) {
     if (option == 'h') {
       fputs(usage_text, stdout);
       return OPTIONS_HELP_SHOWN;
@@ -88,6 +91,10 @@ enum options_result options_parse(struct options *options, int argc, char **argv
   }
   if (optind < argc) {
     complain("'%s' is no option", argv[optind]);
+    right = false;
+  }
+  if (options->fibers && options->relay_to) {
+    complain("--fibers is for an echo, not for a relay");
     right = false;
   }
   if (!right) fputs(usage_text, stderr);

@@ -7,8 +7,10 @@
 /* The connection that is accepted next; NULL: there is no memory for one. */
 static struct connection *server_next(struct server *self) {
   if (self->next) return self->next;
-  self->next =
-      self->service.options->relay_to ? relay_new(&self->service) : echo_new(&self->service);
+  const struct options *options = self->service.options;
+  self->next = options->relay_to ? relay_new(&self->service)
+               : options->fibers ? fiber_new(&self->service)
+                                 : echo_new(&self->service);
   return self->next;
 }
 
@@ -20,7 +22,7 @@ static void server_spawn(struct server *self) {
   struct connection *connection = self->next;
   self->next = NULL;
   self->is_short = false;
-  if (volt_group_spawn(&self->connections, self->service.rt, &connection->task) == VOLT_OK) return;
+  if (volt_group_spawn(&self->connections, self->service.rt, connection->runs_as) == VOLT_OK) return;
   volt_fd_close(&connection->client);
   connection_free(connection);
 }

@@ -231,6 +231,15 @@ def test_echo(back_end):
             check("ends with 0", ends_with_zero, server)
 
 
+def test_fibers(back_end):
+    for workers in ("1", "2"):
+        with serving(back_end, "--workers", workers, "--fibers") as server:
+            for run in RUNS:
+                check(f"{back_end}, fibers, {workers} workers: {run.__name__}", same_descriptors,
+                      server, run)
+            check("ends with 0", ends_with_zero, server)
+
+
 def ends_with_zero(server):
     code, connections, sent = server.end()
     require(code == 0, f"exit code {code}: {server.said()}")
@@ -427,6 +436,7 @@ def main():
             print(f"skipped: {back_end} ({e})")
             continue
         test_echo(back_end)
+        test_fibers(back_end)
         test_relay(back_end)
         test_addresses(back_end)
         test_buffer(back_end)
