@@ -3,12 +3,12 @@
 from dataclasses import replace
 
 from suite import (
-    ABSL, ADDS, ASYNC_CHANNEL, ASYNC_LOCK, ATOMICS, BOOST, CHANNELS, CK_FAS, CK_MCS, CK_RING, CK_RW,
+    ABSL, ADDS, ASIO, ASYNC_CHANNEL, ASYNC_LOCK, ATOMICS, BOOST, CHANNELS, CK_FAS, CK_MCS, CK_RING, CK_RW,
     CK_TFLOCK, CK_TICKET, CROSSBEAM, ENGINES, FAIR, FLUME, FLUME_THREADS, FUTEX, FUTEX_WAKE, GLIBC,
     GLIBC_ADAPTIVE, GLIBC_COND, GLIBC_WRITER, GO, GO_CHAN, GO_CONTEXT, GO_FREE, GO_LOCKED, GO_SYNC,
-    GO_XSYNC, LINE, MOODYCAMEL, NSYNC, PARKING_LOT, PARKING_LOT_FAIR, RUST_STD, TBB, TBB_QUEUE,
-    TBB_QUEUING, THREAD_ENGINES, TOKIO, TOKIO_MPSC, TOKIO_UTIL, VOLT_CHAN, VOLT_CHAN_GENERIC,
-    VOLT_CHAN_TYPED, VOLT_PASSED_TASKS, VOLT_PASSED_THREADS, VOLT_TASKS, VOLT_THREAD, VOLT_THREADS,
+    GO_XSYNC, LINE, MOODYCAMEL, NSYNC, PARKING_LOT, PARKING_LOT_FAIR, PTH, RUST_STD, STATE_THREADS,
+    TBB, TBB_QUEUE, TBB_QUEUING, THREAD_ENGINES, TOKIO, TOKIO_MPSC, TOKIO_UTIL, VOLT_CHAN,
+    VOLT_CHAN_GENERIC, VOLT_CHAN_TYPED, VOLT_COROUTINES, VOLT_FIBERS, VOLT_MACROS, VOLT_PASSED_TASKS, VOLT_PASSED_THREADS, VOLT_TASKS, VOLT_THREAD, VOLT_THREADS,
     Arm, Growth, Row, Section, at_most, beside,
 )  # fmt: skip
 
@@ -126,6 +126,36 @@ TASKS = Section(
         tasks(2, 100, "yield", "yield, 100 tasks", (VOLT_TASKS, TOKIO, GO, BOOST), 20000),
         tasks(1, 1, "timer", "timer: start + cancel, 1,000 others pending",
               (VOLT_TASKS, TOKIO, GO), 200000, 1000),
+    ),
+)  # fmt: skip
+
+VOLTS = (VOLT_MACROS, VOLT_FIBERS, VOLT_COROUTINES)
+STRAIGHT = (*VOLTS, BOOST, GO, ASIO)
+ONE_THREAD = (PTH, STATE_THREADS)  # of these libraries all threads run on one
+
+WAYS = Section(
+    "ways", "Ways to write a task",
+    "The same work as a stackless task, in a fiber, as a C++20 coroutine, and by libraries of fibers"
+    " and of coroutines. Asio's permits are what is in one of its channels. Each fiber has a stack of its own; GNU Pth's and State Threads' run on one thread of the system.",
+    (
+        tasks(1, 100, "yield", "yield, 100 of them", (*STRAIGHT, *ONE_THREAD), 20000),
+        tasks(1, 1000, "yield", "yield, 1,000 of them", STRAIGHT, 2000),
+        tasks(1, 8, "held", "one of 2 permits, held across a yield, 8 of them",
+              (*VOLTS, BOOST, GO_CHAN, ASIO), 25000, 2),
+        tasks(1, 11, "held", "lock with 10 waiters, held across a yield",
+              (*VOLTS, BOOST, GO_CHAN), 20000, 1),
+        tasks(1, 1, "alone-sem", "semaphore: acquire + release; nobody waits",
+              (*VOLTS, BOOST, GO_CHAN, ASIO), 1000000),
+        tasks(1, 2, "pingpong", "two hand over to each other: a hop",
+              (*VOLTS, BOOST, GO_CHAN, ASIO), 200000),
+        tasks(2, 2, "pingpong", "two hand over to each other: a hop",
+              (*VOLTS, GO_CHAN, BOOST_SLOW), 100000),
+        tasks(1, 1000, "spawn", "spawn + join, 1,000 at a time", (*STRAIGHT, *ONE_THREAD), 300),
+        tasks(1, 1, "child", "a coroutine awaits one that is ready", (VOLT_COROUTINES, ASIO),
+              1000000),
+        Row("parked", "100,000 wait for one permit", "parked",
+            (*VOLTS, BOOST, GO_CHAN, ASIO), 1, 100000, columns=("bytes",),
+            max_rounds=1),
     ),
 )  # fmt: skip
 
@@ -325,7 +355,7 @@ QUEUE = Section(
     ),
 )  # fmt: skip
 
-SECTIONS = (ALONE, THREADS, TASKS, CHANNEL, FAMILY, WAITING, MEMORY, ENGINE_ROWS, QUEUE)
+SECTIONS = (ALONE, THREADS, TASKS, WAYS, CHANNEL, FAMILY, WAITING, MEMORY, ENGINE_ROWS, QUEUE)
 
 
 def growth(key: str, title: str, x: str, workload: str, arms: tuple[Arm, ...], amount: int,

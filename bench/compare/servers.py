@@ -66,6 +66,15 @@ ECHO = (
     Server("libevent", "libevent", "{peers}/bench-io-libevent @"),
     Server("libevent, events alone", "libevent", "{peers}/bench-io-libevent-events @"),
 )  # fmt: skip
+WAYS = ("epoll", "uring")  # a connection is a fiber, or a stackless task
+
+
+def ways(back_end: str) -> tuple[Server, ...]:
+    command = f"env VOLT_IO={back_end} {{apps}}/volt-echo --listen 127.0.0.1:@ --workers 1"
+    return (Server("volt, fibers", "volt", f"{command} --fibers", VOLT),
+            Server("volt, tasks", "volt", command))
+
+
 RELAY = (
     *(replace(s, command=s.command + " %") for s in (EPOLL, URING)),
     *volts("{apps}/volt-echo --listen 127.0.0.1:@ --workers 1 --relay-to 127.0.0.1:%"),
@@ -171,6 +180,8 @@ def rows(where: Where, ms: int) -> list[IoRow]:
     out = [row(f"echo-{size}-{n}", f"echo, {bytes_text(size)}, {n:,} connection{'s'[:n > 1]}",
                "echo", ECHO, n, size)
            for size, counts in ((64, (1, 64, 512, 4096)), (16384, (64, 512))) for n in counts]
+    out += [row(f"ways-{back_end}", f"echo, 64 B, 64 connections, {back_end}: fibers and tasks",
+                "echo", ways(back_end), 64, 64) for back_end in WAYS]
     out.append(row("rate", f"echo, 64 B, 64 connections, {RATE:,} a second", "echo", ECHO, 64, 64,
                    ("--rate", str(RATE))))
     out.append(row("connects", "connect, echo, close; 64 at a time", "connects", ECHO, 64, 64))
@@ -305,6 +316,8 @@ def judge(pairs: dict[str, IoPair]) -> list[Verdict]:
     beside("rate", "raw epoll", 1, "p99_ns")
     beside("echo-64-1", "raw epoll", 1.10, "p50_ns")
     beside("connects", "raw epoll", 1)
+    for back_end in WAYS:
+        beside(f"ways-{back_end}", "volt, tasks", 1.15)
     for size in (64, 16384):
         beside(f"relay-{size}", "HAProxy", 1)
     for name in ("hello", "1k", "64k"):

@@ -134,6 +134,12 @@ GO_LOCKED = Arm("Go, locked threads", "go", "locked", FAIR)
 GO_FREE = Arm("Go", "go", "free", FAIR)
 GO_CONTEXT = Arm("Go context", "go", "context", FAIR)
 BOOST = Arm("Boost.Fiber", "boost", None, UNFAIR)
+VOLT_MACROS = Arm("volt, macros", "tasks", "native", VOLT)
+VOLT_FIBERS = Arm("volt, fibers", "tasks", "fiber", VOLT)
+VOLT_COROUTINES = Arm("volt, coroutines", "tasks", "coroutine", VOLT)
+ASIO = Arm("Asio, coroutines", "asio", None, FAIR)
+PTH = Arm("GNU Pth", "pth", None, FAIR)
+STATE_THREADS = Arm("State Threads", "st", None, FAIR)
 TOKIO_UTIL = Arm("tokio-util", "rust", "tokio-util", FAIR)
 VOLT_THREAD = Arm("volt, by a thread", "tasks", "thread", VOLT)  # beside tasks, which come first
 

@@ -46,6 +46,7 @@ typedef struct volt_idle {
 void volt_idle_init_(volt_idle *idle);
 unsigned volt_idle_searching_(uint64_t word);
 bool volt_idle_claim_(volt_idle *idle, unsigned i);
+bool volt_idle_claim_alone_(volt_idle *idle, unsigned i);
 unsigned volt_idle_wake_one_(volt_idle *idle, unsigned spare);
 bool volt_idle_search_(volt_idle *idle, unsigned workers);
 bool volt_idle_found_(volt_idle *idle);
@@ -65,6 +66,7 @@ typedef struct injection {
 
 typedef struct volt_inject {
   injection of[INJECTION_GROUPS];
+  uint64_t length; /* not used; debugger.c says where it is */
 } volt_inject;
 
 void volt_inject_init_(volt_inject *q);

@@ -35,6 +35,10 @@ bool volt_idle_claim_(volt_idle *idle, unsigned i) {
   }
 }
 
+bool volt_idle_claim_alone_(volt_idle *idle, unsigned i) {
+  return volt_idle_claim_(idle, i);
+}
+
 /* The lowest of the core's own group, if that is the candidate; else the lowest. */
 static unsigned idle_choose(const volt_idle *idle, unsigned spare) {
   unsigned any = VOLT_IDLE_WORKERS;

@@ -4,7 +4,10 @@
  * difference between a run of 2 COUNT and one of COUNT, over COUNT; what it costs without the path
  * is NAME "empty". "x" alone takes; "x+" takes and gives back. Where something is handed over, the
  * first half is "take" and the second "give": send and receive, notify and wait. The sums are done
- * by ../../compare/instructions.py. */
+ * by ../../compare/instructions.py.
+ *
+ * With PATHS_CPP it has the paths of C++ instead of those of C. In one program the compiler would
+ * inline less of either, because each operation would have more callers. */
 #define _GNU_SOURCE /* pthread_rwlock */
 #include <pthread.h>
 #include <semaphore.h>
@@ -15,6 +18,12 @@
 
 #include <volt/volt.h>
 
+#ifdef PATHS_CLUSTER
+#include "cluster_path.h"
+#endif
+#ifdef PATHS_CPP
+#include "cpp_path.h"
+#endif
 #include "ignore.h"
 
 enum { OBJECTS = 4096 };
@@ -38,16 +47,22 @@ static union object {
 } objects[OBJECTS];
 
 static uint64_t elements[OBJECTS][2]; /* the memory of a channel of one place, or of a slot */
-static uint64_t element;
 
-static void bare_take(union object *o) {
-  uint64_t seen = 0;
-  (void)volt_cas_acquire(&o->word, &seen, 1);
+/* ---- the paths ---- */
+
+static void init_sems(void) {
+  for (unsigned i = 0; i < OBJECTS; i++) volt_sem_init(&objects[i].sem, 1);
 }
 
-static void bare_give(union object *o) {
-  uint64_t seen = 1;
-  (void)volt_cas_release(&o->word, &seen, 0);
+static void init_channels(void) {
+  for (unsigned i = 0; i < OBJECTS; i++) {
+    void *memory = elements[i];
+    ignore_result(
+        volt_chan_init(&objects[i].chan, 1, sizeof *elements[i], memory, sizeof elements[i]));
+  }
+}
+
+static void init_nothing(void) { /* all-zero is unlocked, for all the others */
 }
 
 /* A path, alone and with its way back. The object is hidden from the compiler: it may assume
@@ -70,9 +85,45 @@ static void bare_give(union object *o) {
   }
 
 PATH(empty, (void)0, (void)0)
+#ifdef PATHS_CPP
+/* By guards and operations. */
+#define CPP_PATH(name)                                  \
+  static void in_cpp_##name##_take(unsigned count) {    \
+    cpp_##name##_take(objects, sizeof *objects, count); \
+  }                                                     \
+  static void in_cpp_##name##_pair(unsigned count) {    \
+    cpp_##name##_pair(objects, sizeof *objects, count); \
+  }
+CPP_PATH(mutex)
+CPP_PATH(sem)
+CPP_PATH(chan)
+#else
+static uint64_t element;
+
+static void bare_take(union object *o) {
+  uint64_t seen = 0;
+  (void)volt_cas_acquire(&o->word, &seen, 1);
+}
+
+static void bare_give(union object *o) {
+  uint64_t seen = 1;
+  (void)volt_cas_release(&o->word, &seen, 0);
+}
+
+/* As a task polls. */
+static volt_future future;
+static volt_ctx ctx;
+
+static inline void poll_once(volt_future *f) {
+  ctx.budget = VOLT_CTX_BUDGET;
+  if (volt_future_poll_ctx(f, &ctx) != VOLT_OK) abort();
+}
+
 PATH(bare_cas, bare_take(o), bare_give(o))
 PATH(volt_sem_try, ignore_result(volt_sem_try_acquire(&o->sem, 1)), volt_sem_release(&o->sem, 1))
 PATH(volt_sem, ignore_result(volt_sem_acquire_blocking(&o->sem, 1, VOLT_NO_DEADLINE)),
+     volt_sem_release(&o->sem, 1))
+PATH(volt_sem_future, poll_once(volt_sem_acquire_future(&future, &o->sem, 1)),
      volt_sem_release(&o->sem, 1))
 PATH(volt_mutex, ignore_result(volt_mutex_lock_blocking(&o->mutex, VOLT_NO_DEADLINE)),
      volt_mutex_unlock(&o->mutex))
@@ -95,19 +146,21 @@ PATH(pthread_read, pthread_rwlock_rdlock(&o->pthread_rwlock),
 PATH(pthread_write, pthread_rwlock_wrlock(&o->pthread_rwlock),
      pthread_rwlock_unlock(&o->pthread_rwlock))
 
-static void init_sems(void) {
-  for (unsigned i = 0; i < OBJECTS; i++) volt_sem_init(&objects[i].sem, 1);
+static void init_future(void) {
+  const volt_waker nobody = {NULL, NULL};
+  const volt_ctx fresh = VOLT_CTX_INIT(nobody);
+  ctx = fresh;
+  init_sems();
 }
+
+#ifdef PATHS_CLUSTER
+static void init_cluster(void) {
+  cluster_path_init(OBJECTS);
+}
+#endif
 
 static void init_sem_ts(void) {
   for (unsigned i = 0; i < OBJECTS; i++) sem_init(&objects[i].sem_t_, 0, 1);
-}
-
-static void init_channels(void) {
-  for (unsigned i = 0; i < OBJECTS; i++) {
-    void *memory = elements[i];
-    ignore_result(volt_chan_init(&objects[i].chan, 1, sizeof element, memory, sizeof elements[i]));
-  }
 }
 
 static void init_oneshots(void) {
@@ -116,8 +169,7 @@ static void init_oneshots(void) {
   }
 }
 
-static void init_nothing(void) { /* all-zero is unlocked, for all the others */
-}
+#endif
 
 static const struct path {
   const char *name;
@@ -126,9 +178,18 @@ static const struct path {
   void (*pair)(unsigned count);
 } paths[] = {
     {"empty", init_nothing, empty_take, empty_pair},
+#ifdef PATHS_CPP
+    {"cpp_mutex", init_nothing, in_cpp_mutex_take, in_cpp_mutex_pair},
+    {"cpp_sem", init_sems, in_cpp_sem_take, in_cpp_sem_pair},
+    {"cpp_chan", init_channels, in_cpp_chan_take, in_cpp_chan_pair},
+#else
     {"two_bare_cas", init_nothing, bare_cas_take, bare_cas_pair},
     {"volt_sem_try_acquire", init_sems, volt_sem_try_take, volt_sem_try_pair},
     {"volt_sem_acquire_blocking", init_sems, volt_sem_take, volt_sem_pair},
+    {"volt_sem_acquire_future", init_future, volt_sem_future_take, volt_sem_future_pair},
+#ifdef PATHS_CLUSTER
+    {"volt_cluster_acquire_future", init_cluster, cluster_path_take, cluster_path_pair},
+#endif
     {"sem_wait", init_sem_ts, sem_t_take, sem_t_pair},
     {"volt_mutex_lock_blocking", init_nothing, volt_mutex_take, volt_mutex_pair},
     {"pthread_mutex_lock", init_nothing, pthread_mutex_take, pthread_mutex_pair},
@@ -140,6 +201,7 @@ static const struct path {
     {"typed_chan_send_blocking", init_channels, numbers_take, numbers_pair},
     {"volt_notify_one", init_nothing, volt_notify_take, volt_notify_pair},
     {"volt_oneshot_send", init_oneshots, volt_oneshot_take, volt_oneshot_pair},
+#endif
 };
 enum { PATHS = sizeof paths / sizeof *paths };
 

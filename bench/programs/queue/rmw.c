@@ -1,9 +1,10 @@
-/* rmw.c: count the read-modify-write operations a program executes: the instructions with a lock
- * prefix, and xchg with memory.
+/* rmw.c: count the instructions that a program executes, and those of them that are read-modify-write
+ * operations: with a lock prefix, and xchg with memory.
  *
  * rmw PROGRAM ARGUMENT... runs it (with RMW_STOPS=1 in its environment) until it stops itself by
  * SIGSTOP, then one instruction at a time until it does so again (the stopping thread only), and
- * prints the count. Linux on x86-64. */
+ * prints both counts, the read-modify-writes first. Linux on x86-64. It exits with 77 where it may
+ * not trace. */
 #define _GNU_SOURCE /* ptrace, setenv, sched_setaffinity */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,6 +18,8 @@
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { NOT_HERE = 77 };
 
 #if defined(__x86_64__)
 
@@ -48,22 +51,23 @@ static bool next_is_locked(pid_t child) {
   return errno == 0 && is_locked(code.bytes);
 }
 
-/* Let the child run until it stops itself. Returns false if it ends instead. */
-static bool run_to_stop(pid_t child) {
-  int status;
+/* Let the child run until it stops itself. Returns its exit code if it ends instead. */
+static int run_to_stop(pid_t child) {
+  int status = 0;
   while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
-    if (WSTOPSIG(status) == SIGSTOP) return true;
+    if (WSTOPSIG(status) == SIGSTOP) return 0;
     ptrace(PTRACE_CONT, child, NULL, NULL);
   }
-  return false;
+  return WIFEXITED(status) && WEXITSTATUS(status) == NOT_HERE ? NOT_HERE : 1;
 }
 
 /* Step the child until it stops itself. Returns false if it ends instead. */
-static bool step_to_stop(pid_t child, uint64_t *locked) {
+static bool step_to_stop(pid_t child, uint64_t *locked, uint64_t *all) {
   int status;
-  *locked = 0;
+  *locked = *all = 0;
   do {
     *locked += next_is_locked(child);
+    *all += 1;
     if (ptrace(PTRACE_SINGLESTEP, child, NULL, NULL) != 0) return false;
     if (waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) return false;
   } while (WSTOPSIG(status) != SIGSTOP);
@@ -87,16 +91,17 @@ int main(int argc, char **argv) {
   pid_t child = fork();
   if (child == 0) {
     setenv("RMW_STOPS", "1", 1);
-    ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) _exit(NOT_HERE);
     execv(argv[1], argv + 1);
     perror(argv[1]);
     _exit(127);
   }
-  uint64_t locked;
-  bool counted = run_to_stop(child) && step_to_stop(child, &locked);
+  uint64_t locked, all;
+  int code = run_to_stop(child);
+  if (code == 0 && !step_to_stop(child, &locked, &all)) code = 1;
   kill(child, SIGKILL);
-  if (!counted) return 1;
-  printf("%" PRIu64 "\n", locked);
+  if (code != 0) return code;
+  printf("%" PRIu64 " %" PRIu64 "\n", locked, all);
   return 0;
 }
 
@@ -104,7 +109,7 @@ int main(int argc, char **argv) {
 
 int main(void) {
   fprintf(stderr, "rmw: only on x86-64\n");
-  return 77;
+  return NOT_HERE;
 }
 
 #endif

@@ -105,7 +105,7 @@ static int alone_poll(volt_task *t, volt_ctx *ctx) {
 
 static rt_outcome run_alone(const rt_options *o) {
   shared *s = begin(o);
-  const rt_crew crew = {alone_poll, s, NULL, NULL};
+  const rt_crew crew = {alone_poll, s, NULL, NULL, NULL};
   rt_outcome outcome = rt_crew_run(o, &crew);
   end(s);
   return outcome;
@@ -152,7 +152,7 @@ static int mpmc_poll(volt_task *t, volt_ctx *ctx) {
 /* Per element: half of the members' operations. */
 static rt_outcome run_mpmc(const rt_options *o) {
   shared *s = begin(o);
-  const rt_crew crew = {mpmc_poll, s, NULL, NULL};
+  const rt_crew crew = {mpmc_poll, s, NULL, NULL, NULL};
   rt_outcome outcome = rt_crew_run(o, &crew);
   outcome.value[RT_NS] *= 2;
   outcome.value[RT_CPU_NS] *= 2;
@@ -191,7 +191,7 @@ static int pingpong_poll(volt_task *t, volt_ctx *ctx) {
 
 static rt_outcome run_pingpong(const rt_options *o) {
   shared *s = begin(o);
-  const rt_crew crew = {pingpong_poll, s, NULL, NULL};
+  const rt_crew crew = {pingpong_poll, s, NULL, NULL, NULL};
   rt_outcome outcome = rt_crew_run(o, &crew);
   end(s);
   return outcome;

@@ -50,14 +50,25 @@ struct chief {
   uint64_t first_ns, last_ns, sum_ns;
 };
 
+static volt_task *task_of(rt_member *m) {
+  return m->fiber ? m->fiber : &m->task;
+}
+
+static rt_member *new_member(const struct chief *c) {
+  if (!c->crew->run) return VOLT_TASK_NEW(c->rt, rt_member, c->crew->poll);
+  rt_member *m = (rt_member *)calloc(1, sizeof *m);
+  if (m) m->fiber = volt_fiber_new(c->rt, c->crew->run, m, NULL);
+  return m && m->fiber ? m : NULL;
+}
+
 static void spawn_member(struct chief *c) {
-  rt_member *m = VOLT_TASK_NEW(c->rt, rt_member, c->crew->poll);
+  rt_member *m = new_member(c);
   rt_require(m != NULL, "there is memory for a task");
   m->object = c->crew->object;
   m->index = c->i;
   m->operations = c->operations;
   c->members[c->i] = m;
-  rt_require(volt_spawn(c->rt, &m->task) == VOLT_OK, "a task is spawned");
+  rt_require(volt_spawn(c->rt, task_of(m)) == VOLT_OK, "a task is spawned");
 }
 
 static void look_at_member(struct chief *c) {
@@ -66,7 +77,8 @@ static void look_at_member(struct chief *c) {
   if (m->end_ns > c->last_ns) c->last_ns = m->end_ns;
   c->sum_ns += m->end_ns - m->start_ns;
   if (c->crew->look) c->crew->look(c->crew->object, m);
-  volt_task_detach(&m->task);
+  volt_task_detach(task_of(m));
+  if (c->crew->run) free(m);
 }
 
 static int chief_poll(volt_task *t, volt_ctx *ctx) {
@@ -74,7 +86,7 @@ static int chief_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_BEGIN(self);
   for (self->i = 0; self->i < self->tasks; self->i++) spawn_member(self);
   for (self->i = 0; self->i < self->tasks; self->i++) {
-    VOLT_AWAIT(self, volt_task_join_future(&self->join, &self->members[self->i]->task));
+    VOLT_AWAIT(self, volt_task_join_future(&self->join, task_of(self->members[self->i])));
     look_at_member(self);
   }
   VOLT_TASK_END(self);
@@ -140,7 +152,7 @@ static void count_yields(void *object, const rt_member *m) {
 
 static rt_outcome run_yield(const rt_options *o) {
   struct yields yields = {0};
-  const rt_crew crew = {yield_poll, &yields, NULL, count_yields};
+  const rt_crew crew = {yield_poll, &yields, NULL, count_yields, NULL};
   rt_outcome outcome = rt_crew_run(o, &crew);
   rt_require(yields.done == rt_in_all(o), "every task has yielded as often as it should");
   return outcome;

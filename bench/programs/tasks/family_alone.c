@@ -27,7 +27,7 @@ enum { PERMITS = 8 };
 
 /* One task; each operation that goes as it should counts. */
 static rt_outcome run_alone(const rt_options *o, struct alone *s, volt_task_fn *poll) {
-  const rt_crew crew = {poll, s, NULL, family_count};
+  const rt_crew crew = {poll, s, NULL, family_count, NULL};
   rt_outcome outcome = rt_crew_run(o, &crew);
   rt_require(s->counted.done == rt_in_all(o), "every operation goes as it should");
   return outcome;

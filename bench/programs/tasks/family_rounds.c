@@ -100,7 +100,7 @@ static void begin_senders(void *object, const rt_options *o, uint64_t operations
 
 static rt_outcome run_senders(const rt_options *o, volt_task_fn *poll) {
   static struct senders s;
-  const rt_crew crew = {poll, &s, begin_senders, family_count};
+  const rt_crew crew = {poll, &s, begin_senders, family_count, NULL};
   int result = volt_broadcast_init(&s.broadcast, RING, sizeof *s.ring, s.ring, sizeof s.ring);
   rt_require(result == VOLT_OK, "there is a broadcast");
   volt_watch_init(&s.watch, sizeof s.memory, &s.memory, NULL);
@@ -142,7 +142,7 @@ static int barrier_poll(volt_task *t, volt_ctx *ctx) {
 
 static rt_outcome run_barrier(const rt_options *o) {
   static struct barrier s;
-  const rt_crew crew = {barrier_poll, &s, NULL, family_count};
+  const rt_crew crew = {barrier_poll, &s, NULL, family_count, NULL};
   volt_barrier_init(&s.barrier, o->tasks);
   rt_outcome outcome = run_rounds(o, &crew, 1);
   volt_barrier_destroy(&s.barrier);
@@ -213,7 +213,7 @@ static int once_poll(volt_task *t, volt_ctx *ctx) {
 
 static rt_outcome run_once(const rt_options *o) {
   static struct rounds s;
-  const rt_crew crew = {once_poll, &s, begin_rounds, family_count};
+  const rt_crew crew = {once_poll, &s, begin_rounds, family_count, NULL};
   rt_outcome outcome = run_rounds(o, &crew, 1);
   end_rounds(&s);
   return outcome;
@@ -242,7 +242,7 @@ static int latch_poll(volt_task *t, volt_ctx *ctx) {
 
 static rt_outcome run_latch(const rt_options *o) {
   static struct rounds s;
-  const rt_crew crew = {latch_poll, &s, begin_rounds, family_count};
+  const rt_crew crew = {latch_poll, &s, begin_rounds, family_count, NULL};
   rt_outcome outcome = run_rounds(o, &crew, o->tasks - 1);
   end_rounds(&s);
   return outcome;

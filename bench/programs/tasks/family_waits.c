@@ -37,7 +37,7 @@ static int notify_poll(volt_task *t, volt_ctx *ctx) {
 
 static rt_outcome run_notify(const rt_options *o) {
   static struct notifies s;
-  const rt_crew crew = {notify_poll, &s, NULL, family_count};
+  const rt_crew crew = {notify_poll, &s, NULL, family_count, NULL};
   rt_outcome outcome = run_hops(o, &crew);
   for (unsigned i = 0; i < 2; i++) volt_notify_destroy(&s.of[i].notify);
   return outcome;
@@ -101,7 +101,7 @@ static void begin_oneshots(void *object, const rt_options *o, uint64_t operation
 
 static rt_outcome run_oneshot(const rt_options *o) {
   static struct oneshots s;
-  const rt_crew crew = {oneshot_poll, &s, begin_oneshots, family_count};
+  const rt_crew crew = {oneshot_poll, &s, begin_oneshots, family_count, NULL};
   rt_outcome outcome = run_hops(o, &crew);
   volt_oneshot_destroy(&s.ends[1].mine);
   return outcome;
@@ -147,7 +147,7 @@ static void begin_tokens(void *object, const rt_options *o, uint64_t operations)
 
 static rt_outcome run_token(const rt_options *o) {
   static struct tokens s;
-  const rt_crew crew = {token_poll, &s, begin_tokens, family_count};
+  const rt_crew crew = {token_poll, &s, begin_tokens, family_count, NULL};
   rt_outcome outcome = run_hops(o, &crew);
   volt_token_destroy(&s.of[1].token);
   return outcome;
@@ -185,7 +185,7 @@ static int cond_poll(volt_task *t, volt_ctx *ctx) {
 
 static rt_outcome run_cond(const rt_options *o) {
   static struct conds s;
-  const rt_crew crew = {cond_poll, &s, NULL, family_count};
+  const rt_crew crew = {cond_poll, &s, NULL, family_count, NULL};
   rt_outcome outcome = run_hops(o, &crew);
   for (unsigned i = 0; i < 2; i++) volt_cond_destroy(&s.of[i].cond);
   volt_mutex_destroy(&s.mutex);
@@ -219,7 +219,7 @@ static int limit_poll(volt_task *t, volt_ctx *ctx) {
 
 static rt_outcome run_limit(const rt_options *o) {
   static struct limits s;
-  const rt_crew crew = {limit_poll, &s, NULL, family_count};
+  const rt_crew crew = {limit_poll, &s, NULL, family_count, NULL};
   rt_outcome outcome = run_hops(o, &crew);
   for (unsigned i = 0; i < 2; i++) {
     rt_require(volt_sem_limit(&s.of[i].sem) == 0, "what was raised has been lowered");
@@ -274,7 +274,7 @@ static int all_poll(volt_task *t, volt_ctx *ctx) {
 
 static rt_outcome run_all(const rt_options *o) {
   static struct all s;
-  const rt_crew crew = {all_poll, &s, NULL, family_count};
+  const rt_crew crew = {all_poll, &s, NULL, family_count, NULL};
   volt_sem_init(&s.sem, o->amount);
   rt_outcome outcome = rt_crew_run(o, &crew);
   rt_require(s.counted.done == rt_in_all(o) && s.count == rt_in_all(o) / o->tasks,

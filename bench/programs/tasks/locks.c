@@ -31,7 +31,7 @@ struct locked {
 static rt_outcome run_on(struct locked *s, const rt_options *o, volt_task_fn *poll) {
   volt_mutex_init_bypass(&s->mutex, o->bypass);
   volt_rwlock_init_bypass(&s->rwlock, o->bypass);
-  const rt_crew crew = {poll, s, NULL, NULL};
+  const rt_crew crew = {poll, s, NULL, NULL, NULL};
   rt_outcome outcome = rt_crew_run(o, &crew);
   volt_mutex_destroy(&s->mutex); /* aborts if it is locked */
   volt_rwlock_destroy(&s->rwlock);

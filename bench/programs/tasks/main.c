@@ -46,6 +46,7 @@ static const rt_workload workloads[] = {
     {"pingpong", TWO, NOTHING, 1000000, NULL},
     {"spawn", CROWD(1000), NOTHING, 1000000, NULL},
     {"yield", CROWD(100), NOTHING, 3000000, NULL},
+    {"child", ONE, NOTHING, 5000000, NULL},
     {"cycles", CROWD(4), NOTHING, 500000, NULL},
     {"mpmc", {2, MANY, 8}, CAPACITY(64), 3000000, "capacity"},
     {"chan-pingpong", TWO, CAPACITY(1), 1000000, "capacity"},
@@ -85,7 +86,10 @@ enum { WORKLOADS = sizeof workloads / sizeof *workloads };
 static const rt_case *const tables[] = {
     rt_lock_cases,      RT_SEM_ENGINES(SEM_TABLES) CHAN_ENGINES(CHAN_TABLES) chan_threads_cases,
     rt_spawn_cases,     rt_crew_cases,
-    rt_parked_cases,    rt_timer_cases,
+#ifdef RT_COROUTINES
+    rt_coroutine_cases,
+#endif
+    rt_parked_cases,    rt_timer_cases,     rt_fiber_cases,
     family_alone_cases, family_waits_cases,
     family_rounds_cases};
 enum { TABLES = sizeof tables / sizeof *tables };

@@ -123,7 +123,7 @@ static int parked_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_END(self);
 }
 
-static double resident_bytes(void) {
+double rt_resident_bytes(void) {
   FILE *in = fopen("/proc/self/statm", "r");
   unsigned long pages = 0;
   bool read = in && fscanf(in, "%*u %lu", &pages) == 1;
@@ -149,10 +149,10 @@ static rt_outcome run_parked(const rt_options *o) {
   static struct shared shared = {VOLT_SEM_INIT(0), VOLT_SEM_INIT(0), VOLT_SEM_INIT(0), 0, 0, 0, 0};
   volt_rt *rt = rt_create(o);
   shared.tasks = o->tasks;
-  double before = resident_bytes();
+  double before = rt_resident_bytes();
   spawn_parked(rt, &shared);
   rt_outcome outcome = {0};
-  rt_measured(&outcome, RT_BYTES, (resident_bytes() - before) / o->tasks);
+  rt_measured(&outcome, RT_BYTES, (rt_resident_bytes() - before) / o->tasks);
   uint64_t start_ns = volt_now_ns();
   uint64_t cpu_ns = rt_cpu_ns();
   volt_sem_release(&shared.sem, 1);

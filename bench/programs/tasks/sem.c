@@ -41,7 +41,7 @@ static int held_poll(volt_task *t, volt_ctx *ctx) {
 static rt_outcome on_permits(const rt_options *o, uint32_t permits, volt_task_fn *poll) {
   static VOLT_CACHE_ALIGNED engine_sem sem;
   engine_sem_init(&sem, permits);
-  const rt_crew crew = {poll, &sem, NULL, NULL};
+  const rt_crew crew = {poll, &sem, NULL, NULL, NULL};
   rt_outcome outcome = rt_crew_run(o, &crew);
   rt_require(engine_sem_available(&sem) == permits, "every permit was given back");
   engine_sem_destroy(&sem);
@@ -85,7 +85,7 @@ static int pingpong_poll(volt_task *t, volt_ctx *ctx) {
 static rt_outcome run_pingpong(const rt_options *o) {
   static cushioned sems[2];
   for (unsigned i = 0; i < 2; i++) engine_sem_init(&sems[i].sem, 0);
-  const rt_crew crew = {pingpong_poll, sems, NULL, NULL};
+  const rt_crew crew = {pingpong_poll, sems, NULL, NULL, NULL};
   rt_outcome outcome = rt_crew_run(o, &crew);
   for (unsigned i = 0; i < 2; i++) {
     rt_require(engine_sem_available(&sems[i].sem) == 0, "every permit was taken");
@@ -174,7 +174,7 @@ static void begin_cycles(void *object, const rt_options *o, uint64_t operations)
 static rt_outcome run_cycles(const rt_options *o) {
   static struct cycles s;
   lock_init(&s.lock, o);
-  const rt_crew crew = {cycles_poll, &s, begin_cycles, NULL};
+  const rt_crew crew = {cycles_poll, &s, begin_cycles, NULL, NULL};
   rt_outcome outcome = rt_crew_run(o, &crew);
   rt_require(s.count == rt_in_all(o), "one task at a time has the lock");
   lock_destroy(&s.lock);
@@ -245,7 +245,7 @@ static rt_outcome run_waits(const rt_options *o) {
   s.own = (histogram *)calloc(o->tasks, sizeof *s.own);
   rt_require(s.own != NULL, "there is memory for histograms");
   lock_init(&s.lock, o);
-  const rt_crew crew = {waits_poll, &s, begin_waits, look_at_waits};
+  const rt_crew crew = {waits_poll, &s, begin_waits, look_at_waits, NULL};
   rt_outcome outcome = rt_crew_run(o, &crew);
   rt_require(s.sum == s.total && s.all.count == s.total, "every operation has one wait");
   lock_destroy(&s.lock);
@@ -320,7 +320,7 @@ static void look_at_cancels(void *object, const rt_member *m) {
 static rt_outcome run_cancel(const rt_options *o) {
   static struct cancels s;
   engine_sem_init(&s.sem, 1);
-  const rt_crew crew = {cancel_poll, &s, begin_cancels, look_at_cancels};
+  const rt_crew crew = {cancel_poll, &s, begin_cancels, look_at_cancels, NULL};
   rt_outcome outcome = rt_crew_run(o, &crew);
   rt_require(s.count + s.lost_in_all == rt_in_all(o), "every attempt is granted or given up");
   rt_require(engine_sem_available(&s.sem) == 1, "the permit was given back");

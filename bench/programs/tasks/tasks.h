@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 
+#include <volt/fiber.h>
 #include <volt/runtime.h>
 #include <volt/volt.h>
 
@@ -57,7 +58,7 @@ typedef struct rt_case {
 
 /* Each ends with an empty case. */
 extern const rt_case rt_crew_cases[], rt_lock_cases[], rt_spawn_cases[], rt_parked_cases[],
-    rt_timer_cases[];
+    rt_timer_cases[], rt_fiber_cases[], rt_coroutine_cases[];
 
 /* sem.c, compiled for each semaphore. native: the library's, and its mutex, by futures
  * of their own. volt and the variants: by one and the same adapter, which makes a future of an
@@ -72,6 +73,7 @@ RT_SEM_ENGINES(RT_SEM_CASES_)
 
 typedef struct rt_member {
   volt_task task;
+  volt_task *fiber; /* NULL: its task runs; else the task does not */
   volt_future future;
   void *object; /* what the crew works on */
   uint32_t index;
@@ -88,6 +90,7 @@ typedef struct rt_crew {
   void (*begin)(void *object, const rt_options *o, uint64_t operations);
   /* At a member that has ended. NULL: nothing. */
   void (*look)(void *object, const rt_member *m);
+  volt_fiber_fn *run; /* of a member that is a fiber, given the rt_member; NULL: members are tasks */
 } rt_crew;
 
 /* Run o->tasks members on a runtime of their own: ns, cpu_ns, overlap. */
@@ -109,8 +112,9 @@ volt_rt *rt_create(const rt_options *o);
 /* Let it run on rt and wait for its end; the handle remains. */
 void rt_run_root(volt_rt *rt, volt_task *root);
 
-/* CPU time of the process. */
+/* CPU time of the process; its resident memory. */
 uint64_t rt_cpu_ns(void);
+double rt_resident_bytes(void);
 
 /* Say so and end the process: exit code 1. */
 VOLT_NORETURN VOLT_NOINLINE void rt_failed(const char *what);
