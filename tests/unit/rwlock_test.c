@@ -116,7 +116,7 @@ static void one_writer(void **state) {
 
 static void no_more_readers_than_the_maximum(void **state) {
   (void)state;
-  volt_rwlock full = {VOLT_FIFO_INIT_(VOLT_RWLOCK_MAX_READERS - 1), 0};
+  volt_rwlock full = {.queue = VOLT_FIFO_INIT_(VOLT_RWLOCK_MAX_READERS - 1)};
   assert_result(volt_rwlock_try_read(&full), VOLT_OK);
   assert_int_equal(volt_rwlock_readers(&full), VOLT_RWLOCK_MAX_READERS);
   assert_result(volt_rwlock_try_read(&full), VOLT_EAGAIN);
