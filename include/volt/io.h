@@ -99,8 +99,9 @@ typedef struct volt_op {
   VOLT_ATOMIC(uint8_t) stage;
   uint8_t kind;
   uint8_t mode;
-  uint8_t step;  /* 0; then the back end's, while it is submitted */
-  uint16_t home; /* the worker that has submitted it */
+  uint8_t step;   /* 0; then the back end's, while it is submitted */
+  uint16_t home;  /* the worker that has submitted it */
+  int32_t number; /* of fd, since it waits; -1: not known */
 } volt_op;
 VOLT_SIZE_AT_MOST_(volt_op, 256);
 

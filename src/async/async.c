@@ -10,6 +10,7 @@
 #include "../core/check.h"
 #include "../core/future_ops.h"
 #include "../core/leaf.h"
+#include "../core/look.h"
 
 void volt_frame_leave_(volt_frame *frame, int result) {
   VOLT_CHECK(result != VOLT_PENDING, "VOLT_RETURN", "VOLT_PENDING is not a result");
@@ -96,10 +97,26 @@ static int async_poll_ctx(volt_future *f, volt_ctx *ctx) {
   return VOLT_PENDING;
 }
 
-static const volt_future_ops_ async_ops = {.cancel = async_cancel,
+static volt_future *async_inside(volt_future *f, unsigned i) {
+  return i == 0 ? async_of(f)->frame.awaiting : NULL;
+}
+
+static volt_frame *async_frame(volt_future *f) {
+  return &async_of(f)->frame;
+}
+
+static void async_describe(volt_future *f, volt_look_ *look) {
+  look->ends = async_of(f)->frame.awaiting ? VOLT_ENDS_INNER_ : VOLT_ENDS_UNKNOWN_;
+}
+
+static const volt_future_ops_ async_ops = {.operation = "volt_async",
+                                           .cancel = async_cancel,
                                            .poll_ctx = async_poll_ctx,
                                            .poll = async_poll,
                                            .leave = async_leave,
+                                           .inside = async_inside,
+                                           .frame = async_frame,
+                                           .describe = async_describe,
                                            .ends_itself = true};
 
 volt_future *volt_async_future(volt_async *a, volt_async_fn *fn) {

@@ -46,6 +46,7 @@
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "../core/future_ops.h"
+#include "../core/look.h"
 
 /* xorshift64*: enough to be fair, one word a thread. */
 static uint64_t select_random(void) {
@@ -84,6 +85,14 @@ static bool end_all_but(volt_future *const *branches, uint32_t count, uint32_t k
     if (i != kept && branches[i] && !volt_future_end_branch_(branches[i], ctx)) all = false;
   }
   return all;
+}
+
+/* The i-th branch that is not NULL. */
+static volt_future *branch_inside(volt_future *const *branches, uint32_t count, unsigned i) {
+  for (uint32_t at = 0; at < count; at++) {
+    if (branches[at] && i-- == 0) return branches[at];
+  }
+  return NULL;
 }
 
 /* ---- select ---- */
@@ -188,10 +197,26 @@ static volt_future *select_through(volt_future *f) {
   return s->winner == UINT32_MAX ? NULL : s->branches[s->winner];
 }
 
-static const volt_future_ops_ select_ops = {.cancel = select_cancel,
+static volt_future *select_inside(volt_future *f, unsigned i) {
+  volt_select *s = select_of(f);
+  return branch_inside(s->branches, s->count, i);
+}
+
+/* A select that is ending waits for those that have not ended: the others are ready. */
+static void select_describe(volt_future *f, volt_look_ *look) {
+  volt_select *s = select_of(f);
+  bool is_ending = s->result != VOLT_PENDING || s->winner != UINT32_MAX;
+  look->ends = is_ending ? VOLT_ENDS_ALL_ : VOLT_ENDS_ANY_;
+  volt_look_say_(look, is_ending ? "ends %u branches" : "%u branches", s->count);
+}
+
+static const volt_future_ops_ select_ops = {.operation = "volt_select",
+                                            .cancel = select_cancel,
                                             .poll = select_poll,
                                             .leave = select_leave,
                                             .through = select_through,
+                                            .inside = select_inside,
+                                            .describe = select_describe,
                                             .ends_itself = true};
 
 volt_future *volt_select_future(volt_select *s, volt_future *const *branches, uint32_t count,
@@ -266,10 +291,24 @@ static void join_undo(volt_future *f) {
   }
 }
 
-static const volt_future_ops_ join_ops = {.cancel = join_cancel_all,
+static volt_future *join_inside(volt_future *f, unsigned i) {
+  volt_join *j = join_of(f);
+  return branch_inside(j->branches, j->count, i);
+}
+
+static void join_describe(volt_future *f, volt_look_ *look) {
+  volt_join *j = join_of(f);
+  look->ends = VOLT_ENDS_ALL_;
+  volt_look_say_(look, j->ended_by != VOLT_PENDING ? "ends %u branches" : "%u branches", j->count);
+}
+
+static const volt_future_ops_ join_ops = {.operation = "volt_join",
+                                          .cancel = join_cancel_all,
                                           .poll = join_poll,
                                           .leave = join_leave,
                                           .undo = join_undo,
+                                          .inside = join_inside,
+                                          .describe = join_describe,
                                           .ends_itself = true};
 
 volt_future *volt_join_future(volt_join *j, volt_future *const *branches, uint32_t count,

@@ -7,6 +7,7 @@
 
 #include "../core/check.h"
 #include "../core/future_ops.h"
+#include "../core/look.h"
 
 /* ---- sleep ---- */
 
@@ -42,11 +43,27 @@ static volt_waiter *sleep_waiter(volt_future *f) {
   return &sleep_of(f)->timer.waiter;
 }
 
-static const volt_future_ops_ sleep_ops = {.start = sleep_start,
+/* The clock ends it at deadline_ns. */
+static void time_look_until(volt_look_ *look, volt_timers *timers, uint64_t deadline_ns) {
+  look->deadline_ns = deadline_ns;
+  if (look->is_granted || look->is_brief || deadline_ns == VOLT_NO_DEADLINE) return;
+  uint64_t now_ns = volt_timers_now_ns(timers);
+  look->left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
+}
+
+static void sleep_describe(volt_future *f, volt_look_ *look) {
+  look->object = NULL; /* the timers, which have no name */
+  look->ends = VOLT_ENDS_TIME_;
+  time_look_until(look, timers_of(f), sleep_of(f)->deadline_ns);
+}
+
+static const volt_future_ops_ sleep_ops = {.operation = "volt_sleep",
+                                           .start = sleep_start,
                                            .cancel = sleep_cancel,
                                            .set_waker = sleep_set_waker,
                                            .give_back = sleep_give_back,
-                                           .waiter = sleep_waiter};
+                                           .waiter = sleep_waiter,
+                                           .describe = sleep_describe};
 
 volt_future *volt_sleep_until(volt_sleep *s, volt_timers *timers, uint64_t deadline_ns) {
   s->deadline_ns = deadline_ns;
@@ -104,10 +121,25 @@ static void timeout_leave(volt_future *f) {
   volt_future_leave_(&t->sleep.future);
 }
 
-static const volt_future_ops_ timeout_ops = {.cancel = timeout_cancel,
+/* The sleep is not among them: a look says when it ends. */
+static volt_future *timeout_inside(volt_future *f, unsigned i) {
+  return i == 0 ? timeout_of(f)->inner : NULL;
+}
+
+static void timeout_describe(volt_future *f, volt_look_ *look) {
+  volt_timeout *t = timeout_of(f);
+  look->ends = VOLT_ENDS_INNER_;
+  bool is_ending = t->result != VOLT_PENDING; /* the inner future has to come to its end */
+  if (!is_ending) time_look_until(look, timers_of(&t->sleep.future), t->sleep.deadline_ns);
+}
+
+static const volt_future_ops_ timeout_ops = {.operation = "volt_timeout",
+                                             .cancel = timeout_cancel,
                                              .poll = timeout_poll,
                                              .leave = timeout_leave,
                                              .through = timeout_through,
+                                             .inside = timeout_inside,
+                                             .describe = timeout_describe,
                                              .ends_itself = true};
 
 volt_future *volt_timeout_future(volt_timeout *t, volt_future *inner, volt_timers *timers,
@@ -162,10 +194,20 @@ static void interval_leave(volt_future *f) {
   volt_future_leave_(&interval_of(f)->sleep.future);
 }
 
-static const volt_future_ops_ interval_ops = {.cancel = interval_cancel,
+static void interval_describe(volt_future *f, volt_look_ *look) {
+  volt_interval *i = interval_of(f);
+  look->object = i;
+  look->ends = VOLT_ENDS_TIME_;
+  time_look_until(look, i->timers, i->sleep.deadline_ns);
+}
+
+static const volt_future_ops_ interval_ops = {.operation = "volt_interval_tick",
+                                              .kind = "interval",
+                                              .cancel = interval_cancel,
                                               .poll = interval_poll,
                                               .leave = interval_leave,
-                                              .undo = interval_undo};
+                                              .undo = interval_undo,
+                                              .describe = interval_describe};
 
 void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t start_ns,
                         uint64_t period_ns, enum volt_interval_missed missed) {

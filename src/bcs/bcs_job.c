@@ -26,6 +26,7 @@
 #include "../core/check.h"
 #include "../core/future_ops.h"
 #include "../core/grant.h"
+#include "../core/look.h"
 
 enum { BEGUN = 1, CANCELLED = 2, REPLACING = 4, CLAIMED = 8 };
 
@@ -163,10 +164,19 @@ static void bcs_future_give_back(volt_future *f) {
   (void)f;
 }
 
-static const volt_future_ops_ bcs_future_ops = {.start = bcs_future_start,
+/* The thread that combines may be any. What is queued with the lock is its own. */
+static void bcs_future_describe(volt_future *f, volt_look_ *look) {
+  (void)f;
+  look->ends = VOLT_ENDS_UNKNOWN_;
+}
+
+static const volt_future_ops_ bcs_future_ops = {.operation = "volt_bcs_lock_run",
+                                                .kind = "bcs_lock",
+                                                .start = bcs_future_start,
                                                 .cancel = bcs_future_cancel,
                                                 .set_waker = bcs_future_set_waker,
-                                                .give_back = bcs_future_give_back};
+                                                .give_back = bcs_future_give_back,
+                                                .describe = bcs_future_describe};
 
 volt_future *volt_bcs_lock_run_future(volt_future *f, volt_bcs_lock *lock,
                                       volt_bcs_section *section, volt_bcs_fn *fn, void *arg) {

@@ -17,6 +17,7 @@
  * Labels: change */
 #include "../core/future_ops.h"
 #include "../core/grant.h"
+#include "../core/look.h"
 #include "../rt/short_lock.h"
 #include "engine.h"
 
@@ -123,12 +124,20 @@ static int change_closed_start(volt_future *f, volt_waker waker) {
   return result;
 }
 
+static void change_closed_describe(volt_future *f, volt_look_ *look) {
+  look->object = change_host(f);
+}
+
 static const volt_future_ops_ change_closed_ops = {.name = "volt_cluster",
+                                                   .operation = "volt_cluster_close",
+                                                   .kind = "cluster",
+
                                                    .start = change_closed_start,
                                                    .cancel = change_cancel,
                                                    .set_waker = change_set_waker,
                                                    .give_back = volt_future_took_nothing_,
-                                                   .outcome = change_closed_outcome};
+                                                   .outcome = change_closed_outcome,
+                                                   .describe = change_closed_describe};
 
 volt_future *volt_cluster_close_future(volt_future *f, volt_cluster *c) {
   cluster_check_fork_(c, "volt_cluster_close_future");
@@ -158,12 +167,22 @@ static int change_limit_start(volt_future *f, volt_waker waker) {
   return result;
 }
 
+static void change_limit_describe(volt_future *f, volt_look_ *look) {
+  volt_cluster_change *change = volt_container_of(f, volt_cluster_change, future);
+  look->object = change->lease;
+  volt_look_say_(look, "to %u", change->limit);
+}
+
 static const volt_future_ops_ change_limit_ops = {.name = change_name,
+                                                  .operation = "volt_cluster_lease_set_limit",
+                                                  .kind = "cluster_lease",
+
                                                   .start = change_limit_start,
                                                   .cancel = change_cancel,
                                                   .set_waker = change_set_waker,
                                                   .give_back = volt_future_took_nothing_,
-                                                  .outcome = change_limit_outcome};
+                                                  .outcome = change_limit_outcome,
+                                                  .describe = change_limit_describe};
 
 volt_future *volt_cluster_lease_set_limit_future(volt_cluster_change *change, volt_cluster_lease *l,
                                                  uint32_t limit) {

@@ -3,6 +3,7 @@
  *
  * Labels: local */
 #include "../core/leaf.h"
+#include "../core/look.h"
 #include "local_parts.h"
 
 static const char permit_name[] = "volt_cluster_permit";
@@ -143,11 +144,27 @@ static int permit_acquire_poll_ctx(volt_future *f, volt_ctx *ctx) {
   return volt_future_end_(f, VOLT_OK);
 }
 
-static const volt_future_ops_ permit_acquire_ops = {.cancel = permit_acquire_cancel,
+static volt_future *permit_acquire_inside(volt_future *f, unsigned i) {
+  bool has_begun = volt_future_is_waiting_(f);
+  return i == 0 && has_begun ? &permit_acquire_of(f)->local : NULL;
+}
+
+static void permit_acquire_describe(volt_future *f, volt_look_ *look) {
+  volt_cluster_acquire *a = permit_acquire_of(f);
+  look->object = a->sem;
+  look->ends = VOLT_ENDS_INNER_;
+  look->wanted = 1;
+}
+
+static const volt_future_ops_ permit_acquire_ops = {.operation = "volt_cluster_acquire",
+                                                    .kind = "cluster_sem",
+                                                    .cancel = permit_acquire_cancel,
                                                     .poll_ctx = permit_acquire_poll_ctx,
                                                     .poll = permit_acquire_poll,
                                                     .leave = permit_acquire_leave,
-                                                    .undo = permit_acquire_undo};
+                                                    .undo = permit_acquire_undo,
+                                                    .inside = permit_acquire_inside,
+                                                    .describe = permit_acquire_describe};
 
 volt_future *volt_cluster_acquire_future(volt_cluster_acquire *a, volt_cluster_sem *s,
                                          volt_cluster_permit *p) {

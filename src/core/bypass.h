@@ -97,14 +97,17 @@ bool volt_bypass_future_set_waker_(volt_future *f, volt_waker waker);
 void volt_bypass_future_give_back_(volt_future *f);
 int volt_bypass_future_poll_(volt_future *f, volt_ctx *ctx);
 
-#define VOLT_BYPASS_FUTURE_OPS_(its_kind)                \
-  {                                                      \
-    .base = {.start = volt_bypass_future_start_,         \
-             .cancel = volt_bypass_future_cancel_,       \
-             .set_waker = volt_bypass_future_set_waker_, \
-             .give_back = volt_bypass_future_give_back_, \
-             .poll = volt_bypass_future_poll_},          \
-    .kind = (its_kind)                                   \
+#define VOLT_BYPASS_FUTURE_OPS_(its_operation, its_object_kind, its_kind, its_describe) \
+  {                                                                                     \
+    .base = {.operation = (its_operation),                                              \
+             .kind = (its_object_kind),                                                 \
+             .start = volt_bypass_future_start_,                                        \
+             .cancel = volt_bypass_future_cancel_,                                      \
+             .set_waker = volt_bypass_future_set_waker_,                                \
+             .give_back = volt_bypass_future_give_back_,                                \
+             .poll = volt_bypass_future_poll_,                                          \
+             .describe = (its_describe)},                                               \
+    .kind = (its_kind)                                                                  \
   }
 
 #endif

@@ -27,11 +27,23 @@
  *               when one of several does has it; then ctx->decision is passed on to those
  *   undo        undoes what its last poll has done; NULL: that cannot be undone
  *   ends_itself its poll() acts on ctx->cancel, because the inner futures have to end first
+ *   inside      the i-th of the futures that it awaits; NULL: there are no more
+ *   frame       if it is an async function: where that stands
  * A leaf that cannot end at once (a call on the blocking pool) has poll and ends_itself, too. Its
- * poll() gets ctx->decision. If it does not use volt_future_poll_leaf_(), it needs no start. */
+ * poll() gets ctx->decision. If it does not use volt_future_poll_leaf_(), it needs no start.
+ *
+ * Each has, for an inspector (look.h; the debugger reads the first two in a core)
+ *   operation   "volt_sem_acquire": the constructor, without "_future"
+ *   kind        "semaphore", what f->object is; NULL: it has none
+ *   describe    says more of what it waits for. If look->is_granted, it reads nothing but *f: the
+ *               object may be gone. NULL: any thread may end the wait */
+struct volt_frame;
+struct volt_look_;
 
 typedef struct volt_future_ops_ {
   const char *name; /* of the primitive, for messages; or NULL */
+  const char *operation;
+  const char *kind;
   int (*start)(volt_future *f, volt_waker waker);
   bool (*cancel)(volt_future *f);
   bool (*set_waker)(volt_future *f, volt_waker waker);
@@ -44,6 +56,9 @@ typedef struct volt_future_ops_ {
   void (*leave)(volt_future *f);
   volt_future *(*through)(volt_future *f);
   void (*undo)(volt_future *f);
+  volt_future *(*inside)(volt_future *f, unsigned i);
+  struct volt_frame *(*frame)(volt_future *f);
+  void (*describe)(volt_future *f, struct volt_look_ *look);
   bool ends_itself;
 } volt_future_ops_;
 

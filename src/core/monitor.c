@@ -160,3 +160,7 @@ bool volt_monitor_future_complete_(volt_future *f) {
 bool volt_monitor_future_complete_counted_(volt_future *f) {
   return volt_monitor_complete_counted_(monitor_future_queue(f), f->ops->name, &f->waiter);
 }
+
+void volt_monitor_future_describe_(volt_future *f, volt_look_ *look) {
+  volt_look_in_(look, (volt_fifo_ *)f->object, VOLT_ENDS_UNKNOWN_);
+}

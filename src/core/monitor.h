@@ -17,6 +17,7 @@
 
 #include "check.h"
 #include "fifo.h"
+#include "look.h"
 
 typedef struct volt_monitor_ {
   volt_fifo_ *queue;
@@ -168,5 +169,6 @@ bool volt_monitor_future_cancel_(volt_future *f);
 bool volt_monitor_future_set_waker_(volt_future *f, volt_waker waker);
 bool volt_monitor_future_complete_(volt_future *f);
 bool volt_monitor_future_complete_counted_(volt_future *f);
+void volt_monitor_future_describe_(volt_future *f, volt_look_ *look);
 
 #endif

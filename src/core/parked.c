@@ -58,6 +58,9 @@ static bool parked_set_waker(volt_future *f, volt_waker waker) {
 }
 
 static const volt_future_ops_ parked_ops = {.name = parked_name,
+                                            .operation = parked_name,
+                                            .kind = "parker",
+
                                             .start = parked_start,
                                             .cancel = parked_cancel,
                                             .set_waker = parked_set_waker,

@@ -241,15 +241,19 @@ static VOLT_INLINED_ int volt_permit_future_start_short_(volt_future *f,
   return volt_permits_attempt_(q, kind, &f->waiter, volt_future_n_(f), waker, word);
 }
 
-#define VOLT_PERMIT_FUTURE_OPS_(its_kind, its_poll_ctx)  \
-  {                                                      \
-    .base = {.start = volt_permit_future_start_,         \
-             .cancel = volt_permit_future_cancel_,       \
-             .set_waker = volt_permit_future_set_waker_, \
-             .give_back = volt_permit_future_give_back_, \
-             .due = volt_permit_future_due_,             \
-             .poll_ctx = (its_poll_ctx)},                \
-    .kind = (its_kind)                                   \
+#define VOLT_PERMIT_FUTURE_OPS_(its_operation, its_object_kind, its_kind, its_poll_ctx, \
+                                its_describe)                                           \
+  {                                                                                     \
+    .base = {.operation = (its_operation),                                              \
+             .kind = (its_object_kind),                                                 \
+             .start = volt_permit_future_start_,                                        \
+             .cancel = volt_permit_future_cancel_,                                      \
+             .set_waker = volt_permit_future_set_waker_,                                \
+             .give_back = volt_permit_future_give_back_,                                \
+             .due = volt_permit_future_due_,                                            \
+             .poll_ctx = (its_poll_ctx),                                                \
+             .describe = (its_describe)},                                               \
+    .kind = (its_kind)                                                                  \
   }
 
 #endif

@@ -75,6 +75,7 @@ static int close_start(volt_future *f, volt_waker waker) {
   volt_short_lock_lock_(&d->lock);
   bool is_idle = !d->waiting && d->calls == 0;
   if (!is_idle) d->closer = op;
+  op->number = d->number;
   volt_short_lock_unlock_(&d->lock);
   if (!is_idle) return VOLT_PENDING;
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
@@ -123,11 +124,14 @@ static int close_poll(volt_future *f, volt_ctx *ctx) {
   return result;
 }
 
-static const volt_future_ops_ close_ops = {.start = close_start,
+static const volt_future_ops_ close_ops = {.operation = "volt_fd_close",
+                                           .kind = "descriptor",
+                                           .start = close_start,
                                            .cancel = close_cancel,
                                            .set_waker = close_set_waker,
                                            .outcome = close_outcome,
                                            .poll = close_poll,
+                                           .describe = volt_op_describe_,
                                            .ends_itself = true};
 
 volt_future *volt_fd_close_future(volt_op *op, volt_fd *d) {

@@ -16,6 +16,7 @@
 #include <volt/net.h>
 
 #include "../core/future_ops.h"
+#include "../core/look.h"
 
 static const uint64_t attempt_default_ns = 5000000000;
 
@@ -82,10 +83,24 @@ static void dial_leave(volt_future *f) {
   if (volt_future_is_waiting_(inner)) inner->ops->leave(inner);
 }
 
-static const volt_future_ops_ dial_ops = {.cancel = dial_cancel,
+static volt_future *dial_inside(volt_future *f, unsigned i) {
+  return i == 0 ? &dial_of(f)->async.future : NULL;
+}
+
+static void dial_describe(volt_future *f, volt_look_ *look) {
+  volt_dial *d = dial_of(f);
+  look->ends = VOLT_ENDS_INNER_;
+  if (d->resolve.count > 0)
+    volt_look_say_(look, "address %zu of %zu", d->next + 1, d->resolve.count);
+}
+
+static const volt_future_ops_ dial_ops = {.operation = "volt_dial",
+                                          .cancel = dial_cancel,
                                           .poll = dial_poll,
                                           .leave = dial_leave,
                                           .undo = dial_undo,
+                                          .inside = dial_inside,
+                                          .describe = dial_describe,
                                           .ends_itself = true};
 
 volt_future *volt_dial_future(volt_dial *d, volt_rt *rt, volt_fd *out, const char *to,

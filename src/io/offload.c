@@ -113,21 +113,38 @@ static void offload_give_back(volt_future *f) {
   if (volt_blocking_outcome_(f) == VOLT_OK) volt_fd_close(volt_op_of_(f)->fd);
 }
 
-#define OFFLOAD_TABLE(give_back_)                                                \
-  {                                                                              \
-    .start = volt_blocking_start_, .cancel = offload_cancel,                     \
-    .set_waker = volt_blocking_set_waker_, .give_back = (give_back_),            \
-    .outcome = volt_blocking_outcome_, .poll = offload_poll, .ends_itself = true \
+#define OFFLOAD_TABLE(operation_, give_back_)                                                   \
+  {                                                                                             \
+    .operation = (operation_), .kind = "descriptor", .start = volt_blocking_start_,             \
+    .cancel = offload_cancel, .set_waker = volt_blocking_set_waker_, .give_back = (give_back_), \
+    .outcome = volt_blocking_outcome_, .poll = offload_poll, .describe = volt_op_describe_,     \
+    .ends_itself = true                                                                         \
   }
 
-static const volt_future_ops_ offload_moves = OFFLOAD_TABLE(NULL); /* what was moved stands */
-static const volt_future_ops_ offload_opens = OFFLOAD_TABLE(offload_give_back);
+/* What was moved stands. */
+static const volt_future_ops_ offload_tables[] = {
+    [VOLT_OP_RECV_] = OFFLOAD_TABLE("volt_fd_recv", NULL),
+    [VOLT_OP_SEND_] = OFFLOAD_TABLE("volt_fd_send", NULL),
+    [VOLT_OP_RECVMSG_] = OFFLOAD_TABLE("volt_fd_recvmsg", NULL),
+    [VOLT_OP_SENDMSG_] = OFFLOAD_TABLE("volt_fd_sendmsg", NULL),
+    [VOLT_OP_CONNECT_] = OFFLOAD_TABLE("volt_fd_connect", NULL),
+    [VOLT_OP_ACCEPT_] = OFFLOAD_TABLE("volt_fd_accept", NULL),
+    [VOLT_OP_READY_] = OFFLOAD_TABLE("volt_fd_ready", NULL),
+    [VOLT_OP_SENDFILE_] = OFFLOAD_TABLE("volt_fd_sendfile", NULL),
+    [VOLT_OP_READ_] = OFFLOAD_TABLE("volt_fd_read", NULL),
+    [VOLT_OP_WRITE_] = OFFLOAD_TABLE("volt_fd_write", NULL),
+    [VOLT_OP_READV_] = OFFLOAD_TABLE("volt_fd_readv", NULL),
+    [VOLT_OP_WRITEV_] = OFFLOAD_TABLE("volt_fd_writev", NULL),
+    [VOLT_OP_SYNC_] = OFFLOAD_TABLE("volt_fd_sync", NULL),
+    [VOLT_OP_OPEN_] = OFFLOAD_TABLE("volt_open", offload_give_back),
+};
 
 /* It is counted in d->calls. */
 static int offload_begin(volt_op *op, volt_ctx *ctx) {
   op->mode = VOLT_OP_POOL_;
   volt_blocking_make_(&op->as.blocking, op->fd->rt, offload_call, offload_unrun, op);
-  op->as.future.ops = op->kind == VOLT_OP_OPEN_ ? &offload_opens : &offload_moves;
+  op->as.future.ops = &offload_tables[op->kind];
+  if (op->kind != VOLT_OP_OPEN_) op->number = op->fd->number;
   return offload_poll(&op->as.future, ctx);
 }
 

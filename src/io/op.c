@@ -383,25 +383,39 @@ static void op_forget(volt_future *f) {
   volt_op_of_(f)->n = 0;
 }
 
-#define OP_TABLE(give_back_)                                                   \
-  {                                                                            \
-    .cancel = op_cancel, .set_waker = op_set_waker, .give_back = (give_back_), \
-    .outcome = op_outcome, .poll = op_poll, .ends_itself = true                \
-  }
-
-static const volt_future_ops_ op_moves = OP_TABLE(NULL); /* what was moved stands */
-static const volt_future_ops_ op_opens = OP_TABLE(op_give_back);
-static const volt_future_ops_ op_changes_nothing = OP_TABLE(op_forget);
-
-static const volt_future_ops_ *op_table(unsigned kind) {
-  switch (kind) {
-    case VOLT_OP_ACCEPT_:
-    case VOLT_OP_OPEN_: return &op_opens;
-    case VOLT_OP_READY_:
-    case VOLT_OP_CONNECT_: return &op_changes_nothing;
-    default: return &op_moves;
-  }
+void volt_op_describe_(volt_future *f, volt_look_ *look) {
+  volt_op *op = volt_op_of_(f);
+  look->object = op->fd;
+  if (look->is_granted || op->number < 0) return;
+  const char *where = op->mode == VOLT_OP_POOL_ ? " on the blocking pool" : "";
+  volt_look_say_(look, "%d%s", op->number, where);
 }
+
+#define OP_TABLE(operation_, give_back_)                                                          \
+  {                                                                                               \
+    .operation = (operation_), .kind = "descriptor", .cancel = op_cancel,                         \
+    .set_waker = op_set_waker, .give_back = (give_back_), .outcome = op_outcome, .poll = op_poll, \
+    .describe = volt_op_describe_, .ends_itself = true                                            \
+  }
+
+/* What was moved stands. */
+static const volt_future_ops_ op_tables[] = {
+    [VOLT_OP_RECV_] = OP_TABLE("volt_fd_recv", NULL),
+    [VOLT_OP_SEND_] = OP_TABLE("volt_fd_send", NULL),
+    [VOLT_OP_RECVMSG_] = OP_TABLE("volt_fd_recvmsg", NULL),
+    [VOLT_OP_SENDMSG_] = OP_TABLE("volt_fd_sendmsg", NULL),
+    [VOLT_OP_CONNECT_] = OP_TABLE("volt_fd_connect", op_forget),
+    [VOLT_OP_ACCEPT_] = OP_TABLE("volt_fd_accept", op_give_back),
+    [VOLT_OP_READY_] = OP_TABLE("volt_fd_ready", op_forget),
+    [VOLT_OP_SENDFILE_] = OP_TABLE("volt_fd_sendfile", NULL),
+    [VOLT_OP_READ_] = OP_TABLE("volt_fd_read", NULL),
+    [VOLT_OP_WRITE_] = OP_TABLE("volt_fd_write", NULL),
+    [VOLT_OP_READV_] = OP_TABLE("volt_fd_readv", NULL),
+    [VOLT_OP_WRITEV_] = OP_TABLE("volt_fd_writev", NULL),
+    [VOLT_OP_SYNC_] = OP_TABLE("volt_fd_sync", NULL),
+    [VOLT_OP_OPEN_] = OP_TABLE("volt_open", op_give_back),
+    [VOLT_OP_CLOSE_] = OP_TABLE("volt_fd_close", NULL), /* close.c has its own */
+};
 
 volt_future *volt_op_make_(volt_op *op, volt_fd *d, unsigned kind, void *memory, size_t size,
                            int64_t at) {
@@ -423,5 +437,6 @@ volt_future *volt_op_make_(volt_op *op, volt_fd *d, unsigned kind, void *memory,
   op->mode = 0;
   op->step = 0;
   op->home = 0;
-  return volt_future_make_(&op->as.future, op_table(kind), NULL, 0);
+  op->number = -1;
+  return volt_future_make_(&op->as.future, &op_tables[kind], NULL, 0);
 }

@@ -27,6 +27,7 @@
 #include "../core/future_ops.h"
 #include "../core/grant.h"
 #include "../core/leaf.h"
+#include "../core/look.h"
 #include "../rt/short_lock.h"
 #include "io_parts.h"
 
@@ -84,6 +85,7 @@ static inline void volt_op_link_(volt_op *op) {
   op->next = first;
   if (first) first->prev = op;
   d->waiting = op;
+  op->number = d->number;
 }
 
 static inline void volt_op_unlink_from_(volt_fd *d, volt_op *prev, volt_op *next) {
@@ -162,6 +164,9 @@ volt_future *volt_op_make_(volt_op *op, volt_fd *d, unsigned kind, void *memory,
 
 /* Wait until the waiter of op is granted, on any thread, without a poll. */
 void volt_op_await_(volt_op *op, volt_io_ *io);
+
+/* describe() of every operation. It does not read *op->fd: R1. */
+void volt_op_describe_(volt_future *f, volt_look_ *look);
 
 /* Set the waker of a WAITING operation to that of ctx. The caller holds it and has the lock, which
  * this unlocks; it holds op no more. Returns VOLT_PENDING. */

@@ -29,6 +29,7 @@
 #include "../core/check.h"
 #include "../core/future_ops.h"
 #include "../core/grant.h"
+#include "../core/look.h"
 #include "../core/spin.h"
 #include "parts.h"
 
@@ -338,12 +339,20 @@ static int blocking_poll(volt_future *f, volt_ctx *ctx) {
   return volt_future_poll_leaf_(f, ctx);
 }
 
-static const volt_future_ops_ blocking_ops = {.start = volt_blocking_start_,
+static void blocking_describe(volt_future *f, volt_look_ *look) {
+  look->object = (const void *)(uintptr_t)blocking_of(f)->fn; /* stage is the pool's: not read */
+}
+
+static const volt_future_ops_ blocking_ops = {.operation = "volt_blocking",
+                                              .kind = "function",
+
+                                              .start = volt_blocking_start_,
                                               .cancel = volt_blocking_cancel_,
                                               .set_waker = volt_blocking_set_waker_,
                                               .give_back = blocking_give_back,
                                               .outcome = volt_blocking_outcome_,
                                               .poll = blocking_poll,
+                                              .describe = blocking_describe,
                                               .ends_itself = true};
 
 void volt_blocking_make_(volt_blocking *b, volt_rt *rt, int (*fn)(void *arg),

@@ -32,6 +32,7 @@
 #include "../core/futex.h"
 #include "../core/future_ops.h"
 #include "../core/grant.h"
+#include "../core/look.h"
 #include "parts.h"
 
 static const char group_name[] = "volt_group";
@@ -355,12 +356,20 @@ static int group_wait_poll(volt_future *f, volt_ctx *ctx) {
   return VOLT_ECANCELED;
 }
 
-static const volt_future_ops_ group_wait_ops = {.start = group_wait_start,
+static void group_describe(volt_future *f, volt_look_ *look) {
+  (void)f;
+  look->ends = VOLT_ENDS_GROUP_;
+}
+
+static const volt_future_ops_ group_wait_ops = {.operation = "volt_group_wait",
+                                                .kind = "group",
+                                                .start = group_wait_start,
                                                 .cancel = group_future_cancel,
                                                 .set_waker = group_future_set_waker,
                                                 .give_back = group_wait_give_back,
                                                 .outcome = group_wait_outcome,
                                                 .poll = group_wait_poll,
+                                                .describe = group_describe,
                                                 .ends_itself = true};
 
 volt_future *volt_group_wait_future(volt_future *f, volt_group *g) {
@@ -397,10 +406,13 @@ static void group_next_give_back(volt_future *f) {
   group_unlock_and_complete(g);                   /* R4 */
 }
 
-static const volt_future_ops_ group_next_ops = {.start = group_next_start,
+static const volt_future_ops_ group_next_ops = {.operation = "volt_group_next",
+                                                .kind = "group",
+                                                .start = group_next_start,
                                                 .cancel = group_future_cancel,
                                                 .set_waker = group_future_set_waker,
-                                                .give_back = group_next_give_back};
+                                                .give_back = group_next_give_back,
+                                                .describe = group_describe};
 
 volt_future *volt_group_next_future(volt_future *f, volt_group *g, volt_task **t) {
   group_check_keeps(g);

@@ -4,6 +4,7 @@
  * Labels: task */
 #include "../core/check.h"
 #include "../core/grant.h"
+#include "../core/look.h"
 #include "task_life.h"
 #include "task_state.h"
 
@@ -90,11 +91,19 @@ static int task_join_outcome(volt_future *f) {
   return volt_task_result(task_join_of(f));
 }
 
-static const volt_future_ops_ task_join_ops = {.start = task_join_start,
+static void task_join_describe(volt_future *f, volt_look_ *look) {
+  (void)f;
+  look->ends = VOLT_ENDS_TASK_;
+}
+
+static const volt_future_ops_ task_join_ops = {.operation = "volt_task_join",
+                                               .kind = "task",
+                                               .start = task_join_start,
                                                .cancel = task_join_cancel,
                                                .set_waker = task_join_set_waker,
                                                .give_back = task_join_give_back,
-                                               .outcome = task_join_outcome};
+                                               .outcome = task_join_outcome,
+                                               .describe = task_join_describe};
 
 volt_future *volt_task_join_future(volt_future *f, volt_task *t) {
   return volt_future_make_(f, &task_join_ops, t, 0);

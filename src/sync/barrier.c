@@ -16,6 +16,7 @@
 #include "../core/check.h"
 #include "../core/future_ops.h"
 #include "../core/leaf.h"
+#include "../core/look.h"
 #include "../core/monitor.h"
 
 static const char barrier_name[] = "volt_barrier";
@@ -80,13 +81,23 @@ static void barrier_give_back(volt_future *f) {
 
 static int barrier_poll_ctx(volt_future *f, volt_ctx *ctx);
 
+static void barrier_describe(volt_future *f, volt_look_ *look) {
+  volt_monitor_future_describe_(f, look);
+  if (look->is_granted) return;
+  volt_barrier *b = volt_container_of((volt_fifo_ *)f->object, volt_barrier, queue);
+  volt_look_say_(look, "for %u arrivals", b->count);
+}
+
 static const volt_future_ops_ barrier_ops = {.name = barrier_name,
+                                             .operation = "volt_barrier_wait",
+                                             .kind = "barrier",
                                              .start = barrier_start,
                                              .cancel = volt_monitor_future_cancel_,
                                              .set_waker = volt_monitor_future_set_waker_,
                                              .give_back = barrier_give_back,
                                              .due = volt_monitor_future_complete_counted_,
-                                             .poll_ctx = barrier_poll_ctx};
+                                             .poll_ctx = barrier_poll_ctx,
+                                             .describe = barrier_describe};
 
 static int barrier_poll_ctx(volt_future *f, volt_ctx *ctx) {
   return volt_leaf_poll_ctx_(f, ctx, &barrier_ops, barrier_begin);

@@ -26,6 +26,7 @@
 #include "../core/check.h"
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
+#include "../core/look.h"
 #include "../core/monitor.h"
 
 static const char broadcast_name[] = "volt_broadcast";
@@ -222,13 +223,23 @@ static bool broadcast_due(volt_future *f) {
                                         &f->waiter);
 }
 
+/* The receiver is its owner's, as the future is. */
+static void broadcast_describe(volt_future *f, volt_look_ *look) {
+  volt_broadcast *b = ((volt_broadcast_receiver *)f->object)->broadcast;
+  look->object = b;
+  if (!look->is_granted) volt_look_in_(look, &b->queue, VOLT_ENDS_UNKNOWN_);
+}
+
 static const volt_future_ops_ broadcast_ops = {.name = broadcast_name,
+                                               .operation = "volt_broadcast_recv",
+                                               .kind = "broadcast",
                                                .start = broadcast_start,
                                                .cancel = broadcast_cancel,
                                                .set_waker = broadcast_set_waker,
                                                .give_back = broadcast_give_back,
                                                .outcome = broadcast_outcome,
-                                               .due = broadcast_due};
+                                               .due = broadcast_due,
+                                               .describe = broadcast_describe};
 
 volt_future *volt_broadcast_recv_future(volt_future *f, volt_broadcast_receiver *r, void *elem) {
   f->waiter.data = elem;

@@ -8,6 +8,7 @@
 #include <volt/channel.h>
 
 #include "../core/fifo.h"
+#include "../core/look.h"
 
 #define VOLT_CHAN_NAME_ "volt_chan" /* for messages */
 
@@ -85,6 +86,9 @@ uint32_t volt_chan_run_unlocked_(volt_chan *c, const volt_chan_op_ *op);
 /* Complete *w, whose owner has not seen it complete, if the channel is closed. Returns whether it
  * is closed. One load if it is not. */
 bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w);
+
+/* Say how full it is. */
+void volt_chan_look_at_(volt_chan *c, volt_look_ *look);
 
 /* The start() of a future that receives, whose object is the channel. */
 int volt_chan_recv_start_(volt_future *f, volt_waker waker);

@@ -3,6 +3,7 @@
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
 #include "../core/leaf.h"
+#include "../core/look.h"
 #include "../core/spin.h"
 #include "channel_engine.h"
 
@@ -92,20 +93,33 @@ static bool chan_future_due(volt_future *f) {
   return volt_chan_complete_closed_(chan_future_object(f), &f->waiter);
 }
 
+/* A waiter's want is how many it has moved, once a granter has claimed it: it is not read here. */
+static void chan_future_describe(volt_future *f, volt_look_ *look) {
+  if (look->is_granted) return;
+  volt_look_in_(look, &chan_future_object(f)->queue, VOLT_ENDS_UNKNOWN_);
+  volt_chan_look_at_(chan_future_object(f), look);
+}
+
 static int chan_send_poll_ctx(volt_future *f, volt_ctx *ctx);
 static int chan_recv_poll_ctx(volt_future *f, volt_ctx *ctx);
 
 /* No give_back: an element that was moved stays moved. */
-static const volt_future_ops_ chan_send_ops = {.start = chan_send_start,
+static const volt_future_ops_ chan_send_ops = {.operation = "volt_chan_send",
+                                               .kind = "channel",
+                                               .start = chan_send_start,
                                                .cancel = chan_future_cancel,
                                                .set_waker = chan_future_set_waker,
                                                .due = chan_future_due,
-                                               .poll_ctx = chan_send_poll_ctx};
-static const volt_future_ops_ chan_recv_ops = {.start = volt_chan_recv_start_,
+                                               .poll_ctx = chan_send_poll_ctx,
+                                               .describe = chan_future_describe};
+static const volt_future_ops_ chan_recv_ops = {.operation = "volt_chan_recv",
+                                               .kind = "channel",
+                                               .start = volt_chan_recv_start_,
                                                .cancel = chan_future_cancel,
                                                .set_waker = chan_future_set_waker,
                                                .due = chan_future_due,
-                                               .poll_ctx = chan_recv_poll_ctx};
+                                               .poll_ctx = chan_recv_poll_ctx,
+                                               .describe = chan_future_describe};
 
 static int chan_send_poll_ctx(volt_future *f, volt_ctx *ctx) {
   return volt_leaf_poll_ctx_(f, ctx, &chan_send_ops, chan_send_start_short);

@@ -31,6 +31,7 @@
 #include "../core/check.h"
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
+#include "../core/look.h"
 #include "../core/monitor.h"
 #include "channel_engine.h"
 
@@ -183,12 +184,23 @@ static void chan_closed_give_back(volt_future *f) {
   (void)f; /* a grant gives nothing that could be given back */
 }
 
+static void chan_closed_describe(volt_future *f, volt_look_ *look) {
+  volt_chan *c = chan_closed_object(f);
+  look->object = c;
+  if (look->is_granted) return;
+  volt_look_in_(look, &c->watchers, VOLT_ENDS_UNKNOWN_);
+  volt_chan_look_at_(c, look);
+}
+
 static const volt_future_ops_ chan_closed_ops = {.name = name,
+                                                 .operation = "volt_chan_closed",
+                                                 .kind = "channel",
                                                  .start = chan_closed_start,
                                                  .cancel = volt_monitor_future_cancel_,
                                                  .set_waker = volt_monitor_future_set_waker_,
                                                  .give_back = chan_closed_give_back,
-                                                 .due = chan_closed_due};
+                                                 .due = chan_closed_due,
+                                                 .describe = chan_closed_describe};
 
 volt_future *volt_chan_closed_future(volt_future *f, volt_chan *c) {
   return volt_future_make_(f, &chan_closed_ops, &c->watchers, 0);
@@ -244,6 +256,12 @@ void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *
 }
 
 /* ---- inspection ---- */
+
+void volt_chan_look_at_(volt_chan *c, volt_look_ *look) {
+  uint64_t word = volt_load_relaxed(&c->queue.word); /* a snapshot */
+  volt_look_say_(look, "%s%u of %u elements", word & CLOSED ? "closed, " : "",
+                 volt_chan_len_in_(word), c->capacity);
+}
 
 uint32_t volt_chan_len(const volt_chan *c) {
   return volt_chan_len_in_(volt_load_relaxed(&c->queue.word)); /* a snapshot */

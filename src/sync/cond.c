@@ -44,6 +44,7 @@
 #include "../core/check.h"
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
+#include "../core/look.h"
 #include "../core/monitor.h"
 #include "../core/spin.h"
 #include "mutex_move.h"
@@ -263,11 +264,19 @@ static void cond_give_back(volt_future *f) {
   volt_mutex_unlock(cond_mutex_of(&f->waiter));
 }
 
+static void cond_describe(volt_future *f, volt_look_ *look) {
+  if (!look->is_granted) volt_look_in_(look, &cond_of(f)->queue, VOLT_ENDS_UNKNOWN_);
+}
+
 static const volt_future_ops_ cond_ops = {.name = cond_name,
+                                          .operation = "volt_cond_wait",
+                                          .kind = "cond",
+
                                           .start = cond_start,
                                           .cancel = cond_cancel,
                                           .set_waker = cond_set_waker,
-                                          .give_back = cond_give_back};
+                                          .give_back = cond_give_back,
+                                          .describe = cond_describe};
 
 volt_future *volt_cond_wait_future(volt_future *f, volt_cond *c, volt_mutex *m) {
   static const volt_waker no_waker = {NULL, NULL};

@@ -19,6 +19,7 @@
 #include "../core/blocker.h"
 #include "../core/check.h"
 #include "../core/future_ops.h"
+#include "../core/look.h"
 #include "../core/monitor.h"
 
 static const char latch_name[] = "volt_latch";
@@ -97,12 +98,22 @@ static bool latch_due(volt_future *f) {
   return opened && volt_monitor_future_complete_(f);
 }
 
+static void latch_describe(volt_future *f, volt_look_ *look) {
+  volt_monitor_future_describe_(f, look);
+  if (look->is_granted) return;
+  uint64_t word = volt_load_relaxed(&((volt_fifo_ *)f->object)->word); /* a snapshot */
+  volt_look_say_(look, "%u to go", VOLT_WORD_VALUE_(word));
+}
+
 static const volt_future_ops_ latch_ops = {.name = latch_name,
+                                           .operation = "volt_latch_wait",
+                                           .kind = "latch",
                                            .start = latch_start,
                                            .cancel = volt_monitor_future_cancel_,
                                            .set_waker = volt_monitor_future_set_waker_,
                                            .give_back = latch_give_back,
-                                           .due = latch_due};
+                                           .due = latch_due,
+                                           .describe = latch_describe};
 
 volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l) {
   return volt_future_make_(f, &latch_ops, &l->queue, 0);

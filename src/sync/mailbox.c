@@ -175,11 +175,14 @@ static void mailbox_give_back(volt_future *f) {
 }
 
 static const volt_future_ops_ mailbox_ops = {.name = name,
+                                             .operation = "volt_mailbox_recv",
+                                             .kind = "mailbox",
                                              .start = mailbox_start,
                                              .cancel = volt_monitor_future_cancel_,
                                              .set_waker = volt_monitor_future_set_waker_,
                                              .give_back = mailbox_give_back,
-                                             .due = volt_monitor_future_complete_counted_};
+                                             .due = volt_monitor_future_complete_counted_,
+                                             .describe = volt_monitor_future_describe_};
 
 volt_future *volt_mailbox_recv_future(volt_future *f, volt_mailbox *m, volt_mailbox_node **node) {
   f->waiter.data = node;

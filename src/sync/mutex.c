@@ -5,6 +5,7 @@
 #include "../core/blocker.h"
 #include "../core/bypass.h"
 #include "../core/check.h"
+#include "../core/look.h"
 #include "../core/permits.h"
 #include "mutex_move.h"
 
@@ -22,13 +23,22 @@ static uint32_t mutex_budget(volt_fifo_ *q) {
   return volt_container_of(q, volt_mutex, queue)->bypass;
 }
 
+static void mutex_describe(volt_future *f, volt_look_ *look) {
+  volt_fifo_ *q = (volt_fifo_ *)f->object;
+  volt_look_in_(look, q, VOLT_ENDS_HOLDERS_);
+  if (look->is_granted) return;
+  uint64_t word = volt_load_relaxed(&q->word); /* a snapshot */
+  bool is_handed_on = (word & VOLT_WORD_QUEUED_) && mutex_budget(q) == 0;
+  volt_look_say_(look, VOLT_WORD_VALUE_(word) || is_handed_on ? "locked" : "free");
+}
+
 static VOLT_INLINED_ int mutex_start_short(volt_future *f, const volt_waker *waker) {
   return volt_permit_future_start_short_(f, &mutex_kind, waker);
 }
 
 static int mutex_poll_ctx(volt_future *f, volt_ctx *ctx);
-static const volt_permit_future_ops_ mutex_future_ops =
-    VOLT_PERMIT_FUTURE_OPS_(&mutex_kind, mutex_poll_ctx);
+static const volt_permit_future_ops_ mutex_future_ops = VOLT_PERMIT_FUTURE_OPS_(
+    "volt_mutex_lock", "mutex", &mutex_kind, mutex_poll_ctx, mutex_describe);
 
 static const volt_future_ops_ *mutex_ops(void) {
   return &mutex_future_ops.base;
@@ -45,7 +55,8 @@ static const volt_bypass_kind_ mutex_bypass = {.name = "volt_mutex",
                                                .share = 0,
                                                .budget = mutex_budget,
                                                .ops = mutex_ops_with_bypass};
-static const volt_bypass_future_ops_ mutex_bypass_ops = VOLT_BYPASS_FUTURE_OPS_(&mutex_bypass);
+static const volt_bypass_future_ops_ mutex_bypass_ops =
+    VOLT_BYPASS_FUTURE_OPS_("volt_mutex_lock", "mutex", &mutex_bypass, mutex_describe);
 
 static const volt_future_ops_ *mutex_ops_with_bypass(void) {
   return &mutex_bypass_ops.base;

@@ -184,12 +184,15 @@ static bool notify_due(volt_future *f) {
 static int notify_poll_ctx(volt_future *f, volt_ctx *ctx);
 
 static const volt_future_ops_ notify_ops = {.name = notify_name,
+                                            .operation = "volt_notify",
+                                            .kind = "notify",
                                             .start = notify_start,
                                             .cancel = volt_monitor_future_cancel_,
                                             .set_waker = volt_monitor_future_set_waker_,
                                             .give_back = notify_give_back,
                                             .due = notify_due,
-                                            .poll_ctx = notify_poll_ctx};
+                                            .poll_ctx = notify_poll_ctx,
+                                            .describe = volt_monitor_future_describe_};
 
 static int notify_poll_ctx(volt_future *f, volt_ctx *ctx) {
   return volt_leaf_poll_ctx_(f, ctx, &notify_ops, notify_begin);

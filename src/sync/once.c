@@ -130,12 +130,15 @@ static bool once_due(volt_future *f) {
 }
 
 static const volt_future_ops_ once_ops = {.name = once_name,
+                                          .operation = "volt_once_begin",
+                                          .kind = "once",
                                           .start = once_start,
                                           .cancel = volt_monitor_future_cancel_,
                                           .set_waker = volt_monitor_future_set_waker_,
                                           .give_back = once_give_back,
                                           .outcome = once_outcome,
-                                          .due = once_due};
+                                          .due = once_due,
+                                          .describe = volt_monitor_future_describe_};
 
 volt_future *volt_once_begin_future(volt_future *f, volt_once *o) {
   return volt_future_make_(f, &once_ops, &o->queue, 0);

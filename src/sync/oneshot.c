@@ -156,13 +156,16 @@ static void oneshot_recv_give_back(volt_future *f) {
 static int oneshot_recv_poll_ctx(volt_future *f, volt_ctx *ctx);
 
 static const volt_future_ops_ oneshot_recv_ops = {.name = oneshot_name,
+                                                  .operation = "volt_oneshot_recv",
+                                                  .kind = "oneshot",
                                                   .start = oneshot_recv_start,
                                                   .cancel = volt_monitor_future_cancel_,
                                                   .set_waker = volt_monitor_future_set_waker_,
                                                   .give_back = oneshot_recv_give_back,
                                                   .outcome = oneshot_recv_outcome,
                                                   .due = volt_monitor_future_complete_counted_,
-                                                  .poll_ctx = oneshot_recv_poll_ctx};
+                                                  .poll_ctx = oneshot_recv_poll_ctx,
+                                                  .describe = volt_monitor_future_describe_};
 
 static int oneshot_recv_poll_ctx(volt_future *f, volt_ctx *ctx) {
   return volt_leaf_poll_ctx_(f, ctx, &oneshot_recv_ops, oneshot_recv_begin);
@@ -203,11 +206,14 @@ static int oneshot_closed_start(volt_future *f, volt_waker waker) {
 }
 
 static const volt_future_ops_ oneshot_closed_ops = {.name = oneshot_name,
+                                                    .operation = "volt_oneshot_closed",
+                                                    .kind = "oneshot",
                                                     .start = oneshot_closed_start,
                                                     .cancel = volt_monitor_future_cancel_,
                                                     .set_waker = volt_monitor_future_set_waker_,
                                                     .give_back = volt_future_took_nothing_,
-                                                    .due = volt_monitor_future_complete_counted_};
+                                                    .due = volt_monitor_future_complete_counted_,
+                                                    .describe = volt_monitor_future_describe_};
 
 volt_future *volt_oneshot_closed_future(volt_future *f, volt_oneshot *o) {
   return volt_future_make_(f, &oneshot_closed_ops, &o->queue, 0);

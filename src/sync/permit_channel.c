@@ -123,13 +123,24 @@ static bool permit_chan_recv_due(volt_future *f) {
   return volt_chan_complete_closed_(&permit_chan_of(f)->chan, &f->waiter);
 }
 
+static void permit_chan_recv_describe(volt_future *f, volt_look_ *look) {
+  volt_permit_chan *c = permit_chan_of(f);
+  look->object = c;
+  if (look->is_granted) return;
+  volt_look_in_(look, &c->chan.queue, VOLT_ENDS_UNKNOWN_);
+  volt_chan_look_at_(&c->chan, look);
+}
+
 /* No give_back: an element that was moved stays moved. */
 static const volt_future_ops_ permit_chan_recv_ops = {.name = name,
+                                                      .operation = "volt_permit_chan_recv",
+                                                      .kind = "permit_channel",
                                                       .start = permit_chan_recv_start,
                                                       .cancel = permit_chan_recv_cancel,
                                                       .set_waker = permit_chan_recv_set_waker,
                                                       .outcome = permit_chan_recv_outcome,
-                                                      .due = permit_chan_recv_due};
+                                                      .due = permit_chan_recv_due,
+                                                      .describe = permit_chan_recv_describe};
 
 volt_future *volt_permit_chan_recv_future(volt_future *f, volt_permit_chan *c, void *elem) {
   f->waiter.data = elem;

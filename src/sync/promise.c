@@ -174,11 +174,14 @@ static void promise_give_back(volt_future *f) {
 }
 
 static const volt_future_ops_ promise_future_ops = {.name = promise_name,
+                                                    .operation = "volt_promise",
+                                                    .kind = "promise",
                                                     .start = promise_start,
                                                     .cancel = promise_cancel,
                                                     .set_waker = volt_monitor_future_set_waker_,
                                                     .give_back = promise_give_back,
-                                                    .outcome = promise_outcome};
+                                                    .outcome = promise_outcome,
+                                                    .describe = volt_monitor_future_describe_};
 
 volt_future *volt_promise_future(volt_future *f, volt_promise *p) {
   return volt_future_make_(f, &promise_future_ops, &p->queue, 0);

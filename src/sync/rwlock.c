@@ -5,6 +5,7 @@
 #include "../core/blocker.h"
 #include "../core/bypass.h"
 #include "../core/check.h"
+#include "../core/look.h"
 #include "../core/permits.h"
 
 #define READER 1u
@@ -24,13 +25,30 @@ static uint32_t rwlock_budget(volt_fifo_ *q) {
   return volt_container_of(q, volt_rwlock, queue)->bypass;
 }
 
+static void rwlock_describe(volt_future *f, volt_look_ *look) {
+  volt_fifo_ *q = (volt_fifo_ *)f->object;
+  look->for_write = volt_future_n_(f) == WRITER;
+  look->operation = look->for_write ? "volt_rwlock_write" : "volt_rwlock_read";
+  volt_look_in_(look, q, VOLT_ENDS_HOLDERS_);
+  if (look->is_granted) return;
+  uint64_t word = volt_load_relaxed(&q->word); /* a snapshot */
+  uint32_t taken = VOLT_WORD_VALUE_(word);
+  if ((word & VOLT_WORD_QUEUED_) && rwlock_budget(q) == 0) {
+    volt_look_say_(look, "locked");
+  } else if (taken == 0 || taken == WRITER) {
+    volt_look_say_(look, taken ? "locked for writing" : "free");
+  } else {
+    volt_look_say_(look, "%u %s", taken, taken == 1 ? "reader" : "readers");
+  }
+}
+
 static VOLT_INLINED_ int rwlock_start_short(volt_future *f, const volt_waker *waker) {
   return volt_permit_future_start_short_(f, &rwlock_kind, waker);
 }
 
 static int rwlock_poll_ctx(volt_future *f, volt_ctx *ctx);
-static const volt_permit_future_ops_ rwlock_future_ops =
-    VOLT_PERMIT_FUTURE_OPS_(&rwlock_kind, rwlock_poll_ctx);
+static const volt_permit_future_ops_ rwlock_future_ops = VOLT_PERMIT_FUTURE_OPS_(
+    "volt_rwlock", "rwlock", &rwlock_kind, rwlock_poll_ctx, rwlock_describe);
 
 static const volt_future_ops_ *rwlock_ops(void) {
   return &rwlock_future_ops.base;
@@ -48,7 +66,8 @@ static const volt_bypass_kind_ rwlock_bypass = {
     .share = READER,
     .budget = rwlock_budget,
     .ops = rwlock_ops_with_bypass};
-static const volt_bypass_future_ops_ rwlock_bypass_ops = VOLT_BYPASS_FUTURE_OPS_(&rwlock_bypass);
+static const volt_bypass_future_ops_ rwlock_bypass_ops =
+    VOLT_BYPASS_FUTURE_OPS_("volt_rwlock", "rwlock", &rwlock_bypass, rwlock_describe);
 
 static const volt_future_ops_ *rwlock_ops_with_bypass(void) {
   return &rwlock_bypass_ops.base;

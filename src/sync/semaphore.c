@@ -48,6 +48,7 @@
 #include <volt/semaphore.h>
 
 #include "../core/check.h"
+#include "../core/look.h"
 #include "../core/permits.h"
 #include "../core/spin.h"
 #include "semaphore_limit.h"
@@ -105,13 +106,31 @@ static const volt_permit_kind_ sem_kind = {.name = "volt_sem",
                                            .bound = sem_bound,
                                            .ops = sem_ops};
 
+static void sem_all_describe(volt_future *f, volt_look_ *look) {
+  volt_sem *sem = volt_container_of((volt_fifo_ *)f->object, volt_sem, queue);
+  volt_look_in_(look, &sem->queue, VOLT_ENDS_HOLDERS_);
+  if (look->is_granted) return;
+  uint32_t limit = volt_load_relaxed(&sem->limit); /* a snapshot, like what follows */
+  uint32_t there = volt_permits_available_(&sem->queue, &sem_kind);
+  if (limit > 0) {
+    volt_look_say_(look, "%u of %u free", there, limit);
+  } else {
+    volt_look_say_(look, "%u free", there);
+  }
+}
+
+static void sem_describe(volt_future *f, volt_look_ *look) {
+  look->wanted = volt_future_n_(f);
+  sem_all_describe(f, look);
+}
+
 static VOLT_INLINED_ int sem_start_short(volt_future *f, const volt_waker *waker) {
   return volt_permit_future_start_short_(f, &sem_kind, waker);
 }
 
 static int sem_poll_ctx(volt_future *f, volt_ctx *ctx);
 static const volt_permit_future_ops_ sem_future_ops =
-    VOLT_PERMIT_FUTURE_OPS_(&sem_kind, sem_poll_ctx);
+    VOLT_PERMIT_FUTURE_OPS_("volt_sem_acquire", "semaphore", &sem_kind, sem_poll_ctx, sem_describe);
 
 static const volt_future_ops_ *sem_ops(void) {
   return &sem_future_ops.base;
@@ -204,12 +223,15 @@ static void sem_all_give_back(volt_future *f) {
 static int sem_all_poll_ctx(volt_future *f, volt_ctx *ctx);
 
 static const volt_permit_future_ops_ sem_all_ops = {
-    .base = {.start = sem_all_start,
+    .base = {.operation = "volt_sem_acquire_all",
+             .kind = "semaphore",
+             .start = sem_all_start,
              .cancel = volt_permit_future_cancel_,
              .set_waker = volt_permit_future_set_waker_,
              .give_back = sem_all_give_back,
              .due = volt_permit_future_due_,
-             .poll_ctx = sem_all_poll_ctx},
+             .poll_ctx = sem_all_poll_ctx,
+             .describe = sem_all_describe},
     .kind = &sem_kind};
 
 static int sem_all_poll_ctx(volt_future *f, volt_ctx *ctx) {

@@ -29,6 +29,7 @@
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "../core/future_ops.h"
+#include "../core/look.h"
 
 extern inline volt_rwlock *volt_sharded_rwlock_shard_(volt_sharded_rwlock *, uint32_t);
 extern inline int volt_sharded_rwlock_try_read(volt_sharded_rwlock *, uint32_t);
@@ -142,11 +143,26 @@ static void sharded_write_leave(volt_future *f) {
   volt_future_leave_(&sharded_write_of(f)->shard);
 }
 
+static volt_future *sharded_write_inside(volt_future *f, unsigned i) {
+  return i == 0 ? &sharded_write_of(f)->shard : NULL;
+}
+
+static void sharded_write_describe(volt_future *f, volt_look_ *look) {
+  volt_sharded_write *w = sharded_write_of(f);
+  look->for_write = true;
+  look->ends = VOLT_ENDS_INNER_;
+  if (!look->is_granted) volt_look_say_(look, "has %u of %u shards", w->locked, w->lock->count);
+}
+
 static const volt_future_ops_ sharded_write_ops = {.name = sharded_name,
+                                                   .operation = "volt_sharded_rwlock_write",
+                                                   .kind = "sharded_rwlock",
                                                    .cancel = sharded_write_cancel,
                                                    .poll = sharded_write_poll,
                                                    .leave = sharded_write_leave,
-                                                   .undo = sharded_write_unlock};
+                                                   .undo = sharded_write_unlock,
+                                                   .inside = sharded_write_inside,
+                                                   .describe = sharded_write_describe};
 
 volt_future *volt_sharded_rwlock_write_future(volt_sharded_write *w, volt_sharded_rwlock *s) {
   w->lock = s;

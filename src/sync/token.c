@@ -262,11 +262,14 @@ static bool token_due(volt_future *f) {
 }
 
 static const volt_future_ops_ token_ops = {.name = token_name,
+                                           .operation = "volt_token",
+                                           .kind = "token",
                                            .start = token_start,
                                            .cancel = volt_monitor_future_cancel_,
                                            .set_waker = volt_monitor_future_set_waker_,
                                            .give_back = volt_future_took_nothing_,
-                                           .due = token_due};
+                                           .due = token_due,
+                                           .describe = volt_monitor_future_describe_};
 
 volt_future *volt_token_future(volt_future *f, volt_token *t) {
   return volt_future_make_(f, &token_ops, &t->queue, 0);

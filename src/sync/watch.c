@@ -173,12 +173,15 @@ static void watch_give_back(volt_future *f) {
 }
 
 static const volt_future_ops_ watch_ops = {.name = watch_name,
+                                           .operation = "volt_watch_changed",
+                                           .kind = "watch",
                                            .start = watch_start,
                                            .cancel = volt_monitor_future_cancel_,
                                            .set_waker = volt_monitor_future_set_waker_,
                                            .give_back = watch_give_back,
                                            .outcome = watch_outcome,
-                                           .due = volt_monitor_future_complete_counted_};
+                                           .due = volt_monitor_future_complete_counted_,
+                                           .describe = volt_monitor_future_describe_};
 
 volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w, uint64_t *seen) {
   f->waiter.data = seen;

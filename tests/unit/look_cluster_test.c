@@ -1,0 +1,115 @@
+/* look_cluster_test.c: as look_test.c: what waits for a cluster. */
+#include <volt/cluster.h>
+
+#include "by_hand.h"
+#include "looked.h"
+#include "rough_ensemble.h"
+
+#define SECOND UINT64_C(1000000000)
+
+static by_hand h;
+static rough_ensemble *ensemble;
+static rough_faults quick = {.delay_ns = 2000000};
+static volt_cluster *host;
+static volt_cluster_sem *sem;
+static poller p;
+static volt_future f;
+
+static int set_up(void **state) {
+  (void)state;
+  by_hand_begin(&h);
+  poller_init(&p);
+  ensemble = rough_ensemble_new(&quick, 3);
+  const volt_cluster_config config = {.rt = h.rt,
+                                      .kind = rough_ensemble_kind(),
+                                      .of_kind = ensemble,
+                                      .servers = "rough:1",
+                                      .session_ns = 4 * SECOND};
+  const volt_cluster_sem_config of_sem = {.limit = 2};
+  assert_result(volt_cluster_open(&host, &config), VOLT_OK);
+  assert_result(volt_cluster_sem_open(&sem, host, "a", &of_sem), VOLT_OK);
+  return 0;
+}
+
+static int run(volt_future *future) {
+  int result = volt_rt_run_until(h.rt, future, volt_rt_now_ns(h.rt) + 10 * SECOND);
+  (void)by_hand_run(&h);
+  return result;
+}
+
+static int tear_down(void **state) {
+  (void)state;
+  assert_result(run(volt_cluster_close_future(&f, host)), VOLT_OK);
+  volt_cluster_destroy(host);
+  rough_ensemble_free(ensemble);
+  by_hand_end(&h, 0);
+  return 0;
+}
+
+static void volt_cluster_acquire_future_is_described(void **state) {
+  (void)state;
+  volt_cluster_acquire acquire;
+  volt_cluster_permit permit;
+  (void)volt_cluster_acquire_future(&acquire, sem, &permit);
+  assert_null(volt_look_inside_(&acquire.future, 0)); /* there is none before it has begun */
+  volt_look_ look = looked_at_waiting(&p, &acquire.future);
+  looked_expect(&look, "volt_cluster_acquire", "cluster_sem", sem, VOLT_ENDS_INNER_);
+  assert_int_equal(look.wanted, 1);
+  volt_look_at_(volt_look_inside_(&acquire.future, 0), &look);
+  assert_string_equal(look.operation, "volt_sem_acquire");
+  assert_null(volt_look_inside_(&acquire.future, 1));
+  volt_future_cancel(&acquire.future);
+}
+
+static void volt_cluster_permit_lost_future_is_described(void **state) {
+  (void)state;
+  volt_cluster_acquire acquire;
+  volt_cluster_permit permit;
+  assert_result(run(volt_cluster_acquire_future(&acquire, sem, &permit)), VOLT_OK);
+  volt_look_ look = looked_at_waiting(&p, volt_cluster_permit_lost_future(&f, &permit));
+  assert_string_equal(look.operation, "volt_latch_wait");
+  assert_string_equal(look.state, "1 to go");
+  volt_future_cancel(&f);
+  volt_cluster_release(&permit);
+}
+
+static void check_change(volt_future *future, const volt_cluster_change *change) {
+  volt_look_ look = looked_at_waiting(&p, future);
+  looked_expect(&look, "volt_cluster_lease_set_limit", "cluster_lease", change->lease,
+                VOLT_ENDS_UNKNOWN_);
+  assert_string_equal(look.state, "to 7");
+  assert_result(run(future), VOLT_OK);
+}
+
+static void volt_cluster_lease_set_limit_future_is_described(void **state) {
+  (void)state;
+  volt_cluster_change change;
+  (void)volt_cluster_sem_set_limit_future(&change, sem, 7); /* says which lease */
+  check_change(volt_cluster_lease_set_limit_future(&change, change.lease, 7), &change);
+}
+
+static void volt_cluster_sem_set_limit_future_is_described(void **state) {
+  (void)state;
+  volt_cluster_change change;
+  check_change(volt_cluster_sem_set_limit_future(&change, sem, 7), &change);
+}
+
+static void volt_cluster_close_future_is_described(void **state) {
+  (void)state;
+  volt_look_ look = looked_at_waiting(&p, volt_cluster_close_future(&f, host));
+  looked_expect(&look, "volt_cluster_close", "cluster", host, VOLT_ENDS_UNKNOWN_);
+  assert_result(run(&f), VOLT_OK);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      TEST(volt_cluster_acquire_future_is_described),
+      TEST(volt_cluster_permit_lost_future_is_described),
+      TEST(volt_cluster_lease_set_limit_future_is_described),
+      TEST(volt_cluster_sem_set_limit_future_is_described),
+      TEST(volt_cluster_close_future_is_described),
+  };
+  return cmocka_run_group_tests_name("look_cluster", tests, NULL, NULL);
+}
