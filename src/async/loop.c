@@ -25,6 +25,7 @@
  *       the thread waits for it. */
 #include <volt/loop.h>
 
+#include "../core/blocked.h"
 #include "../core/blocker.h"
 #include "../core/check.h"
 #include "../core/spin.h"
@@ -106,7 +107,8 @@ int volt_loop_close(volt_loop *l, volt_waker settled) {
 int volt_loop_close_blocking(volt_loop *l, uint64_t deadline_ns) {
   volt_parker parker = VOLT_PARKER_INIT;
   if (volt_loop_close(l, volt_parker_waker(&parker)) == VOLT_OK) return VOLT_OK;
-  int result = volt_park_in_("volt_loop_close_blocking", &parker, 1, deadline_ns);
+  const volt_call_ call = {.name = "volt_loop_close_blocking", .kind = "loop", .object = l};
+  int result = volt_park_in_(&call, &parker, 1, deadline_ns);
   if (result == VOLT_OK) return VOLT_OK;
   /* loop:S2 <-> loop:S1: the last wake reads `settled` as the close has set it */
   uint64_t before = volt_fetch_and_acq_rel(&l->word, ~CLOSED);

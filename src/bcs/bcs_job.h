@@ -4,6 +4,7 @@
 
 #include <volt/bcs_lock.h>
 
+#include "../core/blocked.h"
 #include "../core/check.h"
 
 /* What waits for a job. */

@@ -305,10 +305,11 @@ bool volt_bcs_lock_take_role_(volt_bcs_lock *lock, const volt_bcs_job_ *own) {
 
 /* The job is queued: wait until it is completed. Combine if this thread is given the role first. */
 static VOLT_NOINLINE void bcs_wait(volt_bcs_lock *lock, volt_bcs_job_ *job) {
+  const volt_call_ call = {"volt_bcs_lock_run", NULL, "bcs_lock", lock, 0, NULL, NULL};
   if (volt_bcs_lock_take_role_(lock, job)) return;
   for (;;) {
     volt_store_relaxed(&job->hold, WAITED_FOR); /* R3. relaxed: it carries no data */
-    volt_park_spin_(&job->parker, 1, VOLT_NO_DEADLINE, VOLT_BCS_SPIN, VOLT_BCS_YIELDS);
+    volt_park_spin_in_(&call, &job->parker, 1, VOLT_NO_DEADLINE, VOLT_BCS_SPIN, VOLT_BCS_YIELDS);
     if (!volt_bcs_job_has_role_(job)) return;
     volt_bcs_job_forget_role_(job);
     volt_store_relaxed(&job->hold, 0);        /* R3; role held: only the combiner reads it */

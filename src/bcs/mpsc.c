@@ -26,6 +26,7 @@
  *       thread learns from the signal what the consumer did. */
 #include <volt/mpsc.h>
 
+#include "../core/blocked.h"
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "../core/parked.h"
@@ -103,12 +104,15 @@ void volt_actor_stop(volt_actor *a) {
 
 /* The signal is `sleeping`. In a fiber a cancel does not end it: stop() does. */
 static void actor_sleep(volt_actor *a, uint32_t sleeping) {
+  const volt_call_ call = {.name = "volt_actor_run", .kind = "actor", .object = a};
   if (sleeping == ASLEEP) {
+    volt_blocked_begin_(&call, VOLT_NO_DEADLINE);
     volt_futex_wait32_(&a->signal, ASLEEP, VOLT_NO_DEADLINE);
+    volt_blocked_end_();
     return;
   }
   volt_blocker_ *fiber = volt_shield_();
-  (void)volt_parked_wait_(fiber, &a->signal, SUSPENDED, VOLT_NO_DEADLINE);
+  (void)volt_parked_wait_(fiber, &call, &a->signal, SUSPENDED, VOLT_NO_DEADLINE);
   volt_unshield_(fiber);
 }
 

@@ -4,6 +4,7 @@
  * Labels: bypass */
 #include "bypass.h"
 
+#include "blocked.h"
 #include "blocker.h"
 #include "check.h"
 #include "spin.h"
@@ -29,12 +30,14 @@ static VOLT_NOINLINE int bypass_suspend(volt_blocker_ *fiber, volt_fifo_ *q,
 
 /* Each registration of the waker unparks once, by a nudge or by a grant. So this call waits for as
  * many unparks as there were registrations (R5). */
-static int bypass_block(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_waiter *w,
+static int bypass_block(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want, volt_waiter *w,
                         volt_parker *parker, uint64_t deadline_ns) {
   volt_waker waker = volt_parker_waker(parker);
   uint32_t registered = 1;
   bool was_nudged = false;
-  while (volt_park_in_(kind->name, parker, registered, deadline_ns) == VOLT_OK) {
+  const volt_call_ call = {
+      .name = kind->name, .ops = kind->ops(), .object = q, .n = want, .waiter = w};
+  while (volt_park_in_(&call, parker, registered, deadline_ns) == VOLT_OK) {
     if (!volt_bypass_set_waker_(q, kind, w, waker, &was_nudged)) return volt_waiter_result(w);
     registered += 1; /* it has looked in vain */
   }
@@ -52,7 +55,7 @@ int volt_bypass_acquire_blocking_(volt_fifo_ *q, const volt_bypass_kind_ *kind, 
   volt_parker parker = VOLT_PARKER_INIT;
   volt_waker waker = volt_parker_waker(&parker);
   if (volt_bypass_acquire_to_look_(q, kind, &w, want, waker) == VOLT_OK) return VOLT_OK;
-  return bypass_block(q, kind, &w, &parker, deadline_ns);
+  return bypass_block(q, kind, want, &w, &parker, deadline_ns);
 }
 
 /* ---- futures ---- */

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "blocked.h"
 #include "blocker.h"
 #include "check.h"
 #include "fifo.h"
@@ -84,6 +85,66 @@ uint64_t *volt_thread_random_(void) {
 volt_blocker_ **volt_thread_blocker_(void) {
   static _Thread_local volt_blocker_ *here;
   return &here;
+}
+
+/* ---- where a thread says for what it sleeps ---- */
+
+static volt_blocked_list_ blocked_list; /* all-zero: empty */
+static pthread_key_t blocked_key;       /* its value in a thread: the slot */
+static bool blocked_has_key;
+
+enum { BLOCKED_UNUSED = 0, BLOCKED_USED, BLOCKED_ENDED };
+typedef struct blocked_of_thread {
+  volt_blocked_slot_ slot;
+  int stage;
+} blocked_of_thread;
+
+static blocked_of_thread *blocked_of(void) {
+  static _Thread_local blocked_of_thread own;
+  return &own;
+}
+
+static void blocked_ends(void *own) {
+  blocked_of_thread *of = (blocked_of_thread *)own;
+  of->stage = BLOCKED_ENDED;
+  volt_blocked_unlink_(&blocked_list, &of->slot);
+}
+
+static int32_t blocked_tid(void) {
+  return (int32_t)syscall(SYS_gettid);
+}
+
+static void blocked_after_fork(void) {
+  blocked_of_thread *own = blocked_of();
+  own->slot.tid = blocked_tid();
+  volt_blocked_forget_(&blocked_list, own->stage == BLOCKED_USED ? &own->slot : NULL);
+}
+
+/* Not when a thread sleeps: what this calls allocates, and the allocator may be what sleeps. */
+static VOLT_AT_LOAD_ void blocked_load(void) {
+  blocked_has_key = pthread_key_create(&blocked_key, blocked_ends) == 0;
+  if (blocked_has_key) (void)pthread_atfork(NULL, NULL, blocked_after_fork);
+}
+
+/* The library is unloaded, or the program ends: threads that end later have no slot any more. */
+static VOLT_AT_UNLOAD_ void blocked_unload(void) {
+  volt_blocked_close_(&blocked_list);
+  if (blocked_has_key) (void)pthread_key_delete(blocked_key);
+}
+
+volt_blocked_slot_ *volt_thread_blocked_(void) {
+  blocked_of_thread *own = blocked_of();
+  if (own->stage == BLOCKED_UNUSED && blocked_has_key) {
+    own->stage = BLOCKED_ENDED; /* meanwhile: with many keys, the next call allocates */
+    own->slot.tid = blocked_tid();
+    own->slot.number = volt_thread_number_();
+    if (pthread_setspecific(blocked_key, own) == 0) own->stage = BLOCKED_USED;
+  }
+  return own->stage == BLOCKED_USED ? &own->slot : NULL;
+}
+
+volt_blocked_list_ *volt_blocked_list_of_process_(void) {
+  return &blocked_list;
 }
 
 uint32_t volt_thread_number_(void) {

@@ -1,5 +1,5 @@
 /* futex.h: what the sync library asks of the operating system (three functions), the variables that
- * it keeps for each thread (three, and that of blocker.h), and those that it keeps for the process.
+ * it keeps for each thread (four, and that of blocker.h), and those that it keeps for the process.
  * futex.c is for Linux; the model checker brings its own. Beside these, base.c reads the clock and
  * writes messages. */
 #ifndef VOLT_CORE_FUTEX_H
@@ -35,6 +35,10 @@ void **volt_thread_calls_(void);
 /* The state of this thread's random numbers. */
 VOLT_API uint64_t *volt_thread_random_(void);
 
+/* Where this thread says for what it sleeps (blocked.c). NULL: nowhere, because it is about to end.
+ * When it ends, volt_blocked_unlink_() is called. */
+struct volt_blocked_slot_ *volt_thread_blocked_(void);
+
 /* The number of this thread: the next one, from 0 on, when it first asks. */
 uint32_t volt_thread_number_(void);
 
@@ -43,5 +47,8 @@ uint32_t volt_thread_number_(void);
 /* The FIFO of the fibers that are parked at this address, and at some others (parked.c). All are
  * empty at first, and in the child of a fork(). */
 volt_fifo_ *volt_parked_queue_(const void *address);
+
+/* Where such threads are. */
+VOLT_API struct volt_blocked_list_ *volt_blocked_list_of_process_(void);
 
 #endif

@@ -22,6 +22,7 @@
  *       those of a parker do (park.c R2). */
 #include "future_ops.h"
 
+#include "blocked.h"
 #include "blocker.h"
 #include "check.h"
 #include "futex.h"
@@ -234,8 +235,11 @@ void volt_future_cancel(volt_future *f) {
 void volt_future_await_end_(volt_future *f) {
   volt_waiter *w = future_waiter(f);
   if (!volt_fiber_blocker_()) {
-    volt_check_may_block_("volt_future_cancel");
+    const volt_call_ call = {.name = "volt_future_cancel", .future = f, .waiter = w};
+    volt_check_may_block_(call.name);
+    volt_blocked_begin_(&call, VOLT_NO_DEADLINE);
     volt_waiter_await_(w);
+    volt_blocked_end_();
     return;
   }
   volt_parker parker = VOLT_PARKER_INIT;
@@ -304,7 +308,7 @@ struct blocked {
 
 /* Block until the next wake, or let others run if that is what the poll asks for. Returns false if
  * the deadline has passed. */
-static bool block_await_poll(struct blocked *b, uint64_t deadline_ns) {
+static bool block_await_poll(volt_future *f, struct blocked *b, uint64_t deadline_ns) {
   if (b->ctx.yield) {
     b->ctx.yield = false;
     volt_yield_();
@@ -312,8 +316,9 @@ static bool block_await_poll(struct blocked *b, uint64_t deadline_ns) {
   }
   bool was_woken = b->seen != FIRST; /* under constant wakes, the deadline still counts */
   if (was_woken && deadline_ns != VOLT_NO_DEADLINE && volt_now_ns() >= deadline_ns) return false;
-  if (volt_park_in_("volt_future_cancel", &b->parker, b->seen + 1, deadline_ns) != VOLT_OK)
-    return false;
+  const volt_call_ call = {
+      .name = "volt_block_on", .future = f, .waiter = future_is_leaf(f) ? future_waiter(f) : NULL};
+  if (volt_park_in_(&call, &b->parker, b->seen + 1, deadline_ns) != VOLT_OK) return false;
   b->seen += volt_unparks_since_(&b->parker, b->seen);
   return true;
 }
@@ -330,7 +335,7 @@ int volt_block_on(volt_future *f, uint64_t deadline_ns) {
   do {
     b.ctx.budget = VOLT_CTX_BUDGET;
     result = volt_future_poll_ctx(f, &b.ctx);
-    if (result == VOLT_PENDING && !block_await_poll(&b, deadline_ns))
+    if (result == VOLT_PENDING && !block_await_poll(f, &b, deadline_ns))
       result = volt_future_give_up_(f);
   } while (result == VOLT_PENDING);
   if (b.ctx.registered != b.seen) volt_park_out_(&b.parker, b.ctx.registered);

@@ -22,6 +22,7 @@
  *       an unpark takes no lock: a signal handler may call it. */
 #include "spin.h"
 
+#include "blocked.h"
 #include "blocker.h"
 #include "check.h"
 #include "futex.h"
@@ -50,8 +51,19 @@ static int park_sleep(volt_parker *p, uint32_t seen, uint32_t unparks, uint64_t 
   return park_has_come(volt_load_acquire(&p->word), unparks) ? VOLT_OK : VOLT_ETIMEDOUT;
 }
 
-int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned spins,
-                    unsigned yields) {
+/* The same, and an inspector sees it, unless call is NULL. */
+static VOLT_NOINLINE int park_sleep_in(const volt_call_ *call, volt_parker *p, uint32_t seen,
+                                       uint32_t unparks, uint64_t deadline_ns) {
+  if (!call) return park_sleep(p, seen, unparks, deadline_ns);
+  volt_blocked_begin_(call, deadline_ns);
+  int result = park_sleep(p, seen, unparks, deadline_ns);
+  volt_blocked_end_();
+  return result;
+}
+
+/* As volt_park_spin_(). call: NULL: no inspector sees it. */
+static int park_thread(const volt_call_ *call, volt_parker *p, uint32_t unparks,
+                       uint64_t deadline_ns, unsigned spins, unsigned yields) {
   unsigned spun = 0;
   for (;;) {
     /* park:P1 <- park:U1: the unparked thread sees what the unparker did before */
@@ -73,14 +85,24 @@ int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsi
     }
     /* relaxed: PARKED carries no data; the futex compares the word again */
     if (!(word & PARKED) && !volt_cas_relaxed(&p->word, &word, word | PARKED)) continue;
-    int result = park_sleep(p, word | PARKED, unparks, deadline_ns);
+    int result = park_sleep_in(call, p, word | PARKED, unparks, deadline_ns);
     if (result != VOLT_PENDING) return result;
   }
 }
 
+int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned spins,
+                    unsigned yields) {
+  return park_thread(NULL, p, unparks, deadline_ns, spins, yields);
+}
+
+int volt_park_spin_in_(const volt_call_ *call, volt_parker *p, uint32_t unparks,
+                       uint64_t deadline_ns, unsigned spins, unsigned yields) {
+  return park_thread(call, p, unparks, deadline_ns, spins, yields);
+}
+
 /* A fiber parks: as volt_park_spin_(), but it is suspended, at once (R4). */
-static int park_fiber(volt_blocker_ *fiber, volt_parker *p, uint32_t unparks,
-                      uint64_t deadline_ns) {
+static int park_fiber(volt_blocker_ *fiber, const volt_call_ *call, volt_parker *p,
+                      uint32_t unparks, uint64_t deadline_ns) {
   for (int result = VOLT_OK;;) {
     /* park:P1 <- park:U1: the unparked fiber sees what the unparker did before */
     uint32_t word = volt_load_acquire(&p->word);
@@ -94,7 +116,7 @@ static int park_fiber(volt_blocker_ *fiber, volt_parker *p, uint32_t unparks,
     }
     /* relaxed: SUSPENDED carries no data; parked.c compares the word again */
     if (!(word & SUSPENDED) && !volt_cas_relaxed(&p->word, &word, word | SUSPENDED)) continue;
-    result = volt_parked_wait_(fiber, &p->word, word | SUSPENDED, deadline_ns);
+    result = volt_parked_wait_(fiber, call, &p->word, word | SUSPENDED, deadline_ns);
   }
 }
 
@@ -160,20 +182,21 @@ VOLT_NOINLINE bool volt_spin_again_(volt_spin_ *spin, uint64_t deadline_ns) {
 #endif
 }
 
-int volt_park_in_(const char *call, volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
+int volt_park_in_(const volt_call_ *call, volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
   volt_blocker_ *here = *volt_thread_blocker_();
-  if (here && !here->blocks) return park_fiber(here, p, unparks, deadline_ns);
+  if (here && !here->blocks) return park_fiber(here, call, p, unparks, deadline_ns);
   if (here) {
     /* relaxed: a hint, for the message; a thread that need not sleep is not reported */
     bool is_due = park_has_come(volt_load_relaxed(&p->word), unparks);
-    if (!is_due) volt_check_may_block_(call);
+    if (!is_due) volt_check_may_block_(call->name);
   }
-  park_check_deadline(call, deadline_ns);
-  return volt_park_spin_(p, unparks, deadline_ns, VOLT_PARK_SPIN, 0);
+  park_check_deadline(call->name, deadline_ns);
+  return volt_park_spin_in_(call, p, unparks, deadline_ns, VOLT_PARK_SPIN, 0);
 }
 
 int volt_park_until(volt_parker *p, uint32_t unparks, uint64_t deadline_ns) {
-  return volt_park_in_("volt_park_until", p, unparks, deadline_ns);
+  const volt_call_ call = {.name = "volt_park_until", .kind = "parker", .object = p};
+  return volt_park_in_(&call, p, unparks, deadline_ns);
 }
 
 void volt_park_out_(volt_parker *p, uint32_t unparks) {

@@ -2,14 +2,15 @@
 #ifndef VOLT_CORE_PARKED_H
 #define VOLT_CORE_PARKED_H
 
+#include "blocked.h"
 #include "blocker.h"
 
 /* Suspend the fiber that runs here if *word is seen, until a wake.
- * fiber: its blocker. deadline_ns: on its clock.
+ * fiber: its blocker. call: for an inspector (blocked.h). deadline_ns: on its clock.
  * Returns VOLT_OK after a wake, if *word is not seen, and sometimes without a reason;
  *   VOLT_ETIMEDOUT; or VOLT_ECANCELED. */
-int volt_parked_wait_(volt_blocker_ *fiber, VOLT_ATOMIC(uint32_t) *word, uint32_t seen,
-                      uint64_t deadline_ns);
+int volt_parked_wait_(volt_blocker_ *fiber, const volt_call_ *call, VOLT_ATOMIC(uint32_t) *word,
+                      uint32_t seen, uint64_t deadline_ns);
 
 /* Wake the fiber that waits for the word at this address. The word is not read: its memory may be
  * freed by now. If it is used again, a fiber that waits there wakes without a reason. The caller

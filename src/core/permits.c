@@ -50,6 +50,7 @@
  *       sees CLOSED, takes the lock, and completes the future. */
 #include "permits.h"
 
+#include "blocked.h"
 #include "blocker.h"
 #include "check.h"
 #include "fifo.h"
@@ -176,9 +177,11 @@ static VOLT_NOINLINE int permits_suspend(volt_blocker_ *fiber, volt_fifo_ *q,
 }
 
 /* *w is queued, with the waker of *parker. */
-static int permits_block(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w,
+static int permits_block(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n, volt_waiter *w,
                          volt_parker *parker, uint64_t deadline_ns) {
-  if (volt_park_in_(kind->name, parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
+  const volt_call_ call = {
+      .name = kind->name, .ops = kind->ops(), .object = q, .n = n, .waiter = w};
+  if (volt_park_in_(&call, parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
     if (volt_permits_cancel_(q, kind, w)) {
       return VOLT_ETIMEDOUT;
     }
@@ -198,7 +201,7 @@ int volt_permits_acquire_blocking_(volt_fifo_ *q, const volt_permit_kind_ *kind,
   volt_parker parker = {0};
   int result = volt_permits_acquire_(q, kind, &w, n, volt_parker_waker(&parker));
   if (result != VOLT_PENDING) return result;
-  return permits_block(q, kind, &w, &parker, deadline_ns);
+  return permits_block(q, kind, n, &w, &parker, deadline_ns);
 }
 
 void volt_permits_release_locked_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,

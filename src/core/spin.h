@@ -43,8 +43,9 @@
 /* `call` is about to block this thread. If the thread runs tasks, report that (blocker.h). */
 VOLT_API void volt_check_may_block_(const char *call);
 
-/* As volt_park_until(), for another call, which a report names. */
-VOLT_API int volt_park_in_(const char *call, volt_parker *p, uint32_t unparks,
+/* As volt_park_until(), in another call: an inspector sees that (blocked.h). */
+struct volt_call_;
+VOLT_API int volt_park_in_(const struct volt_call_ *call, volt_parker *p, uint32_t unparks,
                            uint64_t deadline_ns);
 
 /* Wait until *p has been unparked so often, which is certain to happen, and has to happen before *p
@@ -106,9 +107,14 @@ static inline void volt_unparks_set_(volt_parker *p, uint32_t unparks) {
 }
 
 /* As volt_park_until(). It tries `spins` times, and `yields` times with a yield in between, before
- * it sleeps. */
+ * it sleeps. No inspector sees it: for a thread that waits
+ * for work. */
 VOLT_API int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned spins,
                              unsigned yields);
+
+/* The same, for a call that an inspector sees. */
+int volt_park_spin_in_(const struct volt_call_ *call, volt_parker *p, uint32_t unparks,
+                       uint64_t deadline_ns, unsigned spins, unsigned yields);
 
 /* Wait a little for another thread that will not wake this one: it holds a lock for a few dozen
  * instructions, or will take one again. Spins at first. Then yields, because that thread may be

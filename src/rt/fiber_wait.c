@@ -12,6 +12,7 @@
  * Labels: fiber */
 #include <errno.h>
 
+#include "../core/blocked.h"
 #include "../core/check.h"
 #include "../core/future_ops.h"
 #include "../core/spin.h"
@@ -163,7 +164,8 @@ int volt_sleep_blocking(uint64_t deadline_ns) {
     return fiber_await(f, fiber_nap(f, &nap, deadline_ns), VOLT_NO_DEADLINE);
   }
   volt_parker parker = VOLT_PARKER_INIT;
-  (void)volt_park_in_("volt_sleep_blocking", &parker, 1, deadline_ns); /* no thread unparks it */
+  const volt_call_ call = {.name = "volt_sleep_blocking"};
+  (void)volt_park_in_(&call, &parker, 1, deadline_ns); /* no thread unparks it */
   return VOLT_OK;
 }
 
@@ -237,8 +239,7 @@ int volt_fiber_blocking(int (*fn)(void *arg), void *arg) {
   fiber_call call = {.fn = fn, .arg = arg, .error = fiber_error()};
   volt_rt *rt = volt_fiber_task_(f)->rt;
   int result =
-      fiber_await(f, volt_blocking_future(&blocking, rt, fiber_make_call, "volt_sleep_blocking"),
-                  VOLT_NO_DEADLINE);
+      fiber_await(f, volt_blocking_future(&blocking, rt, fiber_make_call, &call), VOLT_NO_DEADLINE);
   fiber_set_error(call.error);
   return result;
 }

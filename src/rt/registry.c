@@ -25,6 +25,7 @@
  *       program. */
 #include "parts.h"
 
+#include "../core/blocked.h"
 #include "../core/blocker.h"
 #include "../core/check.h"
 #include "../core/spin.h"
@@ -148,7 +149,8 @@ int volt_registry_wait_(volt_registry *registry, uint64_t deadline_ns) {
   volt_closer self = {.parker = VOLT_PARKER_INIT};
   self.then = NULL;
   bool any = registry_add_closer(registry, &self);
-  int result = any ? volt_park_in_("volt_rt_shutdown", &self.parker, 1, deadline_ns) : (int)VOLT_OK;
+  const volt_call_ call = {.name = "volt_rt_shutdown"};
+  int result = any ? volt_park_in_(&call, &self.parker, 1, deadline_ns) : (int)VOLT_OK;
   if (result == VOLT_OK) return VOLT_OK;
   volt_short_lock_lock_(&registry->lock);
   bool gave_up = registry_remove_closer(registry, &self); /* R2 */

@@ -40,6 +40,7 @@
  *       move a waiter that is LEAVING, so *c has a waiter linked, and destroy() waits. */
 #include <volt/cond.h>
 
+#include "../core/blocked.h"
 #include "../core/blocker.h"
 #include "../core/check.h"
 #include "../core/fifo.h"
@@ -64,6 +65,8 @@ static void *cond_mark_broadcast(volt_cond *c) {
 static bool cond_is_mine(volt_cond *c, const volt_waiter *w) {
   return w->data == cond_mark_alone(c) || w->data == cond_mark_broadcast(c);
 }
+
+static const volt_future_ops_ *cond_future_ops(void);
 
 /* The lock is held. Whether *w is linked here (I2). */
 static bool cond_is_here(const volt_cond *c, const volt_waiter *w) {
@@ -180,7 +183,9 @@ int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
   bool is_timed = deadline_ns != VOLT_NO_DEADLINE || volt_fiber_blocker_();
   cond_wait(c, m, &w, volt_parker_waker(&parker),
             is_timed ? VOLT_WAITER_TIMED_ : VOLT_WAITER_PENDING_);
-  int result = volt_park_in_("volt_cond_wait_blocking", &parker, 1, deadline_ns);
+  const volt_call_ call = {
+      .name = "volt_cond_wait_blocking", .ops = cond_future_ops(), .object = c, .waiter = &w};
+  int result = volt_park_in_(&call, &parker, 1, deadline_ns);
   if (result == VOLT_OK) return VOLT_OK;
   if (!cond_decide(&w, VOLT_WAITER_LEAVING_)) { /* R6, R7: *c may be gone */
     volt_park_out_(&parker, 1);
@@ -277,6 +282,10 @@ static const volt_future_ops_ cond_ops = {.name = cond_name,
                                           .set_waker = cond_set_waker,
                                           .give_back = cond_give_back,
                                           .describe = cond_describe};
+
+static const volt_future_ops_ *cond_future_ops(void) {
+  return &cond_ops;
+}
 
 volt_future *volt_cond_wait_future(volt_future *f, volt_cond *c, volt_mutex *m) {
   static const volt_waker no_waker = {NULL, NULL};
