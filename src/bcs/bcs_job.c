@@ -96,6 +96,7 @@ static volt_waker bcs_future_complete(volt_bcs_job_ *job) {
   volt_claimed_ claimed = volt_waiter_claim_(w);
   if (!cancelled) waker = claimed.waker;
   claimed.waker.wake = NULL;
+  if (!cancelled) volt_count_claims_(VOLT_KIND_BCS_, 1, false);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
   return waker;
 }
@@ -121,6 +122,7 @@ static int bcs_future_start(volt_future *f, volt_waker waker) {
   volt_bcs_lock *lock = (volt_bcs_lock *)f->object;
   if (!volt_bcs_lock_submit_own_(lock, &section->node, &section->job) &&
       !volt_bcs_lock_take_role_(lock, &section->job)) { /* R7, in bcs_lock.c */
+    volt_count_wait_(VOLT_KIND_BCS_);
     return VOLT_PENDING;
   }
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* no other thread reaches it */
@@ -138,6 +140,7 @@ static bool bcs_future_cancel(volt_future *f) {
   }
   if (too_late) return false;
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
+  volt_count_cancel_(VOLT_KIND_BCS_);
   return true;
 }
 
@@ -155,6 +158,7 @@ static bool bcs_future_set_waker(volt_future *f, volt_waker waker) {
   /* bcs_lock:H1 <-> bcs_lock:H2: shows the combiner the waker, or sees what the job did */
   bool is_ours = volt_fetch_and_acq_rel(&job->hold, ~(uint32_t)REPLACING) & CLAIMED;
   if (!is_ours && !volt_bcs_lock_take_role_((volt_bcs_lock *)f->object, job)) return true; /* R7 */
+  volt_count_claims_(VOLT_KIND_BCS_, 1, false);
   volt_waiters_grant_(&old, 1, VOLT_WAITER_GRANTED_); /* R5: the grant is left to this thread */
   return false;
 }
@@ -194,6 +198,7 @@ void volt_bcs_job_await_(volt_bcs_job_ *job, volt_future *f, volt_bcs_lock *lock
   volt_waiter_arm_(&f->waiter, lock, no_waker);
   f->waiter.data = job;
   job->waiter = &f->waiter;
+  volt_count_wait_(VOLT_KIND_BCS_);
 }
 
 /* ---- the end of a lock, and inspection ---- */

@@ -57,6 +57,7 @@ static void change_wake(volt_waiter *first) {
   while (first) {
     volt_waiter *w = first;
     first = w->next; /* R2 */
+    volt_count_from_outside_(VOLT_KIND_CLUSTER_, VOLT_COUNTED_GRANTS_, 1);
     volt_claimed_grant_(volt_waiter_claim_(w), VOLT_WAITER_GRANTED_);
   }
 }
@@ -71,6 +72,7 @@ static bool change_cancel(volt_future *f) {
   volt_short_lock_unlock_(list->lock);
   if (is_waiting) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
+    volt_count_from_outside_(VOLT_KIND_CLUSTER_, VOLT_COUNTED_CANCELS_, 1);
   } else {
     volt_waiter_await_(&f->waiter); /* R1 */
   }
@@ -99,6 +101,7 @@ static int change_wait(volt_future *f, volt_cluster *c, volt_waker waker) {
   bool is_ended = c->is_ended; /* R3 */
   if (!is_ended) change_link(list, &f->waiter);
   volt_short_lock_unlock_(&c->lock);
+  if (!is_ended) volt_count_from_outside_(VOLT_KIND_CLUSTER_, VOLT_COUNTED_WAITS_, 1);
   if (!is_ended) return VOLT_PENDING;
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   return VOLT_DONE;

@@ -2,6 +2,7 @@
 #ifndef VOLT_CORE_BLOCKED_H
 #define VOLT_CORE_BLOCKED_H
 
+#include "counting.h"
 #include "future_ops.h"
 #include "look.h"
 
@@ -10,6 +11,7 @@
 /* A blocking call that may come to sleep: what it waits for. Lives as long as the call. */
 typedef struct volt_call_ {
   const char *name;            /* for messages */
+  volt_kind_ counted;          /* as which its sleeps are counted */
   const volt_future_ops_ *ops; /* of object and n, as of volt_future_make_(); or NULL */
   const char *kind;            /* of object; if there are no ops */
   void *object;

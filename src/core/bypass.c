@@ -171,6 +171,7 @@ static void bypass_grant_and_unlock(volt_fifo_ *q, const volt_bypass_kind_ *kind
   if (word & NUDGED) claimed.waker.wake = NULL; /* I4: the nudge was its wake */
   volt_fifo_unlock_exact_(
       q, bypass_without_head(word) | VOLT_WORD_(kind->full) | bypass_of_new_head(q, kind));
+  volt_count_claims_(kind->counted, 1, false);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
@@ -208,6 +209,7 @@ static void bypass_admit_and_unlock(volt_fifo_ *q, const volt_bypass_kind_ *kind
     again = bypass_head_may_share(q, kind, word);
     if (again) word += RETURNING; /* R12 */
     volt_fifo_unlock_exact_(q, word);
+    if (count > 0) volt_count_claims_(kind->counted, count, false);
     volt_waiters_grant_(batch, count, VOLT_WAITER_GRANTED_);
     if (!again || !bypass_lock_again(q, &word)) return;
   }
@@ -264,6 +266,7 @@ static VOLT_INLINED_ int bypass_acquire(volt_fifo_ *q, const volt_bypass_kind_ *
   }
   w->data = data;
   volt_fifo_append_(q, w, want, 1, waker);
+  volt_count_wait_(kind->counted);
   if (!(word & QUEUED)) word |= bypass_of_new_head(q, kind);
   volt_fifo_unlock_exact_(q, word);
   return VOLT_PENDING;
@@ -321,6 +324,7 @@ bool volt_bypass_cancel_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_wait
   }
   *was_nudged = volt_bypass_is_nudged_(w); /* R7 */
   bool was_first = q->head == w;
+  volt_count_cancel_(kind->counted);
   volt_fifo_remove_(q, w);
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
   if (was_first) {
@@ -347,6 +351,7 @@ static VOLT_INLINED_ bool bypass_set_waker(volt_fifo_ *q, const volt_bypass_kind
     volt_store_relaxed(&w->state, VOLT_WAITER_GRANTED_); /* its owner has granted it */
     word = bypass_without_head(word) | VOLT_WORD_(kind->full);
     volt_fifo_unlock_exact_(q, word | bypass_of_new_head(q, kind));
+    volt_count_claims_(kind->counted, 1, false);
     return false;
   }
   w->wake = waker.wake;
@@ -381,6 +386,7 @@ void volt_bypass_move_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_fifo_ 
   }
   volt_fifo_move_(q, from, last, count);
   volt_fifo_unlock_(from, from_word);
+  volt_count_many_(kind->counted, VOLT_COUNTED_WAITS_, count);
   if (word & QUEUED) {
     volt_fifo_unlock_exact_(q, word);
   } else {

@@ -8,6 +8,7 @@
 
 #include <volt/detail/fifo.h>
 
+#include "counting.h"
 #include "fifo.h"
 #include "future_ops.h"
 
@@ -16,6 +17,7 @@
 
 typedef struct volt_bypass_kind_ {
   const char *name;   /* for messages */
+  volt_kind_ counted; /* as what it is counted */
   const char *excess; /* for messages: the name of the error "unlocked, but not locked" */
   uint32_t full;      /* the word's value while one caller holds the object alone */
   uint32_t share;     /* what a caller that shares the object adds to the value (a reader); or 0 */

@@ -35,13 +35,18 @@ static int bypass_block(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t w
   volt_waker waker = volt_parker_waker(parker);
   uint32_t registered = 1;
   bool was_nudged = false;
-  const volt_call_ call = {
-      .name = kind->name, .ops = kind->ops(), .object = q, .n = want, .waiter = w};
+  const volt_call_ call = {.name = kind->name,
+                           .counted = kind->counted,
+                           .ops = kind->ops(),
+                           .object = q,
+                           .n = want,
+                           .waiter = w};
   while (volt_park_in_(&call, parker, registered, deadline_ns) == VOLT_OK) {
     if (!volt_bypass_set_waker_(q, kind, w, waker, &was_nudged)) return volt_waiter_result(w);
     registered += 1; /* it has looked in vain */
   }
   bool cancelled = volt_bypass_cancel_(q, kind, w, &was_nudged);
+  if (cancelled) volt_count_(kind->counted, VOLT_COUNTED_TIMEOUTS_);
   if (!cancelled || was_nudged) volt_park_out_(parker, registered); /* R7 */
   return cancelled ? VOLT_ETIMEDOUT : volt_waiter_result(w);
 }

@@ -64,17 +64,19 @@ bool volt_fifo_lock_to_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w, 
   return true;
 }
 
-bool volt_fifo_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
+bool volt_fifo_cancel_(volt_fifo_ *q, const char *name, volt_kind_ kind, volt_waiter *w) {
   uint64_t word;
   uint32_t need;
   if (!volt_fifo_lock_to_cancel_(q, name, w, &word, &need)) {
     return volt_waiter_result(w) == VOLT_ECANCELED;
   }
   volt_fifo_unlock_(q, word);
+  volt_count_cancel_(kind);
   return true;
 }
 
-void volt_fifo_complete_(volt_fifo_ *q, const char *name, volt_waiter *w, uint32_t state) {
+void volt_fifo_complete_(volt_fifo_ *q, const char *name, volt_kind_ kind, volt_waiter *w,
+                         uint32_t state) {
   uint64_t word;
   if (!volt_fifo_lock_if_linked_(q, name, w, &word)) {
     volt_waiter_await_(w); /* R4 */
@@ -82,6 +84,7 @@ void volt_fifo_complete_(volt_fifo_ *q, const char *name, volt_waiter *w, uint32
   }
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_fifo_unlock_(q, word);
+  volt_count_claims_(kind, 1, state == VOLT_WAITER_CLOSED_);
   volt_waiters_grant_(&claimed, 1, state);
 }
 

@@ -291,6 +291,7 @@ static void block_drop(void *ctx) {
 int volt_future_give_up_(volt_future *f) {
   bool cancelled = future_is_leaf(f) ? future_withdraw(f) : f->ops->cancel(f);
   if (cancelled) {
+    volt_count_(volt_kind_of_(f), VOLT_COUNTED_TIMEOUTS_);
     return volt_future_end_(f, VOLT_ETIMEDOUT);
   }
   int result = future_is_leaf(f) ? future_result(f) : (int)VOLT_OK;

@@ -21,6 +21,7 @@
 #include "grant.h"
 
 #include "check.h"
+#include "counting.h"
 #include "futex.h"
 #include "spin.h"
 
@@ -76,6 +77,7 @@ int volt_waiter_await_(volt_waiter *w) {
     /* relaxed: AWAITED carries no data. A compare-and-swap, so it does not overwrite a grant */
     if (state == VOLT_WAITER_AWAITED_ ||
         volt_cas_relaxed(&w->state, &state, VOLT_WAITER_AWAITED_)) {
+      volt_count_(VOLT_KIND_LOCK_, VOLT_COUNTED_NAPS_);
       volt_futex_wait32_(&w->state, VOLT_WAITER_AWAITED_, volt_now_ns() + nap_ns); /* R8 */
       if (nap_ns < LONGEST_NAP_NS) nap_ns *= 2;
     }

@@ -6,6 +6,7 @@
 #include <volt/waiter.h>
 
 #include "check.h"
+#include "counting.h"
 
 /* Waiter states. The owner writes them before it queues and after it has cancelled; the granter
  * writes the outcome, once. In between the owner may change PENDING into AWAITED (R8), and

@@ -46,6 +46,7 @@ static uint32_t monitor_state(uint64_t word) {
 /* The compiler does not inline these three, so an operation that completes no waiter has no frame
  * for them. */
 VOLT_NOINLINE void volt_monitor_complete_one_(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
+  volt_count_claims_(volt_monitor_kind_of_(w), 1, word & VOLT_WORD_CLOSED_);
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_fifo_unlock_(q, word);
   volt_claimed_grant_(claimed, monitor_state(word));
@@ -56,10 +57,12 @@ VOLT_NOINLINE void volt_monitor_complete_one_(volt_fifo_ *q, uint64_t word, volt
 static bool monitor_complete_batch(volt_fifo_ *q, uint64_t word) {
   volt_claimed_ claimed[VOLT_WAKE_BATCH];
   unsigned count = 0;
+  volt_kind_ kind = q->head ? volt_monitor_kind_of_(q->head) : VOLT_KIND_OTHER_;
   while (volt_monitor_first_is_released_(q) && count < VOLT_WAKE_BATCH) {
     claimed[count++] = volt_fifo_claim_(q, q->head);
   }
   bool more = volt_monitor_first_is_released_(q);
+  if (count > 0) volt_count_claims_(kind, count, word & VOLT_WORD_CLOSED_);
   volt_fifo_unlock_(q, more ? word + VOLT_WORD_RETURNING_ : word);
   volt_waiters_grant_(claimed, count, monitor_state(word));
   return more;
@@ -120,6 +123,7 @@ bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
   if (released) {
     volt_monitor_complete_one_(q, word, w); /* R3 */
   } else {
+    volt_count_cancel_(volt_monitor_kind_of_(w));
     volt_fifo_remove_(q, w);
     volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* not shared any more */
     volt_fifo_unlock_(q, word);

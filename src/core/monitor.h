@@ -92,10 +92,18 @@ static inline void volt_monitor_exit_(volt_monitor_ *m) {
 
 /* ---- inside the monitor ---- */
 
-/* Append *w. Returns VOLT_PENDING. */
-static inline int volt_monitor_append_(volt_monitor_ *m, volt_waiter *w, volt_waker waker) {
-  volt_fifo_append_(m->queue, w, volt_monitor_epoch_(m->queue), 1, waker);
+/* Append *w, which is counted as kind: the waiter's `need` is that, until it is unlinked. Returns
+ * VOLT_PENDING. */
+static inline int volt_monitor_append_(volt_monitor_ *m, volt_kind_ kind, volt_waiter *w,
+                                       volt_waker waker) {
+  volt_fifo_append_(m->queue, w, volt_monitor_epoch_(m->queue), (uint32_t)kind, waker);
+  volt_count_wait_(kind);
   return VOLT_PENDING;
+}
+
+/* Of a waiter that is linked. */
+static inline volt_kind_ volt_monitor_kind_of_(const volt_waiter *w) {
+  return (volt_kind_)(uint32_t)w->need;
 }
 
 /* The oldest waiter; NULL if there is none, or if it is released. */

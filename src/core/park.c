@@ -62,7 +62,7 @@ static VOLT_NOINLINE int park_sleep_in(const volt_call_ *call, volt_parker *p, u
 }
 
 /* As volt_park_spin_(). call: NULL: no inspector sees it. */
-static int park_thread(const volt_call_ *call, volt_parker *p, uint32_t unparks,
+static int park_thread(const volt_call_ *call, volt_kind_ kind, volt_parker *p, uint32_t unparks,
                        uint64_t deadline_ns, unsigned spins, unsigned yields) {
   unsigned spun = 0;
   for (;;) {
@@ -85,19 +85,21 @@ static int park_thread(const volt_call_ *call, volt_parker *p, uint32_t unparks,
     }
     /* relaxed: PARKED carries no data; the futex compares the word again */
     if (!(word & PARKED) && !volt_cas_relaxed(&p->word, &word, word | PARKED)) continue;
+    volt_count_here_();
+    volt_count_(call && call->future ? volt_kind_of_(call->future) : kind, VOLT_COUNTED_SLEEPS_);
     int result = park_sleep_in(call, p, word | PARKED, unparks, deadline_ns);
     if (result != VOLT_PENDING) return result;
   }
 }
 
-int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned spins,
-                    unsigned yields) {
-  return park_thread(NULL, p, unparks, deadline_ns, spins, yields);
+int volt_park_spin_(volt_kind_ kind, volt_parker *p, uint32_t unparks, uint64_t deadline_ns,
+                    unsigned spins, unsigned yields) {
+  return park_thread(NULL, kind, p, unparks, deadline_ns, spins, yields);
 }
 
 int volt_park_spin_in_(const volt_call_ *call, volt_parker *p, uint32_t unparks,
                        uint64_t deadline_ns, unsigned spins, unsigned yields) {
-  return park_thread(call, p, unparks, deadline_ns, spins, yields);
+  return park_thread(call, call->counted, p, unparks, deadline_ns, spins, yields);
 }
 
 /* A fiber parks: as volt_park_spin_(), but it is suspended, at once (R4). */
@@ -129,6 +131,7 @@ VOLT_NOINLINE void volt_pause_(unsigned *spins) {
     volt_yield_();
   } else { /* nap: sleep on a word that no thread wakes */
     VOLT_ATOMIC(uint32_t) nap = 0;
+    volt_count_(VOLT_KIND_LOCK_, VOLT_COUNTED_NAPS_);
     volt_futex_wait32_(&nap, 0, volt_now_ns() + VOLT_NAP_NS);
   }
 }

@@ -45,12 +45,14 @@ static int parked_start(volt_future *f, volt_waker waker) {
   /* relaxed: R1: the lock orders it against each wake; what the word says is read again */
   bool waits = volt_load_relaxed(parked_word(&f->waiter)) == seen;
   if (waits) volt_fifo_append_(q, &f->waiter, seen, 1, waker);
+  if (waits) volt_count_wait_(VOLT_KIND_OTHER_);
   volt_fifo_unlock_(q, word);
   return waits ? VOLT_PENDING : VOLT_OK;
 }
 
 static bool parked_cancel(volt_future *f) {
-  return volt_fifo_cancel_((volt_fifo_ *)f->object, parked_name, &f->waiter); /* R3 */
+  return volt_fifo_cancel_((volt_fifo_ *)f->object, parked_name, VOLT_KIND_OTHER_,
+                           &f->waiter); /* R3 */
 }
 
 static bool parked_set_waker(volt_future *f, volt_waker waker) {
@@ -101,5 +103,6 @@ void volt_parked_wake_(const VOLT_ATOMIC(uint32_t) *address) {
   }
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_fifo_unlock_(q, word);
+  volt_count_claims_(VOLT_KIND_OTHER_, 1, false);
   volt_claimed_grant_(claimed, VOLT_WAITER_GRANTED_);
 }

@@ -121,6 +121,7 @@ void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind
     bool again = more && q->head && count == VOLT_WAKE_BATCH;
     if (again) word += RETURNING; /* R7 */
     VOLT_ASSERT(again || !q->head || (int32_t)available <= 0);
+    if (count > 0) volt_count_claims_(kind->counted, count, word & CLOSED);
     volt_permits_unlock_(q, kind, word, available);
     volt_waiters_grant_(batch, count, word & CLOSED ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
     if (!again || !permits_lock_again(q, &word)) return;
@@ -179,10 +180,15 @@ static VOLT_NOINLINE int permits_suspend(volt_blocker_ *fiber, volt_fifo_ *q,
 /* *w is queued, with the waker of *parker. */
 static int permits_block(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n, volt_waiter *w,
                          volt_parker *parker, uint64_t deadline_ns) {
-  const volt_call_ call = {
-      .name = kind->name, .ops = kind->ops(), .object = q, .n = n, .waiter = w};
+  const volt_call_ call = {.name = kind->name,
+                           .counted = kind->counted,
+                           .ops = kind->ops(),
+                           .object = q,
+                           .n = n,
+                           .waiter = w};
   if (volt_park_in_(&call, parker, 1, deadline_ns) == VOLT_ETIMEDOUT) {
     if (volt_permits_cancel_(q, kind, w)) {
+      volt_count_(kind->counted, VOLT_COUNTED_TIMEOUTS_);
       return VOLT_ETIMEDOUT;
     }
     volt_park_out_(parker, 1); /* granted: its wake will use *parker */
@@ -236,6 +242,7 @@ bool volt_permits_cancel_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
   if (!volt_fifo_lock_to_cancel_(q, kind->name, w, &word, &need)) {
     return volt_waiter_result(w) == VOLT_ECANCELED;
   }
+  volt_count_cancel_(kind->counted);
   volt_permits_serve_and_unlock_(q, kind, word, w->want - need);
   return true;
 }
@@ -258,6 +265,7 @@ bool volt_permits_complete_closed_(volt_fifo_ *q, const volt_permit_kind_ *kind,
     return true;
   }
   VOLT_ASSERT(volt_permits_gathered_(w) == 0); /* I4: the head is claimed first */
+  volt_count_claims_(kind->counted, 1, true);
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_permits_unlock_(q, kind, word, volt_permits_carried_(q)); /* R13 */
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_CLOSED_);
@@ -280,6 +288,7 @@ void volt_permits_move_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_fifo_
     }
   }
   volt_fifo_move_(q, from, last, count);
+  volt_count_many_(kind->counted, VOLT_COUNTED_WAITS_, count);
   volt_fifo_unlock_(from, from_word);
   volt_permits_serve_and_unlock_(q, kind, word, available);
 }

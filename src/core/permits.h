@@ -8,6 +8,7 @@
 
 #include <volt/detail/fifo.h>
 
+#include "counting.h"
 #include "fifo.h"
 #include "leaf.h"
 
@@ -27,6 +28,7 @@ typedef bool volt_permits_bound_fn_(volt_fifo_ *q, uint64_t word, uint32_t given
 
 typedef struct volt_permit_kind_ {
   const char *name;   /* for messages */
+  volt_kind_ counted; /* as what it is counted */
   const char *excess; /* for messages: the name of the error "more released than held" */
   uint32_t full;      /* the word's value is free permits XOR full */
   uint32_t max;       /* the most permits that exist, and that one waiter may want */
@@ -146,6 +148,7 @@ static VOLT_INLINED_ int volt_permits_attempt_(volt_fifo_ *q, const volt_permit_
     if (!volt_fifo_lock_from_(q, word)) return VOLT_EAGAIN;
     w->data = NULL;
     volt_fifo_append_(q, w, n, n, *waker);
+    volt_count_wait_(kind->counted);
     volt_permits_unlock_queued_(q, word, volt_permits_carried_(q));
     return VOLT_PENDING;
   }
@@ -165,6 +168,7 @@ static VOLT_INLINED_ int volt_permits_attempt_(volt_fifo_ *q, const volt_permit_
   uint32_t need = n - ((uint32_t)permits - excess);
   w->data = NULL;
   volt_fifo_append_first_(q, w, n, need, *waker); /* I2 */
+  volt_count_wait_(kind->counted);
   volt_permits_unlock_queued_(q, word, excess);
   return VOLT_PENDING;
 }
@@ -197,6 +201,7 @@ static VOLT_INLINED_ bool volt_permits_grant_head_and_unlock_(volt_fifo_ *q,
   const volt_waker waker = {w->wake, w->ctx};
   volt_fifo_remove_(q, w);
   volt_permits_unlock_(q, kind, word, 0);
+  volt_count_claims_(kind->counted, 1, false); /* here, where it splits no path in two */
   volt_waiter_grant_(w, waker, VOLT_WAITER_GRANTED_);
   return true;
 }

@@ -6,6 +6,8 @@
 
 #include <volt/park.h>
 
+#include "counting.h"
+
 /* How often to spin, in volt_cpu_relax_() calls. VOLT_SPIN: for the lock of a FIFO, which is held
  * for a few dozen instructions. VOLT_PARK_SPIN: for a wake, about as long as a sleep costs. More
  * helps two threads that wake each other by turns, and takes the core from other threads. */
@@ -107,10 +109,10 @@ static inline void volt_unparks_set_(volt_parker *p, uint32_t unparks) {
 }
 
 /* As volt_park_until(). It tries `spins` times, and `yields` times with a yield in between, before
- * it sleeps. No inspector sees it: for a thread that waits
+ * it sleeps. kind: as which its sleeps are counted. No inspector sees it: for a thread that waits
  * for work. */
-VOLT_API int volt_park_spin_(volt_parker *p, uint32_t unparks, uint64_t deadline_ns, unsigned spins,
-                             unsigned yields);
+VOLT_API int volt_park_spin_(volt_kind_ kind, volt_parker *p, uint32_t unparks,
+                             uint64_t deadline_ns, unsigned spins, unsigned yields);
 
 /* The same, for a call that an inspector sees. */
 int volt_park_spin_in_(const struct volt_call_ *call, volt_parker *p, uint32_t unparks,

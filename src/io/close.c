@@ -77,6 +77,7 @@ static int close_start(volt_future *f, volt_waker waker) {
   if (!is_idle) d->closer = op;
   op->number = d->number;
   volt_short_lock_unlock_(&d->lock);
+  if (!is_idle) volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTED_WAITS_, 1);
   if (!is_idle) return VOLT_PENDING;
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   return close_now(op);

@@ -93,6 +93,7 @@ static int op_wait(volt_op *op, bool is_new, volt_ctx *ctx) {
   volt_waiter_arm_(op_waiter(op), op, ctx->waker);
   volt_op_set_stage_(op, VOLT_OP_WAITING_);
   volt_short_lock_unlock_(&d->lock);
+  volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTED_WAITS_, 1);
   return volt_leaf_registered_(&op->as.future, ctx);
 }
 
@@ -326,6 +327,7 @@ static bool op_cancel_held(volt_op *op) {
   (void)op_end(op, false, VOLT_ECANCELED);
   if (was_waiting) {
     volt_store_relaxed(&op_waiter(op)->state, VOLT_WAITER_UNUSED_); /* the owner's own again */
+    volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTED_CANCELS_, 1);
   } else {
     op_await_grant(op);
   }

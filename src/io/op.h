@@ -49,6 +49,7 @@ static inline void volt_claims_add_(volt_claims_ *claims, volt_waiter *w) {
 
 static inline void volt_claims_grant_(const volt_claims_ *claims) {
   if (claims->count == 0) return;
+  volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTED_GRANTS_, claims->count);
   volt_waiters_grant_(claims->claimed, claims->count, VOLT_WAITER_GRANTED_);
 }
 

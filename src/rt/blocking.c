@@ -131,6 +131,7 @@ static void blocking_call(volt_rt *rt, volt_blocking *b) {
   b->stage = DONE;
   volt_claimed_ claimed = volt_waiter_claim_(&b->future.waiter);
   volt_short_lock_unlock_(&rt->blocking.lock);
+  volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTED_GRANTS_, 1);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 
@@ -157,8 +158,8 @@ static bool blocking_wait_for_more(volt_rt *rt) {
   pool->idle_count += 1;
   volt_short_lock_unlock_(&pool->lock);
   uint64_t deadline_ns = volt_deadline_ns(rt->config.blocking_idle_ns);
-  bool timed_out =
-      volt_park_spin_(&self.parker, 1, deadline_ns, VOLT_PARK_SPIN, 0) == VOLT_ETIMEDOUT;
+  bool timed_out = volt_park_spin_(VOLT_KIND_WORKER_, &self.parker, 1, deadline_ns, VOLT_PARK_SPIN,
+                                   0) == VOLT_ETIMEDOUT;
   volt_short_lock_lock_(&pool->lock);
   if (!timed_out) return true;
   if (blocking_remove_idle(pool, &self)) return false; /* R1 */
@@ -229,6 +230,7 @@ static void blocking_refuse_oldest(volt_blocking_pool *pool) {
   volt_claimed_ claimed = volt_waiter_claim_(&b->future.waiter);
   volt_short_lock_unlock_(&pool->lock);
   blocking_not_run(b);
+  volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTED_GRANTS_, 1);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
   volt_short_lock_lock_(&pool->lock);
   pool->running -= 1;
@@ -266,6 +268,7 @@ int volt_blocking_start_(volt_future *f, volt_waker waker) {
   }
   volt_short_lock_unlock_(&pool->lock); /* b may be done from here on */
   int result = is_closed ? VOLT_ECLOSED : VOLT_PENDING;
+  if (!is_closed) volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTED_WAITS_, 1);
   if (idle) volt_unpark(&idle->parker);
   volt_thread_ thread; /* not used: a thread says its own name as it ends */
   if (more && !volt_thread_start_(&thread, blocking_thread_main, b->rt))
@@ -298,6 +301,7 @@ bool volt_blocking_cancel_(volt_future *f) {
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
   if (volt_blocking_remove_(blocking_of(f))) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
+    volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTED_CANCELS_, 1);
     return true;
   }
   volt_future_await_end_(f);

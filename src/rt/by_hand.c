@@ -53,7 +53,7 @@ static const char by_hand_name[] = "volt_rt_run_until";
 static bool by_hand_stop_sleeping(volt_worker *w, unsigned sleeper) {
   bool cleared = volt_idle_claim_(&w->rt->idle, sleeper);
   if (!cleared && sleeper == VOLT_BY_HAND_THREAD_ && w->is_searching) {
-    volt_park_spin_(&w->parker, 1, VOLT_NO_DEADLINE, VOLT_PARK_SPIN, 0);
+    volt_park_spin_(VOLT_KIND_WORKER_, &w->parker, 1, VOLT_NO_DEADLINE, VOLT_PARK_SPIN, 0);
   }
   volt_worker_end_search_(w);
   return cleared;

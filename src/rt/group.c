@@ -150,6 +150,7 @@ static void group_unlock_and_complete(volt_group *g) {
     claimed = volt_waiter_claim_(w);
     g->waiter = NULL;
     if (group_wants_next(w)) (void)group_try_next(g, group_taken(w));
+    volt_count_from_outside_(VOLT_KIND_GROUP_, VOLT_COUNTED_GRANTS_, 1);
   }
   volt_short_lock_unlock_(&g->lock);
   if (due) volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
@@ -280,6 +281,7 @@ static int group_wait_unless_ready(volt_future *f, int result, uint32_t want) {
   }
   volt_short_lock_unlock_(&g->lock);
   if (result == VOLT_PENDING) {
+    volt_count_from_outside_(VOLT_KIND_GROUP_, VOLT_COUNTED_WAITS_, 1);
   } else {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   }
@@ -307,6 +309,7 @@ static bool group_future_cancel(volt_future *f) {
   volt_short_lock_unlock_(&g->lock);
   if (waiting) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
+    volt_count_from_outside_(VOLT_KIND_GROUP_, VOLT_COUNTED_CANCELS_, 1);
   } else {
     volt_waiter_await_(&f->waiter);
   }

@@ -70,6 +70,7 @@ VOLT_NOINLINE void volt_task_complete_joiner_(volt_task *t) {
   volt_waiter *w = (volt_waiter *)(void *)t->joiner;
   volt_claimed_ claimed = volt_waiter_claim_(w);
   if (claimed.waker.wake == task_wake) claimed.waker.wake = task_wake_last;
+  volt_count_from_outside_(VOLT_KIND_TASK_, VOLT_COUNTED_GRANTS_, 1);
   volt_waiters_grant_(&claimed, 1, VOLT_WAITER_GRANTED_);
 }
 

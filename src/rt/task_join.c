@@ -40,6 +40,7 @@ static int task_join_start(volt_future *f, volt_waker waker) {
   while (!(state & ENDED)) { /* R7 */
     /* task:J2 <-> task:E1: the thread that ends it finds the joiner */
     if (!volt_cas_acq_rel(&t->state, &state, state | JOINER)) continue;
+    volt_count_from_outside_(VOLT_KIND_TASK_, VOLT_COUNTED_WAITS_, 1);
     return VOLT_PENDING;
   }
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
@@ -60,6 +61,7 @@ static bool task_join_cancel(volt_future *f) {
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
   if (task_join_withdraw(task_join_of(f))) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
+    volt_count_from_outside_(VOLT_KIND_TASK_, VOLT_COUNTED_CANCELS_, 1);
     return true;
   }
   volt_waiter_await_(&f->waiter);

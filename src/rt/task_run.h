@@ -6,6 +6,7 @@
 #define VOLT_RT_TASK_RUN_H
 
 #include "../core/check.h"
+#include "../core/peek.h"
 #include "task_life.h"
 #include "task_state.h"
 
@@ -50,7 +51,7 @@ static inline volt_ran_ volt_task_put_down_(volt_task *t, uint64_t state, uint64
 static inline void volt_task_note_wait_(volt_task *t, const volt_ctx *ctx) {
   (void)ctx;
   t->polls += 1;
-  t->since = volt_worker_stamp_(ctx);
+  VOLT_SHOW_(uint32_t, t->since, volt_worker_stamp_(ctx));
 }
 
 /* Poll a task that is ACTIVE and in no queue. ctx: this worker's. */
@@ -58,7 +59,7 @@ static inline volt_ran_ volt_task_run_(volt_task *t, volt_ctx *ctx) {
   /* task:P1 <- task:W1: the poll sees what the waking thread did; R2 */
   uint64_t state = volt_load_acquire(&t->state);
   VOLT_ASSERT((state & (ACTIVE | COMPLETE)) == ACTIVE);
-  ctx->waker.ctx = t; /* inspectors see which task this worker polls */
+  VOLT_SHOW_(void *, ctx->waker.ctx, t); /* inspectors see which task this worker polls */
   ctx->registered = 0;
   ctx->budget = VOLT_CTX_BUDGET;
   ctx->cancel = VOLT_CTX_GO_ON;

@@ -302,12 +302,12 @@ static void worker_poll(volt_worker *w, volt_task *t, unsigned max) {
     if (volt_idle_wants_work_(&w->rt->idle) && volt_ring_count_(&w->ring) > 0) {
       volt_rt_work_queued_(w->rt);
     }
-    w->left = left;
+    VOLT_SHOW_(uint32_t, w->left, left);
     if (volt_task_run_(t, &w->ctx) == VOLT_RAN_AGAIN_) worker_put_back(w, t);
     left -= 1;
     t = left > 0 ? worker_take_own(w) : NULL;
   } while (t);
-  w->ctx.waker.ctx = NULL; /* no task runs */
+  VOLT_SHOW_(void *, w->ctx.waker.ctx, NULL); /* no task runs */
   w->until_look -= max - left;
   volt_worker_count_(&w->counts.polls, max - left);
 }
@@ -342,6 +342,7 @@ void volt_worker_begin_here_(volt_worker *w) {
   volt_here_ *here = volt_thread_here_();
   here->rt = w->rt;
   here->worker = w;
+  volt_count_from_outside_(VOLT_KIND_WORKER_, VOLT_COUNTED_WAITS_, 0); /* it has a tally now */
 }
 
 void volt_worker_end_here_(void) {

@@ -39,7 +39,7 @@ static VOLT_INLINED_ int barrier_arrive(volt_barrier *b, volt_waiter *w, volt_de
              (uint32_t)b->queue.waiters, b->count); /* I1: or it was never initialised */
   int result = VOLT_ECANCELED;
   if (b->queue.waiters < b->count - 1) {
-    result = volt_monitor_append_(&t, w, *waker);
+    result = volt_monitor_append_(&t, VOLT_KIND_BARRIER_, w, *waker);
     volt_monitor_unlock_(&t);
   } else if (volt_may_take_effect_(decision)) { /* R1 */
     result = VOLT_LEADER;

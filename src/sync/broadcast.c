@@ -121,7 +121,7 @@ static int broadcast_recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem
   volt_monitor_ m;
   volt_monitor_look_(&m, &r->broadcast->queue);
   int result = broadcast_take(r, volt_monitor_is_closed_(&m), elem);
-  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, w, waker);
+  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, VOLT_KIND_BROADCAST_, w, waker);
   volt_monitor_unlock_(&m);
   return result;
 }

@@ -123,6 +123,7 @@ static bool chan_is_in_select(const volt_waiter *w) {
 static bool chan_dismiss_loser(volt_waiter *w) {
   if (volt_decide_(volt_container_of(w, volt_future, waiter)->decision)) return false;
   volt_waiter_dismiss_(w);
+  volt_count_(VOLT_KIND_CHANNEL_, VOLT_COUNTED_CANCELS_);
   return true;
 }
 
@@ -140,6 +141,7 @@ static uint32_t chan_claim_waiters(volt_chan *c, uint32_t n, volt_chan_batch_ *b
     if (volt_chan_wanted_(w) > n) volt_chan_set_moved_(w, n);
     n -= volt_chan_moved_(w);
     b->claimed[b->count++] = claimed;
+    volt_count_claims_(VOLT_KIND_CHANNEL_, 1, false);
   }
   return n;
 }
@@ -151,6 +153,7 @@ static void chan_grant_one(volt_chan *c, uint64_t word, const unsigned char *ele
   volt_claimed_ claimed = volt_fifo_claim_(&c->queue, w);
   volt_chan_set_moved_(w, 1);
   volt_fifo_unlock_(&c->queue, word);
+  volt_count_claims_(VOLT_KIND_CHANNEL_, 1, false);
   volt_chan_move_(volt_chan_elems_of_(w), elem, bytes);
   volt_claimed_grant_(claimed, VOLT_WAITER_GRANTED_); /* R2 */
 }
@@ -365,11 +368,11 @@ int volt_chan_try_recv_slow_(volt_chan *c, void *elem) {
 }
 
 bool volt_chan_cancel_send(volt_chan *c, volt_waiter *w) {
-  return volt_fifo_cancel_(&c->queue, name, w);
+  return volt_fifo_cancel_(&c->queue, name, VOLT_KIND_CHANNEL_, w);
 }
 
 bool volt_chan_cancel_recv(volt_chan *c, volt_waiter *w) {
-  return volt_fifo_cancel_(&c->queue, name, w);
+  return volt_fifo_cancel_(&c->queue, name, VOLT_KIND_CHANNEL_, w);
 }
 
 int volt_chan_try_send(volt_chan *c, const void *elem) {

@@ -116,6 +116,7 @@ static inline bool volt_chan_lock_unqueued_(volt_chan *c, uint64_t *word) {
 static inline void volt_chan_append_(volt_chan *c, volt_waiter *w, uint32_t want, uint32_t need,
                                      volt_waker waker, uint64_t word) {
   volt_fifo_append_(&c->queue, w, want, need, waker);
+  volt_count_wait_(VOLT_KIND_CHANNEL_);
   volt_fifo_unlock_exact_(&c->queue, word | VOLT_WORD_QUEUED_);
 }
 

@@ -82,7 +82,8 @@ int volt_chan_recv_start_(volt_future *f, volt_waker waker) {
 }
 
 static bool chan_future_cancel(volt_future *f) {
-  return volt_fifo_cancel_(&chan_future_object(f)->queue, VOLT_CHAN_NAME_, &f->waiter);
+  return volt_fifo_cancel_(&chan_future_object(f)->queue, VOLT_CHAN_NAME_, VOLT_KIND_CHANNEL_,
+                           &f->waiter);
 }
 
 static bool chan_future_set_waker(volt_future *f, volt_waker waker) {

@@ -105,6 +105,7 @@ static bool chan_close_batch(volt_chan *c, uint64_t word, bool *counted) {
   bool more = c->queue.head != NULL;
   if (more || (word & WATCHED)) chan_count_closer(c, counted);
   volt_fifo_unlock_(&c->queue, word);
+  volt_count_claims_(VOLT_KIND_CHANNEL_, b.count, true);
   volt_waiters_grant_(b.claimed, b.count, VOLT_WAITER_CLOSED_);
   return more;
 }
@@ -112,7 +113,8 @@ static bool chan_close_batch(volt_chan *c, uint64_t word, bool *counted) {
 bool volt_chan_complete_closed_(volt_chan *c, volt_waiter *w) {
   /* relaxed: the lock, or the grant, carries what came before the close */
   bool closed = (volt_load_relaxed(&c->queue.word) & CLOSED) != 0;
-  if (closed) volt_fifo_complete_(&c->queue, name, w, VOLT_WAITER_CLOSED_); /* R10 */
+  if (closed)
+    volt_fifo_complete_(&c->queue, name, VOLT_KIND_CHANNEL_, w, VOLT_WAITER_CLOSED_); /* R10 */
   return closed;
 }
 
@@ -166,7 +168,8 @@ static int chan_closed_start(volt_future *f, volt_waker waker) {
   volt_chan *c = chan_closed_object(f);
   volt_monitor_ t;
   volt_monitor_look_(&t, &c->watchers);
-  int result = chan_watch(c) ? volt_monitor_append_(&t, &f->waiter, waker) : (int)VOLT_OK;
+  int result = chan_watch(c) ? volt_monitor_append_(&t, VOLT_KIND_CHANNEL_, &f->waiter, waker)
+                             : (int)VOLT_OK;
   volt_monitor_unlock_(&t);
   return result;
 }
@@ -176,7 +179,8 @@ static bool chan_closed_due(volt_future *f) {
   volt_chan *c = chan_closed_object(f);
   /* channel:C1 <- channel:C2, channel:P1, fifo:U1: the watcher sees what came before the close */
   bool closed = (volt_load_acquire(&c->queue.word) & CLOSED) != 0;
-  if (closed) volt_fifo_complete_(&c->watchers, name, &f->waiter, VOLT_WAITER_GRANTED_);
+  if (closed)
+    volt_fifo_complete_(&c->watchers, name, VOLT_KIND_CHANNEL_, &f->waiter, VOLT_WAITER_GRANTED_);
   return closed;
 }
 

@@ -112,6 +112,7 @@ static void cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker wa
   c->mutex = m; /* I3 */
   w->data = cond_mark_alone(c);
   volt_fifo_append_(&c->queue, w, 1, 1, waker);
+  volt_count_wait_(VOLT_KIND_COND_);
   volt_store_relaxed(&w->state, state); /* published by the unlock */
   volt_fifo_unlock_(&c->queue, word);   /* R1: from here on a signal finds it */
   volt_mutex_unlock(m);                 /* R2 */
@@ -134,6 +135,7 @@ static bool cond_withdraw(volt_cond *c, volt_waiter *w) {
     volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
   }
   volt_fifo_unlock_(&c->queue, word);
+  if (here) volt_count_cancel_(VOLT_KIND_COND_);
   return here;
 }
 
@@ -183,8 +185,11 @@ int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
   bool is_timed = deadline_ns != VOLT_NO_DEADLINE || volt_fiber_blocker_();
   cond_wait(c, m, &w, volt_parker_waker(&parker),
             is_timed ? VOLT_WAITER_TIMED_ : VOLT_WAITER_PENDING_);
-  const volt_call_ call = {
-      .name = "volt_cond_wait_blocking", .ops = cond_future_ops(), .object = c, .waiter = &w};
+  const volt_call_ call = {.name = "volt_cond_wait_blocking",
+                           .counted = VOLT_KIND_COND_,
+                           .ops = cond_future_ops(),
+                           .object = c,
+                           .waiter = &w};
   int result = volt_park_in_(&call, &parker, 1, deadline_ns);
   if (result == VOLT_OK) return VOLT_OK;
   if (!cond_decide(&w, VOLT_WAITER_LEAVING_)) { /* R6, R7: *c may be gone */
@@ -193,6 +198,7 @@ int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
     return VOLT_OK;
   }
   (void)cond_withdraw(c, &w); /* R7: still linked, because no signal moves it */
+  if (result == VOLT_ETIMEDOUT) volt_count_(VOLT_KIND_COND_, VOLT_COUNTED_TIMEOUTS_);
   volt_mutex_lock_no_deadline(m);
   return result;
 }
@@ -227,6 +233,7 @@ static void cond_signal_up_to(volt_cond *c, uint32_t most, void *mark) {
     w = next;
   }
   if (taken > 0) {
+    volt_count_claims_(VOLT_KIND_COND_, taken, false);
     volt_mutex_move_(c->mutex, q, word, last, taken);
   } else {
     volt_fifo_unlock_(q, word);

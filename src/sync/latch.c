@@ -62,7 +62,7 @@ int volt_latch_wait(volt_latch *l, volt_waiter *w, volt_waker waker) {
   volt_monitor_ t;
   volt_monitor_look_(&t, &l->queue);
   int result = VOLT_OK;
-  if (VOLT_WORD_VALUE_(t.word) > 0) result = volt_monitor_append_(&t, w, waker);
+  if (VOLT_WORD_VALUE_(t.word) > 0) result = volt_monitor_append_(&t, VOLT_KIND_LATCH_, w, waker);
   volt_monitor_unlock_(&t);
   return result;
 }

@@ -127,7 +127,7 @@ static int mailbox_recv(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **nod
   int result = mailbox_take(&t, m, node);
   if (result == VOLT_EAGAIN) {
     w->data = node;
-    result = volt_monitor_append_(&t, w, waker); /* R1 */
+    result = volt_monitor_append_(&t, VOLT_KIND_MAILBOX_, w, waker); /* R1 */
   }
   volt_monitor_unlock_(&t);
   return result;

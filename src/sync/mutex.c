@@ -11,6 +11,7 @@
 
 static const volt_future_ops_ *mutex_ops(void);
 static const volt_permit_kind_ mutex_kind = {.name = "volt_mutex",
+                                             .counted = VOLT_KIND_MUTEX_,
                                              .excess = "unlocked, but it is not locked",
                                              .full = 1,
                                              .max = 1,
@@ -50,6 +51,7 @@ static int mutex_poll_ctx(volt_future *f, volt_ctx *ctx) {
 
 static const volt_future_ops_ *mutex_ops_with_bypass(void);
 static const volt_bypass_kind_ mutex_bypass = {.name = "volt_mutex",
+                                               .counted = VOLT_KIND_MUTEX_,
                                                .excess = "unlocked, but it is not locked",
                                                .full = 1,
                                                .share = 0,

@@ -118,7 +118,7 @@ static int notify_wait_locked(volt_monitor_ *t, volt_waiter *w, volt_waker waker
   }
   notify_clear_alone(w);
   volt_monitor_set_epoch_(t, notify_count_of(t->word)); /* I2: no change if others are queued */
-  return volt_monitor_append_(t, w, waker);             /* I1 */
+  return volt_monitor_append_(t, VOLT_KIND_NOTIFY_, w, waker); /* I1 */
 }
 
 int volt_notify_wait(volt_notify *n, volt_waiter *w, volt_waker waker) {

@@ -60,7 +60,7 @@ int volt_once_begin(volt_once *o, volt_waiter *w, volt_waker waker) {
     result = VOLT_OK;
   } else if (state == VOLT_ONCE_BEGUN_) {
     once_clear_appointed(w);
-    result = volt_monitor_append_(&t, w, waker);
+    result = volt_monitor_append_(&t, VOLT_KIND_ONCE_, w, waker);
   }
   volt_monitor_unlock_(&t);
   return result;

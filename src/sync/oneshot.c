@@ -90,7 +90,7 @@ static VOLT_INLINED_ int oneshot_recv(volt_oneshot *o, volt_waiter *w, volt_deci
   volt_monitor_ m;
   volt_monitor_look_(&m, &o->queue);
   int result = oneshot_take(o, volt_monitor_is_closed_(&m), decision, elem);
-  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, w, *waker);
+  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, VOLT_KIND_ONESHOT_, w, *waker);
   volt_monitor_unlock_(&m);
   return result;
 }
@@ -199,7 +199,7 @@ static int oneshot_closed_start(volt_future *f, volt_waker waker) {
   if (volt_monitor_is_closed_(&m)) {
     result = VOLT_ECLOSED;
   } else if (o->state == EMPTY) {
-    result = volt_monitor_append_(&m, &f->waiter, waker);
+    result = volt_monitor_append_(&m, VOLT_KIND_ONESHOT_, &f->waiter, waker);
   }
   volt_monitor_unlock_(&m);
   return result;

@@ -112,7 +112,7 @@ static int permit_chan_recv_outcome(volt_future *f) {
 }
 
 static bool permit_chan_recv_cancel(volt_future *f) {
-  return volt_fifo_cancel_(&permit_chan_of(f)->chan.queue, name, &f->waiter);
+  return volt_fifo_cancel_(&permit_chan_of(f)->chan.queue, name, VOLT_KIND_CHANNEL_, &f->waiter);
 }
 
 static bool permit_chan_recv_set_waker(volt_future *f, volt_waker waker) {

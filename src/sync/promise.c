@@ -94,7 +94,7 @@ static uint32_t promise_enter(volt_promise *p, volt_waiter *w, volt_waker waker)
              found == GIVEN_UP ? "an operation that was given up is still under way"
                                : "two futures wait at once");
   if (found == IDLE && promise_ops_of(p)->start) p->state = BEGUN;
-  if (found != COMPLETE) (void)volt_monitor_append_(&m, w, waker);
+  if (found != COMPLETE) (void)volt_monitor_append_(&m, VOLT_KIND_PROMISE_, w, waker);
   volt_monitor_unlock_(&m);
   return found;
 }

@@ -13,6 +13,7 @@
 
 static const volt_future_ops_ *rwlock_ops(void);
 static const volt_permit_kind_ rwlock_kind = {.name = "volt_rwlock",
+                                              .counted = VOLT_KIND_RWLOCK_,
                                               .excess = "unlocked, but it is not locked like that",
                                               .full = WRITER,
                                               .max = WRITER,
@@ -61,6 +62,7 @@ static int rwlock_poll_ctx(volt_future *f, volt_ctx *ctx) {
 static const volt_future_ops_ *rwlock_ops_with_bypass(void);
 static const volt_bypass_kind_ rwlock_bypass = {
     .name = "volt_rwlock",
+    .counted = VOLT_KIND_RWLOCK_,
     .excess = "unlocked, but it is not locked like that",
     .full = WRITER,
     .share = READER,

@@ -98,6 +98,7 @@ static bool sem_serve(volt_waiter *w, uint32_t *available) {
 static volt_permits_bound_fn_ sem_bound;
 static const volt_future_ops_ *sem_ops(void);
 static const volt_permit_kind_ sem_kind = {.name = "volt_sem",
+                                           .counted = VOLT_KIND_SEMAPHORE_,
                                            .excess = "release past VOLT_SEM_MAX",
                                            .full = 0,
                                            .max = VOLT_SEM_MAX,

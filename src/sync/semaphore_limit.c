@@ -38,6 +38,7 @@ int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, vo
     if (!served) {
       volt_waiter_arm_(w, q, *waker);
       volt_fifo_push_back_(q, w);
+      volt_count_wait_(kind->counted);
     }
     volt_permits_unlock_(q, kind, word, available);
     return served ? VOLT_OK : VOLT_PENDING;

@@ -238,7 +238,8 @@ int volt_token_wait(volt_token *t, volt_waiter *w, volt_waker waker) {
   if (volt_token_is_cancelled(t)) return VOLT_OK;
   volt_monitor_ m;
   volt_monitor_look_(&m, &t->queue);
-  int result = m.word & CANCELLED ? (int)VOLT_OK : volt_monitor_append_(&m, w, waker); /* R4 */
+  int result = m.word & CANCELLED ? (int)VOLT_OK
+                                  : volt_monitor_append_(&m, VOLT_KIND_TOKEN_, w, waker); /* R4 */
   volt_monitor_unlock_(&m);
   return result;
 }

@@ -101,7 +101,7 @@ static int watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, vol
   volt_monitor_ m;
   volt_monitor_look_(&m, &w->queue);
   int result = watch_look(&m, w, seen);
-  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, waiter, waker);
+  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, VOLT_KIND_WATCH_, waiter, waker);
   volt_monitor_unlock_(&m);
   return result;
 }

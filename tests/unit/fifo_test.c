@@ -268,7 +268,8 @@ static void readers_of_both_kinds_are_admitted_together(void **state) {
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_
 
-static const volt_permit_kind_ kind = {"test", "too much", 0, 1000, 0, volt_permits_serve_, NULL};
+static const volt_permit_kind_ kind = {
+    .name = "test", .excess = "too much", .max = 1000, .serve = volt_permits_serve_};
 
 static volt_fifo_ q;
 static volt_waiter w;
