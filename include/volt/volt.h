@@ -16,6 +16,7 @@
  * mailbox.h: an unbounded channel of nodes in their senders' memory, whose receivers can wait
  * mpsc.h: an intrusive queue of many producers and one consumer, and the actor on it
  * mutex.h: a fair mutual exclusion lock for tasks, threads and event loops
+ * name.h: names for objects, so that reports say 'pool' and not 0x55d0c19a4080
  * notify.h: wake one waiter, or all, because something has happened
  * once.h: do something once: the first caller does it, the others wait until it is done
  * oneshot.h: one value, from one sender to one receiver
@@ -51,6 +52,7 @@
 #include "mailbox.h"
 #include "mpsc.h"
 #include "mutex.h"
+#include "name.h"
 #include "notify.h"
 #include "once.h"
 #include "oneshot.h"

@@ -20,6 +20,7 @@
  *       owner's again only when the queue is past it. So cancel waits for the grant.
  *
  * Labels: bcs_lock */
+#include <volt/name.h>
 
 #include "bcs_job.h"
 
@@ -209,6 +210,7 @@ bool volt_bcs_lock_is_busy(const volt_bcs_lock *lock) {
 }
 
 void volt_bcs_lock_destroy(volt_bcs_lock *lock) {
+  volt_unname_at_end_(lock);
   VOLT_CHECK(!volt_bcs_lock_is_busy(lock), "volt_bcs_lock_destroy",
              "%p: destroyed while a section is queued or running", (void *)lock);
 }

@@ -241,6 +241,7 @@ uint64_t volt_timers_now_ns(volt_timers *t) {
 }
 
 void volt_timers_destroy(volt_timers *t) {
+  volt_unname_at_end_(t);
   unsigned spins = 0;
   /* timer:D3 <- timer:D2: the queue ends after the last call of the driver has begun; R4 */
   while (volt_load_acquire(&t->calling) != 0) volt_pause_(&spins);

@@ -7,6 +7,8 @@
 #include <volt/base.h>
 #include <volt/detail/atomic.h>
 
+#include "named.h"
+
 /* What is waited for: constant, name. */
 #define VOLT_KIND_TABLE_(X) \
   X(OTHER, "parker")        \

@@ -225,6 +225,7 @@ void volt_group_count_off_(volt_group *g, volt_task *kept) {
 }
 
 void volt_group_destroy(volt_group *g) {
+  volt_unname(g);
   uint64_t count = volt_group_count(g);
   VOLT_CHECK(count == 0, "volt_group_destroy", "%p: %llu tasks of it have not ended", (void *)g,
              (unsigned long long)count);

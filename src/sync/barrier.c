@@ -28,6 +28,7 @@ void volt_barrier_init(volt_barrier *b, uint32_t count) {
 }
 
 void volt_barrier_destroy(volt_barrier *b) {
+  volt_unname_at_end_(b);
   volt_monitor_destroy_(&b->queue, barrier_name);
 }
 

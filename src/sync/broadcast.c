@@ -49,6 +49,7 @@ int volt_broadcast_init(volt_broadcast *b, uint32_t capacity, size_t elem_bytes,
 }
 
 void volt_broadcast_destroy(volt_broadcast *b) {
+  volt_unname_at_end_(b);
   volt_monitor_destroy_(&b->queue, broadcast_name);
 }
 

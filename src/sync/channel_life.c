@@ -242,6 +242,7 @@ uint32_t volt_chan_senders(const volt_chan *c) {
 /* ---- the end of its life ---- */
 
 void volt_chan_destroy(volt_chan *c, void (*drop)(void *elem, void *ctx), void *ctx) {
+  volt_unname_at_end_(c);
   unsigned spins = 0;
   /* channel:D1 <- channel:D2: a close() is done with *c (R12) */
   while (volt_load_acquire(&c->closing) != 0) volt_pause_(&spins);

@@ -87,6 +87,7 @@ static bool cond_all_are_leaving(const volt_cond *c) {
 }
 
 void volt_cond_destroy(volt_cond *c) {
+  volt_unname_at_end_(c);
   uint64_t word;
   for (unsigned spins = 0; volt_fifo_lock_if_queued_(&c->queue, &word); volt_pause_(&spins)) {
     bool is_used = !cond_all_are_leaving(c);

@@ -34,6 +34,7 @@ void volt_latch_init(volt_latch *l, uint32_t count) {
 }
 
 void volt_latch_destroy(volt_latch *l) {
+  volt_unname_at_end_(l);
   volt_monitor_destroy_(&l->queue, latch_name);
 }
 

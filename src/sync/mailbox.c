@@ -47,6 +47,7 @@ static volt_mailbox_node *mailbox_take_first(volt_mailbox *m) {
 
 void volt_mailbox_destroy(volt_mailbox *m, void (*drop)(volt_mailbox_node *node, void *ctx),
                           void *ctx) {
+  volt_unname_at_end_(m);
   volt_monitor_destroy_(&m->queue, name);
   for (volt_mailbox_node *node; drop && (node = mailbox_take_first(m)) != NULL;) drop(node, ctx);
 }

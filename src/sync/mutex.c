@@ -144,6 +144,7 @@ void volt_mutex_unlock_fair(volt_mutex *m) {
 }
 
 void volt_mutex_destroy(volt_mutex *m) {
+  volt_unname_at_end_(m);
   volt_permits_destroy_(&m->queue, &mutex_kind);
   VOLT_CHECK(!volt_mutex_is_locked(m), "volt_mutex_destroy", "%p: destroyed while it is locked",
              (void *)m);

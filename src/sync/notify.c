@@ -58,6 +58,7 @@ void volt_notify_init(volt_notify *n) {
 }
 
 void volt_notify_destroy(volt_notify *n) {
+  volt_unname_at_end_(n);
   volt_monitor_destroy_(&n->queue, notify_name);
 }
 

@@ -24,6 +24,7 @@ void volt_once_init(volt_once *o) {
 }
 
 void volt_once_destroy(volt_once *o) {
+  volt_unname_at_end_(o);
   volt_monitor_destroy_(&o->queue, once_name);
   uint64_t word = volt_load_relaxed(&o->queue.word); /* no other thread uses it */
   VOLT_CHECK(VOLT_WORD_VALUE_(word) != VOLT_ONCE_BEGUN_, once_name,

@@ -39,6 +39,7 @@ void volt_oneshot_init(volt_oneshot *o, size_t elem_bytes, void *slot) {
 }
 
 void volt_oneshot_destroy(volt_oneshot *o) {
+  volt_unname_at_end_(o);
   volt_monitor_destroy_(&o->queue, oneshot_name);
 }
 

@@ -38,6 +38,7 @@ int volt_permit_chan_init(volt_permit_chan *c, uint32_t capacity, size_t elem_by
 }
 
 void volt_permit_chan_destroy(volt_permit_chan *c, void (*drop)(void *elem, void *ctx), void *ctx) {
+  volt_unname_at_end_(c);
   uint32_t there = volt_sem_available(&c->places) + volt_chan_len(&c->chan);
   volt_sem_destroy(&c->places);
   VOLT_CHECK(there == volt_chan_capacity(&c->chan), name, "%p: destroyed with places reserved",

@@ -47,6 +47,7 @@ void volt_promise_init(volt_promise *p, const volt_promise_ops *ops) {
 }
 
 void volt_promise_destroy(volt_promise *p) {
+  volt_unname_at_end_(p);
   VOLT_CHECK(p->state == IDLE || p->state == COMPLETE, promise_name,
              "%p: destroyed while its operation is under way", (void *)p);
   volt_monitor_destroy_(&p->queue, promise_name);

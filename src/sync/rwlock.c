@@ -183,6 +183,7 @@ bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w) {
 }
 
 void volt_rwlock_destroy(volt_rwlock *rw) {
+  volt_unname_at_end_(rw);
   volt_permits_destroy_(&rw->queue, &rwlock_kind);
   VOLT_CHECK(volt_permits_available_(&rw->queue, &rwlock_kind) == WRITER, "volt_rwlock_destroy",
              "%p: destroyed while it is locked", (void *)rw);

@@ -359,6 +359,7 @@ void volt_sem_close(volt_sem *sem) {
 }
 
 void volt_sem_destroy(volt_sem *sem) {
+  volt_unname_at_end_(sem);
   volt_permits_destroy_(&sem->queue, &sem_kind);
 }
 

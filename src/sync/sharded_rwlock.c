@@ -50,6 +50,7 @@ void volt_sharded_rwlock_init(volt_sharded_rwlock *s, volt_rwlock_shard *shards,
 }
 
 void volt_sharded_rwlock_destroy(volt_sharded_rwlock *s) {
+  volt_unname_at_end_(s);
   for (uint32_t i = 0; i < s->count; i++) volt_rwlock_destroy(&s->shards[i].lock);
 }
 

@@ -154,6 +154,7 @@ void volt_token_init_child(volt_token *t, volt_token *parent) {
 }
 
 void volt_token_destroy(volt_token *t) {
+  volt_unname_at_end_(t);
   volt_monitor_ tree;
   token_lock_tree(&tree, t);
   while (t->child) {

@@ -32,6 +32,7 @@ void volt_watch_init(volt_watch *w, size_t elem_bytes, void *mem, const void *in
 }
 
 void volt_watch_destroy(volt_watch *w) {
+  volt_unname_at_end_(w);
   volt_monitor_destroy_(&w->queue, watch_name);
 }
 
