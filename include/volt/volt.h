@@ -9,7 +9,7 @@
  * broadcast.h: every receiver receives every value
  * channel.h: a bounded channel of many senders and many receivers
  * cond.h: a condition variable on a volt_mutex
- * counts.h: how often threads and tasks have waited
+ * counts.h: how often threads and tasks have waited, and for how long
  * future.h: one pollable operation, the same for every primitive
  * latch.h: wait until a count has come down to zero (a latch; Go's wait group)
  * loop.h: wait for futures in an event loop that is not of volt (epoll, libuv, a toolkit's)

@@ -8,6 +8,7 @@
 #include "blocker.h"
 #include "check.h"
 #include "spin.h"
+#include "waits.h"
 
 /* ---- threads and fibers ---- */
 
@@ -60,7 +61,10 @@ int volt_bypass_acquire_blocking_(volt_fifo_ *q, const volt_bypass_kind_ *kind, 
   volt_parker parker = VOLT_PARKER_INIT;
   volt_waker waker = volt_parker_waker(&parker);
   if (volt_bypass_acquire_to_look_(q, kind, &w, want, waker) == VOLT_OK) return VOLT_OK;
-  return bypass_block(q, kind, want, &w, &parker, deadline_ns);
+  uint64_t since_ns = volt_waits_start_();
+  int result = bypass_block(q, kind, want, &w, &parker, deadline_ns);
+  volt_waits_stop_(kind->counted, q, since_ns);
+  return result;
 }
 
 /* ---- futures ---- */

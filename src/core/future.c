@@ -28,8 +28,14 @@
 #include "futex.h"
 #include "leaf.h"
 #include "spin.h"
+#include "waits.h"
 
-enum { INIT = VOLT_FUTURE_INIT_, WAITING = VOLT_FUTURE_WAITING_, READY = VOLT_FUTURE_READY_ };
+enum {
+  INIT = VOLT_FUTURE_INIT_,
+  WAITING = VOLT_FUTURE_WAITING_,
+  READY = VOLT_FUTURE_READY_,
+  TIMED = VOLT_FUTURE_TIMED_
+};
 
 volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void *object,
                                uint32_t n) {
@@ -140,8 +146,26 @@ static void future_check_made(const volt_future *f, bool is_made) {
   VOLT_CHECK(is_made, "volt_future_poll", "%p was never given an operation", (const void *)f);
 }
 
+/* For the time of the poll, f is like all others. */
+static VOLT_NOINLINE int future_poll_timed(volt_future *f, volt_ctx *ctx) {
+  volt_future_set_state_(f, WAITING);
+  int result = volt_future_poll_ctx(f, ctx);
+  if (volt_future_state_(f) == WAITING) {
+    volt_future_set_state_(f, TIMED);
+  } else if (volt_future_state_(f) == READY) {
+    volt_waits_ended_(f);
+  }
+  return result;
+}
+
+/* What comes next is not timed. */
+static void future_stop_timing(volt_future *f) {
+  if (volt_future_state_(f) == TIMED) volt_waits_end_(f);
+}
+
 int volt_future_poll_long_(volt_future *f, volt_ctx *ctx) {
-  future_check_made(f, volt_future_state_(f) <= READY);
+  future_check_made(f, volt_future_state_(f) <= TIMED);
+  if (volt_future_state_(f) == TIMED) return future_poll_timed(f, ctx);
   if (volt_future_state_(f) == READY) return volt_future_result_(f);
   if (ctx->cancel != VOLT_CTX_GO_ON && !f->ops->ends_itself) {
     volt_future_cancel(f);
@@ -163,7 +187,7 @@ int volt_future_poll_long_(volt_future *f, volt_ctx *ctx) {
       return volt_future_end_(f, result);
     }
     if (!future_is_leaf(f)) future_note_place(f);
-    volt_future_set_state_(f, WAITING);
+    if (volt_future_state_(f) != TIMED) volt_future_set_state_(f, WAITING);
     return VOLT_PENDING;
   }
   int result = volt_future_poll_leaf_(f, ctx);
@@ -217,6 +241,7 @@ int volt_future_poll(volt_future *f, volt_waker waker) {
 
 void volt_future_cancel(volt_future *f) {
   if (volt_future_state_(f) == READY) return;
+  future_stop_timing(f);
   int result = VOLT_ECANCELED;
   if (f->ops && !future_is_leaf(f)) {
     future_check_place(f);
@@ -289,6 +314,7 @@ static void block_drop(void *ctx) {
 }
 
 int volt_future_give_up_(volt_future *f) {
+  future_stop_timing(f);
   bool cancelled = future_is_leaf(f) ? future_withdraw(f) : f->ops->cancel(f);
   if (cancelled) {
     volt_count_(volt_kind_of_(f), VOLT_COUNTED_TIMEOUTS_);

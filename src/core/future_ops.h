@@ -63,7 +63,12 @@ typedef struct volt_future_ops_ {
 } volt_future_ops_;
 
 /* What volt_future_state_() returns. */
-enum { VOLT_FUTURE_INIT_ = 0, VOLT_FUTURE_WAITING_ = 1, VOLT_FUTURE_READY_ = 2 };
+enum {
+  VOLT_FUTURE_INIT_ = 0,
+  VOLT_FUTURE_WAITING_ = 1,
+  VOLT_FUTURE_READY_ = 2,
+  VOLT_FUTURE_TIMED_ = 3 /* it is WAITING, and its wait is timed (waits.h) */
+};
 
 /* The members of a future, for its owner. The state is a member of its own in the waiter, so a
  * granter may read the other members while the owner writes it. */
@@ -72,7 +77,7 @@ static inline uint8_t volt_future_state_(const volt_future *f) {
   return f->waiter.future;
 }
 
-/* Whether it is WAITING. */
+/* Whether it is WAITING, timed or not. */
 static inline bool volt_future_is_waiting_(const volt_future *f) {
   return f->waiter.future & VOLT_FUTURE_WAITING_;
 }

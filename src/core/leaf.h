@@ -14,6 +14,7 @@
 
 #include "check.h"
 #include "future_ops.h"
+#include "waits.h"
 
 static inline volt_waiter *volt_leaf_waiter_(volt_future *f, const volt_future_ops_ *ops) {
   return ops->waiter ? ops->waiter(f) : &f->waiter;
@@ -51,6 +52,7 @@ static VOLT_INLINED_ int volt_leaf_started_(volt_future *f, volt_ctx *ctx,
   /* the granter of one whose grant can be given back does not take the decision */
   if (f->decision && volt_leaf_is_final_(ops)) f->decision->shared = true;
   volt_future_set_state_(f, VOLT_FUTURE_WAITING_);
+  if (!VOLT_LIKELY(!volt_waits_are_on_())) return volt_waits_registered_(f, ctx);
   (void)volt_leaf_registered_(f, ctx);
   return VOLT_PENDING; /* not result, which a register would have to keep until here */
 }

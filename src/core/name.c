@@ -21,6 +21,8 @@
  *       Prevented by: nothing; it is in two slots. The first is found, and an unname frees both. */
 #include "named.h"
 
+#include "waits.h"
+
 enum { NAME_FREE = 0, NAME_TAKEN = 1 };
 
 VOLT_KEPT_ volt_name_slot_ volt_name_table_[VOLT_NAME_SLOTS_];
@@ -92,6 +94,7 @@ static bool name_add(uintptr_t object, const char *name, unsigned level) {
     /* name:A1 <- name:F1: what is written from here on comes after the slot was freed, R1 */
     if (seen != NAME_FREE || !volt_cas_acquire(&slot->object, &seen, NAME_TAKEN)) continue;
     name_write(slot, name, level);
+    volt_waits_clear_((unsigned)(slot - volt_name_table_));
     name_note_reach(i);
     /* name:P1 -> name:L1: a reader that sees the address sees the name */
     volt_store_release(&slot->object, object);

@@ -55,6 +55,7 @@
 #include "check.h"
 #include "fifo.h"
 #include "spin.h"
+#include "waits.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_
@@ -207,7 +208,10 @@ int volt_permits_acquire_blocking_(volt_fifo_ *q, const volt_permit_kind_ *kind,
   volt_parker parker = {0};
   int result = volt_permits_acquire_(q, kind, &w, n, volt_parker_waker(&parker));
   if (result != VOLT_PENDING) return result;
-  return permits_block(q, kind, n, &w, &parker, deadline_ns);
+  uint64_t since_ns = volt_waits_start_();
+  result = permits_block(q, kind, n, &w, &parker, deadline_ns);
+  volt_waits_stop_(kind->counted, q, since_ns);
+  return result;
 }
 
 void volt_permits_release_locked_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint64_t word,

@@ -48,6 +48,7 @@
 #include "../core/look.h"
 #include "../core/monitor.h"
 #include "../core/spin.h"
+#include "../core/waits.h"
 #include "mutex_move.h"
 
 static const char cond_name[] = "volt_cond";
@@ -191,7 +192,9 @@ int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
                            .ops = cond_future_ops(),
                            .object = c,
                            .waiter = &w};
+  uint64_t since_ns = volt_waits_start_();
   int result = volt_park_in_(&call, &parker, 1, deadline_ns);
+  volt_waits_stop_(VOLT_KIND_COND_, c, since_ns);
   if (result == VOLT_OK) return VOLT_OK;
   if (!cond_decide(&w, VOLT_WAITER_LEAVING_)) { /* R6, R7: *c may be gone */
     volt_park_out_(&parker, 1);
@@ -300,5 +303,6 @@ volt_future *volt_cond_wait_future(volt_future *f, volt_cond *c, volt_mutex *m) 
   volt_future_make_(f, &cond_ops, c, 0);
   volt_future_set_state_(f, VOLT_FUTURE_WAITING_);
   (void)volt_cond_wait(c, m, &f->waiter, no_waker);
+  if (volt_waits_are_on_()) volt_waits_begin_(f, NULL);
   return f;
 }
