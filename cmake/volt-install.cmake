@@ -11,14 +11,14 @@ if(VOLT_CLUSTER)
   list(APPEND installed cluster)
 endif()
 list(TRANSFORM installed REPLACE "(.+)" "volt_\\1_static;volt_\\1_shared" OUTPUT_VARIABLE targets)
-install(TARGETS ${targets} EXPORT volt-targets
+install(TARGETS ${targets} EXPORT volt${volt_suffix}-targets
   ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(DIRECTORY include/volt
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
-install(EXPORT volt-targets NAMESPACE volt:: DESTINATION "${package_dir}")
+install(EXPORT volt${volt_suffix}-targets NAMESPACE volt:: DESTINATION "${package_dir}")
 configure_package_config_file(cmake/volt-config.cmake.in volt-config.cmake
   INSTALL_DESTINATION "${package_dir}"
   NO_SET_AND_CHECK_MACRO)
@@ -36,9 +36,15 @@ cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY "${pc_dir_absolute}
   OUTPUT_VARIABLE pc_up)
 cmake_path(APPEND libdir_for_pc "\${prefix}" "${CMAKE_INSTALL_LIBDIR}")
 cmake_path(APPEND includedir_for_pc "\${prefix}" "${CMAKE_INSTALL_INCLUDEDIR}")
+if(VOLT_SIGHT)
+  set(sight_for_pc " -DVOLT_SIGHT=1")
+else()
+  set(sight_for_pc "")
+endif()
 foreach(library IN LISTS installed)
-  configure_file(cmake/volt-${library}.pc.in volt-${library}.pc @ONLY)
-  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/volt-${library}.pc" DESTINATION "${pc_dir}")
+  set(pc "volt-${library}${volt_suffix}.pc")
+  configure_file(cmake/volt-${library}.pc.in "${pc}" @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${pc}" DESTINATION "${pc_dir}")
 endforeach()
 
 # Manual pages, written by the build where there is Python 3, and left out where there is none: to

@@ -66,6 +66,15 @@ VOLT_API int volt_waits_of(const void *object, volt_histogram *waits);
  * Returns VOLT_OK; VOLT_EINVAL: there is no such kind; VOLT_EAGAIN: VOLT_SIGHT_WAITS was never on. */
 VOLT_API int volt_waits_of_kind(unsigned kind, volt_histogram *waits);
 
+/* How long an object was held each time: a mutex, a rwlock by writers and by readers, what a party
+ * has of a semaphore until it has given all of it back. Of what each task or thread takes one in 64 is
+ * timed, and stands for 64.
+ * object: it has a name. holds: gets a copy, which others do not change.
+ * Returns VOLT_OK; VOLT_EINVAL: the object has no name; VOLT_EAGAIN: this is not a build with
+ *   VOLT_SIGHT=1 (docs/sight.md).
+ * Threads: any. */
+VOLT_API int volt_holds_of(const void *object, volt_histogram *holds);
+
 /* The time that so many parts of what was recorded did not exceed: 0.5 is the median, 1 the longest.
  * Returns a time that is 12.5 % too long at most (16 ns, if it is shorter); 0: nothing was recorded. */
 VOLT_API uint64_t volt_histogram_at_ns(const volt_histogram *h, double quantile);

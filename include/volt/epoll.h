@@ -43,8 +43,9 @@ static inline int volt_epoll_open(volt_epoll *b, int epoll, epoll_data_t data,
   if (result != VOLT_OK) return result;
   struct epoll_event event = {EPOLLIN, data};
   b->epoll = epoll;
-  if (epoll_ctl(epoll, EPOLL_CTL_ADD, volt_bridge_descriptor(&b->bridge), &event) == 0)
+  if (epoll_ctl(epoll, EPOLL_CTL_ADD, volt_bridge_descriptor(&b->bridge), &event) == 0) {
     return VOLT_OK;
+  }
   volt_bridge_abandon(&b->bridge);
   return VOLT_ENOMEM;
 }

@@ -37,25 +37,27 @@
 #define VOLT_MUTEX_H
 
 #include "detail/fifo.h"
+#include "detail/owner.h"
 #include "future.h"
 
 /* Members are private. */
 typedef struct volt_mutex {
   volt_fifo_ queue; /* the word's value: 0 free, 1 locked */
   uint32_t bypass;  /* how many callers may pass the oldest waiter */
+  VOLT_OWNER_
 } volt_mutex;
 VOLT_SIZE_AT_MOST_(volt_mutex, 64);
 
 /* An unlocked mutex. */
 #define VOLT_MUTEX_INIT \
-  { VOLT_FIFO_INIT_(0), 0 }
+  { VOLT_FIFO_INIT_(0), 0 VOLT_OWNER_INIT_ }
 
 /* A bypass for most uses: it has most of the speed, and the longest wait is still short. */
 #define VOLT_BYPASS 16u
 
 /* An unlocked mutex whose oldest waiter may be passed. k: as for volt_mutex_init_bypass(). */
 #define VOLT_MUTEX_INIT_BYPASS(k) \
-  { VOLT_FIFO_INIT_(0), (uint32_t)(k) }
+  { VOLT_FIFO_INIT_(0), (uint32_t)(k)VOLT_OWNER_INIT_ }
 
 VOLT_BEGIN_DECLS
 
@@ -84,9 +86,13 @@ VOLT_API void volt_mutex_unlock_slow_(volt_mutex *);
  * Order: success acquires what the last holder did. */
 VOLT_INLINE VOLT_NODISCARD int volt_mutex_try_lock(volt_mutex *m) {
   uint64_t word = 0;
+  VOLT_TAKES_(taking, m, ALONE, 1);
   /* permits:T1 <- permits:F1, fifo:U1, bypass:F1: permits carry their releasers' past */
   bool locked = volt_cas_acquire(&m->queue.word, &word, VOLT_WORD_(1));
-  if (VOLT_LIKELY(locked)) return VOLT_OK;
+  if (VOLT_LIKELY(locked)) {
+    volt_owner_taken_(&m->owner, &taking);
+    return VOLT_OK;
+  }
   return word & VOLT_WORD_OPEN_ ? volt_mutex_try_slow_(m) : VOLT_EAGAIN;
 }
 
@@ -128,6 +134,7 @@ VOLT_API volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m);
  * Threads: any. Order: releases what this thread did before to the next holder. */
 VOLT_INLINE void volt_mutex_unlock(volt_mutex *m) {
   uint64_t word = VOLT_WORD_(1);
+  volt_owner_left_(&m->owner, m, 1);
   /* permits:F1 -> bypass:A1, bypass:L1, permits:A1, permits:C1, permits:D1, permits:T1: permits
    * carry their releasers' past */
   if (VOLT_LIKELY(volt_cas_release(&m->queue.word, &word, 0))) return;
@@ -157,4 +164,22 @@ VOLT_API bool volt_mutex_is_locked(const volt_mutex *m);
 VOLT_API uint32_t volt_mutex_waiters(const volt_mutex *m);
 
 VOLT_END_DECLS
+
+#if VOLT_SIGHT /* and where the call stands; (volt_x)(object) is without */
+static inline volt_mutex *volt_mutex_tried_at_(volt_mutex *m, const char *file, uint32_t line) {
+  volt_party_is_at_(file, line);
+  return m;
+}
+static inline volt_mutex *volt_mutex_locked_at_(volt_mutex *m, const char *file, uint32_t line) {
+  volt_party_locks_at_(m, file, line);
+  return m;
+}
+#define volt_mutex_try_lock(m) volt_mutex_try_lock(volt_mutex_tried_at_((m), __FILE__, __LINE__))
+#define volt_mutex_lock(m, ...) \
+  volt_mutex_lock(volt_mutex_locked_at_((m), __FILE__, __LINE__), __VA_ARGS__)
+#define volt_mutex_lock_blocking(m, ...) \
+  volt_mutex_lock_blocking(volt_mutex_locked_at_((m), __FILE__, __LINE__), __VA_ARGS__)
+#define volt_mutex_lock_no_deadline(m) \
+  volt_mutex_lock_no_deadline(volt_mutex_locked_at_((m), __FILE__, __LINE__))
+#endif
 #endif

@@ -34,6 +34,7 @@
 #define VOLT_RWLOCK_H
 
 #include "detail/fifo.h"
+#include "detail/owner.h"
 #include "future.h"
 #include "mutex.h" /* VOLT_BYPASS */
 
@@ -45,16 +46,17 @@
 typedef struct volt_rwlock {
   volt_fifo_ queue; /* the word's value: 0 free, 1.. readers, VOLT_RWLOCK_WRITER_ a writer */
   uint32_t bypass;  /* how many callers may pass the oldest waiter */
+  VOLT_OWNER_       /* of the writer */
 } volt_rwlock;
 VOLT_SIZE_AT_MOST_(volt_rwlock, 64);
 
 /* An unlocked lock. */
 #define VOLT_RWLOCK_INIT \
-  { VOLT_FIFO_INIT_(0), 0 }
+  { VOLT_FIFO_INIT_(0), 0 VOLT_OWNER_INIT_ }
 
 /* An unlocked lock whose oldest waiter may be passed. k: as for volt_rwlock_init_bypass(). */
 #define VOLT_RWLOCK_INIT_BYPASS(k) \
-  { VOLT_FIFO_INIT_(0), (uint32_t)(k) }
+  { VOLT_FIFO_INIT_(0), (uint32_t)(k)VOLT_OWNER_INIT_ }
 
 VOLT_BEGIN_DECLS
 
@@ -89,7 +91,10 @@ VOLT_INLINE VOLT_NODISCARD int volt_rwlock_try_read(volt_rwlock *rw) {
   while ((word & VOLT_WORD_QUEUED_) == 0 && VOLT_WORD_VALUE_(word) < VOLT_RWLOCK_MAX_READERS) {
     uint64_t next = word + VOLT_WORD_ONE_;
     /* permits:T1 <- permits:F1, fifo:U1, bypass:F1: permits carry their releasers' past */
-    if (volt_cas_weak_acquire(&rw->queue.word, &word, next)) return VOLT_OK;
+    if (volt_cas_weak_acquire(&rw->queue.word, &word, next)) {
+      volt_shared_took_(rw, 1);
+      return VOLT_OK;
+    }
   }
   return word & VOLT_WORD_OPEN_ ? volt_rwlock_try_slow_(rw, 1) : VOLT_EAGAIN;
 }
@@ -134,6 +139,7 @@ VOLT_API volt_future *volt_rwlock_read_future(volt_future *f, volt_rwlock *rw);
  * Order: releases what this thread did before to the next writer. */
 VOLT_INLINE void volt_rwlock_read_unlock(volt_rwlock *rw) {
   uint64_t word = volt_load_relaxed(&rw->queue.word); /* a guess: the CAS decides */
+  volt_shared_left_(rw, 1);
   while ((word & VOLT_WORD_QUEUED_) == 0 && VOLT_WORD_VALUE_(word) - 1 < VOLT_RWLOCK_MAX_READERS) {
     /* permits:F1 -> bypass:A1, bypass:L1, permits:A1, permits:C1, permits:D1, permits:T1: permits
      * carry their releasers' past */
@@ -148,11 +154,15 @@ VOLT_INLINE void volt_rwlock_read_unlock(volt_rwlock *rw) {
  * Threads: any; with bypass not from a signal handler.
  * Order: success acquires what the last holders did. */
 VOLT_INLINE VOLT_NODISCARD int volt_rwlock_try_write(volt_rwlock *rw) {
+  VOLT_TAKES_(taking, rw, ALONE, VOLT_RWLOCK_WRITER_);
   uint64_t word = 0; /* RETURNING does not matter: an unlock that has yet to come back */
   do {
     uint64_t locked = word + VOLT_WORD_(VOLT_RWLOCK_WRITER_);
     /* permits:T1 <- permits:F1, fifo:U1, bypass:F1: permits carry their releasers' past */
-    if (volt_cas_acquire(&rw->queue.word, &word, locked)) return VOLT_OK;
+    if (volt_cas_acquire(&rw->queue.word, &word, locked)) {
+      volt_owner_taken_(&rw->owner, &taking);
+      return VOLT_OK;
+    }
   } while ((word & ~VOLT_WORD_ALL_RETURNING_) == 0);
   return word & VOLT_WORD_OPEN_ ? volt_rwlock_try_slow_(rw, VOLT_RWLOCK_WRITER_) : VOLT_EAGAIN;
 }
@@ -201,6 +211,7 @@ VOLT_API volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw);
  * Order: releases what this thread did before to the next holders. */
 VOLT_INLINE void volt_rwlock_write_unlock(volt_rwlock *rw) {
   uint64_t word = VOLT_WORD_(VOLT_RWLOCK_WRITER_);
+  volt_owner_left_(&rw->owner, rw, VOLT_RWLOCK_WRITER_);
   /* permits:F1 -> bypass:A1, bypass:L1, permits:A1, permits:C1, permits:D1, permits:T1: permits
    * carry their releasers' past */
   if (VOLT_LIKELY(volt_cas_release(&rw->queue.word, &word, 0))) return;
@@ -235,4 +246,32 @@ VOLT_API uint32_t volt_rwlock_readers(const volt_rwlock *rw);
 VOLT_API uint32_t volt_rwlock_waiters(const volt_rwlock *rw);
 
 VOLT_END_DECLS
+
+#if VOLT_SIGHT /* and where the call stands; (volt_x)(object) is without */
+static inline volt_rwlock *volt_rwlock_tried_at_(volt_rwlock *rw, const char *file, uint32_t line) {
+  volt_party_is_at_(file, line);
+  return rw;
+}
+static inline volt_rwlock *volt_rwlock_locked_at_(volt_rwlock *rw, const char *file,
+                                                  uint32_t line) {
+  volt_party_locks_at_(rw, file, line);
+  return rw;
+}
+#define volt_rwlock_try_read(rw) \
+  volt_rwlock_try_read(volt_rwlock_tried_at_((rw), __FILE__, __LINE__))
+#define volt_rwlock_read(rw, ...) \
+  volt_rwlock_read(volt_rwlock_locked_at_((rw), __FILE__, __LINE__), __VA_ARGS__)
+#define volt_rwlock_read_blocking(rw, ...) \
+  volt_rwlock_read_blocking(volt_rwlock_locked_at_((rw), __FILE__, __LINE__), __VA_ARGS__)
+#define volt_rwlock_read_no_deadline(rw) \
+  volt_rwlock_read_no_deadline(volt_rwlock_locked_at_((rw), __FILE__, __LINE__))
+#define volt_rwlock_try_write(rw) \
+  volt_rwlock_try_write(volt_rwlock_tried_at_((rw), __FILE__, __LINE__))
+#define volt_rwlock_write(rw, ...) \
+  volt_rwlock_write(volt_rwlock_locked_at_((rw), __FILE__, __LINE__), __VA_ARGS__)
+#define volt_rwlock_write_blocking(rw, ...) \
+  volt_rwlock_write_blocking(volt_rwlock_locked_at_((rw), __FILE__, __LINE__), __VA_ARGS__)
+#define volt_rwlock_write_no_deadline(rw) \
+  volt_rwlock_write_no_deadline(volt_rwlock_locked_at_((rw), __FILE__, __LINE__))
+#endif
 #endif

@@ -46,6 +46,7 @@
 #define VOLT_SEMAPHORE_H
 
 #include "detail/fifo.h"
+#include "detail/owner.h"
 #include "future.h"
 
 /* Permits a semaphore can hold, and a request can ask for. */
@@ -56,18 +57,19 @@ typedef struct volt_sem {
   volt_fifo_ queue;              /* the word's value: permits; below zero (int32_t), the excess */
   VOLT_ATOMIC(uint32_t) limit;   /* the limit; its top bit: a thread is changing it */
   VOLT_ATOMIC(uint32_t) reached; /* the limit; while it changes, at least what exists */
+  VOLT_KEPT_BY_HOLDERS_
 } volt_sem;
 VOLT_SIZE_AT_MOST_(volt_sem, 64);
 
 /* A semaphore with so many permits. permits: 0..VOLT_SEM_MAX, not checked. */
 #define VOLT_SEM_INIT(permits) \
-  { VOLT_FIFO_INIT_(permits), (uint32_t)(permits), (uint32_t)(permits) }
+  { VOLT_FIFO_INIT_(permits), (uint32_t)(permits), (uint32_t)(permits)VOLT_KEPT_BY_HOLDERS_INIT_ }
 
 /* A bounded semaphore with so many permits. permits: 0..VOLT_SEM_MAX, not checked. */
 #define VOLT_SEM_INIT_BOUNDED(permits)                                                 \
   {                                                                                    \
     {VOLT_WORD_(permits) | VOLT_WORD_BOUNDED_, NULL, NULL, 0, 0}, (uint32_t)(permits), \
-        (uint32_t)(permits)                                                            \
+        (uint32_t)(permits)VOLT_KEPT_BY_HOLDERS_INIT_                                  \
   }
 
 VOLT_BEGIN_DECLS
@@ -107,7 +109,10 @@ VOLT_INLINE VOLT_NODISCARD int volt_sem_try_acquire(volt_sem *sem, uint32_t n) {
   while ((word & refuse) == 0 && (int32_t)VOLT_WORD_VALUE_(word) >= (int64_t)n) {
     uint64_t next = word - VOLT_WORD_(n);
     /* permits:T1 <- permits:F1, fifo:U1: permits carry their releasers' past */
-    if (volt_cas_weak_acquire(&sem->queue.word, &word, next)) return VOLT_OK;
+    if (volt_cas_weak_acquire(&sem->queue.word, &word, next)) {
+      volt_permits_took_(sem, n);
+      return VOLT_OK;
+    }
   }
   if (n == 0) return VOLT_OK;
   if (n > VOLT_SEM_MAX) return VOLT_EINVAL;
@@ -172,6 +177,7 @@ VOLT_API volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uin
  *   comes after a volt_sem_set_limit() acquires what that thread did before. */
 VOLT_INLINE void volt_sem_release(volt_sem *sem, uint32_t n) {
   uint64_t word = volt_load_relaxed(&sem->queue.word); /* a guess: the CAS decides */
+  volt_permits_left_(sem, n, &sem->kept);
   const uint64_t slow = VOLT_WORD_QUEUED_ | VOLT_WORD_BOUNDED_;
   /* modulo 2^32, so that it is right if there is an excess, too */
   while ((word & slow) == 0 && n <= VOLT_SEM_MAX - VOLT_WORD_VALUE_(word)) {
@@ -293,4 +299,21 @@ VOLT_API uint32_t volt_sem_limit(const volt_sem *sem);
 VOLT_API uint32_t volt_sem_debt(const volt_sem *sem);
 
 VOLT_END_DECLS
+
+#if VOLT_SIGHT /* and where the call stands; (volt_x)(object) is without */
+static inline volt_sem *volt_sem_tried_at_(volt_sem *sem, const char *file, uint32_t line) {
+  volt_party_is_at_(file, line);
+  return sem;
+}
+static inline volt_sem *volt_sem_locked_at_(volt_sem *sem, const char *file, uint32_t line) {
+  volt_party_is_at_(file, line); /* permits have no order */
+  return sem;
+}
+#define volt_sem_try_acquire(sem, ...) \
+  volt_sem_try_acquire(volt_sem_tried_at_((sem), __FILE__, __LINE__), __VA_ARGS__)
+#define volt_sem_acquire(sem, ...) \
+  volt_sem_acquire(volt_sem_locked_at_((sem), __FILE__, __LINE__), __VA_ARGS__)
+#define volt_sem_acquire_blocking(sem, ...) \
+  volt_sem_acquire_blocking(volt_sem_locked_at_((sem), __FILE__, __LINE__), __VA_ARGS__)
+#endif
 #endif

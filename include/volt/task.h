@@ -77,6 +77,7 @@
 #define VOLT_TASK_H
 
 #include "async.h"
+#include "detail/owner.h"
 #include "detail/short_lock.h"
 
 typedef struct volt_rt volt_rt;
@@ -103,6 +104,7 @@ struct volt_task {
   volt_frame frame;             /* with what is small of the task's own */
   VOLT_PLAIN(uint32_t) polls;   /* after which it has waited */
   VOLT_PLAIN(uint32_t) since;   /* when the last one ended: in 1.05 ms, by its worker's last look */
+  VOLT_TASK_HOLDS_
 };
 VOLT_SIZE_AT_MOST_(volt_task, 104);
 

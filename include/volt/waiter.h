@@ -26,6 +26,7 @@
 #define VOLT_WAITER_H
 
 #include "detail/atomic.h"
+#include "detail/owner.h"
 #include "waker.h"
 
 typedef struct volt_waiter volt_waiter;
@@ -44,6 +45,7 @@ struct volt_waiter {
   VOLT_PLAIN(uint16_t) place; /* where it was when it was queued; 0 if it was made anew since */
   VOLT_PLAIN(uint8_t) use;    /* debug builds: a count of uses */
   uint8_t future;             /* the state of the future that it is part of */
+  VOLT_WAITER_WHO_
 };
 VOLT_SIZE_AT_MOST_(volt_waiter, 64);
 

@@ -4,6 +4,8 @@
  * Labels: local */
 #include "../core/leaf.h"
 #include "../core/look.h"
+#include "../core/owner.h"
+#include "../sync/unplaced.h"
 #include "local_parts.h"
 
 static const char permit_name[] = "volt_cluster_permit";

@@ -167,6 +167,7 @@ static void bypass_nudge_and_unlock(volt_fifo_ *q, uint64_t word, volt_waiter *w
 /* Grant the object, whose value is 0, to *w alone, and release the lock. */
 static void bypass_grant_and_unlock(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint64_t word,
                                     volt_waiter *w) {
+  volt_holdable_granted_(kind->holds, q, w);
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   if (word & NUDGED) claimed.waker.wake = NULL; /* I4: the nudge was its wake */
   volt_fifo_unlock_exact_(
@@ -239,8 +240,9 @@ int volt_bypass_try_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want
     if (word & LOCKED) { /* R1 */
       volt_pause_(&spins);
       /* bypass:A1 <- bypass:F1, fifo:U1, permits:F1: this thread sees what the last holders did */
-    } else if (volt_cas_acquire(&q->word, &word, bypass_taken(word, want)))
+    } else if (volt_cas_acquire(&q->word, &word, bypass_taken(word, want))) {
       return VOLT_OK;
+    }
   }
 }
 
@@ -356,6 +358,7 @@ static VOLT_INLINED_ bool bypass_set_waker(volt_fifo_ *q, const volt_bypass_kind
   }
   w->wake = waker.wake;
   w->ctx = waker.ctx;
+  volt_waiter_is_of_(w, waker);
   if (*was_nudged) {
     volt_store_relaxed(&w->state, VOLT_WAITER_PENDING_); /* published by the unlock */
     word &= ~(NUDGED | ALL_LEFT);                        /* R3: the value is not 0 */

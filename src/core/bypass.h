@@ -11,6 +11,7 @@
 #include "counting.h"
 #include "fifo.h"
 #include "future_ops.h"
+#include "owner.h"
 
 /* The most that `bypass` may be: LEFT has 8 bits. */
 #define VOLT_BYPASS_MAX_ 255u
@@ -23,6 +24,9 @@ typedef struct volt_bypass_kind_ {
   uint32_t share;     /* what a caller that shares the object adds to the value (a reader); or 0 */
   uint32_t (*budget)(volt_fifo_ *q);    /* how many may pass the oldest waiter: `bypass` */
   const volt_future_ops_ *(*ops)(void); /* of a future */
+#if VOLT_SIGHT
+  const struct volt_holdable_ *holds;
+#endif
 } volt_bypass_kind_;
 
 /* Abort if bypass is too large. name: of the public call. Returns bypass. */
@@ -99,7 +103,8 @@ bool volt_bypass_future_set_waker_(volt_future *f, volt_waker waker);
 void volt_bypass_future_give_back_(volt_future *f);
 int volt_bypass_future_poll_(volt_future *f, volt_ctx *ctx);
 
-#define VOLT_BYPASS_FUTURE_OPS_(its_operation, its_object_kind, its_kind, its_describe) \
+#define VOLT_BYPASS_FUTURE_OPS_(its_operation, its_object_kind, its_kind, its_describe, \
+                                its_holdable)                                           \
   {                                                                                     \
     .base = {.operation = (its_operation),                                              \
              .kind = (its_object_kind),                                                 \
@@ -108,7 +113,7 @@ int volt_bypass_future_poll_(volt_future *f, volt_ctx *ctx);
              .set_waker = volt_bypass_future_set_waker_,                                \
              .give_back = volt_bypass_future_give_back_,                                \
              .poll = volt_bypass_future_poll_,                                          \
-             .describe = (its_describe)},                                               \
+             VOLT_HOLDS_(its_holdable).describe = (its_describe)},                      \
     .kind = (its_kind)                                                                  \
   }
 

@@ -55,6 +55,9 @@ static int bypass_block(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t w
 int volt_bypass_acquire_blocking_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want,
                                   uint64_t deadline_ns) {
   volt_blocker_ *fiber = volt_fiber_blocker_();
+#if VOLT_SIGHT /* the future notes that it is taken */
+  if (fiber) return bypass_suspend(fiber, q, kind, want, deadline_ns);
+#endif
   if (bypass_spin_and_take(q, kind, want, deadline_ns)) return VOLT_OK;
   if (fiber) return bypass_suspend(fiber, q, kind, want, deadline_ns);
   volt_waiter w = VOLT_WAITER_INIT;
@@ -78,6 +81,7 @@ bool volt_bypass_future_cancel_(volt_future *f) {
 }
 
 void volt_bypass_future_give_back_(volt_future *f) {
+  volt_holdable_returned_(f->ops->holds, f->object, volt_future_n_(f));
   volt_bypass_release_(volt_bypass_future_queue_(f), volt_bypass_future_kind_(f),
                        volt_future_n_(f));
 }

@@ -97,6 +97,7 @@ bool volt_fifo_set_waker_(volt_fifo_ *q, const char *name, volt_waiter *w, volt_
   }
   w->wake = waker.wake; /* R5 */
   w->ctx = waker.ctx;
+  volt_waiter_is_of_(w, waker);
   volt_fifo_unlock_exact_(q, word);
   return true;
 }

@@ -17,6 +17,7 @@
 #include "blocker.h"
 #include "check.h"
 #include "fifo.h"
+#include "owner.h"
 
 /* As in <linux/futex.h>, which not every system has. */
 enum { WAKE_PRIVATE = 1 | 128, WAIT_BITSET_PRIVATE = 9 | 128 };
@@ -108,6 +109,9 @@ static void blocked_ends(void *own) {
   blocked_of_thread *of = (blocked_of_thread *)own;
   of->stage = BLOCKED_ENDED;
   volt_blocked_unlink_(&blocked_list, &of->slot);
+#if VOLT_SIGHT
+  volt_party_thread_ends_(volt_load_relaxed(&of->slot.party)); /* its own */
+#endif
 }
 
 static int32_t blocked_tid(void) {
@@ -116,6 +120,9 @@ static int32_t blocked_tid(void) {
 
 static void blocked_after_fork(void) {
   blocked_of_thread *own = blocked_of();
+#if VOLT_SIGHT
+  volt_party_forget_();
+#endif
   own->slot.tid = blocked_tid();
   volt_blocked_forget_(&blocked_list, own->stage == BLOCKED_USED ? &own->slot : NULL);
 }

@@ -27,6 +27,7 @@
 #include "check.h"
 #include "futex.h"
 #include "leaf.h"
+#include "owner.h"
 #include "spin.h"
 #include "waits.h"
 
@@ -55,6 +56,26 @@ volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void
 static volt_waiter *future_waiter(volt_future *f) {
   return volt_leaf_waiter_(f, f->ops);
 }
+
+#if VOLT_SIGHT
+void volt_future_note_took_(volt_future *f, int result) {
+  if (f->ops->holds && result == VOLT_OK) {
+    volt_future_note_wants_(f);
+    volt_holdable_took_(f->ops->holds, f->object, volt_future_n_(f));
+  }
+}
+
+void volt_future_note_wants_(volt_future *f) {
+  const volt_party_ *p = volt_party_here_;
+  if (!f->ops->holds || f->ops->holds->alone == 0 || !p) return;
+  bool is_nested = volt_load_relaxed(&p->count) > 0; /* its own */
+  if (is_nested && volt_load_relaxed(&volt_order_is_on_) != 0) volt_order_note_(p, f->object);
+}
+
+void volt_future_note_left_(volt_future *f) {
+  if (f->ops->holds) volt_holdable_left_(f->ops->holds, f->object, volt_future_n_(f));
+}
+#endif
 
 static bool future_is_leaf(const volt_future *f) {
   return f->ops->start || f->ops->set_waker;
@@ -289,6 +310,7 @@ void volt_future_undo_(volt_future *f) {
     volt_future_undo_(inner);
     volt_future_set_result_(f, volt_future_result_(inner));
   } else if (f->ops->undo || (future_is_leaf(f) && f->ops->give_back)) {
+    volt_future_note_left_(f);
     (f->ops->undo ? f->ops->undo : f->ops->give_back)(f);
     volt_future_set_result_(f, VOLT_ECANCELED);
   }
@@ -321,6 +343,7 @@ int volt_future_give_up_(volt_future *f) {
     return volt_future_end_(f, VOLT_ETIMEDOUT);
   }
   int result = future_is_leaf(f) ? future_result(f) : (int)VOLT_OK;
+  volt_future_note_took_(f, result);
   return volt_future_end_(f, result);
 }
 

@@ -2,6 +2,7 @@
 #ifndef VOLT_CORE_FUTURE_OPS_H
 #define VOLT_CORE_FUTURE_OPS_H
 
+#include <volt/detail/owner.h>
 #include <volt/future.h>
 
 #include "check.h"
@@ -59,6 +60,9 @@ typedef struct volt_future_ops_ {
   volt_future *(*inside)(volt_future *f, unsigned i);
   struct volt_frame *(*frame)(volt_future *f);
   void (*describe)(volt_future *f, struct volt_look_ *look);
+#if VOLT_SIGHT
+  const struct volt_holdable_ *holds; /* what a grant gives to hold (owner.h); NULL: nothing */
+#endif
   bool ends_itself;
 } volt_future_ops_;
 
@@ -120,6 +124,18 @@ static inline void volt_future_set_drop_(volt_future *f, volt_wake_fn drop) {
   VOLT_ASSERT(volt_future_state_(f) != VOLT_FUTURE_READY_);
   f->until.drop = drop;
 }
+
+#if VOLT_SIGHT
+/* f, which can be held, is ready with result; or what it got is about to be given back. */
+VOLT_SIGHT_API_ void volt_future_note_took_(volt_future *f, int result);
+VOLT_SIGHT_API_ void volt_future_note_left_(volt_future *f);
+/* f, which can be held, waits. */
+VOLT_SIGHT_API_ void volt_future_note_wants_(volt_future *f);
+#else
+#define volt_future_note_took_(f, result) ((void)0)
+#define volt_future_note_left_(f) ((void)0)
+#define volt_future_note_wants_(f) ((void)0)
+#endif
 
 /* The body of every constructor. Returns f. */
 VOLT_API volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void *object,

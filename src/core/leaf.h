@@ -35,6 +35,7 @@ static inline int volt_future_end_(volt_future *f, int result) {
 /* The leaf has completed with result. Returns result. */
 static inline int volt_leaf_complete_(volt_future *f, const volt_future_ops_ *ops, int result) {
   if (volt_leaf_is_final_(ops) && volt_is_ok(result) && f->decision) f->decision->mine = true;
+  volt_future_note_took_(f, result);
   return volt_future_end_(f, result);
 }
 
@@ -52,6 +53,7 @@ static VOLT_INLINED_ int volt_leaf_started_(volt_future *f, volt_ctx *ctx,
   /* the granter of one whose grant can be given back does not take the decision */
   if (f->decision && volt_leaf_is_final_(ops)) f->decision->shared = true;
   volt_future_set_state_(f, VOLT_FUTURE_WAITING_);
+  volt_future_note_wants_(f);
   if (!VOLT_LIKELY(!volt_waits_are_on_())) return volt_waits_registered_(f, ctx);
   (void)volt_leaf_registered_(f, ctx);
   return VOLT_PENDING; /* not result, which a register would have to keep until here */

@@ -20,6 +20,7 @@
  *   R2  Interleaving: two threads name the same object at once, and both find it in no slot.
  *       Prevented by: nothing; it is in two slots. The first is found, and an unname frees both. */
 #include "named.h"
+#include "owner.h"
 
 #include "waits.h"
 
@@ -95,6 +96,9 @@ static bool name_add(uintptr_t object, const char *name, unsigned level) {
     if (seen != NAME_FREE || !volt_cas_acquire(&slot->object, &seen, NAME_TAKEN)) continue;
     name_write(slot, name, level);
     volt_waits_clear_((unsigned)(slot - volt_name_table_));
+#if VOLT_SIGHT
+    volt_holds_clear_((unsigned)(slot - volt_name_table_));
+#endif
     name_note_reach(i);
     /* name:P1 -> name:L1: a reader that sees the address sees the name */
     volt_store_release(&slot->object, object);

@@ -116,6 +116,7 @@ void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind
     while (q->head && count < VOLT_WAKE_BATCH) {
       more = serve(q->head, &available);
       if (q->head->need > 0) break; /* I4: served in part or not at all; it is the last */
+      if (!(word & CLOSED)) volt_holdable_granted_(kind->holds, q, q->head);
       batch[count++] = volt_fifo_claim_(q, q->head);
       if (!more) break;
     }
@@ -356,6 +357,7 @@ bool volt_permit_future_set_waker_(volt_future *f, volt_waker waker) {
 }
 
 void volt_permit_future_give_back_(volt_future *f) {
+  volt_holdable_returned_(f->ops->holds, f->object, volt_future_n_(f));
   volt_permits_release_(permit_future_queue(f), permit_future_kind(f), volt_future_n_(f));
 }
 

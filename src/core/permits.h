@@ -11,6 +11,7 @@
 #include "counting.h"
 #include "fifo.h"
 #include "leaf.h"
+#include "owner.h"
 
 /* Give *w, the head of the FIFO, what it may have of *available: take it from w->need and from
  * *available. As an int32_t, *available is below 0 while there is an excess (permits.c); then
@@ -36,6 +37,9 @@ typedef struct volt_permit_kind_ {
   volt_permits_serve_fn_ *serve;
   volt_permits_bound_fn_ *bound;               /* NULL: its words are never BOUNDED */
   const struct volt_future_ops_ *(*ops)(void); /* of a future of n permits */
+#if VOLT_SIGHT
+  const struct volt_holdable_ *holds;
+#endif
 } volt_permit_kind_;
 
 /* Each as the public function of semaphore.h; n is in permits. */
@@ -199,6 +203,7 @@ static VOLT_INLINED_ bool volt_permits_grant_head_and_unlock_(volt_fifo_ *q,
   if (volt_permits_carried_(q) != 0 || (word & flags)) return false;
   if (kind->shared && n == kind->shared && w->want == n) return false; /* none is there: check it */
   const volt_waker waker = {w->wake, w->ctx};
+  volt_holdable_granted_(kind->holds, q, w);
   volt_fifo_remove_(q, w);
   volt_permits_unlock_(q, kind, word, 0);
   volt_count_claims_(kind->counted, 1, false); /* here, where it splits no path in two */
@@ -247,7 +252,7 @@ static VOLT_INLINED_ int volt_permit_future_start_short_(volt_future *f,
 }
 
 #define VOLT_PERMIT_FUTURE_OPS_(its_operation, its_object_kind, its_kind, its_poll_ctx, \
-                                its_describe)                                           \
+                                its_describe, its_holdable)                             \
   {                                                                                     \
     .base = {.operation = (its_operation),                                              \
              .kind = (its_object_kind),                                                 \
@@ -257,7 +262,7 @@ static VOLT_INLINED_ int volt_permit_future_start_short_(volt_future *f,
              .give_back = volt_permit_future_give_back_,                                \
              .due = volt_permit_future_due_,                                            \
              .poll_ctx = (its_poll_ctx),                                                \
-             .describe = (its_describe)},                                               \
+             VOLT_HOLDS_(its_holdable).describe = (its_describe)},                      \
     .kind = (its_kind)                                                                  \
   }
 

@@ -129,6 +129,10 @@ typedef struct volt_worker {
   volt_home home;
   VOLT_PLAIN(volt_doorbell *) doorbell; /* NULL: no driver */
   volt_parker parker;
+#if VOLT_SIGHT
+  volt_party_ holds;           /* what the task that it polls holds: task_holds.h */
+  volt_party_ *holds_outside; /* volt_party_here_, while it does not poll */
+#endif
   char line[VOLT_CACHE_LINE];
 } volt_worker;
 

@@ -254,6 +254,7 @@ void volt_task_init(volt_task *t, volt_task_fn *poll) {
   t->poll = poll;
   t->rt = NULL;
   t->joiner = NULL;
+  volt_task_holds_init_(t);
   t->frame.awaiting = NULL;
   t->frame.step = 0;
   t->frame.result = VOLT_OK;
@@ -276,6 +277,7 @@ void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group) {
              "%p is from the pool of runtime %p, not of %p", (void *)t, (void *)t->rt, (void *)rt);
   t->rt = rt;
   t->joiner = group;
+  volt_task_born_(t);
   uint64_t begun = SPAWNED | ACTIVE | (group ? GROUPED : 0);
   if (!VOLT_LIKELY(volt_rt_is_here_(rt))) begun += ONE; /* R4: until volt_task_start_() */
   volt_store_relaxed(&t->state, begun); /* published by the queue that it is put into */

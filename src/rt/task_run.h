@@ -16,6 +16,7 @@
 #else
 #include "fiber_run.h"
 #endif
+#include "task_holds.h"
 
 /* What a poll has left of a task. */
 typedef enum volt_ran_ {
@@ -65,8 +66,10 @@ static inline volt_ran_ volt_task_run_(volt_task *t, volt_ctx *ctx) {
   ctx->cancel = VOLT_CTX_GO_ON;
   ctx->yield = false;
   if (!VOLT_LIKELY(!(state & (NOTIFIED | CANCEL)))) state = volt_task_take_notice_(t, ctx);
+  volt_party_enters_(t, ctx);
   int result = t->poll(t, ctx);
   if (result != VOLT_PENDING) result = volt_fiber_run_(t, ctx, result);
+  volt_party_leaves_(t, ctx, result);
   if (result != VOLT_PENDING) {
     volt_task_complete_(t, ctx->registered, result);
     return VOLT_RAN_WAITS_;

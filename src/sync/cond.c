@@ -47,9 +47,11 @@
 #include "../core/future_ops.h"
 #include "../core/look.h"
 #include "../core/monitor.h"
+#include "../core/owner.h"
 #include "../core/spin.h"
 #include "../core/waits.h"
 #include "mutex_move.h"
+#include "unplaced.h"
 
 static const char cond_name[] = "volt_cond";
 
@@ -168,6 +170,7 @@ bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
   if (here) {
     w->wake = waker.wake;
     w->ctx = waker.ctx;
+    volt_waiter_is_of_(w, waker);
   }
   volt_fifo_unlock_(&c->queue, word);
   return here || volt_fifo_set_waker_(&cond_mutex_of(w)->queue, "volt_mutex", w, waker);
@@ -178,6 +181,16 @@ bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
 static bool cond_decide(volt_waiter *w, uint32_t next) {
   uint32_t seen = VOLT_WAITER_TIMED_;
   return volt_cas_relaxed(&w->state, &seen, next); /* R7 */
+}
+
+/* This party has got the mutex by the grant that follows a signal. */
+static void cond_took(volt_waiter *w) {
+#if VOLT_SIGHT
+  volt_mutex *m = cond_mutex_of(w);
+  volt_owner_took_(&m->owner, m, 1);
+#else
+  (void)w;
+#endif
 }
 
 int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
@@ -195,10 +208,14 @@ int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
   uint64_t since_ns = volt_waits_start_();
   int result = volt_park_in_(&call, &parker, 1, deadline_ns);
   volt_waits_stop_(VOLT_KIND_COND_, c, since_ns);
-  if (result == VOLT_OK) return VOLT_OK;
+  if (result == VOLT_OK) {
+    cond_took(&w);
+    return VOLT_OK;
+  }
   if (!cond_decide(&w, VOLT_WAITER_LEAVING_)) { /* R6, R7: *c may be gone */
     volt_park_out_(&parker, 1);
     volt_keep_cancel_(result);
+    cond_took(&w);
     return VOLT_OK;
   }
   (void)cond_withdraw(c, &w); /* R7: still linked, because no signal moves it */
@@ -280,6 +297,13 @@ static void cond_give_back(volt_future *f) {
   volt_mutex_unlock(cond_mutex_of(&f->waiter));
 }
 
+#if VOLT_SIGHT
+static int cond_outcome(volt_future *f) {
+  cond_took(&f->waiter);
+  return VOLT_OK;
+}
+#endif
+
 static void cond_describe(volt_future *f, volt_look_ *look) {
   if (!look->is_granted) volt_look_in_(look, &cond_of(f)->queue, VOLT_ENDS_UNKNOWN_);
 }
@@ -292,6 +316,9 @@ static const volt_future_ops_ cond_ops = {.name = cond_name,
                                           .cancel = cond_cancel,
                                           .set_waker = cond_set_waker,
                                           .give_back = cond_give_back,
+#if VOLT_SIGHT
+                                          .outcome = cond_outcome,
+#endif
                                           .describe = cond_describe};
 
 static const volt_future_ops_ *cond_future_ops(void) {

@@ -6,11 +6,18 @@
 #include "../core/bypass.h"
 #include "../core/check.h"
 #include "../core/look.h"
+#include "../core/owner.h"
 #include "../core/permits.h"
 #include "mutex_move.h"
+#include "unplaced.h"
+
+#if VOLT_SIGHT
+VOLT_IS_OWNED_(volt_mutex);
+static const volt_holdable_ mutex_holdable = {.alone = 1, .owner = offsetof(volt_mutex, owner)};
+#endif
 
 static const volt_future_ops_ *mutex_ops(void);
-static const volt_permit_kind_ mutex_kind = {.name = "volt_mutex",
+static const volt_permit_kind_ mutex_kind = {VOLT_HOLDS_(&mutex_holdable).name = "volt_mutex",
                                              .counted = VOLT_KIND_MUTEX_,
                                              .excess = "unlocked, but it is not locked",
                                              .full = 1,
@@ -39,7 +46,7 @@ static VOLT_INLINED_ int mutex_start_short(volt_future *f, const volt_waker *wak
 
 static int mutex_poll_ctx(volt_future *f, volt_ctx *ctx);
 static const volt_permit_future_ops_ mutex_future_ops = VOLT_PERMIT_FUTURE_OPS_(
-    "volt_mutex_lock", "mutex", &mutex_kind, mutex_poll_ctx, mutex_describe);
+    "volt_mutex_lock", "mutex", &mutex_kind, mutex_poll_ctx, mutex_describe, &mutex_holdable);
 
 static const volt_future_ops_ *mutex_ops(void) {
   return &mutex_future_ops.base;
@@ -50,15 +57,15 @@ static int mutex_poll_ctx(volt_future *f, volt_ctx *ctx) {
 }
 
 static const volt_future_ops_ *mutex_ops_with_bypass(void);
-static const volt_bypass_kind_ mutex_bypass = {.name = "volt_mutex",
+static const volt_bypass_kind_ mutex_bypass = {VOLT_HOLDS_(&mutex_holdable).name = "volt_mutex",
                                                .counted = VOLT_KIND_MUTEX_,
                                                .excess = "unlocked, but it is not locked",
                                                .full = 1,
                                                .share = 0,
                                                .budget = mutex_budget,
                                                .ops = mutex_ops_with_bypass};
-static const volt_bypass_future_ops_ mutex_bypass_ops =
-    VOLT_BYPASS_FUTURE_OPS_("volt_mutex_lock", "mutex", &mutex_bypass, mutex_describe);
+static const volt_bypass_future_ops_ mutex_bypass_ops = VOLT_BYPASS_FUTURE_OPS_(
+    "volt_mutex_lock", "mutex", &mutex_bypass, mutex_describe, &mutex_holdable);
 
 static const volt_future_ops_ *mutex_ops_with_bypass(void) {
   return &mutex_bypass_ops.base;
@@ -77,10 +84,12 @@ void volt_mutex_init(volt_mutex *m) {
 void volt_mutex_init_bypass(volt_mutex *m, uint32_t k) {
   volt_fifo_init_(&m->queue, 0);
   m->bypass = volt_bypass_check_("volt_mutex_init_bypass", k);
+  volt_owner_init_(&m->owner);
 }
 
 int volt_mutex_try_slow_(volt_mutex *m) {
-  return volt_bypass_try_(&m->queue, &mutex_bypass, 1);
+  return volt_holdable_called_(&mutex_holdable, m, 1,
+                               volt_bypass_try_(&m->queue, &mutex_bypass, 1));
 }
 
 static int mutex_lock(volt_mutex *m, volt_waiter *w, volt_waker waker) {
@@ -89,7 +98,8 @@ static int mutex_lock(volt_mutex *m, volt_waiter *w, volt_waker waker) {
 }
 
 int volt_mutex_lock_slow_(volt_mutex *m, volt_waiter *w, volt_waker waker) {
-  return mutex_lock(m, w, waker);
+  volt_owner_is_waited_for_(&m->owner);
+  return volt_holdable_called_(&mutex_holdable, m, 1, mutex_lock(m, w, waker));
 }
 
 static int mutex_lock_blocking(volt_mutex *m, uint64_t deadline_ns) {
@@ -98,7 +108,8 @@ static int mutex_lock_blocking(volt_mutex *m, uint64_t deadline_ns) {
 }
 
 int volt_mutex_lock_blocking_slow_(volt_mutex *m, uint64_t deadline_ns) {
-  return mutex_lock_blocking(m, deadline_ns);
+  volt_owner_is_waited_for_(&m->owner);
+  return volt_holdable_blocked_(&mutex_holdable, m, 1, mutex_lock_blocking(m, deadline_ns));
 }
 
 void volt_mutex_lock_no_deadline_slow_(volt_mutex *m) {
@@ -137,6 +148,7 @@ void volt_mutex_unlock_slow_(volt_mutex *m) {
 
 void volt_mutex_unlock_fair(volt_mutex *m) {
   if (m->bypass > 0) {
+    volt_owner_left_(&m->owner, m, 1);
     volt_bypass_release_fair_(&m->queue, &mutex_bypass, 1);
   } else {
     volt_mutex_unlock(m);

@@ -26,7 +26,9 @@
 #include "../core/check.h"
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
+#include "../core/owner.h"
 #include "channel_engine.h"
+#include "unplaced.h"
 
 static const char name[] = "volt_permit_chan";
 
@@ -73,6 +75,7 @@ int volt_permit_chan_send_reserved(volt_permit_chan *c, const void *elem) {
   int result = volt_chan_try_send(&c->chan, elem);
   VOLT_CHECK(result != VOLT_EAGAIN, name, "%p: sent without a place", (void *)c); /* I1 */
   if (result == VOLT_ECLOSED) volt_permit_chan_unreserve(c);                      /* R3 */
+  if (result == VOLT_OK) volt_permits_passed_(&c->places, 1);
   return result;
 }
 

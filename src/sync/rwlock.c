@@ -6,13 +6,21 @@
 #include "../core/bypass.h"
 #include "../core/check.h"
 #include "../core/look.h"
+#include "../core/owner.h"
 #include "../core/permits.h"
+#include "unplaced.h"
 
 #define READER 1u
 #define WRITER VOLT_RWLOCK_WRITER_
 
+#if VOLT_SIGHT
+VOLT_IS_OWNED_(volt_rwlock);
+static const volt_holdable_ rwlock_holdable = {.alone = WRITER,
+                                               .owner = offsetof(volt_rwlock, owner)};
+#endif
+
 static const volt_future_ops_ *rwlock_ops(void);
-static const volt_permit_kind_ rwlock_kind = {.name = "volt_rwlock",
+static const volt_permit_kind_ rwlock_kind = {VOLT_HOLDS_(&rwlock_holdable).name = "volt_rwlock",
                                               .counted = VOLT_KIND_RWLOCK_,
                                               .excess = "unlocked, but it is not locked like that",
                                               .full = WRITER,
@@ -49,7 +57,7 @@ static VOLT_INLINED_ int rwlock_start_short(volt_future *f, const volt_waker *wa
 
 static int rwlock_poll_ctx(volt_future *f, volt_ctx *ctx);
 static const volt_permit_future_ops_ rwlock_future_ops = VOLT_PERMIT_FUTURE_OPS_(
-    "volt_rwlock", "rwlock", &rwlock_kind, rwlock_poll_ctx, rwlock_describe);
+    "volt_rwlock", "rwlock", &rwlock_kind, rwlock_poll_ctx, rwlock_describe, &rwlock_holdable);
 
 static const volt_future_ops_ *rwlock_ops(void) {
   return &rwlock_future_ops.base;
@@ -61,15 +69,15 @@ static int rwlock_poll_ctx(volt_future *f, volt_ctx *ctx) {
 
 static const volt_future_ops_ *rwlock_ops_with_bypass(void);
 static const volt_bypass_kind_ rwlock_bypass = {
-    .name = "volt_rwlock",
+    VOLT_HOLDS_(&rwlock_holdable).name = "volt_rwlock",
     .counted = VOLT_KIND_RWLOCK_,
     .excess = "unlocked, but it is not locked like that",
     .full = WRITER,
     .share = READER,
     .budget = rwlock_budget,
     .ops = rwlock_ops_with_bypass};
-static const volt_bypass_future_ops_ rwlock_bypass_ops =
-    VOLT_BYPASS_FUTURE_OPS_("volt_rwlock", "rwlock", &rwlock_bypass, rwlock_describe);
+static const volt_bypass_future_ops_ rwlock_bypass_ops = VOLT_BYPASS_FUTURE_OPS_(
+    "volt_rwlock", "rwlock", &rwlock_bypass, rwlock_describe, &rwlock_holdable);
 
 static const volt_future_ops_ *rwlock_ops_with_bypass(void) {
   return &rwlock_bypass_ops.base;
@@ -93,10 +101,12 @@ void volt_rwlock_init(volt_rwlock *rw) {
 void volt_rwlock_init_bypass(volt_rwlock *rw, uint32_t k) {
   volt_fifo_init_(&rw->queue, 0);
   rw->bypass = volt_bypass_check_("volt_rwlock_init_bypass", k);
+  volt_owner_init_(&rw->owner);
 }
 
 int volt_rwlock_try_slow_(volt_rwlock *rw, uint32_t permits) {
-  return volt_bypass_try_(&rw->queue, &rwlock_bypass, permits);
+  return volt_holdable_called_(&rwlock_holdable, rw, permits,
+                               volt_bypass_try_(&rw->queue, &rwlock_bypass, permits));
 }
 
 static int rwlock_lock(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_waker waker) {
@@ -105,7 +115,8 @@ static int rwlock_lock(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_w
 }
 
 int volt_rwlock_lock_slow_(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_waker waker) {
-  return rwlock_lock(rw, w, permits, waker);
+  volt_owner_is_waited_for_(&rw->owner);
+  return volt_holdable_called_(&rwlock_holdable, rw, permits, rwlock_lock(rw, w, permits, waker));
 }
 
 static int rwlock_lock_blocking(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
@@ -115,7 +126,9 @@ static int rwlock_lock_blocking(volt_rwlock *rw, uint32_t permits, uint64_t dead
 }
 
 int volt_rwlock_lock_blocking_slow_(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
-  return rwlock_lock_blocking(rw, permits, deadline_ns);
+  volt_owner_is_waited_for_(&rw->owner);
+  return volt_holdable_blocked_(&rwlock_holdable, rw, permits,
+                                rwlock_lock_blocking(rw, permits, deadline_ns));
 }
 
 void volt_rwlock_lock_no_deadline_slow_(volt_rwlock *rw, uint32_t permits) {
@@ -161,6 +174,7 @@ void volt_rwlock_unlock_slow_(volt_rwlock *rw, uint32_t permits, const char *wha
 void volt_rwlock_write_unlock_fair(volt_rwlock *rw) {
   if (rw->bypass > 0) {
     rwlock_check_held(rw, WRITER, "write unlock");
+    volt_owner_left_(&rw->owner, rw, WRITER);
     volt_bypass_release_fair_(&rw->queue, &rwlock_bypass, WRITER);
   } else {
     volt_rwlock_write_unlock(rw);
@@ -169,6 +183,8 @@ void volt_rwlock_write_unlock_fair(volt_rwlock *rw) {
 
 void volt_rwlock_downgrade(volt_rwlock *rw) {
   rwlock_check_held(rw, WRITER, "downgrade");
+  volt_owner_left_(&rw->owner, rw, WRITER);
+  volt_shared_took_(rw, READER);
   if (rw->bypass > 0) {
     volt_bypass_release_(&rw->queue, &rwlock_bypass, WRITER - READER);
   } else {

@@ -49,9 +49,11 @@
 
 #include "../core/check.h"
 #include "../core/look.h"
+#include "../core/owner.h"
 #include "../core/permits.h"
 #include "../core/spin.h"
 #include "semaphore_limit.h"
+#include "unplaced.h"
 
 static volt_sem *sem_of(const volt_waiter *w) {
   return volt_container_of((volt_fifo_ *)(void *)w->queue, volt_sem, queue);
@@ -95,9 +97,13 @@ static bool sem_serve(volt_waiter *w, uint32_t *available) {
   return volt_permits_serve_(w, available) || (w->need == 0 && sem_wants_none(w->next));
 }
 
+#if VOLT_SIGHT
+static const volt_holdable_ sem_holdable = {.kept = offsetof(volt_sem, kept)};
+#endif
+
 static volt_permits_bound_fn_ sem_bound;
 static const volt_future_ops_ *sem_ops(void);
-static const volt_permit_kind_ sem_kind = {.name = "volt_sem",
+static const volt_permit_kind_ sem_kind = {VOLT_HOLDS_(&sem_holdable).name = "volt_sem",
                                            .counted = VOLT_KIND_SEMAPHORE_,
                                            .excess = "release past VOLT_SEM_MAX",
                                            .full = 0,
@@ -130,8 +136,8 @@ static VOLT_INLINED_ int sem_start_short(volt_future *f, const volt_waker *waker
 }
 
 static int sem_poll_ctx(volt_future *f, volt_ctx *ctx);
-static const volt_permit_future_ops_ sem_future_ops =
-    VOLT_PERMIT_FUTURE_OPS_("volt_sem_acquire", "semaphore", &sem_kind, sem_poll_ctx, sem_describe);
+static const volt_permit_future_ops_ sem_future_ops = VOLT_PERMIT_FUTURE_OPS_(
+    "volt_sem_acquire", "semaphore", &sem_kind, sem_poll_ctx, sem_describe, &sem_holdable);
 
 static const volt_future_ops_ *sem_ops(void) {
   return &sem_future_ops.base;
@@ -152,6 +158,7 @@ void volt_sem_init(volt_sem *sem, uint32_t permits) {
   volt_fifo_init_(&sem->queue, permits);
   volt_store_relaxed(&sem->limit, permits); /* not shared yet */
   volt_store_relaxed(&sem->reached, permits);
+  volt_permits_init_(&sem->kept);
 }
 
 void volt_sem_init_bounded(volt_sem *sem, uint32_t permits) {
@@ -161,11 +168,14 @@ void volt_sem_init_bounded(volt_sem *sem, uint32_t permits) {
 }
 
 int volt_sem_acquire_slow_(volt_sem *sem, volt_waiter *w, uint32_t n, volt_waker waker) {
-  return volt_permits_acquire_(&sem->queue, &sem_kind, w, n, waker);
+  return volt_holdable_called_(&sem_holdable, sem, n,
+                               volt_permits_acquire_(&sem->queue, &sem_kind, w, n, waker));
 }
 
 int volt_sem_acquire_blocking_slow_(volt_sem *sem, uint32_t n, uint64_t deadline_ns) {
-  return volt_permits_acquire_blocking_(&sem->queue, &sem_kind, n, deadline_ns);
+  return volt_holdable_blocked_(
+      &sem_holdable, sem, n,
+      volt_permits_acquire_blocking_(&sem->queue, &sem_kind, n, deadline_ns));
 }
 
 volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uint32_t n) {
@@ -188,6 +198,7 @@ static uint32_t sem_take_up_to(volt_sem *sem, uint32_t n) {
     uint64_t next = word - VOLT_WORD_(taken);
     /* permits:T1 <- permits:F1, fifo:U1: permits carry their releasers' past */
     if (volt_cas_weak_acquire(&sem->queue.word, &word, next)) {
+      volt_permits_took_(sem, taken);
       return taken;
     }
   }
@@ -202,7 +213,7 @@ uint32_t volt_sem_drain(volt_sem *sem) {
 
 int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker) {
   int result = volt_sem_limit_acquire_all_(&sem->queue, &sem_kind, w, &waker);
-  return result;
+  return volt_holdable_called_(&sem_holdable, sem, sem_taken(w), result);
 }
 
 uint32_t volt_sem_taken(const volt_waiter *w) {
@@ -232,7 +243,7 @@ static const volt_permit_future_ops_ sem_all_ops = {
              .give_back = sem_all_give_back,
              .due = volt_permit_future_due_,
              .poll_ctx = sem_all_poll_ctx,
-             .describe = sem_all_describe},
+             VOLT_HOLDS_(&sem_holdable).describe = sem_all_describe},
     .kind = &sem_kind};
 
 static int sem_all_poll_ctx(volt_future *f, volt_ctx *ctx) {
@@ -333,6 +344,7 @@ void volt_sem_set_limit(volt_sem *sem, uint32_t limit) {
 
 void volt_sem_forget(volt_sem *sem, uint32_t n) {
   if (n == 0) return;
+  volt_permits_left_(sem, n, &sem->kept);
   uint32_t limit = sem_limit_lock(sem);
   uint32_t left = n - volt_sem_limit_reduce_excess_(&sem->queue, &sem_kind, n); /* R11, R12 */
   uint32_t fewer = left < limit ? left : limit;

@@ -29,7 +29,9 @@
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "../core/future_ops.h"
+#include "../core/owner.h"
 #include "../core/look.h"
+#include "unplaced.h"
 
 extern inline volt_rwlock *volt_sharded_rwlock_shard_(volt_sharded_rwlock *, uint32_t);
 extern inline int volt_sharded_rwlock_try_read(volt_sharded_rwlock *, uint32_t);

@@ -7,6 +7,7 @@
 #define VOLT_DETAIL_AWAIT_H
 
 #include "../async.h"
+#include "owner.h"
 
 /* Where a function is: one for each, among the constants of its module. Inspectors read it. */
 typedef struct volt_site_ {
@@ -74,7 +75,18 @@ static inline int volt_frame_poll_(volt_frame *frame, volt_ctx *ctx) {
                            : volt_future_poll_ctx(frame->awaiting, ctx);
 }
 
+#if VOLT_SIGHT /* what is locked in this poll is locked here */
+static inline int volt_frame_poll_at_(volt_frame *frame, volt_ctx *ctx, const char *file,
+                                      uint32_t line) {
+  volt_awaits_ outside = volt_party_awaits_(file, line);
+  int result = volt_frame_poll_(frame, ctx);
+  volt_party_awaited_(outside);
+  return result;
+}
+#define VOLT_FRAME_POLL_(frame, ctx) volt_frame_poll_at_((frame), (ctx), __FILE__, __LINE__)
+#else
 #define VOLT_FRAME_POLL_(frame, ctx) volt_frame_poll_((frame), (ctx))
+#endif
 
 /* Note where the function is that is polled by `poll`; not if that is of a module 2 GiB away. */
 static VOLT_INLINED_ void volt_frame_note_site_(volt_frame *frame, const volt_site_ *site,

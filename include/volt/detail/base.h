@@ -73,6 +73,19 @@
  * languages, unoptimised builds), a symbol in the library. */
 #define VOLT_INLINE VOLT_API inline
 
+/* Whether the holders of objects are known: detail/owner.h. A program and the library are built
+ * alike. The models are of builds without. */
+#if defined(VOLT_MODEL)
+#undef VOLT_SIGHT
+#define VOLT_SIGHT 0
+#elif !defined(VOLT_SIGHT)
+#if defined(VOLT_DEBUG) && VOLT_DEBUG + 0
+#define VOLT_SIGHT 1
+#else
+#define VOLT_SIGHT 0
+#endif
+#endif
+
 /* Beside each type that programs embed: how large it is at most, and that malloc() can place it. */
 #if defined(VOLT_MODEL) /* the model checker's types are larger */
 #define VOLT_STATIC_ASSERT_(condition, text) struct volt_model_unused
@@ -83,9 +96,15 @@
 #define VOLT_STATIC_ASSERT_(condition, text) _Static_assert((condition), text)
 #define VOLT_ALIGNMENT_(type) _Alignof(type)
 #endif
+#if VOLT_SIGHT /* there types are larger */
+#define VOLT_SIZE_AT_MOST_(type, bytes)                                      \
+  VOLT_STATIC_ASSERT_(VOLT_ALIGNMENT_(type) <= VOLT_ALIGNMENT_(max_align_t), \
+                      #type " is over-aligned")
+#else
 #define VOLT_SIZE_AT_MOST_(type, bytes)                                          \
   VOLT_STATIC_ASSERT_(sizeof(type) <= (bytes), #type " is larger than " #bytes); \
   VOLT_STATIC_ASSERT_(VOLT_ALIGNMENT_(type) <= VOLT_ALIGNMENT_(max_align_t),     \
                       #type " is over-aligned")
+#endif
 
 #endif

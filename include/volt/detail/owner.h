@@ -1,0 +1,321 @@
+/* detail/owner.h: which task or thread holds what, in builds with VOLT_SIGHT=1. Not an interface.
+ *
+ * In such a build a mutex, and a rwlock that is locked for writing, know their owner, a semaphore
+ * knows whether those give its permits back that took them, and each task and thread has a list of
+ * what it holds. In all other builds the macros below are empty, and nothing of this is there.
+ *
+ * A party is a task or a thread. volt_party_here_ is that of the task that is polled on this
+ * thread, or of the thread itself. Only the code that runs here writes to its list. A task whose
+ * poll ends while it holds something keeps its list (src/rt/task_run.h).
+ *
+ * The owner of an object is stored after the object is taken, and cleared before it is released. So
+ * while it is a party, that party holds the object, or a thread is about to release it for that
+ * party. While it is 0 nothing is known. A release that hands the object over stores the waiter's
+ * ctx (VOLT_WHO_GRANTED_) until the waiter's own code has seen the grant.
+ *
+ * What another party releases than the one that took it is noted (volt_party_passed_()): from then
+ * on the inspector does not believe what the lists say of that object. src/core/owner.c has the
+ * rest, and src/sight/graph.c what follows from it.
+ *
+ * All of this is stored relaxed, and read relaxed: no decision of the library depends on it. */
+#ifndef VOLT_DETAIL_OWNER_H
+#define VOLT_DETAIL_OWNER_H
+
+#include "../base.h"
+#include "atomic.h"
+
+#if !VOLT_SIGHT
+
+#define VOLT_OWNER_
+#define VOLT_OWNER_INIT_
+#define VOLT_TASK_HOLDS_
+#define VOLT_WAITER_WHO_
+#define VOLT_KEPT_BY_HOLDERS_
+#define VOLT_KEPT_BY_HOLDERS_INIT_
+#define VOLT_TAKES_(taking, object, how, n) ((void)0)
+#define volt_owner_init_(owner) ((void)0)
+#define volt_owner_taken_(owner, taking) ((void)0)
+#define volt_owner_took_(owner, object, n) ((void)0)
+#define volt_owner_left_(owner, object, n) ((void)0)
+#define volt_shared_took_(object, n) ((void)0)
+#define volt_shared_left_(object, n) ((void)0)
+#define volt_permits_init_(kept) ((void)0)
+#define volt_permits_took_(object, n) ((void)0)
+#define volt_permits_left_(object, n, kept) ((void)0)
+
+#else
+
+/* In the library of such a build: src/volt-sync-sight.version. */
+#define VOLT_SIGHT_API_ VOLT_API
+#define VOLT_SIGHT_INLINE_ VOLT_SIGHT_API_ inline
+
+/* A program and a library of two different builds do not link: the first looks for this variable, and
+ * for the second way round these functions have another name. */
+#define volt_mutex_unlock_slow_ volt_mutex_unlock_slow_sight_
+#define volt_rwlock_unlock_slow_ volt_rwlock_unlock_slow_sight_
+#define volt_sem_release_slow_ volt_sem_release_slow_sight_
+#define volt_frame_check_ volt_frame_check_sight_
+#define volt_mutex_unlock volt_mutex_unlock_sight_ /* for programs that are not optimised */
+#define volt_rwlock_read_unlock volt_rwlock_read_unlock_sight_
+#define volt_rwlock_write_unlock volt_rwlock_write_unlock_sight_
+#define volt_sem_release volt_sem_release_sight_
+
+VOLT_BEGIN_DECLS
+extern VOLT_SIGHT_API_ const char volt_sight_build_1;
+VOLT_END_DECLS
+static const char *const volt_sight_guard_ VOLT_KEPT_ = &volt_sight_build_1;
+
+/* What holds an object: 0, not known; or, in the lowest two bits, what the rest is. */
+enum {
+  VOLT_WHO_TASK_ = 1,   /* the address of a task */
+  VOLT_WHO_THREAD_ = 2, /* the number of a thread */
+  VOLT_WHO_GRANTED_ = 3 /* the ctx of a waker: granted, and not seen by the waiter yet */
+};
+
+typedef struct volt_owner_ {
+  VOLT_ATOMIC(uintptr_t) who;
+  VOLT_ATOMIC(const char *) file; /* where it was taken; NULL: not known */
+  VOLT_ATOMIC(uint32_t) line;
+  VOLT_ATOMIC(uint32_t) since; /* in 2^20 ns; 0: not known */
+  VOLT_ATOMIC(uint32_t) id;    /* of the object, in the order of locks; 0: none yet */
+} volt_owner_;
+
+enum { VOLT_HELD_MAX_ = 8, VOLT_HOLDS_SAMPLE_ = 64 };
+
+/* How it is held: in the lowest two bits of the address. */
+enum { VOLT_HELD_ALONE_ = 0, VOLT_HELD_READ_ = 1, VOLT_HELD_PERMITS_ = 2 };
+
+typedef struct volt_held_ {
+  VOLT_ATOMIC(uintptr_t) object; /* and how */
+  VOLT_ATOMIC(const char *) file;
+  VOLT_ATOMIC(uint32_t) line;
+  VOLT_ATOMIC(uint32_t) n;     /* permits */
+  VOLT_ATOMIC(uint64_t) since; /* in ns, of one in VOLT_HOLDS_SAMPLE_; else 0 */
+} volt_held_;
+
+typedef struct volt_party_ {
+  uintptr_t who;
+  const char *file; /* where it locks at this moment */
+  uint32_t line;
+  uint32_t stamp;  /* the time of this poll, in 2^20 ns; 0: a thread */
+  uint32_t sample; /* how many more it takes before one is timed */
+  VOLT_ATOMIC(uint32_t) count;
+  volt_held_ held[VOLT_HELD_MAX_]; /* the last one taken is the last */
+} volt_party_;
+
+VOLT_BEGIN_DECLS
+
+/* Without a model: a program reaches it by one instruction, a library that is loaded later by a call. */
+#if defined(__GNUC__) || defined(__clang__)
+extern VOLT_SIGHT_API_ __thread volt_party_ *volt_party_here_;
+#else
+extern VOLT_SIGHT_API_ _Thread_local volt_party_ *volt_party_here_;
+#endif
+
+/* Whether a party that holds something notes what it locks next: order.c. */
+extern VOLT_SIGHT_API_ VOLT_ATOMIC(uint32_t) volt_order_is_on_;
+
+/* This thread locks something for the first time: make volt_party_here_. */
+VOLT_SIGHT_API_ volt_party_ *volt_party_begin_(void);
+
+/* The rare ways of the inline functions below. */
+VOLT_SIGHT_API_ bool volt_party_took_rarely_(volt_party_ *p, uintptr_t object, uint32_t n);
+VOLT_SIGHT_API_ void volt_party_left_rarely_(uintptr_t owner, uintptr_t object, uint32_t n,
+                                             VOLT_ATOMIC(uint32_t) *kept);
+VOLT_SIGHT_API_ void volt_party_wants_(const void *object);
+
+VOLT_SIGHT_INLINE_ volt_party_ *volt_party_now_(void) {
+  volt_party_ *p = volt_party_here_;
+  return VOLT_LIKELY(p != NULL) ? p : volt_party_begin_();
+}
+
+/* What follows in this party locks at file:line. */
+VOLT_SIGHT_INLINE_ void volt_party_is_at_(const char *file, uint32_t line) {
+  volt_party_ *p = volt_party_now_();
+  p->file = file;
+  p->line = line;
+}
+
+/* The same; and it will lock *object, or wait for it. */
+VOLT_SIGHT_INLINE_ void volt_party_locks_at_(const void *object, const char *file, uint32_t line) {
+  volt_party_is_at_(file, line);
+  if (!VOLT_LIKELY(volt_load_relaxed(&volt_party_here_->count) == 0) &&
+      volt_load_relaxed(&volt_order_is_on_) != 0) { /* relaxed: a switch, which orders nothing */
+    volt_party_wants_(object);
+  }
+}
+
+/* This party is about to take n permits of an object: what it needs for that. Loads wait for the
+ * compare-and-swap before them, so they come before it, and the entry of the list is written before it
+ * counts. object: its address, and how. */
+typedef struct volt_taking_ {
+  volt_party_ *party;
+  uintptr_t object, who;
+  const char *file;
+  uint32_t n, line, stamp, sample, count;
+} volt_taking_;
+
+VOLT_SIGHT_INLINE_ volt_taking_ volt_party_takes_(uintptr_t object, uint32_t n) {
+  volt_party_ *p = volt_party_now_();
+  uint32_t count = volt_load_relaxed(&p->count); /* its own, as all of the list */
+  const volt_taking_ t = {p, object, p->who, p->file, n, p->line, p->stamp, p->sample - 1, count};
+  if (VOLT_LIKELY(count < VOLT_HELD_MAX_)) {
+    volt_held_ *held = &p->held[count];
+    volt_store_relaxed(&held->object, object);
+    volt_store_relaxed(&held->file, t.file);
+    volt_store_relaxed(&held->line, t.line);
+    volt_store_relaxed(&held->n, n);
+    volt_store_relaxed(&held->since, 0);
+  }
+  return t;
+}
+
+/* It has taken them. Returns false if there is no room in its list. */
+VOLT_SIGHT_INLINE_ bool volt_party_took_(const volt_taking_ *t) {
+  t->party->sample = t->sample;
+  if (!VOLT_LIKELY(t->count < VOLT_HELD_MAX_ && t->sample > 0)) {
+    return volt_party_took_rarely_(t->party, t->object, t->n);
+  }
+  volt_store_relaxed(&t->party->count, t->count + 1);
+  return true;
+}
+
+/* Take n permits of an object off, if they are the last entry and not timed. */
+VOLT_SIGHT_INLINE_ bool volt_party_pop_(volt_party_ *p, uintptr_t object, uint32_t n) {
+  if (!VOLT_LIKELY(p != NULL)) return false;
+  uint32_t count = volt_load_relaxed(&p->count); /* its own, as all of the list */
+  if (!VOLT_LIKELY(count > 0)) return false;
+  const volt_held_ *held = &p->held[count - 1];
+  bool is_last = volt_load_relaxed(&held->object) == object && volt_load_relaxed(&held->n) == n;
+  if (!VOLT_LIKELY(is_last && volt_load_relaxed(&held->since) == 0)) return false;
+  volt_store_relaxed(&p->count, count - 1);
+  return true;
+}
+
+/* ---- what one party has alone: a mutex, a rwlock for writing ---- */
+
+VOLT_SIGHT_INLINE_ void volt_owner_init_(volt_owner_ *owner) {
+  volt_store_relaxed(&owner->who, 0);
+  volt_store_relaxed(&owner->since, 0);
+  volt_store_relaxed(&owner->id, 0);
+}
+
+VOLT_SIGHT_INLINE_ void volt_owner_taken_(volt_owner_ *owner, const volt_taking_ *t) {
+  uintptr_t who = volt_party_took_(t) ? t->who : 0;
+  volt_store_relaxed(&owner->file, t->file);
+  volt_store_relaxed(&owner->line, t->line);
+  volt_store_relaxed(&owner->since, t->stamp);
+  volt_store_relaxed(&owner->who, who);
+}
+
+VOLT_SIGHT_INLINE_ void volt_owner_took_(volt_owner_ *owner, const void *object, uint32_t n) {
+  const volt_taking_ t = volt_party_takes_((uintptr_t)object, n);
+  volt_owner_taken_(owner, &t);
+}
+
+/* Before it is released. */
+VOLT_SIGHT_INLINE_ void volt_owner_left_(volt_owner_ *owner, const void *object, uint32_t n) {
+  if (!VOLT_LIKELY(volt_party_pop_(volt_party_here_, (uintptr_t)object, n))) {
+    uintptr_t who = volt_load_relaxed(&owner->who); /* of the holder, which may be another party */
+    volt_party_left_rarely_(who, (uintptr_t)object, n, NULL);
+  }
+  volt_store_relaxed(&owner->who, 0);
+}
+
+/* ---- what several share: a rwlock for reading ---- */
+
+VOLT_SIGHT_INLINE_ void volt_shared_took_(const void *object, uint32_t n) {
+  const volt_taking_ t = volt_party_takes_((uintptr_t)object | VOLT_HELD_READ_, n);
+  (void)volt_party_took_(&t);
+}
+
+VOLT_SIGHT_INLINE_ void volt_shared_left_(const void *object, uint32_t n) {
+  uintptr_t held = (uintptr_t)object | VOLT_HELD_READ_;
+  if (VOLT_LIKELY(volt_party_pop_(volt_party_here_, held, n))) return;
+  volt_party_left_rarely_(UINTPTR_MAX, held, n, NULL);
+}
+
+/* ---- permits of a semaphore: one entry for all that a party holds of it ---- */
+
+VOLT_SIGHT_INLINE_ void volt_permits_init_(VOLT_ATOMIC(uint32_t) *kept) {
+  volt_store_relaxed(kept, 0);
+}
+
+VOLT_SIGHT_INLINE_ void volt_permits_taken_(const volt_taking_ *t) {
+  if (t->n == 0) return;
+  if (t->count > 0) {
+    volt_held_ *last = &t->party->held[t->count - 1];
+    if (volt_load_relaxed(&last->object) == t->object) { /* its own, as all of the list */
+      volt_store_relaxed(&last->n, volt_load_relaxed(&last->n) + t->n);
+      return;
+    }
+  }
+  (void)volt_party_took_(t);
+}
+
+VOLT_SIGHT_INLINE_ void volt_permits_took_(const void *object, uint32_t n) {
+  const volt_taking_ t = volt_party_takes_((uintptr_t)object | VOLT_HELD_PERMITS_, n);
+  volt_permits_taken_(&t);
+}
+
+/* kept: of the semaphore. */
+VOLT_SIGHT_INLINE_ void volt_permits_left_(const void *object, uint32_t n,
+                                           VOLT_ATOMIC(uint32_t) *kept) {
+  uintptr_t held = (uintptr_t)object | VOLT_HELD_PERMITS_;
+  if (n == 0) return;
+  if (VOLT_LIKELY(volt_load_relaxed(kept) != 0 && volt_party_pop_(volt_party_here_, held, n)))
+    return;
+  volt_party_left_rarely_(UINTPTR_MAX, held, n, kept);
+}
+
+/* ---- awaits ---- */
+
+/* The party that is to be woken by a waker: a task's waker is known by its ctx. */
+VOLT_SIGHT_INLINE_ uintptr_t volt_party_of_(const void *ctx) {
+  const volt_party_ *p = volt_party_here_;
+  uintptr_t task = (uintptr_t)ctx | VOLT_WHO_TASK_;
+  return p && ctx && p->who == task ? task : 0;
+}
+
+typedef struct volt_awaits_ {
+  volt_party_ *party;
+  const char *file;
+  uint32_t line;
+} volt_awaits_;
+
+VOLT_SIGHT_INLINE_ volt_awaits_ volt_party_awaits_(const char *file, uint32_t line) {
+  volt_party_ *p = volt_party_now_();
+  volt_awaits_ outside = {p, p->file, p->line};
+  p->file = file;
+  p->line = line;
+  return outside;
+}
+
+VOLT_SIGHT_INLINE_ void volt_party_awaited_(volt_awaits_ outside) {
+  outside.party->file = outside.file;
+  outside.party->line = outside.line;
+}
+
+VOLT_END_DECLS
+
+#define VOLT_TAKES_(taking, object, how, n) \
+  const volt_taking_ taking = volt_party_takes_((uintptr_t)(object) | VOLT_HELD_##how##_, (n))
+#define VOLT_OWNER_ volt_owner_ owner;
+#define VOLT_OWNER_INIT_ \
+  , {                    \
+    0, NULL, 0, 0, 0     \
+  }
+/* The task that waits with it; 0: it is not known whose it is. */
+#define VOLT_WAITER_WHO_ VOLT_PLAIN(uintptr_t) who;
+/* What a task that waits holds; where it stood; and its number, which no other task has had. */
+#define VOLT_TASK_HOLDS_ \
+  volt_party_ *held;     \
+  const char *held_file; \
+  uint32_t held_line;    \
+  uint32_t born;
+/* 1: a party has given permits back that it had taken, so they are held and not passed on. */
+#define VOLT_KEPT_BY_HOLDERS_ VOLT_ATOMIC(uint32_t) kept;
+#define VOLT_KEPT_BY_HOLDERS_INIT_ , 0
+
+#endif
+#endif
