@@ -59,11 +59,21 @@ static bool by_hand_stop_sleeping(volt_worker *w, unsigned sleeper) {
   return cleared;
 }
 
+/* Nothing is ready, unless an inspector has it, which in virtual time is waited for. Returns whether
+ * there is more to run. inspect.c R3 */
+static bool by_hand_await_inspector(volt_worker *w) {
+  volt_rt *rt = w->rt;
+  if (!(rt->config.flags & VOLT_RT_VIRTUAL_CLOCK)) return false;
+  volt_short_lock_await_(&rt->inspected);
+  return volt_rt_is_any_queued_(rt) || volt_worker_has_mail_(w);
+}
+
 /* Returns whether nothing is ready, or the loop's waker was called. */
 static bool by_hand_run_until_idle(volt_worker *w, unsigned sleeper, volt_task *until) {
   volt_rt *rt = w->rt;
   for (;;) {
     if (!volt_worker_run_ready_(w, until)) return false;
+    if (by_hand_await_inspector(w)) continue;
     volt_store_relaxed(&w->parker.word, 0); /* new: the bit is clear, so no unpark is on its way */
     w->is_searching = true;                 /* from when the bit is cleared */
     /* relaxed: a thread that sees the bit sees it, by idle:D4 and idle:K2; R3 */

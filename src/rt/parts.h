@@ -15,6 +15,7 @@
 #include "home.h"
 #include "idle.h"
 #include "inject.h"
+#include "pins.h"
 #include "ring.h"
 #include "stack.h"
 #include "stack_tools.h"
@@ -114,6 +115,7 @@ typedef struct volt_worker {
   uint64_t looked_ns;    /* of the last look, plus the time since then in which it did not poll */
   uint32_t stamp;        /* for volt_task.since: volt_stamp_of_() the last look */
   uint32_t left;         /* shown: how many polls are to come before counts.polls is written */
+  int32_t tid;           /* shown: of its thread; 0: not known */
   uint64_t driver_looked_ns; /* when its last look at the driver, or its sleep there, had ended */
   uint64_t random;
   volt_free_list free[VOLT_POOL_CLASSES];
@@ -173,8 +175,12 @@ struct volt_rt {
   VOLT_ATOMIC(uint32_t) has_said;  /* that a worker has blocked */
   volt_signals_ signals;           /* blocked by the thread that has created it */
   char thread_prefix[VOLT_THREAD_NAME_];
+  volt_short_lock inspected; /* virtual time: an inspector has claimed tasks: inspect.c R3 */
+  volt_pins_ pins;           /* by inspectors */
   volt_closer watches[2];  /* by hand, of each registry: of the loop, once the runtime is to end */
   volt_registry *registry; /* one for each worker, and one for other threads */
+  volt_rt *next_rt;        /* of this process: debugger.c */
+  volt_rt *prev_rt;
   volt_worker worker[1];
 };
 

@@ -12,6 +12,7 @@
 
 #include "../core/check.h"
 #include "../core/spin.h"
+#include "debugger.h"
 #include "parts.h"
 #include "stack_report.h"
 
@@ -164,7 +165,7 @@ static void runtime_init(volt_rt *rt, const volt_rt_config *config) {
   if (config->flags & VOLT_RT_BY_HAND) volt_idle_park_(&rt->idle, 0, 0); /* no thread runs it yet */
 }
 
-/* Wait a little for a call of volt_rt_shutdown() that is about to return. The
+/* Wait a little for a call of volt_rt_shutdown() that is about to return, or for an inspector. The
  * call may be in a fiber of this thread: so a fiber is suspended for as long as a nap takes. */
 static void runtime_pause(unsigned *spins) {
   volt_blocker_ *fiber = volt_shield_();
@@ -177,7 +178,15 @@ static void runtime_pause(unsigned *spins) {
   volt_unshield_(fiber);
 }
 
+/* From here on no inspector looks at it. */
+static void runtime_withdraw(volt_rt *rt) {
+  unsigned spins = 0;
+  volt_debugger_withdraw_(rt);
+  while (volt_debugger_is_pinned_(rt)) runtime_pause(&spins);
+}
+
 static void runtime_release(volt_rt *rt) {
+  volt_debugger_remove_(rt);
   volt_stack_report_close_(rt);
   rt->config.allocator.free(rt, runtime_bytes_of(rt->workers), rt->config.allocator.ctx);
 }
@@ -194,11 +203,13 @@ int volt_rt_create(volt_rt **out, const volt_rt_config *config) {
   memset((void *)rt, 0, runtime_bytes_of(c.workers));
   runtime_init(rt, &c);
   volt_stack_report_open_(rt);
+  volt_debugger_add_(rt);
   result = volt_rt_open_driver_(rt);
   if (result == VOLT_OK) result = runtime_start(rt);
   rt->config.cpus = NULL; /* the caller's */
   rt->config.thread_prefix = NULL;
   if (result != VOLT_OK) {
+    runtime_withdraw(rt);
     runtime_release(rt);
     return result;
   }
@@ -290,6 +301,7 @@ static void runtime_stop(volt_rt *rt) {
 }
 
 static uint64_t runtime_release_all(volt_rt *rt) {
+  runtime_withdraw(rt);
   volt_rt_close_driver_(rt);
   volt_timers_destroy(&rt->timers);
   volt_rt_pool_destroy_(rt);

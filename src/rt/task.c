@@ -6,11 +6,13 @@
  * holds; one wake or drop settles it.
  *
  *   bit 0  SPAWNED   set once, by spawn
- *   bit 1  ACTIVE    the scheduler has the task: in one queue, or on one worker. Set by the spawn,
- *                    wake or cancel that finds it clear, which must then queue the task; cleared by
- *                    the worker at the end of a poll
+ *   bit 1  ACTIVE    the task is in one queue, or on one worker, or an inspector has claimed it. Set
+ *                    by the spawn, wake or cancel that finds it clear, which must then queue the
+ *                    task; or by the inspector, which must release it. Cleared by the worker at the
+ *                    end of a poll, or by the inspector
  *   bit 2  NOTIFIED  a wake or cancel has come while ACTIVE. Set by it; cleared by the worker
- *                    before a poll, or at its end, and then the task is polled once more
+ *                    before a poll, or at its end, and then the task is polled once more; or by the
+ *                    inspector, which then queues the task
  *   bit 3  COMPLETE  the task has returned, and its result is set. Set by the worker, which clears
  *                    ACTIVE for ever. A wake that comes later only settles its registration
  *   bit 4  CANCEL    the task is asked to end. Set by any thread while not COMPLETE; cleared by the
@@ -29,7 +31,7 @@
  *                    settle one before that, so the number may be below zero while ACTIVE
  *
  * Invariants
- *   I1  ACTIVE: in one queue or on one worker, never both, never twice
+ *   I1  ACTIVE: in one queue, on one worker, or at one inspector; never two of these, never twice
  *   I2  a wake that comes after a poll has begun makes another poll follow
  *   I3  COMPLETE: the number of registrations is exact, and only falls
  *   I4  the task is freed, or its joiner completed, once, after ENDED
@@ -53,7 +55,15 @@
  *       holds a registration, and gets none once the task is COMPLETE. It finds the task by a
  *       handle, or in a list that the task leaves before it has ENDED (registry.c I2; group.c).
  *   R7  Interleaving: a joiner registers while the task ends. Prevented by: the joiner's CAS fails
- *       because of ENDED, or the change that sets ENDED finds JOINER (task_join.c). */
+ *       because of ENDED, or the change that sets ENDED finds JOINER (task_join.c).
+ *   R8  Interleaving: an inspector reads what a task awaits, and a wake lets the task run, or it is
+ *       freed. Prevented by: the inspector sets ACTIVE by a CAS that finds it clear, under the lock
+ *       of the registry, which a task leaves before it ends. From then on a wake only sets NOTIFIED
+ *       (R1), and a task that nothing polls does not end.
+ *   R9  Interleaving: a wake sets NOTIFIED as the inspector releases the task. Prevented by: the
+ *       inspector clears ACTIVE by a CAS, which fails if NOTIFIED has come. Then it clears NOTIFIED
+ *       instead, and queues the task, as a wake does. For R4 it holds no registration, but has the
+ *       runtime pinned (inspect.c). */
 #include "../core/check.h"
 #include "../core/grant.h"
 #include "task_life.h"
@@ -123,7 +133,7 @@ typedef enum task_place { NEXT, LAST, OUTSIDE } task_place;
 /* Settle a registration without waking. */
 static void task_drop(void *ctx) {
   volt_task *t = (volt_task *)ctx;
-  /* task:W1 <-> task:E1, task:P1, task:Q1: the thread that ends it is after all
+  /* task:W1 <-> task:C1, task:C2, task:E1, task:P1, task:Q1: the thread that ends it is after all
    * that touched it */
   uint64_t before = volt_fetch_add_acq_rel(&t->state, ONE_LESS);
   if (task_is_over(before - ONE)) task_end(t);
@@ -141,7 +151,7 @@ static inline void task_wake_in(volt_task *t, task_place place, volt_here_ *here
       next = state - ONE;
       if (state & ACTIVE) next |= NOTIFIED; /* R1 */
     }
-    /* task:W1 <-> task:E1, task:P1, task:Q1: the thread that ends it is after all
+    /* task:W1 <-> task:C1, task:C2, task:E1, task:P1, task:Q1: the thread that ends it is after all
      * that touched it */
     if (!volt_cas_acq_rel(&t->state, &state, next)) continue;
     if (queue && place == NEXT) {
@@ -234,7 +244,7 @@ VOLT_NOINLINE volt_ran_ volt_task_suspend_rarely_(volt_task *t, uint64_t state,
 }
 
 VOLT_NOINLINE uint64_t volt_task_take_notice_(volt_task *t, volt_ctx *ctx) {
-  /* task:P1 <-> task:W1: the poll sees what the waking thread did; I2 */
+  /* task:P1 <-> task:C2, task:W1: the poll sees what the waking thread did; I2 */
   uint64_t state = volt_fetch_and_acq_rel(&t->state, ~(NOTIFIED | CANCEL));
   if (state & CANCEL) ctx->cancel = VOLT_CTX_CANCEL_ONCE;
   return state & ~(NOTIFIED | CANCEL);
@@ -314,7 +324,7 @@ bool volt_task_ask_(volt_task *t, bool *schedule) {
     if (state & COMPLETE) return false; /* R6 */
     *schedule = !(state & ACTIVE);
     uint64_t next = (state | CANCEL | ASKED | (*schedule ? ACTIVE : NOTIFIED)) + ONE;
-    /* task:W1 <-> task:E1, task:P1, task:Q1: the thread that ends it is after all
+    /* task:W1 <-> task:C1, task:C2, task:E1, task:P1, task:Q1: the thread that ends it is after all
      * that touched it */
     if (volt_cas_acq_rel(&t->state, &state, next)) return true;
   }
@@ -333,6 +343,28 @@ bool volt_task_cancel(volt_task *t) {
   if (!volt_task_ask_(t, &schedule)) return false;
   volt_task_deliver_(t, schedule);
   return true;
+}
+
+/* ---- inspect ---- */
+
+bool volt_task_claim_(volt_task *t, uint64_t *state) {
+  *state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
+  while (!(*state & (ACTIVE | COMPLETE))) {
+    /* task:C1 <-> task:C2, task:Q1, task:W1: the inspector sees what the last poll has left; R8. A
+     * thread that wakes the task sees that an inspector is at work; inspect.c R3 */
+    if (volt_cas_acq_rel(&t->state, state, *state | ACTIVE)) return true;
+  }
+  return false;
+}
+
+void volt_task_release_(volt_task *t) {
+  uint64_t state = volt_load_relaxed(&t->state); /* a guess: the CAS decides */
+  uint64_t done;
+  do {
+    done = state & NOTIFIED ? NOTIFIED : ACTIVE; /* R9 */
+    /* task:C2 -> task:C1, task:P1, task:W1: the next poll is after what the inspector has read */
+  } while (!volt_cas_release(&t->state, &state, state & ~done));
+  if (done == NOTIFIED) volt_rt_schedule_(t);
 }
 
 bool volt_task_is_cancelled(volt_task *t) {

@@ -26,6 +26,13 @@ void volt_task_not_begun_(volt_task *t);
 bool volt_task_ask_(volt_task *t, bool *schedule);
 void volt_task_deliver_(volt_task *t, bool schedule);
 
+/* For an inspector, which has pinned the runtime and locked the registry that t is in: if t waits,
+ * keep it so until volt_task_release_(), which is called without the lock. What t awaits stays as
+ * it is until then.
+ * Returns whether t waited. *state: of t, before. */
+bool volt_task_claim_(volt_task *t, uint64_t *state);
+void volt_task_release_(volt_task *t);
+
 /* ---- what task.c uses: worker.c, registry.c, pool.c, group.c ---- */
 
 /* Whether this thread runs the tasks of rt. Then rt does not end before this thread stops doing

@@ -41,7 +41,8 @@ static inline volt_ran_ volt_task_put_down_(volt_task *t, uint64_t state, uint64
     bool again = yields || (state & NOTIFIED); /* R1 */
     uint64_t next = VOLT_LIKELY(!again) ? state & ~ACTIVE : state & ~NOTIFIED;
     next = (next | disobeyed) + registered * ONE;
-    /* task:Q1 <-> task:E1, task:W1: the thread that ends it is after all that touched it */
+    /* task:Q1 <-> task:C1, task:E1, task:W1: the thread that ends it is after all that touched it;
+     * an inspector sees what it awaits */
     if (volt_cas_acq_rel(&t->state, &state, next)) {
       return again ? VOLT_RAN_AGAIN_ : VOLT_RAN_WAITS_;
     }
@@ -57,7 +58,7 @@ static inline void volt_task_note_wait_(volt_task *t, const volt_ctx *ctx) {
 
 /* Poll a task that is ACTIVE and in no queue. ctx: this worker's. */
 static inline volt_ran_ volt_task_run_(volt_task *t, volt_ctx *ctx) {
-  /* task:P1 <- task:W1: the poll sees what the waking thread did; R2 */
+  /* task:P1 <- task:C2, task:W1: the poll sees what the waking thread did; R2 */
   uint64_t state = volt_load_acquire(&t->state);
   VOLT_ASSERT((state & (ACTIVE | COMPLETE)) == ACTIVE);
   VOLT_SHOW_(void *, ctx->waker.ctx, t); /* inspectors see which task this worker polls */

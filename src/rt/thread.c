@@ -12,13 +12,20 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-/* Signals are for the program's own threads; all but those that a thread brings on itself. */
+int volt_thread_signal_(void) {
+  return SIGRTMAX - 1;
+}
+
+/* Signals are for the program's own threads; all but those that a thread brings on itself, and the
+ * one that asks for its stack. */
 static void thread_fill_blocked(sigset_t *set) {
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
   sigfillset(set);
   for (size_t i = 0; i < sizeof own / sizeof own[0]; i++) sigdelset(set, own[i]);
+  sigdelset(set, volt_thread_signal_());
 }
 
 bool volt_thread_start_(volt_thread_ *thread, void *(*main)(void *arg), void *arg) {
@@ -39,6 +46,10 @@ void volt_thread_join_(volt_thread_ thread) {
 
 volt_thread_ volt_thread_self_(void) {
   return (volt_thread_)pthread_self();
+}
+
+int32_t volt_thread_id_(void) {
+  return (int32_t)syscall(SYS_gettid); /* gettid() is of glibc 2.30 */
 }
 
 void volt_thread_detach_self_(void) {

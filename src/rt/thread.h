@@ -11,11 +11,18 @@ typedef uintptr_t volt_thread_; /* a pthread_t */
  * of faults and volt_thread_signal_(). Returns whether it was started. */
 bool volt_thread_start_(volt_thread_ *thread, void *(*main)(void *arg), void *arg);
 
+/* The signal that no such thread blocks, so that it can be asked for its stack
+ * (sight/watchdog_stack.c). */
+int volt_thread_signal_(void);
+
 /* Wait until a thread has ended: nothing of it runs any more, its destructors of thread-specific
  * values included. */
 void volt_thread_join_(volt_thread_ thread);
 
 volt_thread_ volt_thread_self_(void);
+
+/* Its number in /proc/self/task; 0: not known. Takes a system call. */
+int32_t volt_thread_id_(void);
 
 /* No thread will join this one. */
 void volt_thread_detach_self_(void);

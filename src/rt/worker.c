@@ -391,6 +391,7 @@ void volt_worker_main_(void *arg) {
   *volt_thread_random_() = w->random;
   w->looked_ns = volt_now_ns(); /* not since the worker was made: the thread has begun only now */
   volt_worker_note_time_(w, w->looked_ns);
+  VOLT_SHOW_(int32_t, w->tid, volt_thread_id_());
   volt_task *t;
   while ((t = worker_await_task(w)) != NULL) worker_poll(w, t, w->until_look);
   volt_worker_end_search_(w);
@@ -436,6 +437,7 @@ void volt_worker_init_(volt_worker *w, volt_rt *rt, unsigned index) {
   w->driver_queue = 0;
   w->looked_ns = volt_now_ns();
   w->left = 0;
+  w->tid = 0;
   volt_worker_note_time_(w, w->looked_ns);
   w->hand_polls = BY_HAND_POLLS;
   w->random = (rt->config.seed + index + 1) * UINT64_C(0x9e3779b97f4a7c15) | 1;

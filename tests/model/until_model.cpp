@@ -5,6 +5,7 @@
 #include "model_rt.hpp"
 
 #include "core/grant.h"
+#include "rt/inspect.h"
 
 // A future that is ready once fire() has been called.
 struct fired_future {
@@ -257,3 +258,140 @@ struct until_waker_x_return : model {
   }
 };
 MODEL(until_waker_x_return, 2, bounded)
+
+// inspect.c R3: with virtual time a task is woken as an inspector has claimed it. It is in no queue then, and
+// all the same that is no stall, and no time passes.
+struct until_claim_x_wake : model {
+  model_rt rt;
+  fired_future f;
+  event e;
+  model_task::trace left;
+  until_claim_x_wake() : rt(1, 1, VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK) {
+    model_task *t = model_task::make(rt.handle(), wait, this, &left, true);
+    EXPECT(volt_spawn(rt.handle(), &t->task) == VOLT_OK);
+    volt_task_detach(&t->task);
+    volt_rt_run(rt.handle());
+  }
+  static int wait(void *m, model_task *, volt_ctx *ctx) {
+    until_claim_x_wake *self = static_cast<until_claim_x_wake *>(m);
+    if (!self->e.poll(ctx)) return VOLT_PENDING;
+    self->f.fire();
+    return VOLT_OK;
+  }
+  static bool see(void *, const volt_seen_ *, unsigned) {
+    return true;
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      EXPECT(volt_inspect_(rt.handle(), 1, see, nullptr) == VOLT_OK);
+      return;
+    }
+    e.fire();
+    EXPECT(volt_rt_run_until(rt.handle(), &f.future, VOLT_NO_DEADLINE) == VOLT_OK);
+  }
+  void check() override {
+    EXPECT(left.gone(VOLT_OK));
+    rt.abandon();
+  }
+};
+MODEL(until_claim_x_wake, 2, bounded)
+
+// The same, and the wake is by a task, after which the thread takes no lock of a registry that the inspector
+// has held: whether the task is in its hands, only the lock `inspected` says.
+struct until_claim_x_run : model {
+  model_rt rt;
+  event e;
+  model_task::trace left;
+  until_claim_x_run() : rt(1, 1, VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK) {
+    model_task *t = model_task::make(rt.handle(), wait, this, &left, true);
+    EXPECT(volt_spawn(rt.handle(), &t->task) == VOLT_OK);
+    volt_task_detach(&t->task);
+    volt_rt_run(rt.handle());
+  }
+  static int wait(void *m, model_task *, volt_ctx *ctx) {
+    until_claim_x_run *self = static_cast<until_claim_x_run *>(m);
+    return self->e.poll(ctx) ? static_cast<int>(VOLT_OK) : static_cast<int>(VOLT_PENDING);
+  }
+  static bool see(void *, const volt_seen_ *, unsigned) {
+    return true;
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      EXPECT(volt_inspect_(rt.handle(), 1, see, nullptr) == VOLT_OK);
+      return;
+    }
+    e.fire();
+    volt_rt_run(rt.handle());
+    EXPECT(left.gone(VOLT_OK)); // nothing is ready any more
+  }
+  void check() override {
+    rt.abandon();
+  }
+};
+MODEL(until_claim_x_run, 2, bounded)
+
+// task.c R9: a loop runs the runtime, which has no other task than one that an inspector has claimed as it
+// is woken. The loop is told of it, or finds it; then all is gone, but not before the inspector.
+struct loop_claim_x_end : model {
+  model_rt rt;
+  event e;
+  model_task::trace left;
+  volt_parker bell;
+  bool has_returned = false; // the task: on the thread of the loop
+  bool is_woken_elsewhere;
+  explicit loop_claim_x_end(bool elsewhere = false)
+      : rt(1, 1, VOLT_RT_BY_HAND), is_woken_elsewhere(elsewhere) {
+    rt->config.waker = volt_waker{ring, this};
+    model_task *t = model_task::make(rt.handle(), wait, this, &left, true);
+    EXPECT(volt_spawn(rt.handle(), &t->task) == VOLT_OK);
+    volt_task_detach(&t->task);
+    volt_rt_run(rt.handle());
+    EXPECT(volt_pins_make_(&rt->pins));
+  }
+  static void ring(void *m) {
+    volt_unpark(&static_cast<loop_claim_x_end *>(m)->bell);
+  }
+  static int wait(void *m, model_task *, volt_ctx *ctx) {
+    loop_claim_x_end *self = static_cast<loop_claim_x_end *>(m);
+    self->has_returned = self->e.poll(ctx);
+    return self->has_returned ? static_cast<int>(VOLT_OK) : static_cast<int>(VOLT_PENDING);
+  }
+  static bool see(void *, const volt_seen_ *, unsigned) {
+    return true;
+  }
+  void inspect() {
+    volt_rt *its = rt.handle();
+    EXPECT(volt_inspect_(its, 1, see, nullptr) == VOLT_OK);
+    volt_pins_end_(&its->pins);
+  }
+  void loop() {
+    uint32_t rung = volt_unparks_since_(&bell, 0);
+    for (;;) {
+      volt_rt_run(rt.handle());
+      if (has_returned) break; // a late wake may still have to end it
+      volt_park_until(&bell, rung + 1, VOLT_NO_DEADLINE);
+      rung += volt_unparks_since_(&bell, rung);
+    }
+    EXPECT(rt.destroy() == 0);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      inspect();
+    } else if (index == 1) {
+      if (!is_woken_elsewhere) e.fire();
+      loop();
+    } else {
+      e.fire();
+    }
+  }
+  void check() override {
+    EXPECT(left.gone(VOLT_OK));
+  }
+};
+MODEL(loop_claim_x_end, 2, bounded)
+
+struct loop_claim_x_wake : loop_claim_x_end {
+  loop_claim_x_wake() : loop_claim_x_end(true) {
+  }
+};
+MODEL(loop_claim_x_wake, 3, bounded)

@@ -2,11 +2,13 @@
 // volt_rt_destroy(). worker.c, parking.c I1-I3, R1-R3; runtime.c R1, R2; idle.h I1, I2, R1-R4; inject.h.
 // A wake that is lost is a deadlock: of a worker that sleeps, and of the thread that waits for its task.
 // PROGRAM: rt BATCH 1 QUICK 0.1 MUTANTS SUPPORT model_rt.cpp model_task.cpp model_driver.cpp
-// PROGRAM: rt SOURCES worker.c parking.c driver.c by_hand.c runtime.c registry.c task.c task_join.c group.c blocking.c async.c time.c
+// PROGRAM: rt SOURCES worker.c home.c parking.c driver.c by_hand.c runtime.c registry.c task.c task_join.c group.c blocking.c async.c time.c
 // PROGRAM: rt SOURCES timer.c bcs_lock.c bcs_job.c bcs_queue.c
-// PROGRAM: rt SOURCES future.c permits.c fifo.c grant.c park.c
+// PROGRAM: rt SOURCES future.c permits.c fifo.c grant.c park.c parked.c
 // PROGRAM: rt DEFINES rt small_sections -DVOLT_RT_SEARCH_ROUNDS=1
 #include "model_rt.hpp"
+
+#include "rt/inspect.h"
 
 struct worker_model : model {
   model_rt rt;
@@ -295,3 +297,47 @@ struct worker_background_no_thread : worker_model {
   }
 };
 MODEL(worker_background_no_thread, 2, full)
+
+// task.c R9, R1: two tasks are woken as an inspector has claimed them. It queues them one after the other, as
+// the worker parks; it may park in between.
+struct worker_claim_x_park : worker_model {
+  event e[2];
+  explicit worker_claim_x_park(unsigned workers = 1) : worker_model(workers) {
+    volt_store_relaxed(&to_come, 2u);
+    for (unsigned i = 0; i < workers; i++) rt->worker[i].until_look = 9;
+    volt_worker_begin_here_(&rt->worker[0]);
+    spawn_detached(0, wait<0>);
+    spawn_detached(1, wait<1>);
+    volt_worker_run_ready_(&rt->worker[0], nullptr);
+    volt_worker_end_here_();
+  }
+  template <unsigned i>
+  static int wait(void *m, model_task *, volt_ctx *ctx) {
+    worker_claim_x_park *self = static_cast<worker_claim_x_park *>(m);
+    if (!self->e[i].poll(ctx)) return VOLT_PENDING;
+    self->one_less();
+    return VOLT_OK;
+  }
+  // Both are claimed.
+  static bool see(void *m, const volt_seen_ *seen, unsigned count) {
+    if (!seen) return true;
+    EXPECT(count == 2 && seen[0].how == VOLT_SEEN_WAITS_ && seen[1].how == VOLT_SEEN_WAITS_);
+    for (auto &e : static_cast<worker_claim_x_park *>(m)->e) e.fire();
+    return true;
+  }
+  void thread(unsigned index) override {
+    if (index < rt->workers) {
+      rt.work(index);
+    } else {
+      EXPECT(volt_inspect_(rt.handle(), 2, see, this) == VOLT_OK);
+    }
+  }
+};
+MODEL(worker_claim_x_park, 2, bounded)
+
+// With two workers that park.
+struct worker_claim_x_two_park : worker_claim_x_park {
+  worker_claim_x_two_park() : worker_claim_x_park(2) {
+  }
+};
+MODEL(worker_claim_x_two_park, 3, bounded)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "inspector.h"
 #ifdef VOLT_CHAOS
 #include "chaos.h"
 #endif
@@ -68,14 +69,23 @@ void stress_begin(const char *what, const char *small, const char *large) {
   volt_chaos_begin(stress.seed);
 #endif
   fflush(stdout);
+  inspector_begin(stress.seed);
 }
 
 unsigned stress_threads(void) {
   return stress.threads;
 }
 
+static uint64_t acquired_so_far(void) {
+  uint64_t sum = 0;
+  for (unsigned i = 0; i < stress.threads; i++) sum += stress.workers[i].acquired;
+  return sum;
+}
+
 bool stress_time_left(void) {
-  return volt_now_ns() < stress.end_ns;
+  uint64_t now_ns = volt_now_ns();
+  if (now_ns < stress.end_ns) return true;
+  return acquired_so_far() == 0 && now_ns < stress.end_ns + STUCK_AFTER_NS;
 }
 
 bool stress_stopping(void) {
@@ -183,6 +193,7 @@ static void report_waits(unsigned class) {
 }
 
 int stress_end(void) {
+  inspector_end();
   uint64_t acquired = 0, gave_up = 0, wakes = 0, most = 0, least = UINT64_MAX;
   for (unsigned i = 0; i < stress.threads; i++) {
     stress_worker *w = &stress.workers[i];

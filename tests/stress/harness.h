@@ -5,6 +5,8 @@
  * thread is the watchdog: if no thread has finished an operation for 20 seconds it prints what
  * each of them is doing, and aborts.
  *
+ * With VOLT_STRESS_INSPECT=1 in the environment a thread looks at all tasks meanwhile (inspector.h).
+ *
  * VOLT_TEST_SECONDS (default 0.5), VOLT_TEST_SEED (default: the clock), VOLT_TEST_THREADS (default
  * 6) come from the environment; all three are printed. */
 #ifndef VOLT_STRESS_HARNESS_H
@@ -47,7 +49,9 @@ void stress_begin(const char *what, const char *small, const char *large);
 /* How many threads a round should have, unless it needs another number. */
 unsigned stress_threads(void);
 
-/* Whether there is time for another round. */
+/* Whether there is time for another round; between rounds. There is also if no thread has acquired
+ * anything yet: on a machine with much else to do, a thread may begin when its round is over. Within
+ * 20 seconds of the end it must have. */
 bool stress_time_left(void);
 
 /* Run body on so many threads; tell them to stop after duration_ns; return when all have ended.
