@@ -14,6 +14,7 @@
 #include "../core/waits.h"
 #include "dump_fd.h"
 #include "sight_enable.h"
+#include "sight_serve.h"
 #include "sight_thread.h"
 
 static const volt_sight_part_ *const enable_parts[] = {&volt_waits_part_, &volt_watchdog_part_,
@@ -96,6 +97,7 @@ void volt_sight_disable(void) {
   VOLT_CHECK(!volt_sight_is_here_(), "volt_sight_disable", "called from a report");
   volt_sight_know_fork_();
   pthread_mutex_lock(&enable_mutex);
+  volt_serve_end_();
   enable_stop();
   pthread_mutex_unlock(&enable_mutex);
 }
