@@ -1,0 +1,34 @@
+/* numbers.h: the struct in which the library says where its parts are (src/rt/debugger.h), read from the
+ * memory of a process. */
+#ifndef VOLT_TOP_NUMBERS_H
+#define VOLT_TOP_NUMBERS_H
+
+#include "remote.h"
+
+typedef struct number {
+  char name[24];
+  uint64_t value;
+} number;
+
+typedef struct numbers {
+  remote r;
+  uint64_t first;      /* of the runtimes */
+  uint64_t fiber_poll; /* of every task that is a fiber */
+  uint64_t blocked;    /* the list of threads that block */
+  uint64_t names;      /* the table of names */
+  number *at;
+  size_t count;
+  const char *missing; /* a number that was asked for and is not there */
+} numbers;
+
+/* n->r is open. Returns false: n->r.why. */
+bool numbers_find(numbers *n);
+void numbers_free(numbers *n);
+
+uint64_t numbers_of(numbers *n, const char *name);
+
+/* A word of a struct at that address, by the name of its offset; and half of one. 0: not there. */
+uint64_t numbers_word(numbers *n, uint64_t at, const char *name);
+uint32_t numbers_half(numbers *n, uint64_t at, const char *name);
+
+#endif
