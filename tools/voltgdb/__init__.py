@@ -1,0 +1,1 @@
+"""Commands of gdb for programs with volt. tools/volt_gdb.py loads them."""
