@@ -28,6 +28,7 @@
 #include "cpp/rwlock.hpp"
 #include "cpp/select.hpp"
 #include "cpp/semaphore.hpp"
+#include "cpp/sight.hpp"
 #include "cpp/signals.hpp"
 #include "cpp/time.hpp"
 #include "cpp/values.hpp"
