@@ -207,6 +207,10 @@ static void report_dropped(unsigned which) {
   put_line(LOG, &t);
 }
 
+static bool all_is_reported(void) {
+  return logs.streams[LOG].dropped == 0 && logs.streams[ACCESS].dropped == 0;
+}
+
 static bool is_empty(void) {
   return logs.streams[LOG].head == logs.streams[LOG].tail &&
          logs.streams[ACCESS].head == logs.streams[ACCESS].tail;
@@ -234,9 +238,9 @@ static void *run_log(void *unused) {
   for (;;) {
     wait_for_lines();
     logs.is_urgent = false;
-    bool is_last = logs.is_stopping;
     report_dropped(LOG);
     report_dropped(ACCESS);
+    bool is_last = logs.is_stopping && all_is_reported(); /* not while a ring is full */
     write_stream(&logs.streams[LOG]);
     write_stream(&logs.streams[ACCESS]);
     pthread_cond_broadcast(&logs.done);

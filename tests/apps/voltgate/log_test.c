@@ -262,6 +262,54 @@ static void many_threads(void **state) {
   free(text);
 }
 
+struct reader {
+  int end;
+  uint64_t told; /* lines that were dropped, it says */
+};
+
+static void *read_all(void *arg) {
+  struct reader *r = arg;
+  char line[1024];
+  FILE *file = fdopen(r->end, "r");
+  usleep(20000); /* log_stop() is there, then */
+  while (fgets(line, sizeof line, file) != NULL) {
+    uint64_t count;
+    const char *words = strstr(line, "msg=\"");
+    if (words && sscanf(words, "msg=\"%" SCNu64 " lines of the log were dropped\"", &count) == 1)
+      r->told += count;
+  }
+  fclose(file);
+  return NULL;
+}
+
+/* Lines that were dropped because the ring was full are told, also if it still is when the log
+ * stops. */
+static void stop_with_a_full_ring(void **state) {
+  (void)state;
+  int ends[2], errors = dup(STDERR_FILENO);
+  const char *what;
+  struct log_settings log = {.path = (char *)"-", .level = LOG_INFO}, access = {.path = NULL};
+  uint64_t dropped = log_dropped();
+  pthread_t thread;
+  assert_int_equal(pipe(ends), 0);
+  assert_int_equal(fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+  while (write(ends[1], "\n", 1) == 1) continue;
+  assert_int_equal(fcntl(ends[1], F_SETFL, 0), 0);
+  assert_int_equal(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+  close(ends[1]);
+  assert_int_equal(log_start(&log, &access, &what), VOLT_OK);
+  log_line(LOG_INFO, NULL, "the first");
+  usleep(50000); /* the log's thread waits for room for it, and has not seen the others */
+  while (log_dropped() < dropped + 10) log_line(LOG_INFO, NULL, "a line that comes too early");
+  struct reader reader = {.end = ends[0]};
+  assert_int_equal(pthread_create(&thread, NULL, read_all, &reader), 0);
+  log_stop();
+  assert_int_equal(dup2(errors, STDERR_FILENO), STDERR_FILENO);
+  close(errors);
+  pthread_join(thread, NULL);
+  assert_int_equal(reader.told, log_dropped() - dropped);
+}
+
 /* A pipe that nobody reads: no caller waits, lines are dropped, the log can be changed, and the
  * program ends. */
 static void nobody_reads(void **state) {
@@ -319,6 +367,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(what_cannot_be_opened_changes_nothing, make_directory,
                                       remove_directory),
       cmocka_unit_test_setup_teardown(many_threads, make_directory, remove_directory),
+      cmocka_unit_test(stop_with_a_full_ring),
       cmocka_unit_test(nobody_reads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
