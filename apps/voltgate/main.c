@@ -44,7 +44,8 @@ int main(int argc, char **argv) {
     case COMMAND_LIMIT:
     case COMMAND_RELOAD:
     case COMMAND_DRAIN:
-    case COMMAND_STATUS: code = admin_command(command.kind, &command.client); break;
+    case COMMAND_STATUS:
+    case COMMAND_DUMP: code = admin_command(command.kind, &command.client); break;
     case COMMAND_SHOWN: break;
     case COMMAND_WRONG: code = EXIT_WRONG; break;
   }

@@ -15,6 +15,7 @@
 #include "process/log.h"
 #include "process/systemd.h"
 #include "run.h"
+#include "sight.h"
 #include "site.h"
 
 /* ---- life ---- */
@@ -204,7 +205,10 @@ static void program_took_signal(struct program_loop *loop) {
   switch (loop->signal.number) {
     case SIGHUP: program_reload_by_signal(p); break;
     case SIGUSR1: program_reopen_logs(); break;
-    case SIGUSR2: program_each_gate(p, program_dump_gate, NULL); break;
+    case SIGUSR2:
+      program_each_gate(p, program_dump_gate, NULL);
+      sight_log_dump(p->rt);
+      break;
     default:
       if (loop->is_draining) {
         program_stop(p);

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <volt/io.h>
+#include <volt/name.h>
 
 #include "admin/admin.h"
 #include "budget.h"
@@ -25,6 +26,7 @@
 #include "process/sandbox.h"
 #include "process/systemd.h"
 #include "run.h"
+#include "sight.h"
 #include "site.h"
 
 enum { EXIT_WRONG = 2, START_WORDS = 512 };
@@ -137,11 +139,13 @@ static void start_write_path(struct sandbox_needs *needs, const char *path) {
   if (is_file && needs->write_count < SANDBOX_PATHS) needs->writes[needs->write_count++] = path;
 }
 
+static void start_socket(struct sandbox_needs *needs, const char *path) {
+  if (path && needs->socket_count < SANDBOX_PATHS) needs->sockets[needs->socket_count++] = path;
+}
+
 static void start_socket_path(struct sandbox_needs *needs, const char *address) {
   bool has_path = address && strncmp(address, "unix:", 5) == 0 && address[5] != '@';
-  if (has_path && needs->socket_count < SANDBOX_PATHS) {
-    needs->sockets[needs->socket_count++] = address + 5;
-  }
+  start_socket(needs, has_path ? address + 5 : NULL);
 }
 
 /* What the program will still ask for, now that its listeners are open. A reload may bring other
@@ -155,9 +159,8 @@ static void start_needs(const struct settings *settings, struct sandbox_needs *n
   start_write_path(needs, settings->log.path);
   start_write_path(needs, settings->access.path);
   start_socket_path(needs, settings->metrics);
-  if (settings->handover && needs->socket_count < SANDBOX_PATHS) {
-    needs->sockets[needs->socket_count++] = settings->handover;
-  }
+  start_socket(needs, settings->handover);
+  start_socket(needs, settings->sight);
   for (size_t i = 0; i < settings->gate_count; i++) {
     const struct gate_settings *gate = &settings->gates[i];
     start_read_path(needs, gate->tls_cert);
@@ -238,6 +241,14 @@ static bool start_runtime(struct program *p, const struct settings *settings) {
   return result == VOLT_OK || start_complain("cannot start", volt_strerror(result));
 }
 
+/* Without it the program would serve as well. */
+static void start_sight(struct program *p, const struct settings *settings) {
+  (void)volt_name(&p->descriptors, "descriptors");
+  int result = sight_start(settings);
+  if (result == VOLT_OK) return;
+  log_line(LOG_WARN, NULL, "nothing is watched: %s", volt_strerror(result));
+}
+
 static bool start_cluster(struct program *p, const struct settings *settings) {
   char *wrong = settings->cluster ? cluster_open(&p->cluster, p->rt, settings) : NULL;
   return wrong ? start_complain_freeing(wrong) : true;
@@ -305,6 +316,7 @@ static bool start_before_threads(struct start *s) {
 static bool start_threads(struct start *s) {
   struct program *p = &s->program;
   if (!start_log(s->settings) || !start_runtime(p, s->settings)) return false;
+  start_sight(p, s->settings);
   if (!start_cluster(p, s->settings) || !start_gates(s)) return false;
   if (!start_admin(p, s->settings)) return false;
   start_say(s);
@@ -320,6 +332,7 @@ static bool start_serve(struct start *s) {
 /* What was made so far goes again; the runtime ends what is left. */
 static void start_end(struct start *s) {
   struct program *p = &s->program;
+  sight_stop(); /* its reports go to the log */
   handover_stop(p->handover);
   admin_stop(p->admin);
   cluster_close(p->cluster); /* others have its leases now, not when the session has ended */

@@ -6,6 +6,7 @@
 #include "admin/answer.h"
 
 #include <stdlib.h>
+#include <volt/sight.h>
 
 #include "../httpd/date.h"
 #include "admin/cluster_status.h"
@@ -18,6 +19,7 @@
 #include "cluster/cluster.h"
 #include "handover/handover.h"
 #include "process/log.h"
+#include "sight.h"
 
 #define JSON_TYPE "application/json; charset=utf-8"
 #define TEXT_TYPE "text/plain; charset=utf-8"
@@ -66,11 +68,15 @@ static const struct {
 } fixed_routes[] = {
     {"", ROUTE_PAGE},         {"metrics", ROUTE_METRICS}, {"status", ROUTE_STATUS},
     {"queue", ROUTE_QUEUE},   {"history", ROUTE_HISTORY}, {"health", ROUTE_HEALTH},
-    {"reload", ROUTE_RELOAD}, {"drain", ROUTE_DRAIN},
+    {"reload", ROUTE_RELOAD}, {"drain", ROUTE_DRAIN},     {"dump", ROUTE_DUMP},
 };
 
 static bool is_change(enum route route) {
   return route >= ROUTE_SET_LIMIT;
+}
+
+static bool needs_token(enum route route) {
+  return route >= ROUTE_DUMP;
 }
 
 static const char *allowed(enum route route) {
@@ -158,6 +164,7 @@ static bool read_query(struct answer *a, const struct request *r) {
     a->is_of_one = true;
     a->gate = program_gate(a->from->program, name);
   }
+  if (a->route == ROUTE_DUMP) a->is_each = query_find(r, "each", text, sizeof text);
   if (a->route != ROUTE_QUEUE && a->route != ROUTE_HISTORY) return true;
   a->number = QUEUE_SHOWN;
   if (query_find(r, "limit", text, sizeof text) &&
@@ -181,14 +188,16 @@ static const char *token(const struct answers *from) {
 }
 
 /* Returns false: it was answered. */
-static bool check_change(struct answer *a, const struct request *r) {
+static bool check_token(struct answer *a, const struct request *r) {
   const char *allows = token(a->from);
   int status = guard_change(r, allows);
   if (status == 0) return true;
   if (status == 401) {
-    fail(a, 401, "a change needs the token: Authorization: Bearer TOKEN");
+    fail(a, 401,
+         a->route == ROUTE_DUMP ? "a dump needs the token: Authorization: Bearer TOKEN"
+                                : "a change needs the token: Authorization: Bearer TOKEN");
   } else if (allows == NULL) {
-    fail(a, 403, "nothing can be changed: this voltgate was given no token");
+    fail(a, 403, "nothing can be changed or dumped: this voltgate was given no token");
   } else {
     fail(a, 403, "a page of another site cannot change anything");
   }
@@ -363,6 +372,11 @@ void answer_work(struct answer *a) {
       succeed(a, TEXT_TYPE);
       say_health(a);
       break;
+    case ROUTE_DUMP:
+      succeed(a, TEXT_TYPE);
+      is_whole = sight_write_dump(&a->text, from->program->rt,
+                                  a->is_each ? VOLT_DUMP_EACH | VOLT_DUMP_STACKS : 0);
+      break;
     case ROUTE_SET_LIMIT: set_limit(a); break;
     case ROUTE_SET_QUEUE: set_queue(a); break;
     case ROUTE_SET_TENANT: set_tenant(a); break;
@@ -401,8 +415,8 @@ bool answer_begin(struct answer *a, struct answers *from, const struct request *
     fail(a, 405, "this path has another method");
     return false;
   }
-  if (!is_change(a->route)) return read_query(a, r);
-  return check_change(a, r) && read_change(a, body);
+  if (needs_token(a->route) && !check_token(a, r)) return false;
+  return is_change(a->route) ? read_change(a, body) : read_query(a, r);
 }
 
 /* ---- the head ---- */

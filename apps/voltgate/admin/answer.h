@@ -26,6 +26,7 @@ enum route {
   ROUTE_QUEUE,
   ROUTE_HISTORY,
   ROUTE_HEALTH,
+  ROUTE_DUMP, /* from here on with the token: addresses help those that break in */
   ROUTE_SET_LIMIT,
   ROUTE_SET_QUEUE,
   ROUTE_SET_TENANT,
@@ -42,6 +43,7 @@ struct answer {
   const char *tenant; /* in the request */
   uint64_t number;    /* what is to be set; how many are to be shown */
   uint64_t since_ns;
+  bool is_each;   /* of the dump: every task by itself */
   bool is_of_one; /* of the status: tenants of one gate, or of none */
   int status;
   const char *type, *allow;

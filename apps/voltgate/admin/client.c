@@ -60,7 +60,7 @@ static bool send_question(struct client_link *link, const char *method, const ch
   output_string(&text, path);
   OUTPUT(&text, " HTTP/1.1\r\nHost: ");
   put_host(&text, link->settings->admin);
-  if (link->settings->token != NULL && strcmp(method, "GET") != 0) {
+  if (link->settings->token != NULL) {
     OUTPUT(&text, "\r\nAuthorization: Bearer ");
     output_string(&text, link->settings->token);
   }

@@ -1,4 +1,4 @@
-/* command.c: limit, reload, drain, status. */
+/* command.c: limit, reload, drain, status, dump. */
 #include "admin/admin.h"
 
 #include <stdio.h>
@@ -12,13 +12,16 @@
 
 #define WITHIN_NS UINT64_C(30000000000) /* a reload may read files and look up names */
 
-/* Asks, and says what is wrong with the answer. Returns it, to be freed, or NULL. */
-static json_t *ask(struct client_link *link, const char *method, const char *path,
-                   const char *body) {
-  if (!client_ask(link, method, path, body, WITHIN_NS)) {
-    fprintf(stderr, "voltgate: %s\n", link->why);
-    return NULL;
-  }
+/* Asks, and says why there is no answer. */
+static bool ask_text(struct client_link *link, const char *method, const char *path,
+                     const char *body) {
+  bool is_there = client_ask(link, method, path, body, WITHIN_NS);
+  if (!is_there) fprintf(stderr, "voltgate: %s\n", link->why);
+  return is_there;
+}
+
+/* Reads the answer as JSON, and says what is wrong with it. Returns it, to be freed, or NULL. */
+static json_t *read_answer(struct client_link *link) {
   json_t *answer = answer_json(link->answer.at, link->answer.size);
   if (answer == NULL) {
     fprintf(stderr, "voltgate: %s: this is no voltgate: status %d\n", link->settings->admin,
@@ -28,11 +31,23 @@ static json_t *ask(struct client_link *link, const char *method, const char *pat
   if (link->status == 200) return answer;
   bool lacks_token = link->status == 401 && link->settings->token == NULL;
   fprintf(stderr, "voltgate: %s\n",
-          lacks_token           ? "a change needs the token: --token-file FILE, or VOLTGATE_TOKEN"
+          lacks_token           ? "this needs the token: --token-file FILE, or VOLTGATE_TOKEN"
           : link->status == 401 ? "the token is not the one that this voltgate was given"
                                 : json_text_at(answer, "error"));
   json_decref(answer);
   return NULL;
+}
+
+static json_t *ask(struct client_link *link, const char *method, const char *path,
+                   const char *body) {
+  return ask_text(link, method, path, body) ? read_answer(link) : NULL;
+}
+
+static bool say_dump(struct client_link *link) {
+  if (!ask_text(link, "GET", link->settings->is_each ? "/dump?each=1" : "/dump", NULL)) return false;
+  if (link->status != 200) json_decref(read_answer(link));
+  return link->status == 200 &&
+         fwrite(link->answer.at, 1, link->answer.size, stdout) == link->answer.size;
 }
 
 static json_t *set_limit(struct client_link *link) {
@@ -103,14 +118,16 @@ int admin_command(enum command_kind kind, const struct client_settings *c) {
   if (kind == COMMAND_TOP) return top_run(c);
   struct client_link link = {.settings = c};
   json_t *answer = NULL;
+  bool is_dumped = false;
   switch (kind) {
     case COMMAND_LIMIT: answer = set_limit(&link); break;
     case COMMAND_RELOAD: answer = post(&link, "/reload", "reloaded"); break;
     case COMMAND_DRAIN: answer = post(&link, "/drain", "draining"); break;
     case COMMAND_STATUS: answer = say_status(&link); break;
+    case COMMAND_DUMP: is_dumped = say_dump(&link); break;
     default: fputs("voltgate: this command asks no running voltgate\n", stderr);
   }
-  int code = answer != NULL ? EXIT_SUCCESS : EXIT_FAILURE;
+  int code = answer != NULL || is_dumped ? EXIT_SUCCESS : EXIT_FAILURE;
   json_decref(answer);
   client_close(&link);
   if (fflush(stdout) != 0) code = EXIT_FAILURE;

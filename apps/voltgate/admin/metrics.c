@@ -10,6 +10,7 @@
 #include "admin/cluster_status.h"
 #include "admin/metrics_line.h"
 #include "admin/view.h"
+#include "sight.h"
 
 enum {
   EDGE_FIRST = 14, /* 2^14 ns: 16 us */
@@ -307,6 +308,7 @@ bool metrics_write(struct output *to, struct program *p, const struct resources 
   put_gate_histograms(to, &view);
   cluster_put_metrics(to, p, &view);
   bool is_whole = write_tenants(to, &view);
+  sight_put_metrics(to, p);
   put_process(to, resources);
   view_free(&view);
   return is_whole && !to->is_cut;

@@ -17,7 +17,7 @@ static const struct {
 } commands[] = {
     {"run", COMMAND_RUN},       {"check", COMMAND_CHECK},   {"top", COMMAND_TOP},
     {"limit", COMMAND_LIMIT},   {"reload", COMMAND_RELOAD}, {"drain", COMMAND_DRAIN},
-    {"status", COMMAND_STATUS},
+    {"status", COMMAND_STATUS}, {"dump", COMMAND_DUMP},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -46,7 +46,8 @@ static bool is_shown(int argc, char *const *argv) {
 /* Whether this command takes the option. */
 static bool takes(enum command_kind kind, const struct option *o) {
   bool is_of_top = strcmp(o->name, "interval") == 0 || strcmp(o->name, "once") == 0;
-  return kind == COMMAND_TOP || !is_of_top;
+  bool is_of_dump = strcmp(o->name, "each") == 0;
+  return (!is_of_top || kind == COMMAND_TOP) && (!is_of_dump || kind == COMMAND_DUMP);
 }
 
 static bool take_option(struct command *c, bool given[OPTIONS_MOST], const struct option *o,
@@ -54,7 +55,8 @@ static bool take_option(struct command *c, bool given[OPTIONS_MOST], const struc
   char why[OPTION_WHY];
   bool *is_given = &given[o - options_table];
   if (!takes(c->kind, o)) {
-    fprintf(stderr, "voltgate: --%s: it is an option of top\n", o->name);
+    fprintf(stderr, "voltgate: --%s: it is an option of %s\n", o->name,
+            strcmp(o->name, "each") == 0 ? "dump" : "top");
   } else if (*is_given) {
     fprintf(stderr, "voltgate: --%s: it is given twice\n", o->name);
   } else if (!option_set(o, &c->client, value, why)) {
@@ -133,8 +135,8 @@ enum command_kind command_read(struct command *out, int argc, char *const *argv)
     while (i < COMMANDS && strcmp(commands[i].name, argv[1]) != 0) i++;
     if (i == COMMANDS) {
       return out->kind = wrong(argv[1],
-                               "is no command: want run, check, top, limit, reload, drain "
-                               "or status; see voltgate --help");
+                               "is no command: want run, check, top, limit, reload, drain, "
+                               "status or dump; see voltgate --help");
     }
     out->kind = commands[i].kind;
     out->argc--;

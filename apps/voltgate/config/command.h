@@ -12,6 +12,7 @@ enum command_kind {
   COMMAND_RELOAD,
   COMMAND_DRAIN,
   COMMAND_STATUS,
+  COMMAND_DUMP,
   COMMAND_SHOWN, /* help or the version was printed: exit with 0 */
   COMMAND_WRONG  /* what is wrong was printed: exit with 2 */
 };
@@ -23,6 +24,7 @@ struct client_settings {
   char *token;          /* of that file, or of VOLTGATE_TOKEN; NULL: none */
   uint64_t interval_ns; /* top */
   bool is_once;         /* top */
+  bool is_each;         /* dump */
   const char *gate;     /* limit: points into argv */
   uint32_t limit;       /* limit */
 };

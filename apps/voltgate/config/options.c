@@ -288,6 +288,18 @@ const struct option options_table[] = {
    .manual =
      "The limit of open descriptors. In the mode `tcp` a client that holds a permit needs two, "
      "one that waits needs one; with `postgres` and `redis` each client needs two."},
+  {.name = "stall", PROCESS(stall_ns), TIME, .group = "The process", .preset = "100ms",
+   .needs_restart = true, .help = "the log says when a worker stands still for so long; 0: never",
+   .manual =
+     "The log says when a worker has been in one step of one task for so long: which task, where in "
+     "the source, and whether it computes or blocks. Every ten seconds voltgate looks for tasks "
+     "that nothing can wake, too. 0: neither. A signal `SIGUSR2` writes all that waits to the log."},
+  {.name = "sight", PROCESS(sight), .kind = OPTION_SOCKET, .argument = "PATH",
+   .group = "The process", .needs_restart = true, .help = "let volt-top look at the tasks here",
+   .manual =
+     "A unix socket (mode 0600) at which `volt-top`, of the same user or of root, shows workers, "
+     "tasks and what they wait for. It can change nothing. Its directory has to be writable for the "
+     "user that voltgate becomes."},
   {.name = "handover", PROCESS(handover), .kind = OPTION_SOCKET, .argument = "PATH",
    .group = "The process", .needs_restart = true,
    .help = "let a later process take the listeners over here",
@@ -407,6 +419,9 @@ const struct option options_table[] = {
    .manual = "`top`: how often it asks. From `100ms`."},
   {.name = "once", CLIENT(is_once), .kind = OPTION_FLAG, .group = "Commands that ask",
    .help = "top: print once, and end", .manual = "`top`: print once, and end."},
+  {.name = "each", CLIENT(is_each), .kind = OPTION_FLAG, .group = "Commands that ask",
+   .help = "dump: every task by itself, with the stacks of fibers",
+   .manual = "`dump`: every task by itself, with the stacks of fibers."},
 };
 /* clang-format on */
 

@@ -98,6 +98,8 @@ struct settings {
   char *user, *group;
   enum sandbox_mode sandbox;
   uint32_t nofile; /* 0: the hard limit */
+  uint64_t stall_ns; /* 0: workers are not watched */
+  char *sight;       /* the socket of volt-top, or NULL */
   char *handover;
   char *take_over;
   char *cluster; /* servers of the ensemble, or NULL: limits are this process's alone */

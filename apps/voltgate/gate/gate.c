@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <volt/name.h>
 
 bool gate_init(struct gate *g, struct program *program, volt_rt *rt,
                const struct gate_settings *settings) {
@@ -16,10 +17,12 @@ bool gate_init(struct gate *g, struct program *program, volt_rt *rt,
   if (!g->name) return false;
   atomic_init(&g->settings, settings);
   volt_sem_init(&g->permits, settings->limit);
+  (void)volt_name(&g->permits, g->name); /* as many names as there is room for */
   turns_init(&g->turns, &g->permits);
   atomic_init(&g->queue_bound, settings->queue);
   atomic_init(&g->tickets, 1);
   volt_watch_init(&g->news, 0, NULL, NULL);
+  (void)volt_name(&g->news, "news");
   clients_init(&g->clients);
   breaker_init(&g->breaker);
   volt_group_init_how(&g->probes, VOLT_GROUP_KEEP_GOING);

@@ -77,9 +77,27 @@ static int wait_poll_news(struct session *s, volt_ctx *ctx) {
   return result == VOLT_ECANCELED ? result : (int)VOLT_OK;
 }
 
+/* For a dump: what is armed. */
+static volt_future *wait_inside(const void *its, unsigned i) {
+  struct session_wait *w = volt_container_of(its, struct session_wait, async);
+  const struct {
+    enum session_event event;
+    volt_future *future;
+  } all[] = {{SESSION_PERMIT, w->permit},
+             {SESSION_CLIENT, w->client},
+             {SESSION_SERVER, w->server},
+             {SESSION_TIME, &w->timer.future},
+             {SESSION_NEWS, &w->news}};
+  for (size_t at = 0; at < sizeof all / sizeof all[0]; at++) {
+    if ((w->armed & all[at].event) && i-- == 0) return all[at].future;
+  }
+  return NULL;
+}
+
 static int session_wait_poll(volt_async *a, volt_ctx *ctx) {
   struct session *s = wait_session(a);
   struct session_wait *w = &s->wait;
+  VOLT_ASYNC_SHOWS(w, wait_inside);
   int result = wait_poll_sides(s, ctx);
   if (result == VOLT_OK) result = wait_poll_news(s, ctx);
   if (result == VOLT_OK) result = wait_poll_timer(s, ctx);
