@@ -18,7 +18,7 @@ class Scene:
         options.setdefault("limit", 1)
         if form != "default":
             options["refuse"] = form
-        self.gate = Gate(f"127.0.0.1:{free_port() if dead else self.upstream.port}",
+        self.gate = Gate(f"127.0.0.1:{keep_port() if dead else self.upstream.port}",
                          access_log=self.log, access_format="json" if json_log else "text", **options)
 
     def occupy(self, count=1):
@@ -492,7 +492,7 @@ def test_postgres():
     for pg in (a, *others):
         pg.close()
     gate.settle()
-    dead = Gate(f"127.0.0.1:{free_port()}", protocol="postgres", breaker=1, breaker_retry="10s")
+    dead = Gate(f"127.0.0.1:{keep_port()}", protocol="postgres", breaker=1, breaker_retry="10s")
     expect_error("08006", lambda: Pg(dead.address), "refused")
     expect_error("08006", lambda: Pg(dead.address), "refused")
     equal((dead.refused("connect"), dead.refused("breaker")), (1, 1), "connect and breaker")

@@ -113,7 +113,7 @@ limit = 7
 def test_gate_that_goes_while_its_server_is_away():
     """a gate that is not configured any more does not look for its server any more"""
     upstream = Upstream()
-    dead, other = free_port(), free_port()
+    dead, other = keep_port(), keep_port()
 
     def away(name, port):
         return f"""[gate {name}]
@@ -490,7 +490,7 @@ def test_hot_restart():
     """hot restart: not one connect is refused, the limit holds for both together, sessions go on"""
     upstream = Upstream(hold=0.002)
     path = os.path.join(scratch(), "handover")
-    address = f"127.0.0.1:{free_port()}"
+    address = f"127.0.0.1:{keep_port()}"
     named = dict(limit=4, queue_timeout="30s", handover=path, listen=address)
     gate = Gate(f"127.0.0.1:{upstream.port}", **named)
     if not os.path.exists(path):

@@ -406,9 +406,10 @@ def check_tls(server, directory):
 
 
 def check_server_away(server, directory):
-    closed = socket.create_server(("127.0.0.1", 0))
-    port = closed.getsockname()[1]
-    closed.close()
+    kept = socket.socket()  # bound, and nothing listens: nobody else is given the port
+    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    kept.bind(("127.0.0.1", 0))
+    port = kept.getsockname()[1]
     gate = Gate("--listen", "127.0.0.1:0", "--to", "127.0.0.1:%d" % port, "--refuse", "http")
     for _ in range(4):
         client = gate.connect()
@@ -421,6 +422,7 @@ def check_server_away(server, directory):
     client = gate.connect()
     client.close()
     back.close()
+    kept.close()
     gate.end()
 
 

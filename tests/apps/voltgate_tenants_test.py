@@ -127,7 +127,8 @@ def test_prefix():
     return str(found)
 
 
-def shares(ini_tenants, sources, seconds, limit=3, more=""):
+def shares(ini_tenants, sources, seconds, limit=3, more="", least=0):
+    """Who arrives in so many seconds, or until more than `least` of each source have."""
     upstream = Upstream(hold=HOLD)
     gate = Gate(ini=f"""[gate main]
 listen = 127.0.0.1:0
@@ -144,6 +145,12 @@ tenant-by = source
         wait_until(lambda: gate.queue_length() >= 24 * len(sources) - 10 * limit, "queues")
         begun = len(upstream.arrived)
         time.sleep(seconds)
+
+        def count(source):
+            with upstream.lock:
+                return sum(c.bytes == source.encode() for c in upstream.arrived[begun:])
+        for source in sources:
+            wait_until(lambda: count(source) > least, f"more than {least} of {source}")
         with upstream.lock:
             arrived = list(upstream.arrived[begun:])
         tenants = {t["name"]: t for t in gate.status()["tenants"]}
@@ -192,13 +199,13 @@ def test_limits():
 def test_cost():
     """cost: a tenant's connection takes several permits, and never more than there are"""
     found, _, gate, upstream, _ = shares("[tenant main/127.0.0.2]\ncost = 3\n",
-                                         ["127.0.0.2"], 0.3, limit=4)
+                                         ["127.0.0.2"], 0.3, limit=4, least=20)
     equal(upstream.most, 1, "at once, each of 3 permits of 4")
     require(found["127.0.0.2"] > 20, f"{found}")
     equal(gate.status()["held"], 0, "held at the end")
     # Costs and others mixed: both go on.
     found, _, gate, _, _ = shares("[tenant main/127.0.0.2]\ncost = 3\n", ["127.0.0.2", "127.0.0.3"],
-                                  0.5, limit=4)
+                                  0.5, limit=4, least=10)
     require(min(found.values()) > 10, f"{found}")
     equal(gate.status()["held"], 0, "held at the end")
 

@@ -28,12 +28,16 @@ finish() {
 }
 trap finish EXIT
 
-free_ports() { # <count>
-  python3 -c 'import socket, sys
-all = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
-print(*(s.getsockname()[1] for s in all))' "$1"
-}
-read -r database gate admin <<< "$(free_ports 3)"
+# They stay bound, and nothing listens, until this script has ended: what sets SO_REUSEADDR may bind them,
+# too, and the kernel gives them to nobody else while a server is down.
+coproc PORTS { exec python3 -c 'import socket, sys
+kept = [socket.socket() for _ in range(3)]
+for s in kept:
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    s.bind(("127.0.0.1", 0))
+print(*(s.getsockname()[1] for s in kept), flush=True)
+sys.stdin.read()'; }
+read -r database gate admin <&"${PORTS[0]}"
 
 install -m 755 "$program" "$scratch/voltgate"
 {
@@ -42,43 +46,53 @@ install -m 755 "$program" "$scratch/voltgate"
   # The commands that ask look at the default port.
   echo "voltgate() { case \$1 in top | limit | reload | status) command voltgate \"\$@\" --admin :$admin ;; *) exec_or_run \"\$@\" ;; esac; }"
   echo 'exec_or_run() { if ((BASH_SUBSHELL)); then exec voltgate "$@"; else command voltgate "$@"; fi; }'
-  echo 'trap '\''echo "failed: $BASH_COMMAND" >&2; kill ${gate:-} 2> /dev/null || true; cat voltgate.log >&2 || true'\'' ERR'
+  echo "trap 'echo \$LINENO > $scratch/line' DEBUG" # of the page's command, not of one in a function
+  echo 'trap '\''kill ${gate:-} 2> /dev/null || true; tail -n 20 voltgate.log || true'\'' ERR'
   sed -n '/^```sh$/,/^```$/{/^```/!p}' "$page" | sed -E 's/^! (.*)$/if \1; then false; fi/'
 } | sed -e "s/\b5433\b/$database/g; s/\b6432\b/$gate/g; s/:9090\b/:$admin/g" \
   -e "s#/usr/lib/postgresql/15/bin#$programs#g" > "$scratch/script"
-# A smaller database, fewer clients and shorter times show the same; and where a reader gives something
-# a moment, the script waits until it has happened.
+# A smaller database that waits for no disk, fewer clients and shorter times show the same; a client that
+# is to be served has longer to wait for it. Where a reader gives something a moment, the script waits
+# until it has happened, and clients that sleep do so until they are told to end.
 sed -i -E '
-  s/-c (1|2)00 -j (1|2)00 -T 5/-c 20 -j 20 -T 1/
-  s/-c 100 -j 100 -T 20/-c 20 -j 20 -T 3/
+  s/-c (1|2)00 -j (1|2)00 -T 5/-c 12 -j 12 -T 1/
+  s/-c 100 -j 100 -T 20/-c 12 -j 12 -T 2/
   s/ -s 10 postgres/ -s 1 postgres/
-  s/(.*pg_sleep\()6(.*)/\15\2 sleepers+=" $!"/
+  s/-c max_connections=300/& -c fsync=off/
+  s/queue-timeout( = | )2s/queue-timeout\15s/
+  s/(.*pg_sleep\()6(.*)/\1600\2 sleepers+=" $!"/
   s/^sleep 1$/until happens; do sleep 0.05; done/
-  s/^sleep 2$/sleep 0.1/
-  s/^sleep 5$/wait $sleepers/' "$scratch/script"
-# What happens at each "sleep 1": clients wait; both permits are held; the server is back.
-for seen in "voltgate status | grep -qE ' [1-9][0-9]* of [0-9]+ wait'" \
-  "voltgate status | grep -q ' 2 of 2 permits held'" \
+  s/^sleep 2$/until happens; do sleep 0.05; done/
+  s/^sleep 5$/wakes; for i in $sleepers; do if wait $i; then false; fi; done/' "$scratch/script"
+direct="psql -h 127.0.0.1 -p $database -U postgres -Atc"
+sleeping="from pg_stat_activity where state = 'active' and starts_with(query, 'select pg_sleep')"
+# What happens at each of them: clients wait, or the load was over before it was looked at; as many hold as
+# may, or the same; both sleep; the server is back.
+for seen in "voltgate status | grep -qE ' [1-9][0-9]* of [0-9]+ wait' || ! kill -0 \$load" \
+  "voltgate status | grep -qE ' [0-2] of 2 permits held'" \
+  "[[ \$($direct \"select count(*) $sleeping\") == 2 ]]" \
   "curl -s http://127.0.0.1:$admin/health | grep -qv '^breaker'"; do
   sed -i "0,/until happens;/s%%until ${seen//&/\\&};%" "$scratch/script"
 done
+sed -i "s%^wakes;%$direct \"select pg_cancel_backend(pid) $sleeping\";%" "$scratch/script"
 
 code=0
 "${as_user[@]}" timeout 200 bash "$scratch/script" > "$scratch/output" 2>&1 || code=$?
 if ((code != 0)); then
-  cat "$scratch/output" >&2
-  echo "a command of the tutorial failed: exit code $code" >&2
+  failed="failed with $code: $(sed -n "$(< "$scratch/line")p" "$scratch/script")"
+  { echo "$failed" && tail -n 40 "$scratch/output" && echo "$failed"; } >&2
   exit 1
 fi
 
 says() { # <extended regular expression>
-  grep -qE "$1" "$scratch/output" || { cat "$scratch/output"; echo "nothing says: $1"; exit 1; } >&2
+  grep -qE "$1" "$scratch/output" ||
+    { echo "nothing says: $1" && cat "$scratch/output" && echo "nothing says: $1" && exit 1; } >&2
 }
 says '^ PostgreSQL 15'
 says '"name":"main","protocol":"postgres"'
 says '"gate":"main","length":'
 says '^voltgate_wait_seconds_count\{gate="main"\} [1-9]'
-says 'voltgate: no permit within 2 s: 2 of 2 are held'
+says 'voltgate: no permit within 5 s: 2 of 2 are held'
 says 'voltgate: the server is away'
 says '^breaker'
 says '^it is back'
