@@ -8,10 +8,11 @@
 #include <volt/volt.h>
 
 struct console {
-  volt_mutex lock;     /* around the stream and the rest */
-  bool terminal;       /* a bar is possible; does not change */
-  bool bar;            /* one is on the screen */
-  uint64_t complaints; /* so far */
+  volt_mutex lock;      /* around the stream and the rest */
+  bool terminal;        /* a bar is possible; does not change */
+  bool bar;             /* one is on the screen */
+  uint64_t complaints;  /* so far */
+  unsigned progress_ms; /* how often progress is shown; 0: as progress.h says. Does not change */
 };
 
 void console_init(struct console *console);

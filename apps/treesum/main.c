@@ -40,7 +40,7 @@
 #define MAX_JOBS 1024
 #define DEFAULT_OPEN_FILES 16
 #define MAX_OPEN_FILES 1000000
-#define MAX_SLOW_AFTER_MS (24 * 60 * 60 * 1000)
+#define MAX_INTERVAL_MS (24 * 60 * 60 * 1000)
 
 /* ---- the command line ---- */
 
@@ -49,6 +49,7 @@ struct options {
   bool threads;           /* by a thread each, not by tasks */
   unsigned open_files;    /* at once, at most */
   unsigned slow_after_ms; /* name files that take longer; 0: do not */
+  unsigned progress_ms;   /* how often to show it; 0: as console.h says */
   bool verify;
   const char *output; /* NULL: standard output */
   char *const *roots; /* ends with NULL */
@@ -68,6 +69,8 @@ static const char usage_text[] =
     "  -t, --threads N      sum N files at once, with N threads instead; not with --jobs\n"
     "  -n, --open-files N   have at most N files and directories open at once (by default 16)\n"
     "  -o, --output FILE    write the list to FILE, not to standard output\n"
+    "  -p, --progress MS    show the progress each MS milliseconds (by default each 1000, the bar\n"
+    "                       each 100)\n"
     "  -s, --slow-after MS  name each file that takes longer than MS milliseconds, meanwhile\n"
     "  -v, --verify         have sha256sum check the list\n"
     "  -h, --help           show this\n"
@@ -90,6 +93,7 @@ static enum options_result options_parse(struct options *options, int argc, char
       {"threads", required_argument, NULL, 't'},
       {"open-files", required_argument, NULL, 'n'},
       {"output", required_argument, NULL, 'o'},
+      {"progress", required_argument, NULL, 'p'},
       {"slow-after", required_argument, NULL, 's'},
       {"verify", no_argument, NULL, 'v'},
       {"help", no_argument, NULL, 'h'},
@@ -98,7 +102,7 @@ static enum options_result options_parse(struct options *options, int argc, char
   static char *const default_roots[] = {"/usr/include", NULL};
   *options = (struct options){.jobs = default_jobs(), .open_files = DEFAULT_OPEN_FILES};
   bool right = true, jobs = false;
-  for (int option; (option = getopt_long(argc, argv, "j:t:n:o:s:vh", known, NULL)) != -1;) {
+  for (int option; (option = getopt_long(argc, argv, "j:t:n:o:p:s:vh", known, NULL)) != -1;) {
     switch (option) {
       case 'j':
         right &= number_parse("jobs", optarg, MAX_JOBS, &options->jobs);
@@ -112,8 +116,11 @@ static enum options_result options_parse(struct options *options, int argc, char
         right &= number_parse("open-files", optarg, MAX_OPEN_FILES, &options->open_files);
         break;
       case 'o': options->output = optarg; break;
+      case 'p':
+        right &= number_parse("progress", optarg, MAX_INTERVAL_MS, &options->progress_ms);
+        break;
       case 's':
-        right &= number_parse("slow-after", optarg, MAX_SLOW_AFTER_MS, &options->slow_after_ms);
+        right &= number_parse("slow-after", optarg, MAX_INTERVAL_MS, &options->slow_after_ms);
         break;
       case 'v': options->verify = true; break;
       case 'h': fputs(usage_text, stdout); return OPTIONS_HELP_SHOWN;
@@ -235,6 +242,7 @@ int main(int argc, char **argv) {
   struct work work = {.options = &options};
   struct scan *scan = &work.scan;
   console_init(&console);
+  console.progress_ms = options.progress_ms;
   scan_init(scan, options.roots, options.open_files, options.slow_after_ms, &console);
   thread_form_init(&work.threads, scan);
   volt_group_init(&work.tasks);

@@ -43,6 +43,7 @@ void tally_destroy(struct tally *tally) {
 
 /* ---- showing it ---- */
 
+#define NS_PER_MS UINT64_C(1000000)
 #define BAR_INTERVAL_NS UINT64_C(100000000)
 #define LINE_INTERVAL_NS UINT64_C(1000000000)
 #define MAX_COLUMNS 200
@@ -90,6 +91,7 @@ void progress_begin(struct progress *progress, struct console *console, struct t
 }
 
 uint64_t progress_interval_ns(const struct progress *progress) {
+  if (progress->console->progress_ms > 0) return progress->console->progress_ms * NS_PER_MS;
   return progress->console->terminal ? BAR_INTERVAL_NS : LINE_INTERVAL_NS;
 }
 
@@ -106,8 +108,6 @@ void progress_end(const struct progress *progress) {
 }
 
 /* ---- slow files ---- */
-
-#define NS_PER_MS UINT64_C(1000000)
 
 uint64_t slow_deadline_ns(const struct slow *slow) {
   return volt_deadline_ns(slow->after_ms * NS_PER_MS);

@@ -1,9 +1,9 @@
 /* progress.h: what is counted, shown and named while files are summed.
  *
  * Walker, workers and tasks add to a tally under a volt mutex. It is shown as a bar ten times a
- * second on a terminal, else as a line a second; when to show it again, a timer says (alarms.h) or
- * a task (task_form.c). A file that takes long is named while it is still being summed: threads
- * have a timer for each file, tasks have a task that sleeps. */
+ * second on a terminal, else as a line a second, or as often as the user says; when to show it
+ * again, a timer says (alarms.h) or a task (task_form.c). A file that takes long is named while it
+ * is still being summed: threads have a timer for each file, tasks have a task that sleeps. */
 #ifndef TREESUM_PROGRESS_H
 #define TREESUM_PROGRESS_H
 

@@ -281,7 +281,7 @@ test_swapped() {
   done
   echo stays >swapped_tree/stays
   truncate -s 200G huge
-  start $at_once 1 huge swapped_tree
+  start $at_once 1 --progress 50 huge swapped_tree
   check "one directory is read, and its files wait" wait_until grep -q '^treesum: 0/402+ files, ' err
   for side in a b; do
     mv swapped_tree/$side swapped_$side
@@ -350,7 +350,7 @@ test_signals() {
   check "what is done is counted" grep -q "^treesum: $(wc -l <out) files, [0-9]* bytes" err
   check "and the waits" grep -Eq '^treesum: waits for an open file: [1-9][0-9]* of ' err
 
-  start $at_once 1 --verify tree/one huge1 many
+  start $at_once 1 --progress 50 --verify tree/one huge1 many
   wait_until grep -q '^treesum: 1/702+ files, ' err
   kill -TERM $pid
   finish 5
@@ -399,7 +399,7 @@ slow_count_agrees() {
 test_slow() {
   local name=$'huge\nsl\ow' passed
   truncate -s 200G "$name"
-  start $at_once 2 --slow-after 20 "$name" tree
+  start $at_once 2 --progress 50 --slow-after 20 "$name" tree
   check "a slow file is named while it is read" \
     wait_until grep -q '^treesum: slow: huge\\012sl\\134ow (after 20 ms)$' err
   passed=$(grep -c '^treesum: [0-9]*/[0-9]*+\? files' err)
@@ -414,7 +414,7 @@ test_slow() {
   check "the rest is summed" same_as_reference tree
 
   # Two have the permits until the end; the others have not been begun.
-  start $at_once 4 --open-files 2 --slow-after 20 huge1 huge2 huge3
+  start $at_once 4 --open-files 2 --progress 50 --slow-after 20 huge1 huge2 huge3
   check "each slow file is named" wait_until lines 2 'slow: huge[123] (after 20 ms)$'
   check "the progress is shown" wait_until lines 1 '0/'
   kill -INT $pid
@@ -446,7 +446,7 @@ test_usage() {
   check "prints to standard output" grep -q '^usage: treesum ' out
   local wrong
   for wrong in --unknown $at_once=0 $at_once=x $at_once=-1 $at_once= $at_once \
-    --slow-after=0 --slow-after=x --slow-after=1.5 --slow-after=99999999999 --slow-after \
+    --progress=0 --progress=x --slow-after=0 --slow-after=x --slow-after=1.5 --slow-after=99999999999 --slow-after \
     --open-files=0 --open-files=99999999999999999999 --open-files=4x --verify=yes; do
     run "$wrong"
     expect 2 "wrong usage: $wrong"
