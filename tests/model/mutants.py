@@ -323,10 +323,10 @@ def read_line(mutant, line):
     return True
 
 
-def read_mutants(root):
-    """All mutants below a directory, by name, and what is wrong with their files."""
+def read_mutants(root, directory="tests/model/mutants"):
+    """All mutants of a directory, by name, and what is wrong with their files."""
     mutants, wrong = {}, []
-    for file in sorted((root / "tests/model/mutants").glob("*.mutants")):
+    for file in sorted((root / directory).glob("*.mutants")):
         mutant = None
         for number, line in enumerate(file.read_text().splitlines(), 1):
             at = f"{file.name}:{number}"

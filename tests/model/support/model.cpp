@@ -7,6 +7,7 @@
 // Without --seconds the limit of one model is VOLT_MODEL_SECONDS of the environment, or 60.
 // A model is "exhausted" (the search ended), "truncated" (out of time: no proof) or FAILED. One that
 // must fail is "rejected" or FAILED. Exit code 0: none failed; 1: some did; 2: usage.
+#define VOLT_MODEL_CHECKER
 #include "model.hpp"
 
 #include <math.h>
@@ -20,9 +21,28 @@
 #include <ostream>
 #include <streambuf>
 
+#include "core/blocked.h"
+#include "core/blocker.h"
 #include "core/futex.h"
+#include "core/waits.h"
 
-VOLT_MODEL_SHARED_() // of model_atomic.hpp, for all files
+// ---- for all files: model_atomic.hpp ----
+
+VOLT_MODEL_SHARED_()
+
+unsigned volt_model_thread() {
+  return rl::ctx().current_thread();
+}
+
+bool volt_model_choice() {
+  return rl::ctx().rand(2, rl::sched_type_user) != 0;
+}
+
+// The checker's new and delete are inline functions: they are those of every file if one has them.
+__attribute__((used)) static void *(*const new_of_all[])(size_t) = {&operator new,
+                                                                    &operator new[] };
+__attribute__((used)) static void (*const delete_of_all[])(void *) = {&operator delete,
+                                                                      &operator delete[] };
 
 // ---- the futex: asleep by address, never touching the word to wake ----
 
@@ -108,6 +128,32 @@ void volt_yield_(void) {
   rl::ctx().yield(1, $);
 }
 
+// Names and counts order nothing, so no model has them, but that of names.
+__attribute__((weak)) void volt_unname(const void *) {
+}
+
+volt_kind_ volt_kind_of_(struct volt_future *) {
+  return VOLT_KIND_OTHER_;
+}
+
+__attribute__((weak)) void volt_waits_begin_(volt_future *, const volt_ctx *) {
+}
+__attribute__((weak)) int volt_waits_registered_(volt_future *, volt_ctx *) {
+  return VOLT_PENDING;
+}
+__attribute__((weak)) void volt_waits_end_(volt_future *) {
+}
+__attribute__((weak)) void volt_waits_ended_(const volt_future *) {
+}
+__attribute__((weak)) uint64_t volt_waits_start_(void) {
+  return 0;
+}
+__attribute__((weak)) void volt_waits_stop_(volt_kind_, const void *, uint64_t) {
+}
+
+void volt_count_from_outside_(volt_kind_, volt_counted_, uint64_t) {
+}
+
 // One for each thread of the model; the constructor and check() are one more.
 static void *slots[8];
 void **volt_thread_slot_(void) {
@@ -119,9 +165,33 @@ void **volt_thread_calls_(void) {
   return &calls[rl::ctx().current_thread()];
 }
 
-static volt_no_block_ *no_block[8];
-volt_no_block_ **volt_thread_may_not_block_(void) {
-  return &no_block[rl::ctx().current_thread()];
+static volt_blocker_ *blocker[8];
+volt_blocker_ **volt_thread_blocker_(void) {
+  return &blocker[rl::ctx().current_thread()];
+}
+
+// Of a model in which fibers wait by address; each has one queue, so that addresses share it.
+volt_fifo_ *volt_model_parked;
+volt_fifo_ *volt_parked_queue_(const void *) {
+  return volt_model_parked;
+}
+
+// Of a program with an inspector the library has these itself.
+__attribute__((weak)) void volt_look_say_(volt_look_ *, const char *, ...) {
+}
+__attribute__((weak)) void volt_look_as_(volt_look_ *, const char *, const char *, const void *) {
+}
+__attribute__((weak)) void volt_blocked_begin_(const volt_call_ *, uint64_t) {
+}
+__attribute__((weak)) void volt_blocked_end_(void) {
+}
+volt_blocked_list_ *volt_model_blocked;
+volt_blocked_slot_ *volt_model_slots[8]; // one for each thread of the model
+volt_blocked_slot_ *volt_thread_blocked_(void) {
+  return volt_model_slots[rl::ctx().current_thread()];
+}
+volt_blocked_list_ *volt_blocked_list_of_process_(void) {
+  return volt_model_blocked;
 }
 
 // ---- what base.c is elsewhere ----
@@ -193,7 +263,7 @@ struct suite : rl::test_suite<suite<count>, count> {
     sleepers = 0;
     now_ns = 0;
     memset(slots, 0, sizeof slots);
-    memset(no_block, 0, sizeof no_block);
+    memset(blocker, 0, sizeof blocker);
     report->interleavings += 1;
     volt_model_constructing = true;
     running = current->make(memory);

@@ -18,6 +18,19 @@
 #include <new>
 #include <type_traits>
 
+// The model checker's headers take longer to compile than a source does: 0.15 s in each file, for nothing.
+// So model.cpp alone includes them (it defines VOLT_MODEL_CHECKER), and has the classes below that call
+// the checker, for the types that VOLT_MODEL_SHARED_ lists; every other file has calls of them. A pointer
+// of any type is kept as a void *.
+template <typename T>
+constexpr size_t volt_model_atomic_size = sizeof(T) == 8   ? 56
+                                          : sizeof(T) == 4 ? 40
+                                                           : 32;
+template <typename T>
+constexpr size_t volt_model_var_size = sizeof(T) == 8 ? 32 : 24;
+
+#ifdef VOLT_MODEL_CHECKER
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wall"
 #pragma GCC diagnostic ignored "-Wextra"
@@ -43,13 +56,56 @@
 #undef memory_order_acq_rel
 #undef memory_order_seq_cst
 
+template <typename T>
+using volt_model_atomic_memory = rl::generic_atomic<T, true>;
+template <typename T>
+using volt_model_var_memory = rl::var<T>;
+
+#else
+
+// What the checker's headers say of these, word by word.
+namespace rl {
+enum memory_order {
+  mo_relaxed,
+  mo_consume,
+  mo_acquire,
+  mo_release,
+  mo_acq_rel,
+  mo_seq_cst,
+};
+struct debug_info {
+  char const *func_;
+  char const *file_;
+  unsigned line_;
+  debug_info(char const *func = "", char const *file = "", unsigned line = 0)
+      : func_(func), file_(file), line_(line) {
+  }
+};
+typedef debug_info const &debug_info_param;
+} // namespace rl
+#define $ ::rl::debug_info(__FUNCTION__, __FILE__, __LINE__)
+
+template <size_t BYTES>
+struct volt_model_memory {
+  alignas(8) unsigned char bytes[BYTES];
+  volt_model_memory() = default;
+  volt_model_memory(const volt_model_memory &) = delete;
+};
+template <typename T>
+using volt_model_atomic_memory = volt_model_memory<volt_model_atomic_size<T> >;
+template <typename T>
+using volt_model_var_memory = volt_model_memory<volt_model_var_size<T> >;
+
+#endif
+
+// The thread of the model that runs; the constructor and check() are one more.
+unsigned volt_model_thread();
+// Both in turn: a model is run with each.
+bool volt_model_choice();
+
 // Whether the shared state of a model is being constructed.
 extern bool volt_model_constructing;
 
-// The model checker's own code takes longer to compile than a source does. So the classes that call it
-// are compiled once, in model.cpp, for the types that VOLT_MODEL_SHARED_ lists; every other file has
-// calls of them. A pointer of any type is kept as a void *.
-//
 // Relacy never lets a load see an initial value once there is a newer one; a value that was stored it
 // does. So what is shared from the beginning begins with a store.
 template <typename T>
@@ -65,7 +121,8 @@ class volt_model_word {
   bool cas_weak(T &seen, T want, rl::memory_order order, rl::debug_info_param at);
 
  protected:
-  rl::generic_atomic<T, true> atomic_;
+  volt_model_atomic_memory<T> atomic_;
+  static_assert(sizeof(volt_model_atomic_memory<T>) == volt_model_atomic_size<T>, "in every file");
 };
 
 template <typename T>
@@ -87,7 +144,8 @@ class volt_model_var {
   T store(T value);
 
  private:
-  rl::var<T> var_;
+  volt_model_var_memory<T> var_;
+  static_assert(sizeof(volt_model_var_memory<T>) == volt_model_var_size<T>, "in every file");
 };
 
 template <typename T>
@@ -181,6 +239,8 @@ class volt_model_plain {
   volt_model_var<kept> var_;
 };
 
+#ifdef VOLT_MODEL_CHECKER
+
 template <typename T>
 volt_model_word<T>::volt_model_word() {
   if (volt_model_constructing) atomic_.store(T(), rl::mo_relaxed, $);
@@ -251,10 +311,14 @@ T volt_model_var<T>::store(T value) {
   return value;
 }
 
+#endif
+
 #define VOLT_MODEL_SHARED_(declare)                   \
   declare template class volt_model_word<void *>;     \
+  declare template class volt_model_word<uint8_t>;    \
   declare template class volt_model_word<uint32_t>;   \
   declare template class volt_model_word<uint64_t>;   \
+  declare template class volt_model_number<uint8_t>;  \
   declare template class volt_model_number<uint32_t>; \
   declare template class volt_model_number<uint64_t>; \
   declare template class volt_model_var<void *>;      \
@@ -281,10 +345,10 @@ inline void volt_model_move(void *to, const void *from, size_t bytes) {
   }
 }
 
-#define VOLT_UNION_LIKE_(name, member)   \
-  name() : member() {                    \
-  }                                      \
-  ~name() {                              \
+#define VOLT_UNION_LIKE_(name, member)       \
+  name() : member() {                        \
+  }                                          \
+  ~name() {                                  \
     std::destroy_at(std::addressof(member)); \
   }
 #define VOLT_CONSTRUCT_(T, p) ::new (static_cast<void *>(p)) T
