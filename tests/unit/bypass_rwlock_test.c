@@ -114,7 +114,9 @@ static void ways_to_begin(void **state) {
   memset(&zero, 0, sizeof zero);
   volt_rwlock_init(&by_call);
   assert_memory_equal(&by_call, &zero, used);
+#if !VOLT_SIGHT
   assert_int_equal(sizeof zero, sizeof(volt_fifo_) + 8);
+#endif
 }
 
 static void bypass_of_0_lets_nothing_pass(void **state) {
@@ -578,7 +580,7 @@ static void read_the_full(void *arg) {
 
 static void no_more_readers_than_the_maximum(void **state) {
   (void)state;
-  volt_rwlock full = {VOLT_FIFO_INIT_(VOLT_RWLOCK_MAX_READERS - 1), K};
+  volt_rwlock full = {.queue = VOLT_FIFO_INIT_(VOLT_RWLOCK_MAX_READERS - 1), .bypass = K};
   assert_result(volt_rwlock_read(&full, &raw, fake_waker_of(&raw_waker)), VOLT_OK);
   assert_result(volt_rwlock_try_read(&full), VOLT_EAGAIN);
   assert_death(read_the_full, &full, "volt_rwlock", "too many holders");

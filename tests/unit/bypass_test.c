@@ -25,7 +25,9 @@ static void ways_to_begin(void **state) {
   volt_mutex zero;
   memset(&zero, 0, sizeof zero);
   assert_memory_equal(&strict, &zero, used);
+#if !VOLT_SIGHT
   assert_int_equal(sizeof zero, sizeof(volt_fifo_) + 8);
+#endif
 }
 
 static void bypass_of_0_grants(void **state) {
