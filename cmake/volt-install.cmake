@@ -18,6 +18,17 @@ install(DIRECTORY include/volt
   DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
+# Commands of gdb: to be loaded by hand; and where gdb finds them as it loads the library, if it trusts
+# the prefix (/usr).
+install(FILES tools/volt_gdb.py DESTINATION "${CMAKE_INSTALL_DATADIR}/volt")
+install(DIRECTORY tools/bpftrace
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/volt" FILES_MATCHING PATTERN "*.bt")
+install(DIRECTORY tools/voltgdb
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/volt" FILES_MATCHING PATTERN "*.py")
+install(FILES tools/volt_gdb.py
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR}"
+  RENAME "libvolt-rt${volt_suffix}.so.${PROJECT_VERSION}-gdb.py")
+
 install(EXPORT volt${volt_suffix}-targets NAMESPACE volt:: DESTINATION "${package_dir}")
 configure_package_config_file(cmake/volt-config.cmake.in volt-config.cmake
   INSTALL_DESTINATION "${package_dir}"

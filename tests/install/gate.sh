@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# usage: gate.sh [DIRECTORY]: where it builds. What lib.sh has compiled there is not compiled again.
 # voltgate, built by VOLT_GATE and installed below a DESTDIR, alone and with the libraries: the program,
 # its manual page, its units and its example, which are looked at. Without libinih and OpenSSL it is
 # skipped.
@@ -23,7 +24,7 @@ if ! pkg-config --exists inih openssl 'liburing >= 2.3'; then
   echo 'skipped: it needs libinih, OpenSSL and liburing'
   exit 77
 fi
-build=$scratch/build root=$scratch/root
+build=${1:-$scratch/build} root=$scratch/root
 # -O0: what is looked at is the same, and the release preset compiles it as shipped.
 step "$cmake" -S . -B "$build" -DVOLT_GATE=ON -DVOLT_MAN=OFF -DCMAKE_INSTALL_PREFIX=/usr \
   -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-O0

@@ -9,7 +9,7 @@ cd "$(dirname "$0")"
 source=$(realpath ../..)
 cmake=${CMAKE:-cmake}
 if [[ -z ${CMAKE_GENERATOR:-} ]] && command -v ninja > /dev/null; then export CMAKE_GENERATOR=Ninja; fi
-cc=${CC:-cc}
+cc=${CC:-cc} cxx=${CXX:-c++}
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -30,26 +30,45 @@ install_and_move() {
   library=$(find "$prefix" -name libvolt-sync.so)
   [[ -n $library ]] || fail "no shared library was installed"
   libdir=$(dirname "$library")
-  libraries=("$library" "$libdir/libvolt-rt.so") has_io=0
+  libraries=("$library" "$libdir/libvolt-rt.so") has_io=0 has_cluster=0 has_cxx=0
+  if command -v "$cxx" > /dev/null; then has_cxx=1; fi
   if [[ -e $libdir/libvolt-io.so ]]; then
     libraries+=("$libdir/libvolt-io.so") has_io=1
   elif grep -q '^VOLT_IO:BOOL=ON' "$build/CMakeCache.txt"; then
     fail "libvolt-io was built and not installed"
+  fi
+  if [[ -e $libdir/libvolt-cluster.so ]]; then
+    libraries+=("$libdir/libvolt-cluster.so") has_cluster=1
+  elif grep -q '^VOLT_CLUSTER:BOOL=ON' "$build/CMakeCache.txt"; then
+    fail "libvolt-cluster was built and not installed"
   fi
 }
 
 needs_shared() { readelf -d "$1" | grep -q 'NEEDED.*libvolt-sync\.so\.'; }
 
 by_cmake() {
+  local program
   step "$cmake" -S consumer -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix"
   step "$cmake" --build "$scratch/cmake"
   "$scratch/cmake/consumer_shared"
   "$scratch/cmake/consumer_static"
   "$scratch/cmake/tasks_shared"
   "$scratch/cmake/tasks_static"
+  "$scratch/cmake/bridge_shared"
+  "$scratch/cmake/bridge_static"
   if ((has_io)); then
     "$scratch/cmake/pipe_shared"
     "$scratch/cmake/pipe_static"
+  fi
+  if ((has_cluster)); then
+    "$scratch/cmake/host_shared"
+    "$scratch/cmake/host_static"
+  fi
+  if ((has_cxx)); then
+    step "$cmake" -S consumer/cpp -B "$scratch/cmake_cpp" -DCMAKE_PREFIX_PATH="$prefix" \
+      -DCMAKE_CXX_COMPILER="$cxx"
+    step "$cmake" --build "$scratch/cmake_cpp"
+    for program in "$scratch"/cmake_cpp/guards_*; do "$program"; done
   fi
   needs_shared "$scratch/cmake/consumer_shared" || fail "volt::sync did not link the shared library"
   ! needs_shared "$scratch/cmake/consumer_static" || fail "volt::sync-static linked the shared library"
@@ -71,6 +90,12 @@ by_pkg_config() {
   LD_LIBRARY_PATH=$libdir "$scratch/pc_tasks_shared"
   "$cc" -std=c11 -static consumer/tasks.c "${static[@]}" -o "$scratch/pc_tasks_static"
   "$scratch/pc_tasks_static"
+  if ((has_cxx)); then
+    "$cxx" -std=c++17 consumer/cpp/guards.cpp "${shared[@]}" -o "$scratch/pc_guards_shared"
+    LD_LIBRARY_PATH=$libdir "$scratch/pc_guards_shared"
+    "$cxx" -std=c++20 -static consumer/cpp/guards.cpp "${static[@]}" -o "$scratch/pc_guards_static"
+    "$scratch/pc_guards_static"
+  fi
   if ((has_io)); then
     read -ra shared < <(pkg-config --cflags --libs volt-io)
     read -ra static < <(pkg-config --static --cflags --libs volt-io)
@@ -80,17 +105,41 @@ by_pkg_config() {
     "$scratch/pc_pipe_static"
     ! needs_shared "$scratch/pc_pipe_static" || fail "--static led to the shared library"
   fi
+  if ((has_cluster)); then
+    read -ra shared < <(pkg-config --cflags --libs volt-cluster)
+    read -ra static < <(pkg-config --static --cflags --libs volt-cluster)
+    "$cc" -std=c11 consumer/host.c "${shared[@]}" -o "$scratch/pc_host_shared"
+    LD_LIBRARY_PATH=$libdir "$scratch/pc_host_shared"
+    "$cc" -std=c11 consumer/host.c -Wl,-Bstatic "${static[@]}" -Wl,-Bdynamic -o "$scratch/pc_host_static"
+    "$scratch/pc_host_static"
+  fi
   [[ $(pkg-config --modversion volt-sync) == "$("$scratch/pc_static")" ]] ||
     fail "volt-sync.pc and the library disagree on the version"
+}
+
+# Whether the event loop's library is here whose bridge an example includes; true for all others.
+has_the_loop_of() { # <example>
+  case $(sed -nE 's/^#include <volt\/(uv|glib|event|ev)\.h>.*/\1/p' "$1") in
+    uv) pkg-config --exists libuv ;;
+    glib) pkg-config --exists glib-2.0 ;;
+    event) pkg-config --exists libevent_core ;;
+    ev) echo '#include <ev.h>' | "$cc" -fsyntax-only -x c - 2> /dev/null ;;
+  esac
 }
 
 # Each example, compiled in an empty directory by the line that its first comment gives.
 by_the_examples() {
   local example line count=0
   cc() { command "$cc" "$@" -Wall -Wextra -pedantic -Werror; }
-  for example in "$source"/examples/*.c; do
-    line=$(sed -nE 's/^ \*   (cc .*)$/\1/p' "$example")
+  c++() { command "$cxx" "$@" -Wall -Wextra -pedantic -Werror; }
+  for example in "$source"/examples/*.c "$source"/examples/*.cpp; do
+    if [[ $example == *.cpp ]] && ! ((has_cxx)); then continue; fi
+    line=$(sed -nE 's/^ \*   (cc|c\+\+)( .*)$/\1\2/p' "$example")
     [[ -n $line ]] || fail "${example##*/} does not say how it is compiled"
+    if ! has_the_loop_of "$example"; then
+      echo "skipped: ${example##*/}: the library of its loop is not here"
+      continue
+    fi
     mkdir "$scratch/example"
     cp "$example" "$scratch/example"
     (cd "$scratch/example" && eval "$line") || fail "${example##*/}: $line"
@@ -119,6 +168,17 @@ by_man() {
   echo "$looked manual pages were read"
 }
 
+# volt-top and its page; it needs no library of volt.
+by_top() {
+  local page=$prefix/share/man/man1/volt-top.1
+  [[ $("$prefix/bin/volt-top" --help) == 'usage: volt-top'* ]] || fail 'volt-top was not installed'
+  ! readelf -d "$prefix/bin/volt-top" | grep -q 'NEEDED.*libvolt' || fail 'volt-top needs a library of volt'
+  if command -v mandoc > /dev/null; then mandoc -T lint -W warning "$page" || fail "$page: see above"; fi
+  "$prefix/bin/volt-top" --help | grep -oE -- '--[a-z]+' | sort -u | while read -r entry; do
+    grep -qE -- "Fl -${entry#--}( |$)" "$page" || fail "$page does not know $entry"
+  done
+}
+
 look_at_it() {
   local entry undefined path
   ../compile/dynamic.sh "${libraries[@]}"
@@ -128,7 +188,7 @@ look_at_it() {
   done
   [[ -e $libdir/libvolt-sync.a ]] || fail "no static library was installed"
   [[ -n $(find "$prefix" -name LICENSE) ]] || fail "no license was installed"
-  for entry in "$source"/include/volt/{,detail/}*.h; do
+  for entry in "$source"/include/volt/{,detail/}*.h "$source"/include/volt/{,cpp/}*.hpp; do
     cmp -s "$entry" "$prefix/include/${entry#"$source/include/"}" || fail "$entry was not installed"
   done
   ../compile/exports.sh "${libraries[@]}"
@@ -142,9 +202,34 @@ look_at_it() {
   done
 }
 
+# gdb has the commands as it loads the library, from a directory that it trusts.
+by_gdb() {
+  local auto=$prefix/share/gdb/auto-load script loaded
+  script=$(find "$auto" -name 'libvolt-rt.so.*-gdb.py')
+  cmp -s "$source/tools/volt_gdb.py" "$script" && cmp -s "$script" "$prefix/share/volt/volt_gdb.py" ||
+    fail 'the commands of gdb were not installed'
+  diff -r -x __pycache__ "$source/tools/voltgdb" "$prefix/share/volt/voltgdb" || fail 'not all commands of gdb were installed'
+  diff -r "$source/tools/bpftrace" "$prefix/share/volt/bpftrace" || fail 'the scripts of bpftrace were not installed'
+  [[ $(readlink -f "$libdir/libvolt-rt.so") == */"$(basename "$script" -gdb.py)" ]] ||
+    fail "$script is not named after the library"
+  if ! command -v gdb > /dev/null; then
+    echo 'no gdb here: its commands were not tried'
+    return
+  fi
+  local trusted=$scratch/trusted/share/gdb/auto-load # as if the prefix were /usr
+  mkdir -p "$trusted$libdir" "$scratch/trusted/share/volt"
+  cp "$script" "$trusted$libdir"
+  cp -r "$prefix/share/volt/voltgdb" "$scratch/trusted/share/volt"
+  loaded=$(gdb -nx -batch -iex "add-auto-load-safe-path $scratch" -ex 'help volt fibers' \
+    -iex "add-auto-load-scripts-directory $trusted" "$(readlink -f "$libdir/libvolt-rt.so")" 2>&1)
+  [[ $loaded == *'list the fibers'* ]] || fail "$loaded"
+}
+
 install_and_move
 by_cmake
 by_pkg_config
 by_the_examples
 by_man
+by_gdb
+by_top
 look_at_it

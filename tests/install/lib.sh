@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The preset of the library alone asks for a C compiler and nothing else but liburing, without which it
-# leaves libvolt-io out; and not even that with VOLT_IO=OFF. It builds, and installs what a user needs.
+# usage: lib.sh [DIRECTORY]: where it builds, anew; gate.sh may go on there.
+# The preset of the library alone asks for a C compiler and nothing else but liburing and ZooKeeper's
+# client, without which it leaves libvolt-io and libvolt-cluster out; and not even those with VOLT_IO=OFF. It builds, and installs what a user needs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 cmake=${CMAKE:-cmake}
@@ -9,26 +10,33 @@ if [[ -z ${CMAKE_GENERATOR:-} ]] && command -v ninja > /dev/null; then export CM
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
+build=${1:-$scratch/build}
+rm -rf "$build"
+
 step() {
   "$@" > "$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
 }
 
-asks_for() { # <build directory> <words>: what was looked for
-  grep -iE "^(CMAKE_CXX_COMPILER|VOLT_PYTHON3|$2|[a-z_]*(cmocka|relacy|openssl)[a-z_]*):" "$1/CMakeCache.txt"
+asks_for() { # <words>: what was looked for
+  grep -iE "^(CMAKE_CXX_COMPILER|VOLT_PYTHON3|$1|[a-z_]*(cmocka|relacy|openssl)[a-z_]*):" "$build/CMakeCache.txt"
 }
 
-step "$cmake" --preset lib -B "$scratch/build"
-! asks_for "$scratch/build" none >&2 || { echo 'was looked for' >&2; exit 1; }
-step "$cmake" --preset lib -B "$scratch/without" -DVOLT_IO=OFF -DCMAKE_C_FLAGS_RELEASE=-O0
-uring='PKG_CONFIG_EXECUTABLE|[a-z_]*uring[a-z_]*'
-! asks_for "$scratch/without" "$uring" >&2 || { echo 'was looked for with VOLT_IO=OFF' >&2; exit 1; }
-asks_for "$scratch/build" "$uring" > /dev/null || { echo 'the check sees nothing' >&2; exit 1; }
-step "$cmake" --build "$scratch/without"
-step "$cmake" --install "$scratch/without" --prefix "$scratch/prefix-without"
+configure() { # <option>...
+  step "$cmake" --preset lib -B "$build" -DCMAKE_C_FLAGS_RELEASE=-O0 "$@" # as quickly as it goes
+}
+
+uring='PKG_CONFIG_EXECUTABLE|[a-z_]*(uring|zookeeper)[a-z_]*'
+configure -DVOLT_IO=OFF
+! asks_for "$uring" >&2 || { echo 'was looked for with VOLT_IO=OFF' >&2; exit 1; }
+step "$cmake" --build "$build"
+step "$cmake" --install "$build" --prefix "$scratch/prefix-without"
 found=$(find "$scratch/prefix-without" -name '*volt-io*')
 [[ -z $found ]] || { printf 'installed with VOLT_IO=OFF:\n%s\n' "$found" >&2; exit 1; }
-step "$cmake" --build "$scratch/build"
-step "$cmake" --install "$scratch/build" --prefix "$scratch/prefix"
+configure -UVOLT_IO -UVOLT_CLUSTER # what was compiled is not compiled again
+! asks_for none >&2 || { echo 'was looked for' >&2; exit 1; }
+asks_for "$uring" > /dev/null || { echo 'the check sees nothing' >&2; exit 1; }
+step "$cmake" --build "$build"
+step "$cmake" --install "$build" --prefix "$scratch/prefix"
 for file in libvolt-sync.so libvolt-sync.a libvolt-rt.so libvolt-rt.a volt/volt.h volt-config.cmake \
   volt-rt.pc; do
   [[ -n $(find "$scratch/prefix" -path "*/$file") ]] || { echo "$file was not installed" >&2; exit 1; }
