@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # The libraries build without CMake, cleanly under every compiler there is, and a C and a C++ program
 # that use its inline fast paths link with it and run: unoptimised (the calls go to the library's
-# own copies of the inline functions) and optimised, whatever the library is. Without liburing,
-# libvolt-io is left out.
+# own copies of the inline functions) and optimised, whatever the library is: gcc optimises it, clang
+# does not, because platforms.sh runs what it optimises. Without liburing libvolt-io is left out, and
+# without ZooKeeper's client libvolt-cluster. In the quick form clang looks at the library without making
+# code, and its programs are linked with what gcc has made: fiber_tools.sh runs what clang makes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. tests/compile/whole.sh
+. tests/compile/objects.sh
 
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
@@ -13,9 +17,12 @@ c_only=(-Wstrict-prototypes -Wmissing-prototypes)
 program=tests/compile/program.c
 program_includes=(-Itests/support "-I$scratch")
 tests/compile/family.sh --lines > "$scratch/family_lines.h"
-sources=(src/{core,sync,bcs,async,rt}/*.c) io_libraries=()
+sources=(src/{core,sync,bcs,async,rt,sight}/*.c) io_libraries=()
 if echo '#include <liburing.h>' | cc -E -x c - &> /dev/null; then
   sources+=(src/io/*.c) io_libraries=(-luring)
+  if echo '#include <zookeeper/zookeeper.h>' | cc -E -x c - &> /dev/null; then
+    sources+=(src/cluster/*.c) io_libraries+=(-lzookeeper_st)
+  fi
 fi
 ran=0
 
@@ -25,26 +32,43 @@ run() {
 }
 
 if command -v cc > /dev/null; then # to the letter as the README says
-  cc -std=c11 -Iinclude "${program_includes[@]}" src/{core,sync,bcs,async,rt}/*.c "$program" -pthread \
+  rooms=(src/{core,sync,bcs,async,rt,sight}/*.c) with=()
+  if ((${#io_libraries[@]})); then rooms+=(src/io/*.c) with=(-luring); fi
+  cc -std=c11 -Iinclude "${program_includes[@]}" "${rooms[@]}" "$program" -pthread "${with[@]}" \
     -o "$scratch/program"
   run
-  if ((${#io_libraries[@]})); then
-    cc -std=c11 -Iinclude "${program_includes[@]}" src/*/*.c "$program" -pthread -luring -o "$scratch/program"
-    run
-  fi
 fi
 
 for pair in gcc:g++ clang:clang++; do
   cc=${pair%:*} cxx=${pair#*:}
   command -v "$cc" > /dev/null || continue
-  for flags in -O2 '-O1 -DVOLT_DEBUG=1'; do
-    rm -rf "$scratch/objects"
-    mkdir "$scratch/objects"
-    for source in "${sources[@]}"; do
+  kinds=(-O2)
+  [[ $cc == gcc ]] || kinds=('-O0 -DVOLT_DEBUG=1') # gcc compiles that in the dev build
+  for flags in "${kinds[@]}"; do
+    if [[ $cc == clang && -d $scratch/objects ]] && ! whole; then
       # shellcheck disable=SC2086 # $flags are several words
-      "$cc" -std=c11 $flags "${warnings[@]}" "${c_only[@]}" -Iinclude -c "$source" \
-        -o "$scratch/objects/$(basename "$source").o"
+      "$cc" -std=c11 $flags "${warnings[@]}" "${c_only[@]}" -Iinclude -fsyntax-only "${sources[@]}"
+      flags=-O0 # as the objects, without VOLT_DEBUG
+    elif [[ $cc == gcc ]]; then
+      release_objects
+      mkdir "$scratch/objects"
+      cp "$objects"/*.o "$scratch/objects"
+    else
+      rm -rf "$scratch/objects"
+      mkdir "$scratch/objects"
+    fi
+    for source in "${sources[@]}"; do
+      object=$scratch/objects/${source##*/}.o
+      # shellcheck disable=SC2086
+      [[ -e $object ]] ||
+        "$cc" -std=c11 $flags "${warnings[@]}" "${c_only[@]}" -Iinclude -c "$source" -o "$object"
     done
+    without_io=()
+    for source in src/{core,sync,bcs,async,rt,sight}/*.c; do
+      without_io+=("$scratch/objects/$(basename "$source").o")
+    done
+    "$cc" -std=c11 -Iinclude "${program_includes[@]}" "$program" "${without_io[@]}" -pthread -o "$scratch/program"
+    run
     levels=(-O0 -O2) # of the program
     [[ $flags == -O2 ]] || levels=(-O1)
     for level in "${levels[@]}"; do

@@ -3,6 +3,7 @@
 # to send and to receive an element of less than 8 bytes, and runs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. tests/compile/objects.sh
 
 command -v gcc > /dev/null || { echo "skipped: there is no gcc" && exit 77; }
 ways=(
@@ -38,12 +39,9 @@ compile() { # <option or file>...: messages are errors
     { cat "$scratch/log" >&2; exit 1; }
 }
 
-for source in src/{core,sync,bcs,async}/*.c; do # what the program is not inlined with
-  case $source in
-    */channel.c | */channel_future.c) ;;
-    *) compile -O1 -c "$source" -o "$scratch/$(basename "$source").o" ;;
-  esac
-done
+release_objects # what the program is not inlined with
+cp "$objects"/*.o "$scratch"
+rm "$scratch"/{channel,channel_future}.c.o
 for level in -O2 -O3; do
   for source in channel channel_future; do
     compile "$level" -flto -c "src/sync/$source.c" -o "$scratch/$source.o"
