@@ -14,6 +14,8 @@ import demands  # noqa: E402
 import results  # noqa: E402
 import rows  # noqa: E402
 import run  # noqa: E402
+import sight  # noqa: E402
+import sight_rows  # noqa: E402
 from stats import summarize  # noqa: E402
 from suite import FAIR, LIMIT, UNFAIR, VOLT, Arm, Row  # noqa: E402
 
@@ -262,11 +264,46 @@ def test_sections(scratch: Path) -> None:
         check("a lock that lets two in is an error", "inside at once" in str(failure))
 
 
+def test_sight(directory: Path) -> None:
+    """A program that says twice what it is given, and one that says what it is given."""
+    for name, times in (("twice", 2), ("once", 1)):
+        program = directory / name
+        program.write_text(f'#!/bin/sh\necho "{{\\"ns\\": $(($2 * {times})), \\"bytes\\": $2}}"\n')
+        program.chmod(0o755)
+    twice, once = (sight_rows.Run(name, ("row", 500)) for name in ("twice", "once"))
+    bars = [
+        sight_rows.Bar("ratio", "a ratio", twice, "ns", "", 1.9, once),
+        sight_rows.Bar("difference", "a difference", twice, "ns", "ns", 250, once, is_ratio=False),
+        sight_rows.Bar("value", "a value", once, "bytes", "bytes", 249, max_rounds=1),
+        sight_rows.Bar("reported", "no bar", once),
+        sight_rows.Bar("away", "not there", sight_rows.Run("before-once", ()), "ns", "", 1),
+    ]
+    bench = sight.Bench({name: str(directory / name) for name in ("twice", "once")}, 50)
+    found = {row["key"]: row for row in sight.measure(bench, bars, 3)}
+    said = {key: row["measured"] and row["measured"]["median"] for key, row in found.items()}
+    check("ratios, differences and values of sight", said == {
+          "ratio": 2, "difference": 250, "value": 250, "reported": 250, "away": None})  # fmt: skip
+    check("and their bars", [row["verdict"] for row in found.values()] == [
+          demands.FAILS, demands.HOLDS, demands.FAILS, "reported", demands.UNKNOWN])  # fmt: skip
+    given = {"machine": "here", "rounds": 3, "rows": list(found.values())}
+    check("they are in the document", "| a ratio | at most 1.90 | 2.00 |" in
+          sight.write_markdown(given, "a command"))  # fmt: skip
+    check("and in the text", "does not hold" in sight.write_text(given))
+    try:
+        sight.measure(bench, [sight_rows.Bar("none", "", once, "cycles")], 1)
+        check("what a program does not say is an error", False)
+    except run.Failure as failure:
+        check("what a program does not say is an error", "does not say cycles" in str(failure))
+    keys = [bar.key for bar in sight_rows.ROWS]
+    check("no key of sight is there twice", len(keys) == len(set(keys)))
+
+
 test_figures()
 test_standing()
 with tempfile.TemporaryDirectory() as directory:
     test_programs(Path(directory))
     test_sections(Path(directory))
+    test_sight(Path(directory))
 test_queue()
 test_demands()
 test_rows()
