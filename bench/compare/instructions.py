@@ -1,10 +1,10 @@
-"""Count the instructions of one operation by callgrind, which neither another load nor the clock
-can change.
+"""Count the instructions of one operation, which neither another load nor the clock can change.
 
 A count is a difference: a run of 2 N operations less one of N, over the operations between them. So
 what begins and ends a run cancels out. Of what has waiters, bench-tasks runs the workload on one
-worker. Of what has none, paths takes and gives; the loop around it is subtracted, and rmw counts
-the read-modify-write operations by single steps.
+worker under callgrind, with a clock that its readers move (programs/queue/ticks.c). Of what has
+none, paths takes and gives (paths-cpp in C++), and rmw counts single steps; the loop around it is
+subtracted.
 
 instructions.txt has a bound for each row of volt's, which ./x test holds, and the bar that was set
 for it. The bars of the family's rows are what Tokio takes, by the same count.
@@ -29,8 +29,10 @@ from text import markdown_table, operation_lines, path_lines
 
 BOUNDS = Path(__file__).with_name("instructions.txt")
 SLACK = 0.5  # what two counts of the same program may differ by: threads start at different times
-TRIES = 3  # of a row that is above its bound
-TURNS, STEPS = 1000, 20  # of an uncontended path: for callgrind, for single steps
+TRIES = 5  # of a row that is above its bound
+# Of a path of paths: how many times what another one takes and gives together.
+AT_MOST = {"volt_cluster_acquire_future": (2, "volt_sem_acquire_future")}
+STEPS = 20  # turns of an uncontended path
 COUNTED_WITH = "# counted with "
 
 
@@ -62,6 +64,17 @@ ROWS = (
         ("--tasks", "11")),
     Row("lock-10-bypass", "the same, with a bypass of 16", "cycles", 3000, 11,
         ("--tasks", "11", "--bypass", "16")),
+    Row("free-macros", "a free mutex, awaited and unlocked, by the macros", "alone-mutex", 16000, 1,
+        ("--tasks", "1")),
+    Row("free-coroutine", "the same by a coroutine", "alone-mutex", 16000, 1,
+        ("--tasks", "1", "--engine", "coroutine")),
+    Row("held-coroutine", "a permit of 2, held across a yield, 8 coroutines", "held", 4000, 8,
+        ("--engine", "coroutine")),
+    Row("yield-coroutine", "a yield, 100 coroutines", "yield", 800, 100, ("--engine", "coroutine")),
+    Row("child", "a coroutine awaits one that is ready", "child", 16000, 1,
+        ("--tasks", "1", "--engine", "coroutine")),
+    Row("spawn-coroutine", "spawn and join a coroutine, 1,000 at a time", "spawn", 40, 1000,
+        ("--engine", "coroutine")),
 )  # fmt: skip
 
 
@@ -170,16 +183,17 @@ def why_not(compiler: str) -> str | None:
 # ---- counting ----
 
 
-def said(argv: list[str]) -> str:
-    ended = subprocess.run(argv, capture_output=True, text=True)
+def said(argv: list[str], **environment: str) -> str:
+    ended = subprocess.run(argv, capture_output=True, text=True, env=os.environ | environment)
     if ended.returncode != 0:
         raise Failure(f"exit code {ended.returncode}: {' '.join(argv)}\n{ended.stderr[-400:]}")
     return ended.stdout + ended.stderr
 
 
-def executed(argv: list[str]) -> int:
+def executed(argv: list[str], **environment: str) -> int:
     """Instructions of a whole run."""
-    text = said(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *argv])
+    text = said(["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", *argv],
+                **environment)  # fmt: skip
     found = re.search(r"Collected : (\d+)", text)
     if not found:
         raise Failure(f"callgrind has counted nothing: {' '.join(argv)}\n{text[-400:]}")
@@ -188,16 +202,18 @@ def executed(argv: list[str]) -> int:
 
 class Counter:
     """Counts a row as often as it is asked to. Whatever else happens in a run is more instructions,
-    never less: so the least of each of the two runs counts."""
+    never less: so the least of each of the two runs counts. Clock: what to preload."""
 
-    def __init__(self, program: str, row: Row, engine: str | None = None) -> None:
+    def __init__(self, program: str, row: Row, engine: str | None = None,
+                 clock: Path | None = None) -> None:  # fmt: skip
         self.program, self.row, self.engine, self.least = program, row, engine, {}
+        self.environment = {"LD_PRELOAD": str(clock)} if clock else {}
 
     def _run(self, operations: int) -> int:
         row = self.row
         argv = [self.program, row.workload, "--workers", "1", "--operations", str(operations),
                 *row.numbers, *(("--engine", self.engine) if self.engine else ())]  # fmt: skip
-        found = min(executed(argv), self.least.get(operations, sys.maxsize))
+        found = min(executed(argv, **self.environment), self.least.get(operations, sys.maxsize))
         self.least[operations] = found
         return found
 
@@ -207,43 +223,50 @@ class Counter:
         return round((self._run(twice) - self._run(once)) / between, 1)
 
 
-def of_turn(paths: str, name: str) -> int:
-    """One turn of the loop around a path."""
-    once, twice = (executed([paths, name, str(turns)]) for turns in (TURNS, 2 * TURNS))
-    return round((twice - once) / TURNS)
+def of_turn(rmw: str, paths: str, name: str) -> tuple[int, int]:
+    """One turn of the loop around a path: read-modify-writes, instructions."""
+    once, twice = ([int(n) for n in said([rmw, paths, name, str(steps)]).split()]
+                   for steps in (STEPS, 2 * STEPS))  # fmt: skip
+    return tuple(round((b - a) / STEPS) for a, b in zip(once, twice, strict=True))
 
 
-def locked_of_turn(rmw: str, paths: str, name: str) -> int:
-    once, twice = (int(said([rmw, paths, name, str(steps)])) for steps in (STEPS, 2 * STEPS))
-    return round((twice - once) / STEPS)
+def of_path(rmw: str, paths: str, name: str, empty: int) -> dict[str, Any]:
+    (take_rmw, take), (pair_rmw, pair) = (of_turn(rmw, paths, n) for n in (name, name + "+"))
+    return {"path": name, "take_instructions": take - empty, "give_instructions": pair - take,
+            "take_rmw": take_rmw, "give_rmw": pair_rmw - take_rmw}  # fmt: skip
 
 
-def of_path(paths: str, rmw: str | None, name: str, empty: int) -> dict[str, Any]:
-    take, pair = of_turn(paths, name), of_turn(paths, name + "+")
-    counted = {"path": name, "take_instructions": take - empty, "give_instructions": pair - take}
-    if rmw is not None:
-        take, pair = (locked_of_turn(rmw, paths, which) for which in (name, name + "+"))
-        counted |= {"take_rmw": take, "give_rmw": pair - take}
-    return counted
+def of_languages(paths: str) -> list[str]:
+    """The program of the paths in C, and that of those in C++ if it was built beside it."""
+    return [paths, *(cpp for cpp in (f"{paths}-cpp",) if Path(cpp).exists())]
 
 
-def uncontended(paths: str, rmw: str | None, names: list[str]) -> list[dict[str, Any]]:
-    empty = of_turn(paths, "empty")
+def listed(program: str) -> list[str]:
+    return [name for name in said([program, "--list"]).split() if name != "empty"]
+
+
+def uncontended(rmw: str, paths: str, names: list[str]) -> list[dict[str, Any]]:
+    programs = {name: program for program in of_languages(paths) for name in listed(program)}
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return list(pool.map(lambda name: of_path(paths, rmw, name, empty), names))
+        empty = {program: of_turn(rmw, program, "empty")[1] for program in set(programs.values())}
+        return list(pool.map(
+            lambda name: of_path(rmw, programs[name], name, empty[programs[name]]), names))  # fmt: skip
 
 
 def with_waiters(tasks: str, bounds: dict[str, Bound], often: bool) -> list[Count]:
     """Often: count each row TRIES times, not only those that are above their bounds."""
 
     def of(row: Row) -> Count:
-        bound, counter = bounds[row.name], Counter(tasks, row)
+        bound, counter = bounds[row.name], Counter(tasks, row, clock=clock)
         count = Count(row.name, row.title, counter.count(), bound.most, bound.bar)
         for _ in range(TRIES - 1):
             if often or count.is_above:
                 count.instructions = counter.count()
         return count
 
+    clock = Path(tasks).resolve().with_name("ticks.so")
+    if not clock.exists():  # the loader would only warn
+        raise Failure(f"there is no {clock}")
     unbound = [row.name for row in EVERY_ROW if row.name not in bounds]
     if unbound:
         raise Failure(f"{BOUNDS.name} has no line for {', '.join(unbound)}")
@@ -274,9 +297,19 @@ def halves(alone: list[dict[str, Any]], bounds: dict[str, Bound]) -> list[Count]
     ]
 
 
+def out_of_proportion(alone: list[dict[str, Any]]) -> list[str]:
+    """The paths that take and give more than AT_MOST says."""
+    both = {p["path"]: p["take_instructions"] + p["give_instructions"] for p in alone}
+    return [
+        f"{name}: {both[name]}, more than {times} x {both[other]} of {other}"
+        for name, (times, other) in AT_MOST.items()
+        if name in both and both[name] > times * both[other]
+    ]
+
+
 def path_names(paths: str, bounds: dict[str, Bound] | None = None) -> list[str]:
     """All; or those with a bound."""
-    names = [name for name in said([paths, "--list"]).split() if name != "empty"]
+    names = [name for program in of_languages(paths) for name in listed(program)]
     return [name for name in names if bounds is None or f"{name}.take" in bounds]
 
 
@@ -317,7 +350,7 @@ def arguments() -> argparse.Namespace:
     p.add_argument("--tokio", metavar="BENCH-RUST", help="count Tokio's, and make them the bars")
     given = p.add_argument_group("given by ./x")
     given.add_argument("--programs", required=True, metavar="DIRECTORY",
-                       help="where bench-tasks, paths and rmw are")  # fmt: skip
+                       help="where bench-tasks, paths, paths-cpp and rmw are")  # fmt: skip
     given.add_argument("--compiler", default="gcc", help="what they were built with")
     for name in ("json", "markdown"):
         given.add_argument(f"--{name}", metavar="FILE", help="write it")
@@ -333,7 +366,7 @@ def main() -> int:
             set_bars(of_tokio(o.tokio))
         where, bounds = read_bounds(there)
         operations = with_waiters(tasks, bounds, often=o.update)
-        alone = uncontended(paths, rmw, path_names(paths))
+        alone = uncontended(rmw, paths, path_names(paths))
     except (Failure, OSError) as error:
         print(f"instructions: {error}", file=sys.stderr)
         return 1
@@ -352,7 +385,9 @@ def main() -> int:
         print(f"\nwithout bounds: they are those of {where}; this is {there}")
     for count in above:
         print(f"above its bound of {count.bound:g}: {count.name}: {count.instructions:g}")
-    return 1 if above else 0
+    wrong = out_of_proportion(alone)
+    print("\n".join(wrong), end="\n" if wrong else "")
+    return 1 if above or wrong else 0
 
 
 if __name__ == "__main__":
