@@ -124,6 +124,7 @@ static int bcs_future_start(volt_future *f, volt_waker waker) {
   if (!volt_bcs_lock_submit_own_(lock, &section->node, &section->job) &&
       !volt_bcs_lock_take_role_(lock, &section->job)) { /* R7, in bcs_lock.c */
     volt_count_wait_(VOLT_KIND_BCS_);
+    VOLT_PROBE_ARMED(wait__begin, &f->waiter);
     return VOLT_PENDING;
   }
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* no other thread reaches it */
@@ -142,6 +143,7 @@ static bool bcs_future_cancel(volt_future *f) {
   if (too_late) return false;
   volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
   volt_count_cancel_(VOLT_KIND_BCS_);
+  VOLT_PROBE_ARMED(cancel, &f->waiter);
   return true;
 }
 

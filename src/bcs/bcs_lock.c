@@ -61,6 +61,7 @@
  * A thread passes the role on after its own job has run: else it is woken again for that job. */
 #include <volt/bcs_lock.h>
 
+#include "../core/probe.h"
 #include "../core/spin.h"
 #include "bcs_frame.h"
 #include "bcs_job.h"
@@ -217,6 +218,7 @@ static bool bcs_pass_role(volt_bcs_lock *lock, volt_bcs_node *next, unsigned ser
     if (job->kind == VOLT_BCS_RUN_ && volt_load_relaxed(&job->hold) == WAITED_FOR &&
         (served >= VOLT_BCS_BATCH_ASLEEP || !volt_is_parked_(&job->parker))) {
       lock->next = next;
+      VOLT_PROBE3(bcs__handover, lock, at, served);
       volt_bcs_job_give_role_(job);
       volt_unpark(&job->parker); /* R1: the last access to the lock */
       return true;
@@ -268,6 +270,7 @@ static bool bcs_combine_on(volt_bcs_lock *lock, volt_bcs_node *node, const volt_
     if (is_due && !bcs_wake_between(lock, node, deferred)) break;
     bcs_run_job(lock, bcs_job_of(node));
   }
+  VOLT_PROBE2(bcs__batch, lock, served); /* its address only: the lock may be gone */
   return own_done;
 }
 

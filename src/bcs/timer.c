@@ -30,6 +30,7 @@
 
 #include "../core/check.h"
 #include "../core/grant.h"
+#include "../core/probe.h"
 #include "../core/spin.h"
 #include "pairing_heap.h"
 
@@ -94,6 +95,7 @@ void volt_timer_start(volt_timers *t, volt_timer *timer, uint64_t deadline_ns, v
   timer->deadline_ns = deadline_ns;
   volt_waiter_arm_(&timer->waiter, t, waker);
   volt_count_(VOLT_KIND_TIMER_, VOLT_COUNTED_WAITS_);
+  VOLT_PROBE_ARMED(wait__begin, &timer->waiter);
   volt_waker none = {NULL, NULL}; /* R2 */
   volt_bcs_lock_submit(&t->lock, &timer->section, timer_insert, timer, none);
 }
@@ -132,6 +134,7 @@ bool volt_timer_cancel(volt_timers *t, volt_timer *timer) {
   if (r.removed) {
     volt_store_relaxed(&timer->waiter.state, VOLT_WAITER_UNUSED_); /* removed: its owner's again */
     volt_count_(VOLT_KIND_TIMER_, VOLT_COUNTED_CANCELS_);
+    VOLT_PROBE_ARMED(cancel, &timer->waiter);
   }
   VOLT_ASSERT(volt_waiter_result(&timer->waiter) != VOLT_PENDING);
   return r.removed;
@@ -179,6 +182,7 @@ static void timers_take_due(void *arg) {
   while (t->root && e->count < VOLT_EXPIRE_BATCH) {
     volt_timer *first = volt_heap_timer_(t->root);
     if (first->deadline_ns > e->now_ns || first->deadline_ns == VOLT_NO_DEADLINE) return;
+    VOLT_PROBE4(timer__fire, t, &first->waiter, first->deadline_ns, e->now_ns);
     volt_claimed_ claimed = volt_waiter_claim_(&first->waiter);
     timer_unlink(t, first);
     e->wakers[e->count++] = claimed.waker;

@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "futex.h"
+#include "probe.h"
 #include "spin.h"
 
 void volt_call_look_(const volt_call_ *call, volt_look_ *look) {
@@ -135,6 +136,7 @@ void volt_blocked_begin_(const volt_call_ *call, uint64_t deadline_ns) {
   volt_blocked_wait_ wait = blocked_wait_in(call, deadline_ns);
   uint64_t words[VOLT_BLOCKED_WORDS_] = {0};
   memcpy(words, &wait, sizeof wait);
+  VOLT_PROBE4(block__begin, wait.operation, wait.object, deadline_ns, wait.call);
   for (unsigned i = 0; i < VOLT_BLOCKED_WORDS_; i++) {
     /* blocked:M1 -> blocked:M2: a reader that sees this word sees that the last wait is over */
     volt_store_release(&s->words[i], words[i]);
@@ -147,6 +149,7 @@ void volt_blocked_begin_(const volt_call_ *call, uint64_t deadline_ns) {
 void volt_blocked_end_(void) {
   volt_blocked_slot_ *s = volt_thread_blocked_();
   if (!s) return;
+  VOLT_PROBE1(block__end, s->number);
   uint32_t wait = volt_load_relaxed(&s->wait);                      /* the thread's own */
   if (blocked_is_odd(wait)) volt_store_relaxed(&s->wait, wait + 1); /* published by M1: R1 */
 }

@@ -329,6 +329,7 @@ bool volt_bypass_cancel_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_wait
   volt_count_cancel_(kind->counted);
   volt_fifo_remove_(q, w);
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
+  VOLT_PROBE_ARMED(cancel, w);
   if (was_first) {
     word = bypass_without_head(word) | bypass_of_head(q, word & ALL_LEFT);
     bypass_serve_and_unlock(q, kind, word); /* R4 */

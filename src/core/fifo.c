@@ -61,6 +61,7 @@ bool volt_fifo_lock_to_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w, 
   *need = w->need;
   volt_fifo_remove_(q, w);
   volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* not shared any more */
+  VOLT_PROBE_ARMED(cancel, w);
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include "check.h"
 #include "counting.h"
 #include "grant.h"
+#include "probe.h"
 #include "spin.h"
 
 /* How many waiters are completed at most before the lock is released to call their wakers. */
@@ -128,6 +129,7 @@ static inline void volt_fifo_append_(volt_fifo_ *q, volt_waiter *w, uint32_t wan
                                      volt_waker waker) {
   w->want = want;
   volt_waiter_arm_(w, q, waker);
+  VOLT_PROBE_ARMED(wait__begin, w);
   w->need = need;
   volt_fifo_push_back_(q, w); /* published by U1 */
 }
@@ -138,6 +140,7 @@ static inline void volt_fifo_append_first_(volt_fifo_ *q, volt_waiter *w, uint32
   VOLT_ASSERT(!q->head && !q->tail && q->waiters == 0);
   w->want = want;
   volt_waiter_arm_(w, q, waker);
+  VOLT_PROBE_ARMED(wait__begin, w);
   w->need = need;
   w->next = NULL;
   w->prev = NULL;

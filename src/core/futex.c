@@ -18,6 +18,7 @@
 #include "check.h"
 #include "fifo.h"
 #include "owner.h"
+#include "probe.h"
 
 /* As in <linux/futex.h>, which not every system has. */
 enum { WAKE_PRIVATE = 1 | 128, WAIT_BITSET_PRIVATE = 9 | 128 };
@@ -46,6 +47,7 @@ int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t dead
   }
   int saved = errno;
   int result = VOLT_OK;
+  VOLT_PROBE3(thread__sleep, word, seen, deadline_ns);
   /* WAIT_BITSET, because its timeout is absolute, on CLOCK_MONOTONIC */
   long rc = syscall(sys_futex, word, WAIT_BITSET_PRIVATE, seen, until, NULL, match_any);
   if (rc != 0) {
@@ -53,6 +55,7 @@ int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t dead
                "wait at %#" PRIxPTR " failed with errno %d", (uintptr_t)word, errno);
     if (errno == ETIMEDOUT) result = VOLT_ETIMEDOUT;
   }
+  VOLT_PROBE2(thread__wake, word, result);
   errno = saved;
   return result;
 }

@@ -158,6 +158,7 @@ int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
   if (result == VOLT_ECANCELED && volt_waiter_result(w) == result) {
     future_drop_waker(f, w->ctx); /* I1: dismissed (channel.c R9) */
   }
+  VOLT_PROBE_LEAF(wait__end, f, w, result);
   return volt_leaf_complete_(f, f->ops, result);
 }
 

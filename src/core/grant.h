@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "counting.h"
+#include "probe.h"
 
 /* Waiter states. The owner writes them before it queues and after it has cancelled; the granter
  * writes the outcome, once. In between the owner may change PENDING into AWAITED (R8), and
@@ -109,6 +110,7 @@ static inline void volt_claimed_check_(const volt_claimed_ *claimed) {
 /* Store state into a claimed waiter, the last access to it. Returns false if its owner sleeps until
  * then: nothing is stored. */
 static inline bool volt_waiter_store_grant_(volt_waiter *w, uint32_t state) {
+  VOLT_PROBE_CLAIMED(grant, w, state);
   /* relaxed: a hint; an owner that falls asleep after this load wakes up by itself (R8) */
   if (volt_load_relaxed(&w->state) == VOLT_WAITER_AWAITED_) return false;
   /* grant:G1 -> grant:W1: the owner sees all that this thread did before the grant */

@@ -14,6 +14,7 @@
 
 #include "check.h"
 #include "future_ops.h"
+#include "probe.h"
 #include "waits.h"
 
 static inline volt_waiter *volt_leaf_waiter_(volt_future *f, const volt_future_ops_ *ops) {
@@ -68,9 +69,9 @@ static inline int volt_leaf_start_(volt_future *f, volt_ctx *ctx, const volt_fut
 /* The leaf f waits, and its waiter *w is granted: as a poll of it. */
 static VOLT_INLINED_ int volt_leaf_granted_(volt_future *f, volt_ctx *ctx,
                                             const volt_future_ops_ *ops, volt_waiter *w) {
-  (void)w;
   int result = ops->outcome ? ops->outcome(f) : (int)VOLT_OK;
   ctx->budget -= 1;
+  VOLT_PROBE_LEAF(wait__end, f, w, result);
   return volt_leaf_complete_(f, ops, result);
 }
 

@@ -126,6 +126,7 @@ bool volt_monitor_cancel_(volt_fifo_ *q, const char *name, volt_waiter *w) {
     volt_count_cancel_(volt_monitor_kind_of_(w));
     volt_fifo_remove_(q, w);
     volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* not shared any more */
+    VOLT_PROBE_ARMED(cancel, w);
     volt_fifo_unlock_(q, word);
   }
   return !released;

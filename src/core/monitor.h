@@ -140,6 +140,7 @@ static inline void volt_monitor_release_all_counted_(volt_monitor_ *m) {
 /* The same, and set CLOSED: these waiters, and all that are released later, complete with
  * VOLT_ECLOSED. */
 static inline void volt_monitor_close_(volt_monitor_ *m) {
+  VOLT_PROBE1(close, m->queue);
   volt_monitor_release_all_counted_(m);
   m->word |= VOLT_WORD_CLOSED_;
 }

@@ -254,6 +254,7 @@ bool volt_permits_cancel_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_wai
 
 void volt_permits_close_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
   uint64_t word;
+  VOLT_PROBE1(close, q);
   while (!volt_fifo_lock_if_queued_(q, &word)) {
     /* permits:F1 -> fifo:C1, permits:A1, permits:C1, permits:D1, permits:T1: a thread that sees
      * CLOSED, or takes permits, sees what came before the close */

@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "../core/blocker.h"
+#include "../core/probe.h"
 #include "../core/spin.h"
 #include "op.h"
 
@@ -91,6 +92,7 @@ static int op_wait(volt_op *op, bool is_new, volt_ctx *ctx) {
   volt_fd *d = op->fd;
   op_link_if_new(op, is_new);
   volt_waiter_arm_(op_waiter(op), op, ctx->waker);
+  VOLT_PROBE_ARMED(wait__begin, op_waiter(op));
   volt_op_set_stage_(op, VOLT_OP_WAITING_);
   volt_short_lock_unlock_(&d->lock);
   volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTED_WAITS_, 1);

@@ -39,6 +39,7 @@ int volt_op_begin_whole_(volt_op *op, volt_ctx *ctx, unsigned worker) {
     op->home = (uint16_t)worker;
     volt_op_link_(op);
     volt_waiter_arm_(&op->as.future.waiter, op, ctx->waker);
+    VOLT_PROBE_ARMED(wait__begin, &op->as.future.waiter);
     volt_op_set_stage_(op, VOLT_OP_WAITING_);
   }
   volt_short_lock_unlock_(&d->lock);

@@ -30,6 +30,7 @@
 #include "../core/future_ops.h"
 #include "../core/grant.h"
 #include "../core/look.h"
+#include "../core/probe.h"
 #include "../core/spin.h"
 #include "parts.h"
 
@@ -124,7 +125,9 @@ static bool blocking_remove_idle(volt_blocking_pool *pool, blocking_thread *thre
 /* ---- a thread ---- */
 
 static void blocking_call(volt_rt *rt, volt_blocking *b) {
+  VOLT_PROBE3(blocking__begin, rt, b, b->fn);
   int result = b->fn(b->arg);
+  VOLT_PROBE3(blocking__end, rt, b, result);
   VOLT_CHECK(result != VOLT_PENDING, blocking_name, "VOLT_PENDING is not a result");
   volt_short_lock_lock_(&rt->blocking.lock);
   b->result = result;
@@ -256,6 +259,7 @@ int volt_blocking_start_(volt_future *f, volt_waker waker) {
   volt_blocking *b = blocking_of(f);
   volt_blocking_pool *pool = &b->rt->blocking;
   volt_waiter_arm_(&f->waiter, b, waker);
+  VOLT_PROBE_ARMED(wait__begin, &f->waiter);
   volt_short_lock_lock_(&pool->lock);
   bool is_closed = pool->is_closed != 0;
   blocking_thread *idle = NULL;
@@ -302,6 +306,7 @@ bool volt_blocking_cancel_(volt_future *f) {
   if (volt_blocking_remove_(blocking_of(f))) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
     volt_count_from_outside_(VOLT_KIND_BLOCKING_, VOLT_COUNTED_CANCELS_, 1);
+    VOLT_PROBE_ARMED(cancel, &f->waiter);
     return true;
   }
   volt_future_await_end_(f);

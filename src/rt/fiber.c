@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "../core/check.h"
+#include "../core/probe.h"
 #include "fiber_run.h"
 #include "parts.h"
 #include "stack_report.h"
@@ -166,6 +167,7 @@ static void fiber_move_on(volt_fiber *f) {
 }
 
 int volt_fiber_left_(volt_fiber *f, volt_worker *w) {
+  VOLT_PROBE5(fiber__switch, f, f->fn, f->stage, f->stack.bottom, f->stack.bytes);
   volt_worker_fibers_ *here = &w->fibers;
   *here->blocker = &w->blocker;
   f->saved_errno = *here->error;

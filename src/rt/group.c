@@ -32,6 +32,7 @@
 #include "../core/futex.h"
 #include "../core/future_ops.h"
 #include "../core/grant.h"
+#include "../core/probe.h"
 #include "../core/look.h"
 #include "parts.h"
 
@@ -279,6 +280,7 @@ static int group_wait_unless_ready(volt_future *f, int result, uint32_t want) {
   if (result == VOLT_PENDING) {
     f->waiter.want = want;
     g->waiter = &f->waiter;
+    VOLT_PROBE_ARMED(wait__begin, &f->waiter);
   }
   volt_short_lock_unlock_(&g->lock);
   if (result == VOLT_PENDING) {
@@ -311,6 +313,7 @@ static bool group_future_cancel(volt_future *f) {
   if (waiting) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
     volt_count_from_outside_(VOLT_KIND_GROUP_, VOLT_COUNTED_CANCELS_, 1);
+    VOLT_PROBE_ARMED(cancel, &f->waiter);
   } else {
     volt_waiter_await_(&f->waiter);
   }

@@ -42,6 +42,7 @@
  *
  * Labels: worker */
 #include "../core/futex.h"
+#include "../core/probe.h"
 #include "../core/spin.h"
 #include "parts.h"
 
@@ -197,6 +198,7 @@ static volt_task *parking_steal(volt_worker *w) {
     unsigned count = volt_ring_steal_(&rt->worker[victim].ring, batch, VOLT_RT_BATCH_);
     if (count == 0) continue;
     for (unsigned at = 1; at < count; at++) volt_worker_push_back_(w, batch[at]);
+    VOLT_PROBE4(steal, rt, w->index, victim, count);
     volt_worker_count_(&w->counts.steals, 1);
     volt_worker_count_(&w->counts.stolen, count);
     return batch[0];
@@ -280,7 +282,9 @@ void volt_worker_park_(volt_worker *w) {
   w->is_searching = true;
   bool work = volt_rt_is_any_queued_(rt) || volt_rt_is_over_(rt) || volt_worker_has_mail_(w);
   if (!work || !volt_idle_claim_(&rt->idle, w->index)) {
+    VOLT_PROBE3(worker__park, rt, w->index, is_keeper);
     volt_worker_sleep_(w, w->index, parking_keep_time(rt, is_keeper));
+    VOLT_PROBE2(worker__unpark, rt, w->index);
   }
   /* worker:K3 -> worker:K4: the thread that starts a timer sees which worker keeps the time */
   if (is_keeper) volt_exchange_acq_rel(&rt->keeper, 0);

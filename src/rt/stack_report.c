@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "../core/check.h"
+#include "../core/probe.h"
 #include "fiber_parts.h"
 
 /* The C library may have to allocate the first time that a thread asks for a variable of a library
@@ -140,6 +141,7 @@ static void report_handle(int number, siginfo_t *info, void *context) {
   volt_fiber *f = report_fiber(report_worker);
   bool is_overflow = f && info->si_code > 0 && volt_stack_guards_(&f->stack, info->si_addr);
   if (is_overflow) {
+    VOLT_PROBE4(fiber__overflow, f, f->fn, f->stack.bottom, f->stack.bytes);
     report_say(f);
     sigaction(number, &report_before, NULL); /* the fault comes again */
   }

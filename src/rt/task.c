@@ -66,6 +66,7 @@
  *       runtime pinned (inspect.c). */
 #include "../core/check.h"
 #include "../core/grant.h"
+#include "../core/probe.h"
 #include "task_life.h"
 #include "task_run.h"
 
@@ -221,6 +222,7 @@ static VOLT_NOINLINE void task_retire_grouped(volt_task *t, volt_registry *regis
  * because the registry is locked. */
 VOLT_NOINLINE void volt_task_complete_(volt_task *t, uint64_t registered, int result) {
   VOLT_ASSERT(result != VOLT_PENDING); /* else it would not have returned */
+  VOLT_PROBE2(task__done, t, result);
   t->frame.result = result;
   volt_registry *registry = volt_registry_lock_(t->rt, t->frame.shard);
   volt_registry_unlink_(t);
@@ -294,6 +296,7 @@ void volt_task_begin_(volt_task *t, volt_rt *rt, volt_group *group) {
 }
 
 void volt_task_start_(volt_task *t) {
+  VOLT_PROBE_TASK(task__spawn, t, rt);
   volt_here_ *here = volt_thread_here_();
   if (VOLT_LIKELY(here->rt == t->rt)) {
     volt_rt_schedule_next_(here, t);

@@ -5,6 +5,7 @@
 #include "../core/check.h"
 #include "../core/grant.h"
 #include "../core/look.h"
+#include "../core/probe.h"
 #include "task_life.h"
 #include "task_state.h"
 
@@ -36,6 +37,7 @@ static int task_join_start(volt_future *f, volt_waker waker) {
   if (!(state & ENDED)) {
     volt_waiter_arm_(&f->waiter, t, waker);
     t->joiner = &f->waiter;
+    VOLT_PROBE_ARMED(wait__begin, &f->waiter);
   }
   while (!(state & ENDED)) { /* R7 */
     /* task:J2 <-> task:E1: the thread that ends it finds the joiner */
@@ -62,6 +64,7 @@ static bool task_join_cancel(volt_future *f) {
   if (task_join_withdraw(task_join_of(f))) {
     volt_store_relaxed(&f->waiter.state, VOLT_WAITER_UNUSED_); /* the owner's own again */
     volt_count_from_outside_(VOLT_KIND_TASK_, VOLT_COUNTED_CANCELS_, 1);
+    VOLT_PROBE_ARMED(cancel, &f->waiter);
     return true;
   }
   volt_waiter_await_(&f->waiter);

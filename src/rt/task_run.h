@@ -6,6 +6,7 @@
 #define VOLT_RT_TASK_RUN_H
 
 #include "../core/check.h"
+#include "../core/probe.h"
 #include "../core/peek.h"
 #include "task_life.h"
 #include "task_state.h"
@@ -37,6 +38,7 @@ void volt_task_complete_(volt_task *t, uint64_t registered, int result);
  * polled again without a wake. disobeyed: CANCEL if no await has obeyed it, else 0. */
 static inline volt_ran_ volt_task_put_down_(volt_task *t, uint64_t state, uint64_t registered,
                                             bool yields, uint64_t disobeyed) {
+  VOLT_PROBE_AWAITS(task__suspend, t, registered);
   for (;;) {
     bool again = yields || (state & NOTIFIED); /* R1 */
     uint64_t next = VOLT_LIKELY(!again) ? state & ~ACTIVE : state & ~NOTIFIED;
@@ -68,6 +70,7 @@ static inline volt_ran_ volt_task_run_(volt_task *t, volt_ctx *ctx) {
   ctx->yield = false;
   if (!VOLT_LIKELY(!(state & (NOTIFIED | CANCEL)))) state = volt_task_take_notice_(t, ctx);
   volt_party_enters_(t, ctx);
+  VOLT_PROBE_TASK(task__begin, t, frame.step);
   int result = t->poll(t, ctx);
   if (result != VOLT_PENDING) result = volt_fiber_run_(t, ctx, result);
   volt_party_leaves_(t, ctx, result);

@@ -29,6 +29,7 @@
  *       full in between, or a thief takes others of the ring at that moment */
 #include "../core/check.h"
 #include "../core/futex.h"
+#include "../core/probe.h"
 #include "parts.h"
 #include "stack_report.h"
 #include "task_run.h"
@@ -56,6 +57,7 @@ void volt_worker_overflow_(volt_worker *w, volt_task *t) {
   for (unsigned i = 0; i + 1 < count; i++) batch[i]->next = batch[i + 1];
   if (count > 0) batch[count - 1]->next = t;
   volt_inject_push_(&w->rt->inject, count > 0 ? batch[0] : t, t, count + 1);
+  VOLT_PROBE3(overflow, w->rt, w->index, count);
   volt_worker_count_(&w->counts.overflows, 1);
 }
 
@@ -217,6 +219,7 @@ static void worker_adapt_period(volt_worker *w) {
   if (want > LOOK_MAX) want = LOOK_MAX;
   if (want > w->look_period) want = (3 * w->look_period + want) / 4; /* longer slowly */
   w->look_period = (unsigned)want;
+  if (each_ns > LONG_POLL_NS) VOLT_PROBE3(polls__long, w->rt, w->index, each_ns);
   worker_set_long(w, each_ns > LONG_POLL_NS && w->rt->workers > 1);
   w->looked_ns = now_ns;
   volt_worker_note_time_(w, now_ns);

@@ -23,6 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../core/probe.h"
 #include "../rt/parts.h"
 #include "dump.h"
 #include "sight_enable.h"
@@ -207,6 +208,7 @@ static void dog_look_at(const dog_look *look, volt_rt *rt, unsigned index) {
   uint64_t stalled_ns = look->now_ns - w->first_ns;
   if (stalled_ns < w->next_ns) return;
   while (w->next_ns <= stalled_ns) w->next_ns *= 2;
+  VOLT_PROBE4(poll__slow, rt, index, seen.task, stalled_ns);
   dog_report(look, rt, w, &seen, stalled_ns);
 }
 

@@ -189,6 +189,7 @@ static VOLT_NOINLINE uint32_t chan_send_batch(volt_chan *c, uint64_t word, unsig
 /* The lock is held, and no sender is queued. Send to the receivers that are queued, then into the
  * ring. Releases the lock. Returns how many elements were sent: at least one. */
 static uint32_t chan_send_locked(volt_chan *c, uint64_t word, unsigned char *elems, uint32_t n) {
+  VOLT_PROBE2(chan__send, c, n);
   if (n != 1 || !c->queue.head || chan_is_in_select(c->queue.head)) {
     return chan_send_batch(c, word, elems, n);
   }
@@ -207,6 +208,7 @@ static uint32_t chan_recv_locked(volt_chan *c, uint64_t word, unsigned char *ele
   if (n > volt_chan_len_in_(word)) n = volt_chan_len_in_(word);
   if (n > VOLT_WAKE_BATCH) n = VOLT_WAKE_BATCH; /* R7 */
   n = volt_chan_ready_elems_(volt_chan_ring_of_(c), head, n);
+  VOLT_PROBE2(chan__recv, c, n);
   uint32_t filled = word & CLOSED ? 0 : n - chan_claim_waiters(c, n, &b);
   word = word - volt_chan_word_(0, n) + volt_chan_word_(filled, filled);
   volt_fifo_unlock_(&c->queue, word);

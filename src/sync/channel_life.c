@@ -131,6 +131,7 @@ static bool chan_close_unlocked(volt_chan *c, uint64_t *word, bool *counted) {
 void volt_chan_close(volt_chan *c) {
   uint64_t word;
   bool counted = false;
+  VOLT_PROBE1(close, c);
   bool more = !chan_close_unlocked(c, &word, &counted);
   while (more) {
     more =

@@ -137,6 +137,7 @@ static bool cond_withdraw(volt_cond *c, volt_waiter *w) {
   if (here) {
     volt_fifo_remove_(&c->queue, w);
     volt_store_relaxed(&w->state, VOLT_WAITER_UNUSED_); /* unlinked: the owner's own again */
+    VOLT_PROBE_ARMED(cancel, w);
   }
   volt_fifo_unlock_(&c->queue, word);
   if (here) volt_count_cancel_(VOLT_KIND_COND_);

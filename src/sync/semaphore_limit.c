@@ -37,6 +37,7 @@ int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, vo
     bool served = w->need == 0;
     if (!served) {
       volt_waiter_arm_(w, q, *waker);
+      VOLT_PROBE_ARMED(wait__begin, w);
       volt_fifo_push_back_(q, w);
       volt_count_wait_(kind->counted);
     }

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# The scripts of tools/bpftrace/ say of a program what it does. Skipped without bpftrace, and where the
+# system does not let it set breakpoints.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+. tests/compile/objects.sh
+root=$PWD
+
+scratch=$(mktemp -d)
+pids=()
+end() {
+  for pid in "${pids[@]}"; do kill "$pid" 2> /dev/null || true; done
+  rm -rf "$scratch"
+}
+trap end EXIT
+skip() {
+  echo "skipped: $1"
+  exit 77
+}
+command -v bpftrace > /dev/null || skip 'there is no bpftrace'
+((EUID == 0)) || skip 'bpftrace needs root'
+release_objects
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -Iinclude tests/compile/traced.c "$objects"/*.o -pthread -o "$scratch/program"
+cd "$scratch"
+mkfifo go
+timeout 30 bpftrace -e "uprobe:$scratch/program:main { exit(); } BEGIN { exit(); }" &> log ||
+  skip "bpftrace does not work here: $(grep -v RLIMIT log | head -n 1)"
+
+fail() {
+  cat log >&2
+  echo "bpftrace.sh: $1" >&2
+  exit 1
+}
+
+# Let the program run from its beginning to its end under a script.
+trace() { # <script> [argument]...
+  local program tracer i
+  ./program < go > said &
+  program=$!
+  pids+=("$program")
+  exec 3> go
+  timeout 60 bpftrace -p "$program" "$root/tools/bpftrace/$1" "${@:2}" &> log &
+  tracer=$!
+  pids+=("$tracer")
+  for ((i = 0; i < 300; i++)); do # until its breakpoints are set
+    ! grep -q '^Attaching' log || break
+    kill -0 "$tracer" 2> /dev/null || fail "$1 has ended"
+    sleep 0.1
+  done
+  sleep 1
+  echo -n g >&3
+  for ((i = 0; i < 300; i++)); do
+    ! grep -q done said || break
+    sleep 0.1
+  done
+  grep -q done said || fail "the program has not ended under $1"
+  kill "$tracer" || fail "$1 has ended early" # it names functions while the program is there
+  wait "$tracer" || true
+  exec 3>&-
+  wait "$program" || fail "the program has failed under $1"
+}
+
+expect() { # <extended regular expression>...
+  for pattern in "$@"; do
+    grep -qE -- "$pattern" log || fail "no line /$pattern/"
+  done
+}
+
+# The sum of the counts in the histogram of that name.
+counted() { # <name>
+  awk -v name="@$1: " '$0 == name { on = 1; next } /^@|^$/ { on = 0 }
+    on { sub(/.*\)|.*\]/, ""); sum += $1 } END { print sum + 0 }' log
+}
+
+trace waits.bt
+n=$(counted 'wait_us[volt_sem_acquire]')
+((n >= 390 && n <= 400)) || fail "$n waits at semaphores, not 400 but for the last ones"
+[[ $(counted 'wait_us[volt_sleep]') == 2 ]] || fail 'not two sleeps'
+[[ $(counted 'thread_us[volt_mutex_lock]') == 1 ]] || fail 'not one thread that waits for a mutex'
+expect '^@longest_us\[volt_sleep\]: [0-9]{4,}$'
+echo "waits.bt: $n waits at semaphores, 2 sleeps, a thread at a mutex"
+
+trace who.bt
+expect '^@task_to_task\[ping_poll, pong_poll\]: (19[0-9]|200)$' '^@task_to_task\[pong_poll, ping_poll\]: (19[0-9]|200)$' \
+  '^@by_the_clock\[compute_poll\]: 1$' '^@by_the_clock\[block_poll\]: 1$'
+echo 'who.bt: two tasks that wake each other, two timers'
+
+trace polls.bt
+[[ $(counted 'poll_ns[compute_poll]') == 2 ]] || fail 'not two polls'
+expect '^@total_ns\[compute_poll\]: [0-9]{9,}$' '^@poll_ns\[ping_poll\]: $' '^@sleep_us\[0\]: $'
+echo 'polls.bt: two polls, of 150 ms together'
+
+trace stalls.bt 20
+expect 'compute_poll took [0-9]{3,} ms and has returned' 'block_poll took [0-9]+ ms and has returned' \
+  '^@computing\[compute_poll, '
+! grep -qE 'p[io]ng_poll took' log || fail 'a short poll is called a stall'
+echo 'stalls.bt: a poll that computes, and one that sleeps'
+
+trace offcpu.bt
+[[ $(counted 'blocked_us[block_poll]') == 1 ]] || fail 'not one poll that blocks'
+! grep -q 'blocked_us\[compute_poll' log || fail 'a poll that computes is said to block'
+expect '^\[32K, 64K\)|^\[64K, 128K\)' 'hrtimer_nanosleep|do_nanosleep'
+echo 'offcpu.bt: a poll that sleeps in the kernel'
