@@ -98,7 +98,10 @@ class Server:
         return int(answer[9:12]) if answer else 0, head.decode("latin1"), content
 
     def status(self):
-        return json.loads(self.get("/status")[2])
+        answer = self.get("/status")
+        while answer[0] == 0:  # this client was late, and was closed as one that is idle
+            answer = self.get("/status")
+        return json.loads(answer[2])
 
     def modes(self):
         for entry in Path(f"/proc/{self.process.pid}/fd").iterdir():
@@ -127,6 +130,9 @@ def read_all(s):
     except (ConnectionResetError, TimeoutError) as error:
         found.append(type(error).__name__.encode())
     return b"".join(found)
+
+
+RESET = b"ConnectionResetError"
 
 
 def reset(s):
@@ -177,8 +183,16 @@ def rows(etag):
             yield number, expected.split(), section, b"".join(map(one, token.finditer(raw)))
 
 
+# By such a request a client says that it sends no other (RFC 9112, 9.3 and 9.6).
+PROMISE = re.compile(rb"\r\nConnection:[^\r\n]*\bclose\b|HTTP/1\.0\r\n", re.I)
+
+
 def wrong_row(server, expected, raw, piece):
     *wanted, then = expected
+    # The server closes for a client that has promised to send nothing more, and lingers for all others.
+    # Where LAST breaks the promise, and comes before the server has closed, it is not read, and the
+    # connection ends with a reset, behind the whole answer.
+    may_reset = then == "close" and PROMISE.search(raw)
     if then == "keep":
         wanted.append("204")
     with server.connect() as s:
@@ -191,7 +205,8 @@ def wrong_row(server, expected, raw, piece):
                 s.shutdown(socket.SHUT_WR)
         except (BrokenPipeError, ConnectionResetError):
             pass  # it has closed already
-        found = statuses(read_all(s))
+        stream = read_all(s)
+    found = statuses(stream.removesuffix(RESET) if may_reset else stream)
     if found != wanted and "100" in found and "100" not in wanted:
         found.remove("100")  # the body had not come yet
     return f"{found}, not {wanted}" if found != wanted and found != ["100", *wanted] else None
@@ -277,7 +292,7 @@ def test_cache(program, root):
         file = Path(root, "changes")
         file.write_text("one")
         check("a file that changes", server.get("/changes")[2] == b"one")
-        check("is kept open", server.files() == 1)
+        check("is kept open", until(lambda: server.get("/changes")[2] == b"one" and server.files() == 1))
         Path(root, "new").write_text("two")
         os.rename(Path(root, "new"), file)
         check("is answered as it is, soon", until(lambda: server.get("/changes")[2] == b"two"))
@@ -294,8 +309,7 @@ def test_cache(program, root):
 # ---- slow and broken clients ----
 
 def test_slow(program, root):
-    with Server(program, "--root", root, "--request-s", "1", "--send-s", "1", "--idle-s", "2"
-                ) as server:
+    with Server(program, "--root", root, "--request-s", "1", "--send-s", "1") as server:
         before = server.descriptors()
         with server.connect() as s:
             s.sendall(b"GET / HTTP/1.1\r\n")
@@ -313,12 +327,6 @@ def test_slow(program, root):
         with server.connect() as s:
             s.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc")
             check("a body that does not come: 408", read_all(s).startswith(b"HTTP/1.1 408 "))
-        with server.connect() as s:
-            check("an idle connection is closed without a word", read_all(s) == b"")
-        with server.connect() as s:
-            s.sendall(GET % b"/")
-            answer = read_all(s)
-            check("so is one that was answered", statuses(answer) == ["200"])
         check("these were timeouts", server.status()["timeouts"] == 2, f"{server.status()}")
         stuck = server.connect(4096)
         stuck.sendall(GET % b"/large")
@@ -327,6 +335,17 @@ def test_slow(program, root):
         stuck.close()
         check("no descriptor is left", until(lambda: server.descriptors() == before),
               f"{server.descriptors()} not {before}")
+    with Server(program, "--root", root, "--idle-s", "2") as server:
+        with server.connect() as s:
+            check("an idle connection is closed without a word", read_all(s) == b"")
+        for _ in range(LONG):  # this client may be late, too, and is closed without an answer
+            with server.connect() as s:
+                s.sendall(GET % b"/")
+                answer = read_all(s)
+            if answer and answer != RESET:
+                break
+        check("so is one that was answered", statuses(answer) == ["200"], f"{answer!r}")
+        check("these are no timeouts", server.status()["timeouts"] == 0, f"{server.status()}")
 
 
 def test_broken(program, root):
@@ -450,7 +469,7 @@ def test_memory(program, root):
 # ---- the end ----
 
 def test_stop(program, root):
-    server = Server(program, "--root", root)
+    server = Server(program, "--root", root, "--stop-s", str(3 * LONG))
     idle, begun, slow = server.connect(), server.connect(), server.connect(4096)
     idle.sendall(GET % b"/a.txt")
     idle.recv(1000)
@@ -469,11 +488,9 @@ def test_stop(program, root):
     answer = read_all(begun)
     check("a request that was begun is answered, and is the last",
           statuses(answer) == ["200"] and b"\r\nConnection: close\r\n" in answer, f"{answer!r}")
-    at = time.monotonic()
     content = (head + read_all(slow)).partition(b"\r\n\r\n")[2]
     check("the transfer comes to its end", content == Path(root, "large").read_bytes(),
           f"{len(content)}")
-    check("and the connection ends with it", time.monotonic() - at < 9)  # --stop-s is 10
     with server:
         check("then it ends by itself", until(lambda: server.process.poll() is not None))
     check("and says so", "0 connections cut off" in server.errors(), server.errors())
