@@ -7,12 +7,17 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from run import Failure
+
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../tests/support"))
+
+from ports import keep_port
 
 START_SECONDS = 30
 USER = "bench"
@@ -28,12 +33,6 @@ def pg_bin() -> str:
         if os.path.exists(f"{place}/postgres"):
             return place
     raise Failure("there is no PostgreSQL: apt-get install postgresql")
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
 
 
 def unprivileged() -> list[str]:
@@ -123,7 +122,7 @@ class Database:
         return path
 
     def haproxy(self, limit: int, threads: int = 2) -> Front:
-        port = free_port()
+        port = keep_port()
         path = self.write(f"haproxy-{port}.cfg", f"""global
   nbthread {threads}
   maxconn 9900
@@ -140,7 +139,7 @@ listen it
         return self.start("HAProxy", ["haproxy", "-db", "-f", path], port)
 
     def pgbouncer(self, mode: str, limit: int) -> Front:
-        port = free_port()
+        port = keep_port()
         users = self.write(f"users-{port}", f'"{USER}" ""\n')
         path = self.write(f"pgbouncer-{port}.ini", f"""[databases]
 * = host=127.0.0.1 port={self.port}
@@ -161,7 +160,7 @@ listen_backlog = 4096
 
     def voltgate(self, program: str, limit: int, protocol: str = "postgres",
                  extra: tuple[str, ...] = ()) -> Front:
-        port, admin = free_port(), free_port()
+        port, admin = keep_port(), keep_port()
         command = [program, "--listen", f"127.0.0.1:{port}", "--to", f"127.0.0.1:{self.port}",
                    "--protocol", protocol, "--limit", str(limit), "--queue", "20000", "--clients",
                    "20000", "--queue-timeout", "0", "--metrics", f"127.0.0.1:{admin}",
@@ -174,7 +173,7 @@ def database(scale: int, connections: int) -> Iterator[Database]:
     """What does not come from waiting is taken away: the disk is not waited for."""
     directory = tempfile.mkdtemp(prefix="gate-bench-")
     os.chmod(directory, 0o777)
-    data, port = f"{directory}/data", free_port()
+    data, port = f"{directory}/data", keep_port()
     with open(f"{directory}/postgres.log", "w") as log:
         subprocess.run([*unprivileged(), f"{pg_bin()}/initdb", "-D", data, "-U", USER, "-A", "trust",
                         "--no-sync"], stdout=log, stderr=log, check=True)  # fmt: skip

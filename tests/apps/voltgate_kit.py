@@ -25,6 +25,10 @@ import tempfile
 import threading
 import time
 
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
+
+from ports import keep_port
+
 LIMIT = 60
 failures = 0
 
@@ -186,16 +190,6 @@ class Process:
         with open(f"/proc/{self.pid}/stat") as stat:
             fields = stat.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def keep_port(host="127.0.0.1", port=0):
-    """A port that nobody else is given until the test ends. It is bound and nothing listens there;
-    servers set SO_REUSEADDR and may bind it, too."""
-    s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
-    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    s.bind((host, port))
-    at_end.callback(s.close)
-    return s.getsockname()[1]
 
 
 # ---- the gate ----
@@ -782,7 +776,7 @@ class Upstream:
     the same bytes and ended; release(n) does so at once."""
 
     def __init__(self, hold=None, source="127.0.0.1"):
-        self.port = keep_port(source)  # also when it has stopped
+        self.port = keep_port()  # also when it has stopped
         self.listener = socket.create_server((source, self.port), backlog=4096)
         self.listener.setblocking(False)
         self.hold = hold

@@ -16,6 +16,10 @@ import tempfile
 import threading
 import time
 
+sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "..", "support"))
+
+from ports import keep_port
+
 VOLTGATE = [sys.argv[1]]
 PATIENCE = 20  # seconds: no check takes that long unless it fails
 
@@ -406,10 +410,7 @@ def check_tls(server, directory):
 
 
 def check_server_away(server, directory):
-    kept = socket.socket()  # bound, and nothing listens: nobody else is given the port
-    kept.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    kept.bind(("127.0.0.1", 0))
-    port = kept.getsockname()[1]
+    port = keep_port()
     gate = Gate("--listen", "127.0.0.1:0", "--to", "127.0.0.1:%d" % port, "--refuse", "http")
     for _ in range(4):
         client = gate.connect()
@@ -422,7 +423,6 @@ def check_server_away(server, directory):
     client = gate.connect()
     client.close()
     back.close()
-    kept.close()
     gate.end()
 
 

@@ -28,15 +28,8 @@ finish() {
 }
 trap finish EXIT
 
-# They stay bound, and nothing listens, until this script has ended: what sets SO_REUSEADDR may bind them,
-# too, and the kernel gives them to nobody else while a server is down.
-coproc PORTS { exec python3 -c 'import socket, sys
-kept = [socket.socket() for _ in range(3)]
-for s in kept:
-    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    s.bind(("127.0.0.1", 0))
-print(*(s.getsockname()[1] for s in kept), flush=True)
-sys.stdin.read()'; }
+# They are kept until this script has ended, also while a server is down.
+coproc PORTS { exec python3 -B "$(dirname "$0")/../support/ports.py" 3; }
 read -r database gate admin <&"${PORTS[0]}"
 
 install -m 755 "$program" "$scratch/voltgate"

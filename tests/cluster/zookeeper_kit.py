@@ -207,14 +207,7 @@ class Server:
         self.number, self.jvm = number, jvm
         self.directory = os.path.join(directory, str(number))
         os.mkdir(self.directory)
-        self.kept = []
-        for _ in range(3):
-            # Bound, with SO_REUSEADDR, and not listening: Java may bind it too, and nobody else gets it.
-            s = socket.socket()
-            s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            s.bind(("127.0.0.1", 0))
-            self.kept.append(s)
-        self.port, self.quorum_port, self.election_port = (s.getsockname()[1] for s in self.kept)
+        self.port, self.quorum_port, self.election_port = (keep_port() for _ in range(3))
         self.address = f"127.0.0.1:{self.port}"
         self.process, self.paused = None, False
 

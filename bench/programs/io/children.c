@@ -72,15 +72,16 @@ static pid_t spawn(const char *command, unsigned place, int output) {
   _exit(127);
 }
 
-static uint16_t free_port(void) {
-  struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+/* It stays bound until this process ends: tests/support/ports.py says why. */
+static uint16_t keep_port(void) {
+  struct sockaddr_in at = {.sin_family = AF_INET};
   socklen_t size = sizeof at;
-  int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0 || bind(fd, (struct sockaddr *)&at, size) != 0 ||
+  int on = 1, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      bind(fd, (struct sockaddr *)&at, size) != 0 ||
       getsockname(fd, (struct sockaddr *)&at, &size) != 0) {
-    io_fail("no free port: %s", strerror(errno));
+    io_fail("no port: %s", strerror(errno));
   }
-  close(fd);
   return ntohs(at.sin_port);
 }
 
@@ -114,7 +115,7 @@ static void await_start(pid_t pid, uint16_t port, const char *command) {
 
 static pid_t start(const char *with, unsigned place, uint16_t *port, uint16_t origin) {
   char command[COMMAND_BYTES];
-  *port = free_port();
+  *port = keep_port();
   fill_in(command, with, *port, origin);
   pid_t pid = spawn(command, place, STDERR_FILENO);
   await_start(pid, *port, command);
