@@ -106,8 +106,8 @@ static uint64_t operations_so_far(void) {
 }
 
 static void describe(FILE *out) {
-  fprintf(out, "%s: VOLT_TEST_SEED=%" PRIu64 ", round %" PRIu64 "\n", stress.what, stress.seed,
-          stress.rounds);
+  fprintf(out, "%s: VOLT_TEST_SEED=%" PRIu64 ", round %" PRIu64 ", %" PRIu64 " entries\n",
+          stress.what, stress.seed, stress.rounds, volt_load_relaxed(&stress.entries));
   for (unsigned i = 0; i < stress.threads; i++) {
     fprintf(out, "  thread %u: %" PRIu64 " operations, now: %s\n", i,
             volt_load_relaxed(&stress.workers[i].operations),
@@ -135,9 +135,9 @@ static void watch(unsigned threads, uint64_t duration_ns) {
     nap();
     uint64_t now_ns = volt_now_ns();
     if (now_ns >= stop_ns) volt_store_relaxed(&stress.stopping, 1);
-    uint64_t operations = operations_so_far();
-    if (operations != seen) {
-      seen = operations;
+    uint64_t steps = operations_so_far() + volt_load_relaxed(&stress.entries);
+    if (steps != seen) {
+      seen = steps;
       seen_at_ns = now_ns;
     } else if (now_ns - seen_at_ns > STUCK_AFTER_NS) {
       stress_fail(__FILE__, __LINE__, "some thread makes progress within 20 s");

@@ -67,7 +67,8 @@ void stress_progress(stress_worker *w, const char *doing);
 /* Print the report. Returns main's exit status. */
 int stress_end(void);
 
-/* Count that something was taken, by anyone; and how often that was, so far. */
+/* Count that something was taken, by any thread or task, which the watchdog takes for progress, too; and
+ * how often that was, so far. */
 void stress_count_entry(void);
 uint64_t stress_entries(void);
 
