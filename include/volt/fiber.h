@@ -163,7 +163,9 @@ VOLT_API size_t volt_fiber_stack_used(volt_task *t);
 VOLT_API VOLT_NODISCARD int volt_fiber_key_new(volt_fiber_key *key, void (*destroy)(void *value));
 
 /* Set the value of this fiber.
- * Returns VOLT_OK; VOLT_ENOMEM; VOLT_EINVAL: this is no fiber. Threads: the fiber. */
+ * key: of volt_fiber_key_new(); aborts if no call has returned it.
+ * Returns VOLT_OK; VOLT_ENOMEM; VOLT_EINVAL: this is no fiber, or key is all-zero. Threads: the
+ *   fiber. */
 VOLT_API VOLT_NODISCARD int volt_fiber_local_set(volt_fiber_key key, void *value);
 
 /* The value of this fiber; NULL: none was set, or this is no fiber. Threads: any. */

@@ -46,6 +46,9 @@ static int local_grow(volt_fiber *f, uint32_t count) {
 
 int volt_fiber_local_set(volt_fiber_key key, void *value) {
   volt_fiber *f = volt_fiber_here_();
+  uint32_t keys = volt_load_relaxed(&local_keys); /* the caller's key was counted before */
+  VOLT_CHECK(key.index <= keys, "volt_fiber_local_set", "key %u: only %u were made", key.index,
+             keys);
   if (!f || key.index == 0) return VOLT_EINVAL;
   if (key.index > f->local_count) {
     if (!value) return VOLT_OK;

@@ -35,6 +35,10 @@ static int runs(void *arg) {
   (void)volt_rt_run(h.rt);
   return VOLT_OK;
 }
+static int sets_by_a_stray_key(void *arg) {
+  const volt_fiber_key stray = {4000000000u};
+  return volt_fiber_local_set(stray, &arg);
+}
 #define FIBER_DIES(name, fn, ...)         \
   static void name(void **state) {        \
     (void)state;                          \
@@ -63,6 +67,8 @@ static void drop(volt_task *t) {
 FIBER_DIES(pending_is_no_result, returns_pending, "volt_fiber", "VOLT_PENDING is not a result")
 FIBER_DIES(a_shield_must_be_taken_off, ends_shielded, "volt_fiber", "volt_fiber_unshield()")
 FIBER_DIES(an_unshield_needs_a_shield, unshields, "volt_fiber_unshield", "no volt_fiber_shield()")
+FIBER_DIES(a_key_must_have_been_made, sets_by_a_stray_key, "volt_fiber_local_set", "key 4000000000",
+           "only 0 were made")
 FIBER_DIES(it_cannot_destroy_its_runtime, destroys, "volt_rt_destroy", "called from a task")
 FIBER_DIES(it_cannot_shut_its_runtime_down, shuts_down, "volt_rt_shutdown", "called from a task")
 FIBER_DIES(it_cannot_run_its_runtime, runs, "volt_rt_run", "called from a task")
@@ -179,6 +185,7 @@ int main(void) {
       A_TEST(pending_is_no_result),
       A_TEST(a_shield_must_be_taken_off),
       A_TEST(an_unshield_needs_a_shield),
+      A_TEST(a_key_must_have_been_made),
       A_TEST(it_cannot_destroy_its_runtime),
       A_TEST(it_cannot_shut_its_runtime_down),
       A_TEST(it_cannot_run_its_runtime),
