@@ -19,9 +19,10 @@
  * thread and in a fiber.
  *
  * Cancel: a fiber that is cancelled gets VOLT_ECANCELED from one call: the one in which it is
- * suspended, or the next that has to wait. A call that need not wait does not look. No stack is
- * unwound by force: the fiber returns in its own time. volt_fiber_shield() keeps a cancel away from
- * a part of it that cleans up.
+ * suspended, or the next that has to wait. A call that need not wait does not look; but one in 128
+ * of them lets others run first, and looks, as volt_fiber_yield() does. No stack is unwound by
+ * force: the fiber returns in its own time. volt_fiber_shield() keeps a cancel away from a part of
+ * it that cleans up.
  *
  * Deadlines in a fiber are on the clock of its runtime: volt_deadline_ns() asks that.
  *

@@ -9,6 +9,15 @@
  * volt_ctx of its own, and not with its worker's, which others use meanwhile. What that has
  * registered is added to the poll of the task that runs, before each switch.
  *
+ * The budget of a fiber is for all its waits since it was suspended last. When it is spent, the next
+ * poll does not try: it asks to be polled again, behind the others. A cancel ends that call, as it
+ * does a yield, because a loop that never waits would not see it otherwise.
+ *
+ * Race
+ *   R1  Interleaving: the deadline has passed already, and the budget is spent; the future is given
+ *       up although it is ready. Prevented by: a poll that asks to be polled again is repeated
+ *       before the deadline counts.
+ *
  * Labels: fiber */
 #include <errno.h>
 
@@ -109,6 +118,10 @@ static VOLT_SWITCH_OPAQUE_ int fiber_await_until_alone(volt_fiber *f, volt_futur
   volt_future *time = fiber_nap(f, &nap, deadline_ns);
   int result = volt_future_poll_ctx(future, &f->own);
   if (result == VOLT_PENDING && fiber_may_obey(f)) result = fiber_poll_cancelled(f, future);
+  if (result == VOLT_PENDING && f->own.yield) { /* its budget was spent: it may not have tried. R1 */
+    fiber_suspend_wait(f, future);
+    result = fiber_poll_future(f, future);
+  }
   while (result == VOLT_PENDING && volt_future_poll_branch_(time, &f->own) == VOLT_PENDING) {
     fiber_suspend_wait(f, future);
     result = fiber_poll_future(f, future);

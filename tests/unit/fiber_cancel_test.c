@@ -319,6 +319,26 @@ static void a_deadline_that_has_passed_still_tries(void **state) {
   EXPECT_RESULTS(VOLT_OK, VOLT_OK, VOLT_ETIMEDOUT);
 }
 
+enum { MORE_THAN_ITS_BUDGET = 2 * VOLT_CTX_BUDGET + 2 };
+
+static int does_not_wait_often(void *arg) {
+  volt_future f;
+  (void)arg;
+  for (unsigned i = 0; i < MORE_THAN_ITS_BUDGET; i++) {
+    REQUIRE(volt_block_on(volt_sem_acquire_future(&f, &sem, 1), PAST_DEADLINE) == VOLT_OK);
+    volt_sem_release(&sem, 1);
+  }
+  return VOLT_OK;
+}
+
+/* Now and then such a call lets others run before it tries. */
+static void however_often_a_deadline_has_passed_each_call_tries(void **state) {
+  (void)state;
+  volt_rt_advance(h.rt, LATER);
+  volt_sem_release(&sem, 1);
+  run_fiber(does_not_wait_often, NULL, VOLT_OK);
+}
+
 static int calls_out_until(void *arg) {
   volt_blocking b;
   got.result[0] =
@@ -458,6 +478,7 @@ int main(void) {
       CALLS_TEST(the_grant_and_the_deadline_come_together),
       CALLS_TEST(a_wait_with_a_deadline_is_cancelled),
       CALLS_TEST(a_deadline_that_has_passed_still_tries),
+      CALLS_TEST(however_often_a_deadline_has_passed_each_call_tries),
       CALLS_TEST(at_its_deadline_a_call_that_runs_is_awaited),
       CALLS_TEST(it_sleeps_by_its_runtimes_clock),
       CALLS_TEST(a_thread_sleeps_too),
