@@ -139,6 +139,41 @@ TEST(durations_become_nanoseconds) {
   EXPECT(deadline >= before + 3600000000000u && deadline <= volt_now_ns() + 3600000000000u);
 }
 
+/* A value that cannot be moved if it is 13. */
+struct unlucky : counted {
+  explicit unlucky(int v) : counted(v) {
+  }
+  unlucky(unlucky &&other) : counted(check(other.value)) {
+  }
+  static int check(int v) {
+    if (v == 13) throw std::bad_alloc();
+    return v;
+  }
+};
+
+template <class Act>
+static bool throws_bad_alloc(Act act) {
+  try {
+    act();
+  } catch (const std::bad_alloc &) {
+    return true;
+  }
+  return false;
+}
+
+TEST(a_value_that_was_not_made_is_not_destroyed) {
+  using result = volt::result<unlucky>;
+  {
+    unlucky from(13);
+    EXPECT(throws_bad_alloc([&] { (void)result::success(VOLT_OK, std::move(from)); }));
+    EXPECT(counted::alive == 1);
+    result a = result::success(VOLT_OK, 1), b = result::success(VOLT_OK, 13);
+    EXPECT(throws_bad_alloc([&] { a = std::move(b); }));
+    EXPECT(counted::alive == 2 && !a);
+  }
+  EXPECT(counted::alive == 0);
+}
+
 int main() {
   return run_unit_tests();
 }

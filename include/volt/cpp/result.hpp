@@ -109,20 +109,22 @@ class [[nodiscard]] result {
   /* A success. code: VOLT_OK, or how it succeeded: VOLT_LEADER, VOLT_DONE. */
   template <class... Args>
   static result success(int code, Args &&...args) {
-    result r(code);
-    ::new (static_cast<void *>(&r.value_)) T(std::forward<Args>(args)...);
+    result r(none_);
+    r.set_(code, std::forward<Args>(args)...);
     return r;
   }
 
-  result(result &&r) noexcept(std::is_nothrow_move_constructible_v<T>) : code_(r.code_) {
-    if (ok()) ::new (static_cast<void *>(&value_)) T(std::move(r.value_));
+  result(result &&r) noexcept(std::is_nothrow_move_constructible_v<T>) : code_(none_) {
+    move_from_(r);
   }
   result(const result &r) = delete;
   result &operator=(const result &r) = delete;
+  /* If the move of the value throws, this is a failure. */
   result &operator=(result &&r) noexcept(std::is_nothrow_move_constructible_v<T>) {
     if (this != &r) {
-      this->~result();
-      ::new (static_cast<void *>(this)) result(std::move(r));
+      if (ok()) value_.~T();
+      code_ = none_;
+      move_from_(r);
     }
     return *this;
   }
@@ -172,7 +174,22 @@ class [[nodiscard]] result {
 #endif
 
  private:
+  static constexpr int none_ = VOLT_ECANCELED; /* while there is no value yet */
+
   explicit result(int code) noexcept : code_(code) {
+  }
+  /* There is a value when it has been made. */
+  template <class... Args>
+  void set_(int code, Args &&...args) {
+    ::new (static_cast<void *>(&value_)) T(std::forward<Args>(args)...);
+    code_ = code;
+  }
+  void move_from_(result &r) noexcept(std::is_nothrow_move_constructible_v<T>) {
+    if (r.ok()) {
+      set_(r.code_, std::move(r.value_));
+    } else {
+      code_ = r.code_;
+    }
   }
   bool ok() const noexcept {
     return volt_is_ok(code_);
