@@ -6,6 +6,10 @@
 #include <stdexcept>
 #include <vector>
 
+extern "C" {
+#include "death.h"
+}
+
 using namespace std::chrono_literals;
 
 static volt::task<int> gives(int n) {
@@ -250,6 +254,32 @@ TEST(the_task_of_c_has_the_code) {
   EXPECT_CODE(volt_task_result(fine.c()), VOLT_OK);
   EXPECT_THROWS(volt::closed, VOLT_ECLOSED, closed.get());
   EXPECT_CODE(volt::join_handle<int>(std::move(closed)).join().result().code(), VOLT_EINVAL);
+}
+
+/* ---- misuse ---- */
+
+/* What is done with a task that was awaited already. */
+enum class again { awaited, spawned, as_future };
+
+static volt::task<int> awaits_again(volt_rt *rt, again how) {
+  auto t = gives(1);
+  int n = co_await std::move(t);
+  if (how == again::awaited) n += co_await std::move(t);
+  if (how == again::spawned) volt::spawn(rt, std::move(t)).detach();
+  if (how == again::as_future) n += volt::sync_wait(std::move(t));
+  co_return n;
+}
+
+TEST(a_task_runs_once) {
+  auto runs = [](void *how) {
+    hand h;
+    auto handle = volt::spawn(h, awaits_again(h.rt, *static_cast<again *>(how)));
+    h.run();
+  };
+  static const char *const says[] = {"a volt::task that has begun", nullptr};
+  for (again how : {again::awaited, again::spawned, again::as_future}) {
+    EXPECT(death_of(runs, &how, says));
+  }
 }
 
 int main() {

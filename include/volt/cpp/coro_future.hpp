@@ -40,7 +40,7 @@ class task_future {
     handle_ = t.disown_();
     volt_future *f = volt_async_future(&async_, poll);
     calls_.begin(&async_.frame, handle_); /* sets step: volt_future_leave_() asks */
-    if (handle_) handle_.promise().chain_of = &calls_;
+    if (handle_) handle_.promise().begin(&calls_);
     return f;
   }
   /* The future. */

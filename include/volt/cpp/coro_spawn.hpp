@@ -44,7 +44,7 @@ struct root_ {
     if (!memory) return nullptr;
     Root *r = static_cast<Root *>(memory);
     r->handle = t.disown_();
-    r->handle.promise().chain_of = &r->chain;
+    r->handle.promise().begin(&r->chain);
     r->chain.begin_in_zeros(&r->task.frame, r->handle);
     ::new (static_cast<void *>(&r->outcome)) outcome_<T>;
     return r;

@@ -109,6 +109,11 @@ struct promise_base_ : frame_memory_ {
   promise_base_() noexcept {
     trail.parent = nullptr; /* the rest is written when it waits */
   }
+  /* The coroutine is about to begin, in this chain. */
+  void begin(chain_ *c) noexcept {
+    if (!VOLT_LIKELY(!chain_of)) misuse_("a volt::task that has begun: it runs once");
+    chain_of = c;
+  }
   std::suspend_always initial_suspend() const noexcept {
     return {};
   }
@@ -213,7 +218,7 @@ class child_awaiter_ {
     auto &p = child_.promise();
     promise_base_ &awaits = parent.promise();
     chain_ *c = awaits.chain_of;
-    p.chain_of = c;
+    p.begin(c);
     if (c->nested == chain_::starts) {
       waits(p, awaits, parent);
       c->next = child_;
