@@ -573,11 +573,7 @@ TEST(a_coroutine_has_the_blocking_pool_call) {
 
 /* ---- where they wait ---- */
 
-TEST(a_trace_says_where_coroutines_wait) {
-  hand h;
-  volt::semaphore s(0);
-  auto handle = volt::spawn(h, parent_of(s));
-  h.run();
+static std::string trace_of(volt::join_handle<int> &handle) {
   char *text = nullptr;
   size_t length = 0;
   std::FILE *to = open_memstream(&text, &length);
@@ -585,6 +581,15 @@ TEST(a_trace_says_where_coroutines_wait) {
   std::fclose(to);
   std::string lines(text, length);
   std::free(text);
+  return lines;
+}
+
+TEST(a_trace_says_where_coroutines_wait) {
+  hand h;
+  volt::semaphore s(0);
+  auto handle = volt::spawn(h, parent_of(s));
+  h.run();
+  std::string lines = trace_of(handle);
 #if VOLT_CORO_TELLS_
   size_t parent = lines.find("parent_of"), child = lines.find("acquires");
   EXPECT(parent != lines.npos && child != lines.npos && parent < child);
@@ -594,6 +599,34 @@ TEST(a_trace_says_where_coroutines_wait) {
 #endif
   s.release(1);
   h.run();
+  EXPECT(handle.get() == 1);
+}
+
+/* The child's frame is gone when it has ended, so a trace must not look there. */
+struct traced {
+  volt::join_handle<int> *handle;
+  std::string text;
+};
+static volt::task<int> traces_itself(volt::semaphore &s, traced *to) {
+  int n = co_await acquires(s, 1);
+  to->text = trace_of(*to->handle);
+  co_return n;
+}
+
+TEST(a_trace_says_nothing_of_what_has_ended) {
+  hand h;
+  volt::semaphore s(0);
+  traced to;
+  auto handle = volt::spawn(h, traces_itself(s, &to));
+  to.handle = &handle;
+  h.run();
+  s.release(1);
+  h.run();
+#if VOLT_CORO_TELLS_
+  EXPECT(to.text.find("traces_itself") != to.text.npos);
+  EXPECT(to.text.find("acquires") == to.text.npos);
+  EXPECT(trace_of(handle).empty());
+#endif
   EXPECT(handle.get() == 1);
 }
 

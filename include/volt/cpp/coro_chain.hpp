@@ -69,7 +69,8 @@ struct chain_ {
   void (*drop_waiter)(void *waiter);
   int code;              /* what was awaited last has come to, or VOLT_PENDING */
   unsigned nested;       /* starts inside each other now */
-  const volt_trail_ *at; /* of the coroutine that waits, or has waited last; nullptr: none has */
+  const volt_trail_ *at; /* of the coroutine that waits, or has waited last and not ended; nullptr:
+                          * none has */
   alignas(std::max_align_t) unsigned char slot[slot_bytes];
 
   /* root: what the first poll resumes. */

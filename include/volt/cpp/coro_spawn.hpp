@@ -61,6 +61,7 @@ struct root_ {
   VOLT_NOINLINE int end() noexcept {
     outcome.move_from(handle.promise());
     std::exchange(handle, {}).destroy();
+    chain.at = nullptr;
     return outcome.code();
   }
 

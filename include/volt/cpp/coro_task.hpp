@@ -74,7 +74,9 @@ struct end_awaiter_ {
   template <class Promise>
   void await_suspend(std::coroutine_handle<Promise> h) const noexcept {
     auto &p = h.promise();
-    if (p.trail.parent) p.chain_of->next = std::coroutine_handle<>::from_address(p.trail.parent);
+    if (!p.trail.parent) return;
+    p.chain_of->next = std::coroutine_handle<>::from_address(p.trail.parent);
+    p.chain_of->at = p.trail.awaited_by; /* the child's own is about to go */
   }
   void await_resume() const noexcept {
   }
