@@ -283,7 +283,8 @@ def without_descriptors(back_end):
         require(server.said().startswith("volt-echo: cannot accept a connection: Too many open files"),
                 server.said())
         require(server.said().count("\n") < 60, "it says so again and again")
-        require(server.end()[:2] == (0, 60), "it has served all")
+        ended = server.end()
+        require(ended[:2] == (0, 60), f"it has served all: {ended} {server.said()}")
 
 
 def graceful(back_end):
@@ -347,15 +348,15 @@ def relay_to_name(back_end):
 
 
 def relay_to_nothing(back_end):
-    with serving(back_end, "--listen", "unix:@volt-echo-test.gone") as gone:
+    with serving(back_end, "--listen", f"unix:@volt-echo-test.gone.{os.getpid()}") as gone:
         gone.end()
-    with serving(back_end, "--relay-to", "unix:@volt-echo-test.gone") as server:
+    with serving(back_end, "--relay-to", f"unix:@volt-echo-test.gone.{os.getpid()}") as server:
         for _ in range(3):
             with server.connect() as s:
                 require(s.recv(1) == b"", "it is closed")
         require(server.end()[:2] == (0, 3), "it goes on")
-        require("volt-echo: unix:@volt-echo-test.gone: Connection refused" in server.said(),
-                server.said())
+        require(f"volt-echo: unix:@volt-echo-test.gone.{os.getpid()}: Connection refused"
+                in server.said(), server.said())
 
 
 @contextmanager

@@ -233,11 +233,23 @@ static void listen_at(io_kit *k, volt_fd *listener, const char *text, char *dial
   (void)volt_address_text(&local, dialled);
 }
 
-/* An address at which no process listens. */
-static void refusing(io_kit *k, char *text) {
-  volt_fd listener;
-  listen_at(k, &listener, "127.0.0.1:0", text);
-  volt_fd_close(&listener);
+/* An address at which no process listens. The socket keeps it so: it is to be closed. */
+static int refusing(char *text) {
+  struct sockaddr_storage at;
+  volt_address a;
+  socklen_t size = kit_loopback(&at, TCP4);
+  int fd = kit_socket_for(&at);
+  REQUIRE(bind(fd, (struct sockaddr *)&at, size) == 0);
+  REQUIRE(getsockname(fd, (struct sockaddr *)&at, &size) == 0);
+  assert_result(volt_address_set(&a, (struct sockaddr *)&at, size), VOLT_OK);
+  (void)volt_address_text(&a, text);
+  return fd;
+}
+
+/* "unix:@<name>.<pid>": the same test may run twice at once, on both back ends. */
+static const char *own_name(char *text, const char *name) {
+  (void)snprintf(text, VOLT_ADDRESS_TEXT, "unix:@%s.%d", name, (int)getpid());
+  return text;
 }
 
 static void expect_connected(io_kit *k, volt_fd *client, volt_fd *listener) {
@@ -265,7 +277,8 @@ static void it_dials(void **state) {
   volt_dial dial;
   volt_dial_config config = {.flags = VOLT_DIAL_DELAY};
   char to[VOLT_ADDRESS_TEXT];
-  static const char *const at[] = {"127.0.0.1:0", "[::1]:0", "unix:@net_dial_test"};
+  char local[VOLT_ADDRESS_TEXT];
+  const char *const at[] = {"127.0.0.1:0", "[::1]:0", own_name(local, "net_dial_test")};
   FOR_EACH_WAY(way) {
     for (size_t i = 0; i < 3; i++) {
       kit_way w = (kit_way)way;
@@ -288,7 +301,7 @@ static void the_next_address_is_tried(void **state) {
   volt_fd listener, client;
   volt_dial dial;
   char to[VOLT_ADDRESS_TEXT], closed[VOLT_ADDRESS_TEXT];
-  refusing(k, closed);
+  int kept = refusing(closed);
   listen_at(k, &listener, "127.0.0.1:0", to);
   found(closed);
   found(closed);
@@ -299,6 +312,7 @@ static void the_next_address_is_tried(void **state) {
     expect_connected(k, &client, &listener);
   }
   volt_fd_close(&listener);
+  REQUIRE(close(kept) == 0);
 }
 
 static void the_last_failure_is_said(void **state) {
@@ -306,7 +320,7 @@ static void the_last_failure_is_said(void **state) {
   volt_fd client;
   volt_dial dial;
   char closed[VOLT_ADDRESS_TEXT];
-  refusing(k, closed);
+  int kept = refusing(closed);
   found("unix:/nonexistent/x");
   found(closed);
   FOR_EACH_WAY(way) {
@@ -319,6 +333,7 @@ static void the_last_failure_is_said(void **state) {
   int result = kit_run(k, BY_TASK, volt_dial_future(&dial, k->rt, &client, "a:1", NULL));
   assert_result(result, VOLT_ERRNO(ENXIO));
   assert_string_equal(volt_dial_error(&dial, result), gai_strerror(EAI_NONAME));
+  REQUIRE(close(kept) == 0);
 }
 
 static void what_cannot_be_is_refused(void **state) {
@@ -489,9 +504,9 @@ static void a_dial_that_loses_leaves_nothing(void **state) {
   volt_dial dial;
   volt_sleep nap;
   volt_select select;
-  char to[VOLT_ADDRESS_TEXT];
+  char to[VOLT_ADDRESS_TEXT], local[VOLT_ADDRESS_TEXT];
   uint32_t won[2] = {0, 0};
-  listen_at(k, &listener, "unix:@net_dial_test.select", to);
+  listen_at(k, &listener, own_name(local, "net_dial_test.select"), to);
   for (uint64_t round = 0; round < 64; round++) {
     uint64_t nap_ns = round % 16 * 10000;
     volt_future *either[] = {
