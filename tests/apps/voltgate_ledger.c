@@ -20,8 +20,8 @@
  *
  * Every hundredth client or so hangs up while it waits: by FIN, RST or half-close. A change of the
  * limit is made either when everything that was admitted has arrived (then the next connection
- * above the limit is one too many) or at any time (then one that comes more than 60 ms after the
- * answer is). It prints one line; exit code 1 if the books do not balance. */
+ * above the limit is one too many) or at any time (then one is that comes after a look, 60 ms later
+ * or more, that finds no permit held but of connections that have arrived). It prints one line; exit code 1 if the books do not balance. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>
@@ -152,41 +152,66 @@ static int connect_to(int port) {
 
 /* ---- the limit, by HTTP ---- */
 
-static void put_limit(int limit) {
+/* What the admin side answers, to the end of the connection. */
+static const char *ask(const char *what, const char *body) {
+  static char text[1 << 16];
   const int fd = connect_to(ledger.admin_port);
-  char text[512], body[16];
-  const int size = snprintf(body, sizeof body, "%d", limit);
   const int all = snprintf(text, sizeof text,
-                           "PUT /gates/main/limit HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-                           "Authorization: Bearer %s\r\nConnection: close\r\n"
-                           "Content-Length: %d\r\n\r\n%s",
-                           ledger.token, size, body);
-  if (write(fd, text, (size_t)all) != all) give_up("cannot ask for a limit");
+                           "%s HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\n"
+                           "Connection: close\r\nContent-Length: %zu\r\n\r\n%s",
+                           what, ledger.token, strlen(body), body);
+  if (write(fd, text, (size_t)all) != all) give_up("cannot ask");
   size_t got = 0;
-  while (got < sizeof text - 1 && !memmem(text, got, "\r\n\r\n", 4)) {
+  for (;;) {
     struct pollfd p = {.fd = fd, .events = POLLIN};
-    if (poll(&p, 1, STUCK_MS) != 1) give_up("no answer to a change of the limit");
+    if (poll(&p, 1, STUCK_MS) != 1) give_up("no answer of the admin side");
     const ssize_t more = read(fd, text + got, sizeof text - 1 - got);
     if (more <= 0) break;
     got += (size_t)more;
   }
   text[got] = '\0';
-  if (strncmp(text, "HTTP/1.1 200", 12) != 0) wrong("the limit is not changed: %.60s", text);
   close(fd);
+  return text;
+}
+
+static void put_limit(int limit) {
+  char body[16];
+  (void)snprintf(body, sizeof body, "%d", limit);
+  const char *answer = ask("PUT /gates/main/limit", body);
+  if (strncmp(answer, "HTTP/1.1 200", 12) != 0)
+    wrong("the limit is not changed: %.60s", answer);
+}
+
+/* How many permits are held. */
+static int held(void) {
+  static const char name[] = "\"held\":";
+  const char *at = strstr(ask("GET /status", ""), name);
+  if (at == NULL) give_up("a status without what is held");
+  return atoi(at + strlen(name));
 }
 
 static void end_the_dead(void);
 
+/* Whether as many are open as the limit admits, and none of them ends unless the server ends it. */
+static bool is_quiet(void) {
+  for (int i = ledger.oldest_open; i < ledger.arrived; i++) {
+    const struct arrival *a = &ledger.arrivals[i];
+    if (!a->is_open) continue;
+    if (a->number < 0 || ledger.clients[a->number].state != CLIENT_WAITS) return false;
+  }
+  return ledger.is_settled && ledger.open_count == ledger.limit;
+}
+
 static void change_limit(void) {
   end_the_dead();
-  const bool is_quiet = ledger.is_settled && ledger.open_count == ledger.limit;
+  const bool was_quiet = is_quiet();
   const int limit = 1 + (int)below(32);
   if (ledger.is_settled || ledger.limit > ledger.limit_before) ledger.limit_before = ledger.limit;
   if (limit > ledger.limit_before) ledger.limit_before = limit;
   put_limit(limit);
   ledger.limit = limit;
   ledger.changed_at = now_ns();
-  ledger.is_settled = ledger.was_quiet = is_quiet;
+  ledger.is_settled = ledger.was_quiet = was_quiet;
   ledger.made_changes++;
 }
 
@@ -304,11 +329,31 @@ static void end_arrival(struct arrival *a, bool is_answered) {
   close(a->fd);
 }
 
-/* Those that the gate has ended before this moment, of which the events are still to be read. */
+static void read_arrival(struct arrival *a) {
+  uint32_t word;
+  const ssize_t size = recv(a->fd, &word, sizeof word, 0);
+  if (size == sizeof word && a->number < 0) {
+    a->number = (int)ntohl(word);
+    if (a->number >= ledger.connected) give_up("bytes that no client has sent");
+  } else if (size <= 0) {
+    end_arrival(a, false); /* the client has hung up */
+  } else {
+    wrong("%zd bytes of a client that sends no more", size);
+  }
+}
+
+static bool has_event(int fd) {
+  struct pollfd p = {.fd = fd, .events = POLLIN};
+  return poll(&p, 1, 0) == 1;
+}
+
+/* Those that the gate has ended before this moment, of which the events are still to be read: also
+ * one that was admitted as its client hung up, and that has said nothing, or its number just now. */
 static void end_the_dead(void) {
   for (int i = ledger.oldest_open; i < ledger.arrived; i++) {
     char byte;
     struct arrival *a = &ledger.arrivals[i];
+    if (a->is_open && a->number < 0 && has_event(a->fd)) read_arrival(a);
     if (!a->is_open || a->number < 0) continue;
     const ssize_t size = recv(a->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (size == 0 || (size < 0 && errno != EAGAIN)) end_arrival(a, false);
@@ -319,7 +364,7 @@ static void accept_arrival(int fd) {
   const int index = ledger.arrived++;
   struct arrival *a = &ledger.arrivals[index];
   const int most = ledger.is_settled ? ledger.limit : ledger.limit_before;
-  if (++ledger.open_count > most) end_the_dead();
+  if (++ledger.open_count > most || ledger.open_count >= ledger.limit) end_the_dead();
   *a = (struct arrival){
       .fd = fd, .number = -1, .is_open = true, .was_full = ledger.open_count >= ledger.limit};
   a->ends_at = now_ns() + (int64_t)below(2001) * 1000;
@@ -333,28 +378,26 @@ static void accept_arrival(int fd) {
 }
 
 static void accept_all(void) {
-  const int64_t begun = now_ns();
   for (;;) {
     const int fd = accept4(ledger.upstream, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) break;
     if (ledger.arrived >= ledger.connections * 2) give_up("more arrive than there are clients");
     accept_arrival(fd);
   }
-  /* Whatever comes now came after this look. */
-  if (begun - ledger.changed_at > SLACK_MS * MS) ledger.is_settled = true;
 }
 
-static void read_arrival(struct arrival *a) {
-  uint32_t word;
-  const ssize_t size = recv(a->fd, &word, sizeof word, 0);
-  if (size == sizeof word && a->number < 0) {
-    a->number = (int)ntohl(word);
-    if (a->number >= ledger.connected) give_up("bytes that no client has sent");
-  } else if (size <= 0) {
-    end_arrival(a, false); /* the client has hung up */
-  } else {
-    wrong("%zd bytes of a client that sends no more", size);
-  }
+/* Whether it is time that what was admitted before the change has arrived. */
+static bool settles(void) {
+  return !ledger.is_settled && now_ns() - ledger.changed_at > SLACK_MS * MS;
+}
+
+/* Nothing is on its way if no more permits are held than connections are open. The gate may still hold
+ * those of some that were ended: then it is looked again. */
+static void settle(void) {
+  accept_all();
+  end_the_dead();
+  const int open_count = ledger.open_count;
+  ledger.is_settled = held() <= open_count;
 }
 
 /* Ends the oldest of those that have said who they are, and whose time has come. */
@@ -383,6 +426,7 @@ static bool all_have_arrived(void) {
 }
 
 static void serve(void) {
+  if (settles()) return;
   if (ledger.phase != ORDER) {
     end_some(ledger.open_count, now_ns());
   } else if (ledger.open_count && all_have_arrived()) {
@@ -483,7 +527,7 @@ static void look(void) {
     }
   }
   if (arrives) accept_all();
-  if (!ledger.is_settled && now_ns() - ledger.changed_at > SLACK_MS * MS) accept_all();
+  if (settles()) settle();
 }
 
 static void run(void) {
