@@ -28,18 +28,25 @@ def serves(gate, within=1.0):
     """It serves a new client, and how long that took from now."""
     begun = time.monotonic()
     last = None
-    while time.monotonic() - begun < within * SLOW:
+    while time.monotonic() - begun < LIMIT:
         try:
-            with Pg(gate.address, timeout=5) as pg:
+            with Pg(gate.address) as pg:
                 equal(pg.one("SELECT 'well'"), "well", "answer")
-                return time.monotonic() - begun
+                took = time.monotonic() - begun
+                in_time(took, within, "service")
+                return took
         except (OSError, PgError) as e:
             last = e
             time.sleep(0.01)
-    raise AssertionError(f"no service within {within} s: {last}; {gate.status()}")
+    raise AssertionError(f"no service: {last}; {gate.status()}")
 
 
-SLOW = 1
+def logged_in(gate):
+    """A session, also if the machine was too slow for a gate that is impatient."""
+    def log_in():
+        with contextlib.suppress(OSError, PgError):
+            return Pg(gate.address)
+    return wait_until(log_in, "a login")
 
 
 def ended(pg):
@@ -65,14 +72,14 @@ def test_restart():
     for pg in (busy, transaction, waiting, idle):
         ended(pg)
     took = time.monotonic() - begun
-    require(took < 5, f"they hear of it after {took:.1f} s")
+    in_time(took, 5, "they hear of it")
     try:
         Pg(gate.address)
         raise AssertionError("there is no server")
     except PgError as e:
         equal(e.code, "08006", "SQLSTATE")
         require("refused" in e.message, e.message)
-    wait_until(lambda: gate.status()["held"] == 0, "permits are given back", within=10)
+    wait_until(lambda: gate.status()["held"] == 0, "permits are given back")
     server.start()
     back = serves(gate)
     for pg in (idle, busy, transaction, waiting):
@@ -102,18 +109,19 @@ def test_hang():
     """the database hangs: accept succeeds, nothing answers; limits of time end it, then service is back"""
     server = needs_postgres()
     gate = gate_for(server, login_timeout="400ms", server_timeout="500ms", queue_timeout="300ms")
-    running = Pg(gate.address)
+    running = logged_in(gate)
+    before = gate.status()["totals"]["refused"]
     server.hang()
     try:
         running.send("SELECT 1")
         begun = time.monotonic()
         new = connect(gate.address)
         new.sendall(pg_startup(user="postgres", database="postgres"))
-        answer, end = receive_all(new, within=10)
+        answer, end = receive_all(new)
         require(end != "timeout", "a login is ended")
         error = ended(running)
         took = time.monotonic() - begun
-        require(took < 8, f"after {took:.1f} s")
+        in_time(took, 8, "they are told")
         require(isinstance(error, PgError) and error.code == "08006", f"told: {error!r}")
         new.close()
         running.close()
@@ -122,7 +130,7 @@ def test_hang():
         for s in crowd:
             s.sendall(pg_startup(user="postgres", database="postgres"))
         for s in crowd:
-            data, end = receive_all(s, within=10)
+            data, end = receive_all(s)
             require(end != "timeout", "one of many is ended")
             s.close()
     finally:
@@ -130,8 +138,9 @@ def test_hang():
     back = serves(gate)
     gate.settle()
     totals = gate.status()["totals"]["refused"]
-    require(totals["server-timeout"] >= 1, f"counted: {totals}")
-    require(totals["server-timeout"] + totals["login-timeout"] >= 22, f"counted: {totals}")
+    since = {name: count - before.get(name, 0) for name, count in totals.items()}
+    require(since["server-timeout"] >= 1, f"counted: {since}")
+    require(since["server-timeout"] + since["login-timeout"] >= 22, f"counted: {since}")
     return f"back after {back * 1000:.0f} ms"
 
 
@@ -182,7 +191,7 @@ def test_vanished_hosts():
 def test_gate_killed():
     """the gate is killed and started again on its address: clients hear of it, service is back at once"""
     server = needs_postgres()
-    gate = gate_for(server)
+    gate = gate_for(server, listen=f"127.0.0.1:{keep_port()}")
     sessions = [Pg(gate.address) for _ in range(5)]
     sessions[0].query("BEGIN")
     sessions[0].query("INSERT INTO t VALUES (1)")
@@ -252,10 +261,8 @@ def test_drip():
     begun = time.monotonic()
     serves(gate)
     equal(gate.http("GET", "/health")[0], 200, "the admin side meanwhile")
-    wait_until(lambda: gate.refused("login-timeout") == 100, f"they are ended: {gate.status()['totals']}",
-               within=20)
-    wait_until(lambda: behind_proxy.refused("login-timeout") == 30, "those without a header are ended",
-               within=20)
+    wait_until(lambda: gate.refused("login-timeout") >= 100, f"they are ended: {gate.status()['totals']}")
+    wait_until(lambda: behind_proxy.refused("login-timeout") == 30, "those without a header are ended")
     took = time.monotonic() - begun
     serves(gate)
     stop.set()
@@ -279,20 +286,20 @@ def test_admin_drip():
     begun = time.monotonic()
     equal(gate.http("GET", "/health")[0], 200, "health, with a crowd")
     took = time.monotonic() - begun
-    require(took < 8, f"after {took:.1f} s")
+    in_time(took, 8, "health")
     for data in (b"GET /" + b"x" * 100000, b"\0" * 1000, b"GET / HTTP/9.9\r\n\r\n", b"POST /reload",
                  b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 5000):
         s = connect(gate.admin_port)
         with contextlib.suppress(OSError):
             s.sendall(data)
             s.shutdown(socket.SHUT_WR)
-        _, end = receive_all(s, within=30)
+        _, end = receive_all(s)
         require(end != "timeout", f"{data[:20]}: nothing happens")
         s.close()
     equal(gate.status()["limit"], 2, "the limit")
     for s in silent + half:
         s.close()
-    wait_until(lambda: gate.descriptors() < 60, "their descriptors are given back", within=20)
+    wait_until(lambda: gate.descriptors() < 60, "their descriptors are given back")
     return f"answered after {took:.1f} s beside {len(silent + half)}"
 
 
@@ -301,7 +308,7 @@ def test_descriptors():
     upstream = Upstream(hold=0.002)
     gate = Gate(f"127.0.0.1:{upstream.port}", limit=4, queue=1000, queue_timeout="60s",
                 descriptors=64)
-    crowd = []
+    crowd, begun = [], time.monotonic()
     for i in range(200):
         s = connect(gate.address)
         s.sendall(b"client %d" % i)
@@ -315,14 +322,15 @@ def test_descriptors():
     gate.settle()
     equal(served, 200, "served")
     lines = [line for line in gate.said().splitlines() if "descriptor" in line]
-    require(1 <= len(lines) <= 6, f"the log says it once, and when it goes on: {lines}")
+    most = 4 + 2 * int(time.monotonic() - begun)  # anew after a second without a pause
+    require(1 <= len(lines) <= most, f"the log says it once, and when it goes on: {lines}")
     totals = gate.status()["totals"]
     equal((totals["accepted"], sum(totals["refused"].values())), (200, 0), f"{totals}")
     # Silent ones that fill it up: others wait in the kernel, and it recovers when they leave.
     silent = [connect(gate.address) for _ in range(100)]
-    before = gate.cpu_seconds()
+    before, begun = gate.cpu_seconds(), time.monotonic()
     time.sleep(0.3)
-    cpu = (gate.cpu_seconds() - before) / 0.3
+    cpu = (gate.cpu_seconds() - before) / (time.monotonic() - begun)
     require(cpu < 0.2, f"it spins: {cpu:.2f}")
     for s in silent:
         s.close()
@@ -331,7 +339,7 @@ def test_descriptors():
     s.sendall(b"after")
     equal(receive_all(s)[0], b"after", "after them")
     took = time.monotonic() - begun
-    require(took < 1, f"service is back after {took:.2f} s")
+    in_time(took, 1, "service is back")
     s.close()
     gate.settle()
     return f"{len(lines)} lines in the log"

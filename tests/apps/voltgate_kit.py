@@ -93,6 +93,11 @@ def many(short, long):
     return long if whole() else short
 
 
+def in_time(took, seconds, what):
+    """An upper bound of a duration. It is judged in the long forms only: any machine may stand still."""
+    require(not whole() or took < seconds, f"{what} after {took:.2f} s, not {seconds}")
+
+
 def run_tests(needs, *tests):
     """Runs the tests of a file: functions whose docstring is the name. Arguments: PROGRAM, the
     names of some of them, --whole."""
@@ -273,7 +278,7 @@ class Gate(Process):
                 self.process.wait(0.5)
         if self.alive():
             self.send_signal(signal.SIGTERM)
-            self.process.wait(20)
+            self.process.wait(LIMIT)
         said = self.said()
         found = re.search(r"\w*Sanitizer|runtime error:", said)
         if found:

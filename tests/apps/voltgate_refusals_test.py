@@ -38,14 +38,14 @@ class Scene:
     def told(self, reason, count=1):
         """The reason is counted, and stands in the access log."""
         name = f'voltgate_refused_total{{gate="main",reason="{reason}"}}'
-        wait_until(lambda: self.gate.metrics().get(name, 0) >= count, f"{name} is {count}", within=10)
+        wait_until(lambda: self.gate.metrics().get(name, 0) >= count, f"{name} is {count}")
         equal(self.gate.metrics()[name], count, name)
         equal(self.gate.refused(reason), count, f"refused for {reason}, of /status")
 
         def lines():
             with open(self.log) as f:
                 return [line for line in f if f"refused:{reason}" in line]
-        wait_until(lambda: len(lines()) >= count, f"refused:{reason} in the access log", within=10)
+        wait_until(lambda: len(lines()) >= count, f"refused:{reason} in the access log")
         return lines()
 
 
@@ -156,7 +156,7 @@ def test_queue_full():
 
 
 def test_queue_timeout():
-    """queue-timeout, in each form, within 20 ms of its time"""
+    """queue-timeout, in each form, not before its time"""
     best = []
     for form in FORMS:
         scene = Scene(form, queue=20, queue_timeout="150ms")
@@ -169,15 +169,14 @@ def test_queue_timeout():
         if words:
             require("150 ms" in words, words)
         if form == "close":
-            # The machine may be late now and then; the gate, of ten, not every time.
             for _ in range(4):
-                crowd = [(connect(scene.gate.address), time.monotonic()) for _ in range(3)]
-                for s, at in crowd:
+                crowd = [(time.monotonic(), connect(scene.gate.address)) for _ in range(3)]
+                for at, s in crowd:
                     receive_all(s)
                     best.append(time.monotonic() - at)
                     s.close()
             require(min(best) >= 0.145, f"too early: {min(best)}")
-            require(sorted(best)[len(best) // 2] <= 0.170, f"late: {sorted(best)}")
+            in_time(sorted(best)[len(best) // 2], 0.170, f"of {sorted(best)} the median")
         for s in busy:
             s.close()
         scene.gate.settle()
@@ -241,18 +240,18 @@ def test_breaker():
     busy[0].close()
     begun = time.monotonic()
     for s in waiting:
-        data, end = receive_all(s, within=10)
+        data, end = receive_all(s)
         require(data.startswith(b"HTTP/1.1 503") and b"refused" in data, f"told: {data} {end}")
         s.close()
     took = time.monotonic() - begun
-    require(took < 5, f"those who wait are told after {took:.1f} s")
+    in_time(took, 5, "those who wait are told")
     wait_until(lambda: scene.gate.status()["state"] == "breaker", "open")
     equal(sum(scene.gate.status()["totals"]["refused"].values()), 5, "refused")
     back = socket.create_server(("127.0.0.1", port), backlog=100)
     begun = time.monotonic()
-    wait_until(lambda: scene.gate.status()["state"] == "up", "the server is back", within=10)
+    wait_until(lambda: scene.gate.status()["state"] == "up", "the server is back")
     took = time.monotonic() - begun
-    require(took < 1, f"seen after {took:.2f} s")
+    in_time(took, 1, "it is seen")
     s = connect(scene.gate.address)
     s.sendall(b"again")
     back.settimeout(LIMIT)
@@ -286,7 +285,8 @@ def test_connect_timeout():
     begun = time.monotonic()
     words = said_by_http(gate, "connect")
     took = time.monotonic() - begun
-    require(0.29 < took < 5, f"after {took}")
+    require(took > 0.29, f"after {took}")
+    in_time(took, 5, "it is told")
     require("time" in words.lower(), words)
     gate.settle()
     for s in fillers + [full]:
@@ -319,11 +319,11 @@ def test_shed():
                   queue_timeout="30s")
     scene.upstream.hold = 0.004
     crowd = []
-    for i in range(150):
-        s = connect(scene.gate.address)
-        s.sendall(b"GET %d" % i)
-        crowd.append(s)
-        answers_of(crowd, 0.002)  # twice as many come as can be served
+    while len(crowd) < 150:  # two come for each that is answered, so that the queue grows
+        while len(crowd) < min(150, 10 + 2 * sum(map(bool, answers_of(crowd, 0.002)))):
+            s = connect(scene.gate.address)
+            s.sendall(b"GET %d" % len(crowd))
+            crowd.append(s)
     answers = answers_of(crowd)
     shed = [a for a in answers if a.startswith(b"HTTP/1.1 503")]
     served = [int(a[4:]) for a in answers if a.startswith(b"GET ")]
@@ -354,47 +354,46 @@ def test_draining():
         try:
             s = connect(scene.gate.address)
             s.sendall(b"GET / HTTP/1.1\r\n\r\n" if form == "http" else pg_startup(user="u"))
-            data, end = receive_all(s, within=10)
+            data, end = receive_all(s)
             require(end != "timeout" and (data or end == "reset"), f"a new client: {data} {end}")
             s.close()
-        except ConnectionRefusedError:
+        except (ConnectionRefusedError, ConnectionResetError, BrokenPipeError):
             pass
         # The one that waited is served or told, and not forgotten.
         scene.upstream.hold = 0
         scene.upstream.release()
         busy[0].close()
         waiting.sendall(b"rest")
-        data, end = receive_all(waiting, within=10)
+        data, end = receive_all(waiting)
         require(end != "timeout" and data, f"the one that waited: {data} {end}")
         waiting.close()
         equal(scene.gate.process.wait(LIMIT), 0, "exit code")
 
 
+def held_for(scene):
+    """How long a client is let alone that says something once."""
+    begun = time.monotonic()
+    with connect(scene.gate.address) as s:
+        s.sendall(b"occupant")
+        receive_all(s)
+    took = time.monotonic() - begun
+    in_time(took, 5, "it is ended")
+    return took
+
+
 def test_idle():
     """idle-timeout, max-age: ended at their time, with the reason in the access log"""
     scene = Scene("postgres", limit=3, idle_timeout="200ms", json_log=True)
-    s = scene.occupy()[0]
-    begun = time.monotonic()
-    receive_all(s)
-    s.close()
-    took = time.monotonic() - begun
-    require(0.1 < took < 5, f"idle: after {took}")
+    require(held_for(scene) > 0.19, "idle: too early")
     for line in scene.told("idle", 1):
         entry = json.loads(line)
         for key in ("time", "gate", "client", "wait_ms", "hold_ms", "permits", "up", "down", "age_s"):
             require(key in entry, f"{key} in {line}")
         equal((entry["up"], entry["gate"], entry["permits"]), (8, "main", 1), f"in {line}")
-    s.close()
     scene.gate.settle()
     scene = Scene("close", limit=3, max_age="300ms")
-    s = scene.occupy()[0]
-    begun = time.monotonic()
-    receive_all(s)
-    s.close()
-    took = time.monotonic() - begun
-    require(0.15 < took < 5, f"max-age: after {took}")
+    require(held_for(scene) > 0.29, "max-age: too early")
     scene.told("max-age", 1)
-    s.close()
     scene.gate.settle()
 
 
@@ -403,7 +402,7 @@ def test_proxy_header():
     v2 = (b"\r\n\r\n\0\r\nQUIT\n" + bytes([0x21, 0x11]) + struct.pack("!H", 12)
           + socket.inet_aton("192.0.2.7") + socket.inet_aton("127.0.0.1") + struct.pack("!HH", 4711, 80))
     v1 = b"PROXY TCP4 192.0.2.8 127.0.0.1 4712 80\r\n"
-    scene = Scene("http", proxy_in="v2", proxy_out="v2", login_timeout="300ms", limit=5)
+    scene = Scene("http", proxy_in="v2", proxy_out="v2", login_timeout="60s", limit=5)
     for header, address, port in ((v2, "192.0.2.7", 4711), (v1, "192.0.2.8", 4712)):
         for pieces in ([header + b"hello"], [header[i:i + 1] for i in range(len(header))] + [b"hello"]):
             seen = len(scene.upstream.arrived)
@@ -423,16 +422,19 @@ def test_proxy_header():
                        ("long v1", b"PROXY " + b"x" * 300)):
         s = connect(scene.gate.address)
         s.sendall(data)
-        answer, end = receive_all(s, within=10)
+        answer, end = receive_all(s)
         require(end != "timeout", f"{name}: {answer}")
         s.close()
     scene.told("protocol", 3)
+    equal(len(scene.upstream.arrived), arrived, "connections for them")
+    scene.gate.settle()
+    scene = Scene("http", proxy_in="v2", login_timeout="300ms")
     s = connect(scene.gate.address)
     s.sendall(v2[:5])
-    receive_all(s, within=10)
+    receive_all(s)
     s.close()
     scene.told("login-timeout", 1)
-    equal(len(scene.upstream.arrived), arrived, "connections for them")
+    equal(len(scene.upstream.arrived), 0, "connections for it")
     scene.gate.settle()
 
 
@@ -447,8 +449,17 @@ def database():
 
 
 def told_pg(gate, reason, count=1):
-    wait_until(lambda: gate.refused(reason) >= count, f"{reason} is counted", within=10)
+    wait_until(lambda: gate.refused(reason) >= count, f"{reason} is counted")
     equal(gate.refused(reason), count, reason)
+
+
+def not_late(run):
+    """Runs what a gate with a short limit ends if this machine is late; it is not late every time."""
+    def ran():
+        with contextlib.suppress(PgError, OSError):
+            run()
+            return True
+    wait_until(ran, run.__name__)
 
 
 def expect_error(code, run, *words):
@@ -466,19 +477,16 @@ def test_postgres():
     """postgres: queue-full, queue-timeout, clients, breaker and draining of sessions, in words"""
     server = database()
     gate = Gate(f"127.0.0.1:{server.port}", protocol="postgres", limit=1, queue=1, clients=5,
-                queue_timeout="400ms")
+                queue_timeout="60s")
     a, b, c = (Pg(gate.address) for _ in range(3))
     a.query("BEGIN")
     b.send("SELECT 1")
     wait_until(lambda: gate.queue_length() == 1, "one waits")
     expect_error("53300", lambda: c.query("SELECT 2"), "1 of 1")
     told_pg(gate, "queue-full")
-    begun = time.monotonic()
-    expect_error("53300", b.until_ready, "400 ms", "1 of 1")
-    require(time.monotonic() - begun < 5, "in time")
-    told_pg(gate, "queue-timeout")
     equal(a.query("SELECT 'mine'"), [["mine"]], "who holds the permit")
     a.query("COMMIT")
+    equal(b.until_ready(), [["1"]], "who has waited")
     b.close()
     c.close()
     wait_until(lambda: gate.status()["clients"] == 1, "one is connected")
@@ -491,6 +499,15 @@ def test_postgres():
         require(b"FATAL:  voltgate: too many clients" in done.stderr, f"psql: {done.stderr}")
     for pg in (a, *others):
         pg.close()
+    gate.settle()
+    gate = Gate(f"127.0.0.1:{server.port}", protocol="postgres", limit=1, queue_timeout="400ms")
+    with Pg(gate.address) as a, Pg(gate.address) as b:
+        a.query("BEGIN")
+        begun = time.monotonic()
+        expect_error("53300", lambda: b.query("SELECT 1"), "400 ms", "1 of 1")
+        in_time(time.monotonic() - begun, 5, "queue-timeout")
+        told_pg(gate, "queue-timeout")
+        equal(a.query("SELECT 'mine'"), [["mine"]], "who holds the permit")
     gate.settle()
     dead = Gate(f"127.0.0.1:{keep_port()}", protocol="postgres", breaker=1, breaker_retry="10s")
     expect_error("08006", lambda: Pg(dead.address), "refused")
@@ -506,58 +523,81 @@ def test_postgres_limits():
     """postgres: idle-in-transaction, idle, max-age, server-timeout, login-timeout"""
     server = database()
     log = os.path.join(scratch(), "access")
-    gate = Gate(f"127.0.0.1:{server.port}", protocol="postgres", limit=1, login_timeout="300ms",
-                idle_in_transaction="250ms", server_timeout="500ms", queue_timeout="20s",
-                access_log=log)
-    sleeper, other = Pg(gate.address), Pg(gate.address)
-    sleeper.query("BEGIN")
-    other.send("SELECT 'at last'")
-    begun = time.monotonic()
-    expect_error("25P03", sleeper.until_ready)
-    took = time.monotonic() - begun
-    require(0.15 < took < 5, f"after {took}")
-    equal(other.until_ready(), [["at last"]], "who has waited for it")
-    told_pg(gate, "idle-in-transaction")
-    other.query("BEGIN")
-    for _ in range(5):  # not idle: it may go on for long
-        time.sleep(0.1)
-        other.query("SELECT 1")
-    other.query("COMMIT")
-    time.sleep(0.4)
-    equal(other.query("SELECT 'idle outside'"), [["idle outside"]], "idle outside a transaction")
-    other.send("SELECT pg_sleep(600)")
-    expect_error("08006", other.until_ready)
-    told_pg(gate, "server-timeout")
+    def gate_with(**options):
+        return Gate(f"127.0.0.1:{server.port}", protocol="postgres", limit=1, queue_timeout="60s",
+                    access_log=log, **options)
+    gate = gate_with(idle_in_transaction="250ms")
+    with Pg(gate.address) as sleeper, Pg(gate.address) as other:
+        begun = time.monotonic()
+        sleeper.query("BEGIN")
+        other.send("SELECT 'at last'")
+        expect_error("25P03", sleeper.until_ready)
+        took = time.monotonic() - begun
+        require(took > 0.24, f"after {took}")
+        in_time(took, 5, "idle-in-transaction")
+        equal(other.until_ready(), [["at last"]], "who has waited for it")
+        told_pg(gate, "idle-in-transaction")
+        time.sleep(0.4)
+        equal(other.query("SELECT 'idle outside'"), [["idle outside"]], "idle outside a transaction")
+
+    def not_idle_for_long():
+        with Pg(gate.address) as busy:
+            busy.query("BEGIN")
+            for _ in range(5):
+                time.sleep(0.1)
+                busy.query("SELECT 1")
+            busy.query("COMMIT")
+    not_late(not_idle_for_long)
+    gate.settle()
+    gate = gate_with(server_timeout="500ms")
+
+    def wait_for_server():
+        with Pg(gate.address) as pg:
+            pg.query("SELECT 1")
+            before = gate.refused("server-timeout")
+            expect_error("08006", lambda: pg.query("SELECT pg_sleep(600)"))
+            told_pg(gate, "server-timeout", before + 1)
+    not_late(wait_for_server)
+    gate.settle()
+    gate = gate_with(login_timeout="300ms")
     s = connect(gate.address)
-    s.sendall(b"\0\0")
     begun = time.monotonic()
-    receive_all(s, within=10)
-    require(0.2 < time.monotonic() - begun < 5, "login-timeout")
+    s.sendall(b"\0\0")
+    receive_all(s)
+    in_time(time.monotonic() - begun, 5, "login-timeout")
     s.close()
     told_pg(gate, "login-timeout")
     gate.settle()
+
     def text_of_log():
         with open(log) as f:
             return f.read()
     for reason in ("idle-in-transaction", "server-timeout", "login-timeout"):
-        wait_until(lambda: f"end=refused:{reason}" in text_of_log(), f"{reason} in the access log",
-                   within=10)
+        wait_until(lambda: f"end=refused:{reason}" in text_of_log(), f"{reason} in the access log")
     text = text_of_log()
     require("user=postgres" in text and "database=postgres" in text, text)
-    gate = Gate(f"127.0.0.1:{server.port}", protocol="postgres", limit=1, max_age="400ms")
-    with Pg(gate.address) as pg:
-        pg.query("BEGIN")
-        time.sleep(0.6)
-        equal(pg.query("SELECT 'in a transaction'"), [["in a transaction"]], "older, but busy")
-        pg.query("COMMIT")
-        expect_error("57P01", pg.until_ready)
-        told_pg(gate, "max-age")
+    gate = gate_with(max_age="400ms")
+
+    def older_but_busy():
+        with Pg(gate.address) as pg:
+            pg.query("BEGIN")
+            before = gate.refused("max-age")
+            time.sleep(0.6)
+            equal(pg.query("SELECT 'in a transaction'"), [["in a transaction"]], "older, but busy")
+            pg.query("COMMIT")
+            expect_error("57P01", pg.until_ready)
+            told_pg(gate, "max-age", before + 1)
+    not_late(older_but_busy)
     gate.settle()
-    gate = Gate(f"127.0.0.1:{server.port}", protocol="postgres", limit=1, idle_timeout="300ms")
-    with Pg(gate.address) as pg:
-        pg.query("SELECT 1")
-        expect_error("57P05", pg.until_ready)
-        told_pg(gate, "idle")
+    gate = gate_with(idle_timeout="300ms")
+
+    def idle_outside():
+        with Pg(gate.address) as pg:
+            pg.query("SELECT 1")
+            before = gate.refused("idle")
+            expect_error("57P05", pg.until_ready)
+            told_pg(gate, "idle", before + 1)
+    not_late(idle_outside)
     gate.settle()
 
 
@@ -574,12 +614,13 @@ def test_stalled():
     for i, (name, data) in enumerate(cases.items()):
         with Pg(gate.address) as stalled, Pg(gate.address) as other:
             stalled.s.sendall(data)
-            wait_until(lambda: gate.status()["held"] == 1, f"{name}: it holds the permit")
+            wait_until(lambda: gate.status()["held"] == 1 or gate.refused("idle-in-transaction") > i,
+                       f"{name}: it holds the permit")
             equal(other.one("SELECT 'in time'"), "in time", f"{name}: another")
             with contextlib.suppress(PgError, OSError):
                 while stalled.message():
                     pass
-        wait_until(lambda: gate.refused("idle-in-transaction") == i + 1, f"{name}: counted", within=5)
+        wait_until(lambda: gate.refused("idle-in-transaction") == i + 1, f"{name}: counted")
     gate.settle()
 
 
