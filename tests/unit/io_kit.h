@@ -16,8 +16,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sockios.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
@@ -397,23 +397,51 @@ static inline size_t kit_fill_once_(int fd, size_t all) {
 
 /* Whether bytes of TCP are on their way still: the room that they leave would come later. */
 static inline bool kit_is_on_its_way_(int fd, int far, size_t all) {
-  int domain = 0, here = 0, there = 0;
-  socklen_t size = sizeof domain;
-  (void)getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size);
-  if (domain != AF_INET && domain != AF_INET6) return false;
+  int here = 0, there = 0;
   REQUIRE(ioctl(fd, SIOCOUTQ, &here) == 0 && ioctl(far, FIONREAD, &there) == 0);
   return (size_t)here + (size_t)there != all;
+}
+
+static inline bool kit_is_tcp_(int fd) {
+  int domain = 0;
+  socklen_t size = sizeof domain;
+  (void)getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size);
+  return domain == AF_INET || domain == AF_INET6;
+}
+
+/* Send what the far end has a window for, to the byte. A rest that is too small for a segment would be
+ * sent by a timer 200 ms later, and leave room then; and so would a buffer that may grow. */
+static inline size_t kit_close_window_(int fd, int far) {
+  static char chunk[65536];
+  int on = 1, room = sizeof chunk, had = 0;
+  size_t all = 0;
+  struct tcp_info info = {.tcpi_snd_wnd = 0};
+  socklen_t size = sizeof had;
+  REQUIRE(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &had, &size) == 0);
+  REQUIRE(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) == 0);
+  REQUIRE(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room) == 0); /* it stays as it is */
+  for (;;) {
+    REQUIRE(setsockopt(far, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof on) == 0);
+    while (kit_is_on_its_way_(fd, far, all)) (void)poll(NULL, 0, 1);
+    size = sizeof info;
+    REQUIRE(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0);
+    if (info.tcpi_snd_wnd == 0) break;
+    size_t most = info.tcpi_snd_wnd < sizeof chunk ? info.tcpi_snd_wnd : sizeof chunk;
+    for (size_t i = 0; i < most; i++) chunk[i] = (char)((all + i) % 251);
+    ssize_t n = write(fd, chunk, most);
+    REQUIRE(n > 0 || errno == EAGAIN);
+    all += (size_t)(n > 0 ? n : 0);
+  }
+  REQUIRE(setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &had, sizeof had) == 0);
+  return all;
 }
 
 /* Fill the way to the far end, and leave no room. Returns how many bytes, that count up, were taken. */
 static inline size_t kit_fill(kit_link *l) {
   int fd = volt_fd_number(&l->near);
-  size_t all = kit_fill_once_(fd, 0), before;
-  do {
-    while (kit_is_on_its_way_(fd, l->far, all)) (void)poll(NULL, 0, 1);
-    before = all;
-    all = kit_fill_once_(fd, all);
-  } while (all != before);
+  bool is_tcp = kit_is_tcp_(fd);
+  size_t all = kit_fill_once_(fd, is_tcp ? kit_close_window_(fd, l->far) : 0);
+  REQUIRE(!is_tcp || !kit_is_on_its_way_(fd, l->far, all));
   return all;
 }
 
