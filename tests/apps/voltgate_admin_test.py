@@ -409,7 +409,7 @@ class Load:
                     if i % 7 == 0:
                         time.sleep(0.003)
                     else:
-                        receive_all(c, within=5)
+                        receive_all(c)
             except (OSError, AssertionError):
                 pass
 

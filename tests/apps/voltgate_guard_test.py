@@ -160,13 +160,15 @@ FIRST = [  # what a client sends, what it hears at first
 def before_the_password():
     """PostgreSQL: what is sent ahead of an answer or is too long is refused, and holds nothing"""
     upstream = Upstream()
-    gate = Gate(to=f"127.0.0.1:{upstream.port}", protocol="postgres", limit=1, login_timeout="200ms")
+    gate = Gate(to=f"127.0.0.1:{upstream.port}", protocol="postgres", limit=1)
     for sent, heard in FIRST:
         with connect(gate.port) as client:
             client.sendall(sent)
             answer, _ = receive_all(client)
             equal(answer[:1], heard, f"the answer to {sent!r}")
     equal(len(upstream.arrived), 0, "connections to the server")
+    gate.settle()
+    gate = Gate(to=f"127.0.0.1:{upstream.port}", protocol="postgres", limit=1, login_timeout="200ms")
     slow = [connect(gate.port) for _ in range(50)]
     for client in slow:
         client.sendall(startup(b"slow")[:-1])
@@ -188,7 +190,7 @@ def redis_without_a_password():
     server = Redis()
     admin = Resp(server.port)
     admin("CONFIG", "SET", "requirepass", "secret")
-    gate = Gate(to=f"127.0.0.1:{server.port}", protocol="redis", limit=1, queue_timeout="1s")
+    gate = Gate(to=f"127.0.0.1:{server.port}", protocol="redis", limit=1, queue_timeout="60s")
 
     def has_come(client):
         """Its bytes are at the server, or it was answered."""

@@ -40,11 +40,11 @@ def leaves(how, request=b"request %d", **options):
     begun = time.monotonic()
     for s in waiting:
         how(s)
-    wait_until(lambda: gate.queue_length() == 0, "they leave", within=10, pause=0.001)
+    wait_until(lambda: gate.queue_length() == 0, "they leave", pause=0.001)
     took = time.monotonic() - begun
     if how is half_close:
         for s in waiting:
-            data, end = receive_all(s, within=10)
+            data, end = receive_all(s)
             equal(data, b"", "bytes")
             require(end != "timeout", "it is ended")
             s.close()
@@ -113,7 +113,7 @@ def test_keep():
     for s in resets:
         s.sendall(b"never")
         reset(s)
-    wait_until(lambda: gate.queue_length() == EACH, "those that reset leave", within=10)
+    wait_until(lambda: gate.queue_length() == EACH, "those that reset leave")
     upstream.hold = 0
     upstream.release_one(holding)
     occupant.close()
@@ -138,7 +138,7 @@ def test_served_half_close():
     # The other way: who has been told that nothing more comes holds no permit, even if it stays.
     s, holding = hold_permit(gate, upstream)
     upstream.release_one(holding)
-    wait_until(lambda: gate.status()["held"] == 0, "the permit of a server that has ended", within=10)
+    wait_until(lambda: gate.status()["held"] == 0, "the permit of a server that has ended")
     equal(receive_all(s), (b"occupant", "end"), "answer")
     s.close()
     gate.settle()
@@ -293,7 +293,7 @@ def test_postgres_queued():
         wait_until(lambda: gate.queue_length() == 10, "they wait")
         for pg in crowd:
             how(pg.s)
-        wait_until(lambda: gate.queue_length() == 0, f"{how.__name__}: they leave", within=10)
+        wait_until(lambda: gate.queue_length() == 0, f"{how.__name__}: they leave")
         wait_until(lambda: gate.status()["clients"] == 1, f"{how.__name__}: they are gone")
         equal(gate.status()["totals"]["left"] - before, 10, f"{how.__name__}: left")
         for pg in crowd:
@@ -326,8 +326,7 @@ def test_postgres_running():
         def sleeping():
             return server.run("SELECT count(*) FROM pg_stat_activity WHERE query LIKE "
                               "'SELECT pg_sleep%' AND state = 'active'")[0][0][0]
-        wait_until(lambda: sleeping() == "0", f"the query of a dead client ends ({how.__name__})",
-                   within=10)
+        wait_until(lambda: sleeping() == "0", f"the query of a dead client ends ({how.__name__})")
         gate.settle()
 
 

@@ -80,11 +80,10 @@ def test_leave():
     """from hanging up to having left the queue: p99 below 1 ms"""
     found = keep_books("leave", many(1500, 20000), 2, 200)
     samples = int(found["leave_samples"])
-    require(samples >= many(100, 1500), f"{samples} samples")
-    # Of few samples the hundredth is the machine's; and what it takes for the same between two
-    # threads is not the gate's.
-    took, control = float(found["leave_p99_us" if whole() else "leave_p90_us"]), float(found["control_p99_us"])
-    require(took < max(1000, 5 * control), f"{took} us; a plain thread {control} us: {found}")
+    require(samples >= many(50, 1500), f"{samples} samples")
+    # What it takes for the same between two threads is not the gate's.
+    took, control = float(found["leave_p99_us"]), float(found["control_p99_us"])
+    in_time(took / 1e6, max(1000, 5 * control) / 1e6, f"they have left, of {found} the last hundredth")
     return (f"{samples} samples, p50 {found['leave_p50_us']}, p90 {found['leave_p90_us']}, p99 "
             f"{found['leave_p99_us']} us; a plain thread: {found['control_p50_us']}, {control:.0f} us")
 

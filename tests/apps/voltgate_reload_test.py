@@ -304,16 +304,17 @@ def test_drain():
     for s in crowd:
         equal(receive_all(s), (b"running", "end"), "answer")
         s.close()
-    equal(gate.process.wait(10), 0, "exit code")
+    equal(gate.process.wait(LIMIT), 0, "exit code")
     # drain-timeout.
     gate = Gate(f"127.0.0.1:{upstream.port}", limit=2, drain_timeout="300ms")
     s = connect(gate.address)
     s.sendall(b"never ends")
     wait_until(lambda: upstream.count() == 1, "it runs")
     begun = time.monotonic()
-    equal(gate.stop(within=10), 0, "exit code")
+    equal(gate.stop(), 0, "exit code")
     took = time.monotonic() - begun
-    require(0.25 < took < 5, f"after {took:.2f} s of 0.3")
+    require(took > 0.29, f"after {took:.2f} s of 0.3")
+    in_time(took, 5, "it ends")
     s.close()
     upstream.release()
     # A second signal.
@@ -324,14 +325,14 @@ def test_drain():
     gate.send_signal(signal.SIGTERM)
     wait_until(lambda: gate.whole_status()["state"] == "draining", "it drains")
     begun = time.monotonic()
-    gate.stop(signal.SIGINT, within=10)
-    require(time.monotonic() - begun < 5, "at once")
+    gate.stop(signal.SIGINT)
+    in_time(time.monotonic() - begun, 5, "it ends")
     s.close()
     # By HTTP.
     gate = Gate(f"127.0.0.1:{upstream.port}", limit=2)
     equal(gate.http("POST", "/drain", token=False)[0], 401, "without a token")
     equal(gate.http("POST", "/drain")[0], 200, "POST /drain")
-    equal(gate.process.wait(10), 0, "exit code")
+    equal(gate.process.wait(LIMIT), 0, "exit code")
 
 
 def test_drain_postgres():
@@ -356,7 +357,7 @@ def test_drain_postgres():
         running.until_ready()
     except (PgError, ConnectionError) as e:
         require(not isinstance(e, PgError) or e.code in ("57P01", "57P03"), f"{e}")
-    equal(gate.process.wait(10), 0, "exit code")
+    equal(gate.process.wait(LIMIT), 0, "exit code")
     equal(server.run("SELECT count(*) FROM drained")[0], [["1"]], "the transaction")
 
 
@@ -400,7 +401,7 @@ to = 127.0.0.1:{upstream.port}
     Load(listener.getsockname()[1]).once()
     gate.send_signal(signal.SIGTERM)
     hear(b"STOPPING=1")
-    equal(gate.process.wait(10), 0, "exit code")
+    equal(gate.process.wait(LIMIT), 0, "exit code")
     notify.close()
 
 
@@ -451,7 +452,7 @@ def test_commands():
     code, out, _ = run_program("--help")
     require(code == 0 and "--listen" in out, "--help")
     equal(run_program("drain", *admin, "--token-file", token)[0], 0, "drain")
-    equal(gate.process.wait(10), 0, "exit code")
+    equal(gate.process.wait(LIMIT), 0, "exit code")
     code, _, errors = run_program("status", *admin)
     require(code == 1 and errors, f"nobody is there: {code} {errors}")
 
