@@ -14,7 +14,9 @@ import itertools
 
 from zookeeper_kit import *
 
-SESSION, TICK = 2.0, 0.5
+TICK = 0.5
+SESSION = 2.0  # of a gate that is killed. All others are not to lose theirs on a machine that is busy.
+LONG = 10.0
 numbers = itertools.count(1)
 the_ensemble = []
 kept = []  # clients that stay until the server ends them
@@ -40,7 +42,7 @@ def new_name():
 
 def gate(up, name, zks=None, **options):
     """A gate of that cluster-name before a server; its host's name is its number."""
-    options = {"limit": 4, "queue_timeout": "50s", "cluster_session": f"{SESSION}s", **options}
+    options = {"limit": 4, "queue_timeout": "50s", "cluster_session": f"{LONG}s", **options}
     return Gate(f"127.0.0.1:{up.port}", cluster=(zks or ensemble()).address, cluster_name=name,
                 cluster_host=f"host-{next(numbers)}", **options)
 
@@ -205,7 +207,7 @@ def leases_go_back_at_the_end():
     one.send_signal(signal.SIGTERM)  # now they are cut off
     wait_until(lambda: up.count() == 1, "the other has one")
     took = time.monotonic() - begun
-    require(took < 4, f"after {took:.2f} s")
+    in_time(took, 4, "the other has it")
     up.release()
     equal(receive_all(late)[0], b"late", "the answer")
     equal(one.process.wait(LIMIT), 0, f"the exit code: {one.said()}")
@@ -217,7 +219,7 @@ def leases_go_back_at_the_end():
 def killed():
     """a gate is killed: its permits serve others within its session and a tick, and a follower's half"""
     name, up = new_name(), Upstream()
-    one, other = gate(up, name), gate(up, name)
+    one, other = gate(up, name, cluster_session=f"{SESSION}s"), gate(up, name)
     waited = []
     for _ in range(many(1, 5)):
         hold(one, up, 4)
@@ -231,7 +233,7 @@ def killed():
         wait_until(lambda: up.count() == 0, "its connections have ended")
         wait_until(lambda: up.count() == 4, "the other has all")
         waited.append(time.monotonic() - begun)
-        one = gate(up, name)
+        one = gate(up, name, cluster_session=f"{SESSION}s")
         up.release(4)
         wait_until(lambda: up.count() == 2, "the last two")
         up.release()
@@ -239,7 +241,7 @@ def killed():
             equal(receive_all(s)[0], b"late", "the answer")
         equal(up.most, 4, "connections at once")
     # A follower reports to the leader each half tick which sessions it has heard.
-    require(max(waited) <= SESSION + TICK * 1.5, f"after {waited} s, session {SESSION}, tick {TICK}")
+    in_time(max(waited), SESSION + TICK * 1.5, f"of a session of {SESSION} s, others are served")
     return f"after at most {max(waited):.2f} s"
 
 
@@ -283,7 +285,7 @@ def reloaded():
     name, up = new_name(), Upstream()
     ini = f"""[voltgate]
 cluster = {ensemble().address}
-cluster-session = {SESSION}s
+cluster-session = {LONG}s
 [gate main]
 listen = 127.0.0.1:0
 to = 127.0.0.1:{up.port}
@@ -294,7 +296,7 @@ limit = 3
     wait_until(lambda: g.whole_status()["cluster"]["state"] == "connected", "connected")
     hold(g, up, 2)
     g.configure(ini.replace("limit = 3", "limit = 5\ncluster-away = keep").replace("main", "main")
-                .replace(f"{SESSION}s", "9s") + f"[gate second]\nlisten = 127.0.0.1:0\n"
+                .replace(f"{LONG}s", "9s") + f"[gate second]\nlisten = 127.0.0.1:0\n"
                 f"to = 127.0.0.1:{up.port}\ncluster-name = {name}-b\nlimit = 2\n")
     equal(g.http("POST", "/reload")[0], 200, "the reload")
     wait_until(lambda: "needs a restart: cluster-session" in g.said(), "that it needs a restart")
@@ -375,7 +377,8 @@ def goes_away(away, expected):
     """Two gates have 3 and 1 of 4 permits; the ensemble ends."""
     name, up = new_name(), Upstream()
     with ZooKeepers(1, tick_ms=int(TICK * 1000), fsync=False) as zks:
-        gates = [gate(up, name, zks, cluster_away=away, queue_timeout="60s") for _ in range(2)]
+        gates = [gate(up, name, zks, cluster_away=away, queue_timeout="60s", cluster_session="5s")
+                 for _ in range(2)]
         hold(gates[1], up, 1)
         hold(gates[0], up, 3, 1)
         wait_until(lambda: all(lease(g)["hosts"] == 2 for g in gates), "they see each other")
@@ -602,7 +605,7 @@ def postgres_bar():
         equal(run.returncode, 0, text)
         require("number of failed transactions: 0" in text or "failed" not in text, text)
     done = [int(re.search(r"transactions actually processed: (\d+)", text)[1]) for text in said]
-    require(looks > 100, f"{looks} looks")
+    require(looks > many(10, 100), f"{looks} looks")
     require(most == limit, f"at most {most} at once: the limit is used")
     for g in gates:
         g.settle()

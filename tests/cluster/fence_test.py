@@ -181,10 +181,10 @@ def test_idle():
     one goes on, and nothing of the first is left"""
     database = Database()
     with database.writer() as old, database.writer() as new:
-        old.query("SET idle_in_transaction_session_timeout = '300ms'")
         old.query("BEGIN")
         old.query(fence(1, 7, 1))
         old.query("INSERT INTO written (what) VALUES ('old')")
+        old.query("SET idle_in_transaction_session_timeout = '300ms'")
         equal(new.write("new", 1, 8, 1), None, "the new one")
         try:
             old.query("COMMIT")
@@ -219,10 +219,9 @@ class Command:
         """Lets the command go on, and returns psql's exit code and what it said."""
         with open(self.word, "w") as word:
             word.write("go\n")
-        self.file("code", 10)
         return int(self.file("code")), self.file("said")
 
-    def file(self, name, within=LIMIT):
+    def file(self, name):
         path = os.path.join(self.directory, name)
         wait_until(lambda: os.path.exists(path), f"{path} is there")
         with open(path) as f:
@@ -234,7 +233,7 @@ def late_write(sql):
     gets the permit and writes. Then the command of the first goes on: as if the kernel ran it before
     the task that ends it. Returns psql's exit code and words, for both, and what was written."""
     database = Database()
-    zks = ZooKeepers(1, tick_ms=100)  # so a session lasts 2 s at most
+    zks = ZooKeepers(1, tick_ms=200)  # so a session lasts 4 s at most
     first = Command(zks, database, sql)
     wait_until(first.has_begun, "the first has the permit")
     os.killpg(first.process.pid, signal.SIGSTOP)

@@ -166,7 +166,7 @@ def test_hosts_killed():
         took.append((min(at for at, what, _ in other.look() if what == "acquired") - since) / 1e9)
         other.end("close")
     # The session may have been heard of last up to a third of it before the kill, or just then.
-    require(max(took) <= SESSION + 2 * TICK_MS / 1000 + 1, f"others had the slots after {took}")
+    in_time(max(took), SESSION + 2 * TICK_MS / 1000 + 1, "others had the slots")
     return f"others had the slots after {', '.join(f'{t:.2f}' for t in took)} s; {run.finish()}"
 
 
@@ -191,7 +191,7 @@ def test_waiters_killed():
         time.sleep(SESSION + 2 * TICK_MS / 1000)
         run.progress(hosts)
         gaps.append(longest_gap(hosts, since, boot_ns()))
-    require(max(gaps) <= SESSION + 2 * TICK_MS / 1000 + 1, f"no permit for {gaps} s")
+    in_time(max(gaps), SESSION + 2 * TICK_MS / 1000 + 1, "there was a permit")
     return f"no permit for {', '.join(f'{gap:.2f}' for gap in gaps)} s; {run.finish()}"
 
 
@@ -260,7 +260,7 @@ def test_closed():
 def test_idle():
     """a host without demand gives its slots back, and then writes nothing"""
     run = Run(ensemble(1))
-    host = run.start(hold_ms=20, tasks=4)
+    host = run.start(hold_ms=20, tasks=4, session_ms=20000)
     run.progress([host])
     host.tell("demand 0")
     wait_until(lambda: host.stats()["leased"] == 0, "it leases nothing")
@@ -277,7 +277,7 @@ def test_idle():
 def test_herd():
     """many hosts in the queue: a host that leaves it, or gives slots back, is an event for few others"""
     run = Run(ensemble(1), limit=3)
-    hosts = run.hosts(8, hold_ms=30, tasks=3)
+    hosts = run.hosts(8, hold_ms=30, tasks=3, session_ms=20000)
 
     def totals():
         stats = [host.stats() for host in hosts]
