@@ -13,16 +13,19 @@ forms=('looks, then yields' 'looks, then queues' 'queues at once' 'pthread_mutex
 flags=('' '-DVOLT_LOOK_YIELDS=0' '-DVOLT_LOOK_YIELDS=0 -DVOLT_LOOKS=0' '-DUSE_PTHREAD')
 loads=('8 0 0' '8 100 1000' '8 1000 1000' '4 0 0')
 
-mkdir -p "$into/library"
+mkdir -p "$into"
+scratch=$into VOLT_OBJECTS=${VOLT_OBJECTS:-$into/objects}
+rm -rf "$into"/objects-*
+. tests/compile/objects.sh
+if [[ -n ${CC:-} ]]; then library_objects looks "$CC" -std=c11 -O2; else release_objects; fi
 compile=("${CC:-cc}" -std=c11 -O2 -pthread "-I$PWD/include")
-sources=()
+library=()
 for source in src/{core,sync,bcs,async}/*.c; do # park.c alone knows how long a thread looks
-  [[ $source == src/core/park.c ]] || sources+=("$PWD/$source")
+  [[ $source == src/core/park.c ]] || library+=("$objects/${source##*/}.o")
 done
-(cd "$into/library" && "${compile[@]}" -c "${sources[@]}")
 for i in "${!forms[@]}"; do
   # shellcheck disable=SC2086 # flags are words
-  "${compile[@]}" ${flags[i]} bench/programs/looks.c src/core/park.c "$into"/library/*.o -o "$into/looks-$i"
+  "${compile[@]}" ${flags[i]} bench/programs/looks.c src/core/park.c "${library[@]}" -o "$into/looks-$i"
 done
 
 median() { sort -g | sed -n "$(((rounds + 1) / 2))p"; }
