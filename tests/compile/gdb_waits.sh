@@ -115,10 +115,14 @@ check() { # <what was looked into> <names: yes or no> <texts: yes or no> <argume
   echo "$1: 6 tasks, a worker, a timer, a fiber$queues"
 }
 
-# The pretty printers need types.
+# Who holds what is known with VOLT_SIGHT=1. The pretty printers need types: -g.
+sight_objects() {
+  library_objects sight "${CC:-cc}" -std=c11 -O2 -g -DVOLT_SIGHT=1
+}
+
 check_printers() {
-  library_objects debug "${CC:-cc}" -std=c11 -O0 -g
-  "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O0 -g -Iinclude "$source" "$objects"/*.o -pthread -o "$scratch/debug"
+  sight_objects
+  "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O0 -g -DVOLT_SIGHT=1 -Iinclude "$source" "$objects"/*.o -pthread -o "$scratch/debug"
   ask -ex 'break abort' -ex run ./debug -- 'print cache_lock' 'print permits' 'print orders' \
     'frame function main' 'print s->task' 'print s->order.select.future'
   expect 'print cache_lock' '= locked, 2 wait'
@@ -129,13 +133,13 @@ check_printers() {
   echo 'pretty printers: a mutex, a semaphore, a channel, a task, a future'
 }
 
-# Who holds what is known with VOLT_SIGHT=1.
 check_deadlock() {
   local source=tests/compile/deadlock_of_core.c first second join
   first=deadlock_of_core.c:$(line_of first) second=deadlock_of_core.c:$(line_of second)
   join=deadlock_of_core.c:$(line_of join)
-  library_objects sight "${CC:-cc}" -std=c11 -O2 -DVOLT_SIGHT=1
+  sight_objects
   "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -DVOLT_SIGHT=1 -Iinclude "$source" "$objects"/*.o -pthread -o "$scratch/deadlock"
+  strip --strip-debug "$scratch/deadlock"
   ask -ex run ./deadlock -- 'volt deadlock' 'volt owner left_lock' 'volt owner right_lock' 'volt threads' 'volt owner nobody'
   for lock in left right_lock; do
     expect 'volt deadlock' "^task 0x[0-9a-f]+ locks_poll, waits for" \
