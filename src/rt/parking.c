@@ -39,6 +39,12 @@
  *       the thread does an RMW on the idle word (idle:K2), and then looks for the keeper. If it sees
  *       none, it wakes a worker. If it sees the keeper that is about to poll, that worker's RMW
  *       (idle:D5) is the later one, so it sees what the driver wants.
+ *   R8  Interleaving: the keeper finds work, and is not the last that searches; so it wakes none, and
+ *       polls for long. The one that still searches finds nothing, and has tried to be the keeper
+ *       before that: it sleeps, and there is no keeper. Prevented by: a worker that is not the keeper
+ *       looks after its bit is set (idle:D4) whether there has to be one and is none. The keeper gives
+ *       that up, then does its RMW (idle:D5), which finds the other one searching; so D4 is the later
+ *       one, and sees it.
  *
  * Labels: worker */
 #include "../core/futex.h"
@@ -164,8 +170,8 @@ static bool parking_needs_keeper(volt_rt *rt) {
   return driver && driver->ops->wants_keeper && driver->ops->wants_keeper(driver);
 }
 
-/* A hint, for a worker that is about to poll: whether no worker keeps the time although one has
- * to. */
+/* Whether no worker keeps the time although one has to: a hint, for a worker that is about to poll; for
+ * one that is about to sleep see R8. */
 static bool parking_is_time_unkept(volt_rt *rt) {
   return rt->workers > 1 &&
          volt_load_relaxed(&rt->keeper) == 0 && /* a new keeper reads the deadline after that */
@@ -281,6 +287,7 @@ void volt_worker_park_(volt_worker *w) {
   volt_idle_park_(&rt->idle, w->index, w->is_searching); /* R1, R2, R3, R4 */
   w->is_searching = true;
   bool work = volt_rt_is_any_queued_(rt) || volt_rt_is_over_(rt) || volt_worker_has_mail_(w);
+  if (!work && !is_keeper) work = parking_is_time_unkept(rt); /* R8 */
   if (!work || !volt_idle_claim_(&rt->idle, w->index)) {
     VOLT_PROBE3(worker__park, rt, w->index, is_keeper);
     volt_worker_sleep_(w, w->index, parking_keep_time(rt, is_keeper));

@@ -1,5 +1,5 @@
 // driver_model: a worker that sleeps in its driver, as work is queued, mail is left, an operation
-// completes, a deadline comes, a timer is started, the runtime ends. parking.c R1 to R6, I3; park.c R3;
+// completes, a deadline comes, a timer is started, the runtime ends. parking.c R1 to R7, I3, I4; park.c R3;
 // idle.h R1, R4; driver.h. A wake that is lost is a deadlock.
 // PROGRAM: rt
 #include "model_driver.hpp"
@@ -215,6 +215,18 @@ struct driven_keeper_polls : driver_model {
   }
 };
 MODEL(driven_keeper_polls, 3, bounded)
+
+// R7: the same as the driver wants no keeper at first, and comes to want one at any moment.
+struct driven_keeper_wanted : driven_keeper_polls {
+  driven_keeper_wanted() {
+    driver.wants_no_keeper();
+  }
+  void thread(unsigned index) override {
+    driven_keeper_polls::thread(index);
+    if (index == 2) driver.want_keeper();
+  }
+};
+MODEL(driven_keeper_wanted, 3, bounded)
 
 // by_hand.c R4: a thread that runs a runtime by hand sleeps in the driver until a task has ended, which
 // waits for what completes there, or comes as mail.

@@ -27,6 +27,7 @@ model_driver::model_driver(model_rt &rt_, sleeps how_, completed_fn *completed_,
   base.driver.ops = &ops;
   base.self = this;
   destroyed = 0;
+  volt_store_relaxed(&is_wanted, 0u);
   rt->driver = &base.driver;
   for (unsigned i = 0; i < 2; i++) {
     share *s = &shares[i];
@@ -54,6 +55,11 @@ void model_driver::complete(unsigned worker) {
   volt_fetch_add_relaxed(&shares[i].done, 1u);
   count_up(&shares[worker].word);
   if (how == sleeps::keeper) count_up(&shares[1 - worker].word); // whichever sleeps there
+}
+
+void model_driver::want_keeper() {
+  volt_store_relaxed(&is_wanted, 1u); // what is promised of wants_keeper()
+  volt_rt_keeper_wanted_(rt.handle());
 }
 
 void model_driver::mail(unsigned worker) {
@@ -91,7 +97,9 @@ bool model_driver::must_sleep(volt_driver_ *driver, unsigned, bool is_keeper) {
 }
 
 bool model_driver::wants_keeper(volt_driver_ *driver) {
-  return of(driver)->how == sleeps::keeper;
+  model_driver *self = of(driver);
+  return self->how == sleeps::keeper &&
+         (self->is_wanted_at_first || volt_load_relaxed(&self->is_wanted) != 0);
 }
 
 bool model_driver::has_mail(volt_driver_ *driver, unsigned worker) {

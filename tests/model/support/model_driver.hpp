@@ -24,6 +24,12 @@ class model_driver {
   void begin_by_hand() {
     shares[0].life = 1;
   }
+  // It wants no keeper until then. From the constructor of the model.
+  void wants_no_keeper() {
+    is_wanted_at_first = false;
+  }
+  // From now on it wants one: any thread.
+  void want_keeper();
   // An operation of that worker's share, or of all, completes: any thread.
   void complete(unsigned worker);
   // Mail for that worker: any thread, once for each. It is completed as an operation is.
@@ -50,6 +56,8 @@ class model_driver {
   completed_fn *completed;
   void *ctx;
   VOLT_PLAIN(uint32_t) destroyed;
+  bool is_wanted_at_first = true;
+  VOLT_ATOMIC(uint32_t) is_wanted;
 
   static model_driver *of(volt_driver_ *driver);
   unsigned share_of(unsigned worker) {
