@@ -503,6 +503,28 @@ struct admission_lease_release_x_take_back : leased_model {
 };
 MODEL(admission_lease_release_x_take_back, 2, bounded)
 
+// The same as a client hangs up that was granted it and has not seen that.
+struct admission_lease_hang_up_x_take_back : leased_model {
+  bool is_free;
+  admission_lease_hang_up_x_take_back() : leased_model(1, 1), is_free(false) {
+    come(0, NONE), come(1, NONE);
+    EXPECT(try_(0));
+    queue_up(1);
+    release(0);
+    drive();
+  }
+  void thread(unsigned index) override {
+    if (index == 0) hang_up(1);
+    if (index == 1) is_free = take_back();
+  }
+  void check() override {
+    EXPECT(is_free || volt_load_relaxed(&told) != 0);
+    EXPECT(holds() == 0);
+    expect_all_back();
+  }
+};
+MODEL(admission_lease_hang_up_x_take_back, 2, bounded)
+
 // The same of a tenant's client.
 struct admission_lease_release_of_a_tenant_x_take_back : leased_model {
   bool is_free;

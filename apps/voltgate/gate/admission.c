@@ -5,6 +5,7 @@ void admission_init(struct admission *a, struct gate *gate, struct client *clien
   volt_sem_acquire_future(&a->leaf, &gate->permits, 1); /* not begun, so it may be given up */
   a->gate = gate;
   a->client = client;
+  a->loan = NULL;
   a->cost = 0;
   a->is_queued = false;
   a->is_shed = false;
@@ -108,6 +109,7 @@ int admission_join(struct admission *a, uint64_t now_ns) {
   if (!t) {
     struct loan *loan = gate_loan(g);
     struct lease *lease = gate_lease(g);
+    a->loan = loan;
     volt_sem_acquire_future(&a->leaf, loan ? &loan->permits : &g->permits, 1);
     if (loan) loan_queue(loan, &a->leaf);
     if (lease) lease_queue(lease, &a->leaf);
@@ -120,6 +122,14 @@ int admission_join(struct admission *a, uint64_t now_ns) {
 
 volt_future *admission_future(struct admission *a) {
   return &a->leaf;
+}
+
+/* It has left without a permit. If it was granted one that it has not seen, that is back where it has
+ * queued: as if it was released there. */
+static void admission_tell(struct admission *a) {
+  struct loan *loan = a->loan ? a->loan : gate_loan(a->gate); /* handover/ledger.c R1 */
+  if (loan) loan_tell(loan);
+  lease_released(gate_lease(a->gate));
 }
 
 bool admission_leave(struct admission *a, uint64_t now_ns) {
@@ -144,8 +154,7 @@ bool admission_leave(struct admission *a, uint64_t now_ns) {
     }
     admission_give_back(g, t, cost);
   } else if (!t) {
-    struct loan *loan = gate_loan(g); /* read once: the other process may die meanwhile */
-    if (loan) loan_tell(loan);        /* what it was brought is not in its hands */
+    admission_tell(a);
   }
   atomic_store_explicit(&client->since_ns, now_ns, memory_order_relaxed);
   atomic_store_explicit(&client->state, CLIENT_IDLE, memory_order_release);

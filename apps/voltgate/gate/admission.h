@@ -15,9 +15,10 @@ struct admission {
   volt_future leaf; /* in the gate's FIFO, or its tenant's */
   struct gate *gate;
   struct client *client;
-  uint32_t cost;  /* permits that it holds; 0: none */
-  bool is_queued; /* it has joined, and has not left */
-  bool is_shed;   /* admission_leave() has found that it waited too long */
+  struct loan *loan; /* at which it has queued, or NULL */
+  uint32_t cost;     /* permits that it holds; 0: none */
+  bool is_queued;    /* it has joined, and has not left */
+  bool is_shed;      /* admission_leave() has found that it waited too long */
 };
 
 void admission_init(struct admission *a, struct gate *gate, struct client *client);
