@@ -25,6 +25,16 @@
  *   L4  What a client with a cost needs comes at once, or not at all: the old process never sets a part
  *       aside. Only the new one does, in one FIFO. So the two cannot wait for each other.
  *
+ * Races
+ *   R1  Interleaving: the other process is gone, and a client that waits at the loan is given a permit
+ *       of the gate; it hangs up before it has seen that, so the permit goes back to the loan; there is
+ *       no other process, so no thread is called to look, and the permit stays there. Prevented by: a
+ *       client that leaves without a permit calls the loan at which it has queued, whatever the gate's
+ *       loan is by then.
+ *   R2  Interleaving: the clients that have queued before are counted, and are fewer than the permits
+ *       that were brought; more queue; they are counted again, and get permits that there are not.
+ *       Prevented by: they are counted once.
+ *
  * Crash of the other process: all of `away` is released. Its connections to the server are closed by
  * then, because the kernel closes all sockets of a process that ends; the server may see that later.
  *
@@ -64,9 +74,14 @@ static bool giver_has_tenants(const struct giver *g) {
 }
 
 void giver_begin(struct giver *g, struct gate *gate, struct ledger_tell tell) {
-  *g = (struct giver){.gate = gate,
-                      .limit = volt_sem_limit(&gate->permits),
-                      .loan = {.tell = tell.call, .arg = tell.arg}};
+  g->gate = gate;
+  g->limit = volt_sem_limit(&gate->permits);
+  g->is_pumping = g->is_over = false;
+  g->asked = g->asked_early = 0;
+  g->loan.tell = tell.call;
+  g->loan.arg = tell.arg;
+  /* relaxed: not shared yet */
+  atomic_store_explicit(&g->loan.needs, 0, memory_order_relaxed);
   volt_sem_init(&g->loan.permits, 0);
   /* loan:L1 -> gate_loan() */
   atomic_store_explicit(&gate->loan, &g->loan, memory_order_release);
@@ -196,7 +211,8 @@ bool giver_bring(struct giver *g, uint32_t permits) {
     turns_brought(&g->gate->turns);
     return true;
   }
-  uint32_t early = giver_early(g) < got ? giver_early(g) : got;
+  uint32_t early = giver_early(g); /* R2 */
+  if (early > got) early = got;
   giver_count_answers(g, permits, early);
   if (early != 0) volt_sem_release(&g->gate->permits, early + giver_stop_pump(g));
   volt_sem_release(&g->loan.permits, got - early);

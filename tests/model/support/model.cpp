@@ -258,7 +258,7 @@ model_case::model_case(const char *name_, unsigned threads_, search how_, size_t
 
 template <unsigned count>
 struct suite : rl::test_suite<suite<count>, count> {
-  alignas(16) unsigned char memory[8192];
+  alignas(16) unsigned char memory[MODEL_BYTES];
   model *running;
 
   void before() {

@@ -48,7 +48,10 @@ struct model_case {
              model *(*make_)(void *), bool must_fail_);
 };
 
+enum { MODEL_BYTES = 16384 }; // the largest
+
 #define MODEL_CASE_(type, threads, how, must_fail)      \
+  static_assert(sizeof(struct type) <= MODEL_BYTES);    \
   static model_case case_##type(                        \
       #type, threads, search::how, sizeof(struct type), \
       [](void *memory) -> model * { return ::new (memory) struct type(); }, must_fail);

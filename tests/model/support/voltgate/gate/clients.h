@@ -18,6 +18,11 @@ struct quiet {
     value += more;
     return value - more;
   }
+  T exchange(T next, rl::memory_order, rl::debug_info_param) {
+    T before = value;
+    value = next;
+    return before;
+  }
   T fetch_sub(T less, rl::memory_order, rl::debug_info_param) {
     value -= less;
     return value + less;

@@ -36,9 +36,16 @@ struct tenant {
   struct histogram wait, hold;
 };
 
+struct tenants {};
+
 struct gate {
   const struct gate_settings *settings;
+#ifdef VOLT_MODEL_LOANS
+  _Atomic(struct loan *) loan;
+  struct tenants *tenants;
+#endif
   volt_sem permits;
+  quiet<uint32_t> away; // written by the thread of the handover only
   struct turns turns;
   struct lease *lease;
   atomic_uint queued;
@@ -48,9 +55,23 @@ struct gate {
   struct statistics statistics;
 };
 
+#ifdef VOLT_MODEL_LOANS
+
+inline struct loan *gate_loan(const struct gate *g) {
+  return atomic_load_explicit(&g->loan, memory_order_acquire);
+}
+
+inline struct tenants *gate_tenants(const struct gate *g) {
+  return g->tenants;
+}
+
+#else
+
 inline struct loan *gate_loan(const struct gate *) {
   return nullptr; // permits come from another process only while one takes over
 }
+
+#endif
 
 inline struct lease *gate_lease(const struct gate *g) {
   return g->lease;
