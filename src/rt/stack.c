@@ -32,9 +32,10 @@
 #include "../core/check.h"
 #include "parts.h"
 
-enum {
-  AT_ONCE = 8 /* stacks that are dropped between two polls */
-};
+/* How many stacks are dropped between two polls. */
+#ifndef VOLT_STACKS_AT_ONCE
+#define VOLT_STACKS_AT_ONCE 8
+#endif
 #define PERIOD_NS UINT64_C(5000000000)
 
 /* ---- lists ---- */
@@ -236,7 +237,8 @@ static VOLT_NOINLINE void stack_give_shared(volt_rt *rt, unsigned size_class,
   for (; count > 0; count--) list_push(&c->warm, list_pop_last(own));
   bool is_set = volt_load_relaxed(&pool->trim_ns) != 0; /* written under the lock only */
   if (!is_set) volt_store_relaxed(&pool->trim_ns, now_ns + PERIOD_NS); /* R1 */
-  if (pool->is_dropping && pool->next_trim_ns == 0) pool->next_trim_ns = now_ns + PERIOD_NS; /* R2 */
+  if (pool->is_dropping && pool->next_trim_ns == 0)
+    pool->next_trim_ns = now_ns + PERIOD_NS; /* R2 */
   volt_short_lock_unlock_(&pool->lock);
   if (!is_set) volt_rt_timer_started_(rt); /* I3, R1 */
 }
@@ -277,13 +279,14 @@ static void pool_end_period(volt_stack_pool_ *pool, uint64_t now_ns) {
   pool->next_trim_ns = again ? now_ns + PERIOD_NS : 0;
 }
 
-/* Take some that are to lose their memory, at most AT_ONCE. Returns how many. */
+/* Take some that are to lose their memory, at most VOLT_STACKS_AT_ONCE. Returns how many. */
 static unsigned pool_take_excess(volt_stack_pool_ *pool, volt_stack_slot_ *slots[]) {
   unsigned count = 0;
-  for (unsigned i = 0; i < VOLT_STACK_CLASSES_ && count < AT_ONCE; i++) {
+  for (unsigned i = 0; i < VOLT_STACK_CLASSES_ && count < VOLT_STACKS_AT_ONCE; i++) {
     volt_stack_class_ *c = &pool->of[i];
     if (c->excess > c->warm.count) c->excess = c->warm.count;
-    for (; c->excess > 0 && count < AT_ONCE; c->excess--) slots[count++] = list_pop_last(&c->warm);
+    for (; c->excess > 0 && count < VOLT_STACKS_AT_ONCE; c->excess--)
+      slots[count++] = list_pop_last(&c->warm);
   }
   return count;
 }
@@ -310,14 +313,14 @@ static unsigned pool_begin_trim(volt_stack_pool_ *pool, uint64_t now_ns,
   if (trim_ns == 0 || trim_ns > now_ns) return 0;
   if (!pool->is_dropping) pool_end_period(pool, now_ns);
   unsigned count = pool_take_excess(pool, slots);
-  pool->is_dropping = count == AT_ONCE;
+  pool->is_dropping = count == VOLT_STACKS_AT_ONCE;
   if (!pool->is_dropping) volt_store_relaxed(&pool->trim_ns, pool->next_trim_ns); /* R1 */
   return count;
 }
 
 void volt_stack_trim_(volt_rt *rt) {
   volt_stack_pool_ *pool = &rt->stacks;
-  volt_stack_slot_ *slots[AT_ONCE];
+  volt_stack_slot_ *slots[VOLT_STACKS_AT_ONCE];
   uint64_t now_ns = volt_rt_now_ns(rt);
   volt_short_lock_lock_(&pool->lock);
   unsigned count = pool_begin_trim(pool, now_ns, slots);

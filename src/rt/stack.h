@@ -80,12 +80,12 @@ typedef struct volt_stack_pool_ {
   volt_short_lock lock;
   volt_stack_class_ of[VOLT_STACK_CLASSES_]; /* under the lock, like all that follows */
   struct volt_slab_ *slabs;
-  uint64_t mapped;                /* bytes */
-  unsigned least_class;           /* written by init only */
-  uint64_t next_trim_ns;          /* trim_ns, when all that are too many are dropped */
-  bool is_dropping;               /* some are to be dropped now */
-  VOLT_ATOMIC(uint64_t) trim_ns;  /* when to look for stacks that are too many; 0: never */
-  VOLT_ATOMIC(uint32_t) has_said; /* why there was no stack */
+  VOLT_PLAIN(uint64_t) mapped;       /* bytes */
+  unsigned least_class;              /* written by init only */
+  VOLT_PLAIN(uint64_t) next_trim_ns; /* trim_ns, when all that are too many are dropped */
+  VOLT_PLAIN(bool) is_dropping;      /* some are to be dropped now */
+  VOLT_ATOMIC(uint64_t) trim_ns;     /* when to look for stacks that are too many; 0: never */
+  VOLT_ATOMIC(uint32_t) has_said;    /* why there was no stack */
 } volt_stack_pool_;
 
 /* A worker's own. */

@@ -50,10 +50,12 @@ model_rt::model_rt(unsigned workers, unsigned blocking_max, unsigned flags) : m(
   }
   volt_blocking_pool_init_(&rt->blocking);
   volt_short_lock_init_(&rt->pool.lock);
+  volt_stack_pool_init_(&rt->stacks);
   rt->registry = m->registry;
   for (unsigned i = 0; i <= workers; i++) volt_registry_init_(&rt->registry[i]);
   for (unsigned i = 0; i < workers; i++) {
     volt_worker_init_(&rt->worker[i], rt, i);
+    memset(rt->worker[i].stacks.of, 0, sizeof rt->worker[i].stacks.of);
     rt->worker[i].thread = i; // the one that calls work(i)
   }
   if (flags & VOLT_RT_BY_HAND) volt_idle_park_(&rt->idle, 0, 0);
@@ -123,18 +125,6 @@ volt_fiber_fn *volt_fiber_function_(const volt_task *, const char **) {
 }
 
 void volt_worker_end_fibers_(volt_worker *) {
-}
-
-void volt_stack_pool_init_(volt_stack_pool_ *) {
-}
-
-void volt_stack_pool_destroy_(volt_stack_pool_ *) {
-}
-
-void volt_stack_stats_(volt_rt *, volt_rt_stats_of *) {
-}
-
-void volt_stack_trim_(volt_rt *) {
 }
 
 void volt_stack_report_open_(volt_rt *) {
