@@ -186,6 +186,7 @@ def test_transactions():
         ended(before)
         enough = load.done + 10
         wait_until(lambda: load.done > enough or load.failures, "clients are served")
+    wait_until(lambda: up.most >= 2 or load.failures, "the limit is used")
     load.stop()
     require(up.most <= 2, f"the server worked on {up.most} at once, and the limit is 2")
     equal(up.most, 2, "and on as many")
