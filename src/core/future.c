@@ -66,7 +66,7 @@ void volt_future_note_took_(volt_future *f, int result) {
 }
 
 void volt_future_note_wants_(volt_future *f) {
-  const volt_party_ *p = volt_party_here_;
+  const volt_party_ *p = VOLT_PARTY_HERE_;
   if (!f->ops->holds || f->ops->holds->alone == 0 || !p) return;
   bool is_nested = volt_load_relaxed(&p->count) > 0; /* its own */
   if (is_nested && volt_load_relaxed(&volt_order_is_on_) != 0) volt_order_note_(p, f->object);

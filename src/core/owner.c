@@ -64,6 +64,13 @@ __thread volt_party_ *volt_party_here_;
 _Thread_local volt_party_ *volt_party_here_;
 #endif
 
+/* No compiler may know what it returns, so none keeps that (volt/detail/owner.h). */
+VOLT_NOINLINE volt_party_ **volt_party_slot_(void) {
+  volt_party_ **here = &volt_party_here_;
+  VOLT_FORGET_AGAIN_(here);
+  return here;
+}
+
 /* ---- objects that were passed on ---- */
 
 enum { PASSED_BITS = 16 };
@@ -179,7 +186,7 @@ static void party_left_permits(volt_party_ *p, uintptr_t object, uint32_t n,
 /* owner: of an object that a party has alone; UINTPTR_MAX: of another. */
 void volt_party_left_rarely_(uintptr_t owner, uintptr_t object, uint32_t n,
                              VOLT_ATOMIC(uint32_t) *kept) {
-  volt_party_ *p = volt_party_here_;
+  volt_party_ *p = VOLT_PARTY_HERE_;
   if (kept) {
     party_left_permits(p, object, n, kept);
     return;
@@ -196,7 +203,7 @@ void volt_party_left_rarely_(uintptr_t owner, uintptr_t object, uint32_t n,
 }
 
 void volt_party_wants_(const void *object) {
-  volt_order_note_(volt_party_here_, object);
+  volt_order_note_(VOLT_PARTY_HERE_, object);
 }
 
 /* ---- primitives ---- */
@@ -278,7 +285,7 @@ volt_party_ *volt_party_begin_(void) {
   own->stamp = 0;
   own->file = NULL;
   own->sample = VOLT_HOLDS_SAMPLE_;
-  volt_party_here_ = own;
+  VOLT_PARTY_HERE_ = own;
   return own;
 }
 
@@ -286,11 +293,11 @@ void volt_party_thread_ends_(void *party) {
   if (!party) return;
   volt_party_ends_((volt_party_ *)party);
   volt_party_drop_((volt_party_ *)party);
-  volt_party_here_ = NULL;
+  VOLT_PARTY_HERE_ = NULL;
 }
 
 void volt_party_forget_(void) {
-  volt_party_ *p = volt_party_here_;
+  volt_party_ *p = VOLT_PARTY_HERE_;
   if (p) volt_store_relaxed(&p->count, 0); /* this thread's own */
 }
 

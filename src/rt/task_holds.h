@@ -32,15 +32,15 @@ static inline void volt_party_enters_(volt_task *t, volt_ctx *ctx) {
   p->stamp = (uint32_t)(w->looked_ns >> 20);
   p->file = t->held_file;
   p->line = t->held_line;
-  w->holds_outside = volt_party_here_;
-  volt_party_here_ = p;
+  w->holds_outside = VOLT_PARTY_HERE_;
+  VOLT_PARTY_HERE_ = p;
 }
 
 /* After it: the list goes with the task if that waits and holds something. */
 static inline void volt_party_leaves_(volt_task *t, volt_ctx *ctx, int result) {
   volt_worker *w = volt_container_of(ctx, volt_worker, ctx);
-  volt_party_ *p = volt_party_here_;
-  volt_party_here_ = w->holds_outside;
+  volt_party_ *p = VOLT_PARTY_HERE_;
+  VOLT_PARTY_HERE_ = w->holds_outside;
   bool holds = volt_load_relaxed(&p->count) != 0; /* this thread's own */
   if (result != VOLT_PENDING) {
     if (holds) volt_party_ends_(p);

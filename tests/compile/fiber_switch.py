@@ -7,6 +7,8 @@ might change it.
   - Between the first register that is saved and the jump there is no call, push, pop or return.
   - A function of a fiber that switches (fiber_wait.c, fiber.c) touches no thread-local variable, by
     itself or by one of the functions that give its address: what it kept would be another thread's.
+  - What the headers of a build with VOLT_SIGHT=1 make inline, in a function that waits, keeps no address of a
+    thread: in a program, and in a shared library.
   - A program of fibers runs, linked with what was compiled so; and with swapcontext().
 
 The quick form, without VOLT_TEST_SECONDS of 5 and more, has the options of QUICK and the landing pads. It
@@ -32,6 +34,7 @@ WHOLE = float(os.environ.get('VOLT_TEST_SECONDS') or 0) >= 5
 ROOMS = ('core', 'rt')  # where the switches are, and the variables of a thread
 SOURCES = ('fiber.c', 'fiber_wait.c', 'worker.c')
 ASKS_THREAD = re.compile(r'volt_thread_\w+|__errno_location|__tls_get_addr|__cxa_get_globals')
+ADDRESS = re.compile(r'%fs:0x0(?!\()|tpidr|R_\w*(TLSGD|TLSLD|TLSDESC)')
 TLS = re.compile(r'%fs:(?!0x28\b)|tpidr|R_\w*(TPOFF|TLS|TPREL)')
 
 PROGRAM = r'''
@@ -77,6 +80,21 @@ int main(void) {
     volt_task_detach(t[i]);
   }
   return (int)volt_rt_destroy(rt);
+}
+'''
+
+HOLDS = r'''
+#include <volt/fiber.h>
+#include <volt/mutex.h>
+#include <volt/semaphore.h>
+int holds(volt_mutex *m, volt_sem *sem);
+int holds(volt_mutex *m, volt_sem *sem) {
+  if (volt_mutex_lock_blocking(m, VOLT_NO_DEADLINE) != VOLT_OK) return -1;
+  int result = volt_fiber_yield();
+  volt_sem_release(sem, 1);
+  result += volt_fiber_yield();
+  volt_mutex_unlock(m);
+  return result;
 }
 '''
 
@@ -268,6 +286,19 @@ def try_whole_program(compiler, base, scratch):
     return count
 
 
+def look_at_inlined(compiler, scratch):
+    """A thread's address that is kept over a wait is another thread's in a fiber that moves. Compilers differ in
+    how far they keep one, so there must be none."""
+    (scratch / 'holds.c').write_text(HOLDS)
+    for options in (['-O2'], ['-O2', '-fPIC']):
+        compiler.compile([*options, '-DVOLT_SIGHT=1'], scratch / 'holds.c', scratch / 'holds.o')
+        text = run(compiler.objdump, '-dr', '--no-show-raw-insn', scratch / 'holds.o')
+        for name, code in functions_of(text).items():
+            for _, instruction in code:
+                if ADDRESS.search(instruction):
+                    sys.exit(f'{compiler.command} {options}: {name}() has an address of its thread: {instruction}')
+
+
 def check_itself(compiler, scratch):
     """A function that keeps the address of a thread-local variable must be found."""
     (scratch / 'broken.c').write_text(BROKEN)
@@ -291,6 +322,7 @@ def main():
             at = scratch / str(n)
             at.mkdir()
             check_itself(compiler, at)
+            look_at_inlined(compiler, at)
             if WHOLE or n == 0:
                 (at / 'release').mkdir()
                 release = [] if WHOLE else list(of_a_release(at / 'release'))

@@ -25,6 +25,7 @@
 #define VOLT_TLS_FROM_THE_BEGINNING_ __attribute__((tls_model("initial-exec")))
 #define VOLT_IS_CONSTANT_(x) __builtin_constant_p(x)
 #define VOLT_FORGET_(pointer) __asm__("" : "+r"(pointer)) /* no instruction: what it points to */
+#define VOLT_FORGET_AGAIN_(pointer) __asm__ volatile("" : "+r"(pointer)) /* at each call of this */
 #define VOLT_ASSUME_(x) ((x) ? (void)0 : __builtin_unreachable())
 #define VOLT_ABI_TAG_(tag) __attribute__((__abi_tag__(tag))) /* C++: part of a symbol's name */
 #define VOLT_MAY_ALIAS_ __attribute__((may_alias)) /* of a type: it reads members of any */
@@ -56,6 +57,7 @@
 #define VOLT_TLS_FROM_THE_BEGINNING_
 #define VOLT_IS_CONSTANT_(x) 0
 #define VOLT_FORGET_(pointer) ((void)0)
+#define VOLT_FORGET_AGAIN_(pointer) ((void)0)
 #define VOLT_ASSUME_(x) ((void)0)
 #define VOLT_ABI_TAG_(tag)
 #define VOLT_MAY_ALIAS_

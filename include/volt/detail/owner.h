@@ -105,11 +105,21 @@ typedef struct volt_party_ {
 
 VOLT_BEGIN_DECLS
 
-/* Without a model: a program reaches it by one instruction, a library that is loaded later by a call. */
+/* That of this thread: VOLT_PARTY_HERE_. */
 #if defined(__GNUC__) || defined(__clang__)
 extern VOLT_SIGHT_API_ __thread volt_party_ *volt_party_here_;
 #else
 extern VOLT_SIGHT_API_ _Thread_local volt_party_ *volt_party_here_;
+#endif
+VOLT_SIGHT_API_ volt_party_ **volt_party_slot_(void);
+
+/* A fiber that moves is on another thread after a wait, and compilers keep the address of a thread's
+ * variable over a call; on some processors that of the thread itself. Code of an x86-64 program needs
+ * neither of the two: it has an instruction for that. All other code asks the library each time. */
+#if defined(__x86_64__) && (!defined(__PIC__) || defined(__PIE__))
+#define VOLT_PARTY_HERE_ volt_party_here_
+#else
+#define VOLT_PARTY_HERE_ (*volt_party_slot_())
 #endif
 
 /* Whether a party that holds something notes what it locks next: order.c. */
@@ -125,7 +135,7 @@ VOLT_SIGHT_API_ void volt_party_left_rarely_(uintptr_t owner, uintptr_t object, 
 VOLT_SIGHT_API_ void volt_party_wants_(const void *object);
 
 VOLT_SIGHT_INLINE_ volt_party_ *volt_party_now_(void) {
-  volt_party_ *p = volt_party_here_;
+  volt_party_ *p = VOLT_PARTY_HERE_;
   return VOLT_LIKELY(p != NULL) ? p : volt_party_begin_();
 }
 
@@ -139,7 +149,7 @@ VOLT_SIGHT_INLINE_ void volt_party_is_at_(const char *file, uint32_t line) {
 /* The same; and it will lock *object, or wait for it. */
 VOLT_SIGHT_INLINE_ void volt_party_locks_at_(const void *object, const char *file, uint32_t line) {
   volt_party_is_at_(file, line);
-  if (!VOLT_LIKELY(volt_load_relaxed(&volt_party_here_->count) == 0) &&
+  if (!VOLT_LIKELY(volt_load_relaxed(&VOLT_PARTY_HERE_->count) == 0) &&
       volt_load_relaxed(&volt_order_is_on_) != 0) { /* relaxed: a switch, which orders nothing */
     volt_party_wants_(object);
   }
@@ -215,7 +225,7 @@ VOLT_SIGHT_INLINE_ void volt_owner_took_(volt_owner_ *owner, const void *object,
 
 /* Before it is released. */
 VOLT_SIGHT_INLINE_ void volt_owner_left_(volt_owner_ *owner, const void *object, uint32_t n) {
-  if (!VOLT_LIKELY(volt_party_pop_(volt_party_here_, (uintptr_t)object, n))) {
+  if (!VOLT_LIKELY(volt_party_pop_(VOLT_PARTY_HERE_, (uintptr_t)object, n))) {
     uintptr_t who = volt_load_relaxed(&owner->who); /* of the holder, which may be another party */
     volt_party_left_rarely_(who, (uintptr_t)object, n, NULL);
   }
@@ -231,7 +241,7 @@ VOLT_SIGHT_INLINE_ void volt_shared_took_(const void *object, uint32_t n) {
 
 VOLT_SIGHT_INLINE_ void volt_shared_left_(const void *object, uint32_t n) {
   uintptr_t held = (uintptr_t)object | VOLT_HELD_READ_;
-  if (VOLT_LIKELY(volt_party_pop_(volt_party_here_, held, n))) return;
+  if (VOLT_LIKELY(volt_party_pop_(VOLT_PARTY_HERE_, held, n))) return;
   volt_party_left_rarely_(UINTPTR_MAX, held, n, NULL);
 }
 
@@ -263,7 +273,7 @@ VOLT_SIGHT_INLINE_ void volt_permits_left_(const void *object, uint32_t n,
                                            VOLT_ATOMIC(uint32_t) *kept) {
   uintptr_t held = (uintptr_t)object | VOLT_HELD_PERMITS_;
   if (n == 0) return;
-  if (VOLT_LIKELY(volt_load_relaxed(kept) != 0 && volt_party_pop_(volt_party_here_, held, n)))
+  if (VOLT_LIKELY(volt_load_relaxed(kept) != 0 && volt_party_pop_(VOLT_PARTY_HERE_, held, n)))
     return;
   volt_party_left_rarely_(UINTPTR_MAX, held, n, kept);
 }
@@ -272,7 +282,7 @@ VOLT_SIGHT_INLINE_ void volt_permits_left_(const void *object, uint32_t n,
 
 /* The party that is to be woken by a waker: a task's waker is known by its ctx. */
 VOLT_SIGHT_INLINE_ uintptr_t volt_party_of_(const void *ctx) {
-  const volt_party_ *p = volt_party_here_;
+  const volt_party_ *p = VOLT_PARTY_HERE_;
   uintptr_t task = (uintptr_t)ctx | VOLT_WHO_TASK_;
   return p && ctx && p->who == task ? task : 0;
 }
