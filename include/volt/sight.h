@@ -97,7 +97,7 @@ VOLT_API bool volt_dump_to_fd(void *fd, const char *text, size_t length);
  * fd: it stays open until a call with 0 has returned. how: of volt_dump_how.
  * Returns VOLT_OK; VOLT_EINVAL: unknown flags, or a signal that cannot have a handler; VOLT_ENOMEM;
  *   VOLT_EAGAIN: there is no thread to be had. Unless it is VOLT_OK, no signal dumps any more.
- * Threads: any that may block. */
+ * Threads: any that may block. Not from a report, or another call on "volt-sight" (aborts). */
 VOLT_API int volt_dump_on_signal(int signal_number, int fd, unsigned how);
 
 /* Watch from now on, as *config says. What was enabled before is switched off first, and histograms

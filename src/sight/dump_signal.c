@@ -14,7 +14,10 @@
  *       nothing.
  *   R2  Interleaving: a fork() while the duty is there, or comes, or goes. Prevented by: fork()
  *       takes both locks before. The child has the handler from before, and its copy of the memory
- *       is given back. */
+ *       is given back.
+ *   R3  Interleaving: a call waits for the thread to unblock the signal; the thread is in a report,
+ *       which calls, too, and waits for the first call. Prevented by: a call from a report
+ *       aborts. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sigaction */
 #endif
@@ -22,6 +25,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "../core/check.h"
 #include "dump.h"
 #include "sight_thread.h"
 
@@ -86,10 +90,6 @@ static void dump_signal_run(volt_duty_ *self, uint64_t now_ns) {
 /* Have the thread unblock the signal, or block it again, and wait until it has. */
 static void dump_signal_unblock(bool is_wanted) {
   dump_signal.is_wanted = is_wanted;
-  if (volt_sight_is_here_()) {
-    dump_signal_obey();
-    return;
-  }
   volt_sight_wake_(&dump_signal.duty);
   while (dump_signal.is_unblocked != is_wanted) {
     pthread_cond_wait(&dump_signal.changed, &dump_signal.lock);
@@ -179,6 +179,7 @@ static VOLT_AT_LOAD_AS_(60002) void dump_signal_load(void) {
 #endif
 
 int volt_dump_on_signal(int signal_number, int fd, unsigned how) {
+  VOLT_CHECK(!volt_sight_is_here_(), "volt_dump_on_signal", "called from a report");
   if (!volt_dump_is_how_(how)) return VOLT_EINVAL;
   int saved = errno;
   dump_signal_lock();

@@ -395,24 +395,40 @@ static void disable_in_report(void *ctx, const char *text, size_t length) {
   volt_sight_disable();
 }
 
-static void disable_where_it_must_not(void *unused) {
-  (void)unused;
+static void ask_for_dumps_in_report(void *ctx, const char *text, size_t length) {
+  (void)ctx;
+  (void)text;
+  (void)length;
+  REQUIRE(volt_dump_on_signal(0, -1, 0) == VOLT_OK);
+}
+
+typedef void report_fn(void *ctx, const char *text, size_t length);
+
+static void report_to(void *report) {
   start_runtime();
   volt_sight_config config = {
-      .flags = VOLT_SIGHT_WATCHDOG, .stall_ns = MS, .report = disable_in_report};
+      .flags = VOLT_SIGHT_WATCHDOG, .stall_ns = MS, .report = *(report_fn **)report};
   REQUIRE(volt_sight_enable(&config) == VOLT_OK);
   run_on_worker(compute_until_reported);
 }
 
 static void disabled_in_a_report(void **state) {
   (void)state;
-  assert_death(disable_where_it_must_not, NULL, "volt_sight_disable", "called from a report");
+  report_fn *report = disable_in_report;
+  assert_death(report_to, (void *)&report, "volt_sight_disable", "called from a report");
+}
+
+static void asked_for_dumps_in_a_report(void **state) {
+  (void)state;
+  report_fn *report = ask_for_dumps_in_report;
+  assert_death(report_to, (void *)&report, "volt_dump_on_signal", "called from a report");
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(aborts_after_a_report),
     cmocka_unit_test(disabled_in_a_report),
+    cmocka_unit_test(asked_for_dumps_in_a_report),
     cmocka_unit_test_setup_teardown(a_task_that_stalls, set_up, tear_down),
     cmocka_unit_test_setup_teardown(many_short_polls, set_up, tear_down),
     cmocka_unit_test_setup_teardown(one_task_that_yields, set_up, tear_down),
