@@ -117,7 +117,7 @@ static void watch_run(volt_duty_ *self, uint64_t now_ns) {
     if (next_ns < 10 * took_ns) next_ns = 10 * took_ns;
     if (watch.is_second) next_ns = VOLT_DEADLOCK_BETWEEN_MS_ * UINT64_C(1000000);
   }
-  self->at_ns = volt_now_ns() + next_ns;
+  self->at_ns = volt_sight_after_(volt_now_ns(), next_ns);
 }
 
 static volt_duty_ watch_duty = {.run = watch_run};

@@ -73,7 +73,8 @@ static void lints_run(volt_duty_ *self, uint64_t now_ns) {
   }
   uint64_t ended_ns = volt_now_ns();
   uint64_t pause_ns = (ended_ns - now_ns) * (LINTS_SHARE - 1);
-  self->at_ns = ended_ns + (pause_ns > lints.period_ns ? pause_ns : lints.period_ns);
+  self->at_ns =
+      volt_sight_after_(ended_ns, pause_ns > lints.period_ns ? pause_ns : lints.period_ns);
 }
 
 static int lints_start(const volt_sight_config *config) {

@@ -48,6 +48,11 @@ VOLT_NODISCARD int volt_sight_add_fd_(volt_sight_fd_ *f);
 void volt_sight_remove_(volt_duty_ *d);
 void volt_sight_remove_fd_(volt_sight_fd_ *f);
 
+/* When a duty is due that runs so long after now_ns; VOLT_NO_DEADLINE: later than that is never. */
+static inline uint64_t volt_sight_after_(uint64_t now_ns, uint64_t pause_ns) {
+  return pause_ns < VOLT_NO_DEADLINE - now_ns ? now_ns + pause_ns : VOLT_NO_DEADLINE;
+}
+
 /* Have d run soon, whatever its time is. It runs at least once after this, if it is added. May be
  * called in a signal handler. errno is left alone. */
 void volt_sight_wake_(volt_duty_ *d);

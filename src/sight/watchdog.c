@@ -229,7 +229,7 @@ static volt_watchdog_ dog_config;
 static uint64_t dog_pause_ns;
 
 static void dog_run(volt_duty_ *self, uint64_t now_ns) {
-  self->at_ns = now_ns + dog_pause_ns;
+  self->at_ns = volt_sight_after_(now_ns, dog_pause_ns);
   volt_watchdog_look_(&dog_config, now_ns);
 }
 

@@ -278,6 +278,15 @@ static void the_child_of_a_fork(void **state) {
 
 /* ---- at once ---- */
 
+/* As from volt_sight_config.period_ns of VOLT_NO_DEADLINE: a sum that wraps would be always due. */
+static void after_the_end_of_time(void **state) {
+  (void)state;
+  assert_int_equal(volt_sight_after_(5, 7), 12);
+  assert_int_equal(volt_sight_after_(5, VOLT_NO_DEADLINE - 6), VOLT_NO_DEADLINE - 1);
+  assert_int_equal(volt_sight_after_(5, VOLT_NO_DEADLINE - 5), VOLT_NO_DEADLINE);
+  assert_int_equal(volt_sight_after_(5, VOLT_NO_DEADLINE), VOLT_NO_DEADLINE);
+}
+
 static void add_wake_remove(void *arg, uint32_t index) {
   (void)arg;
   job *j = malloc(sizeof *j);
@@ -311,6 +320,7 @@ int main(void) {
 #if !UNDER_TSAN
     cmocka_unit_test(the_child_of_a_fork),
 #endif
+    cmocka_unit_test(after_the_end_of_time),
     cmocka_unit_test(many_at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
