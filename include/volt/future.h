@@ -96,7 +96,7 @@ typedef struct volt_ctx {
   uint32_t registered;      /* how many futures have registered the waker */
   uint32_t budget;          /* how many more may turn out ready before the poller has to yield */
   uint32_t cancel;          /* VOLT_CTX_CANCEL_...: whether the poller is being cancelled */
-  bool yield;               /* VOLT_PENDING only to let others run: poll again without a wake */
+  uint32_t yield;           /* not 0: VOLT_PENDING only to let others run: poll again without a wake */
   volt_decision_ *decision; /* private */
 } volt_ctx;
 
@@ -108,10 +108,19 @@ typedef struct volt_ctx {
 /* A poller without registrations, which is not being cancelled and has no drop. waker: a
  * volt_waker. */
 #define VOLT_CTX_INIT(waker) \
-  { (waker), NULL, 0, VOLT_CTX_BUDGET, VOLT_CTX_GO_ON, false, NULL }
+  { (waker), NULL, 0, VOLT_CTX_BUDGET, VOLT_CTX_GO_ON, 0, NULL }
 
 /* volt_ctx.cancel. The first future that ends because of ONCE sets it back to GO_ON. */
-enum { VOLT_CTX_GO_ON = 0, VOLT_CTX_CANCEL_ONCE = 1, VOLT_CTX_CANCEL_ALL = 2 };
+enum { VOLT_CTX_GO_ON = 0, VOLT_CTX_CANCEL_ONCE = 1 << 30, VOLT_CTX_CANCEL_ALL };
+
+/* Private. The most that a budget may be. */
+#define VOLT_CTX_BUDGET_MAX_ ((uint32_t)VOLT_CTX_CANCEL_ONCE)
+
+/* Private. Whether the poller is not being cancelled and has a budget left: by one comparison,
+ * because no budget is above what a cancel is. */
+static inline bool volt_ctx_goes_on_(const volt_ctx *ctx) {
+  return ctx->cancel < ctx->budget;
+}
 
 VOLT_BEGIN_DECLS
 

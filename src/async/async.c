@@ -67,7 +67,7 @@ static bool async_cancel(volt_future *f) {
   if (volt_future_state_(f) == VOLT_FUTURE_INIT_) return true; /* the function has not begun */
   static const volt_waker none = {NULL, NULL};
   volt_ctx ctx = VOLT_CTX_INIT(none);
-  ctx.budget = UINT32_MAX;
+  ctx.budget = VOLT_CTX_BUDGET_MAX_;
   ctx.cancel = VOLT_CTX_CANCEL_ALL;
   int result = a->poll(a, &ctx);
   VOLT_CHECK(result != VOLT_PENDING, "volt_future_cancel",
@@ -85,8 +85,7 @@ static void async_leave(volt_future *f) {
 /* volt_future_poll_ctx(), of what happens most: the function runs, and is not cancelled. Debug
  * builds check more. */
 static int async_poll_ctx(volt_future *f, volt_ctx *ctx) {
-  bool runs = ctx->cancel == VOLT_CTX_GO_ON && ctx->budget > 0 &&
-              volt_future_state_(f) < VOLT_FUTURE_READY_;
+  bool runs = volt_ctx_goes_on_(ctx) && volt_future_state_(f) < VOLT_FUTURE_READY_;
   if (VOLT_DEBUG || !VOLT_LIKELY(runs)) return volt_future_poll_long_(f, ctx);
   volt_decision_ *decision = ctx->decision;
   ctx->decision = NULL; /* of a select around it: not for what it awaits */

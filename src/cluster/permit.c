@@ -135,8 +135,8 @@ static VOLT_NOINLINE int permit_acquire_slot(volt_future *f, volt_ctx *ctx) {
 static int permit_acquire_poll_ctx(volt_future *f, volt_ctx *ctx) {
   volt_cluster_acquire *a = permit_acquire_of(f);
   volt_cluster_sem *s = a->sem;
-  bool is_usual = ctx->cancel == VOLT_CTX_GO_ON && ctx->budget > 0;
-  if (!VOLT_LIKELY(is_usual && volt_future_state_(f) == VOLT_FUTURE_INIT_) ||
+  bool is_first = volt_future_state_(f) == VOLT_FUTURE_INIT_;
+  if (!VOLT_LIKELY(volt_ctx_goes_on_(ctx) && is_first) ||
       !VOLT_LIKELY(volt_sem_try_acquire(&s->local, 1) == VOLT_OK))
     return volt_future_poll_long_(f, ctx);
   uint32_t index = slot_stack_pop_quickly_(&s->stack);

@@ -88,7 +88,7 @@ static VOLT_INLINED_ int volt_leaf_poll_ctx_(volt_future *f, volt_ctx *ctx,
                                              const volt_future_ops_ *ops,
                                              int (*start_short)(volt_future *f,
                                                                 const volt_waker *)) {
-  if (VOLT_LIKELY(ctx->cancel == VOLT_CTX_GO_ON && ctx->budget > 0)) {
+  if (VOLT_LIKELY(volt_ctx_goes_on_(ctx))) {
     if (volt_future_state_(f) == VOLT_FUTURE_INIT_) {
       f->decision = ctx->decision;
       int result = start_short ? start_short(f, &ctx->waker) : ops->start(f, ctx->waker);

@@ -238,11 +238,27 @@ VOLT_NOINLINE void volt_task_complete_(volt_task *t, uint64_t registered, int re
   }
 }
 
+VOLT_NOINLINE volt_ran_ volt_task_put_down_rarely_(volt_task *t, uint64_t state,
+                                                   uint64_t registered, bool yields,
+                                                   uint64_t disobeyed) {
+  for (;;) {
+    bool again = yields || (state & NOTIFIED); /* R1 */
+    uint64_t next = again ? state & ~NOTIFIED : state & ~ACTIVE;
+    next = (next | disobeyed) + registered * ONE;
+    /* task:Q1 <-> task:C1, task:E1, task:W1: the thread that ends it is after all that touched it;
+     * an inspector sees what it awaits */
+    if (volt_cas_acq_rel(&t->state, &state, next)) {
+      return again ? VOLT_RAN_AGAIN_ : VOLT_RAN_WAITS_;
+    }
+  }
+}
+
 VOLT_NOINLINE volt_ran_ volt_task_suspend_rarely_(volt_task *t, uint64_t state,
                                                   const volt_ctx *ctx) {
   if (!ctx->yield) volt_task_note_wait_(t, ctx);
+  VOLT_PROBE_AWAITS(task__suspend, t, ctx->registered);
   uint64_t disobeyed = ctx->cancel == VOLT_CTX_GO_ON ? 0 : CANCEL;
-  return volt_task_put_down_(t, state, ctx->registered, ctx->yield, disobeyed);
+  return volt_task_put_down_rarely_(t, state, ctx->registered, ctx->yield != 0, disobeyed);
 }
 
 VOLT_NOINLINE uint64_t volt_task_take_notice_(volt_task *t, volt_ctx *ctx) {

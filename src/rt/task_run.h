@@ -36,19 +36,19 @@ void volt_task_complete_(volt_task *t, uint64_t registered, int result);
 
 /* The poll is over, and the task has not returned. state: a guess, the CAS decides. yields: it is
  * polled again without a wake. disobeyed: CANCEL if no await has obeyed it, else 0. */
-static inline volt_ran_ volt_task_put_down_(volt_task *t, uint64_t state, uint64_t registered,
-                                            bool yields, uint64_t disobeyed) {
+volt_ran_ volt_task_put_down_rarely_(volt_task *t, uint64_t state, uint64_t registered, bool yields,
+                                     uint64_t disobeyed);
+
+/* The same where the task waits. state: the guess is that no wake has come since it was read: with
+ * ACTIVE, without NOTIFIED. */
+static inline volt_ran_ volt_task_put_down_(volt_task *t, uint64_t state, uint64_t registered) {
   VOLT_PROBE_AWAITS(task__suspend, t, registered);
-  for (;;) {
-    bool again = yields || (state & NOTIFIED); /* R1 */
-    uint64_t next = VOLT_LIKELY(!again) ? state & ~ACTIVE : state & ~NOTIFIED;
-    next = (next | disobeyed) + registered * ONE;
-    /* task:Q1 <-> task:C1, task:E1, task:W1: the thread that ends it is after all that touched it;
-     * an inspector sees what it awaits */
-    if (volt_cas_acq_rel(&t->state, &state, next)) {
-      return again ? VOLT_RAN_AGAIN_ : VOLT_RAN_WAITS_;
-    }
-  }
+  VOLT_ASSERT((state & (ACTIVE | NOTIFIED)) == ACTIVE);
+  uint64_t next = state - ACTIVE + registered * ONE;
+  /* task:Q1 <-> task:C1, task:E1, task:W1: the thread that ends it is after all that touched it; an
+   * inspector sees what it awaits. R1 */
+  if (VOLT_LIKELY(volt_cas_acq_rel(&t->state, &state, next))) return VOLT_RAN_WAITS_;
+  return volt_task_put_down_rarely_(t, state, registered, false, 0);
 }
 
 /* A poll has ended, and the task waits for a wake: for inspectors. */
@@ -67,7 +67,7 @@ static inline volt_ran_ volt_task_run_(volt_task *t, volt_ctx *ctx) {
   ctx->registered = 0;
   ctx->budget = VOLT_CTX_BUDGET;
   ctx->cancel = VOLT_CTX_GO_ON;
-  ctx->yield = false;
+  ctx->yield = 0;
   if (!VOLT_LIKELY(!(state & (NOTIFIED | CANCEL)))) state = volt_task_take_notice_(t, ctx);
   volt_party_enters_(t, ctx);
   VOLT_PROBE_TASK(task__begin, t, frame.step);
@@ -78,9 +78,9 @@ static inline volt_ran_ volt_task_run_(volt_task *t, volt_ctx *ctx) {
     volt_task_complete_(t, ctx->registered, result);
     return VOLT_RAN_WAITS_;
   }
-  if (VOLT_LIKELY((ctx->cancel | (unsigned)ctx->yield) == VOLT_CTX_GO_ON)) { /* which is 0 */
+  if (VOLT_LIKELY((ctx->cancel | ctx->yield) == VOLT_CTX_GO_ON)) { /* which is 0 */
     volt_task_note_wait_(t, ctx);
-    return volt_task_put_down_(t, state, ctx->registered, false, 0);
+    return volt_task_put_down_(t, state, ctx->registered);
   }
   if (ctx->cancel == VOLT_CTX_GO_ON && ctx->registered == 0) return VOLT_RAN_AGAIN_;
   return volt_task_suspend_rarely_(t, state, ctx);

@@ -296,23 +296,28 @@ static volt_task *worker_take(volt_worker *w) {
 
 /* ---- poll ---- */
 
+/* So many polls are over, and no task runs. A function of its own, so that the loop needs no
+ * register for `left`. */
+static VOLT_NOINLINE void worker_note_polls(volt_worker *w, unsigned polls_at_most) {
+  unsigned polls = polls_at_most - w->left;
+  VOLT_SHOW_(void *, w->ctx.waker.ctx, NULL);
+  w->until_look -= polls;
+  volt_worker_count_(&w->counts.polls, polls);
+}
+
 /* Poll t, and then the next of this worker's own, at most max in all, until there is none. Other
  * workers may steal while a task runs. */
 static void worker_poll(volt_worker *w, volt_task *t, unsigned max) {
-  unsigned left = max;
+  w->left = max;
   do {
     /* a hint: else this worker comes to those tasks itself */
     if (volt_idle_wants_work_(&w->rt->idle) && volt_ring_count_(&w->ring) > 0) {
       volt_rt_work_queued_(w->rt);
     }
-    VOLT_SHOW_(uint32_t, w->left, left);
     if (volt_task_run_(t, &w->ctx) == VOLT_RAN_AGAIN_) worker_put_back(w, t);
-    left -= 1;
-    t = left > 0 ? worker_take_own(w) : NULL;
+    t = --w->left > 0 ? worker_take_own(w) : NULL;
   } while (t);
-  VOLT_SHOW_(void *, w->ctx.waker.ctx, NULL); /* no task runs */
-  w->until_look -= max - left;
-  volt_worker_count_(&w->counts.polls, max - left);
+  worker_note_polls(w, max);
 }
 
 /* The task that this worker polls, or NULL. */

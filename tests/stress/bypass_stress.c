@@ -206,7 +206,7 @@ static void make_pollers(void) {
       volt_waker waker = {tell, p};
       p->ctx = (volt_ctx)VOLT_CTX_INIT(waker);
       p->ctx.drop = tell;
-      p->ctx.budget = UINT32_MAX;
+      p->ctx.budget = VOLT_CTX_BUDGET_MAX_;
     }
   }
 }
@@ -274,7 +274,7 @@ static int end_future(stress_worker *w, volt_future *f, int result) {
 
 static int poll_once(stress_worker *w, volt_future *f, unsigned which) {
   poller *p = &pollers[w->index][which];
-  p->ctx.budget = UINT32_MAX;
+  p->ctx.budget = VOLT_CTX_BUDGET_MAX_;
   return volt_future_poll_ctx(f, &p->ctx);
 }
 

@@ -406,7 +406,7 @@ static void each_registration_is_settled_once(void **state) {
   memset((void *)&crowd, 0, sizeof crowd);
   crowd.ctx.waker = (volt_waker){count_wake, NULL};
   crowd.ctx.drop = count_drop;
-  crowd.ctx.budget = UINT32_MAX;
+  crowd.ctx.budget = VOLT_CTX_BUDGET_MAX_;
   token_init();
   for (uint32_t i = 0; i < WAITERS; i++) {
     token_make(&crowd.futures[i], i);

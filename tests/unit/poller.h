@@ -25,7 +25,7 @@ static inline void poller_init(poller *p) {
   volt_ctx ctx = VOLT_CTX_INIT(waker);
   p->ctx = ctx;
   p->ctx.drop = poller_drop_;
-  p->ctx.budget = UINT32_MAX;
+  p->ctx.budget = VOLT_CTX_BUDGET_MAX_;
 }
 
 static inline int poller_poll(poller *p, volt_future *f) {

@@ -197,7 +197,7 @@ class op_awaiter_ {
   int try_first(chain_ &c) noexcept {
     if constexpr (Op::tries) {
       volt_ctx *ctx = c.ctx;
-      if (VOLT_LIKELY(ctx->cancel == VOLT_CTX_GO_ON && ctx->budget > 0)) {
+      if (VOLT_LIKELY(volt_ctx_goes_on_(ctx))) {
         int code = op_.try_now();
         if (code != VOLT_EAGAIN) ctx->budget -= 1;
         return code;

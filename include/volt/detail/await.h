@@ -151,7 +151,7 @@ static VOLT_INLINED_ void volt_frame_note_site_(volt_frame *frame, const volt_si
 #define VOLT_AWAIT_TRY_(self, result, attempt, future)                    \
   do {                                                                    \
     (result) = VOLT_EAGAIN;                                               \
-    if (VOLT_LIKELY(ctx->cancel == VOLT_CTX_GO_ON && ctx->budget > 0)) {  \
+    if (VOLT_LIKELY(volt_ctx_goes_on_(ctx))) {                            \
       (result) = (attempt);                                               \
       if ((result) != VOLT_EAGAIN) ctx->budget -= 1;                      \
     }                                                                     \

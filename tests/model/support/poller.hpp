@@ -32,7 +32,7 @@ class poller {
     volt_ctx fresh = VOLT_CTX_INIT(waker);
     ctx = fresh;
     ctx.drop = drop;
-    ctx.budget = UINT32_MAX;
+    ctx.budget = VOLT_CTX_BUDGET_MAX_;
   }
   int poll(volt_future *f) {
     return volt_future_poll_ctx(f, &ctx);
