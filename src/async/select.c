@@ -212,6 +212,7 @@ static void select_describe(volt_future *f, volt_look_ *look) {
 
 static const volt_future_ops_ select_ops = {.operation = "volt_select",
                                             .cancel = select_cancel,
+                                            .poll_ctx = volt_future_poll_long_,
                                             .poll = select_poll,
                                             .leave = select_leave,
                                             .through = select_through,
@@ -304,6 +305,7 @@ static void join_describe(volt_future *f, volt_look_ *look) {
 
 static const volt_future_ops_ join_ops = {.operation = "volt_join",
                                           .cancel = join_cancel_all,
+                                          .poll_ctx = volt_future_poll_long_,
                                           .poll = join_poll,
                                           .leave = join_leave,
                                           .undo = join_undo,

@@ -63,6 +63,7 @@ static const volt_future_ops_ sleep_ops = {.operation = "volt_sleep",
                                            .set_waker = sleep_set_waker,
                                            .give_back = sleep_give_back,
                                            .waiter = sleep_waiter,
+                                           .poll_ctx = volt_future_poll_leaf_any_,
                                            .describe = sleep_describe};
 
 volt_future *volt_sleep_until(volt_sleep *s, volt_timers *timers, uint64_t deadline_ns) {
@@ -135,6 +136,7 @@ static void timeout_describe(volt_future *f, volt_look_ *look) {
 
 static const volt_future_ops_ timeout_ops = {.operation = "volt_timeout",
                                              .cancel = timeout_cancel,
+                                             .poll_ctx = volt_future_poll_long_,
                                              .poll = timeout_poll,
                                              .leave = timeout_leave,
                                              .through = timeout_through,
@@ -204,6 +206,7 @@ static void interval_describe(volt_future *f, volt_look_ *look) {
 static const volt_future_ops_ interval_ops = {.operation = "volt_interval_tick",
                                               .kind = "interval",
                                               .cancel = interval_cancel,
+                                              .poll_ctx = volt_future_poll_long_,
                                               .poll = interval_poll,
                                               .leave = interval_leave,
                                               .undo = interval_undo,

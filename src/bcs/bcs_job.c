@@ -183,6 +183,7 @@ static const volt_future_ops_ bcs_future_ops = {.operation = "volt_bcs_lock_run"
                                                 .cancel = bcs_future_cancel,
                                                 .set_waker = bcs_future_set_waker,
                                                 .give_back = bcs_future_give_back,
+                                                .poll_ctx = volt_future_poll_leaf_any_,
                                                 .describe = bcs_future_describe};
 
 volt_future *volt_bcs_lock_run_future(volt_future *f, volt_bcs_lock *lock,

@@ -140,6 +140,7 @@ static const volt_future_ops_ change_closed_ops = {.name = "volt_cluster",
                                                    .set_waker = change_set_waker,
                                                    .give_back = volt_future_took_nothing_,
                                                    .outcome = change_closed_outcome,
+                                                   .poll_ctx = volt_future_poll_leaf_any_,
                                                    .describe = change_closed_describe};
 
 volt_future *volt_cluster_close_future(volt_future *f, volt_cluster *c) {
@@ -185,6 +186,7 @@ static const volt_future_ops_ change_limit_ops = {.name = change_name,
                                                   .set_waker = change_set_waker,
                                                   .give_back = volt_future_took_nothing_,
                                                   .outcome = change_limit_outcome,
+                                                  .poll_ctx = volt_future_poll_leaf_any_,
                                                   .describe = change_limit_describe};
 
 volt_future *volt_cluster_lease_set_limit_future(volt_cluster_change *change, volt_cluster_lease *l,

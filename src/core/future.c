@@ -40,6 +40,7 @@ enum {
 
 volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void *object,
                                uint32_t n) {
+  VOLT_ASSERT(ops->poll_ctx);
   f->ops = ops;
   f->object = object;
   f->decision = NULL;
@@ -221,16 +222,13 @@ VOLT_NOINLINE int volt_leaf_granted_long_(volt_future *f, volt_ctx *ctx, volt_wa
   return volt_leaf_granted_(f, ctx, f->ops, w);
 }
 
-/* Not inlined, so that volt_future_poll_ctx() has no frame. */
-static VOLT_NOINLINE int future_poll_without_its_own(volt_future *f, volt_ctx *ctx) {
-  const volt_future_ops_ *ops = f->ops;
-  if (ops->start && !ops->poll) return volt_leaf_poll_ctx_(f, ctx, ops, NULL);
-  return volt_future_poll_long_(f, ctx);
+int volt_future_poll_leaf_any_(volt_future *f, volt_ctx *ctx) {
+  return volt_leaf_poll_ctx_(f, ctx, f->ops, NULL);
 }
 
 int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
   future_check_made(f, f->ops != NULL);
-  return f->ops->poll_ctx ? f->ops->poll_ctx(f, ctx) : future_poll_without_its_own(f, ctx);
+  return f->ops->poll_ctx(f, ctx);
 }
 
 int volt_future_poll_branch_(volt_future *f, volt_ctx *ctx) {

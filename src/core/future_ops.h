@@ -10,6 +10,11 @@
 
 /* The future's owner calls these functions, one at a time.
  *
+ * Each has
+ *   poll_ctx    as volt_future_poll_ctx(). volt_future_poll_leaf_any_, of a leaf without a poll;
+ *               volt_future_poll_long_, of all others; or one of its own, to which the compiler
+ *               knows more: of a leaf volt_leaf_poll_ctx_() with its operations (leaf.h)
+ *
  * A leaf waits with one waiter. It has
  *   start, cancel, set_waker   as the public x(), x_cancel(), volt_waiter_set_waker()
  *   give_back   undoes a grant that no poll has returned. NULL: a grant cannot be undone (final)
@@ -18,8 +23,6 @@
  *   due         completes a waiting future if what it waits for has happened already, and calls its
  *               waker then. Returns whether it has completed. One load if nothing has happened.
  *               NULL: a poll need not look, because its waiter is completed in the same step
- *   poll_ctx    as volt_future_poll_ctx(): volt_leaf_poll_ctx_() with these operations (leaf.h).
- *               NULL: the same, with fewer of its steps known to the compiler
  *
  * A composed future awaits other futures. It has cancel, and
  *   poll        as volt_future_poll_ctx()
@@ -162,6 +165,12 @@ VOLT_API void volt_future_leave_(volt_future *f);
 
 /* Poll f as a leaf. For a leaf that has a poll() of its own. */
 VOLT_API int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx);
+
+/* volt_future_poll_ctx() of every future, whatever its state. */
+VOLT_API int volt_future_poll_long_(volt_future *f, volt_ctx *ctx);
+
+/* The same of a leaf that has no poll(): what is usual is short. */
+VOLT_API int volt_future_poll_leaf_any_(volt_future *f, volt_ctx *ctx);
 
 /* Take the decision of a select. Returns true to one caller, which may grant its branch. Returns
  * false to every other: another branch was chosen. */

@@ -78,9 +78,6 @@ static VOLT_INLINED_ int volt_leaf_granted_(volt_future *f, volt_ctx *ctx,
 /* The same where the compiler does not know the operations, so that a poll has no frame for it. */
 int volt_leaf_granted_long_(volt_future *f, volt_ctx *ctx, volt_waiter *w);
 
-/* volt_future_poll_ctx() of every future, whatever its state. */
-VOLT_API int volt_future_poll_long_(volt_future *f, volt_ctx *ctx);
-
 /* volt_future_poll_ctx() of a leaf without a poll() of its own.
  * start_short: as ops->start() where that is quick; where it is not, it does nothing and returns
  *   VOLT_EAGAIN, and ops->start() is called. NULL: ops->start() is called at once. */

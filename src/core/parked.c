@@ -80,6 +80,7 @@ static const volt_future_ops_ parked_ops = {.name = parked_name,
                                             .cancel = parked_cancel,
                                             .set_waker = parked_set_waker,
                                             .give_back = volt_future_took_nothing_,
+                                            .poll_ctx = volt_future_poll_leaf_any_,
                                             .describe = parked_describe};
 
 int volt_parked_wait_(volt_blocker_ *fiber, const volt_call_ *call, VOLT_ATOMIC(uint32_t) *word,

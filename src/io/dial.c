@@ -96,6 +96,7 @@ static void dial_describe(volt_future *f, volt_look_ *look) {
 
 static const volt_future_ops_ dial_ops = {.operation = "volt_dial",
                                           .cancel = dial_cancel,
+                                          .poll_ctx = volt_future_poll_long_,
                                           .poll = dial_poll,
                                           .leave = dial_leave,
                                           .undo = dial_undo,

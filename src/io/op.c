@@ -395,11 +395,12 @@ void volt_op_describe_(volt_future *f, volt_look_ *look) {
   volt_look_say_(look, "%d%s", op->number, where);
 }
 
-#define OP_TABLE(operation_, give_back_)                                                          \
-  {                                                                                               \
-    .operation = (operation_), .kind = "descriptor", .cancel = op_cancel,                         \
-    .set_waker = op_set_waker, .give_back = (give_back_), .outcome = op_outcome, .poll = op_poll, \
-    .describe = volt_op_describe_, .ends_itself = true                                            \
+#define OP_TABLE(operation_, give_back_)                                                \
+  {                                                                                     \
+    .operation = (operation_), .kind = "descriptor", .cancel = op_cancel,               \
+    .set_waker = op_set_waker, .give_back = (give_back_), .outcome = op_outcome,        \
+    .poll_ctx = volt_future_poll_long_, .poll = op_poll, .describe = volt_op_describe_, \
+    .ends_itself = true                                                                 \
   }
 
 /* What was moved stands. */

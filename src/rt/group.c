@@ -375,6 +375,7 @@ static const volt_future_ops_ group_wait_ops = {.operation = "volt_group_wait",
                                                 .set_waker = group_future_set_waker,
                                                 .give_back = group_wait_give_back,
                                                 .outcome = group_wait_outcome,
+                                                .poll_ctx = volt_future_poll_long_,
                                                 .poll = group_wait_poll,
                                                 .describe = group_describe,
                                                 .ends_itself = true};
@@ -419,6 +420,7 @@ static const volt_future_ops_ group_next_ops = {.operation = "volt_group_next",
                                                 .cancel = group_future_cancel,
                                                 .set_waker = group_future_set_waker,
                                                 .give_back = group_next_give_back,
+                                                .poll_ctx = volt_future_poll_leaf_any_,
                                                 .describe = group_describe};
 
 volt_future *volt_group_next_future(volt_future *f, volt_group *g, volt_task **t) {

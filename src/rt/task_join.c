@@ -108,6 +108,7 @@ static const volt_future_ops_ task_join_ops = {.operation = "volt_task_join",
                                                .set_waker = task_join_set_waker,
                                                .give_back = task_join_give_back,
                                                .outcome = task_join_outcome,
+                                               .poll_ctx = volt_future_poll_leaf_any_,
                                                .describe = task_join_describe};
 
 volt_future *volt_task_join_future(volt_future *f, volt_task *t) {

@@ -240,6 +240,7 @@ static const volt_future_ops_ broadcast_ops = {.name = broadcast_name,
                                                .give_back = broadcast_give_back,
                                                .outcome = broadcast_outcome,
                                                .due = broadcast_due,
+                                               .poll_ctx = volt_future_poll_leaf_any_,
                                                .describe = broadcast_describe};
 
 volt_future *volt_broadcast_recv_future(volt_future *f, volt_broadcast_receiver *r, void *elem) {

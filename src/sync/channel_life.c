@@ -205,6 +205,7 @@ static const volt_future_ops_ chan_closed_ops = {.name = name,
                                                  .set_waker = volt_monitor_future_set_waker_,
                                                  .give_back = chan_closed_give_back,
                                                  .due = chan_closed_due,
+                                                 .poll_ctx = volt_future_poll_leaf_any_,
                                                  .describe = chan_closed_describe};
 
 volt_future *volt_chan_closed_future(volt_future *f, volt_chan *c) {

@@ -320,6 +320,7 @@ static const volt_future_ops_ cond_ops = {.name = cond_name,
 #if VOLT_SIGHT
                                           .outcome = cond_outcome,
 #endif
+                                          .poll_ctx = volt_future_poll_leaf_any_,
                                           .describe = cond_describe};
 
 static const volt_future_ops_ *cond_future_ops(void) {

@@ -114,6 +114,7 @@ static const volt_future_ops_ latch_ops = {.name = latch_name,
                                            .set_waker = volt_monitor_future_set_waker_,
                                            .give_back = latch_give_back,
                                            .due = latch_due,
+                                           .poll_ctx = volt_future_poll_leaf_any_,
                                            .describe = latch_describe};
 
 volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l) {

@@ -183,6 +183,7 @@ static const volt_future_ops_ mailbox_ops = {.name = name,
                                              .set_waker = volt_monitor_future_set_waker_,
                                              .give_back = mailbox_give_back,
                                              .due = volt_monitor_future_complete_counted_,
+                                             .poll_ctx = volt_future_poll_leaf_any_,
                                              .describe = volt_monitor_future_describe_};
 
 volt_future *volt_mailbox_recv_future(volt_future *f, volt_mailbox *m, volt_mailbox_node **node) {

@@ -139,6 +139,7 @@ static const volt_future_ops_ once_ops = {.name = once_name,
                                           .give_back = once_give_back,
                                           .outcome = once_outcome,
                                           .due = once_due,
+                                          .poll_ctx = volt_future_poll_leaf_any_,
                                           .describe = volt_monitor_future_describe_};
 
 volt_future *volt_once_begin_future(volt_future *f, volt_once *o) {

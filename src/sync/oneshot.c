@@ -214,6 +214,7 @@ static const volt_future_ops_ oneshot_closed_ops = {.name = oneshot_name,
                                                     .set_waker = volt_monitor_future_set_waker_,
                                                     .give_back = volt_future_took_nothing_,
                                                     .due = volt_monitor_future_complete_counted_,
+                                                    .poll_ctx = volt_future_poll_leaf_any_,
                                                     .describe = volt_monitor_future_describe_};
 
 volt_future *volt_oneshot_closed_future(volt_future *f, volt_oneshot *o) {

@@ -144,6 +144,7 @@ static const volt_future_ops_ permit_chan_recv_ops = {.name = name,
                                                       .set_waker = permit_chan_recv_set_waker,
                                                       .outcome = permit_chan_recv_outcome,
                                                       .due = permit_chan_recv_due,
+                                                      .poll_ctx = volt_future_poll_leaf_any_,
                                                       .describe = permit_chan_recv_describe};
 
 volt_future *volt_permit_chan_recv_future(volt_future *f, volt_permit_chan *c, void *elem) {

@@ -182,6 +182,7 @@ static const volt_future_ops_ promise_future_ops = {.name = promise_name,
                                                     .set_waker = volt_monitor_future_set_waker_,
                                                     .give_back = promise_give_back,
                                                     .outcome = promise_outcome,
+                                                    .poll_ctx = volt_future_poll_leaf_any_,
                                                     .describe = volt_monitor_future_describe_};
 
 volt_future *volt_promise_future(volt_future *f, volt_promise *p) {

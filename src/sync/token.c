@@ -271,6 +271,7 @@ static const volt_future_ops_ token_ops = {.name = token_name,
                                            .set_waker = volt_monitor_future_set_waker_,
                                            .give_back = volt_future_took_nothing_,
                                            .due = token_due,
+                                           .poll_ctx = volt_future_poll_leaf_any_,
                                            .describe = volt_monitor_future_describe_};
 
 volt_future *volt_token_future(volt_future *f, volt_token *t) {

@@ -182,6 +182,7 @@ static const volt_future_ops_ watch_ops = {.name = watch_name,
                                            .give_back = watch_give_back,
                                            .outcome = watch_outcome,
                                            .due = volt_monitor_future_complete_counted_,
+                                           .poll_ctx = volt_future_poll_leaf_any_,
                                            .describe = volt_monitor_future_describe_};
 
 volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w, uint64_t *seen) {

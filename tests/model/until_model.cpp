@@ -31,6 +31,7 @@ struct fired_future {
     ops.start = start;
     ops.cancel = cancel;
     ops.give_back = give_back;
+    ops.poll_ctx = volt_future_poll_leaf_any_;
     return ops;
   }
   static int start(volt_future *f, volt_waker waker) {

@@ -91,6 +91,7 @@ static void careless_describe(volt_future *f, volt_look_ *look) {
 
 static const volt_future_ops_ careless_ops = {.operation = "careless",
                                               .cancel = careless_cancel,
+                                              .poll_ctx = volt_future_poll_long_,
                                               .poll = careless_poll,
                                               .leave = careless_leave,
                                               .inside = careless_inside,

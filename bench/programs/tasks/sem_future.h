@@ -34,7 +34,8 @@ static void sem_future_give_back(volt_future *f) {
 static const volt_future_ops_ sem_future_ops = {.start = sem_future_start,
                                                 .cancel = sem_future_cancel,
                                                 .set_waker = sem_future_set_waker,
-                                                .give_back = sem_future_give_back};
+                                                .give_back = sem_future_give_back,
+                                                .poll_ctx = volt_future_poll_leaf_any_};
 
 static inline volt_future *engine_sem_future(volt_future *f, engine_sem *sem, uint32_t n) {
   return volt_future_make_(f, &sem_future_ops, sem, n);
