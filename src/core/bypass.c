@@ -210,7 +210,7 @@ static void bypass_admit_and_unlock(volt_fifo_ *q, const volt_bypass_kind_ *kind
     again = bypass_head_may_share(q, kind, word);
     if (again) word += RETURNING; /* R12 */
     volt_fifo_unlock_exact_(q, word);
-    if (count > 0) volt_count_claims_(kind->counted, count, false);
+    volt_count_claims_(kind->counted, count, false);
     volt_waiters_grant_(batch, count, VOLT_WAITER_GRANTED_);
     if (!again || !bypass_lock_again(q, &word)) return;
   }

@@ -48,9 +48,9 @@ typedef enum volt_kind_ {
 typedef enum volt_counted_ {
   VOLT_COUNTED_WAITS_,
   VOLT_COUNTED_GRANTS_,
+  VOLT_COUNTED_CLOSES_, /* next to it: volt_count_claims_() */
   VOLT_COUNTED_CANCELS_,
   VOLT_COUNTED_TIMEOUTS_,
-  VOLT_COUNTED_CLOSES_,
   VOLT_COUNTED_SLEEPS_,
   VOLT_COUNTED_NAPS_,
   VOLT_COUNTED_ /* how many there are */
@@ -114,7 +114,7 @@ static inline void volt_count_wait_(volt_kind_ kind) {
 
 /* n waiters of one object are claimed: they are granted, or their object was closed. */
 static inline void volt_count_claims_(volt_kind_ kind, uint64_t n, bool is_closed) {
-  volt_count_many_(kind, is_closed ? VOLT_COUNTED_CLOSES_ : VOLT_COUNTED_GRANTS_, n);
+  volt_count_many_(kind, (volt_counted_)(VOLT_COUNTED_GRANTS_ + is_closed), n);
 }
 
 /* An owner has cancelled its waiter. */

@@ -46,9 +46,10 @@ static uint32_t monitor_state(uint64_t word) {
 /* The compiler does not inline these three, so an operation that completes no waiter has no frame
  * for them. */
 VOLT_NOINLINE void volt_monitor_complete_one_(volt_fifo_ *q, uint64_t word, volt_waiter *w) {
-  volt_count_claims_(volt_monitor_kind_of_(w), 1, word & VOLT_WORD_CLOSED_);
+  volt_kind_ kind = volt_monitor_kind_of_(w);
   volt_claimed_ claimed = volt_fifo_claim_(q, w);
   volt_fifo_unlock_(q, word);
+  volt_count_claims_(kind, 1, word & VOLT_WORD_CLOSED_);
   volt_claimed_grant_(claimed, monitor_state(word));
 }
 
@@ -62,8 +63,8 @@ static bool monitor_complete_batch(volt_fifo_ *q, uint64_t word) {
     claimed[count++] = volt_fifo_claim_(q, q->head);
   }
   bool more = volt_monitor_first_is_released_(q);
-  if (count > 0) volt_count_claims_(kind, count, word & VOLT_WORD_CLOSED_);
   volt_fifo_unlock_(q, more ? word + VOLT_WORD_RETURNING_ : word);
+  volt_count_claims_(kind, count, word & VOLT_WORD_CLOSED_);
   volt_waiters_grant_(claimed, count, monitor_state(word));
   return more;
 }

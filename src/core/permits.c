@@ -123,9 +123,14 @@ void volt_permits_serve_and_unlock_(volt_fifo_ *q, const volt_permit_kind_ *kind
     bool again = more && q->head && count == VOLT_WAKE_BATCH;
     if (again) word += RETURNING; /* R7 */
     VOLT_ASSERT(again || !q->head || (int32_t)available <= 0);
-    if (count > 0) volt_count_claims_(kind->counted, count, word & CLOSED);
     volt_permits_unlock_(q, kind, word, available);
-    volt_waiters_grant_(batch, count, word & CLOSED ? VOLT_WAITER_CLOSED_ : VOLT_WAITER_GRANTED_);
+    if (VOLT_LIKELY(!(word & CLOSED))) {
+      volt_count_claims_(kind->counted, count, false);
+      volt_waiters_grant_(batch, count, VOLT_WAITER_GRANTED_);
+    } else {
+      volt_count_claims_(kind->counted, count, true);
+      volt_waiters_grant_(batch, count, VOLT_WAITER_CLOSED_);
+    }
     if (!again || !permits_lock_again(q, &word)) return;
   }
 }
