@@ -75,7 +75,7 @@ static int close_start(volt_future *f, volt_waker waker) {
   volt_short_lock_lock_(&d->lock);
   bool is_idle = !d->waiting && d->calls == 0;
   if (!is_idle) d->closer = op;
-  op->number = d->number;
+  volt_op_note_number_(op, d->number);
   volt_short_lock_unlock_(&d->lock);
   if (!is_idle) volt_count_from_outside_(VOLT_KIND_IO_, VOLT_COUNTED_WAITS_, 1);
   if (!is_idle) return VOLT_PENDING;
@@ -138,5 +138,7 @@ static const volt_future_ops_ close_ops = {.operation = "volt_fd_close",
 
 volt_future *volt_fd_close_future(volt_op *op, volt_fd *d) {
   volt_op_make_(op, d, VOLT_OP_CLOSE_, NULL, 0, 0);
-  return volt_future_make_(&op->as.future, &close_ops, NULL, 0);
+  volt_future *f = volt_future_make_(&op->as.future, &close_ops, NULL, 0);
+  volt_op_note_number_(op, -1);
+  return f;
 }

@@ -144,7 +144,7 @@ static int offload_begin(volt_op *op, volt_ctx *ctx) {
   op->mode = VOLT_OP_POOL_;
   volt_blocking_make_(&op->as.blocking, op->fd->rt, offload_call, offload_unrun, op);
   op->as.future.ops = &offload_tables[op->kind];
-  if (op->kind != VOLT_OP_OPEN_) op->number = op->fd->number;
+  volt_op_note_number_(op, op->kind == VOLT_OP_OPEN_ ? -1 : op->fd->number);
   return offload_poll(&op->as.future, ctx);
 }
 

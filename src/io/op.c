@@ -390,9 +390,9 @@ static void op_forget(volt_future *f) {
 void volt_op_describe_(volt_future *f, volt_look_ *look) {
   volt_op *op = volt_op_of_(f);
   look->object = op->fd;
-  if (look->is_granted || op->number < 0) return;
+  if (look->is_granted || volt_op_number_(op) < 0) return;
   const char *where = op->mode == VOLT_OP_POOL_ ? " on the blocking pool" : "";
-  volt_look_say_(look, "%d%s", op->number, where);
+  volt_look_say_(look, "%d%s", volt_op_number_(op), where);
 }
 
 #define OP_TABLE(operation_, give_back_)                                                \
@@ -442,6 +442,7 @@ volt_future *volt_op_make_(volt_op *op, volt_fd *d, unsigned kind, void *memory,
   op->mode = 0;
   op->step = 0;
   op->home = 0;
-  op->number = -1;
-  return volt_future_make_(&op->as.future, &op_tables[kind], NULL, 0);
+  volt_future *f = volt_future_make_(&op->as.future, &op_tables[kind], NULL, 0);
+  volt_op_note_number_(op, -1);
+  return f;
 }

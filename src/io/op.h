@@ -77,6 +77,16 @@ static inline void volt_op_set_stage_(volt_op *op, uint8_t stage) {
   volt_store_relaxed(&op->stage, stage); /* published by the unlock */
 }
 
+/* The number of the descriptor, since the operation waits, for inspectors: *fd may be gone when the
+ * operation is granted. -1: not known. It is the argument of the future, of which each back end makes
+ * its own. */
+static inline int volt_op_number_(const volt_op *op) {
+  return (int)volt_future_n_(&op->as.future);
+}
+static inline void volt_op_note_number_(volt_op *op, int number) {
+  volt_future_set_n_(&op->as.future, (uint32_t)number);
+}
+
 /* ---- the list, under the lock ---- */
 
 static inline void volt_op_link_(volt_op *op) {
@@ -86,7 +96,7 @@ static inline void volt_op_link_(volt_op *op) {
   op->next = first;
   if (first) first->prev = op;
   d->waiting = op;
-  op->number = d->number;
+  volt_op_note_number_(op, d->number);
 }
 
 static inline void volt_op_unlink_from_(volt_fd *d, volt_op *prev, volt_op *next) {
