@@ -12,9 +12,12 @@ trap 'rm -rf "$scratch"' EXIT
 export ASAN_OPTIONS=detect_stack_use_after_return=1 TSAN_OPTIONS='second_deadlock_stack=1'
 looked=0
 
-# Functions of the library are named without debug information, too.
+# Functions of the library are named without debug information, too. In the quick form the library is
+# compiled as quickly as it goes: the mistakes are in the program.
 build() { # <compiler> <option>...
-  library_objects "tools-$1${2//=/-}" "$1" -std=c11 -O1 -fno-omit-frame-pointer "${@:2}"
+  local level=-O0
+  if whole; then level=-O1; fi
+  library_objects "tools-$1${2//=/-}" "$1" -std=c11 "$level" -fno-omit-frame-pointer "${@:2}"
   link "$@"
 }
 
