@@ -182,7 +182,7 @@ static void the_line_is_that_of_the_await(void **state) {
   (void)state;
   spawn(hurry_poll);
   by_hand_run(&h);
-  assert_result(dumped_result(h.rt, 0), VOLT_OK);
+  assert_result(dumped_whole(h.rt, 0), VOLT_OK);
   char expected[64];
   snprintf(expected, sizeof expected, "  dump_test.c:%d hurry_poll: ", hurry_line);
   assert_non_null(strstr(dump.text, expected));
@@ -262,7 +262,7 @@ static void the_holder_is_named_if_the_build_knows_it(void **state) {
   assert_true(volt_mutex_try_lock(&lock) == VOLT_OK);
   spawn(choose_poll);
   by_hand_run(&h);
-  assert_result(dumped_result(h.rt, 0), VOLT_OK);
+  assert_result(dumped_whole(h.rt, 0), VOLT_OK);
   const char *held = strstr(dump.text, " (locked, 1 waits), 1st in line, held by thread number ");
   assert_int_equal(held != NULL, VOLT_SIGHT);
   volt_mutex_unlock(&lock);
@@ -286,14 +286,14 @@ static void the_stack_of_a_fiber(void **state) {
   spawn(acquire_poll);
   by_hand_run(&h);
   for (unsigned how = VOLT_DUMP_STACKS; how <= VOLT_DUMP_STACKS + VOLT_DUMP_EACH; how++) {
-    assert_result(dumped_result(h.rt, how), VOLT_OK);
+    assert_result(dumped_whole(h.rt, how), VOLT_OK);
     assert_true(dumped_has("\n    #0  "));
     assert_true(dumped_has("\n    #1  unit.dump+0x"));
     const char *stack = strstr(dump.plain, "    #0  "), *fiber = strstr(dump.plain, "fiber T0");
     const char *task = strstr(dump.plain, "task T1");
     assert_true(fiber < stack && (task < fiber || stack < task));
   }
-  assert_result(dumped_result(h.rt, VOLT_DUMP_EACH), VOLT_OK);
+  assert_result(dumped_whole(h.rt, VOLT_DUMP_EACH), VOLT_OK);
   assert_false(dumped_has("#0"));
   volt_mutex_unlock(&lock);
 }
@@ -422,7 +422,7 @@ static void *acquire_it(void *arg) {
 }
 
 static unsigned seen_threads(void) {
-  assert_result(dumped_result(NULL, VOLT_DUMP_NO_TASKS), VOLT_OK);
+  assert_result(dumped_whole(NULL, VOLT_DUMP_NO_TASKS), VOLT_OK);
   unsigned count = 0;
   for (const char *at = dump.text; (at = strstr(at, ", waits for ")) != NULL; at++) count++;
   return count;
@@ -439,7 +439,7 @@ static void threads_that_wait(void **state) {
   assert_true(dumped_has("2 threads wait\n  volt_mutex_lock of mutex LOCK\n  thread "));
   assert_true(dumped_has("  volt_sem_acquire 1 of semaphore POOL\n"));
   assert_true(dumped_has(" 'unit.dump', waits for "));
-  assert_result(dumped_result(h.rt, 0), VOLT_OK);
+  assert_result(dumped_whole(h.rt, 0), VOLT_OK);
   assert_false(dumped_has("threads wait"));
   volt_mutex_unlock(&lock);
   volt_sem_release(&pool, 1);
@@ -533,7 +533,7 @@ static void a_task_that_was_shown_goes_on(void **state) {
   spawn(choose_poll);
   by_hand_run(&h);
   for (unsigned how = 0; how < 4; how++) {
-    assert_result(dumped_result(how & 2 ? h.rt : NULL, how & 1), VOLT_OK);
+    assert_result(dumped_whole(how & 2 ? h.rt : NULL, how & 1), VOLT_OK);
     assert_int_equal(by_hand_stats(&h).live, 2);
     assert_int_equal(volt_rt_run(h.rt) == 0, false);
   }
@@ -549,11 +549,11 @@ static void all_runtimes(void **state) {
   by_hand other;
   by_hand_begin(&other);
   dumped_call(other.rt, "OTHER");
-  assert_result(dumped_result(NULL, 0), VOLT_OK);
+  assert_result(dumped_whole(NULL, 0), VOLT_OK);
   assert_true(dumped_has("runtime RT 'volt': run by hand, 0 tasks\n"));
   assert_true(dumped_has("runtime OTHER 'volt': run by hand, 0 tasks\n"));
   by_hand_end(&other, 0);
-  assert_result(dumped_result(NULL, 0), VOLT_OK);
+  assert_result(dumped_whole(NULL, 0), VOLT_OK);
   assert_false(dumped_has("OTHER"));
 }
 

@@ -11,7 +11,7 @@
 #include "thread_team.h"
 #include "unit.h"
 
-enum { SECONDS = 20, PLACES = 2, MEMORY = 512 };
+enum { SECONDS = 60, PLACES = 2, MEMORY = 512 };
 
 static volt_sem sem;
 static volt_mutex mutex;

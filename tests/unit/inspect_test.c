@@ -798,7 +798,7 @@ static void the_child_of_a_fork(void **state) {
     pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
-      alarm(20); /* a hang is a failure */
+      alarm(60); /* a hang is a failure */
       _exit(look_in_the_child());
     }
     int status = 0;

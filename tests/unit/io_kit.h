@@ -34,7 +34,7 @@
 #include "require.h"
 #include "thread_team.h"
 
-enum { KIT_SKIPPED = 77, KIT_ERRNO = 77, KIT_SECONDS = 20 };
+enum { KIT_SKIPPED = 77, KIT_ERRNO = 77, KIT_SECONDS = 60 };
 
 typedef struct io_kit {
   volt_rt *rt;

@@ -142,7 +142,7 @@ static void end(job *j) {
 }
 
 static bool is_said(const char *words) {
-  assert_result(dumped_result(h.rt, 0), VOLT_OK);
+  assert_result(dumped_whole(h.rt, 0), VOLT_OK);
   return dumped_has(words);
 }
 

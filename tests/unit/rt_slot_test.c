@@ -64,7 +64,7 @@ static int woken_poll(volt_task *t, volt_ctx *ctx) {
 static bool runs_meanwhile(pair *p) {
   uint32_t before = volt_load_acquire(&p->has_run);
   volt_sem_release(&p->permit[0], 1);
-  uint64_t deadline_ns = volt_deadline_ms(200);
+  uint64_t deadline_ns = volt_deadline_s(2);
   while (volt_now_ns() < deadline_ns) {
     if (volt_load_acquire(&p->has_run) != before) return true;
   }

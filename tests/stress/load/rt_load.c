@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PERMITS = 5, LOST_AFTER_SECONDS = 20 };
+enum { PERMITS = 5, LOST_AFTER_SECONDS = 60 };
 
 /* ---- what an abort prints ---- */
 
