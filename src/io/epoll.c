@@ -33,8 +33,8 @@ enum { EVENTS = 64 };
 static const uint32_t edges = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET;
 
 /* The numbers of the two are the same, so what epoll reports is what poll() would say. */
-_Static_assert(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLPRI == POLLPRI, "bits");
-_Static_assert(EPOLLERR == POLLERR && EPOLLHUP == POLLHUP && EPOLLRDHUP == POLLRDHUP, "bits");
+VOLT_STATIC_ASSERT_(EPOLLIN == POLLIN && EPOLLOUT == POLLOUT && EPOLLPRI == POLLPRI, "bits");
+VOLT_STATIC_ASSERT_(EPOLLERR == POLLERR && EPOLLHUP == POLLHUP && EPOLLRDHUP == POLLRDHUP, "bits");
 
 /* ---- the instance ---- */
 

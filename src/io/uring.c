@@ -48,6 +48,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <string.h>
 
 #include "../core/check.h"
 #include "../core/spin.h"
@@ -224,7 +225,7 @@ static int uring_descriptor(volt_driver_ *driver) {
 /* ---- create, destroy ---- */
 
 static size_t uring_bytes(unsigned shares) {
-  return sizeof(volt_uring_) + shares * sizeof(volt_uring_share_);
+  return sizeof(volt_uring_) + (shares - 1) * sizeof(volt_uring_share_);
 }
 
 static void uring_free_rings(volt_uring_ *u, unsigned count) {
@@ -240,8 +241,12 @@ static void uring_destroy(volt_driver_ *driver) {
 
 static void uring_share_init(volt_uring_ *u, unsigned i, const volt_uring_setup_ *setup,
                              int doorbell) {
-  volt_uring_share_ *s = &u->share[i];
-  *s = (volt_uring_share_){.calls = setup->calls, .uring = u, .doorbell = doorbell, .index = i};
+  memset((void *)&u->share[i], 0, sizeof u->share[i]);
+  volt_uring_share_ *s = VOLT_CONSTRUCT_(volt_uring_share_, &u->share[i]);
+  s->calls = setup->calls;
+  s->uring = u;
+  s->doorbell = doorbell;
+  s->index = i;
   volt_mail_init_(&s->mail);
 }
 

@@ -71,7 +71,7 @@ typedef struct volt_uring_ {
   VOLT_ATOMIC(uint32_t) is_watching; /* a descriptor was watched, so worker 0 watches epoll */
   bool by_hand;
   unsigned shares;
-  volt_uring_share_ share[];
+  volt_uring_share_ share[1]; /* one for each worker */
 } volt_uring_;
 
 /* ---- uring.c ---- */
