@@ -19,6 +19,13 @@
 
 enum { STRESS_MAX_THREADS = 32, STRESS_SLOTS = 16 };
 
+/* A thread is away now and then before each atomic operation: a test does less at a time. */
+#ifdef VOLT_CHAOS
+enum { STRESS_IS_CHAOS = 1 };
+#else
+enum { STRESS_IS_CHAOS = 0 };
+#endif
+
 /* What a waker points at. It outlives every waiter: it lives as long as the test. */
 typedef struct stress_slot {
   VOLT_ATOMIC(uint64_t) woken;

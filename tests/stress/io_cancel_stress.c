@@ -5,7 +5,8 @@
 
 #include "io_load.h"
 
-enum { MANY = UNDER_TSAN || UNDER_ASAN ? 1000 : 10000, RT_WORKERS = 2, CROSSING = 64 };
+enum { FEWER = UNDER_TSAN || UNDER_ASAN || STRESS_IS_CHAOS };
+enum { MANY = FEWER ? 1000 : 10000, RT_WORKERS = 2, CROSSING = 64 };
 
 typedef struct receiver {
   volt_task task;
@@ -31,6 +32,7 @@ static int receiver_poll(volt_task *t, volt_ctx *ctx) {
   }
   int result;
   VOLT_AWAIT_RESULT(self, result, f);
+  stress_count_entry();
   VOLT_RETURN(self, result);
   VOLT_TASK_END(self);
 }
@@ -47,6 +49,7 @@ static void receivers_begin(uint64_t *deadline_ns) {
     r->timers = volt_rt_timers(load.rt);
     volt_task_init(&r->task, receiver_poll);
     STRESS_CHECK(volt_spawn(load.rt, &r->task) == VOLT_OK);
+    stress_count_entry();
   }
 }
 

@@ -9,7 +9,8 @@
 
 #include "io_load.h"
 
-enum { MANY = UNDER_TSAN || UNDER_ASAN ? 500 : 9000, RT_WORKERS = 2, BACKLOG = 1024 };
+enum { FEWER = UNDER_TSAN || UNDER_ASAN || STRESS_IS_CHAOS };
+enum { MANY = FEWER ? 500 : 9000, RT_WORKERS = 2, BACKLOG = 1024 };
 
 extern char **environ;
 
