@@ -67,13 +67,22 @@ static int reader_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_END(self);
 }
 
+/* Some megabytes, by itself: then it takes long until a slow machine has filled it. */
+static void limit_tcp_buffer(int fd) {
+  int bytes = 1 << 17;
+  STRESS_CHECK(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes) == 0);
+}
+
 static void stream_begin(unsigned i, uint64_t size, uint64_t write_step, uint64_t read_step) {
   int ends[2];
   memset((void *)&writers[i], 0, sizeof writers[i]);
   memset((void *)&readers[i], 0, sizeof readers[i]);
   switch (i % 3) {
     case 0: io_load_pair(ends); break;
-    case 1: io_load_tcp_pair(ends); break;
+    case 1:
+      io_load_tcp_pair(ends);
+      limit_tcp_buffer(ends[1]);
+      break;
     default: STRESS_CHECK(pipe2(ends, O_CLOEXEC) == 0);
   }
   io_load_fd(&load, &readers[i].d, ends[0]);
