@@ -206,95 +206,11 @@ DEBUGGER_HERE = {
         },
 };
 
-static volt_short_lock debugger_lock; /* of the list */
-
-/* ---- the list ---- */
-
-static void debugger_lock_list(void) {
-  volt_short_lock_lock_(&debugger_lock);
+volt_debugger_ *volt_debugger_of_process_(void) {
+  return &volt_debugger_here_;
 }
 
-static void debugger_unlock_list(void) {
-  volt_short_lock_unlock_(&debugger_lock);
-}
-
-/* The child of a fork has none of the threads that run the parent's runtimes. */
-static void debugger_begin_child(void) {
-  volt_debugger_here_.first = NULL;
-  debugger_unlock_list();
-}
-
-static bool debugger_watches_forks;
-
-static void debugger_watch_forks(void) {
-  if (!debugger_watches_forks) {
-    volt_thread_at_fork_(debugger_lock_list, debugger_unlock_list, debugger_begin_child);
-  }
-  debugger_watches_forks = true;
-}
-
-#if defined(__GNUC__) || defined(__clang__)
-/* Without the lock, so no fork() comes while the lock is held and fork() does not know of it. Before
- * those of src/sight, because fork() takes the lock last: "volt-sight" takes it, too, and calls there
- * wait for that thread. */
-static VOLT_AT_LOAD_AS_(60000) void debugger_load(void) {
-  debugger_watch_forks();
-}
-#endif
-
-void volt_debugger_add_(volt_rt *rt) {
-  debugger_lock_list();
-  debugger_watch_forks();
-  volt_debugger_here_.blocked = volt_blocked_list_of_process_();
-  volt_debugger_here_.names = volt_name_slots_();
-  rt->next_rt = volt_debugger_here_.first;
-  rt->prev_rt = NULL;
-  if (rt->next_rt) rt->next_rt->prev_rt = rt;
-  volt_debugger_here_.first = rt;
-  debugger_unlock_list();
-}
-
-/* ---- inspectors ---- */
-
-void volt_debugger_withdraw_(volt_rt *rt) {
-  debugger_lock_list();
-  volt_pins_close_(&rt->pins);
-  debugger_unlock_list();
-}
-
-bool volt_debugger_is_pinned_(volt_rt *rt) {
-  return volt_pins_are_left_(&rt->pins);
-}
-
-volt_rt *volt_rt_pin_next_(volt_rt *after) {
-  debugger_lock_list();
-  volt_rt *rt = after ? after->next_rt : volt_debugger_here_.first;
-  while (rt && !volt_pins_make_(&rt->pins)) rt = rt->next_rt;
-  debugger_unlock_list();
-  if (after) volt_rt_unpin_(after);
-  return rt;
-}
-
-bool volt_rt_pin_(volt_rt *rt) {
-  debugger_lock_list();
-  volt_rt *at = volt_debugger_here_.first;
-  while (at && at != rt) at = at->next_rt;
-  bool is_pinned = at && volt_pins_make_(&at->pins);
-  debugger_unlock_list();
-  return is_pinned;
-}
-
-void volt_rt_unpin_(volt_rt *rt) {
-  volt_pins_end_(&rt->pins);
-}
-
-void volt_debugger_remove_(volt_rt *rt) {
-  debugger_lock_list();
-  if (rt->prev_rt) {
-    rt->prev_rt->next_rt = rt->next_rt;
-  } else if (volt_debugger_here_.first == rt) {
-    volt_debugger_here_.first = rt->next_rt;
-  }
-  if (rt->next_rt) rt->next_rt->prev_rt = rt->prev_rt;
-  debugger_unlock_list();
+volt_short_lock *volt_runtimes_lock_(void) {
+  static volt_short_lock lock;
+  return &lock;
 }

@@ -4,6 +4,8 @@
 
 #include <volt/runtime.h>
 
+#include "short_lock.h"
+
 /* A number by which a debugger finds something: an offset or a size in bytes, or a constant. */
 typedef struct volt_debugger_number_ {
   char name[24]; /* "": there are no more */
@@ -18,9 +20,9 @@ typedef struct volt_debugger_number_ {
  * without the program's file. */
 typedef struct volt_debugger_ {
   VOLT_CACHE_ALIGNED char magic[16];
-  uint64_t bytes;           /* of this struct */
-  volt_rt *first;           /* runtimes that exist, linked */
-  volt_task_fn *fiber_poll; /* of every task that is a fiber */
+  uint64_t bytes;              /* of this struct */
+  VOLT_PLAIN(volt_rt *) first; /* runtimes that exist, linked */
+  volt_task_fn *fiber_poll;    /* of every task that is a fiber */
   volt_debugger_number_ numbers[192];
   const void *blocked; /* volt_blocked_list_: the threads that sleep in a call */
   const void *names;   /* volt_name_slots_() */
@@ -29,7 +31,12 @@ typedef struct volt_debugger_ {
 /* The one of this process. tools/voltgdb/ and volt-top read it, by this name or by its magic. */
 extern volt_debugger_ volt_debugger_here_;
 
-/* From here on it is found; by no new inspector; and no more, when no inspector has it pinned. */
+/* The same, and the lock of the list of runtimes. (A model has its own.) */
+volt_debugger_ *volt_debugger_of_process_(void);
+volt_short_lock *volt_runtimes_lock_(void);
+
+/* runtimes.c: from here on it is found; by no new inspector; and no more, when no inspector has it
+ * pinned. */
 void volt_debugger_add_(volt_rt *rt);
 void volt_debugger_withdraw_(volt_rt *rt);
 bool volt_debugger_is_pinned_(volt_rt *rt);

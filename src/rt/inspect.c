@@ -22,7 +22,7 @@
  *       end. Prevented by: it shows no more tasks than there were when it began.
  *   R2  Interleaving: the last task of a runtime ends, and the runtime is destroyed, while the
  *       inspector is between two batches. Prevented by: the runtime is pinned, and destroy waits for
- *       that (debugger.c).
+ *       that (runtimes.c).
  *   R3  Interleaving: in a runtime with virtual time a task is woken that is claimed, so it is in no
  *       queue; the thread that runs the runtime by hand finds nothing ready, and lets time pass,
  *       or says that the runtime is stalled. Prevented by: the inspector holds the lock `inspected`

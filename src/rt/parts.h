@@ -132,7 +132,7 @@ typedef struct volt_worker {
   VOLT_PLAIN(volt_doorbell *) doorbell; /* NULL: no driver */
   volt_parker parker;
 #if VOLT_SIGHT
-  volt_party_ holds;           /* what the task that it polls holds: task_holds.h */
+  volt_party_ holds;          /* what the task that it polls holds: task_holds.h */
   volt_party_ *holds_outside; /* volt_party_here_, while it does not poll */
 #endif
   char line[VOLT_CACHE_LINE];
@@ -179,8 +179,8 @@ struct volt_rt {
   volt_pins_ pins;           /* by inspectors */
   volt_closer watches[2];  /* by hand, of each registry: of the loop, once the runtime is to end */
   volt_registry *registry; /* one for each worker, and one for other threads */
-  volt_rt *next_rt;        /* of this process: debugger.c */
-  volt_rt *prev_rt;
+  VOLT_PLAIN(volt_rt *) next_rt; /* of this process: runtimes.c */
+  VOLT_PLAIN(volt_rt *) prev_rt;
   volt_worker worker[1];
 };
 

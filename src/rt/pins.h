@@ -1,5 +1,5 @@
 /* pins.h: how many inspectors have a runtime pinned, which must not be destroyed meanwhile. A word
- * of its own: debugger.c has the list of runtimes, and its lock.
+ * of its own: runtimes.c has the list of runtimes, and its lock.
  *
  * A pin is made, and the word is closed, under that lock. So no pin comes after the word was
  * closed. The destroyer closes it, and then waits until no pin is left. */
