@@ -41,6 +41,7 @@ typedef struct rough_faults {
 
 typedef struct rough_node {
   struct rough_node *next;
+  uint32_t hash, parent; /* of the path, and of its parent's: a look at thousands is cheap */
   char *path;
   char *data;
   uint32_t size;
@@ -51,6 +52,7 @@ typedef struct rough_node {
 typedef struct rough_watch {
   struct rough_watch *next;
   struct volt_cluster_backend *whose;
+  uint32_t hash;
   char *path;
   enum volt_cluster_request_kind kind;
   uint32_t number;
@@ -126,9 +128,16 @@ static char *rough_copy(const char *bytes, uint32_t size) {
 
 /* ---- the tree ---- */
 
+static uint32_t rough_hash(const char *path) {
+  uint32_t hash = 1;
+  while (*path) hash = hash * 31 + (unsigned char)*path++;
+  return hash;
+}
+
 static rough_node **rough_find(rough_ensemble *e, const char *path) {
+  uint32_t hash = rough_hash(path);
   rough_node **at = &e->nodes;
-  while (*at && strcmp((*at)->path, path) != 0) at = &(*at)->next;
+  while (*at && ((*at)->hash != hash || strcmp((*at)->path, path) != 0)) at = &(*at)->next;
   return at;
 }
 
@@ -138,24 +147,25 @@ static void rough_parent(const char *path, char *parent) {
   *slash = '\0';
 }
 
-static const char *rough_child_of(const rough_node *n, const char *path) {
+static const char *rough_child_of(const rough_node *n, const char *path, uint32_t hash) {
+  if (n->parent != hash) return NULL;
   size_t length = strlen(path);
   if (strncmp(n->path, path, length) != 0 || n->path[length] != '/') return NULL;
   return strchr(n->path + length + 1, '/') ? NULL : n->path + length + 1;
 }
 
-static bool rough_has_children(rough_ensemble *e, const char *path) {
-  for (rough_node *n = e->nodes; n; n = n->next) {
-    if (rough_child_of(n, path)) return true;
-  }
-  return false;
+static uint32_t rough_count_children(rough_ensemble *e, const char *path) {
+  uint32_t hash = rough_hash(path), count = 0;
+  for (rough_node *n = e->nodes; n; n = n->next) count += rough_child_of(n, path, hash) != NULL;
+  return count;
 }
 
 static void rough_fire(rough_ensemble *e, const char *path, bool of_children) {
+  uint32_t hash = rough_hash(path);
   for (rough_watch **at = &e->watches; *at;) {
     rough_watch *w = *at;
-    bool is_it = strcmp(w->path, path) == 0 && of_children == (w->kind == VOLT_CLUSTER_CHILDREN);
-    if (!is_it) {
+    if (w->hash != hash || strcmp(w->path, path) != 0 ||
+        of_children != (w->kind == VOLT_CLUSTER_CHILDREN)) {
       at = &w->next;
       continue;
     }
@@ -230,7 +240,7 @@ static int rough_may(rough_ensemble *e, const volt_cluster_action *all, uint32_t
       n->of.version != (uint32_t)a->version) {
     return VOLT_CLUSTER_EVERSION;
   }
-  if (a->kind == VOLT_CLUSTER_DELETE && rough_has_children(e, a->path)) {
+  if (a->kind == VOLT_CLUSTER_DELETE && rough_count_children(e, a->path) > 0) {
     return VOLT_CLUSTER_ENOTEMPTY;
   }
   return VOLT_OK;
@@ -253,6 +263,8 @@ static void rough_create(rough_ensemble *e, volt_cluster_action *a, uint64_t ses
   a->node = n->of;
   char parent[VOLT_CLUSTER_PATH];
   rough_parent(a->path, parent);
+  n->hash = rough_hash(n->path);
+  n->parent = rough_hash(parent);
   rough_node *of = *rough_find(e, parent);
   if (of) of->made++;
   n->next = e->nodes;
@@ -362,15 +374,16 @@ static void rough_read(volt_cluster_backend *b, volt_cluster_request *r, rough_a
   }
   if (n && r->kind == VOLT_CLUSTER_CHILDREN) {
     size_t bytes = 0, count = 0;
+    uint32_t hash = rough_hash(r->path);
     for (rough_node *k = e->nodes; k; k = k->next) {
-      const char *name = rough_child_of(k, r->path);
+      const char *name = rough_child_of(k, r->path, hash);
       if (name) bytes += strlen(name) + 1, count++;
     }
     char *to = answer->bytes = rough_memory(bytes);
     answer->names = rough_memory(count * sizeof *answer->names);
     r->name_count = 0;
     for (rough_node *k = e->nodes; k; k = k->next) {
-      const char *name = rough_child_of(k, r->path);
+      const char *name = rough_child_of(k, r->path, hash);
       if (!name) continue;
       answer->names[r->name_count++] = to;
       size_t size = strlen(name) + 1;
@@ -382,8 +395,9 @@ static void rough_read(volt_cluster_backend *b, volt_cluster_request *r, rough_a
   bool is_answered = r->result == VOLT_OK || r->kind == VOLT_CLUSTER_STAT;
   if (!r->watch || !is_answered) return;
   rough_watch *w = rough_memory(sizeof *w);
-  *w = (rough_watch){e->watches, b, rough_copy(r->path, (uint32_t)strlen(r->path)), r->kind,
-                     r->watch};
+  *w = (rough_watch){
+      e->watches, b,       rough_hash(r->path), rough_copy(r->path, (uint32_t)strlen(r->path)),
+      r->kind,    r->watch};
   e->watches = w;
 }
 
@@ -676,8 +690,7 @@ static inline void rough_ensemble_free(rough_ensemble *e) {
 /* How many nodes are below path. */
 static inline unsigned rough_ensemble_count(rough_ensemble *e, const char *path) {
   pthread_mutex_lock(&e->lock);
-  unsigned count = 0;
-  for (rough_node *n = e->nodes; n; n = n->next) count += rough_child_of(n, path) != NULL;
+  unsigned count = rough_count_children(e, path);
   pthread_mutex_unlock(&e->lock);
   return count;
 }
