@@ -13,8 +13,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <volt/detail/await.h>
+#include <volt/fiber.h>
 
-#include "../core/futex.h"
+#include "../core/blocker.h"
 #include "../rt/inspect.h"
 #include "dump_tree.h"
 
@@ -164,10 +165,11 @@ void volt_deadlocks_say_(volt_deadlocks_ *d) {
 
 /* ---- in one call ---- */
 
+/* No cancel ends it: that is for a later call. */
 static void deadlock_wait(void) {
-  VOLT_ATOMIC(uint32_t) nothing = 0;
-  uint64_t until_ns = volt_now_ns() + VOLT_DEADLOCK_BETWEEN_MS_ * UINT64_C(1000000);
-  while (volt_now_ns() < until_ns) (void)volt_futex_wait32_(&nothing, 0, until_ns);
+  volt_blocker_ *fiber = volt_shield_();
+  (void)volt_sleep_blocking(volt_deadline_ms(VOLT_DEADLOCK_BETWEEN_MS_));
+  volt_unshield_(fiber);
 }
 
 int volt_deadlocks(volt_sink *sink, void *ctx) {

@@ -20,6 +20,7 @@ ELSEWHERE = {  # what is no call on an object: where its test is
     'volt_cluster_acquire_blocking': 'tests/unit/cluster_sem_test.c',
     'volt_process_close': 'tests/unit/process_test.c',
     'volt_sleep_blocking': 'tests/unit/fiber_cancel_test.c',
+    'volt_deadlocks': 'tests/unit/deadlock_test.c',
     'volt_fiber_rehome': 'tests/unit/home_test.c',
     'volt_fiber_yield': 'tests/unit/fiber_test.c',
 }

@@ -334,6 +334,32 @@ static int fiber_locks(void *arg) {
   return result;
 }
 
+static int fiber_looks(void *arg) {
+  *(int *)arg = volt_deadlocks(NULL, NULL);
+  return VOLT_OK;
+}
+
+/* Between the two looks others run. A cancel is for a later call. */
+static void a_fiber_looks(void **state) {
+  (void)state;
+  int result = VOLT_PENDING;
+  plays(a_then_b);
+  plays(b_then_a);
+  open_gate();
+  volt_task *t = volt_fiber_new(h.rt, fiber_looks, &result, NULL);
+  assert_non_null(t);
+  assert_result(volt_spawn(h.rt, t), VOLT_OK);
+  by_hand_run(&h);
+  assert_int_equal(volt_task_result(t), VOLT_SIGHT ? VOLT_PENDING : VOLT_OK);
+  if (VOLT_SIGHT) assert_true(volt_task_cancel(t));
+  by_hand_run(&h);
+  volt_rt_advance(h.rt, 100000000);
+  by_hand_run(&h);
+  assert_result(volt_task_result(t), VOLT_OK);
+  assert_result(result, VOLT_SIGHT ? VOLT_ESTALLED : VOLT_OK);
+  volt_task_detach(t);
+}
+
 static void a_fiber_and_a_task(void **state) {
   (void)state;
   if (volt_fiber_supported()) skip();
@@ -790,6 +816,7 @@ int main(void) {
     TEST(a_group_waits_for_its_parent),
     TEST(a_signal_into_a_deadlock),
     TEST(a_fiber_and_a_task),
+    TEST(a_fiber_looks),
     TEST(a_deadline_ends_it),
     TEST(a_holder_that_may_go_on),
     TEST(a_holder_that_is_not_known),
