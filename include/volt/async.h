@@ -38,11 +38,13 @@
  *   its task is cancelled          exactly one: the innermost that the task is in or comes to
  *                                  next; never one after VOLT_FINALLY
  *   it loses a select, times out,  the one that it is in, and again the one that it is in at each
- *   or is ended by a join          later poll; never one after VOLT_FINALLY. The select, timeout
- *                                  or join is ready when the function has ended
+ *   or is ended by a join; or the  later poll; never one after VOLT_FINALLY. The select, timeout,
+ *   deadline of volt_block_on()    join or call is over when the function has ended
+ *   passes in a fiber
  *   it is dropped: its future is   every remaining one, at once, also after VOLT_FINALLY: the
  *   cancelled, or the deadline     function runs to its end without waiting
- *   of volt_block_on() passes
+ *   of volt_block_on() passes on
+ *   a thread
  *
  * An await after VOLT_FINALLY waits as always in the first two cases, also if the cancellation
  * comes during it.

@@ -16,8 +16,7 @@
  * other, and waits in the same queues as tasks, threads and event loops do. What differs is how it
  * is written. Every call of volt that waits for a task, an object or a time suspends a fiber instead
  * of blocking its thread: the worker goes on with other tasks, and resumes the fiber when the call is
- * over. So the same function runs on a
- * thread and in a fiber.
+ * over. So the same function runs on a thread and in a fiber.
  *
  * Cancel: a fiber that is cancelled gets VOLT_ECANCELED from one call: the one in which it is
  * suspended, or the next that has to wait. A call that need not wait does not look; but one in 128

@@ -21,9 +21,10 @@
  *     task.
  *   - A branch that must come to its end first is awaited: an async function runs its VOLT_FINALLY,
  *     a call on the blocking pool returns, a group's tasks end.
- * The same happens when the task that awaits the select is cancelled. volt_future_cancel() of the
- * whole, and the deadline of volt_block_on(), do not wait: they cancel all of it at once
- * (volt/async.h), and block until a call on the blocking pool has returned. */
+ * The same happens when the task that awaits the select is cancelled, and at the deadline of
+ * volt_block_on() in a fiber. volt_future_cancel() of the whole, and that deadline on a thread, do
+ * not wait: they cancel all of it at once (volt/async.h), and block until a call on the blocking pool
+ * has returned. */
 #ifndef VOLT_SELECT_H
 #define VOLT_SELECT_H
 

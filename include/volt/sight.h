@@ -146,7 +146,7 @@ VOLT_API int volt_sight_serve(const char *path);
  * sink: gets the text if there is a deadlock: what each waits for, by which other that is held, and what each task
  *   awaits. NULL: no text.
  * Returns VOLT_OK: there is none; VOLT_ESTALLED: there is; VOLT_ENOMEM: no memory to look.
- * Threads: any that may block; a fiber is suspended between the looks, on its runtime's clock. */
+ * Threads: any that may block; a fiber is suspended in between, on its runtime's clock. */
 VOLT_API int volt_deadlocks(volt_sink *sink, void *ctx);
 
 VOLT_END_DECLS

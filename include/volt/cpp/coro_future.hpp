@@ -139,8 +139,9 @@ template <class T>
 T sync_wait(task<T> t) {
   return task_operation<T>(std::move(t)).wait();
 }
-/* The same until a deadline: throws volt::timed_out if it has passed. Then all awaits of the task
- * were cancelled, and it has come to its end. */
+/* The same until a deadline: throws volt::timed_out if it has passed, and the task has come to its
+ * end. On a thread all its awaits were cancelled at once; in a fiber it was ended as by volt::until(),
+ * so its cleanups may have waited, and if it has returned a value all the same, that is given. */
 template <class T, class Duration>
 T sync_wait(task<T> t, std::chrono::time_point<std::chrono::steady_clock, Duration> deadline) {
   return task_operation<T>(std::move(t)).wait_until(deadline);
