@@ -115,7 +115,7 @@ void volt_graph_free_(volt_graph_ *g) {
   graph_release(&g->terms, sizeof(volt_term_));
   graph_release(&g->held, sizeof(graph_held));
   graph_release(&g->edges, sizeof(graph_edge));
-  graph_release(&g->todo, sizeof(uint32_t));
+  graph_release(&g->changes, sizeof(uint32_t));
   graph_release(&g->by_who, sizeof(uint32_t));
   graph_release(&g->by_held, sizeof(uint32_t));
   graph_release(&g->by_waiter, sizeof(uint32_t));
@@ -123,7 +123,7 @@ void volt_graph_free_(volt_graph_ *g) {
 }
 
 void volt_graph_clear_(volt_graph_ *g) {
-  g->parties.count = g->terms.count = g->held.count = g->edges.count = g->todo.count = 0;
+  g->parties.count = g->terms.count = g->held.count = g->edges.count = g->changes.count = 0;
   g->is_adding = false;
   g->lacks_memory = false;
 }
@@ -347,8 +347,8 @@ static bool graph_is_free(const volt_term_ *t) {
 
 /* Have the effects of a party's runs, or of its ends, looked at. */
 static void graph_push(volt_graph_ *g, uint32_t party, bool ends) {
-  uint32_t i = graph_append(g, &g->todo, sizeof(uint32_t));
-  if (i != UINT32_MAX) TODO(g, i) = party << 1 | ends;
+  uint32_t i = graph_append(g, &g->changes, sizeof(uint32_t));
+  if (i != UINT32_MAX) CHANGE(g, i) = party << 1 | ends;
 }
 
 /* A term may have become free. */
@@ -363,10 +363,10 @@ static void graph_update(volt_graph_ *g, uint32_t term) {
   if (p->ends && !ended) graph_push(g, t->party, true);
 }
 
-/* The party of todo runs, or ends: so less is stuck. */
-static void graph_follow(volt_graph_ *g, uint32_t todo) {
-  bool ends = todo & 1;
-  for (uint32_t e = PARTY(g, todo >> 1)->waited_for; e != 0; e = EDGE(g, e - 1)->next) {
+/* The party of a change runs, or ends: so less is stuck. */
+static void graph_follow(volt_graph_ *g, uint32_t change) {
+  bool ends = change & 1;
+  for (uint32_t e = PARTY(g, change >> 1)->waited_for; e != 0; e = EDGE(g, e - 1)->next) {
     const graph_edge *edge = EDGE(g, e - 1);
     volt_term_ *t = TERM(g, edge->term);
     bool is_for_end = t->ends != VOLT_ENDS_HOLDERS_;
@@ -383,8 +383,8 @@ static void graph_follow(volt_graph_ *g, uint32_t todo) {
 }
 
 static unsigned graph_solve(volt_graph_ *g) {
-  for (uint32_t i = 0; i < g->todo.count; i++) graph_follow(g, TODO(g, i));
-  g->todo.count = 0;
+  for (uint32_t i = 0; i < g->changes.count; i++) graph_follow(g, CHANGE(g, i));
+  g->changes.count = 0;
   unsigned left = 0;
   for (uint32_t i = 0; i < g->parties.count; i++) left += !PARTY(g, i)->ends;
   return g->lacks_memory ? 0 : left;

@@ -30,7 +30,8 @@ typedef struct graph_held {
 } graph_held;
 
 struct volt_graph_ {
-  graph_array parties, terms, held, edges, todo;
+  graph_array parties, terms, held, edges;
+  graph_array changes; /* a work list: party << 1, and 1 if it ends */
   graph_array by_who, by_held, by_waiter; /* tables of 1 + index; a power of two */
   bool is_adding;                         /* a party is being added */
   bool lacks_memory;
@@ -40,7 +41,7 @@ struct volt_graph_ {
 #define TERM(g, i) (&((volt_term_ *)(g)->terms.at)[i])
 #define HELD(g, i) (&((graph_held *)(g)->held.at)[i])
 #define EDGE(g, i) (&((graph_edge *)(g)->edges.at)[i])
-#define TODO(g, i) (((uint32_t *)(g)->todo.at)[i])
+#define CHANGE(g, i) (((uint32_t *)(g)->changes.at)[i])
 #define TABLE(array, i) (((uint32_t *)(array).at)[i])
 
 #endif
