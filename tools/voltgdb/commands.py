@@ -4,11 +4,12 @@ import collections
 import gdb
 
 from . import fibers, futures
-from .common import Command, called, does, fiber_of, first_leaf, object_at, show
+from .command import Command, object_at
 from .futures import Future, seconds
 from .memory import Layout
 from .object_commands import Deadlock, OwnerOf, Threads, Waiters
 from .runtimes import Task, all_tasks, runtimes, task_at
+from .task_words import called, does, fiber_of, first_leaf, show
 
 OLDEST = 10  # of each group, unless each is asked for
 

@@ -2,10 +2,11 @@
 import gdb
 
 from . import futures, holders
-from .common import Command, called, object_at, show
+from .command import Command, object_at
 from .futures import Queue
 from .memory import Layout
 from .runtimes import runtimes
+from .task_words import called, show
 
 
 def of_waiter(layout, waiter, tasks):
