@@ -59,7 +59,7 @@ enum volt_fiber_flags {
 typedef struct volt_fiber_config {
   size_t stack_bytes; /* 16 KiB to 64 MiB, rounded up to a power of two; 0: the runtime's */
   unsigned flags;     /* of volt_fiber_flags */
-  const char *name;   /* in messages; not copied. NULL: none */
+  const char *name;   /* in messages; not copied, so it lasts as long as the fiber. NULL: none */
   /* Called with arg on a worker, and fn is not, if there is no stack as the fiber begins; so that
    * arg can be given back. It must not wait. NULL: nothing is called */
   void (*unrun)(void *arg);

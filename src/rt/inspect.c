@@ -28,7 +28,10 @@
  *       or says that the runtime is stalled. Prevented by: the inspector holds the lock `inspected`
  *       from before it claims until it has released. The wake has found ACTIVE, so the thread that
  *       called it comes after the inspector at that lock too, if it looks there by an RMW
- *       (short_lock:A1), and waits until it is free. Then the task is queued. */
+ *       (short_lock:A1), and waits until it is free. Then the task is queued.
+ *   R4  Interleaving: a fiber that is not claimed ends, and its owner frees the name that it was
+ *       given, while the inspector reads that. Prevented by: the name is copied under the lock of
+ *       the registry. There the fiber has not ENDED (registry.c I2), so its name is there. */
 #include "inspect.h"
 
 #include "../core/check.h"
@@ -111,6 +114,17 @@ static void inspect_other(volt_rt *rt, volt_task *t, uint64_t state, volt_seen_ 
   if (seen->worker < rt->workers) seen->how = VOLT_SEEN_RUNS_;
 }
 
+/* R4 */
+static void inspect_fiber(const volt_task *t, volt_seen_ *seen) {
+  const char *name = NULL;
+  size_t length = 0;
+  seen->fn = volt_fiber_function_(t, &name);
+  for (; name && name[length] && length < sizeof seen->name - 1; length++) {
+    seen->name[length] = name[length];
+  }
+  seen->name[length] = '\0';
+}
+
 /* The registry is locked. */
 static void inspect_task(volt_rt *rt, volt_task *t, volt_seen_ *seen) {
   uint64_t state;
@@ -122,7 +136,7 @@ static void inspect_task(volt_rt *rt, volt_task *t, volt_seen_ *seen) {
   } else {
     inspect_other(rt, t, state, seen);
   }
-  seen->fn = volt_fiber_function_(t, &seen->name);
+  inspect_fiber(t, seen);
   seen->is_cancelled = state & ASKED;
 }
 

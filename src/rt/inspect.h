@@ -12,13 +12,14 @@ typedef enum volt_seen_how_ {
   VOLT_SEEN_ENDS_    /* it has returned; a wake is still on its way to it */
 } volt_seen_how_;
 
+enum { VOLT_SEEN_NAME_ = 32 };
+
 /* A task, as it was seen. Unless it is claimed, *task may be gone: use the copies only. */
 typedef struct volt_seen_ {
   volt_task *task;
   volt_task_fn *poll;
   const struct volt_site_ *site; /* volt/detail/await.h: its file and function, no more of it may be
                                   * there; NULL: not known */
-  const char *name;              /* of a fiber, or NULL */
   volt_fiber_fn *fn;             /* of a fiber; NULL: it is none */
   uint64_t since_ns;             /* when it began to wait, as volt_rt_now_ns(), give or take some
                                   * polls of its worker; 0: it has not waited yet */
@@ -29,6 +30,7 @@ typedef struct volt_seen_ {
   uint32_t polls;                /* after which it has waited; the same as at another look: it has
                                   * waited all the time */
   volt_seen_how_ how;
+  char name[VOLT_SEEN_NAME_]; /* of a fiber, maybe cut; "": none. inspect.c R4 */
   unsigned worker;
   bool is_cancelled;
 } volt_seen_;
@@ -43,7 +45,7 @@ typedef bool volt_see_(void *ctx, const volt_seen_ *seen, unsigned count);
 
 /* Show every task that has not ended to see, at most `batch` at a time (1 to VOLT_SEEN_BATCH_).
  * Tasks that are spawned or end meanwhile may be shown or not. Every other is shown once.
- * rt: pinned by the caller. Takes 6 KiB of stack.
+ * rt: pinned by the caller. Takes 8 KiB of stack.
  * Returns VOLT_OK; VOLT_ETIMEDOUT if a lock of the runtime was not to be had within 50 ms, so some
  *   tasks were not shown; VOLT_ECANCELED if see has said to stop.
  * Threads: any, workers of rt too. */

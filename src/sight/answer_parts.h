@@ -60,8 +60,7 @@ void volt_answer_put_site_(volt_json_ *to, const struct volt_site_ *site, uint32
 uint64_t volt_answer_age_ns_(uint64_t now_ns, uint64_t since_ns);
 
 /* A line of a task, which stays open. name: of a fiber, or NULL. */
-void volt_answer_task_line_(volt_json_ *to, volt_rt *rt, const volt_seen_ *s, const char *name,
-                            uint64_t age_ns);
+void volt_answer_task_line_(volt_json_ *to, volt_rt *rt, const volt_seen_ *s, uint64_t age_ns);
 
 /* answer_runtimes.c, answer_tasks.c, answer_task.c, answer_threads.c, answer_objects.c, answer_texts.c */
 volt_answer_fn_ volt_answer_stats_, volt_answer_workers_, volt_answer_tasks_, volt_answer_task_,

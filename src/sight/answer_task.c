@@ -107,7 +107,7 @@ static bool answer_see_one(void *ctx, const volt_seen_ *seen, unsigned count) {
     if ((uintptr_t)s->task != one->task) continue;
     one->is_found = true;
     bool waits = s->how == VOLT_SEEN_WAITS_;
-    volt_answer_task_line_(one->to, one->rt, s, waits ? s->name : NULL,
+    volt_answer_task_line_(one->to, one->rt, s,
                            volt_answer_age_ns_(volt_rt_now_ns(one->rt), s->since_ns));
     (void)volt_answer_line_(one->to, one->end);
     if (!waits) continue;

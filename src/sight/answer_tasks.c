@@ -25,9 +25,8 @@ typedef struct answer_key {
 typedef struct answer_row {
   answer_key key;
   volt_rt *rt;
-  volt_seen_ seen; /* name: not to be used */
+  volt_seen_ seen;
   uint64_t age_ns;
-  char name[32]; /* of a fiber; "": none */
   const char *operation, *kind;
   const void *object;
   bool is_granted;
@@ -75,8 +74,7 @@ uint64_t volt_answer_age_ns_(uint64_t now_ns, uint64_t since_ns) {
   return since_ns > 0 && since_ns < now_ns ? now_ns - since_ns : 0;
 }
 
-void volt_answer_task_line_(volt_json_ *to, volt_rt *rt, const volt_seen_ *s, const char *name,
-                            uint64_t age_ns) {
+void volt_answer_task_line_(volt_json_ *to, volt_rt *rt, const volt_seen_ *s, uint64_t age_ns) {
   volt_json_begin_(to, "task");
   volt_json_put_address_(to, "rt", rt);
   volt_json_put_address_(to, "task", s->task);
@@ -86,7 +84,7 @@ void volt_answer_task_line_(volt_json_ *to, volt_rt *rt, const volt_seen_ *s, co
   volt_json_put_number_(to, "polls", s->polls);
   volt_json_put_address_(to, "poll", (const void *)(uintptr_t)s->poll);
   volt_json_put_condition_(to, "fiber", s->fn != NULL);
-  volt_json_put_text_(to, "fiber_name", name && name[0] ? name : NULL);
+  volt_json_put_text_(to, "fiber_name", s->name[0] ? s->name : NULL);
   volt_json_put_address_(to, "fiber_fn", (const void *)(uintptr_t)s->fn);
   volt_answer_put_site_(to, s->site, s->line);
   if (s->registrations >= 0) volt_json_put_number_(to, "registrations", (uint64_t)s->registrations);
@@ -137,8 +135,7 @@ static bool answer_is_wanted(const answer_page *p, const volt_seen_ *s, const an
 static void answer_fill(const answer_page *p, answer_row *row, const volt_seen_ *s,
                         const answer_key *key, uint64_t age_ns) {
   *row = (answer_row){.key = *key, .rt = p->rt, .seen = *s, .age_ns = age_ns};
-  if (s->how != VOLT_SEEN_WAITS_) return; /* nor is a name known to be there */
-  if (s->name) snprintf(row->name, sizeof row->name, "%s", s->name);
+  if (s->how != VOLT_SEEN_WAITS_) return;
   volt_walk_(s->task, answer_take_stop, row);
 }
 
@@ -196,7 +193,7 @@ static void answer_write_page(answer_page *p, volt_json_ *to, volt_answer_end_ *
   qsort(p->row, (size_t)p->count, sizeof p->row[0], answer_compare);
   for (; written < p->count; written++) {
     const answer_row *row = &p->row[written];
-    volt_answer_task_line_(to, row->rt, &row->seen, row->name, row->age_ns);
+    volt_answer_task_line_(to, row->rt, &row->seen, row->age_ns);
     volt_answer_put_object_(to, row->operation, row->kind, row->object);
     if (row->operation) volt_json_put_condition_(to, "granted", row->is_granted);
     if (!volt_json_end_(to)) break;

@@ -115,7 +115,8 @@ static void deadlock_add_task(volt_graph_ *g, const volt_seen_ *seen) {
   w.instance = deadlock_instance(seen);
   w.group = deadlock_group(seen->task);
   w.site = seen->site;
-  w.name = seen->name;
+  _Static_assert(sizeof w.name == VOLT_SEEN_NAME_, "a name has room");
+  memcpy(w.name, seen->name, sizeof w.name);
   w.fn = seen->fn;
   w.since_ns = seen->since_ns;
   volt_graph_add_(g, &w);
@@ -213,7 +214,6 @@ static void deadlock_add_thread(volt_graph_ *g, const volt_blocked_ *b) {
   if (!deadlock_thread_term(&t, b)) return;
   w.who = deadlock_thread(b);
   w.instance = b->wait;
-  w.name = b->call;
   w.since_ns = b->since_ns;
   w.tid = b->tid;
   volt_graph_add_(g, &w);

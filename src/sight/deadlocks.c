@@ -69,8 +69,8 @@ static void deadlock_put_party(volt_text_ *t, const volt_waiting_ *w) {
   }
   volt_text_put_(t, w->fn ? "fiber " : "task ");
   volt_text_put_address_(t, (const void *)(w->who & ~(uintptr_t)3));
-  volt_text_put_(t, w->name || w->site ? " " : "");
-  if (w->name) {
+  volt_text_put_(t, w->name[0] || w->site ? " " : "");
+  if (w->name[0]) {
     volt_text_quote_(t, w->name);
   } else if (w->site) {
     volt_text_put_(t, w->site->function);

@@ -69,7 +69,7 @@ void volt_where_set_(volt_where_ *where, const struct volt_site_ *site, uint32_t
 void volt_called_set_(volt_called_ *called, const volt_seen_ *seen) {
   volt_text_ t = volt_text_in_(called->text, sizeof called->text);
   called->function = seen->fn ? (uintptr_t)seen->fn : (uintptr_t)seen->poll;
-  if (seen->fn && seen->name) {
+  if (seen->fn && seen->name[0]) {
     volt_text_quote_(&t, seen->name);
   } else if (!seen->fn && seen->site) {
     volt_text_put_short_(&t, seen->site->function);

@@ -41,7 +41,7 @@ typedef struct volt_waiting_ {
   uint64_t instance; /* of its wait: the same in two looks => it has waited all the time between */
   const void *group; /* of a task: its group, or NULL */
   const struct volt_site_ *site; /* of a task; NULL: not known */
-  const char *name;              /* of a fiber, or of what a thread calls; NULL: none */
+  char name[32];                 /* of a fiber, a copy; "": none */
   uint64_t since_ns;             /* as volt_now_ns(); 0: not known */
   int (*fn)(void *arg);          /* of a fiber; or NULL */
   int tid;                       /* of a thread; 0: it is a task */

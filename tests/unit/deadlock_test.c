@@ -363,8 +363,10 @@ static void a_fiber_looks(void **state) {
 static void a_fiber_and_a_task(void **state) {
   (void)state;
   if (volt_fiber_supported()) skip();
+  char name[] = "dora";
+  const volt_fiber_config config = {.name = name};
   plays(a_then_b);
-  volt_task *t = volt_fiber_new(h.rt, fiber_locks, (void *)(uintptr_t)b_then_a, NULL);
+  volt_task *t = volt_fiber_new(h.rt, fiber_locks, (void *)(uintptr_t)b_then_a, &config);
   assert_result(volt_spawn(h.rt, t), VOLT_OK);
   by_hand_run(&h);
   volt_sem_release(&gate, 2);
@@ -372,7 +374,10 @@ static void a_fiber_and_a_task(void **state) {
   (void)volt_task_cancel(t);
   by_hand_run(&h);
   volt_task_detach(t);
+  memset(name, '?', sizeof name - 1); /* it has ended, so its name may be gone as this is said */
+  bool is_said = strstr(said(), " 'dora' waits for mutex");
   assert_int_equal(found, VOLT_SIGHT ? 2 : 0);
+  assert_int_equal(is_said, VOLT_SIGHT);
 }
 
 /* ---- what is none ---- */

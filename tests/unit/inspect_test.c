@@ -383,14 +383,20 @@ static int fiber_main(void *arg) {
 static void a_fiber(void **state) {
   (void)state;
   if (volt_fiber_supported()) skip();
-  const volt_fiber_config config = {.name = "alba"};
+  char name[] = "alba"; /* its owner may free it when the fiber has ended, so a copy is shown */
+  const volt_fiber_config config = {.name = name};
   volt_task *t = volt_fiber_new(h.rt, fiber_main, NULL, &config);
   assert_non_null(t);
   assert_result(volt_spawn(h.rt, t), VOLT_OK);
-  by_hand_run(&h);
   const volt_seen_ *s = inspect_one();
-  assert_int_equal(s->how, VOLT_SEEN_WAITS_);
+  name[0] = 'e';
+  assert_int_equal(s->how, VOLT_SEEN_QUEUED_);
   assert_string_equal(s->name, "alba");
+  by_hand_run(&h);
+  s = inspect_one();
+  name[0] = 'a';
+  assert_int_equal(s->how, VOLT_SEEN_WAITS_);
+  assert_string_equal(s->name, "elba");
   assert_ptr_equal(s->fn, fiber_main);
   assert_int_equal(s->registrations, 1);
   assert_null(s->site);
