@@ -229,40 +229,38 @@ MODEL(claim_x_claim, 3, bounded)
 
 // ---- a task that ends ----
 
+// An inspector looks while a worker polls what is queued.
+struct inspect_x_run : inspect_model {
+  unsigned waiting = 0; // how many it has claimed
+  void thread(unsigned index) override {
+    if (index == 0) {
+      waiting = inspect(1).waiting;
+    } else {
+      rt.run(1);
+    }
+  }
+};
+
 // It is queued, is polled, and returns.
-struct claim_x_return : inspect_model {
+struct claim_x_return : inspect_x_run {
   claim_x_return() {
     spawn(0, wait<0>);
     run_first();
     e[0].fire();
   }
-  void thread(unsigned index) override {
-    if (index == 0) {
-      look l = inspect(1);
-      EXPECT(l.waiting == 0);
-    } else {
-      rt.run(1);
-    }
-  }
   void check() override {
+    EXPECT(waiting == 0);
     expect_gone(1);
   }
 };
 MODEL(claim_x_return, 2, full)
 
 // It is queued, is polled, and waits again: what the poll has left is seen, or it is not claimed.
-struct claim_x_poll : inspect_model {
+struct claim_x_poll : inspect_x_run {
   claim_x_poll() {
     spawn(0, wait_for_both);
     run_first();
     e[0].fire();
-  }
-  void thread(unsigned index) override {
-    if (index == 0) {
-      inspect(1);
-    } else {
-      rt.run(1);
-    }
   }
   void check() override {
     e[1].fire();

@@ -77,34 +77,42 @@ struct until_wake_x_sleep : model {
 };
 MODEL(until_wake_x_sleep, 2, bounded)
 
-// A task of the runtime makes it ready, when another thread has woken that; its last is settled there.
-struct until_task_wakes : model {
+// A task of the runtime waits for e, and then makes f ready.
+struct until_task_gives : model {
   model_rt rt;
   fired_future f;
   event e;
   model_task::trace left;
-  model_task *t;
-  until_task_wakes() : rt(1, 1, VOLT_RT_BY_HAND) {
-    t = model_task::make(rt.handle(), gives, this, &left, true);
+  explicit until_task_gives(unsigned flags) : rt(1, 1, VOLT_RT_BY_HAND | flags) {
+    model_task *t = model_task::make(rt.handle(), gives, this, &left, true);
     EXPECT(volt_spawn(rt.handle(), &t->task) == VOLT_OK);
     volt_task_detach(&t->task);
   }
   static int gives(void *m, model_task *, volt_ctx *ctx) {
-    until_task_wakes *self = static_cast<until_task_wakes *>(m);
+    until_task_gives *self = static_cast<until_task_gives *>(m);
     if (!self->e.poll(ctx)) return VOLT_PENDING;
     self->f.fire();
     return VOLT_OK;
   }
-  void thread(unsigned index) override {
-    if (index == 1) {
-      e.fire();
-      return;
-    }
+  void expect_ready() {
     EXPECT(volt_rt_run_until(rt.handle(), &f.future, VOLT_NO_DEADLINE) == VOLT_OK);
   }
   void check() override {
     EXPECT(left.gone(VOLT_OK));
     rt.abandon();
+  }
+};
+
+// Another thread wakes it; its last is settled there.
+struct until_task_wakes : until_task_gives {
+  until_task_wakes() : until_task_gives(0) {
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      e.fire();
+    } else {
+      expect_ready();
+    }
   }
 };
 MODEL(until_task_wakes, 2, bounded)
@@ -262,22 +270,9 @@ MODEL(until_waker_x_return, 2, bounded)
 
 // inspect.c R3: with virtual time a task is woken as an inspector has claimed it. It is in no queue then, and
 // all the same that is no stall, and no time passes.
-struct until_claim_x_wake : model {
-  model_rt rt;
-  fired_future f;
-  event e;
-  model_task::trace left;
-  until_claim_x_wake() : rt(1, 1, VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK) {
-    model_task *t = model_task::make(rt.handle(), wait, this, &left, true);
-    EXPECT(volt_spawn(rt.handle(), &t->task) == VOLT_OK);
-    volt_task_detach(&t->task);
+struct until_claim_x_wake : until_task_gives {
+  until_claim_x_wake() : until_task_gives(VOLT_RT_VIRTUAL_CLOCK) {
     volt_rt_run(rt.handle());
-  }
-  static int wait(void *m, model_task *, volt_ctx *ctx) {
-    until_claim_x_wake *self = static_cast<until_claim_x_wake *>(m);
-    if (!self->e.poll(ctx)) return VOLT_PENDING;
-    self->f.fire();
-    return VOLT_OK;
   }
   static bool see(void *, const volt_seen_ *, unsigned) {
     return true;
@@ -285,14 +280,10 @@ struct until_claim_x_wake : model {
   void thread(unsigned index) override {
     if (index == 0) {
       EXPECT(volt_inspect_(rt.handle(), 1, see, nullptr) == VOLT_OK);
-      return;
+    } else {
+      e.fire();
+      expect_ready();
     }
-    e.fire();
-    EXPECT(volt_rt_run_until(rt.handle(), &f.future, VOLT_NO_DEADLINE) == VOLT_OK);
-  }
-  void check() override {
-    EXPECT(left.gone(VOLT_OK));
-    rt.abandon();
   }
 };
 MODEL(until_claim_x_wake, 2, bounded)
