@@ -128,8 +128,20 @@ void volt_waits_begin_(volt_future *f, const volt_ctx *ctx) {
   waits_time(f, is_threads ? 1 : sample);
 }
 
-VOLT_NOINLINE int volt_waits_registered_(volt_future *f, volt_ctx *ctx) {
+/* Not inlined, so that volt_waits_registered_() has no frame. */
+static VOLT_NOINLINE int waits_begin_and_register(volt_future *f, volt_ctx *ctx) {
   volt_waits_begin_(f, ctx);
+  return volt_leaf_registered_(f, ctx);
+}
+
+/* Of most waits it is enough to know that they are none of those that are chosen. */
+VOLT_NOINLINE int volt_waits_registered_(volt_future *f, volt_ctx *ctx) {
+  uint32_t left = waits_left;
+  bool may_be_chosen = left <= 1 || volt_load_relaxed(&volt_waits_sample_) <= 1; /* a hint */
+  if (!VOLT_LIKELY(!may_be_chosen && ctx->waker.wake != volt_parker_wake_)) {
+    return waits_begin_and_register(f, ctx);
+  }
+  waits_left = left - 1;
   return volt_leaf_registered_(f, ctx);
 }
 
