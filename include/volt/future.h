@@ -92,11 +92,11 @@ VOLT_SIZE_AT_MOST_(volt_future, 96);
  * or one drop. When as many have come as were registered, nothing refers to waker.ctx any more. */
 typedef struct volt_ctx {
   volt_waker waker;
-  volt_wake_fn drop;        /* NULL: the poller does not count */
-  uint32_t registered;      /* how many futures have registered the waker */
-  uint32_t budget;          /* how many more may turn out ready before the poller has to yield */
-  uint32_t cancel;          /* VOLT_CTX_CANCEL_...: whether the poller is being cancelled */
-  uint32_t yield;           /* not 0: VOLT_PENDING only to let others run: poll again without a wake */
+  volt_wake_fn drop;   /* NULL: the poller does not count */
+  uint32_t registered; /* how many futures have registered the waker */
+  uint32_t budget;     /* how many more may turn out ready before the poller has to yield */
+  uint32_t cancel;     /* VOLT_CTX_CANCEL_...: whether the poller is being cancelled */
+  uint32_t yield;      /* not 0: VOLT_PENDING only to let others run: poll again without a wake */
   volt_decision_ *decision; /* private */
 } volt_ctx;
 

@@ -93,13 +93,13 @@ typedef struct volt_op {
   VOLT_PLAIN(struct volt_op *) prev;
   VOLT_PLAIN(struct volt_op *) mail; /* to the worker that has submitted it */
   uint32_t flags;
-  VOLT_PLAIN(int32_t) result; /* under the lock of fd, like the next two */
+  VOLT_PLAIN(int32_t) result;   /* under the lock of fd, like the next two */
   VOLT_PLAIN(uint8_t) is_asked; /* to end */
   VOLT_PLAIN(uint8_t) ends_due; /* what else the back end has yet to say of it */
   VOLT_ATOMIC(uint8_t) stage;
   uint8_t kind;
   uint8_t mode;
-  uint8_t step; /* 0; then the back end's, while it is submitted */
+  uint8_t step;  /* 0; then the back end's, while it is submitted */
   uint16_t home; /* the worker that has submitted it */
 } volt_op;
 VOLT_SIZE_AT_MOST_(volt_op, 256);

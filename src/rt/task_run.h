@@ -6,8 +6,8 @@
 #define VOLT_RT_TASK_RUN_H
 
 #include "../core/check.h"
-#include "../core/probe.h"
 #include "../core/peek.h"
+#include "../core/probe.h"
 #include "task_life.h"
 #include "task_state.h"
 

@@ -22,8 +22,7 @@
  *
  * Invariants
  *   I2  a task that is queued is polled: by this worker if it is in the worker's own queues; else
- *       by a worker that is awake, or was woken for it (idle.h I2); by its home if it has one
- *       (home.h I2, I3)
+ *       by a worker that is awake, or was woken for it (idle.h I2); by its home (home.h I2, I3)
  *   I5  between two polls of the ring or the list, at most three are from the slot. Of two tasks in
  *       the ring and the list, the one that was queued first is polled first, unless the ring was
  *       full in between, or a thief takes others of the ring at that moment */
@@ -296,11 +295,10 @@ static volt_task *worker_take(volt_worker *w) {
 
 /* ---- poll ---- */
 
-/* So many polls are over, and no task runs. A function of its own, so that the loop needs no
- * register for `left`. */
-static VOLT_NOINLINE void worker_note_polls(volt_worker *w, unsigned polls_at_most) {
-  unsigned polls = polls_at_most - w->left;
-  VOLT_SHOW_(void *, w->ctx.waker.ctx, NULL);
+/* After the loop below, which needs no register for `left` because this is not inlined. */
+static VOLT_NOINLINE void worker_note_polls(volt_worker *w, unsigned max) {
+  unsigned polls = max - w->left;
+  VOLT_SHOW_(void *, w->ctx.waker.ctx, NULL); /* no task runs */
   w->until_look -= polls;
   volt_worker_count_(&w->counts.polls, polls);
 }
