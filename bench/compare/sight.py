@@ -33,8 +33,9 @@ class Bench:
     def argv(self, run: Run) -> list[str]:
         options = [str(max(option * self.percent // 100, 1)) if isinstance(option, int) else option
                    for option in run.options]  # fmt: skip
-        enable = ["env", f"BENCH_SIGHT={run.enabled}"] if run.enabled else []
-        return [*enable, self.programs[run.program], *options]
+        enable = [f"BENCH_SIGHT={run.enabled}"] if run.enabled else []
+        enable += ["BENCH_SIGHT_NAMES=1"] if run.is_named else []
+        return [*(["env", *enable] if enable else []), self.programs[run.program], *options]
 
     def value(self, bar: Bar) -> float:
         """One round."""

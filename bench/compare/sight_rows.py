@@ -15,6 +15,7 @@ class Run:
     program: str
     options: tuple[str | int, ...]
     enabled: int = 0  # flags of volt_sight_enable(), for tasks and threads; 0: it is not called
+    is_named: bool = False  # what the crew works on has a name
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,18 @@ TIER_1 = (
             workload("mutex", "--tasks", "4", "--operations", 100000)),
 )  # fmt: skip
 
+TIER_1_NAMED = tuple(
+    Bar(f"tier1/named-{name}", f"tasks: {title}, of an object with a name: waits and watchdog on / off",
+        Run("tasks", options, WAITS_AND_WATCHDOG, is_named=True), "cpu_ns", "", 1.05,
+        Run("tasks", options))
+    for name, title, options in (
+        workload("mutex", "--tasks", "4", "--operations", 100000),
+        workload("held", "--tasks", "8", "--operations", 25000),
+        workload("pingpong", "--operations", 200000),
+        workload("mpmc", "--tasks", "8", "--operations", 100000, "--amount", "1024"),
+        workload("cancel", "--tasks", "8", "--operations", 20000))
+)  # fmt: skip
+
 STALL = (
     Bar("stall/most", "a worker that computes is reported after, at most", Run("sight", ("stall",)),
         "most_ns", "ns", 200e6, of="most", max_rounds=1),
@@ -166,4 +179,4 @@ OWNERS = (
     Bar("owners/false", "the same: reports without a deadlock", DEADLOCKS, "false", "", 0, max_rounds=1),
 )  # fmt: skip
 
-ROWS: tuple[Bar, ...] = (*TIER_0, *TIER_1, *STALL, *SCENE, *DUMP, *ANSWERS, *OWNERS)
+ROWS: tuple[Bar, ...] = (*TIER_0, *TIER_1, *TIER_1_NAMED, *STALL, *SCENE, *DUMP, *ANSWERS, *OWNERS)

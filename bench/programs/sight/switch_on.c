@@ -1,14 +1,30 @@
-/* switch_on.c: part of bench-tasks and bench-threads. If BENCH_SIGHT is in the environment, it is the
- * flags of volt_sight_enable(), which is called before main(): so a row is measured with and without. */
+#include "switch_on.h"
+
 #include <stdio.h>
 #include <stdlib.h>
+#include <volt/counts.h>
 #include <volt/sight.h>
+
+static void refused(const char *what) {
+  fprintf(stderr, "bench: %s\n", what);
+  abort();
+}
 
 __attribute__((constructor)) static void switch_on(void) {
   const char *flags = getenv("BENCH_SIGHT");
   if (!flags) return;
   volt_sight_config config = {.flags = (uint32_t)strtoul(flags, NULL, 10)};
-  if (volt_sight_enable(&config) == VOLT_OK) return;
-  fprintf(stderr, "BENCH_SIGHT=%s: volt_sight_enable() refuses it\n", flags);
-  abort();
+  if (volt_sight_enable(&config) != VOLT_OK) refused("volt_sight_enable() refuses BENCH_SIGHT");
+}
+
+void bench_sight_begin(const void *object) {
+  if (!getenv("BENCH_SIGHT_NAMES")) return;
+  if (volt_name(object, "object") != VOLT_OK) refused("volt_name() refuses the object");
+}
+
+void bench_sight_end(const void *object) {
+  volt_histogram waits;
+  if (!getenv("BENCH_SIGHT_NAMES")) return;
+  if (volt_waits_of(object, &waits) != VOLT_OK) refused("the object has no histogram");
+  volt_unname(object);
 }

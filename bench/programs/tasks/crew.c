@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../sight/switch_on.h"
 #include "tasks.h"
 
 /* Not exit(): other threads are in the middle of their work. */
@@ -125,8 +126,10 @@ static rt_outcome run_once(volt_rt *rt, const rt_options *o, const rt_crew *crew
 
 rt_outcome rt_crew_run(const rt_options *o, const rt_crew *crew) {
   volt_rt *rt = rt_create(o);
+  bench_sight_begin(crew->object);
   run_once(rt, o, crew, rt_warm_up(o->operations));
   rt_outcome outcome = run_once(rt, o, crew, o->operations);
+  bench_sight_end(crew->object);
   rt_require(volt_rt_destroy(rt) == 0, "every task has ended by itself");
   return outcome;
 }
