@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
+# usage: sight.sh [DIRECTORY]: where lib.sh has built them as they are shipped, which is not done again.
 # Installs the libraries twice in one place, as they are shipped and with VOLT_SIGHT=ON, and uses each,
 # by find_package and by pkg-config. A program and a library of different builds do not link.
 set -euo pipefail
+built=
+if [[ -n ${1:-} && -e $1/libvolt-rt.so ]]; then built=$(realpath "$1"); fi
 cd "$(dirname "$0")"
 source=$(realpath ../..)
 cmake=${CMAKE:-cmake}
@@ -20,9 +23,15 @@ step() {
   "$@" > "$scratch/log" 2>&1 || fail "$(cat "$scratch/log")"
 }
 
-for sight in OFF ON; do
+ways=(OFF ON) options=()
+if [[ -n $built ]]; then
+  step "$cmake" --build "$built" # nothing is left to do, unless sources have changed
+  step "$cmake" --install "$built" --prefix "$scratch/prefix"
+  ways=(ON) options=("-D$(grep '^CMAKE_INSTALL_LIBDIR:' "$built/CMakeCache.txt")") # in the same place
+fi
+for sight in "${ways[@]}"; do
   step "$cmake" -S "$source" -B "$scratch/$sight" -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE=-O0 \
-    -DVOLT_IO=OFF -DVOLT_MAN=OFF -DVOLT_SIGHT=$sight # as quickly as it goes
+    "${options[@]}" -DVOLT_IO=OFF -DVOLT_MAN=OFF -DVOLT_SIGHT=$sight # as quickly as it goes
   step "$cmake" --build "$scratch/$sight"
   step "$cmake" --install "$scratch/$sight" --prefix "$scratch/prefix"
 done
