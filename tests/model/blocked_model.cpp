@@ -1,6 +1,6 @@
 // blocked_model: threads that say for what they sleep, and an inspector: blocked.c I1, I2, R1, R2; and a
 // look along a queue while its waiters are granted and moved: look.c I2, R2, R3.
-// PROGRAM: blocked BATCH 1 QUICK 0.1 MUTANTS SOURCES blocked.c look.c future.c monitor.c fifo.c grant.c park.c
+// PROGRAM: blocked BATCH 1 QUICK 0.05 MUTANTS SOURCES blocked.c look.c future.c monitor.c fifo.c grant.c park.c
 // PROGRAM: blocked SOURCES parked.c permits.c bypass.c bypass_wait.c mutex.c cond.c
 #include "core/blocked.h"
 #include "core/look.h"

@@ -4,7 +4,7 @@
 //   PROGRAM --list               their names
 //   PROGRAM [--seconds S] [--preemptions N] [--verbose] NAME...
 //
-// Without --seconds the limit of one model is VOLT_MODEL_SECONDS of the environment, or 60.
+// Without --seconds one model may compute for VOLT_MODEL_SECONDS of the environment, or 60.
 // A bounded search is first made with one preemption, then with two, and so on: what few find is far
 // from the beginning of the search with many. Each but the last takes at most its share of the time.
 // A model is "exhausted" (the last search ended), "truncated" (out of time: no proof) or FAILED. One that
@@ -15,6 +15,7 @@
 #include <math.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -319,12 +320,21 @@ static double now_s() {
   return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
 }
 
-// In the child: run the model; SIGALRM ends a search that takes longer.
+// How long all searches have computed.
+static double searched_s() {
+  struct rusage used;
+  getrusage(RUSAGE_CHILDREN, &used);
+  return static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+         static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
+}
+
+// In the child: run the model; SIGPROF ends a search that computes for longer. What else the machine
+// does meanwhile does not shorten it.
 static int search_for(double limit_s, bool verbose) {
   struct itimerval limit = {};
   limit.it_value.tv_sec = static_cast<time_t>(limit_s);
   limit.it_value.tv_usec = static_cast<suseconds_t>((limit_s - floor(limit_s)) * 1e6);
-  setitimer(ITIMER_REAL, &limit, nullptr);
+  setitimer(ITIMER_PROF, &limit, nullptr);
   return simulate_current(verbose) ? 0 : 1;
 }
 
@@ -332,7 +342,7 @@ enum class ended { exhausted, truncated, failed };
 
 static ended how_ended(int status) {
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return ended::exhausted;
-  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM) return ended::truncated;
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF) return ended::truncated;
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 1) {
     snprintf(report->failure, sizeof report->failure, "the checker itself ended with status %#x",
              static_cast<unsigned>(status));
@@ -353,12 +363,12 @@ static ended search_apart(double limit_s, bool verbose) {
 // *exhausted: up to how many preemptions. preemptions: of the last search.
 static ended search_all(double limit_s, bool verbose, unsigned *exhausted) {
   unsigned most = preemptions;
-  double end_s = now_s() + limit_s;
+  double end_s = searched_s() + limit_s;
   ended how = ended::exhausted;
   *exhausted = 0;
   if (current->how == search::full) return search_apart(limit_s, verbose);
   for (preemptions = 1;; preemptions++) {
-    double left_s = end_s - now_s();
+    double left_s = end_s - searched_s();
     double share_s = preemptions < most ? limit_s / most : left_s;
     how = search_apart(fmax(share_s, 0.001), verbose);
     if (how == ended::exhausted && *exhausted == preemptions - 1) *exhausted = preemptions;
