@@ -48,12 +48,14 @@ static int server_poll(volt_task *t, volt_ctx *ctx) {
   for (;;) {
     self->result = VOLT_ERRNO(ENOMEM);
     if (server_next(self)) VOLT_AWAIT_RESULT(self, self->result, server_accept(self));
-    if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_OK);
     if (self->result == VOLT_OK) {
       server_spawn(self);
-    } else {
-      VOLT_AWAIT(self, server_pause(self));
+    } else if (self->result != VOLT_ECANCELED) {
+      VOLT_AWAIT_RESULT(self, self->result, server_pause(self));
+      if (self->result != VOLT_OK && self->result != VOLT_ECANCELED)
+        VOLT_RETURN(self, self->result); /* to accept again is of no use */
     }
+    if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_OK); /* it ends as it was asked to */
   }
   VOLT_FINALLY(self);
   volt_fd_close(&self->listener);

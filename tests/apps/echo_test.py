@@ -287,6 +287,17 @@ def without_descriptors(back_end):
         require(ended[:2] == (0, 60), f"it has served all: {ended} {server.said()}")
 
 
+def ended_while_it_waits(back_end):
+    """A signal comes while it cannot accept: that is no failure."""
+    with serving(back_end, "--workers", "1", "--grace", "0", descriptors=40) as server:
+        clients = [server.connect() for _ in range(60)]
+        wait_until(lambda: server.said() != "", "the server says that it cannot accept")
+        code, connections, _ = server.end()
+        require(code == 0 and 0 < connections < 60, f"exit code {code}, {connections} served: {server.said()}")
+        for s in clients:
+            s.close()
+
+
 def graceful(back_end):
     with serving(back_end, "--grace", "1000") as server:
         with server.connect() as s:
@@ -442,6 +453,7 @@ def main():
         test_addresses(back_end)
         test_buffer(back_end)
         check("descriptors run out, and no connection is lost", without_descriptors, back_end)
+        check("a signal ends it meanwhile", ended_while_it_waits, back_end)
         check("a signal lets connections end", graceful, back_end)
         check("but not for longer than --grace", cut_off, back_end)
         check("a second signal does not wait", second_signal, back_end)
