@@ -28,9 +28,9 @@ same_as_reference() { reference "$@" | cmp -s - out; }
 
 same_as_treesum() { "$treesum" "$@" 2>/dev/null | cmp -s - out; }
 
-# wait_until COMMAND...: for at most 20 seconds.
+# wait_until COMMAND...: for at most a minute.
 wait_until() {
-  local end=$((SECONDS + 20))
+  local end=$((SECONDS + 60))
   until "$@" 2>/dev/null; do
     [ $SECONDS -lt $end ] || return 1
     sleep 0.02

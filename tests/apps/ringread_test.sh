@@ -23,9 +23,9 @@ run() {
   code=$?
 }
 
-# wait_until COMMAND...: for at most 20 seconds.
+# wait_until COMMAND...: for at most a minute.
 wait_until() {
-  local end=$((SECONDS + 20))
+  local end=$((SECONDS + 60))
   until "$@" 2>/dev/null; do
     [ $SECONDS -lt $end ] || return 1
     sleep 0.02

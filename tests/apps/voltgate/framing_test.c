@@ -30,9 +30,9 @@ enum {
   SKIPPED = 77,
   PATH_ROOM = 96,
   NAP_MS = 10,
-  START_MS = 20000,
+  START_MS = 60000,
   ANSWER_MS = 20000,
-  CRASH_MS = 3000
+  CRASH_MS = 60000
 };
 
 /* ---- the server ---- */
