@@ -1,7 +1,7 @@
 // epoll_model: doorbells as shipped in epoll.c, as a worker sleeps there, another one looks or sleeps there
 // too, and a thread rings. epoll.c R8; what the system does is the model's (support/model_kernel.hpp). A ring
 // that is lost is a deadlock.
-// PROGRAM: uring
+// PROGRAM: rt
 #include "model_kernel.hpp"
 
 struct epoll_model : model {

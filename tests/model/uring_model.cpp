@@ -2,12 +2,8 @@
 // threads have descriptors watched, leave cancels as mail, and operations complete. uring.c I2, R2, R3, R5;
 // uring_ring.c R3. What the system does is the model's (support/model_kernel.hpp). A wake that is lost is a
 // deadlock.
-// PROGRAM: uring BATCH 1 QUICK 0.1 MUTANTS SUPPORT model_rt.cpp model_task.cpp model_kernel.cpp
-// PROGRAM: uring SOURCES uring.c uring_ring.c epoll.c watched.c op.c whole.c fd.c close.c call.c make.c
-// PROGRAM: uring SOURCES worker.c home.c parking.c driver.c by_hand.c runtime.c registry.c task.c task_join.c
-// PROGRAM: uring SOURCES group.c blocking.c async.c time.c timer.c bcs_lock.c bcs_job.c bcs_queue.c
-// PROGRAM: uring SOURCES future.c select.c permits.c fifo.c grant.c park.c parked.c
-// PROGRAM: uring DEFINES kernel rt small_sections -DVOLT_RT_SEARCH_ROUNDS=1
+// PROGRAM: rt SUPPORT model_kernel.cpp DEFINES kernel
+// PROGRAM: rt SOURCES uring.c uring_ring.c epoll.c watched.c op.c whole.c fd.c close.c call.c make.c select.c
 #include "blocker.hpp"
 #include "model_kernel.hpp"
 #include "model_rt.hpp"

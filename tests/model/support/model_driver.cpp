@@ -2,8 +2,9 @@
 #include "model_driver.hpp"
 
 #include "core/futex.h"
+#include "model_kernel.hpp"
 
-// A doorbell is told from others by the address of the word that it counts in.
+// A doorbell is told from others by the address of the word that it counts in; or it is of model_kernel.
 static VOLT_ATOMIC(uint32_t) *words[2];
 
 void model_doorbell(volt_doorbell *bell, int i, VOLT_ATOMIC(uint32_t) *word) {
@@ -126,7 +127,11 @@ void model_driver::destroy(volt_driver_ *driver) {
 // ---- what the sources call ----
 
 void volt_doorbell_ring_(volt_doorbell *bell) {
-  count_up(words[bell->eventfd]);
+  if (bell->eventfd >= model_kernel::bell) {
+    model_kernel::ring_bell(bell->eventfd);
+  } else {
+    count_up(words[bell->eventfd]);
+  }
 }
 
 volt_doorbell *volt_doorbell_take_(void) {

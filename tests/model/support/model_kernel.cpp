@@ -269,15 +269,8 @@ ssize_t model_ring(int fd) {
   return 8;
 }
 
-void volt_doorbell_ring_(volt_doorbell *doorbell) {
-  only->rings(doorbell->eventfd - model_kernel::bell);
-}
-
-volt_doorbell *volt_doorbell_take_(void) {
-  return nullptr;
-}
-
-void volt_doorbell_give_(volt_doorbell *) {
+void model_kernel::ring_bell(int fd) {
+  only->trigger(fd);
 }
 
 // ---- what is not modelled: uring_sqe.c, sys.c, offload.c ----

@@ -25,6 +25,8 @@ class model_kernel {
   void rings(int which) {
     trigger(bell + which);
   }
+  // As volt_doorbell_ring_().
+  static void ring_bell(int fd);
   // At quiescence: how many bytes were not taken.
   uint32_t left(int file) {
     return readable[file];
