@@ -99,7 +99,7 @@ static void check_queue_changed(world *w, watched *s, const volt_ensemble_change
     s->queue_count -= 1;
     return;
   }
-  REQUIRE(!"a node of the queue is known");
+  REQUIRE(false && "a node of the queue is known");
 }
 
 static void check_note_head(watched *s) {

@@ -91,7 +91,8 @@ static bool visitor_queues(struct visitor *v) {
   if (admission_join(&v->admission, volt_now_ns()) != VOLT_OK) return false;
   if (rng_below(&v->random, 16) != 0) return true;
   if (rng_below(&v->random, 2)) volt_future_cancel(admission_future(&v->admission));
-  if (admission_leave(&v->admission, volt_now_ns())) STRESS_CHECK(!"granted without a poll");
+  if (admission_leave(&v->admission, volt_now_ns()))
+    STRESS_CHECK(false && "granted without a poll");
   return false;
 }
 

@@ -155,7 +155,7 @@ static inline void kit_settle(io_kit *k) {
   for (int i = 0; i < 1000; i++) {
     if (volt_rt_run(k->rt) != 0) return;
   }
-  REQUIRE(!"it comes to rest");
+  REQUIRE(false && "it comes to rest");
 }
 
 /* ---- one operation ---- */

@@ -28,7 +28,8 @@ static void what_is_there_is_received(void **state) {
     char text[16] = "";
     kit_link_in(k, &l, kind);
     kit_far_send(&l, "abc");
-    assert_result(kit_run(k, way, receive(&op, &l.near, text, sizeof text, kind)), VOLT_OK);
+    assert_result(kit_run(k, (kit_way)way, receive(&op, &l.near, text, sizeof text, kind)),
+                  VOLT_OK);
     assert_int_equal(op.n, 3);
     assert_string_equal(text, "abc");
     kit_unlink(&l);
@@ -43,7 +44,7 @@ static void it_waits_until_something_is_there(void **state) {
     kit_one one;
     char text[16] = "";
     kit_link_in(k, &l, kind);
-    kit_start(k, &one, way, receive(&op, &l.near, text, sizeof text, kind));
+    kit_start(k, &one, (kit_way)way, receive(&op, &l.near, text, sizeof text, kind));
     assert_result(kit_look(k, &one), VOLT_PENDING);
     kit_far_send(&l, "abc");
     assert_result(kit_finish(k, &one), VOLT_OK);
@@ -61,10 +62,10 @@ static void at_most_size_bytes_are_received_and_the_rest_stays(void **state) {
     char text[16] = "";
     kit_link_in(k, &l, kind);
     kit_far_send(&l, "abcde");
-    assert_result(kit_run(k, way, receive(&op, &l.near, text, 2, kind)), VOLT_OK);
+    assert_result(kit_run(k, (kit_way)way, receive(&op, &l.near, text, 2, kind)), VOLT_OK);
     assert_int_equal(op.n, 2);
     assert_string_equal(text, "ab");
-    assert_result(kit_run(k, way, receive(&op, &l.near, text, 16, kind)), VOLT_OK);
+    assert_result(kit_run(k, (kit_way)way, receive(&op, &l.near, text, 16, kind)), VOLT_OK);
     assert_int_equal(op.n, 3);
     assert_string_equal(text, "cde");
     kit_unlink(&l);
@@ -103,16 +104,17 @@ static void the_end_is_no_failure_and_n_is_0(void **state) {
     char text[16] = "";
     kit_link_in(k, &l, kind);
     kit_far_send(&l, "ab");
-    kit_start(k, &one, way, receive(&op, &l.near, text, sizeof text, kind));
+    kit_start(k, &one, (kit_way)way, receive(&op, &l.near, text, sizeof text, kind));
     assert_result(kit_finish(k, &one), VOLT_OK);
     assert_int_equal(op.n, 2);
     op.n = 99;
-    kit_start(k, &one, way, receive(&op, &l.near, text, sizeof text, kind));
+    kit_start(k, &one, (kit_way)way, receive(&op, &l.near, text, sizeof text, kind));
     assert_result(kit_look(k, &one), VOLT_PENDING);
     kit_close_far(&l);
     assert_result(kit_finish(k, &one), VOLT_OK);
     assert_int_equal(op.n, 0);
-    assert_result(kit_run(k, way, receive(&op, &l.near, text, sizeof text, kind)), VOLT_OK);
+    assert_result(kit_run(k, (kit_way)way, receive(&op, &l.near, text, sizeof text, kind)),
+                  VOLT_OK);
     assert_int_equal(op.n, 0); /* and it stays so */
     kit_unlink(&l);
   }
@@ -127,10 +129,12 @@ static void bytes_before_the_end_come_first(void **state) {
     kit_link_in(k, &l, kind);
     kit_far_send(&l, "last");
     kit_close_far(&l);
-    assert_result(kit_run(k, way, receive(&op, &l.near, text, sizeof text, kind)), VOLT_OK);
+    assert_result(kit_run(k, (kit_way)way, receive(&op, &l.near, text, sizeof text, kind)),
+                  VOLT_OK);
     assert_int_equal(op.n, 4);
     assert_string_equal(text, "last");
-    assert_result(kit_run(k, way, receive(&op, &l.near, text, sizeof text, kind)), VOLT_OK);
+    assert_result(kit_run(k, (kit_way)way, receive(&op, &l.near, text, sizeof text, kind)),
+                  VOLT_OK);
     assert_int_equal(op.n, 0);
     kit_unlink(&l);
   }
@@ -146,7 +150,7 @@ static void the_end_that_comes_with_bytes_is_seen(void **state) {
       kit_one one;
       char text[16];
       kit_link_in(k, &l, kind);
-      kit_start(k, &one, way, receive(&op, &l.near, text, sizeof text, kind));
+      kit_start(k, &one, (kit_way)way, receive(&op, &l.near, text, sizeof text, kind));
       if (!waits) {
         kit_far_send(&l, "first");
         assert_result(kit_finish(k, &one), VOLT_OK);
@@ -155,10 +159,10 @@ static void the_end_that_comes_with_bytes_is_seen(void **state) {
       kit_far_send(&l, "last");
       kit_close_far(&l);
       kit_settle(k);
-      if (!waits) kit_start(k, &one, way, receive(&op, &l.near, text, sizeof text, kind));
+      if (!waits) kit_start(k, &one, (kit_way)way, receive(&op, &l.near, text, sizeof text, kind));
       assert_result(kit_finish(k, &one), VOLT_OK);
       assert_int_equal(op.n, 4);
-      kit_start(k, &one, way, receive(&op, &l.near, text, sizeof text, kind));
+      kit_start(k, &one, (kit_way)way, receive(&op, &l.near, text, sizeof text, kind));
       assert_result(kit_finish(k, &one), VOLT_OK);
       assert_int_equal(op.n, 0);
       kit_unlink(&l);
@@ -175,7 +179,7 @@ static void a_reset_is_said_as_such(void **state) {
     char text[16];
     struct linger abort_it = {1, 0};
     kit_link_in(k, &l, kind);
-    kit_start(k, &one, way, receive(&op, &l.near, text, sizeof text, kind));
+    kit_start(k, &one, (kit_way)way, receive(&op, &l.near, text, sizeof text, kind));
     REQUIRE(setsockopt(l.far, SOL_SOCKET, SO_LINGER, &abort_it, sizeof abort_it) == 0);
     kit_close_far(&l);
     assert_result(kit_finish(k, &one), VOLT_ERRNO(ECONNRESET));
@@ -192,9 +196,10 @@ static void a_size_of_0_is_refused(void **state) {
     volt_op op;
     char text[1];
     kit_link_in(k, &l, TCP4);
-    assert_result(kit_run(k, way, volt_fd_recv_future(&op, &l.near, text, 0, 0)), VOLT_EINVAL);
+    assert_result(kit_run(k, (kit_way)way, volt_fd_recv_future(&op, &l.near, text, 0, 0)),
+                  VOLT_EINVAL);
     kit_far_send(&l, "a"); /* and nothing is under way on it */
-    assert_result(kit_run(k, way, volt_fd_recv_future(&op, &l.near, text, 1, 0)), VOLT_OK);
+    assert_result(kit_run(k, (kit_way)way, volt_fd_recv_future(&op, &l.near, text, 1, 0)), VOLT_OK);
     kit_unlink(&l);
   }
 }
@@ -208,11 +213,12 @@ static void flags_are_those_of_recv(void **state) {
     kit_link_in(k, &l, kind);
     kit_far_send(&l, "abc");
     for (int i = 0; i < 2; i++) {
-      assert_result(kit_run(k, way, volt_fd_recv_future(&op, &l.near, text, 16, MSG_PEEK)),
+      assert_result(kit_run(k, (kit_way)way, volt_fd_recv_future(&op, &l.near, text, 16, MSG_PEEK)),
                     VOLT_OK);
       assert_int_equal(op.n, 3);
     }
-    assert_result(kit_run(k, way, volt_fd_recv_future(&op, &l.near, text, 16, 0)), VOLT_OK);
+    assert_result(kit_run(k, (kit_way)way, volt_fd_recv_future(&op, &l.near, text, 16, 0)),
+                  VOLT_OK);
     assert_string_equal(text, "abc");
     kit_unlink(&l);
   }
@@ -247,7 +253,7 @@ static void all_of_it_is_sent(void **state) {
     kit_link l;
     volt_op op;
     kit_link_out(k, &l, kind);
-    assert_result(kit_run(k, way, send_all(&op, &l.near, "hello", 5, kind)), VOLT_OK);
+    assert_result(kit_run(k, (kit_way)way, send_all(&op, &l.near, "hello", 5, kind)), VOLT_OK);
     assert_int_equal(op.n, 5);
     kit_far_expect(&l, "hello");
     kit_unlink(&l);
@@ -262,7 +268,7 @@ static void nothing_to_send_is_ready_at_once(void **state) {
     kit_link_out(k, &l, kind);
     (void)kit_fill(&l);
     op.n = 99;
-    assert_result(kit_run(k, way, send_all(&op, &l.near, "", 0, kind)), VOLT_OK);
+    assert_result(kit_run(k, (kit_way)way, send_all(&op, &l.near, "", 0, kind)), VOLT_OK);
     assert_int_equal(op.n, 0);
     kit_unlink(&l);
   }
@@ -281,7 +287,7 @@ static void a_large_send_goes_on_as_room_appears(void **state) {
     kit_one one;
     size_t at = 0;
     kit_link_out(k, &l, kind);
-    kit_start(k, &one, way, send_all(&op, &l.near, bytes, SIZE, kind));
+    kit_start(k, &one, (kit_way)way, send_all(&op, &l.near, bytes, SIZE, kind));
     while (kit_look(k, &one) == VOLT_PENDING) {
       assert_true(at < SIZE);
       (void)kit_drain(l.far, &at);
@@ -304,10 +310,10 @@ static void both_directions_at_once(void **state) {
     char text[8] = "";
     size_t at = 0;
     kit_link_out(k, &l, kind);
-    kit_start(k, &receiver, way, receive(&in, &l.near, text, sizeof text, kind));
+    kit_start(k, &receiver, (kit_way)way, receive(&in, &l.near, text, sizeof text, kind));
     size_t filled = kit_fill(&l);
     unsigned char next = (unsigned char)(filled % 251);
-    kit_start(k, &sender, way, send_all(&out, &l.near, &next, 1, kind));
+    kit_start(k, &sender, (kit_way)way, send_all(&out, &l.near, &next, 1, kind));
     kit_far_send(&l, "in");
     assert_result(kit_finish(k, &receiver), VOLT_OK);
     assert_string_equal(text, "in");
@@ -329,7 +335,8 @@ static void to_send_to_who_is_gone_is_epipe(void **state) {
       volt_op op;
       kit_link_out(k, &l, kind);
       kit_close_far(&l);
-      assert_result(kit_run(k, way, send_all(&op, &l.near, "abc", 3, kind)), VOLT_ERRNO(EPIPE));
+      assert_result(kit_run(k, (kit_way)way, send_all(&op, &l.near, "abc", 3, kind)),
+                    VOLT_ERRNO(EPIPE));
       assert_int_equal(op.n, 0);
       kit_unlink(&l);
     }
@@ -349,7 +356,7 @@ static void a_send_that_fails_in_the_middle_says_how_far_it_came(void **state) {
     size_t at = 0;
     kit_link_out(k, &l, UNIX_STREAM);
     for (size_t i = 0; i < SIZE; i++) bytes[i] = (unsigned char)(i % 251);
-    kit_start(k, &one, way, volt_fd_send_future(&op, &l.near, bytes, SIZE, 0));
+    kit_start(k, &one, (kit_way)way, volt_fd_send_future(&op, &l.near, bytes, SIZE, 0));
     assert_result(kit_look(k, &one), VOLT_PENDING);
     kit_take(l.far, &at, 4096);
     assert_true(at > 0 && at < SIZE);
@@ -373,13 +380,14 @@ static void parts_are_scattered_and_gathered(void **state) {
     struct iovec out[] = {{(void *)"one", 3}, {(void *)"two", 3}};
     kit_link_in(k, &l, kind);
     kit_far_send(&l, "123456");
-    assert_result(kit_run(k, way, volt_fd_readv_future(&op, &l.near, in, 2, -1)), VOLT_OK);
+    assert_result(kit_run(k, (kit_way)way, volt_fd_readv_future(&op, &l.near, in, 2, -1)), VOLT_OK);
     assert_int_equal(op.n, 6);
     assert_string_equal(a, "123");
     assert_string_equal(b, "456");
     kit_unlink(&l);
     kit_link_out(k, &l, kind);
-    assert_result(kit_run(k, way, volt_fd_writev_future(&op, &l.near, out, 2, -1)), VOLT_OK);
+    assert_result(kit_run(k, (kit_way)way, volt_fd_writev_future(&op, &l.near, out, 2, -1)),
+                  VOLT_OK);
     assert_int_equal(op.n, 6);
     kit_far_expect(&l, "onetwo");
     kit_unlink(&l);
@@ -399,7 +407,8 @@ static void a_gather_is_one_write_and_may_be_short(void **state) {
     size_t at = 0;
     struct iovec part = {bytes, SIZE};
     kit_link_out(k, &l, kind);
-    assert_result(kit_run(k, way, volt_fd_writev_future(&op, &l.near, &part, 1, -1)), VOLT_OK);
+    assert_result(kit_run(k, (kit_way)way, volt_fd_writev_future(&op, &l.near, &part, 1, -1)),
+                  VOLT_OK);
     assert_true(op.n > 0 && op.n < SIZE);
     while (at < op.n) REQUIRE(kit_drain(l.far, &at) > 0);
     assert_int_equal(at, op.n);

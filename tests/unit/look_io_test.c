@@ -38,7 +38,7 @@ static void an_operation_that_waits_says_its_descriptor(void **state) {
 /* The operations of the scenes above. */
 #define IN_A_SCENE(constructor)                                                         \
   static void constructor##_is_described(void **state) {                                \
-    const char *name = #constructor + strlen("volt_fd_");                               \
+    const char *name = &#constructor[strlen("volt_fd_")];                               \
     size_t length = strlen(name) - strlen("_future");                                   \
     bool is_there = false;                                                              \
     (void)state;                                                                        \
