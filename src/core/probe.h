@@ -40,10 +40,8 @@
       "992: .balign 4\n"                                                      \
       "993: .8byte 990b, _.stapsdt.base, 0\n"                                 \
       ".asciz \"volt\"\n"                                                     \
-      ".asciz \"" #name                                                       \
-      "\"\n"                                                                  \
-      ".asciz \"" places                                                      \
-      "\"\n"                                                                  \
+      ".asciz \"" #name "\"\n"                                                \
+      ".asciz \"" places "\"\n"                                               \
       "994: .balign 4\n"                                                      \
       ".popsection\n"                                                         \
       ".ifndef _.stapsdt.base\n"                                              \
