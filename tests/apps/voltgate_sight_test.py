@@ -131,7 +131,8 @@ def watched():
 def for_volt_top():
     """the socket of volt-top is ours alone, and answers, in the sandbox, too"""
     path = os.path.join(scratch(), "sight.sock")
-    gate, upstream, clients = crowded(sight=path, sandbox="yes")
+    # The sanitizer's search for leaks stops the program by calls that the sandbox does not allow.
+    gate, upstream, clients = crowded(sight=path, sandbox="yes", env={"ASAN_OPTIONS": "detect_leaks=0"})
     mode = os.stat(path).st_mode
     require(stat.S_ISSOCK(mode), "a socket")
     equal(stat.S_IMODE(mode), 0o600, "its mode")
