@@ -518,6 +518,52 @@ static void a_fiber_is_a_task(void **state) {
   volt_task_detach(t);
 }
 
+typedef struct nested {
+  volt_async async, inner;
+} nested;
+
+/* It waits in its poll, and holds something then: the fiber gets a list of its own. */
+static int inner_poll(volt_async *a, volt_ctx *ctx) {
+  (void)a;
+  (void)ctx;
+  volt_mutex_lock_no_deadline(&first);
+  return volt_fiber_yield();
+}
+
+static int outer_poll(volt_async *a, volt_ctx *ctx) {
+  nested *self = volt_container_of(a, nested, async);
+  VOLT_ASYNC_BEGIN(self);
+  VOLT_AWAIT(self, volt_async_future(&self->inner, inner_poll));
+  VOLT_ASYNC_END(self);
+}
+
+static int fiber_nests(void *arg) {
+  static volt_mutex before = VOLT_MUTEX_INIT;
+  nested n;
+  volt_future f;
+  (void)arg;
+  REQUIRE(volt_mutex_try_lock(&before) == VOLT_OK); /* "here.c", 1: its place from now on */
+  volt_mutex_unlock(&before);
+  REQUIRE(volt_await(volt_async_future(&n.async, outer_poll)) == VOLT_OK);
+  REQUIRE(volt_await(volt_mutex_lock_future(&f, &second)) == VOLT_OK);
+  fiber_held = look_at_list();
+  volt_mutex_unlock(&second);
+  volt_mutex_unlock(&first);
+  return VOLT_OK;
+}
+
+static void a_place_comes_back_where_the_fiber_goes_on(void **state) {
+  (void)state;
+  if (volt_fiber_supported()) skip();
+  volt_task *t = volt_fiber_new(h.rt, fiber_nests, NULL, NULL);
+  assert_result(volt_spawn(h.rt, t), VOLT_OK);
+  by_hand_run(&h);
+  assert_result(volt_task_result(t), VOLT_OK);
+  volt_task_detach(t);
+  assert_int_equal(fiber_held, 2);
+  expect_held(0, &second, VOLT_HELD_ALONE_, 1, 1);
+}
+
 /* ---- how long ---- */
 
 static void holds_are_counted(void **state) {
@@ -557,6 +603,7 @@ int main(void) {
       TASKS(the_loser_of_a_select_is_not_held),
       TASKS(a_signal_leads_to_the_mutex),
       TASKS(a_fiber_is_a_task),
+      TASKS(a_place_comes_back_where_the_fiber_goes_on),
       cmocka_unit_test(holds_are_counted),
       cmocka_unit_test(what_another_thread_unlocks_is_passed_on),
       cmocka_unit_test(places_in_a_channel_are_passed_on),

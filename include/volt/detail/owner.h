@@ -288,22 +288,23 @@ VOLT_SIGHT_INLINE_ uintptr_t volt_party_of_(const void *ctx) {
 }
 
 typedef struct volt_awaits_ {
-  volt_party_ *party;
   const char *file;
   uint32_t line;
 } volt_awaits_;
 
 VOLT_SIGHT_INLINE_ volt_awaits_ volt_party_awaits_(const char *file, uint32_t line) {
   volt_party_ *p = volt_party_now_();
-  volt_awaits_ outside = {p, p->file, p->line};
+  volt_awaits_ outside = {p->file, p->line};
   p->file = file;
   p->line = line;
   return outside;
 }
 
+/* In a fiber that moves, whose poll has waited, the party may have another list than before. */
 VOLT_SIGHT_INLINE_ void volt_party_awaited_(volt_awaits_ outside) {
-  outside.party->file = outside.file;
-  outside.party->line = outside.line;
+  volt_party_ *p = volt_party_now_();
+  p->file = outside.file;
+  p->line = outside.line;
 }
 
 VOLT_END_DECLS
