@@ -300,7 +300,7 @@ VOLT_SIGHT_INLINE_ volt_awaits_ volt_party_awaits_(const char *file, uint32_t li
   return outside;
 }
 
-/* In a fiber that moves, whose poll has waited, the party may have another list than before. */
+/* In a fiber whose poll has waited, the party may have another list than before. */
 VOLT_SIGHT_INLINE_ void volt_party_awaited_(volt_awaits_ outside) {
   volt_party_ *p = volt_party_now_();
   p->file = outside.file;
