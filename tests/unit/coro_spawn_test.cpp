@@ -630,6 +630,34 @@ TEST(a_trace_says_nothing_of_what_has_ended) {
   EXPECT(handle.get() == 1);
 }
 
+/* The same of a child that has begun to wait, and did not have to: its deadline has passed. */
+static volt::task<int> gives_up(volt::semaphore &s) {
+  try {
+    auto permit = co_await volt::until(s.acquire(), std::chrono::steady_clock::time_point());
+  } catch (const volt::timed_out &) {
+    co_return 7;
+  }
+  co_return 0;
+}
+static volt::task<int> traces_itself_at_once(volt::semaphore &s, traced *to) {
+  int n = co_await gives_up(s);
+  to->text = trace_of(*to->handle);
+  co_return n;
+}
+
+TEST(a_trace_says_nothing_of_what_has_ended_without_a_wait) {
+  hand h;
+  volt::semaphore s(0);
+  traced to;
+  auto handle = volt::spawn(h, traces_itself_at_once(s, &to));
+  to.handle = &handle;
+  h.run();
+#if VOLT_CORO_TELLS_
+  EXPECT(to.text.empty());
+#endif
+  EXPECT(handle.get() == 7);
+}
+
 int main() {
   return run_unit_tests();
 }
