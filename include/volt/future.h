@@ -111,15 +111,16 @@ typedef struct volt_ctx {
   { (waker), NULL, 0, VOLT_CTX_BUDGET, VOLT_CTX_GO_ON, 0, NULL }
 
 /* volt_ctx.cancel. The first future that ends because of ONCE sets it back to GO_ON. */
-enum { VOLT_CTX_GO_ON = 0, VOLT_CTX_CANCEL_ONCE = 1 << 30, VOLT_CTX_CANCEL_ALL };
+enum { VOLT_CTX_GO_ON = 0, VOLT_CTX_CANCEL_ONCE = 0x7ffffffe, VOLT_CTX_CANCEL_ALL };
 
-/* Private. The most that a budget may be. */
+/* Private. The most for which polls are as quick as they can be. */
 #define VOLT_CTX_BUDGET_MAX_ ((uint32_t)VOLT_CTX_CANCEL_ONCE)
 
 /* Private. Whether the poller is not being cancelled and has a budget left: by one comparison,
- * because no budget is above what a cancel is. */
+ * because no budget up to that is above what a cancel is. One from 2^31 on, such as UINT32_MAX, is
+ * below zero here: false is returned, and the caller looks at each of the two. */
 static inline bool volt_ctx_goes_on_(const volt_ctx *ctx) {
-  return ctx->cancel < ctx->budget;
+  return (int32_t)ctx->cancel < (int32_t)ctx->budget;
 }
 
 VOLT_BEGIN_DECLS

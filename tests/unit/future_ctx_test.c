@@ -374,6 +374,42 @@ static void a_grant_is_kept_until_there_is_budget(void **state) {
   }
 }
 
+/* Code that drives futures by hand may give any budget: also more than a poll can use. */
+static void a_cancel_is_seen_whatever_the_budget(void **state) {
+  (void)state;
+  static const uint32_t cancels[] = {VOLT_CTX_CANCEL_ONCE, VOLT_CTX_CANCEL_ALL};
+  static const uint32_t budgets[] = {1, VOLT_CTX_BUDGET_MAX_, UINT32_C(1) << 31, UINT32_MAX};
+  for (unsigned i = 0; i < sizeof cancels / sizeof *cancels; i++) {
+    for (unsigned j = 0; j < sizeof budgets / sizeof *budgets; j++) {
+      EACH_LEAF(l) {
+        poller_init(&p);
+        f = l->make();
+        p.ctx.cancel = cancels[i];
+        p.ctx.budget = budgets[j];
+        assert_result(poller_poll(&p, f), VOLT_ECANCELED);
+        if (l->is_held) l->grant();
+        l->clean(false);
+        poller_expect(&p, 0, 0, 0);
+      }
+    }
+  }
+}
+
+static void any_budget_but_none_is_enough(void **state) {
+  (void)state;
+  static const uint32_t budgets[] = {1, VOLT_CTX_BUDGET_MAX_, UINT32_C(1) << 31, UINT32_MAX};
+  for (unsigned i = 0; i < sizeof budgets / sizeof *budgets; i++) {
+    EACH_LEAF(l) {
+      wait_with_p(l);
+      l->grant();
+      p.ctx.budget = budgets[i];
+      assert_result(poller_poll(&p, f), VOLT_OK);
+      assert_int_equal(p.ctx.budget, budgets[i] - 1);
+      l->clean(true);
+    }
+  }
+}
+
 typedef struct taker {
   volt_async async;
   volt_future permit;
@@ -473,6 +509,8 @@ int main(void) {
       cmocka_unit_test(without_budget_nothing_begins),
       cmocka_unit_test(only_what_turns_out_ready_uses_budget),
       cmocka_unit_test(a_grant_is_kept_until_there_is_budget),
+      cmocka_unit_test(a_cancel_is_seen_whatever_the_budget),
+      cmocka_unit_test(any_budget_but_none_is_enough),
       cmocka_unit_test(a_function_yields_when_its_budget_is_used_up),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
