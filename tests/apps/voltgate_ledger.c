@@ -391,13 +391,14 @@ static bool settles(void) {
   return !ledger.is_settled && now_ns() - ledger.changed_at > SLACK_MS * MS;
 }
 
-/* Nothing is on its way if no more permits are held than connections are open. The gate may still hold
- * those of some that were ended: then it is looked again. */
+/* Nothing is on its way if no more permits are held than connections are open afterwards: one that the
+ * gate ends meanwhile must not stand for one that is on its way. The gate may still hold those of some
+ * that were ended: then it is looked again. */
 static void settle(void) {
   accept_all();
+  const int permits = held();
   end_the_dead();
-  const int open_count = ledger.open_count;
-  ledger.is_settled = held() <= open_count;
+  ledger.is_settled = permits <= ledger.open_count;
 }
 
 /* Ends the oldest of those that have said who they are, and whose time has come. */
