@@ -12,8 +12,8 @@
  *
  * Each has
  *   poll_ctx    as volt_future_poll_ctx(). volt_future_poll_leaf_any_, of a leaf without a poll;
- *               volt_future_poll_long_, of all others; or one of its own, to which the compiler
- *               knows more: of a leaf volt_leaf_poll_ctx_() with its operations (leaf.h)
+ *               volt_future_poll_long_, of all others; or one of its own, so that the compiler
+ *               knows the operations: of a leaf, volt_leaf_poll_ctx_() with them (leaf.h)
  *
  * A leaf waits with one waiter. It has
  *   start, cancel, set_waker   as the public x(), x_cancel(), volt_waiter_set_waker()

@@ -78,8 +78,8 @@ static inline void volt_op_set_stage_(volt_op *op, uint8_t stage) {
 }
 
 /* The number of the descriptor, since the operation waits, for inspectors: *fd may be gone when the
- * operation is granted. -1: not known. It is the argument of the future, of which each back end makes
- * its own. */
+ * operation is granted. -1: not known. It is kept as the argument of the future, which has no other
+ * use here. What makes that future anew notes the number again. */
 static inline int volt_op_number_(const volt_op *op) {
   return (int)volt_future_n_(&op->as.future);
 }

@@ -15,8 +15,9 @@ inline void print_trail_(const volt_trail_ *leaf, std::FILE *to) {
 }
 
 /* Write where the coroutines of a task wait, from the root to the leaf: a line "file:line: function"
- * for each. A task that runs: where those of its coroutines have waited last that have not ended. One
- * that has not waited yet, or has ended: nothing. clang 14 does not say, and then this says that. volt_dump() (volt/sight.h) shows all tasks so.
+ * for each. Of a task that runs: where those of its coroutines that have not ended have waited last. Of
+ * one that has not waited yet, or has ended: nothing. clang 14 does not say where, and then this says
+ * so. volt_dump() (volt/sight.h) shows all tasks in this way.
  * Threads: while the task does not run: by hand, in a debugger, or the task itself. */
 template <class T>
 void print_trace(join_handle<T> &h, std::FILE *to) {
