@@ -85,7 +85,8 @@ VOLT_SIZE_AT_MOST_(volt_future, 96);
  *   expected += ctx.registered;
  *   if (result == VOLT_PENDING && ctx.yield) ... poll again when others have run
  *
- * A volt_ctx that is used for several polls gets a new budget and a yield of 0 before each.
+ * A volt_ctx that is used for several polls gets a new budget, of less than 2^31 - 1, and a yield of 0
+ * before each.
  *
  * drop(waker.ctx) is called instead of the wake if a registered waker will never be called, because
  * its future was cancelled or has another waker now. So each registration is followed by one wake
