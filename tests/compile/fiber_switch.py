@@ -12,9 +12,9 @@ might change it.
   - A program of fibers runs, linked with what was compiled so; and with swapcontext().
 
 The quick form, without VOLT_TEST_SECONDS of 5 and more, has the options of QUICK and the landing pads. It
-compiles the rooms in ROOMS once, with -O1, and once to be optimised as one, by gcc, and the runtime once
-with swapcontext(): the other rooms are those of a release. Of another processor's code it reads the
-switches and runs nothing.
+compiles the rooms in ROOMS once, to be optimised as one, by gcc, and the runtime once with swapcontext():
+the rest of a program, but for the files in SOURCES, is that of a release. Of another processor's code it
+reads the switches and runs nothing.
 """
 import os
 import re
@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 WARNINGS = ['-std=c11', '-Wall', '-Wextra', '-Werror', f'-I{ROOT}/include', f'-I{ROOT}/src']
 OPTIONS = (['-O0'], ['-O1'], ['-O2'], ['-O3'], ['-Os'], ['-O2', '-fPIC', '-fno-omit-frame-pointer'],
            ['-O2', '-fstack-protector-strong', '-fstack-clash-protection'])
-QUICK = (['-O0'], ['-O3'], ['-O2', '-fstack-protector-strong', '-fstack-clash-protection'])
+QUICK = (['-O0'], ['-O1'], ['-O3'], ['-O2', '-fstack-protector-strong', '-fstack-clash-protection'])
 LANDING = {'x86-64': ['-fcf-protection'], 'aarch64': ['-mbranch-protection=standard']}
 WHOLE = float(os.environ.get('VOLT_TEST_SECONDS') or 0) >= 5
 ROOMS = ('core', 'rt')  # where the switches are, and the variables of a thread
@@ -323,12 +323,11 @@ def main():
             at.mkdir()
             check_itself(compiler, at)
             look_at_inlined(compiler, at)
-            if WHOLE or n == 0:
+            if WHOLE:
+                base = library(compiler, ['-O1'], at)
+            elif n == 0:
                 (at / 'release').mkdir()
-                release = [] if WHOLE else list(of_a_release(at / 'release'))
-                base = library(compiler, ['-O1'], at, release)
-                count += look_at_switches(compiler, ['-O1'], [at / f'rt-{s}.o' for s in SOURCES])
-                ways += 1
+                base = list(of_a_release(at / 'release'))
             elif compiler.machine != found[0].machine:
                 base = []
             for i, options in enumerate([*(OPTIONS if WHOLE else QUICK), ['-O2', *LANDING[compiler.machine]]]):
