@@ -4,7 +4,8 @@
 # own copies of the inline functions) and optimised, whatever the library is: gcc optimises it, clang
 # does not, because platforms.sh runs what it optimises. Without liburing libvolt-io is left out, and
 # without ZooKeeper's client libvolt-cluster. In the quick form clang looks at the library without making
-# code, and its programs are linked with what gcc has made: fiber_tools.sh runs what clang makes.
+# code, and its programs are linked with what gcc has made: fiber_tools.sh runs what clang makes. The command
+# of the README makes no code then, either: what it would link is linked with the rest.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . tests/compile/whole.sh
@@ -34,10 +35,26 @@ run() {
 if command -v cc > /dev/null; then # to the letter as the README says
   rooms=(src/{core,sync,bcs,async,rt,sight}/*.c) with=()
   if ((${#io_libraries[@]})); then rooms+=(src/io/*.c) with=(-luring); fi
-  cc -std=c11 -Iinclude "${program_includes[@]}" "${rooms[@]}" "$program" -pthread "${with[@]}" \
-    -o "$scratch/program"
-  run
+  letter=(cc -std=c11 -Iinclude "${program_includes[@]}" "${rooms[@]}" "$program" -pthread "${with[@]}")
+  if whole; then
+    "${letter[@]}" -o "$scratch/program"
+    run
+  else
+    "${letter[@]}" -fsyntax-only
+  fi
 fi
+
+# All sources in one process, which is what the driver would start for each of them.
+looks_at_all() { # <clang and its options>... -- <source>...
+  local command=() line
+  while [[ $1 != -- ]]; do command+=("$1"); shift; done
+  shift
+  line=$("${command[@]}" -fsyntax-only -### "$1" 2>&1 | grep -- '"-cc1".*"-fsyntax-only"') ||
+    { echo "${command[0]} does not say how it compiles" >&2; exit 1; }
+  eval "command=($line)"
+  unset 'command[-1]'
+  "${command[@]}" "$@"
+}
 
 for pair in gcc:g++ clang:clang++; do
   cc=${pair%:*} cxx=${pair#*:}
@@ -47,7 +64,7 @@ for pair in gcc:g++ clang:clang++; do
   for flags in "${kinds[@]}"; do
     if [[ $cc == clang && -d $scratch/objects ]] && ! whole; then
       # shellcheck disable=SC2086 # $flags are several words
-      "$cc" -std=c11 $flags "${warnings[@]}" "${c_only[@]}" -Iinclude -fsyntax-only "${sources[@]}"
+      looks_at_all "$cc" -std=c11 $flags "${warnings[@]}" "${c_only[@]}" -Iinclude -- "${sources[@]}"
       flags=-O0 # as the objects, without VOLT_DEBUG
     elif [[ $cc == gcc ]]; then
       release_objects
