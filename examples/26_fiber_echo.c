@@ -50,7 +50,8 @@ static int serve(void *arg) {
     if (fiber) volt_task_detach(fiber);
     if (client) drop(client);
     if (result == VOLT_ECANCELED) break;
-    result = volt_await(volt_accept_pause_future(&pause, rt, result)); /* no descriptor, no memory */
+    result =
+        volt_await(volt_accept_pause_future(&pause, rt, result)); /* no descriptor, no memory */
   }
   volt_group_cancel(&clients);
   (void)volt_group_wait_blocking(&clients, VOLT_NO_DEADLINE);

@@ -130,8 +130,8 @@ static int fiber_run(void *arg) {
   do {
     volt_op op;
     size_t rest = 0;
-    result = pass_once(self->service, &self->client, &self->client, &self->buffer, &rest,
-                       &self->bytes);
+    result =
+        pass_once(self->service, &self->client, &self->client, &self->buffer, &rest, &self->bytes);
     if (result == VOLT_OK && rest > 0) result = fiber_send_rest(self, rest);
     if (result == VOLT_OK) result = volt_await(volt_fd_ready_future(&op, &self->client, POLLIN));
   } while (result == VOLT_OK);

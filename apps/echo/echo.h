@@ -39,7 +39,7 @@ struct service {
 /* A connection, which has a task from the runtime's pool. It is made before it is accepted, so that
  * there is memory for it. */
 struct connection {
-  volt_task task; /* unless it is a fiber's */
+  volt_task task;     /* unless it is a fiber's */
   volt_task *runs_as; /* its task, or its fiber */
   struct service *service;
   volt_fd client;

@@ -71,14 +71,10 @@ static bool parse_option(struct options *options, int option) {
 
 enum options_result options_parse(struct options *options, int argc, char **argv) {
   static const struct option known[] = {
-      {"listen", required_argument, NULL, 'l'},
-      {"relay-to", required_argument, NULL, 'r'},
-      {"workers", required_argument, NULL, 'w'},
-      {"buffer", required_argument, NULL, 'b'},
-      {"fibers", no_argument, NULL, 'f'},
-      {"grace", required_argument, NULL, 'g'},
-      {"help", no_argument, NULL, 'h'},
-      {NULL, 0, NULL, 0},
+      {"listen", required_argument, NULL, 'l'},  {"relay-to", required_argument, NULL, 'r'},
+      {"workers", required_argument, NULL, 'w'}, {"buffer", required_argument, NULL, 'b'},
+      {"fibers", no_argument, NULL, 'f'},        {"grace", required_argument, NULL, 'g'},
+      {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
   };
   *options = (struct options){.listen = "127.0.0.1:0", .buffer_bytes = 32768, .grace_s = 5};
   bool right = true;

@@ -22,7 +22,8 @@ static void server_spawn(struct server *self) {
   struct connection *connection = self->next;
   self->next = NULL;
   self->is_short = false;
-  if (volt_group_spawn(&self->connections, self->service.rt, connection->runs_as) == VOLT_OK) return;
+  if (volt_group_spawn(&self->connections, self->service.rt, connection->runs_as) == VOLT_OK)
+    return;
   volt_fd_close(&connection->client);
   connection_free(connection);
 }

@@ -98,7 +98,8 @@ static bool run(volt_rt *rt, const struct options *options) {
     callers[i] = (struct caller){.sql = options->sql, .result = VOLT_ENOMEM};
   }
   uint64_t since_ns = volt_now_ns();
-  bool all_ran = options->threads > 0 ? run_threads(callers, count) : run_fibers(rt, callers, count);
+  bool all_ran =
+      options->threads > 0 ? run_threads(callers, count) : run_fibers(rt, callers, count);
   double seconds = (double)(volt_now_ns() - since_ns) / 1e9;
   uint64_t served = 0, asked = 0;
   for (unsigned i = 0; i < count; i++) {
@@ -136,9 +137,9 @@ static bool parse_option(struct options *options, int option) {
 
 static bool parse(struct options *options, int argc, char **argv) {
   static const struct option known[] = {
-      {"fibers", required_argument, NULL, 'f'},  {"threads", required_argument, NULL, 't'},
-      {"sql", required_argument, NULL, 's'},     {"workers", required_argument, NULL, 'w'},
-      {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0},
+      {"fibers", required_argument, NULL, 'f'}, {"threads", required_argument, NULL, 't'},
+      {"sql", required_argument, NULL, 's'},    {"workers", required_argument, NULL, 'w'},
+      {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
   };
   *options = (struct options){.sql = "select 1", .fibers = 10000};
   bool right = true;

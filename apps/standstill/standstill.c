@@ -176,8 +176,8 @@ static const struct way *find_way(const char *name) {
 }
 
 static void watch(const char *socket) {
-  const volt_sight_config config = {
-      .flags = VOLT_SIGHT_WATCHDOG | VOLT_SIGHT_LINTS | VOLT_SIGHT_DEADLOCKS | VOLT_SIGHT_WAITS};
+  const volt_sight_config config = {.flags = VOLT_SIGHT_WATCHDOG | VOLT_SIGHT_LINTS |
+                                             VOLT_SIGHT_DEADLOCKS | VOLT_SIGHT_WAITS};
   must(volt_sight_enable(&config), "sight");
   must(volt_dump_on_signal(SIGQUIT, STDERR_FILENO, 0), "SIGQUIT");
   if (socket) must(volt_sight_serve(socket), socket);

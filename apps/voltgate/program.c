@@ -164,9 +164,9 @@ static void program_dump_gate(void *arg, struct gate *g) {
            "limit %" PRIu32 ", held %" PRIu32 ", debt %" PRIu32
            ", queued %u of %u, clients %u, "
            "servers %u%s%s",
-           gate_limit(g), gate_held(g), volt_sem_debt(&g->permits),
-           atomic_load(&g->queued), atomic_load(&g->queue_bound), atomic_load(&g->clients.count),
-           atomic_load(&g->servers), since_ns ? ", breaker: " : "", since_ns ? reason : "");
+           gate_limit(g), gate_held(g), volt_sem_debt(&g->permits), atomic_load(&g->queued),
+           atomic_load(&g->queue_bound), atomic_load(&g->clients.count), atomic_load(&g->servers),
+           since_ns ? ", breaker: " : "", since_ns ? reason : "");
 }
 
 /* ---- the loop ---- */

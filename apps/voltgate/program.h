@@ -34,7 +34,7 @@ struct program {
   uint64_t began_ns;
   volt_token stop; /* cancelled: end at once */
   atomic_bool is_draining;
-  atomic_uint handing; /* enum handover_state */
+  atomic_uint handing;  /* enum handover_state */
   volt_sem descriptors; /* that clients may take: accept waits for them */
 
   /* program.c's own, and of the files beside it */
@@ -45,8 +45,8 @@ struct program {
   volt_group ends;         /* of sites that end */
   uint64_t descriptors_all;
   struct admin *admin;
-  struct cluster *cluster; /* or NULL */
-  struct handover *handover; /* or NULL */
+  struct cluster *cluster;    /* or NULL */
+  struct handover *handover;  /* or NULL */
   struct kept_settings *kept; /* all that were ever in force, the last first */
 };
 

@@ -66,8 +66,7 @@ static void sight_report(void *ctx, const char *text, size_t length) {
 
 int sight_start(const struct settings *settings) {
   const volt_sight_config config = {
-      .flags = VOLT_SIGHT_WAITS |
-               (settings->stall_ns ? VOLT_SIGHT_WATCHDOG | VOLT_SIGHT_LINTS : 0),
+      .flags = VOLT_SIGHT_WAITS | (settings->stall_ns ? VOLT_SIGHT_WATCHDOG | VOLT_SIGHT_LINTS : 0),
       .sample = 1, /* a wait for a permit takes far longer than to time it */
       .stall_ns = settings->stall_ns,
       .period_ns = SIGHT_PERIOD_NS,

@@ -3,5 +3,5 @@
 #ifndef VOLT_SIMULATION_DECLARED_H
 #define VOLT_SIMULATION_DECLARED_H
 #define VOLT_AT_LOAD_AS_(place) __attribute__((unused)) /* no constructor runs before the machine */
-void sim_pause(void); /* volt_cpu_relax_() */
+void sim_pause(void);                                   /* volt_cpu_relax_() */
 #endif

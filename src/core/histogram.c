@@ -88,6 +88,7 @@ uint64_t volt_histogram_at_ns(const volt_histogram *h, double quantile) {
 
 uint64_t volt_histogram_below(const volt_histogram *h, uint64_t ns) {
   uint64_t below = 0;
-  for (unsigned i = 0; i < VOLT_HISTOGRAM_STEPS && volt_histogram_end_ns_(i) <= ns; i++) below += h->step[i];
+  for (unsigned i = 0; i < VOLT_HISTOGRAM_STEPS && volt_histogram_end_ns_(i) <= ns; i++)
+    below += h->step[i];
   return below;
 }

@@ -25,7 +25,15 @@
 
 #if VOLT_SIGHT
 
-enum { EDGES = 4096, SLOTS = 2 * EDGES, GUARDS = 4, LONGEST = 8, FOUND = 8, REPORTED = 64, NAME = 40 };
+enum {
+  EDGES = 4096,
+  SLOTS = 2 * EDGES,
+  GUARDS = 4,
+  LONGEST = 8,
+  FOUND = 8,
+  REPORTED = 64,
+  NAME = 40
+};
 
 VOLT_ATOMIC(uint32_t) volt_order_is_on_;
 
@@ -41,8 +49,8 @@ typedef struct order_lock {
 typedef struct order_edge {
   order_lock from, to;
   char from_name[NAME], to_name[NAME]; /* copies; "": it has none */
-  uint64_t guard[GUARDS]; /* classes that were held alone beside `from`; 0: none */
-  uint32_t next;          /* 1 + the next edge from a lock of the same bucket */
+  uint64_t guard[GUARDS];              /* classes that were held alone beside `from`; 0: none */
+  uint32_t next;                       /* 1 + the next edge from a lock of the same bucket */
 } order_edge;
 
 typedef struct order_cycle {

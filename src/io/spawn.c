@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-
 /* What is made for a child, and unmade when it has started. */
 struct launch {
   int child[3]; /* what becomes its 0, 1, 2; -1: inherited */

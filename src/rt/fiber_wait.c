@@ -118,7 +118,8 @@ static VOLT_SWITCH_OPAQUE_ int fiber_await_until_alone(volt_fiber *f, volt_futur
   volt_future *time = fiber_nap(f, &nap, deadline_ns);
   int result = volt_future_poll_ctx(future, &f->own);
   if (result == VOLT_PENDING && fiber_may_obey(f)) result = fiber_poll_cancelled(f, future);
-  if (result == VOLT_PENDING && f->own.yield) { /* its budget was spent: it may not have tried. R1 */
+  if (result == VOLT_PENDING &&
+      f->own.yield) { /* its budget was spent: it may not have tried. R1 */
     fiber_suspend_wait(f, future);
     result = fiber_poll_future(f, future);
   }

@@ -32,8 +32,8 @@
 #include "../core/futex.h"
 #include "../core/future_ops.h"
 #include "../core/grant.h"
-#include "../core/probe.h"
 #include "../core/look.h"
+#include "../core/probe.h"
 #include "parts.h"
 
 static const char group_name[] = "volt_group";

@@ -94,7 +94,8 @@ static bool deadlock_add_stop(void *ctx, const volt_stop_ *stop) {
   if (stop->future) {
     (void)deadlock_term(&t, stop->future);
   } else {
-    t.ends = stop->calls ? VOLT_ENDS_INNER_ : VOLT_ENDS_UNKNOWN_; /* of a coroutine: the next stop */
+    t.ends =
+        stop->calls ? VOLT_ENDS_INNER_ : VOLT_ENDS_UNKNOWN_; /* of a coroutine: the next stop */
   }
   volt_graph_add_term_((volt_graph_ *)ctx, &t);
   return true;

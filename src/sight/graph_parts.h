@@ -31,7 +31,7 @@ typedef struct graph_held {
 
 struct volt_graph_ {
   graph_array parties, terms, held, edges;
-  graph_array changes; /* a work list: party << 1, and 1 if it ends */
+  graph_array changes;                    /* a work list: party << 1, and 1 if it ends */
   graph_array by_who, by_held, by_waiter; /* tables of 1 + index; a power of two */
   bool is_adding;                         /* a party is being added */
   bool lacks_memory;

@@ -27,7 +27,9 @@ static bool enable_started[PARTS];      /* I2 */
 
 /* ---- reports ---- */
 
-enum { ENABLE_PATIENCE_MS = 1000 }; /* after which a report is lost: there is no other place for it */
+enum {
+  ENABLE_PATIENCE_MS = 1000
+}; /* after which a report is lost: there is no other place for it */
 
 void volt_sight_report_(const char *text, size_t length) {
   VOLT_ASSERT(volt_sight_is_here_());

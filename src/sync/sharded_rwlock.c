@@ -29,8 +29,8 @@
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "../core/future_ops.h"
-#include "../core/owner.h"
 #include "../core/look.h"
+#include "../core/owner.h"
 #include "unplaced.h"
 
 extern inline volt_rwlock *volt_sharded_rwlock_shard_(volt_sharded_rwlock *, uint32_t);

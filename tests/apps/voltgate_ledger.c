@@ -178,8 +178,7 @@ static void put_limit(int limit) {
   char body[16];
   (void)snprintf(body, sizeof body, "%d", limit);
   const char *answer = ask("PUT /gates/main/limit", body);
-  if (strncmp(answer, "HTTP/1.1 200", 12) != 0)
-    wrong("the limit is not changed: %.60s", answer);
+  if (strncmp(answer, "HTTP/1.1 200", 12) != 0) wrong("the limit is not changed: %.60s", answer);
 }
 
 /* How many permits are held. */

@@ -31,7 +31,8 @@ static int locks_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_BEGIN(self);
   VOLT_AWAIT(self, volt_mutex_lock_future(&self->future, self->first)); /* LINE: first */
   volt_sem_release(self->to, 1);
-  VOLT_AWAIT(self, volt_sem_acquire_future(&self->future, self->from, 1)); /* the other has its first */
+  VOLT_AWAIT(self,
+             volt_sem_acquire_future(&self->future, self->from, 1)); /* the other has its first */
   volt_sem_release(&both, 1);
   VOLT_AWAIT(self, volt_mutex_lock_future(&self->future, self->second)); /* LINE: second */
   VOLT_TASK_END(self);
@@ -101,8 +102,8 @@ int main(void) {
   volt_rt_stats_of stats;
   do {
     volt_rt_stats(rt, &stats);
-  } while (stats.parked == 0 || volt_mutex_waiters(&left_lock) < 2 || volt_mutex_waiters(&right_lock) < 1 ||
-           volt_sem_waiters(&nobody) < 1);
+  } while (stats.parked == 0 || volt_mutex_waiters(&left_lock) < 2 ||
+           volt_mutex_waiters(&right_lock) < 1 || volt_sem_waiters(&nobody) < 1);
   while (!sleeps()) { /* it has queued, and is about to */
   }
   abort();

@@ -11,8 +11,8 @@ static volatile int depth = 3;
 #define KEEP __attribute__((noinline))
 
 static KEEP int wait_for_permit(int left) {
-  int result = left > 0 ? wait_for_permit(left - 1)
-                        : volt_sem_acquire_blocking(&never, 1, VOLT_NO_DEADLINE);
+  int result =
+      left > 0 ? wait_for_permit(left - 1) : volt_sem_acquire_blocking(&never, 1, VOLT_NO_DEADLINE);
   return result + depth; /* so that it is no tail call */
 }
 

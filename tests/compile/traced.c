@@ -61,7 +61,8 @@ static long used_ms(void) {
 static int compute_poll(volt_task *t, volt_ctx *ctx) {
   struct once *self = volt_container_of(t, struct once, task);
   VOLT_TASK_BEGIN(self);
-  VOLT_AWAIT(self, volt_sleep_until(&self->sleep, volt_rt_timers(t->rt), volt_deadline_ns(1000000)));
+  VOLT_AWAIT(self,
+             volt_sleep_until(&self->sleep, volt_rt_timers(t->rt), volt_deadline_ns(1000000)));
   for (long end_ms = used_ms() + COMPUTE_MS; used_ms() < end_ms;) sum += 1;
   VOLT_TASK_END(self);
 }
@@ -70,7 +71,8 @@ static int block_poll(volt_task *t, volt_ctx *ctx) {
   struct once *self = volt_container_of(t, struct once, task);
   struct timespec nap = {.tv_nsec = SLEEP_MS * 1000000L};
   VOLT_TASK_BEGIN(self);
-  VOLT_AWAIT(self, volt_sleep_until(&self->sleep, volt_rt_timers(t->rt), volt_deadline_ns(1000000)));
+  VOLT_AWAIT(self,
+             volt_sleep_until(&self->sleep, volt_rt_timers(t->rt), volt_deadline_ns(1000000)));
   nanosleep(&nap, NULL);
   VOLT_TASK_END(self);
 }

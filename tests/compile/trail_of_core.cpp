@@ -1,17 +1,17 @@
 // What gdb_waits.sh looks into: a coroutine that awaits another, which awaits a permit; and an abort.
+#include <volt/runtime.h>
 #include <cstdlib>
 #include <volt/coro.hpp>
-#include <volt/runtime.h>
 
 volt::semaphore never{0};
 
 static volt::task<int> inner() {
-  co_await never.acquire();  // LINE: inner
+  co_await never.acquire(); // LINE: inner
   co_return 1;
 }
 
 static volt::task<int> outer() {
-  int got = co_await inner();  // LINE: outer
+  int got = co_await inner(); // LINE: outer
   co_return got;
 }
 

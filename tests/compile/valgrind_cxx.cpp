@@ -1,10 +1,10 @@
 // The same as valgrind.c, by the fast paths that a C++ compiler has compiled. With -DRACE two threads also
 // add to a variable that nothing protects.
-#include <cstdlib>
-#include <thread>
 #include <volt/mutex.h>
 #include <volt/rwlock.h>
 #include <volt/semaphore.h>
+#include <cstdlib>
+#include <thread>
 
 enum { ROUNDS = 300 };
 
@@ -38,5 +38,7 @@ int main() {
   std::thread a(work), b(work);
   a.join();
   b.join();
-  return under_mutex == 2 * ROUNDS && under_rwlock == 2 * ROUNDS && under_semaphore == 2 * ROUNDS ? 0 : 1;
+  return under_mutex == 2 * ROUNDS && under_rwlock == 2 * ROUNDS && under_semaphore == 2 * ROUNDS
+             ? 0
+             : 1;
 }

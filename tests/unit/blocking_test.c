@@ -289,7 +289,7 @@ static void a_future_that_is_cancelled_waits_for_the_call(void **state) {
   volt_future_cancel(f);
   /* it was opened before */
   assert_int_equal(volt_load_relaxed(&g.open.word) / VOLT_PARKER_UNPARK_, 1);
-  memset((void *)&call, 0xa5, sizeof call);                 /* the caller's again */
+  memset((void *)&call, 0xa5, sizeof call); /* the caller's again */
   thread_team_join(&opener);
   WAIT_UNTIL(fake_waker_calls(&a) == 1);
 }

@@ -71,8 +71,9 @@ static void test_a_busy_host_writes_nothing_but_heartbeats(void **state) {
   expect_writes("?/volt | ?/volt | "); /* each twelfth of the session */
   assert_true(scene_host().valid_until_ns > until_ns);
   scene_pass(4900);
-  expect_writes("?/volt | ?/volt | ?/volt | ?/volt | ?/volt | "
-                "?/volt | ?/volt | ?/volt | ?/volt | ?/volt | ");
+  expect_writes(
+      "?/volt | ?/volt | ?/volt | ?/volt | ?/volt | "
+      "?/volt | ?/volt | ?/volt | ?/volt | ?/volt | ");
   assert_int_equal(u.lost, 0);
 }
 

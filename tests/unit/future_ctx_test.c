@@ -486,8 +486,7 @@ static void block_on_counts_on_and_on(void **state) {
     memset((void *)&s, 0, sizeof s);
     s.meanwhile = meanwhile[i];
     volt_sem_acquire_future(&s.stop, &s.stops, 1);
-    assert_result(volt_block_on(volt_async_future(&s.async, serve), volt_deadline_s(60)),
-                  VOLT_OK);
+    assert_result(volt_block_on(volt_async_future(&s.async, serve), volt_deadline_s(60)), VOLT_OK);
     assert_int_equal(s.polls, 21);
   }
 }

@@ -20,8 +20,8 @@ typedef struct world {
   by_hand h;
   volt_fd listener;
   volt_address address;
-  uint64_t hash;    /* of what happened, and when */
-  unsigned resets;  /* that a task has met */
+  uint64_t hash;   /* of what happened, and when */
+  unsigned resets; /* that a task has met */
   unsigned served, refused;
 } world;
 
@@ -105,7 +105,7 @@ static int server_poll(volt_task *t, volt_ctx *ctx) {
     if (volt_errno(self->result) == EMFILE) {
       note(EMFILE);
       VOLT_AWAIT(self, volt_sleep_until(&self->nap, volt_rt_timers(w.h.rt),
-                                         volt_rt_now_ns(w.h.rt) + 1000));
+                                        volt_rt_now_ns(w.h.rt) + 1000));
       continue;
     }
     if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, self->result);
@@ -152,9 +152,9 @@ static int client_poll(volt_task *t, volt_ctx *ctx) {
       if (self->sent < BYTES && self->sent - self->received < CHUNK) {
         self->part = 1 + rng_below(&self->random, CHUNK);
         if (self->part > BYTES - self->sent) self->part = BYTES - self->sent;
-        VOLT_AWAIT_RESULT(self, self->result,
-                          volt_fd_send_future(&self->op, &self->fd, self->data + self->sent,
-                                              self->part, 0));
+        VOLT_AWAIT_RESULT(
+            self, self->result,
+            volt_fd_send_future(&self->op, &self->fd, self->data + self->sent, self->part, 0));
         if (self->result != VOLT_OK) break;
         self->sent += self->op.n;
       }
@@ -251,8 +251,7 @@ static void a_delay_takes_virtual_time_only(void **state) {
   volt_op connect, accept;
   volt_fd client_fd, server_fd;
   assert_result(volt_socket_open(&client_fd, w.h.rt, AF_INET, SOCK_STREAM, 0), VOLT_OK);
-  volt_future *f =
-      volt_fd_connect_future(&connect, &client_fd, &w.address.as.any, w.address.size);
+  volt_future *f = volt_fd_connect_future(&connect, &client_fd, &w.address.as.any, w.address.size);
   assert_result(volt_rt_run_until(w.h.rt, f, VOLT_NO_DEADLINE), VOLT_OK);
   assert_int_equal(volt_rt_now_ns(w.h.rt), 1000000000);
   f = volt_fd_accept_future(&accept, &w.listener, &server_fd);

@@ -242,7 +242,7 @@ static void a_worker_that_computes(void **state) {
   uint64_t began_ns = volt_now_ns();
   run_on_worker(compute_until_reported);
   assert_true(volt_now_ns() - began_ns >= 100 * MS); /* not before it is true */
-  volt_sight_disable(); /* no report comes any more */
+  volt_sight_disable();                              /* no report comes any more */
   assert_true(report_count() >= 1);
   assert_says("volt: worker ");
   assert_says(" of 'dogged' (thread ");

@@ -44,7 +44,8 @@ static json_t *ask(struct client_link *link, const char *method, const char *pat
 }
 
 static bool say_dump(struct client_link *link) {
-  if (!ask_text(link, "GET", link->settings->is_each ? "/dump?each=1" : "/dump", NULL)) return false;
+  if (!ask_text(link, "GET", link->settings->is_each ? "/dump?each=1" : "/dump", NULL))
+    return false;
   if (link->status != 200) json_decref(read_answer(link));
   return link->status == 200 &&
          fwrite(link->answer.at, 1, link->answer.size, stdout) == link->answer.size;

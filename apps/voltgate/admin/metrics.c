@@ -133,7 +133,8 @@ static void put_refused(struct output *to, const struct view *view) {
 
 static void put_bytes(struct output *to, const struct view *view) {
   static const char name[] = "voltgate_bytes_total";
-  metrics_put_family(to, name, "counter", "Bytes that were relayed; up: from clients to the server.");
+  metrics_put_family(to, name, "counter",
+                     "Bytes that were relayed; up: from clients to the server.");
   for (size_t g = 0; g < view->count; g++) {
     struct series s = {view->gates[g].gate->name, NULL};
     metrics_put_series(to, name, "", &s);
@@ -286,12 +287,13 @@ static void put_process(struct output *to, const struct resources *resources) {
   metrics_put_own(to, "process_open_fds", "gauge", "Descriptors that are open.", v.open_fds);
   metrics_put_own(to, "process_max_fds", "gauge", "Descriptors that may be open.", v.max_fds);
   metrics_put_own(to, "process_resident_memory_bytes", "gauge", "Memory that is resident.",
-          v.resident_bytes);
+                  v.resident_bytes);
   metrics_put_own_seconds(to, "process_cpu_seconds_total", "counter",
-                  "Time that CPUs have spent on the process.", v.cpu_ns);
+                          "Time that CPUs have spent on the process.", v.cpu_ns);
   if (resources->start_ms == 0) return;
   metrics_put_own_seconds(to, "process_start_time_seconds", "gauge",
-                  "When the process began, in seconds since 1970.", resources->start_ms * 1000000);
+                          "When the process began, in seconds since 1970.",
+                          resources->start_ms * 1000000);
 }
 
 /* ---- all of it ---- */

@@ -12,7 +12,7 @@ struct gate_view {
   uint32_t away;              /* permits that another process has, while one takes over */
   uint32_t queued, bound;
   uint32_t clients, servers;
-  bool is_leased;             /* the limit is that of a cluster's gates together; see `lease` */
+  bool is_leased; /* the limit is that of a cluster's gates together; see `lease` */
   struct lease_view lease;
   bool is_draining, is_broken; /* broken: its breaker is open */
   struct statistics_values statistics;

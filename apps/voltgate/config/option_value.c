@@ -32,7 +32,8 @@ static size_t *listen_count(const struct option *o, void *owner) {
 static const char *allowed_words(const struct option *o, char *to) {
   int at = snprintf(to, OPTION_WHY, "one of");
   for (const struct option_word *w = o->words; w->name != NULL; w++) {
-    const char *bits = o->kind == OPTION_TENANT_BY && w->value == TENANT_BY_SOURCE ? "[/1 to 32]" : "";
+    const char *bits =
+        o->kind == OPTION_TENANT_BY && w->value == TENANT_BY_SOURCE ? "[/1 to 32]" : "";
     at += snprintf(to + at, OPTION_WHY - (size_t)at, "%s %s%s", w == o->words ? "" : ",", w->name,
                    bits);
   }

@@ -97,7 +97,7 @@ struct settings {
   struct log_settings log, access; /* the access log has no level */
   char *user, *group;
   enum sandbox_mode sandbox;
-  uint32_t nofile; /* 0: the hard limit */
+  uint32_t nofile;   /* 0: the hard limit */
   uint64_t stall_ns; /* 0: workers are not watched */
   char *sight;       /* the socket of volt-top, or NULL */
   char *handover;

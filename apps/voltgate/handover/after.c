@@ -168,10 +168,11 @@ static bool after_takes_listener(void *arg, const struct site *s, const struct l
  * finish. */
 static void after_leave_gate(struct handover *h, struct site *s, bool is_other_leasing) {
   if (is_other_leasing != (gate_lease(&s->gate) != NULL)) {
-    log_line(LOG_WARN, s->gate.name,
-             "process %ld has %s cluster, and this one has %s: until the clients here have finished, "
-             "both have a limit of their own",
-             (long)h->after_pid, is_other_leasing ? "a" : "no", is_other_leasing ? "none" : "one");
+    log_line(
+        LOG_WARN, s->gate.name,
+        "process %ld has %s cluster, and this one has %s: until the clients here have finished, "
+        "both have a limit of their own",
+        (long)h->after_pid, is_other_leasing ? "a" : "no", is_other_leasing ? "none" : "one");
   }
   (void)channel_send(&h->after, MESSAGE_PERMITS, 0, s->gate.name, NULL);
   site_pause(s, after_takes_listener, h);

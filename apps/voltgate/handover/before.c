@@ -204,9 +204,10 @@ static struct keeper *before_keeper(struct handover *h, const char *name) {
 static bool before_keep(struct handover *h, const struct message *m) {
   struct gate *gate = program_gate(h->program, m->name);
   if (gate && m->number == 0) return true; /* it lends none */
-  struct kept *k = gate && !gate_lease(gate) && m->number <= VOLT_SEM_MAX / 2 && !before_keeper(h, m->name)
-                       ? (struct kept *)calloc(1, sizeof *k)
-                       : NULL;
+  struct kept *k =
+      gate && !gate_lease(gate) && m->number <= VOLT_SEM_MAX / 2 && !before_keeper(h, m->name)
+          ? (struct kept *)calloc(1, sizeof *k)
+          : NULL;
   if (!k) return false;
   keeper_begin(&k->keeper, gate, m->number, handover_tell(h));
   k->next = h->kept;

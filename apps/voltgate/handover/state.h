@@ -65,8 +65,8 @@ struct handover {
   struct channel after; /* the successor */
   enum after_stage stage;
   pid_t after_pid;
-  uint64_t after_ns;    /* when the stage began; by the runtime's clock */
-  struct offers offers; /* to it */
+  uint64_t after_ns;        /* when the stage began; by the runtime's clock */
+  struct offers offers;     /* to it */
   struct after_gate *gates; /* that it has */
   size_t gate_count;
   bool after_leaves; /* it drains, by order */

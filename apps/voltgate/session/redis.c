@@ -77,7 +77,8 @@ static enum pump_verdict redis_down(void *arg, const char *bytes, size_t size, s
   struct redis_session *self = (struct redis_session *)arg;
   *passed = size;
   self->down_stop = redis_from_server(&self->redis, bytes, size);
-  bool is_to_be_used = self->up_stop == REDIS_NEEDS_PERMIT; /* it has come, and nothing has gone yet */
+  bool is_to_be_used =
+      self->up_stop == REDIS_NEEDS_PERMIT; /* it has come, and nothing has gone yet */
   if (!is_to_be_used) redis_release_if_done(self);
   if (!redis_is_followed(self)) return PUMP_STOPS;
   if (self->up_stop == REDIS_WAITS) pump_resume(&self->follow.pump, PUMP_CLIENT);

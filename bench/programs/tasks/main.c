@@ -89,9 +89,9 @@ static const rt_case *const tables[] = {
 #ifdef RT_COROUTINES
     rt_coroutine_cases,
 #endif
-    rt_parked_cases,    rt_timer_cases,     rt_fiber_cases,
-    family_alone_cases, family_waits_cases,
-    family_rounds_cases};
+    rt_parked_cases,    rt_timer_cases,
+    rt_fiber_cases,     family_alone_cases,
+    family_waits_cases, family_rounds_cases};
 enum { TABLES = sizeof tables / sizeof *tables };
 
 /* Those by a mutex or a read-write lock of the library, whose oldest waiter may be passed. */

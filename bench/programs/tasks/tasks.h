@@ -90,7 +90,8 @@ typedef struct rt_crew {
   void (*begin)(void *object, const rt_options *o, uint64_t operations);
   /* At a member that has ended. NULL: nothing. */
   void (*look)(void *object, const rt_member *m);
-  volt_fiber_fn *run; /* of a member that is a fiber, given the rt_member; NULL: members are tasks */
+  volt_fiber_fn
+      *run; /* of a member that is a fiber, given the rt_member; NULL: members are tasks */
 } rt_crew;
 
 /* Run o->tasks members on a runtime of their own: ns, cpu_ns, overlap. */

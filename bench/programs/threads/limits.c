@@ -159,7 +159,7 @@ static bench_outcome adds(const bench_options *o) {
   return outcome;
 }
 
-static const bench_workload workloads[] = {{"line", line}, {"futex", futex}, {"wake", wake},
-                                           {"atomics", atomics}, {"adds", adds}, {NULL, NULL}};
+static const bench_workload workloads[] = {{"line", line},       {"futex", futex}, {"wake", wake},
+                                           {"atomics", atomics}, {"adds", adds},   {NULL, NULL}};
 
 const bench_engine bench_engine_limit = {"limit", NULL, workloads};

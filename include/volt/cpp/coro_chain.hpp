@@ -209,7 +209,8 @@ class op_awaiter_ {
   VOLT_NOINLINE void start(chain_ *chain, int code, volt_trail_ *trail, const volt_place_ *where) {
     if (code == VOLT_EAGAIN) {
       const volt_trail_ *before = chain->at;
-      chain->note(trail, where); /* before the poll, which may suspend a fiber: an inspector looks */
+      chain->note(trail,
+                  where); /* before the poll, which may suspend a fiber: an inspector looks */
       chain->poll(op_.begin(state_.make(*chain)), this, drop);
       if (chain->code != VOLT_PENDING) chain->at = before; /* else it may end, and be `at` */
     } else {

@@ -349,9 +349,10 @@ static void buckets_are_exact_at_powers_of_two(void **state) {
   assert_memory_equal(value_of(&to, "voltgate_hold_seconds_bucket{gate=\"main\",le=\"+Inf\"} "),
                       "60\n", 3);
   assert_memory_equal(value_of(&to, "voltgate_hold_seconds_count{gate=\"main\"} "), "60\n", 3);
-  assert_memory_equal(
-      value_of(&to, "voltgate_tenant_held{gate=\"main\",tenant=\"a\\\"b\\\\c\\nd\\\\xff\\\\x1b\\\\xc2\\\\x9b\"} "),
-      "0\n", 2);
+  assert_memory_equal(value_of(&to,
+                               "voltgate_tenant_held{gate=\"main\",tenant="
+                               "\"a\\\"b\\\\c\\nd\\\\xff\\\\x1b\\\\xc2\\\\x9b\"} "),
+                      "0\n", 2);
   assert_null(strstr(to.at, "NaN"));
   output_free(&to);
   tenant_leave(gate_tenants(gate), tenant);

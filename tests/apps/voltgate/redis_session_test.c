@@ -96,7 +96,8 @@ static void test_a_push_does_not_take_the_permit(void **state) {
     for (int i = 0; i < 2; i++) {
       int who = i ^ order;
       size_t n;
-      assert_result(volt_fd_try_send(&server[who].fd, says[who], strlen(says[who]), 0, &n), VOLT_OK);
+      assert_result(volt_fd_try_send(&server[who].fd, says[who], strlen(says[who]), 0, &n),
+                    VOLT_OK);
     }
     assert_string_equal(heard(&s, &server[1]), "PING\r\n");
     assert_string_equal(heard(&s, &client[1]), says[1]);

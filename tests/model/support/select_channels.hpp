@@ -71,7 +71,8 @@ struct select_channel_model : model {
     int one = volt_future_poll(&s.future, volt_waker{nullptr, nullptr});
     for (unsigned i = 0; i < 2; i++) {
       poison(&f[i].waiter);
-      EXPECT((volt_future_result_(&f[i]) == VOLT_OK) == (one == VOLT_OK && i == volt_select_winner(&s)));
+      EXPECT((volt_future_result_(&f[i]) == VOLT_OK) ==
+             (one == VOLT_OK && i == volt_select_winner(&s)));
     }
     return one;
   }
