@@ -1,10 +1,9 @@
 // stack_model: stacks are given back, lose their memory and are taken, as a worker goes to sleep. stack.c I1
 // to I3, R1, R2. The system's memory is the model's: a slab of three stacks. One stack at a time loses its
 // memory.
-// PROGRAM: rt SOURCES stack.c DEFINES -DVOLT_STACKS_AT_ONCE=1
+// PROGRAM: rt SOURCES stack.c SUPPORT model_stack.cpp DEFINES -DVOLT_STACKS_AT_ONCE=1
 #include "model_rt.hpp"
-
-static struct stack_model *stacks; // of the model that runs
+#include "model_stack.hpp"
 
 // Its first page.
 alignas(VOLT_SLAB_HEAD_) static unsigned char head[VOLT_SLAB_HEAD_];
@@ -13,7 +12,7 @@ static volt_slab_ *slab() {
   return reinterpret_cast<volt_slab_ *>(head);
 }
 
-struct stack_model : model {
+struct stack_model : model, model_stack_memory {
   enum : uint32_t { IN_USE = 1, DROPPED = 2, UNMAPPED = 3 };
   model_rt rt;
   VOLT_PLAIN(uint32_t) is[3]; // written by the thread that has the stack
@@ -22,7 +21,7 @@ struct stack_model : model {
 
   // out: of three stacks, those that are in use.
   explicit stack_model(unsigned workers, unsigned out, unsigned flags = 0) : rt(workers, 1, flags) {
-    stacks = this;
+    model_stacks = this;
     memset(head, 0, sizeof head);
     slab()->count = 3;
     slab()->cold = 3 - out;
@@ -55,12 +54,12 @@ struct stack_model : model {
     is[got.slot - slab()->slot] = IN_USE;
     return true;
   }
-  void drop(const volt_stack_slot_ *slot) {
+  void drop(const volt_stack_slot_ *slot) override {
     EXPECT(is[slot - slab()->slot] == IN_USE); // and not again
     is[slot - slab()->slot] = DROPPED;
   }
   // No other thread may have one of them.
-  void unmap() {
+  void unmap() override {
     for (auto &each : is) each = UNMAPPED;
     unmapped += 1;
   }
@@ -76,31 +75,6 @@ struct stack_model : model {
     rt.abandon();
   }
 };
-
-// ---- the system's memory ----
-
-unsigned volt_stack_least_class_(void) {
-  return 0;
-}
-
-volt_slab_ *volt_slab_map_(unsigned) {
-  return nullptr;
-}
-
-void volt_slab_unmap_(volt_slab_ *) {
-  stacks->unmap();
-}
-
-int volt_stack_guard_(volt_stack_slot_ *) {
-  return VOLT_OK;
-}
-
-void volt_stack_drop_(const volt_stack_slot_ *slot) {
-  stacks->drop(slot);
-}
-
-void volt_stack_clean_(const volt_stack_ *) {
-}
 
 // ---- give, park ----
 
