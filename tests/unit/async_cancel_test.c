@@ -398,14 +398,16 @@ static void once_meets_a_whole_select(void **state) {
 static void a_leaf_obeys_in_every_state(void **state) {
   (void)state;
   volt_future f;
-  for (int how = VOLT_CTX_CANCEL_ONCE; how <= VOLT_CTX_CANCEL_ALL; how++) {
+  static const uint32_t cancels[] = {VOLT_CTX_CANCEL_ONCE, VOLT_CTX_CANCEL_ALL};
+  for (unsigned i = 0; i < sizeof cancels / sizeof *cancels; i++) {
+    const uint32_t how = cancels[i];
     for (int granted = 0; granted < 2; granted++) {
       for (int polled = 0; polled < 2; polled++) {
         set_up(state);
         volt_sem_acquire_future(&f, &sem, 1);
         if (polled) assert_result(poller_poll(&p, &f), VOLT_PENDING);
         if (granted) volt_sem_release(&sem, 1);
-        p.ctx.cancel = (uint32_t)how;
+        p.ctx.cancel = how;
         assert_result(poller_poll(&p, &f), VOLT_ECANCELED);
         assert_int_equal(p.ctx.cancel, how == VOLT_CTX_CANCEL_ALL ? how : VOLT_CTX_GO_ON);
         expect_nobody_waits((uint32_t)granted);
