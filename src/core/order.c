@@ -12,9 +12,14 @@
  *   Two locks of one class, one held as the other is locked, have no order: volt_name_nested() gives
  * those levels. Permits of semaphores have none either.
  *   An edge knows what else was held. If all edges of a cycle share a lock that was held alone, that
- * lock keeps them apart, and the cycle is no danger. */
+ * lock keeps them apart, and the cycle is no danger.
+ *
+ * Race
+ *   R1  Interleaving: a thread forks while another changes the table; in the child the table stays
+ *       locked for ever, and is half changed. Prevented by: the child forgets all, and unlocks. */
 #include "order.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -72,6 +77,7 @@ static unsigned order_found_count;
 static uint64_t order_reported[REPORTED];
 static unsigned order_reported_count;
 static void (*order_call)(void);
+static bool order_sees_forks;
 
 static bool order_lock_table(void) {
   /* order:L1 <- order:U1: what the last holder has written */
@@ -282,13 +288,25 @@ size_t volt_order_take_(char *text, size_t size) {
   return length;
 }
 
-void volt_order_switch_(void (*found)(void)) {
-  while (!order_lock_table()) volt_yield_();
+static void order_clear(void) {
   order_forget();
   order_found_count = 0;
   order_reported_count = 0;
   memset(order_reported, 0, sizeof order_reported);
+}
+
+/* In the child, which has no thread but this. R1 */
+static void order_after_fork(void) {
+  if (volt_load_relaxed(&order_is_locked) == 0) return; /* its own memory */
+  order_clear();
+  order_unlock_table();
+}
+
+void volt_order_switch_(void (*found)(void)) {
+  while (!order_lock_table()) volt_yield_();
+  order_clear();
   order_call = found;
+  if (!order_sees_forks) order_sees_forks = pthread_atfork(NULL, NULL, order_after_fork) == 0;
   order_unlock_table();
   volt_store_relaxed(&volt_order_is_on_, found != NULL); /* a switch, which orders nothing */
 }

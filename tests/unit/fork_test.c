@@ -8,6 +8,7 @@
 
 #include "by_hand.h"
 #include "core/futex.h"
+#include "core/order.h"
 #include "thread_team.h"
 #include "unit.h"
 
@@ -213,10 +214,54 @@ static void fibers_park_anew_in_the_child(void **state) {
   by_hand_end(&h, 0);
 }
 
+#if VOLT_SIGHT
+/* ---- the order of locks ---- */
+
+static void say_nothing(void) {
+}
+
+/* Most of the time the table is locked. */
+static void switch_on_and_off(void *arg, uint32_t index) {
+  (void)arg;
+  (void)index;
+  volt_store_release(&is_inside, 1);
+  while (!volt_load_acquire(&may_leave)) volt_order_switch_(say_nothing);
+}
+
+static void the_order_of_locks_goes_on_in_the_child(void **state) {
+  (void)state;
+  thread_team team;
+  volt_store_release(&is_inside, 0);
+  volt_store_release(&may_leave, 0);
+  thread_team_start(&team, 1, switch_on_and_off, NULL);
+  WAIT_UNTIL(volt_load_acquire(&is_inside));
+  int ended = 0;
+  for (int i = 0; i < 20 && ended == i; i++) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+      alarm(SECONDS); /* a hang is a failure */
+      volt_order_switch_(say_nothing);
+      _exit(0);
+    }
+    int status = 1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    ended += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+  volt_store_release(&may_leave, 1);
+  thread_team_join(&team);
+  volt_order_switch_(NULL);
+  assert_int_equal(ended, 20);
+}
+#endif
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(init_makes_objects_anew_in_the_child),
-      cmocka_unit_test(fibers_park_anew_in_the_child),
+#if VOLT_SIGHT
+    cmocka_unit_test(the_order_of_locks_goes_on_in_the_child),
+#endif
+    cmocka_unit_test(init_makes_objects_anew_in_the_child),
+    cmocka_unit_test(fibers_park_anew_in_the_child),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
