@@ -27,8 +27,8 @@
  *       queue; the thread that runs the runtime by hand finds nothing ready, and lets time pass,
  *       or says that the runtime is stalled. Prevented by: the inspector holds the lock `inspected`
  *       from before it claims until it has released. The wake has found ACTIVE, so the thread that
- *       called it comes after the inspector at that lock too, if it looks there by an RMW
- *       (short_lock:A1), and waits until it is free. Then the task is queued.
+ *       called it is after the claim (task:C1, task:W1), and so after that lock was taken: it
+ *       waits until the lock is free. Then the task is queued.
  *   R4  Interleaving: a fiber that is not claimed ends, and its owner frees the name that it was
  *       given, while the inspector reads that. Prevented by: the name is copied under the lock of
  *       the registry. There the fiber has not ENDED (registry.c I2), so its name is there. */

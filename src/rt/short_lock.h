@@ -22,7 +22,7 @@ static VOLT_NOINLINE VOLT_UNUSED_OK_ void volt_short_lock_wait_(volt_short_lock 
 
 static inline void volt_short_lock_lock_(volt_short_lock *l) {
   uint32_t seen = 0;
-  /* short_lock:L1 <- short_lock:A1, short_lock:U1: the holder sees what those before it did */
+  /* short_lock:L1 <- short_lock:U1: the holder sees what those before it did */
   while (!VOLT_LIKELY(volt_cas_acquire(&l->word, &seen, 1))) {
     volt_short_lock_wait_(l);
     seen = 0;
@@ -33,7 +33,7 @@ static inline void volt_short_lock_lock_(volt_short_lock *l) {
 static inline bool volt_short_lock_lock_until_(volt_short_lock *l, uint64_t deadline_ns) {
   uint32_t seen = 0;
   unsigned spins = 0;
-  /* short_lock:L1 <- short_lock:A1, short_lock:U1: the holder sees what those before it did */
+  /* short_lock:L1 <- short_lock:U1: the holder sees what those before it did */
   while (!VOLT_LIKELY(volt_cas_acquire(&l->word, &seen, 1))) {
     if (volt_now_ns() >= deadline_ns) return false;
     volt_pause_(&spins);
@@ -42,14 +42,11 @@ static inline bool volt_short_lock_lock_until_(volt_short_lock *l, uint64_t dead
   return true;
 }
 
-/* Wait until no thread holds it that took it before what this thread has seen. A load would not do:
- * to take the lock releases nothing, so this thread may have seen what the holder did after that,
- * and still load what was there before. */
+/* Wait until no thread holds it that took it before what this thread has seen. */
 static inline void volt_short_lock_await_(volt_short_lock *l) {
   unsigned spins = 0;
-  /* short_lock:A1 <-> short_lock:L1, short_lock:U1: an RMW, so after the last holder, or before the
-   * next, which then is after all that this thread has seen */
-  while (volt_fetch_add_acq_rel(&l->word, 0) != 0) volt_pause_(&spins);
+  /* short_lock:A1 <- short_lock:U1: this thread sees what the last holder did */
+  while (volt_load_acquire(&l->word) != 0) volt_pause_(&spins);
 }
 
 /* The last access to *l. */
