@@ -18,64 +18,79 @@
 
 namespace volt {
 
-namespace detail {
-
-/* Holds a lock, which Unlock gives back. It may be moved. */
-template <class Lock, void (*Unlock)(Lock *)>
-class held_lock {
+/* The one that holds a lock for reading: a volt_rwlock, or a shard. It may be moved. */
+class [[nodiscard]] read_lock {
  public:
-  held_lock() noexcept = default;
-  /* Take over a lock that the caller has locked so. held: not nullptr. */
-  held_lock(Lock *held, adopt_t) noexcept : held_(held) {
-    VOLT_ASSUME_(held != nullptr);
+  read_lock() noexcept = default;
+  /* Take over a lock that the caller has locked for reading. rw: not nullptr. */
+  read_lock(volt_rwlock *rw, adopt_t) noexcept : rwlock_(rw) {
+    VOLT_ASSUME_(rw != nullptr);
   }
-  held_lock(Lock &held, adopt_t) noexcept : held_(&held) {
+  read_lock(volt_rwlock &rw, adopt_t) noexcept : rwlock_(&rw) {
   }
-  held_lock(held_lock &&other) noexcept : held_(other.disown()) {
+  read_lock(read_lock &&other) noexcept : rwlock_(other.disown()) {
   }
-  held_lock &operator=(held_lock &&other) noexcept {
-    Lock *held = other.disown();
+  read_lock &operator=(read_lock &&other) noexcept {
+    volt_rwlock *rw = other.disown();
     unlock();
-    held_ = held;
+    rwlock_ = rw;
     return *this;
   }
-  ~held_lock() {
+  ~read_lock() {
     unlock();
   }
 
   /* Whether it holds a lock. */
   explicit operator bool() const noexcept {
-    return held_ != nullptr;
+    return rwlock_ != nullptr;
   }
   /* Unlock now. Does nothing if it holds nothing. */
   void unlock() noexcept {
-    Lock *held = disown();
-    if (held) Unlock(held);
+    volt_rwlock *rw = disown();
+    if (rw) volt_rwlock_read_unlock(rw);
   }
   /* Give it up without unlocking it. Returns the lock, or nullptr: the caller unlocks. */
-  [[nodiscard]] Lock *disown() noexcept {
-    Lock *held = held_;
-    held_ = nullptr;
-    return held;
+  [[nodiscard]] volt_rwlock *disown() noexcept {
+    volt_rwlock *rw = rwlock_;
+    rwlock_ = nullptr;
+    return rw;
   }
 
  private:
-  Lock *held_ = nullptr;
-};
-
-} // namespace detail
-
-/* The one that holds a lock for reading: a volt_rwlock, or a shard. It may be moved. */
-class [[nodiscard]] read_lock : public detail::held_lock<volt_rwlock, volt_rwlock_read_unlock> {
- public:
-  using held_lock::held_lock;
+  volt_rwlock *rwlock_ = nullptr;
 };
 
 /* The one that holds a lock for writing. It may be moved. */
-class [[nodiscard]] write_lock : public detail::held_lock<volt_rwlock, volt_rwlock_write_unlock> {
+class [[nodiscard]] write_lock {
  public:
-  using held_lock::held_lock;
+  write_lock() noexcept = default;
+  /* Take over a lock that the caller has locked for writing. rw: not nullptr. */
+  write_lock(volt_rwlock *rw, adopt_t) noexcept : rwlock_(rw) {
+    VOLT_ASSUME_(rw != nullptr);
+  }
+  write_lock(volt_rwlock &rw, adopt_t) noexcept : rwlock_(&rw) {
+  }
+  write_lock(write_lock &&other) noexcept : rwlock_(other.disown()) {
+  }
+  write_lock &operator=(write_lock &&other) noexcept {
+    volt_rwlock *rw = other.disown();
+    unlock();
+    rwlock_ = rw;
+    return *this;
+  }
+  ~write_lock() {
+    unlock();
+  }
 
+  /* Whether it holds a lock. */
+  explicit operator bool() const noexcept {
+    return rwlock_ != nullptr;
+  }
+  /* Unlock now. Does nothing if it holds nothing. */
+  void unlock() noexcept {
+    volt_rwlock *rw = disown();
+    if (rw) volt_rwlock_write_unlock(rw);
+  }
   /* Unlock now, in favour of the oldest waiter: volt_rwlock_write_unlock_fair(). */
   void unlock_fair() noexcept {
     volt_rwlock *rw = disown();
@@ -88,6 +103,15 @@ class [[nodiscard]] write_lock : public detail::held_lock<volt_rwlock, volt_rwlo
     volt_rwlock_downgrade(rw);
     return read_lock(*rw, adopt);
   }
+  /* Give it up without unlocking it. Returns the lock, or nullptr: the caller unlocks. */
+  [[nodiscard]] volt_rwlock *disown() noexcept {
+    volt_rwlock *rw = rwlock_;
+    rwlock_ = nullptr;
+    return rw;
+  }
+
+ private:
+  volt_rwlock *rwlock_ = nullptr;
 };
 
 /* What read() returns. */
@@ -188,10 +212,39 @@ class rwlock {
 /* ---- sharded ---- */
 
 /* The one that holds every shard, for writing. It may be moved. */
-class [[nodiscard]] sharded_write_lock
-    : public detail::held_lock<volt_sharded_rwlock, volt_sharded_rwlock_write_unlock> {
+class [[nodiscard]] sharded_write_lock {
  public:
-  using held_lock::held_lock;
+  sharded_write_lock() noexcept = default;
+  /* Take over a lock that the caller has locked for writing. */
+  sharded_write_lock(volt_sharded_rwlock &s, adopt_t) noexcept : lock_(&s) {
+  }
+  sharded_write_lock(sharded_write_lock &&other) noexcept : lock_(other.disown()) {
+  }
+  sharded_write_lock &operator=(sharded_write_lock &&other) noexcept {
+    volt_sharded_rwlock *s = other.disown();
+    unlock();
+    lock_ = s;
+    return *this;
+  }
+  ~sharded_write_lock() {
+    unlock();
+  }
+
+  explicit operator bool() const noexcept {
+    return lock_ != nullptr;
+  }
+  void unlock() noexcept {
+    volt_sharded_rwlock *s = disown();
+    if (s) volt_sharded_rwlock_write_unlock(s);
+  }
+  [[nodiscard]] volt_sharded_rwlock *disown() noexcept {
+    volt_sharded_rwlock *s = lock_;
+    lock_ = nullptr;
+    return s;
+  }
+
+ private:
+  volt_sharded_rwlock *lock_ = nullptr;
 };
 
 /* What write() of a sharded lock returns. */
