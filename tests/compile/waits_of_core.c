@@ -39,20 +39,19 @@ struct order {
   volt_async async;
   volt_future either[2];
   volt_timeout timeout;
-  volt_future *branches[2];
-  volt_select select;
+  volt_future *of[2];
+  volt_select s;
   int element;
 };
 
 static int order_step(volt_async *a, volt_ctx *ctx) {
   struct order *self = volt_container_of(a, struct order, async);
   VOLT_ASYNC_BEGIN(self);
-  self->branches[0] = volt_chan_recv_future(&self->either[0], &orders, &self->element);
-  self->branches[1] = volt_timeout_future(
+  self->of[0] = volt_chan_recv_future(&self->either[0], &orders, &self->element);
+  self->of[1] = volt_timeout_future(
       &self->timeout, volt_mutex_lock_future(&self->either[1], &cache_lock),
       volt_rt_timers(volt_rt_current()), volt_deadline_ns(UINT64_C(3600000000000)));
-  VOLT_AWAIT(self, volt_select_future(&self->select, self->branches, 2,
-                                      VOLT_SELECT_BIASED)); /* LINE: order */
+  VOLT_AWAIT(self, volt_select_future(&self->s, self->of, 2, VOLT_SELECT_BIASED)); /* LINE: order */
   VOLT_ASYNC_END(self);
 }
 
