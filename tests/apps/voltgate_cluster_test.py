@@ -74,7 +74,7 @@ def hold(gate, up, count, total=None):
     kept.extend(clients)
     for s in clients:
         s.sendall(b"x")
-    wait_until(lambda: up.count() == total, f"the server has {total}")
+    wait_until(lambda: up.asked() == total, f"the server has {total}")
     return clients
 
 
@@ -212,7 +212,7 @@ def leases_go_back_at_the_end():
     equal((up.count(), other.queue_length()), (4, 1), "nothing has changed")
     begun = time.monotonic()
     one.send_signal(signal.SIGTERM)  # now they are cut off
-    wait_until(lambda: up.count() == 1, "the other has one")
+    wait_until(lambda: up.asked() == 1, "the other has one")
     took = time.monotonic() - begun
     in_time(took, 4, "the other has it")
     up.release()
@@ -238,11 +238,11 @@ def killed():
         begun = time.monotonic()
         one.kill()
         wait_until(lambda: up.count() == 0, "its connections have ended")
-        wait_until(lambda: up.count() == 4, "the other has all")
+        wait_until(lambda: up.asked() == 4, "the other has all")
         waited.append(time.monotonic() - begun)
         one = gate(up, name, cluster_session=f"{SESSION}s")
         up.release(4)
-        wait_until(lambda: up.count() == 2, "the last two")
+        wait_until(lambda: up.asked() == 2, "the last two")
         up.release()
         for s in late:
             equal(receive_all(s)[0], b"late", "the answer")
@@ -316,7 +316,7 @@ limit = 3
     g.ready()
     late = connect(g.by_name["second"])
     late.sendall(b"x")
-    wait_until(lambda: up.count() == 3, "a gate that a reload brought leases")
+    wait_until(lambda: up.asked() == 3, "a gate that a reload brought leases")
     g.configure(ini)  # the second goes, and comes again
     equal(g.http("POST", "/reload")[0], 200, "it goes")
     up.release()
@@ -418,7 +418,7 @@ def goes_away(away, expected):
                 s = connect(g.address)
                 s.sendall(b"y")
                 clients.append(s)
-        wait_until(lambda: up.count() == sum(expected), f"{expected} are served")
+        wait_until(lambda: up.asked() == sum(expected), f"{expected} are served")
         for g, in_force in zip(gates, expected):
             waits(g, 5 - in_force)
         impatient = gate(up, name, zks, cluster_away=away, queue_timeout="300ms", refuse="http")

@@ -897,6 +897,11 @@ class Upstream:
         with self.lock:
             return len(self.open)
 
+    def asked(self):
+        """Of those that count() counts, the ones whose request is there: release() answers them."""
+        with self.lock:
+            return sum(bool(c.bytes) for c in self.open.values())
+
     def requests(self):
         with self.lock:
             return [c.bytes for c in self.arrived]
