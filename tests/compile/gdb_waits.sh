@@ -124,12 +124,12 @@ check_printers() {
   sight_objects
   "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O0 -g -DVOLT_SIGHT=1 -Iinclude "$source" "$objects"/*.o -pthread -o "$scratch/debug"
   ask -ex 'break abort' -ex run ./debug -- 'print cache_lock' 'print permits' 'print orders' \
-    'frame function main' 'print s->task' 'print s->order.select.future'
+    'frame function main' 'print s->task' 'print s->order.s.future'
   expect 'print cache_lock' '= locked, 2 wait'
   expect 'print permits' '= 0 free, 3 wait'
   expect 'print orders' '= 0 of 4 elements, receivers wait, 1 waits'
   expect 'print s->task' '= .*<serve_poll> at line [0-9]+: spawned, [0-9] registrations'
-  expect 'print s->order.select.future' '= .*<select_ops>, object 0x0: waits'
+  expect 'print s->order.s.future' '= .*<select_ops>, object 0x0: waits'
   echo 'pretty printers: a mutex, a semaphore, a channel, a task, a future'
 }
 
