@@ -74,6 +74,7 @@ def measure(o: argparse.Namespace, plan: Plan) -> dict[str, Any]:
 
     of_sections = {at: p for at, p in pairs.items() if at[0] not in [g.key for g in growths]}
     sections = [s for s in suite_rows.SECTIONS if of(s.key)]
+    verdicts = [v for v in demands.judge(of_sections) if not o.only or v.verdict != demands.UNKNOWN]
     return {
         "title": "Benchmarks",
         "command": o.command,
@@ -85,7 +86,7 @@ def measure(o: argparse.Namespace, plan: Plan) -> dict[str, Any]:
         "sections": [made.section_dict(s, of(s.key), plan) for s in sections],
         "growth": [made.growth_dict(g, of(g.key)) for g in growths],
         "states": made.states(of("engines")),
-        "demands": [asdict(v) for v in demands.judge(of_sections)],
+        "demands": [asdict(v) for v in verdicts],
         "instructions": load(o.instructions),
         "bcs": sections_of(o),
     }
