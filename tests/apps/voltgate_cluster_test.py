@@ -191,7 +191,8 @@ def join_and_leave():
         load.leave(old)
         old.send_signal(signal.SIGTERM)  # with clients in its queue: they are served
         equal(old.process.wait(LIMIT), 0, f"its exit code: {old.said()}")
-        equal(load.busy[old], 0, "clients that it had")
+        wait_until(lambda: load.busy[old] == 0, "clients that it had: each has its answer")
+        equal(load.failures, [], "clients that have failed")
         gates.append(new)
         load.go_on(100)
     load.fill(up, 4)
