@@ -74,8 +74,9 @@ static bool by_hand_run_until_idle(volt_worker *w, unsigned sleeper, volt_task *
   for (;;) {
     if (!volt_worker_run_ready_(w, until)) return false;
     if (by_hand_await_inspector(w)) continue;
-    volt_store_relaxed(&w->parker.word, 0); /* new: the bit is clear, so no unpark is on its way */
-    w->is_searching = true;                 /* from when the bit is cleared */
+    volt_store_relaxed(&w->parker.word,
+                       0);  /* before idle:D4, so before the next unpark: idle.h R5 */
+    w->is_searching = true; /* from when the bit is cleared */
     /* relaxed: a thread that sees the bit sees it, by idle:D4 and idle:K2; R3 */
     if (sleeper == VOLT_BY_HAND_LOOP_) volt_store_relaxed(&rt->is_run, LEAVES);
     volt_idle_park_(&rt->idle, sleeper, 0); /* R2, R3, R4 */

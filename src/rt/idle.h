@@ -23,7 +23,11 @@
  *   R3  Interleaving: two threads that queue work wake the same worker. Prevented by: the bit is
  *       cleared by a CAS.
  *   R4  Interleaving: a worker's deadline comes while a thread wakes it. Prevented by: the worker
- *       clears its bit by a CAS. If the bit was cleared already, it waits for the unpark. */
+ *       clears its bit by a CAS. If the bit was cleared already, it waits for the unpark.
+ *   R5  Interleaving: a worker makes its parker new by a relaxed store, and sets its bit; a thread
+ *       clears the bit and unparks it; the worker's store comes behind the unpark in the order of
+ *       the parker's word, so the worker sleeps for ever. Prevented by: the thread that clears the
+ *       bit acquires what the worker that set it did (C1, C2), so its unpark comes after that. */
 #ifndef VOLT_RT_IDLE_H
 #define VOLT_RT_IDLE_H
 
@@ -58,8 +62,8 @@ static inline unsigned volt_idle_lowest_(uint64_t bits) {
 static inline bool volt_idle_claim_in_(volt_idle *idle, unsigned i, uint64_t word) {
   uint64_t bit = UINT64_C(1) << i;
   while (word & bit) {
-    /* relaxed: what the worker must see comes with the unpark */
-    if (volt_cas_relaxed(&idle->word, &word, (word & ~bit) + VOLT_IDLE_SEARCHING_)) return true;
+    /* idle:C1 <- idle:D4: the unpark comes after the worker has made its parker new; R5 */
+    if (volt_cas_acquire(&idle->word, &word, (word & ~bit) + VOLT_IDLE_SEARCHING_)) return true;
   }
   return false;
 }
@@ -86,7 +90,9 @@ static inline unsigned volt_idle_wake_one_(volt_idle *idle, uint64_t spare) {
     uint64_t others = parked & ~spare;
     unsigned i = volt_idle_lowest_(others ? others : parked);
     uint64_t next = (word & ~(UINT64_C(1) << i)) + VOLT_IDLE_SEARCHING_;
-    if (volt_cas_relaxed(&idle->word, &word, next)) return i; /* R3; relaxed: as in claim */
+    /* idle:C2 <- idle:D4: the unpark comes after the last time that the bit was set, which may be
+     * later than D3; R3, R5 */
+    if (volt_cas_acquire(&idle->word, &word, next)) return i;
   }
 }
 
@@ -94,7 +100,7 @@ static inline unsigned volt_idle_wake_one_(volt_idle *idle, uint64_t spare) {
 static inline bool volt_idle_search_(volt_idle *idle, unsigned workers) {
   uint64_t word = volt_load_relaxed(&idle->word); /* a guess: the CAS decides */
   while (2 * volt_idle_searching_(word) < workers) {
-    /* relaxed: the order counts where it stops: D4 or D5 */
+    /* relaxed, by idle:D4, idle:D5: the order counts where it stops to search */
     if (volt_cas_relaxed(&idle->word, &word, word + VOLT_IDLE_SEARCHING_)) return true;
   }
   return false;
@@ -112,8 +118,8 @@ static inline bool volt_idle_found_(volt_idle *idle) {
  * searching: 1 if it was counted as searching, else 0. */
 static inline void volt_idle_park_(volt_idle *idle, unsigned i, unsigned searching) {
   uint64_t change = (UINT64_C(1) << i) - searching * VOLT_IDLE_SEARCHING_;
-  /* idle:D4 <-> idle:D3, idle:D6, idle:K2: then ring:D2, inject:D2, home:D2: sees the task, or its
-   * bit is seen; R1 */
+  /* idle:D4 <-> idle:C1, idle:C2, idle:D3, idle:D6, idle:K2: then ring:D2, inject:D2, home:D2: sees
+   * the task, or its bit is seen; R1. Before it: the parker is new; R5 */
   volt_fetch_add_seq_cst(&idle->word, change);
 }
 

@@ -282,7 +282,7 @@ bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) 
 void volt_worker_park_(volt_worker *w) {
   volt_rt *rt = w->rt;
   VOLT_ASSERT(!volt_worker_has_tasks_(w)); /* I1 */
-  volt_store_relaxed(&w->parker.word, 0);  /* new: the bit is clear, so no unpark is on its way */
+  volt_store_relaxed(&w->parker.word, 0); /* before idle:D4, so before the next unpark: idle.h R5 */
   bool is_keeper = parking_become_keeper(w);
   volt_idle_park_(&rt->idle, w->index, w->is_searching); /* R1, R2, R3, R4 */
   w->is_searching = true;
