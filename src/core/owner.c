@@ -20,7 +20,11 @@
  *
  * Race
  *   R1  Interleaving: a record is given back while another thread takes one from the list of free
- *       ones. Prevented by: the head has a count beside the index, which each change raises. */
+ *       ones. Prevented by: the head has a count beside the index, which each change raises.
+ *   R2  Interleaving: a thread's CAS of the head fails, and gives it the head that another thread has
+ *       just put there; it reads the link of that record as it was before, and installs it: one
+ *       record for two threads. Prevented by: a failed CAS orders nothing, so the head is loaded
+ *       anew (K1) before a link is read. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #endif
@@ -86,8 +90,8 @@ static VOLT_ATOMIC(uint64_t) *owner_passed_word(const void *object, uint64_t *bi
 static void owner_pass_on(const void *object) {
   uint64_t bit;
   VOLT_ATOMIC(uint64_t) *word = owner_passed_word(object, &bit);
-  /* relaxed: a hint for the inspector, which looks twice */
-  for (uint64_t seen = volt_load_relaxed(word); !(seen & bit);) {
+  for (uint64_t seen = volt_load_relaxed(word); !(seen & bit);) { /* relaxed: a guess */
+    /* relaxed, no data: a hint for the inspector, which looks twice */
     if (volt_cas_relaxed(word, &seen, seen | bit)) return;
   }
 }
@@ -236,6 +240,7 @@ void volt_owner_is_waited_for_(volt_owner_ *owner) {
   uint32_t unknown = 0;
   uintptr_t who = volt_load_relaxed(&owner->who); /* relaxed: a hint, for readers of a dump */
   if (who == 0 || volt_load_relaxed(&owner->since) != 0) return;
+  /* relaxed, no data: as above, a hint for readers */
   (void)volt_cas_relaxed(&owner->since, &unknown, (uint32_t)(volt_now_ns() >> 20));
 }
 
@@ -249,9 +254,10 @@ static VOLT_ATOMIC(uint64_t) party_free; /* a count << 32; 1 + the first free on
 static VOLT_ATOMIC(uint32_t) party_used; /* so many were ever taken */
 
 static volt_party_ *party_record(void) {
-  /* owner:K1 <- owner:K2: the next one, as the thread that gave it back has written it */
-  uint64_t head = volt_load_acquire(&party_free);
-  while ((uint32_t)head != 0) {
+  for (;;) {
+    /* owner:K1 <- owner:K2: the next one, as the thread that gave it back has written it; R2 */
+    uint64_t head = volt_load_acquire(&party_free);
+    if ((uint32_t)head == 0) break;
     uint32_t first = (uint32_t)head - 1;
     uint64_t next = volt_load_relaxed(&party_next[first]); /* R1: if it is not, the CAS fails */
     uint64_t want = ((head >> 32) + 1) << 32 | next;
