@@ -15,8 +15,9 @@
  *
  * Races
  *   R1  Interleaving: a reader finds its object; the object is unnamed, and another takes the slot;
- *       the reader returns that one's name. Prevented by: the reader reads the address again. The
- *       name is written after the slot was freed, so a reader that has seen the name sees that.
+ *       the reader returns that one's name, or its level. Prevented by: the reader reads the address
+ *       again. Name and level are written after the slot was freed, so a reader that has seen either
+ *       sees that.
  *   R2  Interleaving: two threads name the same object at once, and both find it in no slot.
  *       Prevented by: nothing; it is in two slots. The first is found, and an unname frees both. */
 #include "named.h"
@@ -55,11 +56,12 @@ bool volt_name_look_(const void *object, volt_named_ *named) {
   uintptr_t wanted = (uintptr_t)object;
   volt_name_slot_ *slot;
   for (uint32_t i = 0; wanted > NAME_TAKEN && (slot = name_find(wanted, &i)) != NULL;) {
-    named->level = volt_load_relaxed(&slot->level); /* as the name, which is written after it */
+    /* name:N2 <- name:W2: a reader that sees a level of another object sees that the slot was free */
+    named->level = volt_load_acquire(&slot->level);
     /* name:N1 <- name:W1: a reader that sees a name of another object sees that the slot was free */
     named->name = volt_load_acquire(&slot->name);
     named->slot = (unsigned)(slot - volt_name_table_);
-    if (volt_load_relaxed(&slot->object) == wanted) return true; /* R1: ordered by the load above */
+    if (volt_load_relaxed(&slot->object) == wanted) return true; /* R1: ordered by N1 and N2 */
   }
   return false;
 }
@@ -76,14 +78,16 @@ const char *volt_name_of(const void *object) {
 }
 
 static void name_write(volt_name_slot_ *slot, const char *name, unsigned level) {
-  volt_store_relaxed(&slot->level, level); /* published with the name */
+  /* name:W2 -> name:N2: a reader that sees this level sees that the slot was free before */
+  volt_store_release(&slot->level, level);
   /* name:W1 -> name:N1: a reader that sees this name sees that the slot was free before */
   volt_store_release(&slot->name, name);
 }
 
 static void name_note_reach(uint32_t i) {
   uint32_t seen = volt_load_relaxed(&name_reach); /* published with the address, I1 */
-  while (seen < i && !volt_cas_relaxed(&name_reach, &seen, i)) { /* as above */
+  /* relaxed, by name:P1: published with the address, as above */
+  while (seen < i && !volt_cas_relaxed(&name_reach, &seen, i)) {
   }
 }
 
