@@ -45,9 +45,9 @@ static inline volt_ran_ volt_task_put_down_(volt_task *t, uint64_t state, uint64
   VOLT_PROBE_AWAITS(task__suspend, t, registered);
   VOLT_ASSERT((state & (ACTIVE | NOTIFIED)) == ACTIVE);
   uint64_t next = state - ACTIVE + registered * ONE;
-  /* task:Q1 <-> task:C1, task:E1, task:W1: the thread that ends it is after all that touched it; an
-   * inspector sees what it awaits. R1 */
-  if (VOLT_LIKELY(volt_cas_acq_rel(&t->state, &state, next))) return VOLT_RAN_WAITS_;
+  /* task:Q1 -> task:C1, task:E1, task:W1: the thread that ends it is after all that touched it; an
+   * inspector sees what it awaits. It acquires nothing: no other thread has changed the word. R1 */
+  if (VOLT_LIKELY(volt_cas_release(&t->state, &state, next))) return VOLT_RAN_WAITS_;
   return volt_task_put_down_rarely_(t, state, registered, false, 0);
 }
 
