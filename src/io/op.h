@@ -63,7 +63,7 @@ static inline volt_op *volt_op_of_(volt_future *f) {
  * the waiter is granted, or is about to be. */
 static inline bool volt_op_hold_(volt_op *op) {
   /* io:H1 <- io:O1: the owner sees the result */
-  unsigned before = volt_fetch_or_acq_rel(&op->stage, VOLT_OP_HELD_);
+  unsigned before = volt_fetch_or_acquire(&op->stage, VOLT_OP_HELD_);
   return (before & ~(unsigned)VOLT_OP_HELD_) != VOLT_OP_OVER_; /* it may have asked before */
 }
 

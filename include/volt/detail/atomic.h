@@ -148,6 +148,8 @@ VOLT_END_DECLS
   VOLT_ATOMIC_FN_(atomic_fetch_add_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(seq_cst))
 #define volt_fetch_or_relaxed(p, v) \
   VOLT_ATOMIC_FN_(atomic_fetch_or_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(relaxed))
+#define volt_fetch_or_acquire(p, v) \
+  VOLT_ATOMIC_FN_(atomic_fetch_or_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(acquire))
 #define volt_fetch_or_acq_rel(p, v) \
   VOLT_ATOMIC_FN_(atomic_fetch_or_explicit)(VOLT_AT_(p), (v), VOLT_ORDER_(acq_rel))
 #define volt_fetch_and_relaxed(p, v) \
