@@ -180,7 +180,7 @@ static inline int volt_variant_ring_claim_(volt_variant_ring_ *r, uint64_t *at) 
      * put there without seeing the flag (R1) */
     uint32_t now = volt_load_seq_cst(&volt_variant_ring_place_at_(r, *at)->sequence);
     if (now == sequence) {
-      /* relaxed: the claim of a position orders nothing; its sequence number does */
+      /* relaxed, by chan_ring:S3: the sequence number gives the order, not the claim */
       if (volt_cas_relaxed(&r->head, at, volt_variant_ring_next_(r, *at))) return VOLT_OK;
     } else if ((int32_t)(now - sequence) < 0) {
       /* chan_ring:C1 <- chan_ring:C2: a thread that sees CLOSED sees what came before close() */

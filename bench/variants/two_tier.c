@@ -41,8 +41,9 @@ static volt_two_tier_sem *two_tier_sem_of(volt_line_ *line) {
 
 static void two_tier_gather(volt_line_ *line) {
   volt_two_tier_sem *sem = two_tier_sem_of(line);
-  /* relaxed, both: the thread that filled it held the lock before; once empty, it stays so */
+  /* relaxed: once empty, it stays so */
   if (!volt_load_relaxed(&sem->slot)) return;
+  /* relaxed, by short_lock:L1: the thread that filled it held the lock before this one */
   volt_waiter *w = volt_exchange_relaxed(&sem->slot, (volt_waiter *)NULL);
   if (!w) return; /* I7: claimed, or cancelled */
   w->need = 1;

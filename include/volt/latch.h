@@ -56,7 +56,7 @@ VOLT_API void volt_latch_count_down_slow_(volt_latch *l, uint32_t n);
 VOLT_INLINE void volt_latch_add(volt_latch *l, uint32_t n) {
   uint64_t word = volt_load_relaxed(&l->queue.word); /* a guess: the CAS decides */
   while (!(word & VOLT_WORD_LOCKED_) && n <= VOLT_LATCH_MAX - VOLT_WORD_VALUE_(word)) {
-    /* relaxed: adding publishes nothing */
+    /* relaxed, no data: adding publishes nothing */
     if (volt_cas_relaxed(&l->queue.word, &word, word + VOLT_WORD_(n))) return;
   }
   volt_latch_add_slow_(l, n);

@@ -66,7 +66,7 @@ void volt_bcs_section_mark_(volt_bcs_section *section) {
 /* The job has run, or was cancelled; its node is still in the queue. */
 static void bcs_job_unmark(volt_bcs_job_ *job) {
 #if VOLT_DEBUG
-  /* relaxed: published like what the job did */
+  /* relaxed, by bcs_queue:S2, bcs_queue:T2: published like what the job did */
   if (job->kind != VOLT_BCS_RUN_) volt_fetch_and_relaxed(&job->hold, ~SECTION_MARK);
 #else
   (void)job;
@@ -75,7 +75,7 @@ static void bcs_job_unmark(volt_bcs_job_ *job) {
 
 static void bcs_job_run(volt_bcs_job_ *job) {
   if (job->kind == VOLT_BCS_FUTURE_) {
-    /* R6. relaxed: BEGUN carries no data; the queue has published the job */
+    /* R6. relaxed, no data: the queue has published the job */
     job->flag = (volt_fetch_or_relaxed(&job->hold, BEGUN) & CANCELLED) != 0;
     if (volt_bcs_job_is_cancelled_(job)) return;
   }
@@ -135,7 +135,7 @@ static bool bcs_future_cancel(volt_future *f) {
   volt_bcs_job_ *job = bcs_future_job(f);
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
   volt_bcs_lock_check_outside_((volt_bcs_lock *)f->object, "volt_future_cancel");
-  /* R6. relaxed: CANCELLED carries no data */
+  /* R6. relaxed, no data: only CANCELLED itself counts */
   bool too_late = (volt_fetch_or_relaxed(&job->hold, CANCELLED) & BEGUN) != 0;
   if (!volt_bcs_lock_take_role_((volt_bcs_lock *)f->object, job)) { /* R7, in bcs_lock.c */
     volt_waiter_await_(&f->waiter);
@@ -150,7 +150,7 @@ static bool bcs_future_cancel(volt_future *f) {
 static bool bcs_future_set_waker(volt_future *f, volt_waker waker) {
   volt_bcs_job_ *job = bcs_future_job(f);
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
-  /* relaxed: if CLAIMED is set, nothing is written; if not, H1 publishes what is written */
+  /* relaxed, by bcs_lock:H1: it publishes what is written here; if CLAIMED is set, nothing is */
   if (volt_fetch_or_relaxed(&job->hold, REPLACING) & CLAIMED) {
     volt_waiter_await_(&f->waiter); /* no user code runs before the grant */
     return false;

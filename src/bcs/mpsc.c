@@ -124,8 +124,8 @@ static uint32_t actor_await_signal(volt_actor *a) {
     if (signal & SIGNALLED) {
       /* mpsc:A2 <- mpsc:A1: having cleared SIGNALLED, the actor sees what was pushed */
       if (volt_cas_acquire(&a->signal, &signal, signal & STOP)) return signal;
+      /* relaxed, no data: the futex compares it again, and so does parked.c */
     } else if (signal == sleeping || volt_cas_relaxed(&a->signal, &signal, sleeping)) {
-      /* relaxed: it carries no data; the futex compares it again, and so does parked.c */
       actor_sleep(a, sleeping);
     }
   }

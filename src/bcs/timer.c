@@ -194,6 +194,7 @@ static void timers_take_due(void *arg) {
 
 static void timers_set_time(volt_timers *t, uint64_t now_ns) {
   uint64_t before = volt_load_relaxed(&t->virtual_ns); /* relaxed: a clock orders nothing */
+  /* relaxed, no data: as above, a clock orders nothing */
   while (before < now_ns && !volt_cas_relaxed(&t->virtual_ns, &before, now_ns)) continue;
 }
 

@@ -90,7 +90,7 @@ static inline uint32_t slot_stack_take_(slot_stack *s, uint64_t head) {
   uint32_t top = slot_stack_top_(head);
   uint32_t below = volt_load_relaxed(&slot_stack_at_(s, top)->next); /* if it is old: R1 */
   uint64_t next = ((head + SLOT_STACK_COUNT) & ~SLOT_STACK_INDEX) | below;
-  /* relaxed: the load of the head has acquired the same value */
+  /* relaxed, by slots:T1: the load of the head has acquired the same value, which comes once; R1 */
   return VOLT_LIKELY(volt_cas_relaxed(&s->head, &head, next)) ? top : 0;
 }
 

@@ -79,7 +79,8 @@ static bool count_watch_end(volt_tally_ *mine) {
   static VOLT_ATOMIC(uint32_t) stage;
   static pthread_key_t key;
   uint32_t seen = NONE;
-  if (volt_load_relaxed(&stage) == NONE && volt_cas_relaxed(&stage, &seen, MAKING)) { /* no data */
+  /* relaxed, no data: it says which thread makes the key */
+  if (volt_load_relaxed(&stage) == NONE && volt_cas_relaxed(&stage, &seen, MAKING)) {
     bool made = pthread_key_create(&key, count_end) == 0 && count_key_is_free_of_cost(key);
     /* counts:K1 -> counts:K2: a thread that sees MADE sees the key */
     volt_store_release(&stage, made ? MADE : FAILED);
@@ -90,7 +91,8 @@ static bool count_watch_end(volt_tally_ *mine) {
 
 static void count_note_used(uint32_t used) {
   uint32_t seen = volt_load_relaxed(&count_used); /* a bound; the counts themselves are relaxed */
-  while (seen < used && !volt_cas_relaxed(&count_used, &seen, used)) { /* as above */
+  /* relaxed, no data: a bound, as above */
+  while (seen < used && !volt_cas_relaxed(&count_used, &seen, used)) {
   }
 }
 

@@ -176,7 +176,7 @@ static void parked_forget(void) {
 
 volt_fifo_ *volt_parked_queue_(const void *address) {
   static VOLT_ATOMIC(uint32_t) is_ready;
-  /* relaxed: it orders nothing. If there is no memory for it, only a fork() is worse off */
+  /* relaxed, no data: the first thread does it. If there is no memory for it, only a fork() is worse off */
   if (volt_load_relaxed(&is_ready) == 0 && volt_exchange_relaxed(&is_ready, 1) == 0) {
     (void)pthread_atfork(NULL, NULL, parked_forget);
   }

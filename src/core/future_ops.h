@@ -175,7 +175,8 @@ VOLT_API int volt_future_poll_leaf_any_(volt_future *f, volt_ctx *ctx);
 /* Take the decision of a select. Returns true to one caller, which may grant its branch. Returns
  * false to every other: another branch was chosen. */
 static inline bool volt_decide_(volt_decision_ *d) {
-  return volt_exchange_relaxed(&d->taken, 1) == 0; /* relaxed: the grant has its own order */
+  /* relaxed, no data: the grant has its own order */
+  return volt_exchange_relaxed(&d->taken, 1) == 0;
 }
 
 /* Whether a branch that is ready may take effect. It may if it is in no select (NULL), or if the

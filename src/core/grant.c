@@ -74,7 +74,7 @@ int volt_waiter_await_(volt_waiter *w) {
       volt_cpu_relax_();
       continue;
     }
-    /* relaxed: AWAITED carries no data. A compare-and-swap, so it does not overwrite a grant */
+    /* relaxed, no data: only AWAITED itself counts. It does not overwrite a grant */
     if (state == VOLT_WAITER_AWAITED_ ||
         volt_cas_relaxed(&w->state, &state, VOLT_WAITER_AWAITED_)) {
       volt_count_(VOLT_KIND_LOCK_, VOLT_COUNTED_NAPS_);

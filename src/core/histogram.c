@@ -38,6 +38,7 @@ void volt_tallied_add_(volt_tallied_ *t, uint64_t ns, uint32_t weight) {
   volt_fetch_add_relaxed(&t->count, weight);
   volt_fetch_add_relaxed(&t->sum_ns, ns * weight);
   uint64_t seen = volt_load_relaxed(&t->longest_ns);
+  /* relaxed, no data: a number by itself, as above */
   while (seen < ns && !volt_cas_relaxed(&t->longest_ns, &seen, ns)) {
   }
 }

@@ -109,6 +109,7 @@ static uint64_t order_class_of_object(const void *object) {
   uint32_t id = volt_load_relaxed(&m->owner.id); /* relaxed: a number, which orders nothing */
   if (id != 0) return id;
   uint32_t fresh = volt_fetch_add_relaxed(&order_ids, 1) + 1;
+  /* relaxed, no data: a number, as above */
   return volt_cas_relaxed(&m->owner.id, &id, fresh) ? fresh : id;
 }
 

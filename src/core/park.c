@@ -69,7 +69,7 @@ static int park_thread(const volt_call_ *call, volt_kind_ kind, volt_parker *p, 
     /* park:P1 <- park:U1: the unparked thread sees what the unparker did before */
     uint32_t word = volt_load_acquire(&p->word);
     if (park_has_come(word, unparks)) {
-      /* relaxed: a hint, so that the next unpark makes no system call */
+      /* relaxed, no data: a hint, so that the next unpark makes no system call */
       if (word & PARKED) volt_fetch_and_relaxed(&p->word, ~(uint32_t)PARKED);
       return VOLT_OK;
     }
@@ -83,7 +83,7 @@ static int park_thread(const volt_call_ *call, volt_kind_ kind, volt_parker *p, 
       volt_yield_();
       continue;
     }
-    /* relaxed: PARKED carries no data; the futex compares the word again */
+    /* relaxed, no data: the futex compares the word again */
     if (!(word & PARKED) && !volt_cas_relaxed(&p->word, &word, word | PARKED)) continue;
     volt_count_here_();
     volt_count_(call && call->future ? volt_kind_of_(call->future) : kind, VOLT_COUNTED_SLEEPS_);
@@ -110,13 +110,13 @@ static int park_fiber(volt_blocker_ *fiber, const volt_call_ *call, volt_parker 
     uint32_t word = volt_load_acquire(&p->word);
     bool has_come = park_has_come(word, unparks);
     if (has_come || result != VOLT_OK) {
-      /* relaxed: a hint, so that the next unpark looks for no fiber */
+      /* relaxed, no data: a hint, so that the next unpark looks for no fiber */
       if (word & SUSPENDED) volt_fetch_and_relaxed(&p->word, ~(uint32_t)SUSPENDED);
       if (!has_come) return result;
       volt_keep_cancel_(result);
       return VOLT_OK;
     }
-    /* relaxed: SUSPENDED carries no data; parked.c compares the word again */
+    /* relaxed, no data: parked.c compares the word again */
     if (!(word & SUSPENDED) && !volt_cas_relaxed(&p->word, &word, word | SUSPENDED)) continue;
     result = volt_parked_wait_(fiber, call, &p->word, word | SUSPENDED, deadline_ns);
   }

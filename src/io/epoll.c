@@ -104,7 +104,7 @@ int volt_epoll_add_doorbell_(volt_epoll_ *e, unsigned worker, int doorbell) {
 static void epoll_pass_on(volt_epoll_ *e, uint32_t worker) {
   static const uint64_t one = 1;
   volt_epoll_bell *bell = &e->bells[worker];
-  /* relaxed: what the ring is for has its own order (parking.c) */
+  /* relaxed, no data: what the ring is for has its own order (parking.c) */
   if (!(volt_fetch_or_relaxed(&bell->state, RUNG) & SLEEPS)) return;
   ssize_t unused = write(bell->number, &one, sizeof one);
   (void)unused;
@@ -159,10 +159,10 @@ bool volt_epoll_sleep_(volt_epoll_ *e, unsigned worker, uint64_t deadline_ns) {
   struct epoll_event events[EVENTS];
   VOLT_ATOMIC(uint32_t) *state = &e->bells[worker].state;
   int before = errno;
-  /* relaxed: what the ring is for has its own order (parking.c) */
+  /* relaxed, no data: what the ring is for has its own order (parking.c) */
   bool was_rung = volt_fetch_or_relaxed(state, SLEEPS) & RUNG;
   int count = epoll_wait_for(e, events, was_rung ? 0 : deadline_ns);
-  volt_fetch_and_relaxed(state, 0); /* as above */
+  volt_fetch_and_relaxed(state, 0); /* relaxed, no data: the same as above */
   bool any = epoll_report(e, events, count, worker);
   errno = before;
   return any;
@@ -178,7 +178,8 @@ bool volt_epoll_take_(volt_epoll_ *e) {
 }
 
 bool volt_epoll_look_(volt_epoll_ *e) {
-  if (volt_exchange_relaxed(&e->is_looked_at, 1)) return false; /* no data: which thread looks */
+  /* relaxed, no data: it says which thread looks */
+  if (volt_exchange_relaxed(&e->is_looked_at, 1)) return false;
   struct epoll_event events[EVENTS];
   int before = errno;
   int count = epoll_wait(e->number, events, EVENTS, 0);

@@ -118,7 +118,8 @@ bool volt_fd_claim_ready_(volt_fd *d, uint32_t bits, volt_claims_ *claims) {
     }
     if (op->kind == VOLT_OP_READY_) op->n = volt_op_events_(op) & bits; /* that is its result */
     volt_claims_add_(claims, &op->as.future.waiter);
-    volt_fetch_or_relaxed(&op->stage, 1); /* WOKEN; under the lock, but its owner may hold it */
+    /* WOKEN. relaxed, by short_lock:U1: an RMW, because its owner may hold it now */
+    volt_fetch_or_relaxed(&op->stage, 1);
   }
   volt_short_lock_unlock_(&d->lock);
   return more;

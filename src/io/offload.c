@@ -82,7 +82,8 @@ static int offload_call(void *arg) {
 
 /* What naps ends at its next try. The descriptor may be gone, if the call has ended. */
 static void offload_ask(volt_future *f) {
-  volt_fetch_or_relaxed(&volt_op_of_(f)->stage, VOLT_OP_WAITING_); /* no data: a wish */
+  /* relaxed, no data: it is only a wish */
+  volt_fetch_or_relaxed(&volt_op_of_(f)->stage, VOLT_OP_WAITING_);
 }
 
 static bool offload_cancel(volt_future *f) {

@@ -143,8 +143,8 @@ static int uring_watch(volt_io_ *io, volt_fd *d, uint32_t *mark) {
   volt_uring_ *u = uring_of_io(io);
   int result = volt_epoll_watch_(&u->epoll, d, mark);
   if (result != VOLT_OK) return result;
-  /* relaxed: R2 */
-  if (volt_load_relaxed(&u->is_watching)) return VOLT_OK;
+  if (volt_load_relaxed(&u->is_watching)) return VOLT_OK; /* relaxed: R2 */
+  /* relaxed, no data: the mail has its own order; R2 */
   if (volt_exchange_relaxed(&u->is_watching, 1) == 0) volt_rt_mail_left_(io->rt, 0);
   return VOLT_OK;
 }

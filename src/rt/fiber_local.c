@@ -16,7 +16,7 @@ int volt_fiber_key_new(volt_fiber_key *key, void (*destroy)(void *value)) {
   key->index = 0;
   do {
     if (keys == KEYS) return VOLT_ENOMEM;
-    /* relaxed: a thread that uses the key has it from the caller */
+    /* relaxed, no data: a thread that uses the key has it from the caller */
   } while (!volt_cas_relaxed(&local_keys, &keys, keys + 1));
   local_destroy[keys] = destroy;
   key->index = keys + 1;

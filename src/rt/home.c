@@ -7,7 +7,9 @@ static void home_announce(volt_rt *rt) {
   /* home:A2 <- home:A1: every worker that wakes this task sees that there are homed tasks */
   if (volt_load_acquire(&rt->homed)) return;
   for (unsigned i = 0; i < rt->workers; i++) {
-    volt_fetch_or_relaxed(&rt->worker[i].how, VOLT_HOW_HOMED_); /* published by A1, or by a wake */
+    volt_fetch_or_relaxed(
+        &rt->worker[i].how,
+        VOLT_HOW_HOMED_); /* relaxed, by home:A1: workers see it then, or by a wake */
   }
   /* home:A1 -> home:A2: the thread that gives the next task a home relies on it */
   volt_store_release(&rt->homed, 1);

@@ -111,7 +111,8 @@ static inline volt_task *volt_ring_pop_(volt_ring *r) {
   uint64_t head = volt_load_relaxed(&r->head); /* a guess: the CAS decides */
   while (head != tail) {
     volt_task *t = volt_load_relaxed(&r->slots[head % VOLT_RT_RING]); /* the owner's own push */
-    if (volt_cas_relaxed(&r->head, &head, head + 1)) { /* the owner reads no slot after it */
+    /* relaxed, by ring:H2: the owner reads no slot after it, and writes one only behind H2 */
+    if (volt_cas_relaxed(&r->head, &head, head + 1)) {
       VOLT_ASSUME(t); /* so the caller need not test it against NULL */
       return t;
     }

@@ -280,7 +280,8 @@ int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns) {
 
 /* From now on rt is not the caller's. */
 static void runtime_take_over(volt_rt *rt, const char *where) {
-  uint32_t before = volt_exchange_relaxed(&rt->is_ending, 1); /* only to report misuse */
+  uint32_t before =
+      volt_exchange_relaxed(&rt->is_ending, 1); /* relaxed, no data: only to report misuse */
   VOLT_CHECK(before == 0, where, "%p: it is being destroyed already", (void *)rt);
 }
 

@@ -152,7 +152,8 @@ static void stack_untake(volt_rt *rt, volt_stack_slot_ *slot) {
 
 /* Returns VOLT_ENOMEM. */
 static int stack_refuse(volt_rt *rt, unsigned size_class, const char *why) {
-  uint32_t said = volt_exchange_relaxed(&rt->stacks.has_said, 1); /* the first says so */
+  uint32_t said =
+      volt_exchange_relaxed(&rt->stacks.has_said, 1); /* relaxed, no data: the first says so */
   if (!said) {
     volt_warn_("volt_fiber", "no stack of %zu KiB for runtime %p: %s (said once)",
                volt_stack_class_bytes_(size_class) / 1024, (void *)rt, why);

@@ -203,9 +203,9 @@ void volt_worker_note_time_(volt_worker *w, uint64_t now_ns) {
 }
 
 static void worker_set_long(volt_worker *w, bool is_long) {
-  bool was_long = volt_load_relaxed(&w->how) & VOLT_HOW_LONG_; /* this worker alone changes it */
-  if (is_long && !was_long) volt_fetch_or_relaxed(&w->how, VOLT_HOW_LONG_);
-  if (was_long && !is_long) volt_fetch_and_relaxed(&w->how, ~(uint32_t)VOLT_HOW_LONG_);
+  if (is_long == !!(volt_load_relaxed(&w->how) & VOLT_HOW_LONG_)) return;
+  /* relaxed: this worker alone changes the bit. Added, because others set bits beside it */
+  volt_fetch_add_relaxed(&w->how, is_long ? VOLT_HOW_LONG_ : UINT32_C(0) - VOLT_HOW_LONG_);
 }
 
 /* Set the number of polls between two looks by how long the last ones took, and whether that is
@@ -336,7 +336,7 @@ static void worker_blocks(volt_blocker_ *self, const char *call) {
              "task %p: a thread that runs tasks must not block: await a future instead",
              (void *)worker_running(w));
 #endif
-  uint32_t said = volt_exchange_relaxed(&rt->has_said, 1); /* the first says so */
+  uint32_t said = volt_exchange_relaxed(&rt->has_said, 1); /* relaxed, no data: the first says so */
   if (said) return;
   volt_warn_(call, "task %p blocks worker %u of runtime %p: await a future instead (said once)",
              (void *)worker_running(w), w->index, (void *)rt);

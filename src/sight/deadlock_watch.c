@@ -40,7 +40,7 @@ void volt_deadlocks_known_(volt_sink *sink, void *ctx) {
   static VOLT_ATOMIC(uint32_t) is_used;
   size_t length = 0;
   uint64_t word;
-  /* relaxed: the lock orders what is copied; another caller at the same time shows nothing */
+  /* relaxed, by fifo:L1: the lock orders what is copied; another caller meanwhile shows nothing */
   if (volt_exchange_relaxed(&is_used, 1) != 0) return;
   if (volt_fifo_try_lock_(&known_lock, &word)) {
     length = known_length;

@@ -81,7 +81,8 @@ static void dump_signal_run(volt_duty_ *self, uint64_t now_ns) {
   void *fd = (void *)(intptr_t)dump_signal.fd;
   unsigned how = dump_signal.how;
   pthread_mutex_unlock(&dump_signal.lock);
-  if (volt_exchange_relaxed(&dump_signal.has_come, 0) == 0) return; /* after the wake */
+  /* relaxed, no data: the wake has come before */
+  if (volt_exchange_relaxed(&dump_signal.has_come, 0) == 0) return;
   (void)volt_dump_in_(dump_signal.dump, NULL, how, volt_dump_to_fd, fd);
 }
 

@@ -108,8 +108,8 @@ unsigned volt_stall_stack_(int tid, uintptr_t pc[VOLT_STALL_FRAMES_]) {
     /* watchdog_stack:S2 <- watchdog_stack:H2: the asker sees what the handler has found */
     uint32_t seen = volt_load_acquire(&stall_asked);
     if (seen == STALL_DONE) break;
-    /* relaxed: a request that is withdrawn carries nothing; R1 */
     bool is_late = naps >= STALL_NAPS && seen == (uint32_t)tid;
+    /* relaxed, no data: a request is withdrawn; R1 */
     if (is_late && volt_cas_relaxed(&stall_asked, &seen, STALL_IDLE)) return 0;
     nanosleep(&nap, NULL);
   }

@@ -155,7 +155,7 @@ static bool chan_watch(volt_chan *c) {
     if (volt_fifo_lock_if_queued_(&c->queue, &word)) {
       volt_fifo_unlock_(&c->queue, word | WATCHED);
     } else {
-      /* relaxed: the bit says nothing of other memory; the next round looks whether it is set */
+      /* relaxed, no data: the next round looks whether the bit is set */
       (void)volt_cas_relaxed(&c->queue.word, &word, word | WATCHED);
     }
   }
@@ -221,7 +221,7 @@ int volt_chan_add_sender(volt_chan *c) {
   do {
     if (seen & ENDED) return VOLT_ECLOSED;
     VOLT_CHECK(seen < ENDED - 1, name, "%p: too many senders (%u)", (void *)c, seen);
-    /* relaxed: the count says nothing of other memory */
+    /* relaxed, no data: the count says nothing of other memory */
   } while (!volt_cas_relaxed(&c->senders, &seen, seen + 1));
   return VOLT_OK;
 }

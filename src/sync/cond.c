@@ -177,11 +177,11 @@ bool volt_cond_set_waker(volt_cond *c, volt_waiter *w, volt_waker waker) {
   return here || volt_fifo_set_waker_(&cond_mutex_of(w)->queue, "volt_mutex", w, waker);
 }
 
-/* Change the state of a timed waiter to next. Returns false: the other side was first. relaxed: the
- * value alone decides; all else is read under the lock. */
+/* Change the state of a timed waiter to next. Returns false: the other side was first. */
 static bool cond_decide(volt_waiter *w, uint32_t next) {
   uint32_t seen = VOLT_WAITER_TIMED_;
-  return volt_cas_relaxed(&w->state, &seen, next); /* R7 */
+  /* R7. relaxed, by fifo:L1: the value alone decides; all else is read under the lock */
+  return volt_cas_relaxed(&w->state, &seen, next);
 }
 
 /* This party has got the mutex by the grant that follows a signal. */

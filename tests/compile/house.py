@@ -11,6 +11,10 @@ labels  Each operation that orders memory carries, in a comment on its line or d
         partner stands on an operation and names the label back. An area is the name of the file,
         or what a line `Labels: <area>` in the first comment of the file says. Races and invariants
         (R1, I1) are defined once in an area; elsewhere they are `fifo.c R1`.
+        A relaxed operation that may take over what another thread has set (a compare-and-swap, an
+        exchange, an and, an or) says which operation gives the order, or that none is needed:
+          /* relaxed, by slots:T1: the load has acquired the same value */
+          /* relaxed, no data: only the value itself counts */
 words   No banned word (tests/compile/banned-words) in a comment or a document.
 
 Prints what it has counted. Exits with 1, and names file:line, if something is not in order.
@@ -334,6 +338,22 @@ def areas_of(tree):
     return area, races
 
 
+TAKES_OVER = re.compile(r"\bvolt_(?:cas(?:_weak)?|exchange|fetch_(?:and|or))_relaxed\(")
+WHY_RELAXED = re.compile(rf"\brelaxed, (?:no data|by {LABEL}(?:, {LABEL})*):(\W+[A-Za-z']+){{3}}")
+
+
+def relaxed_of(tree, path, pattern):
+    """Each relaxed operation that may take over what another thread has set says why it may."""
+    source, count = tree.all[path], 0
+    for operations, said in operations_of(source, pattern).values():
+        takers = [at for at, _ in operations if TAKES_OVER.match(source.code, at)]
+        count += len(takers)
+        if takers and len(WHY_RELAXED.findall(said)) < len(takers):
+            tree.refuse(source.at(takers[0]), "relaxed, and takes over what another thread may have set: "
+                        "by which label, or no data, and why?")
+    return count
+
+
 def labels_of(tree, path, area, pattern):
     """The labels on the operations of a file: (label, place, arrow, partners)."""
     source = tree.all[path]
@@ -385,7 +405,7 @@ def labels(tree):
         for m in re.finditer(r"\(\(p\)[,)]", source.code):
             tree.refuse(source.at(m.start()), "an operation that does not go by VOLT_AT_()")
     area, races = areas_of(tree)
-    on, orders = {}, 0
+    on, orders, relaxed = {}, 0, 0
     for path, source in tree.all.items():
         if path not in atomic:
             for m in re.finditer(r"\bmemory_order_|\b__atomic_|\b__sync_", source.code):
@@ -393,10 +413,11 @@ def labels(tree):
             for label, *use in labels_of(tree, path, area[path], pattern):
                 on.setdefault(label, []).append(use)
             orders += sum(m[2] != "relaxed" for m in pattern.finditer(source.code))
+            relaxed += relaxed_of(tree, path, pattern)
     both_ends(tree, on)
     references(tree, on, area, races)
     pairs = {(label, p) for label, uses in on.items() for _, _, partners in uses for p in partners}
-    return {"ordering operations": orders, "labels": len(on), "ends of pairs": len(pairs),
+    return {"ordering operations": orders, "relaxed takers": relaxed, "labels": len(on), "ends of pairs": len(pairs),
             "areas": len({label.split(":")[0] for label in on}), "races": len(races)}
 
 

@@ -46,7 +46,8 @@ void volt_lock_leave(volt_word *w) {
   volt_store_release(w, 0); /* lock:U1 -> lock:L1: the next holder sees what this one did */
 }
 """,
-    "src/bcs/job.c": "void volt_job_run(void) {\n}\n",
+    "src/bcs/job.c": "void volt_job_run(void) {\n  /* relaxed, by lock:L1: under the lock of the job */\n"
+                     "  volt_fetch_and_relaxed(&word, 1);\n}\n",
     "src/rt/task.h": header("VOLT_RT_TASK_H", '#include "../core/bits.h"\n'),
     "src/rt/task.c": '#include "task.h"\n\nvoid volt_task_run(void) {\n  volt_job_run();\n}\n',
     "bench/variants/ring.c": "static int word_swap(void) {\n  return 0;\n}\n",
@@ -109,6 +110,11 @@ BROKEN = {
         (WORD, "lock.c R1", "lock.c R3", "lock.c defines no R3"),
         (RING, None, "/* Labels: word */\nint f(int *w) {\n  return volt_exchange_acq_rel(w, 1);"
          " /* word:A1 <-> word:A1: it sees the last one */\n}\n", None),
+        (RING, None, "int f(int *w) {\n  return volt_exchange_relaxed(w, 1);\n}\n", "no data, and why?"),
+        (RING, None, "int f(int *w) {\n  /* relaxed, by ring:Z1: it has seen that */\n"
+         "  return volt_exchange_relaxed(w, 1);\n}\n", "ring:Z1 is on no operation"),
+        (RING, None, "int f(int *w) {\n  /* relaxed, no data: the number alone */\n"
+         "  return volt_exchange_relaxed(w, 1);\n}\n", None),
         (ATOMIC, "(VOLT_AT_(p), V", "((p), V", "does not go by VOLT_AT_()"),
     ],
     "words": [
