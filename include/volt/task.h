@@ -251,7 +251,8 @@ VOLT_API VOLT_NODISCARD int volt_group_spawn(volt_group *g, volt_rt *rt, volt_ta
 VOLT_API volt_future *volt_group_wait_future(volt_future *f, volt_group *g);
 
 /* The same; block this thread until then or until deadline_ns (as volt_now_ns()).
- * Returns VOLT_OK, the result of the first task that failed, or VOLT_ETIMEDOUT: not all have ended.
+ * Returns VOLT_OK, the result of the first task that failed, or VOLT_ETIMEDOUT: not all have ended,
+ *   or all have, and the first that failed did so with VOLT_ETIMEDOUT: volt_group_count() is 0 then.
  * Threads: any that may block. */
 VOLT_API int volt_group_wait_blocking(volt_group *g, uint64_t deadline_ns);
 

@@ -34,7 +34,11 @@ LIST_HEAD = '''\
 # the node VOLT_PRIVATE, another library of the same version does.
 '''
 UMBRELLA = 'include/volt/volt.h'
-UMBRELLA_HEAD = '/* volt.h: all of libvolt-sync. Written by ./x abi --update.\n *\n'
+UMBRELLA_HEAD = '''\
+/* volt.h: fair waiting for threads, tasks and event loops: all of libvolt-sync in one header
+ *
+'''
+UMBRELLA_NOTE = '/* Written by ./x abi --update. */\n'
 MAP_HEAD = '/* What libvolt-%s exports. Written by ./x abi --update, from volt.abi. */\n'
 DECLARATION = re.compile(r'^VOLT_(?:API|INLINE)\s+([^;{]*?\b(volt_\w+)\s*\([^;{]*\))\s*[;{]', re.M)
 ATTRIBUTE = re.compile(r'\b(VOLT_NODISCARD|VOLT_NORETURN|VOLT_NOINLINE)\s+|'
@@ -153,10 +157,10 @@ def umbrella_text(root):
     for path in sorted((root / 'include/volt').glob('*.h')):
         if path.name != 'volt.h' and library_of(path.name) == 'sync':
             about = re.match(r'/\* ' + path.name + r': (.*[^.])\.?\n', path.read_text())
-            text += f' * {path.name}: {about[1] if about else "?"}\n'
+            text += f' * - {path.name}: {about[1] if about else "?"}\n'
             includes += f'#include "{path.name}"\n'
     guard = 'VOLT_VOLT_H'
-    return f'{text[:-1]} */\n#ifndef {guard}\n#define {guard}\n\n{includes}\n#endif\n'
+    return f'{text[:-1]} */\n{UMBRELLA_NOTE}#ifndef {guard}\n#define {guard}\n\n{includes}\n#endif\n'
 
 
 def unused_private(root, functions):
