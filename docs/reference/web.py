@@ -1,5 +1,6 @@
-"""The reference as HTML: a page for each header, a page for each Markdown file below docs/, and a
-search over all of it. The pages need no server and no network.
+"""The reference as HTML: README first, a page for each header, for each other Markdown file and for each
+source file that one of them leads to, and a search over all of it. The pages need no server and no
+network.
 
 The Markdown is what docs/ uses: headings, paragraphs, lists, tables, fences, quotes, links, images,
 code, emphasis.
@@ -9,7 +10,7 @@ import json
 import os
 import re
 import shutil
-from html import escape
+from html import escape, unescape
 from pathlib import Path
 
 from cpp import CppHeader, read_cpp
@@ -17,7 +18,13 @@ from headers import Entry, Header, Library, results, undeclared
 from man import sentence
 
 HERE = Path(__file__).parent
-ROOMS = {"guide": "Guide", "primitives": "Primitives", "": "Design and more"}
+WRITTEN = ("*.md", "docs/**/*.md", "examples/*.md", "apps/**/*.md", "bench/**/*.md")
+PROMISED = ("README.md", "docs/", "examples/", "apps/")  # names of functions there are those of today
+BEGIN = ("README.md", "docs/install.md", "docs/builds.md", "examples/README.md", "apps/README.md",
+         "docs/README.md")
+ROOMS = {"guide": "Guide", "primitives": "Primitives", "voltgate": "voltgate", "cluster": "volt_cluster",
+         "": "Design and more", "begin": "Begin"}
+SOURCE = (".c", ".h", ".cpp", ".hpp", ".sql", ".py", ".sh", ".ini", ".bt")
 NAMED = re.compile(r"(?P<file>(?:volt/)?\b\w+\.h\b)|(?P<name>\b(?:volt|VOLT)_\w*[A-Za-z0-9]\b)")
 ITEM = re.compile(r"( *)([-*]|\d+\.) +")
 
@@ -26,17 +33,25 @@ class Site:
     def __init__(self, library: Library, root: Path) -> None:
         self.library, self.root = library, root
         self.problems: list[str] = []
-        self.index: list[tuple[str, str, str, str]] = []  # name, kind, address, words
+        # name, kind, address, what is shown with it, what is searched besides
+        self.index: list[tuple[str, str, str, str, str]] = []
         self.urls = {f"include/volt/{h.name}": f"{h.page}.html" for h in library.headers}
         self.cpp = read_cpp(root)
         self.urls |= {f"include/volt/{h.name}": f"{h.page}.html" for h in self.cpp}
         self.names = {n: f"{h.page}.html#{n}" for n, (h, _) in library.where().items()}
-        self.sources = {path.relative_to(root).as_posix(): path
-                        for path in sorted((root / "docs").rglob("*.md"))}
+        self.sources = {path.relative_to(root).as_posix(): path for pattern in WRITTEN
+                        for path in sorted(root.glob(pattern)) if not path.is_symlink()}
         for name in self.sources:
-            flat = name.removeprefix("docs/").removesuffix(".md").replace("/", "-")
-            self.urls[name] = "index.html" if flat == "README" else f"{flat.lower()}.html"
+            place = name.removeprefix("docs/").removesuffix(".md").removesuffix("/README")
+            flat = {"README.md": "index", "docs/README.md": "documents"}.get(name, place)
+            self.urls[name] = f"{flat.replace('/', '-').lower()}.html"
+            if name.endswith("/README.md"):
+                self.urls[name.removesuffix("/README.md")] = self.urls[name]
+        self.urls["include/volt"] = "documents.html#headers"
+        self.code: dict[str, str] = {}  # source files that a page leads to, and their pages
         for name, path in self.sources.items():
+            if not name.startswith(PROMISED):
+                continue
             is_sql = False  # there a function is the page's own
             for n, line in enumerate(path.read_text().split("\n"), 1):
                 if line.startswith("```"):
@@ -57,12 +72,14 @@ class Site:
         into.mkdir(parents=True)
         pages = {self.urls[name]: (self.titles[name], Markdown(self, name).html())
                  for name in self.sources}
+        for name, url in self.code.items():
+            pages[url] = (name, self.source(name))
         for header in self.library.headers:
             pages[f"{header.page}.html"] = (header.name, self.header(header))
         for cpp in self.cpp:
             pages[f"{cpp.page}.html"] = (cpp.name, self.cpp_header(cpp))
-        title, body = pages.get("index.html", ("volt", "<h1>volt</h1>"))
-        pages["index.html"] = (title, body + self.overview())
+        title, body = pages.get("documents.html", ("Documentation", "<h1>Documentation</h1>"))
+        pages["documents.html"] = (title, body + self.overview())
         for url, (title, body) in pages.items():
             self.anchors[url] = re.findall(r'\bid="([^"]+)"', body)
             (into / url).write_text(self.page(url, title, body))
@@ -101,9 +118,10 @@ class Site:
     def navigation(self, here: str) -> str:
         parts = []
         for room, title in ROOMS.items():
-            names = [name for name, url in self.urls.items()
-                     if name in self.sources and self.room(name) == room and url != "index.html"]
-            parts.append((title, [(self.urls[n], self.titles[n]) for n in names]))
+            names = BEGIN if room == "begin" else self.sources
+            parts.append((title, [(self.urls[n], self.titles[n]) for n in names
+                                  if n in self.sources and self.room(n) == room]))
+        parts.insert(0, parts.pop())  # Begin
         parts.append(("Headers", [(f"{h.page}.html", h.name) for h in self.library.headers]))
         parts.append(("Headers of C++", [(f"{h.page}.html", h.name) for h in self.cpp]))
         return "".join(
@@ -112,8 +130,24 @@ class Site:
                 for url, text in links) + "</ul>" for title, links in parts if links)
 
     def room(self, name: str) -> str:
+        if name in BEGIN:
+            return "begin"
         folder = Path(name).parts[1:-1]
         return folder[0] if folder and folder[0] in ROOMS else ""
+
+    def lead(self, path: str) -> str | None:
+        """The page of a file or folder; a source file has one from now on. None: it has none."""
+        if path not in self.urls and Path(path).suffix in SOURCE and (self.root / path).is_file():
+            self.urls[path] = self.code[path] = f"{path.replace('/', '-')}.html"
+            self.index.append((path, "file", self.code[path], self.first_comment(path), ""))
+        return self.urls.get(path)
+
+    def first_comment(self, path: str) -> str:
+        found = re.match(r"\s*/\*(.*?)\*/", (self.root / path).read_text(), re.S)
+        return " ".join(re.sub(r"^ ?\* ?", "", found[1], flags=re.M).split())[:200] if found else ""
+
+    def source(self, path: str) -> str:
+        return f"<h1>{escape(path)}</h1>" + pre((self.root / path).read_text().split("\n"))
 
     def overview(self) -> str:
         rows = [f'<tr><td><a href="{h.page}.html">{h.name}</a></td>'
@@ -123,7 +157,7 @@ class Site:
     # ---- a header ----
 
     def header(self, header: Header) -> str:
-        self.index.append((header.name, "header", f"{header.page}.html", header.title))
+        self.index.append((header.name, "header", f"{header.page}.html", header.title, ""))
         parts = [f"<h1>{header.name}</h1><p>{self.inline(header.title)}</p>",
                  f"<p><code>#include &lt;volt/{header.name}&gt;</code>, "
                  f"<code>-l{header.library}</code></p>", self.blocks(header.essay)]
@@ -142,7 +176,7 @@ class Site:
     def cpp_header(self, header: CppHeader) -> str:
         """Its essay, and what its classes and functions declare."""
         address = f"{header.page}.html"
-        self.index.append((header.name, "header", address, header.title))
+        self.index.append((header.name, "header", address, header.title, ""))
         parts = [f"<h1>{header.name}</h1><p>{self.inline(header.title)}</p>",
                  f"<p><code>#include &lt;volt/{header.name}&gt;</code></p>",
                  self.blocks(header.essay)]
@@ -152,7 +186,7 @@ class Site:
             anchor = f'<a id="{outline.name}"></a>' * (outline.name not in seen)
             if anchor:
                 text = next((t for kind, t in outline.doc if kind == "text"), "")
-                self.index.append((name, "C++", f"{address}#{outline.name}", text))
+                self.index.append((name, "C++", f"{address}#{outline.name}", text, ""))
             seen.add(outline.name)
             parts.append(f'<section class="entry">{anchor}{pre(outline.source)}'
                          f"{self.blocks(outline.doc)}</section>")
@@ -165,7 +199,7 @@ class Site:
         for name in entry.names:
             kind = "result" if name in self.library.codes else entry.kind
             words = self.library.codes.get(name, entry.summary())
-            self.index.append((name, kind, f"{header.page}.html#{name}", words))
+            self.index.append((name, kind, f"{header.page}.html#{name}", words, ""))
         ids = "".join(f'<a id="{name}"></a>' for name in entry.names)
         parts = [f'<section class="entry">{ids}', pre(source), self.blocks(entry.body)]
         known = {name for f in entry.functions for name in f.arguments()}
@@ -211,6 +245,10 @@ class Site:
         return f'<a href="{self.address(name)}"><code>{name}</code></a>'
 
 
+def plain(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", html)).split())
+
+
 def pre(lines: list[str]) -> str:
     return "<pre><code>" + escape("\n".join(lines)) + "</code></pre>"
 
@@ -222,7 +260,17 @@ class Markdown:
         self.slugs: dict[str, int] = {}
 
     def html(self) -> str:
-        return self.blocks(self.site.sources[self.name].read_text().split("\n"))
+        body = self.blocks(self.site.sources[self.name].read_text().split("\n"))
+        self.index_sections(body)
+        return body
+
+    def index_sections(self, body: str) -> None:
+        """Each heading is in the search, with all that is said under it."""
+        title = self.site.titles[self.name]
+        for level, slug, words, said in re.findall(
+                r'<h(\d) id="([^"]*)">(.*?)</h\d>(.*?)(?=<h\d id=|\Z)', body, re.S):
+            kind, about = ("page", "") if level == "1" else ("heading", title)
+            self.site.index.append((plain(words), kind, f"{self.url}#{slug}", about, plain(said)))
 
     def blocks(self, lines: list[str]) -> str:
         out, at = [], 0
@@ -305,9 +353,6 @@ class Markdown:
         slug = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
         seen = self.slugs[slug] = self.slugs.get(slug, -1) + 1
         slug += f"-{seen}" * bool(seen)
-        title = self.site.titles[self.name]
-        self.site.index.append((words, "page" if level == 1 else "heading", f"{self.url}#{slug}",
-                                "" if level == 1 else title))
         return f'<h{level} id="{slug}">{self.inline(text)}</h{level}>'
 
     def inline(self, text: str) -> str:
@@ -344,11 +389,12 @@ class Markdown:
         file, _, anchor = to.partition("#")
         path = self.target(file) if file else self.name
         text = re.sub(r"</?a\b[^>]*>", "", self.inline(text) if "\0" not in text else text)
-        if path not in self.site.urls:
+        page = self.site.lead(path)
+        if not page:
             if not (self.site.root / path).exists():
                 self.site.problems.append(f"{self.name}: there is no {to}")
             return f'<span title="{escape(path)}">{text}</span>'
-        url = self.site.urls[path] + (f"#{anchor}" if anchor else "")
+        url = page + (f"#{anchor}" if anchor else "")
         self.site.leads.append((self.name, url))
         return f'<a href="{escape(url)}">{text}</a>'
 

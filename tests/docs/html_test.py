@@ -29,6 +29,18 @@ QUERIES = {  # what is typed, and where the first that is found leads to
     "event loop epoll": "volt_loop.html",
     "no such thing anywhere": None,
 }
+NEWCOMERS = {  # words of the text, and names of others: what is among the first that are found
+    "install": "install.html",
+    "pkg-config": "install.html",
+    "find_package": "install.html",
+    "std::lock_guard": "guide-8-cpp.html",
+    "stack overflow": "guide-7-fibers.html",
+    "deadlock": "sight.html",
+    "pthread_mutex_lock": "from-pthread.html",
+    "VOLT_DEBUG": "builds.html",
+    "http": "apps-httpd.html",
+    "echo server": "apps.html",
+}
 
 # Types each query as a person does; then lays the page out in a frame as wide as a phone.
 PROBE = """<script>
@@ -81,6 +93,10 @@ def check_links(site: Path) -> None:
                     or anchor and anchor not in ids[file or name]):
                 lost.append(f"{name}: {url}")
     check(f"{count} links on {len(pages)} pages lead somewhere", count > 2000 and not lost, lost)
+    front = pages["index.html"]
+    check("the site begins with README, which leads to all its pages",
+          "<h1" in front and 'href="install.html"' in front and 'href="examples.html"' in front
+          and 'href="examples-13_io.c.html"' in front and 'href="apps-httpd.html"' in front)
     check("nothing is fetched from elsewhere", not foreign, foreign)
     twice = [name for name, text in pages.items()
              if len(found := re.findall(r'\bid="([^"]+)"', text)) != len(set(found))]
@@ -88,11 +104,11 @@ def check_links(site: Path) -> None:
     index = json.loads((site / "index.js").read_text().removeprefix("const INDEX = ").rstrip(";\n"))
     check(f"{len(index)} entries of the search lead somewhere", len(index) > 500 and all(
         (at := url.partition("#"))[0] in pages and (not at[2] or at[2] in ids[at[0]])
-        for _, _, url, _ in index))
+        for _, _, url, *_ in index))
     exported = {name for path in (ROOT / "src").rglob("*.map")
                 for name in re.findall(r"\b(volt_\w*[^\W_]);", path.read_text())}
     check("every exported function is in the search",
-          exported and exported <= {name for name, kind, _, _ in index if kind == "function"})
+          exported and exported <= {name for name, kind, *_ in index if kind == "function"})
 
 
 def check_refusals(scratch: Path) -> None:
@@ -125,7 +141,7 @@ def browse(program: str, page: Path, scratch: Path) -> tuple[str, list[str]]:
 
 def seen_on(program: str, page: Path, scratch: Path) -> tuple[dict, list[str]]:
     probe = page.with_name(f"probe-{page.name}")
-    script = PROBE.replace("QUERIES", json.dumps(list(QUERIES)))
+    script = PROBE.replace("QUERIES", json.dumps([*QUERIES, *NEWCOMERS]))
     probe.write_text(page.read_text().replace("</body>", script + "</body>"))
     dom, complaints = browse(program, probe, scratch)
     probe.unlink()
@@ -142,6 +158,10 @@ def check_search(program: str, site: Path, scratch: Path) -> None:
             check(f"{name}: '{query}' is typed and leads to {wanted}",
                   not hidden and typed == query and links[:1] == [wanted] * bool(wanted),
                   (hidden, typed, links))
+        for query, wanted in NEWCOMERS.items():
+            _, _, links = seen.get("found", {}).get(query, (True, "", []))
+            check(f"{name}: '{query}' leads to {wanted}, among others",
+                  wanted in [link.partition("#")[0] for link in links], links)
         check(f"{name} asks the network for nothing", seen.get("asked") == [], seen.get("asked"))
         check(f"{name} is styled, and nothing sticks out of a phone",
               seen.get("styled") == "block" and seen.get("width", 999) <= 360, seen)
