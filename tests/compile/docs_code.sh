@@ -111,7 +111,7 @@ compile_cpp() { # <page>: as above
 
 tags() { # <page>...: blocks that begin in another way than the ones above
   grep -nHE '^ *```' "$@" |
-    grep -vE ':```(c|c body|c task [a-z_]+|c fragment|c not volt|cpp|cpp body|cpp coro|cpp fragment|sh|sql|cmake|go|rust|ini|text|)$' || true
+    grep -vE ':```(c|c body|c task [a-z_]+|c fragment|c not volt|cpp|cpp body|cpp coro|cpp fragment|sh|sql|cmake|make|go|rust|ini|text|)$' || true
 }
 
 anchors() { # <page>: its headings, as they are linked to
