@@ -169,7 +169,7 @@ static void expect_made_of(volt_future *f, const char *operation, const char *in
   assert_null(volt_look_inside_(f, 1));
   volt_look_at_(inside, &look);
   assert_string_equal(look.operation, inner);
-  volt_future_cancel(f);
+  looked_end(&p, f);
 }
 
 static void volt_dial_future_is_described(void **state) {

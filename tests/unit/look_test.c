@@ -26,7 +26,7 @@ static void volt_sem_acquire_future_is_described(void **state) {
                VOLT_ENDS_HOLDERS_, "0 of 8 free");
   (void)volt_sem_acquire_future(&f, &sem, 2);
   assert_int_equal(looked_at_waiting(&p, &f).wanted, 2);
-  volt_future_cancel(&f);
+  looked_end(&p, &f);
 }
 
 static void a_semaphore_without_a_limit_says_what_is_free(void **state) {
@@ -62,7 +62,7 @@ static void volt_rwlock_read_future_is_described(void **state) {
                  VOLT_ENDS_HOLDERS_, bypass ? "locked for writing" : "locked");
     (void)volt_rwlock_read_future(&f, &rw);
     assert_false(looked_at_waiting(&p, &f).for_write);
-    volt_future_cancel(&f);
+    looked_end(&p, &f);
   }
 }
 
@@ -76,7 +76,7 @@ static void volt_rwlock_write_future_is_described(void **state) {
                  VOLT_ENDS_HOLDERS_, bypass ? "2 readers" : "locked");
     (void)volt_rwlock_write_future(&f, &rw);
     assert_true(looked_at_waiting(&p, &f).for_write);
-    volt_future_cancel(&f);
+    looked_end(&p, &f);
   }
 }
 
@@ -158,7 +158,7 @@ static void volt_sleep_until_is_described(void **state) {
   volt_look_ look = looked_at_waiting(&p, volt_sleep_until(&s, &timers, 1500));
   assert_int_equal(look.deadline_ns, 1500);
   assert_int_equal(look.left_ns, 500);
-  volt_future_cancel(&s.future);
+  looked_end(&p, &s.future);
 }
 
 static void volt_interval_tick_is_described(void **state) {
@@ -168,7 +168,7 @@ static void volt_interval_tick_is_described(void **state) {
   looked_check(volt_interval_tick(&i), "volt_interval_tick", "interval", &i, VOLT_ENDS_TIME_, "");
   volt_look_ look = looked_at_waiting(&p, volt_interval_tick(&i));
   assert_int_equal(look.left_ns, 200);
-  volt_future_cancel(&i.future);
+  looked_end(&p, &i.future);
 }
 
 static void volt_timeout_future_is_described(void **state) {
@@ -181,7 +181,7 @@ static void volt_timeout_future_is_described(void **state) {
   assert_int_equal(look.left_ns, 700);
   assert_ptr_equal(volt_look_inside_(&t.future, 0), &f);
   assert_null(volt_look_inside_(&t.future, 1));
-  volt_future_cancel(&t.future);
+  looked_end(&p, &t.future);
   assert_null(volt_look_inside_(&t.future, 0));
 }
 
@@ -213,7 +213,7 @@ static void volt_select_future_is_described(void **state) {
   assert_ptr_equal(volt_look_inside_(&s.future, 0), &f);
   assert_ptr_equal(volt_look_inside_(&s.future, 1), &g);
   assert_null(volt_look_inside_(&s.future, 2));
-  volt_future_cancel(&s.future);
+  looked_end(&p, &s.future);
   assert_null(volt_look_inside_(&s.future, 0));
 }
 
@@ -232,7 +232,7 @@ static void volt_join_future_is_described(void **state) {
   volt_look_at_(volt_look_inside_(&j.future, 1), &look);
   assert_false(look.is_ready);
   assert_null(volt_look_inside_(&j.future, 2));
-  volt_future_cancel(&j.future);
+  looked_end(&p, &j.future);
 }
 
 struct asyncs {
@@ -413,5 +413,9 @@ int main(void) {
       TEST(a_look_changes_nothing),
       TEST(a_waiter_that_was_signalled_waits_for_the_mutex),
   };
-  return cmocka_run_group_tests_name("look", tests, NULL, NULL);
+  int failed = 0;
+  for (looked_how = LOOKED_CANCELLED; looked_how < LOOKED_WAYS;
+       looked_how = (looked_way)(looked_how + 1))
+    failed += cmocka_run_group_tests_name("look", tests, NULL, NULL);
+  return failed;
 }
