@@ -33,7 +33,7 @@ static void tree_add_look(volt_tree_sum_ *sum, volt_future *f) {
   }
   sum->wanted = sum->wanted * 31 + look.wanted;
   bool has_timer = look.deadline_ns != VOLT_NO_DEADLINE;
-  sum->granted += look.is_granted;
+  sum->granted += look.is_granted && look.ends != VOLT_ENDS_TIME_; /* a timer holds nothing */
   sum->waits += !look.is_granted && !look.is_ready && (!tree_is_composed(&look) || has_timer);
 }
 
@@ -217,7 +217,8 @@ static void tree_put_look(volt_text_ *t, const volt_look_ *look, volt_tree_of_ o
   }
   if (!of.many) tree_put_time(t, look);
   if (!of.many && look->place > 0) tree_put_place(t, look->place);
-  if (look->is_granted) volt_text_put_(t, ": granted, not polled");
+  bool is_timer = look->ends == VOLT_ENDS_TIME_; /* it says itself that its time has come */
+  if (look->is_granted) volt_text_put_(t, is_timer ? ": not polled" : ": granted, not polled");
   if (look->is_ready) volt_text_put_(t, ": ready");
 }
 

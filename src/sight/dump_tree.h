@@ -18,7 +18,7 @@ typedef struct volt_tree_sum_ {
   const void *first; /* of these objects, the outermost; or NULL: a number */
   uint32_t wanted;   /* of all steps */
   int64_t waits;     /* futures that have registered a waker, and whose wake has not come */
-  uint32_t granted;  /* futures that have been granted, and that no poll has seen */
+  uint32_t granted;  /* futures that were granted something, and that no poll has seen */
 } volt_tree_sum_;
 
 /* seen is claimed. */

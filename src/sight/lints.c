@@ -9,7 +9,7 @@
  *   aborts, or frees the task too early, long before a dump sees it.
  *
  * GRANTED. A future of the task was granted: others may wait for what it holds, and it does not go
- *   on before a poll sees the grant. That is so for a moment after every grant, until the granter
+ *   on before a poll sees the grant. (A timer that has fired holds nothing, and is no grant.) That is so for a moment after every grant, until the granter
  *   has called the waker. A granter may lose its core there, so time proves nothing. Registrations
  *   do: every future that waits and has not been granted has one, and so has every timeout that
  *   runs. If the task has no more than these, the wake that goes with the grant has come, and a

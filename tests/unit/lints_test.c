@@ -11,7 +11,9 @@
 /* A future of two others. Its second poll, and each after that, does not look at the first. */
 typedef struct careless {
   volt_future future;
+  volt_future *first;
   volt_future lock, permit;
+  volt_sleep sleep;
   bool was_polled;
 } careless;
 
@@ -53,7 +55,7 @@ static careless *careless_of(volt_future *f) {
 }
 
 static int careless_end(careless *c, int result) {
-  volt_future_cancel(&c->lock);
+  volt_future_cancel(c->first);
   volt_future_cancel(&c->permit);
   return result;
 }
@@ -63,7 +65,7 @@ static int careless_poll(volt_future *f, volt_ctx *ctx) {
   if (ctx->cancel != VOLT_CTX_GO_ON) return careless_end(c, VOLT_ECANCELED);
   if (!c->was_polled) {
     c->was_polled = true;
-    int result = volt_future_poll_ctx(&c->lock, ctx);
+    int result = volt_future_poll_ctx(c->first, ctx);
     if (result != VOLT_PENDING) return careless_end(c, result);
   }
   int result = volt_future_poll_ctx(&c->permit, ctx);
@@ -81,7 +83,7 @@ static void careless_leave(volt_future *f) {
 
 static volt_future *careless_inside(volt_future *f, unsigned i) {
   careless *c = careless_of(f);
-  return i == 0 ? &c->lock : i == 1 ? &c->permit : NULL;
+  return i == 0 ? c->first : i == 1 ? &c->permit : NULL;
 }
 
 static void careless_describe(volt_future *f, volt_look_ *look) {
@@ -101,7 +103,19 @@ static const volt_future_ops_ careless_ops = {.operation = "careless",
 static int use_poll(volt_task *t, volt_ctx *ctx) {
   job *self = volt_container_of(t, job, task);
   VOLT_TASK_BEGIN(self);
-  volt_mutex_lock_future(&self->careless.lock, &lock);
+  self->careless.first = volt_mutex_lock_future(&self->careless.lock, &lock);
+  volt_sem_acquire_future(&self->careless.permit, &pool, 1);
+  VOLT_AWAIT_RESULT(self, self->result,
+                    volt_future_make_(&self->careless.future, &careless_ops, NULL, 0));
+  VOLT_TASK_END(self);
+}
+
+/* It sleeps for a second in place of the lock. */
+static int doze_poll(volt_task *t, volt_ctx *ctx) {
+  job *self = volt_container_of(t, job, task);
+  VOLT_TASK_BEGIN(self);
+  self->careless.first =
+      volt_sleep_until(&self->careless.sleep, volt_rt_timers(h.rt), 1000 * (uint64_t)MS);
   volt_sem_acquire_future(&self->careless.permit, &pool, 1);
   VOLT_AWAIT_RESULT(self, self->result,
                     volt_future_make_(&self->careless.future, &careless_ops, NULL, 0));
@@ -174,6 +188,19 @@ static void a_grant_that_is_young(void **state) {
   volt_mutex_unlock(&lock);
   by_hand_run(&h);
   volt_rt_advance(h.rt, 900 * (uint64_t)MS);
+  assert_false(is_said(GRANTED));
+  end(j);
+}
+
+/* Nothing is held by a timer that has fired: no other task can wait for it. */
+static void a_timer_that_no_poll_looks_at(void **state) {
+  (void)state;
+  job *j = spawn(doze_poll);
+  volt_rt_advance(h.rt, 1500 * (uint64_t)MS);
+  by_hand_run(&h);
+  volt_rt_advance(h.rt, 1500 * (uint64_t)MS);
+  by_hand_run(&h);
+  assert_true(is_said("    volt_sleep, its time has come: not polled\n"));
   assert_false(is_said(GRANTED));
   end(j);
 }
@@ -311,10 +338,15 @@ static void the_watch_reports_each_once(void **state) {
 int main(void) {
 #define IN_SCENE(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
   const struct CMUnitTest tests[] = {
-      IN_SCENE(a_grant_that_no_poll_looks_at), IN_SCENE(a_grant_that_is_young),
-      IN_SCENE(a_grant_whose_wake_has_come),   IN_SCENE(a_grant_whose_wake_is_on_its_way),
-      IN_SCENE(a_task_without_a_registration), IN_SCENE(a_fiber_that_is_parked),
-      IN_SCENE(a_task_that_waits_for_a_group), IN_SCENE(the_watch_reports_each_once),
+      IN_SCENE(a_timer_that_no_poll_looks_at),
+      IN_SCENE(a_grant_that_no_poll_looks_at),
+      IN_SCENE(a_grant_that_is_young),
+      IN_SCENE(a_grant_whose_wake_has_come),
+      IN_SCENE(a_grant_whose_wake_is_on_its_way),
+      IN_SCENE(a_task_without_a_registration),
+      IN_SCENE(a_fiber_that_is_parked),
+      IN_SCENE(a_task_that_waits_for_a_group),
+      IN_SCENE(the_watch_reports_each_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
