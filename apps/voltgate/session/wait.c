@@ -53,16 +53,17 @@ static void wait_start_timer(struct session *s) {
 }
 
 /* A timer that fires before the deadline of this wait begins anew: so deadlines that move cost
- * nothing. One that is under way while there is no deadline may fire: it is not looked at before
- * there is a deadline again. */
+ * nothing. One that is under way while there is no deadline is left to fire, which costs less than to
+ * cancel it in each transaction; it is polled like the others, so that what has fired is armed no
+ * more. */
 static int wait_poll_timer(struct session *s, volt_ctx *ctx) {
   struct session_wait *w = &s->wait;
-  if (w->deadline_ns == VOLT_NO_DEADLINE) return VOLT_OK;
   for (;;) {
     int result = wait_poll_one(w, SESSION_TIME, &w->timer.future, ctx);
     if (result == VOLT_ECANCELED) return result;
     if (result == VOLT_PENDING || session_now_ns(s) >= w->deadline_ns) return VOLT_OK;
     w->fired &= (uint8_t)~SESSION_TIME;
+    if (w->deadline_ns == VOLT_NO_DEADLINE) return VOLT_OK;
     wait_start_timer(s);
   }
 }

@@ -623,6 +623,25 @@ static void test_idle_and_silent(void **state) {
   stage_end(&s);
 }
 
+/* The deadline of the login passes while a query runs that has no deadline: stage_pass() finds no
+ * timer that has fired, and that no poll looks at. */
+static void test_query_that_outlasts_an_old_deadline(void **state) {
+  struct stage s;
+  struct peer client, server;
+  (void)state;
+  begin(&s, 1);
+  stage_open(&s);
+  pg_enter(&s, &client, &server, 1);
+  pg_query(&s, &client, "long");
+  stage_pass(&s, 32 * STAGE_S);
+  assert_string_equal(pg_heard(&s, &server), "Q");
+  pg_complete(&s, &server, 'I');
+  assert_string_equal(pg_heard(&s, &client), "CZ");
+  assert_int_equal(held(&s), 0);
+  close_both(&s, &client, &server);
+  stage_end(&s);
+}
+
 /* ---- ends of the server ---- */
 
 static void test_last_words_of_the_server(void **state) {
@@ -1077,6 +1096,7 @@ int main(void) {
       cmocka_unit_test(test_goodbye_of_an_idle_client),
       cmocka_unit_test(test_idle_in_a_transaction),
       cmocka_unit_test(test_idle_and_silent),
+      cmocka_unit_test(test_query_that_outlasts_an_old_deadline),
       cmocka_unit_test(test_last_words_of_the_server),
       cmocka_unit_test(test_no_words_inside_of_a_message),
       cmocka_unit_test(test_words_wait_for_the_rest_of_a_message),

@@ -54,7 +54,7 @@ void stage_stop_accepting(struct stage *s);
 /* Run what is ready, until nothing is. Time stands still. */
 void stage_run(struct stage *s);
 
-/* Let time pass, and run what becomes ready in it. */
+/* Let time pass, and run what becomes ready in it. Then no task may look wrong to who watches. */
 void stage_pass(struct stage *s, uint64_t ns);
 
 /* A client connects, and is accepted. */
