@@ -1,8 +1,8 @@
 /* connection.c: a connection of the admin side, as a task.
  *
  * One request at a time: its head, its body, its answer; what came behind it stays for the next. An
- * answer that takes long is made on the blocking pool. When the admin side stops, the task is
- * cancelled, and ends at its next wait. */
+ * answer that takes long is made on the blocking pool. When the admin side stops, or another client
+ * needs the place (places.h), the task is cancelled, and ends at its next wait. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <time.h>
@@ -21,6 +21,7 @@ struct connection {
   };
   volt_timeout timeout;
   struct admin *admin;
+  struct place *place;
   struct request request;
   struct answer answer;
   uint64_t deadline_ns;
@@ -75,20 +76,10 @@ static const char *words_of(int status) {
   }
 }
 
-static bool is_crowded(const struct connection *self) {
-  return volt_sem_available(&self->admin->places) < ADMIN_CROWDED;
-}
-
-/* How long a request may take to come, and a piece of an answer to go: while places are short, a
- * client that does nothing goes soon. */
-static unsigned patience_s(const struct connection *self) {
-  return is_crowded(self) ? ADMIN_HURRY_S : ADMIN_REQUEST_S;
-}
-
 /* Something was received, or not. */
 static void received(struct connection *self) {
   if (self->result == VOLT_OK && self->op.n > 0) {
-    if (self->end == 0) self->deadline_ns = after(self, patience_s(self)); /* it was idle */
+    if (self->end == 0) self->deadline_ns = after(self, ADMIN_REQUEST_S); /* it was idle */
     self->end += self->op.n;
   } else if (self->result == VOLT_ETIMEDOUT && self->end > 0) {
     refuse(self, 408, "the request took too long");
@@ -127,6 +118,7 @@ static void begin_answer(struct connection *self) {
   const struct text body = {self->in + self->request.head_bytes, (size_t)self->request.body_bytes};
   self->answer.client = self->client;
   self->has_work = answer_begin(&self->answer, &self->admin->answers, &self->request, body);
+  if (self->has_work) place_works(&self->admin->places, self->place);
 }
 
 static int work(void *arg) {
@@ -134,11 +126,15 @@ static int work(void *arg) {
   return VOLT_OK;
 }
 
+/* From now on it is the client that is waited for. */
+static void await_client(struct connection *self) {
+  place_waits(&self->admin->places, self->place);
+}
+
 static void write_head(struct connection *self) {
   struct timespec now;
   clock_gettime(CLOCK_REALTIME_COARSE, &now);
-  bool closes =
-      self->parsed != PARSED_WHOLE || !request_persists(&self->request) || is_crowded(self);
+  bool closes = self->parsed != PARSED_WHOLE || !request_persists(&self->request);
   self->is_over = closes;
   self->head_size = answer_head(&self->answer, self->head, now.tv_sec, closes);
   self->sent = 0;
@@ -154,11 +150,10 @@ static volt_future *send_head(struct connection *self) {
                                          unsent(self) > 0 ? MSG_MORE : 0));
 }
 
-/* A client that does not read keeps its answer in memory, and its place: while places are short, it
- * goes soon. */
+/* A client that does not read keeps its answer in memory, and its place: for so long at most. */
 static volt_future *send_body(struct connection *self) {
   size_t size = unsent(self) < SLICE ? unsent(self) : SLICE;
-  self->deadline_ns = after(self, patience_s(self));
+  self->deadline_ns = after(self, ADMIN_REQUEST_S);
   return until(self, volt_fd_send_future(&self->op, &self->fd,
                                          answer_body(&self->answer).at + self->sent, size, 0));
 }
@@ -171,6 +166,7 @@ static void end_request(struct connection *self) {
   memmove(self->in, self->in + used, self->end - used);
   self->end -= used;
   request_begin(&self->request);
+  await_client(self);
   self->deadline_ns = after(self, self->end > 0 ? ADMIN_REQUEST_S : ADMIN_IDLE_S);
 }
 
@@ -185,7 +181,7 @@ static volt_future *drain(struct connection *self) {
 static int connection_poll(volt_task *t, volt_ctx *ctx) {
   struct connection *self = volt_container_of(t, struct connection, task);
   VOLT_TASK_BEGIN(self);
-  self->deadline_ns = after(self, patience_s(self));
+  self->deadline_ns = after(self, ADMIN_REQUEST_S);
   while (!self->is_over) {
     parse(self);
     while (self->parsed == PARSED_PART && !self->is_over) {
@@ -206,6 +202,7 @@ static int connection_poll(volt_task *t, volt_ctx *ctx) {
                                             &self->answer));
     }
     write_head(self);
+    await_client(self);
     VOLT_AWAIT(self, send_head(self));
     while (unsent(self) > 0) {
       VOLT_AWAIT(self, send_body(self));
@@ -223,7 +220,7 @@ static int connection_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_FINALLY(self);
   answer_end(&self->answer);
   volt_fd_close(&self->fd);
-  volt_sem_release(&self->admin->places, 1);
+  place_leave(&self->admin->places, self->place);
   VOLT_TASK_END(self);
 }
 
@@ -241,7 +238,8 @@ volt_fd *connection_fd(struct connection *c) {
   return &c->fd;
 }
 
-void connection_begin(struct connection *c) {
+void connection_begin(struct connection *c, struct place *place) {
+  c->place = place;
   volt_address peer = {.size = 0};
   if (volt_fd_peer(&c->fd, &peer) != VOLT_OK) peer.size = 0;
   volt_address_text(&peer, c->client);

@@ -18,40 +18,38 @@ struct accepting {
   volt_future place;
   volt_accept_pause pause;
   struct admin *admin;
-  struct connection *next; /* that will be accepted; has a place */
+  struct connection *next; /* that will be accepted, or was, and has no place yet */
   int result;
 };
 
 static void give_up_next(struct accepting *self) {
   if (self->next == NULL) return;
+  volt_fd_close(connection_fd(self->next)); /* if it was accepted */
   volt_task_detach(connection_task(self->next));
   self->next = NULL;
-  volt_sem_release(&self->admin->places, 1);
 }
 
+/* The client has a place: p->free was acquired. */
 static void begin(struct accepting *self) {
   struct admin *admin = self->admin;
-  volt_fd *fd = connection_fd(self->next);
-  volt_fd_nodelay(fd);
-  connection_begin(self->next);
-  if (volt_group_spawn(&admin->connections, admin->program->rt, connection_task(self->next)) ==
-      VOLT_OK) {
-    self->next = NULL; /* it has its place */
+  struct place *place = places_take(&admin->places);
+  volt_fd_nodelay(connection_fd(self->next));
+  connection_begin(self->next, place);
+  if (volt_group_spawn_member(&admin->connections, admin->program->rt, connection_task(self->next),
+                              &place->member) == VOLT_OK) {
+    self->next = NULL;
     return;
   }
-  volt_fd_close(fd); /* the runtime ends */
+  place_leave(&admin->places, place); /* the runtime ends */
   give_up_next(self);
 }
 
+/* A client is accepted before it has a place: so it is known that one is wanted. */
 static int accepting_poll(volt_task *t, volt_ctx *ctx) {
   struct accepting *self = volt_container_of(t, struct accepting, task);
   VOLT_TASK_BEGIN(self);
   for (;;) {
-    if (self->next == NULL) {
-      VOLT_AWAIT(self, volt_sem_acquire_future(&self->place, &self->admin->places, 1));
-      self->next = connection_new(self->admin);
-      if (self->next == NULL) volt_sem_release(&self->admin->places, 1);
-    }
+    if (self->next == NULL) self->next = connection_new(self->admin);
     self->result = VOLT_ERRNO(ENOMEM);
     if (self->next != NULL) {
       VOLT_AWAIT_RESULT(
@@ -60,6 +58,8 @@ static int accepting_poll(volt_task *t, volt_ctx *ctx) {
     }
     if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_OK);
     if (self->result == VOLT_OK) {
+      places_make_room(&self->admin->places);
+      VOLT_AWAIT(self, volt_sem_acquire_future(&self->place, &self->admin->places.free, 1));
       begin(self);
     } else {
       VOLT_AWAIT(self,
@@ -173,7 +173,7 @@ static void destroy(struct admin *admin) {
   free(admin->path);
   answers_destroy(&admin->answers);
   volt_group_destroy(&admin->connections);
-  volt_sem_destroy(&admin->places);
+  places_destroy(&admin->places);
   free(admin);
 }
 
@@ -182,7 +182,7 @@ int admin_start(struct admin **out, struct program *p, const char *address, int 
   if (admin == NULL) return VOLT_ENOMEM;
   admin->program = p;
   admin->timers = volt_rt_timers(p->rt);
-  volt_sem_init(&admin->places, ADMIN_CONNECTIONS);
+  places_init(&admin->places);
   volt_group_init_how(&admin->connections, VOLT_GROUP_KEEP_GOING);
   answers_init(&admin->answers, p);
   int result = start_listening(admin, address, number);

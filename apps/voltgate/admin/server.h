@@ -4,15 +4,12 @@
 
 #include <volt/io.h>
 #include <volt/net.h>
-#include <volt/semaphore.h>
 
 #include "admin/admin.h"
 #include "admin/answer.h"
+#include "admin/places.h"
 
 enum {
-  ADMIN_CONNECTIONS = 64,
-  ADMIN_CROWDED = 16, /* with fewer places left, no connection is kept for another request, */
-  ADMIN_HURRY_S = 1,  /* and the first one has to come so soon */
   ADMIN_HEAD_MAX = 8192,
   ADMIN_BODY_MAX = 4096,
   ADMIN_FIELDS = 64,
@@ -27,7 +24,7 @@ struct admin {
   struct program *program;
   struct answers answers;
   volt_timers *timers;
-  volt_sem places; /* a permit for each connection that may come */
+  struct places places;
   volt_group connections;
   volt_fd listener;
   struct accepting *accepting;
@@ -45,8 +42,8 @@ struct connection;
 struct connection *connection_new(struct admin *admin);
 volt_fd *connection_fd(struct connection *c);
 
-/* It has one now. */
-void connection_begin(struct connection *c);
+/* It has one now, and this place, which it leaves when it ends. */
+void connection_begin(struct connection *c, struct place *place);
 volt_task *connection_task(struct connection *c);
 
 #endif
