@@ -119,6 +119,12 @@ def test_hang():
         new.sendall(pg_startup(user="postgres", database="postgres"))
         answer, end = receive_all(new)
         require(end != "timeout", "a login is ended")
+        require(b"08006" in answer and b"the server does not answer within" in answer, f"told: {answer}")
+        status = gate.status()
+        require(status["state"] in ("silent", "breaker"), f"the state: {status['state']}")
+        equal(status["reason"], "it accepts connections, but does not answer", "the reason")
+        require(status["reason_s"] > 0, "since when")
+        equal(gate.metrics()['voltgate_server_silent{gate="main"}'], 1, "the metric")
         error = ended(running)
         took = time.monotonic() - begun
         in_time(took, 8, "they are told")
@@ -133,15 +139,50 @@ def test_hang():
             data, end = receive_all(s)
             require(end != "timeout", "one of many is ended")
             s.close()
+        equal(gate.status()["state"], "breaker", "the state, after so many")
+        equal(gate.http("GET", "/health"), (503, "breaker: main\n"), "health")
+        try:
+            Pg(gate.address)
+            raise AssertionError("it is let in")
+        except PgError as e:
+            require("the server is away: it accepts connections, but does not answer" in e.message, e.message)
     finally:
         server.go_on()
     back = serves(gate)
+    wait_until(lambda: gate.status()["state"] == "up", "the state is up")
     gate.settle()
     totals = gate.status()["totals"]["refused"]
     since = {name: count - before.get(name, 0) for name, count in totals.items()}
     require(since["server-timeout"] >= 1, f"counted: {since}")
-    require(since["server-timeout"] + since["login-timeout"] >= 22, f"counted: {since}")
+    equal(since["login-timeout"], 0, "no client was too slow")
+    require(since["server-timeout"] + since["breaker"] >= 23, f"counted: {since}")
+    log = [line for line in gate.said().splitlines() if "does not answer" in line]
+    require(1 <= len(log) <= 2 and "breaker open" in log[-1], f"the log: {log}")
     return f"back after {back * 1000:.0f} ms"
+
+
+def test_hang_redis():
+    """redis hangs: a client that it has never answered is told, and so is who looks at the gate"""
+    if not redis():
+        raise Skip("no redis-server")
+    server = Redis()
+    gate = Gate(f"127.0.0.1:{server.port}", protocol="redis", server_timeout="300ms", breaker=0)
+    server.server.send_signal(signal.SIGSTOP)
+    try:
+        client = Resp(gate.address)
+        try:
+            raise AssertionError(f"it is answered: {client('PING')}")
+        except RespError as e:
+            equal(str(e), "ERR voltgate: the server does not answer within 300 ms", "told")
+        equal(gate.status()["state"], "silent", "the state")
+        equal(gate.http("GET", "/health"), (503, "silent: main\n"), "health")
+        client.close()
+    finally:
+        server.server.send_signal(signal.SIGCONT)
+    wait_until(lambda: gate.status()["state"] == "up", "the probe is answered")
+    with Resp(gate.address) as client:
+        equal(client("PING"), "PONG", "it goes on")
+    gate.settle()
 
 
 def test_hang_tcp():
@@ -383,7 +424,7 @@ def test_admin_descriptors():
     gate.settle()
 
 
-run_tests([gate_is_there], test_restart, test_restart_tcp, test_hang, test_hang_tcp, test_vanished_hosts,
+run_tests([gate_is_there], test_restart, test_restart_tcp, test_hang, test_hang_redis, test_hang_tcp, test_vanished_hosts,
           test_gate_killed,
           test_drip, test_admin_drip, test_descriptors, test_descriptors_postgres,
           test_admin_descriptors)

@@ -311,6 +311,13 @@ static void reload(struct answer *a) {
 
 /* ---- what takes long ---- */
 
+static int severity(const char *state) {
+  static const char *const states[] = {"up", "cluster", "silent", "breaker", "draining"};
+  int i = 0;
+  while (strcmp(state, states[i]) != 0) i++;
+  return i;
+}
+
 static void say_health(struct answer *a) {
   struct view view;
   if (!view_read(&view, a->from->program)) {
@@ -320,24 +327,23 @@ static void say_health(struct answer *a) {
   const char *worst = "up", *gate = NULL, *closed = NULL;
   for (size_t i = 0; i < view.count; i++) {
     const char *state = status_state(a->from->program, &view.gates[i]);
-    if (state[0] == 'd' || (state[0] == 'b' && gate == NULL)) worst = state;
-    if (state[0] == 'b' && gate == NULL) gate = view.gates[i].gate->name;
+    if (severity(state) > severity(worst)) {
+      worst = state;
+      gate = view.gates[i].gate->name;
+    }
     if (closed == NULL) closed = cluster_closed(a->from->program, &view.gates[i]);
   }
-  if (worst[0] == 'u' && closed != NULL) {
-    OUTPUT(&a->text, "cluster: ");
-    output_string(&a->text, closed);
-    a->status = 503;
-  } else if (worst[0] == 'u') {
-    OUTPUT(&a->text, "ok");
-  } else if (worst[0] == 'd') {
-    OUTPUT(&a->text, "draining");
-  } else {
-    OUTPUT(&a->text, "breaker: ");
+  if (severity(worst) == 0 && closed != NULL) {
+    worst = "cluster";
+    gate = closed;
+  }
+  output_string(&a->text, severity(worst) == 0 ? "ok" : worst);
+  if (severity(worst) != 0 && strcmp(worst, "draining") != 0) {
+    OUTPUT(&a->text, ": ");
     output_string(&a->text, gate);
   }
   OUTPUT(&a->text, "\n");
-  if (worst[0] != 'u') a->status = 503;
+  if (severity(worst) != 0) a->status = 503;
   view_free(&view);
 }
 

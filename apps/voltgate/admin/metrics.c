@@ -70,6 +70,7 @@ NUMBER_OF(bound_of, g->bound)
 NUMBER_OF(clients_of, g->clients)
 NUMBER_OF(servers_of, g->servers)
 NUMBER_OF(breaker_of, g->is_broken)
+NUMBER_OF(silent_of, g->silent_ns != 0)
 NUMBER_OF(accepted_of, g->statistics.counts[COUNT_ACCEPTED])
 NUMBER_OF(admitted_of, g->statistics.counts[COUNT_ADMITTED])
 NUMBER_OF(waited_of, g->statistics.counts[COUNT_WAITED])
@@ -93,6 +94,8 @@ static const struct {
     {"voltgate_clients", "gauge", "Clients that are connected.", clients_of},
     {"voltgate_servers", "gauge", "Connections to the server.", servers_of},
     {"voltgate_breaker_open", "gauge", "1 while the server is thought to be away.", breaker_of},
+    {"voltgate_server_silent", "gauge",
+     "1 while the server accepts connections, and does not answer.", silent_of},
     {"voltgate_accepted_total", "counter", "Connections of clients.", accepted_of},
     {"voltgate_admitted_total", "counter", "Permits given to clients.", admitted_of},
     {"voltgate_waited_total", "counter", "Permits given to clients after a wait.", waited_of},

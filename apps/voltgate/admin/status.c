@@ -13,7 +13,8 @@ static bool is_draining(const struct program *p) {
 
 const char *status_state(const struct program *p, const struct gate_view *v) {
   if (v->is_draining || is_draining(p)) return "draining";
-  return v->is_broken ? "breaker" : "up";
+  if (v->is_broken) return "breaker";
+  return v->silent_ns ? "silent" : "up";
 }
 
 static const char *protocol_name(enum protocol protocol) {
@@ -205,6 +206,16 @@ static void put_totals(struct json *j, const struct statistics_values *s) {
   json_end_object(j);
 }
 
+/* Since when it is as it is, if the server is the reason. */
+static void put_doubt(struct json *j, const struct gate_view *v, uint64_t now_ns) {
+  char reason[BREAKER_REASON_MAX] = "";
+  uint64_t since_ns = 0;
+  if (v->is_broken || v->silent_ns) since_ns = breaker_reason(&v->gate->breaker, reason);
+  if (v->silent_ns) since_ns = v->silent_ns;
+  json_put_string(j, "reason", reason);
+  json_put_seconds(j, "reason_s", since_ns && since_ns < now_ns ? now_ns - since_ns : 0);
+}
+
 static void put_queue(struct json *j, const struct gate_view *v, uint64_t now_ns) {
   struct queued oldest = {.since_ns = now_ns};
   uint64_t age_ns = 0;
@@ -249,8 +260,6 @@ static void put_address(void *arg, const char *address) {
 
 static bool put_gate(struct json *j, struct program *p, struct history *history,
                      const struct gate_view *v, bool has_tenants, uint64_t now_ns) {
-  char reason[BREAKER_REASON_MAX] = "";
-  if (v->is_broken) breaker_reason(&v->gate->breaker, reason);
   json_put_object(j, NULL);
   json_put_string(j, "name", v->gate->name);
   json_put_string(j, "protocol", protocol_name(v->settings->protocol));
@@ -267,7 +276,7 @@ static bool put_gate(struct json *j, struct program *p, struct history *history,
   json_put_number(j, "clients", v->clients);
   json_put_number(j, "servers", v->servers);
   json_put_string(j, "state", status_state(p, v));
-  json_put_string(j, "reason", reason);
+  put_doubt(j, v, now_ns);
   put_totals(j, &v->statistics);
   put_times(j, "wait_s", &v->statistics.wait);
   put_times(j, "hold_s", &v->statistics.hold);

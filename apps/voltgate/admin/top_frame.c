@@ -70,9 +70,9 @@ static bool is_wide(const struct screen *s) {
 static void gate_row(struct screen *s, const json_t *g, bool is_chosen) {
   char text[80], limit[32];
   const char *state = json_text_at(g, "state");
-  enum screen_style style = strcmp(state, "breaker") == 0    ? SCREEN_BAD
-                            : strcmp(state, "draining") == 0 ? SCREEN_WARN
-                                                             : SCREEN_PLAIN;
+  enum screen_style style = strcmp(state, "breaker") == 0 ? SCREEN_BAD
+                            : strcmp(state, "up") != 0    ? SCREEN_WARN
+                                                          : SCREEN_PLAIN;
   if (is_chosen && s->is_terminal) style = SCREEN_CHOSEN;
   screen_style(s, style);
   screen_left(s, NAME_COLUMNS, json_text_at(g, "name"));

@@ -164,15 +164,17 @@ const struct option options_table[] = {
      "is gone. In the mode `tcp`, `keep` also lets a client go on sending after the server has ended; "
      "with `leave` the server's end is the connection's."},
   {.name = "breaker", GATE(breaker_failures), NUMBER(0, 1000000), .group = "Refusals and overload",
-   .preset = "3", .help = "connect failures in a row that open the breaker; 0: off",
+   .preset = "3", .help = "failures in a row (connect, first answer) that open it; 0: off",
    .manual =
      "After so many failures in a row to connect to the server, voltgate takes the server to be away: "
      "all clients that are queued and all that come are refused at once, with the reason, until it is "
-     "back. 0: never."},
+     "back. A connection that the server accepts and does not answer is a failure, too: a login within "
+     "`login-timeout`, a redis client's first commands within `server-timeout`. 0: never."},
   {.name = "breaker-retry", GATE(breaker_retry_ns), TIME_FROM(10 * MS),
    .group = "Refusals and overload", .preset = "250ms",
    .help = "how often voltgate tries whether the server is back",
-   .manual = "While the breaker is open: how often voltgate tries to connect. From `10ms`."},
+   .manual = "While the breaker is open, or the server has not answered: how often voltgate tries to "
+             "connect, and to get an answer. From `10ms`."},
   {.name = "shed-target", GATE(shed_target_ns), TIME, .group = "Refusals and overload",
    .preset = "0", .help = "refuse clients while all wait longer than this; 0: off",
    .manual =

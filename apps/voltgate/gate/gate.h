@@ -101,10 +101,12 @@ void gate_tell(struct gate *g);
 /* A client was refused, or ended. tenant: its own, or NULL. */
 void gate_refused(struct gate *g, struct tenant *tenant, enum gate_reason reason);
 
-/* The server could not be reached, or was. Opens and closes the breaker; starts the task that
- * probes; calls gate_tell(); logs. */
+/* The server could not be reached; has accepted, and not answered since; or is there: it has answered
+ * what a protocol begins with, or, of a tcp gate, has accepted. Opens and closes the breaker; starts
+ * the task that probes; calls gate_tell(); logs. */
 void gate_connect_failed(struct gate *g, const char *reason);
-void gate_connected(struct gate *g);
+void gate_unanswered(struct gate *g, uint64_t since_ns);
+void gate_answered(struct gate *g);
 
 /* The words for a refusal now. out->why lives until this thread asks again. */
 void gate_refusal_values(struct gate *g, enum gate_reason reason, struct refusal_values *out);

@@ -1,37 +1,114 @@
-/* probe.c: the breaker of a gate, and the task that looks whether the server is back. */
+/* probe.c: the breaker of a gate, and the task that looks whether the server is back.
+ *
+ * A server that hangs accepts still, because its kernel does. So the probe asks what each server of
+ * the protocol answers at once, before a login: of PostgreSQL whether it speaks TLS, of redis PING. */
+#include <string.h>
 #include <volt/net.h>
 #include <volt/time.h>
 
 #include "gate/gate.h"
 #include "process/log.h"
+#include "wire/proxy.h"
+
+#define PROBE_NS UINT64_C(5000000000) /* for the answer, without connect-timeout */
+enum { PROBE_QUESTION_MAX = 8 };
+
+static const char gate_silence[] = "it accepts connections, but does not answer";
 
 /* Looks whether the server is back, until it is. */
 struct probe {
   volt_task task;
   struct gate *gate;
-  volt_dial dial;
+  union { /* one at a time */
+    volt_dial dial;
+    volt_op op;
+    volt_sleep sleep;
+  };
   volt_timeout timeout;
-  volt_sleep sleep;
   volt_fd fd;
+  uint64_t asked_ns;
+  size_t size; /* of the question */
   int result;
+  char bytes[PROXY_OUT_MAX + PROBE_QUESTION_MAX];
 };
 
 static uint64_t gate_now_ns(const struct gate *g) {
   return g->rt ? volt_rt_now_ns(g->rt) : volt_now_ns();
 }
 
-static uint64_t probe_deadline_ns(const struct gate *g) {
+static uint64_t probe_deadline_ns(const struct gate *g, uint64_t or_ns) {
   uint64_t timeout_ns = gate_settings(g)->connect_timeout_ns;
+  if (timeout_ns == 0) timeout_ns = or_ns;
   return timeout_ns ? gate_now_ns(g) + timeout_ns : VOLT_NO_DEADLINE;
 }
 
-/* Whether the probe goes on. If not, the next failure that opens the breaker starts another. */
+/* Whether the probe goes on. If not, the next failure starts another. */
 static bool probe_goes_on(struct gate *g) {
-  if (breaker_is_open(&g->breaker)) return true;
-  /* gate:P1 <-> gate:P2: either the breaker is seen open here, or is_probing false there */
+  if (breaker_is_in_doubt(&g->breaker)) return true;
+  /* gate:P1 <-> gate:P2: either the doubt is seen here, or is_probing false there */
   atomic_exchange_explicit(&g->is_probing, false, memory_order_acq_rel);
-  return breaker_is_open(&g->breaker) &&
+  return breaker_is_in_doubt(&g->breaker) &&
          !atomic_exchange_explicit(&g->is_probing, true, memory_order_acq_rel);
+}
+
+/* ---- its steps ---- */
+
+static volt_future *probe_rest(struct probe *self) {
+  struct gate *g = self->gate;
+  return volt_sleep_until(&self->sleep, volt_rt_timers(g->rt),
+                          gate_now_ns(g) + gate_settings(g)->breaker_retry_ns);
+}
+
+static volt_future *probe_within(struct probe *self, volt_future *f, uint64_t or_ns) {
+  struct gate *g = self->gate;
+  return volt_timeout_future(&self->timeout, f, volt_rt_timers(g->rt), probe_deadline_ns(g, or_ns));
+}
+
+static volt_future *probe_dial(struct probe *self) {
+  struct gate *g = self->gate;
+  return probe_within(
+      self, volt_dial_future(&self->dial, g->rt, &self->fd, gate_settings(g)->to, NULL), 0);
+}
+
+/* Write what it asks, behind a PROXY header if the gate sends one. Returns false: nothing: of a
+ * server of any protocol an answer cannot be expected. */
+static bool probe_has_question(struct probe *self) {
+  static const struct {
+    char bytes[PROBE_QUESTION_MAX + 1];
+    uint8_t size;
+  } questions[] = {[PROTOCOL_TCP] = {"", 0},
+                   [PROTOCOL_POSTGRES] = {"\0\0\0\x08\x04\xd2\x16\x2f", 8}, /* SSLRequest */
+                   [PROTOCOL_REDIS] = {"PING\r\n", 6}};
+  const struct gate_settings *settings = gate_settings(self->gate);
+  size_t size = questions[settings->protocol].size;
+  if (size == 0) return false;
+  bool has_header = settings->proxy_out != PROXY_HEADER_NO;
+  self->size = has_header ? proxy_write(NULL, NULL, self->bytes, PROXY_OUT_MAX) : 0;
+  memcpy(self->bytes + self->size, questions[settings->protocol].bytes, size);
+  self->size += size;
+  self->asked_ns = gate_now_ns(self->gate);
+  return true;
+}
+
+static volt_future *probe_ask(struct probe *self) {
+  return probe_within(self, volt_fd_send_future(&self->op, &self->fd, self->bytes, self->size, 0),
+                      PROBE_NS);
+}
+
+static volt_future *probe_hear(struct probe *self) {
+  return probe_within(self, volt_fd_recv_future(&self->op, &self->fd, self->bytes, 1, 0), PROBE_NS);
+}
+
+/* It is connected, and was asked, if there was a question. */
+static void probe_decide(struct probe *self) {
+  volt_fd_close(&self->fd);
+  if (self->result == VOLT_OK) {
+    gate_answered(self->gate);
+  } else if (self->result == VOLT_ETIMEDOUT) {
+    gate_unanswered(self->gate, self->asked_ns);
+  } else {
+    gate_connect_failed(self->gate, volt_strerror(self->result));
+  }
 }
 
 static int probe_poll(volt_task *t, volt_ctx *ctx) {
@@ -39,22 +116,23 @@ static int probe_poll(volt_task *t, volt_ctx *ctx) {
   struct gate *g = self->gate;
   VOLT_TASK_BEGIN(self);
   while (probe_goes_on(g)) {
-    VOLT_AWAIT(self, volt_sleep_until(&self->sleep, volt_rt_timers(g->rt),
-                                      gate_now_ns(g) + gate_settings(g)->breaker_retry_ns));
-    if (!breaker_is_open(&g->breaker)) continue;
-    VOLT_AWAIT_RESULT(self, self->result,
-                      volt_timeout_future(&self->timeout,
-                                          volt_dial_future(&self->dial, g->rt, &self->fd,
-                                                           gate_settings(g)->to, NULL),
-                                          volt_rt_timers(g->rt), probe_deadline_ns(g)));
+    VOLT_AWAIT(self, probe_rest(self));
+    if (!breaker_is_in_doubt(&g->breaker)) continue;
+    VOLT_AWAIT_RESULT(self, self->result, probe_dial(self));
     if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_ECANCELED);
-    if (self->result == VOLT_OK) {
-      volt_fd_close(&self->fd);
-      gate_connected(g);
-    } else {
+    if (self->result != VOLT_OK) {
       gate_connect_failed(g, volt_dial_error(&self->dial, self->result));
+      continue;
     }
+    if (probe_has_question(self)) {
+      VOLT_AWAIT_RESULT(self, self->result, probe_ask(self));
+      if (self->result == VOLT_OK) VOLT_AWAIT_RESULT(self, self->result, probe_hear(self));
+      if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_ECANCELED);
+    }
+    probe_decide(self);
   }
+  VOLT_FINALLY(self);
+  volt_fd_close(&self->fd);
   VOLT_TASK_END(self);
 }
 
@@ -75,7 +153,7 @@ void gate_connect_failed(struct gate *g, const char *reason) {
   /* relaxed: two that fail at once may both be the first, and then both are logged */
   bool is_first = atomic_load_explicit(&g->breaker.failures, memory_order_relaxed) == 0;
   statistics_count(&g->statistics, COUNT_CONNECT_FAILURES, 1);
-  if (!breaker_failed(&g->breaker, gate_settings(g)->breaker_failures, gate_now_ns(g), reason)) {
+  if (!breaker_failed(&g->breaker, gate_settings(g)->breaker_failures, gate_now_ns(g), reason, 0)) {
     if (is_first)
       log_line(LOG_WARN, g->name, "cannot connect: %s: %s", gate_settings(g)->to, reason);
     return;
@@ -85,8 +163,26 @@ void gate_connect_failed(struct gate *g, const char *reason) {
   gate_tell(g);
 }
 
-void gate_connected(struct gate *g) {
-  if (!breaker_succeeded(&g->breaker)) return;
+/* It is probed from the first time on: then it is known soon whether only one client has waited. */
+void gate_unanswered(struct gate *g, uint64_t since_ns) {
+  const struct gate_settings *settings = gate_settings(g);
+  bool is_first = breaker_silent_ns(&g->breaker) == 0;
+  bool opens = breaker_failed(&g->breaker, settings->breaker_failures, gate_now_ns(g), gate_silence,
+                              since_ns);
+  if (opens) {
+    log_line(LOG_ERROR, g->name, "breaker open: %s: %s", settings->to, gate_silence);
+  } else if (is_first) {
+    log_line(LOG_WARN, g->name, "no answer: %s: %s", settings->to, gate_silence);
+  }
+  gate_probe(g);
+  if (opens) gate_tell(g);
+}
+
+void gate_answered(struct gate *g) {
+  enum breaker_news news = breaker_succeeded(&g->breaker);
+  if (news == BREAKER_NO_NEWS) return;
+  if (news == BREAKER_ANSWERS) log_line(LOG_INFO, g->name, "%s answers", gate_settings(g)->to);
+  if (news != BREAKER_CLOSES) return;
   log_line(LOG_INFO, g->name, "breaker closed: %s is back", gate_settings(g)->to);
   gate_tell(g);
 }

@@ -32,6 +32,7 @@ size_t farewell_words(struct session *s, char words[REFUSAL_MAX]) {
   struct refusal_values values = {0};
   gate_refusal_values(s->gate, (enum gate_reason)s->reason, &values);
   if (s->why) values.why = s->why;
+  if (s->late_ns) values.time_ns = s->late_ns;
   return refusal_bytes(gate_settings(s->gate)->refuse, (enum gate_reason)s->reason, &values, words,
                        REFUSAL_MAX);
 }

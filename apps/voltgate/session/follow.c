@@ -16,6 +16,8 @@ enum pump_result follow_round(struct follow *f) {
   f->step = pump_round(&f->pump);
   f->any_up = s->up != f->pump.up;
   f->any_down = s->down != f->pump.down;
+  if (f->any_down && !f->is_answered) gate_answered(s->gate);
+  f->is_answered = f->is_answered || f->any_down;
   s->up = f->pump.up;
   s->down = f->pump.down;
   return f->step;
@@ -72,6 +74,7 @@ bool follow_is_late(struct follow *f, enum follow_stand stand) {
   struct session *s = f->session;
   uint64_t now_ns = session_now_ns(s);
   if (now_ns >= follow_silent_ns(f)) {
+    if (!f->is_answered) gate_unanswered(s->gate, f->silent_ns);
     session_refuse(s, REASON_SERVER_TIMEOUT);
   } else if (now_ns >= follow_idle_ns(f, stand)) {
     session_refuse(s, REASON_IDLE);

@@ -21,6 +21,7 @@ struct follow {
   bool any_up, any_down; /* bytes went on in it */
   uint64_t moved_ns;     /* when bytes last went on; VOLT_NO_DEADLINE: no timeout asks for it */
   uint64_t silent_ns;    /* since when the server has said nothing to a client that waits */
+  bool is_answered;      /* the server has said anything */
 };
 
 /* The session has its server. hooks: NULL: as pump_init(). */

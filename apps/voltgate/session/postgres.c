@@ -37,6 +37,7 @@
 enum { POSTGRES_NAMES = 2 * (PG_NAME_MAX + 1) };
 #define POSTGRES_GOODBYE_NS UINT64_C(5000000000)
 #define POSTGRES_ENDING_NS UINT64_C(1000000000)
+#define POSTGRES_TENTH_NS UINT64_C(100000000) /* of a second: as exact as words are */
 
 struct postgres {
   struct session_body body; /* first */
@@ -47,7 +48,9 @@ struct postgres {
   };
   struct pg pg;
   struct follow follow;
-  uint64_t login_ns;   /* deadline of the login */
+  uint64_t login_ns; /* deadline of the login */
+  uint64_t
+      asked_ns; /* since when the login waits for the server; VOLT_NO_DEADLINE: for the client */
   uint64_t resting_ns; /* since when it is idle in a transaction */
   uint64_t goodbye_ns; /* when the server must have closed after a goodbye */
   char *names;         /* of the user and the database */
@@ -259,8 +262,18 @@ static enum follow_stand postgres_stand_for_deadlines(const struct postgres *sel
   return follow_has_deadlines(&self->follow) ? postgres_stand(self) : FOLLOW_BUSY;
 }
 
+/* The login waits for the server from a message of the client until it says anything. */
+static void postgres_note_login(struct postgres *self) {
+  if (self->follow.any_down) {
+    self->asked_ns = VOLT_NO_DEADLINE;
+  } else if (self->follow.any_up && self->asked_ns == VOLT_NO_DEADLINE) {
+    self->asked_ns = session_now_ns(postgres_session(self));
+  }
+}
+
 /* Note since when it is idle in a transaction, if that has a limit. */
 static void postgres_note(struct postgres *self) {
+  if (!pg_is_ready(&self->pg)) postgres_note_login(self);
   follow_note(&self->follow, postgres_stand_for_deadlines(self));
   if (self->has_ended_well) postgres_note_goodbye(self);
   bool rests = postgres_settings(self)->idle_in_transaction_ns &&
@@ -289,6 +302,21 @@ static uint64_t postgres_deadline_ns(const struct postgres *self) {
                         follow_deadline_ns(&self->follow, postgres_stand_for_deadlines(self)));
 }
 
+/* The login was not complete in time: because of the server, if that had at least half of the time for
+ * its answer, or of the client. */
+static void postgres_login_is_late(struct postgres *self) {
+  struct session *s = postgres_session(self);
+  uint64_t now_ns = session_now_ns(s);
+  uint64_t waited_ns = self->asked_ns < now_ns ? now_ns - self->asked_ns : 0;
+  if (waited_ns < postgres_settings(self)->login_timeout_ns / 2) {
+    session_refuse(s, REASON_LOGIN_TIMEOUT);
+    return;
+  }
+  s->late_ns = (waited_ns + POSTGRES_TENTH_NS / 2) / POSTGRES_TENTH_NS * POSTGRES_TENTH_NS;
+  gate_unanswered(s->gate, self->asked_ns);
+  session_refuse(s, REASON_SERVER_TIMEOUT);
+}
+
 /* Returns true: a deadline has passed, and the session ends. */
 static bool postgres_is_late(struct postgres *self) {
   struct session *s = postgres_session(self);
@@ -296,8 +324,11 @@ static bool postgres_is_late(struct postgres *self) {
   if (now_ns >= self->goodbye_ns) {
     session_end(s, SESSION_BY_CLIENT);
   } else if (now_ns >= postgres_own_ns(self)) {
-    bool is_opaque = self->wish == POSTGRES_WISH_OPAQUE;
-    session_refuse(s, is_opaque ? REASON_MAX_AGE : REASON_LOGIN_TIMEOUT);
+    if (self->wish == POSTGRES_WISH_OPAQUE) {
+      session_refuse(s, REASON_MAX_AGE);
+    } else {
+      postgres_login_is_late(self);
+    }
   } else if (now_ns >= postgres_resting_ns(self)) {
     session_refuse(s, REASON_IDLE_IN_TRANSACTION);
   }
@@ -432,6 +463,7 @@ static bool postgres_begin_pump(struct postgres *self) {
   size_t first = is_opaque ? login->size : login->startup.bytes;
   pg_init(&self->pg);
   self->resting_ns = self->goodbye_ns = VOLT_NO_DEADLINE;
+  self->asked_ns = session_now_ns(s); /* the startup packet */
   follow_begin(&self->follow, s, is_opaque ? NULL : &postgres_hooks, self);
   self->has_begun = true;
   int result = link_send(&s->server->link, login->bytes, first);

@@ -98,7 +98,7 @@ static int dialing_decide(struct dialing *self) {
   link_keep_alive(&s->server->link.fd);
   s->server->is_counted = true;
   atomic_fetch_add_explicit(&s->gate->servers, 1, memory_order_relaxed); /* a count */
-  gate_connected(s->gate);
+  if (s->protocol == PROTOCOL_TCP) gate_answered(s->gate); /* others have to be heard first */
   self->result = dialing_send_proxy(s);
   if (self->result == VOLT_OK) return VOLT_OK;
   session_fail(s, self->result);

@@ -111,6 +111,7 @@ struct session {
   const char *user, *database;       /* the body's, until the session has ended; or NULL */
   const char
       *why; /* of a refusal: what is malformed, why a connect has failed. It lives for ever */
+  uint64_t late_ns;      /* of a refusal: the timeout that has passed; 0: the one of its reason */
   uint32_t permits;      /* that it has had */
   int error;             /* SESSION_FAILED */
   uint16_t port;         /* that the client came to; 0: a unix socket */

@@ -269,7 +269,14 @@ static void health_is_the_worst_of_all_gates(void **state) {
   (void)state;
   assert_int_equal(ask("GET /health", HOST, "", said), 200);
   assert_string_equal(said, "ok\n");
-  breaker_failed(&sites[1]->gate.breaker, 1, 5, "refused");
+  breaker_failed(&sites[0]->gate.breaker, 3, 5, "it accepts", 4);
+  assert_int_equal(ask("GET /health", HOST, "", said), 503);
+  assert_string_equal(said, "silent: main\n");
+  assert_int_equal(ask("GET /status", HOST, "", said), 200);
+  assert_non_null(strstr(said, "\"state\":\"silent\",\"reason\":\"it accepts\",\"reason_s\":"));
+  assert_int_equal(ask("GET /metrics", HOST, "", said), 200);
+  assert_non_null(strstr(said, "voltgate_server_silent{gate=\"main\"} 1\n"));
+  breaker_failed(&sites[1]->gate.breaker, 1, 5, "refused", 0);
   assert_int_equal(ask("GET /health", HOST, "", said), 503);
   assert_string_equal(said, "breaker: other-1\n");
   atomic_store(&program.is_draining, true);

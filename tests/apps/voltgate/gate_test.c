@@ -74,10 +74,10 @@ static void the_breaker_opens_and_is_told(void **state) {
   gate_connect_failed(&gate, "Connection refused");
   assert_true(breaker_is_open(&gate.breaker));
   assert_int_equal(volt_watch_version(&gate.news), version + 1);
-  gate_connected(&gate);
+  gate_answered(&gate);
   assert_false(breaker_is_open(&gate.breaker));
   assert_int_equal(volt_watch_version(&gate.news), version + 2);
-  gate_connected(&gate);
+  gate_answered(&gate);
   assert_int_equal(volt_watch_version(&gate.news), version + 2);
   gate_connect_failed(&gate, "x");
   gate_connect_failed(&gate, "x");

@@ -32,6 +32,13 @@ static void expect_open(struct stage *s, struct peer *p) {
   assert_false(p->has_ended || p->has_failed);
 }
 
+/* A field of the last message is this text. */
+static bool has_words(const struct peer *p, const char *words) {
+  const char *at = p->got + 5;
+  while (*at && strcmp(at + 1, words) != 0) at += strlen(at) + 1;
+  return *at != 0;
+}
+
 static void close_both(struct stage *s, struct peer *client, struct peer *server) {
   stage_close(s, client);
   stage_close(s, server);
@@ -120,6 +127,76 @@ static void test_login_has_a_limit(void **state) {
   stage_close(&s, &client[0]);
   close_both(&s, &client[1], &server);
   stage_end(&s);
+}
+
+/* A server that accepts and says nothing: the client hears that it is the server, the gate's state says
+ * so, and it is asked whether it speaks TLS until it answers. */
+static void test_server_that_does_not_answer_the_login(void **state) {
+  struct stage s;
+  struct peer client, server, asked;
+  (void)state;
+  begin(&s, 1);
+  stage_open(&s);
+  stage_pass(&s, STAGE_S); /* the clock is not at 0 */
+  stage_connect(&s, &client);
+  pg_say_bytes(&s, &client, pg_startup_packet, PG_STARTUP_PACKET);
+  assert_true(stage_accept(&s, &server));
+  stage_pass(&s, 10 * STAGE_S - STAGE_MS);
+  expect_open(&s, &client);
+  assert_int_equal(breaker_silent_ns(&s.gate->breaker), 0);
+  stage_pass(&s, STAGE_MS);
+  assert_string_equal(pg_heard(&s, &client), "E");
+  pg_heard_fatal(&client, "08006");
+  assert_true(has_words(&client, "voltgate: the server does not answer within 10 s"));
+  assert_int_equal(stage_refused(&s, REASON_SERVER_TIMEOUT), 1);
+  assert_int_equal(stage_refused(&s, REASON_LOGIN_TIMEOUT), 0);
+  assert_true(breaker_is_in_doubt(&s.gate->breaker));
+  assert_false(breaker_is_open(&s.gate->breaker)); /* it was one login only */
+  for (int i = 0; i < 2; i++) {                    /* and two questions */
+    stage_pass(&s, 250 * STAGE_MS);
+    assert_true(stage_accept(&s, &asked));
+    (void)stage_read(&s, &asked);
+    assert_int_equal(asked.size, 8);
+    assert_memory_equal(asked.got, pg_ssl_request, 8);
+    assert_false(breaker_is_open(&s.gate->breaker));
+    stage_pass(&s, 5 * STAGE_S);
+    stage_close(&s, &asked);
+  }
+  assert_true(breaker_is_open(&s.gate->breaker));
+  stage_pass(&s, 250 * STAGE_MS);
+  assert_true(stage_accept(&s, &asked));
+  stage_send(&s, &asked, "N");
+  assert_false(breaker_is_in_doubt(&s.gate->breaker));
+  stage_close(&s, &asked);
+  close_both(&s, &client, &server);
+  stage_end(&s);
+}
+
+/* The server has asked for a password, and the client has just said it when the time is up: it is the
+ * client's login that was too long. If the server had it for long, it is the server that hangs. */
+static void test_login_that_waits_for_the_server_or_for_the_client(void **state) {
+  struct stage s;
+  struct peer client, server;
+  (void)state;
+  for (int is_late = 0; is_late < 2; is_late++) {
+    begin(&s, 1);
+    stage_open(&s);
+    stage_connect(&s, &client);
+    pg_say_bytes(&s, &client, pg_startup_packet, PG_STARTUP_PACKET);
+    assert_true(stage_accept(&s, &server));
+    pg_say(&s, &server, 'R', "\0\0\0\3", 4);
+    stage_pass(&s, is_late ? 9 * STAGE_S : STAGE_S);
+    pg_say(&s, &client, 'p', "secret", 7);
+    stage_pass(&s, is_late ? STAGE_S : 9 * STAGE_S);
+    assert_string_equal(pg_heard(&s, &client), "RE");
+    assert_int_equal(stage_refused(&s, REASON_LOGIN_TIMEOUT), is_late);
+    assert_int_equal(stage_refused(&s, REASON_SERVER_TIMEOUT), !is_late);
+    if (!is_late) {
+      assert_true(has_words(&client, "voltgate: the server does not answer within 9 s"));
+    }
+    close_both(&s, &client, &server);
+    stage_end(&s);
+  }
 }
 
 /* An ErrorResponse in answer to SSLRequest would not be shown. */
@@ -1076,6 +1153,8 @@ int main(void) {
       cmocka_unit_test(test_requests_for_encryption_are_declined),
       cmocka_unit_test(test_bytes_behind_a_request_for_encryption_are_refused),
       cmocka_unit_test(test_login_has_a_limit),
+      cmocka_unit_test(test_server_that_does_not_answer_the_login),
+      cmocka_unit_test(test_login_that_waits_for_the_server_or_for_the_client),
       cmocka_unit_test(test_one_too_many_hears_why),
       cmocka_unit_test(test_one_too_many_takes_no_place),
       cmocka_unit_test(test_server_that_refuses_is_said),
