@@ -16,8 +16,8 @@ import termios
 import threading
 import time
 
-from voltgate_kit import (LIMIT, Gate, Process, Skip, Upstream, connect, equal, gate_is_there, program,
-                          receive_all, require, run_tests, scratch, wait_until)
+from voltgate_kit import (LIMIT, Gate, Pg, Postgres, Process, Skip, Upstream, connect, equal, gate_is_there, postgres,
+                          program, receive_all, require, reset, run_tests, scratch, wait_until)
 
 CHANGE = f"Authorization: Bearer {Gate.TOKEN}\r\n"
 
@@ -77,6 +77,8 @@ def paths_and_methods():
         for path, kind in (("/", "text/html"), ("/metrics", "text/plain; version=0.0.4"),
                            ("/status", "application/json"), ("/queue", "application/json"),
                            ("/queue?gate=main&limit=0", "application/json"),
+                           ("/holders", "application/json"),
+                           ("/holders?gate=main&limit=10000", "application/json"),
                            ("/history?gate=main&since=1.5", "application/json"),
                            ("/health", "text/plain")):
             code, fields, body = wire.ask(f"GET {path}")
@@ -95,7 +97,8 @@ def paths_and_methods():
         for line, code in (("GET /nothing", 404), ("GET /status/", 404), ("GET /gates/main", 404),
                            ("GET /gates/main/tenants/x", 404), ("GET /%2e%2e/status", 400),
                            ("GET /status%00", 400), ("GET /queue?gate=other", 404),
-                           ("GET /queue?limit=10001", 400), ("GET /queue?limit=x", 400),
+                           ("GET /queue?limit=10001", 400),
+                           ("GET /holders?limit=10001", 400), ("GET /holders?gate=other", 404), ("GET /queue?limit=x", 400),
                            ("GET /history?since=-1", 400), ("GET /history?since=1.0000000001", 400),
                            ("GET /queue?gate=%6dain", 200), ("GET /queue?gate=%zz", 200)):
             with Wire(gate.admin_port) as one:  # what is malformed ends its connection
@@ -311,6 +314,48 @@ def unix_socket():
 
 
 # ---- what is said ----
+
+def holders():
+    """those that hold permits: the longest first, what they do, and their bytes; in top, too"""
+    gate, upstream = standing(limit=4)
+    clients = []
+    for i in range(3):
+        clients.append(connect(gate.port))
+        clients[-1].sendall(b"x" * (i + 1))
+        wait_until(lambda: upstream.asked() == i + 1, "its bytes are there")
+
+    def seen(path="/holders"):
+        return json.loads(gate.http("GET", path)[1])
+    wait_until(lambda: [one["up"] for one in seen()["holders"]] == [1, 2, 3], "bytes, the longest first")
+    found = seen("/holders?gate=main&limit=2")
+    equal((found["gate"], found["held"], found["limit"], len(found["holders"])), ("main", 3, 4, 2), "bounded")
+    for i, one in enumerate(found["holders"]):
+        equal((one["position"], one["client"], one["state"], one["state_s"], one["down"]),
+              (i + 1, "%s:%d" % clients[i].getsockname(), "connected", None, 0), "a holder of a tcp gate")
+    upstream.release()
+    for c in clients:
+        c.close()
+    gate.settle()
+    equal(seen()["holders"], [], "none is left")
+    if not postgres():
+        return "without PostgreSQL"
+    server = Postgres()
+    gate = Gate(to=f"127.0.0.1:{server.port}", protocol="postgres", limit=2)
+    pg = Pg(gate.address)
+    pg.query("BEGIN")
+    one = wait_until(lambda: [one for one in seen()["holders"] if one["state"] == "idle in transaction"],
+                     "it rests")[0]
+    equal((one["user"], one["database"]), ("postgres", "postgres"), "its names")
+    require(one["held_s"] >= one["query_s"] >= one["state_s"] > 0, f"times: {one}")
+    require(one["up"] == len(b"Q....BEGIN.") and one["down"] > 0, f"bytes: {one}")
+    done = subprocess.run([program(), "top", "--once", "--admin", f"127.0.0.1:{gate.admin_port}"],
+                          text=True, capture_output=True, timeout=60)
+    require("idle in transaction" in done.stdout or "built without" in done.stderr, f"top: {done}")
+    pg.send("SELECT pg_sleep(60)")
+    wait_until(lambda: [one["state"] for one in seen()["holders"]] == ["active"], "it works")
+    reset(pg.s)
+    gate.settle()
+
 
 def queue_and_status():
     """the queue is told in its order, with names that cannot break out of JSON"""
@@ -702,6 +747,6 @@ def top_in_a_terminal():
 
 if __name__ == "__main__":
     run_tests([gate_is_there], paths_and_methods, hosts_and_origins, no_token, changes, bounds,
-              pieces_and_pipelines, many_connections, slow_requests, unix_socket, queue_and_status,
+              pieces_and_pipelines, many_connections, slow_requests, unix_socket, holders, queue_and_status,
               health, metrics_under_load, metrics_by_others, relaying_beside_scrapes, commands,
               strange_servers, top_once, top_in_a_terminal)

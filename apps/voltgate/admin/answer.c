@@ -66,9 +66,10 @@ static const struct {
   const char *path;
   enum route route;
 } fixed_routes[] = {
-    {"", ROUTE_PAGE},         {"metrics", ROUTE_METRICS}, {"status", ROUTE_STATUS},
-    {"queue", ROUTE_QUEUE},   {"history", ROUTE_HISTORY}, {"health", ROUTE_HEALTH},
-    {"reload", ROUTE_RELOAD}, {"drain", ROUTE_DRAIN},     {"dump", ROUTE_DUMP},
+    {"", ROUTE_PAGE},           {"metrics", ROUTE_METRICS}, {"status", ROUTE_STATUS},
+    {"queue", ROUTE_QUEUE},     {"history", ROUTE_HISTORY}, {"health", ROUTE_HEALTH},
+    {"reload", ROUTE_RELOAD},   {"drain", ROUTE_DRAIN},     {"dump", ROUTE_DUMP},
+    {"holders", ROUTE_HOLDERS},
 };
 
 static bool is_change(enum route route) {
@@ -165,7 +166,9 @@ static bool read_query(struct answer *a, const struct request *r) {
     a->gate = program_gate(a->from->program, name);
   }
   if (a->route == ROUTE_DUMP) a->is_each = query_find(r, "each", text, sizeof text);
-  if (a->route != ROUTE_QUEUE && a->route != ROUTE_HISTORY) return true;
+  bool is_of_gate =
+      a->route == ROUTE_QUEUE || a->route == ROUTE_HOLDERS || a->route == ROUTE_HISTORY;
+  if (!is_of_gate) return true;
   a->number = QUEUE_SHOWN;
   if (query_find(r, "limit", text, sizeof text) &&
       (!text_number((struct text){text, strlen(text)}, &a->number) ||
@@ -371,6 +374,9 @@ void answer_work(struct answer *a) {
                               (struct status_of){!a->is_of_one, a->gate});
       break;
     case ROUTE_QUEUE: is_whole = queue_write(&a->text, a->gate, now_ns, (size_t)a->number); break;
+    case ROUTE_HOLDERS:
+      is_whole = holders_write(&a->text, a->gate, now_ns, (size_t)a->number);
+      break;
     case ROUTE_HISTORY:
       history_write(&a->text, &from->history, a->gate, a->since_ns, now_ns);
       break;

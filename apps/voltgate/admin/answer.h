@@ -24,6 +24,7 @@ enum route {
   ROUTE_METRICS,
   ROUTE_STATUS,
   ROUTE_QUEUE,
+  ROUTE_HOLDERS,
   ROUTE_HISTORY,
   ROUTE_HEALTH,
   ROUTE_DUMP, /* from here on with the token: addresses help those that break in */

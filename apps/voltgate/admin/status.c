@@ -217,9 +217,9 @@ static void put_doubt(struct json *j, const struct gate_view *v, uint64_t now_ns
 }
 
 static void put_queue(struct json *j, const struct gate_view *v, uint64_t now_ns) {
-  struct queued oldest = {.since_ns = now_ns};
+  struct client_seen oldest = {.since_ns = now_ns};
   uint64_t age_ns = 0;
-  if (v->queued > 0 && clients_queued(&v->gate->clients, &oldest, 1) == 1) {
+  if (v->queued > 0 && clients_oldest(&v->gate->clients, CLIENT_QUEUED, &oldest, 1) == 1) {
     age_ns = oldest.since_ns < now_ns ? now_ns - oldest.since_ns : 0;
   }
   json_put_object(j, "queue");

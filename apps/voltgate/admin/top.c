@@ -23,7 +23,7 @@
 #include "admin/client.h"
 #include "admin/top_frame.h"
 
-enum { SHOWN_WAITING = 200 };
+enum { SHOWN_CLIENTS = 200 };
 #define WITHIN_NS UINT64_C(2000000000)
 
 static volatile sig_atomic_t top_has_to_end, top_is_resized;
@@ -170,9 +170,11 @@ static bool look(struct looking *l) {
   t->lost = NULL;
   const json_t *gate = top_gate(t);
   char more[32];
-  snprintf(more, sizeof more, "&limit=%d", SHOWN_WAITING);
+  snprintf(more, sizeof more, "&limit=%d", SHOWN_CLIENTS);
   replace(&t->queue,
           gate != NULL ? ask_of_gate(l, "/queue?gate=", json_text_at(gate, "name"), more) : NULL);
+  replace(&t->holders,
+          gate != NULL ? ask_of_gate(l, "/holders?gate=", json_text_at(gate, "name"), more) : NULL);
   replace(&t->history,
           gate != NULL ? ask_of_gate(l, "/history?gate=", json_text_at(gate, "name"), "") : NULL);
   return true;
@@ -181,6 +183,7 @@ static bool look(struct looking *l) {
 static void forget(struct looking *l) {
   replace(&l->top.status, NULL);
   replace(&l->top.queue, NULL);
+  replace(&l->top.holders, NULL);
   replace(&l->top.history, NULL);
   output_free(&l->path);
   client_close(&l->link);
@@ -202,6 +205,7 @@ static enum key_result choose(struct top *t, bool is_next) {
   if (is_next ? t->chosen + 1 >= count : t->chosen == 0) return KEY_NOTHING;
   t->chosen = is_next ? t->chosen + 1 : t->chosen - 1;
   replace(&t->queue, NULL);
+  replace(&t->holders, NULL);
   replace(&t->history, NULL);
   return KEY_LOOK;
 }

@@ -268,6 +268,43 @@ static void waiting(struct screen *s, const struct top *t, size_t most) {
   }
 }
 
+/* Those that hold permits for the longest time. */
+static void holders(struct screen *s, const struct top *t, size_t most) {
+  json_t *rows = json_at(t->holders, "holders");
+  size_t count = json_array_size(rows);
+  if (count == 0 || most < 2) return;
+  screen_style(s, SCREEN_SOFT);
+  screen_left(s, 9, "HOLDS");
+  screen_left(s, 24, "CLIENT");
+  screen_left(s, 20, "STATE");
+  screen_right(s, 8, "FOR");
+  screen_right(s, 9, "UP");
+  screen_right(s, 9, "DOWN");
+  if (is_wide(s)) screen_left(s, 0, "  USER/DATABASE");
+  screen_line(s);
+  for (size_t i = 0; i < count && i + 1 < most; i++) {
+    const json_t *one = json_array_get(rows, i);
+    char text[32];
+    screen_left(s, 9, screen_time(text, json_number_at(one, "held_s")));
+    screen_left(s, 23, json_text_at(one, "client"));
+    screen_left(s, 0, " ");
+    bool rests = strcmp(json_text_at(one, "state"), "idle in transaction") == 0;
+    screen_style(s, rests ? SCREEN_WARN : SCREEN_PLAIN);
+    screen_left(s, 20, json_text_at(one, "state"));
+    screen_style(s, SCREEN_PLAIN);
+    seconds(s, 8, json_number_at(one, "state_s"));
+    screen_right(s, 9, screen_bytes(text, json_number_at(one, "up")));
+    screen_right(s, 9, screen_bytes(text, json_number_at(one, "down")));
+    if (is_wide(s)) {
+      screen_left(s, 0, "  ");
+      screen_left(s, 0, json_text_at(one, "user"));
+      screen_left(s, 0, "/");
+      screen_left(s, 0, json_text_at(one, "database"));
+    }
+    screen_line(s);
+  }
+}
+
 /* ---- tenants ---- */
 
 static enum top_order compare_order; /* qsort() takes no argument for it; one thread draws */
@@ -322,15 +359,24 @@ static void tenants(struct screen *s, const struct top *t, size_t most) {
 
 /* ---- all of it ---- */
 
-/* Lines are shared between those that wait and tenants, the rest is for keys. */
+/* Lines are shared between those that wait, those that hold permits, and tenants; the rest is for
+ * keys. */
 static void below(struct screen *s, const struct top *t) {
-  size_t left = screen_lines_left(s), of_tenants = json_array_size(json_at(top_gate(t), "tenants"));
-  size_t keys = s->is_terminal ? 2 : 0, room = left > keys ? left - keys : 0;
+  size_t of_tenants = json_array_size(json_at(top_gate(t), "tenants"));
+  size_t of_holders = json_array_size(json_at(t->holders, "holders"));
+  size_t left = screen_lines_left(s), keys = s->is_terminal ? 2 : 0;
+  size_t room = left > keys ? left - keys : 0;
   size_t for_tenants = of_tenants > 0 ? of_tenants + 2 : 0;
-  if (for_tenants > room / 2) for_tenants = room / 2;
-  size_t for_waiting = room - for_tenants;
-  if (!s->is_terminal) for_waiting = 12;
+  size_t for_holders = of_holders > 0 ? of_holders + 2 : 0;
+  if (for_tenants > room / 3) for_tenants = room / 3;
+  if (for_holders > room / 3) for_holders = room / 3;
+  size_t for_waiting = room - for_tenants - for_holders;
+  if (!s->is_terminal) for_waiting = for_holders = 12;
   waiting(s, t, for_waiting);
+  if (of_holders > 0 && for_holders > 2) {
+    screen_line(s);
+    holders(s, t, for_holders - 1);
+  }
   if (of_tenants > 0 && for_tenants > 2) {
     screen_line(s);
     left = screen_lines_left(s);

@@ -15,12 +15,12 @@ enum top_order {
 };
 
 struct top {
-  const char *admin;       /* where the answers are from */
-  json_t *status;          /* NULL: none yet */
-  json_t *queue, *history; /* of the gate that is chosen; NULL: none */
-  size_t chosen;           /* of status.gates */
-  enum top_order order;    /* of tenants */
-  const char *lost;        /* why there is no answer; NULL: there is */
+  const char *admin;                 /* where the answers are from */
+  json_t *status;                    /* NULL: none yet */
+  json_t *queue, *holders, *history; /* of the gate that is chosen; NULL: none */
+  size_t chosen;                     /* of status.gates */
+  enum top_order order;              /* of tenants */
+  const char *lost;                  /* why there is no answer; NULL: there is */
   char lost_since[16];
 };
 

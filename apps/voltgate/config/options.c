@@ -261,7 +261,7 @@ const struct option options_table[] = {
    .group = "The process", .preset_words = "none", .needs_restart = true,
    .help = "the admin side: page, /status, /metrics; :9090 is 127.0.0.1:9090",
    .manual =
-     "Where the admin side listens: the page, `/status`, `/queue`, `/metrics`, `/health`. `:9090` "
+     "Where the admin side listens: the page, `/status`, `/queue`, `/holders`, `/metrics`, `/health`. `:9090` "
      "means `127.0.0.1:9090`; any other address has to be written out; `unix:PATH` works, too. "
      "Every client that can reach it can look; changes need the token."},
   {.name = "token-file", PROCESS(token_file), .kind = OPTION_FILE, .argument = "FILE",

@@ -68,75 +68,116 @@ const char *client_address_text(const struct client *one, char to[VOLT_ADDRESS_T
   return to;
 }
 
-/* ---- the queue, to be looked at ----
+/* ---- what they do ---- */
+
+static uint64_t seen_read(const atomic_uint_fast64_t *number) {
+  return atomic_load_explicit(number, memory_order_relaxed); /* a snapshot */
+}
+
+void client_begins(struct client_details *d, uint64_t now_ns) {
+  /* relaxed, here and below: they are looked at, and nothing follows of it */
+  atomic_store_explicit(&d->up_before, seen_read(&d->up), memory_order_relaxed);
+  atomic_store_explicit(&d->down_before, seen_read(&d->down), memory_order_relaxed);
+  client_rests(d, false, now_ns);
+}
+
+void client_rests(struct client_details *d, bool rests, uint64_t now_ns) {
+  atomic_store_explicit(rests ? &d->rests_ns : &d->asked_ns, now_ns, memory_order_relaxed);
+  atomic_store_explicit(&d->work, rests ? CLIENT_RESTS : CLIENT_ACTIVE, memory_order_relaxed);
+}
+
+/* ---- to be looked at ----
  * to[] is a heap with the youngest at its top, which the next older one replaces. */
 
-static void queued_swap(struct queued *a, struct queued *b) {
-  struct queued kept = *a;
+static void seen_swap(struct client_seen *a, struct client_seen *b) {
+  struct client_seen kept = *a;
   *a = *b;
   *b = kept;
 }
 
-static void queued_lift(struct queued *to, size_t at) {
-  while (at > 0 && to[at].ticket > to[(at - 1) / 2].ticket) {
-    queued_swap(&to[at], &to[(at - 1) / 2]);
+static void seen_lift(struct client_seen *to, size_t at) {
+  while (at > 0 && to[at].order > to[(at - 1) / 2].order) {
+    seen_swap(&to[at], &to[(at - 1) / 2]);
     at = (at - 1) / 2;
   }
 }
 
-static void queued_sink(struct queued *to, size_t count) {
+static void seen_sink(struct client_seen *to, size_t count) {
   size_t at = 0;
   for (;;) {
     size_t most = at;
     for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < count; child++) {
-      if (to[child].ticket > to[most].ticket) most = child;
+      if (to[child].order > to[most].order) most = child;
     }
     if (most == at) return;
-    queued_swap(&to[at], &to[most]);
+    seen_swap(&to[at], &to[most]);
     at = most;
   }
 }
 
-static void queued_set(struct queued *q, const struct client *one, uint64_t ticket) {
-  q->ticket = ticket;
-  q->since_ns = atomic_load_explicit(&one->since_ns, memory_order_relaxed);
-  q->deadline_ns = atomic_load_explicit(&one->deadline_ns, memory_order_relaxed);
-  snprintf(q->tenant, sizeof q->tenant, "%s", one->tenant ? one->tenant->name : "");
-  client_address_text(one, q->address);
+static uint64_t seen_since(const atomic_uint_fast64_t *now, const atomic_uint_fast64_t *before) {
+  uint64_t first = seen_read(before), last = seen_read(now);
+  return last > first ? last - first : 0;
 }
 
-static size_t queued_add(struct queued *to, size_t count, size_t room, const struct client *one) {
+static void seen_set_details(struct client_seen *seen, const struct client *one) {
+  /* clients:L2 <- clients:S2: what they point to is there */
+  const struct client_details *d = atomic_load_explicit(&one->details, memory_order_acquire);
+  if (!d) return;
+  seen->work = (enum client_work)atomic_load_explicit(&d->work, memory_order_relaxed);
+  seen->asked_ns = seen_read(&d->asked_ns);
+  seen->rests_ns = seen_read(&d->rests_ns);
+  seen->up = seen_since(&d->up, &d->up_before);
+  seen->down = seen_since(&d->down, &d->down_before);
+  snprintf(seen->user, sizeof seen->user, "%s", d->user ? d->user : "");
+  snprintf(seen->database, sizeof seen->database, "%s", d->database ? d->database : "");
+}
+
+static void seen_set(struct client_seen *seen, const struct client *one, uint64_t order) {
+  *seen = (struct client_seen){.order = order,
+                               .ticket = seen_read(&one->ticket),
+                               .since_ns = seen_read(&one->since_ns),
+                               .deadline_ns = seen_read(&one->deadline_ns)};
+  snprintf(seen->tenant, sizeof seen->tenant, "%s", one->tenant ? one->tenant->name : "");
+  client_address_text(one, seen->address);
+  seen_set_details(seen, one);
+}
+
+static size_t seen_add(struct client_seen *to, size_t count, size_t room, enum client_state state,
+                       const struct client *one) {
   /* clients:L1 <- clients:S1: its tenant is set */
-  if (atomic_load_explicit(&one->state, memory_order_acquire) != CLIENT_QUEUED) return count;
-  uint64_t ticket = atomic_load_explicit(&one->ticket, memory_order_relaxed);
+  if (atomic_load_explicit(&one->state, memory_order_acquire) != state) return count;
+  uint64_t order = seen_read(state == CLIENT_QUEUED ? &one->ticket : &one->since_ns);
   if (count < room) {
-    queued_set(&to[count], one, ticket);
-    queued_lift(to, count);
+    seen_set(&to[count], one, order);
+    seen_lift(to, count);
     return count + 1;
   }
-  if (ticket < to[0].ticket) {
-    queued_set(&to[0], one, ticket);
-    queued_sink(to, count);
+  if (order < to[0].order) {
+    seen_set(&to[0], one, order);
+    seen_sink(to, count);
   }
   return count;
 }
 
-static int queued_compare(const void *a, const void *b) {
-  uint64_t left = ((const struct queued *)a)->ticket, right = ((const struct queued *)b)->ticket;
+static int seen_compare(const void *a, const void *b) {
+  uint64_t left = ((const struct client_seen *)a)->order;
+  uint64_t right = ((const struct client_seen *)b)->order;
   return (left > right) - (left < right);
 }
 
-size_t clients_queued(struct clients *c, struct queued *to, size_t room) {
+size_t clients_oldest(struct clients *c, enum client_state state, struct client_seen *to,
+                      size_t room) {
   size_t count = 0;
   if (room == 0) return 0;
   for (unsigned i = 0; i < CLIENTS_SHARDS; i++) {
     struct clients_shard *shard = &c->shards[i];
     pthread_mutex_lock(&shard->lock);
     for (const struct client *one = shard->first; one; one = one->next) {
-      count = queued_add(to, count, room, one);
+      count = seen_add(to, count, room, state, one);
     }
     pthread_mutex_unlock(&shard->lock);
   }
-  qsort(to, count, sizeof to[0], queued_compare);
+  qsort(to, count, sizeof to[0], seen_compare);
   return count;
 }

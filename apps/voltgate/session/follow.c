@@ -5,6 +5,9 @@ void follow_begin(struct follow *f, struct session *s, const struct pump_hooks *
   f->session = s;
   f->moved_ns = f->silent_ns = VOLT_NO_DEADLINE;
   pump_init(&f->pump, &s->client, &s->server->link, hooks, arg);
+  f->details.user = s->user;
+  f->details.database = s->database;
+  session_show(s, &f->details, hooks != NULL);
 }
 
 void follow_end(struct follow *f) {
@@ -20,7 +23,16 @@ enum pump_result follow_round(struct follow *f) {
   f->is_answered = f->is_answered || f->any_down;
   s->up = f->pump.up;
   s->down = f->pump.down;
+  session_show_bytes(s, &f->details);
   return f->step;
+}
+
+void follow_note_rest(struct follow *f, bool rests) {
+  if (rests == f->rests) return;
+  f->rests = rests;
+  /* what ends a rest otherwise is the release of the permit */
+  if (!admission_holds(&f->session->admission)) return;
+  client_rests(&f->details, rests, session_now_ns(f->session));
 }
 
 /* ---- deadlines ---- */

@@ -16,12 +16,14 @@ enum follow_stand {
 /* Members are private but pump, step, any_up, any_down. */
 struct follow {
   struct session *session;
+  struct client_details details;
   struct pump pump;
   enum pump_result step; /* of the last round */
   bool any_up, any_down; /* bytes went on in it */
   uint64_t moved_ns;     /* when bytes last went on; VOLT_NO_DEADLINE: no timeout asks for it */
   uint64_t silent_ns;    /* since when the server has said nothing to a client that waits */
   bool is_answered;      /* the server has said anything */
+  bool rests;            /* as its details say */
 };
 
 /* The session has its server. hooks: NULL: as pump_init(). */
@@ -40,6 +42,10 @@ void follow_note(struct follow *f, enum follow_stand stand);
 
 /* The first deadline: of the place in the queue, of a silent server, of idleness, of the age. */
 uint64_t follow_deadline_ns(const struct follow *f, enum follow_stand stand);
+
+/* Note for who looks at the clients: it holds its permit and rests (or not: the server works for it).
+ * After each round. */
+void follow_note_rest(struct follow *f, bool rests);
 
 /* Whether server-timeout or idle-timeout has passed: then the end is set. */
 bool follow_is_late(struct follow *f, enum follow_stand stand);

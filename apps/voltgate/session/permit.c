@@ -16,6 +16,7 @@ static uint64_t permit_since_ns(const struct session *s) {
 
 static int permit_granted(struct session *s) {
   s->permits += 1;
+  if (s->details) client_begins(s->details, permit_since_ns(s));
   return VOLT_OK;
 }
 
@@ -91,6 +92,13 @@ void session_release(struct session *s) {
   uint64_t now_ns = session_now_ns(s);
   s->hold_ns += now_ns - permit_since_ns(s);
   admission_release(&s->admission, now_ns);
+}
+
+void session_show(struct session *s, struct client_details *details, bool follows) {
+  atomic_init(&details->work, CLIENT_CONNECTED);
+  if (follows) s->details = details;
+  /* clients:S2 -> clients:L2 */
+  atomic_store_explicit(&s->entry.details, details, memory_order_release);
 }
 
 void session_count_bytes(struct session *s) {

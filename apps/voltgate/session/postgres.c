@@ -276,8 +276,9 @@ static void postgres_note(struct postgres *self) {
   if (!pg_is_ready(&self->pg)) postgres_note_login(self);
   follow_note(&self->follow, postgres_stand_for_deadlines(self));
   if (self->has_ended_well) postgres_note_goodbye(self);
-  bool rests = postgres_settings(self)->idle_in_transaction_ns &&
-               self->wish == POSTGRES_WISH_SESSION && pg_is_idle_in_transaction(&self->pg);
+  bool rests = self->wish == POSTGRES_WISH_SESSION && pg_is_idle_in_transaction(&self->pg);
+  follow_note_rest(&self->follow, rests);
+  if (!postgres_settings(self)->idle_in_transaction_ns) rests = false;
   bool any = self->follow.any_up || self->follow.any_down;
   if (!rests) {
     self->resting_ns = VOLT_NO_DEADLINE;

@@ -94,6 +94,11 @@ static enum follow_stand redis_stand(const struct redis_session *self) {
   return waits ? FOLLOW_ASKED : FOLLOW_IDLE;
 }
 
+/* Within MULTI, or behind WATCH. */
+static bool redis_rests(const struct redis_session *self) {
+  return admission_holds(&redis_session_of(self)->admission) && redis_stand(self) == FOLLOW_IDLE;
+}
+
 static void redis_count(struct redis_session *self) {
   uint64_t more = self->redis.blocking - self->blocking_counted;
   if (more == 0) return;
@@ -140,6 +145,7 @@ static bool redis_round(struct redis_session *self) {
   enum pump_result step = follow_round(&self->follow);
   redis_count(self);
   follow_note(&self->follow, redis_stand(self));
+  follow_note_rest(&self->follow, redis_rests(self));
   switch (step) {
     case PUMP_CLIENT_ENDED: return redis_client_ended(self);
     case PUMP_SERVER_ENDED:

@@ -100,7 +100,8 @@ struct session {
   struct session_wait wait;
   struct server *server;     /* NULL: none; owned: made by server_dial(), freed by server_close() */
   struct session_body *body; /* NULL: not yet */
-  union {                    /* one at a time */
+  struct client_details *details; /* the body's; NULL: none, or what it does is not followed */
+  union {                         /* one at a time */
     struct login *login;
     struct farewell *farewell;
   };
@@ -169,6 +170,16 @@ void session_left(struct session *s);
 
 /* Give the permit back; count bytes. Does nothing if it holds none. */
 void session_release(struct session *s);
+
+/* Those that look at clients see this from now on, until the session has left them. follows: what the
+ * client does with its permit will be said. */
+void session_show(struct session *s, struct client_details *details, bool follows);
+
+/* Bytes have gone on. */
+static inline void session_show_bytes(const struct session *s, struct client_details *details) {
+  atomic_store_explicit(&details->up, s->up, memory_order_relaxed); /* shown only, as is down */
+  atomic_store_explicit(&details->down, s->down, memory_order_relaxed);
+}
 
 /* Count the bytes that were passed on since the last time. */
 void session_count_bytes(struct session *s);

@@ -13,6 +13,7 @@ enum { TCP_COUNT_BYTES = 1 << 20 };
 
 struct tcp {
   struct session_body body; /* first */
+  struct client_details details;
   struct pump pump;
   uint64_t moved_ns; /* when bytes were last passed on; 0: nothing asks for it */
   uint64_t asked_ns; /* when the client sent the first bytes that are not answered; 0: none */
@@ -38,6 +39,7 @@ static void tcp_note(struct tcp *self) {
   bool any_down = s->down != self->pump.down;
   s->up = self->pump.up;
   s->down = self->pump.down;
+  session_show_bytes(s, &self->details);
   if (s->up - s->up_counted + s->down - s->down_counted >= TCP_COUNT_BYTES) session_count_bytes(s);
   if (!settings->idle_timeout_ns && !settings->server_timeout_ns) {
     self->moved_ns = self->asked_ns = 0;
@@ -145,6 +147,7 @@ static void tcp_begin(struct tcp *self) {
   s->is_speechless = true; /* from now on it is the server that speaks */
   pump_init(&self->pump, &s->client, &s->server->link, NULL, NULL);
   self->has_pump = true;
+  session_show(s, &self->details, false);
 }
 
 static int tcp_run(volt_async *a, volt_ctx *ctx) {

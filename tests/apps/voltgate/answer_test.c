@@ -264,6 +264,44 @@ static void a_query_names_a_gate(void **state) {
   assert_non_null(strstr(said, "\"gate\":\"other-1\",\"length\":0,\"bound\":10,"));
 }
 
+static void holders_are_said(void **state) {
+  (void)state;
+  char said[65536];
+  struct gate *gate = &sites[1]->gate;
+  struct client client = {.ticket = 0};
+  struct client_details details = {.user = "ann", .database = "a\"b", .down = 7};
+  struct admission admission;
+  clients_add(&gate->clients, &client);
+  admission_init(&admission, gate, &client);
+  assert_int_equal(ask("GET /holders?gate=other-1", HOST, "", said), 200);
+  assert_non_null(strstr(said, "\"held\":0,\"limit\":4,"));
+  assert_non_null(strstr(said, "\"holders\":[]"));
+  assert_result(admission_try(&admission, volt_rt_now_ns(program.rt)), VOLT_OK);
+  volt_rt_advance(program.rt, 1500000000);
+  assert_int_equal(ask("GET /holders?gate=other-1", HOST, "", said), 200);
+  assert_non_null(strstr(said, "\"held\":1,\"limit\":4,"));
+  assert_non_null(strstr(said,
+                         "[{\"position\":1,\"client\":\"unix\",\"tenant\":\"\",\"user\":\"\","
+                         "\"database\":\"\",\"held_s\":1.5,\"state\":\"connecting\","
+                         "\"state_s\":null,\"query_s\":null,\"up\":0,\"down\":0}]"));
+  client_begins(&details, 500000000);
+  details.down = 107;
+  client_rests(&details, true, 1000000000);
+  client.details = &details;
+  assert_int_equal(ask("GET /holders?gate=other-1&limit=1", HOST, "", said), 200);
+  assert_non_null(strstr(said,
+                         "\"user\":\"ann\",\"database\":\"a\\u0022b\",\"held_s\":1.5,"
+                         "\"state\":\"idle in transaction\",\"state_s\":0.5,\"query_s\":1,"
+                         "\"up\":0,\"down\":100}"));
+  assert_int_equal(ask("GET /holders?gate=other-1&limit=0", HOST, "", said), 200);
+  assert_non_null(strstr(said, "\"holders\":[]"));
+  assert_int_equal(ask("GET /holders?gate=other-1&limit=10001", HOST, "", said), 400);
+  assert_int_equal(ask("GET /holders", HOST, "", said), 400);
+  assert_int_equal(ask("POST /holders", HOST, "", said), 405);
+  admission_release(&admission, 2000000000);
+  clients_remove(&gate->clients, &client);
+}
+
 static void health_is_the_worst_of_all_gates(void **state) {
   char said[65536];
   (void)state;
@@ -391,6 +429,7 @@ int main(void) {
       TEST(a_limit_is_set),
       TEST(a_tenants_limit_is_set_whatever_its_name),
       TEST(a_query_names_a_gate),
+      TEST(holders_are_said),
       TEST(health_is_the_worst_of_all_gates),
       TEST(a_second_is_what_was_counted_in_it),
       TEST(buckets_are_exact_at_powers_of_two),

@@ -51,11 +51,11 @@ static void the_oldest_are_copied_in_order(void **state) {
     one->state = one->ticket % 10 == 0 ? CLIENT_HOLDS : CLIENT_QUEUED;
   }
   assert_int_equal(clients.count, COUNT);
-  struct queued queued[COUNT];
-  assert_int_equal(clients_queued(&clients, queued, 0), 0);
-  assert_int_equal(clients_queued(&clients, queued, 5), 5);
+  static struct client_seen queued[COUNT];
+  assert_int_equal(clients_oldest(&clients, CLIENT_QUEUED, queued, 0), 0);
+  assert_int_equal(clients_oldest(&clients, CLIENT_QUEUED, queued, 5), 5);
   for (unsigned i = 0; i < 5; i++) assert_int_equal(queued[i].ticket, i + 1);
-  assert_int_equal(clients_queued(&clients, queued, COUNT), 90);
+  assert_int_equal(clients_oldest(&clients, CLIENT_QUEUED, queued, COUNT), 90);
   uint64_t ticket = 0;
   for (unsigned i = 0; i < 90; i++) {
     ticket += (ticket + 1) % 10 == 0 ? 2 : 1;
@@ -67,19 +67,56 @@ static void the_oldest_are_copied_in_order(void **state) {
   }
   for (unsigned i = 0; i < COUNT; i++) clients_remove(&clients, &client[i * 61 % COUNT]);
   assert_int_equal(clients.count, 0);
-  assert_int_equal(clients_queued(&clients, queued, COUNT), 0);
+  assert_int_equal(clients_oldest(&clients, CLIENT_QUEUED, queued, COUNT), 0);
+  clients_destroy(&clients);
+}
+
+/* Those that have held their permits for the longest time, with what they have done since. */
+static void holders_are_copied_in_order(void **state) {
+  (void)state;
+  static struct client_details details = {.user = "ann", .database = "shop", .up = 5, .down = 6};
+  static struct client_seen seen[COUNT];
+  clients_init(&clients);
+  memset(client, 0, sizeof client);
+  for (unsigned i = 0; i < 10; i++) {
+    clients_add(&clients, &client[i]);
+    client[i].ticket = 100 - i; /* which is no order of theirs */
+    client[i].since_ns = 1000 + i * 7 % 10;
+    client[i].state = i == 9 ? CLIENT_QUEUED : CLIENT_HOLDS;
+  }
+  client[0].details = &details;
+  client_begins(&details, 1000);
+  details.up += 10;
+  details.down += 20;
+  assert_int_equal(clients_oldest(&clients, CLIENT_HOLDS, seen, 3), 3);
+  for (unsigned i = 0; i < 3; i++) assert_int_equal(seen[i].since_ns, 1000 + i);
+  assert_int_equal(seen[0].work, CLIENT_ACTIVE);
+  assert_int_equal(seen[0].asked_ns, 1000);
+  assert_int_equal(seen[0].rests_ns, 0);
+  assert_int_equal(seen[0].up, 10);
+  assert_int_equal(seen[0].down, 20);
+  assert_string_equal(seen[0].user, "ann");
+  assert_string_equal(seen[0].database, "shop");
+  assert_int_equal(seen[1].work, CLIENT_CONNECTING);
+  client_rests(&details, true, 1005);
+  assert_int_equal(clients_oldest(&clients, CLIENT_HOLDS, seen, COUNT), 9);
+  assert_int_equal(seen[0].work, CLIENT_RESTS);
+  assert_int_equal(seen[0].asked_ns, 1000);
+  assert_int_equal(seen[0].rests_ns, 1005);
+  for (unsigned i = 0; i < 10; i++) clients_remove(&clients, &client[i]);
   clients_destroy(&clients);
 }
 
 static void a_client_is_small(void **state) {
   (void)state;
-  assert_true(sizeof(struct client) <= 80);
+  assert_true(sizeof(struct client) <= 88);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(an_address_is_text),
       cmocka_unit_test(the_oldest_are_copied_in_order),
+      cmocka_unit_test(holders_are_copied_in_order),
       cmocka_unit_test(a_client_is_small),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

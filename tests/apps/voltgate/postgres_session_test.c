@@ -673,6 +673,56 @@ static void test_idle_in_a_transaction(void **state) {
   stage_end(&s);
 }
 
+/* The one client that holds a permit, as it is seen from outside. */
+static struct client_seen holder(struct stage *s) {
+  struct client_seen seen[2];
+  assert_int_equal(clients_oldest(&s->gate->clients, CLIENT_HOLDS, seen, 2), 1);
+  return seen[0];
+}
+
+static void test_what_a_holder_does_is_seen(void **state) {
+  struct stage s;
+  struct peer client, server;
+  struct client_seen seen[1];
+  (void)state;
+  begin(&s, 1);
+  stage_open(&s);
+  stage_pass(&s, STAGE_S);
+  pg_enter(&s, &client, &server, 1);
+  assert_int_equal(clients_oldest(&s.gate->clients, CLIENT_HOLDS, seen, 1), 0);
+  pg_query(&s, &client, "BEGIN"); /* 11 bytes */
+  stage_pass(&s, STAGE_S);
+  struct client_seen one = holder(&s);
+  assert_int_equal(one.work, CLIENT_ACTIVE);
+  assert_int_equal(one.since_ns, STAGE_S);
+  assert_int_equal(one.asked_ns, STAGE_S);
+  assert_int_equal(one.up, 11);
+  assert_int_equal(one.down, 0);
+  assert_string_equal(one.user, "ann");
+  assert_string_equal(one.database, "shop");
+  pg_complete(&s, &server, 'T'); /* 8 + 6 bytes */
+  stage_pass(&s, STAGE_S);
+  one = holder(&s);
+  assert_int_equal(one.work, CLIENT_RESTS);
+  assert_int_equal(one.since_ns, STAGE_S);
+  assert_int_equal(one.rests_ns, 2 * STAGE_S);
+  assert_int_equal(one.down, 14);
+  pg_query(&s, &client, "SELECT 1");
+  one = holder(&s);
+  assert_int_equal(one.work, CLIENT_ACTIVE);
+  assert_int_equal(one.since_ns, STAGE_S); /* it is the same permit */
+  assert_int_equal(one.asked_ns, 3 * STAGE_S);
+  pg_complete(&s, &server, 'I');
+  assert_int_equal(clients_oldest(&s.gate->clients, CLIENT_HOLDS, seen, 1), 0);
+  pg_query(&s, &client, "SELECT"); /* 12 bytes: of this permit only */
+  one = holder(&s);
+  assert_int_equal(one.up, 12);
+  assert_int_equal(one.down, 0);
+  pg_complete(&s, &server, 'I');
+  close_both(&s, &client, &server);
+  stage_end(&s);
+}
+
 static void test_idle_and_silent(void **state) {
   struct stage s;
   struct peer client[2], server[2], cancel;
@@ -1174,6 +1224,7 @@ int main(void) {
       cmocka_unit_test(test_half_closed_client_is_answered),
       cmocka_unit_test(test_goodbye_of_an_idle_client),
       cmocka_unit_test(test_idle_in_a_transaction),
+      cmocka_unit_test(test_what_a_holder_does_is_seen),
       cmocka_unit_test(test_idle_and_silent),
       cmocka_unit_test(test_query_that_outlasts_an_old_deadline),
       cmocka_unit_test(test_last_words_of_the_server),

@@ -75,18 +75,24 @@ static const char queue_text[] =
     "0.031,"
     "\"deadline_s\":4.969},{\"position\":2,\"client\":\"[::1]:6\",\"tenant\":\"\",\"age_s\":0.01,"
     "\"deadline_s\":null}]}";
+static const char holders_text[] =
+    "{\"holders\":[{\"position\":1,\"client\":\"127.0.0.1:7\",\"user\":\"ann\",\"database\":"
+    "\"sh\\u001bop\",\"held_s\":71.5,\"state\":\"idle in transaction\",\"state_s\":70,"
+    "\"query_s\":71,\"up\":1234,\"down\":0}]}";
 static const char history_text[] = "{\"seconds\":[[1,0],[2,5],[3,10],[4,\"x\"],[5],6]}";
 
 static struct top begin(void) {
   return (struct top){.admin = "127.0.0.1:9090",
                       .status = answer_json(status_text, sizeof status_text - 1),
                       .queue = answer_json(queue_text, sizeof queue_text - 1),
+                      .holders = answer_json(holders_text, sizeof holders_text - 1),
                       .history = answer_json(history_text, sizeof history_text - 1)};
 }
 
 static void end(struct top *t) {
   json_decref(t->status);
   json_decref(t->queue);
+  json_decref(t->holders);
   json_decref(t->history);
 }
 
@@ -135,6 +141,9 @@ static void what_was_answered_is_drawn(void **state) {
   assert_non_null(strstr(to.at, "12/16     3    212  31.0ms    1234      7   10.0ms"));
   assert_non_null(strstr(to.at, "refused so far: queue-full 5; left while waiting 9"));
   assert_non_null(strstr(to.at, "127.0.0.1:5             caf\xc3\xa9"));
+  assert_non_null(strstr(to.at,
+                         "\n71.5s    127.0.0.1:7             idle in transaction    70.0s"
+                         "   1.23kB    0.00B  ann/sh?op"));
   assert_non_null(strstr(to.at, "TENANT by busiest"));
   assert_non_null(strstr(to.at, "?[31mred?"));
   assert_true(strstr(to.at, "?[31mred?") < strstr(to.at, "\nsmall")); /* busier */
@@ -209,7 +218,7 @@ static void any_answer_is_drawn(void **state) {
       memcpy(text + at + 1, piece, strlen(piece));
     }
     struct top t = {.admin = "x", .status = answer_json(text, strlen(text))};
-    t.queue = t.history = t.status;
+    t.queue = t.holders = t.history = t.status;
     t.chosen = rng_below(&random, 3);
     t.order = (enum top_order)rng_below(&random, TOP_ORDERS);
     drawn += t.status != NULL;
