@@ -46,6 +46,7 @@ def made_gate(name="main", limit=16, held=16, debt=0, queued=40, state="up", ten
         "queue": {"length": queued, "bound": 1000, "oldest_s": queued * 0.002}, "clients": 500,
         "servers": 500, "state": state,
         "reason": "connect to 127.0.0.1:5432: Connection refused" if state == "breaker" else "",
+        "reason_s": 32 if state in ("breaker", "silent") else 0,
         "totals": {"accepted": 1, "admitted": 1000, "waited": 900, "left": 3, "ended": 1,
                    "connect_failures": 0, "cancels": 0, "blocking": 0, "bytes_up": 1, "bytes_down": 2,
                    "refused": {reason: refused for reason in REASONS}},
@@ -125,6 +126,11 @@ class Stub:
         self.url = f"http://127.0.0.1:{self.server.server_port}/"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    @staticmethod
+    def limit_at(ago):
+        """The limit has changed twice."""
+        return 16 if ago < 60 else 24 if ago < 65 else 8
+
     def answer(self, path):
         now = 1000 + time.monotonic() - self.began
         if path.startswith("/status"):
@@ -135,6 +141,15 @@ class Stub:
                         {k: v for k, v in g.items() if k not in ("tenants", "tenants_more")}
                         for g in self.gates]}
         name = re.search(r"gate=([^&]*)", path)[1]
+        if path.startswith("/holders"):
+            held = next(g for g in self.gates if g["name"] == name)["held"]
+            states = ("idle in transaction", "active", "connected", "connecting")
+            return {"gate": name, "held": held, "limit": 16, "now_s": now, "holders": [
+                {"position": i + 1, "client": f"127.0.0.1:{50000 + i}", "tenant": "app",
+                 "user": HOSTILE if i == 0 else "ann", "database": "shop", "held_s": 71.5 / (i + 1),
+                 "state": states[i % 4], "state_s": None if i % 4 > 1 else 70 / (i + 1),
+                 "query_s": None if i % 4 > 1 else 71 / (i + 1), "up": 1234 * i, "down": 10 ** i}
+                for i in range(min(held, int(re.search(r"limit=(\d+)", path)[1])))]}
         gate = next(g for g in self.gates if g["name"] == name)
         if path.startswith("/queue"):
             count = min(gate["queue"]["length"], int(re.search(r"limit=(\d+)", path)[1]))
@@ -148,8 +163,8 @@ class Stub:
         since = float(re.search(r"since=([\d.]+)", path)[1])
         columns = ["at_s", "queued", "held", "limit", "clients", "admitted", "refused", "left",
                    "bytes_up", "bytes_down", "wait_p50_s", "wait_p99_s", "hold_p50_s", "hold_p99_s"]
-        rows = [[at, 40 + 20 * math.sin(at / 20), 16, 16, 500, 1200 + 90 * math.sin(at / 7), at % 3, 1,
-                 1, 2, .02 + .01 * math.sin(at / 20), .06 + .02 * math.sin(at / 9), .004, .012]
+        rows = [[at, 40 + 20 * math.sin(at / 20), 16, self.limit_at(now - at), 500, 1200 + 90 * math.sin(at / 7), at % 3, 1,
+                 1, 2, .0002 + .0001 * math.sin(at / 20), .06 + .02 * math.sin(at / 9), .004, .012]
                 for at in range(int(now) - 299, int(now)) if at > since and at % 100 > 4]
         return {"gate": name, "now_s": now, "columns": columns, "seconds": rows}
 
@@ -235,14 +250,19 @@ CONTRAST = """(() => {
 def looks():
     """light and dark, wide and on a phone: sound, readable, with an image in each canvas"""
     stub = Stub([made_gate(), made_gate("legacy", state="breaker", held=0, queued=0, tenants=0),
+                 made_gate("hung", state="silent", held=16),
                  made_gate("old", state="draining", limit=8, held=12, debt=4, refused=7)])
     with browsing() as chrome:
         for dark in (False, True):
             for width in (1280, 360):
-                for gate in ("main", "legacy", "old"):
+                for gate in ("main", "legacy", "hung", "old"):
                     name = f"{gate}-{'dark' if dark else 'light'}-{width}"
                     page = opened(chrome, f"{stub.url}#gate={gate}", width=width, dark=dark)
                     equal(text(page, "#name"), gate, "the gate of the address")
+                    equal(page.value("[...document.querySelectorAll('#gates button')].map(e => e.textContent)"),
+                          ["legacy", "hung", "main", "old"], "away first, then busy ones")
+                    if gate == "hung":
+                        require("has not answered for 32.0 s" in text(page, "#banner"), text(page, "#banner"))
                     shot(page, name)
                     sound(page, name)
                     equal(page.value(CONTRAST), [], f"{name}: contrast below 4.5")
@@ -271,8 +291,20 @@ def words():
         equal(page.value("document.querySelectorAll('#slots i').length"), 16, "slots in all")
         equal(text(page, "#tenants tr td"), HOSTILE, "a hostile name is text")
         equal(page.value("document.querySelectorAll('img').length"), 0, "and no element")
-        equal(page.value("document.querySelectorAll('#reasons li').length"), len(REASONS) + 1, "reasons")
+        equal(page.value("document.querySelectorAll('#reasons tr').length"), len(REASONS) + 1, "reasons")
         require("queue full" in text(page, "#reasons"), "in words")
+        equal(page.value("""[...document.querySelectorAll('#refused-card th')].map(e => e.textContent.replace(/\\d+ s/, 'N s'))"""),
+              ["Reason", "Since the start", "Last N s"], "the columns say of what")
+        require("p99 of 10 s" in page.value("document.getElementById('f-wait').previousElementSibling.textContent"), "a window")
+        require(text(page, "#r-wait").endswith(" in the last second"), f"a window: {text(page, '#r-wait')}")
+        label = page.value("document.getElementById('p-wait').getAttribute('aria-label')")
+        require(re.search(r"; limit 8 → 24 6\d s ago; limit 24 → 16 [56]\d s ago$", label), f"changes are marked: {label}")
+        equal(page.value("powers(.0001, .08)"), [.0001, .001, .01, .1], "an axis by powers of ten")
+        equal(page.value("document.querySelectorAll('#holders tr').length"), 10, "holders")
+        equal(text(page, "#holders-count"), "10 of 16", "how many there are")
+        equal(page.value("[...document.querySelectorAll('#holders tr:first-child td')].map(e => e.textContent)"),
+              ["127.0.0.1:50000", f"{HOSTILE}, shop", "71.5 s", "idle in transaction for 70.0\u00a0s", "71.0 s", "0 B", "1 B"],
+              "the one that has held for the longest time")
         page.point("#strip", .08, .5)
         require(page.wait("document.getElementById('queue-one').textContent.startsWith('Position 1: ')"),
                 text(page, "#queue-one"))
@@ -357,7 +389,10 @@ def edges():
         for width in (1280, 360):
             page = opened(chrome, stub.url, width=width)
             equal(page.value("document.querySelectorAll('#gates tr').length"), 30, "rows")
-            page.value("document.querySelectorAll('#gates button')[29].click()")
+            equal(page.value("document.querySelector('#gates tr:last-child button').textContent"), "gate-00",
+                  "the one that is idle")
+            equal(text(page, "#name"), "gate-01", "a busy one is shown first")
+            page.value("document.querySelectorAll('#gates button')[28].click()")
             require(page.wait("document.getElementById('name').textContent === 'gate-29'"), "one is chosen")
             require(page.wait("document.getElementById('slots').children.length === 31"), "its slots")
             equal(page.value("location.hash"), "#gate=gate-29", "the address says it")

@@ -70,8 +70,17 @@ struct ranking {
   bool has_failed;
 };
 
+/* The one that is there from the beginning, for names beyond tenant-max: there may never be any. */
+static bool tenant_is_unused(const struct tenant *t) {
+  /* relaxed: shown only */
+  return tenant_admitted(t) == 0 && tenant_queued(t) == 0 &&
+         atomic_load_explicit(&t->held, memory_order_relaxed) == 0 &&
+         atomic_load_explicit(&t->refused, memory_order_relaxed) == 0;
+}
+
 static void visit_for_rank(void *arg, struct tenant *tenant) {
   struct ranking *r = arg;
+  if (tenant->is_spare && tenant_is_unused(tenant)) return;
   if (r->count == r->room) {
     size_t room = r->room > 0 ? r->room * 2 : 64;
     struct busyness *larger = realloc(r->at, room * sizeof *larger);

@@ -221,7 +221,7 @@ struct tenants *tenants_new(struct turns *turns, const struct gate_settings *set
   pthread_mutex_init(&t->make, NULL);
   t->other = tenants_allocate(t);
   if (t->other) {
-    t->other->is_kept = true;
+    t->other->is_kept = t->other->is_spare = true;
     tenants_insert(t, t->other, "other", 0);
   }
   if (!t->other || !tenants_make_sections(t)) {

@@ -18,6 +18,7 @@ struct tenant {
   struct histogram wait, hold;
   struct tenant *next; /* in its bucket */
   bool is_kept;        /* it has settings of its own: it is not forgotten */
+  bool is_spare;       /* the one called "other" */
   char name[TENANT_NAME_MAX];
 };
 

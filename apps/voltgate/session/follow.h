@@ -43,7 +43,7 @@ void follow_note(struct follow *f, enum follow_stand stand);
 /* The first deadline: of the place in the queue, of a silent server, of idleness, of the age. */
 uint64_t follow_deadline_ns(const struct follow *f, enum follow_stand stand);
 
-/* Note for who looks at the clients: it holds its permit and rests (or not: the server works for it).
+/* Note for a thread that looks at the clients: it holds its permit and rests (or not: the server works for it).
  * After each round. */
 void follow_note_rest(struct follow *f, bool rests);
 

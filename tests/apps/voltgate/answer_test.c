@@ -260,6 +260,13 @@ static void a_query_names_a_gate(void **state) {
     for (const char *at = said; (at = strstr(at, "\"tenants\":[")) != NULL; at++) lists++;
     assert_int_equal(lists, statuses[i].lists);
   }
+  assert_int_equal(ask("GET /status", HOST, "", said), 200); /* no client was ever a spare one */
+  assert_null(strstr(said, "\"name\":\"other\""));
+  struct tenant *other = tenants_enter(gate_tenants(&sites[0]->gate), "other");
+  gate_refused(&sites[0]->gate, other, REASON_CLIENTS);
+  assert_int_equal(ask("GET /status", HOST, "", said), 200);
+  assert_non_null(strstr(said, "\"name\":\"other\""));
+  tenant_leave(gate_tenants(&sites[0]->gate), other);
   assert_int_equal(ask("GET /queue?gate=other-1", HOST, "", said), 200);
   assert_non_null(strstr(said, "\"gate\":\"other-1\",\"length\":0,\"bound\":10,"));
 }
