@@ -7,56 +7,82 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "admin/places.h"
 #include "gate/gate.h"
 #include "process/log.h"
 #include "program.h"
 #include "session/acceptor.h"
 
-enum { BUDGET_PROCESS = 32 }; /* logs, epoll, doorbells, the admin side, DNS */
-enum { BUDGET_CLUSTER = 8 };  /* its connection, twice while it changes, clock, names */
+enum { BUDGET_PROCESS = 24 }; /* logs, epoll, doorbells, DNS, the listener of the admin side */
+enum { BUDGET_ADMIN_LEAST = 8, BUDGET_WORDS = 384 };
+enum { BUDGET_CLUSTER = 8 }; /* its connection, twice while it changes, clock, names */
 
 static uint64_t budget_kept(const struct gate_settings *gate, uint32_t limit) {
   uint64_t servers = gate->protocol == PROTOCOL_TCP ? 2 * (uint64_t)limit : 0;
   return servers + gate->listen_count;
 }
 
-static uint64_t budget_process(const struct settings *settings) {
-  return BUDGET_PROCESS + (settings->cluster ? BUDGET_CLUSTER : 0);
+uint32_t budget_admin(uint64_t all) {
+  uint64_t share = all / 16;
+  if (share < BUDGET_ADMIN_LEAST) return BUDGET_ADMIN_LEAST;
+  return share < ADMIN_CONNECTIONS ? (uint32_t)share : ADMIN_CONNECTIONS;
+}
+
+static uint64_t budget_process(const struct settings *settings, uint64_t all) {
+  return BUDGET_PROCESS + budget_admin(all) + (settings->cluster ? BUDGET_CLUSTER : 0);
 }
 
 bool budget_compute(struct budget *b, const struct settings *settings, uint64_t all, char *words,
                     size_t room) {
-  *b = (struct budget){.all = all, .kept = budget_process(settings)};
+  *b = (struct budget){.all = all, .kept = budget_process(settings, all)};
   uint64_t least = 0;
   for (size_t i = 0; i < settings->gate_count; i++) {
     const struct gate_settings *gate = &settings->gates[i];
     b->kept += budget_kept(gate, gate->limit);
-    b->wanted += (uint64_t)gate->clients * acceptor_cost(gate->protocol);
-    least += acceptor_cost(gate->protocol);
+    uint32_t cost = acceptor_cost(gate->protocol);
+    b->wanted += (uint64_t)gate->clients * cost;
+    b->may += gate->clients;
+    b->is_given |= gate->clients_given;
+    if (cost > b->cost) b->cost = cost;
+    least += cost;
   }
   if (b->kept + least > all) {
     snprintf(words, room,
              "the limits need %" PRIu64
              " descriptors (two for each permit of a tcp gate, %d for "
              "the process), and the process may have %" PRIu64 ": raise nofile or lower the limit",
-             b->kept + least, (int)budget_process(settings), all);
+             b->kept + least, (int)budget_process(settings, all), all);
     return false;
   }
   b->clients = all - b->kept;
   return true;
 }
 
-void budget_say(const struct budget *b) {
-  if (b->wanted <= b->clients) {
-    log_line(LOG_DEBUG, NULL, "descriptors: %" PRIu64 " of %" PRIu64 " are for clients", b->clients,
-             b->all);
-    return;
+bool budget_words(const struct budget *b, char *words, size_t room) {
+  words[0] = '\0';
+  if (b->wanted <= b->clients) return false;
+  int n = snprintf(words, room,
+                   "descriptors: of %" PRIu64 ", %" PRIu64
+                   " are kept back, and the rest is enough for %" PRIu64
+                   " clients at once; more wait in the kernel until one leaves",
+                   b->all, b->kept, b->clients / b->cost);
+  if (!b->is_given) return false; /* how many are wanted is not known */
+  snprintf(words + n, room - (size_t)n,
+           ". For all %" PRIu64
+           " that may come, set nofile (and the hard limit: LimitNOFILE=, "
+           "ulimit -Hn) to %" PRIu64 ", or lower clients",
+           b->may, b->kept + b->wanted);
+  return true;
+}
+
+void budget_say(struct program *p, const struct budget *b) {
+  char words[BUDGET_WORDS];
+  bool is_to_be_done = budget_words(b, words, sizeof words);
+  uint64_t said = words[0] ? b->kept + b->wanted : 0;
+  if (said != 0 && said != p->descriptors_said) {
+    log_line(is_to_be_done ? LOG_WARN : LOG_INFO, NULL, "%s", words);
   }
-  log_line(LOG_WARN, NULL,
-           "descriptors: %" PRIu64 " of %" PRIu64
-           " are for clients, and as many as may connect need %" PRIu64
-           ": raise nofile or lower clients, or accept pauses when they are used up",
-           b->clients, b->all, b->wanted);
+  p->descriptors_said = said;
 }
 
 /* ---- limits that change while the program runs ---- */
@@ -66,7 +92,7 @@ static void budget_add(void *arg, struct gate *g) {
 }
 
 void budget_follow(struct program *p) {
-  uint64_t kept = budget_process(program_settings(p));
+  uint64_t kept = budget_process(program_settings(p), p->descriptors_all);
   program_each_gate(p, budget_add, &kept);
   uint64_t clients = p->descriptors_all > kept ? p->descriptors_all - kept : 0;
   if (clients > VOLT_SEM_MAX) clients = VOLT_SEM_MAX;

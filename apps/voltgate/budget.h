@@ -13,17 +13,27 @@ struct budget {
   uint64_t kept;    /* for servers, listeners and the process itself */
   uint64_t clients; /* what is left: for clients (of postgres and redis two each) */
   uint64_t wanted;  /* that clients would take if all came that may */
+  uint64_t may;     /* clients that may come, of all gates */
+  uint32_t cost;    /* of a client of the gate where it is largest */
+  bool is_given;    /* `clients` of a gate is no preset */
 };
 
 /* Compute it. Returns false: the limits do not fit; words say so. */
 bool budget_compute(struct budget *b, const struct settings *settings, uint64_t all, char *words,
                     size_t room);
 
-/* Say in the log that fewer clients than may come can be served at once, if it is so. */
-void budget_say(const struct budget *b);
+/* What to do so that as many clients are served as may come. Returns false: nothing; words say how
+ * many can be served if that is less, and are empty else. */
+bool budget_words(const struct budget *b, char *words, size_t room);
+
+/* Say it in the log, if it was not said before. */
+struct program;
+void budget_say(struct program *p, const struct budget *b);
+
+/* How many connections the admin side may have. */
+uint32_t budget_admin(uint64_t all);
 
 /* The limits may have changed: keep back as many as they need now. Any thread. */
-struct program;
 void budget_follow(struct program *p);
 
 #endif

@@ -44,6 +44,7 @@ struct program {
   volt_token drain;        /* cancelled: the main thread begins to drain */
   volt_group ends;         /* of sites that end */
   uint64_t descriptors_all;
+  uint64_t descriptors_said; /* that too few clients have: it is said once */
   struct admin *admin;
   struct cluster *cluster;    /* or NULL */
   struct handover *handover;  /* or NULL */

@@ -161,7 +161,7 @@ static void reload_say(const struct reload *r) {
   log_line(LOG_INFO, NULL, "reload: %s", d->summary ? d->summary : "nothing has changed");
   if (d->restart) log_line(LOG_WARN, NULL, "reload: needs a restart: %s", d->restart);
   reload_warn(r->settings->warnings);
-  budget_say(&r->budget);
+  budget_say(r->program, &r->budget);
 }
 
 static void reload_apply(struct reload *r) {

@@ -292,11 +292,11 @@ static bool start_accepting(struct program *p) {
   return handover_run(p->handover) || start_complain("handover", "there is no thread");
 }
 
-static void start_say(const struct start *s) {
+static void start_say(struct start *s) {
   char words[START_WORDS];
   struct budget budget;
   if (budget_compute(&budget, s->settings, s->program.descriptors_all, words, sizeof words)) {
-    budget_say(&budget);
+    budget_say(&s->program, &budget);
   }
   unsigned gates = (unsigned)s->settings->gate_count, workers = start_workers(s->settings);
   log_line(LOG_INFO, NULL, "voltgate %s runs: %u gate%s, %u worker%s, %s", VOLTGATE_VERSION, gates,

@@ -110,6 +110,25 @@ limit = 7
     return f"{load.served} served meanwhile"
 
 
+def test_descriptors_are_said_once():
+    """too few descriptors for the clients that were asked for: one warning, and anew when they change"""
+    upstream = Upstream()
+
+    def said():
+        return [line for line in gate.said().splitlines() if "descriptors: of 128" in line]
+    gate = Gate(ini=ini(upstream, more="clients = 50"), descriptors=128)
+    equal(said(), [], "50 of them fit")
+    for clients, lines in ((500, 1), (500, 1), (600, 2), (50, 2), (500, 3)):
+        gate.configure(ini(upstream, more=f"clients = {clients}"))
+        reloads(gate, "post")
+        wait_until(lambda: len(said()) >= lines, f"{clients} clients: {said()}")
+        equal(len(said()), lines, f"{clients} clients: {said()}")
+    require("level=warn" in said()[0] and "set nofile" in said()[0], said()[0])
+    gate = Gate(ini=ini(upstream), descriptors=128)  # clients: a preset
+    wait_until(lambda: said(), "what it serves at once")
+    require("level=info" in said()[0] and "set nofile" not in said()[0], said()[0])
+
+
 def test_gate_that_goes_while_its_server_is_away():
     """a gate that is not configured any more does not look for its server any more"""
     upstream = Upstream()
@@ -513,7 +532,7 @@ def test_hot_restart():
     return f"{load.served} served, {upstream.most} at once at most"
 
 
-run_tests([gate_is_there], test_reload, test_gate_that_goes_while_its_server_is_away,
+run_tests([gate_is_there], test_reload, test_descriptors_are_said_once, test_gate_that_goes_while_its_server_is_away,
           test_wrong_configuration, test_what_needs_a_restart,
           test_certificate, test_logs, test_drain, test_drain_postgres, test_systemd, test_commands,
           test_guard, test_hot_restart)

@@ -13,10 +13,11 @@
 
 #include <string.h>
 
-void places_init(struct places *p) {
+void places_init(struct places *p, uint32_t count) {
   memset(p, 0, sizeof *p);
   pthread_mutex_init(&p->lock, NULL);
-  volt_sem_init(&p->free, ADMIN_CONNECTIONS);
+  volt_sem_init(&p->free, count);
+  p->count = count;
 }
 
 void places_destroy(struct places *p) {
@@ -27,7 +28,7 @@ void places_destroy(struct places *p) {
 /* The one that has waited for its client for the longest time, or NULL. */
 static struct place *places_longest(struct places *p) {
   struct place *longest = NULL;
-  for (size_t i = 0; i < ADMIN_CONNECTIONS; i++) {
+  for (size_t i = 0; i < p->count; i++) {
     struct place *at = &p->all[i];
     if (!at->is_taken || at->order == 0) continue;
     if (longest == NULL || at->order < longest->order) longest = at;
@@ -45,7 +46,7 @@ static void places_ask_one(struct places *p) {
 
 void places_make_room(struct places *p) {
   pthread_mutex_lock(&p->lock);
-  if (p->taken == ADMIN_CONNECTIONS) places_ask_one(p);
+  if (p->taken == p->count) places_ask_one(p);
   pthread_mutex_unlock(&p->lock);
 }
 

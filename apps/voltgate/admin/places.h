@@ -17,6 +17,7 @@ struct place {
 };
 
 struct places {
+  uint32_t count; /* that there are, of all[] */
   pthread_mutex_t lock;
   volt_sem free; /* a permit for each that is not taken */
   unsigned taken;
@@ -25,8 +26,8 @@ struct places {
   struct place all[ADMIN_CONNECTIONS];
 };
 
-void places_init(struct places *p);
-void places_destroy(struct places *p); /* none is taken */
+void places_init(struct places *p, uint32_t count); /* at most ADMIN_CONNECTIONS */
+void places_destroy(struct places *p);              /* none is taken */
 
 /* A client is here. If no place is free, ask the connection to go that has waited for its client for
  * the longest time; if none waits, the first that does will be asked. Then acquire p->free. */

@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <volt/time.h>
 
+#include "budget.h"
+
 #define SECOND UINT64_C(1000000000)
 
 /* ---- accepting ---- */
@@ -182,7 +184,7 @@ int admin_start(struct admin **out, struct program *p, const char *address, int 
   if (admin == NULL) return VOLT_ENOMEM;
   admin->program = p;
   admin->timers = volt_rt_timers(p->rt);
-  places_init(&admin->places);
+  places_init(&admin->places, budget_admin(p->descriptors_all));
   volt_group_init_how(&admin->connections, VOLT_GROUP_KEEP_GOING);
   answers_init(&admin->answers, p);
   int result = start_listening(admin, address, number);

@@ -292,6 +292,7 @@ static void check_numbers(const struct looked_at *l) {
   needs(l, "idle-in-transaction", g->protocol == PROTOCOL_POSTGRES, "protocol = postgres");
   needs(l, "breaker-retry", g->breaker_failures != 0, "breaker");
   needs(l, "shed-interval", g->shed_target_ns != 0, "shed-target");
+  g->clients_given = place_is_given(gate_given(l->draft, "clients"));
   if (g->limit > g->clients) {
     reading_warning(l->r, place_of(l, "limit"), "limit",
                     "%u is above clients, %u: permits stay unused", g->limit, g->clients);

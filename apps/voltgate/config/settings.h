@@ -43,6 +43,7 @@ struct gate_settings {
   uint32_t limit;
   uint32_t queue;
   uint32_t clients;
+  bool clients_given; /* it is no preset: so many are meant to be served */
   uint64_t queue_timeout_ns;
   uint64_t connect_timeout_ns;
   uint64_t server_timeout_ns;

@@ -22,6 +22,7 @@ static int set_up(void **state) {
   memset(&program, 0, sizeof program);
   program_init(&program, settings); /* which frees them */
   program.rt = rt;
+  program.descriptors_all = 65536; /* so there are as many places as there may be */
   assert_result(admin_start(&admin, &program, "127.0.0.1:9090", -1), VOLT_OK);
   assert_result(volt_address_parse(&at, "127.0.0.1:9090"), VOLT_OK);
   network_run(rt);
@@ -148,7 +149,7 @@ static void test_one_that_works_is_asked_when_it_has_done(void **state) {
   volt_group group;
   struct place *taken[ADMIN_CONNECTIONS];
   (void)state;
-  places_init(&p);
+  places_init(&p, ADMIN_CONNECTIONS);
   volt_group_init_how(&group, VOLT_GROUP_KEEP_GOING);
   for (int i = 0; i < ADMIN_CONNECTIONS; i++) {
     assert_result(volt_sem_try_acquire(&p.free, 1), VOLT_OK);
