@@ -63,6 +63,9 @@ if command -v mandoc > /dev/null; then
 fi
 grep -q '^ExecStart=/usr/bin/voltgate run --config /etc/voltgate.ini$' "$service" ||
   fail 'the unit starts something else'
+config=$(sed -n 's/^AssertPathExists=//p' "$service") # which is not installed: the unit says so
+[[ $config = /etc/voltgate.ini && ! -e $root$config ]] || fail "the unit asks for '$config'"
+grep -q "^# .*copy /usr/share/voltgate/voltgate.ini" "$service" || fail 'the unit does not name the example'
 if command -v systemd-analyze > /dev/null; then # the program is not where the unit looks for it
   mkdir "$scratch/units"
   sed "s,/usr/bin/voltgate,$program," "$service" > "$scratch/units/voltgate.service"
