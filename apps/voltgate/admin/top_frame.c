@@ -160,6 +160,20 @@ static void spark(struct screen *s, const struct top *t) {
   screen_line(s);
 }
 
+/* Why it is not up, if that is so, and for how long. */
+static void about_server(struct screen *s, const json_t *g) {
+  const char *reason = json_text_at(g, "reason");
+  char text[32];
+  if (reason[0] == '\0') return;
+  bool is_silent = strcmp(json_text_at(g, "state"), "silent") == 0;
+  screen_style(s, is_silent ? SCREEN_WARN : SCREEN_BAD);
+  screen_left(s, 0, is_silent ? "no answer for " : "server away for ");
+  screen_left(s, 0, screen_time(text, json_number_at(g, "reason_s")));
+  screen_left(s, 0, ": ");
+  screen_left(s, 0, reason);
+  screen_line(s);
+}
+
 static void about_gate(struct screen *s, const json_t *g) {
   char up[32], down[32];
   screen_style(s, SCREEN_BOLD);
@@ -177,12 +191,7 @@ static void about_gate(struct screen *s, const json_t *g) {
   screen_left(s, 0, screen_bytes(down, json_number_at(g, "last.bytes_down_per_s")));
   screen_left(s, 0, "/s");
   screen_line(s);
-  const char *reason = json_text_at(g, "reason");
-  if (reason[0] == '\0') return;
-  screen_style(s, SCREEN_BAD);
-  screen_left(s, 0, "server away: ");
-  screen_left(s, 0, reason);
-  screen_line(s);
+  about_server(s, g);
 }
 
 /* What the gate has of its cluster's limit. */

@@ -69,7 +69,7 @@ static const char status_text[] =
     "{\"name\":\"\\u001b[31mred\\u0007\",\"held\":8,\"queued\":99,\"admitted\":100,\"refused\":3}]}"
     ","
     "{\"name\":\"legacy\",\"state\":\"breaker\",\"reason\":\"Connection "
-    "refused\",\"limit\":1,\"tenants\":[]}]}";
+    "refused\",\"reason_s\":32,\"limit\":1,\"tenants\":[]}]}";
 static const char queue_text[] =
     "{\"waiting\":[{\"position\":1,\"client\":\"127.0.0.1:5\",\"tenant\":\"caf\\u00e9\",\"age_s\":"
     "0.031,"
@@ -152,7 +152,7 @@ static void what_was_answered_is_drawn(void **state) {
   assert_true(strstr(to.at, "?[31mred?") > strstr(to.at, "\nsmall"));
   t.chosen = 1;
   frame_of(&to, &t, 120, 40);
-  assert_non_null(strstr(to.at, "server away: Connection refused"));
+  assert_non_null(strstr(to.at, "server away for 32.0s: Connection refused"));
   t.lost = "Connection refused";
   strcpy(t.lost_since, "12:00:00");
   frame_of(&to, &t, 120, 40);
