@@ -30,8 +30,9 @@ declare -A stands_on=(
   [libvolt-cluster]="$of_libc|libvolt-sync|libvolt-rt|libvolt-io|libzookeeper_st"
 )
 
-stray() { # <library>: what it needs and must not
-  of NEEDED | grep -vE "^(${stands_on[$1]})\\.so(\\.|$)"
+stray() { # <library as it is shipped>: what it needs and must not; of volt, what is of another build
+  of NEEDED | sed -E "s/^(libvolt-[a-z]+)$suffix\\.so/\\1.so/;t;s/^libvolt-/& of another build: /" |
+    grep -vE "^(${stands_on[$1]})\\.so(\\.|$)"
 }
 
 for library in $libraries; do
@@ -41,7 +42,12 @@ for library in $libraries; do
   while read -r needed; do
     [[ $needed != libvolt-* || $needed == libvolt-*.so."$abi" ]] || fail "$library needs $needed"
   done < <(of NEEDED)
-  ! stray "${name%%.so*}" || fail "$library needs what is above"
+  shipped=${name%%.so*}
+  shipped=${shipped%-sight}
+  shipped=${shipped%-debug}
+  suffix=${name%%.so*}
+  suffix=${suffix#"$shipped"}
+  ! stray "$shipped" || fail "$library needs what is above"
   [[ $name != libvolt-io* ]] || stray libvolt-rt > /dev/null || fail 'the check misses liburing'
   path=$(of 'RPATH|RUNPATH')
   [[ -z $path || $path == '$ORIGIN' ]] || fail "$library: RUNPATH is '$path'"

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # usage: exports.sh LIBRARY...
-# A shared library exports exactly what src/volt.abi lists, each name under its version node. (That
-# the list is what the headers declare is held by abi.py.)
+# A shared library exports exactly what src/volt.abi lists, each name under its version node; that of a
+# build that is not as it is shipped, under a node of that build's own. (That the list is what the headers
+# declare is held by abi.py.)
 set -euo pipefail
 libraries=$(realpath "$@")
 cd "$(dirname "$0")/../.."
@@ -17,15 +18,21 @@ exported() { # <library>: the same; without the version nodes themselves
 # A library with VOLT_SIGHT=1 has more, in a node of its own; some names are others there, so that a
 # program of another build does not link with it (volt/detail/owner.h).
 renamed=$(sed -nE 's/^#define (volt_[a-z_]+) \1_?sight_( .*)?$/\1/p' include/volt/detail/owner.h | paste -sd '|')
-without_sight() { grep -vE "@@VOLT_SIGHT_|^($renamed)@@"; }
+without_sight() { grep -vE "@@VOLT_OWNERS_|^($renamed)@@"; }
+
+of_build() { # <suffix of the libraries>: the nodes of the list as they are there
+  local node=${1#-}
+  sed "s/@@VOLT_/@@VOLT_${node^^}${1:+_}/"
+}
 
 compare() { # <library> <list>: how they differ
-  local name
-  name=$(basename "$1" | sed -E 's/^libvolt-([a-z]+)(-sight)?\..*/\1/')
+  local name suffix
+  name=$(basename "$1" | sed -E 's/^libvolt-([a-z]+)(-sight|-debug)?\..*/\1/')
+  suffix=$(basename "$1" | sed -E 's/^libvolt-([a-z]+)(-sight|-debug)?\..*/\2/')
   if [[ $(nm -D "$1") == *volt_sight_build_1* ]]; then
-    diff <(listed "$name" "$2" | without_sight) <(exported "$1" | without_sight)
+    diff <(listed "$name" "$2" | of_build "$suffix" | without_sight) <(exported "$1" | without_sight)
   else
-    diff <(listed "$name" "$2") <(exported "$1")
+    diff <(listed "$name" "$2" | of_build "$suffix") <(exported "$1")
   fi
 }
 

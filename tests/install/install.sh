@@ -2,7 +2,7 @@
 # usage: install.sh BUILD_DIR
 # Installs a build into a temporary prefix, moves it, and builds and runs a program against it: by
 # find_package and by pkg-config, shared and static. Compiles the examples as they say. Then looks at
-# what was installed.
+# what was installed. A build that is not as shipped has a suffix: libvolt-sync-debug, volt-sync-debug.
 set -euo pipefail
 build=$(realpath "$1")
 cd "$(dirname "$0")"
@@ -27,28 +27,29 @@ step() {
 install_and_move() {
   step "$cmake" --install "$build" --prefix "$scratch/prefix"
   mv "$scratch/prefix" "$prefix"
-  library=$(find "$prefix" -name libvolt-sync.so)
+  library=$(find "$prefix" -name 'libvolt-sync*.so')
   [[ -n $library ]] || fail "no shared library was installed"
   libdir=$(dirname "$library")
-  libraries=("$library" "$libdir/libvolt-rt.so") has_io=0 has_cluster=0 has_cxx=0
+  suffix=${library##*/libvolt-sync} suffix=${suffix%.so}
+  libraries=("$library" "$libdir/libvolt-rt$suffix.so") has_io=0 has_cluster=0 has_cxx=0
   if command -v "$cxx" > /dev/null; then has_cxx=1; fi
-  if [[ -e $libdir/libvolt-io.so ]]; then
-    libraries+=("$libdir/libvolt-io.so") has_io=1
+  if [[ -e $libdir/libvolt-io$suffix.so ]]; then
+    libraries+=("$libdir/libvolt-io$suffix.so") has_io=1
   elif grep -q '^VOLT_IO:BOOL=ON' "$build/CMakeCache.txt"; then
     fail "libvolt-io was built and not installed"
   fi
-  if [[ -e $libdir/libvolt-cluster.so ]]; then
-    libraries+=("$libdir/libvolt-cluster.so") has_cluster=1
+  if [[ -e $libdir/libvolt-cluster$suffix.so ]]; then
+    libraries+=("$libdir/libvolt-cluster$suffix.so") has_cluster=1
   elif grep -q '^VOLT_CLUSTER:BOOL=ON' "$build/CMakeCache.txt"; then
     fail "libvolt-cluster was built and not installed"
   fi
 }
 
-needs_shared() { readelf -d "$1" | grep -q 'NEEDED.*libvolt-sync\.so\.'; }
+needs_shared() { readelf -d "$1" | grep -q "NEEDED.*libvolt-sync$suffix\.so\."; }
 
 by_cmake() {
   local program
-  step "$cmake" -S consumer -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix"
+  step "$cmake" -S consumer -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix" -DVOLT_SUFFIX="$suffix"
   step "$cmake" --build "$scratch/cmake"
   "$scratch/cmake/consumer_shared"
   "$scratch/cmake/consumer_static"
@@ -65,7 +66,7 @@ by_cmake() {
     "$scratch/cmake/host_static"
   fi
   if ((has_cxx)); then
-    step "$cmake" -S consumer/cpp -B "$scratch/cmake_cpp" -DCMAKE_PREFIX_PATH="$prefix" \
+    step "$cmake" -S consumer/cpp -B "$scratch/cmake_cpp" -DCMAKE_PREFIX_PATH="$prefix" -DVOLT_SUFFIX="$suffix" \
       -DCMAKE_CXX_COMPILER="$cxx"
     step "$cmake" --build "$scratch/cmake_cpp"
     for program in "$scratch"/cmake_cpp/guards_*; do "$program"; done
@@ -77,15 +78,15 @@ by_cmake() {
 by_pkg_config() {
   export PKG_CONFIG_PATH=$libdir/pkgconfig
   local shared static
-  read -ra shared < <(pkg-config --cflags --libs volt-sync)
-  read -ra static < <(pkg-config --static --cflags --libs volt-sync)
+  read -ra shared < <(pkg-config --cflags --libs volt-sync$suffix)
+  read -ra static < <(pkg-config --static --cflags --libs volt-sync$suffix)
   "$cc" -std=c11 consumer/main.c "${shared[@]}" -o "$scratch/pc_shared"
   LD_LIBRARY_PATH=$libdir "$scratch/pc_shared"
   needs_shared "$scratch/pc_shared" || fail "pkg-config did not lead to the shared library"
   "$cc" -std=c11 -static consumer/main.c "${static[@]}" -o "$scratch/pc_static"
   "$scratch/pc_static"
-  read -ra shared < <(pkg-config --cflags --libs volt-rt)
-  read -ra static < <(pkg-config --static --cflags --libs volt-rt)
+  read -ra shared < <(pkg-config --cflags --libs volt-rt$suffix)
+  read -ra static < <(pkg-config --static --cflags --libs volt-rt$suffix)
   "$cc" -std=c11 consumer/tasks.c "${shared[@]}" -o "$scratch/pc_tasks_shared"
   LD_LIBRARY_PATH=$libdir "$scratch/pc_tasks_shared"
   "$cc" -std=c11 -static consumer/tasks.c "${static[@]}" -o "$scratch/pc_tasks_static"
@@ -97,8 +98,8 @@ by_pkg_config() {
     "$scratch/pc_guards_static"
   fi
   if ((has_io)); then
-    read -ra shared < <(pkg-config --cflags --libs volt-io)
-    read -ra static < <(pkg-config --static --cflags --libs volt-io)
+    read -ra shared < <(pkg-config --cflags --libs volt-io$suffix)
+    read -ra static < <(pkg-config --static --cflags --libs volt-io$suffix)
     "$cc" -std=c11 consumer/pipe.c "${shared[@]}" -o "$scratch/pc_pipe_shared"
     LD_LIBRARY_PATH=$libdir "$scratch/pc_pipe_shared"
     "$cc" -std=c11 consumer/pipe.c -Wl,-Bstatic "${static[@]}" -Wl,-Bdynamic -o "$scratch/pc_pipe_static"
@@ -106,14 +107,14 @@ by_pkg_config() {
     ! needs_shared "$scratch/pc_pipe_static" || fail "--static led to the shared library"
   fi
   if ((has_cluster)); then
-    read -ra shared < <(pkg-config --cflags --libs volt-cluster)
-    read -ra static < <(pkg-config --static --cflags --libs volt-cluster)
+    read -ra shared < <(pkg-config --cflags --libs volt-cluster$suffix)
+    read -ra static < <(pkg-config --static --cflags --libs volt-cluster$suffix)
     "$cc" -std=c11 consumer/host.c "${shared[@]}" -o "$scratch/pc_host_shared"
     LD_LIBRARY_PATH=$libdir "$scratch/pc_host_shared"
     "$cc" -std=c11 consumer/host.c -Wl,-Bstatic "${static[@]}" -Wl,-Bdynamic -o "$scratch/pc_host_static"
     "$scratch/pc_host_static"
   fi
-  [[ $(pkg-config --modversion volt-sync) == "$("$scratch/pc_static")" ]] ||
+  [[ $(pkg-config --modversion "volt-sync$suffix") == "$("$scratch/pc_static")" ]] ||
     fail "volt-sync.pc and the library disagree on the version"
 }
 
@@ -134,7 +135,7 @@ by_the_examples() {
   c++() { command "$cxx" "$@" -Wall -Wextra -pedantic -Werror; }
   for example in "$source"/examples/*.c "$source"/examples/*.cpp; do
     if [[ $example == *.cpp ]] && ! ((has_cxx)); then continue; fi
-    line=$(sed -nE 's/^ \*   (cc|c\+\+)( .*)$/\1\2/p' "$example")
+    line=$(sed -nE 's/^ \*   (cc|c\+\+)( .*)$/\1\2/p' "$example" | sed -E "s/\<volt-(sync|rt|io|cluster)\>/&$suffix/g")
     [[ -n $line ]] || fail "${example##*/} does not say how it is compiled"
     if ! has_the_loop_of "$example"; then
       echo "skipped: ${example##*/}: the library of its loop is not here"
@@ -186,7 +187,7 @@ look_at_it() {
     path=$(readelf -d "$entry" | sed -nE 's/.*\(SONAME\).*\[(.*)\]$/\1/p')
     [[ -e $libdir/$path ]] || fail "the SONAME $path leads nowhere"
   done
-  [[ -e $libdir/libvolt-sync.a ]] || fail "no static library was installed"
+  [[ -e $libdir/libvolt-sync$suffix.a ]] || fail "no static library was installed"
   [[ -n $(find "$prefix" -name LICENSE) ]] || fail "no license was installed"
   for entry in "$source"/include/volt/{,detail/}*.h "$source"/include/volt/{,cpp/}*.hpp; do
     cmp -s "$entry" "$prefix/include/${entry#"$source/include/"}" || fail "$entry was not installed"
@@ -205,12 +206,12 @@ look_at_it() {
 # gdb has the commands as it loads the library, from a directory that it trusts.
 by_gdb() {
   local auto=$prefix/share/gdb/auto-load script loaded
-  script=$(find "$auto" -name 'libvolt-rt.so.*-gdb.py')
+  script=$(find "$auto" -name "libvolt-rt$suffix.so.*-gdb.py")
   cmp -s "$source/tools/volt_gdb.py" "$script" && cmp -s "$script" "$prefix/share/volt/volt_gdb.py" ||
     fail 'the commands of gdb were not installed'
   diff -r -x __pycache__ "$source/tools/voltgdb" "$prefix/share/volt/voltgdb" || fail 'not all commands of gdb were installed'
   diff -r "$source/tools/bpftrace" "$prefix/share/volt/bpftrace" || fail 'the scripts of bpftrace were not installed'
-  [[ $(readlink -f "$libdir/libvolt-rt.so") == */"$(basename "$script" -gdb.py)" ]] ||
+  [[ $(readlink -f "$libdir/libvolt-rt$suffix.so") == */"$(basename "$script" -gdb.py)" ]] ||
     fail "$script is not named after the library"
   if ! command -v gdb > /dev/null; then
     echo 'no gdb here: its commands were not tried'
@@ -221,7 +222,7 @@ by_gdb() {
   cp "$script" "$trusted$libdir"
   cp -r "$prefix/share/volt/voltgdb" "$scratch/trusted/share/volt"
   loaded=$(gdb -nx -batch -iex "add-auto-load-safe-path $scratch" -ex 'help volt fibers' \
-    -iex "add-auto-load-scripts-directory $trusted" "$(readlink -f "$libdir/libvolt-rt.so")" 2>&1)
+    -iex "add-auto-load-scripts-directory $trusted" "$(readlink -f "$libdir/libvolt-rt$suffix.so")" 2>&1)
   [[ $loaded == *'list the fibers'* ]] || fail "$loaded"
 }
 
