@@ -191,7 +191,7 @@ static bool blocked_copy(volt_blocked_slot_ *s, volt_blocked_ *seen) {
   return true;
 }
 
-enum { BLOCKED_PATIENCE_NS = 50000000 };
+enum { BLOCKED_PATIENCE_NS = 50000000, BLOCKED_TRIES = 64 };
 
 /* Returns false if the lock was not to be had: its thread may be stopped. */
 static bool blocked_lock(volt_blocked_list_ *list, uint64_t *word) {
@@ -220,4 +220,19 @@ unsigned volt_blocked_see_(volt_blocked_ *seen, unsigned most, uint64_t *cursor)
   }
   volt_fifo_unlock_exact_(&list->lock, word);
   return count;
+}
+
+int32_t volt_blocked_tid_(uint32_t number) {
+  volt_blocked_list_ *list = volt_blocked_list_of_process_();
+  uint64_t word;
+  unsigned tries = 0;
+  while (!volt_fifo_try_lock_(&list->lock, &word)) {
+    if (++tries == BLOCKED_TRIES) return 0;
+    volt_cpu_relax_();
+  }
+  volt_blocked_slot_ *s = list->head;
+  while (s && s->number != number) s = s->next;
+  int32_t tid = s ? s->tid : 0;
+  volt_fifo_unlock_exact_(&list->lock, word);
+  return tid;
 }

@@ -50,6 +50,10 @@ typedef struct volt_blocked_ {
 #define VOLT_BLOCKED_BUSY_ UINT64_MAX
 VOLT_API unsigned volt_blocked_see_(volt_blocked_ *seen, unsigned most, uint64_t *cursor);
 
+/* The thread with that number, as the system calls it. 0: it has ended, or has never slept; or the lock
+ * of the list was not to be had at once. */
+VOLT_API int32_t volt_blocked_tid_(uint32_t number);
+
 /* ---- the slot of a thread ---- */
 
 /* One wait. */

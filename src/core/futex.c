@@ -17,6 +17,7 @@
 #include "blocker.h"
 #include "check.h"
 #include "fifo.h"
+#include "numbers.h"
 #include "owner.h"
 #include "probe.h"
 
@@ -132,8 +133,13 @@ static void blocked_after_fork(void) {
 
 /* Not when a thread sleeps: what this calls allocates, and the allocator may be what sleeps. */
 static VOLT_AT_LOAD_ void blocked_load(void) {
+  volt_debugger_sync_.blocked = &blocked_list;
   blocked_has_key = pthread_key_create(&blocked_key, blocked_ends) == 0;
   if (blocked_has_key) (void)pthread_atfork(NULL, NULL, blocked_after_fork);
+}
+
+const volt_debugger_ *volt_debugger_of_sync_(void) {
+  return &volt_debugger_sync_;
 }
 
 /* The library is unloaded, or the program ends: threads that end later have no slot any more. */

@@ -27,13 +27,9 @@
 
 enum { NAME_FREE = 0, NAME_TAKEN = 1 };
 
-VOLT_KEPT_ volt_name_slot_ volt_name_table_[VOLT_NAME_SLOTS_];
+volt_name_slot_ volt_name_table_[VOLT_NAME_SLOTS_];
 static VOLT_ATOMIC(uint32_t) name_reach; /* I1 */
 VOLT_ATOMIC(uint32_t) volt_name_count_;
-
-const volt_name_slot_ *volt_name_slots_(void) {
-  return volt_name_table_;
-}
 
 /* The i-th slot in which an object may be. */
 static volt_name_slot_ *name_at(uintptr_t object, uint32_t i) {

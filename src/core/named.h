@@ -22,9 +22,6 @@ typedef struct volt_name_slot_ {
 } volt_name_slot_;
 extern volt_name_slot_ volt_name_table_[VOLT_NAME_SLOTS_];
 
-/* That table, for another library, which hands it to a debugger. */
-VOLT_API const volt_name_slot_ *volt_name_slots_(void);
-
 /* Look for an object. Returns whether it has a name. Waits for no thread. */
 VOLT_API bool volt_name_look_(const void *object, volt_named_ *named);
 

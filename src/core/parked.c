@@ -59,14 +59,8 @@ static bool parked_set_waker(volt_future *f, volt_waker waker) {
   return volt_fifo_set_waker_((volt_fifo_ *)f->object, parked_name, &f->waiter, waker);
 }
 
-/* It is on the stack of its fiber, which stays as it is while an inspector has its task. */
-typedef struct parked_future {
-  volt_future future;
-  const volt_call_ *call;
-} parked_future;
-
 static void parked_describe(volt_future *f, volt_look_ *look) {
-  const volt_call_ *call = volt_container_of(f, parked_future, future)->call;
+  const volt_call_ *call = volt_container_of(f, volt_parked_future_, future)->call;
   look->operation = call->name;
   look->object = call->object;
   look->kind = call->ops ? call->ops->kind : call->kind;
@@ -85,7 +79,7 @@ static const volt_future_ops_ parked_ops = {.name = parked_name,
 
 int volt_parked_wait_(volt_blocker_ *fiber, const volt_call_ *call, VOLT_ATOMIC(uint32_t) *word,
                       uint32_t seen, uint64_t deadline_ns) {
-  parked_future f;
+  volt_parked_future_ f;
   f.call = call;
   f.future.waiter.data = word;
   volt_future_make_(&f.future, &parked_ops, volt_parked_queue_(word), seen);

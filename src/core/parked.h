@@ -5,6 +5,12 @@
 #include "blocked.h"
 #include "blocker.h"
 
+/* What it awaits. It is on the stack of its fiber, which stays as it is while an inspector has its task. */
+typedef struct volt_parked_future_ {
+  volt_future future;
+  const volt_call_ *call;
+} volt_parked_future_;
+
 /* Suspend the fiber that runs here if *word is seen, until a wake.
  * fiber: its blocker. call: for an inspector (blocked.h). deadline_ns: on its clock.
  * Returns VOLT_OK after a wake, if *word is not seen, and sometimes without a reason;

@@ -12,8 +12,6 @@
  *       pin of that ends only when it has pinned the next one, and to be removed it may have none.
  *   R3  Interleaving: a thread forks while another one holds the lock. Prevented by: fork() takes the
  *       lock before. The child has no runtimes. */
-#include "../core/blocked.h"
-#include "../core/named.h"
 #include "debugger.h"
 #include "inspect.h"
 #include "parts.h"
@@ -55,8 +53,7 @@ static VOLT_AT_LOAD_AS_(60000) void runtimes_load(void) {
 void volt_debugger_add_(volt_rt *rt) {
   runtimes_lock();
   runtimes_watch_forks();
-  volt_debugger_of_process_()->blocked = volt_blocked_list_of_process_();
-  volt_debugger_of_process_()->names = volt_name_slots_();
+  volt_debugger_of_process_()->sync = volt_debugger_of_sync_();
   rt->next_rt = volt_debugger_of_process_()->first;
   rt->prev_rt = NULL;
   if (rt->next_rt) rt->next_rt->prev_rt = rt;

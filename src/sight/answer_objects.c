@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../core/blocked.h"
 #include "../core/histogram.h"
 #include "../core/look.h"
 #include "../core/named.h"
@@ -17,6 +16,7 @@
 #include "../rt/inspect.h"
 #include "answer_parts.h"
 #include "deadlocks.h"
+#include "sleepers.h"
 
 enum { ANSWER_SLOTS = 16384, ANSWER_OBJECTS = ANSWER_SLOTS / 2 };
 
@@ -58,10 +58,10 @@ static void answer_note_age(answer_object *o, uint64_t now_ns, uint64_t since_ns
   if (age_ns > o->oldest_ns) o->oldest_ns = age_ns;
 }
 
-static void answer_note_owner(answer_object *o, const volt_look_ *look) {
-  volt_owner_seen_ seen;
-  if (!volt_owner_see_(look, &seen)) return;
-  o->owner[volt_owner_text_(&seen, o->owner, sizeof o->owner - 1)] = '\0';
+static void answer_note_state(answer_object *o, const volt_look_ *look,
+                              const volt_owner_seen_ *owner) {
+  memcpy(o->state, look->state, sizeof o->state);
+  o->owner[volt_owner_text_(owner, o->owner, sizeof o->owner - 1)] = '\0';
 }
 
 static bool answer_note_stop(void *ctx, const volt_stop_ *stop) {
@@ -75,8 +75,9 @@ static bool answer_note_stop(void *ctx, const volt_stop_ *stop) {
   if (o->tasks == 0) { /* the first: it has the state */
     volt_look_at_(stop->future, &look);
     o->kind = look.kind;
-    memcpy(o->state, look.state, sizeof o->state);
-    answer_note_owner(o, &look);
+    volt_owner_seen_ owner;
+    (void)volt_owner_see_(&look, &owner);
+    answer_note_state(o, &look, &owner);
   }
   o->tasks++;
   answer_note_age(o, all->now_ns, all->since_ns);
@@ -102,16 +103,17 @@ static void answer_gather_named(answer_objects *all) {
 
 /* Returns false: the list was not to be had. */
 static bool answer_gather_threads(answer_objects *all) {
-  volt_blocked_ seen[16];
+  volt_sleeper_ seen[VOLT_SLEEPERS_];
   uint64_t cursor = 0, now_ns = volt_now_ns();
-  for (unsigned count; (count = volt_blocked_see_(seen, 16, &cursor)) > 0;) {
+  for (unsigned count; (count = volt_sleepers_see_(seen, &cursor)) > 0;) {
     for (unsigned i = 0; i < count; i++) {
-      const volt_look_ *look = &seen[i].look;
+      const volt_look_ *look = &seen[i].thread.look;
       answer_object *o = look->object ? answer_object_of(all, look->object) : NULL;
       if (!o) continue;
       o->threads++;
       if (!o->kind) o->kind = look->kind;
-      answer_note_age(o, now_ns, seen[i].since_ns);
+      if (!o->state[0]) answer_note_state(o, look, &seen[i].owner);
+      answer_note_age(o, now_ns, seen[i].thread.since_ns);
     }
   }
   return cursor != VOLT_BLOCKED_BUSY_;

@@ -59,8 +59,14 @@ void volt_answer_put_site_(volt_json_ *to, const struct volt_site_ *site, uint32
 /* 0: it has not waited yet. */
 uint64_t volt_answer_age_ns_(uint64_t now_ns, uint64_t since_ns);
 
-/* A line of a task, which stays open. name: of a fiber, or NULL. */
-void volt_answer_task_line_(volt_json_ *to, volt_rt *rt, const volt_seen_ *s, uint64_t age_ns);
+/* The function of a task that has no name, as a task without VOLT_TASK_BEGIN; 0: its function or the fiber
+ * has one. */
+uintptr_t volt_answer_nameless_(const volt_seen_ *s);
+
+/* A line of a task, which stays open. functions: knows the one that has no name, or may ask for it. */
+struct volt_functions_;
+void volt_answer_task_line_(volt_json_ *to, volt_rt *rt, const volt_seen_ *s, uint64_t age_ns,
+                            struct volt_functions_ *functions);
 
 /* answer_runtimes.c, answer_tasks.c, answer_task.c, answer_threads.c, answer_objects.c, answer_texts.c */
 volt_answer_fn_ volt_answer_stats_, volt_answer_workers_, volt_answer_tasks_, volt_answer_task_,

@@ -19,6 +19,9 @@ typedef struct answer_one {
   volt_json_ *to;
   volt_answer_end_ *end;
   bool is_found;
+  uintptr_t nameless; /* its function, if that has no name */
+  bool has_asked;     /* for it */
+  struct volt_functions_ functions;
   unsigned frames;
   void *frame[ANSWER_FRAMES];
 } answer_one;
@@ -87,11 +90,11 @@ static void answer_write_held(answer_one *one, const volt_task *t) {
 
 /* No task is claimed. */
 static void answer_write_frames(answer_one *one) {
-  struct volt_functions_ functions = {.may_ask = true};
+  one->functions.may_ask = true;
   for (unsigned i = 0; i < one->frames; i++) {
     char code[VOLT_FUNCTION_BYTES_];
     volt_text_ text = volt_text_in_(code, sizeof code);
-    text.functions = &functions;
+    text.functions = &one->functions;
     volt_text_put_function_(&text, (uintptr_t)one->frame[i]);
     volt_json_begin_(one->to, "frame");
     volt_json_put_address_(one->to, "pc", one->frame[i]);
@@ -106,9 +109,12 @@ static bool answer_see_one(void *ctx, const volt_seen_ *seen, unsigned count) {
     const volt_seen_ *s = &seen[i];
     if ((uintptr_t)s->task != one->task) continue;
     one->is_found = true;
+    one->nameless = volt_answer_nameless_(s);
+    if (one->nameless != 0 && !one->has_asked) return false; /* and come again when it is known */
     bool waits = s->how == VOLT_SEEN_WAITS_;
     volt_answer_task_line_(one->to, one->rt, s,
-                           volt_answer_age_ns_(volt_rt_now_ns(one->rt), s->since_ns));
+                           volt_answer_age_ns_(volt_rt_now_ns(one->rt), s->since_ns),
+                           &one->functions);
     (void)volt_answer_line_(one->to, one->end);
     if (!waits) continue;
     volt_walk_(s->task, answer_write_stop, one);
@@ -118,13 +124,30 @@ static bool answer_see_one(void *ctx, const volt_seen_ *seen, unsigned count) {
   return !one->is_found;
 }
 
+static void answer_look_for(answer_one *one) {
+  one->is_found = false;
+  for (volt_rt *rt = volt_rt_pin_next_(NULL); rt; rt = volt_rt_pin_next_(rt)) {
+    one->rt = rt;
+    if (one->is_found) continue; /* the pins are passed on */
+    if (volt_inspect_(rt, VOLT_SEEN_BATCH_, answer_see_one, one) == VOLT_ETIMEDOUT)
+      one->end->is_partial = true;
+  }
+}
+
+/* Its function has no name: ask the C library, which may wait, so no task is claimed; and look again. */
+static void answer_learn(answer_one *one) {
+  one->functions.may_ask = true;
+  volt_function_learn_(&one->functions, one->nameless);
+  one->functions.may_ask = false;
+  one->has_asked = true;
+}
+
 void volt_answer_task_(const volt_ask_ *ask, volt_json_ *to, volt_answer_end_ *end) {
   answer_one one = {.task = ask->task, .to = to, .end = end};
-  for (volt_rt *rt = volt_rt_pin_next_(NULL); rt; rt = volt_rt_pin_next_(rt)) {
-    one.rt = rt;
-    if (one.is_found) continue; /* the pins are passed on */
-    if (volt_inspect_(rt, VOLT_SEEN_BATCH_, answer_see_one, &one) == VOLT_ETIMEDOUT)
-      end->is_partial = true;
+  answer_look_for(&one);
+  if (one.nameless != 0) {
+    answer_learn(&one);
+    answer_look_for(&one);
   }
   answer_write_frames(&one);
   if (!one.is_found) volt_answer_fail_(end, "gone", "there is no such task, or it has ended");

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 #include "../core/look.h"
-
 #include "../rt/parts.h"
 #include "answer_parts.h"
+#include "dump_function.h"
 
 enum { ANSWER_TASKS = 100, ANSWER_TASKS_MAX = 1000 };
 
@@ -74,7 +74,22 @@ uint64_t volt_answer_age_ns_(uint64_t now_ns, uint64_t since_ns) {
   return since_ns > 0 && since_ns < now_ns ? now_ns - since_ns : 0;
 }
 
-void volt_answer_task_line_(volt_json_ *to, volt_rt *rt, const volt_seen_ *s, uint64_t age_ns) {
+uintptr_t volt_answer_nameless_(const volt_seen_ *s) {
+  if (s->fn) return s->name[0] ? 0 : (uintptr_t)s->fn;
+  return s->site ? 0 : (uintptr_t)s->poll;
+}
+
+static void answer_put_code(volt_json_ *to, uintptr_t function, struct volt_functions_ *functions) {
+  char code[VOLT_FUNCTION_BYTES_];
+  volt_text_ text = volt_text_in_(code, sizeof code);
+  if (function == 0) return;
+  text.functions = functions;
+  volt_text_put_function_(&text, function);
+  volt_json_put_bytes_(to, "code", code, volt_text_length_(&text));
+}
+
+void volt_answer_task_line_(volt_json_ *to, volt_rt *rt, const volt_seen_ *s, uint64_t age_ns,
+                            struct volt_functions_ *functions) {
   volt_json_begin_(to, "task");
   volt_json_put_address_(to, "rt", rt);
   volt_json_put_address_(to, "task", s->task);
@@ -86,6 +101,7 @@ void volt_answer_task_line_(volt_json_ *to, volt_rt *rt, const volt_seen_ *s, ui
   volt_json_put_condition_(to, "fiber", s->fn != NULL);
   volt_json_put_text_(to, "fiber_name", s->name[0] ? s->name : NULL);
   volt_json_put_address_(to, "fiber_fn", (const void *)(uintptr_t)s->fn);
+  answer_put_code(to, volt_answer_nameless_(s), functions);
   volt_answer_put_site_(to, s->site, s->line);
   if (s->registrations >= 0) volt_json_put_number_(to, "registrations", (uint64_t)s->registrations);
   volt_json_put_condition_(to, "cancelled", s->is_cancelled);
@@ -190,10 +206,11 @@ static int answer_compare(const void *a, const void *b) {
 
 static void answer_write_page(answer_page *p, volt_json_ *to, volt_answer_end_ *end) {
   uint64_t written = 0;
+  struct volt_functions_ functions = {.may_ask = true}; /* no task is claimed */
   qsort(p->row, (size_t)p->count, sizeof p->row[0], answer_compare);
   for (; written < p->count; written++) {
     const answer_row *row = &p->row[written];
-    volt_answer_task_line_(to, row->rt, &row->seen, row->age_ns);
+    volt_answer_task_line_(to, row->rt, &row->seen, row->age_ns, &functions);
     volt_answer_put_object_(to, row->operation, row->kind, row->object);
     if (row->operation) volt_json_put_condition_(to, "granted", row->is_granted);
     if (!volt_json_end_(to)) break;

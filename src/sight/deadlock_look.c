@@ -1,15 +1,8 @@
 /* deadlock_look.c: what the graph of deadlocks is filled with: tasks, which are claimed for it;
  * threads that block, by their slots; and objects, of which only copies are read. graph.c says what
  * may be concluded from that.
- *
- * A copy of memory that may be gone is made by the kernel: where there is none, or none that may be
- * read, the call fails, and nothing is known of that object. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* process_vm_readv */
-#endif
+ * Memory that may be gone is copied by sleepers.c. */
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 #include <volt/detail/await.h>
 #include <volt/fiber.h>
 #include <volt/mutex.h>
@@ -23,6 +16,7 @@
 #include "../rt/inspect.h"
 #include "../rt/task_state.h"
 #include "deadlocks.h"
+#include "sleepers.h"
 
 /* ---- what a future waits for ---- */
 
@@ -156,15 +150,6 @@ static void deadlock_see_all(volt_see_ *see, void *ctx) {
   while ((rt = volt_rt_pin_next_(rt)) != NULL) (void)volt_inspect_(rt, VOLT_SEEN_BATCH_, see, ctx);
 }
 
-/* ---- memory that may be gone ---- */
-
-/* Copy it. Returns whether there was any. */
-static bool deadlock_copy(void *to, const void *from, size_t bytes) {
-  struct iovec here = {to, bytes};
-  struct iovec there = {(void *)(uintptr_t)from, bytes};
-  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)bytes;
-}
-
 /* ---- threads ---- */
 
 /* The waiter by which a thread waits; NULL: not known. */
@@ -178,7 +163,7 @@ static bool deadlock_look_at_waiter(volt_term_ *t) {
   char bytes[sizeof(volt_waiter)];
   uint32_t state;
   const void *queue;
-  if (!deadlock_copy(bytes, t->waiter, sizeof bytes)) return false;
+  if (!volt_copy_(bytes, t->waiter, sizeof bytes)) return false;
   memcpy(&state, bytes + offsetof(volt_waiter, state), sizeof state);
   memcpy(&queue, bytes + offsetof(volt_waiter, queue), sizeof queue);
   if (strcmp(t->kind, "cond") == 0 && queue != t->object) {
@@ -274,7 +259,7 @@ static bool deadlock_ask_owner(const char *bytes, size_t at, volt_graph_object_ 
 
 static bool deadlock_ask_mutex(const volt_term_ *t, volt_graph_object_ *o) {
   char bytes[sizeof(volt_mutex)];
-  if (!deadlock_copy(bytes, t->object, sizeof bytes)) return false;
+  if (!volt_copy_(bytes, t->object, sizeof bytes)) return false;
   o->total = 1;
   o->owner_n = 1;
   return deadlock_ask_owner(bytes, offsetof(volt_mutex, owner), o);
@@ -282,7 +267,7 @@ static bool deadlock_ask_mutex(const volt_term_ *t, volt_graph_object_ *o) {
 
 static bool deadlock_ask_rwlock(const volt_term_ *t, volt_graph_object_ *o) {
   char bytes[sizeof(volt_rwlock)];
-  if (!deadlock_copy(bytes, t->object, sizeof bytes)) return false;
+  if (!volt_copy_(bytes, t->object, sizeof bytes)) return false;
   o->total = VOLT_RWLOCK_WRITER_;
   o->owner_n = VOLT_RWLOCK_WRITER_;
   o->is_shared = true;
@@ -293,7 +278,7 @@ static bool deadlock_ask_rwlock(const volt_term_ *t, volt_graph_object_ *o) {
 static bool deadlock_ask_sem(const volt_term_ *t, volt_graph_object_ *o) {
   char bytes[sizeof(volt_sem)];
   uint32_t kept, reached, limit;
-  if (!deadlock_copy(bytes, t->object, sizeof bytes)) return false;
+  if (!volt_copy_(bytes, t->object, sizeof bytes)) return false;
   memcpy(&kept, bytes + offsetof(volt_sem, kept), sizeof kept);
   memcpy(&reached, bytes + offsetof(volt_sem, reached), sizeof reached);
   memcpy(&limit, bytes + offsetof(volt_sem, limit), sizeof limit);
@@ -305,7 +290,7 @@ static bool deadlock_ask_sem(const volt_term_ *t, volt_graph_object_ *o) {
 
 static void deadlock_ask_before(const volt_term_ *t, volt_graph_object_ *o) {
   char bytes[sizeof(volt_waiter)];
-  if (!t->waiter || !deadlock_copy(bytes, t->waiter, sizeof bytes)) return;
+  if (!t->waiter || !volt_copy_(bytes, t->waiter, sizeof bytes)) return;
   memcpy(&o->before, bytes + offsetof(volt_waiter, prev), sizeof o->before);
 }
 

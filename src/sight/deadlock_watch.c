@@ -5,6 +5,7 @@
 #include <string.h>
 #include <volt/sight.h>
 
+#include "../core/blocked.h"
 #include "../core/fifo.h"
 #include "../core/order.h"
 #include "deadlocks.h"
@@ -56,8 +57,9 @@ size_t volt_owner_text_(const volt_owner_seen_ *seen, char *text, size_t size) {
   uintptr_t kind = seen->who & 3;
   if (seen->who == 0) return 0;
   if (kind == 2) {
-    volt_text_put_(&t, "held by thread number ");
-    volt_text_put_plain_(&t, seen->who >> 2);
+    int32_t tid = volt_blocked_tid_((uint32_t)(seen->who >> 2));
+    volt_text_put_(&t, tid != 0 ? "held by thread " : "held by thread number ");
+    volt_text_put_plain_(&t, tid != 0 ? (uint64_t)tid : seen->who >> 2);
   } else {
     volt_text_put_(&t, kind == 3 ? "granted, and not polled since, to " : "held by task ");
     volt_text_put_address_(&t, (const void *)(seen->who & ~(uintptr_t)3));

@@ -1,6 +1,6 @@
 /* dump_threads.c: the threads that sleep in a blocking call. Those that wait for the same object
- * are shown together, as tasks are. What they wait for may be gone by now, so only its address is
- * known. */
+ * are shown together, as tasks are. What they wait for may be gone by now, so of it a copy is read
+ * (sleepers.c). */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* O_CLOEXEC */
 #endif
@@ -10,21 +10,21 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "../core/blocked.h"
+#include "sleepers.h"
 
-enum { THREADS_AT_A_TIME = 16, THREADS_RT = VOLT_DUMP_RTS_ /* the number of no runtime */ };
+enum { THREADS_RT = VOLT_DUMP_RTS_ /* the number of no runtime */ };
 
-static void thread_copy_tree(const volt_blocked_ *seen, uint64_t now_ns, volt_tree_ *tree) {
+static void thread_copy_tree(const volt_sleeper_ *seen, uint64_t now_ns, volt_tree_ *tree) {
   tree->steps = 1;
   tree->is_cut = false;
-  tree->step[0] = (volt_tree_step_){.awaits = true, .look = seen->look};
+  tree->step[0] =
+      (volt_tree_step_){.awaits = true, .look = seen->thread.look, .owner = seen->owner};
   volt_look_ *look = &tree->step[0].look;
-  look->state[0] = 0;
-  look->waiters = look->place = 0;
   look->left_ns = look->deadline_ns > now_ns ? look->deadline_ns - now_ns : 0;
 }
 
-static void thread_count(volt_dump_ *d, const volt_blocked_ *seen, uint64_t now_ns) {
+static void thread_count(volt_dump_ *d, const volt_sleeper_ *sleeper, uint64_t now_ns) {
+  const volt_blocked_ *seen = &sleeper->thread;
   volt_tree_sum_ sum = {.place = volt_tree_mix_(THREADS_RT, (uintptr_t)seen->look.operation),
                         .object = (uintptr_t)seen->look.object,
                         .first = seen->look.object,
@@ -38,14 +38,14 @@ static void thread_count(volt_dump_ *d, const volt_blocked_ *seen, uint64_t now_
   g->rt = THREADS_RT;
   g->how = VOLT_SEEN_WAITS_;
   g->name = (volt_called_){.length = 0};
-  thread_copy_tree(seen, now_ns, &g->tree);
+  thread_copy_tree(sleeper, now_ns, &g->tree);
 }
 
 void volt_dump_look_at_threads_(volt_dump_ *d) {
-  volt_blocked_ seen[THREADS_AT_A_TIME];
+  volt_sleeper_ seen[VOLT_SLEEPERS_];
   uint64_t cursor = 0, now_ns = volt_now_ns();
   unsigned count;
-  while ((count = volt_blocked_see_(seen, THREADS_AT_A_TIME, &cursor)) > 0) {
+  while ((count = volt_sleepers_see_(seen, &cursor)) > 0) {
     for (unsigned i = 0; i < count; i++) thread_count(d, &seen[i], now_ns);
   }
   d->is_threads_lock_busy = cursor == VOLT_BLOCKED_BUSY_;

@@ -18,7 +18,7 @@
  *            taken if the thread is in the same wait before and after it was read.
  *   An object, and the waiter before another, are memory of others, which may end the moment the wait
  *            ends. They are copied by a system call, which fails where there is no memory
- *            (deadlocks.c). Such a copy may be of anything; it counts only if the second look finds
+ *            (sleepers.c). Such a copy may be of anything; it counts only if the second look finds
  *            that the wait has not ended meanwhile.
  *
  * Why what is found is true. Let the first look end at T1 and the second begin at T2; the objects are

@@ -1,11 +1,12 @@
 /* What gdb_waits.sh looks into in a build with VOLT_SIGHT=1: two tasks that have locked two mutexes in
- * different orders, a thread that waits for one of them, a task that joins another of these; beside
+ * different orders, a thread and a fiber that wait for one of them, a task that joins another of these; beside
  * them a task that waits for what no other party holds. And an abort. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <volt/fiber.h>
 #include <volt/mutex.h>
 #include <volt/name.h>
 #include <volt/runtime.h>
@@ -58,6 +59,15 @@ static int waits_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_END(self);
 }
 
+volt_mutex kept_lock = VOLT_MUTEX_INIT;
+
+static int keep(void *arg) {
+  (void)arg;
+  volt_mutex_lock_no_deadline(&kept_lock);
+  volt_mutex_lock_no_deadline(&left_lock); /* for ever */
+  return 0;
+}
+
 static _Atomic int knocker;
 
 static void *knock(void *arg) {
@@ -98,11 +108,12 @@ int main(void) {
   spawn(rt, &j->task);
   spawn(rt, &w->task);
   if (volt_sem_acquire_blocking(&both, 2, VOLT_NO_DEADLINE) != VOLT_OK) return 1;
+  spawn(rt, volt_fiber_new(rt, keep, NULL, NULL));
   if (pthread_create(&thread, NULL, knock, NULL) != 0) return 1;
   volt_rt_stats_of stats;
   do {
     volt_rt_stats(rt, &stats);
-  } while (stats.parked == 0 || volt_mutex_waiters(&left_lock) < 2 ||
+  } while (stats.parked == 0 || volt_mutex_waiters(&left_lock) < 3 ||
            volt_mutex_waiters(&right_lock) < 1 || volt_sem_waiters(&nobody) < 1);
   while (!sleeps()) { /* it has queued, and is about to */
   }

@@ -61,7 +61,8 @@ check() { # <what was looked into> <names: yes or no> <texts: yes or no> <argume
     'volt tasks --older 1000000' 'volt task 1' 'volt task')
   if [[ $2 == yes ]]; then
     permits="'permits' \\($permits" cache="'cache_lock' \\($cache" orders="'orders' \\($orders"
-    commands+=('volt owner cache_lock' 'volt owner permits' 'volt threads' 'volt deadlock' 'volt waiters permits' 'volt waiters cache_lock' 'volt tasks --on cache_lock' 'volt tasks --on hidden' 'volt task hider' 'volt waiters nothing')
+    commands+=('volt owner cache_lock' 'volt owner permits' 'volt threads' 'volt deadlock' 'volt waiters permits' 'volt waiters cache_lock' 'volt tasks --on cache_lock' 'volt tasks --on hidden' 'volt task hider' 'volt waiters nothing'
+      'volt task wait_for_bell' 'volt bt wait_for_bell' 'volt waiters bell')
   fi
   if [[ $3 == yes ]]; then
     commands+=('volt bt serve_poll' 'volt task serve_poll' 'volt bt fetch_poll')
@@ -69,15 +70,15 @@ check() { # <what was looked into> <names: yes or no> <texts: yes or no> <argume
   ask "${@:4}" -- "${commands[@]}"
   if [[ $3 == no ]]; then
     fetch_at="line ${fetch#*:} 0x[0-9a-f]+" serve_at="line ${serve#*:} 0x[0-9a-f]+" fiber='0x[0-9a-f]+'
-    expect 'volt tasks' "runtime 0x[0-9a-f]+ 'shop': 1 workers, 6 tasks" \
+    expect 'volt tasks' "runtime 0x[0-9a-f]+ 'shop': 1 workers, 7 tasks" \
       "^3 tasks wait at $fetch_at: a future with operations at 0x[0-9a-f]+ of 0x[0-9a-f]+" \
-      '^  0x[0-9a-f]+ 0x[0-9a-f]+ waits for .*, poll 1$' 'NOTHING CAN WAKE IT: no registration is open' '^6 tasks'
-    expect 'volt tasks --each' "$serve_at: a future with operations at" '^6 tasks'
+      '^  0x[0-9a-f]+ 0x[0-9a-f]+ waits for .*, poll 1$' 'NOTHING CAN WAKE IT: no registration is open' '^7 tasks'
+    expect 'volt tasks --each' "$serve_at: a future with operations at" '^7 tasks'
   else
-    expect 'volt tasks' "runtime 0x[0-9a-f]+ 'shop': 1 workers, 6 tasks" \
+    expect 'volt tasks' "runtime 0x[0-9a-f]+ 'shop': 1 workers, 7 tasks" \
       "^3 tasks wait at $fetch_at: $acquire $permits: 0 free, 3 wait" \
-      '^  0x[0-9a-f]+ fetch_poll waits for .*, poll 1$' '^6 tasks'
-    expect 'volt tasks' '^1 task waits at line 1 ' 'NOTHING CAN WAKE IT: no registration is open'
+      '^  0x[0-9a-f]+ fetch_poll waits for .*, poll 1$' '^7 tasks'
+    expect 'volt tasks' '^1 task waits at its beginning [^ ]+$' 'NOTHING CAN WAKE IT: no registration is open'
     expect 'volt tasks --each' "$fetch_at: $acquire $permits: 0 free, 3 wait.*, 1st in line" \
       "$fetch_at: .*, 2nd in line" "$fetch_at: .*, 3rd in line"
     expect 'volt tasks --each' "^  $serve_at: volt_async" "^    $order_at: volt_select" \
@@ -89,10 +90,10 @@ check() { # <what was looked into> <names: yes or no> <texts: yes or no> <argume
       "^#1   order_step at $order" "^#2   serve_poll at $serve"
     expect 'volt bt fetch_poll' '3 tasks are called fetch_poll'
   fi
-  expect 'volt workers' "^runtime 0x[0-9a-f]+ 'shop': 6 tasks, 0 queued for any worker, 0 calls" \
+  expect 'volt workers' "^runtime 0x[0-9a-f]+ 'shop': 7 tasks, 0 queued for any worker, 0 calls" \
     '^  worker 0.*: sleeps, 0 tasks behind it, [0-9]+ polls'
   expect 'volt timers' "^runtime 0x[0-9a-f]+ 'shop': 1 timers" '^ +in 3[56][0-9][0-9] s  task 0x[0-9a-f]+ '
-  expect 'volt fibers' "^ +1  $fiber +shop-w0 +waits in " '^1 fibers'
+  expect 'volt fibers' "^ +1  $fiber +shop-w0 +waits in " '^2 fibers'
   expect 'volt tasks --older 1000000' '^0 tasks'
   expect 'volt task 1' 'there is no task 1'
   expect 'volt task' 'which task'
@@ -100,19 +101,22 @@ check() { # <what was looked into> <names: yes or no> <texts: yes or no> <argume
     expect 'volt waiters permits' "^'permits' 0x[0-9a-f]+: 3 wait" '^ +1  task 0x[0-9a-f]+ fetch_poll, wants 2' \
       '^ +2  task .* fetch_poll, ' '^ +3  task .* fetch_poll, '
     expect 'volt waiters cache_lock' "^'cache_lock' 0x[0-9a-f]+: 2 wait" '^ +[12]  task 0x[0-9a-f]+ serve_poll'
-    expect 'volt waiters cache_lock' '^ +[12]  thread [0-9]+, wants 1'
+    expect 'volt waiters cache_lock' '^ +[12]  thread [0-9]+ \(LWP [0-9]+\), wants 1'
     expect 'volt tasks --on cache_lock' '^1 task waits' '^1 tasks'
     expect 'volt tasks --on hidden' '^1 fiber waits' '^1 tasks'
     expect 'volt task hider' "^task 0x[0-9a-f]+ fiber 'hider', waits for" '^  waits in ' '^    volt_sem_acquire 1 of .hidden'
+    expect 'volt task wait_for_bell' '^task 0x[0-9a-f]+ fiber wait_for_bell, waits for' '^  waits in ' "^    volt_cond_wait_blocking of 'bell' \\(cond 0x"
+    expect 'volt bt wait_for_bell' "^fiber '', waits in " '^#[0-9]+ .* wait_for_bell'
+    expect 'volt waiters bell' "^'bell' 0x[0-9a-f]+: 1 wait" '^ +1  task 0x[0-9a-f]+ fiber wait_for_bell, wants 1'
     expect 'volt waiters nothing' 'No symbol "nothing"'
     expect 'volt owner cache_lock' "^'cache_lock' \\(mutex 0x[0-9a-f]+: locked, 2 wait" 'known in builds with VOLT_SIGHT=1'
     expect 'volt owner permits' "^'permits' \\(semaphore 0x[0-9a-f]+: 0 free, 3 wait"
-    expect 'volt threads' "^thread [0-9]+ \\(LWP [0-9]+\\) sleeps in volt_mutex_lock of 'cache_lock'" '^1 threads sleep in calls'
+    expect 'volt threads' "^thread [0-9]+ \\(LWP [0-9]+\\) sleeps for .* in volt_mutex_lock of 'cache_lock'" '^1 threads sleep in calls'
     expect 'volt deadlock' 'nothing is known to be unable to go on' 'known in builds with VOLT_SIGHT=1'
   fi
   local queues=
   [[ $2 == no ]] || queues=', 2 queues'
-  echo "$1: 6 tasks, a worker, a timer, a fiber$queues"
+  echo "$1: 7 tasks, a worker, a timer, 2 fibers$queues"
 }
 
 # Who holds what is known with VOLT_SIGHT=1. The pretty printers need types: -g.
@@ -140,20 +144,66 @@ check_deadlock() {
   sight_objects
   "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -DVOLT_SIGHT=1 -Iinclude "$source" "$objects"/*.o -pthread -o "$scratch/deadlock"
   strip --strip-debug "$scratch/deadlock"
-  ask -ex run ./deadlock -- 'volt deadlock' 'volt owner left_lock' 'volt owner right_lock' 'volt threads' 'volt owner nobody'
+  ask -ex run ./deadlock -- 'volt deadlock' 'volt owner left_lock' 'volt owner right_lock' 'volt threads' 'volt owner nobody' 'volt owner kept_lock mutex'
   for lock in left right_lock; do
     expect 'volt deadlock' "^task 0x[0-9a-f]+ locks_poll, waits for" \
-      "^  $second locks_poll: volt_mutex_lock of '$lock' \(mutex 0x[0-9a-f]+: locked, [12] waits?\)" \
-      "^    0x[0-9a-f]+ is held by task 0x[0-9a-f]+ locks_poll for .*, taken at $first"
+      "^  $second locks_poll: volt_mutex_lock of '$lock' \(mutex 0x[0-9a-f]+: locked, [13] waits?\)" \
+      "^    '[a-z_]+' is held by task 0x[0-9a-f]+ locks_poll for .*, taken at $first"
   done
   expect 'volt deadlock' "^  $join joins_poll: volt_task_join of task 0x[0-9a-f]+" \
-    "^thread [0-9]+ \(LWP [0-9]+\) volt_mutex_lock of 'left'" '^4 cannot go on'
+    "^thread [0-9]+ \(LWP [0-9]+\) sleeps in volt_mutex_lock of 'left'" '^5 cannot go on'
+  expect 'volt deadlock' "^task 0x[0-9a-f]+ fiber keep, waits for" "volt_mutex_lock of 'left'"
+  expect 'volt owner kept_lock mutex' "^  holder: task 0x[0-9a-f]+ fiber keep[, ]"
   ! grep -q waits_poll "$scratch/said" || fail 'a wait that an unknown party may end is in the circle'
-  expect 'volt owner left_lock' "^'left' \(mutex 0x[0-9a-f]+: locked, 2 wait\)" "^  holder: task 0x.* taken at $first"
+  expect 'volt owner left_lock' "^'left' \(mutex 0x[0-9a-f]+: locked, 3 wait\)" "^  holder: task 0x.* taken at $first"
   expect 'volt owner right_lock' "^'right_lock' \(mutex" '^  holder: task 0x'
   expect 'volt owner nobody' "^'nobody' \(semaphore 0x[0-9a-f]+: 0 free, 1 waits\)"
-  expect 'volt threads' "^thread [0-9]+ \(LWP [0-9]+\) sleeps in volt_mutex_lock of 'left'" '^1 threads sleep in calls'
-  echo 'a deadlock of two tasks, with another and a thread behind it'
+  expect 'volt threads' "^thread [0-9]+ \(LWP [0-9]+\) sleeps for .* in volt_mutex_lock of 'left'" '^1 threads sleep in calls'
+  echo 'a deadlock of two tasks, with another, a fiber and a thread behind it'
+}
+
+# A program that has threads and no runtime: with libvolt-sync alone, and with libvolt-rt.
+check_threads() { # <library>: sync or rt
+  local source=tests/compile/threads_of_core.c parts=("$objects"/*.o) part flags=()
+  if [[ $1 == sync ]]; then
+    parts=()
+    for part in src/{core,sync,bcs,async}/*.c; do parts+=("$objects/${part##*/}.o"); done
+  else
+    flags=(-DWITH_SIGHT)
+  fi
+  "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 ${2:-} "${flags[@]}" -Iinclude "$source" "${parts[@]}" -pthread -o "$scratch/threads"
+  ask -ex run ./threads -- 'volt threads' 'volt waiters slots' 'volt waiters left_lock' 'volt waiters cv' 'volt deadlock' \
+    'volt owner left_lock' 'volt owner slots' 'volt tasks' 'volt workers' 'volt fibers' 'volt timers' 'volt task 1'
+  expect 'volt threads' "sleeps for .* in volt_mutex_lock of 'right_lock' \(mutex 0x[0-9a-f]+: locked, 1 waits\)"
+  expect 'volt threads' "sleeps for .* in volt_mutex_lock of 'left_lock'" '^5 threads sleep in calls'
+  expect 'volt threads' "in volt_cond_wait of 'cv' \(cond 0x"
+  expect 'volt threads' "in volt_sem_acquire of 'slots' \(semaphore 0x[0-9a-f]+: 0 free, 2 wait\)" \
+    "in volt_sem_acquire of 'slots' \(semaphore"
+  expect 'volt waiters slots' "^'slots' 0x[0-9a-f]+: 2 wait" '^ +1  thread [0-9]+ \(LWP [0-9]+\), wants 1' '^ +2  thread [0-9]+ '
+  expect 'volt waiters left_lock' "^'left_lock' 0x[0-9a-f]+: 1 wait" '^ +1  thread [0-9]+ \(LWP '
+  expect 'volt waiters cv' "^'cv' 0x[0-9a-f]+: 1 wait" '^ +1  thread [0-9]+ \(LWP '
+  expect 'volt owner slots' "^'slots' \(semaphore 0x[0-9a-f]+: 0 free, 2 wait\)"
+  if [[ ${2:-} == *SIGHT* ]]; then
+    expect 'volt deadlock' "sleeps in volt_mutex_lock of 'left_lock'" "'left_lock' is held by thread [0-9]+ \(LWP [0-9]+\) for .*, taken at threads_of_core.c:[0-9]+" '^2 cannot go on'
+    expect 'volt owner left_lock' '^  holder: thread [0-9]+ \(LWP [0-9]+\)'
+  else
+    expect 'volt deadlock' 'nothing is known to be unable to go on' 'known in builds with VOLT_SIGHT=1'
+    expect 'volt owner left_lock' 'known in builds with VOLT_SIGHT=1'
+  fi
+  for part in tasks workers fibers timers; do
+    expect "volt $part" '^this program has no runtime now, so it has no tasks; volt threads lists threads that wait'
+  done
+  expect 'volt task 1' 'there is no task 1'
+  echo "5 threads without a runtime, with libvolt-$1 ${2:-}"
+}
+
+check_all_threads() {
+  release_objects
+  check_threads sync
+  check_threads rt
+  sight_objects
+  check_threads sync -DVOLT_SIGHT=1
+  check_threads rt -DVOLT_SIGHT=1
 }
 
 # Coroutines, where the compiler says where they are.
@@ -173,7 +223,7 @@ check_coroutines() {
 cd "$scratch"
 if gdb -nx -batch -ex run -ex 'print 1' ./program &> log && ! grep -q 'ptrace: ' log; then
   check 'a process' yes yes -ex run ./program
-  (cd "$root" && check_printers && check_deadlock && check_coroutines)
+  (cd "$root" && check_printers && check_deadlock && check_all_threads && check_coroutines)
   strip --strip-all -o stripped program
   check 'a stripped process' no yes -ex run ./stripped
 else

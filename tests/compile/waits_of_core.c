@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <volt/async.h>
 #include <volt/channel.h>
+#include <volt/cond.h>
 #include <volt/fiber.h>
 #include <volt/mutex.h>
 #include <volt/select.h>
@@ -70,16 +71,25 @@ static int serve_poll(volt_task *t, volt_ctx *ctx) {
 /* ---- a task that nothing can wake: its future never registers its waker ---- */
 
 static int forget_poll(volt_task *t, volt_ctx *ctx) {
+  (void)t;
   (void)ctx;
-  t->frame.step = 1;
   return VOLT_PENDING;
 }
 
-/* ---- a fiber, a thread ---- */
+/* ---- two fibers, a thread ---- */
 
 static int hide(void *arg) {
   (void)arg;
   return volt_sem_acquire_blocking(&hidden, 1, VOLT_NO_DEADLINE) + 1;
+}
+
+volt_cond bell = VOLT_COND_INIT;
+static volt_mutex bell_lock = VOLT_MUTEX_INIT;
+
+static int wait_for_bell(void *arg) {
+  (void)arg;
+  volt_mutex_lock_no_deadline(&bell_lock);
+  return volt_cond_wait_blocking(&bell, &bell_lock, VOLT_NO_DEADLINE) + 1;
 }
 
 static _Atomic int queued;
@@ -122,13 +132,14 @@ int main(void) {
   spawn(rt, volt_task_new(rt, sizeof(volt_task), forget_poll));
   volt_fiber_config named = {.name = "hider"};
   spawn(rt, volt_fiber_new(rt, hide, NULL, &named));
+  spawn(rt, volt_fiber_new(rt, wait_for_bell, NULL, NULL));
   if (pthread_create(&thread, NULL, queue_here, NULL) != 0) return 1;
   volt_rt_stats_of stats;
   volt_worker_stats worker;
   do {
     volt_rt_stats(rt, &stats);
     volt_rt_worker_stats(rt, 0, &worker);
-  } while (stats.parked == 0 || worker.polls < 6 || volt_mutex_waiters(&cache_lock) < 2);
+  } while (stats.parked == 0 || worker.polls < 7 || volt_mutex_waiters(&cache_lock) < 2);
   while (!sleeps()) { /* it has queued, and is about to */
   }
   abort();

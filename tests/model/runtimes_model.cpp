@@ -17,7 +17,7 @@ volt_debugger_ *volt_debugger_of_process_(void) {
 volt_short_lock *volt_runtimes_lock_(void) {
   return lock;
 }
-const volt_name_slot_ *volt_name_slots_(void) {
+const volt_debugger_ *volt_debugger_of_sync_(void) {
   return nullptr;
 }
 void volt_thread_at_fork_(void (*)(void), void (*)(void), void (*)(void)) {

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 
-from kit import SCENE, Scene, expect, lines_of_source, run
+from kit import SCENE, Scene, expect, knows_holders, lines_of_source, run
 
 GET_LINE = lines_of_source("the line of the test")
 WHOLE = (r"^volt-top: sight_scene.* \(\d+\), read without its help, 1 runtime, 6 tasks$",
@@ -76,6 +76,37 @@ def only_old_tasks():
         assert cold(scene, "--tasks", "2").count("get_poll") == 2
 
 
+def threads_without_a_runtime():
+    """With libvolt-sync alone, and with libvolt-rt: each thread is there, with its name, its call and its object."""
+    for library in "sync", "rt":
+        with Scene("stay", program=f"{SCENE}_{library}") as scene:
+            text = cold(scene)
+            expect(text, rf"^volt-top: sight_scene_\w+ \({scene.pid}\), read without its help, 0 runtimes, 0 tasks$",
+                   "^this process has no runtime now, so it has no tasks$", "^THREADS THAT BLOCK")
+            name = r"\d " + f"sight_scene_{library}"[:15]
+            for call, object in (("volt_mutex", "mutex 0x"), ("volt_sem", "'slots'"), ("volt_cond", "cond 0x")):
+                expect(text, rf"{name} +{call}\w* +{call}\w* of {object}")
+            assert len(re.findall("volt_mutex_lock of mutex", text)) == 2, text
+            held = r"mutex .* 0 +1 .* held by thread \d+ for .* \(threads_of_core.c:\d+\)$"
+            assert len(re.findall(held, text, re.M)) == (2 if knows_holders() else 0), text
+            expect(text, "^slots +semaphore .* 0 +2 ")
+
+
+def a_program_that_does_not_wait_says_so():
+    with Scene("free", program=f"{SCENE}_sync") as scene:
+        expect(cold(scene), "no tasks; no thread of it sleeps in a call of volt$")
+
+
+def fibers_and_functions_without_a_name():
+    with Scene("fibers") as scene:
+        text = cold(scene)
+        expect(text, "^runtime 'scene': .* fibers: 2;")
+        expect(text, r"waits +named +1 +volt_cond_wait\w* of cond 0x[0-9a-f]+$")
+        expect(text, r"waits +sight_scene\+0x[0-9a-f]+ +1 +volt_cond_wait\w* of cond 0x[0-9a-f]+$")
+        expect(text, r"waits +sight_scene\+0x[0-9a-f]+ +1 +NOTHING CAN WAKE IT$")
+        assert "volt_park_until" not in text
+
+
 def a_process_without_volt():
     with Scene("silent") as scene:
         sleeper = subprocess.Popen(["sleep", "60"])
@@ -96,4 +127,5 @@ if __name__ == "__main__":
         print("skipped: a process may not read another's memory here")
         sys.exit(77)
     run(a_process_that_serves_nothing, a_process_that_is_stopped, a_process_that_hangs,
-        a_program_without_symbols, tasks_that_move_are_said_to, only_old_tasks, a_process_without_volt)
+        a_program_without_symbols, threads_without_a_runtime, a_program_that_does_not_wait_says_so,
+        fibers_and_functions_without_a_name, tasks_that_move_are_said_to, only_old_tasks, a_process_without_volt)

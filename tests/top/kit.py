@@ -18,6 +18,11 @@ def lines_of_source(word):
     return found[0]
 
 
+def knows_holders():
+    """Whether the scenes are of a build with VOLT_SIGHT=1."""
+    return "volt_sight_build_1" in subprocess.run(["nm", SCENE], capture_output=True, text=True, check=True).stdout
+
+
 class Scene:
     """The program in one of its ways, ready; in a runtime directory of its own."""
 

@@ -4,7 +4,7 @@ import os
 import signal
 import socket
 
-from kit import Scene, expect, lines_of_source, run
+from kit import SCENE, Scene, expect, knows_holders, lines_of_source, run
 
 GET_LINE = lines_of_source("the line of the test")
 
@@ -27,6 +27,52 @@ def the_only_process_needs_no_number():
         expect(scene.top("--list"), rf"^ *{scene.pid}  sight_scene +{scene.directory}/volt/{scene.pid}.sock$")
         path = f"{scene.directory}/volt/{scene.pid}.sock"
         assert scene.top("--socket", path, "--once").startswith(f"volt-top: sight_scene ({scene.pid})")
+
+
+def a_process_is_named_without_an_option():
+    with Scene() as scene, Scene("silent"):
+        for arguments in ("--once", str(scene.pid)), (str(scene.pid), "--once"):
+            assert scene.top(*arguments).startswith(f"volt-top: sight_scene ({scene.pid})")
+        expect(scene.top("--dump", str(scene.pid)), "^runtime 0x")
+
+
+def threads_without_a_runtime_are_shown():
+    with Scene("serve", program=f"{SCENE}_rt") as scene:
+        text = scene.top("--once")
+        expect(text, "0 runtimes, 0 tasks$", "^this process has no runtime now", "^THREADS THAT BLOCK")
+        expect(text, "volt_sem_acquire of 'slots'$")
+        expect(text, "^slots +semaphore .* 0 +2 .* 0 free$")
+        expect(text, "mutex .* 0 +1 .* locked" + (r", held by thread \d+ for .* \(threads_of_core.c:\d+\)$" if knows_holders() else "$"))
+        expect(text, "volt_mutex_lock of mutex 0x[0-9a-f]+" + (r", held by thread \d+" if knows_holders() else "$"))
+        dump = scene.top("--dump")
+        expect(dump, r"volt_sem_acquire 1 of 'slots' \(semaphore 0x[0-9a-f]+: 0 free, 2 wait\)$")
+        expect(dump, r"volt_mutex_lock of mutex 0x.* \(locked, 1 waits\)" + (", held by thread" if knows_holders() else "$"))
+
+
+def what_a_build_does_not_know_is_said():
+    """Two threads have locked two mutexes in different orders."""
+    unknown = "who holds a lock is known in builds with VOLT_SIGHT=1$"
+    with Scene("serve", program=f"{SCENE}_rt") as scene:
+        if knows_holders():
+            expect(scene.top("--deadlocks"), "^deadlock:$", "held by thread")
+            assert "VOLT_SIGHT=1" not in scene.top("--once")
+        else:
+            expect(scene.top("--deadlocks", code=1), unknown)
+            expect(scene.top("--once"), "^" + unknown)
+    with Scene() as scene:
+        if knows_holders():
+            assert scene.top("--deadlocks") == "no deadlock\n"
+        else:
+            expect(scene.top("--deadlocks", code=1), unknown)
+
+
+def fibers_and_functions_without_a_name_are_shown():
+    with Scene("fibers") as scene:
+        text = scene.top("--once")
+        expect(text, "^runtime 'scene': .* fibers: 2;")
+        expect(text, r"waits +named +1 +volt_cond_wait\w* of cond 0x[0-9a-f]+$")
+        expect(text, r"waits +sight_scene\+0x[0-9a-f]+ +1 +volt_cond_wait\w* of cond 0x[0-9a-f]+$")
+        expect(text, r"waits +sight_scene\+0x[0-9a-f]+ +1 +NOTHING CAN WAKE IT$")
 
 
 def only_old_tasks_are_shown():
@@ -64,7 +110,11 @@ def what_is_not_there_is_said():
         expect(scene.top("--once", "--list", code=2), "^usage:")
         expect(scene.top("--tasks", "0", code=2), "not a number from 1 to 1000")
         expect(scene.top("--pid", "12x", code=2), "not a number")
-        expect(scene.top("4711", code=2), "an argument without an option")
+        expect(scene.top(str(scene.pid), "--once", code=1), "does not serve .*--cold")
+        expect(scene.top("4711x", code=2), "not a number")
+        expect(scene.top("4711", "4712", code=2), "more than one PID")
+        expect(scene.top("--pid", "4711", "4712", code=2), "more than one PID")
+        expect(scene.top("--list", "4711", code=2), "of all processes")
 
 
 def two_processes_have_to_be_told_apart():
@@ -109,7 +159,8 @@ def an_answer_that_is_none_is_refused():
 
 
 if __name__ == "__main__":
-    run(tasks_objects_and_workers_are_shown, the_only_process_needs_no_number, only_old_tasks_are_shown,
+    run(tasks_objects_and_workers_are_shown, the_only_process_needs_no_number, a_process_is_named_without_an_option,
+        threads_without_a_runtime_are_shown, what_a_build_does_not_know_is_said, fibers_and_functions_without_a_name_are_shown, only_old_tasks_are_shown,
         a_process_that_hangs_answers, a_dump_is_printed, names_do_not_command_the_terminal,
         what_is_not_there_is_said, two_processes_have_to_be_told_apart,
         a_process_that_is_stopped_is_not_waited_for_long, an_answer_that_is_none_is_refused)

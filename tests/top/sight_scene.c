@@ -5,7 +5,8 @@
  *   sight_scene silent    not served
  *   sight_scene hangs     served; both workers compute for ever
  *   sight_scene moves     not served; tasks move all the time
- *   sight_scene rude      served; names that are commands to a terminal */
+ *   sight_scene rude      served; names that are commands to a terminal
+ *   sight_scene fibers    served; also two fibers, and a task that nothing can wake */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <sched.h>
@@ -13,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <volt/fiber.h>
 #include <volt/sight.h>
 #include <volt/volt.h>
 
@@ -66,6 +68,38 @@ static int move_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_END(self);
 }
 
+/* Written by hand, without a name that is known at run time. */
+static int forget_poll(volt_task *t, volt_ctx *ctx) {
+  (void)ctx;
+  if (volt_task_is_cancelled(t)) return VOLT_ECANCELED;
+  volt_sem_release(&waits, 1);
+  return VOLT_PENDING;
+}
+
+static volt_mutex cv_lock;
+static volt_cond cv;
+
+static int wait_in_fiber(void *arg) {
+  volt_mutex_lock_no_deadline(&cv_lock);
+  if (arg) volt_sem_release(&waits, 1);
+  return volt_cond_wait_blocking(&cv, &cv_lock, VOLT_NO_DEADLINE);
+}
+
+static void start(volt_task *t) {
+  if (volt_spawn(rt, t) != VOLT_OK) abort();
+  volt_task_detach(t);
+  if (volt_sem_acquire_blocking(&waits, 1, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+}
+
+static void start_fibers(void) {
+  volt_fiber_config named = {.name = "named"};
+  start(volt_fiber_new(rt, wait_in_fiber, &cv, &named));
+  start(volt_fiber_new(rt, wait_in_fiber, &cv, NULL));
+  start(volt_task_new(rt, sizeof(volt_task), forget_poll));
+  volt_mutex_lock_no_deadline(&cv_lock); /* so both are in the queue of cv */
+  volt_mutex_unlock(&cv_lock);
+}
+
 static void spawn(volt_task_fn *fn, unsigned count) {
   for (unsigned i = 0; i < count; i++) {
     getter *g = VOLT_TASK_NEW(rt, getter, fn);
@@ -101,6 +135,7 @@ int main(int argc, char **argv) {
   if (volt_sem_acquire_blocking(&waits, 1, VOLT_NO_DEADLINE) != VOLT_OK) return 1;
   while (volt_mutex_waiters(&cache) < 2) (void)sched_yield();
   if (strcmp(how, "hangs") == 0) spawn(compute_poll, 2);
+  if (strcmp(how, "fibers") == 0) start_fibers();
   if (strcmp(how, "moves") == 0) spawn(move_poll, MOVERS);
   bool is_served = strcmp(how, "silent") != 0 && strcmp(how, "moves") != 0;
   if (is_served && volt_sight_serve(NULL) != VOLT_OK) return 1;

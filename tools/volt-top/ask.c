@@ -58,6 +58,7 @@ static void read_hello(facts *f, volt_json_reader_ r) {
   TEXT(r, "program", f->program);
   TEXT(r, "library", f->library);
   f->pid = number(r, "pid");
+  f->knows_holders = is_true(r, "owners");
 }
 
 static void read_runtime(facts *f, volt_json_reader_ r) {
@@ -110,7 +111,8 @@ static void read_task(facts *f, volt_json_reader_ r) {
   TEXT(r, is_there(r, "fiber_name") ? "fiber_name" : "function", to->function);
   TEXT(r, "file", to->file);
   to->line = number(r, "line");
-  if (!to->function[0]) {
+  if (!to->function[0]) TEXT(r, "code", to->function);
+  if (!to->function[0]) { /* of a version that does not say it */
     uint64_t code = to->is_fiber ? number(r, "fiber_fn") : to->poll;
     snprintf(to->function, sizeof to->function, "0x%" PRIx64, code);
   }
@@ -144,6 +146,7 @@ static void read_thread(facts *f, volt_json_reader_ r) {
   to->age_ns = number(r, "age_ns");
   TEXT(r, "thread", to->thread);
   TEXT(r, "call", to->call);
+  TEXT(r, "owner", to->owner);
   read_wait(r, &to->wait);
 }
 

@@ -17,6 +17,7 @@
 #include <time.h>
 
 #include "numbers.h"
+#include "page.h"
 
 enum {
   TRIES = 3,
@@ -45,7 +46,8 @@ typedef struct cold {
   uint64_t older_ns;
   found_task *task;
   size_t tasks, room;
-  named *names; /* by address */
+  uint64_t fibers; /* of a runtime */
+  named *names;    /* by address */
   size_t name_count;
 } cold;
 
@@ -63,6 +65,14 @@ static uint32_t half(cold *c, uint64_t at, const char *name) {
 
 static void text(cold *c, uint64_t at, char *to, size_t max) {
   remote_text(&c->n.r, at, to, max);
+}
+
+/* The first line of a file; "" if there is none. */
+static void read_line(const char *path, char *to, size_t max) {
+  FILE *file = fopen(path, "re");
+  to[0] = '\0';
+  if (file && fgets(to, (int)max, file)) to[strcspn(to, "\n")] = '\0';
+  if (file) fclose(file);
 }
 
 /* ---- names ---- */
@@ -133,12 +143,25 @@ static uint64_t inner_of(cold *c, uint64_t future, const char *operation) {
   return 0;
 }
 
+/* A fiber that waits in a blocking call does so by a future of the library's own: the call says for what. */
+static void read_call(cold *c, uint64_t call, fact_wait *w) {
+  uint64_t ops = word(c, call, "call.ops");
+  uint64_t kind = ops != 0 ? word(c, ops, "ops.kind") : word(c, call, "call.kind");
+  text(c, word(c, call, "call.name"), w->operation, sizeof w->operation);
+  text(c, kind, w->kind, sizeof w->kind);
+  w->object = word(c, call, "call.object");
+}
+
 static void read_wait(cold *c, uint64_t future, fact_wait *w) {
   for (unsigned depth = 0; future != 0 && depth < DEPTH_MAX; depth++) {
     uint64_t ops = word(c, future, "future.ops");
     text(c, word(c, ops, "ops.operation"), w->operation, sizeof w->operation);
     text(c, word(c, ops, "ops.kind"), w->kind, sizeof w->kind);
     w->object = word(c, future, "future.object");
+    if (strcmp(w->operation, "volt_park_until") == 0) {
+      read_call(c, word(c, future, "parked.call"), w);
+      break;
+    }
     future = inner_of(c, future, w->operation);
   }
   if (!w->kind[0]) w->object = 0; /* of a composed future it is something else */
@@ -212,6 +235,13 @@ static bool add_task(cold *c, uint64_t task, uint64_t rt) {
   return true;
 }
 
+/* A fiber that has begun and not ended. */
+static bool is_fiber(cold *c, uint64_t task) {
+  if (word(c, task, "task.poll") != c->n.fiber_poll) return false;
+  uint32_t stage = half(c, task, "fiber.stage");
+  return stage != value_of(c, "stage new") && stage != value_of(c, "stage ended");
+}
+
 /* Returns false: a link has moved. */
 static bool try_list(cold *c, uint64_t head, uint64_t rt) {
   uint64_t next = value_of(c, "link.next"), prev = value_of(c, "link.prev");
@@ -222,6 +252,7 @@ static bool try_list(cold *c, uint64_t head, uint64_t rt) {
     bool is_task = word(c, task, "task.poll") != 0; /* else it is an inspector's place */
     if (is_task && word(c, task, "task.rt") != rt) return false;
     if (is_task && !add_task(c, task, rt)) return false;
+    if (is_task) c->fibers += is_fiber(c, task);
     before = at;
     at = remote_u64(&c->n.r, at + next);
   }
@@ -231,8 +262,10 @@ static bool try_list(cold *c, uint64_t head, uint64_t rt) {
 /* What was found at the last try stays. */
 static void read_list(cold *c, uint64_t head, uint64_t rt) {
   size_t before = c->tasks;
+  uint64_t fibers = c->fibers;
   for (unsigned i = 0; i < TRIES; i++) {
     c->tasks = before;
+    c->fibers = fibers;
     if (try_list(c, head, rt)) return;
   }
   c->f->is_partial = true;
@@ -267,6 +300,7 @@ static void read_runtime(cold *c, uint64_t rt) {
   to->blocking_threads = half(c, rt, "rt.blocking.threads");
   to->blocking_queued = word(c, rt, "rt.blocking.queued");
   uint64_t registry = word(c, rt, "rt.registry");
+  c->fibers = 0;
   for (uint64_t i = 0; i < workers && i < WORKERS_MAX; i++) {
     read_worker(c, rt, i);
     to->parked += c->f->worker[c->f->workers - 1].is_parked;
@@ -277,9 +311,18 @@ static void read_runtime(cold *c, uint64_t rt) {
     read_list(c, at + value_of(c, "registry.running"), rt);
     read_list(c, at + value_of(c, "registry.cancelled"), rt);
   }
+  to->fibers = c->fibers;
 }
 
 /* ---- threads that block ---- */
+
+/* As the system has it. */
+static void read_thread_name(cold *c, fact_thread *t) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/%jd/task/%ju/comm", (intmax_t)c->n.r.process,
+           (uintmax_t)t->tid);
+  read_line(path, t->thread, sizeof t->thread);
+}
 
 /* Its wait is odd while it sleeps; the same before and after: it has slept all the time. */
 static void read_thread(cold *c, uint64_t slot) {
@@ -291,10 +334,53 @@ static void read_thread(cold *c, uint64_t slot) {
   uint64_t since_ns = word(c, at, "blocked.since_ns");
   to->age_ns = since_ns < c->f->at_ns ? c->f->at_ns - since_ns : 0;
   to->wait.object = word(c, at, "blocked.object");
+  text(c, word(c, at, "blocked.call"), to->call, sizeof to->call);
+  read_thread_name(c, to);
   text(c, word(c, at, "blocked.operation"), to->wait.operation, sizeof to->wait.operation);
   text(c, word(c, at, "blocked.kind"), to->wait.kind, sizeof to->wait.kind);
   read_name(c, to->wait.object, to->wait.name, sizeof to->wait.name);
   if (half(c, slot, "slot.wait") == wait) c->f->threads++;
+}
+
+/* ---- holders, in builds with VOLT_SIGHT=1 ---- */
+
+/* The thread with that number, as the system calls it; 0: not known. */
+static uint64_t thread_of(cold *c, uint64_t which) {
+  uint64_t slot = word(c, c->n.blocked, "blocked.head");
+  for (size_t i = 0; slot != 0 && i < THREADS_MAX; i++) {
+    if (half(c, slot, "slot.number") == which) return half(c, slot, "slot.tid");
+    slot = word(c, slot, "slot.next");
+  }
+  return 0;
+}
+
+/* As a dump says it. */
+static void put_owner(cold *c, uint64_t owner, uint64_t who, page *p) {
+  char file[FACTS_TEXT];
+  uint64_t kind = who & 3, since = half(c, owner, "owner.since");
+  if (kind == value_of(c, "who is a thread")) {
+    page_put(p, "held by thread %" PRIu64, thread_of(c, who >> 2));
+  } else {
+    bool is_task = kind == value_of(c, "who is a task");
+    page_put(p, "%s0x%" PRIx64, is_task ? "held by task " : "granted, and not polled since, to ",
+             who & ~UINT64_C(3));
+  }
+  uint32_t held = (uint32_t)(c->f->at_ns >> STAMP_BITS) - (uint32_t)since;
+  if (held >> 31) held = 0; /* since this look began */
+  if (since != 0) page_put(p, " for %s", page_duration((uint64_t)held << STAMP_BITS).text);
+  text(c, word(c, owner, "owner.file"), file, sizeof file);
+  const char *slash = strrchr(file, '/');
+  if (!file[0]) return;
+  page_put(p, " (%s:%u)", slash ? slash + 1 : file, (unsigned)half(c, owner, "owner.line"));
+}
+
+static void read_owner(cold *c, fact_object *o) {
+  bool is_mutex = strcmp(o->kind, "mutex") == 0;
+  if (!c->f->knows_holders || (!is_mutex && strcmp(o->kind, "rwlock") != 0)) return;
+  uint64_t owner = o->object + value_of(c, is_mutex ? "mutex.owner" : "rwlock.owner");
+  uint64_t who = word(c, owner, "owner.who");
+  page p = {.at = o->owner, .max = sizeof o->owner - 1}; /* a 0 stays */
+  if (who != 0) put_owner(c, owner, who, &p);
 }
 
 static void read_threads(cold *c) {
@@ -347,6 +433,7 @@ static void gather_objects(facts *f) {
 static void read_all(cold *c, unsigned tasks) {
   facts *f = c->f;
   uint64_t rt = c->n.first;
+  f->knows_holders = numbers_have(&c->n, "owner.who");
   read_names(c);
   while (rt != 0 && f->runtimes < FACTS_RUNTIMES) {
     read_runtime(c, rt);
@@ -357,6 +444,7 @@ static void read_all(cold *c, unsigned tasks) {
   if (c->tasks > f->tasks) f->is_partial = true;
   read_threads(c);
   gather_objects(f);
+  for (unsigned i = 0; i < f->objects; i++) read_owner(c, &f->object[i]);
 }
 
 static void begin(facts *f, pid_t process) {
@@ -368,10 +456,7 @@ static void begin(facts *f, pid_t process) {
   f->is_cold = true;
   f->at_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
   snprintf(path, sizeof path, "/proc/%jd/comm", (intmax_t)process);
-  FILE *comm = fopen(path, "re");
-  if (comm && fgets(f->program, sizeof f->program, comm))
-    f->program[strcspn(f->program, "\n")] = '\0';
-  if (comm) fclose(comm);
+  read_line(path, f->program, sizeof f->program);
 }
 
 bool cold_read(facts *f, pid_t process, unsigned tasks, uint64_t older_ms, char *why, size_t max) {

@@ -56,6 +56,7 @@ typedef struct fact_thread {
   uint64_t tid, age_ns;
   char thread[24];
   char call[FACTS_NAME];
+  char owner[FACTS_TEXT];
   fact_wait wait;
 } fact_thread;
 
@@ -80,6 +81,7 @@ typedef struct facts {
   unsigned runtimes, workers, tasks, objects, threads, stops;
   uint64_t left_out;
   bool is_partial, is_cold;
+  bool knows_holders; /* a build with VOLT_SIGHT=1 */
   fact_runtime runtime[FACTS_RUNTIMES];
   fact_worker worker[FACTS_WORKERS];
   fact_task task[FACTS_TASKS];

@@ -1,5 +1,5 @@
-/* numbers.h: the struct in which the library says where its parts are (src/rt/debugger.h), read from the
- * memory of a process. */
+/* numbers.h: what the libraries say of where their parts are (src/core/numbers.h), read from the memory of a
+ * process. */
 #ifndef VOLT_TOP_NUMBERS_H
 #define VOLT_TOP_NUMBERS_H
 
@@ -12,18 +12,22 @@ typedef struct number {
 
 typedef struct numbers {
   remote r;
-  uint64_t first;      /* of the runtimes */
+  uint64_t first;      /* of the runtimes; 0: there is none */
   uint64_t fiber_poll; /* of every task that is a fiber */
   uint64_t blocked;    /* the list of threads that block */
   uint64_t names;      /* the table of names */
   number *at;
   size_t count;
+  bool is_there;       /* some volt, maybe of another version */
   const char *missing; /* a number that was asked for and is not there */
 } numbers;
 
 /* n->r is open. Returns false: n->r.why. */
 bool numbers_find(numbers *n);
 void numbers_free(numbers *n);
+
+/* Whether there is a number of that name: some are of builds with VOLT_SIGHT=1. */
+bool numbers_have(const numbers *n, const char *name);
 
 uint64_t numbers_of(numbers *n, const char *name);
 

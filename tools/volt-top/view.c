@@ -66,13 +66,20 @@ static void put_task(page *p, const facts *f, const fact_task *t) {
   page_put(p, "%8s  %-7s %-24.24s %-22.22s %6s  ", page_duration(t->age_ns).text, t->how,
            t->function, at, page_count(t->polls).text);
   bool waits = strcmp(t->how, "waits") == 0;
+  const char *between = "";
   if (waits && t->has_registrations && t->registrations == 0) {
-    page_put(p, "NOTHING CAN WAKE IT; ");
+    page_put(p, "NOTHING CAN WAKE IT");
+    between = "; ";
   }
-  if (t->is_torn) page_put(p, "torn: it moved meanwhile; ");
+  if (t->is_torn) {
+    page_put(p, "%storn: it moved meanwhile", between);
+    between = "; ";
+  }
   if (strcmp(t->how, "runs") == 0) {
-    page_put(p, "on %s-w%" PRIu64, runtime_name(f, t->rt), t->worker);
+    page_put(p, "%son %s-w%" PRIu64, between, runtime_name(f, t->rt), t->worker);
+    between = "; ";
   }
+  if (t->wait.operation[0]) page_put(p, "%s", between);
   put_wait(p, &t->wait);
   if (t->is_cancelled) page_put(p, " (cancelled)");
 }
@@ -95,7 +102,7 @@ static void put_object(page *p, const fact_object *o) {
            w->is_known ? page_duration(w->p99_ns).text : none,
            w->is_known ? page_duration(w->longest_ns).text : none,
            o->holds.is_known ? page_duration(o->holds.p99_ns).text : none);
-  page_put(p, "%s%s%s", o->state, o->owner[0] ? ", " : "", o->owner);
+  page_put(p, "%s%s%s", o->state, o->state[0] && o->owner[0] ? ", " : "", o->owner);
 }
 
 static void put_worker_head(page *p) {
@@ -156,6 +163,7 @@ static void put_thread(page *p, const fact_thread *t) {
   page_put(p, "%8s  %8" PRIu64 " %-16s %-30s ", page_duration(t->age_ns).text, t->tid, t->thread,
            t->call);
   put_wait(p, &t->wait);
+  if (t->owner[0]) page_put(p, ", %s", t->owner);
 }
 
 static void put_head(page *p, view_table table) {
@@ -322,11 +330,16 @@ void view_screen(page *p, view *v, const facts *f, const facts *before) {
     page_put(p, "tasks that wait for 0x%" PRIx64 " (Esc: all)", v->object);
   } else if (f->runtimes > 0) {
     put_runtime(p, &f->runtime[0]);
+  } else {
+    page_put(p, "this process has no runtime now, so it has no tasks: h shows threads");
   }
   page_end_line(p);
   scroll(v, f, room - 1);
   if (v->table == VIEW_TREE) {
     view_tree(p, f);
+  } else if (v->table == VIEW_TEXT && !f->text[0]) {
+    page_put(p, f->knows_holders ? "no deadlock" : VIEW_NO_HOLDERS);
+    page_end_line(p);
   } else if (v->table == VIEW_TEXT) {
     put_lines_of_text(p, v, f->text, room);
   } else {
@@ -356,6 +369,23 @@ static void put_whole_table(page *p, const facts *f, view_table table, const cha
   }
 }
 
+/* Whether a lock is shown that a task or a thread waits for. */
+static bool has_locks(const facts *f) {
+  for (unsigned i = 0; i < f->objects; i++) {
+    const fact_object *o = &f->object[i];
+    bool is_lock = strcmp(o->kind, "mutex") == 0 || strcmp(o->kind, "rwlock") == 0;
+    if (is_lock && o->tasks + o->threads > 0) return true;
+  }
+  return false;
+}
+
+/* So that an empty page is not read as: all is well. */
+static void put_no_runtime(page *p, const facts *f) {
+  page_put(p, "this process has no runtime now, so it has no tasks%s",
+           f->threads > 0 ? "" : "; no thread of it sleeps in a call of volt");
+  page_end_line(p);
+}
+
 void view_once(page *p, const facts *f) {
   page_begin(p);
   put_title(p, f);
@@ -364,8 +394,13 @@ void view_once(page *p, const facts *f) {
     put_runtime(p, &f->runtime[i]);
     page_end_line(p);
   }
+  if (f->runtimes == 0) put_no_runtime(p, f);
   put_whole_table(p, f, VIEW_WORKERS, "WORKERS");
   put_whole_table(p, f, VIEW_OBJECTS, "OBJECTS");
+  if (!f->knows_holders && has_locks(f)) {
+    page_put(p, VIEW_NO_HOLDERS);
+    page_end_line(p);
+  }
   put_whole_table(p, f, VIEW_TASKS, "TASKS, the oldest first");
   put_whole_table(p, f, VIEW_THREADS, "THREADS THAT BLOCK");
   if (f->is_partial) {

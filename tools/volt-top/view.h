@@ -15,6 +15,9 @@ typedef enum view_table {
   VIEW_TEXT
 } view_table;
 
+/* Said where nothing would otherwise be said. */
+#define VIEW_NO_HOLDERS "who holds a lock is known in builds with VOLT_SIGHT=1"
+
 typedef enum view_order { VIEW_BY_OLDEST, VIEW_BY_WAIT, VIEW_BY_HOLD, VIEW_ORDERS } view_order;
 
 /* What the screen shows. */

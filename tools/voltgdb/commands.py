@@ -8,7 +8,7 @@ from .command import Command, object_at
 from .futures import Future, seconds
 from .memory import Layout
 from .object_commands import Deadlock, OwnerOf, Threads, Waiters
-from .runtimes import Task, all_tasks, runtimes, task_at
+from .runtimes import Task, all_tasks, runtimes, runtimes_or_say, task_at
 from .task_words import called, does, fiber_of, first_leaf, show
 
 OLDEST = 10  # of each group, unless each is asked for
@@ -38,7 +38,7 @@ class Tasks(Command):
         parser.add_argument('--each', action='store_true')
         asked = parser.words(argument)
         layout = Layout()
-        for runtime in runtimes(layout):
+        for runtime in runtimes_or_say(layout):
             count = sum(1 for _ in runtime.tasks())
             print(f"runtime {runtime.address:#x} '{runtime.name()}': {runtime.workers} workers, {count} tasks")
         tasks = [task for task in all_tasks(layout) if self.is_wanted(layout, task, asked)]
@@ -91,12 +91,12 @@ def group_of(layout, task):
         return how, state.removeprefix('waits ') if how == 'waits' else ''
     leaf = first_leaf(layout, task)
     waits = f': {leaf.says(task.runtime.now_ns, with_place=False)}' if leaf else ''
-    return how, f'at {task.frame.place()} {task.frame.function()}{waits}'
+    return how, f'{task.frame.standing()} {task.frame.function()}{waits}'
 
 
 class OneTask(Command):
-    """volt task T: what one task waits for. T is an address, or the name of its function if no other
-    task has the same."""
+    """volt task T: what one task waits for. T is an address, the name of its function, or a fiber's name,
+    if no other task has the same."""
 
     name = 'volt task'
 
@@ -122,7 +122,7 @@ class Backtrace(Command):
         frames, at = [], task.frame
         while at and len(frames) < futures.DEPTH:
             frames += [f'{function or "a coroutine"} at {place}' for place, function in at.trail] or [
-                f'{at.function()} at {at.place()}']
+                f'{at.function()} {at.standing()}']
             future = Future(layout, at.awaiting) if at.awaiting and task.how() == 'waits' else None
             at = future.frame() if future else None
         if future:
@@ -150,7 +150,7 @@ class Workers(Command):
     def invoke(self, argument, from_tty):
         del argument, from_tty
         layout = Layout()
-        for runtime in runtimes(layout):
+        for runtime in runtimes_or_say(layout):
             tasks = {address: Task(runtime, address) for address in runtime.tasks()}
             print(f"runtime {runtime.address:#x} '{runtime.name()}': {len(tasks)} tasks, "
                   f'{runtime.u64("rt.injected")} queued for any worker, '
@@ -183,7 +183,7 @@ class Timers(Command):
         del argument, from_tty
         layout = Layout()
         tasks = futures.owners_of_wakers(layout)
-        for runtime in runtimes(layout):
+        for runtime in runtimes_or_say(layout):
             found, now_ns = runtime.timers(), runtime.now_ns
             print(f"runtime {runtime.address:#x} '{runtime.name()}': {len(found)} timers")
             for deadline, waiter in found[:1000]:
@@ -204,7 +204,9 @@ class Fibers(Command):
 
     def invoke(self, argument, from_tty):
         del argument, from_tty
-        found = fibers.fibers(Layout())
+        layout = Layout()
+        runtimes_or_say(layout)
+        found = fibers.fibers(layout)
         for fiber in found:
             name = f"'{fiber.name}'" if fiber.name else hex(fiber.address)
             home = f'{fiber.runtime.name()}-w{fiber.home - 1}' if fiber.home else 'any worker'

@@ -144,14 +144,36 @@ class Future:
         self.want = mem.u32(self.waiter + layout['waiter.want'])
         self.operation = self.of_ops('operation') or self.of_ops('name') or ''
         self.kind = self.of_ops('kind') or ''
+        self.is_parked = self.operation == 'volt_park_until'
+        if self.is_parked:
+            self.look_at_call()
 
-    def of_ops(self, member):
+    def look_at_call(self):
+        """A fiber waits in a blocking call by a future of the library's own: what it waits for is the call's."""
+        mem, layout = self.layout.memory, self.layout
+        call = mem.pointer(self.address + layout['parked.call'])
+
+        def member(name):
+            return mem.pointer(call + layout['call.' + name])
+
+        self.operation = mem.text(member('name')) or self.operation
+        self.object = member('object')
+        self.kind = (self.of_ops('kind', member('ops')) if member('ops') else mem.text(member('kind'))) or ''
+
+    def parker(self):
+        """Of a fiber that waits in a blocking call: the ctx of the waker that it has left. 0: of no fiber."""
+        if not self.is_parked:
+            return 0
+        return self.layout.memory.pointer(self.waiter + self.layout['waiter.data']) - self.layout['parker.word']
+
+    def of_ops(self, member, ops=None):
         """A text of its operations; None: there is none, or it cannot be read."""
-        if not self.ops or not self.layout.has('ops.' + member):
+        ops = ops or self.ops
+        if not ops or not self.layout.has('ops.' + member):
             return None
         mem = self.layout.memory
         try:
-            return mem.text(mem.pointer(self.ops + self.layout['ops.' + member]))
+            return mem.text(mem.pointer(ops + self.layout['ops.' + member]))
         except gdb.MemoryError:
             return None
 
@@ -288,7 +310,13 @@ def leaves_of(layout, future, depth):
 
 def owners_of_wakers(layout):
     """By the ctx of a waker: the task that it wakes."""
-    return {task.address: task for task in all_tasks(layout)}
+    found = {}
+    for task in all_tasks(layout):
+        found[task.address] = task
+        parker = Future(layout, task.frame.awaiting).parker() if task.how() == 'waits' and task.frame.awaiting else 0
+        if parker:
+            found[parker] = task
+    return found
 
 
 def thread_with(address):

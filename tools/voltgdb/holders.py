@@ -7,7 +7,8 @@ import gdb
 
 from . import futures
 from .futures import CLOSED, KINDS, QUEUED, Future, Queue, seconds
-from .runtimes import all_tasks
+from .runtimes import all_tasks, now_of
+from .task_words import called
 
 OWNED = {'mutex': 'mutex.owner', 'rwlock': 'rwlock.owner'}
 MOST_THREADS = 100_000
@@ -25,12 +26,14 @@ class Blocked:
         def at(member):
             return slot + layout['slot.words'] + layout['blocked.' + member]
 
-        self.operation = mem.text(mem.pointer(at('operation'))) or 'a call'
+        self.call = mem.text(mem.pointer(at('call'))) or 'a call'
+        self.operation = mem.text(mem.pointer(at('operation'))) or self.call
         self.kind = mem.text(mem.pointer(at('kind'))) or ''
         self.object = mem.pointer(at('object'))
         self.future = mem.pointer(at('future'))
         self.waiter = mem.pointer(at('waiter'))
         self.deadline_ns = mem.u64(at('deadline_ns'))
+        self.since_ns = mem.u64(at('since_ns'))
         self.wanted = mem.u32(at('wanted'))
 
     def thread(self):
@@ -82,7 +85,7 @@ class Owner:
             return 'not known'
         if self.is_('a task'):
             task = next((t for t in all_tasks(self.layout) if t.address == self.party), None)
-            said = f'task {self.party:#x}' + (f' {task.frame.function()}' if task else '')
+            said = f'task {called(task)}' if task else f'task {self.party:#x}'
         elif self.is_('a thread'):
             slept = next((b for b in blocked_threads(self.layout) if b.number == self.number()), None)
             said = slept.called() if slept else f'the thread with number {self.number()}, which does not sleep in a call'
@@ -95,6 +98,10 @@ class Owner:
 
 def knows_owners(layout):
     return layout.has('owner.who')
+
+
+def now_ns(layout):
+    return now_of(layout, (blocked.since_ns for blocked in blocked_threads(layout)))
 
 
 def kind_at(layout, address):

@@ -4,8 +4,8 @@ import re
 
 import gdb
 
-MAGIC = b'volt-debugger-2\0'  # src/rt/debugger.h
-MOST_NUMBERS, ROW_BYTES = 192, 32
+MAGIC = b'volt-debugger-3\0'  # src/core/numbers.h
+ROW_BYTES = 32
 
 
 class Memory:
@@ -82,7 +82,7 @@ def sections():
 
 
 def search():
-    """Where MAGIC is in writable memory; None: nowhere. For a program without symbols."""
+    """Where MAGIC is in writable memory. For a program without symbols."""
     inferior = gdb.selected_inferior()
     for first, end, name in sections():
         if not name.startswith(('.data', 'load')):
@@ -94,37 +94,53 @@ def search():
             except (gdb.error, gdb.MemoryError, OverflowError):
                 at = None
             if at is not None and at % 8 == 0:
-                return at
+                yield at
             if at is not None:
                 at += 1
-    return None
 
 
-class Layout:
-    """What src/rt/debugger.c says."""
+class Numbers:
+    """What one library says: src/core/numbers.h."""
 
-    def __init__(self):
-        self.memory = memory = Memory()
-        here = address_of('volt_debugger_here_')
-        here = search() if here is None else here
-        if here is None:
-            raise gdb.GdbError('there is no volt in this program, or it has not begun')
+    def __init__(self, memory, here):
         if memory.bytes(here, len(MAGIC)) != MAGIC:
             raise gdb.GdbError('this volt is of another version than these commands')
-        word = memory.pointer_bytes
-        self.first = memory.pointer(here + 24)
-        self.fiber_poll = memory.pointer(here + 24 + word)
-        at = here + 24 + 2 * word
+        word, self.here = memory.pointer_bytes, here
+        size = memory.u64(here + 16)
+        self.sync, self.first, self.fiber_poll, self.blocked, self.name_table = (
+            memory.pointer(here + 24 + i * word) for i in range(5))
+        at = here + 24 + 5 * word
         at += -at % 8
-        end = at + MOST_NUMBERS * ROW_BYTES
         self.numbers = {}
-        for row in range(at, end, ROW_BYTES):
+        for row in range(at, here + size, ROW_BYTES):
             name = memory.bytes(row, 24).split(b'\0')[0].decode()
             if not name:
                 break
             self.numbers[name] = memory.u64(row + 24)
-        self.blocked = memory.pointer(end)
-        self.name_table = memory.pointer(end + word)
+
+    def worth(self):
+        """How much it leads to: that of libvolt-rt with runtimes, or without; that of libvolt-sync; nothing."""
+        return (self.sync != 0) + (self.sync != self.here) + (self.first != 0) if self.sync else 0
+
+
+class Layout:
+    """What src/rt/debugger.c and src/async/numbers.c say; the second alone, if the program has no libvolt-rt."""
+
+    def __init__(self):
+        self.memory = memory = Memory()
+        found = [Numbers(memory, here) for here in self.places()]
+        best = max(found, key=Numbers.worth, default=None)
+        if best is None or not best.worth():
+            raise gdb.GdbError('there is no volt in this program, or it has not begun')
+        sync = Numbers(memory, best.sync)
+        self.first, self.fiber_poll = best.first, best.fiber_poll
+        self.blocked, self.name_table = sync.blocked, sync.name_table
+        self.numbers = {**sync.numbers, **best.numbers}
+
+    @staticmethod
+    def places():
+        named = [address_of(name) for name in ('volt_debugger_here_', 'volt_debugger_sync_')]
+        return [here for here in named if here is not None] or search()
 
     @functools.cached_property
     def names(self):

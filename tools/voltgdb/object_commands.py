@@ -3,19 +3,20 @@ import gdb
 
 from . import futures, holders
 from .command import Command, object_at
-from .futures import Queue
+from .futures import Queue, seconds
 from .memory import Layout
-from .runtimes import runtimes
 from .task_words import called, show
 
 
-def of_waiter(layout, waiter, tasks):
-    """Whose it is, and what it wants."""
+def of_waiter(layout, waiter, tasks, blocked):
+    """Whose it is, and what it wants. blocked: threads that sleep, by their waiters."""
     mem = layout.memory
     ctx = mem.pointer(waiter + layout['waiter.ctx'])
     state = mem.u32(waiter + layout['waiter.state'])
     if ctx in tasks:
         who = f'task {called(tasks[ctx])}'
+    elif waiter in blocked:
+        who = blocked[waiter].called()
     else:
         thread = futures.thread_with(ctx) if ctx else None
         who = f'thread {thread.num}' if thread else f'a waker with ctx {ctx:#x}' if ctx else 'no waker'
@@ -35,9 +36,10 @@ class Waiters(Command):
         address = object_at(argument.strip())
         queue = Queue(layout, address)
         tasks = futures.owners_of_wakers(layout)
+        blocked = {thread.waiter: thread for thread in holders.blocked_threads(layout)}
         print(f'{futures.name_of(layout, address)} {address:#x}: {queue.count} wait'.strip())
         for place, waiter in enumerate(queue.waiters(), 1):
-            print(f'{place:>4}  {of_waiter(layout, waiter, tasks)}')
+            print(f'{place:>4}  {of_waiter(layout, waiter, tasks, blocked)}')
 
 
 class OwnerOf(Command):
@@ -61,8 +63,7 @@ class OwnerOf(Command):
         if not holders.knows_owners(layout):
             print('  who holds it is known in builds with VOLT_SIGHT=1')
             return
-        now_ns = max(runtime.now_ns for runtime in runtimes(layout))
-        print(f'  holder: {holders.Owner(layout, kind, address).says(now_ns)}')
+        print(f'  holder: {holders.Owner(layout, kind, address).says(holders.now_ns(layout))}')
 
 
 def kind_of_type(expression):
@@ -88,14 +89,15 @@ class Deadlock(Command):
         layout = Layout()
         graph = holders.Graph(layout)
         stuck = graph.stuck()
+        now_ns = holders.now_ns(layout)
         for party in stuck:
             if party in graph.tasks:
                 show(layout, graph.tasks[party])
             else:
-                print(f'{graph.threads[party].called()} {graph.threads[party].says()}')
+                print(f'{graph.threads[party].called()} sleeps in {graph.threads[party].says()}')
             for kind, address in objects_of(graph, party):
-                now_ns = max(runtime.now_ns for runtime in runtimes(layout))
-                print(f'    {address:#x} is held by {holders.Owner(layout, kind, address).says(now_ns)}')
+                name = futures.name_of(layout, address) or f'{address:#x}'
+                print(f'    {name} is held by {holders.Owner(layout, kind, address).says(now_ns)}')
         print(f'{len(stuck)} cannot go on' if stuck else 'nothing is known to be unable to go on')
         if not holders.knows_owners(layout):
             print('who holds a lock is known in builds with VOLT_SIGHT=1')
@@ -122,6 +124,7 @@ class Threads(Command):
         del argument, from_tty
         layout = Layout()
         found = list(holders.blocked_threads(layout))
+        now_ns = holders.now_ns(layout)
         for blocked in found:
-            print(f'{blocked.called()} sleeps in {blocked.says()}')
+            print(f'{blocked.called()} sleeps for {seconds(max(now_ns - blocked.since_ns, 1))} in {blocked.says()}')
         print(f'{len(found)} threads sleep in calls')

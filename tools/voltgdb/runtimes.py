@@ -84,6 +84,21 @@ def runtimes(layout):
     return found
 
 
+def runtimes_or_say(layout):
+    """The same; if there are none, say so: a list of nothing looks as if all were well."""
+    found = runtimes(layout)
+    if not found:
+        print('this program has no runtime now, so it has no tasks; volt threads lists threads that wait')
+    return found
+
+
+def now_of(layout, known=()):
+    """The time by CLOCK_MONOTONIC. In a core: the latest that is known; known: of those that wait."""
+    if memory.is_live():
+        return time.monotonic_ns()
+    return max([runtime.now_ns for runtime in runtimes(layout)] + list(known), default=0)
+
+
 class Worker:
     def __init__(self, runtime, index):
         layout = runtime.layout
@@ -185,7 +200,7 @@ class Frame:
         return memory.symbol_at(self.poll) or f'{self.poll:#x}'
 
     def place(self):
-        """file:line, or as much of it as is known."""
+        """file:line, or as much of it as is known. standing() has the word before it."""
         if self.trail:
             return self.trail[0][0] or 'in a coroutine'
         if self.step == 0:
@@ -196,6 +211,12 @@ class Frame:
             return 'in a coroutine'
         file = self.site.file if self.site else None
         return f'{file.rsplit("/", 1)[-1]}:{self.step}' if file else f'line {self.step}'
+
+
+    def standing(self):
+        """at file:line; in a coroutine."""
+        place = self.place()
+        return place if place.startswith(('at ', 'in ')) else f'at {place}'
 
 
 class Task:
@@ -211,6 +232,13 @@ class Task:
     def fiber_name(self):
         mem = self.layout.memory
         return mem.text(mem.pointer(self.address + self.layout['fiber.name']))
+
+    def names(self):
+        """By which a user may ask for it."""
+        if not self.is_fiber:
+            return [self.frame.function()]
+        fn = self.layout.memory.pointer(self.address + self.layout['fiber.fn'])
+        return [name for name in (self.fiber_name(), memory.symbol_at(fn)) if name]
 
     def has(self, bit):
         return bool(self.state & self.layout['task ' + bit])
@@ -253,7 +281,8 @@ def all_tasks(layout):
 
 
 def task_at(layout, text):
-    """The task of an address, in any form that gdb understands, or of a function's name."""
+    """The task of an address, in any form that gdb understands, or of a function's name; a fiber has a name of
+    its own, too."""
     if not text:
         raise gdb.GdbError('which task? volt tasks lists them')
     try:
@@ -264,7 +293,7 @@ def task_at(layout, text):
     for task in all_tasks(layout):
         if task.address == address:
             return task
-        if text == (task.fiber_name() if task.is_fiber else task.frame.function()):
+        if text in task.names():
             named.append(task)
     if len(named) == 1:
         return named[0]

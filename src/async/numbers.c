@@ -1,0 +1,130 @@
+/* numbers.c: what a debugger finds of libvolt-sync in a process, or in a core: the threads that sleep in
+ * its calls, the names of objects, and where the members of futures, waiters, queues and locks are. A
+ * build for release has symbols but no types, so the offsets are numbers with names; a stripped one has
+ * not even symbols, so all of it begins with a text that can be searched for. A debugger reads them while
+ * no thread runs; volt-top while threads run, and takes what it reads for hints. So a program that has
+ * threads and no runtime can be looked into, too. */
+#include "../core/numbers.h"
+
+#include <volt/async.h>
+#include <volt/channel.h>
+#include <volt/detail/await.h>
+#include <volt/mutex.h>
+#include <volt/rwlock.h>
+#include <volt/select.h>
+#include <volt/time.h>
+
+#include "../core/blocked.h"
+#include "../core/future_ops.h"
+#include "../core/grant.h"
+#include "../core/named.h"
+#include "../core/parked.h"
+
+#define AT VOLT_DEBUGGER_AT_
+
+/* Its symbol stays, although no code reads the numbers. */
+#define NUMBERS_HERE VOLT_KEPT_ volt_debugger_ volt_debugger_sync_
+
+/* Not constant: see core/numbers.h. */
+NUMBERS_HERE = {
+    .magic = VOLT_DEBUGGER_MAGIC_,
+    .bytes = sizeof(volt_debugger_),
+    .sync = &volt_debugger_sync_,
+    .names = volt_name_table_,
+    .numbers =
+        {
+            {"version", 3},
+            /* ---- functions that await ---- */
+            AT("frame.awaiting", volt_frame, awaiting),
+            AT("frame.step", volt_frame, step),
+            AT("frame.site", volt_frame, site),
+            AT("site.function", volt_site_, function),
+            AT("site.file", volt_site_, file),
+            AT("site.bytes", volt_site_, bytes),
+            {"step trail", VOLT_STEP_TRAIL_},
+            AT("trail.place", volt_trail_, place),
+            AT("trail.awaited_by", volt_trail_, awaited_by),
+            AT("trail.parent", volt_trail_, parent),
+            AT("place.file", volt_place_, file),
+            AT("place.function", volt_place_, function),
+            AT("place.line", volt_place_, line),
+            /* ---- futures, waiters, queues ---- */
+            AT("future.ops", volt_future, ops),
+            AT("future.object", volt_future, object),
+            AT("future.waiter", volt_future, waiter),
+            AT("ops.name", volt_future_ops_, name),
+            AT("ops.operation", volt_future_ops_, operation),
+            AT("ops.kind", volt_future_ops_, kind),
+            AT("waiter.next", volt_waiter, next),
+            AT("waiter.prev", volt_waiter, prev),
+            AT("waiter.queue", volt_waiter, queue),
+            AT("waiter.ctx", volt_waiter, ctx),
+            AT("waiter.data", volt_waiter, data),
+            AT("waiter.state", volt_waiter, state),
+            AT("waiter.want", volt_waiter, want),
+            AT("waiter.need", volt_waiter, need),
+            AT("waiter.future", volt_waiter, future),
+            {"waiter is granted", VOLT_WAITER_GRANTED_},
+            {"waiter is closed", VOLT_WAITER_CLOSED_},
+            AT("fifo.word", volt_fifo_, word),
+            AT("fifo.head", volt_fifo_, head),
+            AT("fifo.waiters", volt_fifo_, waiters),
+            AT("fifo.rest", volt_fifo_, rest),
+            AT("channel.capacity", volt_chan, capacity),
+            AT("select.future", volt_select, future),
+            AT("select.branches", volt_select, branches),
+            AT("select.count", volt_select, count),
+            AT("join.future", volt_join, future),
+            AT("join.branches", volt_join, branches),
+            AT("join.count", volt_join, count),
+            AT("timeout.future", volt_timeout, future),
+            AT("timeout.inner", volt_timeout, inner),
+            AT("timeout.deadline_ns", volt_timeout, sleep.deadline_ns),
+            AT("sleep.future", volt_sleep, future),
+            AT("sleep.deadline_ns", volt_sleep, deadline_ns),
+            AT("async.future", volt_async, future),
+            AT("async.frame", volt_async, frame),
+            AT("async.poll", volt_async, poll),
+            /* ---- a fiber that waits in a blocking call ---- */
+            AT("parked.call", volt_parked_future_, call),
+            AT("parker.word", volt_parker, word),
+            AT("call.name", volt_call_, name),
+            AT("call.ops", volt_call_, ops),
+            AT("call.kind", volt_call_, kind),
+            AT("call.object", volt_call_, object),
+            AT("call.future", volt_call_, future),
+            AT("call.n", volt_call_, n),
+            /* ---- names, threads that sleep in a call ---- */
+            {"name slots", VOLT_NAME_SLOTS_},
+            {"sizeof name", sizeof(volt_name_slot_)},
+            AT("name.object", volt_name_slot_, object),
+            AT("name.name", volt_name_slot_, name),
+            AT("blocked.head", volt_blocked_list_, head),
+            AT("slot.next", volt_blocked_slot_, next),
+            AT("slot.words", volt_blocked_slot_, words),
+            AT("slot.wait", volt_blocked_slot_, wait),
+            AT("slot.tid", volt_blocked_slot_, tid),
+            AT("slot.number", volt_blocked_slot_, number),
+            AT("blocked.call", volt_blocked_wait_, call),
+            AT("blocked.operation", volt_blocked_wait_, operation),
+            AT("blocked.kind", volt_blocked_wait_, kind),
+            AT("blocked.object", volt_blocked_wait_, object),
+            AT("blocked.future", volt_blocked_wait_, future),
+            AT("blocked.waiter", volt_blocked_wait_, waiter),
+            AT("blocked.deadline_ns", volt_blocked_wait_, deadline_ns),
+            AT("blocked.since_ns", volt_blocked_wait_, since_ns),
+            AT("blocked.wanted", volt_blocked_wait_, wanted),
+/* ---- holders ---- */
+#if VOLT_SIGHT
+            AT("mutex.owner", volt_mutex, owner),
+            AT("rwlock.owner", volt_rwlock, owner),
+            AT("owner.who", volt_owner_, who),
+            AT("owner.file", volt_owner_, file),
+            AT("owner.line", volt_owner_, line),
+            AT("owner.since", volt_owner_, since),
+            {"who is a task", VOLT_WHO_TASK_},
+            {"who is a thread", VOLT_WHO_THREAD_},
+            {"who is granted", VOLT_WHO_GRANTED_},
+#endif
+        },
+};

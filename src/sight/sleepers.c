@@ -1,0 +1,103 @@
+/* sleepers.c: see sleepers.h.
+ *
+ * Algorithm: a thread that sleeps cannot be held back, as a task is: it may go on at any moment, and the
+ * object that it waits for may be gone. So a copy of the object is made by the kernel: where there is no
+ * memory, or none that may be read, the call fails, and nothing is known. What an object says of itself
+ * is asked of the copy. It counts if the thread is found in the same wait afterwards.
+ *
+ * Invariant
+ *   I1  a thread was seen in a wait before its object was copied, and is in the same one afterwards => the
+ *       object lived meanwhile, because the wait accesses it (volt/future.h), and the copy is of it */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* process_vm_readv */
+#endif
+#include "sleepers.h"
+
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+#include <volt/channel.h>
+#include <volt/mutex.h>
+#include <volt/rwlock.h>
+#include <volt/semaphore.h>
+
+bool volt_copy_(void *to, const void *from, size_t bytes) {
+  struct iovec here = {to, bytes};
+  struct iovec there = {(void *)(uintptr_t)from, bytes};
+  return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == (ssize_t)bytes;
+}
+
+typedef union sleeper_copy {
+  volt_fifo_ queue; /* with which each begins */
+  volt_mutex mutex;
+  volt_rwlock rwlock;
+  volt_sem sem;
+  volt_chan chan;
+} sleeper_copy;
+
+/* A future that would wait for the copy, as it is asked what it waits for. The names are in brackets, so no
+ * macro notes this place as one of the caller's locks. */
+static volt_future *sleeper_future(volt_future *f, const volt_look_ *look, sleeper_copy *copy) {
+  if (strcmp(look->kind, "mutex") == 0) return (volt_mutex_lock_future)(f, &copy->mutex);
+  if (strcmp(look->kind, "semaphore") == 0) return (volt_sem_acquire_future)(f, &copy->sem, 1);
+  if (strcmp(look->kind, "channel") == 0) return (volt_chan_recv_future)(f, &copy->chan, NULL);
+  return look->for_write ? (volt_rwlock_write_future)(f, &copy->rwlock)
+                         : (volt_rwlock_read_future)(f, &copy->rwlock);
+}
+
+/* How large an object is of which more may be known; 0: none. */
+static size_t sleeper_object_bytes(const volt_look_ *look) {
+  static const struct {
+    const char *kind;
+    size_t bytes;
+  } kinds[] = {{"mutex", sizeof(volt_mutex)},
+               {"rwlock", sizeof(volt_rwlock)},
+               {"semaphore", sizeof(volt_sem)},
+               {"channel", sizeof(volt_chan)}};
+  for (unsigned i = 0; look->object && i < sizeof kinds / sizeof kinds[0]; i++) {
+    if (strcmp(look->kind, kinds[i].kind) == 0) return kinds[i].bytes;
+  }
+  return 0;
+}
+
+static void sleeper_look_at_object(volt_sleeper_ *s) {
+  sleeper_copy copy;
+  volt_future f;
+  volt_look_ look;
+  size_t bytes = sleeper_object_bytes(&s->thread.look);
+  if (bytes == 0 || !volt_copy_(&copy, s->thread.look.object, bytes)) return;
+  volt_look_at_(sleeper_future(&f, &s->thread.look, &copy), &look);
+  memcpy(s->thread.look.state, look.state, sizeof look.state);
+  bool is_queued = volt_load_relaxed(&copy.queue.word) & VOLT_WORD_QUEUED_; /* a copy */
+  s->thread.look.waiters = is_queued ? copy.queue.waiters : 0;
+  (void)volt_owner_see_(&look, &s->owner);
+}
+
+static void sleeper_forget_object(volt_sleeper_ *s) {
+  s->thread.look.state[0] = 0;
+  s->thread.look.waiters = 0;
+  s->owner = (volt_owner_seen_){.who = 0};
+}
+
+static bool sleeper_sleeps_on(const volt_sleeper_ *s, const volt_blocked_ *again, unsigned count) {
+  for (unsigned i = 0; i < count; i++) {
+    if (again[i].number == s->thread.number) return again[i].wait == s->thread.wait;
+  }
+  return false;
+}
+
+unsigned volt_sleepers_see_(volt_sleeper_ seen[VOLT_SLEEPERS_], uint64_t *cursor) {
+  volt_blocked_ threads[VOLT_SLEEPERS_];
+  uint64_t from = *cursor;
+  unsigned count = volt_blocked_see_(threads, VOLT_SLEEPERS_, cursor);
+  for (unsigned i = 0; i < count; i++) {
+    seen[i] = (volt_sleeper_){.thread = threads[i]};
+    sleeper_look_at_object(&seen[i]);
+  }
+  if (count == 0) return 0;
+  unsigned again = volt_blocked_see_(threads, VOLT_SLEEPERS_, &from);
+  for (unsigned i = 0; i < count; i++) {
+    if (!sleeper_sleeps_on(&seen[i], threads, again)) sleeper_forget_object(&seen[i]); /* I1 */
+  }
+  return count;
+}
