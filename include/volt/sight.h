@@ -50,7 +50,7 @@ enum volt_sight_flags {
   VOLT_SIGHT_WAITS = 1,     /* histograms of waits: volt_waits_of() */
   VOLT_SIGHT_WATCHDOG = 2,  /* a worker that computes, or blocks, for stall_ns */
   VOLT_SIGHT_LINTS = 4,     /* tasks that nothing can wake; grants that nothing polls */
-  VOLT_SIGHT_DEADLOCKS = 8, /* needs VOLT_SIGHT=1 in the build to know the holders */
+  VOLT_SIGHT_DEADLOCKS = 8, /* in a build without VOLT_SIGHT=1: of joins and groups alone */
   VOLT_SIGHT_STACKS = 16,   /* with WATCHDOG: the worker's stack too; takes signal SIGRTMAX - 1 */
   VOLT_SIGHT_ABORT = 32     /* abort after the first report: for tests */
 };
@@ -103,6 +103,8 @@ VOLT_API int volt_dump_on_signal(int signal_number, int fd, unsigned how);
 /* Watch from now on, as *config says. What was enabled before is switched off first, and histograms
  * begin anew.
  * config: copied. Members that are 0 are as their comments say.
+ * With VOLT_SIGHT_DEADLOCKS in a build without VOLT_SIGHT=1, which does not know the holders of locks, a
+ *   first report says so, and which deadlocks are looked for. VOLT_SIGHT_ABORT does not abort for it.
  * Returns VOLT_OK; VOLT_EINVAL: unknown flags, or reserved is not 0; VOLT_ENOMEM: no memory for
  *   histograms; VOLT_EAGAIN: there is no thread to be had, or, with VOLT_SIGHT_STACKS, no signal.
  *   Nothing is enabled if it fails.
@@ -140,12 +142,14 @@ VOLT_API int volt_sight_serve(const char *path);
  * a reason; so what it says is true (src/sight/graph.c). A cancel, the close of a semaphore, or an
  * unlock by one that does not hold the lock may still end it.
  *   The holders of locks and permits are known in builds with VOLT_SIGHT=1. In others only tasks that join
- * each other are found. A wait with a deadline is never part of a deadlock. Of a semaphore the holders
- * count from the first time on that one of them has released what it had acquired; and of any object,
- * until one party has released what another had acquired.
+ * each other, or wait for groups, are found; the result and the text say so. A wait with a deadline is
+ * never part of a deadlock. Of a semaphore the holders count from the first time on that one of them has
+ * released what it had acquired; and of any object, until one party has released what another had acquired.
  * sink: gets the text if there is a deadlock: what each waits for, by which other that is held, and what each task
- *   awaits. NULL: no text.
- * Returns VOLT_OK: there is none; VOLT_ESTALLED: there is; VOLT_ENOMEM: no memory to look.
+ *   awaits; or, with VOLT_EAGAIN, a line that says what is not known. NULL: no text.
+ * Returns VOLT_OK: there is none; VOLT_ESTALLED: there is; VOLT_ENOMEM: no memory to look;
+ *   VOLT_EAGAIN: none of joins and groups, and of locks that is not known: this is not a build with
+ *   VOLT_SIGHT=1.
  * Threads: any that may block; a fiber is suspended in between, on its runtime's clock. */
 VOLT_API int volt_deadlocks(volt_sink *sink, void *ctx);
 

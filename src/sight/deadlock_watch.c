@@ -18,6 +18,7 @@ static struct {
   volt_deadlocks_ *d; /* while it is enabled */
   uint64_t period_ns;
   bool is_second;
+  bool has_begun;
   unsigned reported_count;
   uint64_t reported[REPORTED]; /* marks, the last ones */
 } watch;
@@ -102,7 +103,16 @@ static void watch_report(void) {
   if (watch_is_new(watch.d->mark)) volt_sight_report_(watch.d->memory, length);
 }
 
+/* What is looked for, if that is not all. */
+static void watch_begin(void) {
+  if (watch.has_begun) return;
+  watch.has_begun = true;
+  size_t length = strlen(volt_deadlocks_unknown_);
+  if (length > 0) volt_sight_notice_(volt_deadlocks_unknown_, length);
+}
+
 static void watch_run(volt_duty_ *self, uint64_t now_ns) {
+  watch_begin();
   watch_report_order();
   uint64_t next_ns = watch.period_ns;
   if (watch.is_second) {
@@ -133,6 +143,7 @@ static int deadlock_watch_start(const volt_sight_config *config) {
   if (!watch.d) return VOLT_ENOMEM;
   watch.period_ns = config->period_ns;
   watch.is_second = false;
+  watch.has_begun = false;
   watch.reported_count = 0;
   memset(watch.reported, 0, sizeof watch.reported);
   watch_duty.at_ns = volt_now_ns();

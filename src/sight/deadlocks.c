@@ -19,6 +19,15 @@
 #include "../rt/inspect.h"
 #include "dump_tree.h"
 
+const char volt_deadlocks_unknown_[] =
+#if VOLT_SIGHT
+    "";
+#else
+    "who holds a lock is known in builds with VOLT_SIGHT=1: here, deadlocks of joins and groups "
+    "are "
+    "found, and no others\n";
+#endif
+
 enum { MEMBERS = 32, BEHIND = 8, ROOM = 1024 };
 
 volt_deadlocks_ *volt_deadlocks_new_(void) {
@@ -185,5 +194,8 @@ int volt_deadlocks(volt_sink *sink, void *ctx) {
     }
   }
   volt_deadlocks_free_(d);
-  return result;
+  size_t length = strlen(volt_deadlocks_unknown_);
+  if (result != VOLT_OK || length == 0) return result;
+  if (sink) (void)sink(ctx, volt_deadlocks_unknown_, length);
+  return VOLT_EAGAIN;
 }

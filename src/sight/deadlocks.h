@@ -21,6 +21,9 @@ typedef struct volt_deadlocks_ {
   char memory[VOLT_DEADLOCK_TEXT_];
 } volt_deadlocks_;
 
+/* What a build without VOLT_SIGHT=1 has to say before it may say nothing. "": this one knows holders. */
+extern const char volt_deadlocks_unknown_[];
+
 volt_deadlocks_ *volt_deadlocks_new_(void); /* NULL: there is no memory */
 void volt_deadlocks_free_(volt_deadlocks_ *d);
 

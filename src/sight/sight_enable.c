@@ -31,13 +31,17 @@ enum {
   ENABLE_PATIENCE_MS = 1000
 }; /* after which a report is lost: there is no other place for it */
 
-void volt_sight_report_(const char *text, size_t length) {
+void volt_sight_notice_(const char *text, size_t length) {
   VOLT_ASSERT(volt_sight_is_here_());
   if (enable_config.report) {
     enable_config.report(enable_config.ctx, text, length);
   } else {
     (void)volt_dump_write_(STDERR_FILENO, text, length, ENABLE_PATIENCE_MS);
   }
+}
+
+void volt_sight_report_(const char *text, size_t length) {
+  volt_sight_notice_(text, length);
   if (enable_config.flags & VOLT_SIGHT_ABORT) abort();
 }
 

@@ -78,4 +78,7 @@ typedef struct volt_sight_part_ {
  * said so. On the thread only. text: whole lines, with the last newline. */
 void volt_sight_report_(const char *text, size_t length);
 
+/* The same of what is nothing wrong: it never aborts. */
+void volt_sight_notice_(const char *text, size_t length);
+
 #endif
