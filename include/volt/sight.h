@@ -95,6 +95,10 @@ VOLT_API bool volt_dump_to_fd(void *fd, const char *text, size_t length);
  *   nothing but errno, which it puts back. 0: no signal any more, and the handler is the one from
  *   before. Another signal than at the last call takes its place.
  * fd: it stays open until a call with 0 has returned. how: of volt_dump_how.
+ * Signals: the handler has SA_RESTART, so read() and the like go on. Calls that the
+ *   system never restarts, such as sleep(), poll() and epoll_wait(), end early in the thread that the
+ *   signal comes to: a thread that must not be disturbed blocks it (pthread_sigmask), or sleeps by
+ *   volt_sleep_blocking().
  * Returns VOLT_OK; VOLT_EINVAL: unknown flags, or a signal that cannot have a handler; VOLT_ENOMEM;
  *   VOLT_EAGAIN: there is no thread to be had. Unless it is VOLT_OK, no signal dumps any more.
  * Threads: any that may block. Not from a report, or another call on "volt-sight" (aborts). */
@@ -128,8 +132,10 @@ VOLT_API void volt_sight_disable(void);
  *   other process uses it. A socket that a process has left there is replaced. NULL: PID.sock in
  *   $XDG_RUNTIME_DIR/volt, else in /run/user/UID/volt, else in /tmp/volt-UID, where volt-top looks for
  *   it; that directory is made, and no other user has access to it. Copied.
- * Returns VOLT_OK: until volt_sight_disable(), or until the next call, which takes another path. A
- *   child of this process serves nothing. Otherwise nothing is served:
+ * Returns VOLT_OK: until volt_sight_disable(), until the next call, which takes another path, or until
+ *   the process ends by exit() or a return from main(). Then the socket is removed; what a process
+ *   leaves that is killed, volt-top removes, and the next process that calls this with NULL. A child of
+ *   this process serves nothing. Otherwise nothing is served:
  *   VOLT_EINVAL: path is not absolute; VOLT_ENOMEM: there is no thread to be had;
  *   VOLT_ERRNO(EADDRINUSE): another process serves there, or something else is in the way;
  *   VOLT_ERRNO(EACCES): the directory is open to others; VOLT_ERRNO(e): what else the system says.

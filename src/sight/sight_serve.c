@@ -14,7 +14,9 @@
  *   R1  Interleaving: volt_serve_end_() closes a client while the thread reads from it. Prevented by:
  *       each descriptor is removed before it is closed, and the one that accepts is the first.
  *   R2  Interleaving: fork(): parent and child have the same socket, and both answer, or the child
- *       removes the file. Prevented by: the child closes what it has, as it begins. */
+ *       removes the file. Prevented by: the child closes what it has, as it begins.
+ *   R3  Interleaving: the process ends while a thread begins or ends it. Prevented by: nothing is done
+ *       then. The file may stay, and is removed as that of any process that was killed. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* accept4 */
 #endif
@@ -46,6 +48,7 @@ typedef struct serve_client {
 static struct {
   VOLT_ATOMIC(uint64_t) busy; /* the process of which a thread begins or ends it; 0: none */
   bool is_on;
+  pid_t process; /* that is served, while is_on */
   volt_socket_ socket;
   volt_sight_fd_ listener;
   volt_duty_ clock;
@@ -238,7 +241,7 @@ static void serve_enter(void) {
 }
 
 static void serve_leave(void) {
-  /* sight_serve:B2 -> sight_serve:B1: the next thread sees what this one leaves */
+  /* sight_serve:B2 -> sight_serve:B1, sight_serve:B3: the next thread sees what this one leaves */
   volt_store_release(&serve.busy, 0);
 }
 
@@ -262,6 +265,7 @@ static int serve_start(void) {
                                     .events = POLLIN,
                                     .ready = serve_accept,
                                     .forget = serve_forget_listener};
+  serve.process = getpid();
   serve.is_on = true; /* before the thread may see a fork() */
   int result = volt_sight_add_(&serve.clock);
   if (result != VOLT_OK) return result;
@@ -299,4 +303,13 @@ void volt_serve_end_(void) {
   serve_stop();
   serve_leave();
   errno = saved;
+}
+
+/* The process ends, as by a return from main(), or the library is unloaded. Other threads may run still. */
+static VOLT_AT_UNLOAD_ void serve_unload(void) {
+  uint64_t seen = 0;
+  /* sight_serve:B3 <- sight_serve:B2: this thread sees whether and where it is served; R3 */
+  if (!volt_cas_acquire(&serve.busy, &seen, volt_process_())) return;
+  if (serve.is_on && serve.process == getpid()) volt_socket_remove_(&serve.socket); /* R2 */
+  serve_leave();
 }

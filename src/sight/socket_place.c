@@ -8,8 +8,11 @@
 #endif
 #include "socket_place.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,6 +56,7 @@ int volt_socket_place_(pid_t process, char path[VOLT_SOCKET_PATH_]) {
     error = socket_make_directory(directory);
     if (error == ENOENT) continue; /* the one above is not there: the next */
     if (error != 0) return error;
+    volt_socket_sweep_(directory);
     int size = snprintf(path, VOLT_SOCKET_PATH_, "%s/%jd.sock", directory, (intmax_t)process);
     return size < VOLT_SOCKET_PATH_ ? 0 : ENAMETOOLONG;
   }
@@ -120,6 +124,26 @@ static int socket_bind_new(volt_socket_ *s, const struct sockaddr_un *address) {
   return error;
 }
 
+pid_t volt_socket_process_(const char *name) {
+  char *end;
+  long process = strtol(name, &end, 10);
+  bool is_one = process > 0 && process <= INT_MAX && strcmp(end, ".sock") == 0;
+  return is_one ? (pid_t)process : 0;
+}
+
+void volt_socket_sweep_(const char *directory) {
+  char path[VOLT_SOCKET_PATH_];
+  DIR *d = opendir(directory);
+  if (!d) return;
+  for (struct dirent *entry; (entry = readdir(d)) != NULL;) {
+    pid_t process = volt_socket_process_(entry->d_name);
+    bool has_ended = process > 0 && kill(process, 0) != 0 && errno == ESRCH;
+    int size = has_ended ? snprintf(path, sizeof path, "%s/%.20s", directory, entry->d_name) : 0;
+    if (size > 0 && size < VOLT_SOCKET_PATH_) (void)socket_remove_stale(path);
+  }
+  closedir(d);
+}
+
 int volt_socket_listen_(volt_socket_ *s, const char *path) {
   struct sockaddr_un address;
   int error = socket_address(&address, path);
@@ -134,10 +158,14 @@ int volt_socket_listen_(volt_socket_ *s, const char *path) {
   return error;
 }
 
-void volt_socket_end_(volt_socket_ *s) {
+void volt_socket_remove_(const volt_socket_ *s) {
   struct stat is;
   bool is_there = lstat(s->path, &is) == 0 && is.st_dev == s->device && is.st_ino == s->inode;
   if (is_there) unlink(s->path);
+}
+
+void volt_socket_end_(volt_socket_ *s) {
+  volt_socket_remove_(s);
   close(s->fd);
 }
 

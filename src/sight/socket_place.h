@@ -17,6 +17,13 @@ bool volt_socket_directory_(unsigned i, uid_t user, char path[VOLT_SOCKET_PATH_]
  * made; it must be no symbolic link, and of that user, which alone may have access. */
 int volt_socket_place_(pid_t process, char path[VOLT_SOCKET_PATH_]);
 
+/* The process whose socket in such a directory has that name; 0: it is none. */
+pid_t volt_socket_process_(const char *name);
+
+/* Remove the sockets in such a directory whose processes have ended and left them, as one that was
+ * killed. */
+void volt_socket_sweep_(const char *directory);
+
 /* What is bound: so it is known again when it is to be removed. */
 typedef struct volt_socket_ {
   int fd;
@@ -30,7 +37,10 @@ typedef struct volt_socket_ {
  * there is left alone, and the result is EADDRINUSE. */
 int volt_socket_listen_(volt_socket_ *s, const char *path);
 
-/* Close it, and remove the file if it is the same still; or close it alone. */
+/* Remove the file if it is the same still. */
+void volt_socket_remove_(const volt_socket_ *s);
+
+/* The same, and close it; or close it alone. */
 void volt_socket_end_(volt_socket_ *s);
 void volt_socket_forget_(volt_socket_ *s);
 

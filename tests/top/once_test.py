@@ -83,6 +83,22 @@ def only_old_tasks_are_shown():
         assert "not all is shown" in text
 
 
+def what_ended_processes_have_left_is_removed():
+    with Scene() as scene, Scene("serve", program=f"{SCENE}_rt") as other:
+        places = [f"{s.directory}/volt/{s.pid}.sock" for s in (scene, other)]
+        moved = f"{scene.directory}/volt/{other.pid}.sock"
+        other.process.communicate()  # its input ends, and it returns from main()
+        assert os.path.exists(places[0]) and not os.path.exists(places[1])
+        with Scene("serve", program=f"{SCENE}_rt") as killed:
+            moved = f"{scene.directory}/volt/{killed.pid}.sock"
+            os.rename(f"{killed.directory}/volt/{killed.pid}.sock", moved)
+            killed.process.kill()
+            killed.process.wait()
+        assert os.path.exists(moved)
+        expect(scene.top("--list"), f"{scene.pid}.sock$")
+        assert os.path.exists(places[0]) and not os.path.exists(moved)
+
+
 def a_process_that_hangs_answers():
     with Scene("hangs") as scene:
         text = scene.top("--once")
@@ -161,6 +177,7 @@ def an_answer_that_is_none_is_refused():
 if __name__ == "__main__":
     run(tasks_objects_and_workers_are_shown, the_only_process_needs_no_number, a_process_is_named_without_an_option,
         threads_without_a_runtime_are_shown, what_a_build_does_not_know_is_said, fibers_and_functions_without_a_name_are_shown, only_old_tasks_are_shown,
+        what_ended_processes_have_left_is_removed,
         a_process_that_hangs_answers, a_dump_is_printed, names_do_not_command_the_terminal,
         what_is_not_there_is_said, two_processes_have_to_be_told_apart,
         a_process_that_is_stopped_is_not_waited_for_long, an_answer_that_is_none_is_refused)

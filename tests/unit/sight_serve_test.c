@@ -590,6 +590,35 @@ static void a_child_has_nothing_of_it(void **state) {
   assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* Of one that is killed, the next process that serves removes what it has left. */
+static void a_process_that_ends_leaves_no_socket(void **state) {
+  (void)state;
+  if (UNDER_TSAN) skip(); /* it has no threads in a child */
+  char left[3][192];
+  assert_int_equal(setenv("XDG_RUNTIME_DIR", scratch, 1), 0);
+  for (int i = 0; i < 3; i++) {
+    pid_t child = fork();
+    if (child == 0) {
+      if (volt_sight_serve(NULL) != VOLT_OK) _exit(1);
+      if (i == 0) exit(0);
+      if (i == 1) raise(SIGKILL);
+      pid_t grandchild = fork(); /* which serves nothing, and removes nothing */
+      if (grandchild == 0) exit(0);
+      int status;
+      bool has_ended = waitpid(grandchild, &status, 0) == grandchild && status == 0;
+      snprintf(left[i], sizeof left[i], "%s/volt/%d.sock", scratch, (int)getpid());
+      _exit(has_ended && is_there(left[i]) ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, i == 1 ? SIGKILL : 0);
+    snprintf(left[i], sizeof left[i], "%s/volt/%d.sock", scratch, (int)child);
+    assert_int_equal(is_there(left[i]), i != 0);
+  }
+  assert_result(volt_sight_serve(NULL), VOLT_OK);
+  for (int i = 0; i < 3; i++) assert_false(is_there(left[i]));
+}
+
 static void without_descriptors_it_waits_for_some(void **state) {
   (void)state;
   struct rlimit before, none;
@@ -639,6 +668,7 @@ int main(void) {
       SERVED(a_client_that_reads_late_is_served),
       SERVED(clients_that_leave_at_once_leave_nothing),
       SERVED(a_child_has_nothing_of_it),
+      SERVED(a_process_that_ends_leaves_no_socket),
       SERVED(without_descriptors_it_waits_for_some),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

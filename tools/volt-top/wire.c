@@ -85,22 +85,16 @@ bool wire_find(pid_t process, char path[128]) {
   return false;
 }
 
-/* The process whose socket has that name; 0: it is none. */
-static pid_t process_of_name(const char *name) {
-  char *end;
-  long process = strtol(name, &end, 10);
-  return process > 0 && strcmp(end, ".sock") == 0 ? (pid_t)process : 0;
-}
-
 static unsigned list_directory(const char *directory,
                                void (*fn)(void *ctx, const char *path, pid_t process), void *ctx) {
   unsigned count = 0;
+  volt_socket_sweep_(directory);
   DIR *d = opendir(directory);
   if (!d) return 0;
   for (struct dirent *entry; (entry = readdir(d)) != NULL;) {
     char path[VOLT_SOCKET_PATH_ + 32];
     wire w = {.fd = -1};
-    pid_t process = process_of_name(entry->d_name);
+    pid_t process = volt_socket_process_(entry->d_name);
     snprintf(path, sizeof path, "%s/%.20s", directory, entry->d_name);
     if (process == 0 || !wire_open(&w, path, 0)) continue; /* it may have ended */
     wire_close(&w);
