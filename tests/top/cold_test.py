@@ -23,8 +23,8 @@ def expect_whole(text):
         expect(text, pattern)
 
 
-def cold(scene, *arguments):
-    return scene.top("--cold", str(scene.pid), *arguments)
+def cold(scene, *arguments, code=0):
+    return scene.top("--cold", str(scene.pid), *arguments, code=code)
 
 
 def a_process_that_serves_nothing():
@@ -34,7 +34,7 @@ def a_process_that_serves_nothing():
 
 def a_process_that_is_stopped():
     with Scene("silent") as scene:
-        os.kill(scene.pid, signal.SIGSTOP)
+        scene.stop()
         expect_whole(cold(scene))
         text = cold(scene)
         assert "torn" not in text and "not all" not in text
@@ -116,6 +116,23 @@ def a_process_without_volt():
         expect(scene.top("--cold", str(sleeper.pid), code=1), "^volt-top: process")
 
 
+OTHER_VERSION = """
+import mmap, sys, tempfile
+file = tempfile.TemporaryFile()
+file.write(bytes(4096))
+file.flush()
+data = mmap.mmap(file.fileno(), 4096, mmap.MAP_PRIVATE)
+data[:16] = b"volt-" + b"debugger-1" + bytes(1)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def a_volt_of_another_version():
+    with Scene("-c", OTHER_VERSION, program=sys.executable) as scene:
+        expect(cold(scene, code=1), "has a volt of another version than this volt-top$")
+
+
 def may_read():
     """Whether a process may read another of its user."""
     scope = "/proc/sys/kernel/yama/ptrace_scope"
@@ -128,4 +145,5 @@ if __name__ == "__main__":
         sys.exit(77)
     run(a_process_that_serves_nothing, a_process_that_is_stopped, a_process_that_hangs,
         a_program_without_symbols, threads_without_a_runtime, a_program_that_does_not_wait_says_so,
-        fibers_and_functions_without_a_name, tasks_that_move_are_said_to, only_old_tasks, a_process_without_volt)
+        fibers_and_functions_without_a_name, tasks_that_move_are_said_to, only_old_tasks, a_process_without_volt,
+        a_volt_of_another_version)

@@ -1,10 +1,13 @@
 """kit.py: a scene to look at, and volt-top, for the tests beside it."""
+import glob
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 TOP, SCENE = sys.argv[1:3]
 LIMIT = 60  # seconds: until a test says that nothing comes
@@ -41,6 +44,13 @@ class Scene:
         self.process.kill()
         self.process.communicate()
         shutil.rmtree(self.directory)
+
+    def stop(self):
+        """Stop it, and return when each of its threads has: one that runs goes on for a moment."""
+        os.kill(self.pid, signal.SIGSTOP)
+        for stat in glob.glob(f"/proc/{self.pid}/task/*/stat"):
+            while open(stat).read().rsplit(")", 1)[1].split()[0] not in "Tt":
+                time.sleep(0.001)
 
     def top(self, *arguments, code=0):
         """What volt-top prints; on standard error if it must fail."""

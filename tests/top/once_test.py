@@ -145,7 +145,7 @@ def two_processes_have_to_be_told_apart():
 
 def a_process_that_is_stopped_is_not_waited_for_long():
     with Scene() as scene:
-        os.kill(scene.pid, signal.SIGSTOP)
+        scene.stop()
         expect(scene.top("--once", code=1), "does not answer")
         os.kill(scene.pid, signal.SIGCONT)
         expect(scene.top("--once"), "^TASKS")

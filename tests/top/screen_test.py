@@ -11,7 +11,7 @@ import subprocess
 import termios
 import time
 
-from kit import LIMIT, TOP, Scene, run
+from kit import LIMIT, SCENE, TOP, Scene, run
 
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 
@@ -112,6 +112,14 @@ def keys_lead_from_table_to_table():
         assert t.end() == 0
 
 
+def threads_without_a_runtime():
+    with Scene("serve", program=f"{SCENE}_rt") as scene, Terminal(scene) as t:
+        t.wait_for("^this process has no runtime now, so it has no tasks: h shows threads")
+        t.wait_for("volt_sem_acquire of 'slots'", b"h")
+        os.write(t.ours, b"q")
+        assert t.end() == 0
+
+
 def arrows_choose_a_row():
     with Scene() as scene, Terminal(scene) as t:
         chosen = t.wait_for("^> .*get_poll")
@@ -192,7 +200,7 @@ def a_process_that_ends_leaves_its_last_screen():
 def a_process_that_is_stopped_is_waited_for():
     with Scene() as scene, Terminal(scene, "--period", "100") as t:
         t.wait_for("get_poll")
-        os.kill(scene.pid, signal.SIGSTOP)
+        scene.stop()
         t.wait_for("does not answer")
         os.kill(scene.pid, signal.SIGCONT)
         t.wait_for("^runtime 'scene'")
@@ -214,7 +222,7 @@ def without_a_terminal_it_says_so():
 
 
 if __name__ == "__main__":
-    run(keys_lead_from_table_to_table, arrows_choose_a_row, it_follows_the_size_of_the_terminal,
+    run(keys_lead_from_table_to_table, threads_without_a_runtime, arrows_choose_a_row, it_follows_the_size_of_the_terminal,
         a_pause_holds_what_is_shown, signals_end_it_and_leave_the_terminal_as_it_was,
         a_stop_leaves_the_terminal_for_a_while, a_process_that_ends_leaves_its_last_screen,
         a_process_that_is_stopped_is_waited_for, a_rude_name_is_harmless, without_a_terminal_it_says_so)
