@@ -41,7 +41,7 @@ def object_at(text):
     except gdb.error as error:
         address = address_of(text)  # of a variable without debug information
         if address is None:
-            raise gdb.GdbError(str(error)) from error
+            raise gdb.GdbError(f'there is no object {text}: {error}') from error
         return address
     if value.type.strip_typedefs().code in (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_INT):
         return int(value.cast(gdb.lookup_type('unsigned long')))
