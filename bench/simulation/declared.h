@@ -2,6 +2,6 @@
  * calls. */
 #ifndef VOLT_SIMULATION_DECLARED_H
 #define VOLT_SIMULATION_DECLARED_H
-#define VOLT_AT_LOAD_AS_(place) __attribute__((unused)) /* no constructor runs before the machine */
-void sim_pause(void);                                   /* volt_cpu_relax_() */
+#define VOLT_AT_LOAD_(place) __attribute__((unused)) /* no constructor runs before the machine */
+void sim_pause(void);                                /* volt_cpu_relax_() */
 #endif

@@ -53,12 +53,6 @@ int32_t volt_thread_id_(void) {
   return (int32_t)volt_thread_number_();
 }
 
-void volt_thread_at_fork_(void (*before)(void), void (*parent)(void), void (*child)(void)) {
-  (void)before;
-  (void)parent;
-  (void)child;
-}
-
 volt_blocker_ **volt_thread_blocker_(void) {
   return (volt_blocker_ **)(void *)&sim_own()->blocker;
 }

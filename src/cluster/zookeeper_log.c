@@ -7,19 +7,33 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../core/at_fork.h"
 #include "zookeeper_parts.h"
 
 static pthread_mutex_t zookeeper_lock = PTHREAD_MUTEX_INITIALIZER;
 static zookeeper *zookeeper_caller; /* under the lock */
 
-void zookeeper_enter_(zookeeper *b) {
+static void zookeeper_take_lock(void) {
   pthread_mutex_lock(&zookeeper_lock);
+}
+
+static void zookeeper_leave_lock(void) {
+  pthread_mutex_unlock(&zookeeper_lock);
+}
+
+/* What the client has of the process is whole in the child, which may open a cluster of its own. */
+static VOLT_AT_LOAD_(VOLT_FORK_ZOOKEEPER_) void zookeeper_load(void) {
+  volt_at_fork_(zookeeper_take_lock, zookeeper_leave_lock, zookeeper_leave_lock);
+}
+
+void zookeeper_enter_(zookeeper *b) {
+  zookeeper_take_lock();
   zookeeper_caller = b;
 }
 
 void zookeeper_leave_(zookeeper *b) {
   zookeeper_caller = NULL;
-  pthread_mutex_unlock(&zookeeper_lock);
+  zookeeper_leave_lock();
   for (size_t at = 0; at < b->said_size; at += strlen(b->said + at) + 1)
     zookeeper_say_(b, VOLT_CLUSTER_DEBUG, "client: %s", b->said + at);
   b->said_size = 0;

@@ -58,6 +58,9 @@ typedef enum volt_counted_ {
 
 VOLT_API const char *volt_kind_name_(volt_kind_ kind);
 
+/* In the child of a fork(): the other threads' tallies may be taken. */
+void volt_count_forget_(void);
+
 /* The kind of what f waits for: of its object, or of that of the first future within it. */
 struct volt_future;
 volt_kind_ volt_kind_of_(struct volt_future *f);

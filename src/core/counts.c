@@ -16,7 +16,10 @@
  * Race
  *   R1  Interleaving: a thread ends and gives its tally back; another takes it, and counts on from
  *       values that are older. Prevented by: the bit is cleared by a release and set by an
- *       acquire. */
+ *       acquire.
+ *   R2  Interleaving: a thread makes the key; another forks. In the child the key is being made for
+ *       ever, and the tallies of threads that the child does not have stay taken. Prevented by: the
+ *       child makes the key anew, and gives back all tallies but its own. */
 #include <volt/counts.h>
 
 #include <limits.h>
@@ -63,6 +66,10 @@ static unsigned count_take(void) {
   return TALLIES;
 }
 
+enum { COUNT_NO_KEY, COUNT_MAKES_KEY, COUNT_HAS_KEY, COUNT_FAILED };
+static VOLT_ATOMIC(uint32_t) count_stage;
+static pthread_key_t count_key; /* its value in a thread: its tally */
+
 /* glibc has memory for the first 32 keys in each thread, and allocates for later ones. */
 static bool count_key_is_free_of_cost(pthread_key_t key) {
 #ifdef __GLIBC__
@@ -75,18 +82,18 @@ static bool count_key_is_free_of_cost(pthread_key_t key) {
 
 /* Have count_end() called when this thread ends. Returns whether that is possible. */
 static bool count_watch_end(volt_tally_ *mine) {
-  enum { NONE, MAKING, MADE, FAILED };
-  static VOLT_ATOMIC(uint32_t) stage;
-  static pthread_key_t key;
-  uint32_t seen = NONE;
+  uint32_t seen = COUNT_NO_KEY;
   /* relaxed, no data: it says which thread makes the key */
-  if (volt_load_relaxed(&stage) == NONE && volt_cas_relaxed(&stage, &seen, MAKING)) {
-    bool made = pthread_key_create(&key, count_end) == 0 && count_key_is_free_of_cost(key);
-    /* counts:K1 -> counts:K2: a thread that sees MADE sees the key */
-    volt_store_release(&stage, made ? MADE : FAILED);
+  if (volt_load_relaxed(&count_stage) == COUNT_NO_KEY &&
+      volt_cas_relaxed(&count_stage, &seen, COUNT_MAKES_KEY)) {
+    bool made =
+        pthread_key_create(&count_key, count_end) == 0 && count_key_is_free_of_cost(count_key);
+    /* counts:K1 -> counts:K2: a thread that sees HAS_KEY sees the key */
+    volt_store_release(&count_stage, made ? COUNT_HAS_KEY : COUNT_FAILED);
   }
-  /* counts:K2 <- counts:K1: a thread that sees MADE sees the key */
-  return volt_load_acquire(&stage) == MADE && pthread_setspecific(key, mine) == 0;
+  /* counts:K2 <- counts:K1: a thread that sees HAS_KEY sees the key */
+  return volt_load_acquire(&count_stage) == COUNT_HAS_KEY &&
+         pthread_setspecific(count_key, mine) == 0;
 }
 
 static void count_note_used(uint32_t used) {
@@ -105,6 +112,17 @@ VOLT_NOINLINE void volt_count_take_tally_(void) {
   } else {
     count_give_back(i);
   }
+}
+
+/* R2. relaxed: no other thread is here */
+void volt_count_forget_(void) {
+  if (volt_load_relaxed(&count_stage) == COUNT_MAKES_KEY) {
+    volt_store_relaxed(&count_stage, COUNT_NO_KEY);
+  }
+  for (unsigned i = 0; i < TALLIES / BITS; i++) volt_store_relaxed(&count_taken[i], 0);
+  if (!volt_tally_mine_) return;
+  unsigned mine = (unsigned)(volt_tally_mine_ - count_tallies);
+  volt_store_relaxed(&count_taken[mine / BITS], UINT64_C(1) << mine % BITS);
 }
 
 void volt_count_from_outside_(volt_kind_ kind, volt_counted_ what, uint64_t n) {

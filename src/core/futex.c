@@ -13,11 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "at_fork.h"
 #include "blocked.h"
 #include "blocker.h"
 #include "check.h"
+#include "counting.h"
 #include "fifo.h"
 #include "numbers.h"
+#include "order.h"
 #include "owner.h"
 #include "probe.h"
 
@@ -124,18 +127,8 @@ static int32_t blocked_tid(void) {
 
 static void blocked_after_fork(void) {
   blocked_of_thread *own = blocked_of();
-#if VOLT_SIGHT
-  volt_party_forget_();
-#endif
   own->slot.tid = blocked_tid();
   volt_blocked_forget_(&blocked_list, own->stage == BLOCKED_USED ? &own->slot : NULL);
-}
-
-/* Not when a thread sleeps: what this calls allocates, and the allocator may be what sleeps. */
-static VOLT_AT_LOAD_ void blocked_load(void) {
-  volt_debugger_sync_.blocked = &blocked_list;
-  blocked_has_key = pthread_key_create(&blocked_key, blocked_ends) == 0;
-  if (blocked_has_key) (void)pthread_atfork(NULL, NULL, blocked_after_fork);
 }
 
 const volt_debugger_ *volt_debugger_of_sync_(void) {
@@ -175,17 +168,32 @@ uint32_t volt_thread_number_(void) {
 enum { PARKED_BITS = 9 };
 static volt_fifo_ parked_queues[1u << PARKED_BITS]; /* all-zero: empty */
 
-/* In the child of a fork(): no fiber runs here, and a lock may be held by a thread that is not. */
-static void parked_forget(void) {
+/* No fiber runs in the child. */
+static void parked_after_fork(void) {
   for (unsigned i = 0; i < 1u << PARKED_BITS; i++) volt_fifo_init_(&parked_queues[i], 0);
 }
 
 volt_fifo_ *volt_parked_queue_(const void *address) {
-  static VOLT_ATOMIC(uint32_t) is_ready;
-  /* relaxed, no data: the first thread does it. If there is no memory for it, only a fork() is worse off */
-  if (volt_load_relaxed(&is_ready) == 0 && volt_exchange_relaxed(&is_ready, 1) == 0) {
-    (void)pthread_atfork(NULL, NULL, parked_forget);
-  }
   uint64_t mixed = (uint64_t)(uintptr_t)address * UINT64_C(0x9e3779b97f4a7c15);
   return &parked_queues[mixed >> (64 - PARKED_BITS)];
+}
+
+/* ---- as the library is loaded, and in the child of a fork() ---- */
+
+/* Locks may be held by threads that the child does not have: each is made anew. */
+static void futex_after_fork(void) {
+  blocked_after_fork();
+  parked_after_fork();
+  volt_count_forget_();
+#if VOLT_SIGHT
+  volt_party_forget_();
+  volt_order_forget_();
+#endif
+}
+
+/* Not when a thread sleeps: what this calls allocates, and the allocator may be what sleeps. */
+static VOLT_AT_LOAD_(VOLT_FORK_SYNC_) void futex_load(void) {
+  volt_debugger_sync_.blocked = &blocked_list;
+  blocked_has_key = pthread_key_create(&blocked_key, blocked_ends) == 0;
+  volt_at_fork_(NULL, NULL, futex_after_fork);
 }

@@ -15,11 +15,11 @@
  * lock keeps them apart, and the cycle is no danger.
  *
  * Race
- *   R1  Interleaving: a thread forks while another changes the table; in the child the table stays
- *       locked for ever, and is half changed. Prevented by: the child forgets all, and unlocks. */
+ *   R1  Interleaving: a thread forks while another changes the table, for the first time, too; in the
+ *       child the table stays locked for ever, and is half changed. Prevented by: the child forgets
+ *       all, and unlocks (at_fork.h). */
 #include "order.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,7 +77,6 @@ static unsigned order_found_count;
 static uint64_t order_reported[REPORTED];
 static unsigned order_reported_count;
 static void (*order_call)(void);
-static bool order_sees_forks;
 
 static bool order_lock_table(void) {
   /* order:L1 <- order:U1: what the last holder has written */
@@ -290,26 +289,29 @@ size_t volt_order_take_(char *text, size_t size) {
 }
 
 static void order_clear(void) {
-  order_forget();
+  if (order_count > 0) order_forget();
   order_found_count = 0;
   order_reported_count = 0;
   memset(order_reported, 0, sizeof order_reported);
-}
-
-/* In the child, which has no thread but this. R1 */
-static void order_after_fork(void) {
-  if (volt_load_relaxed(&order_is_locked) == 0) return; /* its own memory */
-  order_clear();
-  order_unlock_table();
 }
 
 void volt_order_switch_(void (*found)(void)) {
   while (!order_lock_table()) volt_yield_();
   order_clear();
   order_call = found;
-  if (!order_sees_forks) order_sees_forks = pthread_atfork(NULL, NULL, order_after_fork) == 0;
   order_unlock_table();
   volt_store_relaxed(&volt_order_is_on_, found != NULL); /* a switch, which orders nothing */
+}
+
+/* R1. relaxed: no other thread is here */
+void volt_order_forget_(void) {
+  bool was_used = order_call != NULL || volt_load_relaxed(&order_is_locked) != 0;
+  volt_store_relaxed(&volt_order_is_on_, 0);
+  if (!was_used) return;
+  order_forget(); /* the count may not say yet what is there */
+  order_clear();
+  order_call = NULL;
+  order_unlock_table();
 }
 
 #else

@@ -15,6 +15,9 @@ VOLT_API size_t volt_order_take_(char *text, size_t size);
 #if VOLT_SIGHT
 /* *object, a mutex or a rwlock, is about to be locked by a party that holds something. */
 void volt_order_note_(const volt_party_ *p, const void *object);
+
+/* In the child of a fork(): nothing is watched. */
+void volt_order_forget_(void);
 #endif
 
 #endif

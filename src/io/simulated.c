@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../core/at_fork.h"
 #include "../core/check.h"
 #include "../rt/short_lock.h"
 #include "sim.h"
@@ -20,12 +21,24 @@ static struct {
   unsigned size;
 } sim_numbers;
 
+static void sim_lock_numbers(void) {
+  volt_short_lock_lock_(&sim_numbers.lock);
+}
+
+static void sim_unlock_numbers(void) {
+  volt_short_lock_unlock_(&sim_numbers.lock);
+}
+
+static VOLT_AT_LOAD_(VOLT_FORK_SIMULATED_) void sim_load(void) {
+  volt_at_fork_(sim_lock_numbers, sim_unlock_numbers, sim_unlock_numbers);
+}
+
 volt_sim_socket_ *volt_sim_find_(int number) {
   if (!volt_sim_is_number_(number)) return NULL;
   unsigned i = (unsigned)(number - SIM_FIRST_NUMBER);
-  volt_short_lock_lock_(&sim_numbers.lock);
+  sim_lock_numbers();
   volt_sim_socket_ *s = i < sim_numbers.size ? sim_numbers.at[i] : NULL;
-  volt_short_lock_unlock_(&sim_numbers.lock);
+  sim_unlock_numbers();
   return s;
 }
 
@@ -45,10 +58,10 @@ static int sim_free_place(void) {
 }
 
 int volt_sim_give_number_(volt_sim_socket_ *s) {
-  volt_short_lock_lock_(&sim_numbers.lock);
+  sim_lock_numbers();
   int place = sim_free_place();
   if (place >= 0) sim_numbers.at[place] = s;
-  volt_short_lock_unlock_(&sim_numbers.lock);
+  sim_unlock_numbers();
   if (place < 0) return -ENOMEM;
   s->number = SIM_FIRST_NUMBER + place;
   s->net->open += 1;
@@ -56,9 +69,9 @@ int volt_sim_give_number_(volt_sim_socket_ *s) {
 }
 
 void volt_sim_take_number_(volt_sim_socket_ *s) {
-  volt_short_lock_lock_(&sim_numbers.lock);
+  sim_lock_numbers();
   sim_numbers.at[s->number - SIM_FIRST_NUMBER] = NULL;
-  volt_short_lock_unlock_(&sim_numbers.lock);
+  sim_unlock_numbers();
   s->number = -1;
   s->net->open -= 1;
 }

@@ -11,7 +11,8 @@
  *   R2  Interleaving: an inspector goes on from a runtime that was removed meanwhile. Prevented by: its
  *       pin of that ends only when it has pinned the next one, and to be removed it may have none.
  *   R3  Interleaving: a thread forks while another one holds the lock. Prevented by: fork() takes the
- *       lock before. The child has no runtimes. */
+ *       lock before (at_fork.h). The child has no runtimes. */
+#include "../core/at_fork.h"
 #include "debugger.h"
 #include "inspect.h"
 #include "parts.h"
@@ -32,27 +33,13 @@ static void runtimes_begin_child(void) {
   runtimes_unlock();
 }
 
-static bool runtimes_watches_forks;
-
-static void runtimes_watch_forks(void) {
-  if (!runtimes_watches_forks) {
-    volt_thread_at_fork_(runtimes_lock, runtimes_unlock, runtimes_begin_child);
-  }
-  runtimes_watches_forks = true;
+/* R3 */
+static VOLT_AT_LOAD_(VOLT_FORK_RUNTIMES_) void runtimes_load(void) {
+  volt_at_fork_(runtimes_lock, runtimes_unlock, runtimes_begin_child);
 }
-
-#if defined(__GNUC__) || defined(__clang__)
-/* Without the lock, so no fork() comes while the lock is held and fork() does not know of it. Before
- * those of src/sight, because fork() takes the lock last: "volt-sight" takes it, too, and calls there
- * wait for that thread. */
-static VOLT_AT_LOAD_AS_(60000) void runtimes_load(void) {
-  runtimes_watch_forks();
-}
-#endif
 
 void volt_debugger_add_(volt_rt *rt) {
   runtimes_lock();
-  runtimes_watch_forks();
   volt_debugger_of_process_()->sync = volt_debugger_of_sync_();
   rt->next_rt = volt_debugger_of_process_()->first;
   rt->prev_rt = NULL;

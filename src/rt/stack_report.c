@@ -14,6 +14,11 @@
  * last, unless the program has put another handler above it; then it stays, because that one may
  * call it.
  *
+ * Race
+ *   R1  Interleaving: a thread forks while another has the lock, and the handler comes or goes.
+ *       Prevented by: fork() takes the lock before (at_fork.h). The handler stays in the child, where
+ *       the parent's runtimes do not end.
+ *
  * Signals: the handler uses no lock, no memory but its own frame, and of the thread's own variables
  * one that is there from the beginning of the thread (REPORT_TLS). */
 #ifndef _GNU_SOURCE
@@ -27,6 +32,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../core/at_fork.h"
 #include "../core/check.h"
 #include "../core/probe.h"
 #include "fiber_parts.h"
@@ -176,11 +182,24 @@ static void report_remove(void) {
   report_is_there = false;
 }
 
+static void report_take_lock(void) {
+  volt_short_lock_lock_(&report_lock);
+}
+
+static void report_leave_lock(void) {
+  volt_short_lock_unlock_(&report_lock);
+}
+
+/* R1 */
+static VOLT_AT_LOAD_(VOLT_FORK_STACK_REPORT_) void report_load(void) {
+  volt_at_fork_(report_take_lock, report_leave_lock, report_leave_lock);
+}
+
 void volt_stack_report_open_(volt_rt *rt) {
   if (!report_is_wanted(rt)) return;
-  volt_short_lock_lock_(&report_lock);
+  report_take_lock();
   if (report_runtimes++ == 0) report_install();
-  volt_short_lock_unlock_(&report_lock);
+  report_leave_lock();
 }
 
 /* ---- alternate stacks ---- */
@@ -225,7 +244,7 @@ void volt_stack_report_close_(volt_rt *rt) {
   for (unsigned i = 0; i < rt->workers; i++) {
     if (rt->worker[i].signal_stack) munmap(rt->worker[i].signal_stack, report_stack_bytes());
   }
-  volt_short_lock_lock_(&report_lock);
+  report_take_lock();
   if (--report_runtimes == 0) report_remove();
-  volt_short_lock_unlock_(&report_lock);
+  report_leave_lock();
 }

@@ -56,10 +56,6 @@ void volt_thread_detach_self_(void) {
   pthread_detach(pthread_self());
 }
 
-void volt_thread_at_fork_(void (*before)(void), void (*parent)(void), void (*child)(void)) {
-  pthread_atfork(before, parent, child);
-}
-
 void volt_thread_name_self_(char name[VOLT_THREAD_NAME_], const char *prefix, char kind,
                             unsigned index) {
   char suffix[VOLT_THREAD_NAME_];

@@ -27,10 +27,6 @@ int32_t volt_thread_id_(void);
 /* No thread will join this one. */
 void volt_thread_detach_self_(void);
 
-/* From now on, at each fork of this process: call before() before it, and after it
- * parent() in this process and child() in the new one. */
-void volt_thread_at_fork_(void (*before)(void), void (*parent)(void), void (*child)(void));
-
 /* Name this thread "<prefix>-<kind><index>". The system keeps 15 bytes, so a long prefix is cut.
  * name: gets the same name. */
 #define VOLT_THREAD_NAME_ 16

@@ -5,9 +5,8 @@
 #include <string.h>
 #include <volt/sight.h>
 
-#include "../core/blocked.h"
-#include "../core/fifo.h"
 #include "../core/order.h"
+#include "../rt/short_lock.h"
 #include "deadlocks.h"
 #include "sight_enable.h"
 #include "sight_thread.h"
@@ -25,32 +24,30 @@ static struct {
 
 /* ---- what is known ---- */
 
-static volt_fifo_ known_lock; /* only its lock */
+static volt_short_lock known_lock;
 static char known_text[VOLT_DEADLOCK_TEXT_];
 static size_t known_length;
+static VOLT_ATOMIC(uint32_t) known_is_read; /* a caller of volt_deadlocks_known_() copies it */
 
 static void known_set(const char *text, size_t length) {
-  uint64_t word;
-  volt_fifo_lock_(&known_lock, &word);
+  volt_short_lock_lock_(&known_lock);
   memcpy(known_text, text, length);
   known_length = length;
-  volt_fifo_unlock_(&known_lock, word);
+  volt_short_lock_unlock_(&known_lock);
 }
 
 void volt_deadlocks_known_(volt_sink *sink, void *ctx) {
   static char copy[VOLT_DEADLOCK_TEXT_]; /* the sink is called without the lock */
-  static VOLT_ATOMIC(uint32_t) is_used;
   size_t length = 0;
-  uint64_t word;
-  /* relaxed, by fifo:L1: the lock orders what is copied; another caller meanwhile shows nothing */
-  if (volt_exchange_relaxed(&is_used, 1) != 0) return;
-  if (volt_fifo_try_lock_(&known_lock, &word)) {
+  /* relaxed, by short_lock:L1: the lock orders what is copied; another caller meanwhile shows nothing */
+  if (volt_exchange_relaxed(&known_is_read, 1) != 0) return;
+  if (volt_short_lock_lock_until_(&known_lock, 0)) { /* if it is free */
     length = known_length;
     memcpy(copy, known_text, length);
-    volt_fifo_unlock_(&known_lock, word);
+    volt_short_lock_unlock_(&known_lock);
   }
   if (length > 0) (void)sink(ctx, copy, length);
-  volt_store_relaxed(&is_used, 0); /* as above */
+  volt_store_relaxed(&known_is_read, 0); /* as above */
 }
 
 size_t volt_owner_text_(const volt_owner_seen_ *seen, char *text, size_t size) {
@@ -164,5 +161,12 @@ static void deadlock_watch_stop(void) {
   known_set("", 0);
 }
 
+/* Its memory is the parent's: it stays. */
+static void deadlock_watch_forget(void) {
+  volt_short_lock_init_(&known_lock);
+  known_length = 0;
+  volt_store_relaxed(&known_is_read, 0); /* no other thread is here */
+}
+
 const volt_sight_part_ volt_deadlocks_part_ = {VOLT_SIGHT_DEADLOCKS, deadlock_watch_start,
-                                               deadlock_watch_stop};
+                                               deadlock_watch_stop, deadlock_watch_forget};

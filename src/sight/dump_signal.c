@@ -25,6 +25,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "../core/at_fork.h"
 #include "../core/check.h"
 #include "dump.h"
 #include "sight_thread.h"
@@ -40,7 +41,6 @@ static struct {
   int number; /* 0: none */
   int fd;
   unsigned how;
-  bool fork_is_known;
   bool is_wanted, is_unblocked; /* on the thread */
   struct sigaction before;
   volt_dump_ *dump;
@@ -164,20 +164,10 @@ static void dump_signal_unlock(void) {
   pthread_mutex_unlock(&dump_signal.calls);
 }
 
-/* The thread's own handlers at fork() were there before, so these come
- * first, and the order of the locks is that of a call. */
-static void dump_signal_know_fork(void) {
-  if (dump_signal.fork_is_known) return;
-  dump_signal.fork_is_known =
-      pthread_atfork(dump_signal_lock, dump_signal_unlock, dump_signal_unlock) == 0;
+/* R2 */
+static VOLT_AT_LOAD_(VOLT_FORK_DUMP_SIGNAL_) void dump_signal_load(void) {
+  volt_at_fork_(dump_signal_lock, dump_signal_unlock, dump_signal_unlock);
 }
-
-#if defined(__GNUC__) || defined(__clang__)
-/* As sight_thread.c R5, and after it. */
-static VOLT_AT_LOAD_AS_(60002) void dump_signal_load(void) {
-  dump_signal_know_fork();
-}
-#endif
 
 int volt_dump_on_signal(int signal_number, int fd, unsigned how) {
   VOLT_CHECK(!volt_sight_is_here_(), "volt_dump_on_signal", "called from a report");
@@ -190,7 +180,6 @@ int volt_dump_on_signal(int signal_number, int fd, unsigned how) {
     dump_signal.fd = fd;
     dump_signal.how = how;
     result = dump_signal_begin(signal_number);
-    if (result == VOLT_OK) dump_signal_know_fork();
   }
   dump_signal_unlock();
   errno = saved;

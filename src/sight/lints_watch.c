@@ -90,4 +90,4 @@ static void lints_stop(void) {
   volt_sight_remove_(&lints.duty);
 }
 
-const volt_sight_part_ volt_lints_part_ = {VOLT_SIGHT_LINTS, lints_start, lints_stop};
+const volt_sight_part_ volt_lints_part_ = {VOLT_SIGHT_LINTS, lints_start, lints_stop, NULL};

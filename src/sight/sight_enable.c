@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "../core/check.h"
-#include "../core/waits.h"
 #include "dump_fd.h"
 #include "sight_enable.h"
 #include "sight_serve.h"
@@ -91,7 +90,6 @@ static bool enable_is_known(const volt_sight_config *config) {
 int volt_sight_enable(const volt_sight_config *config) {
   VOLT_CHECK(!volt_sight_is_here_(), "volt_sight_enable", "called from a report");
   if (!enable_is_known(config)) return VOLT_EINVAL;
-  volt_sight_know_fork_();
   pthread_mutex_lock(&enable_mutex);
   enable_stop();
   int result = enable_start(config);
@@ -101,7 +99,6 @@ int volt_sight_enable(const volt_sight_config *config) {
 
 void volt_sight_disable(void) {
   VOLT_CHECK(!volt_sight_is_here_(), "volt_sight_disable", "called from a report");
-  volt_sight_know_fork_();
   pthread_mutex_lock(&enable_mutex);
   volt_serve_end_();
   enable_stop();
@@ -111,6 +108,8 @@ void volt_sight_disable(void) {
 void volt_sight_enable_forget_(void) {
   pthread_mutex_t fresh = PTHREAD_MUTEX_INITIALIZER;
   enable_mutex = fresh;
-  volt_waits_switch_off_();
-  for (unsigned i = 0; i < PARTS; i++) enable_started[i] = false;
+  for (unsigned i = 0; i < PARTS; i++) {
+    if (enable_parts[i]->forget) enable_parts[i]->forget();
+    enable_started[i] = false;
+  }
 }

@@ -14,10 +14,8 @@
  *   R3  Interleaving: the last duty is removed and the thread is about to end; another is added, and
  *       waits for a thread that is not there. Prevented by: the thread decides under the mutex; a
  *       thread that adds joins one that has ended, and starts another.
- *   R4  Interleaving: a fork() while the mutex is held. Prevented by: fork() takes it before. The
- *       child forgets everything, and has an eventfd of its own when it needs one.
- *   R5  Interleaving: a thread has the mutex, and is about to make its first fork() known; another
- *       forks. Prevented by: that is done as the library is loaded, without the mutex. */
+ *   R4  Interleaving: a fork() while the mutex is held. Prevented by: fork() takes it before
+ *       (at_fork.h). The child forgets everything, and has an eventfd of its own when it needs one. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* pthread_setname_np */
 #endif
@@ -27,6 +25,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "../core/at_fork.h"
 #include "../rt/thread.h"
 #include "sight_enable.h"
 
@@ -39,8 +38,7 @@ static struct {
   volt_thread_ thread; /* unless NONE */
   volt_duty_ *first;   /* in the order in which they were added, or run last */
   volt_sight_fd_ *fds[VOLT_SIGHT_FDS_];
-  const void *runs; /* I2 */
-  bool fork_is_known;
+  const void *runs;          /* I2 */
   VOLT_ATOMIC(int) doorbell; /* the eventfd + 1; 0: none yet. I3 */
 } sight = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -217,31 +215,14 @@ static void sight_forget(void) {
   sight_unlock();
 }
 
-/* Under the mutex. Returns whether fork() is known. R4 */
-static bool sight_knows_fork(void) {
-  if (!sight.fork_is_known) {
-    sight.fork_is_known = pthread_atfork(sight_lock, sight_unlock, sight_forget) == 0;
-  }
-  return sight.fork_is_known;
-}
-
-#if defined(__GNUC__) || defined(__clang__)
-/* R5. Before those of dump_signal.c, whose locks are taken before the mutex. */
-static VOLT_AT_LOAD_AS_(60001) void sight_load(void) {
-  sight.fork_is_known = pthread_atfork(sight_lock, sight_unlock, sight_forget) == 0;
-}
-#endif
-
-void volt_sight_know_fork_(void) {
-  sight_lock();
-  (void)sight_knows_fork();
-  sight_unlock();
+/* R4 */
+static VOLT_AT_LOAD_(VOLT_FORK_SIGHT_) void sight_load(void) {
+  volt_at_fork_(sight_lock, sight_unlock, sight_forget);
 }
 
 /* ---- add and remove ---- */
 
 static bool sight_has_doorbell(void) {
-  if (!sight_knows_fork()) return false;
   if (volt_load_relaxed(&sight.doorbell) == 0) {                   /* under the mutex */
     volt_store_relaxed(&sight.doorbell, volt_eventfd_open_() + 1); /* as above */
   }

@@ -57,9 +57,6 @@ static inline uint64_t volt_sight_after_(uint64_t now_ns, uint64_t pause_ns) {
  * called in a signal handler. errno is left alone. */
 void volt_sight_wake_(volt_duty_ *d);
 
-/* From now on, what is enabled ends in the child of a fork(). */
-void volt_sight_know_fork_(void);
-
 /* Whether the caller runs on the thread. */
 bool volt_sight_is_here_(void);
 
@@ -72,6 +69,9 @@ typedef struct volt_sight_part_ {
    * Returns VOLT_OK, or why it was not started. */
   int (*start)(const volt_sight_config *config);
   void (*stop)(void); /* what start() has added is removed */
+  /* In the child of a fork(), where the thread is not; another thread may have been in start(), stop(),
+   * or a duty. Duties are removed already. Or NULL. */
+  void (*forget)(void);
 } volt_sight_part_;
 
 /* Give a report to where volt_sight_enable() has said, or to standard error; then abort if it has

@@ -21,4 +21,5 @@ static int waits_start(const volt_sight_config *config) {
   return VOLT_OK;
 }
 
-const volt_sight_part_ volt_waits_part_ = {VOLT_SIGHT_WAITS, waits_start, volt_waits_switch_off_};
+const volt_sight_part_ volt_waits_part_ = {VOLT_SIGHT_WAITS, waits_start, volt_waits_switch_off_,
+                                           volt_waits_switch_off_};

@@ -254,4 +254,5 @@ static void dog_stop(void) {
   if (dog_config.with_stacks) volt_stall_signal_give_();
 }
 
-const volt_sight_part_ volt_watchdog_part_ = {VOLT_SIGHT_WATCHDOG, dog_start, dog_stop};
+const volt_sight_part_ volt_watchdog_part_ = {VOLT_SIGHT_WATCHDOG, dog_start, dog_stop,
+                                              volt_stall_signal_forget_};

@@ -32,6 +32,7 @@ enum { VOLT_STALL_FRAMES_ = 32 };
  * it. */
 int volt_stall_signal_take_(void);
 void volt_stall_signal_give_(void);
+void volt_stall_signal_forget_(void); /* in the child of a fork(): given back if it was taken */
 
 /* Where the thread tid is at the moment: program counters, innermost first. Waits for some
  * milliseconds at most. Returns how many; 0: it does not answer. */

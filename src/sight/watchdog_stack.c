@@ -36,7 +36,8 @@ enum { STALL_NAPS = 20, STALL_FRAME_MAX = 1 << 20 };
 static VOLT_ATOMIC(uint32_t) stall_asked;
 static uintptr_t stall_pc[VOLT_STALL_FRAMES_]; /* the handler's while TAKEN */
 static unsigned stall_count;
-static struct sigaction stall_before;
+static struct sigaction stall_before; /* while it is taken */
+static bool stall_is_taken;
 
 static bool stall_read(uintptr_t from, uintptr_t *words) {
   struct iovec here = {.iov_base = words, .iov_len = 2 * sizeof *words};
@@ -89,7 +90,11 @@ int volt_stall_signal_take_(void) {
   int number = volt_thread_signal_();
   if (sigaction(number, NULL, &stall_before) != 0) return VOLT_EAGAIN;
   bool is_free = !(stall_before.sa_flags & SA_SIGINFO) && stall_before.sa_handler == SIG_DFL;
-  return is_free && sigaction(number, &mine, NULL) == 0 ? VOLT_OK : VOLT_EAGAIN;
+  if (!is_free) return VOLT_EAGAIN;
+  stall_is_taken = true; /* before it is: volt_stall_signal_forget_() */
+  if (sigaction(number, &mine, NULL) == 0) return VOLT_OK;
+  stall_is_taken = false;
+  return VOLT_EAGAIN;
 }
 
 /* One that is still pending must not end the process, so the signal is ignored from now on. */
@@ -97,6 +102,11 @@ void volt_stall_signal_give_(void) {
   struct sigaction ignored = {.sa_handler = SIG_IGN};
   (void)sigaction(volt_thread_signal_(), &ignored, NULL);
   (void)sigaction(volt_thread_signal_(), &stall_before, NULL);
+  stall_is_taken = false;
+}
+
+void volt_stall_signal_forget_(void) {
+  if (stall_is_taken) volt_stall_signal_give_();
 }
 
 unsigned volt_stall_stack_(int tid, uintptr_t pc[VOLT_STALL_FRAMES_]) {

@@ -20,8 +20,6 @@ volt_short_lock *volt_runtimes_lock_(void) {
 const volt_debugger_ *volt_debugger_of_sync_(void) {
   return nullptr;
 }
-void volt_thread_at_fork_(void (*)(void), void (*)(void), void (*)(void)) {
-}
 
 struct runtimes_model : model {
   volt_debugger_ debugger;

@@ -7,6 +7,7 @@
 #include <volt/fiber.h>
 
 #include "by_hand.h"
+#include "core/counting.h"
 #include "core/futex.h"
 #include "core/order.h"
 #include "thread_team.h"
@@ -153,6 +154,41 @@ static void init_makes_objects_anew_in_the_child(void **state) {
   assert_int_equal(WEXITSTATUS(status), 7);
 }
 
+/* ---- counts ---- */
+
+static volt_tally_ *their_tally;
+
+static void count_alone(void *arg, uint32_t index) {
+  (void)arg;
+  (void)index;
+  volt_count_take_tally_();
+  their_tally = volt_tally_mine_;
+  volt_store_release(&is_inside, 1);
+  WAIT_UNTIL(volt_load_acquire(&may_leave));
+}
+
+/* The child goes on from what the thread has counted: that thread is not there. */
+static void tallies_are_free_in_the_child(void **state) {
+  (void)state;
+  thread_team team;
+  volt_store_release(&is_inside, 0);
+  volt_store_release(&may_leave, 0);
+  thread_team_start(&team, 1, count_alone, NULL);
+  WAIT_UNTIL(volt_load_acquire(&is_inside));
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    volt_count_take_tally_();
+    _exit(volt_tally_mine_ == their_tally ? 0 : 1);
+  }
+  int status = 0;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  volt_store_release(&may_leave, 1);
+  thread_team_join(&team);
+  assert_non_null(their_tally);
+  assert_int_equal(status, 0);
+}
+
 /* ---- fibers that park ---- */
 
 static volt_parker parker;
@@ -262,6 +298,7 @@ int main(void) {
 #endif
     cmocka_unit_test(init_makes_objects_anew_in_the_child),
     cmocka_unit_test(fibers_park_anew_in_the_child),
+    cmocka_unit_test(tallies_are_free_in_the_child),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,10 +39,11 @@
 #define VOLT_CALLERS_FUNCTION_ __builtin_FUNCTION()
 #define VOLT_CALLERS_LINE_ __builtin_LINE()
 #define VOLT_CALLERS_PLACE_ __builtin_source_location() /* where <source_location> is */
-/* Of a function: called when its library is loaded, and when it is unloaded. */
-#define VOLT_AT_LOAD_ __attribute__((__constructor__))
-#ifndef VOLT_AT_LOAD_AS_ /* the simulation has none */
-#define VOLT_AT_LOAD_AS_(place) __attribute__((__constructor__(place))) /* in that order */
+/* Of a function: called when its library is loaded, in the order of the places; when it is unloaded. */
+#if defined(VOLT_MODEL)
+#define VOLT_AT_LOAD_(place) VOLT_UNUSED_OK_
+#elif !defined(VOLT_AT_LOAD_) /* the simulation has none */
+#define VOLT_AT_LOAD_(place) __attribute__((__constructor__(place)))
 #endif
 #define VOLT_AT_UNLOAD_ __attribute__((__destructor__))
 #else
@@ -66,8 +67,7 @@
 #define VOLT_CALLERS_FUNCTION_ ""
 #define VOLT_CALLERS_LINE_ 0
 #define VOLT_CALLERS_PLACE_ NULL
-#define VOLT_AT_LOAD_ VOLT_UNUSED_OK_
-#define VOLT_AT_LOAD_AS_(place) VOLT_UNUSED_OK_
+#define VOLT_AT_LOAD_(place) VOLT_UNUSED_OK_
 #define VOLT_AT_UNLOAD_ VOLT_UNUSED_OK_
 #endif
 
