@@ -5,6 +5,7 @@
 #include <string.h>
 #include <volt/sight.h>
 
+#include "../core/blocked.h"
 #include "../core/order.h"
 #include "../rt/short_lock.h"
 #include "deadlocks.h"

@@ -35,12 +35,12 @@ install_and_move() {
   if command -v "$cxx" > /dev/null; then has_cxx=1; fi
   if [[ -e $libdir/libvolt-io$suffix.so ]]; then
     libraries+=("$libdir/libvolt-io$suffix.so") has_io=1
-  elif grep -q '^VOLT_IO:BOOL=ON' "$build/CMakeCache.txt"; then
+  elif [[ -e $build/libvolt-io$suffix.so ]]; then
     fail "libvolt-io was built and not installed"
   fi
   if [[ -e $libdir/libvolt-cluster$suffix.so ]]; then
     libraries+=("$libdir/libvolt-cluster$suffix.so") has_cluster=1
-  elif grep -q '^VOLT_CLUSTER:BOOL=ON' "$build/CMakeCache.txt"; then
+  elif [[ -e $build/libvolt-cluster$suffix.so ]]; then
     fail "libvolt-cluster was built and not installed"
   fi
 }
