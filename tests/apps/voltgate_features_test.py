@@ -26,6 +26,7 @@ def features():
 
 
 def libpq():
+    """program that asks (it needs libpq-dev)"""
     return os.path.exists(features())
 
 

@@ -105,7 +105,7 @@ def run_tests(needs, *tests):
         sys.exit(f"usage: {sys.argv[0]} PROGRAM [--whole] [test]...")
     missing = [need for need in needs if not need()]
     if missing:
-        print(f"skipped: missing: {', '.join(need.__name__ for need in missing)}")
+        print(f"skipped: there is no {', no '.join(need.__doc__ or need.__name__ for need in missing)}")
         sys.exit(77)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     only = [name for name in sys.argv[2:] if not name.startswith("-")]
@@ -204,6 +204,7 @@ def program():
 
 
 def gate_is_there():
+    """voltgate (it needs libinih-dev and libssl-dev)"""
     return os.path.exists(program())
 
 
@@ -379,6 +380,7 @@ def postgres_directory():
 
 
 def postgres():
+    """PostgreSQL (./x test fetches it)"""
     return postgres_directory() is not None
 
 
@@ -391,6 +393,7 @@ def pgbench():
 
 
 def redis():
+    """redis (./x test fetches it)"""
     return shutil.which("redis-server") is not None and shutil.which("redis-cli") is not None
 
 

@@ -29,6 +29,7 @@ LIVE = "document.getElementById('live').className === 'live is-live'"
 
 
 def chromium():
+    """Chromium (./x test --page installs it)"""
     return browser.find() is not None
 
 

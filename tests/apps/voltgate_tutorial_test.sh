@@ -8,7 +8,7 @@ page=$(realpath "$(dirname "$0")/../../docs/voltgate/tutorial.md")
 programs=/usr/lib/postgresql/15/bin # where Debian has them; or wherever they are found
 if [[ ! -x $programs/initdb ]]; then programs=$(dirname "$(command -v initdb || echo none)"); fi
 if [[ ! -x $programs/initdb ]] || ! command -v curl > /dev/null; then
-  echo 'skipped: it needs PostgreSQL 15 and curl'
+  echo 'skipped: there is no PostgreSQL 15 (./x test fetches it), or no curl'
   exit 77
 fi
 

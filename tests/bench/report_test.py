@@ -259,7 +259,8 @@ def main() -> int:
         return 2
     program = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if program is None or shutil.which("gnuplot") is None:
-        print(f"skipped: there is no {'gnuplot' if program else 'Chromium'}")
+        missing = "gnuplot (gnuplot-nox)" if program else "Chromium (./x test --page installs it)"
+        print(f"skipped: there is no {missing}")
         return 77
     sys.path.insert(0, sys.argv[1])
     import page

@@ -62,7 +62,7 @@ def zookeeper():
 
 def need_servers():
     """Ends the test, as one that was skipped, where there is no server to start."""
-    for there, what in ((java, "java (default-jre-headless)"), (zookeeper, "ZooKeeper (./x cluster)")):
+    for there, what in ((java, "Java (default-jre-headless)"), (zookeeper, "ZooKeeper (./x test fetches it)")):
         if not there():
             print(f"skipped: there is no {what}")
             sys.exit(77)

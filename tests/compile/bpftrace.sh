@@ -17,7 +17,7 @@ skip() {
   echo "skipped: $1"
   exit 77
 }
-command -v bpftrace > /dev/null || skip 'there is no bpftrace'
+command -v bpftrace > /dev/null || skip 'there is no bpftrace (./x test installs it)'
 ((EUID == 0)) || skip 'bpftrace needs root'
 release_objects
 "${CC:-cc}" -std=c11 -D_GNU_SOURCE -O2 -Iinclude tests/compile/traced.c "$objects"/*.o -pthread -o "$scratch/program"

@@ -9,7 +9,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 if ! command -v valgrind > /dev/null ||
   ! echo '#include <valgrind/helgrind.h>' | "${CC:-cc}" -fsyntax-only -x c - 2> /dev/null; then
-  echo "skipped: there is no valgrind"
+  echo "skipped: there is no valgrind (./x test installs it)"
   exit 77
 fi
 

@@ -189,7 +189,7 @@ def main() -> int:
             if program:
                 check_search(program, site, scratch)
             elif failures == 0:
-                print("skipped: there is no Chromium to open the pages with")
+                print("skipped: there is no Chromium to open the pages with (./x test --page installs it)")
                 return 77
     return 1 if failures else 0
 

@@ -533,7 +533,7 @@ static double now(void) {
 
 int main(void) {
   if (!find_server()) {
-    printf("skipped: there is no PostgreSQL\n");
+    printf("skipped: there is no PostgreSQL (./x test fetches it)\n");
     return SKIPPED;
   }
   const char *seed = getenv("VOLT_TEST_SEED"), *seconds = getenv("VOLT_TEST_SECONDS");
