@@ -55,3 +55,24 @@ answers 0 'usage' help
 # and where the arguments are right, it does look
 answers 1 'missing|no apt-get' demo
 echo "$ran answers"
+
+# No Python program of ./x ends in a traceback: there is one way to call them.
+if [[ $(grep -c 'python3 -B' x) != 1 ]]; then
+  echo './x: a Python program that is not called by python()' >&2
+  exit 1
+fi
+plainly() { # <words of the answer> <line of Python>
+  echo "$2" > "$scratch/program.py"
+  if python3 -B tests/support/plainly.py "$scratch/program.py" &> "$scratch/out" ||
+    grep -q Traceback "$scratch/out" || ! grep -qE -e "$1" "$scratch/out"; then
+    cat "$scratch/out" >&2
+    echo "plainly.py: no word of '$1', or a traceback" >&2
+    exit 1
+  fi
+}
+if command -v python3 > /dev/null; then
+  plainly 'program.py: there is no /nowhere/tool ' 'import subprocess; subprocess.run(["/nowhere/tool"])'
+  plainly 'this Python has no module nothing_like_it' 'import nothing_like_it'
+  plainly 'ValueError: a reason' 'raise ValueError("a reason")'
+  echo 'no traceback'
+fi
