@@ -96,6 +96,12 @@ static bool count_watch_end(volt_tally_ *mine) {
          pthread_setspecific(count_key, mine) == 0;
 }
 
+/* The library is unloaded, or the program ends: count_end() is not called any more. */
+static VOLT_AT_UNLOAD_ void count_unload(void) {
+  /* relaxed: no call of the library runs */
+  if (volt_load_relaxed(&count_stage) == COUNT_HAS_KEY) (void)pthread_key_delete(count_key);
+}
+
 static void count_note_used(uint32_t used) {
   uint32_t seen = volt_load_relaxed(&count_used); /* a bound; the counts themselves are relaxed */
   /* relaxed, no data: a bound, as above */

@@ -1,5 +1,5 @@
-/* rt_unload_test.c: what a runtime leaves of its threads when it is destroyed: nothing. So the
- * library can be unloaded; a plugin does. The library's file is the environment's VOLT_RT_LIBRARY. */
+/* rt_unload_test.c: what a runtime leaves of its threads when it is destroyed: nothing. And what the
+ * library leaves of threads that have waited by it. So it can be unloaded; a plugin does. The library's file is the environment's VOLT_RT_LIBRARY. */
 #define _GNU_SOURCE /* nanosleep */
 #include <dirent.h>
 #include <dlfcn.h>
@@ -23,6 +23,7 @@ typedef struct rt_library {
   void (*detach)(volt_task *t);
   volt_rt *(*current)(void);
   volt_future *(*blocking)(volt_blocking *b, volt_rt *rt, int (*fn)(void *arg), void *arg);
+  int (*acquire)(volt_sem *s, uint32_t n, uint64_t deadline_ns);
 } rt_library;
 
 /* Its code calls the library of the program only through its runtime's futures. */
@@ -54,6 +55,7 @@ static void load(void) {
   *(void **)&lib.detach = symbol("volt_task_detach");
   *(void **)&lib.current = symbol("volt_rt_current");
   *(void **)&lib.blocking = symbol("volt_blocking_future");
+  *(void **)&lib.acquire = symbol("volt_sem_acquire_blocking");
 }
 
 static void unload(void) {
@@ -126,9 +128,34 @@ static void unloaded_many_times(void **state) {
   WAIT_UNTIL(threads() == before);
 }
 
+static VOLT_ATOMIC(uint32_t) has_waited;
+static VOLT_ATOMIC(uint32_t) may_end;
+
+static void wait_and_stay(void *arg, uint32_t index) {
+  volt_sem sem = VOLT_SEM_INIT(0);
+  (void)arg;
+  (void)index;
+  REQUIRE(lib.acquire(&sem, 1, volt_now_ns() + 1000000) == VOLT_ETIMEDOUT);
+  volt_store_release(&has_waited, 1);
+  WAIT_UNTIL(volt_load_acquire(&may_end));
+}
+
+/* It has waited by the library, and ends when that is not there any more. */
+static void a_thread_outlives_it(void **state) {
+  (void)state;
+  thread_team team;
+  load();
+  thread_team_start(&team, 1, wait_and_stay, NULL);
+  WAIT_UNTIL(volt_load_acquire(&has_waited));
+  unload();
+  volt_store_release(&may_end, 1);
+  thread_team_join(&team);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(unloaded_many_times),
+      cmocka_unit_test(a_thread_outlives_it),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
