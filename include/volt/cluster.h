@@ -33,7 +33,17 @@
  *   its waiters stay queued until they are served or give up.
  *
  * Nothing here allocates for a wait. The library starts no thread: a task of the runtime drives the
- * ensemble's client. A child of fork() must not use what its parent opened (aborts).
+ * ensemble's client.
+ *
+ * A child of fork(), however it was made, has no permit, because its parent has them all:
+ * - volt_cluster_permit_is_valid() is false for each permit of the parent, and _valid_until_ns() 0.
+ *   The fence of such a permit and volt_cluster_now_ns() can be asked for as before.
+ * - Every other call that is given what the parent has opened aborts, and says so: also an acquire
+ *   or a release, and a poll or a cancel of a future that was begun before. Only a future of the
+ *   loss of a permit may be polled and cancelled; it stays pending.
+ * - A child that needs permits creates a runtime, and opens a host of its own.
+ * - A lease alone (below) sets the limit of the program's own semaphore. Of that the child has a
+ *   copy that still has its limit: it must not use it.
  *
  * Labels: cluster */
 #ifndef VOLT_CLUSTER_H
@@ -114,7 +124,8 @@ VOLT_API const volt_cluster_kind *volt_cluster_zookeeper(void);
 
 /* Make a host, and begin to connect it. Connecting goes on in the background, for ever.
  * Returns VOLT_OK; VOLT_EINVAL (no rt, a server or root that is none, reserved not zero, TLS
- *   without support, rt without io); VOLT_ENOMEM. Otherwise *c is NULL, and nothing is left.
+ *   without support, rt without io); VOLT_ENOMEM (or Linux is older than 4.14). If not VOLT_OK, *c is
+ *   NULL, and nothing is left.
  * Threads: any. */
 VOLT_API VOLT_NODISCARD int volt_cluster_open(volt_cluster **c, const volt_cluster_config *config);
 

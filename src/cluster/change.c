@@ -52,6 +52,12 @@ static bool change_is_linked(const engine_waiters *list, const volt_waiter *w) {
   return false;
 }
 
+/* A future of the parent, in a child, which has no driver. */
+static void change_check_fork(const volt_future *f, const engine_waiters *list) {
+  const volt_cluster *c = volt_container_of(list->lock, volt_cluster, lock);
+  cluster_check_fork_(c, f->ops->operation);
+}
+
 /* Wake all of a list that was taken out. */
 static void change_wake(volt_waiter *first) {
   while (first) {
@@ -67,6 +73,7 @@ static void change_wake(volt_waiter *first) {
 static bool change_cancel(volt_future *f) {
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
   engine_waiters *list = change_list(f);
+  change_check_fork(f, list);
   volt_short_lock_lock_(list->lock);
   bool is_waiting = change_unlink(list, &f->waiter);
   volt_short_lock_unlock_(list->lock);
@@ -82,6 +89,7 @@ static bool change_cancel(volt_future *f) {
 static bool change_set_waker(volt_future *f, volt_waker waker) {
   if (volt_waiter_result(&f->waiter) != VOLT_PENDING) return false;
   engine_waiters *list = change_list(f);
+  change_check_fork(f, list);
   volt_short_lock_lock_(list->lock);
   bool is_waiting = change_is_linked(list, &f->waiter);
   if (is_waiting) {
@@ -96,6 +104,7 @@ static bool change_set_waker(volt_future *f, volt_waker waker) {
 /* Wait in the list, unless the host has ended. Returns VOLT_PENDING, or VOLT_DONE. */
 static int change_wait(volt_future *f, volt_cluster *c, volt_waker waker) {
   engine_waiters *list = change_list(f);
+  change_check_fork(f, list);
   volt_waiter_arm_(&f->waiter, list, waker);
   volt_short_lock_lock_(&c->lock);
   bool is_ended = c->is_ended; /* R3 */

@@ -23,6 +23,7 @@
 
 #include "../rt/short_lock.h"
 #include "engine.h"
+#include "wiped.h"
 
 /* ---- what others ask ---- */
 
@@ -34,19 +35,25 @@ uint64_t volt_cluster_now_ns(const volt_cluster *c) {
   return cluster_now_(c);
 }
 
+static bool cluster_is_here(const volt_cluster *c) {
+  return volt_load_relaxed(c->is_here) != 0; /* before *c is known, or by the kernel */
+}
+
 uint64_t cluster_valid_until_(const volt_cluster *c) {
+  if (!cluster_is_here(c)) return 0; /* the parent has the permits */
   /* host:A1 <- session:U1: a thread that reads a time of new leases sees that the old ones are
    * lost */
   return volt_load_acquire(&c->valid_until_ns);
 }
 
 void cluster_check_fork_(const volt_cluster *c, const char *where) {
-  VOLT_CHECK(c->pid == (int)getpid(), where, "%p was opened by process %d, which is another",
+  VOLT_CHECK(cluster_is_here(c), where, "%p was opened by process %d, of which this one is a child",
              (const void *)c, c->pid);
 }
 
 void volt_cluster_stats(const volt_cluster *c, volt_cluster_stats_of *stats) {
   volt_cluster *host = (volt_cluster *)(uintptr_t)c;
+  cluster_check_fork_(c, "volt_cluster_stats");
   volt_short_lock_lock_(&host->lock);
   *stats = c->said;
   volt_short_lock_unlock_(&host->lock);
@@ -109,6 +116,7 @@ static void cluster_ended(volt_cluster *c, int result) {
 
 static int cluster_poll(volt_task *t, volt_ctx *ctx) {
   volt_cluster *self = volt_container_of(t, volt_cluster, task);
+  cluster_check_fork_(self, "volt_cluster"); /* the connection is the parent's */
   VOLT_TASK_BEGIN(self);
   /* host:C1 <- change:K1: a driver that ends sees what came before the call to close */
   while (!volt_load_acquire(&self->is_closing)) {
@@ -179,6 +187,7 @@ static void cluster_name_host(volt_cluster *c) {
 static void cluster_free(volt_cluster *c) {
   if (c->backend) c->kind->destroy(c->backend);
   free(c->strings);
+  wiped_free_((void *)(uintptr_t)c->is_here, 0);
   free(c);
 }
 
@@ -204,11 +213,13 @@ int volt_cluster_open(volt_cluster **c, const volt_cluster_config *config) {
   host->rt = config->rt;
   host->kind = config->kind ? config->kind : volt_cluster_zookeeper();
   host->pid = (int)getpid();
+  host->is_here = (VOLT_ATOMIC(uint32_t) *)wiped_new_(0);
   snprintf(host->root, sizeof host->root, "%s", cluster_root_of(config));
   volt_short_lock_init_(&host->lock);
   volt_notify_init(&host->bell);
   host->closers.lock = &host->lock;
-  int result = cluster_copy(host) ? (int)VOLT_OK : (int)VOLT_ENOMEM;
+  int result = host->is_here && cluster_copy(host) ? (int)VOLT_OK : (int)VOLT_ENOMEM;
+  if (result == VOLT_OK) volt_store_relaxed(host->is_here, 1); /* no thread knows it yet */
   if (result == VOLT_OK) {
     cluster_name_host(host);
     result = cluster_begin(host);

@@ -7,6 +7,7 @@
  *   cluster.c, session.c, lease.c, change.c   the host, and one semaphore of it
  *   recipe.c, recipe_*.c, slots.c             ... at the ensemble: queue, holders, slots
  *   names.c, validity.c                       what the two need and that is pure
+ *   wiped.c                                   what is zero in a child of fork()
  *   sem.c ..    the host's half: volt_sem, slots as a stack, permits, fences
  *   share.c     the host's half of volt_cluster_lease: counts only */
 #ifndef VOLT_CLUSTER_CLUSTER_PARTS_H
@@ -55,6 +56,8 @@ int lease_open_(volt_cluster_lease **l, volt_cluster *c, const char *name,
 void lease_ring_(volt_cluster_lease *l);
 /* Have the driver call local->close(), give all back as it is released, and take no more. */
 void lease_close_(volt_cluster_lease *l);
+/* Abort if this process is a child of the one that opened the host. where: the function. */
+void cluster_check_fork_(const volt_cluster *c, const char *where);
 /* local->ctx */
 void *lease_ctx_(const volt_cluster_lease *l);
 /* valid_until of the host's leases: written by the driver, read by any thread. 0: none is valid. It

@@ -222,6 +222,7 @@ struct volt_cluster {
   char root[ENGINE_ROOT_MAX + 1];
   char host[ENGINE_HOST_MAX + 1];
   int pid;
+  VOLT_ATOMIC(uint32_t) *is_here; /* 1; 0 in a child of fork() (wiped.h) */
 
   /* any thread */
   VOLT_ATOMIC(uint64_t) valid_until_ns;
@@ -258,7 +259,6 @@ struct volt_cluster {
 
 void cluster_log_(volt_cluster *c, enum volt_cluster_level level, const char *format, ...)
     VOLT_PRINTF_(3, 4);
-void cluster_check_fork_(const volt_cluster *c, const char *where);
 uint64_t cluster_now_(const volt_cluster *c);
 /* Publish what the driver knows of the host. */
 void cluster_say_(volt_cluster *c);

@@ -23,6 +23,7 @@
 /* ---- the bell ---- */
 
 void lease_ring_(volt_cluster_lease *l) {
+  cluster_check_fork_(l->c, "volt_cluster");
   /* R1. lease:B1 <-> lease:D1: the driver sees what came before, or this finds no mark */
   if (volt_exchange_acq_rel(&l->is_rung, 1) != 0) return;
   volt_cluster *c = l->c;
@@ -182,6 +183,7 @@ void lease_say_(volt_cluster_lease *l) {
 }
 
 void volt_cluster_lease_stats_get(const volt_cluster_lease *l, volt_cluster_lease_stats *stats) {
+  cluster_check_fork_(l->c, "volt_cluster_sem_stats");
   volt_short_lock_lock_(&l->c->lock);
   *stats = l->said;
   volt_short_lock_unlock_(&l->c->lock);

@@ -1,8 +1,13 @@
 /* local_open.c: the memory of a semaphore of the cluster, or of a lease alone; and what a semaphore
- * hands on to its lease. */
+ * hands on to its lease.
+ *
+ * The memory of a semaphore is one piece, whose last word, the head of the stack of free slots, is 0
+ * in a child of fork() (wiped.h). So no acquire and no release of a child is quick (slot_stack.h), and
+ * those that are not quick ask first whose the host is: permit.c, lease_ring_(). */
 #include <stdlib.h>
 
 #include "local_parts.h"
+#include "wiped.h"
 
 static const volt_cluster_sem_config local_open_defaults = {0};
 
@@ -16,9 +21,21 @@ static uint32_t local_open_capacity(const volt_cluster_sem_config *config) {
 
 /* ---- a semaphore ---- */
 
+/* Before the page that is wiped: the places, the semaphore but for the head of its stack. */
+static size_t local_open_kept(uint32_t capacity) {
+  return capacity * sizeof(cluster_place) + offsetof(volt_cluster_sem, stack.head);
+}
+
+static volt_cluster_sem *local_open_new_sem(volt_cluster *c, uint32_t capacity) {
+  cluster_place *places = (cluster_place *)wiped_new_(local_open_kept(capacity));
+  if (!places) return NULL;
+  volt_cluster_sem *s = (volt_cluster_sem *)(void *)(places + capacity);
+  cluster_sem_init_(s, c, places, capacity);
+  return s;
+}
+
 static void local_open_free_sem(volt_cluster_sem *s) {
-  if (s) free(s->stack.places);
-  free(s);
+  wiped_free_(s->stack.places, local_open_kept(s->capacity));
 }
 
 static void local_open_destroy_sem(void *ctx) {
@@ -35,13 +52,8 @@ int volt_cluster_sem_open(volt_cluster_sem **out, volt_cluster *c, const char *n
   if (!config) config = &local_open_defaults;
   uint32_t capacity = local_open_capacity(config);
   if (!c || capacity == 0) return VOLT_EINVAL;
-  volt_cluster_sem *s = calloc(1, sizeof *s);
-  cluster_place *places = s ? calloc(capacity, sizeof *places) : NULL;
-  if (!places) {
-    local_open_free_sem(s);
-    return VOLT_ENOMEM;
-  }
-  cluster_sem_init_(s, c, places, capacity);
+  volt_cluster_sem *s = local_open_new_sem(c, capacity);
+  if (!s) return VOLT_ENOMEM;
   cluster_local local = cluster_sem_local_;
   local.destroy = local_open_destroy_sem;
   local.ctx = s;

@@ -10,7 +10,6 @@
 
 struct volt_cluster_sem {
   volt_sem local;                 /* tasks wait here; its limit: sem.c I1 */
-  slot_stack stack;               /* slots that no permit has */
   VOLT_ATOMIC(uint32_t) asked;    /* slots that the driver waits for: a releaser has to ring */
   VOLT_ATOMIC(uint32_t) returned; /* list of places that were marked when they were released */
   volt_notify changed;            /* where tasks wait that have a permit and found no slot */
@@ -32,6 +31,7 @@ struct volt_cluster_sem {
   uint32_t unused;
   uint32_t unused_list;
   uint32_t ready_list;
+  slot_stack stack; /* slots that no permit has. The last: its head is wiped in a child */
 };
 
 /* A lease alone. All is the driver's but what is atomic. */

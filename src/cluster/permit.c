@@ -9,6 +9,7 @@
 #include "local_parts.h"
 
 static const char permit_name[] = "volt_cluster_permit";
+static const char acquire_name[] = "volt_cluster_acquire";
 
 /* ---- taking a slot, with a permit of the local semaphore ---- */
 
@@ -20,6 +21,7 @@ static inline void permit_make(volt_cluster_sem *s, volt_cluster_permit *p, uint
 
 /* Returns false: the slot was lost before it could be taken (R4). */
 static VOLT_NOINLINE bool permit_take_slot(volt_cluster_sem *s, volt_cluster_permit *p) {
+  cluster_check_fork_(s->cluster, acquire_name);
   uint32_t index = slot_stack_pop_(&s->stack);
   if (index != 0) {
     permit_make(s, p, index);
@@ -38,6 +40,7 @@ static inline void permit_release_local(volt_cluster_sem *s) {
 int volt_cluster_try_acquire(volt_cluster_sem *s, volt_cluster_permit *p) {
   p->sem = NULL;
   int result = volt_sem_try_acquire(&s->local, 1);
+  if (result != VOLT_OK) cluster_check_fork_(s->cluster, acquire_name);
   if (result != VOLT_OK || permit_take_slot(s, p)) return result;
   permit_release_local(s);
   return VOLT_EAGAIN;
@@ -87,6 +90,7 @@ static int permit_find_slot(volt_cluster_acquire *a) {
 
 static int permit_acquire_poll(volt_future *f, volt_ctx *ctx) {
   volt_cluster_acquire *a = permit_acquire_of(f);
+  cluster_check_fork_(a->sem->cluster, acquire_name);
   if (volt_future_state_(f) == VOLT_FUTURE_INIT_)
     (void)volt_sem_acquire_future(&a->local, &a->sem->local, 1);
   for (;;) {
@@ -101,6 +105,7 @@ static int permit_acquire_poll(volt_future *f, volt_ctx *ctx) {
 static bool permit_acquire_cancel(volt_future *f) {
   volt_cluster_acquire *a = permit_acquire_of(f);
   if (!volt_future_is_waiting_(f)) return true;
+  cluster_check_fork_(a->sem->cluster, acquire_name);
   bool is_slotless = permit_is_slotless(a);
   volt_future_cancel(&a->local); /* may release a permit whose slot is in the stack (I2) */
   if (is_slotless) {
@@ -158,7 +163,7 @@ static void permit_acquire_describe(volt_future *f, volt_look_ *look) {
   look->wanted = 1;
 }
 
-static const volt_future_ops_ permit_acquire_ops = {.operation = "volt_cluster_acquire",
+static const volt_future_ops_ permit_acquire_ops = {.operation = acquire_name,
                                                     .kind = "cluster_sem",
                                                     .cancel = permit_acquire_cancel,
                                                     .poll_ctx = permit_acquire_poll_ctx,
@@ -205,6 +210,7 @@ static void permit_return(volt_cluster_sem *s, cluster_place *place, uint32_t in
 
 static VOLT_NOINLINE void permit_put_back(volt_cluster_sem *s, cluster_place *place,
                                           uint32_t index) {
+  cluster_check_fork_(s->cluster, "volt_cluster_release");
   if (!slot_stack_push_(&s->stack, place, index)) {
     permit_return(s, place, index);
     return;
@@ -246,5 +252,7 @@ bool volt_cluster_permit_is_valid(const volt_cluster_permit *p) {
 }
 
 volt_future *volt_cluster_permit_lost_future(volt_future *f, const volt_cluster_permit *p) {
-  return volt_latch_wait_future(f, &permit_place(p, "volt_cluster_permit_lost_future")->lost);
+  cluster_place *place = permit_place(p, "volt_cluster_permit_lost_future");
+  cluster_check_fork_(p->sem->cluster, "volt_cluster_permit_lost_future");
+  return volt_latch_wait_future(f, &place->lost);
 }

@@ -100,7 +100,7 @@ void cluster_sem_init_(volt_cluster_sem *s, const volt_cluster *c, cluster_place
   volt_sem_init(&s->local, 0);
   volt_notify_init(&s->changed);
   s->cluster = c;
-  s->stack.places = places;
+  slot_stack_init_(&s->stack, places);
   s->capacity = capacity;
   for (uint32_t i = capacity; i > 0; i--) {
     volt_latch_init(&places[i - 1].lost, 1);

@@ -6,7 +6,9 @@
  *
  * The stack's head is one word:
  *   bits 0-23   the index of the place on top, plus 1; 0: the stack is empty
- *   bit 24      LOCKED: the driver takes places out of the middle
+ *   bit 24      OPEN. Not set: the driver takes places out of the middle. Or this is a child of
+ *               fork(), where the whole word is 0 (wiped.h), and no place is taken or put back: the
+ *               ways that are quick fail, and a caller asks what it is before it waits
  *   bits 25-63  counts takes and locks, so that a head that comes back is not taken for the old one.
  *               (A thread would have to stop between its load and its compare-and-swap for exactly
  *               2^39 of them.)
@@ -54,12 +56,12 @@ typedef struct cluster_place {
 } cluster_place;
 
 typedef struct slot_stack {
-  VOLT_ATOMIC(uint64_t) head;
   cluster_place *places;
+  VOLT_ATOMIC(uint64_t) head; /* the last member, and the last one of the semaphore: it is wiped */
 } slot_stack;
 
 #define SLOT_STACK_INDEX UINT64_C(0xffffff)
-#define SLOT_STACK_LOCKED UINT64_C(0x1000000)
+#define SLOT_STACK_OPEN UINT64_C(0x1000000)
 #define SLOT_STACK_COUNT UINT64_C(0x2000000) /* one take or lock */
 #define SLOT_STACK_PLACES (1u << 20)         /* how many there are at most */
 
@@ -72,6 +74,12 @@ static inline cluster_place *slot_stack_at_(const slot_stack *s, uint32_t index)
   return &s->places[index - 1];
 }
 
+/* *s becomes one without places. */
+static inline void slot_stack_init_(slot_stack *s, cluster_place *places) {
+  s->places = places;
+  volt_store_relaxed(&s->head, SLOT_STACK_OPEN); /* no thread knows it yet */
+}
+
 /* The head, when the driver has unlocked the stack. */
 static inline uint64_t slot_stack_head_(slot_stack *s) {
   for (unsigned spins = 0;;) {
@@ -79,7 +87,7 @@ static inline uint64_t slot_stack_head_(slot_stack *s) {
      * the last holder did; slots:P2 <- slots:U1: a thread that puts a place back sees what was
      * marked before (R2) */
     uint64_t head = volt_load_acquire(&s->head);
-    if (VOLT_LIKELY(!(head & SLOT_STACK_LOCKED))) return head;
+    if (VOLT_LIKELY(head & SLOT_STACK_OPEN)) return head;
     volt_pause_(&spins);
   }
 }
@@ -108,7 +116,7 @@ static inline uint32_t slot_stack_pop_(slot_stack *s) {
 static inline uint32_t slot_stack_pop_quickly_(slot_stack *s) {
   uint64_t head = volt_load_acquire(
       &s->head); /* slots:T1 <- slots:P1, slots:U1: the taker sees the same as in slot_stack_head_() */
-  bool may_try = !(head & SLOT_STACK_LOCKED) && slot_stack_top_(head) != 0;
+  bool may_try = (head & SLOT_STACK_OPEN) && slot_stack_top_(head) != 0;
   return VOLT_LIKELY(may_try) ? slot_stack_take_(s, head) : 0;
 }
 
@@ -137,7 +145,7 @@ static inline bool slot_stack_push_(slot_stack *s, cluster_place *place, uint32_
 static inline bool slot_stack_push_quickly_(slot_stack *s, cluster_place *place, uint32_t index) {
   uint64_t head = volt_load_acquire(
       &s->head); /* slots:P2 <- slots:U1: this thread sees the same as in slot_stack_head_() */
-  bool may_try = !(head & SLOT_STACK_LOCKED) && slot_stack_is_usable_(place);
+  bool may_try = (head & SLOT_STACK_OPEN) && slot_stack_is_usable_(place);
   return VOLT_LIKELY(may_try) && VOLT_LIKELY(slot_stack_put_(s, head, place, index));
 }
 
@@ -145,7 +153,7 @@ static inline bool slot_stack_push_quickly_(slot_stack *s, cluster_place *place,
 static inline uint64_t slot_stack_lock_(slot_stack *s) {
   uint64_t head = volt_load_relaxed(&s->head); /* a guess: the CAS decides */
   /* slots:L1 <- slots:P1: the driver sees what is in the stack */
-  while (!volt_cas_acquire(&s->head, &head, head | SLOT_STACK_LOCKED)) continue;
+  while (!volt_cas_acquire(&s->head, &head, head & ~SLOT_STACK_OPEN)) continue;
   return head;
 }
 

@@ -25,6 +25,9 @@ void *lease_ctx_(const volt_cluster_lease *l) {
   return l->ctx;
 }
 
+void cluster_check_fork_(const volt_cluster *, const char *) {
+}
+
 uint64_t cluster_valid_until_(const volt_cluster *c) {
   return volt_load_acquire(&c->valid_until_ns);
 }

@@ -1,10 +1,18 @@
 /* cluster_life_test.c: a host from open to destroy, in whichever state it is closed, and what aborts. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* syscall */
+#endif
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <volt/cluster.h>
 
 #include "by_hand.h"
 #include "death.h"
+#include "ignore.h"
 #include "rough_ensemble.h"
 
 #define SECOND UINT64_C(1000000000)
@@ -19,6 +27,8 @@ typedef struct scene {
   volt_cluster_sem *sem;
   volt_cluster_acquire acquire;
   volt_cluster_permit permit;
+  volt_cluster_permit other, third;
+  volt_cluster_acquire waiting;
 } scene;
 
 static rough_faults quick = {.delay_ns = 2000000};
@@ -60,6 +70,11 @@ static void pass(scene *s, uint64_t ns) {
                         VOLT_NO_DEADLINE),
       VOLT_OK);
   (void)by_hand_run(&s->h);
+}
+
+static int acquire_more(scene *s, volt_cluster_permit *p) {
+  return volt_rt_run_until(s->h.rt, volt_cluster_acquire_future(&s->acquire, s->sem, p),
+                           after(s, 5 * SECOND));
 }
 
 static int acquire(scene *s, uint64_t patience_ns) {
@@ -357,18 +372,153 @@ static void release_while_lost_is_awaited(void *arg) {
   volt_cluster_release(&s.permit);
 }
 
-static void open_in_child(void *arg) {
+/* ---- a child of fork() ---- */
+
+static void child_opens(scene *s) {
   volt_cluster_sem *sem;
-  exit(volt_cluster_sem_open(&sem, ((scene *)arg)->host, "child", NULL) == VOLT_OK);
+  ignore_result(volt_cluster_sem_open(&sem, s->host, "child", NULL));
 }
 
-static void close_in_child(void *arg) {
+static void child_closes(scene *s) {
   volt_future f;
-  (void)volt_future_poll(volt_cluster_close_future(&f, ((scene *)arg)->host), nobody);
+  (void)volt_future_poll(volt_cluster_close_future(&f, s->host), nobody);
 }
 
-static void destroy_in_child(void *arg) {
-  volt_cluster_destroy(((scene *)arg)->host);
+static void child_destroys(scene *s) {
+  volt_cluster_destroy(s->host);
+}
+
+static void child_looks(scene *s) {
+  volt_cluster_stats_of stats;
+  volt_cluster_stats(s->host, &stats);
+}
+
+static void child_looks_at_sem(scene *s) {
+  volt_cluster_lease_stats stats;
+  volt_cluster_sem_stats(s->sem, &stats);
+}
+
+static void child_closes_sem(scene *s) {
+  volt_cluster_sem_close(s->sem);
+}
+
+static void child_tries(scene *s) {
+  volt_cluster_permit p;
+  ignore_result(volt_cluster_try_acquire(s->sem, &p));
+}
+
+static void child_acquires(scene *s) {
+  volt_cluster_permit p;
+  volt_cluster_acquire a;
+  (void)volt_future_poll(volt_cluster_acquire_future(&a, s->sem, &p), nobody);
+}
+
+static void child_acquires_twice(scene *s) {
+  volt_cluster_permit p[2];
+  for (int i = 0; i < 2; i++) ignore_result(volt_cluster_acquire_blocking(s->sem, &p[i], 1));
+}
+
+static void child_polls(scene *s) {
+  (void)volt_future_poll(&s->waiting.future, nobody);
+}
+
+static void child_cancels(scene *s) {
+  (void)volt_future_cancel(&s->waiting.future);
+}
+
+static void child_releases(scene *s) {
+  volt_cluster_release(&s->permit);
+}
+
+static void child_awaits_loss(scene *s) {
+  volt_future f;
+  (void)volt_future_poll(volt_cluster_permit_lost_future(&f, &s->permit), nobody);
+}
+
+static void child_changes_limit(scene *s) {
+  volt_cluster_change change;
+  (void)volt_future_poll(volt_cluster_sem_set_limit_future(&change, s->sem, 5), nobody);
+}
+
+static void child_drives(scene *s) {
+  pass(s, SECOND);
+}
+
+typedef struct child {
+  void (*act)(scene *s);
+  bool is_free;  /* a slot is, as the child begins */
+  bool is_plain; /* no handler of pthread_atfork() runs */
+} child;
+
+/* The parent has a permit of two, and a task waits, or a slot is free. */
+static void be_child(void *arg) {
+  const child *c = (const child *)arg;
+  scene s;
+  begin_with_permit(&s);
+  if (acquire_more(&s, &s.other) != VOLT_OK) exit(1);
+  if (c->is_free) volt_cluster_release(&s.other);
+  volt_future *f = volt_cluster_acquire_future(&s.waiting, s.sem, &s.third);
+  if (!c->is_free && volt_future_poll(f, nobody) != VOLT_PENDING) exit(1);
+  (void)fflush(NULL);
+  pid_t id = c->is_plain ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
+  if (id == 0) {
+    c->act(&s);
+    _exit(0);
+  }
+  int status;
+  if (waitpid(id, &status, 0) != id || !WIFSIGNALED(status)) _exit(1);
+  if (WTERMSIG(status) == SIGABRT) abort();
+  _exit(1);
+}
+
+static void test_what_aborts_in_a_child(void **state) {
+  (void)state;
+  static const child children[] = {
+      {child_opens, true, false},         {child_closes, true, false},
+      {child_destroys, true, false},      {child_looks, true, false},
+      {child_looks_at_sem, true, false},  {child_closes_sem, true, false},
+      {child_tries, true, false},         {child_tries, true, true},
+      {child_tries, false, true},         {child_acquires, true, false},
+      {child_acquires, true, true},       {child_acquires, false, true},
+      {child_acquires_twice, true, true}, {child_acquires_twice, false, false},
+      {child_polls, false, true},         {child_cancels, false, true},
+      {child_releases, false, false},     {child_releases, false, true},
+      {child_awaits_loss, false, true},   {child_changes_limit, false, true},
+      {child_drives, false, true},
+  };
+  for (size_t i = 0; i < sizeof children / sizeof *children; i++) {
+    assert_death(be_child, (void *)(uintptr_t)&children[i], "was opened by process");
+  }
+}
+
+/* Exits with 0 if its copy of a permit is worth nothing. */
+static void child_asks(const scene *s, const volt_cluster_fence *fence) {
+  volt_cluster_fence own = volt_cluster_permit_fence(&s->permit);
+  volt_cluster_permit copy = s->permit;
+  bool is_lost = !volt_cluster_permit_is_valid(&s->permit) &&
+                 volt_cluster_permit_valid_until_ns(&copy) == 0 && volt_cluster_now_ns(s->host) > 0;
+  _exit(is_lost && volt_cluster_fence_compare(&own, fence) == 0 ? 0 : 1);
+}
+
+static void test_a_permit_is_not_valid_in_a_child(void **state) {
+  (void)state;
+  scene s;
+  begin(&s, &quick);
+  assert_result(acquire(&s, 5 * SECOND), VOLT_OK);
+  volt_cluster_fence fence = volt_cluster_permit_fence(&s.permit);
+  for (int is_plain = 0; is_plain < 2; is_plain++) {
+    pid_t id = is_plain ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
+    if (id == 0) child_asks(&s, &fence);
+    int status;
+    assert_int_equal(waitpid(id, &status, 0), id);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    assert_true(volt_cluster_permit_is_valid(&s.permit)); /* here it is */
+  }
+  volt_cluster_release(&s.permit);
+  assert_result(acquire(&s, 5 * SECOND), VOLT_OK);
+  volt_cluster_release(&s.permit);
+  assert_result(close_host(&s), VOLT_OK);
+  end(&s);
 }
 
 static void test_what_aborts(void **state) {
@@ -379,13 +529,6 @@ static void test_what_aborts(void **state) {
   assert_death(destroy_open, NULL, "volt_cluster_destroy", "has not been closed");
   assert_death(destroy_with_permit, NULL, "volt_cluster_destroy", "a permit of a is out");
   assert_death(release_while_lost_is_awaited, NULL, "a lost future still waits");
-  scene s;
-  begin(&s, &quick);
-  assert_death(open_in_child, &s, "was opened by process");
-  assert_death(close_in_child, &s, "was opened by process");
-  assert_death(destroy_in_child, &s, "was opened by process");
-  assert_result(close_host(&s), VOLT_OK);
-  end(&s);
 }
 
 int main(void) {
@@ -398,6 +541,8 @@ int main(void) {
       cmocka_unit_test(test_a_name_again),
       cmocka_unit_test(test_what_is_refused),
       cmocka_unit_test(test_what_aborts),
+      cmocka_unit_test(test_what_aborts_in_a_child),
+      cmocka_unit_test(test_a_permit_is_not_valid_in_a_child),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
