@@ -151,6 +151,15 @@ VOLT_API uint64_t volt_cluster_now_ns(const volt_cluster *c);
 /* Fill *stats. Threads: any. */
 VOLT_API void volt_cluster_stats(const volt_cluster *c, volt_cluster_stats_of *stats);
 
+/* Wait until something has changed: stats.state of the host, or stats.result of one of its
+ * semaphores and leases. Look at the stats then: several changes in a row may be one.
+ * f: the caller's; its content is overwritten.
+ * seen: the caller's, 0 at first (so it is ready at once), until the future is ready; it becomes the
+ *   number of the change that the next call is not to report again.
+ * Returns f. It polls as VOLT_OK, or VOLT_ECLOSED (the host is closed: nothing changes any more).
+ * Wakes: the poller, by the task that drives the client. Threads: any. */
+VOLT_API volt_future *volt_cluster_changed_future(volt_future *f, volt_cluster *c, uint64_t *seen);
+
 VOLT_END_DECLS
 
 /* ---- semaphores ---- */
@@ -159,7 +168,7 @@ VOLT_END_DECLS
  * ensemble: the host that makes the node writes it, and afterwards it holds for all hosts. */
 typedef struct volt_cluster_sem_config {
   uint32_t limit;       /* how many slots there are, if this host makes the node; 0: the node must
-                         * be there (else nothing is leased, and the log says why) */
+                         * be there (else an acquire fails with VOLT_CLUSTER_ENONODE) */
   uint32_t lease_max;   /* slots that this host leases at most; 0: as many as there are */
   uint32_t capacity;    /* slots that this host has memory for, at most 2^20; 0: the greater of
                          * limit and 256. A lost permit needs one, too, until it is released */
@@ -196,12 +205,12 @@ typedef struct volt_cluster_acquire {
 
 /* Of one semaphore or lease on this host; each exact at some moment of the call. */
 typedef struct volt_cluster_lease_stats {
-  int result;            /* VOLT_OK: it works; else why nothing is leased (EDATA, EERA, ENONODE) */
-  uint32_t limit;        /* of all hosts together, as the node says; 0: not read yet */
-  uint32_t leased;       /* slots of this host */
-  uint32_t used;         /* of these: held by tasks */
-  uint32_t owed;         /* slots to be given back as soon as a task releases */
-  uint32_t lost;         /* permits that are lost and not released yet */
+  int result;      /* VOLT_OK: it works; else why nothing is leased (EDATA, EERA, ENONODE, EAUTH) */
+  uint32_t limit;  /* of all hosts together, as the node says; 0: not read yet */
+  uint32_t leased; /* slots of this host */
+  uint32_t used;   /* of these: held by tasks */
+  uint32_t owed;   /* slots to be given back as soon as a task releases */
+  uint32_t lost;   /* permits that are lost and not released yet */
   uint32_t waiting;      /* tasks */
   uint32_t hosts;        /* that have or want slots, as last seen */
   uint32_t hosts_before; /* hosts that queue before this one, as last seen */
@@ -216,6 +225,18 @@ typedef struct volt_cluster_lease_stats {
 } volt_cluster_lease_stats;
 
 VOLT_BEGIN_DECLS
+
+/* What waiting cannot mend. If nothing is leased because of something that a person has to change, an
+ * acquire does not wait: it fails, and those that wait fail with it.
+ *   VOLT_CLUSTER_ENONODE   the node is not there, and the config has no limit to make it with; or it
+ *                          cannot be made, because the path behind the servers (the chroot) is not
+ *                          there
+ *   VOLT_CLUSTER_EAUTH     the ensemble refuses the host's auth, or a node is another one's
+ *   VOLT_CLUSTER_EDATA     the node's data is not of volt_cluster
+ *   VOLT_CLUSTER_EERA      the ensemble is older than what this host has seen
+ *   VOLT_EINVAL            the ensemble refuses a write for another reason: a quota
+ * The host goes on looking, and once it is mended, acquires succeed again. An ensemble that cannot be
+ * reached is no such reason: acquires wait for it. */
 
 /* Open the semaphore of this name, on this host. Nothing is asked of the ensemble before a task
  * wants a permit, but the node is made or read. This is the only call that allocates memory.
@@ -235,7 +256,8 @@ VOLT_API void volt_cluster_sem_close(volt_cluster_sem *s);
 
 /* Take a permit, if a leased slot is free and no task of this host waits. Never waits; a
  * VOLT_EAGAIN does not make the host ask for more slots.
- * p: becomes the permit, or none. Returns VOLT_OK, VOLT_EAGAIN or VOLT_ECLOSED.
+ * p: becomes the permit, or none. Returns VOLT_OK, VOLT_EAGAIN, VOLT_ECLOSED, or what waiting
+ *   cannot mend (above).
  * Threads: any. Order: VOLT_OK as volt_cluster_acquire_future(). */
 VOLT_API VOLT_NODISCARD int volt_cluster_try_acquire(volt_cluster_sem *s, volt_cluster_permit *p);
 
@@ -246,9 +268,10 @@ VOLT_API VOLT_NODISCARD int volt_cluster_try_acquire(volt_cluster_sem *s, volt_c
  * a: the caller's, not in use; its content is overwritten.
  * p: becomes the permit when the future has polled as VOLT_OK; it must stay where it is until then.
  *   (A permit may be copied. The copies are one permit, which is released once.)
- * Returns &a->future. It polls as VOLT_OK, VOLT_PENDING or VOLT_ECLOSED. A permit that was granted
- *   and not yet returned by a poll is released if the future is cancelled. It may be past its
- *   valid_until when it is returned, if the process was stopped: acquire reads no clock.
+ * Returns &a->future. It polls as VOLT_OK, VOLT_PENDING, VOLT_ECLOSED, or what waiting cannot
+ *   mend (above). A permit that was granted and not yet returned by a poll is released if the future
+ *   is cancelled. It may be past its valid_until when it is returned, if the process was stopped:
+ *   acquire reads no clock.
  * Wakes: the poller, once; and the task that drives the client, when this one begins to wait.
  * Cancel: volt_future_cancel(). Threads: the future's owner. Order: VOLT_OK acquires what the task
  *   of this host that had the slot before did before its release. What tasks of other hosts did is
@@ -260,7 +283,8 @@ VOLT_API volt_future *volt_cluster_acquire_future(volt_cluster_acquire *a, volt_
  * p: becomes the permit, or none.
  * deadline_ns: as volt_now_ns(); a time in the past: take a slot that is free now, but do not wait;
  *   VOLT_NO_DEADLINE: for ever.
- * Returns VOLT_OK, VOLT_ETIMEDOUT or VOLT_ECLOSED. Threads: any that may block. Order: VOLT_OK as
+ * Returns VOLT_OK, VOLT_ETIMEDOUT, VOLT_ECLOSED, or what waiting cannot mend (above).
+ * Threads: any that may block. Order: VOLT_OK as
  *   volt_cluster_acquire_future(). */
 VOLT_API VOLT_NODISCARD int volt_cluster_acquire_blocking(volt_cluster_sem *s,
                                                           volt_cluster_permit *p,

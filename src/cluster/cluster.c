@@ -60,6 +60,11 @@ void volt_cluster_stats(const volt_cluster *c, volt_cluster_stats_of *stats) {
   stats->valid_until_ns = cluster_valid_until_(c);
 }
 
+volt_future *volt_cluster_changed_future(volt_future *f, volt_cluster *c, uint64_t *seen) {
+  cluster_check_fork_(c, "volt_cluster_changed_future");
+  return volt_watch_changed_future(f, &c->changes, seen);
+}
+
 void cluster_log_(volt_cluster *c, enum volt_cluster_level level, const char *format, ...) {
   if (!c->config.log) return;
   char text[512];
@@ -74,8 +79,10 @@ void cluster_log_(volt_cluster *c, enum volt_cluster_level level, const char *fo
 
 void cluster_say_(volt_cluster *c) {
   volt_short_lock_lock_(&c->lock);
+  bool is_changed = c->said.state != c->stats.state;
   c->said = c->stats;
   volt_short_lock_unlock_(&c->lock);
+  if (is_changed) (void)volt_watch_send(&c->changes, NULL);
 }
 
 /* Look at everything. Returns when to look again at the latest. */
@@ -86,10 +93,10 @@ static uint64_t cluster_look(volt_cluster *c) {
   for (volt_cluster_lease *l = c->driven; l; l = l->next_driven) {
     if (l->wake_ns <= now_ns) l->is_dirty = true;
     if (l->in_state[SLOT_NEW] > 0 && session_is_valid_(c)) l->is_dirty = true;
-    if (l->is_dirty) {
-      recipe_look_(l);
-      lease_say_(l);
-    }
+    bool is_looked_at = l->is_dirty;
+    if (is_looked_at) recipe_look_(l);
+    lease_refuse_(l, is_looked_at);
+    if (is_looked_at) lease_say_(l);
     if (l->wake_ns < until_ns) until_ns = l->wake_ns;
   }
   uint64_t session_ns = session_look_(c); /* it may have leases now, or none */
@@ -111,6 +118,7 @@ static void cluster_ended(volt_cluster *c, int result) {
   c->stats.state = VOLT_CLUSTER_CLOSED;
   c->stats.session = 0;
   cluster_say_(c);
+  volt_watch_close(&c->changes);
   change_ended_(c, result == VOLT_OK ? (int)VOLT_OK : (int)VOLT_CLUSTER_EAWAY);
 }
 
@@ -217,6 +225,7 @@ int volt_cluster_open(volt_cluster **c, const volt_cluster_config *config) {
   snprintf(host->root, sizeof host->root, "%s", cluster_root_of(config));
   volt_short_lock_init_(&host->lock);
   volt_notify_init(&host->bell);
+  volt_watch_init(&host->changes, 0, NULL, NULL);
   host->closers.lock = &host->lock;
   int result = host->is_here && cluster_copy(host) ? (int)VOLT_OK : (int)VOLT_ENOMEM;
   if (result == VOLT_OK) volt_store_relaxed(host->is_here, 1); /* no thread knows it yet */
@@ -249,5 +258,6 @@ void volt_cluster_destroy(volt_cluster *c) {
     lease_free_(l);
   }
   volt_notify_destroy(&c->bell);
+  volt_watch_destroy(&c->changes);
   cluster_free(c);
 }

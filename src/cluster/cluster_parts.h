@@ -42,6 +42,9 @@ typedef struct cluster_local {
   /* What it knows: used, waiting, lost, and `owed`: all that were taken back and not collected. Called by
    * any thread. */
   void (*count)(void *ctx, volt_cluster_lease_stats *stats);
+  /* Nothing will be leased, for this reason, until this is called again; VOLT_OK: something may be.
+   * Those that wait now get the reason. May be NULL. */
+  void (*refuse)(void *ctx, int result);
   void (*close)(void *ctx);   /* waiters get VOLT_ECLOSED; all slots are taken back */
   bool (*is_free)(void *ctx); /* no permit is out, lost ones included */
   void (*destroy)(void *ctx);

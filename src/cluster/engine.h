@@ -17,6 +17,7 @@
 #include <volt/detail/short_lock.h>
 #include <volt/notify.h>
 #include <volt/select.h>
+#include <volt/watch.h>
 
 #include "../core/check.h"
 #include "cluster_parts.h"
@@ -120,6 +121,13 @@ typedef struct engine_write {
   uint32_t generation; /* that entries are made in */
 } engine_write;
 
+/* What was said last that is wrong. */
+typedef struct engine_complaint {
+  int result;
+  uint64_t again_ns; /* when to say the same again */
+  uint64_t step_ns;
+} engine_complaint;
+
 struct volt_cluster_lease {
   volt_cluster *c;
   cluster_local local;
@@ -167,7 +175,10 @@ struct volt_cluster_lease {
   uint32_t text_size;
   char new_text[CLUSTER_DATA_SIZE]; /* what is being written */
   cluster_data new_data;
-  int result;          /* why nothing is leased */
+  int result;      /* why nothing is leased */
+  int refused;     /* what local.refuse() was called with */
+  int cannot_make; /* why the node cannot be made; VOLT_OK: it was not tried, or can */
+  engine_complaint complaint;
   bool old_is_gone[2]; /* by enum cluster_place: the directory of the generation before */
   uint32_t seen_era;
   uint64_t seen_transaction; /* the newest of this era */
@@ -229,6 +240,7 @@ struct volt_cluster {
   VOLT_ATOMIC(uint32_t) is_closing;
   VOLT_ATOMIC(volt_cluster_lease *) rung;
   volt_notify bell;
+  volt_watch changes; /* of the state, or of a lease's result; the driver sends */
   volt_short_lock lock;
   volt_cluster_lease *leases; /* all; under the lock */
   uint32_t lease_count;
@@ -267,6 +279,8 @@ void cluster_say_(volt_cluster *c);
 void lease_take_rung_(volt_cluster *c);
 /* Publish what the driver knows of it. */
 void lease_say_(volt_cluster_lease *l);
+/* Say to the host's half whether it is of use to wait. is_looked_at: recipe_look_() was called. */
+void lease_refuse_(volt_cluster_lease *l, bool is_looked_at);
 void lease_free_(volt_cluster_lease *l);
 
 /* Complete the futures of the host's end, and those of limits. */
@@ -313,6 +327,9 @@ void recipe_wake_at_(volt_cluster_lease *l, uint64_t ns);
 void recipe_pause_(volt_cluster_lease *l, uint64_t ns);
 /* Nothing more is leased for a while, because the ensemble refuses it. */
 void recipe_refused_(volt_cluster_lease *l, int result);
+/* Whether to say that this is wrong: it is another thing than before, or was last said some time ago;
+ * the time becomes longer. */
+bool recipe_complains_(volt_cluster_lease *l, int result);
 uint64_t recipe_quantum_(const volt_cluster_lease *l);
 uint64_t recipe_linger_(const volt_cluster_lease *l);
 /* Slots that this host means to keep: not those that tasks still have, and that will be given. */
@@ -364,35 +381,6 @@ void node_lacks_(volt_cluster_lease *l);
 /* A transaction of this number was carried out. */
 void node_saw_(volt_cluster_lease *l, uint64_t transaction, bool is_new);
 
-/* ---- recipe_view.c ---- */
-
-/* Have these lists (bits of ASK_QUEUE, ASK_HOLDERS, ASK_SLOTS) be of now. Submits. */
-bool view_need_(volt_cluster_lease *l, uint32_t lists);
-/* Read a list with a watch, also if it is of now. Submits. */
-bool view_watch_(volt_cluster_lease *l, enum engine_ask list);
-/* Read an entry with a watch on it. Submits. */
-bool view_watch_entry_(volt_cluster_lease *l, enum engine_ask ask, const cluster_entry *e);
-void view_listed_(volt_cluster_lease *l, enum engine_ask ask, volt_cluster_request *r);
-void view_entry_read_(volt_cluster_lease *l, enum engine_ask ask, const volt_cluster_request *r);
-/* The place of an entry; UINT32_MAX: it is not there. */
-uint32_t view_place_(const engine_list *list, const cluster_entry *e);
-/* An entry of this host; NULL: none. */
-const cluster_entry *view_own_(const volt_cluster_lease *l, const engine_list *list);
-/* The entry right before this place that is not this host's; NULL: none. */
-const cluster_entry *view_before_(const volt_cluster_lease *l, const engine_list *list,
-                                  uint32_t place);
-/* How many slots a host leases, by the list of holders. */
-uint32_t view_has_(const volt_cluster_lease *l, const cluster_guid *guid);
-bool view_is_taken_(const volt_cluster_lease *l, uint32_t slot);
-/* Slots below the limit that no host leases. */
-uint32_t view_free_count_(const volt_cluster_lease *l);
-/* The lowest of them, count at most. Returns how many. */
-uint32_t view_free_slots_(const volt_cluster_lease *l, uint32_t *slots, uint32_t count);
-/* How many hosts have or want slots. */
-uint32_t view_hosts_(volt_cluster_lease *l);
-bool view_reserve_(engine_numbers *numbers, uint32_t count);
-void view_release_(volt_cluster_lease *l);
-
 /* ---- recipe_queue.c, recipe_hold.c ---- */
 
 bool queue_look_(volt_cluster_lease *l); /* submits */
@@ -404,39 +392,6 @@ uint32_t hold_must_(const volt_cluster_lease *l, uint32_t has);
 uint32_t hold_share_low_(const volt_cluster_lease *l);
 uint32_t hold_share_high_(const volt_cluster_lease *l);
 
-/* ---- recipe_write.c ---- */
-
-/* Begin a transaction of at most count actions. Returns false if there is no memory. */
-bool write_begin_(volt_cluster_lease *l, uint32_t count);
-void write_make_(volt_cluster_lease *l, const char *path, const char *data, uint32_t size);
-void write_take_slot_(volt_cluster_lease *l, uint32_t slot);
-void write_give_slot_(volt_cluster_lease *l, uint32_t slot);
-/* Leave the queue, if in it; enter it, if want > 0. */
-void write_queue_(volt_cluster_lease *l, uint32_t has, uint32_t want);
-/* The same for the holders. */
-void write_holders_(volt_cluster_lease *l, uint32_t count);
-void write_delete_(volt_cluster_lease *l, enum engine_effect effect, const char *path);
-void write_set_(volt_cluster_lease *l, uint32_t size); /* to new_text */
-void write_check_(volt_cluster_lease *l);
-/* Submit it. Returns true. */
-bool write_submit_(volt_cluster_lease *l);
-void write_answered_(volt_cluster_lease *l, volt_cluster_request *r);
-void write_release_(volt_cluster_lease *l);
-/* The path of a directory, of an entry, of a slot. to: VOLT_CLUSTER_PATH bytes. */
-void write_directory_(const volt_cluster_lease *l, char *to, enum cluster_list place,
-                      uint32_t generation);
-void write_entry_path_(const volt_cluster_lease *l, char *to, enum cluster_list place,
-                       const cluster_entry *e);
-void write_slot_path_(const volt_cluster_lease *l, char *to, uint32_t slot);
-
-/* ---- recipe_again.c ---- */
-
-/* What this host has at the ensemble is not known: read it. */
-void again_begin_(volt_cluster_lease *l);
-/* Returns whether it has submitted a request; false: it is known again. */
-bool again_look_(volt_cluster_lease *l);
-void again_slot_read_(volt_cluster_lease *l, const volt_cluster_request *r);
-/* By a list of slots that is of now: those that are not there were deleted by hand. */
-void again_drop_missing_(volt_cluster_lease *l);
+#include "recipe_parts.h"
 
 #endif

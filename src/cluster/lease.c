@@ -168,9 +168,30 @@ void *lease_ctx_(const volt_cluster_lease *l) {
   return l->local.ctx;
 }
 
+/* Why no task needs to wait: because nothing will be leased before a person has changed something. */
+static int lease_error(const volt_cluster_lease *l) {
+  if (l->c->stats.state == VOLT_CLUSTER_REFUSED) return VOLT_CLUSTER_EAUTH;
+  if (!session_is_connected_(l->c) || l->is_closed) return VOLT_OK;
+  bool may_be_made = l->config.limit > 0 && l->cannot_make == VOLT_OK;
+  if (l->result == VOLT_CLUSTER_ENONODE && may_be_made) return VOLT_OK;
+  return l->result == VOLT_ENOMEM ? (int)VOLT_OK : l->result;
+}
+
+void lease_refuse_(volt_cluster_lease *l, bool is_looked_at) {
+  int result = lease_error(l);
+  if (l->refused == result && (result == VOLT_OK || !is_looked_at)) return;
+  bool is_new = l->refused != result;
+  l->refused = result;
+  if (l->local.refuse) l->local.refuse(l->local.ctx, result);
+  bool has_data = session_is_connected_(l->c) && (l->watched & ENGINE_BIT(ASK_DATA));
+  if (result != VOLT_OK && !has_data) change_refuse_(l, result); /* there is no limit to change */
+  if (is_new && !is_looked_at) lease_say_(l);
+}
+
 void lease_say_(volt_cluster_lease *l) {
   volt_cluster_lease_stats *said = &l->stats;
-  said->result = l->result;
+  int before = l->said.result; /* the driver alone writes it */
+  said->result = l->refused != VOLT_OK ? l->refused : l->result;
   said->limit = l->data.limit;
   said->leased = l->in_state[SLOT_IN_USE];
   said->is_queued = l->in_queue;
@@ -180,6 +201,7 @@ void lease_say_(volt_cluster_lease *l) {
   volt_short_lock_lock_(&l->c->lock);
   l->said = *said;
   volt_short_lock_unlock_(&l->c->lock);
+  if (before != said->result) (void)volt_watch_send(&l->c->changes, NULL);
 }
 
 void volt_cluster_lease_stats_get(const volt_cluster_lease *l, volt_cluster_lease_stats *stats) {

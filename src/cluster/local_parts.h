@@ -14,6 +14,7 @@ struct volt_cluster_sem {
   VOLT_ATOMIC(uint32_t) returned; /* list of places that were marked when they were released */
   volt_notify changed;            /* where tasks wait that have a permit and found no slot */
   VOLT_ATOMIC(uint32_t) slotless; /* how many these are */
+  VOLT_ATOMIC(uint32_t) refused;  /* the result for those that would wait; VOLT_OK: they may */
   VOLT_ATOMIC(uint32_t) was_cut;  /* 1 once a place was taken out that a permit may have needed */
   volt_cluster_lease *lease;      /* rung for the driver */
   const volt_cluster *cluster;

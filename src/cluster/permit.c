@@ -37,11 +37,24 @@ static inline void permit_release_local(volt_cluster_sem *s) {
   cluster_sem_released_(s); /* R1 */
 }
 
+/* Why nothing will be leased. */
+static int permit_refused(const volt_cluster_sem *s) {
+  return (int)volt_load_relaxed(
+      &s->refused); /* a snapshot; or of a caller that was turned away: R9 */
+}
+
+/* There is no permit of the local semaphore. */
+static VOLT_NOINLINE int permit_not_now(volt_cluster_sem *s, int result) {
+  cluster_check_fork_(s->cluster, acquire_name);
+  int why = result == VOLT_EAGAIN ? permit_refused(s) : result;
+  return why != VOLT_OK ? why : result;
+}
+
 int volt_cluster_try_acquire(volt_cluster_sem *s, volt_cluster_permit *p) {
   p->sem = NULL;
   int result = volt_sem_try_acquire(&s->local, 1);
-  if (result != VOLT_OK) cluster_check_fork_(s->cluster, acquire_name);
-  if (result != VOLT_OK || permit_take_slot(s, p)) return result;
+  if (result != VOLT_OK) return permit_not_now(s, result);
+  if (permit_take_slot(s, p)) return VOLT_OK;
   permit_release_local(s);
   return VOLT_EAGAIN;
 }
@@ -59,24 +72,31 @@ static bool permit_is_slotless(const volt_cluster_acquire *a) {
 
 /* Poll the local future. If it was queued by this poll, the driver has to know. */
 static int permit_poll_local(volt_cluster_acquire *a, volt_ctx *ctx) {
-  bool is_new = volt_future_state_(&a->local) == VOLT_FUTURE_INIT_ && !permit_is_slotless(a);
-  int result = volt_future_poll_ctx(&a->local, ctx);
-  if (is_new && volt_future_is_waiting_(&a->local)) lease_ring_(a->sem->lease);
-  return result;
+  volt_cluster_sem *s = a->sem;
+  for (;;) {
+    bool is_new = volt_future_state_(&a->local) == VOLT_FUTURE_INIT_ && !permit_is_slotless(a);
+    int result = volt_future_poll_ctx(&a->local, ctx);
+    if (is_new && volt_future_is_waiting_(&a->local)) lease_ring_(s->lease);
+    if (result != VOLT_ECLOSED || volt_sem_is_closed(&s->local)) return result;
+    int why = permit_refused(s);
+    if (why != VOLT_OK) return why;
+    (void)volt_sem_acquire_future(&a->local, &s->local, 1); /* R9: it was, and is not any more */
+  }
 }
 
 static void permit_count_slotless(volt_cluster_sem *s, uint32_t by) {
   (void)volt_fetch_add_relaxed(&s->slotless, by); /* what follows is a ring, or a release */
 }
 
-/* It has a permit of the local semaphore. Returns VOLT_OK: and a slot; VOLT_ECLOSED; or
- * VOLT_PENDING: a->local is to be polled. */
+/* It has a permit of the local semaphore. Returns VOLT_OK: and a slot; VOLT_ECLOSED, or why nothing
+ * will be leased; or VOLT_PENDING: a->local is to be polled. */
 static int permit_find_slot(volt_cluster_acquire *a) {
   volt_cluster_sem *s = a->sem;
   bool was_slotless = permit_is_slotless(a);
   (void)volt_notify_future(&a->local, &s->changed); /* before it looks: it misses no change */
   bool is_found = permit_take_slot(s, a->permit);
-  if (!is_found && !volt_sem_is_closed(&s->local)) {
+  int why = volt_sem_is_closed(&s->local) ? (int)VOLT_ECLOSED : permit_refused(s);
+  if (!is_found && why == VOLT_OK) {
     if (was_slotless) return VOLT_PENDING;
     permit_count_slotless(s, 1);
     lease_ring_(s->lease);
@@ -85,7 +105,7 @@ static int permit_find_slot(volt_cluster_acquire *a) {
   if (was_slotless) permit_count_slotless(s, 0u - 1);
   if (is_found) return VOLT_OK;
   permit_release_local(s);
-  return VOLT_ECLOSED;
+  return why;
 }
 
 static int permit_acquire_poll(volt_future *f, volt_ctx *ctx) {

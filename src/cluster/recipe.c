@@ -120,11 +120,25 @@ uint32_t recipe_want_(const volt_cluster_lease *l) {
 
 /* ---- times ---- */
 
+#define RECIPE_RARELY_NS UINT64_C(3600000000000)
+
 enum {
   RECIPE_QUANTUM_NS = 50000000,
   RECIPE_OF_TAKE_NS = 8000000, /* hosts take one after the other: an event, a read and a write */
   RECIPE_LOOKS = 4
 };
+
+bool recipe_complains_(volt_cluster_lease *l, int result) {
+  engine_complaint *last = &l->complaint;
+  uint64_t now_ns = cluster_now_(l->c);
+  bool is_same = result == last->result;
+  if (is_same && now_ns < last->again_ns) return false;
+  uint64_t step_ns = is_same ? 2 * last->step_ns : 2 * RECIPE_PAUSE_NS;
+  last->result = result;
+  last->step_ns = step_ns < RECIPE_RARELY_NS ? step_ns : RECIPE_RARELY_NS;
+  last->again_ns = now_ns + last->step_ns;
+  return true;
+}
 
 uint64_t recipe_quantum_(const volt_cluster_lease *l) {
   if (l->config.quantum_ns > 0) return l->config.quantum_ns;
@@ -259,8 +273,9 @@ void recipe_look_(volt_cluster_lease *l) {
 static void recipe_check_read(volt_cluster_lease *l, const volt_cluster_request *r) {
   if (r->result == VOLT_OK || r->result == VOLT_CLUSTER_ENONODE) return;
   if (r->result == VOLT_CLUSTER_EAWAY || r->result == VOLT_CLUSTER_EEXPIRED) return;
-  if (l->result != r->result) {
-    cluster_log_(l->c, VOLT_CLUSTER_ERROR, "%s: cannot be read (%d)", r->path, r->result);
+  if (recipe_complains_(l, r->result)) {
+    cluster_log_(l->c, VOLT_CLUSTER_ERROR, "%s: cannot be read (%s)", r->path,
+                 volt_strresult(r->result));
   }
   l->result = r->result;
   recipe_pause_(l, RECIPE_PAUSE_NS);
@@ -296,6 +311,8 @@ void recipe_connected_(volt_cluster_lease *l, bool is_new) {
   volt_cluster *c = l->c;
   l->watched = 0; /* what they would have said may be lost: all is read again */
   l->is_missing = false;
+  l->result = VOLT_OK; /* as far as is known: the node is read first */
+  l->cannot_make = VOLT_OK;
   l->is_barred = false;
   l->is_dirty = true;
   l->pause_until_ns = 0;

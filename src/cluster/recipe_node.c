@@ -59,12 +59,12 @@ static bool node_read(volt_cluster_lease *l) {
 
 /* The node is gone, and with it all that was below it. */
 static void node_is_missing(volt_cluster_lease *l) {
-  if (l->result != VOLT_CLUSTER_ENONODE && l->config.limit == 0) {
+  if (l->config.limit == 0 && recipe_complains_(l, VOLT_CLUSTER_ENONODE)) {
     cluster_log_(l->c, VOLT_CLUSTER_WARN, "%s: there is no such node, and no limit to make it with",
                  l->name);
   }
   l->is_missing = true;
-  l->result = VOLT_CLUSTER_ENONODE;
+  l->result = l->cannot_make != VOLT_OK ? l->cannot_make : (int)VOLT_CLUSTER_ENONODE;
   slots_lose_(l);
   slots_clear_(l);
   l->in_queue = false;
@@ -102,9 +102,10 @@ void node_read_(volt_cluster_lease *l, volt_cluster_request *r) {
   l->is_missing = false;
   l->making = 0;
   l->has_way = false;
+  l->cannot_make = VOLT_OK;
   l->version = r->node.version;
   if (!cluster_data_read_(&d, r->data, r->size)) {
-    if (l->result != VOLT_CLUSTER_EDATA) {
+    if (recipe_complains_(l, VOLT_CLUSTER_EDATA)) {
       cluster_log_(l->c, VOLT_CLUSTER_ERROR, "%s: the node's data is not of volt_cluster", l->name);
     }
     l->result = VOLT_CLUSTER_EDATA;
@@ -194,6 +195,33 @@ static bool node_make_directory(volt_cluster_lease *l) {
   return write_submit_(l);
 }
 
+/* The path behind the servers, which has to be there, is not. */
+static const char *node_missing_chroot(const volt_cluster_lease *l, int result) {
+  bool is_top = result == VOLT_CLUSTER_ENONODE && l->making <= 1;
+  return is_top && l->c->config.servers ? strchr(l->c->config.servers, '/') : NULL;
+}
+
+static void node_cannot_be_made(volt_cluster_lease *l, int result) {
+  const char *chroot = node_missing_chroot(l, result);
+  if (!recipe_complains_(l, result)) {
+  } else if (chroot) {
+    cluster_log_(l->c, VOLT_CLUSTER_ERROR,
+                 "%s: cannot be made: the chroot %s of the servers is not there", l->name, chroot);
+  } else {
+    cluster_log_(l->c, VOLT_CLUSTER_ERROR, "%s: cannot be made (%s)", l->name,
+                 volt_strresult(result));
+  }
+  if (l->is_missing) { /* read it again: another host may have made it */
+    l->is_missing = false;
+    l->cannot_make = result;
+    l->result = result;
+  }
+  l->lacking = 0;
+  l->making = 0;
+  l->has_way = false;
+  recipe_pause_(l, RECIPE_PAUSE_NS);
+}
+
 void node_made_(volt_cluster_lease *l, int result) {
   bool is_made = result == VOLT_OK || result == VOLT_CLUSTER_EEXISTS;
   l->watched &= ~ENGINE_BIT(ASK_DATA);
@@ -209,11 +237,7 @@ void node_made_(volt_cluster_lease *l, int result) {
   } else if (!l->is_missing && result == VOLT_CLUSTER_EEXISTS) {
     l->turns_alone = true;
   } else {
-    cluster_log_(l->c, VOLT_CLUSTER_ERROR, "%s: cannot be made (%d)", l->name, result);
-    l->lacking = 0;
-    l->making = 0;
-    l->has_way = false;
-    recipe_pause_(l, RECIPE_PAUSE_NS);
+    node_cannot_be_made(l, result);
   }
 }
 
@@ -243,7 +267,10 @@ void node_set_(volt_cluster_lease *l, int result) {
   if (result == VOLT_OK) l->turns_alone = false;
   change_done_(l, result == VOLT_CLUSTER_EEXPIRED ? (int)VOLT_CLUSTER_EAWAY : result);
   if (result == VOLT_OK || result == VOLT_CLUSTER_EAWAY || result == VOLT_CLUSTER_EEXPIRED) return;
-  cluster_log_(l->c, VOLT_CLUSTER_ERROR, "%s: cannot be changed (%d)", l->name, result);
+  if (recipe_complains_(l, result)) {
+    cluster_log_(l->c, VOLT_CLUSTER_ERROR, "%s: cannot be changed (%s)", l->name,
+                 volt_strresult(result));
+  }
   recipe_pause_(l, RECIPE_PAUSE_NS);
 }
 
@@ -260,7 +287,7 @@ static bool node_change(volt_cluster_lease *l) {
 }
 
 bool node_look_(volt_cluster_lease *l) {
-  if (l->is_missing && l->result == VOLT_CLUSTER_ENONODE) {
+  if (l->is_missing) {
     return l->config.limit > 0 && !l->is_closed ? node_make(l) : node_await(l);
   }
   if (!(l->watched & ENGINE_BIT(ASK_DATA))) return node_read(l);

@@ -238,7 +238,10 @@ static void write_refused(volt_cluster_lease *l, enum engine_effect effect, int 
                           const char *path) {
   bool is_wish =
       effect == EFFECT_TAKE_SLOT || effect == EFFECT_ENTER_QUEUE || effect == EFFECT_ENTER_HOLDERS;
-  cluster_log_(l->c, VOLT_CLUSTER_ERROR, "%s: %s: refused (%d)", l->name, path, result);
+  if (recipe_complains_(l, result)) {
+    cluster_log_(l->c, VOLT_CLUSTER_ERROR, "%s: %s: refused (%s)", l->name, path,
+                 volt_strresult(result));
+  }
   if (is_wish) {
     recipe_refused_(l, result);
   } else {

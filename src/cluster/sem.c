@@ -54,8 +54,13 @@
  *       the mark is written before the latch opens.
  *   R8  Interleaving: a task queues; the driver looks, finds no waiter, and sleeps. Prevented by:
  *       the task rings after it has queued, and the driver takes a ring before it looks (lease.c).
+ *   R9  Interleaving: a task queues as the driver turns away those that wait, and waits for ever.
+ *       Prevented by: as R8: the driver looks again, and turns it away. Interleaving: a task is turned
+ *       away, and before it asks why, the driver finds that there is no reason any more. Prevented
+ *       by: it queues again, and rings.
  *
  * Labels: local */
+#include "../sync/semaphore_limit.h"
 #include "local_parts.h"
 
 static volt_cluster_sem *csem_of(void *ctx) {
@@ -391,6 +396,15 @@ static void csem_count(void *ctx, volt_cluster_lease_stats *stats) {
   stats->waiting = volt_sem_waiters(&s->local) + slotless;
 }
 
+/* Those that wait are turned away, and see why (R9). */
+static void csem_refuse(void *ctx, int result) {
+  volt_cluster_sem *s = csem_of(ctx);
+  volt_store_relaxed(&s->refused, (uint32_t)result); /* published by what wakes them */
+  if (result == VOLT_OK) return;
+  volt_sem_turn_away_(&s->local);
+  volt_notify_all(&s->changed);
+}
+
 static void csem_close(void *ctx) {
   volt_cluster_sem *s = csem_of(ctx);
   volt_sem_close(&s->local); /* first, so that a task that looks again finds it closed */
@@ -412,5 +426,6 @@ const cluster_local cluster_sem_local_ = {.wanted = csem_wanted,
                                           .lose = csem_lose,
                                           .idle = csem_idle,
                                           .count = csem_count,
+                                          .refuse = csem_refuse,
                                           .close = csem_close,
                                           .is_free = csem_is_free};

@@ -366,6 +366,10 @@ uint32_t volt_sem_debt(const volt_sem *sem) {
   return volt_sem_limit_excess_(&sem->queue, &sem_kind);
 }
 
+void volt_sem_turn_away_(volt_sem *sem) {
+  volt_sem_limit_turn_away_(&sem->queue, &sem_kind);
+}
+
 void volt_sem_close(volt_sem *sem) {
   volt_permits_close_(&sem->queue, &sem_kind);
 }

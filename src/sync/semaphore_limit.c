@@ -121,3 +121,19 @@ uint32_t volt_sem_limit_excess_(const volt_fifo_ *looked_at, const volt_permit_k
   } while (word & QUEUED);
   return sem_limit_excess_of(volt_permits_in_(kind, word));
 }
+
+void volt_sem_limit_turn_away_(volt_fifo_ *q, const volt_permit_kind_ *kind) {
+  uint64_t word;
+  if (!volt_fifo_lock_if_queued_(q, &word)) return;
+  uint32_t left = q->waiters;
+  do {
+    volt_waiter *w = q->head;
+    uint32_t gathered = volt_permits_gathered_(w);
+    w->need = 0;
+    volt_claimed_ claimed = volt_fifo_claim_(q, w);
+    volt_permits_serve_and_unlock_(q, kind, word, gathered); /* what it had is for the others */
+    volt_count_claims_(kind->counted, 1, true);
+    volt_waiters_grant_(&claimed, 1, VOLT_WAITER_CLOSED_);
+    left -= 1;
+  } while (left > 0 && volt_fifo_lock_if_queued_(q, &word));
+}

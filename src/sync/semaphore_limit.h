@@ -3,6 +3,8 @@
 #ifndef VOLT_SYNC_SEMAPHORE_LIMIT_H
 #define VOLT_SYNC_SEMAPHORE_LIMIT_H
 
+#include <volt/semaphore.h>
+
 #include "../core/permits.h"
 
 /* Acquire as many permits as serve() computes each time *w is at the head, or queue *w. */
@@ -29,5 +31,12 @@ uint32_t volt_sem_limit_reduce_excess_(volt_fifo_ *q, const volt_permit_kind_ *k
 
 /* How many permits must be released before there is one to take. */
 uint32_t volt_sem_limit_excess_(const volt_fifo_ *q, const volt_permit_kind_ *kind);
+
+/* Complete those that are queued now as a close would, with VOLT_ECLOSED; *q stays as it is. Those
+ * that queue meanwhile wait on. The caller keeps *q alive. */
+void volt_sem_limit_turn_away_(volt_fifo_ *q, const volt_permit_kind_ *kind);
+
+/* The same of a semaphore. For src/cluster, which can say why. */
+VOLT_API void volt_sem_turn_away_(volt_sem *sem);
 
 #endif

@@ -1,5 +1,5 @@
 // cluster_sem_model: a semaphore of the cluster on one host: tasks that acquire and release, and a driver
-// that adds, takes back, collects and loses. Checks sem.c I1-I5, R1-R8, slot_stack.h R1, R2 and
+// that adds, takes back, collects and loses. Checks sem.c I1-I5, R1-R9, slot_stack.h R1, R2 and
 // semaphore.c R15; a case names what it is after.
 // PROGRAM: cluster BATCH 2 QUICK 0.05 MUTANTS SOURCES sem.c permit.c semaphore.c semaphore_limit.c
 // PROGRAM: cluster SOURCES permits.c future.c fifo.c grant.c park.c parked.c
@@ -662,6 +662,126 @@ struct cluster_slotless_x_release : cluster_slotless_model {
   }
 };
 MODEL(cluster_slotless_x_release, 3, bounded)
+
+// R9: tasks are turned away while a permit is released: the one that waits has it, or sees why not.
+struct cluster_refuse_x_release : cluster_model {
+  cluster_refuse_x_release() : cluster_model(1) {
+    EXPECT(take(0));
+    queue(1);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) release(0);
+    if (index == 1) local.refuse(&sem, VOLT_CLUSTER_EDATA);
+    if (index == 2) poll(1);
+  }
+  void check() override {
+    if (result[1] == VOLT_PENDING) {
+      EXPECT(woken[1].seen() > 0);
+      poll(1);
+    }
+    EXPECT(result[1] == VOLT_OK || result[1] == VOLT_CLUSTER_EDATA);
+    if (result[1] == VOLT_OK) release(1);
+    expect_all_back(1);
+  }
+};
+MODEL(cluster_refuse_x_release, 3, bounded)
+
+// R9: a task queues as those that wait are turned away: the driver looks again.
+struct cluster_refuse_x_queue : cluster_model {
+  cluster_refuse_x_queue() : cluster_model(1) {
+    EXPECT(take(0));
+    ask(1);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) poll(1);
+    if (index == 1) local.refuse(&sem, VOLT_CLUSTER_EDATA);
+  }
+  void check() override {
+    if (volt_exchange_acq_rel(&lease.is_rung, 0)) local.refuse(&sem, VOLT_CLUSTER_EDATA);
+    if (result[1] == VOLT_PENDING) poll(1);
+    EXPECT(result[1] == VOLT_CLUSTER_EDATA);
+    release(0);
+    expect_all_back(1);
+  }
+};
+MODEL(cluster_refuse_x_queue, 2, bounded)
+
+// R9: what was wrong is mended before the task asks: it waits again, and the driver knows.
+struct cluster_refuse_x_mended : cluster_model {
+  cluster_refuse_x_mended() : cluster_model(1) {
+    EXPECT(take(0));
+    queue(1);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) poll(1);
+    if (index == 1) {
+      local.refuse(&sem, VOLT_CLUSTER_EDATA);
+      local.refuse(&sem, VOLT_OK);
+    }
+  }
+  void check() override {
+    if (result[1] == VOLT_PENDING && woken[1].seen() > 0) {
+      poll(1);
+      if (result[1] == VOLT_PENDING) EXPECT(volt_exchange_acq_rel(&lease.is_rung, 0));
+    }
+    EXPECT(result[1] == VOLT_PENDING || result[1] == VOLT_CLUSTER_EDATA);
+    release(0);
+    if (result[1] == VOLT_PENDING) {
+      EXPECT(poll(1));
+      release(1);
+    }
+    expect_all_back(1);
+  }
+};
+MODEL(cluster_refuse_x_mended, 2, bounded)
+
+// R9: a task that has a permit, and waits for a slot, is told, too.
+struct cluster_refuse_x_slotless : cluster_slotless_model {
+  cluster_refuse_x_slotless() : cluster_slotless_model(1) {
+    EXPECT(take(0));
+    queue(1);
+    release(0);
+    local.lose(&sem, nullptr);
+    volt_store_relaxed(&woken[1].wakes, 0);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) poll(1);
+    if (index == 1) local.refuse(&sem, VOLT_CLUSTER_EDATA);
+  }
+  void check() override {
+    if (result[1] == VOLT_PENDING) {
+      EXPECT(woken[1].seen() > 0 || volt_load_relaxed(&lease.is_rung));
+      local.refuse(&sem, VOLT_CLUSTER_EDATA);
+      poll(1);
+    }
+    EXPECT(result[1] == VOLT_CLUSTER_EDATA);
+    look();
+    expect_all_back(0);
+  }
+};
+MODEL(cluster_refuse_x_slotless, 2, bounded)
+
+// The semaphore: one that waits is turned away while the limit is lower than what is held.
+struct cluster_refuse_x_cancel : cluster_model {
+  cluster_refuse_x_cancel() : cluster_model(1) {
+    EXPECT(take(0));
+    queue(1);
+    queue(2);
+    local.take_back(&sem, 1);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) cancel(1);
+    if (index == 1) local.refuse(&sem, VOLT_CLUSTER_EDATA);
+  }
+  void check() override {
+    EXPECT(!poll(2) && result[2] == VOLT_CLUSTER_EDATA);
+    release(0);
+    (void)volt_exchange_acq_rel(&lease.is_rung, 0);
+    EXPECT(collect() == 1);
+    expect_all_back(0);
+  }
+};
+MODEL(cluster_refuse_x_cancel, 2, bounded)
 
 // One of two leases is lost while both permits are released: the other one stays.
 struct cluster_two_releases_x_lose_one : cluster_model {
