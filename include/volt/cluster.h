@@ -254,8 +254,10 @@ VOLT_API VOLT_NODISCARD int volt_cluster_sem_open(volt_cluster_sem **s, volt_clu
  * Wakes: every waiter, as volt_sem_close(); and the task that drives the client. Threads: any. */
 VOLT_API void volt_cluster_sem_close(volt_cluster_sem *s);
 
-/* Take a permit, if a leased slot is free and no task of this host waits. Never waits; a
- * VOLT_EAGAIN does not make the host ask for more slots.
+/* Take a permit, if a leased slot is free and no task of this host waits. Never waits. A VOLT_EAGAIN
+ * asks the ensemble for one slot, for the next try: tries that are at most stats.session_ns apart
+ * succeed in the end. The slot is kept for the next try for twice the time between the last two tries,
+ * and linger at least; then it is given back.
  * p: becomes the permit, or none. Returns VOLT_OK, VOLT_EAGAIN, VOLT_ECLOSED, or what waiting
  *   cannot mend (above).
  * Threads: any. Order: VOLT_OK as volt_cluster_acquire_future(). */
@@ -279,7 +281,8 @@ VOLT_API VOLT_NODISCARD int volt_cluster_try_acquire(volt_cluster_sem *s, volt_c
 VOLT_API volt_future *volt_cluster_acquire_future(volt_cluster_acquire *a, volt_cluster_sem *s,
                                                   volt_cluster_permit *p);
 
-/* Take a permit; block this thread until there is one or the deadline has passed.
+/* Take a permit; block this thread until there is one or the deadline has passed. VOLT_ETIMEDOUT asks
+ * for a slot as a try does: so a deadline in the past is as good as volt_cluster_try_acquire().
  * p: becomes the permit, or none.
  * deadline_ns: as volt_now_ns(); a time in the past: take a slot that is free now, but do not wait;
  *   VOLT_NO_DEADLINE: for ever.
@@ -383,7 +386,8 @@ VOLT_API VOLT_NODISCARD int volt_cluster_lease_open(volt_cluster_lease **l, volt
  * Wakes: the task that drives the client. Threads: any. */
 VOLT_API void volt_cluster_lease_look(volt_cluster_lease *l);
 
-/* Whether the client waits for releases, because slots are asked back that are held. To be asked
+/* Whether the client waits for releases: slots are asked back that are held, or all are held and it
+ * wants to know when one is not. To be asked
  * behind each release: it changes a word as the client does, so that one of the two sees the other.
  * Cost: one read-modify-write. Threads: any. Order: releases what this thread did before to a later
  *   held(). */

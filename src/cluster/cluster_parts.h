@@ -22,6 +22,13 @@ typedef struct cluster_slot {
   uint64_t epoch;
 } cluster_slot;
 
+/* What tasks have done that do not wait. */
+enum cluster_tries {
+  CLUSTER_TRIES_NONE,  /* none; or the last try has got a permit */
+  CLUSTER_TRIES_ASKED, /* one was in vain */
+  CLUSTER_TRIES_HEARD  /* the driver knows it */
+};
+
 /* The host's half: how the recipe serves and asks the users of the slots. The driver calls. */
 typedef struct cluster_local {
   uint32_t (*wanted)(void *ctx); /* slots that could be used now: held and waiting for */
@@ -39,6 +46,11 @@ typedef struct cluster_local {
    * collected. */
   void (*lose)(void *ctx, const cluster_slot *slot);
   uint32_t (*idle)(void *ctx); /* slots that no task holds, and that are not taken back */
+  /* The same. on: whatever is released from now on is rung for, until this is called with false. */
+  uint32_t (*watch_idle)(void *ctx, bool on);
+  /* Whether tasks have tried in vain, without waiting. hears: the next such try rings again. May be
+   * NULL. */
+  enum cluster_tries (*tries)(void *ctx, bool hears);
   /* What it knows: used, waiting, lost, and `owed`: all that were taken back and not collected. Called by
    * any thread. */
   void (*count)(void *ctx, volt_cluster_lease_stats *stats);

@@ -211,6 +211,10 @@ struct volt_cluster_lease {
   uint64_t unwanted_since_ns; /* in the queue, and no task waits */
   uint64_t idle_since_ns;
   uint32_t idle_least;
+  bool watches_idle;         /* local.watch_idle() was called: the next release rings */
+  uint64_t watch_idle_at_ns; /* when to call it, if all is in use */
+  uint64_t tried_ns;         /* the last try in vain that was heard; 0: none yet */
+  uint64_t tried_until_ns;   /* so long a slot is kept for the next one */
   bool has_passed;
   cluster_entry passed_for; /* the newest in the queue, when this one moved to the end of h */
   uint32_t first_look;      /* lists to be read with the queue, because it may be the first now */
@@ -334,6 +338,8 @@ uint64_t recipe_quantum_(const volt_cluster_lease *l);
 uint64_t recipe_linger_(const volt_cluster_lease *l);
 /* Slots that this host means to keep: not those that tasks still have, and that will be given. */
 uint32_t recipe_active_(const volt_cluster_lease *l);
+/* Idle slots that are kept for a task that tries again: 1, or 0. */
+uint32_t recipe_reserved_(const volt_cluster_lease *l);
 /* Slots whose nodes stay if nothing else is given. */
 uint32_t recipe_kept_(const volt_cluster_lease *l);
 /* Slots that were taken back, and that tasks still have. */

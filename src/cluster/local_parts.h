@@ -15,6 +15,7 @@ struct volt_cluster_sem {
   volt_notify changed;            /* where tasks wait that have a permit and found no slot */
   VOLT_ATOMIC(uint32_t) slotless; /* how many these are */
   VOLT_ATOMIC(uint32_t) refused;  /* the result for those that would wait; VOLT_OK: they may */
+  VOLT_ATOMIC(uint32_t) tried;    /* enum cluster_tries; hints: tries are repeated */
   VOLT_ATOMIC(uint32_t) was_cut;  /* 1 once a place was taken out that a permit may have needed */
   volt_cluster_lease *lease;      /* rung for the driver */
   const volt_cluster *cluster;
@@ -27,6 +28,7 @@ struct volt_cluster_sem {
   uint32_t retired;  /* of these: to be collected as these become free */
   uint32_t ready;    /* taken out, and not collected yet */
   uint32_t lost;     /* permits that are lost and not released yet */
+  bool watches;      /* a release is to be rung for (sem.c R10) */
   uint32_t told;     /* what csem_ask() has found of slotless */
   uint32_t beyond;   /* above the number of each slot that is leased and not retired */
   uint32_t unused;
@@ -38,7 +40,8 @@ struct volt_cluster_sem {
 /* A lease alone. All is the driver's but what is atomic. */
 typedef struct cluster_share {
   volt_cluster_lease_user user;
-  VOLT_ATOMIC(uint32_t) waits; /* for how many slots the driver waits: recalled */
+  VOLT_ATOMIC(uint32_t) waits; /* for how many slots the driver waits: recalled; the highest bit: it
+                                * waits for any release */
   VOLT_ATOMIC(uint32_t) held;  /* as the driver has seen it last */
   VOLT_ATOMIC(uint32_t) wanted;
   cluster_slot *slot; /* the last ones are collected first */
@@ -46,12 +49,16 @@ typedef struct cluster_share {
   uint32_t slots;
   uint32_t recalled;
   uint32_t marked;
+  bool watches; /* a release is to be rung for */
   bool is_closed;
 } cluster_share;
 
 /* Make *s one without slots. places: zeroed. */
 void cluster_sem_init_(volt_cluster_sem *s, const volt_cluster *c, cluster_place *places,
                        uint32_t capacity);
+
+/* Of permit.c: cluster_local.tries. */
+enum cluster_tries cluster_sem_tries_(void *ctx, bool hears);
 
 /* How the driver calls a semaphore, or a lease alone; without ctx and destroy. */
 extern const cluster_local cluster_sem_local_;

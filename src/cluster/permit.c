@@ -50,13 +50,39 @@ static VOLT_NOINLINE int permit_not_now(volt_cluster_sem *s, int result) {
   return why != VOLT_OK ? why : result;
 }
 
-int volt_cluster_try_acquire(volt_cluster_sem *s, volt_cluster_permit *p) {
+/* A caller that does not wait was not served: the driver asks for a slot, for the next try. It hears of
+ * one try, and then of the next when it has said so. */
+static int permit_note_in_vain(volt_cluster_sem *s, int result) {
+  if (volt_load_relaxed(&s->tried) == CLUSTER_TRIES_ASKED)
+    return result; /* a hint, as the others */
+  volt_store_relaxed(&s->tried, CLUSTER_TRIES_ASKED);
+  lease_ring_(s->lease);
+  return result;
+}
+
+/* The driver asks. A try whose note another one overwrites is followed by others. */
+enum cluster_tries cluster_sem_tries_(void *ctx, bool hears) {
+  volt_cluster_sem *s = (volt_cluster_sem *)ctx;
+  enum cluster_tries tries = (enum cluster_tries)volt_load_relaxed(&s->tried);
+  if (hears && tries == CLUSTER_TRIES_ASKED) volt_store_relaxed(&s->tried, CLUSTER_TRIES_HEARD);
+  return tries;
+}
+
+static int permit_try(volt_cluster_sem *s, volt_cluster_permit *p) {
   p->sem = NULL;
   int result = volt_sem_try_acquire(&s->local, 1);
   if (result != VOLT_OK) return permit_not_now(s, result);
   if (permit_take_slot(s, p)) return VOLT_OK;
   permit_release_local(s);
   return VOLT_EAGAIN;
+}
+
+int volt_cluster_try_acquire(volt_cluster_sem *s, volt_cluster_permit *p) {
+  int result = permit_try(s, p);
+  if (result == VOLT_EAGAIN) return permit_note_in_vain(s, result);
+  if (result == VOLT_OK && volt_load_relaxed(&s->tried) != CLUSTER_TRIES_NONE)
+    volt_store_relaxed(&s->tried, CLUSTER_TRIES_NONE); /* it has what it tried for */
+  return result;
 }
 
 /* ---- waiting for one ---- */
@@ -204,9 +230,10 @@ volt_future *volt_cluster_acquire_future(volt_cluster_acquire *a, volt_cluster_s
 int volt_cluster_acquire_blocking(volt_cluster_sem *s, volt_cluster_permit *p,
                                   uint64_t deadline_ns) {
   volt_cluster_acquire a;
-  int result = volt_cluster_try_acquire(s, p);
+  int result = permit_try(s, p);
   if (result != VOLT_EAGAIN) return result;
-  return volt_block_on(volt_cluster_acquire_future(&a, s, p), deadline_ns);
+  result = volt_block_on(volt_cluster_acquire_future(&a, s, p), deadline_ns);
+  return result == VOLT_ETIMEDOUT ? permit_note_in_vain(s, result) : result;
 }
 
 /* ---- what a permit is worth ---- */

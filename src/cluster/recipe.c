@@ -104,9 +104,13 @@ static uint32_t recipe_lease_max(const volt_cluster_lease *l) {
   return max;
 }
 
+uint32_t recipe_reserved_(const volt_cluster_lease *l) {
+  return cluster_now_(l->c) < l->tried_until_ns ? 1 : 0;
+}
+
 uint32_t recipe_want_(const volt_cluster_lease *l) {
   if (l->is_closed || l->result != VOLT_OK || !l->is_good) return 0;
-  uint32_t wanted = l->local.wanted(l->local.ctx);
+  uint32_t wanted = l->local.wanted(l->local.ctx) + recipe_reserved_(l);
   uint32_t kept = recipe_kept_(l);
   uint32_t active = recipe_active_(l);
   uint32_t max = recipe_lease_max(l);
@@ -182,14 +186,59 @@ static void recipe_cut(volt_cluster_lease *l) {
   (void)l->local.take_back_from(l->local.ctx, l->data.limit);
 }
 
-/* Slots that no task has used for linger. The host's half has a stack, so the deepest ones idle. A
- * release does not ring, so this looks again and again while there are slots. */
+/* Tasks try, and do not wait. Each try in vain asks for one slot, for the next try: for twice the time
+ * that was between the last two, if they are at most a session apart (then a task seems to poll). Until
+ * then other hosts do not get it; else two that poll would take it from each other for ever. */
+static void recipe_heed_tries(volt_cluster_lease *l) {
+  if (!l->local.tries) return;
+  uint64_t now_ns = cluster_now_(l->c), linger_ns = recipe_linger_(l);
+  bool hears = now_ns >= l->tried_ns + linger_ns / RECIPE_LOOKS; /* not all that try all the time */
+  enum cluster_tries tries = l->local.tries(l->local.ctx, hears);
+  if (tries == CLUSTER_TRIES_NONE) l->tried_until_ns = 0;
+  if (tries == CLUSTER_TRIES_ASKED && hears) {
+    uint64_t since_ns = now_ns - l->tried_ns;
+    bool polls = l->tried_ns > 0 && since_ns <= l->c->stats.session_ns;
+    uint64_t stays_ns = polls ? 2 * since_ns : 0;
+    l->tried_ns = now_ns;
+    l->tried_until_ns = now_ns + (stays_ns > linger_ns ? stays_ns : linger_ns);
+  } else if (tries == CLUSTER_TRIES_ASKED) {
+    recipe_wake_at_(l, l->tried_ns + linger_ns / RECIPE_LOOKS);
+  }
+  if (l->tried_until_ns > now_ns) recipe_wake_at_(l, l->tried_until_ns);
+}
+
+static uint32_t recipe_idle_of(const volt_cluster_lease *l, uint32_t idle) {
+  uint32_t reserved = recipe_reserved_(l);
+  return idle > reserved ? idle - reserved : 0;
+}
+
+static void recipe_watch_idle(volt_cluster_lease *l, bool on) {
+  if (l->watches_idle != on) (void)l->local.watch_idle(l->local.ctx, on);
+  l->watches_idle = on;
+}
+
+/* How many slots are idle. If none is, the next release rings. But a host that is busy is not rung all
+ * the time: what was looked at for another reason is watched again after linger. */
+static uint32_t recipe_idle(volt_cluster_lease *l) {
+  if (l->in_state[SLOT_IN_USE] == 0) {
+    recipe_watch_idle(l, false);
+    return 0;
+  }
+  uint64_t now_ns = cluster_now_(l->c);
+  uint32_t idle = recipe_idle_of(l, l->local.idle(l->local.ctx));
+  if (l->watches_idle) l->watch_idle_at_ns = now_ns + recipe_linger_(l);
+  recipe_watch_idle(l, idle == 0 && now_ns >= l->watch_idle_at_ns);
+  if (l->watches_idle) return recipe_idle_of(l, l->local.idle(l->local.ctx));
+  if (idle == 0) recipe_wake_at_(l, l->watch_idle_at_ns);
+  return idle;
+}
+
+/* Slots that no task has used for linger. The host's half has a stack, so the deepest ones idle. */
 static void recipe_return_idle(volt_cluster_lease *l) {
-  uint32_t idle = l->in_state[SLOT_IN_USE] > 0 ? l->local.idle(l->local.ctx) : 0;
+  uint32_t idle = recipe_idle(l);
   uint64_t now_ns = cluster_now_(l->c);
   if (idle == 0) {
     l->idle_since_ns = 0;
-    if (l->in_state[SLOT_IN_USE] > 0) recipe_wake_at_(l, now_ns + recipe_linger_(l));
     return;
   }
   if (l->idle_since_ns == 0) {
@@ -210,6 +259,7 @@ static void recipe_return_idle(volt_cluster_lease *l) {
 }
 
 static void recipe_settle(volt_cluster_lease *l) {
+  recipe_heed_tries(l);
   slots_offer_(l);
   recipe_cut(l);
   slots_collect_(l);

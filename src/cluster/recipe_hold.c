@@ -134,11 +134,14 @@ static bool hold_are_short(const volt_cluster_lease *l, uint64_t need) {
 static uint32_t hold_amount(volt_cluster_lease *l, const hold_others *o, uint32_t mine) {
   uint64_t owed = recipe_owed_(l);
   uint64_t idle = l->local.idle(l->local.ctx);
+  uint32_t reserved = recipe_reserved_(l); /* for a task that tries */
+  if (reserved > idle) reserved = (uint32_t)idle;
+  idle -= reserved;
   uint64_t amount = o->want > owed ? o->want - owed : 0;
   if (amount > idle) amount = idle;
   if (!hold_has_served(l) || o->need <= owed) return (uint32_t)amount;
   if (!hold_are_short(l, o->need - owed)) return (uint32_t)amount;
-  uint64_t must = hold_must_(l, mine);
+  uint64_t must = hold_must_(l, mine - hold_min(reserved, mine));
   if (must > o->need - owed) must = o->need - owed;
   return (uint32_t)(must > amount ? must : amount);
 }

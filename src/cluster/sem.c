@@ -58,6 +58,9 @@
  *       Prevented by: as R8: the driver looks again, and turns it away. Interleaving: a task is turned
  *       away, and before it asks why, the driver finds that there is no reason any more. Prevented
  *       by: it queues again, and rings.
+ *   R10 Interleaving: the driver finds that all slots are in use, says that it wants to know of the
+ *       next release, and sleeps; a task has released in between, and has not rung. Prevented by: as
+ *       R1. The driver says so, lowers the limit for a moment, and then reads what is available.
  *
  * Labels: local */
 #include "../sync/semaphore_limit.h"
@@ -118,7 +121,8 @@ void cluster_sem_init_(volt_cluster_sem *s, const volt_cluster *c, cluster_place
 /* Say what the driver waits for; before the limit falls (R1). */
 static void csem_ask(volt_cluster_sem *s) {
   s->told = volt_load_relaxed(&s->slotless); /* if it is old, a ring will come */
-  volt_store_relaxed(&s->asked, s->recalled + s->retired + s->told);      /* R1 */
+  uint32_t asked = s->recalled + s->retired + s->told + s->watches;
+  volt_store_relaxed(&s->asked, asked);                                   /* R1, R10 */
   volt_store_relaxed(&s->said_back, s->recalled + s->retired + s->ready); /* both: to be counted */
   volt_store_relaxed(&s->said_lost, s->lost);
 }
@@ -386,6 +390,17 @@ static uint32_t csem_idle(void *ctx) {
   return volt_sem_available(&s->local);
 }
 
+/* R10: the word changes between what is written for a releaser and what is read. */
+static uint32_t csem_watch_idle(void *ctx, bool on) {
+  volt_cluster_sem *s = csem_of(ctx);
+  if (s->watches != on) {
+    s->watches = on;
+    csem_set_limit(s, on && s->usable - s->recalled + s->lost > 0);
+    csem_set_limit(s, 0);
+  }
+  return csem_idle(ctx);
+}
+
 /* Any thread. */
 static void csem_count(void *ctx, volt_cluster_lease_stats *stats) {
   volt_cluster_sem *s = csem_of(ctx);
@@ -425,6 +440,8 @@ const cluster_local cluster_sem_local_ = {.wanted = csem_wanted,
                                           .collect = csem_collect,
                                           .lose = csem_lose,
                                           .idle = csem_idle,
+                                          .watch_idle = csem_watch_idle,
+                                          .tries = cluster_sem_tries_,
                                           .count = csem_count,
                                           .refuse = csem_refuse,
                                           .close = csem_close,

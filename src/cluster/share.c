@@ -26,10 +26,12 @@ static cluster_share *share_of(void *ctx) {
   return (cluster_share *)ctx;
 }
 
+#define SHARE_WATCHES UINT32_C(0x80000000)
+
 static void share_say_waits(cluster_share *s) {
   /* share:W1 <-> share:W1: of this and is_waiting(), the later one sees what came before the
    * earlier one (R1) */
-  (void)volt_exchange_acq_rel(&s->waits, s->recalled);
+  (void)volt_exchange_acq_rel(&s->waits, s->recalled | (s->watches ? SHARE_WATCHES : 0));
 }
 
 static void share_set_limit(cluster_share *s) {
@@ -133,12 +135,18 @@ static uint32_t share_idle(void *ctx) {
   return held < limit ? limit - held : 0;
 }
 
+static uint32_t share_watch_idle(void *ctx, bool on) {
+  share_of(ctx)->watches = on;
+  share_say_waits(share_of(ctx)); /* R1: before it counts what is held */
+  return share_idle(ctx);
+}
+
 /* Any thread; so it asks the program nothing. */
 static void share_count(void *ctx, volt_cluster_lease_stats *stats) {
   cluster_share *s = share_of(ctx);
   uint32_t held = volt_load_relaxed(&s->held), wanted = volt_load_relaxed(&s->wanted);
   stats->used = held;
-  stats->owed = volt_load_relaxed(&s->waits);
+  stats->owed = volt_load_relaxed(&s->waits) & ~SHARE_WATCHES;
   stats->waiting = wanted > held ? wanted - held : 0;
   stats->lost = 0;
 }
@@ -162,6 +170,7 @@ const cluster_local cluster_share_local_ = {.wanted = share_wanted,
                                             .collect = share_collect,
                                             .lose = share_lose,
                                             .idle = share_idle,
+                                            .watch_idle = share_watch_idle,
                                             .count = share_count,
                                             .close = share_close,
                                             .is_free = share_is_free};

@@ -1,5 +1,5 @@
 // cluster_sem_model: a semaphore of the cluster on one host: tasks that acquire and release, and a driver
-// that adds, takes back, collects and loses. Checks sem.c I1-I5, R1-R9, slot_stack.h R1, R2 and
+// that adds, takes back, collects and loses. Checks sem.c I1-I5, R1-R10, slot_stack.h R1, R2 and
 // semaphore.c R15; a case names what it is after.
 // PROGRAM: cluster BATCH 2 QUICK 0.05 MUTANTS SOURCES sem.c permit.c semaphore.c semaphore_limit.c
 // PROGRAM: cluster SOURCES permits.c future.c fifo.c grant.c park.c parked.c
@@ -663,6 +663,25 @@ struct cluster_slotless_x_release : cluster_slotless_model {
 };
 MODEL(cluster_slotless_x_release, 3, bounded)
 
+// R10: the driver wants to know of the next release, while there is one.
+struct cluster_release_x_watch_idle : cluster_model {
+  uint32_t idle = 0;
+  cluster_release_x_watch_idle() : cluster_model(1) {
+    EXPECT(take(0));
+    volt_store_relaxed(&lease.is_rung, 0);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) release(0);
+    if (index == 1) idle = local.watch_idle(&sem, true);
+  }
+  void check() override {
+    EXPECT(idle == 1 || volt_exchange_acq_rel(&lease.is_rung, 0));
+    EXPECT(local.watch_idle(&sem, false) == 1);
+    expect_all_back(1);
+  }
+};
+MODEL(cluster_release_x_watch_idle, 2, bounded)
+
 // R9: tasks are turned away while a permit is released: the one that waits has it, or sees why not.
 struct cluster_refuse_x_release : cluster_model {
   cluster_refuse_x_release() : cluster_model(1) {
@@ -980,3 +999,20 @@ struct share_release_x_take_back : share_model {
   }
 };
 MODEL(share_release_x_take_back, 2, full)
+
+// The same for a driver that wants to know of the next release.
+struct share_release_x_watch_idle : share_model {
+  uint32_t idle = 0;
+  void thread(unsigned index) override {
+    if (index == 0) {
+      volt_store_relaxed(&holds, 0);
+      if (volt_cluster_lease_is_waiting(&lease)) looked = true;
+    }
+    if (index == 1) idle = local.watch_idle(&share, true);
+  }
+  void check() override {
+    EXPECT(idle == 1 || looked);
+    EXPECT(local.watch_idle(&share, false) == 1 && !volt_cluster_lease_is_waiting(&lease));
+  }
+};
+MODEL(share_release_x_watch_idle, 2, full)

@@ -46,7 +46,7 @@ static void worker_wanted(worker *t) {
     check_granted(t);
   } else if (t->result == VOLT_ETIMEDOUT) {
     t->w->results.timeouts += 1;
-  } else if (t->result != VOLT_ECLOSED) {
+  } else if (t->result != VOLT_ECLOSED && t->result != VOLT_CLUSTER_EERA) { /* it tries again */
     world_fail(t->w, "host %u task %u: a wait has ended with %d", t->h->number, t->number,
                t->result);
   }

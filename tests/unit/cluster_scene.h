@@ -30,6 +30,11 @@ static inline uint32_t user_idle(void *ctx) {
   return u->count - u->held;
 }
 
+static inline uint32_t user_watch_idle(void *ctx, bool on) {
+  (void)on; /* a release rings anyhow */
+  return user_idle(ctx);
+}
+
 static inline uint32_t user_wanted(void *ctx) {
   user *u = (user *)ctx;
   return u->held + u->waiting;
@@ -142,6 +147,7 @@ static inline cluster_local user_local(user *u) {
                          .collect = user_collect,
                          .lose = user_lose,
                          .idle = user_idle,
+                         .watch_idle = user_watch_idle,
                          .count = user_say,
                          .close = user_close,
                          .is_free = user_is_free,

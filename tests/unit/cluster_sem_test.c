@@ -15,7 +15,7 @@ static void without_slots_a_task_waits_and_rings(void **state) {
   begin(8);
   volt_cluster_permit p;
   assert_result(volt_cluster_try_acquire(sem, &p), VOLT_EAGAIN);
-  assert_false(fake_lease_take_ring()); /* it does not wait */
+  assert_true(fake_lease_take_ring()); /* it does not wait, but will try again */
   ask(0);
   expect(0, VOLT_PENDING);
   assert_true(fake_lease_take_ring());
@@ -29,6 +29,53 @@ static void without_slots_a_task_waits_and_rings(void **state) {
   give(0);
   assert_int_equal(wanted(), 0);
   assert_false(fake_lease_take_ring()); /* the driver waits for nothing */
+  end();
+}
+
+static enum cluster_tries tries(bool hears) {
+  return local()->tries(sem, hears);
+}
+
+/* A try in vain rings, and the next one when the driver has heard of it. */
+static void a_try_in_vain_is_noted(void **state) {
+  (void)state;
+  begin(8);
+  volt_cluster_permit p;
+  assert_int_equal(tries(true), CLUSTER_TRIES_NONE);
+  for (int heard = 0; heard < 2; heard++) {
+    for (int i = 0; i < 3; i++) {
+      assert_result(volt_cluster_try_acquire(sem, &p), VOLT_EAGAIN);
+      assert_int_equal(fake_lease_take_ring(), i == 0);
+    }
+    assert_int_equal(tries(false), CLUSTER_TRIES_ASKED);
+    assert_int_equal(tries(true), CLUSTER_TRIES_ASKED);
+    assert_int_equal(tries(true), CLUSTER_TRIES_HEARD);
+  }
+  assert_int_equal(wanted(), 0); /* it does not wait */
+  add(1);
+  assert_result(volt_cluster_try_acquire(sem, &p), VOLT_OK);
+  assert_int_equal(tries(true), CLUSTER_TRIES_NONE);
+  assert_result(volt_cluster_acquire_blocking(sem, &p, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_int_equal(tries(true), CLUSTER_TRIES_ASKED);
+  end_with_permits(1);
+}
+
+/* Once the driver wants to know, a release rings; else none does. */
+static void a_release_rings_if_none_was_idle(void **state) {
+  (void)state;
+  begin(8);
+  add(2);
+  take(0);
+  take(1);
+  assert_int_equal(local()->watch_idle(sem, true), 0);
+  assert_false(fake_lease_take_ring());
+  give(0);
+  assert_true(fake_lease_take_ring());
+  assert_int_equal(local()->watch_idle(sem, true), 1);
+  assert_int_equal(local()->watch_idle(sem, false), 1);
+  expect_stats(1, 0, 0, 0);
+  give(1);
+  assert_false(fake_lease_take_ring());
   end();
 }
 
@@ -1039,6 +1086,8 @@ static void the_books_balance(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(without_slots_a_task_waits_and_rings),
+      cmocka_unit_test(a_try_in_vain_is_noted),
+      cmocka_unit_test(a_release_rings_if_none_was_idle),
       cmocka_unit_test(a_free_slot_is_taken_at_once),
       cmocka_unit_test(tasks_are_served_in_their_order),
       cmocka_unit_test(the_slot_that_was_used_last_is_used_next),
