@@ -85,8 +85,19 @@ void cluster_say_(volt_cluster *c) {
   if (is_changed) (void)volt_watch_send(&c->changes, NULL);
 }
 
+/* How much later than it wanted does the driver run? A task may block its worker, or the process is
+ * stopped. */
+static void cluster_note_late(volt_cluster *c) {
+  uint64_t now_ns = cluster_now_(c);
+  uint64_t late_ns = now_ns > c->due_ns ? now_ns - c->due_ns : 0;
+  if (late_ns < c->late_ns && now_ns < c->late_at_ns + c->stats.session_ns) return;
+  c->late_ns = late_ns;
+  c->late_at_ns = now_ns;
+}
+
 /* Look at everything. Returns when to look again at the latest. */
 static uint64_t cluster_look(volt_cluster *c) {
+  cluster_note_late(c);
   lease_take_rung_(c);
   uint64_t until_ns = session_look_(c);
   uint64_t now_ns = cluster_now_(c);
@@ -101,7 +112,8 @@ static uint64_t cluster_look(volt_cluster *c) {
   }
   uint64_t session_ns = session_look_(c); /* it may have leases now, or none */
   cluster_say_(c);
-  return session_ns < until_ns ? session_ns : until_ns;
+  c->due_ns = session_ns < until_ns ? session_ns : until_ns;
+  return c->due_ns;
 }
 
 static void cluster_end_leases(volt_cluster *c) {
@@ -224,6 +236,7 @@ int volt_cluster_open(volt_cluster **c, const volt_cluster_config *config) {
   host->is_here = (VOLT_ATOMIC(uint32_t) *)wiped_new_(0);
   snprintf(host->root, sizeof host->root, "%s", cluster_root_of(config));
   volt_short_lock_init_(&host->lock);
+  host->due_ns = VOLT_NO_DEADLINE;
   volt_notify_init(&host->bell);
   volt_watch_init(&host->changes, 0, NULL, NULL);
   host->closers.lock = &host->lock;

@@ -201,6 +201,8 @@ struct volt_cluster_lease {
   engine_list queue;
   engine_list holders;
   engine_list by_guid; /* the holders */
+  engine_list
+      strays[2]; /* by enum cluster_list: entries that are no host's; of both, `old` is unused */
   engine_numbers taken;
   engine_numbers doubtful; /* slots whose write was not answered */
   uint32_t doubt;          /* the one that is being read */
@@ -260,6 +262,9 @@ struct volt_cluster {
   volt_select select;
   int result;
   volt_cluster_stats_of stats;
+  uint64_t due_ns;     /* when the driver was to look again */
+  uint64_t late_ns;    /* how much later it did, at most, in about a session's time */
+  uint64_t late_at_ns; /* when that was */
   bool must_connect;
   uint64_t sessions; /* counts them: another number for each */
   cluster_validity validity;

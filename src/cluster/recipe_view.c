@@ -110,6 +110,7 @@ void view_release_(volt_cluster_lease *l) {
   free(l->queue.at);
   free(l->holders.at);
   free(l->by_guid.at);
+  for (int i = 0; i < 2; i++) free(l->strays[i].at);
   free(l->taken.at);
   free(l->doubtful.at);
 }
@@ -126,6 +127,11 @@ static void view_foreign(volt_cluster_lease *l, const char *path, const char *na
   l->has_seen_foreign = true;
 }
 
+static bool view_is_stray(const volt_cluster_lease *l, enum cluster_list place,
+                          const cluster_entry *e) {
+  return view_place_(&l->strays[place], e) != UINT32_MAX;
+}
+
 static bool view_take_entries(volt_cluster_lease *l, enum cluster_list place, bool is_old,
                               const volt_cluster_request *r) {
   engine_list *list = place == CLUSTER_QUEUE ? &l->queue : &l->holders;
@@ -137,7 +143,7 @@ static bool view_take_entries(volt_cluster_lease *l, enum cluster_list place, bo
       continue;
     }
     e.generation = l->data.queue - (is_old ? 1 : 0);
-    list->at[list->count++] = e;
+    if (!view_is_stray(l, place, &e)) list->at[list->count++] = e;
   }
   if (is_old) list->old = r->name_count;
   if (list->count > 1) qsort(list->at, list->count, sizeof *list->at, cluster_entry_by_age_);
@@ -192,11 +198,36 @@ void view_listed_(volt_cluster_lease *l, enum engine_ask ask, volt_cluster_reque
   if (l->calls[ask].is_watched && r->result == VOLT_OK) l->watched |= ENGINE_BIT(ask);
 }
 
+/* What is read is no host's: such an entry would be deleted with its session, but it belongs to none.
+ * A person has made it, or a copy of the tree. It stays for ever, and is left out from now on. That
+ * can only change which host is served first (recipe.c I5). */
+static void view_stray(volt_cluster_lease *l, enum cluster_list place, const char *path) {
+  const engine_list *list = place == CLUSTER_QUEUE ? &l->queue : &l->holders;
+  engine_list *strays = &l->strays[place];
+  char other[VOLT_CLUSTER_PATH];
+  for (uint32_t i = 0; i < list->count; i++) {
+    write_entry_path_(l, other, place, &list->at[i]);
+    if (strcmp(other, path) != 0) continue;
+    cluster_log_(l->c, VOLT_CLUSTER_WARN,
+                 "%s has no owner, so it is no host's: left out; to be deleted by hand", path);
+    if (!view_grow(strays, strays->count + 1)) {
+      view_no_memory(l);
+      return;
+    }
+    strays->at[strays->count++] = list->at[i];
+    return;
+  }
+}
+
 void view_entry_read_(volt_cluster_lease *l, enum engine_ask ask, const volt_cluster_request *r) {
-  if (r->result == VOLT_OK) {
+  bool is_queue = ask == ASK_BEFORE_IN_QUEUE;
+  if (r->result == VOLT_OK && r->node.owner == 0) {
+    view_stray(l, is_queue ? CLUSTER_QUEUE : CLUSTER_HOLDERS, r->path);
+    l->seen &= ~ENGINE_BIT(is_queue ? ASK_QUEUE : ASK_HOLDERS); /* to be read without it */
+  } else if (r->result == VOLT_OK) {
     l->watched |= ENGINE_BIT(ask);
   } else if (r->result == VOLT_CLUSTER_ENONODE) { /* it has gone meanwhile */
-    l->seen &= ~ENGINE_BIT(ask == ASK_BEFORE_IN_QUEUE ? ASK_QUEUE : ASK_HOLDERS);
+    l->seen &= ~ENGINE_BIT(is_queue ? ASK_QUEUE : ASK_HOLDERS);
   }
 }
 

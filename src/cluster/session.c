@@ -102,7 +102,15 @@ void session_lose_(volt_cluster *c) {
 /* The time of the leases has passed, although the session may live. */
 static void session_lose_if_late(volt_cluster *c) {
   if (session_is_valid_(c) || !session_has(c, true)) return;
-  cluster_log_(c, VOLT_CLUSTER_WARN, "the leases are void: the ensemble has not answered in time");
+  if (c->late_ns >= c->stats.session_ns / 8) {
+    cluster_log_(c, VOLT_CLUSTER_WARN,
+                 "the leases are void: this host did not run its client for %llu ms: was a worker "
+                 "blocked, or the process stopped?",
+                 (unsigned long long)(c->late_ns / 1000000));
+  } else {
+    cluster_log_(c, VOLT_CLUSTER_WARN,
+                 "the leases are void: the ensemble has not answered in time");
+  }
   session_lose_(c);
 }
 

@@ -1,5 +1,5 @@
 /* cluster_refused_test.c: what waiting cannot mend reaches the callers of acquire, is said, but not
- * again and again, and ends when it is mended. */
+ * again and again, and ends when it is mended; and what else is said. */
 #include "cluster_scene.h"
 #include "unit.h"
 
@@ -237,6 +237,61 @@ static void test_changes_are_told(void **state) {
   assert_result(volt_future_poll(&f, nobody), VOLT_ECLOSED);
 }
 
+/* ---- what is said of others, and of oneself ---- */
+
+#define GUID "abababababababababababababababab"
+
+/* Entries that no session has made: at the head of the queue, and of the holders. */
+static void test_entries_of_a_copied_tree(void **state) {
+  (void)state;
+  hand_make_semaphore(SCENE_DATA("1"), 0);
+  hand_make("/volt/x/q0/" GUID ".0.1.0000000000", "");
+  hand_make("/volt/x/q0/" GUID ".0.1.0000000001", "");
+  hand_make("/volt/x/h0/" GUID ".1.0000000000", "");
+  hand_find("/volt/x/q0")->sequence = 2;
+  hand_find("/volt/x/h0")->sequence = 1;
+  begin(NULL, 0);
+  connect();
+  assert_result(acquire(0), VOLT_OK);
+  assert_non_null(strstr(said.last, "q0/" GUID ".0.1.0000000000 has no owner"));
+  scene_pass(1000);
+  assert_non_null(strstr(said.last, "h0/" GUID ".1.0000000000 has no owner"));
+  const char *other = hand_enter('q', 7, ".0.1."); /* one that waits is seen all the same */
+  scene_pass(1000);
+  volt_cluster_release(&permits[0]);
+  scene_pass(100);
+  expect_nodes("/volt/x/s", 0);
+  hand_delete(other);
+}
+
+static void acquire_and_forget_log(void) {
+  hand_make_semaphore(SCENE_DATA("1"), 0);
+  begin(NULL, 0);
+  connect();
+  assert_result(acquire(0), VOLT_OK);
+  scene_pass(6000);
+  said.last[0] = '\0';
+}
+
+static void test_a_host_that_was_late_says_so(void **state) {
+  (void)state;
+  acquire_and_forget_log();
+  volt_rt_advance(h.rt, 4000 * HAND_MS); /* nothing runs: a task blocks the worker */
+  scene_answer();
+  assert_false(volt_cluster_permit_is_valid(&permits[0]));
+  assert_non_null(strstr(said.last, "this host did not run its client for"));
+  volt_cluster_release(&permits[0]);
+}
+
+static void test_an_ensemble_that_does_not_answer_is_said(void **state) {
+  (void)state;
+  acquire_and_forget_log();
+  scene_wait(4000);
+  assert_non_null(strstr(said.last, "the ensemble has not answered in time"));
+  scene_answer();
+  volt_cluster_release(&permits[0]);
+}
+
 static int tear_down(void **state) {
   scene_interfere = NULL;
   for (int i = 0; i < 2; i++) volt_future_cancel(&waiting[i].future);
@@ -256,6 +311,9 @@ int main(void) {
       refused_test(test_an_authentication_that_is_refused),
       refused_test(test_an_ensemble_that_is_away),
       refused_test(test_changes_are_told),
+      refused_test(test_entries_of_a_copied_tree),
+      refused_test(test_a_host_that_was_late_says_so),
+      refused_test(test_an_ensemble_that_does_not_answer_is_said),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
