@@ -65,13 +65,11 @@ typedef struct zookeeper_servers {
   volt_rt *rt;
   char **names; /* "host:port" */
   uint32_t name_count;
-  uint32_t name; /* that is being looked up */
   int result;
-  volt_resolve resolve;
-  volt_address *addresses; /* in the order in which to try them */
+  struct zookeeper_lookup *lookup; /* that is under way */
+  volt_future joined;              /* its end */
+  volt_address *addresses;         /* in the order in which to try them */
   uint32_t count;
-  volt_address *fresh; /* that are being looked up */
-  uint32_t fresh_count;
   uint64_t random;
   const char *failed; /* the name that was not found last; NULL: none */
   char why[80];

@@ -1,7 +1,10 @@
 /* zookeeper_servers.c: the names of the servers, and the addresses that they have now.
  *
  * Names are looked up on the runtime's blocking pool, one after another, before each round of
- * attempts. A name that is not found is left out; if none is found, the addresses of before stay. */
+ * attempts. A name that is not found is left out; if none is found, the addresses of before stay.
+ *   A lookup is a task of its own, because the system's call cannot be ended, and may take many seconds
+ * if no name server answers. A host that is closed does not wait for it: it leaves the task, which
+ * touches nothing of the host. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* strndup */
 #endif
@@ -55,11 +58,9 @@ int zookeeper_servers_init_(zookeeper_servers *s, volt_rt *rt, const char *serve
 }
 
 void zookeeper_servers_free_(zookeeper_servers *s) {
-  volt_resolve_free(&s->resolve);
   for (uint32_t i = 0; i < s->name_count; i++) free(s->names[i]);
   free(s->names);
   free(s->addresses);
-  free(s->fresh);
 }
 
 uint64_t zookeeper_random_(zookeeper_servers *s) {
@@ -79,60 +80,118 @@ void zookeeper_address_text_(const volt_address *a, char to[ZOOKEEPER_ADDRESS_TE
   to[at] = 0;
 }
 
-/* ---- the lookup ---- */
+/* ---- the lookup: a task ---- */
 
-static bool servers_take_address(zookeeper_servers *s, const volt_address *a) {
-  if (a->as.any.sa_family != AF_INET && a->as.any.sa_family != AF_INET6) return true;
-  for (uint32_t i = 0; i < s->fresh_count; i++) {
-    if (s->fresh[i].size == a->size && memcmp(&s->fresh[i].as, &a->as, a->size) == 0) return true;
+enum { SERVERS_MOST = 64 };
+
+/* Its memory is its own, and the runtime's when it has ended. */
+typedef struct zookeeper_lookup {
+  volt_task task;
+  volt_rt *rt;
+  const char *name; /* that is being looked up */
+  int result;
+  volt_resolve resolve;
+  uint32_t count;
+  uint32_t failed; /* the number of a name that was not found, plus 1; 0: none */
+  uint32_t number;
+  char why[80];
+  volt_address addresses[SERVERS_MOST];
+  char names[]; /* each with a 0 behind it, and another 0 */
+} zookeeper_lookup;
+
+static void lookup_add(zookeeper_lookup *l, const volt_address *a) {
+  if (a->as.any.sa_family != AF_INET && a->as.any.sa_family != AF_INET6) return;
+  for (uint32_t i = 0; i < l->count; i++) {
+    const volt_address *other = &l->addresses[i];
+    if (other->size == a->size && memcmp(&other->as, &a->as, a->size) == 0) return;
   }
-  volt_address *more = (volt_address *)realloc(s->fresh, (s->fresh_count + 1) * sizeof *more);
-  if (!more) return false;
-  s->fresh = more;
-  more[s->fresh_count++] = *a;
-  return true;
+  if (l->count < SERVERS_MOST) l->addresses[l->count++] = *a;
 }
 
-static void servers_take(zookeeper_servers *s) {
-  const char *why = volt_resolve_error(&s->resolve);
-  if (s->result == VOLT_OK) {
-    for (size_t i = 0; i < s->resolve.count; i++) {
-      if (!servers_take_address(s, &s->resolve.addresses[i])) break;
-    }
+static void lookup_take(zookeeper_lookup *l) {
+  const char *why = volt_resolve_error(&l->resolve);
+  l->number += 1;
+  if (l->result == VOLT_OK) {
+    for (size_t i = 0; i < l->resolve.count; i++) lookup_add(l, &l->resolve.addresses[i]);
   } else {
-    s->failed = s->names[s->name];
-    (void)snprintf(s->why, sizeof s->why, "%s", why ? why : volt_strerror(s->result));
+    l->failed = l->number;
+    (void)snprintf(l->why, sizeof l->why, "%s", why ? why : volt_strerror(l->result));
   }
-  volt_resolve_free(&s->resolve);
+  volt_resolve_free(&l->resolve);
 }
+
+static int lookup_poll(volt_task *t, volt_ctx *ctx) {
+  zookeeper_lookup *self = volt_container_of(t, zookeeper_lookup, task);
+  VOLT_TASK_BEGIN(self);
+  for (self->name = self->names; *self->name; self->name += strlen(self->name) + 1) {
+    VOLT_AWAIT_RESULT(self, self->result,
+                      volt_resolve_future(&self->resolve, self->rt, self->name));
+    lookup_take(self);
+    if (self->result == VOLT_ECANCELED) break; /* the host does not wait for it any more */
+  }
+  VOLT_TASK_END(self);
+}
+
+static zookeeper_lookup *lookup_new(const zookeeper_servers *s) {
+  size_t size = 1;
+  for (uint32_t i = 0; i < s->name_count; i++) size += strlen(s->names[i]) + 1;
+  zookeeper_lookup *l =
+      (zookeeper_lookup *)volt_task_new(s->rt, sizeof(zookeeper_lookup) + size, lookup_poll);
+  if (!l) return NULL;
+  l->rt = s->rt;
+  char *to = l->names;
+  for (uint32_t i = 0; i < s->name_count; i++) to = stpcpy(to, s->names[i]) + 1;
+  return l;
+}
+
+/* ---- what comes of it ---- */
 
 /* In an order by chance, so that hosts spread over the servers. */
-static void servers_replace(zookeeper_servers *s) {
-  if (s->fresh_count == 0) return;
-  for (uint32_t i = s->fresh_count - 1; i > 0; i--) {
+static void servers_shuffle(zookeeper_servers *s) {
+  for (uint32_t i = s->count - 1; i > 0; i--) {
     uint32_t other = (uint32_t)(zookeeper_random_(s) % (i + 1));
-    volt_address saved = s->fresh[i];
-    s->fresh[i] = s->fresh[other];
-    s->fresh[other] = saved;
+    volt_address saved = s->addresses[i];
+    s->addresses[i] = s->addresses[other];
+    s->addresses[other] = saved;
   }
+}
+
+static void servers_take(zookeeper_servers *s, const zookeeper_lookup *l) {
+  s->failed = l->failed ? s->names[l->failed - 1] : NULL;
+  (void)snprintf(s->why, sizeof s->why, "%s", l->why);
+  volt_address *addresses = l->count ? (volt_address *)malloc(l->count * sizeof *addresses) : NULL;
+  if (!addresses) return; /* those of before stay */
+  memcpy(addresses, l->addresses, l->count * sizeof *addresses);
   free(s->addresses);
-  s->addresses = s->fresh;
-  s->count = s->fresh_count;
-  s->fresh = NULL;
-  s->fresh_count = 0;
+  s->addresses = addresses;
+  s->count = l->count;
+  servers_shuffle(s);
+}
+
+static int servers_begin(zookeeper_servers *s) {
+  s->lookup = lookup_new(s);
+  int result = volt_spawn(s->rt, s->lookup ? &s->lookup->task : NULL);
+  if (result == VOLT_OK) return VOLT_OK;
+  if (s->lookup) volt_task_detach(&s->lookup->task);
+  s->lookup = NULL;
+  (void)snprintf(s->why, sizeof s->why, "%s", volt_strerror(result));
+  return result;
 }
 
 static int servers_run(volt_async *a, volt_ctx *ctx) {
   zookeeper_servers *s = volt_container_of(a, zookeeper_servers, async);
   VOLT_ASYNC_BEGIN(s);
-  s->fresh_count = 0;
-  s->failed = NULL;
-  for (s->name = 0; s->name < s->name_count; s->name++) {
-    VOLT_AWAIT_RESULT(s, s->result, volt_resolve_future(&s->resolve, s->rt, s->names[s->name]));
-    servers_take(s);
-    if (s->result == VOLT_ECANCELED) VOLT_RETURN(s, VOLT_ECANCELED);
+  s->result = servers_begin(s);
+  if (s->result != VOLT_OK) VOLT_RETURN(s, s->result);
+  VOLT_AWAIT_RESULT(s, s->result, volt_task_join_future(&s->joined, &s->lookup->task));
+  if (s->result == VOLT_ECANCELED) { /* a close. What the system does for it ends by itself */
+    (void)volt_task_cancel(&s->lookup->task);
+  } else {
+    servers_take(s, s->lookup);
   }
-  servers_replace(s);
+  volt_task_detach(&s->lookup->task);
+  s->lookup = NULL;
+  VOLT_RETURN(s, s->result);
   VOLT_ASYNC_END(s);
 }
 
