@@ -51,6 +51,15 @@ def test_leader_killed():
     return run.finish()
 
 
+def test_child_of_fork():
+    """a child of a host has no permit: by fork(), and by the system call"""
+    zks = ensemble(1)
+    program_of_c = os.path.join(program(), "cluster_forked")
+    said = subprocess.run([program_of_c, zks.address], stdout=subprocess.PIPE, text=True, timeout=120).stdout
+    require(said.strip() == "ok", said)
+    return "a permit is not valid in a child, and an acquire aborts"
+
+
 def test_leader_stopped():
     """the leader is stopped by SIGSTOP: another one leads; it goes on, and follows"""
     run = Run(ensemble())
@@ -466,7 +475,7 @@ def test_by_chance():
 
 
 ALL = (test_hosts_stopped, test_without_fence, test_hosts_killed, test_waiters_killed, test_closed, test_idle,
-       test_herd, test_servers_killed, test_leader_killed, test_leader_stopped, test_two_stopped_briefly,
+       test_herd, test_child_of_fork, test_servers_killed, test_leader_killed, test_leader_stopped, test_two_stopped_briefly,
        test_two_stopped_long, test_follower_cut_off, test_lost_replies, test_limit_changes, test_node_deleted,
        test_sequence, test_new_ensemble, test_by_chance)
 LONG = test_leader_killed, test_sequence, test_new_ensemble, test_by_chance
