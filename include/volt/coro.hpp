@@ -33,12 +33,15 @@
  *   - Parameters by reference: fine if the caller awaits the task in the same expression; a task
  *     that is spawned takes them by value, or refers to what lives longer.
  *   - A lambda with captures: the captures are in the lambda, not in the frame. Such a coroutine does
- *     not compile, unless volt::invoke() keeps the lambda.
+ *     not compile, unless volt::invoke() keeps the lambda. gcc 12 destroys captures twice that have a
+ *     destructor, if the lambda is written inside a co_await, with volt::invoke() and
+ *     volt::with_group(), too: give it a name, and std::move() it.
  *
  * Where the frame is from: a coroutine that is called by a task has it from that task's runtime; one
  * that is called by volt::spawn(rt, f, args...) from rt; any other by malloc(). To give another
  * allocator, make std::allocator_arg and the allocator the first parameters. If there is no memory,
- * the task is empty, and to await or spawn it fails with VOLT_ENOMEM.
+ * the task is empty, and to await or spawn it fails with VOLT_ENOMEM. (One that was moved from:
+ * VOLT_EINVAL.)
  *
  * Without exceptions (-fno-exceptions) a coroutine awaits operations by volt::as_result() only.
  *
@@ -47,6 +50,9 @@
 #ifndef VOLT_CORO_HPP
 #define VOLT_CORO_HPP
 
+#if !defined(__cpp_impl_coroutine)
+#error "volt/coro.hpp needs coroutines: compile with -std=c++20 or a later one"
+#else
 #include "cpp/blocking.hpp"
 #include "cpp/coro_future.hpp"
 #include "cpp/coro_scope.hpp"
@@ -57,5 +63,6 @@
 #include "cpp/deadline.hpp"
 #include "cpp/select.hpp"
 #include "volt.hpp"
+#endif
 
 #endif

@@ -187,5 +187,12 @@ VOLT_API void volt_future_cancel(volt_future *f);
  * Threads: the future's owner; a thread that may block. Order: as volt_future_poll(). */
 VOLT_API VOLT_NODISCARD int volt_block_on(volt_future *f, uint64_t deadline_ns);
 
+/* Private. A future that is ready with this result. Returns f. */
+VOLT_API volt_future *volt_future_known_(volt_future *f, int result);
+
+/* Private. Give back what a poll of *f has returned with success, if that can be given back: then f
+ * polls as VOLT_ECANCELED. What cannot be given back stands. Else does nothing. */
+VOLT_API void volt_future_undo_(volt_future *f);
+
 VOLT_END_DECLS
 #endif

@@ -15,6 +15,7 @@
 #include "cpp/batch.hpp"
 #include "cpp/blocking.hpp"
 #include "cpp/channel.hpp"
+#include "cpp/cond.hpp"
 #include "cpp/deadline.hpp"
 #include "cpp/fiber.hpp"
 #include "cpp/group.hpp"

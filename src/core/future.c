@@ -54,6 +54,14 @@ volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void
   return f;
 }
 
+volt_future *volt_future_known_(volt_future *f, int result) {
+  static const volt_future_ops_ known_ops = {.operation = "volt_future_known",
+                                             .poll_ctx = volt_future_poll_long_};
+  volt_future_make_(f, &known_ops, NULL, 0);
+  volt_future_set_result_(f, result);
+  return f;
+}
+
 static volt_waiter *future_waiter(volt_future *f) {
   return volt_leaf_waiter_(f, f->ops);
 }
@@ -301,6 +309,7 @@ const volt_future *volt_future_standing_(volt_future *f) {
   return inner ? volt_future_standing_(inner) : NULL;
 }
 
+/* A branch that is ready must not take effect. VOLT_ELAGGED is an error that has moved its receiver. */
 void volt_future_undo_(volt_future *f) {
   if (volt_future_state_(f) != READY) return;
   if (!volt_is_ok(volt_future_result_(f)) && volt_future_result_(f) != VOLT_ELAGGED) return;

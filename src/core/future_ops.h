@@ -189,10 +189,6 @@ static inline bool volt_may_take_effect_(volt_decision_ *d) {
 /* If f is ready by a grant that cannot be undone: the leaf that was granted. Else NULL. */
 const volt_future *volt_future_standing_(volt_future *f);
 
-/* A branch that is ready must not take effect: give back what it got, if that can be given back.
- * Does nothing if its result is an error, but for VOLT_ELAGGED, which has moved its receiver. */
-void volt_future_undo_(volt_future *f);
-
 /* As give_back: the grant took nothing, so there is nothing to undo. */
 static inline void volt_future_took_nothing_(volt_future *f) {
   (void)f;

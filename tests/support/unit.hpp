@@ -57,20 +57,23 @@ inline void unit_expect_code(int got, int want, const char *what, const char *fi
   } while (0)
 
 #if VOLT_CPP_THROWS_
-/* The expression throws an exception of exactly this type, whose code is this. */
-#define EXPECT_THROWS(type, its_code, ...)                          \
-  do {                                                              \
-    bool has_thrown_ = false;                                       \
-    try {                                                           \
-      (void)(__VA_ARGS__);                                          \
-    } catch (const volt::error &e_) {                               \
-      has_thrown_ = true;                                           \
-      EXPECT_CODE(e_.code(), its_code);                             \
-      EXPECT(typeid(e_) == typeid(type));                           \
-      EXPECT(std::strcmp(e_.what(), volt_strerror(its_code)) == 0); \
-    }                                                               \
-    EXPECT(has_thrown_);                                            \
+/* The expression throws an exception of exactly this type, whose code is this, and that says this. */
+#define EXPECT_THROWS_TEXT(type, its_code, text, ...) \
+  do {                                                \
+    bool has_thrown_ = false;                         \
+    try {                                             \
+      (void)(__VA_ARGS__);                            \
+    } catch (const volt::error &e_) {                 \
+      has_thrown_ = true;                             \
+      EXPECT_CODE(e_.code(), its_code);               \
+      EXPECT(typeid(e_) == typeid(type));             \
+      EXPECT(std::strcmp(e_.what(), text) == 0);      \
+    }                                                 \
+    EXPECT(has_thrown_);                              \
   } while (0)
+/* The same of one that says its code. */
+#define EXPECT_THROWS(type, its_code, ...) \
+  EXPECT_THROWS_TEXT(type, its_code, volt_strerror(its_code), __VA_ARGS__)
 #endif
 
 /* Runs all; says the name of each. */

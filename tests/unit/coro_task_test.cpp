@@ -106,24 +106,53 @@ TEST(a_task_that_is_dropped_runs_nothing) {
   EXPECT(begun == 0 && tracked::alive == 0);
 }
 
-static volt::task<int> awaits_empty() {
-  co_return co_await volt::task<int>();
-}
-static volt::task<int> awaits_empty_result() {
-  auto r = co_await volt::as_result(volt::task<int>());
-  EXPECT_CODE(r.code(), VOLT_ENOMEM);
-  co_return 4;
+/* A task that was moved from is told from one that there was no memory for. */
+
+enum class by { await, select, all, within, result, finally };
+
+static const char moved_text[] = "this volt::task has no coroutine: it was moved from";
+static const char no_task_text[] =
+    "this volt::join_handle has no task: it was joined, detached or moved from";
+
+static volt::task<int> awaits_empty(by how, volt::task<int> t) {
+  volt::semaphore one(1);
+  if (how == by::await) co_return co_await std::move(t);
+  if (how == by::select) (void)co_await volt::select(volt::biased, std::move(t), one.acquire());
+  if (how == by::all) (void)co_await volt::all(std::move(t), one.acquire());
+  if (how == by::within) co_return co_await volt::within(std::move(t), std::chrono::hours(1));
+  if (how == by::finally) co_return co_await volt::finally(std::move(t), volt::task<>());
+  auto r = co_await volt::as_result(std::move(t));
+  throw volt::error(r.code(), moved_text);
 }
 
-TEST(an_empty_task_is_no_memory) {
-  EXPECT_THROWS(volt::error, VOLT_ENOMEM, run_one(awaits_empty()));
-  EXPECT(run_one(awaits_empty_result()) == 4);
+TEST(a_task_that_was_moved_from_says_so) {
+  for (by how : {by::await, by::select, by::all, by::within, by::result, by::finally}) {
+    auto t = notes(tracked());
+    auto moved = std::move(t);
+    EXPECT_THROWS_TEXT(volt::error, VOLT_EINVAL, moved_text,
+                       run_one(awaits_empty(how, std::move(t))));
+  }
   hand h;
   auto handle = volt::spawn(h, volt::task<int>());
-  EXPECT_CODE(handle.spawned(), VOLT_ENOMEM);
+  EXPECT_CODE(handle.spawned(), VOLT_EINVAL);
   EXPECT(!handle && handle.is_done());
-  EXPECT_THROWS(volt::error, VOLT_ENOMEM, handle.get());
+  EXPECT_THROWS_TEXT(volt::error, VOLT_EINVAL, no_task_text, handle.get());
   EXPECT_CODE(volt::join_handle<int>().join().result().code(), VOLT_EINVAL);
+  volt::task_group g(h.rt);
+  EXPECT_CODE(g.try_spawn(volt::task<int>()), VOLT_EINVAL);
+}
+
+TEST(no_memory_is_not_taken_for_moved) {
+  hand h;
+  for (by how : {by::await, by::select, by::all, by::within, by::finally}) {
+    h.has_memory = false;
+    volt::frames_for_ *from = new volt::frames_for_(h.rt);
+    auto t = notes(tracked());
+    delete from;
+    EXPECT(!t);
+    h.has_memory = true;
+    EXPECT_THROWS(volt::error, VOLT_ENOMEM, run_one(awaits_empty(how, std::move(t))));
+  }
 }
 
 /* ---- children ---- */
@@ -280,6 +309,52 @@ TEST(a_task_runs_once) {
   for (again how : {again::awaited, again::spawned, again::as_future}) {
     EXPECT(death_of(runs, &how, says));
   }
+}
+
+/* ---- an operation that is taken for a guard ---- */
+
+static volt::task<int> forgets(volt::mutex &m) {
+  [[maybe_unused]] auto guard = m.lock(); /* no co_await */
+  co_return 1;
+}
+
+static volt::task<int> has_not_come_to_it(volt::mutex &m, volt::semaphore &never) {
+  auto later = m.lock();
+  (void)co_await never.acquire();
+  (void)co_await std::move(later);
+  co_return 1;
+}
+
+TEST(an_operation_that_a_coroutine_forgets_is_reported) {
+  if (!VOLT_SIGHT) return; /* nothing looks */
+  const char *says[] = {"volt: a volt::lock_operation ends that was never waited for", nullptr};
+  EXPECT(death_of(
+      [](void *) {
+        volt::mutex m;
+        (void)volt::sync_wait(forgets(m));
+      },
+      nullptr, says));
+}
+
+/* A coroutine that is cancelled, dropped or destroyed before. */
+TEST(an_operation_that_a_coroutine_has_not_come_to_is_none_of_them) {
+  volt::mutex m;
+  volt::semaphore never(0);
+  {
+    volt::task_future<int> f(has_not_come_to_it(m, never));
+    EXPECT_CODE(volt_future_poll(f.c(), volt_waker{nullptr, nullptr}), VOLT_PENDING);
+  }
+  hand h;
+  auto handle = volt::spawn(h, has_not_come_to_it(m, never));
+  h.run();
+  EXPECT(handle.cancel());
+  h.run();
+  EXPECT_THROWS(volt::canceled, VOLT_ECANCELED, handle.get());
+  auto unbegun = [](volt::lock_operation op) -> volt::task<int> {
+    (void)co_await std::move(op);
+    co_return 1;
+  };
+  { auto t = unbegun(m.lock()); }
 }
 
 int main() {

@@ -128,7 +128,7 @@ SCENE(a_join) {
   }
 };
 
-static const maker more[] = {OF(a_sleep), OF(a_tick), OF(a_task), OF(a_join)};
+static const std::vector<maker> more = {OF(a_sleep), OF(a_tick), OF(a_task), OF(a_join)};
 
 /* ---- trials ---- */
 

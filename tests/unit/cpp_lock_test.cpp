@@ -1,10 +1,14 @@
 /* cpp_lock_test.cpp: volt/cpp/mutex.hpp and semaphore.hpp: each way to wait, each thing a guard
  * does. */
 #include <chrono>
+#include <stdexcept>
 #include <thread>
 #include <typeinfo>
 
 #include "unit.hpp"
+extern "C" {
+#include "death.h"
+}
 
 using namespace std::chrono_literals;
 using std::chrono::steady_clock;
@@ -232,6 +236,57 @@ TEST(a_closed_semaphore) {
   EXPECT_THROWS(volt::closed, VOLT_ECLOSED, s.acquire().wait());
   EXPECT_THROWS(volt::closed, VOLT_ECLOSED, volt::permits(s));
   EXPECT_CODE(s.try_acquire().code(), VOLT_ECLOSED);
+}
+
+/* ---- an operation that is taken for a guard ---- */
+
+static bool aborts_saying(const char *text, void (*act)(void *)) {
+  const char *says[] = {text, "ends that was never waited for", nullptr};
+  return death_of(act, nullptr, says);
+}
+
+TEST(an_operation_that_is_never_waited_for_is_reported) {
+  if (!VOLT_SIGHT) return; /* nothing looks */
+  EXPECT(aborts_saying("volt: a volt::lock_operation ends", [](void *) {
+    volt::mutex m;
+    [[maybe_unused]] auto guard = m.lock();
+  }));
+  EXPECT(aborts_saying("volt: a volt::acquire_operation ends", [](void *) {
+    volt::semaphore s(1);
+    [[maybe_unused]] auto p = s.acquire();
+    [[maybe_unused]] auto moved = std::move(p);
+  }));
+  EXPECT(aborts_saying("volt::all_operation<volt::lock_operation, volt::acquire_operation>",
+                       [](void *) {
+                         volt::mutex m;
+                         volt::semaphore s(1);
+                         [[maybe_unused]] auto both = volt::all(m.lock(), s.acquire());
+                       }));
+}
+
+/* None of these is reported. */
+TEST(an_operation_that_cannot_be_waited_for_is_none_of_them) {
+  volt::mutex m;
+  volt::semaphore s(1);
+  bool has_thrown = false;
+  try {
+    auto first = m.lock();
+    if (s.available() == 1) throw std::runtime_error("before it is waited for");
+    (void)first.wait();
+  } catch (const std::runtime_error &) {
+    has_thrown = true;
+  }
+  EXPECT(has_thrown && !m.is_locked());
+  auto stored = m.lock();
+  auto moved = std::move(stored);
+  EXPECT(moved.wait());
+  EXPECT(!m.is_locked());
+  auto again = s.acquire();
+  for (int i = 0; i < 3; i++) EXPECT(again.result());
+  auto unwanted = s.acquire();
+  unwanted.forgo();
+  auto inside = volt::as_result(volt::select(volt::biased, m.lock(), volt::all(s.acquire())));
+  EXPECT(inside.wait());
 }
 
 int main() {

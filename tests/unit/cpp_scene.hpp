@@ -22,6 +22,33 @@ struct scene_base {
   }
   /* Whether a wait on a condition variable has locked again. A coroutine's that fails does not. */
   bool relocks = true;
+
+  /* For cpp_losing_test.cpp. What has lost a select although let() was called leaves what it would have
+   * got to the next wait; and so does what volt::all() drops, where keeps() says so. Else dropped()
+   * looks for it. */
+  virtual bool loses_nothing() {
+    return true;
+  }
+  virtual bool keeps() {
+    return true;
+  }
+  virtual void dropped() {
+  }
+  /* Whether the waiter has got it, after let(): where another thread brings it. */
+  virtual bool has_it() {
+    return true;
+  }
+  /* Whether it waits until let(): if not, it may be ready at once. */
+  virtual bool waits() {
+    return true;
+  }
+  /* After it has lost, and nothing had come. */
+  virtual void lost() {
+  }
+  /* Whether it can be waited for once more. */
+  virtual bool goes_on() {
+    return true;
+  }
 };
 
 #endif

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "unit.hpp"
 
@@ -115,6 +116,36 @@ SCENE(a_cond) {
     ready = true;
     changed.signal();
   }
+  bool loses_nothing() override {
+    return false; /* no other waits, so the signal is over; `ready` says it */
+  }
+  bool keeps() override {
+    return false;
+  }
+};
+
+/* The same, which waits until a condition is true. */
+SCENE(a_cond_with_a_predicate) {
+  volt::mutex m;
+  volt::cond changed;
+  bool ready = false;
+  volt::lock guard;
+  auto operation() {
+    return changed.wait(guard, [this] { return ready; });
+  }
+  void before() override {
+    guard = volt::lock(m);
+  }
+  void after() override {
+    EXPECT(bool(guard) == m.is_locked());
+    EXPECT(guard || !relocks);
+    guard.unlock();
+  }
+  void let() override {
+    volt::lock mine(m);
+    ready = true;
+    changed.signal();
+  }
 };
 
 SCENE(a_notify) {
@@ -144,6 +175,12 @@ SCENE(a_barrier) {
   }
   void let() override {
     EXPECT(round.arrive().result());
+  }
+  bool loses_nothing() override {
+    return false; /* the round is over for the others, too */
+  }
+  bool keeps() override {
+    return false;
   }
 };
 
@@ -229,16 +266,48 @@ SCENE(a_receive) {
   void let() override {
     EXPECT(numbers.try_send(1));
   }
+  bool keeps() override {
+    return false;
+  }
+  void dropped() override {
+    EXPECT(numbers.size() == 0); /* the element is gone */
+  }
 };
 
 SCENE(a_receive_of_many) {
   volt::channel<int, 1> numbers;
   int to[2] = {};
+  uint32_t moved = 9;
   auto operation() {
-    return numbers.recv_many(to, 2);
+    return numbers.recv_many(to, 2, &moved);
   }
   void let() override {
     EXPECT(numbers.try_send(1));
+  }
+  bool keeps() override {
+    return false;
+  }
+  void dropped() override {
+    EXPECT(moved == 1 && to[0] == 1);
+  }
+};
+
+SCENE(a_send_of_many) {
+  volt::channel<int, 1> numbers;
+  int from[2] = {2, 3};
+  uint32_t moved = 9;
+  bool filled = bool(numbers.try_send(1));
+  auto operation() {
+    return numbers.send_many(from, 2, &moved);
+  }
+  void let() override {
+    EXPECT(filled && numbers.try_recv());
+  }
+  bool keeps() override {
+    return false;
+  }
+  void dropped() override {
+    EXPECT(moved == 1 && *numbers.try_recv() == 2);
   }
 };
 
@@ -251,6 +320,12 @@ SCENE(a_send) {
   void let() override {
     EXPECT(filled && numbers.try_recv());
   }
+  bool keeps() override {
+    return false;
+  }
+  void dropped() override {
+    EXPECT(*numbers.try_recv() == 2);
+  }
 };
 
 SCENE(a_send_of_a_pointer) {
@@ -261,6 +336,12 @@ SCENE(a_send_of_a_pointer) {
   }
   void let() override {
     EXPECT(filled && **objects.try_recv() == 1);
+  }
+  bool keeps() override {
+    return false;
+  }
+  void dropped() override {
+    EXPECT(**objects.try_recv() == 2);
   }
 };
 
@@ -293,6 +374,12 @@ SCENE(a_receive_with_places) {
   void let() override {
     EXPECT(numbers.try_reserve().value().send(1));
   }
+  bool keeps() override {
+    return false;
+  }
+  void dropped() override {
+    EXPECT(numbers.size() == 0 && numbers.free_places() == 1);
+  }
 };
 
 struct letter : volt::mailbox_node {};
@@ -321,7 +408,7 @@ static maker of(const char *name) {
 
 #define OF(scene) of<scene>(#scene)
 
-static const maker makers[] = {
+static const std::vector<maker> makers = {
     OF(a_lock),
     OF(a_reservation),
     OF(a_receive_with_places),
@@ -330,6 +417,7 @@ static const maker makers[] = {
     OF(a_read),
     OF(a_write),
     OF(a_cond),
+    OF(a_cond_with_a_predicate),
     OF(a_sharded_read),
     OF(a_sharded_write),
     OF(a_notify),
@@ -344,6 +432,7 @@ static const maker makers[] = {
     OF(a_receive),
     OF(the_end_of_a_oneshot),
     OF(a_receive_of_many),
+    OF(a_send_of_many),
     OF(a_send),
     OF(a_mailbox),
     OF(a_send_of_a_pointer),

@@ -1,4 +1,4 @@
-/* cpp_signals_test.cpp: volt/cpp/signals.hpp: cond, notify, latch, barrier, once, token. */
+/* cpp_signals_test.cpp: volt/cpp/cond.hpp and signals.hpp: cond, notify, latch, barrier, once, token. */
 #include <chrono>
 #include <stdexcept>
 #include <thread>
@@ -42,6 +42,41 @@ TEST(a_condition_is_waited_for_with_the_lock_held_before_and_after) {
   }
   other.join();
   EXPECT(held && !m.is_locked());
+}
+
+/* Each signal has it look once more. */
+TEST(a_condition_with_a_predicate_is_waited_for_until_it_is_true) {
+  for (bool by_future : {false, true}) {
+    volt::mutex m;
+    volt::cond changed;
+    int count = 0, looks = 0;
+    bool held = false;
+    std::thread other([&] {
+      volt::lock guard(m);
+      auto is_three = [&] { return ++looks, count == 3; };
+      if (by_future) {
+        EXPECT(volt::select(changed.wait(guard, is_three)).result());
+      } else {
+        changed.wait(guard, is_three).wait();
+      }
+      held = guard && m.is_locked();
+    });
+    for (int i = 1; i <= 3; i++) {
+      UNTIL(changed.waiters() == 1);
+      volt::lock guard(m);
+      EXPECT(looks == i);
+      count = i;
+      changed.signal();
+    }
+    other.join();
+    EXPECT(held && looks == 4 && !m.is_locked());
+    volt::lock guard(m);
+    auto never = [] { return false; };
+    EXPECT_CODE(changed.wait(guard, never).result_for(1us).code(), VOLT_ETIMEDOUT);
+    EXPECT(guard && m.is_locked() && changed.waiters() == 0);
+    EXPECT_CODE(changed.wait(guard, never).result_now().code(), VOLT_EAGAIN);
+    EXPECT(changed.wait(guard, [] { return true; }).result_now());
+  }
 }
 
 TEST(a_condition_times_out_with_the_lock_held) {

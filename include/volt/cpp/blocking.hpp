@@ -30,7 +30,7 @@ struct blocking_state_ {
 
 /* What volt::blocking() returns. */
 template <class F>
-class [[nodiscard]] blocking_operation
+class [[nodiscard, gnu::warn_unused]] blocking_operation
     : public operation<blocking_operation<F>, std::invoke_result_t<F &>,
                        blocking_state_<std::invoke_result_t<F &>>> {
  public:
@@ -38,9 +38,9 @@ class [[nodiscard]] blocking_operation
   using state_type = blocking_state_<value_type>;
   static_assert(!std::is_reference_v<value_type>, "a call on the blocking pool gives a value");
 
-  blocking_operation(volt_rt *rt, F &&call) : rt_(rt), call_(std::move(call)) {
+  blocking_operation(volt_rt * rt, F && call) : rt_(rt), call_(std::move(call)) {
   }
-  volt_future *begin(state_type &s) noexcept {
+  volt_future *begin(state_type & s) noexcept {
     s.operation = this;
     return volt_blocking_future(&s.blocking, rt_, run, &s);
   }
@@ -51,7 +51,7 @@ class [[nodiscard]] blocking_operation
     if constexpr (!std::is_void_v<value_type>) return *std::move(s.value);
   }
   /* A call that is given up drops what it came to. */
-  void drop(volt_future *f, state_type &) noexcept {
+  void drop(volt_future * f, state_type &) noexcept {
     volt_future_cancel(f);
   }
 
@@ -69,7 +69,7 @@ class [[nodiscard]] blocking_operation
 #endif
     return VOLT_OK;
   }
-  static void call(state_type &s) {
+  static void call(state_type & s) {
     auto &f = static_cast<blocking_operation *>(s.operation)->call_;
     if constexpr (std::is_void_v<value_type>) {
       f();

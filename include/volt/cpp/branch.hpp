@@ -10,9 +10,10 @@
 namespace volt {
 
 /* A future of C as an operation: it gives its result code, failures too. */
-class [[nodiscard]] future_operation : public operation<future_operation, int, std::monostate> {
+class [[nodiscard, gnu::warn_unused]] future_operation
+    : public operation<future_operation, int, std::monostate> {
  public:
-  explicit future_operation(volt_future &f) noexcept : future_(&f) {
+  explicit future_operation(volt_future & f) noexcept : future_(&f) {
   }
   volt_future *begin(std::monostate &) noexcept {
     return future_;
@@ -23,7 +24,7 @@ class [[nodiscard]] future_operation : public operation<future_operation, int, s
   int finish(int code, std::monostate &) noexcept {
     return code;
   }
-  void drop(volt_future *f, std::monostate &) noexcept {
+  void drop(volt_future * f, std::monostate &) noexcept {
     volt_future_cancel(f);
   }
 
@@ -54,7 +55,7 @@ branch_<Branch> make_branch_(Branch &&b) {
   return branch_<Branch>(std::forward<Branch>(b));
 }
 inline future_operation make_branch_(volt_future *f) noexcept {
-  return future_operation(*f);
+  return future_operation(*need_future_(f));
 }
 
 /* What a branch gives: std::monostate for nothing. Private. */

@@ -33,15 +33,15 @@ constexpr size_t ring_bytes(uint32_t capacity, size_t elem_bytes) noexcept {
 
 /* What channel.send() of a value returns. */
 template <class T>
-class [[nodiscard]] send_operation : public operation<send_operation<T>, void> {
+class [[nodiscard, gnu::warn_unused]] send_operation : public operation<send_operation<T>, void> {
  public:
   static constexpr bool tries = true;
-  send_operation(volt_chan &c, T value) noexcept : chan_(&c), value_(value) {
+  send_operation(volt_chan & c, T value) noexcept : chan_(&c), value_(value) {
   }
   int try_now() noexcept {
     return volt_chan_try_send_(chan_, &value_, sizeof value_);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_chan_send_future(&f, chan_, &value_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
@@ -59,19 +59,21 @@ class [[nodiscard]] send_operation : public operation<send_operation<T>, void> {
 /* What channel.send() of a unique_ptr returns. It owns the object until that is sent: or, if it was
  * made from an lvalue, leaves it there. */
 template <class T>
-class [[nodiscard]] send_pointer_operation : public operation<send_pointer_operation<T>, void> {
+class [[nodiscard, gnu::warn_unused]] send_pointer_operation
+    : public operation<send_pointer_operation<T>, void> {
  public:
   static constexpr bool tries = true;
-  send_pointer_operation(volt_chan &c, T &&pointer) noexcept : chan_(&c), own_(std::move(pointer)) {
+  send_pointer_operation(volt_chan & c, T && pointer) noexcept
+      : chan_(&c), own_(std::move(pointer)) {
   }
-  send_pointer_operation(volt_chan &c, T &pointer) noexcept : chan_(&c), other_(&pointer) {
+  send_pointer_operation(volt_chan & c, T & pointer) noexcept : chan_(&c), other_(&pointer) {
   }
   send_pointer_operation(send_pointer_operation &&) noexcept = default;
   int try_now() noexcept {
     raw_ = from_().get();
     return volt_chan_try_send_(chan_, &raw_, sizeof raw_);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     raw_ = from_().get();
     return volt_chan_send_future(&f, chan_, &raw_);
   }
@@ -95,18 +97,18 @@ class [[nodiscard]] send_pointer_operation : public operation<send_pointer_opera
 
 /* What channel.recv() returns. */
 template <class T>
-class [[nodiscard]] recv_operation : public operation<recv_operation<T>, T> {
+class [[nodiscard, gnu::warn_unused]] recv_operation : public operation<recv_operation<T>, T> {
   using element = detail::element<T>;
   using carried = typename element::carried;
 
  public:
   static constexpr bool tries = true;
-  explicit recv_operation(volt_chan &c) noexcept : chan_(&c) {
+  explicit recv_operation(volt_chan & c) noexcept : chan_(&c) {
   }
   int try_now() noexcept {
     return volt_chan_try_recv_(chan_, room_.bytes, sizeof(carried));
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_chan_recv_future(&f, chan_, room_.bytes);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
@@ -124,13 +126,15 @@ class [[nodiscard]] recv_operation : public operation<recv_operation<T>, T> {
 
 /* What channel.send_many() and recv_many() return: gives how many were moved, at least one. */
 template <class Elem>
-class [[nodiscard]] many_operation : public operation<many_operation<Elem>, uint32_t> {
+class [[nodiscard, gnu::warn_unused]] many_operation
+    : public operation<many_operation<Elem>, uint32_t> {
   static constexpr bool sends = std::is_const_v<Elem>;
 
  public:
   static constexpr bool tries = true;
-  many_operation(volt_chan &c, Elem *elems, uint32_t n) noexcept
-      : chan_(&c), elems_(elems), count_(n) {
+  many_operation(volt_chan & c, Elem * elems, uint32_t n, uint32_t * moved) noexcept
+      : chan_(&c), elems_(elems), count_(n), told_(moved) {
+    if (told_) *told_ = 0;
   }
   int try_now() noexcept {
     if constexpr (sends)
@@ -138,7 +142,7 @@ class [[nodiscard]] many_operation : public operation<many_operation<Elem>, uint
     else
       return volt_chan_try_recv_many(chan_, elems_, count_, &moved_);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     future_ = &f;
     if constexpr (sends)
       return volt_chan_send_many_future(&f, chan_, elems_, count_);
@@ -153,7 +157,9 @@ class [[nodiscard]] many_operation : public operation<many_operation<Elem>, uint
     }
   }
   uint32_t take(int, volt_future &) noexcept {
-    return future_ ? volt_chan_future_moved(future_) : moved_;
+    uint32_t moved = future_ ? volt_chan_future_moved(future_) : moved_;
+    if (told_) *told_ = moved;
+    return moved;
   }
 
  private:
@@ -161,15 +167,17 @@ class [[nodiscard]] many_operation : public operation<many_operation<Elem>, uint
   Elem *elems_;
   uint32_t count_;
   uint32_t moved_ = 0;
+  uint32_t *told_;
   volt_future *future_ = nullptr;
 };
 
 /* What channel.closing() returns. */
-class [[nodiscard]] closing_operation : public operation<closing_operation, void> {
+class [[nodiscard, gnu::warn_unused]] closing_operation
+    : public operation<closing_operation, void> {
  public:
-  explicit closing_operation(volt_chan &c) noexcept : chan_(&c) {
+  explicit closing_operation(volt_chan & c) noexcept : chan_(&c) {
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_chan_closed_future(&f, chan_);
   }
   void take(int, volt_future &) noexcept {
@@ -272,14 +280,16 @@ class channel {
     return recv().result_now();
   }
 
-  /* Send, or receive, the first of n values, at least one: gives how many. elems: the caller's. */
-  many_operation<const T> send_many(const T *elems, uint32_t n) noexcept {
+  /* Send, or receive, the first of n values, at least one: gives how many. elems: the caller's.
+   * moved: where to store that, also if it is dropped by a volt::all(); 0: none were. */
+  many_operation<const T> send_many(const T *elems, uint32_t n,
+                                    uint32_t *moved = nullptr) noexcept {
     static_assert(!element::owns, "send one unique_ptr at a time");
-    return many_operation<const T>(c_, elems, n);
+    return many_operation<const T>(c_, elems, n, moved);
   }
-  many_operation<T> recv_many(T *elems, uint32_t n) noexcept {
+  many_operation<T> recv_many(T *elems, uint32_t n, uint32_t *moved = nullptr) noexcept {
     static_assert(!element::owns, "receive one unique_ptr at a time");
-    return many_operation<T>(c_, elems, n);
+    return many_operation<T>(c_, elems, n, moved);
   }
 
   /* End the sending: senders get VOLT_ECLOSED, receivers first what was sent before. */

@@ -169,6 +169,7 @@ class op_awaiter_ {
  public:
   op_awaiter_(chain_ *chain, volt_trail_ *trail, const volt_place_ *where, Op &&op)
       : op_(std::move(op)) {
+    op_.forgo();
     int code = try_first(*chain);
     if (VOLT_LIKELY(code == VOLT_OK)) {
       chain_of_ = nullptr;

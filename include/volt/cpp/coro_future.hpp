@@ -18,9 +18,9 @@ VOLT_CORO_BEGIN_
  *   if (volt_select_winner(&select) == 0) use(f.take());
  *
  * The future polls as VOLT_OK if the coroutine has returned, as the code of the volt::error that has
- * left it, as VOLT_ERRNO(ENOTRECOVERABLE) if that was another exception, and as VOLT_ENOMEM if the
- * task is empty. It does not move. If it is destroyed while it waits, so is the coroutine, where it
- * stands. */
+ * left it, as VOLT_ERRNO(ENOTRECOVERABLE) if that was another exception, and if the task is empty as
+ * VOLT_ENOMEM or VOLT_EINVAL: see volt::task. It does not move. If it is destroyed while it waits, so
+ * is the coroutine, where it stands. */
 template <class T>
 class task_future {
  public:
@@ -32,7 +32,7 @@ class task_future {
   task_future(const task_future &) = delete;
   task_future &operator=(const task_future &) = delete;
   ~task_future() {
-    if (handle_) destroy_coroutine_(handle_);
+    if (code_of_(handle_) == VOLT_OK) destroy_coroutine_(handle_);
   }
 
   /* Take a task, if there was none. Returns c(). */
@@ -40,7 +40,7 @@ class task_future {
     handle_ = t.disown_();
     volt_future *f = volt_async_future(&async_, poll);
     calls_.begin(&async_.frame, handle_); /* sets step: volt_future_leave_() asks */
-    if (handle_) handle_.promise().begin(&calls_);
+    if (code_of_(handle_) == VOLT_OK) handle_.promise().begin(&calls_);
     return f;
   }
   /* The future. */
@@ -50,20 +50,24 @@ class task_future {
   /* What the coroutine has returned, once; or throw what has left it, or volt::canceled if it was
    * cancelled before it had begun. The future is ready. */
   T take() {
-    if (!handle_) out_of_memory_();
+    if (int code = code_of_(handle_); code != VOLT_OK) no_coroutine_(code);
     if (!handle_.done()) never_begun_();
     return handle_.promise().take();
   }
+  /* Private: whether it has no coroutine. */
+  bool is_empty() const noexcept {
+    return code_of_(handle_) != VOLT_OK;
+  }
   /* Private: whether it has ended by an exception, with this code. */
   bool threw_code_(int code) const noexcept {
-    return handle_ && handle_.done() && handle_.promise().has_exception() &&
+    return code_of_(handle_) == VOLT_OK && handle_.done() && handle_.promise().has_exception() &&
            handle_.promise().code() == code;
   }
 
  private:
   static int poll(volt_async *a, volt_ctx *ctx) {
     auto *self = reinterpret_cast<task_future *>(a); /* its first member */
-    if (!self->handle_) return VOLT_ENOMEM;
+    if (int code = code_of_(self->handle_); code != VOLT_OK) return code;
     if (!self->calls_.run(&a->frame, ctx) || !self->handle_.done()) return VOLT_PENDING;
     return self->handle_.promise().code();
   }
@@ -88,11 +92,12 @@ task_future<T> as_future(task<T> t) noexcept {
 
 /* A task as an operation: what volt::select(), all() and within() make of one. Private. */
 template <class T>
-class [[nodiscard]] task_operation : public operation<task_operation<T>, T, task_future<T>> {
+class [[nodiscard, gnu::warn_unused]] task_operation
+    : public operation<task_operation<T>, T, task_future<T>> {
  public:
   explicit task_operation(task<T> t) noexcept : task_(std::move(t)) {
   }
-  volt_future *begin(task_future<T> &f) noexcept {
+  volt_future *begin(task_future<T> & f) noexcept {
     return f.begin(std::move(task_));
   }
   T take(int, task_future<T> &f) {
@@ -100,7 +105,7 @@ class [[nodiscard]] task_operation : public operation<task_operation<T>, T, task
   }
 #if VOLT_CPP_THROWS_
   T finish(int code, task_future<T> &f) {
-    if (VOLT_LIKELY(code == VOLT_OK) || f.threw_code_(code)) return f.take();
+    if (VOLT_LIKELY(code == VOLT_OK) || f.threw_code_(code) || f.is_empty()) return f.take();
     throw_(code);
   }
 #endif

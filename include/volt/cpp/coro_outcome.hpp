@@ -16,12 +16,16 @@ VOLT_CORO_BEGIN_
 /* What C code gets of a coroutine that an exception has left which is no volt::error. */
 inline constexpr int threw_ = VOLT_ERRNO(131); /* ENOTRECOVERABLE */
 
-/* There was no memory for a coroutine. Private. */
-[[noreturn]] VOLT_NOINLINE inline void out_of_memory_() {
+inline constexpr char moved_text_[] = "this volt::task has no coroutine: it was moved from";
+
+/* A task is empty. code: why. Private. */
+[[noreturn]] VOLT_NOINLINE inline void no_coroutine_(int code) {
 #if VOLT_CPP_THROWS_
-  throw error(VOLT_ENOMEM);
+  if (code == VOLT_EINVAL) throw error(code, moved_text_);
+  throw error(code);
 #else
-  misuse_("a coroutine without memory was awaited: use volt::as_result()");
+  misuse_(code == VOLT_EINVAL ? moved_text_
+                              : "a coroutine without memory was awaited: use volt::as_result()");
 #endif
 }
 
@@ -29,8 +33,12 @@ inline constexpr int threw_ = VOLT_ERRNO(131); /* ENOTRECOVERABLE */
 class failure_ {
  public:
 #if VOLT_CPP_THROWS_
-  void set_no_memory() noexcept {
-    error_ = std::make_exception_ptr(error(VOLT_ENOMEM));
+  void set_empty(int why) noexcept {
+    try {
+      no_coroutine_(why);
+    } catch (...) {
+      set_exception();
+    }
   }
   /* In a handler. */
   void set_exception() noexcept {
@@ -58,15 +66,16 @@ class failure_ {
     try {
       std::rethrow_exception(e);
     } catch (const error &known) {
-      return known.code();
+      bool is_failure = !volt_is_ok(known.code()) && known.code() != VOLT_PENDING;
+      return is_failure ? known.code() : static_cast<int>(VOLT_EINVAL);
     } catch (...) {
       return threw_;
     }
   }
   std::exception_ptr error_;
 #else
-  void set_no_memory() noexcept {
-    out_of_memory_();
+  void set_empty(int why) noexcept {
+    no_coroutine_(why);
   }
   void set_exception() noexcept {
     std::terminate();
@@ -95,9 +104,9 @@ class outcome_ : public failure_ {
     move_from(other);
   }
   outcome_ &operator=(outcome_ &&) = delete;
-  static outcome_ of_no_memory() noexcept {
+  static outcome_ of_empty(int why) noexcept {
     outcome_ o;
-    o.set_no_memory();
+    o.set_empty(why);
     return o;
   }
   ~outcome_() {
@@ -152,9 +161,9 @@ class outcome_ : public failure_ {
 template <>
 class outcome_<void> : public failure_ {
  public:
-  static outcome_ of_no_memory() noexcept {
+  static outcome_ of_empty(int why) noexcept {
     outcome_ o;
-    o.set_no_memory();
+    o.set_empty(why);
     return o;
   }
   void set_value() noexcept {

@@ -67,11 +67,12 @@ class task_group {
 
   /* Spawn a task into the group. What it gives is dropped.
    * Returns VOLT_OK; VOLT_ECLOSED (the runtime shuts down), VOLT_ECANCELED (the group was
-   *   cancelled), or VOLT_ENOMEM: then the task is gone.
+   *   cancelled), VOLT_ENOMEM, or VOLT_EINVAL (it was moved from): then the task is gone.
    * Threads: any, also a task of the group. */
   template <class T>
   [[nodiscard]] int try_spawn(task<T> t) noexcept {
     using member = member_<T>;
+    if (t.code_() != VOLT_OK) return t.code_();
     auto *m = root_<T>::template make<member>(rt_, t);
     if (!m) return VOLT_ENOMEM;
     m->of = this;
@@ -156,7 +157,9 @@ task<void> with_group_(volt_rt *rt, Body body) {
  *   co_await volt::with_group(rt, [&](volt::kept, volt::task_group &g) -> volt::task<> {
  *     for (auto &url : urls) g.spawn(fetch(url, results));
  *     co_return;
- *   }); */
+ *   });
+ *
+ * With gcc 12 a body whose captures have destructors has a name, and is moved: see volt::invoke(). */
 template <class Runtime, class Body>
 task<void> with_group(Runtime &&rt, Body body) {
   return with_group_(detail::rt_of(rt), std::move(body));

@@ -36,10 +36,9 @@ struct root_ {
   outcome_<T> outcome;
 
   /* Memory for a Root, with a task that is not spawned; NULL: there is none. All that is not set is
-   * zero. */
+   * zero. t: not empty. */
   template <class Root>
   static Root *make(volt_rt *rt, volt::task<T> &t) noexcept {
-    if (!t) return nullptr;
     void *memory = volt_task_new(rt, sizeof(Root), Root::poll);
     if (!memory) return nullptr;
     Root *r = static_cast<Root *>(memory);
@@ -67,7 +66,10 @@ struct root_ {
 
   /* Not spawned, or ended: drop what it has, and give its memory back. */
   void destroy() noexcept {
-    if (handle) handle.destroy();
+    if (handle) {
+      frames_end_ given_up;
+      handle.destroy();
+    }
     outcome.~outcome_<T>();
     volt_task_detach(&task);
   }
@@ -157,7 +159,8 @@ class [[nodiscard]] join_handle {
   explicit operator bool() const noexcept {
     return root_of_ != nullptr;
   }
-  /* VOLT_OK: the task was spawned; else why not: VOLT_ENOMEM, VOLT_ECLOSED. */
+  /* VOLT_OK: the task was spawned; else why not: VOLT_ENOMEM, VOLT_ECLOSED; VOLT_EINVAL: it was moved
+   * from. */
   int spawned() const noexcept {
     return code_;
   }
@@ -180,7 +183,8 @@ class [[nodiscard]] join_handle {
   }
 
   /* Join: an operation. It gives what the coroutine returns, or throws what has left it. After that
-   * the handle has no task. `co_await h` and volt::select(h, ...) do so, too. */
+   * the handle has no task, and another join fails with VOLT_EINVAL, or with spawned().
+   * `co_await h` and volt::select(h, ...) do so, too. */
   task_join_operation<T> join() noexcept;
 #if VOLT_CPP_THROWS_
   /* Wait here: a thread blocks, a fiber is suspended. The same as join().wait(). */
@@ -215,17 +219,19 @@ class [[nodiscard]] join_handle {
 
 /* What join_handle::join() returns. */
 template <class T>
-class [[nodiscard]] task_join_operation : public operation<task_join_operation<T>, T> {
+class [[nodiscard, gnu::warn_unused]] task_join_operation
+    : public operation<task_join_operation<T>, T> {
  public:
   static constexpr bool tries = true;
-  explicit task_join_operation(join_handle<T> &of) noexcept : of_(&of) {
+  explicit task_join_operation(join_handle<T> & of) noexcept : of_(&of) {
   }
   int try_now() noexcept {
     if (!of_->root_of_) return failed();
     int code = volt_task_result(&of_->root_of_->task);
     return code == VOLT_PENDING ? static_cast<int>(VOLT_EAGAIN) : hide_eagain(code);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
+    if (!of_->root_of_) return volt_future_known_(&f, failed());
     return volt_task_join_future(&f, &of_->root_of_->task);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
@@ -238,7 +244,8 @@ class [[nodiscard]] task_join_operation : public operation<task_join_operation<T
   }
 #if VOLT_CPP_THROWS_
   T finish(int code, volt_future &f) {
-    if (!of_->is_done() || !of_->root_of_) throw_(code); /* this wait has failed, not the task */
+    if (!of_->root_of_) throw_no_task(code);
+    if (!of_->is_done()) throw_(code); /* this wait has failed, not the task */
     return take(code, f);
   }
 #endif
@@ -246,10 +253,6 @@ class [[nodiscard]] task_join_operation : public operation<task_join_operation<T
     if (!of_->is_done() || !of_->root_of_) return result<T>::failure(code);
     joined j(*of_);
     return j.root_of->outcome.take_result();
-  }
-  /* A task that has ended can be joined again. */
-  void drop(volt_future *future, volt_future &) noexcept {
-    volt_future_cancel(future);
   }
 
  private:
@@ -264,6 +267,12 @@ class [[nodiscard]] task_join_operation : public operation<task_join_operation<T
     }
     root_<T> *root_of;
   };
+#if VOLT_CPP_THROWS_
+  [[noreturn]] static void throw_no_task(int code) {
+    if (code != VOLT_EINVAL) throw_(code);
+    throw error(code, "this volt::join_handle has no task: it was joined, detached or moved from");
+  }
+#endif
   int failed() const noexcept {
     return of_->code_ == VOLT_OK ? static_cast<int>(VOLT_EINVAL) : of_->code_;
   }
@@ -296,6 +305,8 @@ VOLT_CORO_BEGIN_
 template <class Root, class U, class... Args>
 join_handle<U> spawn_(volt_rt *rt, task<U> t, Args &&...args) {
   join_handle<U> h;
+  h.code_ = t.code_();
+  if (h.code_ != VOLT_OK) return h;
   Root *r = Root::template make<Root>(rt, t);
   h.code_ = VOLT_ENOMEM;
   if (!r) return h;

@@ -9,17 +9,12 @@
 #include "coro_memory.hpp"
 #include "coro_outcome.hpp"
 
-/* Attributes of clang 17 to 20: a child's frame may be part of its parent's. */
+/* Of clang 20 and later: a child's frame may be part of its parent's. (Not coro_return_type: with that
+ * every function that only passes a task on has to be marked, those of programs as well.) */
 #if defined(__clang__) && __has_cpp_attribute(clang::coro_await_elidable)
 #define VOLT_CORO_ELIDABLE_ [[clang::coro_await_elidable]]
 #else
 #define VOLT_CORO_ELIDABLE_
-#endif
-#if defined(__clang__) && __has_cpp_attribute(clang::coro_return_type) && \
-    __has_cpp_attribute(clang::coro_lifetimebound)
-#define VOLT_CORO_RETURN_TYPE_ [[clang::coro_return_type, clang::coro_lifetimebound]]
-#else
-#define VOLT_CORO_RETURN_TYPE_
 #endif
 
 VOLT_CORO_BEGIN_
@@ -137,7 +132,7 @@ struct promise_base_ : frame_memory_ {
     return op_awaiter_<Op>(chain_of, &trail, where, handle.join());
   }
   future_awaiter_ await_transform(volt_future *f VOLT_CORO_WHERE_) noexcept {
-    return future_awaiter_(chain_of, f, &trail, where);
+    return future_awaiter_(chain_of, need_future_(f), &trail, where);
   }
   future_awaiter_ await_transform(volt_future &f VOLT_CORO_WHERE_) noexcept {
     return future_awaiter_(chain_of, &f, &trail, where);
@@ -166,13 +161,23 @@ struct promise_base_ : frame_memory_ {
   }
 };
 
+/* Stands for a coroutine that there was no memory for. Private. */
+inline constexpr char no_memory_ = 0;
+
+/* Whether a task with this handle has a coroutine: VOLT_OK, VOLT_ENOMEM, or VOLT_EINVAL: it was moved
+ * from. Private. */
+inline int code_of_(std::coroutine_handle<> h) noexcept {
+  if (!VOLT_LIKELY(static_cast<bool>(h))) return VOLT_EINVAL;
+  return VOLT_LIKELY(h.address() != &no_memory_) ? VOLT_OK : VOLT_ENOMEM;
+}
+
 template <class T>
 struct promise_ : promise_base_, outcome_<T> {
   task<T> get_return_object() noexcept {
     return task<T>(std::coroutine_handle<promise_>::from_promise(*this));
   }
   static task<T> get_return_object_on_allocation_failure() noexcept {
-    return task<T>();
+    return task<T>::without_memory_();
   }
   void unhandled_exception() noexcept {
     this->set_exception();
@@ -202,6 +207,7 @@ void destroy_coroutine_(std::coroutine_handle<Promise> h) {
     chain_ *c = h.promise().chain_of;
     if (c) c->drop();
   }
+  frames_end_ given_up;
   h.destroy();
 }
 
@@ -213,7 +219,7 @@ class child_awaiter_ {
       : where_(where), child_(child.handle_) {
   }
   bool await_ready() const noexcept {
-    return !child_; /* there was no memory for it */
+    return code_of_(child_) != VOLT_OK;
   }
   template <class Promise>
   bool await_suspend(std::coroutine_handle<Promise> parent) noexcept {
@@ -234,12 +240,14 @@ class child_awaiter_ {
     return true;
   }
   decltype(auto) await_resume() {
+    int code = code_of_(child_);
     if constexpr (What == gives_::result) {
-      return child_ ? child_.promise().take_result() : result<T>::failure(VOLT_ENOMEM);
+      return code == VOLT_OK ? child_.promise().take_result() : result<T>::failure(code);
     } else if constexpr (What == gives_::outcome) {
-      return child_ ? outcome_<T>(std::move(child_.promise())) : outcome_<T>::of_no_memory();
+      return code == VOLT_OK ? outcome_<T>(std::move(child_.promise()))
+                             : outcome_<T>::of_empty(code);
     } else {
-      if (!VOLT_LIKELY(static_cast<bool>(child_))) out_of_memory_();
+      if (!VOLT_LIKELY(code == VOLT_OK)) no_coroutine_(code);
       return child_.promise().take();
     }
   }
@@ -258,10 +266,11 @@ class child_awaiter_ {
 
 /* A coroutine that has not begun: what a function returns whose body has co_await or co_return. It
  * begins when it is awaited, spawned (volt::spawn()), or waited for (volt::sync_wait()), and runs
- * once. A task that is destroyed before has run nothing. An empty one has no coroutine: it was moved
- * from, or there was no memory for its frame; to await that fails with VOLT_ENOMEM. */
+ * once. A task that is destroyed before has run nothing. An empty one has no coroutine: to await or
+ * spawn it fails with VOLT_EINVAL if it was moved from, or made by task(); with VOLT_ENOMEM if there
+ * was no memory for its frame. */
 template <class T = void>
-class [[nodiscard]] VOLT_CORO_ELIDABLE_ VOLT_CORO_RETURN_TYPE_ task {
+class [[nodiscard]] VOLT_CORO_ELIDABLE_ task {
   static_assert(!std::is_rvalue_reference_v<T>, "a volt::task gives a value or an lvalue");
 
  public:
@@ -277,12 +286,16 @@ class [[nodiscard]] VOLT_CORO_ELIDABLE_ VOLT_CORO_RETURN_TYPE_ task {
     return *this;
   }
   ~task() {
-    if (handle_) destroy_coroutine_(handle_);
+    if (*this) destroy_coroutine_(handle_);
   }
 
   /* Whether it has a coroutine. */
   explicit operator bool() const noexcept {
-    return static_cast<bool>(handle_);
+    return code_of_(handle_) == VOLT_OK;
+  }
+  /* Private: VOLT_OK, or why it is empty. */
+  int code_() const noexcept {
+    return code_of_(handle_);
   }
   /* Private. */
   std::coroutine_handle<promise_type> disown_() noexcept {
@@ -294,6 +307,10 @@ class [[nodiscard]] VOLT_CORO_ELIDABLE_ VOLT_CORO_RETURN_TYPE_ task {
   template <class U, gives_ What>
   friend class child_awaiter_;
   explicit task(std::coroutine_handle<promise_type> h) noexcept : handle_(h) {
+  }
+  static task without_memory_() noexcept {
+    void *mark = const_cast<char *>(&no_memory_);
+    return task(std::coroutine_handle<promise_type>::from_address(mark));
   }
   std::coroutine_handle<promise_type> handle_{};
 };
@@ -309,7 +326,7 @@ inline task<void> promise_<void>::get_return_object() noexcept {
   return task<void>(std::coroutine_handle<promise_>::from_promise(*this));
 }
 inline task<void> promise_<void>::get_return_object_on_allocation_failure() noexcept {
-  return task<void>();
+  return task<void>::without_memory_();
 }
 
 /* Let an awaited task give a volt::result: what it returns, or the code of a volt::error that has
@@ -333,7 +350,11 @@ inline yield_operation yield() noexcept {
  *
  * A lambda with captures that is a coroutine and lacks that parameter does not compile: the
  * captures are in the lambda, and are gone when that is, usually at the end of the statement that
- * has called it. */
+ * has called it.
+ *
+ * In a co_await with gcc 12, which destroys captures twice that are written there, the lambda has a name:
+ *   auto f = [p](volt::kept) -> volt::task<> { ... };
+ *   co_await volt::invoke(std::move(f)); */
 template <class F, class... Args>
 auto invoke(F f, Args... args)
     -> decltype(invoker_::call(std::declval<F &>(), std::declval<Args>()...)) {

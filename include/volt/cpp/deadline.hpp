@@ -11,6 +11,7 @@
 
 #include "../runtime.h"
 #include "branch.hpp"
+#include "runtime.hpp"
 
 namespace volt {
 
@@ -46,7 +47,7 @@ struct timeout_state_ {
 
 /* What volt::until() and volt::within() return. */
 template <class Op>
-class [[nodiscard]] timeout_operation
+class [[nodiscard, gnu::warn_unused]] timeout_operation
     : public operation<timeout_operation<Op>, typename Op::value_type,
                        timeout_state_<typename Op::state_type>> {
  public:
@@ -54,18 +55,19 @@ class [[nodiscard]] timeout_operation
   using state_type = timeout_state_<typename Op::state_type>;
   static constexpr bool tries = Op::tries;
 
-  timeout_operation(volt_timers *timers, Op &&op, limit_ limit)
+  timeout_operation(volt_timers * timers, Op && op, limit_ limit)
       : op_(std::move(op)), limit_of_(limit), timers_(timers) {
+    op_.forgo();
   }
   int try_now() noexcept {
     return op_.try_now();
   }
-  volt_future *begin(state_type &s) noexcept {
+  volt_future *begin(state_type & s) noexcept {
     volt_timers *timers = timers_ ? timers_ : timers_here();
     s.future = op_.begin(s.inner);
     return volt_timeout_future(&s.timeout, s.future, timers, limit_of_.on(timers));
   }
-  int block(state_type &s, uint64_t deadline_ns) noexcept {
+  int block(state_type & s, uint64_t deadline_ns) noexcept {
     uint64_t own_ns = limit_of_.here();
     return op_.block(s.inner, own_ns < deadline_ns ? own_ns : deadline_ns);
   }
@@ -80,7 +82,7 @@ class [[nodiscard]] timeout_operation
   volt::result<value_type> finish_result(int code, state_type &s) {
     return op_.finish_result(code, s.inner);
   }
-  void drop(volt_future *f, state_type &s) {
+  void drop(volt_future * f, state_type & s) {
     volt_future_cancel(f);
     op_.drop(s.future, s.inner);
   }
@@ -116,13 +118,15 @@ template <class Branch, class Duration>
 timeout_operation<branch_<Branch>> until(
     volt_rt *rt, Branch &&op,
     std::chrono::time_point<std::chrono::steady_clock, Duration> deadline) {
-  return {
-      volt_rt_timers(rt), make_branch_(std::forward<Branch>(op)), {deadline_ns(deadline), false}};
+  return {volt_rt_timers(detail::rt_of(rt)),
+          make_branch_(std::forward<Branch>(op)),
+          {deadline_ns(deadline), false}};
 }
 template <class Branch, class Rep, class Period>
 timeout_operation<branch_<Branch>> within(volt_rt *rt, Branch &&op,
                                           std::chrono::duration<Rep, Period> d) {
-  return {volt_rt_timers(rt), make_branch_(std::forward<Branch>(op)), limit_after_(d)};
+  return {volt_rt_timers(detail::rt_of(rt)), make_branch_(std::forward<Branch>(op)),
+          limit_after_(d)};
 }
 
 } // namespace volt

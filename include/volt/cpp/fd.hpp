@@ -8,7 +8,11 @@
  * A volt::fd closes its descriptor when it ends. It may be moved while no operation is under way on
  * it. (A move of one that the runtime watches already costs a system call.) What an operation is
  * given, buffers above all, must stay until it is over. Errors of the system are volt::error with
- * the code VOLT_ERRNO(e). */
+ * the code VOLT_ERRNO(e).
+ *
+ * The last argument of what moves bytes, `moved`, is where to store how many were: also if that
+ * fails, ends early, loses a volt::select(), or is dropped by a volt::all(). Bytes that were received
+ * or sent stay so. */
 #ifndef VOLT_CPP_FD_HPP
 #define VOLT_CPP_FD_HPP
 
@@ -25,63 +29,49 @@ class fd;
 
 namespace detail {
 
-/* An operation of I/O: Begin makes its future. It gives how many bytes were moved, or nothing. */
+/* An operation of I/O: Begin makes its future. It gives how many bytes were moved, or nothing.
+ * moved: where to store that whatever comes of the wait, or nullptr. */
 template <class Value, class Begin>
-class [[nodiscard]] io_operation : public operation<io_operation<Value, Begin>, Value, volt_op> {
+class [[nodiscard, gnu::warn_unused]] io_operation
+    : public operation<io_operation<Value, Begin>, Value, volt_op> {
+  using base = operation<io_operation<Value, Begin>, Value, volt_op>;
+
  public:
-  explicit io_operation(Begin begin) noexcept : begin_(begin) {
+  io_operation(Begin begin, size_t * moved) noexcept : begin_(begin), moved_(moved) {
   }
-  volt_future *begin(volt_op &op) noexcept {
+  volt_future *begin(volt_op & op) noexcept {
     return begin_(op);
   }
   Value take(int, volt_op &op) noexcept {
-    if constexpr (!std::is_void_v<Value>)
-      return static_cast<Value>(op.n);
-    else
-      (void)op;
+    tell(op);
+    if constexpr (!std::is_void_v<Value>) return static_cast<Value>(op.n);
   }
-
- private:
-  Begin begin_;
-};
-
-template <class Value, class Begin>
-io_operation<Value, Begin> io(Begin begin) noexcept {
-  return io_operation<Value, Begin>(begin);
-}
-
-/* One that sends all. moved: where to store how many bytes were, also if it fails; or nullptr. */
-template <class Begin>
-class [[nodiscard]] io_send_operation : public operation<io_send_operation<Begin>, void, volt_op> {
-  using base = operation<io_send_operation<Begin>, void, volt_op>;
-
- public:
-  io_send_operation(Begin begin, size_t *moved) noexcept : begin_(begin), moved_(moved) {
-  }
-  volt_future *begin(volt_op &op) noexcept {
-    return begin_(op);
-  }
-  void take(int, volt_op &) noexcept {
-  }
-  volt::result<void> finish_result(int code, volt_op &op) {
-    if (moved_) *moved_ = op.n;
+  volt::result<Value> finish_result(int code, volt_op &op) {
+    tell(op);
     return base::finish_result(code, op);
   }
 #if VOLT_CPP_THROWS_
-  void finish(int code, volt_op &op) {
-    if (moved_) *moved_ = op.n;
-    base::finish(code, op);
+  Value finish(int code, volt_op &op) {
+    tell(op);
+    return base::finish(code, op);
   }
 #endif
+  void drop(volt_future * f, volt_op & op) noexcept {
+    volt_future_cancel(f);
+    tell(op);
+  }
 
  private:
+  void tell(const volt_op &op) noexcept {
+    if (moved_) *moved_ = op.n;
+  }
   Begin begin_;
   size_t *moved_;
 };
 
-template <class Begin>
-io_send_operation<Begin> io_send(Begin begin, size_t *moved) noexcept {
-  return io_send_operation<Begin>(begin, moved);
+template <class Value, class Begin>
+io_operation<Value, Begin> io(Begin begin, size_t *moved = nullptr) noexcept {
+  return io_operation<Value, Begin>(begin, moved);
 }
 
 /* What has data() and size(), of bytes: std::array<char, N>, std::vector<std::byte>, std::span. */
@@ -152,36 +142,42 @@ class fd {
   /* ---- sockets and pipes ---- */
 
   /* Receive what is there, at most size bytes: gives how many; 0: no more will come. */
-  auto recv(void *to, size_t size, int flags = 0) noexcept {
-    return detail::io<size_t>([d = &c_, to, size, flags](volt_op &op) noexcept {
-      return volt_fd_recv_future(&op, d, to, size, flags);
-    });
+  auto recv(void *to, size_t size, int flags = 0, size_t *moved = nullptr) noexcept {
+    return detail::io<size_t>(
+        [d = &c_, to, size, flags](volt_op &op) noexcept {
+          return volt_fd_recv_future(&op, d, to, size, flags);
+        },
+        moved);
   }
   template <class Bytes, class = detail::if_bytes<Bytes>>
-  auto recv(Bytes &&to, int flags = 0) noexcept {
-    return recv(to.data(), to.size(), flags);
+  auto recv(Bytes &&to, int flags = 0, size_t *moved = nullptr) noexcept {
+    return recv(to.data(), to.size(), flags, moved);
   }
-  /* Send all. sent: where to store how many bytes were, also if it fails. */
-  auto send(const void *from, size_t size, int flags = 0, size_t *sent = nullptr) noexcept {
-    return detail::io_send(
+  /* Send all. */
+  auto send(const void *from, size_t size, int flags = 0, size_t *moved = nullptr) noexcept {
+    return detail::io<void>(
         [d = &c_, from, size, flags](volt_op &op) noexcept {
           return volt_fd_send_future(&op, d, from, size, flags);
         },
-        sent);
+        moved);
   }
-  auto send(std::string_view from, int flags = 0, size_t *sent = nullptr) noexcept {
-    return send(from.data(), from.size(), flags, sent);
+  auto send(std::string_view from, int flags = 0, size_t *moved = nullptr) noexcept {
+    return send(from.data(), from.size(), flags, moved);
   }
   /* One message, with addresses and what else it says: gives how many bytes. */
-  auto recvmsg(msghdr &message, int flags = 0) noexcept {
-    return detail::io<size_t>([d = &c_, m = &message, flags](volt_op &op) noexcept {
-      return volt_fd_recvmsg_future(&op, d, m, flags);
-    });
+  auto recvmsg(msghdr &message, int flags = 0, size_t *moved = nullptr) noexcept {
+    return detail::io<size_t>(
+        [d = &c_, m = &message, flags](volt_op &op) noexcept {
+          return volt_fd_recvmsg_future(&op, d, m, flags);
+        },
+        moved);
   }
-  auto sendmsg(const msghdr &message, int flags = 0) noexcept {
-    return detail::io<size_t>([d = &c_, m = &message, flags](volt_op &op) noexcept {
-      return volt_fd_sendmsg_future(&op, d, m, flags);
-    });
+  auto sendmsg(const msghdr &message, int flags = 0, size_t *moved = nullptr) noexcept {
+    return detail::io<size_t>(
+        [d = &c_, m = &message, flags](volt_op &op) noexcept {
+          return volt_fd_sendmsg_future(&op, d, m, flags);
+        },
+        moved);
   }
   auto connect(const sockaddr *to, socklen_t size) noexcept {
     return detail::io<void>([d = &c_, to, size](volt_op &op) noexcept {
@@ -196,45 +192,55 @@ class fd {
         [d = &c_, events](volt_op &op) noexcept { return volt_fd_ready_future(&op, d, events); });
   }
   /* Send size bytes of a file, from an offset on: gives how many. */
-  auto sendfile(fd &file, int64_t at, size_t size) noexcept {
-    return detail::io<size_t>([d = &c_, f = &file.c_, at, size](volt_op &op) noexcept {
-      return volt_fd_sendfile_future(&op, d, f, at, size);
-    });
+  auto sendfile(fd &file, int64_t at, size_t size, size_t *moved = nullptr) noexcept {
+    return detail::io<size_t>(
+        [d = &c_, f = &file.c_, at, size](volt_op &op) noexcept {
+          return volt_fd_sendfile_future(&op, d, f, at, size);
+        },
+        moved);
   }
 
   /* ---- files, and all that can be read and written ---- */
 
   /* Read what is there, at most size bytes: gives how many; 0: the end. at: -1: the position. */
-  auto read(void *to, size_t size, int64_t at = -1) noexcept {
-    return detail::io<size_t>([d = &c_, to, size, at](volt_op &op) noexcept {
-      return volt_fd_read_future(&op, d, to, size, at);
-    });
+  auto read(void *to, size_t size, int64_t at = -1, size_t *moved = nullptr) noexcept {
+    return detail::io<size_t>(
+        [d = &c_, to, size, at](volt_op &op) noexcept {
+          return volt_fd_read_future(&op, d, to, size, at);
+        },
+        moved);
   }
   template <class Bytes, class = detail::if_bytes<Bytes>>
-  auto read(Bytes &&to, int64_t at = -1) noexcept {
-    return read(to.data(), to.size(), at);
+  auto read(Bytes &&to, int64_t at = -1, size_t *moved = nullptr) noexcept {
+    return read(to.data(), to.size(), at, moved);
   }
-  /* Write all. written: as sent of send(). */
-  auto write(const void *from, size_t size, int64_t at = -1, size_t *written = nullptr) noexcept {
-    return detail::io_send(
+  /* Write all. */
+  auto write(const void *from, size_t size, int64_t at = -1, size_t *moved = nullptr) noexcept {
+    return detail::io<void>(
         [d = &c_, from, size, at](volt_op &op) noexcept {
           return volt_fd_write_future(&op, d, from, size, at);
         },
-        written);
+        moved);
   }
-  auto write(std::string_view from, int64_t at = -1, size_t *written = nullptr) noexcept {
-    return write(from.data(), from.size(), at, written);
+  auto write(std::string_view from, int64_t at = -1, size_t *moved = nullptr) noexcept {
+    return write(from.data(), from.size(), at, moved);
   }
   /* Once: gives how many bytes. */
-  auto readv(const iovec *parts, unsigned count, int64_t at = -1) noexcept {
-    return detail::io<size_t>([d = &c_, parts, count, at](volt_op &op) noexcept {
-      return volt_fd_readv_future(&op, d, parts, count, at);
-    });
+  auto readv(const iovec *parts, unsigned count, int64_t at = -1,
+             size_t *moved = nullptr) noexcept {
+    return detail::io<size_t>(
+        [d = &c_, parts, count, at](volt_op &op) noexcept {
+          return volt_fd_readv_future(&op, d, parts, count, at);
+        },
+        moved);
   }
-  auto writev(const iovec *parts, unsigned count, int64_t at = -1) noexcept {
-    return detail::io<size_t>([d = &c_, parts, count, at](volt_op &op) noexcept {
-      return volt_fd_writev_future(&op, d, parts, count, at);
-    });
+  auto writev(const iovec *parts, unsigned count, int64_t at = -1,
+              size_t *moved = nullptr) noexcept {
+    return detail::io<size_t>(
+        [d = &c_, parts, count, at](volt_op &op) noexcept {
+          return volt_fd_writev_future(&op, d, parts, count, at);
+        },
+        moved);
   }
   /* fsync(), or fdatasync(). how: of volt_fd_sync. */
   auto sync(unsigned how = VOLT_FD_SYNC_ALL) noexcept {
@@ -293,11 +299,12 @@ class fd {
 
 /* An operation that makes a descriptor, in itself: gives a volt::fd. */
 template <class Begin>
-class [[nodiscard]] filling_operation : public operation<filling_operation<Begin>, fd, volt_op> {
+class [[nodiscard, gnu::warn_unused]] filling_operation
+    : public operation<filling_operation<Begin>, fd, volt_op> {
  public:
   explicit filling_operation(Begin begin) noexcept : begin_(begin) {
   }
-  volt_future *begin(volt_op &op) noexcept {
+  volt_future *begin(volt_op & op) noexcept {
     return begin_(op, out_.c());
   }
   fd take(int, volt_op &) noexcept {

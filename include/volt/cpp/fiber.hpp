@@ -104,13 +104,15 @@ class fiber_state_of final : public fiber_state<T> {
 
 } // namespace detail
 
-/* What fiber.join() returns: gives what its function has returned, or throws what it has thrown. */
+/* What fiber.join() returns: gives what its function has returned, once, or throws what it has
+ * thrown. */
 template <class T>
-class [[nodiscard]] join_operation : public operation<join_operation<T>, T> {
+class [[nodiscard, gnu::warn_unused]] join_operation : public operation<join_operation<T>, T> {
  public:
-  explicit join_operation(detail::fiber_state<T> &state) noexcept : state_(&state) {
+  explicit join_operation(detail::fiber_state<T> & state) noexcept : state_(&state) {
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
+    if (was_joined_()) return volt_future_known_(&f, VOLT_EINVAL);
     return volt_task_join_future(&f, state_->task);
   }
   T take(int, volt_future &) {
@@ -121,6 +123,8 @@ class [[nodiscard]] join_operation : public operation<join_operation<T>, T> {
     if (state_->has_ended() && state_->out.exception()) {
       std::rethrow_exception(state_->out.exception());
     }
+    if (was_joined_())
+      throw error(VOLT_EINVAL, "this volt::fiber has been joined: it gives its value once");
     if (!has_value_()) throw_(failure_(code));
     return take(code, f);
   }
@@ -144,8 +148,13 @@ class [[nodiscard]] join_operation : public operation<join_operation<T>, T> {
   bool has_value_() const noexcept {
     return state_->has_ended() && state_->out.has_value();
   }
+  /* Its value is gone. */
+  bool was_joined_() const noexcept {
+    return volt_task_result(state_->task) == VOLT_OK && !state_->out.has_value();
+  }
   /* Of the wait; or of the fiber, if it has ended. */
   int failure_(int code) const noexcept {
+    if (was_joined_()) return VOLT_EINVAL;
     int ended = volt_task_result(state_->task);
     return ended == VOLT_PENDING ? code : ended;
   }
@@ -208,7 +217,7 @@ class [[nodiscard]] fiber {
   explicit operator bool() const noexcept {
     return state_ != nullptr;
   }
-  /* Wait until it has ended: gives what its function has returned, once. */
+  /* Wait until it has ended: gives what its function has returned, once. After that VOLT_EINVAL. */
   join_operation<T> join() noexcept {
     return join_operation<T>(need_());
   }

@@ -72,12 +72,12 @@ struct group_call {
 } // namespace detail
 
 /* What group.joined() returns. */
-class [[nodiscard]] group_operation : public operation<group_operation, void> {
+class [[nodiscard, gnu::warn_unused]] group_operation : public operation<group_operation, void> {
  public:
-  group_operation(volt_group &g, detail::first_exception &first) noexcept
+  group_operation(volt_group & g, detail::first_exception & first) noexcept
       : group_(&g), first_(&first) {
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_group_wait_future(&f, group_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {

@@ -31,15 +31,16 @@ struct mailbox_node : volt_mailbox_node {
 
 /* What mailbox.recv() returns. */
 template <class T>
-class [[nodiscard]] mailbox_operation : public operation<mailbox_operation<T>, std::unique_ptr<T>> {
+class [[nodiscard, gnu::warn_unused]] mailbox_operation
+    : public operation<mailbox_operation<T>, std::unique_ptr<T>> {
  public:
   static constexpr bool tries = true;
-  explicit mailbox_operation(volt_mailbox &m) noexcept : mailbox_(&m) {
+  explicit mailbox_operation(volt_mailbox & m) noexcept : mailbox_(&m) {
   }
   int try_now() noexcept {
     return volt_mailbox_try_recv(mailbox_, &node_);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_mailbox_recv_future(&f, mailbox_, &node_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {

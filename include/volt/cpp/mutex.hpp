@@ -79,15 +79,16 @@ class [[nodiscard]] lock {
 };
 
 /* What mutex.lock() returns. It can be made from a volt_mutex of C as well. */
-class [[nodiscard]] lock_operation : public operation<lock_operation, volt::lock> {
+class [[nodiscard, gnu::warn_unused]] lock_operation
+    : public operation<lock_operation, volt::lock> {
  public:
   static constexpr bool tries = true;
-  explicit lock_operation(volt_mutex &m) noexcept : mutex_(&m) {
+  explicit lock_operation(volt_mutex & m) noexcept : mutex_(&m) {
   }
   int try_now() noexcept {
     return volt_mutex_try_lock(mutex_);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_mutex_lock_future(&f, mutex_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {

@@ -94,12 +94,14 @@ fd bind_udp(Runtime &&rt, const address &at, unsigned flags = 0) {
 #endif
 
 /* What listener.pause() returns. */
-class [[nodiscard]] pause_operation : public operation<pause_operation, void, no_state> {
+class [[nodiscard, gnu::warn_unused]] pause_operation
+    : public operation<pause_operation, void, no_state> {
  public:
-  pause_operation(volt_accept_pause &p, volt_rt *rt, int code) noexcept
+  pause_operation(volt_accept_pause & p, volt_rt * rt, int code) noexcept
       : pause_(&p), rt_(rt), code_(code) {
   }
   volt_future *begin(no_state &) noexcept {
+    if (!rt_) return volt_future_known_(&pause_->async.future, code_); /* it never listened */
     return volt_accept_pause_future(pause_, rt_, code_);
   }
   void take(int, no_state &) noexcept {
@@ -182,12 +184,12 @@ struct resolve_state : volt_resolve {
 } // namespace detail
 
 /* What resolve() returns. */
-class [[nodiscard]] resolve_operation
+class [[nodiscard, gnu::warn_unused]] resolve_operation
     : public operation<resolve_operation, std::vector<address>, detail::resolve_state> {
  public:
-  resolve_operation(volt_rt *rt, const char *text) noexcept : rt_(rt), text_(text) {
+  resolve_operation(volt_rt * rt, const char *text) noexcept : rt_(rt), text_(text) {
   }
-  volt_future *begin(detail::resolve_state &s) noexcept {
+  volt_future *begin(detail::resolve_state & s) noexcept {
     return volt_resolve_future(&s, rt_, text_);
   }
   std::vector<address> take(int, detail::resolve_state &s) {
@@ -207,12 +209,13 @@ resolve_operation resolve(Runtime &&rt, const char *text) noexcept {
 }
 
 /* What dial() returns. */
-class [[nodiscard]] dial_operation : public operation<dial_operation, fd, volt_dial> {
+class [[nodiscard, gnu::warn_unused]] dial_operation
+    : public operation<dial_operation, fd, volt_dial> {
  public:
-  dial_operation(volt_rt *rt, const char *to, const volt_dial_config &config) noexcept
+  dial_operation(volt_rt * rt, const char *to, const volt_dial_config &config) noexcept
       : rt_(rt), to_(to), config_(config) {
   }
-  volt_future *begin(volt_dial &s) noexcept {
+  volt_future *begin(volt_dial & s) noexcept {
     return volt_dial_future(&s, rt_, out_.c(), to_, &config_);
   }
   fd take(int, volt_dial &) noexcept {

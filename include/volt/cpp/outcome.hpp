@@ -51,9 +51,13 @@ class outcome {
     return exception_;
   }
 #endif
-  /* The value. There must be one. */
+  /* The value, once. There must be one. */
   T take() {
-    if constexpr (!std::is_void_v<T>) return std::move(*value_);
+    if constexpr (!std::is_void_v<T>) {
+      T value = std::move(*value_);
+      value_.reset();
+      return value;
+    }
   }
 
  private:

@@ -68,15 +68,16 @@ class [[nodiscard]] place {
 
 /* What reserve() returns. */
 template <class T>
-class [[nodiscard]] reserve_operation : public operation<reserve_operation<T>, place<T>> {
+class [[nodiscard, gnu::warn_unused]] reserve_operation
+    : public operation<reserve_operation<T>, place<T>> {
  public:
   static constexpr bool tries = true;
-  explicit reserve_operation(volt_permit_chan &c) noexcept : chan_(&c) {
+  explicit reserve_operation(volt_permit_chan & c) noexcept : chan_(&c) {
   }
   int try_now() noexcept {
     return volt_permit_chan_try_reserve(chan_);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_permit_chan_reserve_future(&f, chan_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
@@ -92,17 +93,18 @@ class [[nodiscard]] reserve_operation : public operation<reserve_operation<T>, p
 
 /* What recv() returns. */
 template <class T>
-class [[nodiscard]] permit_recv_operation : public operation<permit_recv_operation<T>, T> {
+class [[nodiscard, gnu::warn_unused]] permit_recv_operation
+    : public operation<permit_recv_operation<T>, T> {
   using element = detail::element<T>;
 
  public:
   static constexpr bool tries = true;
-  explicit permit_recv_operation(volt_permit_chan &c) noexcept : chan_(&c) {
+  explicit permit_recv_operation(volt_permit_chan & c) noexcept : chan_(&c) {
   }
   int try_now() noexcept {
     return volt_permit_chan_try_recv(chan_, room_.bytes);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_permit_chan_recv_future(&f, chan_, room_.bytes);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {

@@ -18,12 +18,13 @@ namespace volt {
 
 /* What promise.get() returns. */
 template <class T>
-class [[nodiscard]] promise_operation : public operation<promise_operation<T>, T> {
+class [[nodiscard, gnu::warn_unused]] promise_operation
+    : public operation<promise_operation<T>, T> {
  public:
-  promise_operation(volt_promise &p, std::optional<T> &value) noexcept
+  promise_operation(volt_promise & p, std::optional<T> & value) noexcept
       : promise_(&p), value_(&value) {
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_promise_future(&f, promise_);
   }
   T take(int, volt_future &) noexcept(std::is_nothrow_move_constructible_v<T>) {
@@ -38,11 +39,12 @@ class [[nodiscard]] promise_operation : public operation<promise_operation<T>, T
 };
 
 template <>
-class [[nodiscard]] promise_operation<void> : public operation<promise_operation<void>, void> {
+class [[nodiscard, gnu::warn_unused]] promise_operation<void>
+    : public operation<promise_operation<void>, void> {
  public:
-  explicit promise_operation(volt_promise &p) noexcept : promise_(&p) {
+  explicit promise_operation(volt_promise & p) noexcept : promise_(&p) {
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_promise_future(&f, promise_);
   }
   void take(int, volt_future &) noexcept {

@@ -38,7 +38,8 @@ namespace volt {
 /* What went wrong, as a code of volt/base.h. Allocates nothing. */
 class error : public std::exception {
  public:
-  explicit error(int code) noexcept : code_(code) {
+  /* text: what what() gives, in static memory; nullptr: the text of the code. */
+  explicit error(int code, const char *text = nullptr) noexcept : code_(code), text_(text) {
   }
   /* The code: VOLT_ECLOSED, VOLT_ETIMEDOUT, VOLT_ERRNO(e), ... */
   int code() const noexcept {
@@ -48,13 +49,15 @@ class error : public std::exception {
   int system_code() const noexcept {
     return volt_errno(code_);
   }
-  /* The text of the code, in static memory: volt_strerror(). */
+  /* What has failed, if more is known than the code; else the text of the code, volt_strerror().
+   * In static memory. */
   const char *what() const noexcept override {
-    return volt_strerror(code_);
+    return text_ ? text_ : volt_strerror(code_);
   }
 
  private:
   int code_;
+  const char *text_;
 };
 
 /* VOLT_ECANCELED: the task or fiber that waits was cancelled. Let it pass, and so end. */

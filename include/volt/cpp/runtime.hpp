@@ -15,6 +15,22 @@
 
 namespace volt {
 
+namespace detail {
+
+/* The runtime in what is one, or has one: a volt_rt *, or anything whose c() is one. Aborts if there is
+ * none. */
+inline volt_rt *rt_of(volt_rt *rt) noexcept {
+  if (!VOLT_LIKELY(rt != nullptr))
+    misuse_("a runtime is needed, and there is none: it was moved or has ended");
+  return rt;
+}
+template <class Runtime>
+volt_rt *rt_of(Runtime &rt) noexcept {
+  return rt_of(rt.c());
+}
+
+} // namespace detail
+
 /* One runtime. It may be moved. */
 class runtime {
  public:
@@ -59,43 +75,45 @@ class runtime {
   bool shutdown_for(std::chrono::duration<Rep, Period> d) noexcept {
     uint64_t ns = duration_ns(d);
     uint64_t now = volt_now_ns();
-    return volt_rt_shutdown(rt_, ns < VOLT_NO_DEADLINE - now ? now + ns : VOLT_NO_DEADLINE) ==
-           VOLT_OK;
+    return volt_rt_shutdown(detail::rt_of(rt_),
+                            ns < VOLT_NO_DEADLINE - now ? now + ns : VOLT_NO_DEADLINE) == VOLT_OK;
   }
 
   /* Its clock. */
   std::chrono::nanoseconds now() const noexcept {
-    return std::chrono::nanoseconds(static_cast<int64_t>(volt_rt_now_ns(rt_)));
+    return std::chrono::nanoseconds(static_cast<int64_t>(volt_rt_now_ns(detail::rt_of(rt_))));
   }
   /* Let time pass on a virtual clock. */
   template <class Rep, class Period>
   void advance(std::chrono::duration<Rep, Period> d) noexcept {
-    volt_rt_advance(rt_, duration_ns(d));
+    volt_rt_advance(detail::rt_of(rt_), duration_ns(d));
   }
   /* By hand: run what is ready. Returns as volt_rt_run(). */
   uint64_t run() noexcept {
-    return volt_rt_run(rt_);
+    return volt_rt_run(detail::rt_of(rt_));
   }
 #if VOLT_CPP_THROWS_
   /* By hand: run tasks on this thread until the operation is done: gives what it gives. */
   template <class Op>
   typename Op::value_type run_until(Op op) {
+    op.forgo();
     typename Op::state_type s;
-    int code = volt_rt_run_until(rt_, op.begin(s), VOLT_NO_DEADLINE);
+    int code = volt_rt_run_until(detail::rt_of(rt_), op.begin(s), VOLT_NO_DEADLINE);
     return op.finish(code, s);
   }
 #endif
   /* The same, which throws nothing of volt's. */
   template <class Op>
   volt::result<typename Op::value_type> result_of(Op op) {
+    op.forgo();
     typename Op::state_type s;
-    int code = volt_rt_run_until(rt_, op.begin(s), VOLT_NO_DEADLINE);
+    int code = volt_rt_run_until(detail::rt_of(rt_), op.begin(s), VOLT_NO_DEADLINE);
     return op.finish_result(code, s);
   }
 
   volt_rt_stats_of stats() const noexcept {
     volt_rt_stats_of stats;
-    volt_rt_stats(rt_, &stats);
+    volt_rt_stats(detail::rt_of(rt_), &stats);
     return stats;
   }
   /* The runtime as C code uses it; nullptr: it was moved or ended. */
@@ -112,19 +130,6 @@ class runtime {
  private:
   volt_rt *rt_ = nullptr;
 };
-
-namespace detail {
-
-/* The runtime in what is one, or has one: a volt_rt *, or anything whose c() is one. */
-inline volt_rt *rt_of(volt_rt *rt) noexcept {
-  return rt;
-}
-template <class Runtime>
-volt_rt *rt_of(Runtime &rt) noexcept {
-  return rt.c();
-}
-
-} // namespace detail
 
 } // namespace volt
 

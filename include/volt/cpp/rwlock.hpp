@@ -115,15 +115,16 @@ class [[nodiscard]] write_lock {
 };
 
 /* What read() returns. */
-class [[nodiscard]] read_operation : public operation<read_operation, volt::read_lock> {
+class [[nodiscard, gnu::warn_unused]] read_operation
+    : public operation<read_operation, volt::read_lock> {
  public:
   static constexpr bool tries = true;
-  explicit read_operation(volt_rwlock &rw) noexcept : rwlock_(&rw) {
+  explicit read_operation(volt_rwlock & rw) noexcept : rwlock_(&rw) {
   }
   int try_now() noexcept {
     return volt_rwlock_try_read(rwlock_);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_rwlock_read_future(&f, rwlock_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
@@ -138,15 +139,16 @@ class [[nodiscard]] read_operation : public operation<read_operation, volt::read
 };
 
 /* What write() returns. */
-class [[nodiscard]] write_operation : public operation<write_operation, volt::write_lock> {
+class [[nodiscard, gnu::warn_unused]] write_operation
+    : public operation<write_operation, volt::write_lock> {
  public:
   static constexpr bool tries = true;
-  explicit write_operation(volt_rwlock &rw) noexcept : rwlock_(&rw) {
+  explicit write_operation(volt_rwlock & rw) noexcept : rwlock_(&rw) {
   }
   int try_now() noexcept {
     return volt_rwlock_try_write(rwlock_);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_rwlock_write_future(&f, rwlock_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
@@ -248,16 +250,16 @@ class [[nodiscard]] sharded_write_lock {
 };
 
 /* What write() of a sharded lock returns. */
-class [[nodiscard]] sharded_write_operation
+class [[nodiscard, gnu::warn_unused]] sharded_write_operation
     : public operation<sharded_write_operation, volt::sharded_write_lock, volt_sharded_write> {
  public:
   static constexpr bool tries = true;
-  explicit sharded_write_operation(volt_sharded_rwlock &s) noexcept : lock_(&s) {
+  explicit sharded_write_operation(volt_sharded_rwlock & s) noexcept : lock_(&s) {
   }
   int try_now() noexcept {
     return volt_sharded_rwlock_try_write(lock_);
   }
-  volt_future *begin(volt_sharded_write &w) noexcept {
+  volt_future *begin(volt_sharded_write & w) noexcept {
     return volt_sharded_rwlock_write_future(&w, lock_);
   }
   int block(volt_sharded_write &, uint64_t deadline_ns) noexcept {

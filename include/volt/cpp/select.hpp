@@ -38,6 +38,7 @@ class branches_ {
   static constexpr auto indices = std::index_sequence_for<Ops...>();
 
   explicit branches_(Ops &&...ops) : ops_(std::move(ops)...) {
+    std::apply([](auto &...its) { (its.forgo(), ...); }, ops_);
   }
   template <std::size_t... I>
   void begin(state_type &s, std::index_sequence<I...>) noexcept {
@@ -69,7 +70,7 @@ inline constexpr biased_t biased{};
 
 /* What volt::select() returns. */
 template <class... Ops>
-class [[nodiscard]] select_operation
+class [[nodiscard, gnu::warn_unused]] select_operation
     : public operation<select_operation<Ops...>, std::variant<branch_value_<Ops>...>,
                        branches_state_<volt_select, Ops...>> {
  public:
@@ -78,7 +79,7 @@ class [[nodiscard]] select_operation
 
   explicit select_operation(unsigned how, Ops &&...ops) : all_(std::move(ops)...), how_(how) {
   }
-  volt_future *begin(state_type &s) noexcept {
+  volt_future *begin(state_type & s) noexcept {
     all_.begin(s, all_.indices);
     return volt_select_future(&s.whole, s.futures, all_.count, how_);
   }
@@ -103,7 +104,7 @@ class [[nodiscard]] select_operation
     all_.drop_all_but(winner(s), s, all_.indices);
     return winner(s) == none ? given::failure(code) : fail_winner<0>(code, s);
   }
-  void drop(volt_future *f, state_type &s) {
+  void drop(volt_future * f, state_type & s) {
     volt_future_cancel(f);
     all_.drop_all(s);
   }
@@ -164,16 +165,16 @@ select_operation<branch_<Branches>...> select(biased_t, Branches &&...branches) 
 
 /* What volt::all() returns. */
 template <class... Ops>
-class [[nodiscard]] all_operation
+class [[nodiscard, gnu::warn_unused]] all_operation
     : public operation<all_operation<Ops...>, std::tuple<branch_value_<Ops>...>,
                        branches_state_<volt_join, Ops...>> {
  public:
   using value_type = std::tuple<branch_value_<Ops>...>;
   using state_type = branches_state_<volt_join, Ops...>;
 
-  explicit all_operation(Ops &&...ops) : all_(std::move(ops)...) {
+  explicit all_operation(Ops && ...ops) : all_(std::move(ops)...) {
   }
-  volt_future *begin(state_type &s) noexcept {
+  volt_future *begin(state_type & s) noexcept {
     all_.begin(s, all_.indices);
     return volt_join_future(&s.whole, s.futures, all_.count,
                             none_fails ? VOLT_JOIN_ALL : VOLT_JOIN_FAIL_FAST);
@@ -196,7 +197,7 @@ class [[nodiscard]] all_operation
     finish_one_result(failed, code, s, all_.indices);
     return given::failure(code);
   }
-  void drop(volt_future *f, state_type &s) {
+  void drop(volt_future * f, state_type & s) {
     volt_future_cancel(f);
     all_.drop_all(s);
   }
@@ -209,7 +210,7 @@ class [[nodiscard]] all_operation
     return volt_is_ok(code) || (none_fails && code == first_failure(s, all_.indices));
   }
   template <std::size_t... I>
-  int first_failure(state_type &s, std::index_sequence<I...>) noexcept {
+  int first_failure(state_type & s, std::index_sequence<I...>) noexcept {
     int first = VOLT_OK;
     ((first == VOLT_OK && !volt_is_ok(ready_code_(s.futures[I]))
           ? (void)(first = ready_code_(s.futures[I]))
@@ -218,11 +219,11 @@ class [[nodiscard]] all_operation
     return first;
   }
   template <std::size_t... I>
-  value_type take_each(state_type &s, std::index_sequence<I...>) {
+  value_type take_each(state_type & s, std::index_sequence<I...>) {
     return value_type{take_one<I>(s)...}; /* braces: in this order */
   }
   template <std::size_t I>
-  auto take_one(state_type &s) {
+  auto take_one(state_type & s) {
     using op_type = std::tuple_element_t<I, std::tuple<Ops...>>;
     auto &op = all_.template op<I>();
     auto &state = std::get<I>(s.states);
@@ -259,8 +260,11 @@ class [[nodiscard]] all_operation
 };
 
 /* Wait for all of several: gives a std::tuple. If one fails, the others are cancelled, what they had
- * got is dropped, and the whole fails as that one did. If all of them are made by volt::as_result()
- * or are futures of C, none cancels the others: each gives its own failure. */
+ * got is given back as by a branch that loses a select, and the whole fails as that one did. What
+ * cannot be given back, an element of a channel or bytes, is dropped; its operation can report how much
+ * that was (`moved`). If all of them are made by volt::as_result() or are futures of C, none cancels
+ * the others: each gives its own failure. Two locks at once may be a deadlock: take them one after the
+ * other. */
 template <class... Branches>
 all_operation<branch_<Branches>...> all(Branches &&...branches) {
   return all_operation<branch_<Branches>...>(make_branch_(std::forward<Branches>(branches))...);

@@ -83,15 +83,16 @@ class [[nodiscard]] permits {
 };
 
 /* What semaphore.acquire() returns. It can be made from a volt_sem of C as well. */
-class [[nodiscard]] acquire_operation : public operation<acquire_operation, volt::permits> {
+class [[nodiscard, gnu::warn_unused]] acquire_operation
+    : public operation<acquire_operation, volt::permits> {
  public:
   static constexpr bool tries = true;
-  acquire_operation(volt_sem &s, uint32_t n) noexcept : sem_(&s), count_(n) {
+  acquire_operation(volt_sem & s, uint32_t n) noexcept : sem_(&s), count_(n) {
   }
   int try_now() noexcept {
     return volt_sem_try_acquire(sem_, count_);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_sem_acquire_future(&f, sem_, count_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
@@ -107,11 +108,12 @@ class [[nodiscard]] acquire_operation : public operation<acquire_operation, volt
 };
 
 /* What semaphore.acquire_all() returns. */
-class [[nodiscard]] acquire_all_operation : public operation<acquire_all_operation, volt::permits> {
+class [[nodiscard, gnu::warn_unused]] acquire_all_operation
+    : public operation<acquire_all_operation, volt::permits> {
  public:
-  explicit acquire_all_operation(volt_sem &s) noexcept : sem_(&s) {
+  explicit acquire_all_operation(volt_sem & s) noexcept : sem_(&s) {
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_sem_acquire_all_future(&f, sem_);
   }
   volt::permits take(int, volt_future &f) noexcept {

@@ -1,100 +1,32 @@
-/* signals.hpp: in C++ what has no value, and happens: cond, notify, latch, barrier, once, token.
+/* signals.hpp: in C++ what has no value, and happens: notify, latch, barrier, once, token.
  *
- *   while (!ready) changed.wait(guard).wait();             a condition variable
  *   news.notified().wait_for(1s);                          a notify: news.one(), news.all()
  *   done.opened().wait();                                  a latch: done.count_down()
  *   if (round.arrive().wait()) report();                   a barrier: true for the last to arrive
  *   loaded.call([&] { load(); });                          a once; what load() throws is thrown
  *   stop.cancelled().wait();                               a token: stop.cancel()
  *
- * Each is its C struct: volt/cond.h, notify.h, latch.h, barrier.h, once.h, token.h. */
+ * Each is its C struct: volt/notify.h, latch.h, barrier.h, once.h, token.h. */
 #ifndef VOLT_CPP_SIGNALS_HPP
 #define VOLT_CPP_SIGNALS_HPP
 
 #include "../barrier.h"
-#include "../cond.h"
 #include "../latch.h"
 #include "../notify.h"
 #include "../once.h"
 #include "../token.h"
-#include "mutex.hpp"
+#include "operation.hpp"
 
 namespace volt {
-
-/* ---- cond ---- */
-
-/* What cond.wait() returns. */
-class [[nodiscard]] cond_operation : public operation<cond_operation, void> {
- public:
-  cond_operation(volt_cond &c, volt::lock &guard) noexcept : cond_(&c), guard_(&guard) {
-  }
-  volt_future *begin(volt_future &f) noexcept {
-    mutex_ = need_mutex_();
-    (void)guard_->disown(); /* this call unlocks */
-    return volt_cond_wait_future(&f, cond_, mutex_);
-  }
-  int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_cond_wait_blocking(cond_, need_mutex_(), deadline_ns); /* returns with it held */
-  }
-  void take(int, volt_future &) noexcept {
-    if (mutex_) *guard_ = volt::lock(*mutex_, adopt);
-  }
-
- private:
-  volt_mutex *need_mutex_() const noexcept {
-    if (!*guard_) misuse_("cond.wait() with a volt::lock that holds no mutex");
-    return guard_->c();
-  }
-  volt_cond *cond_;
-  volt::lock *guard_;
-  volt_mutex *mutex_ = nullptr; /* set by begin() */
-};
-
-/* A condition variable (volt/cond.h). */
-class cond {
- public:
-  constexpr cond() noexcept : c_ VOLT_COND_INIT {
-  }
-  ~cond() {
-    volt_cond_destroy(&c_);
-  }
-  cond(const cond &) = delete;
-  cond &operator=(const cond &) = delete;
-
-  /* Unlock, wait for a signal, and lock again. A wait of a thread or a fiber that ends otherwise,
-   * by its deadline or a cancel, locks again, too. A wait of a coroutine, or a branch of a select,
-   * that does leaves guard without the mutex: lock it again if need be. guard: holds the mutex
-   * (aborts). */
-  cond_operation wait(volt::lock &guard) noexcept {
-    return cond_operation(c_, guard);
-  }
-  /* Let the oldest waiter go on. */
-  void signal() noexcept {
-    volt_cond_signal(&c_);
-  }
-  /* Let all waiters go on. */
-  void broadcast() noexcept {
-    volt_cond_broadcast(&c_);
-  }
-  uint32_t waiters() const noexcept {
-    return volt_cond_waiters(&c_);
-  }
-  volt_cond *c() noexcept {
-    return &c_;
-  }
-
- private:
-  volt_cond c_;
-};
 
 /* ---- notify ---- */
 
 /* What notify.notified() returns. */
-class [[nodiscard]] notify_operation : public operation<notify_operation, void> {
+class [[nodiscard, gnu::warn_unused]] notify_operation : public operation<notify_operation, void> {
  public:
-  explicit notify_operation(volt_notify &n) noexcept : notify_(&n) {
+  explicit notify_operation(volt_notify & n) noexcept : notify_(&n) {
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_notify_future(&f, notify_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
@@ -144,15 +76,15 @@ class notify {
 /* ---- latch ---- */
 
 /* What latch.opened() returns. */
-class [[nodiscard]] latch_operation : public operation<latch_operation, void> {
+class [[nodiscard, gnu::warn_unused]] latch_operation : public operation<latch_operation, void> {
  public:
   static constexpr bool tries = true;
-  explicit latch_operation(volt_latch &l) noexcept : latch_(&l) {
+  explicit latch_operation(volt_latch & l) noexcept : latch_(&l) {
   }
   int try_now() noexcept {
     return volt_latch_try_wait(latch_);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_latch_wait_future(&f, latch_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
@@ -206,11 +138,11 @@ class latch {
 /* ---- barrier ---- */
 
 /* What barrier.arrive() returns. */
-class [[nodiscard]] arrive_operation : public operation<arrive_operation, bool> {
+class [[nodiscard, gnu::warn_unused]] arrive_operation : public operation<arrive_operation, bool> {
  public:
-  explicit arrive_operation(volt_barrier &b) noexcept : barrier_(&b) {
+  explicit arrive_operation(volt_barrier & b) noexcept : barrier_(&b) {
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_barrier_wait_future(&f, barrier_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
@@ -296,14 +228,15 @@ class [[nodiscard]] initialiser {
 };
 
 /* What once.begin() returns. */
-class [[nodiscard]] once_operation : public operation<once_operation, initialiser> {
+class [[nodiscard, gnu::warn_unused]] once_operation
+    : public operation<once_operation, initialiser> {
  public:
-  explicit once_operation(volt_once &o) noexcept : once_(&o) {
+  explicit once_operation(volt_once & o) noexcept : once_(&o) {
   }
   int try_now() noexcept {
     return volt_once_is_done(once_) ? VOLT_DONE : VOLT_EAGAIN;
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_once_begin_future(&f, once_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
@@ -362,15 +295,15 @@ class once {
 /* ---- token ---- */
 
 /* What token.cancelled() returns. */
-class [[nodiscard]] token_operation : public operation<token_operation, void> {
+class [[nodiscard, gnu::warn_unused]] token_operation : public operation<token_operation, void> {
  public:
   static constexpr bool tries = true;
-  explicit token_operation(volt_token &t) noexcept : token_(&t) {
+  explicit token_operation(volt_token & t) noexcept : token_(&t) {
   }
   int try_now() noexcept {
     return volt_token_is_cancelled(token_) ? VOLT_OK : VOLT_EAGAIN;
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_token_future(&f, token_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {

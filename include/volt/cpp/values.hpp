@@ -26,15 +26,16 @@ namespace volt {
 
 /* What watch.changed() and watcher.next() return: gives the value. */
 template <class T>
-class [[nodiscard]] changed_operation : public operation<changed_operation<T>, T> {
+class [[nodiscard, gnu::warn_unused]] changed_operation
+    : public operation<changed_operation<T>, T> {
  public:
   static constexpr bool tries = true;
-  changed_operation(volt_watch &w, uint64_t &seen) noexcept : watch_(&w), seen_(&seen) {
+  changed_operation(volt_watch & w, uint64_t & seen) noexcept : watch_(&w), seen_(&seen) {
   }
   int try_now() noexcept {
     return volt_watch_try_changed(watch_, seen_);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_watch_changed_future(&f, watch_, seen_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
@@ -138,15 +139,16 @@ class watcher {
 
 /* What a receiver's recv() returns. */
 template <class T>
-class [[nodiscard]] broadcast_operation : public operation<broadcast_operation<T>, T> {
+class [[nodiscard, gnu::warn_unused]] broadcast_operation
+    : public operation<broadcast_operation<T>, T> {
  public:
   static constexpr bool tries = true;
-  explicit broadcast_operation(volt_broadcast_receiver &r) noexcept : receiver_(&r) {
+  explicit broadcast_operation(volt_broadcast_receiver & r) noexcept : receiver_(&r) {
   }
   int try_now() noexcept {
     return volt_broadcast_try_recv(receiver_, room_.bytes);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_broadcast_recv_future(&f, receiver_, room_.bytes);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
@@ -245,17 +247,18 @@ class broadcast {
 
 /* What oneshot.recv() returns. */
 template <class T>
-class [[nodiscard]] oneshot_operation : public operation<oneshot_operation<T>, T> {
+class [[nodiscard, gnu::warn_unused]] oneshot_operation
+    : public operation<oneshot_operation<T>, T> {
   using element = detail::element<T>;
 
  public:
   static constexpr bool tries = true;
-  explicit oneshot_operation(volt_oneshot &o) noexcept : oneshot_(&o) {
+  explicit oneshot_operation(volt_oneshot & o) noexcept : oneshot_(&o) {
   }
   int try_now() noexcept {
     return volt_oneshot_try_recv(oneshot_, room_.bytes);
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_oneshot_recv_future(&f, oneshot_, room_.bytes);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
@@ -270,12 +273,13 @@ class [[nodiscard]] oneshot_operation : public operation<oneshot_operation<T>, T
   detail::room<typename element::carried> room_;
 };
 
-/* What oneshot.settled() returns: gives true if a value was sent; false: it was closed. */
-class [[nodiscard]] settled_operation : public operation<settled_operation, void> {
+/* What oneshot.settled() returns. */
+class [[nodiscard, gnu::warn_unused]] settled_operation
+    : public operation<settled_operation, void> {
  public:
-  explicit settled_operation(volt_oneshot &o) noexcept : oneshot_(&o) {
+  explicit settled_operation(volt_oneshot & o) noexcept : oneshot_(&o) {
   }
-  volt_future *begin(volt_future &f) noexcept {
+  volt_future *begin(volt_future & f) noexcept {
     return volt_oneshot_closed_future(&f, oneshot_);
   }
   void take(int, volt_future &) noexcept {

@@ -4,6 +4,11 @@
 
 #include <stddef.h>
 
+#if !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 201112L)
+#error "volt needs C11: compile with -std=c11, -std=gnu11 or a later one"
+#define VOLT_TOO_OLD_ /* and that is all there is to say */
+#endif
+
 #ifdef __cplusplus
 #define VOLT_BEGIN_DECLS extern "C" {
 #define VOLT_END_DECLS }
@@ -89,7 +94,7 @@
 #endif
 
 /* Beside each type that programs embed: how large it is at most, and that malloc() can place it. */
-#if defined(VOLT_MODEL) /* the model checker's types are larger */
+#if defined(VOLT_MODEL) || defined(VOLT_TOO_OLD_) /* the model checker's types are larger */
 #define VOLT_STATIC_ASSERT_(condition, text) struct volt_model_unused
 #elif defined(__cplusplus)
 #define VOLT_STATIC_ASSERT_(condition, text) static_assert((condition), text)
@@ -98,7 +103,9 @@
 #define VOLT_STATIC_ASSERT_(condition, text) _Static_assert((condition), text)
 #define VOLT_ALIGNMENT_(type) _Alignof(type)
 #endif
-#if VOLT_SIGHT /* there types are larger */
+#if defined(VOLT_TOO_OLD_)
+#define VOLT_SIZE_AT_MOST_(type, bytes) VOLT_STATIC_ASSERT_(true, "")
+#elif VOLT_SIGHT /* there types are larger */
 #define VOLT_SIZE_AT_MOST_(type, bytes)                                      \
   VOLT_STATIC_ASSERT_(VOLT_ALIGNMENT_(type) <= VOLT_ALIGNMENT_(max_align_t), \
                       #type " is over-aligned")
