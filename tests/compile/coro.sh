@@ -151,6 +151,29 @@ refused "an operation without exceptions and without as_result" 'co_await volt::
 refused "what is not of volt" 'no match|no viable' "" '
   co_await std::suspend_always();'
 
+# ---- other versions of the compilers ----
+
+# Each that is installed compiles the header, and functions of programs that pass a task on.
+source_with "$child"'
+volt::task<int> passes_on(int n); volt::task<int> passes_on(int n) { return child(n); }
+volt::task<int> moves_on(volt::task<int> t); volt::task<int> moves_on(volt::task<int> t) { return t; }
+struct object { volt::task<int> get() { return child(1); } };' '
+  object o;
+  auto lambda = [](int k) { return child(k); };
+  auto f = [&pool](volt::kept) -> volt::task<int> { auto p = co_await pool.acquire(); co_return 1; };
+  co_await volt::with_group(rt, [](volt::task_group &) -> volt::task<> { co_return; });
+  co_return co_await passes_on(1) + co_await moves_on(child(2)) + co_await o.get() + co_await lambda(3) +
+    co_await volt::invoke(std::move(f)) + co_await volt::finally(child(4), volt::task<>());' > "$scratch/passes.cpp"
+mapfile -t versions < <(compgen -c | grep -xE '(g|clang)\+\+-[0-9]+' | sort -u)
+for compiler in "${versions[@]}"; do
+  if [[ ${compiler##*-} -lt 11 ]]; then continue; fi
+  for standard in c++20 c++2b; do
+    LC_ALL=C "$compiler" -std=$standard "${warnings[@]}" -Iinclude -include "$scratch/prelude.hpp" \
+      -fsyntax-only "$scratch/passes.cpp" || fail "$compiler -std=$standard does not compile volt/coro.hpp"
+    ran=$((ran + 1))
+  done
+done
+
 # ---- frames ----
 
 release_objects
@@ -181,6 +204,17 @@ for compiler in "${compilers[@]}"; do
       *) ((bytes[$name] == pin)) ||
         fail "$version: the frame of $name has ${bytes[$name]} bytes, not $pin: $sizes" ;;
     esac
+  done
+done
+
+# ---- captures ----
+
+for compiler in "${compilers[@]}"; do
+  for level in "${levels[@]}"; do
+    "$compiler" -std=c++20 "$level" "${warnings[@]}" -Iinclude -o "$scratch/captures" \
+      tests/compile/coro_captures.cpp "$objects"/*.o -pthread
+    "$scratch/captures" || fail "$compiler $level: captures are not destroyed once"
+    ran=$((ran + 1))
   done
 done
 

@@ -99,6 +99,16 @@ accepted 'what may be sent' '
 
 ignored="ignoring return|unused-result|nodiscard"
 refused 'an operation that is not waited for' "$ignored" '  m.lock();'
+for sight in 0 1; do
+  refused "a lock that is only an operation, VOLT_SIGHT=$sight" 'unused-variable' \
+    '  auto guard = m.lock();' "-DVOLT_SIGHT=$sight"
+  refused "permits that are only an operation, VOLT_SIGHT=$sight" 'unused-variable' \
+    '  auto p = pool.acquire();' "-DVOLT_SIGHT=$sight"
+done
+refused 'an operation of others that is stored' 'unused-variable' \
+  '  auto both = volt::all(m.lock(), volt::within(pool.acquire(), 1s));'
+refused 'an operation of I/O that is stored' 'unused-variable' '  auto n = fd.recv(to, 5);'
+refused 'a guard that is an operation' 'conversion|no viable' '  volt::lock guard = m.lock();'
 refused 'an operation of I/O that is not waited for' "$ignored" '  fd.recv(to, 5);'
 refused 'a guard that is dropped at once' "$ignored" '  m.lock().wait();'
 refused 'permits that are dropped at once' "$ignored" '  pool.acquire().wait();'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Every public header compiles alone, as C11 and as C++17, with all warnings as errors; so each type is as
 # small as is said beside it. Those of C++ compile as C++17, C++20 and C++23, with and without exceptions;
-# those of coroutines not as C++17. The bridges to other libraries' event loops (volt/uv.h and its like)
+# those of coroutines not as C++17, and those of C not as C99: one error says why. The bridges to other libraries' event loops (volt/uv.h and its like)
 # compile where those libraries are. A header is alone with gcc, one of C as C11, and one of C++ if programs
 # include it; as C++, and with clang, all of those of C are in one unit, which shows the same warnings. The
 # long form has each header alone with every compiler, in each language.
@@ -109,6 +109,21 @@ if command -v clang++ > /dev/null; then
   together clang++ c++ c++17 -- "${plain[@]}"
   together clang++ c++ c++20 -fno-exceptions -fno-rtti -- "${all[@]}"
 fi
+
+# A language that is too old is told so, in one error.
+too_old() { # <compiler> <language> <standard> <header> <telling words>
+  local messages
+  command -v "$1" > /dev/null || return 0
+  messages=$(echo "#include <$4>" | LC_ALL=C "$1" -x "$2" -std="$3" -Iinclude -fsyntax-only - 2>&1) &&
+    { echo "$4 compiles with $1 -std=$3" >&2; exit 1; }
+  if [[ $(grep -c 'error: ' <<< "$messages") != 1 || $messages != *"$5"* ]]; then
+    printf '%s\n%s with %s -std=%s: not one error that says "%s"\n' "$messages" "$4" "$1" "$3" "$5" >&2
+    exit 1
+  fi
+  compiled=$((compiled + 1))
+}
+for cc in gcc clang; do too_old "$cc" c c99 volt/volt.h 'volt needs C11'; done
+for cxx in g++ clang++; do too_old "$cxx" c++ c++17 volt/coro.hpp 'needs coroutines: compile with -std=c++20'; done
 
 echo "$compiled compilations"
 ((compiled > 0)) || exit 77
