@@ -109,11 +109,6 @@ DEBUGGER_HERE = {
         },
 };
 
-/* Also if no runtime is made: runtimes.c does the same for one. */
-static VOLT_AT_LOAD_ void debugger_load(void) {
-  volt_debugger_here_.sync = volt_debugger_of_sync_();
-}
-
 volt_debugger_ *volt_debugger_of_process_(void) {
   return &volt_debugger_here_;
 }

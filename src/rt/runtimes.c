@@ -33,8 +33,9 @@ static void runtimes_begin_child(void) {
   runtimes_unlock();
 }
 
-/* R3 */
+/* R3; and a debugger finds the threads that wait, also if no runtime is made. */
 static VOLT_AT_LOAD_(VOLT_FORK_RUNTIMES_) void runtimes_load(void) {
+  volt_debugger_of_process_()->sync = volt_debugger_of_sync_();
   volt_at_fork_(runtimes_lock, runtimes_unlock, runtimes_begin_child);
 }
 
