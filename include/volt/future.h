@@ -51,6 +51,7 @@ typedef struct volt_decision_ {
   VOLT_ATOMIC(uint32_t) taken; /* 1 once one is chosen, by its granter or by the poller */
   bool mine;                   /* the poller knows which one */
   bool shared;                 /* one is queued, so a granter may choose it */
+  bool is_open_again;          /* the poller had it for a branch that did not come to its end */
 } volt_decision_;
 
 /* Members are private. */

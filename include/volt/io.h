@@ -25,16 +25,18 @@
  * What a cancel leaves behind
  * When a cancel has returned, nothing of the operation goes on, and its result says what happened:
  * - VOLT_ECANCELED (or VOLT_ETIMEDOUT): nothing was moved, and volt_op.n is 0. One exception: a
- *   send or write that had moved a part has that number of bytes in n.
+ *   send, write or sendfile that had moved a part has that number of bytes in n.
  * - Otherwise the operation had been done before the cancel came: its own result stands, with n. No
  *   byte that was received is lost.
  * A connection that was accepted, or a file that was opened, and that no poll has returned is
- * closed. In a select that drops its losers, a loser has moved nothing and has accepted nothing:
- * there an operation waits until it can be done, and is done in the poll that wins. What works on a
- * regular file is different: if it has begun, it is awaited, and may have written its bytes. And a
- * connect that has lost may be under way, so the socket can only be closed. An operation that was
- * begun before, outside of such a select, may have been done before the select ends it: then its
- * own result and n say so, and what it has accepted is closed.
+ * closed. In a select that drops its losers, a loser has received nothing and has accepted nothing:
+ * there an operation waits until it can be done, and is done in the poll that wins. A send, write or
+ * sendfile of more than there is room for moves a part in each of several polls, and wins in the
+ * last of them. Another branch may win before that: then n of the send that has lost says how many
+ * bytes went. What works on a regular file is different: if it has begun, it is awaited, and may
+ * have written its bytes. And a connect that has lost may be under way, so the socket can only be
+ * closed. An operation that was begun before, outside of such a select, may have been done before
+ * the select ends it: then its own result and n say so, and what it has accepted is closed.
  *
  * One operation at a time may receive from a descriptor (recv, recvmsg, accept, read of what is no
  * regular file), and one may send (send, sendmsg, sendfile, connect, write). volt_fd_ready_future()
@@ -182,7 +184,7 @@ VOLT_API volt_future *volt_fd_recv_future(volt_op *op, volt_fd *d, void *to, siz
                                           int flags);
 
 /* A future of send(), of all size bytes: it is ready when the system has taken the last of them. If
- * it fails or is cancelled in between, op->n says how many were taken.
+ * it fails, is cancelled, or loses a select in between, op->n says how many were taken.
  * from: size bytes (0: VOLT_OK at once, and nothing is sent). Else as volt_fd_recv_future(). */
 VOLT_API volt_future *volt_fd_send_future(volt_op *op, volt_fd *d, const void *from, size_t size,
                                           int flags);

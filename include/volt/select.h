@@ -17,6 +17,7 @@
  *     NULL in its place.
  *   - A channel moves an element for one branch only. It may do so for a loser, too, with
  *     VOLT_SELECT_KEEP, or before the branch came into the select. The loser then polls as VOLT_OK.
+ *   - A send, write or sendfile that loses may have moved a part: its volt_op.n says how much.
  *   - What a loser has already run is not undone: an async function that has come to its end, a
  *     task.
  *   - A branch that must come to its end first is awaited: an async function runs its VOLT_FINALLY,

@@ -40,7 +40,12 @@
  *       Prevented by: wakers refer to the poller alone, which counts them (volt_ctx.registered).
  *   R3  Interleaving: a branch has taken the decision, and is still pending because it ends losers
  *       of its own; another branch becomes ready. Prevented by: the first one has won. The others
- *       are ended, and only the first is polled from then on. */
+ *       are ended, and only the first is polled from then on.
+ *   R4  Interleaving: the poller takes the decision for a send, which moves a part; meanwhile a
+ *       granter finds the decision taken and dismisses its waiter, which wakes nobody; the poller
+ *       frees the decision, and that branch can never win. Prevented by: before the poller frees
+ *       it, it withdraws all that is queued with it, and then it polls every branch once more. What
+ *       a granter does with the decision is under the lock that a withdrawal takes, too. */
 #include <volt/select.h>
 
 #include "../core/check.h"
@@ -122,14 +127,36 @@ static int select_finish(volt_select *s, volt_ctx *ctx) {
   return s->winner == UINT32_MAX && select_find_standing(s) ? (int)VOLT_OK : s->result;
 }
 
+/* R4: no branch has won after all. */
+static void select_open_again(volt_select *s) {
+  for (uint32_t i = 0; i < s->count; i++) {
+    if (s->branches[i]) volt_future_requeue_(s->branches[i], &s->decision);
+  }
+  volt_store_relaxed(&s->decision.taken, 0); /* nothing is queued with it */
+  s->decision.mine = false;
+  s->decision.shared = false;
+  s->decision.is_open_again = false;
+}
+
 static int select_poll_branches(volt_select *s, volt_ctx *ctx) {
   bool any = false;
-  for (uint32_t i = 0; i < s->count; i++) {
-    uint32_t at = s->first + i < s->count ? s->first + i : s->first + i - s->count;
+  bool is_second_round = false;
+  uint32_t at = s->first;
+  for (uint32_t left = s->count; left > 0; left--, at = at + 1 < s->count ? at + 1 : 0) {
     if (!s->branches[at]) continue;
     any = true;
     s->result = volt_future_poll_branch_(s->branches[at], ctx);
-    if (s->result == VOLT_PENDING && ctx->decision && ctx->decision->mine) {
+    bool is_taken = s->result == VOLT_PENDING && ctx->decision && ctx->decision->mine;
+    if (is_taken && ctx->decision->is_open_again) {
+      if (ctx->decision != &s->decision) return VOLT_PENDING; /* the outer select's */
+      select_open_again(s);
+      ctx->yield |= is_second_round; /* others are to run, too */
+      if (is_second_round) return VOLT_PENDING;
+      is_second_round = true;
+      left = s->count + 1;
+      continue;
+    }
+    if (is_taken) {
       s->winner = at; /* R3 */
       (void)end_all_but(s->branches, s->count, at, ctx);
       return VOLT_PENDING;
@@ -232,6 +259,7 @@ volt_future *volt_select_future(volt_select *s, volt_future *const *branches, ui
   volt_store_relaxed(&s->decision.taken, 0); /* not shared: no branch is queued yet */
   s->decision.mine = false;
   s->decision.shared = false;
+  s->decision.is_open_again = false;
   s->first = 0;
   if (!(how & VOLT_SELECT_BIASED) && count > 1) s->first = (uint32_t)(select_random() % count);
   return volt_future_make_(&s->future, &select_ops, NULL, 0);

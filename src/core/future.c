@@ -337,6 +337,20 @@ void volt_future_leave_(volt_future *f) {
   if (replaced || dismissed) future_drop_waker(f, ctx); /* I1 */
 }
 
+void volt_future_requeue_(volt_future *f, const volt_decision_ *d) {
+  if (!volt_future_is_waiting_(f)) return;
+  if (future_is_leaf(f)) {
+    if (f->decision != d || !future_is_final(f)) return;
+    future_stop_timing(f);
+    if (future_withdraw(f)) volt_future_set_state_(f, INIT);
+    return;
+  }
+  volt_future *inner;
+  for (unsigned i = 0; f->ops->inside && (inner = f->ops->inside(f, i)) != NULL; i++) {
+    volt_future_requeue_(inner, d);
+  }
+}
+
 /* ---- block_on ---- */
 
 static void block_drop(void *ctx) {

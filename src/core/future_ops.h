@@ -186,6 +186,16 @@ static inline bool volt_may_take_effect_(volt_decision_ *d) {
   return !d || d->mine;
 }
 
+/* The poller has the decision for a branch that is pending after all, such as a send that has moved
+ * a part. The select whose decision it is frees it in the same poll (select.c R4). */
+static inline void volt_decide_again_(volt_decision_ *d) {
+  if (d && d->mine) d->is_open_again = true;
+}
+
+/* Each leaf below f that is queued with the decision d begins anew when it is polled next. The
+ * poller has d. */
+void volt_future_requeue_(volt_future *f, const volt_decision_ *d);
+
 /* If f is ready by a grant that cannot be undone: the leaf that was granted. Else NULL. */
 const volt_future *volt_future_standing_(volt_future *f);
 

@@ -5,9 +5,11 @@
  * on. A report wakes the poller, which calls again. Between the report and the call, the operation
  * stays in the list, WOKEN.
  *
- * In a select (ctx->decision) an operation with an effect takes the decision. If another thread may
- * take it, too (shared), the poller first asks whether the descriptor is ready, then takes the
- * decision, then calls. Else it calls first, because then only this thread can take the decision.
+ * In a select (ctx->decision) an operation with an effect takes the decision when it is done. If
+ * another thread may take it, too (shared), the poller first asks whether the descriptor is ready,
+ * then takes the decision, then calls; if the operation is not done after that, such as a send that
+ * has moved a part, the select is decided anew. Else it calls first, because then only this thread
+ * can take the decision.
  *
  * Invariant
  *   I5  volt_future_drop_() of an operation is not NULL only while a registration of its poller is
@@ -150,7 +152,7 @@ static enum op_gate op_pass_gate(volt_op *op, volt_decision_ *decision) {
   return volt_may_take_effect_(decision) ? OP_GO : OP_HAS_LOST;
 }
 
-/* The call had an effect. */
+/* It is done. */
 static void op_take_decision(volt_op *op, volt_decision_ *decision) {
   if (!decision || !op_has_effect(op)) return;
   (void)volt_may_take_effect_(decision); /* not shared, or it has it already */
@@ -219,8 +221,9 @@ static int op_make_calls(volt_op *op, op_round *round) {
     }
     round->calls += 1;
     if (got != -EAGAIN) is_done = volt_op_take_(op, got, &result);
-    if (is_done || op->n > 0) op_take_decision(op, round->ctx->decision);
+    if (is_done) op_take_decision(op, round->ctx->decision);
     result = op_called(op, round, got, is_done, result);
+    if (result == VOLT_PENDING) volt_decide_again_(round->ctx->decision);
     if (result != VOLT_EAGAIN) return result;
     round->may_call = true;
   }
