@@ -37,7 +37,7 @@ static int serve(void *arg) {
   const volt_fiber_config config = {.unrun = drop}; /* instead of echo(), if there is no stack */
   (void)arg;
   volt_op op;
-  volt_accept_pause pause;
+  volt_accept_pause pause = {0}; /* it knows how long the last one was */
   volt_group clients;
   int result = VOLT_OK;
   volt_group_init_how(&clients, VOLT_GROUP_KEEP_GOING);

@@ -86,6 +86,7 @@ static int serve(void *arg) {
 
 static int accept_all(void *arg) {
   const volt_fiber_config config = {.unrun = drop}; /* instead of serve(), if there is no stack */
+  volt_accept_pause pause = {0};
   (void)arg;
   for (;;) {
     volt_op op;
@@ -94,7 +95,9 @@ static int accept_all(void *arg) {
     volt_task *fiber = result == VOLT_OK ? volt_fiber_new(rt, serve, client, &config) : NULL;
     if (volt_spawn(rt, fiber) != VOLT_OK && client) drop(client);
     if (fiber) volt_task_detach(fiber);
-    if (result != VOLT_OK) return result;
+    if (result == VOLT_OK) continue;
+    result = volt_await(volt_accept_pause_future(&pause, rt, result)); /* e.g. no descriptor left */
+    if (result != VOLT_OK) return result; /* to accept again is of no use */
   }
 }
 
