@@ -156,7 +156,8 @@ VOLT_API pid_t volt_process_number(const volt_process *p);
  * same result.
  * w: the caller's, for this wait.
  * Returns the future: polls as VOLT_OK: volt_process_status() has the status; VOLT_ERRNO(ECHILD):
- *   it has ended, and something else in this process has taken its status; VOLT_ECANCELED.
+ *   it has ended, and something else in this process has taken its status (SIGCHLD is ignored, a
+ *   loop of wait()); VOLT_ECANCELED.
  * Cancel: at once; the child goes on. Threads: any may poll it. */
 VOLT_API volt_future *volt_process_wait_future(volt_process_wait *w, volt_process *p);
 

@@ -4,13 +4,15 @@
  * which gives it once, under the lock. From then on the status stands, and each wait returns it.
  *
  * Invariant, under the lock
- *   I1  while result is VOLT_PENDING, the process or its zombie exists, and its number is its own
+ *   I1  while result is VOLT_PENDING, the process or its zombie exists, and its number is its own;
+ *       unless other code of this process has waited for it (SIGCHLD ignored, wait())
  *
  * Races
  *   R1  Interleaving: two threads see that the child has ended; one takes the status, which the
  *       system gives once, and the other one is refused. Prevented by: they ask under the lock.
  *   R2  Interleaving: a thread sends a signal to the group of a child that another thread has just
- *       waited for; the number is another's by now. Prevented by: I1. */
+ *       waited for; the number is another's by now. Prevented by: the signal goes to the pidfd.
+ *       Where the system cannot do that for a group, it is asked first whether the child is there. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* waitid, syscall */
 #endif
@@ -27,8 +29,6 @@
 #include "../rt/short_lock.h"
 #include "spawn.h"
 
-enum { BY_PIDFD = 3 }; /* P_PIDFD, which not every <sys/wait.h> has */
-
 static const uint64_t process_nap_ns = 1000000;
 
 /* ---- the end ---- */
@@ -43,7 +43,7 @@ static int process_status_in(const siginfo_t *info) {
 static void process_ask(volt_process *p) {
   int saved = errno;
   siginfo_t info = {.si_pid = 0};
-  int answer = waitid((idtype_t)BY_PIDFD, (id_t)p->fd.number, &info, WEXITED | WNOHANG);
+  int answer = waitid((idtype_t)VOLT_BY_PIDFD_, (id_t)p->fd.number, &info, WEXITED | WNOHANG);
   if (answer != 0) {
     p->result = VOLT_ERRNO(errno);
   } else if (info.si_pid != 0) {
@@ -71,10 +71,28 @@ int volt_process_status(volt_process *p) {
 
 /* ---- signals to it ---- */
 
-/* The lock is held, or no other thread uses *p. I1. Returns 0, or -1 and errno. */
+/* Returns 0, or -1 and errno. */
+static int process_signal(int pidfd, int number, unsigned flags) {
+  return (int)syscall(SYS_pidfd_send_signal, pidfd, number, NULL, flags);
+}
+
+/* Whether the child or its zombie is there, so that its number is its own: I1 is broken by other
+ * code of this process that waits for every child. */
+static bool process_is_there(const volt_process *p) {
+  siginfo_t info;
+  int how = WEXITED | WNOHANG | WNOWAIT;
+  return waitid((idtype_t)VOLT_BY_PIDFD_, (id_t)p->fd.number, &info, how) == 0;
+}
+
+/* The lock is held, or no other thread uses *p. R2. Returns 0, or -1 and errno. */
 static int process_send(volt_process *p, int number) {
-  if (p->flags & VOLT_PROCESS_GROUP) return kill(-p->number, number);
-  return (int)syscall(SYS_pidfd_send_signal, p->fd.number, number, NULL, 0);
+  enum { TO_GROUP = 4 }; /* PIDFD_SIGNAL_PROCESS_GROUP, since Linux 6.9 */
+  if (!(p->flags & VOLT_PROCESS_GROUP)) return process_signal(p->fd.number, number, 0);
+  if (process_signal(p->fd.number, number, TO_GROUP) == 0) return 0;
+  if (errno != EINVAL) return -1;
+  if (process_is_there(p)) return kill(-p->number, number);
+  errno = ESRCH;
+  return -1;
 }
 
 int volt_process_kill(volt_process *p, int number) {
@@ -90,34 +108,21 @@ int volt_process_kill(volt_process *p, int number) {
 
 /* ---- start and close ---- */
 
-/* A child whose pidfd could not be made: it must not go on. */
-static void process_abandon(pid_t number) {
-  (void)kill(number, SIGKILL);
-  while (waitpid(number, NULL, 0) < 0 && errno == EINTR) continue;
-}
-
-static int process_open(volt_process *p, volt_rt *rt) {
-  int number = (int)syscall(SYS_pidfd_open, p->number, 0);
-  if (number < 0) return VOLT_ERRNO(errno);
-  int result = volt_fd_init(&p->fd, rt, number, 0);
-  if (result != VOLT_OK) (void)close(number);
-  return result;
-}
-
 int volt_process_start(volt_process *p, volt_rt *rt, const volt_process_config *config) {
   static const volt_process none = {.fd = {.number = -1}, .result = VOLT_OK};
   *p = none;
-  pid_t child = 0;
+  volt_child_ child;
   int result = volt_spawn_child_(&child, rt, config);
   if (result != VOLT_OK) return result;
   int saved = errno;
-  p->number = child;
+  p->number = child.number;
   p->flags = config->flags;
-  result = process_open(p, rt);
+  result = volt_fd_init(&p->fd, rt, child.pidfd, 0);
   if (result == VOLT_OK) {
     p->result = VOLT_PENDING;
-  } else {
-    process_abandon(child);
+  } else { /* it must not go on */
+    (void)process_signal(child.pidfd, SIGKILL, 0);
+    volt_spawn_reap_(child.pidfd);
     volt_spawn_undo_(config);
     *p = none;
   }

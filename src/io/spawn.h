@@ -6,9 +6,19 @@
 
 #include "io_parts.h"
 
-/* Start it. The pipes of config become descriptors of rt. Returns VOLT_OK, and *number is the
- * process's; else the result, and nothing is left behind. */
-int volt_spawn_child_(pid_t *number, volt_rt *rt, const volt_process_config *config);
+enum { VOLT_BY_PIDFD_ = 3 }; /* P_PIDFD, which not every <sys/wait.h> has */
+
+typedef struct volt_child_ {
+  pid_t number;
+  int pidfd; /* O_CLOEXEC */
+} volt_child_;
+
+/* Start it. The pipes of config become descriptors of rt. Returns VOLT_OK, and *out is the process;
+ * else the result, and nothing is left behind. */
+int volt_spawn_child_(volt_child_ *out, volt_rt *rt, const volt_process_config *config);
+
+/* Wait until a child that ends has ended, take its status, and close its pidfd. */
+void volt_spawn_reap_(int pidfd);
 
 /* Close the pipes of config, because the child is not to be kept after all. */
 void volt_spawn_undo_(const volt_process_config *config);

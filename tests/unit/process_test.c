@@ -545,6 +545,113 @@ static void a_close_suspends_a_fiber(void **state) {
   assert_true(was_suspended);
 }
 
+/* ---- other code of this process takes every status ---- */
+
+enum { STARTS = 300 };
+
+/* Each start is told that its program runs, whatever has become of the child since. */
+static void start_many(io_kit *k, unsigned flags) {
+  for (int i = 0; i < STARTS; i++) {
+    static const char *const arguments[] = {"true", NULL};
+    const volt_process_config config = {.arguments = arguments, .flags = flags};
+    volt_process p;
+    volt_process_wait w;
+    assert_result(volt_process_start(&p, k->rt, &config), VOLT_OK);
+    int result = kit_run(k, BY_TASK, volt_process_wait_future(&w, &p));
+    assert_true(result == VOLT_OK || result == VOLT_ERRNO(ECHILD));
+    if (result != VOLT_OK) assert_int_equal(volt_process_status(&p), -1);
+    assert_result(volt_process_kill(&p, SIGKILL), VOLT_ERRNO(ESRCH));
+    volt_process_close(&p);
+  }
+}
+
+static void a_child_that_is_reaped_at_once_has_run(void **state) {
+  void (*before)(int) = signal(SIGCHLD, SIG_IGN);
+  start_many((io_kit *)*state, 0);
+  start_many((io_kit *)*state, VOLT_PROCESS_GROUP);
+  (void)signal(SIGCHLD, before);
+}
+
+static VOLT_ATOMIC(uint32_t) reaping;
+
+static void reap_all(void *arg, uint32_t index) {
+  (void)arg, (void)index;
+  while (volt_load_acquire(&reaping)) {
+    if (waitpid(-1, NULL, WNOHANG) <= 0) (void)sched_yield();
+  }
+}
+
+static void a_child_that_another_thread_reaps_has_run(void **state) {
+  thread_team team;
+  volt_store_release(&reaping, 1);
+  thread_team_start(&team, 1, reap_all, NULL);
+  start_many((io_kit *)*state, 0);
+  volt_store_release(&reaping, 0);
+  thread_team_join(&team);
+}
+
+/* A signal is sent to a child that was reaped: to no other process of that number, and to no group. */
+static void what_was_reaped_gets_no_signal(void **state) {
+  io_kit *k = (io_kit *)*state;
+  for (unsigned flags = 0; flags <= VOLT_PROCESS_GROUP; flags++) {
+    volt_process_config config = {.flags = flags};
+    volt_process p;
+    start(k, &p, &config, "exit 0");
+    while (waitpid(volt_process_number(&p), NULL, 0) < 0) assert_int_equal(errno, EINTR);
+    assert_result(volt_process_kill(&p, SIGKILL), VOLT_ERRNO(ESRCH));
+    volt_process_close(&p);
+  }
+}
+
+/* ---- before its program ---- */
+
+static void is_handled(int number) {
+  (void)number;
+}
+
+/* What this process handles has its default action there; what it ignores is ignored, but SIGPIPE. */
+static void its_signals_are_as_after_exec(void **state) {
+  io_kit *k = (io_kit *)*state;
+  volt_process_config config = {.flags = 0};
+  (void)signal(SIGUSR1, is_handled);
+  (void)signal(SIGUSR2, SIG_IGN);
+  (void)signal(SIGPIPE, SIG_IGN);
+  int status = status_of(k, &config, "kill -USR2 $$; kill -USR1 $$");
+  assert_true(WIFSIGNALED(status));
+  assert_int_equal(WTERMSIG(status), SIGUSR1);
+  status = status_of(k, &config, "kill -PIPE $$");
+  assert_true(WIFSIGNALED(status));
+  assert_int_equal(WTERMSIG(status), SIGPIPE);
+  (void)signal(SIGUSR1, SIG_DFL);
+  (void)signal(SIGUSR2, SIG_DFL);
+  (void)signal(SIGPIPE, SIG_DFL);
+}
+
+/* In the order of PATH; a directory that is empty is the present one. */
+static void it_is_searched_for_in_path(void **state) {
+  io_kit *k = (io_kit *)*state;
+  char *before = strdup(getenv("PATH")), here[] = "/tmp/volt-path-XXXXXX", name[64];
+  static const char *const arguments[] = {"volt-is-found", NULL};
+  volt_process_config config = {.arguments = arguments};
+  volt_process p;
+  REQUIRE(mkdtemp(here) && snprintf(name, sizeof name, "%s/volt-is-found", here) > 0);
+  FILE *file = fopen(name, "w");
+  REQUIRE(file && fputs("#!/bin/sh\nexit 5\n", file) >= 0 && fclose(file) == 0);
+  REQUIRE(setenv("PATH", here, 1) == 0);
+  assert_result(volt_process_start(&p, k->rt, &config), VOLT_ERRNO(EACCES)); /* not executable */
+  REQUIRE(chmod(name, 0700) == 0);
+  char path[128];
+  REQUIRE(snprintf(path, sizeof path, "/nowhere:/etc/passwd:%s:/bin", here) > 0);
+  REQUIRE(setenv("PATH", path, 1) == 0);
+  assert_result(volt_process_start(&p, k->rt, &config), VOLT_OK);
+  assert_int_equal(WEXITSTATUS(wait_for(k, BY_TASK, &p)), 5);
+  volt_process_close(&p);
+  REQUIRE(unlink(name) == 0 && rmdir(here) == 0);
+  assert_result(volt_process_start(&p, k->rt, &config), VOLT_ERRNO(ENOENT));
+  REQUIRE(setenv("PATH", before, 1) == 0);
+  free(before);
+}
+
 int main(void) {
   keep_what_was_inherited();
   const struct CMUnitTest tests[] = {
@@ -571,6 +678,11 @@ int main(void) {
       process_test(a_config_may_be_wrong),
       process_test(descriptors_may_run_out),
       process_test(without_a_pidfd_it_is_ended),
+      process_test(a_child_that_is_reaped_at_once_has_run),
+      process_test(a_child_that_another_thread_reaps_has_run),
+      process_test(what_was_reaped_gets_no_signal),
+      process_test(its_signals_are_as_after_exec),
+      process_test(it_is_searched_for_in_path),
   };
   return kit_main(tests);
 }
