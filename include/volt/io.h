@@ -111,7 +111,8 @@ enum volt_fd_flags {
   /* Another process has the descriptor, too, and must not see it become non-blocking: the
    * terminal, a pipe on standard input. It stays as it is. Each operation waits until it is ready,
    * and calls then. The call blocks its thread if another process reads the same pipe and was
-   * first. */
+   * first. A connect makes the socket non-blocking for the time of its call, when no process can
+   * read or write there, because it is not connected yet. */
   VOLT_FD_SHARED = 1
 };
 
@@ -139,7 +140,8 @@ VOLT_API const volt_io_kind *volt_io_epoll(void);
 
 /* Make *d a descriptor of rt, and take the file descriptor `number` over. From now on
  * volt_fd_close() closes it. A socket, pipe or terminal becomes non-blocking, unless flags say
- * otherwise.
+ * otherwise. A TCP socket that is to have another protocol on top (TLS in the kernel: TCP_ULP) gets
+ * it before; one that is a volt_fd already is detached for that.
  * d: the caller's, any memory. flags: of volt_fd_flags.
  * Returns VOLT_OK; VOLT_EINVAL: rt does no I/O, or unknown flags; VOLT_ERRNO(EBADF): no such
  *   descriptor. After a failure the number is still the caller's, and *d is untouched.
@@ -175,8 +177,8 @@ VOLT_API volt_future *volt_fd_close_future(volt_op *op, volt_fd *d);
 
 /* A future of recv(). It waits until something is there, and receives that, at most size bytes.
  * op->n is how many; 0 says that the peer will send no more, or is an empty datagram.
- * op: the caller's. d: a socket. to: size bytes (0: VOLT_EINVAL). flags: as recv(); MSG_WAITALL has
- *   no effect.
+ * op: the caller's. d: a socket. to: size bytes (0, or NULL here and in all that follow:
+ *   VOLT_EINVAL). flags: as recv(); MSG_WAITALL has no effect.
  * Returns the future: polls as VOLT_OK; VOLT_ECANCELED; VOLT_ECLOSED: the descriptor was closed;
  *   VOLT_ENOMEM; VOLT_ERRNO(e).
  * Wakes: once. Cancel: as the essay above says. Threads: any may poll it. */
@@ -202,8 +204,9 @@ VOLT_API volt_future *volt_fd_sendmsg_future(volt_op *op, volt_fd *d, const stru
 
 /* A future of connect(). After a failure or a cancel the socket can only be closed.
  * to: size bytes, the caller's until it is ready.
- * Cancel: at once; of a unix socket whose listener has no room, within 16 ms. Else as
- *   volt_fd_recv_future(). */
+ * While the listener of a unix socket has no room, it tries again every 4 to 16 ms, because the
+ * system reports nothing; it blocks no thread meanwhile.
+ * Cancel: at once. Else as volt_fd_recv_future(). */
 VOLT_API volt_future *volt_fd_connect_future(volt_op *op, volt_fd *d, const struct sockaddr *to,
                                              socklen_t size);
 
@@ -225,8 +228,8 @@ VOLT_API volt_future *volt_fd_ready_future(volt_op *op, volt_fd *d, unsigned eve
 /* A future that sends size bytes of a regular file, from offset at on, to a socket. The bytes are
  * not copied through the caller's memory. It ends early, with VOLT_OK and op->n < size, if the file
  * does. The thread that polls it may have to wait for the disk.
- * file: the caller's, open until the future is ready. at: below 0: VOLT_EINVAL. Else as
- *   volt_fd_send_future(). */
+ * file: the caller's, open until the future is ready (closed, or all-zero: VOLT_ECLOSED). at: below
+ *   0: VOLT_EINVAL. Else as volt_fd_send_future(). */
 VOLT_API volt_future *volt_fd_sendfile_future(volt_op *op, volt_fd *d, volt_fd *file, int64_t at,
                                               size_t size);
 
@@ -234,7 +237,8 @@ VOLT_API volt_future *volt_fd_sendfile_future(volt_op *op, volt_fd *d, volt_fd *
 
 /* A future of read(), once: op->n is how many bytes; 0: the end.
  * to: size bytes (0: VOLT_EINVAL). at: the offset in a regular file; -1: its position, and for what
- *   has no offset (a pipe, a terminal, a socket, an eventfd); less: VOLT_EINVAL.
+ *   has no offset (a pipe, a terminal, a socket, an eventfd: else VOLT_ERRNO(ESPIPE)); less:
+ *   VOLT_EINVAL.
  * Cancel: of a regular file: a read that the system has begun is awaited, as long as the disk
  *   takes. A task that is cancelled waits for it without blocking its worker; volt_future_cancel()
  *   blocks its thread. Else as volt_fd_recv_future(). */

@@ -42,7 +42,7 @@
  *       of its own; another branch becomes ready. Prevented by: the first one has won. The others
  *       are ended, and only the first is polled from then on.
  *   R4  Interleaving: the poller takes the decision for a send, which moves a part; meanwhile a
- *       granter finds the decision taken and dismisses its waiter, which wakes nobody; the poller
+ *       granter finds the decision taken and dismisses its waiter, which wakes no thread; the poller
  *       frees the decision, and that branch can never win. Prevented by: before the poller frees
  *       it, it withdraws all that is queued with it, and then it polls every branch once more. What
  *       a granter does with the decision is under the lock that a withdrawal takes, too. */

@@ -48,7 +48,8 @@ static ssize_t call_write(volt_op *op, const volt_sys_ *sys, int fd) {
 
 static ssize_t call_writev(volt_op *op, const volt_sys_ *sys, int fd) {
   const struct iovec *parts = (const struct iovec *)op->memory;
-  if (op->fd->kind != VOLT_FD_POLLED_) return sys->writev(fd, parts, (int)op->size, (off_t)op->at);
+  if (op->fd->kind != VOLT_FD_POLLED_ || op->size == 0)
+    return sys->writev(fd, parts, (int)op->size, (off_t)op->at);
   size_t first = 0;
   while (first + 1 < op->size && parts[first].iov_len == 0) first += 1;
   struct iovec part = {parts[first].iov_base, call_at_most(op, parts[first].iov_len)};
@@ -59,7 +60,8 @@ static ssize_t call_connect(volt_op *op, const volt_sys_ *sys, int fd) {
   const struct sockaddr *to = (const struct sockaddr *)op->memory;
   socklen_t size = (socklen_t)op->size;
   bool has_begun = op->at || op->is_asked; /* asked: by the back end, before it goes by CALL */
-  int result = has_begun ? sys->connected(fd, to, size) : sys->connect(fd, to, size);
+  bool is_shared = op->fd->kind == VOLT_FD_POLLED_;
+  int result = (has_begun ? sys->connected : sys->connect)(fd, to, size, is_shared);
   if (result != -EINPROGRESS) return result;
   op->at = 1; /* it goes on */
   return -EAGAIN;

@@ -234,6 +234,7 @@ static int epoll_descriptor(volt_driver_ *driver) {
 }
 
 static void epoll_destroy(volt_driver_ *driver) {
+  volt_naps_end_(&epoll_of(driver)->naps);
   volt_epoll_destroy_(epoll_of(driver));
   free(volt_container_of(volt_io_of_driver_(driver), epoll_io, io));
 }
@@ -258,7 +259,12 @@ static void epoll_io_unwatch(volt_io_ *io, volt_fd *d) {
   volt_epoll_unwatch_(epoll_of(&io->driver), d);
 }
 
-static const volt_io_ops_ epoll_io_ops = {.watch = epoll_io_watch, .unwatch = epoll_io_unwatch};
+static int epoll_io_nap(volt_io_ *io, volt_fd *d, uint32_t mark, uint32_t ticks) {
+  return volt_nap_(&epoll_of(&io->driver)->naps, d->number, mark, ticks);
+}
+
+static const volt_io_ops_ epoll_io_ops = {
+    .watch = epoll_io_watch, .unwatch = epoll_io_unwatch, .nap = epoll_io_nap};
 
 /* Whether the system knows epoll_pwait2() (Linux 5.11), and allows it. */
 static bool epoll_has_pwait2(volt_epoll_ *e) {
@@ -288,6 +294,7 @@ int volt_epoll_create_(volt_driver_ **out, volt_rt *rt, const volt_rt_config *co
   int before = errno;
   int result = volt_epoll_init_(&self->epoll);
   if (result == VOLT_OK) {
+    volt_naps_init_(&self->epoll.naps, rt, &self->epoll.table);
     self->epoll.has_no_pwait2 = !epoll_has_pwait2(&self->epoll);
     result = epoll_add_doorbells(self, config, doorbell);
     if (result != VOLT_OK) volt_epoll_destroy_(&self->epoll);

@@ -4,6 +4,7 @@
 #define VOLT_IO_EPOLL_SET_H
 
 #include "io_parts.h"
+#include "nap.h"
 #include "watched.h"
 
 enum { VOLT_EPOLL_BELLS = 64 }; /* more than a runtime has workers */
@@ -20,6 +21,7 @@ struct volt_epoll_ {
   VOLT_ATOMIC(uint32_t) watched; /* how many descriptors */
   VOLT_ATOMIC(uint32_t) is_looked_at;
   volt_watch_table table;
+  volt_naps_ naps; /* of what is watched, the back end's own */
   volt_epoll_bell bells[VOLT_EPOLL_BELLS];
 };
 

@@ -147,7 +147,8 @@ static void fd_unwatched(volt_fd *d) {
   volt_short_lock_lock_(&d->lock);
 }
 
-int volt_fd_watch_(volt_fd *d) {
+/* Have the back end watch d. Returns VOLT_OK, also if another thread is about to do it. */
+static int fd_watch(volt_fd *d) {
   if (d->watched) return VOLT_OK;
   uint32_t mark = 0;
   d->watched = BEING_WATCHED;
@@ -160,6 +161,26 @@ int volt_fd_watch_(volt_fd *d) {
     fd_unwatched(d);
   }
   return result;
+}
+
+enum { LONGEST_NAP = 4 }; /* ticks */
+
+/* Have the back end report it in a while. */
+static int fd_nap(volt_fd *d, volt_op *op) {
+  uint32_t mark = d->watched;
+  if (!d->io->ops->nap) return VOLT_OK;
+  if (mark == BEING_WATCHED) return VOLT_EAGAIN;
+  op->flags = op->flags == 0 ? 1 : op->flags < LONGEST_NAP ? 2 * op->flags : LONGEST_NAP;
+  volt_short_lock_unlock_(&d->lock);
+  int result = d->io->ops->nap(d->io, d, mark, op->flags);
+  volt_short_lock_lock_(&d->lock);
+  return result;
+}
+
+int volt_op_watch_(volt_op *op, bool was_called) {
+  int result = fd_watch(op->fd);
+  bool must_nap = op->kind == VOLT_OP_CONNECT_ && op->at == 0 && was_called;
+  return result == VOLT_OK && must_nap ? fd_nap(op->fd, op) : result;
 }
 
 void volt_fd_unwatch_(volt_fd *d) {

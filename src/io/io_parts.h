@@ -10,8 +10,7 @@
  *   WHOLE  The back end does it all and reports the result. Only a worker submits, to its own share
  *          of the back end (volt_op.home). The system has the buffer until the report. So a cancel
  *          is asked for, and the operation ends with one more report, that of the cancel.
- *   POOL   A thread of the blocking pool makes the call: regular files, where the back end cannot;
- *          and a connect that has to nap (offload.c).
+ *   POOL   A thread of the blocking pool makes the call: regular files, where the back end cannot.
  *
  * What changes while an operation is under way is under the lock of its descriptor: the list
  * volt_fd.waiting, and result, is_asked, ends_due of each operation in it. The lock is held for a
@@ -76,7 +75,8 @@ enum {
   VOLT_FD_TCP_,    /* a stream in which a short read means that no more is there */
   VOLT_FD_OTHER_,  /* a socket, pipe, terminal, ... : it can be ready */
   VOLT_FD_POLLED_, /* the same with VOLT_FD_SHARED: ask whether it is ready, then call */
-  VOLT_FD_FILE_    /* a regular file, directory, block device */
+  VOLT_FD_FILE_,   /* a regular file, directory, block device */
+  VOLT_FD_EVENTS_  /* timerfd, eventfd, pidfd, ...: of no file system */
 };
 
 typedef struct volt_io_ volt_io_;
@@ -93,6 +93,11 @@ typedef struct volt_io_ops_ {
   /* d is about to be closed, or given back, and d->watched is its mark. After the return no thread
    * calls volt_fd_became_ready_(d), nor is one in it. Any thread. */
   void (*unwatch)(volt_io_ *io, volt_fd *d);
+
+  /* d is watched, and mark is its mark. Report it as ready for POLLOUT after so many ticks (nap.h),
+   * whether it is or not. Returns VOLT_OK or VOLT_ENOMEM. Any thread; no lock is held. NULL: what
+   * an operation waits for is always reported. */
+  int (*nap)(volt_io_ *io, volt_fd *d, uint32_t mark, uint32_t ticks);
 
   /* Whether this back end can do op as WHOLE. NULL: none. */
   bool (*does_whole)(volt_io_ *io, const volt_op *op);

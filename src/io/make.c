@@ -26,7 +26,7 @@ static volt_future *make_with_flags(volt_op *op, unsigned flags) {
 
 volt_future *volt_fd_recv_future(volt_op *op, volt_fd *d, void *to, size_t size, int flags) {
   volt_op_make_(op, d, VOLT_OP_RECV_, to, size, 0);
-  if (size == 0) return make_failed(op, VOLT_EINVAL);
+  if (size == 0 || !to) return make_failed(op, VOLT_EINVAL);
   return make_with_flags(op, (unsigned)flags);
 }
 
@@ -34,29 +34,33 @@ volt_future *volt_fd_send_future(volt_op *op, volt_fd *d, const void *from, size
                                  int flags) {
   volt_op_make_(op, d, VOLT_OP_SEND_, make_plain(from), size, 0);
   if (size == 0) return make_failed(op, VOLT_OK);
+  if (!from) return make_failed(op, VOLT_EINVAL);
   return make_with_flags(op, (unsigned)flags);
 }
 
 volt_future *volt_fd_recvmsg_future(volt_op *op, volt_fd *d, struct msghdr *message, int flags) {
   volt_op_make_(op, d, VOLT_OP_RECVMSG_, message, 0, 0);
+  if (!message) return make_failed(op, VOLT_EINVAL);
   return make_with_flags(op, (unsigned)flags | MSG_CMSG_CLOEXEC);
 }
 
 volt_future *volt_fd_sendmsg_future(volt_op *op, volt_fd *d, const struct msghdr *message,
                                     int flags) {
   volt_op_make_(op, d, VOLT_OP_SENDMSG_, make_plain(message), 0, 0);
+  if (!message) return make_failed(op, VOLT_EINVAL);
   return make_with_flags(op, (unsigned)flags);
 }
 
 volt_future *volt_fd_connect_future(volt_op *op, volt_fd *d, const struct sockaddr *to,
                                     socklen_t size) {
-  return volt_op_make_(op, d, VOLT_OP_CONNECT_, make_plain(to), size, 0);
+  volt_op_make_(op, d, VOLT_OP_CONNECT_, make_plain(to), size, 0);
+  return to ? &op->as.future : make_failed(op, VOLT_EINVAL);
 }
 
 volt_future *volt_fd_accept_future(volt_op *op, volt_fd *d, volt_fd *out) {
   volt_op_make_(op, d, VOLT_OP_ACCEPT_, NULL, 0, 0);
   op->other = out;
-  return &op->as.future;
+  return out ? &op->as.future : make_failed(op, VOLT_EINVAL);
 }
 
 volt_future *volt_fd_ready_future(volt_op *op, volt_fd *d, unsigned events) {
@@ -71,7 +75,7 @@ volt_future *volt_fd_sendfile_future(volt_op *op, volt_fd *d, volt_fd *file, int
                                      size_t size) {
   volt_op_make_(op, d, VOLT_OP_SENDFILE_, NULL, size, at);
   op->other = file;
-  if (at < 0) return make_failed(op, VOLT_EINVAL);
+  if (at < 0 || !file) return make_failed(op, VOLT_EINVAL);
   if (size == 0) return make_failed(op, VOLT_OK);
   return &op->as.future;
 }
@@ -80,7 +84,7 @@ volt_future *volt_fd_sendfile_future(volt_op *op, volt_fd *d, volt_fd *file, int
 
 volt_future *volt_fd_read_future(volt_op *op, volt_fd *d, void *to, size_t size, int64_t at) {
   volt_op_make_(op, d, VOLT_OP_READ_, to, size, at);
-  if (size == 0 || at < -1) return make_failed(op, VOLT_EINVAL);
+  if (size == 0 || at < -1 || !to) return make_failed(op, VOLT_EINVAL);
   return &op->as.future;
 }
 
@@ -89,13 +93,13 @@ volt_future *volt_fd_write_future(volt_op *op, volt_fd *d, const void *from, siz
   volt_op_make_(op, d, VOLT_OP_WRITE_, make_plain(from), size, at);
   if (at < -1) return make_failed(op, VOLT_EINVAL);
   if (size == 0) return make_failed(op, VOLT_OK);
-  return &op->as.future;
+  return from ? &op->as.future : make_failed(op, VOLT_EINVAL);
 }
 
 static volt_future *make_vector(volt_op *op, volt_fd *d, unsigned kind, const struct iovec *parts,
                                 unsigned count, int64_t at) {
   volt_op_make_(op, d, kind, make_plain(parts), count, at);
-  if (at < -1) return make_failed(op, VOLT_EINVAL);
+  if (at < -1 || (count > 0 && !parts)) return make_failed(op, VOLT_EINVAL);
   return &op->as.future;
 }
 
@@ -126,6 +130,7 @@ volt_future *volt_open_future(volt_op *op, volt_rt *rt, volt_fd *out, int direct
     return make_failed(op, VOLT_EINVAL);
   }
   volt_fd_set_(out, volt_io_of_driver_(driver), -1, VOLT_FD_NONE_);
+  if (!path) return make_failed(op, VOLT_EINVAL);
   return make_with_flags(op, (unsigned)flags | O_CLOEXEC);
 }
 
@@ -173,7 +178,7 @@ static int make_try(volt_op *op) {
 int volt_fd_try_recv(volt_fd *d, void *to, size_t size, int flags, size_t *n) {
   volt_op op;
   *n = 0;
-  if (size == 0) return VOLT_EINVAL;
+  if (size == 0 || !to) return VOLT_EINVAL;
   make_call(&op, d, VOLT_OP_RECV_, to, size, flags);
   int result = make_try(&op);
   *n = op.n;
@@ -184,6 +189,7 @@ int volt_fd_try_send(volt_fd *d, const void *from, size_t size, int flags, size_
   volt_op op;
   *n = 0;
   if (size == 0) return VOLT_OK;
+  if (!from) return VOLT_EINVAL;
   make_call(&op, d, VOLT_OP_SEND_, make_plain(from), size, flags);
   int result = make_try(&op);
   *n = op.n;
@@ -193,5 +199,5 @@ int volt_fd_try_send(volt_fd *d, const void *from, size_t size, int flags, size_
 int volt_fd_try_accept(volt_fd *d, volt_fd *out) {
   volt_op op;
   volt_fd_accept_future(&op, d, out);
-  return make_try(&op);
+  return out ? make_try(&op) : (int)VOLT_EINVAL;
 }

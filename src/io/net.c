@@ -20,9 +20,11 @@ static void net_none(volt_fd *d) {
   d->number = -1;
 }
 
-/* The kind of a socket that exists. */
-static unsigned net_kind(int domain, int type) {
-  bool is_tcp = (type & SOCK_STREAM) && (domain == AF_INET || domain == AF_INET6);
+/* The kind of a socket that was made so. */
+static unsigned net_kind(int domain, int type, int protocol) {
+  bool is_stream = (type & ~(SOCK_NONBLOCK | SOCK_CLOEXEC)) == SOCK_STREAM;
+  bool is_inet = domain == AF_INET || domain == AF_INET6;
+  bool is_tcp = is_stream && is_inet && (protocol == 0 || protocol == IPPROTO_TCP);
   return is_tcp ? VOLT_FD_TCP_ : VOLT_FD_OTHER_;
 }
 
@@ -32,7 +34,7 @@ int volt_socket_open(volt_fd *out, volt_rt *rt, int domain, int type, int protoc
   if (!io) return VOLT_EINVAL;
   int number = io->sys->socket(io, domain, type, protocol);
   if (number < 0) return VOLT_ERRNO(-number);
-  volt_fd_set_(out, io, number, net_kind(domain, type));
+  volt_fd_set_(out, io, number, net_kind(domain, type, protocol));
   return VOLT_OK;
 }
 
@@ -89,7 +91,7 @@ static bool net_remove_stale(volt_io_ *io, const volt_address *at, int type) {
   if (at->as.any.sa_family != AF_UNIX || at->as.local.sun_path[0] == 0) return false;
   int probe = io->sys->socket(io, AF_UNIX, type, 0);
   if (probe < 0) return false;
-  int result = io->sys->connect(probe, &at->as.any, at->size);
+  int result = io->sys->connect(probe, &at->as.any, at->size, false);
   (void)io->sys->close(probe);
   return result == -ECONNREFUSED && io->sys->unlink(at->as.local.sun_path) == 0;
 }
@@ -114,7 +116,7 @@ static int net_open_at(volt_fd *out, volt_io_ *io, const volt_address *at, int t
     (void)io->sys->close(number);
     return VOLT_ERRNO(-result);
   }
-  volt_fd_set_(out, io, number, net_kind(at->as.any.sa_family, type));
+  volt_fd_set_(out, io, number, net_kind(at->as.any.sa_family, type, 0));
   return VOLT_OK;
 }
 

@@ -1,6 +1,5 @@
 /* offload.c: operations that a thread of the blocking pool does: regular files, where the back end
- * cannot; and a connect to a Unix socket whose listener has no room: nothing reports when it has,
- * so the thread tries again after a nap.
+ * cannot.
  *
  * First the poller itself reads what is in memory already, without a thread: a read at an offset
  * that finds all there. In a select it leaves that to a thread, too.
@@ -40,58 +39,16 @@ static int offload_open(volt_op *op) {
   return VOLT_OK;
 }
 
-enum { FIRST_NAP_NS = 1000000, LONGEST_NAP_NS = 16000000 };
-
-/* Why the call is given up, or VOLT_OK. */
-static int offload_asked(volt_op *op) {
-  volt_fd *d = op->fd;
-  volt_short_lock_lock_(&d->lock);
-  bool is_closing = d->is_closing;
-  volt_short_lock_unlock_(&d->lock);
-  if (is_closing) return VOLT_ECLOSED;
-  bool is_asked = volt_op_stage_(op) != VOLT_OP_NEW_; /* no data: a wish */
-  return is_asked ? VOLT_ECANCELED : VOLT_OK;
-}
-
-static int offload_connect(volt_op *op) {
-  volt_parker never = VOLT_PARKER_INIT; /* no thread unparks it */
-  uint64_t nap_ns = FIRST_NAP_NS;
-  ssize_t got;
-  while ((got = volt_op_call_(op)) == -EAGAIN) {
-    int why = offload_asked(op);
-    if (why != VOLT_OK) return why;
-    volt_park_until(&never, 1, volt_deadline_ns(nap_ns));
-    if (nap_ns < LONGEST_NAP_NS) nap_ns *= 2;
-  }
-  return got < 0 ? VOLT_ERRNO((int)-got) : VOLT_OK;
-}
-
 static int offload_call(void *arg) {
   volt_op *op = (volt_op *)arg;
   int result = VOLT_OK;
   if (op->kind == VOLT_OP_OPEN_) {
     result = offload_open(op);
-  } else if (op->kind == VOLT_OP_CONNECT_) {
-    result = offload_connect(op);
   } else {
     while (!volt_op_take_(op, volt_op_call_(op), &result)) continue;
   }
   offload_leave(op);
   return result;
-}
-
-/* What naps ends at its next try. The descriptor may be gone, if the call has ended. */
-static void offload_ask(volt_future *f) {
-  /* relaxed, no data: it is only a wish */
-  volt_fetch_or_relaxed(&volt_op_of_(f)->stage, VOLT_OP_WAITING_);
-}
-
-static bool offload_cancel(volt_future *f) {
-  offload_ask(f);
-  if (volt_blocking_cancel_(f)) return true;
-  if (volt_blocking_outcome_(f) != VOLT_ECANCELED) return false;
-  volt_future_set_drop_(f, NULL); /* its waker was called */
-  return true;
 }
 
 static int offload_poll(volt_future *f, volt_ctx *ctx) {
@@ -100,7 +57,6 @@ static int offload_poll(volt_future *f, volt_ctx *ctx) {
       (ctx->cancel == VOLT_CTX_CANCEL_ALL || volt_blocking_remove_(&volt_op_of_(f)->as.blocking))) {
     return volt_op_obey_(volt_op_of_(f), ctx);
   }
-  if (asked) offload_ask(f);
   volt_decision_ *decision = ctx->decision;
   ctx->decision = NULL; /* the select decides when it is ready */
   int result = volt_future_poll_leaf_(f, ctx);
@@ -114,24 +70,17 @@ static void offload_give_back(volt_future *f) {
   if (volt_blocking_outcome_(f) == VOLT_OK) volt_fd_close(volt_op_of_(f)->fd);
 }
 
-#define OFFLOAD_TABLE(operation_, give_back_)                                                    \
-  {                                                                                              \
-    .operation = (operation_), .kind = "descriptor", .start = volt_blocking_start_,              \
-    .cancel = offload_cancel, .set_waker = volt_blocking_set_waker_, .give_back = (give_back_),  \
-    .outcome = volt_blocking_outcome_, .poll_ctx = volt_future_poll_long_, .poll = offload_poll, \
-    .describe = volt_op_describe_, .ends_itself = true                                           \
+#define OFFLOAD_TABLE(operation_, give_back_)                                                \
+  {                                                                                          \
+    .operation = (operation_), .kind = "descriptor", .start = volt_blocking_start_,          \
+    .cancel = volt_blocking_cancel_, .set_waker = volt_blocking_set_waker_,                  \
+    .give_back = (give_back_), .outcome = volt_blocking_outcome_,                            \
+    .poll_ctx = volt_future_poll_long_, .poll = offload_poll, .describe = volt_op_describe_, \
+    .ends_itself = true                                                                      \
   }
 
 /* What was moved stands. */
 static const volt_future_ops_ offload_tables[] = {
-    [VOLT_OP_RECV_] = OFFLOAD_TABLE("volt_fd_recv", NULL),
-    [VOLT_OP_SEND_] = OFFLOAD_TABLE("volt_fd_send", NULL),
-    [VOLT_OP_RECVMSG_] = OFFLOAD_TABLE("volt_fd_recvmsg", NULL),
-    [VOLT_OP_SENDMSG_] = OFFLOAD_TABLE("volt_fd_sendmsg", NULL),
-    [VOLT_OP_CONNECT_] = OFFLOAD_TABLE("volt_fd_connect", NULL),
-    [VOLT_OP_ACCEPT_] = OFFLOAD_TABLE("volt_fd_accept", NULL),
-    [VOLT_OP_READY_] = OFFLOAD_TABLE("volt_fd_ready", NULL),
-    [VOLT_OP_SENDFILE_] = OFFLOAD_TABLE("volt_fd_sendfile", NULL),
     [VOLT_OP_READ_] = OFFLOAD_TABLE("volt_fd_read", NULL),
     [VOLT_OP_WRITE_] = OFFLOAD_TABLE("volt_fd_write", NULL),
     [VOLT_OP_READV_] = OFFLOAD_TABLE("volt_fd_readv", NULL),
@@ -177,16 +126,4 @@ int volt_op_begin_pool_(volt_op *op, volt_ctx *ctx) {
   if (ctx->decision || !offload_read_now(op)) return offload_begin(op, ctx);
   offload_leave(op);
   return VOLT_OK;
-}
-
-int volt_op_move_to_pool_(volt_op *op, bool is_new, volt_ctx *ctx) {
-  volt_fd *d = op->fd;
-  if (!is_new) {
-    volt_op_unlink_from_(d, op->prev, op->next);
-    d->calls += 1;
-  }
-  volt_op_set_stage_(op, VOLT_OP_NEW_);
-  volt_short_lock_unlock_(&d->lock);
-  volt_future_set_state_(&op->as.future, VOLT_FUTURE_INIT_);
-  return offload_begin(op, ctx);
 }

@@ -170,11 +170,6 @@ typedef struct op_round {
   bool may_call;
 } op_round;
 
-/* The listener of a Unix socket has no room. Nothing reports when it has. */
-static bool op_must_nap(const volt_op *op) {
-  return op->kind == VOLT_OP_CONNECT_ && op->at == 0;
-}
-
 /* The call has returned got, if it was made. Returns the result of the poll; VOLT_EAGAIN: call
  * again. */
 static int op_called(volt_op *op, op_round *round, ssize_t got, bool is_done, int result) {
@@ -183,15 +178,14 @@ static int op_called(volt_op *op, op_round *round, ssize_t got, bool is_done, in
   bool is_blocked = volt_op_was_short_(op, got);
   if (is_blocked && d->reports == round->seen) d->ready &= ~volt_op_bits_(op); /* fd.c R3 */
   if (is_done) return op_end(op, round->is_new, result);
-  if (round->may_call && op_must_nap(op)) {
-    return volt_op_move_to_pool_(op, round->is_new, round->ctx);
-  }
   if (is_blocked && d->reports == round->seen) {
-    result = volt_fd_watch_(d);
-    if (result != VOLT_OK) return op_end(op, round->is_new, result);
+    result = volt_op_watch_(op, round->may_call);
+    if (result == VOLT_EAGAIN) round->calls = OP_CALLS; /* others run first */
+    if (result != VOLT_OK && result != VOLT_EAGAIN) return op_end(op, round->is_new, result);
   }
   if (d->is_closing) return op_end(op, round->is_new, VOLT_ECLOSED);
-  if (is_blocked && d->reports == round->seen) { /* fd.c R2 */
+  bool is_reported = result == VOLT_EAGAIN || d->reports != round->seen; /* fd.c R2 */
+  if (is_blocked && !is_reported) {
     return op_wait(op, round->is_new, round->ctx);
   }
   if (round->calls >= OP_CALLS) {
@@ -239,7 +233,7 @@ static int op_begin_calls(volt_op *op, volt_ctx *ctx) {
   }
   d->calls += 1;
   op_round round = {.ctx = ctx, .seen = d->reports, .is_new = true};
-  round.may_call = (d->ready & volt_op_events_(op)) != 0;
+  round.may_call = op->kind == VOLT_OP_CONNECT_ || (d->ready & volt_op_events_(op)) != 0;
   if (!round.may_call && d->watched) return op_wait(op, true, ctx);
   volt_short_lock_unlock_(&d->lock);
   return op_make_calls(op, &round);
@@ -294,6 +288,7 @@ static int op_whole_on(volt_op *op, const volt_ctx *ctx) {
 static int op_begin(volt_op *op, volt_ctx *ctx) {
   if (op->result != VOLT_PENDING) return op->result; /* the constructor knows it */
   if (!op->fd->io) return VOLT_ECLOSED;              /* all-zero */
+  if (op->kind == VOLT_OP_SENDFILE_ && volt_fd_number(op->other) < 0) return VOLT_ECLOSED;
   int worker = op_whole_on(op, ctx);
   if (worker >= 0) return volt_op_begin_whole_(op, ctx, (unsigned)worker);
   if (volt_op_needs_pool_(op)) return volt_op_begin_pool_(op, ctx);

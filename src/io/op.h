@@ -157,9 +157,11 @@ void volt_op_close_(volt_op *op, volt_claims_ *claims);
  * there is room for. Returns whether there may be more: then call it again. */
 bool volt_fd_claim_ready_(volt_fd *d, uint32_t bits, volt_claims_ *claims);
 
-/* Under the lock, which is free meanwhile: have the back end watch d. Returns VOLT_OK, also if
- * another thread is about to do it. */
-int volt_fd_watch_(volt_fd *d);
+/* Under the lock, which is free meanwhile: see that what op waits for is reported. was_called: its
+ * call has said EAGAIN. A connect that did not begin then, because a unix listener has no room, is
+ * reported in a while, because the system does not say when there is some.
+ * Returns VOLT_OK; VOLT_EAGAIN: try again; else the result of op. */
+int volt_op_watch_(volt_op *op, bool was_called);
 
 /* Stop to watch it. Nothing is under way on it. */
 void volt_fd_unwatch_(volt_fd *d);
@@ -232,9 +234,5 @@ bool volt_op_ask_(volt_op *op, unsigned why);
 
 /* Go on as a call on the blocking pool. Returns the result of the poll. */
 int volt_op_begin_pool_(volt_op *op, volt_ctx *ctx);
-
-/* The same, of an operation that was begun by calls. is_new: it is not in the list. The lock is
- * held, and this unlocks. */
-int volt_op_move_to_pool_(volt_op *op, bool is_new, volt_ctx *ctx);
 
 #endif

@@ -206,7 +206,8 @@ static int socket_peer(int fd, struct sockaddr *address, socklen_t *size) {
 
 /* ---- connections ---- */
 
-static int socket_connect(int fd, const struct sockaddr *to, socklen_t size) {
+static int socket_connect(int fd, const struct sockaddr *to, socklen_t size, bool is_shared) {
+  (void)is_shared;
   volt_sim_socket_ *s = volt_sim_find_(fd);
   if (!s) return -ENOTSOCK;
   if (!address_is_sound(s, to, size)) return -EINVAL;
@@ -217,7 +218,8 @@ static int socket_connect(int fd, const struct sockaddr *to, socklen_t size) {
   return 0;
 }
 
-static int socket_connected(int fd, const struct sockaddr *to, socklen_t size) {
+static int socket_connected(int fd, const struct sockaddr *to, socklen_t size, bool is_shared) {
+  (void)is_shared;
   (void)to;
   (void)size;
   volt_sim_socket_ *s = volt_sim_find_(fd);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -108,11 +109,35 @@ static int sys_accept(int fd) {
 }
 
 /* After EINTR the connect goes on by itself. */
-static int sys_connect(int fd, const struct sockaddr *to, socklen_t size) {
+static int sys_connect_now(int fd, const struct sockaddr *to, socklen_t size) {
   int before = errno;
   int result = connect(fd, to, size) ? -errno : 0;
   errno = before;
   return result == -EINTR ? -EINPROGRESS : result;
+}
+
+/* Whether a connect() waits: datagrams have no connection. */
+static bool sys_connect_waits(int fd) {
+  int type = SOCK_STREAM;
+  socklen_t size = sizeof type;
+  int result;
+  SYS_TRY(result, getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size));
+  return result == 0 && type != SOCK_DGRAM && type != SOCK_RAW;
+}
+
+/* There is no flag for one connect(). The descriptor is non-blocking for the time of the call: until
+ * it is connected, no process can read or write there. */
+static int sys_connect(int fd, const struct sockaddr *to, socklen_t size, bool is_shared) {
+  int flags = O_NONBLOCK;
+  int result;
+  if (is_shared && sys_connect_waits(fd)) SYS_TRY(flags, fcntl(fd, F_GETFL));
+  if (flags < 0) return flags;
+  if (flags & O_NONBLOCK) return sys_connect_now(fd, to, size);
+  SYS_TRY(result, fcntl(fd, F_SETFL, flags | O_NONBLOCK));
+  if (result < 0) return result;
+  int connected = sys_connect_now(fd, to, size);
+  SYS_TRY(result, fcntl(fd, F_SETFL, flags));
+  return connected;
 }
 
 static int sys_ready(int fd, short events) {
@@ -123,8 +148,8 @@ static int sys_ready(int fd, short events) {
 }
 
 /* Asked again, connect() says how it has ended; and the socket knows that it has. */
-static int sys_connected(int fd, const struct sockaddr *to, socklen_t size) {
-  int result = sys_connect(fd, to, size);
+static int sys_connected(int fd, const struct sockaddr *to, socklen_t size, bool is_shared) {
+  int result = sys_connect(fd, to, size, is_shared);
   if (result == -EALREADY) return -EINPROGRESS;
   return result == -EISCONN ? 0 : result;
 }
@@ -215,7 +240,17 @@ static int sys_peer(int fd, struct sockaddr *address, socklen_t *size) {
   return result;
 }
 
-/* Whether it is a TCP socket, also one that listens. */
+/* Whether a protocol is on top of TCP, such as TLS in the kernel: it hands out records, so a short
+ * read does not say that no more is there. */
+static bool sys_has_upper_layer(int fd) {
+  char name[16] = "";
+  socklen_t size = sizeof name;
+  int result;
+  SYS_TRY(result, getsockopt(fd, IPPROTO_TCP, TCP_ULP, name, &size));
+  return result == 0 && size > 0 && name[0] != 0;
+}
+
+/* Whether it is a TCP socket, also one that listens, and a plain one. */
 static bool sys_is_tcp(int fd) {
   int domain = 0;
   int type = 0;
@@ -229,7 +264,7 @@ static bool sys_is_tcp(int fd) {
   SYS_TRY(result, getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size));
   if (result < 0) return false;
   bool is_inet = domain == AF_INET || domain == AF_INET6;
-  return is_inet && type == SOCK_STREAM && protocol == IPPROTO_TCP;
+  return is_inet && type == SOCK_STREAM && protocol == IPPROTO_TCP && !sys_has_upper_layer(fd);
 }
 
 static int sys_kind(int fd) {
@@ -240,6 +275,7 @@ static int sys_kind(int fd) {
   if (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode) || S_ISBLK(status.st_mode)) {
     return VOLT_FD_FILE_;
   }
+  if ((status.st_mode & S_IFMT) == 0) return VOLT_FD_EVENTS_;
   return S_ISSOCK(status.st_mode) && sys_is_tcp(fd) ? VOLT_FD_TCP_ : VOLT_FD_OTHER_;
 }
 

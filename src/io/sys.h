@@ -7,6 +7,7 @@
 #define VOLT_IO_SYS_H
 
 #include <poll.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -25,9 +26,10 @@ typedef struct volt_sys_ {
   ssize_t (*readv_now)(int fd, const struct iovec *parts, int count, off_t at);
   ssize_t (*sendfile)(int to, int from, off_t at, size_t size);
   int (*accept)(int fd); /* non-blocking, close on exec */
-  int (*connect)(int fd, const struct sockaddr *to, socklen_t size);
+  /* is_shared: the descriptor may block, and must not; another process has it, too. */
+  int (*connect)(int fd, const struct sockaddr *to, socklen_t size, bool is_shared);
   /* How a connect() to that address has ended, that has said -EINPROGRESS; the same: it goes on. */
-  int (*connected)(int fd, const struct sockaddr *to, socklen_t size);
+  int (*connected)(int fd, const struct sockaddr *to, socklen_t size, bool is_shared);
   int (*ready)(int fd, short events); /* poll() without waiting: which of them */
   int (*sync)(int fd, int data_only);
   int (*open)(int directory, const char *path, int flags, mode_t mode);

@@ -52,6 +52,7 @@
 
 #include "../core/check.h"
 #include "../core/spin.h"
+#include "op.h"
 
 enum { URING_SQ = 256, URING_CQ = 4096 };
 
@@ -69,7 +70,7 @@ volt_uring_share_ *volt_uring_share_of_(volt_driver_ *driver, unsigned worker) {
 
 /* ---- operations ---- */
 
-/* If a unix listener has no room, nothing reports when it has: that is offload.c's. */
+/* If a unix listener has no room, nothing reports when it has: nap.c. */
 static bool uring_is_local_connect(const volt_op *op) {
   const struct sockaddr *to = (const struct sockaddr *)op->memory;
   return op->kind == VOLT_OP_CONNECT_ && op->size >= sizeof to->sa_family &&
@@ -82,9 +83,19 @@ static bool uring_is_deaf_to_the_end(const volt_op *op) {
   return op->kind == VOLT_OP_READY_ && !(op->flags & (POLLIN | POLLRDHUP));
 }
 
+/* What a read of these says is for a call to say: ECANCELED of a timerfd is its result, and the
+ * ring's ECANCELED is not; and the ring ignores an offset where there is none. */
+static bool uring_must_call(const volt_op *op) {
+  enum { READS = 1 << VOLT_OP_READ_ | 1 << VOLT_OP_READV_ };
+  enum { WRITES = 1 << VOLT_OP_WRITE_ | 1 << VOLT_OP_WRITEV_ };
+  if (!volt_op_is_of_(op, READS | WRITES) || op->fd->kind == VOLT_FD_FILE_) return false;
+  return op->at >= 0 || (op->fd->kind == VOLT_FD_EVENTS_ && volt_op_is_of_(op, READS));
+}
+
 static bool uring_does_whole(volt_io_ *io, const volt_op *op) {
   (void)io;
   if (uring_is_local_connect(op) || uring_is_deaf_to_the_end(op)) return false;
+  if (uring_must_call(op)) return false;
   return op->kind != VOLT_OP_SENDFILE_ && op->kind != VOLT_OP_CLOSE_;
 }
 
@@ -151,6 +162,10 @@ static int uring_watch(volt_io_ *io, volt_fd *d, uint32_t *mark) {
 
 static void uring_unwatch(volt_io_ *io, volt_fd *d) {
   volt_epoll_unwatch_(&uring_of_io(io)->epoll, d);
+}
+
+static int uring_nap(volt_io_ *io, volt_fd *d, uint32_t mark, uint32_t ticks) {
+  return volt_nap_(&uring_of_io(io)->epoll.naps, d->number, mark, ticks);
 }
 
 /* Whether this worker has to watch epoll, and does not yet. */
@@ -234,6 +249,7 @@ static void uring_free_rings(volt_uring_ *u, unsigned count) {
 
 static void uring_destroy(volt_driver_ *driver) {
   volt_uring_ *u = uring_of_driver(driver);
+  volt_naps_end_(&u->epoll.naps);
   uring_free_rings(u, u->shares);
   volt_epoll_destroy_(&u->epoll);
   u->allocator.free(u, uring_bytes(u->shares), u->allocator.ctx);
@@ -265,6 +281,7 @@ static void uring_init(volt_uring_ *u, volt_rt *rt, const volt_rt_config *config
   static const volt_io_ops_ io_ops = {
       .watch = uring_watch,
       .unwatch = uring_unwatch,
+      .nap = uring_nap,
       .does_whole = uring_does_whole,
       .submit = uring_submit,
       .cancel = uring_cancel,
@@ -273,6 +290,7 @@ static void uring_init(volt_uring_ *u, volt_rt *rt, const volt_rt_config *config
       (volt_io_){.driver = {.ops = &driver_ops}, .rt = rt, .ops = &io_ops, .sys = &volt_sys_real_};
   u->allocator = config->allocator;
   volt_store_relaxed(&u->is_watching, 0); /* not shared yet */
+  volt_naps_init_(&u->epoll.naps, rt, &u->epoll.table);
   u->by_hand = config->flags & VOLT_RT_BY_HAND;
   u->shares = shares;
 }

@@ -165,7 +165,9 @@ static void uring_ring_completed(volt_uring_share_ *s, uint64_t data, int result
     return;
   }
   s->counts.completed += 1;
-  volt_op_ended_(op, volt_uring_result_(op, result));
+  /* by hand: perhaps because the thread that has submitted it is gone */
+  bool is_dropped = result == -ECANCELED && s->uring->by_hand;
+  volt_op_ended_(op, is_dropped ? -EAGAIN : volt_uring_result_(op, result));
 }
 
 /* Take one CQE: R1. */

@@ -131,7 +131,10 @@ static bool uring_sqe_has_to_poll(const volt_op *op, int result) {
 }
 
 int volt_uring_result_(volt_op *op, int result) {
-  if (op->kind == VOLT_OP_READY_) return result;
+  if (op->kind == VOLT_OP_READY_) { /* the ring adds POLLRDHUP */
+    int asked = result < 0 ? result : result & (int)volt_op_events_(op);
+    return asked == 0 ? -EAGAIN : asked;
+  }
   if (op->step == URING_SQE_POLL) return result < 0 ? result : (int)volt_op_call_(op);
   if (!uring_sqe_has_to_poll(op, result)) return result;
   op->step = URING_SQE_POLL;
