@@ -8,7 +8,8 @@
  *
  *   report             not asked                    asked
  *   a part of a send   submitted again              OVER: cancelled, n says how much
- *   -ECANCELED, ...    submitted again              OVER: cancelled; or WOKEN, to go on by CALL
+ *   -EAGAIN, -EINTR    submitted again              OVER: cancelled; or WOKEN, to go on by CALL
+ *   -ECANCELED         OVER: its result             the same
  *   else               OVER: its result             OVER: its result
  *
  * Races
@@ -85,8 +86,9 @@ static void whole_over(volt_op *op) {
   volt_claims_grant_(&claims);
 }
 
-static bool whole_was_ended(int got) {
-  return got == -ECANCELED || got == -EINTR || got == -EAGAIN;
+/* -ECANCELED of an operation that was not asked to end is what the system call says. */
+static bool whole_was_ended(const volt_op *op, int got) {
+  return got == -EINTR || got == -EAGAIN || (got == -ECANCELED && op->is_asked);
 }
 
 /* The lock is held. Returns whether it is done; then result stands. */
@@ -97,7 +99,7 @@ static bool whole_take(volt_op *op, int got, int kind) {
     op->fd->number = got;
     op->fd->kind = (uint8_t)kind;
     is_done = true;
-  } else if (!whole_was_ended(got)) {
+  } else if (!whole_was_ended(op, got)) {
     is_done = volt_op_take_(op, got, &result);
   }
   if (!is_done && op->is_asked) {

@@ -94,7 +94,7 @@ MODEL(whole_cancel_x_part_that_waits, 2, bounded)
 // Ended by the system although no one had asked, and given up.
 struct whole_cancel_x_unasked_end : io_whole_cancel_model {
   whole_cancel_x_unasked_end() {
-    io.script(-ECANCELED);
+    io.script(-EAGAIN);
     receive();
   }
 };
@@ -103,7 +103,7 @@ MODEL(whole_cancel_x_unasked_end, 2, bounded)
 // Ended by the system although no one had asked, and submitted again.
 struct whole_unasked_end : io_whole_model {
   whole_unasked_end() {
-    io.script(-EINTR, -ECANCELED);
+    io.script(-EINTR, -EAGAIN);
     receive();
   }
   void thread(unsigned index) override {
@@ -118,6 +118,25 @@ struct whole_unasked_end : io_whole_model {
   }
 };
 MODEL(whole_unasked_end, 2, bounded)
+
+// The call itself says ECANCELED, and no one has asked: that is its result.
+struct whole_says_cancelled : io_whole_model {
+  whole_says_cancelled() {
+    io.script(-ECANCELED);
+    receive();
+  }
+  void thread(unsigned index) override {
+    if (index == 1) {
+      be_home();
+      return;
+    }
+    blocker b;
+    EXPECT(b.poll_or_await(&op.as.future) == VOLT_ERRNO(ECANCELED) && op.n == 0);
+    poison(&op);
+    io.is_done();
+  }
+};
+MODEL(whole_says_cancelled, 2, bounded)
 
 // What was accepted as the owner gave it up is closed, once.
 struct whole_accept_x_cancel : io_whole_model {

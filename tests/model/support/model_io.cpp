@@ -268,6 +268,3 @@ int volt_op_begin_pool_(volt_op *, volt_ctx *) {
   volt_panic_("volt_op_begin_pool_", "no model has a blocking pool");
 }
 
-int volt_op_move_to_pool_(volt_op *, bool, volt_ctx *) {
-  volt_panic_("volt_op_move_to_pool_", "no model has a blocking pool");
-}
