@@ -57,8 +57,9 @@
 #include "detail/short_lock.h"
 #include "runtime.h"
 
-/* Members are private. A descriptor, and the operations that are under way on it. It must not move
- * while there are any. */
+/* Members are private. A descriptor, and the operations that are under way on it. From the first
+ * operation on it must not move until it is closed: volt_fd_detach() and volt_fd_init() move it. A
+ * copy of it is no descriptor: a second close aborts. Close it before its runtime is destroyed. */
 typedef struct volt_fd {
   volt_rt *rt;
   struct volt_io_ *io;
@@ -73,7 +74,9 @@ typedef struct volt_fd {
   VOLT_PLAIN(uint32_t) watched; /* 0: not yet; else the back end's mark */
   VOLT_PLAIN(uint32_t) calls;   /* system calls on it that have not returned */
   VOLT_PLAIN(uint8_t) is_closing;
-  uint8_t kind; /* socket, file, ... */
+  uint8_t kind;         /* socket, file, ... */
+  uint32_t stamp;       /* which of those that have had the number */
+  struct volt_fd *self; /* where it is, since the back end watches it */
 } volt_fd;
 VOLT_SIZE_AT_MOST_(volt_fd, 96);
 
@@ -144,7 +147,7 @@ VOLT_API const volt_io_kind *volt_io_epoll(void);
  * it before; one that is a volt_fd already is detached for that.
  * d: the caller's, any memory. flags: of volt_fd_flags.
  * Returns VOLT_OK; VOLT_EINVAL: rt does no I/O, or unknown flags; VOLT_ERRNO(EBADF): no such
- *   descriptor. After a failure the number is still the caller's, and *d is untouched.
+ *   descriptor; VOLT_ERRNO(EEXIST): it is that of another volt_fd of rt. After a failure the number is still the caller's, and *d is untouched.
  * Threads: any. */
 VOLT_API VOLT_NODISCARD int volt_fd_init(volt_fd *d, volt_rt *rt, int number, unsigned flags);
 
@@ -155,6 +158,9 @@ VOLT_API int volt_fd_number(const volt_fd *d);
 /* Give the file descriptor back. It stays non-blocking. No operation may be under way (aborts).
  * Returns its number; *d has none any more. Threads: the owner. */
 VOLT_API int volt_fd_detach(volt_fd *d);
+
+/* private: for C++ */
+VOLT_API void volt_fd_move_(volt_fd *to, volt_fd *from);
 
 /* Close *d at once, on this thread. No operation may be under way (aborts). Does nothing if it is
  * closed already, or if *d is all-zero.

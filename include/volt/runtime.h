@@ -176,7 +176,7 @@ VOLT_API int volt_rt_shutdown(volt_rt *rt, uint64_t deadline_ns);
  * returns, each thread that the runtime has started has ended and was joined: the process has the
  * threads that it had before, and the library may be unloaded.
  * Returns how many tasks had not ended and were cancelled. Aborts if the handle of a task from the
- *   pool, or a timer, is left.
+ *   pool, a timer, or an open descriptor (volt/io.h) is left.
  * Threads: one; not a worker of it or a thread of its blocking pool, which it would wait for
  *   (aborts). Every other call that was given rt must have returned, with two exceptions: wakes,
  *   which take care of themselves, and a volt_rt_shutdown() that has begun before, for which this

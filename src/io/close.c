@@ -25,6 +25,7 @@ static bool close_ask_one(volt_fd *d) {
 static bool close_end_some(volt_fd *d, volt_claims_ *claims) {
   volt_op *next;
   for (volt_op *op = d->waiting; op; op = next) {
+    volt_op_check_listed_(op, d);
     next = op->next;
     if (op->mode == VOLT_OP_WHOLE_ && volt_op_stage_(op) != VOLT_OP_WOKEN_) continue;
     if (claims->count == VOLT_IO_BATCH) return true;
@@ -50,10 +51,9 @@ static void close_end_all(volt_fd *d) {
 /* Nothing is under way: close. Returns the result. */
 static int close_now(volt_op *op) {
   volt_fd *d = op->fd;
-  int number = d->number;
   volt_fd_unwatch_(d);
   volt_short_lock_lock_(&d->lock); /* another thread may begin an operation: it finds d closed */
-  d->number = -1;
+  int number = d->number < 0 ? -1 : volt_fd_give_number_(d, "volt_fd_close_future");
   d->is_closing = 0;
   volt_short_lock_unlock_(&d->lock);
   int closed = number < 0 ? 0 : d->io->sys->close(number);

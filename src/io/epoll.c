@@ -234,6 +234,7 @@ static int epoll_descriptor(volt_driver_ *driver) {
 }
 
 static void epoll_destroy(volt_driver_ *driver) {
+  volt_watch_check_disowned_(&epoll_of(driver)->table, volt_io_of_driver_(driver)->rt);
   volt_naps_end_(&epoll_of(driver)->naps);
   volt_epoll_destroy_(epoll_of(driver));
   free(volt_container_of(volt_io_of_driver_(driver), epoll_io, io));
@@ -294,6 +295,7 @@ int volt_epoll_create_(volt_driver_ **out, volt_rt *rt, const volt_rt_config *co
   int before = errno;
   int result = volt_epoll_init_(&self->epoll);
   if (result == VOLT_OK) {
+    self->io.numbers = &self->epoll.table;
     volt_naps_init_(&self->epoll.naps, rt, &self->epoll.table);
     self->epoll.has_no_pwait2 = !epoll_has_pwait2(&self->epoll);
     result = epoll_add_doorbells(self, config, doorbell);

@@ -9,7 +9,10 @@
  *       caller notes that nothing is there. Prevented by: as R2.
  *
  * Labels: io */
+#include <errno.h>
+
 #include "op.h"
+#include "watched.h"
 
 static const char fd_name[] = "volt_fd";
 
@@ -28,7 +31,6 @@ static const volt_op *fd_unlocked_first(volt_fd *d) {
 void volt_fd_set_(volt_fd *d, volt_io_ *io, int number, unsigned kind) {
   d->rt = io->rt;
   d->io = io;
-  d->number = number;
   volt_short_lock_init_(&d->lock);
   d->waiting = NULL;
   d->receiver = NULL;
@@ -39,7 +41,25 @@ void volt_fd_set_(volt_fd *d, volt_io_ *io, int number, unsigned kind) {
   d->watched = 0;
   d->calls = 0;
   d->is_closing = 0;
+  d->self = NULL;
+  volt_fd_take_number_(d, number, kind);
+}
+
+void volt_fd_take_number_(volt_fd *d, int number, unsigned kind) {
+  volt_watch_table *numbers = d->io->numbers;
+  d->number = number;
   d->kind = (uint8_t)kind;
+  d->stamp = numbers && number >= 0 ? volt_watch_own_(numbers, number) : 0;
+}
+
+int volt_fd_give_number_(volt_fd *d, const char *where) {
+  int number = d->number;
+  bool is_own = !d->stamp || volt_watch_disown_(d->io->numbers, number, d->stamp);
+  VOLT_CHECK(is_own, where, "%p (descriptor %d): it is a copy, and the number was given up already",
+             (void *)d, number);
+  d->number = -1;
+  d->stamp = 0;
+  return number;
 }
 
 /* ---- what begins and ends on it ---- */
@@ -55,6 +75,9 @@ static VOLT_NOINLINE void fd_refuse(volt_fd *d, volt_op *op, volt_op *other) {
 int volt_op_enter_(volt_op *op) {
   volt_fd *d = op->fd;
   if (d->is_closing || (d->number < 0 && op->kind != VOLT_OP_OPEN_)) return VOLT_ECLOSED;
+  VOLT_CHECK(!d->watched || d->self == d, fd_name,
+             "%p (descriptor %d) was moved from %p after an operation had waited", (void *)d,
+             d->number, (void *)d->self);
   VOLT_PLAIN(volt_op *) *place = volt_op_place_(op);
   if (!place) return VOLT_OK;
   if (*place) fd_refuse(d, op, *place);
@@ -111,6 +134,7 @@ bool volt_fd_claim_ready_(volt_fd *d, uint32_t bits, volt_claims_ *claims) {
   d->ready |= bits;
   d->reports += 1;
   for (volt_op *op = d->waiting; op; op = op->next) {
+    volt_op_check_listed_(op, d);
     if (!fd_wakes(op, bits)) continue;
     if (claims->count == VOLT_IO_BATCH) {
       more = true;
@@ -152,6 +176,7 @@ static int fd_watch(volt_fd *d) {
   if (d->watched) return VOLT_OK;
   uint32_t mark = 0;
   d->watched = BEING_WATCHED;
+  d->self = d;
   volt_short_lock_unlock_(&d->lock);
   int result = d->io->ops->watch(d->io, d, &mark);
   volt_short_lock_lock_(&d->lock);
@@ -163,14 +188,14 @@ static int fd_watch(volt_fd *d) {
   return result;
 }
 
-enum { LONGEST_NAP = 4 }; /* ticks */
+static const uint32_t fd_longest_nap = 4; /* ticks */
 
 /* Have the back end report it in a while. */
 static int fd_nap(volt_fd *d, volt_op *op) {
   uint32_t mark = d->watched;
   if (!d->io->ops->nap) return VOLT_OK;
   if (mark == BEING_WATCHED) return VOLT_EAGAIN;
-  op->flags = op->flags == 0 ? 1 : op->flags < LONGEST_NAP ? 2 * op->flags : LONGEST_NAP;
+  op->flags = op->flags == 0 ? 1 : op->flags < fd_longest_nap ? 2 * op->flags : fd_longest_nap;
   volt_short_lock_unlock_(&d->lock);
   int result = d->io->ops->nap(d->io, d, mark, op->flags);
   volt_short_lock_lock_(&d->lock);
@@ -210,6 +235,7 @@ int volt_fd_init(volt_fd *d, volt_rt *rt, int number, unsigned flags) {
   int kind = flags & VOLT_FD_SHARED ? fd_kind_of_shared(io->sys, number)
                                     : volt_fd_prepare_(io->sys, number);
   if (kind < 0) return VOLT_ERRNO(-kind);
+  if (io->numbers && volt_watch_is_owned_(io->numbers, number)) return VOLT_ERRNO(EEXIST);
   volt_fd_set_(d, io, number, (unsigned)kind);
   return VOLT_OK;
 }
@@ -228,16 +254,19 @@ int volt_fd_detach(volt_fd *d) {
   if (!d->io || d->number < 0) return -1;
   volt_fd_check_idle_(d, "volt_fd_detach");
   volt_fd_unwatch_(d);
-  int number = d->number;
-  d->number = -1;
-  return number;
+  return volt_fd_give_number_(d, "volt_fd_detach");
+}
+
+void volt_fd_move_(volt_fd *to, volt_fd *from) {
+  if (!from->io || from->number < 0) return;
+  unsigned kind = from->kind;
+  volt_io_ *io = from->io;
+  volt_fd_set_(to, io, volt_fd_detach(from), kind);
 }
 
 void volt_fd_close(volt_fd *d) {
   if (!d->io || d->number < 0) return;
   volt_fd_check_idle_(d, "volt_fd_close");
   volt_fd_unwatch_(d);
-  int number = d->number;
-  d->number = -1;
-  d->io->sys->close(number);
+  d->io->sys->close(volt_fd_give_number_(d, "volt_fd_close"));
 }

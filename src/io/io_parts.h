@@ -118,6 +118,7 @@ struct volt_io_ {
   volt_rt *rt;
   const volt_io_ops_ *ops;
   const volt_sys_ *sys;
+  struct volt_watch_table *numbers; /* whose they are; NULL: the back end knows by itself */
 };
 
 static inline volt_io_ *volt_io_of_driver_(volt_driver_ *driver) {
@@ -129,6 +130,13 @@ static inline volt_io_ *volt_io_of_driver_(volt_driver_ *driver) {
 /* Make *d a descriptor of io. number: a descriptor that does not block, which d now has; -1: none
  * yet. kind: of VOLT_FD_NONE_ and so on. */
 void volt_fd_set_(volt_fd *d, volt_io_ *io, int number, unsigned kind);
+
+/* *d, which has no number, has this one from now on. */
+void volt_fd_take_number_(volt_fd *d, int number, unsigned kind);
+
+/* Take the number away from *d. where: for the message if *d is a copy. Returns it; -1: there was
+ * none. */
+int volt_fd_give_number_(volt_fd *d, const char *where);
 
 /* The back end: d is ready for bits: of POLLIN, POLLOUT, POLLPRI, POLLRDHUP, POLLERR, POLLHUP.
  * Wakes the operations that wait for one of them. Any thread. */

@@ -34,8 +34,7 @@ static int offload_open(volt_op *op) {
   int kind;
   number = volt_op_opened_(op, number, &kind);
   if (number < 0) return VOLT_ERRNO(-number);
-  op->fd->number = number;
-  op->fd->kind = (uint8_t)kind;
+  volt_fd_take_number_(op->fd, number, (unsigned)kind);
   return VOLT_OK;
 }
 

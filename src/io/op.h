@@ -24,6 +24,7 @@
 #ifndef VOLT_IO_OP_H
 #define VOLT_IO_OP_H
 
+#include "../core/check.h"
 #include "../core/future_ops.h"
 #include "../core/grant.h"
 #include "../core/leaf.h"
@@ -89,9 +90,18 @@ static inline void volt_op_note_number_(volt_op *op, int number) {
 
 /* ---- the list, under the lock ---- */
 
+/* An operation in the list of d that belongs elsewhere, or that is new, was made anew though it
+ * waits. */
+static inline void volt_op_check_listed_(const volt_op *op, const volt_fd *d) {
+  VOLT_CHECK(op->fd == d && volt_op_stage_(op) != VOLT_OP_NEW_, "volt_fd",
+             "%p (descriptor %d): operation %p was given to a constructor while it waits here",
+             (const void *)d, d->number, (const void *)op);
+}
+
 static inline void volt_op_link_(volt_op *op) {
   volt_fd *d = op->fd;
   volt_op *first = d->waiting;
+  if (first) volt_op_check_listed_(first, d);
   op->prev = NULL;
   op->next = first;
   if (first) first->prev = op;

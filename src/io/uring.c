@@ -249,6 +249,7 @@ static void uring_free_rings(volt_uring_ *u, unsigned count) {
 
 static void uring_destroy(volt_driver_ *driver) {
   volt_uring_ *u = uring_of_driver(driver);
+  volt_watch_check_disowned_(&u->epoll.table, u->io.rt);
   volt_naps_end_(&u->epoll.naps);
   uring_free_rings(u, u->shares);
   volt_epoll_destroy_(&u->epoll);
@@ -290,6 +291,7 @@ static void uring_init(volt_uring_ *u, volt_rt *rt, const volt_rt_config *config
       (volt_io_){.driver = {.ops = &driver_ops}, .rt = rt, .ops = &io_ops, .sys = &volt_sys_real_};
   u->allocator = config->allocator;
   volt_store_relaxed(&u->is_watching, 0); /* not shared yet */
+  u->io.numbers = &u->epoll.table;
   volt_naps_init_(&u->epoll.naps, rt, &u->epoll.table);
   u->by_hand = config->flags & VOLT_RT_BY_HAND;
   u->shares = shares;

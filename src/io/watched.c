@@ -14,6 +14,7 @@
  * Labels: io */
 #include <stdlib.h>
 
+#include "../core/check.h"
 #include "op.h"
 #include "watched.h"
 
@@ -91,6 +92,13 @@ void volt_watch_remove_(volt_watch_table *table, volt_fd *d) {
   volt_short_lock_unlock_(&slot->lock);
 }
 
+/* I6 is for the owner of *d to keep. */
+static void watch_check_place(const volt_fd *d, uint32_t number) {
+  VOLT_CHECK((uint32_t)d->number == number, "volt_fd",
+             "%p (descriptor %u) was moved, or freed, before it was closed", (const void *)d,
+             number);
+}
+
 bool volt_watch_report_(volt_watch_table *table, uint32_t number, uint32_t mark, uint32_t bits) {
   volt_watch_slot *slot = watch_find(table, number);
   bool is_there = slot != NULL;
@@ -100,9 +108,54 @@ bool volt_watch_report_(volt_watch_table *table, uint32_t number, uint32_t mark,
     claims.count = 0;
     volt_short_lock_lock_(&slot->lock);
     is_there = slot->fd && slot->mark == mark; /* R7 */
+    if (is_there) watch_check_place(slot->fd, number);
     more = is_there && volt_fd_claim_ready_(slot->fd, bits, &claims);
     volt_short_lock_unlock_(&slot->lock);
     volt_claims_grant_(&claims);
   }
   return is_there;
+}
+
+/* ---- whose numbers they are ---- */
+
+uint32_t volt_watch_own_(volt_watch_table *table, int number) {
+  volt_watch_slot *slot = watch_find_or_make(table, (uint32_t)number);
+  if (!slot) return 0;
+  /* relaxed, as below: it shows misuse, and orders nothing */
+  uint32_t before = volt_load_relaxed(&slot->owner);
+  uint32_t stamp = (before | 1) + 2;
+  if (stamp == 1) stamp = 3;               /* after 2^31 uses of a number; 0 and 1 are not stamps */
+  volt_store_relaxed(&slot->owner, stamp); /* the number is this thread's */
+  return stamp;
+}
+
+bool volt_watch_is_owned_(volt_watch_table *table, int number) {
+  volt_watch_slot *slot = watch_find(table, (uint32_t)number);
+  return slot && volt_load_relaxed(&slot->owner) & 1; /* shows misuse */
+}
+
+bool volt_watch_disown_(volt_watch_table *table, int number, uint32_t stamp) {
+  volt_watch_slot *slot = watch_find(table, (uint32_t)number);
+  return slot && volt_cas_relaxed(&slot->owner, &stamp, stamp - 1); /* shows misuse */
+}
+
+/* What waits for it, if that is known. */
+static const char *watch_waiting(const volt_watch_slot *slot) {
+  const volt_op *op = slot->fd ? slot->fd->waiting : NULL;
+  return op ? op->as.future.ops->operation : NULL;
+}
+
+void volt_watch_check_disowned_(volt_watch_table *table, volt_rt *rt) {
+  uint32_t number = 0;
+  for (unsigned i = 0; i < VOLT_WATCH_CHUNKS; i++) {
+    volt_watch_slot *slots = volt_load_relaxed(&table->chunks[i]); /* no other thread uses it */
+    uint32_t count = slots ? VOLT_WATCH_FIRST << i : 0;
+    for (uint32_t place = 0; place < count; place++) {
+      const char *waits = watch_waiting(&slots[place]);
+      VOLT_CHECK(!(volt_load_relaxed(&slots[place].owner) & 1), "volt_rt_destroy", /* as above */
+                 "%p: descriptor %u is open: close it before (%s%s)", (void *)rt, number + place,
+                 waits ? "an operation waits: " : "nothing waits for it", waits ? waits : "");
+    }
+    number += VOLT_WATCH_FIRST << i;
+  }
 }

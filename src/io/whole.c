@@ -96,8 +96,7 @@ static bool whole_take(volt_op *op, int got, int kind) {
   int result = VOLT_OK;
   bool is_done = false;
   if (op->kind == VOLT_OP_OPEN_ && got >= 0) {
-    op->fd->number = got;
-    op->fd->kind = (uint8_t)kind;
+    volt_fd_take_number_(op->fd, got, (unsigned)kind);
     is_done = true;
   } else if (!whole_was_ended(op, got)) {
     is_done = volt_op_take_(op, got, &result);

@@ -43,6 +43,10 @@ static void what_cannot_be_taken_over_stays_the_callers(void **state) {
   assert_result(volt_fd_init(&d, k->rt, ends[0], 2), VOLT_EINVAL);
   assert_result(volt_fd_init(&d, k->rt, -1, 0), VOLT_ERRNO(EBADF));
   assert_result(volt_fd_init(&d, k->rt, 100000, 0), VOLT_ERRNO(EBADF));
+  volt_fd first;
+  assert_result(volt_fd_init(&first, k->rt, ends[1], 0), VOLT_OK);
+  assert_result(volt_fd_init(&d, k->rt, ends[1], 0), VOLT_ERRNO(EEXIST));
+  assert_int_equal(volt_fd_detach(&first), ends[1]);
   assert_int_equal(errno, KIT_ERRNO);
   assert_true(is_open(ends[0]));
   assert_int_equal(fcntl(ends[0], F_GETFL) & O_NONBLOCK, 0);
@@ -316,6 +320,98 @@ static void try_send_under_it(void *arg) {
   ignore_result(volt_fd_try_send(&guilty.l.near, "a", 1, 0, &n));
 }
 
+/* ---- it is moved, copied, given away, or left to itself ---- */
+
+static void wait_by_thread(void) {
+  kit_begin(&guilty.own, 0);
+  kit_link_in(&guilty.own, &guilty.l, TCP4);
+  kit_start(&guilty.own, &guilty.one, BY_THREAD, begin_recv(&guilty.op, &guilty.l.near));
+}
+
+static void destroy_while_open(void *arg) {
+  (void)arg;
+  kit_begin(&guilty.own, 0);
+  kit_link_in(&guilty.own, &guilty.l, UNIX_STREAM);
+  (void)volt_rt_destroy(guilty.own.rt);
+}
+
+static void destroy_while_it_waits(void *arg) {
+  (void)arg;
+  wait_by_thread();
+  (void)volt_rt_destroy(guilty.own.rt);
+}
+
+/* Its number is another file's by now. */
+static void copy_and_close(volt_fd *copy) {
+  wait_by_thread();
+  kit_far_send(&guilty.l, "a");
+  (void)kit_finish(&guilty.own, &guilty.one);
+  *copy = guilty.l.near;
+  int number = volt_fd_number(copy);
+  volt_fd_close(&guilty.l.near);
+  REQUIRE(dup3(STDIN_FILENO, number, O_CLOEXEC) == number);
+}
+
+static void close_a_copy(void *arg) {
+  copy_and_close((volt_fd *)arg);
+  volt_fd_close((volt_fd *)arg);
+}
+
+static void detach_a_copy(void *arg) {
+  copy_and_close((volt_fd *)arg);
+  (void)volt_fd_detach((volt_fd *)arg);
+}
+
+static void close_a_copy_by_future(void *arg) {
+  copy_and_close((volt_fd *)arg);
+  (void)kit_run(&guilty.own, BY_THREAD, volt_fd_close_future(&guilty.second, (volt_fd *)arg));
+}
+
+static void move_while_it_waits(void *arg) {
+  wait_by_thread();
+  *(volt_fd *)arg = guilty.l.near;
+  memset((void *)&guilty.l.near, 0, sizeof guilty.l.near);
+  kit_far_send(&guilty.l, "a");
+  kit_settle(&guilty.own);
+}
+
+static void move_when_it_has_waited(void *arg) {
+  wait_by_thread();
+  kit_far_send(&guilty.l, "a");
+  (void)kit_finish(&guilty.own, &guilty.one);
+  *(volt_fd *)arg = guilty.l.near;
+  (void)kit_run(&guilty.own, BY_THREAD, begin_recv(&guilty.op, (volt_fd *)arg));
+}
+
+/* For another descriptor, or for the same, which then is reported, or closed. */
+static void make_anew(void *arg) {
+  const int how = *(const int *)arg;
+  kit_link other;
+  wait_by_thread();
+  kit_link_in(&guilty.own, &other, TCP4);
+  volt_future *f = begin_recv(&guilty.op, how & 1 ? &other.near : &guilty.l.near);
+  if (how & 1) kit_start(&guilty.own, &guilty.one, BY_THREAD, f);
+  if (how & 2) kit_far_send(&guilty.l, "a");
+  if (how & 2) kit_settle(&guilty.own);
+  (void)kit_run(&guilty.own, BY_TASK, volt_fd_close_future(&guilty.second, &guilty.l.near));
+}
+
+static void what_belongs_to_the_runtime_is_not_taken_away(void **state) {
+  (void)state;
+  static volt_fd copy;
+  const char *fd = death_address(&guilty.l.near), *of_copy = death_address(&copy);
+  assert_death(destroy_while_open, NULL, "volt_rt_destroy", "is open", "nothing waits");
+  assert_death(destroy_while_it_waits, NULL, "volt_rt_destroy", "is open", "waits: volt_fd_recv");
+  assert_death(close_a_copy, &copy, "volt_fd_close", of_copy, "it is a copy");
+  assert_death(detach_a_copy, &copy, "volt_fd_detach", of_copy, "it is a copy");
+  assert_death(close_a_copy_by_future, &copy, "volt_fd_close_future", of_copy, "it is a copy");
+  assert_death(move_while_it_waits, &copy, fd, "was moved");
+  assert_death(move_when_it_has_waited, &copy, of_copy, "was moved from", fd);
+  for (int how = 0; how < 4; how++) {
+    assert_death(make_anew, &how, fd, death_address(&guilty.op), "while it waits here");
+  }
+}
+
 static void misuse_aborts_with_values(void **state) {
   (void)state;
   const char *fd = death_address(&guilty.l.near);
@@ -341,6 +437,7 @@ int main(void) {
       kit_test(a_close_is_not_given_up),
       kit_test(many_that_wait_for_readiness_all_hear_of_it),
       cmocka_unit_test(misuse_aborts_with_values),
+      cmocka_unit_test(what_belongs_to_the_runtime_is_not_taken_away),
   };
   return kit_main(tests);
 }

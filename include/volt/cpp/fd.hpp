@@ -284,15 +284,7 @@ class fd {
   }
   /* This one is none. Detached, a descriptor is watched by nothing, and aborts if it is in use. */
   void move_(fd &other) noexcept {
-    int number = volt_fd_detach(&other.c_);
-    if (number < 0) return;
-    c_.rt = other.c_.rt;
-    c_.io = other.c_.io;
-    c_.kind = other.c_.kind;
-    c_.is_closing = 0;
-    c_.watched = 0;
-    c_.ready = POLLIN | POLLOUT; /* not known: try */
-    c_.number = number;
+    volt_fd_move_(&c_, &other.c_);
   }
   volt_fd c_;
 };

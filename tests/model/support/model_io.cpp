@@ -109,6 +109,7 @@ model_io::model_io(does how, table t) : slots(nullptr) {
   io.rt = nullptr;
   io.ops = how == does::whole ? &whole_ops : &calls_ops;
   io.sys = &sys;
+  io.numbers = nullptr;
   volt_watch_init_(&watched);
   for (auto &s : shares) volt_mail_init_(&s.mail);
   if (t == table::empty) return;
