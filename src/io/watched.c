@@ -121,7 +121,7 @@ bool volt_watch_report_(volt_watch_table *table, uint32_t number, uint32_t mark,
 uint32_t volt_watch_own_(volt_watch_table *table, int number) {
   volt_watch_slot *slot = watch_find_or_make(table, (uint32_t)number);
   if (!slot) return 0;
-  /* relaxed, as below: it shows misuse, and orders nothing */
+  /* relaxed, no data, as below: it shows misuse */
   uint32_t before = volt_load_relaxed(&slot->owner);
   uint32_t stamp = (before | 1) + 2;
   if (stamp == 1) stamp = 3;               /* after 2^31 uses of a number; 0 and 1 are not stamps */
@@ -136,7 +136,8 @@ bool volt_watch_is_owned_(volt_watch_table *table, int number) {
 
 bool volt_watch_disown_(volt_watch_table *table, int number, uint32_t stamp) {
   volt_watch_slot *slot = watch_find(table, (uint32_t)number);
-  return slot && volt_cas_relaxed(&slot->owner, &stamp, stamp - 1); /* shows misuse */
+  /* relaxed, no data: it shows misuse */
+  return slot && volt_cas_relaxed(&slot->owner, &stamp, stamp - 1);
 }
 
 /* What waits for it, if that is known. */
