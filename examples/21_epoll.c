@@ -61,7 +61,7 @@ static int query_poll(volt_task *t, volt_ctx *ctx) {
   struct query *self = volt_container_of(t, struct query, task);
   volt_timers *timers = volt_rt_timers(volt_bridge_rt(&bridge.bridge));
   VOLT_TASK_BEGIN(self);
-  volt_sem_acquire_future(&self->permit, &connections, 1);
+  volt_future_made(volt_sem_acquire_future(&self->permit, &connections, 1));
   VOLT_AWAIT_RESULT(
       self, impatient,
       volt_timeout_future(&self->timeout, &self->permit, timers, volt_deadline_ns(1000000)));
@@ -83,7 +83,7 @@ int main(void) {
   must(volt_spawn(volt_bridge_rt(&bridge.bridge), &query.task) == VOLT_OK, "volt_spawn");
   volt_bridge_call call;
   volt_future permit;
-  volt_sem_acquire_future(&permit, &connections, 1);
+  volt_future_made(volt_sem_acquire_future(&permit, &connections, 1));
   volt_bridge_wait(&bridge.bridge, &call, &permit, on_connection, NULL);
 
   while (!is_over) {

@@ -65,7 +65,7 @@ static void serve(struct loop *loop, struct loop_client *client) {
     answer(client, LOOP_PONG);
   } else if (byte == LOOP_ACQUIRE && !client->waiting) {
     client->waiting = true;
-    volt_sem_acquire_future(&client->permit, loop->permits, 1);
+    volt_future_made(volt_sem_acquire_future(&client->permit, loop->permits, 1));
     look_for_permit(loop, client);
   }
 }

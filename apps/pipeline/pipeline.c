@@ -135,7 +135,7 @@ static bool write_run(struct pipeline *p) {
   for (;;) {
     struct step step;
     struct file *file;
-    file_chan_recv_future(&step.operation, &p->sums, &file);
+    volt_future_made(file_chan_recv_future(&step.operation, &p->sums, &file));
     int result = step_blocking(&step, &p->stop);
     if (result != VOLT_OK) return result == VOLT_ECLOSED;
     if (file->path) {

@@ -38,7 +38,7 @@ static int send_files(struct pipeline *p, struct tree *tree) {
   int result = VOLT_OK;
   for (char *path; result == VOLT_OK && (path = tree_next_file(tree)) != NULL;) {
     struct step step;
-    path_chan_send_future(&step.operation, &p->paths, &path);
+    volt_future_made(path_chan_send_future(&step.operation, &p->paths, &path));
     result = step_blocking(&step, &p->stop);
     if (result != VOLT_OK) free(path); /* it is still ours */
   }
@@ -109,7 +109,7 @@ static bool open_file(struct pipeline *p, struct file *file) {
 
 static int send_block(struct pipeline *p, block_chan *lane, struct block block) {
   struct step step;
-  block_chan_send_future(&step.operation, lane, &block);
+  volt_future_made(block_chan_send_future(&step.operation, lane, &block));
   return step_blocking(&step, &p->stop);
 }
 
@@ -135,7 +135,7 @@ static int read_file(struct pipeline *p, struct file *file, block_chan *lane) {
   for (;;) {
     struct step step;
     unsigned char *buffer;
-    buffer_chan_recv_future(&step.operation, &p->free_buffers, &buffer);
+    volt_future_made(buffer_chan_recv_future(&step.operation, &p->free_buffers, &buffer));
     int result = step_blocking(&step, &p->stop);
     if (result != VOLT_OK) return result;
     ssize_t bytes;
@@ -156,10 +156,10 @@ static int read_file(struct pipeline *p, struct file *file, block_chan *lane) {
 /* A path, and a file for it. Returns VOLT_OK, VOLT_ECLOSED, or VOLT_ECANCELED. */
 static int take_file(struct pipeline *p, struct file **file) {
   struct step step;
-  file_chan_recv_future(&step.operation, &p->free_files, file);
+  volt_future_made(file_chan_recv_future(&step.operation, &p->free_files, file));
   int result = step_blocking(&step, &p->stop);
   if (result != VOLT_OK) return result;
-  path_chan_recv_future(&step.operation, &p->paths, &(*file)->path);
+  volt_future_made(path_chan_recv_future(&step.operation, &p->paths, &(*file)->path));
   result = step_blocking(&step, &p->stop);
   if (result != VOLT_OK) pipeline_free_file(p, *file);
   return result;
@@ -199,11 +199,11 @@ static int hash_poll(volt_task *t, volt_ctx *ctx) {
   struct pipeline *p = self->pipeline;
   VOLT_TASK_BEGIN(self);
   for (;;) {
-    block_chan_recv_future(&self->step.operation, self->lane, &self->block);
+    volt_future_made(block_chan_recv_future(&self->step.operation, self->lane, &self->block));
     VOLT_AWAIT_RESULT(self, self->result, step_future(&self->step, &p->stop));
     if (step_result(&self->step, self->result) != VOLT_OK) break;
     if (!handle(self)) continue;
-    file_chan_send_future(&self->step.operation, &p->sums, &self->block.file);
+    volt_future_made(file_chan_send_future(&self->step.operation, &p->sums, &self->block.file));
     VOLT_AWAIT_RESULT(self, self->result, step_future(&self->step, &p->stop));
     if (step_result(&self->step, self->result) != VOLT_OK) break;
   }

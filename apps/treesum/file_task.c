@@ -138,7 +138,7 @@ int file_task_spawn(struct task_form *form, char *path) {
   if (f == NULL) fatal("out of memory");
   f->form = form;
   file_sum_begin(&f->sum, form->scan, path);
-  volt_sem_acquire_future(&f->job, &form->jobs, 1);
+  volt_future_made(volt_sem_acquire_future(&f->job, &form->jobs, 1));
   /* no waker: the task looks when it begins */
   bool has_job = volt_future_poll(&f->job, (volt_waker){NULL, NULL}) == VOLT_OK;
   int result = volt_group_spawn(form->group, form->rt, &f->task);

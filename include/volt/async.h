@@ -103,7 +103,7 @@ VOLT_BEGIN_DECLS
  * Returns &a->future: its result is what fn returns, other than VOLT_PENDING.
  * Cancel: if fn has begun, it runs to its end with every await cancelled; else nothing of it runs.
  * Threads: the future's owner, one at a time. */
-VOLT_API volt_future *volt_async_future(volt_async *a, volt_async_fn *fn);
+VOLT_API VOLT_NODISCARD volt_future *volt_async_future(volt_async *a, volt_async_fn *fn);
 
 VOLT_END_DECLS
 

@@ -67,7 +67,7 @@ VOLT_API int volt_barrier_wait_blocking(volt_barrier *b, uint64_t deadline_ns);
  * instant. (With VOLT_SELECT_KEEP, or inside a join or an async function, a branch opens the
  * barrier in any case.)
  * f: not WAITING; its content is overwritten. Returns f. */
-VOLT_API volt_future *volt_barrier_wait_future(volt_future *f, volt_barrier *b);
+VOLT_API VOLT_NODISCARD volt_future *volt_barrier_wait_future(volt_future *f, volt_barrier *b);
 
 /* Give up waiting.
  * w: last passed to volt_barrier_wait() on this barrier (or never used).

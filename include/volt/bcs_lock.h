@@ -114,9 +114,9 @@ VOLT_API void volt_bcs_lock_submit(volt_bcs_lock *lock, volt_bcs_section *sectio
  *   queue is past the section: for the sections that came before it, at most. Not from a section of
  *   the same lock.
  * Threads: the future's owner, one at a time. Order: as volt_bcs_lock_run(). */
-VOLT_API volt_future *volt_bcs_lock_run_future(volt_future *f, volt_bcs_lock *lock,
-                                               volt_bcs_section *section, volt_bcs_fn *fn,
-                                               void *arg);
+VOLT_API VOLT_NODISCARD volt_future *volt_bcs_lock_run_future(volt_future *f, volt_bcs_lock *lock,
+                                                              volt_bcs_section *section,
+                                                              volt_bcs_fn *fn, void *arg);
 
 /* Whether a section is queued or running. A snapshot: for assertions. Threads: any. */
 VOLT_API bool volt_bcs_lock_is_busy(const volt_bcs_lock *lock);

@@ -16,7 +16,7 @@
  *
  * A future is awaited by a callback, in the caller's memory:
  *
- *   volt_sem_acquire_future(&r->permit, &connections, 1);
+ *   volt_future_made(volt_sem_acquire_future(&r->permit, &connections, 1));
  *   volt_bridge_wait(&b.bridge, &r->call, &r->permit, on_permit, r);
  *
  *   static void on_permit(int result, void *arg) { ... }      VOLT_OK: a permit is ours

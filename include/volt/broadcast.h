@@ -121,8 +121,9 @@ VOLT_API VOLT_NODISCARD int volt_broadcast_recv_blocking(volt_broadcast_receiver
  * f: not WAITING; its content is overwritten. r, elem: the caller's, until the future is ready.
  * Returns f. It polls as volt_broadcast_recv() returns; as VOLT_EAGAIN if the value that it waited
  *   for was received with *r by another call meanwhile. */
-VOLT_API volt_future *volt_broadcast_recv_future(volt_future *f, volt_broadcast_receiver *r,
-                                                 void *elem);
+VOLT_API VOLT_NODISCARD volt_future *volt_broadcast_recv_future(volt_future *f,
+                                                                volt_broadcast_receiver *r,
+                                                                void *elem);
 
 /* Give up waiting.
  * w: last passed to volt_broadcast_recv() with this receiver (or never used).

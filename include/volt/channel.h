@@ -140,8 +140,10 @@ VOLT_API VOLT_NODISCARD int volt_chan_recv_blocking(volt_chan *c, void *elem, ui
  * Cancel: volt_future_cancel(). A future that was granted before the cancel is not cancelled: it
  *   polls as VOLT_OK, and the element is sent, or is in *elem. A branch that has lost a volt_select
  *   was not granted (volt/select.h). */
-VOLT_API volt_future *volt_chan_send_future(volt_future *f, volt_chan *c, const void *elem);
-VOLT_API volt_future *volt_chan_recv_future(volt_future *f, volt_chan *c, void *elem);
+VOLT_API VOLT_NODISCARD volt_future *volt_chan_send_future(volt_future *f, volt_chan *c,
+                                                           const void *elem);
+VOLT_API VOLT_NODISCARD volt_future *volt_chan_recv_future(volt_future *f, volt_chan *c,
+                                                           void *elem);
 
 /* ---- many elements: up to n at once, at least one ---- */
 
@@ -183,10 +185,10 @@ VOLT_API VOLT_NODISCARD int volt_chan_recv_many_blocking(volt_chan *c, void *ele
 
 /* The same as futures, each as volt_chan_send_future() or volt_chan_recv_future(). Once one polls
  * as VOLT_OK, volt_chan_future_moved() is how many elements it has moved. */
-VOLT_API volt_future *volt_chan_send_many_future(volt_future *f, volt_chan *c, const void *elems,
-                                                 uint32_t n);
-VOLT_API volt_future *volt_chan_recv_many_future(volt_future *f, volt_chan *c, void *elems,
-                                                 uint32_t n);
+VOLT_API VOLT_NODISCARD volt_future *volt_chan_send_many_future(volt_future *f, volt_chan *c,
+                                                                const void *elems, uint32_t n);
+VOLT_API VOLT_NODISCARD volt_future *volt_chan_recv_many_future(volt_future *f, volt_chan *c,
+                                                                void *elems, uint32_t n);
 VOLT_API uint32_t volt_chan_future_moved(const volt_future *f);
 
 /* ---- cancel ---- */
@@ -220,7 +222,7 @@ VOLT_API void volt_chan_close(volt_chan *c);
  * Wakes: the future's waker, on the thread that closes or, if more than 32 futures await the close,
  *   possibly on another one. Cancel: volt_future_cancel().
  * Threads: any. Order: acquires what the closer did before. */
-VOLT_API volt_future *volt_chan_closed_future(volt_future *f, volt_chan *c);
+VOLT_API VOLT_NODISCARD volt_future *volt_chan_closed_future(volt_future *f, volt_chan *c);
 
 /* Count one sender more: the channel closes when the last one is dropped. Counting is optional. A
  * copy of a counted sender is a sender more, and so is one that was dropped and comes back.
@@ -305,12 +307,12 @@ VOLT_END_DECLS
     int result = name##_try_recv(c, elem);                                                         \
     return result == VOLT_EAGAIN ? volt_chan_recv_blocking(&c->chan, elem, deadline_ns) : result;  \
   }                                                                                                \
-  VOLT_UNUSED_OK_ static inline volt_future *name##_send_future(volt_future *f, name *c,           \
-                                                                type const *elem) {                \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline volt_future *name##_send_future(                    \
+      volt_future *f, name *c, type const *elem) {                                                 \
     return volt_chan_send_future(f, &c->chan, elem);                                               \
   }                                                                                                \
-  VOLT_UNUSED_OK_ static inline volt_future *name##_recv_future(volt_future *f, name *c,           \
-                                                                type *elem) {                      \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline volt_future *name##_recv_future(                    \
+      volt_future *f, name *c, type *elem) {                                                       \
     return volt_chan_recv_future(f, &c->chan, elem);                                               \
   }                                                                                                \
   struct name /* takes the semicolon */

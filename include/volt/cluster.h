@@ -136,7 +136,7 @@ VOLT_API VOLT_NODISCARD int volt_cluster_open(volt_cluster **c, const volt_clust
  *   be reached within a second: the leases end with the session). Afterwards volt_cluster_destroy()
  *   may be called. A lookup of a name that is under way is not awaited; volt_rt_destroy() awaits it.
  *   Threads: any. */
-VOLT_API volt_future *volt_cluster_close_future(volt_future *f, volt_cluster *c);
+VOLT_API VOLT_NODISCARD volt_future *volt_cluster_close_future(volt_future *f, volt_cluster *c);
 
 /* Free it, with its semaphores and leases. Aborts if it has not been closed (its close future has
  * not been ready), or a permit is still out. Every other call that was given it, one of its
@@ -159,7 +159,8 @@ VOLT_API void volt_cluster_stats(const volt_cluster *c, volt_cluster_stats_of *s
  *   number of the change that the next call is not to report again.
  * Returns f. It polls as VOLT_OK, or VOLT_ECLOSED (the host is closed: nothing changes any more).
  * Wakes: the poller, by the task that drives the client. Threads: any. */
-VOLT_API volt_future *volt_cluster_changed_future(volt_future *f, volt_cluster *c, uint64_t *seen);
+VOLT_API VOLT_NODISCARD volt_future *volt_cluster_changed_future(volt_future *f, volt_cluster *c,
+                                                                 uint64_t *seen);
 
 VOLT_END_DECLS
 
@@ -279,8 +280,9 @@ VOLT_API VOLT_NODISCARD int volt_cluster_try_acquire(volt_cluster_sem *s, volt_c
  * Cancel: volt_future_cancel(). Threads: the future's owner. Order: VOLT_OK acquires what the task
  *   of this host that had the slot before did before its release. What tasks of other hosts did is
  *   ordered by the resource alone. */
-VOLT_API volt_future *volt_cluster_acquire_future(volt_cluster_acquire *a, volt_cluster_sem *s,
-                                                  volt_cluster_permit *p);
+VOLT_API VOLT_NODISCARD volt_future *volt_cluster_acquire_future(volt_cluster_acquire *a,
+                                                                 volt_cluster_sem *s,
+                                                                 volt_cluster_permit *p);
 
 /* Take a permit; block this thread until there is one or the deadline has passed. VOLT_ETIMEDOUT asks
  * for a slot as a try does: so a deadline in the past is as good as volt_cluster_try_acquire().
@@ -328,7 +330,8 @@ VOLT_API bool volt_cluster_permit_is_valid(const volt_cluster_permit *p);
  * Returns f. It polls as VOLT_OK once the permit is lost. Wakes: the poller, once, by the task that
  *   drives the client. Threads: the future's owner. Order: VOLT_OK comes after the mark, so
  *   volt_cluster_permit_valid_until_ns() is 0 from then on. */
-VOLT_API volt_future *volt_cluster_permit_lost_future(volt_future *f, const volt_cluster_permit *p);
+VOLT_API VOLT_NODISCARD volt_future *volt_cluster_permit_lost_future(volt_future *f,
+                                                                     const volt_cluster_permit *p);
 
 /* ---- the limit of all hosts ---- */
 
@@ -345,8 +348,9 @@ typedef struct volt_cluster_change {
  * limit: 0..VOLT_SEM_MAX.
  * Returns &change->future: polls as VOLT_OK, VOLT_ECLOSED, VOLT_EINVAL, or what the ensemble said
  *   (VOLT_CLUSTER_EAWAY: it may have been done). Threads: the future's owner. */
-VOLT_API volt_future *volt_cluster_sem_set_limit_future(volt_cluster_change *change,
-                                                        volt_cluster_sem *s, uint32_t limit);
+VOLT_API VOLT_NODISCARD volt_future *volt_cluster_sem_set_limit_future(volt_cluster_change *change,
+                                                                       volt_cluster_sem *s,
+                                                                       uint32_t limit);
 
 /* Fill *stats. Threads: any. */
 VOLT_API void volt_cluster_sem_stats(const volt_cluster_sem *s, volt_cluster_lease_stats *stats);
@@ -398,8 +402,8 @@ VOLT_API bool volt_cluster_lease_is_waiting(const volt_cluster_lease *l);
 VOLT_API void volt_cluster_lease_close(volt_cluster_lease *l);
 
 /* As volt_cluster_sem_set_limit_future(). */
-VOLT_API volt_future *volt_cluster_lease_set_limit_future(volt_cluster_change *change,
-                                                          volt_cluster_lease *l, uint32_t limit);
+VOLT_API VOLT_NODISCARD volt_future *volt_cluster_lease_set_limit_future(
+    volt_cluster_change *change, volt_cluster_lease *l, uint32_t limit);
 
 /* Fill *stats. Threads: any. */
 VOLT_API void volt_cluster_lease_stats_get(const volt_cluster_lease *l,

@@ -83,7 +83,8 @@ VOLT_API int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadl
  * m: held by the caller; the same for all waiters that are queued now (aborts).
  * f: not WAITING; overwritten; must not move from now on until it is ready or cancelled.
  * Returns f. */
-VOLT_API volt_future *volt_cond_wait_future(volt_future *f, volt_cond *c, volt_mutex *m);
+VOLT_API VOLT_NODISCARD volt_future *volt_cond_wait_future(volt_future *f, volt_cond *c,
+                                                           volt_mutex *m);
 
 /* Move the oldest waiter to the end of the FIFO of the mutex. Does nothing if there is no waiter.
  * Wakes: that waiter, if the mutex is free, on this thread, with nothing held.

@@ -5,11 +5,14 @@
  * (volt_sem_acquire_future, volt_mutex_lock_future, ...) fills it in. volt_future_poll() drives it.
  * volt_future_cancel() ends it in any state, so a future can always be dropped.
  *
- *   volt_future f;
- *   volt_sem_acquire_future(&f, &sem, 1);
- *   int r = volt_block_on(&f, volt_deadline_ns(5000000));     a thread, for at most 5 ms
+ *   volt_future f;                                            a thread, for at most 5 ms:
+ *   int r = volt_block_on(volt_sem_acquire_future(&f, &sem, 1), volt_deadline_ms(5));
  *
- *   switch (volt_loop_poll(&loop, &f)) { ... }                an event loop (volt/loop.h)
+ *   volt_future_made(volt_sem_acquire_future(&f, &sem, 1));   an event loop (volt/loop.h)
+ *   switch (volt_loop_poll(&loop, &f)) { ... }
+ *
+ * To make a future does nothing yet. So the compiler warns of a constructor whose result is not
+ * used: most likely the await is missing. volt_future_made() says that it is not.
  *
  * Futures can be composed: of several futures (volt/select.h), of one and a deadline (volt/time.h),
  * of many steps (volt/async.h). The composition is a future again and is polled in the same way.
@@ -126,6 +129,12 @@ static inline bool volt_ctx_goes_on_(const volt_ctx *ctx) {
 }
 
 VOLT_BEGIN_DECLS
+
+/* Say that a future that was made here is polled later, by the name of its memory. It does nothing,
+ * but without it the compiler warns that the future is not used. */
+VOLT_INLINE void volt_future_made(const volt_future *f) {
+  (void)f;
+}
 
 /* Start the operation, or ask whether it has completed.
  * waker: if this call returns VOLT_PENDING, it is called once: when the operation completes. A lock

@@ -177,7 +177,7 @@ VOLT_API void volt_fd_close(volt_fd *d);
  * Threads: any, also while other threads poll operations on it that have begun. An operation that
  *   begins before this future is ready polls as VOLT_ECLOSED; one that begins when *d was freed
  *   uses freed memory. */
-VOLT_API volt_future *volt_fd_close_future(volt_op *op, volt_fd *d);
+VOLT_API VOLT_NODISCARD volt_future *volt_fd_close_future(volt_op *op, volt_fd *d);
 
 /* ---- sockets and pipes ---- */
 
@@ -188,33 +188,35 @@ VOLT_API volt_future *volt_fd_close_future(volt_op *op, volt_fd *d);
  * Returns the future: polls as VOLT_OK; VOLT_ECANCELED; VOLT_ECLOSED: the descriptor was closed;
  *   VOLT_ENOMEM; VOLT_ERRNO(e).
  * Wakes: once. Cancel: as the essay above says. Threads: any may poll it. */
-VOLT_API volt_future *volt_fd_recv_future(volt_op *op, volt_fd *d, void *to, size_t size,
-                                          int flags);
+VOLT_API VOLT_NODISCARD volt_future *volt_fd_recv_future(volt_op *op, volt_fd *d, void *to,
+                                                         size_t size, int flags);
 
 /* A future of send(), of all size bytes: it is ready when the system has taken the last of them. If
  * it fails, is cancelled, or loses a select in between, op->n says how many were taken.
  * from: size bytes (0: VOLT_OK at once, and nothing is sent). Else as volt_fd_recv_future(). */
-VOLT_API volt_future *volt_fd_send_future(volt_op *op, volt_fd *d, const void *from, size_t size,
-                                          int flags);
+VOLT_API VOLT_NODISCARD volt_future *volt_fd_send_future(volt_op *op, volt_fd *d, const void *from,
+                                                         size_t size, int flags);
 
 /* A future of recvmsg(), once. It is for datagrams, addresses of senders, and descriptors that are
  * passed. op->n is its result. *message and all that it refers to are the caller's. Descriptors
  * that come are O_CLOEXEC. Else as volt_fd_recv_future(). */
-VOLT_API volt_future *volt_fd_recvmsg_future(volt_op *op, volt_fd *d, struct msghdr *message,
-                                             int flags);
+VOLT_API VOLT_NODISCARD volt_future *volt_fd_recvmsg_future(volt_op *op, volt_fd *d,
+                                                            struct msghdr *message, int flags);
 
 /* A future of sendmsg(), once. On a stream op->n, its result, may be less than there is to send.
  * Else as volt_fd_send_future(). */
-VOLT_API volt_future *volt_fd_sendmsg_future(volt_op *op, volt_fd *d, const struct msghdr *message,
-                                             int flags);
+VOLT_API VOLT_NODISCARD volt_future *volt_fd_sendmsg_future(volt_op *op, volt_fd *d,
+                                                            const struct msghdr *message,
+                                                            int flags);
 
 /* A future of connect(). After a failure or a cancel the socket can only be closed.
  * to: size bytes, the caller's until it is ready.
  * While the listener of a unix socket has no room, it tries again every 4 to 16 ms, because the
  * system reports nothing; it blocks no thread meanwhile.
  * Cancel: at once. Else as volt_fd_recv_future(). */
-VOLT_API volt_future *volt_fd_connect_future(volt_op *op, volt_fd *d, const struct sockaddr *to,
-                                             socklen_t size);
+VOLT_API VOLT_NODISCARD volt_future *volt_fd_connect_future(volt_op *op, volt_fd *d,
+                                                            const struct sockaddr *to,
+                                                            socklen_t size);
 
 /* A future of accept(): *out becomes the new connection, non-blocking and O_CLOEXEC, of the same
  * runtime. A connection that was aborted while it was queued is skipped.
@@ -222,22 +224,22 @@ VOLT_API volt_future *volt_fd_connect_future(volt_op *op, volt_fd *d, const stru
  * Returns the future: as volt_fd_recv_future(). VOLT_ERRNO(EMFILE), (ENFILE), (ENOBUFS), (ENOMEM):
  *   the connection is still queued: wait, and try again (volt_accept_pause_future(),
  *   volt/net.h). */
-VOLT_API volt_future *volt_fd_accept_future(volt_op *op, volt_fd *d, volt_fd *out);
+VOLT_API VOLT_NODISCARD volt_future *volt_fd_accept_future(volt_op *op, volt_fd *d, volt_fd *out);
 
 /* A future that waits until *d is ready for one of events, as poll() says. It moves nothing. op->n
  * is what *d is ready for, and may have POLLERR and POLLHUP besides.
  * events: of POLLIN, POLLOUT, POLLPRI, POLLRDHUP. Not for regular files (VOLT_EINVAL). Any number
  *   may be under way.
  * Returns the future: VOLT_OK; VOLT_ECANCELED; VOLT_ECLOSED; VOLT_ENOMEM; VOLT_ERRNO(e). */
-VOLT_API volt_future *volt_fd_ready_future(volt_op *op, volt_fd *d, unsigned events);
+VOLT_API VOLT_NODISCARD volt_future *volt_fd_ready_future(volt_op *op, volt_fd *d, unsigned events);
 
 /* A future that sends size bytes of a regular file, from offset at on, to a socket. The bytes are
  * not copied through the caller's memory. It ends early, with VOLT_OK and op->n < size, if the file
  * does. The thread that polls it may have to wait for the disk.
  * file: the caller's, open until the future is ready (closed, or all-zero: VOLT_ECLOSED). at: below
  *   0: VOLT_EINVAL. Else as volt_fd_send_future(). */
-VOLT_API volt_future *volt_fd_sendfile_future(volt_op *op, volt_fd *d, volt_fd *file, int64_t at,
-                                              size_t size);
+VOLT_API VOLT_NODISCARD volt_future *volt_fd_sendfile_future(volt_op *op, volt_fd *d, volt_fd *file,
+                                                             int64_t at, size_t size);
 
 /* ---- files, and all that can be read and written ---- */
 
@@ -248,29 +250,31 @@ VOLT_API volt_future *volt_fd_sendfile_future(volt_op *op, volt_fd *d, volt_fd *
  * Cancel: of a regular file: a read that the system has begun is awaited, as long as the disk
  *   takes. A task that is cancelled waits for it without blocking its worker; volt_future_cancel()
  *   blocks its thread. Else as volt_fd_recv_future(). */
-VOLT_API volt_future *volt_fd_read_future(volt_op *op, volt_fd *d, void *to, size_t size,
-                                          int64_t at);
+VOLT_API VOLT_NODISCARD volt_future *volt_fd_read_future(volt_op *op, volt_fd *d, void *to,
+                                                         size_t size, int64_t at);
 
 /* A future of write(), of all size bytes. Else as volt_fd_read_future() and
  * volt_fd_send_future(). */
-VOLT_API volt_future *volt_fd_write_future(volt_op *op, volt_fd *d, const void *from, size_t size,
-                                           int64_t at);
+VOLT_API VOLT_NODISCARD volt_future *volt_fd_write_future(volt_op *op, volt_fd *d, const void *from,
+                                                          size_t size, int64_t at);
 
 /* A future of readv() or preadv(), once. parts: count of them, the caller's until it is ready. Else
  * as volt_fd_read_future(). */
-VOLT_API volt_future *volt_fd_readv_future(volt_op *op, volt_fd *d, const struct iovec *parts,
-                                           unsigned count, int64_t at);
+VOLT_API VOLT_NODISCARD volt_future *volt_fd_readv_future(volt_op *op, volt_fd *d,
+                                                          const struct iovec *parts, unsigned count,
+                                                          int64_t at);
 
 /* A future of writev() or pwritev(), once: op->n may be less than there is to write. Else as
  * volt_fd_readv_future(). */
-VOLT_API volt_future *volt_fd_writev_future(volt_op *op, volt_fd *d, const struct iovec *parts,
-                                            unsigned count, int64_t at);
+VOLT_API VOLT_NODISCARD volt_future *volt_fd_writev_future(volt_op *op, volt_fd *d,
+                                                           const struct iovec *parts,
+                                                           unsigned count, int64_t at);
 
 /* For volt_fd_sync_future(). */
 enum volt_fd_sync { VOLT_FD_SYNC_ALL = 0, VOLT_FD_SYNC_DATA = 1 };
 
 /* A future of fsync(), or of fdatasync() with VOLT_FD_SYNC_DATA. Else as volt_fd_read_future(). */
-VOLT_API volt_future *volt_fd_sync_future(volt_op *op, volt_fd *d, unsigned how);
+VOLT_API VOLT_NODISCARD volt_future *volt_fd_sync_future(volt_op *op, volt_fd *d, unsigned how);
 
 /* A future of openat(): *out becomes the file, O_CLOEXEC, of rt.
  * out: the caller's; has no descriptor until the future polls as VOLT_OK, and is untouched by
@@ -279,8 +283,9 @@ VOLT_API volt_future *volt_fd_sync_future(volt_op *op, volt_fd *d, unsigned how)
  * Returns the future: polls as VOLT_OK; VOLT_ECANCELED; VOLT_EINVAL: rt does no I/O; VOLT_ENOMEM;
  *   VOLT_ERRNO(e).
  * Cancel: as volt_fd_read_future(); a file that was opened is closed again. */
-VOLT_API volt_future *volt_open_future(volt_op *op, volt_rt *rt, volt_fd *out, int directory,
-                                       const char *path, int flags, mode_t mode);
+VOLT_API VOLT_NODISCARD volt_future *volt_open_future(volt_op *op, volt_rt *rt, volt_fd *out,
+                                                      int directory, const char *path, int flags,
+                                                      mode_t mode);
 
 /* ---- without waiting ---- */
 

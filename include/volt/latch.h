@@ -113,7 +113,7 @@ VOLT_API void volt_latch_wait_no_deadline(volt_latch *l);
 
 /* The same as volt_latch_wait() as a future: nothing happens before it is polled.
  * f: not WAITING; its content is overwritten. Returns f. */
-VOLT_API volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l);
+VOLT_API VOLT_NODISCARD volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l);
 
 /* Give up waiting.
  * w: last passed to volt_latch_wait() on this latch (or never used).

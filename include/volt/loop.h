@@ -16,7 +16,7 @@
  *
  *   static volt_loop loop = VOLT_LOOP_INIT(notify, &eventfd);
  *
- *   volt_sem_acquire_future(&f, &sem, 1);
+ *   volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
  *   if (volt_loop_poll(&loop, &f) == VOLT_PENDING) ... notify() will be called: poll f again then
  *
  *   volt_future_cancel(&f);                                  each future that still waits

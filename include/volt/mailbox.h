@@ -114,8 +114,8 @@ VOLT_API VOLT_NODISCARD int volt_mailbox_recv_blocking(volt_mailbox *m, volt_mai
  *   select, the node goes to the oldest receiver that waits, or to the head of the list; *node has
  *   no meaning then. In a closed mailbox it can still be received, or goes to
  *   volt_mailbox_destroy(). */
-VOLT_API volt_future *volt_mailbox_recv_future(volt_future *f, volt_mailbox *m,
-                                               volt_mailbox_node **node);
+VOLT_API VOLT_NODISCARD volt_future *volt_mailbox_recv_future(volt_future *f, volt_mailbox *m,
+                                                              volt_mailbox_node **node);
 
 /* ---- cancel ---- */
 

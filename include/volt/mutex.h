@@ -125,7 +125,7 @@ VOLT_INLINE void volt_mutex_lock_no_deadline(volt_mutex *m) {
 /* The same as volt_mutex_lock() as a future: nothing happens before it is polled. If it is dropped
  * after its grant and before a poll has returned it, the mutex is unlocked.
  * f: not WAITING; its content is overwritten. Returns f. */
-VOLT_API volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m);
+VOLT_API VOLT_NODISCARD volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m);
 
 /* Unlock: grant the lock to the oldest waiter; leave it free if there is none. With bypass it may
  * leave the lock free and call the oldest waiter to look. Aborts if it is not locked.

@@ -148,7 +148,8 @@ VOLT_API VOLT_NODISCARD int volt_udp_bind(volt_fd *out, volt_rt *rt, const volt_
  * Returns the future: polls as VOLT_OK: accept again; as result, at once, if to accept again is of
  *   no use (VOLT_ECLOSED, VOLT_ECANCELED, VOLT_ERRNO(EBADF), ...); VOLT_ECANCELED.
  * Cancel: at once. Threads: its owner, one at a time. */
-VOLT_API volt_future *volt_accept_pause_future(volt_accept_pause *p, volt_rt *rt, int result);
+VOLT_API VOLT_NODISCARD volt_future *volt_accept_pause_future(volt_accept_pause *p, volt_rt *rt,
+                                                              int result);
 
 /* Read the address that a socket has. Returns VOLT_OK; VOLT_ECLOSED: *d is closed; VOLT_ERRNO(e).
  * Threads: any, while no other closes it. */
@@ -282,7 +283,8 @@ VOLT_BEGIN_DECLS
  * Cancel: as volt_blocking_future(): if the call has begun, it is awaited, and that may take as
  *   long as the system's time limit for name servers.
  * Threads: its owner, one at a time. */
-VOLT_API volt_future *volt_resolve_future(volt_resolve *r, volt_rt *rt, const char *text);
+VOLT_API VOLT_NODISCARD volt_future *volt_resolve_future(volt_resolve *r, volt_rt *rt,
+                                                         const char *text);
 
 /* Say why a lookup has failed, as gai_strerror() does. Returns the text, in static memory; NULL: it
  * has not failed, or not for a reason of getaddrinfo(). Threads: r's owner. */
@@ -304,8 +306,9 @@ VOLT_API void volt_resolve_free(volt_resolve *r);
  * Cancel: an attempt at once; a lookup as volt_resolve_future(). A connection that no poll has
  *   returned is closed, also one that loses a select or comes as its deadline passes.
  * Threads: its owner, one at a time. */
-VOLT_API volt_future *volt_dial_future(volt_dial *d, volt_rt *rt, volt_fd *out, const char *to,
-                                       const volt_dial_config *config);
+VOLT_API VOLT_NODISCARD volt_future *volt_dial_future(volt_dial *d, volt_rt *rt, volt_fd *out,
+                                                      const char *to,
+                                                      const volt_dial_config *config);
 
 /* Say why a dial has failed. result: what its future has returned. Returns the text, in static
  * memory: of the lookup if that has failed, else volt_strerror(). Threads: d's owner. */

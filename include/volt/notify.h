@@ -9,7 +9,7 @@
  * it is the only one to wait, no volt_notify_one():
  *
  *   for (;;) {
- *     volt_notify_future(&self->f, &changed);
+ *     volt_future_made(volt_notify_future(&self->f, &changed));
  *     if (is_true(condition)) break;
  *     VOLT_AWAIT(self, &self->f);
  *   }
@@ -19,7 +19,7 @@
  * the future once before the check, and cancel it if it is not awaited:
  *
  *   for (;;) {
- *     volt_notify_future(&self->f, &changed);
+ *     volt_future_made(volt_notify_future(&self->f, &changed));
  *     volt_future_poll(&self->f, no_waker);      queued, or ready with the stored one
  *     if (is_true(condition)) break;
  *     VOLT_AWAIT(self, &self->f);
@@ -88,7 +88,7 @@ VOLT_API int volt_notify_wait_blocking(volt_notify *n, uint64_t deadline_ns);
  * volt_notify_all() makes it ready from now on. If it is dropped after a volt_notify_one() has
  * reached it and before a poll has returned that, the notification is passed on to the next waiter.
  * f: not WAITING; its content is overwritten. Returns f. */
-VOLT_API volt_future *volt_notify_future(volt_future *f, volt_notify *n);
+VOLT_API VOLT_NODISCARD volt_future *volt_notify_future(volt_future *f, volt_notify *n);
 
 /* Give up waiting.
  * w: last passed to volt_notify_wait() on this notify (or never used).

@@ -101,7 +101,7 @@ VOLT_API int volt_once_result(volt_waiter *w);
  * VOLT_AWAIT_RESULT says which. If it is dropped after its owner has become the initialiser and
  * before a poll has returned that, the next waiter becomes it, as by volt_once_failed().
  * f: not WAITING; its content is overwritten. Returns f. */
-VOLT_API volt_future *volt_once_begin_future(volt_future *f, volt_once *o);
+VOLT_API VOLT_NODISCARD volt_future *volt_once_begin_future(volt_future *f, volt_once *o);
 
 /* Say that it is done. Called by the initialiser, on any thread (aborts if there is none).
  * Wakes: all waiters, oldest first, with nothing held, on this thread; those beyond the first 32

@@ -103,7 +103,8 @@ VOLT_API VOLT_NODISCARD int volt_oneshot_recv_blocking(volt_oneshot *o, void *el
  * f: not in use (not WAITING, future.h); its content is overwritten. elem: the caller's, until the
  *   future is ready.
  * Returns f. It polls as volt_oneshot_recv() returns. */
-VOLT_API volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o, void *elem);
+VOLT_API VOLT_NODISCARD volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o,
+                                                              void *elem);
 
 /* Give up waiting.
  * w: last passed to volt_oneshot_recv() on this oneshot (or never used).
@@ -125,7 +126,7 @@ VOLT_API void volt_oneshot_close(volt_oneshot *o);
  * f: not in use (not WAITING, future.h); its content is overwritten.
  * Returns f. It polls as VOLT_ECLOSED once the oneshot is closed, as VOLT_OK once a value was
  *   sent. */
-VOLT_API volt_future *volt_oneshot_closed_future(volt_future *f, volt_oneshot *o);
+VOLT_API VOLT_NODISCARD volt_future *volt_oneshot_closed_future(volt_future *f, volt_oneshot *o);
 
 /* ---- inspection: snapshots; any thread ---- */
 

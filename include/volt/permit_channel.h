@@ -76,7 +76,8 @@ VOLT_API VOLT_NODISCARD int volt_permit_chan_reserve_blocking(volt_permit_chan *
  * Returns f. It polls as VOLT_OK (the place is the caller's) or VOLT_ECLOSED (no place).
  * Cancel: volt_future_cancel(). If the future was granted a place and is cancelled before it is
  *   polled, or loses a select, the place goes to the sender that waits next. */
-VOLT_API volt_future *volt_permit_chan_reserve_future(volt_future *f, volt_permit_chan *c);
+VOLT_API VOLT_NODISCARD volt_future *volt_permit_chan_reserve_future(volt_future *f,
+                                                                     volt_permit_chan *c);
 
 /* Give back a place that the caller has reserved and not sent with. It goes to the oldest sender
  * that waits, or is free. Works on a closed channel, too. A place that was never reserved is not
@@ -120,7 +121,8 @@ VOLT_API VOLT_NODISCARD int volt_permit_chan_send_blocking(volt_permit_chan *c, 
 VOLT_API VOLT_NODISCARD int volt_permit_chan_try_recv(volt_permit_chan *c, void *elem);
 VOLT_API VOLT_NODISCARD int volt_permit_chan_recv_blocking(volt_permit_chan *c, void *elem,
                                                            uint64_t deadline_ns);
-VOLT_API volt_future *volt_permit_chan_recv_future(volt_future *f, volt_permit_chan *c, void *elem);
+VOLT_API VOLT_NODISCARD volt_future *volt_permit_chan_recv_future(volt_future *f,
+                                                                  volt_permit_chan *c, void *elem);
 
 /* ---- close ---- */
 

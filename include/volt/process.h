@@ -127,7 +127,8 @@ VOLT_API VOLT_NODISCARD int volt_signals_open(volt_signals *s, volt_rt *rt, cons
  * op, out: the caller's, until it is ready. One at a time for each *s (aborts).
  * Returns the future: as volt_fd_read_future().
  * Cancel: at once; then no signal was taken. Threads: any may poll it. */
-VOLT_API volt_future *volt_signal_future(volt_op *op, volt_signals *s, volt_signal *out);
+VOLT_API VOLT_NODISCARD volt_future *volt_signal_future(volt_op *op, volt_signals *s,
+                                                        volt_signal *out);
 
 /* Receive no more signals. The signals stay blocked. No volt_signal_future() may be under way
  * (aborts).
@@ -159,13 +160,14 @@ VOLT_API pid_t volt_process_number(const volt_process *p);
  *   it has ended, and something else in this process has taken its status (SIGCHLD is ignored, a
  *   loop of wait()); VOLT_ECANCELED.
  * Cancel: at once; the child goes on. Threads: any may poll it. */
-VOLT_API volt_future *volt_process_wait_future(volt_process_wait *w, volt_process *p);
+VOLT_API VOLT_NODISCARD volt_future *volt_process_wait_future(volt_process_wait *w,
+                                                              volt_process *p);
 
 /* Make a child process end, and await its end. It gets SIGTERM, and if it has not ended after
  * grace_ns, SIGKILL. To be awaited behind VOLT_FINALLY. grace_ns: 0: SIGKILL at once. Else as
  * volt_process_wait_future(). */
-VOLT_API volt_future *volt_process_end_future(volt_process_wait *w, volt_process *p,
-                                              uint64_t grace_ns);
+VOLT_API VOLT_NODISCARD volt_future *volt_process_end_future(volt_process_wait *w, volt_process *p,
+                                                             uint64_t grace_ns);
 
 /* Read the status of a child process, as waitpid() gives it: for WIFEXITED() and so on. Returns it,
  * or -1 if no wait has ended yet. Threads: any. */

@@ -125,7 +125,7 @@ VOLT_API void volt_promise_complete(volt_promise *p, int result);
  * Cancel: volt_future_cancel() asks cancel(), and does not wait for the operation. A result that
  *   came first, or that the future of a select polled before another branch won, goes to discard(),
  *   or is kept if there is none. */
-VOLT_API volt_future *volt_promise_future(volt_future *f, volt_promise *p);
+VOLT_API VOLT_NODISCARD volt_future *volt_promise_future(volt_future *f, volt_promise *p);
 
 VOLT_END_DECLS
 #endif

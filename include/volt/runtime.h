@@ -273,8 +273,8 @@ VOLT_API VOLT_NODISCARD int volt_rt_run_until(volt_rt *rt, volt_future *f, uint6
  *   VOLT_CTX_CANCEL_ONCE (volt_future_poll_ctx()): that takes the call out of the queue if fn was
  *   not called yet; else the loop polls until the future is ready.
  * Signals: fn has the mask of the thread that created rt, and so has a process that fn starts. */
-VOLT_API volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt, int (*fn)(void *arg),
-                                           void *arg);
+VOLT_API VOLT_NODISCARD volt_future *volt_blocking_future(volt_blocking *b, volt_rt *rt,
+                                                          int (*fn)(void *arg), void *arg);
 
 /* ---- inspection ---- */
 

@@ -129,7 +129,7 @@ VOLT_INLINE void volt_rwlock_read_no_deadline(volt_rwlock *rw) {
 /* The same as volt_rwlock_read() as a future: nothing happens before it is polled. If it is dropped
  * after its grant and before a poll has returned it, the lock is unlocked.
  * f: not WAITING; its content is overwritten. Returns f. */
-VOLT_API volt_future *volt_rwlock_read_future(volt_future *f, volt_rwlock *rw);
+VOLT_API VOLT_NODISCARD volt_future *volt_rwlock_read_future(volt_future *f, volt_rwlock *rw);
 
 /* Unlock a lock for reading. Aborts if no reader holds it.
  * Wakes: if this was the last reader, the oldest waiter, a writer: it gets the lock, or, with
@@ -199,7 +199,7 @@ VOLT_INLINE void volt_rwlock_write_no_deadline(volt_rwlock *rw) {
 /* The same as volt_rwlock_write() as a future: nothing happens before it is polled. If it is
  * dropped after its grant and before a poll has returned it, the lock is unlocked.
  * f: not WAITING; its content is overwritten. Returns f. */
-VOLT_API volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw);
+VOLT_API VOLT_NODISCARD volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw);
 
 /* Unlock a lock for writing. If the oldest waiter is a writer, it gets the lock; with bypass, it
  * may be called to look instead. If it is a reader, all readers before the next writer get it.

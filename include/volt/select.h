@@ -76,8 +76,9 @@ VOLT_BEGIN_DECLS
  *   VOLT_ETIMEDOUT if it was given up: then all branches were cancelled (with KEEP none was).
  * Cancel: volt_future_cancel(); all branches are cancelled, too (with KEEP none is).
  * Threads: the owner of *s and of all branches, one at a time. */
-VOLT_API volt_future *volt_select_future(volt_select *s, volt_future *const *branches,
-                                         uint32_t count, unsigned how);
+VOLT_API VOLT_NODISCARD volt_future *volt_select_future(volt_select *s,
+                                                        volt_future *const *branches,
+                                                        uint32_t count, unsigned how);
 
 /* A future that is ready when all branches are. The first poll starts the branches in the array's
  * order. Each later poll polls all of them in that order (a poll of a branch that is ready does
@@ -94,8 +95,8 @@ VOLT_API volt_future *volt_select_future(volt_select *s, volt_future *const *bra
  *   failed, they keep what they got.
  * Threads: the owner of *j and of all branches, one at a time.
  * Cost: each poll polls every branch; for hundreds of tasks use a volt_group. */
-VOLT_API volt_future *volt_join_future(volt_join *j, volt_future *const *branches, uint32_t count,
-                                       unsigned how);
+VOLT_API VOLT_NODISCARD volt_future *volt_join_future(volt_join *j, volt_future *const *branches,
+                                                      uint32_t count, unsigned how);
 
 /* Which branch has won, as an index; UINT32_MAX if none has, or the select is not ready. A
  * volt_future_poll() of that branch returns its result once more.

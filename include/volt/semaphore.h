@@ -162,7 +162,8 @@ VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire_blocking(volt_sem *sem, uint32_t
  * after its grant and before a poll has returned it, the permits are released.
  * f: not in use (not WAITING, future.h); its content is overwritten. Returns f. It polls as
  * volt_sem_acquire() returns. Threads: the owner of *f. */
-VOLT_API volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uint32_t n);
+VOLT_API VOLT_NODISCARD volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem,
+                                                             uint32_t n);
 
 /* Give n permits: to the oldest waiters as far as they go, and what is left to the pool. Works on a
  * closed semaphore, too.
@@ -223,7 +224,7 @@ VOLT_API VOLT_NODISCARD int volt_sem_acquire_all_blocking(volt_sem *sem, uint32_
  * dropped after its grant and before a poll has returned it, the permits are released.
  * f: not in use (not WAITING, future.h); its content is overwritten. Returns f. It polls as
  * volt_sem_acquire_all() returns. Threads: the owner of *f. */
-VOLT_API volt_future *volt_sem_acquire_all_future(volt_future *f, volt_sem *sem);
+VOLT_API VOLT_NODISCARD volt_future *volt_sem_acquire_all_future(volt_future *f, volt_sem *sem);
 
 /* How many permits a volt_sem_acquire_all_future() took, once it has polled as VOLT_OK.
  * Threads: the future's owner. */

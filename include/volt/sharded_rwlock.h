@@ -127,8 +127,9 @@ VOLT_INLINE void volt_sharded_rwlock_read_no_deadline(volt_sharded_rwlock *s, ui
  * before a poll has returned it, the shard is unlocked.
  * f: not WAITING; its content is overwritten. shard: as for volt_sharded_rwlock_try_read().
  * Returns f. Polls as VOLT_OK. */
-VOLT_API volt_future *volt_sharded_rwlock_read_future(volt_future *f, volt_sharded_rwlock *s,
-                                                      uint32_t shard);
+VOLT_API VOLT_NODISCARD volt_future *volt_sharded_rwlock_read_future(volt_future *f,
+                                                                     volt_sharded_rwlock *s,
+                                                                     uint32_t shard);
 
 /* Unlock a shard that was locked for reading. Aborts if no reader has it.
  * shard: the one that was locked.
@@ -168,8 +169,8 @@ VOLT_API void volt_sharded_rwlock_write_no_deadline(volt_sharded_rwlock *s);
  * Cancel: volt_future_cancel(); the shards that it has are unlocked. If it is dropped after its
  *   last grant and before a poll has returned it, all shards are unlocked.
  * Threads: the owner of *w, one at a time. Order: as volt_sharded_rwlock_try_write(). */
-VOLT_API volt_future *volt_sharded_rwlock_write_future(volt_sharded_write *w,
-                                                       volt_sharded_rwlock *s);
+VOLT_API VOLT_NODISCARD volt_future *volt_sharded_rwlock_write_future(volt_sharded_write *w,
+                                                                      volt_sharded_rwlock *s);
 
 /* Unlock a lock for writing, shard by shard. Aborts if no writer holds it.
  * Wakes: the waiters that get a shard, on this thread, with nothing held.

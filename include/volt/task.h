@@ -136,6 +136,23 @@ typedef struct volt_group_member {
   VOLT_PLAIN(volt_task *) task; /* NULL: it has ended, was asked to, or was dropped */
 } volt_group_member;
 
+/* 0, if at is: where the task is in its struct. */
+#define VOLT_TASK_NOT_FIRST_ "the first member of the struct is not `volt_task task`"
+#if defined(__cplusplus)
+template <size_t at>
+struct volt_task_first_ {
+  static_assert(at == 0, VOLT_TASK_NOT_FIRST_);
+  enum : size_t { is = at };
+};
+#define VOLT_TASK_FIRST_(at) volt_task_first_<(at)>::is
+#else
+#define VOLT_TASK_FIRST_(at)                          \
+  (0 * sizeof(struct {                                \
+     _Static_assert((at) == 0, VOLT_TASK_NOT_FIRST_); \
+     int unused;                                      \
+   }))
+#endif
+
 VOLT_BEGIN_DECLS
 
 /* ---- make and spawn ---- */
@@ -147,9 +164,10 @@ VOLT_BEGIN_DECLS
  * Threads: any. */
 VOLT_API VOLT_NODISCARD void *volt_task_new(volt_rt *rt, size_t bytes, volt_task_fn *poll);
 
-/* The same for a struct of this type, whose first member is `volt_task task`. */
+/* The same for a struct of this type, whose first member is `volt_task task` (an error of the
+ * compiler). */
 #define VOLT_TASK_NEW(rt, type, poll) \
-  ((type *)volt_task_new((rt), sizeof(type) + 0 * offsetof(type, task), (poll)))
+  ((type *)volt_task_new((rt), sizeof(type) + VOLT_TASK_FIRST_(offsetof(type, task)), (poll)))
 
 /* Prepare a task in memory of the caller's. Sets *t only: the caller clears the rest of its struct.
  * Threads: one, which then spawns it. */
@@ -173,7 +191,7 @@ VOLT_API VOLT_NODISCARD int volt_spawn(volt_rt *rt, volt_task *t);
  *   that are ready by then.
  * Cancel: stops waiting, not the task.
  * Threads: any. Order: acquires what the task did. */
-VOLT_API volt_future *volt_task_join_future(volt_future *f, volt_task *t);
+VOLT_API VOLT_NODISCARD volt_future *volt_task_join_future(volt_future *f, volt_task *t);
 
 /* The same; block this thread until the task has ended or deadline_ns (as volt_now_ns()) has
  * passed.
@@ -248,7 +266,7 @@ VOLT_API VOLT_NODISCARD int volt_group_spawn(volt_group *g, volt_rt *rt, volt_ta
  *   suspends, and on a worker it aborts.
  *   volt_future_cancel() of this future only stops waiting.
  * Order: acquires what the tasks did. */
-VOLT_API volt_future *volt_group_wait_future(volt_future *f, volt_group *g);
+VOLT_API VOLT_NODISCARD volt_future *volt_group_wait_future(volt_future *f, volt_group *g);
 
 /* The same; block this thread until then or until deadline_ns (as volt_now_ns()).
  * Returns VOLT_OK, the result of the first task that failed, or VOLT_ETIMEDOUT: not all have ended,
@@ -267,7 +285,8 @@ VOLT_API int volt_group_wait_blocking(volt_group *g, uint64_t deadline_ns);
  * Cancel: no task is cancelled. A task that was taken and not polled is the first to be taken
  *   again, and *t is NULL.
  * Order: VOLT_OK acquires what the task did. */
-VOLT_API volt_future *volt_group_next_future(volt_future *f, volt_group *g, volt_task **t);
+VOLT_API VOLT_NODISCARD volt_future *volt_group_next_future(volt_future *f, volt_group *g,
+                                                            volt_task **t);
 
 /* The same without waiting.
  * Returns VOLT_OK, VOLT_EAGAIN (no task has ended), or VOLT_EEMPTY; *t is NULL unless VOLT_OK.

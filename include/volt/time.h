@@ -53,7 +53,8 @@ VOLT_BEGIN_DECLS
  * Wakes: the poller, on the thread that drives the timers.
  * Cancel: volt_future_cancel(); O(log n) amortized in the number of pending timers.
  * Threads: the future's owner, one at a time. */
-VOLT_API volt_future *volt_sleep_until(volt_sleep *s, volt_timers *timers, uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD volt_future *volt_sleep_until(volt_sleep *s, volt_timers *timers,
+                                                      uint64_t deadline_ns);
 
 /* A future that is ready when inner is, or at deadline_ns. At deadline_ns inner is cancelled: a
  * grant that came at the same moment is given back. Each poll polls inner first, so an inner that
@@ -65,8 +66,8 @@ VOLT_API volt_future *volt_sleep_until(volt_sleep *s, volt_timers *timers, uint6
  * Returns &t->future: polls as inner, or VOLT_ETIMEDOUT.
  * Cancel: volt_future_cancel(); inner is cancelled, too.
  * Threads: the owner of *t and of inner, one at a time. */
-VOLT_API volt_future *volt_timeout_future(volt_timeout *t, volt_future *inner, volt_timers *timers,
-                                          uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD volt_future *volt_timeout_future(volt_timeout *t, volt_future *inner,
+                                                         volt_timers *timers, uint64_t deadline_ns);
 
 /* Make *i tick at start_ns and then each period_ns.
  * i: the caller's memory, not pending; its content is overwritten. period_ns: above 0 (aborts).
@@ -81,7 +82,7 @@ VOLT_API void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t
  * Wakes: the poller, on the thread that drives the timers.
  * Cancel: volt_future_cancel(); the tick is not used up.
  * Threads: the owner of *i, one at a time. */
-VOLT_API volt_future *volt_interval_tick(volt_interval *i);
+VOLT_API VOLT_NODISCARD volt_future *volt_interval_tick(volt_interval *i);
 
 /* The time for which the last tick was due.
  * Threads: the owner of *i. */

@@ -103,7 +103,7 @@ VOLT_API int volt_token_wait_blocking(volt_token *t, uint64_t deadline_ns);
 /* Waiting as a future, for a select. It is queued when it is first polled.
  * f: not WAITING; its content is overwritten.
  * Returns f. It polls as VOLT_OK once the token is cancelled. */
-VOLT_API volt_future *volt_token_future(volt_future *f, volt_token *t);
+VOLT_API VOLT_NODISCARD volt_future *volt_token_future(volt_future *f, volt_token *t);
 
 /* Give up waiting. The token itself is not cancelled.
  * w: last passed to volt_token_wait() on this token (or never used).

@@ -117,7 +117,8 @@ VOLT_API VOLT_NODISCARD int volt_watch_changed_blocking(volt_watch *w, uint64_t 
  * f: not WAITING; its content is overwritten. seen: the caller's, until the future is ready.
  * Returns f. It polls as volt_watch_changed() returns; as VOLT_EAGAIN if *seen became the present
  *   version by another call meanwhile. */
-VOLT_API volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w, uint64_t *seen);
+VOLT_API VOLT_NODISCARD volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w,
+                                                               uint64_t *seen);
 
 /* Give up waiting.
  * waiter: last passed to volt_watch_changed() on this watch (or never used).

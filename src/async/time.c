@@ -148,7 +148,7 @@ volt_future *volt_timeout_future(volt_timeout *t, volt_future *inner, volt_timer
                                  uint64_t deadline_ns) {
   t->inner = inner;
   t->result = VOLT_PENDING;
-  volt_sleep_until(&t->sleep, timers, deadline_ns);
+  volt_future_made(volt_sleep_until(&t->sleep, timers, deadline_ns));
   return volt_future_make_(&t->future, &timeout_ops, NULL, 0);
 }
 
@@ -230,7 +230,7 @@ void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t start_ns
 volt_future *volt_interval_tick(volt_interval *i) {
   VOLT_CHECK(!volt_future_is_waiting_(&i->future), "volt_interval_tick",
              "%p: its last tick is pending", (void *)i);
-  volt_sleep_until(&i->sleep, i->timers, i->next_ns);
+  volt_future_made(volt_sleep_until(&i->sleep, i->timers, i->next_ns));
   return volt_future_make_(&i->future, &interval_ops, NULL, 0);
 }
 

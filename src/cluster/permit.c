@@ -119,7 +119,8 @@ static void permit_count_slotless(volt_cluster_sem *s, uint32_t by) {
 static int permit_find_slot(volt_cluster_acquire *a) {
   volt_cluster_sem *s = a->sem;
   bool was_slotless = permit_is_slotless(a);
-  (void)volt_notify_future(&a->local, &s->changed); /* before it looks: it misses no change */
+  /* before it looks: it misses no change */
+  volt_future_made(volt_notify_future(&a->local, &s->changed));
   bool is_found = permit_take_slot(s, a->permit);
   int why = volt_sem_is_closed(&s->local) ? (int)VOLT_ECLOSED : permit_refused(s);
   if (!is_found && why == VOLT_OK) {
@@ -138,7 +139,7 @@ static int permit_acquire_poll(volt_future *f, volt_ctx *ctx) {
   volt_cluster_acquire *a = permit_acquire_of(f);
   cluster_check_fork_(a->sem->cluster, acquire_name);
   if (volt_future_state_(f) == VOLT_FUTURE_INIT_)
-    (void)volt_sem_acquire_future(&a->local, &a->sem->local, 1);
+    volt_future_made(volt_sem_acquire_future(&a->local, &a->sem->local, 1));
   for (;;) {
     int result = permit_poll_local(a, ctx);
     if (result != VOLT_OK) return result;

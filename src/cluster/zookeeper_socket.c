@@ -64,7 +64,7 @@ static void wait_arm_socket(zookeeper *b) {
   if (b->phase != ZOOKEEPER_TRYING && b->phase != ZOOKEEPER_CONNECTED) events = 0;
   if (b->wait.socket_armed != events) socket_disarm(b);
   if (events && !b->wait.socket_armed)
-    (void)volt_fd_ready_future(&b->wait.socket_op, &b->socket, events);
+    volt_future_made(volt_fd_ready_future(&b->wait.socket_op, &b->socket, events));
   b->wait.socket_armed = events;
   b->wait.branches[WAIT_SOCKET] = events ? &b->wait.socket_op.as.future : NULL;
 }
@@ -80,7 +80,8 @@ static void wait_arm_timer(zookeeper *b) {
     b->wait.timer_at_ns = at;
     (void)timerfd_settime(b->timer.number, TFD_TIMER_ABSTIME, &spec, NULL);
   }
-  if (!b->wait.is_timer_armed) (void)volt_fd_ready_future(&b->wait.timer_op, &b->timer, POLLIN);
+  if (!b->wait.is_timer_armed)
+    volt_future_made(volt_fd_ready_future(&b->wait.timer_op, &b->timer, POLLIN));
   b->wait.is_timer_armed = true;
   b->wait.branches[WAIT_TIMER] = &b->wait.timer_op.as.future;
 }

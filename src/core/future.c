@@ -31,6 +31,8 @@
 #include "spin.h"
 #include "waits.h"
 
+extern inline void volt_future_made(const volt_future *);
+
 enum {
   INIT = VOLT_FUTURE_INIT_,
   WAITING = VOLT_FUTURE_WAITING_,

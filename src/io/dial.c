@@ -118,8 +118,8 @@ volt_future *volt_dial_future(volt_dial *d, volt_rt *rt, volt_fd *out, const cha
   d->attempt_ns = config->attempt_ns ? config->attempt_ns : attempt_default_ns;
   d->flags = config->flags;
   d->result = is_valid ? VOLT_OK : VOLT_EINVAL;
-  (void)volt_resolve_future(&d->resolve, rt, to);
-  (void)volt_async_future(&d->async, dial_run);
+  volt_future_made(volt_resolve_future(&d->resolve, rt, to));
+  volt_future_made(volt_async_future(&d->async, dial_run));
   return volt_future_make_(&d->future, &dial_ops, NULL, 0);
 }
 

@@ -198,6 +198,6 @@ int volt_fd_try_send(volt_fd *d, const void *from, size_t size, int flags, size_
 
 int volt_fd_try_accept(volt_fd *d, volt_fd *out) {
   volt_op op;
-  volt_fd_accept_future(&op, d, out);
+  volt_future_made(volt_fd_accept_future(&op, d, out));
   return out ? make_try(&op) : (int)VOLT_EINVAL;
 }

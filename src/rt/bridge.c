@@ -67,7 +67,8 @@ void volt_bridge_begin_(volt_bridge *b, volt_rt *rt, void (*stop)(volt_bridge *b
   b->rt = rt;
   rt->worker[0].hand_polls = BRIDGE_POLLS;
   volt_group_init_how(&b->waits, VOLT_GROUP_KEEP_GOING | VOLT_GROUP_KEEP_RESULTS);
-  volt_group_next_future(&b->ended_future, &b->waits, &b->ended); /* may be cancelled */
+  /* may be cancelled */
+  volt_future_made(volt_group_next_future(&b->ended_future, &b->waits, &b->ended));
   b->refused = NULL;
   b->stop = stop;
   b->closed = NULL;
@@ -136,7 +137,7 @@ void volt_bridge_cancel(volt_bridge_call *c) {
 /* Take a wait that has ended. Returns NULL: none has. */
 static volt_bridge_call *bridge_take_ended(volt_bridge *b) {
   volt_future_cancel(&b->ended_future); /* a callback has run the loop: an inner call left it */
-  volt_group_next_future(&b->ended_future, &b->waits, &b->ended);
+  volt_future_made(volt_group_next_future(&b->ended_future, &b->waits, &b->ended));
   int result = volt_future_poll(&b->ended_future, volt_alarm_waker_(&b->alarm)); /* I2 */
   return result == VOLT_OK ? volt_container_of(b->ended, volt_bridge_call, task) : NULL;
 }

@@ -229,7 +229,7 @@ static int by_hand_join(volt_rt *rt, until *u) {
   bool stalled = false;
   uint64_t end_ns = 0;
   unsigned spins = 0;
-  volt_task_join_future(&ended, &u->task);
+  volt_future_made(volt_task_join_future(&ended, &u->task));
   while (volt_future_poll(&ended, rouse) == VOLT_PENDING) {
     if (!by_hand_run_until(w, &u->task)) continue;
     if (volt_future_poll(&ended, rouse) != VOLT_PENDING) break; /* R2 */

@@ -62,7 +62,7 @@ static void use_loop(void) {
   int told = 0;
   volt_loop loop = VOLT_LOOP_INIT(wake_nobody, &told);
   volt_future f = VOLT_FUTURE_INIT;
-  volt_sem_acquire_future(&f, &ready, 1);
+  volt_future_made(volt_sem_acquire_future(&f, &ready, 1));
   expect(volt_loop_poll(&loop, &f) == VOLT_PENDING, "loop_poll");
   volt_sem_release(&ready, 1);
   volt_waker nobody = {NULL, NULL};

@@ -12,7 +12,7 @@ struct adder {
   unsigned ends;
   adder() : ends(0) {
     volt_mutex_init(&mutex);
-    volt_async_future(&async, run);
+    volt_future_made(volt_async_future(&async, run));
   }
 
  private:
@@ -155,7 +155,7 @@ struct picker {
   unsigned ends;
   picker() : picked(VOLT_PENDING), ends(0) {
     for (volt_sem &s : sem) volt_sem_init(&s, 0);
-    volt_async_future(&async, run);
+    volt_future_made(volt_async_future(&async, run));
   }
 
  private:

@@ -229,7 +229,7 @@ struct bcs_deep : bcs_lock_model {
   wake_count woken;
   unsigned expected = 6;
   bcs_deep() : bcs_lock_model(lockfree) {
-    volt_bcs_lock_run_future(&f, &lock, &of_future, count, this);
+    volt_future_made(volt_bcs_lock_run_future(&f, &lock, &of_future, count, this));
   }
   static void ask(void *arg) {
     auto *self = static_cast<bcs_deep *>(arg);
@@ -333,7 +333,7 @@ struct bcs_future_model : bcs_lock_model {
   VOLT_PLAIN(unsigned) effect; // what the future's section does
 
   bcs_future_model() : bcs_lock_model(false) {
-    volt_bcs_lock_run_future(&f, &lock, &section, act, this);
+    volt_future_made(volt_bcs_lock_run_future(&f, &lock, &section, act, this));
   }
   static void act(void *arg) {
     bcs_future_model *self = static_cast<bcs_future_model *>(arg);
@@ -445,8 +445,8 @@ struct bcs_waker_cancels : bcs_lock_model {
   VOLT_ATOMIC(uint32_t) cancels;
   int polled[2] = {VOLT_OK, VOLT_OK};
   bcs_waker_cancels() : bcs_lock_model(false) {
-    volt_bcs_lock_run_future(&futures[0], &lock, &sections[0], act_0, this);
-    volt_bcs_lock_run_future(&futures[1], &lock, &sections[1], act_1, this);
+    volt_future_made(volt_bcs_lock_run_future(&futures[0], &lock, &sections[0], act_0, this));
+    volt_future_made(volt_bcs_lock_run_future(&futures[1], &lock, &sections[1], act_1, this));
   }
   static void act_0(void *arg) {
     static_cast<bcs_waker_cancels *>(arg)->effect[0] = 1;
@@ -485,7 +485,7 @@ struct bcs_waker_blocks : bcs_lock_model {
     auto *self = static_cast<bcs_waker_blocks *>(ctx);
     volt_future f;
     volt_bcs_section section;
-    volt_bcs_lock_run_future(&f, &self->lock, &section, count, self);
+    volt_future_made(volt_bcs_lock_run_future(&f, &self->lock, &section, count, self));
     EXPECT(volt_block_on(&f, VOLT_NO_DEADLINE) == VOLT_OK);
   }
   void thread(unsigned index) override {

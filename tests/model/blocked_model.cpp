@@ -232,7 +232,7 @@ MODEL(look_x_unlock, 2, full)
 // R3: a waiter of the condition variable is moved to the mutex while it is looked for.
 struct look_place_x_signal : look_model {
   look_place_x_signal() {
-    (void)volt_cond_wait_future(&f[0], &cond, &mutex);
+    volt_future_made(volt_cond_wait_future(&f[0], &cond, &mutex));
     queue(0, &f[0]);
     EXPECT(volt_mutex_try_lock(&mutex) == VOLT_OK);
   }

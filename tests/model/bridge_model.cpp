@@ -34,7 +34,7 @@ struct bridge_model : model {
     w->m = this;
   }
   void begin_wait() {
-    volt_sem_acquire_future(&w->f, &sem, 1);
+    volt_future_made(volt_sem_acquire_future(&w->f, &sem, 1));
     volt_bridge_wait(b, &w->call, &w->f, called, w);
   }
   static void called(int result, void *arg) {

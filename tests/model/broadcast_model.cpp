@@ -231,7 +231,7 @@ struct broadcast_select_x_sends : broadcast_model {
     number.value = 5;
     branches[0] = volt_broadcast_recv_future(&f[0], &r[0], &got[0]);
     branches[1] = volt_chan_recv_future(&f[1], &c.chan, &from_chan);
-    volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
     EXPECT(volt_future_poll(&s.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
   }
   void thread(unsigned index) override {

@@ -205,7 +205,7 @@ struct head_x_queueing_newcomer : bypass_model {
   blocker b, c;
   explicit head_x_queueing_newcomer(uint32_t k) : bypass_model(k) {
     queue(&b, &f);
-    volt_mutex_lock_future(&g, &m);
+    volt_future_made(volt_mutex_lock_future(&g, &m));
   }
   void thread(unsigned index) override {
     if (index == 0) unlock();
@@ -263,7 +263,7 @@ struct start_x_release : bypass_model {
   volt_future f;
   blocker b;
   explicit start_x_release(uint32_t k) : bypass_model(k) {
-    volt_mutex_lock_future(&f, &m);
+    volt_future_made(volt_mutex_lock_future(&f, &m));
   }
   void thread(unsigned index) override {
     if (index == 0) {
@@ -838,7 +838,7 @@ struct block_on_deadline_x_unlock : bypass_model {
   volt_future f;
   int result = VOLT_PENDING;
   explicit block_on_deadline_x_unlock(uint32_t k) : bypass_model(k) {
-    volt_mutex_lock_future(&f, &m);
+    volt_future_made(volt_mutex_lock_future(&f, &m));
   }
   void thread(unsigned index) override {
     if (index == 0) {
@@ -1166,9 +1166,9 @@ struct select_x_nudge : bypass_model {
   wake_count next_woken;
   explicit select_x_nudge(uint32_t k) : bypass_model(k) {
     volt_sem_init(&sem, 0);
-    volt_mutex_lock_future(&f, &m);
-    volt_sem_acquire_future(&permit, &sem, 1);
-    volt_select_future(&select, branches, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_mutex_lock_future(&f, &m));
+    volt_future_made(volt_sem_acquire_future(&permit, &sem, 1));
+    volt_future_made(volt_select_future(&select, branches, 2, VOLT_SELECT_BIASED));
     EXPECT(b.poll(&select.future) == VOLT_PENDING);
     queue(&next_woken, &next);
   }

@@ -241,7 +241,7 @@ struct close_x_polls : channel_model {
   }
   close_x_polls() {
     for (unsigned i = 0; i < 2; i++) {
-      volt_chan_recv_future(&f[i], chan(), &received[i]);
+      volt_future_made(volt_chan_recv_future(&f[i], chan(), &received[i]));
       EXPECT(poll(i) == VOLT_PENDING);
     }
   }
@@ -350,7 +350,7 @@ struct watched_model : channel_model {
   poller::trace left;
   poller *p = new poller(&left);
   explicit watched_model(bool waits) {
-    volt_chan_closed_future(&f, chan());
+    volt_future_made(volt_chan_closed_future(&f, chan()));
     if (waits) EXPECT(watch() == VOLT_PENDING);
   }
   void close() {

@@ -12,11 +12,11 @@ struct channel_future_model : channel_model {
   void make_send(unsigned i, uint64_t value) {
     make(i, true);
     p[i].e[0].value = p[i].value[0] = value;
-    volt_chan_send_future(&f[i], chan(), p[i].e);
+    volt_future_made(volt_chan_send_future(&f[i], chan(), p[i].e));
   }
   void make_recv(unsigned i) {
     make(i, false);
-    volt_chan_recv_future(&f[i], chan(), p[i].e);
+    volt_future_made(volt_chan_recv_future(&f[i], chan(), p[i].e));
   }
   int poll(unsigned i) {
     party &q = p[i];

@@ -446,7 +446,7 @@ struct future_cancel_x_send : channel_model {
   future_cancel_x_send() {
     p[0].in_use = true;
     p[0].n = 1;
-    volt_chan_recv_future(&f, chan(), p[0].e);
+    volt_future_made(volt_chan_recv_future(&f, chan(), p[0].e));
     EXPECT(volt_future_poll(&f, p[0].woken.waker()) == VOLT_PENDING);
   }
   void thread(unsigned index) override {

@@ -79,7 +79,7 @@ struct cluster_model : model {
     volt_cluster_release(&permit[i]);
   }
   void ask(unsigned i) {
-    volt_cluster_acquire_future(&acquire[i], &sem, &permit[i]);
+    volt_future_made(volt_cluster_acquire_future(&acquire[i], &sem, &permit[i]));
   }
   bool poll(unsigned i) {
     result[i] = volt_future_poll(&acquire[i].future, woken[i].waker());
@@ -871,7 +871,7 @@ struct cluster_lose_x_lost_future : cluster_model {
   int seen = VOLT_EAGAIN;
   cluster_lose_x_lost_future() : cluster_model(1) {
     EXPECT(take(0));
-    volt_cluster_permit_lost_future(&f, &permit[0]);
+    volt_future_made(volt_cluster_permit_lost_future(&f, &permit[0]));
   }
   void thread(unsigned index) override {
     if (index == 0) {
@@ -892,7 +892,7 @@ struct cluster_lose_x_lost_future : cluster_model {
     expect_all_back(0);
     add(1); // its place waits for the next loss
     EXPECT(take(1));
-    volt_cluster_permit_lost_future(&f, &permit[1]);
+    volt_future_made(volt_cluster_permit_lost_future(&f, &permit[1]));
     EXPECT(volt_future_poll(&f, woken[1].waker()) == VOLT_PENDING);
     volt_future_cancel(&f);
   }
@@ -905,7 +905,7 @@ struct cluster_lost_waker : cluster_model {
   uint32_t called = 0;
   cluster_lost_waker() : cluster_model(1) {
     EXPECT(take(0));
-    volt_cluster_permit_lost_future(&f, &permit[0]);
+    volt_future_made(volt_cluster_permit_lost_future(&f, &permit[0]));
     volt_waker waker = {look, this};
     EXPECT(volt_future_poll(&f, waker) == VOLT_PENDING);
   }

@@ -416,7 +416,7 @@ struct cond_drop_x_signal : cond_model {
   volt_future f;
   cond_drop_x_signal() {
     lock();
-    volt_cond_wait_future(&f, &cond, &mutex);
+    volt_future_made(volt_cond_wait_future(&f, &cond, &mutex));
     queue(1);
   }
   void thread(unsigned index) override {

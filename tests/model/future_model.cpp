@@ -11,7 +11,7 @@ struct future_model : model {
 
   explicit future_model(uint32_t permits) {
     volt_sem_init(&sem, permits);
-    volt_sem_acquire_future(&f, &sem, 1);
+    volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
   }
 };
 
@@ -117,7 +117,7 @@ struct drop_x_block_on : future_model {
   volt_future behind;
   drop_x_block_on() : future_model(0) {
     EXPECT(volt_future_poll(&f, first.waker()) == VOLT_PENDING);
-    volt_sem_acquire_future(&behind, &sem, 1);
+    volt_future_made(volt_sem_acquire_future(&behind, &sem, 1));
   }
   void thread(unsigned index) override {
     if (index == 0) volt_future_cancel(&f);
@@ -246,7 +246,7 @@ struct section_moves_x_run : model {
   int result = VOLT_PENDING;
   section_moves_x_run() {
     volt_bcs_lock_init(&lock);
-    volt_bcs_lock_run_future(&f, &lock, &section, run, this);
+    volt_future_made(volt_bcs_lock_run_future(&f, &lock, &section, run, this));
   }
   static void run(void *arg) {
     static_cast<section_moves_x_run *>(arg)->ran += 1;

@@ -96,7 +96,7 @@ struct group_last_of_two_wakes : group_model {
   group_last_of_two_wakes() {
     spawn(0, succeed);
     spawn(1, succeed);
-    volt_group_wait_future(&f, g);
+    volt_future_made(volt_group_wait_future(&f, g));
     EXPECT(volt_future_poll(&f, volt_waker{wake, this}) == VOLT_PENDING);
   }
   static void wake(void *p) {

@@ -464,7 +464,7 @@ struct home_wake_x_hand_until : home_model {
       e.fire();
       return;
     }
-    volt_task_join_future(&joined, &t->task);
+    volt_future_made(volt_task_join_future(&joined, &t->task));
     EXPECT(volt_rt_run_until(rt.handle(), &joined, VOLT_NO_DEADLINE) == VOLT_OK);
     volt_task_detach(&t->task);
   }

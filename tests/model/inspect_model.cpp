@@ -349,7 +349,7 @@ struct claim_x_join_by_task : inspect_model {
     task[0] = model_task::make(rt.handle(), wait<0>, this, &left[0], false);
     EXPECT(rt.spawn(&task[0]->task) == VOLT_OK);
     run_first();
-    volt_task_join_future(&f, &task[0]->task);
+    volt_future_made(volt_task_join_future(&f, &task[0]->task));
     spawn(1, join);
   }
   static int join(void *m, model_task *, volt_ctx *ctx) {

@@ -15,7 +15,7 @@ struct io_call_model : model {
   char buffer[8];
 
   explicit io_call_model(unsigned kind = VOLT_FD_OTHER_) : d(io.make(0, kind)) {
-    volt_fd_recv_future(&op, d, buffer, sizeof buffer, 0);
+    volt_future_made(volt_fd_recv_future(&op, d, buffer, sizeof buffer, 0));
   }
   // In the constructor: it waits, for a poller that will not poll again.
   void wait() {
@@ -58,7 +58,7 @@ struct call_x_reports : io_call_model {
     blocker b;
     EXPECT(b.poll_or_await(&op.as.future) == VOLT_OK && op.n >= 1);
     if (op.n == 2) return;
-    volt_fd_recv_future(&op, d, buffer, sizeof buffer, 0);
+    volt_future_made(volt_fd_recv_future(&op, d, buffer, sizeof buffer, 0));
     EXPECT(b.poll_or_await(&op.as.future) == VOLT_OK && op.n == 1);
   }
 };
@@ -69,7 +69,7 @@ struct call_two_x_report : io_call_model {
   volt_op asks;
   call_two_x_report() {
     wait();
-    volt_fd_ready_future(&asks, d, POLLIN);
+    volt_future_made(volt_fd_ready_future(&asks, d, POLLIN));
   }
   void thread(unsigned index) override {
     if (index == 1) {
@@ -208,7 +208,7 @@ struct call_select_x_reports : io_call_model {
   call_select_x_reports() : second(io.make(1)) {
     branches[0] = &op.as.future;
     branches[1] = volt_fd_recv_future(&other, second, buffer, sizeof buffer, 0);
-    volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   }
   void thread(unsigned index) override {
     if (index == 1) {

@@ -16,7 +16,7 @@ struct io_close_model : model {
   char buffer[2];
 
   explicit io_close_model(model_io::does how = model_io::does::calls) : io(how), d(io.make()) {
-    volt_fd_recv_future(&op, d, buffer, 1, 0);
+    volt_future_made(volt_fd_recv_future(&op, d, buffer, 1, 0));
   }
   void wait() {
     poller *p = new poller(&left[0]);
@@ -307,7 +307,7 @@ struct close_at_home_x_cancel : io_close_whole_model {
   void thread(unsigned index) override {
     if (index == 1) {
       model_io::be_worker(0);
-      volt_fd_close_future(&closer, d);
+      volt_future_made(volt_fd_close_future(&closer, d));
       poller *p = new poller(&left[1]);
       (void)p->poll(&closer.as.future);
       p->end();

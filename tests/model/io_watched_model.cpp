@@ -58,7 +58,7 @@ struct watched_first_chunk : model {
     for (unsigned i = 0; i < 2; i++) {
       d[i] = io.make(static_cast<int>(i));
       p[i] = new poller(&left[i]);
-      volt_fd_recv_future(&op[i], d[i], buffer, 1, 0);
+      volt_future_made(volt_fd_recv_future(&op[i], d[i], buffer, 1, 0));
     }
   }
   void thread(unsigned index) override {

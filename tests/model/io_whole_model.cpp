@@ -287,7 +287,7 @@ struct whole_in_select_x_end : io_whole_model {
     receive();
     io.arrive(0);
     branches[0] = &op.as.future;
-    volt_select_future(&s, branches, 1, VOLT_SELECT_BIASED);
+    volt_future_made(volt_select_future(&s, branches, 1, VOLT_SELECT_BIASED));
   }
   void thread(unsigned index) override {
     if (index == 1) {

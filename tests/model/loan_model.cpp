@@ -96,7 +96,7 @@ struct loan_model : model {
   }
   // It has read that there is no loan, and comes only now.
   void queue_up_late(process &p, unsigned i) {
-    volt_sem_acquire_future(&p.a[i].leaf, &p.g.permits, 1);
+    volt_future_made(volt_sem_acquire_future(&p.a[i].leaf, &p.g.permits, 1));
     p.a[i].is_queued = true;
     volt_fetch_add_relaxed(&p.g.queued, 1u);
     if (poll(p, i) == VOLT_OK) pick_up(p, i);

@@ -18,7 +18,7 @@ struct loop_model : model {
     volt_loop_init(&l, volt_waker{tell, this});
     for (unsigned i = 0; i < 2; i++) {
       volt_sem_init(&sem[i], 0);
-      volt_sem_acquire_future(&f[i], &sem[i], 1);
+      volt_future_made(volt_sem_acquire_future(&f[i], &sem[i], 1));
     }
   }
   static void tell(void *arg) {

@@ -33,8 +33,8 @@ struct poll_x_token_cancel : turn_poll {
   poll_x_token_cancel() {
     volt_token_init(&parent);
     volt_token_init_child(&child, &parent);
-    volt_token_future(&f[0], &child);
-    volt_token_future(&f[1], &child);
+    volt_future_made(volt_token_future(&f[0], &child));
+    volt_future_made(volt_token_future(&f[1], &child));
     begin();
   }
   void thread(unsigned index) override {
@@ -77,7 +77,7 @@ struct poll_x_notify_all : turn_poll {
     for (unsigned i = 0; i < 2; i++) {
       wakers[i].n = &n;
       wakers[i].inner = &woken[i];
-      volt_notify_future(&f[i], &n);
+      volt_future_made(volt_notify_future(&f[i], &n));
       EXPECT(poll(i) == VOLT_PENDING);
     }
   }
@@ -101,8 +101,8 @@ struct poll_x_latch_open_x_end : turn_poll {
   volt_latch *l = new volt_latch();
   poll_x_latch_open_x_end() {
     volt_latch_init(l, 1);
-    volt_latch_wait_future(&f[0], l);
-    volt_latch_wait_future(&f[1], l);
+    volt_future_made(volt_latch_wait_future(&f[0], l));
+    volt_future_made(volt_latch_wait_future(&f[1], l));
     begin();
   }
   void thread(unsigned index) override {
@@ -140,9 +140,9 @@ struct poll_x_latch_shut_again : turn_poll {
   int later = VOLT_ECANCELED;
   poll_x_latch_shut_again() {
     volt_latch_init(&l, 1);
-    for (volt_future &one : f) volt_latch_wait_future(&one, &l);
+    for (volt_future &one : f) volt_future_made(volt_latch_wait_future(&one, &l));
     begin();
-    volt_latch_wait_future(&late, &l);
+    volt_future_made(volt_latch_wait_future(&late, &l));
   }
   void thread(unsigned index) override {
     if (index == 0) {
@@ -171,7 +171,8 @@ struct poll_x_watch_send : turn_poll {
   uint64_t seen[2] = {1, 1};
   poll_x_watch_send() {
     volt_watch_init(&w, 0, nullptr, nullptr);
-    for (unsigned i = 0; i < 2; i++) volt_watch_changed_future(&f[i], &w, &seen[i]);
+    for (unsigned i = 0; i < 2; i++)
+      volt_future_made(volt_watch_changed_future(&f[i], &w, &seen[i]));
     begin();
   }
   void thread(unsigned index) override {
@@ -195,8 +196,8 @@ struct poll_x_oneshot_close : turn_poll {
   volt_oneshot o;
   poll_x_oneshot_close() {
     volt_oneshot_init(&o, 0, nullptr);
-    volt_oneshot_recv_future(&f[0], &o, nullptr);
-    volt_oneshot_closed_future(&f[1], &o);
+    volt_future_made(volt_oneshot_recv_future(&f[0], &o, nullptr));
+    volt_future_made(volt_oneshot_closed_future(&f[1], &o));
     begin();
   }
   void thread(unsigned index) override {
@@ -221,7 +222,7 @@ struct poll_x_barrier_open : turn_poll {
   volt_waiter last;
   poll_x_barrier_open() : led(0u) {
     volt_barrier_init(&b, 3);
-    for (volt_future &one : f) volt_barrier_wait_future(&one, &b);
+    for (volt_future &one : f) volt_future_made(volt_barrier_wait_future(&one, &b));
     begin();
   }
   void thread(unsigned index) override {
@@ -246,7 +247,7 @@ struct poll_x_cancel_x_open : turn_poll {
   poll_x_cancel_x_open() {
     volt_once_init(&o);
     EXPECT(volt_once_begin(&o, &first, volt_waker{nullptr, nullptr}) == VOLT_OK);
-    for (volt_future &one : f) volt_once_begin_future(&one, &o);
+    for (volt_future &one : f) volt_future_made(volt_once_begin_future(&one, &o));
     begin();
   }
   void thread(unsigned index) override {
@@ -278,7 +279,7 @@ struct poll_by_another_x_open : model {
     volt_notify_init(&n);
     for (unsigned i = 0; i < 2; i++) {
       task[i] = new poller(&left[i]);
-      volt_notify_future(&f[i], &n);
+      volt_future_made(volt_notify_future(&f[i], &n));
     }
     for (volt_future &one : f) EXPECT(task[0]->poll(&one) == VOLT_PENDING);
   }
@@ -305,8 +306,8 @@ struct poll_x_sem_close : turn_poll {
   volt_sem *sem = new volt_sem();
   poll_x_sem_close() {
     volt_sem_init(sem, 1);
-    volt_sem_acquire_future(&f[0], sem, 2);
-    volt_sem_acquire_future(&f[1], sem, 2);
+    volt_future_made(volt_sem_acquire_future(&f[0], sem, 2));
+    volt_future_made(volt_sem_acquire_future(&f[1], sem, 2));
     begin();
   }
   void thread(unsigned index) override {
@@ -338,8 +339,8 @@ struct poll_x_sem_close_x_release : turn_poll {
   volt_sem sem;
   poll_x_sem_close_x_release() {
     volt_sem_init(&sem, 1);
-    volt_sem_acquire_future(&f[0], &sem, 3);
-    volt_sem_acquire_future(&f[1], &sem, 3);
+    volt_future_made(volt_sem_acquire_future(&f[0], &sem, 3));
+    volt_future_made(volt_sem_acquire_future(&f[1], &sem, 3));
     begin();
   }
   void thread(unsigned index) override {

@@ -159,7 +159,7 @@ struct notify_condition : notify_model {
       return;
     }
     volt_future f;
-    volt_notify_future(&f, n);
+    volt_future_made(volt_notify_future(&f, n));
     if (volt_load_relaxed(&condition) == 0) {
       EXPECT(volt_block_on(&f, VOLT_NO_DEADLINE) == VOLT_OK);
       EXPECT(volt_load_relaxed(&condition) == 1);

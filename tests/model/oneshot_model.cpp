@@ -182,7 +182,7 @@ MODEL(oneshot_deadline_x_send, 2, bounded)
 struct oneshot_drop_x_send : oneshot_model {
   volt_future f;
   oneshot_drop_x_send() {
-    volt_oneshot_recv_future(&f, &o, &got);
+    volt_future_made(volt_oneshot_recv_future(&f, &o, &got));
     EXPECT(volt_future_poll(&f, woken.waker()) == VOLT_PENDING);
   }
   void thread(unsigned index) override {
@@ -218,7 +218,7 @@ struct oneshot_in_select_x_sends : oneshot_model {
     inner[0] = volt_oneshot_recv_future(&f[0], &o, &got);
     branches[0] = joined ? volt_join_future(&join, inner, 1, 0) : inner[0];
     branches[1] = volt_chan_recv_future(&f[1], &c.chan, &from_chan);
-    volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
     EXPECT(volt_future_poll(&s.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
   }
   void thread(unsigned index) override {

@@ -25,7 +25,7 @@ struct promise_model : model, promise_of_model {
     discarded = 0;
     promise_of_model::model = this;
     volt_promise_init(&p, ops);
-    volt_promise_future(&f, &p);
+    volt_future_made(volt_promise_future(&f, &p));
   }
   static promise_model *of(volt_promise *p) {
     return volt_container_of(p, promise_of_model, p)->model;
@@ -115,7 +115,7 @@ struct promise_drop_keeps : promise_model {
   void thread(unsigned index) override {
     if (index == 1) return complete();
     volt_future_cancel(&f);
-    volt_promise_future(&f, &p);
+    volt_future_made(volt_promise_future(&f, &p));
     result = poll();
   }
   void check() override {

@@ -154,9 +154,9 @@ struct selects_face_each_other : receive_or_send {
     p->end();
     other[0].value = 1;
     other[1].value = 0;
-    volt_chan_send_future(&g[0], &c[0].chan, &other[0]);
-    volt_chan_recv_future(&g[1], &c[1].chan, &other[1]);
-    volt_select_future(&t, others, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_chan_send_future(&g[0], &c[0].chan, &other[0]));
+    volt_future_made(volt_chan_recv_future(&g[1], &c[1].chan, &other[1]));
+    volt_future_made(volt_select_future(&t, others, 2, VOLT_SELECT_BIASED));
   }
   void thread(unsigned index) override {
     EXPECT(volt_block_on(index == 0 ? &s.future : &t.future, VOLT_NO_DEADLINE) == VOLT_OK);
@@ -181,9 +181,9 @@ struct selects_beside_each_other : two_receives {
     p->end();
     for (unsigned i = 0; i < 2; i++) {
       other[i].value = 0;
-      volt_chan_recv_future(&g[i], &c[i].chan, &other[i]);
+      volt_future_made(volt_chan_recv_future(&g[i], &c[i].chan, &other[i]));
     }
-    volt_select_future(&t, others, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_select_future(&t, others, 2, VOLT_SELECT_BIASED));
     EXPECT(volt_future_poll(&s.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
     EXPECT(volt_future_poll(&t.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
   }
@@ -211,7 +211,7 @@ struct select_both_directions : select_channel_model {
   select_both_directions() {
     receives(0);
     element[1].value = 2;
-    volt_chan_send_future(&f[1], &c[0].chan, &element[1]);
+    volt_future_made(volt_chan_send_future(&f[1], &c[0].chan, &element[1]));
     select();
   }
   void thread(unsigned index) override {
@@ -243,7 +243,7 @@ struct receive_or_permit : select_channel_model {
   receive_or_permit() {
     volt_sem_init(&sem, 0);
     receives(at);
-    volt_sem_acquire_future(&f[1 - at], &sem, 1);
+    volt_future_made(volt_sem_acquire_future(&f[1 - at], &sem, 1));
     select();
     poll_first();
   }

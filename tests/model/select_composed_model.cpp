@@ -12,7 +12,7 @@ struct timeout_cancel_once_x_send : two_receives {
   volt_timeout t;
   timeout_cancel_once_x_send() {
     volt_timers_init_virtual(&timers, volt_waker{nullptr, nullptr});
-    volt_timeout_future(&t, &f[1], &timers, 5);
+    volt_future_made(volt_timeout_future(&t, &f[1], &timers, 5));
     EXPECT(volt_future_poll(&t.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
   }
   void thread(unsigned index) override {
@@ -43,7 +43,7 @@ struct timeout_deadline_x_send : two_receives {
   timeout_deadline_x_send() {
     p->end();
     volt_timers_init_virtual(&timers, volt_waker{nullptr, nullptr});
-    volt_timeout_future(&t, &f[1], &timers, 5);
+    volt_future_made(volt_timeout_future(&t, &f[1], &timers, 5));
   }
   void thread(unsigned index) override {
     if (index == 1) {
@@ -69,7 +69,7 @@ struct slow_loser {
   volt_sem never;
   slow_loser() {
     volt_sem_init(&never, 0);
-    volt_async_future(&async, run);
+    volt_future_made(volt_async_future(&async, run));
   }
 
  private:
@@ -117,8 +117,8 @@ struct permit_with_slow_loser : select_with_slow_loser {
     p->end();
     volt_sem_init(&sem, 0);
     volt_future_cancel(&s.future);
-    volt_sem_acquire_future(&f[0], &sem, 1);
-    volt_async_future(&loser.async, loser.async.poll);
+    volt_future_made(volt_sem_acquire_future(&f[0], &sem, 1));
+    volt_future_made(volt_async_future(&loser.async, loser.async.poll));
     select();
     EXPECT(volt_future_poll(&s.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
   }
@@ -149,7 +149,7 @@ struct select_timeout_or_receive : two_receives {
   select_timeout_or_receive() {
     volt_sem_init(&sem, 0);
     volt_timers_init_virtual(&timers, volt_waker{nullptr, nullptr});
-    volt_sem_acquire_future(&f[0], &sem, 1);
+    volt_future_made(volt_sem_acquire_future(&f[0], &sem, 1));
     branches[0] = volt_timeout_future(&t, &f[0], &timers, 5);
     p->end();
     EXPECT(volt_future_poll(&s.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
@@ -238,8 +238,8 @@ struct block_on_kept_select_x_sends : two_receives {
   block_on_kept_select_x_sends() {
     p->end();
     volt_sem_init(&sem, 0);
-    volt_sem_acquire_future(&permit, &sem, 1);
-    volt_select_future(&keeps, kept, 2, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP);
+    volt_future_made(volt_sem_acquire_future(&permit, &sem, 1));
+    volt_future_made(volt_select_future(&keeps, kept, 2, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP));
   }
   void thread(unsigned index) override {
     if (index == 1) {
@@ -263,7 +263,7 @@ struct select_join_x_grants : two_receives {
   volt_join join;
   select_join_x_grants() {
     volt_sem_init(&sem, 0);
-    for (volt_future *one : both) volt_sem_acquire_future(one, &sem, 1);
+    for (volt_future *one : both) volt_future_made(volt_sem_acquire_future(one, &sem, 1));
     branches[0] = volt_join_future(&join, both, 2, VOLT_JOIN_ALL);
     EXPECT(p->poll(&s.future) == VOLT_PENDING);
   }
@@ -308,7 +308,7 @@ struct turn_in_select : model {
   void thread(unsigned index) override {
     if (index == 0) {
       branches[1] = second();
-      volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+      volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
       outcome = volt_future_poll(&s.future, volt_waker{nullptr, nullptr});
       EXPECT(outcome != VOLT_PENDING);
     } else {
@@ -454,7 +454,7 @@ struct select_oneshot_waits_x_send_x_recv : turn_in_select {
   select_oneshot_waits_x_send_x_recv() {
     volt_oneshot_init(&o, 0, nullptr);
     branches[1] = second();
-    volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
     EXPECT(volt_future_poll(&s.future, woken.waker()) == VOLT_PENDING);
   }
   void thread(unsigned index) override {

@@ -19,7 +19,7 @@ struct select_model : model {
       volt_sem_init(&sem[i], 0);
       branches[i] = volt_sem_acquire_future(&f[i], &sem[i], 1);
     }
-    volt_select_future(&s, branches, 2, how);
+    volt_future_made(volt_select_future(&s, branches, 2, how));
   }
   void poll_first() {
     poller *p = new poller(&first);
@@ -102,7 +102,7 @@ struct select_of_mutexes : model {
       EXPECT(volt_mutex_try_lock(&mutex[i]) == VOLT_OK);
       branches[i] = volt_mutex_lock_future(&f[i], &mutex[i]);
     }
-    volt_select_future(&s, branches, 2, VOLT_SELECT_FAIR);
+    volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_FAIR));
   }
   void thread(unsigned index) override {
     if (index == 1) {
@@ -322,7 +322,7 @@ struct join_model : model {
       volt_sem_init(&sem[i], 0);
       branches[i] = volt_sem_acquire_future(&f[i], &sem[i], 1);
     }
-    volt_join_future(&j, branches, 2, how);
+    volt_future_made(volt_join_future(&j, branches, 2, how));
   }
   // By their owner, when the join is ready or was given up: every branch has ended. What a branch
   // has returned is its owner's, and nothing else is gone.

@@ -15,7 +15,7 @@ struct time_model : model {
   time_model() {
     volt_timers_init_virtual(&timers, volt_waker{nullptr, nullptr});
     volt_sem_init(&sem, 0);
-    volt_sem_acquire_future(&permit, &sem, 1);
+    volt_future_made(volt_sem_acquire_future(&permit, &sem, 1));
   }
   void poll_first(volt_future *f, uint32_t leaves) {
     poller *p = new poller(&first);
@@ -112,7 +112,7 @@ struct permit_or_sleep : time_model {
   permit_or_sleep() {
     branches[0] = &permit;
     branches[1] = volt_sleep_until(&nap, &timers, 5);
-    volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   }
   void poll_or_cancel() {
     result = volt_future_poll(&s.future, second.waker());
@@ -169,7 +169,7 @@ MODEL(select_x_release_x_expire, 2, bounded)
 struct timeout_model : time_model {
   volt_timeout t;
   timeout_model() {
-    volt_timeout_future(&t, &permit, &timers, 5);
+    volt_future_made(volt_timeout_future(&t, &permit, &timers, 5));
   }
   // By its owner: never early.
   void poll(volt_waker waker) {

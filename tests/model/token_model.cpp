@@ -339,9 +339,9 @@ struct token_select : token_model {
   volt_select select;
   token_select() {
     volt_sem_init(&sem, 0);
-    volt_token_future(&branch[0], &parent);
-    volt_sem_acquire_future(&branch[1], &sem, 1);
-    volt_select_future(&select, branches, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_token_future(&branch[0], &parent));
+    volt_future_made(volt_sem_acquire_future(&branch[1], &sem, 1));
+    volt_future_made(volt_select_future(&select, branches, 2, VOLT_SELECT_BIASED));
     EXPECT(volt_future_poll(&select.future, woken[0].waker()) == VOLT_PENDING);
   }
   void thread(unsigned index) override {

@@ -148,7 +148,7 @@ struct until_call_x_sleep : model {
   until_call_x_sleep() : rt(1, 1, VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK) {
     model_threads_to_start(1);
     volt_store_relaxed(&returned, 0u);
-    volt_blocking_future(&call, rt.handle(), returns, this);
+    volt_future_made(volt_blocking_future(&call, rt.handle(), returns, this));
     EXPECT(volt_future_poll(&call.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
   }
   static int returns(void *m) {
@@ -162,7 +162,7 @@ struct until_call_x_sleep : model {
       model_serve(0);
       return;
     }
-    volt_sleep_until(&nap, volt_rt_timers(rt.handle()), 10);
+    volt_future_made(volt_sleep_until(&nap, volt_rt_timers(rt.handle()), 10));
     EXPECT(volt_rt_run_until(rt.handle(), &nap.future, VOLT_NO_DEADLINE) == VOLT_OK);
     EXPECT(volt_load_relaxed(&returned) == 1 && volt_rt_now_ns(rt.handle()) == 10);
     volt_blocking_pool_close_(&rt->blocking);
@@ -182,7 +182,7 @@ struct until_call_x_cancel : model {
   volt_sleep nap;
   until_call_x_cancel() : rt(1, 1, VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK) {
     model_threads_to_start(1);
-    volt_blocking_future(&call, rt.handle(), returns, nullptr);
+    volt_future_made(volt_blocking_future(&call, rt.handle(), returns, nullptr));
     EXPECT(volt_future_poll(&call.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
   }
   static int returns(void *) {
@@ -197,7 +197,7 @@ struct until_call_x_cancel : model {
       volt_future_cancel(&call.future);
       return;
     }
-    volt_sleep_until(&nap, volt_rt_timers(rt.handle()), 10);
+    volt_future_made(volt_sleep_until(&nap, volt_rt_timers(rt.handle()), 10));
     EXPECT(volt_rt_run_until(rt.handle(), &nap.future, VOLT_NO_DEADLINE) == VOLT_OK);
     EXPECT(volt_rt_now_ns(rt.handle()) == 10);
     volt_blocking_pool_close_(&rt->blocking);
@@ -221,11 +221,11 @@ struct until_call_x_no_thread : model {
   void thread(unsigned index) override {
     if (index == 1) {
       volt_blocking call;
-      volt_blocking_future(&call, rt.handle(), returns, nullptr);
+      volt_future_made(volt_blocking_future(&call, rt.handle(), returns, nullptr));
       EXPECT(volt_future_poll(&call.future, volt_waker{nullptr, nullptr}) == VOLT_ENOMEM);
       return;
     }
-    volt_sleep_until(&nap, volt_rt_timers(rt.handle()), 10);
+    volt_future_made(volt_sleep_until(&nap, volt_rt_timers(rt.handle()), 10));
     EXPECT(volt_rt_run_until(rt.handle(), &nap.future, VOLT_NO_DEADLINE) == VOLT_OK);
   }
   void check() override {

@@ -212,7 +212,7 @@ MODEL(watch_close_seen, 2, full)
 struct watch_drop_x_send : watch_model {
   volt_future f;
   watch_drop_x_send() {
-    volt_watch_changed_future(&f, &watch, &seen[0]);
+    volt_future_made(volt_watch_changed_future(&f, &watch, &seen[0]));
     EXPECT(volt_future_poll(&f, woken[0].waker()) == VOLT_PENDING);
   }
   void thread(unsigned index) override {
@@ -249,7 +249,7 @@ struct watch_select_x_sends : watch_model {
     number.value = 5;
     branches[0] = volt_watch_changed_future(&f[0], &watch, &seen[0]);
     branches[1] = volt_chan_recv_future(&f[1], &c.chan, &from_chan);
-    volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
     EXPECT(volt_future_poll(&s.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
   }
   void thread(unsigned index) override {

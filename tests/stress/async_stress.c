@@ -100,7 +100,7 @@ static job *new_job(uint32_t want) {
   memset((void *)j, 0xee, sizeof *j);
   j->want = want;
   j->has = 0;
-  volt_async_future(&j->async, job_poll);
+  volt_future_made(volt_async_future(&j->async, job_poll));
   return j;
 }
 

@@ -42,7 +42,7 @@ static void leave(stress_worker *w, arrival *a) {
 static int by_future(stress_worker *w) {
   volt_future *f = (volt_future *)malloc(sizeof *f);
   STRESS_CHECK(f != NULL);
-  volt_barrier_wait_future(f, &shared.barrier);
+  volt_future_made(volt_barrier_wait_future(f, &shared.barrier));
   int result = VOLT_PENDING;
   for (uint32_t i = stress_below(w, 50); i > 0 && result == VOLT_PENDING; i--) {
     result = volt_future_poll(f, (volt_waker){NULL, NULL});

@@ -119,7 +119,7 @@ static void end_future(stress_worker *w, struct user *u, struct errand *e, int r
 
 static struct errand *future_errand(stress_worker *w, struct user *u) {
   struct errand *e = new_errand(w, u);
-  volt_bcs_lock_run_future(&e->future, &u->books->lock, &e->section, go, e);
+  volt_future_made(volt_bcs_lock_run_future(&e->future, &u->books->lock, &e->section, go, e));
   return e;
 }
 

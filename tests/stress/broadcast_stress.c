@@ -85,7 +85,8 @@ static int by_select(stress_worker *w, receiver *to, value *v) {
   volt_future *branches[] = {volt_broadcast_recv_future(&f[0], &to->r, v),
                              volt_chan_recv_future(&f[1], &shared.chan, &number)};
   volt_select s;
-  volt_select_future(&s, branches, 2, stress_below(w, 2) ? VOLT_SELECT_FAIR : VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2,
+                                      stress_below(w, 2) ? VOLT_SELECT_FAIR : VOLT_SELECT_BIASED));
   int result = stress_below(w, 2) ? volt_block_on(&s.future, soon(w)) : poll_by_hand(w, &s.future);
   memset((void *)f, 0xa5, sizeof f);
   if (volt_select_winner(&s) != 1) return result;

@@ -317,8 +317,8 @@ static int way_select(stress_worker *w, const stress_subject *s, void *object, u
   volt_future *branches[] = {f, volt_sem_acquire_future(&permit, &side, 1)};
   bool keeps = stress_below(w, 2) == 0;
   volt_select select;
-  volt_select_future(&select, branches, 2,
-                     keeps ? VOLT_SELECT_FAIR | VOLT_SELECT_KEEP : VOLT_SELECT_FAIR);
+  volt_future_made(volt_select_future(
+      &select, branches, 2, keeps ? VOLT_SELECT_FAIR | VOLT_SELECT_KEEP : VOLT_SELECT_FAIR));
   int result = volt_block_on(&select.future, soon(w));
   if (result == VOLT_OK && volt_select_winner(&select) == 1) {
     volt_sem_release(&side, 1);

@@ -54,7 +54,7 @@ static void come_back(stress_worker *w, volt_chan *c) {
 static void await_the_end(stress_worker *w, volt_chan *c) {
   volt_future *f = (volt_future *)malloc(sizeof *f);
   STRESS_CHECK(f != NULL);
-  volt_chan_closed_future(f, c);
+  volt_future_made(volt_chan_closed_future(f, c));
   if (stress_below(w, 2)) {
     STRESS_CHECK(volt_block_on(f, VOLT_NO_DEADLINE) == VOLT_OK && volt_chan_is_closed(c));
   } else {

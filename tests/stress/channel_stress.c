@@ -135,8 +135,8 @@ static int way_by_hand(stress_worker *w, attempt *a) {
 static int way_future(stress_worker *w, attempt *a) {
   volt_chan *c = &shared.chan;
   volt_waker nobody = {NULL, NULL};
-  if (a->sends) volt_chan_send_many_future(&a->future, c, a->elems, a->n);
-  if (!a->sends) volt_chan_recv_many_future(&a->future, c, a->elems, a->n);
+  if (a->sends) volt_future_made(volt_chan_send_many_future(&a->future, c, a->elems, a->n));
+  if (!a->sends) volt_future_made(volt_chan_recv_many_future(&a->future, c, a->elems, a->n));
   int result = VOLT_PENDING;
   for (uint32_t i = stress_below(w, 16); i > 0 && result == VOLT_PENDING; i--) {
     result = volt_future_poll(&a->future, nobody);
@@ -199,9 +199,9 @@ static volt_future *operation(party *p) {
   chan_poison(&p->future, sizeof p->future);
   if (p->sends) {
     chan_make(book_of(p), p->index, p->elems, p->n);
-    volt_chan_send_many_future(&p->future, c, p->elems, p->n);
+    volt_future_made(volt_chan_send_many_future(&p->future, c, p->elems, p->n));
   } else {
-    volt_chan_recv_many_future(&p->future, c, p->elems, p->n);
+    volt_future_made(volt_chan_recv_many_future(&p->future, c, p->elems, p->n));
   }
   if (rng_below(&p->random, 2)) return &p->future;
   uint64_t deadline_ns = volt_deadline_ns(rng_below(&p->random, 100000));

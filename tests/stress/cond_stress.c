@@ -56,7 +56,7 @@ static void wait_or_give_up(stress_worker *w, volt_cond *c) {
 
 static void wait_as_future(stress_worker *w, volt_cond *c) {
   volt_future f;
-  volt_cond_wait_future(&f, c, &shared.mutex);
+  volt_future_made(volt_cond_wait_future(&f, c, &shared.mutex));
   if (stress_below(w, 2)) {
     stress_dawdle(w);
     volt_future_cancel(&f);

@@ -56,7 +56,7 @@ static int stand_in_line(member *m) {
   line *l = m->l;
   m->ticket = ++l->tickets;
   volt_store_relaxed(&l->gave_up[m->ticket % TICKETS], 0); /* published by the baton */
-  volt_sem_acquire_future(&m->future, &l->permit, 1);
+  volt_future_made(volt_sem_acquire_future(&m->future, &l->permit, 1));
   return volt_future_poll(&m->future, (volt_waker){ignore_wake, NULL});
 }
 

@@ -46,7 +46,7 @@ static void work(stress_worker *w) {
 static int wait_by_hand(stress_worker *w, volt_latch *l) {
   volt_future *f = (volt_future *)malloc(sizeof *f);
   STRESS_CHECK(f != NULL);
-  volt_latch_wait_future(f, l);
+  volt_future_made(volt_latch_wait_future(f, l));
   int result = VOLT_PENDING;
   for (uint32_t i = stress_below(w, 100); i > 0 && result == VOLT_PENDING; i--) {
     result = volt_future_poll(f, (volt_waker){NULL, NULL});

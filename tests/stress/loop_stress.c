@@ -112,7 +112,7 @@ static void run_loop(stress_worker *w) {
   bool waits[WAITS];
   unsigned waiting = 0, turns = stress_below(w, WAITS + 1);
   for (unsigned i = 0; i < WAITS; i++) {
-    volt_sem_acquire_future(&f[i], &permits, 1);
+    volt_future_made(volt_sem_acquire_future(&f[i], &permits, 1));
     waits[i] = volt_loop_poll(&e->loop, &f[i]) == VOLT_PENDING;
     if (waits[i]) waiting += 1;
     if (!waits[i]) got_one(w);

@@ -60,7 +60,7 @@ static uint64_t deadline(stress_worker *w) {
 static void by_future(stress_worker *w) {
   volt_future *f = (volt_future *)malloc(sizeof *f);
   STRESS_CHECK(f != NULL);
-  volt_notify_future(f, &shared.notify);
+  volt_future_made(volt_notify_future(f, &shared.notify));
   bool polled = !shared.all || stress_below(w, 2);
   int result = polled ? volt_future_poll(f, (volt_waker){NULL, NULL}) : (int)VOLT_PENDING;
   if (result == VOLT_PENDING && !take(w) && !is_over()) {

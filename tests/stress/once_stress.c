@@ -51,7 +51,7 @@ static bool by_blocking(stress_worker *w) {
 static bool by_future(stress_worker *w) {
   volt_future *f = (volt_future *)malloc(sizeof *f);
   STRESS_CHECK(f != NULL);
-  volt_once_begin_future(f, &shared.once);
+  volt_future_made(volt_once_begin_future(f, &shared.once));
   int result = VOLT_PENDING;
   for (uint32_t i = stress_below(w, 50); i > 0 && result == VOLT_PENDING; i--) {
     result = volt_future_poll(f, (volt_waker){NULL, NULL});

@@ -99,7 +99,8 @@ static int by_select(stress_worker *w, reply *r, value *v, pair *p) {
   volt_future *branches[] = {volt_oneshot_recv_future(&f[0], &r->oneshot, v),
                              volt_chan_recv_future(&f[1], &p->chan, &number)};
   volt_select s;
-  volt_select_future(&s, branches, 2, stress_below(w, 2) ? VOLT_SELECT_FAIR : VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2,
+                                      stress_below(w, 2) ? VOLT_SELECT_FAIR : VOLT_SELECT_BIASED));
   int result = stress_below(w, 2) ? volt_block_on(&s.future, soon(w)) : poll_by_hand(w, &s.future);
   memset((void *)f, 0xa5, sizeof f);
   if (volt_select_winner(&s) != 1) return result;
@@ -159,7 +160,7 @@ static void answer(stress_worker *w, pair *p, reply *r) {
   const value v = {number, ~number};
   volt_future f;
   if (stress_below(w, 4) == 0) {
-    volt_oneshot_closed_future(&f, &r->oneshot);
+    volt_future_made(volt_oneshot_closed_future(&f, &r->oneshot));
     if (stress_below(w, 2) == 0) {
       int result = volt_block_on(&f, soon(w));
       STRESS_CHECK(result == VOLT_ECLOSED || result == VOLT_ETIMEDOUT);

@@ -99,7 +99,7 @@ static void await_one(stress_worker *w) {
     w->gave_up += 1;
     if (!keeps) return;              /* discarded, now or later */
     while (result == VOLT_PENDING) { /* kept, or begun once more */
-      volt_promise_future(&f, &op->promise);
+      volt_future_made(volt_promise_future(&f, &op->promise));
       if (volt_future_poll(&f, nobody) == VOLT_PENDING) complete_one(w);
       result = volt_block_on(&f, volt_deadline_ns(stress_below(w, 2000)));
       if (result == VOLT_ETIMEDOUT) result = VOLT_PENDING;

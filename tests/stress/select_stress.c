@@ -172,7 +172,8 @@ static void select_one(stress_worker *w) {
 static void select_and_keep(stress_worker *w) {
   attempt *a = new_attempt(w);
   for (;;) {
-    volt_select_future(&a->select, a->branches, BRANCHES, VOLT_SELECT_FAIR | VOLT_SELECT_KEEP);
+    volt_future_made(
+        volt_select_future(&a->select, a->branches, BRANCHES, VOLT_SELECT_FAIR | VOLT_SELECT_KEEP));
     int result = poll_by_hand(w, &a->select.future);
     if (result != VOLT_OK) break;
     uint32_t winner = volt_select_winner(&a->select);
@@ -189,9 +190,9 @@ static void select_and_keep(stress_worker *w) {
 /* Who has one and waits for another may wait for who does the reverse: with a deadline only. */
 static void join_some(stress_worker *w) {
   attempt *a = new_attempt(w);
-  volt_join_future(&a->join, a->branches, BRANCHES,
-                   stress_below(w, 2) ? VOLT_JOIN_ALL : VOLT_JOIN_FAIL_FAST);
-  volt_timeout_future(&a->timeout, &a->join.future, &shared.timers, soon(w));
+  volt_future_made(volt_join_future(&a->join, a->branches, BRANCHES,
+                                    stress_below(w, 2) ? VOLT_JOIN_ALL : VOLT_JOIN_FAIL_FAST));
+  volt_future_made(volt_timeout_future(&a->timeout, &a->join.future, &shared.timers, soon(w)));
   int result = wait_for(w, &a->timeout.future, stress_below(w, 2) == 0);
   use_all(w, a, UINT32_MAX);
   end_attempt(a);

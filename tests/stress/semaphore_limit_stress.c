@@ -52,7 +52,7 @@ static void take_all(stress_worker *w) {
 
 static void take_all_as_future(stress_worker *w) {
   volt_future f;
-  volt_sem_acquire_all_future(&f, &shared.sem);
+  volt_future_made(volt_sem_acquire_all_future(&f, &shared.sem));
   if (stress_below(w, 2)) {
     static const volt_waker nobody = {NULL, NULL};
     (void)volt_future_poll(&f, nobody);

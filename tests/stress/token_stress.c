@@ -38,7 +38,7 @@ static void wait_by_hand(stress_worker *w, volt_token *t, bool to_the_end) {
 
 static void wait_as_future(stress_worker *w, volt_token *t) {
   volt_future f;
-  volt_token_future(&f, t);
+  volt_future_made(volt_token_future(&f, t));
   if (stress_below(w, 2)) {
     static const volt_waker nobody = {NULL, NULL};
     (void)volt_future_poll(&f, nobody);

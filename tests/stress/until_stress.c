@@ -59,7 +59,7 @@ static void run_one(stress_worker *w) {
   volt_future f;
   bool in_time = stress_below(w, 4) == 0;
   uint64_t deadline_ns = in_time ? volt_deadline_ns(stress_below(w, 100000)) : VOLT_NO_DEADLINE;
-  volt_sem_acquire_future(&f, &loop.sem, 1);
+  volt_future_made(volt_sem_acquire_future(&f, &loop.sem, 1));
   int result = volt_rt_run_until(loop.rt, &f, deadline_ns);
   STRESS_CHECK(result == VOLT_OK || result == VOLT_ETIMEDOUT);
   if (result == VOLT_OK) {

@@ -82,7 +82,8 @@ static int by_select(stress_worker *w, uint64_t *seen) {
   volt_future *branches[] = {volt_watch_changed_future(&f[0], &shared.watch, seen),
                              volt_chan_recv_future(&f[1], &shared.chan, &number)};
   volt_select s;
-  volt_select_future(&s, branches, 2, stress_below(w, 2) ? VOLT_SELECT_FAIR : VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2,
+                                      stress_below(w, 2) ? VOLT_SELECT_FAIR : VOLT_SELECT_BIASED));
   int result = stress_below(w, 2) ? volt_block_on(&s.future, soon(w)) : poll_by_hand(w, &s.future);
   memset((void *)f, 0xa5, sizeof f);
   STRESS_CHECK((*seen != before) == (result == VOLT_OK && volt_select_winner(&s) == 0));

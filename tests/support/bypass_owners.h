@@ -40,7 +40,7 @@ static inline void begin(uint32_t k) {
     volt_ctx ctx = VOLT_CTX_INIT(waker);
     owners[i].ctx = ctx;
     owners[i].ctx.drop = owner_drop;
-    volt_mutex_lock_future(&owners[i].f, &mutex);
+    volt_future_made(volt_mutex_lock_future(&owners[i].f, &mutex));
   }
 }
 

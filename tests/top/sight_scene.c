@@ -45,7 +45,7 @@ static int get_in_time_poll(volt_task *t, volt_ctx *ctx) {
   getter *self = volt_container_of(t, getter, task);
   VOLT_TASK_BEGIN(self);
   volt_sem_release(&waits, 1);
-  (void)volt_mutex_lock_future(&self->permit, &cache);
+  volt_future_made(volt_mutex_lock_future(&self->permit, &cache));
   VOLT_AWAIT(self, volt_timeout_future(&self->timeout, &self->permit, volt_rt_timers(rt),
                                        volt_deadline_s(3600)));
   VOLT_TASK_END(self);

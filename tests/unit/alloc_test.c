@@ -118,9 +118,9 @@ static void use_futures(void) {
   volt_rwlock_init(&rw);
   REQUIRE(volt_mutex_try_lock(&mutex) == VOLT_OK);
   REQUIRE(volt_rwlock_try_read(&rw) == VOLT_OK);
-  volt_sem_acquire_future(&f[0], &sem, 1);
-  volt_mutex_lock_future(&f[1], &mutex);
-  volt_rwlock_write_future(&f[2], &rw);
+  volt_future_made(volt_sem_acquire_future(&f[0], &sem, 1));
+  volt_future_made(volt_mutex_lock_future(&f[1], &mutex));
+  volt_future_made(volt_rwlock_write_future(&f[2], &rw));
   for (int i = 0; i < 3; i++) REQUIRE(volt_future_poll(&f[i], nobody) == VOLT_PENDING);
   REQUIRE(volt_block_on(&f[0], PAST_DEADLINE) == VOLT_ETIMEDOUT);
   volt_mutex_unlock(&mutex);
@@ -153,7 +153,7 @@ static int await_all_kinds(volt_async *async, volt_ctx *ctx) {
   self->branches[0] = volt_sem_acquire_future(&self->permit, &sem, 1);
   self->branches[1] = volt_sleep_until(&self->nap, &self->timers, 10);
   VOLT_AWAIT(self, volt_select_future(&self->select, self->branches, 2, VOLT_SELECT_FAIR));
-  volt_mutex_lock_future(&self->lock, &mutex);
+  volt_future_made(volt_mutex_lock_future(&self->lock, &mutex));
   self->branches[1] = volt_interval_tick(&self->interval);
   self->branches[0] = volt_timeout_future(&self->timeout, &self->lock, &self->timers, 100);
   VOLT_AWAIT(self, volt_join_future(&self->join, self->branches, 2, VOLT_JOIN_FAIL_FAST));

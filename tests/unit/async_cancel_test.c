@@ -404,7 +404,7 @@ static void a_leaf_obeys_in_every_state(void **state) {
     for (int granted = 0; granted < 2; granted++) {
       for (int polled = 0; polled < 2; polled++) {
         set_up(state);
-        volt_sem_acquire_future(&f, &sem, 1);
+        volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
         if (polled) assert_result(poller_poll(&p, &f), VOLT_PENDING);
         if (granted) volt_sem_release(&sem, 1);
         p.ctx.cancel = how;
@@ -421,7 +421,7 @@ static void what_is_ready_is_not_cancelled(void **state) {
   (void)state;
   volt_future f;
   volt_sem_release(&sem, 1);
-  volt_sem_acquire_future(&f, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
   assert_result(poller_poll(&p, &f), VOLT_OK);
   p.ctx.cancel = VOLT_CTX_CANCEL_ONCE;
   assert_result(poller_poll(&p, &f), VOLT_OK);
@@ -473,7 +473,7 @@ static void poll_r(void *arg) {
 
 static void an_await_inside_a_switch_aborts_at_the_next_poll(void **state) {
   (void)state;
-  volt_async_future(&m.async, awaits_in_a_switch);
+  volt_future_made(volt_async_future(&m.async, awaits_in_a_switch));
   expect_poll(VOLT_PENDING);
   char line[32];
   (void)snprintf(line, sizeof line, "line %u ", (unsigned)m.async.frame.step);
@@ -499,11 +499,11 @@ static void call_it(void *arg) {
 static void polled_after_it_has_returned(void **state) {
   (void)state;
   volt_sem_release(&sem, 1);
-  volt_async_future(&m.async, one_await);
+  volt_future_made(volt_async_future(&m.async, one_await));
   expect_poll(VOLT_OK);
   assert_death(call_it, &m.async, "one_await", "polled after it has returned", "VOLT_OK");
   volt_sem_close(&sem);
-  volt_async_future(&m.async, one_await);
+  volt_future_made(volt_async_future(&m.async, one_await));
   expect_poll(VOLT_ECLOSED);
   assert_death(call_it, &m.async, "one_await", "polled after it has returned", "VOLT_ECLOSED");
 }
@@ -518,7 +518,7 @@ static int returns_pending(volt_async *async, volt_ctx *ctx) {
 
 static void pending_is_not_a_result(void **state) {
   (void)state;
-  volt_async_future(&m.async, returns_pending);
+  volt_future_made(volt_async_future(&m.async, returns_pending));
   assert_death(poll_r, NULL, "VOLT_RETURN", "VOLT_PENDING");
 }
 
@@ -542,9 +542,9 @@ static void block_on_r(void *arg) {
 static void still_pending_when_everything_is_cancelled(void **state) {
   (void)state;
   const char *at = death_address(&m.async);
-  volt_async_future(&m.async, always_pending);
+  volt_future_made(volt_async_future(&m.async, always_pending));
   volt_future_cancel(&m.async.future); /* nothing of it has run */
-  volt_async_future(&m.async, always_pending);
+  volt_future_made(volt_async_future(&m.async, always_pending));
   expect_poll(VOLT_PENDING);
   assert_death(cancel_r, NULL, "volt_future_cancel", at, "still pending");
   assert_death(block_on_r, NULL, "volt_future_cancel", at, "still pending");
@@ -573,7 +573,7 @@ int main(void) {
       cmocka_unit_test_setup(a_leaf_obeys_in_every_state, set_up),
       cmocka_unit_test_setup(what_is_ready_is_not_cancelled, set_up),
       cmocka_unit_test_setup(an_await_inside_a_switch_aborts_at_the_next_poll, set_up_misused),
-      cmocka_unit_test_setup(polled_after_it_has_returned, set_up_misused),
+        cmocka_unit_test_setup(polled_after_it_has_returned, set_up_misused),
       cmocka_unit_test_setup(pending_is_not_a_result, set_up_misused),
       cmocka_unit_test_setup(still_pending_when_everything_is_cancelled, set_up_misused),
   };

@@ -441,15 +441,15 @@ static void an_ended_function_is_run_again_by_its_constructor(void **state) {
   expect_poll(&a, VOLT_OK, "abc");
   expect_poll(&a, VOLT_OK, "abc"); /* without it nothing runs */
   r.i = 4711;
-  (void)volt_async_future(&r.async, two_awaits);
+  volt_future_made(volt_async_future(&r.async, two_awaits));
   assert_string_equal(r.trace, "abc");
   expect_poll(&a, VOLT_OK, "abcabc");
   assert_int_equal(r.i, 4711); /* the rest of the struct is the caller's */
-  (void)volt_async_future(&r.async, two_awaits);
+  volt_future_made(volt_async_future(&r.async, two_awaits));
   expect_poll(&a, VOLT_PENDING, "abcabca");
   volt_future_cancel(&r.async.future);
   volt_sem_release(&sem, 3);
-  (void)volt_async_future(&r.async, two_awaits); /* once it was cancelled, too */
+  volt_future_made(volt_async_future(&r.async, two_awaits)); /* once it was cancelled, too */
   expect_poll(&a, VOLT_OK, "abcabcaabc");
 }
 
@@ -531,7 +531,7 @@ static void send(uint64_t first, uint64_t count) {
 
 static void it_tries_first_and_waits_then(void **state) {
   (void)state;
-  volt_async_future(&t.async, receive_all);
+  volt_future_made(volt_async_future(&t.async, receive_all));
   send(0, 3);
   assert_result(poller_poll(&p, &t.async.future), VOLT_PENDING);
   assert_int_equal(t.received, 3);
@@ -548,7 +548,7 @@ static void it_tries_first_and_waits_then(void **state) {
 
 static void an_error_of_the_attempt_is_the_result(void **state) {
   (void)state;
-  volt_async_future(&t.async, receive_all);
+  volt_future_made(volt_async_future(&t.async, receive_all));
   send(0, 1);
   volt_chan_close(&chan.chan);
   assert_result(poller_poll(&p, &t.async.future), VOLT_ECLOSED);
@@ -558,7 +558,7 @@ static void an_error_of_the_attempt_is_the_result(void **state) {
 
 static void an_attempt_costs_budget(void **state) {
   (void)state;
-  volt_async_future(&t.async, receive_all);
+  volt_future_made(volt_async_future(&t.async, receive_all));
   send(0, 5);
   p.ctx.budget = 3;
   assert_result(poller_poll(&p, &t.async.future), VOLT_PENDING);
@@ -575,7 +575,7 @@ static void an_attempt_costs_budget(void **state) {
 
 static void a_cancel_comes_before_the_attempt(void **state) {
   (void)state;
-  volt_async_future(&t.async, receive_all);
+  volt_future_made(volt_async_future(&t.async, receive_all));
   send(0, 2);
   p.ctx.cancel = VOLT_CTX_CANCEL_ONCE;
   assert_result(poller_poll(&p, &t.async.future), VOLT_ECANCELED);
@@ -586,7 +586,7 @@ static void a_cancel_comes_before_the_attempt(void **state) {
 
 static void a_cancel_that_meets_a_grant_meets_the_next_await(void **state) {
   (void)state;
-  volt_async_future(&t.async, receive_all);
+  volt_future_made(volt_async_future(&t.async, receive_all));
   assert_result(poller_poll(&p, &t.async.future), VOLT_PENDING);
   send(0, 2); /* the first is moved to the waiter */
   p.ctx.cancel = VOLT_CTX_CANCEL_ONCE;

@@ -155,8 +155,8 @@ static void futures(void **state) {
   volt_future f[2];
   poller p;
   poller_init(&p);
-  volt_barrier_wait_future(&f[0], &b);
-  volt_barrier_wait_future(&f[1], &b);
+  volt_future_made(volt_barrier_wait_future(&f[0], &b));
+  volt_future_made(volt_barrier_wait_future(&f[1], &b));
   assert_int_equal(volt_barrier_waiters(&b), 0); /* nothing happens before the first poll */
   assert_result(poller_poll(&p, &f[0]), VOLT_PENDING);
   assert_result(poller_poll(&p, &f[1]), VOLT_LEADER);
@@ -198,7 +198,7 @@ static void composed(void **state) {
                               volt_sem_acquire_future(&f[1], &sem, 1)};
   volt_select s;
   queue(0, 1);
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   assert_result(volt_block_on(&s.future, PAST_DEADLINE), VOLT_LEADER);
   assert_int_equal(volt_select_winner(&s), 0);
   assert_result(volt_future_poll(&f[1], fake_waker_of(&wakers[2])), VOLT_ECANCELED);
@@ -207,7 +207,8 @@ static void composed(void **state) {
   volt_timers_init_virtual(&timers, fake_waker_of(&wakers[3]));
   volt_timeout timeout;
   queue(0, 1);
-  volt_timeout_future(&timeout, volt_barrier_wait_future(&f[0], &b), &timers, 100);
+  volt_future_made(
+      volt_timeout_future(&timeout, volt_barrier_wait_future(&f[0], &b), &timers, 100));
   assert_result(volt_block_on(&timeout.future, PAST_DEADLINE), VOLT_LEADER);
   volt_timers_destroy(&timers);
   volt_barrier_destroy(&b);
@@ -253,7 +254,7 @@ static void the_leader_has_won_the_select(void **state) {
   volt_future *branches[2] = {volt_chan_recv_future(&f[0], &chan, &received),
                               volt_barrier_wait_future(&f[1], &b)};
   volt_select s;
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   assert_result(volt_future_poll(&s.future, (volt_waker){NULL, NULL}), VOLT_LEADER);
   assert_int_equal(volt_select_winner(&s), 1);
   assert_int_equal(received, 0);
@@ -276,7 +277,7 @@ static void the_last_to_arrive_has_lost_the_select(void **state) {
                               volt_async_future(&sender.async, send_then_wait),
                               volt_barrier_wait_future(&f[1], &b)};
   volt_select s;
-  volt_select_future(&s, branches, 3, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 3, VOLT_SELECT_BIASED));
   assert_result(volt_future_poll(&s.future, (volt_waker){NULL, NULL}), VOLT_OK);
   assert_int_equal(volt_select_winner(&s), 0);
   assert_int_equal(received, seven);

@@ -145,7 +145,7 @@ static void used_again(void **state) {
       assert_result(poll_with(&a), VOLT_OK);
       expect_calls(j + 1, 0);
       poison();
-      volt_bcs_lock_run_future(&future, &lock, &section, count, &ran);
+      volt_future_made(volt_bcs_lock_run_future(&future, &lock, &section, count, &ran));
     }
     assert_int_equal(ran, 3);
     tear_down();
@@ -259,7 +259,7 @@ static void cancelled_too_late(void **state) {
   BOTH_FORMS(i) {
     set_up(i);
     struct watched s = {{0}, {0}};
-    volt_bcs_lock_run_future(&future, &lock, &section, run_watched, &s);
+    volt_future_made(volt_bcs_lock_run_future(&future, &lock, &section, run_watched, &s));
     bcs_holder_start(&holder, &lock);
     assert_result(poll_with(&a), VOLT_PENDING);
     bcs_holder_let_go(&holder);
@@ -339,7 +339,7 @@ static void drop_the_second(hostile_waker *self) {
 
 static void poll_both(void *arg) {
   (void)arg;
-  volt_bcs_lock_run_future(&second, &lock, &second_section, count, &ran);
+  volt_future_made(volt_bcs_lock_run_future(&second, &lock, &second_section, count, &ran));
   REQUIRE(volt_future_poll(&future, hostile_waker_of(&dropper)) == VOLT_PENDING);
   REQUIRE(volt_future_poll(&second, nobody) == VOLT_PENDING);
 }

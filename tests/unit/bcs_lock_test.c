@@ -449,7 +449,8 @@ static void run_submit_it_with_another_between(void *arg) {
 static void poll_two_futures_of_it(void *arg) {
   volt_bcs_lock *l = (volt_bcs_lock *)arg;
   volt_future f[2];
-  for (int i = 0; i < 2; i++) volt_bcs_lock_run_future(&f[i], l, &twice, count_run, NULL);
+  for (int i = 0; i < 2; i++)
+    volt_future_made(volt_bcs_lock_run_future(&f[i], l, &twice, count_run, NULL));
   for (int i = 0; i < 2; i++) (void)volt_future_poll(&f[i], nobody);
 }
 
@@ -462,7 +463,7 @@ static void make_a_future_of_a_queued_one(void *arg) {
   volt_bcs_lock *l = (volt_bcs_lock *)arg;
   volt_future f;
   volt_bcs_lock_submit(l, &twice, count_run, NULL, nobody);
-  volt_bcs_lock_run_future(&f, l, &twice, count_run, NULL);
+  volt_future_made(volt_bcs_lock_run_future(&f, l, &twice, count_run, NULL));
 }
 
 static void run_make_a_future_of_a_queued_one(void *arg) {

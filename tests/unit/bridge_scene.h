@@ -121,7 +121,7 @@ static inline void asked_called(int result, void *arg) {
 }
 
 static inline void ask_again(asked *a) {
-  volt_sem_acquire_future(&a->future, a->sem, 1);
+  volt_future_made(volt_sem_acquire_future(&a->future, a->sem, 1));
   volt_bridge_wait(a->s->b, &a->call, &a->future, asked_called, a);
 }
 

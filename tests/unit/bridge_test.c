@@ -178,7 +178,7 @@ static void a_deadline(void **state) {
   for (unsigned i = 0; i < 3; i++) {
     n[i].result = VOLT_PENDING;
     n[i].until_ns = i == 2 ? until_ns[i] : 0;
-    volt_sem_acquire_future(&n[i].permit, &sem, 1);
+    volt_future_made(volt_sem_acquire_future(&n[i].permit, &sem, 1));
     volt_future *f = volt_timeout_future(&n[i].timeout, &n[i].permit, timers, until_ns[i]);
     volt_bridge_wait(s.b, &n[i].call, f, napped, &n[i]);
     scene_settle(&s);
@@ -824,7 +824,7 @@ static void wait_when_stopped(void *arg) {
   volt_bridge_call call;
   volt_future f;
   volt_sem sem = VOLT_SEM_INIT(0);
-  volt_sem_acquire_future(&f, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
   volt_bridge_wait((volt_bridge *)arg, &call, &f, asked_called, NULL);
 }
 

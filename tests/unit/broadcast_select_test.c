@@ -31,9 +31,9 @@ static int set_up(void **state) {
   volt_sem_init(&sem, 0);
   volt_timers_init_virtual(&timers, (volt_waker){NULL, NULL});
   fake_waker_init(&a, 0, NULL);
-  volt_broadcast_recv_future(&f, &r, &got);
-  volt_chan_recv_future(&receive, &chan, &from_chan);
-  volt_sem_acquire_future(&permit, &sem, 1);
+  volt_future_made(volt_broadcast_recv_future(&f, &r, &got));
+  volt_future_made(volt_chan_recv_future(&receive, &chan, &from_chan));
+  volt_future_made(volt_sem_acquire_future(&permit, &sem, 1));
   got = 0;
   from_chan = 0;
   return 0;
@@ -73,7 +73,7 @@ static void expect_poll(volt_future *polled, int result) {
  * has won. */
 static void lose_to_the_channel(volt_future *loser, uint32_t sent) {
   volt_future *branches[] = {loser, &receive};
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   expect_poll(&s.future, VOLT_PENDING);
   send_numbers(1, sent);
   send_to_chan();
@@ -86,7 +86,7 @@ static void lose_to_the_channel(volt_future *loser, uint32_t sent) {
 static void not_looked_at_it_loses_nothing(void **state) {
   (void)state;
   volt_future *branches[] = {&permit, &f};
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   expect_poll(&s.future, VOLT_PENDING);
   send_numbers(1, 2);
   volt_sem_release(&sem, 1);
@@ -157,7 +157,7 @@ static void undone_through_what_it_is_in(void **state) {
 static void who_is_too_slow_may_win(void **state) {
   (void)state;
   volt_future *branches[] = {&f, &receive};
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   expect_poll(&s.future, VOLT_PENDING);
   send_numbers(1, CAPACITY + 1);
   expect_poll(&s.future, VOLT_ELAGGED);

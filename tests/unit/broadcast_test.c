@@ -202,7 +202,7 @@ static void closed_it_is_drained(void **state) {
   expect_try(&r, VOLT_ECLOSED, 0);
   assert_result(start_waiting(), VOLT_ECLOSED);
   assert_result(volt_broadcast_recv_blocking(&r, &got, VOLT_NO_DEADLINE), VOLT_ECLOSED);
-  volt_broadcast_recv_future(&f, &r, &got);
+  volt_future_made(volt_broadcast_recv_future(&f, &r, &got));
   expect_poll(VOLT_ECLOSED);
 }
 
@@ -237,7 +237,7 @@ static void what_was_lost_needs_no_wait(void **state) {
   send_numbers(10, 10);
   assert_result(volt_broadcast_recv_blocking(&r, &got, PAST_DEADLINE), VOLT_ELAGGED);
   send_numbers(11, 11);
-  volt_broadcast_recv_future(&f, &r, &got);
+  volt_future_made(volt_broadcast_recv_future(&f, &r, &got));
   expect_poll(VOLT_ELAGGED);
   assert_int_equal(volt_broadcast_lost(&r), 3);
   expect_wakes(0);
@@ -318,7 +318,7 @@ static void a_future_receives_when_it_looks(void **state) {
 
 static void a_future_that_looks_late_has_lost_some(void **state) {
   (void)state;
-  volt_broadcast_recv_future(&f, &r, &got);
+  volt_future_made(volt_broadcast_recv_future(&f, &r, &got));
   expect_poll(VOLT_PENDING);
   send_numbers(1, CAPACITY + 2);
   expect_poll(VOLT_ELAGGED);
@@ -329,7 +329,7 @@ static void a_future_that_looks_late_has_lost_some(void **state) {
 
 static void a_future_finds_it_received_by_other_means(void **state) {
   (void)state;
-  volt_broadcast_recv_future(&f, &r, &got);
+  volt_future_made(volt_broadcast_recv_future(&f, &r, &got));
   expect_poll(VOLT_PENDING);
   send_numbers(1, 1);
   expect_numbers(&r, 1, 1);
@@ -339,7 +339,7 @@ static void a_future_finds_it_received_by_other_means(void **state) {
 /* Sent, then closed: the future was told of the value. */
 static void a_future_gets_what_came_before_the_end(void **state) {
   (void)state;
-  volt_broadcast_recv_future(&f, &r, &got);
+  volt_future_made(volt_broadcast_recv_future(&f, &r, &got));
   expect_poll(VOLT_PENDING);
   send_numbers(1, 1);
   volt_broadcast_close(&b);
@@ -351,7 +351,7 @@ static void a_future_gets_what_came_before_the_end(void **state) {
 static void a_dropped_future_loses_nothing(void **state) {
   for (int late = 0; late < 2; late++) {
     set_up(state);
-    volt_broadcast_recv_future(&f, &r, &got);
+    volt_future_made(volt_broadcast_recv_future(&f, &r, &got));
     expect_poll(VOLT_PENDING);
     if (late) send_numbers(1, 1);
     volt_future_cancel(&f);
@@ -367,7 +367,7 @@ static void a_deadline_loses_nothing(void **state) {
   volt_timers timers;
   volt_timeout timeout;
   volt_timers_init_virtual(&timers, fake_waker_of(&other));
-  volt_broadcast_recv_future(&f, &r, &got);
+  volt_future_made(volt_broadcast_recv_future(&f, &r, &got));
   volt_future *t = volt_timeout_future(&timeout, &f, &timers, 1000);
   assert_result(volt_future_poll(t, fake_waker_of(&a)), VOLT_PENDING);
   (void)volt_timers_expire(&timers, 1000);
@@ -383,7 +383,7 @@ static void registrations_are_settled(void **state) {
   poller q;
   poller_init(&p);
   poller_init(&q);
-  volt_broadcast_recv_future(&f, &r, &got);
+  volt_future_made(volt_broadcast_recv_future(&f, &r, &got));
   assert_result(poller_poll(&p, &f), VOLT_PENDING);
   assert_result(poller_poll(&q, &f), VOLT_PENDING); /* it moves */
   poller_expect_dropped(&p, 1);

@@ -50,9 +50,9 @@ static void begin(uint32_t k, const char *kinds) {
     owners[i].ctx = ctx;
     owners[i].ctx.drop = owner_drop;
     if (kinds[i] == 'r') {
-      volt_rwlock_read_future(&owners[i].f, &rw);
+      volt_future_made(volt_rwlock_read_future(&owners[i].f, &rw));
     } else {
-      volt_rwlock_write_future(&owners[i].f, &rw);
+      volt_future_made(volt_rwlock_write_future(&owners[i].f, &rw));
     }
   }
 }

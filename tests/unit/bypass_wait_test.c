@@ -17,10 +17,10 @@ static volt_notify notify;
 
 static void select_both(unsigned how) {
   volt_notify_init(&notify);
-  volt_notify_future(&notified, &notify);
+  volt_future_made(volt_notify_future(&notified, &notify));
   branches[0] = &owners[0].f;
   branches[1] = &notified;
-  volt_select_future(&both, branches, 2, how);
+  volt_future_made(volt_select_future(&both, branches, 2, how));
 }
 
 static int poll_both(void) {
@@ -51,7 +51,7 @@ static void a_nudged_branch_that_loses_passes_it_on(void **state) {
   select_both(VOLT_SELECT_FAIR);
   branches[0] = &notified; /* polled first */
   branches[1] = &owners[0].f;
-  volt_select_future(&both, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&both, branches, 2, VOLT_SELECT_BIASED));
   assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
   assert_result(poll_both(), VOLT_PENDING);
   expect_poll(2, VOLT_PENDING);
@@ -74,7 +74,7 @@ static void a_nudged_branch_that_is_kept(void **state) {
     select_both(VOLT_SELECT_FAIR);
     branches[0] = &notified;
     branches[1] = &owners[0].f;
-    volt_select_future(&both, branches, 2, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP);
+    volt_future_made(volt_select_future(&both, branches, 2, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP));
     assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
     assert_result(poll_both(), VOLT_PENDING);
     volt_mutex_unlock(&mutex);

@@ -30,7 +30,7 @@ static void expect_no_sends(void) {
   assert_result(volt_chan_send_many_blocking(&c.chan, elems, 3, &moved, VOLT_NO_DEADLINE),
                 VOLT_ECLOSED);
   assert_int_equal(moved, 0);
-  volt_chan_send_future(&f, &c.chan, elems);
+  volt_future_made(volt_chan_send_future(&f, &c.chan, elems));
   assert_result(volt_future_poll(&f, nobody), VOLT_ECLOSED);
 }
 
@@ -51,7 +51,7 @@ static void expect_no_receives(void) {
   assert_result(volt_chan_recv_many_blocking(&c.chan, elems, 3, &moved, VOLT_NO_DEADLINE),
                 VOLT_ECLOSED);
   assert_int_equal(moved, 0);
-  volt_chan_recv_future(&f, &c.chan, elems);
+  volt_future_made(volt_chan_recv_future(&f, &c.chan, elems));
   assert_result(volt_future_poll(&f, nobody), VOLT_ECLOSED);
 }
 
@@ -89,7 +89,7 @@ static void every_way_to_receive_the_rest(void **state) {
   assert_int_equal(elems[0], 100);
   assert_result(volt_chan_recv_blocking(&c.chan, elems, PAST_DEADLINE), VOLT_OK);
   assert_int_equal(elems[0], 101);
-  volt_chan_recv_future(&f, &c.chan, elems);
+  volt_future_made(volt_chan_recv_future(&f, &c.chan, elems));
   assert_result(volt_future_poll(&f, nobody), VOLT_OK);
   assert_int_equal(elems[0], 102);
   assert_result(volt_chan_try_recv_many(&c.chan, elems, 2, &moved), VOLT_OK);
@@ -457,7 +457,7 @@ static void a_waiter_that_is_moved_while_it_waits(void **state) {
   (void)state;
   for (int behind = 0; behind < 2; behind++) {
     if (!behind) channel_crowd_queue_receivers(&c, 0, 1);
-    volt_chan_recv_future(&f, &c.chan, &c.elems[1]);
+    volt_future_made(volt_chan_recv_future(&f, &c.chan, &c.elems[1]));
     assert_result(volt_future_poll(&f, nobody), VOLT_PENDING);
     if (behind) channel_crowd_queue_receivers(&c, 0, 1);
     assert_death(cancel_what_was_moved, NULL, "volt_waiter_result", "copied or moved");

@@ -45,11 +45,11 @@ static void nothing_happens_before_the_first_poll(void **state) {
 static void ready_at_once(void **state) {
   (void)state;
   elem = 7;
-  volt_chan_send_future(&f, &c.chan, &elem);
+  volt_future_made(volt_chan_send_future(&f, &c.chan, &elem));
   for (int i = 0; i < 3; i++) assert_result(poller_poll(&p, &f), VOLT_OK);
   assert_int_equal(volt_chan_len(&c.chan), 1);
   elem = 0;
-  volt_chan_recv_future(&f, &c.chan, &elem);
+  volt_future_made(volt_chan_recv_future(&f, &c.chan, &elem));
   for (int i = 0; i < 3; i++) assert_result(poller_poll(&p, &f), VOLT_OK);
   assert_int_equal(elem, 7);
   poller_expect(&p, 0, 0, 0);
@@ -57,7 +57,7 @@ static void ready_at_once(void **state) {
 
 static void ready_later(void **state) {
   (void)state;
-  volt_chan_recv_future(&f, &c.chan, &elem);
+  volt_future_made(volt_chan_recv_future(&f, &c.chan, &elem));
   for (int i = 0; i < 3; i++) assert_result(poller_poll(&p, &f), VOLT_PENDING);
   poller_expect(&p, 1, 0, 0);
   channel_crowd_fill(&c, 7, 1);
@@ -66,7 +66,7 @@ static void ready_later(void **state) {
   assert_int_equal(elem, 7);
   channel_crowd_fill(&c, 100, 2);
   elem = 8;
-  volt_chan_send_future(&f, &c.chan, &elem);
+  volt_future_made(volt_chan_send_future(&f, &c.chan, &elem));
   assert_result(poller_poll(&p, &f), VOLT_PENDING);
   channel_crowd_drain(&c, 100, 1);
   poller_expect(&p, 2, 2, 0);
@@ -79,7 +79,7 @@ static void it_moves_to_another_waker(void **state) {
   (void)state;
   fake_waker other;
   fake_waker_init(&other, 0, NULL);
-  volt_chan_recv_future(&f, &c.chan, &elem);
+  volt_future_made(volt_chan_recv_future(&f, &c.chan, &elem));
   assert_result(poller_poll(&p, &f), VOLT_PENDING);
   assert_result(volt_future_poll(&f, fake_waker_of(&other)), VOLT_PENDING);
   poller_expect_dropped(&p, 1);
@@ -92,17 +92,17 @@ static void it_moves_to_another_waker(void **state) {
 static void cancelled(void **state) {
   (void)state;
   channel_crowd_fill(&c, 100, 2);
-  volt_chan_recv_future(&f, &c.chan, &elem);
+  volt_future_made(volt_chan_recv_future(&f, &c.chan, &elem));
   volt_future_cancel(&f); /* nothing was asked for */
   assert_result(poller_poll(&p, &f), VOLT_ECANCELED);
   elem = 7;
-  volt_chan_send_future(&f, &c.chan, &elem);
+  volt_future_made(volt_chan_send_future(&f, &c.chan, &elem));
   assert_result(poller_poll(&p, &f), VOLT_PENDING);
   volt_future_cancel(&f); /* it waits */
   assert_result(poller_poll(&p, &f), VOLT_ECANCELED);
   poller_expect_dropped(&p, 1);
   channel_crowd_drain(&c, 100, 2);
-  volt_chan_recv_future(&f, &c.chan, &elem);
+  volt_future_made(volt_chan_recv_future(&f, &c.chan, &elem));
   assert_result(poller_poll(&p, &f), VOLT_PENDING);
   channel_crowd_fill(&c, 102, 1);
   volt_future_cancel(&f); /* it was granted: what is moved is moved */
@@ -116,7 +116,7 @@ static void cancelled(void **state) {
 static void cancelled_by_its_ctx(void **state) {
   for (int granted = 0; granted < 2; granted++) {
     set_up(state);
-    volt_chan_recv_future(&f, &c.chan, &elem);
+    volt_future_made(volt_chan_recv_future(&f, &c.chan, &elem));
     assert_result(poller_poll(&p, &f), VOLT_PENDING);
     if (granted) channel_crowd_fill(&c, 7, 1);
     p.ctx.cancel = VOLT_CTX_CANCEL_ONCE;
@@ -283,12 +283,12 @@ static void send_and_receive_in_all_ways(void) {
   assert_result(volt_chan_send_blocking(&c.chan, elems, PAST_DEADLINE), VOLT_OK);
   assert_result(volt_chan_send_blocking(&c.chan, elems, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_result(volt_chan_send(&c.chan, &w, elems, nobody), VOLT_PENDING);
-  volt_chan_send_future(&f, &c.chan, elems);
+  volt_future_made(volt_chan_send_future(&f, &c.chan, elems));
   assert_result(poller_poll(&p, &f), VOLT_PENDING);
   assert_result(volt_chan_try_recv_many(&c.chan, elems, 4, &moved), VOLT_OK);
   assert_result(poller_poll(&p, &f), VOLT_OK);
   assert_result(volt_chan_recv_many_blocking(&c.chan, elems, 4, &moved, PAST_DEADLINE), VOLT_OK);
-  volt_chan_recv_future(&f, &c.chan, elems);
+  volt_future_made(volt_chan_recv_future(&f, &c.chan, elems));
   assert_result(volt_block_on(&f, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_result(volt_chan_recv_many(&c.chan, &w, elems, 3, nobody), VOLT_PENDING);
   assert_true(volt_chan_cancel_recv(&c.chan, &w));
@@ -346,14 +346,14 @@ static void it_is_ready_when_it_is_closed(void **state) {
   assert_result(poll(&f, &a), VOLT_OK);
   volt_chan_close(&watched); /* does nothing more */
   assert_int_equal(fake_waker_calls(&a), 1);
-  volt_chan_closed_future(&g, &watched);
+  volt_future_made(volt_chan_closed_future(&g, &watched));
   assert_result(poll(&g, &b), VOLT_OK);
 }
 
 static void it_takes_no_place_in_the_fifo(void **state) {
   (void)state;
   uint64_t got = 0;
-  volt_chan_closed_future(&f, &watched);
+  volt_future_made(volt_chan_closed_future(&f, &watched));
   assert_result(poll(&f, &a), VOLT_PENDING);
   assert_int_equal(volt_chan_waiters(&watched), 0);
   for (in_ring = 1; in_ring <= 40; in_ring++) { /* around the ring, and through the lock */
@@ -377,7 +377,7 @@ static void it_watches_a_channel_that_is_queued_on(void **state) {
     uint64_t got = 0;
     assert_result(volt_chan_recv(&watched, &w, &got, fake_waker_of(&b)), VOLT_PENDING);
     if (closed_first) volt_chan_close(&watched);
-    volt_chan_closed_future(&f, &watched);
+    volt_future_made(volt_chan_closed_future(&f, &watched));
     assert_result(poll(&f, &a), closed_first ? VOLT_OK : VOLT_PENDING);
     volt_chan_close(&watched);
     assert_result(volt_waiter_result(&w), VOLT_ECLOSED);
@@ -398,7 +398,7 @@ static void all_who_watch_are_told(void **state) {
   wake_log_init(&log);
   for (uint32_t i = 0; i <= CROWD; i++) fake_waker_init(&wakers[i], i, &log);
   for (uint32_t i = 0; i < CROWD; i++) {
-    volt_chan_closed_future(&crowd[i], &watched);
+    volt_future_made(volt_chan_closed_future(&crowd[i], &watched));
     assert_result(poll(&crowd[i], &wakers[i + 1]), VOLT_PENDING);
   }
   assert_result(volt_chan_recv(&watched, &w, &got, fake_waker_of(&wakers[0])), VOLT_PENDING);
@@ -411,7 +411,7 @@ static void watching_can_be_given_up(void **state) {
   for (int late = 0; late < 2; late++) {
     set_up_watched(state);
     poller_init(&p);
-    volt_chan_closed_future(&f, &watched);
+    volt_future_made(volt_chan_closed_future(&f, &watched));
     assert_result(poller_poll(&p, &f), VOLT_PENDING);
     if (late) volt_chan_close(&watched);
     volt_future_cancel(&f);
@@ -427,7 +427,7 @@ static void a_sender_waits_for_a_place_or_the_end(void **state) {
                              volt_chan_send_future(&g, &watched, &in_ring)};
   while (volt_chan_try_send(&watched, &in_ring) == VOLT_OK) {
   }
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   assert_result(volt_future_poll(&s.future, fake_waker_of(&a)), VOLT_PENDING);
   volt_chan_close(&watched);
   assert_result(volt_future_poll(&s.future, fake_waker_of(&a)), VOLT_OK);
@@ -448,7 +448,7 @@ static void the_last_drop_closes(void **state) {
   assert_result(volt_chan_add_sender(&watched), VOLT_OK);
   volt_chan_drop_sender(&watched);
   assert_int_equal(volt_chan_senders(&watched), 1);
-  volt_chan_closed_future(&f, &watched);
+  volt_future_made(volt_chan_closed_future(&f, &watched));
   assert_result(poll(&f, &a), VOLT_PENDING);
   volt_chan_drop_sender(&watched);
   assert_int_equal(volt_chan_senders(&watched), 0);
@@ -499,7 +499,7 @@ static void drop_one(void *arg) {
 static void misuse_aborts(void **state) {
   (void)state;
   assert_death(drop_one, &watched, "volt_chan", death_address(&watched), "never added");
-  volt_chan_closed_future(&f, &watched);
+  volt_future_made(volt_chan_closed_future(&f, &watched));
   assert_result(poll(&f, &a), VOLT_PENDING);
   assert_death(destroy_it, &watched, "volt_chan", "1 waiters");
   assert_result(volt_chan_add_sender(&watched), VOLT_OK);

@@ -174,7 +174,7 @@ VOLT_CHAN_DECLARE(pointer_chan, const char *);
     assert_result(name##_try_send(&c, e), VOLT_EAGAIN);                                 \
     assert_result(name##_send_blocking(&c, e, PAST_DEADLINE), VOLT_ETIMEDOUT);          \
     assert_result(name##_send(&c, &w, &e, nobody), VOLT_PENDING);                       \
-    name##_send_future(&f, &c, &into);                                                  \
+    volt_future_made(name##_send_future(&f, &c, &into));                                \
     assert_result(volt_future_poll(&f, nobody), VOLT_PENDING);                          \
     volt_future_cancel(&f);                                                             \
     for (uint32_t i = 0; i <= capacity; i++) {                                          \
@@ -184,7 +184,7 @@ VOLT_CHAN_DECLARE(pointer_chan, const char *);
     assert_result(name##_recv(&c, &w, &into, nobody), VOLT_PENDING);                    \
     assert_result(name##_send_blocking(&c, name##_elem(5), VOLT_NO_DEADLINE), VOLT_OK); \
     name##_expect(&into, 5);                                                            \
-    name##_recv_future(&f, &c, &into);                                                  \
+    volt_future_made(name##_recv_future(&f, &c, &into));                                \
     assert_result(volt_future_poll(&f, nobody), VOLT_PENDING);                          \
     assert_result(name##_try_send(&c, name##_elem(6)), VOLT_OK);                        \
     assert_result(volt_future_poll(&f, nobody), VOLT_OK);                               \
@@ -371,7 +371,7 @@ static void begin_select(volt_future *here) {
   assert_result(volt_chan_init(&other, 1, 4, memory, sizeof memory), VOLT_OK);
   branches[0] = volt_chan_recv_future(&f[0], &other, &in[0]);
   branches[1] = here;
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
 }
 
 /* It has the lock, for another branch waits, and nobody waits here. */

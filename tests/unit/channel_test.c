@@ -370,9 +370,9 @@ static void none_at_all(void **state) {
   moved = 99;
   assert_result(volt_chan_recv_many_blocking(&c.chan, into, 0, &moved, PAST_DEADLINE), VOLT_EINVAL);
   assert_int_equal(moved, 0);
-  volt_chan_send_many_future(&f, &c.chan, from, 0);
+  volt_future_made(volt_chan_send_many_future(&f, &c.chan, from, 0));
   assert_result(volt_future_poll(&f, nobody), VOLT_EINVAL);
-  volt_chan_recv_many_future(&f, &c.chan, into, 0);
+  volt_future_made(volt_chan_recv_many_future(&f, &c.chan, into, 0));
   assert_result(volt_future_poll(&f, nobody), VOLT_EINVAL);
   channel_crowd_destroy(&c);
 }
@@ -536,13 +536,13 @@ static void blocking_and_futures_tell_how_many(void **state) {
   channel_crowd_init(&c, 4);
   assert_result(volt_chan_send_many_blocking(&c.chan, from, 3, &moved, PAST_DEADLINE), VOLT_OK);
   assert_int_equal(moved, 3);
-  volt_chan_send_many_future(&f, &c.chan, from + 3, 3);
+  volt_future_made(volt_chan_send_many_future(&f, &c.chan, from + 3, 3));
   assert_result(volt_future_poll(&f, nobody), VOLT_OK);
   assert_int_equal(volt_chan_future_moved(&f), 1);
   assert_result(volt_chan_send_many_blocking(&c.chan, from, 3, &moved, PAST_DEADLINE),
                 VOLT_ETIMEDOUT);
   assert_int_equal(moved, 0);
-  volt_chan_send_many_future(&f, &c.chan, from + 4, 3);
+  volt_future_made(volt_chan_send_many_future(&f, &c.chan, from + 4, 3));
   assert_result(volt_future_poll(&f, nobody), VOLT_PENDING);
   moved = 99;
   assert_result(volt_chan_recv_many_blocking(&c.chan, into, 2, &moved, PAST_DEADLINE), VOLT_OK);
@@ -550,11 +550,11 @@ static void blocking_and_futures_tell_how_many(void **state) {
   expect_into(0, 2);
   assert_result(volt_future_poll(&f, nobody), VOLT_OK);
   assert_int_equal(volt_chan_future_moved(&f), 2);
-  volt_chan_recv_many_future(&f, &c.chan, into, MOST);
+  volt_future_made(volt_chan_recv_many_future(&f, &c.chan, into, MOST));
   assert_result(volt_future_poll(&f, nobody), VOLT_OK);
   assert_int_equal(volt_chan_future_moved(&f), 4);
   expect_into(2, 4);
-  volt_chan_recv_many_future(&f, &c.chan, into, MOST);
+  volt_future_made(volt_chan_recv_many_future(&f, &c.chan, into, MOST));
   assert_result(volt_future_poll(&f, nobody), VOLT_PENDING);
   try_send_many(7, 2, VOLT_OK, 2);
   volt_future_cancel(&f); /* it was granted: it stands */

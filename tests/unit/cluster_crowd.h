@@ -101,7 +101,7 @@ static inline void expect_stats(uint32_t used, uint32_t asked_back, uint32_t los
 /* ---- the tasks ---- */
 
 static inline void ask(int i) {
-  volt_cluster_acquire_future(&tasks[i].acquire, sem, &tasks[i].permit);
+  volt_future_made(volt_cluster_acquire_future(&tasks[i].acquire, sem, &tasks[i].permit));
 }
 
 static inline void expect(int i, int result) {
@@ -133,7 +133,7 @@ static inline uint32_t slot_of(int i) {
 
 /* Wait for the loss of its permit. */
 static inline void watch(int i) {
-  volt_cluster_permit_lost_future(&tasks[i].lost, &tasks[i].permit);
+  volt_future_made(volt_cluster_permit_lost_future(&tasks[i].lost, &tasks[i].permit));
 }
 
 static inline void expect_lost(int i, int result) {

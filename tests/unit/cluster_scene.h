@@ -251,7 +251,7 @@ static inline void scene_begin_with(const volt_cluster_sem_config *config) {
 
 static inline int scene_close(void) {
   volt_future f;
-  volt_cluster_close_future(&f, cluster);
+  volt_future_made(volt_cluster_close_future(&f, cluster));
   int result = volt_rt_run_until(h.rt, &f, VOLT_NO_DEADLINE);
   return result;
 }

@@ -437,7 +437,7 @@ SCENE(volt_fiber_blocking, gate_begins(), r = volt_fiber_blocking(waits_at_the_g
 static void pool_begins(void) {
   gate_begins();
   fake_waker_init(&woken, 0, NULL);
-  volt_blocking_future(&call_of_pool, h.rt, waits_at_the_gate, NULL);
+  volt_future_made(volt_blocking_future(&call_of_pool, h.rt, waits_at_the_gate, NULL));
   assert_result(volt_future_poll(&call_of_pool.future, fake_waker_of(&woken)), VOLT_PENDING);
   WAIT_UNTIL(call_runs());
 }

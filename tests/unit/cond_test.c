@@ -390,7 +390,7 @@ static void a_future_is_woken(void **state) {
   poller_init(&p);
   poller_init(&q);
   lock();
-  volt_cond_wait_future(&f, &cond, &mutex);
+  volt_future_made(volt_cond_wait_future(&f, &cond, &mutex));
   assert_result(poller_poll(&p, &f), VOLT_PENDING);
   poller_expect(&p, 1, 0, 0);
   assert_result(poller_poll(&q, &f), VOLT_PENDING);
@@ -405,7 +405,7 @@ static void a_future_dropped_unpolled(void **state) {
   (void)state;
   volt_future f;
   lock();
-  volt_cond_wait_future(&f, &cond, &mutex);
+  volt_future_made(volt_cond_wait_future(&f, &cond, &mutex));
   volt_future_cancel(&f);
   assert_false(volt_mutex_is_locked(&mutex));
   expect_counts(0, 0);
@@ -416,7 +416,7 @@ static void a_future_dropped_after_its_grant(void **state) {
   (void)state;
   volt_future f;
   lock();
-  volt_cond_wait_future(&f, &cond, &mutex);
+  volt_future_made(volt_cond_wait_future(&f, &cond, &mutex));
   assert_result(volt_future_poll(&f, fake_waker_of(&wakers[50])), VOLT_PENDING);
   queue_run(2);
   volt_cond_signal(&cond);
@@ -432,7 +432,7 @@ static void a_future_dropped_after_a_broadcast(void **state) {
   (void)state;
   volt_future f;
   lock();
-  volt_cond_wait_future(&f, &cond, &mutex);
+  volt_future_made(volt_cond_wait_future(&f, &cond, &mutex));
   volt_cond_broadcast(&cond);
   assert_true(volt_mutex_is_locked(&mutex));
   assert_result(volt_mutex_lock(&mutex, &waiters[1], fake_waker_of(&wakers[1])), VOLT_PENDING);
@@ -461,7 +461,7 @@ static void in_a_select(void **state) {
   lock();
   volt_future *branches[] = {volt_sem_acquire_future(&permit, &sem, 1),
                              volt_cond_wait_future(&wait, &cond, &mutex)};
-  volt_select_future(&select, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&select, branches, 2, VOLT_SELECT_BIASED));
   assert_result(volt_block_on(&select.future, VOLT_NO_DEADLINE), VOLT_OK);
   assert_int_equal(volt_select_winner(&select), 0);
   assert_false(volt_mutex_is_locked(&mutex)); /* although it was never polled */

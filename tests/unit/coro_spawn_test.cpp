@@ -494,7 +494,7 @@ TEST(a_select_of_c_races_a_coroutine) {
     volt_future stopped;
     volt_future *either[] = {f.c(), volt_token_future(&stopped, stop.c())};
     volt_select select;
-    volt_select_future(&select, either, 2, VOLT_SELECT_FAIR);
+    volt_future_made(volt_select_future(&select, either, 2, VOLT_SELECT_FAIR));
     if (round == 0) s.release(1);
     if (round == 1) stop.cancel();
     EXPECT_CODE(volt_rt_run_until(h.rt, &select.future, VOLT_NO_DEADLINE), VOLT_OK);
@@ -509,7 +509,7 @@ TEST(a_select_of_c_races_a_coroutine) {
 static volt::task<int> awaits_futures_of_c(volt_sem *s) {
   volt_future f;
   int code = co_await volt_sem_acquire_future(&f, s, 1);
-  volt_sem_acquire_future(&f, s, 1);
+  volt_future_made(volt_sem_acquire_future(&f, s, 1));
   EXPECT_CODE(co_await f, VOLT_OK);
   co_return code;
 }

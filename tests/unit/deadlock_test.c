@@ -500,8 +500,9 @@ static void a_function_by_hand_that_awaits_two(void **state) {
   static volt_task *its;
   static const step joins[] = {{LOCK, &a}, {GATE, NULL}, {AWAIT_TASK, &its}, {END, NULL}};
   by_itself *self = VOLT_TASK_NEW(h.rt, by_itself, by_itself_poll);
-  volt_mutex_lock_future(&self->lock, &a);
-  volt_sleep_until(&self->sleep, volt_rt_timers(h.rt), volt_rt_now_ns(h.rt) + 1000000000);
+  volt_future_made(volt_mutex_lock_future(&self->lock, &a));
+  volt_future_made(
+      volt_sleep_until(&self->sleep, volt_rt_timers(h.rt), volt_rt_now_ns(h.rt) + 1000000000));
   its = &self->task;
   plays(joins);
   by_hand_run(&h);

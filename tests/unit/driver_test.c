@@ -557,7 +557,7 @@ static void run_until_sleeps_in_the_driver(void **state) {
   begin_by_hand(0);
   spawn(0, takes_two);
   thread_team_start(&other, 1, completes_while_asleep, NULL);
-  volt_task_join_future(&joined, &jobs[0].task);
+  volt_future_made(volt_task_join_future(&joined, &jobs[0].task));
   assert_result(volt_rt_run_until(rt, &joined, VOLT_NO_DEADLINE), VOLT_OK);
   thread_team_join(&other);
   assert_true(volt_load_relaxed(&share(0)->was_keeper));

@@ -101,8 +101,9 @@ static int acquire_poll(volt_task *t, volt_ctx *ctx) {
 static int hurry_poll(volt_task *t, volt_ctx *ctx) {
   job *self = job_of(t);
   VOLT_TASK_BEGIN(self);
-  volt_sem_acquire_future(&self->f[0], &pool, 2);
-  volt_timeout_future(&self->timeout, &self->f[0], volt_rt_timers(h.rt), in_ms(5000));
+  volt_future_made(volt_sem_acquire_future(&self->f[0], &pool, 2));
+  volt_future_made(
+      volt_timeout_future(&self->timeout, &self->f[0], volt_rt_timers(h.rt), in_ms(5000)));
   hurry_line = __LINE__ + 1;
   VOLT_AWAIT(self, &self->timeout.future);
   VOLT_TASK_END(self);

@@ -66,7 +66,7 @@ static void block_on_sem(void *arg, uint32_t index) {
 
 static void queue_on_sem(guest *g) {
   uint32_t before = volt_sem_waiters(&sem);
-  volt_sem_acquire_future(&g->future, &sem, g->n);
+  volt_future_made(volt_sem_acquire_future(&g->future, &sem, g->n));
   if (is_thread(g)) {
     thread_team_start(&g->team, 1, block_on_sem, g);
   } else if (g->kind == FUTURE) {
@@ -184,7 +184,7 @@ static void lock_in_turn(void *arg, uint32_t index) {
 
 static void queue_on_mutex(guest *g) {
   uint32_t before = volt_mutex_waiters(&mutex);
-  volt_mutex_lock_future(&g->future, &mutex);
+  volt_future_made(volt_mutex_lock_future(&g->future, &mutex));
   if (is_thread(g)) {
     thread_team_start(&g->team, 1, lock_in_turn, g);
   } else if (g->kind == FUTURE) {
@@ -242,13 +242,13 @@ static void readers_of_both_kinds_are_admitted_together(void **state) {
     if (is_thread(&guests[i])) {
       thread_team_start(&guests[i].team, 1, read_in_thread, &guests[i]);
     } else {
-      volt_rwlock_read_future(&guests[i].future, &rw);
+      volt_future_made(volt_rwlock_read_future(&guests[i].future, &rw));
       assert_result(volt_future_poll(&guests[i].future, fake_waker_of(&guests[i].waker)),
                     VOLT_PENDING);
     }
     WAIT_UNTIL(volt_rwlock_waiters(&rw) == i + 1);
   }
-  volt_rwlock_write_future(&writer, &rw);
+  volt_future_made(volt_rwlock_write_future(&writer, &rw));
   assert_result(volt_future_poll(&writer, fake_waker_of(&waker)), VOLT_PENDING);
   volt_rwlock_write_unlock(&rw);
   for (uint32_t i = 0; i < 4; i++) expect_served(&guests[i]);

@@ -299,9 +299,9 @@ static void ready_at_once(void **state) {
   (void)state;
   poller_init(&p);
   volt_sem_init(&sem, 1);
-  volt_sem_acquire_future(&own, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&own, &sem, 1));
   assert_result(poller_poll(&p, &own), VOLT_OK);
-  volt_sem_acquire_future(&own, &sem, UINT32_MAX);
+  volt_future_made(volt_sem_acquire_future(&own, &sem, UINT32_MAX));
   assert_result(poller_poll(&p, &own), VOLT_EINVAL);
   poller_expect(&p, 0, 0, 0);
 }
@@ -325,14 +325,14 @@ static void without_budget_nothing_begins(void **state) {
   poller_init(&p);
   p.ctx.budget = 0;
   volt_sem_init(&sem, 1);
-  volt_sem_acquire_future(&own, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&own, &sem, 1));
   assert_result(poller_poll(&p, &own), VOLT_PENDING);
   assert_true(p.ctx.yield);
   assert_int_equal(volt_sem_available(&sem), 1);
   poller_expect(&p, 0, 0, 0);
   volt_select select;
   volt_future *one[] = {&own};
-  volt_select_future(&select, one, 1, VOLT_SELECT_FAIR);
+  volt_future_made(volt_select_future(&select, one, 1, VOLT_SELECT_FAIR));
   assert_result(poller_poll(&p, &select.future), VOLT_PENDING);
   assert_true(p.ctx.yield);
   p.ctx.budget = 1;
@@ -432,7 +432,7 @@ static void a_function_yields_when_its_budget_is_used_up(void **state) {
   taker t;
   poller_init(&p);
   volt_sem_init(&sem, PERMITS);
-  volt_async_future(&t.async, take_them);
+  volt_future_made(volt_async_future(&t.async, take_them));
   for (uint32_t turn = 1; turn <= PERMITS / BUDGET; turn++) {
     p.ctx.budget = BUDGET;
     assert_result(poller_poll(&p, &t.async.future), VOLT_PENDING);
@@ -472,7 +472,7 @@ static int serve(volt_async *a, volt_ctx *ctx) {
     volt_future_cancel(&s->stop);
     return VOLT_OK;
   }
-  volt_sem_acquire_future(&s->job, &s->jobs, 1);
+  volt_future_made(volt_sem_acquire_future(&s->job, &s->jobs, 1));
   assert_result(volt_future_poll_ctx(&s->job, ctx), VOLT_PENDING);
   volt_sem_release(&s->jobs, 1);
   return VOLT_PENDING;
@@ -485,7 +485,7 @@ static void block_on_counts_on_and_on(void **state) {
     struct server s;
     memset((void *)&s, 0, sizeof s);
     s.meanwhile = meanwhile[i];
-    volt_sem_acquire_future(&s.stop, &s.stops, 1);
+    volt_future_made(volt_sem_acquire_future(&s.stop, &s.stops, 1));
     assert_result(volt_block_on(volt_async_future(&s.async, serve), volt_deadline_s(60)), VOLT_OK);
     assert_int_equal(s.polls, 21);
   }

@@ -31,7 +31,7 @@ static int poll_with(volt_future *future, fake_waker *waker) {
 
 /* f waits for n permits, its waker is a. */
 static void wait_for(uint32_t n) {
-  volt_sem_acquire_future(&f, &sem, n);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, n));
   assert_result(poll_with(&f, &a), VOLT_PENDING);
 }
 
@@ -56,7 +56,7 @@ static void nothing_happens_before_the_first_poll(void **state) {
 static void a_result_stands(void **state) {
   (void)state;
   volt_sem_release(&sem, 3);
-  volt_sem_acquire_future(&f, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
   for (int i = 0; i < 3; i++) assert_result(poll_with(&f, i % 2 ? &b : &a), VOLT_OK);
   assert_int_equal(volt_sem_available(&sem), 2);
   assert_result(volt_block_on(&f, PAST_DEADLINE), VOLT_OK);
@@ -88,7 +88,7 @@ static void the_place_in_the_queue_is_kept(void **state) {
   (void)state;
   volt_future second;
   wait_for(1);
-  volt_sem_acquire_future(&second, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&second, &sem, 1));
   assert_result(poll_with(&second, &b), VOLT_PENDING);
   assert_result(poll_with(&f, &b), VOLT_PENDING);
   assert_result(poll_with(&f, &a), VOLT_PENDING);
@@ -169,7 +169,7 @@ static void poll_of_a_zero_future_aborts(void **state) {
 static void cancel_before_the_first_poll(void **state) {
   (void)state;
   volt_sem_release(&sem, 1);
-  volt_sem_acquire_future(&f, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
   volt_future_cancel(&f);
   assert_result(poll_with(&f, &a), VOLT_ECANCELED);
   volt_future_cancel(&f);
@@ -196,7 +196,7 @@ static void cancel_of_one_served_in_part(void **state) {
   (void)state;
   volt_future next;
   wait_for(3);
-  volt_sem_acquire_future(&next, &sem, 2);
+  volt_future_made(volt_sem_acquire_future(&next, &sem, 2));
   assert_result(poll_with(&next, &b), VOLT_PENDING);
   volt_sem_release(&sem, 2);
   volt_future_cancel(&f);
@@ -222,7 +222,7 @@ static void cancel_of_an_unpolled_grant_serves_the_next(void **state) {
   (void)state;
   volt_future next;
   wait_for(1);
-  volt_sem_acquire_future(&next, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&next, &sem, 1));
   assert_result(poll_with(&next, &b), VOLT_PENDING);
   volt_sem_release(&sem, 1);
   expect_calls(1, 0);
@@ -243,7 +243,7 @@ static void cancel_of_a_polled_grant_keeps_it(void **state) {
   assert_result(poll_with(&f, &a), VOLT_OK);
 
   volt_sem_release(&sem, 1);
-  volt_sem_acquire_future(&f, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
   assert_result(poll_with(&f, &a), VOLT_OK); /* at once, without queueing */
   volt_future_cancel(&f);
   assert_int_equal(volt_sem_available(&sem), 0);
@@ -282,8 +282,8 @@ static void mutex_futures(void **state) {
   assert_false(volt_mutex_is_locked(&mutex));
   assert_result(poll_with(&f, &a), VOLT_OK);
   assert_true(volt_mutex_is_locked(&mutex));
-  volt_mutex_lock_future(&f, &mutex);
-  volt_mutex_lock_future(&next, &mutex);
+  volt_future_made(volt_mutex_lock_future(&f, &mutex));
+  volt_future_made(volt_mutex_lock_future(&next, &mutex));
   assert_result(poll_with(&f, &a), VOLT_PENDING);
   assert_result(poll_with(&next, &b), VOLT_PENDING);
   volt_mutex_unlock(&mutex);
@@ -304,7 +304,7 @@ static void rwlock_futures(void **state) {
   assert_int_equal(volt_rwlock_readers(&rw), 0);
   assert_result(poll_with(&reader, &a), VOLT_OK);
   assert_result(poll_with(&writer, &b), VOLT_PENDING);
-  volt_rwlock_read_future(&f, &rw);
+  volt_future_made(volt_rwlock_read_future(&f, &rw));
   assert_result(poll_with(&f, &a), VOLT_PENDING); /* behind the writer */
   volt_rwlock_read_unlock(&rw);
   expect_calls(0, 1);
@@ -313,7 +313,7 @@ static void rwlock_futures(void **state) {
   assert_int_equal(volt_rwlock_readers(&rw), 1);
   volt_future_cancel(&f);
   assert_int_equal(volt_rwlock_readers(&rw), 0);
-  volt_rwlock_write_future(&writer, &rw);
+  volt_future_made(volt_rwlock_write_future(&writer, &rw));
   assert_result(poll_with(&writer, &b), VOLT_OK);
   assert_result(volt_rwlock_try_read(&rw), VOLT_EAGAIN);
   volt_future_cancel(&writer);
@@ -328,10 +328,10 @@ static void a_mixture(void **state) {
   volt_future all[4];
   assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
   assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
-  volt_sem_acquire_future(&all[0], &sem, 1);
-  volt_mutex_lock_future(&all[1], &mutex);
-  volt_rwlock_read_future(&all[2], &rw);
-  volt_rwlock_write_future(&all[3], &rw);
+  volt_future_made(volt_sem_acquire_future(&all[0], &sem, 1));
+  volt_future_made(volt_mutex_lock_future(&all[1], &mutex));
+  volt_future_made(volt_rwlock_read_future(&all[2], &rw));
+  volt_future_made(volt_rwlock_write_future(&all[3], &rw));
   for (int i = 0; i < 4; i++) assert_result(poll_with(&all[i], &a), VOLT_PENDING);
   volt_mutex_unlock(&mutex);
   volt_rwlock_write_unlock(&rw);
@@ -351,9 +351,9 @@ static void a_mixture(void **state) {
 static void block_on_takes_at_once(void **state) {
   (void)state;
   volt_sem_release(&sem, 2);
-  volt_sem_acquire_future(&f, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
   assert_result(volt_block_on(&f, PAST_DEADLINE), VOLT_OK);
-  volt_sem_acquire_future(&f, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
   assert_result(volt_block_on(&f, VOLT_NO_DEADLINE), VOLT_OK);
   assert_int_equal(volt_sem_available(&sem), 0);
 }
@@ -363,7 +363,7 @@ static void block_on_times_out(void **state) {
   const uint64_t deadlines[] = {0, PAST_DEADLINE, volt_deadline_ns(100000)};
   for (size_t i = 0; i < sizeof deadlines / sizeof deadlines[0]; i++) {
     volt_sem_release(&sem, 1);
-    volt_sem_acquire_future(&f, &sem, 2);
+    volt_future_made(volt_sem_acquire_future(&f, &sem, 2));
     assert_result(volt_block_on(&f, deadlines[i]), VOLT_ETIMEDOUT);
     assert_true(volt_now_ns() >= deadlines[i]);
     assert_int_equal(volt_sem_waiters(&sem), 0);
@@ -399,7 +399,7 @@ static void block_on_is_granted_by_another_thread(void **state) {
   (void)state;
   int result = VOLT_PENDING;
   thread_team t;
-  volt_mutex_lock_future(&f, &mutex);
+  volt_future_made(volt_mutex_lock_future(&f, &mutex));
   assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
   thread_team_start(&t, 1, block_and_count, &result);
   WAIT_UNTIL(volt_mutex_waiters(&mutex) == 1);
@@ -408,7 +408,7 @@ static void block_on_is_granted_by_another_thread(void **state) {
   assert_result(result, VOLT_OK);
   assert_true(volt_mutex_is_locked(&mutex));
 
-  volt_sem_acquire_future(&f, &sem, 2);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 2));
   thread_team_start(&t, 1, block_and_count, &result);
   WAIT_UNTIL(volt_sem_waiters(&sem) == 1);
   volt_sem_close(&sem);

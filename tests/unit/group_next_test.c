@@ -203,7 +203,7 @@ static void what_is_given_back_is_the_next_again(void **state) {
                 VOLT_PENDING);
   let_end(first);
   assert_int_equal(fake_waker_calls(&a), 1);
-  volt_group_next_future(&again, &g, &other);
+  volt_future_made(volt_group_next_future(&again, &g, &other));
   assert_result(volt_future_poll(&again, fake_waker_of(&b)), VOLT_PENDING); /* one is taken */
   volt_future_cancel(&f);
   assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_ECANCELED);
@@ -224,7 +224,7 @@ static void a_next_that_loses_a_select_takes_nothing(void **state) {
   volt_sem_init(&sem, 0);
   volt_future *either[] = {volt_sem_acquire_future(&permit, &sem, 1),
                            volt_group_next_future(&f, &g, &t)};
-  volt_select_future(&select, either, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&select, either, 2, VOLT_SELECT_BIASED));
   assert_result(volt_future_poll(&select.future, fake_waker_of(&a)), VOLT_PENDING);
   let_end(j);
   volt_sem_release(&sem, 1);

@@ -97,7 +97,7 @@ static void it_ends_with_its_last_task(void **state) {
   uint64_t before = by_hand_held(&h);
   for (int i = 0; i < 3; i++) spawn(5); /* positive: not a failure */
   volt_future f;
-  volt_group_wait_future(&f, &g);
+  volt_future_made(volt_group_wait_future(&f, &g));
   for (uint64_t left = 3; left > 0; left--) {
     assert_int_equal(volt_group_count(&g), left);
     assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_PENDING);
@@ -154,7 +154,7 @@ static void others_may_go_on_after_it(void **state) {
   job *slow = spawn(VOLT_OK);
   slow->is_slow = true;
   volt_future f;
-  volt_group_wait_future(&f, &g);
+  volt_future_made(volt_group_wait_future(&f, &g));
   assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_PENDING);
   release(&sem, 1);
   assert_result(slow->result, VOLT_ECANCELED);
@@ -222,7 +222,7 @@ static void tasks_of_it_spawn_into_it(void **state) {
   root->returns = 5; /* 1 + 5 * (1 + 4 * (1 + 3 * (1 + 2 * (1 + 1)))) = 326 */
   assert_result(volt_group_spawn(&g, h.rt, &root->task), VOLT_OK);
   volt_future f;
-  volt_group_wait_future(&f, &g);
+  volt_future_made(volt_group_wait_future(&f, &g));
   assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_PENDING);
   by_hand_run(&h);
   assert_int_equal(by_hand_stats(&h).spawned, 326);
@@ -298,13 +298,13 @@ static void a_wait_that_is_cancelled_leaves_the_tasks(void **state) {
   spawn(VOLT_OK);
   volt_future f;
   for (int polled = 0; polled < 2; polled++) {
-    volt_group_wait_future(&f, &g);
+    volt_future_made(volt_group_wait_future(&f, &g));
     if (polled) assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_PENDING);
     volt_future_cancel(&f);
     assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_ECANCELED);
   }
   assert_result(volt_group_wait_blocking(&g, PAST_DEADLINE), VOLT_ETIMEDOUT);
-  volt_group_wait_future(&f, &g);
+  volt_future_made(volt_group_wait_future(&f, &g));
   assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_PENDING);
   assert_result(volt_future_poll(&f, fake_waker_of(&b)), VOLT_PENDING);
   release(&sem, 1);

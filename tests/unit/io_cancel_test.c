@@ -277,7 +277,7 @@ static void a_task_drops_it_without_blocking_for_ever(void **state) {
     scene_begin(&s, k, what);
     memset((void *)&d, 0, sizeof d);
     d.f = what->begin(&s);
-    volt_sem_acquire_future(&d.permit, &go, 1);
+    volt_future_made(volt_sem_acquire_future(&d.permit, &go, 1));
     volt_task_init(&d.task, dropper_poll);
     assert_result(volt_spawn(k->rt, &d.task), VOLT_OK);
     kit_settle(k);
@@ -303,7 +303,7 @@ static void who_is_no_worker_may_take_it_over_and_end_it(void **state) {
     scene_begin(&s, k, what);
     memset((void *)&d, 0, sizeof d);
     d.f = what->begin(&s);
-    volt_sem_acquire_future(&d.permit, &go, 1);
+    volt_future_made(volt_sem_acquire_future(&d.permit, &go, 1));
     volt_task_init(&d.task, dropper_poll);
     assert_result(volt_spawn(k->rt, &d.task), VOLT_OK);
     kit_settle(k);

@@ -412,7 +412,7 @@ static void one_that_was_begun_goes_on_in_a_select(void **state) {
     volt_task_init(&o.task, opener_poll);
     assert_result(volt_spawn(k->rt, &o.task), VOLT_OK);
     volt_future f;
-    volt_task_join_future(&f, &o.task);
+    volt_future_made(volt_task_join_future(&f, &o.task));
     assert_result(volt_rt_run_until(k->rt, &f, volt_deadline_s(KIT_SECONDS)), VOLT_OK);
     assert_result(volt_task_result(&o.task), VOLT_OK);
     assert_int_equal(volt_select_winner(&o.select), 0);

@@ -195,16 +195,16 @@ static uint64_t run(uint64_t seed, const volt_simulated_faults *faults) {
   }
   volt_future join;
   for (unsigned i = 0; i < CLIENTS; i++) {
-    volt_task_join_future(&join, &the_client[i].task);
+    volt_future_made(volt_task_join_future(&join, &the_client[i].task));
     assert_result(volt_rt_run_until(w.h.rt, &join, VOLT_NO_DEADLINE), VOLT_OK);
   }
   assert_int_equal(w.served + w.refused <= CLIENTS, true);
   if (w.refused > 0) volt_task_cancel(&the_server.task); /* it waits for those, too */
-  volt_task_join_future(&join, &the_server.task);
+  volt_future_made(volt_task_join_future(&join, &the_server.task));
   int result = volt_rt_run_until(w.h.rt, &join, VOLT_NO_DEADLINE);
   assert_result(result, w.refused > 0 ? VOLT_ECANCELED : VOLT_OK);
   for (unsigned i = 0; i < w.served; i++) {
-    volt_task_join_future(&join, &the_server.each[i].task);
+    volt_future_made(volt_task_join_future(&join, &the_server.each[i].task));
     assert_result(volt_rt_run_until(w.h.rt, &join, VOLT_NO_DEADLINE), VOLT_OK);
   }
   uint64_t hash = w.hash;

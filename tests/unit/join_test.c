@@ -66,7 +66,8 @@ static void all_at_once(void **state) {
 /* All of them want one permit of the same: who is queued first gets it first. */
 static void it_starts_them_in_the_order_of_the_array(void **state) {
   (void)state;
-  for (uint32_t i = 0; i < BRANCHES; i++) volt_sem_acquire_future(&f[i], &sem[0], 1);
+  for (uint32_t i = 0; i < BRANCHES; i++)
+    volt_future_made(volt_sem_acquire_future(&f[i], &sem[0], 1));
   join_all(VOLT_JOIN_ALL);
   expect_poll(VOLT_PENDING);
   for (uint32_t i = 0; i < BRANCHES; i++) {
@@ -108,7 +109,7 @@ static void no_branch_at_all(void **state) {
   memset(branches, 0, sizeof branches);
   join_all(VOLT_JOIN_ALL);
   expect_poll(VOLT_OK);
-  volt_join_future(&join, NULL, 0, VOLT_JOIN_FAIL_FAST);
+  volt_future_made(volt_join_future(&join, NULL, 0, VOLT_JOIN_FAIL_FAST));
   expect_poll(VOLT_OK);
 }
 
@@ -247,7 +248,7 @@ static void selects_and_joins_are_branches(void **state) {
   volt_future *both[] = {&f[2], &f[3]};
   volt_future *three[] = {volt_select_future(&select, pair, 2, VOLT_SELECT_FAIR),
                           volt_join_future(&inner, both, 2, VOLT_JOIN_FAIL_FAST), &f[4]};
-  volt_join_future(&join, three, 3, VOLT_JOIN_ALL);
+  volt_future_made(volt_join_future(&join, three, 3, VOLT_JOIN_ALL));
   expect_poll(VOLT_PENDING);
   volt_sem_release(&sem[1], 1);
   volt_sem_close(&sem[3]);
@@ -286,7 +287,7 @@ static void nothing_is_allocated(void **state) {
 }
 
 static void make_it_strange(void *arg) {
-  volt_join_future(&join, branches, 1, *(unsigned *)arg);
+  volt_future_made(volt_join_future(&join, branches, 1, *(unsigned *)arg));
 }
 
 static void how_is_out_of_range(void **state) {

@@ -195,7 +195,7 @@ static void joined(void **state) {
   volt_future *branches[2] = {volt_latch_wait_future(&f[0], &l),
                               volt_latch_wait_future(&f[1], &other)};
   volt_join j;
-  volt_join_future(&j, branches, 2, VOLT_JOIN_ALL);
+  volt_future_made(volt_join_future(&j, branches, 2, VOLT_JOIN_ALL));
   assert_result(volt_future_poll(&j.future, fake_waker_of(&wakers[0])), VOLT_PENDING);
   volt_latch_done(&other);
   assert_result(volt_future_poll(&j.future, fake_waker_of(&wakers[0])), VOLT_PENDING);

@@ -104,7 +104,7 @@ static int use_poll(volt_task *t, volt_ctx *ctx) {
   job *self = volt_container_of(t, job, task);
   VOLT_TASK_BEGIN(self);
   self->careless.first = volt_mutex_lock_future(&self->careless.lock, &lock);
-  volt_sem_acquire_future(&self->careless.permit, &pool, 1);
+  volt_future_made(volt_sem_acquire_future(&self->careless.permit, &pool, 1));
   VOLT_AWAIT_RESULT(self, self->result,
                     volt_future_make_(&self->careless.future, &careless_ops, NULL, 0));
   VOLT_TASK_END(self);
@@ -116,7 +116,7 @@ static int doze_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_BEGIN(self);
   self->careless.first =
       volt_sleep_until(&self->careless.sleep, volt_rt_timers(h.rt), 1000 * (uint64_t)MS);
-  volt_sem_acquire_future(&self->careless.permit, &pool, 1);
+  volt_future_made(volt_sem_acquire_future(&self->careless.permit, &pool, 1));
   VOLT_AWAIT_RESULT(self, self->result,
                     volt_future_make_(&self->careless.future, &careless_ops, NULL, 0));
   VOLT_TASK_END(self);

@@ -50,7 +50,7 @@ static void volt_cluster_acquire_future_is_described(void **state) {
   (void)state;
   volt_cluster_acquire acquire;
   volt_cluster_permit permit;
-  (void)volt_cluster_acquire_future(&acquire, sem, &permit);
+  volt_future_made(volt_cluster_acquire_future(&acquire, sem, &permit));
   assert_null(volt_look_inside_(&acquire.future, 0)); /* there is none before it has begun */
   volt_look_ look = looked_at_waiting(&p, &acquire.future);
   looked_expect(&look, "volt_cluster_acquire", "cluster_sem", sem, VOLT_ENDS_INNER_);
@@ -84,7 +84,7 @@ static void check_change(volt_future *future, const volt_cluster_change *change)
 static void volt_cluster_lease_set_limit_future_is_described(void **state) {
   (void)state;
   volt_cluster_change change;
-  (void)volt_cluster_sem_set_limit_future(&change, sem, 7); /* says which lease */
+  volt_future_made(volt_cluster_sem_set_limit_future(&change, sem, 7)); /* says which lease */
   check_change(volt_cluster_lease_set_limit_future(&change, change.lease, 7), &change);
 }
 

@@ -129,7 +129,7 @@ static void a_call_on_the_pool_says_so(void **state) {
   FOR_EACH_WAY(way) {
     volt_future *f = volt_open_future(&op, k->rt, &d, AT_FDCWD, "/tmp", O_TMPFILE | O_RDWR, 0600);
     assert_result(kit_run(k, (kit_way)way, f), VOLT_OK);
-    (void)volt_fd_sync_future(&op, &d, 0);
+    volt_future_made(volt_fd_sync_future(&op, &d, 0));
     kit_start(k, &one, (kit_way)way, &op.as.future);
     volt_look_at_(&op.as.future, &look);
     assert_string_equal(look.operation, "volt_fd_sync");

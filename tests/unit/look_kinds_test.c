@@ -293,7 +293,7 @@ static void volt_blocking_future_is_described(void **state) {
   (void)state;
   volt_blocking b;
   memset((void *)&gate, 0, sizeof gate);
-  (void)volt_blocking_future(&b, h.rt, waits_at_the_gate, NULL);
+  volt_future_made(volt_blocking_future(&b, h.rt, waits_at_the_gate, NULL));
   volt_look_ look = looked_at_waiting(&p, &b.future);
   looked_expect(&look, "volt_blocking", "function", (void *)(uintptr_t)waits_at_the_gate,
                 VOLT_ENDS_UNKNOWN_);

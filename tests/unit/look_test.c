@@ -24,7 +24,7 @@ static void volt_sem_acquire_future_is_described(void **state) {
   assert_result(volt_sem_try_acquire(&sem, 8), VOLT_OK);
   looked_check(volt_sem_acquire_future(&f, &sem, 2), "volt_sem_acquire", "semaphore", &sem,
                VOLT_ENDS_HOLDERS_, "0 of 8 free");
-  (void)volt_sem_acquire_future(&f, &sem, 2);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 2));
   assert_int_equal(looked_at_waiting(&p, &f).wanted, 2);
   looked_end(&p, &f);
 }
@@ -60,7 +60,7 @@ static void volt_rwlock_read_future_is_described(void **state) {
     assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
     looked_check(volt_rwlock_read_future(&f, &rw), "volt_rwlock_read", "rwlock", &rw,
                  VOLT_ENDS_HOLDERS_, bypass ? "locked for writing" : "locked");
-    (void)volt_rwlock_read_future(&f, &rw);
+    volt_future_made(volt_rwlock_read_future(&f, &rw));
     assert_false(looked_at_waiting(&p, &f).for_write);
     looked_end(&p, &f);
   }
@@ -74,7 +74,7 @@ static void volt_rwlock_write_future_is_described(void **state) {
     assert_result(volt_rwlock_try_read(&rw), VOLT_OK);
     looked_check(volt_rwlock_write_future(&f, &rw), "volt_rwlock_write", "rwlock", &rw,
                  VOLT_ENDS_HOLDERS_, bypass ? "2 readers" : "locked");
-    (void)volt_rwlock_write_future(&f, &rw);
+    volt_future_made(volt_rwlock_write_future(&f, &rw));
     assert_true(looked_at_waiting(&p, &f).for_write);
     looked_end(&p, &f);
   }
@@ -175,7 +175,7 @@ static void volt_timeout_future_is_described(void **state) {
   (void)state;
   volt_timeout t;
   volt_sem_init(&sem, 0);
-  (void)volt_sem_acquire_future(&f, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
   volt_look_ look = looked_at_waiting(&p, volt_timeout_future(&t, &f, &timers, 1700));
   looked_expect(&look, "volt_timeout", "", NULL, VOLT_ENDS_INNER_);
   assert_int_equal(look.left_ns, 700);
@@ -189,7 +189,8 @@ static void a_timeout_that_ends_its_inner_future_has_no_deadline(void **state) {
   (void)state;
   volt_timeout t;
   volt_sleep s;
-  (void)volt_timeout_future(&t, volt_sleep_until(&s, &timers, VOLT_NO_DEADLINE), &timers, 1700);
+  volt_future_made(
+      volt_timeout_future(&t, volt_sleep_until(&s, &timers, VOLT_NO_DEADLINE), &timers, 1700));
   volt_look_ look = looked_at_waiting(&p, &t.future);
   t.result = VOLT_ETIMEDOUT; /* as it is while the inner future comes to its end */
   volt_look_at_(&t.future, &look);
@@ -207,7 +208,7 @@ static void volt_select_future_is_described(void **state) {
   volt_sem_init(&sem, 0);
   volt_future *const branches[] = {volt_sem_acquire_future(&f, &sem, 1), NULL,
                                    volt_sem_acquire_future(&g, &sem, 2)};
-  (void)volt_select_future(&s, branches, 3, VOLT_SELECT_FAIR);
+  volt_future_made(volt_select_future(&s, branches, 3, VOLT_SELECT_FAIR));
   volt_look_ look = looked_at_waiting(&p, &s.future);
   looked_expect(&look, "volt_select", "", NULL, VOLT_ENDS_ANY_);
   assert_ptr_equal(volt_look_inside_(&s.future, 0), &f);
@@ -224,7 +225,7 @@ static void volt_join_future_is_described(void **state) {
   volt_sem_init(&sem, 1);
   volt_future *const branches[] = {volt_sem_acquire_future(&f, &sem, 1),
                                    volt_sem_acquire_future(&g, &sem, 1)};
-  (void)volt_join_future(&j, branches, 2, VOLT_JOIN_ALL);
+  volt_future_made(volt_join_future(&j, branches, 2, VOLT_JOIN_ALL));
   volt_look_ look = looked_at_waiting(&p, &j.future);
   looked_expect(&look, "volt_join", "", NULL, VOLT_ENDS_ALL_);
   volt_look_at_(volt_look_inside_(&j.future, 0), &look);
@@ -364,7 +365,7 @@ static void a_waiter_that_was_signalled_waits_for_the_mutex(void **state) {
   volt_cond cond;
   volt_cond_init(&cond);
   assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
-  (void)volt_cond_wait_future(&f, &cond, &mutex);
+  volt_future_made(volt_cond_wait_future(&f, &cond, &mutex));
   assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
   volt_look_ look = looked_at_waiting(&p, &f);
   volt_look_for_place_(&f, &look, 8);

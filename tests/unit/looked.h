@@ -57,13 +57,13 @@ static inline void looked_end(poller *p, volt_future *f) {
   if (looked_how == LOOKED_CANCELLED) {
     volt_future_cancel(f);
   } else if (looked_how == LOOKED_LOSES) {
-    (void)volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
     assert_result(poller_poll(p, &s.future), VOLT_PENDING);
     volt_promise_complete(&promise, VOLT_OK);
     looked_await(p, &s.future, VOLT_OK);
     assert_int_equal(volt_select_winner(&s), 1);
   } else {
-    (void)volt_join_future(&j, branches, 2, VOLT_JOIN_FAIL_FAST);
+    volt_future_made(volt_join_future(&j, branches, 2, VOLT_JOIN_FAIL_FAST));
     assert_result(poller_poll(p, &j.future), VOLT_PENDING);
     volt_promise_complete(&promise, VOLT_ECLOSED);
     looked_await(p, &j.future, VOLT_ECLOSED);

@@ -209,7 +209,7 @@ static void who_has_the_last_may_end_it(void **state) {
 
 static void a_future_receives(void **state) {
   (void)state;
-  volt_mailbox_recv_future(&f, &m, &got);
+  volt_future_made(volt_mailbox_recv_future(&f, &m, &got));
   assert_result(poll(&f, &a), VOLT_PENDING);
   send(1);
   assert_int_equal(fake_waker_calls(&a), 1);
@@ -221,7 +221,7 @@ static void a_future_receives(void **state) {
 static void a_dropped_future_gives_back(void **state) {
   for (int when = 0; when < 3; when++) {
     set_up(state);
-    volt_mailbox_recv_future(&f, &m, &got);
+    volt_future_made(volt_mailbox_recv_future(&f, &m, &got));
     assert_result(poll(&f, &a), VOLT_PENDING);
     if (when > 0) send(1);
     send(2);
@@ -236,8 +236,8 @@ static void a_dropped_future_gives_back(void **state) {
 
 static void what_is_given_back_goes_to_the_next_who_waits(void **state) {
   (void)state;
-  volt_mailbox_recv_future(&f, &m, &got);
-  volt_mailbox_recv_future(&g, &m, &other);
+  volt_future_made(volt_mailbox_recv_future(&f, &m, &got));
+  volt_future_made(volt_mailbox_recv_future(&g, &m, &other));
   assert_result(poll(&f, &a), VOLT_PENDING);
   assert_result(poll(&g, &b), VOLT_PENDING);
   send(1);
@@ -251,7 +251,7 @@ static void what_is_given_back_goes_to_the_next_who_waits(void **state) {
 
 static void what_is_given_back_alone_is_also_the_last(void **state) {
   (void)state;
-  volt_mailbox_recv_future(&f, &m, &got);
+  volt_future_made(volt_mailbox_recv_future(&f, &m, &got));
   assert_result(poll(&f, &a), VOLT_PENDING);
   send(1);
   volt_future_cancel(&f);
@@ -269,7 +269,7 @@ static void the_loser_of_a_select_loses_nothing(void **state) {
   volt_future *branches[] = {volt_mailbox_recv_future(&f, &m, &got),
                              volt_mailbox_recv_future(&g, &second, &other)};
   volt_select s;
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   assert_result(poll(&s.future, &a), VOLT_PENDING);
   assert_result(volt_mailbox_send(&second, &letters[1].node), VOLT_OK);
   send(1);
@@ -293,7 +293,7 @@ static void undone_it_gives_back(void **state) {
   volt_future *branches[] = {volt_mailbox_recv_future(&f, &m, &got),
                              volt_chan_recv_future(&g, &chan, &from_chan)};
   volt_select s;
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   assert_result(poll(&s.future, &a), VOLT_PENDING);
   assert_result(volt_chan_try_send(&chan, &sent), VOLT_OK);
   send(1);
@@ -311,7 +311,7 @@ static void registrations_are_settled(void **state) {
   poller q;
   poller_init(&p);
   poller_init(&q);
-  volt_mailbox_recv_future(&f, &m, &got);
+  volt_future_made(volt_mailbox_recv_future(&f, &m, &got));
   assert_result(poller_poll(&p, &f), VOLT_PENDING);
   assert_result(poller_poll(&q, &f), VOLT_PENDING); /* it moves */
   poller_expect_dropped(&p, 1);
@@ -338,7 +338,7 @@ static void closed_it_drains(void **state) {
   assert_result(volt_mailbox_try_recv(&m, &got), VOLT_ECLOSED);
   assert_result(volt_mailbox_recv(&m, &w, &got, fake_waker_of(&a)), VOLT_ECLOSED);
   assert_result(volt_mailbox_recv_blocking(&m, &got, VOLT_NO_DEADLINE), VOLT_ECLOSED);
-  volt_mailbox_recv_future(&f, &m, &got);
+  volt_future_made(volt_mailbox_recv_future(&f, &m, &got));
   assert_result(poll(&f, &a), VOLT_ECLOSED);
   expect_node(got, 2); /* untouched */
 }
@@ -366,7 +366,7 @@ static void all_who_wait_are_told_of_the_end(void **state) {
 
 static void given_back_after_the_end_it_can_be_received(void **state) {
   (void)state;
-  volt_mailbox_recv_future(&f, &m, &got);
+  volt_future_made(volt_mailbox_recv_future(&f, &m, &got));
   assert_result(poll(&f, &a), VOLT_PENDING);
   send(1);
   volt_mailbox_close(&m);

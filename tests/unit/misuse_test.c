@@ -328,7 +328,7 @@ static void poll_without_an_operation(void **state) {
   const char *at = death_address(&future);
   assert_death(poll_future, &future, "volt_future_poll", at, "never given an operation");
   assert_death(block_on_future, &future, at, "never given an operation");
-  volt_sem_acquire_future(&future, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&future, &sem, 1));
   future.waiter.future = 77;
   assert_death(poll_future, &future, "volt_future_poll", at, "never given an operation");
 }
@@ -407,7 +407,7 @@ static void a_waiting_waiter_is_made_anew(void **state) {
 
 static void a_waiting_future_is_copied(void **state) {
   (void)state;
-  volt_sem_acquire_future(&future, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&future, &sem, 1));
   assert_result(volt_future_poll(&future, nobody), VOLT_PENDING);
   volt_future copy = future;
   const char *at = death_address(&copy.waiter);
@@ -427,10 +427,10 @@ static void a_waiting_future_is_made_anew(void **state) {
     memset((void *)&waiter, 0, sizeof waiter);
     memset((void *)&second, 0, sizeof second);
     if (others) queue_on_sem(&waiter, 1);
-    volt_sem_acquire_future(&future, &sem, 1);
+    volt_future_made(volt_sem_acquire_future(&future, &sem, 1));
     assert_result(volt_future_poll(&future, nobody), VOLT_PENDING);
     if (others) queue_on_sem(&second, 1);
-    volt_sem_acquire_future(&future, &sem, 1);
+    volt_future_made(volt_sem_acquire_future(&future, &sem, 1));
     const char *at = death_address(&future.waiter);
     assert_death(release_for_all, NULL, "grant", at, "moved or made anew");
     if (!others) {
@@ -453,8 +453,8 @@ static int wait_in_it(volt_async *a, volt_ctx *ctx) {
 static void a_waiting_function_is_copied(void **state) {
   (void)state;
   volt_async function;
-  volt_sem_acquire_future(&future, &sem, 1);
-  (void)volt_async_future(&function, wait_in_it);
+  volt_future_made(volt_sem_acquire_future(&future, &sem, 1));
+  volt_future_made(volt_async_future(&function, wait_in_it));
   assert_result(volt_future_poll(&function.future, nobody), VOLT_PENDING);
   volt_async copy = function;
   const char *at = death_address(&copy.future);

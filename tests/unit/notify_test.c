@@ -180,11 +180,11 @@ static void all_counts_from_when_the_future_is_made(void **state) {
   poller p;
   poller_init(&p);
   volt_notify_all(&n);
-  volt_notify_future(&f, &n);
+  volt_future_made(volt_notify_future(&f, &n));
   assert_result(poller_poll(&p, &f), VOLT_PENDING); /* that was before */
   volt_future_cancel(&f);
   poller_expect(&p, 1, 0, 1);
-  volt_notify_future(&f, &n);
+  volt_future_made(volt_notify_future(&f, &n));
   volt_notify_all(&n);
   assert_result(poller_poll(&p, &f), VOLT_OK);
   assert_int_equal(volt_notify_waiters(&n), 0);
@@ -194,7 +194,7 @@ static void all_counts_from_when_the_future_is_made(void **state) {
 static void one_counts_because_it_is_stored(void **state) {
   (void)state;
   volt_future f;
-  volt_notify_future(&f, &n);
+  volt_future_made(volt_notify_future(&f, &n));
   volt_notify_one(&n);
   assert_result(volt_block_on(&f, PAST_DEADLINE), VOLT_OK);
   volt_future_cancel(&f);
@@ -204,7 +204,7 @@ static void one_counts_because_it_is_stored(void **state) {
 static void its_place_is_that_of_its_poll(void **state) {
   (void)state;
   volt_future f;
-  volt_notify_future(&f, &n);
+  volt_future_made(volt_notify_future(&f, &n));
   queue(0, 1);
   assert_result(volt_future_poll(&f, fake_waker_of(&wakers[1])), VOLT_PENDING);
   volt_notify_one(&n);
@@ -219,7 +219,7 @@ static void its_place_is_that_of_its_poll(void **state) {
 static void two_that_were_not_polled(void **state) {
   (void)state;
   volt_future f[2];
-  for (int i = 0; i < 2; i++) volt_notify_future(&f[i], &n);
+  for (int i = 0; i < 2; i++) volt_future_made(volt_notify_future(&f[i], &n));
   volt_notify_one(&n);
   volt_notify_one(&n);
   assert_result(volt_future_poll(&f[0], fake_waker_of(&wakers[0])), VOLT_OK);
@@ -248,7 +248,7 @@ static void two_that_were_polled(void **state) {
 static void dropped_it_passes_one_on(void **state) {
   (void)state;
   volt_future f;
-  volt_notify_future(&f, &n);
+  volt_future_made(volt_notify_future(&f, &n));
   assert_result(volt_future_poll(&f, fake_waker_of(&wakers[9])), VOLT_PENDING);
   queue(0, 1);
   volt_notify_one(&n);
@@ -261,13 +261,13 @@ static void dropped_it_passes_one_on(void **state) {
 static void dropped_it_does_not_pass_all_on(void **state) {
   (void)state;
   volt_future f;
-  volt_notify_future(&f, &n);
+  volt_future_made(volt_notify_future(&f, &n));
   assert_result(volt_future_poll(&f, fake_waker_of(&wakers[9])), VOLT_PENDING);
   volt_notify_all(&n);
   volt_future_cancel(&f);
   assert_result(volt_notify_wait_blocking(&n, PAST_DEADLINE), VOLT_ETIMEDOUT);
 
-  volt_notify_future(&f, &n); /* nor if it was never polled */
+  volt_future_made(volt_notify_future(&f, &n)); /* nor if it was never polled */
   volt_notify_all(&n);
   volt_future_cancel(&f);
   assert_result(volt_notify_wait_blocking(&n, PAST_DEADLINE), VOLT_ETIMEDOUT);
@@ -281,7 +281,7 @@ static void a_loser_gives_it_back(void **state) {
   volt_future *branches[2] = {volt_sem_acquire_future(&f[0], &sem, 1),
                               volt_notify_future(&f[1], &n)};
   volt_select s;
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   assert_result(volt_future_poll(&s.future, fake_waker_of(&wakers[0])), VOLT_PENDING);
   volt_notify_one(&n);
   volt_sem_release(&sem, 1);

@@ -180,7 +180,7 @@ static void futures(void **state) {
   volt_future f[3];
   poller p;
   poller_init(&p);
-  for (int i = 0; i < 3; i++) volt_once_begin_future(&f[i], &o);
+  for (int i = 0; i < 3; i++) volt_future_made(volt_once_begin_future(&f[i], &o));
   assert_result(poller_poll(&p, &f[1]), VOLT_OK); /* the first that is polled */
   assert_result(poller_poll(&p, &f[0]), VOLT_PENDING);
   assert_result(poller_poll(&p, &f[2]), VOLT_PENDING);
@@ -225,7 +225,7 @@ static void selected(void **state) {
                               volt_once_begin_future(&f[1], &o)};
   volt_select s;
   assert_result(begin(9), VOLT_OK);
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   assert_result(volt_future_poll(&s.future, fake_waker_of(&wakers[0])), VOLT_PENDING);
   volt_sem_release(&sem, 1);
   volt_once_failed(&o); /* both in the same instant */
@@ -234,9 +234,9 @@ static void selected(void **state) {
   assert_result(begin(1), VOLT_OK);
   volt_once_done(&o);
 
-  volt_sem_acquire_future(&f[0], &sem, 1);
-  volt_once_begin_future(&f[1], &o);
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_sem_acquire_future(&f[0], &sem, 1));
+  volt_future_made(volt_once_begin_future(&f[1], &o));
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   assert_result(volt_block_on(&s.future, PAST_DEADLINE), VOLT_DONE);
   assert_int_equal(volt_select_winner(&s), 1);
   assert_int_equal(volt_sem_waiters(&sem), 0);
@@ -276,7 +276,7 @@ static void a_loser_that_was_done(void **state) {
   volt_future *branches[2] = {volt_chan_recv_future(&recv, &chan, &got),
                               volt_join_future(&join, both, 2, VOLT_JOIN_ALL)};
   volt_select s;
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   assert_result(volt_block_on(&s.future, VOLT_NO_DEADLINE), VOLT_OK);
   assert_int_equal(volt_select_winner(&s), 0);
   assert_int_equal(got, 4711);

@@ -102,7 +102,7 @@ static void all_waits_find_what_was_sent(void **state) {
     } else if (way == 1) {
       assert_result(volt_oneshot_recv_blocking(&o, &got, PAST_DEADLINE), VOLT_OK);
     } else {
-      volt_oneshot_recv_future(&f, &o, &got);
+      volt_future_made(volt_oneshot_recv_future(&f, &o, &got));
       expect_poll(VOLT_OK);
       got = none;
       expect_poll(VOLT_OK); /* and takes nothing more */
@@ -146,7 +146,7 @@ static void closed_before_a_value_nothing_comes(void **state) {
     assert_result(volt_oneshot_try_recv(&o, &got), VOLT_ECLOSED);
     assert_result(volt_oneshot_recv(&o, &w, &got, fake_waker_of(&a)), VOLT_ECLOSED);
     assert_result(volt_oneshot_recv_blocking(&o, &got, VOLT_NO_DEADLINE), VOLT_ECLOSED);
-    volt_oneshot_recv_future(&f, &o, &got);
+    volt_future_made(volt_oneshot_recv_future(&f, &o, &got));
     expect_poll(VOLT_ECLOSED);
   }
   expect_got(&none);
@@ -241,7 +241,7 @@ static void a_future_receives_when_it_looks(void **state) {
 
 static void a_future_learns_of_the_end(void **state) {
   (void)state;
-  volt_oneshot_recv_future(&f, &o, &got);
+  volt_future_made(volt_oneshot_recv_future(&f, &o, &got));
   expect_poll(VOLT_PENDING);
   volt_oneshot_close(&o);
   expect_wakes(1);
@@ -251,7 +251,7 @@ static void a_future_learns_of_the_end(void **state) {
 static void a_dropped_future_loses_nothing(void **state) {
   for (int late = 0; late < 2; late++) {
     set_up(state);
-    volt_oneshot_recv_future(&f, &o, &got);
+    volt_future_made(volt_oneshot_recv_future(&f, &o, &got));
     expect_poll(VOLT_PENDING);
     if (late) assert_result(volt_oneshot_send(&o, &first), VOLT_OK);
     volt_future_cancel(&f);
@@ -267,7 +267,7 @@ static void a_deadline_loses_nothing(void **state) {
   volt_timers timers;
   volt_timeout timeout;
   volt_timers_init_virtual(&timers, fake_waker_of(&b));
-  volt_oneshot_recv_future(&f, &o, &got);
+  volt_future_made(volt_oneshot_recv_future(&f, &o, &got));
   volt_future *t = volt_timeout_future(&timeout, &f, &timers, 1000);
   assert_result(volt_future_poll(t, fake_waker_of(&a)), VOLT_PENDING);
   assert_result(volt_oneshot_send(&o, &first), VOLT_OK);
@@ -287,7 +287,7 @@ static void the_loser_of_a_select_loses_nothing(void **state) {
     volt_future *branches[] = {volt_sem_acquire_future(&permit, &sem, 1),
                                volt_oneshot_recv_future(&f, &o, &got)};
     volt_select s;
-    volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
     if (polled) {
       assert_result(volt_future_poll(&s.future, fake_waker_of(&a)), VOLT_PENDING);
     }
@@ -312,7 +312,7 @@ static void undone_it_puts_the_value_back(void **state) {
   volt_future *branches[] = {volt_oneshot_recv_future(&f, &o, &got),
                              volt_chan_recv_future(&recv, &chan, &from_chan)};
   volt_select s;
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   assert_result(volt_future_poll(&s.future, fake_waker_of(&a)), VOLT_PENDING);
   assert_result(volt_oneshot_send(&o, &first), VOLT_OK);
   assert_result(volt_chan_try_send(&chan, &five), VOLT_OK);
@@ -332,7 +332,7 @@ static void the_winner_of_a_select_has_it(void **state) {
   volt_future *branches[] = {volt_sem_acquire_future(&permit, &sem, 1),
                              volt_oneshot_recv_future(&f, &o, &got)};
   volt_select s;
-  volt_select_future(&s, branches, 2, VOLT_SELECT_FAIR);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_FAIR));
   assert_result(volt_future_poll(&s.future, fake_waker_of(&a)), VOLT_PENDING);
   assert_result(volt_oneshot_send(&o, &first), VOLT_OK);
   assert_result(volt_future_poll(&s.future, fake_waker_of(&a)), VOLT_OK);
@@ -347,7 +347,7 @@ static void registrations_are_settled(void **state) {
   poller q;
   poller_init(&p);
   poller_init(&q);
-  volt_oneshot_recv_future(&f, &o, &got);
+  volt_future_made(volt_oneshot_recv_future(&f, &o, &got));
   assert_result(poller_poll(&p, &f), VOLT_PENDING);
   assert_result(poller_poll(&q, &f), VOLT_PENDING); /* it moves */
   poller_expect_dropped(&p, 1);
@@ -365,16 +365,16 @@ static void the_sender_learns_that_nobody_wants_it(void **state) {
   volt_oneshot_close(&o);
   expect_wakes(1);
   expect_poll(VOLT_ECLOSED);
-  volt_oneshot_closed_future(&f, &o);
+  volt_future_made(volt_oneshot_closed_future(&f, &o));
   expect_poll(VOLT_ECLOSED);
 }
 
 static void the_sender_learns_that_it_was_sent(void **state) {
   (void)state;
   volt_future recv;
-  volt_oneshot_closed_future(&f, &o);
+  volt_future_made(volt_oneshot_closed_future(&f, &o));
   expect_poll(VOLT_PENDING);
-  volt_oneshot_recv_future(&recv, &o, &got);
+  volt_future_made(volt_oneshot_recv_future(&recv, &o, &got));
   assert_result(volt_future_poll(&recv, fake_waker_of(&b)), VOLT_PENDING);
   assert_int_equal(volt_oneshot_waiters(&o), 2);
   assert_result(volt_oneshot_send(&o, &first), VOLT_OK);
@@ -383,14 +383,14 @@ static void the_sender_learns_that_it_was_sent(void **state) {
   expect_poll(VOLT_OK);
   assert_result(volt_future_poll(&recv, fake_waker_of(&b)), VOLT_OK);
   expect_got(&first);
-  volt_oneshot_closed_future(&f, &o);
+  volt_future_made(volt_oneshot_closed_future(&f, &o));
   expect_poll(VOLT_OK);
 }
 
 static void waiting_for_the_end_can_be_given_up(void **state) {
   for (int late = 0; late < 2; late++) {
     set_up(state);
-    volt_oneshot_closed_future(&f, &o);
+    volt_future_made(volt_oneshot_closed_future(&f, &o));
     expect_poll(VOLT_PENDING);
     if (late) assert_result(volt_oneshot_send(&o, &first), VOLT_OK);
     volt_future_cancel(&f);

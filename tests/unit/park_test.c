@@ -355,7 +355,7 @@ static void a_wake_on_the_way(bool by_future) {
   static struct late_wake s;
   memset(&s, 0, sizeof s);
   s.by_future = by_future;
-  volt_sem_acquire_future(&s.future, &s.sem, 1);
+  volt_future_made(volt_sem_acquire_future(&s.future, &s.sem, 1));
   volt_waiter first = VOLT_WAITER_INIT;
   hostile_waker slow;
   hostile_waker_init(&slow, 0, NULL, be_slow, &s);

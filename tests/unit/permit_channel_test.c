@@ -103,7 +103,7 @@ static void the_next_gets_the_place_given_back(void **state) {
   reserve();
   reserve();
   assert_ptr_equal(volt_permit_chan_reserve_future(&f, &c), &f);
-  volt_permit_chan_reserve_future(&g, &c);
+  volt_future_made(volt_permit_chan_reserve_future(&g, &c));
   assert_result(poll(&f, &a), VOLT_PENDING);
   assert_result(poll(&g, &b), VOLT_PENDING);
   volt_permit_chan_unreserve(&c);
@@ -123,7 +123,7 @@ static void a_receive_makes_a_place(void **state) {
   send(1);
   reserve();
   send(2);
-  volt_permit_chan_reserve_future(&f, &c);
+  volt_future_made(volt_permit_chan_reserve_future(&f, &c));
   assert_result(poll(&f, &a), VOLT_PENDING);
   expect_next(1);
   assert_int_equal(fake_waker_calls(&a), 1);
@@ -157,7 +157,7 @@ static void a_future_takes_what_is_there(void **state) {
   (void)state;
   reserve();
   send(6);
-  volt_permit_chan_recv_future(&f, &c, &got);
+  volt_future_made(volt_permit_chan_recv_future(&f, &c, &got));
   assert_result(poll(&f, &a), VOLT_OK);
   assert_int_equal(got, 6);
   expect_free(2);
@@ -169,7 +169,7 @@ static void a_dropped_receive_keeps_no_place(void **state) {
     set_up(state);
     poller p;
     poller_init(&p);
-    volt_permit_chan_recv_future(&f, &c, &got);
+    volt_future_made(volt_permit_chan_recv_future(&f, &c, &got));
     assert_result(poller_poll(&p, &f), VOLT_PENDING);
     reserve();
     if (late) send(8);
@@ -188,7 +188,7 @@ static void the_loser_of_a_select_moves_nothing(void **state) {
   volt_select s;
   volt_future *branches[] = {volt_sem_acquire_future(&g, &sem, 1),
                              volt_permit_chan_recv_future(&f, &c, &got)};
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   assert_result(poll(&s.future, &a), VOLT_PENDING);
   reserve();
   send(9);
@@ -207,7 +207,7 @@ static void closed_it_drains(void **state) {
   reserve();
   send(1);
   reserve();
-  volt_permit_chan_reserve_future(&f, &c);
+  volt_future_made(volt_permit_chan_reserve_future(&f, &c));
   assert_result(poll(&f, &a), VOLT_PENDING);
   assert_false(volt_permit_chan_is_closed(&c));
   volt_permit_chan_close(&c);
@@ -222,7 +222,7 @@ static void closed_it_drains(void **state) {
   expect_next(1);
   assert_result(volt_permit_chan_try_recv(&c, &got), VOLT_ECLOSED);
   assert_result(volt_permit_chan_recv_blocking(&c, &got, VOLT_NO_DEADLINE), VOLT_ECLOSED);
-  volt_permit_chan_recv_future(&g, &c, &got);
+  volt_future_made(volt_permit_chan_recv_future(&g, &c, &got));
   assert_result(poll(&g, &b), VOLT_ECLOSED);
   expect_free(2);
 }

@@ -482,7 +482,7 @@ static void a_cancelled_token_comes_first(void **state) {
   worker.branches[0] = volt_token_future(&worker.branch[0], &below);
   worker.branches[1] =
       volt_broadcast_recv_future(&worker.branch[1], &receivers[WAITERS], &worker.job);
-  volt_select_future(&worker.select, worker.branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&worker.select, worker.branches, 2, VOLT_SELECT_BIASED));
   volt_waker nobody = {NULL, NULL};
   assert_result(volt_future_poll(&worker.select.future, nobody), VOLT_PENDING);
   token_open();

@@ -52,8 +52,8 @@ static void make(const volt_promise_ops *ops) {
   op.stopped = false;
   op.starts = op.cancels = op.discards = 0;
   volt_promise_init(&op.promise, ops);
-  volt_promise_future(&f, &op.promise);
-  volt_promise_future(&g, &op.promise);
+  volt_future_made(volt_promise_future(&f, &op.promise));
+  volt_future_made(volt_promise_future(&g, &op.promise));
   fake_waker_init(&a, 0, NULL);
 }
 
@@ -84,7 +84,7 @@ static void the_next_future_begins_another(void **state) {
   (void)state;
   make(&all);
   for (int i = 1; i < 4; i++) {
-    volt_promise_future(&f, &op.promise);
+    volt_future_made(volt_promise_future(&f, &op.promise));
     assert_result(poll(&f), VOLT_PENDING);
     volt_promise_complete(&op.promise, VOLT_OK);
     assert_result(poll(&f), VOLT_OK);
@@ -203,7 +203,7 @@ static void kept_for_another_future(void **state) {
   expect_calls(1, 1, 0); /* it goes on */
   volt_future_cancel(&g);
   volt_promise_complete(&op.promise, VOLT_ENOMEM);
-  volt_promise_future(&f, &op.promise);
+  volt_future_made(volt_promise_future(&f, &op.promise));
   assert_result(poll(&f), VOLT_ENOMEM);
   expect_calls(1, 2, 0);
   volt_promise_destroy(&op.promise);

@@ -198,7 +198,7 @@ static void ten_thousand_sleep(void **state) {
 static int takes_in_time(volt_task *task, volt_ctx *ctx) {
   job *self = job_of(task);
   VOLT_TASK_BEGIN(self);
-  volt_sem_acquire_future(&self->inner, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&self->inner, &sem, 1));
   VOLT_AWAIT_RESULT(
       self, self->result,
       volt_timeout_future(&self->timeout, &self->inner, volt_rt_timers(h.rt), self->deadline_ns));
@@ -248,7 +248,7 @@ static void a_timeout_that_is_cancelled_gives_back(void **state) {
 static int joins_in_time(volt_task *task, volt_ctx *ctx) {
   job *self = job_of(task);
   VOLT_TASK_BEGIN(self);
-  volt_task_join_future(&self->inner, self->other);
+  volt_future_made(volt_task_join_future(&self->inner, self->other));
   VOLT_AWAIT(self, volt_timeout_future(&self->timeout, &self->inner, volt_rt_timers(h.rt),
                                        self->deadline_ns));
   VOLT_TASK_END(self);

@@ -75,7 +75,7 @@ static inline void expect_empty(uint32_t i) {
 }
 
 static inline void select_of(uint32_t count, unsigned how) {
-  volt_select_future(&s, branches, count, how);
+  volt_future_made(volt_select_future(&s, branches, count, how));
 }
 
 static inline void expect_poll(int result, uint32_t winner) {

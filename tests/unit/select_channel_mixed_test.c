@@ -86,7 +86,7 @@ static void a_select_inside_a_timeout(void **state) {
   for (int received = 0; received < 2; received++) {
     set_up(state);
     select_of(2, VOLT_SELECT_FAIR);
-    volt_timeout_future(&timeout, &s.future, &timers, 10);
+    volt_future_made(volt_timeout_future(&timeout, &s.future, &timers, 10));
     assert_result(poller_poll(&p, &timeout.future), VOLT_PENDING);
     if (received) send(1, 7);
     assert_int_equal(volt_timers_expire(&timers, 10), 1);
@@ -110,7 +110,7 @@ static void a_select_inside_a_select(void **state) {
       volt_select outer;
       select_of(2, how);
       volt_future *both[] = {&s.future, branches[2]};
-      volt_select_future(&outer, both, 2, how);
+      volt_future_made(volt_select_future(&outer, both, 2, how));
       assert_result(poller_poll(&p, &outer.future), VOLT_PENDING);
       send(first, 7);
       send(second, 8);
@@ -135,7 +135,7 @@ static void an_inner_permit_is_given_back(void **state) {
     add_permit(0);
     select_of(1, how);
     volt_future *both[] = {&s.future, branches[1]};
-    volt_select_future(&outer, both, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_select_future(&outer, both, 2, VOLT_SELECT_BIASED));
     assert_result(poller_poll(&p, &outer.future), VOLT_PENDING);
     volt_sem_release(&sem, 1);
     send(1, 7);
@@ -262,7 +262,7 @@ static void a_permit_and_a_loser_that_cleans_up(void **state) {
     begin_function(1, receives_and_cleans_up);
     branches[0] = volt_sem_acquire_future(&permit, &more, 1);
     select_of(2, VOLT_SELECT_BIASED);
-    volt_timeout_future(&timeout, &s.future, &timers, 10);
+    volt_future_made(volt_timeout_future(&timeout, &s.future, &timers, 10));
     volt_future *whole = timed ? &timeout.future : &s.future;
     assert_result(poller_poll(&p, whole), VOLT_PENDING);
     volt_sem_release(&more, 1);
@@ -286,7 +286,7 @@ static void an_inner_loser_cleans_up(void **state) {
   begin_function(1, receives_and_cleans_up);
   select_of(2, VOLT_SELECT_BIASED);
   volt_future *both[] = {&s.future, branches[2]};
-  volt_select_future(&outer, both, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&outer, both, 2, VOLT_SELECT_BIASED));
   assert_result(poller_poll(&p, &outer.future), VOLT_PENDING);
   send(0, 7);
   assert_result(poller_poll(&p, &outer.future), VOLT_PENDING);
@@ -307,9 +307,9 @@ static void an_inner_loser_cleans_up_at_once(void **state) {
   volt_future *pair[] = {NULL, &f[0]};
   begin_function(1, receives_and_cleans_up);
   pair[0] = branches[1];
-  volt_select_future(&s, pair, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, pair, 2, VOLT_SELECT_BIASED));
   volt_future *both[] = {&s.future, branches[2]};
-  volt_select_future(&outer, both, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&outer, both, 2, VOLT_SELECT_BIASED));
   send(0, 7);
   send(2, 8);
   assert_result(poller_poll(&p, &outer.future), VOLT_PENDING);
@@ -327,11 +327,11 @@ static void an_inner_loser_cleans_up_beside_a_permit(void **state) {
   volt_select outer;
   volt_sem more;
   volt_sem_init(&more, 0);
-  volt_sem_acquire_future(&permit, &more, 1);
+  volt_future_made(volt_sem_acquire_future(&permit, &more, 1));
   begin_function(1, receives_and_cleans_up);
   select_of(2, VOLT_SELECT_BIASED);
   volt_future *both[] = {&s.future, &permit};
-  volt_select_future(&outer, both, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&outer, both, 2, VOLT_SELECT_BIASED));
   assert_result(poller_poll(&p, &outer.future), VOLT_PENDING);
   send(0, 7);
   volt_sem_release(&more, 1);
@@ -347,11 +347,11 @@ static void an_inner_loser_cleans_up_beside_a_permit(void **state) {
 static void an_inner_loser_needs_what_an_outer_one_got(void **state) {
   (void)state;
   volt_select outer;
-  volt_sem_acquire_future(&permit, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&permit, &sem, 1));
   begin_function(1, receives_and_cleans_up);
   select_of(2, VOLT_SELECT_BIASED);
   volt_future *both[] = {&s.future, &permit};
-  volt_select_future(&outer, both, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&outer, both, 2, VOLT_SELECT_BIASED));
   assert_result(poller_poll(&p, &outer.future), VOLT_PENDING);
   send(0, 7);
   volt_sem_release(&sem, 1);

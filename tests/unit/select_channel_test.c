@@ -237,7 +237,7 @@ static void keep_leaves_what_was_decided(void **state) {
   select_of(2, VOLT_SELECT_BIASED);
   add_permit(2);
   volt_future *both[] = {branches[2], &s.future};
-  volt_select_future(&outer, both, 2, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP);
+  volt_future_made(volt_select_future(&outer, both, 2, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP));
   assert_result(poller_poll(&p, &outer.future), VOLT_PENDING);
   send(0, 7);
   send(1, 8);
@@ -304,7 +304,7 @@ static void given_up_a_receive_that_was_granted_stands(void **state) {
     set_up(state);
     if (sends) {
       fill(0);
-      volt_chan_send_future(&f[0], &chan[0], &out[0]);
+      volt_future_made(volt_chan_send_future(&f[0], &chan[0], &out[0]));
     }
     assert_result(poller_poll(&p, &f[0]), VOLT_PENDING);
     if (sends) expect_received(0, 1);
@@ -384,7 +384,7 @@ static void what_was_seen_is_not_given_back(void **state) {
   (void)state;
   volt_sem_release(&sem, 1);
   assert_result(poller_poll(&p, volt_sem_acquire_future(&permit, &sem, 1)), VOLT_OK);
-  volt_timeout_future(&timeout, &permit, &timers, 10);
+  volt_future_made(volt_timeout_future(&timeout, &permit, &timers, 10));
   p.ctx.cancel = VOLT_CTX_CANCEL_ONCE;
   assert_result(poller_poll(&p, &timeout.future), VOLT_ECANCELED);
   assert_int_equal(volt_sem_available(&sem), 0);

@@ -235,7 +235,7 @@ static void what_a_loser_got_goes_to_the_next(void **state) {
   volt_future next;
   select_of(2, VOLT_SELECT_BIASED);
   expect_poll(VOLT_PENDING, UINT32_MAX);
-  volt_sem_acquire_future(&next, &sem[1], 1);
+  volt_future_made(volt_sem_acquire_future(&next, &sem[1], 1));
   assert_result(volt_future_poll(&next, fake_waker_of(&b)), VOLT_PENDING);
   volt_sem_release(&sem[1], 1);
   volt_sem_release(&sem[0], 1);
@@ -248,7 +248,8 @@ static void what_a_loser_got_goes_to_the_next(void **state) {
 
 static void two_branches_on_one_object(void **state) {
   (void)state;
-  for (uint32_t i = 0; i < BRANCHES; i++) volt_sem_acquire_future(&f[i], &sem[0], i + 1);
+  for (uint32_t i = 0; i < BRANCHES; i++)
+    volt_future_made(volt_sem_acquire_future(&f[i], &sem[0], i + 1));
   select_of(BRANCHES, VOLT_SELECT_BIASED);
   expect_poll(VOLT_PENDING, UINT32_MAX);
   volt_sem_release(&sem[0], 4); /* one for the first, two for the second, the rest is gathered */
@@ -336,7 +337,7 @@ static void selects_and_joins_are_branches(void **state) {
   volt_future *both[] = {&f[2], &f[3]};
   volt_future *three[] = {volt_select_future(&inner, pair, 2, VOLT_SELECT_FAIR),
                           volt_join_future(&join, both, 2, VOLT_JOIN_ALL), &f[4]};
-  volt_select_future(&s, three, 3, VOLT_SELECT_FAIR);
+  volt_future_made(volt_select_future(&s, three, 3, VOLT_SELECT_FAIR));
   expect_poll(VOLT_PENDING, UINT32_MAX);
   volt_sem_release(&sem[3], 1);
   expect_poll(VOLT_PENDING, UINT32_MAX); /* the join has only one of its two */
@@ -370,7 +371,7 @@ static void nothing_is_allocated(void **state) {
 }
 
 static void make_it_strange(void *arg) {
-  volt_select_future(&s, branches, 1, *(unsigned *)arg);
+  volt_future_made(volt_select_future(&s, branches, 1, *(unsigned *)arg));
 }
 
 static void how_is_out_of_range(void **state) {

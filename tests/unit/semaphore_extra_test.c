@@ -77,7 +77,7 @@ static void futures_of_nothing_and_of_too_much(void **state) {
   volt_future f;
   assert_ptr_equal(volt_sem_acquire_future(&f, &sem, 0), &f);
   assert_result(volt_future_poll(&f, nobody()), VOLT_OK);
-  volt_sem_acquire_future(&f, &sem, VOLT_SEM_MAX + 1);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, VOLT_SEM_MAX + 1));
   assert_result(volt_future_poll(&f, nobody()), VOLT_EINVAL);
   assert_result(volt_future_poll(&f, nobody()), VOLT_EINVAL);
   volt_future_cancel(&f);
@@ -91,13 +91,13 @@ static void futures_of_nothing_never_wait(void **state) {
   volt_sem sem = VOLT_SEM_INIT(0);
   volt_future first;
   volt_future f;
-  volt_sem_acquire_future(&first, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&first, &sem, 1));
   assert_result(volt_future_poll(&first, nobody()), VOLT_PENDING);
-  volt_sem_acquire_future(&f, &sem, 0);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 0));
   assert_result(volt_future_poll(&f, nobody()), VOLT_OK);
   assert_int_equal(volt_sem_waiters(&sem), 1);
   volt_sem_close(&sem);
-  volt_sem_acquire_future(&f, &sem, 0);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 0));
   assert_result(volt_future_poll(&f, nobody()), VOLT_OK);
 }
 
@@ -106,11 +106,11 @@ static void futures_of_a_closed_one(void **state) {
   volt_sem sem = VOLT_SEM_INIT(1);
   volt_future waiting;
   volt_future late;
-  volt_sem_acquire_future(&waiting, &sem, 2);
+  volt_future_made(volt_sem_acquire_future(&waiting, &sem, 2));
   assert_result(volt_future_poll(&waiting, nobody()), VOLT_PENDING);
   volt_sem_close(&sem);
   assert_result(volt_future_poll(&waiting, nobody()), VOLT_ECLOSED);
-  volt_sem_acquire_future(&late, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&late, &sem, 1));
   assert_result(volt_future_poll(&late, nobody()), VOLT_ECLOSED);
   assert_result(volt_block_on(&late, VOLT_NO_DEADLINE), VOLT_ECLOSED);
   volt_future_cancel(&waiting);
@@ -122,7 +122,7 @@ static void a_future_dropped_unpolled_gives_all_back(void **state) {
   (void)state;
   volt_sem sem = VOLT_SEM_INIT(0);
   volt_future f;
-  volt_sem_acquire_future(&f, &sem, 3);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 3));
   assert_result(volt_future_poll(&f, nobody()), VOLT_PENDING);
   volt_sem_release(&sem, 3);
   assert_int_equal(volt_sem_available(&sem), 0);
@@ -219,7 +219,7 @@ static void a_future_completes_while_its_waker_is_replaced(void **state) {
     volt_future f;
     fake_waker_init(&s.waker, 0, NULL);
     fake_waker_init(&late, 1, NULL);
-    volt_sem_acquire_future(&f, &sem, 1);
+    volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
     assert_result(volt_future_poll(&f, fake_waker_of(&s.waker)), VOLT_PENDING);
     volt_store_relaxed(&sem.queue.word, VOLT_WORD_QUEUED_ | VOLT_WORD_LOCKED_);
     futex_hook_set(leave_the_lock_and_release, &s);

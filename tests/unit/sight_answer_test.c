@@ -152,7 +152,7 @@ static int get(volt_task *t, volt_ctx *ctx) {
 static int get_in_time(volt_task *t, volt_ctx *ctx) {
   getter *self = volt_container_of(t, getter, task);
   VOLT_TASK_BEGIN(self);
-  (void)volt_sem_acquire_future(&self->permit, &pool, 1);
+  volt_future_made(volt_sem_acquire_future(&self->permit, &pool, 1));
   VOLT_AWAIT(self, volt_timeout_future(&self->timeout, &self->permit, volt_rt_timers(hand.rt),
                                        in_ms(5000)));
   VOLT_TASK_END(self);
@@ -646,7 +646,7 @@ static void waits_of_an_object_are_a_histogram(void **state) {
   volt_sight_config config = {.flags = VOLT_SIGHT_WAITS, .sample = 1};
   assert_result(volt_sight_enable(&config), VOLT_OK);
   volt_future f;
-  (void)volt_sem_acquire_future(&f, &pool, 1);
+  volt_future_made(volt_sem_acquire_future(&f, &pool, 1));
   assert_result(volt_block_on(&f, volt_deadline_ms(3)), VOLT_ETIMEDOUT);
   ask("{\"volt\":1,\"q\":\"objects\"}");
   expect_end("objects", 1);

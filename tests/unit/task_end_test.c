@@ -253,7 +253,7 @@ static int set_up(void **state) {
   by_hand_begin(&h);
   volt_sem_init(&sem, 0);
   volt_sem_init(&other, 0);
-  volt_sem_acquire_future(&outside, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&outside, &sem, 1));
   fake_waker_init(&a, 0, NULL);
   return 0;
 }
@@ -338,7 +338,7 @@ static void its_joiner_is_told_by_the_late_wake(void **state) {
   (void)state;
   job *j = spawn_and_run(leaves_its_waker);
   volt_future join;
-  volt_task_join_future(&join, &j->task);
+  volt_future_made(volt_task_join_future(&join, &j->task));
   assert_result(volt_future_poll(&join, fake_waker_of(&a)), VOLT_PENDING);
   volt_sem_release(&sem, 1);
   assert_int_equal(fake_waker_calls(&a), 1);
@@ -352,7 +352,7 @@ static void detached_it_is_freed_by_the_late_wake(void **state) {
   (void)state;
   uint64_t before = by_hand_held(&h);
   for (int cancelled = 0; cancelled < 2; cancelled++) {
-    volt_sem_acquire_future(&outside, &sem, 1);
+    volt_future_made(volt_sem_acquire_future(&outside, &sem, 1));
     job *j = spawn_and_run(leaves_its_waker);
     volt_task_detach(&j->task);
     assert_true(by_hand_held(&h) > before);

@@ -152,7 +152,7 @@ static void not_spawned(void **state) {
 
 static void joined_twice_at_once(void **state) {
   (void)state;
-  volt_task_join_future(&join, &j->task);
+  volt_future_made(volt_task_join_future(&join, &j->task));
   assert_result(volt_future_poll(&join, fake_waker_of(&a)), VOLT_PENDING);
   const char *at = death_address(&j->task);
   assert_death(poll_join, &j->task, "volt_task_join", at, "joined already");
@@ -215,7 +215,7 @@ static void a_group_destroyed_with_tasks(void **state) {
 static void a_group_waited_for_twice_at_once(void **state) {
   (void)state;
   assert_result(volt_group_spawn(&group, h.rt, &own.task), VOLT_OK);
-  volt_group_wait_future(&join, &group);
+  volt_future_made(volt_group_wait_future(&join, &group));
   assert_result(volt_future_poll(&join, fake_waker_of(&a)), VOLT_PENDING);
   assert_death(poll_group, NULL, "volt_group", death_address(&group), "waited for already");
 }
@@ -238,12 +238,12 @@ static void a_group_waited_for_and_taken_from_at_once(void **state) {
   volt_group_init_how(&group, VOLT_GROUP_KEEP_RESULTS);
   assert_result(volt_group_spawn(&group, h.rt, &own.task), VOLT_OK);
   const char *at = death_address(&group);
-  volt_group_wait_future(&join, &group);
+  volt_future_made(volt_group_wait_future(&join, &group));
   assert_result(volt_future_poll(&join, fake_waker_of(&a)), VOLT_PENDING);
   assert_death(poll_next, &group, "volt_group", at, "waited for already");
   volt_future_cancel(&join);
   volt_task *t;
-  volt_group_next_future(&join, &group, &t);
+  volt_future_made(volt_group_next_future(&join, &group, &t));
   assert_result(volt_future_poll(&join, fake_waker_of(&a)), VOLT_PENDING);
   assert_death(poll_group, NULL, "volt_group", at, "waited for already");
   assert_death(poll_next, &group, "volt_group", at, "waited for already");
@@ -301,7 +301,7 @@ static void destroyed_with_tasks_held(void **state) {
 static void destroyed_with_a_timer(void **state) {
   (void)state;
   volt_sleep nap;
-  volt_sleep_until(&nap, volt_rt_timers(h.rt), 1000);
+  volt_future_made(volt_sleep_until(&nap, volt_rt_timers(h.rt), 1000));
   assert_result(volt_future_poll(&nap.future, fake_waker_of(&a)), VOLT_PENDING);
   volt_sem_release(&sem, 1);
   assert_death(destroy, NULL, "volt_timers_destroy");

@@ -221,7 +221,7 @@ static void it_may_be_joined_again_after_its_end(void **state) {
   for (int i = 0; i < 3; i++) {
     volt_future f;
     expect_ended(j, VOLT_EINVAL);
-    volt_task_join_future(&f, &j->task);
+    volt_future_made(volt_task_join_future(&f, &j->task));
     for (int k = 0; k < 2; k++) {
       assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_EINVAL);
     }
@@ -257,7 +257,7 @@ static void a_join_wakes_its_last_waker_once(void **state) {
   (void)state;
   job *j = spawn_job(9);
   volt_future f;
-  volt_task_join_future(&f, &j->task);
+  volt_future_made(volt_task_join_future(&f, &j->task));
   assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_PENDING);
   by_hand_run(&h);
   assert_result(volt_future_poll(&f, fake_waker_of(&b)), VOLT_PENDING);
@@ -275,12 +275,13 @@ static void a_cancelled_join_leaves_the_task_alone(void **state) {
   job *j = spawn_job(VOLT_OK);
   volt_future f;
   for (int polled = 0; polled < 2; polled++) {
-    volt_task_join_future(&f, &j->task);
+    volt_future_made(volt_task_join_future(&f, &j->task));
     if (polled) assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_PENDING);
     volt_future_cancel(&f);
     assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_ECANCELED);
   }
-  volt_task_join_future(&f, &j->task); /* and now one that is cancelled when it has been told */
+  volt_future_made(volt_task_join_future(
+      &f, &j->task)); /* and now one that is cancelled when it has been told */
   assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_PENDING);
   volt_sem_release(&sem, 1);
   by_hand_run(&h);

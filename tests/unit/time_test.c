@@ -19,7 +19,7 @@ static int set_up(void **state) {
   (void)state;
   volt_timers_init_virtual(&timers, nobody);
   volt_sem_init(&sem, 0);
-  volt_sem_acquire_future(&f, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
   memset((void *)&nap, 0xee, sizeof nap); /* content is overwritten */
   memset((void *)&timeout, 0xee, sizeof timeout);
   fake_waker_init(&a, 0, NULL);
@@ -75,21 +75,21 @@ static void a_time_that_has_come_needs_no_timer(void **state) {
   go_on_to(100);
   const uint64_t deadlines[] = {0, 99, 100};
   for (size_t i = 0; i < sizeof deadlines / sizeof deadlines[0]; i++) {
-    volt_sleep_until(&nap, &timers, deadlines[i]);
+    volt_future_made(volt_sleep_until(&nap, &timers, deadlines[i]));
     expect_poll(&nap.future, &a, VOLT_OK);
     expect_earliest(VOLT_NO_DEADLINE);
   }
-  volt_sleep_until(&nap, &timers, 100);
+  volt_future_made(volt_sleep_until(&nap, &timers, 100));
   assert_result(poller_poll(&p, &nap.future), VOLT_OK);
   poller_expect(&p, 0, 0, 0);
-  volt_sleep_until(&nap, &timers, 101);
+  volt_future_made(volt_sleep_until(&nap, &timers, 101));
   expect_poll(&nap.future, &a, VOLT_PENDING);
   volt_future_cancel(&nap.future);
 }
 
 static void the_time_comes_before_the_first_poll(void **state) {
   (void)state;
-  volt_sleep_until(&nap, &timers, 100);
+  volt_future_made(volt_sleep_until(&nap, &timers, 100));
   go_on_to(100);
   expect_poll(&nap.future, &a, VOLT_OK);
   expect_calls(0, 0);
@@ -97,7 +97,7 @@ static void the_time_comes_before_the_first_poll(void **state) {
 
 static void no_deadline_never_comes(void **state) {
   (void)state;
-  volt_sleep_until(&nap, &timers, VOLT_NO_DEADLINE);
+  volt_future_made(volt_sleep_until(&nap, &timers, VOLT_NO_DEADLINE));
   expect_poll(&nap.future, &a, VOLT_PENDING);
   go_on_to(VOLT_NO_DEADLINE - 1);
   expect_poll(&nap.future, &a, VOLT_PENDING);
@@ -108,24 +108,24 @@ static void no_deadline_never_comes(void **state) {
 static void no_deadline_never_comes_at_the_end_of_time(void **state) {
   (void)state;
   go_on_to(UINT64_MAX);
-  volt_sleep_until(&nap, &timers, VOLT_NO_DEADLINE);
+  volt_future_made(volt_sleep_until(&nap, &timers, VOLT_NO_DEADLINE));
   expect_poll(&nap.future, &a, VOLT_PENDING);
   volt_future_cancel(&nap.future);
 }
 
 static void cancel_of_a_sleep(void **state) {
   (void)state;
-  volt_sleep_until(&nap, &timers, 100);
+  volt_future_made(volt_sleep_until(&nap, &timers, 100));
   volt_future_cancel(&nap.future); /* before the first poll */
   expect_poll(&nap.future, &a, VOLT_ECANCELED);
-  volt_sleep_until(&nap, &timers, 100);
+  volt_future_made(volt_sleep_until(&nap, &timers, 100));
   expect_poll(&nap.future, &a, VOLT_PENDING);
   volt_future_cancel(&nap.future);
   expect_earliest(VOLT_NO_DEADLINE);
   go_on_to(100);
   expect_poll(&nap.future, &a, VOLT_ECANCELED);
   expect_calls(0, 0);
-  volt_sleep_until(&nap, &timers, 200);
+  volt_future_made(volt_sleep_until(&nap, &timers, 200));
   expect_poll(&nap.future, &a, VOLT_PENDING);
   go_on_to(200);
   volt_future_cancel(&nap.future); /* too late for its wake */
@@ -135,7 +135,7 @@ static void cancel_of_a_sleep(void **state) {
 
 static void a_sleep_moves_to_another_waker(void **state) {
   (void)state;
-  volt_sleep_until(&nap, &timers, 100);
+  volt_future_made(volt_sleep_until(&nap, &timers, 100));
   expect_poll(&nap.future, &a, VOLT_PENDING);
   expect_poll(&nap.future, &b, VOLT_PENDING);
   go_on_to(100);
@@ -146,14 +146,14 @@ static void a_sleep_moves_to_another_waker(void **state) {
 
 static void block_on_a_sleep(void **state) {
   (void)state;
-  volt_sleep_until(&nap, &timers, 100);
+  volt_future_made(volt_sleep_until(&nap, &timers, 100));
   assert_result(volt_block_on(&nap.future, PAST_DEADLINE), VOLT_ETIMEDOUT);
   expect_earliest(VOLT_NO_DEADLINE);
   volt_timers real;
   volt_timers_init(&real, nobody);
-  volt_sleep_until(&nap, &real, volt_now_ns());
+  volt_future_made(volt_sleep_until(&nap, &real, volt_now_ns()));
   assert_result(volt_block_on(&nap.future, VOLT_NO_DEADLINE), VOLT_OK);
-  volt_sleep_until(&nap, &real, volt_deadline_ns(UINT64_C(3600000000000)));
+  volt_future_made(volt_sleep_until(&nap, &real, volt_deadline_ns(UINT64_C(3600000000000))));
   expect_poll(&nap.future, &a, VOLT_PENDING); /* by the real clock it has not come */
   volt_future_cancel(&nap.future);
   volt_timers_destroy(&real);
@@ -235,7 +235,7 @@ static void a_grant_after_the_look_is_given_back(void **state) {
   (void)state;
   volt_async async;
   volt_future *inner = volt_async_future(&async, pending_then_granted);
-  volt_timeout_future(&timeout, inner, &timers, 100);
+  volt_future_made(volt_timeout_future(&timeout, inner, &timers, 100));
   expect_poll(&timeout.future, &a, VOLT_PENDING);
   go_on_to(100);
   expect_poll(&timeout.future, &a, VOLT_ETIMEDOUT);
@@ -248,7 +248,7 @@ static void a_deadline_that_has_passed_polls_the_inner_one_once(void **state) {
   volt_sem_release(&sem, 1);
   expect_poll(time_out_at(50), &a, VOLT_OK);
   expect_left(VOLT_OK, 0);
-  volt_sem_acquire_future(&f, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
   expect_poll(time_out_at(100), &a, VOLT_ETIMEDOUT);
   expect_left(VOLT_ECANCELED, 0);
   expect_calls(0, 0);
@@ -312,7 +312,7 @@ static void nothing_is_allocated(void **state) {
   (void)state;
   uint64_t before = alloc_count_allocations();
   for (uint64_t i = 0; i < 100; i++) {
-    volt_sem_acquire_future(&f, &sem, 1);
+    volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
     volt_future *t = time_out_at(10 * i + 10);
     expect_poll(t, &a, VOLT_PENDING);
     if (i % 3 == 0) volt_sem_release(&sem, 1);
@@ -522,7 +522,7 @@ static void init_strangely(void *arg) {
 }
 
 static void tick_once_more(void *arg) {
-  volt_interval_tick((volt_interval *)arg);
+  volt_future_made(volt_interval_tick((volt_interval *)arg));
 }
 
 static void misuse_aborts(void **state) {

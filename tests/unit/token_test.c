@@ -280,13 +280,13 @@ static void a_future(void **state) {
   volt_future f;
   poller p;
   poller_init(&p);
-  volt_token_future(&f, &root);
+  volt_future_made(volt_token_future(&f, &root));
   assert_result(poller_poll(&p, &f), VOLT_PENDING);
   assert_int_equal(volt_token_waiters(&root), 1);
   volt_token_cancel(&root);
   poller_expect(&p, 1, 1, 0);
   assert_result(poller_poll(&p, &f), VOLT_OK);
-  volt_token_future(&f, &root);
+  volt_future_made(volt_token_future(&f, &root));
   assert_result(poller_poll(&p, &f), VOLT_OK);
   poller_expect(&p, 1, 1, 0);
 }
@@ -315,7 +315,7 @@ static void in_a_select(void **state) {
   poller_init(&p);
   volt_future *branches[] = {volt_token_future(&stop, &root),
                              volt_sem_acquire_future(&permit, &sem, 1)};
-  volt_select_future(&select, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&select, branches, 2, VOLT_SELECT_BIASED));
   assert_result(poller_poll(&p, &select.future), VOLT_PENDING);
   volt_sem_release(&sem, 1);
   volt_token_cancel(&root);

@@ -140,7 +140,7 @@ static void time_passes_when_nothing_is_ready(void **state) {
   spawn(sleeps, 'a', 1000);
   spawn(sleeps, 'b', 2000);
   spawn(sleeps, 'd', 4000000000);
-  volt_sleep_until(&nap, volt_rt_timers(h.rt), 3000000000);
+  volt_future_made(volt_sleep_until(&nap, volt_rt_timers(h.rt), 3000000000));
   assert_result(volt_rt_run_until(h.rt, &nap.future, VOLT_NO_DEADLINE), VOLT_OK);
   expect_now(3000000000);
   assert_string_equal(t.text, "abc");
@@ -193,7 +193,7 @@ static void time_stands_still_while_a_call_runs(void **state) {
   uint64_t before = parks();
   volt_blocking call;
   spawn(sleeps, 'a', 1000);
-  volt_blocking_future(&call, h.rt, blocks, &before);
+  volt_future_made(volt_blocking_future(&call, h.rt, blocks, &before));
   assert_int_equal(volt_rt_run_until(h.rt, &call.future, VOLT_NO_DEADLINE), 7);
   assert_true(seen_ns == 0);
   expect_now(0);
@@ -214,7 +214,7 @@ static void time_passes_once_the_call_has_returned(void **state) {
   for (int i = 0; i < 20; i++) {
     spawn(awaits_a_call, 0, parks());
     uint64_t until_ns = volt_rt_now_ns(h.rt) + 1000;
-    volt_sleep_until(&nap, volt_rt_timers(h.rt), until_ns);
+    volt_future_made(volt_sleep_until(&nap, volt_rt_timers(h.rt), until_ns));
     assert_result(volt_rt_run_until(h.rt, &nap.future, VOLT_NO_DEADLINE), VOLT_OK);
     assert_true(seen_ns == until_ns - 1000);
     expect_now(until_ns);
@@ -253,7 +253,7 @@ static void time_passes_once_the_call_is_given_up(void **state) {
   assert_result(volt_future_poll(queued, fake_waker_of(&h.waker)), VOLT_PENDING);
   thread_team team;
   thread_team_start(&team, 1, give_up_when_it_sleeps, queued);
-  volt_sleep_until(&nap, volt_rt_timers(h.rt), 1000);
+  volt_future_made(volt_sleep_until(&nap, volt_rt_timers(h.rt), 1000));
   assert_result(volt_rt_run_until(h.rt, &nap.future, VOLT_NO_DEADLINE), VOLT_OK);
   thread_team_join(&team);
   expect_now(1000);
@@ -284,7 +284,7 @@ static void what_has_to_end_first_does(void **state) {
   volt_group_init(&g);
   job *j = VOLT_TASK_NEW(h.rt, job, takes);
   assert_result(volt_group_spawn(&g, h.rt, &j->task), VOLT_OK);
-  volt_group_wait_future(&f, &g);
+  volt_future_made(volt_group_wait_future(&f, &g));
   assert_result(volt_rt_run_until(h.rt, &f, VOLT_NO_DEADLINE), VOLT_ESTALLED);
   assert_int_equal(volt_group_count(&g), 0);
   volt_group_destroy(&g);
@@ -363,7 +363,7 @@ static void a_wake_that_is_on_its_way_is_awaited(void **state) {
     slow.parks = parks();
     volt_store_relaxed(&slow.granted, 0); /* published by the threads' start */
     volt_waker slowly = {wake_slowly, NULL};
-    volt_sem_acquire_future(&slow.first, &sem, 1);
+    volt_future_made(volt_sem_acquire_future(&slow.first, &sem, 1));
     assert_result(volt_future_poll(&slow.first, slowly), VOLT_PENDING);
     thread_team team;
     thread_team_start(&team, 1, give_both, NULL);
@@ -384,7 +384,7 @@ static void a_wake_of_a_task_below_is_awaited(void **state) {
   slow.parks = parks();
   volt_store_relaxed(&slow.granted, 0); /* published by the threads' start */
   volt_waker slowly = {wake_slowly, NULL};
-  volt_sem_acquire_future(&slow.first, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&slow.first, &sem, 1));
   assert_result(volt_future_poll(&slow.first, slowly), VOLT_PENDING);
   job *below = VOLT_TASK_NEW(h.rt, job, takes);
   assert_result(volt_group_spawn(&group, h.rt, &below->task), VOLT_OK);

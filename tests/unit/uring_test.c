@@ -517,7 +517,7 @@ static void a_connect_that_finds_no_room_takes_no_time(void **state) {
   assert_int_equal(share()->counts.enters, enters);
   volt_task_cancel(&one.task);
   volt_future f;
-  volt_task_join_future(&f, &one.task);
+  volt_future_made(volt_task_join_future(&f, &one.task));
   assert_result(volt_rt_run_until(rt, &f, VOLT_NO_DEADLINE), VOLT_ECANCELED);
   volt_fd_close(&d);
   close(listener);

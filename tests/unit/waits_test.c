@@ -168,7 +168,7 @@ static void a_condition(void **state) {
   volt_cond_init(&c);
   assert_result(volt_name(&c, "c"), VOLT_OK);
   volt_mutex_lock_no_deadline(&m);
-  volt_cond_wait_future(&f[0], &c, &m);
+  volt_future_made(volt_cond_wait_future(&f[0], &c, &m));
   assert_true(is_timed(&f[0]));
   volt_cond_signal(&c);
   assert_result(volt_future_poll(&f[0], none), VOLT_OK);

@@ -164,7 +164,7 @@ static void all_waits_find_a_change(void **state) {
       assert_result(volt_watch_changed_blocking(&watch, &seen, PAST_DEADLINE), VOLT_OK);
     }
     if (way == 2) {
-      volt_watch_changed_future(&f, &watch, &seen);
+      volt_future_made(volt_watch_changed_future(&f, &watch, &seen));
       expect_poll(VOLT_OK, 2);
     }
     expect_try(VOLT_EAGAIN, 2);
@@ -187,7 +187,7 @@ static void the_last_version_is_seen_before_the_end(void **state) {
   assert_result(start_waiting(), VOLT_ECLOSED);
   int result = volt_watch_changed_blocking(&watch, &seen, VOLT_NO_DEADLINE);
   assert_result(result, VOLT_ECLOSED);
-  volt_watch_changed_future(&f, &watch, &seen);
+  volt_future_made(volt_watch_changed_future(&f, &watch, &seen));
   expect_poll(VOLT_ECLOSED, 2);
 }
 
@@ -289,7 +289,7 @@ static void a_future_sees_when_it_looks(void **state) {
 
 static void a_future_finds_that_it_was_seen(void **state) {
   (void)state;
-  volt_watch_changed_future(&f, &watch, &seen);
+  volt_future_made(volt_watch_changed_future(&f, &watch, &seen));
   expect_poll(VOLT_PENDING, 1);
   send_number(7);
   seen = volt_watch_get(&watch, &got);
@@ -298,7 +298,7 @@ static void a_future_finds_that_it_was_seen(void **state) {
 
 static void a_future_sees_what_came_before_the_end(void **state) {
   (void)state;
-  volt_watch_changed_future(&f, &watch, &seen);
+  volt_future_made(volt_watch_changed_future(&f, &watch, &seen));
   expect_poll(VOLT_PENDING, 1);
   send_number(7);
   volt_watch_close(&watch);
@@ -308,7 +308,7 @@ static void a_future_sees_what_came_before_the_end(void **state) {
 
 static void a_future_learns_of_the_end(void **state) {
   (void)state;
-  volt_watch_changed_future(&f, &watch, &seen);
+  volt_future_made(volt_watch_changed_future(&f, &watch, &seen));
   expect_poll(VOLT_PENDING, 1);
   volt_watch_close(&watch);
   expect_wakes(1);
@@ -318,7 +318,7 @@ static void a_future_learns_of_the_end(void **state) {
 static void a_dropped_future_loses_nothing(void **state) {
   for (int late = 0; late < 2; late++) {
     set_up(state);
-    volt_watch_changed_future(&f, &watch, &seen);
+    volt_future_made(volt_watch_changed_future(&f, &watch, &seen));
     expect_poll(VOLT_PENDING, 1);
     if (late) send_number(7);
     volt_future_cancel(&f);
@@ -336,7 +336,7 @@ static void a_deadline_loses_nothing(void **state) {
   volt_timers timers;
   volt_timeout timeout;
   volt_timers_init_virtual(&timers, fake_waker_of(&b));
-  volt_watch_changed_future(&f, &watch, &seen);
+  volt_future_made(volt_watch_changed_future(&f, &watch, &seen));
   volt_future *t = volt_timeout_future(&timeout, &f, &timers, 1000);
   assert_result(volt_future_poll(t, fake_waker_of(&a)), VOLT_PENDING);
   (void)volt_timers_expire(&timers, 1000);
@@ -353,7 +353,7 @@ static void the_loser_of_a_select_loses_nothing(void **state) {
   volt_future *branches[] = {volt_sem_acquire_future(&permit, &sem, 1),
                              volt_watch_changed_future(&f, &watch, &seen)};
   volt_select s;
-  volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   assert_result(volt_future_poll(&s.future, fake_waker_of(&a)), VOLT_PENDING);
   send_number(7);
   volt_sem_release(&sem, 1);
@@ -379,7 +379,7 @@ static void undone_it_has_seen_nothing(void **state) {
     volt_future *branches[] = {volt_watch_changed_future(&f, &watch, &seen),
                                volt_chan_recv_future(&recv, &chan, &from_chan)};
     volt_select s;
-    volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
     assert_result(volt_future_poll(&s.future, fake_waker_of(&a)), VOLT_PENDING);
     seen = before[i]; /* whatever it says */
     send_number(7);
@@ -399,7 +399,7 @@ static void registrations_are_settled(void **state) {
   poller q;
   poller_init(&p);
   poller_init(&q);
-  volt_watch_changed_future(&f, &watch, &seen);
+  volt_future_made(volt_watch_changed_future(&f, &watch, &seen));
   assert_result(poller_poll(&p, &f), VOLT_PENDING);
   assert_result(poller_poll(&q, &f), VOLT_PENDING); /* it moves */
   poller_expect_dropped(&p, 1);

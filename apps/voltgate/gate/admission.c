@@ -2,7 +2,8 @@
 #include "gate/admission.h"
 
 void admission_init(struct admission *a, struct gate *gate, struct client *client) {
-  volt_sem_acquire_future(&a->leaf, &gate->permits, 1); /* not begun, so it may be given up */
+  volt_future_made(
+      volt_sem_acquire_future(&a->leaf, &gate->permits, 1)); /* not begun, so it may be given up */
   a->gate = gate;
   a->client = client;
   a->loan = NULL;
@@ -110,12 +111,12 @@ int admission_join(struct admission *a, uint64_t now_ns) {
     struct loan *loan = gate_loan(g);
     struct lease *lease = gate_lease(g);
     a->loan = loan;
-    volt_sem_acquire_future(&a->leaf, loan ? &loan->permits : &g->permits, 1);
+    volt_future_made(volt_sem_acquire_future(&a->leaf, loan ? &loan->permits : &g->permits, 1));
     if (loan) loan_queue(loan, &a->leaf);
     if (lease) lease_queue(lease, &a->leaf);
     return VOLT_OK;
   }
-  volt_sem_acquire_future(&a->leaf, &t->turns.grants, 1);
+  volt_future_made(volt_sem_acquire_future(&a->leaf, &t->turns.grants, 1));
   turns_join(&t->turns);
   return VOLT_OK;
 }

@@ -48,7 +48,7 @@ static int wait_poll_sides(struct session *s, volt_ctx *ctx) {
 static void wait_start_timer(struct session *s) {
   struct session_wait *w = &s->wait;
   w->timer_ns = w->deadline_ns;
-  (void)volt_sleep_until(&w->timer, volt_rt_timers(s->gate->rt), w->timer_ns);
+  volt_future_made(volt_sleep_until(&w->timer, volt_rt_timers(s->gate->rt), w->timer_ns));
   w->armed |= SESSION_TIME;
 }
 
@@ -149,7 +149,7 @@ static void wait_arm_timer(struct session *s, uint64_t deadline_ns) {
 static void wait_arm_news(struct session *s) {
   struct session_wait *w = &s->wait;
   if (w->armed & SESSION_NEWS) return;
-  (void)volt_watch_changed_future(&w->news, &s->gate->news, &w->news_seen);
+  volt_future_made(volt_watch_changed_future(&w->news, &s->gate->news, &w->news_seen));
   w->hears_news = false;
   w->armed |= SESSION_NEWS;
 }

@@ -280,7 +280,7 @@ static int cancel_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_BEGIN(self);
   self->start_ns = volt_now_ns();
   for (self->i = 0; self->i < self->operations; self->i++) {
-    engine_sem_future(&self->future, &s->sem, 1);
+    volt_future_made(engine_sem_future(&self->future, &s->sem, 1));
     if (is_impatient(self, s->percent) &&
         volt_future_poll_ctx(&self->future, ctx) == VOLT_PENDING) {
       VOLT_YIELD(self);

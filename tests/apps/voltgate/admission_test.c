@@ -224,7 +224,7 @@ static void loses_a_select(void) {
   volt_select select;
   volt_future *either[] = {volt_sem_acquire_future(&f, &other, 1),
                            admission_future(&admission[LEAVER])};
-  volt_select_future(&select, either, 2, VOLT_SELECT_BIASED);
+  volt_future_made(volt_select_future(&select, either, 2, VOLT_SELECT_BIASED));
   assert_result(volt_future_poll(&select.future, (volt_waker){NULL, NULL}), VOLT_PENDING);
   volt_sem_release(&other, 1);
   admission_release(&admission[HOLDER], now_ns);

@@ -36,7 +36,7 @@ static int tear_down(void **state) {
   volt_task_cancel((volt_task *)admin->accepting);
   volt_task_cancel((volt_task *)admin->sampling);
   volt_group_cancel(&admin->connections);
-  volt_group_wait_future(&all, &admin->connections);
+  volt_future_made(volt_group_wait_future(&all, &admin->connections));
   (void)!volt_rt_run_until(rt, &all, VOLT_NO_DEADLINE);
   network_run(rt);
   assert_int_equal(admin->places.taken, 0);

@@ -31,7 +31,7 @@ int main(void) {
   if (volt_epoll_open(&bridge, epoll, (epoll_data_t){.ptr = &bridge}, NULL) != VOLT_OK) return 1;
   volt_future f;
   volt_bridge_call call;
-  volt_sem_acquire_future(&f, &sem, 1);
+  volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
   volt_bridge_wait(&bridge.bridge, &call, &f, on_permit, NULL);
   static volt_task task;
   volt_task_init(&task, release_poll);

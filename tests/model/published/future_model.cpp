@@ -150,7 +150,7 @@ struct e7_control_poll_then_free : model {
   volt_future *f = new volt_future();
   e7_control_poll_then_free() {
     volt_sem_init(&sem, 0);
-    volt_sem_acquire_future(f, &sem, 1);
+    volt_future_made(volt_sem_acquire_future(f, &sem, 1));
     EXPECT(volt_future_poll(f, woken.waker()) == VOLT_PENDING);
   }
   ~e7_control_poll_then_free() override {

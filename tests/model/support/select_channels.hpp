@@ -46,14 +46,14 @@ struct select_channel_model : model {
 
   void receives(unsigned i) {
     element[i].value = 0;
-    volt_chan_recv_future(&f[i], &c[i].chan, &element[i]);
+    volt_future_made(volt_chan_recv_future(&f[i], &c[i].chan, &element[i]));
   }
   void sends(unsigned i) {
     element[i].value = i + 1;
-    volt_chan_send_future(&f[i], &c[i].chan, &element[i]);
+    volt_future_made(volt_chan_send_future(&f[i], &c[i].chan, &element[i]));
   }
   void select() {
-    volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   }
   void poll_first() {
     poller *p = new poller(&first);
