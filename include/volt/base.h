@@ -123,9 +123,10 @@ VOLT_API const char *volt_strresult(int result);
 
 /* The time in nanoseconds on CLOCK_MONOTONIC, the clock of every deadline_ns.
  *
- * A deadline is a time, not a duration. A debug build aborts with a message if a thread is about to
- * block with a deadline that looks like a duration: from 1 us to below 1 hour, and less than half
- * of the time now. (A deadline below 1 us means "do not wait".) */
+ * A deadline is a time, not a duration; 0 means "do not wait". A debug build aborts with a message
+ * if a thread is about to block with a deadline that looks like a duration, or a sleep, a timeout or
+ * an interval is given one: from 1 ns to below 1 hour, and less than half of the time now. A clock
+ * that is virtual may begin at 0, so what is on its timers is not looked at. */
 VOLT_API uint64_t volt_now_ns(void);
 
 /* The deadline that is delay_ns nanoseconds from now; in a fiber, on the clock of its runtime. At

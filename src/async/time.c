@@ -66,11 +66,21 @@ static const volt_future_ops_ sleep_ops = {.operation = "volt_sleep",
                                            .poll_ctx = volt_future_poll_leaf_any_,
                                            .describe = sleep_describe};
 
-volt_future *volt_sleep_until(volt_sleep *s, volt_timers *timers, uint64_t deadline_ns) {
+static volt_future *sleep_make(volt_sleep *s, volt_timers *timers, uint64_t deadline_ns) {
   s->deadline_ns = deadline_ns;
   s->timer.waiter.place = 0;
   volt_store_relaxed(&s->timer.waiter.state, 0); /* not shared: unused */
   return volt_future_make_(&s->future, &sleep_ops, timers, 0);
+}
+
+/* A virtual clock may have begun at 0. */
+static void time_check(volt_timers *timers, const char *where, uint64_t deadline_ns) {
+  if (!timers->is_virtual) volt_check_deadline_(where, deadline_ns);
+}
+
+volt_future *volt_sleep_until(volt_sleep *s, volt_timers *timers, uint64_t deadline_ns) {
+  time_check(timers, "volt_sleep_until", deadline_ns);
+  return sleep_make(s, timers, deadline_ns);
 }
 
 /* ---- timeout ---- */
@@ -148,7 +158,8 @@ volt_future *volt_timeout_future(volt_timeout *t, volt_future *inner, volt_timer
                                  uint64_t deadline_ns) {
   t->inner = inner;
   t->result = VOLT_PENDING;
-  volt_future_made(volt_sleep_until(&t->sleep, timers, deadline_ns));
+  time_check(timers, "volt_timeout_future", deadline_ns);
+  (void)sleep_make(&t->sleep, timers, deadline_ns);
   return volt_future_make_(&t->future, &timeout_ops, NULL, 0);
 }
 
@@ -217,6 +228,7 @@ void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t start_ns
   VOLT_CHECK(period_ns > 0, "volt_interval_init", "%p: a period of 0 ns", (void *)i);
   VOLT_CHECK((unsigned)missed <= VOLT_INTERVAL_DELAY, "volt_interval_init", "%p: missed is %u",
              (void *)i, (unsigned)missed);
+  time_check(timers, "volt_interval_init", start_ns);
   i->timers = timers;
   i->next_ns = start_ns;
   i->period_ns = period_ns;
@@ -230,7 +242,7 @@ void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t start_ns
 volt_future *volt_interval_tick(volt_interval *i) {
   VOLT_CHECK(!volt_future_is_waiting_(&i->future), "volt_interval_tick",
              "%p: its last tick is pending", (void *)i);
-  volt_future_made(volt_sleep_until(&i->sleep, i->timers, i->next_ns));
+  (void)sleep_make(&i->sleep, i->timers, i->next_ns);
   return volt_future_make_(&i->future, &interval_ops, NULL, 0);
 }
 

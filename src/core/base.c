@@ -113,6 +113,19 @@ void volt_panic_(const char *where, const char *format, ...) {
   abort();
 }
 
+#if VOLT_DEBUG && !defined(VOLT_MODEL)
+/* A deadline in the first hour of the machine, long past, is a duration: of any unit. */
+void volt_check_deadline_(const char *where, uint64_t deadline_ns) {
+  const uint64_t hour_ns = UINT64_C(3600000000000);
+  bool is_duration = deadline_ns > 0 && deadline_ns < hour_ns && deadline_ns < volt_now_ns() / 2;
+  unsigned long long n = deadline_ns;
+  VOLT_CHECK(!is_duration, where,
+             "deadline_ns is %llu, which looks like a duration: volt_deadline_ns(%llu) or "
+             "volt_deadline_ms(%llu)? (0: do not wait)",
+             n, n, n);
+}
+#endif
+
 void volt_warn_(const char *where, const char *format, ...) {
   int saved = errno;
   va_list args;

@@ -26,6 +26,17 @@ VOLT_API VOLT_NORETURN void volt_panic_(const char *where, const char *format, .
 /* Print the same and return. */
 VOLT_API void volt_warn_(const char *where, const char *format, ...) VOLT_PRINTF_(2, 3);
 
+/* Debug builds: abort if a deadline that is to be waited for on CLOCK_MONOTONIC is a duration. where:
+ * the call. */
+#if VOLT_DEBUG && !defined(VOLT_MODEL)
+void volt_check_deadline_(const char *where, uint64_t deadline_ns);
+#else
+static inline void volt_check_deadline_(const char *where, uint64_t deadline_ns) {
+  (void)where;
+  (void)deadline_ns;
+}
+#endif
+
 #define VOLT_CHECK(condition, where, ...) \
   (VOLT_LIKELY(condition) ? (void)0 : volt_panic_((where), __VA_ARGS__))
 

@@ -136,21 +136,6 @@ VOLT_NOINLINE void volt_pause_(unsigned *spins) {
   }
 }
 
-/* A deadline in the first hour of the machine, long past, is most likely a duration. */
-static void park_check_deadline(const char *call, uint64_t deadline_ns) {
-#if VOLT_DEBUG && !defined(VOLT_MODEL)
-  const uint64_t hour_ns = UINT64_C(3600000000000);
-  bool is_duration =
-      deadline_ns >= 1000 && deadline_ns < hour_ns && deadline_ns < volt_now_ns() / 2;
-  VOLT_CHECK(!is_duration, call,
-             "deadline_ns is %llu, which looks like a duration: volt_deadline_ns(%llu)?",
-             (unsigned long long)deadline_ns, (unsigned long long)deadline_ns);
-#else
-  (void)call;
-  (void)deadline_ns;
-#endif
-}
-
 void volt_check_may_block_(const char *call) {
   volt_blocker_ **here = volt_thread_blocker_();
   volt_blocker_ *reason = *here;
@@ -165,7 +150,7 @@ VOLT_NOINLINE bool volt_spin_again_(volt_spin_ *spin, uint64_t deadline_ns) {
 #if VOLT_DEBUG /* report it also if the call turns out not to block */
   if (spin->count == 0) volt_check_may_block_("a blocking call");
 #endif
-  park_check_deadline("a blocking call", deadline_ns);
+  volt_check_deadline_("a blocking call", deadline_ns);
 #if VOLT_LOOKS + VOLT_LOOK_YIELDS > 0
   unsigned count = spin->count++;
   uint64_t now_ns = volt_now_ns();
@@ -193,7 +178,7 @@ int volt_park_in_(const volt_call_ *call, volt_parker *p, uint32_t unparks, uint
     bool is_due = park_has_come(volt_load_relaxed(&p->word), unparks);
     if (!is_due) volt_check_may_block_(call->name);
   }
-  park_check_deadline(call->name, deadline_ns);
+  volt_check_deadline_(call->name, deadline_ns);
   return volt_park_spin_in_(call, p, unparks, deadline_ns, VOLT_PARK_SPIN, 0);
 }
 

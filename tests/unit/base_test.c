@@ -127,9 +127,14 @@ static void a_duration_is_no_deadline(void **state) {
   if (volt_now_ns() / 2 < second_ns) skip();
   assert_death(block_until, &second_ns, "volt_park_until", "1000000000", "volt_deadline_ns");
   assert_death(acquire_until, &second_ns, "1000000000", "volt_deadline_ns");
-  uint64_t least_ns = 1000;
-  assert_death(block_until, &least_ns, "deadline_ns is 1000,");
-  uint64_t passed_ns[] = {0, 1, 999, volt_now_ns() / 4 * 3, volt_now_ns() - 1};
+  uint64_t small[] = {1, 50, 500, 1000}; /* in any unit */
+  for (size_t i = 0; i < sizeof small / sizeof small[0]; i++) {
+    char number[40];
+    (void)snprintf(number, sizeof number, "deadline_ns is %u,", (unsigned)small[i]);
+    assert_death(block_until, &small[i], number, "volt_deadline_ms(", "0: do not wait");
+    assert_death(acquire_until, &small[i], number);
+  }
+  uint64_t passed_ns[] = {0, volt_now_ns() / 4 * 3, volt_now_ns() - 1};
   for (size_t i = 0; i < sizeof passed_ns / sizeof passed_ns[0]; i++) {
     block_until(&passed_ns[i]);
     acquire_until(&passed_ns[i]);
