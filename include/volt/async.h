@@ -64,7 +64,8 @@
  *     "volt_await_outside_of_BEGIN_and_END")
  *   - the parameter that says which poller polls is called ctx
  *   - a result is a success or an error: not 1, which is VOLT_PENDING (aborts)
- *   - return only before BEGIN or after END; in between VOLT_RETURN
+ *   - return only before BEGIN, as long as the function has not begun; else VOLT_RETURN, or it
+ *     skips VOLT_FINALLY (a debug build aborts)
  *   - the struct must not move before the function has ended or was cancelled */
 #ifndef VOLT_ASYNC_H
 #define VOLT_ASYNC_H

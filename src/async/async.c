@@ -53,13 +53,32 @@ void volt_frame_check_(const volt_frame *frame, const char *function) {
              "the await in line %u is inside a switch", frame->step);
 }
 
+void volt_frame_check_end_(const volt_frame *frame, uintptr_t poll, int result) {
+  const volt_site_ *site = volt_frame_site_(frame->site, poll);
+  bool has_end = site && !site->inside; /* else it is written without BEGIN and END */
+  if (!has_end || frame->step == VOLT_STEP_ENDED_) return;
+  volt_panic_(site->function,
+              "%s:%u: it returned %s (%d) between BEGIN and END, last at line %u: "
+              "VOLT_RETURN(self, %d) would go on at VOLT_FINALLY",
+              site->file, site->line, volt_strresult(result), result,
+              frame->step != 0 && frame->step < VOLT_STEP_TRAIL_ ? frame->step : site->line,
+              result);
+}
+
+/* Debug builds, and those that know the holders: a function that has returned has ended. */
+static void async_check_end(const volt_async *a, int result) {
+  if (VOLT_DEBUG || VOLT_SIGHT) volt_frame_check_end_(&a->frame, (uintptr_t)a->poll, result);
+}
+
 static volt_async *async_of(volt_future *f) {
   return volt_container_of(f, volt_async, future);
 }
 
 static int async_poll(volt_future *f, volt_ctx *ctx) {
   volt_async *a = async_of(f);
-  return a->poll(a, ctx);
+  int result = a->poll(a, ctx);
+  if (result != VOLT_PENDING) async_check_end(a, result);
+  return result;
 }
 
 static bool async_cancel(volt_future *f) {
@@ -72,6 +91,7 @@ static bool async_cancel(volt_future *f) {
   int result = a->poll(a, &ctx);
   VOLT_CHECK(result != VOLT_PENDING, "volt_future_cancel",
              "async function %p is still pending with everything cancelled", (void *)a);
+  async_check_end(a, result);
   return true;
 }
 

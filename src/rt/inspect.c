@@ -58,10 +58,6 @@ typedef struct inspector {
 
 /* ---- one task ---- */
 
-static const volt_site_ *inspect_site(uintptr_t poll, int32_t offset) {
-  return offset == 0 ? NULL : (const volt_site_ *)(poll + (uintptr_t)(intptr_t)offset);
-}
-
 static uint32_t inspect_line(uint32_t step) {
   return step < VOLT_STEP_TRAIL_ ? step : 0;
 }
@@ -93,7 +89,7 @@ static void inspect_root(const volt_frame *frame, volt_seen_ *seen) {
 
 static void inspect_waiting(volt_rt *rt, volt_task *t, uint64_t state, volt_seen_ *seen) {
   seen->how = VOLT_SEEN_WAITS_;
-  seen->site = inspect_site((uintptr_t)t->poll, t->frame.site);
+  seen->site = volt_frame_site_(t->frame.site, (uintptr_t)t->poll);
   seen->line = inspect_line(t->frame.step);
   inspect_root(&t->frame, seen);
   seen->polls = t->polls;
@@ -104,7 +100,7 @@ static void inspect_waiting(volt_rt *rt, volt_task *t, uint64_t state, volt_seen
 /* It is linked, so it is there; but it is another thread's. */
 static void inspect_other(volt_rt *rt, volt_task *t, uint64_t state, volt_seen_ *seen) {
   seen->how = state & COMPLETE ? VOLT_SEEN_ENDS_ : VOLT_SEEN_QUEUED_;
-  seen->site = inspect_site((uintptr_t)t->poll, (int32_t)volt_peek_32_(&t->frame.site));
+  seen->site = volt_frame_site_((int32_t)volt_peek_32_(&t->frame.site), (uintptr_t)t->poll);
   seen->line = inspect_line(volt_peek_32_(&t->frame.step));
   seen->polls = volt_peek_32_(&t->polls);
   seen->since_ns = seen->polls == 0 ? 0 : inspect_since_ns(rt, volt_peek_32_(&t->since));
@@ -295,7 +291,7 @@ static bool walk_frame(const walk *w, const volt_frame *frame, uintptr_t poll, c
                        unsigned depth) {
   if (frame->awaiting && volt_frame_trail_(frame)) return walk_trail(w, frame, depth);
   volt_stop_ stop = {.depth = depth, .future = frame->awaiting};
-  stop.site = inspect_site(poll, frame->site);
+  stop.site = volt_frame_site_(frame->site, poll);
   stop.line = inspect_line(frame->step);
   bool is_by_hand = stop.site && stop.site->inside;
   if (is_by_hand) stop.line = stop.site->line;

@@ -223,6 +223,7 @@ static VOLT_NOINLINE void task_retire_grouped(volt_task *t, volt_registry *regis
 VOLT_NOINLINE void volt_task_complete_(volt_task *t, uint64_t registered, int result) {
   VOLT_ASSERT(result != VOLT_PENDING); /* else it would not have returned */
   VOLT_PROBE2(task__done, t, result);
+  if (VOLT_DEBUG || VOLT_SIGHT) volt_frame_check_end_(&t->frame, (uintptr_t)t->poll, result);
   t->frame.result = result;
   volt_registry *registry = volt_registry_lock_(t->rt, t->frame.shard);
   volt_registry_unlink_(t);

@@ -482,6 +482,8 @@ static void an_await_inside_a_switch_aborts_at_the_next_poll(void **state) {
   assert_death(poll_r, NULL, "awaits_in_a_switch", "inside a switch", line);
 }
 
+static int inside_turn;
+
 static int one_await(volt_async *async, volt_ctx *ctx) {
   misused *self = misused_of(async);
   VOLT_ASYNC_BEGIN(self);
@@ -494,6 +496,43 @@ static void call_it(void *arg) {
   volt_async *async = (volt_async *)arg;
   poller_init(&p);
   (void)async->poll(async, &p.ctx);
+}
+
+/* It leaves as async.h forbids: at its beginning (turn 0), behind an await, or after VOLT_FINALLY. */
+static int returns_inside(volt_async *async, volt_ctx *ctx) {
+  misused *self = misused_of(async);
+  VOLT_ASYNC_BEGIN(self);
+  if (inside_turn == 0) return VOLT_EINVAL;
+  VOLT_AWAIT(self, volt_sem_acquire_future(&self->first, &sem, 1));
+  if (inside_turn == 1) return VOLT_ECLOSED;
+  VOLT_FINALLY(self);
+  if (inside_turn == 2) return VOLT_OK;
+  VOLT_ASYNC_END(self);
+}
+
+static void cancel_m(void *arg) {
+  (void)arg;
+  volt_future_cancel(&m.async.future);
+}
+
+static void a_return_that_skips_finally(void **state) {
+  (void)state;
+  if (!VOLT_DEBUG) skip();
+  volt_future_made(volt_async_future(&m.async, returns_inside));
+  inside_turn = 0;
+  assert_death(poll_r, NULL, "returns_inside", "async_cancel_test.c:", "returned VOLT_EINVAL (-5)",
+               "VOLT_RETURN(self, -5)", "VOLT_FINALLY");
+  inside_turn = 1;
+  expect_poll(VOLT_PENDING);
+  char line[32];
+  (void)snprintf(line, sizeof line, "last at line %u", (unsigned)m.async.frame.step);
+  volt_sem_release(&sem, 1);
+  assert_death(poll_r, NULL, "returns_inside", "returned VOLT_ECLOSED (-2)", line);
+  inside_turn = 2;
+  assert_death(poll_r, NULL, "returns_inside", "returned VOLT_OK (0)");
+  assert_death(cancel_m, NULL, "returns_inside", "returned VOLT_OK (0)");
+  inside_turn = 3;
+  expect_poll(VOLT_OK); /* as it should */
 }
 
 static void polled_after_it_has_returned(void **state) {
@@ -573,7 +612,8 @@ int main(void) {
       cmocka_unit_test_setup(a_leaf_obeys_in_every_state, set_up),
       cmocka_unit_test_setup(what_is_ready_is_not_cancelled, set_up),
       cmocka_unit_test_setup(an_await_inside_a_switch_aborts_at_the_next_poll, set_up_misused),
-        cmocka_unit_test_setup(polled_after_it_has_returned, set_up_misused),
+      cmocka_unit_test_setup(a_return_that_skips_finally, set_up_misused),
+      cmocka_unit_test_setup(polled_after_it_has_returned, set_up_misused),
       cmocka_unit_test_setup(pending_is_not_a_result, set_up_misused),
       cmocka_unit_test_setup(still_pending_when_everything_is_cancelled, set_up_misused),
   };

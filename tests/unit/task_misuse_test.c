@@ -271,6 +271,24 @@ static void pending_is_not_a_result(void **state) {
   assert_death(spawn_and_run, &own.task, "VOLT_RETURN", "VOLT_PENDING");
 }
 
+/* Leaves as async.h forbids. */
+static int returns_inside(volt_task *task, volt_ctx *ctx) {
+  job *self = volt_container_of(task, job, task);
+  (void)ctx;
+  VOLT_TASK_BEGIN(self);
+  if (volt_task_result(task) == VOLT_PENDING) return -7;
+  VOLT_FINALLY(self);
+  VOLT_TASK_END(self);
+}
+
+static void a_return_that_skips_finally(void **state) {
+  (void)state;
+  if (!VOLT_DEBUG) skip();
+  volt_task_init(&own.task, returns_inside);
+  assert_death(spawn_and_run, &own.task, "returns_inside", "task_misuse_test.c:", "(-7)",
+               "VOLT_RETURN(self, -7)");
+}
+
 /* Calls a function of tasks again that has returned. */
 static int comes_again(volt_task *task, volt_ctx *ctx) {
   if (waits(task, ctx) == VOLT_OK) ctx->yield = true;
@@ -353,6 +371,7 @@ static void time_that_is_not_ours(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      A_TEST(a_return_that_skips_finally),
       A_TEST(spawned_twice),
       A_TEST(spawned_without_init),
       A_TEST(not_spawned),

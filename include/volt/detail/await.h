@@ -45,6 +45,7 @@ VOLT_API int volt_frame_poll_shielded_(volt_frame *frame, volt_ctx *ctx);
 VOLT_API bool volt_frame_yields_(const volt_frame *frame, volt_ctx *ctx);
 VOLT_API bool volt_frame_yielded_(volt_frame *frame, volt_ctx *ctx);
 VOLT_API void volt_frame_check_(const volt_frame *frame, const char *function);
+VOLT_API void volt_frame_check_end_(const volt_frame *frame, uintptr_t poll, int result);
 
 VOLT_END_DECLS
 
@@ -93,6 +94,11 @@ static VOLT_INLINED_ void volt_frame_note_site_(volt_frame *frame, const volt_si
                                                 uintptr_t poll) {
   int64_t offset = (int64_t)((uintptr_t)site - poll);
   if (VOLT_LIKELY((int32_t)offset == offset)) frame->site = (int32_t)offset;
+}
+
+/* What was noted for it; NULL: nothing. */
+static inline const volt_site_ *volt_frame_site_(int32_t noted, uintptr_t poll) {
+  return noted == 0 ? NULL : (const volt_site_ *)(poll + (uintptr_t)(intptr_t)noted);
 }
 
 /* its: the volt_task or the volt_async of *self. The descriptor is noted once, as it begins. */
