@@ -11,7 +11,7 @@
  *   }
  *
  * A caller that gives up before the barrier opens has not arrived: the others wait for another
- * caller instead. Nothing is ever allocated. */
+ * caller instead. All-zero is not valid: to wait aborts. Nothing is ever allocated. */
 #ifndef VOLT_BARRIER_H
 #define VOLT_BARRIER_H
 

@@ -18,8 +18,10 @@
  *   deadline  It is on the clock of the fiber's runtime, which volt_deadline_ns() asks there.
  *
  * Misuse, such as unlocking a free lock or destroying an object that has waiters, is not an error
- * code. It prints what, where and the values on standard error, and aborts, in every build. A few
- * checks are in debug builds only; the functions that have them say so.
+ * code. It prints what, which object (with the name that volt_name() has given it) and the values on
+ * standard error; then, where the C library is glibc, from which calls it came; and aborts, in every
+ * build. Builds that know holders (VOLT_SIGHT=1, as debug builds do) print the file and the line as
+ * well. Some checks are in debug builds only: docs/traps.md has a list.
  *
  * After fork() the child has one thread. Its copy of an object may be held by a thread that the
  * child does not have, or be half-way through an operation of such a thread. So the child calls the

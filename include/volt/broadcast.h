@@ -20,7 +20,7 @@
  *   }
  *
  * Values are copied with memcpy(), once for each receiver, under the broadcast's lock. They should
- * be small, and own nothing. */
+ * be small, and own nothing. All-zero is not valid: to send or to subscribe aborts. */
 #ifndef VOLT_BROADCAST_H
 #define VOLT_BROADCAST_H
 

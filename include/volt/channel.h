@@ -13,7 +13,8 @@
  *   volt_chan_send_blocking(&jobs, &job, VOLT_NO_DEADLINE);                       a thread
  *   VOLT_AWAIT(self, volt_chan_recv_future(&self->f, &jobs, &self->job));         a task
  *
- * Elements are copied with memcpy(). VOLT_CHAN_DECLARE() declares a channel of one element type:
+ * All-zero is not valid: an operation that has to wait, or does not find what it tries to take,
+ * aborts. Elements are copied with memcpy(). VOLT_CHAN_DECLARE() declares a channel of one element type:
  * the compiler checks the arguments, and knows the size of the copies.
  *
  * close() ends the sending. A send fails at once then, and its element stays the sender's. Receives

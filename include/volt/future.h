@@ -67,6 +67,7 @@ typedef struct volt_future {
   } until;
   volt_decision_ *decision; /* of the select that it is a branch of, or NULL */
   volt_waiter waiter;       /* with the state, and with the operation's argument */
+  VOLT_FUTURE_MADE_
 } volt_future;
 VOLT_SIZE_AT_MOST_(volt_future, 96);
 

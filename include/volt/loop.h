@@ -28,6 +28,8 @@
  * has a volt_loop for each future, or for each connection. Then arg says which one was woken, and
  * the loop polls only that; each volt_loop is closed by itself.
  *
+ * All-zero is not valid: a poll of a future that has to wait aborts.
+ *
  * A future that a loop awaits may be composed (volt/select.h, volt/async.h): it wakes for each of
  * its leaves. A loop that wants to count wakes in its own way calls volt_future_poll_ctx(). */
 #ifndef VOLT_LOOP_H

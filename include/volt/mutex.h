@@ -2,8 +2,10 @@
  *
  * It is a semaphore with one permit: unlock grants the lock to the oldest waiter, if there is one.
  * So the order is first come, first served, with no barging, unless it is made with a bypass (see
- * below). It is not recursive. It has no owner: a task may lock on one thread and unlock on
- * another. Blocking calls spin for about 10 us before they queue, as in semaphore.h.
+ * below). It is not recursive: a thread that locks it again waits for itself. Builds that know holders
+ * (VOLT_SIGHT=1, as debug builds do) abort then, if the wait has no deadline, and if it was never
+ * unlocked by another than the one that had locked it. It has no owner: a task may lock on one
+ * thread and unlock on another. Blocking calls spin for about 10 us before they queue, as in semaphore.h.
  *
  *   volt_mutex m = VOLT_MUTEX_INIT;
  *   volt_mutex_lock_no_deadline(&m);
@@ -167,19 +169,31 @@ VOLT_END_DECLS
 
 #if VOLT_SIGHT /* and where the call stands; (volt_x)(object) is without */
 static inline volt_mutex *volt_mutex_tried_at_(volt_mutex *m, const char *file, uint32_t line) {
-  volt_party_is_at_(file, line);
+  volt_party_is_at_(m, file, line);
   return m;
 }
 static inline volt_mutex *volt_mutex_locked_at_(volt_mutex *m, const char *file, uint32_t line) {
   volt_party_locks_at_(m, file, line);
   return m;
 }
+static inline volt_mutex *volt_mutex_blocks_at_(volt_mutex *m, const char *call, const char *file,
+                                                uint32_t line) {
+  volt_party_blocks_at_(call, m, file, line);
+  return m;
+}
 #define volt_mutex_try_lock(m) volt_mutex_try_lock(volt_mutex_tried_at_((m), __FILE__, __LINE__))
 #define volt_mutex_lock(m, ...) \
   volt_mutex_lock(volt_mutex_locked_at_((m), __FILE__, __LINE__), __VA_ARGS__)
 #define volt_mutex_lock_blocking(m, ...) \
-  volt_mutex_lock_blocking(volt_mutex_locked_at_((m), __FILE__, __LINE__), __VA_ARGS__)
+  volt_mutex_lock_blocking(              \
+      volt_mutex_blocks_at_((m), "volt_mutex_lock_blocking", __FILE__, __LINE__), __VA_ARGS__)
 #define volt_mutex_lock_no_deadline(m) \
-  volt_mutex_lock_no_deadline(volt_mutex_locked_at_((m), __FILE__, __LINE__))
+  volt_mutex_lock_no_deadline(         \
+      volt_mutex_blocks_at_((m), "volt_mutex_lock_no_deadline", __FILE__, __LINE__))
+#undef volt_mutex_unlock                              /* detail/owner.h */
+static inline void volt_mutex_unlock(volt_mutex *m) { /* for its address */
+  volt_mutex_unlock_sight_(m);
+}
+#define volt_mutex_unlock(m) volt_mutex_unlock_sight_(volt_mutex_tried_at_((m), __FILE__, __LINE__))
 #endif
 #endif

@@ -63,7 +63,8 @@ VOLT_BEGIN_DECLS
 /* Read an address from text, in one of the forms above, but no name. It looks up nothing but the
  * number of an interface behind '%'.
  * a: the caller's, filled in. text: read within the call.
- * Returns VOLT_OK; VOLT_EINVAL: it is no address; VOLT_ERRNO(ENAMETOOLONG): a path of more than 107
+ * Returns VOLT_OK; VOLT_EINVAL: it is no address ("localhost:80" is a name: volt_resolve_future() and
+ *   volt_dial_future() take both); VOLT_ERRNO(ENAMETOOLONG): a path of more than 107
  *   bytes; VOLT_ERRNO(ENODEV): there is no such interface. Then a->size is 0. Threads: any. */
 VOLT_API VOLT_NODISCARD int volt_address_parse(volt_address *a, const char *text);
 

@@ -12,6 +12,8 @@
  *   submit_request(&reply);                      another thread calls volt_oneshot_send()
  *   int r = volt_oneshot_recv_blocking(&reply, &answer, volt_deadline_ns(1000000));
  *
+ * All-zero is an empty oneshot for a value of no bytes: a signal.
+ *
  * If r is VOLT_ETIMEDOUT, the sender may still send: before slot and reply end, close the oneshot,
  * and make sure that no thread is in volt_oneshot_send() or will call it.
  *

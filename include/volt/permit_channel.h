@@ -23,6 +23,8 @@
  * close() ends both: a sender that waits for a place completes with VOLT_ECLOSED, and a sender that
  * has one gets VOLT_ECLOSED when it sends. Receivers first get what was sent before.
  *
+ * All-zero is not valid: to reserve a place aborts.
+ *
  * Lifetime: as of a volt_chan. Before the channel is destroyed, each reserved place is sent with or
  * given back; every receive has returned, and every future of one is ready or cancelled. */
 #ifndef VOLT_PERMIT_CHANNEL_H

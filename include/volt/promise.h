@@ -25,6 +25,7 @@
  *   volt_future f;
  *   int r = volt_block_on(volt_promise_future(&f, &fetch.promise), deadline_ns);
  *
+ * All-zero is an idle promise without functions: its operation begins by itself.
  * (fetch may be on this stack only if request_abort() never fails: see Lifetime.) The future is
  * like any other: for threads, tasks and loops, in a select, with a timeout.
  *

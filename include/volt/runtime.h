@@ -62,9 +62,8 @@ typedef struct volt_rt_hooks {
   void (*thread_start)(const char *name, void *ctx);
   void (*thread_stop)(const char *name, void *ctx);
   /* Called each time a call of volt is about to put a worker to sleep, which keeps all its tasks
-   * waiting; on that worker, in every build. Debug builds call it also if the call has to look
-   * again, but not to sleep.
-   * call: a name, as "volt_block_on", or the object's whose blocking call it is, as "volt_sem".
+   * waiting; on that worker, in every build. Debug builds call it also if the call need not wait.
+   * call: a name, as "volt_block_on".
    * t: the task that runs; NULL: none. t must not be used if it has ended: a waker that is called
    *   as a task ends still runs for that task.
    * If this hook is NULL, debug builds abort, and others write a line on standard error, once in

@@ -13,7 +13,8 @@
  *   volt_rwlock_read_unlock(&rw);
  *
  * It is not recursive: a reader that locks again while a writer is queued waits for that writer,
- * which waits for that reader. All-zero is a valid unlocked lock.
+ * which waits for that reader. A thread that has locked it for writing and locks it again aborts in the
+ * builds in which a mutex does (volt/mutex.h). All-zero is a valid unlocked lock.
  *
  * With bypass
  *
@@ -249,7 +250,7 @@ VOLT_END_DECLS
 
 #if VOLT_SIGHT /* and where the call stands; (volt_x)(object) is without */
 static inline volt_rwlock *volt_rwlock_tried_at_(volt_rwlock *rw, const char *file, uint32_t line) {
-  volt_party_is_at_(file, line);
+  volt_party_is_at_(rw, file, line);
   return rw;
 }
 static inline volt_rwlock *volt_rwlock_locked_at_(volt_rwlock *rw, const char *file,
@@ -257,21 +258,45 @@ static inline volt_rwlock *volt_rwlock_locked_at_(volt_rwlock *rw, const char *f
   volt_party_locks_at_(rw, file, line);
   return rw;
 }
+static inline volt_rwlock *volt_rwlock_blocks_at_(volt_rwlock *rw, const char *call,
+                                                  const char *file, uint32_t line) {
+  volt_party_blocks_at_(call, rw, file, line);
+  return rw;
+}
 #define volt_rwlock_try_read(rw) \
   volt_rwlock_try_read(volt_rwlock_tried_at_((rw), __FILE__, __LINE__))
 #define volt_rwlock_read(rw, ...) \
   volt_rwlock_read(volt_rwlock_locked_at_((rw), __FILE__, __LINE__), __VA_ARGS__)
 #define volt_rwlock_read_blocking(rw, ...) \
-  volt_rwlock_read_blocking(volt_rwlock_locked_at_((rw), __FILE__, __LINE__), __VA_ARGS__)
+  volt_rwlock_read_blocking(               \
+      volt_rwlock_blocks_at_((rw), "volt_rwlock_read_blocking", __FILE__, __LINE__), __VA_ARGS__)
 #define volt_rwlock_read_no_deadline(rw) \
-  volt_rwlock_read_no_deadline(volt_rwlock_locked_at_((rw), __FILE__, __LINE__))
+  volt_rwlock_read_no_deadline(          \
+      volt_rwlock_blocks_at_((rw), "volt_rwlock_read_no_deadline", __FILE__, __LINE__))
 #define volt_rwlock_try_write(rw) \
   volt_rwlock_try_write(volt_rwlock_tried_at_((rw), __FILE__, __LINE__))
 #define volt_rwlock_write(rw, ...) \
   volt_rwlock_write(volt_rwlock_locked_at_((rw), __FILE__, __LINE__), __VA_ARGS__)
 #define volt_rwlock_write_blocking(rw, ...) \
-  volt_rwlock_write_blocking(volt_rwlock_locked_at_((rw), __FILE__, __LINE__), __VA_ARGS__)
+  volt_rwlock_write_blocking(               \
+      volt_rwlock_blocks_at_((rw), "volt_rwlock_write_blocking", __FILE__, __LINE__), __VA_ARGS__)
 #define volt_rwlock_write_no_deadline(rw) \
-  volt_rwlock_write_no_deadline(volt_rwlock_locked_at_((rw), __FILE__, __LINE__))
+  volt_rwlock_write_no_deadline(          \
+      volt_rwlock_blocks_at_((rw), "volt_rwlock_write_no_deadline", __FILE__, __LINE__))
+#define volt_rwlock_read_unplaced_ volt_rwlock_read_unlock_sight_
+#undef volt_rwlock_read_unlock /* detail/owner.h */
+#undef volt_rwlock_write_unlock
+static inline void volt_rwlock_read_unlock(volt_rwlock *rw) { /* for its address */
+  volt_rwlock_read_unlock_sight_(rw);
+}
+static inline void volt_rwlock_write_unlock(volt_rwlock *rw) { /* for its address */
+  volt_rwlock_write_unlock_sight_(rw);
+}
+#define volt_rwlock_read_unlock(rw) \
+  volt_rwlock_read_unlock_sight_(volt_rwlock_tried_at_((rw), __FILE__, __LINE__))
+#define volt_rwlock_write_unlock(rw) \
+  volt_rwlock_write_unlock_sight_(volt_rwlock_tried_at_((rw), __FILE__, __LINE__))
+#else
+#define volt_rwlock_read_unplaced_ volt_rwlock_read_unlock
 #endif
 #endif

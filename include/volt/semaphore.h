@@ -303,11 +303,17 @@ VOLT_END_DECLS
 
 #if VOLT_SIGHT /* and where the call stands; (volt_x)(object) is without */
 static inline volt_sem *volt_sem_tried_at_(volt_sem *sem, const char *file, uint32_t line) {
-  volt_party_is_at_(file, line);
+  volt_party_is_at_(sem, file, line);
   return sem;
 }
 static inline volt_sem *volt_sem_locked_at_(volt_sem *sem, const char *file, uint32_t line) {
-  volt_party_is_at_(file, line); /* permits have no order */
+  volt_party_is_at_(sem, file, line); /* permits have no order */
+  return sem;
+}
+static inline volt_sem *volt_sem_blocks_at_(volt_sem *sem, const char *call, const char *file,
+                                            uint32_t line) {
+  volt_party_is_at_(sem, file, line);
+  if (!VOLT_LIKELY((VOLT_PARTY_HERE_->who & 3) != VOLT_WHO_TASK_)) volt_party_blocks_(call);
   return sem;
 }
 #define volt_sem_try_acquire(sem, ...) \
@@ -315,6 +321,13 @@ static inline volt_sem *volt_sem_locked_at_(volt_sem *sem, const char *file, uin
 #define volt_sem_acquire(sem, ...) \
   volt_sem_acquire(volt_sem_locked_at_((sem), __FILE__, __LINE__), __VA_ARGS__)
 #define volt_sem_acquire_blocking(sem, ...) \
-  volt_sem_acquire_blocking(volt_sem_locked_at_((sem), __FILE__, __LINE__), __VA_ARGS__)
+  volt_sem_acquire_blocking(                \
+      volt_sem_blocks_at_((sem), "volt_sem_acquire_blocking", __FILE__, __LINE__), __VA_ARGS__)
+#undef volt_sem_release                                          /* detail/owner.h */
+static inline void volt_sem_release(volt_sem *sem, uint32_t n) { /* for its address */
+  volt_sem_release_sight_(sem, n);
+}
+#define volt_sem_release(sem, ...) \
+  volt_sem_release_sight_(volt_sem_tried_at_((sem), __FILE__, __LINE__), __VA_ARGS__)
 #endif
 #endif

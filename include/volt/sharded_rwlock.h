@@ -29,7 +29,7 @@
  *
  * A good number of shards is the number of workers or busy threads. A reader unlocks the shard that
  * it has locked, so it keeps that shard's number. A task may unlock on another thread. With one
- * shard it is a volt_rwlock.
+ * shard it is a volt_rwlock. All-zero is not valid: to lock it aborts.
  *
  * Order: writers get the lock in the order in which they came to the first shard. On each shard,
  * readers and writers are served first come, first served. A writer locks the shards one after
@@ -137,7 +137,7 @@ VOLT_API VOLT_NODISCARD volt_future *volt_sharded_rwlock_read_future(volt_future
  *   with nothing held.
  * Threads: any. Order: releases what this thread did before to the next writer. */
 VOLT_INLINE void volt_sharded_rwlock_read_unlock(volt_sharded_rwlock *s, uint32_t shard) {
-  volt_rwlock_read_unlock(volt_sharded_rwlock_shard_(s, shard));
+  volt_rwlock_read_unplaced_(volt_sharded_rwlock_shard_(s, shard));
 }
 
 /* ---- write ---- */
@@ -188,4 +188,21 @@ VOLT_API uint32_t volt_sharded_rwlock_readers(const volt_sharded_rwlock *s);
 VOLT_API uint32_t volt_sharded_rwlock_waiters(const volt_sharded_rwlock *s);
 
 VOLT_END_DECLS
+
+#if VOLT_SIGHT /* as in volt/rwlock.h */
+static inline volt_sharded_rwlock *volt_sharded_blocks_at_(volt_sharded_rwlock *s, const char *call,
+                                                           const char *file, uint32_t line) {
+  volt_party_is_at_(s, file, line);
+  if (!VOLT_LIKELY((VOLT_PARTY_HERE_->who & 3) != VOLT_WHO_TASK_)) volt_party_blocks_(call);
+  return s;
+}
+#define volt_sharded_rwlock_read_blocking(s, ...)                                            \
+  volt_sharded_rwlock_read_blocking(                                                         \
+      volt_sharded_blocks_at_((s), "volt_sharded_rwlock_read_blocking", __FILE__, __LINE__), \
+      __VA_ARGS__)
+#define volt_sharded_rwlock_read_no_deadline(s, ...)                                            \
+  volt_sharded_rwlock_read_no_deadline(                                                         \
+      volt_sharded_blocks_at_((s), "volt_sharded_rwlock_read_no_deadline", __FILE__, __LINE__), \
+      __VA_ARGS__)
+#endif
 #endif

@@ -33,8 +33,9 @@
  * task returns in the end is its result.
  *
  * A task must not block its worker: it awaits a future, tries a lock, or has the blocking pool
- * compute (volt_blocking_future()). Debug builds abort when a task blocks by a call of volt; others
- * report it once for each runtime (volt_rt_hooks). Tasks do not begin in the order in which they
+ * compute (volt_blocking_future()). Debug builds abort when a task makes a call of volt that can
+ * block, also if it need not wait; others report once for each runtime that one has blocked
+ * (volt_rt_hooks). Tasks do not begin in the order in which they
  * were spawned: where the order counts, the spawner polls the task's first future, and the task
  * awaits that.
  *

@@ -16,7 +16,8 @@
  *     use(&config);
  *   }
  *
- * Values are copied with memcpy() under the watch's lock. They should be small, and own nothing. */
+ * Values are copied with memcpy() under the watch's lock. They should be small, and own nothing.
+ * All-zero is not valid: to send, get or wait aborts. */
 #ifndef VOLT_WATCH_H
 #define VOLT_WATCH_H
 

@@ -53,6 +53,12 @@ void volt_frame_check_(const volt_frame *frame, const char *function) {
              "the await in line %u is inside a switch", frame->step);
 }
 
+/* Where the function has awaited last; or begins. */
+static uint32_t frame_line(const volt_frame *frame, const volt_site_ *site) {
+  bool is_line = frame->step != 0 && frame->step < VOLT_STEP_TRAIL_;
+  return is_line ? frame->step : site->line;
+}
+
 void volt_frame_check_end_(const volt_frame *frame, uintptr_t poll, int result) {
   const volt_site_ *site = volt_frame_site_(frame->site, poll);
   bool has_end = site && !site->inside; /* else it is written without BEGIN and END */
@@ -60,9 +66,18 @@ void volt_frame_check_end_(const volt_frame *frame, uintptr_t poll, int result) 
   volt_panic_(site->function,
               "%s:%u: it returned %s (%d) between BEGIN and END, last at line %u: "
               "VOLT_RETURN(self, %d) would go on at VOLT_FINALLY",
-              site->file, site->line, volt_strresult(result), result,
-              frame->step != 0 && frame->step < VOLT_STEP_TRAIL_ ? frame->step : site->line,
+              site->file, site->line, volt_strresult(result), result, frame_line(frame, site),
               result);
+}
+
+/* A task of this frame makes a call that blocks its worker. */
+void volt_frame_blocks_(const volt_frame *frame, uintptr_t poll, const void *task,
+                        const char *call) {
+  static const char advice[] = "a thread that runs tasks must not block: await a future instead";
+  const volt_site_ *site = volt_frame_site_(frame->site, poll);
+  if (!site) volt_panic_(call, "task %p: %s", task, advice);
+  volt_panic_(call, "task %p, in %s behind %s:%u: %s", task, site->function, site->file,
+              frame_line(frame, site), advice);
 }
 
 /* Debug builds, and those that know the holders: a function that has returned has ended. */

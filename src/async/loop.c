@@ -85,6 +85,8 @@ int volt_loop_poll(volt_loop *l, volt_future *f) {
   ctx.drop = loop_settle;
   int result = volt_future_poll_ctx(f, &ctx);
   /* relaxed: loop:S2 sees those that are settled already */
+  VOLT_CHECK(ctx.registered == 0 || l->notify, loop_name,
+             "%p was not initialised: volt_loop_init()", (void *)l);
   if (ctx.registered > 0) volt_fetch_add_relaxed(&l->word, ctx.registered * ONE); /* I1 */
   if (result == VOLT_PENDING && ctx.yield) loop_notify(l);
   return result;
@@ -105,6 +107,7 @@ int volt_loop_close(volt_loop *l, volt_waker settled) {
 }
 
 int volt_loop_close_blocking(volt_loop *l, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_loop_close_blocking", deadline_ns);
   volt_parker parker = VOLT_PARKER_INIT;
   if (volt_loop_close(l, volt_parker_waker(&parker)) == VOLT_OK) return VOLT_OK;
   const volt_call_ call = {.name = "volt_loop_close_blocking", .kind = "loop", .object = l};

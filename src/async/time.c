@@ -240,6 +240,7 @@ void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t start_ns
 }
 
 volt_future *volt_interval_tick(volt_interval *i) {
+  VOLT_CHECK(i->timers, "volt_interval", "%p was not initialised: volt_interval_init()", (void *)i);
   VOLT_CHECK(!volt_future_is_waiting_(&i->future), "volt_interval_tick",
              "%p: its last tick is pending", (void *)i);
   (void)sleep_make(&i->sleep, i->timers, i->next_ns);

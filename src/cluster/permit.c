@@ -5,6 +5,7 @@
 #include "../core/leaf.h"
 #include "../core/look.h"
 #include "../core/owner.h"
+#include "../core/spin.h"
 #include "../sync/unplaced.h"
 #include "local_parts.h"
 
@@ -230,6 +231,7 @@ volt_future *volt_cluster_acquire_future(volt_cluster_acquire *a, volt_cluster_s
 
 int volt_cluster_acquire_blocking(volt_cluster_sem *s, volt_cluster_permit *p,
                                   uint64_t deadline_ns) {
+  volt_check_blocks_("volt_cluster_acquire_blocking", deadline_ns);
   volt_cluster_acquire a;
   int result = permit_try(s, p);
   if (result != VOLT_EAGAIN) return result;

@@ -19,26 +19,28 @@
 #define VOLT_PRINTF_(at, args)
 #endif
 
-/* Print "volt: where: ..." on standard error and abort. Allocates nothing. */
+/* Print "volt: where: ..." and the calls that led here on standard error, and abort. Where the first
+ * conversion of the format is %p, that is the object: its name follows. */
 VOLT_API VOLT_NORETURN void volt_panic_(const char *where, const char *format, ...)
     VOLT_PRINTF_(2, 3);
 
 /* Print the same and return. */
 VOLT_API void volt_warn_(const char *where, const char *format, ...) VOLT_PRINTF_(2, 3);
 
-/* Debug builds: abort if a deadline that is to be waited for on CLOCK_MONOTONIC is a duration. where:
- * the call. */
-#if VOLT_DEBUG && !defined(VOLT_MODEL)
-void volt_check_deadline_(const char *where, uint64_t deadline_ns);
-#else
-static inline void volt_check_deadline_(const char *where, uint64_t deadline_ns) {
-  (void)where;
-  (void)deadline_ns;
-}
-#endif
-
 #define VOLT_CHECK(condition, where, ...) \
   (VOLT_LIKELY(condition) ? (void)0 : volt_panic_((where), __VA_ARGS__))
+
+/* Debug builds: abort if a deadline that is to be waited for on CLOCK_MONOTONIC is a duration. where:
+ * the call. */
+void volt_check_duration_(const char *where, uint64_t deadline_ns);
+static inline void volt_check_deadline_(const char *where, uint64_t deadline_ns) {
+#if VOLT_DEBUG && !defined(VOLT_MODEL)
+  volt_check_duration_(where, deadline_ns);
+#else
+  (void)where;
+  (void)deadline_ns;
+#endif
+}
 
 #if VOLT_DEBUG || defined(VOLT_MODEL)
 #define VOLT_ASSERT(condition) VOLT_CHECK(condition, __func__, "broken invariant: %s", #condition)

@@ -40,10 +40,34 @@ enum {
   TIMED = VOLT_FUTURE_TIMED_
 };
 
+/* Builds that know holders: a future that was made has a word that says so. Its lowest bit is set
+ * while a future that is composed is polled: it cannot be part of itself. */
+#if VOLT_SIGHT
+static bool future_is_made(const volt_future *f) {
+  return f->ops && (f->made & ~(uintptr_t)1) == VOLT_MADE_WITH_(f->ops);
+}
+
+static void future_enter(volt_future *f) {
+  VOLT_CHECK(!(f->made & 1), f->ops->operation,
+             "future %p is polled inside its own poll: it awaits itself", (void *)f);
+  f->made |= 1;
+}
+
+static void future_exit(volt_future *f) {
+  f->made &= ~(uintptr_t)1;
+}
+#else
+static bool future_is_made(const volt_future *f) {
+  return f->ops != NULL;
+}
+#define future_enter(f) ((void)0)
+#define future_exit(f) ((void)0)
+#endif
+
 volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void *object,
                                uint32_t n) {
   VOLT_ASSERT(ops->poll_ctx);
-  f->ops = ops;
+  volt_future_set_ops_(f, ops);
   f->object = object;
   f->decision = NULL;
   f->waiter.need = 0; /* a FIFO that still has it finds it made anew: by need, or by place */
@@ -175,8 +199,8 @@ int volt_future_poll_leaf_(volt_future *f, volt_ctx *ctx) {
 
 /* ---- every future ---- */
 
-static void future_check_made(const volt_future *f, bool is_made) {
-  VOLT_CHECK(is_made, "volt_future_poll", "%p was never given an operation", (const void *)f);
+static void future_check_made(const volt_future *f, const char *call, bool is_made) {
+  VOLT_CHECK(is_made, call, "%p was never given an operation", (const void *)f);
 }
 
 /* For the time of the poll, f is like all others. */
@@ -197,7 +221,7 @@ static void future_stop_timing(volt_future *f) {
 }
 
 int volt_future_poll_long_(volt_future *f, volt_ctx *ctx) {
-  future_check_made(f, volt_future_state_(f) <= TIMED);
+  future_check_made(f, "volt_future_poll", volt_future_state_(f) <= TIMED);
   if (volt_future_state_(f) == TIMED) return future_poll_timed(f, ctx);
   if (volt_future_state_(f) == READY) return volt_future_result_(f);
   if (ctx->cancel != VOLT_CTX_GO_ON && !f->ops->ends_itself) {
@@ -213,7 +237,9 @@ int volt_future_poll_long_(volt_future *f, volt_ctx *ctx) {
     future_check_place(f);
     volt_decision_ *decision = ctx->decision;
     if (!f->ops->through && !future_is_leaf(f)) ctx->decision = NULL;
+    if (!future_is_leaf(f)) future_enter(f);
     int result = f->ops->poll(f, ctx);
+    future_exit(f);
     ctx->decision = decision;
     if (result != VOLT_PENDING) {
       if (future_is_leaf(f)) ctx->budget -= 1;
@@ -237,7 +263,7 @@ int volt_future_poll_leaf_any_(volt_future *f, volt_ctx *ctx) {
 }
 
 int volt_future_poll_ctx(volt_future *f, volt_ctx *ctx) {
-  future_check_made(f, f->ops != NULL);
+  future_check_made(f, "volt_future_poll", future_is_made(f));
   return f->ops->poll_ctx(f, ctx);
 }
 
@@ -270,6 +296,7 @@ int volt_future_poll(volt_future *f, volt_waker waker) {
 }
 
 void volt_future_cancel(volt_future *f) {
+  future_check_made(f, "volt_future_cancel", !f->ops || future_is_made(f));
   if (volt_future_state_(f) == READY) return;
   future_stop_timing(f);
   int result = VOLT_ECANCELED;
@@ -371,6 +398,14 @@ int volt_future_give_up_(volt_future *f) {
   return volt_future_end_(f, result);
 }
 
+/* f waits, and nothing but a release ends that. */
+static void future_check_relock(const volt_future *f) {
+  (void)f;
+#if VOLT_SIGHT
+  if (f->ops->holds) volt_holdable_check_relock_(f->ops->holds, f->object, f->ops->operation);
+#endif
+}
+
 /* R1: where the counts of wakes begin: just before they wrap, so that every call meets the wrap. */
 #define FIRST (UINT32_MAX / 2)
 
@@ -392,6 +427,7 @@ static bool block_await_poll(volt_future *f, struct blocked *b, uint64_t deadlin
   if (was_woken && deadline_ns != VOLT_NO_DEADLINE && volt_now_ns() >= deadline_ns) return false;
   const volt_call_ call = {
       .name = "volt_block_on", .future = f, .waiter = future_is_leaf(f) ? future_waiter(f) : NULL};
+  if (deadline_ns == VOLT_NO_DEADLINE) future_check_relock(f);
   if (volt_park_in_(&call, &b->parker, b->seen + 1, deadline_ns) != VOLT_OK) return false;
   b->seen += volt_unparks_since_(&b->parker, b->seen);
   return true;
@@ -401,6 +437,7 @@ static bool block_await_poll(volt_future *f, struct blocked *b, uint64_t deadlin
 int volt_block_on(volt_future *f, uint64_t deadline_ns) {
   volt_blocker_ *fiber = volt_fiber_blocker_();
   if (fiber) return fiber->block_on(fiber, f, deadline_ns);
+  volt_check_blocks_("volt_block_on", deadline_ns);
   struct blocked b = {VOLT_PARKER_INIT, VOLT_CTX_INIT(volt_parker_waker(&b.parker)), FIRST};
   b.ctx.drop = block_drop;
   b.ctx.registered = FIRST;

@@ -140,6 +140,17 @@ VOLT_SIGHT_API_ void volt_future_note_wants_(volt_future *f);
 #define volt_future_note_wants_(f) ((void)0)
 #endif
 
+/* As it is made, or while it has not begun: which operation it is. */
+#if VOLT_SIGHT
+#define VOLT_MADE_WITH_(ops) ((uintptr_t)(ops) ^ (uintptr_t)0x766f6c74)
+#endif
+static inline void volt_future_set_ops_(volt_future *f, const volt_future_ops_ *ops) {
+  f->ops = ops;
+#if VOLT_SIGHT
+  f->made = VOLT_MADE_WITH_(ops);
+#endif
+}
+
 /* The body of every constructor. Returns f. */
 VOLT_API volt_future *volt_future_make_(volt_future *f, const volt_future_ops_ *ops, void *object,
                                         uint32_t n);

@@ -37,12 +37,14 @@
 #include "check.h"
 #include "futex.h"
 #include "named.h"
+#include "spin.h"
 
 #if VOLT_SIGHT
 
 extern inline volt_party_ *volt_party_now_(void);
-extern inline void volt_party_is_at_(const char *, uint32_t);
+extern inline void volt_party_is_at_(const void *, const char *, uint32_t);
 extern inline void volt_party_locks_at_(const void *, const char *, uint32_t);
+extern inline void volt_party_blocks_at_(const char *, const void *, const char *, uint32_t);
 extern inline volt_taking_ volt_party_takes_(uintptr_t, uint32_t);
 extern inline bool volt_party_took_(const volt_taking_ *);
 extern inline bool volt_party_pop_(volt_party_ *, uintptr_t, uint32_t);
@@ -206,8 +208,23 @@ void volt_party_left_rarely_(uintptr_t owner, uintptr_t object, uint32_t n,
   if (is_known && !(p && p->who == owner)) owner_pass_on(held_object(object));
 }
 
+/* The caller stores 0 as the owner then. Another party than the holder leaves its place there. */
+void volt_owner_left_rarely_(volt_owner_ *owner, const void *object, uint32_t n) {
+  const volt_party_ *p = VOLT_PARTY_HERE_;
+  uintptr_t who = volt_load_relaxed(&owner->who); /* of the holder, which may be another party */
+  volt_party_left_rarely_(who, (uintptr_t)object, n, NULL);
+  if (who == 0 || (p && p->who == who)) return;
+  bool is_known = p && p->at == object;
+  volt_store_relaxed(&owner->line, is_known ? p->line : 0); /* for a message: below */
+  volt_store_relaxed(&owner->file, is_known ? p->file : NULL);
+}
+
 void volt_party_wants_(const void *object) {
   volt_order_note_(VOLT_PARTY_HERE_, object);
+}
+
+void volt_party_blocks_(const char *call) {
+  if (VOLT_DEBUG) volt_check_may_block_(call);
 }
 
 /* ---- primitives ---- */

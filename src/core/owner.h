@@ -73,6 +73,16 @@ typedef struct volt_holdable_ {
 VOLT_SIGHT_API_ void volt_holdable_took_(const volt_holdable_ *h, void *object, uint32_t n);
 VOLT_SIGHT_API_ void volt_holdable_left_(const volt_holdable_ *h, void *object, uint32_t n);
 
+/* This party is about to wait for *object, and nothing but a release ends that: abort if it holds the
+ * object alone itself. Not if the object was ever passed on: a mutex may be unlocked by another than
+ * the one that has locked it. */
+VOLT_SIGHT_API_ void volt_holdable_check_relock_(const volt_holdable_ *h, const void *object,
+                                                 const char *call);
+
+/* What is known of *object in this party, behind a message: where the call stands, and where it was
+ * taken. */
+void volt_owner_describe_(const void *object, char *text, size_t size);
+
 /* A call that has taken n permits of *object if its result is VOLT_OK. Returns result. A blocking
  * call: in a fiber, its future has noted it. */
 static inline int volt_holdable_called_(const volt_holdable_ *h, void *object, uint32_t n,
@@ -148,6 +158,7 @@ void volt_holds_clear_(unsigned name_slot);
 #define volt_holdable_returned_(h, object, n) ((void)0)
 #define volt_permits_passed_(object, n) ((void)0)
 #define volt_owner_is_waited_for_(owner) ((void)0)
+#define volt_holdable_check_relock_(h, object, call) ((void)0)
 #endif
 
 #endif

@@ -145,12 +145,14 @@ void volt_check_may_block_(const char *call) {
   *here = reason;
 }
 
+void volt_check_blocks_in_debug_(const char *call, uint64_t deadline_ns) {
+  if (volt_fiber_blocker_()) return; /* its deadlines are on the clock of its runtime */
+  volt_check_may_block_(call);
+  volt_check_deadline_(call, deadline_ns);
+}
+
 VOLT_NOINLINE bool volt_spin_again_(volt_spin_ *spin, uint64_t deadline_ns) {
   if (volt_fiber_blocker_()) return false;
-#if VOLT_DEBUG /* report it also if the call turns out not to block */
-  if (spin->count == 0) volt_check_may_block_("a blocking call");
-#endif
-  volt_check_deadline_("a blocking call", deadline_ns);
 #if VOLT_LOOKS + VOLT_LOOK_YIELDS > 0
   unsigned count = spin->count++;
   uint64_t now_ns = volt_now_ns();

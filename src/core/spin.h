@@ -45,6 +45,18 @@
 /* `call` is about to block this thread. If the thread runs tasks, report that (blocker.h). */
 VOLT_API void volt_check_may_block_(const char *call);
 
+/* A blocking call begins: debug builds refuse it in a task that is no fiber, also if it will not have
+ * to wait; and on a thread a deadline that is a duration. */
+VOLT_API void volt_check_blocks_in_debug_(const char *call, uint64_t deadline_ns);
+static inline void volt_check_blocks_(const char *call, uint64_t deadline_ns) {
+#if VOLT_DEBUG && !defined(VOLT_MODEL)
+  volt_check_blocks_in_debug_(call, deadline_ns);
+#else
+  (void)call;
+  (void)deadline_ns;
+#endif
+}
+
 /* As volt_park_until(), in another call: an inspector sees that (blocked.h). */
 struct volt_call_;
 VOLT_API int volt_park_in_(const struct volt_call_ *call, volt_parker *p, uint32_t unparks,

@@ -228,10 +228,22 @@ static int fd_kind_of_shared(const volt_sys_ *sys, int number) {
   return kind < 0 || kind == VOLT_FD_FILE_ ? kind : VOLT_FD_POLLED_;
 }
 
-int volt_fd_init(volt_fd *d, volt_rt *rt, int number, unsigned flags) {
+volt_io_ *volt_io_of_(volt_rt *rt) {
+  static VOLT_ATOMIC(uint32_t) has_said;
   volt_driver_ *driver = volt_rt_driver_(rt);
-  if (!driver || flags > VOLT_FD_SHARED) return VOLT_EINVAL;
-  volt_io_ *io = volt_io_of_driver_(driver);
+  if (driver) return volt_io_of_driver_(driver);
+  /* relaxed: it orders nothing */
+  if (volt_exchange_relaxed(&has_said, 1) == 0) {
+    volt_warn_("volt/io.h",
+               "runtime %p does no I/O: its volt_rt_config needs .io = volt_io_auto() (said once)",
+               (void *)rt);
+  }
+  return NULL;
+}
+
+int volt_fd_init(volt_fd *d, volt_rt *rt, int number, unsigned flags) {
+  volt_io_ *io = volt_io_of_(rt);
+  if (!io || flags > VOLT_FD_SHARED) return VOLT_EINVAL;
   int kind = flags & VOLT_FD_SHARED ? fd_kind_of_shared(io->sys, number)
                                     : volt_fd_prepare_(io->sys, number);
   if (kind < 0) return VOLT_ERRNO(-kind);

@@ -127,6 +127,9 @@ static inline volt_io_ *volt_io_of_driver_(volt_driver_ *driver) {
 
 /* ---- fd.c ---- */
 
+/* The I/O of a runtime; NULL: it does none. Then this says so on standard error, once. */
+volt_io_ *volt_io_of_(volt_rt *rt);
+
 /* Make *d a descriptor of io. number: a descriptor that does not block, which d now has; -1: none
  * yet. kind: of VOLT_FD_NONE_ and so on. */
 void volt_fd_set_(volt_fd *d, volt_io_ *io, int number, unsigned kind);

@@ -121,15 +121,15 @@ volt_future *volt_fd_sync_future(volt_op *op, volt_fd *d, unsigned how) {
 
 volt_future *volt_open_future(volt_op *op, volt_rt *rt, volt_fd *out, int directory,
                               const char *path, int flags, mode_t mode) {
-  volt_driver_ *driver = volt_rt_driver_(rt);
+  volt_io_ *io = volt_io_of_(rt);
   volt_op_make_(op, out, VOLT_OP_OPEN_, make_plain(path), mode, directory);
   op->other = out;
-  if (!driver) {
+  if (!io) {
     out->io = NULL; /* so it is closed */
     out->number = -1;
     return make_failed(op, VOLT_EINVAL);
   }
-  volt_fd_set_(out, volt_io_of_driver_(driver), -1, VOLT_FD_NONE_);
+  volt_fd_set_(out, io, -1, VOLT_FD_NONE_);
   if (!path) return make_failed(op, VOLT_EINVAL);
   return make_with_flags(op, (unsigned)flags | O_CLOEXEC);
 }

@@ -10,11 +10,6 @@
 #include "../core/check.h"
 #include "io_parts.h"
 
-static volt_io_ *net_io(volt_rt *rt) {
-  volt_driver_ *driver = volt_rt_driver_(rt);
-  return driver ? volt_io_of_driver_(driver) : NULL;
-}
-
 static void net_none(volt_fd *d) {
   memset(d, 0, sizeof *d);
   d->number = -1;
@@ -30,7 +25,7 @@ static unsigned net_kind(int domain, int type, int protocol) {
 
 int volt_socket_open(volt_fd *out, volt_rt *rt, int domain, int type, int protocol) {
   net_none(out);
-  volt_io_ *io = net_io(rt);
+  volt_io_ *io = volt_io_of_(rt);
   if (!io) return VOLT_EINVAL;
   int number = io->sys->socket(io, domain, type, protocol);
   if (number < 0) return VOLT_ERRNO(-number);
@@ -49,7 +44,7 @@ static int net_open_two(volt_fd *one, volt_fd *other, volt_io_ *io, int result, 
 int volt_pair_open(volt_fd *one, volt_fd *other, volt_rt *rt, int type) {
   net_none(one);
   net_none(other);
-  volt_io_ *io = net_io(rt);
+  volt_io_ *io = volt_io_of_(rt);
   if (!io) return VOLT_EINVAL;
   int number[2];
   return net_open_two(one, other, io, io->sys->pair(io, type, number), number);
@@ -58,7 +53,7 @@ int volt_pair_open(volt_fd *one, volt_fd *other, volt_rt *rt, int type) {
 int volt_pipe_open(volt_fd *reader, volt_fd *writer, volt_rt *rt) {
   net_none(reader);
   net_none(writer);
-  volt_io_ *io = net_io(rt);
+  volt_io_ *io = volt_io_of_(rt);
   if (!io) return VOLT_EINVAL;
   int number[2];
   return net_open_two(reader, writer, io, io->sys->pipe(io, number), number);
@@ -134,7 +129,7 @@ static int net_listen(volt_fd *out, volt_rt *rt, const volt_address *at, int typ
   const unsigned known = VOLT_LISTEN_REUSE_PORT | VOLT_LISTEN_IPV6_ONLY | VOLT_LISTEN_STRICT |
                          VOLT_LISTEN_REPLACE_UNIX;
   net_none(out);
-  volt_io_ *io = net_io(rt);
+  volt_io_ *io = volt_io_of_(rt);
   if (!io || at->size < sizeof at->as.any.sa_family || (flags & ~known)) return VOLT_EINVAL;
   int result = net_open_at(out, io, at, type, backlog, flags);
   bool has_no_v6 = result == VOLT_ERRNO(EAFNOSUPPORT) || result == VOLT_ERRNO(EADDRNOTAVAIL);

@@ -92,7 +92,7 @@ static const volt_future_ops_ offload_tables[] = {
 static int offload_begin(volt_op *op, volt_ctx *ctx) {
   op->mode = VOLT_OP_POOL_;
   volt_blocking_make_(&op->as.blocking, op->fd->rt, offload_call, offload_unrun, op);
-  op->as.future.ops = &offload_tables[op->kind];
+  volt_future_set_ops_(&op->as.future, &offload_tables[op->kind]);
   volt_op_note_number_(op, op->kind == VOLT_OP_OPEN_ ? -1 : op->fd->number);
   return offload_poll(&op->as.future, ctx);
 }

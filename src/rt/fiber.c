@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "../core/check.h"
+#include "../core/grant.h"
 #include "../core/probe.h"
 #include "fiber_run.h"
 #include "parts.h"
@@ -97,7 +98,38 @@ static bool fiber_begin(volt_fiber *f, volt_worker *w) {
   return true;
 }
 
+/* Debug builds: a future that waits must not be on the stack that ends, because its granter would
+ * write there. So look for a waiter that is queued, in what was used of the stack; all of that was 0
+ * when the fiber began. (A sanitizer for addresses sees that write itself, and this search too.) */
+#if VOLT_DEBUG && !VOLT_STACK_IS_WATCHED_
+static bool fiber_is_waiter(const volt_fiber *f, const volt_waiter *w) {
+  bool is_queued = w->queue && volt_waiter_is_in_place_(w);
+#if VOLT_SIGHT
+  if (w->who != ((uintptr_t)f | VOLT_WHO_TASK_)) return false;
+#else
+  (void)f;
+#endif
+  return is_queued && volt_load_relaxed(&w->state) == VOLT_WAITER_PENDING_; /* a copy, or its own */
+}
+
+static void fiber_check_stack(const volt_fiber *f) {
+  const char *top = f->stack.bottom + f->stack.bytes;
+  size_t used = volt_stack_used_(&f->stack) / sizeof(void *) * sizeof(void *);
+  for (size_t at = used; at >= sizeof(volt_waiter); at -= sizeof(void *)) {
+    const volt_waiter *w = (const volt_waiter *)(const void *)(top - at);
+    VOLT_CHECK(
+        !fiber_is_waiter(f, w), "volt_fiber",
+        "%p '%s' has ended, and a future on its stack waits (its waiter is %p, queued in %p): "
+        "cancel it first",
+        (const void *)f, f->name ? f->name : "", (const void *)w, w->queue);
+  }
+}
+#else
+#define fiber_check_stack(f) ((void)0)
+#endif
+
 static VOLT_NOINLINE int fiber_end(volt_fiber *f, volt_worker *w) {
+  fiber_check_stack(f);
   volt_stack_report_used_(f);
   volt_tools_end_(&f->tools);
   volt_stack_give_(w->rt, &f->stack);

@@ -172,6 +172,7 @@ int volt_await(volt_future *future) {
 }
 
 int volt_sleep_blocking(uint64_t deadline_ns) {
+  volt_check_blocks_("volt_sleep_blocking", deadline_ns);
   volt_fiber *f = volt_fiber_here_();
   if (f) {
     volt_sleep nap;

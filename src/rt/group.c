@@ -38,11 +38,8 @@
 
 static const char group_name[] = "volt_group";
 
-/* volt_waiter.want: what the future waits for */
-enum { ALL = 0, NEXT = 1 };
-
-/* volt_task.frame.member */
-enum { NO_HANDLE = 0, HAS_HANDLE = 1, CANCELLED_ALONE = 2 };
+enum { ALL = 0, NEXT = 1 }; /* volt_waiter.want: what the future waits for */
+enum { NO_HANDLE = 0, HAS_HANDLE = 1, CANCELLED_ALONE = 2 }; /* volt_task.frame.member */
 
 void volt_group_init_how(volt_group *g, unsigned how) {
   VOLT_CHECK(how <= (VOLT_GROUP_KEEP_GOING | VOLT_GROUP_KEEP_RESULTS), "volt_group_init_how",
@@ -176,6 +173,7 @@ static int group_link(volt_group *g, volt_rt *rt, volt_task *t, volt_group_membe
 }
 
 static int group_spawn(volt_group *g, volt_rt *rt, volt_task *t, volt_group_member *m) {
+  volt_group_check_init_(g);
   if (!t) return VOLT_ENOMEM;
   volt_task_begin_(t, rt, g);
   int result = group_link(g, rt, t, m);
@@ -198,6 +196,7 @@ int volt_group_spawn_member(volt_group *g, volt_rt *rt, volt_task *t, volt_group
 }
 
 void volt_group_cancel(volt_group *g) {
+  volt_group_check_init_(g);
   volt_short_lock_lock_(&g->lock);
   g->is_cancelled = 1;
   volt_short_lock_unlock_(&g->lock);
@@ -226,6 +225,7 @@ void volt_group_count_off_(volt_group *g, volt_task *kept) {
 }
 
 void volt_group_destroy(volt_group *g) {
+  volt_group_check_init_(g);
   volt_unname(g);
   uint64_t count = volt_group_count(g);
   VOLT_CHECK(count == 0, "volt_group_destroy", "%p: %llu tasks of it have not ended", (void *)g,
@@ -342,8 +342,9 @@ static void group_wait_give_back(volt_future *f) {
 static void group_end_now(volt_future *f) {
   volt_group *g = group_of(f);
   volt_future_cancel(f);
+  if (volt_group_count(g) == 0) return;
   volt_blocker_ *here = *volt_thread_blocker_();
-  VOLT_CHECK(volt_group_count(g) == 0 || !here || !here->blocks, group_name,
+  VOLT_CHECK(!here || !here->blocks, group_name,
              "%p: dropped on a worker with tasks that have not ended: await the end", (void *)g);
   volt_blocker_ *fiber = volt_shield_();
   (void)volt_group_wait_blocking(g, VOLT_NO_DEADLINE);
@@ -381,10 +382,12 @@ static const volt_future_ops_ group_wait_ops = {.operation = "volt_group_wait",
                                                 .ends_itself = true};
 
 volt_future *volt_group_wait_future(volt_future *f, volt_group *g) {
+  volt_group_check_init_(g);
   return volt_future_make_(f, &group_wait_ops, g, 0);
 }
 
 int volt_group_wait_blocking(volt_group *g, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_group_wait_blocking", deadline_ns);
   volt_future f;
   return volt_block_on(volt_group_wait_future(&f, g), deadline_ns);
 }
@@ -392,6 +395,7 @@ int volt_group_wait_blocking(volt_group *g, uint64_t deadline_ns) {
 /* ---- the next ---- */
 
 static void group_check_keeps(volt_group *g) {
+  volt_group_check_init_(g);
   VOLT_CHECK(g->how & VOLT_GROUP_KEEP_RESULTS, "volt_group_next", "%p keeps no results", (void *)g);
 }
 
@@ -439,6 +443,7 @@ int volt_group_try_next(volt_group *g, volt_task **t) {
 }
 
 int volt_group_next_blocking(volt_group *g, volt_task **t, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_group_next_blocking", deadline_ns);
   volt_future f;
   return volt_block_on(volt_group_next_future(&f, g, t), deadline_ns);
 }

@@ -18,6 +18,16 @@
 /* How large a stack is, its guard included. What checks code makes its frames larger. */
 #define VOLT_STACK_LEAST_ ((uint32_t)16 << 10)
 #define VOLT_STACK_MOST_ ((uint32_t)64 << 20)
+#if defined(__SANITIZE_ADDRESS__)
+#define VOLT_STACK_IS_WATCHED_ 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define VOLT_STACK_IS_WATCHED_ 1
+#endif
+#endif
+#ifndef VOLT_STACK_IS_WATCHED_ /* no sanitizer knows what in it may be read */
+#define VOLT_STACK_IS_WATCHED_ 0
+#endif
 #if VOLT_DEBUG || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define VOLT_STACK_DEFAULT_ ((uint32_t)1 << 20)
 #elif defined(__has_feature)

@@ -6,6 +6,7 @@
 #include "../core/grant.h"
 #include "../core/look.h"
 #include "../core/probe.h"
+#include "../core/spin.h"
 #include "task_life.h"
 #include "task_state.h"
 
@@ -116,6 +117,7 @@ volt_future *volt_task_join_future(volt_future *f, volt_task *t) {
 }
 
 int volt_task_join_blocking(volt_task *t, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_task_join_blocking", deadline_ns);
   volt_future f;
   return volt_block_on(volt_task_join_future(&f, t), deadline_ns);
 }

@@ -5,6 +5,7 @@
 
 #include <volt/task.h>
 
+#include "../core/check.h"
 #include "short_lock.h"
 #include "task_life.h"
 
@@ -65,6 +66,11 @@ static inline uint64_t volt_task_list_cancel_(volt_short_lock *lock, volt_task_l
     asked += count;
   } while (more);
   return asked;
+}
+
+static inline void volt_group_check_init_(const volt_group *g) {
+  VOLT_CHECK(g->running.next, "volt_group", "%p was not initialised: volt_group_init()",
+             (const void *)g);
 }
 
 #endif

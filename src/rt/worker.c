@@ -332,9 +332,8 @@ static void worker_blocks(volt_blocker_ *self, const char *call) {
     return;
   }
 #if VOLT_DEBUG
-  VOLT_CHECK(false, call,
-             "task %p: a thread that runs tasks must not block: await a future instead",
-             (void *)worker_running(w));
+  volt_frame_blocks_(&worker_running(w)->frame, (uintptr_t)worker_running(w)->poll,
+                     worker_running(w), call);
 #endif
   uint32_t said = volt_exchange_relaxed(&rt->has_said, 1); /* relaxed, no data: the first says so */
   if (said) return;

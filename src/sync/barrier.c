@@ -18,6 +18,7 @@
 #include "../core/leaf.h"
 #include "../core/look.h"
 #include "../core/monitor.h"
+#include "../core/spin.h"
 
 static const char barrier_name[] = "volt_barrier";
 
@@ -36,8 +37,10 @@ static VOLT_INLINED_ int barrier_arrive(volt_barrier *b, volt_waiter *w, volt_de
                                         const volt_waker *waker) {
   volt_monitor_ t;
   volt_monitor_enter_(&t, &b->queue);
-  VOLT_CHECK(b->queue.waiters < b->count, barrier_name, "%p: %u have arrived, of %u", (void *)b,
-             (uint32_t)b->queue.waiters, b->count); /* I1: or it was never initialised */
+  VOLT_CHECK(b->queue.waiters < b->count, barrier_name, "%p: %u have arrived, of %u%s", (void *)b,
+             (uint32_t)b->queue.waiters, b->count,
+             b->count == 0 ? ": it was not initialised: volt_barrier_init()"
+                           : ""); /* I1: or it was never initialised */
   int result = VOLT_ECANCELED;
   if (b->queue.waiters < b->count - 1) {
     result = volt_monitor_append_(&t, VOLT_KIND_BARRIER_, w, *waker);
@@ -109,6 +112,7 @@ volt_future *volt_barrier_wait_future(volt_future *f, volt_barrier *b) {
 }
 
 int volt_barrier_wait_blocking(volt_barrier *b, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_barrier_wait_blocking", deadline_ns);
   volt_future f;
   return volt_block_on(volt_barrier_wait_future(&f, b), deadline_ns);
 }

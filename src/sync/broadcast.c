@@ -28,6 +28,7 @@
 #include "../core/future_ops.h"
 #include "../core/look.h"
 #include "../core/monitor.h"
+#include "../core/spin.h"
 
 static const char broadcast_name[] = "volt_broadcast";
 
@@ -60,6 +61,11 @@ void volt_broadcast_close(volt_broadcast *b) {
   volt_monitor_exit_(&m);
 }
 
+static void broadcast_check(const volt_broadcast *b) {
+  VOLT_CHECK(b->capacity > 0, broadcast_name, "%p was not initialised: volt_broadcast_init()",
+             (const void *)b);
+}
+
 static void *broadcast_place_of(const volt_broadcast *b, uint64_t position) {
   return b->ring + (size_t)(position % b->capacity) * b->elem_bytes;
 }
@@ -68,6 +74,7 @@ int volt_broadcast_send(volt_broadcast *b, const void *elem) {
   volt_monitor_ m;
   volt_monitor_enter_(&m, &b->queue);
   bool closed = volt_monitor_is_closed_(&m);
+  broadcast_check(b);
   if (!closed) {
     VOLT_COPY_(broadcast_place_of(b, b->tail), elem, b->elem_bytes);
     b->tail += 1;
@@ -80,6 +87,7 @@ int volt_broadcast_send(volt_broadcast *b, const void *elem) {
 /* ---- receive ---- */
 
 void volt_broadcast_subscribe(volt_broadcast *b, volt_broadcast_receiver *r) {
+  broadcast_check(b);
   r->broadcast = b;
   r->next = volt_broadcast_sent(b);
   r->lost = 0;
@@ -249,6 +257,7 @@ volt_future *volt_broadcast_recv_future(volt_future *f, volt_broadcast_receiver 
 }
 
 int volt_broadcast_recv_blocking(volt_broadcast_receiver *r, void *elem, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_broadcast_recv_blocking", deadline_ns);
   volt_future f;
   return volt_block_on(volt_broadcast_recv_future(&f, r, elem), deadline_ns);
 }

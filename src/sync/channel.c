@@ -290,7 +290,10 @@ enum { TAKE_THE_LOCK = 100, NOT_READY = 101 };
 /* Try without the lock: the word says that no waiter is queued. */
 static int chan_attempt(volt_chan *c, const volt_chan_op_ *op, uint64_t word, uint32_t *moved) {
   if (chan_is_ended(op, word)) return chan_refuse(c);
-  if (!chan_is_possible(c, op, word)) return op->w ? (int)TAKE_THE_LOCK : (int)VOLT_EAGAIN;
+  if (!chan_is_possible(c, op, word)) {
+    volt_chan_check_init_(c);
+    return op->w ? (int)TAKE_THE_LOCK : (int)VOLT_EAGAIN;
+  }
   if (op->decision) return TAKE_THE_LOCK; /* R9: the decision is taken under the lock */
   *moved = volt_chan_run_unlocked_(c, op);
   return *moved ? (int)VOLT_OK : (int)NOT_READY; /* R3, or the word changes */

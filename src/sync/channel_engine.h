@@ -112,9 +112,16 @@ static inline bool volt_chan_lock_unqueued_(volt_chan *c, uint64_t *word) {
   return volt_cas_acquire(&c->queue.word, word, *word | VOLT_WORD_QUEUED_ | VOLT_WORD_LOCKED_);
 }
 
+/* An operation finds no place, or no element: abort if there never will be one. */
+static inline void volt_chan_check_init_(const volt_chan *c) {
+  VOLT_CHECK(c->capacity > 0, "volt_chan", "%p was not initialised: volt_chan_init()",
+             (const void *)c);
+}
+
 /* The lock is held. Queue *w. Releases the lock. */
 static inline void volt_chan_append_(volt_chan *c, volt_waiter *w, uint32_t want, uint32_t need,
                                      volt_waker waker, uint64_t word) {
+  volt_chan_check_init_(c);
   volt_fifo_append_(&c->queue, w, want, need, waker);
   volt_count_wait_(VOLT_KIND_CHANNEL_);
   volt_fifo_unlock_exact_(&c->queue, word | VOLT_WORD_QUEUED_);

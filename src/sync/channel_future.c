@@ -205,12 +205,14 @@ static int chan_block_on(volt_future *f, uint32_t *moved, uint64_t deadline_ns) 
 
 int volt_chan_send_many_blocking(volt_chan *c, const void *elems, uint32_t n, uint32_t *moved,
                                  uint64_t deadline_ns) {
+  volt_check_blocks_("volt_chan_send_many_blocking", deadline_ns);
   volt_future f;
   return chan_block_on(volt_chan_send_many_future(&f, c, elems, n), moved, deadline_ns);
 }
 
 int volt_chan_recv_many_blocking(volt_chan *c, void *elems, uint32_t n, uint32_t *moved,
                                  uint64_t deadline_ns) {
+  volt_check_blocks_("volt_chan_recv_many_blocking", deadline_ns);
   volt_future f;
   return chan_block_on(volt_chan_recv_many_future(&f, c, elems, n), moved, deadline_ns);
 }
@@ -236,6 +238,7 @@ static VOLT_NOINLINE int chan_send_soon(volt_chan *c, const void *elem, uint64_t
 }
 
 int volt_chan_send_blocking(volt_chan *c, const void *elem, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_chan_send_blocking", deadline_ns);
   int result = volt_chan_try_send_(c, elem, c->elem_bytes);
   return result == VOLT_EAGAIN ? chan_send_soon(c, elem, deadline_ns) : result;
 }
@@ -250,6 +253,7 @@ static VOLT_NOINLINE int chan_recv_soon(volt_chan *c, void *elem, uint64_t deadl
 }
 
 int volt_chan_recv_blocking(volt_chan *c, void *elem, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_chan_recv_blocking", deadline_ns);
   int result = volt_chan_try_recv_(c, elem, c->elem_bytes);
   return result == VOLT_EAGAIN ? chan_recv_soon(c, elem, deadline_ns) : result;
 }

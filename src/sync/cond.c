@@ -195,6 +195,7 @@ static void cond_took(volt_waiter *w) {
 }
 
 int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_cond_wait_blocking", deadline_ns);
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = {0};
   /* a fiber may be cancelled, which is as if its deadline had passed */

@@ -21,6 +21,7 @@
 #include "../core/future_ops.h"
 #include "../core/look.h"
 #include "../core/monitor.h"
+#include "../core/spin.h"
 
 static const char latch_name[] = "volt_latch";
 
@@ -127,6 +128,7 @@ static VOLT_NOINLINE int latch_block(volt_latch *l, uint64_t deadline_ns) {
 }
 
 int volt_latch_wait_blocking(volt_latch *l, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_latch_wait_blocking", deadline_ns);
   return volt_latch_try_wait(l) == VOLT_OK ? (int)VOLT_OK : latch_block(l, deadline_ns);
 }
 

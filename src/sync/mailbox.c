@@ -26,6 +26,7 @@
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
 #include "../core/monitor.h"
+#include "../core/spin.h"
 
 static const char name[] = "volt_mailbox";
 
@@ -192,6 +193,7 @@ volt_future *volt_mailbox_recv_future(volt_future *f, volt_mailbox *m, volt_mail
 }
 
 int volt_mailbox_recv_blocking(volt_mailbox *m, volt_mailbox_node **node, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_mailbox_recv_blocking", deadline_ns);
   volt_future f;
   return volt_block_on(volt_mailbox_recv_future(&f, m, node), deadline_ns);
 }

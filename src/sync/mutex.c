@@ -8,6 +8,7 @@
 #include "../core/look.h"
 #include "../core/owner.h"
 #include "../core/permits.h"
+#include "../core/spin.h"
 #include "mutex_move.h"
 #include "unplaced.h"
 
@@ -108,7 +109,10 @@ static int mutex_lock_blocking(volt_mutex *m, uint64_t deadline_ns) {
 }
 
 int volt_mutex_lock_blocking_slow_(volt_mutex *m, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_mutex_lock_blocking", deadline_ns);
   volt_owner_is_waited_for_(&m->owner);
+  if (deadline_ns == VOLT_NO_DEADLINE)
+    volt_holdable_check_relock_(&mutex_holdable, m, "volt_mutex_lock");
   return volt_holdable_blocked_(&mutex_holdable, m, 1, mutex_lock_blocking(m, deadline_ns));
 }
 

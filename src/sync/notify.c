@@ -26,6 +26,7 @@
 #include "../core/future_ops.h"
 #include "../core/leaf.h"
 #include "../core/monitor.h"
+#include "../core/spin.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_
@@ -212,6 +213,7 @@ static VOLT_NOINLINE int notify_block(volt_notify *n, uint64_t deadline_ns) {
 }
 
 int volt_notify_wait_blocking(volt_notify *n, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_notify_wait_blocking", deadline_ns);
   uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
   return notify_take_stored(n, word) ? (int)VOLT_OK : notify_block(n, deadline_ns);
 }

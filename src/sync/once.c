@@ -13,6 +13,7 @@
 #include "../core/futex.h"
 #include "../core/future_ops.h"
 #include "../core/monitor.h"
+#include "../core/spin.h"
 
 static const char once_name[] = "volt_once";
 
@@ -152,6 +153,7 @@ static VOLT_NOINLINE int once_block(volt_once *o, uint64_t deadline_ns) {
 }
 
 int volt_once_begin_blocking(volt_once *o, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_once_begin_blocking", deadline_ns);
   return volt_once_is_done(o) ? (int)VOLT_DONE : once_block(o, deadline_ns);
 }
 

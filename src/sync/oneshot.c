@@ -26,6 +26,7 @@
 #include "../core/future_ops.h"
 #include "../core/leaf.h"
 #include "../core/monitor.h"
+#include "../core/spin.h"
 
 enum { EMPTY = 0, FULL = 1, TAKEN = 2 };
 
@@ -188,6 +189,7 @@ static bool oneshot_is_over(const volt_oneshot *o) {
 }
 
 int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_oneshot_recv_blocking", deadline_ns);
   if (!oneshot_is_over(o)) return oneshot_block(o, elem, deadline_ns);
   return oneshot_try_recv(o, NULL, elem);
 }

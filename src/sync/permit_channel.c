@@ -27,6 +27,7 @@
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
 #include "../core/owner.h"
+#include "../core/spin.h"
 #include "channel_engine.h"
 #include "unplaced.h"
 
@@ -55,15 +56,24 @@ void volt_permit_chan_close(volt_permit_chan *c) {
 
 /* ---- a place ---- */
 
+static void permit_chan_check(const volt_permit_chan *c) {
+  VOLT_CHECK(volt_chan_capacity(&c->chan) > 0, name,
+             "%p was not initialised: volt_permit_chan_init()", (const void *)c);
+}
+
 int volt_permit_chan_try_reserve(volt_permit_chan *c) {
+  permit_chan_check(c);
   return volt_sem_try_acquire(&c->places, 1);
 }
 
 int volt_permit_chan_reserve_blocking(volt_permit_chan *c, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_permit_chan_reserve_blocking", deadline_ns);
+  permit_chan_check(c);
   return volt_sem_acquire_blocking(&c->places, 1, deadline_ns);
 }
 
 volt_future *volt_permit_chan_reserve_future(volt_future *f, volt_permit_chan *c) {
+  permit_chan_check(c);
   return volt_sem_acquire_future(f, &c->places, 1);
 }
 
@@ -87,6 +97,7 @@ int volt_permit_chan_try_send(volt_permit_chan *c, const void *elem) {
 }
 
 int volt_permit_chan_send_blocking(volt_permit_chan *c, const void *elem, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_permit_chan_send_blocking", deadline_ns);
   int result = volt_permit_chan_reserve_blocking(c, deadline_ns);
   return result == VOLT_OK ? volt_permit_chan_send_reserved(c, elem) : result;
 }
@@ -153,6 +164,7 @@ volt_future *volt_permit_chan_recv_future(volt_future *f, volt_permit_chan *c, v
 }
 
 int volt_permit_chan_recv_blocking(volt_permit_chan *c, void *elem, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_permit_chan_recv_blocking", deadline_ns);
   return permit_chan_received(c, volt_chan_recv_blocking(&c->chan, elem, deadline_ns));
 }
 

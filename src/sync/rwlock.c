@@ -8,6 +8,7 @@
 #include "../core/look.h"
 #include "../core/owner.h"
 #include "../core/permits.h"
+#include "../core/spin.h"
 #include "unplaced.h"
 
 #define READER 1u
@@ -126,7 +127,10 @@ static int rwlock_lock_blocking(volt_rwlock *rw, uint32_t permits, uint64_t dead
 }
 
 int volt_rwlock_lock_blocking_slow_(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_rwlock_lock_blocking", deadline_ns);
   volt_owner_is_waited_for_(&rw->owner);
+  if (deadline_ns == VOLT_NO_DEADLINE)
+    volt_holdable_check_relock_(&rwlock_holdable, rw, "volt_rwlock");
   return volt_holdable_blocked_(&rwlock_holdable, rw, permits,
                                 rwlock_lock_blocking(rw, permits, deadline_ns));
 }

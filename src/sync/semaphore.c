@@ -173,6 +173,7 @@ int volt_sem_acquire_slow_(volt_sem *sem, volt_waiter *w, uint32_t n, volt_waker
 }
 
 int volt_sem_acquire_blocking_slow_(volt_sem *sem, uint32_t n, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_sem_acquire_blocking", deadline_ns);
   return volt_holdable_blocked_(
       &sem_holdable, sem, n,
       volt_permits_acquire_blocking_(&sem->queue, &sem_kind, n, deadline_ns));
@@ -259,6 +260,7 @@ uint32_t volt_sem_future_taken(const volt_future *f) {
 }
 
 int volt_sem_acquire_all_blocking(volt_sem *sem, uint32_t *taken, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_sem_acquire_all_blocking", deadline_ns);
   volt_future f;
   int result = volt_block_on(volt_sem_acquire_all_future(&f, sem), deadline_ns);
   if (taken) *taken = result == VOLT_OK ? volt_sem_future_taken(&f) : 0;

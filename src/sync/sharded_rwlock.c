@@ -31,6 +31,7 @@
 #include "../core/future_ops.h"
 #include "../core/look.h"
 #include "../core/owner.h"
+#include "../core/spin.h"
 #include "unplaced.h"
 
 extern inline volt_rwlock *volt_sharded_rwlock_shard_(volt_sharded_rwlock *, uint32_t);
@@ -56,15 +57,21 @@ void volt_sharded_rwlock_destroy(volt_sharded_rwlock *s) {
   for (uint32_t i = 0; i < s->count; i++) volt_rwlock_destroy(&s->shards[i].lock);
 }
 
+static void sharded_check(const volt_sharded_rwlock *s) {
+  VOLT_CHECK(s->count > 0, sharded_name, "%p was not initialised: volt_sharded_rwlock_init()",
+             (const void *)s);
+}
+
 /* ---- readers ---- */
 
 uint32_t volt_sharded_rwlock_here(const volt_sharded_rwlock *s) {
+  sharded_check(s);
   return volt_thread_number_() % s->count;
 }
 
 void volt_sharded_rwlock_refuse_(const volt_sharded_rwlock *s, uint32_t shard) {
-  VOLT_CHECK(shard < s->count, sharded_name, "%p: shard %u of %u", (const void *)s, shard,
-             s->count);
+  VOLT_CHECK(shard < s->count, sharded_name, "%p: shard %u of %u%s", (const void *)s, shard,
+             s->count, s->count == 0 ? ": volt_sharded_rwlock_init()" : "");
 }
 
 volt_future *volt_sharded_rwlock_read_future(volt_future *f, volt_sharded_rwlock *s,
@@ -80,6 +87,7 @@ static void sharded_unlock_first(volt_sharded_rwlock *s, uint32_t count) {
 }
 
 int volt_sharded_rwlock_try_write(volt_sharded_rwlock *s) {
+  sharded_check(s);
   for (uint32_t i = 0; i < s->count; i++) { /* I1 */
     if (volt_rwlock_try_write(&s->shards[i].lock) == VOLT_OK) continue;
     sharded_unlock_first(s, i); /* I2 */
@@ -89,6 +97,8 @@ int volt_sharded_rwlock_try_write(volt_sharded_rwlock *s) {
 }
 
 int volt_sharded_rwlock_write_blocking(volt_sharded_rwlock *s, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_sharded_rwlock_write_blocking", deadline_ns);
+  sharded_check(s);
   for (uint32_t i = 0; i < s->count; i++) { /* I1 */
     int result = volt_rwlock_write_blocking(&s->shards[i].lock, deadline_ns);
     if (result == VOLT_OK) continue;
@@ -99,6 +109,8 @@ int volt_sharded_rwlock_write_blocking(volt_sharded_rwlock *s, uint64_t deadline
 }
 
 void volt_sharded_rwlock_write_no_deadline(volt_sharded_rwlock *s) {
+  volt_check_blocks_("volt_sharded_rwlock_write_no_deadline", VOLT_NO_DEADLINE);
+  sharded_check(s);
   for (uint32_t i = 0; i < s->count; i++)
     volt_rwlock_write_no_deadline(&s->shards[i].lock); /* I1 */
 }
@@ -169,6 +181,7 @@ static const volt_future_ops_ sharded_write_ops = {.name = sharded_name,
                                                    .describe = sharded_write_describe};
 
 volt_future *volt_sharded_rwlock_write_future(volt_sharded_write *w, volt_sharded_rwlock *s) {
+  sharded_check(s);
   w->lock = s;
   w->locked = 0;
   sharded_write_next(w);

@@ -47,6 +47,7 @@
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
 #include "../core/monitor.h"
+#include "../core/spin.h"
 
 #define CANCELLED VOLT_WORD_ONE_ /* the flag */
 
@@ -284,5 +285,6 @@ static VOLT_NOINLINE int token_block(volt_token *t, uint64_t deadline_ns) {
 }
 
 int volt_token_wait_blocking(volt_token *t, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_token_wait_blocking", deadline_ns);
   return volt_token_is_cancelled(t) ? (int)VOLT_OK : token_block(t, deadline_ns);
 }

@@ -21,9 +21,19 @@
 #undef volt_rwlock_write
 #undef volt_rwlock_write_blocking
 #undef volt_rwlock_write_no_deadline
+#undef volt_sharded_rwlock_read_blocking
+#undef volt_sharded_rwlock_read_no_deadline
 #undef volt_sem_try_acquire
 #undef volt_sem_acquire
 #undef volt_sem_acquire_blocking
+#undef volt_mutex_unlock
+#undef volt_rwlock_read_unlock
+#undef volt_rwlock_write_unlock
+#undef volt_sem_release
+#define volt_mutex_unlock volt_mutex_unlock_sight_ /* as detail/owner.h does */
+#define volt_rwlock_read_unlock volt_rwlock_read_unlock_sight_
+#define volt_rwlock_write_unlock volt_rwlock_write_unlock_sight_
+#define volt_sem_release volt_sem_release_sight_
 #endif
 
 #endif

@@ -20,6 +20,7 @@
 #include "../core/fifo.h"
 #include "../core/future_ops.h"
 #include "../core/monitor.h"
+#include "../core/spin.h"
 
 static const char watch_name[] = "volt_watch";
 
@@ -36,8 +37,14 @@ void volt_watch_destroy(volt_watch *w) {
   volt_monitor_destroy_(&w->queue, watch_name);
 }
 
+static void watch_check(const volt_watch *w) {
+  VOLT_CHECK(w->version > 0, watch_name, "%p was not initialised: volt_watch_init()",
+             (const void *)w);
+}
+
 /* The lock is held, and the value has been changed. */
 static void watch_count_version(volt_monitor_ *m, volt_watch *w) {
+  watch_check(w);
   w->version += 1;
   volt_monitor_release_all_counted_(m);
 }
@@ -78,6 +85,7 @@ uint64_t volt_watch_get(volt_watch *w, void *elem) {
   volt_monitor_look_(&m, &w->queue);
   VOLT_COPY_(elem, w->value, w->elem_bytes); /* R2 */
   uint64_t version = w->version;
+  watch_check(w);
   volt_monitor_unlock_(&m);
   return version;
 }
@@ -85,6 +93,7 @@ uint64_t volt_watch_get(volt_watch *w, void *elem) {
 /* The lock is held. Returns VOLT_EAGAIN if there is no other version than *seen. */
 static int watch_look(const volt_monitor_ *m, volt_watch *w, uint64_t *seen) {
   uint64_t version = w->version;
+  watch_check(w);
   if (version == *seen) return volt_monitor_is_closed_(m) ? VOLT_ECLOSED : VOLT_EAGAIN;
   *seen = version;
   return VOLT_OK;
@@ -191,6 +200,7 @@ volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w, uint64_t *
 }
 
 int volt_watch_changed_blocking(volt_watch *w, uint64_t *seen, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_watch_changed_blocking", deadline_ns);
   volt_future f;
   return volt_block_on(volt_watch_changed_future(&f, w, seen), deadline_ns);
 }

@@ -238,7 +238,7 @@ static void queue_on_macro_with_256(void *arg) {
   (void)arg;
   volt_mutex m = VOLT_MUTEX_INIT_BYPASS(256);
   volt_mutex_lock_no_deadline(&m);
-  volt_mutex_lock_no_deadline(&m);
+  ignore_result(volt_mutex_lock_blocking(&m, volt_deadline_s(60)));
 }
 
 static void unlock(void *arg) {

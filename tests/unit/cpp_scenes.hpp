@@ -98,7 +98,8 @@ SCENE(a_cond) {
     return changed.wait(guard);
   }
   void before() override {
-    guard = volt::lock(m);
+    EXPECT(volt_mutex_try_lock(m.c()) == VOLT_OK); /* a coroutine must not block */
+    guard = volt::lock(m, volt::adopt);
   }
   bool is_over() override {
     return ready;

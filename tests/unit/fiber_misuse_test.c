@@ -4,6 +4,7 @@
 #include "core/check.h"
 #include "death.h"
 #include "fiber_scene.h"
+#include "sanitizer.h"
 
 /* ---- in a fiber ---- */
 
@@ -38,6 +39,16 @@ static int runs(void *arg) {
 static int sets_by_a_stray_key(void *arg) {
   const volt_fiber_key stray = {4000000000u};
   return volt_fiber_local_set(stray, &arg);
+}
+/* The branch that has lost goes on waiting, on this stack. */
+static int leaves_a_future_that_waits(void *arg) {
+  volt_sem none = VOLT_SEM_INIT(0), one = VOLT_SEM_INIT(1);
+  volt_future f[2], *both[2] = {volt_sem_acquire_future(&f[0], &none, 1),
+                                volt_sem_acquire_future(&f[1], &one, 1)};
+  volt_select s;
+  int result = volt_await(volt_select_future(&s, both, 2, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP));
+  if (arg) volt_future_cancel(&f[0]);
+  return result;
 }
 #define FIBER_DIES(name, fn, ...)         \
   static void name(void **state) {        \
@@ -165,6 +176,18 @@ static void a_plain_task_must_not_wait(void **state) {
 #endif
 }
 
+static void a_future_must_not_wait_on_its_stack(void **state) {
+  (void)state;
+  volt_task *t = spawn_fiber(leaves_a_future_that_waits, &h); /* it cancels it */
+  by_hand_run(&h);
+  expect_end(t, VOLT_OK);
+  if (!VOLT_DEBUG || UNDER_ASAN) skip();
+  t = spawn_fiber(leaves_a_future_that_waits, NULL);
+  assert_death(run, NULL, "volt_fiber", death_address(t), "a future on its stack waits",
+               "cancel it first");
+  drop(t);
+}
+
 static void name_a_task(void *arg) {
   (void)volt_fiber_name((volt_task *)arg);
 }
@@ -193,6 +216,7 @@ int main(void) {
       A_TEST(rounding_must_be_set_back_before_the_end),
       A_TEST(rounding_may_change_between_waits),
       A_TEST(a_plain_task_must_not_wait),
+      A_TEST(a_future_must_not_wait_on_its_stack),
       A_TEST(a_task_is_no_fiber),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

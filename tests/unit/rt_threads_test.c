@@ -404,7 +404,7 @@ static void block_thrice(void *arg) {
 #if defined(VOLT_DEBUG) && VOLT_DEBUG
 static void without_a_hook_it_is_said_once_or_aborts(void **state) {
   (void)state;
-  assert_death(block_thrice, NULL, "volt: a blocking call: task 0x", "must not block");
+  assert_death(block_thrice, NULL, "volt: volt_sem_acquire_blocking: task 0x", "must not block");
 }
 #else
 /* What act() says on standard error. */

@@ -302,6 +302,98 @@ static void polled_after_its_end(void **state) {
   assert_death(spawn_and_run, &own.task, "waits", "polled after it has returned");
 }
 
+/* ---- calls that block, and need not wait ---- */
+
+static volt_mutex free_mutex;
+static volt_rwlock free_rw;
+static volt_sem free_sem;
+static volt_latch open_latch;
+static volt_notify notified;
+static volt_token cancelled;
+static volt_once done;
+
+static void locks_mutex(void *arg) {
+  (void)arg;
+  volt_mutex_lock_no_deadline(&free_mutex);
+}
+static void locks_mutex_for_now(void *arg) {
+  (void)arg;
+  ignore_result(volt_mutex_lock_blocking(&free_mutex, PAST_DEADLINE));
+}
+static void reads(void *arg) {
+  (void)arg;
+  volt_rwlock_read_no_deadline(&free_rw);
+}
+static void writes(void *arg) {
+  (void)arg;
+  ignore_result(volt_rwlock_write_blocking(&free_rw, VOLT_NO_DEADLINE));
+}
+static void acquires(void *arg) {
+  (void)arg;
+  ignore_result(volt_sem_acquire_blocking(&free_sem, 1, VOLT_NO_DEADLINE));
+}
+static void awaits_latch(void *arg) {
+  (void)arg;
+  volt_latch_wait_no_deadline(&open_latch);
+}
+static void awaits_notify(void *arg) {
+  (void)arg;
+  volt_notify_one(&notified);
+  ignore_result(volt_notify_wait_blocking(&notified, VOLT_NO_DEADLINE));
+}
+static void awaits_token(void *arg) {
+  (void)arg;
+  volt_token_cancel(&cancelled);
+  ignore_result(volt_token_wait_blocking(&cancelled, VOLT_NO_DEADLINE));
+}
+static void begins_once(void *arg) {
+  (void)arg;
+  ignore_result(volt_once_begin_blocking(&done, VOLT_NO_DEADLINE));
+}
+static void blocks_on_what_is_ready(void *arg) {
+  volt_future f;
+  (void)arg;
+  ignore_result(volt_block_on(volt_sem_acquire_future(&f, &free_sem, 1), VOLT_NO_DEADLINE));
+}
+
+static int blocks_behind_an_await(volt_task *task, volt_ctx *ctx) {
+  job *self = volt_container_of(task, job, task);
+  VOLT_TASK_BEGIN(self);
+  VOLT_AWAIT(self, volt_sem_acquire_future(&self->permit, &free_sem, 1));
+  volt_mutex_lock_no_deadline(&free_mutex);
+  VOLT_TASK_END(self);
+}
+
+static void a_task_that_blocks_and_need_not_wait(void **state) {
+  (void)state;
+  if (!VOLT_DEBUG) skip();
+  const struct {
+    void (*act)(void *arg);
+    const char *call;
+  } calls[] = {
+      {locks_mutex, "volt_mutex_lock_no_deadline"},
+      {locks_mutex_for_now, "volt_mutex_lock_blocking"},
+      {reads, "volt_rwlock_read_no_deadline"},
+      {writes, "volt_rwlock_write_blocking"},
+      {acquires, "volt_sem_acquire_blocking"},
+      {awaits_latch, "volt_latch_wait_blocking"},
+      {awaits_notify, "volt_notify_wait_blocking"},
+      {awaits_token, "volt_token_wait_blocking"},
+      {begins_once, "volt_once_begin_blocking"},
+      {blocks_on_what_is_ready, "volt_block_on"},
+  };
+  volt_sem_init(&free_sem, 2);
+  for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+    volt_task_init(&own.task, acts);
+    own.act = calls[i].act;
+    assert_death(spawn_and_run, &own.task, calls[i].call, death_address(&own.task),
+                 "await a future instead", "called from ");
+  }
+  volt_task_init(&own.task, blocks_behind_an_await);
+  assert_death(spawn_and_run, &own.task, "volt_mutex_lock_no_deadline", "in blocks_behind_an_await",
+               "task_misuse_test.c:", "await a future instead");
+}
+
 static void memory_of_less_than_a_task(void **state) {
   (void)state;
   assert_death(new_of_too_little, NULL, "volt_task_new", "bytes");
@@ -390,6 +482,7 @@ int main(void) {
       A_TEST(destroyed_with_a_timer),
       A_TEST(from_a_task),
       A_TEST(a_task_that_blocks),
+      A_TEST(a_task_that_blocks_and_need_not_wait),
       A_TEST(time_that_is_not_ours),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

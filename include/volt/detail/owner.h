@@ -30,6 +30,7 @@
 #define VOLT_OWNER_INIT_
 #define VOLT_TASK_HOLDS_
 #define VOLT_WAITER_WHO_
+#define VOLT_FUTURE_MADE_
 #define VOLT_KEPT_BY_HOLDERS_
 #define VOLT_KEPT_BY_HOLDERS_INIT_
 #define VOLT_TAKES_(taking, object, how, n) ((void)0)
@@ -95,8 +96,9 @@ typedef struct volt_held_ {
 
 typedef struct volt_party_ {
   uintptr_t who;
-  const char *file; /* where it locks at this moment */
+  const char *file; /* where it locks or unlocks at this moment */
   uint32_t line;
+  const void *at;  /* the object that it names there; NULL: none */
   uint32_t stamp;  /* the time of this poll, in 2^20 ns; 0: a thread */
   uint32_t sample; /* how many more it takes before one is timed */
   VOLT_ATOMIC(uint32_t) count;
@@ -132,27 +134,38 @@ VOLT_SIGHT_API_ volt_party_ *volt_party_begin_(void);
 VOLT_SIGHT_API_ bool volt_party_took_rarely_(volt_party_ *p, uintptr_t object, uint32_t n);
 VOLT_SIGHT_API_ void volt_party_left_rarely_(uintptr_t owner, uintptr_t object, uint32_t n,
                                              VOLT_ATOMIC(uint32_t) *kept);
+VOLT_SIGHT_API_ void volt_owner_left_rarely_(volt_owner_ *owner, const void *object, uint32_t n);
 VOLT_SIGHT_API_ void volt_party_wants_(const void *object);
+VOLT_SIGHT_API_ void volt_party_blocks_(const char *call);
 
 VOLT_SIGHT_INLINE_ volt_party_ *volt_party_now_(void) {
   volt_party_ *p = VOLT_PARTY_HERE_;
   return VOLT_LIKELY(p != NULL) ? p : volt_party_begin_();
 }
 
-/* What follows in this party locks at file:line. */
-VOLT_SIGHT_INLINE_ void volt_party_is_at_(const char *file, uint32_t line) {
+/* What follows in this party, on *object, stands at file:line. */
+VOLT_SIGHT_INLINE_ void volt_party_is_at_(const void *object, const char *file, uint32_t line) {
   volt_party_ *p = volt_party_now_();
   p->file = file;
   p->line = line;
+  p->at = object;
 }
 
 /* The same; and it will lock *object, or wait for it. */
 VOLT_SIGHT_INLINE_ void volt_party_locks_at_(const void *object, const char *file, uint32_t line) {
-  volt_party_is_at_(file, line);
+  volt_party_is_at_(object, file, line);
   if (!VOLT_LIKELY(volt_load_relaxed(&VOLT_PARTY_HERE_->count) == 0) &&
       volt_load_relaxed(&volt_order_is_on_) != 0) { /* relaxed: a switch, which orders nothing */
     volt_party_wants_(object);
   }
+}
+
+/* The same, of a call that may wait for as long as it takes. Debug builds: a task that is no fiber
+ * must not make it. */
+VOLT_SIGHT_INLINE_ void volt_party_blocks_at_(const char *call, const void *object,
+                                              const char *file, uint32_t line) {
+  volt_party_locks_at_(object, file, line);
+  if (!VOLT_LIKELY((VOLT_PARTY_HERE_->who & 3) != VOLT_WHO_TASK_)) volt_party_blocks_(call);
 }
 
 /* This party is about to take n permits of an object: what it needs for that. Loads wait for the
@@ -226,8 +239,7 @@ VOLT_SIGHT_INLINE_ void volt_owner_took_(volt_owner_ *owner, const void *object,
 /* Before it is released. */
 VOLT_SIGHT_INLINE_ void volt_owner_left_(volt_owner_ *owner, const void *object, uint32_t n) {
   if (!VOLT_LIKELY(volt_party_pop_(VOLT_PARTY_HERE_, (uintptr_t)object, n))) {
-    uintptr_t who = volt_load_relaxed(&owner->who); /* of the holder, which may be another party */
-    volt_party_left_rarely_(who, (uintptr_t)object, n, NULL);
+    volt_owner_left_rarely_(owner, object, n);
   }
   volt_store_relaxed(&owner->who, 0);
 }
@@ -297,6 +309,7 @@ VOLT_SIGHT_INLINE_ volt_awaits_ volt_party_awaits_(const char *file, uint32_t li
   volt_awaits_ outside = {p->file, p->line};
   p->file = file;
   p->line = line;
+  p->at = NULL;
   return outside;
 }
 
@@ -316,6 +329,8 @@ VOLT_END_DECLS
   , {                    \
     0, NULL, 0, 0, 0     \
   }
+/* That it was made, and not merely found in memory: src/core/future.c. */
+#define VOLT_FUTURE_MADE_ uintptr_t made;
 /* The task that waits with it; 0: it is not known whose it is. */
 #define VOLT_WAITER_WHO_ VOLT_PLAIN(uintptr_t) who;
 /* What a task that waits holds; where it stood; and its number, which no other task has had. */
