@@ -11,6 +11,7 @@
 #include "../core/future_ops.h"
 #include "../core/leaf.h"
 #include "../core/look.h"
+#include "frame.h"
 
 void volt_frame_leave_(volt_frame *frame, int result) {
   VOLT_CHECK(result != VOLT_PENDING, "VOLT_RETURN", "VOLT_PENDING is not a result");
@@ -70,7 +71,6 @@ void volt_frame_check_end_(const volt_frame *frame, uintptr_t poll, int result) 
               result);
 }
 
-/* A task of this frame makes a call that blocks its worker. */
 void volt_frame_blocks_(const volt_frame *frame, uintptr_t poll, const void *task,
                         const char *call) {
   static const char advice[] = "a thread that runs tasks must not block: await a future instead";

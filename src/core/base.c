@@ -181,7 +181,7 @@ static VOLT_NOINLINE void base_print_calls(void) {
   static VOLT_ATOMIC(uint32_t) has_said;
   void *calls[CALLS];
   base_text text = {.used = 0};
-  if (volt_exchange_relaxed(&has_said, 1) != 0) return; /* it orders nothing */
+  if (volt_exchange_relaxed(&has_said, 1) != 0) return; /* relaxed, no data: the first says so */
   int count = backtrace(calls, CALLS);
   base_put(&text, "volt: called from");
   for (int i = INSIDE; i < count; i++) {

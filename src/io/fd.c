@@ -232,7 +232,7 @@ volt_io_ *volt_io_of_(volt_rt *rt) {
   static VOLT_ATOMIC(uint32_t) has_said;
   volt_driver_ *driver = volt_rt_driver_(rt);
   if (driver) return volt_io_of_driver_(driver);
-  /* relaxed: it orders nothing */
+  /* relaxed, no data: the first says so */
   if (volt_exchange_relaxed(&has_said, 1) == 0) {
     volt_warn_("volt/io.h",
                "runtime %p does no I/O: its volt_rt_config needs .io = volt_io_auto() (said once)",

@@ -64,6 +64,7 @@
  *       inspector clears ACTIVE by a CAS, which fails if NOTIFIED has come. Then it clears NOTIFIED
  *       instead, and queues the task, as a wake does. For R4 it holds no registration, but has the
  *       runtime pinned (inspect.c). */
+#include "../async/frame.h"
 #include "../core/check.h"
 #include "../core/grant.h"
 #include "../core/probe.h"

@@ -26,6 +26,7 @@
  *   I5  between two polls of the ring or the list, at most three are from the slot. Of two tasks in
  *       the ring and the list, the one that was queued first is polled first, unless the ring was
  *       full in between, or a thief takes others of the ring at that moment */
+#include "../async/frame.h"
 #include "../core/check.h"
 #include "../core/futex.h"
 #include "../core/probe.h"

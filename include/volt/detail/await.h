@@ -45,9 +45,6 @@ VOLT_API int volt_frame_poll_shielded_(volt_frame *frame, volt_ctx *ctx);
 VOLT_API bool volt_frame_yields_(const volt_frame *frame, volt_ctx *ctx);
 VOLT_API bool volt_frame_yielded_(volt_frame *frame, volt_ctx *ctx);
 VOLT_API void volt_frame_check_(const volt_frame *frame, const char *function);
-VOLT_API void volt_frame_check_end_(const volt_frame *frame, uintptr_t poll, int result);
-VOLT_API VOLT_NORETURN void volt_frame_blocks_(const volt_frame *frame, uintptr_t poll,
-                                               const void *task, const char *call);
 
 VOLT_END_DECLS
 
