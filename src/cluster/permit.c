@@ -107,7 +107,7 @@ static int permit_poll_local(volt_cluster_acquire *a, volt_ctx *ctx) {
     if (result != VOLT_ECLOSED || volt_sem_is_closed(&s->local)) return result;
     int why = permit_refused(s);
     if (why != VOLT_OK) return why;
-    (void)volt_sem_acquire_future(&a->local, &s->local, 1); /* R9: it was, and is not any more */
+    volt_future_made(volt_sem_acquire_future(&a->local, &s->local, 1)); /* R9: it was, and is not any more */
   }
 }
 

@@ -52,10 +52,7 @@ static void future_enter(volt_future *f) {
              "future %p is polled inside its own poll: it awaits itself", (void *)f);
   f->made |= 1;
 }
-
-static void future_exit(volt_future *f) {
-  f->made &= ~(uintptr_t)1;
-}
+#define future_exit(f) ((f)->made &= ~(uintptr_t)1)
 #else
 static bool future_is_made(const volt_future *f) {
   return f->ops != NULL;
@@ -207,11 +204,8 @@ static void future_check_made(const volt_future *f, const char *call, bool is_ma
 static VOLT_NOINLINE int future_poll_timed(volt_future *f, volt_ctx *ctx) {
   volt_future_set_state_(f, WAITING);
   int result = volt_future_poll_ctx(f, ctx);
-  if (volt_future_state_(f) == WAITING) {
-    volt_future_set_state_(f, TIMED);
-  } else if (volt_future_state_(f) == READY) {
-    volt_waits_ended_(f);
-  }
+  if (volt_future_state_(f) == WAITING) volt_future_set_state_(f, TIMED);
+  if (volt_future_state_(f) == READY) volt_waits_ended_(f);
   return result;
 }
 
