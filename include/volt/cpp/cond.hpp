@@ -75,9 +75,10 @@ class [[nodiscard, gnu::warn_unused]] cond_until_operation
     return volt_async_future(&s.async, run);
   }
   int block(cond_until_state_ &, uint64_t deadline_ns) noexcept {
+    volt_mutex *mutex = detail::mutex_of(*guard_);
     int code = VOLT_OK;
     while (volt_is_ok(code) && !predicate_())
-      code = volt_cond_wait_blocking(cond_, detail::mutex_of(*guard_), deadline_ns);
+      code = volt_cond_wait_blocking(cond_, mutex, deadline_ns);
     return code;
   }
   void take(int, cond_until_state_ &) noexcept {
