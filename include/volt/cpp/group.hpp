@@ -84,6 +84,7 @@ class [[nodiscard, gnu::warn_unused]] group_operation : public operation<group_o
     return volt_group_wait_blocking(group_, deadline_ns);
   }
   void take(int, volt_future &) noexcept {
+    (void)first_; /* without exceptions it has no other use */
   }
 #if VOLT_CPP_THROWS_
   void finish(int code, volt_future &) {
@@ -95,7 +96,7 @@ class [[nodiscard, gnu::warn_unused]] group_operation : public operation<group_o
 
  private:
   volt_group *group_;
-  [[maybe_unused]] detail::first_exception *first_;
+  detail::first_exception *first_;
 };
 
 /* Fibers and tasks of which one waits for all. */
