@@ -42,7 +42,7 @@ static int poll_acquire(int i) {
 
 /* Begin to acquire; answer all that this asks. Returns what it polls as then. */
 static int acquire(int i) {
-  volt_cluster_acquire_future(&waiting[i], sem, &permits[i]);
+  volt_future_made(volt_cluster_acquire_future(&waiting[i], sem, &permits[i]));
   int result = poll_acquire(i);
   scene_answer();
   return result == VOLT_PENDING ? poll_acquire(i) : result;
@@ -72,7 +72,7 @@ static void expect_mended(void) {
 static void test_a_node_that_is_missing(void **state) {
   (void)state;
   begin(NULL, 0);
-  volt_cluster_acquire_future(&waiting[1], sem, &permits[1]);
+  volt_future_made(volt_cluster_acquire_future(&waiting[1], sem, &permits[1]));
   assert_result(poll_acquire(1), VOLT_PENDING); /* no server was asked yet */
   scene_wait(1000);
   assert_result(poll_acquire(1), VOLT_PENDING);
@@ -123,7 +123,7 @@ static void test_a_wrong_password(void **state) {
   connect();
   expect_refused(VOLT_CLUSTER_EAUTH);
   volt_cluster_change change;
-  volt_cluster_sem_set_limit_future(&change, sem, 3);
+  volt_future_made(volt_cluster_sem_set_limit_future(&change, sem, 3));
   assert_result(volt_future_poll(&change.future, nobody), VOLT_PENDING);
   scene_answer();
   assert_result(volt_future_poll(&change.future, nobody), VOLT_CLUSTER_EAUTH);
@@ -169,7 +169,7 @@ static void test_slots_that_may_not_be_made(void **state) {
 static void test_an_authentication_that_is_refused(void **state) {
   (void)state;
   begin(NULL, 1);
-  volt_cluster_acquire_future(&waiting[1], sem, &permits[1]);
+  volt_future_made(volt_cluster_acquire_future(&waiting[1], sem, &permits[1]));
   assert_result(poll_acquire(1), VOLT_PENDING);
   hand_say(VOLT_CLUSTER_SESSION_REFUSED);
   scene_run();
@@ -228,12 +228,13 @@ static void test_changes_are_told(void **state) {
   scene_answer();
   assert_result(volt_future_poll(&f, nobody), VOLT_OK);
   assert_result(result_now(), VOLT_OK);
-  volt_cluster_changed_future(&f, cluster, &seen);
-  while (volt_future_poll(&f, nobody) == VOLT_OK) volt_cluster_changed_future(&f, cluster, &seen);
+  volt_future_made(volt_cluster_changed_future(&f, cluster, &seen));
+  while (volt_future_poll(&f, nobody) == VOLT_OK)
+    volt_future_made(volt_cluster_changed_future(&f, cluster, &seen));
   assert_result(scene_close(), VOLT_OK);
   assert_result(volt_future_poll(&f, nobody), VOLT_OK);
   assert_int_equal(scene_host().state, VOLT_CLUSTER_CLOSED);
-  volt_cluster_changed_future(&f, cluster, &seen);
+  volt_future_made(volt_cluster_changed_future(&f, cluster, &seen));
   assert_result(volt_future_poll(&f, nobody), VOLT_ECLOSED);
 }
 
