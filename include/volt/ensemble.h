@@ -19,7 +19,7 @@
  *
  * Simulated of a host: a process that is stopped (its clocks go on), a machine that is suspended
  * (CLOCK_BOOTTIME goes on, the runtime's clock stands), clocks that are fast or slow, a network that
- * is cut, connections that are lost with a request done or not done, an end without a word.
+ * is cut or slow, connections that are lost with a request done or not done, an end without a word.
  *
  * All functions are called by one thread, and not from a task of a host (which may call what
  * volt/cluster.h has). A function that is given a server or host that there is not aborts. */
@@ -141,6 +141,11 @@ VOLT_API void volt_ensemble_host_drift(volt_ensemble *e, uint32_t host, int32_t 
 VOLT_API void volt_ensemble_host_cut(volt_ensemble *e, uint32_t host);
 VOLT_API void volt_ensemble_host_heal(volt_ensemble *e, uint32_t host);
 
+/* Let its link be slow from now on: what it sends takes up_ns longer, what is sent to it down_ns, and
+ * each message up to more_ns besides, by chance. Three zeros: as the others' again. */
+VOLT_API void volt_ensemble_host_slow(volt_ensemble *e, uint32_t host, uint64_t up_ns,
+                                      uint64_t down_ns, uint64_t more_ns);
+
 /* Break its connection: what is under way is lost, what has arrived will be done. */
 VOLT_API void volt_ensemble_host_disconnect(volt_ensemble *e, uint32_t host);
 
@@ -171,6 +176,10 @@ VOLT_API void volt_ensemble_server_continue(volt_ensemble *e, uint32_t server);
 /* Cut it off from the other servers, while hosts reach it; and join it to them again. */
 VOLT_API void volt_ensemble_server_cut(volt_ensemble *e, uint32_t server);
 VOLT_API void volt_ensemble_server_heal(volt_ensemble *e, uint32_t server);
+
+/* Let its disk be slow from now on: it logs a transaction in log_ns more. 0: as the others' again. With
+ * a majority of slow servers, each write of each host is slow. */
+VOLT_API void volt_ensemble_server_slow(volt_ensemble *e, uint32_t server, uint64_t log_ns);
 
 /* The leader, or VOLT_ENSEMBLE_NONE. */
 VOLT_API uint32_t volt_ensemble_leader(const volt_ensemble *e);

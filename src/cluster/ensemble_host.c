@@ -214,6 +214,16 @@ void volt_ensemble_host_heal(volt_ensemble *e, uint32_t host) {
   ensemble_host_at_(e, host, "volt_ensemble_host_heal")->is_cut = false;
 }
 
+void volt_ensemble_host_slow(volt_ensemble *e, uint32_t host, uint64_t up_ns, uint64_t down_ns,
+                             uint64_t more_ns) {
+  ensemble_host *h = ensemble_host_at_(e, host, "volt_ensemble_host_slow");
+  ENSEMBLE_TRACE(e, "host %u has a link that is slower by %llu us and %llu us", host,
+                 (unsigned long long)(up_ns / 1000), (unsigned long long)(down_ns / 1000));
+  h->up_ns = up_ns;
+  h->down_ns = down_ns;
+  h->more_ns = more_ns;
+}
+
 void volt_ensemble_host_disconnect(volt_ensemble *e, uint32_t host) {
   ensemble_host *h = ensemble_host_at_(e, host, "volt_ensemble_host_disconnect");
   ENSEMBLE_TRACE(e, "host %u is disconnected", host);

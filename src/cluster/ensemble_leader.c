@@ -201,7 +201,7 @@ static void ensemble_server_end(volt_ensemble *e, uint32_t server) {
   ensemble_backlog_free(s);
   ensemble_tree_clear_(&s->tree);
   free(s->touched);
-  *s = (ensemble_server){.term = s->term + 1};
+  *s = (ensemble_server){.term = s->term + 1, .slow_ns = s->slow_ns};
 }
 
 void ensemble_servers_end_(volt_ensemble *e) {
@@ -283,6 +283,12 @@ void volt_ensemble_server_cut(volt_ensemble *e, uint32_t server) {
 }
 
 /* What was sent to or by it was lost, so those that it was to belong together with begin anew. */
+void volt_ensemble_server_slow(volt_ensemble *e, uint32_t server, uint64_t log_ns) {
+  ensemble_server *s = ensemble_server_at(e, server, "volt_ensemble_server_slow");
+  ENSEMBLE_TRACE(e, "server %u logs by %llu us later", server, (unsigned long long)(log_ns / 1000));
+  s->slow_ns = log_ns;
+}
+
 void volt_ensemble_server_heal(volt_ensemble *e, uint32_t server) {
   ensemble_server *s = ensemble_server_at(e, server, "volt_ensemble_server_heal");
   if (!s->is_cut) return;

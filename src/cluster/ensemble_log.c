@@ -116,6 +116,7 @@ static void ensemble_send_entry(volt_ensemble *e, uint32_t to) {
   ensemble_message *m = ensemble_message_new_(MESSAGE_LOGGED);
   m->number = e->log_count;
   uint64_t delay_ns = e->config.log_ns + ensemble_random_(e, e->config.log_more_ns + 1);
+  delay_ns += e->server[to].slow_ns;
   if (to != e->leader) delay_ns += ensemble_hop_ns_(e);
   ensemble_send_across_(e, e->leader, to, m, delay_ns);
 }

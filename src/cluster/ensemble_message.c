@@ -96,6 +96,12 @@ void ensemble_send_across_(volt_ensemble *e, uint32_t from, uint32_t to, ensembl
 
 /* ---- up and down ---- */
 
+/* From the host to its server, or back. */
+static uint64_t ensemble_link_ns(volt_ensemble *e, const ensemble_host *h, uint64_t slow_ns) {
+  uint64_t ns = ensemble_hop_ns_(e) + slow_ns;
+  return ns + (h->more_ns > 0 ? ensemble_random_(e, h->more_ns + 1) : 0);
+}
+
 void ensemble_send_up_(volt_ensemble *e, ensemble_link *link, ensemble_message *m) {
   m->link = link;
   link->refs += 1;
@@ -109,7 +115,7 @@ void ensemble_send_up_(volt_ensemble *e, ensemble_link *link, ensemble_message *
     h->loses_answer = false;
     link->is_lost_down = m->is_broken_after = true;
   }
-  ensemble_send(e, m, ensemble_hop_ns_(e), &link->up_ns, ensemble_up_arrived);
+  ensemble_send(e, m, ensemble_link_ns(e, h, h->up_ns), &link->up_ns, ensemble_up_arrived);
 }
 
 static void ensemble_down_arrived(volt_ensemble *e, ensemble_event *event) {
@@ -133,7 +139,8 @@ void ensemble_send_down_(volt_ensemble *e, ensemble_link *link, ensemble_message
   m->link = link;
   link->refs += 1;
   m->transaction = e->server[link->server].applied_transaction;
-  ensemble_send(e, m, ensemble_hop_ns_(e), &link->down_ns, ensemble_down_arrived);
+  const ensemble_host *h = simulated_host_(link->client);
+  ensemble_send(e, m, ensemble_link_ns(e, h, h->down_ns), &link->down_ns, ensemble_down_arrived);
 }
 
 void ensemble_link_break_(volt_ensemble *e, ensemble_link *link) {

@@ -136,6 +136,7 @@ typedef struct ensemble_server {
   uint64_t epoch;       /* of its leader */
   uint64_t log_free_ns; /* the latest transaction is logged */
   uint64_t across_ns[VOLT_ENSEMBLE_SERVERS_MAX]; /* the latest message from that server arrives */
+  uint64_t slow_ns;                              /* it logs so much later */
   bool is_up, is_stopped, is_cut;
   bool is_joined; /* to the leader, or it leads */
   bool is_serving;
@@ -228,6 +229,7 @@ typedef struct ensemble_host {
   volt_cluster_backend *client;
   uint64_t base_ns, base_rt_ns, base_boot_ns; /* the clocks at some moment */
   int32_t per_million;                        /* how much they go wrong since */
+  uint64_t up_ns, down_ns, more_ns;           /* its link is so much slower */
   bool is_stopped, is_suspended, is_cut, is_killed;
   bool is_running, is_woken;
   bool loses_request, loses_answer;

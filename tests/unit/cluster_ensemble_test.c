@@ -536,6 +536,47 @@ static void the_same_seed_is_the_same_run(void **state) {
   assert_true(a_run(3) != a_run(4));
 }
 
+/* ---- what is slow ---- */
+
+static uint64_t time_of_a_write(peer *p) {
+  uint64_t from_ns = volt_ensemble_now_ns(e);
+  assert_result(create(p, "/slow-", false, true), VOLT_OK);
+  return volt_ensemble_now_ns(e) - from_ns;
+}
+
+static void links_are_slow(void **state) {
+  (void)state;
+  begin();
+  uint64_t usual_ns = time_of_a_write(&peers[0]);
+  assert_in_range(usual_ns, 1, 20 * MS);
+  volt_ensemble_host_slow(e, peers[0].host, 100 * MS, 30 * MS, 20 * MS);
+  for (int i = 0; i < 5; i++) {
+    assert_in_range(time_of_a_write(&peers[0]), 130 * MS, 170 * MS + 20 * MS);
+    assert_in_range(time_of_a_write(&peers[1]), 1, 20 * MS); /* the others' are not */
+  }
+  volt_ensemble_host_slow(e, peers[0].host, 0, 0, 0);
+  assert_in_range(time_of_a_write(&peers[0]), 1, 20 * MS);
+  end();
+}
+
+static void disks_are_slow(void **state) {
+  (void)state;
+  begin();
+  uint32_t leader = volt_ensemble_leader(e);
+  volt_ensemble_server_slow(e, leader, 200 * MS); /* a majority is quick without it */
+  for (uint32_t i = 0; i < PEERS; i++) {
+    bool is_there_slow = volt_ensemble_server_of(e, peers[i].host) == leader;
+    if (!is_there_slow) assert_in_range(time_of_a_write(&peers[i]), 1, 20 * MS);
+  }
+  for (uint32_t i = 0; i < 3; i++) volt_ensemble_server_slow(e, i, 200 * MS);
+  for (uint32_t i = 0; i < PEERS; i++)
+    assert_in_range(time_of_a_write(&peers[i]), 200 * MS, 220 * MS);
+  for (uint32_t i = 0; i < 3; i++) volt_ensemble_server_slow(e, i, 0);
+  run(SECOND / 2);
+  assert_in_range(time_of_a_write(&peers[0]), 1, 20 * MS);
+  end();
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(nodes_are_made_read_and_deleted),
@@ -553,6 +594,8 @@ int main(void) {
       cmocka_unit_test(new_servers_know_nothing),
       cmocka_unit_test(clocks_stand_drift_and_go_on),
       cmocka_unit_test(the_same_seed_is_the_same_run),
+      cmocka_unit_test(links_are_slow),
+      cmocka_unit_test(disks_are_slow),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
