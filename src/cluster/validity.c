@@ -27,19 +27,22 @@
  * a pass, which has waited for it, before it asks; then the follower dies.
  *   The bound a + T/2 has another reason: it limits what a wrong assumption about ticks can cost.
  *
- * What was heard is kept in a ring, one entry for each T/64 at most, so it spans T/2, which is
- * more than a heartbeat and T/4. */
+ * Requests may be under way together, so what is known does not wait for a round. With a write each w, a
+ * request each r, and rounds that take d:
+ *   a is d + w old at most; b is d + w older; k is T/4 + d + r older
+ *   valid_until is at least 7T/12 - 3d - 2w - r ahead
+ * session.c has w and r, and so the greatest d. With one request at a time w and r cannot be less than d.
+ *
+ * Requests are kept in rings, one for each T/64 at most, so that a ring spans T. Those that were heard are
+ * kept for T/4 + 2d + 2w. */
 #include "validity.h"
 
 void validity_begin_(cluster_validity *v, uint64_t session_ns, uint64_t since_ns) {
   v->session_ns = session_ns;
   v->write_ns = 0;
   v->bar_ns = 0;
-  v->next_bar_ns = 0;
-  v->next_bar_answered_ns = UINT64_MAX;
   v->known_ns = since_ns;
-  v->first = 0;
-  v->count = 0;
+  v->writes.count = v->heard.count = 0;
 }
 
 void validity_again_(cluster_validity *v, uint64_t session_ns, uint64_t since_ns) {
@@ -47,41 +50,38 @@ void validity_again_(cluster_validity *v, uint64_t session_ns, uint64_t since_ns
   if (since_ns > v->known_ns) v->known_ns = since_ns;
 }
 
-static uint32_t validity_at(const cluster_validity *v, uint32_t i) {
-  return (v->first + i) % VALIDITY_HEARD;
+static void validity_keep(validity_ring *ring, uint64_t each_ns, uint64_t sent_ns,
+                          uint64_t answered_ns) {
+  uint32_t last = (ring->first + ring->count + VALIDITY_RING - 1) % VALIDITY_RING;
+  if (ring->count > 0 && sent_ns < ring->at[last].sent_ns + each_ns) return;
+  if (ring->count == VALIDITY_RING) {
+    ring->first = (ring->first + 1) % VALIDITY_RING;
+    ring->count -= 1;
+  }
+  uint32_t at = (ring->first + ring->count++) % VALIDITY_RING;
+  ring->at[at].sent_ns = sent_ns;
+  ring->at[at].answered_ns = answered_ns;
+}
+
+/* Take out those that were answered by then. *sent_ns becomes when the newest of them was sent. */
+static void validity_pass(validity_ring *ring, uint64_t by_ns, uint64_t *sent_ns) {
+  while (ring->count > 0 && ring->at[ring->first].answered_ns <= by_ns) {
+    if (ring->at[ring->first].sent_ns > *sent_ns) *sent_ns = ring->at[ring->first].sent_ns;
+    ring->first = (ring->first + 1) % VALIDITY_RING;
+    ring->count -= 1;
+  }
 }
 
 void validity_heard_(cluster_validity *v, uint64_t sent_ns, uint64_t answered_ns) {
-  if (v->count > 0) {
-    uint64_t last_ns = v->heard[validity_at(v, v->count - 1)].sent_ns;
-    if (sent_ns < last_ns + v->session_ns / 64) return;
-  }
-  if (v->count == VALIDITY_HEARD) {
-    v->first = validity_at(v, 1);
-    v->count -= 1;
-  }
-  uint32_t at = validity_at(v, v->count++);
-  v->heard[at].sent_ns = sent_ns;
-  v->heard[at].answered_ns = answered_ns;
-}
-
-/* A write that was sent at sent_ns was answered. */
-static void validity_move_bar(cluster_validity *v, uint64_t sent_ns, uint64_t answered_ns) {
-  bool is_first = v->next_bar_ns == 0;
-  if (!is_first && v->next_bar_answered_ns > sent_ns) return; /* they were under way together */
-  if (!is_first) v->bar_ns = v->next_bar_ns;
-  v->next_bar_ns = sent_ns;
-  v->next_bar_answered_ns = answered_ns;
+  validity_keep(&v->heard, v->session_ns / 64, sent_ns, answered_ns);
 }
 
 void validity_wrote_(cluster_validity *v, uint64_t sent_ns, uint64_t answered_ns) {
   if (sent_ns > v->write_ns) v->write_ns = sent_ns;
-  validity_move_bar(v, sent_ns, answered_ns);
-  while (v->count > 0 && v->heard[v->first].answered_ns + v->session_ns / 4 <= v->bar_ns) {
-    if (v->heard[v->first].sent_ns > v->known_ns) v->known_ns = v->heard[v->first].sent_ns;
-    v->first = validity_at(v, 1);
-    v->count -= 1;
-  }
+  validity_pass(&v->writes, v->write_ns, &v->bar_ns);
+  validity_keep(&v->writes, v->session_ns / 64, sent_ns, answered_ns);
+  uint64_t quarter_ns = v->session_ns / 4;
+  if (v->bar_ns > quarter_ns) validity_pass(&v->heard, v->bar_ns - quarter_ns, &v->known_ns);
   validity_heard_(v, sent_ns, answered_ns);
 }
 

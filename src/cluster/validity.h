@@ -5,22 +5,26 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { VALIDITY_HEARD = 32 };
+enum { VALIDITY_RING = 64 };
 
-/* All times by the clock of valid_until. */
-typedef struct cluster_validity {
-  uint64_t session_ns;
-  uint64_t write_ns;    /* when the newest answered write was sent; 0: none */
-  uint64_t known_ns;    /* the leader of the ensemble has heard of the session since */
-  uint64_t bar_ns;      /* when a write was sent that was answered before write_ns; 0: none */
-  uint64_t next_bar_ns; /* the same of one that was answered at next_bar_answered_ns */
-  uint64_t next_bar_answered_ns;
-  uint32_t first; /* of heard, a ring: the oldest */
+/* Answered requests, the oldest first. */
+typedef struct validity_ring {
+  uint32_t first;
   uint32_t count;
   struct {
     uint64_t sent_ns;
     uint64_t answered_ns;
-  } heard[VALIDITY_HEARD]; /* answered requests that the leader may not have heard of */
+  } at[VALIDITY_RING];
+} validity_ring;
+
+/* All times by the clock of valid_until. */
+typedef struct cluster_validity {
+  uint64_t session_ns;
+  uint64_t write_ns; /* when the newest answered write was sent; 0: none */
+  uint64_t known_ns; /* the leader of the ensemble has heard of the session since */
+  uint64_t bar_ns;   /* when the newest write was sent that was answered before write_ns; 0: none */
+  validity_ring writes; /* those that were not answered before write_ns */
+  validity_ring heard;  /* requests that the leader may not have heard of */
 } cluster_validity;
 
 /* A new session. since_ns: when the client had not yet asked for it. */

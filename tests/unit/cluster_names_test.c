@@ -201,6 +201,22 @@ static void test_writes_that_are_under_way_together(void **state) {
               validity_until_(&v) >= 5 * T + T / 2 - 10);
 }
 
+/* The sum of validity.c, at the longest round that session.c trusts. */
+static void test_it_stays_ahead_with_long_rounds(void **state) {
+  (void)state;
+  const uint64_t each = T / 24, round = T / 8;
+  uint64_t least = UINT64_MAX;
+  validity_begin_(&v, T, 0);
+  for (uint64_t now = 1; now < 20 * T; now++) {
+    uint64_t sent = now - round;
+    if (now > round && sent % each == 0) validity_wrote_(&v, sent, now);
+    if (now > round && sent % each == each / 2) validity_heard_(&v, sent, now);
+    uint64_t until = validity_until_(&v);
+    if (now > 3 * T && until - now < least) least = until > now ? until - now : 0;
+  }
+  assert_in_range(least, 5 * T / 48 - T / 60, T / 2);
+}
+
 static void test_heartbeats_move_it_on(void **state) {
   (void)state;
   validity_begin_(&v, T, 5);
@@ -250,6 +266,7 @@ int main(void) {
       cmocka_unit_test(test_a_young_session_is_valid_from_its_beginning),
       cmocka_unit_test(test_what_was_answered_just_now_is_not_known),
       cmocka_unit_test(test_writes_that_are_under_way_together),
+      cmocka_unit_test(test_it_stays_ahead_with_long_rounds),
       cmocka_unit_test(test_heartbeats_move_it_on),
       cmocka_unit_test(test_many_requests_do_not_push_out_what_counts),
       cmocka_unit_test(test_a_new_connection_is_known_at_once),
