@@ -23,7 +23,8 @@
  * What is promised
  * - At most `limit` leases exist at any time. A permit is backed by one until its valid_until.
  * - Order: first come, first served among the tasks of a host, as volt_sem. Hosts that want slots
- *   queue at the ensemble, first come, first served. A host that waits gets its fair share,
+ *   queue at the ensemble, first come, first served; but one that lets slots lie free for four
+ *   quanta, because it is dead or slow, is passed by others until it takes. A host that waits gets its fair share,
  *   limit / hosts, because hosts that lease more than theirs give some back after a quantum.
  * - A host that is stopped, cut off or dead loses its leases when its session ends. Its tasks find
  *   out before, if they run: volt_cluster_permit_lost_future(), _is_valid(). A task that does not
@@ -112,7 +113,11 @@ typedef struct volt_cluster_stats_of {
   uint64_t reads;
   uint64_t events; /* watches that fired */
   uint64_t reconnects;
-  uint64_t expired; /* sessions that ended without our doing */
+  uint64_t expired;  /* sessions that ended without our doing */
+  uint64_t round_ns; /* from a write to its answer, a moving average; above session_ns / 8 leases
+                       * cannot be held */
+  uint64_t
+      doubts; /* how often it could not use what it had leased, and leased nothing for a while */
 } volt_cluster_stats_of;
 
 VOLT_BEGIN_DECLS
@@ -210,9 +215,10 @@ typedef struct volt_cluster_lease_stats {
   int result;      /* VOLT_OK: it works; else why nothing is leased (EDATA, EERA, ENONODE, EAUTH) */
   uint32_t limit;  /* of all hosts together, as the node says; 0: not read yet */
   uint32_t leased; /* slots of this host */
-  uint32_t used;   /* of these: held by tasks */
-  uint32_t owed;   /* slots to be given back as soon as a task releases */
-  uint32_t lost;   /* permits that are lost and not released yet */
+  uint32_t unproved;     /* slots that it has besides, and cannot use yet: not known to be valid */
+  uint32_t used;         /* of these: held by tasks */
+  uint32_t owed;         /* slots to be given back as soon as a task releases */
+  uint32_t lost;         /* permits that are lost and not released yet */
   uint32_t waiting;      /* tasks */
   uint32_t hosts;        /* that have or want slots, as last seen */
   uint32_t hosts_before; /* hosts that queue before this one, as last seen */
@@ -224,6 +230,8 @@ typedef struct volt_cluster_lease_stats {
   uint64_t returns;
   uint64_t revoked;   /* of returns: because others waited */
   uint64_t lost_ever; /* leases lost */
+  uint64_t given_up;  /* of returns: because they did not become valid in time */
+  uint64_t marks;     /* hosts that this one has marked, because they let slots lie free */
 } volt_cluster_lease_stats;
 
 VOLT_BEGIN_DECLS

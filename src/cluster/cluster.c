@@ -101,9 +101,11 @@ static uint64_t cluster_look(volt_cluster *c) {
   lease_take_rung_(c);
   uint64_t until_ns = session_look_(c);
   uint64_t now_ns = cluster_now_(c);
+  bool may_lease = session_may_lease_(c), is_other = may_lease != c->could_lease;
+  c->could_lease = may_lease;
   for (volt_cluster_lease *l = c->driven; l; l = l->next_driven) {
-    if (l->wake_ns <= now_ns) l->is_dirty = true;
-    if (l->in_state[SLOT_NEW] > 0 && session_is_valid_(c)) l->is_dirty = true;
+    if (l->wake_ns <= now_ns || is_other) l->is_dirty = true;
+    if (l->in_state[SLOT_NEW] > 0 && session_stays_valid_(c)) l->is_dirty = true;
     bool is_looked_at = l->is_dirty;
     if (is_looked_at) recipe_look_(l);
     lease_refuse_(l, is_looked_at);

@@ -8,6 +8,7 @@
  *   recipe_node.c    ... its node: read, made, changed
  *   recipe_view.c    ... the lists that were read, and what they say
  *   recipe_queue.c   ... as one that waits: queue, take
+ *   recipe_pass.c    ... hosts that stand in the way: marked, and passed; slow ones, that rest
  *   recipe_hold.c    ... as one that holds: give
  *   recipe_write.c   ... transactions, and what their answers change
  *   recipe_again.c   ... which of them was done, when an answer is lost */
@@ -22,6 +23,7 @@
 #include "../core/check.h"
 #include "cluster_parts.h"
 #include "names.h"
+#include "recipe_pass.h"
 #include "validity.h"
 
 enum {
@@ -29,6 +31,7 @@ enum {
   ENGINE_ROOT_MAX = VOLT_CLUSTER_ROOT_MAX,
   ENGINE_HOST_MAX = 64,
   ENGINE_BATCH = 128, /* slots in one transaction at most */
+  ENGINE_BEATS = 16,  /* heartbeats under way at most */
   ENGINE_TURN = 1 << 30
 };
 
@@ -49,7 +52,8 @@ enum engine_ask {
   ASK_SLOTS,
   ASK_BEFORE_IN_QUEUE, /* READ of the predecessor, with a watch */
   ASK_BEFORE_IN_HOLDERS,
-  ASK_ONE_SLOT, /* READ */
+  ASK_FIRST_IN_QUEUE, /* READ of the entry for which all wait, or of this host's own */
+  ASK_ONE_SLOT,       /* READ */
   ASK_WRITE,
   ASK_COUNT
 };
@@ -63,6 +67,13 @@ typedef struct engine_call {
   bool is_watched;
   enum engine_ask ask;
 } engine_call;
+
+/* A heartbeat. */
+typedef struct engine_beat {
+  engine_call call; /* first */
+  volt_cluster_action action;
+  bool is_under_way;
+} engine_beat;
 
 /* Entries of both generations, in the order of their age. */
 typedef struct engine_list {
@@ -89,6 +100,7 @@ enum engine_slot_state {
 typedef struct engine_slot {
   cluster_slot slot;
   enum engine_slot_state state;
+  uint64_t since_ns; /* its TAKE was sent */
 } engine_slot;
 
 /* What an action of a transaction does to what the lease knows. */
@@ -100,6 +112,7 @@ enum engine_effect {
   EFFECT_LEAVE_QUEUE,
   EFFECT_ENTER_HOLDERS,
   EFFECT_LEAVE_HOLDERS,
+  EFFECT_MARK,
   EFFECT_SET_DATA,
   EFFECT_MAKE, /* a directory or a node: EEXISTS is as good */
   EFFECT_DELETE_OLD_QUEUE,
@@ -150,6 +163,7 @@ struct volt_cluster_lease {
   bool is_dirty;  /* to be looked at */
   bool is_closed; /* local.close() was called */
   bool has_seen_foreign;
+  bool is_wanted; /* more slots could be used */
   uint32_t under_way;
   uint32_t seen;             /* which lists are of now: bits of ASK_... */
   uint32_t watched;          /* which watches are set */
@@ -206,6 +220,8 @@ struct volt_cluster_lease {
   engine_numbers taken;
   engine_numbers doubtful; /* slots whose write was not answered */
   uint32_t doubt;          /* the one that is being read */
+
+  pass_state pass; /* ... of hosts that stand in the way */
 
   /* ... time */
   uint64_t served_since_ns;   /* the quantum's begin */
@@ -270,10 +286,13 @@ struct volt_cluster {
   cluster_validity validity;
   uint64_t write_sent_ns; /* when the newest was submitted; 0: none in this session */
   uint64_t sent_ns;
-  bool heartbeat_is_under_way;
+  bool has_written;        /* since it was opened */
   bool heartbeat_was_last; /* of the writes that were sent */
-  engine_call heartbeat;
-  volt_cluster_action heartbeat_action;
+  uint64_t valid_since_ns; /* new leases are, at each look; 0: they are not */
+  uint64_t doubt_ns; /* a lease could not be used: nothing is leased for so long; 0: no doubt */
+  uint64_t doubt_until_ns;
+  bool could_lease; /* when the driver looked last */
+  engine_beat beats[ENGINE_BEATS];
 };
 
 /* ---- cluster.c, lease.c, change.c ---- */
@@ -300,20 +319,6 @@ bool change_begin_(volt_cluster_lease *l, uint32_t *limit);
 void change_done_(volt_cluster_lease *l, int result);
 /* Answer all that ask. */
 void change_refuse_(volt_cluster_lease *l, int result);
-
-/* ---- session.c ---- */
-
-void session_open_(volt_cluster *c, volt_cluster_client *client);
-/* Connect if that is due, let leases become void whose time has passed, send heartbeats. Returns when
- * to be called again. */
-uint64_t session_look_(volt_cluster *c);
-bool session_is_connected_(const volt_cluster *c);
-/* Whether leases that begin now are valid. */
-bool session_is_valid_(const volt_cluster *c);
-/* The leases of this host are void. */
-void session_lose_(volt_cluster *c);
-/* Submit call->request, of which kind, path, watch and actions are set. */
-void session_ask_(engine_call *call);
 
 /* ---- recipe.c ---- */
 
@@ -349,28 +354,12 @@ uint32_t recipe_reserved_(const volt_cluster_lease *l);
 uint32_t recipe_kept_(const volt_cluster_lease *l);
 /* Slots that were taken back, and that tasks still have. */
 uint32_t recipe_owed_(const volt_cluster_lease *l);
-/* How many more slots could be used. */
-uint32_t recipe_want_(const volt_cluster_lease *l);
+/* How many more slots could be used; 0 while the host may not lease. */
+uint32_t recipe_want_(volt_cluster_lease *l);
 /* Ask the host's half for so many slots, and see which it has given. */
 void recipe_take_back_(volt_cluster_lease *l, uint32_t count);
 /* All lists are to be read again. Watches whose lists were not decided upon count as not set. */
 void recipe_forget_lists_(volt_cluster_lease *l);
-
-/* ---- slots.c ---- */
-
-engine_slot *slots_find_(volt_cluster_lease *l, uint32_t slot);
-/* There is room: slots_reserve_(). */
-void slots_add_(volt_cluster_lease *l, uint32_t slot, uint64_t epoch);
-void slots_set_(volt_cluster_lease *l, engine_slot *s, enum engine_slot_state state);
-void slots_remove_(volt_cluster_lease *l, engine_slot *s);
-void slots_clear_(volt_cluster_lease *l);
-bool slots_reserve_(volt_cluster_lease *l, uint32_t more);
-/* Give the host's half those that it does not have, if they are valid. */
-void slots_offer_(volt_cluster_lease *l);
-/* Those that the host's half does not use any more are to be returned. */
-void slots_collect_(volt_cluster_lease *l);
-/* All leases are void. */
-void slots_lose_(volt_cluster_lease *l);
 
 /* Each of the next that says so returns whether it has submitted a request. */
 
@@ -404,5 +393,7 @@ uint32_t hold_share_low_(const volt_cluster_lease *l);
 uint32_t hold_share_high_(const volt_cluster_lease *l);
 
 #include "recipe_parts.h"
+#include "session.h"
+#include "slots.h"
 
 #endif

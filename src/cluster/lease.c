@@ -194,6 +194,7 @@ void lease_say_(volt_cluster_lease *l) {
   said->result = l->refused != VOLT_OK ? l->refused : l->result;
   said->limit = l->data.limit;
   said->leased = l->in_state[SLOT_IN_USE];
+  said->unproved = l->in_state[SLOT_NEW];
   said->is_queued = l->in_queue;
   if (!l->in_queue) said->hosts_before = 0;
   said->era = l->data.era;

@@ -11,6 +11,7 @@
  *   GIVE   slots were collected            delete s/i.., delete h/mine, create h/mine', and q/mine if
  *                                          tasks wait
  *   LEAVE  no task waits                   delete q/mine
+ *   MARK   the first lets slots lie free   set q/first (recipe_pass.c)
  *   Each is one transaction: all of it is done, or nothing.
  *
  *   Everything is "look again". An event, a ring, a time, an answer makes the lease dirty, and says no
@@ -35,7 +36,7 @@
  *
  * What can be under way, and what becomes of it
  *   read      its answer is lost (EAWAY): it is read again.
- *   WANT, TAKE, GIVE, LEAVE   EAWAY: it was done, was not, or will be. The lease is unsure, and asks
+ *   WANT, TAKE, GIVE, LEAVE, MARK   EAWAY: it was done, was not, or will be. The lease is unsure, and asks
  *             the ensemble before it does anything else (recipe_again.c). EEXPIRED: as the session.
  *   TAKE      EEXISTS: a slot was not free; the list is read again. The answer comes when the leases
  *             of the session are not valid (the process was stopped): the slots are kept, and offered
@@ -108,7 +109,7 @@ uint32_t recipe_reserved_(const volt_cluster_lease *l) {
   return cluster_now_(l->c) < l->tried_until_ns ? 1 : 0;
 }
 
-uint32_t recipe_want_(const volt_cluster_lease *l) {
+static uint32_t recipe_want(const volt_cluster_lease *l) {
   if (l->is_closed || l->result != VOLT_OK || !l->is_good) return 0;
   uint32_t wanted = l->local.wanted(l->local.ctx) + recipe_reserved_(l);
   uint32_t kept = recipe_kept_(l);
@@ -120,6 +121,12 @@ uint32_t recipe_want_(const volt_cluster_lease *l) {
   if (want > max - active) want = max - active;
   if (want > room - l->in_state[SLOT_NEW]) want = room - l->in_state[SLOT_NEW];
   return want;
+}
+
+uint32_t recipe_want_(volt_cluster_lease *l) {
+  uint32_t want = recipe_want(l);
+  l->is_wanted = want > 0;
+  return session_may_lease_(l->c) ? want : 0;
 }
 
 /* ---- times ---- */
@@ -261,6 +268,7 @@ static void recipe_return_idle(volt_cluster_lease *l) {
 static void recipe_settle(volt_cluster_lease *l) {
   recipe_heed_tries(l);
   slots_offer_(l);
+  slots_give_up_(l);
   recipe_cut(l);
   slots_collect_(l);
   recipe_return_idle(l);
@@ -296,7 +304,12 @@ static bool recipe_pass(volt_cluster_lease *l) {
   if (l->is_unsure && again_look_(l)) return true;
   if (l->is_unsure || node_look_(l)) return true;
   recipe_settle(l);
-  return hold_give_(l) || node_turn_(l) || queue_look_(l) || hold_look_(l);
+  if (hold_give_(l) || node_turn_(l)) return true;
+  if (l->in_state[SLOT_NEW] > 0) { /* no read is in the way if they are to be given back */
+    recipe_forget_lists_(l);
+    return false;
+  }
+  return queue_look_(l) || hold_look_(l);
 }
 
 static void recipe_close(volt_cluster_lease *l) {
@@ -339,6 +352,7 @@ void recipe_answered_(volt_cluster_lease *l, enum engine_ask ask, volt_cluster_r
     case ASK_DATA: node_read_(l, r); break;
     case ASK_NODE: node_statted_(l, r); break;
     case ASK_BEFORE_IN_QUEUE:
+    case ASK_FIRST_IN_QUEUE:
     case ASK_BEFORE_IN_HOLDERS: view_entry_read_(l, ask, r); break;
     case ASK_ONE_SLOT: again_slot_read_(l, r); break;
     case ASK_WRITE: write_answered_(l, r); break;
@@ -390,6 +404,9 @@ void recipe_expired_(volt_cluster_lease *l) {
   l->look_at_ns = 0;
   l->steps_back = false;
   l->yields = false;
+  l->pass.rests_until_ns = 0;
+  l->pass.first_since_ns = 0;
+  l->pass.marked_count = 0;
   l->failures = 0;
   l->wake_ns = VOLT_NO_DEADLINE;
   recipe_forget_lists_(l);

@@ -55,7 +55,7 @@ void again_slot_read_(volt_cluster_lease *l, const volt_cluster_request *r) {
   if (s && is_ours && s->slot.epoch == r->node.created) return;
   if (s) again_is_not_ours(l, s);
   if (is_ours) {
-    slots_add_(l, slot, r->node.created);
+    slots_add_(l, slot, r->node.created, cluster_now_(l->c));
     node_saw_(l, r->node.created, false); /* others may have written since */
     l->look_at_ns = cluster_now_(l->c) + recipe_quantum_(l);
   }

@@ -39,7 +39,7 @@ static uint32_t hold_min(uint32_t a, uint32_t b) {
 
 /* The queue's part of a GIVE: a host that gives because others wait goes behind them. */
 static void hold_requeue(volt_cluster_lease *l, uint32_t kept) {
-  uint32_t want = recipe_want_(l);
+  uint32_t want = pass_is_resting_(l) ? 0 : recipe_want_(l);
   bool changes = l->in_queue ? l->steps_back || want == 0 : want > 0;
   if (changes) write_queue_(l, kept, want);
 }
@@ -105,7 +105,7 @@ static hold_others hold_look_at(volt_cluster_lease *l, uint32_t mine) {
   uint32_t high = hold_share_high_(l);
   for (uint32_t i = 0; i < l->queue.count; i++) {
     const cluster_entry *e = &l->queue.at[i];
-    if (e->want == 0) continue;
+    if (e->want == 0 || pass_is_marked_(l, e)) continue;
     bool is_mine = cluster_guid_is_(&e->guid, &l->guid);
     uint32_t has = is_mine ? mine : view_has_(l, &e->guid);
     o.fewest = hold_min(o.fewest, has);
@@ -180,7 +180,10 @@ static bool hold_serve(volt_cluster_lease *l, const hold_others *o, uint32_t min
   if (amount > 0) {
     l->steps_back = l->in_queue;
     l->stats.revoked += amount;
-    if (hold_has_served(l)) l->served_since_ns = cluster_now_(l->c); /* what stays begins anew */
+    if (hold_has_served(l)) {
+      l->served_since_ns = cluster_now_(l->c); /* what stays begins anew */
+      pass_begin_rest_(l);
+    }
     recipe_take_back_(l, amount);
     if (hold_give_(l)) return true;
   }

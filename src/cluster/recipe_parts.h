@@ -11,7 +11,7 @@
 bool view_need_(volt_cluster_lease *l, uint32_t lists);
 /* Read a list with a watch, also if it is of now. Submits. */
 bool view_watch_(volt_cluster_lease *l, enum engine_ask list);
-/* Read an entry with a watch on it. Submits. */
+/* Read an entry, with a watch on it if it is the one before. Submits. */
 bool view_watch_entry_(volt_cluster_lease *l, enum engine_ask ask, const cluster_entry *e);
 void view_listed_(volt_cluster_lease *l, enum engine_ask ask, volt_cluster_request *r);
 void view_entry_read_(volt_cluster_lease *l, enum engine_ask ask, const volt_cluster_request *r);
@@ -43,6 +43,8 @@ void write_take_slot_(volt_cluster_lease *l, uint32_t slot);
 void write_give_slot_(volt_cluster_lease *l, uint32_t slot);
 /* Leave the queue, if in it; enter it, if want > 0. */
 void write_queue_(volt_cluster_lease *l, uint32_t has, uint32_t want);
+/* Mark an entry of the queue. */
+void write_mark_(volt_cluster_lease *l, const cluster_entry *e);
 /* The same for the holders. */
 void write_holders_(volt_cluster_lease *l, uint32_t count);
 void write_delete_(volt_cluster_lease *l, enum engine_effect effect, const char *path);

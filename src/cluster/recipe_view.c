@@ -79,8 +79,9 @@ bool view_watch_(volt_cluster_lease *l, enum engine_ask list) {
 
 bool view_watch_entry_(volt_cluster_lease *l, enum engine_ask ask, const cluster_entry *e) {
   char path[VOLT_CLUSTER_PATH];
-  write_entry_path_(l, path, ask == ASK_BEFORE_IN_QUEUE ? CLUSTER_QUEUE : CLUSTER_HOLDERS, e);
-  view_ask(l, ask, VOLT_CLUSTER_READ, path, true);
+  write_entry_path_(l, path, ask == ASK_BEFORE_IN_HOLDERS ? CLUSTER_HOLDERS : CLUSTER_QUEUE, e);
+  if (ask == ASK_BEFORE_IN_QUEUE) l->pass.before = *e;
+  view_ask(l, ask, VOLT_CLUSTER_READ, path, ask != ASK_FIRST_IN_QUEUE);
   return true;
 }
 
@@ -220,13 +221,15 @@ static void view_stray(volt_cluster_lease *l, enum cluster_list place, const cha
 }
 
 void view_entry_read_(volt_cluster_lease *l, enum engine_ask ask, const volt_cluster_request *r) {
-  bool is_queue = ask == ASK_BEFORE_IN_QUEUE;
+  bool is_queue = ask != ASK_BEFORE_IN_HOLDERS;
   if (r->result == VOLT_OK && r->node.owner == 0) {
     view_stray(l, is_queue ? CLUSTER_QUEUE : CLUSTER_HOLDERS, r->path);
     l->seen &= ~ENGINE_BIT(is_queue ? ASK_QUEUE : ASK_HOLDERS); /* to be read without it */
   } else if (r->result == VOLT_OK) {
-    l->watched |= ENGINE_BIT(ask);
+    bool is_marked = is_queue && pass_read_(l, ask == ASK_BEFORE_IN_QUEUE, r);
+    if (ask != ASK_FIRST_IN_QUEUE && !is_marked) l->watched |= ENGINE_BIT(ask);
   } else if (r->result == VOLT_CLUSTER_ENONODE) { /* it has gone meanwhile */
+    if (ask == ASK_BEFORE_IN_QUEUE) l->first_look = ENGINE_BIT(ASK_SLOTS) | ENGINE_BIT(ASK_HOLDERS);
     l->seen &= ~ENGINE_BIT(is_queue ? ASK_QUEUE : ASK_HOLDERS);
   }
 }

@@ -108,6 +108,9 @@ static void write_enter(volt_cluster_lease *l, enum cluster_list place, uint32_t
            directory, name);
   a->is_ephemeral = 1;
   a->is_sequential = 1;
+  if (!is_queue) return;
+  a->data = pass_asks_(l);
+  a->size = a->data ? (uint32_t)strlen(a->data) : 0;
 }
 
 static void write_leave(volt_cluster_lease *l, enum cluster_list place) {
@@ -120,6 +123,15 @@ static void write_leave(volt_cluster_lease *l, enum cluster_list place) {
 void write_queue_(volt_cluster_lease *l, uint32_t has, uint32_t want) {
   if (l->in_queue) write_leave(l, CLUSTER_QUEUE);
   if (want > 0) write_enter(l, CLUSTER_QUEUE, has, want);
+}
+
+void write_mark_(volt_cluster_lease *l, const cluster_entry *e) {
+  static const char data[] = "passed";
+  volt_cluster_action *a = write_add(l, VOLT_CLUSTER_SET, EFFECT_MARK);
+  write_entry_path_(l, a->path, CLUSTER_QUEUE, e);
+  a->data = data;
+  a->size = sizeof data - 1;
+  a->version = 0; /* it is not marked yet */
 }
 
 void write_holders_(volt_cluster_lease *l, uint32_t count) {
@@ -170,6 +182,9 @@ static void write_entered(volt_cluster_lease *l, const volt_cluster_action *a,
   if (place == CLUSTER_QUEUE) {
     l->queue_entry = e;
     l->in_queue = true;
+    l->pass.is_marked = false;
+    l->pass.poll_ns = 0;
+    l->pass.first_since_ns = 0;
     l->first_look = ENGINE_BIT(ASK_SLOTS);
   } else {
     l->holders_entry = e;
@@ -205,10 +220,18 @@ static void write_undo(volt_cluster_lease *l, const engine_action *e) {
   if (e->effect == EFFECT_DELETE_OLD_HOLDERS) l->old_is_gone[CLUSTER_HOLDERS] = true;
 }
 
+/* Since when the slots of a TAKE are this host's, and could become valid. No link is so slow that an answer
+ * takes longer than T/4: then the process was stopped, and has to be heard anew. */
+static uint64_t write_since_ns(const volt_cluster_lease *l) {
+  uint64_t sent_ns = l->calls[ASK_WRITE].request.sent_ns;
+  uint64_t link_ns = l->c->stats.session_ns / 4, now_ns = cluster_now_(l->c);
+  return sent_ns + link_ns < now_ns ? now_ns : sent_ns;
+}
+
 static void write_do(volt_cluster_lease *l, const engine_action *e, const volt_cluster_action *a) {
   switch ((int)e->effect) {
     case EFFECT_TAKE_SLOT:
-      slots_add_(l, e->slot, a->node.created);
+      slots_add_(l, e->slot, a->node.created, write_since_ns(l));
       l->look_at_ns = cluster_now_(l->c) + recipe_quantum_(l);
       break;
     case EFFECT_ENTER_QUEUE: write_entered(l, a, CLUSTER_QUEUE); break;
@@ -227,6 +250,7 @@ static void write_done(volt_cluster_lease *l, const volt_cluster_request *r) {
   if (first == EFFECT_SET_DATA) node_set_(l, VOLT_OK);
   if (first == EFFECT_MAKE) node_made_(l, VOLT_OK);
   if (first == EFFECT_NONE) l->is_barred = true;
+  if (first == EFFECT_MARK) pass_marked_(l, true);
   slots_offer_(l);
 }
 
@@ -264,6 +288,8 @@ static void write_failed_at(volt_cluster_lease *l, enum engine_effect effect, in
     node_set_(l, result);
   } else if (effect == EFFECT_MAKE) {
     node_made_(l, result);
+  } else if (effect == EFFECT_MARK && (is_absent || result == VOLT_CLUSTER_EVERSION)) {
+    pass_marked_(l, !is_absent); /* it has gone, or another host was quicker */
   } else if (effect == EFFECT_NONE) {
     l->is_barred = true; /* it has passed the leader, too */
   } else if (effect == EFFECT_TAKE_SLOT && result == VOLT_CLUSTER_EEXISTS) {

@@ -4,7 +4,10 @@
  *   I1  a lease's request that is answered after its session has ended changes nothing: each has the
  *       number of the session in which it was submitted.
  *   I2  valid_until is 0 before the first lease becomes void, and is another time only after all have.
- *   I3  while a host has leases, a write is sent each twelfth of the session's time at the latest.
+ *   I3  while a host has leases, a write is sent each twelfth of the session's time at the latest, whether
+ *       or not those before were answered: so a lease is valid for as long as the link allows.
+ *   I4  a host that could not use what it had leased leases nothing more before heartbeats alone have kept
+ *       valid_until ahead for a quarter of the session's time.
  *
  * Labels: session */
 #include <stdio.h>
@@ -30,11 +33,76 @@ static bool session_has(const volt_cluster *c, bool only_in_use) {
   return false;
 }
 
+/* ---- how slow the link is ---- */
+
+/* What counts is how long a write takes. Before there was one, a read has to do. */
+static void session_measure(volt_cluster *c, bool is_write, uint64_t round_ns) {
+  uint64_t *mean = &c->stats.round_ns;
+  bool is_first = *mean == 0 || (is_write && !c->has_written);
+  if (!is_write && c->has_written) return;
+  *mean = is_first ? round_ns : *mean - *mean / 8 + round_ns / 8;
+  c->has_written = is_write;
+}
+
+/* How often to write, with a read between two writes. By validity.c, valid_until is 7T/12 - 3d - 5p/2 ahead
+ * at least. With d up to T/24 and p = T/12 that is T/4; with d up to T/8 and p = T/24 it is 5T/48. */
+static uint64_t session_period_ns(const volt_cluster *c) {
+  uint64_t session_ns = c->stats.session_ns;
+  return c->stats.round_ns > session_ns / 24 ? session_ns / 24 : session_ns / 12;
+}
+
+/* Leases can be held with rounds of an eighth: see session_period_ns(). */
+bool session_is_slow_(const volt_cluster *c) {
+  return c->stats.round_ns > c->stats.session_ns / 8;
+}
+
+bool session_stays_valid_(const volt_cluster *c) {
+  uint64_t until_ns = volt_load_relaxed(&c->valid_until_ns); /* the driver wrote it */
+  return cluster_now_(c) + session_period_ns(c) < until_ns;
+}
+
+void session_doubt_(volt_cluster *c) {
+  uint64_t most_ns = 8 * c->stats.session_ns, now_ns = cluster_now_(c);
+  c->doubt_ns = c->doubt_ns == 0 ? c->stats.session_ns / 2 : 2 * c->doubt_ns;
+  if (c->doubt_ns > most_ns) c->doubt_ns = most_ns;
+  c->doubt_until_ns = now_ns + c->doubt_ns;
+  c->stats.doubts += 1;
+  cluster_log_(
+      c, VOLT_CLUSTER_WARN,
+      "leases cannot be used: an answer takes %llu ms, of %llu ms at most; nothing is leased "
+      "for %llu ms, and then only if heartbeats are answered in time",
+      (unsigned long long)(c->stats.round_ns / 1000000),
+      (unsigned long long)(c->stats.session_ns / 8000000),
+      (unsigned long long)(c->doubt_ns / 1000000));
+}
+
+bool session_is_proved_(const volt_cluster *c) {
+  return c->valid_since_ns > 0 && cluster_now_(c) >= c->valid_since_ns + c->stats.session_ns / 4;
+}
+
+bool session_may_lease_(const volt_cluster *c) {
+  bool is_over = cluster_now_(c) >= c->doubt_until_ns && session_is_proved_(c);
+  return c->doubt_ns == 0 || is_over;
+}
+
+/* Heartbeats have kept leases valid, or would have. */
+static void session_doubt_less(volt_cluster *c) {
+  uint64_t now_ns = cluster_now_(c), session_ns = c->stats.session_ns;
+  if (!session_is_valid_(c)) {
+    c->valid_since_ns = 0;
+  } else if (c->valid_since_ns == 0) {
+    c->valid_since_ns = now_ns;
+  }
+  bool is_proved = c->valid_since_ns > 0 && now_ns >= c->valid_since_ns + 2 * session_ns;
+  if (is_proved && now_ns >= c->doubt_until_ns + 2 * session_ns) c->doubt_ns = 0;
+}
+
 /* ---- what answers prove ---- */
 
 static void session_prove(volt_cluster *c, const volt_cluster_request *r) {
   if (r->result == VOLT_CLUSTER_EAWAY || r->result == VOLT_CLUSTER_EEXPIRED) return;
   uint64_t now_ns = cluster_now_(c);
+  session_measure(c, r->kind == VOLT_CLUSTER_WRITE, now_ns - r->sent_ns);
   if (r->kind == VOLT_CLUSTER_WRITE && r->result == VOLT_OK) {
     validity_wrote_(&c->validity, r->sent_ns, now_ns);
   } else {
@@ -56,7 +124,7 @@ static void session_answered(volt_cluster_request *r) {
   bool is_now = call->session == c->sessions; /* I1 */
   if (is_now) session_prove(c, r);
   if (!l) {
-    c->heartbeat_is_under_way = false;
+    ((engine_beat *)call)->is_under_way = false;
     return;
   }
   l->under_way -= 1;
@@ -111,6 +179,7 @@ static void session_lose_if_late(volt_cluster *c) {
     cluster_log_(c, VOLT_CLUSTER_WARN,
                  "the leases are void: the ensemble has not answered in time");
   }
+  if (session_is_connected_(c) && session_is_slow_(c)) session_doubt_(c);
   session_lose_(c);
 }
 
@@ -195,46 +264,63 @@ static void session_log(void *ctx, enum volt_cluster_level level, const char *te
 void session_open_(volt_cluster *c, volt_cluster_client *client) {
   *client = (volt_cluster_client){
       .on_session = session_on_session, .on_event = session_on_event, .log = session_log, .ctx = c};
-  c->heartbeat.c = c;
+  for (int i = 0; i < ENGINE_BEATS; i++) c->beats[i].call.c = c;
   c->must_connect = true;
   c->stats.state = VOLT_CLUSTER_CONNECTING;
 }
 
 /* ---- heartbeats ---- */
 
+/* Whether heartbeats are sent before there are leases: because of a doubt (I4), or because the link is so slow
+ * that a new lease would not stay valid until two heartbeats behind it were answered. */
+static bool session_begins_early(const volt_cluster *c) {
+  bool is_so = c->doubt_ns > 0 || session_period_ns(c) < c->stats.session_ns / 12;
+  for (const volt_cluster_lease *l = c->driven; l && is_so; l = l->next_driven) {
+    if (l->is_wanted) return true;
+  }
+  return false;
+}
+
+static engine_beat *session_free_beat(volt_cluster *c) {
+  for (int i = 0; i < ENGINE_BEATS; i++) {
+    if (!c->beats[i].is_under_way) return &c->beats[i];
+  }
+  return NULL;
+}
+
 /* A write that changes nothing, or a read, which makes known to the servers that the host lives. */
-static void session_beat(volt_cluster *c, bool is_write) {
-  volt_cluster_request *r = &c->heartbeat.request;
+static void session_beat(volt_cluster *c, engine_beat *beat, bool is_write) {
+  volt_cluster_request *r = &beat->call.request;
   *r = (volt_cluster_request){.kind = is_write ? VOLT_CLUSTER_WRITE : VOLT_CLUSTER_TOUCH};
   const char *root = c->root[0] ? c->root : "/";
   snprintf(r->path, sizeof r->path, "%s", root);
   if (is_write) {
-    c->heartbeat_action = (volt_cluster_action){.kind = VOLT_CLUSTER_CHECK, .version = -1};
-    snprintf(c->heartbeat_action.path, sizeof c->heartbeat_action.path, "%s", root);
-    r->actions = &c->heartbeat_action;
+    beat->action = (volt_cluster_action){.kind = VOLT_CLUSTER_CHECK, .version = -1};
+    snprintf(beat->action.path, sizeof beat->action.path, "%s", root);
+    r->actions = &beat->action;
     r->count = 1;
     c->stats.heartbeats += 1;
   }
-  c->heartbeat_is_under_way = true;
-  session_ask_(&c->heartbeat);
+  beat->is_under_way = true;
+  session_ask_(&beat->call);
 }
 
 /* Send one if it is due. Returns when the next is. */
 static uint64_t session_beat_if_due(volt_cluster *c) {
   if (!session_is_connected_(c) || !c->driven) return VOLT_NO_DEADLINE;
-  uint64_t period_ns = c->stats.session_ns / 12;
-  bool has_leases = session_has(c, false); /* I3 */
+  uint64_t period_ns = session_period_ns(c);
+  bool has_leases = session_has(c, false) || session_begins_early(c);
   uint64_t now_ns = cluster_now_(c);
   uint64_t write_ns = has_leases ? c->write_sent_ns + period_ns : VOLT_NO_DEADLINE;
   /* Leases that are new after a long wait are not valid yet, or not for long: a write behind the one
-   * that took them makes them so. relaxed: the driver alone writes it */
-  bool is_short = volt_load_relaxed(&c->valid_until_ns) < now_ns + period_ns;
-  if (has_leases && is_short && !c->heartbeat_was_last) write_ns = now_ns;
-  uint64_t touch_ns = c->sent_ns + (has_leases ? period_ns / 2 : 2 * period_ns);
+   * that took them makes them so */
+  if (has_leases && !session_stays_valid_(c) && !c->heartbeat_was_last) write_ns = now_ns;
+  uint64_t touch_ns = c->sent_ns + (has_leases ? period_ns / 2 : c->stats.session_ns / 6);
   uint64_t due_ns = write_ns < touch_ns ? write_ns : touch_ns;
   if (due_ns > now_ns) return due_ns;
-  if (c->heartbeat_is_under_way) return VOLT_NO_DEADLINE; /* its answer comes first */
-  session_beat(c, write_ns <= now_ns);
+  engine_beat *beat = session_free_beat(c);
+  if (!beat) return VOLT_NO_DEADLINE; /* an answer comes first */
+  session_beat(c, beat, write_ns <= now_ns);
   return now_ns + period_ns / 2;
 }
 
@@ -244,6 +330,7 @@ uint64_t session_look_(volt_cluster *c) {
     c->kind->connect(c->backend);
   }
   session_lose_if_late(c);
+  session_doubt_less(c);
   uint64_t until_ns = session_beat_if_due(c);
   uint64_t valid_ns = volt_load_relaxed(&c->valid_until_ns); /* the driver wrote it */
   bool is_used = session_has(c, true);

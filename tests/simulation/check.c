@@ -4,13 +4,14 @@
  * I2  No slot has two holders whose permits are valid, by the clocks of their own hosts.
  * I3  The fence of a slot only rises, in the order in which valid permits are granted.
  * I4  A wait ends with a result (host.c), and within a bound while the world is quiet.
- * I5  The host at the head of a queue is served within a bound while the world is quiet, if slots are
+ * I5  The first host of a queue that is not marked is served within a bound while the world is quiet, if slots are
  *     free, or another host has more than its share.
  * I6  A session has one place in a queue and one among the holders at most.
  * I7  Nothing is written while no task wants anything (world.c).
  * I8  A permit that was not valid any more after its host has run is not valid again.
- * I9  A slot is taken by the first in the queue.
- * I10 No node of a queue, a holder or a slot is left when all hosts have closed. */
+ * I9  A slot is taken by the first in the queue that is not marked, or by one before it.
+ * I10 No node of a queue, a holder or a slot is left when all hosts have closed.
+ * I11 An entry is marked only if it was the first one without a mark for four quanta. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,6 +52,23 @@ static void check_limit_set(world *w, watched *s, const char *data, uint32_t siz
   s->limit = limit;
 }
 
+/* The first that is not marked; NULL: none. */
+static queued *check_first(watched *s) {
+  for (uint32_t i = 0; i < s->queue_count; i++)
+    if (!s->queue[i].is_marked) return &s->queue[i];
+  return NULL;
+}
+
+/* Whether it is one that may take: those before the first without a mark may, too. */
+static bool check_may_take(watched *s, uint64_t owner) {
+  const queued *first = check_first(s);
+  for (uint32_t i = 0; i < s->queue_count; i++) {
+    if (s->queue[i].owner == owner) return true;
+    if (&s->queue[i] == first) return false;
+  }
+  return false;
+}
+
 static void check_slot_changed(world *w, watched *s, const volt_ensemble_change *change,
                                const char *slot) {
   uint32_t i = (uint32_t)strtoul(slot, NULL, 10);
@@ -61,7 +79,7 @@ static void check_slot_changed(world *w, watched *s, const volt_ensemble_change 
   s->owner[i] = is_made ? change->node.owner : 0;
   s->leased += is_made ? 1 : -1u;
   if (!is_made) return;
-  if (s->queue_count == 0 || s->queue[0].owner != change->node.owner) {
+  if (!check_may_take(s, change->node.owner)) {
     world_fail(w, "I9: slot %u of %s is taken by session %" PRIx64 ", which is not the first", i,
                s->name, change->node.owner);
   }
@@ -71,9 +89,31 @@ static void check_slot_changed(world *w, watched *s, const volt_ensemble_change 
     world_fail(w, "I1: slot %u of %s is leased, and the limit is %u", i, s->name, limit);
 }
 
+/* As the library computes it, or less. */
+static uint64_t check_quantum_min_ns(const world *w) {
+  return w->plan.quantum_ns > 0 ? w->plan.quantum_ns : 50 * MS;
+}
+
+static void check_marked(world *w, watched *s, const char *name) {
+  queued *first = check_first(s);
+  uint64_t since_ns = volt_ensemble_now_ns(w->e) - s->head_since_ns;
+  w->results.marks += 1;
+  if (!first || strcmp(first->name, name) != 0) {
+    world_fail(w, "I11: %s is marked in the queue of %s, and is not the first", name, s->name);
+  } else if (since_ns < check_quantum_min_ns(w) / 100 * 98 * 4) { /* clocks differ */
+    world_fail(w, "I11: %s is marked in the queue of %s, and was the first for %" PRIu64 " ms only",
+               name, s->name, since_ns / MS);
+  } else {
+    first->is_marked = true;
+  }
+}
+
 static void check_queue_changed(world *w, watched *s, const volt_ensemble_change *change,
                                 const char *name) {
-  if (change->kind == VOLT_CLUSTER_SET) return;
+  if (change->kind == VOLT_CLUSTER_SET) {
+    check_marked(w, s, name);
+    return;
+  }
   if (change->kind == VOLT_CLUSTER_CREATE) {
     if (s->queue_count == s->queue_size) {
       s->queue_size = s->queue_size ? 2 * s->queue_size : 64;
@@ -89,6 +129,7 @@ static void check_queue_changed(world *w, watched *s, const volt_ensemble_change
     q->generation = generation;
     q->created = change->node.created;
     q->owner = change->node.owner;
+    q->is_marked = false;
     snprintf(q->name, sizeof q->name, "%s", name);
     return;
   }
@@ -102,10 +143,12 @@ static void check_queue_changed(world *w, watched *s, const volt_ensemble_change
   REQUIRE(false && "a node of the queue is known");
 }
 
-static void check_note_head(watched *s) {
-  uint64_t head = s->queue_count > 0 ? s->queue[0].created : 0;
+static void check_note_head(const world *w, watched *s) {
+  const queued *first = check_first(s);
+  uint64_t head = first ? first->created : 0;
   if (head == s->head) return;
   s->head = head;
+  s->head_since_ns = volt_ensemble_now_ns(w->e);
   s->due_since_ns = 0;
 }
 
@@ -124,7 +167,7 @@ void check_changed(void *ctx, const volt_ensemble_change *change) {
   if (rest[1] == 's') check_slot_changed(w, s, change, name + 1);
   if (rest[1] == 'q') check_queue_changed(w, s, change, rest + 1);
   if (rest[1] == 'h' && change->kind == VOLT_CLUSTER_DELETE) w->results.departures += 1;
-  check_note_head(s);
+  check_note_head(w, s);
 }
 
 /* ---- permits ---- */
@@ -322,10 +365,11 @@ static uint32_t check_hosts(const watched *s, uint64_t but, uint32_t *most) {
 }
 
 /* Whether the first in the queue has to be served soon. */
-static bool check_is_due(const watched *s) {
-  if (s->queue_count == 0) return false;
+static bool check_is_due(watched *s) {
+  const queued *first = check_first(s);
+  if (!first) return false;
   if (s->leased < s->limit) return true;
-  uint64_t head = s->queue[0].owner;
+  uint64_t head = first->owner;
   uint32_t most, has = check_leased_by(s, head), hosts = check_hosts(s, head, &most);
   uint32_t high = (s->limit + hosts - 1) / hosts, low = s->limit / hosts;
   return most > has && (most > high || (most == high && high > low));
@@ -342,7 +386,7 @@ static void check_head(world *w, watched *s) {
   if (waited_ns > w->results.head_most_ns) w->results.head_most_ns = waited_ns;
   if (waited_ns <= check_head_bound_ns(w)) return;
   world_fail(w, "I5: %s is first in the queue of %s for %" PRIu64 " ms, more than %" PRIu64,
-             s->queue[0].name, s->name, waited_ns / MS, check_head_bound_ns(w) / MS);
+             check_first(s)->name, s->name, waited_ns / MS, check_head_bound_ns(w) / MS);
 }
 
 static void check_waiter(world *w, const worker *t) {

@@ -43,6 +43,11 @@ static void worker_wanted(worker *t) {
   if (t->result == VOLT_OK) {
     t->w->results.grants += 1;
     t->fence = volt_cluster_permit_fence(&t->permit);
+    if (volt_cluster_permit_is_valid(&t->permit)) {
+      t->w->results.valid += 1;
+      t->h->grants += 1;
+      t->h->granted_ns = volt_ensemble_now_ns(t->w->e);
+    }
     check_granted(t);
   } else if (t->result == VOLT_ETIMEDOUT) {
     t->w->results.timeouts += 1;

@@ -1,5 +1,6 @@
-/* main.c: cluster_simulation [--seed N] [--seeds N] [--seconds N] [--trace]: many hosts in one thread,
- * by seeds. The tests run 100 of them; `./x cluster simulation --seeds 10000` more. */
+/* main.c: cluster_simulation [--slow] [--seed N] [--seeds N] [--seconds N] [--trace] [--show]: many hosts in
+ * one thread, by seeds. The tests run 100 of them; `./x cluster simulation --seeds 10000` more. --slow:
+ * rounds with slow hosts (slow.c). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,12 +10,13 @@
 
 typedef struct wanted {
   uint64_t first, seeds, seconds;
-  bool is_traced, is_shown;
+  bool is_traced, is_shown, is_slow;
 } wanted;
 
 static void main_usage(void) {
   fprintf(stderr,
-          "usage: cluster_simulation [--seed N] [--seeds N] [--seconds N] [--trace] [--show]\n");
+          "usage: cluster_simulation [--slow] [--seed N] [--seeds N] [--seconds N] [--trace] "
+          "[--show]\n");
   exit(2);
 }
 
@@ -28,6 +30,8 @@ static wanted main_arguments(int argc, char **argv) {
                                                            : NULL;
     if (strcmp(argv[i], "--trace") == 0) {
       it.is_traced = true;
+    } else if (strcmp(argv[i], "--slow") == 0) {
+      it.is_slow = true;
     } else if (strcmp(argv[i], "--show") == 0) {
       it.is_shown = true;
     } else if (number && i + 1 < argc) {
@@ -60,25 +64,47 @@ static void main_add(results *sum, const results *r) {
   sum->faults += r->faults;
   sum->events += r->events;
   sum->departures += r->departures;
+  sum->marks += r->marks;
+  sum->grants_alone += r->grants_alone;
+  double part = r->grants_alone > 0 ? (double)r->grants / (double)r->grants_alone : 1;
+  if (part < sum->least_part) sum->least_part = part;
   if (r->events_most > sum->events_most) sum->events_most = r->events_most;
   if (r->head_most_ns > sum->head_most_ns) sum->head_most_ns = r->head_most_ns;
+}
+
+static bool main_run(world *w, const wanted *it, uint64_t seed) {
+  if (it->is_slow) return slow_run(w, seed, it->is_traced, it->is_shown);
+  plan p;
+  plan_of_seed(&p, seed);
+  bool held = world_run(w, &p, it->is_traced);
+  if (!held || it->is_shown) main_show(w);
+  return held;
+}
+
+static void main_say_slow(const results *sum, uint64_t count) {
+  printf("%" PRIu64 " rounds with slow hosts: %" PRIu64
+         " permits, %.1f %% of those of the healthy hosts "
+         "alone, and %.1f %% at least; %" PRIu64 " marks: all held\n",
+         count, sum->grants, 100 * (double)sum->grants / (double)sum->grants_alone,
+         100 * sum->least_part, sum->marks);
 }
 
 int main(int argc, char **argv) {
   static world w;
   wanted it = main_arguments(argc, argv);
   uint64_t end_ns = volt_now_ns() + it.seconds * SECOND, count = 0;
-  results sum = {0};
+  results sum = {.least_part = 1};
   for (; count < it.seeds && (it.seconds == 0 || volt_now_ns() < end_ns); count++) {
-    plan p;
-    plan_of_seed(&p, it.first + count);
-    if (!world_run(&w, &p, it.is_traced)) {
-      main_show(&w);
-      printf("to repeat it: %s --seed %" PRIu64 " --trace\n", argv[0], p.seed);
+    if (!main_run(&w, &it, it.first + count)) {
+      printf("to repeat it: %s --seed %" PRIu64 "%s --trace\n", argv[0], it.first + count,
+             it.is_slow ? " --slow" : "");
       return 1;
     }
     main_add(&sum, &w.results);
-    if (it.is_shown) main_show(&w);
+  }
+  if (it.is_slow) {
+    main_say_slow(&sum, count);
+    return 0;
   }
   printf("%" PRIu64 " seeds: %" PRIu64 " steps, %" PRIu64 " permits, %" PRIu64 " lost, %" PRIu64
          " faults, %.2f events a departure (most %" PRIu64 "), first in a queue for %" PRIu64

@@ -54,7 +54,7 @@ enum fault {
   FAULTS
 };
 
-enum phase { PHASE_FAULTS, PHASE_SETTLES, PHASE_QUIET, PHASE_IDLE, PHASE_END };
+enum phase { PHASE_FAULTS, PHASE_SETTLES, PHASE_SLOW, PHASE_QUIET, PHASE_IDLE, PHASE_END };
 
 typedef struct world world;
 typedef struct host host;
@@ -87,6 +87,8 @@ struct host {
   bool is_stopped, is_suspended, is_cut;
   uint64_t over_ns;      /* the fault is */
   uint64_t void_session; /* was ended by hand: its permits do not count */
+  uint64_t grants;       /* valid ones */
+  uint64_t granted_ns;   /* the last one was; 0: none was */
   volt_rt *rt;
   volt_cluster *cluster;
   volt_cluster_sem *sem[SEMS_MAX];
@@ -105,6 +107,7 @@ struct host {
 typedef struct queued {
   uint64_t created, owner;
   uint32_t generation;
+  bool is_marked;
   char name[NAME_MAX_];
 } queued;
 
@@ -119,12 +122,17 @@ typedef struct watched {
   uint64_t before_ns;
   queued *queue;
   uint32_t queue_count, queue_size;
-  uint64_t head, due_since_ns; /* the first in the queue; since when it has to be served, or 0 */
+  uint64_t head, head_since_ns,
+      due_since_ns; /* the first in the queue that is not marked; since when
+                                               * it is; since when it has to be served, or 0 */
 } watched;
 
 typedef struct results {
-  uint64_t grants, lost, timeouts, steps, writes, events, departures, events_most;
+  uint64_t grants, lost, timeouts, steps, marks, writes, events, departures, events_most;
   uint64_t wait_most_ns, head_most_ns;
+  uint64_t valid;        /* of grants */
+  uint64_t grants_alone; /* slow.c: had there been no slow hosts */
+  double least_part;     /* of a round */
   uint64_t faults, hash;
 } results;
 
@@ -147,10 +155,18 @@ struct world {
 /* ---- world.c ---- */
 
 void plan_of_seed(plan *p, uint64_t seed);
+void world_phase(world *w, enum phase phase);
+void world_begin(world *w, const plan *p, bool is_traced);
+void world_go_on(world *w, uint64_t for_ns);             /* until then, or a check fails */
 bool world_run(world *w, const plan *p, bool is_traced); /* whether all held */
+void world_end(world *w);                                /* all hosts close, and nothing is left */
 void world_trace(world *w, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
 void world_fail(world *w, const char *format, ...) __attribute__((__format__(__printf__, 2, 3)));
 uint64_t world_chance_ns(world *w, uint64_t most_ns); /* rather short */
+
+/* ---- slow.c ---- */
+
+bool slow_run(world *w, uint64_t seed, bool is_traced, bool is_shown);
 
 /* ---- host.c ---- */
 

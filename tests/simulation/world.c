@@ -154,7 +154,7 @@ void plan_of_seed(plan *p, uint64_t seed) {
 
 /* ---- a run ---- */
 
-static void world_phase(world *w, enum phase phase) {
+void world_phase(world *w, enum phase phase) {
   w->phase = phase;
   w->phase_ns = volt_ensemble_now_ns(w->e);
   world_trace(w, "phase %d", (int)phase);
@@ -165,8 +165,7 @@ static void world_step(world *w, uint64_t until_ns) {
   check_step(w);
 }
 
-/* Until then, or a check fails. */
-static void world_go_on(world *w, uint64_t for_ns) {
+void world_go_on(world *w, uint64_t for_ns) {
   uint64_t until_ns = volt_ensemble_now_ns(w->e) + for_ns, look_ns = 0;
   while (volt_ensemble_now_ns(w->e) < until_ns && !w->has_failed) {
     uint64_t next_ns = faults_next_ns(w);
@@ -245,7 +244,7 @@ static void world_close(world *w) {
   abort(); /* its memory cannot be freed */
 }
 
-static void world_begin(world *w, const plan *p, bool is_traced) {
+void world_begin(world *w, const plan *p, bool is_traced) {
   memset(w, 0, sizeof *w);
   w->plan = *p;
   w->is_traced = is_traced;
@@ -271,6 +270,15 @@ static void world_count(world *w) {
   w->results.events_most = counts.events_most;
 }
 
+void world_end(world *w) {
+  world_close(w);
+  world_go_on(w, SECOND);
+  check_nothing_left(w);
+  world_count(w);
+  check_end(w);
+  volt_ensemble_destroy(w->e);
+}
+
 bool world_run(world *w, const plan *p, bool is_traced) {
   world_begin(w, p, is_traced);
   for (uint32_t i = 0; i < w->host_count; i++) host_begin(w, &w->hosts[i]);
@@ -280,11 +288,6 @@ bool world_run(world *w, const plan *p, bool is_traced) {
   if (!w->has_failed) world_go_on(w, 2 * SECOND);
   if (!w->has_failed) world_idle(w);
   if (w->has_failed) return false; /* what is left is the process's to free */
-  world_close(w);
-  world_go_on(w, SECOND);
-  check_nothing_left(w);
-  world_count(w);
-  check_end(w);
-  volt_ensemble_destroy(w->e);
+  world_end(w);
   return !w->has_failed;
 }

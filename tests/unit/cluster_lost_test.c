@@ -373,6 +373,57 @@ static void test_an_answer_that_comes_late_gives_nothing_that_is_void(void **sta
   assert_int_equal(u.lost, 0);
 }
 
+/* Each answer takes so long, and no request waits for one before it. */
+static void slow_link(uint64_t round_ms, uint64_t for_ms) {
+  static uint64_t due_ns[HAND_REQUESTS];
+  static uint32_t known; /* of those that are asked, from one call to the next */
+  if (known > hand->asked_count) known = 0;
+  for (uint64_t ms = 0; ms < for_ms; ms++) {
+    while (known < hand->asked_count) due_ns[known++] = volt_rt_now_ns(h.rt) + round_ms * HAND_MS;
+    scene_wait(1);
+    while (known > 0 && due_ns[0] <= volt_rt_now_ns(h.rt)) {
+      hand_answer();
+      memmove(due_ns, due_ns + 1, --known * sizeof *due_ns);
+      scene_run();
+    }
+  }
+}
+
+static void test_heartbeats_do_not_wait_for_each_other(void **state) {
+  (void)state;
+  hand_make_semaphore(SCENE_DATA("3"), 0);
+  scene_begin_with(NULL);
+  scene_want(&u, 1);
+  uint64_t session_ms = HAND_SESSION_NS / HAND_MS, round_ms = session_ms * 11 / 100;
+  slow_link(round_ms, 3 * session_ms);
+  assert_int_equal(u.held, 1);
+  slow_link(round_ms, 20 * session_ms);
+  assert_int_equal(u.lost, 0);
+  assert_int_equal(scene_host().doubts, 0);
+}
+
+static void test_what_does_not_become_valid_is_given_back(void **state) {
+  (void)state;
+  hand_make_semaphore(SCENE_DATA("3"), 0);
+  scene_begin_with(NULL);
+  uint64_t session_ms = HAND_SESSION_NS / HAND_MS, useless_ms = 0, most_ms = 0;
+  scene_pass(3 * session_ms);
+  scene_want(&u, 1);
+  scene_run();
+  hand_answer(); /* it is in the queue; and then its link becomes slow */
+  for (uint64_t ms = 0; ms < 20 * session_ms; ms += 10) {
+    slow_link(session_ms * 23 / 100, 10);
+    useless_ms = hand_children("/volt/x/s") > u.count ? useless_ms + 10 : 0;
+    if (useless_ms > most_ms) most_ms = useless_ms;
+  }
+  assert_in_range(most_ms, session_ms / 4, session_ms / 2);
+  assert_true(scene_stats(&u).given_up == 1 && scene_host().doubts == 1);
+  assert_int_equal(u.added, 0);
+  expect_nodes("/volt/x/q0", 0); /* it is in the way of none */
+  slow_link(1, 2 * session_ms);  /* the link is good again */
+  assert_int_equal(u.held, 1);
+}
+
 static void test_heartbeats_keep_leases_valid(void **state) {
   (void)state;
   hand_make_semaphore(SCENE_DATA("3"), 0);
@@ -404,6 +455,8 @@ int main(void) {
       scene_test(test_several_semaphores),
       scene_test(test_leases_are_void_in_time),
       scene_test(test_an_answer_that_comes_late_gives_nothing_that_is_void),
+      scene_test(test_heartbeats_do_not_wait_for_each_other),
+      scene_test(test_what_does_not_become_valid_is_given_back),
       scene_test(test_heartbeats_keep_leases_valid),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

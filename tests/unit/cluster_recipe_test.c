@@ -211,6 +211,102 @@ static void test_a_lease_after_a_long_wait_is_valid_at_once(void **state) {
   assert_int_equal(u.held, 1);
 }
 
+/* ---- who stands in the way ---- */
+
+/* Another host queues first, and does nothing. Returns its path. */
+static const char *behind_a_sleeper(void) {
+  static char path[VOLT_CLUSTER_PATH];
+  hand_make_semaphore(SCENE_DATA("3"), 0);
+  snprintf(path, sizeof path, "%s", hand_enter('q', 7, ".0.1."));
+  scene_begin_with(NULL);
+  scene_want(&u, 1);
+  scene_answer();
+  expect_writes("+q0 | ");
+  return path;
+}
+
+static void test_a_first_that_lets_slots_lie_is_marked_and_passed(void **state) {
+  (void)state;
+  const char *sleeper = behind_a_sleeper();
+  scene_pass(200); /* four quanta */
+  expect_writes("");
+  scene_pass(150);
+  expect_writes("=q0 | +s/0 -q0 +h0 | ");
+  assert_int_equal(u.held, 1);
+  assert_int_equal(scene_stats(&u).marks, 1);
+  assert_int_equal(hand_find(sleeper)->stat.version, 1); /* it keeps its place */
+}
+
+static void test_a_marked_one_is_passed_at_once(void **state) {
+  (void)state;
+  const char *sleeper = behind_a_sleeper();
+  hand_set(sleeper, "passed"); /* by another host */
+  scene_answer();
+  expect_writes("+s/0 -q0 +h0 | ");
+  hand_enter('q', 8, ".0.1."); /* and one that is not */
+  scene_want(&u, 1);
+  scene_pass(100);
+  expect_writes("+q0 | ");
+  assert_int_equal(scene_stats(&u).marks, 0);
+}
+
+static void test_a_slow_first_is_waited_for_as_it_asks(void **state) {
+  (void)state;
+  const char *sleeper = behind_a_sleeper();
+  hand_node *n = hand_find(sleeper);
+  n->size = (uint32_t)snprintf(n->data, sizeof n->data, "patience_ms 900");
+  scene_pass(880);
+  expect_writes("");
+  scene_pass(200);
+  expect_writes("=q0 | +s/0 -q0 +h0 | ");
+}
+
+static void test_none_is_marked_while_no_slot_is_free(void **state) {
+  (void)state;
+  (void)behind_a_sleeper();
+  for (int i = 0; i < 3; i++) {
+    char path[64];
+    snprintf(path, sizeof path, "/volt/x/s/%d", i);
+    hand_make_by(999, path);
+  }
+  scene_pass(900);
+  expect_writes("");
+}
+
+static void test_two_that_let_slots_lie_are_marked_one_by_one(void **state) {
+  (void)state;
+  hand_make_semaphore(SCENE_DATA("3"), 0);
+  hand_enter('q', 7, ".0.1.");
+  hand_enter('q', 8, ".0.1.");
+  scene_begin_with(NULL);
+  scene_want(&u, 1);
+  scene_answer();
+  hand->log[0] = '\0';
+  scene_pass(1500);
+  expect_writes("=q0 | =q0 | +s/0 -q0 +h0 | ?/volt | ");
+  assert_int_equal(scene_stats(&u).marks, 2);
+}
+
+/* It was stopped, and another host has passed it. */
+static void test_one_that_was_marked_queues_anew(void **state) {
+  (void)state;
+  hand_make_semaphore(SCENE_DATA("1"), 1);
+  scene_begin_with(NULL);
+  scene_want(&u, 1);
+  scene_answer();
+  expect_writes("+q0 | ");
+  for (uint32_t i = 0; i < hand->node_count; i++) {
+    if (strncmp(hand->nodes[i].path, "/volt/x/q0/", 11) == 0) hand->nodes[i].stat.version = 1;
+  }
+  hand_delete("/volt/x/s/0");
+  hand_make_by(999, "/volt/x/s/0");
+  scene_answer();
+  expect_writes("-q0 +q0 | ");
+  hand_delete("/volt/x/s/0");
+  scene_answer();
+  assert_int_equal(u.held, 1);
+}
+
 static void test_with_others_behind_it_takes_its_share(void **state) {
   (void)state;
   hand_make_semaphore(SCENE_DATA("6"), 6);
@@ -860,6 +956,12 @@ int main(void) {
       scene_test(test_nobody_passes_the_queue),
       scene_test(test_the_first_waits_for_a_slot),
       scene_test(test_a_lease_after_a_long_wait_is_valid_at_once),
+      scene_test(test_a_first_that_lets_slots_lie_is_marked_and_passed),
+      scene_test(test_a_marked_one_is_passed_at_once),
+      scene_test(test_a_slow_first_is_waited_for_as_it_asks),
+      scene_test(test_none_is_marked_while_no_slot_is_free),
+      scene_test(test_two_that_let_slots_lie_are_marked_one_by_one),
+      scene_test(test_one_that_was_marked_queues_anew),
       scene_test(test_with_others_behind_it_takes_its_share),
       scene_test(test_who_needs_nothing_any_more_leaves_the_queue),
       scene_test(test_a_slot_that_is_not_free_is_no_end),
