@@ -49,6 +49,7 @@ void cluster_put_gate(struct json *j, const struct gate_view *v) {
   put_now(j, l);
   json_put_string(j, "wrong", l->wrong ? l->wrong : "");
   json_put_string(j, "away", l->away);
+  json_put_number(j, "unproved", l->unproved);
   json_put_number(j, "used", l->used);
   json_put_number(j, "owed", l->owed);
   json_put_number(j, "lost", l->lost);
@@ -59,6 +60,8 @@ void cluster_put_gate(struct json *j, const struct gate_view *v) {
   json_put_number(j, "returns", l->returns);
   json_put_number(j, "revoked", l->revoked);
   json_put_number(j, "lost_ever", l->lost_ever);
+  json_put_number(j, "given_up", l->given_up);
+  json_put_number(j, "marks", l->marks);
   json_end_object(j);
 }
 
@@ -100,6 +103,9 @@ LEASE_NUMBER(leases_of, l->leases)
 LEASE_NUMBER(returns_of, l->returns)
 LEASE_NUMBER(revoked_of, l->revoked)
 LEASE_NUMBER(lost_ever_of, l->lost_ever)
+LEASE_NUMBER(unproved_of, l->unproved)
+LEASE_NUMBER(given_up_of, l->given_up)
+LEASE_NUMBER(marks_of, l->marks)
 
 static const struct {
   const char *name, *type, *help;
@@ -107,6 +113,9 @@ static const struct {
 } lease_numbers[] = {
     {"voltgate_cluster_limit", "gauge", "Permits of all gates of the cluster together.", limit_of},
     {"voltgate_cluster_leased", "gauge", "Of these, those that this gate leases.", leased_of},
+    {"voltgate_cluster_unproved", "gauge",
+     "Permits that it has at the ensemble besides, and cannot use: not known to be valid.",
+     unproved_of},
     {"voltgate_cluster_in_force", "gauge", "Clients that this gate may serve at once now.",
      in_force_of},
     {"voltgate_cluster_used", "gauge", "Permits that clients of this gate hold.", used_of},
@@ -126,6 +135,10 @@ static const struct {
     {"voltgate_cluster_revoked_total", "counter", "Of these, because other hosts waited.",
      revoked_of},
     {"voltgate_cluster_lost_total", "counter", "Leased permits that were lost.", lost_ever_of},
+    {"voltgate_cluster_given_up_total", "counter",
+     "Of those given back, because they did not become valid in time.", given_up_of},
+    {"voltgate_cluster_marks_total", "counter",
+     "Hosts that this one has marked, because they let permits lie free.", marks_of},
 };
 
 static void put_modes(struct output *to, const struct view *view) {

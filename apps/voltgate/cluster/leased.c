@@ -189,6 +189,7 @@ static void leased_read(struct lease *l, struct lease_view *v) {
                            .mode = away_mode(&n->away, n->choice),
                            .limit = leased_limit(l),
                            .leased = s.leased,
+                           .unproved = s.unproved,
                            .in_force = n->first == user ? away_limit(&n->away, n->choice) : 0,
                            .used = held,
                            .owed = s.owed,
@@ -202,7 +203,9 @@ static void leased_read(struct lease *l, struct lease_view *v) {
                            .leases = s.leases,
                            .returns = s.returns,
                            .revoked = s.revoked,
-                           .lost_ever = s.lost_ever};
+                           .lost_ever = s.lost_ever,
+                           .given_up = s.given_up,
+                           .marks = s.marks};
   pthread_mutex_unlock(&n->lock);
   memcpy(v->name, n->name, sizeof n->name);
 }

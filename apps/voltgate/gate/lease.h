@@ -27,13 +27,14 @@ struct lease_view {
   uint32_t limit;    /* of all gates together */
   uint32_t leased;   /* of these, this process's */
   uint32_t in_force; /* clients that this gate may serve at once now */
+  uint32_t unproved; /* that it has besides, and that nothing can use: not known to be valid */
   uint32_t used, owed, lost;
   uint32_t hosts, hosts_before;
   bool is_queued;
   uint32_t era;
   uint64_t epoch;
   uint64_t quantum_ns;
-  uint64_t leases, returns, revoked, lost_ever; /* so far */
+  uint64_t leases, returns, revoked, lost_ever, given_up, marks; /* so far */
 };
 
 struct lease;
