@@ -267,7 +267,7 @@ static void the_branches_of_a_join_are_done_side_by_side(void **state) {
 
 /* ---- what needs several calls ---- */
 
-enum { LONG = 8 << 20 }; /* more than any way out takes */
+enum { LONG = 1 << 20, ROOM = 64 << 10 }; /* more than a way out takes */
 
 typedef struct long_scene {
   io_kit *k;
@@ -314,6 +314,9 @@ static volt_future *long_begin(long_scene *s, io_kit *k, const struct long_kind 
   memset((void *)s, 0, sizeof *s);
   s->k = k;
   kit_link_out(k, &s->l, what->link);
+  const int room = ROOM; /* a pipe has no such options, and 64 KiB */
+  (void)setsockopt(volt_fd_number(&s->l.near), SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+  (void)setsockopt(s->l.far, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
   return what->begin(s);
 }
 
