@@ -84,6 +84,8 @@ void volt_naps_init_(volt_naps_ *naps, volt_rt *rt, volt_watch_table *table) {
   volt_short_lock_init_(&naps->lock);
   naps->first = NULL;
   naps->is_ticking = false;
+  naps->timer.waiter.place = 0;
+  volt_store_relaxed(&naps->timer.waiter.state, 0); /* not shared yet: unused */
   naps->rt = rt;
   naps->table = table;
 }
