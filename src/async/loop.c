@@ -85,9 +85,9 @@ int volt_loop_poll(volt_loop *l, volt_future *f) {
   ctx.drop = loop_settle;
   int result = volt_future_poll_ctx(f, &ctx);
   /* relaxed: loop:S2 sees those that are settled already */
-  VOLT_CHECK(ctx.registered == 0 || l->notify, loop_name,
-             "%p was not initialised: volt_loop_init()", (void *)l);
   if (ctx.registered > 0) volt_fetch_add_relaxed(&l->word, ctx.registered * ONE); /* I1 */
+  VOLT_CHECK(result != VOLT_PENDING || l->notify, loop_name,
+             "%p was not initialised: volt_loop_init()", (void *)l);
   if (result == VOLT_PENDING && ctx.yield) loop_notify(l);
   return result;
 }

@@ -83,9 +83,9 @@ void volt_watch_close(volt_watch *w) {
 uint64_t volt_watch_get(volt_watch *w, void *elem) {
   volt_monitor_ m;
   volt_monitor_look_(&m, &w->queue);
+  watch_check(w);
   VOLT_COPY_(elem, w->value, w->elem_bytes); /* R2 */
   uint64_t version = w->version;
-  watch_check(w);
   volt_monitor_unlock_(&m);
   return version;
 }
