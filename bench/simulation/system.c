@@ -6,6 +6,7 @@
 
 #include "../../src/core/blocker.h"
 #include "../../src/core/futex.h"
+#include "../../src/core/numbers.h"
 #include "../../src/rt/thread.h"
 #include "machine.h"
 
@@ -42,6 +43,10 @@ uint32_t volt_thread_number_(void) {
 
 /* No inspector looks at these threads. */
 struct volt_blocked_slot_ *volt_thread_blocked_(void) {
+  return NULL;
+}
+
+const volt_debugger_ *volt_debugger_of_sync_(void) {
   return NULL;
 }
 

@@ -28,9 +28,9 @@ struct io_select_model : model {
     got.value = 0;
     branches[first == CHANNEL ? 0 : 1] = &f;
     branches[first == CHANNEL ? 1 : 0] = &op.as.future;
-    volt_chan_recv_future(&f, &c.chan, &got);
-    volt_fd_send_future(&op, d, bytes, sizeof bytes, 0);
-    volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
+    volt_future_made(volt_chan_recv_future(&f, &c.chan, &got));
+    volt_future_made(volt_fd_send_future(&op, d, bytes, sizeof bytes, 0));
+    volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   }
   // As a task: what was dropped does not wake it.
   void await() {

@@ -3,7 +3,7 @@
 // uring_ring.c R3. What the system does is the model's (support/model_kernel.hpp). A wake that is lost is a
 // deadlock.
 // PROGRAM: rt SUPPORT model_kernel.cpp DEFINES kernel
-// PROGRAM: rt SOURCES uring.c uring_ring.c epoll.c watched.c op.c whole.c fd.c close.c call.c make.c select.c
+// PROGRAM: rt SOURCES uring.c uring_ring.c epoll.c watched.c nap.c op.c whole.c fd.c close.c call.c make.c select.c
 #include "blocker.hpp"
 #include "model_kernel.hpp"
 #include "model_rt.hpp"
