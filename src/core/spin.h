@@ -6,6 +6,7 @@
 
 #include <volt/park.h>
 
+#include "check.h"
 #include "counting.h"
 
 /* How often to spin, in volt_cpu_relax_() calls. VOLT_SPIN: for the lock of a FIFO, which is held

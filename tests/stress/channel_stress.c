@@ -63,7 +63,7 @@ static int end_attempt(stress_worker *w, attempt *a, int result) {
 }
 
 static uint64_t soon(stress_worker *w) {
-  return stress_below(w, 4) == 0 ? 1 : volt_deadline_ns(stress_below(w, 30000));
+  return stress_below(w, 4) == 0 ? 0 : volt_deadline_ns(stress_below(w, 30000));
 }
 
 /* ---- ways ---- */

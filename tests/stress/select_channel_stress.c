@@ -61,7 +61,7 @@ static uint32_t stream_of(uint32_t party, uint32_t channel) {
 }
 
 static uint64_t soon(rng *r) {
-  return rng_below(r, 4) == 0 ? 1 : volt_deadline_ns(rng_below(r, 50000));
+  return rng_below(r, 4) == 0 ? 0 : volt_deadline_ns(rng_below(r, 50000));
 }
 
 static void set_branch(attempt *a, rng *r, uint32_t party, uint32_t i) {

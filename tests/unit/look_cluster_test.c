@@ -73,6 +73,16 @@ static void volt_cluster_permit_lost_future_is_described(void **state) {
   volt_cluster_release(&permit);
 }
 
+static void volt_cluster_changed_future_is_described(void **state) {
+  (void)state;
+  uint64_t seen = 0;
+  assert_result(run(volt_cluster_changed_future(&f, host, &seen)), VOLT_OK); /* the state so far */
+  volt_look_ look = looked_at_waiting(&p, volt_cluster_changed_future(&f, host, &seen));
+  assert_string_equal(look.operation, "volt_watch_changed");
+  assert_string_equal(look.kind, "watch");
+  looked_end(&p, &f);
+}
+
 static void check_change(volt_future *future, const volt_cluster_change *change) {
   volt_look_ look = looked_at_waiting(&p, future);
   looked_expect(&look, "volt_cluster_lease_set_limit", "cluster_lease", change->lease,
@@ -109,6 +119,7 @@ int main(void) {
       TEST(volt_cluster_permit_lost_future_is_described),
       TEST(volt_cluster_lease_set_limit_future_is_described),
       TEST(volt_cluster_sem_set_limit_future_is_described),
+      TEST(volt_cluster_changed_future_is_described),
       TEST(volt_cluster_close_future_is_described),
   };
   int failed = 0;

@@ -107,7 +107,9 @@ static void test_is_cancelled_wherever_it_waits(void **state) {
 /* A queued client costs a session, and nothing besides. */
 static void test_queued_clients_are_small(void **state) {
   (void)state;
-  assert_true(sizeof(struct session) <= 1536 - 64); /* the rest: the allocator, the back end */
+  size_t checks = VOLT_SIGHT ? 64 : 0; /* each future has a word more in builds that check it */
+  assert_true(sizeof(struct session) <=
+              1536 - 64 + checks); /* the rest: the allocator, the back end */
 }
 
 static void test_tenants_by_source(void **state) {
