@@ -147,7 +147,8 @@ VOLT_API const volt_io_kind *volt_io_epoll(void);
  * it before; one that is a volt_fd already is detached for that.
  * d: the caller's, any memory. flags: of volt_fd_flags.
  * Returns VOLT_OK; VOLT_EINVAL: rt does no I/O, or unknown flags; VOLT_ERRNO(EBADF): no such
- *   descriptor; VOLT_ERRNO(EEXIST): it is that of another volt_fd of rt. After a failure the number is still the caller's, and *d is untouched.
+ *   descriptor; VOLT_ERRNO(EEXIST): it is that of another volt_fd of rt. After a failure the number
+ *   is still the caller's, and *d is untouched.
  * Threads: any. */
 VOLT_API VOLT_NODISCARD int volt_fd_init(volt_fd *d, volt_rt *rt, int number, unsigned flags);
 

@@ -45,7 +45,7 @@ void volt_group_init_how(volt_group *g, unsigned how) {
   VOLT_CHECK(how <= (VOLT_GROUP_KEEP_GOING | VOLT_GROUP_KEEP_RESULTS), "volt_group_init_how",
              "%p: how is %u", (void *)g, how);
   volt_short_lock_init_(&g->lock);
-  g->how = how;
+  g->how = how | VOLT_GROUP_MADE_;
   g->count = 0;
   g->result = VOLT_OK;
   g->is_cancelled = 0;

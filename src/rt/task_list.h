@@ -68,8 +68,11 @@ static inline uint64_t volt_task_list_cancel_(volt_short_lock *lock, volt_task_l
   return asked;
 }
 
+/* In volt_group.how of a group that was made. It never changes, so it is read without the lock. */
+#define VOLT_GROUP_MADE_ (UINT32_C(1) << 31)
+
 static inline void volt_group_check_init_(const volt_group *g) {
-  VOLT_CHECK(g->running.next, "volt_group", "%p was not initialised: volt_group_init()",
+  VOLT_CHECK(g->how & VOLT_GROUP_MADE_, "volt_group", "%p was not initialised: volt_group_init()",
              (const void *)g);
 }
 

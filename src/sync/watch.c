@@ -83,9 +83,9 @@ void volt_watch_close(volt_watch *w) {
 uint64_t volt_watch_get(volt_watch *w, void *elem) {
   volt_monitor_ m;
   volt_monitor_look_(&m, &w->queue);
-  watch_check(w);
   VOLT_COPY_(elem, w->value, w->elem_bytes); /* R2 */
   uint64_t version = w->version;
+  watch_check(w);
   volt_monitor_unlock_(&m);
   return version;
 }
@@ -93,8 +93,10 @@ uint64_t volt_watch_get(volt_watch *w, void *elem) {
 /* The lock is held. Returns VOLT_EAGAIN if there is no other version than *seen. */
 static int watch_look(const volt_monitor_ *m, volt_watch *w, uint64_t *seen) {
   uint64_t version = w->version;
-  watch_check(w);
-  if (version == *seen) return volt_monitor_is_closed_(m) ? VOLT_ECLOSED : VOLT_EAGAIN;
+  if (version == *seen) {
+    watch_check(w);
+    return volt_monitor_is_closed_(m) ? VOLT_ECLOSED : VOLT_EAGAIN;
+  }
   *seen = version;
   return VOLT_OK;
 }

@@ -47,10 +47,11 @@
 /* Of a function: called when its library is loaded, in the order of the places; when it is unloaded. */
 #if defined(VOLT_MODEL)
 #define VOLT_AT_LOAD_(place) VOLT_UNUSED_OK_
-#elif !defined(VOLT_AT_LOAD_) /* the simulation has none */
+#define VOLT_AT_UNLOAD_ VOLT_UNUSED_OK_
+#elif !defined(VOLT_AT_LOAD_) /* the simulation has neither */
 #define VOLT_AT_LOAD_(place) __attribute__((__constructor__(place)))
-#endif
 #define VOLT_AT_UNLOAD_ __attribute__((__destructor__))
+#endif
 #else
 #define VOLT_API
 #define VOLT_NOINLINE

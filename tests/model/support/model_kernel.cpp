@@ -326,5 +326,8 @@ model_uring::model_uring(volt_rt *rt) {
 
 model_uring::~model_uring() {
   for (int i = 0; i < model_kernel::files; i++) std::destroy_at(&slots[i]);
-  driver_->ops->destroy(driver_); // with the table that has them
+  volt_store_relaxed(&share()->uring->epoll.table.chunks[0],
+                     static_cast<volt_watch_slot *>(nullptr));
+  free(slots); // there were no more of them than files: the driver would look at all
+  driver_->ops->destroy(driver_);
 }
