@@ -221,7 +221,9 @@ struct volt_cluster_lease {
   engine_numbers doubtful; /* slots whose write was not answered */
   uint32_t doubt;          /* the one that is being read */
 
-  pass_state pass; /* ... of hosts that stand in the way */
+  /* ... of hosts that stand in the way */
+  pass_state pass;
+  engine_list marked; /* entries of the queue that are known to be marked; `old` is unused */
 
   /* ... time */
   uint64_t served_since_ns;   /* the quantum's begin */

@@ -406,7 +406,7 @@ void recipe_expired_(volt_cluster_lease *l) {
   l->yields = false;
   l->pass.rests_until_ns = 0;
   l->pass.first_since_ns = 0;
-  l->pass.marked_count = 0;
+  l->marked.count = 0;
   l->failures = 0;
   l->wake_ns = VOLT_NO_DEADLINE;
   recipe_forget_lists_(l);

@@ -31,6 +31,8 @@ uint32_t view_free_count_(const volt_cluster_lease *l);
 uint32_t view_free_slots_(const volt_cluster_lease *l, uint32_t *slots, uint32_t count);
 /* How many hosts have or want slots. */
 uint32_t view_hosts_(volt_cluster_lease *l);
+/* Add an entry at the end. Without memory it is left out, and the lease pauses. */
+void view_append_(volt_cluster_lease *l, engine_list *list, const cluster_entry *e);
 bool view_reserve_(engine_numbers *numbers, uint32_t count);
 void view_release_(volt_cluster_lease *l);
 

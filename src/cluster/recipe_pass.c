@@ -59,14 +59,25 @@ static uint64_t pass_patience_ns(const volt_cluster_lease *l) {
 /* ---- marks ---- */
 
 bool pass_is_marked_(const volt_cluster_lease *l, const cluster_entry *e) {
-  for (uint32_t i = 0; i < PASS_MARKED && i < l->pass.marked_count; i++) {
-    if (cluster_entry_by_age_(&l->pass.marked[i], e) == 0) return true;
-  }
-  return false;
+  return view_place_(&l->marked, e) != UINT32_MAX;
 }
 
+/* Those that are not in the queue any more. */
+static void pass_forget_gone(volt_cluster_lease *l) {
+  uint32_t kept = 0;
+  for (uint32_t i = 0; i < l->marked.count; i++) {
+    const cluster_entry *e = &l->marked.at[i];
+    if (view_place_(&l->queue, e) != UINT32_MAX) l->marked.at[kept++] = *e;
+  }
+  l->marked.count = kept;
+}
+
+/* All of them: a mark that is forgotten is read again, and of two that do so in turn none is passed. */
 static void pass_remember(volt_cluster_lease *l, const cluster_entry *e) {
-  if (!pass_is_marked_(l, e)) l->pass.marked[l->pass.marked_count++ % PASS_MARKED] = *e;
+  if (!pass_is_marked_(l, e)) {
+    pass_forget_gone(l);
+    view_append_(l, &l->marked, e);
+  }
   if (cluster_entry_by_age_(&l->pass.before, e) == 0)
     l->watched &= ~ENGINE_BIT(ASK_BEFORE_IN_QUEUE);
 }

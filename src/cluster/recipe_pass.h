@@ -6,8 +6,6 @@
 
 #include "names.h"
 
-enum { PASS_MARKED = 16 }; /* marked entries that a host remembers */
-
 /* What a lease knows of it. */
 typedef struct pass_state {
   cluster_entry before;    /* the one that is watched */
@@ -15,8 +13,6 @@ typedef struct pass_state {
   uint64_t first_since_ns; /* so seen; 0: it is not so */
   uint64_t patience_ns;    /* that it has asked for; UINT64_MAX: not known */
   uint64_t poll_ns;        /* when to look again */
-  cluster_entry marked[PASS_MARKED];
-  uint32_t marked_count;   /* so far */
   bool is_marked;          /* its own entry is */
   uint64_t rests_until_ns; /* not to queue before, if others do */
   uint64_t rest_look_ns;   /* when to look whether they do */

@@ -111,6 +111,7 @@ void view_release_(volt_cluster_lease *l) {
   free(l->queue.at);
   free(l->holders.at);
   free(l->by_guid.at);
+  free(l->marked.at);
   for (int i = 0; i < 2; i++) free(l->strays[i].at);
   free(l->taken.at);
   free(l->doubtful.at);
@@ -119,6 +120,14 @@ void view_release_(volt_cluster_lease *l) {
 static void view_no_memory(volt_cluster_lease *l) {
   cluster_log_(l->c, VOLT_CLUSTER_ERROR, "%s: no memory", l->name);
   recipe_pause_(l, RECIPE_PAUSE_NS);
+}
+
+void view_append_(volt_cluster_lease *l, engine_list *list, const cluster_entry *e) {
+  if (view_grow(list, list->count + 1)) {
+    list->at[list->count++] = *e;
+  } else {
+    view_no_memory(l);
+  }
 }
 
 static void view_foreign(volt_cluster_lease *l, const char *path, const char *name) {
@@ -204,18 +213,13 @@ void view_listed_(volt_cluster_lease *l, enum engine_ask ask, volt_cluster_reque
  * can only change which host is served first (recipe.c I5). */
 static void view_stray(volt_cluster_lease *l, enum cluster_list place, const char *path) {
   const engine_list *list = place == CLUSTER_QUEUE ? &l->queue : &l->holders;
-  engine_list *strays = &l->strays[place];
   char other[VOLT_CLUSTER_PATH];
   for (uint32_t i = 0; i < list->count; i++) {
     write_entry_path_(l, other, place, &list->at[i]);
     if (strcmp(other, path) != 0) continue;
     cluster_log_(l->c, VOLT_CLUSTER_WARN,
                  "%s has no owner, so it is no host's: left out; to be deleted by hand", path);
-    if (!view_grow(strays, strays->count + 1)) {
-      view_no_memory(l);
-      return;
-    }
-    strays->at[strays->count++] = list->at[i];
+    view_append_(l, &l->strays[place], &list->at[i]);
     return;
   }
 }

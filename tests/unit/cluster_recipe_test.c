@@ -250,6 +250,22 @@ static void test_a_marked_one_is_passed_at_once(void **state) {
   assert_int_equal(scene_stats(&u).marks, 0);
 }
 
+/* Many hosts have died at once. */
+static void test_any_number_of_marked_ones_is_passed(void **state) {
+  (void)state;
+  hand_make_semaphore(SCENE_DATA("3"), 0);
+  for (uint32_t i = 0; i < 40; i++) {
+    char path[VOLT_CLUSTER_PATH];
+    snprintf(path, sizeof path, "%s", hand_enter('q', 100 + i, ".0.1."));
+    hand_set(path, "passed");
+  }
+  scene_begin_with(NULL);
+  scene_want(&u, 1);
+  scene_answer(); /* each is read once: it comes to rest */
+  expect_writes("+q0 | +s/0 -q0 +h0 | ");
+  assert_int_equal(u.held, 1);
+}
+
 static void test_a_slow_first_is_waited_for_as_it_asks(void **state) {
   (void)state;
   const char *sleeper = behind_a_sleeper();
@@ -958,6 +974,7 @@ int main(void) {
       scene_test(test_a_lease_after_a_long_wait_is_valid_at_once),
       scene_test(test_a_first_that_lets_slots_lie_is_marked_and_passed),
       scene_test(test_a_marked_one_is_passed_at_once),
+      scene_test(test_any_number_of_marked_ones_is_passed),
       scene_test(test_a_slow_first_is_waited_for_as_it_asks),
       scene_test(test_none_is_marked_while_no_slot_is_free),
       scene_test(test_two_that_let_slots_lie_are_marked_one_by_one),
