@@ -97,6 +97,7 @@ static void again_is_known(volt_cluster_lease *l) {
   const cluster_entry *holds = view_own_(l, &l->holders);
   l->in_queue = queued != NULL;
   if (queued) l->queue_entry = *queued;
+  pass_begin_(l);
   l->in_holders = holds != NULL;
   if (holds) l->holders_entry = *holds;
   l->watched = l->watched & ENGINE_BIT(ASK_DATA);

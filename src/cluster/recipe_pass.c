@@ -119,6 +119,11 @@ void pass_marked_(volt_cluster_lease *l, bool is_marked) {
   l->pass.poll_ns = 0;
 }
 
+void pass_begin_(volt_cluster_lease *l) {
+  l->pass.is_marked = false;
+  pass_marked_(l, false);
+}
+
 static bool pass_mark(volt_cluster_lease *l) {
   if (!write_begin_(l, 1)) return false;
   write_mark_(l, &l->pass.first);

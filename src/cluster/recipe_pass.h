@@ -22,6 +22,8 @@ typedef struct pass_state {
 
 /* Those that say so return whether they have submitted a request. */
 
+/* Its entry is another one, or may be: nothing is known of it. */
+void pass_begin_(volt_cluster_lease *l);
 /* Whether this host knows that the entry is marked. */
 bool pass_is_marked_(const volt_cluster_lease *l, const cluster_entry *e);
 /* The entry right before this place that is not this host's, and not marked; NULL: none. */

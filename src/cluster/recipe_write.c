@@ -182,9 +182,7 @@ static void write_entered(volt_cluster_lease *l, const volt_cluster_action *a,
   if (place == CLUSTER_QUEUE) {
     l->queue_entry = e;
     l->in_queue = true;
-    l->pass.is_marked = false;
-    l->pass.poll_ns = 0;
-    l->pass.first_since_ns = 0;
+    pass_begin_(l);
     l->first_look = ENGINE_BIT(ASK_SLOTS);
   } else {
     l->holders_entry = e;

@@ -304,8 +304,7 @@ static void test_two_that_let_slots_lie_are_marked_one_by_one(void **state) {
 }
 
 /* It was stopped, and another host has passed it. */
-static void test_one_that_was_marked_queues_anew(void **state) {
-  (void)state;
+static void marked_and_passed(void) {
   hand_make_semaphore(SCENE_DATA("1"), 1);
   scene_begin_with(NULL);
   scene_want(&u, 1);
@@ -317,10 +316,37 @@ static void test_one_that_was_marked_queues_anew(void **state) {
   hand_delete("/volt/x/s/0");
   hand_make_by(999, "/volt/x/s/0");
   scene_answer();
+}
+
+static void test_one_that_was_marked_queues_anew(void **state) {
+  (void)state;
+  marked_and_passed();
   expect_writes("-q0 +q0 | ");
   hand_delete("/volt/x/s/0");
   scene_answer();
   assert_int_equal(u.held, 1);
+}
+
+static bool lose_the_second_write(void) {
+  static uint32_t writes;
+  if (hand->asked[0]->kind != VOLT_CLUSTER_WRITE) return false;
+  if (++writes < 2) return false;
+  scene_interfere = NULL;
+  hand_lose(HAND_DONE);
+  return true;
+}
+
+/* It has queued anew, and does not hear of it. */
+static void test_the_mark_of_an_older_entry_does_not_count(void **state) {
+  (void)state;
+  scene_interfere = lose_the_second_write;
+  marked_and_passed();
+  hand->log[0] = '\0';
+  hand_say(VOLT_CLUSTER_SESSION_AGAIN);
+  scene_answer();
+  scene_pass(200);
+  expect_writes("?/volt | ");
+  expect_nodes("/volt/x/q0", 1);
 }
 
 static void test_with_others_behind_it_takes_its_share(void **state) {
@@ -979,6 +1005,7 @@ int main(void) {
       scene_test(test_none_is_marked_while_no_slot_is_free),
       scene_test(test_two_that_let_slots_lie_are_marked_one_by_one),
       scene_test(test_one_that_was_marked_queues_anew),
+      scene_test(test_the_mark_of_an_older_entry_does_not_count),
       scene_test(test_with_others_behind_it_takes_its_share),
       scene_test(test_who_needs_nothing_any_more_leaves_the_queue),
       scene_test(test_a_slot_that_is_not_free_is_no_end),
