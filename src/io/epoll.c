@@ -233,6 +233,10 @@ static int epoll_descriptor(volt_driver_ *driver) {
   return epoll_of(driver)->number;
 }
 
+static bool epoll_is_used(volt_driver_ *driver) {
+  return volt_watch_owns_any_(&epoll_of(driver)->table);
+}
+
 static void epoll_destroy(volt_driver_ *driver) {
   volt_watch_check_disowned_(&epoll_of(driver)->table, volt_io_of_driver_(driver)->rt);
   volt_naps_end_(&epoll_of(driver)->naps);
@@ -248,6 +252,7 @@ static const volt_driver_ops_ epoll_driver_ops = {.name = "epoll",
                                                   .sleep = epoll_sleep_in,
                                                   .end = epoll_begin,
                                                   .descriptor = epoll_descriptor,
+                                                  .is_used = epoll_is_used,
                                                   .destroy = epoll_destroy};
 
 static int epoll_io_watch(volt_io_ *io, volt_fd *d, uint32_t *mark) {

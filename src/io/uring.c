@@ -247,6 +247,10 @@ static void uring_free_rings(volt_uring_ *u, unsigned count) {
   for (unsigned i = 0; i < count; i++) io_uring_queue_exit(&u->share[i].ring);
 }
 
+static bool uring_is_used(volt_driver_ *driver) {
+  return volt_watch_owns_any_(&uring_of_driver(driver)->epoll.table);
+}
+
 static void uring_destroy(volt_driver_ *driver) {
   volt_uring_ *u = uring_of_driver(driver);
   volt_watch_check_disowned_(&u->epoll.table, u->io.rt);
@@ -277,6 +281,7 @@ static void uring_init(volt_uring_ *u, volt_rt *rt, const volt_rt_config *config
       .sleep = uring_sleep,
       .end = uring_end,
       .descriptor = uring_descriptor,
+      .is_used = uring_is_used,
       .destroy = uring_destroy,
   };
   static const volt_io_ops_ io_ops = {

@@ -146,17 +146,31 @@ static const char *watch_waiting(const volt_watch_slot *slot) {
   return op ? op->as.future.ops->operation : NULL;
 }
 
-void volt_watch_check_disowned_(volt_watch_table *table, volt_rt *rt) {
-  uint32_t number = 0;
+/* The first slot of a number that a volt_fd has; NULL: there is none. */
+static const volt_watch_slot *watch_first_owned(const volt_watch_table *table, uint32_t *number) {
+  uint32_t first = 0;
   for (unsigned i = 0; i < VOLT_WATCH_CHUNKS; i++) {
-    volt_watch_slot *slots = volt_load_relaxed(&table->chunks[i]); /* no other thread uses it */
+    const volt_watch_slot *slots = volt_load_relaxed(&table->chunks[i]); /* the runtime is over */
     uint32_t count = slots ? VOLT_WATCH_FIRST << i : 0;
     for (uint32_t place = 0; place < count; place++) {
-      const char *waits = watch_waiting(&slots[place]);
-      VOLT_CHECK(!(volt_load_relaxed(&slots[place].owner) & 1), "volt_rt_destroy", /* as above */
-                 "%p: descriptor %u is open: close it before (%s%s)", (void *)rt, number + place,
-                 waits ? "an operation waits: " : "nothing waits for it", waits ? waits : "");
+      *number = first + place;
+      if (volt_load_relaxed(&slots[place].owner) & 1) return &slots[place]; /* as above */
     }
-    number += VOLT_WATCH_FIRST << i;
+    first += VOLT_WATCH_FIRST << i;
   }
+  return NULL;
+}
+
+bool volt_watch_owns_any_(const volt_watch_table *table) {
+  uint32_t number;
+  return watch_first_owned(table, &number) != NULL;
+}
+
+void volt_watch_check_disowned_(const volt_watch_table *table, volt_rt *rt) {
+  uint32_t number = 0;
+  const volt_watch_slot *slot = watch_first_owned(table, &number);
+  if (!slot) return;
+  const char *waits = watch_waiting(slot);
+  volt_panic_("volt_rt_destroy", "%p: descriptor %u is open: close it before (%s%s)", (void *)rt,
+              number, waits ? "an operation waits: " : "nothing waits for it", waits ? waits : "");
 }

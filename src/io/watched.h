@@ -48,7 +48,10 @@ bool volt_watch_is_owned_(volt_watch_table *table, int number);
 /* The volt_fd of that stamp gives its number up. Returns false: it has not had it any more. */
 bool volt_watch_disown_(volt_watch_table *table, int number, uint32_t stamp);
 
-/* Abort if a volt_fd has a number: the runtime of them is about to end. */
-void volt_watch_check_disowned_(volt_watch_table *table, volt_rt *rt);
+/* The runtime of them is about to end, and no thread uses the table. Whether a volt_fd has a number. */
+bool volt_watch_owns_any_(const volt_watch_table *table);
+
+/* The same: abort if one has. */
+void volt_watch_check_disowned_(const volt_watch_table *table, volt_rt *rt);
 
 #endif

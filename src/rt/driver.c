@@ -32,6 +32,11 @@ int volt_rt_open_driver_(volt_rt *rt) {
   return result;
 }
 
+bool volt_rt_driver_is_used_(volt_rt *rt) {
+  volt_driver_ *driver = rt->driver;
+  return driver && driver->ops->is_used && driver->ops->is_used(driver);
+}
+
 void volt_rt_close_driver_(volt_rt *rt) {
   if (!rt->driver) return;
   rt->driver->ops->destroy(rt->driver);

@@ -72,6 +72,10 @@ typedef struct volt_driver_ops_ {
    * doorbell has rung; -1: none. */
   int (*descriptor)(volt_driver_ *driver);
 
+  /* After every end(), on any thread: whether the program has something of it still, such as an open
+   * descriptor. Then destroy() aborts. NULL: never. */
+  bool (*is_used)(volt_driver_ *driver);
+
   /* After every end(), on any thread, and before the runtime's timers end. Frees the driver, and
    * leaves the doorbells open. */
   void (*destroy)(volt_driver_ *driver);

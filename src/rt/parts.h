@@ -260,7 +260,9 @@ void volt_rt_queue_homed_(volt_homed_ *h);
  * says, or VOLT_ENOMEM: then nothing is left behind. */
 int volt_rt_open_driver_(volt_rt *rt);
 
-/* After every worker has ended. */
+/* After every worker has ended: whether the program has an open descriptor, so that the driver must
+ * not be closed; close it. */
+bool volt_rt_driver_is_used_(volt_rt *rt);
 void volt_rt_close_driver_(volt_rt *rt);
 
 /* On the thread of that worker, before and after its tasks. */

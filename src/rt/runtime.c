@@ -324,13 +324,14 @@ uint64_t volt_rt_destroy(volt_rt *rt) {
 
 /* ---- in the background ---- */
 
-/* The memory of handles and timers that were not given back stays: the process is about to end. */
+/* While handles, timers or descriptors were not given back, all memory stays: the process is about to
+ * end. */
 static void *runtime_end_in_background(void *arg) {
   volt_rt *rt = (volt_rt *)arg;
   volt_thread_detach_self_();
   runtime_stop(rt);
-  bool is_used =
-      volt_rt_pool_used_(rt) > 0 || volt_timers_earliest_ns(&rt->timers) != VOLT_NO_DEADLINE;
+  bool is_used = volt_rt_pool_used_(rt) > 0 || volt_rt_driver_is_used_(rt) ||
+                 volt_timers_earliest_ns(&rt->timers) != VOLT_NO_DEADLINE;
   if (!is_used) runtime_release_all(rt);
   return NULL;
 }

@@ -358,6 +358,42 @@ static void a_child_inherits_nothing(void **state) {
   kit_unlink(&l);
 }
 
+/* ---- given up ---- */
+
+static int threads(void) {
+  int count = 0;
+  DIR *all = opendir("/proc/self/task");
+  REQUIRE(all);
+  for (struct dirent *e; (e = readdir(all)) != NULL;) count += e->d_name[0] != '.';
+  closedir(all);
+  return count;
+}
+
+/* In the child. Returns its exit status. */
+static int give_up_with_one_open(void) {
+  static io_kit k;
+  static kit_link l;
+  const int others = threads();
+  kit_begin(&k, 2);
+  kit_link_in(&k, &l, UNIX_STREAM);
+  if (volt_rt_shutdown_background(k.rt) != VOLT_OK) return 1;
+  WAIT_UNTIL(threads() == others); /* that which would free the runtime has ended, too */
+  volt_fd_close(&l.near);
+  return volt_load_relaxed(&k.held) > 0 ? 23 : 2;
+}
+
+/* That is no misuse, as it is of volt_rt_destroy(). */
+static void a_runtime_that_is_given_up_may_have_one_open(void **state) {
+  int status;
+  (void)state;
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) _exit(give_up_with_one_open());
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 23);
+}
+
 int main(void) {
   before = without_mark();
   const struct CMUnitTest tests[] = {
@@ -374,6 +410,7 @@ int main(void) {
       cmocka_unit_test(the_environment_decides),
       cmocka_unit_test(nothing_is_left_of_one_that_cannot_be_made),
       threads_test(a_child_inherits_nothing),
+      cmocka_unit_test(a_runtime_that_is_given_up_may_have_one_open),
   };
   return kit_main(tests);
 }
