@@ -319,27 +319,23 @@ static void worker_poll(volt_worker *w, volt_task *t, unsigned max) {
   worker_note_polls(w, max);
 }
 
-/* The task that this worker polls, or NULL. */
-static volt_task *worker_running(volt_worker *w) {
-  return (volt_task *)w->ctx.waker.ctx;
-}
-
-/* The task that runs, or a waker that it calls, is about to block this worker. */
+/* The task that runs is about to block this worker; or a waker is, perhaps while no task runs. */
 static void worker_blocks(volt_blocker_ *self, const char *call) {
   volt_worker *w = volt_container_of(self, volt_worker, blocker);
   volt_rt *rt = w->rt;
+  volt_task *t = (volt_task *)w->ctx.waker.ctx; /* the one that is polled, or NULL */
   if (rt->config.hooks.blocks) {
-    rt->config.hooks.blocks(call, worker_running(w), rt->config.hooks.ctx);
+    rt->config.hooks.blocks(call, t, rt->config.hooks.ctx);
     return;
   }
 #if VOLT_DEBUG
-  volt_frame_blocks_(&worker_running(w)->frame, (uintptr_t)worker_running(w)->poll,
-                     worker_running(w), call);
+  VOLT_CHECK(t, call, "%p: a waker that worker %u calls must not block", (void *)rt, w->index);
+  volt_frame_blocks_(&t->frame, (uintptr_t)t->poll, t, call);
 #endif
   uint32_t said = volt_exchange_relaxed(&rt->has_said, 1); /* relaxed, no data: the first says so */
   if (said) return;
   volt_warn_(call, "task %p blocks worker %u of runtime %p: await a future instead (said once)",
-             (void *)worker_running(w), w->index, (void *)rt);
+             (void *)t, w->index, (void *)rt);
 }
 
 /* ---- run ---- */

@@ -402,9 +402,27 @@ static void block_thrice(void *arg) {
 }
 
 #if defined(VOLT_DEBUG) && VOLT_DEBUG
+static void blocks(void *ctx) {
+  ignore_result(volt_sem_acquire_blocking((volt_sem *)ctx, 1, VOLT_NO_DEADLINE));
+}
+
+/* No task runs meanwhile. */
+static void block_in_a_waker(void *arg) {
+  volt_parker never = VOLT_PARKER_INIT;
+  volt_timer timer;
+  volt_waker waker = {blocks, arg};
+  memset((void *)&timer, 0, sizeof timer);
+  rt_of_task = create(&(volt_rt_config){.workers = 1});
+  volt_timer_start(volt_rt_timers(rt_of_task), &timer, 0, waker);
+  (void)volt_park_until(&never, 1, VOLT_NO_DEADLINE);
+}
+
 static void without_a_hook_it_is_said_once_or_aborts(void **state) {
+  volt_sem sem = VOLT_SEM_INIT(0);
   (void)state;
   assert_death(block_thrice, NULL, "volt: volt_sem_acquire_blocking: task 0x", "must not block");
+  assert_death(block_in_a_waker, &sem, "volt: volt_sem_acquire_blocking: ", "a waker that worker 0",
+               "must not block");
 }
 #else
 /* What act() says on standard error. */
