@@ -9,7 +9,7 @@
  *   report             not asked                    asked
  *   a part of a send   submitted again              OVER: cancelled, n says how much
  *   -EAGAIN, -EINTR    submitted again              OVER: cancelled; or WOKEN, to go on by CALL
- *   -ECANCELED         OVER: its result             the same
+ *   -ECANCELED         OVER: its result             as after -EAGAIN
  *   else               OVER: its result             OVER: its result
  *
  * Races

@@ -32,8 +32,9 @@ uint32_t volt_sem_limit_reduce_excess_(volt_fifo_ *q, const volt_permit_kind_ *k
 /* How many permits must be released before there is one to take. */
 uint32_t volt_sem_limit_excess_(const volt_fifo_ *q, const volt_permit_kind_ *kind);
 
-/* Complete those that are queued now as a close would, with VOLT_ECLOSED; *q stays as it is. Those
- * that queue meanwhile wait on. The caller keeps *q alive. */
+/* Complete as many as are queued now, the oldest first, as a close would, with VOLT_ECLOSED; *q stays
+ * as it is. What one of them had got is for the next; so one that queues meanwhile may be among them.
+ * The caller keeps *q alive. */
 void volt_sem_limit_turn_away_(volt_fifo_ *q, const volt_permit_kind_ *kind);
 
 /* The same of a semaphore. For src/cluster, which can say why. */
