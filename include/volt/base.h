@@ -127,7 +127,7 @@ VOLT_API const char *volt_strresult(int result);
  *
  * A deadline is a time, not a duration; 0 means "do not wait". A debug build aborts with a message
  * if a thread is about to block with a deadline that looks like a duration, or a sleep, a timeout or
- * an interval is given one: from 1 ns to below 1 hour, and less than half of the time now. A clock
+ * an interval is given one: from 1 ns to below 1 hour, and from before the program has begun. A clock
  * that is virtual may begin at 0, so what is on its timers is not looked at. */
 VOLT_API uint64_t volt_now_ns(void);
 

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "at_fork.h"
 #include "blocker.h"
 #include "check.h"
 #include "named.h"
@@ -207,10 +208,18 @@ VOLT_NOINLINE void volt_panic_(const char *where, const char *format, ...) {
   abort();
 }
 
-/* A deadline in the first hour of the machine, long past, is a duration: of any unit. */
+/* When the library was loaded; 0: it is not known. */
+static uint64_t base_loaded_ns;
+
+static VOLT_AT_LOAD_(VOLT_FORK_SYNC_) void base_load(void) {
+  base_loaded_ns = volt_now_ns();
+}
+
+/* A time in the first hour of the machine, from before this program, is a duration: of any unit. No
+ * deadline is so old, however late it is used. */
 void volt_check_duration_(const char *where, uint64_t deadline_ns) {
   const uint64_t hour_ns = UINT64_C(3600000000000);
-  bool is_duration = deadline_ns > 0 && deadline_ns < hour_ns && deadline_ns < volt_now_ns() / 2;
+  bool is_duration = deadline_ns > 0 && deadline_ns < hour_ns && deadline_ns < base_loaded_ns;
   unsigned long long n = deadline_ns;
   VOLT_CHECK(!is_duration, where,
              "deadline_ns is %llu, which looks like a duration: volt_deadline_ns(%llu) or "
