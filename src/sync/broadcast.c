@@ -62,13 +62,9 @@ void volt_broadcast_close(volt_broadcast *b) {
 }
 
 /* All-zero memory has no places. */
-static VOLT_NOINLINE void broadcast_refuse(const volt_broadcast *b) {
+static void broadcast_check(const volt_broadcast *b) {
   VOLT_CHECK(b->capacity > 0, broadcast_name, "%p was not initialised: volt_broadcast_init()",
              (const void *)b);
-}
-
-static inline void broadcast_check(const volt_broadcast *b) {
-  if (!VOLT_LIKELY(b->capacity > 0)) broadcast_refuse(b);
 }
 
 static void *broadcast_place_of(const volt_broadcast *b, uint64_t position) {

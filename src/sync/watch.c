@@ -38,18 +38,14 @@ void volt_watch_destroy(volt_watch *w) {
 }
 
 /* All-zero memory has no version. */
-static VOLT_NOINLINE void watch_refuse(const volt_watch *w) {
+static void watch_check(const volt_watch *w) {
   VOLT_CHECK(w->version > 0, watch_name, "%p was not initialised: volt_watch_init()",
              (const void *)w);
 }
 
-static inline void watch_check(const volt_watch *w) {
-  if (!VOLT_LIKELY(w->version > 0)) watch_refuse(w);
-}
-
 /* The lock is held, and the value has been changed. */
 static void watch_count_version(volt_monitor_ *m, volt_watch *w) {
-  watch_check(w);
+  if (VOLT_DEBUG) watch_check(w);
   w->version += 1;
   volt_monitor_release_all_counted_(m);
 }
@@ -89,7 +85,7 @@ uint64_t volt_watch_get(volt_watch *w, void *elem) {
   volt_monitor_ m;
   volt_monitor_look_(&m, &w->queue);
   VOLT_COPY_(elem, w->value, w->elem_bytes); /* R2 */
-  watch_check(w);
+  if (VOLT_DEBUG) watch_check(w);
   uint64_t version = w->version;
   volt_monitor_unlock_(&m);
   return version;
@@ -98,7 +94,6 @@ uint64_t volt_watch_get(volt_watch *w, void *elem) {
 /* The lock is held. Returns VOLT_EAGAIN if there is no other version than *seen. */
 static int watch_look(const volt_monitor_ *m, volt_watch *w, uint64_t *seen) {
   uint64_t version = w->version;
-  watch_check(w);
   if (version == *seen) return volt_monitor_is_closed_(m) ? VOLT_ECLOSED : VOLT_EAGAIN;
   *seen = version;
   return VOLT_OK;
@@ -116,7 +111,10 @@ static int watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, vol
   volt_monitor_ m;
   volt_monitor_look_(&m, &w->queue);
   int result = watch_look(&m, w, seen);
-  if (result == VOLT_EAGAIN) result = volt_monitor_append_(&m, VOLT_KIND_WATCH_, waiter, waker);
+  if (result == VOLT_EAGAIN) {
+    watch_check(w);
+    result = volt_monitor_append_(&m, VOLT_KIND_WATCH_, waiter, waker);
+  }
   volt_monitor_unlock_(&m);
   return result;
 }

@@ -90,6 +90,7 @@ static void broadcast_subscribe(void *arg) {
   (void)arg;
   volt_broadcast_subscribe(&it.broadcast, &receiver);
 }
+#if VOLT_DEBUG
 static void watch_send(void *arg) {
   (void)arg;
   ignore_result(volt_watch_send(&it.watch, &elem));
@@ -98,6 +99,7 @@ static void watch_get(void *arg) {
   (void)arg;
   (void)volt_watch_get(&it.watch, &elem);
 }
+#endif
 static void watch_changed(void *arg) {
   (void)arg;
   uint64_t seen = 0;
@@ -173,33 +175,35 @@ static void what_is_not_valid_says_so(void **state) {
     void (*act)(void *arg);
     const char *says;
   } acts[] = {
-      {"volt_chan", chan_send, "volt_chan_init()"},
-      {"volt_chan", chan_recv, "volt_chan_init()"},
-      {"volt_chan", chan_send_blocking, "volt_chan_init()"},
-      {"volt_chan", chan_recv_blocking, "volt_chan_init()"},
-      {"volt_permit_chan", permit_chan_reserve, "volt_permit_chan_init()"},
-      {"volt_permit_chan", permit_chan_try_reserve, "volt_permit_chan_init()"},
-      {"volt_chan", permit_chan_recv, "volt_chan_init()"},
-      {"volt_broadcast", broadcast_send, "volt_broadcast_init()"},
-      {"volt_broadcast", broadcast_subscribe, "volt_broadcast_init()"},
-      {"volt_watch", watch_send, "volt_watch_init()"},
-      {"volt_watch", watch_get, "volt_watch_init()"},
-      {"volt_watch", watch_changed, "volt_watch_init()"},
-      {"volt_barrier", barrier_wait, "volt_barrier_init()"},
-      {"volt_sharded_rwlock", sharded_here, "volt_sharded_rwlock_init()"},
-      {"volt_sharded_rwlock", sharded_read, "volt_sharded_rwlock_init()"},
-      {"volt_sharded_rwlock", sharded_try_write, "volt_sharded_rwlock_init()"},
-      {"volt_sharded_rwlock", sharded_write_blocking, "volt_sharded_rwlock_init()"},
-      {"volt_sharded_rwlock", sharded_write_no_deadline, "volt_sharded_rwlock_init()"},
-      {"volt_sharded_rwlock", sharded_write_future, "volt_sharded_rwlock_init()"},
-      {"volt_loop", loop_poll, "volt_loop_init()"},
-      {"volt_group", group_spawn, "volt_group_init()"},
-      {"volt_group", group_wait, "volt_group_init()"},
-      {"volt_group", group_cancel, "volt_group_init()"},
-      {"volt_group", group_destroy, "volt_group_init()"},
-      {"volt_spawn", task_spawn, "not initialised"},
-      {"volt_interval", interval_tick, "volt_interval_init()"},
-      {"volt_future_poll", future_poll, "never given an operation"},
+    {"volt_chan", chan_send, "volt_chan_init()"},
+    {"volt_chan", chan_recv, "volt_chan_init()"},
+    {"volt_chan", chan_send_blocking, "volt_chan_init()"},
+    {"volt_chan", chan_recv_blocking, "volt_chan_init()"},
+    {"volt_permit_chan", permit_chan_reserve, "volt_permit_chan_init()"},
+    {"volt_permit_chan", permit_chan_try_reserve, "volt_permit_chan_init()"},
+    {"volt_chan", permit_chan_recv, "volt_chan_init()"},
+    {"volt_broadcast", broadcast_send, "volt_broadcast_init()"},
+    {"volt_broadcast", broadcast_subscribe, "volt_broadcast_init()"},
+#if VOLT_DEBUG
+    {"volt_watch", watch_send, "volt_watch_init()"},
+    {"volt_watch", watch_get, "volt_watch_init()"},
+#endif
+    {"volt_watch", watch_changed, "volt_watch_init()"},
+    {"volt_barrier", barrier_wait, "volt_barrier_init()"},
+    {"volt_sharded_rwlock", sharded_here, "volt_sharded_rwlock_init()"},
+    {"volt_sharded_rwlock", sharded_read, "volt_sharded_rwlock_init()"},
+    {"volt_sharded_rwlock", sharded_try_write, "volt_sharded_rwlock_init()"},
+    {"volt_sharded_rwlock", sharded_write_blocking, "volt_sharded_rwlock_init()"},
+    {"volt_sharded_rwlock", sharded_write_no_deadline, "volt_sharded_rwlock_init()"},
+    {"volt_sharded_rwlock", sharded_write_future, "volt_sharded_rwlock_init()"},
+    {"volt_loop", loop_poll, "volt_loop_init()"},
+    {"volt_group", group_spawn, "volt_group_init()"},
+    {"volt_group", group_wait, "volt_group_init()"},
+    {"volt_group", group_cancel, "volt_group_init()"},
+    {"volt_group", group_destroy, "volt_group_init()"},
+    {"volt_spawn", task_spawn, "not initialised"},
+    {"volt_interval", interval_tick, "volt_interval_init()"},
+    {"volt_future_poll", future_poll, "never given an operation"},
   };
   for (size_t i = 0; i < sizeof acts / sizeof acts[0]; i++) {
     memset(&it, 0, sizeof it);
