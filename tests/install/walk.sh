@@ -45,7 +45,8 @@ for page; do
       diff --label "$page" --label printed -u - "$printed" || exit 1
       echo "$page:$line: it prints what the page says"
     }
-    failed() { cat "$printed"; echo "$page:$line: failed" >&2; }
+    exec 3>&2 # where it is run, that goes into the file
+    failed() { cat "$printed" >&3; echo "$page:$line: failed" >&3; }
     trap failed ERR
     trap "rm -f \"$printed\"" EXIT
     eval "$1"' walk "$script"
