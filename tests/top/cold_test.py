@@ -101,8 +101,8 @@ def fibers_and_functions_without_a_name():
     with Scene("fibers") as scene:
         text = cold(scene)
         expect(text, "^runtime 'scene': .* fibers: 2;")
-        expect(text, r"waits +named +1 +volt_cond_wait\w* of cond 0x[0-9a-f]+$")
-        expect(text, r"waits +sight_scene\+0x[0-9a-f]+ +1 +volt_cond_wait\w* of cond 0x[0-9a-f]+$")
+        expect(text, r"waits +named +\d+ +volt_cond_wait\w* of cond 0x[0-9a-f]+$")
+        expect(text, r"waits +sight_scene\+0x[0-9a-f]+ +\d+ +volt_cond_wait\w* of cond 0x[0-9a-f]+$")
         expect(text, r"waits +sight_scene\+0x[0-9a-f]+ +1 +NOTHING CAN WAKE IT$")
         assert "volt_park_until" not in text
 

@@ -113,9 +113,11 @@ SCENE(a_cond) {
     guard.unlock();
   }
   void let() override {
-    volt::lock mine(m);
-    ready = true;
-    changed.signal();
+    {
+      volt::lock mine(m);
+      ready = true;
+    }
+    changed.signal(); /* when m is free: after() looks at it */
   }
   bool loses_nothing() override {
     return false; /* no other waits, so the signal is over; `ready` says it */
@@ -144,9 +146,11 @@ SCENE(a_cond_with_a_predicate) {
     guard.unlock();
   }
   void let() override {
-    volt::lock mine(m);
-    ready = true;
-    changed.signal();
+    {
+      volt::lock mine(m);
+      ready = true;
+    }
+    changed.signal(); /* when m is free: after() looks at it */
   }
 };
 
