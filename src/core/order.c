@@ -5,9 +5,9 @@
  * Algorithm: a lock is of a class: all locks of one name, and level, are one; a lock without a name is
  * one of its own, by a number that it gets when it is needed first. An edge says that a lock of one
  * class was held when one of another was locked. There is room for 4,096 edges; when they are used up,
- * all are forgotten. To look whether an edge is known takes no lock. A thread that has a new one takes
- * the lock of the table, if that is free; else it adds the edge the next time. Then it looks whether
- * a way leads from the new lock back to the one that is held.
+ * all are forgotten. To look whether an edge is known takes no lock. A thread that has a new one locks
+ * the table, adds the edge and looks whether a way leads from the new lock back to the one that is held.
+ * If the table stays locked (its holder does not run), the thread adds the edge the next time.
  *   A try_lock() waits for no lock, so it adds no edge; what it has locked is held as any other.
  *   Two locks of one class, one held as the other is locked, have no order: volt_name_nested() gives
  * those levels. Permits of semaphores have none either.
@@ -17,7 +17,9 @@
  * Race
  *   R1  Interleaving: a thread forks while another changes the table, for the first time, too; in the
  *       child the table stays locked for ever, and is half changed. Prevented by: the child forgets
- *       all, and unlocks (at_fork.h). */
+ *       all, and unlocks (at_fork.h).
+ *   R2  Interleaving: two threads lock in two orders at the same time, for the first time, and wait for
+ *       each other: there is no next time. Prevented by: the second waits for the table. */
 #include "order.h"
 
 #include <stdio.h>
@@ -37,6 +39,7 @@ enum {
   LONGEST = 8,
   FOUND = 8,
   REPORTED = 64,
+  PATIENCE = 1000,
   NAME = 40
 };
 
@@ -81,6 +84,15 @@ static void (*order_call)(void);
 static bool order_lock_table(void) {
   /* order:L1 <- order:U1: what the last holder has written */
   return volt_exchange_acquire(&order_is_locked, 1) == 0;
+}
+
+/* R2. A thread that the scheduler prefers may keep the holder from running: it must not wait for ever. */
+static bool order_wait_for_table(void) {
+  for (unsigned i = 0; i < PATIENCE; i++) {
+    if (order_lock_table()) return true;
+    volt_yield_();
+  }
+  return false;
 }
 
 static void order_unlock_table(void) {
@@ -230,7 +242,7 @@ static void order_note_edge(const order_edge *edge) {
   bool is_known;
   if (edge->from.class == edge->to.class) return;
   (void)order_slot(order_key(&edge->from, &edge->to), &is_known);
-  if (is_known || !order_lock_table()) return;
+  if (is_known || !order_wait_for_table()) return;
   bool is_news = order_add(edge);
   void (*call)(void) = order_call;
   order_unlock_table();

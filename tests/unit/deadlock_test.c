@@ -825,6 +825,56 @@ static void tasks_have_an_order_too(void **state) {
   assert_true(order_taken() > 0);
   volt_order_switch_(NULL);
 }
+
+enum { ROUNDS = 400 };
+
+typedef struct crossing {
+  volt_mutex m[2][2]; /* of each thread, its own: of the same two names, so nobody waits */
+  char name[2][24];
+} crossing;
+
+static VOLT_ATOMIC(uint32_t) crossed;
+static unsigned cycles;
+
+static void meet(uint32_t times) {
+  volt_fetch_add_acq_rel(&crossed, 1);
+  WAIT_UNTIL(volt_load_acquire(&crossed) >= 2 * times);
+}
+
+/* Both threads nest at the same time, in two orders. */
+static void cross(void *arg, uint32_t me) {
+  crossing *all = arg;
+  for (uint32_t i = 0; i < ROUNDS; i++) {
+    meet(2 * i + 1);
+    nest(&all[i].m[me][me], &all[i].m[me][1 - me]);
+    meet(2 * i + 2);
+    if (me == 0) cycles += order_taken() > 0;
+  }
+}
+
+/* No edge is lost because another thread adds one: who deadlocks has no second try. */
+static void two_threads_at_the_same_time(void **state) {
+  (void)state;
+  crossing *all = calloc(ROUNDS, sizeof *all);
+  assert_non_null(all);
+  for (unsigned i = 0; i < ROUNDS; i++) {
+    for (unsigned k = 0; k < 2; k++) {
+      (void)snprintf(all[i].name[k], sizeof all[i].name[k], "%u of %u", k, i);
+      for (unsigned t = 0; t < 2; t++) {
+        volt_mutex_init(&all[i].m[t][k]);
+        assert_result(volt_name(&all[i].m[t][k], all[i].name[k]), VOLT_OK);
+      }
+    }
+  }
+  volt_store_relaxed(&crossed, 0);
+  cycles = 0;
+  volt_order_switch_(found);
+  thread_team_run(2, cross, all);
+  volt_order_switch_(NULL);
+  assert_int_equal(cycles, ROUNDS);
+  for (unsigned i = 0; i < 4 * ROUNDS; i++) volt_unname(&all[i / 4].m[i / 2 % 2][i % 2]);
+  free(all);
+}
 #endif
 
 int main(void) {
@@ -866,6 +916,7 @@ int main(void) {
     TEST(what_was_there_before),
     TEST(more_edges_than_there_is_room),
     TEST(tasks_have_an_order_too),
+    TEST(two_threads_at_the_same_time),
 #endif
     TEST(two_threads), /* the last: it unlocks what a thread holds */
   };
