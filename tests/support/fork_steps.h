@@ -18,7 +18,7 @@ typedef struct fork_steps {
       (*after)(void); /* what the thread that forks does before and after it; or NULL */
 } fork_steps;
 
-/* Whether there is a trap flag, and a handler may set it. */
+/* Whether there is a trap flag, a handler may set it, and no sanitizer's locks are in the way. */
 bool fork_steps_work(void);
 
 /* Returns at how many stops a child was made; 0: one of them was not well, or body() did not end, which
