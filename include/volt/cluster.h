@@ -232,6 +232,7 @@ typedef struct volt_cluster_lease_stats {
   uint64_t lost_ever; /* leases lost */
   uint64_t given_up;  /* of returns: because they did not become valid in time */
   uint64_t marks;     /* hosts that this one has marked, because they let slots lie free */
+  uint64_t rests;     /* how often this one did not queue for a while, because its link is slow */
 } volt_cluster_lease_stats;
 
 VOLT_BEGIN_DECLS

@@ -288,6 +288,8 @@ struct volt_cluster {
   cluster_validity validity;
   uint64_t write_sent_ns; /* when the newest was submitted; 0: none in this session */
   uint64_t sent_ns;
+  uint64_t quick_ns;       /* of a write, as stats.round_ns, while the ensemble is not busy */
+  uint64_t measured_ns;    /* since then */
   bool has_written;        /* since it was opened */
   bool heartbeat_was_last; /* of the writes that were sent */
   uint64_t valid_since_ns; /* new leases are, at each look; 0: they are not */

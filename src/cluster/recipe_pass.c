@@ -18,6 +18,8 @@
  *   are free again, four rounds pass. If that is more than a quantum, the host rests after
  *   such a stay while others queue: for REST such times, and if there are more hosts than slots, for so many
  *   more. So a slow host costs the others an eighth of its share, however slow it is.
+ *   How long a round of the link is, is what a write takes while the ensemble is not busy
+ *   (session_link_ns_(); R6).
  *
  * Invariants
  *   I1  an entry is marked by the ensemble's word alone (version > 0), so no two hosts disagree, and a host
@@ -39,7 +41,11 @@
  *   R5  Interleaving: a host was stopped, and is marked; it goes on, and the others are quicker each time, or
  *       keep their slots, because they know the mark. Prevented by: when it finds no slot it reads its own
  *       entry, and if that is marked, it queues anew, after a rest if it is slow. (Others have taken behind
- *       the mark, so its watch on the slots has fired since.) */
+ *       the mark, so its watch on the slots has fired since.)
+ *   R6  Interleaving: many hosts queue at once, and their writes wait for each other at the leader; a host
+ *       that waits writes nothing, so when it gives its slots, seconds later, the average is of then, and
+ *       it rests, though its link is good. Prevented by: one write that is answered quickly shows that the
+ *       link is not slow; and before a quarter of the session's time it is not known. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,7 +197,7 @@ bool pass_look_(volt_cluster_lease *l) {
 
 /* What a stay of slots at this host costs the others. */
 static uint64_t pass_stay_ns(const volt_cluster_lease *l) {
-  return PASS_STAY * l->c->stats.round_ns;
+  return PASS_STAY * session_link_ns_(l->c);
 }
 
 static bool pass_is_slow(const volt_cluster_lease *l) {
@@ -216,6 +222,7 @@ void pass_begin_rest_(volt_cluster_lease *l) {
   uint64_t hosts = l->stats.hosts > 2 ? l->stats.hosts : 2, slots = l->data.limit;
   uint64_t stays_ns = PASS_REST * pass_stay_ns(l);
   if (hosts > slots && slots > 0) stays_ns = stays_ns * hosts / slots;
+  l->stats.rests += 1;
   l->pass.rests_until_ns = cluster_now_(l->c) + stays_ns;
   l->pass.rest_look_ns = pass_rest_look_ns(l);
   l->pass.rest_saw_free = false;

@@ -35,13 +35,22 @@ static bool session_has(const volt_cluster *c, bool only_in_use) {
 
 /* ---- how slow the link is ---- */
 
-/* What counts is how long a write takes. Before there was one, a read has to do. */
+/* What counts is how long a write takes. Before there was one, a read has to do. quick_ns falls at once, and
+ * rises as slowly as the average. */
 static void session_measure(volt_cluster *c, bool is_write, uint64_t round_ns) {
   uint64_t *mean = &c->stats.round_ns;
   bool is_first = *mean == 0 || (is_write && !c->has_written);
   if (!is_write && c->has_written) return;
+  bool is_quicker = is_first || round_ns < c->quick_ns;
+  c->quick_ns = is_quicker ? round_ns : c->quick_ns + (round_ns - c->quick_ns) / 8;
   *mean = is_first ? round_ns : *mean - *mean / 8 + round_ns / 8;
+  if (is_first) c->measured_ns = cluster_now_(c);
   c->has_written = is_write;
+}
+
+uint64_t session_link_ns_(const volt_cluster *c) {
+  bool is_known = c->has_written && cluster_now_(c) >= c->measured_ns + c->stats.session_ns / 4;
+  return is_known ? c->quick_ns : 0;
 }
 
 /* How often to write, with a read between two writes. By validity.c, valid_until is 7T/12 - 3d - 5p/2 ahead

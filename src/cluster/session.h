@@ -11,6 +11,9 @@ bool session_is_connected_(const volt_cluster *c);
 bool session_is_valid_(const volt_cluster *c);
 /* Whether answers come too late for a lease. */
 bool session_is_slow_(const volt_cluster *c);
+/* How long a write takes while the ensemble is not busy: so the link is at fault. 0: not known yet, because
+ * many hosts may have come at once with this one. */
+uint64_t session_link_ns_(const volt_cluster *c);
 /* A lease could not, or will not, be used: lease nothing, until heartbeats have shown that a lease would be valid. */
 void session_doubt_(volt_cluster *c);
 /* Whether heartbeats have kept valid_until ahead for a while. */

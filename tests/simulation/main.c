@@ -1,6 +1,6 @@
-/* main.c: cluster_simulation [--slow] [--seed N] [--seeds N] [--seconds N] [--trace] [--show]: many hosts in
- * one thread, by seeds. The tests run 100 of them; `./x cluster simulation --seeds 10000` more. --slow:
- * rounds with slow hosts (slow.c). */
+/* main.c: cluster_simulation [--slow | --crowd] [--seed N] [--seeds N] [--seconds N] [--trace] [--show]: many
+ * hosts in one thread, by seeds. The tests run 100 of them; `./x cluster simulation --seeds 10000` more.
+ * --slow: rounds with slow hosts (slow.c). --crowd: many hosts come at once (crowd.c). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,13 +10,14 @@
 
 typedef struct wanted {
   uint64_t first, seeds, seconds;
-  bool is_traced, is_shown, is_slow;
+  bool is_traced, is_shown, is_slow, is_crowd;
 } wanted;
 
 static void main_usage(void) {
-  fprintf(stderr,
-          "usage: cluster_simulation [--slow] [--seed N] [--seeds N] [--seconds N] [--trace] "
-          "[--show]\n");
+  fprintf(
+      stderr,
+      "usage: cluster_simulation [--slow | --crowd] [--seed N] [--seeds N] [--seconds N] [--trace] "
+      "[--show]\n");
   exit(2);
 }
 
@@ -32,6 +33,8 @@ static wanted main_arguments(int argc, char **argv) {
       it.is_traced = true;
     } else if (strcmp(argv[i], "--slow") == 0) {
       it.is_slow = true;
+    } else if (strcmp(argv[i], "--crowd") == 0) {
+      it.is_crowd = true;
     } else if (strcmp(argv[i], "--show") == 0) {
       it.is_shown = true;
     } else if (number && i + 1 < argc) {
@@ -74,6 +77,7 @@ static void main_add(results *sum, const results *r) {
 
 static bool main_run(world *w, const wanted *it, uint64_t seed) {
   if (it->is_slow) return slow_run(w, seed, it->is_traced, it->is_shown);
+  if (it->is_crowd) return crowd_run(w, seed, it->is_traced, it->is_shown);
   plan p;
   plan_of_seed(&p, seed);
   bool held = world_run(w, &p, it->is_traced);
@@ -97,7 +101,9 @@ int main(int argc, char **argv) {
   for (; count < it.seeds && (it.seconds == 0 || volt_now_ns() < end_ns); count++) {
     if (!main_run(&w, &it, it.first + count)) {
       printf("to repeat it: %s --seed %" PRIu64 "%s --trace\n", argv[0], it.first + count,
-             it.is_slow ? " --slow" : "");
+             it.is_slow    ? " --slow"
+             : it.is_crowd ? " --crowd"
+                           : "");
       return 1;
     }
     main_add(&sum, &w.results);

@@ -3,6 +3,8 @@
  *   world.c    what a seed means; the phases of a run
  *   host.c     hosts that begin, end and die; what their tasks do
  *   faults.c   what goes wrong, and when it is over
+ *   slow.c     instead of faults: hosts on slow links
+ *   crowd.c    instead of faults: many hosts that come at once
  *   check.c    what must hold, at every step
  *   main.c     seeds, one after the other
  *
@@ -167,6 +169,10 @@ uint64_t world_chance_ns(world *w, uint64_t most_ns); /* rather short */
 /* ---- slow.c ---- */
 
 bool slow_run(world *w, uint64_t seed, bool is_traced, bool is_shown);
+
+/* ---- crowd.c ---- */
+
+bool crowd_run(world *w, uint64_t seed, bool is_traced, bool is_shown);
 
 /* ---- host.c ---- */
 

@@ -424,6 +424,32 @@ static void test_what_does_not_become_valid_is_given_back(void **state) {
   assert_int_equal(u.held, 1);
 }
 
+/* Others queue, and the only slot is asked back after a quantum; another host takes it. */
+static void give_to_others(uint32_t others, uint64_t round_ms) {
+  for (uint32_t i = 0; i < others; i++) hand_enter('q', 100 + i, ".0.1.");
+  while (u.owed == 0) slow_link(round_ms, 1);
+  scene_release(&u, 1);
+  scene_want(&u, 1);
+  while (hand_children("/volt/x/s") > 0) slow_link(round_ms, 1);
+  hand_make_by(999, "/volt/x/s/0");
+}
+
+/* Many hosts have come at once, and their writes have waited for each other. */
+static void test_a_host_whose_ensemble_was_busy_does_not_rest(void **state) {
+  (void)state;
+  hand_make_semaphore(SCENE_DATA("1"), 0);
+  scene_begin_with(NULL);
+  scene_want(&u, 1);
+  while (!scene_stats(&u).is_queued) slow_link(300, 1);
+  slow_link(1, 100);
+  assert_int_equal(u.held, 1);
+  assert_true(scene_host().round_ns > 100 * HAND_MS); /* two quanta */
+  hand->log[0] = '\0';
+  give_to_others(2, 1);
+  expect_writes("-s/0 +q0 -h0 | ");
+  assert_int_equal(scene_stats(&u).rests, 0);
+}
+
 static void test_heartbeats_keep_leases_valid(void **state) {
   (void)state;
   hand_make_semaphore(SCENE_DATA("3"), 0);
@@ -457,6 +483,7 @@ int main(void) {
       scene_test(test_an_answer_that_comes_late_gives_nothing_that_is_void),
       scene_test(test_heartbeats_do_not_wait_for_each_other),
       scene_test(test_what_does_not_become_valid_is_given_back),
+      scene_test(test_a_host_whose_ensemble_was_busy_does_not_rest),
       scene_test(test_heartbeats_keep_leases_valid),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

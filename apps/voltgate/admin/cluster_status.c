@@ -62,6 +62,7 @@ void cluster_put_gate(struct json *j, const struct gate_view *v) {
   json_put_number(j, "lost_ever", l->lost_ever);
   json_put_number(j, "given_up", l->given_up);
   json_put_number(j, "marks", l->marks);
+  json_put_number(j, "rests", l->rests);
   json_end_object(j);
 }
 
@@ -106,6 +107,7 @@ LEASE_NUMBER(lost_ever_of, l->lost_ever)
 LEASE_NUMBER(unproved_of, l->unproved)
 LEASE_NUMBER(given_up_of, l->given_up)
 LEASE_NUMBER(marks_of, l->marks)
+LEASE_NUMBER(rests_of, l->rests)
 
 static const struct {
   const char *name, *type, *help;
@@ -139,6 +141,8 @@ static const struct {
      "Of those given back, because they did not become valid in time.", given_up_of},
     {"voltgate_cluster_marks_total", "counter",
      "Hosts that this one has marked, because they let permits lie free.", marks_of},
+    {"voltgate_cluster_rests_total", "counter",
+     "How often this one did not queue for a while, because its link is slow.", rests_of},
 };
 
 static void put_modes(struct output *to, const struct view *view) {

@@ -205,7 +205,8 @@ static void leased_read(struct lease *l, struct lease_view *v) {
                            .revoked = s.revoked,
                            .lost_ever = s.lost_ever,
                            .given_up = s.given_up,
-                           .marks = s.marks};
+                           .marks = s.marks,
+                           .rests = s.rests};
   pthread_mutex_unlock(&n->lock);
   memcpy(v->name, n->name, sizeof n->name);
 }

@@ -34,7 +34,7 @@ struct lease_view {
   uint32_t era;
   uint64_t epoch;
   uint64_t quantum_ns;
-  uint64_t leases, returns, revoked, lost_ever, given_up, marks; /* so far */
+  uint64_t leases, returns, revoked, lost_ever, given_up, marks, rests; /* so far */
 };
 
 struct lease;
