@@ -17,7 +17,10 @@
  *   From when slots are free for a host until it can use them, and from when it is asked back until they
  *   are free again, four rounds pass. If that is more than a quantum, the host rests after
  *   such a stay while others queue: for REST such times, and if there are more hosts than slots, for so many
- *   more. So a slow host costs the others an eighth of its share, however slow it is.
+ *   more, but never longer than REST_SESSIONS sessions' time. So a slow host costs the others an eighth of
+ *   its share, however slow it is. (With rounds above T/8 nothing can be leased, so a stay costs T/2, and
+ *   the longest rest is sixteen times that. With four sessions three slow hosts at one slot cost a quarter
+ *   of all permits.)
  *   How long a round of the link is, is what a write takes while the ensemble is not busy
  *   (session_link_ns_(); R6).
  *
@@ -52,7 +55,14 @@
 
 #include "engine.h"
 
-enum { PASS_LOOK = 2, PASS_PATIENCE = 4, PASS_REST = 8, PASS_TAKE = 3, PASS_STAY = 4 };
+enum {
+  PASS_LOOK = 2,
+  PASS_PATIENCE = 4,
+  PASS_REST = 8,
+  PASS_REST_SESSIONS = 8,
+  PASS_TAKE = 3,
+  PASS_STAY = 4
+};
 
 static uint64_t pass_min(uint64_t a, uint64_t b) {
   return a < b ? a : b;
@@ -222,6 +232,7 @@ void pass_begin_rest_(volt_cluster_lease *l) {
   uint64_t hosts = l->stats.hosts > 2 ? l->stats.hosts : 2, slots = l->data.limit;
   uint64_t stays_ns = PASS_REST * pass_stay_ns(l);
   if (hosts > slots && slots > 0) stays_ns = stays_ns * hosts / slots;
+  stays_ns = pass_min(stays_ns, PASS_REST_SESSIONS * l->c->stats.session_ns);
   l->stats.rests += 1;
   l->pass.rests_until_ns = cluster_now_(l->c) + stays_ns;
   l->pass.rest_look_ns = pass_rest_look_ns(l);

@@ -132,8 +132,9 @@ static void slow_check_first(world *w, slow_plan *slow) {
 /* Of a healthy host whose servers have slow disks: they make it one that rests. */
 static uint64_t slow_rest_ns(const world *w, const slow_plan *slow) {
   static const slow_link none = {0, 0, 0};
-  uint64_t rest_ns = 8 * 4 * slow_round_ns(w, slow, &none);
-  return w->plan.hosts > w->plan.limit ? rest_ns * w->plan.hosts / w->plan.limit : rest_ns;
+  uint64_t rest_ns = 8 * 4 * slow_round_ns(w, slow, &none), most_ns = 8 * w->plan.session_ns;
+  if (w->plan.hosts > w->plan.limit) rest_ns = rest_ns * w->plan.hosts / w->plan.limit;
+  return rest_ns < most_ns ? rest_ns : most_ns;
 }
 
 /* S2 */

@@ -434,6 +434,25 @@ static void give_to_others(uint32_t others, uint64_t round_ms) {
   hand_make_by(999, "/volt/x/s/0");
 }
 
+static void test_a_slow_host_rests_for_eight_sessions_at_most(void **state) {
+  (void)state;
+  hand_make_semaphore(SCENE_DATA("1"), 0);
+  scene_begin_with(NULL);
+  scene_want(&u, 1);
+  uint64_t session_ms = HAND_SESSION_NS / HAND_MS, round_ms = session_ms / 10, rest_ms = 0;
+  slow_link(round_ms, 2 * session_ms);
+  assert_int_equal(u.held, 1);
+  const uint32_t others = 50; /* for each of them it would rest eight stays */
+  give_to_others(others, round_ms);
+  assert_int_equal(scene_stats(&u).rests, 1);
+  for (; hand_children("/volt/x/q0") == others && rest_ms < 10 * session_ms; rest_ms += 10) {
+    hand->log[0] = '\0';
+    slow_link(round_ms, 10);
+  }
+  assert_in_range(rest_ms, 7 * session_ms, 8 * session_ms + 2 * round_ms);
+  expect_nodes("/volt/x/q0", others + 1);
+}
+
 /* Many hosts have come at once, and their writes have waited for each other. */
 static void test_a_host_whose_ensemble_was_busy_does_not_rest(void **state) {
   (void)state;
@@ -483,6 +502,7 @@ int main(void) {
       scene_test(test_an_answer_that_comes_late_gives_nothing_that_is_void),
       scene_test(test_heartbeats_do_not_wait_for_each_other),
       scene_test(test_what_does_not_become_valid_is_given_back),
+      scene_test(test_a_slow_host_rests_for_eight_sessions_at_most),
       scene_test(test_a_host_whose_ensemble_was_busy_does_not_rest),
       scene_test(test_heartbeats_keep_leases_valid),
   };
