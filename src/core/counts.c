@@ -19,7 +19,12 @@
  *       acquire.
  *   R2  Interleaving: a thread makes the key; another forks. In the child the key is being made for
  *       ever, and the tallies of threads that the child does not have stay taken. Prevented by: the
- *       child makes the key anew, and gives back all tallies but its own. */
+ *       child makes the key anew, and gives back all tallies but its own.
+ *   R3  Interleaving: the program ends, and the key is deleted; a thread that runs still has to wait
+ *       for the first time, and sets the key, which is another library's by now. Prevented by: the
+ *       stage says that there is no key, before it is deleted. A thread that made the key meanwhile
+ *       deletes it. A thread that has just read the stage may still set a key that is deleted:
+ *       that is refused, unless another library makes a key at that very moment. */
 #include <volt/counts.h>
 
 #include <limits.h>
@@ -80,6 +85,14 @@ static bool count_key_is_free_of_cost(pthread_key_t key) {
 #endif
 }
 
+/* This thread has made the key. */
+static void count_publish_key(uint32_t stage) {
+  uint32_t seen = COUNT_MAKES_KEY;
+  /* counts:K1 -> counts:K2, counts:K3: a thread that sees HAS_KEY sees the key */
+  if (volt_cas_release(&count_stage, &seen, stage)) return;
+  if (stage == COUNT_HAS_KEY) (void)pthread_key_delete(count_key); /* R3 */
+}
+
 /* Have count_end() called when this thread ends. Returns whether that is possible. */
 static bool count_watch_end(volt_tally_ *mine) {
   uint32_t seen = COUNT_NO_KEY;
@@ -88,18 +101,19 @@ static bool count_watch_end(volt_tally_ *mine) {
       volt_cas_relaxed(&count_stage, &seen, COUNT_MAKES_KEY)) {
     bool made =
         pthread_key_create(&count_key, count_end) == 0 && count_key_is_free_of_cost(count_key);
-    /* counts:K1 -> counts:K2: a thread that sees HAS_KEY sees the key */
-    volt_store_release(&count_stage, made ? COUNT_HAS_KEY : COUNT_FAILED);
+    count_publish_key(made ? COUNT_HAS_KEY : COUNT_FAILED);
   }
   /* counts:K2 <- counts:K1: a thread that sees HAS_KEY sees the key */
   return volt_load_acquire(&count_stage) == COUNT_HAS_KEY &&
          pthread_setspecific(count_key, mine) == 0;
 }
 
-/* The library is unloaded, or the program ends: count_end() is not called any more. */
+/* The library is unloaded, or the program ends: count_end() is not called any more. Threads that run
+ * still have no key from now on (R3). */
 static VOLT_AT_UNLOAD_ void count_unload(void) {
-  /* relaxed: no call of the library runs */
-  if (volt_load_relaxed(&count_stage) == COUNT_HAS_KEY) (void)pthread_key_delete(count_key);
+  /* counts:K3 <- counts:K1: this thread sees the key that it deletes */
+  uint32_t stage = volt_exchange_acquire(&count_stage, COUNT_FAILED);
+  if (stage == COUNT_HAS_KEY) (void)pthread_key_delete(count_key);
 }
 
 static void count_note_used(uint32_t used) {

@@ -99,7 +99,9 @@ volt_blocker_ **volt_thread_blocker_(void) {
 
 static volt_blocked_list_ blocked_list; /* all-zero: empty */
 static pthread_key_t blocked_key;       /* its value in a thread: the slot */
-static bool blocked_has_key;
+/* From the load of the library on, until it is unloaded or the program ends: threads that run still
+ * find that there is no key, before it is deleted (counts.c R3) */
+static VOLT_ATOMIC(uint32_t) blocked_has_key;
 
 enum { BLOCKED_UNUSED = 0, BLOCKED_USED, BLOCKED_ENDED };
 typedef struct blocked_of_thread {
@@ -137,13 +139,15 @@ const volt_debugger_ *volt_debugger_of_sync_(void) {
 
 /* The library is unloaded, or the program ends: threads that end later have no slot any more. */
 static VOLT_AT_UNLOAD_ void blocked_unload(void) {
+  /* relaxed, no data: the key was made as the library was loaded */
+  bool has_key = volt_exchange_relaxed(&blocked_has_key, 0) != 0;
   volt_blocked_close_(&blocked_list);
-  if (blocked_has_key) (void)pthread_key_delete(blocked_key);
+  if (has_key) (void)pthread_key_delete(blocked_key);
 }
 
 volt_blocked_slot_ *volt_thread_blocked_(void) {
   blocked_of_thread *own = blocked_of();
-  if (own->stage == BLOCKED_UNUSED && blocked_has_key) {
+  if (own->stage == BLOCKED_UNUSED && volt_load_relaxed(&blocked_has_key)) {
     own->stage = BLOCKED_ENDED; /* meanwhile: with many keys, the next call allocates */
     own->slot.tid = blocked_tid();
     own->slot.number = volt_thread_number_();
@@ -194,6 +198,6 @@ static void futex_after_fork(void) {
 /* Not when a thread sleeps: what this calls allocates, and the allocator may be what sleeps. */
 static VOLT_AT_LOAD_(VOLT_FORK_SYNC_) void futex_load(void) {
   volt_debugger_sync_.blocked = &blocked_list;
-  blocked_has_key = pthread_key_create(&blocked_key, blocked_ends) == 0;
+  volt_store_relaxed(&blocked_has_key, pthread_key_create(&blocked_key, blocked_ends) == 0);
   volt_at_fork_(NULL, NULL, futex_after_fork);
 }

@@ -1,11 +1,15 @@
 /* rt_unload_test.c: what a runtime leaves of its threads when it is destroyed: nothing. And what the
- * library leaves of threads that have waited by it. So it can be unloaded; a plugin does. The library's file is the environment's VOLT_RT_LIBRARY. */
+ * library leaves of threads that have waited by it. So it can be unloaded; a plugin does. The library's
+ * file is the environment's VOLT_RT_LIBRARY. And that a program may end while its threads wait. */
 #define _GNU_SOURCE /* nanosleep */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include <volt/runtime.h>
+#include <volt/semaphore.h>
 
 #include "require.h"
 #include "thread_team.h"
@@ -152,10 +156,58 @@ static void a_thread_outlives_it(void **state) {
   thread_team_join(&team);
 }
 
+/* ---- a thread that waits while the program ends ---- */
+
+static bool ends_here; /* this process is the child whose end is looked at */
+static pthread_key_t before_the_end;
+
+static void wait_by_this_program(void) {
+  volt_sem sem = VOLT_SEM_INIT(0);
+  REQUIRE(volt_sem_acquire_blocking(&sem, 1, volt_now_ns() + 1000000) == VOLT_ETIMEDOUT);
+}
+
+/* Has not waited before: it would set the library's keys. */
+static void wait_at_the_end(void *arg, uint32_t index) {
+  pthread_key_t *fresh = (pthread_key_t *)arg;
+  (void)index;
+  wait_by_this_program();
+  for (unsigned i = 0; i < 2; i++) REQUIRE(pthread_getspecific(fresh[i]) == NULL);
+}
+
+/* Called after the library's own, because its place comes first. The keys that it makes are those
+ * that the library has just deleted. */
+static __attribute__((__destructor__(101))) void the_end(void) {
+  pthread_key_t fresh[2];
+  thread_team team;
+  if (!ends_here) return;
+  for (unsigned i = 0; i < 2; i++) {
+    REQUIRE(pthread_key_create(&fresh[i], NULL) == 0);
+    REQUIRE(fresh[i] < before_the_end);
+  }
+  thread_team_start(&team, 1, wait_at_the_end, fresh);
+  thread_team_join(&team);
+}
+
+static void a_thread_waits_at_the_end(void **state) {
+  int status;
+  (void)state;
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) {
+    ends_here = true;
+    wait_by_this_program();
+    REQUIRE(pthread_key_create(&before_the_end, NULL) == 0);
+    exit(0);
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(unloaded_many_times),
       cmocka_unit_test(a_thread_outlives_it),
+      cmocka_unit_test(a_thread_waits_at_the_end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
