@@ -1,7 +1,9 @@
 /* probe.c: the breaker of a gate, and the task that looks whether the server is back.
  *
  * A server that hangs accepts still, because its kernel does. So the probe asks what each server of
- * the protocol answers at once, before a login: of PostgreSQL whether it speaks TLS, of redis PING. */
+ * the protocol answers at once, before a login: of PostgreSQL whether it speaks TLS, of redis PING. Any
+ * byte is an answer, also of an error. To close without one is none: a balancer accepts for a server
+ * that is away, and closes. */
 #include <string.h>
 #include <volt/net.h>
 #include <volt/time.h>
@@ -14,6 +16,7 @@
 enum { PROBE_QUESTION_MAX = 8 };
 
 static const char gate_silence[] = "it accepts connections, but does not answer";
+static const char gate_hangs_up[] = "it accepts connections, but closes them without an answer";
 
 /* Looks whether the server is back, until it is. */
 struct probe {
@@ -29,6 +32,7 @@ struct probe {
   uint64_t asked_ns;
   size_t size; /* of the question */
   int result;
+  bool hung_up; /* the server has closed, and not answered */
   char bytes[PROXY_OUT_MAX + PROBE_QUESTION_MAX];
 };
 
@@ -86,6 +90,7 @@ static bool probe_has_question(struct probe *self) {
   self->size = has_header ? proxy_write(NULL, NULL, self->bytes, PROXY_OUT_MAX) : 0;
   memcpy(self->bytes + self->size, questions[settings->protocol].bytes, size);
   self->size += size;
+  self->hung_up = false;
   self->asked_ns = gate_now_ns(self->gate);
   return true;
 }
@@ -95,6 +100,7 @@ static volt_future *probe_ask(struct probe *self) {
                       PROBE_NS);
 }
 
+/* op.n says whether a byte came. */
 static volt_future *probe_hear(struct probe *self) {
   return probe_within(self, volt_fd_recv_future(&self->op, &self->fd, self->bytes, 1, 0), PROBE_NS);
 }
@@ -102,7 +108,9 @@ static volt_future *probe_hear(struct probe *self) {
 /* It is connected, and was asked, if there was a question. */
 static void probe_decide(struct probe *self) {
   volt_fd_close(&self->fd);
-  if (self->result == VOLT_OK) {
+  if (self->hung_up) {
+    gate_connect_failed(self->gate, gate_hangs_up);
+  } else if (self->result == VOLT_OK) {
     gate_answered(self->gate);
   } else if (self->result == VOLT_ETIMEDOUT) {
     gate_unanswered(self->gate, self->asked_ns);
@@ -128,6 +136,7 @@ static int probe_poll(volt_task *t, volt_ctx *ctx) {
       VOLT_AWAIT_RESULT(self, self->result, probe_ask(self));
       if (self->result == VOLT_OK) VOLT_AWAIT_RESULT(self, self->result, probe_hear(self));
       if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_ECANCELED);
+      self->hung_up = self->result == VOLT_OK && self->op.n == 0;
     }
     probe_decide(self);
   }

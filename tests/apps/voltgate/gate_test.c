@@ -1,6 +1,7 @@
 /* gate_test.c: a gate as a whole: words for refusals, settings that change, and the probe, which
  * finds a server again. */
 #include <sched.h>
+#include <volt/io.h>
 #include <volt/net.h>
 
 #include "gate_kit.h"
@@ -98,7 +99,7 @@ static volt_fd listener;
 static volt_address address;
 static char address_text[VOLT_ADDRESS_TEXT];
 
-static void begin_with_a_server(void) {
+static void begin_with_a_server(enum protocol protocol) {
   const volt_rt_config config = {.workers = 2, .io = volt_io_epoll()};
   assert_result(volt_rt_create(&rt, &config), VOLT_OK);
   assert_result(volt_address_parse(&address, "127.0.0.1:0"), VOLT_OK);
@@ -107,6 +108,7 @@ static void begin_with_a_server(void) {
   volt_address_text(&address, address_text);
   kit_settings = (struct gate_settings){.name = "main",
                                         .to = address_text,
+                                        .protocol = protocol,
                                         .limit = 1,
                                         .breaker_failures = 1,
                                         .connect_timeout_ns = 1000000000,
@@ -129,7 +131,7 @@ static void await_news(uint64_t *seen) {
 
 static void the_probe_closes_the_breaker(void **state) {
   (void)state;
-  begin_with_a_server();
+  begin_with_a_server(PROTOCOL_TCP);
   for (int i = 0; i < 20; i++) {
     uint64_t seen = volt_watch_version(&gate.news);
     gate_connect_failed(&gate, "Connection refused");
@@ -147,7 +149,7 @@ static uint64_t failures(void) {
 
 static void the_probe_goes_on_until_the_server_is_back(void **state) {
   (void)state;
-  begin_with_a_server();
+  begin_with_a_server(PROTOCOL_TCP);
   volt_fd_close(&listener); /* nobody listens at its port */
   gate_connect_failed(&gate, "first");
   while (failures() < 4) sched_yield(); /* it has tried, and tried again */
@@ -161,9 +163,53 @@ static void the_probe_goes_on_until_the_server_is_back(void **state) {
   end_with_a_server();
 }
 
+/* The server accepts a probe, hears its question, and says so much of an answer before it closes. */
+static void answer_a_probe(size_t question, const char *answer) {
+  volt_fd from;
+  volt_op op;
+  char heard[64];
+  const uint64_t deadline_ns = volt_deadline_ns(60000000000);
+  assert_result(volt_block_on(volt_fd_accept_future(&op, &listener, &from), deadline_ns), VOLT_OK);
+  for (size_t n = 0; n < question; n += op.n) {
+    assert_result(
+        volt_block_on(volt_fd_recv_future(&op, &from, heard, sizeof heard, 0), deadline_ns),
+        VOLT_OK);
+    assert_true(op.n > 0);
+  }
+  size_t size = strlen(answer);
+  assert_result(volt_block_on(volt_fd_send_future(&op, &from, answer, size, 0), deadline_ns),
+                VOLT_OK);
+  volt_fd_close(&from);
+}
+
+/* As a balancer does whose servers are away: it accepts, and closes without a word. */
+static void to_hang_up_is_no_answer(void **state) {
+  (void)state;
+  static const struct {
+    enum protocol protocol;
+    size_t question;
+    const char *answer;
+  } cases[] = {{PROTOCOL_POSTGRES, 8, "N"},
+               {PROTOCOL_REDIS, 6, "-"}}; /* an error is an answer, too */
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    char why[BREAKER_REASON_MAX];
+    begin_with_a_server(cases[i].protocol);
+    gate_connect_failed(&gate, "first");
+    for (unsigned n = 0; n < 3; n++) answer_a_probe(cases[i].question, "");
+    while (failures() < 4) sched_yield();
+    assert_true(breaker_is_open(&gate.breaker));
+    (void)breaker_reason(&gate.breaker, why);
+    assert_non_null(strstr(why, "closes them without an answer"));
+    uint64_t seen = volt_watch_version(&gate.news);
+    answer_a_probe(cases[i].question, cases[i].answer);
+    while (breaker_is_open(&gate.breaker)) await_news(&seen);
+    end_with_a_server();
+  }
+}
+
 static void a_gate_ends_while_it_probes(void **state) {
   (void)state;
-  begin_with_a_server();
+  begin_with_a_server(PROTOCOL_TCP);
   volt_fd_close(&listener);
   gate_connect_failed(&gate, "first");
   while (failures() < 2) sched_yield();
@@ -178,6 +224,7 @@ int main(void) {
       cmocka_unit_test(the_breaker_opens_and_is_told),
       cmocka_unit_test(the_probe_closes_the_breaker),
       cmocka_unit_test(the_probe_goes_on_until_the_server_is_back),
+      cmocka_unit_test(to_hang_up_is_no_answer),
       cmocka_unit_test(a_gate_ends_while_it_probes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
