@@ -12,7 +12,7 @@
  *       system gives once, and the other one is refused. Prevented by: they ask under the lock.
  *   R2  Interleaving: a thread sends a signal to the group of a child that another thread has just
  *       waited for; the number is another's by now. Prevented by: the signal goes to the pidfd.
- *       Where the system cannot do that for a group, it is asked first whether the child is there. */
+ *       Where the system cannot do that, it is asked first whether the child is there. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* waitid, syscall */
 #endif
@@ -87,10 +87,10 @@ static bool process_is_there(const volt_process *p) {
 /* The lock is held, or no other thread uses *p. R2. Returns 0, or -1 and errno. */
 static int process_send(volt_process *p, int number) {
   enum { TO_GROUP = 4 }; /* PIDFD_SIGNAL_PROCESS_GROUP, since Linux 6.9 */
-  if (!(p->flags & VOLT_PROCESS_GROUP)) return process_signal(p->fd.number, number, 0);
-  if (process_signal(p->fd.number, number, TO_GROUP) == 0) return 0;
-  if (errno != EINVAL) return -1;
-  if (process_is_there(p)) return kill(-p->number, number);
+  bool to_group = (p->flags & VOLT_PROCESS_GROUP) != 0;
+  if (process_signal(p->fd.number, number, to_group ? TO_GROUP : 0) == 0) return 0;
+  if (errno != ENOSYS && !(to_group && errno == EINVAL)) return -1; /* ENOSYS: under valgrind */
+  if (process_is_there(p)) return kill(to_group ? -p->number : p->number, number);
   errno = ESRCH;
   return -1;
 }
@@ -121,7 +121,8 @@ int volt_process_start(volt_process *p, volt_rt *rt, const volt_process_config *
   if (result == VOLT_OK) {
     p->result = VOLT_PENDING;
   } else { /* it must not go on */
-    (void)process_signal(child.pidfd, SIGKILL, 0);
+    p->fd.number = child.pidfd;
+    (void)process_send(p, SIGKILL);
     volt_spawn_reap_(child.pidfd);
     volt_spawn_undo_(config);
     *p = none;

@@ -3,7 +3,13 @@
  *
  * BACK ENDS: epoll, uring */
 #define _GNU_SOURCE /* waitid, ... */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <volt/fiber.h>
 #include <volt/process.h>
@@ -11,6 +17,10 @@
 
 #include "io_kit.h"
 #include "thread_team.h"
+
+#ifndef CLONE_PIDFD
+#define CLONE_PIDFD 0x1000 /* since Linux 5.2 */
+#endif
 
 static int tear_down(void **state) {
   errno = 0;
@@ -627,6 +637,41 @@ static void its_signals_are_as_after_exec(void **state) {
   (void)signal(SIGPIPE, SIG_DFL);
 }
 
+/* ---- where a signal cannot go to a pidfd: under valgrind; here a filter says so ---- */
+
+static void without_signals_to_pidfds(void *arg, uint32_t index) {
+  volt_process *p = (volt_process *)arg;
+  struct sock_filter steps[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_send_signal, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  struct sock_fprog filter = {sizeof steps / sizeof steps[0], steps};
+  (void)index;
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) /* of this thread alone */
+    (void)prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
+  for (unsigned i = 0; i < 2; i++) {
+    REQUIRE(volt_process_kill(&p[i], 0) == VOLT_OK);
+    volt_process_close(&p[i]); /* kills it */
+    REQUIRE(WTERMSIG(volt_process_status(&p[i])) == SIGKILL);
+  }
+}
+
+static void it_is_killed_by_its_number(void **state) {
+  io_kit *k = (io_kit *)*state;
+  volt_process p[2];
+  volt_fd in[2];
+  thread_team team;
+  for (unsigned i = 0; i < 2; i++) {
+    volt_process_config config = {.flags = i ? VOLT_PROCESS_GROUP : 0};
+    start_waiting(k, &p[i], &config, &in[i]);
+  }
+  thread_team_start(&team, 1, without_signals_to_pidfds, p);
+  thread_team_join(&team);
+  for (unsigned i = 0; i < 2; i++) volt_fd_close(&in[i]);
+}
+
 /* In the order of PATH; a directory that is empty is the present one. */
 static void it_is_searched_for_in_path(void **state) {
   io_kit *k = (io_kit *)*state;
@@ -652,7 +697,23 @@ static void it_is_searched_for_in_path(void **state) {
   free(before);
 }
 
+static int ends_at_once(void *arg) {
+  (void)arg;
+  _exit(0);
+}
+
+/* An emulator may know no such descriptors. */
+static bool system_has_pidfds(void) {
+  static _Alignas(16) char stack[65536];
+  int pidfd = -1;
+  pid_t child = clone(ends_at_once, stack + sizeof stack, CLONE_PIDFD | SIGCHLD, NULL, &pidfd);
+  if (child < 0) return false;
+  (void)waitpid(child, NULL, 0);
+  return close(pidfd) == 0;
+}
+
 int main(void) {
+  if (!system_has_pidfds()) return KIT_SKIPPED;
   keep_what_was_inherited();
   const struct CMUnitTest tests[] = {
       process_test(its_status_is_known),
@@ -683,6 +744,7 @@ int main(void) {
       process_test(what_was_reaped_gets_no_signal),
       process_test(its_signals_are_as_after_exec),
       process_test(it_is_searched_for_in_path),
+      process_test(it_is_killed_by_its_number),
   };
   return kit_main(tests);
 }
