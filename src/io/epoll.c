@@ -52,6 +52,12 @@ int volt_epoll_init_(volt_epoll_ *e) {
   return VOLT_OK;
 }
 
+bool volt_epoll_is_used_(volt_epoll_ *e) {
+  if (volt_watch_owns_any_(&e->table)) return true;
+  volt_naps_end_(&e->naps); /* its timer is not the program's */
+  return false;
+}
+
 void volt_epoll_destroy_(volt_epoll_ *e) {
   close(e->number);
   volt_watch_free_(&e->table);
@@ -234,7 +240,7 @@ static int epoll_descriptor(volt_driver_ *driver) {
 }
 
 static bool epoll_is_used(volt_driver_ *driver) {
-  return volt_watch_owns_any_(&epoll_of(driver)->table);
+  return volt_epoll_is_used_(epoll_of(driver));
 }
 
 static void epoll_destroy(volt_driver_ *driver) {

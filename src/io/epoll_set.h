@@ -29,6 +29,9 @@ struct volt_epoll_ {
 int volt_epoll_init_(volt_epoll_ *e);
 void volt_epoll_destroy_(volt_epoll_ *e);
 
+/* As volt_driver_ops_.is_used. */
+bool volt_epoll_is_used_(volt_epoll_ *e);
+
 /* As volt_io_ops_.watch and unwatch. */
 int volt_epoll_watch_(volt_epoll_ *e, volt_fd *d, uint32_t *mark);
 void volt_epoll_unwatch_(volt_epoll_ *e, volt_fd *d);

@@ -94,8 +94,8 @@ typedef struct volt_io_ops_ {
    * calls volt_fd_became_ready_(d), nor is one in it. Any thread. */
   void (*unwatch)(volt_io_ *io, volt_fd *d);
 
-  /* d is watched, and mark is its mark. Report it as ready for POLLOUT after so many ticks (nap.h),
-   * whether it is or not. Returns VOLT_OK or VOLT_ENOMEM. Any thread; no lock is held. NULL: what
+  /* d is watched, and mark is its mark. After so many ticks (nap.h) each operation that waits
+   * for it calls again. Returns VOLT_OK or VOLT_ENOMEM. Any thread; no lock is held. NULL: what
    * an operation waits for is always reported. */
   int (*nap)(volt_io_ *io, volt_fd *d, uint32_t mark, uint32_t ticks);
 

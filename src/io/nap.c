@@ -2,7 +2,7 @@
  *
  * Algorithm: the operation waits as for readiness. A list has the number and the mark of its
  * descriptor, and one timer of the runtime ticks while the list is not empty. When the time of an
- * entry has come, its descriptor is reported to be ready. So the poller makes the call again, and
+ * entry has come, each operation that waits for its descriptor makes its call again. The connect
  * waits for longer if there is still no room. No entry is taken out early: a descriptor that was
  * closed has another mark by then, and the report meets nothing (watched.c R7).
  *
@@ -12,6 +12,10 @@
  *       no timer runs starts it.
  *   R10 Interleaving: the tick comes after the entry was added, and before the operation waits.
  *       Prevented by: it is a report like any other (fd.c R2).
+ *   R11 Interleaving: the socket is connected in another way, and can take no more; the tick comes,
+ *       and another operation waits until it can. Prevented by: the report names no event.
+ *   R12 Interleaving: a runtime is given up, and is not freed because a timer runs, which is the
+ *       list's. Prevented by: the list ends as soon as no descriptor is open.
  *
  * Labels: io */
 #include <stdlib.h>
@@ -38,7 +42,7 @@ static void nap_add(volt_naps_ *naps, volt_nap_entry_ *first, volt_nap_entry_ *l
 /* One tick has passed for an entry that no other thread sees. Returns whether it was reported. */
 static bool nap_is_over(volt_naps_ *naps, volt_nap_entry_ *nap) {
   if (--nap->ticks > 0) return false;
-  (void)volt_watch_report_(naps->table, nap->number, nap->mark, POLLOUT);
+  (void)volt_watch_report_(naps->table, nap->number, nap->mark, 0); /* R11 */
   free(nap);
   return true;
 }
@@ -96,4 +100,6 @@ void volt_naps_end_(volt_naps_ *naps) {
     next = nap->next;
     free(nap);
   }
+  naps->is_ticking = false;
+  naps->first = NULL;
 }

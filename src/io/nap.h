@@ -24,10 +24,11 @@ typedef struct volt_naps_ {
 
 void volt_naps_init_(volt_naps_ *naps, volt_rt *rt, volt_watch_table *table);
 
-/* No thread uses *naps, and no operation waits. */
+/* No thread uses *naps, and no operation waits. May be called again. */
 void volt_naps_end_(volt_naps_ *naps);
 
-/* Report the descriptor of that number and mark after so many ticks, of 4 ms each: at least 1.
+/* Have what waits for the descriptor of that number and mark make its call again, after so many
+ * ticks, of 4 ms each: at least 1.
  * Returns VOLT_OK or VOLT_ENOMEM. Any thread. */
 int volt_nap_(volt_naps_ *naps, int number, uint32_t mark, uint32_t ticks);
 

@@ -248,7 +248,7 @@ static void uring_free_rings(volt_uring_ *u, unsigned count) {
 }
 
 static bool uring_is_used(volt_driver_ *driver) {
-  return volt_watch_owns_any_(&uring_of_driver(driver)->epoll.table);
+  return volt_epoll_is_used_(&uring_of_driver(driver)->epoll);
 }
 
 static void uring_destroy(volt_driver_ *driver) {

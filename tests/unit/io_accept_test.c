@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "io_scene.h"
 
@@ -345,6 +346,83 @@ static void one_that_was_begun_waits_on_in_a_select(void **state) {
   }
 }
 
+/* Begin a connect for which there is no room, and give it up: the back end has been asked to have it
+ * tried again in a while, and that time has not come. */
+static void give_up_a_connect(io_kit *k, kit_way way, volt_fd *d, const host *h) {
+  volt_op op;
+  kit_one one;
+  socket_for(d, k, h);
+  kit_start(k, &one, way, connect_to(&op, d, h));
+  assert_result(kit_look(k, &one), VOLT_PENDING);
+  assert_result(kit_cancel(k, &one), VOLT_ECANCELED);
+}
+
+static void that_a_while_has_passed_is_no_readiness(void **state) {
+  io_kit *k = (io_kit *)*state;
+  enum { MOST = 16 };
+  FOR_EACH_WAY(way) {
+    host h;
+    volt_fd d;
+    volt_op op;
+    kit_one one;
+    int fillers[MOST], count;
+    const char bytes[4096] = "";
+    host_begin(&h, k, UNIX_STREAM, 0);
+    fill_queue(&h, fillers, MOST, &count);
+    REQUIRE(count < MOST);
+    close(fillers[--count]);
+    give_up_a_connect(k, (kit_way)way, &d, &h);
+    int first = accept(volt_fd_number(&h.listener), NULL, NULL);
+    REQUIRE(connect(volt_fd_number(&d), (struct sockaddr *)&h.at, h.size) == 0);
+    while (write(volt_fd_number(&d), bytes, sizeof bytes) > 0) continue;
+    kit_start(k, &one, (kit_way)way, volt_fd_ready_future(&op, &d, POLLOUT));
+    assert_result(kit_look(k, &one), VOLT_PENDING);
+    while (volt_rt_run(k->rt) != VOLT_NO_DEADLINE) continue; /* until no timer runs */
+    assert_result(kit_look(k, &one), VOLT_PENDING);
+    assert_result(kit_cancel(k, &one), VOLT_ECANCELED);
+    close(first);
+    while (count) close(fillers[--count]);
+    volt_fd_close(&d);
+    volt_fd_close(&h.listener);
+  }
+}
+
+/* In the child. Returns its exit status. */
+static int give_up_all(void) {
+  enum { MOST = 16 };
+  static io_kit k;
+  host h;
+  volt_fd d;
+  volt_op op;
+  int fillers[MOST], count;
+  const int others = kit_threads();
+  kit_begin(&k, 2);
+  host_begin(&h, &k, UNIX_STREAM, 0);
+  fill_queue(&h, fillers, MOST, &count);
+  REQUIRE(count < MOST);
+  socket_for(&d, &k, &h);
+  volt_future *f = connect_to(&op, &d, &h);
+  REQUIRE(volt_future_poll(f, (volt_waker){NULL, NULL}) == VOLT_PENDING);
+  volt_future_cancel(f);
+  volt_fd_close(&d);
+  volt_fd_close(&h.listener);
+  REQUIRE(volt_rt_shutdown_background(k.rt) == VOLT_OK);
+  WAIT_UNTIL(kit_threads() == others); /* that which frees the runtime has ended, too */
+  return volt_load_relaxed(&k.held) == 0 ? 23 : 2;
+}
+
+/* The program has no timer and no descriptor, so nothing is left. */
+static void a_runtime_is_freed_in_that_while(void **state) {
+  int status;
+  (void)state;
+  pid_t child = fork();
+  assert_true(child >= 0);
+  if (child == 0) _exit(give_up_all());
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 23);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       kit_test(the_new_one_is_ready_to_use),
@@ -358,6 +436,8 @@ int main(void) {
       kit_test(one_that_waits_can_be_cancelled_or_comes_through),
       kit_test(in_a_select_it_connects),
       kit_test(one_that_was_begun_waits_on_in_a_select),
+      kit_test(that_a_while_has_passed_is_no_readiness),
+      cmocka_unit_test(a_runtime_is_freed_in_that_while),
   };
   return kit_main(tests);
 }

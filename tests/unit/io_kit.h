@@ -296,6 +296,15 @@ static inline int kit_socket_for(const struct sockaddr_storage *to) {
   return fd;
 }
 
+static inline int kit_threads(void) {
+  int count = 0;
+  DIR *all = opendir("/proc/self/task");
+  REQUIRE(all);
+  for (struct dirent *e; (e = readdir(all)) != NULL;) count += e->d_name[0] != '.';
+  closedir(all);
+  return count;
+}
+
 /* Two descriptors that are connected. Terminal: [0] is its own side, [1] the master. */
 static inline void kit_pair(int ends[2], int kind) {
   if (kind == PIPE) {

@@ -360,24 +360,15 @@ static void a_child_inherits_nothing(void **state) {
 
 /* ---- given up ---- */
 
-static int threads(void) {
-  int count = 0;
-  DIR *all = opendir("/proc/self/task");
-  REQUIRE(all);
-  for (struct dirent *e; (e = readdir(all)) != NULL;) count += e->d_name[0] != '.';
-  closedir(all);
-  return count;
-}
-
 /* In the child. Returns its exit status. */
 static int give_up_with_one_open(void) {
   static io_kit k;
   static kit_link l;
-  const int others = threads();
+  const int others = kit_threads();
   kit_begin(&k, 2);
   kit_link_in(&k, &l, UNIX_STREAM);
   if (volt_rt_shutdown_background(k.rt) != VOLT_OK) return 1;
-  WAIT_UNTIL(threads() == others); /* that which would free the runtime has ended, too */
+  WAIT_UNTIL(kit_threads() == others); /* that which would free the runtime has ended, too */
   volt_fd_close(&l.near);
   return volt_load_relaxed(&k.held) > 0 ? 23 : 2;
 }
