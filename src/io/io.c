@@ -5,6 +5,15 @@
 
 #include "kinds.h"
 
+#if defined(__has_include)
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#endif
+#endif
+#ifndef RUNNING_ON_VALGRIND
+#define RUNNING_ON_VALGRIND 0
+#endif
+
 /* Whether the system has no io_uring, or does not allow it here: a container, an old kernel, a
  * limit of memory. */
 static bool io_is_refused(int result) {
@@ -24,6 +33,8 @@ static int io_auto_create(volt_driver_ **out, volt_rt *rt, const volt_rt_config 
   if (wish && strcmp(wish, "epoll") == 0) return volt_epoll_create_(out, rt, config, doorbell);
   if (wish && strcmp(wish, "uring") == 0) return volt_uring_create_(out, rt, config, doorbell);
   if (wish) return VOLT_EINVAL;
+  /* there a thread in io_uring_enter() may keep all others from running */
+  if (RUNNING_ON_VALGRIND) return volt_epoll_create_(out, rt, config, doorbell);
   int result = volt_uring_create_(out, rt, config, doorbell);
   return io_is_refused(result) ? volt_epoll_create_(out, rt, config, doorbell) : result;
 }
