@@ -20,7 +20,7 @@ N is a number of the list, a name, or an address. OBJECT is an expression of gdb
 without debug information, and stripped: its symbols are not needed. Names of functions and objects
 are constants in the program's file: with a core alone, without that file, they are missing.
 
-How: volt_debugger_here_ (src/rt/debugger.c) says where the runtimes are, and volt_debugger_sync_
+How: volt_debugger_here_ (src/rt/inspect/debugger.c) says where the runtimes are, and volt_debugger_sync_
 (src/async/numbers.c) where threads are that sleep; both, where in their memory the rest is. The commands are in voltgdb/, beside this file or in share/volt.
 """
 import os

@@ -20,12 +20,12 @@ rm -rf "$into"/objects-*
 if [[ -n ${CC:-} ]]; then library_objects looks "$CC" -std=c11 -O2; else release_objects; fi
 compile=("${CC:-cc}" -std=c11 -O2 -pthread "-I$PWD/include")
 library=()
-for source in src/{core,sync,bcs,async}/*.c; do # park.c alone knows how long a thread looks
-  [[ $source == src/core/park.c ]] || library+=("$objects/${source##*/}.o")
+for source in src/{core/*,sync,bcs,async}/*.c; do # park.c alone knows how long a thread looks
+  [[ $source == src/core/park/park.c ]] || library+=("$objects/${source##*/}.o")
 done
 for i in "${!forms[@]}"; do
   # shellcheck disable=SC2086 # flags are words
-  "${compile[@]}" ${flags[i]} bench/programs/looks.c src/core/park.c "${library[@]}" -o "$into/looks-$i"
+  "${compile[@]}" ${flags[i]} bench/programs/looks.c src/core/park/park.c "${library[@]}" -o "$into/looks-$i"
 done
 
 median() { sort -g | sed -n "$(((rounds + 1) / 2))p"; }

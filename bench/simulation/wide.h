@@ -1,5 +1,5 @@
 /* wide.h: put before each source of the library in the program that simulates more than 48 workers,
- * and candidates. It stands in for src/rt/idle.h and src/rt/inject.h.
+ * and candidates. It stands in for src/rt/sched/idle.h and src/rt/sched/inject.h.
  *
  * The word of idle.h has room for 48 workers. Here it is as if a word had room for 160: an access
  * costs what one to idle.h's word costs, and what it says is kept beside.
@@ -9,13 +9,13 @@
 
 #include "declared.h"
 
-#define VOLT_RT_IDLE_H
-#define VOLT_RT_INJECT_H
+#define VOLT_RT_SCHED_IDLE_H
+#define VOLT_RT_SCHED_INJECT_H
 
 #include <volt/runtime.h>
 #include <volt/task.h>
 
-#include "../../src/rt/short_lock.h"
+#include "../../src/rt/sched/short_lock.h"
 #include "machine.h"
 
 #undef VOLT_RT_WORKERS_MAX

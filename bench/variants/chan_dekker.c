@@ -11,7 +11,7 @@
  * Labels: chan_ring */
 #include "chan_dekker.h"
 
-#include "core/future_ops.h"
+#include "core/future/future_ops.h"
 
 static const volt_variant_ring_kind_ chan_dekker_variant = {
     .name = "volt_chan_dekker",

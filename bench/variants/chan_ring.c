@@ -48,9 +48,9 @@
  * that would be next. */
 #include "chan_ring.h"
 
-#include "core/check.h"
-#include "core/spin.h"
-#include "rt/short_lock.h"
+#include "core/os/check.h"
+#include "core/park/spin.h"
+#include "rt/sched/short_lock.h"
 #include "serve.h"
 
 enum { SENDERS = VOLT_VARIANT_RING_SENDERS_, RECEIVERS = VOLT_VARIANT_RING_RECEIVERS_ };

@@ -45,7 +45,7 @@
  * Labels: chan_ring */
 #include "chan_slots.h"
 
-#include "core/future_ops.h"
+#include "core/future/future_ops.h"
 
 enum { SENDERS = VOLT_VARIANT_RING_SENDERS_, RECEIVERS = VOLT_VARIANT_RING_RECEIVERS_ };
 

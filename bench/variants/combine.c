@@ -59,7 +59,7 @@
 #include "combine.h"
 
 #include "atomic_more.h"
-#include "core/check.h"
+#include "core/os/check.h"
 
 #define QUEUED VOLT_COMBINING_QUEUED_
 #define BUSY VOLT_COMBINING_BUSY_

@@ -9,8 +9,8 @@
 
 #include "atomic_more.h"
 #include "combine.h"
-#include "core/check.h"
-#include "core/spin.h"
+#include "core/os/check.h"
+#include "core/park/spin.h"
 
 #define QUEUED VOLT_COMBINING_QUEUED_
 #define BUSY VOLT_COMBINING_BUSY_

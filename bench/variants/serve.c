@@ -11,7 +11,7 @@
  * happen to it.
  *
  * Source: acquireWait, releaseToWaiters and cancelAcquire of both editions of "Counting Semaphore
- * Algorithm" (docs/errata.md), here for every variant; for a waiter's two ends, src/core/permits.c.
+ * Algorithm" (docs/errata.md), here for every variant; for a waiter's two ends, src/core/wait/permits.c.
  *
  * Invariants, whenever the lock is free
  *   I1  a permit is free => no thread waits
@@ -49,9 +49,9 @@
 #include "serve.h"
 
 #include "atomic_more.h"
-#include "core/check.h"
-#include "core/spin.h"
-#include "rt/short_lock.h"
+#include "core/os/check.h"
+#include "core/park/spin.h"
+#include "rt/sched/short_lock.h"
 
 /* ---- a waiter's two ends ---- */
 

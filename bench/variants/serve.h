@@ -6,8 +6,8 @@
 #ifndef VOLT_VARIANTS_SERVE_H
 #define VOLT_VARIANTS_SERVE_H
 
-#include "core/futex.h"
-#include "core/permits.h"
+#include "core/os/futex.h"
+#include "core/wait/permits.h"
 #include "state.h"
 
 /* ---- a waiter's two ends ---- */

@@ -35,7 +35,7 @@
 #include "slot_in_word.h"
 
 #include "atomic_more.h"
-#include "core/check.h"
+#include "core/os/check.h"
 #include "serve.h"
 
 #define FREE VOLT_SLOT_FREE_

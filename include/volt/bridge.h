@@ -53,7 +53,7 @@ typedef struct volt_bridge_call {
   struct volt_bridge_call *next; /* of those that the bridge has refused */
 } volt_bridge_call;
 
-/* Members are private: what makes the descriptor readable (src/rt/alarm.h). */
+/* Members are private: what makes the descriptor readable (src/rt/host/alarm.h). */
 typedef struct volt_alarm_ {
   struct volt_doorbell *bell; /* rung by any thread, also when the bridge is gone */
   int set;                    /* the epoll instance, which is the bridge's descriptor */

@@ -145,7 +145,7 @@ VOLT_API int volt_sight_serve(const char *path);
 
 /* Look for deadlocks now: tasks and threads that wait for locks, permits, tasks and groups, and of
  * which none can go on before another of them has. Looks twice, 100 ms apart, if the first look finds
- * a reason; so what it says is true (src/sight/graph.c). A cancel, the close of a semaphore, or an
+ * a reason; so what it says is true (src/sight/graph/graph.c). A cancel, the close of a semaphore, or an
  * unlock by one that does not hold the lock may still end it.
  *   The holders of locks and permits are known in builds with VOLT_SIGHT=1. In others only tasks that join
  * each other, or wait for groups, are found; the result and the text say so. A wait with a deadline is

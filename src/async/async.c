@@ -7,10 +7,10 @@
  *             until there is one, the first success other than VOLT_OK. */
 #include <volt/async.h>
 
-#include "../core/check.h"
-#include "../core/future_ops.h"
-#include "../core/leaf.h"
-#include "../core/look.h"
+#include "../core/future/future_ops.h"
+#include "../core/future/leaf.h"
+#include "../core/inspect/look.h"
+#include "../core/os/check.h"
 #include "frame.h"
 
 void volt_frame_leave_(volt_frame *frame, int result) {

@@ -25,10 +25,10 @@
  *       the thread waits for it. */
 #include <volt/loop.h>
 
-#include "../core/blocked.h"
-#include "../core/blocker.h"
-#include "../core/check.h"
-#include "../core/spin.h"
+#include "../core/inspect/blocked.h"
+#include "../core/os/blocker.h"
+#include "../core/os/check.h"
+#include "../core/park/spin.h"
 
 #define NOTIFIED UINT64_C(1)
 #define CLOSED UINT64_C(2)

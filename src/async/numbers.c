@@ -4,7 +4,7 @@
  * not even symbols, so all of it begins with a text that can be searched for. A debugger reads them while
  * no thread runs; volt-top while threads run, and takes what it reads for hints. So a program that has
  * threads and no runtime can be looked into, too. */
-#include "../core/numbers.h"
+#include "../core/hooks/numbers.h"
 
 #include <volt/async.h>
 #include <volt/channel.h>
@@ -14,18 +14,18 @@
 #include <volt/select.h>
 #include <volt/time.h>
 
-#include "../core/blocked.h"
-#include "../core/future_ops.h"
-#include "../core/grant.h"
-#include "../core/named.h"
-#include "../core/parked.h"
+#include "../core/future/future_ops.h"
+#include "../core/hooks/named.h"
+#include "../core/inspect/blocked.h"
+#include "../core/park/parked.h"
+#include "../core/wait/grant.h"
 
 #define AT VOLT_DEBUGGER_AT_
 
 /* Its symbol stays, although no code reads the numbers. */
 #define NUMBERS_HERE VOLT_KEPT_ volt_debugger_ volt_debugger_sync_
 
-/* Not constant: see core/numbers.h. */
+/* Not constant: see core/hooks/numbers.h. */
 NUMBERS_HERE = {
     .magic = VOLT_DEBUGGER_MAGIC_,
     .bytes = sizeof(volt_debugger_),

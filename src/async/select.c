@@ -48,10 +48,10 @@
  *       a granter does with the decision is under the lock that a withdrawal takes, too. */
 #include <volt/select.h>
 
-#include "../core/check.h"
-#include "../core/futex.h"
-#include "../core/future_ops.h"
-#include "../core/look.h"
+#include "../core/future/future_ops.h"
+#include "../core/inspect/look.h"
+#include "../core/os/check.h"
+#include "../core/os/futex.h"
 
 /* xorshift64*: enough to be fair, one word a thread. */
 static uint64_t select_random(void) {

@@ -5,9 +5,9 @@
  * concurrent happens in timer.c. The words of composed futures are in select.c. */
 #include <volt/time.h>
 
-#include "../core/check.h"
-#include "../core/future_ops.h"
-#include "../core/look.h"
+#include "../core/future/future_ops.h"
+#include "../core/inspect/look.h"
+#include "../core/os/check.h"
 
 /* ---- sleep ---- */
 

@@ -24,10 +24,10 @@
 
 #include "bcs_job.h"
 
-#include "../core/check.h"
-#include "../core/future_ops.h"
-#include "../core/grant.h"
-#include "../core/look.h"
+#include "../core/future/future_ops.h"
+#include "../core/inspect/look.h"
+#include "../core/os/check.h"
+#include "../core/wait/grant.h"
 
 enum { BEGUN = 1, CANCELLED = 2, REPLACING = 4, CLAIMED = 8 };
 

@@ -4,8 +4,8 @@
 
 #include <volt/bcs_lock.h>
 
-#include "../core/blocked.h"
-#include "../core/check.h"
+#include "../core/inspect/blocked.h"
+#include "../core/os/check.h"
 
 /* What waits for a job. */
 enum {

@@ -61,8 +61,8 @@
  * A thread passes the role on after its own job has run: else it is woken again for that job. */
 #include <volt/bcs_lock.h>
 
-#include "../core/probe.h"
-#include "../core/spin.h"
+#include "../core/hooks/probe.h"
+#include "../core/park/spin.h"
 #include "bcs_frame.h"
 #include "bcs_job.h"
 

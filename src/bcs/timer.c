@@ -28,10 +28,10 @@
  *       call touches nothing of the queue. */
 #include <volt/timer.h>
 
-#include "../core/check.h"
-#include "../core/grant.h"
-#include "../core/probe.h"
-#include "../core/spin.h"
+#include "../core/hooks/probe.h"
+#include "../core/os/check.h"
+#include "../core/park/spin.h"
+#include "../core/wait/grant.h"
 #include "pairing_heap.h"
 
 /* How many timers one section takes out. */

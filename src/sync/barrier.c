@@ -13,12 +13,12 @@
  *       get the decision, it has not arrived. */
 #include <volt/barrier.h>
 
-#include "../core/check.h"
-#include "../core/future_ops.h"
-#include "../core/leaf.h"
-#include "../core/look.h"
-#include "../core/monitor.h"
-#include "../core/spin.h"
+#include "../core/future/future_ops.h"
+#include "../core/future/leaf.h"
+#include "../core/inspect/look.h"
+#include "../core/os/check.h"
+#include "../core/park/spin.h"
+#include "../core/wait/monitor.h"
 
 static const char barrier_name[] = "volt_barrier";
 

@@ -23,12 +23,12 @@
  *       lost values. If a value is overwritten meanwhile, the next receive reports that. */
 #include <volt/broadcast.h>
 
-#include "../core/check.h"
-#include "../core/fifo.h"
-#include "../core/future_ops.h"
-#include "../core/look.h"
-#include "../core/monitor.h"
-#include "../core/spin.h"
+#include "../core/future/future_ops.h"
+#include "../core/inspect/look.h"
+#include "../core/os/check.h"
+#include "../core/park/spin.h"
+#include "../core/wait/fifo.h"
+#include "../core/wait/monitor.h"
 
 static const char broadcast_name[] = "volt_broadcast";
 

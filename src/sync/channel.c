@@ -61,10 +61,10 @@
  *       it. */
 #include "channel_engine.h"
 
-#include "../core/check.h"
-#include "../core/fifo.h"
-#include "../core/future_ops.h"
-#include "../core/spin.h"
+#include "../core/future/future_ops.h"
+#include "../core/os/check.h"
+#include "../core/park/spin.h"
+#include "../core/wait/fifo.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_

@@ -7,8 +7,8 @@
 
 #include <volt/channel.h>
 
-#include "../core/fifo.h"
-#include "../core/look.h"
+#include "../core/inspect/look.h"
+#include "../core/wait/fifo.h"
 
 #define VOLT_CHAN_NAME_ "volt_chan" /* for messages */
 

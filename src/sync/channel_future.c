@@ -1,10 +1,10 @@
 /* channel_future.c: sends and receives as futures, of many elements, and blocking. Nothing here is
  * concurrent: that is in channel.c and channel_engine.h. */
-#include "../core/fifo.h"
-#include "../core/future_ops.h"
-#include "../core/leaf.h"
-#include "../core/look.h"
-#include "../core/spin.h"
+#include "../core/future/future_ops.h"
+#include "../core/future/leaf.h"
+#include "../core/inspect/look.h"
+#include "../core/park/spin.h"
+#include "../core/wait/fifo.h"
 #include "channel_engine.h"
 
 /* ---- futures ---- */

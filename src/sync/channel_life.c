@@ -28,11 +28,11 @@
  *       word, and completes the watcher itself.
  *
  * Labels: channel */
-#include "../core/check.h"
-#include "../core/fifo.h"
-#include "../core/future_ops.h"
-#include "../core/look.h"
-#include "../core/monitor.h"
+#include "../core/future/future_ops.h"
+#include "../core/inspect/look.h"
+#include "../core/os/check.h"
+#include "../core/wait/fifo.h"
+#include "../core/wait/monitor.h"
 #include "channel_engine.h"
 
 static const char name[] = VOLT_CHAN_NAME_;

@@ -40,16 +40,16 @@
  *       move a waiter that is LEAVING, so *c has a waiter linked, and destroy() waits. */
 #include <volt/cond.h>
 
-#include "../core/blocked.h"
-#include "../core/blocker.h"
-#include "../core/check.h"
-#include "../core/fifo.h"
-#include "../core/future_ops.h"
-#include "../core/look.h"
-#include "../core/monitor.h"
-#include "../core/owner.h"
-#include "../core/spin.h"
-#include "../core/waits.h"
+#include "../core/future/future_ops.h"
+#include "../core/hooks/waits.h"
+#include "../core/inspect/blocked.h"
+#include "../core/inspect/look.h"
+#include "../core/inspect/owner.h"
+#include "../core/os/blocker.h"
+#include "../core/os/check.h"
+#include "../core/park/spin.h"
+#include "../core/wait/fifo.h"
+#include "../core/wait/monitor.h"
 #include "mutex_move.h"
 #include "unplaced.h"
 

@@ -16,12 +16,12 @@
  *       (monitor.c R2). */
 #include <volt/latch.h>
 
-#include "../core/blocker.h"
-#include "../core/check.h"
-#include "../core/future_ops.h"
-#include "../core/look.h"
-#include "../core/monitor.h"
-#include "../core/spin.h"
+#include "../core/future/future_ops.h"
+#include "../core/inspect/look.h"
+#include "../core/os/blocker.h"
+#include "../core/os/check.h"
+#include "../core/park/spin.h"
+#include "../core/wait/monitor.h"
 
 static const char latch_name[] = "volt_latch";
 

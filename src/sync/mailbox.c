@@ -23,10 +23,10 @@
  *       (I1). */
 #include <volt/mailbox.h>
 
-#include "../core/fifo.h"
-#include "../core/future_ops.h"
-#include "../core/monitor.h"
-#include "../core/spin.h"
+#include "../core/future/future_ops.h"
+#include "../core/park/spin.h"
+#include "../core/wait/fifo.h"
+#include "../core/wait/monitor.h"
 
 static const char name[] = "volt_mailbox";
 

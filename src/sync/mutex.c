@@ -2,13 +2,13 @@
  * zero while the mutex is free and no waiter is queued. */
 #include <volt/mutex.h>
 
-#include "../core/blocker.h"
-#include "../core/bypass.h"
-#include "../core/check.h"
-#include "../core/look.h"
-#include "../core/owner.h"
-#include "../core/permits.h"
-#include "../core/spin.h"
+#include "../core/inspect/look.h"
+#include "../core/inspect/owner.h"
+#include "../core/os/blocker.h"
+#include "../core/os/check.h"
+#include "../core/park/spin.h"
+#include "../core/wait/bypass.h"
+#include "../core/wait/permits.h"
 #include "mutex_move.h"
 #include "unplaced.h"
 

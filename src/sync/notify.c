@@ -23,10 +23,10 @@
  *       the two would go unnoticed.) */
 #include <volt/notify.h>
 
-#include "../core/future_ops.h"
-#include "../core/leaf.h"
-#include "../core/monitor.h"
-#include "../core/spin.h"
+#include "../core/future/future_ops.h"
+#include "../core/future/leaf.h"
+#include "../core/park/spin.h"
+#include "../core/wait/monitor.h"
 
 #define QUEUED VOLT_WORD_QUEUED_
 #define LOCKED VOLT_WORD_LOCKED_

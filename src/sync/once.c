@@ -8,12 +8,12 @@
  *   waiter has been released. */
 #include <volt/once.h>
 
-#include "../core/blocker.h"
-#include "../core/check.h"
-#include "../core/futex.h"
-#include "../core/future_ops.h"
-#include "../core/monitor.h"
-#include "../core/spin.h"
+#include "../core/future/future_ops.h"
+#include "../core/os/blocker.h"
+#include "../core/os/check.h"
+#include "../core/os/futex.h"
+#include "../core/park/spin.h"
+#include "../core/wait/monitor.h"
 
 static const char once_name[] = "volt_once";
 

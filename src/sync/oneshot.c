@@ -21,12 +21,12 @@
  *       leaves the value. */
 #include <volt/oneshot.h>
 
-#include "../core/check.h"
-#include "../core/fifo.h"
-#include "../core/future_ops.h"
-#include "../core/leaf.h"
-#include "../core/monitor.h"
-#include "../core/spin.h"
+#include "../core/future/future_ops.h"
+#include "../core/future/leaf.h"
+#include "../core/os/check.h"
+#include "../core/park/spin.h"
+#include "../core/wait/fifo.h"
+#include "../core/wait/monitor.h"
 
 enum { EMPTY = 0, FULL = 1, TAKEN = 2 };
 

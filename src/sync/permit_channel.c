@@ -23,11 +23,11 @@
  *       sees VOLT_ECLOSED may destroy both, and volt_chan_close() touches neither after that. */
 #include <volt/permit_channel.h>
 
-#include "../core/check.h"
-#include "../core/fifo.h"
-#include "../core/future_ops.h"
-#include "../core/owner.h"
-#include "../core/spin.h"
+#include "../core/future/future_ops.h"
+#include "../core/inspect/owner.h"
+#include "../core/os/check.h"
+#include "../core/park/spin.h"
+#include "../core/wait/fifo.h"
 #include "channel_engine.h"
 #include "unplaced.h"
 

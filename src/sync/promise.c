@@ -26,9 +26,9 @@
  *       operation can have begun meanwhile. */
 #include <volt/promise.h>
 
-#include "../core/check.h"
-#include "../core/future_ops.h"
-#include "../core/monitor.h"
+#include "../core/future/future_ops.h"
+#include "../core/os/check.h"
+#include "../core/wait/monitor.h"
 
 enum { IDLE = 0, BEGUN = 1, GIVEN_UP = 2, COMPLETE = 3 };
 

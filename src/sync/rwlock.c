@@ -2,13 +2,13 @@
  * bypass.h, if the lock was made with a bypass. The word's value is how many permits are taken. */
 #include <volt/rwlock.h>
 
-#include "../core/blocker.h"
-#include "../core/bypass.h"
-#include "../core/check.h"
-#include "../core/look.h"
-#include "../core/owner.h"
-#include "../core/permits.h"
-#include "../core/spin.h"
+#include "../core/inspect/look.h"
+#include "../core/inspect/owner.h"
+#include "../core/os/blocker.h"
+#include "../core/os/check.h"
+#include "../core/park/spin.h"
+#include "../core/wait/bypass.h"
+#include "../core/wait/permits.h"
 #include "unplaced.h"
 
 #define READER 1u

@@ -47,11 +47,11 @@
  * Labels: permits */
 #include <volt/semaphore.h>
 
-#include "../core/check.h"
-#include "../core/look.h"
-#include "../core/owner.h"
-#include "../core/permits.h"
-#include "../core/spin.h"
+#include "../core/inspect/look.h"
+#include "../core/inspect/owner.h"
+#include "../core/os/check.h"
+#include "../core/park/spin.h"
+#include "../core/wait/permits.h"
 #include "semaphore_limit.h"
 #include "unplaced.h"
 

@@ -1,11 +1,11 @@
 /* semaphore_limit.h: what a semaphore does with its FIFO and its word when the limit changes, and
- * for a waiter that wants all permits. It stands beside core/permits.h. */
+ * for a waiter that wants all permits. It stands beside core/wait/permits.h. */
 #ifndef VOLT_SYNC_SEMAPHORE_LIMIT_H
 #define VOLT_SYNC_SEMAPHORE_LIMIT_H
 
 #include <volt/semaphore.h>
 
-#include "../core/permits.h"
+#include "../core/wait/permits.h"
 
 /* Acquire as many permits as serve() computes each time *w is at the head, or queue *w. */
 int volt_sem_limit_acquire_all_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w,

@@ -26,12 +26,12 @@
  *       has the lock only after the last unlock of the first, which touches nothing afterwards. */
 #include <volt/sharded_rwlock.h>
 
-#include "../core/check.h"
-#include "../core/futex.h"
-#include "../core/future_ops.h"
-#include "../core/look.h"
-#include "../core/owner.h"
-#include "../core/spin.h"
+#include "../core/future/future_ops.h"
+#include "../core/inspect/look.h"
+#include "../core/inspect/owner.h"
+#include "../core/os/check.h"
+#include "../core/os/futex.h"
+#include "../core/park/spin.h"
 #include "unplaced.h"
 
 extern inline volt_rwlock *volt_sharded_rwlock_shard_(volt_sharded_rwlock *, uint32_t);

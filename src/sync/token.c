@@ -43,11 +43,11 @@
  *       root's lock is held until all tokens below it know it. */
 #include <volt/token.h>
 
-#include "../core/check.h"
-#include "../core/fifo.h"
-#include "../core/future_ops.h"
-#include "../core/monitor.h"
-#include "../core/spin.h"
+#include "../core/future/future_ops.h"
+#include "../core/os/check.h"
+#include "../core/park/spin.h"
+#include "../core/wait/fifo.h"
+#include "../core/wait/monitor.h"
 
 #define CANCELLED VOLT_WORD_ONE_ /* the flag */
 

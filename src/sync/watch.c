@@ -17,10 +17,10 @@
  *       to make it another version than the present one.) */
 #include <volt/watch.h>
 
-#include "../core/fifo.h"
-#include "../core/future_ops.h"
-#include "../core/monitor.h"
-#include "../core/spin.h"
+#include "../core/future/future_ops.h"
+#include "../core/park/spin.h"
+#include "../core/wait/fifo.h"
+#include "../core/wait/monitor.h"
 
 static const char watch_name[] = "volt_watch";
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# A bridge to an event loop adds nothing that threads share: src/rt/bridge.c, its alarm and the headers
+# A bridge to an event loop adds nothing that threads share: src/rt/host/bridge.c, its alarm and the headers
 # of the bridges have no atomic operation and no lock of their own, so what is modelled elsewhere is
 # all there is to it. And the headers for other libraries' loops are thin: no algorithm is in them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 shared='VOLT_ATOMIC|volt_(load|store|exchange|cas|fetch)_|atomic_|_lock_\(|volt_fence|pthread|thread_local'
-engine=(src/rt/bridge.c src/rt/alarm.c src/rt/alarm.h include/volt/bridge.h)
+engine=(src/rt/host/bridge.c src/rt/host/alarm.c src/rt/host/alarm.h include/volt/bridge.h)
 adapters=(include/volt/{uv,glib,event,ev,epoll}.h)
 most=100 # lines of an adapter
 

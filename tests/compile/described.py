@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """usage: described.py
 
-An inspector can say of each future what it waits for (src/core/look.h). Each exported function that
+An inspector can say of each future what it waits for (src/core/inspect/look.h). Each exported function that
 returns a future (src/volt.abi) has a test `<function>_is_described` in tests/unit/look*_test.c, which
 also has it lose a select and be in a join that fails (looked.h; those of a descriptor: io_scene.h), and
 each table of operations in src/ says its operation, and describes the wait.

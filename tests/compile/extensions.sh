@@ -3,12 +3,12 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-hidden_in='^(include/volt/(base|detail/(atomic|base))\.h|src/core/(check|probe|spin)\.h|src/rt/fiber_switch[a-z0-9_]*\.h):'
+hidden_in='^(include/volt/(base|detail/(atomic|base))\.h|src/core/(os/check|hooks/probe|park/spin)\.h|src/rt/fiber/fiber_switch[a-z0-9_]*\.h):'
 spelling='__attribute|__builtin|__asm|\basm\b|__extension__|__typeof|\btypeof\b|__sync_|__atomic_'
 
 stray() { grep -nHE "$spelling" "$@" | grep -vE "$hidden_in" || true; }
 
-found=$(stray include/volt/{,detail/}*.h include/volt/{,cpp/}*.hpp src/*/*.[ch])
+found=$(stray include/volt/{,detail/}*.h include/volt/{,cpp/}*.hpp src/*/*.[ch] src/*/*/*.[ch])
 if [[ -n $found ]]; then
   printf '%s\nGNU extensions belong behind macros, in base.h, atomic.h, check.h, probe.h, spin.h or fiber_switch*.h\n' "$found" >&2
   exit 1

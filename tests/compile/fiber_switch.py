@@ -99,7 +99,7 @@ int holds(volt_mutex *m, volt_sem *sem) {
 '''
 
 BROKEN = r'''
-#include "rt/fiber_switch.h"
+#include "rt/fiber/fiber_switch.h"
 static _Thread_local int variable;
 void fiber_broken(volt_switch_ *from, volt_switch_outside_ *to);
 void fiber_broken(volt_switch_ *from, volt_switch_outside_ *to) {
@@ -213,12 +213,16 @@ def look(compiler, objects, wants_pad):
 
 # ---- build ----
 
+def room_of(source):
+    return source.relative_to(ROOT / 'src').parts[0]
+
+
 def library(compiler, options, scratch, base=(), rooms=ROOMS):
     """The sources of the library; those of some rooms alone if the others are there."""
     if not base:
         rooms = ('core', 'sync', 'bcs', 'async', 'rt', 'sight')
-    sources = [s for s in sorted(ROOT.glob('src/*/*.c')) if s.parent.name in rooms]
-    objects = [scratch / f'{s.parent.name}-{s.name}.o' for s in sources]
+    sources = [s for s in sorted(ROOT.glob('src/**/*.c')) if room_of(s) in rooms]
+    objects = [scratch / f'{room_of(s)}-{s.name}.o' for s in sources]
     for source, output in zip(sources, objects):
         compiler.compile(options, source, output)
     return replaced(base, objects) if base else objects
@@ -228,9 +232,9 @@ def of_a_release(scratch):
     """The same rooms of a release, which other tests have, too: objects.sh."""
     script = f'set -e; scratch={scratch}; . tests/compile/objects.sh; release_objects; echo "$objects"'
     compiled = Path(run('bash', '-c', script, cwd=ROOT).strip())
-    for source in ROOT.glob('src/*/*.c'):
+    for source in ROOT.glob('src/**/*.c'):
         if (compiled / f'{source.name}.o').exists():
-            name = f'{source.parent.name}-{source.name}.o'
+            name = f'{room_of(source)}-{source.name}.o'
             (scratch / name).symlink_to(compiled / f'{source.name}.o')
             yield scratch / name
 

@@ -169,7 +169,7 @@ check_threads() { # <library>: sync or rt
   local source=tests/compile/threads_of_core.c parts=("$objects"/*.o) part flags=()
   if [[ $1 == sync ]]; then
     parts=()
-    for part in src/{core,sync,bcs,async}/*.c; do parts+=("$objects/${part##*/}.o"); done
+    for part in src/{core/*,sync,bcs,async}/*.c; do parts+=("$objects/${part##*/}.o"); done
   else
     flags=(-DWITH_SIGHT)
   fi

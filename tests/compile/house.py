@@ -155,7 +155,7 @@ class Tree:
 
 def room_of(path):
     parts = path.split("/")
-    return parts[1] if parts[0] == "src" and len(parts) == 3 else None
+    return parts[1] if parts[0] == "src" and len(parts) in (3, 4) else None
 
 
 class Rooms:

@@ -18,11 +18,11 @@ c_only=(-Wstrict-prototypes -Wmissing-prototypes)
 program=tests/compile/program.c
 program_includes=(-Itests/support "-I$scratch")
 tests/compile/family.sh --lines > "$scratch/family_lines.h"
-sources=(src/{core,sync,bcs,async,rt,sight}/*.c) io_libraries=()
+sources=(src/{core/*,sync,bcs,async,rt/*,sight/*}/*.c) io_libraries=()
 if echo '#include <liburing.h>' | cc -E -x c - &> /dev/null; then
-  sources+=(src/io/*.c) io_libraries=(-luring)
+  sources+=(src/io/*/*.c) io_libraries=(-luring)
   if echo '#include <zookeeper/zookeeper.h>' | cc -E -x c - &> /dev/null; then
-    sources+=(src/cluster/*.c) io_libraries+=(-lzookeeper_st)
+    sources+=(src/cluster/*/*.c) io_libraries+=(-lzookeeper_st)
   fi
 fi
 ran=0
@@ -33,8 +33,8 @@ run() {
 }
 
 if command -v cc > /dev/null; then # to the letter as the README says
-  rooms=(src/{core,sync,bcs,async,rt,sight}/*.c) with=()
-  if ((${#io_libraries[@]})); then rooms+=(src/io/*.c) with=(-luring); fi
+  rooms=(src/{core/*,sync,bcs,async,rt/*,sight/*}/*.c) with=()
+  if ((${#io_libraries[@]})); then rooms+=(src/io/*/*.c) with=(-luring); fi
   letter=(cc -std=c11 -Iinclude "${program_includes[@]}" "${rooms[@]}" "$program" -pthread "${with[@]}")
   if whole; then
     "${letter[@]}" -o "$scratch/program"
@@ -81,7 +81,7 @@ for pair in gcc:g++ clang:clang++; do
         "$cc" -std=c11 $flags "${warnings[@]}" "${c_only[@]}" -Iinclude -c "$source" -o "$object"
     done
     without_io=()
-    for source in src/{core,sync,bcs,async,rt,sight}/*.c; do
+    for source in src/{core/*,sync,bcs,async,rt/*,sight/*}/*.c; do
       without_io+=("$scratch/objects/$(basename "$source").o")
     done
     "$cc" -std=c11 -Iinclude "${program_includes[@]}" "$program" "${without_io[@]}" -pthread -o "$scratch/program"

@@ -10,7 +10,7 @@ library_objects() { # <name> <compiler and its options>...
   objects=$scratch/objects-$name
   if [[ -n $store ]] && command -v flock > /dev/null; then
     key=$({ printf '%s\n' "$PWD" "${command[@]}" && "${command[0]}" --version &&
-      cat src/*/*.[ch] include/volt/*.h include/volt/detail/*.h; } | sha256sum | cut -c1-16)
+      cat src/*/*.[ch] src/*/*/*.[ch] include/volt/*.h include/volt/detail/*.h; } | sha256sum | cut -c1-16)
     objects=$store/$name-$key
     mkdir -p "$store"
     exec {lock}> "$store/$name.lock"
@@ -19,7 +19,7 @@ library_objects() { # <name> <compiler and its options>...
   if [[ ! -e $objects ]]; then
     rm -rf "${store:-$scratch/none}/$name"-*
     mkdir "$objects.new"
-    for source in src/{core,sync,bcs,async,rt,sight}/*.c; do
+    for source in src/{core/*,sync,bcs,async,rt/*,sight/*}/*.c; do
       "${command[@]}" -Iinclude -c "$source" -o "$objects.new/${source##*/}.o"
     done
     mv "$objects.new" "$objects"

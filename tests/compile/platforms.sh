@@ -23,7 +23,7 @@ cat > "$scratch/sleep.c" << 'EOF'
 #include <stdio.h>
 #include <time.h>
 
-#include "core/futex.h"
+#include "core/os/futex.h"
 
 static int failures;
 
@@ -81,7 +81,7 @@ platform() { # <name> <compiler and its options>...
   mkdir -p "$scratch/objects"
   mv "$scratch/objects" "$scratch/before"
   mkdir "$scratch/objects"
-  for source in src/{core,sync,bcs,async,rt,sight}/*.c; do
+  for source in src/{core/*,sync,bcs,async,rt/*,sight/*}/*.c; do
     object=$(basename "$source").o
     if [[ $name == *time_t* ]] && is_the_same "$source"; then
       cp "$scratch/before/$object" "$scratch/objects"
@@ -89,7 +89,7 @@ platform() { # <name> <compiler and its options>...
       compile "${warnings[@]}" -c "$source" -o "$scratch/objects/$object"
     fi
   done
-  for source in $([[ $name == *time_t* ]] || grep -LE '^#include (<liburing|"uring\.h"|<zookeeper|"zookeeper)' src/{io,cluster}/*.c); do
+  for source in $([[ $name == *time_t* ]] || grep -LE '^#include (<liburing|"uring\.h"|<zookeeper|"zookeeper)' src/{io,cluster}/*/*.c); do
     if [[ $name == *clang* ]] || ! whole; then
       compile "${warnings[@]}" -fsyntax-only "$source"
     else

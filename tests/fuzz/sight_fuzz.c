@@ -8,7 +8,7 @@
 #include <volt/runtime.h>
 #include <volt/semaphore.h>
 
-#include "sight/answer.h"
+#include "sight/answer/answer.h"
 
 static void check(bool is_true) {
   if (!is_true) abort();

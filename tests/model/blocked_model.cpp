@@ -2,8 +2,8 @@
 // look along a queue while its waiters are granted and moved: look.c I2, R2, R3.
 // PROGRAM: blocked BATCH 1 QUICK 0.05 MUTANTS SOURCES blocked.c look.c future.c monitor.c fifo.c grant.c park.c
 // PROGRAM: blocked SOURCES parked.c permits.c bypass.c bypass_wait.c mutex.c cond.c
-#include "core/blocked.h"
-#include "core/look.h"
+#include "core/inspect/blocked.h"
+#include "core/inspect/look.h"
 #include "model.hpp"
 
 extern volt_blocked_list_ *volt_model_blocked;

@@ -4,7 +4,7 @@
 // PROGRAM: rt SOURCES bridge.c semaphore.c semaphore_limit.c SUPPORT model_alarm.cpp
 #include "model_alarm.hpp"
 #include "model_rt.hpp"
-#include "rt/alarm.h"
+#include "rt/host/alarm.h"
 
 struct bridge_model : model {
   // A wait for a permit, in memory of its own, which its callback frees.

@@ -4,7 +4,7 @@
 // PROGRAM: cluster BATCH 2 QUICK 0.05 MUTANTS SOURCES sem.c permit.c semaphore.c semaphore_limit.c
 // PROGRAM: cluster SOURCES permits.c future.c fifo.c grant.c park.c parked.c
 // PROGRAM: cluster SOURCES latch.c notify.c monitor.c share.c
-#include "cluster/local_parts.h"
+#include "cluster/host/local_parts.h"
 #include "model.hpp"
 
 struct volt_cluster {

@@ -5,7 +5,7 @@
 #include "model_driver.hpp"
 #include "model_rt.hpp"
 
-#include "rt/inspect.h"
+#include "rt/inspect/inspect.h"
 
 using sleeps = model_driver::sleeps;
 

@@ -1,9 +1,9 @@
 // io_mail_model: mail is left as the home takes it and goes to sleep. mail.h R1, R2; the idle word as
 // shipped, and what a worker does with it (parking.c).
 // PROGRAM: io
-#include "core/futex.h"
+#include "core/os/futex.h"
 #include "model_io.hpp"
-#include "rt/idle.h"
+#include "rt/sched/idle.h"
 
 struct io_mail_model : model {
   volt_mail_ mail;

@@ -2,12 +2,12 @@
 // PROGRAM: io_nap BATCH 2 QUICK 0.05 MUTANTS SUPPORT model_io.cpp
 // PROGRAM: io_nap SOURCES nap.c op.c whole.c fd.c close.c call.c make.c watched.c future.c select.c grant.c
 // PROGRAM: io_nap SOURCES park.c parked.c fifo.c
-#include "io/nap.h"
+#include "io/op/nap.h"
 #include "model_io.hpp"
 
 // The timer of the runtime.
 static VOLT_ATOMIC(uint32_t) *timer_runs; // of the model
-static volt_waker timer_waker; // always the same
+static volt_waker timer_waker;            // always the same
 
 volt_timers *volt_rt_timers(volt_rt *) {
   return nullptr;

@@ -4,9 +4,9 @@
 // PROGRAM: runtimes BATCH 2 QUICK 0.1 MUTANTS SOURCES runtimes.c park.c parked.c permits.c future.c fifo.c grant.c
 #include "model.hpp"
 
-#include "rt/debugger.h"
-#include "rt/inspect.h"
-#include "rt/parts.h"
+#include "rt/inspect/debugger.h"
+#include "rt/inspect/inspect.h"
+#include "rt/sched/parts.h"
 
 static volt_debugger_ *here;
 static volt_short_lock *lock;

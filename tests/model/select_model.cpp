@@ -1,7 +1,7 @@
 // select_model: of several futures exactly one takes effect, or all of them. select.c R1, R2;
 // future.c I1.
 // PROGRAM: library
-#include "core/future_ops.h"
+#include "core/future/future_ops.h"
 #include "poller.hpp"
 
 // Two semaphores without a permit, a select of one permit of either, pending for a poller that is

@@ -4,8 +4,8 @@
 // PROGRAM: rt
 #include "model_rt.hpp"
 
-#include "core/grant.h"
-#include "rt/inspect.h"
+#include "core/wait/grant.h"
+#include "rt/inspect/inspect.h"
 
 // A future that is ready once fire() has been called.
 struct fired_future {

@@ -8,7 +8,7 @@
 // PROGRAM: rt DEFINES rt small_sections -DVOLT_RT_SEARCH_ROUNDS=1
 #include "model_rt.hpp"
 
-#include "rt/inspect.h"
+#include "rt/inspect/inspect.h"
 
 struct worker_model : model {
   model_rt rt;

@@ -11,10 +11,10 @@
 #include <time.h>
 #include <volt/sight.h>
 
-#include "core/look.h"
+#include "core/inspect/look.h"
 #include "harness.h"
-#include "rt/fiber_stack.h"
-#include "rt/inspect.h"
+#include "rt/fiber/fiber_stack.h"
+#include "rt/inspect/inspect.h"
 
 enum { PLACES = 100 };
 

@@ -15,8 +15,8 @@
 #include <volt/sight.h>
 
 #include "rt_load.h"
-#include "sight/json.h"
-#include "sight/sight_serve.h"
+#include "sight/answer/json.h"
+#include "sight/answer/sight_serve.h"
 
 enum { CLIENTS = 3, PLACES = 2 };
 

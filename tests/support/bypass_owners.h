@@ -1,5 +1,5 @@
 /* bypass_owners.h: a mutex with bypass, and owners that lock it by futures, polled by hand. For the
- * unit tests of src/core/bypass.c: includes what they all need. */
+ * unit tests of src/core/wait/bypass.c: includes what they all need. */
 #ifndef VOLT_TEST_BYPASS_OWNERS_H
 #define VOLT_TEST_BYPASS_OWNERS_H
 

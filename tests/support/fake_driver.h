@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "require.h"
-#include "rt/driver.h"
+#include "rt/host/driver.h"
 
 enum { FAKE_WORKERS = 8 };
 

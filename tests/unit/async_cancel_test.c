@@ -4,7 +4,7 @@
  * of it. */
 #include <stdio.h>
 
-#include "core/check.h"
+#include "core/os/check.h"
 #include "death.h"
 #include "fake_waker.h"
 #include "poller.h"

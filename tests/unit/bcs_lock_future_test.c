@@ -2,8 +2,8 @@
  * is held by a thread whose section waits for a go of the test's. Then wakes that are owed. */
 #include "alloc_count.h"
 #include "bcs_holder.h"
-#include "core/check.h"
-#include "core/grant.h"
+#include "core/os/check.h"
+#include "core/wait/grant.h"
 #include "death.h"
 #include "fake_waker.h"
 #include "futex_hook.h"

@@ -2,7 +2,7 @@
  * in bcs_lock_future_test.c. */
 #include "alloc_count.h"
 #include "bcs_holder.h"
-#include "core/check.h"
+#include "core/os/check.h"
 #include "death.h"
 #include "fake_waker.h"
 #include "require.h"

@@ -1,4 +1,4 @@
-/* blocked_test.c: which threads sleep in a blocking call, and for what (src/core/blocked.h). */
+/* blocked_test.c: which threads sleep in a blocking call, and for what (src/core/inspect/blocked.h). */
 #define _DEFAULT_SOURCE /* fork */
 #include <dirent.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include <volt/fiber.h>
 
 #include "bcs_holder.h"
-#include "core/blocked.h"
-#include "core/futex.h"
+#include "core/inspect/blocked.h"
+#include "core/os/futex.h"
 #include "looked.h"
 #include "require.h"
 #include "sanitizer.h"

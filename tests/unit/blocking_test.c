@@ -2,7 +2,7 @@
  * hand. A call holds its thread until the test opens its gate, so nothing here depends on time but
  * how long an idle thread stays: that is looked at until it is so. */
 #include "by_hand.h"
-#include "core/spin.h"
+#include "core/park/spin.h"
 #include "thread_team.h"
 
 /* What a call is given. */

@@ -1,4 +1,4 @@
-/* bypass_rwlock_test.c: a rwlock whose oldest writer may be passed: each rule of src/core/bypass.c
+/* bypass_rwlock_test.c: a rwlock whose oldest writer may be passed: each rule of src/core/wait/bypass.c
  * for readers and writers, polled by hand. */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* bypass_test.c: a mutex whose oldest waiter may be passed: each step of src/core/bypass.c. */
-#include "core/bypass.h"
+/* bypass_test.c: a mutex whose oldest waiter may be passed: each step of src/core/wait/bypass.c. */
+#include "core/wait/bypass.h"
 #include "bypass_owners.h"
 #include "family.h"
 

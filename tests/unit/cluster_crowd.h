@@ -1,5 +1,5 @@
 /* cluster_crowd.h: a semaphore of the cluster, tasks that want its permits, polled by hand, and the
- * driver's calls. For the unit tests of src/cluster/sem.c: includes what they all need. */
+ * driver's calls. For the unit tests of src/cluster/host/sem.c: includes what they all need. */
 #ifndef VOLT_TEST_CLUSTER_CROWD_H
 #define VOLT_TEST_CLUSTER_CROWD_H
 

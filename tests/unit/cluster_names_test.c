@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <volt/cluster.h>
 
-#include "cluster/names.h"
-#include "cluster/validity.h"
+#include "cluster/host/validity.h"
+#include "cluster/recipe/names.h"
 #include "unit.h"
 
 enum { T = 12000 }; /* a session */

@@ -13,7 +13,8 @@
 
 #include "unit.hpp"
 
-extern "C" uint64_t volt_rt_pool_used_(volt_rt *rt); /* blocks that are in use: src/rt/pool.c */
+extern "C" uint64_t volt_rt_pool_used_(
+    volt_rt *rt); /* blocks that are in use: src/rt/memory/pool.c */
 
 struct hand {
   volt_rt *rt = nullptr;

@@ -4,8 +4,8 @@
 #include "coro_kit.hpp"
 
 extern "C" {
-#include "core/look.h"
-#include "rt/inspect.h"
+#include "core/inspect/look.h"
+#include "rt/inspect/inspect.h"
 }
 
 #if VOLT_CORO_TELLS_

@@ -6,9 +6,9 @@
 #include <volt/sight.h>
 
 #include "by_hand.h"
-#include "core/blocked.h"
-#include "core/order.h"
-#include "sight/deadlocks.h"
+#include "core/inspect/blocked.h"
+#include "core/inspect/order.h"
+#include "sight/graph/deadlocks.h"
 #include "thread_team.h"
 
 enum { MOST = 8 };

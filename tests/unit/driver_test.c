@@ -1,14 +1,14 @@
-/* driver_test.c: what a runtime asks of its driver, and when (rt/driver.h): from beginning to end, how
+/* driver_test.c: what a runtime asks of its driver, and when (rt/host/driver.h): from beginning to end, how
  * its workers look at it, sleep in it and are woken from it; and a runtime by hand with one. */
 #define _GNU_SOURCE /* ppoll, fork */
 #include <dirent.h>
 #include <sys/wait.h>
 #include <volt/runtime.h>
 
-#include "core/spin.h"
+#include "core/park/spin.h"
 #include "fake_driver.h"
 #include "fake_waker.h"
-#include "rt/doorbell.h"
+#include "rt/host/doorbell.h"
 #include "thread_team.h"
 #include "unit.h"
 

@@ -15,7 +15,7 @@
 
 #include "require.h"
 #include "sanitizer.h"
-#include "sight/dump_fd.h"
+#include "sight/dump/dump_fd.h"
 
 enum { READ = 0, WRITE = 1, LONG_MS = 60000 };
 

@@ -1,6 +1,6 @@
 /* dump_groups_test.c: tasks counted in groups: none is lost, whatever there is more than room for;
  * and what many wait for is found. */
-#include "sight/dump_groups.h"
+#include "sight/dump/dump_groups.h"
 #include "rng.h"
 #include "unit.h"
 

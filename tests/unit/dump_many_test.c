@@ -8,11 +8,11 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "core/blocked.h"
-#include "core/fifo.h"
-#include "core/futex.h"
-#include "rt/parts.h"
-#include "sight/dump.h"
+#include "core/inspect/blocked.h"
+#include "core/os/futex.h"
+#include "core/wait/fifo.h"
+#include "rt/sched/parts.h"
+#include "sight/dump/dump.h"
 
 enum { MANY = 100000, OBJECTS = 1000 };
 

@@ -9,7 +9,7 @@
 #include <volt/fiber.h>
 #include <volt/name.h>
 
-#include "sight/dump_text.h"
+#include "sight/dump/dump_text.h"
 
 typedef struct job {
   volt_task task;

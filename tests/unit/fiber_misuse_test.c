@@ -1,7 +1,7 @@
 /* fiber_misuse_test.c: what aborts of fibers, and what it says. */
 #include <fenv.h>
 
-#include "core/check.h"
+#include "core/os/check.h"
 #include "death.h"
 #include "fiber_scene.h"
 #include "sanitizer.h"

@@ -1,10 +1,10 @@
 /* fiber_stack_test.c: what an inspector sees of a fiber that waits: which functions it is in, and what
  * it awaits. */
-#include "rt/fiber_stack.h"
-#include "core/look.h"
+#include "rt/fiber/fiber_stack.h"
+#include "core/inspect/look.h"
 #include "fiber_scene.h"
-#include "rt/fiber_switch.h"
-#include "rt/inspect.h"
+#include "rt/fiber/fiber_switch.h"
+#include "rt/inspect/inspect.h"
 
 enum { DEPTH = 20, MOST = 64 };
 

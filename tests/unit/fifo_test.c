@@ -2,8 +2,8 @@
  * first to come is the first to be served, whatever it is. Then threads that meet at its lock. */
 #include <errno.h>
 
-#include "core/permits.h"
-#include "core/spin.h"
+#include "core/park/spin.h"
+#include "core/wait/permits.h"
 #include "fake_waker.h"
 #include "futex_hook.h"
 #include "ledger.h"

@@ -16,13 +16,13 @@
 #include <volt/time.h>
 
 #include "by_hand.h"
-#include "cluster/zookeeper_parts.h"
-#include "core/blocked.h"
-#include "core/counting.h"
-#include "core/futex.h"
-#include "core/order.h"
+#include "cluster/zookeeper/zookeeper_parts.h"
+#include "core/hooks/counting.h"
+#include "core/inspect/blocked.h"
+#include "core/inspect/order.h"
+#include "core/os/futex.h"
 #include "fork_steps.h"
-#include "io/sim.h"
+#include "io/sim/sim.h"
 #include "unit.h"
 
 /* Each row's call returns 0: it has worked. */

@@ -7,9 +7,9 @@
 #include <volt/fiber.h>
 
 #include "by_hand.h"
-#include "core/counting.h"
-#include "core/futex.h"
-#include "core/order.h"
+#include "core/hooks/counting.h"
+#include "core/inspect/order.h"
+#include "core/os/futex.h"
 #include "thread_team.h"
 #include "unit.h"
 

@@ -3,7 +3,7 @@
  * Each way in which a registration can end, over each leaf there is: exactly one of wake and drop
  * comes, and no later event calls either again. */
 #include "bcs_holder.h"
-#include "core/spin.h"
+#include "core/park/spin.h"
 #include "fake_waker.h"
 #include "poller.h"
 

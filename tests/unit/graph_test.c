@@ -1,6 +1,6 @@
 /* graph_test.c: the graph of deadlocks on scripted looks: each shape of a deadlock is found, and what
  * only looks like one is not; what is told; and random graphs beside a solution by trial. */
-#include "sight/graph.h"
+#include "sight/graph/graph.h"
 #include "rng.h"
 #include "unit.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <volt/counts.h>
 
-#include "core/histogram.h"
+#include "core/hooks/histogram.h"
 #include "thread_team.h"
 #include "unit.h"
 

@@ -7,8 +7,8 @@
 #include <volt/fiber.h>
 
 #include "by_hand.h"
-#include "rt/inspect.h"
-#include "rt/parts.h"
+#include "rt/inspect/inspect.h"
+#include "rt/sched/parts.h"
 #include "thread_team.h"
 
 enum { MANY = 150 };

@@ -1,4 +1,4 @@
-/* io_faults_test.c: system calls that fail on purpose (src/io/sys.h): interrupted, short, refused. No
+/* io_faults_test.c: system calls that fail on purpose (src/io/sys/sys.h): interrupted, short, refused. No
  * byte is lost or doubled, and neither EINTR nor EAGAIN is ever a result. Seeded.
  * BACK ENDS: epoll, uring */
 #define _GNU_SOURCE

@@ -6,7 +6,7 @@
 
 #include <sys/mman.h>
 
-#include "core/future_ops.h"
+#include "core/future/future_ops.h"
 #include "io_scene.h"
 
 typedef struct race {

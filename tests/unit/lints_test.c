@@ -4,9 +4,9 @@
 #include <pthread.h>
 #include <volt/fiber.h>
 
-#include "core/future_ops.h"
-#include "core/leaf.h"
-#include "core/look.h"
+#include "core/future/future_ops.h"
+#include "core/future/leaf.h"
+#include "core/inspect/look.h"
 
 /* A future of two others. Its second poll, and each after that, does not look at the first. */
 typedef struct careless {

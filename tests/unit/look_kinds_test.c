@@ -2,7 +2,7 @@
  * the runtime. */
 #include "bcs_holder.h"
 #include "by_hand.h"
-#include "core/parked.h"
+#include "core/park/parked.h"
 #include "looked.h"
 #include "thread_team.h"
 

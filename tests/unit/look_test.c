@@ -1,4 +1,4 @@
-/* look_test.c: what a future says of itself while it waits (src/core/look.h). Which kinds there are
+/* look_test.c: what a future says of itself while it waits (src/core/inspect/look.h). Which kinds there are
  * says tests/compile/described.py. */
 #include "looked.h"
 

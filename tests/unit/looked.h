@@ -5,8 +5,8 @@
 #include <volt/promise.h>
 #include <volt/select.h>
 
-#include "../../src/core/fifo.h"
-#include "../../src/core/look.h"
+#include "../../src/core/inspect/look.h"
+#include "../../src/core/wait/fifo.h"
 #include "poller.h"
 #include "unit.h"
 

@@ -2,8 +2,8 @@
  * child process. */
 #include <stdio.h>
 
-#include "core/check.h"
-#include "core/permits.h"
+#include "core/os/check.h"
+#include "core/wait/permits.h"
 #include "death.h"
 #include "fake_waker.h"
 #include "futex_hook.h"

@@ -1,5 +1,5 @@
 /* name_test.c: every sentence of volt/name.h. */
-#include "core/named.h"
+#include "core/hooks/named.h"
 #include "require.h"
 #include "thread_team.h"
 #include "unit.h"

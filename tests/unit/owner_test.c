@@ -6,7 +6,7 @@
 #include <volt/sharded_rwlock.h>
 
 #include "by_hand.h"
-#include "core/owner.h"
+#include "core/inspect/owner.h"
 #include "sync/unplaced.h"
 #include "thread_team.h"
 

@@ -1,14 +1,14 @@
 /* park_test.c: block a thread, and every way the kernel can answer. The futex is played by a hook:
  * "the thread sleeps, and meanwhile ..." happens inside the call. */
 #define _GNU_SOURCE /* sigaction, pthread_kill */
-#include "core/spin.h"
+#include "core/park/spin.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 
-#include "core/futex.h"
+#include "core/os/futex.h"
 #include "fake_waker.h"
 #include "futex_hook.h"
 #include "require.h"

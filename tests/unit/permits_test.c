@@ -1,7 +1,7 @@
 /* permits_test.c: the FIFO of permits from inside: the word after each operation, and the
  * invariants I1 to I5 of permits.c whenever the lock is free. Polled by hand. Then crowds, larger
  * than a batch. */
-#include "core/permits.h"
+#include "core/wait/permits.h"
 #include "fake_waker.h"
 #include "rng.h"
 #include "unit.h"

@@ -10,8 +10,8 @@
 #include <volt/sight.h>
 
 #include "by_hand.h"
-#include "sight/answer.h"
-#include "sight/sight_serve.h"
+#include "sight/answer/answer.h"
+#include "sight/answer/sight_serve.h"
 
 #define MS UINT64_C(1000000)
 

@@ -1,7 +1,7 @@
 /* sight_json_test.c: lines of JSON, written, read, refused, cut. */
 #include <stdio.h>
 
-#include "sight/json.h"
+#include "sight/answer/json.h"
 #include "unit.h"
 
 static char memory[8192];

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "sight/json.h"
+#include "sight/answer/json.h"
 #include "unit.h"
 
 enum { SIGHT_PAGE_MEMBERS = 256 };

@@ -17,7 +17,7 @@
 #include <volt/sight.h>
 
 #include "sanitizer.h"
-#include "sight/sight_serve.h"
+#include "sight/answer/sight_serve.h"
 #include "unit.h"
 
 enum { PATIENCE_MS = 30000 }; /* until a test says that nothing comes */

@@ -2,7 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* pipe2 */
 #endif
-#include "sight/sight_thread.h"
+#include "sight/watch/sight_thread.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -18,7 +18,7 @@
 #include "by_hand.h"
 #include "death.h"
 #include "futex_hook.h"
-#include "rt/stack.h"
+#include "rt/fiber/stack.h"
 #include "sanitizer.h"
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* task_misuse_test.c: what aborts of tasks, groups and runtimes, and what it says. */
 #include "by_hand.h"
-#include "core/check.h"
+#include "core/os/check.h"
 #include "death.h"
 
 typedef struct job {

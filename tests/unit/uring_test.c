@@ -14,7 +14,7 @@
 #include <volt/net.h>
 
 #include "fake_waker.h"
-#include "io/uring.h"
+#include "io/backend/uring.h"
 #include "require.h"
 #include "thread_team.h"
 #include "unit.h"

@@ -3,8 +3,8 @@
 #include <volt/counts.h>
 
 #include "alloc_count.h"
-#include "core/future_ops.h"
-#include "core/waits.h"
+#include "core/future/future_ops.h"
+#include "core/hooks/waits.h"
 #include "futex_hook.h"
 #include "require.h"
 #include "thread_team.h"

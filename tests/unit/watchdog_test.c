@@ -3,7 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* pipe2, sigaction */
 #endif
-#include "sight/watchdog.h"
+#include "sight/watch/watchdog.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -15,9 +15,9 @@
 
 #include "by_hand.h"
 #include "death.h"
-#include "rt/thread.h"
+#include "rt/sched/thread.h"
 #include "sanitizer.h"
-#include "sight/sight_thread.h"
+#include "sight/watch/sight_thread.h"
 #include "thread_team.h"
 
 #define MS UINT64_C(1000000)

@@ -9,7 +9,7 @@
 
 #define MAGIC "volt-debugger-3"
 
-/* One of the structs, as it begins (src/core/numbers.h). */
+/* One of the structs, as it begins (src/core/hooks/numbers.h). */
 typedef struct head {
   char magic[16];
   uint64_t bytes, sync, first, fiber_poll, blocked, names;

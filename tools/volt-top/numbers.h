@@ -1,4 +1,4 @@
-/* numbers.h: what the libraries say of where their parts are (src/core/numbers.h), read from the memory of a
+/* numbers.h: what the libraries say of where their parts are (src/core/hooks/numbers.h), read from the memory of a
  * process. */
 #ifndef VOLT_TOP_NUMBERS_H
 #define VOLT_TOP_NUMBERS_H

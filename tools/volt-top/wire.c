@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../../src/sight/socket_place.h"
+#include "../../src/sight/answer/socket_place.h"
 
 enum { WITHIN_MS = 2000 };
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "../../src/sight/json.h"
+#include "../../src/sight/answer/json.h"
 
 enum { WIRE_LINE = 8192, WIRE_WHY = 160 };
 

@@ -1,6 +1,6 @@
 """Fibers: those that are suspended, and the frames of their stacks.
 
-A fiber that is suspended has its registers in volt_switch_ (src/rt/fiber_switch.h). An unwinder says
+A fiber that is suspended has its registers in volt_switch_ (src/rt/fiber/fiber_switch.h). An unwinder says
 that these are those of the caller of the innermost frame of the selected thread, and a frame filter
 hides that frame.
 """

@@ -10,7 +10,7 @@ QUEUED, LOCKED, CLOSED = 1, 2, 4  # of a word: include/volt/detail/fifo.h
 WRITER = 0x1fffffff               # of an rwlock's value
 MUTEX_BYPASS_OPEN = 0x10
 STATES = {0: 'has not begun', 2: 'is ready'}
-WAITING = 1  # a bit of a future's state: src/core/future_ops.h
+WAITING = 1  # a bit of a future's state: src/core/future/future_ops.h
 
 
 def seconds(ns):

@@ -15,7 +15,7 @@ MOST_THREADS = 100_000
 
 
 class Blocked:
-    """A thread that sleeps in a call, by its slot (src/core/blocked.h)."""
+    """A thread that sleeps in a call, by its slot (src/core/inspect/blocked.h)."""
 
     def __init__(self, layout, slot):
         mem = layout.memory

@@ -4,7 +4,7 @@ import re
 
 import gdb
 
-MAGIC = b'volt-debugger-3\0'  # src/core/numbers.h
+MAGIC = b'volt-debugger-3\0'  # src/core/hooks/numbers.h
 ROW_BYTES = 32
 
 
@@ -100,7 +100,7 @@ def search():
 
 
 class Numbers:
-    """What one library says: src/core/numbers.h."""
+    """What one library says: src/core/hooks/numbers.h."""
 
     def __init__(self, memory, here):
         if memory.bytes(here, len(MAGIC)) != MAGIC:
@@ -124,7 +124,7 @@ class Numbers:
 
 
 class Layout:
-    """What src/rt/debugger.c and src/async/numbers.c say; the second alone, if the program has no libvolt-rt."""
+    """What src/rt/inspect/debugger.c and src/async/numbers.c say; the second alone, if the program has no libvolt-rt."""
 
     def __init__(self):
         self.memory = memory = Memory()

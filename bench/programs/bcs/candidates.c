@@ -5,7 +5,7 @@
 #include <volt/park.h>
 
 #include "bcs.h"
-#include "core/spin.h" /* volt_cpu_relax_() */
+#include "core/park/spin.h" /* volt_cpu_relax_() */
 
 static void nothing_to_do(bcs_contest *c) {
   (void)c;

@@ -1,7 +1,7 @@
 /* ticks.c: a clock that only its readers move. compare/instructions.py preloads it when it counts.
  *
  * How often a worker looks at the clock and at the injection queue follows from how long its polls
- * take (src/rt/worker.c). callgrind makes a poll fifty times as long, and another load on the
+ * take (src/rt/sched/worker.c). callgrind makes a poll fifty times as long, and another load on the
  * machine longer still; then the worker looks more often, and what that takes is counted. With this
  * clock a poll takes no time, as good as in a program that is not counted: each reading is TICK_NS
  * after the last one, by any thread. Other clocks are the system's. */

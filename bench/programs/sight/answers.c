@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "sight.h"
-#include "sight/answer.h"
-#include "sight/sight_serve.h"
+#include "sight/answer/answer.h"
+#include "sight/answer/sight_serve.h"
 
 /* The last line is the end, not an error. */
 static void require_end(const volt_json_ *to) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "sight.h"
-#include "sight/dump.h"
+#include "sight/dump/dump.h"
 
 typedef struct counted {
   uint64_t bytes, lines;

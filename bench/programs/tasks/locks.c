@@ -1,6 +1,6 @@
 /* locks.c: the mutex and the read-write lock: alone, and several tasks that do little under it. A
  * future is made only of what has to wait (VOLT_AWAIT_TRY). */
-#include "core/spin.h"
+#include "core/park/spin.h"
 #include "tasks.h"
 
 struct locked {

@@ -5,7 +5,7 @@
 #ifndef VOLT_BENCH_SEM_FUTURE_H
 #define VOLT_BENCH_SEM_FUTURE_H
 
-#include "core/future_ops.h"
+#include "core/future/future_ops.h"
 #include "engine.h"
 #include "tasks.h"
 

@@ -16,7 +16,7 @@
  *                         way (channel.h).
  *   bit 4      OPEN       a mutex or rwlock with bypass, QUEUED: the oldest waiter may be passed.
  *                         The value of such an object is real while QUEUED is set, too
- *                         (src/core/bypass.c)
+ *                         (src/core/wait/bypass.c)
  *   bit 5      NUDGED     with bypass: the oldest waiter was called to come and look
  *   bits 8-15  LEFT       with bypass, QUEUED: how many may still pass the oldest waiter
  *   bits 16-31 RETURNING  how many threads have released the lock to call wakers, and will take it
@@ -29,10 +29,10 @@
  * Which thread writes the word: while QUEUED and LOCKED are clear, any thread, by one
  * compare-and-swap. While QUEUED is set, a thread takes the lock first (but a latch is counted
  * down while LOCKED is clear). While LOCKED is set, only the thread that holds the lock.
- * src/core/fifo.c says how the lock and the FIFO work.
+ * src/core/wait/fifo.c says how the lock and the FIFO work.
  *
  * Some members of the FIFO and of its waiters mean something else to each engine
- * (src/core/permits.c, src/core/monitor.c, src/sync/channel.c):
+ * (src/core/wait/permits.c, src/core/wait/monitor.c, src/sync/channel.c):
  *
  *   member       permits                     monitor                   channel
  *   fifo.rest    permits carried over        its epoch                 not used
@@ -42,7 +42,7 @@
  *                all (semaphore_limit.h), or
  *                was moved to a mutex (cond.c)
  *
- * A fourth engine, src/core/bypass.c, does not use fifo.rest. There want is what the waiter adds to
+ * A fourth engine, src/core/wait/bypass.c, does not use fifo.rest. There want is what the waiter adds to
  * the value, need is 1, and data is the FIFO itself if the waiter may be nudged.
  *
  * With every engine `need` is above 0 exactly while the waiter is in the FIFO. */

@@ -6,7 +6,7 @@
  *
  * A party is a task or a thread. volt_party_here_ is that of the task that is polled on this
  * thread, or of the thread itself. Only the code that runs here writes to its list. A task whose
- * poll ends while it holds something keeps its list (src/rt/task_run.h).
+ * poll ends while it holds something keeps its list (src/rt/sched/task_run.h).
  *
  * The owner of an object is stored after the object is taken, and cleared before it is released. So
  * while it is a party, that party holds the object, or a thread is about to release it for that
@@ -14,8 +14,8 @@
  * ctx (VOLT_WHO_GRANTED_) until the waiter's own code has seen the grant.
  *
  * What another party releases than the one that took it is noted (volt_party_passed_()): from then
- * on the inspector does not believe what the lists say of that object. src/core/owner.c has the
- * rest, and src/sight/graph.c what follows from it.
+ * on the inspector does not believe what the lists say of that object. src/core/inspect/owner.c has the
+ * rest, and src/sight/graph/graph.c what follows from it.
  *
  * All of this is stored relaxed, and read relaxed: no decision of the library depends on it. */
 #ifndef VOLT_DETAIL_OWNER_H
@@ -329,7 +329,7 @@ VOLT_END_DECLS
   , {                    \
     0, NULL, 0, 0, 0     \
   }
-/* That it was made, and not merely found in memory: src/core/future.c. */
+/* That it was made, and not merely found in memory: src/core/future/future.c. */
 #define VOLT_FUTURE_MADE_ uintptr_t made;
 /* The task that waits with it; 0: it is not known whose it is. */
 #define VOLT_WAITER_WHO_ VOLT_PLAIN(uintptr_t) who;

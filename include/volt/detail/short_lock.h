@@ -1,4 +1,4 @@
-/* detail/short_lock.h: the lock that a group embeds. Its protocol is in src/rt/short_lock.h. */
+/* detail/short_lock.h: the lock that a group embeds. Its protocol is in src/rt/sched/short_lock.h. */
 #ifndef VOLT_DETAIL_SHORT_LOCK_H
 #define VOLT_DETAIL_SHORT_LOCK_H
 

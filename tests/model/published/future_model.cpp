@@ -1,6 +1,6 @@
 // future_model: the future of "Zero-Allocation Waiters" as printed, on the printed semaphores.
 // docs/errata.md, E6, E7, E9. A case that must fail tells how the printed form loses, and what of
-// src/core/permits.c and src/core/future.c does not.
+// src/core/wait/permits.c and src/core/future/future.c does not.
 // PROGRAM: published
 #include "two_tier.hpp"
 

@@ -1,5 +1,5 @@
 // locked_model: the list path of the printed semaphore. docs/errata.md, E6 and E8.
-// A case that must fail tells how the printed form loses, and what of src/core/permits.c does not.
+// A case that must fail tells how the printed form loses, and what of src/core/wait/permits.c does not.
 // PROGRAM: published BATCH 2 QUICK 0.5
 #include "locked.hpp"
 

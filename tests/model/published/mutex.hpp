@@ -2,7 +2,7 @@
 #ifndef VOLT_PUBLISHED_MUTEX_HPP
 #define VOLT_PUBLISHED_MUTEX_HPP
 
-#include "core/futex.h"
+#include "core/os/futex.h"
 #include "model.hpp"
 
 namespace published {

@@ -1,5 +1,5 @@
 // two_tier_model: the printed semaphore with a fast waiter slot. docs/errata.md, E1 to E5.
-// A case that must fail tells how the printed form loses, and what of src/core/permits.c does not.
+// A case that must fail tells how the printed form loses, and what of src/core/wait/permits.c does not.
 // PROGRAM: published
 #include "two_tier.hpp"
 

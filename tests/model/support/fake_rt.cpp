@@ -1,7 +1,7 @@
 // fake_rt.cpp: see fake_rt.hpp; and the functions of the runtime that task.c and registry.c call.
 #include "fake_rt.hpp"
 
-#include "rt/task_run.h"
+#include "rt/sched/task_run.h"
 
 static volt_here_ here[8]; // by thread; the constructor and check() are one more
 static fake_rt *only;

@@ -24,10 +24,10 @@
 #include <ostream>
 #include <streambuf>
 
-#include "core/blocked.h"
-#include "core/blocker.h"
-#include "core/futex.h"
-#include "core/waits.h"
+#include "core/hooks/waits.h"
+#include "core/inspect/blocked.h"
+#include "core/os/blocker.h"
+#include "core/os/futex.h"
 
 // ---- for all files: model_atomic.hpp ----
 

@@ -18,9 +18,9 @@
 
 #include <volt/volt.h>
 
-#include "core/check.h"
-#include "core/permits.h"
-#include "core/spin.h"
+#include "core/os/check.h"
+#include "core/park/spin.h"
+#include "core/wait/permits.h"
 #include "ignore.h"
 
 struct model {

@@ -1,8 +1,8 @@
 // model_alarm.cpp: see model_alarm.hpp.
 #include "model_alarm.hpp"
 
-#include "core/spin.h"
-#include "rt/alarm.h"
+#include "core/park/spin.h"
+#include "rt/host/alarm.h"
 
 static model_bell *bell_of(void *bell) {
   return static_cast<model_bell *>(bell);

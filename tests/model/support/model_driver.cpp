@@ -1,7 +1,7 @@
 // model_driver.cpp: see model_driver.hpp; and the doorbells, which the operating system keeps.
 #include "model_driver.hpp"
 
-#include "core/futex.h"
+#include "core/os/futex.h"
 #include "model_kernel.hpp"
 
 // A doorbell is told from others by the address of the word that it counts in; or it is of model_kernel.

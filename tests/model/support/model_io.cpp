@@ -3,8 +3,8 @@
 
 #include <errno.h>
 
-#include "core/futex.h"
-#include "core/spin.h"
+#include "core/os/futex.h"
+#include "core/park/spin.h"
 
 static model_io *only;
 static int worker_of[8]; // by thread of the model; the constructor and check() are one more
@@ -268,4 +268,3 @@ bool volt_rt_look_by_hand_(volt_rt *) {
 int volt_op_begin_pool_(volt_op *, volt_ctx *) {
   volt_panic_("volt_op_begin_pool_", "no model has a blocking pool");
 }
-

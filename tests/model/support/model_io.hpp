@@ -3,9 +3,9 @@
 #ifndef VOLT_MODEL_IO_HPP
 #define VOLT_MODEL_IO_HPP
 
-#include "io/mail.h"
-#include "io/op.h"
-#include "io/watched.h"
+#include "io/backend/mail.h"
+#include "io/backend/watched.h"
+#include "io/op/op.h"
 #include "model.hpp"
 
 // There is one at a time. What it does in the place of the kernel orders nothing between threads.

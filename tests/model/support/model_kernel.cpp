@@ -5,7 +5,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "core/futex.h"
+#include "core/os/futex.h"
 
 static model_kernel *only;
 

@@ -8,10 +8,10 @@
 #define VOLT_MODEL_KERNEL_HPP
 
 #define _GNU_SOURCE 1
-#include "io/op.h"
-#include "io/uring.h"
+#include "io/backend/uring.h"
+#include "io/op/op.h"
 #include "model.hpp"
-#include "rt/parts.h"
+#include "rt/sched/parts.h"
 
 // There is one at a time.
 class model_kernel {

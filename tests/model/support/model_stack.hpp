@@ -2,7 +2,7 @@
 #ifndef VOLT_MODEL_STACK_HPP
 #define VOLT_MODEL_STACK_HPP
 
-#include "rt/stack.h"
+#include "rt/fiber/stack.h"
 
 // What a model hears of. There are the slabs that it has put there, and no more can be mapped.
 struct model_stack_memory {

@@ -2,7 +2,7 @@
 #ifndef VOLT_SELECT_CHANNELS_HPP
 #define VOLT_SELECT_CHANNELS_HPP
 
-#include "core/future_ops.h"
+#include "core/future/future_ops.h"
 #include "poller.hpp"
 
 // A channel of one place.

@@ -1,0 +1,131 @@
+/* counting.h: how the library counts what threads and tasks wait for (volt/counts.h). counts.c says
+ * how it works. To count is a load, a test and an increment of memory that no other thread writes;
+ * only what has to wait counts, and what ends a wait. */
+#ifndef VOLT_CORE_HOOKS_COUNTING_H
+#define VOLT_CORE_HOOKS_COUNTING_H
+
+#include <volt/base.h>
+#include <volt/detail/atomic.h>
+
+#include "named.h"
+
+/* What is waited for: constant, name. */
+#define VOLT_KIND_TABLE_(X) \
+  X(OTHER, "parker")        \
+  X(MUTEX, "mutex")         \
+  X(RWLOCK, "rwlock")       \
+  X(SEMAPHORE, "semaphore") \
+  X(CHANNEL, "channel")     \
+  X(COND, "cond")           \
+  X(NOTIFY, "notify")       \
+  X(LATCH, "latch")         \
+  X(BARRIER, "barrier")     \
+  X(ONCE, "once")           \
+  X(PROMISE, "promise")     \
+  X(ONESHOT, "oneshot")     \
+  X(BROADCAST, "broadcast") \
+  X(WATCH, "watch")         \
+  X(MAILBOX, "mailbox")     \
+  X(TOKEN, "token")         \
+  X(BCS, "bcs_lock")        \
+  X(TIMER, "timer")         \
+  X(TASK, "task")           \
+  X(GROUP, "group")         \
+  X(BLOCKING, "function")   \
+  X(IO, "descriptor")       \
+  X(CLUSTER, "cluster")     \
+  X(WORKER, "worker")       \
+  X(LOCK, "internal lock")
+
+typedef enum volt_kind_ {
+#define VOLT_KIND_ENUM_(constant, name) VOLT_KIND_##constant##_,
+  VOLT_KIND_TABLE_(VOLT_KIND_ENUM_)
+#undef VOLT_KIND_ENUM_
+      VOLT_KINDS_
+} volt_kind_;
+
+/* What has happened: the members of volt_counts_of. */
+typedef enum volt_counted_ {
+  VOLT_COUNTED_WAITS_,
+  VOLT_COUNTED_GRANTS_,
+  VOLT_COUNTED_CLOSES_, /* next to it: volt_count_claims_() */
+  VOLT_COUNTED_CANCELS_,
+  VOLT_COUNTED_TIMEOUTS_,
+  VOLT_COUNTED_SLEEPS_,
+  VOLT_COUNTED_NAPS_,
+  VOLT_COUNTED_ /* how many there are */
+} volt_counted_;
+
+VOLT_API const char *volt_kind_name_(volt_kind_ kind);
+
+/* In the child of a fork(): the other threads' tallies may be taken. */
+void volt_count_forget_(void);
+
+/* The kind of what f waits for: of its object, or of that of the first future within it. */
+struct volt_future;
+volt_kind_ volt_kind_of_(struct volt_future *f);
+
+/* The counts of one thread: a cache line each kind. Not atomic, so that to count is one instruction,
+ * and the compiler still knows what it knew of other memory: the thread that sums them up peeks. */
+typedef struct volt_tally_ {
+  uint64_t of[VOLT_KINDS_][8];
+} volt_tally_;
+
+/* The counts of threads that have no tally. */
+typedef struct volt_tally_shared_ {
+  VOLT_ATOMIC(uint64_t) of[VOLT_KINDS_][8];
+} volt_tally_shared_;
+
+/* It has happened n times. It makes no call, so a function that counts needs no frame for it. */
+#if defined(VOLT_MODEL) /* it orders nothing, so the model checker does without */
+static inline void volt_count_many_(volt_kind_ kind, volt_counted_ what, uint64_t n) {
+  (void)kind;
+  (void)what;
+  (void)n;
+}
+static inline void volt_count_here_(void) {
+}
+#else
+/* This thread's; NULL: it has none yet, or there was none left. */
+extern _Thread_local volt_tally_ *volt_tally_mine_ VOLT_TLS_FROM_THE_BEGINNING_;
+extern volt_tally_shared_ volt_tally_of_others_;
+
+static inline void volt_count_many_(volt_kind_ kind, volt_counted_ what, uint64_t n) {
+  volt_tally_ *mine = volt_tally_mine_;
+  if (VOLT_LIKELY(mine != NULL)) {
+    mine->of[kind][what] += n; /* no other thread writes it */
+  } else {
+    volt_fetch_add_relaxed(&volt_tally_of_others_.of[kind][what], n); /* a count */
+  }
+}
+
+/* This thread is about to do something slow: see that it has a tally from now on. */
+void volt_count_take_tally_(void);
+static inline void volt_count_here_(void) {
+  if (!VOLT_LIKELY(volt_tally_mine_ != NULL)) volt_count_take_tally_();
+}
+#endif
+
+static inline void volt_count_(volt_kind_ kind, volt_counted_ what) {
+  volt_count_many_(kind, what, 1);
+}
+
+/* A waiter was queued, by its owner. */
+static inline void volt_count_wait_(volt_kind_ kind) {
+  volt_count_(kind, VOLT_COUNTED_WAITS_);
+}
+
+/* n waiters of one object are claimed: they are granted, or their object was closed. */
+static inline void volt_count_claims_(volt_kind_ kind, uint64_t n, bool is_closed) {
+  volt_count_many_(kind, (volt_counted_)(VOLT_COUNTED_GRANTS_ + is_closed), n);
+}
+
+/* An owner has cancelled its waiter. */
+static inline void volt_count_cancel_(volt_kind_ kind) {
+  volt_count_(kind, VOLT_COUNTED_CANCELS_);
+}
+
+/* For the other libraries: as volt_count_many_(), and volt_count_here_(). */
+VOLT_API void volt_count_from_outside_(volt_kind_ kind, volt_counted_ what, uint64_t n);
+
+#endif

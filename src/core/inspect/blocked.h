@@ -1,0 +1,107 @@
+/* blocked.h: which threads sleep in a blocking call, and for what. blocked.c says how. */
+#ifndef VOLT_CORE_INSPECT_BLOCKED_H
+#define VOLT_CORE_INSPECT_BLOCKED_H
+
+#include "../future/future_ops.h"
+#include "../hooks/counting.h"
+#include "look.h"
+
+/* ---- for a blocking call ---- */
+
+/* A blocking call that may come to sleep: what it waits for. Lives as long as the call. */
+typedef struct volt_call_ {
+  const char *name;            /* for messages */
+  volt_kind_ counted;          /* as which its sleeps are counted */
+  const volt_future_ops_ *ops; /* of object and n, as of volt_future_make_(); or NULL */
+  const char *kind;            /* of object; if there are no ops */
+  void *object;
+  uint32_t n;
+  volt_future *future; /* that is awaited: all of the above but name is not used; or NULL */
+  volt_waiter *waiter; /* that is queued; NULL: not known */
+} volt_call_;
+
+/* What an inspector may say of the call. */
+void volt_call_look_(const volt_call_ *call, volt_look_ *look);
+
+/* This thread is about to sleep in the call. Each is followed by an end. */
+VOLT_API void volt_blocked_begin_(const volt_call_ *call, uint64_t deadline_ns);
+VOLT_API void volt_blocked_end_(void);
+
+/* ---- for an inspector ---- */
+
+/* A thread that sleeps, as it was seen. Of its memory nothing may be read: the wait may be over, and
+ * the object gone. */
+typedef struct volt_blocked_ {
+  volt_look_ look;  /* without state, place and left_ns */
+  const char *call; /* of volt_call_.name */
+  const volt_future *future;
+  const volt_waiter *waiter;
+  uint64_t since_ns;
+  uint64_t deadline_ns;
+  uint32_t wait;   /* which wait of this thread it is: another number is another wait */
+  uint32_t number; /* volt_thread_number_() */
+  int32_t tid;
+  void *party; /* of its slot */
+} volt_blocked_;
+
+/* Copy the threads that sleep, from *cursor on, which is 0 at first; most at most. Returns how many:
+ * 0: there are no more; or, and then *cursor is VOLT_BLOCKED_BUSY_, the lock of the list was not to
+ * be had within 50 ms. A thread that sleeps all the time is there once. */
+#define VOLT_BLOCKED_BUSY_ UINT64_MAX
+VOLT_API unsigned volt_blocked_see_(volt_blocked_ *seen, unsigned most, uint64_t *cursor);
+
+/* The thread with that number, as the system calls it. 0: it has ended, or has never slept; or the lock
+ * of the list was not to be had at once. */
+VOLT_API int32_t volt_blocked_tid_(uint32_t number);
+
+/* ---- the slot of a thread ---- */
+
+/* One wait. */
+typedef struct volt_blocked_wait_ {
+  const char *call;
+  const char *operation;
+  const char *kind;
+  const void *object;
+  const volt_future *future;
+  const volt_waiter *waiter;
+  uint64_t deadline_ns;
+  uint64_t since_ns;
+  uint32_t wanted;
+  uint16_t ends; /* volt_ends_ */
+  uint16_t for_write;
+} volt_blocked_wait_;
+
+enum { VOLT_BLOCKED_WORDS_ = (sizeof(volt_blocked_wait_) + 7) / 8 };
+
+/* In the memory of its thread. All-zero: not linked yet. */
+typedef struct volt_blocked_slot_ {
+  VOLT_ATOMIC(uint64_t) words[VOLT_BLOCKED_WORDS_]; /* a volt_blocked_wait_ */
+  VOLT_ATOMIC(uint32_t) wait;                       /* odd: the thread sleeps in that */
+  VOLT_ATOMIC(void *) party;                        /* owner.c's own */
+  int32_t tid;                                      /* these two are set before it is linked */
+  uint32_t number;
+  VOLT_PLAIN(uint64_t) id; /* under the lock, like all that follows; 0: not linked */
+  VOLT_PLAIN(struct volt_blocked_slot_ *) next;
+  VOLT_PLAIN(struct volt_blocked_slot_ *) prev;
+} volt_blocked_slot_;
+
+/* Those of all threads that have slept once, in the order in which they did so first. */
+typedef struct volt_blocked_list_ {
+  volt_fifo_ lock; /* only that of a FIFO: nothing is queued */
+  VOLT_PLAIN(volt_blocked_slot_ *) head;
+  VOLT_PLAIN(volt_blocked_slot_ *) tail;
+  VOLT_PLAIN(uint64_t) last_id;
+  VOLT_PLAIN(bool) is_closed; /* no slot is linked any more */
+} volt_blocked_list_;
+
+/* This thread's, linked; NULL: it has none, because it is about to end. */
+VOLT_API volt_blocked_slot_ *volt_blocked_here_(void);
+
+/* For futex.c. The thread of *s ends. */
+void volt_blocked_unlink_(volt_blocked_list_ *list, volt_blocked_slot_ *s);
+/* In the child of a fork(): only *s is left, or no thread if s is NULL or not linked. */
+void volt_blocked_forget_(volt_blocked_list_ *list, volt_blocked_slot_ *s);
+/* The library is about to be unloaded. */
+void volt_blocked_close_(volt_blocked_list_ *list);
+
+#endif

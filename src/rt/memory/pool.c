@@ -1,0 +1,281 @@
+/* pool.c: memory for tasks and for the frames of coroutines: blocks of 32 to 1280 bytes, carved from
+ * chunks that the runtime keeps until it ends. A block's size is a multiple of 16 bytes, and there is
+ * a list of free blocks for each size. Each worker has such lists for the blocks that it has freed.
+ * Blocks that are too many for its list, and blocks that other threads free, go to the lists for all.
+ * What is larger comes from the allocator. A block is aligned to the largest power of two that
+ * divides its size, but at most to a cache line. So two blocks may share a cache line.
+ *
+ * A task says itself which runtime and which size it is of. A frame has a volt_block_ before it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../core/os/check.h"
+#include "../sched/parts.h"
+
+enum { UNIT = 16, CHUNK_BYTES = 64 * 1024, LARGE = VOLT_POOL_CLASSES };
+
+/* How many free blocks of a size a worker keeps, and how many it moves to or from the others at
+ * once. */
+enum { KEEP = 256, MOVE = 128 };
+
+void volt_rt_pool_init_(volt_pool *pool) {
+  memset(pool->free, 0, sizeof pool->free);
+  volt_short_lock_init_(&pool->lock);
+  pool->chunks = NULL;
+  pool->fresh = NULL;
+  pool->fresh_bytes = 0;
+  pool->carved = 0;
+  volt_store_relaxed(&pool->in_use, 0); /* not shared yet */
+}
+
+/* ---- lists of free blocks ---- */
+
+static void pool_push(volt_free_list *list, volt_free_block *b) {
+  b->next = list->first;
+  list->first = b;
+  list->count += 1;
+}
+
+static volt_free_block *pool_pop(volt_free_list *list) {
+  volt_free_block *b = list->first;
+  if (!b) return NULL;
+  list->first = b->next;
+  list->count -= 1;
+  return b;
+}
+
+/* Move the first of them, at most max, in one piece. */
+static void pool_move(volt_free_list *from, volt_free_list *to, unsigned max) {
+  volt_free_block *first = from->first;
+  if (!first) return;
+  volt_free_block *last = first;
+  unsigned count = 1;
+  for (; count < max && last->next; count++) last = last->next;
+  from->first = last->next;
+  from->count -= count;
+  last->next = to->first;
+  to->first = first;
+  to->count += count;
+}
+
+/* ---- blocks ---- */
+
+/* Without the lock, because the allocator is the user's. Returns NULL if there is no memory. */
+static volt_chunk *pool_new_chunk(volt_rt *rt) {
+  const volt_rt_allocator *a = &rt->config.allocator;
+  volt_chunk *chunk = (volt_chunk *)a->alloc(CHUNK_BYTES, a->ctx);
+  if (chunk) chunk->bytes = CHUNK_BYTES;
+  return chunk;
+}
+
+/* Under the lock. */
+static void pool_add_chunk(volt_pool *pool, volt_chunk *chunk) {
+  chunk->next = pool->chunks;
+  pool->chunks = chunk;
+  char *begin = (char *)(chunk + 1);
+  pool->fresh = begin;
+  pool->fresh_bytes = CHUNK_BYTES - sizeof *chunk;
+}
+
+/* The largest power of two that divides bytes, at most a cache line: a type of that size needs no
+ * more. */
+static size_t pool_alignment_of(size_t bytes) {
+  size_t lowest_bit = bytes & (~bytes + 1);
+  return lowest_bit < VOLT_CACHE_LINE ? lowest_bit : VOLT_CACHE_LINE;
+}
+
+/* Under the lock: a block that was never used, or NULL. */
+static void *pool_carve(volt_pool *pool, size_t bytes) {
+  size_t skip = (UINTPTR_MAX - (uintptr_t)pool->fresh + 1) % pool_alignment_of(bytes);
+  if (pool->fresh_bytes < skip + bytes) return NULL;
+  pool->fresh += skip;
+  pool->fresh_bytes -= skip;
+  void *block = pool->fresh;
+  pool->fresh += bytes;
+  pool->fresh_bytes -= bytes;
+  pool->carved += 1;
+  return block;
+}
+
+/* One block for the caller, and some for *own, if that is not NULL and there are free ones. chunk:
+ * NULL, or a new one, which is always added. */
+static void *pool_take_shared(volt_rt *rt, unsigned block, volt_free_list *own, volt_chunk *chunk) {
+  volt_pool *pool = &rt->pool;
+  volt_short_lock_lock_(&pool->lock);
+  if (chunk) pool_add_chunk(pool, chunk);
+  void *taken = pool_pop(&pool->free[block]);
+  if (taken && own) pool_move(&pool->free[block], own, MOVE);
+  if (!taken) taken = pool_carve(pool, (size_t)block * UNIT);
+  volt_short_lock_unlock_(&pool->lock);
+  return taken;
+}
+
+static VOLT_NOINLINE void *pool_take_more(volt_rt *rt, unsigned block, volt_free_list *own) {
+  void *taken = pool_take_shared(rt, block, own, NULL);
+  if (taken) return taken;
+  volt_chunk *chunk = pool_new_chunk(rt);
+  return chunk ? pool_take_shared(rt, block, own, chunk) : NULL;
+}
+
+static VOLT_NOINLINE void pool_give_shared(volt_rt *rt, unsigned block, void *given,
+                                           volt_free_list *own) {
+  volt_short_lock_lock_(&rt->pool.lock);
+  pool_push(&rt->pool.free[block], (volt_free_block *)given);
+  if (own) pool_move(own, &rt->pool.free[block], MOVE);
+  volt_short_lock_unlock_(&rt->pool.lock);
+}
+
+/* ---- larger blocks: the size stands before the block ---- */
+
+static VOLT_NOINLINE void *pool_take_large(volt_rt *rt, size_t bytes) {
+  const volt_rt_allocator *a = &rt->config.allocator;
+  if (bytes > SIZE_MAX - UNIT) return NULL;
+  char *memory = (char *)a->alloc(bytes + UNIT, a->ctx);
+  if (!memory) return NULL;
+  memcpy(memory, &bytes, sizeof bytes);
+  volt_fetch_add_relaxed(&rt->pool.in_use, 1); /* a count: read at the end */
+  return memory + UNIT;
+}
+
+static VOLT_NOINLINE void pool_give_large(volt_rt *rt, void *given) {
+  const volt_rt_allocator *a = &rt->config.allocator;
+  char *memory = (char *)given - UNIT;
+  size_t bytes;
+  memcpy(&bytes, memory, sizeof bytes);
+  volt_fetch_add_relaxed(&rt->pool.in_use, UINT64_C(0) - 1); /* a count */
+  a->free(memory, bytes + UNIT, a->ctx);
+}
+
+/* ---- of any size ---- */
+
+static inline unsigned pool_block_of(size_t bytes) {
+  bool is_large = bytes > (size_t)(VOLT_POOL_CLASSES - 1) * UNIT;
+  return is_large ? LARGE : (unsigned)((bytes + UNIT - 1) / UNIT);
+}
+
+static VOLT_NOINLINE void *pool_take_rarely(volt_rt *rt, size_t bytes) {
+  unsigned block = pool_block_of(bytes);
+  if (block == LARGE) return pool_take_large(rt, bytes);
+  volt_worker *here = volt_worker_here_(rt);
+  return pool_take_more(rt, block, here ? &here->free[block] : NULL);
+}
+
+/* here: the worker of rt that this thread is, or NULL. */
+static inline void *pool_take(volt_rt *rt, volt_worker *here, size_t bytes, unsigned block) {
+  void *taken = VOLT_LIKELY(here && block != LARGE) ? pool_pop(&here->free[block]) : NULL;
+  return VOLT_LIKELY(taken != NULL) ? taken : pool_take_rarely(rt, bytes);
+}
+
+/* here: as above. Returns false if it keeps enough of that size, or none: call pool_give(). */
+static inline bool pool_keep(volt_worker *here, unsigned block, void *given) {
+  if (!VOLT_LIKELY(here && block != LARGE && here->free[block].count < KEEP)) return false;
+  pool_push(&here->free[block], (volt_free_block *)given);
+  return true;
+}
+
+static void pool_give(volt_rt *rt, unsigned block, void *given) {
+  volt_worker *here = volt_worker_here_(rt);
+  if (block == LARGE) {
+    pool_give_large(rt, given);
+  } else {
+    pool_give_shared(rt, block, given, here ? &here->free[block] : NULL);
+  }
+}
+
+/* ---- tasks ---- */
+
+void *volt_task_new(volt_rt *rt, size_t bytes, volt_task_fn *poll) {
+  VOLT_CHECK(bytes >= sizeof(volt_task), "volt_task_new", "%zu bytes: a volt_task alone has %zu",
+             bytes, sizeof(volt_task));
+  unsigned block = pool_block_of(bytes);
+  volt_task *t = (volt_task *)pool_take(rt, volt_worker_here_(rt), bytes, block);
+  if (!t) return NULL;
+  memset((void *)(t + 1), 0, bytes - sizeof *t);
+  volt_task_init(t, poll);
+  t->rt = rt;
+  t->frame.block = (uint8_t)block;
+  return t;
+}
+
+/* What it needs of *t it reads anew, so that nothing else is kept for it on the usual path. */
+static VOLT_NOINLINE void pool_free_rarely(volt_task *t) {
+  pool_give(t->rt, t->frame.block, t);
+}
+
+void volt_pool_free_(volt_task *t) {
+  if (!pool_keep(volt_worker_here_(t->rt), t->frame.block, t)) pool_free_rarely(t);
+}
+
+/* ---- frames of coroutines ---- */
+
+volt_rt *volt_rt_alloc_for_(volt_rt *rt) {
+  volt_here_ *here = volt_thread_here_();
+  volt_rt *before = here->frames;
+  here->frames = rt;
+  return before;
+}
+
+/* This thread runs no tasks. */
+static VOLT_NOINLINE void *pool_take_outside(size_t whole, unsigned block) {
+  volt_rt *rt = volt_thread_here_()->frames;
+  volt_block_ *head = (volt_block_ *)(rt ? pool_take(rt, NULL, whole, block) : malloc(whole));
+  if (!head) return NULL;
+  head->rt = rt;
+  head->block = block;
+  head->is_foreign = 0;
+  return head + 1;
+}
+
+void *volt_rt_alloc_(size_t bytes) {
+  if (!VOLT_LIKELY(bytes <= SIZE_MAX / 2)) return NULL;
+  volt_here_ *here = volt_thread_here_();
+  size_t whole = bytes + sizeof(volt_block_);
+  unsigned block = pool_block_of(whole);
+  if (!VOLT_LIKELY(here->rt)) return pool_take_outside(whole, block);
+  volt_block_ *head = (volt_block_ *)pool_take(here->rt, here->worker, whole, block);
+  if (!head) return NULL;
+  head->rt = here->rt;
+  head->block = block;
+  head->is_foreign = 0;
+  return head + 1;
+}
+
+static VOLT_NOINLINE void pool_free_block_rarely(volt_block_ *head) {
+  if (head->rt) {
+    pool_give(head->rt, head->block, head);
+  } else {
+    free(head);
+  }
+}
+
+/* Without a runtime it was allocated by malloc(): no worker is of that. Not inline: a coroutine that
+ * suspends would save this function's registers. */
+VOLT_NOINLINE void volt_rt_free_(void *memory) {
+  volt_block_ *head = (volt_block_ *)memory - 1;
+  if (!pool_keep(volt_worker_here_(head->rt), head->block, head)) pool_free_block_rarely(head);
+}
+
+/* ---- the end ---- */
+
+uint64_t volt_rt_pool_used_(volt_rt *rt) {
+  volt_pool *pool = &rt->pool;
+  uint64_t used = pool->carved + volt_load_relaxed(&pool->in_use); /* every other thread has left */
+  for (unsigned block = 0; block < VOLT_POOL_CLASSES; block++) {
+    used -= pool->free[block].count;
+    for (unsigned i = 0; i < rt->workers; i++) used -= rt->worker[i].free[block].count;
+  }
+  return used;
+}
+
+void volt_rt_pool_destroy_(volt_rt *rt) {
+  volt_pool *pool = &rt->pool;
+  uint64_t used = volt_rt_pool_used_(rt);
+  VOLT_CHECK(used == 0, "volt_rt_destroy",
+             "%p: %llu tasks or coroutines of its pool are still held: join and detach them first",
+             (void *)rt, (unsigned long long)used);
+  for (volt_chunk *chunk = pool->chunks; chunk;) {
+    volt_chunk *next = chunk->next;
+    rt->config.allocator.free(chunk, chunk->bytes, rt->config.allocator.ctx);
+    chunk = next;
+  }
+}

@@ -1,0 +1,303 @@
+/* parking.c: a worker that has no task searches, sleeps, and is woken.
+ *
+ * One of the workers that sleep is the keeper: it sleeps until the earliest timer. Work wakes the
+ * others first.
+ *
+ * A worker of a runtime with a driver may have to sleep there (driver.h), and not on its parker.
+ * The parker's word says so (park.c R3), so the thread that unparks it knows whether to ring its
+ * doorbell. Work wakes those on their parkers first, because that costs less.
+ *
+ * Invariants
+ *   I1  a worker that parks has an empty slot, an empty ring, and no task in its own list (home.h)
+ *   I3  while a timer is started and a worker sleeps, the keeper sleeps no longer than until that
+ *       timer, or is woken; or a worker is awake, which looks at the clock before it parks
+ *   I4  while the driver wants a keeper and a worker sleeps, there is a keeper, or a worker is
+ *       awake that will look for one when it has found work, or will park
+ *
+ * Races
+ *   R1  Work is queued as a worker parks: idle.h R1, R2.
+ *   R2  Interleaving: a worker reads the earliest deadline and parks; a thread starts a timer that
+ *       is earlier, and sees no keeper. Prevented by: the worker makes itself the keeper, then sets
+ *       its bit (idle:D4, an RMW), then reads the deadline. The thread sets the deadline, then does
+ *       an RMW on the same word (idle:K2), then looks for the keeper. One of the two RMWs is first.
+ *   R3  Interleaving: the runtime ends while a worker parks. Prevented by: as for work. The worker
+ *       reads is_over after its bit is set; the thread that ends the runtime sets is_over, and then
+ *       looks for bits.
+ *   R4  Interleaving: a thread leaves mail for a worker, and does not see its bit; the worker does
+ *       not see the mail, and sleeps. Prevented by: as in R2. The worker looks for mail after its
+ *       bit is set (idle:D4). The thread leaves the mail, then does an RMW on the same word
+ *       (idle:K2), then looks for the bit. For a task that this worker alone may take: home.h R1.
+ *   R5  Interleaving: the driver ends the sleep of a worker while another thread clears its bit and
+ *       is about to unpark it. Prevented by: the worker first says that it sleeps in the driver no
+ *       more, by an RMW on its parker's word, and then clears its bit. If the bit was cleared
+ *       already, it parks for that unpark, which sees where it sleeps (idle.h R4, park.c R3).
+ *   R6  Interleaving: a thread counts an unpark; the worker goes on, and may be gone with the whole
+ *       runtime; the thread reads there which doorbell to ring. Prevented by: it reads that before
+ *       it counts, and the doorbell lives on (doorbell.h R1).
+ *   R7  Interleaving: the keeper finds work as the driver wants no keeper, and polls for long; then
+ *       a thread makes the driver want one, and the workers that sleep are not woken. Prevented by:
+ *       the thread does an RMW on the idle word (idle:K2), and then looks for the keeper. If it sees
+ *       none, it wakes a worker. If it sees the keeper that is about to poll, that worker's RMW
+ *       (idle:D5) is the later one, so it sees what the driver wants.
+ *   R8  Interleaving: the keeper finds work, and is not the last that searches; so it wakes none, and
+ *       polls for long. The one that still searches finds nothing, and has tried to be the keeper
+ *       before that: it sleeps, and there is no keeper. Prevented by: a worker that is not the keeper
+ *       looks after its bit is set (idle:D4) whether there has to be one and is none. The keeper gives
+ *       that up, then does its RMW (idle:D5), which finds the other one searching; so D4 is the later
+ *       one, and sees it.
+ *
+ * Labels: worker */
+#include "../../core/hooks/probe.h"
+#include "../../core/os/futex.h"
+#include "../../core/park/spin.h"
+#include "parts.h"
+
+/* How often a worker searches all queues before it sleeps. */
+#ifndef VOLT_RT_SEARCH_ROUNDS
+#define VOLT_RT_SEARCH_ROUNDS 16
+#endif
+
+/* ---- wake others ---- */
+
+/* What the driver completes in sleep() may be work for which the worker wakes itself: then sleep()
+ * is about to return, and needs no ring. */
+void volt_worker_unpark_(volt_worker *w) {
+  volt_doorbell *doorbell = w->doorbell; /* R6 */
+  if (!volt_unpark_elsewhere_(&w->parker)) return;
+  if (volt_thread_here_()->worker != w) volt_doorbell_ring_(doorbell);
+}
+
+/* The loop around volt_rt_run() has its waker, and may watch the driver's descriptor. */
+static void parking_wake_loop(volt_rt *rt) {
+  volt_idle_look_(&rt->idle); /* by_hand.c R3 */
+  volt_waker waker = rt->config.waker;
+  if (rt->driver) volt_doorbell_ring_(rt->worker[0].doorbell);
+  if (waker.wake) waker.wake(waker.ctx);
+}
+
+/* The bit of sleeper was cleared. */
+static void parking_unpark(volt_rt *rt, unsigned sleeper) {
+  bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
+  if (by_hand && sleeper == VOLT_BY_HAND_LOOP_) {
+    parking_wake_loop(rt);
+  } else {
+    volt_worker_unpark_(&rt->worker[by_hand ? 0 : sleeper]);
+  }
+}
+
+/* Wake that sleeper if it sleeps. Returns whether it did. */
+static bool parking_wake(volt_rt *rt, unsigned sleeper) {
+  bool sleeps = volt_idle_claim_(&rt->idle, sleeper);
+  if (sleeps) parking_unpark(rt, sleeper);
+  return sleeps;
+}
+
+/* The same, for a task that was queued for it alone. */
+static bool parking_wake_alone(volt_rt *rt, unsigned sleeper) {
+  bool sleeps = volt_idle_claim_alone_(&rt->idle, sleeper);
+  if (sleeps) parking_unpark(rt, sleeper);
+  return sleeps;
+}
+
+void volt_rt_work_queued_(volt_rt *rt) {
+  uint32_t keeper = volt_load_relaxed(&rt->keeper); /* hints only: any worker would do */
+  uint64_t driven = volt_load_relaxed(&rt->driven); /* as above */
+  unsigned woken = volt_idle_wake_one_(&rt->idle, driven | UINT64_C(1) << keeper >> 1);
+  if (woken < VOLT_IDLE_WORKERS) parking_unpark(rt, woken);
+}
+
+void volt_rt_timer_started_(void *ctx) {
+  volt_rt *rt = (volt_rt *)ctx;
+  volt_idle_look_(&rt->idle); /* R2 */
+  /* worker:K4 <- worker:K3: the thread that starts a timer sees which worker keeps the time */
+  unsigned keeper = volt_load_acquire(&rt->keeper);
+  if (keeper == 0) {
+    volt_rt_work_queued_(rt);
+  } else {
+    parking_wake(rt, keeper - 1);
+  }
+}
+
+void volt_rt_keeper_wanted_(volt_rt *rt) {
+  volt_idle_look_(&rt->idle); /* R7 */
+  /* worker:K4 <- worker:K3: the thread that wants a keeper sees which worker is the keeper */
+  if (volt_load_acquire(&rt->keeper) == 0) volt_rt_work_queued_(rt);
+}
+
+void volt_rt_rouse_(void *ctx) {
+  volt_rt *rt = (volt_rt *)ctx;
+  volt_idle_look_(&rt->idle); /* by_hand.c R2 */
+  parking_wake(rt, VOLT_BY_HAND_THREAD_);
+}
+
+/* home.h R1. By hand, the loop or the thread: whichever has its bit set. */
+void volt_rt_task_sent_(volt_rt *rt, unsigned worker) {
+  bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
+  if (!by_hand) {
+    parking_wake_alone(rt, worker);
+  } else if (!parking_wake_alone(rt, VOLT_BY_HAND_LOOP_)) {
+    parking_wake_alone(rt, VOLT_BY_HAND_THREAD_);
+  }
+}
+
+/* The worker is counted as searching, as by every wake, although mail may be all that there is for
+ * it. That is right, because it does search when it has looked at the mail; or it finds work, and
+ * is the last that searched (idle.h R2). */
+void volt_rt_mail_left_(volt_rt *rt, unsigned worker) {
+  volt_idle_look_(&rt->idle); /* R4 */
+  bool by_hand = rt->config.flags & VOLT_RT_BY_HAND;
+  if (!by_hand) {
+    parking_wake(rt, worker);
+  } else if (!parking_wake(rt, VOLT_BY_HAND_LOOP_)) {
+    parking_wake(rt, VOLT_BY_HAND_THREAD_);
+  }
+}
+
+/* ---- search, sleep ---- */
+
+bool volt_rt_is_any_queued_(volt_rt *rt) {
+  if (volt_inject_length_(&rt->inject) > 0) return true;
+  for (unsigned i = 0; i < rt->workers; i++) {
+    if (volt_ring_has_any_(&rt->worker[i].ring)) return true;
+  }
+  return false;
+}
+
+/* Whether what is waited for would be seen by a keeper only. */
+static bool parking_needs_keeper(volt_rt *rt) {
+  if (volt_timers_earliest_ns(&rt->timers) != VOLT_NO_DEADLINE) return true;
+  volt_driver_ *driver = rt->driver;
+  return driver && driver->ops->wants_keeper && driver->ops->wants_keeper(driver);
+}
+
+/* Whether no worker keeps the time although one has to: a hint, for a worker that is about to poll; for
+ * one that is about to sleep see R8. */
+static bool parking_is_time_unkept(volt_rt *rt) {
+  return rt->workers > 1 &&
+         volt_load_relaxed(&rt->keeper) == 0 && /* a new keeper reads the deadline after that */
+         parking_needs_keeper(rt);
+}
+
+/* It wakes a worker for the tasks that are left, or to keep the time. */
+void volt_worker_found_(volt_worker *w) {
+  volt_rt *rt = w->rt;
+  w->is_searching = false;
+  bool last = volt_idle_found_(&rt->idle);
+  if (last && (volt_rt_is_any_queued_(rt) || parking_is_time_unkept(rt))) volt_rt_work_queued_(rt);
+}
+
+static uint64_t parking_next_random(volt_worker *w) {
+  uint64_t x = w->random;
+  x ^= x << 13;
+  x ^= x >> 7;
+  x ^= x << 17;
+  return w->random = x;
+}
+
+static volt_task *parking_steal(volt_worker *w) {
+  volt_rt *rt = w->rt;
+  unsigned first = (unsigned)(parking_next_random(w) % rt->workers);
+  volt_task *batch[VOLT_RT_BATCH_];
+  for (unsigned i = 0; i < rt->workers; i++) {
+    unsigned victim = (first + i) % rt->workers;
+    if (victim == w->index) continue;
+    unsigned count = volt_ring_steal_(&rt->worker[victim].ring, batch, VOLT_RT_BATCH_);
+    if (count == 0) continue;
+    for (unsigned at = 1; at < count; at++) volt_worker_push_back_(w, batch[at]);
+    VOLT_PROBE4(steal, rt, w->index, victim, count);
+    volt_worker_count_(&w->counts.steals, 1);
+    volt_worker_count_(&w->counts.stolen, count);
+    return batch[0];
+  }
+  return NULL;
+}
+
+/* How often to search. The only worker steals from none; and if it is going to sleep in the driver,
+ * what completes there comes first to it when it sleeps, so it goes there at once. */
+static unsigned parking_rounds(volt_worker *w) {
+  return w->rt->workers == 1 && volt_worker_must_drive_(w) ? 1 : VOLT_RT_SEARCH_ROUNDS;
+}
+
+volt_task *volt_worker_search_(volt_worker *w) {
+  volt_rt *rt = w->rt;
+  if (!w->is_searching) w->is_searching = volt_idle_search_(&rt->idle, rt->workers);
+  unsigned rounds = parking_rounds(w);
+  volt_task *t = NULL;
+  for (unsigned round = 0; w->is_searching && round < rounds && !t; round++) {
+    if (round > 0) volt_cpu_relax_();
+    t = volt_worker_take_outside_(w);
+    if (!t && rt->workers > 1) t = parking_steal(w);
+  }
+  if (t) volt_worker_found_(w);
+  return t;
+}
+
+/* Returns the deadline until which this worker sleeps: R2. */
+static uint64_t parking_keep_time(volt_rt *rt, bool is_keeper) {
+  if (!is_keeper || (rt->config.flags & VOLT_RT_VIRTUAL_CLOCK)) return VOLT_NO_DEADLINE;
+  uint64_t timer_ns = volt_timers_earliest_ns(&rt->timers);
+  uint64_t trim_ns = volt_load_relaxed(&rt->stacks.trim_ns); /* after idle:D4, as for a timer */
+  return trim_ns != 0 && trim_ns < timer_ns ? trim_ns : timer_ns;
+}
+
+static bool parking_become_keeper(volt_worker *w) {
+  uint32_t none = 0;
+  /* worker:K3 -> worker:K4: the thread that starts a timer sees which worker keeps the time */
+  return volt_cas_acq_rel(&w->rt->keeper, &none, w->index + 1);
+}
+
+bool volt_worker_must_drive_(volt_worker *w) {
+  volt_rt *rt = w->rt;
+  volt_driver_ *driver = rt->driver;
+  if (!driver || !driver->ops->must_sleep || rt->config.flags & VOLT_RT_VIRTUAL_CLOCK) return false;
+  bool is_keeper = rt->workers == 1 ||                             /* also by hand */
+                   volt_load_relaxed(&rt->keeper) == w->index + 1; /* it has stored that itself */
+  return driver->ops->must_sleep(driver, w->index, is_keeper);
+}
+
+/* Sleep in the driver. Returns whether the unpark has come. */
+static bool parking_drive(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) {
+  volt_rt *rt = w->rt;
+  uint64_t bit = UINT64_C(1) << sleeper;
+  if (!volt_park_elsewhere_(&w->parker)) return true;
+  volt_fetch_add_relaxed(&rt->driven, bit); /* a hint */
+  rt->driver->ops->sleep(rt->driver, w->index, deadline_ns);
+  volt_fetch_add_relaxed(&rt->driven, UINT64_C(0) - bit); /* a hint */
+  return volt_park_was_elsewhere_(&w->parker);
+}
+
+bool volt_worker_sleep_(volt_worker *w, unsigned sleeper, uint64_t deadline_ns) {
+  volt_rt *rt = w->rt;
+  volt_worker_count_(&w->counts.parks, 1);
+  bool woken = volt_worker_must_drive_(w)
+                   ? parking_drive(w, sleeper, deadline_ns)
+                   : volt_park_spin_(VOLT_KIND_WORKER_, &w->parker, 1, deadline_ns, VOLT_PARK_SPIN,
+                                     0) == VOLT_OK;
+  if (woken) return true;
+  if (volt_idle_claim_(&rt->idle, sleeper)) return false; /* R5, idle.h R4 */
+  volt_park_spin_(VOLT_KIND_WORKER_, &w->parker, 1, VOLT_NO_DEADLINE, VOLT_PARK_SPIN, 0);
+  return true;
+}
+
+void volt_worker_park_(volt_worker *w) {
+  volt_rt *rt = w->rt;
+  VOLT_ASSERT(!volt_worker_has_tasks_(w)); /* I1 */
+  volt_store_relaxed(&w->parker.word, 0); /* before idle:D4, so before the next unpark: idle.h R5 */
+  bool is_keeper = parking_become_keeper(w);
+  volt_idle_park_(&rt->idle, w->index, w->is_searching); /* R1, R2, R3, R4 */
+  w->is_searching = true;
+  bool work = volt_rt_is_any_queued_(rt) || volt_rt_is_over_(rt) || volt_worker_has_mail_(w);
+  if (!work && !is_keeper) work = parking_is_time_unkept(rt); /* R8 */
+  if (!work || !volt_idle_claim_(&rt->idle, w->index)) {
+    VOLT_PROBE3(worker__park, rt, w->index, is_keeper);
+    volt_worker_sleep_(w, w->index, parking_keep_time(rt, is_keeper));
+    VOLT_PROBE2(worker__unpark, rt, w->index);
+  }
+  /* worker:K3 -> worker:K4: the thread that starts a timer sees which worker keeps the time */
+  if (is_keeper) volt_exchange_acq_rel(&rt->keeper, 0);
+}
+
+void volt_worker_end_search_(volt_worker *w) {
+  if (w->is_searching) volt_idle_found_(&w->rt->idle);
+  w->is_searching = false;
+}
