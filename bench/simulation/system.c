@@ -1,13 +1,14 @@
-/* system.c: what src/core/os/futex.c and src/rt/sched/thread.c ask of the operating system, and the clock
- * and the allocator, on the simulated machine. It stands in for these two files. */
+/* system.c: what src/core/os/futex.c, src/core/park/locals.c and src/rt/sched/thread.c ask of the operating
+ * system, and the clock and the allocator, on the simulated machine. It stands in for these files. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "../../src/core/hooks/numbers.h"
-#include "../../src/core/os/blocker.h"
 #include "../../src/core/os/futex.h"
+#include "../../src/core/park/locals.h"
 #include "../../src/rt/sched/thread.h"
+#include "../../src/core/park/blocker.h"
 #include "machine.h"
 
 int volt_futex_wait32_(VOLT_ATOMIC(uint32_t) *word, uint32_t seen, uint64_t deadline_ns) {

@@ -26,8 +26,8 @@
 #include <volt/loop.h>
 
 #include "../core/inspect/blocked.h"
-#include "../core/os/blocker.h"
 #include "../core/os/check.h"
+#include "../core/park/blocker.h"
 #include "../core/park/spin.h"
 
 #define NOTIFIED UINT64_C(1)

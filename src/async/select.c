@@ -51,7 +51,7 @@
 #include "../core/future/future_ops.h"
 #include "../core/inspect/look.h"
 #include "../core/os/check.h"
-#include "../core/os/futex.h"
+#include "../core/park/locals.h"
 
 /* xorshift64*: enough to be fair, one word a thread. */
 static uint64_t select_random(void) {

@@ -4,8 +4,8 @@
 
 #include <volt/bcs_lock.h>
 
-#include "../core/os/blocker.h"
 #include "../core/os/check.h"
+#include "../core/park/blocker.h"
 
 /* On the stack of a thread or fiber that combines, linked from a slot of its own: a section that
  * runs, or a role that is offered to the wakers that it calls. */

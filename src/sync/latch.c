@@ -18,8 +18,8 @@
 
 #include "../core/future/future_ops.h"
 #include "../core/inspect/look.h"
-#include "../core/os/blocker.h"
 #include "../core/os/check.h"
+#include "../core/park/blocker.h"
 #include "../core/park/spin.h"
 #include "../core/wait/monitor.h"
 

@@ -9,9 +9,9 @@
 #include <volt/once.h>
 
 #include "../core/future/future_ops.h"
-#include "../core/os/blocker.h"
 #include "../core/os/check.h"
 #include "../core/os/futex.h"
+#include "../core/park/blocker.h"
 #include "../core/park/spin.h"
 #include "../core/wait/monitor.h"
 

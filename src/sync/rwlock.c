@@ -4,8 +4,8 @@
 
 #include "../core/inspect/look.h"
 #include "../core/inspect/owner.h"
-#include "../core/os/blocker.h"
 #include "../core/os/check.h"
+#include "../core/park/blocker.h"
 #include "../core/park/spin.h"
 #include "../core/wait/bypass.h"
 #include "../core/wait/permits.h"

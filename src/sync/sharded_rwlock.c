@@ -30,7 +30,7 @@
 #include "../core/inspect/look.h"
 #include "../core/inspect/owner.h"
 #include "../core/os/check.h"
-#include "../core/os/futex.h"
+#include "../core/park/locals.h"
 #include "../core/park/spin.h"
 #include "unplaced.h"
 

@@ -32,7 +32,7 @@ QUICK = (['-O0'], ['-O1'], ['-O3'], ['-O2', '-fstack-protector-strong', '-fstack
 LANDING = {'x86-64': ['-fcf-protection'], 'aarch64': ['-mbranch-protection=standard']}
 WHOLE = float(os.environ.get('VOLT_TEST_SECONDS') or 0) >= 5
 ROOMS = ('core', 'rt')  # where the switches are, and the variables of a thread
-SOURCES = ('fiber.c', 'fiber_wait.c', 'worker.c')
+SOURCES = ('fiber/fiber.c', 'fiber/fiber_wait.c', 'sched/worker.c')
 ASKS_THREAD = re.compile(r'volt_thread_\w+|__errno_location|__tls_get_addr|__cxa_get_globals')
 ADDRESS = re.compile(r'%fs:0x0(?!\()|tpidr|R_\w*(TLSGD|TLSLD|TLSDESC)')
 TLS = re.compile(r'%fs:(?!0x28\b)|tpidr|R_\w*(TPOFF|TLS|TPREL)')
@@ -261,7 +261,7 @@ def look_at_switches(compiler, options, objects, wants_pad=False):
 
 def try_options(compiler, base, options, scratch):
     scratch.mkdir()
-    objects = [scratch / f'rt-{s}.o' for s in SOURCES]
+    objects = [scratch / f'rt-{Path(s).name}.o' for s in SOURCES]
     for source, output in zip(SOURCES, objects):
         compiler.compile(options, ROOT / 'src/rt' / source, output)
     wants_pad = options[-1:] == LANDING[compiler.machine]

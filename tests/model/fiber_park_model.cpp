@@ -1,7 +1,8 @@
 // fiber_park_model: fibers that park, and what unparks them. parked.c I1, I2, R1-R3; park.c R4; mpsc.c R3
 // with a fiber as the actor. A fiber is a thread of the model whose hook suspends it on a word of its own.
 // PROGRAM: library
-#include "core/os/blocker.h"
+#include "core/os/futex.h"
+#include "core/park/blocker.h"
 #include "model.hpp"
 
 extern volt_fifo_ *volt_model_parked;

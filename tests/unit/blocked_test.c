@@ -9,7 +9,7 @@
 
 #include "bcs_holder.h"
 #include "core/inspect/blocked.h"
-#include "core/os/futex.h"
+#include "core/park/locals.h"
 #include "looked.h"
 #include "require.h"
 #include "sanitizer.h"

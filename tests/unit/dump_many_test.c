@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/inspect/blocked.h"
-#include "core/os/futex.h"
+#include "core/park/locals.h"
 #include "core/wait/fifo.h"
 #include "rt/sched/parts.h"
 #include "sight/dump/dump.h"

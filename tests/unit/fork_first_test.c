@@ -20,7 +20,7 @@
 #include "core/hooks/counting.h"
 #include "core/inspect/blocked.h"
 #include "core/inspect/order.h"
-#include "core/os/futex.h"
+#include "core/park/locals.h"
 #include "fork_steps.h"
 #include "io/sim/sim.h"
 #include "unit.h"

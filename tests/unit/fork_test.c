@@ -9,7 +9,7 @@
 #include "by_hand.h"
 #include "core/hooks/counting.h"
 #include "core/inspect/order.h"
-#include "core/os/futex.h"
+#include "core/park/locals.h"
 #include "thread_team.h"
 #include "unit.h"
 

@@ -25,9 +25,9 @@
 #include "../hooks/waits.h"
 #include "../inspect/blocked.h"
 #include "../inspect/owner.h"
-#include "../os/blocker.h"
 #include "../os/check.h"
 #include "../os/futex.h"
+#include "../park/blocker.h"
 #include "../park/spin.h"
 #include "leaf.h"
 

@@ -37,7 +37,7 @@ typedef struct volt_debugger_ {
   { name, offsetof(type, member) }
 
 /* That of libvolt-sync: threads, objects, and what waits of threads and of tasks have in common. It is in
- * the uppermost room of the library, because it has types of all rooms; futex.c refers to it, so that it
+ * the uppermost room of the library, because it has types of all rooms; locals.c refers to it, so that it
  * is in every program in which threads sleep, also where only what is used is linked. */
 extern volt_debugger_ volt_debugger_sync_;
 

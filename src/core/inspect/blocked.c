@@ -19,7 +19,7 @@
  *       Prevented by: the thread takes the lock to unlink the slot. An inspector holds it for as
  *       long as it copies, and calls no foreign code under it.
  *   R3  Interleaving: a thread forks while another holds the lock, or has a slot. Prevented by: the
- *       child begins with a free lock, and with its own slot alone (futex.c).
+ *       child begins with a free lock, and with its own slot alone (locals.c).
  *   R4  Interleaving: a thread has unlinked its slot because it ends, and sleeps once more, in a
  *       destructor of its own. Prevented by: it does not link the slot again. That sleep is not seen.
  */
@@ -28,7 +28,7 @@
 #include <string.h>
 
 #include "../hooks/probe.h"
-#include "../os/futex.h"
+#include "../park/locals.h"
 #include "../park/spin.h"
 
 void volt_call_look_(const volt_call_ *call, volt_look_ *look) {

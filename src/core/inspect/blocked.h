@@ -97,7 +97,7 @@ typedef struct volt_blocked_list_ {
 /* This thread's, linked; NULL: it has none, because it is about to end. */
 VOLT_API volt_blocked_slot_ *volt_blocked_here_(void);
 
-/* For futex.c. The thread of *s ends. */
+/* For locals.c. The thread of *s ends. */
 void volt_blocked_unlink_(volt_blocked_list_ *list, volt_blocked_slot_ *s);
 /* In the child of a fork(): only *s is left, or no thread if s is NULL or not linked. */
 void volt_blocked_forget_(volt_blocked_list_ *list, volt_blocked_slot_ *s);

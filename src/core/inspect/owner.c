@@ -35,7 +35,7 @@
 
 #include "../hooks/named.h"
 #include "../os/check.h"
-#include "../os/futex.h"
+#include "../park/locals.h"
 #include "../park/spin.h"
 #include "blocked.h"
 

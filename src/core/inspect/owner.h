@@ -8,7 +8,7 @@
 #include <volt/detail/fifo.h>
 #include <volt/detail/owner.h>
 
-#include "../os/blocker.h"
+#include "../park/blocker.h"
 #include "look.h"
 #include "order.h"
 
@@ -123,7 +123,7 @@ static inline void volt_holdable_returned_(const volt_holdable_ *h, void *object
  * known. */
 void volt_owner_is_waited_for_(volt_owner_ *owner);
 
-/* ---- for futex.c ---- */
+/* ---- for locals.c ---- */
 
 /* A thread ends. party: of its slot (blocked.h), or NULL. */
 void volt_party_thread_ends_(void *party);

@@ -23,9 +23,9 @@
 #include "spin.h"
 
 #include "../inspect/blocked.h"
-#include "../os/blocker.h"
 #include "../os/check.h"
 #include "../os/futex.h"
+#include "blocker.h"
 #include "parked.h"
 
 #define PARKED VOLT_PARKER_PARKED_

@@ -23,12 +23,12 @@
  *       fiber waits there by then, it wakes for nothing, and looks again (park.c).
  *   R3  Interleaving: a deadline or a cancel meets a wake. Prevented by: as in fifo.c R4.
  *   R4  Interleaving: a thread forks while another one holds the lock of a queue. Prevented by: the
- *       child begins with empty queues (futex.c). */
+ *       child begins with empty queues (locals.c). */
 #include "parked.h"
 
 #include "../future/future_ops.h"
-#include "../os/futex.h"
 #include "../wait/fifo.h"
+#include "locals.h"
 
 static const char parked_name[] = "volt_park_until";
 

@@ -3,7 +3,7 @@
 #define VOLT_CORE_PARK_PARKED_H
 
 #include "../inspect/blocked.h"
-#include "../os/blocker.h"
+#include "blocker.h"
 
 /* What it awaits. It is on the stack of its fiber, which stays as it is while an inspector has its task. */
 typedef struct volt_parked_future_ {

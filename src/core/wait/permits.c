@@ -52,8 +52,8 @@
 
 #include "../hooks/waits.h"
 #include "../inspect/blocked.h"
-#include "../os/blocker.h"
 #include "../os/check.h"
+#include "../park/blocker.h"
 #include "../park/spin.h"
 #include "fifo.h"
 

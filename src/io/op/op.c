@@ -19,7 +19,7 @@
 #include <errno.h>
 
 #include "../../core/hooks/probe.h"
-#include "../../core/os/blocker.h"
+#include "../../core/park/blocker.h"
 #include "../../core/park/spin.h"
 #include "op.h"
 

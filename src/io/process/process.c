@@ -24,7 +24,7 @@
 #include <unistd.h>
 #include <volt/process.h>
 
-#include "../../core/os/blocker.h"
+#include "../../core/park/blocker.h"
 #include "../../core/park/spin.h"
 #include "../../rt/sched/short_lock.h"
 #include "spawn.h"

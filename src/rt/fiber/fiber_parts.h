@@ -4,7 +4,7 @@
 
 #include <volt/fiber.h>
 
-#include "../../core/os/blocker.h"
+#include "../../core/park/blocker.h"
 #include "../sched/homed.h"
 #include "fiber_switch.h"
 #include "stack.h"

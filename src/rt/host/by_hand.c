@@ -31,7 +31,7 @@
  *       in R3, is_run is LEAVES during the look. If the look has woken tasks, this thread calls the
  *       loop's waker after it. */
 #include "../../core/os/check.h"
-#include "../../core/os/futex.h"
+#include "../../core/park/locals.h"
 #include "../../core/park/spin.h"
 #include "../fiber/stack_report.h"
 #include "../sched/parts.h"

@@ -7,8 +7,8 @@
 #include <volt/park.h>
 #include <volt/runtime.h>
 
-#include "../../core/os/blocker.h"
 #include "../../core/os/futex.h"
+#include "../../core/park/blocker.h"
 #include "../fiber/fiber_switch.h"
 #include "../fiber/stack.h"
 #include "../fiber/stack_tools.h"

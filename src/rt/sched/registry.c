@@ -26,8 +26,8 @@
 #include "parts.h"
 
 #include "../../core/inspect/blocked.h"
-#include "../../core/os/blocker.h"
 #include "../../core/os/check.h"
+#include "../../core/park/blocker.h"
 #include "../../core/park/spin.h"
 
 void volt_registry_init_(volt_registry *registry) {

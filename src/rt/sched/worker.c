@@ -29,7 +29,7 @@
 #include "../../async/frame.h"
 #include "../../core/hooks/probe.h"
 #include "../../core/os/check.h"
-#include "../../core/os/futex.h"
+#include "../../core/park/locals.h"
 #include "../fiber/stack_report.h"
 #include "parts.h"
 #include "task_run.h"

@@ -15,7 +15,7 @@
 #include <volt/detail/await.h>
 #include <volt/fiber.h>
 
-#include "../../core/os/blocker.h"
+#include "../../core/park/blocker.h"
 #include "../../rt/inspect/inspect.h"
 #include "../dump/dump_tree.h"
 

@@ -26,8 +26,9 @@
 
 #include "core/hooks/waits.h"
 #include "core/inspect/blocked.h"
-#include "core/os/blocker.h"
 #include "core/os/futex.h"
+#include "core/park/blocker.h"
+#include "core/park/locals.h"
 
 // ---- for all files: model_atomic.hpp ----
 

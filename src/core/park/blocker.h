@@ -1,11 +1,11 @@
 /* blocker.h: what a blocking call does on this thread: it blocks the thread, or reports that the
  * thread must not block, or suspends the fiber that runs here. */
-#ifndef VOLT_CORE_OS_BLOCKER_H
-#define VOLT_CORE_OS_BLOCKER_H
+#ifndef VOLT_CORE_PARK_BLOCKER_H
+#define VOLT_CORE_PARK_BLOCKER_H
 
 #include <volt/future.h>
 
-#include "futex.h"
+#include "locals.h"
 
 typedef struct volt_blocker_ {
   /* A worker polls a task here that is no fiber: report that `call` is about to block it. NULL: a
