@@ -25,9 +25,9 @@
  *       the thread waits for it. */
 #include <volt/loop.h>
 
-#include "../core/inspect/blocked.h"
 #include "../core/os/check.h"
 #include "../core/park/blocker.h"
+#include "../core/park/call.h"
 #include "../core/park/spin.h"
 
 #define NOTIFIED UINT64_C(1)

@@ -4,7 +4,6 @@
 
 #include <volt/bcs_lock.h>
 
-#include "../core/inspect/blocked.h"
 #include "../core/os/check.h"
 
 /* What waits for a job. */

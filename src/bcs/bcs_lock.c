@@ -61,7 +61,8 @@
  * A thread passes the role on after its own job has run: else it is woken again for that job. */
 #include <volt/bcs_lock.h>
 
-#include "../core/hooks/probe.h"
+#include "../core/os/probe.h"
+#include "../core/park/call.h"
 #include "../core/park/spin.h"
 #include "bcs_frame.h"
 #include "bcs_job.h"

@@ -26,9 +26,9 @@
  *       thread learns from the signal what the consumer did. */
 #include <volt/mpsc.h>
 
-#include "../core/inspect/blocked.h"
 #include "../core/os/check.h"
 #include "../core/os/futex.h"
+#include "../core/park/call.h"
 #include "../core/park/parked.h"
 
 enum { SIGNALLED = 1, ASLEEP = 2, STOP = 4, SUSPENDED = 8 }; /* as ASLEEP, of a fiber */

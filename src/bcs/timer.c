@@ -28,8 +28,8 @@
  *       call touches nothing of the queue. */
 #include <volt/timer.h>
 
-#include "../core/hooks/probe.h"
 #include "../core/os/check.h"
+#include "../core/os/probe.h"
 #include "../core/park/spin.h"
 #include "../core/wait/grant.h"
 #include "pairing_heap.h"

@@ -42,11 +42,10 @@
 
 #include "../core/future/future_ops.h"
 #include "../core/hooks/waits.h"
-#include "../core/inspect/blocked.h"
 #include "../core/inspect/look.h"
-#include "../core/inspect/owner.h"
 #include "../core/os/check.h"
 #include "../core/park/blocker.h"
+#include "../core/park/call.h"
 #include "../core/park/spin.h"
 #include "../core/wait/fifo.h"
 #include "../core/wait/monitor.h"

@@ -2,8 +2,8 @@
  * zero while the mutex is free and no waiter is queued. */
 #include <volt/mutex.h>
 
+#include "../core/hooks/holding.h"
 #include "../core/inspect/look.h"
-#include "../core/inspect/owner.h"
 #include "../core/os/check.h"
 #include "../core/park/blocker.h"
 #include "../core/park/spin.h"

@@ -24,7 +24,7 @@
 #include <volt/permit_channel.h>
 
 #include "../core/future/future_ops.h"
-#include "../core/inspect/owner.h"
+#include "../core/hooks/holding.h"
 #include "../core/os/check.h"
 #include "../core/park/spin.h"
 #include "../core/wait/fifo.h"

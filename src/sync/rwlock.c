@@ -2,8 +2,8 @@
  * bypass.h, if the lock was made with a bypass. The word's value is how many permits are taken. */
 #include <volt/rwlock.h>
 
+#include "../core/hooks/holding.h"
 #include "../core/inspect/look.h"
-#include "../core/inspect/owner.h"
 #include "../core/os/check.h"
 #include "../core/park/blocker.h"
 #include "../core/park/spin.h"

@@ -47,8 +47,8 @@
  * Labels: permits */
 #include <volt/semaphore.h>
 
+#include "../core/hooks/holding.h"
 #include "../core/inspect/look.h"
-#include "../core/inspect/owner.h"
 #include "../core/os/check.h"
 #include "../core/park/spin.h"
 #include "../core/wait/permits.h"

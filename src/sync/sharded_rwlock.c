@@ -28,7 +28,6 @@
 
 #include "../core/future/future_ops.h"
 #include "../core/inspect/look.h"
-#include "../core/inspect/owner.h"
 #include "../core/os/check.h"
 #include "../core/park/locals.h"
 #include "../core/park/spin.h"

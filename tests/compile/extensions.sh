@@ -3,7 +3,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-hidden_in='^(include/volt/(base|detail/(atomic|base))\.h|src/core/(os/check|hooks/probe|park/spin)\.h|src/rt/fiber/fiber_switch[a-z0-9_]*\.h):'
+hidden_in='^(include/volt/(base|detail/(atomic|base))\.h|src/core/(os/check|os/probe|park/spin)\.h|src/rt/fiber/fiber_switch[a-z0-9_]*\.h):'
 spelling='__attribute|__builtin|__asm|\basm\b|__extension__|__typeof|\btypeof\b|__sync_|__atomic_'
 
 stray() { grep -nHE "$spelling" "$@" | grep -vE "$hidden_in" || true; }

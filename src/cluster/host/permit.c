@@ -4,7 +4,6 @@
  * Labels: local */
 #include "../../core/future/leaf.h"
 #include "../../core/inspect/look.h"
-#include "../../core/inspect/owner.h"
 #include "../../core/park/spin.h"
 #include "../../sync/unplaced.h"
 #include "local_parts.h"

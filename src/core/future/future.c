@@ -23,11 +23,11 @@
 #include "future_ops.h"
 
 #include "../hooks/waits.h"
-#include "../inspect/blocked.h"
 #include "../inspect/owner.h"
 #include "../os/check.h"
 #include "../os/futex.h"
 #include "../park/blocker.h"
+#include "../park/call.h"
 #include "../park/spin.h"
 #include "leaf.h"
 

@@ -12,9 +12,9 @@
 #ifndef VOLT_CORE_FUTURE_LEAF_H
 #define VOLT_CORE_FUTURE_LEAF_H
 
-#include "../hooks/probe.h"
 #include "../hooks/waits.h"
 #include "../os/check.h"
+#include "../os/probe.h"
 #include "future_ops.h"
 
 static inline volt_waiter *volt_leaf_waiter_(volt_future *f, const volt_future_ops_ *ops) {

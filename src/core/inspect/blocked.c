@@ -27,7 +27,7 @@
 
 #include <string.h>
 
-#include "../hooks/probe.h"
+#include "../os/probe.h"
 #include "../park/locals.h"
 #include "../park/spin.h"
 

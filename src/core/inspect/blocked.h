@@ -2,32 +2,13 @@
 #ifndef VOLT_CORE_INSPECT_BLOCKED_H
 #define VOLT_CORE_INSPECT_BLOCKED_H
 
-#include "../future/future_ops.h"
-#include "../hooks/counting.h"
+#include "../park/call.h"
 #include "look.h"
 
-/* ---- for a blocking call ---- */
-
-/* A blocking call that may come to sleep: what it waits for. Lives as long as the call. */
-typedef struct volt_call_ {
-  const char *name;            /* for messages */
-  volt_kind_ counted;          /* as which its sleeps are counted */
-  const volt_future_ops_ *ops; /* of object and n, as of volt_future_make_(); or NULL */
-  const char *kind;            /* of object; if there are no ops */
-  void *object;
-  uint32_t n;
-  volt_future *future; /* that is awaited: all of the above but name is not used; or NULL */
-  volt_waiter *waiter; /* that is queued; NULL: not known */
-} volt_call_;
+/* ---- for an inspector ---- */
 
 /* What an inspector may say of the call. */
 void volt_call_look_(const volt_call_ *call, volt_look_ *look);
-
-/* This thread is about to sleep in the call. Each is followed by an end. */
-VOLT_API void volt_blocked_begin_(const volt_call_ *call, uint64_t deadline_ns);
-VOLT_API void volt_blocked_end_(void);
-
-/* ---- for an inspector ---- */
 
 /* A thread that sleeps, as it was seen. Of its memory nothing may be read: the wait may be over, and
  * the object gone. */

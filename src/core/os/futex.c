@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../hooks/probe.h"
 #include "check.h"
+#include "probe.h"
 
 /* As in <linux/futex.h>, which not every system has. */
 enum { WAKE_PRIVATE = 1 | 128, WAIT_BITSET_PRIVATE = 9 | 128 };

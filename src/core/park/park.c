@@ -22,10 +22,10 @@
  *       an unpark takes no lock: a signal handler may call it. */
 #include "spin.h"
 
-#include "../inspect/blocked.h"
 #include "../os/check.h"
 #include "../os/futex.h"
 #include "blocker.h"
+#include "call.h"
 #include "parked.h"
 
 #define PARKED VOLT_PARKER_PARKED_

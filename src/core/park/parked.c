@@ -27,6 +27,7 @@
 #include "parked.h"
 
 #include "../future/future_ops.h"
+#include "../inspect/look.h"
 #include "../wait/fifo.h"
 #include "locals.h"
 

@@ -2,8 +2,8 @@
 #ifndef VOLT_CORE_PARK_PARKED_H
 #define VOLT_CORE_PARK_PARKED_H
 
-#include "../inspect/blocked.h"
 #include "blocker.h"
+#include "call.h"
 
 /* What it awaits. It is on the stack of its fiber, which stays as it is while an inspector has its task. */
 typedef struct volt_parked_future_ {

@@ -10,7 +10,7 @@
 
 #include "../future/future_ops.h"
 #include "../hooks/counting.h"
-#include "../inspect/owner.h"
+#include "../hooks/holding.h"
 #include "fifo.h"
 
 /* The most that `bypass` may be: LEFT has 8 bits. */

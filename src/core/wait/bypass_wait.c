@@ -5,9 +5,9 @@
 #include "bypass.h"
 
 #include "../hooks/waits.h"
-#include "../inspect/blocked.h"
 #include "../os/check.h"
 #include "../park/blocker.h"
+#include "../park/call.h"
 #include "../park/spin.h"
 
 /* ---- threads and fibers ---- */

@@ -9,8 +9,8 @@
 #include <volt/detail/fifo.h>
 
 #include "../hooks/counting.h"
-#include "../hooks/probe.h"
 #include "../os/check.h"
+#include "../os/probe.h"
 #include "../park/spin.h"
 #include "grant.h"
 

@@ -6,8 +6,8 @@
 #include <volt/waiter.h>
 
 #include "../hooks/counting.h"
-#include "../hooks/probe.h"
 #include "../os/check.h"
+#include "../os/probe.h"
 
 /* Waiter states. The owner writes them before it queues and after it has cancelled; the granter
  * writes the outcome, once. In between the owner may change PENDING into AWAITED (R8), and

@@ -51,9 +51,9 @@
 #include "permits.h"
 
 #include "../hooks/waits.h"
-#include "../inspect/blocked.h"
 #include "../os/check.h"
 #include "../park/blocker.h"
+#include "../park/call.h"
 #include "../park/spin.h"
 #include "fifo.h"
 

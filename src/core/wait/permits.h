@@ -10,7 +10,7 @@
 
 #include "../future/leaf.h"
 #include "../hooks/counting.h"
-#include "../inspect/owner.h"
+#include "../hooks/holding.h"
 #include "fifo.h"
 
 /* Give *w, the head of the FIFO, what it may have of *available: take it from w->need and from

@@ -18,7 +18,7 @@
  * Labels: io */
 #include <errno.h>
 
-#include "../../core/hooks/probe.h"
+#include "../../core/os/probe.h"
 #include "../../core/park/blocker.h"
 #include "../../core/park/spin.h"
 #include "op.h"

@@ -27,9 +27,9 @@
  *       last (by_hand.c R2). */
 #include "blocking.h"
 #include "../../core/future/future_ops.h"
-#include "../../core/hooks/probe.h"
 #include "../../core/inspect/look.h"
 #include "../../core/os/check.h"
+#include "../../core/os/probe.h"
 #include "../../core/park/spin.h"
 #include "../../core/wait/grant.h"
 #include "../sched/parts.h"

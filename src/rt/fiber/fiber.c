@@ -19,8 +19,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../core/hooks/probe.h"
 #include "../../core/os/check.h"
+#include "../../core/os/probe.h"
 #include "../../core/wait/grant.h"
 #include "../sched/parts.h"
 #include "fiber_run.h"

@@ -22,8 +22,8 @@
 #include <errno.h>
 
 #include "../../core/future/future_ops.h"
-#include "../../core/inspect/blocked.h"
 #include "../../core/os/check.h"
+#include "../../core/park/call.h"
 #include "../../core/park/spin.h"
 #include "fiber_run.h"
 

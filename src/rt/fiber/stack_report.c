@@ -32,9 +32,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../core/hooks/probe.h"
 #include "../../core/os/at_fork.h"
 #include "../../core/os/check.h"
+#include "../../core/os/probe.h"
 #include "fiber_parts.h"
 
 /* The C library may have to allocate the first time that a thread asks for a variable of a library

@@ -29,10 +29,10 @@
 #include <volt/task.h>
 
 #include "../../core/future/future_ops.h"
-#include "../../core/hooks/probe.h"
 #include "../../core/inspect/look.h"
 #include "../../core/os/check.h"
 #include "../../core/os/futex.h"
+#include "../../core/os/probe.h"
 #include "../../core/wait/grant.h"
 #include "parts.h"
 

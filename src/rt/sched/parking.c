@@ -47,8 +47,8 @@
  *       one, and sees it.
  *
  * Labels: worker */
-#include "../../core/hooks/probe.h"
 #include "../../core/os/futex.h"
+#include "../../core/os/probe.h"
 #include "../../core/park/spin.h"
 #include "parts.h"
 

@@ -25,9 +25,9 @@
  *       program. */
 #include "parts.h"
 
-#include "../../core/inspect/blocked.h"
 #include "../../core/os/check.h"
 #include "../../core/park/blocker.h"
+#include "../../core/park/call.h"
 #include "../../core/park/spin.h"
 
 void volt_registry_init_(volt_registry *registry) {

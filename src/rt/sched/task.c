@@ -65,8 +65,8 @@
  *       instead, and queues the task, as a wake does. For R4 it holds no registration, but has the
  *       runtime pinned (inspect.c). */
 #include "../../async/frame.h"
-#include "../../core/hooks/probe.h"
 #include "../../core/os/check.h"
+#include "../../core/os/probe.h"
 #include "../../core/wait/grant.h"
 #include "task_life.h"
 #include "task_run.h"

@@ -2,9 +2,9 @@
  * handle up. The state word, the invariants and the races are those of task.c.
  *
  * Labels: task */
-#include "../../core/hooks/probe.h"
 #include "../../core/inspect/look.h"
 #include "../../core/os/check.h"
+#include "../../core/os/probe.h"
 #include "../../core/park/spin.h"
 #include "../../core/wait/grant.h"
 #include "task_life.h"

@@ -6,8 +6,8 @@
 #define VOLT_RT_SCHED_TASK_RUN_H
 
 #include "../../core/hooks/peek.h"
-#include "../../core/hooks/probe.h"
 #include "../../core/os/check.h"
+#include "../../core/os/probe.h"
 #include "task_life.h"
 #include "task_state.h"
 

@@ -27,8 +27,8 @@
  *       the ring and the list, the one that was queued first is polled first, unless the ring was
  *       full in between, or a thief takes others of the ring at that moment */
 #include "../../async/frame.h"
-#include "../../core/hooks/probe.h"
 #include "../../core/os/check.h"
+#include "../../core/os/probe.h"
 #include "../../core/park/locals.h"
 #include "../fiber/stack_report.h"
 #include "parts.h"

@@ -23,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../../core/hooks/probe.h"
+#include "../../core/os/probe.h"
 #include "../../rt/sched/parts.h"
 #include "../dump/dump.h"
 #include "sight_enable.h"

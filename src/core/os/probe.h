@@ -13,8 +13,8 @@
  * short, and no package is needed to build.
  *
  * docs/probes.md lists the probes and their arguments; tests/compile/probes.py compares. */
-#ifndef VOLT_CORE_HOOKS_PROBE_H
-#define VOLT_CORE_HOOKS_PROBE_H
+#ifndef VOLT_CORE_OS_PROBE_H
+#define VOLT_CORE_OS_PROBE_H
 
 #ifndef VOLT_PROBES /* 0: a build without them */
 #if defined(__GNUC__) && defined(__ELF__) && defined(__LP64__) && !defined(__cplusplus) && \
