@@ -3,7 +3,10 @@
 
 rooms   Includes and calls point down: cluster > io > rt > async > sync, bcs > core, so rooms form no circle;
         sight, which looks at all below it, is above rt.
-        A public header includes public headers only. No file over 450 lines, no function over 40.
+        A public header includes public headers only. No function over 60 lines.
+        Rooms have sub-rooms, and WITHIN says which of them each may include; in core, what waits (wait,
+        future, park) knows of what counts and shows (hooks, inspect) the headers in DOORS alone. The
+        README.md of a room says what it is, and names its sub-rooms.
 names   A name means one thing: types, functions, headers, sources. One form of include guard.
 labels  Each operation that orders memory carries, in a comment on its line or directly above,
           /* fifo:U1 -> fifo:L1, permits:A1: the next holder sees what this one did */
@@ -30,7 +33,21 @@ BELOW["rt"] = {"async", "sync", "bcs", "core"}
 BELOW["sight"] = {"rt"} | BELOW["rt"]
 BELOW["io"] = {"rt"} | BELOW["rt"]
 BELOW["cluster"] = {"io"} | BELOW["io"]
-FILE_LINES, FUNCTION_LINES = 450, 40
+# Sub-rooms that name each other are one layer: in core the protocol, and what observes it.
+WITHIN = {
+    "core": {"os": "", "wait": "os park future", "future": "os wait park", "park": "os wait future",
+             "hooks": "os park future inspect", "inspect": "os wait park future hooks"},
+    "rt": {"sched": "fiber host", "fiber": "sched", "host": "sched fiber inspect", "memory": "sched",
+           "blocking": "sched", "inspect": "sched fiber"},
+    "io": {"op": "sys backend", "sys": "op", "backend": "op", "net": "op sys", "process": "op", "sim": "op"},
+    "cluster": {"host": "recipe", "recipe": "host", "zookeeper": "", "ensemble": ""},
+    "sight": {"watch": "answer dump graph", "answer": "dump graph watch", "dump": "graph watch", "graph": "dump"},
+}
+DOORS = {"counting.h", "holding.h", "waits.h", "look.h"}
+# locals.c makes all that is kept for a process anew in the child of a fork(); a future that is about to wait
+# tells the order of locks
+BESIDE_DOORS = {"locals.c": {"numbers.h", "blocked.h", "order.h", "owner.h"}, "future.c": {"owner.h"}}
+FUNCTION_LINES = 60
 OF_THE_MODEL = "model_atomic.hpp"  # atomic.h includes it where only the model checker sees it
 
 
@@ -214,31 +231,61 @@ def calls_point_down(tree, room):
                 tree.refuse(source.at(m.start()), f"{mine} uses {m[1]}() of {owner[m[1]]}")
 
 
-def refuse_long(tree, path, source):
-    lines = source.text.count("\n")
-    if lines > FILE_LINES:
-        tree.refuse(path, f"{lines} lines, at most {FILE_LINES}")
+def sub_room_of(path):
+    parts = path.split("/")
+    return (parts[1], parts[2]) if parts[0] == "src" and len(parts) == 4 else (room_of(path), None)
+
+
+def sub_rooms(tree, room):
+    """Returns how many includes lead from one sub-room to another."""
+    count = 0
+    for path, source in tree.library.items():
+        mine, sub = sub_room_of(path)
+        if mine in BELOW and sub not in WITHIN.get(mine, {None: ""}):
+            tree.refuse(path, f"is in no sub-room: src/{mine}/{{{','.join(WITHIN.get(mine, {}))}}}/")
+            continue
+        for at, to in room.edges[path]:
+            its, other = sub_room_of(to) if to in tree.library else (None, None)
+            if its != mine or other in (sub, None):
+                continue
+            count += 1
+            name = os.path.basename(to)
+            is_door = other in ("hooks", "inspect") and name in DOORS | BESIDE_DOORS.get(os.path.basename(path), set())
+            if other not in WITHIN[mine][sub].split() and not (mine == "core" and sub != "os" and is_door):
+                tree.refuse(source.at(at), f"{mine}/{sub} includes {to} of {mine}/{other}")
+    return count
+
+
+def describes_itself(tree, name):
+    page = tree.root / "src" / name / "README.md"
+    text = page.read_text() if page.is_file() else ""
+    if not text:
+        tree.refuse(page.relative_to(tree.root), "is not there: what is the room, and where does one begin?")
+    for sub in WITHIN.get(name, {}):
+        if text and f"`{sub}/`" not in text:
+            tree.refuse(page.relative_to(tree.root), f"does not say what `{sub}/` is")
 
 
 def rooms(tree):
     room = Rooms(tree.library)
     includes_point_down(tree, room)
     calls_point_down(tree, room)
+    within = sub_rooms(tree, room)
+    for name in sorted({room_of(path) for path in tree.library} & set(BELOW)):
+        describes_itself(tree, name)
     for path, source in tree.library.items():
         if path.startswith("src/") and room_of(path) not in BELOW:
             tree.refuse(path, f"is in no room: src/{{{','.join(BELOW)}}}/")
-        refuse_long(tree, path, source)
         for name, _, first, last in source.functions:
             lines = source.line(last) - source.line(first) + 1
             if lines > FUNCTION_LINES:
                 tree.refuse(source.at(first), f"{name}(): {lines} lines, at most {FUNCTION_LINES}")
     for path, source in tree.cpp.items():
-        refuse_long(tree, path, source)
         guard = guard_of(path)
         if f"#ifndef {guard}\n#define {guard}\n" not in source.code:
             tree.refuse(path, f"its guard is not {guard}")
     return {"files": len(tree.library) + len(tree.cpp), "rooms": len(set(room.home.values())),
-            "includes": sum(map(len, room.edges.values())),
+            "includes": sum(map(len, room.edges.values())), "of sub-rooms": within,
             "functions": sum(len(s.functions) for s in tree.library.values())}
 
 

@@ -21,10 +21,10 @@ IN_ORDER = {
     "include/volt/base.h": header("VOLT_BASE_H"),
     "include/volt/word.h": header("VOLT_WORD_H", "typedef struct volt_word volt_word;\n"),
     "include/volt/detail/word.h": header("VOLT_DETAIL_WORD_H", '#include "../word.h"\n'),
-    "src/core/bits.h": header("VOLT_CORE_BITS_H",
+    "src/core/os/bits.h": header("VOLT_CORE_OS_BITS_H",
                               "#include <volt/word.h>\nstruct bits {\n  int bit;\n};\n"),
-    "src/core/word.c": """/* word.c: what the lock stands on. For its race see lock.c R1. */
-#include "bits.h"
+    "src/core/wait/word.c": """/* word.c: what the lock stands on. For its race see lock.c R1. */
+#include "../os/bits.h"
 
 static int word_swap(volt_word *w) {
   /* word:A1 <-> lock:L1, word:A1: each swap sees what the one before it did */
@@ -34,7 +34,7 @@ static int word_swap(volt_word *w) {
     "src/sync/lock.c": """/* lock.c: a lock.
  *
  *   R1  Two threads take it. Prevented by: the swap. */
-#include "../core/bits.h"
+#include "../core/os/bits.h"
 
 bool volt_lock_take(volt_word *w) {
   uint32_t seen = 0;
@@ -48,35 +48,45 @@ void volt_lock_leave(volt_word *w) {
 """,
     "src/bcs/job.c": "void volt_job_run(void) {\n  /* relaxed, by lock:L1: under the lock of the job */\n"
                      "  volt_fetch_and_relaxed(&word, 1);\n}\n",
-    "src/rt/task.h": header("VOLT_RT_TASK_H", '#include "../core/bits.h"\n'),
-    "src/rt/task.c": '#include "task.h"\n\nvoid volt_task_run(void) {\n  volt_job_run();\n}\n',
+    "src/rt/sched/task.h": header("VOLT_RT_SCHED_TASK_H", '#include "../../core/os/bits.h"\n'),
+    "src/rt/sched/task.c": '#include "task.h"\n\nvoid volt_task_run(void) {\n  volt_job_run();\n}\n',
+    "src/core/wait/list.h": header("VOLT_CORE_WAIT_LIST_H"),
+    "src/core/hooks/counting.h": header("VOLT_CORE_HOOKS_COUNTING_H"),
+    "src/core/hooks/tally.h": header("VOLT_CORE_HOOKS_TALLY_H"),
+    **{f"src/{room}/README.md": " ".join(f"`{sub}/`" for sub in ("It", *house.WITHIN.get(room, {})))
+       for room in ("core", "sync", "bcs", "rt")},
     "bench/variants/ring.c": "static int word_swap(void) {\n  return 0;\n}\n",
     "README.md": "A waiter is granted. `who` is code.\n\n```\nwho told\n```\n",
 }
 
-WORD, LONG, LOCK, JOB = "src/core/word.c", "src/core/long.c", "src/sync/lock.c", "src/bcs/job.c"
+WORD, LONG, LOCK, JOB = "src/core/wait/word.c", "src/core/wait/long.c", "src/sync/lock.c", "src/bcs/job.c"
 HERE = Path(__file__).parents[2]
 ATOMIC = str(next((HERE / "include").rglob("atomic.h")).relative_to(HERE))
-TASK, TASK_H, RING = "src/rt/task.c", "src/rt/task.h", "bench/variants/ring.c"
+TASK, TASK_H, RING = "src/rt/sched/task.c", "src/rt/sched/task.h", "bench/variants/ring.c"
 
 # file, what stands there (None: all of it), what comes in its place (None: no file), and what has
 # to be named (None: nothing, it is right)
 BROKEN = {
     "rooms": [
-        (WORD, '"bits.h"', '"../rt/task.h"', "core includes src/rt/task.h of rt"),
+        (WORD, '"../os/bits.h"', '"../../rt/sched/task.h"', "core includes src/rt/sched/task.h of rt"),
         (JOB, None, '#include "../sync/lock.c"\n', "bcs includes src/sync/lock.c of sync"),
         (JOB, None, '#include "../core/none.h"\n', "which is no file"),
-        ("include/volt/word.h", "typedef", '#include "../../src/core/bits.h"\ntypedef',
-         "a public header includes src/core/bits.h"),
+        ("include/volt/word.h", "typedef", '#include "../../src/core/os/bits.h"\ntypedef',
+         "a public header includes src/core/os/bits.h"),
         ("include/volt/task.h", None, "#include <volt/word.h>\n", None),
-        ("src/core/bits.h", "struct", "int volt_task_run(void);\nstruct", "uses volt_task_run()"),
+        ("src/core/os/bits.h", "struct", "int volt_task_run(void);\nstruct", "uses volt_task_run()"),
         ("include/volt/base.h", "#endif", '#include "base.h"\n#endif', None),
         ("src/attic/word.c", None, "\n", "is in no room"),
         ("src/word.c", None, "\n", "is in no room"),
-        (LONG, None, "int a;\n" * 451, "451 lines, at most 450"),
-        (LONG, None, "int a;\n" * 450, None),
-        (LONG, None, "/* } */\nint *f(char c,\n  int d) {\n" + "  if (c) {\n  }\n" * 19 + "}\n",
-         "src/core/long.c:2: f(): 41 lines"),
+        ("src/core/os/bits.h", "struct bits", '#include "../wait/list.h"\nstruct bits', "core/os includes src/core/wait/list.h"),
+        (WORD, "static", '#include "../hooks/tally.h"\nstatic', "core/wait includes src/core/hooks/tally.h"),
+        (WORD, "static", '#include "../hooks/counting.h"\nstatic', None),
+        ("src/core/word2.c", None, "int a;\n", "is in no sub-room"),
+        ("src/core/attic/word2.c", None, "int a;\n", "is in no sub-room"),
+        ("src/core/README.md", "`park/`", "parking", "does not say what `park/` is"),
+        ("src/sync/README.md", None, None, "is not there"),
+        (LONG, None, "/* } */\nint *f(char c,\n  int d) {\n" + "  if (c) {\n  }\n" * 29 + "}\n",
+         "src/core/wait/long.c:2: f(): 61 lines"),
         (LONG, None, "struct { int a; } b = {\n" + "  '{',\n" * 60 + "};\n", None),
         (LONG, None, "#define F \\\n" + "  x; \\\n" * 60 + "  y\n", None),
     ],
@@ -84,12 +94,12 @@ BROKEN = {
         (TASK_H, "#include", "struct bits {\n};\n#include", "type bits also at"),
         (TASK_H, "#include", "typedef enum { A } bits;\n#include", "type bits also at"),
         (RING, "static", "typedef int volt_word;\nstatic", "type volt_word also at"),
-        ("src/rt/word.h", None, header("VOLT_RT_WORD_H"), "header word also at"),
+        ("src/rt/sched/word.h", None, header("VOLT_RT_SCHED_WORD_H"), "header word also at"),
         ("bench/variants/lock.c", None, "int a;\n", "source lock also at"),
         (RING, None, "void volt_job_run(void) {\n}\n", "volt_job_run() also at"),
         (TASK, None, "static int word_swap(void) {\n}\n", "word_swap() also at"),
         (TASK, None, "int word_swap(void);\n", None),
-        (TASK_H, "define VOLT_RT", "define VOLT", "guard is not VOLT_RT_TASK_H"),
+        (TASK_H, "define VOLT_RT", "define VOLT", "guard is not VOLT_RT_SCHED_TASK_H"),
         ("include/volt/detail/word.h", "VOLT_DETAIL", "VOLT", "guard is not VOLT_DETAIL_WORD_H"),
         (RING, None, None, "no files of variants found"),
     ],
@@ -118,7 +128,7 @@ BROKEN = {
         (ATOMIC, "(VOLT_AT_(p), V", "((p), V", "does not go by VOLT_AT_()"),
     ],
     "words": [
-        (WORD, "each swap", "whoever swaps", 'src/core/word.c:5: "whoever"'),
+        (WORD, "each swap", "whoever swaps", 'src/core/wait/word.c:5: "whoever"'),
         ("README.md", "A waiter", "Who", 'README.md:1: "Who"'),
         ("docs/guide.md", None, "It is let\ngo.\n", 'docs/guide.md:1: "let go"'),
         ("examples/one.c", None, "int nobody; /* a */\n// nobody\n", 'examples/one.c:2: "nobody"'),
@@ -128,11 +138,11 @@ BROKEN = {
     ],
 }
 IN_A_COPY = {
-    "rooms": [("src/core/broken.c", None, "#include <volt/runtime.h>\n",
+    "rooms": [("src/core/wait/broken.c", None, "#include <volt/runtime.h>\n",
                "core includes include/volt/runtime.h of rt")],
-    "names": [("src/rt/broken.c", None, "enum volt_waiter { BROKEN };\n", "(enum volt_waiter)")],
-    "labels": [("src/rt/broken.c", None, "int f(x *p) {\n  return volt_load_acquire(p);\n}\n",
-                "src/rt/broken.c:2: no label")],
+    "names": [("src/rt/sched/broken.c", None, "enum volt_waiter { BROKEN };\n", "(enum volt_waiter)")],
+    "labels": [("src/rt/sched/broken.c", None, "int f(x *p) {\n  return volt_load_acquire(p);\n}\n",
+                "src/rt/sched/broken.c:2: no label")],
     "words": [("docs/broken.md", None, "Who is it?\n", 'docs/broken.md:1: "Who"')],
 }
 
