@@ -52,14 +52,14 @@ VOLT_SIZE_AT_MOST_(volt_mutex, 64);
 
 /* An unlocked mutex. */
 #define VOLT_MUTEX_INIT \
-  { VOLT_FIFO_INIT_(0), 0 VOLT_OWNER_INIT_ }
+  { VOLT_FIFO_INIT_(0), VOLT_WITH_SIGHT_(0, {0, NULL, 0, 0, 0}) }
 
 /* A bypass for most uses: it has most of the speed, and the longest wait is still short. */
 #define VOLT_BYPASS 16u
 
 /* An unlocked mutex whose oldest waiter may be passed. k: as for volt_mutex_init_bypass(). */
 #define VOLT_MUTEX_INIT_BYPASS(k) \
-  { VOLT_FIFO_INIT_(0), (uint32_t)(k)VOLT_OWNER_INIT_ }
+  { VOLT_FIFO_INIT_(0), VOLT_WITH_SIGHT_((uint32_t)(k), {0, NULL, 0, 0, 0}) }
 
 VOLT_BEGIN_DECLS
 
@@ -167,7 +167,9 @@ VOLT_API uint32_t volt_mutex_waiters(const volt_mutex *m);
 
 VOLT_END_DECLS
 
-#if VOLT_SIGHT /* and where the call stands; (volt_x)(object) is without */
+/* And where the call stands. (volt_x)(object) is without; so are all calls behind VOLT_NO_PLACES, for what
+ * waits on behalf of its own caller. */
+#if VOLT_SIGHT
 static inline volt_mutex *volt_mutex_tried_at_(volt_mutex *m, const char *file, uint32_t line) {
   volt_party_is_at_(m, file, line);
   return m;
@@ -181,6 +183,7 @@ static inline volt_mutex *volt_mutex_blocks_at_(volt_mutex *m, const char *call,
   volt_party_blocks_at_(call, m, file, line);
   return m;
 }
+#ifndef VOLT_NO_PLACES
 #define volt_mutex_try_lock(m) volt_mutex_try_lock(volt_mutex_tried_at_((m), __FILE__, __LINE__))
 #define volt_mutex_lock(m, ...) \
   volt_mutex_lock(volt_mutex_locked_at_((m), __FILE__, __LINE__), __VA_ARGS__)
@@ -195,5 +198,6 @@ static inline void volt_mutex_unlock(volt_mutex *m) { /* for its address */
   volt_mutex_unlock_sight_(m);
 }
 #define volt_mutex_unlock(m) volt_mutex_unlock_sight_(volt_mutex_tried_at_((m), __FILE__, __LINE__))
+#endif
 #endif
 #endif

@@ -53,11 +53,11 @@ VOLT_SIZE_AT_MOST_(volt_rwlock, 64);
 
 /* An unlocked lock. */
 #define VOLT_RWLOCK_INIT \
-  { VOLT_FIFO_INIT_(0), 0 VOLT_OWNER_INIT_ }
+  { VOLT_FIFO_INIT_(0), VOLT_WITH_SIGHT_(0, {0, NULL, 0, 0, 0}) }
 
 /* An unlocked lock whose oldest waiter may be passed. k: as for volt_rwlock_init_bypass(). */
 #define VOLT_RWLOCK_INIT_BYPASS(k) \
-  { VOLT_FIFO_INIT_(0), (uint32_t)(k)VOLT_OWNER_INIT_ }
+  { VOLT_FIFO_INIT_(0), VOLT_WITH_SIGHT_((uint32_t)(k), {0, NULL, 0, 0, 0}) }
 
 VOLT_BEGIN_DECLS
 
@@ -248,7 +248,9 @@ VOLT_API uint32_t volt_rwlock_waiters(const volt_rwlock *rw);
 
 VOLT_END_DECLS
 
-#if VOLT_SIGHT /* and where the call stands; (volt_x)(object) is without */
+/* And where the call stands. (volt_x)(object) is without; so are all calls behind VOLT_NO_PLACES, for what
+ * waits on behalf of its own caller. */
+#if VOLT_SIGHT
 static inline volt_rwlock *volt_rwlock_tried_at_(volt_rwlock *rw, const char *file, uint32_t line) {
   volt_party_is_at_(rw, file, line);
   return rw;
@@ -263,6 +265,8 @@ static inline volt_rwlock *volt_rwlock_blocks_at_(volt_rwlock *rw, const char *c
   volt_party_blocks_at_(call, rw, file, line);
   return rw;
 }
+#define volt_rwlock_read_unplaced_ volt_rwlock_read_unlock_sight_
+#ifndef VOLT_NO_PLACES
 #define volt_rwlock_try_read(rw) \
   volt_rwlock_try_read(volt_rwlock_tried_at_((rw), __FILE__, __LINE__))
 #define volt_rwlock_read(rw, ...) \
@@ -283,7 +287,6 @@ static inline volt_rwlock *volt_rwlock_blocks_at_(volt_rwlock *rw, const char *c
 #define volt_rwlock_write_no_deadline(rw) \
   volt_rwlock_write_no_deadline(          \
       volt_rwlock_blocks_at_((rw), "volt_rwlock_write_no_deadline", __FILE__, __LINE__))
-#define volt_rwlock_read_unplaced_ volt_rwlock_read_unlock_sight_
 #undef volt_rwlock_read_unlock /* detail/owner.h */
 #undef volt_rwlock_write_unlock
 static inline void volt_rwlock_read_unlock(volt_rwlock *rw) { /* for its address */
@@ -296,6 +299,7 @@ static inline void volt_rwlock_write_unlock(volt_rwlock *rw) { /* for its addres
   volt_rwlock_read_unlock_sight_(volt_rwlock_tried_at_((rw), __FILE__, __LINE__))
 #define volt_rwlock_write_unlock(rw) \
   volt_rwlock_write_unlock_sight_(volt_rwlock_tried_at_((rw), __FILE__, __LINE__))
+#endif
 #else
 #define volt_rwlock_read_unplaced_ volt_rwlock_read_unlock
 #endif

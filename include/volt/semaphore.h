@@ -63,13 +63,13 @@ VOLT_SIZE_AT_MOST_(volt_sem, 64);
 
 /* A semaphore with so many permits. permits: 0..VOLT_SEM_MAX, not checked. */
 #define VOLT_SEM_INIT(permits) \
-  { VOLT_FIFO_INIT_(permits), (uint32_t)(permits), (uint32_t)(permits)VOLT_KEPT_BY_HOLDERS_INIT_ }
+  { VOLT_FIFO_INIT_(permits), (uint32_t)(permits), VOLT_WITH_SIGHT_((uint32_t)(permits), 0) }
 
 /* A bounded semaphore with so many permits. permits: 0..VOLT_SEM_MAX, not checked. */
 #define VOLT_SEM_INIT_BOUNDED(permits)                                                 \
   {                                                                                    \
     {VOLT_WORD_(permits) | VOLT_WORD_BOUNDED_, NULL, NULL, 0, 0}, (uint32_t)(permits), \
-        (uint32_t)(permits)VOLT_KEPT_BY_HOLDERS_INIT_                                  \
+        VOLT_WITH_SIGHT_((uint32_t)(permits), 0)                                       \
   }
 
 VOLT_BEGIN_DECLS
@@ -301,7 +301,9 @@ VOLT_API uint32_t volt_sem_debt(const volt_sem *sem);
 
 VOLT_END_DECLS
 
-#if VOLT_SIGHT /* and where the call stands; (volt_x)(object) is without */
+/* And where the call stands. (volt_x)(object) is without; so are all calls behind VOLT_NO_PLACES, for what
+ * waits on behalf of its own caller. */
+#if VOLT_SIGHT
 static inline volt_sem *volt_sem_tried_at_(volt_sem *sem, const char *file, uint32_t line) {
   volt_party_is_at_(sem, file, line);
   return sem;
@@ -316,6 +318,7 @@ static inline volt_sem *volt_sem_blocks_at_(volt_sem *sem, const char *call, con
   if (!VOLT_LIKELY((VOLT_PARTY_HERE_->who & 3) != VOLT_WHO_TASK_)) volt_party_blocks_(call);
   return sem;
 }
+#ifndef VOLT_NO_PLACES
 #define volt_sem_try_acquire(sem, ...) \
   volt_sem_try_acquire(volt_sem_tried_at_((sem), __FILE__, __LINE__), __VA_ARGS__)
 #define volt_sem_acquire(sem, ...) \
@@ -329,5 +332,6 @@ static inline void volt_sem_release(volt_sem *sem, uint32_t n) { /* for its addr
 }
 #define volt_sem_release(sem, ...) \
   volt_sem_release_sight_(volt_sem_tried_at_((sem), __FILE__, __LINE__), __VA_ARGS__)
+#endif
 #endif
 #endif

@@ -196,6 +196,7 @@ static inline volt_sharded_rwlock *volt_sharded_blocks_at_(volt_sharded_rwlock *
   if (!VOLT_LIKELY((VOLT_PARTY_HERE_->who & 3) != VOLT_WHO_TASK_)) volt_party_blocks_(call);
   return s;
 }
+#ifndef VOLT_NO_PLACES
 #define volt_sharded_rwlock_read_blocking(s, ...)                                            \
   volt_sharded_rwlock_read_blocking(                                                         \
       volt_sharded_blocks_at_((s), "volt_sharded_rwlock_read_blocking", __FILE__, __LINE__), \
@@ -204,5 +205,6 @@ static inline volt_sharded_rwlock *volt_sharded_blocks_at_(volt_sharded_rwlock *
   volt_sharded_rwlock_read_no_deadline(                                                         \
       volt_sharded_blocks_at_((s), "volt_sharded_rwlock_read_no_deadline", __FILE__, __LINE__), \
       __VA_ARGS__)
+#endif
 #endif
 #endif

@@ -38,6 +38,7 @@
  *       compare-and-swap on each side. The thread changes TIMED into LEAVING before it touches *c
  *       again. A signal changes TIMED into PENDING before it moves the waiter. A signal does not
  *       move a waiter that is LEAVING, so *c has a waiter linked, and destroy() waits. */
+#define VOLT_NO_PLACES /* where its caller stands stays noted */
 #include <volt/cond.h>
 
 #include "../core/future/future_ops.h"
@@ -50,7 +51,6 @@
 #include "../core/wait/fifo.h"
 #include "../core/wait/monitor.h"
 #include "mutex_move.h"
-#include "unplaced.h"
 
 static const char cond_name[] = "volt_cond";
 

@@ -1,5 +1,6 @@
 /* mutex.c: permits.h with one permit; or bypass.h, if the mutex was made with a bypass. The word is
  * zero while the mutex is free and no waiter is queued. */
+#define VOLT_NO_PLACES /* where its caller stands stays noted */
 #include <volt/mutex.h>
 
 #include "../core/hooks/holding.h"
@@ -10,7 +11,6 @@
 #include "../core/wait/bypass.h"
 #include "../core/wait/permits.h"
 #include "mutex_move.h"
-#include "unplaced.h"
 
 #if VOLT_SIGHT
 VOLT_IS_OWNED_(volt_mutex);
@@ -18,7 +18,7 @@ static const volt_holdable_ mutex_holdable = {.alone = 1, .owner = offsetof(volt
 #endif
 
 static const volt_future_ops_ *mutex_ops(void);
-static const volt_permit_kind_ mutex_kind = {VOLT_HOLDS_(&mutex_holdable).name = "volt_mutex",
+static const volt_permit_kind_ mutex_kind = {.name = "volt_mutex",
                                              .counted = VOLT_KIND_MUTEX_,
                                              .excess = "unlocked, but it is not locked",
                                              .full = 1,
@@ -26,7 +26,8 @@ static const volt_permit_kind_ mutex_kind = {VOLT_HOLDS_(&mutex_holdable).name =
                                              .shared = 0,
                                              .serve = volt_permits_serve_,
                                              .bound = NULL,
-                                             .ops = mutex_ops};
+                                             .ops = mutex_ops,
+                                             .holds = VOLT_HOLDS_(&mutex_holdable)};
 
 static uint32_t mutex_budget(volt_fifo_ *q) {
   return volt_container_of(q, volt_mutex, queue)->bypass;
@@ -58,13 +59,14 @@ static int mutex_poll_ctx(volt_future *f, volt_ctx *ctx) {
 }
 
 static const volt_future_ops_ *mutex_ops_with_bypass(void);
-static const volt_bypass_kind_ mutex_bypass = {VOLT_HOLDS_(&mutex_holdable).name = "volt_mutex",
+static const volt_bypass_kind_ mutex_bypass = {.name = "volt_mutex",
                                                .counted = VOLT_KIND_MUTEX_,
                                                .excess = "unlocked, but it is not locked",
                                                .full = 1,
                                                .share = 0,
                                                .budget = mutex_budget,
-                                               .ops = mutex_ops_with_bypass};
+                                               .ops = mutex_ops_with_bypass,
+                                               .holds = VOLT_HOLDS_(&mutex_holdable)};
 static const volt_bypass_future_ops_ mutex_bypass_ops = VOLT_BYPASS_FUTURE_OPS_(
     "volt_mutex_lock", "mutex", &mutex_bypass, mutex_describe, &mutex_holdable);
 

@@ -21,6 +21,7 @@
  *       place is lost. Prevented by: a send that is refused gives the place back; its element stays
  *       the sender's. The semaphore is closed first and the volt_chan last, because a receiver that
  *       sees VOLT_ECLOSED may destroy both, and volt_chan_close() touches neither after that. */
+#define VOLT_NO_PLACES /* where its caller stands stays noted */
 #include <volt/permit_channel.h>
 
 #include "../core/future/future_ops.h"
@@ -29,7 +30,6 @@
 #include "../core/park/spin.h"
 #include "../core/wait/fifo.h"
 #include "channel_engine.h"
-#include "unplaced.h"
 
 static const char name[] = "volt_permit_chan";
 

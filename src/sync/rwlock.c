@@ -1,5 +1,6 @@
 /* rwlock.c: permits.h with VOLT_RWLOCK_WRITER_ permits, one for a reader, all for a writer; or
  * bypass.h, if the lock was made with a bypass. The word's value is how many permits are taken. */
+#define VOLT_NO_PLACES /* where its caller stands stays noted */
 #include <volt/rwlock.h>
 
 #include "../core/hooks/holding.h"
@@ -9,7 +10,6 @@
 #include "../core/park/spin.h"
 #include "../core/wait/bypass.h"
 #include "../core/wait/permits.h"
-#include "unplaced.h"
 
 #define READER 1u
 #define WRITER VOLT_RWLOCK_WRITER_
@@ -21,7 +21,7 @@ static const volt_holdable_ rwlock_holdable = {.alone = WRITER,
 #endif
 
 static const volt_future_ops_ *rwlock_ops(void);
-static const volt_permit_kind_ rwlock_kind = {VOLT_HOLDS_(&rwlock_holdable).name = "volt_rwlock",
+static const volt_permit_kind_ rwlock_kind = {.name = "volt_rwlock",
                                               .counted = VOLT_KIND_RWLOCK_,
                                               .excess = "unlocked, but it is not locked like that",
                                               .full = WRITER,
@@ -29,7 +29,8 @@ static const volt_permit_kind_ rwlock_kind = {VOLT_HOLDS_(&rwlock_holdable).name
                                               .shared = READER,
                                               .serve = volt_permits_serve_,
                                               .bound = NULL,
-                                              .ops = rwlock_ops};
+                                              .ops = rwlock_ops,
+                                              .holds = VOLT_HOLDS_(&rwlock_holdable)};
 
 static uint32_t rwlock_budget(volt_fifo_ *q) {
   return volt_container_of(q, volt_rwlock, queue)->bypass;
@@ -70,13 +71,14 @@ static int rwlock_poll_ctx(volt_future *f, volt_ctx *ctx) {
 
 static const volt_future_ops_ *rwlock_ops_with_bypass(void);
 static const volt_bypass_kind_ rwlock_bypass = {
-    VOLT_HOLDS_(&rwlock_holdable).name = "volt_rwlock",
+    .name = "volt_rwlock",
     .counted = VOLT_KIND_RWLOCK_,
     .excess = "unlocked, but it is not locked like that",
     .full = WRITER,
     .share = READER,
     .budget = rwlock_budget,
-    .ops = rwlock_ops_with_bypass};
+    .ops = rwlock_ops_with_bypass,
+    .holds = VOLT_HOLDS_(&rwlock_holdable)};
 static const volt_bypass_future_ops_ rwlock_bypass_ops = VOLT_BYPASS_FUTURE_OPS_(
     "volt_rwlock", "rwlock", &rwlock_bypass, rwlock_describe, &rwlock_holdable);
 

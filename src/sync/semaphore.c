@@ -45,6 +45,7 @@
  *       read. If the limit comes first, the releaser sees what was written before.
  *
  * Labels: permits */
+#define VOLT_NO_PLACES /* where its caller stands stays noted */
 #include <volt/semaphore.h>
 
 #include "../core/hooks/holding.h"
@@ -53,7 +54,6 @@
 #include "../core/park/spin.h"
 #include "../core/wait/permits.h"
 #include "semaphore_limit.h"
-#include "unplaced.h"
 
 static volt_sem *sem_of(const volt_waiter *w) {
   return volt_container_of((volt_fifo_ *)(void *)w->queue, volt_sem, queue);
@@ -103,7 +103,7 @@ static const volt_holdable_ sem_holdable = {.kept = offsetof(volt_sem, kept)};
 
 static volt_permits_bound_fn_ sem_bound;
 static const volt_future_ops_ *sem_ops(void);
-static const volt_permit_kind_ sem_kind = {VOLT_HOLDS_(&sem_holdable).name = "volt_sem",
+static const volt_permit_kind_ sem_kind = {.name = "volt_sem",
                                            .counted = VOLT_KIND_SEMAPHORE_,
                                            .excess = "release past VOLT_SEM_MAX",
                                            .full = 0,
@@ -111,7 +111,8 @@ static const volt_permit_kind_ sem_kind = {VOLT_HOLDS_(&sem_holdable).name = "vo
                                            .shared = 0,
                                            .serve = sem_serve,
                                            .bound = sem_bound,
-                                           .ops = sem_ops};
+                                           .ops = sem_ops,
+                                           .holds = VOLT_HOLDS_(&sem_holdable)};
 
 static void sem_all_describe(volt_future *f, volt_look_ *look) {
   volt_sem *sem = volt_container_of((volt_fifo_ *)f->object, volt_sem, queue);
@@ -244,7 +245,8 @@ static const volt_permit_future_ops_ sem_all_ops = {
              .give_back = sem_all_give_back,
              .due = volt_permit_future_due_,
              .poll_ctx = sem_all_poll_ctx,
-             VOLT_HOLDS_(&sem_holdable).describe = sem_all_describe},
+             .describe = sem_all_describe,
+             .holds = VOLT_HOLDS_(&sem_holdable)},
     .kind = &sem_kind};
 
 static int sem_all_poll_ctx(volt_future *f, volt_ctx *ctx) {

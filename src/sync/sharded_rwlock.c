@@ -24,6 +24,7 @@
  *   R4  Interleaving: a writer unlocks; the next writer takes the lock, is its last user, and frees
  *       it, while the first still unlocks. Prevented by: the next writer locks every shard, so it
  *       has the lock only after the last unlock of the first, which touches nothing afterwards. */
+#define VOLT_NO_PLACES /* where its caller stands stays noted */
 #include <volt/sharded_rwlock.h>
 
 #include "../core/future/future_ops.h"
@@ -31,7 +32,6 @@
 #include "../core/os/check.h"
 #include "../core/park/locals.h"
 #include "../core/park/spin.h"
-#include "unplaced.h"
 
 extern inline volt_rwlock *volt_sharded_rwlock_shard_(volt_sharded_rwlock *, uint32_t);
 extern inline int volt_sharded_rwlock_try_read(volt_sharded_rwlock *, uint32_t);

@@ -1,5 +1,6 @@
 /* owner_test.c: in builds with VOLT_SIGHT=1, who holds what: threads and tasks, by each way to lock;
  * the lists of what they hold; what is passed on; how long things are held. */
+#define VOLT_NO_PLACES /* where its caller stands stays noted */
 #include <volt/cond.h>
 #include <volt/fiber.h>
 #include <volt/permit_channel.h>
@@ -7,7 +8,6 @@
 
 #include "by_hand.h"
 #include "core/inspect/owner.h"
-#include "sync/unplaced.h"
 #include "thread_team.h"
 
 #if !VOLT_SIGHT

@@ -24,15 +24,20 @@
 #include "../base.h"
 #include "atomic.h"
 
+/* In an initialiser: a member, and those behind it that are there in such builds only. */
+#if VOLT_SIGHT
+#define VOLT_WITH_SIGHT_(value, ...) value, __VA_ARGS__
+#else
+#define VOLT_WITH_SIGHT_(value, ...) value
+#endif
+
 #if !VOLT_SIGHT
 
 #define VOLT_OWNER_
-#define VOLT_OWNER_INIT_
 #define VOLT_TASK_HOLDS_
 #define VOLT_WAITER_WHO_
 #define VOLT_FUTURE_MADE_
 #define VOLT_KEPT_BY_HOLDERS_
-#define VOLT_KEPT_BY_HOLDERS_INIT_
 #define VOLT_TAKES_(taking, object, how, n) ((void)0)
 #define volt_owner_init_(owner) ((void)0)
 #define volt_owner_taken_(owner, taking) ((void)0)
@@ -325,10 +330,6 @@ VOLT_END_DECLS
 #define VOLT_TAKES_(taking, object, how, n) \
   const volt_taking_ taking = volt_party_takes_((uintptr_t)(object) | VOLT_HELD_##how##_, (n))
 #define VOLT_OWNER_ volt_owner_ owner;
-#define VOLT_OWNER_INIT_ \
-  , {                    \
-    0, NULL, 0, 0, 0     \
-  }
 /* That it was made, and not merely found in memory: src/core/future/future.c. */
 #define VOLT_FUTURE_MADE_ uintptr_t made;
 /* The task that waits with it; 0: it is not known whose it is. */
@@ -341,7 +342,6 @@ VOLT_END_DECLS
   uint32_t born;
 /* 1: a party has given permits back that it had taken, so they are held and not passed on. */
 #define VOLT_KEPT_BY_HOLDERS_ VOLT_ATOMIC(uint32_t) kept;
-#define VOLT_KEPT_BY_HOLDERS_INIT_ , 0
 
 #endif
 #endif

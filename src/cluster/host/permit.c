@@ -2,10 +2,10 @@
  * worth. sem.c has the invariants, the races and the driver's part.
  *
  * Labels: local */
+#define VOLT_NO_PLACES /* where its caller stands stays noted */
 #include "../../core/future/leaf.h"
 #include "../../core/inspect/look.h"
 #include "../../core/park/spin.h"
-#include "../../sync/unplaced.h"
 #include "local_parts.h"
 
 static const char permit_name[] = "volt_cluster_permit";

@@ -63,9 +63,7 @@ typedef struct volt_future_ops_ {
   volt_future *(*inside)(volt_future *f, unsigned i);
   struct volt_frame *(*frame)(volt_future *f);
   void (*describe)(volt_future *f, struct volt_look_ *look);
-#if VOLT_SIGHT
-  const struct volt_holdable_ *holds; /* what a grant gives to hold (owner.h); NULL: nothing */
-#endif
+  const struct volt_holdable_ *holds; /* what a grant gives to hold (holding.h); NULL: nothing */
   bool ends_itself;
 } volt_future_ops_;
 

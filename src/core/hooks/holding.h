@@ -30,7 +30,8 @@ typedef struct volt_holdable_ {
   uint16_t kept;  /* of a semaphore; else 0 */
 } volt_holdable_;
 
-#define VOLT_HOLDS_(holdable) .holds = (holdable),
+/* .holds of a table: what a grant of it gives to hold. */
+#define VOLT_HOLDS_(holdable) (holdable)
 
 /* This party has taken n permits of *object, or is about to release them. */
 VOLT_SIGHT_API_ void volt_holdable_took_(const volt_holdable_ *h, void *object, uint32_t n);
@@ -87,7 +88,7 @@ static inline void volt_holdable_returned_(const volt_holdable_ *h, void *object
 void volt_owner_is_waited_for_(volt_owner_ *owner);
 
 #else
-#define VOLT_HOLDS_(holdable)
+#define VOLT_HOLDS_(holdable) NULL
 #define volt_holdable_granted_(h, object, w) ((void)0)
 #define volt_holdable_called_(h, object, n, result) (result)
 #define volt_holdable_blocked_(h, object, n, result) (result)

@@ -24,9 +24,7 @@ typedef struct volt_bypass_kind_ {
   uint32_t share;     /* what a caller that shares the object adds to the value (a reader); or 0 */
   uint32_t (*budget)(volt_fifo_ *q);    /* how many may pass the oldest waiter: `bypass` */
   const volt_future_ops_ *(*ops)(void); /* of a future */
-#if VOLT_SIGHT
-  const struct volt_holdable_ *holds;
-#endif
+  const struct volt_holdable_ *holds;   /* VOLT_HOLDS_() */
 } volt_bypass_kind_;
 
 /* Abort if bypass is too large. name: of the public call. Returns bypass. */
@@ -114,7 +112,8 @@ int volt_bypass_future_poll_(volt_future *f, volt_ctx *ctx);
              .give_back = volt_bypass_future_give_back_,                                \
              .poll_ctx = volt_future_poll_long_,                                        \
              .poll = volt_bypass_future_poll_,                                          \
-             VOLT_HOLDS_(its_holdable).describe = (its_describe)},                      \
+             .describe = (its_describe),                                                \
+             .holds = VOLT_HOLDS_(its_holdable)},                                       \
     .kind = (its_kind)                                                                  \
   }
 

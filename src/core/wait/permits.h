@@ -37,9 +37,7 @@ typedef struct volt_permit_kind_ {
   volt_permits_serve_fn_ *serve;
   volt_permits_bound_fn_ *bound;               /* NULL: its words are never BOUNDED */
   const struct volt_future_ops_ *(*ops)(void); /* of a future of n permits */
-#if VOLT_SIGHT
-  const struct volt_holdable_ *holds;
-#endif
+  const struct volt_holdable_ *holds;          /* VOLT_HOLDS_() */
 } volt_permit_kind_;
 
 /* Each as the public function of semaphore.h; n is in permits. */
@@ -262,7 +260,8 @@ static VOLT_INLINED_ int volt_permit_future_start_short_(volt_future *f,
              .give_back = volt_permit_future_give_back_,                                \
              .due = volt_permit_future_due_,                                            \
              .poll_ctx = (its_poll_ctx),                                                \
-             VOLT_HOLDS_(its_holdable).describe = (its_describe)},                      \
+             .describe = (its_describe),                                                \
+             .holds = VOLT_HOLDS_(its_holdable)},                                       \
     .kind = (its_kind)                                                                  \
   }
 
