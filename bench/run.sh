@@ -1,0 +1,364 @@
+# shellcheck shell=bash
+## bench [--full] [--save] measure volt beside its peers: results/report.html (--help: more)
+## bench figures          measure every figure again that README.md and docs/ quote
+## bench bcs [--save] [OPT...] batched critical sections alone, in full, with plots
+## bench bypass [--save] [--before COMMIT] [OPT...] locks whose oldest waiter may be passed:
+##                        throughput and waits against k; --before: beside those of that commit
+## bench io [--save] [OPT...] servers beside raw epoll, raw io_uring, libuv, Tokio, Asio, Go, libevent,
+##                        HAProxy, nginx and lighttpd: echo, relay, HTTP, files, cancel storms
+## bench gate [--save] [OPT...] voltgate in front of PostgreSQL, beside PostgreSQL alone, HAProxy and
+##                        PgBouncer: pgbench, CPU, memory of those that queue
+## bench ways [--save] [OPT...] tasks, fibers and coroutines beside other libraries' (--save: as
+##                        bench/results/ways.md)
+## bench queue [OPT...]   the operations of the FIFO beside those of bench/variants/
+## bench ring [ROUNDS]    one io_uring for many threads: batched critical sections against a mutex
+## bench looks [ROUNDS]   how long a thread spins before it queues: throughput and the longest wait
+## bench sight [--save] [--before COMMIT] [OPT...] what dumps, counts, watchers and owners cost, each
+##                        beside its bar; --before: and the library beside that of that commit
+## bench unpark [OPT...]  waking many threads: futex calls against one io_uring_enter
+cmd_bench() {
+  case ${1:-} in
+    bcs | bypass | figures | gate | io | looks | queue | ring | sight | unpark | ways)
+      "bench_$1" "${@:2}"
+      return
+      ;;
+    [!-]*) wrong "there is no ./x bench $1" ;;
+  esac
+  local save=0 full=0 whole=1 programs into=results/bench page=results/report.html
+  local options=() run=()
+  while (($#)); do
+    case $1 in
+      --save) save=1 ;;
+      --full) full=1 options+=("$1") ;;
+      --quick) options+=("$1") ;;
+      -h | --help | --list) # runs nothing
+        help_by bench/compare "${options[@]}" "$@"
+        return
+        ;;
+      *) whole=0 options+=("$1") ;;
+    esac
+    shift
+  done
+  if ((save && !(full && whole))); then wrong '--save keeps whole runs: ./x bench --full --save'; fi
+  if has_command python3; then compare "${options[@]}" --list > /dev/null; fi # knows its options
+  need "${bench_needs[@]}"
+  build bench
+  programs=$(build_dir bench)/bench
+  mkdir -p results
+  if ((whole)); then bench_beside "$programs"; else into=results/part page=results/part.html; fi
+  if ((save)); then run+=(--command './x bench --full --save'); fi
+  add_programs "$programs"
+  compare "${run[@]}" --json "$into.json" --page "$page" \
+    --markdown "$into.md" "${options[@]}" | tee "$into.txt"
+  echo "the page is $page"
+  if ((save)); then cp "$into.md" bench/results/benchmarks.md; fi
+}
+
+# The runner of ./x bench.
+compare() {
+  python bench/compare "$@"
+}
+
+# What is in a whole run beside the rows. Appends to run how bench/compare is told.
+bench_beside() { # <directory of the programs>
+  run+=(--bcs "$1/bench-bcs") # a few cells; all of them: ./x bench bcs
+  echo 'x: counting instructions' >&2
+  rm -f results/instructions.json
+  count_instructions "$1" > results/instructions.txt || true # what it counts is there all the same
+  if [[ -e results/instructions.json ]]; then
+    run+=(--instructions results/instructions.json)
+  else
+    echo 'x: instructions cannot be counted here' >&2
+  fi
+}
+
+add_programs() { # <directory of the programs>
+  run+=(--program tasks "$1/bench-tasks" --program threads "$1/bench-threads")
+  add_peer glibc threads bench-threads-glibc "${build_needs[@]}"
+  add_peer nsync threads bench-threads-nsync libnsync-dev
+  add_peer ck threads bench-threads-ck libck-dev
+  add_peer absl threads bench-threads-absl libabsl-dev
+  add_peer tbb threads bench-threads-tbb libtbb-dev
+  add_peer moodycamel threads bench-threads-moodycamel libconcurrentqueue-dev
+  add_peer rust rust bench-rust "${rust_needs[@]}"
+  add_peer go go bench-go "${go_needs[@]}"
+  add_peer boost boost bench-boost libboost-fiber-dev
+  add_peer pth green bench-pth libpth-dev
+  add_peer st green bench-st libst-dev
+  add_peer asio coro bench-asio libasio-dev
+}
+
+# A peer is not a need: without it the rest runs, and says why.
+add_peer() { # <name> <directory in bench/peers> <program> <package>...
+  local into
+  into=$(build_dir bench)/peers/$2
+  if ! (need "${@:4}"); then
+    run+=(--left-out "$1" "it cannot be installed: ${*:4}")
+  elif ! "bench/peers/$2/build.sh" "$into" "$1" >&2; then
+    run+=(--left-out "$1" 'it cannot be built')
+  else
+    run+=(--program "$1" "$into/$3")
+  fi
+}
+
+bench_figures() {
+  at_most 0 "$@"
+  cmd_bench --full --save
+  bench_bcs --save
+  bench_bypass --save
+  bench_io --save
+  bench_ways --save
+  bench_ring
+  bench_looks
+  bench_unpark
+}
+
+bench_ways() {
+  need "${bench_needs[@]}"
+  build bench
+  local programs save=0 run=()
+  programs=$(build_dir bench)/bench
+  if [[ ${1:-} == --save ]]; then save=1 && shift && run+=(--command './x bench ways --save'); fi
+  mkdir -p results
+  add_programs "$programs"
+  compare "${run[@]}" --json results/ways.json --markdown results/ways.md --only '^ways/' "$@" |
+    tee results/ways.txt
+  if ((save)); then cp results/ways.md bench/results/ways.md; fi
+}
+
+bench_sight() {
+  local save=0 before='' programs run=() options=() command='./x bench sight'
+  while (($#)); do
+    case $1 in
+      -h | --help | --list)
+        help_by bench/compare/sight.py "$1"
+        return
+        ;;
+      --save) save=1 ;;
+      --before)
+        before=$(git rev-parse --short --verify --quiet "${2:-}^{commit}") ||
+          wrong "there is no commit ${2:-}"
+        command+=" --before $before"
+        shift
+        ;;
+      *) options+=("$1") ;;
+    esac
+    shift
+  done
+  if ((save && ${#options[@]})); then wrong '--save keeps whole runs: ./x bench sight --save'; fi
+  need "${run_needs[@]}" python3
+  build bench bench-tasks bench-threads bench-sight bench-locks bench-locks-sight bench-deadlocks
+  programs=$(build_dir bench)/bench
+  mkdir -p results
+  run=(--program locks "$programs/bench-locks" --program locks-sight "$programs/bench-locks-sight"
+    --program deadlocks "$programs/bench-deadlocks" --program sight "$programs/bench-sight")
+  run+=(--program tasks "$programs/bench-tasks" --program threads "$programs/bench-threads")
+  if [[ -n $before ]]; then
+    build_commit "$before"
+    programs=build/commits/$before/build/bench/bench
+    run+=(--program before-tasks "$programs/bench-tasks")
+    run+=(--program before-threads "$programs/bench-threads")
+  fi
+  python bench/compare/sight.py "${run[@]}" --command "$command --save" \
+    --json results/sight.json --markdown results/sight.md "${options[@]}" | tee results/sight.txt
+  if ((save)); then cp results/sight.md bench/results/sight.md; fi
+}
+
+bench_queue() {
+  need "${run_needs[@]}" python3
+  build bench
+  local programs
+  programs=$(build_dir bench)/bench
+  compare --program tasks "$programs/bench-tasks" --program threads \
+    "$programs/bench-threads" --only '^queue/' "$@"
+}
+
+bench_bcs() {
+  need "${run_needs[@]}" python3 libnsync-dev gnuplot-nox
+  build bench bench-bcs
+  local save=0
+  if [[ ${1:-} == --save ]]; then save=1 && shift; fi
+  mkdir -p results
+  python bench/compare/bcs.py --program "$(build_dir bench)/bench/bench-bcs" \
+    --command './x bench bcs --save' --json results/bcs.json --markdown results/bcs.md \
+    --plot-data results/bcs.dat "$@" | tee results/bcs.txt
+  case $* in
+    '' | --quick | '--rounds '*) ;;
+    *) return ;; # not the whole: neither plotted nor saved
+  esac
+  gnuplot -e "data='results/bcs.dat'; into='results'" bench/programs/bcs/bcs.gp
+  if ((save)); then cp results/bcs-{throughput,fairness}.svg results/bcs.md bench/results/; fi
+}
+
+bench_bypass() {
+  local save=0 before='' programs run=() options=() command='./x bench bypass'
+  while (($#)); do
+    case $1 in
+      --save) save=1 ;;
+      --before)
+        before=$(git rev-parse --short --verify --quiet "${2:-}^{commit}") ||
+          wrong "there is no commit ${2:-}"
+        command+=" --before $before"
+        shift
+        ;;
+      *) options+=("$1") ;;
+    esac
+    shift
+  done
+  if ((save && ${#options[@]})); then wrong '--save keeps whole runs: ./x bench bypass --save'; fi
+  need "${bench_needs[@]}"
+  build bench bench-tasks bench-threads
+  programs=$(build_dir bench)/bench
+  mkdir -p results
+  run=(--program tasks "$programs/bench-tasks" --program threads "$programs/bench-threads")
+  if [[ -n $before ]]; then
+    build_commit "$before"
+    programs=build/commits/$before/build/bench/bench
+    run+=(--program before-tasks "$programs/bench-tasks")
+    run+=(--program before-threads "$programs/bench-threads")
+  fi
+  add_peer glibc threads bench-threads-glibc "${build_needs[@]}"
+  add_peer rust rust bench-rust "${rust_needs[@]}"
+  add_peer go go bench-go "${go_needs[@]}"
+  python bench/compare/bypass.py "${run[@]}" --command "$command --save" \
+    --json results/bypass.json --markdown results/bypass.md --plots results "${options[@]}" |
+    tee results/bypass.txt
+  if ((save)); then cp results/bypass.md results/bypass-{throughput,waits}.svg bench/results/; fi
+}
+
+bench_io() {
+  local save=0 programs run=() option command
+  for option; do
+    case $option in
+      -h | --help)
+        help_by bench/compare/servers.py --help
+        return
+        ;;
+    esac
+  done
+  command="./x bench io $*"
+  if [[ ${1:-} == --save ]]; then save=1 && shift; fi
+  if ((save)) && [[ $* == *--only* ]]; then wrong '--save keeps whole runs: no --only'; fi
+  need "${io_needs[@]}"
+  build bench
+  programs=$(build_dir bench)
+  mkdir -p results
+  io_peer libuv libuv1-dev
+  io_peer libevent libevent-dev
+  io_peer asio g++ libboost-dev
+  io_peer tokio "${rust_needs[@]}"
+  io_peer go golang-go
+  io_daemon "${haproxy_packages[@]}"
+  io_daemon nginx libcrypt1 libpcre2-8-0 libssl3 zlib1g
+  io_daemon lighttpd libcrypt1 libnettle8 libpcre2-8-0 libxxhash0
+  python bench/compare/servers.py --ours "$programs/bench" --apps "$programs/apps" \
+    --peers "$programs/peers/io" "${run[@]}" --command "$command" \
+    --json results/io.json --markdown results/io.md "$@" | tee results/io.txt
+  if ((save)); then cp results/io.md bench/results/; fi
+}
+
+# As add_peer, for the servers of bench/peers/io.
+io_peer() { # <name> <package>...
+  if ! (need "${@:2}"); then
+    run+=(--left-out "$1" "it cannot be installed: ${*:2}")
+  elif ! bench/peers/io/build.sh "$(build_dir bench)/peers/io" "$1" >&2; then
+    run+=(--left-out "$1" 'it cannot be built')
+  fi
+}
+
+io_daemon() { # <package> <library's package>...
+  daemon "$1" "$@" || run+=(--left-out "$1" "it cannot be fetched: $*")
+}
+
+# The gate in front of PostgreSQL, beside HAProxy and PgBouncer.
+bench_gate() {
+  local save=0 option
+  local command="./x bench gate $*"
+  if [[ ${1:-} == --save ]]; then save=1 && shift; fi
+  for option; do
+    case $option in
+      -h | --help)
+        help_by bench/compare/gate.py --program '' --help
+        return
+        ;;
+    esac
+  done
+  if ((save)) && [[ $* == *--only* ]]; then wrong '--save keeps whole runs: no --only'; fi
+  need "${gate_needs[@]}" gnuplot-nox
+  daemon postgres "${postgres_packages[@]}"
+  daemon haproxy "${haproxy_packages[@]}" || true
+  daemon pgbouncer "${pgbouncer_packages[@]}" || true
+  build bench voltgate
+  mkdir -p results
+  python bench/compare/gate.py --program "$PWD/$(build_dir bench)/apps/voltgate/voltgate" \
+    --command "$command" "$@"
+  if ((save)); then cp results/gate.md results/gate-*.svg bench/results/; fi
+}
+
+# bench-tasks and bench-threads of another commit, in build/commits.
+build_commit() { # <commit>
+  local at=build/commits/$1
+  if [[ ! -e $at/x ]]; then
+    mkdir -p "$at"
+    git archive "$1" | tar -x -C "$at"
+  fi
+  (cd "$at" && cmake --preset bench > /dev/null 2>&1 &&
+    cmake --build --preset bench --target bench-tasks bench-threads) >&2
+}
+
+bench_ring() {
+  at_most 1 "$@"
+  is_number "${1:-1}" || wrong "not a number of rounds: $1"
+  need "${run_needs[@]}"
+  build bench ringread
+  mkdir -p results
+  bench/programs/ring.sh "$(build_dir bench)/apps/ringread" "$@" | tee results/ring.txt
+}
+
+bench_looks() {
+  at_most 1 "$@"
+  is_number "${1:-1}" || wrong "not a number of rounds: $1"
+  need "${build_needs[@]}"
+  mkdir -p results
+  bench/programs/looks.sh build/looks "$@" | tee results/looks.txt
+}
+
+bench_unpark() {
+  need "${run_needs[@]}"
+  build bench bench-unpark
+  mkdir -p results
+  "$(build_dir bench)/bench/bench-unpark" "$@" | tee results/unpark.txt
+}
+
+## instructions [--save] [--update] [--tokio] count the instructions of one operation, beside the
+##                        bounds that ./x test holds; --save: as bench/results/instructions.md;
+##                        --update: lower the bounds to what is counted; --tokio: count Tokio's,
+##                        which are the bars of some rows
+cmd_instructions() {
+  local save=0 code=0 tokio=0 options=() run=()
+  while (($#)); do
+    case $1 in
+      --save) save=1 ;;
+      --update) options+=("$1") ;;
+      --tokio) tokio=1 ;;
+      *) wrong "not an option of instructions: $1" ;;
+    esac
+    shift
+  done
+  need "${run_needs[@]}" python3 valgrind
+  build bench bench-tasks paths rmw
+  if ((tokio)); then
+    add_peer rust rust bench-rust "${rust_needs[@]}"
+    [[ ${run[0]} == --program ]] || wrong "instructions --tokio: ${run[2]}"
+    options+=(--tokio "${run[2]}")
+  fi
+  mkdir -p results
+  count_instructions "$(build_dir bench)/bench" "${options[@]}" || code=1
+  if ((save)); then cp results/instructions.md bench/results/; fi
+  return $code
+}
+
+count_instructions() { # <directory of the programs> [option]...
+  python bench/compare/instructions.py --programs "$1" --compiler "${CC:-gcc}" \
+    --json results/instructions.json --markdown results/instructions.md "${@:2}"
+}

@@ -1,0 +1,29 @@
+# shellcheck shell=bash
+## test [--page] [OPT...] build everything; unit, compile, docs, install, app, example, stress, quick models;
+##                        what could not be tried, and why, is said at the end;
+##                        --page: install a browser, too, for the tests of voltgate's page, of the
+##                        benchmarks' report and of the HTML reference;
+##                        OPT: of ctest
+cmd_test() {
+  local needs=("${test_needs[@]}")
+  if [[ ${1:-} == --page ]]; then needs+=("${page_needs[@]}") && shift; fi
+  need "${needs[@]}"
+  daemon postgres "${postgres_packages[@]}" || true # tests that want them are skipped then
+  daemon redis-server "${redis_packages[@]}" || true
+  zookeeper || true
+  build dev
+  local code=0 log
+  log=$(build_dir dev)/Testing/Temporary/LastTest.log
+  rm -f "$log"
+  ctest --preset dev "-j$((2 * $(nproc) + 1))" "$@" || code=$? # tests/CMakeLists.txt says why
+  if [[ -e $log ]]; then say_skipped "$log"; fi
+  return $code
+}
+
+# What tests have left out, and why: their lines "skipped: ...", and those of a part, "...: skipped: ...".
+say_skipped() { # <ctest's log>
+  awk '/^[0-9]+\/[0-9]+ Test: / { test = $3 }
+    /^<end of output>$/ { test = "" }
+    test != "" && /(^|: )skipped: / { list = list "\n  " test ": " $0 }
+    END { if (list != "") print "\nNot tried here:" list }' "$1"
+}
