@@ -14,6 +14,7 @@ if ((EUID != 0)) || ! "${private[@]}" true 2> /dev/null; then
   echo 'skipped: it takes root to have a /usr/local of its own' >&2
   exit 77
 fi
+command -v make > /dev/null || { echo 'skipped: there is no make' >&2; exit 77; }
 [[ -e $1/libvolt-sync.so ]] || { echo "$1 has no library: install.lib builds it" >&2; exit 77; }
 
 scratch=$(mktemp -d)
