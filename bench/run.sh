@@ -41,7 +41,7 @@ cmd_bench() {
   done
   if ((save && !(full && whole))); then wrong '--save keeps whole runs: ./x bench --full --save'; fi
   if has_command python3; then compare "${options[@]}" --list > /dev/null; fi # knows its options
-  need "${bench_needs[@]}"
+  need @bench
   build bench
   programs=$(build_dir bench)/bench
   mkdir -p results
@@ -74,14 +74,14 @@ bench_beside() { # <directory of the programs>
 
 add_programs() { # <directory of the programs>
   run+=(--program tasks "$1/bench-tasks" --program threads "$1/bench-threads")
-  add_peer glibc threads bench-threads-glibc "${build_needs[@]}"
+  add_peer glibc threads bench-threads-glibc @build
   add_peer nsync threads bench-threads-nsync libnsync-dev
   add_peer ck threads bench-threads-ck libck-dev
   add_peer absl threads bench-threads-absl libabsl-dev
   add_peer tbb threads bench-threads-tbb libtbb-dev
   add_peer moodycamel threads bench-threads-moodycamel libconcurrentqueue-dev
-  add_peer rust rust bench-rust "${rust_needs[@]}"
-  add_peer go go bench-go "${go_needs[@]}"
+  add_peer rust rust bench-rust @rust
+  add_peer go go bench-go @go
   add_peer boost boost bench-boost libboost-fiber-dev
   add_peer pth green bench-pth libpth-dev
   add_peer st green bench-st libst-dev
@@ -92,8 +92,8 @@ add_programs() { # <directory of the programs>
 add_peer() { # <name> <directory in bench/peers> <program> <package>...
   local into
   into=$(build_dir bench)/peers/$2
-  if ! (need "${@:4}"); then
-    run+=(--left-out "$1" "it cannot be installed: ${*:4}")
+  if ! (need_all "${@:4}"); then
+    run+=(--left-out "$1" "it cannot be installed: $(packages_of "${@:4}" | tr '\n' ' ')")
   elif ! "bench/peers/$2/build.sh" "$into" "$1" >&2; then
     run+=(--left-out "$1" 'it cannot be built')
   else
@@ -114,7 +114,7 @@ bench_figures() {
 }
 
 bench_ways() {
-  need "${bench_needs[@]}"
+  need @bench
   build bench
   local programs save=0 run=()
   programs=$(build_dir bench)/bench
@@ -146,7 +146,7 @@ bench_sight() {
     shift
   done
   if ((save && ${#options[@]})); then wrong '--save keeps whole runs: ./x bench sight --save'; fi
-  need "${run_needs[@]}" python3
+  need @run python3
   build bench bench-tasks bench-threads bench-sight bench-locks bench-locks-sight bench-deadlocks
   programs=$(build_dir bench)/bench
   mkdir -p results
@@ -165,7 +165,7 @@ bench_sight() {
 }
 
 bench_queue() {
-  need "${run_needs[@]}" python3
+  need @run python3
   build bench
   local programs
   programs=$(build_dir bench)/bench
@@ -174,7 +174,7 @@ bench_queue() {
 }
 
 bench_bcs() {
-  need "${run_needs[@]}" python3 libnsync-dev gnuplot-nox
+  need @run python3 libnsync-dev +gnuplot-nox
   build bench bench-bcs
   local save=0
   if [[ ${1:-} == --save ]]; then save=1 && shift; fi
@@ -206,7 +206,7 @@ bench_bypass() {
     shift
   done
   if ((save && ${#options[@]})); then wrong '--save keeps whole runs: ./x bench bypass --save'; fi
-  need "${bench_needs[@]}"
+  need @bench
   build bench bench-tasks bench-threads
   programs=$(build_dir bench)/bench
   mkdir -p results
@@ -217,9 +217,9 @@ bench_bypass() {
     run+=(--program before-tasks "$programs/bench-tasks")
     run+=(--program before-threads "$programs/bench-threads")
   fi
-  add_peer glibc threads bench-threads-glibc "${build_needs[@]}"
-  add_peer rust rust bench-rust "${rust_needs[@]}"
-  add_peer go go bench-go "${go_needs[@]}"
+  add_peer glibc threads bench-threads-glibc @build
+  add_peer rust rust bench-rust @rust
+  add_peer go go bench-go @go
   python bench/compare/bypass.py "${run[@]}" --command "$command --save" \
     --json results/bypass.json --markdown results/bypass.md --plots results "${options[@]}" |
     tee results/bypass.txt
@@ -239,18 +239,18 @@ bench_io() {
   command="./x bench io $*"
   if [[ ${1:-} == --save ]]; then save=1 && shift; fi
   if ((save)) && [[ $* == *--only* ]]; then wrong '--save keeps whole runs: no --only'; fi
-  need "${io_needs[@]}"
+  need @run +liburing-dev python3 +wrk
   build bench
   programs=$(build_dir bench)
   mkdir -p results
   io_peer libuv libuv1-dev
   io_peer libevent libevent-dev
   io_peer asio g++ libboost-dev
-  io_peer tokio "${rust_needs[@]}"
+  io_peer tokio @rust
   io_peer go golang-go
-  io_daemon "${haproxy_packages[@]}"
-  io_daemon nginx libcrypt1 libpcre2-8-0 libssl3 zlib1g
-  io_daemon lighttpd libcrypt1 libnettle8 libpcre2-8-0 libxxhash0
+  io_daemon haproxy
+  io_daemon nginx
+  io_daemon lighttpd
   python bench/compare/servers.py --ours "$programs/bench" --apps "$programs/apps" \
     --peers "$programs/peers/io" "${run[@]}" --command "$command" \
     --json results/io.json --markdown results/io.md "$@" | tee results/io.txt
@@ -259,15 +259,15 @@ bench_io() {
 
 # As add_peer, for the servers of bench/peers/io.
 io_peer() { # <name> <package>...
-  if ! (need "${@:2}"); then
-    run+=(--left-out "$1" "it cannot be installed: ${*:2}")
+  if ! (need_all "${@:2}"); then
+    run+=(--left-out "$1" "it cannot be installed: $(packages_of "${@:2}" | tr '\n' ' ')")
   elif ! bench/peers/io/build.sh "$(build_dir bench)/peers/io" "$1" >&2; then
     run+=(--left-out "$1" 'it cannot be built')
   fi
 }
 
-io_daemon() { # <package> <library's package>...
-  daemon "$1" "$@" || run+=(--left-out "$1" "it cannot be fetched: $*")
+io_daemon() { # <program>
+  daemon "$1" || run+=(--left-out "$1" 'it cannot be fetched')
 }
 
 # The gate in front of PostgreSQL, beside HAProxy and PgBouncer.
@@ -284,10 +284,10 @@ bench_gate() {
     esac
   done
   if ((save)) && [[ $* == *--only* ]]; then wrong '--save keeps whole runs: no --only'; fi
-  need "${gate_needs[@]}" gnuplot-nox
-  daemon postgres "${postgres_packages[@]}"
-  daemon haproxy "${haproxy_packages[@]}" || true
-  daemon pgbouncer "${pgbouncer_packages[@]}" || true
+  need @gate +gnuplot-nox
+  daemon postgres || wrong 'bench gate: there is no PostgreSQL'
+  daemon haproxy || true
+  daemon pgbouncer || true
   build bench voltgate
   mkdir -p results
   python bench/compare/gate.py --program "$PWD/$(build_dir bench)/apps/voltgate/voltgate" \
@@ -309,7 +309,7 @@ build_commit() { # <commit>
 bench_ring() {
   at_most 1 "$@"
   is_number "${1:-1}" || wrong "not a number of rounds: $1"
-  need "${run_needs[@]}"
+  need @run +liburing-dev
   build bench ringread
   mkdir -p results
   bench/programs/ring.sh "$(build_dir bench)/apps/ringread" "$@" | tee results/ring.txt
@@ -318,13 +318,13 @@ bench_ring() {
 bench_looks() {
   at_most 1 "$@"
   is_number "${1:-1}" || wrong "not a number of rounds: $1"
-  need "${build_needs[@]}"
+  need @build
   mkdir -p results
   bench/programs/looks.sh build/looks "$@" | tee results/looks.txt
 }
 
 bench_unpark() {
-  need "${run_needs[@]}"
+  need @run +liburing-dev
   build bench bench-unpark
   mkdir -p results
   "$(build_dir bench)/bench/bench-unpark" "$@" | tee results/unpark.txt
@@ -345,10 +345,10 @@ cmd_instructions() {
     esac
     shift
   done
-  need "${run_needs[@]}" python3 valgrind
+  need @run python3 +valgrind
   build bench bench-tasks paths rmw
   if ((tokio)); then
-    add_peer rust rust bench-rust "${rust_needs[@]}"
+    add_peer rust rust bench-rust @rust
     [[ ${run[0]} == --program ]] || wrong "instructions --tokio: ${run[2]}"
     options+=(--tokio "${run[2]}")
   fi

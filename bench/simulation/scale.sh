@@ -3,7 +3,7 @@
 cmd_scale() {
   local save=0
   if [[ ${1:-} == --save ]]; then save=1 && shift; fi
-  need "${build_needs[@]}" python3 gnuplot-nox
+  need @build python3 +gnuplot-nox
   build bench bench-scale
   build bench bench-scale-wide
   local programs

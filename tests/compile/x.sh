@@ -54,7 +54,44 @@ answers 0 'mmdebstrap' bare -h
 answers 0 'usage' help
 # and where the arguments are right, it does look
 answers 1 'missing|no apt-get' demo
+# --no-install, wherever it stands: what is left out, and what the command cannot do without. Behind bare it
+# is of the command that bare runs.
+answers 1 '^x: relacy-dev is missing: left out: the models' --no-install test
+answers 1 'cannot be done without gcc g\+\+ .* libcmocka-dev' test --no-install -R unit
+answers 1 'cannot be done without .*relacy-dev' model --no-install 1
+answers 1 '^x: libinih-dev is missing: left out' stress 1 --no-install
+answers 1 'cannot be done without .*libinih-dev' cluster test --no-install
+answers 1 'cannot be done without mmdebstrap' --no-install bare
+answers 1 '(no apt-get|root).* mmdebstrap' bare ./x --no-install demo
 echo "$ran answers"
+
+# need() by itself: it goes on without what can be left out.
+goes() { # <on or not> <words of what is said> <function> <package>...
+  local how=on
+  # shellcheck disable=SC2016 # expanded inside
+  VOLT_NO_INSTALL=1 PATH=$scratch bash -c 'set -eu; . tools/x/shared/packages.sh; "$@"' need "${@:3}" \
+    > "$scratch/out" 2>&1 || how=not
+  if [[ $how != "$1" || ! $(< "$scratch/out") =~ $2 ]]; then
+    cat "$scratch/out" >&2
+    echo "${*:3}: goes $how, or no word of '$2'" >&2
+    exit 1
+  fi
+}
+goes on '' need bash env
+goes on '^x: mandoc is missing: left out: what mandoc says' need bash mandoc
+goes not '^x: --no-install: it cannot be done without mandoc.*apt-get install mandoc' need mandoc +mandoc
+goes not 'without mandoc' need_all bash mandoc
+goes not 'without clang-format' need clang-format
+goes not 'unbound' need @nothing
+# The lists that commands name are there, and what can be left out is needed by one of them.
+# shellcheck disable=SC2016 # expanded inside
+bash -euc '
+  . tools/x/shared/packages.sh
+  needed=$(grep -hE "needs?\b|_peer " "$@"; printf "%s\n" "${lists[@]}")
+  for list in $(grep -oE "[ (]@[a-z0-9]+" <<< "$needed" | tr -d "("); do packages_of "$list" > /dev/null; done
+  for package in "${!left_out[@]}"; do
+    grep -qE "(^|[ +])$package( |$)" <<< "$needed" || { echo "packages.sh: no command needs $package" && exit 1; }
+  done' lists tools/x/*.sh bench/run.sh bench/simulation/scale.sh
 
 # No Python program of ./x ends in a traceback: there is one way to call them.
 if [[ $(cat x tools/x/*.sh tools/x/shared/*.sh bench/run.sh bench/simulation/scale.sh | grep -c 'python3 -B') != 1 ]]; then

@@ -2,8 +2,8 @@
 ## bare [COMMAND...]      ./x demo and ./x test, or COMMAND, in a Debian that has nothing else, made
 ##                        for it by mmdebstrap and removed afterwards; says what each took
 cmd_bare() {
-  ((EUID == 0)) || has_command sudo || give_up 'bare: neither root nor sudo' "${bare_needs[@]}"
-  need "${bare_needs[@]}"
+  ((EUID == 0)) || has_command sudo || give_up 'bare: neither root nor sudo' mmdebstrap util-linux
+  need mmdebstrap util-linux
   local started=$SECONDS
   bare_root=$(mktemp -d "${TMPDIR:-/var/tmp}/volt-bare.XXXXXX")
   trap bare_remove EXIT

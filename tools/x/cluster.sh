@@ -18,7 +18,7 @@ cmd_cluster() {
 cluster_plan() { # [--save]
   at_most 1 "$@"
   if [[ ${1:---save} != --save ]]; then wrong "cluster plan: what is $1?"; fi
-  need "${run_needs[@]}" python3 gnuplot-nox
+  need @run +liburing-dev +libzookeeper-st-dev python3 +gnuplot-nox
   build bench bench-cluster
   local into=results/cluster
   python bench/programs/cluster/plan.py --program "$(build_dir bench)/bench/bench-cluster" \
@@ -27,16 +27,16 @@ cluster_plan() { # [--save]
 }
 
 cluster_test() {
-  need "${cluster_needs[@]}" relacy-dev # of the dev preset
+  need @cluster
   zookeeper || wrong 'cluster: there is no ZooKeeper'
-  daemon postgres "${postgres_packages[@]}" || true # tests that want it are skipped then
+  daemon postgres || true # tests that want it are skipped then
   build dev cluster_tests
   VOLT_TEST_SECONDS=${VOLT_TEST_SECONDS:-5} ctest --test-dir "$(build_dir dev)" -L '^cluster' \
     --output-on-failure "$@" # the long forms
 }
 
 cluster_simulation() {
-  need "${run_needs[@]}" relacy-dev python3
+  need @run +liburing-dev +libzookeeper-st-dev python3
   if [[ ${1:-} == --mutants ]]; then
     build dev cluster_simulation
     python tests/simulation/mutants.py run "$(build_dir dev)" "$(build_dir dev)/tests/simulation/mutants" "${@:2}"
@@ -49,9 +49,9 @@ cluster_simulation() {
 cluster_demo() {
   case ${1:-} in -h | --help) exec sed -En '2,/"""$/{s/"{3}//;p}' tests/cluster/demo.py ;; esac
   if has_command python3; then python tests/cluster/demo.py --check "$@"; fi # knows its options
-  need "${cluster_needs[@]}"
+  need @cluster
   zookeeper || wrong 'cluster: there is no ZooKeeper'
-  daemon postgres "${postgres_packages[@]}" || wrong 'cluster: there is no PostgreSQL'
+  daemon postgres || wrong 'cluster: there is no PostgreSQL'
   build release voltgate
   python tests/cluster/demo.py "$PWD/$(build_dir release)/apps/voltgate/voltgate" "$@"
 }

@@ -7,13 +7,13 @@ cmd_demo() {
     [[ $root != -* ]] || break # an option of treesum, which may take an argument
     [[ -e $root ]] || wrong "there is no $root"
   done
-  need "${demo_needs[@]}"
+  need @demo
   build release treesum
   list=$(build_dir release)/treesum.sha256
   # fewer files open than there are jobs, so that the semaphore has something to do
   "$(build_dir release)/apps/treesum" --verify --open-files 3 --output "$list" "$@"
   echo "the list is in $list"
-  demo_page
+  if is_there liburing-dev; then demo_page; fi
   echo "smaller programs, to begin with: examples/README.md"
 }
 

@@ -4,8 +4,8 @@
 cmd_gate() {
   case ${1:-} in -h | --help) exec apps/voltgate/try.sh --help ;; esac
   apps/voltgate/try.sh --check "$@"
-  need "${gate_needs[@]}"
-  daemon postgres "${postgres_packages[@]}" || wrong 'gate: there is no PostgreSQL'
+  need @gate
+  daemon postgres || wrong 'gate: there is no PostgreSQL'
   build release voltgate
   exec apps/voltgate/try.sh --program "$PWD/$(build_dir release)/apps/voltgate/voltgate" "$@"
 }

@@ -3,7 +3,7 @@
 cmd_model() {
   VOLT_MODEL_SECONDS=$(seconds_from 60 "$@")
   export VOLT_MODEL_SECONDS
-  need "${model_needs[@]}"
+  need @model
   build model
   ctest --preset model -j4 --verbose | only_reports | count_mutants
 }
@@ -12,7 +12,7 @@ cmd_model() {
 cmd_mutants() {
   at_most 1 "$@"
   [[ -z ${1:-} || -e tests/model/mutants/$1.mutants ]] || wrong "there are no mutants of $1"
-  need "${model_needs[@]}"
+  need @model
   build model
   ctest --preset model -R "^mutant\.${1:+$1-}" -j4 --verbose | only_reports | count_mutants "${1:-}"
 }

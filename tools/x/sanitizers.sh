@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 ## asan                   unit, stress, app and example tests under AddressSanitizer and UBSan
 cmd_asan() {
-  need "${run_needs[@]}" python3
+  need @run python3
   export VOLT_TEST_SECONDS=${VOLT_TEST_SECONDS:-2}
   build asan
   ctest --preset asan -j2 "$@"
@@ -9,7 +9,7 @@ cmd_asan() {
 
 ## tsan                   unit, stress, app and example tests under ThreadSanitizer
 cmd_tsan() {
-  need "${run_needs[@]}" python3
+  need @run python3
   export VOLT_TEST_SECONDS=${VOLT_TEST_SECONDS:-2}
   build tsan
   tsan_run ctest --preset tsan -j2 "$@"

@@ -13,7 +13,7 @@ cmd_chaos() {
 stress_in() { # <preset> [seconds]
   VOLT_TEST_SECONDS=$(seconds_from 10 "${@:2}")
   export VOLT_TEST_SECONDS
-  need "${run_needs[@]}"
+  need @run
   build "$1" stress_tests
   ctest --preset "$1" -L '^stress$' --verbose --timeout $((VOLT_TEST_SECONDS * 2 + 60)) |
     only_reports

@@ -5,11 +5,11 @@
 ##                        benchmarks' report and of the HTML reference;
 ##                        OPT: of ctest
 cmd_test() {
-  local needs=("${test_needs[@]}")
-  if [[ ${1:-} == --page ]]; then needs+=("${page_needs[@]}") && shift; fi
+  local needs=(@test)
+  if [[ ${1:-} == --page ]]; then needs+=(@page) && shift; fi
   need "${needs[@]}"
-  daemon postgres "${postgres_packages[@]}" || true # tests that want them are skipped then
-  daemon redis-server "${redis_packages[@]}" || true
+  daemon postgres || true # tests that want them are skipped then
+  daemon redis-server || true
   zookeeper || true
   build dev
   local code=0 log

@@ -11,9 +11,9 @@ cmd_torture() {
     return
   fi
   seconds=$(seconds_from 3600 "$@")
-  need "${run_needs[@]}" libpq-dev tzdata python3 clang libclang-rt-dev
-  daemon postgres "${postgres_packages[@]}" || true
-  daemon redis-server "${redis_packages[@]}" || true
+  need @run +liburing-dev +libinih-dev +libpq-dev +libzookeeper-st-dev tzdata python3 clang libclang-rt-dev
+  daemon postgres || true
+  daemon redis-server || true
   zookeeper || true
   torture_compilers
   for preset in "${presets[@]}"; do
@@ -59,9 +59,9 @@ torture_alarms() { # <seed>
 
 torture_alarms_for() { # <seconds>
   local rounds=0
-  need "${run_needs[@]}" libpq-dev tzdata python3
-  daemon postgres "${postgres_packages[@]}" || true
-  daemon redis-server "${redis_packages[@]}" || true
+  need @run libpq-dev tzdata python3
+  daemon postgres || true
+  daemon redis-server || true
   build watched
   SECONDS=0
   while ((SECONDS < $1)); do

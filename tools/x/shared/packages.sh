@@ -1,37 +1,59 @@
 # shellcheck shell=bash
 # What a command needs, by Debian package, and how it comes.
 
-build_needs=(gcc g++ libc6-dev binutils cmake ninja-build pkg-config)
-model_needs=("${build_needs[@]}" relacy-dev python3)
-demo_needs=("${build_needs[@]}" libcmocka-dev libssl-dev liburing-dev)
-run_needs=("${demo_needs[@]}" libinih-dev libseccomp-dev libjansson-dev libzookeeper-st-dev)
-test_needs=("${run_needs[@]}" relacy-dev clang libclang-rt-dev python3 mandoc musl-tools gdb
-  make curl wrk apache2-utils nghttp2-client libpq-dev openssl tzdata valgrind bpftrace
-  default-jre-headless gnuplot-nox libuv1-dev libglib2.0-dev libevent-dev libev-dev)
-aarch64_needs=(binutils cmake ninja-build pkg-config python3 g++-aarch64-linux-gnu libc6-dev-arm64-cross
-  qemu-user)
-arm64_libraries=(libcmocka-dev libcmocka0 libssl-dev libssl3 liburing-dev liburing2
-  libzookeeper-st-dev libzookeeper-st2) # not installed
-page_needs=(chromium) # 195 MB, of three tests that are skipped without it
-bare_needs=(mmdebstrap util-linux)
-bench_needs=("${run_needs[@]}" python3 gnuplot-nox valgrind)
-rust_needs=(cargo rustc librust-tokio-dev librust-tokio-util-dev librust-async-lock-dev
-  librust-async-channel-dev librust-flume-dev librust-parking-lot-dev librust-crossbeam-channel-dev
-  librust-crossbeam-utils-dev librust-futures-lite-dev librust-libc-dev)
-go_needs=(golang-go golang-golang-x-sync-dev)
-io_needs=("${run_needs[@]}" python3 wrk)
-gate_needs=("${run_needs[@]}" libpq-dev tzdata python3)
-cluster_needs=("${gate_needs[@]}" default-jre-headless)
+declare -A lists=( # @NAME is what the list NAME has
+  [build]='gcc g++ libc6-dev binutils cmake ninja-build pkg-config'
+  [model]='@build +relacy-dev python3'
+  [demo]='@build libcmocka-dev libssl-dev liburing-dev'
+  [run]='@demo libinih-dev libseccomp-dev libjansson-dev libzookeeper-st-dev'
+  [test]='@run relacy-dev clang libclang-rt-dev python3 mandoc musl-tools gdb make curl wrk apache2-utils
+    nghttp2-client libpq-dev openssl tzdata valgrind bpftrace default-jre-headless gnuplot-nox libuv1-dev
+    libglib2.0-dev libevent-dev libev-dev'
+  [page]='chromium' # 195 MB, of three tests that are skipped without it
+  [aarch64]='binutils cmake ninja-build pkg-config python3 g++-aarch64-linux-gnu libc6-dev-arm64-cross
+    qemu-user'
+  [bench]='@run python3 gnuplot-nox valgrind'
+  [rust]='cargo rustc librust-tokio-dev librust-tokio-util-dev librust-async-lock-dev
+    librust-async-channel-dev librust-flume-dev librust-parking-lot-dev librust-crossbeam-channel-dev
+    librust-crossbeam-utils-dev librust-futures-lite-dev librust-libc-dev'
+  [go]='golang-go golang-golang-x-sync-dev'
+  [gate]='@run +liburing-dev +libinih-dev libpq-dev tzdata python3'
+  [cluster]='@gate +libzookeeper-st-dev +default-jre-headless'
+)
 
-# Programs that their packages would start as services: they are not installed but unpacked, with
-# those of their libraries that are not there.
-postgres_packages=('postgresql-15 postgresql-client-15' libicu72 libldap-2.5-0 liblz4-1 libpam0g libpq5
-  libreadline8 libxml2 libzstd1)
-redis_packages=('redis-server redis-tools' libatomic1 libjemalloc2 liblzf1 libssl3 libsystemd0)
-haproxy_packages=(haproxy libcrypt1 liblua5.3-0 libopentracing-c-wrapper0 libopentracing1
-  libpcre2-8-0 libssl3 libsystemd0)
-pgbouncer_packages=(pgbouncer libc-ares2 libevent-2.1-7 libpam0g libssl3 libsystemd0)
-zookeeper_packages=(libzookeeper-java libslf4j-java libsnappy-java libdropwizard-metrics-java) # jars
+# What is left out where a package is missing and may not be installed. Without those that are not here,
+# or that stand as +PACKAGE in a list, the command cannot run.
+declare -A left_out=(
+  [relacy-dev]='the models and their mutants'
+  [liburing-dev]='libvolt-io, libvolt-cluster, voltgate, programs and tests that use them'
+  [libinih-dev]='voltgate and its tests'
+  [libseccomp-dev]='the filter of system calls in voltgate'
+  [libjansson-dev]="voltgate's commands that ask a running voltgate"
+  [libzookeeper-st-dev]='libvolt-cluster and its tests'
+  [libpq-dev]='programs and tests that are clients of PostgreSQL by libpq'
+  [libclang-rt-dev]="clang's sanitizers"
+  [clang]='what clang compiles'
+  [musl-tools]='the library on musl'
+  [gdb]='tests in a debugger'
+  [valgrind]='tests under Valgrind, and counts of instructions'
+  [bpftrace]='the scripts of bpftrace'
+  [mandoc]='what mandoc says of the manual pages'
+  [make]='the page about installing, as a test'
+  [curl]="curl as a client of httpd, and voltgate's tutorial as a test"
+  [libnsync-dev]="nsync's mutex, beside which others are measured"
+  [wrk]='wrk as a client of httpd'
+  [apache2-utils]='ab as a client of httpd'
+  [nghttp2-client]='h2load as a client of httpd'
+  [openssl]='tests of TLS, which make keys'
+  [tzdata]='time zones of the PostgreSQL that is unpacked'
+  [default-jre-headless]='tests with real ZooKeepers'
+  [gnuplot-nox]='plots'
+  [libuv1-dev]='the bridge to libuv'
+  [libglib2.0-dev]='the bridge to GLib'
+  [libevent-dev]='the bridge to libevent'
+  [libev-dev]='the bridge to libev'
+  [chromium]='tests of pages in a browser'
+)
 
 has_command() { command -v "$1" > /dev/null; }
 has_c_header() { has_command gcc && echo "#include <$1>" | gcc -fsyntax-only -x c - 2> /dev/null; }
@@ -87,10 +109,15 @@ is_there() {
   esac
 }
 
-missing_of() { # <package>...
-  local package
-  for package in "$@"; do
-    is_there "$package" || printf '%s ' "$package"
+# The names of these packages, @LIST being what that list has.
+packages_of() { # <package, +package or @list>...
+  local word
+  for word in "$@"; do
+    # shellcheck disable=SC2086 # a list is several words
+    case $word in
+      @*) packages_of ${lists[${word#@}]} ;;
+      *) echo "$word" ;;
+    esac
   done
 }
 
@@ -103,11 +130,18 @@ as_root() {
   if ((EUID == 0)); then "$@"; else sudo "$@"; fi
 }
 
-# Install what is missing of these packages; do nothing at all if nothing is.
-need() { # <package>...
-  local missing
-  read -ra missing <<< "$(missing_of "$@")"
+no_install() { [[ -n ${VOLT_NO_INSTALL:-} ]]; } # ./x --no-install
+
+# Install what is missing of these packages; do nothing at all if nothing is. With --no-install: say what is
+# left out for want of them, and end if the command cannot run without one.
+need() { # <package, +package or @list>...
+  local missing vital
+  look_for "$@"
   ((${#missing[@]})) || return 0
+  if no_install; then
+    go_without
+    return
+  fi
   echo "x: missing: ${missing[*]}" >&2
   has_command apt-get || give_up "this is no Debian, there is no apt-get" "${missing[@]}"
   ((EUID == 0)) || has_command sudo || give_up "neither root nor sudo" "${missing[@]}"
@@ -115,6 +149,35 @@ need() { # <package>...
   as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get install -y --no-install-recommends "${missing[@]}" >&2 ||
     give_up "apt-get install failed" "${missing[@]}"
-  read -ra missing <<< "$(missing_of "$@")"
+  look_for "$@"
   ((${#missing[@]} == 0)) || give_up "installed, and still not found" "${missing[@]}"
+}
+
+# The same, where each is needed: of a rival, which does not run in part.
+need_all() { # <package or @list>...
+  local -A left_out=()
+  need "$@"
+}
+
+# What of these is not there: missing; and of that vital, without which the command cannot run.
+look_for() { # <package, +package or @list>...
+  local word words package
+  missing=() vital=()
+  words=$(packages_of "$@") || exit
+  for word in $words; do
+    package=${word#+}
+    if is_there "$package"; then continue; fi
+    [[ " ${missing[*]} " == *" $package "* ]] || missing+=("$package")
+    [[ $word != +* && -n ${left_out[$package]:-} ]] || vital+=("$package")
+  done
+}
+
+go_without() {
+  local package
+  for package in "${missing[@]}"; do
+    if [[ " ${vital[*]} " != *" $package "* ]]; then
+      echo "x: $package is missing: left out: ${left_out[$package]}" >&2
+    fi
+  done
+  ((${#vital[@]} == 0)) || give_up "--no-install: it cannot be done without ${vital[*]}" "${vital[@]}"
 }

@@ -1,12 +1,26 @@
 # shellcheck shell=bash
-# Make a program callable that its package would start as a service, without an installation.
-# Returns whether it is there.
-daemon() { # <program> <packages, in one word> <library's package>...
+# Programs that their packages would start as services: they are not installed but unpacked below
+# build/daemons, with those of the packages behind the bar that are not there.
+declare -A daemons=(
+  [postgres]='postgresql-15 postgresql-client-15 | libicu72 libldap-2.5-0 liblz4-1 libpam0g libpq5
+    libreadline8 libxml2 libzstd1'
+  [redis-server]='redis-server redis-tools | libatomic1 libjemalloc2 liblzf1 libssl3 libsystemd0'
+  [haproxy]='haproxy | libcrypt1 liblua5.3-0 libopentracing-c-wrapper0 libopentracing1 libpcre2-8-0 libssl3
+    libsystemd0'
+  [pgbouncer]='pgbouncer | libc-ares2 libevent-2.1-7 libpam0g libssl3 libsystemd0'
+  [nginx]='nginx | libcrypt1 libpcre2-8-0 libssl3 zlib1g'
+  [lighttpd]='lighttpd | libcrypt1 libnettle8 libpcre2-8-0 libxxhash0'
+)
+zookeeper_packages=(libzookeeper-java libslf4j-java libsnappy-java libdropwizard-metrics-java) # jars
+
+# Make one of them callable. Returns whether it is there.
+daemon() { # <program>
   local package wanted
-  read -ra wanted <<< "$2"
+  read -ra wanted <<< "${daemons[$1]%|*}"
   daemons_in_path "$PWD/build/daemons"
   if has_command "$1"; then return; fi
-  for package in "${@:3}"; do
+  # shellcheck disable=SC2086 # a list of packages
+  for package in ${daemons[$1]#*|}; do
     # shellcheck disable=SC2016 # ${Status} is dpkg-query's
     [[ $(dpkg-query --show --showformat '${Status}' "$package" 2> /dev/null) == *' ok installed' ]] ||
       wanted+=("$package")
@@ -30,6 +44,10 @@ zookeeper() {
 # Unpack packages below build/daemons.
 unpack() { # <what they are for> <package>...
   local package into=$PWD/build/daemons
+  if no_install; then
+    echo "x: $1 is missing: left out: what wants it (--no-install: nothing is fetched)" >&2
+    return 1
+  fi
   mkdir -p "$into"/{libraries,packages,usr/lib}
   if ! download "$into/packages" "${@:2}"; then
     echo "x: $1 is left out: it cannot be fetched: ${*:2}" >&2
