@@ -7,12 +7,13 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 
-# As in the help | what is called. --: it has no short form.
+# As in the help | what is called. --: it has no short form. try installs nothing, and wants another before it.
 table() {
   cat << 'END'
 demo | demo
 gate | gate --seconds 3 --clients 20 --no-browser
 test | test -R ^unit\.mutex$
+try | try mutex
 cluster test | cluster test -R cluster\.fence
 cluster simulation | cluster simulation --seeds 5
 cluster demo | cluster demo --clients 10 --no-browser

@@ -62,6 +62,7 @@ answers 1 'cannot be done without .*relacy-dev' model --no-install 1
 answers 1 '^x: libinih-dev is missing: left out' stress 1 --no-install
 answers 1 'cannot be done without .*libinih-dev' cluster test --no-install
 answers 1 'cannot be done without mmdebstrap' --no-install bare
+answers 1 '^x: --no-install: it cannot be done without python3' try mutex # which never installs
 answers 1 '(no apt-get|root).* mmdebstrap' bare ./x --no-install demo
 echo "$ran answers"
 
@@ -112,4 +113,33 @@ if command -v python3 > /dev/null; then
   plainly 'this Python has no module nothing_like_it' 'import nothing_like_it'
   plainly 'ValueError: a reason' 'raise ValueError("a reason")'
   echo 'no traceback'
+fi
+
+# ./x try NAME: each public header has a NAME with a unit test, and each word of the table is one. A tree with one
+# header that has none is refused, and so is a table with a word too many; a wrong NAME is answered with the list.
+if command -v python3 > /dev/null; then
+  belongs() { python3 -B tools/x/belongs.py "$@" > "$scratch/out" 2>&1; }
+  refused() { # <words of the answer> <argument>...
+    if belongs "${@:2}" || ! grep -qE -e "$1" "$scratch/out"; then
+      cat "$scratch/out" >&2
+      echo "belongs.py ${*:2}: not refused, or no word of '$1'" >&2
+      exit 1
+    fi
+  }
+  belongs --check || { cat "$scratch/out" >&2 && exit 1; }
+  tree=$scratch/tree
+  mkdir -p "$tree"/{include/volt,src/room,tools/x,tests/{unit,model/mutants}}
+  touch "$tree"/{include/volt/one.h,src/room/two.c,tests/unit/{one_more,two}_test.c,tools/x/try.table}
+  cp tests/model/mutants.py "$tree/tests/model"
+  belongs --root "$tree" --check || { cat "$scratch/out" >&2 && exit 1; }
+  belongs --root "$tree" room
+  grep -q '^tests .*two' "$scratch/out" || { echo 'try: a room has no tests' >&2 && exit 1; }
+  refused 'there is no three to try' --root "$tree" three
+  refused '^others: .*two' --root "$tree"
+  echo 'one two three' > "$tree/tools/x/try.table"
+  refused 'one: nothing belongs to three' --root "$tree" --check
+  echo 'one two' > "$tree/tools/x/try.table"
+  touch "$tree/include/volt/other.h"
+  refused 'other.h: ./x try other has no unit test' --root "$tree" --check
+  echo 'what ./x try tries'
 fi

@@ -14,9 +14,13 @@ build_dir() { # <preset>
   echo "build/$1${VOLT_BUILD_SUFFIX:-}"
 }
 
-build() { # <preset> [target]...
+configure() { # <preset> [option]...
   local log
-  log=$(cmake --preset "$1" 2>&1) || { echo "$log" >&2; exit 1; }
+  log=$(cmake --preset "$@" 2>&1) || { echo "$log" >&2; exit 1; }
+}
+
+build() { # <preset> [target]...
+  configure "$1"
   cmake --build --preset "$1" ${2:+--target "${@:2}"} >&2
 }
 
