@@ -2,7 +2,7 @@
 # usage: lib.sh [DIRECTORY]: where it builds, anew; gate.sh may go on there.
 # The preset of the library alone asks for a C compiler and nothing else but liburing and ZooKeeper's
 # client, without which it leaves libvolt-io and libvolt-cluster out; and not even those with VOLT_IO=OFF.
-# It builds, and installs what a user needs. What was missing is found once it has come.
+# It builds, and installs what a user needs.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 cmake=${CMAKE:-cmake}
@@ -26,8 +26,6 @@ configure() { # <option>...
   step "$cmake" --preset lib -B "$build" -DCMAKE_C_FLAGS_RELEASE=-O0 "$@" # as quickly as it goes
 }
 
-has_target() { "$cmake" --build "$build" --target help | grep "$1" > /dev/null; }
-
 uring='PKG_CONFIG_EXECUTABLE|[a-z_]*(uring|zookeeper)[a-z_]*'
 configure -DVOLT_IO=OFF
 ! asks_for "$uring" >&2 || { echo 'was looked for with VOLT_IO=OFF' >&2; exit 1; }
@@ -44,11 +42,4 @@ for file in libvolt-sync.so libvolt-sync.a libvolt-rt.so libvolt-rt.a volt/volt.
   volt-rt.pc; do
   [[ -n $(find "$scratch/prefix" -path "*/$file") ]] || { echo "$file was not installed" >&2; exit 1; }
 done
-if has_target volt_io_static; then
-  build=$scratch/later
-  PKG_CONFIG_LIBDIR=$scratch/none configure
-  ! has_target volt_io_static || { echo 'liburing was found in no place' >&2; exit 1; }
-  configure
-  has_target volt_io_static || { echo 'liburing has come, and is not found' >&2; exit 1; }
-fi
 echo "the library alone: $(find "$scratch/prefix" -type f | wc -l) files"
