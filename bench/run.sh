@@ -126,13 +126,16 @@ bench_ways() {
   if ((save)); then cp results/ways.md bench/results/ways.md; fi
 }
 
-bench_sight() {
-  local save=0 before='' programs run=() options=() command='./x bench sight'
+# The arguments of what may be measured beside another commit: save, before, and the rest as options.
+beside_commit() { # <name> [argument]...
+  local name=$1
+  command="./x bench $name"
+  shift
   while (($#)); do
     case $1 in
       -h | --help | --list)
-        help_by bench/compare/sight.py "$1"
-        return
+        help_by "bench/compare/$name.py" "$1"
+        exit
         ;;
       --save) save=1 ;;
       --before)
@@ -145,20 +148,29 @@ bench_sight() {
     esac
     shift
   done
-  if ((save && ${#options[@]})); then wrong '--save keeps whole runs: ./x bench sight --save'; fi
+  if ((save && ${#options[@]})); then wrong "--save keeps whole runs: ./x bench $name --save"; fi
+}
+
+# The programs of this tree, and those of that commit.
+add_both() { # <directory of the programs>
+  run+=(--program tasks "$1/bench-tasks" --program threads "$1/bench-threads")
+  if [[ -n $before ]]; then
+    build_commit "$before"
+    run+=(--program before-tasks "build/commits/$before/build/bench/bench/bench-tasks")
+    run+=(--program before-threads "build/commits/$before/build/bench/bench/bench-threads")
+  fi
+}
+
+bench_sight() {
+  local save=0 before='' command programs run options=()
+  beside_commit sight "$@"
   need @run python3
   build bench bench-tasks bench-threads bench-sight bench-locks bench-locks-sight bench-deadlocks
   programs=$(build_dir bench)/bench
   mkdir -p results
   run=(--program locks "$programs/bench-locks" --program locks-sight "$programs/bench-locks-sight"
     --program deadlocks "$programs/bench-deadlocks" --program sight "$programs/bench-sight")
-  run+=(--program tasks "$programs/bench-tasks" --program threads "$programs/bench-threads")
-  if [[ -n $before ]]; then
-    build_commit "$before"
-    programs=build/commits/$before/build/bench/bench
-    run+=(--program before-tasks "$programs/bench-tasks")
-    run+=(--program before-threads "$programs/bench-threads")
-  fi
+  add_both "$programs"
   python bench/compare/sight.py "${run[@]}" --command "$command --save" \
     --json results/sight.json --markdown results/sight.md "${options[@]}" | tee results/sight.txt
   if ((save)); then cp results/sight.md bench/results/sight.md; fi
@@ -191,32 +203,12 @@ bench_bcs() {
 }
 
 bench_bypass() {
-  local save=0 before='' programs run=() options=() command='./x bench bypass'
-  while (($#)); do
-    case $1 in
-      --save) save=1 ;;
-      --before)
-        before=$(git rev-parse --short --verify --quiet "${2:-}^{commit}") ||
-          wrong "there is no commit ${2:-}"
-        command+=" --before $before"
-        shift
-        ;;
-      *) options+=("$1") ;;
-    esac
-    shift
-  done
-  if ((save && ${#options[@]})); then wrong '--save keeps whole runs: ./x bench bypass --save'; fi
+  local save=0 before='' command run=() options=()
+  beside_commit bypass "$@"
   need @bench
   build bench bench-tasks bench-threads
-  programs=$(build_dir bench)/bench
   mkdir -p results
-  run=(--program tasks "$programs/bench-tasks" --program threads "$programs/bench-threads")
-  if [[ -n $before ]]; then
-    build_commit "$before"
-    programs=build/commits/$before/build/bench/bench
-    run+=(--program before-tasks "$programs/bench-tasks")
-    run+=(--program before-threads "$programs/bench-threads")
-  fi
+  add_both "$(build_dir bench)/bench"
   add_peer glibc threads bench-threads-glibc @build
   add_peer rust rust bench-rust @rust
   add_peer go go bench-go @go

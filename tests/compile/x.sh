@@ -36,6 +36,7 @@ answers 2 'not a number of rounds: x' bench looks x
 answers 2 'keeps whole runs' bench --save
 answers 2 'there is no commit nothing' bench bypass --before nothing
 answers 2 'keeps whole runs' bench bypass --save --rounds 3
+answers 2 'keeps whole runs: ./x bench sight --save' bench sight --rounds 3 --save
 answers 2 'not an option of format: --all' format --all
 answers 2 'there is no ./x house nothing' house nothing
 answers 2 'not an option of abi: --all' abi --all
@@ -46,6 +47,8 @@ answers 2 'no option --all' gate --all
 answers 2 'there is no ./x cluster nothing' cluster nothing
 answers 2 'usage' nothing
 answers 0 'bench ring' bench --help
+answers 0 'once python3 is installed' bench bypass --help
+answers 0 'once python3 is installed' bench sight --list
 answers 0 '--page' test --help
 answers 0 '--no-browser' gate --help
 answers 0 'Java' cluster --help
