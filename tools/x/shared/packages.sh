@@ -143,6 +143,7 @@ need() { # <package, +package or @list>...
     return
   fi
   echo "x: missing: ${missing[*]}" >&2
+  ((${#vital[@]})) || echo 'x: with --no-install it goes on without' >&2
   has_command apt-get || give_up "this is no Debian, there is no apt-get" "${missing[@]}"
   ((EUID == 0)) || has_command sudo || give_up "neither root nor sudo" "${missing[@]}"
   as_root apt-get update >&2 || give_up "apt-get update failed (offline, or not allowed?)" "${missing[@]}"
