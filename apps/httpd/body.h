@@ -6,7 +6,7 @@
 #ifndef HTTPD_BODY_H
 #define HTTPD_BODY_H
 
-#include "request.h"
+#include "common/http/request.h"
 
 struct body {
   uint64_t left;   /* of the body, or of this chunk */

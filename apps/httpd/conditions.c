@@ -4,7 +4,7 @@
  * is as if it were not there; a list of entity tags that is none matches nothing. */
 #include "conditions.h"
 
-#include "date.h"
+#include "common/http/date.h"
 
 /* ---- entity tags ---- */
 

@@ -2,7 +2,7 @@
 #ifndef HTTPD_CONDITIONS_H
 #define HTTPD_CONDITIONS_H
 
-#include "request.h"
+#include "common/http/request.h"
 
 #define NO_DATE INT64_MIN
 #define ETAG_SIZE 56

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "text.h"
+#include "common/http/text.h"
 
 enum counter {
   COUNT_ACCEPTED,

@@ -14,8 +14,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "../treesum/program.h"
 #include "beneath.h"
+#include "common/program.h"
 #include "mime.h"
 
 #define FILES_PER_SET 4

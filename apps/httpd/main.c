@@ -18,7 +18,7 @@
 #include <volt/process.h>
 #include <volt/select.h>
 
-#include "../treesum/program.h"
+#include "common/program.h"
 #include "server.h"
 
 #define EXIT_USAGE 2

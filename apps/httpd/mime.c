@@ -2,7 +2,7 @@
  * and a page may say of itself what it is in. */
 #include "mime.h"
 
-#include "text.h"
+#include "common/http/text.h"
 
 static const struct {
   const char *extension;

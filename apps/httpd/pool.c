@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "../treesum/program.h"
+#include "common/program.h"
 
 #define LINE 64
 

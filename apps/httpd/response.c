@@ -3,7 +3,7 @@
  * A status other than 200, 204, 206 and 304 has a short text of its own. */
 #include "response.h"
 
-#include "date.h"
+#include "common/http/date.h"
 
 const char *response_reason(int status) {
   switch (status) {

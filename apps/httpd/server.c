@@ -8,7 +8,7 @@
 
 #include <errno.h>
 
-#include "../treesum/program.h"
+#include "common/program.h"
 
 struct accepting {
   volt_task task;

@@ -6,8 +6,8 @@
  *   write   the main thread collects the sums; a task closes each channel when its senders have
  *           ended, which are counted by a latch and by a group (pipeline.c; the others: stages.c)
  *
- * The list is the same as that of apps/treesum, which does it with semaphores and locks, and
- * whose modules for trees, sums and lists are used here. Memory is bounded whatever the tree is
+ * The list is the same as that of apps/treesum, which does it with semaphores and locks: both
+ * use common/sums for trees, sums and lists. Memory is bounded whatever the tree is
  * like: buffers and files come from channels, too. Ctrl-C cancels a token that every wait awaits
  * together with its channel (a step: stages.h). */
 #define _GNU_SOURCE
@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../treesum/program.h"
-#include "../treesum/results.h"
+#include "common/program.h"
+#include "common/sums/results.h"
 #include "pipeline.h"
 
 #define EXIT_USAGE 2

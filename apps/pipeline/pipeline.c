@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../treesum/program.h"
+#include "common/program.h"
 #include "stages.h"
 
 static void must(int result, const char *what) {

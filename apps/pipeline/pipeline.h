@@ -16,11 +16,11 @@
 #include <volt/runtime.h>
 #include <volt/volt.h>
 
-#include "../treesum/console.h"
-#include "../treesum/hash.h"
-#include "../treesum/progress.h"
-#include "../treesum/results.h"
-#include "../treesum/roots.h"
+#include "common/console.h"
+#include "common/sums/hash.h"
+#include "common/sums/progress.h"
+#include "common/sums/results.h"
+#include "common/sums/roots.h"
 
 /* What the command line says. */
 struct options {

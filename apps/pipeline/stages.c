@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../treesum/tree.h"
+#include "common/sums/tree.h"
 
 /* ---- a step ---- */
 

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "program.h"
+#include "common/program.h"
 
 /* Called by volt_timers on any thread, also on that of the alarms. */
 static void tell(void *ctx) {

@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <volt/volt.h>
 
-#include "progress.h"
+#include "common/sums/progress.h"
 
 struct alarms {
   volt_timers timers; /* for any thread, with volt_timer_start() and volt_timer_cancel() */

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "program.h"
+#include "common/program.h"
 
 /* ---- a slow file ---- */
 

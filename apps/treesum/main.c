@@ -28,9 +28,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "console.h"
-#include "program.h"
-#include "results.h"
+#include "common/console.h"
+#include "common/program.h"
+#include "common/sums/results.h"
 #include "scan.h"
 #include "task_form.h"
 #include "thread_form.h"

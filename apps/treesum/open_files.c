@@ -6,7 +6,7 @@
 #define _GNU_SOURCE
 #include "open_files.h"
 
-#include "program.h"
+#include "common/program.h"
 
 /* ---- how long waits took ---- */
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "program.h"
+#include "common/program.h"
 
 void scan_init(struct scan *scan, char *const *roots, unsigned open_files, unsigned slow_after_ms,
                struct console *console) {

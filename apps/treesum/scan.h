@@ -12,12 +12,12 @@
 
 #include <sys/stat.h>
 
-#include "console.h"
-#include "hash.h"
+#include "common/console.h"
+#include "common/sums/hash.h"
+#include "common/sums/progress.h"
+#include "common/sums/results.h"
+#include "common/sums/roots.h"
 #include "open_files.h"
-#include "progress.h"
-#include "results.h"
-#include "roots.h"
 
 struct scan {
   struct roots roots;

@@ -4,8 +4,8 @@
 #define _GNU_SOURCE
 #include "task_form.h"
 
-#include "program.h"
-#include "tree.h"
+#include "common/program.h"
+#include "common/sums/tree.h"
 
 #define MAX_TASKS 256
 

@@ -8,7 +8,7 @@
 
 #include <volt/runtime.h>
 
-#include "hash.h"
+#include "common/sums/hash.h"
 #include "scan.h"
 
 /* What the tasks share. */

@@ -16,8 +16,8 @@
 #include <string.h>
 
 #include "alarms.h"
-#include "program.h"
-#include "tree.h"
+#include "common/program.h"
+#include "common/sums/tree.h"
 
 /* ---- the queue ---- */
 

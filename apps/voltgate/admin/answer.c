@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <volt/sight.h>
 
-#include "../httpd/date.h"
 #include "admin/cluster_status.h"
 #include "admin/guard.h"
 #include "admin/metrics.h"
@@ -17,6 +16,7 @@
 #include "admin/query.h"
 #include "admin/status.h"
 #include "cluster/cluster.h"
+#include "common/http/date.h"
 #include "handover/handover.h"
 #include "process/log.h"
 #include "sight.h"

@@ -2,10 +2,10 @@
 #ifndef VOLTGATE_ADMIN_ANSWER_H
 #define VOLTGATE_ADMIN_ANSWER_H
 
-#include "../httpd/request.h"
 #include "admin/history.h"
 #include "admin/output.h"
 #include "admin/resources.h"
+#include "common/http/request.h"
 
 enum { ANSWER_HEAD_MAX = 1024, PAGE_POLICY_MAX = 512 };
 

@@ -10,7 +10,7 @@
 #ifndef VOLTGATE_ADMIN_GUARD_H
 #define VOLTGATE_ADMIN_GUARD_H
 
-#include "../httpd/request.h"
+#include "common/http/request.h"
 
 /* own_name: a host that is ours besides, or NULL. Returns 0, or the status with which the request is
  * refused: 400 or 403. */

@@ -2,7 +2,7 @@
 #ifndef VOLTGATE_ADMIN_QUERY_H
 #define VOLTGATE_ADMIN_QUERY_H
 
-#include "../httpd/request.h"
+#include "common/http/request.h"
 
 /* Find the value of a name, and decode it. Returns false: there is none, or one that is no text or
  * too long for room bytes. */

@@ -5,9 +5,10 @@
  * As a test: rows of requests.table, changed by chance from a seed, a fixed number of times:
  * VOLT_TEST_SEED and HTTPD_FUZZ_RUNS change both. With libFuzzer, which also sees what is covered:
  *
- *   cd apps/httpd && clang -D_GNU_SOURCE -DHTTPD_LIBFUZZER -g -O1 -I. \
+ *   cd apps/httpd && clang -D_GNU_SOURCE -DHTTPD_LIBFUZZER -g -O1 -I. -I.. \
  *     -fsanitize=fuzzer,address,undefined ../../tests/apps/httpd/{fuzz_test,table}.c \
- *     {body,conditions,date,mime,request,response,session,target,text}.c */
+ *     {body,conditions,mime,response,session}.c \
+ *     ../common/http/{date,request,target,text}.c */
 #include <stdio.h>
 #include <stdlib.h>
 

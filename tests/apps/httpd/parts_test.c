@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "date.h"
+#include "common/http/date.h"
+#include "common/http/request.h"
+#include "common/http/target.h"
 #include "mime.h"
-#include "request.h"
 #include "response.h"
-#include "target.h"
 
 #define NOW INT64_C(1700000000) /* 14 November 2023 */
 

@@ -1,8 +1,8 @@
 /* target.h: the target of a request (RFC 9112, 3.2), and the path in it. */
-#ifndef HTTPD_TARGET_H
-#define HTTPD_TARGET_H
+#ifndef COMMON_HTTP_TARGET_H
+#define COMMON_HTTP_TARGET_H
 
-#include "request.h"
+#include "common/http/request.h"
 
 /* Read the target of a request whose method is known, and decode its path in place.
  * at: the byte behind the target is the caller's, too: a zero may be written there.

@@ -1,8 +1,8 @@
 /* date.h: the dates of HTTP (RFC 9110, 5.6.7), in seconds since 1970. */
-#ifndef HTTPD_DATE_H
-#define HTTPD_DATE_H
+#ifndef COMMON_HTTP_DATE_H
+#define COMMON_HTTP_DATE_H
 
-#include "text.h"
+#include "common/http/text.h"
 
 #define DATE_SIZE 29 /* "Sun, 06 Nov 1994 08:49:37 GMT" */
 

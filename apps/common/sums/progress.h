@@ -4,12 +4,12 @@
  * second on a terminal, else as a line a second, or as often as the user says; when to show it
  * again, a timer says (alarms.h) or a task (task_form.c). A file that takes long is named while it
  * is still being summed: threads have a timer for each file, tasks have a task that sleeps. */
-#ifndef TREESUM_PROGRESS_H
-#define TREESUM_PROGRESS_H
+#ifndef COMMON_SUMS_PROGRESS_H
+#define COMMON_SUMS_PROGRESS_H
 
 #include <volt/volt.h>
 
-#include "console.h"
+#include "common/console.h"
 
 /* ---- the tally ---- */
 

@@ -4,8 +4,8 @@
  * Nothing of volt may be called from a signal handler, so there is none: SIGINT and SIGTERM are
  * blocked in every thread, and one thread waits for them with sigwaitinfo(). It may lock, print,
  * close semaphores and cancel tasks like any other. */
-#ifndef TREESUM_PROGRAM_H
-#define TREESUM_PROGRAM_H
+#ifndef COMMON_PROGRAM_H
+#define COMMON_PROGRAM_H
 
 #include <pthread.h>
 #include <signal.h>

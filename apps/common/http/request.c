@@ -1,8 +1,8 @@
 /* request.c: the head of a request: its first line, its lines of fields, and what they say about
  * where the request ends (RFC 9112, 6.3). */
-#include "request.h"
+#include "common/http/request.h"
 
-#include "target.h"
+#include "common/http/target.h"
 
 static const struct text field_names[FIELD_COUNT] = {
     [FIELD_HOST] = {"host", 4},

@@ -4,7 +4,7 @@
  * is read as a whole, with a permit for one open file, and what it contains is queued only after
  * the permit is given back: summing needs it to make room. */
 #define _GNU_SOURCE
-#include "tree.h"
+#include "common/sums/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "program.h"
+#include "common/program.h"
 
 #define ENTRIES_AT_ONCE 500
 

@@ -8,7 +8,7 @@
  * \r. To be checked, the list goes through an unlinked temporary file to the standard input of
  * sha256sum. */
 #define _GNU_SOURCE
-#include "results.h"
+#include "common/sums/results.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "program.h"
+#include "common/program.h"
 
 /* ---- the table ---- */
 

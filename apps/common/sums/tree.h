@@ -9,14 +9,14 @@
  *
  * Like find -type f: symbolic links are not followed, so there are no loops. What cannot be read,
  * and special files, are complained about. */
-#ifndef TREESUM_TREE_H
-#define TREESUM_TREE_H
+#ifndef COMMON_SUMS_TREE_H
+#define COMMON_SUMS_TREE_H
 
 #include <dirent.h>
 
-#include "console.h"
-#include "progress.h"
-#include "roots.h"
+#include "common/console.h"
+#include "common/sums/progress.h"
+#include "common/sums/roots.h"
 
 struct path_stack {
   char **all;

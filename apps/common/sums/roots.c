@@ -6,7 +6,7 @@
  * it (EPERM), and no call takes a path of PATH_MAX bytes, although trees may be deeper: then each
  * part of the path is opened relative to the one before, and is refused if it is a link. */
 #define _GNU_SOURCE
-#include "roots.h"
+#include "common/sums/roots.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "program.h"
+#include "common/program.h"
 
 /* ---- open() for paths of any length, through no symbolic link ---- */
 

@@ -4,8 +4,8 @@
  * Whatever fails in libcrypto (there is no memory, no such algorithm) ends the program. All hashers
  * are made before the work begins: the first makes libcrypto read its configuration, a file that is
  * not counted. */
-#ifndef TREESUM_HASH_H
-#define TREESUM_HASH_H
+#ifndef COMMON_SUMS_HASH_H
+#define COMMON_SUMS_HASH_H
 
 #include <openssl/evp.h>
 #include <stddef.h>

@@ -3,16 +3,16 @@
  * For every file it is asked whether the same file has been summed under another name (a hard link,
  * a bind mount, an argument inside another one): many readers. A result is added once per file: the
  * writer. Paths belong to the table once they are added. */
-#ifndef TREESUM_RESULTS_H
-#define TREESUM_RESULTS_H
+#ifndef COMMON_SUMS_RESULTS_H
+#define COMMON_SUMS_RESULTS_H
 
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <volt/volt.h>
 
-#include "console.h"
-#include "hash.h"
+#include "common/console.h"
+#include "common/sums/hash.h"
 
 struct result {
   char *path;

@@ -3,8 +3,8 @@
  * The walk finds a name, and it is opened later: in between, a directory on the way may have become
  * a symbolic link. None is followed below a root, so what is opened is in the tree. Those in the
  * name of a root itself were asked for: they are resolved once, at the beginning. */
-#ifndef TREESUM_ROOTS_H
-#define TREESUM_ROOTS_H
+#ifndef COMMON_SUMS_ROOTS_H
+#define COMMON_SUMS_ROOTS_H
 
 #include <stddef.h>
 

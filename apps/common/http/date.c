@@ -1,6 +1,6 @@
 /* date.c: the dates of HTTP. Days are counted by the civil calendar, as Howard Hinnant's
  * "chrono-compatible low-level date algorithms" do. */
-#include "date.h"
+#include "common/http/date.h"
 
 #define DAY 86400
 

@@ -1,5 +1,5 @@
 /* text.c: pieces of text, sets of bytes, and a writer. */
-#include "text.h"
+#include "common/http/text.h"
 
 #define BIT(byte) (UINT64_C(1) << ((byte)&63))
 #define DIGITS UINT64_C(0x03ff000000000000)  /* in bits[0] */

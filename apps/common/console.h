@@ -2,8 +2,8 @@
  *
  * Lines, and on a terminal a bar below them: a line erases the bar before it is printed, the next
  * console_bar() draws it again. The list of sums does not go this way but to standard output. */
-#ifndef TREESUM_CONSOLE_H
-#define TREESUM_CONSOLE_H
+#ifndef COMMON_CONSOLE_H
+#define COMMON_CONSOLE_H
 
 #include <volt/volt.h>
 

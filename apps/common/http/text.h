@@ -1,6 +1,6 @@
 /* text.h: pieces of text that are not copied, sets of bytes, and a writer into bounded memory. */
-#ifndef HTTPD_TEXT_H
-#define HTTPD_TEXT_H
+#ifndef COMMON_HTTP_TEXT_H
+#define COMMON_HTTP_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,10 +1,10 @@
 /* hash.c: SHA-256 by OpenSSL's libcrypto; hashes and buffers, made before the work begins. */
 #define _GNU_SOURCE
-#include "hash.h"
+#include "common/sums/hash.h"
 
 #include <stdlib.h>
 
-#include "program.h"
+#include "common/program.h"
 
 /* ---- SHA-256 ---- */
 

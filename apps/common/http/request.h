@@ -7,10 +7,10 @@
  * Nothing is copied. The bytes are the caller's, stay where they are while the request is in use,
  * and are changed: the path is decoded in place. Each line is looked at once, when it is complete,
  * however slowly the bytes come. */
-#ifndef HTTPD_REQUEST_H
-#define HTTPD_REQUEST_H
+#ifndef COMMON_HTTP_REQUEST_H
+#define COMMON_HTTP_REQUEST_H
 
-#include "text.h"
+#include "common/http/text.h"
 
 enum method {
   METHOD_GET,

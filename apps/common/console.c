@@ -1,6 +1,6 @@
 /* console.c: standard error, shared by all threads. */
 #define _GNU_SOURCE
-#include "console.h"
+#include "common/console.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "program.h"
+#include "common/program.h"
 
 #define ERASE_LINE "\r\033[K"
 

@@ -1,6 +1,6 @@
 /* program.c: memory or the end of the program, numbers on the command line, and Ctrl-C. */
 #define _GNU_SOURCE
-#include "program.h"
+#include "common/program.h"
 
 #include <ctype.h>
 #include <errno.h>

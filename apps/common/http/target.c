@@ -4,7 +4,7 @@
  * divides segments, and "..", however it is written, ascends one segment of this path; one that
  * would ascend above the root is refused. What is left has neither empty segments, nor "." or "..",
  * nor a zero: file.c opens it below the root and nowhere else. */
-#include "target.h"
+#include "common/http/target.h"
 
 /* ---- hosts ---- */
 

@@ -3,7 +3,7 @@
  * How much there is to do is not known before the walk is over; until then the bar shows the share
  * of what has been found, and a "+" says that there will be more. */
 #define _GNU_SOURCE
-#include "progress.h"
+#include "common/sums/progress.h"
 
 #include <inttypes.h>
 #include <stdio.h>
