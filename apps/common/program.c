@@ -1,8 +1,7 @@
-/* program.c: memory or the end of the program, numbers on the command line, and Ctrl-C. */
+/* program.c: program.h. */
 #define _GNU_SOURCE
 #include "common/program.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdarg.h>
@@ -12,14 +11,29 @@
 #include <string.h>
 #include <unistd.h>
 
+/* ---- complaints ---- */
+
+static void print_line(const char *format, va_list args) {
+  flockfile(stderr);
+  fprintf(stderr, "%s: ", program_invocation_short_name);
+  vfprintf(stderr, format, args);
+  fputc('\n', stderr);
+  funlockfile(stderr);
+}
+
+void complain(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  print_line(format, args);
+  va_end(args);
+}
+
 /* ---- memory, or the end ---- */
 
 void fatal(const char *format, ...) {
   va_list args;
   va_start(args, format);
-  fprintf(stderr, "%s: ", program_invocation_short_name);
-  vfprintf(stderr, format, args);
-  fputc('\n', stderr);
+  print_line(format, args);
   va_end(args);
   _exit(EXIT_FAILURE); /* not exit(): other threads are still at work on what it would tear down */
 }
@@ -62,55 +76,4 @@ char *must_join(const char *directory, const char *name) {
   if (slash) path[front] = '/';
   memcpy(path + front + slash, name, back);
   return path;
-}
-
-/* ---- numbers ---- */
-
-bool number_parse(const char *option, const char *text, unsigned max, unsigned *number) {
-  char *end;
-  errno = 0;
-  unsigned long value = strtoul(text, &end, 10);
-  if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && value >= 1 && value <= max) {
-    *number = (unsigned)value;
-    return true;
-  }
-  fprintf(stderr, "%s: --%s wants a number from 1 to %u, not '%s'\n", program_invocation_short_name,
-          option, max, text);
-  return false;
-}
-
-/* ---- signals ---- */
-
-static void *watch(void *ctx) {
-  struct signals *signals = ctx;
-  for (;;) {
-    int signal = sigwaitinfo(&signals->watched, NULL);
-    if (signal < 0) continue; /* EINTR */
-    if (volt_sem_try_acquire(&signals->ended, 1) == VOLT_OK) return NULL;
-    if (signals->caught != 0) _exit(128 + signal);
-    signals->caught = signal;
-    signals->stop(signals->ctx, signal);
-  }
-}
-
-void signals_watch(struct signals *signals, void (*stop)(void *ctx, int signal), void *ctx) {
-  *signals = (struct signals){.stop = stop, .ctx = ctx};
-  volt_sem_init(&signals->ended, 0);
-  sigemptyset(&signals->watched);
-  sigaddset(&signals->watched, SIGINT);
-  sigaddset(&signals->watched, SIGTERM);
-  signal(SIGINT, SIG_DFL); /* a shell starts background jobs with SIGINT ignored */
-  signal(SIGTERM, SIG_DFL);
-  pthread_sigmask(SIG_BLOCK, &signals->watched, &signals->mask_before);
-  int error = pthread_create(&signals->thread, NULL, watch, signals);
-  if (error != 0) fatal("cannot start a thread: %s", strerror(error));
-}
-
-int signals_unwatch(struct signals *signals) {
-  volt_sem_release(&signals->ended, 1);
-  pthread_kill(signals->thread, SIGTERM); /* to look at it; one from outside does as well */
-  pthread_join(signals->thread, NULL);
-  volt_sem_destroy(&signals->ended);
-  pthread_sigmask(SIG_SETMASK, &signals->mask_before, NULL);
-  return signals->caught;
 }

@@ -1,17 +1,12 @@
-/* program.h: what any program needs: memory or the end of the program, numbers on the command line,
- * and Ctrl-C.
- *
- * Nothing of volt may be called from a signal handler, so there is none: SIGINT and SIGTERM are
- * blocked in every thread, and one thread waits for them with sigwaitinfo(). It may lock, print,
- * close semaphores and cancel tasks like any other. */
+/* program.h: what any program needs: a word on standard error, and memory or the end. */
 #ifndef COMMON_PROGRAM_H
 #define COMMON_PROGRAM_H
 
-#include <pthread.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <volt/volt.h>
+
+/* Print the name of the program, ": ..." and a newline on standard error: lines of several threads do
+ * not mix. Threads: any. */
+void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- memory, or the end ----
  *
@@ -38,30 +33,5 @@ char *must_copy(const char *text);
 
 /* "directory/name", without a second slash if the directory ends in one. */
 char *must_join(const char *directory, const char *name);
-
-/* ---- numbers on the command line ---- */
-
-/* Read a number from 1 to max. Returns false, and says on standard error what --option wants, if
- * text is none. */
-bool number_parse(const char *option, const char *text, unsigned max, unsigned *number);
-
-/* ---- Ctrl-C and SIGTERM, taken by a thread ---- */
-
-struct signals {
-  sigset_t watched;
-  sigset_t mask_before;
-  void (*stop)(void *ctx, int signal);
-  void *ctx;
-  int caught;     /* the thread's, until it has ended */
-  volt_sem ended; /* a permit: the thread has to end */
-  pthread_t thread;
-};
-
-/* Call stop(ctx, signal) at the first SIGINT or SIGTERM, on a thread of its own; end the program at
- * the second. To be called before there are other threads: they inherit the signal mask. */
-void signals_watch(struct signals *signals, void (*stop)(void *ctx, int signal), void *ctx);
-
-/* Stop watching; the signals end the program again. Returns the signal that came first, or 0. */
-int signals_unwatch(struct signals *signals);
 
 #endif

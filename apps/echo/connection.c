@@ -6,6 +6,7 @@
 #include <volt/fiber.h>
 #include <volt/select.h>
 
+#include "common/program.h"
 #include "echo.h"
 
 /* ---- both ---- */

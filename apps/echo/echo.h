@@ -8,6 +8,8 @@
 #include <volt/net.h>
 #include <volt/runtime.h>
 
+#include "common/options.h"
+
 struct options {
   const char *listen;
   const char *relay_to; /* NULL: echo */
@@ -17,15 +19,9 @@ struct options {
   bool fibers; /* a fiber for each connection, not a stackless task; of an echo */
 };
 
-/* What to do after reading the command line. */
-enum options_result { OPTIONS_RUN, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };
-
 /* Fill in *options from the command line. Prints the help if it is asked for, and what is wrong if
  * something is. The strings stay where they are in argv. */
 enum options_result options_parse(struct options *options, int argc, char **argv);
-
-/* Print one line on standard error. */
-void complain(const char *format, ...);
 
 /* What all connections of a server have in common. */
 struct service {

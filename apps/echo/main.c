@@ -17,9 +17,8 @@
 #include <volt/process.h>
 #include <volt/select.h>
 
+#include "common/program.h"
 #include "echo.h"
-
-#define EXIT_USAGE 2
 
 static const int ending[] = {SIGTERM, SIGINT};
 enum { ENDING = sizeof ending / sizeof ending[0] };

@@ -1,12 +1,10 @@
 /* options.c: the command line. */
-#define _GNU_SOURCE /* getopt_long, flockfile */
-#include <ctype.h>
-#include <errno.h>
+#define _GNU_SOURCE /* getopt_long */
 #include <getopt.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/program.h"
 #include "echo.h"
 
 #define MAX_BUFFER_BYTES (16 << 20)
@@ -31,40 +29,14 @@ static const char usage_text[] =
     "environment says how it does its I/O. Exit code: 0 ended by a signal, 1 it could not start,\n"
     "2 wrong usage.\n";
 
-void complain(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  flockfile(stderr);
-  fputs("volt-echo: ", stderr);
-  vfprintf(stderr, format, args);
-  fputc('\n', stderr);
-  funlockfile(stderr);
-  va_end(args);
-}
-
-/* Read a number from least to most. */
-static bool parse_number(const char *option, const char *text, unsigned least, unsigned most,
-                         unsigned *number) {
-  char *end;
-  errno = 0;
-  unsigned long value = strtoul(text, &end, 10);
-  if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && value >= least &&
-      value <= most) {
-    *number = (unsigned)value;
-    return true;
-  }
-  complain("--%s wants a number from %u to %u, not '%s'", option, least, most, text);
-  return false;
-}
-
 static bool parse_option(struct options *options, int option) {
   switch (option) {
     case 'l': options->listen = optarg; return true;
     case 'r': options->relay_to = optarg; return true;
-    case 'w': return parse_number("workers", optarg, 1, VOLT_RT_WORKERS_MAX, &options->workers);
-    case 'b': return parse_number("buffer", optarg, 1, MAX_BUFFER_BYTES, &options->buffer_bytes);
+    case 'w': return option_unsigned("workers", optarg, 1, VOLT_RT_WORKERS_MAX, &options->workers);
+    case 'b': return option_unsigned("buffer", optarg, 1, MAX_BUFFER_BYTES, &options->buffer_bytes);
     case 'f': return options->fibers = true;
-    case 'g': return parse_number("grace", optarg, 0, MAX_GRACE_S, &options->grace_s);
+    case 'g': return option_unsigned("grace", optarg, 0, MAX_GRACE_S, &options->grace_s);
     default: return false;
   }
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "common/program.h"
 #include "echo.h"
 
 /* The connection that is accepted next; NULL: there is no memory for one. */

@@ -18,10 +18,9 @@
 #include <volt/process.h>
 #include <volt/select.h>
 
+#include "common/options.h"
 #include "common/program.h"
 #include "server.h"
-
-#define EXIT_USAGE 2
 
 /* ---- the command line ---- */
 
@@ -53,8 +52,6 @@ static const char usage_text[] =
     "\n"
     "Exit code: 0 after SIGTERM or SIGINT, 1 it cannot serve, 2 wrong usage.\n";
 
-enum options_result { OPTIONS_RUN, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };
-
 enum {
   OPTION_HELLO = 256,
   OPTION_STATUS,
@@ -71,7 +68,7 @@ struct number_option {
 };
 
 static bool read_number(const struct number_option *option) {
-  return number_parse(option->name, optarg, option->max, option->value);
+  return option_unsigned(option->name, optarg, 1, option->max, option->value);
 }
 
 static enum options_result options_read(struct options *o, int argc, char **argv) {

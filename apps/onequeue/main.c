@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options.h"
 #include "onequeue.h"
 
 #define OF_EACH_KIND 4
@@ -163,19 +164,12 @@ static bool run_round(volt_rt *rt, unsigned number, uint64_t *random) {
   return in_order;
 }
 
-/* Read a number from 1 to max. Returns 0 if it is none. */
-static uint64_t number_of(const char *text, uint64_t max) {
-  char *end;
-  uint64_t value = strtoull(text, &end, 10);
-  return text[0] >= '0' && text[0] <= '9' && *end == '\0' && value <= max ? value : 0;
-}
-
 int main(int argc, char **argv) {
-  uint64_t rounds = argc > 1 ? number_of(argv[1], MAX_ROUNDS) : 3;
-  uint64_t random = argc > 2 ? number_of(argv[2], UINT32_MAX) : 1;
-  if (argc > 3 || rounds == 0 || random == 0) {
+  uint64_t rounds = 3, random = 1;
+  if (argc > 3 || (argc > 1 && !number_read(argv[1], 1, MAX_ROUNDS, &rounds)) ||
+      (argc > 2 && !number_read(argv[2], 1, UINT32_MAX, &random))) {
     fprintf(stderr, "usage: onequeue [ROUNDS [SEED]]\n");
-    return 2;
+    return EXIT_USAGE;
   }
   volt_rt *rt;
   must(volt_rt_create(&rt, NULL), "the runtime");

@@ -18,15 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options.h"
 #include "common/program.h"
+#include "common/signals.h"
 #include "common/sums/results.h"
 #include "pipeline.h"
 
-#define EXIT_USAGE 2
-
 /* ---- the command line ---- */
-
-enum options_result { OPTIONS_RUN, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };
 
 static const char usage_text[] =
     "usage: pipeline [options] [directory or file ...]\n"
@@ -60,11 +58,11 @@ static enum options_result options_parse(struct options *options, int argc, char
   bool right = true;
   for (int option; (option = getopt_long(argc, argv, "r:j:c:b:f:o:h", known, NULL)) != -1;) {
     switch (option) {
-      case 'r': right &= number_parse("readers", optarg, 256, &options->readers); break;
-      case 'j': right &= number_parse("hashers", optarg, 256, &options->hashers); break;
-      case 'c': right &= number_parse("capacity", optarg, 65536, &options->capacity); break;
-      case 'b': right &= number_parse("buffers", optarg, 8192, &options->buffers); break;
-      case 'f': right &= number_parse("files", optarg, 65536, &options->files); break;
+      case 'r': right &= option_unsigned("readers", optarg, 1, 256, &options->readers); break;
+      case 'j': right &= option_unsigned("hashers", optarg, 1, 256, &options->hashers); break;
+      case 'c': right &= option_unsigned("capacity", optarg, 1, 65536, &options->capacity); break;
+      case 'b': right &= option_unsigned("buffers", optarg, 1, 8192, &options->buffers); break;
+      case 'f': right &= option_unsigned("files", optarg, 1, 65536, &options->files); break;
       case 'o': options->output = optarg; break;
       case 'h': fputs(usage_text, stdout); return OPTIONS_HELP_SHOWN;
       default: right = false;

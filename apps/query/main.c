@@ -5,8 +5,6 @@
  *
  * Callers that were not served within 50 ms ask again. */
 #define _GNU_SOURCE /* getopt_long */
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -15,9 +13,8 @@
 #include <volt/fiber.h>
 #include <volt/io.h>
 
+#include "common/options.h"
 #include "query.h"
-
-#define EXIT_USAGE 2
 
 static const char usage_text[] =
     "usage: volt-query [options] SERVER\n"
@@ -112,25 +109,12 @@ static bool run(volt_rt *rt, const struct options *options) {
   return all_ran && served == count;
 }
 
-static bool parse_number(const char *option, const char *text, unsigned most, unsigned *number) {
-  char *end;
-  errno = 0;
-  unsigned long value = strtoul(text, &end, 10);
-  if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && value >= 1 &&
-      value <= most) {
-    *number = (unsigned)value;
-    return true;
-  }
-  fprintf(stderr, "volt-query: --%s wants a number from 1 to %u, not '%s'\n", option, most, text);
-  return false;
-}
-
 static bool parse_option(struct options *options, int option) {
   switch (option) {
-    case 'f': return parse_number("fibers", optarg, 1000000, &options->fibers);
-    case 't': return parse_number("threads", optarg, 10000, &options->threads);
+    case 'f': return option_unsigned("fibers", optarg, 1, 1000000, &options->fibers);
+    case 't': return option_unsigned("threads", optarg, 1, 10000, &options->threads);
     case 's': options->sql = optarg; return true;
-    case 'w': return parse_number("workers", optarg, VOLT_RT_WORKERS_MAX, &options->workers);
+    case 'w': return option_unsigned("workers", optarg, 1, VOLT_RT_WORKERS_MAX, &options->workers);
     default: return false;
   }
 }

@@ -1,5 +1,6 @@
 /* files.c: the files that are read, cut into blocks. */
 #define _GNU_SOURCE /* O_DIRECT */
+#include "common/program.h"
 #include "ringread.h"
 
 #include <errno.h>

@@ -3,55 +3,25 @@
  * Shows batched critical sections where they gain most: around a system call that takes any number
  * of requests. The ring is in ring.c: threads submit through a queue of batched critical sections,
  * and wait with a parker for their result and with a mutex for the right to wait in the kernel. */
-#define _GNU_SOURCE /* getopt_long, flockfile; liburing.h */
-#include <ctype.h>
+#define _GNU_SOURCE /* getopt_long; liburing.h */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "common/options.h"
+#include "common/program.h"
 #include "ringread.h"
 
-#define EXIT_USAGE 2
 #define EXIT_SKIPPED 77 /* io_uring is not to be had here */
 #define MAX_THREADS 1024
 #define MAX_BLOCK_BYTES (16 << 20)
 #define MAX_ENTRIES 32768
 #define DIRECT_BYTES 4096 /* what every device and file system takes as a unit */
 
-/* ---- what it says ---- */
-
-static void print_line(const char *format, va_list args) {
-  flockfile(stderr);
-  fputs("ringread: ", stderr);
-  vfprintf(stderr, format, args);
-  fputc('\n', stderr);
-  funlockfile(stderr);
-}
-
-void complain(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  print_line(format, args);
-  va_end(args);
-}
-
-void fatal(const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  print_line(format, args);
-  va_end(args);
-  _exit(EXIT_FAILURE); /* not exit(): other threads are still at work on what it would tear down */
-}
-
 /* ---- the command line ---- */
-
-/* What to do after reading the command line. */
-enum options_result { OPTIONS_RUN, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };
 
 static const char usage_text[] =
     "usage: ringread [options] FILE...\n"
@@ -78,29 +48,6 @@ static const char usage_text[] =
 /* The word for it on the command line. */
 static const char *options_submission_name(enum ring_submission submission) {
   return submission == RING_BCS ? "bcs" : "mutex";
-}
-
-/* Read a number from least to most. */
-static bool parse_number(const char *option, const char *text, uint64_t least, uint64_t most,
-                         uint64_t *number) {
-  char *end;
-  errno = 0;
-  unsigned long long value = strtoull(text, &end, 10);
-  if (isdigit((unsigned char)text[0]) && *end == '\0' && errno == 0 && value >= least &&
-      value <= most) {
-    *number = value;
-    return true;
-  }
-  fprintf(stderr, "ringread: --%s wants a number from %llu to %llu, not '%s'\n", option,
-          (unsigned long long)least, (unsigned long long)most, text);
-  return false;
-}
-
-static bool parse_count(const char *option, const char *text, unsigned most, unsigned *number) {
-  uint64_t value = *number;
-  bool right = parse_number(option, text, 1, most, &value);
-  *number = (unsigned)value;
-  return right;
 }
 
 static bool parse_submission(const char *text, enum ring_submission *submission) {
@@ -138,16 +85,20 @@ static enum options_result options_parse(struct options *options, int argc, char
   bool right = true;
   for (int option; (option = getopt_long(argc, argv, "t:n:b:s:e:dvh", known, NULL)) != -1;) {
     switch (option) {
-      case 't': right &= parse_count("threads", optarg, MAX_THREADS, &options->threads); break;
+      case 't':
+        right &= option_unsigned("threads", optarg, 1, MAX_THREADS, &options->threads);
+        break;
       case 'n':
-        right &= parse_number("operations", optarg, 1, UINT64_MAX / 2, &options->operations);
+        right &= option_number("operations", optarg, 1, UINT64_MAX / 2, &options->operations);
         break;
       case 'b':
-        right &= parse_count("block", optarg, MAX_BLOCK_BYTES, &options->block_bytes);
+        right &= option_unsigned("block", optarg, 1, MAX_BLOCK_BYTES, &options->block_bytes);
         break;
-      case 's': right &= parse_number("seed", optarg, 0, UINT64_MAX, &options->seed); break;
+      case 's': right &= option_number("seed", optarg, 0, UINT64_MAX, &options->seed); break;
       case 'S': right &= parse_submission(optarg, &options->submission); break;
-      case 'e': right &= parse_count("entries", optarg, MAX_ENTRIES, &options->entries); break;
+      case 'e':
+        right &= option_unsigned("entries", optarg, 1, MAX_ENTRIES, &options->entries);
+        break;
       case 'd': options->direct = true; break;
       case 'v': options->verify = true; break;
       case 'h': fputs(usage_text, stdout); return OPTIONS_HELP_SHOWN;

@@ -4,6 +4,7 @@
  * blocks, whatever thread reads them. The threads take numbers from a common counter, so that how
  * many each of them has done shows how fairly the ring serves them. */
 #define _GNU_SOURCE /* pread, posix_memalign; liburing.h */
+#include "common/program.h"
 #include "ringread.h"
 
 #include <errno.h>

@@ -65,6 +65,7 @@
 #include <string.h>
 #include <volt/park.h>
 
+#include "common/program.h"
 #include "ringread.h"
 
 #define COMPLETED 1u

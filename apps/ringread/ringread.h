@@ -1,4 +1,4 @@
-/* ringread.h: what the program is made of, beside the ring: what it says, the files, the threads
+/* ringread.h: what the program is made of, beside the ring: its options, the files, the threads
  * that read them. */
 #ifndef RINGREAD_RINGREAD_H
 #define RINGREAD_RINGREAD_H
@@ -8,14 +8,6 @@
 #include <stdint.h>
 
 #include "ring.h"
-
-/* ---- what it says on standard error; threads: any; a call is one line ---- */
-
-/* Print "ringread: ..." and a newline. */
-void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* Print that and end the program with exit code 1, at once. */
-void fatal(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
 /* ---- what the command line says ---- */
 

@@ -26,6 +26,8 @@
 #include <volt/sight.h>
 #include <volt/time.h>
 
+#include "common/options.h"
+
 enum { MOST_TASKS = 6, WORKERS = 2, MS = 1000000 };
 
 static volt_mutex accounts = VOLT_MUTEX_INIT, ledger = VOLT_MUTEX_INIT;
@@ -191,8 +193,8 @@ static void watch(const char *socket) {
 int main(int argc, char **argv) {
   if (argc < 2 || argc > 4) usage();
   const struct way *way = find_way(argv[1]);
-  unsigned seconds = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 60;
-  if (seconds == 0 || seconds > 3600) usage();
+  uint64_t seconds = 60;
+  if (argc > 2 && !number_read(argv[2], 1, 3600, &seconds)) usage();
   static struct part parts[MOST_TASKS];
   const volt_rt_config config = {.workers = WORKERS, .thread_prefix = "standstill"};
   volt_rt *rt;
@@ -204,9 +206,10 @@ int main(int argc, char **argv) {
     volt_task_init(&parts[i].task, way->poll[i]);
     must(volt_spawn(rt, &parts[i].task), "spawn");
   }
-  printf("standstill: %s, process %ld, %u s\n", way->name, (long)getpid(), seconds);
+  printf("standstill: %s, process %ld, %u s\n", way->name, (long)getpid(), (unsigned)seconds);
   fflush(stdout);
-  for (unsigned left = seconds; left > 0;) left = sleep(left); /* a signal may end a sleep */
+  for (unsigned left = (unsigned)seconds; left > 0;)
+    left = sleep(left); /* a signal may end a sleep */
   atomic_store_explicit(&is_over, true, memory_order_relaxed);
   (void)volt_rt_shutdown(rt, VOLT_NO_DEADLINE);
   volt_rt_destroy(rt);

@@ -17,7 +17,7 @@
  *   time             the runtime's timers             a thread for timers        alarms.c
  *   stopping         a group is cancelled             semaphores are closed
  *
- * A thread waits for Ctrl-C (program.c). No thread polls a flag while it waits, and nothing hangs.
+ * A thread waits for Ctrl-C (common/signals.c). No thread polls a flag while it waits, and nothing hangs.
  * No wait allocates memory. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -29,13 +29,14 @@
 #include <string.h>
 
 #include "common/console.h"
+#include "common/options.h"
 #include "common/program.h"
+#include "common/signals.h"
 #include "common/sums/results.h"
 #include "scan.h"
 #include "task_form.h"
 #include "thread_form.h"
 
-#define EXIT_USAGE 2
 #define MIN_DEFAULT_JOBS 4
 #define MAX_JOBS 1024
 #define DEFAULT_OPEN_FILES 16
@@ -54,9 +55,6 @@ struct options {
   const char *output; /* NULL: standard output */
   char *const *roots; /* ends with NULL */
 };
-
-/* What to do after reading the command line. */
-enum options_result { OPTIONS_RUN, OPTIONS_HELP_SHOWN, OPTIONS_WRONG };
 
 static const char usage_text[] =
     "usage: treesum [options] [directory or file ...]\n"
@@ -105,22 +103,22 @@ static enum options_result options_parse(struct options *options, int argc, char
   for (int option; (option = getopt_long(argc, argv, "j:t:n:o:p:s:vh", known, NULL)) != -1;) {
     switch (option) {
       case 'j':
-        right &= number_parse("jobs", optarg, MAX_JOBS, &options->jobs);
+        right &= option_unsigned("jobs", optarg, 1, MAX_JOBS, &options->jobs);
         jobs = true;
         break;
       case 't':
-        right &= number_parse("threads", optarg, MAX_JOBS, &options->jobs);
+        right &= option_unsigned("threads", optarg, 1, MAX_JOBS, &options->jobs);
         options->threads = true;
         break;
       case 'n':
-        right &= number_parse("open-files", optarg, MAX_OPEN_FILES, &options->open_files);
+        right &= option_unsigned("open-files", optarg, 1, MAX_OPEN_FILES, &options->open_files);
         break;
       case 'o': options->output = optarg; break;
       case 'p':
-        right &= number_parse("progress", optarg, MAX_INTERVAL_MS, &options->progress_ms);
+        right &= option_unsigned("progress", optarg, 1, MAX_INTERVAL_MS, &options->progress_ms);
         break;
       case 's':
-        right &= number_parse("slow-after", optarg, MAX_INTERVAL_MS, &options->slow_after_ms);
+        right &= option_unsigned("slow-after", optarg, 1, MAX_INTERVAL_MS, &options->slow_after_ms);
         break;
       case 'v': options->verify = true; break;
       case 'h': fputs(usage_text, stdout); return OPTIONS_HELP_SHOWN;

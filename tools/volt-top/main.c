@@ -9,10 +9,11 @@
 
 #include "ask.h"
 #include "cold.h"
+#include "common/options.h"
 #include "screen.h"
 #include "view.h"
 
-enum { PAGE_BYTES = 1 << 21, EXIT_USAGE = 2 };
+enum { PAGE_BYTES = 1 << 21 };
 
 typedef enum mode { MODE_SCREEN, MODE_ONCE, MODE_COLD, MODE_LIST, MODE_DUMP, MODE_DEADLOCKS } mode;
 
@@ -40,14 +41,13 @@ static _Noreturn void wrong(const char *what) {
   exit(EXIT_USAGE);
 }
 
-static unsigned long number_of(const char *text, unsigned long least, unsigned long most) {
-  char *end;
-  unsigned long value = strtoul(text, &end, 10);
-  if (text[0] < '0' || text[0] > '9' || *end || value < least || value > most) {
-    fprintf(stderr, "volt-top: not a number from %lu to %lu: %s\n", least, most, text);
+static unsigned number_of(const char *text, unsigned least, unsigned most) {
+  uint64_t value = 0;
+  if (!number_read(text, least, most, &value)) {
+    fprintf(stderr, "volt-top: not a number from %u to %u: %s\n", least, most, text);
     exit(EXIT_USAGE);
   }
-  return value;
+  return (unsigned)value;
 }
 
 static void set_mode(options *o, mode to) {
@@ -68,9 +68,9 @@ static void take_option(options *o, int option) {
     case 'l': set_mode(o, MODE_LIST); break;
     case 'd': set_mode(o, MODE_DUMP); break;
     case 'k': set_mode(o, MODE_DEADLOCKS); break;
-    case 'n': o->tasks = (unsigned)number_of(optarg, 1, FACTS_TASKS); break;
+    case 'n': o->tasks = number_of(optarg, 1, FACTS_TASKS); break;
     case 'o': o->older_ms = number_of(optarg, 0, 1000000000); break;
-    case 'i': o->period_ms = (unsigned)number_of(optarg, 100, 3600000); break;
+    case 'i': o->period_ms = number_of(optarg, 100, 3600000); break;
     case 'h': printf("%s", usage); exit(EXIT_SUCCESS);
     default: fprintf(stderr, "%s", usage); exit(EXIT_USAGE);
   }

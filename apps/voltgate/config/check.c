@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/options.h"
 #include "config/reading.h"
 #include "config/units.h"
 
@@ -160,7 +161,7 @@ static void check_token(struct reading *r) {
 
 static bool is_id(const char *name) {
   uint64_t id;
-  return units_number(name, 0, UINT32_MAX - 1, &id);
+  return number_read(name, 0, UINT32_MAX - 1, &id);
 }
 
 static void check_account(struct reading *r) {
@@ -380,7 +381,7 @@ static void check_tenant_name(struct reading *r, const struct gate_settings *g,
                       g->name, name, expected);
     }
   }
-  if (g->tenant_by == TENANT_BY_PORT && !units_number(name, 1, 65535, &port)) {
+  if (g->tenant_by == TENANT_BY_PORT && !number_read(name, 1, 65535, &port)) {
     reading_warning(r, t->section, NULL, "[tenant %s/%s]: it is no port", g->name, name);
   }
 }

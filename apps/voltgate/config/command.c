@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options.h"
 #include "config/help.h"
 #include "config/reading.h"
 #include "config/units.h"
@@ -76,7 +77,7 @@ static bool take_word(struct command *c, unsigned *words, const char *word) {
     return true;
   }
   if (c->kind == COMMAND_LIMIT && at == 1) {
-    if (units_number(word, 1, 1000000, &limit)) {
+    if (number_read(word, 1, 1000000, &limit)) {
       c->client.limit = (uint32_t)limit;
       return true;
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/options.h"
 #include "config/options.h"
 #include "config/settings.h"
 #include "config/units.h"
@@ -96,7 +97,7 @@ static bool says(char why[OPTION_WHY], const char *words, const char *value) {
 
 static bool set_number(const struct option *o, void *place, const char *value) {
   uint64_t number;
-  if (!units_number(value, o->least, o->most, &number)) return false;
+  if (!number_read(value, o->least, o->most, &number)) return false;
   *(uint32_t *)place = (uint32_t)number;
   return true;
 }
@@ -129,7 +130,7 @@ static bool set_word(const struct option *o, void *place, const char *value) {
 static bool set_tenant_by(const struct option *o, struct gate_settings *g, const char *value) {
   uint64_t bits = 32;
   if (strncmp(value, "source/", 7) == 0) {
-    if (!units_number(value + 7, 1, 32, &bits)) return false;
+    if (!number_read(value + 7, 1, 32, &bits)) return false;
     value = "source";
   }
   if (!set_word(o, &g->tenant_by, value)) return false;

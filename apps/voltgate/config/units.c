@@ -11,19 +11,7 @@
 #include <string.h>
 #include <volt/net.h>
 
-bool units_number(const char *text, uint64_t least, uint64_t most, uint64_t *out) {
-  uint64_t value = 0;
-  if (*text == '\0') return false;
-  for (; *text != '\0'; text++) {
-    if (*text < '0' || *text > '9') return false;
-    unsigned digit = (unsigned)(*text - '0');
-    if (value > (UINT64_MAX - digit) / 10) return false;
-    value = value * 10 + digit;
-  }
-  if (value < least || value > most) return false;
-  *out = value;
-  return true;
-}
+#include "common/options.h"
 
 /* ---- times ---- */
 
@@ -100,7 +88,7 @@ static bool is_name_with_port(const char *text) {
   }
   if (!has_letter) return false; /* 1.2.3:80 is an address that is wrong */
   uint64_t port;
-  if (isdigit((unsigned char)colon[1])) return units_number(colon + 1, 1, 65535, &port);
+  if (isdigit((unsigned char)colon[1])) return number_read(colon + 1, 1, 65535, &port);
   for (const char *at = colon + 1; *at != '\0'; at++) {
     if (!isalnum((unsigned char)*at) && *at != '-') return false;
   }

@@ -1,14 +1,10 @@
-/* units.h: numbers, times and addresses as they are written in options. */
+/* units.h: times and addresses as they are written in options. */
 #ifndef VOLTGATE_CONFIG_UNITS_H
 #define VOLTGATE_CONFIG_UNITS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Read a decimal number from least to most, digits only. Returns false, and *out is unchanged: it
- * is none. */
-bool units_number(const char *text, uint64_t least, uint64_t most, uint64_t *out);
 
 #define UNITS_TIME_MOST_NS (365u * 86400u * UINT64_C(1000000000))
 

@@ -6,7 +6,6 @@
 #define _GNU_SOURCE
 #include "process/privileges.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -22,6 +21,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <volt/base.h>
+
+#include "common/options.h"
 
 uint64_t privileges_raise_descriptors(uint64_t wanted) {
   struct rlimit limit;
@@ -44,10 +45,8 @@ static int failed(char *words, size_t room, const char *what, int e) {
 
 /* A number of decimal digits, or -1. (uid_t)-1 is no user. */
 static long long read_id(const char *name) {
-  char *end;
-  if (!isdigit((unsigned char)name[0])) return -1;
-  unsigned long long id = strtoull(name, &end, 10);
-  return *end == 0 && id < UINT32_MAX ? (long long)id : -1;
+  uint64_t id;
+  return number_read(name, 0, UINT32_MAX - 1, &id) ? (long long)id : -1;
 }
 
 struct identity {

@@ -16,19 +16,9 @@
 #include <unistd.h>
 #include <volt/base.h>
 
-enum { FIRST_FD = 3 };
+#include "common/options.h"
 
-/* A number of decimal digits only. Returns false: it is none. */
-static bool read_number(const char *text, uint64_t *number) {
-  uint64_t value = 0;
-  if (text == NULL || *text == 0) return false;
-  for (; *text != 0; text++) {
-    if (*text < '0' || *text > '9' || value > UINT64_MAX / 10 - 1) return false;
-    value = value * 10 + (uint64_t)(*text - '0');
-  }
-  *number = value;
-  return true;
-}
+enum { FIRST_FD = 3 };
 
 /* ---- listeners ---- */
 
@@ -84,12 +74,12 @@ const char *systemd_take_listeners(struct systemd_listeners *to, char *words, si
   to->count = 0;
   if (pid_text == NULL || count_text == NULL) {
     /* there are none */
-  } else if (!read_number(pid_text, &pid)) {
+  } else if (!number_read(pid_text, 0, UINT64_MAX, &pid)) {
     snprintf(words, room, "LISTEN_PID is no number");
     wrong = words;
   } else if (pid != (uint64_t)getpid()) {
     /* they are another process's */
-  } else if (!read_number(count_text, &count) || count > SYSTEMD_LISTENERS) {
+  } else if (!number_read(count_text, 0, SYSTEMD_LISTENERS, &count)) {
     snprintf(words, room, "LISTEN_FDS is no number up to %d", SYSTEMD_LISTENERS);
     wrong = words;
   } else {
@@ -145,10 +135,11 @@ void systemd_start(void) {
     }
     manager.fd = fd > 0 ? fd : 0;
   }
-  bool is_for_us = for_pid == NULL || (read_number(for_pid, &pid) && pid == (uint64_t)getpid());
-  if (is_for_us && read_number(getenv("WATCHDOG_USEC"), &microseconds) &&
-      microseconds < UINT64_MAX / 1000)
+  bool is_for_us =
+      for_pid == NULL || (number_read(for_pid, 0, UINT64_MAX, &pid) && pid == (uint64_t)getpid());
+  if (is_for_us && number_read(getenv("WATCHDOG_USEC"), 0, UINT64_MAX / 1000 - 1, &microseconds)) {
     manager.watchdog_ns = microseconds * 1000;
+  }
   unsetenv("NOTIFY_SOCKET");
   unsetenv("WATCHDOG_USEC");
   unsetenv("WATCHDOG_PID");

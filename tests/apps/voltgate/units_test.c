@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "common/options.h"
 #include "config/units.h"
 
 #define S UINT64_C(1000000000)
@@ -17,12 +18,12 @@ static void numbers_have_digits_only(void **state) {
                                       "1k", "0x1", "1.0", "1e3", "18446744073709551616"};
   uint64_t value;
   for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
-    assert_true(units_number(right[i].text, 0, UINT64_MAX, &value));
+    assert_true(number_read(right[i].text, 0, UINT64_MAX, &value));
     assert_true(value == right[i].value);
   }
   value = 42;
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    assert_false(units_number(wrong[i], 0, UINT64_MAX, &value));
+    assert_false(number_read(wrong[i], 0, UINT64_MAX, &value));
   }
   assert_int_equal(value, 42);
 }
@@ -30,10 +31,10 @@ static void numbers_have_digits_only(void **state) {
 static void numbers_have_bounds(void **state) {
   (void)state;
   uint64_t value;
-  assert_false(units_number("4", 5, 9, &value));
-  assert_true(units_number("5", 5, 9, &value));
-  assert_true(units_number("9", 5, 9, &value));
-  assert_false(units_number("10", 5, 9, &value));
+  assert_false(number_read("4", 5, 9, &value));
+  assert_true(number_read("5", 5, 9, &value));
+  assert_true(number_read("9", 5, 9, &value));
+  assert_false(number_read("10", 5, 9, &value));
 }
 
 static void times_have_units(void **state) {
