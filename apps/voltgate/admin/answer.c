@@ -14,12 +14,12 @@
 #include "admin/page.h"
 #include "admin/policy.h"
 #include "admin/query.h"
+#include "admin/sight.h"
 #include "admin/status.h"
 #include "cluster/cluster.h"
 #include "common/http/date.h"
 #include "handover/handover.h"
 #include "process/log.h"
-#include "sight.h"
 
 #define JSON_TYPE "application/json; charset=utf-8"
 #define TEXT_TYPE "text/plain; charset=utf-8"

@@ -9,8 +9,8 @@
 
 #include "admin/cluster_status.h"
 #include "admin/metrics_line.h"
+#include "admin/sight.h"
 #include "admin/view.h"
-#include "sight.h"
 
 enum {
   EDGE_FIRST = 14, /* 2^14 ns: 16 us */

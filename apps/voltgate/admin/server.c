@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include <volt/time.h>
 
-#include "budget.h"
+#include "program/budget.h"
 
 #define SECOND UINT64_C(1000000000)
 

@@ -3,7 +3,7 @@
 #define VOLTGATE_ADMIN_VIEW_H
 
 #include "gate/gate.h"
-#include "program.h"
+#include "program/program.h"
 
 struct gate_view {
   struct gate *gate;

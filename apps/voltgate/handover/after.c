@@ -13,8 +13,8 @@
 #include "handover/state.h"
 #include "process/log.h"
 #include "process/systemd.h"
-#include "run.h"
-#include "site.h"
+#include "program/run.h"
+#include "program/site.h"
 
 enum { AFTER_SAY_MS = 5000 };
 #define AFTER_READY_NS UINT64_C(60000000000) /* a successor that starts may look up names */

@@ -13,7 +13,7 @@
 
 #include "handover/state.h"
 #include "process/log.h"
-#include "site.h"
+#include "program/site.h"
 
 enum { BEFORE_OFFER_MS = 10000, BEFORE_GO_MS = 30000 };
 

@@ -10,8 +10,8 @@
 #include "handover/channel.h"
 #include "handover/handover.h"
 #include "handover/ledger.h"
-#include "listener.h"
-#include "program.h"
+#include "program/listener.h"
+#include "program/program.h"
 
 /* Permits of a gate. */
 struct given {

@@ -11,7 +11,7 @@
 #include <errno.h>
 
 #include "process/log.h"
-#include "program.h"
+#include "program/program.h"
 #include "session/session.h"
 
 uint32_t acceptor_cost(enum protocol protocol) {

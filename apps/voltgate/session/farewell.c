@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "program.h"
+#include "program/program.h"
 #include "wire/postgres_startup.h"
 
 #define FAREWELL_NS UINT64_C(1000000000)

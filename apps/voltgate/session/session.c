@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program.h"
+#include "program/program.h"
 #include "session/acceptor.h"
 #include "session/farewell.h"
 #include "session/login.h"

@@ -11,7 +11,7 @@
 #include "admin/policy.h"
 #include "admin/status.h"
 #include "gate/admission.h"
-#include "site.h"
+#include "program/site.h"
 #include "unit.h"
 
 /* ---- a program ---- */

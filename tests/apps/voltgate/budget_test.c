@@ -1,5 +1,5 @@
 /* budget_test.c: how many descriptors are kept back, and what is said if clients have too few. */
-#include "budget.h"
+#include "program/budget.h"
 
 #include <string.h>
 

@@ -8,8 +8,8 @@
 #include <volt/volt.h>
 
 #include "gate/gate.h"
-#include "program.h"
-#include "run.h"
+#include "program/program.h"
+#include "program/run.h"
 #include "session/acceptor.h"
 #include "session/certificate.h"
 

@@ -1,10 +1,10 @@
 /* site.h: a gate with its listeners and its sessions. All but the gate is changed by one thread at a
  * time: the one that holds program->control. */
-#ifndef VOLTGATE_SITE_H
-#define VOLTGATE_SITE_H
+#ifndef VOLTGATE_PROGRAM_SITE_H
+#define VOLTGATE_PROGRAM_SITE_H
 
 #include "gate/gate.h"
-#include "listener.h"
+#include "program/listener.h"
 #include "session/certificate.h"
 
 struct site {

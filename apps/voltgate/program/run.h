@@ -1,9 +1,9 @@
 /* run.h: what main, start and the main thread have between them. */
-#ifndef VOLTGATE_RUN_H
-#define VOLTGATE_RUN_H
+#ifndef VOLTGATE_PROGRAM_RUN_H
+#define VOLTGATE_PROGRAM_RUN_H
 
-#include "listener.h"
-#include "program.h"
+#include "program/listener.h"
+#include "program/program.h"
 
 /* Block the signals that the main thread waits for; ignore SIGPIPE. Before there are threads. */
 int program_block_signals(void);

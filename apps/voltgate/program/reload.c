@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "budget.h"
 #include "handover/handover.h"
 #include "link/tls.h"
 #include "process/log.h"
-#include "run.h"
-#include "site.h"
+#include "program/budget.h"
+#include "program/run.h"
+#include "program/site.h"
 
 /* What is ready for one gate of the new settings. */
 struct reload_gate {

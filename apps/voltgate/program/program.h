@@ -7,8 +7,8 @@
  *   site.c       a gate with its listeners and its sessions
  *   listener.c   an address that a gate listens at
  *   budget.c     descriptors: for clients, and kept back for servers */
-#ifndef VOLTGATE_PROGRAM_H
-#define VOLTGATE_PROGRAM_H
+#ifndef VOLTGATE_PROGRAM_PROGRAM_H
+#define VOLTGATE_PROGRAM_PROGRAM_H
 
 #include <pthread.h>
 #include <volt/notify.h>

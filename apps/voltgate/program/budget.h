@@ -1,6 +1,6 @@
 /* budget.h: descriptors: how many clients may take, and how many are kept back for servers. */
-#ifndef VOLTGATE_BUDGET_H
-#define VOLTGATE_BUDGET_H
+#ifndef VOLTGATE_PROGRAM_BUDGET_H
+#define VOLTGATE_PROGRAM_BUDGET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* sight.c: volt/sight.h for this program. */
-#include "sight.h"
+#include "admin/sight.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

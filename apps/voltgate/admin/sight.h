@@ -1,10 +1,10 @@
 /* sight.h: what the process says of its own waits: stalls and lost wakes in the log, a dump of all
  * that waits, counters. */
-#ifndef VOLTGATE_SIGHT_H
-#define VOLTGATE_SIGHT_H
+#ifndef VOLTGATE_ADMIN_SIGHT_H
+#define VOLTGATE_ADMIN_SIGHT_H
 
 #include "admin/output.h"
-#include "program.h"
+#include "program/program.h"
 
 /* Begin to watch: what looks wrong goes to the log. Threads: before others, or the main thread.
  * Returns VOLT_OK, or why not: then nothing is watched. */

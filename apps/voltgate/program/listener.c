@@ -1,6 +1,6 @@
 /* listener.c: an address that a gate listens at. */
 #define _GNU_SOURCE /* asprintf */
-#include "listener.h"
+#include "program/listener.h"
 
 #include <errno.h>
 #include <stdio.h>

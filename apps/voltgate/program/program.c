@@ -1,7 +1,7 @@
 /* program.c: the main thread. It runs no task: it waits for signals, for the end of gates that
  * drain, and for the next look at the clock, and does what takes long itself. */
 #define _GNU_SOURCE /* sigset_t */
-#include "program.h"
+#include "program/program.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -10,13 +10,13 @@
 #include <volt/process.h>
 #include <volt/select.h>
 
-#include "budget.h"
+#include "admin/sight.h"
 #include "handover/handover.h"
 #include "process/log.h"
 #include "process/systemd.h"
-#include "run.h"
-#include "sight.h"
-#include "site.h"
+#include "program/budget.h"
+#include "program/run.h"
+#include "program/site.h"
 
 /* ---- life ---- */
 

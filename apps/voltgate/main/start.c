@@ -17,7 +17,7 @@
 #include <volt/name.h>
 
 #include "admin/admin.h"
-#include "budget.h"
+#include "admin/sight.h"
 #include "cluster/cluster.h"
 #include "handover/handover.h"
 #include "link/tls.h"
@@ -25,9 +25,9 @@
 #include "process/privileges.h"
 #include "process/sandbox.h"
 #include "process/systemd.h"
-#include "run.h"
-#include "sight.h"
-#include "site.h"
+#include "program/budget.h"
+#include "program/run.h"
+#include "program/site.h"
 
 enum { EXIT_WRONG = 2, START_WORDS = 512 };
 enum { START_CPUS_PER_WORKER = 4, START_WORKERS_MAX = 8 };

@@ -1,6 +1,6 @@
 /* listener.h: an address that a gate listens at. */
-#ifndef VOLTGATE_LISTENER_H
-#define VOLTGATE_LISTENER_H
+#ifndef VOLTGATE_PROGRAM_LISTENER_H
+#define VOLTGATE_PROGRAM_LISTENER_H
 
 #include <stdbool.h>
 #include <stddef.h>

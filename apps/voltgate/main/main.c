@@ -5,7 +5,7 @@
 #include "admin/admin.h"
 #include "config/command.h"
 #include "link/tls.h"
-#include "program.h"
+#include "program/program.h"
 #include "session/certificate.h"
 
 enum { EXIT_WRONG = 2 };

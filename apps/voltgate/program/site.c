@@ -1,6 +1,6 @@
 /* site.c: a gate with its listeners and its sessions. */
 #define _GNU_SOURCE /* strdup */
-#include "site.h"
+#include "program/site.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "cluster/cluster.h"
 #include "link/tls.h"
 #include "process/log.h"
-#include "program.h"
+#include "program/program.h"
 #include "session/acceptor.h"
 
 /* ---- listeners ---- */

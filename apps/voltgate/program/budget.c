@@ -2,7 +2,7 @@
  * server's, and one more, because a socket that is being closed may still be there when the next is
  * opened. A session of another protocol has its server's connection from beginning to end: it needs
  * two for each client. */
-#include "budget.h"
+#include "program/budget.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "admin/places.h"
 #include "gate/gate.h"
 #include "process/log.h"
-#include "program.h"
+#include "program/program.h"
 #include "session/acceptor.h"
 
 enum { BUDGET_PROCESS = 24 }; /* logs, epoll, doorbells, DNS, the listener of the admin side */
