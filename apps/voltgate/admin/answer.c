@@ -18,7 +18,6 @@
 #include "admin/status.h"
 #include "cluster/cluster.h"
 #include "common/http/date.h"
-#include "handover/handover.h"
 #include "process/log.h"
 
 #define JSON_TYPE "application/json; charset=utf-8"
@@ -207,7 +206,6 @@ static bool check_token(struct answer *a, const struct request *r) {
   return false;
 }
 
-/* The body is one number. Returns false: it was answered. */
 /* What was changed here would hold for the clients only that are left. */
 static bool is_handed_over(const struct answer *a) {
   unsigned state =
@@ -215,6 +213,7 @@ static bool is_handed_over(const struct answer *a) {
   return state == HANDOVER_GIVES;
 }
 
+/* The body is one number. Returns false: it was answered. */
 static bool read_change(struct answer *a, struct text body) {
   if (a->route == ROUTE_RELOAD || a->route == ROUTE_DRAIN) return true;
   if (is_handed_over(a)) {

@@ -11,6 +11,7 @@
 #include "admin/metrics_line.h"
 #include "admin/sight.h"
 #include "admin/view.h"
+#include "config/command.h"
 
 enum {
   EDGE_FIRST = 14, /* 2^14 ns: 16 us */

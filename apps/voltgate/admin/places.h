@@ -7,7 +7,7 @@
 #include <volt/semaphore.h>
 #include <volt/task.h>
 
-enum { ADMIN_CONNECTIONS = 64 };
+#include "program/budget.h"
 
 /* Of one connection. */
 struct place {

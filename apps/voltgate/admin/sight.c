@@ -182,5 +182,5 @@ void sight_put_metrics(struct output *to, struct program *p) {
   metrics_put_family(to, "voltgate_object_wait_seconds", "histogram",
                      "How long tasks have waited for an object of the program.");
   program_each_gate(p, sight_put_gate, to);
-  sight_put_waits(to, &p->descriptors);
+  sight_put_waits(to, &p->host.descriptors);
 }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "admin/cluster_status.h"
-#include "handover/handover.h"
+#include "config/command.h"
 
 static bool is_draining(const struct program *p) {
   return atomic_load_explicit(&p->is_draining, memory_order_relaxed); /* shown only */
@@ -310,7 +310,7 @@ bool status_write(struct output *to, struct program *p, struct history *history,
   json_put_number(&j, "pid", (uint64_t)getpid());
   json_put_number(&j, "workers", stats.workers);
   json_put_string(&j, "io", volt_rt_io_name(p->rt));
-  const char *handover = handover_words(p);
+  const char *handover = program_handing_words(p);
   json_put_string(&j, "state", is_draining(p) ? "draining" : handover ? handover : "running");
   json_put_condition(&j, "can_change", settings != NULL && settings->token != NULL);
   cluster_put_process(&j, p);

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cluster/names.h"
+#include "config/cluster_name.h"
 #include "process/log.h"
 
 enum { LEASES_ROOM_GATE = 4096, LEASES_ROOM_TENANT = 256 };

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <volt/cluster.h>
 
-#include "cluster/names.h"
+#include "config/cluster_name.h"
 #include "config/reading.h"
 
 static struct place cluster_given(const struct reading *r, const char *name) {

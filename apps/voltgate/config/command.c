@@ -10,7 +10,6 @@
 #include "config/help.h"
 #include "config/reading.h"
 #include "config/units.h"
-#include "program/program.h"
 
 static const struct {
   const char *name;

@@ -4,6 +4,8 @@
 
 #include "config/settings.h"
 
+#define VOLTGATE_VERSION "1.0"
+
 enum command_kind {
   COMMAND_RUN,   /* settings_read(argc, argv), and run */
   COMMAND_CHECK, /* settings_read(argc, argv), and say whether it is fine */

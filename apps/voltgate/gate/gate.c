@@ -8,10 +8,10 @@
 #include <string.h>
 #include <volt/name.h>
 
-bool gate_init(struct gate *g, struct program *program, volt_rt *rt,
+bool gate_init(struct gate *g, struct gate_host *host, volt_rt *rt,
                const struct gate_settings *settings) {
   memset(g, 0, sizeof *g);
-  g->program = program;
+  g->host = host;
   g->rt = rt;
   g->name = strdup(settings->name);
   if (!g->name) return false;

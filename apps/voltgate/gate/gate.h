@@ -17,10 +17,10 @@
 #include "gate/tenant.h"
 #include "gate/turns.h"
 
-struct program;
+struct gate_host;
 
 struct gate {
-  struct program *program;
+  struct gate_host *host; /* NULL in tests that have no session */
   volt_rt *rt;
   char *name;
   _Atomic(const struct gate_settings *) settings; /* old ones live as long as the program */
@@ -72,7 +72,7 @@ static inline uint32_t gate_limit(const struct gate *g) {
 }
 
 /* rt: may be NULL, in tests: then nothing probes the server. Returns false: no memory. */
-bool gate_init(struct gate *g, struct program *program, volt_rt *rt,
+bool gate_init(struct gate *g, struct gate_host *host, volt_rt *rt,
                const struct gate_settings *settings);
 /* The same, and the limit, and those of its tenants, are leased from there. No client may be there.
  * Returns false: no memory; gate_destroy() is the caller's to call. */

@@ -10,10 +10,10 @@
 #include <volt/time.h>
 
 #include "admin/admin.h"
+#include "config/command.h"
 #include "handover/state.h"
 #include "process/log.h"
 #include "process/systemd.h"
-#include "program/run.h"
 #include "program/site.h"
 
 enum { AFTER_SAY_MS = 5000 };

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "config/command.h"
 #include "handover/state.h"
 #include "process/log.h"
 #include "program/site.h"

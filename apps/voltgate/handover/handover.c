@@ -53,14 +53,6 @@ void handover_set_state(struct handover *h, enum handover_state state) {
   atomic_store_explicit(&h->program->handing, state, memory_order_relaxed);
 }
 
-const char *handover_words(const struct program *p) {
-  switch (atomic_load_explicit(&p->handing, memory_order_relaxed)) {
-    case HANDOVER_GIVES: return "handing over";
-    case HANDOVER_TAKES: return "taking over";
-    default: return NULL;
-  }
-}
-
 static void handover_ring(int number) {
   const uint64_t one = 1;
   (void)!write(number, &one, sizeof one);

@@ -8,13 +8,6 @@ struct handover;
 struct inheritance;
 struct program;
 
-/* What a process has to do with another one. */
-enum handover_state {
-  HANDOVER_NONE,
-  HANDOVER_GIVES, /* another one accepts in its stead, until its own clients have finished */
-  HANDOVER_TAKES  /* it accepts; the process before it still has clients */
-};
-
 /* Returns NULL: no memory. */
 struct handover *handover_new(struct program *p);
 
@@ -44,8 +37,5 @@ void handover_stop(struct handover *h);
 
 /* The gates are gone, too. h: may be NULL. */
 void handover_free(struct handover *h);
-
-/* The state in words, or NULL. Any thread. */
-const char *handover_words(const struct program *p);
 
 #endif

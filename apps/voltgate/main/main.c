@@ -5,7 +5,7 @@
 #include "admin/admin.h"
 #include "config/command.h"
 #include "link/tls.h"
-#include "program/program.h"
+#include "main/run.h"
 #include "session/certificate.h"
 
 enum { EXIT_WRONG = 2 };

@@ -19,14 +19,15 @@
 #include "admin/admin.h"
 #include "admin/sight.h"
 #include "cluster/cluster.h"
+#include "config/command.h"
 #include "handover/handover.h"
 #include "link/tls.h"
+#include "main/run.h"
 #include "process/log.h"
 #include "process/privileges.h"
 #include "process/sandbox.h"
 #include "process/systemd.h"
 #include "program/budget.h"
-#include "program/run.h"
 #include "program/site.h"
 
 enum { EXIT_WRONG = 2, START_WORDS = 512 };
@@ -79,7 +80,7 @@ static bool start_descriptors(struct start *s) {
   }
   s->program.descriptors_all = all;
   uint64_t clients = budget.clients > VOLT_SEM_MAX ? VOLT_SEM_MAX : budget.clients;
-  volt_sem_init(&s->program.descriptors, (uint32_t)clients);
+  volt_sem_init(&s->program.host.descriptors, (uint32_t)clients);
   return true;
 }
 
@@ -243,7 +244,7 @@ static bool start_runtime(struct program *p, const struct settings *settings) {
 
 /* Without it the program would serve as well. */
 static void start_sight(struct program *p, const struct settings *settings) {
-  (void)volt_name(&p->descriptors, "descriptors");
+  (void)volt_name(&p->host.descriptors, "descriptors");
   int result = sight_start(settings);
   if (result == VOLT_OK) return;
   log_line(LOG_WARN, NULL, "nothing is watched: %s", volt_strerror(result));

@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "admin/places.h"
 #include "gate/gate.h"
 #include "process/log.h"
 #include "program/program.h"
@@ -96,8 +95,8 @@ void budget_follow(struct program *p) {
   program_each_gate(p, budget_add, &kept);
   uint64_t clients = p->descriptors_all > kept ? p->descriptors_all - kept : 0;
   if (clients > VOLT_SEM_MAX) clients = VOLT_SEM_MAX;
-  if (clients == volt_sem_limit(&p->descriptors)) return;
-  volt_sem_set_limit(&p->descriptors, (uint32_t)clients);
+  if (clients == volt_sem_limit(&p->host.descriptors)) return;
+  volt_sem_set_limit(&p->host.descriptors, (uint32_t)clients);
   log_line(clients ? LOG_DEBUG : LOG_ERROR, NULL,
            "descriptors: %" PRIu64 " of %" PRIu64 " are for clients now", clients,
            p->descriptors_all);

@@ -31,6 +31,7 @@ struct program;
 void budget_say(struct program *p, const struct budget *b);
 
 /* How many connections the admin side may have. */
+enum { ADMIN_CONNECTIONS = 64 }; /* at most */
 uint32_t budget_admin(uint64_t all);
 
 /* The limits may have changed: keep back as many as they need now. Any thread. */

@@ -1,8 +1,6 @@
-/* program.h: what all rooms of voltgate share.
+/* program.h: what the process is, for the rooms above: handover/, admin/ and main/.
  *
- *   main.c       which command
- *   start.c      the order in which it starts: descriptors, listeners, privileges, sandbox, threads
- *   program.c    the main thread: signals, drain, end
+ *   program.c    its gates, its settings, its state
  *   reload.c     new settings
  *   site.c       a gate with its listeners and its sessions
  *   listener.c   an address that a gate listens at
@@ -13,10 +11,10 @@
 #include <pthread.h>
 #include <volt/notify.h>
 #include <volt/runtime.h>
-#include <volt/semaphore.h>
 #include <volt/token.h>
 
 #include "config/settings.h"
+#include "gate/host.h"
 
 struct admin;
 struct cluster;
@@ -24,7 +22,12 @@ struct gate;
 struct handover;
 struct site;
 
-#define VOLTGATE_VERSION "1.0"
+/* What a process has to do with another one. */
+enum handover_state {
+  HANDOVER_NONE,
+  HANDOVER_GIVES, /* another one accepts in its stead, until its own clients have finished */
+  HANDOVER_TAKES  /* it accepts; the process before it still has clients */
+};
 
 struct program {
   volt_rt *rt;
@@ -32,12 +35,11 @@ struct program {
   char *const *argv;
   _Atomic(const struct settings *) settings;
   uint64_t began_ns;
-  volt_token stop; /* cancelled: end at once */
+  struct gate_host host;
   atomic_bool is_draining;
-  atomic_uint handing;  /* enum handover_state */
-  volt_sem descriptors; /* that clients may take: accept waits for them */
+  atomic_uint handing; /* enum handover_state */
 
-  /* program.c's own, and of the files beside it */
+  /* of this room, handover/ and main/ */
   pthread_mutex_t control; /* one reload, drain or change of listeners at a time */
   pthread_mutex_t lock;    /* of the list of sites: short */
   struct site *first;      /* in the order of the configuration; those that are gone behind them */
@@ -50,6 +52,9 @@ struct program {
   struct handover *handover;  /* or NULL */
   struct kept_settings *kept; /* all that were ever in force, the last first */
 };
+
+/* What it has to do with another process, in words, or NULL. Any thread. */
+const char *program_handing_words(const struct program *p);
 
 /* Call visit for each gate, in the order of the configuration. Any thread. */
 void program_each_gate(struct program *p, void (*visit)(void *arg, struct gate *g), void *arg);
@@ -70,12 +75,27 @@ char *program_reload(struct program *p);
  * thread. */
 void program_drain(struct program *p);
 
-/* ---- for main.c ---- */
+/* ---- for handover and main ---- */
 
-/* Run until it has been drained. argv[0] is no option. Returns the exit code. */
-int program_run(int argc, char *const *argv);
+/* All but its runtime and its sites; settings become the program's. */
+void program_init(struct program *p, struct settings *settings);
+void program_destroy(struct program *p);
 
-/* ---- inside ---- */
+/* A listener that is open: for a process that takes over. */
+struct program_listener {
+  const char *gate;    /* its name */
+  const char *text;    /* its address, as configured */
+  const char *address; /* and as it is */
+  int number;          /* the socket: to be passed on, not to be closed */
+};
+
+/* Call visit for each, under a lock. Any thread. */
+void program_each_listener(struct program *p,
+                           void (*visit)(void *arg, const struct program_listener *l), void *arg);
+
+/* Unix sockets stay where they are when this process closes its own: another one listens there.
+ * Call it before program_drain(). Any thread. */
+void program_keep_paths(struct program *p);
 
 /* Settings hold from now on; the old ones are kept until the program ends. */
 void program_set_settings(struct program *p, struct settings *settings);

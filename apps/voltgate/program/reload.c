@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "handover/handover.h"
 #include "link/tls.h"
 #include "process/log.h"
 #include "program/budget.h"
-#include "program/run.h"
+#include "program/program.h"
 #include "program/site.h"
 
 /* What is ready for one gate of the new settings. */

@@ -72,7 +72,7 @@ struct site *site_new(struct program *p, const struct gate_settings *settings,
   struct site *s = (struct site *)aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
   if (!s) return NULL;
   memset(s, 0, sizeof *s);
-  if (!gate_init(&s->gate, p, p->rt, settings)) {
+  if (!gate_init(&s->gate, &p->host, p->rt, settings)) {
     free(s);
     return NULL;
   }

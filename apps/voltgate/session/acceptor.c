@@ -10,8 +10,8 @@
 
 #include <errno.h>
 
+#include "gate/host.h"
 #include "process/log.h"
-#include "program/program.h"
 #include "session/session.h"
 
 uint32_t acceptor_cost(enum protocol protocol) {
@@ -44,13 +44,13 @@ static void acceptor_is_calm(struct acceptor *self) {
 
 static volt_future *acceptor_wait_for_descriptors(struct acceptor *self) {
   acceptor_is_short(self, "all descriptors for clients are in use");
-  return volt_sem_acquire_future(&self->descriptors, &self->gate->program->descriptors, self->cost);
+  return volt_sem_acquire_future(&self->descriptors, &self->gate->host->descriptors, self->cost);
 }
 
 static bool acceptor_try_descriptors(struct acceptor *self) {
   if (!self->has_descriptors) {
     self->has_descriptors =
-        volt_sem_try_acquire(&self->gate->program->descriptors, self->cost) == VOLT_OK;
+        volt_sem_try_acquire(&self->gate->host->descriptors, self->cost) == VOLT_OK;
   }
   return self->has_descriptors;
 }
@@ -84,7 +84,7 @@ static void acceptor_spawn(struct acceptor *self) {
 static void acceptor_close(struct acceptor *self) {
   volt_fd_close(&self->listener);
   if (self->next) session_drop(self->next);
-  if (self->has_descriptors) volt_sem_release(&self->gate->program->descriptors, self->cost);
+  if (self->has_descriptors) volt_sem_release(&self->gate->host->descriptors, self->cost);
 }
 
 static int acceptor_poll(volt_task *t, volt_ctx *ctx) {

@@ -40,7 +40,7 @@ struct acceptor *acceptor_new(struct gate *gate, volt_group *sessions, volt_fd *
 /* It was not spawned: free it, and close its listener. */
 void acceptor_drop(struct acceptor *self);
 
-/* How many descriptors a client of that protocol takes from program->descriptors. */
+/* How many descriptors a client of that protocol takes from gate->host->descriptors. */
 uint32_t acceptor_cost(enum protocol protocol);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-#include "program/program.h"
+#include "gate/host.h"
 #include "wire/postgres_startup.h"
 
 #define FAREWELL_NS UINT64_C(1000000000)
@@ -74,7 +74,7 @@ static bool farewell_hears(struct farewell *self) {
 /* ---- the end ---- */
 
 static bool farewell_is_urgent(const struct farewell *self) {
-  return volt_token_is_cancelled(&self->session->gate->program->stop);
+  return volt_token_is_cancelled(&self->session->gate->host->stop);
 }
 
 /* Read what is there. Returns true: there may be more later. */

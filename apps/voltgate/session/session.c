@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "program/program.h"
+#include "gate/host.h"
 #include "session/acceptor.h"
 #include "session/farewell.h"
 #include "session/login.h"
@@ -127,7 +127,7 @@ static void session_finish(struct session *s) {
   s->body = NULL;
   if (s->entry.tenant) tenant_leave(gate_tenants(s->gate), s->entry.tenant);
   statistics_count(&s->gate->statistics, COUNT_ENDED, 1);
-  volt_sem_release(&s->gate->program->descriptors, acceptor_cost((enum protocol)s->protocol));
+  volt_sem_release(&s->gate->host->descriptors, acceptor_cost((enum protocol)s->protocol));
 }
 
 static int session_poll(volt_task *t, volt_ctx *ctx) {

@@ -35,7 +35,7 @@ static struct site *site_by_hand(int i, const char *name, enum tenant_by tenant_
   struct site *site = aligned_alloc(64, (sizeof *site + 63) / 64 * 64);
   assert_non_null(site);
   memset(site, 0, sizeof *site);
-  assert_true(gate_init(&site->gate, &program, NULL, s));
+  assert_true(gate_init(&site->gate, &program.host, NULL, s));
   site->program = &program;
   return site;
 }

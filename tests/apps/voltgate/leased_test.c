@@ -5,7 +5,7 @@
 #include "cluster/away.h"
 #include "cluster/cluster.h"
 #include "cluster/leased.h"
-#include "cluster/names.h"
+#include "config/cluster_name.h"
 #include "gate_kit.h"
 
 enum { NAMES = 8 };

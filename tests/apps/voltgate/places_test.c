@@ -4,7 +4,7 @@
 
 #include "admin/server.h"
 #include "network.h"
-#include "program/run.h"
+#include "program/program.h"
 #include "unit.h"
 
 enum { SILENT = 200, HALF = 50, SLOW = 80 };

@@ -41,11 +41,11 @@ void stage_open(struct stage *s) {
   assert_non_null(all);
   program_init(&s->program, all);
   s->program.rt = s->rt;
-  volt_sem_init(&s->program.descriptors, s->descriptors);
+  volt_sem_init(&s->program.host.descriptors, s->descriptors);
   s->gate = (struct gate *)aligned_alloc(64, (sizeof *s->gate + 63) / 64 * 64);
   assert_non_null(s->gate);
   memset(s->gate, 0, sizeof *s->gate);
-  assert_true(gate_init(s->gate, &s->program, s->rt, &s->settings));
+  assert_true(gate_init(s->gate, &s->program.host, s->rt, &s->settings));
   certificate_init(&s->certificate);
   volt_group_init_how(&s->acceptors, VOLT_GROUP_KEEP_GOING);
   volt_group_init_how(&s->sessions, VOLT_GROUP_KEEP_GOING);
@@ -80,7 +80,7 @@ void stage_end(struct stage *s) {
     assert_int_equal(atomic_load(&s->gate->queued), 0);
     assert_int_equal(atomic_load(&s->gate->servers), 0);
     assert_int_equal(gate_held(s->gate), 0);
-    assert_int_equal(volt_sem_available(&s->program.descriptors), s->descriptors);
+    assert_int_equal(volt_sem_available(&s->program.host.descriptors), s->descriptors);
     assert_int_equal(stage_counted(s, COUNT_ACCEPTED), stage_counted(s, COUNT_ENDED));
     gate_destroy(s->gate);
     free(s->gate);

@@ -9,7 +9,6 @@
 
 #include "gate/gate.h"
 #include "program/program.h"
-#include "program/run.h"
 #include "session/acceptor.h"
 #include "session/certificate.h"
 

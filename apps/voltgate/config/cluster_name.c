@@ -1,5 +1,5 @@
-/* names.c: what a gate's semaphore is called at the ensemble. */
-#include "cluster/names.h"
+/* cluster_name.c: what a gate's semaphore is called at the ensemble. */
+#include "config/cluster_name.h"
 
 #include <ctype.h>
 #include <stdint.h>

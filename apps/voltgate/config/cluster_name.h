@@ -1,6 +1,6 @@
-/* names.h: what a gate's semaphore is called at the ensemble. */
-#ifndef VOLTGATE_CLUSTER_NAMES_H
-#define VOLTGATE_CLUSTER_NAMES_H
+/* cluster_name.h: what a gate's semaphore is called at the ensemble. */
+#ifndef VOLTGATE_CONFIG_CLUSTER_NAME_H
+#define VOLTGATE_CONFIG_CLUSTER_NAME_H
 
 #include <stdbool.h>
 

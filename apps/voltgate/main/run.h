@@ -1,0 +1,16 @@
+/* run.h: a voltgate that serves: its start (start.c), and its main thread (serve.c). */
+#ifndef VOLTGATE_MAIN_RUN_H
+#define VOLTGATE_MAIN_RUN_H
+
+#include "program/program.h"
+
+/* Run until it has been drained. argv[0] is no option. Returns the exit code. */
+int program_run(int argc, char *const *argv);
+
+/* Block the signals that the main thread waits for; ignore SIGPIPE. Before there are threads. */
+int program_block_signals(void);
+
+/* Serve until it has been drained. The main thread. */
+int program_serve(struct program *p);
+
+#endif
