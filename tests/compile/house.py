@@ -20,6 +20,9 @@ labels  Each operation that orders memory carries, in a comment on its line or d
           /* relaxed, no data: only the value itself counts */
 words   No banned word (tests/compile/banned-words) in a comment or a document.
 
+Of the rooms, too: a program in apps/ includes no file of another one, but those of apps/common; and voltgate's
+rooms include and call those that ROOMS_OF_GATE gives them.
+
 Prints what it has counted. Exits with 1, and names file:line, if something is not in order.
 house_test.py breaks each rule and sees the refusal."""
 import functools
@@ -266,8 +269,76 @@ def describes_itself(tree, name):
             tree.refuse(page.relative_to(tree.root), f"does not say what `{sub}/` is")
 
 
+# ---- rooms of programs ----
+
+GATE = "apps/voltgate"
+ROOMS_OF_GATE = {  # from below: each names rooms above its own line only, so that there is no circle
+    "wire": "",
+    "link": "",
+    "config": "wire",
+    "process": "config",
+    "gate": "wire config process",
+    "cluster": "config process gate",
+    "session": "wire link config process gate",
+    "program": "link config process gate cluster session",
+    "admin": "wire config process gate cluster program",
+    "handover": "config process gate program admin",
+    "main": "link config process gate cluster session program admin handover",
+}
+
+
+def room_of_gate(path):
+    parts = path.split("/")
+    return parts[2] if path.startswith(GATE + "/") and len(parts) == 4 else None
+
+
+def target_of_program(path, name):
+    """Where a file of a program finds what it includes: beside itself, from its root, or in common/."""
+    program = "/".join(path.split("/")[:2])
+    if name.startswith("common/"):
+        return "apps/" + name
+    inside = program if program in (GATE, "apps/common") else os.path.dirname(path)
+    return os.path.normpath(os.path.join(inside, name))
+
+
+def calls_of_gate(tree, gate, allowed):
+    owner = {name: path for path, source in gate.items() if path.endswith(".c")
+             for name, static, *_ in source.functions if not static}
+    for path, source in gate.items():
+        mine, own = room_of_gate(path), {name for name, *_ in source.functions}
+        for m in re.finditer(r"\b(\w+)\s*\(", source.bare):
+            its = room_of_gate(owner[m[1]]) if m[1] in owner and m[1] not in own else None
+            if its and mine in allowed and its not in allowed[mine] | {mine}:
+                tree.refuse(source.at(m.start()), f"{mine} uses {m[1]}() of {owner[m[1]]}")
+
+
+def rooms_of_programs(tree):
+    programs, count = tree.sources("apps"), 0
+    allowed = {room: set(below.split()) for room, below in ROOMS_OF_GATE.items()}
+    gate = {path: source for path, source in programs.items() if path.startswith(GATE + "/")}
+    for path, source in programs.items():
+        mine = room_of_gate(path)
+        if path in gate and mine not in allowed:
+            tree.refuse(path, f"is in no room: {GATE}/{{{','.join(allowed)}}}/")
+        for at, name in source.includes:
+            if name[0] == "<":
+                continue
+            to, count = target_of_program(path, name[1:].split('"')[0]), count + 1
+            its = room_of_gate(to)
+            if to not in programs:
+                tree.refuse(source.at(at), f"includes {to}, which is no file of apps/")
+            elif to.split("/")[1] not in (path.split("/")[1], "common"):
+                tree.refuse(source.at(at), f"includes {to} of another program")
+            elif mine in allowed and its and its not in allowed[mine] | {mine}:
+                tree.refuse(source.at(at), f"{mine} includes {to} of {its}")
+    calls_of_gate(tree, gate, allowed)
+    if count == 0:
+        tree.refuse("apps", "no includes of programs found")
+
+
 def rooms(tree):
     room = Rooms(tree.library)
+    rooms_of_programs(tree)
     includes_point_down(tree, room)
     calls_point_down(tree, room)
     within = sub_rooms(tree, room)

@@ -56,11 +56,18 @@ void volt_lock_leave(volt_word *w) {
     **{f"src/{room}/README.md": " ".join(f"`{sub}/`" for sub in ("It", *house.WITHIN.get(room, {})))
        for room in ("core", "sync", "bcs", "rt")},
     "bench/variants/ring.c": "static int word_swap(void) {\n  return 0;\n}\n",
+    "apps/common/text.h": header("COMMON_TEXT_H"),
+    "apps/echo/echo.h": header("ECHO_ECHO_H"),
+    "apps/echo/main.c": '#include "common/text.h"\n#include "echo.h"\n',
+    "apps/voltgate/wire/bytes.h": header("VOLTGATE_WIRE_BYTES_H"),
+    "apps/voltgate/config/units.h": header("VOLTGATE_CONFIG_UNITS_H", '#include "wire/bytes.h"\n'),
+    "apps/voltgate/config/units.c": '#include "config/units.h"\n\nint units(void) {\n}\n',
     "README.md": "A waiter is granted. `who` is code.\n\n```\nwho told\n```\n",
 }
 
 WORD, LONG, LOCK, JOB = "src/core/wait/word.c", "src/core/wait/long.c", "src/sync/lock.c", "src/bcs/job.c"
 HERE = Path(__file__).parents[2]
+ECHO, BYTES, GATE_MAIN = "apps/echo/main.c", "apps/voltgate/wire/bytes.h", "apps/voltgate/main/main.c"
 ATOMIC = str(next((HERE / "include").rglob("atomic.h")).relative_to(HERE))
 TASK, TASK_H, RING = "src/rt/sched/task.c", "src/rt/sched/task.h", "bench/variants/ring.c"
 
@@ -89,6 +96,14 @@ BROKEN = {
          "src/core/wait/long.c:2: f(): 61 lines"),
         (LONG, None, "struct { int a; } b = {\n" + "  '{',\n" * 60 + "};\n", None),
         (LONG, None, "#define F \\\n" + "  x; \\\n" * 60 + "  y\n", None),
+        (ECHO, '"echo.h"', '"../voltgate/wire/bytes.h"', "apps/voltgate/wire/bytes.h of another program"),
+        (ECHO, '"echo.h"', '"wave.h"', "includes apps/echo/wave.h, which is no file"),
+        (BYTES, "#endif", '#include "config/units.h"\n#endif',  # a circle
+         "wire includes apps/voltgate/config/units.h of config"),
+        (BYTES, "#endif", "static int f(void) {\n  return units();\n}\n#endif", "wire uses units() of"),
+        (BYTES, "#endif", "static int units(void) {\n  return units();\n}\n#endif", None),
+        (GATE_MAIN, None, '#include "config/units.h"\n', None),
+        ("apps/voltgate/main.c", None, "\n", "is in no room: apps/voltgate/"),
     ],
     "names": [
         (TASK_H, "#include", "struct bits {\n};\n#include", "type bits also at"),
@@ -145,6 +160,8 @@ IN_A_COPY = {
                 "src/rt/sched/broken.c:2: no label")],
     "words": [("docs/broken.md", None, "Who is it?\n", 'docs/broken.md:1: "Who"')],
 }
+IN_A_COPY["rooms"].append(("apps/voltgate/gate/broken.c", None, '#include "admin/admin.h"\n',
+                           "gate includes apps/voltgate/admin/admin.h of admin"))
 
 
 def run(check, root):
@@ -190,7 +207,7 @@ def main():
                 sys.exit(f"{check} refuses what is in order: {out}")
         cases = [(small, check, *case) for check in BROKEN for case in BROKEN[check]]
         cases += [(copy, check, *case) for check in IN_A_COPY for case in IN_A_COPY[check]]
-        for place in ("include", "src", "docs"):
+        for place in ("include", "src", "docs", "apps"):
             shutil.copytree(HERE / place, copy / place)
         for case in cases:
             sees(*case)

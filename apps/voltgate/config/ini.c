@@ -23,11 +23,11 @@ static void say_wrong(struct ini_reading *r, const char *words) {
 }
 
 #if INI_HANDLER_LINENO
-static int hear_pair(void *arg, const char *section, const char *key, const char *value, int line) {
-  (void)line;
+#define INI_LINE , __attribute__((unused)) int line
 #else
-static int hear_pair(void *arg, const char *section, const char *key, const char *value) {
+#define INI_LINE
 #endif
+static int hear_pair(void *arg, const char *section, const char *key, const char *value INI_LINE) {
   struct ini_reading *r = arg;
   (void)section;
   r->expects_pair = false;
