@@ -1,7 +1,10 @@
 /* history.c: the last five minutes of each gate. */
 #include "admin/history.h"
 
+#include <stddef.h>
 #include <stdlib.h>
+
+#include "admin/numbers.h"
 
 void history_init(struct history *h) {
   h->first = NULL;
@@ -36,30 +39,38 @@ static struct gate_history *find_or_add(struct history *h, struct gate *gate) {
 
 /* ---- a second ---- */
 
-static uint64_t refused_of(const struct statistics_values *values) {
-  uint64_t sum = 0;
-  for (int i = 0; i < REASON_KINDS; i++) sum += values->refused[i];
-  return sum;
+static const struct {
+  const char *column;
+  size_t offset; /* of a histogram, in struct statistics_values */
+  double share;
+} history_times[HISTORY_TIMES] = {
+    {"wait_p50_s", offsetof(struct statistics_values, wait), 0.5},
+    {"wait_p99_s", offsetof(struct statistics_values, wait), 0.99},
+    {"hold_p50_s", offsetof(struct statistics_values, hold), 0.5},
+    {"hold_p99_s", offsetof(struct statistics_values, hold), 0.99},
+};
+
+/* The next row from *i on that has a column, or NULL. */
+static const struct gate_number *next_number(size_t *i) {
+  while (*i < gate_numbers_count()) {
+    const struct gate_number *n = &gate_numbers[(*i)++];
+    if (n->history != NULL) return n;
+  }
+  return NULL;
 }
 
 static void add_second(struct gate_history *g, const struct gate_view *v, uint64_t now_ns) {
-  struct statistics_values d = v->statistics;
-  statistics_subtract(&d, &g->moments[(g->moment_count - 1) % HISTORY_MOMENTS].values);
-  g->seconds[g->count++ % HISTORY_SECONDS] =
-      (struct second){.at_ns = now_ns,
-                      .queued = v->queued,
-                      .held = v->held,
-                      .limit = v->limit,
-                      .clients = v->clients,
-                      .admitted = d.counts[COUNT_ADMITTED],
-                      .refused = refused_of(&d),
-                      .left = d.counts[COUNT_LEFT],
-                      .bytes_up = d.counts[COUNT_BYTES_UP],
-                      .bytes_down = d.counts[COUNT_BYTES_DOWN],
-                      .wait_p50_ns = histogram_quantile_ns(&d.wait, 0.5),
-                      .wait_p99_ns = histogram_quantile_ns(&d.wait, 0.99),
-                      .hold_p50_ns = histogram_quantile_ns(&d.hold, 0.5),
-                      .hold_p99_ns = histogram_quantile_ns(&d.hold, 0.99)};
+  struct gate_view d = *v; /* how it is, and what was counted since */
+  statistics_subtract(&d.statistics, &g->moments[(g->moment_count - 1) % HISTORY_MOMENTS].values);
+  struct second *s = &g->seconds[g->count++ % HISTORY_SECONDS];
+  const struct gate_number *n;
+  s->at_ns = now_ns;
+  size_t column = 0, i = 0;
+  while ((n = next_number(&i)) != NULL) s->numbers[column++] = gate_number_of(n, &d);
+  for (i = 0; i < HISTORY_TIMES; i++) {
+    const void *times = (const char *)&d.statistics + history_times[i].offset;
+    s->times_ns[i] = histogram_quantile_ns(times, history_times[i].share);
+  }
 }
 
 static void sample_gate(struct gate_history *g, const struct gate_view *v, uint64_t now_ns) {
@@ -103,37 +114,31 @@ uint64_t history_last(struct history *h, const struct gate *gate, uint64_t now_n
 /* ---- as JSON ---- */
 
 static void put_second(struct json *j, const struct second *s) {
+  size_t column = 0, i = 0;
   json_put_array(j, NULL);
   json_put_seconds(j, NULL, s->at_ns);
-  json_put_number(j, NULL, s->queued);
-  json_put_number(j, NULL, s->held);
-  json_put_number(j, NULL, s->limit);
-  json_put_number(j, NULL, s->clients);
-  json_put_number(j, NULL, s->admitted);
-  json_put_number(j, NULL, s->refused);
-  json_put_number(j, NULL, s->left);
-  json_put_number(j, NULL, s->bytes_up);
-  json_put_number(j, NULL, s->bytes_down);
-  json_put_seconds(j, NULL, s->wait_p50_ns);
-  json_put_seconds(j, NULL, s->wait_p99_ns);
-  json_put_seconds(j, NULL, s->hold_p50_ns);
-  json_put_seconds(j, NULL, s->hold_p99_ns);
+  while (next_number(&i) != NULL) json_put_number(j, NULL, s->numbers[column++]);
+  for (i = 0; i < HISTORY_TIMES; i++) json_put_seconds(j, NULL, s->times_ns[i]);
+  json_end_array(j);
+}
+
+static void put_columns(struct json *j) {
+  const struct gate_number *n;
+  size_t i = 0;
+  json_put_array(j, "columns");
+  json_put_string(j, NULL, "at_s");
+  while ((n = next_number(&i)) != NULL) json_put_string(j, NULL, n->history);
+  for (i = 0; i < HISTORY_TIMES; i++) json_put_string(j, NULL, history_times[i].column);
   json_end_array(j);
 }
 
 void history_write(struct output *to, struct history *h, struct gate *gate, uint64_t since_ns,
                    uint64_t now_ns) {
-  static const char *const columns[] = {
-      "at_s", "queued",   "held",       "limit",      "clients",    "admitted",   "refused",
-      "left", "bytes_up", "bytes_down", "wait_p50_s", "wait_p99_s", "hold_p50_s", "hold_p99_s"};
   struct json j = {.to = to};
   json_put_object(&j, NULL);
   json_put_string(&j, "gate", gate->name);
   json_put_seconds(&j, "now_s", now_ns);
-  json_put_array(&j, "columns");
-  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-    json_put_string(&j, NULL, columns[i]);
-  json_end_array(&j);
+  put_columns(&j);
   json_put_array(&j, "seconds");
   pthread_mutex_lock(&h->lock);
   const struct gate_history *g = find(h, gate);

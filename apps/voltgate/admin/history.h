@@ -7,13 +7,13 @@
 #include "admin/view.h"
 
 enum { HISTORY_SECONDS = 300, HISTORY_MOMENTS = 11 }; /* ten seconds are between eleven moments */
+enum { HISTORY_NUMBERS_MOST = 12, HISTORY_TIMES = 4 };
 
 /* One second of a gate: how it is at its end, and what it did in it. */
 struct second {
-  uint64_t at_ns; /* its end, by the runtime's clock */
-  uint32_t queued, held, limit, clients;
-  uint64_t admitted, refused, left, bytes_up, bytes_down;
-  uint64_t wait_p50_ns, wait_p99_ns, hold_p50_ns, hold_p99_ns; /* 0: none had a wait, a hold */
+  uint64_t at_ns;                         /* its end, by the runtime's clock */
+  uint64_t numbers[HISTORY_NUMBERS_MOST]; /* of gate_numbers, those that have a column */
+  uint64_t times_ns[HISTORY_TIMES];       /* of waits and holds; 0: there was none */
 };
 
 /* Of one gate. It lives as long as the history. */

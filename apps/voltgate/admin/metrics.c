@@ -6,9 +6,11 @@
 #include "admin/metrics.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "admin/cluster_status.h"
 #include "admin/metrics_line.h"
+#include "admin/numbers.h"
 #include "admin/sight.h"
 #include "admin/view.h"
 #include "config/command.h"
@@ -58,64 +60,22 @@ static void put_histogram(struct output *to, const char *name, const struct seri
 
 /* ---- numbers of a gate ---- */
 
-#define NUMBER_OF(function, expression)                 \
-  static uint64_t function(const struct gate_view *g) { \
-    return (expression);                                \
-  }
-NUMBER_OF(limit_of, g->limit)
-NUMBER_OF(held_of, g->held)
-NUMBER_OF(debt_of, g->debt)
-NUMBER_OF(away_of, g->away)
-NUMBER_OF(queued_of, g->queued)
-NUMBER_OF(bound_of, g->bound)
-NUMBER_OF(clients_of, g->clients)
-NUMBER_OF(servers_of, g->servers)
-NUMBER_OF(breaker_of, g->is_broken)
-NUMBER_OF(silent_of, g->silent_ns != 0)
-NUMBER_OF(accepted_of, g->statistics.counts[COUNT_ACCEPTED])
-NUMBER_OF(admitted_of, g->statistics.counts[COUNT_ADMITTED])
-NUMBER_OF(waited_of, g->statistics.counts[COUNT_WAITED])
-NUMBER_OF(left_of, g->statistics.counts[COUNT_LEFT])
-NUMBER_OF(ended_of, g->statistics.counts[COUNT_ENDED])
-NUMBER_OF(failures_of, g->statistics.counts[COUNT_CONNECT_FAILURES])
-NUMBER_OF(cancels_of, g->statistics.counts[COUNT_CANCELS])
-NUMBER_OF(blocking_of, g->statistics.counts[COUNT_BLOCKING])
-
-static const struct {
-  const char *name, *type, *help;
-  uint64_t (*of)(const struct gate_view *g);
-} gate_numbers[] = {
-    {"voltgate_limit", "gauge", "Permits that there are.", limit_of},
-    {"voltgate_held", "gauge", "Permits that are held.", held_of},
-    {"voltgate_debt", "gauge", "Permits that are held above the limit, since it was lowered.",
-     debt_of},
-    {"voltgate_away", "gauge", "Permits that another process has, while one takes over.", away_of},
-    {"voltgate_queue_length", "gauge", "Clients that wait for a permit.", queued_of},
-    {"voltgate_queue_bound", "gauge", "Clients that may wait for a permit.", bound_of},
-    {"voltgate_clients", "gauge", "Clients that are connected.", clients_of},
-    {"voltgate_servers", "gauge", "Connections to the server.", servers_of},
-    {"voltgate_breaker_open", "gauge", "1 while the server is thought to be away.", breaker_of},
-    {"voltgate_server_silent", "gauge",
-     "1 while the server accepts connections, and does not answer.", silent_of},
-    {"voltgate_accepted_total", "counter", "Connections of clients.", accepted_of},
-    {"voltgate_admitted_total", "counter", "Permits given to clients.", admitted_of},
-    {"voltgate_waited_total", "counter", "Permits given to clients after a wait.", waited_of},
-    {"voltgate_left_total", "counter", "Clients that hung up while they waited.", left_of},
-    {"voltgate_ended_total", "counter", "Connections of clients that have ended.", ended_of},
-    {"voltgate_connect_failures_total", "counter", "Connections to the server that failed.",
-     failures_of},
-    {"voltgate_cancels_total", "counter", "Cancel requests that were passed on.", cancels_of},
-    {"voltgate_blocking_commands_total", "counter", "Blocking commands, which hold no permit.",
-     blocking_of},
-};
-
 static void put_gate_numbers(struct output *to, const struct view *view) {
-  for (size_t i = 0; i < sizeof gate_numbers / sizeof *gate_numbers; i++) {
-    metrics_put_family(to, gate_numbers[i].name, gate_numbers[i].type, gate_numbers[i].help);
+  const char *before = "";
+  for (size_t i = 0; i < gate_numbers_count(); i++) {
+    const struct gate_number *n = &gate_numbers[i];
+    if (n->metric == NULL) continue;
+    if (strcmp(n->metric, before) != 0) {
+      const char *type = n->kind == NUMBER_COUNTER ? "counter" : "gauge";
+      metrics_put_family(to, n->metric, type, n->help);
+    }
+    before = n->metric;
     for (size_t g = 0; g < view->count; g++) {
       struct series s = {view->gates[g].gate->name, NULL};
-      metrics_put_series(to, gate_numbers[i].name, "", &s);
-      metrics_put_value(to, gate_numbers[i].of(&view->gates[g]));
+      metrics_put_series(to, n->metric, "", &s);
+      if (n->label != NULL) OUTPUT(to, ",");
+      if (n->label != NULL) output_string(to, n->label);
+      metrics_put_value(to, gate_number_of(n, &view->gates[g]));
     }
   }
 }
@@ -132,21 +92,6 @@ static void put_refused(struct output *to, const struct view *view) {
       OUTPUT(to, "\"");
       metrics_put_value(to, view->gates[g].statistics.refused[reason]);
     }
-  }
-}
-
-static void put_bytes(struct output *to, const struct view *view) {
-  static const char name[] = "voltgate_bytes_total";
-  metrics_put_family(to, name, "counter",
-                     "Bytes that were relayed; up: from clients to the server.");
-  for (size_t g = 0; g < view->count; g++) {
-    struct series s = {view->gates[g].gate->name, NULL};
-    metrics_put_series(to, name, "", &s);
-    OUTPUT(to, ",direction=\"up\"");
-    metrics_put_value(to, view->gates[g].statistics.counts[COUNT_BYTES_UP]);
-    metrics_put_series(to, name, "", &s);
-    OUTPUT(to, ",direction=\"down\"");
-    metrics_put_value(to, view->gates[g].statistics.counts[COUNT_BYTES_DOWN]);
   }
 }
 
@@ -310,7 +255,6 @@ bool metrics_write(struct output *to, struct program *p, const struct resources 
   OUTPUT(to, "voltgate_build_info{version=\"" VOLTGATE_VERSION "\"} 1\n");
   put_gate_numbers(to, &view);
   put_refused(to, &view);
-  put_bytes(to, &view);
   put_gate_histograms(to, &view);
   cluster_put_metrics(to, p, &view);
   bool is_whole = write_tenants(to, &view);

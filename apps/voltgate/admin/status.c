@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "admin/cluster_status.h"
+#include "admin/numbers.h"
 #include "config/command.h"
 
 static bool is_draining(const struct program *p) {
@@ -14,7 +15,7 @@ static bool is_draining(const struct program *p) {
 const char *status_state(const struct program *p, const struct gate_view *v) {
   if (v->is_draining || is_draining(p)) return "draining";
   if (v->is_broken) return "breaker";
-  return v->silent_ns ? "silent" : "up";
+  return v->is_silent ? "silent" : "up";
 }
 
 static const char *protocol_name(enum protocol protocol) {
@@ -192,24 +193,12 @@ static bool put_tenants(struct json *j, struct gate *gate) {
 
 /* ---- gates ---- */
 
-static void put_totals(struct json *j, const struct statistics_values *s) {
-  static const struct {
-    const char *key;
-    enum count kind;
-  } counts[] = {
-      {"accepted", COUNT_ACCEPTED}, {"admitted", COUNT_ADMITTED},
-      {"waited", COUNT_WAITED},     {"left", COUNT_LEFT},
-      {"ended", COUNT_ENDED},       {"connect_failures", COUNT_CONNECT_FAILURES},
-      {"cancels", COUNT_CANCELS},   {"blocking", COUNT_BLOCKING},
-      {"bytes_up", COUNT_BYTES_UP}, {"bytes_down", COUNT_BYTES_DOWN},
-  };
+static void put_totals(struct json *j, const struct gate_view *v) {
   json_put_object(j, "totals");
-  for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-    json_put_number(j, counts[i].key, s->counts[counts[i].kind]);
-  }
+  gate_numbers_put(j, "totals", v);
   json_put_object(j, "refused");
   for (int i = 0; i < REASON_KINDS; i++) {
-    json_put_number(j, reason_name((enum gate_reason)i), s->refused[i]);
+    json_put_number(j, reason_name((enum gate_reason)i), v->statistics.refused[i]);
   }
   json_end_object(j);
   json_end_object(j);
@@ -219,8 +208,8 @@ static void put_totals(struct json *j, const struct statistics_values *s) {
 static void put_doubt(struct json *j, const struct gate_view *v, uint64_t now_ns) {
   char reason[BREAKER_REASON_MAX] = "";
   uint64_t since_ns = 0;
-  if (v->is_broken || v->silent_ns) since_ns = breaker_reason(&v->gate->breaker, reason);
-  if (v->silent_ns) since_ns = v->silent_ns;
+  if (v->is_broken || v->is_silent) since_ns = breaker_reason(&v->gate->breaker, reason);
+  if (v->is_silent) since_ns = v->silent_ns;
   json_put_string(j, "reason", reason);
   json_put_seconds(j, "reason_s", since_ns && since_ns < now_ns ? now_ns - since_ns : 0);
 }
@@ -232,34 +221,34 @@ static void put_queue(struct json *j, const struct gate_view *v, uint64_t now_ns
     age_ns = oldest.since_ns < now_ns ? now_ns - oldest.since_ns : 0;
   }
   json_put_object(j, "queue");
-  json_put_number(j, "length", v->queued);
-  json_put_number(j, "bound", v->bound);
+  gate_numbers_put(j, "queue", v);
   json_put_seconds(j, "oldest_s", age_ns);
   json_end_object(j);
 }
 
-/* count things in passed_ns, as a number for each second with three digits behind the point. */
-static void put_rate(struct json *j, const char *key, uint64_t count, uint64_t passed_ns) {
+/* NAME_per_s: count things in passed_ns, with three digits behind the point. */
+static void put_rate(struct json *j, const char *name, uint64_t count, uint64_t passed_ns) {
+  char key[40];
   uint64_t milliseconds = passed_ns / 1000000;
   uint64_t thousandths = milliseconds > 0 ? count * 1000000 / milliseconds : 0;
+  snprintf(key, sizeof key, "%s_per_s", name);
   json_put_seconds(j, key,
                    thousandths * 1000000); /* a number of billionths, as a time in seconds is */
 }
 
 static void put_last(struct json *j, struct history *history, const struct gate_view *v,
                      uint64_t now_ns) {
-  struct statistics_values last = {.counts = {0}};
-  uint64_t passed_ns = history_last(history, v->gate, now_ns, &last), refused = 0;
-  for (int i = 0; i < REASON_KINDS; i++) refused += last.refused[i];
+  struct gate_view last = {.gate = v->gate};
+  uint64_t passed_ns = history_last(history, v->gate, now_ns, &last.statistics);
   json_put_object(j, "last");
   json_put_seconds(j, "seconds", passed_ns / 1000000 * 1000000);
-  put_rate(j, "admitted_per_s", last.counts[COUNT_ADMITTED], passed_ns);
-  put_rate(j, "refused_per_s", refused, passed_ns);
-  put_rate(j, "left_per_s", last.counts[COUNT_LEFT], passed_ns);
-  put_rate(j, "bytes_up_per_s", last.counts[COUNT_BYTES_UP], passed_ns);
-  put_rate(j, "bytes_down_per_s", last.counts[COUNT_BYTES_DOWN], passed_ns);
-  put_times(j, "wait_s", &last.wait);
-  put_times(j, "hold_s", &last.hold);
+  for (size_t i = 0; i < gate_numbers_count(); i++) {
+    const struct gate_number *n = &gate_numbers[i];
+    if (n->history == NULL || n->kind != NUMBER_COUNTER) continue;
+    put_rate(j, n->history, gate_number_of(n, &last), passed_ns);
+  }
+  put_times(j, "wait_s", &last.statistics.wait);
+  put_times(j, "hold_s", &last.statistics.hold);
   json_end_object(j);
 }
 
@@ -276,17 +265,12 @@ static bool put_gate(struct json *j, struct program *p, struct history *history,
   program_each_address(p, v->gate, put_address, j);
   json_end_array(j);
   json_put_string(j, "to", v->settings->to);
-  json_put_number(j, "limit", v->limit);
-  json_put_number(j, "held", v->held);
-  json_put_number(j, "debt", v->debt);
-  json_put_number(j, "away", v->away);
+  gate_numbers_put(j, "", v);
   cluster_put_gate(j, v);
   put_queue(j, v, now_ns);
-  json_put_number(j, "clients", v->clients);
-  json_put_number(j, "servers", v->servers);
   json_put_string(j, "state", status_state(p, v));
   put_doubt(j, v, now_ns);
-  put_totals(j, &v->statistics);
+  put_totals(j, v);
   put_times(j, "wait_s", &v->statistics.wait);
   put_times(j, "hold_s", &v->statistics.hold);
   put_last(j, history, v, now_ns);

@@ -25,6 +25,7 @@ void gate_view_read(struct gate_view *v, struct gate *gate) {
                           .servers = read_number(&gate->servers),
                           .is_broken = breaker_is_open(&gate->breaker),
                           .silent_ns = breaker_silent_ns(&gate->breaker)};
+  v->is_silent = v->silent_ns != 0;
   v->is_draining = atomic_load_explicit(&gate->is_draining, memory_order_relaxed);
   if (lease) {
     lease_read(lease, &v->lease);

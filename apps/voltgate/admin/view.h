@@ -15,7 +15,8 @@ struct gate_view {
   bool is_leased; /* the limit is that of a cluster's gates together; see `lease` */
   struct lease_view lease;
   bool is_draining, is_broken; /* broken: its breaker is open */
-  uint64_t silent_ns;          /* since when the server accepts and does not answer; 0: it does */
+  bool is_silent;              /* its server accepts, and does not answer */
+  uint64_t silent_ns;          /* since when; 0: it does */
   struct statistics_values statistics;
 };
 

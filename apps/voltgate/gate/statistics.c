@@ -31,11 +31,13 @@ void statistics_read(const struct statistics *s, struct statistics_values *value
     histogram_read(&part->hold, &values->hold);
   }
   values->counts[COUNT_ADMITTED] = values->wait.count; /* each admission has a wait */
+  for (unsigned i = 0; i < REASON_KINDS; i++) values->refused_all += values->refused[i];
 }
 
 void statistics_subtract(struct statistics_values *newer, const struct statistics_values *older) {
   for (unsigned i = 0; i < COUNT_KINDS; i++) newer->counts[i] -= older->counts[i];
   for (unsigned i = 0; i < REASON_KINDS; i++) newer->refused[i] -= older->refused[i];
+  newer->refused_all -= older->refused_all;
   histogram_subtract(&newer->wait, &older->wait);
   histogram_subtract(&newer->hold, &older->hold);
 }

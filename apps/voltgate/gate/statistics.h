@@ -43,6 +43,7 @@ void statistics_refused(struct statistics *s, enum gate_reason reason);
 struct statistics_values {
   uint64_t counts[COUNT_KINDS];
   uint64_t refused[REASON_KINDS];
+  uint64_t refused_all; /* for any reason: their sum */
   struct histogram_values wait, hold;
 };
 void statistics_read(const struct statistics *s, struct statistics_values *values);

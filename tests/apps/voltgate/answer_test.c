@@ -1,12 +1,15 @@
 /* answer_test.c: which request is answered and how, without a socket; the history of a gate; the
  * policy of the page. A program is put together by hand: its gates are polled by no worker. */
 #define _GNU_SOURCE
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "admin/answer.h"
 #include "admin/guard.h"
 #include "admin/metrics.h"
+#include "admin/numbers.h"
 #include "admin/page.h"
 #include "admin/policy.h"
 #include "admin/status.h"
@@ -358,9 +361,13 @@ static void a_second_is_what_was_counted_in_it(void **state) {
   OUTPUT(&to, "");
   output_bytes(&to, "", 1);
   /* seconds 319 and 320: one permit, two permits; each held for 3 ms */
-  const char *rows = strstr(to.at, "\"seconds\":[[320,0,0,4,1,1,0,0,0,0,");
+  assert_non_null(strstr(to.at,
+                         "\"columns\":[\"at_s\",\"limit\",\"held\",\"queued\",\"clients\","
+                         "\"admitted\",\"refused\",\"left\",\"bytes_up\",\"bytes_down\","
+                         "\"wait_p50_s\","));
+  const char *rows = strstr(to.at, "\"seconds\":[[320,4,0,0,1,1,0,0,0,0,");
   if (rows == NULL) fail_msg("%s", to.at);
-  assert_non_null(strstr(rows, "],[321,0,0,4,1,2,0,0,0,0,"));
+  assert_non_null(strstr(rows, "],[321,4,0,0,1,2,0,0,0,0,"));
   to.size = 0;
   history_write(&to, &answers.history, gate, 0, now_ns);
   size_t count = 0;
@@ -379,6 +386,66 @@ static const char *value_of(const struct output *text, const char *series) {
   assert_true(found == text->at || found[-1] == '\n');
   assert_null(strstr(found + 1, series));
   return found + strlen(series);
+}
+
+/* A row of the table is shown wherever it says, under that name, and with the gate's own number. */
+static void check_number(const struct gate_number *n, const struct gate_view *v,
+                         const char status[65536], const struct output *metrics) {
+  char line[256], number[32];
+  snprintf(number, sizeof number, "%" PRIu64, gate_number_of(n, v));
+  if (n->status != NULL) {
+    const char *group = strstr(status, "\"totals\":{");
+    if (strcmp(n->group, "queue") == 0) group = strstr(status, "\"queue\":{");
+    if (n->group[0] == '\0') group = status;
+    assert_non_null(group);
+    snprintf(line, sizeof line, "\"%s\":%s,", n->status, number);
+    if (strstr(group, line) == NULL) fail_msg("/status has no %s", line);
+  }
+  if (n->metric == NULL) return;
+  bool is_counter = n->kind == NUMBER_COUNTER;
+  snprintf(line, sizeof line, "# HELP %s %s\n# TYPE %s %s\n%s{gate=\"main\"", n->metric, n->help,
+           n->metric, is_counter ? "counter" : "gauge", n->metric);
+  if (strstr(metrics->at, line) == NULL) fail_msg("/metrics has no %s", line);
+  snprintf(line, sizeof line, "%s{gate=\"main\"%s%s} ", n->metric, n->label ? "," : "",
+           n->label ? n->label : "");
+  const char *value = value_of(metrics, line);
+  assert_memory_equal(value, number, strlen(number));
+  assert_int_equal(value[strlen(number)], '\n');
+  size_t size = strlen(n->metric);
+  assert_int_equal(size > 6 && strcmp(n->metric + size - 6, "_total") == 0, is_counter);
+}
+
+static void each_number_is_shown_where_the_table_says(void **state) {
+  static char status[65536];
+  struct gate *gate = &sites[0]->gate;
+  struct gate_view v;
+  struct output metrics = {.size = 0};
+  size_t columns = 0;
+  (void)state;
+  gate_set_queue(gate, 77);
+  atomic_store(&gate->servers, 5);
+  atomic_store(&gate->away, 6);
+  for (int kind = 0; kind < COUNT_KINDS; kind++) { /* each has a number of its own */
+    statistics_count(&gate->statistics, (enum count)kind, 1000 + (uint64_t)kind);
+  }
+  statistics_refused(&gate->statistics, REASON_SHED);
+  gate_view_read(&v, gate);
+  assert_int_equal(ask("GET /status", HOST, "", status), 200);
+  assert_true(metrics_write(&metrics, &program, &answers.resources));
+  output_bytes(&metrics, "", 1);
+  bool is_shown[COUNT_KINDS] = {false};
+  for (size_t i = 0; i < gate_numbers_count(); i++) {
+    const struct gate_number *n = &gate_numbers[i];
+    check_number(n, &v, status, &metrics);
+    columns += n->history != NULL;
+    size_t first = offsetof(struct gate_view, statistics.counts);
+    if (n->offset >= first && n->offset < first + sizeof v.statistics.counts) {
+      is_shown[(n->offset - first) / sizeof v.statistics.counts[0]] = true;
+    }
+  }
+  for (int kind = 0; kind < COUNT_KINDS; kind++) assert_true(is_shown[kind]);
+  assert_true(columns <= HISTORY_NUMBERS_MOST);
+  output_free(&metrics);
 }
 
 static void buckets_are_exact_at_powers_of_two(void **state) {
@@ -439,6 +506,7 @@ int main(void) {
       TEST(holders_are_said),
       TEST(health_is_the_worst_of_all_gates),
       TEST(a_second_is_what_was_counted_in_it),
+      TEST(each_number_is_shown_where_the_table_says),
       TEST(buckets_are_exact_at_powers_of_two),
       TEST(the_policy_allows_what_is_in_the_page_and_nothing_else),
   };

@@ -1,4 +1,5 @@
-/* pages_test.c: the manual page and docs/voltgate/options.md say what the table of options says.
+/* pages_test.c: the manual page, docs/voltgate/options.md and docs/voltgate/operations.md say what the
+ * tables of options and of numbers say.
  *
  * The part of each between its two lines "options: begin" and "options: end" is written from the
  * table; VOLTGATE_UPDATE_PAGES=1 in the environment of this test writes it anew. */
@@ -8,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "admin/numbers.h"
 #include "config/help.h"
 #include "config/options.h"
 
@@ -52,19 +54,22 @@ static void write_page(const char *path, const char *page, size_t before, const 
   fclose(f);
 }
 
-static void check_page(const char *path, void (*print)(FILE *to)) {
+static void check_page(const char *path, const char *what, void (*print)(FILE *to)) {
+  char begins[32], ends[32];
+  snprintf(begins, sizeof begins, "%s: begin", what);
+  snprintf(ends, sizeof ends, "%s: end", what);
   char *page = read_page(path), *made = printed(print);
-  size_t begin = (size_t)(behind_line(page, "options: begin") - page);
-  const char *mark = strstr(page + begin, "options: end");
+  size_t begin = (size_t)(behind_line(page, begins) - page);
+  const char *mark = strstr(page + begin, ends);
   assert_non_null(mark);
   size_t end = (size_t)(mark - page);
   while (page[end - 1] != '\n') end--;
   if (strlen(made) != end - begin || memcmp(page + begin, made, end - begin) != 0) {
     if (getenv("VOLTGATE_UPDATE_PAGES") == NULL) {
       fail_msg(
-          "%s is not what the table of options says: run this test with "
+          "%s is not what the table of %s says: run this test with "
           "VOLTGATE_UPDATE_PAGES=1",
-          path);
+          path, what);
     }
     write_page(path, page, begin, made, page + end);
   }
@@ -74,12 +79,17 @@ static void check_page(const char *path, void (*print)(FILE *to)) {
 
 static void the_reference_is_that_of_the_table(void **state) {
   (void)state;
-  check_page("../../../docs/voltgate/options.md", help_markdown);
+  check_page("../../../docs/voltgate/options.md", "options", help_markdown);
 }
 
 static void the_manual_page_is_that_of_the_table(void **state) {
   (void)state;
-  check_page("../../../apps/voltgate/voltgate.8", help_mdoc);
+  check_page("../../../apps/voltgate/voltgate.8", "options", help_mdoc);
+}
+
+static void the_list_of_numbers_is_that_of_the_table(void **state) {
+  (void)state;
+  check_page("../../../docs/voltgate/operations.md", "numbers", gate_numbers_markdown);
 }
 
 static void help_has_each_option(void **state) {
@@ -101,6 +111,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_reference_is_that_of_the_table),
       cmocka_unit_test(the_manual_page_is_that_of_the_table),
+      cmocka_unit_test(the_list_of_numbers_is_that_of_the_table),
       cmocka_unit_test(help_has_each_option),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

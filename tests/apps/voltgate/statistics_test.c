@@ -55,6 +55,7 @@ static void a_difference_is_what_was_counted_between(void **state) {
   assert_int_equal(newer.counts[COUNT_ADMITTED], 1);
   assert_int_equal(newer.refused[REASON_CLIENTS], 1);
   assert_int_equal(newer.refused[REASON_SHED], 0);
+  assert_int_equal(newer.refused_all, 1);
   assert_int_equal(newer.wait.sum_ns, 9000);
   assert_int_equal(newer.hold.count, 0);
 }

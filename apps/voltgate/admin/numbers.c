@@ -1,0 +1,106 @@
+/* numbers.c: numbers.h. */
+#include "admin/numbers.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define AT(member) offsetof(struct gate_view, member), sizeof(((struct gate_view *)0)->member)
+#define COUNTED(kind) AT(statistics.counts[kind])
+#define GAUGE NUMBER_GAUGE
+#define COUNTER NUMBER_COUNTER
+#define OF_BYTES "Bytes that were relayed; up: from clients to the server."
+
+/* clang-format off: a row is a line, or two */
+const struct gate_number gate_numbers[] = {
+    {"", "limit", "voltgate_limit", NULL, "limit", GAUGE, "Permits that there are.", AT(limit)},
+    {"", "held", "voltgate_held", NULL, "held", GAUGE, "Permits that are held.", AT(held)},
+    {"", "debt", "voltgate_debt", NULL, NULL, GAUGE,
+     "Permits that are held above the limit, since it was lowered.", AT(debt)},
+    {"", "away", "voltgate_away", NULL, NULL, GAUGE,
+     "Permits that another process has, while one takes over.", AT(away)},
+    {"queue", "length", "voltgate_queue_length", NULL, "queued", GAUGE,
+     "Clients that wait for a permit.", AT(queued)},
+    {"queue", "bound", "voltgate_queue_bound", NULL, NULL, GAUGE,
+     "Clients that may wait for a permit.", AT(bound)},
+    {"", "clients", "voltgate_clients", NULL, "clients", GAUGE, "Clients that are connected.",
+     AT(clients)},
+    {"", "servers", "voltgate_servers", NULL, NULL, GAUGE, "Connections to the server.",
+     AT(servers)},
+    {"", NULL, "voltgate_breaker_open", NULL, NULL, GAUGE,
+     "1 while the server is thought to be away.", AT(is_broken)},
+    {"", NULL, "voltgate_server_silent", NULL, NULL, GAUGE,
+     "1 while the server accepts connections, and does not answer.", AT(is_silent)},
+    {"totals", "accepted", "voltgate_accepted_total", NULL, NULL, COUNTER,
+     "Connections of clients.", COUNTED(COUNT_ACCEPTED)},
+    {"totals", "admitted", "voltgate_admitted_total", NULL, "admitted", COUNTER,
+     "Permits given to clients.", COUNTED(COUNT_ADMITTED)},
+    {"totals", "waited", "voltgate_waited_total", NULL, NULL, COUNTER,
+     "Permits given to clients after a wait.", COUNTED(COUNT_WAITED)},
+    {"totals", NULL, NULL, NULL, "refused", COUNTER,
+     "Clients that were refused or ended, for any reason.", AT(statistics.refused_all)},
+    {"totals", "left", "voltgate_left_total", NULL, "left", COUNTER,
+     "Clients that hung up while they waited.", COUNTED(COUNT_LEFT)},
+    {"totals", "ended", "voltgate_ended_total", NULL, NULL, COUNTER,
+     "Connections of clients that have ended.", COUNTED(COUNT_ENDED)},
+    {"totals", "connect_failures", "voltgate_connect_failures_total", NULL, NULL, COUNTER,
+     "Connections to the server that failed.", COUNTED(COUNT_CONNECT_FAILURES)},
+    {"totals", "cancels", "voltgate_cancels_total", NULL, NULL, COUNTER,
+     "Cancel requests that were passed on.", COUNTED(COUNT_CANCELS)},
+    {"totals", "blocking", "voltgate_blocking_commands_total", NULL, NULL, COUNTER,
+     "Blocking commands, which hold no permit.", COUNTED(COUNT_BLOCKING)},
+    {"totals", "bytes_up", "voltgate_bytes_total", "direction=\"up\"", "bytes_up", COUNTER,
+     OF_BYTES, COUNTED(COUNT_BYTES_UP)},
+    {"totals", "bytes_down", "voltgate_bytes_total", "direction=\"down\"", "bytes_down", COUNTER,
+     OF_BYTES, COUNTED(COUNT_BYTES_DOWN)},
+};
+/* clang-format on */
+
+size_t gate_numbers_count(void) {
+  return sizeof gate_numbers / sizeof *gate_numbers;
+}
+
+uint64_t gate_number_of(const struct gate_number *n, const struct gate_view *v) {
+  const char *at = (const char *)v + n->offset;
+  uint64_t number = 0;
+  uint32_t half = 0;
+  bool yes = false;
+  switch (n->size) {
+    case sizeof yes: memcpy(&yes, at, sizeof yes); return yes;
+    case sizeof half: memcpy(&half, at, sizeof half); return half;
+    default: memcpy(&number, at, sizeof number); return number;
+  }
+}
+
+void gate_numbers_put(struct json *j, const char *group, const struct gate_view *v) {
+  for (size_t i = 0; i < gate_numbers_count(); i++) {
+    const struct gate_number *n = &gate_numbers[i];
+    if (n->status == NULL || strcmp(n->group, group) != 0) continue;
+    json_put_number(j, n->status, gate_number_of(n, v));
+  }
+}
+
+/* ---- the list ---- */
+
+/* A cell; name: NULL: an empty one. */
+static void print_name(FILE *to, const char *before, const char *name, const char *label) {
+  if (name == NULL) {
+    fputs("| ", to);
+  } else if (label != NULL) {
+    fprintf(to, "| `%s%s{%s}` ", before, name, label);
+  } else {
+    fprintf(to, "| `%s%s` ", before, name);
+  }
+}
+
+void gate_numbers_markdown(FILE *to) {
+  fputs("| `/metrics` | `/status` | `/history` | |\n| --- | --- | --- | --- |\n", to);
+  for (size_t i = 0; i < gate_numbers_count(); i++) {
+    const struct gate_number *n = &gate_numbers[i];
+    char group[32] = "";
+    if (n->group[0] != '\0') snprintf(group, sizeof group, "%s.", n->group);
+    print_name(to, "", n->metric, n->label);
+    print_name(to, group, n->status, NULL);
+    print_name(to, "", n->history, NULL);
+    fprintf(to, "| %s |\n", n->help);
+  }
+}
