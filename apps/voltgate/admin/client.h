@@ -5,6 +5,9 @@
 
 #include <stddef.h>
 #include <volt/io.h>
+#if VOLTGATE_JANSSON
+#include <jansson.h>
+#endif
 
 #include "admin/output.h"
 #include "config/command.h"
@@ -32,5 +35,16 @@ bool client_ask(struct client_link *link, const char *method, const char *path, 
 void client_encode(struct output *to, const char *name);
 
 void client_close(struct client_link *link);
+
+#if VOLTGATE_JANSSON
+/* Read an answer. Returns NULL: it is no JSON object. The caller calls json_decref(). */
+json_t *answer_json(const char *bytes, size_t size);
+
+/* A path names members of objects within each other: "last.wait_s.p99". What is not there is 0, "", or
+ * NULL. */
+json_t *json_at(const json_t *object, const char *path);
+double json_number_at(const json_t *object, const char *path);
+const char *json_text_at(const json_t *object, const char *path);
+#endif
 
 #endif

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #if VOLTGATE_JANSSON
-#include "admin/answer_json.h"
 #include "admin/client.h"
 #include "admin/screen.h"
 #include "admin/top.h"

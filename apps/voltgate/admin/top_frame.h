@@ -2,7 +2,7 @@
 #ifndef VOLTGATE_ADMIN_TOP_FRAME_H
 #define VOLTGATE_ADMIN_TOP_FRAME_H
 
-#include "admin/answer_json.h"
+#include "admin/client.h"
 #include "admin/screen.h"
 
 enum top_order {

@@ -32,7 +32,7 @@
 #include "session/parting.h"
 #include "session/postgres_cancel.h"
 #include "session/postgres_login.h"
-#include "wire/pg_error.h"
+#include "wire/postgres.h"
 
 enum { POSTGRES_NAMES = 2 * (PG_NAME_MAX + 1) };
 #define POSTGRES_GOODBYE_NS UINT64_C(5000000000)

@@ -34,12 +34,15 @@
  * queue is empty: behind a Flush all may be answered, but the transaction is open. */
 #include "wire/postgres.h"
 
+#include <stdio.h>
 #include <string.h>
 
-#include "wire/postgres_message.h"
 #include "wire/postgres_queue.h"
 
 enum { HEADER = 5, READY_SIZE = 6, CLIENT_LENGTH_MAX = 0x3fffffff, SERVER_LENGTH_MAX = 0x7fffffff };
+
+/* Of pg->fault. With PG_FAULT_SERVER: the server's. */
+enum { PG_FAULT_NONE, PG_FAULT_TYPE, PG_FAULT_LENGTH, PG_FAULT_STATUS, PG_FAULT_SERVER = 8 };
 
 /* Whose COPY has begun. */
 enum { CURRENT_NONE, CURRENT_QUERY, CURRENT_EXECUTE };
@@ -245,6 +248,46 @@ static void copy_in_fails(struct pg *p) {
   }
 }
 
+/* ---- what is read of messages ---- */
+
+/* Fields: a letter, and a string that ends in 0; a 0 ends the list. */
+static void read_error(struct pg *p) {
+  const char *at = p->prefix, *end = at + p->gathered;
+  memset(p->severity, 0, sizeof p->severity);
+  memset(p->sqlstate, 0, sizeof p->sqlstate);
+  while (at < end && *at != 0) {
+    const char *value = at + 1;
+    const char *zero = value < end ? memchr(value, 0, (size_t)(end - value)) : NULL;
+    if (zero == NULL) break;
+    size_t size = (size_t)(zero - value) + 1;
+    if (*at == 'V' && size <= sizeof p->severity) memcpy(p->severity, value, size);
+    if (*at == 'C' && size == sizeof p->sqlstate) memcpy(p->sqlstate, value, size);
+    at = zero + 1;
+  }
+  p->has_failed = strcmp(p->severity, "FATAL") == 0 || strcmp(p->severity, "PANIC") == 0;
+}
+
+/* Of BackendKeyData; all of its body is in prefix, if it is no longer than that. */
+static void read_key(struct pg *p, bool is_whole) {
+  if (p->gathered < 4) return;
+  size_t size = p->gathered - 4u;
+  p->backend = pg_number_at(p->prefix);
+  p->key_size = is_whole && size <= sizeof p->key ? (uint8_t)size : 0;
+  memcpy(p->key, p->prefix + 4, p->key_size);
+}
+
+/* Take the first bytes of a body, as they come: of ErrorResponse and BackendKeyData. */
+static void gather(struct pg *p, const char *at, size_t size, bool is_whole) {
+  size_t room = sizeof p->prefix - p->gathered;
+  size_t taken = size < room ? size : room;
+  memcpy(p->prefix + p->gathered, at, taken);
+  p->gathered = (uint8_t)(p->gathered + taken);
+  if (!is_whole && p->gathered < sizeof p->prefix) return;
+  if (p->gathers == 'E') read_error(p);
+  if (p->gathers == 'K') read_key(p, is_whole);
+  p->gathers = 0;
+}
+
 /* ---- the server ---- */
 
 static void server_completes(struct pg *p) {
@@ -366,7 +409,7 @@ static enum pg_want server_message(struct pg *p, enum server_action action, cons
 static size_t server_goes_on(struct pg *p, const char *at, size_t size) {
   size_t here = p->server_left < size ? p->server_left : size;
   p->server_left -= (uint32_t)here;
-  if (p->gathers != 0) pg_gather(p, at, here, p->server_left == 0);
+  if (p->gathers != 0) gather(p, at, here, p->server_left == 0);
   return here;
 }
 
@@ -408,4 +451,69 @@ bool pg_is_asked(const struct pg *p) {
   if (p->is_copying_in) return pg_queue_has_ended(p);
   if (p->is_copying_both) return pg_queue_has_ready(p);
   return p->current == CURRENT_QUERY || pg_queue_has_ready(p) || (p->is_flushed && p->count > 0);
+}
+
+const char *pg_why(const struct pg *p, char *to, size_t room) {
+  const char *side = p->fault & PG_FAULT_SERVER ? "server" : "client";
+  char type[8];
+  bool is_letter = p->fault_type > ' ' && p->fault_type < 127;
+  snprintf(type, sizeof type, is_letter ? "'%c'" : "0x%02x", p->fault_type);
+  switch (p->fault & ~PG_FAULT_SERVER) {
+    case PG_FAULT_TYPE: snprintf(to, room, "the %s sent a message of type %s", side, type); break;
+    case PG_FAULT_LENGTH:
+      snprintf(to, room, "the %s sent a message of type %s with a length of %u", side, type,
+               p->fault_value);
+      break;
+    case PG_FAULT_STATUS:
+      snprintf(to, room, "the %s sent a ReadyForQuery with a status of 0x%02x", side,
+               p->fault_value);
+      break;
+    default: snprintf(to, room, "nothing is wrong"); break;
+  }
+  return to;
+}
+
+/* ---- messages of our own ---- */
+
+static void put_number(char *to, uint32_t value) {
+  for (int i = 0; i < 4; i++) to[i] = (char)(value >> (24 - 8 * i));
+}
+
+size_t pg_cancel_bytes(const struct pg *p, char to[PG_CANCEL_MAX]) {
+  if (p->backend == 0 || p->key_size == 0) return 0;
+  size_t size = 12u + p->key_size;
+  put_number(to, (uint32_t)size);
+  put_number(to + 4, 80877102);
+  put_number(to + 8, p->backend);
+  memcpy(to + 12, p->key, p->key_size);
+  return size;
+}
+
+/* Adds a field, cut so that the list's end still has room. Returns the new size. */
+static size_t put_field(char *to, size_t size, size_t room, char letter, const char *string) {
+  if (string == NULL || size + 3 > room) return size;
+  size_t most = room - size - 3; /* the letter, the field's end, the list's end */
+  size_t length = strlen(string);
+  if (length > most) {
+    length = most;
+    while (length > 0 && ((unsigned char)string[length] & 0xc0) == 0x80) length--; /* UTF-8 */
+  }
+  to[size] = letter;
+  memcpy(to + size + 1, string, length);
+  to[size + 1 + length] = 0;
+  return size + length + 2;
+}
+
+size_t pg_error_bytes(const struct pg_error *error, char *to, size_t room) {
+  size_t size = 5;
+  size = put_field(to, size, room, 'S', error->severity);
+  size = put_field(to, size, room, 'V', error->severity);
+  size = put_field(to, size, room, 'C', error->sqlstate);
+  size = put_field(to, size, room, 'M', error->message);
+  size = put_field(to, size, room, 'D', error->detail);
+  size = put_field(to, size, room, 'H', error->hint);
+  to[size++] = 0;
+  to[0] = 'E';
+  put_number(to + 1, (uint32_t)(size - 1));
+  return size;
 }

@@ -125,4 +125,24 @@ size_t pg_cancel_bytes(const struct pg *p, char to[PG_CANCEL_MAX]);
  * if there is no room. room: at least 1; PG_WHY_MAX is enough. Returns to. */
 const char *pg_why(const struct pg *p, char *to, size_t room);
 
+enum { PG_ERROR_ROOM_MIN = 64 };
+
+/* An ErrorResponse. */
+struct pg_error {
+  const char *severity; /* "FATAL", "ERROR": the words of protocol 3, in English */
+  const char *sqlstate; /* five characters */
+  const char *message;
+  const char *detail, *hint; /* or NULL */
+};
+
+/* Write the message. What has no room is cut: the hint first.
+ * room: at least PG_ERROR_ROOM_MIN. Returns the bytes. */
+size_t pg_error_bytes(const struct pg_error *error, char *to, size_t room);
+
+/* Four bytes of a message, the highest first. */
+static inline uint32_t pg_number_at(const char *at) {
+  const uint8_t *b = (const uint8_t *)at;
+  return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+}
+
 #endif

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire/postgres_message.h"
+#include "wire/postgres.h"
 
 enum {
   CODE_CANCEL = 80877102, /* 1234 << 16 | 5678 */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "wire/pg_error.h"
+#include "wire/postgres.h"
 
 #define SECOND UINT64_C(1000000000)
 #define MILLISECOND UINT64_C(1000000)

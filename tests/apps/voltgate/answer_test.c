@@ -11,7 +11,6 @@
 #include "admin/metrics.h"
 #include "admin/numbers.h"
 #include "admin/page.h"
-#include "admin/policy.h"
 #include "admin/status.h"
 #include "gate/admission.h"
 #include "program/site.h"

@@ -7,15 +7,10 @@
 
 #include "stage.h"
 #include "unit.h"
+#include "wire/postgres.h"
 
 static inline void pg_number(char *to, uint32_t value) {
   for (int i = 0; i < 4; i++) to[i] = (char)(value >> (24 - 8 * i));
-}
-
-static inline uint32_t pg_number_at(const char *from) {
-  uint32_t value = 0;
-  for (int i = 0; i < 4; i++) value = value << 8 | (uint8_t)from[i];
-  return value;
 }
 
 static inline void pg_say_bytes(struct stage *s, struct peer *p, const void *bytes, size_t size) {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "wire/pg_error.h"
+#include "wire/postgres.h"
 
 #define SECOND UINT64_C(1000000000)
 

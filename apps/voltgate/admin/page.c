@@ -1,6 +1,6 @@
-/* policy.c: what a browser may do for the page. */
+/* page.c: what a browser may do for the page. */
 #define _GNU_SOURCE
-#include "admin/policy.h"
+#include "admin/page.h"
 
 #include <openssl/evp.h>
 #include <openssl/sha.h>
