@@ -736,11 +736,12 @@ def top_in_a_terminal():
     terminal.key(b"q")
     equal(terminal.end(), 0, "q")
     require(terminal.written.endswith(b"\x1b[?25h\x1b[?1049l"), "the terminal is as before")
-    other = Terminal([program(), "top", "--admin", f"127.0.0.1:{gate.admin_port}"])
-    wait_until(lambda: other.read() or b"second" in other.written, "something is drawn")
-    os.kill(other.pid, signal.SIGTERM)
-    equal(other.end(), 0, "SIGTERM")
-    require(other.written.endswith(b"\x1b[?25h\x1b[?1049l"), "the terminal is as before, too")
+    for what, end in (("SIGTERM", lambda t: os.kill(t.pid, signal.SIGTERM)), ("Ctrl-C", lambda t: t.key(b"\x03"))):
+        other = Terminal([program(), "top", "--admin", f"127.0.0.1:{gate.admin_port}"])
+        wait_until(lambda: other.read() or b"second" in other.written, "something is drawn")
+        end(other)
+        equal(other.end(), 0, what)
+        require(other.written.endswith(b"\x1b[?25h\x1b[?1049l"), "the terminal is as before, too")
     for c in waiting:
         c.close()
 

@@ -1,114 +1,23 @@
-/* screen.c: keys, the size of the terminal, the time between two looks.
- *
- * The terminal shows another screen while this runs, and is as before in the end, also if a signal ends
- * it, or stops it for a while. A signal is noted, and a byte in a pipe ends the sleep. A process that
- * does not answer leaves its last screen, with a line that says so. */
-#define _GNU_SOURCE /* pipe2 */
+/* screen.c: keys, and the time between two looks. A process that does not answer leaves its last screen,
+ * with a line that says so. */
+#define _POSIX_C_SOURCE 200809L
 #include "screen.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <termios.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "ask.h"
+#include "common/term.h"
 #include "view.h"
 
 enum { PAGE_BYTES = 1 << 19 };
-
-static volatile sig_atomic_t screen_ends; /* by that signal */
-static volatile sig_atomic_t screen_stops;
-static volatile sig_atomic_t screen_changed;
-static int screen_pipe[2] = {-1, -1};
-
-static void note_signal(int number) {
-  int saved = errno;
-  if (number == SIGTSTP) {
-    screen_stops = 1;
-  } else if (number == SIGWINCH || number == SIGCONT) {
-    screen_changed = 1;
-  } else {
-    screen_ends = number;
-  }
-  (void)!write(screen_pipe[1], "", 1);
-  errno = saved;
-}
-
-/* ---- the terminal ---- */
-
-typedef struct terminal {
-  struct termios before;
-} terminal;
-
-static void write_all(const char *text, size_t size) {
-  while (size > 0) {
-    ssize_t n = write(STDOUT_FILENO, text, size);
-    if (n < 0 && errno != EINTR) {
-      screen_ends = SIGHUP; /* the terminal is gone */
-      return;
-    }
-    if (n > 0) text += n, size -= (size_t)n;
-  }
-}
-
-static void write_text(const char *text) {
-  write_all(text, strlen(text));
-}
-
-static void enter(const terminal *t) {
-  struct termios raw = t->before;
-  raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
-  raw.c_cc[VMIN] = 0;
-  raw.c_cc[VTIME] = 0;
-  tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
-  write_text("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J");
-}
-
-static void leave(const terminal *t) {
-  write_text("\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l");
-  tcsetattr(STDIN_FILENO, TCSADRAIN, &t->before);
-}
-
-static bool begin(terminal *t) {
-  static const int signals[] = {SIGWINCH, SIGCONT, SIGTSTP, SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-  struct sigaction action = {.sa_handler = note_signal};
-  if (tcgetattr(STDIN_FILENO, &t->before) != 0 || !isatty(STDOUT_FILENO)) return false;
-  if (pipe2(screen_pipe, O_CLOEXEC | O_NONBLOCK) != 0) return false;
-  for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-    sigaction(signals[i], &action, NULL);
-  }
-  signal(SIGPIPE, SIG_IGN);
-  enter(t);
-  return true;
-}
-
-/* With the terminal as it was, until this process goes on. */
-static void stop(const terminal *t) {
-  screen_stops = 0;
-  leave(t);
-  raise(SIGSTOP);
-  enter(t);
-  screen_changed = 1;
-}
 
 /* As the signal would have ended it. */
 static void end_by_signal(int number) {
   signal(number, SIG_DFL);
   raise(number);
-}
-
-static void find_size(page *p, view *v) {
-  struct winsize size;
-  bool is_known =
-      ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0;
-  p->width = is_known ? size.ws_col : 80;
-  v->height = is_known ? size.ws_row : 24;
 }
 
 /* ---- what is shown ---- */
@@ -175,9 +84,9 @@ static void look(looking *l) {
 }
 
 static void draw(looking *l) {
-  find_size(&l->page, &l->view);
+  term_size(&l->page.width, &l->view.height);
   view_screen(&l->page, &l->view, l->now, l->has_before ? l->before : NULL);
-  write_all(l->page.at, l->page.size);
+  term_write(l->page.at, l->page.size);
 }
 
 /* ---- keys ---- */
@@ -258,36 +167,15 @@ static outcome press(looking *l, int key) {
     case ' ': return move(l, rows);
     case 'g': return move(l, -1000000);
     case 'G': return move(l, 1000000);
-    case 12: write_text("\x1b[2J"); return OUT_LOOK;
+    case 12: term_clear(); return OUT_LOOK;
     default: return OUT_NOTHING;
   }
 }
 
-/* The next key of those that were typed; *at moves behind it. An arrow is ESC [ A, or ESC O A. */
-static int next_key(const char **at, const char *end) {
-  char key = *(*at)++;
-  if (key != 27 || *at == end || (**at != '[' && **at != 'O')) return key;
-  (*at)++;
-  char last = *at < end ? *(*at)++ : 0;
-  if (last >= '0' && last <= '9' && *at < end) (*at)++; /* ESC [ 5 ~ */
-  switch (last) {
-    case 'A': return 'k';
-    case 'B': return 'j';
-    case '5': return 'b';
-    case '6': return ' ';
-    case 'H': return 'g';
-    case 'F': return 'G';
-    default: return 0;
-  }
-}
-
 static outcome read_keys(looking *l) {
-  char typed[64];
   outcome most = OUT_NOTHING;
-  ssize_t n = read(STDIN_FILENO, typed, sizeof typed);
-  if (n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN)) return OUT_QUIT; /* it was closed */
-  for (const char *at = typed; n > 0 && at < typed + n;) {
-    outcome result = press(l, next_key(&at, typed + n));
+  for (int key; (key = term_key()) >= 0;) {
+    outcome result = press(l, key);
     if (result > most) most = result;
   }
   return most;
@@ -297,35 +185,29 @@ static outcome read_keys(looking *l) {
 
 /* Sleep until a key, a signal, or the time. */
 static outcome wait_for(looking *l, uint64_t deadline_ns) {
-  char bytes[64];
   uint64_t now = now_ns();
-  uint64_t left_ms = deadline_ns > now ? (deadline_ns - now + 999999) / 1000000 : 0;
-  struct pollfd asked[2] = {{.fd = STDIN_FILENO, .events = POLLIN},
-                            {.fd = screen_pipe[0], .events = POLLIN}};
-  int ready = poll(asked, 2, (int)left_ms);
-  while (read(screen_pipe[0], bytes, sizeof bytes) > 0) continue;
-  if (ready > 0 && asked[0].revents) return read_keys(l);
+  switch (term_wait(deadline_ns > now ? deadline_ns - now : 0)) {
+    case TERM_KEYS: return read_keys(l);
+    case TERM_CLOSED: return OUT_QUIT;
+    case TERM_TIME:
+    case TERM_SIGNAL: break;
+  }
   return OUT_NOTHING;
 }
 
-static void loop(looking *l, const terminal *t) {
+static void loop(looking *l) {
   uint64_t at_ns = 0;
   outcome next = OUT_LOOK;
-  while (!screen_ends && next != OUT_QUIT) {
-    if (screen_stops) stop(t);
-    if (screen_changed) {
-      screen_changed = 0;
-      enter(t); /* as it is again after a SIGSTOP */
-      next = next < OUT_DRAW ? OUT_DRAW : next;
-    }
+  while (!term_ending && next != OUT_QUIT) {
+    if (term_has_changed() && next < OUT_DRAW) next = OUT_DRAW;
     bool is_due = now_ns() >= at_ns;
     if (next == OUT_LOOK || (is_due && !l->view.is_paused)) {
       look(l);
       next = OUT_DRAW;
     }
     if (is_due) at_ns = now_ns() + l->view.period_ns;
-    if (next == OUT_DRAW && !screen_ends) draw(l);
-    next = screen_ends ? OUT_QUIT : wait_for(l, at_ns);
+    if (next == OUT_DRAW && !term_ending) draw(l);
+    next = term_ending ? OUT_QUIT : wait_for(l, at_ns);
   }
 }
 
@@ -338,19 +220,19 @@ static bool allocate(looking *l) {
 
 int screen_run(const char *path, pid_t process, unsigned period_ms) {
   static looking l;
-  terminal t;
-  l = (looking){.path = path, .process = process, .wire = {.fd = -1, .stop = &screen_ends}};
+  l = (looking){.path = path, .process = process, .wire = {.fd = -1, .stop = &term_ending}};
   l.view.period_ns = (uint64_t)period_ms * 1000000;
-  if (!allocate(&l) || !begin(&t)) {
+  signal(SIGPIPE, SIG_IGN);
+  if (!allocate(&l) || !term_begin()) {
     fprintf(stderr, "volt-top: this is no terminal: volt-top --once prints\n");
     return 2;
   }
-  loop(&l, &t);
-  leave(&t);
+  loop(&l);
+  term_end();
   wire_close(&l.wire);
   free(l.now);
   free(l.before);
   free(l.page.at);
-  if (screen_ends) end_by_signal(screen_ends);
+  if (term_ending) end_by_signal(term_ending);
   return 0;
 }

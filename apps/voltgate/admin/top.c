@@ -1,102 +1,23 @@
-/* top.c: the terminal of voltgate top: keys, its size, the time between two looks.
- *
- * The terminal shows another screen while it runs, and is as before in the end, also after a signal
- * that ends it. What was asked and what is drawn is bounded; a voltgate that does not answer leaves
- * the last screen, with a line that says so. */
+/* top.c: voltgate top: keys, and the time between two looks. What was asked and what is drawn is
+ * bounded; a voltgate that does not answer leaves the last screen, with a line that says so. */
 #define _GNU_SOURCE
 #include "admin/top.h"
 
 #if VOLTGATE_JANSSON
-#include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
-#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 #include <volt/volt.h>
 
 #include "admin/client.h"
 #include "admin/top_frame.h"
+#include "common/term.h"
 
 enum { SHOWN_CLIENTS = 200 };
 #define WITHIN_NS UINT64_C(2000000000)
-
-static volatile sig_atomic_t top_has_to_end, top_is_resized;
-
-static void note_signal(int signal) {
-  if (signal == SIGWINCH) {
-    top_is_resized = 1;
-  } else {
-    top_has_to_end = signal;
-  }
-}
-
-/* ---- the terminal ---- */
-
-struct terminal {
-  struct termios before;
-  sigset_t mask_before;
-};
-
-static void write_all(const char *text, size_t size) {
-  while (size > 0) {
-    ssize_t n = write(STDOUT_FILENO, text, size);
-    if (n < 0 && errno != EINTR) return; /* the terminal is gone: its signal ends us */
-    if (n > 0) text += n, size -= (size_t)n;
-  }
-}
-
-static void write_text(const char *text) {
-  write_all(text, strlen(text));
-}
-
-/* Signals come while ppoll() waits, and at no other time. */
-static void begin_signals(struct terminal *t) {
-  static const int signals[] = {SIGWINCH, SIGINT, SIGTERM, SIGHUP};
-  struct sigaction action = {.sa_handler = note_signal};
-  sigset_t blocked;
-  sigemptyset(&blocked);
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-    sigaction(signals[i], &action, NULL);
-    sigaddset(&blocked, signals[i]);
-  }
-  sigprocmask(SIG_BLOCK, &blocked, &t->mask_before);
-  for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-    sigdelset(&t->mask_before, signals[i]);
-  }
-}
-
-static bool begin_terminal(struct terminal *t) {
-  begin_signals(t);
-  if (tcgetattr(STDIN_FILENO, &t->before) != 0) return false;
-  struct termios raw = t->before;
-  raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG);
-  raw.c_cc[VMIN] = 0;
-  raw.c_cc[VTIME] = 0;
-  tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
-  write_text("\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[2J");
-  return true;
-}
-
-static void end_terminal(const struct terminal *t) {
-  write_text("\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l");
-  tcsetattr(STDIN_FILENO, TCSADRAIN, &t->before);
-}
-
-static void find_size(struct screen *s) {
-  struct winsize size;
-  s->width = 80;
-  s->height = 24;
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
-    s->width = size.ws_col;
-    s->height = size.ws_row;
-  }
-}
 
 /* ---- what is shown ---- */
 
@@ -193,7 +114,7 @@ static void draw(const struct looking *l, struct screen *s, struct output *to) {
   to->size = 0;
   s->to = to;
   top_frame(s, &l->top);
-  write_all(to->at, to->size);
+  term_write(to->at, to->size);
 }
 
 /* ---- keys ---- */
@@ -210,18 +131,10 @@ static enum key_result choose(struct top *t, bool is_next) {
   return KEY_LOOK;
 }
 
-/* One key of those that were typed; *at moves behind it. An arrow is ESC [ A, or ESC O A. */
-static enum key_result press(struct top *t, const char **at, const char *end) {
-  char key = *(*at)++;
-  if (key == '\x1b' && end - *at >= 2 && (**at == '[' || **at == 'O')) {
-    char arrow = (*at)[1];
-    *at += 2;
-    key = arrow == 'A' ? 'k' : arrow == 'B' ? 'j' : '\0';
-  }
+static enum key_result press(struct top *t, int key) {
   switch (key) {
     case 'q':
     case 'Q':
-    case 3: /* Ctrl-C */
     case 4: return KEY_QUIT;
     case 's': t->order = (enum top_order)((t->order + 1) % TOP_ORDERS); return KEY_DRAW;
     case 'j':
@@ -233,12 +146,9 @@ static enum key_result press(struct top *t, const char **at, const char *end) {
 }
 
 static enum key_result read_keys(struct top *t) {
-  char typed[64];
   enum key_result most = KEY_NOTHING;
-  ssize_t n = read(STDIN_FILENO, typed, sizeof typed);
-  if (n == 0) return KEY_QUIT; /* the terminal was closed */
-  for (const char *at = typed; n > 0 && at < typed + n;) {
-    enum key_result result = press(t, &at, typed + n);
+  for (int key; (key = term_key()) >= 0;) {
+    enum key_result result = press(t, key);
     if (result > most) most = result;
   }
   return most;
@@ -247,23 +157,21 @@ static enum key_result read_keys(struct top *t) {
 /* ---- the loop ---- */
 
 /* Waits for a key, a signal, or the time. */
-static enum key_result wait_for(struct top *t, const struct terminal *terminal,
-                                uint64_t deadline_ns) {
-  uint64_t now_ns = volt_now_ns(), left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
-  struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
-                          .tv_nsec = (long)(left_ns % 1000000000)};
-  struct pollfd typed = {.fd = STDIN_FILENO, .events = POLLIN};
-  int ready = ppoll(&typed, 1, &left, &terminal->mask_before);
-  if (top_has_to_end != 0) return KEY_QUIT;
-  if (ready > 0) return read_keys(t);
-  return ready == 0 ? KEY_LOOK : KEY_NOTHING;
+static enum key_result wait_for(struct top *t, uint64_t deadline_ns) {
+  uint64_t now_ns = volt_now_ns();
+  switch (term_wait(deadline_ns > now_ns ? deadline_ns - now_ns : 0)) {
+    case TERM_KEYS: return read_keys(t);
+    case TERM_TIME: return KEY_LOOK;
+    case TERM_CLOSED: return KEY_QUIT;
+    case TERM_SIGNAL: break;
+  }
+  return term_ending ? KEY_QUIT : KEY_NOTHING;
 }
 
 static int show(struct looking *l, struct screen *s, uint64_t interval_ns) {
-  struct terminal terminal;
   struct output to = {.size = 0};
-  if (!begin_terminal(&terminal)) return EXIT_FAILURE;
-  find_size(s);
+  if (!term_begin()) return EXIT_FAILURE;
+  term_size(&s->width, &s->height);
   enum key_result next = KEY_LOOK;
   uint64_t deadline_ns = 0;
   while (next != KEY_QUIT) {
@@ -271,16 +179,14 @@ static int show(struct looking *l, struct screen *s, uint64_t interval_ns) {
       look(l);
       deadline_ns = volt_now_ns() + interval_ns;
     }
-    if (top_is_resized) {
-      top_is_resized = 0;
-      find_size(s);
-      write_text("\x1b[2J");
+    if (term_has_changed()) {
+      term_size(&s->width, &s->height);
       next = KEY_DRAW;
     }
     if (next != KEY_NOTHING) draw(l, s, &to);
-    next = wait_for(&l->top, &terminal, deadline_ns);
+    next = term_ending ? KEY_QUIT : wait_for(&l->top, deadline_ns);
   }
-  end_terminal(&terminal);
+  term_end();
   output_free(&to);
   return EXIT_SUCCESS;
 }
