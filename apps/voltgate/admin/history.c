@@ -51,9 +51,9 @@ static const struct {
 };
 
 /* The next row from *i on that has a column, or NULL. */
-static const struct gate_number *next_number(size_t *i) {
-  while (*i < gate_numbers_count()) {
-    const struct gate_number *n = &gate_numbers[(*i)++];
+static const struct number *next_number(size_t *i) {
+  while (*i < gate_numbers.count) {
+    const struct number *n = &gate_numbers.at[(*i)++];
     if (n->history != NULL) return n;
   }
   return NULL;
@@ -63,10 +63,10 @@ static void add_second(struct gate_history *g, const struct gate_view *v, uint64
   struct gate_view d = *v; /* how it is, and what was counted since */
   statistics_subtract(&d.statistics, &g->moments[(g->moment_count - 1) % HISTORY_MOMENTS].values);
   struct second *s = &g->seconds[g->count++ % HISTORY_SECONDS];
-  const struct gate_number *n;
+  const struct number *n;
   s->at_ns = now_ns;
   size_t column = 0, i = 0;
-  while ((n = next_number(&i)) != NULL) s->numbers[column++] = gate_number_of(n, &d);
+  while ((n = next_number(&i)) != NULL) s->numbers[column++] = number_of(n, &d);
   for (i = 0; i < HISTORY_TIMES; i++) {
     const void *times = (const char *)&d.statistics + history_times[i].offset;
     s->times_ns[i] = histogram_quantile_ns(times, history_times[i].share);
@@ -123,7 +123,7 @@ static void put_second(struct json *j, const struct second *s) {
 }
 
 static void put_columns(struct json *j) {
-  const struct gate_number *n;
+  const struct number *n;
   size_t i = 0;
   json_put_array(j, "columns");
   json_put_string(j, NULL, "at_s");

@@ -62,12 +62,11 @@ static void put_histogram(struct output *to, const char *name, const struct seri
 
 static void put_gate_numbers(struct output *to, const struct view *view) {
   const char *before = "";
-  for (size_t i = 0; i < gate_numbers_count(); i++) {
-    const struct gate_number *n = &gate_numbers[i];
+  for (size_t i = 0; i < gate_numbers.count; i++) {
+    const struct number *n = &gate_numbers.at[i];
     if (n->metric == NULL) continue;
     if (strcmp(n->metric, before) != 0) {
-      const char *type = n->kind == NUMBER_COUNTER ? "counter" : "gauge";
-      metrics_put_family(to, n->metric, type, n->help);
+      metrics_put_family(to, n->metric, number_type(n), n->help);
     }
     before = n->metric;
     for (size_t g = 0; g < view->count; g++) {
@@ -75,7 +74,7 @@ static void put_gate_numbers(struct output *to, const struct view *view) {
       metrics_put_series(to, n->metric, "", &s);
       if (n->label != NULL) OUTPUT(to, ",");
       if (n->label != NULL) output_string(to, n->label);
-      metrics_put_value(to, gate_number_of(n, &view->gates[g]));
+      metrics_put_value(to, number_of(n, &view->gates[g]));
     }
   }
 }
@@ -115,15 +114,15 @@ struct times {
   uint64_t count, sum_ns;
 };
 
-struct tenant_view {
+struct tenant_line {
   const char *gate;
   char name[TENANT_NAME_MAX];
-  uint64_t limit, leased, held, queued, admitted, refused;
+  struct tenant_view now;
   struct times wait, hold;
 };
 
 struct tenant_list {
-  struct tenant_view *at;
+  struct tenant_line *at;
   size_t count, room;
   const char *gate; /* whose tenants are visited */
   bool has_failed;
@@ -144,7 +143,7 @@ static void visit_tenant(void *arg, struct tenant *tenant) {
   struct tenant_list *list = arg;
   if (list->count == list->room) {
     size_t room = list->room > 0 ? list->room * 2 : 64;
-    struct tenant_view *larger = realloc(list->at, room * sizeof *larger);
+    struct tenant_line *larger = realloc(list->at, room * sizeof *larger);
     if (larger == NULL) {
       list->has_failed = true;
       return;
@@ -152,17 +151,9 @@ static void visit_tenant(void *arg, struct tenant *tenant) {
     list->at = larger;
     list->room = room;
   }
-  struct tenant_view *v = &list->at[list->count++];
-  *v = (struct tenant_view){.gate = list->gate,
-                            .limit = tenant_limit(tenant),
-                            .held = atomic_load_explicit(&tenant->held, memory_order_relaxed),
-                            .queued = tenant_queued(tenant),
-                            .admitted = tenant_admitted(tenant)};
-  struct lease *lease = tenant_lease(tenant);
-  struct lease_view leased = {.leased = 0};
-  if (lease) lease_read(lease, &leased);
-  v->leased = leased.leased;
-  v->refused = atomic_load_explicit(&tenant->refused, memory_order_relaxed); /* shown only */
+  struct tenant_line *v = &list->at[list->count++];
+  v->gate = list->gate;
+  tenant_view_read(&v->now, tenant);
   memcpy(v->name, tenant->name, sizeof v->name);
   read_times(&v->wait, &tenant->wait);
   read_times(&v->hold, &tenant->hold);
@@ -176,42 +167,28 @@ static void put_times(struct output *to, const char *name, const struct series *
   put_sums(to, name, s, times->sum_ns, times->count);
 }
 
-static const struct {
-  const char *name, *type, *help;
-  size_t offset; /* of the number, or of the times */
-} tenant_families[] = {
-    {"voltgate_tenant_limit", "gauge", "Permits of one tenant at most; 0: only the gate's limit.",
-     offsetof(struct tenant_view, limit)},
-    {"voltgate_tenant_leased", "gauge", "Permits of one tenant that are leased from the cluster.",
-     offsetof(struct tenant_view, leased)},
-    {"voltgate_tenant_held", "gauge", "Clients of a tenant that hold a permit.",
-     offsetof(struct tenant_view, held)},
-    {"voltgate_tenant_queued", "gauge", "Clients of a tenant that wait for a permit.",
-     offsetof(struct tenant_view, queued)},
-    {"voltgate_tenant_admitted_total", "counter", "Permits given to clients of a tenant.",
-     offsetof(struct tenant_view, admitted)},
-    {"voltgate_tenant_refused_total", "counter", "Clients of a tenant that were refused.",
-     offsetof(struct tenant_view, refused)},
-    {"voltgate_tenant_wait_seconds", "histogram", "From queueing to the permit, by tenant.",
-     offsetof(struct tenant_view, wait)},
-    {"voltgate_tenant_hold_seconds", "histogram", "From the permit to its return, by tenant.",
-     offsetof(struct tenant_view, hold)},
-};
-
 static void put_tenants(struct output *to, const struct tenant_list *list) {
-  for (size_t i = 0; i < sizeof tenant_families / sizeof *tenant_families; i++) {
-    const char *name = tenant_families[i].name;
-    metrics_put_family(to, name, tenant_families[i].type, tenant_families[i].help);
+  static const char wait[] = "voltgate_tenant_wait_seconds",
+                    hold[] = "voltgate_tenant_hold_seconds";
+  for (size_t i = 0; i < tenant_numbers.count; i++) {
+    const struct number *n = &tenant_numbers.at[i];
+    if (n->metric == NULL) continue;
+    metrics_put_family(to, n->metric, number_type(n), n->help);
     for (size_t t = 0; t < list->count; t++) {
       struct series s = {list->at[t].gate, list->at[t].name};
-      const void *value = (const char *)&list->at[t] + tenant_families[i].offset;
-      if (strcmp(tenant_families[i].type, "histogram") == 0) {
-        put_times(to, name, &s, value);
-      } else {
-        metrics_put_series(to, name, "", &s);
-        metrics_put_value(to, *(const uint64_t *)value);
-      }
+      metrics_put_series(to, n->metric, "", &s);
+      metrics_put_value(to, number_of(n, &list->at[t].now));
     }
+  }
+  metrics_put_family(to, wait, "histogram", "From queueing to the permit, by tenant.");
+  for (size_t t = 0; t < list->count; t++) {
+    struct series s = {list->at[t].gate, list->at[t].name};
+    put_times(to, wait, &s, &list->at[t].wait);
+  }
+  metrics_put_family(to, hold, "histogram", "From the permit to its return, by tenant.");
+  for (size_t t = 0; t < list->count; t++) {
+    struct series s = {list->at[t].gate, list->at[t].name};
+    put_times(to, hold, &s, &list->at[t].hold);
   }
 }
 

@@ -4,14 +4,16 @@
 #include <stddef.h>
 #include <string.h>
 
-#define AT(member) offsetof(struct gate_view, member), sizeof(((struct gate_view *)0)->member)
+#define MEMBER(type, member) offsetof(type, member), sizeof(((type *)0)->member)
+#define AT(member) MEMBER(struct gate_view, member)
+#define OF_TENANT(member) MEMBER(struct tenant_view, member)
 #define COUNTED(kind) AT(statistics.counts[kind])
 #define GAUGE NUMBER_GAUGE
 #define COUNTER NUMBER_COUNTER
 #define OF_BYTES "Bytes that were relayed; up: from clients to the server."
 
 /* clang-format off: a row is a line, or two */
-const struct gate_number gate_numbers[] = {
+static const struct number of_gate[] = {
     {"", "limit", "voltgate_limit", NULL, "limit", GAUGE, "Permits that there are.", AT(limit)},
     {"", "held", "voltgate_held", NULL, "held", GAUGE, "Permits that are held.", AT(held)},
     {"", "debt", "voltgate_debt", NULL, NULL, GAUGE,
@@ -53,14 +55,30 @@ const struct gate_number gate_numbers[] = {
     {"totals", "bytes_down", "voltgate_bytes_total", "direction=\"down\"", "bytes_down", COUNTER,
      OF_BYTES, COUNTED(COUNT_BYTES_DOWN)},
 };
+
+static const struct number of_tenant[] = {
+    {"", "limit", "voltgate_tenant_limit", NULL, NULL, GAUGE,
+     "Permits of one tenant at most; 0: only the gate's limit.", OF_TENANT(limit)},
+    {"", NULL, "voltgate_tenant_leased", NULL, NULL, GAUGE,
+     "Permits of one tenant that are leased from the cluster.", OF_TENANT(leased)},
+    {"", "weight", NULL, NULL, NULL, GAUGE,
+     "Its share of the permits, beside other tenants that wait.", OF_TENANT(weight)},
+    {"", "held", "voltgate_tenant_held", NULL, NULL, GAUGE,
+     "Clients of a tenant that hold a permit.", OF_TENANT(held)},
+    {"", "queued", "voltgate_tenant_queued", NULL, NULL, GAUGE,
+     "Clients of a tenant that wait for a permit.", OF_TENANT(queued)},
+    {"", "admitted", "voltgate_tenant_admitted_total", NULL, NULL, COUNTER,
+     "Permits given to clients of a tenant.", OF_TENANT(admitted)},
+    {"", "refused", "voltgate_tenant_refused_total", NULL, NULL, COUNTER,
+     "Clients of a tenant that were refused.", OF_TENANT(refused)},
+};
 /* clang-format on */
 
-size_t gate_numbers_count(void) {
-  return sizeof gate_numbers / sizeof *gate_numbers;
-}
+const struct numbers gate_numbers = {of_gate, sizeof of_gate / sizeof *of_gate};
+const struct numbers tenant_numbers = {of_tenant, sizeof of_tenant / sizeof *of_tenant};
 
-uint64_t gate_number_of(const struct gate_number *n, const struct gate_view *v) {
-  const char *at = (const char *)v + n->offset;
+uint64_t number_of(const struct number *n, const void *of) {
+  const char *at = (const char *)of + n->offset;
   uint64_t number = 0;
   uint32_t half = 0;
   bool yes = false;
@@ -71,11 +89,15 @@ uint64_t gate_number_of(const struct gate_number *n, const struct gate_view *v) 
   }
 }
 
-void gate_numbers_put(struct json *j, const char *group, const struct gate_view *v) {
-  for (size_t i = 0; i < gate_numbers_count(); i++) {
-    const struct gate_number *n = &gate_numbers[i];
+const char *number_type(const struct number *n) {
+  return n->kind == NUMBER_COUNTER ? "counter" : "gauge";
+}
+
+void numbers_put(struct json *j, const struct numbers *numbers, const char *group, const void *of) {
+  for (size_t i = 0; i < numbers->count; i++) {
+    const struct number *n = &numbers->at[i];
     if (n->status == NULL || strcmp(n->group, group) != 0) continue;
-    json_put_number(j, n->status, gate_number_of(n, v));
+    json_put_number(j, n->status, number_of(n, of));
   }
 }
 
@@ -92,15 +114,20 @@ static void print_name(FILE *to, const char *before, const char *name, const cha
   }
 }
 
-void gate_numbers_markdown(FILE *to) {
-  fputs("| `/metrics` | `/status` | `/history` | |\n| --- | --- | --- | --- |\n", to);
-  for (size_t i = 0; i < gate_numbers_count(); i++) {
-    const struct gate_number *n = &gate_numbers[i];
-    char group[32] = "";
-    if (n->group[0] != '\0') snprintf(group, sizeof group, "%s.", n->group);
+static void print_rows(FILE *to, const struct numbers *numbers, const char *whose) {
+  for (size_t i = 0; i < numbers->count; i++) {
+    const struct number *n = &numbers->at[i];
+    char where[32];
+    snprintf(where, sizeof where, "%s%s%s", whose, n->group, n->group[0] != '\0' ? "." : "");
     print_name(to, "", n->metric, n->label);
-    print_name(to, group, n->status, NULL);
+    print_name(to, where, n->status, NULL);
     print_name(to, "", n->history, NULL);
     fprintf(to, "| %s |\n", n->help);
   }
+}
+
+void numbers_markdown(FILE *to) {
+  fputs("| `/metrics` | `/status` | `/history` | |\n| --- | --- | --- | --- |\n", to);
+  print_rows(to, &gate_numbers, "");
+  print_rows(to, &tenant_numbers, "tenants[].");
 }

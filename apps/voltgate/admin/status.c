@@ -50,9 +50,7 @@ static void put_times(struct json *j, const char *key, const struct histogram_va
 
 struct tenant_row {
   char name[TENANT_NAME_MAX];
-  uint32_t limit, leased, weight, held, queued;
-  bool is_leased;
-  uint64_t admitted, refused;
+  struct tenant_view now;
   struct histogram_values wait, hold;
 };
 
@@ -126,39 +124,24 @@ static void visit_for_row(void *arg, struct tenant *tenant) {
   }
   struct tenant_row *row = &r->rows[r->row_count++];
   memcpy(row->name, tenant->name, sizeof row->name);
-  row->limit = tenant_limit(tenant);
-  struct lease *lease = tenant_lease(tenant);
-  struct lease_view leased = {.leased = 0};
-  if (lease) lease_read(lease, &leased);
-  row->is_leased = lease != NULL;
-  row->leased = leased.leased;
-  row->weight = atomic_load_explicit(&tenant->turns.weight, memory_order_relaxed);
-  row->held = atomic_load_explicit(&tenant->held, memory_order_relaxed); /* shown only, as below */
-  row->queued = tenant_queued(tenant);
-  row->admitted = tenant_admitted(tenant);
-  row->refused = atomic_load_explicit(&tenant->refused, memory_order_relaxed);
+  tenant_view_read(&row->now, tenant);
   histogram_read(&tenant->wait, &row->wait);
   histogram_read(&tenant->hold, &row->hold);
 }
 
 static int compare_rows(const void *a, const void *b) {
   const struct tenant_row *one = a, *other = b;
-  int order =
-      compare_numbers((uint64_t)one->held + one->queued, (uint64_t)other->held + other->queued);
-  if (order == 0) order = compare_numbers(one->admitted, other->admitted);
+  int order = compare_numbers((uint64_t)one->now.held + one->now.queued,
+                              (uint64_t)other->now.held + other->now.queued);
+  if (order == 0) order = compare_numbers(one->now.admitted, other->now.admitted);
   return order != 0 ? order : strcmp(one->name, other->name);
 }
 
 static void put_row(struct json *j, const struct tenant_row *row) {
   json_put_object(j, NULL);
   json_put_string(j, "name", row->name);
-  json_put_number(j, "limit", row->limit);
-  if (row->is_leased) json_put_number(j, "leased", row->leased);
-  json_put_number(j, "weight", row->weight);
-  json_put_number(j, "held", row->held);
-  json_put_number(j, "queued", row->queued);
-  json_put_number(j, "admitted", row->admitted);
-  json_put_number(j, "refused", row->refused);
+  numbers_put(j, &tenant_numbers, "", &row->now);
+  if (row->now.is_leased) json_put_number(j, "leased", row->now.leased);
   put_times(j, "wait_s", &row->wait);
   put_times(j, "hold_s", &row->hold);
   json_end_object(j);
@@ -195,7 +178,7 @@ static bool put_tenants(struct json *j, struct gate *gate) {
 
 static void put_totals(struct json *j, const struct gate_view *v) {
   json_put_object(j, "totals");
-  gate_numbers_put(j, "totals", v);
+  numbers_put(j, &gate_numbers, "totals", v);
   json_put_object(j, "refused");
   for (int i = 0; i < REASON_KINDS; i++) {
     json_put_number(j, reason_name((enum gate_reason)i), v->statistics.refused[i]);
@@ -221,7 +204,7 @@ static void put_queue(struct json *j, const struct gate_view *v, uint64_t now_ns
     age_ns = oldest.since_ns < now_ns ? now_ns - oldest.since_ns : 0;
   }
   json_put_object(j, "queue");
-  gate_numbers_put(j, "queue", v);
+  numbers_put(j, &gate_numbers, "queue", v);
   json_put_seconds(j, "oldest_s", age_ns);
   json_end_object(j);
 }
@@ -242,10 +225,10 @@ static void put_last(struct json *j, struct history *history, const struct gate_
   uint64_t passed_ns = history_last(history, v->gate, now_ns, &last.statistics);
   json_put_object(j, "last");
   json_put_seconds(j, "seconds", passed_ns / 1000000 * 1000000);
-  for (size_t i = 0; i < gate_numbers_count(); i++) {
-    const struct gate_number *n = &gate_numbers[i];
+  for (size_t i = 0; i < gate_numbers.count; i++) {
+    const struct number *n = &gate_numbers.at[i];
     if (n->history == NULL || n->kind != NUMBER_COUNTER) continue;
-    put_rate(j, n->history, gate_number_of(n, &last), passed_ns);
+    put_rate(j, n->history, number_of(n, &last), passed_ns);
   }
   put_times(j, "wait_s", &last.statistics.wait);
   put_times(j, "hold_s", &last.statistics.hold);
@@ -265,7 +248,7 @@ static bool put_gate(struct json *j, struct program *p, struct history *history,
   program_each_address(p, v->gate, put_address, j);
   json_end_array(j);
   json_put_string(j, "to", v->settings->to);
-  gate_numbers_put(j, "", v);
+  numbers_put(j, &gate_numbers, "", v);
   cluster_put_gate(j, v);
   put_queue(j, v, now_ns);
   json_put_string(j, "state", status_state(p, v));

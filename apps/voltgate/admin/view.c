@@ -36,6 +36,21 @@ void gate_view_read(struct gate_view *v, struct gate *gate) {
   statistics_read(&gate->statistics, &v->statistics);
 }
 
+void tenant_view_read(struct tenant_view *v, struct tenant *tenant) {
+  struct lease *lease = tenant_lease(tenant);
+  struct lease_view leased = {.leased = 0};
+  if (lease) lease_read(lease, &leased);
+  *v = (struct tenant_view){
+      .limit = tenant_limit(tenant),
+      .leased = leased.leased,
+      .weight = atomic_load_explicit(&tenant->turns.weight, memory_order_relaxed),
+      .held = read_number(&tenant->held),
+      .queued = tenant_queued(tenant),
+      .is_leased = lease != NULL,
+      .admitted = tenant_admitted(tenant),
+      .refused = atomic_load_explicit(&tenant->refused, memory_order_relaxed)}; /* shown only */
+}
+
 /* ---- all of them ---- */
 
 /* Gates stay until the program ends, so their addresses are kept, and read outside of the lock. */

@@ -23,6 +23,15 @@ struct gate_view {
 /* Fill in one. Any thread. It reads all counters: some microseconds. */
 void gate_view_read(struct gate_view *v, struct gate *gate);
 
+/* A tenant at one moment, without its times. */
+struct tenant_view {
+  uint32_t limit, leased, weight, held, queued;
+  bool is_leased; /* its limit is that of a cluster's gates together */
+  uint64_t admitted, refused;
+};
+
+void tenant_view_read(struct tenant_view *v, struct tenant *tenant);
+
 struct view {
   struct gate_view *gates;
   size_t count;

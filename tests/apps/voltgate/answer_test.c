@@ -388,10 +388,10 @@ static const char *value_of(const struct output *text, const char *series) {
 }
 
 /* A row of the table is shown wherever it says, under that name, and with the gate's own number. */
-static void check_number(const struct gate_number *n, const struct gate_view *v,
+static void check_number(const struct number *n, const struct gate_view *v,
                          const char status[65536], const struct output *metrics) {
   char line[256], number[32];
-  snprintf(number, sizeof number, "%" PRIu64, gate_number_of(n, v));
+  snprintf(number, sizeof number, "%" PRIu64, number_of(n, v));
   if (n->status != NULL) {
     const char *group = strstr(status, "\"totals\":{");
     if (strcmp(n->group, "queue") == 0) group = strstr(status, "\"queue\":{");
@@ -403,7 +403,7 @@ static void check_number(const struct gate_number *n, const struct gate_view *v,
   if (n->metric == NULL) return;
   bool is_counter = n->kind == NUMBER_COUNTER;
   snprintf(line, sizeof line, "# HELP %s %s\n# TYPE %s %s\n%s{gate=\"main\"", n->metric, n->help,
-           n->metric, is_counter ? "counter" : "gauge", n->metric);
+           n->metric, number_type(n), n->metric);
   if (strstr(metrics->at, line) == NULL) fail_msg("/metrics has no %s", line);
   snprintf(line, sizeof line, "%s{gate=\"main\"%s%s} ", n->metric, n->label ? "," : "",
            n->label ? n->label : "");
@@ -433,8 +433,8 @@ static void each_number_is_shown_where_the_table_says(void **state) {
   assert_true(metrics_write(&metrics, &program, &answers.resources));
   output_bytes(&metrics, "", 1);
   bool is_shown[COUNT_KINDS] = {false};
-  for (size_t i = 0; i < gate_numbers_count(); i++) {
-    const struct gate_number *n = &gate_numbers[i];
+  for (size_t i = 0; i < gate_numbers.count; i++) {
+    const struct number *n = &gate_numbers.at[i];
     check_number(n, &v, status, &metrics);
     columns += n->history != NULL;
     size_t first = offsetof(struct gate_view, statistics.counts);
@@ -444,6 +444,41 @@ static void each_number_is_shown_where_the_table_says(void **state) {
   }
   for (int kind = 0; kind < COUNT_KINDS; kind++) assert_true(is_shown[kind]);
   assert_true(columns <= HISTORY_NUMBERS_MOST);
+  output_free(&metrics);
+}
+
+static void each_number_of_a_tenant_is_shown(void **state) {
+  static char status[65536];
+  char line[256];
+  struct gate *gate = &sites[0]->gate;
+  struct tenant_view v;
+  struct output metrics = {.size = 0};
+  (void)state;
+  struct tenant *tenant = tenants_enter(gate_tenants(gate), "ann");
+  assert_non_null(tenant);
+  atomic_store(&tenant->held, 3);
+  atomic_store(&tenant->refused, 5);
+  tenant_view_read(&v, tenant);
+  assert_int_equal(v.held, 3);
+  assert_int_equal(v.refused, 5);
+  assert_int_equal(ask("GET /status?tenants=main", HOST, "", status), 200);
+  const char *row = strstr(status, "\"name\":\"ann\",");
+  assert_non_null(row);
+  assert_true(metrics_write(&metrics, &program, &answers.resources));
+  output_bytes(&metrics, "", 1);
+  for (size_t i = 0; i < tenant_numbers.count; i++) {
+    const struct number *n = &tenant_numbers.at[i];
+    snprintf(line, sizeof line, "\"%s\":%" PRIu64 ",", n->status ? n->status : "",
+             number_of(n, &v));
+    if (n->status != NULL && strstr(row, line) == NULL) fail_msg("/status has no %s", line);
+    if (n->metric == NULL) continue;
+    snprintf(line, sizeof line, "%s{gate=\"main\",tenant=\"ann\"} ", n->metric);
+    assert_int_equal(strtoull(value_of(&metrics, line), NULL, 10), number_of(n, &v));
+    snprintf(line, sizeof line, "# TYPE %s %s\n", n->metric, number_type(n));
+    assert_non_null(strstr(metrics.at, line));
+  }
+  atomic_store(&tenant->held, 0);
+  tenant_leave(gate_tenants(gate), tenant);
   output_free(&metrics);
 }
 
@@ -506,6 +541,7 @@ int main(void) {
       TEST(health_is_the_worst_of_all_gates),
       TEST(a_second_is_what_was_counted_in_it),
       TEST(each_number_is_shown_where_the_table_says),
+      TEST(each_number_of_a_tenant_is_shown),
       TEST(buckets_are_exact_at_powers_of_two),
       TEST(the_policy_allows_what_is_in_the_page_and_nothing_else),
   };

@@ -89,7 +89,7 @@ static void the_manual_page_is_that_of_the_table(void **state) {
 
 static void the_list_of_numbers_is_that_of_the_table(void **state) {
   (void)state;
-  check_page("../../../docs/voltgate/operations.md", "numbers", gate_numbers_markdown);
+  check_page("../../../docs/voltgate/operations.md", "numbers", numbers_markdown);
 }
 
 static void help_has_each_option(void **state) {
