@@ -21,7 +21,7 @@ labels  Each operation that orders memory carries, in a comment on its line or d
 words   No banned word (tests/compile/banned-words) in a comment or a document.
 
 Of the rooms, too: a program in apps/ includes no file of another one, but those of apps/common; and voltgate's
-rooms include and call those that ROOMS_OF_GATE gives them.
+        rooms include and call those that ROOMS_OF_GATE gives them.
 
 Prints what it has counted. Exits with 1, and names file:line, if something is not in order.
 house_test.py breaks each rule and sees the refusal."""
