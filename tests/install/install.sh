@@ -128,6 +128,14 @@ has_the_loop_of() { # <example>
   esac
 }
 
+# Whether the libraries are here with which an example is compiled so.
+has_the_libraries_of() { # <line>
+  case $1 in
+    *volt-cluster*) ((has_cluster)) ;;
+    *volt-io*) ((has_io)) ;;
+  esac
+}
+
 # Each example, compiled in an empty directory by the line that its first comment gives.
 by_the_examples() {
   local example line count=0
@@ -139,6 +147,10 @@ by_the_examples() {
     [[ -n $line ]] || fail "${example##*/} does not say how it is compiled"
     if ! has_the_loop_of "$example"; then
       echo "skipped: ${example##*/}: the library of its loop is not here"
+      continue
+    fi
+    if ! has_the_libraries_of "$line"; then
+      echo "skipped: ${example##*/}: this build has not the library for it"
       continue
     fi
     mkdir "$scratch/example"
