@@ -1,6 +1,8 @@
 /* json.c: a writer of JSON. */
 #include "admin/json.h"
 
+#include "common/utf8.h"
+
 static void begin(struct json *j, const char *key) {
   if (j->needs_comma) OUTPUT(j->to, ",");
   j->needs_comma = true;
@@ -34,23 +36,6 @@ void json_end_array(struct json *j) {
 
 /* ---- strings ---- */
 
-/* What each first byte allows the second one to be (Unicode, table 3-7): no longer form than needed,
- * no surrogates, nothing above U+10FFFF. */
-size_t json_utf8(const char *text, size_t size) {
-  const unsigned char *at = (const unsigned char *)text;
-  if (size == 0) return 0;
-  if (at[0] < 0x80) return 1;
-  size_t bytes = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
-  if (at[0] < 0xc2 || at[0] > 0xf4 || size < bytes) return 0;
-  unsigned char low = at[0] == 0xe0 ? 0xa0 : at[0] == 0xf0 ? 0x90 : 0x80;
-  unsigned char high = at[0] == 0xed ? 0x9f : at[0] == 0xf4 ? 0x8f : 0xbf;
-  if (at[1] < low || at[1] > high) return 0;
-  for (size_t i = 2; i < bytes; i++) {
-    if (at[i] < 0x80 || at[i] > 0xbf) return 0;
-  }
-  return bytes;
-}
-
 static bool is_plain(char byte) {
   return (unsigned char)byte >= 0x20 && byte != 0x7f && strchr("\"\\<>&'", byte) == NULL;
 }
@@ -65,7 +50,7 @@ void json_put_string(struct json *j, const char *key, const char *value) {
   begin(j, key);
   OUTPUT(j->to, "\"");
   for (size_t left = strlen(value); left > 0;) {
-    size_t bytes = json_utf8(value, left);
+    size_t bytes = utf8_size(value, left);
     if (bytes == 0) {
       OUTPUT(j->to, "\\ufffd");
       bytes = 1;

@@ -37,7 +37,4 @@ static inline void json_put_condition(struct json *j, const char *key, bool valu
   (value ? json_put_true : json_put_false)(j, key);
 }
 
-/* The number of bytes of the UTF-8 character at the beginning of size bytes; 0: it is none. */
-size_t json_utf8(const char *at, size_t size);
-
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "admin/json.h"
+#include "common/utf8.h"
 
 void metrics_put_family(struct output *to, const char *name, const char *type, const char *help) {
   OUTPUT(to, "# HELP ");
@@ -36,7 +36,7 @@ static bool is_control(const char *at, size_t size) {
 
 void metrics_put_label(struct output *to, const char *value) {
   for (size_t left = strlen(value); left > 0;) {
-    size_t bytes = json_utf8(value, left);
+    size_t bytes = utf8_size(value, left);
     if (bytes == 0 || (is_control(value, bytes) && *value != '\n')) {
       bytes = bytes > 0 ? bytes : 1;
       put_bytes_of_label(to, value, bytes);

@@ -1,10 +1,13 @@
 /* log_text.c: a line of a log, as logfmt or as a JSON object. */
+#define _GNU_SOURCE /* strnlen */
 #include "process/log_text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "common/utf8.h"
 
 enum { KEPT = 4 }; /* bytes kept back: a value's quote, the object's end, the line's */
 
@@ -34,25 +37,10 @@ __attribute__((format(printf, 2, 3))) static void put_format(struct log_text *t,
 
 /* ---- escapes ---- */
 
-/* The size of the character of UTF-8 that begins there; 0: it is none. The text ends in 0. */
-static size_t utf8_size(const unsigned char *at) {
-  if (at[0] < 0x80) return 1;
-  size_t size = at[0] >= 0xf0 ? 4 : at[0] >= 0xe0 ? 3 : 2;
-  if (at[0] < 0xc2 || at[0] > 0xf4) return 0;
-  for (size_t i = 1; i < size; i++) {
-    if ((at[i] & 0xc0) != 0x80) return 0;
-  }
-  if (at[0] == 0xe0 && at[1] < 0xa0) return 0; /* longer than need be */
-  if (at[0] == 0xed && at[1] > 0x9f) return 0; /* a surrogate */
-  if (at[0] == 0xf0 && at[1] < 0x90) return 0;
-  if (at[0] == 0xf4 && at[1] > 0x8f) return 0; /* above U+10FFFF */
-  return size;
-}
-
 /* Adds the character there, escaped. Returns the size of what it was. */
 static size_t put_character(struct log_text *t, const char *from) {
   const unsigned char *at = (const unsigned char *)from;
-  size_t size = utf8_size(at);
+  size_t size = utf8_size(from, strnlen(from, 4));
   if (size == 0) {
     put(t, "\\ufffd", 6);
     return 1;
