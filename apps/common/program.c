@@ -50,13 +50,18 @@ void *must_allocate(size_t count, size_t size_bytes) {
   return memory;
 }
 
-void *must_make_room(void *array, size_t used, size_t *capacity, size_t size_bytes) {
+void *make_room(void *array, size_t used, size_t *capacity, size_t size_bytes) {
   if (used < *capacity) return array;
-  if (used > SIZE_MAX / 2 / size_bytes) fatal("out of memory");
-  size_t larger = used < 32 ? 64 : used * 2;
+  if (used > SIZE_MAX / 2 / size_bytes) return NULL;
+  size_t larger = used < 4 ? 8 : used * 2;
   array = realloc(array, larger * size_bytes);
+  if (array != NULL) *capacity = larger;
+  return array;
+}
+
+void *must_make_room(void *array, size_t used, size_t *capacity, size_t size_bytes) {
+  array = make_room(array, used, capacity, size_bytes);
   if (array == NULL) fatal("out of memory");
-  *capacity = larger;
   return array;
 }
 

@@ -25,7 +25,9 @@ void memory_begin(void);
 void *must_allocate(size_t count, size_t size_bytes);
 
 /* Make room for one more element behind the first `used` of an array. Moves it like realloc().
- * array: from here, or NULL. capacity: elements there is room for, updated. Returns the array. */
+ * array: from here, or NULL. capacity: elements there is room for, updated. Returns the array.
+ * make_room() returns NULL if there is no memory: then nothing has changed. */
+void *make_room(void *array, size_t used, size_t *capacity, size_t size_bytes);
 void *must_make_room(void *array, size_t used, size_t *capacity, size_t size_bytes);
 
 /* A copy of text. */

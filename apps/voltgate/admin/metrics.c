@@ -13,6 +13,7 @@
 #include "admin/numbers.h"
 #include "admin/sight.h"
 #include "admin/view.h"
+#include "common/program.h"
 #include "config/command.h"
 
 enum {
@@ -141,16 +142,12 @@ static void read_times(struct times *times, const struct histogram *h) {
 
 static void visit_tenant(void *arg, struct tenant *tenant) {
   struct tenant_list *list = arg;
-  if (list->count == list->room) {
-    size_t room = list->room > 0 ? list->room * 2 : 64;
-    struct tenant_line *larger = realloc(list->at, room * sizeof *larger);
-    if (larger == NULL) {
-      list->has_failed = true;
-      return;
-    }
-    list->at = larger;
-    list->room = room;
+  struct tenant_line *at = make_room(list->at, list->count, &list->room, sizeof *at);
+  if (at == NULL) {
+    list->has_failed = true;
+    return;
   }
+  list->at = at;
   struct tenant_line *v = &list->at[list->count++];
   v->gate = list->gate;
   tenant_view_read(&v->now, tenant);

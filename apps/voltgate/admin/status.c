@@ -6,6 +6,7 @@
 
 #include "admin/cluster_status.h"
 #include "admin/numbers.h"
+#include "common/program.h"
 #include "config/command.h"
 
 static bool is_draining(const struct program *p) {
@@ -80,16 +81,12 @@ static bool tenant_is_unused(const struct tenant *t) {
 static void visit_for_rank(void *arg, struct tenant *tenant) {
   struct ranking *r = arg;
   if (tenant->is_spare && tenant_is_unused(tenant)) return;
-  if (r->count == r->room) {
-    size_t room = r->room > 0 ? r->room * 2 : 64;
-    struct busyness *larger = realloc(r->at, room * sizeof *larger);
-    if (larger == NULL) {
-      r->has_failed = true;
-      return;
-    }
-    r->at = larger;
-    r->room = room;
+  struct busyness *at = make_room(r->at, r->count, &r->room, sizeof *at);
+  if (at == NULL) {
+    r->has_failed = true;
+    return;
   }
+  r->at = at;
   struct busyness *b = &r->at[r->count++];
   b->held_or_queued =
       (uint64_t)atomic_load_explicit(&tenant->held, memory_order_relaxed) + /* shown only */

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "common/program.h"
+
 static uint32_t read_number(const atomic_uint *number) {
   return atomic_load_explicit(number, memory_order_relaxed); /* shown only: nothing follows of it */
 }
@@ -62,16 +64,12 @@ struct gathering {
 
 static void gather(void *arg, struct gate *gate) {
   struct gathering *g = arg;
-  if (g->view.count == g->room) {
-    size_t room = g->room > 0 ? g->room * 2 : 8;
-    struct gate_view *larger = realloc(g->view.gates, room * sizeof *larger);
-    if (larger == NULL) {
-      g->has_failed = true;
-      return;
-    }
-    g->view.gates = larger;
-    g->room = room;
+  struct gate_view *gates = make_room(g->view.gates, g->view.count, &g->room, sizeof *gates);
+  if (gates == NULL) {
+    g->has_failed = true;
+    return;
   }
+  g->view.gates = gates;
   g->view.gates[g->view.count++].gate = gate;
 }
 
