@@ -7,7 +7,7 @@
  * class was held when one of another was locked. There is room for 4,096 edges; when they are used up,
  * all are forgotten. To look whether an edge is known takes no lock. A thread that has a new one locks
  * the table, adds the edge and looks whether a way leads from the new lock back to the one that is held.
- * If the table stays locked (its holder does not run), the thread adds the edge the next time.
+ * If the table stays locked for a while (its holder is stopped), the thread adds the edge the next time.
  *   A try_lock() waits for no lock, so it adds no edge; what it has locked is held as any other.
  *   Two locks of one class, one held as the other is locked, have no order: volt_name_nested() gives
  * those levels. Permits of semaphores have none either.
@@ -19,7 +19,8 @@
  *       child the table stays locked for ever, and is half changed. Prevented by: the child forgets
  *       all, and unlocks (at_fork.h).
  *   R2  Interleaving: two threads lock in two orders at the same time, for the first time, and wait for
- *       each other: there is no next time. Prevented by: the second waits for the table. */
+ *       each other: there is no next time. Prevented by: the second waits for the
+ *       table, unless that stays locked for long. */
 #include "order.h"
 
 #include <stdio.h>
@@ -27,7 +28,7 @@
 
 #include "../hooks/named.h"
 #include "../os/check.h"
-#include "../os/futex.h"
+#include "../park/spin.h"
 #include "owner.h"
 
 #if VOLT_SIGHT
@@ -39,7 +40,6 @@ enum {
   LONGEST = 8,
   FOUND = 8,
   REPORTED = 64,
-  PATIENCE = 1000,
   NAME = 40
 };
 
@@ -69,6 +69,8 @@ typedef struct order_cycle {
 
 static VOLT_ATOMIC(uint64_t) order_keys[SLOTS]; /* of edges that are known; 0: free */
 static VOLT_ATOMIC(uint32_t) order_is_locked;
+static VOLT_ATOMIC(uint32_t)
+    order_is_stuck; /* a wait for the table was in vain; until it is unlocked */
 static VOLT_ATOMIC(uint32_t) order_ids;
 
 /* Under the lock. */
@@ -86,16 +88,23 @@ static bool order_lock_table(void) {
   return volt_exchange_acquire(&order_is_locked, 1) == 0;
 }
 
-/* R2. A thread that the scheduler prefers may keep the holder from running: it must not wait for ever. */
+/* R2. Returns false: its holder is stopped, by a debugger for example. */
 static bool order_wait_for_table(void) {
-  for (unsigned i = 0; i < PATIENCE; i++) {
+  const uint64_t patience_ns = 50000000;
+  if (order_lock_table()) return true;
+  if (volt_load_relaxed(&order_is_stuck)) return false; /* a hint */
+  uint64_t until_ns = volt_now_ns() + patience_ns;
+  unsigned spins = 0;
+  do {
+    volt_pause_(&spins);
     if (order_lock_table()) return true;
-    volt_yield_();
-  }
+  } while (volt_now_ns() < until_ns);
+  volt_store_relaxed(&order_is_stuck, 1); /* as above */
   return false;
 }
 
 static void order_unlock_table(void) {
+  volt_store_relaxed(&order_is_stuck, 0); /* a hint */
   /* order:U1 -> order:L1: the next holder sees what this one has written */
   volt_store_release(&order_is_locked, 0);
 }
@@ -286,7 +295,7 @@ static int order_say_edge(char *text, size_t size, const order_edge *e) {
 size_t volt_order_take_(char *text, size_t size) {
   static const char head[] = "lock order: these may wait for each other for ever:\n";
   size_t length = 0;
-  if (!order_lock_table()) return 0;
+  if (!order_wait_for_table()) return 0;
   if (order_found_count > 0) {
     const order_cycle *c = &order_found[--order_found_count];
     int written = snprintf(text, size, "%s", head);
@@ -308,7 +317,8 @@ static void order_clear(void) {
 }
 
 void volt_order_switch_(void (*found)(void)) {
-  while (!order_lock_table()) volt_yield_();
+  unsigned spins = 0;
+  while (!order_lock_table()) volt_pause_(&spins);
   order_clear();
   order_call = found;
   order_unlock_table();
