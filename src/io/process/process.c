@@ -89,7 +89,9 @@ static int process_send(volt_process *p, int number) {
   enum { TO_GROUP = 4 }; /* PIDFD_SIGNAL_PROCESS_GROUP, since Linux 6.9 */
   bool to_group = (p->flags & VOLT_PROCESS_GROUP) != 0;
   if (process_signal(p->fd.number, number, to_group ? TO_GROUP : 0) == 0) return 0;
-  if (errno != ENOSYS && !(to_group && errno == EINVAL)) return -1; /* ENOSYS: under valgrind */
+  /* ENOSYS: under valgrind. EPERM: a filter of system calls; if not, kill() says so as well */
+  bool may_work = errno == ENOSYS || errno == EPERM || (to_group && errno == EINVAL);
+  if (!may_work) return -1;
   if (process_is_there(p)) return kill(to_group ? -p->number : p->number, number);
   errno = ESRCH;
   return -1;
