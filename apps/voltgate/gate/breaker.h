@@ -24,7 +24,8 @@ void breaker_init(struct breaker *b);
 void breaker_destroy(struct breaker *b);
 
 /* A connection could not be made, or was made and not answered. allowed: failures in a row that open
- * it; 0: it never opens. silent_ns: since when it was not answered; 0: it could not be made.
+ * it; 0: it never opens. silent_ns: since when it was not answered (also if it was
+ * closed without an answer); 0: it could not be made.
  * Returns whether it has opened just now: then the caller wakes those that wait. */
 bool breaker_failed(struct breaker *b, unsigned allowed, uint64_t now_ns, const char *reason,
                     uint64_t silent_ns);

@@ -90,7 +90,6 @@ static bool probe_has_question(struct probe *self) {
   self->size = has_header ? proxy_write(NULL, NULL, self->bytes, PROXY_OUT_MAX) : 0;
   memcpy(self->bytes + self->size, questions[settings->protocol].bytes, size);
   self->size += size;
-  self->hung_up = false;
   self->asked_ns = gate_now_ns(self->gate);
   return true;
 }
@@ -105,11 +104,13 @@ static volt_future *probe_hear(struct probe *self) {
   return probe_within(self, volt_fd_recv_future(&self->op, &self->fd, self->bytes, 1, 0), PROBE_NS);
 }
 
+static void gate_failed(struct gate *g, const char *reason, uint64_t silent_ns);
+
 /* It is connected, and was asked, if there was a question. */
 static void probe_decide(struct probe *self) {
   volt_fd_close(&self->fd);
   if (self->hung_up) {
-    gate_connect_failed(self->gate, gate_hangs_up);
+    gate_failed(self->gate, gate_hangs_up, self->asked_ns);
   } else if (self->result == VOLT_OK) {
     gate_answered(self->gate);
   } else if (self->result == VOLT_ETIMEDOUT) {
@@ -126,6 +127,7 @@ static int probe_poll(volt_task *t, volt_ctx *ctx) {
   while (probe_goes_on(g)) {
     VOLT_AWAIT(self, probe_rest(self));
     if (!breaker_is_in_doubt(&g->breaker)) continue;
+    self->hung_up = false;
     VOLT_AWAIT_RESULT(self, self->result, probe_dial(self));
     if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, VOLT_ECANCELED);
     if (self->result != VOLT_OK) {
@@ -158,11 +160,13 @@ static void gate_probe(struct gate *g) {
   breaker_succeeded(&g->breaker); /* no probe would close it; the next client finds out again */
 }
 
-void gate_connect_failed(struct gate *g, const char *reason) {
+/* silent_ns: as of breaker_failed(). */
+static void gate_failed(struct gate *g, const char *reason, uint64_t silent_ns) {
   /* relaxed: two that fail at once may both be the first, and then both are logged */
   bool is_first = atomic_load_explicit(&g->breaker.failures, memory_order_relaxed) == 0;
   statistics_count(&g->statistics, COUNT_CONNECT_FAILURES, 1);
-  if (!breaker_failed(&g->breaker, gate_settings(g)->breaker_failures, gate_now_ns(g), reason, 0)) {
+  if (!breaker_failed(&g->breaker, gate_settings(g)->breaker_failures, gate_now_ns(g), reason,
+                      silent_ns)) {
     if (is_first)
       log_line(LOG_WARN, g->name, "cannot connect: %s: %s", gate_settings(g)->to, reason);
     return;
@@ -170,6 +174,10 @@ void gate_connect_failed(struct gate *g, const char *reason) {
   log_line(LOG_ERROR, g->name, "breaker open: %s: %s", gate_settings(g)->to, reason);
   gate_probe(g);
   gate_tell(g);
+}
+
+void gate_connect_failed(struct gate *g, const char *reason) {
+  gate_failed(g, reason, 0);
 }
 
 /* It is probed from the first time on: then it is known soon whether only one client has waited. */
