@@ -99,8 +99,11 @@ static bool count_watch_end(volt_tally_ *mine) {
   /* relaxed, no data: it says which thread makes the key */
   if (volt_load_relaxed(&count_stage) == COUNT_NO_KEY &&
       volt_cas_relaxed(&count_stage, &seen, COUNT_MAKES_KEY)) {
-    bool made =
-        pthread_key_create(&count_key, count_end) == 0 && count_key_is_free_of_cost(count_key);
+    bool made = pthread_key_create(&count_key, count_end) == 0;
+    if (made && !count_key_is_free_of_cost(count_key)) {
+      (void)pthread_key_delete(count_key);
+      made = false;
+    }
     count_publish_key(made ? COUNT_HAS_KEY : COUNT_FAILED);
   }
   /* counts:K2 <- counts:K1: a thread that sees HAS_KEY sees the key */
