@@ -18,11 +18,10 @@
  *   are free again, four rounds pass. If that is more than a quantum, the host rests after
  *   such a stay while others queue: for REST such times, and if there are more hosts than slots, for so many
  *   more, but never longer than REST_SESSIONS sessions' time. So a slow host costs the others an eighth of
- *   its share, however slow it is. (With rounds above T/8 nothing can be leased, so a stay costs T/2, and
- *   the longest rest is sixteen times that. With four sessions three slow hosts at one slot cost a quarter
- *   of all permits.)
- *   How long a round of the link is, is what a write takes while the ensemble is not busy
- *   (session_link_ns_(); R6).
+ *   its share, or more if REST_SESSIONS ends its rest before. (With rounds above T/8 nothing can be leased,
+ *   so a stay costs T/2 at most, a sixteenth of the longest rest. If REST_SESSIONS were 4, three slow hosts
+ *   at one slot would cost a quarter of all permits.)
+ *   A round of the link is what the quickest of the last writes took (session_link_ns_(); R6).
  *
  * Invariants
  *   I1  an entry is marked by the ensemble's word alone (version > 0), so no two hosts disagree, and a host
@@ -46,7 +45,7 @@
  *       entry, and if that is marked, it queues anew, after a rest if it is slow. (Others have taken behind
  *       the mark, so its watch on the slots has fired since.)
  *   R6  Interleaving: many hosts queue at once, and their writes wait for each other at the leader; a host
- *       that waits writes nothing, so when it gives its slots, seconds later, the average is of then, and
+ *       that waits writes nothing, so when it gives its slots, seconds later, the average still shows the crowd, and
  *       it rests, though its link is good. Prevented by: one write that is answered quickly shows that the
  *       link is not slow; and before a quarter of the session's time it is not known. */
 #include <stdio.h>

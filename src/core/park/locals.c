@@ -42,8 +42,8 @@ volt_blocker_ **volt_thread_blocker_(void) {
 
 static volt_blocked_list_ blocked_list; /* all-zero: empty */
 static pthread_key_t blocked_key;       /* its value in a thread: the slot */
-/* From the load of the library on, until it is unloaded or the program ends: threads that run still
- * find that there is no key, before it is deleted (counts.c R3) */
+/* 1 from the load of the library until it is unloaded or the program ends. It becomes 0 before the key is
+ * deleted, so that threads that still run do not use it (counts.c R3). */
 static VOLT_ATOMIC(uint32_t) blocked_has_key;
 
 enum { BLOCKED_UNUSED = 0, BLOCKED_USED, BLOCKED_ENDED };
