@@ -13,8 +13,6 @@
  *       can be released.
  *
  * Races
- *   R8  Interleaving: several threads change the limit at once. Prevented by: each changes the word
- *       by the difference from the limit that it replaces. The sum is right in any order.
  *   R9  Interleaving: a waiter that wants all is granted as many as the limit, and another thread
  *       has one more permit. Prevented by: when the limit rises, reached rises before the permits
  *       exist; when it falls, reached falls after they are gone.
@@ -43,6 +41,8 @@
  *       the other did. Prevented by: both change the word in between, and both acquire. If the
  *       release comes first, its permits, and what came before it, are there when the excess is
  *       read. If the limit comes first, the releaser sees what was written before.
+ *   R16 Interleaving: several threads change the limit at once. Prevented by: each changes the word
+ *       by the difference from the limit that it replaces. The sum is right in any order.
  *
  * Labels: permits */
 #define VOLT_NO_PLACES /* where its caller stands stays noted */
@@ -69,7 +69,7 @@ static uint32_t sem_taken(const volt_waiter *w) {
 static bool sem_serve_all(volt_waiter *w, uint32_t *available) {
   volt_sem *sem = sem_of(w);
   uint32_t all = volt_load_relaxed(&sem->reached); /* R10: if it falls later, *w is served again */
-  if ((int32_t)all < 0) all = 0;                   /* R8: it was lowered before it was raised */
+  if ((int32_t)all < 0) all = 0;                   /* R16: it was lowered before it was raised */
   *available += volt_permits_gathered_(w);
   int32_t there = (int32_t)*available;
   if (there >= (int32_t)all) {
@@ -281,7 +281,7 @@ static uint32_t sem_limit_lock(volt_sem *sem) {
     if (limit & LIMIT_LOCKED) {
       volt_pause_(&spins);
       /* permits:H1 <- permits:H2: a thread that locks the limit sees the word as the last one left
-       * it (R14). R8 and R12 need it by the letter of C11 only, because the changes of the word are
+       * it (R14). R12 and R16 need it by the letter of C11 only, because the changes of the word are
        * RMWs, each on what the one before has left */
     } else if (volt_cas_acquire(&sem->limit, &limit, limit | LIMIT_LOCKED)) {
       return limit;

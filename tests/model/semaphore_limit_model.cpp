@@ -1,5 +1,5 @@
 // semaphore_limit_model: a limit that changes, debt, and requests for everything.
-// Checks semaphore.c I6, I7, R8-R12, R14, and permits.c I3 with debt; a case names what it is after.
+// Checks semaphore.c I6, I7, R9-R12, R14, R16, and permits.c I3 with debt; a case names what it is after.
 // PROGRAM: library
 #include "model.hpp"
 
@@ -32,7 +32,7 @@ struct limit_model : model {
   }
 };
 
-// R8: two at once; the word ends as the last of them says.
+// R16: two at once; the word ends as the last of them says.
 struct limit_two_changes : limit_model {
   limit_two_changes() : limit_model(2) {
   }
@@ -360,7 +360,7 @@ struct forget_x_lower_x_all : limit_model {
 };
 MODEL(forget_x_lower_x_all, 3, bounded)
 
-// R8: who wants all looks while the limit rises and falls: it may see the fall before the rise.
+// R16: who wants all looks while the limit rises and falls: it may see the fall before the rise.
 struct limit_all_x_rise_x_fall : limit_model {
   limit_all_x_rise_x_fall() : limit_model(1) {
   }

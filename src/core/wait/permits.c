@@ -37,7 +37,7 @@
  *       thread that took them has freed. Prevented by: the permits become available by the store
  *       that releases the lock, or by the compare-and-swap of the fast path. Nothing of the object
  *       is read or written after it.
- *   R3  In grant.c: a waiter is re-used once it is granted.
+ *   R3, R8  In grant.c: a waiter is re-used once it is granted; its owner sleeps until then.
  *   R4, R5  In fifo.c: a cancel, or a new waker, meets a granter.
  *   R7  Interleaving: a release serves more waiters than a batch holds, and calls their wakers
  *       under the lock; a waker uses the same object, and waits for its own thread. Prevented by:

@@ -49,7 +49,7 @@
  *   an edge that changes between the two   step 1
  *   a lock that was granted and not polled yet   the second look finds the grant, or another wait */
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* mremap */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
 #endif
 #include <string.h>
 #include <sys/mman.h>
