@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 ## bench [--full] [--save] measure volt beside its peers: results/report.html (--help: more)
-## bench figures          measure every figure again that README.md and docs/ quote
+## bench figures          measure every figure again that docs/ quotes
 ## bench bcs [--save] [OPT...] batched critical sections alone, in full, with plots
 ## bench bypass [--save] [--before COMMIT] [OPT...] locks whose oldest waiter may be passed:
 ##                        throughput and waits against k; --before: beside those of that commit
