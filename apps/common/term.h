@@ -1,8 +1,9 @@
 /* term.h: the terminal of a program that shows a screen: its size, the keys that are typed, signals.
  *
  * It shows another screen from term_begin() to term_end(), and is as before in the end, also if a
- * signal ends the program, or stops it for a while. A signal is noted, and ends the wait; until the
- * program waits again it goes on. There is one in a process, and one thread has it. */
+ * signal ends the program, or stops it for a while. A signal is only noted: it ends
+ * term_wait(), and the program acts on it when it next looks (term_ending, term_has_changed()). There
+ * is one terminal in a process, and one thread has it. */
 #ifndef COMMON_TERM_H
 #define COMMON_TERM_H
 

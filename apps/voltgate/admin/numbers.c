@@ -4,9 +4,11 @@
 #include <stddef.h>
 #include <string.h>
 
-#define MEMBER(type, member) offsetof(type, member), sizeof(((type *)0)->member)
-#define AT(member) MEMBER(struct gate_view, member)
-#define OF_TENANT(member) MEMBER(struct tenant_view, member)
+#define MEMBER(type, member, is_leased) \
+  offsetof(type, member), sizeof(((type *)0)->member), (is_leased)
+#define AT(member) MEMBER(struct gate_view, member, false)
+#define OF_TENANT(member) MEMBER(struct tenant_view, member, false)
+#define OF_LEASE(member) MEMBER(struct tenant_view, member, true)
 #define COUNTED(kind) AT(statistics.counts[kind])
 #define GAUGE NUMBER_GAUGE
 #define COUNTER NUMBER_COUNTER
@@ -59,8 +61,9 @@ static const struct number of_gate[] = {
 static const struct number of_tenant[] = {
     {"", "limit", "voltgate_tenant_limit", NULL, NULL, GAUGE,
      "Permits of one tenant at most; 0: only the gate's limit.", OF_TENANT(limit)},
-    {"", NULL, "voltgate_tenant_leased", NULL, NULL, GAUGE,
-     "Permits of one tenant that are leased from the cluster.", OF_TENANT(leased)},
+    {"", "leased", "voltgate_tenant_leased", NULL, NULL, GAUGE,
+     "Permits of one tenant that are leased from the cluster; `/status`: if there is one.",
+     OF_LEASE(leased)},
     {"", "weight", NULL, NULL, NULL, GAUGE,
      "Its share of the permits, beside other tenants that wait.", OF_TENANT(weight)},
     {"", "held", "voltgate_tenant_held", NULL, NULL, GAUGE,
@@ -96,7 +99,7 @@ const char *number_type(const struct number *n) {
 void numbers_put(struct json *j, const struct numbers *numbers, const char *group, const void *of) {
   for (size_t i = 0; i < numbers->count; i++) {
     const struct number *n = &numbers->at[i];
-    if (n->status == NULL || strcmp(n->group, group) != 0) continue;
+    if (n->status == NULL || n->is_leased || strcmp(n->group, group) != 0) continue;
     json_put_number(j, n->status, number_of(n, of));
   }
 }

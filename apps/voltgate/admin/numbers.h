@@ -27,6 +27,7 @@ struct number {
   enum number_kind kind;
   const char *help;    /* of the family */
   size_t offset, size; /* the member */
+  bool is_leased; /* /status has it only with a lease of a cluster: numbers_put() leaves it out */
 };
 
 struct numbers {

@@ -159,13 +159,15 @@ static enum key_result read_keys(struct top *t) {
 /* Waits for a key, a signal, or the time. */
 static enum key_result wait_for(struct top *t, uint64_t deadline_ns) {
   uint64_t now_ns = volt_now_ns();
-  switch (term_wait(deadline_ns > now_ns ? deadline_ns - now_ns : 0)) {
+  enum term_event event = term_wait(deadline_ns > now_ns ? deadline_ns - now_ns : 0);
+  if (term_ending) return KEY_QUIT; /* not after what a key asks the gate for */
+  switch (event) {
     case TERM_KEYS: return read_keys(t);
     case TERM_TIME: return KEY_LOOK;
     case TERM_CLOSED: return KEY_QUIT;
     case TERM_SIGNAL: break;
   }
-  return term_ending ? KEY_QUIT : KEY_NOTHING;
+  return KEY_NOTHING;
 }
 
 static int show(struct looking *l, struct screen *s, uint64_t interval_ns) {

@@ -3,7 +3,7 @@
  *   cluster.c   the host at the ensemble: volt_cluster
  *   leased.c    one lease for each gate, and for each tenant with a limit
  *   away.c      how many permits a gate may use while the ensemble is away
- *   names.c     what semaphores are called */
+ * What semaphores are called: config/cluster_name.c. */
 #ifndef VOLTGATE_CLUSTER_CLUSTER_H
 #define VOLTGATE_CLUSTER_CLUSTER_H
 
