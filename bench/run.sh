@@ -134,6 +134,7 @@ beside_commit() { # <name> [argument]...
   while (($#)); do
     case $1 in
       -h | --help | --list)
+        [[ $1 != --list || $name == sight ]] || wrong "$command has no --list"
         help_by "bench/compare/$name.py" "$1"
         exit
         ;;
