@@ -49,7 +49,8 @@ WITHIN = {
 DOORS = {"counting.h", "holding.h", "waits.h", "look.h"}
 # locals.c makes all that is kept for a process anew in the child of a fork(); a future that is about to wait
 # tells the order of locks
-BESIDE_DOORS = {"locals.c": {"numbers.h", "blocked.h", "order.h", "owner.h"}, "future.c": {"owner.h"}}
+BESIDE_DOORS = {"src/core/park/locals.c": {"numbers.h", "blocked.h", "order.h", "owner.h"},
+                "src/core/future/future.c": {"owner.h"}}
 FUNCTION_LINES = 60
 OF_THE_MODEL = "model_atomic.hpp"  # atomic.h includes it where only the model checker sees it
 
@@ -253,7 +254,7 @@ def sub_rooms(tree, room):
                 continue
             count += 1
             name = os.path.basename(to)
-            is_door = other in ("hooks", "inspect") and name in DOORS | BESIDE_DOORS.get(os.path.basename(path), set())
+            is_door = other in ("hooks", "inspect") and name in DOORS | BESIDE_DOORS.get(path, set())
             if other not in WITHIN[mine][sub].split() and not (mine == "core" and sub != "os" and is_door):
                 tree.refuse(source.at(at), f"{mine}/{sub} includes {to} of {mine}/{other}")
     return count
