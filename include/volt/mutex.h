@@ -167,8 +167,8 @@ VOLT_API uint32_t volt_mutex_waiters(const volt_mutex *m);
 
 VOLT_END_DECLS
 
-/* And where the call stands. (volt_x)(object) is without; so are all calls behind VOLT_NO_PLACES, for what
- * waits on behalf of its own caller. */
+/* And where the call stands. (volt_x)(object) is without; so are all calls of a file that defines
+ * VOLT_NO_PLACES before it includes volt, because it waits on behalf of its own callers. */
 #if VOLT_SIGHT
 static inline volt_mutex *volt_mutex_tried_at_(volt_mutex *m, const char *file, uint32_t line) {
   volt_party_is_at_(m, file, line);

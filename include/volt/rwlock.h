@@ -248,8 +248,8 @@ VOLT_API uint32_t volt_rwlock_waiters(const volt_rwlock *rw);
 
 VOLT_END_DECLS
 
-/* And where the call stands. (volt_x)(object) is without; so are all calls behind VOLT_NO_PLACES, for what
- * waits on behalf of its own caller. */
+/* And where the call stands. (volt_x)(object) is without; so are all calls of a file that defines
+ * VOLT_NO_PLACES before it includes volt, because it waits on behalf of its own callers. */
 #if VOLT_SIGHT
 static inline volt_rwlock *volt_rwlock_tried_at_(volt_rwlock *rw, const char *file, uint32_t line) {
   volt_party_is_at_(rw, file, line);

@@ -301,8 +301,8 @@ VOLT_API uint32_t volt_sem_debt(const volt_sem *sem);
 
 VOLT_END_DECLS
 
-/* And where the call stands. (volt_x)(object) is without; so are all calls behind VOLT_NO_PLACES, for what
- * waits on behalf of its own caller. */
+/* And where the call stands. (volt_x)(object) is without; so are all calls of a file that defines
+ * VOLT_NO_PLACES before it includes volt, because it waits on behalf of its own callers. */
 #if VOLT_SIGHT
 static inline volt_sem *volt_sem_tried_at_(volt_sem *sem, const char *file, uint32_t line) {
   volt_party_is_at_(sem, file, line);
