@@ -90,7 +90,7 @@ static bool order_lock_table(void) {
 
 /* R2. Returns false: its holder is stopped, by a debugger for example. */
 static bool order_wait_for_table(void) {
-  const uint64_t patience_ns = 50000000;
+  const uint64_t patience_ns = 1000000000; /* on a busy machine a thread is away for 100 ms */
   if (order_lock_table()) return true;
   if (volt_load_relaxed(&order_is_stuck)) return false; /* a hint */
   uint64_t until_ns = volt_now_ns() + patience_ns;
