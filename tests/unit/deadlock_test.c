@@ -8,6 +8,7 @@
 #include "by_hand.h"
 #include "core/inspect/blocked.h"
 #include "core/inspect/order.h"
+#include "core/inspect/owner.h"
 #include "sight/graph/deadlocks.h"
 #include "thread_team.h"
 
@@ -871,7 +872,13 @@ static void two_threads_at_the_same_time(void **state) {
   volt_order_switch_(found);
   thread_team_run(2, cross, all);
   volt_order_switch_(NULL);
-  assert_int_equal(cycles, ROUNDS);
+  unsigned expected = 0; /* of some few locks the holder counts as unknown: owner.c */
+  for (unsigned i = 0; i < ROUNDS; i++) {
+    expected +=
+        !volt_owner_is_passed_on_(&all[i].m[0][0]) && !volt_owner_is_passed_on_(&all[i].m[1][1]);
+  }
+  assert_in_range(expected, ROUNDS * 9 / 10, ROUNDS);
+  assert_int_equal(cycles, expected);
   for (unsigned i = 0; i < 4 * ROUNDS; i++) volt_unname(&all[i / 4].m[i / 2 % 2][i % 2]);
   free(all);
 }
