@@ -8,7 +8,6 @@
 #include "by_hand.h"
 #include "core/inspect/blocked.h"
 #include "core/inspect/order.h"
-#include "core/inspect/owner.h"
 #include "sight/graph/deadlocks.h"
 #include "thread_team.h"
 
@@ -872,13 +871,7 @@ static void two_threads_at_the_same_time(void **state) {
   volt_order_switch_(found);
   thread_team_run(2, cross, all);
   volt_order_switch_(NULL);
-  unsigned expected = 0; /* of some few locks the holder counts as unknown: owner.c */
-  for (unsigned i = 0; i < ROUNDS; i++) {
-    expected +=
-        !volt_owner_is_passed_on_(&all[i].m[0][0]) && !volt_owner_is_passed_on_(&all[i].m[1][1]);
-  }
-  assert_in_range(expected, ROUNDS * 9 / 10, ROUNDS);
-  assert_int_equal(cycles, expected);
+  assert_int_equal(cycles, ROUNDS);
   for (unsigned i = 0; i < 4 * ROUNDS; i++) volt_unname(&all[i / 4].m[i / 2 % 2][i % 2]);
   free(all);
 }
@@ -887,6 +880,10 @@ static void two_threads_at_the_same_time(void **state) {
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
   const struct CMUnitTest tests[] = {
+#if VOLT_SIGHT
+    /* the first: nothing was passed on yet, or is taken for that by chance (owner.c) */
+    TEST(two_threads_at_the_same_time),
+#endif
     TEST(two_tasks_lock_in_two_orders),
     TEST(three_and_one_behind),
     TEST(a_task_locks_twice),
@@ -923,7 +920,6 @@ int main(void) {
     TEST(what_was_there_before),
     TEST(more_edges_than_there_is_room),
     TEST(tasks_have_an_order_too),
-    TEST(two_threads_at_the_same_time),
 #endif
     TEST(two_threads), /* the last: it unlocks what a thread holds */
   };
