@@ -228,16 +228,18 @@ static int fd_kind_of_shared(const volt_sys_ *sys, int number) {
   return kind < 0 || kind == VOLT_FD_FILE_ ? kind : VOLT_FD_POLLED_;
 }
 
-volt_io_ *volt_io_of_(volt_rt *rt) {
+static VOLT_NOINLINE void fd_warn_no_io(volt_rt *rt) {
   static VOLT_ATOMIC(uint32_t) has_said;
+  if (volt_exchange_relaxed(&has_said, 1) != 0) return; /* relaxed, no data: the first says so */
+  volt_warn_("volt/io.h",
+             "runtime %p does no I/O: its volt_rt_config needs .io = volt_io_auto() (said once)",
+             (void *)rt);
+}
+
+volt_io_ *volt_io_of_(volt_rt *rt) {
   volt_driver_ *driver = volt_rt_driver_(rt);
   if (driver) return volt_io_of_driver_(driver);
-  /* relaxed, no data: the first says so */
-  if (volt_exchange_relaxed(&has_said, 1) == 0) {
-    volt_warn_("volt/io.h",
-               "runtime %p does no I/O: its volt_rt_config needs .io = volt_io_auto() (said once)",
-               (void *)rt);
-  }
+  fd_warn_no_io(rt);
   return NULL;
 }
 
