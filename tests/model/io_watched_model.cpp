@@ -1,5 +1,5 @@
 // io_watched_model: a report that is late, as the number it names is given to another descriptor.
-// watched.c I6, R7; watched.c W1, W2.
+// watched.c I6, R7, R13; watched.c E1, E2, W1, W2.
 // PROGRAM: io
 #include "blocker.hpp"
 #include "model_io.hpp"
@@ -76,3 +76,42 @@ struct watched_first_chunk : model {
   }
 };
 MODEL(watched_first_chunk, 2, bounded)
+
+// R13: the runtime ends in the background while a thread closes the last of its descriptors.
+template <bool by_future>
+struct watched_close_x_end : model {
+  model_io io;
+  volt_fd *d;
+  volt_op op, closing;
+  poller *receiver, *closer;
+  poller::trace left[2];
+  char buffer[1];
+
+  watched_close_x_end() : receiver(new poller(&left[0])), closer(new poller(&left[1])) {
+    io.give_numbers();
+    d = io.make();
+    EXPECT(receiver->poll(volt_fd_recv_future(&op, d, buffer, 1, 0)) == VOLT_PENDING);
+    volt_future_cancel(&op.as.future); // it stays watched
+    receiver->end();
+  }
+  void close() {
+    if (!by_future) return volt_fd_close(d);
+    EXPECT(closer->poll(volt_fd_close_future(&closing, d)) == VOLT_OK);
+  }
+  void thread(unsigned index) override {
+    if (index == 0) {
+      close();
+    } else {
+      (void)io.end_if_unused();
+    }
+  }
+  void check() override {
+    closer->end();
+    EXPECT(d->number == -1 && left[0].gone(0, 1) && left[1].gone(0));
+    io.free(d);
+  }
+};
+struct watched_close_now_x_end : watched_close_x_end<false> {};
+struct watched_close_future_x_end : watched_close_x_end<true> {};
+MODEL(watched_close_now_x_end, 2, full)
+MODEL(watched_close_future_x_end, 2, full)

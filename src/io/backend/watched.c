@@ -10,6 +10,10 @@
  *       Prevented by: the report has the mark, which is another for each time that a number is
  *       watched, and it is compared, and fd used, under the lock of the slot. The waiters that this
  *       claims are granted after that lock: an owner waits for the grant of its waiter.
+ *   R13  Interleaving: a runtime is ended in the background; a thread closes the last descriptor;
+ *       the runtime's end finds that no volt_fd has a number, and frees the table and the back end,
+ *       which the close still uses. Prevented by: that the number is given up is the last that a
+ *       close does with them, and it is a release, which the end acquires.
  *
  * Labels: io */
 #include <stdlib.h>
@@ -136,8 +140,9 @@ bool volt_watch_is_owned_(volt_watch_table *table, int number) {
 
 bool volt_watch_disown_(volt_watch_table *table, int number, uint32_t stamp) {
   volt_watch_slot *slot = watch_find(table, (uint32_t)number);
-  /* relaxed, no data: it shows misuse */
-  return slot && volt_cas_relaxed(&slot->owner, &stamp, stamp - 1);
+  /* io:E1 -> io:E2: the end of the runtime frees what this thread used before (R13). A number that
+   * is taken over meanwhile is misuse */
+  return slot && volt_cas_release(&slot->owner, &stamp, stamp - 1);
 }
 
 /* What waits for it, if that is known. */
@@ -150,11 +155,13 @@ static const char *watch_waiting(const volt_watch_slot *slot) {
 static const volt_watch_slot *watch_first_owned(const volt_watch_table *table, uint32_t *number) {
   uint32_t first = 0;
   for (unsigned i = 0; i < VOLT_WATCH_CHUNKS; i++) {
-    const volt_watch_slot *slots = volt_load_relaxed(&table->chunks[i]); /* the runtime is over */
+    /* io:W1 <- io:W2: the slots are all-zero */
+    const volt_watch_slot *slots = volt_load_acquire(&table->chunks[i]);
     uint32_t count = slots ? VOLT_WATCH_FIRST << i : 0;
     for (uint32_t place = 0; place < count; place++) {
       *number = first + place;
-      if (volt_load_relaxed(&slots[place].owner) & 1) return &slots[place]; /* as above */
+      /* io:E2 <- io:E1: its last owner uses the table no more (R13) */
+      if (volt_load_acquire(&slots[place].owner) & 1) return &slots[place];
     }
     first += VOLT_WATCH_FIRST << i;
   }

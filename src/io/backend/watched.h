@@ -45,10 +45,12 @@ uint32_t volt_watch_own_(volt_watch_table *table, int number);
 /* Whether a volt_fd has that number. */
 bool volt_watch_is_owned_(volt_watch_table *table, int number);
 
-/* The volt_fd of that stamp gives its number up. Returns false: it has not had it any more. */
+/* The volt_fd of that stamp gives its number up, and its owner uses neither the table nor the back end
+ * for it any more. Returns false: it has not had it any more. */
 bool volt_watch_disown_(volt_watch_table *table, int number, uint32_t stamp);
 
-/* The runtime of them is about to end, and no thread uses the table. Whether a volt_fd has a number. */
+/* The runtime of them is about to end. Whether a volt_fd has a number: if not, no thread uses the table
+ * or what its descriptors were of. */
 bool volt_watch_owns_any_(const volt_watch_table *table);
 
 /* The same: abort if one has. */

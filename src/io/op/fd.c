@@ -282,5 +282,6 @@ void volt_fd_close(volt_fd *d) {
   if (!d->io || d->number < 0) return;
   volt_fd_check_idle_(d, "volt_fd_close");
   volt_fd_unwatch_(d);
-  d->io->sys->close(volt_fd_give_number_(d, "volt_fd_close"));
+  const volt_sys_ *sys = d->io->sys;
+  sys->close(volt_fd_give_number_(d, "volt_fd_close"));
 }

@@ -117,7 +117,7 @@ struct volt_io_ {
   volt_driver_ driver; /* first */
   volt_rt *rt;
   const volt_io_ops_ *ops;
-  const volt_sys_ *sys;
+  VOLT_PLAIN(const volt_sys_ *) sys;
   struct volt_watch_table *numbers; /* whose they are; NULL: the back end knows by itself */
 };
 
@@ -137,8 +137,8 @@ void volt_fd_set_(volt_fd *d, volt_io_ *io, int number, unsigned kind);
 /* *d, which has no number, has this one from now on. */
 void volt_fd_take_number_(volt_fd *d, int number, unsigned kind);
 
-/* Take the number away from *d. where: for the message if *d is a copy. Returns it; -1: there was
- * none. */
+/* Take the number away from *d, and then use d->io no more: the end of its runtime may free it. where:
+ * for the message if *d is a copy. Returns the number; -1: there was none. */
 int volt_fd_give_number_(volt_fd *d, const char *where);
 
 /* The back end: d is ready for bits: of POLLIN, POLLOUT, POLLPRI, POLLRDHUP, POLLERR, POLLHUP.

@@ -114,14 +114,13 @@ model_io::model_io(does how, table t) : slots(nullptr) {
   for (auto &s : shares) volt_mail_init_(&s.mail);
   if (t == table::empty) return;
   slots = static_cast<volt_watch_slot *>(calloc(VOLT_WATCH_FIRST, sizeof *slots));
-  for (unsigned i = 0; i < 2; i++) ::new (&slots[i]) volt_watch_slot;
+  for (unsigned i = 0; i < VOLT_WATCH_FIRST; i++) ::new (&slots[i]) volt_watch_slot;
   volt_store_relaxed(&watched.chunks[0], slots);
 }
 
 model_io::~model_io() {
   volt_watch_slot *chunk = volt_load_relaxed(&watched.chunks[0]);
-  for (unsigned i = 0; chunk && i < (slots ? 2 : VOLT_WATCH_FIRST); i++)
-    chunk[i].~volt_watch_slot();
+  for (unsigned i = 0; chunk && i < VOLT_WATCH_FIRST; i++) chunk[i].~volt_watch_slot();
   volt_watch_free_(&watched);
 }
 
@@ -129,6 +128,17 @@ volt_fd *model_io::make(int number, unsigned kind) {
   volt_fd *d = new volt_fd;
   volt_fd_set_(d, &io, number, kind);
   return d;
+}
+
+bool model_io::end_if_unused() {
+  if (volt_watch_owns_any_(&watched)) return false;
+  volt_watch_slot *chunk = volt_load_relaxed(&watched.chunks[0]);
+  for (unsigned i = 0; i < VOLT_WATCH_FIRST; i++) {
+    chunk[i].mark = 0xdead;
+    chunk[i].fd = nullptr;
+  }
+  io.sys = nullptr;
+  return true;
 }
 
 void model_io::free(volt_fd *d) {

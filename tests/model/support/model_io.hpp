@@ -25,6 +25,13 @@ class model_io {
   }
   // A new descriptor. kind: VOLT_FD_TCP_, ...
   volt_fd *make(int number = 0, unsigned kind = VOLT_FD_OTHER_);
+  // From here on a descriptor that is made has its number.
+  void give_numbers() {
+    io.numbers = &watched;
+  }
+  // As the end of a runtime in the background: whether no descriptor has a number. Then nobody is to
+  // use this any more: whoever does is reported.
+  bool end_if_unused();
   // Nobody is to use it any more: whoever does is reported.
   static void free(volt_fd *d);
 
