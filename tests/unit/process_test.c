@@ -600,6 +600,32 @@ static void a_child_that_another_thread_reaps_has_run(void **state) {
   thread_team_join(&team);
 }
 
+struct starter {
+  io_kit *kit;
+  volt_process process;
+  int before, after;
+};
+
+static void start_between(void *arg, uint32_t index) {
+  (void)index;
+  struct starter *s = (struct starter *)arg;
+  volt_process_config config = {.arguments = shell("exit 0")};
+  s->before = 1;
+  REQUIRE(volt_process_start(&s->process, s->kit->rt, &config) == VOLT_OK);
+  s->after = 2;
+}
+
+/* A build with ThreadSanitizer reports a race here if it loses sight of a thread that starts a child. */
+static void a_start_leaves_its_thread_as_it_was(void **state) {
+  struct starter s = {.kit = (io_kit *)*state};
+  thread_team_run(1, start_between, &s);
+  s.before += s.after;
+  assert_int_equal(s.before, 3);
+  s.after = WEXITSTATUS(wait_for(s.kit, BY_TASK, &s.process));
+  assert_int_equal(s.after, 0);
+  volt_process_close(&s.process);
+}
+
 /* A signal is sent to a child that was reaped: to no other process of that number, and to no group. */
 static void what_was_reaped_gets_no_signal(void **state) {
   io_kit *k = (io_kit *)*state;
@@ -752,6 +778,7 @@ int main(void) {
       process_test(without_a_pidfd_it_is_ended),
       process_test(a_child_that_is_reaped_at_once_has_run),
       process_test(a_child_that_another_thread_reaps_has_run),
+      process_test(a_start_leaves_its_thread_as_it_was),
       process_test(what_was_reaped_gets_no_signal),
       process_test(its_signals_are_as_after_exec),
       process_test(it_is_searched_for_in_path),

@@ -15,7 +15,12 @@
  *       clone(), and the child resets what is handled before it unblocks them.
  *
  * Between the clone() and the program the child makes system calls only. A sanitizer that saw its
- * calls would take them for this process's own. */
+ * calls would take them for this process's own.
+ *
+ * ThreadSanitizer takes each child of clone() for one with a copy of the memory, and stops watching
+ * the thread in it. Here that memory is this process's, so the calling thread would not be watched
+ * any more. So in its builds the call is __clone(): the same function under a name that it does not
+ * look for. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* pipe2, clone */
 #endif
@@ -32,8 +37,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../rt/fiber/stack_tools.h"
+
 #ifndef CLONE_PIDFD
 #define CLONE_PIDFD 0x1000 /* since Linux 5.2 */
+#endif
+#if VOLT_TOOLS_TSAN_
+int __clone(int (*fn)(void *arg), void *stack, int flags, void *arg, ...); /* in no header */
+#define SPAWN_CLONE __clone
+#else
+#define SPAWN_CLONE clone
 #endif
 
 /* What is made for a child, and unmade when it has started. */
@@ -187,7 +200,8 @@ static int launch_clone(struct launch *l, volt_child_ *out) {
   (void)sigfillset(&all);
   (void)pthread_sigmask(SIG_SETMASK, &all, &before); /* R2 */
   int flags = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD;
-  out->number = clone(child_begin, (char *)stack + stack_bytes, flags, l, &out->pidfd); /* R1 */
+  out->number =
+      SPAWN_CLONE(child_begin, (char *)stack + stack_bytes, flags, l, &out->pidfd); /* R1 */
   int error = out->number < 0 ? errno : 0;
   (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
   (void)munmap(stack, stack_bytes);
