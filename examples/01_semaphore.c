@@ -30,7 +30,7 @@ static void run_on_a_connection(void) {
 
 /* Returns VOLT_OK, or VOLT_ECLOSED: the service has ended, and no connection was taken. */
 static int query(void) {
-  int result = volt_sem_acquire_blocking(&connections, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire(&connections, 1);
   if (result != VOLT_OK) return result;
   run_on_a_connection();
   volt_sem_release(&connections, 1);

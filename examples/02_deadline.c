@@ -26,15 +26,15 @@ static void must(int error, const char *what) { /* 0: success, of volt and of pt
 
 /* Ask the database; wait until deadline_ns at most, for everything together. */
 static int ask(int *reply, uint64_t deadline_ns) {
-  int result = volt_sem_acquire_blocking(&connections, 1, deadline_ns);
+  int result = volt_sem_acquire_until(&connections, 1, deadline_ns);
   if (result != VOLT_OK) return result;
-  result = replies_recv_blocking(&from_database, reply, deadline_ns);
+  result = replies_recv_until(&from_database, reply, deadline_ns);
   volt_sem_release(&connections, 1);
   return result;
 }
 
 static void *database(void *unused) {
-  must(replies_send_blocking(&from_database, 42, VOLT_NO_DEADLINE), "reply");
+  must(replies_send(&from_database, 42), "reply");
   return unused;
 }
 

@@ -16,7 +16,7 @@ struct job {
   int number;
 };
 
-/* the type jobs, with jobs_init(), jobs_send_blocking(), ... */
+/* the type jobs, with jobs_init(), jobs_send_until(), ... */
 VOLT_CHAN_DECLARE(jobs, struct job);
 
 static jobs queue;
@@ -30,7 +30,7 @@ static void must(int error, const char *what) { /* 0: success, of volt and of pt
 static void *produce(void *first) {
   for (int i = 0; i < JOBS_EACH; i++) {
     struct job job = {.number = *(int *)first + i};
-    must(jobs_send_blocking(&queue, job, VOLT_NO_DEADLINE), "send");
+    must(jobs_send(&queue, job), "send");
   }
   volt_chan_drop_sender(&queue.chan);
   return NULL;
@@ -45,7 +45,7 @@ struct worker {
 static void *work(void *arg) {
   struct worker *self = arg;
   struct job job;
-  while (jobs_recv_blocking(&queue, &job, VOLT_NO_DEADLINE) == VOLT_OK) {
+  while (jobs_recv(&queue, &job) == VOLT_OK) {
     self->done += 1;
     self->sum += job.number;
   }

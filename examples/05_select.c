@@ -34,9 +34,9 @@ static int next_job(int *job) {
   volt_future recv, stop;
   volt_select select;
   volt_future *either[] = {jobs_recv_future(&recv, &queue, job),
-                           volt_token_future(&stop, &shutdown_token)};
+                           volt_token_wait_future(&stop, &shutdown_token)};
   volt_future *first = volt_select_future(&select, either, 2, VOLT_SELECT_BIASED);
-  int result = volt_block_on(first, VOLT_NO_DEADLINE);
+  int result = volt_future_wait(first);
   return volt_select_winner(&select) == 1 ? VOLT_ECANCELED : result;
 }
 
@@ -52,7 +52,7 @@ int main(void) {
   struct worker worker = {.done = 0};
   must(jobs_init(&queue, CAPACITY, memory, sizeof memory), "channel");
   must(pthread_create(&thread, NULL, work, &worker), "pthread_create");
-  for (int i = 0; i < JOBS; i++) must(jobs_send_blocking(&queue, i, VOLT_NO_DEADLINE), "send");
+  for (int i = 0; i < JOBS; i++) must(jobs_send(&queue, i), "send");
   volt_token_cancel(&shutdown_token);
   pthread_join(thread, NULL);
 

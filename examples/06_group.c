@@ -56,7 +56,7 @@ static void request(volt_rt *rt, struct shard *shards, const char *name) {
     int spawned = volt_group_spawn(&group, rt, &questions[i].task);
     if (spawned != VOLT_OK) questions[i].was_cancelled = true;
   }
-  int result = volt_group_wait_blocking(&group, VOLT_NO_DEADLINE); /* the first failure, if any */
+  int result = volt_group_wait(&group); /* the first failure, if any */
   volt_group_destroy(&group);
   for (int i = 0; i < SHARDS; i++) {
     rows += questions[i].rows;

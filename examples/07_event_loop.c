@@ -71,7 +71,7 @@ int main(void) {
       result = volt_loop_poll(&loop, &permit);
     }
   }
-  volt_loop_close_blocking(&loop, VOLT_NO_DEADLINE); /* no thread is in wake_loop() afterwards */
+  volt_loop_close(&loop); /* no thread is in wake_loop() afterwards */
   pthread_join(thread, NULL);
   close(woken);
   printf("%d pings answered while waiting, then the connection: %s\n", pings,

@@ -55,11 +55,11 @@ static void begin(struct upload *u, volt_rt *rt) {
   volt_task_init(&u->task, upload_poll);
   must(volt_spawn(rt, &u->task), "spawn");
   for (int i = 0; i < PARTS; i++) must(parts_try_send(&u->in, i), "send");
-  must(volt_sem_acquire_blocking(&u->received, PARTS, VOLT_NO_DEADLINE), "receive");
+  must(volt_sem_acquire(&u->received, PARTS), "receive");
 }
 
 static void end(struct upload *u, const char *name) {
-  int result = volt_task_join_blocking(&u->task, VOLT_NO_DEADLINE);
+  int result = volt_task_join(&u->task);
   printf("%s: %s, %d parts kept, free slots: %u\n", name, volt_strresult(result), u->kept,
          volt_sem_available(&slots));
   volt_chan_destroy(&u->in.chan, NULL, NULL);

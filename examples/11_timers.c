@@ -40,7 +40,7 @@ static void start(struct connection *connection, uint64_t deadline_ns) {
 static void drive(void) {
   uint64_t next_ns;
   while ((next_ns = volt_timers_earliest_ns(&timers)) != VOLT_NO_DEADLINE) {
-    int result = volt_notify_wait_blocking(&earlier, next_ns);
+    int result = volt_notify_wait_until(&earlier, next_ns);
     if (result == VOLT_ETIMEDOUT) volt_timers_expire(&timers, volt_now_ns());
   }
 }

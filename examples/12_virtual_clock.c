@@ -16,7 +16,7 @@
 /* The code that is tested: connects, and sleeps 1, 2, 4, ... seconds between its tries. */
 struct connect {
   volt_async async;
-  volt_sleep pause;
+  volt_sleep_op pause;
   volt_timers *timers;
   int tries;
   int up_at; /* the try at which the server is up */
@@ -29,8 +29,8 @@ static int connect_poll(volt_async *a, volt_ctx *ctx) {
     self->tries += 1;
     if (self->tries == self->up_at) VOLT_RETURN(self, VOLT_OK);
     VOLT_AWAIT(self,
-               volt_sleep_until(&self->pause, self->timers,
-                                volt_timers_now_ns(self->timers) + (SECOND << (self->tries - 1))));
+               volt_sleep_future(&self->pause, self->timers,
+                                 volt_timers_now_ns(self->timers) + (SECOND << (self->tries - 1))));
   }
   VOLT_ASYNC_END(self);
 }

@@ -106,11 +106,11 @@ int main(void) {
     must(volt_spawn(rt, &clients[i].task), "spawn");
   }
   for (int i = 0; i < CLIENTS; i++) {
-    answered += volt_task_join_blocking(&clients[i].task, VOLT_NO_DEADLINE) == VOLT_OK;
+    answered += volt_task_join(&clients[i].task) == VOLT_OK;
     bytes += clients[i].got;
   }
   volt_task_cancel(&server.task);
-  int end = volt_task_join_blocking(&server.task, VOLT_NO_DEADLINE);
+  int end = volt_task_join(&server.task);
   printf("%d clients were answered, %zu bytes; the server was %s\n", answered, bytes,
          volt_strerror(end));
   volt_rt_destroy(rt);

@@ -79,7 +79,7 @@ int main(void) {
   must(volt_signals_open(&signals, rt, &wanted, 1), "signals");
   volt_task_init(&demo.task, demo_poll);
   must(volt_spawn(rt, &demo.task), "spawn");
-  must(volt_task_join_blocking(&demo.task, VOLT_NO_DEADLINE), "demo");
+  must(volt_task_join(&demo.task), "demo");
   volt_signals_close(&signals);
   volt_rt_destroy(rt);
 }

@@ -24,7 +24,7 @@ static volt_cluster_sem *sem;
 struct job {
   volt_task task;
   const char *const *command;
-  volt_cluster_acquire acquire;
+  volt_cluster_acquire_op acquire;
   volt_cluster_permit permit;
   volt_process child;
   volt_process_wait wait;
@@ -104,9 +104,9 @@ int main(int argc, char **argv) {
   job.command = (const char *const *)&argv[4];
   volt_task_init(&job.task, job_poll);
   must(volt_spawn(rt, &job.task), "spawn");
-  must(volt_task_join_blocking(&job.task, VOLT_NO_DEADLINE), argv[4]);
+  must(volt_task_join(&job.task), argv[4]);
   volt_future closed;
-  if (volt_block_on(volt_cluster_close_future(&closed, cluster), VOLT_NO_DEADLINE) != VOLT_OK) {
+  if (volt_future_wait(volt_cluster_close_future(&closed, cluster)) != VOLT_OK) {
     fprintf(stderr, "no server answers: the slot is free when the session has ended\n");
   }
   volt_cluster_destroy(cluster);

@@ -42,10 +42,10 @@ struct host {
   volt_rt *rt;
   volt_cluster *cluster;
   volt_cluster_sem *sem;
-  volt_cluster_acquire acquire;
+  volt_cluster_acquire_op acquire;
   volt_cluster_permit permit;
   volt_future lost, closed;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
 };
 
 /* Write, work for a second, write again. */
@@ -54,8 +54,8 @@ static int host_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_BEGIN(self);
   VOLT_AWAIT(self, volt_cluster_acquire_future(&self->acquire, self->sem, &self->permit));
   write_to_resource(self->name, &self->permit);
-  VOLT_AWAIT(self, volt_sleep_until(&self->sleep, volt_rt_timers(self->rt),
-                                    volt_rt_now_ns(self->rt) + second));
+  VOLT_AWAIT(self, volt_sleep_future(&self->sleep, volt_rt_timers(self->rt),
+                                     volt_rt_now_ns(self->rt) + second));
   if (self->number == 0) {
     write_to_resource(self->name, &self->permit);
     VOLT_AWAIT(self, volt_cluster_permit_lost_future(&self->lost, &self->permit));

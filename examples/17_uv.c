@@ -38,7 +38,7 @@ struct request {
   volt_bridge_call call;
   volt_future permit;
   volt_bridge_call later;
-  volt_sleep query;
+  volt_sleep_op query;
 };
 
 static void on_answer(int result, void *arg) {
@@ -53,8 +53,8 @@ static void on_permit(int result, void *arg) {
   struct request *r = (struct request *)arg;
   must(result, "permit");
   volt_timers *timers = volt_rt_timers(volt_bridge_rt(&bridge.bridge));
-  volt_future *query = volt_sleep_until(&r->query, timers, volt_deadline_ns(QUERY_NS));
-  volt_bridge_wait(&bridge.bridge, &r->later, query, on_answer, r);
+  volt_future *query = volt_sleep_future(&r->query, timers, volt_deadline_ns(QUERY_NS));
+  volt_bridge_then(&bridge.bridge, &r->later, query, on_answer, r);
 }
 
 /* ---- a task in the loop ---- */
@@ -62,15 +62,15 @@ static void on_permit(int result, void *arg) {
 struct report {
   volt_task task;
   volt_future permit;
-  volt_sleep query;
+  volt_sleep_op query;
 };
 
 static int report_poll(volt_task *t, volt_ctx *ctx) {
   struct report *self = volt_container_of(t, struct report, task);
   VOLT_TASK_BEGIN(self);
   VOLT_AWAIT(self, volt_sem_acquire_future(&self->permit, &connections, 1));
-  VOLT_AWAIT(self, volt_sleep_until(&self->query, volt_rt_timers(volt_bridge_rt(&bridge.bridge)),
-                                    volt_deadline_ns(QUERY_NS)));
+  VOLT_AWAIT(self, volt_sleep_future(&self->query, volt_rt_timers(volt_bridge_rt(&bridge.bridge)),
+                                     volt_deadline_ns(QUERY_NS)));
   volt_sem_release(&connections, 1);
   done();
   VOLT_TASK_END(self);
@@ -80,7 +80,7 @@ static int report_poll(volt_task *t, volt_ctx *ctx) {
 
 static void run_thread(void *arg) {
   (void)arg;
-  must(volt_sem_acquire_blocking(&connections, 1, VOLT_NO_DEADLINE), "acquire");
+  must(volt_sem_acquire(&connections, 1), "acquire");
   volt_sem_release(&connections, 1);
 }
 
@@ -98,7 +98,7 @@ int main(void) {
   must(uv_timer_start(&ticker, on_tick, 1, 1), "uv_timer_start");
   for (int i = 0; i < REQUESTS; i++) {
     volt_future *permit = volt_sem_acquire_future(&requests[i].permit, &connections, 1);
-    volt_bridge_wait(&bridge.bridge, &requests[i].call, permit, on_permit, &requests[i]);
+    volt_bridge_then(&bridge.bridge, &requests[i].call, permit, on_permit, &requests[i]);
   }
   volt_task_init(&report.task, report_poll);
   must(volt_spawn(volt_bridge_rt(&bridge.bridge), &report.task), "volt_spawn");

@@ -52,13 +52,13 @@ static void on_step(int result, void *arg) {
 
 static void show_next(struct window *w) {
   volt_future *next = volt_chan_recv_future(&w->next, &w->steps, &w->step);
-  volt_bridge_wait(&w->bridge.bridge, &w->call, next, on_step, w);
+  volt_bridge_then(&w->bridge.bridge, &w->call, next, on_step, w);
 }
 
 static gpointer work(gpointer arg) {
   struct window *w = (struct window *)arg;
   for (unsigned char i = 0; i < STEPS; i++) {
-    must(volt_chan_send_blocking(&w->steps, &i, VOLT_NO_DEADLINE), "send");
+    must(volt_chan_send(&w->steps, &i), "send");
   }
   return NULL;
 }

@@ -34,7 +34,7 @@ static void must(int result, const char *what) {
 /* On a thread of the pool, where it may block. */
 static int count_lines(void *arg) {
   struct check *c = (struct check *)arg;
-  must(volt_latch_wait_blocking(&ticked, VOLT_NO_DEADLINE), "latch");
+  must(volt_latch_wait_until(&ticked, VOLT_NO_DEADLINE), "latch");
   FILE *file = fopen(c->path, "r");
   if (!file) return VOLT_EINVAL;
   for (int byte; (byte = getc(file)) != EOF;) c->lines += byte == '\n';
@@ -56,7 +56,7 @@ static void check(struct check *c, const char *path, uint64_t deadline_ns) {
   c->path = path;
   volt_future *f = volt_blocking_future(&c->blocking, rt, count_lines, c);
   f = volt_timeout_future(&c->timeout, f, volt_rt_timers(rt), deadline_ns);
-  volt_bridge_wait(&bridge.bridge, &c->call, f, on_checked, c);
+  volt_bridge_then(&bridge.bridge, &c->call, f, on_checked, c);
 }
 
 static void on_tick(struct ev_loop *loop, ev_timer *timer, int events) {

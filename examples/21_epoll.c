@@ -84,7 +84,7 @@ int main(void) {
   volt_bridge_call call;
   volt_future permit;
   volt_future_made(volt_sem_acquire_future(&permit, &connections, 1));
-  volt_bridge_wait(&bridge.bridge, &call, &permit, on_connection, NULL);
+  volt_bridge_then(&bridge.bridge, &call, &permit, on_connection, NULL);
 
   while (!is_over) {
     struct epoll_event event;

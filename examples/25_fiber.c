@@ -19,7 +19,7 @@ static volt_latch closed = VOLT_LATCH_INIT(1);
 static int visits, inside, most_inside;
 
 static void count(int visitors) {
-  volt_mutex_lock_no_deadline(&counting);
+  volt_mutex_lock(&counting);
   inside += visitors;
   if (inside > most_inside) most_inside = inside;
   if (visitors > 0) visits += 1;
@@ -29,10 +29,10 @@ static void count(int visitors) {
 /* Straight code, with locals, that knows nothing of fibers. */
 static int visit(void *arg) {
   (void)arg;
-  int result = volt_sem_acquire_blocking(&desks, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire(&desks, 1);
   if (result != VOLT_OK) return result;
   count(1);
-  (void)volt_sleep_blocking(volt_deadline_us(50));
+  (void)volt_sleep_until(volt_deadline_us(50));
   count(-1);
   volt_sem_release(&desks, 1);
   return VOLT_OK;
@@ -45,7 +45,7 @@ static void *visit_by_thread(void *arg) {
 
 static int wait_for_closing(void *arg) {
   (void)arg;
-  return volt_latch_wait_blocking(&closed, VOLT_NO_DEADLINE); /* never counted down */
+  return volt_latch_wait_until(&closed, VOLT_NO_DEADLINE); /* never counted down */
 }
 
 int main(void) {
@@ -61,10 +61,10 @@ int main(void) {
   }
   for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, visit_by_thread, NULL);
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
-  if (volt_group_wait_blocking(&fibers, VOLT_NO_DEADLINE) != VOLT_OK) return 1;
+  if (volt_group_wait(&fibers) != VOLT_OK) return 1;
   volt_group_destroy(&fibers);
   volt_task_cancel(late); /* its wait returns VOLT_ECANCELED, and so does the fiber */
-  int ended = volt_task_join_blocking(late, VOLT_NO_DEADLINE);
+  int ended = volt_task_join(late);
   volt_task_detach(late);
   volt_rt_destroy(rt);
   printf("%d visits, %d at once at most; one was %s\n", visits, most_inside,

@@ -25,9 +25,9 @@ static int echo(void *arg) {
   volt_op op;
   int result;
   do {
-    result = volt_await(volt_fd_recv_future(&op, client, bytes, sizeof bytes, 0));
+    result = volt_future_wait(volt_fd_recv_future(&op, client, bytes, sizeof bytes, 0));
     if (result != VOLT_OK || op.n == 0) break; /* it failed, or the client has closed its side */
-    result = volt_await(volt_fd_send_future(&op, client, bytes, op.n, 0)); /* all of it */
+    result = volt_future_wait(volt_fd_send_future(&op, client, bytes, op.n, 0)); /* all of it */
   } while (result == VOLT_OK);
   drop(client);
   return result;
@@ -43,18 +43,18 @@ static int serve(void *arg) {
   volt_group_init_how(&clients, VOLT_GROUP_KEEP_GOING);
   while (result != VOLT_ECANCELED) {
     volt_fd *client = calloc(1, sizeof *client);
-    result = client ? volt_await(volt_fd_accept_future(&op, &listener, client)) : VOLT_ENOMEM;
+    result = client ? volt_future_wait(volt_fd_accept_future(&op, &listener, client)) : VOLT_ENOMEM;
     volt_task *fiber = result == VOLT_OK ? volt_fiber_new(rt, echo, client, &config) : NULL;
     if (result == VOLT_OK) result = volt_group_spawn(&clients, rt, fiber);
     if (result == VOLT_OK) continue;
     if (fiber) volt_task_detach(fiber);
     if (client) drop(client);
     if (result == VOLT_ECANCELED) break;
-    result =
-        volt_await(volt_accept_pause_future(&pause, rt, result)); /* no descriptor, no memory */
+    result = volt_future_wait(
+        volt_accept_pause_future(&pause, rt, result)); /* no descriptor, no memory */
   }
   volt_group_cancel(&clients);
-  (void)volt_group_wait_blocking(&clients, VOLT_NO_DEADLINE);
+  (void)volt_group_wait(&clients);
   volt_group_destroy(&clients);
   volt_fd_close(&listener);
   return result;
@@ -67,10 +67,10 @@ static bool is_answered(const char *server) {
   volt_fd fd = {0};
   volt_op op;
   volt_dial dial;
-  if (volt_await(volt_dial_future(&dial, rt, &fd, server, NULL)) != VOLT_OK) return false;
-  int result = volt_await(volt_fd_send_future(&op, &fd, word, sizeof word, 0));
+  if (volt_future_wait(volt_dial_future(&dial, rt, &fd, server, NULL)) != VOLT_OK) return false;
+  int result = volt_future_wait(volt_fd_send_future(&op, &fd, word, sizeof word, 0));
   for (size_t n = 0; result == VOLT_OK && n < sizeof answer; n += op.n) {
-    result = volt_await(volt_fd_recv_future(&op, &fd, answer + n, sizeof answer - n, 0));
+    result = volt_future_wait(volt_fd_recv_future(&op, &fd, answer + n, sizeof answer - n, 0));
     if (op.n == 0) break;
   }
   volt_fd_close(&fd);
@@ -91,7 +91,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < 100; i++) answered += is_answered(volt_address_text(&at, text));
     volt_task_cancel(server);
   }
-  int result = volt_task_join_blocking(server, VOLT_NO_DEADLINE);
+  int result = volt_task_join(server);
   volt_task_detach(server);
   volt_rt_destroy(rt);
   printf("%d clients were answered; the server was %s\n", answered,

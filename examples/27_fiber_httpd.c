@@ -31,7 +31,8 @@ static size_t read_request(volt_fd *client, char *text, size_t room, size_t *hav
     char *end = strstr(text, "\r\n\r\n");
     if (end) return (size_t)(end - text) + 4;
     if (*have + 1 >= room) return 0;
-    int result = volt_await(volt_fd_recv_future(&op, client, text + *have, room - *have - 1, 0));
+    int result =
+        volt_future_wait(volt_fd_recv_future(&op, client, text + *have, room - *have - 1, 0));
     if (result != VOLT_OK || op.n == 0) return 0;
     *have += op.n;
   }
@@ -41,7 +42,7 @@ static int send_head(volt_fd *client, const char *status, size_t length) {
   char head[128];
   volt_op op;
   int n = snprintf(head, sizeof head, "HTTP/1.1 %s\r\nContent-Length: %zu\r\n\r\n", status, length);
-  return volt_await(volt_fd_send_future(&op, client, head, (size_t)n, 0));
+  return volt_future_wait(volt_fd_send_future(&op, client, head, (size_t)n, 0));
 }
 
 static int answer(volt_fd *client, const char *request) {
@@ -52,14 +53,16 @@ static int answer(volt_fd *client, const char *request) {
   if (sscanf(request, "GET /%127[^ /] HTTP/1.1\r", name) != 1 || name[0] == '.') {
     return send_head(client, "400 Bad Request", 0);
   }
-  int result = volt_await(volt_open_future(&op, rt, &file, root, name, O_RDONLY | O_NOFOLLOW, 0));
+  int result =
+      volt_future_wait(volt_open_future(&op, rt, &file, root, name, O_RDONLY | O_NOFOLLOW, 0));
   if (result == VOLT_ECANCELED) return result;
   if (result != VOLT_OK || fstat(volt_fd_number(&file), &about) != 0 || !S_ISREG(about.st_mode)) {
     result = send_head(client, "404 Not Found", 0);
   } else {
     result = send_head(client, "200 OK", (size_t)about.st_size);
     if (result == VOLT_OK && about.st_size > 0) {
-      result = volt_await(volt_fd_sendfile_future(&op, client, &file, 0, (size_t)about.st_size));
+      result =
+          volt_future_wait(volt_fd_sendfile_future(&op, client, &file, 0, (size_t)about.st_size));
     }
   }
   volt_fd_close(&file);
@@ -91,13 +94,15 @@ static int accept_all(void *arg) {
   for (;;) {
     volt_op op;
     volt_fd *client = calloc(1, sizeof *client);
-    int result = client ? volt_await(volt_fd_accept_future(&op, &listener, client)) : VOLT_ENOMEM;
+    int result =
+        client ? volt_future_wait(volt_fd_accept_future(&op, &listener, client)) : VOLT_ENOMEM;
     volt_task *fiber = result == VOLT_OK ? volt_fiber_new(rt, serve, client, &config) : NULL;
     if (volt_spawn(rt, fiber) != VOLT_OK && client) drop(client);
     if (fiber) volt_task_detach(fiber);
     if (result == VOLT_OK) continue;
-    result = volt_await(volt_accept_pause_future(&pause, rt, result)); /* e.g. no descriptor left */
-    if (result != VOLT_OK) return result; /* to accept again is of no use */
+    result = volt_future_wait(
+        volt_accept_pause_future(&pause, rt, result)); /* e.g. no descriptor left */
+    if (result != VOLT_OK) return result;              /* to accept again is of no use */
   }
 }
 
@@ -108,10 +113,10 @@ static int try_it(volt_fd *fd) {
       "GET /passwd HTTP/1.1\r\n\r\nGET /none HTTP/1.1\r\n\r\nGET /../etc HTTP/1.1\r\n\r\n";
   char text[65536] = "";
   volt_op op;
-  int result = volt_await(volt_fd_send_future(&op, fd, requests, strlen(requests), 0));
+  int result = volt_future_wait(volt_fd_send_future(&op, fd, requests, strlen(requests), 0));
   (void)volt_fd_shutdown(fd, SHUT_WR);
   for (size_t n = 0; result == VOLT_OK && n + 1 < sizeof text; n += op.n) {
-    result = volt_await(volt_fd_recv_future(&op, fd, text + n, sizeof text - n - 1, 0));
+    result = volt_future_wait(volt_fd_recv_future(&op, fd, text + n, sizeof text - n - 1, 0));
     if (op.n == 0) break;
   }
   volt_fd_close(fd);

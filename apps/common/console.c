@@ -30,7 +30,7 @@ static void erase_bar(struct console *console) {
 void console_print(struct console *console, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  volt_mutex_lock_no_deadline(&console->lock);
+  volt_mutex_lock(&console->lock);
   erase_bar(console);
   fprintf(stderr, "%s: ", program_invocation_short_name);
   vfprintf(stderr, format, args);
@@ -61,7 +61,7 @@ void console_mention(struct console *console, const char *path, const char *text
 }
 
 void console_complain(struct console *console, const char *path, const char *text) {
-  volt_mutex_lock_no_deadline(&console->lock);
+  volt_mutex_lock(&console->lock);
   console->complaints += 1;
   volt_mutex_unlock(&console->lock);
   console_mention(console, path, text);
@@ -69,7 +69,7 @@ void console_complain(struct console *console, const char *path, const char *tex
 
 void console_bar(struct console *console, const char *text) {
   if (!console->terminal) return;
-  volt_mutex_lock_no_deadline(&console->lock);
+  volt_mutex_lock(&console->lock);
   fprintf(stderr, ERASE_LINE "%s", text);
   console->bar = text[0] != '\0';
   volt_mutex_unlock(&console->lock);
@@ -82,7 +82,7 @@ unsigned console_width(void) {
 }
 
 uint64_t console_complaints(struct console *console) {
-  volt_mutex_lock_no_deadline(&console->lock);
+  volt_mutex_lock(&console->lock);
   uint64_t complaints = console->complaints;
   volt_mutex_unlock(&console->lock);
   return complaints;

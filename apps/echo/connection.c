@@ -118,7 +118,7 @@ struct connection *echo_new(struct service *service) {
 /* Send what there was no room for. */
 static int fiber_send_rest(struct connection *self, size_t rest) {
   volt_op op;
-  int result = volt_await(volt_fd_send_future(&op, &self->client, self->buffer, rest, 0));
+  int result = volt_future_wait(volt_fd_send_future(&op, &self->client, self->buffer, rest, 0));
   self->bytes += op.n;
   free(self->buffer);
   self->buffer = NULL;
@@ -134,7 +134,8 @@ static int fiber_run(void *arg) {
     result =
         pass_once(self->service, &self->client, &self->client, &self->buffer, &rest, &self->bytes);
     if (result == VOLT_OK && rest > 0) result = fiber_send_rest(self, rest);
-    if (result == VOLT_OK) result = volt_await(volt_fd_ready_future(&op, &self->client, POLLIN));
+    if (result == VOLT_OK)
+      result = volt_future_wait(volt_fd_ready_future(&op, &self->client, POLLIN));
   } while (result == VOLT_OK);
   connection_end(self);
   free(self);

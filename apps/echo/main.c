@@ -70,7 +70,7 @@ static void wait_for_signal(struct server *server, volt_signals *signals) {
   volt_select select;
   volt_future *const either[] = {volt_signal_future(&op, signals, &signal),
                                  volt_task_join_future(&ended, &server->task)};
-  (void)!volt_block_on(volt_select_future(&select, either, 2, VOLT_SELECT_FAIR), VOLT_NO_DEADLINE);
+  (void)!volt_future_wait(volt_select_future(&select, either, 2, VOLT_SELECT_FAIR));
   sigset_t set;
   sigemptyset(&set);
   for (int i = 0; i < ENDING; i++) sigaddset(&set, ending[i]);
@@ -83,7 +83,7 @@ static bool serve(struct server *server, volt_signals *signals) {
   if (!must(volt_spawn(server->service.rt, &server->task), "cannot start")) return false;
   wait_for_signal(server, signals);
   (void)volt_task_cancel(&server->task);
-  int result = volt_task_join_blocking(&server->task, VOLT_NO_DEADLINE);
+  int result = volt_task_join(&server->task);
   if (at.as.any.sa_family == AF_UNIX && at.as.local.sun_path[0]) unlink(at.as.local.sun_path);
   printf("served %" PRIuFAST64 " connections, %" PRIuFAST64 " bytes\n",
          atomic_load(&server->service.connections), atomic_load(&server->service.bytes));

@@ -272,7 +272,7 @@ struct sweeper {
   volt_task task;
   struct files *files;
   volt_future waiting;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
   bool is_empty;
 };
 
@@ -281,10 +281,10 @@ static int sweeper_poll(volt_task *t, volt_ctx *ctx) {
   struct files *files = self->files;
   VOLT_TASK_BEGIN(self);
   for (;;) {
-    VOLT_AWAIT(self, volt_notify_future(&self->waiting, &files->filled));
+    VOLT_AWAIT(self, volt_notify_wait_future(&self->waiting, &files->filled));
     do {
-      VOLT_AWAIT(self, volt_sleep_until(&self->sleep, volt_rt_timers(files->rt),
-                                        volt_rt_now_ns(files->rt) + files->keep_ns));
+      VOLT_AWAIT(self, volt_sleep_future(&self->sleep, volt_rt_timers(files->rt),
+                                         volt_rt_now_ns(files->rt) + files->keep_ns));
       VOLT_AWAIT(self, volt_mutex_lock_future(&self->waiting, &files->lock));
       drop(files, volt_rt_now_ns(files->rt));
       self->is_empty = files->kept_count == 0;

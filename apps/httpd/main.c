@@ -144,8 +144,8 @@ static bool stop(struct server *server, volt_signals *signals) {
   server_stop(server, deadline_ns);
   volt_future *either[] = {server_end_future(&end, server),
                            volt_signal_future(&op, signals, &signal)};
-  int result = volt_block_on(volt_select_future(&select, either, 2, VOLT_SELECT_BIASED),
-                             volt_deadline_s(server->options->stop_s + 5u));
+  int result = volt_future_wait_until(volt_select_future(&select, either, 2, VOLT_SELECT_BIASED),
+                                      volt_deadline_s(server->options->stop_s + 5u));
   return result != VOLT_ETIMEDOUT && volt_select_winner(&select) == 0;
 }
 
@@ -180,7 +180,7 @@ int main(int argc, char **argv) {
 
   volt_op op;
   volt_signal signal;
-  result = volt_block_on(volt_signal_future(&op, &signals, &signal), VOLT_NO_DEADLINE);
+  result = volt_future_wait(volt_signal_future(&op, &signals, &signal));
   if (result != VOLT_OK) fatal("signals: %s", volt_strerror(result));
   if (!stop(&server, &signals)) fatal("stopped by a second signal");
   fprintf(stderr, "volt-httpd: stopped after %" PRIu64 " requests, %u connections cut off\n",

@@ -131,7 +131,7 @@ void server_stop(struct server *server, uint64_t deadline_ns) {
   server->stop_ns = deadline_ns; /* read by tasks that were cancelled after this */
   atomic_store(&server->is_stopping, true);
   volt_task_cancel(&server->accepting->task);
-  volt_task_join_blocking(&server->accepting->task, VOLT_NO_DEADLINE);
+  volt_task_join(&server->accepting->task);
   volt_group_cancel(&server->connections);
 }
 
@@ -144,7 +144,7 @@ void server_destroy(struct server *server) {
   volt_task_detach(&server->accepting->task);
   if (server->has_files) {
     volt_task_cancel(server->sweeper);
-    volt_task_join_blocking(server->sweeper, VOLT_NO_DEADLINE);
+    volt_task_join(server->sweeper);
     volt_task_detach(server->sweeper);
     files_close(&server->files);
   }

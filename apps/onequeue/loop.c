@@ -121,7 +121,7 @@ void loop_stop(struct loop *loop) {
     if (loop->clients[i].loop_end >= 0) hung_up(&loop->clients[i]);
   }
   /* a permit may have been seen before its wake has come: the releaser may be on its way here */
-  volt_loop_close_blocking(&loop->waker, VOLT_NO_DEADLINE);
+  volt_loop_close(&loop->waker);
   close(loop->wake);
   close(loop->epoll);
   volt_sem_destroy(&loop->ended);

@@ -6,7 +6,7 @@
  * waits.
  *
  *   loop.c      epoll; volt_loop_poll(), woken by an eventfd
- *   waiters.c   a thread: volt_sem_acquire_blocking(); a task: VOLT_AWAIT
+ *   waiters.c   a thread: volt_sem_acquire_until(); a task: VOLT_AWAIT
  *
  * usage: onequeue [ROUNDS [SEED]]. Exit code 1 if one was overtaken. */
 #include <sched.h>

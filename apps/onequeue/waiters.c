@@ -19,7 +19,7 @@ void served_add(struct served *served, unsigned arrival) {
 }
 
 unsigned served_next(struct served *served) {
-  if (volt_sem_acquire_blocking(&served->unseen, 1, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+  if (volt_sem_acquire(&served->unseen, 1) != VOLT_OK) abort();
   return served->order[served->count - 1];
 }
 
@@ -37,7 +37,7 @@ void must(int result, const char *what) {
 
 static void *run_thread(void *ctx) {
   struct waiting_thread *w = ctx;
-  must(volt_sem_acquire_blocking(w->permits, 1, VOLT_NO_DEADLINE), "a thread");
+  must(volt_sem_acquire(w->permits, 1), "a thread");
   served_add(w->served, w->arrival);
   return NULL;
 }
@@ -76,6 +76,6 @@ struct waiting_task *waiting_task_start(volt_rt *rt, volt_sem *permits, struct s
 }
 
 void waiting_task_join(struct waiting_task *w) {
-  must(volt_task_join_blocking(&w->task, VOLT_NO_DEADLINE), "a task");
+  must(volt_task_join(&w->task), "a task");
   volt_task_detach(&w->task);
 }

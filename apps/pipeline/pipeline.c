@@ -169,7 +169,7 @@ bool pipeline_run(struct pipeline *p) {
 
   pthread_join(walker, NULL);
   for (unsigned i = 0; i < o->readers; i++) pthread_join(readers[i], NULL);
-  volt_task_join_blocking(&closer.task, VOLT_NO_DEADLINE);
+  volt_task_join(&closer.task);
   volt_group_destroy(&hashing);
   volt_rt_shutdown(rt, VOLT_NO_DEADLINE);
   volt_rt_destroy(rt);

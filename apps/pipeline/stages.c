@@ -19,7 +19,7 @@
 enum { STOP, OPERATION };
 
 volt_future *step_future(struct step *step, volt_token *stop) {
-  step->both[STOP] = volt_token_future(&step->stop, stop);
+  step->both[STOP] = volt_token_wait_future(&step->stop, stop);
   step->both[OPERATION] = &step->operation;
   return volt_select_future(&step->select, step->both, 2, VOLT_SELECT_BIASED);
 }
@@ -29,7 +29,7 @@ int step_result(const struct step *step, int result) {
 }
 
 int step_blocking(struct step *step, volt_token *stop) {
-  return step_result(step, volt_block_on(step_future(step, stop), VOLT_NO_DEADLINE));
+  return step_result(step, volt_future_wait(step_future(step, stop)));
 }
 
 /* ---- walk: a thread that finds files ---- */

@@ -66,7 +66,7 @@ static int connection_dial(void *connection) {
 }
 
 static int connection_open(struct connection *c) {
-  int result = volt_fiber_blocking(connection_dial, c);
+  int result = volt_fiber_offload(connection_dial, c);
   if (result == VOLT_OK) result = volt_fd_init(&c->socket, rt, PQsocket(c->server), 0);
   c->has_socket = result == VOLT_OK;
   return result;
@@ -74,7 +74,7 @@ static int connection_open(struct connection *c) {
 
 static int wait_until(struct connection *c, unsigned events) {
   volt_op op;
-  return volt_await(volt_fd_ready_future(&op, &c->socket, events));
+  return volt_future_wait(volt_fd_ready_future(&op, &c->socket, events));
 }
 
 static int statement_send(struct connection *c, const char *sql) {

@@ -80,7 +80,7 @@ static bool run_fibers(volt_rt *rt, struct caller *callers, unsigned count) {
     if (volt_group_spawn(&group, rt, fiber) != VOLT_OK) break;
     spawned += 1;
   }
-  (void)volt_group_wait_blocking(&group, VOLT_NO_DEADLINE);
+  (void)volt_group_wait(&group);
   volt_group_destroy(&group);
   return spawned == count;
 }

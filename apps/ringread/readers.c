@@ -102,8 +102,8 @@ static void read_blocks(struct reader *reader) {
 }
 
 static void take(volt_sem *sem, uint32_t permits) {
-  int result = volt_sem_acquire_blocking(sem, permits, VOLT_NO_DEADLINE);
-  if (result != VOLT_OK) fatal("volt_sem_acquire_blocking: %s", volt_strerror(result));
+  int result = volt_sem_acquire(sem, permits);
+  if (result != VOLT_OK) fatal("volt_sem_acquire_until: %s", volt_strerror(result));
 }
 
 static void *run(void *ctx) {

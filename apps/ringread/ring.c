@@ -224,7 +224,7 @@ static void wait_for(struct ring *ring, struct operation *operation) {
   /* a reaper may be about to complete it: to let it run is cheaper than to sleep in the queue */
   if (!is_completed(operation) && volt_mutex_is_locked(&ring->reaper)) sched_yield();
   bool reaper = !is_completed(operation);
-  if (reaper && volt_mutex_lock(&ring->reaper, &waiter, waker) != VOLT_OK) {
+  if (reaper && volt_mutex_lock_waiter(&ring->reaper, &waiter, waker) != VOLT_OK) {
     volt_park_until(&operation->parker, 1, VOLT_NO_DEADLINE);
     reaper = !is_completed(operation); /* then it was a grant that has unparked us */
     if (reaper || !volt_mutex_cancel(&ring->reaper, &waiter)) unparks += 1;
@@ -237,8 +237,8 @@ static void wait_for(struct ring *ring, struct operation *operation) {
 }
 
 int ring_run(struct ring *ring, ring_fill *fill, void *ctx) {
-  int result = volt_sem_acquire_blocking(&ring->room, 1, VOLT_NO_DEADLINE); /* I1 */
-  if (result != VOLT_OK) fatal("volt_sem_acquire_blocking: %s", volt_strerror(result));
+  int result = volt_sem_acquire(&ring->room, 1); /* I1 */
+  if (result != VOLT_OK) fatal("volt_sem_acquire_until: %s", volt_strerror(result));
   struct operation operation = {.ring = ring, .fill = fill, .ctx = ctx, .parker = VOLT_PARKER_INIT};
   submit(ring, &operation);
   wait_for(ring, &operation);

@@ -38,7 +38,7 @@ static _Atomic(bool) is_over;
 struct part {
   volt_task task;
   volt_future wait, lock;
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_select select;
   volt_future *either[2];
   volt_mutex *first, *second;
@@ -53,7 +53,7 @@ static void must(int result, const char *what) {
 
 static volt_future *nap(struct part *self, uint64_t ns) {
   volt_rt *rt = volt_rt_current();
-  return volt_sleep_until(&self->nap, volt_rt_timers(rt), volt_rt_now_ns(rt) + ns);
+  return volt_sleep_future(&self->nap, volt_rt_timers(rt), volt_rt_now_ns(rt) + ns);
 }
 
 /* ---- deadlock ---- */

@@ -17,7 +17,7 @@ static void *drive(void *ctx) {
   struct alarms *alarms = ctx;
   for (;;) {
     uint64_t until_ns = volt_timers_earliest_ns(&alarms->timers);
-    int result = volt_sem_acquire_blocking(&alarms->changed, 1, until_ns);
+    int result = volt_sem_acquire_until(&alarms->changed, 1, until_ns);
     if (result == VOLT_ECLOSED) return NULL;
     volt_timers_expire(&alarms->timers, volt_now_ns());
   }

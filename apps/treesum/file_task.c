@@ -23,7 +23,7 @@ struct slow_task {
   volt_rt *rt;
   const struct slow *slow;
   char *path; /* NULL: it has ended, as its parent knows */
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_blocking call;
   volt_future ended;
 };
@@ -42,7 +42,7 @@ static int slow_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_BEGIN(self);
   VOLT_AWAIT_RESULT(
       self, result,
-      volt_sleep_until(&self->nap, volt_rt_timers(self->rt), slow_deadline_ns(self->slow)));
+      volt_sleep_future(&self->nap, volt_rt_timers(self->rt), slow_deadline_ns(self->slow)));
   if (result == VOLT_OK) {
     VOLT_AWAIT_RESULT(self, result, volt_blocking_future(&self->call, self->rt, name_file, self));
     if (result == VOLT_ENOMEM) fatal("cannot start a thread");

@@ -63,7 +63,7 @@ void open_files_enter_with(struct open_files_entry *e) {
   struct open_files *files = e->files;
   if (e->counted) return;
   e->counted = true;
-  volt_mutex_lock_no_deadline(&files->lock);
+  volt_mutex_lock(&files->lock);
   if (e->start_ns != 0) wait_times_add(&files->use.waits, e->end_ns - e->start_ns);
   if (e->has_permit) count_in(files);
   volt_mutex_unlock(&files->lock);
@@ -82,7 +82,7 @@ int open_files_enter(struct open_files *files) {
   int result = VOLT_OK;
   if (volt_sem_try_acquire(&files->permits, 1) != VOLT_OK) {
     e.start_ns = volt_now_ns();
-    result = volt_sem_acquire_blocking(&files->permits, 1, VOLT_NO_DEADLINE);
+    result = volt_sem_acquire(&files->permits, 1);
     e.end_ns = volt_now_ns();
   }
   e.has_permit = result == VOLT_OK;
@@ -111,7 +111,7 @@ volt_future *open_files_permit(struct open_files_entry *e, struct open_files *fi
 }
 
 void open_files_leave(struct open_files *files) {
-  volt_mutex_lock_no_deadline(&files->lock);
+  volt_mutex_lock(&files->lock);
   files->open -= 1;
   volt_mutex_unlock(&files->lock);
   volt_sem_release(&files->permits, 1);
@@ -126,7 +126,7 @@ bool open_files_closed(struct open_files *files) {
 }
 
 struct open_files_use open_files_measured(struct open_files *files) {
-  volt_mutex_lock_no_deadline(&files->lock);
+  volt_mutex_lock(&files->lock);
   struct open_files_use use = files->use;
   volt_mutex_unlock(&files->lock);
   return use;

@@ -30,7 +30,7 @@ static int progress_poll(volt_task *t, volt_ctx *ctx) {
   struct progress_task *self = volt_container_of(t, struct progress_task, task);
   VOLT_TASK_BEGIN(self);
   for (;;) {
-    VOLT_AWAIT(self, volt_interval_tick(&self->ticks));
+    VOLT_AWAIT(self, volt_interval_tick_future(&self->ticks));
     VOLT_AWAIT(self, volt_blocking_future(&self->call, self->rt, show, self));
   }
   VOLT_TASK_END(self);
@@ -50,7 +50,7 @@ static void progress_task_start(struct progress_task *p, const struct progress *
 /* Returns when it is not being shown any more. Not on a worker of the runtime. */
 static void progress_task_stop(struct progress_task *p) {
   volt_task_cancel(&p->task);
-  int result = volt_task_join_blocking(&p->task, VOLT_NO_DEADLINE);
+  int result = volt_task_join(&p->task);
   if (result != VOLT_ECANCELED) fatal("the progress: %s", volt_strerror(result));
 }
 
@@ -170,7 +170,7 @@ static void run(struct task_form *form, char *const *roots) {
   struct walk_task walk;
   walk_task_init(&walk, form, roots);
   int result = volt_group_spawn(form->group, form->rt, &walk.task);
-  if (result == VOLT_OK) result = volt_group_wait_blocking(form->group, VOLT_NO_DEADLINE);
+  if (result == VOLT_OK) result = volt_group_wait(form->group);
   if (result != VOLT_OK && result != VOLT_ECANCELED) fatal("a task: %s", volt_strerror(result));
   walk_task_destroy(&walk);
 }

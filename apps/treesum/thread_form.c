@@ -31,9 +31,9 @@ static void path_queue_init(struct path_queue *queue) {
 /* Append a path, which belongs to the queue then; waits while the queue is full.
  * Returns VOLT_OK, or VOLT_ECLOSED: the path is still the caller's. */
 static int path_queue_push(struct path_queue *queue, char *path) {
-  int result = volt_sem_acquire_blocking(&queue->slots, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire(&queue->slots, 1);
   if (result != VOLT_OK) return result;
-  volt_mutex_lock_no_deadline(&queue->lock);
+  volt_mutex_lock(&queue->lock);
   queue->ring[(queue->first + queue->count) % PATH_QUEUE_CAPACITY] = path;
   queue->count += 1;
   volt_mutex_unlock(&queue->lock);
@@ -44,10 +44,10 @@ static int path_queue_push(struct path_queue *queue, char *path) {
 /* The oldest path, which is the caller's then; waits while the queue is empty.
  * Returns NULL when the queue is closed and empty. */
 static char *path_queue_pop(struct path_queue *queue) {
-  int result = volt_sem_acquire_blocking(&queue->items, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire(&queue->items, 1);
   if (result != VOLT_OK && result != VOLT_ECLOSED) abort(); /* closed: look all the same */
   char *path = NULL;
-  volt_mutex_lock_no_deadline(&queue->lock);
+  volt_mutex_lock(&queue->lock);
   if (queue->count > 0) {
     path = queue->ring[queue->first];
     queue->first = (queue->first + 1) % PATH_QUEUE_CAPACITY;

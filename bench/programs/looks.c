@@ -34,7 +34,7 @@ static void lock(void) {
 #if defined(USE_PTHREAD)
   pthread_mutex_lock(&shared.mutex);
 #else
-  volt_mutex_lock_no_deadline(&shared.mutex);
+  volt_mutex_lock(&shared.mutex);
 #endif
 }
 

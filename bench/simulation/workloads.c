@@ -112,7 +112,7 @@ static void add_counts(volt_rt *rt, const setup *s, measured *m, int sign) {
 
 static void run_root(volt_rt *rt, volt_task *root) {
   if (volt_spawn(rt, root) != VOLT_OK) sim_stop("a task is not spawned");
-  if (volt_task_join_blocking(root, VOLT_NO_DEADLINE) != VOLT_OK) sim_stop("a task does not end");
+  if (volt_task_join(root) != VOLT_OK) sim_stop("a task does not end");
   volt_task_detach(root);
 }
 
@@ -131,7 +131,7 @@ static void run_crew(volt_rt *rt, const setup *s, volt_task_fn *poll, objects *o
   member **members = c->members;
   (void)members;
   if (volt_spawn(rt, &c->task) != VOLT_OK) sim_stop("a task is not spawned");
-  if (volt_task_join_blocking(&c->task, VOLT_NO_DEADLINE) != VOLT_OK) sim_stop("it does not end");
+  if (volt_task_join(&c->task) != VOLT_OK) sim_stop("it does not end");
   add_counts(rt, s, m, 1);
   double all = (double)operations * s->tasks;
   m->ns = (double)(c->last_ns - c->first_ns) / all;
@@ -412,8 +412,7 @@ static measured run_spawn(const setup *s) {
   self->children = (child **)sim_alloc(s->tasks * sizeof *self->children);
   double busy = sim_busy_ns();
   if (volt_spawn(rt, &self->task) != VOLT_OK) sim_stop("a task is not spawned");
-  if (volt_task_join_blocking(&self->task, VOLT_NO_DEADLINE) != VOLT_OK)
-    sim_stop("it does not end");
+  if (volt_task_join(&self->task) != VOLT_OK) sim_stop("it does not end");
   double all = (double)(s->operations * s->tasks);
   m.ns = (double)(self->end_ns - self->start_ns) / all;
   m.cpu_ns = (sim_busy_ns() - busy) / (all + s->tasks);
@@ -466,7 +465,7 @@ static void *outside_main(void *arg) {
       if (volt_spawn(self->rt, &c->task) != VOLT_OK) sim_stop("a task is not spawned");
       volt_task_detach(&c->task);
     }
-    if (volt_sem_acquire_blocking(&b->done, 1, VOLT_NO_DEADLINE) != VOLT_OK) sim_stop("no end");
+    if (volt_sem_acquire(&b->done, 1) != VOLT_OK) sim_stop("no end");
   }
   self->end_ns = volt_now_ns();
   return NULL;
@@ -544,7 +543,7 @@ static measured run_tree(const setup *s) {
     c->below = s->tasks;
     if (volt_spawn(rt, &c->task) != VOLT_OK) sim_stop("a task is not spawned");
     volt_task_detach(&c->task);
-    if (volt_sem_acquire_blocking(&b->done, 1, VOLT_NO_DEADLINE) != VOLT_OK) sim_stop("no end");
+    if (volt_sem_acquire(&b->done, 1) != VOLT_OK) sim_stop("no end");
   }
   double all = (double)(s->operations * s->tasks);
   m.ns = (double)(volt_now_ns() - start_ns) / all;
@@ -589,7 +588,7 @@ static void *thread_main(void *arg) {
 
 static void thread_mutex(objects *on, const setup *s, uint32_t index) {
   books_asks(index, true);
-  volt_mutex_lock_no_deadline(&on->mutex);
+  volt_mutex_lock(&on->mutex);
   books_enters(index);
   on->count += 1;
   if (s->inside_ns > 0) sim_work(s->inside_ns);
@@ -599,7 +598,7 @@ static void thread_mutex(objects *on, const setup *s, uint32_t index) {
 
 static void thread_sem(objects *on, const setup *s, uint32_t index) {
   books_asks(index, false);
-  if (volt_sem_acquire_blocking(&on->sem, 1, VOLT_NO_DEADLINE) != VOLT_OK) sim_stop("a turn fails");
+  if (volt_sem_acquire(&on->sem, 1) != VOLT_OK) sim_stop("a turn fails");
   books_enters(index);
   if (s->inside_ns > 0) sim_work(s->inside_ns);
   books_leaves(index);
@@ -609,13 +608,13 @@ static void thread_sem(objects *on, const setup *s, uint32_t index) {
 static void thread_rwlock(objects *on, const setup *s, uint32_t index) {
   books_asks(index, index < s->amount);
   if (index < s->amount) {
-    volt_rwlock_write_no_deadline(&on->rwlock);
+    volt_rwlock_write(&on->rwlock);
     books_enters(index);
     on->count += 1;
     books_leaves(index);
     volt_rwlock_write_unlock(&on->rwlock);
   } else {
-    volt_rwlock_read_no_deadline(&on->rwlock);
+    volt_rwlock_read(&on->rwlock);
     books_enters(index);
     if (on->count == UINT64_MAX) sim_stop("nobody counts that far");
     books_leaves(index);
@@ -698,7 +697,7 @@ static void *hop_main(void *arg) {
   flag_side *self = (flag_side *)arg;
   for (uint64_t i = 0; i < self->on->times; i++) {
     if (self->index == 0) volt_sem_release(&self->on->hands[1], 1);
-    int result = volt_sem_acquire_blocking(&self->on->hands[self->index], 1, VOLT_NO_DEADLINE);
+    int result = volt_sem_acquire(&self->on->hands[self->index], 1);
     if (result != VOLT_OK) sim_stop("a turn fails");
     if (self->index == 1) volt_sem_release(&self->on->hands[0], 1);
   }

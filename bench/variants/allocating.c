@@ -92,14 +92,14 @@ void volt_allocating_sem_destroy(volt_allocating_sem *sem) {
   volt_line_destroy_(&allocating_variant, &sem->pool.line);
 }
 
-int volt_allocating_sem_acquire_slow_(volt_allocating_sem *sem, volt_waiter *w, uint32_t n,
-                                      volt_waker waker) {
+int volt_allocating_sem_acquire_waiter_slow_(volt_allocating_sem *sem, volt_waiter *w, uint32_t n,
+                                             volt_waker waker) {
   return allocating_acquire(&allocating_variant, &sem->pool.line, w, n, waker);
 }
 
-int volt_allocating_sem_acquire_blocking_slow_(volt_allocating_sem *sem, uint32_t n,
-                                               uint64_t deadline_ns) {
-  return volt_line_acquire_blocking_(&allocating_variant, &sem->pool.line, n, deadline_ns);
+int volt_allocating_sem_acquire_until_slow_(volt_allocating_sem *sem, uint32_t n,
+                                            uint64_t deadline_ns) {
+  return volt_line_acquire_until_(&allocating_variant, &sem->pool.line, n, deadline_ns);
 }
 
 bool volt_allocating_sem_cancel(volt_allocating_sem *sem, volt_waiter *w) {

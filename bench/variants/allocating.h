@@ -2,7 +2,7 @@
  * "Zero-Allocation Waiters" (docs/errata.md) compares itself with: for the table "with and without
  * allocation".
  *
- * Function by function the contract of volt/semaphore.h. What differs: acquire and acquire_blocking
+ * Function by function the contract of volt/semaphore.h. What differs: acquire and acquire_until
  * may return VOLT_ENOMEM (nothing taken, nothing queued); it is not part of the library, so it has
  * no symbol there; it has no futures. The thread that acquires the last permit may destroy the
  * semaphore at once. But only volt_allocating_sem_destroy() makes its memory free: a release may
@@ -26,24 +26,25 @@ VOLT_BEGIN_DECLS
 void volt_allocating_sem_init(volt_allocating_sem *sem, uint32_t permits);
 void volt_allocating_sem_destroy(volt_allocating_sem *sem);
 
-int volt_allocating_sem_acquire_slow_(volt_allocating_sem *, volt_waiter *, uint32_t n, volt_waker);
-int volt_allocating_sem_acquire_blocking_slow_(volt_allocating_sem *, uint32_t n,
-                                               uint64_t deadline_ns);
+int volt_allocating_sem_acquire_waiter_slow_(volt_allocating_sem *, volt_waiter *, uint32_t n,
+                                             volt_waker);
+int volt_allocating_sem_acquire_until_slow_(volt_allocating_sem *, uint32_t n,
+                                            uint64_t deadline_ns);
 
 static inline int volt_allocating_sem_try_acquire(volt_allocating_sem *sem, uint32_t n) {
   return volt_variant_pool_try_acquire_(&sem->pool, n);
 }
 
-static inline int volt_allocating_sem_acquire(volt_allocating_sem *sem, volt_waiter *w, uint32_t n,
-                                              volt_waker waker) {
+static inline int volt_allocating_sem_acquire_waiter(volt_allocating_sem *sem, volt_waiter *w,
+                                                     uint32_t n, volt_waker waker) {
   if (VOLT_LIKELY(volt_allocating_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
-  return volt_allocating_sem_acquire_slow_(sem, w, n, waker);
+  return volt_allocating_sem_acquire_waiter_slow_(sem, w, n, waker);
 }
 
-static inline int volt_allocating_sem_acquire_blocking(volt_allocating_sem *sem, uint32_t n,
-                                                       uint64_t deadline_ns) {
+static inline int volt_allocating_sem_acquire_until(volt_allocating_sem *sem, uint32_t n,
+                                                    uint64_t deadline_ns) {
   if (VOLT_LIKELY(volt_allocating_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
-  return volt_allocating_sem_acquire_blocking_slow_(sem, n, deadline_ns);
+  return volt_allocating_sem_acquire_until_slow_(sem, n, deadline_ns);
 }
 
 bool volt_allocating_sem_cancel(volt_allocating_sem *sem, volt_waiter *w);

@@ -69,11 +69,13 @@ bool volt_chan_dekker_is_closed(volt_chan_dekker *c) {
 /* ---- futures, blocking ---- */
 
 static int chan_dekker_send_start(volt_future *f, volt_waker waker) {
-  return volt_chan_dekker_send((volt_chan_dekker *)f->object, &f->waiter, f->waiter.data, waker);
+  return volt_chan_dekker_send_waiter((volt_chan_dekker *)f->object, &f->waiter, f->waiter.data,
+                                      waker);
 }
 
 static int chan_dekker_recv_start(volt_future *f, volt_waker waker) {
-  return volt_chan_dekker_recv((volt_chan_dekker *)f->object, &f->waiter, f->waiter.data, waker);
+  return volt_chan_dekker_recv_waiter((volt_chan_dekker *)f->object, &f->waiter, f->waiter.data,
+                                      waker);
 }
 
 static bool chan_dekker_cancel(volt_future *f) {
@@ -108,12 +110,12 @@ volt_future *volt_chan_dekker_recv_future(volt_future *f, volt_chan_dekker *c, v
   return volt_future_make_(f, &chan_dekker_recv_ops, c, 1);
 }
 
-int volt_chan_dekker_send_blocking(volt_chan_dekker *c, const void *elem, uint64_t deadline_ns) {
+int volt_chan_dekker_send_until(volt_chan_dekker *c, const void *elem, uint64_t deadline_ns) {
   volt_future f;
-  return volt_block_on(volt_chan_dekker_send_future(&f, c, elem), deadline_ns);
+  return volt_future_wait_until(volt_chan_dekker_send_future(&f, c, elem), deadline_ns);
 }
 
-int volt_chan_dekker_recv_blocking(volt_chan_dekker *c, void *elem, uint64_t deadline_ns) {
+int volt_chan_dekker_recv_until(volt_chan_dekker *c, void *elem, uint64_t deadline_ns) {
   volt_future f;
-  return volt_block_on(volt_chan_dekker_recv_future(&f, c, elem), deadline_ns);
+  return volt_future_wait_until(volt_chan_dekker_recv_future(&f, c, elem), deadline_ns);
 }

@@ -75,21 +75,21 @@ static inline int volt_chan_dekker_try_recv(volt_chan_dekker *c, void *elem) {
   return volt_chan_dekker_recv_(c, NULL, elem, c->ring.elem_bytes, nobody);
 }
 
-static inline int volt_chan_dekker_send(volt_chan_dekker *c, volt_waiter *w, const void *elem,
-                                        volt_waker waker) {
+static inline int volt_chan_dekker_send_waiter(volt_chan_dekker *c, volt_waiter *w,
+                                               const void *elem, volt_waker waker) {
   return volt_chan_dekker_send_(c, w, elem, c->ring.elem_bytes, waker);
 }
 
-static inline int volt_chan_dekker_recv(volt_chan_dekker *c, volt_waiter *w, void *elem,
-                                        volt_waker waker) {
+static inline int volt_chan_dekker_recv_waiter(volt_chan_dekker *c, volt_waiter *w, void *elem,
+                                               volt_waker waker) {
   return volt_chan_dekker_recv_(c, w, elem, c->ring.elem_bytes, waker);
 }
 
 bool volt_chan_dekker_cancel_send(volt_chan_dekker *c, volt_waiter *w);
 bool volt_chan_dekker_cancel_recv(volt_chan_dekker *c, volt_waiter *w);
 bool volt_chan_dekker_set_waker(volt_chan_dekker *c, volt_waiter *w, volt_waker waker);
-int volt_chan_dekker_send_blocking(volt_chan_dekker *c, const void *elem, uint64_t deadline_ns);
-int volt_chan_dekker_recv_blocking(volt_chan_dekker *c, void *elem, uint64_t deadline_ns);
+int volt_chan_dekker_send_until(volt_chan_dekker *c, const void *elem, uint64_t deadline_ns);
+int volt_chan_dekker_recv_until(volt_chan_dekker *c, void *elem, uint64_t deadline_ns);
 volt_future *volt_chan_dekker_send_future(volt_future *f, volt_chan_dekker *c, const void *elem);
 volt_future *volt_chan_dekker_recv_future(volt_future *f, volt_chan_dekker *c, void *elem);
 uint32_t volt_chan_dekker_len(volt_chan_dekker *c);

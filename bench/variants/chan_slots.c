@@ -188,11 +188,13 @@ bool volt_chan_slots_is_closed(volt_chan_slots *c) {
 /* ---- futures, blocking ---- */
 
 static int chan_slots_send_start(volt_future *f, volt_waker waker) {
-  return volt_chan_slots_send((volt_chan_slots *)f->object, &f->waiter, f->waiter.data, waker);
+  return volt_chan_slots_send_waiter((volt_chan_slots *)f->object, &f->waiter, f->waiter.data,
+                                     waker);
 }
 
 static int chan_slots_recv_start(volt_future *f, volt_waker waker) {
-  return volt_chan_slots_recv((volt_chan_slots *)f->object, &f->waiter, f->waiter.data, waker);
+  return volt_chan_slots_recv_waiter((volt_chan_slots *)f->object, &f->waiter, f->waiter.data,
+                                     waker);
 }
 
 static bool chan_slots_cancel(volt_future *f) {
@@ -227,12 +229,12 @@ volt_future *volt_chan_slots_recv_future(volt_future *f, volt_chan_slots *c, voi
   return volt_future_make_(f, &chan_slots_recv_ops, c, 1);
 }
 
-int volt_chan_slots_send_blocking(volt_chan_slots *c, const void *elem, uint64_t deadline_ns) {
+int volt_chan_slots_send_until(volt_chan_slots *c, const void *elem, uint64_t deadline_ns) {
   volt_future f;
-  return volt_block_on(volt_chan_slots_send_future(&f, c, elem), deadline_ns);
+  return volt_future_wait_until(volt_chan_slots_send_future(&f, c, elem), deadline_ns);
 }
 
-int volt_chan_slots_recv_blocking(volt_chan_slots *c, void *elem, uint64_t deadline_ns) {
+int volt_chan_slots_recv_until(volt_chan_slots *c, void *elem, uint64_t deadline_ns) {
   volt_future f;
-  return volt_block_on(volt_chan_slots_recv_future(&f, c, elem), deadline_ns);
+  return volt_future_wait_until(volt_chan_slots_recv_future(&f, c, elem), deadline_ns);
 }

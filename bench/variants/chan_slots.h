@@ -112,21 +112,21 @@ static inline int volt_chan_slots_try_recv(volt_chan_slots *c, void *elem) {
   return volt_chan_slots_recv_(c, NULL, elem, c->ring.elem_bytes, nobody);
 }
 
-static inline int volt_chan_slots_send(volt_chan_slots *c, volt_waiter *w, const void *elem,
-                                       volt_waker waker) {
+static inline int volt_chan_slots_send_waiter(volt_chan_slots *c, volt_waiter *w, const void *elem,
+                                              volt_waker waker) {
   return volt_chan_slots_send_(c, w, elem, c->ring.elem_bytes, waker);
 }
 
-static inline int volt_chan_slots_recv(volt_chan_slots *c, volt_waiter *w, void *elem,
-                                       volt_waker waker) {
+static inline int volt_chan_slots_recv_waiter(volt_chan_slots *c, volt_waiter *w, void *elem,
+                                              volt_waker waker) {
   return volt_chan_slots_recv_(c, w, elem, c->ring.elem_bytes, waker);
 }
 
 bool volt_chan_slots_cancel_send(volt_chan_slots *c, volt_waiter *w);
 bool volt_chan_slots_cancel_recv(volt_chan_slots *c, volt_waiter *w);
 bool volt_chan_slots_set_waker(volt_chan_slots *c, volt_waiter *w, volt_waker waker);
-int volt_chan_slots_send_blocking(volt_chan_slots *c, const void *elem, uint64_t deadline_ns);
-int volt_chan_slots_recv_blocking(volt_chan_slots *c, void *elem, uint64_t deadline_ns);
+int volt_chan_slots_send_until(volt_chan_slots *c, const void *elem, uint64_t deadline_ns);
+int volt_chan_slots_recv_until(volt_chan_slots *c, void *elem, uint64_t deadline_ns);
 volt_future *volt_chan_slots_send_future(volt_future *f, volt_chan_slots *c, const void *elem);
 volt_future *volt_chan_slots_recv_future(volt_future *f, volt_chan_slots *c, void *elem);
 uint32_t volt_chan_slots_len(volt_chan_slots *c);

@@ -69,13 +69,13 @@ static int combining_acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n
   return result;
 }
 
-int volt_combining_sem_acquire_slow_(volt_combining_sem *sem, volt_waiter *w, uint32_t n,
-                                     volt_waker waker) {
+int volt_combining_sem_acquire_waiter_slow_(volt_combining_sem *sem, volt_waiter *w, uint32_t n,
+                                            volt_waker waker) {
   return combining_acquire(sem, w, n, waker);
 }
 
-int volt_combining_sem_acquire_blocking_slow_(volt_combining_sem *sem, uint32_t n,
-                                              uint64_t deadline_ns) {
+int volt_combining_sem_acquire_until_slow_(volt_combining_sem *sem, uint32_t n,
+                                           uint64_t deadline_ns) {
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = VOLT_PARKER_INIT;
   int result = combining_acquire(sem, &w, n, volt_parker_waker(&parker));

@@ -56,9 +56,9 @@ void volt_combining_sem_init(volt_combining_sem *sem, uint32_t permits);
 void volt_combining_sem_destroy(volt_combining_sem *sem);
 
 int volt_combining_sem_try_acquire_slow_(volt_combining_sem *sem, uint32_t n);
-int volt_combining_sem_acquire_slow_(volt_combining_sem *, volt_waiter *, uint32_t n, volt_waker);
-int volt_combining_sem_acquire_blocking_slow_(volt_combining_sem *, uint32_t n,
-                                              uint64_t deadline_ns);
+int volt_combining_sem_acquire_waiter_slow_(volt_combining_sem *, volt_waiter *, uint32_t n,
+                                            volt_waker);
+int volt_combining_sem_acquire_until_slow_(volt_combining_sem *, uint32_t n, uint64_t deadline_ns);
 void volt_combining_sem_release_slow_(volt_combining_sem *, uint32_t n);
 
 /* Take n free permits. Returns false if there were too few, and in *word the word that said so. */
@@ -80,18 +80,18 @@ static inline int volt_combining_sem_try_acquire(volt_combining_sem *sem, uint32
   return volt_refused_(n, (word & VOLT_COMBINING_CLOSED_) != 0);
 }
 
-static inline int volt_combining_sem_acquire(volt_combining_sem *sem, volt_waiter *w, uint32_t n,
-                                             volt_waker waker) {
+static inline int volt_combining_sem_acquire_waiter(volt_combining_sem *sem, volt_waiter *w,
+                                                    uint32_t n, volt_waker waker) {
   uint64_t word;
   if (VOLT_LIKELY(volt_combining_sem_take_(sem, n, &word))) return VOLT_OK;
-  return volt_combining_sem_acquire_slow_(sem, w, n, waker);
+  return volt_combining_sem_acquire_waiter_slow_(sem, w, n, waker);
 }
 
-static inline int volt_combining_sem_acquire_blocking(volt_combining_sem *sem, uint32_t n,
-                                                      uint64_t deadline_ns) {
+static inline int volt_combining_sem_acquire_until(volt_combining_sem *sem, uint32_t n,
+                                                   uint64_t deadline_ns) {
   uint64_t word;
   if (VOLT_LIKELY(volt_combining_sem_take_(sem, n, &word))) return VOLT_OK;
-  return volt_combining_sem_acquire_blocking_slow_(sem, n, deadline_ns);
+  return volt_combining_sem_acquire_until_slow_(sem, n, deadline_ns);
 }
 
 bool volt_combining_sem_cancel(volt_combining_sem *sem, volt_waiter *w);

@@ -37,13 +37,13 @@ void volt_locked_sem_destroy(volt_locked_sem *sem) {
   volt_line_destroy_(&locked_variant, &sem->pool.line);
 }
 
-int volt_locked_sem_acquire_slow_(volt_locked_sem *sem, volt_waiter *w, uint32_t n,
-                                  volt_waker waker) {
+int volt_locked_sem_acquire_waiter_slow_(volt_locked_sem *sem, volt_waiter *w, uint32_t n,
+                                         volt_waker waker) {
   return volt_line_acquire_(&locked_variant, &sem->pool.line, w, n, waker);
 }
 
-int volt_locked_sem_acquire_blocking_slow_(volt_locked_sem *sem, uint32_t n, uint64_t deadline_ns) {
-  return volt_line_acquire_blocking_(&locked_variant, &sem->pool.line, n, deadline_ns);
+int volt_locked_sem_acquire_until_slow_(volt_locked_sem *sem, uint32_t n, uint64_t deadline_ns) {
+  return volt_line_acquire_until_(&locked_variant, &sem->pool.line, n, deadline_ns);
 }
 
 bool volt_locked_sem_cancel(volt_locked_sem *sem, volt_waiter *w) {

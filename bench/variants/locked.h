@@ -24,23 +24,23 @@ VOLT_BEGIN_DECLS
 void volt_locked_sem_init(volt_locked_sem *sem, uint32_t permits);
 void volt_locked_sem_destroy(volt_locked_sem *sem);
 
-int volt_locked_sem_acquire_slow_(volt_locked_sem *, volt_waiter *, uint32_t n, volt_waker);
-int volt_locked_sem_acquire_blocking_slow_(volt_locked_sem *, uint32_t n, uint64_t deadline_ns);
+int volt_locked_sem_acquire_waiter_slow_(volt_locked_sem *, volt_waiter *, uint32_t n, volt_waker);
+int volt_locked_sem_acquire_until_slow_(volt_locked_sem *, uint32_t n, uint64_t deadline_ns);
 
 static inline int volt_locked_sem_try_acquire(volt_locked_sem *sem, uint32_t n) {
   return volt_variant_pool_try_acquire_(&sem->pool, n);
 }
 
-static inline int volt_locked_sem_acquire(volt_locked_sem *sem, volt_waiter *w, uint32_t n,
-                                          volt_waker waker) {
+static inline int volt_locked_sem_acquire_waiter(volt_locked_sem *sem, volt_waiter *w, uint32_t n,
+                                                 volt_waker waker) {
   if (VOLT_LIKELY(volt_locked_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
-  return volt_locked_sem_acquire_slow_(sem, w, n, waker);
+  return volt_locked_sem_acquire_waiter_slow_(sem, w, n, waker);
 }
 
-static inline int volt_locked_sem_acquire_blocking(volt_locked_sem *sem, uint32_t n,
-                                                   uint64_t deadline_ns) {
+static inline int volt_locked_sem_acquire_until(volt_locked_sem *sem, uint32_t n,
+                                                uint64_t deadline_ns) {
   if (VOLT_LIKELY(volt_locked_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
-  return volt_locked_sem_acquire_blocking_slow_(sem, n, deadline_ns);
+  return volt_locked_sem_acquire_until_slow_(sem, n, deadline_ns);
 }
 
 bool volt_locked_sem_cancel(volt_locked_sem *sem, volt_waiter *w);

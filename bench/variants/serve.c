@@ -178,8 +178,8 @@ int volt_line_acquire_(const volt_variant_ *v, volt_line_ *line, volt_waiter *w,
   return volt_line_queue_(v, line, w);
 }
 
-int volt_line_acquire_blocking_(const volt_variant_ *v, volt_line_ *line, uint32_t n,
-                                uint64_t deadline_ns) {
+int volt_line_acquire_until_(const volt_variant_ *v, volt_line_ *line, uint32_t n,
+                             uint64_t deadline_ns) {
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = {0};
   int result = v->acquire(v, line, &w, n, volt_parker_waker(&parker));

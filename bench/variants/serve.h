@@ -79,8 +79,8 @@ typedef struct volt_variant_ {
 /* Each as the function of volt/semaphore.h that it implements. */
 int volt_line_acquire_(const volt_variant_ *v, volt_line_ *line, volt_waiter *w, uint32_t n,
                        volt_waker waker);
-int volt_line_acquire_blocking_(const volt_variant_ *v, volt_line_ *line, uint32_t n,
-                                uint64_t deadline_ns);
+int volt_line_acquire_until_(const volt_variant_ *v, volt_line_ *line, uint32_t n,
+                             uint64_t deadline_ns);
 bool volt_line_cancel_(const volt_variant_ *v, volt_line_ *line, volt_waiter *w);
 bool volt_line_set_waker_(const volt_variant_ *v, volt_line_ *line, volt_waiter *w,
                           volt_waker waker);

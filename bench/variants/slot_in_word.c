@@ -207,14 +207,14 @@ void volt_slot_in_word_sem_destroy(volt_slot_in_word_sem *sem) {
   volt_line_destroy_(&slot_in_word_variant, &sem->line);
 }
 
-int volt_slot_in_word_sem_acquire_slow_(volt_slot_in_word_sem *sem, volt_waiter *w, uint32_t n,
-                                        volt_waker waker) {
+int volt_slot_in_word_sem_acquire_waiter_slow_(volt_slot_in_word_sem *sem, volt_waiter *w,
+                                               uint32_t n, volt_waker waker) {
   return slot_acquire(&slot_in_word_variant, &sem->line, w, n, waker);
 }
 
-int volt_slot_in_word_sem_acquire_blocking_slow_(volt_slot_in_word_sem *sem, uint32_t n,
-                                                 uint64_t deadline_ns) {
-  return volt_line_acquire_blocking_(&slot_in_word_variant, &sem->line, n, deadline_ns);
+int volt_slot_in_word_sem_acquire_until_slow_(volt_slot_in_word_sem *sem, uint32_t n,
+                                              uint64_t deadline_ns) {
+  return volt_line_acquire_until_(&slot_in_word_variant, &sem->line, n, deadline_ns);
 }
 
 bool volt_slot_in_word_sem_cancel(volt_slot_in_word_sem *sem, volt_waiter *w) {

@@ -41,10 +41,10 @@ VOLT_BEGIN_DECLS
 void volt_slot_in_word_sem_init(volt_slot_in_word_sem *sem, uint32_t permits);
 void volt_slot_in_word_sem_destroy(volt_slot_in_word_sem *sem);
 
-int volt_slot_in_word_sem_acquire_slow_(volt_slot_in_word_sem *, volt_waiter *, uint32_t n,
-                                        volt_waker);
-int volt_slot_in_word_sem_acquire_blocking_slow_(volt_slot_in_word_sem *, uint32_t n,
-                                                 uint64_t deadline_ns);
+int volt_slot_in_word_sem_acquire_waiter_slow_(volt_slot_in_word_sem *, volt_waiter *, uint32_t n,
+                                               volt_waker);
+int volt_slot_in_word_sem_acquire_until_slow_(volt_slot_in_word_sem *, uint32_t n,
+                                              uint64_t deadline_ns);
 void volt_slot_in_word_sem_release_slow_(volt_slot_in_word_sem *, uint32_t n);
 
 static inline int volt_slot_in_word_sem_try_acquire(volt_slot_in_word_sem *sem, uint32_t n) {
@@ -58,16 +58,16 @@ static inline int volt_slot_in_word_sem_try_acquire(volt_slot_in_word_sem *sem, 
   return volt_refused_(n, !has_one && (word & VOLT_SLOT_CLOSED_) != 0);
 }
 
-static inline int volt_slot_in_word_sem_acquire(volt_slot_in_word_sem *sem, volt_waiter *w,
-                                                uint32_t n, volt_waker waker) {
+static inline int volt_slot_in_word_sem_acquire_waiter(volt_slot_in_word_sem *sem, volt_waiter *w,
+                                                       uint32_t n, volt_waker waker) {
   if (VOLT_LIKELY(volt_slot_in_word_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
-  return volt_slot_in_word_sem_acquire_slow_(sem, w, n, waker);
+  return volt_slot_in_word_sem_acquire_waiter_slow_(sem, w, n, waker);
 }
 
-static inline int volt_slot_in_word_sem_acquire_blocking(volt_slot_in_word_sem *sem, uint32_t n,
-                                                         uint64_t deadline_ns) {
+static inline int volt_slot_in_word_sem_acquire_until(volt_slot_in_word_sem *sem, uint32_t n,
+                                                      uint64_t deadline_ns) {
   if (VOLT_LIKELY(volt_slot_in_word_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
-  return volt_slot_in_word_sem_acquire_blocking_slow_(sem, n, deadline_ns);
+  return volt_slot_in_word_sem_acquire_until_slow_(sem, n, deadline_ns);
 }
 
 bool volt_slot_in_word_sem_cancel(volt_slot_in_word_sem *sem, volt_waiter *w);

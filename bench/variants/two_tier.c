@@ -99,14 +99,14 @@ void volt_two_tier_sem_destroy(volt_two_tier_sem *sem) {
   volt_line_destroy_(&two_tier_variant, &sem->pool.line);
 }
 
-int volt_two_tier_sem_acquire_slow_(volt_two_tier_sem *sem, volt_waiter *w, uint32_t n,
-                                    volt_waker waker) {
+int volt_two_tier_sem_acquire_waiter_slow_(volt_two_tier_sem *sem, volt_waiter *w, uint32_t n,
+                                           volt_waker waker) {
   return volt_line_acquire_(&two_tier_variant, &sem->pool.line, w, n, waker);
 }
 
-int volt_two_tier_sem_acquire_blocking_slow_(volt_two_tier_sem *sem, uint32_t n,
-                                             uint64_t deadline_ns) {
-  return volt_line_acquire_blocking_(&two_tier_variant, &sem->pool.line, n, deadline_ns);
+int volt_two_tier_sem_acquire_until_slow_(volt_two_tier_sem *sem, uint32_t n,
+                                          uint64_t deadline_ns) {
+  return volt_line_acquire_until_(&two_tier_variant, &sem->pool.line, n, deadline_ns);
 }
 
 bool volt_two_tier_sem_cancel(volt_two_tier_sem *sem, volt_waiter *w) {

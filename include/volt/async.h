@@ -4,7 +4,7 @@
  * holds what must survive an await: arguments, results, futures, counters. It is a future like any
  * other: a task awaits it, a thread blocks on it, a select races it.
  *
- *   struct copy { volt_async async; volt_future lock; volt_sleep nap; int tries; };
+ *   struct copy { volt_async async; volt_future lock; volt_sleep_op nap; int tries; };
  *
  *   static int copy_poll(volt_async *a, volt_ctx *ctx) {
  *     struct copy *self = volt_container_of(a, struct copy, async);
@@ -39,11 +39,11 @@
  *                                  next; never one after VOLT_FINALLY
  *   it loses a select, times out,  the one that it is in, and again the one that it is in at each
  *   or is ended by a join; or the  later poll; never one after VOLT_FINALLY. The select, timeout,
- *   deadline of volt_block_on()    join or call is over when the function has ended
+ *   deadline of volt_future_wait_until()    join or call is over when the function has ended
  *   passes in a fiber
  *   it is dropped: its future is   every remaining one, at once, also after VOLT_FINALLY: the
  *   cancelled, or the deadline     function runs to its end without waiting
- *   of volt_block_on() passes on
+ *   of volt_future_wait_until() passes on
  *   a thread
  *
  * An await after VOLT_FINALLY waits as always in the first two cases, also if the cancellation

@@ -7,7 +7,7 @@
  *   volt_barrier b = VOLT_BARRIER_INIT(4);
  *   for (int step = 0; step < steps; step++) {
  *     compute(mine);
- *     if (volt_barrier_wait_blocking(&b, VOLT_NO_DEADLINE) == VOLT_LEADER) report(step);
+ *     if (volt_barrier_wait(&b) == VOLT_LEADER) report(step);
  *   }
  *
  * A caller that gives up before the barrier opens has not arrived: the others wait for another
@@ -50,15 +50,20 @@ VOLT_API void volt_barrier_destroy(volt_barrier *b);
  *   32 possibly on another thread that uses the barrier meanwhile. Cancel: volt_barrier_cancel().
  * Threads: any; not from a signal handler. Order: each caller of a round, once complete, acquires
  *   what all callers of that round did before they arrived. */
-VOLT_API VOLT_NODISCARD int volt_barrier_wait(volt_barrier *b, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_barrier_wait_waiter(volt_barrier *b, volt_waiter *w,
+                                                     volt_waker waker);
 
 /* Arrive; block this thread until the barrier opens or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: arrive only as the last one;
  *   VOLT_NO_DEADLINE: for ever.
+ * volt_barrier_wait() has no deadline: it waits for as long as that takes.
  * Returns VOLT_LEADER, VOLT_OK, or VOLT_ETIMEDOUT: not arrived. Threads: any that may block. */
-VOLT_API int volt_barrier_wait_blocking(volt_barrier *b, uint64_t deadline_ns);
+VOLT_API int volt_barrier_wait_until(volt_barrier *b, uint64_t deadline_ns);
+VOLT_INLINE int volt_barrier_wait(volt_barrier *b) {
+  return volt_barrier_wait_until(b, VOLT_NO_DEADLINE);
+}
 
-/* The same as volt_barrier_wait() as a future: nothing happens before it is polled. Polls as
+/* The same as volt_barrier_wait_waiter() as a future: nothing happens before it is polled. Polls as
  * VOLT_LEADER or VOLT_OK. Both are successes, with which VOLT_AWAIT goes on; an async function
  * learns which one by VOLT_AWAIT_RESULT. A future that is dropped before the barrier opens has not
  * arrived. One that is dropped later has. A branch of a select opens the barrier only if it wins:
@@ -70,7 +75,7 @@ VOLT_API int volt_barrier_wait_blocking(volt_barrier *b, uint64_t deadline_ns);
 VOLT_API VOLT_NODISCARD volt_future *volt_barrier_wait_future(volt_future *f, volt_barrier *b);
 
 /* Give up waiting.
- * w: last passed to volt_barrier_wait() on this barrier (or never used).
+ * w: last passed to volt_barrier_wait_waiter() on this barrier (or never used).
  * Returns true: not arrived, no wake will come; the others wait on. Returns false: the barrier has
  *   opened, and *w had arrived; its one wake has come or will come.
  * Threads: the owner of *w. That wake may come from within this call. */

@@ -17,7 +17,7 @@
  * A future is awaited by a callback, in the caller's memory:
  *
  *   volt_future_made(volt_sem_acquire_future(&r->permit, &connections, 1));
- *   volt_bridge_wait(&b.bridge, &r->call, &r->permit, on_permit, r);
+ *   volt_bridge_then(&b.bridge, &r->call, &r->permit, on_permit, r);
  *
  *   static void on_permit(int result, void *arg) { ... }      VOLT_OK: a permit is ours
  *
@@ -145,7 +145,7 @@ VOLT_INLINE volt_rt *volt_bridge_rt(const volt_bridge *b) {
  *   closed, before the future was ready; VOLT_ECLOSED if the bridge was closing already: then the
  *   future was not polled.
  * Threads: the loop's; before closed() was called. Order: as volt_future_poll(). */
-VOLT_API void volt_bridge_wait(volt_bridge *b, volt_bridge_call *c, volt_future *f,
+VOLT_API void volt_bridge_then(volt_bridge *b, volt_bridge_call *c, volt_future *f,
                                void (*fn)(int result, void *arg), void *arg);
 
 /* Ask a wait to end. Its callback is called all the same, later, with VOLT_ECANCELED, or with the

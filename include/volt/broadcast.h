@@ -14,7 +14,7 @@
  *   volt_broadcast_receiver r;
  *   volt_broadcast_subscribe(&events, &r);
  *   for (;;) {
- *     int result = volt_broadcast_recv_blocking(&r, &event, VOLT_NO_DEADLINE);
+ *     int result = volt_broadcast_recv(&r, &event);
  *     if (result == VOLT_ECLOSED) break;
  *     if (result == VOLT_OK) use(&event);          else VOLT_ELAGGED: some were lost, go on
  *   }
@@ -103,30 +103,34 @@ VOLT_API VOLT_NODISCARD int volt_broadcast_try_recv(volt_broadcast_receiver *r, 
  * Wakes: waker, exactly once, on the thread that sends or closes, with nothing held.
  * Cancel: volt_broadcast_cancel().
  * Threads: the owner of *r. Order: as volt_broadcast_try_recv(). */
-VOLT_API VOLT_NODISCARD int volt_broadcast_recv(volt_broadcast_receiver *r, volt_waiter *w,
-                                                void *elem, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_broadcast_recv_waiter(volt_broadcast_receiver *r, volt_waiter *w,
+                                                       void *elem, volt_waker waker);
 
 /* Receive the next value; block this thread until it is there or the deadline has passed.
  * elem: as of volt_broadcast_try_recv().
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
+ * volt_broadcast_recv() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK, VOLT_ELAGGED or VOLT_ECLOSED (as volt_broadcast_try_recv()), or VOLT_ETIMEDOUT
  *   (nothing was received).
  * Threads: the owner of *r, if it may block. Order: as volt_broadcast_try_recv(). */
-VOLT_API VOLT_NODISCARD int volt_broadcast_recv_blocking(volt_broadcast_receiver *r, void *elem,
-                                                         uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_broadcast_recv_until(volt_broadcast_receiver *r, void *elem,
+                                                      uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_broadcast_recv(volt_broadcast_receiver *r, void *elem) {
+  return volt_broadcast_recv_until(r, elem, VOLT_NO_DEADLINE);
+}
 
 /* Receiving as a future. The poll that returns VOLT_OK copies the value. A future that is given up
  * before, or loses a select, leaves *r where it was; if values were overwritten, the next receive
  * reports them.
  * f: not WAITING; its content is overwritten. r, elem: the caller's, until the future is ready.
- * Returns f. It polls as volt_broadcast_recv() returns; as VOLT_EAGAIN if the value that it waited
- *   for was received with *r by another call meanwhile. */
+ * Returns f. It polls as volt_broadcast_recv_waiter() returns; as VOLT_EAGAIN if the value that it
+ *   waited for was received with *r by another call meanwhile. */
 VOLT_API VOLT_NODISCARD volt_future *volt_broadcast_recv_future(volt_future *f,
                                                                 volt_broadcast_receiver *r,
                                                                 void *elem);
 
 /* Give up waiting.
- * w: last passed to volt_broadcast_recv() with this receiver (or never used).
+ * w: last passed to volt_broadcast_recv_waiter() with this receiver (or never used).
  * Returns true: cancelled, no wake will come. Returns false: too late, *w has completed; its one
  *   wake has come or will come. Either way nothing was received: *r is where it was.
  * Threads: the owner of *w; that wake may come from within. */

@@ -10,7 +10,7 @@
  *   static uint64_t memory[1024];
  *   volt_chan jobs;
  *   volt_chan_init(&jobs, 64, sizeof(struct job), memory, sizeof memory);
- *   volt_chan_send_blocking(&jobs, &job, VOLT_NO_DEADLINE);                       a thread
+ *   volt_chan_send(&jobs, &job);                       a thread
  *   VOLT_AWAIT(self, volt_chan_recv_future(&self->f, &jobs, &self->job));         a task
  *
  * All-zero is not valid: an operation that has to wait, or does not find what it tries to take,
@@ -111,8 +111,8 @@ VOLT_API VOLT_NODISCARD int volt_chan_try_recv(volt_chan *c, void *elem);
  * Wakes: waker, exactly once if *w is queued, on the thread that receives or closes, with nothing
  *   held; and as volt_chan_try_send(). Cancel: volt_chan_cancel_send().
  * Threads: any; not from a signal handler. Order: as volt_chan_try_send(). */
-VOLT_API VOLT_NODISCARD int volt_chan_send(volt_chan *c, volt_waiter *w, const void *elem,
-                                           volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_chan_send_waiter(volt_chan *c, volt_waiter *w, const void *elem,
+                                                  volt_waker waker);
 
 /* Receive the oldest element, or queue *w for one.
  * w: the caller's memory, unused or completed; must stay where it is while it is queued.
@@ -122,17 +122,25 @@ VOLT_API VOLT_NODISCARD int volt_chan_send(volt_chan *c, volt_waiter *w, const v
  * Wakes: waker, exactly once if *w is queued, on the thread that sends or closes, with nothing
  *   held; and as volt_chan_try_recv(). Cancel: volt_chan_cancel_recv().
  * Threads: any; not from a signal handler. Order: as volt_chan_try_recv(). */
-VOLT_API VOLT_NODISCARD int volt_chan_recv(volt_chan *c, volt_waiter *w, void *elem,
-                                           volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_chan_recv_waiter(volt_chan *c, volt_waiter *w, void *elem,
+                                                  volt_waker waker);
 
 /* Send *elem, or receive into it; block this thread until that is done or the deadline has passed.
  * A call that has to wait spins for about 10 us before it queues: until then it is no waiter.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
+ * volt_chan_send() has no deadline: it waits for as long as that takes.
+ * volt_chan_recv() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing moved), or VOLT_ECLOSED (nothing moved).
  * Wakes, order: as volt_chan_try_send() and volt_chan_try_recv(). Threads: any that may block. */
-VOLT_API VOLT_NODISCARD int volt_chan_send_blocking(volt_chan *c, const void *elem,
-                                                    uint64_t deadline_ns);
-VOLT_API VOLT_NODISCARD int volt_chan_recv_blocking(volt_chan *c, void *elem, uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_chan_send_until(volt_chan *c, const void *elem,
+                                                 uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_chan_send(volt_chan *c, const void *elem) {
+  return volt_chan_send_until(c, elem, VOLT_NO_DEADLINE);
+}
+VOLT_API VOLT_NODISCARD int volt_chan_recv_until(volt_chan *c, void *elem, uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_chan_recv(volt_chan *c, void *elem) {
+  return volt_chan_recv_until(c, elem, VOLT_NO_DEADLINE);
+}
 
 /* A send, or a receive, as a future: nothing happens before it is polled.
  * f: not WAITING; its content is overwritten. elem: the caller's memory, which must stay until the
@@ -161,28 +169,38 @@ VOLT_API VOLT_NODISCARD int volt_chan_try_send_many(volt_chan *c, const void *el
 VOLT_API VOLT_NODISCARD int volt_chan_try_recv_many(volt_chan *c, void *elems, uint32_t n,
                                                     uint32_t *moved);
 
-/* The same, or queue *w until at least one element is moved. As volt_chan_send() and
- * volt_chan_recv(); volt_chan_moved(w) says how many elements were moved, at once or later.
+/* The same, or queue *w until at least one element is moved. As volt_chan_send_waiter() and
+ * volt_chan_recv_waiter(); volt_chan_moved(w) says how many elements were moved, at once or later.
  * n: above 0, or VOLT_EINVAL is returned. */
-VOLT_API VOLT_NODISCARD int volt_chan_send_many(volt_chan *c, volt_waiter *w, const void *elems,
-                                                uint32_t n, volt_waker waker);
-VOLT_API VOLT_NODISCARD int volt_chan_recv_many(volt_chan *c, volt_waiter *w, void *elems,
-                                                uint32_t n, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_chan_send_many_waiter(volt_chan *c, volt_waiter *w,
+                                                       const void *elems, uint32_t n,
+                                                       volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_chan_recv_many_waiter(volt_chan *c, volt_waiter *w, void *elems,
+                                                       uint32_t n, volt_waker waker);
 
-/* How many elements the last volt_chan_send_many() or volt_chan_recv_many() with *w has moved.
- * Meaningful if its result is VOLT_OK. Threads: the owner of *w. */
+/* How many elements the last volt_chan_send_many_waiter() or volt_chan_recv_many_waiter() with *w
+ * has moved. Meaningful if its result is VOLT_OK. Threads: the owner of *w. */
 VOLT_API uint32_t volt_chan_moved(const volt_waiter *w);
 
 /* Send, or receive, up to n elements; block this thread until at least one is moved or the deadline
  * has passed. It queues without spinning before.
  * n: above 0, or VOLT_EINVAL is returned. moved: as of volt_chan_try_send_many().
+ * volt_chan_send_many() has no deadline: it waits for as long as that takes.
+ * volt_chan_recv_many() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing moved), VOLT_ECLOSED (nothing moved), or VOLT_EINVAL.
  * Threads: any that may block. */
-VOLT_API VOLT_NODISCARD int volt_chan_send_many_blocking(volt_chan *c, const void *elems,
-                                                         uint32_t n, uint32_t *moved,
-                                                         uint64_t deadline_ns);
-VOLT_API VOLT_NODISCARD int volt_chan_recv_many_blocking(volt_chan *c, void *elems, uint32_t n,
-                                                         uint32_t *moved, uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_chan_send_many_until(volt_chan *c, const void *elems, uint32_t n,
+                                                      uint32_t *moved, uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_chan_send_many(volt_chan *c, const void *elems, uint32_t n,
+                                                   uint32_t *moved) {
+  return volt_chan_send_many_until(c, elems, n, moved, VOLT_NO_DEADLINE);
+}
+VOLT_API VOLT_NODISCARD int volt_chan_recv_many_until(volt_chan *c, void *elems, uint32_t n,
+                                                      uint32_t *moved, uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_chan_recv_many(volt_chan *c, void *elems, uint32_t n,
+                                                   uint32_t *moved) {
+  return volt_chan_recv_many_until(c, elems, n, moved, VOLT_NO_DEADLINE);
+}
 
 /* The same as futures, each as volt_chan_send_future() or volt_chan_recv_future(). Once one polls
  * as VOLT_OK, volt_chan_future_moved() is how many elements it has moved. */
@@ -268,54 +286,60 @@ VOLT_END_DECLS
 #endif
 
 /* Declare a channel type `name` for elements of `type`, with inline functions name_bytes(),
- * name_init(), name_try_send(), name_try_recv(), name_send(), name_recv(), name_send_blocking(),
- * name_recv_blocking(), name_send_future() and name_recv_future(). They are as those of volt_chan,
- * but elements have that type, and try_send and send_blocking take one by value. For all else use
+ * name_init(), name_try_send(), name_try_recv(), name_send(), name_recv(), name_send_until(),
+ * name_recv_until(), name_send_future() and name_recv_future(). They are as those of volt_chan,
+ * but elements have that type, and send, send_until and try_send take one by value. For all else use
  * the member `chan`: volt_chan_close(&c->chan). */
-#define VOLT_CHAN_DECLARE(name, type)                                                              \
-  VOLT_CHAN_CHECK_(type)                                                                           \
-  typedef struct name {                                                                            \
-    volt_chan chan;                                                                                \
-  } name;                                                                                          \
-  VOLT_UNUSED_OK_ static inline size_t name##_bytes(uint32_t capacity) {                           \
-    return volt_chan_bytes(capacity, sizeof(type));                                                \
-  }                                                                                                \
-  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_init(name *c, uint32_t capacity,         \
-                                                               void *mem, size_t mem_bytes) {      \
-    return volt_chan_init(&c->chan, capacity, sizeof(type), mem, mem_bytes);                       \
-  }                                                                                                \
-  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_try_send(name *c, type elem) {           \
-    return volt_chan_try_send_(&c->chan, &elem, sizeof elem);                                      \
-  }                                                                                                \
-  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_try_recv(name *c, type *elem) {          \
-    return volt_chan_try_recv_(&c->chan, elem, sizeof *elem);                                      \
-  }                                                                                                \
-  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_send(                                    \
-      name *c, volt_waiter *w, type const *elem, volt_waker waker) {                               \
-    return volt_chan_send_(&c->chan, w, elem, sizeof *elem, waker);                                \
-  }                                                                                                \
-  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_recv(name *c, volt_waiter *w,            \
-                                                               type *elem, volt_waker waker) {     \
-    return volt_chan_recv_(&c->chan, w, elem, sizeof *elem, waker);                                \
-  }                                                                                                \
-  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_send_blocking(name *c, type elem,        \
-                                                                        uint64_t deadline_ns) {    \
-    int result = name##_try_send(c, elem);                                                         \
-    return result == VOLT_EAGAIN ? volt_chan_send_blocking(&c->chan, &elem, deadline_ns) : result; \
-  }                                                                                                \
-  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_recv_blocking(name *c, type *elem,       \
-                                                                        uint64_t deadline_ns) {    \
-    int result = name##_try_recv(c, elem);                                                         \
-    return result == VOLT_EAGAIN ? volt_chan_recv_blocking(&c->chan, elem, deadline_ns) : result;  \
-  }                                                                                                \
-  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline volt_future *name##_send_future(                    \
-      volt_future *f, name *c, type const *elem) {                                                 \
-    return volt_chan_send_future(f, &c->chan, elem);                                               \
-  }                                                                                                \
-  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline volt_future *name##_recv_future(                    \
-      volt_future *f, name *c, type *elem) {                                                       \
-    return volt_chan_recv_future(f, &c->chan, elem);                                               \
-  }                                                                                                \
+#define VOLT_CHAN_DECLARE(name, type)                                                           \
+  VOLT_CHAN_CHECK_(type)                                                                        \
+  typedef struct name {                                                                         \
+    volt_chan chan;                                                                             \
+  } name;                                                                                       \
+  VOLT_UNUSED_OK_ static inline size_t name##_bytes(uint32_t capacity) {                        \
+    return volt_chan_bytes(capacity, sizeof(type));                                             \
+  }                                                                                             \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_init(name *c, uint32_t capacity,      \
+                                                               void *mem, size_t mem_bytes) {   \
+    return volt_chan_init(&c->chan, capacity, sizeof(type), mem, mem_bytes);                    \
+  }                                                                                             \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_try_send(name *c, type elem) {        \
+    return volt_chan_try_send_(&c->chan, &elem, sizeof elem);                                   \
+  }                                                                                             \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_try_recv(name *c, type *elem) {       \
+    return volt_chan_try_recv_(&c->chan, elem, sizeof *elem);                                   \
+  }                                                                                             \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_send_waiter(                          \
+      name *c, volt_waiter *w, type const *elem, volt_waker waker) {                            \
+    return volt_chan_send_(&c->chan, w, elem, sizeof *elem, waker);                             \
+  }                                                                                             \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_recv_waiter(                          \
+      name *c, volt_waiter *w, type *elem, volt_waker waker) {                                  \
+    return volt_chan_recv_(&c->chan, w, elem, sizeof *elem, waker);                             \
+  }                                                                                             \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_send_until(name *c, type elem,        \
+                                                                     uint64_t deadline_ns) {    \
+    int result = name##_try_send(c, elem);                                                      \
+    return result == VOLT_EAGAIN ? volt_chan_send_until(&c->chan, &elem, deadline_ns) : result; \
+  }                                                                                             \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_recv_until(name *c, type *elem,       \
+                                                                     uint64_t deadline_ns) {    \
+    int result = name##_try_recv(c, elem);                                                      \
+    return result == VOLT_EAGAIN ? volt_chan_recv_until(&c->chan, elem, deadline_ns) : result;  \
+  }                                                                                             \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_send(name *c, type elem) {            \
+    return name##_send_until(c, elem, VOLT_NO_DEADLINE);                                        \
+  }                                                                                             \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline int name##_recv(name *c, type *elem) {           \
+    return name##_recv_until(c, elem, VOLT_NO_DEADLINE);                                        \
+  }                                                                                             \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline volt_future *name##_send_future(                 \
+      volt_future *f, name *c, type const *elem) {                                              \
+    return volt_chan_send_future(f, &c->chan, elem);                                            \
+  }                                                                                             \
+  VOLT_UNUSED_OK_ VOLT_NODISCARD static inline volt_future *name##_recv_future(                 \
+      volt_future *f, name *c, type *elem) {                                                    \
+    return volt_chan_recv_future(f, &c->chan, elem);                                            \
+  }                                                                                             \
   struct name /* takes the semicolon */
 
 #endif

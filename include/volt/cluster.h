@@ -203,12 +203,12 @@ typedef struct volt_cluster_permit {
 } volt_cluster_permit;
 
 /* An acquire that waits. Members are private. */
-typedef struct volt_cluster_acquire {
+typedef struct volt_cluster_acquire_op {
   volt_future future;
   volt_future local;
   volt_cluster_sem *sem;
   volt_cluster_permit *permit;
-} volt_cluster_acquire;
+} volt_cluster_acquire_op;
 
 /* Of one semaphore or lease on this host; each exact at some moment of the call. */
 typedef struct volt_cluster_lease_stats {
@@ -289,7 +289,7 @@ VOLT_API VOLT_NODISCARD int volt_cluster_try_acquire(volt_cluster_sem *s, volt_c
  * Cancel: volt_future_cancel(). Threads: the future's owner. Order: VOLT_OK acquires what the task
  *   of this host that had the slot before did before its release. What tasks of other hosts did is
  *   ordered by the resource alone. */
-VOLT_API VOLT_NODISCARD volt_future *volt_cluster_acquire_future(volt_cluster_acquire *a,
+VOLT_API VOLT_NODISCARD volt_future *volt_cluster_acquire_future(volt_cluster_acquire_op *a,
                                                                  volt_cluster_sem *s,
                                                                  volt_cluster_permit *p);
 
@@ -298,12 +298,15 @@ VOLT_API VOLT_NODISCARD volt_future *volt_cluster_acquire_future(volt_cluster_ac
  * p: becomes the permit, or none.
  * deadline_ns: as volt_now_ns(); a time in the past: take a slot that is free now, but do not wait;
  *   VOLT_NO_DEADLINE: for ever.
+ * volt_cluster_acquire() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK, VOLT_ETIMEDOUT, VOLT_ECLOSED, or what waiting cannot mend (above).
  * Threads: any that may block. Order: VOLT_OK as
  *   volt_cluster_acquire_future(). */
-VOLT_API VOLT_NODISCARD int volt_cluster_acquire_blocking(volt_cluster_sem *s,
-                                                          volt_cluster_permit *p,
-                                                          uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_cluster_acquire_until(volt_cluster_sem *s, volt_cluster_permit *p,
+                                                       uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_cluster_acquire(volt_cluster_sem *s, volt_cluster_permit *p) {
+  return volt_cluster_acquire_until(s, p, VOLT_NO_DEADLINE);
+}
 
 /* Give it back, lost or not.
  * p: a permit that was not released yet (else aborts); afterwards none. No future of its loss may

@@ -4,8 +4,8 @@
  * it waits, and is held again when the wait is over. A caller that makes the condition true
  * signals.
  *
- *   volt_mutex_lock_no_deadline(&m);
- *   while (count == 0) volt_cond_wait_blocking(&not_empty, &m, VOLT_NO_DEADLINE);
+ *   volt_mutex_lock(&m);
+ *   while (count == 0) volt_cond_wait(&not_empty, &m);
  *   count -= 1;
  *   volt_mutex_unlock(&m);
  *
@@ -65,21 +65,25 @@ VOLT_API void volt_cond_destroy(volt_cond *c);
  *   volt_mutex_unlock() does.
  * Cancel: volt_cond_cancel(). Threads: any; not from a signal handler.
  * Order: releases as an unlock; the grant acquires what the last holder of the mutex did. */
-VOLT_API int volt_cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker);
+VOLT_API int volt_cond_wait_waiter(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker);
 
 /* Wait; block this thread until it is signalled or the deadline has passed, and then until it has
  * the mutex again, which no deadline ends.
  * m: held by the caller; the same for all waiters that are queued now (aborts).
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait for a signal; VOLT_NO_DEADLINE:
  *   for ever.
+ * volt_cond_wait() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK or VOLT_ETIMEDOUT (no signal was taken). Either way the mutex is held.
  * Threads: any that may block. */
-VOLT_API int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns);
+VOLT_API int volt_cond_wait_until(volt_cond *c, volt_mutex *m, uint64_t deadline_ns);
+VOLT_INLINE int volt_cond_wait(volt_cond *c, volt_mutex *m) {
+  return volt_cond_wait_until(c, m, VOLT_NO_DEADLINE);
+}
 
-/* The same as volt_cond_wait() as a future. It begins with this call, not with the first poll: this
- * call queues *f and unlocks *m. It polls as VOLT_OK with the mutex held. If it is cancelled,
- * dropped or times out, its owner does not hold the mutex. If it was granted, but no poll has
- * returned that, the signal is passed on and the mutex is unlocked.
+/* The same as volt_cond_wait_waiter() as a future. It begins with this call, not with the first
+ * poll: this call queues *f and unlocks *m. It polls as VOLT_OK with the mutex held. If it is
+ * cancelled, dropped or times out, its owner does not hold the mutex. If it was granted, but no
+ * poll has returned that, the signal is passed on and the mutex is unlocked.
  * m: held by the caller; the same for all waiters that are queued now (aborts).
  * f: not WAITING; overwritten; must not move from now on until it is ready or cancelled.
  * Returns f. */
@@ -98,7 +102,7 @@ VOLT_API void volt_cond_signal(volt_cond *c);
 VOLT_API void volt_cond_broadcast(volt_cond *c);
 
 /* Give up waiting.
- * w: last passed to volt_cond_wait() on this condition variable (or never used).
+ * w: last passed to volt_cond_wait_waiter() on this condition variable (or never used).
  * Returns true: cancelled, no wake will come, the caller does not hold the mutex; if a signal had
  *   moved *w to the mutex, that signal is passed on. Returns false: too late, the mutex is the
  *   caller's to unlock, and its one wake has come or will come. Either way the memory of *w is the
@@ -107,7 +111,7 @@ VOLT_API void volt_cond_broadcast(volt_cond *c);
 VOLT_API VOLT_NODISCARD bool volt_cond_cancel(volt_cond *c, volt_waiter *w);
 
 /* Replace the waker of a queued waiter.
- * w: last passed to volt_cond_wait() on this condition variable.
+ * w: last passed to volt_cond_wait_waiter() on this condition variable.
  * Returns true: replaced. Returns false: the mutex has been granted to it, and the old waker has
  *   been or will be called; or it was cancelled.
  * Threads: the owner of *w. */

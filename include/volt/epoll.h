@@ -2,7 +2,7 @@
  *
  *   volt_epoll b;
  *   int result = volt_epoll_open(&b, epoll, (epoll_data_t){.ptr = &b}, NULL);
- *   ... volt_spawn(volt_bridge_rt(&b.bridge), &task); volt_bridge_wait(&b.bridge, ...);
+ *   ... volt_spawn(volt_bridge_rt(&b.bridge), &task); volt_bridge_then(&b.bridge, ...);
  *
  *   int count = epoll_wait(epoll, events, 16, -1);  no time-out for volt: it has a timer of its own
  *   for (int i = 0; i < count; i++) {

@@ -2,7 +2,7 @@
  *
  *   volt_ev b;
  *   int result = volt_ev_open(&b, EV_DEFAULT, NULL);
- *   ... volt_spawn(volt_bridge_rt(&b.bridge), &task); volt_bridge_wait(&b.bridge, ...);
+ *   ... volt_spawn(volt_bridge_rt(&b.bridge), &task); volt_bridge_then(&b.bridge, ...);
  *   ev_run(loop, 0);                                runs the tasks, calls the callbacks
  *
  *   volt_bridge_close(&b.bridge, closed, &b);       in a callback, or before ev_run()

@@ -2,7 +2,7 @@
  *
  *   volt_event b;
  *   int result = volt_event_open(&b, base, NULL);
- *   ... volt_spawn(volt_bridge_rt(&b.bridge), &task); volt_bridge_wait(&b.bridge, ...);
+ *   ... volt_spawn(volt_bridge_rt(&b.bridge), &task); volt_bridge_then(&b.bridge, ...);
  *   event_base_dispatch(base);                      runs the tasks, calls the callbacks
  *
  *   volt_bridge_close(&b.bridge, closed, &b);       in a callback, or before event_base_dispatch()

@@ -2,10 +2,11 @@
  *
  *   static int fetch(void *arg) {
  *     struct page *page = arg;                    locals live across every wait
- *     int result = volt_sem_acquire_blocking(&pool, 1, volt_deadline_ms(50));
+ *     int result = volt_sem_acquire_until(&pool, 1, volt_deadline_ms(50));
  *     if (result != VOLT_OK) return result;
  *     volt_op op;
- *     result = volt_await(volt_fd_recv_future(&op, &page->socket, page->text, sizeof page->text, 0));
+ *     result = volt_future_wait(volt_fd_recv_future(&op, &page->socket, page->text, sizeof
+ *     page->text, 0));
  *     volt_sem_release(&pool, 1);
  *     return result;
  *   }
@@ -31,7 +32,7 @@
  * staying the same. VOLT_FIBER_MOVES is for code that does not.
  *
  * What the system blocks (a read() from a file, a pthread mutex, getaddrinfo()) blocks the worker
- * with all its tasks: volt_fiber_blocking() has such calls made on the blocking pool. A
+ * with all its tasks: volt_fiber_offload() has such calls made on the blocking pool. A
  * pthread_mutex_t must not be held across a wait.
  *
  * A stack is 256 KiB of addresses by default (1 MiB in debug builds), taken when the fiber begins
@@ -96,17 +97,15 @@ VOLT_API const char *volt_fiber_supported(void);
 
 /* ---- wait ---- */
 
-/* Wait for a future: volt_block_on() without a deadline. A fiber is suspended, a thread blocks.
- * Returns the future's result; in a fiber that is cancelled VOLT_ECANCELED, unless the future ended
- *   otherwise.
- * Threads: the future's owner: a fiber, or a thread that may block. Order: as volt_future_poll(). */
-VOLT_API int volt_await(volt_future *f);
-
-/* Wait until deadline_ns: a fiber is suspended, a thread blocks.
- * deadline_ns: in a fiber on the clock of its runtime, else as volt_now_ns().
+/* Wait so long, or until a time: a fiber is suspended, a thread blocks.
+ * for_ns: how long from now. deadline_ns: in a fiber on the clock of its runtime, else as
+ *   volt_now_ns().
  * Returns VOLT_OK; in a fiber that is cancelled VOLT_ECANCELED: the time has not come.
  * Threads: a fiber, or a thread that may block. */
-VOLT_API int volt_sleep_blocking(uint64_t deadline_ns);
+VOLT_API int volt_sleep_until(uint64_t deadline_ns);
+VOLT_INLINE int volt_sleep(uint64_t for_ns) {
+  return volt_sleep_until(volt_deadline_ns(for_ns));
+}
 
 /* Let others run: the other tasks of this worker; of a thread that runs no tasks, other threads.
  * Returns VOLT_OK; in a fiber that is cancelled VOLT_ECANCELED.
@@ -119,7 +118,7 @@ VOLT_API int volt_fiber_yield(void);
  * Returns fn's result; VOLT_ENOMEM, VOLT_ECLOSED, VOLT_ECANCELED: as volt_blocking_future(), and fn
  *   was not called.
  * Threads: any that may block. Order: fn sees what the caller did, and the other way round. */
-VOLT_API int volt_fiber_blocking(int (*fn)(void *arg), void *arg);
+VOLT_API int volt_fiber_offload(int (*fn)(void *arg), void *arg);
 
 /* ---- cancel ---- */
 

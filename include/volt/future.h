@@ -6,7 +6,7 @@
  * volt_future_cancel() ends it in any state, so a future can always be dropped.
  *
  *   volt_future f;                                            a thread, for at most 5 ms:
- *   int r = volt_block_on(volt_sem_acquire_future(&f, &sem, 1), volt_deadline_ms(5));
+ *   int r = volt_future_wait_until(volt_sem_acquire_future(&f, &sem, 1), volt_deadline_ms(5));
  *
  *   volt_future_made(volt_sem_acquire_future(&f, &sem, 1));   an event loop (volt/loop.h)
  *   switch (volt_loop_poll(&loop, &f)) { ... }
@@ -31,8 +31,8 @@
  *
  * Lifetime: a future may be freed when it is READY. The ctx of its waker may be freed only when all
  * wakes have come that were due (volt/waker.h), because a wake comes after its future is ready. A
- * thread in volt_block_on(), a task, and a volt_loop wait for those wakes. Any other poller whose
- * ctx may end before the program has to count wakes, with volt_future_poll_ctx().
+ * thread in volt_future_wait_until(), a task, and a volt_loop wait for those wakes. Any other
+ * poller whose ctx may end before the program has to count wakes, with volt_future_poll_ctx().
  * A poll or a cancel of a WAITING future may access its object until the call returns, even if the
  * future is granted meanwhile. A dump (volt/sight.h) may read its object until such a call has
  * returned. So the object must live until then.
@@ -80,7 +80,7 @@ VOLT_SIZE_AT_MOST_(volt_future, 96);
 #endif
 
 /* The poller, for the length of one poll. Code that drives futures makes it (a task's worker,
- * volt_block_on(), a volt_loop); composed futures pass it on to their leaves. Code that drives
+ * volt_future_wait_until(), a volt_loop); composed futures pass it on to their leaves. Code that drives
  * futures begins with VOLT_CTX_INIT(), may set drop and cancel, and reads registered and yield
  * after the poll. All else is private.
  *
@@ -193,10 +193,14 @@ VOLT_API void volt_future_cancel(volt_future *f);
 /* Block this thread, or suspend this fiber, until the future is ready, or until deadline_ns (as
  * volt_now_ns()) has passed.
  * deadline_ns: VOLT_NO_DEADLINE: wait for ever.
+ * volt_future_wait() has no deadline: it waits for as long as that takes.
  * Returns the result as volt_future_poll() does, or VOLT_ETIMEDOUT: then the future was cancelled,
  *   and polls as VOLT_ETIMEDOUT.
  * Threads: the future's owner; a thread that may block. Order: as volt_future_poll(). */
-VOLT_API VOLT_NODISCARD int volt_block_on(volt_future *f, uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_future_wait_until(volt_future *f, uint64_t deadline_ns);
+VOLT_INLINE int volt_future_wait(volt_future *f) {
+  return volt_future_wait_until(f, VOLT_NO_DEADLINE);
+}
 
 /* Private. A future that is ready with this result. Returns f. */
 VOLT_API volt_future *volt_future_known_(volt_future *f, int result);

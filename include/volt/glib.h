@@ -2,7 +2,7 @@
  *
  *   volt_glib b;
  *   int result = volt_glib_open(&b, NULL, NULL);    the default context
- *   ... volt_spawn(volt_bridge_rt(&b.bridge), &task); volt_bridge_wait(&b.bridge, ...);
+ *   ... volt_spawn(volt_bridge_rt(&b.bridge), &task); volt_bridge_then(&b.bridge, ...);
  *   g_main_loop_run(loop);                          runs the tasks, calls the callbacks
  *
  *   volt_bridge_close(&b.bridge, closed, &b);       closed() may call g_main_loop_quit()

@@ -8,9 +8,9 @@
  *   VOLT_AWAIT(self, volt_fd_send_future(&self->op, &self->fd, self->buffer, self->op.n, 0));
  *
  * An operation is a future in the caller's memory, and allocates nothing. A task awaits it, a
- * thread blocks for it (volt_block_on()), an event loop polls it (volt/loop.h). It has a deadline
- * by volt_timeout_future(), can be a branch of a select, and ends when its task is cancelled, like
- * every other future.
+ * thread blocks for it (volt_future_wait_until()), an event loop polls it (volt/loop.h). It has a
+ * deadline by volt_timeout_future(), can be a branch of a select, and ends when its task is
+ * cancelled, like every other future.
  *
  * Results: VOLT_OK, the codes of volt, or VOLT_ERRNO(e) if the system refuses (volt/base.h).
  * EINTR and EAGAIN never appear, and errno stays as it was. A worker blocks SIGPIPE. On any other

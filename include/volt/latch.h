@@ -5,7 +5,7 @@
  *     volt_latch_add(&left, 1);
  *     start(&job[i]);                 each ends with volt_latch_done(&left)
  *   }
- *   volt_latch_wait_no_deadline(&left);
+ *   volt_latch_wait(&left);
  *
  * At zero the latch is open: all waiters are released, and later waits return at once. Counted up
  * again, it is shut for waits that begin then; waiters that were released stay released.
@@ -100,23 +100,23 @@ VOLT_INLINE VOLT_NODISCARD int volt_latch_try_wait(volt_latch *l) {
  * Wakes: waker, exactly once, with nothing held. Cancel: volt_latch_cancel().
  * Threads: any; not from a signal handler. Order: the release of a waiter acquires what all threads
  *   did before they counted down. */
-VOLT_API VOLT_NODISCARD int volt_latch_wait(volt_latch *l, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_latch_wait_waiter(volt_latch *l, volt_waiter *w, volt_waker waker);
 
 /* Block this thread until the latch is open or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK or VOLT_ETIMEDOUT. Threads: any that may block. */
-VOLT_API VOLT_NODISCARD int volt_latch_wait_blocking(volt_latch *l, uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_latch_wait_until(volt_latch *l, uint64_t deadline_ns);
 
 /* Block this thread until the latch is open, however long that takes: it cannot fail.
- * Threads: any that may block. Order: as volt_latch_wait(). */
-VOLT_API void volt_latch_wait_no_deadline(volt_latch *l);
+ * Threads: any that may block. Order: as volt_latch_wait_waiter(). */
+VOLT_API void volt_latch_wait(volt_latch *l);
 
-/* The same as volt_latch_wait() as a future: nothing happens before it is polled.
+/* The same as volt_latch_wait_waiter() as a future: nothing happens before it is polled.
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API VOLT_NODISCARD volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l);
 
 /* Give up waiting.
- * w: last passed to volt_latch_wait() on this latch (or never used).
+ * w: last passed to volt_latch_wait_waiter() on this latch (or never used).
  * Returns true: cancelled, no wake will come. Returns false: the latch has opened; the one wake of
  *   *w has come or will come.
  * Threads: the owner of *w. That wake may come from within this call. */

@@ -20,7 +20,7 @@
  *   if (volt_loop_poll(&loop, &f) == VOLT_PENDING) ... notify() will be called: poll f again then
  *
  *   volt_future_cancel(&f);                                  each future that still waits
- *   volt_loop_close_blocking(&loop, VOLT_NO_DEADLINE);
+ *   volt_loop_close(&loop);
  *   close(eventfd);
  *
  * A loop may have one volt_loop for all its futures. When it is notified it polls every future that
@@ -65,7 +65,8 @@ VOLT_API void volt_loop_init(volt_loop *l, volt_waker notify);
  * f: while it is VOLT_PENDING it must not move, and must be cancelled before it is freed.
  * Returns as volt_future_poll(). VOLT_PENDING: the loop will be notified. It then polls every
  * future
- *   that it waits for; those that were not woken stay VOLT_PENDING. Aborts after volt_loop_close().
+ *   that it waits for; those that were not woken stay VOLT_PENDING. Aborts after
+ *   volt_loop_close_then().
  * Wakes: notify, when a future that was polled here is woken, unless notify was called since the
  *   last poll. Notify is called even if that future is ready or freed by then. It is called inside
  *   this call if the future only lets others run (VOLT_YIELD).
@@ -95,15 +96,19 @@ VOLT_API VOLT_NODISCARD bool volt_loop_is_settled(volt_loop *l);
  * Threads: the loop's. Order: settled, and VOLT_OK, acquire what every thread that notified the
  * loop
  *   did before. */
-VOLT_API VOLT_NODISCARD int volt_loop_close(volt_loop *l, volt_waker settled);
+VOLT_API VOLT_NODISCARD int volt_loop_close_then(volt_loop *l, volt_waker settled);
 
-/* Close *l as volt_loop_close() does, and block this thread until *l is settled, or until
+/* Close *l as volt_loop_close_then() does, and block this thread until *l is settled, or until
  * deadline_ns (as volt_now_ns()) has passed.
+ * volt_loop_close() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK: *l and what notify touches are the caller's; or VOLT_ETIMEDOUT: *l is open as
  *   before, because a future has not been cancelled or a waker takes long.
  * Threads: the loop's, where it may block: not within notify, nor within another waker.
  * Order: VOLT_OK acquires what every thread that notified the loop did before. */
-VOLT_API int volt_loop_close_blocking(volt_loop *l, uint64_t deadline_ns);
+VOLT_API int volt_loop_close_until(volt_loop *l, uint64_t deadline_ns);
+VOLT_INLINE int volt_loop_close(volt_loop *l) {
+  return volt_loop_close_until(l, VOLT_NO_DEADLINE);
+}
 
 VOLT_END_DECLS
 #endif

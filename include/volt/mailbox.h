@@ -95,16 +95,20 @@ VOLT_API VOLT_NODISCARD int volt_mailbox_try_recv(volt_mailbox *m, volt_mailbox_
  *   volt_waiter_result().
  * Wakes: waker, exactly once if *w is queued, with nothing held. Cancel: volt_mailbox_cancel().
  * Threads: any; not from a signal handler. Order: as volt_mailbox_try_recv(). */
-VOLT_API VOLT_NODISCARD int volt_mailbox_recv(volt_mailbox *m, volt_waiter *w,
-                                              volt_mailbox_node **node, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_mailbox_recv_waiter(volt_mailbox *m, volt_waiter *w,
+                                                     volt_mailbox_node **node, volt_waker waker);
 
 /* Receive the oldest node; block this thread until there is one or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
+ * volt_mailbox_recv() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing received), or VOLT_ECLOSED (closed, and no node is
  *   left).
  * Threads: any that may block. Order: as volt_mailbox_try_recv(). */
-VOLT_API VOLT_NODISCARD int volt_mailbox_recv_blocking(volt_mailbox *m, volt_mailbox_node **node,
-                                                       uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_mailbox_recv_until(volt_mailbox *m, volt_mailbox_node **node,
+                                                    uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_mailbox_recv(volt_mailbox *m, volt_mailbox_node **node) {
+  return volt_mailbox_recv_until(m, node, VOLT_NO_DEADLINE);
+}
 
 /* A receive as a future: nothing happens before it is polled.
  * f: not WAITING; its content is overwritten. node: where to store the node's address; must stay
@@ -120,7 +124,7 @@ VOLT_API VOLT_NODISCARD volt_future *volt_mailbox_recv_future(volt_future *f, vo
 /* ---- cancel ---- */
 
 /* Give up waiting.
- * w: last passed to volt_mailbox_recv() on this mailbox, or never used.
+ * w: last passed to volt_mailbox_recv_waiter() on this mailbox, or never used.
  * Returns true: cancelled; nothing was or will be received, and no wake comes. Returns false: too
  *   late, the receive has completed, as volt_waiter_result(w) says, and its one wake has come or
  *   will come, perhaps from within this call. With VOLT_OK the node is the caller's.

@@ -8,7 +8,7 @@
  * thread and unlock on another. Blocking calls spin for about 10 us before they queue, as in semaphore.h.
  *
  *   volt_mutex m = VOLT_MUTEX_INIT;
- *   volt_mutex_lock_no_deadline(&m);
+ *   volt_mutex_lock(&m);
  *   ...
  *   volt_mutex_unlock(&m);
  *
@@ -28,7 +28,7 @@
  * faster, because not every unlock has to wait until a waiter runs. The mutex's page in
  * docs/primitives says when to choose which k.
  *   A waiter of volt_mutex_lock_future() or of a blocking call is called to look. A waiter of
- * volt_mutex_lock() or of a condition variable is granted the lock, whatever k is. While such a
+ * volt_mutex_lock_waiter() or of a condition variable is granted the lock, whatever k is. While such a
  * waiter is the oldest, no caller passes it.
  *
  * Lifetime: volt_mutex_unlock() does not touch the mutex after another thread can lock it. So
@@ -75,9 +75,9 @@ VOLT_API void volt_mutex_destroy(volt_mutex *m);
 
 /* Private: what the inline functions call if a waiter may have to be queued or woken. */
 VOLT_API int volt_mutex_try_slow_(volt_mutex *);
-VOLT_API int volt_mutex_lock_slow_(volt_mutex *, volt_waiter *, volt_waker);
-VOLT_API int volt_mutex_lock_blocking_slow_(volt_mutex *, uint64_t deadline_ns);
-VOLT_API void volt_mutex_lock_no_deadline_slow_(volt_mutex *);
+VOLT_API int volt_mutex_lock_waiter_slow_(volt_mutex *, volt_waiter *, volt_waker);
+VOLT_API int volt_mutex_lock_until_slow_(volt_mutex *, uint64_t deadline_ns);
+VOLT_API void volt_mutex_lock_slow_(volt_mutex *);
 VOLT_API void volt_mutex_unlock_slow_(volt_mutex *);
 
 /* Lock if it is free. Never waits for a holder, never fails spuriously. With bypass it may pass the
@@ -104,28 +104,29 @@ VOLT_INLINE VOLT_NODISCARD int volt_mutex_try_lock(volt_mutex *m) {
  * Wakes: waker, exactly once, on the thread that unlocks, with nothing held.
  * Cancel: volt_mutex_cancel().
  * Threads: any; not from a signal handler. Order: the grant acquires what the last holder did. */
-VOLT_INLINE VOLT_NODISCARD int volt_mutex_lock(volt_mutex *m, volt_waiter *w, volt_waker waker) {
+VOLT_INLINE VOLT_NODISCARD int volt_mutex_lock_waiter(volt_mutex *m, volt_waiter *w,
+                                                      volt_waker waker) {
   if (VOLT_LIKELY(volt_mutex_try_lock(m) == VOLT_OK)) return VOLT_OK;
-  return volt_mutex_lock_slow_(m, w, waker);
+  return volt_mutex_lock_waiter_slow_(m, w, waker);
 }
 
 /* Lock; block this thread until it has the lock or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK or VOLT_ETIMEDOUT (not locked). Threads: any that may block. */
-VOLT_INLINE VOLT_NODISCARD int volt_mutex_lock_blocking(volt_mutex *m, uint64_t deadline_ns) {
+VOLT_INLINE VOLT_NODISCARD int volt_mutex_lock_until(volt_mutex *m, uint64_t deadline_ns) {
   if (VOLT_LIKELY(volt_mutex_try_lock(m) == VOLT_OK)) return VOLT_OK;
-  return volt_mutex_lock_blocking_slow_(m, deadline_ns);
+  return volt_mutex_lock_until_slow_(m, deadline_ns);
 }
 
 /* Lock; block this thread until it has the lock, however long that takes: it cannot fail.
  * Threads: any that may block. */
-VOLT_INLINE void volt_mutex_lock_no_deadline(volt_mutex *m) {
+VOLT_INLINE void volt_mutex_lock(volt_mutex *m) {
   if (VOLT_LIKELY(volt_mutex_try_lock(m) == VOLT_OK)) return;
-  volt_mutex_lock_no_deadline_slow_(m);
+  volt_mutex_lock_slow_(m);
 }
 
-/* The same as volt_mutex_lock() as a future: nothing happens before it is polled. If it is dropped
- * after its grant and before a poll has returned it, the mutex is unlocked.
+/* The same as volt_mutex_lock_waiter() as a future: nothing happens before it is polled. If it is
+ * dropped after its grant and before a poll has returned it, the mutex is unlocked.
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API VOLT_NODISCARD volt_future *volt_mutex_lock_future(volt_future *f, volt_mutex *m);
 
@@ -152,7 +153,7 @@ VOLT_INLINE void volt_mutex_unlock(volt_mutex *m) {
 VOLT_API void volt_mutex_unlock_fair(volt_mutex *m);
 
 /* Give up waiting.
- * w: last passed to volt_mutex_lock() on this mutex (or never used).
+ * w: last passed to volt_mutex_lock_waiter() on this mutex (or never used).
  * Returns true: cancelled, no wake will come. Returns false: granted, the lock is the caller's to
  *   unlock, and its one wake has come or will come. Either way the memory of *w is the caller's
  *   again.
@@ -185,14 +186,13 @@ static inline volt_mutex *volt_mutex_blocks_at_(volt_mutex *m, const char *call,
 }
 #ifndef VOLT_NO_PLACES
 #define volt_mutex_try_lock(m) volt_mutex_try_lock(volt_mutex_tried_at_((m), __FILE__, __LINE__))
-#define volt_mutex_lock(m, ...) \
-  volt_mutex_lock(volt_mutex_locked_at_((m), __FILE__, __LINE__), __VA_ARGS__)
-#define volt_mutex_lock_blocking(m, ...) \
-  volt_mutex_lock_blocking(              \
-      volt_mutex_blocks_at_((m), "volt_mutex_lock_blocking", __FILE__, __LINE__), __VA_ARGS__)
-#define volt_mutex_lock_no_deadline(m) \
-  volt_mutex_lock_no_deadline(         \
-      volt_mutex_blocks_at_((m), "volt_mutex_lock_no_deadline", __FILE__, __LINE__))
+#define volt_mutex_lock_waiter(m, ...) \
+  volt_mutex_lock_waiter(volt_mutex_locked_at_((m), __FILE__, __LINE__), __VA_ARGS__)
+#define volt_mutex_lock_until(m, ...)                                                            \
+  volt_mutex_lock_until(volt_mutex_blocks_at_((m), "volt_mutex_lock_until", __FILE__, __LINE__), \
+                        __VA_ARGS__)
+#define volt_mutex_lock(m) \
+  volt_mutex_lock(volt_mutex_blocks_at_((m), "volt_mutex_lock", __FILE__, __LINE__))
 #undef volt_mutex_unlock                              /* detail/owner.h */
 static inline void volt_mutex_unlock(volt_mutex *m) { /* for its address */
   volt_mutex_unlock_sight_(m);

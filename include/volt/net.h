@@ -98,7 +98,7 @@ enum volt_listen_flags {
 /* Members are private. All-zero at first. */
 typedef struct volt_accept_pause {
   volt_async async;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
   volt_rt *rt;
   uint64_t delay_ns;
   uint64_t ended_ns;

@@ -9,7 +9,7 @@
  * it is the only one to wait, no volt_notify_one():
  *
  *   for (;;) {
- *     volt_future_made(volt_notify_future(&self->f, &changed));
+ *     volt_future_made(volt_notify_wait_future(&self->f, &changed));
  *     if (is_true(condition)) break;
  *     VOLT_AWAIT(self, &self->f);
  *   }
@@ -19,14 +19,14 @@
  * the future once before the check, and cancel it if it is not awaited:
  *
  *   for (;;) {
- *     volt_future_made(volt_notify_future(&self->f, &changed));
+ *     volt_future_made(volt_notify_wait_future(&self->f, &changed));
  *     volt_future_poll(&self->f, no_waker);      queued, or ready with the stored one
  *     if (is_true(condition)) break;
  *     VOLT_AWAIT(self, &self->f);
  *   }
  *   volt_future_cancel(&self->f);                passes on a volt_notify_one() that it has got
  *
- * A thread or an event loop with a waiter of its own does the same: it calls volt_notify_wait(),
+ * A thread or an event loop with a waiter of its own does the same: it calls volt_notify_wait_waiter(),
  * then checks the condition, and then waits, or calls volt_notify_cancel().
  *
  * All-zero is a valid notify. Nothing is ever allocated. */
@@ -75,23 +75,28 @@ VOLT_API void volt_notify_all(volt_notify *n);
  * Returns VOLT_OK (one was stored; *w unused) or VOLT_PENDING (queued).
  * Wakes: waker, exactly once, on the thread that notifies (or cancels), with nothing held.
  * Cancel: volt_notify_cancel(). Threads: any. Order: acquires what the notifier did. */
-VOLT_API VOLT_NODISCARD int volt_notify_wait(volt_notify *n, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_notify_wait_waiter(volt_notify *n, volt_waiter *w,
+                                                    volt_waker waker);
 
 /* Wait; block this thread until it is notified or the deadline has passed. It is queued by this
  * call, so it misses a volt_notify_all() that comes between a check of the condition and this call.
- * (To miss none, make a future before the check, and wait with volt_block_on().)
+ * (To miss none, make a future before the check, and wait with volt_future_wait_until().)
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
+ * volt_notify_wait() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK, or VOLT_ETIMEDOUT: no notification was taken. Threads: any that may block. */
-VOLT_API int volt_notify_wait_blocking(volt_notify *n, uint64_t deadline_ns);
+VOLT_API int volt_notify_wait_until(volt_notify *n, uint64_t deadline_ns);
+VOLT_INLINE int volt_notify_wait(volt_notify *n) {
+  return volt_notify_wait_until(n, VOLT_NO_DEADLINE);
+}
 
-/* The same as volt_notify_wait() as a future. It is queued when it is first polled, but a
+/* The same as volt_notify_wait_waiter() as a future. It is queued when it is first polled, but a
  * volt_notify_all() makes it ready from now on. If it is dropped after a volt_notify_one() has
  * reached it and before a poll has returned that, the notification is passed on to the next waiter.
  * f: not WAITING; its content is overwritten. Returns f. */
-VOLT_API VOLT_NODISCARD volt_future *volt_notify_future(volt_future *f, volt_notify *n);
+VOLT_API VOLT_NODISCARD volt_future *volt_notify_wait_future(volt_future *f, volt_notify *n);
 
 /* Give up waiting.
- * w: last passed to volt_notify_wait() on this notify (or never used).
+ * w: last passed to volt_notify_wait_waiter() on this notify (or never used).
  * Returns true: cancelled, no wake will come, no notification was taken. Returns false: too late,
  *   it was notified; its one wake has come or will come. If that was a volt_notify_one() and is of
  *   no use to the caller, the caller passes it on by calling volt_notify_one().

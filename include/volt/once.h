@@ -79,27 +79,32 @@ VOLT_INLINE VOLT_NODISCARD int volt_once_call(volt_once *o, volt_once_fn *fn, vo
  * Wakes: waker, exactly once, on the thread of the initialiser before, with nothing held.
  * Cancel: volt_once_cancel(). Threads: any; not from a signal handler.
  * Order: VOLT_DONE acquires what the initialiser did; VOLT_OK, what those that failed did. */
-VOLT_API VOLT_NODISCARD int volt_once_begin(volt_once *o, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_once_begin_waiter(volt_once *o, volt_waiter *w, volt_waker waker);
 
-/* The same as volt_once_begin(), but block this thread until it is done, or the caller becomes the
- * initialiser, or the deadline has passed.
+/* The same as volt_once_begin_waiter(), but block this thread until it is done, or the caller
+ * becomes the initialiser, or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
+ * volt_once_begin() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK (the caller is the initialiser), VOLT_DONE, or VOLT_ETIMEDOUT.
  * Threads: any that may block. */
-VOLT_API VOLT_NODISCARD int volt_once_begin_blocking(volt_once *o, uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_once_begin_until(volt_once *o, uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_once_begin(volt_once *o) {
+  return volt_once_begin_until(o, VOLT_NO_DEADLINE);
+}
 
-/* The result of the last volt_once_begin() that queued *w. (volt_waiter_result() says only that it
- * has completed.)
+/* The result of the last volt_once_begin_waiter() that queued *w. (volt_waiter_result() says only
+ * that it has completed.)
  * Returns VOLT_PENDING while it is queued; VOLT_OK: the caller is the initialiser, as from
- *   volt_once_begin(); VOLT_DONE; VOLT_ECANCELED if it was cancelled, or nothing was ever queued
+ *   volt_once_begin_waiter(); VOLT_DONE; VOLT_ECANCELED if it was cancelled, or nothing was ever queued
  *   with it.
- * Threads: the owner of *w. Order: as volt_once_begin(). */
+ * Threads: the owner of *w. Order: as volt_once_begin_waiter(). */
 VOLT_API int volt_once_result(volt_waiter *w);
 
-/* The same as volt_once_begin() as a future: nothing happens before it is polled. Polls as VOLT_OK
- * (the caller is the initialiser) or VOLT_DONE. Both are successes, with which VOLT_AWAIT goes on;
- * VOLT_AWAIT_RESULT says which. If it is dropped after its owner has become the initialiser and
- * before a poll has returned that, the next waiter becomes it, as by volt_once_failed().
+/* The same as volt_once_begin_waiter() as a future: nothing happens before it is polled. Polls as
+ * VOLT_OK (the caller is the initialiser) or VOLT_DONE. Both are successes, with which VOLT_AWAIT
+ * goes on; VOLT_AWAIT_RESULT says which. If it is dropped after its owner has become the
+ * initialiser and before a poll has returned that, the next waiter becomes it, as by
+ * volt_once_failed().
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API VOLT_NODISCARD volt_future *volt_once_begin_future(volt_future *f, volt_once *o);
 
@@ -115,7 +120,7 @@ VOLT_API void volt_once_done(volt_once *o);
 VOLT_API void volt_once_failed(volt_once *o);
 
 /* Give up waiting.
- * w: last passed to volt_once_begin() on this once (or never used).
+ * w: last passed to volt_once_begin_waiter() on this once (or never used).
  * Returns true: cancelled, no wake will come. Returns false: too late, see volt_once_result(): if
  *   the caller is the initialiser, it must call volt_once_done() or volt_once_failed(). The one
  *   wake of *w has come or will come.

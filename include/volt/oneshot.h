@@ -10,7 +10,7 @@
  *   volt_oneshot reply;
  *   volt_oneshot_init(&reply, sizeof slot, &slot);
  *   submit_request(&reply);                      another thread calls volt_oneshot_send()
- *   int r = volt_oneshot_recv_blocking(&reply, &answer, volt_deadline_ns(1000000));
+ *   int r = volt_oneshot_recv_until(&reply, &answer, volt_deadline_ns(1000000));
  *
  * All-zero is an empty oneshot for a value of no bytes: a signal.
  *
@@ -86,17 +86,21 @@ VOLT_API VOLT_NODISCARD int volt_oneshot_try_recv(volt_oneshot *o, void *elem);
  *   closes, or (beyond the first 32 waiters) on one that uses the oneshot meanwhile.
  * Cancel: volt_oneshot_cancel().
  * Threads: any. Order: as volt_oneshot_try_recv(). */
-VOLT_API VOLT_NODISCARD int volt_oneshot_recv(volt_oneshot *o, volt_waiter *w, void *elem,
-                                              volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_oneshot_recv_waiter(volt_oneshot *o, volt_waiter *w, void *elem,
+                                                     volt_waker waker);
 
 /* Receive the value; block this thread until it is there or the deadline has passed.
  * elem: as of volt_oneshot_try_recv().
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
+ * volt_oneshot_recv() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK (received), VOLT_ETIMEDOUT (not received; it still can be), or VOLT_ECLOSED (no
  *   value will come).
  * Threads: any that may block. Order: as volt_oneshot_try_recv(). */
-VOLT_API VOLT_NODISCARD int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem,
-                                                       uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_oneshot_recv_until(volt_oneshot *o, void *elem,
+                                                    uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_oneshot_recv(volt_oneshot *o, void *elem) {
+  return volt_oneshot_recv_until(o, elem, VOLT_NO_DEADLINE);
+}
 
 /* Receiving as a future. The poll that returns VOLT_OK takes the value out of the slot. A future
  * that is given up before, or loses a select, leaves it there. In two cases the value is taken and
@@ -104,12 +108,12 @@ VOLT_API VOLT_NODISCARD int volt_oneshot_recv_blocking(volt_oneshot *o, void *el
  * receive is part of loses a select. In between, another receiver may have got VOLT_ECLOSED.
  * f: not in use (not WAITING, future.h); its content is overwritten. elem: the caller's, until the
  *   future is ready.
- * Returns f. It polls as volt_oneshot_recv() returns. */
+ * Returns f. It polls as volt_oneshot_recv_waiter() returns. */
 VOLT_API VOLT_NODISCARD volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o,
                                                               void *elem);
 
 /* Give up waiting.
- * w: last passed to volt_oneshot_recv() on this oneshot (or never used).
+ * w: last passed to volt_oneshot_recv_waiter() on this oneshot (or never used).
  * Returns true: cancelled, no wake will come. Returns false: too late, *w has completed; its one
  *   wake has come or will come. Either way nothing was received: a value stays in the slot.
  * Wakes: if false, possibly the waker of *w, from within this call. Threads: the owner of *w. */

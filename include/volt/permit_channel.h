@@ -67,11 +67,15 @@ VOLT_API VOLT_NODISCARD int volt_permit_chan_try_reserve(volt_permit_chan *c);
 
 /* Reserve a place; block this thread until one is free or the deadline has passed.
  * deadline_ns: as volt_now_ns(); VOLT_NO_DEADLINE: for ever.
+ * volt_permit_chan_reserve() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK (the place is the caller's), VOLT_ETIMEDOUT (no place), or VOLT_ECLOSED (no
  *   place).
  * Threads: any that may block. */
-VOLT_API VOLT_NODISCARD int volt_permit_chan_reserve_blocking(volt_permit_chan *c,
-                                                              uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_permit_chan_reserve_until(volt_permit_chan *c,
+                                                           uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_permit_chan_reserve(volt_permit_chan *c) {
+  return volt_permit_chan_reserve_until(c, VOLT_NO_DEADLINE);
+}
 
 /* A reservation as a future: nothing happens before it is polled.
  * f: not WAITING; its content is overwritten.
@@ -109,20 +113,27 @@ VOLT_API VOLT_NODISCARD int volt_permit_chan_try_send(volt_permit_chan *c, const
 /* Reserve a place and send *elem with it; block this thread until a place is free or the deadline
  * has passed.
  * deadline_ns: as volt_now_ns(); VOLT_NO_DEADLINE: for ever.
+ * volt_permit_chan_send() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK (sent), VOLT_ETIMEDOUT (not sent), or VOLT_ECLOSED (not sent).
  * Wakes, order: as volt_permit_chan_send_reserved(). Threads: any that may block. */
-VOLT_API VOLT_NODISCARD int volt_permit_chan_send_blocking(volt_permit_chan *c, const void *elem,
-                                                           uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_permit_chan_send_until(volt_permit_chan *c, const void *elem,
+                                                        uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_permit_chan_send(volt_permit_chan *c, const void *elem) {
+  return volt_permit_chan_send_until(c, elem, VOLT_NO_DEADLINE);
+}
 
 /* ---- receive ---- */
 
-/* Receive as volt_chan_try_recv(), volt_chan_recv_blocking() and volt_chan_recv_future(), and give
+/* Receive as volt_chan_try_recv(), volt_chan_recv_until() and volt_chan_recv_future(), and give
  * the element's place back. A future that waited gives it back when it is polled or cancelled, not
  * when it is granted.
  * Wakes: the sender that gets the place, on this thread, with nothing held. */
 VOLT_API VOLT_NODISCARD int volt_permit_chan_try_recv(volt_permit_chan *c, void *elem);
-VOLT_API VOLT_NODISCARD int volt_permit_chan_recv_blocking(volt_permit_chan *c, void *elem,
-                                                           uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_permit_chan_recv_until(volt_permit_chan *c, void *elem,
+                                                        uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_permit_chan_recv(volt_permit_chan *c, void *elem) {
+  return volt_permit_chan_recv_until(c, elem, VOLT_NO_DEADLINE);
+}
 VOLT_API VOLT_NODISCARD volt_future *volt_permit_chan_recv_future(volt_future *f,
                                                                   volt_permit_chan *c, void *elem);
 

@@ -23,7 +23,7 @@
  *
  *   struct fetch fetch = {.promise = VOLT_PROMISE_INIT(&ops)};
  *   volt_future f;
- *   int r = volt_block_on(volt_promise_future(&f, &fetch.promise), deadline_ns);
+ *   int r = volt_future_wait_until(volt_promise_future(&f, &fetch.promise), deadline_ns);
  *
  * All-zero is an idle promise without functions: its operation begins by itself.
  * (fetch may be on this stack only if request_abort() never fails: see Lifetime.) The future is

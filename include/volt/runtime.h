@@ -63,7 +63,7 @@ typedef struct volt_rt_hooks {
   void (*thread_stop)(const char *name, void *ctx);
   /* Called each time a call of volt is about to put a worker to sleep, which keeps all its tasks
    * waiting; on that worker, in every build. Debug builds call it also if the call need not wait.
-   * call: a name, as "volt_block_on".
+   * call: a name, as "volt_future_wait_until".
    * t: the task that runs; NULL: none. t must not be used if it has ended: a waker that is called
    *   as a task ends still runs for that task.
    * If this hook is NULL, debug builds abort, and others write a line on standard error, once in
@@ -203,7 +203,7 @@ VOLT_API VOLT_NODISCARD int volt_rt_shutdown_background(volt_rt *rt);
 
 /* ---- time ---- */
 
-/* Find the runtime's timers, for volt_sleep_until() and all of volt/time.h. Threads: any. */
+/* Find the runtime's timers, for volt_sleep_future() and all of volt/time.h. Threads: any. */
 VOLT_API volt_timers *volt_rt_timers(volt_rt *rt);
 
 /* Read the runtime's clock: volt_now_ns(), or its virtual clock. Threads: any. */
@@ -232,7 +232,7 @@ VOLT_API uint64_t volt_rt_run(volt_rt *rt);
  * Threads: any. */
 VOLT_API int volt_rt_io_descriptor(volt_rt *rt);
 
-/* volt_block_on() for a runtime by hand: run tasks on this thread until the future is ready.
+/* volt_future_wait_until() for a runtime by hand: run tasks on this thread until the future is ready.
  * When no task is ready the thread sleeps until one is. If the clock is virtual it does not sleep:
  * the time of the earliest timer comes at once. But a call that runs, or is queued, on the blocking
  * pool is waited for before time passes.
@@ -265,10 +265,11 @@ VOLT_API VOLT_NODISCARD int volt_rt_run_until(volt_rt *rt, volt_future *f, uint6
  *   If it is cancelled while fn runs, this is awaited all the same and polls as fn's result; the
  *   cancel meets the next await. volt_future_cancel() of a call that runs blocks the thread, or
  *   suspends the fiber, until fn has returned, so a task that is no fiber must not call it.
- * Threads: any may poll it, also one that is no worker of rt: a loop, a thread in volt_block_on().
- *   rt has to live until the poll that starts the call has returned. From then on volt_rt_destroy()
- *   waits for the call and its wake, and the future may be polled afterwards. A loop that does not
- *   want to be blocked by volt_future_cancel() polls with ctx->cancel set to
+ * Threads: any may poll it, also one that is no worker of rt: a loop, a thread in
+ *   volt_future_wait_until(). rt has to live until the poll that starts the call has returned. From
+ *   then on volt_rt_destroy() waits for the call and its wake, and the future may be polled
+ *   afterwards. A loop that does not want to be blocked by volt_future_cancel() polls with
+ *   ctx->cancel set to
  *   VOLT_CTX_CANCEL_ONCE (volt_future_poll_ctx()): that takes the call out of the queue if fn was
  *   not called yet; else the loop polls until the future is ready.
  * Signals: fn has the mask of the thread that created rt, and so has a process that fn starts. */

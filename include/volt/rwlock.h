@@ -8,7 +8,7 @@
  * queue, as in semaphore.h.
  *
  *   volt_rwlock rw = VOLT_RWLOCK_INIT;
- *   volt_rwlock_read_no_deadline(&rw);
+ *   volt_rwlock_read(&rw);
  *   ...
  *   volt_rwlock_read_unlock(&rw);
  *
@@ -76,9 +76,10 @@ VOLT_API void volt_rwlock_destroy(volt_rwlock *rw);
 
 /* Private: what the inline functions call if a waiter may have to be queued or woken. */
 VOLT_API int volt_rwlock_try_slow_(volt_rwlock *, uint32_t permits);
-VOLT_API int volt_rwlock_lock_slow_(volt_rwlock *, volt_waiter *, uint32_t permits, volt_waker);
-VOLT_API int volt_rwlock_lock_blocking_slow_(volt_rwlock *, uint32_t permits, uint64_t deadline_ns);
-VOLT_API void volt_rwlock_lock_no_deadline_slow_(volt_rwlock *, uint32_t permits);
+VOLT_API int volt_rwlock_lock_waiter_slow_(volt_rwlock *, volt_waiter *, uint32_t permits,
+                                           volt_waker);
+VOLT_API int volt_rwlock_lock_until_slow_(volt_rwlock *, uint32_t permits, uint64_t deadline_ns);
+VOLT_API void volt_rwlock_lock_slow_(volt_rwlock *, uint32_t permits);
 VOLT_API void volt_rwlock_unlock_slow_(volt_rwlock *, uint32_t permits, const char *what);
 
 /* Lock for reading if no writer holds it and no waiter is queued. Never waits for a holder, never
@@ -106,29 +107,30 @@ VOLT_INLINE VOLT_NODISCARD int volt_rwlock_try_read(volt_rwlock *rw) {
  * Wakes: waker, exactly once, on the thread that unlocks, with nothing held.
  * Cancel: volt_rwlock_cancel().
  * Threads: any; not from a signal handler. Order: the grant acquires what the last writer did. */
-VOLT_INLINE VOLT_NODISCARD int volt_rwlock_read(volt_rwlock *rw, volt_waiter *w, volt_waker waker) {
+VOLT_INLINE VOLT_NODISCARD int volt_rwlock_read_waiter(volt_rwlock *rw, volt_waiter *w,
+                                                       volt_waker waker) {
   if (VOLT_LIKELY(volt_rwlock_try_read(rw) == VOLT_OK)) return VOLT_OK;
-  return volt_rwlock_lock_slow_(rw, w, 1, waker);
+  return volt_rwlock_lock_waiter_slow_(rw, w, 1, waker);
 }
 
 /* Lock for reading; block this thread until it has the lock or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK or VOLT_ETIMEDOUT (not locked). Threads: any that may block. */
-VOLT_INLINE VOLT_NODISCARD int volt_rwlock_read_blocking(volt_rwlock *rw, uint64_t deadline_ns) {
+VOLT_INLINE VOLT_NODISCARD int volt_rwlock_read_until(volt_rwlock *rw, uint64_t deadline_ns) {
   if (VOLT_LIKELY(volt_rwlock_try_read(rw) == VOLT_OK)) return VOLT_OK;
-  return volt_rwlock_lock_blocking_slow_(rw, 1, deadline_ns);
+  return volt_rwlock_lock_until_slow_(rw, 1, deadline_ns);
 }
 
 /* Lock for reading; block this thread until it has the lock, however long that takes: it cannot
  * fail.
  * Threads: any that may block. */
-VOLT_INLINE void volt_rwlock_read_no_deadline(volt_rwlock *rw) {
+VOLT_INLINE void volt_rwlock_read(volt_rwlock *rw) {
   if (VOLT_LIKELY(volt_rwlock_try_read(rw) == VOLT_OK)) return;
-  volt_rwlock_lock_no_deadline_slow_(rw, 1);
+  volt_rwlock_lock_slow_(rw, 1);
 }
 
-/* The same as volt_rwlock_read() as a future: nothing happens before it is polled. If it is dropped
- * after its grant and before a poll has returned it, the lock is unlocked.
+/* The same as volt_rwlock_read_waiter() as a future: nothing happens before it is polled. If it is
+ * dropped after its grant and before a poll has returned it, the lock is unlocked.
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API VOLT_NODISCARD volt_future *volt_rwlock_read_future(volt_future *f, volt_rwlock *rw);
 
@@ -175,29 +177,29 @@ VOLT_INLINE VOLT_NODISCARD int volt_rwlock_try_write(volt_rwlock *rw) {
  * Wakes: waker, exactly once, on the thread that unlocks, with nothing held.
  * Cancel: volt_rwlock_cancel().
  * Threads: any; not from a signal handler. Order: the grant acquires what the last holders did. */
-VOLT_INLINE VOLT_NODISCARD int volt_rwlock_write(volt_rwlock *rw, volt_waiter *w,
-                                                 volt_waker waker) {
+VOLT_INLINE VOLT_NODISCARD int volt_rwlock_write_waiter(volt_rwlock *rw, volt_waiter *w,
+                                                        volt_waker waker) {
   if (VOLT_LIKELY(volt_rwlock_try_write(rw) == VOLT_OK)) return VOLT_OK;
-  return volt_rwlock_lock_slow_(rw, w, VOLT_RWLOCK_WRITER_, waker);
+  return volt_rwlock_lock_waiter_slow_(rw, w, VOLT_RWLOCK_WRITER_, waker);
 }
 
 /* Lock for writing; block this thread until it has the lock or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK or VOLT_ETIMEDOUT (not locked). Threads: any that may block. */
-VOLT_INLINE VOLT_NODISCARD int volt_rwlock_write_blocking(volt_rwlock *rw, uint64_t deadline_ns) {
+VOLT_INLINE VOLT_NODISCARD int volt_rwlock_write_until(volt_rwlock *rw, uint64_t deadline_ns) {
   if (VOLT_LIKELY(volt_rwlock_try_write(rw) == VOLT_OK)) return VOLT_OK;
-  return volt_rwlock_lock_blocking_slow_(rw, VOLT_RWLOCK_WRITER_, deadline_ns);
+  return volt_rwlock_lock_until_slow_(rw, VOLT_RWLOCK_WRITER_, deadline_ns);
 }
 
 /* Lock for writing; block this thread until it has the lock, however long that takes: it cannot
  * fail.
  * Threads: any that may block. */
-VOLT_INLINE void volt_rwlock_write_no_deadline(volt_rwlock *rw) {
+VOLT_INLINE void volt_rwlock_write(volt_rwlock *rw) {
   if (VOLT_LIKELY(volt_rwlock_try_write(rw) == VOLT_OK)) return;
-  volt_rwlock_lock_no_deadline_slow_(rw, VOLT_RWLOCK_WRITER_);
+  volt_rwlock_lock_slow_(rw, VOLT_RWLOCK_WRITER_);
 }
 
-/* The same as volt_rwlock_write() as a future: nothing happens before it is polled. If it is
+/* The same as volt_rwlock_write_waiter() as a future: nothing happens before it is polled. If it is
  * dropped after its grant and before a poll has returned it, the lock is unlocked.
  * f: not WAITING; its content is overwritten. Returns f. */
 VOLT_API VOLT_NODISCARD volt_future *volt_rwlock_write_future(volt_future *f, volt_rwlock *rw);
@@ -232,7 +234,8 @@ VOLT_API void volt_rwlock_write_unlock_fair(volt_rwlock *rw);
 VOLT_API void volt_rwlock_downgrade(volt_rwlock *rw);
 
 /* Give up waiting, to read or to write.
- * w: last passed to volt_rwlock_read() or volt_rwlock_write() on this lock (or never used).
+ * w: last passed to volt_rwlock_read_waiter() or volt_rwlock_write_waiter() on this lock (or never
+ *   used).
  * Returns true: cancelled, no wake will come. Returns false: granted, the lock is the caller's to
  *   unlock, and its one wake has come or will come. Either way the memory of *w is the caller's
  *   again.
@@ -269,24 +272,22 @@ static inline volt_rwlock *volt_rwlock_blocks_at_(volt_rwlock *rw, const char *c
 #ifndef VOLT_NO_PLACES
 #define volt_rwlock_try_read(rw) \
   volt_rwlock_try_read(volt_rwlock_tried_at_((rw), __FILE__, __LINE__))
-#define volt_rwlock_read(rw, ...) \
-  volt_rwlock_read(volt_rwlock_locked_at_((rw), __FILE__, __LINE__), __VA_ARGS__)
-#define volt_rwlock_read_blocking(rw, ...) \
-  volt_rwlock_read_blocking(               \
-      volt_rwlock_blocks_at_((rw), "volt_rwlock_read_blocking", __FILE__, __LINE__), __VA_ARGS__)
-#define volt_rwlock_read_no_deadline(rw) \
-  volt_rwlock_read_no_deadline(          \
-      volt_rwlock_blocks_at_((rw), "volt_rwlock_read_no_deadline", __FILE__, __LINE__))
+#define volt_rwlock_read_waiter(rw, ...) \
+  volt_rwlock_read_waiter(volt_rwlock_locked_at_((rw), __FILE__, __LINE__), __VA_ARGS__)
+#define volt_rwlock_read_until(rw, ...) \
+  volt_rwlock_read_until(               \
+      volt_rwlock_blocks_at_((rw), "volt_rwlock_read_until", __FILE__, __LINE__), __VA_ARGS__)
+#define volt_rwlock_read(rw) \
+  volt_rwlock_read(volt_rwlock_blocks_at_((rw), "volt_rwlock_read", __FILE__, __LINE__))
 #define volt_rwlock_try_write(rw) \
   volt_rwlock_try_write(volt_rwlock_tried_at_((rw), __FILE__, __LINE__))
-#define volt_rwlock_write(rw, ...) \
-  volt_rwlock_write(volt_rwlock_locked_at_((rw), __FILE__, __LINE__), __VA_ARGS__)
-#define volt_rwlock_write_blocking(rw, ...) \
-  volt_rwlock_write_blocking(               \
-      volt_rwlock_blocks_at_((rw), "volt_rwlock_write_blocking", __FILE__, __LINE__), __VA_ARGS__)
-#define volt_rwlock_write_no_deadline(rw) \
-  volt_rwlock_write_no_deadline(          \
-      volt_rwlock_blocks_at_((rw), "volt_rwlock_write_no_deadline", __FILE__, __LINE__))
+#define volt_rwlock_write_waiter(rw, ...) \
+  volt_rwlock_write_waiter(volt_rwlock_locked_at_((rw), __FILE__, __LINE__), __VA_ARGS__)
+#define volt_rwlock_write_until(rw, ...) \
+  volt_rwlock_write_until(               \
+      volt_rwlock_blocks_at_((rw), "volt_rwlock_write_until", __FILE__, __LINE__), __VA_ARGS__)
+#define volt_rwlock_write(rw) \
+  volt_rwlock_write(volt_rwlock_blocks_at_((rw), "volt_rwlock_write", __FILE__, __LINE__))
 #undef volt_rwlock_read_unlock /* detail/owner.h */
 #undef volt_rwlock_write_unlock
 static inline void volt_rwlock_read_unlock(volt_rwlock *rw) { /* for its address */

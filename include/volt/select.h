@@ -1,7 +1,7 @@
 /* select.h: wait for the first of several futures, or for all of them.
  *
  *   volt_future *either[] = {volt_sem_acquire_future(&self->permit, &pool, 1),
- *                            volt_sleep_until(&self->nap, timers, deadline_ns)};
+ *                            volt_sleep_future(&self->nap, timers, deadline_ns)};
  *   VOLT_AWAIT_RESULT(self, r, volt_select_future(&self->select, either, 2, VOLT_SELECT_FAIR));
  *   if (volt_select_winner(&self->select) == 0) ... the permit is ours, the sleep was cancelled
  *
@@ -23,9 +23,9 @@
  *   - A branch that must come to its end first is awaited: an async function runs its VOLT_FINALLY,
  *     a call on the blocking pool returns, a group's tasks end.
  * The same happens when the task that awaits the select is cancelled, and at the deadline of
- * volt_block_on() in a fiber. volt_future_cancel() of the whole, and that deadline on a thread, do
- * not wait: they cancel all of it at once (volt/async.h), and block until a call on the blocking pool
- * has returned. */
+ * volt_future_wait_until() in a fiber. volt_future_cancel() of the whole, and that deadline on a
+ * thread, do not wait: they cancel all of it at once (volt/async.h), and block until a call on the
+ * blocking pool has returned. */
 #ifndef VOLT_SELECT_H
 #define VOLT_SELECT_H
 

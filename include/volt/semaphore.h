@@ -6,7 +6,7 @@
  * (no barging). Tasks, threads and event loops wait in the same FIFO. No wait allocates memory.
  *
  *   volt_sem pool = VOLT_SEM_INIT(8);
- *   if (volt_sem_acquire_blocking(&pool, 1, volt_deadline_ns(1000000)) == VOLT_OK) {
+ *   if (volt_sem_acquire_until(&pool, 1, volt_deadline_ns(1000000)) == VOLT_OK) {
  *     use_connection();
  *     volt_sem_release(&pool, 1);
  *   }
@@ -21,7 +21,7 @@
  * The limit is how many permits exist, held or not: as many as the semaphore began with, until
  * volt_sem_set_limit() or volt_sem_forget() changes it. Releasing permits that were never acquired
  * creates extra permits, which the limit does not count. If the limit becomes lower than what is
- * held, the difference is the excess (volt_sem_debt()). Released permits reduce the excess first:
+ * held, the difference is the excess (volt_sem_excess()). Released permits reduce the excess first:
  * no waiter gets one before the excess is 0. A request for more than the limit waits until there
  * are enough permits, and all later requests wait behind it.
  *
@@ -33,7 +33,7 @@
  * the volt_sem_release() that granted it has not returned yet. (volt_sem_destroy() waits for a call
  * that has more than 32 waiters to wake.) All other calls of other threads must have returned
  * before, even if their waiter has been granted: volt_sem_set_limit(), volt_sem_forget(),
- * volt_sem_forget_up_to(), volt_sem_cancel(), volt_sem_waiters(), volt_sem_debt(),
+ * volt_sem_forget_up_to(), volt_sem_cancel(), volt_sem_waiters(), volt_sem_excess(),
  * volt_waiter_set_waker(), a further poll or the drop of a future, and a blocking call with a
  * deadline.
  *
@@ -93,8 +93,8 @@ VOLT_API void volt_sem_init_bounded(volt_sem *sem, uint32_t permits);
 VOLT_API void volt_sem_destroy(volt_sem *sem);
 
 /* Private: what the inline functions call if a waiter may have to be queued or woken. */
-VOLT_API int volt_sem_acquire_slow_(volt_sem *, volt_waiter *, uint32_t n, volt_waker);
-VOLT_API int volt_sem_acquire_blocking_slow_(volt_sem *, uint32_t n, uint64_t deadline_ns);
+VOLT_API int volt_sem_acquire_waiter_slow_(volt_sem *, volt_waiter *, uint32_t n, volt_waker);
+VOLT_API int volt_sem_acquire_until_slow_(volt_sem *, uint32_t n, uint64_t deadline_ns);
 VOLT_API void volt_sem_release_slow_(volt_sem *, uint32_t n);
 
 /* Take n permits if they are in the pool and no waiter is queued. Never waits, never fails
@@ -134,34 +134,39 @@ VOLT_INLINE VOLT_NODISCARD int volt_sem_try_acquire(volt_sem *sem, uint32_t n) {
  * Cancel: volt_sem_cancel().
  * Threads: any; not from a signal handler. Order: VOLT_OK, at once or by a grant, acquires what the
  *   releasers of the permits did before. */
-VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire(volt_sem *sem, volt_waiter *w, uint32_t n,
-                                                volt_waker waker) {
+VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire_waiter(volt_sem *sem, volt_waiter *w, uint32_t n,
+                                                       volt_waker waker) {
   if (VOLT_LIKELY(volt_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
-  return volt_sem_acquire_slow_(sem, w, n, waker);
+  return volt_sem_acquire_waiter_slow_(sem, w, n, waker);
 }
 
 /* Take n permits; block this thread until they are there or the deadline has passed. A signal does
- * not end the wait; volt_sem_close() does. To end it by a token, use volt_block_on() with a select
- * of volt_sem_acquire_future() and volt_token_future(). Once it is
+ * not end the wait; volt_sem_close() does. To end it by a token, use volt_future_wait_until() with
+ * a select of volt_sem_acquire_future() and volt_token_wait_future(). Once it is
  * granted, the call waits for its own wake, even past the deadline, because the granting thread may
  * wake other waiters first.
- * n: as volt_sem_acquire().
+ * n: as volt_sem_acquire_waiter().
  * deadline_ns: as volt_now_ns(); a time in the past: take permits that are free now, but do not
  *   wait; VOLT_NO_DEADLINE: for ever.
+ * volt_sem_acquire() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK (taken), VOLT_ETIMEDOUT (nothing taken; what had been set aside went to the next
  *   waiters), VOLT_ECLOSED (nothing taken), or VOLT_EINVAL (nothing taken).
  * Wakes: on VOLT_ETIMEDOUT, the waiters that get what was set aside, on this thread.
- * Threads: any that may block. Order: as volt_sem_acquire(). */
-VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire_blocking(volt_sem *sem, uint32_t n,
-                                                         uint64_t deadline_ns) {
+ * Threads: any that may block. Order: as volt_sem_acquire_waiter(). */
+VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire_until(volt_sem *sem, uint32_t n,
+                                                      uint64_t deadline_ns) {
   if (VOLT_LIKELY(volt_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
-  return volt_sem_acquire_blocking_slow_(sem, n, deadline_ns);
+  return volt_sem_acquire_until_slow_(sem, n, deadline_ns);
+}
+VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire(volt_sem *sem, uint32_t n) {
+  if (VOLT_LIKELY(volt_sem_try_acquire(sem, n) == VOLT_OK)) return VOLT_OK;
+  return volt_sem_acquire_until_slow_(sem, n, VOLT_NO_DEADLINE);
 }
 
-/* The same as volt_sem_acquire() as a future: nothing happens before it is polled. If it is dropped
- * after its grant and before a poll has returned it, the permits are released.
+/* The same as volt_sem_acquire_waiter() as a future: nothing happens before it is polled. If it is
+ * dropped after its grant and before a poll has returned it, the permits are released.
  * f: not in use (not WAITING, future.h); its content is overwritten. Returns f. It polls as
- * volt_sem_acquire() returns. Threads: the owner of *f. */
+ * volt_sem_acquire_waiter() returns. Threads: the owner of *f. */
 VOLT_API VOLT_NODISCARD volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem,
                                                              uint32_t n);
 
@@ -205,25 +210,30 @@ VOLT_API VOLT_NODISCARD uint32_t volt_sem_drain(volt_sem *sem);
  * w: the caller's memory, unused or completed; must stay where it is while queued.
  * Returns VOLT_OK (taken), VOLT_PENDING (queued), or VOLT_ECLOSED. Once taken, volt_sem_taken(w) is
  *   how many they are.
- * Wakes, cancel, threads, order: as volt_sem_acquire(). */
-VOLT_API VOLT_NODISCARD int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker);
+ * Wakes, cancel, threads, order: as volt_sem_acquire_waiter(). */
+VOLT_API VOLT_NODISCARD int volt_sem_acquire_all_waiter(volt_sem *sem, volt_waiter *w,
+                                                        volt_waker waker);
 
-/* How many permits the last volt_sem_acquire_all() with *w took. To be asked only after that has
+/* How many permits the last volt_sem_acquire_all_waiter() with *w took. To be asked only after that has
  * returned VOLT_OK, or *w has completed with VOLT_OK. Threads: the owner of *w. */
 VOLT_API uint32_t volt_sem_taken(const volt_waiter *w);
 
-/* The same as volt_sem_acquire_all(), but block this thread until the permits are taken or the
+/* The same as volt_sem_acquire_all_waiter(), but block this thread until the permits are taken or the
  * deadline has passed.
  * taken: *taken becomes how many it took, 0 unless VOLT_OK; may be NULL.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
+ * volt_sem_acquire_all() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK, VOLT_ETIMEDOUT (nothing taken), or VOLT_ECLOSED. Threads: any that may block. */
-VOLT_API VOLT_NODISCARD int volt_sem_acquire_all_blocking(volt_sem *sem, uint32_t *taken,
-                                                          uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_sem_acquire_all_until(volt_sem *sem, uint32_t *taken,
+                                                       uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_sem_acquire_all(volt_sem *sem, uint32_t *taken) {
+  return volt_sem_acquire_all_until(sem, taken, VOLT_NO_DEADLINE);
+}
 
-/* The same as volt_sem_acquire_all() as a future: nothing happens before it is polled. If it is
+/* The same as volt_sem_acquire_all_waiter() as a future: nothing happens before it is polled. If it is
  * dropped after its grant and before a poll has returned it, the permits are released.
  * f: not in use (not WAITING, future.h); its content is overwritten. Returns f. It polls as
- * volt_sem_acquire_all() returns. Threads: the owner of *f. */
+ * volt_sem_acquire_all_waiter() returns. Threads: the owner of *f. */
 VOLT_API VOLT_NODISCARD volt_future *volt_sem_acquire_all_future(volt_future *f, volt_sem *sem);
 
 /* How many permits a volt_sem_acquire_all_future() took, once it has polled as VOLT_OK.
@@ -260,7 +270,8 @@ VOLT_API void volt_sem_forget(volt_sem *sem, uint32_t n);
 VOLT_API uint32_t volt_sem_forget_up_to(volt_sem *sem, uint32_t n);
 
 /* Give up waiting.
- * w: last passed to volt_sem_acquire() or volt_sem_acquire_all() on this semaphore (or never used).
+ * w: last passed to volt_sem_acquire_waiter() or volt_sem_acquire_all_waiter() on this semaphore
+ *   (or never used).
  * Returns true: cancelled, no wake will come, permits set aside for *w went to the next waiters.
  *   Returns false: too late, it has completed. Then volt_waiter_result(w) is VOLT_OK (the permits
  *   are the caller's to release) or VOLT_ECLOSED (there are none). Its one wake has come or will
@@ -297,7 +308,7 @@ VOLT_API uint32_t volt_sem_limit(const volt_sem *sem);
 /* The excess: how many permits must be released before there is one to take, because more are held
  * or set aside for the next waiter than the limit. A snapshot.
  * Threads: any. Order: acquires what the releasers did before that have reduced it. */
-VOLT_API uint32_t volt_sem_debt(const volt_sem *sem);
+VOLT_API uint32_t volt_sem_excess(const volt_sem *sem);
 
 VOLT_END_DECLS
 
@@ -321,11 +332,13 @@ static inline volt_sem *volt_sem_blocks_at_(volt_sem *sem, const char *call, con
 #ifndef VOLT_NO_PLACES
 #define volt_sem_try_acquire(sem, ...) \
   volt_sem_try_acquire(volt_sem_tried_at_((sem), __FILE__, __LINE__), __VA_ARGS__)
+#define volt_sem_acquire_waiter(sem, ...) \
+  volt_sem_acquire_waiter(volt_sem_locked_at_((sem), __FILE__, __LINE__), __VA_ARGS__)
+#define volt_sem_acquire_until(sem, ...)                                                           \
+  volt_sem_acquire_until(volt_sem_blocks_at_((sem), "volt_sem_acquire_until", __FILE__, __LINE__), \
+                         __VA_ARGS__)
 #define volt_sem_acquire(sem, ...) \
-  volt_sem_acquire(volt_sem_locked_at_((sem), __FILE__, __LINE__), __VA_ARGS__)
-#define volt_sem_acquire_blocking(sem, ...) \
-  volt_sem_acquire_blocking(                \
-      volt_sem_blocks_at_((sem), "volt_sem_acquire_blocking", __FILE__, __LINE__), __VA_ARGS__)
+  volt_sem_acquire(volt_sem_blocks_at_((sem), "volt_sem_acquire", __FILE__, __LINE__), __VA_ARGS__)
 #undef volt_sem_release                                          /* detail/owner.h */
 static inline void volt_sem_release(volt_sem *sem, uint32_t n) { /* for its address */
   volt_sem_release_sight_(sem, n);

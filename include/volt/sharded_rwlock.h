@@ -19,11 +19,11 @@
  *   volt_sharded_rwlock_init(&table_lock, shards, 16);
  *
  *   uint32_t shard = volt_sharded_rwlock_here(&table_lock);
- *   volt_sharded_rwlock_read_no_deadline(&table_lock, shard);
+ *   volt_sharded_rwlock_read(&table_lock, shard);
  *   ... read ...
  *   volt_sharded_rwlock_read_unlock(&table_lock, shard);
  *
- *   volt_sharded_rwlock_write_no_deadline(&table_lock);
+ *   volt_sharded_rwlock_write(&table_lock);
  *   ... write ...
  *   volt_sharded_rwlock_write_unlock(&table_lock);
  *
@@ -110,17 +110,17 @@ VOLT_INLINE VOLT_NODISCARD int volt_sharded_rwlock_try_read(volt_sharded_rwlock 
  *   do not wait; VOLT_NO_DEADLINE: for ever.
  * Returns VOLT_OK or VOLT_ETIMEDOUT (not locked). Threads: any that may block.
  * Order: as volt_sharded_rwlock_try_read(). */
-VOLT_INLINE VOLT_NODISCARD int volt_sharded_rwlock_read_blocking(volt_sharded_rwlock *s,
-                                                                 uint32_t shard,
-                                                                 uint64_t deadline_ns) {
-  return (volt_rwlock_read_blocking)(volt_sharded_rwlock_shard_(s, shard), deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_sharded_rwlock_read_until(volt_sharded_rwlock *s,
+                                                              uint32_t shard,
+                                                              uint64_t deadline_ns) {
+  return (volt_rwlock_read_until)(volt_sharded_rwlock_shard_(s, shard), deadline_ns);
 }
 
 /* Lock a shard for reading; block this thread until it has the lock, however long that takes: it
  * cannot fail.
  * Threads: any that may block. Order: as volt_sharded_rwlock_try_read(). */
-VOLT_INLINE void volt_sharded_rwlock_read_no_deadline(volt_sharded_rwlock *s, uint32_t shard) {
-  (volt_rwlock_read_no_deadline)(volt_sharded_rwlock_shard_(s, shard));
+VOLT_INLINE void volt_sharded_rwlock_read(volt_sharded_rwlock *s, uint32_t shard) {
+  (volt_rwlock_read)(volt_sharded_rwlock_shard_(s, shard));
 }
 
 /* The same as a future: nothing happens before it is polled. If it is dropped after its grant and
@@ -149,17 +149,17 @@ VOLT_INLINE void volt_sharded_rwlock_read_unlock(volt_sharded_rwlock *s, uint32_
 VOLT_API VOLT_NODISCARD int volt_sharded_rwlock_try_write(volt_sharded_rwlock *s);
 
 /* Lock for writing; block this thread until it has every shard or the deadline has passed.
- * deadline_ns: as for volt_sharded_rwlock_read_blocking().
+ * deadline_ns: as for volt_sharded_rwlock_read_until().
  * Returns VOLT_OK or VOLT_ETIMEDOUT (no shard is locked by this call).
  * Wakes: at VOLT_ETIMEDOUT, waiters of the shards that it had, on this thread.
  * Threads: any that may block. Order: as volt_sharded_rwlock_try_write(). */
-VOLT_API VOLT_NODISCARD int volt_sharded_rwlock_write_blocking(volt_sharded_rwlock *s,
-                                                               uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_sharded_rwlock_write_until(volt_sharded_rwlock *s,
+                                                            uint64_t deadline_ns);
 
 /* Lock for writing; block this thread until it has every shard, however long that takes: it cannot
  * fail.
  * Threads: any that may block. Order: as volt_sharded_rwlock_try_write(). */
-VOLT_API void volt_sharded_rwlock_write_no_deadline(volt_sharded_rwlock *s);
+VOLT_API void volt_sharded_rwlock_write(volt_sharded_rwlock *s);
 
 /* The same as a future: nothing happens before it is polled.
  * w: the caller's memory, not pending; its content is overwritten. It must stay where it is until
@@ -197,14 +197,13 @@ static inline volt_sharded_rwlock *volt_sharded_blocks_at_(volt_sharded_rwlock *
   return s;
 }
 #ifndef VOLT_NO_PLACES
-#define volt_sharded_rwlock_read_blocking(s, ...)                                            \
-  volt_sharded_rwlock_read_blocking(                                                         \
-      volt_sharded_blocks_at_((s), "volt_sharded_rwlock_read_blocking", __FILE__, __LINE__), \
+#define volt_sharded_rwlock_read_until(s, ...)                                            \
+  volt_sharded_rwlock_read_until(                                                         \
+      volt_sharded_blocks_at_((s), "volt_sharded_rwlock_read_until", __FILE__, __LINE__), \
       __VA_ARGS__)
-#define volt_sharded_rwlock_read_no_deadline(s, ...)                                            \
-  volt_sharded_rwlock_read_no_deadline(                                                         \
-      volt_sharded_blocks_at_((s), "volt_sharded_rwlock_read_no_deadline", __FILE__, __LINE__), \
-      __VA_ARGS__)
+#define volt_sharded_rwlock_read(s, ...) \
+  volt_sharded_rwlock_read(              \
+      volt_sharded_blocks_at_((s), "volt_sharded_rwlock_read", __FILE__, __LINE__), __VA_ARGS__)
 #endif
 #endif
 #endif

@@ -98,7 +98,7 @@ VOLT_API bool volt_dump_to_fd(void *fd, const char *text, size_t length);
  * Signals: the handler has SA_RESTART, so read() and the like go on. Calls that the
  *   system never restarts, such as sleep(), poll() and epoll_wait(), end early in the thread that the
  *   signal comes to: a thread that must not be disturbed blocks it (pthread_sigmask), or sleeps by
- *   volt_sleep_blocking().
+ *   volt_sleep_until().
  * Returns VOLT_OK; VOLT_EINVAL: unknown flags, or a signal that cannot have a handler; VOLT_ENOMEM;
  *   VOLT_EAGAIN: there is no thread to be had. Unless it is VOLT_OK, no signal dumps any more.
  * Threads: any that may block. Not from a report, or another call on "volt-sight" (aborts). */

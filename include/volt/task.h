@@ -20,7 +20,7 @@
  *   struct fetch *f = VOLT_TASK_NEW(rt, struct fetch, fetch_poll);    zeroed, from the pool
  *   int result = volt_spawn(rt, &f->task);                            VOLT_ENOMEM if f is NULL
  *   ...
- *   result = volt_task_join_blocking(&f->task, VOLT_NO_DEADLINE);     what fetch_poll has returned
+ *   result = volt_task_join(&f->task);     what fetch_poll has returned
  *   use(f->bytes);
  *   volt_task_detach(&f->task);                                       gives the memory back
  *
@@ -196,10 +196,14 @@ VOLT_API VOLT_NODISCARD volt_future *volt_task_join_future(volt_future *f, volt_
 
 /* The same; block this thread until the task has ended or deadline_ns (as volt_now_ns()) has
  * passed.
+ * volt_task_join() has no deadline: it waits for as long as that takes.
  * Returns the task's result, or VOLT_ETIMEDOUT: the task had not ended by deadline_ns, and may be
  *   joined again. If the task itself may return VOLT_ETIMEDOUT, ask volt_task_result().
  * Threads: any that may block: not a worker. Order: acquires what the task did. */
-VOLT_API int volt_task_join_blocking(volt_task *t, uint64_t deadline_ns);
+VOLT_API int volt_task_join_until(volt_task *t, uint64_t deadline_ns);
+VOLT_INLINE int volt_task_join(volt_task *t) {
+  return volt_task_join_until(t, VOLT_NO_DEADLINE);
+}
 
 /* Give up the handle: no thread will join. A task from the pool is freed, at once or when it has
  * ended. Memory of the caller's must stay for ever, unless the task was joined or was in a group.
@@ -270,10 +274,14 @@ VOLT_API VOLT_NODISCARD int volt_group_spawn(volt_group *g, volt_rt *rt, volt_ta
 VOLT_API VOLT_NODISCARD volt_future *volt_group_wait_future(volt_future *f, volt_group *g);
 
 /* The same; block this thread until then or until deadline_ns (as volt_now_ns()).
+ * volt_group_wait() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK, the result of the first task that failed, or VOLT_ETIMEDOUT: not all have ended,
  *   or all have, and the first that failed did so with VOLT_ETIMEDOUT: volt_group_count() is 0 then.
  * Threads: any that may block. */
-VOLT_API int volt_group_wait_blocking(volt_group *g, uint64_t deadline_ns);
+VOLT_API int volt_group_wait_until(volt_group *g, uint64_t deadline_ns);
+VOLT_INLINE int volt_group_wait(volt_group *g) {
+  return volt_group_wait_until(g, VOLT_NO_DEADLINE);
+}
 
 /* Take one task of the group that has ended: the one that ended first, or, if none has ended yet,
  * the next that does. Only one future of a group may wait at a time, this or
@@ -295,10 +303,14 @@ VOLT_API VOLT_NODISCARD volt_future *volt_group_next_future(volt_future *f, volt
 VOLT_API VOLT_NODISCARD int volt_group_try_next(volt_group *g, volt_task **t);
 
 /* The same; block this thread until a task has ended or deadline_ns (as volt_now_ns()) has passed.
+ * volt_group_next() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK, VOLT_ETIMEDOUT (no task has ended), or VOLT_EEMPTY; *t is NULL unless VOLT_OK.
  * Threads: any that may block. */
-VOLT_API VOLT_NODISCARD int volt_group_next_blocking(volt_group *g, volt_task **t,
-                                                     uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_group_next_until(volt_group *g, volt_task **t,
+                                                  uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_group_next(volt_group *g, volt_task **t) {
+  return volt_group_next_until(g, t, VOLT_NO_DEADLINE);
+}
 
 /* ---- groups: cancel ---- */
 

@@ -1,6 +1,6 @@
 /* time.h: futures of time: a sleep, a deadline for any other future, a tick that comes again.
  *
- *   VOLT_AWAIT(self, volt_sleep_until(&self->nap, timers, volt_deadline_ns(5000000)));
+ *   VOLT_AWAIT(self, volt_sleep_future(&self->nap, timers, volt_deadline_ns(5000000)));
  *
  * They run on a volt_timers (volt/timer.h), which a runtime drives (volt_rt_timers()), or a loop of
  * one's own, or a test with a virtual clock. Nothing is allocated: a pending sleep costs its
@@ -12,18 +12,18 @@
 #include "timer.h"
 
 /* Members are private. */
-typedef struct volt_sleep {
+typedef struct volt_sleep_op {
   volt_future future;
   volt_timer timer;
   uint64_t deadline_ns;
-} volt_sleep;
+} volt_sleep_op;
 
 /* Members are private. */
 typedef struct volt_timeout {
   volt_future future;
   volt_future *inner;
   int result; /* the result with which it is being ended, or VOLT_PENDING */
-  volt_sleep sleep;
+  volt_sleep_op sleep;
 } volt_timeout;
 
 /* What an interval does about ticks that were missed, because they were not awaited in time. */
@@ -36,7 +36,7 @@ enum volt_interval_missed {
 /* Members are private. */
 typedef struct volt_interval {
   volt_future future;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
   volt_timers *timers;
   uint64_t next_ns;
   uint64_t period_ns;
@@ -53,8 +53,8 @@ VOLT_BEGIN_DECLS
  * Wakes: the poller, on the thread that drives the timers.
  * Cancel: volt_future_cancel(); O(log n) amortized in the number of pending timers.
  * Threads: the future's owner, one at a time. */
-VOLT_API VOLT_NODISCARD volt_future *volt_sleep_until(volt_sleep *s, volt_timers *timers,
-                                                      uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD volt_future *volt_sleep_future(volt_sleep_op *s, volt_timers *timers,
+                                                       uint64_t deadline_ns);
 
 /* A future that is ready when inner is, or at deadline_ns. At deadline_ns inner is cancelled: a
  * grant that came at the same moment is given back. Each poll polls inner first, so an inner that
@@ -82,7 +82,7 @@ VOLT_API void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t
  * Wakes: the poller, on the thread that drives the timers.
  * Cancel: volt_future_cancel(); the tick is not used up.
  * Threads: the owner of *i, one at a time. */
-VOLT_API VOLT_NODISCARD volt_future *volt_interval_tick(volt_interval *i);
+VOLT_API VOLT_NODISCARD volt_future *volt_interval_tick_future(volt_interval *i);
 
 /* The time for which the last tick was due.
  * Threads: the owner of *i. */

@@ -5,7 +5,7 @@
  * where it can stop conveniently. Code that waits for something else waits for the token, too:
  *
  *   volt_future *either[] = {volt_chan_recv_future(&self->recv, jobs, &self->job),
- *                            volt_token_future(&self->stop, &shutdown)};
+ *                            volt_token_wait_future(&self->stop, &shutdown)};
  *   VOLT_AWAIT_RESULT(self, r, volt_select_future(&self->select, either, 2, VOLT_SELECT_BIASED));
  *   if (volt_select_winner(&self->select) == 1) ... stop
  *
@@ -92,21 +92,25 @@ VOLT_INLINE bool volt_token_is_cancelled(const volt_token *t) {
  * Wakes: waker, exactly once, on the thread that cancels, with nothing held.
  * Cancel: volt_token_cancel_wait().
  * Threads: any. Order: VOLT_OK acquires what the canceller did before. */
-VOLT_API VOLT_NODISCARD int volt_token_wait(volt_token *t, volt_waiter *w, volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_token_wait_waiter(volt_token *t, volt_waiter *w, volt_waker waker);
 
 /* Block this thread until the token is cancelled or the deadline has passed.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
+ * volt_token_wait() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK (it is cancelled), or VOLT_ETIMEDOUT (it is not).
- * Threads: any that may block. Order: as volt_token_wait(). */
-VOLT_API int volt_token_wait_blocking(volt_token *t, uint64_t deadline_ns);
+ * Threads: any that may block. Order: as volt_token_wait_waiter(). */
+VOLT_API int volt_token_wait_until(volt_token *t, uint64_t deadline_ns);
+VOLT_INLINE int volt_token_wait(volt_token *t) {
+  return volt_token_wait_until(t, VOLT_NO_DEADLINE);
+}
 
 /* Waiting as a future, for a select. It is queued when it is first polled.
  * f: not WAITING; its content is overwritten.
  * Returns f. It polls as VOLT_OK once the token is cancelled. */
-VOLT_API VOLT_NODISCARD volt_future *volt_token_future(volt_future *f, volt_token *t);
+VOLT_API VOLT_NODISCARD volt_future *volt_token_wait_future(volt_future *f, volt_token *t);
 
 /* Give up waiting. The token itself is not cancelled.
- * w: last passed to volt_token_wait() on this token (or never used).
+ * w: last passed to volt_token_wait_waiter() on this token (or never used).
  * Returns true: not queued any more, no wake will come. Returns false: too late, the token is
  *   cancelled; the one wake of *w has come or will come. Either way the memory of *w is the
  *   caller's again.

@@ -2,7 +2,7 @@
  *
  *   volt_uv b;
  *   int result = volt_uv_open(&b, loop, NULL);
- *   ... volt_spawn(volt_bridge_rt(&b.bridge), &task); volt_bridge_wait(&b.bridge, ...);
+ *   ... volt_spawn(volt_bridge_rt(&b.bridge), &task); volt_bridge_then(&b.bridge, ...);
  *   uv_run(loop, UV_RUN_DEFAULT);                   runs the tasks, calls the callbacks
  *
  *   volt_bridge_close(&b.bridge, closed, &b);       in a callback of the loop's, or before uv_run()

@@ -4,7 +4,7 @@
  * FIFO of the object that it waits for. So no wait allocates memory. All-zero is a valid waiter.
  *
  *   volt_waiter w = VOLT_WAITER_INIT;
- *   switch (volt_sem_acquire(&sem, &w, 1, waker)) {
+ *   switch (volt_sem_acquire_waiter(&sem, &w, 1, waker)) {
  *     case VOLT_OK:      ... the caller has the permit, w was not used
  *     case VOLT_PENDING: ... w is queued: it must stay alive, and where it is, until waker.wake()
  *                        has been called or volt_waiter_result(&w) is not VOLT_PENDING

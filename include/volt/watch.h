@@ -11,7 +11,7 @@
  *   volt_watch_init(&watch, sizeof config, &memory, &config);
  *
  *   uint64_t seen = 0;                                     nothing: the first version is 1
- *   while (volt_watch_changed_blocking(&watch, &seen, VOLT_NO_DEADLINE) == VOLT_OK) {
+ *   while (volt_watch_changed(&watch, &seen) == VOLT_OK) {
  *     seen = volt_watch_get(&watch, &config);              may be newer still
  *     use(&config);
  *   }
@@ -101,28 +101,32 @@ VOLT_API VOLT_NODISCARD int volt_watch_try_changed(volt_watch *w, uint64_t *seen
  * Wakes: waker, exactly once, on the thread that sends or closes, with nothing held.
  * Cancel: volt_watch_cancel().
  * Threads: any. Order: as volt_watch_try_changed(). */
-VOLT_API VOLT_NODISCARD int volt_watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter,
-                                               volt_waker waker);
+VOLT_API VOLT_NODISCARD int volt_watch_changed_waiter(volt_watch *w, uint64_t *seen,
+                                                      volt_waiter *waiter, volt_waker waker);
 
 /* The same; block this thread until there is a change or the deadline has passed.
  * seen: the caller's; becomes the present version if VOLT_OK.
  * deadline_ns: as volt_now_ns(); a time in the past: do not wait; VOLT_NO_DEADLINE: for ever.
+ * volt_watch_changed() has no deadline: it waits for as long as that takes.
  * Returns VOLT_OK (there is another version), VOLT_ETIMEDOUT (there is not), or VOLT_ECLOSED (there
  *   is not, and there will not be).
  * Threads: any that may block. Order: as volt_watch_try_changed(). */
-VOLT_API VOLT_NODISCARD int volt_watch_changed_blocking(volt_watch *w, uint64_t *seen,
-                                                        uint64_t deadline_ns);
+VOLT_API VOLT_NODISCARD int volt_watch_changed_until(volt_watch *w, uint64_t *seen,
+                                                     uint64_t deadline_ns);
+VOLT_INLINE VOLT_NODISCARD int volt_watch_changed(volt_watch *w, uint64_t *seen) {
+  return volt_watch_changed_until(w, seen, VOLT_NO_DEADLINE);
+}
 
 /* Waiting for a change as a future. The poll that returns VOLT_OK makes *seen the present version.
  * A future that is given up before, or loses a select, leaves *seen as it was.
  * f: not WAITING; its content is overwritten. seen: the caller's, until the future is ready.
- * Returns f. It polls as volt_watch_changed() returns; as VOLT_EAGAIN if *seen became the present
- *   version by another call meanwhile. */
+ * Returns f. It polls as volt_watch_changed_waiter() returns; as VOLT_EAGAIN if *seen became the
+ *   present version by another call meanwhile. */
 VOLT_API VOLT_NODISCARD volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w,
                                                                uint64_t *seen);
 
 /* Give up waiting.
- * waiter: last passed to volt_watch_changed() on this watch (or never used).
+ * waiter: last passed to volt_watch_changed_waiter() on this watch (or never used).
  * Returns true: cancelled, no wake will come. Returns false: too late, *waiter has completed; its
  *   one wake has come or will come. Either way no version is marked as seen.
  * Threads: the owner of *waiter; that wake may come from within. */

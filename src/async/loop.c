@@ -97,7 +97,7 @@ bool volt_loop_is_settled(volt_loop *l) {
   return volt_load_acquire(&l->word) / ONE == 0;
 }
 
-int volt_loop_close(volt_loop *l, volt_waker settled) {
+int volt_loop_close_then(volt_loop *l, volt_waker settled) {
   l->settled = settled.wake;
   l->settled_ctx = settled.ctx;
   /* loop:S2 <-> loop:S1: the last wake reads `settled` as the close has set it */
@@ -106,11 +106,13 @@ int volt_loop_close(volt_loop *l, volt_waker settled) {
   return before / ONE == 0 ? VOLT_OK : VOLT_PENDING;
 }
 
-int volt_loop_close_blocking(volt_loop *l, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_loop_close_blocking", deadline_ns);
+extern inline int volt_loop_close(volt_loop *);
+
+int volt_loop_close_until(volt_loop *l, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_loop_close_until", deadline_ns);
   volt_parker parker = VOLT_PARKER_INIT;
-  if (volt_loop_close(l, volt_parker_waker(&parker)) == VOLT_OK) return VOLT_OK;
-  const volt_call_ call = {.name = "volt_loop_close_blocking", .kind = "loop", .object = l};
+  if (volt_loop_close_then(l, volt_parker_waker(&parker)) == VOLT_OK) return VOLT_OK;
+  const volt_call_ call = {.name = "volt_loop_close_until", .kind = "loop", .object = l};
   int result = volt_park_in_(&call, &parker, 1, deadline_ns);
   if (result == VOLT_OK) return VOLT_OK;
   /* loop:S2 <-> loop:S1: the last wake reads `settled` as the close has set it */

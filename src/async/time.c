@@ -11,8 +11,8 @@
 
 /* ---- sleep ---- */
 
-static volt_sleep *sleep_of(volt_future *f) {
-  return volt_container_of(f, volt_sleep, future);
+static volt_sleep_op *sleep_of(volt_future *f) {
+  return volt_container_of(f, volt_sleep_op, future);
 }
 
 static volt_timers *timers_of(volt_future *f) {
@@ -20,7 +20,7 @@ static volt_timers *timers_of(volt_future *f) {
 }
 
 static int sleep_start(volt_future *f, volt_waker waker) {
-  volt_sleep *s = sleep_of(f);
+  volt_sleep_op *s = sleep_of(f);
   bool comes = s->deadline_ns != VOLT_NO_DEADLINE;
   if (comes && s->deadline_ns <= volt_timers_now_ns(timers_of(f))) return VOLT_OK;
   volt_timer_start(timers_of(f), &s->timer, s->deadline_ns, waker);
@@ -57,7 +57,7 @@ static void sleep_describe(volt_future *f, volt_look_ *look) {
   time_look_until(look, timers_of(f), sleep_of(f)->deadline_ns);
 }
 
-static const volt_future_ops_ sleep_ops = {.operation = "volt_sleep",
+static const volt_future_ops_ sleep_ops = {.operation = "volt_sleep_op",
                                            .start = sleep_start,
                                            .cancel = sleep_cancel,
                                            .set_waker = sleep_set_waker,
@@ -66,7 +66,7 @@ static const volt_future_ops_ sleep_ops = {.operation = "volt_sleep",
                                            .poll_ctx = volt_future_poll_leaf_any_,
                                            .describe = sleep_describe};
 
-static volt_future *sleep_make(volt_sleep *s, volt_timers *timers, uint64_t deadline_ns) {
+static volt_future *sleep_make(volt_sleep_op *s, volt_timers *timers, uint64_t deadline_ns) {
   s->deadline_ns = deadline_ns;
   s->timer.waiter.place = 0;
   volt_store_relaxed(&s->timer.waiter.state, 0); /* not shared: unused */
@@ -78,8 +78,8 @@ static void time_check(volt_timers *timers, const char *where, uint64_t deadline
   if (!timers->is_virtual) volt_check_deadline_(where, deadline_ns);
 }
 
-volt_future *volt_sleep_until(volt_sleep *s, volt_timers *timers, uint64_t deadline_ns) {
-  time_check(timers, "volt_sleep_until", deadline_ns);
+volt_future *volt_sleep_future(volt_sleep_op *s, volt_timers *timers, uint64_t deadline_ns) {
+  time_check(timers, "volt_sleep_future", deadline_ns);
   return sleep_make(s, timers, deadline_ns);
 }
 
@@ -214,7 +214,7 @@ static void interval_describe(volt_future *f, volt_look_ *look) {
   time_look_until(look, i->timers, i->sleep.deadline_ns);
 }
 
-static const volt_future_ops_ interval_ops = {.operation = "volt_interval_tick",
+static const volt_future_ops_ interval_ops = {.operation = "volt_interval_tick_future",
                                               .kind = "interval",
                                               .cancel = interval_cancel,
                                               .poll_ctx = volt_future_poll_long_,
@@ -239,9 +239,9 @@ void volt_interval_init(volt_interval *i, volt_timers *timers, uint64_t start_ns
   volt_future_set_result_(&i->future, VOLT_PENDING); /* no tick has been asked for */
 }
 
-volt_future *volt_interval_tick(volt_interval *i) {
+volt_future *volt_interval_tick_future(volt_interval *i) {
   VOLT_CHECK(i->timers, "volt_interval", "%p was not initialised: volt_interval_init()", (void *)i);
-  VOLT_CHECK(!volt_future_is_waiting_(&i->future), "volt_interval_tick",
+  VOLT_CHECK(!volt_future_is_waiting_(&i->future), "volt_interval_tick_future",
              "%p: its last tick is pending", (void *)i);
   (void)sleep_make(&i->sleep, i->timers, i->next_ns);
   return volt_future_make_(&i->future, &interval_ops, NULL, 0);

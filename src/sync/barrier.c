@@ -55,7 +55,7 @@ static VOLT_INLINED_ int barrier_arrive(volt_barrier *b, volt_waiter *w, volt_de
   return result;
 }
 
-int volt_barrier_wait(volt_barrier *b, volt_waiter *w, volt_waker waker) {
+int volt_barrier_wait_waiter(volt_barrier *b, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(barrier_name, w);
   return barrier_arrive(b, w, NULL, &waker);
 }
@@ -111,8 +111,10 @@ volt_future *volt_barrier_wait_future(volt_future *f, volt_barrier *b) {
   return volt_future_make_(f, &barrier_ops, &b->queue, 0);
 }
 
-int volt_barrier_wait_blocking(volt_barrier *b, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_barrier_wait_blocking", deadline_ns);
+extern inline int volt_barrier_wait(volt_barrier *);
+
+int volt_barrier_wait_until(volt_barrier *b, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_barrier_wait_until", deadline_ns);
   volt_future f;
-  return volt_block_on(volt_barrier_wait_future(&f, b), deadline_ns);
+  return volt_future_wait_until(volt_barrier_wait_future(&f, b), deadline_ns);
 }

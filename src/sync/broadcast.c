@@ -136,7 +136,8 @@ static int broadcast_recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem
   return result;
 }
 
-int volt_broadcast_recv(volt_broadcast_receiver *r, volt_waiter *w, void *elem, volt_waker waker) {
+int volt_broadcast_recv_waiter(volt_broadcast_receiver *r, volt_waiter *w, void *elem,
+                               volt_waker waker) {
   volt_waiter_check_unused_(broadcast_name, w);
   return broadcast_recv(r, w, elem, waker);
 }
@@ -257,8 +258,10 @@ volt_future *volt_broadcast_recv_future(volt_future *f, volt_broadcast_receiver 
   return volt_future_make_(f, &broadcast_ops, r, 0);
 }
 
-int volt_broadcast_recv_blocking(volt_broadcast_receiver *r, void *elem, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_broadcast_recv_blocking", deadline_ns);
+extern inline int volt_broadcast_recv(volt_broadcast_receiver *, void *);
+
+int volt_broadcast_recv_until(volt_broadcast_receiver *r, void *elem, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_broadcast_recv_until", deadline_ns);
   volt_future f;
-  return volt_block_on(volt_broadcast_recv_future(&f, r, elem), deadline_ns);
+  return volt_future_wait_until(volt_broadcast_recv_future(&f, r, elem), deadline_ns);
 }

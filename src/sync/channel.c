@@ -388,10 +388,10 @@ int volt_chan_try_recv(volt_chan *c, void *elem) {
   return volt_chan_try_recv_(c, elem, c->elem_bytes);
 }
 
-int volt_chan_send(volt_chan *c, volt_waiter *w, const void *elem, volt_waker waker) {
+int volt_chan_send_waiter(volt_chan *c, volt_waiter *w, const void *elem, volt_waker waker) {
   return volt_chan_send_(c, w, elem, c->elem_bytes, waker);
 }
 
-int volt_chan_recv(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker) {
+int volt_chan_recv_waiter(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker) {
   return volt_chan_recv_(c, w, elem, c->elem_bytes, waker);
 }

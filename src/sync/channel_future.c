@@ -43,7 +43,7 @@ static int chan_future_began(volt_future *f, int result) {
 static VOLT_NOINLINE int chan_send_start_slow(volt_future *f, volt_waker waker) {
   volt_waiter *w = &f->waiter;
   if (chan_future_is_simple(f)) {
-    return chan_future_began(f, volt_chan_send(chan_future_object(f), w, w->data, waker));
+    return chan_future_began(f, volt_chan_send_waiter(chan_future_object(f), w, w->data, waker));
   }
   volt_chan_op_ op = volt_chan_send_op_(w, volt_chan_elems_of_(w), volt_future_n_(f), waker);
   return chan_future_run(f, &op);
@@ -52,7 +52,7 @@ static VOLT_NOINLINE int chan_send_start_slow(volt_future *f, volt_waker waker) 
 static VOLT_NOINLINE int chan_recv_start_slow(volt_future *f, volt_waker waker) {
   volt_waiter *w = &f->waiter;
   if (chan_future_is_simple(f)) {
-    return chan_future_began(f, volt_chan_recv(chan_future_object(f), w, w->data, waker));
+    return chan_future_began(f, volt_chan_recv_waiter(chan_future_object(f), w, w->data, waker));
   }
   volt_chan_op_ op = volt_chan_recv_op_(w, volt_chan_elems_of_(w), volt_future_n_(f), waker);
   return chan_future_run(f, &op);
@@ -179,13 +179,14 @@ int volt_chan_try_recv_many(volt_chan *c, void *elems, uint32_t n, uint32_t *mov
   return chan_run_many(c, &op, moved);
 }
 
-int volt_chan_send_many(volt_chan *c, volt_waiter *w, const void *elems, uint32_t n,
-                        volt_waker waker) {
+int volt_chan_send_many_waiter(volt_chan *c, volt_waiter *w, const void *elems, uint32_t n,
+                               volt_waker waker) {
   const volt_chan_op_ op = volt_chan_send_op_(w, elems, n, waker);
   return chan_run_many(c, &op, NULL);
 }
 
-int volt_chan_recv_many(volt_chan *c, volt_waiter *w, void *elems, uint32_t n, volt_waker waker) {
+int volt_chan_recv_many_waiter(volt_chan *c, volt_waiter *w, void *elems, uint32_t n,
+                               volt_waker waker) {
   const volt_chan_op_ op = volt_chan_recv_op_(w, elems, n, waker);
   return chan_run_many(c, &op, NULL);
 }
@@ -198,21 +199,21 @@ int volt_chan_recv_many(volt_chan *c, volt_waiter *w, void *elems, uint32_t n, v
 #endif
 
 static int chan_block_on(volt_future *f, uint32_t *moved, uint64_t deadline_ns) {
-  int result = volt_block_on(f, deadline_ns);
+  int result = volt_future_wait_until(f, deadline_ns);
   if (moved) *moved = result == VOLT_OK ? volt_chan_future_moved(f) : 0;
   return result;
 }
 
-int volt_chan_send_many_blocking(volt_chan *c, const void *elems, uint32_t n, uint32_t *moved,
-                                 uint64_t deadline_ns) {
-  volt_check_blocks_("volt_chan_send_many_blocking", deadline_ns);
+int volt_chan_send_many_until(volt_chan *c, const void *elems, uint32_t n, uint32_t *moved,
+                              uint64_t deadline_ns) {
+  volt_check_blocks_("volt_chan_send_many_until", deadline_ns);
   volt_future f;
   return chan_block_on(volt_chan_send_many_future(&f, c, elems, n), moved, deadline_ns);
 }
 
-int volt_chan_recv_many_blocking(volt_chan *c, void *elems, uint32_t n, uint32_t *moved,
-                                 uint64_t deadline_ns) {
-  volt_check_blocks_("volt_chan_recv_many_blocking", deadline_ns);
+int volt_chan_recv_many_until(volt_chan *c, void *elems, uint32_t n, uint32_t *moved,
+                              uint64_t deadline_ns) {
+  volt_check_blocks_("volt_chan_recv_many_until", deadline_ns);
   volt_future f;
   return chan_block_on(volt_chan_recv_many_future(&f, c, elems, n), moved, deadline_ns);
 }
@@ -234,11 +235,16 @@ static VOLT_NOINLINE int chan_send_soon(volt_chan *c, const void *elem, uint64_t
     int result = volt_chan_try_send(c, elem);
     if (result != VOLT_EAGAIN) return result;
   }
-  return volt_chan_send_many_blocking(c, elem, 1, NULL, deadline_ns);
+  return volt_chan_send_many_until(c, elem, 1, NULL, deadline_ns);
 }
 
-int volt_chan_send_blocking(volt_chan *c, const void *elem, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_chan_send_blocking", deadline_ns);
+extern inline int volt_chan_send(volt_chan *, const void *);
+extern inline int volt_chan_recv(volt_chan *, void *);
+extern inline int volt_chan_send_many(volt_chan *, const void *, uint32_t, uint32_t *);
+extern inline int volt_chan_recv_many(volt_chan *, void *, uint32_t, uint32_t *);
+
+int volt_chan_send_until(volt_chan *c, const void *elem, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_chan_send_until", deadline_ns);
   int result = volt_chan_try_send_(c, elem, c->elem_bytes);
   return result == VOLT_EAGAIN ? chan_send_soon(c, elem, deadline_ns) : result;
 }
@@ -249,11 +255,11 @@ static VOLT_NOINLINE int chan_recv_soon(volt_chan *c, void *elem, uint64_t deadl
     int result = volt_chan_try_recv(c, elem);
     if (result != VOLT_EAGAIN) return result;
   }
-  return volt_chan_recv_many_blocking(c, elem, 1, NULL, deadline_ns);
+  return volt_chan_recv_many_until(c, elem, 1, NULL, deadline_ns);
 }
 
-int volt_chan_recv_blocking(volt_chan *c, void *elem, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_chan_recv_blocking", deadline_ns);
+int volt_chan_recv_until(volt_chan *c, void *elem, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_chan_recv_until", deadline_ns);
   int result = volt_chan_try_recv_(c, elem, c->elem_bytes);
   return result == VOLT_EAGAIN ? chan_recv_soon(c, elem, deadline_ns) : result;
 }

@@ -121,7 +121,7 @@ static void cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker wa
   volt_mutex_unlock(m);                 /* R2 */
 }
 
-int volt_cond_wait(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker) {
+int volt_cond_wait_waiter(volt_cond *c, volt_mutex *m, volt_waiter *w, volt_waker waker) {
   cond_wait(c, m, w, waker, VOLT_WAITER_PENDING_);
   return VOLT_PENDING;
 }
@@ -193,15 +193,17 @@ static void cond_took(volt_waiter *w) {
 #endif
 }
 
-int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_cond_wait_blocking", deadline_ns);
+extern inline int volt_cond_wait(volt_cond *, volt_mutex *);
+
+int volt_cond_wait_until(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_cond_wait_until", deadline_ns);
   volt_waiter w = VOLT_WAITER_INIT;
   volt_parker parker = {0};
   /* a fiber may be cancelled, which is as if its deadline had passed */
   bool is_timed = deadline_ns != VOLT_NO_DEADLINE || volt_fiber_blocker_();
   cond_wait(c, m, &w, volt_parker_waker(&parker),
             is_timed ? VOLT_WAITER_TIMED_ : VOLT_WAITER_PENDING_);
-  const volt_call_ call = {.name = "volt_cond_wait_blocking",
+  const volt_call_ call = {.name = "volt_cond_wait_until",
                            .counted = VOLT_KIND_COND_,
                            .ops = cond_future_ops(),
                            .object = c,
@@ -221,7 +223,7 @@ int volt_cond_wait_blocking(volt_cond *c, volt_mutex *m, uint64_t deadline_ns) {
   }
   (void)cond_withdraw(c, &w); /* R7: still linked, because no signal moves it */
   if (result == VOLT_ETIMEDOUT) volt_count_(VOLT_KIND_COND_, VOLT_COUNTED_TIMEOUTS_);
-  volt_mutex_lock_no_deadline(m);
+  volt_mutex_lock(m);
   return result;
 }
 
@@ -331,7 +333,7 @@ volt_future *volt_cond_wait_future(volt_future *f, volt_cond *c, volt_mutex *m) 
   static const volt_waker no_waker = {NULL, NULL};
   volt_future_make_(f, &cond_ops, c, 0);
   volt_future_set_state_(f, VOLT_FUTURE_WAITING_);
-  (void)volt_cond_wait(c, m, &f->waiter, no_waker);
+  (void)volt_cond_wait_waiter(c, m, &f->waiter, no_waker);
   if (volt_waits_are_on_()) volt_waits_begin_(f, NULL);
   return f;
 }

@@ -58,7 +58,7 @@ void volt_latch_count_down_slow_(volt_latch *l, uint32_t n) {
   volt_monitor_exit_(&t);
 }
 
-int volt_latch_wait(volt_latch *l, volt_waiter *w, volt_waker waker) {
+int volt_latch_wait_waiter(volt_latch *l, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(latch_name, w);
   if (volt_latch_try_wait(l) == VOLT_OK) return VOLT_OK;
   volt_monitor_ t;
@@ -85,7 +85,7 @@ uint32_t volt_latch_waiters(const volt_latch *l) {
 
 static int latch_start(volt_future *f, volt_waker waker) {
   volt_latch *l = volt_container_of(f->object, volt_latch, queue);
-  return volt_latch_wait(l, &f->waiter, waker);
+  return volt_latch_wait_waiter(l, &f->waiter, waker);
 }
 
 static void latch_give_back(volt_future *f) {
@@ -124,17 +124,17 @@ volt_future *volt_latch_wait_future(volt_future *f, volt_latch *l) {
 
 static VOLT_NOINLINE int latch_block(volt_latch *l, uint64_t deadline_ns) {
   volt_future f;
-  return volt_block_on(volt_latch_wait_future(&f, l), deadline_ns);
+  return volt_future_wait_until(volt_latch_wait_future(&f, l), deadline_ns);
 }
 
-int volt_latch_wait_blocking(volt_latch *l, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_latch_wait_blocking", deadline_ns);
+int volt_latch_wait_until(volt_latch *l, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_latch_wait_until", deadline_ns);
   return volt_latch_try_wait(l) == VOLT_OK ? (int)VOLT_OK : latch_block(l, deadline_ns);
 }
 
-void volt_latch_wait_no_deadline(volt_latch *l) {
+void volt_latch_wait(volt_latch *l) {
   volt_blocker_ *fiber = volt_shield_();
-  int result = volt_latch_wait_blocking(l, VOLT_NO_DEADLINE);
+  int result = volt_latch_wait_until(l, VOLT_NO_DEADLINE);
   volt_unshield_(fiber);
   VOLT_ASSERT(result == VOLT_OK);
   (void)result;

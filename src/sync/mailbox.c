@@ -135,7 +135,8 @@ static int mailbox_recv(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **nod
   return result;
 }
 
-int volt_mailbox_recv(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **node, volt_waker waker) {
+int volt_mailbox_recv_waiter(volt_mailbox *m, volt_waiter *w, volt_mailbox_node **node,
+                             volt_waker waker) {
   volt_waiter_check_unused_(name, w);
   return mailbox_recv(m, w, node, waker);
 }
@@ -192,8 +193,10 @@ volt_future *volt_mailbox_recv_future(volt_future *f, volt_mailbox *m, volt_mail
   return volt_future_make_(f, &mailbox_ops, &m->queue, 0);
 }
 
-int volt_mailbox_recv_blocking(volt_mailbox *m, volt_mailbox_node **node, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_mailbox_recv_blocking", deadline_ns);
+extern inline int volt_mailbox_recv(volt_mailbox *, volt_mailbox_node **);
+
+int volt_mailbox_recv_until(volt_mailbox *m, volt_mailbox_node **node, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_mailbox_recv_until", deadline_ns);
   volt_future f;
-  return volt_block_on(volt_mailbox_recv_future(&f, m, node), deadline_ns);
+  return volt_future_wait_until(volt_mailbox_recv_future(&f, m, node), deadline_ns);
 }

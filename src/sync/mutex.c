@@ -75,9 +75,9 @@ static const volt_future_ops_ *mutex_ops_with_bypass(void) {
 }
 
 extern inline int volt_mutex_try_lock(volt_mutex *);
-extern inline int volt_mutex_lock(volt_mutex *, volt_waiter *, volt_waker);
-extern inline int volt_mutex_lock_blocking(volt_mutex *, uint64_t);
-extern inline void volt_mutex_lock_no_deadline(volt_mutex *);
+extern inline int volt_mutex_lock_waiter(volt_mutex *, volt_waiter *, volt_waker);
+extern inline int volt_mutex_lock_until(volt_mutex *, uint64_t);
+extern inline void volt_mutex_lock(volt_mutex *);
 extern inline void volt_mutex_unlock(volt_mutex *);
 
 void volt_mutex_init(volt_mutex *m) {
@@ -100,27 +100,27 @@ static int mutex_lock(volt_mutex *m, volt_waiter *w, volt_waker waker) {
   return volt_permits_acquire_(&m->queue, &mutex_kind, w, 1, waker);
 }
 
-int volt_mutex_lock_slow_(volt_mutex *m, volt_waiter *w, volt_waker waker) {
+int volt_mutex_lock_waiter_slow_(volt_mutex *m, volt_waiter *w, volt_waker waker) {
   volt_owner_is_waited_for_(&m->owner);
   return volt_holdable_called_(&mutex_holdable, m, 1, mutex_lock(m, w, waker));
 }
 
-static int mutex_lock_blocking(volt_mutex *m, uint64_t deadline_ns) {
-  if (m->bypass > 0) return volt_bypass_acquire_blocking_(&m->queue, &mutex_bypass, 1, deadline_ns);
-  return volt_permits_acquire_blocking_(&m->queue, &mutex_kind, 1, deadline_ns);
+static int mutex_lock_until(volt_mutex *m, uint64_t deadline_ns) {
+  if (m->bypass > 0) return volt_bypass_acquire_until_(&m->queue, &mutex_bypass, 1, deadline_ns);
+  return volt_permits_acquire_until_(&m->queue, &mutex_kind, 1, deadline_ns);
 }
 
-int volt_mutex_lock_blocking_slow_(volt_mutex *m, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_mutex_lock_blocking", deadline_ns);
+int volt_mutex_lock_until_slow_(volt_mutex *m, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_mutex_lock_until", deadline_ns);
   volt_owner_is_waited_for_(&m->owner);
   if (deadline_ns == VOLT_NO_DEADLINE)
     volt_holdable_check_relock_(&mutex_holdable, m, "volt_mutex_lock");
-  return volt_holdable_blocked_(&mutex_holdable, m, 1, mutex_lock_blocking(m, deadline_ns));
+  return volt_holdable_blocked_(&mutex_holdable, m, 1, mutex_lock_until(m, deadline_ns));
 }
 
-void volt_mutex_lock_no_deadline_slow_(volt_mutex *m) {
+void volt_mutex_lock_slow_(volt_mutex *m) {
   volt_blocker_ *fiber = volt_shield_();
-  (void)volt_mutex_lock_blocking_slow_(m, VOLT_NO_DEADLINE);
+  (void)volt_mutex_lock_until_slow_(m, VOLT_NO_DEADLINE);
   volt_unshield_(fiber);
 }
 
@@ -139,7 +139,8 @@ void volt_mutex_move_(volt_mutex *m, volt_fifo_ *from, uint64_t from_word, volt_
 }
 
 bool volt_mutex_cancel(volt_mutex *m, volt_waiter *w) {
-  bool was_nudged; /* never: the waiters of volt_mutex_lock() and of a condition variable are not */
+  bool
+      was_nudged; /* never: the waiters of volt_mutex_lock_waiter() and of a condition variable are not */
   if (m->bypass > 0) return volt_bypass_cancel_(&m->queue, &mutex_bypass, w, &was_nudged);
   return volt_permits_cancel_(&m->queue, &mutex_kind, w);
 }

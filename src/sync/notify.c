@@ -123,7 +123,7 @@ static int notify_wait_locked(volt_monitor_ *t, volt_waiter *w, volt_waker waker
   return volt_monitor_append_(t, VOLT_KIND_NOTIFY_, w, waker); /* I1 */
 }
 
-int volt_notify_wait(volt_notify *n, volt_waiter *w, volt_waker waker) {
+int volt_notify_wait_waiter(volt_notify *n, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(notify_name, w);
   uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
   if (notify_take_stored(n, word)) return VOLT_OK;
@@ -200,7 +200,7 @@ static int notify_poll_ctx(volt_future *f, volt_ctx *ctx) {
   return volt_leaf_poll_ctx_(f, ctx, &notify_ops, notify_begin);
 }
 
-volt_future *volt_notify_future(volt_future *f, volt_notify *n) {
+volt_future *volt_notify_wait_future(volt_future *f, volt_notify *n) {
   /* notify:T1 <- notify:F1, fifo:U1: a future with this count has what came before it (R2) */
   uint64_t word = volt_load_acquire(&n->queue.word);
   notify_clear_alone(&f->waiter);
@@ -209,11 +209,13 @@ volt_future *volt_notify_future(volt_future *f, volt_notify *n) {
 
 static VOLT_NOINLINE int notify_block(volt_notify *n, uint64_t deadline_ns) {
   volt_future f;
-  return volt_block_on(volt_notify_future(&f, n), deadline_ns);
+  return volt_future_wait_until(volt_notify_wait_future(&f, n), deadline_ns);
 }
 
-int volt_notify_wait_blocking(volt_notify *n, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_notify_wait_blocking", deadline_ns);
+extern inline int volt_notify_wait(volt_notify *);
+
+int volt_notify_wait_until(volt_notify *n, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_notify_wait_until", deadline_ns);
   uint64_t word = volt_load_relaxed(&n->queue.word); /* a guess: the CAS decides */
   return notify_take_stored(n, word) ? (int)VOLT_OK : notify_block(n, deadline_ns);
 }

@@ -19,6 +19,7 @@ static const char once_name[] = "volt_once";
 
 extern inline bool volt_once_is_done(const volt_once *);
 extern inline int volt_once_call(volt_once *, volt_once_fn *, void *);
+extern inline int volt_once_begin(volt_once *);
 
 void volt_once_init(volt_once *o) {
   volt_fifo_init_(&o->queue, VOLT_ONCE_FRESH_);
@@ -49,7 +50,7 @@ static void once_set_state(volt_monitor_ *t, uint32_t state) {
   t->word = VOLT_WORD_FLAGS_(t->word) | VOLT_WORD_(state);
 }
 
-int volt_once_begin(volt_once *o, volt_waiter *w, volt_waker waker) {
+int volt_once_begin_waiter(volt_once *o, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(once_name, w);
   if (volt_once_is_done(o)) return VOLT_DONE;
   int result = VOLT_DONE;
@@ -116,7 +117,7 @@ static volt_once *once_of(volt_future *f) {
 
 static int once_start(volt_future *f, volt_waker waker) {
   once_clear_appointed(&f->waiter); /* nothing to give back, unless it is appointed */
-  return volt_once_begin(once_of(f), &f->waiter, waker);
+  return volt_once_begin_waiter(once_of(f), &f->waiter, waker);
 }
 
 static int once_outcome(volt_future *f) {
@@ -149,11 +150,11 @@ volt_future *volt_once_begin_future(volt_future *f, volt_once *o) {
 
 static VOLT_NOINLINE int once_block(volt_once *o, uint64_t deadline_ns) {
   volt_future f;
-  return volt_block_on(volt_once_begin_future(&f, o), deadline_ns);
+  return volt_future_wait_until(volt_once_begin_future(&f, o), deadline_ns);
 }
 
-int volt_once_begin_blocking(volt_once *o, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_once_begin_blocking", deadline_ns);
+int volt_once_begin_until(volt_once *o, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_once_begin_until", deadline_ns);
   return volt_once_is_done(o) ? (int)VOLT_DONE : once_block(o, deadline_ns);
 }
 
@@ -167,7 +168,7 @@ int volt_once_call_slow_(volt_once *o, volt_once_fn *fn, void *arg) {
   for (const once_running *r = (const once_running *)*volt_calls_(); r; r = r->outer) {
     VOLT_CHECK(r->once != o, "volt_once_call", "%p: called from its own function", (void *)o);
   }
-  int result = volt_once_begin_blocking(o, VOLT_NO_DEADLINE);
+  int result = volt_once_begin(o);
   if (result != VOLT_OK) return result == VOLT_DONE ? (int)VOLT_OK : result;
   once_running own = {.once = o, .outer = (once_running *)*volt_calls_()};
   *volt_calls_() = &own;

@@ -97,7 +97,7 @@ static VOLT_INLINED_ int oneshot_recv(volt_oneshot *o, volt_waiter *w, volt_deci
   return result;
 }
 
-int volt_oneshot_recv(volt_oneshot *o, volt_waiter *w, void *elem, volt_waker waker) {
+int volt_oneshot_recv_waiter(volt_oneshot *o, volt_waiter *w, void *elem, volt_waker waker) {
   volt_waiter_check_unused_(oneshot_name, w);
   return oneshot_recv(o, w, NULL, elem, &waker);
 }
@@ -180,7 +180,7 @@ volt_future *volt_oneshot_recv_future(volt_future *f, volt_oneshot *o, void *ele
 
 static VOLT_NOINLINE int oneshot_block(volt_oneshot *o, void *elem, uint64_t deadline_ns) {
   volt_future f;
-  return volt_block_on(volt_oneshot_recv_future(&f, o, elem), deadline_ns);
+  return volt_future_wait_until(volt_oneshot_recv_future(&f, o, elem), deadline_ns);
 }
 
 /* Whether the value was sent, or the oneshot closed: each counts in the word. False: a hint. */
@@ -188,8 +188,10 @@ static bool oneshot_is_over(const volt_oneshot *o) {
   return VOLT_WORD_VALUE_(volt_load_relaxed(&o->queue.word)) != 0;
 }
 
-int volt_oneshot_recv_blocking(volt_oneshot *o, void *elem, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_oneshot_recv_blocking", deadline_ns);
+extern inline int volt_oneshot_recv(volt_oneshot *, void *);
+
+int volt_oneshot_recv_until(volt_oneshot *o, void *elem, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_oneshot_recv_until", deadline_ns);
   if (!oneshot_is_over(o)) return oneshot_block(o, elem, deadline_ns);
   return oneshot_try_recv(o, NULL, elem);
 }

@@ -66,10 +66,10 @@ int volt_permit_chan_try_reserve(volt_permit_chan *c) {
   return volt_sem_try_acquire(&c->places, 1);
 }
 
-int volt_permit_chan_reserve_blocking(volt_permit_chan *c, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_permit_chan_reserve_blocking", deadline_ns);
+int volt_permit_chan_reserve_until(volt_permit_chan *c, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_permit_chan_reserve_until", deadline_ns);
   permit_chan_check(c);
-  return volt_sem_acquire_blocking(&c->places, 1, deadline_ns);
+  return volt_sem_acquire_until(&c->places, 1, deadline_ns);
 }
 
 volt_future *volt_permit_chan_reserve_future(volt_future *f, volt_permit_chan *c) {
@@ -96,9 +96,13 @@ int volt_permit_chan_try_send(volt_permit_chan *c, const void *elem) {
   return result == VOLT_OK ? volt_permit_chan_send_reserved(c, elem) : result;
 }
 
-int volt_permit_chan_send_blocking(volt_permit_chan *c, const void *elem, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_permit_chan_send_blocking", deadline_ns);
-  int result = volt_permit_chan_reserve_blocking(c, deadline_ns);
+extern inline int volt_permit_chan_send(volt_permit_chan *, const void *);
+extern inline int volt_permit_chan_recv(volt_permit_chan *, void *);
+extern inline int volt_permit_chan_reserve(volt_permit_chan *);
+
+int volt_permit_chan_send_until(volt_permit_chan *c, const void *elem, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_permit_chan_send_until", deadline_ns);
+  int result = volt_permit_chan_reserve_until(c, deadline_ns);
   return result == VOLT_OK ? volt_permit_chan_send_reserved(c, elem) : result;
 }
 
@@ -163,9 +167,9 @@ volt_future *volt_permit_chan_recv_future(volt_future *f, volt_permit_chan *c, v
   return volt_future_make_(f, &permit_chan_recv_ops, &c->chan, 1);
 }
 
-int volt_permit_chan_recv_blocking(volt_permit_chan *c, void *elem, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_permit_chan_recv_blocking", deadline_ns);
-  return permit_chan_received(c, volt_chan_recv_blocking(&c->chan, elem, deadline_ns));
+int volt_permit_chan_recv_until(volt_permit_chan *c, void *elem, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_permit_chan_recv_until", deadline_ns);
+  return permit_chan_received(c, volt_chan_recv_until(&c->chan, elem, deadline_ns));
 }
 
 /* ---- inspection ---- */

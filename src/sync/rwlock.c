@@ -87,14 +87,14 @@ static const volt_future_ops_ *rwlock_ops_with_bypass(void) {
 }
 
 extern inline int volt_rwlock_try_read(volt_rwlock *);
-extern inline int volt_rwlock_read(volt_rwlock *, volt_waiter *, volt_waker);
-extern inline int volt_rwlock_read_blocking(volt_rwlock *, uint64_t);
-extern inline void volt_rwlock_read_no_deadline(volt_rwlock *);
+extern inline int volt_rwlock_read_waiter(volt_rwlock *, volt_waiter *, volt_waker);
+extern inline int volt_rwlock_read_until(volt_rwlock *, uint64_t);
+extern inline void volt_rwlock_read(volt_rwlock *);
 extern inline void volt_rwlock_read_unlock(volt_rwlock *);
 extern inline int volt_rwlock_try_write(volt_rwlock *);
-extern inline int volt_rwlock_write(volt_rwlock *, volt_waiter *, volt_waker);
-extern inline int volt_rwlock_write_blocking(volt_rwlock *, uint64_t);
-extern inline void volt_rwlock_write_no_deadline(volt_rwlock *);
+extern inline int volt_rwlock_write_waiter(volt_rwlock *, volt_waiter *, volt_waker);
+extern inline int volt_rwlock_write_until(volt_rwlock *, uint64_t);
+extern inline void volt_rwlock_write(volt_rwlock *);
 extern inline void volt_rwlock_write_unlock(volt_rwlock *);
 
 void volt_rwlock_init(volt_rwlock *rw) {
@@ -117,29 +117,30 @@ static int rwlock_lock(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_w
   return volt_permits_acquire_(&rw->queue, &rwlock_kind, w, permits, waker);
 }
 
-int volt_rwlock_lock_slow_(volt_rwlock *rw, volt_waiter *w, uint32_t permits, volt_waker waker) {
+int volt_rwlock_lock_waiter_slow_(volt_rwlock *rw, volt_waiter *w, uint32_t permits,
+                                  volt_waker waker) {
   volt_owner_is_waited_for_(&rw->owner);
   return volt_holdable_called_(&rwlock_holdable, rw, permits, rwlock_lock(rw, w, permits, waker));
 }
 
-static int rwlock_lock_blocking(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
+static int rwlock_lock_until(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
   if (rw->bypass > 0)
-    return volt_bypass_acquire_blocking_(&rw->queue, &rwlock_bypass, permits, deadline_ns);
-  return volt_permits_acquire_blocking_(&rw->queue, &rwlock_kind, permits, deadline_ns);
+    return volt_bypass_acquire_until_(&rw->queue, &rwlock_bypass, permits, deadline_ns);
+  return volt_permits_acquire_until_(&rw->queue, &rwlock_kind, permits, deadline_ns);
 }
 
-int volt_rwlock_lock_blocking_slow_(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
+int volt_rwlock_lock_until_slow_(volt_rwlock *rw, uint32_t permits, uint64_t deadline_ns) {
   volt_check_blocks_("volt_rwlock_lock_blocking", deadline_ns);
   volt_owner_is_waited_for_(&rw->owner);
   if (deadline_ns == VOLT_NO_DEADLINE)
     volt_holdable_check_relock_(&rwlock_holdable, rw, "volt_rwlock");
   return volt_holdable_blocked_(&rwlock_holdable, rw, permits,
-                                rwlock_lock_blocking(rw, permits, deadline_ns));
+                                rwlock_lock_until(rw, permits, deadline_ns));
 }
 
-void volt_rwlock_lock_no_deadline_slow_(volt_rwlock *rw, uint32_t permits) {
+void volt_rwlock_lock_slow_(volt_rwlock *rw, uint32_t permits) {
   volt_blocker_ *fiber = volt_shield_();
-  (void)volt_rwlock_lock_blocking_slow_(rw, permits, VOLT_NO_DEADLINE);
+  (void)volt_rwlock_lock_until_slow_(rw, permits, VOLT_NO_DEADLINE);
   volt_unshield_(fiber);
 }
 
@@ -199,7 +200,7 @@ void volt_rwlock_downgrade(volt_rwlock *rw) {
 }
 
 bool volt_rwlock_cancel(volt_rwlock *rw, volt_waiter *w) {
-  bool was_nudged; /* never: the waiters of volt_rwlock_write() are not */
+  bool was_nudged; /* never: the waiters of volt_rwlock_write_waiter() are not */
   if (rw->bypass > 0) return volt_bypass_cancel_(&rw->queue, &rwlock_bypass, w, &was_nudged);
   return volt_permits_cancel_(&rw->queue, &rwlock_kind, w);
 }

@@ -149,9 +149,11 @@ static int sem_poll_ctx(volt_future *f, volt_ctx *ctx) {
 }
 
 extern inline int volt_sem_try_acquire(volt_sem *, uint32_t);
-extern inline int volt_sem_acquire(volt_sem *, volt_waiter *, uint32_t, volt_waker);
-extern inline int volt_sem_acquire_blocking(volt_sem *, uint32_t, uint64_t);
+extern inline int volt_sem_acquire_waiter(volt_sem *, volt_waiter *, uint32_t, volt_waker);
+extern inline int volt_sem_acquire_until(volt_sem *, uint32_t, uint64_t);
 extern inline void volt_sem_release(volt_sem *, uint32_t);
+extern inline int volt_sem_acquire_all(volt_sem *, uint32_t *);
+extern inline int volt_sem_acquire(volt_sem *, uint32_t);
 
 void volt_sem_init(volt_sem *sem, uint32_t permits) {
   VOLT_CHECK(permits <= VOLT_SEM_MAX, "volt_sem_init", "%p: %u permits, at most %u", (void *)sem,
@@ -168,16 +170,15 @@ void volt_sem_init_bounded(volt_sem *sem, uint32_t permits) {
                      VOLT_WORD_(permits) | VOLT_WORD_BOUNDED_); /* not shared yet */
 }
 
-int volt_sem_acquire_slow_(volt_sem *sem, volt_waiter *w, uint32_t n, volt_waker waker) {
+int volt_sem_acquire_waiter_slow_(volt_sem *sem, volt_waiter *w, uint32_t n, volt_waker waker) {
   return volt_holdable_called_(&sem_holdable, sem, n,
                                volt_permits_acquire_(&sem->queue, &sem_kind, w, n, waker));
 }
 
-int volt_sem_acquire_blocking_slow_(volt_sem *sem, uint32_t n, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_sem_acquire_blocking", deadline_ns);
+int volt_sem_acquire_until_slow_(volt_sem *sem, uint32_t n, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_sem_acquire_until", deadline_ns);
   return volt_holdable_blocked_(
-      &sem_holdable, sem, n,
-      volt_permits_acquire_blocking_(&sem->queue, &sem_kind, n, deadline_ns));
+      &sem_holdable, sem, n, volt_permits_acquire_until_(&sem->queue, &sem_kind, n, deadline_ns));
 }
 
 volt_future *volt_sem_acquire_future(volt_future *f, volt_sem *sem, uint32_t n) {
@@ -213,7 +214,7 @@ uint32_t volt_sem_drain(volt_sem *sem) {
 
 /* ---- acquire all ---- */
 
-int volt_sem_acquire_all(volt_sem *sem, volt_waiter *w, volt_waker waker) {
+int volt_sem_acquire_all_waiter(volt_sem *sem, volt_waiter *w, volt_waker waker) {
   int result = volt_sem_limit_acquire_all_(&sem->queue, &sem_kind, w, &waker);
   return volt_holdable_called_(&sem_holdable, sem, sem_taken(w), result);
 }
@@ -261,10 +262,10 @@ uint32_t volt_sem_future_taken(const volt_future *f) {
   return sem_taken(&f->waiter);
 }
 
-int volt_sem_acquire_all_blocking(volt_sem *sem, uint32_t *taken, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_sem_acquire_all_blocking", deadline_ns);
+int volt_sem_acquire_all_until(volt_sem *sem, uint32_t *taken, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_sem_acquire_all_until", deadline_ns);
   volt_future f;
-  int result = volt_block_on(volt_sem_acquire_all_future(&f, sem), deadline_ns);
+  int result = volt_future_wait_until(volt_sem_acquire_all_future(&f, sem), deadline_ns);
   if (taken) *taken = result == VOLT_OK ? volt_sem_future_taken(&f) : 0;
   return result;
 }
@@ -366,7 +367,7 @@ uint32_t volt_sem_limit(const volt_sem *sem) {
   return volt_load_relaxed(&sem->limit) & VOLT_SEM_MAX; /* a snapshot */
 }
 
-uint32_t volt_sem_debt(const volt_sem *sem) {
+uint32_t volt_sem_excess(const volt_sem *sem) {
   return volt_sem_limit_excess_(&sem->queue, &sem_kind);
 }
 

@@ -35,8 +35,8 @@
 
 extern inline volt_rwlock *volt_sharded_rwlock_shard_(volt_sharded_rwlock *, uint32_t);
 extern inline int volt_sharded_rwlock_try_read(volt_sharded_rwlock *, uint32_t);
-extern inline int volt_sharded_rwlock_read_blocking(volt_sharded_rwlock *, uint32_t, uint64_t);
-extern inline void volt_sharded_rwlock_read_no_deadline(volt_sharded_rwlock *, uint32_t);
+extern inline int volt_sharded_rwlock_read_until(volt_sharded_rwlock *, uint32_t, uint64_t);
+extern inline void volt_sharded_rwlock_read(volt_sharded_rwlock *, uint32_t);
 extern inline void volt_sharded_rwlock_read_unlock(volt_sharded_rwlock *, uint32_t);
 
 static const char sharded_name[] = "volt_sharded_rwlock";
@@ -95,11 +95,11 @@ int volt_sharded_rwlock_try_write(volt_sharded_rwlock *s) {
   return VOLT_OK;
 }
 
-int volt_sharded_rwlock_write_blocking(volt_sharded_rwlock *s, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_sharded_rwlock_write_blocking", deadline_ns);
+int volt_sharded_rwlock_write_until(volt_sharded_rwlock *s, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_sharded_rwlock_write_until", deadline_ns);
   sharded_check(s);
   for (uint32_t i = 0; i < s->count; i++) { /* I1 */
-    int result = volt_rwlock_write_blocking(&s->shards[i].lock, deadline_ns);
+    int result = volt_rwlock_write_until(&s->shards[i].lock, deadline_ns);
     if (result == VOLT_OK) continue;
     sharded_unlock_first(s, i); /* I2 */
     return result;
@@ -107,11 +107,10 @@ int volt_sharded_rwlock_write_blocking(volt_sharded_rwlock *s, uint64_t deadline
   return VOLT_OK;
 }
 
-void volt_sharded_rwlock_write_no_deadline(volt_sharded_rwlock *s) {
-  volt_check_blocks_("volt_sharded_rwlock_write_no_deadline", VOLT_NO_DEADLINE);
+void volt_sharded_rwlock_write(volt_sharded_rwlock *s) {
+  volt_check_blocks_("volt_sharded_rwlock_write", VOLT_NO_DEADLINE);
   sharded_check(s);
-  for (uint32_t i = 0; i < s->count; i++)
-    volt_rwlock_write_no_deadline(&s->shards[i].lock); /* I1 */
+  for (uint32_t i = 0; i < s->count; i++) volt_rwlock_write(&s->shards[i].lock); /* I1 */
 }
 
 void volt_sharded_rwlock_write_unlock(volt_sharded_rwlock *s) {

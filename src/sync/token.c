@@ -54,6 +54,7 @@
 static const char token_name[] = "volt_token";
 
 extern inline bool volt_token_is_cancelled(const volt_token *);
+extern inline int volt_token_wait(volt_token *);
 
 /* Lock the tree of *t. R6: while the lock of *t is held, its root is alive. */
 static void token_lock_tree(volt_monitor_ *tree, volt_token *t) {
@@ -235,7 +236,7 @@ void volt_token_cancel(volt_token *t) {
 
 /* ---- wait ---- */
 
-int volt_token_wait(volt_token *t, volt_waiter *w, volt_waker waker) {
+int volt_token_wait_waiter(volt_token *t, volt_waiter *w, volt_waker waker) {
   volt_waiter_check_unused_(token_name, w);
   if (volt_token_is_cancelled(t)) return VOLT_OK;
   volt_monitor_ m;
@@ -257,7 +258,7 @@ uint32_t volt_token_waiters(const volt_token *t) {
 /* ---- future ---- */
 
 static int token_start(volt_future *f, volt_waker waker) {
-  return volt_token_wait((volt_token *)f->object, &f->waiter, waker);
+  return volt_token_wait_waiter((volt_token *)f->object, &f->waiter, waker);
 }
 
 static bool token_due(volt_future *f) {
@@ -275,16 +276,16 @@ static const volt_future_ops_ token_ops = {.name = token_name,
                                            .poll_ctx = volt_future_poll_leaf_any_,
                                            .describe = volt_monitor_future_describe_};
 
-volt_future *volt_token_future(volt_future *f, volt_token *t) {
+volt_future *volt_token_wait_future(volt_future *f, volt_token *t) {
   return volt_future_make_(f, &token_ops, &t->queue, 0);
 }
 
 static VOLT_NOINLINE int token_block(volt_token *t, uint64_t deadline_ns) {
   volt_future f;
-  return volt_block_on(volt_token_future(&f, t), deadline_ns);
+  return volt_future_wait_until(volt_token_wait_future(&f, t), deadline_ns);
 }
 
-int volt_token_wait_blocking(volt_token *t, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_token_wait_blocking", deadline_ns);
+int volt_token_wait_until(volt_token *t, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_token_wait_until", deadline_ns);
   return volt_token_is_cancelled(t) ? (int)VOLT_OK : token_block(t, deadline_ns);
 }

@@ -119,7 +119,8 @@ static int watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, vol
   return result;
 }
 
-int volt_watch_changed(volt_watch *w, uint64_t *seen, volt_waiter *waiter, volt_waker waker) {
+int volt_watch_changed_waiter(volt_watch *w, uint64_t *seen, volt_waiter *waiter,
+                              volt_waker waker) {
   volt_waiter_check_unused_(watch_name, waiter);
   return watch_changed(w, seen, waiter, waker);
 }
@@ -202,8 +203,10 @@ volt_future *volt_watch_changed_future(volt_future *f, volt_watch *w, uint64_t *
   return volt_future_make_(f, &watch_ops, &w->queue, 0);
 }
 
-int volt_watch_changed_blocking(volt_watch *w, uint64_t *seen, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_watch_changed_blocking", deadline_ns);
+extern inline int volt_watch_changed(volt_watch *, uint64_t *);
+
+int volt_watch_changed_until(volt_watch *w, uint64_t *seen, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_watch_changed_until", deadline_ns);
   volt_future f;
-  return volt_block_on(volt_watch_changed_future(&f, w, seen), deadline_ns);
+  return volt_future_wait_until(volt_watch_changed_future(&f, w, seen), deadline_ns);
 }

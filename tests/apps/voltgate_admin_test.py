@@ -172,10 +172,10 @@ def changes():
     for c in clients:
         c.sendall(b"x")
     wait_until(lambda: upstream.count() == 4 and gate.queue_length() == 2, "4 held, 2 waiting")
-    equal(gate.limit_to(1), {"gate": "main", "limit": 1, "debt": 3}, "a lower limit")
+    equal(gate.limit_to(1), {"gate": "main", "limit": 1, "excess": 3}, "a lower limit")
     status = gate.status()
-    equal((status["limit"], status["held"], status["debt"]), (1, 4, 3), "limit, held, debt")
-    equal(gate.limit_to(9), {"gate": "main", "limit": 9, "debt": 0}, "a higher limit")
+    equal((status["limit"], status["held"], status["excess"]), (1, 4, 3), "limit, held, excess")
+    equal(gate.limit_to(9), {"gate": "main", "limit": 9, "excess": 0}, "a higher limit")
     wait_until(lambda: upstream.count() == 6, "all are admitted")
     equal(gate.http("PUT", "/gates/main/queue", " 12\n")[0], 200, "spaces and a newline")
     equal(gate.status()["queue"]["bound"], 12, "the bound")
@@ -697,7 +697,7 @@ def top_once():
     equal((done.returncode, done.stderr), (0, ""), "top --once")
     require("\x1b" not in done.stdout, "no escapes")
     row = next(line for line in done.stdout.splitlines() if line.startswith("first"))
-    equal(row.split()[1:5], ["up", "1/1", "0", "3"], "state, held, debt, queue")
+    equal(row.split()[1:5], ["up", "1/1", "0", "3"], "state, held, excess, queue")
     for c in waiting:
         require("%s:%d" % c.getsockname() in done.stdout, "who waits is shown")
     require("second" in done.stdout and "127.0.0.1" in done.stdout, done.stdout)

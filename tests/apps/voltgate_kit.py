@@ -329,7 +329,7 @@ class Gate(Process):
         """Everything has been given back: nobody holds, waits or is connected."""
         def calm():
             s = self.status(name)
-            return not (s["held"] or s["queue"]["length"] or s["clients"] or s["debt"])
+            return not (s["held"] or s["queue"]["length"] or s["clients"] or s["excess"])
         try:
             wait_until(calm, "nothing is held and nobody waits")
         except AssertionError as e:

@@ -40,10 +40,10 @@ def times(p50, count=1000):
             "p999": p50 * 5, "max": p50 * 6}
 
 
-def made_gate(name="main", limit=16, held=16, debt=0, queued=40, state="up", tenants=3, refused=0):
+def made_gate(name="main", limit=16, held=16, excess=0, queued=40, state="up", tenants=3, refused=0):
     return {
         "name": name, "protocol": "postgres", "listen": ["127.0.0.1:6432"], "to": "127.0.0.1:5432",
-        "limit": limit, "held": held, "debt": debt,
+        "limit": limit, "held": held, "excess": excess,
         "queue": {"length": queued, "bound": 1000, "oldest_s": queued * 0.002}, "clients": 500,
         "servers": 500, "state": state,
         "reason": "connect to 127.0.0.1:5432: Connection refused" if state == "breaker" else "",
@@ -115,10 +115,10 @@ class Stub:
                     self.give(401, "application/json", b'{"ok":false,"error":"a change needs the token"}')
                     return
                 gate = stub.gates[0]
-                gate["debt"] = max(0, gate["held"] - int(body))
+                gate["excess"] = max(0, gate["held"] - int(body))
                 gate["limit"] = int(body)
                 self.give(200, "application/json", json.dumps(
-                    {"gate": gate["name"], "limit": gate["limit"], "debt": gate["debt"]}).encode())
+                    {"gate": gate["name"], "limit": gate["limit"], "excess": gate["excess"]}).encode())
 
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.server.daemon_threads = True
@@ -250,7 +250,7 @@ def looks():
     """light and dark, wide and on a phone: sound, readable, with an image in each canvas"""
     stub = Stub([made_gate(), made_gate("legacy", state="breaker", held=0, queued=0, tenants=0),
                  made_gate("hung", state="silent", held=16),
-                 made_gate("old", state="draining", limit=8, held=12, debt=4, refused=7)])
+                 made_gate("old", state="draining", limit=8, held=12, excess=4, refused=7)])
     with browsing() as chrome:
         for dark in (False, True):
             for width in (1280, 360):
@@ -349,7 +349,7 @@ def cluster():
                     equal(text(page, "#f-fence"), "300647711213", f"{what}: fence")
                     equal(text(page, "#f-held"), f"16 of {lease['in_force']}", f"{what}: held")
                     equal(text(page, "#f-ensemble"), "away for 12.0 s" if is_away else "connected", what)
-                    squares = page.value("""['held', 'debt', 'other', ''].map(c =>
+                    squares = page.value("""['held', 'excess', 'other', ''].map(c =>
                         [...document.querySelectorAll('#slots i')].filter(e => e.className === c).length)""")
                     most = lease["in_force"]
                     equal(squares, [min(16, most), max(0, 16 - most), 64 - max(16, most),
@@ -455,11 +455,11 @@ def changing():
                     f"{text(page, '#said')}, not {said}")
         equal(stub.posts, [("/gates/main/limit", "4", "Bearer wrong"), ("/gates/main/limit", "4", "Bearer secret")],
               "what was asked")
-        require(page.wait("document.querySelectorAll('#slots i.debt').length === 12"), "debt is shown")
+        require(page.wait("document.querySelectorAll('#slots i.excess').length === 12"), "excess is shown")
         equal(page.value("[sessionStorage.getItem('token'), localStorage.length, document.cookie]"),
               ["secret", 0, ""], "where the token is kept")
         equal(page.value("document.getElementById('token').value"), "", "not in the field")
-        shot(page, "debt-1280")
+        shot(page, "excess-1280")
         stub.can_change = False
         require(page.wait("document.getElementById('set').disabled"), "read-only")
         sound(page, "changing", allowed=("401",))

@@ -94,7 +94,7 @@ def by_signal():
     gate.send_signal(signal.SIGUSR2)
     said = wait_until(lambda: "0 of 4 free, 3 wait" in gate.said() and gate.said(),
                       "the dump is in the log")
-    require(re.search(r"limit 4, held 4, debt 0, queued 3 of 50", said), said)
+    require(re.search(r"limit 4, held 4, excess 0, queued 3 of 50", said), said)
     leave(gate, upstream, clients)
 
 

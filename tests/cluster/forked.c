@@ -21,7 +21,7 @@ static void be_child(bool acquires) {
   if (volt_cluster_permit_is_valid(&held)) _exit(1);
   if (!acquires) _exit(0);
   (void)freopen("/dev/null", "w", stderr);
-  _exit(volt_cluster_acquire_blocking(sem, &p, volt_deadline_ms(1000)) == VOLT_OK ? 2 : 3);
+  _exit(volt_cluster_acquire_until(sem, &p, volt_deadline_ms(1000)) == VOLT_OK ? 2 : 3);
 }
 
 /* Returns the status of a child. */
@@ -38,7 +38,7 @@ static bool has_aborted(int status) {
 }
 
 static const char *run(void) {
-  if (volt_cluster_acquire_blocking(sem, &held, volt_deadline_s(30)) != VOLT_OK) return "no permit";
+  if (volt_cluster_acquire_until(sem, &held, volt_deadline_s(30)) != VOLT_OK) return "no permit";
   for (int is_plain = 0; is_plain < 2; is_plain++) {
     if (run_child(false, is_plain) != 0) return "a permit is valid in a child";
     if (!volt_cluster_permit_is_valid(&held)) return "the parent has lost its permit";
@@ -48,7 +48,7 @@ static const char *run(void) {
   for (int is_plain = 0; is_plain < 2; is_plain++) {
     if (!has_aborted(run_child(true, is_plain))) return "a child acquires";
   }
-  if (volt_cluster_acquire_blocking(sem, &held, volt_deadline_s(30)) != VOLT_OK) return "no other";
+  if (volt_cluster_acquire_until(sem, &held, volt_deadline_s(30)) != VOLT_OK) return "no other";
   volt_cluster_release(&held);
   return "ok";
 }
@@ -64,7 +64,7 @@ int main(int count, char **arguments) {
   volt_cluster_sem_config of_sem = {.limit = 1};
   if (volt_cluster_sem_open(&sem, c, "forked", &of_sem) != VOLT_OK) return 1;
   puts(run());
-  int result = volt_block_on(volt_cluster_close_future(&f, c), VOLT_NO_DEADLINE);
+  int result = volt_future_wait(volt_cluster_close_future(&f, c));
   volt_cluster_destroy(c);
   volt_rt_destroy(rt);
   return result == VOLT_OK ? 0 : 1;

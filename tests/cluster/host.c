@@ -88,13 +88,13 @@ struct worker {
   volt_task task;
   uint32_t number, n;
   uint64_t chance; /* of its choices */
-  volt_cluster_acquire acquire;
+  volt_cluster_acquire_op acquire;
   volt_cluster_permit permit;
   volt_future *wait;
   volt_timeout timeout;
   struct step hold, write;
   volt_future lost;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
   volt_select select;
   volt_future *either[2];
   volt_fd fd;
@@ -118,7 +118,7 @@ static uint64_t in_ms(uint64_t ms) {
 }
 
 static volt_future *sleep_ms(struct worker *self, uint64_t ms) {
-  return volt_sleep_until(&self->sleep, volt_rt_timers(rt), in_ms(ms));
+  return volt_sleep_future(&self->sleep, volt_rt_timers(rt), in_ms(ms));
 }
 
 static void note_of(struct worker *self, const char *what) {
@@ -283,7 +283,7 @@ static void start_workers(void) {
 /* A task ends when it was asked to, cancelled or closed out. */
 static void join_workers(void) {
   for (uint32_t i = 0; i < options.tasks; i++) {
-    int r = volt_task_join_blocking(&workers[i].task, VOLT_NO_DEADLINE);
+    int r = volt_task_join(&workers[i].task);
     if (r != VOLT_OK && r != VOLT_ECANCELED && r != VOLT_ECLOSED) must(r, "a task");
   }
 }
@@ -308,8 +308,8 @@ static void note_stats(uint64_t id) {
 
 static void change_limit(uint64_t limit) {
   static volt_cluster_change change;
-  int r = volt_block_on(volt_cluster_sem_set_limit_future(&change, sem, (uint32_t)limit),
-                        volt_deadline_ns(UINT64_C(30000000000)));
+  int r = volt_future_wait_until(volt_cluster_sem_set_limit_future(&change, sem, (uint32_t)limit),
+                                 volt_deadline_ns(UINT64_C(30000000000)));
   note(boot_ns(), "limit limit=%" PRIu64 " result=%d", limit, r);
 }
 
@@ -331,7 +331,7 @@ static bool obey(const char *command, uint64_t value) {
 
 static void close_cluster(void) {
   volt_future closed;
-  int r = volt_block_on(volt_cluster_close_future(&closed, cluster), VOLT_NO_DEADLINE);
+  int r = volt_future_wait(volt_cluster_close_future(&closed, cluster));
   note(boot_ns(), "closed result=%d", r);
 }
 

@@ -300,7 +300,7 @@ static int host_run(volt_task *t, volt_ctx *ctx) {
   while (self->is_driven) {
     obey_all(self);
     if (!self->is_driven) break;
-    self->either[0] = volt_notify_future(&self->noted, &self->notify);
+    self->either[0] = volt_notify_wait_future(&self->noted, &self->notify);
     self->either[1] = self->is_stalled ? NULL : kind->wait_future(self->backend, VOLT_NO_DEADLINE);
     VOLT_AWAIT_RESULT(self, self->result,
                       volt_select_future(&self->select, self->either, 2, VOLT_SELECT_FAIR));
@@ -356,7 +356,7 @@ static void host_open(host *h, char *text) {
 }
 
 static void host_end(host *h) {
-  if (volt_task_join_blocking(&h->task, VOLT_NO_DEADLINE) < 0) exit(1);
+  if (volt_task_join(&h->task) < 0) exit(1);
   order *one;
   while ((one = take_order(h))) free(one);
   kind->destroy(h->backend);

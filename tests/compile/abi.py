@@ -243,12 +243,12 @@ def must_be_found(words, path, old, new):
 
 
 def prove_that_it_fails():
-    latch, wait = 'include/volt/latch.h', 'VOLT_API VOLT_NODISCARD int volt_latch_wait_blocking('
+    latch, wait = 'include/volt/latch.h', 'VOLT_API VOLT_NODISCARD int volt_latch_wait_until('
     changed = 'in the headers, not in src/volt.abi: sync  VOLT_0.1      '
     gone = 'in src/volt.abi, not in the headers: sync  VOLT_0.1      '
-    must_be_found(changed + 'long volt_latch_wait_blocking(volt_latch *, uint64_t)', latch, wait,
+    must_be_found(changed + 'long volt_latch_wait_until(volt_latch *, uint64_t)', latch, wait,
                   wait.replace(' int ', ' long '))
-    must_be_found(gone + 'int volt_latch_wait_blocking', latch, wait, wait.replace('VOLT_API', ''))
+    must_be_found(gone + 'int volt_latch_wait_until', latch, wait, wait.replace('VOLT_API', ''))
     must_be_found(changed + 'void volt_latch_new(volt_latch *)', latch, wait,
                   'VOLT_API void volt_latch_new(volt_latch *l);\n' + wait)
     must_be_found('no header uses it: volt_latch_new_', latch, wait,

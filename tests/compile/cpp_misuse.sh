@@ -115,7 +115,7 @@ refused 'permits that are dropped at once' "$ignored" '  pool.acquire().wait();'
 refused 'a guard without a name' "$ignored|unused|temporary" '  volt::lock{m};'
 refused 'a result that is not looked at' "$ignored" '  m.lock().result();'
 refused 'a try that is not looked at' "$ignored" '  m.try_lock();'
-refused 'a mutex that is given up by accident' "$ignored" '  volt::lock guard(m); guard.disown();'
+refused 'a mutex that is given up by accident' "$ignored" '  volt::lock guard(m); guard.release();'
 refused 'a fiber that is cancelled at once' "$ignored|unused|temporary" '  volt::fiber<>(rt, [] {});'
 
 # ---- clocks ----

@@ -63,8 +63,8 @@ volt_mutex kept_lock = VOLT_MUTEX_INIT;
 
 static int keep(void *arg) {
   (void)arg;
-  volt_mutex_lock_no_deadline(&kept_lock);
-  volt_mutex_lock_no_deadline(&left_lock); /* for ever */
+  volt_mutex_lock(&kept_lock);
+  volt_mutex_lock(&left_lock); /* for ever */
   return 0;
 }
 
@@ -72,7 +72,7 @@ static _Atomic int knocker;
 
 static void *knock(void *arg) {
   knocker = (int)syscall(SYS_gettid);
-  if (volt_mutex_lock_blocking(&left_lock, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+  if (volt_mutex_lock_until(&left_lock, VOLT_NO_DEADLINE) != VOLT_OK) abort();
   return arg;
 }
 
@@ -107,7 +107,7 @@ int main(void) {
   spawn(rt, &b->task);
   spawn(rt, &j->task);
   spawn(rt, &w->task);
-  if (volt_sem_acquire_blocking(&both, 2, VOLT_NO_DEADLINE) != VOLT_OK) return 1;
+  if (volt_sem_acquire(&both, 2) != VOLT_OK) return 1;
   spawn(rt, volt_fiber_new(rt, keep, NULL, NULL));
   if (pthread_create(&thread, NULL, knock, NULL) != 0) return 1;
   volt_rt_stats_of stats;

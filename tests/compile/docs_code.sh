@@ -111,7 +111,7 @@ compile_cpp() { # <page>: as above
 
 tags() { # <page>...: blocks that begin in another way than the ones above
   grep -nHE '^ *```' "$@" |
-    grep -vE ':```(c|c body|c task [a-z_]+|c fragment|c not volt|cpp|cpp body|cpp coro|cpp fragment|sh|sql|cmake|make|go|rust|ini|text|)$' || true
+    grep -vE ':```(c|c body|c task [a-z_]+|c fragment|c not volt|cpp|cpp body|cpp coro|cpp fragment|python|sh|sql|cmake|make|go|rust|ini|text|)$' || true
 }
 
 anchors() { # <page>: its headings, as they are linked to
@@ -184,7 +184,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 page=$scratch/page.md header=$scratch/header.h compiled=0
 must_fail() { echo "the check misses: $1" >&2; exit 1; }
-printf '%s\n' '```c body' 'volt_sem s = VOLT_SEM_INIT(1);' 'volt_sem_acquire(&s, 1);' '```' > "$page"
+printf '%s\n' '```c body' 'volt_sem s = VOLT_SEM_INIT(1);' 'volt_sem_acquire_waiter(&s, 1);' '```' > "$page"
 ! compile "$page" 2> /dev/null || must_fail "a call with too few arguments"
 printf '%s\n' '```c' 'static volt_sem s = VOLT_SEM_INIT(1);' '```' > "$page"
 compile "$page" || { echo "the check refuses what is right" >&2; exit 1; }

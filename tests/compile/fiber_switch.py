@@ -56,10 +56,10 @@ static int fiber(void *arg) {
   errno = (int)(100 * step);
   for (int i = 0; i < 1000; i++) {
     if (walks(step, 10) != 11 * step) return -100;
-    if (volt_await(volt_sem_acquire_future(&f, &sem, 1)) != VOLT_OK) return -101;
+    if (volt_future_wait(volt_sem_acquire_future(&f, &sem, 1)) != VOLT_OK) return -101;
     volt_sem_release(&sem, 1);
   }
-  if (volt_sleep_blocking(volt_deadline_ns(1000)) != VOLT_OK) return -102;
+  if (volt_sleep_until(volt_deadline_ns(1000)) != VOLT_OK) return -102;
   return errno;
 }
 
@@ -76,7 +76,7 @@ int main(void) {
     if (volt_spawn(rt, t[i]) != VOLT_OK) return 2;
   }
   for (int i = 0; i < 20; i++) {
-    if (volt_task_join_blocking(t[i], VOLT_NO_DEADLINE) != 50 * i) return 3;
+    if (volt_task_join(t[i]) != 50 * i) return 3;
     volt_task_detach(t[i]);
   }
   return (int)volt_rt_destroy(rt);
@@ -89,7 +89,7 @@ HOLDS = r'''
 #include <volt/semaphore.h>
 int holds(volt_mutex *m, volt_sem *sem);
 int holds(volt_mutex *m, volt_sem *sem) {
-  if (volt_mutex_lock_blocking(m, VOLT_NO_DEADLINE) != VOLT_OK) return -1;
+  if (volt_mutex_lock_until(m, VOLT_NO_DEADLINE) != VOLT_OK) return -1;
   int result = volt_fiber_yield();
   volt_sem_release(sem, 1);
   result += volt_fiber_yield();

@@ -28,7 +28,7 @@ static KEEP unsigned descend(unsigned depth) {
   char frame[300];
   memset(frame, (int)depth, sizeof frame);
   if (depth == 0) {
-    check(volt_mutex_lock_blocking(&lock, VOLT_NO_DEADLINE));
+    check(volt_mutex_lock_until(&lock, VOLT_NO_DEADLINE));
     counted += 1;
     check(volt_fiber_yield());
     volt_mutex_unlock(&lock);
@@ -136,7 +136,7 @@ int main(int argc, char **argv) {
     spawn(&g, racing, &workers[0], "first racer");
     spawn(&g, racing, &workers[1], "second racer");
   }
-  check(volt_group_wait_blocking(&g, VOLT_NO_DEADLINE));
+  check(volt_group_wait(&g));
   volt_group_destroy(&g);
   volt_rt_destroy(rt);
   if (!strcmp(what, "clean") && counted != FIBERS * ROUNDS) return 1;

@@ -11,8 +11,7 @@ static volatile int depth = 3;
 #define KEEP __attribute__((noinline))
 
 static KEEP int wait_for_permit(int left) {
-  int result =
-      left > 0 ? wait_for_permit(left - 1) : volt_sem_acquire_blocking(&never, 1, VOLT_NO_DEADLINE);
+  int result = left > 0 ? wait_for_permit(left - 1) : volt_sem_acquire(&never, 1);
   return result + depth; /* so that it is no tail call */
 }
 
@@ -25,7 +24,7 @@ static int fetch(void *arg) {
 }
 
 static KEEP int nap_for_ever(void) {
-  return volt_sleep_blocking(VOLT_NO_DEADLINE - 1) + depth;
+  return volt_sleep_until(VOLT_NO_DEADLINE - 1) + depth;
 }
 
 static int nap(void *arg) {

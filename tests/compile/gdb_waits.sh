@@ -106,7 +106,7 @@ check() { # <what was looked into> <names: yes or no> <texts: yes or no> <argume
     expect 'volt tasks --on cache_lock' '^1 task waits' '^1 tasks'
     expect 'volt tasks --on hidden' '^1 fiber waits' '^1 tasks'
     expect 'volt task hider' "^task 0x[0-9a-f]+ fiber 'hider', waits for" '^  waits in ' '^    volt_sem_acquire 1 of .hidden'
-    expect 'volt task wait_for_bell' '^task 0x[0-9a-f]+ fiber wait_for_bell, waits for' '^  waits in ' "^    volt_cond_wait_blocking of 'bell' \\(cond 0x"
+    expect 'volt task wait_for_bell' '^task 0x[0-9a-f]+ fiber wait_for_bell, waits for' '^  waits in ' "^    volt_cond_wait_until of 'bell' \\(cond 0x"
     expect 'volt bt wait_for_bell' "^fiber '', waits in " '^#[0-9]+ .* wait_for_bell'
     expect 'volt waiters bell' "^'bell' 0x[0-9a-f]+: 1 wait" '^ +1  task 0x[0-9a-f]+ fiber wait_for_bell, wants 1'
     expect 'volt waiters nothing' '^there is no object nothing: No symbol'

@@ -8,8 +8,8 @@ cd "$(dirname "$0")/../.."
 command -v gcc > /dev/null || { echo "skipped: there is no gcc" && exit 77; }
 ways=(
   'uint8_t|volt_chan_try_send(&c, &in)|volt_chan_try_recv(&c, &out)'
-  'uint16_t|volt_chan_send(&c, &w, &in, nobody)|volt_chan_recv(&c, &w, &out, nobody)'
-  'uint32_t|volt_chan_send_blocking(&c, &in, 0)|volt_chan_recv_blocking(&c, &out, 0)'
+  'uint16_t|volt_chan_send_waiter(&c, &w, &in, nobody)|volt_chan_recv_waiter(&c, &w, &out, nobody)'
+  'uint32_t|volt_chan_send_until(&c, &in, 0)|volt_chan_recv_until(&c, &out, 0)'
 )
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

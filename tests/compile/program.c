@@ -44,12 +44,12 @@ static void use_semaphore(void) {
   pthread_t thread;
   expect(volt_sem_try_acquire(&ready, 2) == VOLT_EAGAIN, "try_acquire of what is not there");
   expect(pthread_create(&thread, NULL, release_two, &ready) == 0, "pthread_create");
-  expect(volt_sem_acquire_blocking(&ready, 2, VOLT_NO_DEADLINE) == VOLT_OK, "acquire_blocking");
+  expect(volt_sem_acquire(&ready, 2) == VOLT_OK, "acquire");
   pthread_join(thread, NULL);
   int wakes = 0;
   volt_waker waker = {wake_nobody, &wakes};
   volt_waiter w = VOLT_WAITER_INIT;
-  expect(volt_sem_acquire(&ready, &w, 1, waker) == VOLT_PENDING, "acquire");
+  expect(volt_sem_acquire_waiter(&ready, &w, 1, waker) == VOLT_PENDING, "acquire");
   volt_sem_release(&ready, 1);
   expect(volt_waiter_result(&w) == VOLT_OK && wakes == 1, "release to a waiter");
 }
@@ -68,7 +68,7 @@ static void use_loop(void) {
   volt_waker nobody = {NULL, NULL};
   volt_ctx ctx = VOLT_CTX_INIT(nobody);
   expect(told == 1 && volt_future_poll_ctx(&f, &ctx) == VOLT_OK, "poll_ctx");
-  expect(volt_loop_close_blocking(&loop, 0) == VOLT_OK, "loop_close_blocking");
+  expect(volt_loop_close_until(&loop, 0) == VOLT_OK, "loop_close_until");
 }
 
 static int begin_nothing(volt_promise *p) {
@@ -91,16 +91,15 @@ static void use_mutex(void) {
   volt_waker nobody = {NULL, NULL};
   volt_waiter w = VOLT_WAITER_INIT;
   expect(volt_mutex_try_lock(&mutex) == VOLT_OK, "try_lock");
-  expect(volt_mutex_lock_blocking(&mutex, 0) == VOLT_ETIMEDOUT, "lock_blocking in the past");
-  expect(volt_mutex_lock(&mutex, &w, nobody) == VOLT_PENDING, "lock");
+  expect(volt_mutex_lock_until(&mutex, 0) == VOLT_ETIMEDOUT, "lock_until in the past");
+  expect(volt_mutex_lock_waiter(&mutex, &w, nobody) == VOLT_PENDING, "lock");
   expect(volt_mutex_cancel(&mutex, &w), "cancel");
   volt_mutex_unlock(&mutex);
   volt_future f = VOLT_FUTURE_INIT;
-  expect(volt_block_on(volt_mutex_lock_future(&f, &mutex), VOLT_NO_DEADLINE) == VOLT_OK,
-         "block_on");
+  expect(volt_future_wait(volt_mutex_lock_future(&f, &mutex)) == VOLT_OK, "block_on");
   volt_mutex_unlock(&mutex);
-  volt_mutex_lock_no_deadline(&mutex);
-  expect(volt_mutex_try_lock(&mutex) == VOLT_EAGAIN, "lock_no_deadline");
+  volt_mutex_lock(&mutex);
+  expect(volt_mutex_try_lock(&mutex) == VOLT_EAGAIN, "lock");
   volt_mutex_unlock(&mutex);
 }
 
@@ -108,21 +107,21 @@ static void use_rwlock(void) {
   volt_waker nobody = {NULL, NULL};
   volt_waiter w = VOLT_WAITER_INIT;
   expect(volt_rwlock_try_read(&rwlock) == VOLT_OK, "try_read");
-  expect(volt_rwlock_read_blocking(&rwlock, 0) == VOLT_OK, "read_blocking");
-  expect(volt_rwlock_read(&rwlock, &w, nobody) == VOLT_OK, "read");
+  expect(volt_rwlock_read_until(&rwlock, 0) == VOLT_OK, "read_until");
+  expect(volt_rwlock_read_waiter(&rwlock, &w, nobody) == VOLT_OK, "read");
   expect(volt_rwlock_try_write(&rwlock) == VOLT_EAGAIN, "try_write beside readers");
   for (int i = 0; i < 3; i++) volt_rwlock_read_unlock(&rwlock);
   expect(volt_rwlock_try_write(&rwlock) == VOLT_OK, "try_write");
-  expect(volt_rwlock_write_blocking(&rwlock, 0) == VOLT_ETIMEDOUT, "write_blocking in the past");
-  expect(volt_rwlock_write(&rwlock, &w, nobody) == VOLT_PENDING, "write");
+  expect(volt_rwlock_write_until(&rwlock, 0) == VOLT_ETIMEDOUT, "write_until in the past");
+  expect(volt_rwlock_write_waiter(&rwlock, &w, nobody) == VOLT_PENDING, "write");
   volt_rwlock_write_unlock(&rwlock);
   expect(volt_waiter_result(&w) == VOLT_OK, "write lock handed over");
   volt_rwlock_write_unlock(&rwlock);
-  volt_rwlock_write_no_deadline(&rwlock);
-  expect(volt_rwlock_try_read(&rwlock) == VOLT_EAGAIN, "write_no_deadline");
+  volt_rwlock_write(&rwlock);
+  expect(volt_rwlock_try_read(&rwlock) == VOLT_EAGAIN, "write");
   volt_rwlock_write_unlock(&rwlock);
-  volt_rwlock_read_no_deadline(&rwlock);
-  expect(volt_rwlock_try_write(&rwlock) == VOLT_EAGAIN, "read_no_deadline");
+  volt_rwlock_read(&rwlock);
+  expect(volt_rwlock_try_write(&rwlock) == VOLT_EAGAIN, "read");
   volt_rwlock_read_unlock(&rwlock);
 }
 
@@ -141,38 +140,42 @@ VOLT_CHAN_DECLARE(steps, enum step);
 VOLT_CHAN_DECLARE(answers, bool);
 
 /* Everything that VOLT_CHAN_DECLARE(name, type) makes, through a channel with one place. */
-#define USE_CHANNEL(name, type)                                                                   \
-  static void use_##name(type sent) {                                                             \
-    uint64_t memory[8];                                                                           \
-    name c;                                                                                       \
-    type got = sent;                                                                              \
-    volt_waker nobody = {NULL, NULL};                                                             \
-    volt_waiter w = VOLT_WAITER_INIT;                                                             \
-    volt_future f = VOLT_FUTURE_INIT;                                                             \
-    expect(name##_bytes(1) <= sizeof memory, #name "_bytes");                                     \
-    expect(name##_init(&c, 1, memory, name##_bytes(1)) == VOLT_OK, #name "_init");                \
-    expect(name##_try_recv(&c, &got) == VOLT_EAGAIN, #name "_try_recv of none");                  \
-    expect(name##_recv_blocking(&c, &got, 0) == VOLT_ETIMEDOUT, #name "_recv_blocking of none");  \
-    memset(&got, 0, sizeof got);                                                                  \
-    expect(name##_recv(&c, &w, &got, nobody) == VOLT_PENDING, #name "_recv");                     \
-    expect(name##_try_send(&c, sent) == VOLT_OK, #name "_try_send");                              \
-    expect(volt_waiter_result(&w) == VOLT_OK, #name "_recv completes");                           \
-    expect(memcmp(&got, &sent, sizeof got) == 0, #name ": handed over");                          \
-    expect(name##_send_blocking(&c, sent, 0) == VOLT_OK, #name "_send_blocking");                 \
-    expect(name##_send_blocking(&c, sent, 0) == VOLT_ETIMEDOUT, #name "_send_blocking, full");    \
-    expect(name##_send(&c, &w, &sent, nobody) == VOLT_PENDING, #name "_send");                    \
-    memset(&got, 0, sizeof got);                                                                  \
-    expect(name##_recv_blocking(&c, &got, 0) == VOLT_OK, #name "_recv_blocking");                 \
-    expect(memcmp(&got, &sent, sizeof got) == 0, #name ": through the ring");                     \
-    expect(name##_try_recv(&c, &got) == VOLT_OK, #name "_try_recv");                              \
-    expect(volt_block_on(name##_send_future(&f, &c, &sent), 0) == VOLT_OK, #name "_send_future"); \
-    memset(&got, 0, sizeof got);                                                                  \
-    expect(volt_block_on(name##_recv_future(&f, &c, &got), 0) == VOLT_OK, #name "_recv_future");  \
-    expect(memcmp(&got, &sent, sizeof got) == 0, #name ": by futures");                           \
-    volt_chan_close(&c.chan);                                                                     \
-    expect(name##_try_send(&c, sent) == VOLT_ECLOSED, #name "_try_send, closed");                 \
-    volt_chan_destroy(&c.chan, NULL, NULL);                                                       \
-  }                                                                                               \
+#define USE_CHANNEL(name, type)                                                              \
+  static void use_##name(type sent) {                                                        \
+    uint64_t memory[8];                                                                      \
+    name c;                                                                                  \
+    type got = sent;                                                                         \
+    volt_waker nobody = {NULL, NULL};                                                        \
+    volt_waiter w = VOLT_WAITER_INIT;                                                        \
+    volt_future f = VOLT_FUTURE_INIT;                                                        \
+    expect(name##_bytes(1) <= sizeof memory, #name "_bytes");                                \
+    expect(name##_init(&c, 1, memory, name##_bytes(1)) == VOLT_OK, #name "_init");           \
+    expect(name##_try_recv(&c, &got) == VOLT_EAGAIN, #name "_try_recv of none");             \
+    expect(name##_recv_until(&c, &got, 0) == VOLT_ETIMEDOUT, #name "_recv_until of none");   \
+    memset(&got, 0, sizeof got);                                                             \
+    expect(name##_recv_waiter(&c, &w, &got, nobody) == VOLT_PENDING, #name "_recv_waiter");  \
+    expect(name##_try_send(&c, sent) == VOLT_OK, #name "_try_send");                         \
+    expect(volt_waiter_result(&w) == VOLT_OK, #name "_recv completes");                      \
+    expect(memcmp(&got, &sent, sizeof got) == 0, #name ": handed over");                     \
+    expect(name##_send_until(&c, sent, 0) == VOLT_OK, #name "_send_until");                  \
+    expect(name##_send_until(&c, sent, 0) == VOLT_ETIMEDOUT, #name "_send_until, full");     \
+    expect(name##_send_waiter(&c, &w, &sent, nobody) == VOLT_PENDING, #name "_send_waiter"); \
+    memset(&got, 0, sizeof got);                                                             \
+    expect(name##_recv_until(&c, &got, 0) == VOLT_OK, #name "_recv_until");                  \
+    expect(memcmp(&got, &sent, sizeof got) == 0, #name ": through the ring");                \
+    expect(name##_try_recv(&c, &got) == VOLT_OK, #name "_try_recv");                         \
+    expect(volt_future_wait_until(name##_send_future(&f, &c, &sent), 0) == VOLT_OK,          \
+           #name "_send_future");                                                            \
+    memset(&got, 0, sizeof got);                                                             \
+    expect(volt_future_wait_until(name##_recv_future(&f, &c, &got), 0) == VOLT_OK,           \
+           #name "_recv_future");                                                            \
+    expect(memcmp(&got, &sent, sizeof got) == 0, #name ": by futures");                      \
+    volt_chan_close(&c.chan);                                                                \
+    expect(name##_try_send(&c, sent) == VOLT_ECLOSED, #name "_try_send, closed");            \
+    expect(name##_send(&c, sent) == VOLT_ECLOSED, #name "_send, closed");                    \
+    expect(name##_recv(&c, &got) == VOLT_ECLOSED, #name "_recv, closed");                    \
+    volt_chan_destroy(&c.chan, NULL, NULL);                                                  \
+  }                                                                                          \
   struct name /* takes the semicolon */
 
 USE_CHANNEL(jobs, struct job);
@@ -270,7 +273,7 @@ static void use_tasks(void) {
   expect(volt_rt_create(&rt, NULL) == VOLT_OK, "volt_rt_create");
   struct counter *c = VOLT_TASK_NEW(rt, struct counter, count);
   expect(volt_spawn(rt, &c->task) == VOLT_OK, "volt_spawn");
-  expect(volt_task_join_blocking(&c->task, VOLT_NO_DEADLINE) == 3, "join");
+  expect(volt_task_join(&c->task) == 3, "join");
   volt_task_detach(&c->task);
   expect(volt_rt_destroy(rt) == 0, "tasks left");
 }
@@ -278,7 +281,7 @@ static void use_tasks(void) {
 static int add(void *arg) {
   int *sum = (int *)arg;
   for (int i = 0; i < 3; i++) {
-    expect(volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE) == VOLT_OK, "a fiber locks");
+    expect(volt_mutex_lock_until(&mutex, VOLT_NO_DEADLINE) == VOLT_OK, "a fiber locks");
     *sum += 1;
     volt_mutex_unlock(&mutex);
     expect(volt_fiber_yield() == VOLT_OK, "a fiber yields");
@@ -293,7 +296,7 @@ static void use_fibers(void) {
   volt_task *t = volt_fiber_new(rt, add, &sum, NULL);
   expect(volt_fiber_supported() == NULL, "fibers work");
   expect(volt_spawn(rt, t) == VOLT_OK, "volt_spawn of a fiber");
-  expect(volt_task_join_blocking(t, VOLT_NO_DEADLINE) == 7, "join of a fiber");
+  expect(volt_task_join(t) == 7, "join of a fiber");
   volt_task_detach(t);
   expect(volt_rt_destroy(rt) == 0, "fibers left");
 }

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 claims=(
   'runtime.md|header of ([0-9]+) bytes|volt_task'
   'runtime.md|A future is ([0-9]+) bytes|volt_future'
-  'runtime.md|sleep ([0-9]+), in|volt_sleep'
+  'runtime.md|sleep ([0-9]+), in|volt_sleep_op'
   'design.md|`volt_waiter` \(([0-9]+) bytes\)|volt_waiter'
   'primitives/select.md|([0-9]+) bytes for a select|volt_select'
   'primitives/select.md|([0-9]+) for a join|volt_join'

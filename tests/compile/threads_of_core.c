@@ -32,25 +32,25 @@ static volt_sem has_left = VOLT_SEM_INIT(0);
 static volt_sem has_right = VOLT_SEM_INIT(0);
 
 static void lock_both(volt_mutex *first, volt_mutex *second, volt_sem *to, volt_sem *from) {
-  volt_mutex_lock_no_deadline(first);
+  volt_mutex_lock(first);
   volt_sem_release(to, 1);
-  if (volt_sem_acquire_blocking(from, 1, VOLT_NO_DEADLINE) != VOLT_OK) abort();
-  volt_mutex_lock_no_deadline(second); /* for ever */
+  if (volt_sem_acquire(from, 1) != VOLT_OK) abort();
+  volt_mutex_lock(second); /* for ever */
 }
 
 static _Atomic int tid[THREADS];
 
 static void *wait_for_ever(void *arg) {
   _Atomic int *own = arg;
-  if (own == &tid[0]) volt_mutex_lock_no_deadline(&cv_lock);
+  if (own == &tid[0]) volt_mutex_lock(&cv_lock);
   *own = (int)syscall(SYS_gettid);
   if (own == &tid[0]) {
-    (void)!volt_cond_wait_blocking(&cv, &cv_lock, VOLT_NO_DEADLINE);
+    (void)!volt_cond_wait(&cv, &cv_lock);
   } else if (own == &tid[1]) {
     lock_both(&left_lock, &right_lock, &has_left, &has_right);
   } else if (own == &tid[2]) {
     lock_both(&right_lock, &left_lock, &has_right, &has_left);
-  } else if (volt_sem_acquire_blocking(&slots, 1, VOLT_NO_DEADLINE) != VOLT_OK) {
+  } else if (volt_sem_acquire(&slots, 1) != VOLT_OK) {
     abort();
   }
   return NULL;

@@ -47,7 +47,7 @@ static int pong_poll(volt_task *t, volt_ctx *ctx) {
 
 struct once {
   volt_task task;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
 };
 
 /* Of the CPU, so that a sampler finds it there, however busy the machine is. */
@@ -62,7 +62,7 @@ static int compute_poll(volt_task *t, volt_ctx *ctx) {
   struct once *self = volt_container_of(t, struct once, task);
   VOLT_TASK_BEGIN(self);
   VOLT_AWAIT(self,
-             volt_sleep_until(&self->sleep, volt_rt_timers(t->rt), volt_deadline_ns(1000000)));
+             volt_sleep_future(&self->sleep, volt_rt_timers(t->rt), volt_deadline_ns(1000000)));
   for (long end_ms = used_ms() + COMPUTE_MS; used_ms() < end_ms;) sum += 1;
   VOLT_TASK_END(self);
 }
@@ -72,13 +72,13 @@ static int block_poll(volt_task *t, volt_ctx *ctx) {
   struct timespec nap = {.tv_nsec = SLEEP_MS * 1000000L};
   VOLT_TASK_BEGIN(self);
   VOLT_AWAIT(self,
-             volt_sleep_until(&self->sleep, volt_rt_timers(t->rt), volt_deadline_ns(1000000)));
+             volt_sleep_future(&self->sleep, volt_rt_timers(t->rt), volt_deadline_ns(1000000)));
   nanosleep(&nap, NULL);
   VOLT_TASK_END(self);
 }
 
 static void *knock(void *arg) {
-  if (volt_mutex_lock_blocking(&door, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+  if (volt_mutex_lock_until(&door, VOLT_NO_DEADLINE) != VOLT_OK) abort();
   volt_mutex_unlock(&door);
   return arg;
 }
@@ -100,14 +100,14 @@ int main(void) {
   spawn(rt, &all, sizeof(struct turns), ping_poll);
   spawn(rt, &all, sizeof(struct once), compute_poll);
   spawn(rt, &all, sizeof(struct once), block_poll);
-  if (volt_mutex_lock_blocking(&door, VOLT_NO_DEADLINE) != VOLT_OK) return 1;
+  if (volt_mutex_lock_until(&door, VOLT_NO_DEADLINE) != VOLT_OK) return 1;
   if (pthread_create(&thread, NULL, knock, NULL) != 0) return 1;
   while (volt_mutex_waiters(&door) == 0) (void)sched_yield();
   struct timespec nap = {.tv_nsec = 50000000}; /* the thread sleeps by now, or soon */
   nanosleep(&nap, NULL);
   volt_mutex_unlock(&door);
   pthread_join(thread, NULL);
-  if (volt_group_wait_blocking(&all, VOLT_NO_DEADLINE) != VOLT_OK) return 1;
+  if (volt_group_wait(&all) != VOLT_OK) return 1;
   puts("done");
   fflush(stdout);
   if (read(0, &byte, 1) < 0) return 1;

@@ -21,21 +21,21 @@ static int unprotected;
 
 static void *work(void *arg) {
   for (int i = 0; i < ROUNDS; i++) {
-    if (volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+    if (volt_mutex_lock_until(&mutex, VOLT_NO_DEADLINE) != VOLT_OK) abort();
     under_mutex += 1;
     volt_mutex_unlock(&mutex);
-    if (volt_rwlock_write_blocking(&rwlock, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+    if (volt_rwlock_write_until(&rwlock, VOLT_NO_DEADLINE) != VOLT_OK) abort();
     under_rwlock += 1;
     volt_rwlock_write_unlock(&rwlock);
-    if (volt_rwlock_read_blocking(&rwlock, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+    if (volt_rwlock_read_until(&rwlock, VOLT_NO_DEADLINE) != VOLT_OK) abort();
     int seen = under_rwlock;
     volt_rwlock_read_unlock(&rwlock);
     int *sent = malloc(sizeof *sent);
     int *received;
     if (sent == NULL) abort();
     *sent = seen;
-    if (volt_chan_send_blocking(&pointers, &sent, VOLT_NO_DEADLINE) != VOLT_OK) abort();
-    if (volt_chan_recv_blocking(&pointers, &received, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+    if (volt_chan_send(&pointers, &sent) != VOLT_OK) abort();
+    if (volt_chan_recv(&pointers, &received) != VOLT_OK) abort();
     *received += 1;
     free(received);
 #ifdef RACE
@@ -77,10 +77,10 @@ static int under_mutex_in_fibers;
 static int add_in_fiber(void *arg) {
   (void)arg;
   for (int i = 0; i < ROUNDS; i++) {
-    if (volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+    if (volt_mutex_lock_until(&mutex, VOLT_NO_DEADLINE) != VOLT_OK) abort();
     under_mutex_in_fibers += 1;
     volt_mutex_unlock(&mutex);
-    if (i % 50 == 0 && volt_sleep_blocking(volt_deadline_ns(100000)) != VOLT_OK) abort();
+    if (i % 50 == 0 && volt_sleep_until(volt_deadline_ns(100000)) != VOLT_OK) abort();
   }
   return VOLT_OK;
 }
@@ -95,7 +95,7 @@ static void run_fibers(void) {
     volt_task *t = volt_fiber_new(rt, add_in_fiber, NULL, &moves);
     if (t == NULL || volt_group_spawn(&fibers, rt, t) != VOLT_OK) abort();
   }
-  if (volt_group_wait_blocking(&fibers, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+  if (volt_group_wait(&fibers) != VOLT_OK) abort();
   volt_group_destroy(&fibers);
   if (volt_rt_destroy(rt) != VOLT_OK) abort();
 }
@@ -109,7 +109,7 @@ static void run_tasks(void) {
     if (adders[i] == NULL || volt_spawn(rt, &adders[i]->task) != VOLT_OK) abort();
   }
   for (int i = 0; i < THREADS; i++) {
-    if (volt_task_join_blocking(&adders[i]->task, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+    if (volt_task_join(&adders[i]->task) != VOLT_OK) abort();
     volt_task_detach(&adders[i]->task);
   }
   if (volt_rt_destroy(rt) != VOLT_OK) abort();
@@ -121,7 +121,7 @@ int main(void) {
   if (volt_chan_init(&pointers, THREADS, sizeof(int *), memory, sizeof memory) != VOLT_OK) abort();
   for (int i = 0; i < THREADS; i++) pthread_create(&threads[i], NULL, work, NULL);
   pthread_create(&giver, NULL, give, NULL);
-  if (volt_sem_acquire_blocking(&handed_over, 1, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+  if (volt_sem_acquire(&handed_over, 1) != VOLT_OK) abort();
   int right = given == 1;
   for (int i = 0; i < THREADS; i++) pthread_join(threads[i], NULL);
   pthread_join(giver, NULL);

@@ -19,13 +19,13 @@ static int unprotected;
 
 static void work() {
   for (int i = 0; i < ROUNDS; i++) {
-    if (volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE) != VOLT_OK) std::abort();
+    if (volt_mutex_lock_until(&mutex, VOLT_NO_DEADLINE) != VOLT_OK) std::abort();
     under_mutex += 1;
     volt_mutex_unlock(&mutex);
-    if (volt_rwlock_write_blocking(&rwlock, VOLT_NO_DEADLINE) != VOLT_OK) std::abort();
+    if (volt_rwlock_write_until(&rwlock, VOLT_NO_DEADLINE) != VOLT_OK) std::abort();
     under_rwlock += 1;
     volt_rwlock_write_unlock(&rwlock);
-    if (volt_sem_acquire_blocking(&semaphore, 1, VOLT_NO_DEADLINE) != VOLT_OK) std::abort();
+    if (volt_sem_acquire(&semaphore, 1) != VOLT_OK) std::abort();
     under_semaphore += 1;
     volt_sem_release(&semaphore, 1);
 #ifdef RACE

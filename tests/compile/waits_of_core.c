@@ -80,7 +80,7 @@ static int forget_poll(volt_task *t, volt_ctx *ctx) {
 
 static int hide(void *arg) {
   (void)arg;
-  return volt_sem_acquire_blocking(&hidden, 1, VOLT_NO_DEADLINE) + 1;
+  return volt_sem_acquire(&hidden, 1) + 1;
 }
 
 volt_cond bell = VOLT_COND_INIT;
@@ -88,8 +88,8 @@ static volt_mutex bell_lock = VOLT_MUTEX_INIT;
 
 static int wait_for_bell(void *arg) {
   (void)arg;
-  volt_mutex_lock_no_deadline(&bell_lock);
-  return volt_cond_wait_blocking(&bell, &bell_lock, VOLT_NO_DEADLINE) + 1;
+  volt_mutex_lock(&bell_lock);
+  return volt_cond_wait(&bell, &bell_lock) + 1;
 }
 
 static _Atomic int queued;
@@ -97,7 +97,7 @@ static _Atomic int queued;
 static void *queue_here(void *arg) {
   (void)arg;
   queued = (int)syscall(SYS_gettid);
-  if (volt_mutex_lock_blocking(&cache_lock, VOLT_NO_DEADLINE) != VOLT_OK) exit(1);
+  if (volt_mutex_lock_until(&cache_lock, VOLT_NO_DEADLINE) != VOLT_OK) exit(1);
   return NULL;
 }
 
@@ -121,7 +121,7 @@ int main(void) {
   volt_rt *rt;
   volt_rt_config config = {.workers = 1, .thread_prefix = "shop"};
   if (volt_chan_init(&orders, 4, sizeof(int), memory, sizeof memory) != VOLT_OK) return 1;
-  if (volt_mutex_lock_blocking(&cache_lock, VOLT_NO_DEADLINE) != VOLT_OK) return 1;
+  if (volt_mutex_lock_until(&cache_lock, VOLT_NO_DEADLINE) != VOLT_OK) return 1;
   if (volt_rt_create(&rt, &config) != VOLT_OK) return 1;
   for (int i = 0; i < 3; i++) {
     struct fetch *f = VOLT_TASK_NEW(rt, struct fetch, fetch_poll);

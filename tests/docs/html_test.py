@@ -23,7 +23,7 @@ OPTIONS = (
 )
 QUERIES = {  # what is typed, and where the first that is found leads to
     "sem_acquire": "volt_semaphore.html#volt_sem_acquire",
-    "volt_chan_recv_blocking()": "volt_channel.html#volt_chan_recv_blocking",
+    "volt_chan_recv_until()": "volt_channel.html#volt_chan_recv_until",
     "VOLT_ETIMEDOUT": "volt_base.html#VOLT_ETIMEDOUT",
     "volt_future": "volt_future.html#volt_future",
     "event loop epoll": "volt_loop.html",

@@ -183,13 +183,13 @@ def check_pages(man: Path, scratch: Path) -> None:
     check("mandoc has nothing to say of any page, not of style either", said == "", said)
     bad = scratch / "bad/man3"
     bad.mkdir(parents=True)
-    page = (man / "man3/volt_sem_acquire.3").read_text()
+    page = (man / "man3/volt_sem_acquire_waiter.3").read_text()
     (bad / "volt_bad.3").write_text(page.replace(".Sh THREADS", ".Sh THREADS\n.Bl -tag\n.Sx", 1))
     check("and would say what is wrong", "WARNING" in lint(scratch / "bad"))
     for name, wanted in {
-        "volt_sem_acquire": ("volt_sem_acquire(volt_sem *sem, volt_waiter *w, uint32_t n", "NAME",
+        "volt_sem_acquire_waiter": ("volt_sem_acquire_waiter(volt_sem *sem, volt_waiter *w, uint32_t n", "NAME",
                              "RETURN VALUES", "VOLT_PENDING", "WAKING", "CANCELLATION", "SEE ALSO"),
-        "volt_chan_recv_blocking": ("volt_chan_send_blocking", "VOLT_ETIMEDOUT"),
+        "volt_chan_recv_until": ("volt_chan_send_until", "VOLT_ETIMEDOUT"),
         "volt_semaphore": ("volt_sem_release", "VOLT_SEM_INIT(permits)", "struct volt_sem;"),
         "volt_sem": ("volt_sem_release",), "VOLT_EAGAIN": ("enum volt_result",),
         "VOLT_AWAIT": ("volt_async",), "volt": ("volt_semaphore(3)", "volt_task(3)"),

@@ -171,7 +171,7 @@ by_man() {
   fi
   for viewer in man mman; do # of man-db, of mandoc; a Debian without manuals has a man that says so
     if ! command -v "$viewer" > /dev/null || "$viewer" -w mandoc 2>&1 | grep -q minimized; then continue; fi
-    for page in volt_sem_acquire volt_sem_acquire_all_future volt_chan_recv_blocking VOLT_EAGAIN volt; do
+    for page in volt_sem_acquire volt_sem_acquire_all_future volt_chan_recv_until VOLT_EAGAIN volt; do
       MANPAGER="cat" "$viewer" -M "$prefix/share/man" "$page" < /dev/null > "$scratch/log" 2>&1 ||
         fail "$viewer $page:" "$(cat "$scratch/log")"
       grep -q "$page" <(sed 's/.\x08//g' "$scratch/log") || fail "$viewer $page shows something else"

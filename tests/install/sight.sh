@@ -87,7 +87,7 @@ cat > "$scratch/lock.c" << 'END'
 #include <volt/mutex.h>
 int main(void) {
   static volt_mutex m = VOLT_MUTEX_INIT;
-  volt_mutex_lock_no_deadline(&m);
+  volt_mutex_lock(&m);
   volt_mutex_unlock(&m);
   return 0;
 }

@@ -334,7 +334,7 @@ struct admission_lower_x_release : gate_model {
   }
   void check() override {
     bool is_late = is_granted(2); // before the limit fell
-    EXPECT(!is_granted(3) && volt_sem_debt(&g.permits) == (is_late ? 1u : 0u));
+    EXPECT(!is_granted(3) && volt_sem_excess(&g.permits) == (is_late ? 1u : 0u));
     release(1);
     EXPECT(is_granted(2) != is_granted(3) || is_late);
     limit = 1;
@@ -403,8 +403,8 @@ struct leased_model : gate_model {
     return at_permits > by_turns ? at_permits : by_turns;
   }
   uint32_t holds() {
-    int64_t debt = volt_sem_debt(&g.permits);
-    return (uint32_t)(volt_sem_limit(&g.permits) + debt - volt_sem_available(&g.permits));
+    int64_t excess = volt_sem_excess(&g.permits);
+    return (uint32_t)(volt_sem_limit(&g.permits) + excess - volt_sem_available(&g.permits));
   }
   // Lease what is wanted, if it was told to look.
   void drive() {

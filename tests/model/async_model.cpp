@@ -80,7 +80,7 @@ struct async_drop_x_waiter : async_model {
   volt_waiter w;
   async_drop_x_waiter() {
     EXPECT(volt_future_poll(&work.async.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
-    EXPECT(volt_mutex_lock(&work.mutex, &w, second.waker()) == VOLT_PENDING);
+    EXPECT(volt_mutex_lock_waiter(&work.mutex, &w, second.waker()) == VOLT_PENDING);
   }
   void thread(unsigned index) override {
     if (index == 0) {
@@ -128,7 +128,7 @@ struct block_on_async_deadline : async_model {
   int result = VOLT_PENDING;
   void thread(unsigned index) override {
     if (index == 0) {
-      result = volt_block_on(&work.async.future, 1);
+      result = volt_future_wait_until(&work.async.future, 1);
       poison(&work.lock.waiter);
     } else {
       unlock();

@@ -27,7 +27,7 @@ struct barrier_model : model {
     b = nullptr;
   }
   int wait(unsigned i) {
-    return result[i] = volt_barrier_wait(b, &w[i], woken[i].waker());
+    return result[i] = volt_barrier_wait_waiter(b, &w[i], woken[i].waker());
   }
   void cancel(unsigned i) {
     if (volt_barrier_cancel(b, &w[i])) {
@@ -92,7 +92,7 @@ struct barrier_rounds : barrier_model {
   void thread(unsigned index) override {
     for (int i = 0; i < 2; i++) {
       arrived[index][i] = 1;
-      int blocked = volt_barrier_wait_blocking(b, VOLT_NO_DEADLINE);
+      int blocked = volt_barrier_wait(b);
       EXPECT(blocked == VOLT_OK || blocked == VOLT_LEADER);
       EXPECT(arrived[1 - index][i] == 1);
       if (blocked == VOLT_LEADER) volt_fetch_add_relaxed(&leaders, 1);
@@ -185,7 +185,7 @@ struct barrier_deadline_x_arrive : barrier_model {
   barrier_deadline_x_arrive() : barrier_model(2, 0) {
   }
   void thread(unsigned index) override {
-    if (index == 0) blocked = volt_barrier_wait_blocking(b, 1);
+    if (index == 0) blocked = volt_barrier_wait_until(b, 1);
     if (index == 1) wait(0);
   }
   void check() override {

@@ -271,7 +271,7 @@ MODEL(bcs_waits_deep_3, 3, bounded)
 // R3: the second waker blocks on a future.
 struct bcs_blocks_deep : bcs_deep<false> {
   void wait() override {
-    EXPECT(volt_block_on(&f, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_future_wait(&f) == VOLT_OK);
   }
 };
 MODEL(bcs_blocks_deep, 2, bounded)
@@ -355,7 +355,7 @@ struct bcs_future_x_run : bcs_future_model {
       run();
       return;
     }
-    EXPECT(volt_block_on(&f, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_future_wait(&f) == VOLT_OK);
     EXPECT(effect == 1);
     poison_all();
   }
@@ -486,7 +486,7 @@ struct bcs_waker_blocks : bcs_lock_model {
     volt_future f;
     volt_bcs_section section;
     volt_future_made(volt_bcs_lock_run_future(&f, &self->lock, &section, count, self));
-    EXPECT(volt_block_on(&f, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_future_wait(&f) == VOLT_OK);
   }
   void thread(unsigned index) override {
     if (index == 0) {
@@ -509,7 +509,7 @@ struct bcs_waker_blocks_on_pending : bcs_future_model {
   static void wake(void *ctx) {
     auto *self = static_cast<bcs_waker_blocks_on_pending *>(ctx);
     if (volt_load_acquire(&self->polled) == 0) return;
-    EXPECT(volt_block_on(&self->f, VOLT_NO_DEADLINE) == VOLT_OK); // ours from now on
+    EXPECT(volt_future_wait(&self->f) == VOLT_OK); // ours from now on
     EXPECT(self->effect == 1);
   }
   void thread(unsigned index) override {
@@ -536,7 +536,7 @@ struct bcs_future_deadline : bcs_future_model {
       run();
       return;
     }
-    result = volt_block_on(&f, 1);
+    result = volt_future_wait_until(&f, 1);
     EXPECT(effect == (result == VOLT_OK ? 1u : 0u));
     poison_all();
   }

@@ -58,7 +58,7 @@ struct blocking_call_x_close : blocking_model {
       return;
     }
     call c;
-    EXPECT(volt_block_on(future(&c, 0), VOLT_NO_DEADLINE) == RESULT);
+    EXPECT(volt_future_wait(future(&c, 0)) == RESULT);
     poison_call(&c);
     end();
     EXPECT(calls[0] == 1);
@@ -77,7 +77,7 @@ struct blocking_call_x_idle_end : blocking_model {
     }
     for (unsigned i = 0; i < 2; i++) {
       call c;
-      EXPECT(volt_block_on(future(&c, i), VOLT_NO_DEADLINE) == RESULT);
+      EXPECT(volt_future_wait(future(&c, i)) == RESULT);
       poison_call(&c);
     }
     end();
@@ -148,7 +148,7 @@ struct blocking_no_thread : blocking_model {
       return;
     }
     call c;
-    EXPECT(volt_block_on(future(&c, 0), VOLT_NO_DEADLINE) == VOLT_ENOMEM);
+    EXPECT(volt_future_wait(future(&c, 0)) == VOLT_ENOMEM);
     poison_call(&c);
     end();
     EXPECT(calls[0] == 0);
@@ -162,7 +162,7 @@ struct blocking_no_thread_for_two : blocking_model {
   }
   void thread(unsigned index) override {
     call c;
-    EXPECT(volt_block_on(future(&c, index), VOLT_NO_DEADLINE) == VOLT_ENOMEM);
+    EXPECT(volt_future_wait(future(&c, index)) == VOLT_ENOMEM);
     poison_call(&c);
   }
 };
@@ -179,7 +179,7 @@ struct blocking_two_calls : blocking_model {
       return;
     }
     call c;
-    int result = volt_block_on(future(&c, index), VOLT_NO_DEADLINE);
+    int result = volt_future_wait(future(&c, index));
     EXPECT(result == RESULT || result == VOLT_ENOMEM); // it has left, and no other can be started
     if (result == RESULT) EXPECT(calls[index] == 1);
     poison_call(&c);

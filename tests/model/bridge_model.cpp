@@ -35,7 +35,7 @@ struct bridge_model : model {
   }
   void begin_wait() {
     volt_future_made(volt_sem_acquire_future(&w->f, &sem, 1));
-    volt_bridge_wait(b, &w->call, &w->f, called, w);
+    volt_bridge_then(b, &w->call, &w->f, called, w);
   }
   static void called(int result, void *arg) {
     wait *w = static_cast<wait *>(arg);
@@ -184,7 +184,7 @@ struct late_wait_model : bridge_model {
     event e;
   } late;
   late_wait_model() {
-    volt_bridge_wait(b, &w->call, volt_async_future(&late, leave_wake), called, w);
+    volt_bridge_then(b, &w->call, volt_async_future(&late, leave_wake), called, w);
     volt_bridge_run(b);
     EXPECT(calls == 0);
   }

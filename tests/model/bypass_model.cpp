@@ -37,7 +37,7 @@ struct bypass_model : model {
     queued += 1;
   }
   void queue(wake_count *woken, volt_waiter *w) {
-    EXPECT(volt_mutex_lock(&m, w, woken->waker()) == VOLT_PENDING);
+    EXPECT(volt_mutex_lock_waiter(&m, w, woken->waker()) == VOLT_PENDING);
     queued += 1;
   }
   // In the constructor: lock, and keep it, as a newcomer.
@@ -353,7 +353,7 @@ MODEL(bypass_nudge_x_cancel_x_next_1, 2, full)
 struct bypass_nudge_x_cancel_x_next_2 : with_bypass<nudge_x_cancel_x_next, 2> {};
 MODEL(bypass_nudge_x_cancel_x_next_2, 2, full)
 
-// The waiter behind it is of volt_mutex_lock(): its waker means that it has the lock.
+// The waiter behind it is of volt_mutex_lock_waiter(): its waker means that it has the lock.
 struct nudge_x_cancel_x_raw_next : nudge_x_cancel {
   volt_waiter next;
   wake_count next_woken;
@@ -748,12 +748,12 @@ struct blocking_bypass : bypass_model {
     unlock();
   }
   void section() {
-    EXPECT(volt_mutex_lock_blocking(&m, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_mutex_lock_until(&m, VOLT_NO_DEADLINE) == VOLT_OK);
     takes += 1;
     unlock();
   }
   bool timed_section() {
-    if (volt_mutex_lock_blocking(&m, 1) != VOLT_OK) return false;
+    if (volt_mutex_lock_until(&m, 1) != VOLT_OK) return false;
     takes += 1;
     unlock();
     return true;
@@ -820,7 +820,7 @@ struct deadline_x_unlock : bypass_model {
       unlock();
       return;
     }
-    if (volt_mutex_lock_blocking(&m, index == 1 ? 1 : VOLT_NO_DEADLINE) != VOLT_OK) return;
+    if (volt_mutex_lock_until(&m, index == 1 ? 1 : VOLT_NO_DEADLINE) != VOLT_OK) return;
     takes += 1;
     unlock();
   }
@@ -845,7 +845,7 @@ struct block_on_deadline_x_unlock : bypass_model {
       unlock();
       try_section();
     } else {
-      result = volt_block_on(&f, 1);
+      result = volt_future_wait_until(&f, 1);
       if (result == VOLT_OK) {
         takes += 1;
         unlock();
@@ -877,7 +877,7 @@ struct last_bypass_user_frees : model {
     delete m;
   }
   void thread(unsigned) override {
-    EXPECT(volt_mutex_lock_blocking(m, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_mutex_lock_until(m, VOLT_NO_DEADLINE) == VOLT_OK);
     leave();
   }
 };
@@ -977,7 +977,7 @@ struct unlock_fair_x_cancel : nudge_x_cancel {
 struct bypass_unlock_fair_x_cancel_1 : with_bypass<unlock_fair_x_cancel, 1> {};
 MODEL(bypass_unlock_fair_x_cancel_1, 2, full)
 
-// The head is a waiter of volt_mutex_lock(), a raw waiter: no newcomer passes it, and its wake
+// The head is a waiter of volt_mutex_lock_waiter(), a raw waiter: no newcomer passes it, and its wake
 // means that it has the lock.
 struct raw_head_x_newcomer : bypass_model {
   volt_waiter w;
@@ -1036,7 +1036,7 @@ struct move_x_unlock : bypass_model {
   wake_count woken;
   explicit move_x_unlock(uint32_t k) : bypass_model(k) {
     volt_cond_init(&c);
-    EXPECT(volt_cond_wait(&c, &m, &w, woken.waker()) == VOLT_PENDING);
+    EXPECT(volt_cond_wait_waiter(&c, &m, &w, woken.waker()) == VOLT_PENDING);
     EXPECT(volt_mutex_try_lock(&m) == VOLT_OK);
   }
   void thread(unsigned index) override {

@@ -34,7 +34,7 @@ struct bypass_rwlock_model : model {
     EXPECT(p->end() == 1);
   }
   void queue_read(wake_count *woken, volt_waiter *w) {
-    EXPECT(volt_rwlock_read(&rw, w, woken->waker()) == VOLT_PENDING);
+    EXPECT(volt_rwlock_read_waiter(&rw, w, woken->waker()) == VOLT_PENDING);
   }
 
   // I5. relaxed: a count; an entry after the writer's is ordered after it by the lock.
@@ -314,8 +314,8 @@ struct batches_x_destroy : model {
   batches_x_destroy() {
     volt_rwlock_init_bypass(rw, 1);
     EXPECT(volt_rwlock_try_write(rw) == VOLT_OK);
-    EXPECT(volt_rwlock_read(rw, &r[0], volt_waker{count_first, this}) == VOLT_PENDING);
-    EXPECT(volt_rwlock_read(rw, &r[1], woken.waker()) == VOLT_PENDING);
+    EXPECT(volt_rwlock_read_waiter(rw, &r[0], volt_waker{count_first, this}) == VOLT_PENDING);
+    EXPECT(volt_rwlock_read_waiter(rw, &r[1], woken.waker()) == VOLT_PENDING);
   }
   static void count_first(void *ctx) {
     static_cast<batches_x_destroy *>(ctx)->first_wakes += 1;
@@ -660,15 +660,15 @@ MODEL(bypass_first_reader_cancels_1, 2, bounded)
 struct blocking_bypass_rwlock : bypass_rwlock_model {
   using bypass_rwlock_model::bypass_rwlock_model;
   void read() {
-    EXPECT(volt_rwlock_read_blocking(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_rwlock_read_until(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
     read_unlock();
   }
   void write() {
-    EXPECT(volt_rwlock_write_blocking(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_rwlock_write_until(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
     write_unlock();
   }
   bool write_in_time() {
-    if (volt_rwlock_write_blocking(&rw, 1) != VOLT_OK) return false;
+    if (volt_rwlock_write_until(&rw, 1) != VOLT_OK) return false;
     write_unlock();
     return true;
   }
@@ -736,14 +736,14 @@ MODEL(bypass_writer_deadline_x_read_unlock_1, 2, bounded)
 struct bypass_writer_deadline_x_readers_1 : with_bypass<writer_deadline_x_readers, 1> {};
 MODEL(bypass_writer_deadline_x_readers_1, 3, bounded)
 
-// The head is a writer of volt_rwlock_write(), a raw writer: no caller enters, by whatever call,
+// The head is a writer of volt_rwlock_write_waiter(), a raw writer: no caller enters, by whatever call,
 // and the wake means that it has the lock.
 struct raw_writer_x_entering : bypass_rwlock_model {
   volt_waiter w, r;
   wake_count woken[2];
   explicit raw_writer_x_entering(uint32_t k) : bypass_rwlock_model(k) {
     hold_read();
-    EXPECT(volt_rwlock_write(&rw, &w, woken[0].waker()) == VOLT_PENDING);
+    EXPECT(volt_rwlock_write_waiter(&rw, &w, woken[0].waker()) == VOLT_PENDING);
   }
   void thread(unsigned index) override {
     if (index == 0) {
@@ -751,7 +751,7 @@ struct raw_writer_x_entering : bypass_rwlock_model {
       return;
     }
     EXPECT(volt_rwlock_try_read(&rw) == VOLT_EAGAIN && volt_rwlock_try_write(&rw) == VOLT_EAGAIN);
-    EXPECT(volt_rwlock_read(&rw, &r, woken[1].waker()) == VOLT_PENDING);
+    EXPECT(volt_rwlock_read_waiter(&rw, &r, woken[1].waker()) == VOLT_PENDING);
   }
   void check() override {
     EXPECT(granted(&w) && woken[0].seen() == 1 && woken[1].seen() == 0);
@@ -772,7 +772,7 @@ struct last_rwlock_user_frees : model {
     volt_rwlock_init_bypass(rw, 1);
   }
   void leave_writing() {
-    EXPECT(volt_rwlock_write_blocking(rw, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_rwlock_write_until(rw, VOLT_NO_DEADLINE) == VOLT_OK);
     bool last = --users == 0;
     volt_rwlock_write_unlock(rw);
     if (!last) return;
@@ -781,7 +781,7 @@ struct last_rwlock_user_frees : model {
   }
   void thread(unsigned index) override {
     if (index == 0) {
-      EXPECT(volt_rwlock_read_blocking(rw, VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(volt_rwlock_read_until(rw, VOLT_NO_DEADLINE) == VOLT_OK);
       volt_rwlock_read_unlock(rw);
     }
     leave_writing();

@@ -91,8 +91,8 @@ struct last_sender_leaves : close_model {
       EXPECT(send(0, 1) == VOLT_OK);
       close();
     } else {
-      EXPECT(recv_blocking(1) == VOLT_OK && got(1) == 1);
-      EXPECT(recv_blocking(2) == VOLT_ECLOSED && closed(2));
+      EXPECT(recv_until(1) == VOLT_OK && got(1) == 1);
+      EXPECT(recv_until(2) == VOLT_ECLOSED && closed(2));
     }
   }
 };
@@ -292,7 +292,7 @@ struct blocking_recv_ends_x_send : channel_model {
   void thread(unsigned index) override {
     if (index == 0) EXPECT(send(0, 1) == VOLT_OK);
     if (index == 1) {
-      EXPECT(recv_blocking(1) == VOLT_OK && got(1) == 1);
+      EXPECT(recv_until(1) == VOLT_OK && got(1) == 1);
       end();
     }
   }

@@ -486,7 +486,7 @@ MODEL(set_waker_x_send, 2, full)
 // A deadline passes at any moment.
 struct recv_deadline_x_send : channel_model {
   void thread(unsigned index) override {
-    if (index == 0) recv_blocking(0, 1);
+    if (index == 0) recv_until(0, 1);
     if (index == 1) EXPECT(send(1, 1) == VOLT_OK);
   }
   void check() override {

@@ -150,8 +150,8 @@ struct send_deadline_x_recv_deadline : channel_model {
     put(1);
   }
   void thread(unsigned index) override {
-    if (index == 0) send_blocking(0, 2, 1);
-    if (index == 1) recv_blocking(1, 1);
+    if (index == 0) send_until(0, 2, 1);
+    if (index == 1) recv_until(1, 1);
   }
   void check() override {
     EXPECT(got(1) == 1 && (look(0) == VOLT_OK || look(0) == VOLT_ETIMEDOUT));

@@ -43,7 +43,7 @@ struct cluster_model : model {
   volt_cluster_lease lease;
   volt_cluster_sem sem{};
   cluster_place places[PLACES]{};
-  volt_cluster_acquire acquire[TASKS];
+  volt_cluster_acquire_op acquire[TASKS];
   volt_cluster_permit permit[TASKS];
   int result[TASKS] = {VOLT_EAGAIN, VOLT_EAGAIN, VOLT_EAGAIN};
   wake_count woken[TASKS];

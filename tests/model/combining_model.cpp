@@ -25,7 +25,7 @@ struct combining_model : model {
   }
 
   int acquire(unsigned i, uint32_t n) {
-    return result[i] = volt_combining_sem_acquire(&sem, &w[i], n, woken[i].waker());
+    return result[i] = volt_combining_sem_acquire_waiter(&sem, &w[i], n, woken[i].waker());
   }
 
   bool cancel(unsigned i) {
@@ -234,7 +234,7 @@ struct answered_before_wakes : combining_model {
   volt_parker gate;
   answered_before_wakes() : combining_model(0) {
     volt_waker waits = {wait_at_gate, this};
-    EXPECT(volt_combining_sem_acquire(&sem, &w[0], 1, waits) == VOLT_PENDING);
+    EXPECT(volt_combining_sem_acquire_waiter(&sem, &w[0], 1, waits) == VOLT_PENDING);
     acquire(1, 1);
   }
   static void wait_at_gate(void *ctx) {
@@ -469,7 +469,8 @@ struct pushed_granted_destroyed : combining_end {
   volt_waiter other;
   pushed_granted_destroyed() {
     volt_combining_sem_release(sem, 2);
-    EXPECT(volt_combining_sem_acquire(sem, &w[0], 3, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
+    EXPECT(volt_combining_sem_acquire_waiter(sem, &w[0], 3, volt_waker{nullptr, nullptr}) ==
+           VOLT_PENDING);
   }
   // The last of the three threads ends it.
   static void one_less(void *ctx) {
@@ -483,7 +484,7 @@ struct pushed_granted_destroyed : combining_end {
       one_less(this);
     } else {
       volt_waiter *mine = index == 1 ? &w[1] : &other;
-      if (volt_combining_sem_acquire(sem, mine, 1, waker) == VOLT_OK) one_less(this);
+      if (volt_combining_sem_acquire_waiter(sem, mine, 1, waker) == VOLT_OK) one_less(this);
     }
   }
 };
@@ -495,16 +496,16 @@ struct batch_granted_destroyed : combining_end {
   volt_waiter more;
   batch_granted_destroyed() {
     volt_waker none = {nullptr, nullptr};
-    EXPECT(volt_combining_sem_acquire(sem, &w[0], 1, none) == VOLT_PENDING);
-    EXPECT(volt_combining_sem_acquire(sem, &w[1], 1, none) == VOLT_PENDING);
-    EXPECT(volt_combining_sem_acquire(sem, &more, 1, none) == VOLT_PENDING);
+    EXPECT(volt_combining_sem_acquire_waiter(sem, &w[0], 1, none) == VOLT_PENDING);
+    EXPECT(volt_combining_sem_acquire_waiter(sem, &w[1], 1, none) == VOLT_PENDING);
+    EXPECT(volt_combining_sem_acquire_waiter(sem, &more, 1, none) == VOLT_PENDING);
   }
   void thread(unsigned index) override {
     if (index == 0) {
       volt_combining_sem_release(sem, 3);
     } else {
       if (volt_combining_sem_cancel(sem, &more)) {
-        EXPECT(volt_combining_sem_acquire_blocking(sem, 1, VOLT_NO_DEADLINE) == VOLT_OK);
+        EXPECT(volt_combining_sem_acquire_until(sem, 1, VOLT_NO_DEADLINE) == VOLT_OK);
       }
       end(this);
     }

@@ -15,7 +15,7 @@ struct cond_model : model {
     volt_mutex_init(&mutex);
   }
   void lock() {
-    EXPECT(volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_mutex_lock_until(&mutex, VOLT_NO_DEADLINE) == VOLT_OK);
   }
   void unlock() {
     volt_mutex_unlock(&mutex);
@@ -26,7 +26,7 @@ struct cond_model : model {
     wait(i);
   }
   void wait(unsigned i) {
-    EXPECT(volt_cond_wait(&cond, &mutex, &w[i], woken[i].waker()) == VOLT_PENDING);
+    EXPECT(volt_cond_wait_waiter(&cond, &mutex, &w[i], woken[i].waker()) == VOLT_PENDING);
   }
   // Waiter i has the mutex, was woken once; it leaves.
   void use(unsigned i) {
@@ -99,7 +99,7 @@ struct cond_blocking_x_broadcast : cond_model {
       volt_cond_broadcast(&cond);
     } else {
       while (guarded == 0) {
-        EXPECT(volt_cond_wait_blocking(&cond, &mutex, VOLT_NO_DEADLINE) == VOLT_OK);
+        EXPECT(volt_cond_wait(&cond, &mutex) == VOLT_OK);
       }
       guarded += 1;
     }
@@ -306,7 +306,7 @@ struct cond_timeout_x_signal : cond_model {
   }
   void thread(unsigned index) override {
     if (index == 0) {
-      result = volt_cond_wait_blocking(&cond, &mutex, 1000);
+      result = volt_cond_wait_until(&cond, &mutex, 1000);
       guarded += 1;
       wait(1);
     }
@@ -334,7 +334,7 @@ struct cond_timeout_x_freed : cond_model {
   }
   void thread(unsigned index) override {
     if (index == 0) {
-      result = volt_cond_wait_blocking(&cond, &mutex, 1000);
+      result = volt_cond_wait_until(&cond, &mutex, 1000);
       guarded += 1;
       unlock();
     }
@@ -370,13 +370,14 @@ struct cond_timeout_x_signal_of_two : cond_model {
   }
   void thread(unsigned index) override {
     if (index == 0) {
-      result = volt_cond_wait_blocking(&cond, &mutex, 1000);
+      result = volt_cond_wait_until(&cond, &mutex, 1000);
       guarded += 1;
       unlock();
     }
     if (index == 1) {
       lock();
-      EXPECT(volt_cond_wait(&cond, &mutex, &w[1], volt_waker{use_second, this}) == VOLT_PENDING);
+      EXPECT(volt_cond_wait_waiter(&cond, &mutex, &w[1], volt_waker{use_second, this}) ==
+             VOLT_PENDING);
       volt_cond_signal(&cond);
     }
   }

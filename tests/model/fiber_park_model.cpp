@@ -323,7 +323,7 @@ struct signal_x_fiber_cancel : parked_model {
 
   void thread(unsigned index) override {
     if (index == 1) {
-      volt_mutex_lock_no_deadline(&mutex);
+      volt_mutex_lock(&mutex);
       message = 1;
       volt_mutex_unlock(&mutex);
       volt_cond_signal(&cond);
@@ -331,9 +331,9 @@ struct signal_x_fiber_cancel : parked_model {
     }
     own.begins();
     own.cancels = true;
-    volt_mutex_lock_no_deadline(&mutex);
+    volt_mutex_lock(&mutex);
     if (message == 0) {
-      int result = volt_cond_wait_blocking(&cond, &mutex, VOLT_NO_DEADLINE);
+      int result = volt_cond_wait(&cond, &mutex);
       EXPECT((result == VOLT_ECANCELED) + own.kept_cancel + own.cancels == 1);
       if (result == VOLT_OK) EXPECT(message == 1);
     }

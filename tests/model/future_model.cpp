@@ -44,7 +44,7 @@ struct drop_x_grant_x_waiter : future_model {
   void thread(unsigned index) override {
     if (index == 0) volt_future_cancel(&f);
     if (index == 1) volt_sem_release(&sem, 1);
-    if (index == 2) result = volt_sem_acquire(&sem, &w, 1, second.waker());
+    if (index == 2) result = volt_sem_acquire_waiter(&sem, &w, 1, second.waker());
   }
   void check() override {
     EXPECT(result == VOLT_OK || (granted(&w) && second.seen() == 1));
@@ -100,7 +100,7 @@ struct block_on_deadline_x_grant : future_model {
   }
   void thread(unsigned index) override {
     if (index == 0) {
-      result = volt_block_on(&f, 1);
+      result = volt_future_wait_until(&f, 1);
       poison(&f.waiter);
     }
     if (index == 1) volt_sem_release(&sem, 1);
@@ -122,7 +122,7 @@ struct drop_x_block_on : future_model {
   void thread(unsigned index) override {
     if (index == 0) volt_future_cancel(&f);
     if (index == 1) volt_sem_release(&sem, 1);
-    if (index == 2) EXPECT(volt_block_on(&behind, VOLT_NO_DEADLINE) == VOLT_OK);
+    if (index == 2) EXPECT(volt_future_wait(&behind) == VOLT_OK);
   }
   void check() override {
     EXPECT(volt_sem_available(&sem) == 0);

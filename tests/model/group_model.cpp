@@ -79,7 +79,7 @@ struct group_end_x_wait_destroy : group_model {
       rt.run(1);
       return;
     }
-    EXPECT(volt_group_wait_blocking(g, VOLT_NO_DEADLINE) == FAILURE);
+    EXPECT(volt_group_wait(g) == FAILURE);
     destroy();
   }
   void check() override {
@@ -183,7 +183,7 @@ struct group_wait_deadline_x_end : group_model {
       rt.run(1);
       return;
     }
-    result = volt_group_wait_blocking(g, 1);
+    result = volt_group_wait_until(g, 1);
     EXPECT(result == VOLT_OK || result == VOLT_ETIMEDOUT);
     if (result == VOLT_OK) destroy();
   }
@@ -309,7 +309,7 @@ struct next_model : group_model {
   }
   void take(int result) {
     volt_task *t;
-    EXPECT(volt_group_next_blocking(g, &t, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_group_next(g, &t) == VOLT_OK);
     expect_taken(t, result);
   }
 };
@@ -348,7 +348,7 @@ struct group_next_deadline_x_end : next_model {
       return;
     }
     volt_task *t;
-    result = volt_group_next_blocking(g, &t, 1);
+    result = volt_group_next_until(g, &t, 1);
     EXPECT(result == VOLT_OK || result == VOLT_ETIMEDOUT);
     EXPECT((result == VOLT_OK) == (t != nullptr));
     if (t) expect_taken(t, VOLT_OK);
@@ -376,8 +376,8 @@ struct group_failure_x_next_destroy : next_model {
     }
     volt_task *first;
     volt_task *second;
-    EXPECT(volt_group_next_blocking(g, &first, VOLT_NO_DEADLINE) == VOLT_OK);
-    EXPECT(volt_group_next_blocking(g, &second, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_group_next(g, &first) == VOLT_OK);
+    EXPECT(volt_group_next(g, &second) == VOLT_OK);
     bool in_order = volt_task_result(first) == FAILURE;
     expect_taken(first, in_order ? static_cast<int>(FAILURE) : static_cast<int>(VOLT_ECANCELED));
     expect_taken(second, in_order ? static_cast<int>(VOLT_ECANCELED) : static_cast<int>(FAILURE));

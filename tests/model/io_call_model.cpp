@@ -216,7 +216,7 @@ struct call_select_x_reports : io_call_model {
       io.arrive(0);
       return;
     }
-    EXPECT(volt_block_on(&s.future, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_future_wait(&s.future) == VOLT_OK);
     EXPECT(op.n + other.n == 1 && (volt_select_winner(&s) == 0 ? op.n : other.n) == 1);
   }
   void check() override {

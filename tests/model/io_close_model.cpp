@@ -26,7 +26,7 @@ struct io_close_model : model {
     p->end();
   }
   void close() {
-    EXPECT(volt_block_on(volt_fd_close_future(&closer, d), VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_future_wait(volt_fd_close_future(&closer, d)) == VOLT_OK);
   }
   void close_and_free() {
     close();
@@ -34,9 +34,9 @@ struct io_close_model : model {
   }
   // It has ended or will, and is polled once more afterwards.
   void end() {
-    int result = volt_block_on(&op.as.future, VOLT_NO_DEADLINE);
+    int result = volt_future_wait(&op.as.future);
     EXPECT(result == VOLT_OK ? op.n == 1 : result == VOLT_ECLOSED && op.n == 0);
-    EXPECT(volt_block_on(&op.as.future, VOLT_NO_DEADLINE) == result);
+    EXPECT(volt_future_wait(&op.as.future) == result);
     poison(&op);
   }
   void check() override {
@@ -144,7 +144,7 @@ struct close_x_woken_for_nothing : io_close_model {
     if (index == 0) {
       close_and_free();
     } else {
-      EXPECT(volt_block_on(&op.as.future, VOLT_NO_DEADLINE) == VOLT_ECLOSED);
+      EXPECT(volt_future_wait(&op.as.future) == VOLT_ECLOSED);
       poison(&op);
     }
   }
@@ -188,7 +188,7 @@ struct close_x_begin : io_close_model {
     if (index == 0) {
       close();
     } else {
-      EXPECT(volt_block_on(&op.as.future, VOLT_NO_DEADLINE) == VOLT_ECLOSED);
+      EXPECT(volt_future_wait(&op.as.future) == VOLT_ECLOSED);
       poison(&op);
     }
   }
@@ -332,7 +332,7 @@ struct close_set_waker_x_end : io_close_whole_model {
   }
   void thread(unsigned index) override {
     if (index == 0) {
-      EXPECT(volt_block_on(&closer.as.future, VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(volt_future_wait(&closer.as.future) == VOLT_OK);
       io.free(d);
       io.is_done();
     } else {

@@ -294,7 +294,7 @@ struct whole_in_select_x_end : io_whole_model {
       be_home();
       return;
     }
-    EXPECT(volt_block_on(&s.future, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_future_wait(&s.future) == VOLT_OK);
     EXPECT(op.n == 1 && io.moved(0) + 1 - io.left(0) == 1);
     io.is_done();
   }

@@ -30,7 +30,7 @@ struct latch_model : model {
     l = nullptr;
   }
   int wait(unsigned i) {
-    return result[i] = volt_latch_wait(l, &w[i], woken[i].waker());
+    return result[i] = volt_latch_wait_waiter(l, &w[i], woken[i].waker());
   }
   // At quiescence: whether waiter i was let go, and was woken if it had to be.
   bool has(unsigned i) {
@@ -217,7 +217,7 @@ struct latch_x_free : latch_model {
     if (index == 0) {
       volt_latch_done(l);
     } else {
-      EXPECT(volt_latch_wait_blocking(l, VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(volt_latch_wait_until(l, VOLT_NO_DEADLINE) == VOLT_OK);
       free_it(); // without destroy()
     }
   }
@@ -261,7 +261,7 @@ struct latch_done_x_deadline : latch_model {
   }
   void thread(unsigned index) override {
     if (index == 0) volt_latch_done(l);
-    if (index == 1) blocked = volt_latch_wait_blocking(l, 1);
+    if (index == 1) blocked = volt_latch_wait_until(l, 1);
   }
   void check() override {
     EXPECT(blocked == VOLT_OK || blocked == VOLT_ETIMEDOUT);

@@ -67,7 +67,7 @@ struct loop_waits_for_two : loop_model {
       return;
     }
     run(2);
-    EXPECT(volt_loop_close_blocking(&l, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_loop_close(&l) == VOLT_OK);
     free_it();
   }
   void check() override {
@@ -87,7 +87,7 @@ struct loop_is_told_once_for_two : loop_model {
       return;
     }
     run(2);
-    EXPECT(volt_loop_close_blocking(&l, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_loop_close(&l) == VOLT_OK);
     free_it();
   }
   void check() override {
@@ -108,7 +108,7 @@ struct loop_closes_x_wake : loop_model {
     }
     volt_future_cancel(&f[0]);
     poison(&f[0].waiter);
-    if (volt_loop_close(&l, volt_waker{free_when_settled, this}) == VOLT_OK) free_it();
+    if (volt_loop_close_then(&l, volt_waker{free_when_settled, this}) == VOLT_OK) free_it();
   }
   void check() override {
     EXPECT(freed == 1 && volt_sem_available(&sem[0]) == 1);
@@ -126,7 +126,7 @@ struct loop_closes_before_cancel : loop_model {
       volt_sem_release(&sem[0], 1);
       return;
     }
-    EXPECT(volt_loop_close(&l, volt_waker{free_when_settled, this}) == VOLT_PENDING);
+    EXPECT(volt_loop_close_then(&l, volt_waker{free_when_settled, this}) == VOLT_PENDING);
     for (unsigned i = 0; i < 2; i++) volt_future_cancel(&f[i]);
   }
   void check() override {
@@ -165,10 +165,10 @@ struct loop_close_deadline_x_wake : loop_model {
       volt_sem_release(&sem[0], 1);
       return;
     }
-    closed = volt_loop_close_blocking(&l, 1);
+    closed = volt_loop_close_until(&l, 1);
     volt_future_cancel(&f[0]);
     if (closed == VOLT_ETIMEDOUT) {
-      EXPECT(volt_loop_close_blocking(&l, VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(volt_loop_close(&l) == VOLT_OK);
     }
     free_it();
   }

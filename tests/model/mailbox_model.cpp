@@ -65,13 +65,13 @@ struct mailbox_model : model {
     return r;
   }
   int recv(unsigned i) {
-    return began(i, volt_mailbox_recv(m, &w[i], &node[i], woken[i].waker()));
+    return began(i, volt_mailbox_recv_waiter(m, &w[i], &node[i], woken[i].waker()));
   }
   int try_recv(unsigned i) {
     return began(i, volt_mailbox_try_recv(m, &node[i]));
   }
-  int recv_blocking(unsigned i, uint64_t deadline_ns = VOLT_NO_DEADLINE) {
-    return began(i, volt_mailbox_recv_blocking(m, &node[i], deadline_ns));
+  int recv_until(unsigned i, uint64_t deadline_ns = VOLT_NO_DEADLINE) {
+    return began(i, volt_mailbox_recv_until(m, &node[i], deadline_ns));
   }
   int began(unsigned i, int r) {
     if (r == VOLT_OK) number[i] = free_it(node[i]);
@@ -248,7 +248,7 @@ struct mailbox_close_x_send_x_recv : mailbox_model {
       message = 1;
       volt_mailbox_close(m);
     }
-    if (index == 2 && recv_blocking(0) == VOLT_ECLOSED) {
+    if (index == 2 && recv_until(0) == VOLT_ECLOSED) {
       EXPECT(message == 1 && volt_mailbox_is_closed(m));
       EXPECT(try_recv(1) == VOLT_ECLOSED);
     }
@@ -279,7 +279,7 @@ struct mailbox_send_x_free : mailbox_model {
     if (index == 0) {
       send(0);
     } else {
-      EXPECT(recv_blocking(0) == VOLT_OK && number[0] == 1);
+      EXPECT(recv_until(0) == VOLT_OK && number[0] == 1);
       end();
     }
   }
@@ -319,7 +319,7 @@ MODEL(mailbox_close_x_end, 2, bounded)
 struct mailbox_send_x_deadline : mailbox_model {
   void thread(unsigned index) override {
     if (index == 0) send(0);
-    if (index == 1) recv_blocking(0, 1);
+    if (index == 1) recv_until(0, 1);
   }
   void check() override {
     EXPECT(result[0] == VOLT_OK || result[0] == VOLT_ETIMEDOUT);

@@ -33,8 +33,8 @@ struct poll_x_token_cancel : turn_poll {
   poll_x_token_cancel() {
     volt_token_init(&parent);
     volt_token_init_child(&child, &parent);
-    volt_future_made(volt_token_future(&f[0], &child));
-    volt_future_made(volt_token_future(&f[1], &child));
+    volt_future_made(volt_token_wait_future(&f[0], &child));
+    volt_future_made(volt_token_wait_future(&f[1], &child));
     begin();
   }
   void thread(unsigned index) override {
@@ -77,7 +77,7 @@ struct poll_x_notify_all : turn_poll {
     for (unsigned i = 0; i < 2; i++) {
       wakers[i].n = &n;
       wakers[i].inner = &woken[i];
-      volt_future_made(volt_notify_future(&f[i], &n));
+      volt_future_made(volt_notify_wait_future(&f[i], &n));
       EXPECT(poll(i) == VOLT_PENDING);
     }
   }
@@ -227,7 +227,7 @@ struct poll_x_barrier_open : turn_poll {
   }
   void thread(unsigned index) override {
     if (index == 0) {
-      EXPECT(volt_barrier_wait(&b, &last, volt_waker{nullptr, nullptr}) == VOLT_LEADER);
+      EXPECT(volt_barrier_wait_waiter(&b, &last, volt_waker{nullptr, nullptr}) == VOLT_LEADER);
     } else {
       bool first = poll(0) == VOLT_OK;
       EXPECT(!first || poll(1) == VOLT_OK);
@@ -246,7 +246,7 @@ struct poll_x_cancel_x_open : turn_poll {
   volt_waiter first;
   poll_x_cancel_x_open() {
     volt_once_init(&o);
-    EXPECT(volt_once_begin(&o, &first, volt_waker{nullptr, nullptr}) == VOLT_OK);
+    EXPECT(volt_once_begin_waiter(&o, &first, volt_waker{nullptr, nullptr}) == VOLT_OK);
     for (volt_future &one : f) volt_future_made(volt_once_begin_future(&one, &o));
     begin();
   }
@@ -279,7 +279,7 @@ struct poll_by_another_x_open : model {
     volt_notify_init(&n);
     for (unsigned i = 0; i < 2; i++) {
       task[i] = new poller(&left[i]);
-      volt_future_made(volt_notify_future(&f[i], &n));
+      volt_future_made(volt_notify_wait_future(&f[i], &n));
     }
     for (volt_future &one : f) EXPECT(task[0]->poll(&one) == VOLT_PENDING);
   }

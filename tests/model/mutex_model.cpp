@@ -13,7 +13,7 @@ struct mutex_model : model {
   }
 
   void section() {
-    EXPECT(volt_mutex_lock_blocking(&m, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_mutex_lock_until(&m, VOLT_NO_DEADLINE) == VOLT_OK);
     count += 1;
     volt_mutex_unlock(&m);
   }
@@ -80,7 +80,7 @@ struct lock_deadline_x_lock : mutex_model {
       section();
       return;
     }
-    in_time = volt_mutex_lock_blocking(&m, 1) == VOLT_OK;
+    in_time = volt_mutex_lock_until(&m, 1) == VOLT_OK;
     if (in_time) {
       count += 1;
       volt_mutex_unlock(&m);
@@ -102,7 +102,7 @@ struct last_user_frees : model {
   }
 
   void leave() {
-    EXPECT(volt_mutex_lock_blocking(m, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_mutex_lock_until(m, VOLT_NO_DEADLINE) == VOLT_OK);
     bool last = --users == 0;
     volt_mutex_unlock(m);
     if (!last) return;
@@ -139,7 +139,7 @@ struct last_user_frees_beside_deadline : last_user_frees {
       leave();
       return;
     }
-    if (volt_mutex_lock_blocking(m, 1) == VOLT_OK) {
+    if (volt_mutex_lock_until(m, 1) == VOLT_OK) {
       volt_mutex_unlock(m);
     }
     leave();
@@ -154,7 +154,7 @@ struct lock_meets : mutex_model {
   lock_meets() {
     EXPECT(volt_mutex_try_lock(&m) == VOLT_OK);
     for (unsigned i = 0; i < 2; i++) {
-      EXPECT(volt_mutex_lock(&m, &w[i], woken[i].waker()) == VOLT_PENDING);
+      EXPECT(volt_mutex_lock_waiter(&m, &w[i], woken[i].waker()) == VOLT_PENDING);
     }
   }
   void thread(unsigned index) override {

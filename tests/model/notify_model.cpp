@@ -29,7 +29,7 @@ struct notify_model : model {
     n = nullptr;
   }
   int wait(unsigned i) {
-    return result[i] = volt_notify_wait(n, &w[i], woken[i].waker());
+    return result[i] = volt_notify_wait_waiter(n, &w[i], woken[i].waker());
   }
   // At quiescence: whether waiter i was notified. If it queued, it was woken then, once, or not.
   bool has(unsigned i) {
@@ -46,7 +46,7 @@ struct notify_model : model {
   // At quiescence: take what is stored.
   bool take_stored() {
     volt_waiter mine;
-    bool was = volt_notify_wait(n, &mine, volt_waker{nullptr, nullptr}) == VOLT_OK;
+    bool was = volt_notify_wait_waiter(n, &mine, volt_waker{nullptr, nullptr}) == VOLT_OK;
     if (!was) EXPECT(volt_notify_cancel(n, &mine));
     return was;
   }
@@ -159,9 +159,9 @@ struct notify_condition : notify_model {
       return;
     }
     volt_future f;
-    volt_future_made(volt_notify_future(&f, n));
+    volt_future_made(volt_notify_wait_future(&f, n));
     if (volt_load_relaxed(&condition) == 0) {
-      EXPECT(volt_block_on(&f, VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(volt_future_wait(&f) == VOLT_OK);
       EXPECT(volt_load_relaxed(&condition) == 1);
     }
   }
@@ -180,7 +180,7 @@ struct notify_one_x_drop : notify_model {
   poller::trace left;
   notify_one_x_drop() : notify_model(0) {
     poller *p = new poller(&left);
-    EXPECT(p->poll(volt_notify_future(&f, n)) == VOLT_PENDING);
+    EXPECT(p->poll(volt_notify_wait_future(&f, n)) == VOLT_PENDING);
     EXPECT(p->end() == 1);
     EXPECT(wait(0) == VOLT_PENDING);
   }
@@ -331,7 +331,7 @@ struct notify_one_x_deadline : notify_model {
   }
   void thread(unsigned index) override {
     if (index == 0) volt_notify_one(n);
-    if (index == 1) blocked = volt_notify_wait_blocking(n, 1);
+    if (index == 1) blocked = volt_notify_wait_until(n, 1);
   }
   void check() override {
     EXPECT(blocked == VOLT_OK || blocked == VOLT_ETIMEDOUT);

@@ -27,7 +27,7 @@ struct once_model : model {
     o = nullptr;
   }
   int begin(unsigned i) {
-    return result[i] = volt_once_begin(o, &w[i], woken[i].waker());
+    return result[i] = volt_once_begin_waiter(o, &w[i], woken[i].waker());
   }
   // By the owner of waiter i.
   int now(unsigned i) {
@@ -216,7 +216,7 @@ struct once_failed_x_deadline : once_model {
   void thread(unsigned index) override {
     if (index == 0) volt_once_failed(o);
     if (index == 1) {
-      blocked = volt_once_begin_blocking(o, 1);
+      blocked = volt_once_begin_until(o, 1);
       if (blocked == VOLT_OK) volt_once_failed(o);
     }
   }

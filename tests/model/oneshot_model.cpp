@@ -16,7 +16,7 @@ struct oneshot_model : model {
     sent.value = 7;
   }
   int recv() {
-    return received = volt_oneshot_recv(&o, &w, &got, woken.waker());
+    return received = volt_oneshot_recv_waiter(&o, &w, &got, woken.waker());
   }
   int send() {
     message = 1;
@@ -150,7 +150,7 @@ struct oneshot_received_and_freed : model {
       return;
     }
     e.value = 0;
-    EXPECT(volt_oneshot_recv_blocking(&s->o, &e, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_oneshot_recv(&s->o, &e) == VOLT_OK);
     EXPECT(e.value == 7);
     volt_oneshot_destroy(&s->o);
     poison(&s->o.queue);
@@ -164,7 +164,7 @@ MODEL(oneshot_received_and_freed, 2, bounded)
 // R1: a deadline passes at any moment. The value is received once, by the wait or afterwards.
 struct oneshot_deadline_x_send : oneshot_model {
   void thread(unsigned index) override {
-    if (index == 0) received = volt_oneshot_recv_blocking(&o, &got, 1);
+    if (index == 0) received = volt_oneshot_recv_until(&o, &got, 1);
     if (index == 1) send();
   }
   void check() override {

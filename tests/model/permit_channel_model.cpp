@@ -37,14 +37,14 @@ struct permit_model : model {
     c = nullptr;
   }
   int reserve() {
-    return volt_permit_chan_reserve_blocking(c, VOLT_NO_DEADLINE);
+    return volt_permit_chan_reserve(c);
   }
   int send(unsigned i) {
     e[i].value = i + 1;
     return result[i] = volt_permit_chan_send_reserved(c, &e[i]);
   }
   int recv(unsigned i) {
-    return result[i] = volt_permit_chan_recv_blocking(c, &e[i], VOLT_NO_DEADLINE);
+    return result[i] = volt_permit_chan_recv(c, &e[i]);
   }
 };
 

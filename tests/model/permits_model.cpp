@@ -13,7 +13,7 @@ struct batch_model : model {
   explicit batch_model(unsigned waiters) {
     volt_sem_init(&sem, 0);
     for (unsigned i = 0; i < waiters; i++) {
-      EXPECT(volt_sem_acquire(&sem, &w[i], 1, woken[i].waker()) == VOLT_PENDING);
+      EXPECT(volt_sem_acquire_waiter(&sem, &w[i], 1, woken[i].waker()) == VOLT_PENDING);
     }
   }
   bool has(unsigned i) {
@@ -43,9 +43,9 @@ MODEL(batch_two_releasers, 2, bounded)
 struct batch_waker_reenters : batch_model {
   VOLT_ATOMIC(uint32_t) reentered;
   batch_waker_reenters() : batch_model(0) {
-    EXPECT(volt_sem_acquire(&sem, &w[0], 1, volt_waker{reenter, this}) == VOLT_PENDING);
-    EXPECT(volt_sem_acquire(&sem, &w[1], 1, woken[1].waker()) == VOLT_PENDING);
-    EXPECT(volt_sem_acquire(&sem, &w[2], 1, woken[2].waker()) == VOLT_PENDING);
+    EXPECT(volt_sem_acquire_waiter(&sem, &w[0], 1, volt_waker{reenter, this}) == VOLT_PENDING);
+    EXPECT(volt_sem_acquire_waiter(&sem, &w[1], 1, woken[1].waker()) == VOLT_PENDING);
+    EXPECT(volt_sem_acquire_waiter(&sem, &w[2], 1, woken[2].waker()) == VOLT_PENDING);
   }
   static void reenter(void *ctx) {
     batch_waker_reenters *self = static_cast<batch_waker_reenters *>(ctx);
@@ -93,7 +93,7 @@ struct batch_x_cancel_x_acquire : batch_model {
   void thread(unsigned index) override {
     if (index == 0) volt_sem_release(&sem, 2);
     if (index == 1) cancelled = volt_sem_cancel(&sem, &w[1]);
-    if (index == 2) result = volt_sem_acquire(&sem, &w[2], 1, woken[2].waker());
+    if (index == 2) result = volt_sem_acquire_waiter(&sem, &w[2], 1, woken[2].waker());
   }
   void check() override {
     bool third = result == VOLT_OK || (result == VOLT_PENDING && granted(&w[2]));
@@ -115,7 +115,7 @@ struct batch_x_cancel_x_big_acquire : batch_model {
     if (index == 0) volt_sem_release(&sem, 2);
     if (index == 1) {
       was_cancelled = volt_sem_cancel(&sem, &w[1]);
-      if (was_cancelled) result = volt_sem_acquire(&sem, &w[2], 2, woken[2].waker());
+      if (was_cancelled) result = volt_sem_acquire_waiter(&sem, &w[2], 2, woken[2].waker());
     }
     if (index == 2) volt_sem_release(&sem, 1);
   }
@@ -193,7 +193,7 @@ struct batch_close_is_final : batch_model {
   void thread(unsigned index) override {
     if (index == 0) volt_sem_close(&sem);
     if (index == 1 && volt_waiter_result(&w[0]) == VOLT_ECLOSED) {
-      result = volt_sem_acquire(&sem, &w[2], 1, woken[2].waker());
+      result = volt_sem_acquire_waiter(&sem, &w[2], 1, woken[2].waker());
     }
   }
   void check() override {
@@ -211,7 +211,7 @@ struct destroy_model : model {
 
   explicit destroy_model(unsigned waiters) : sem(new volt_sem()) {
     for (unsigned i = 0; i < waiters; i++) {
-      EXPECT(volt_sem_acquire(sem, &w[i], 1, woken[i].waker()) == VOLT_PENDING);
+      EXPECT(volt_sem_acquire_waiter(sem, &w[i], 1, woken[i].waker()) == VOLT_PENDING);
     }
   }
   void end() {
@@ -296,7 +296,7 @@ struct batch_readers_x_cancel : model {
     volt_rwlock_init(&rw);
     EXPECT(volt_rwlock_try_write(&rw) == VOLT_OK);
     for (unsigned i = 0; i < 2; i++) {
-      EXPECT(volt_rwlock_read(&rw, &w[i], woken[i].waker()) == VOLT_PENDING);
+      EXPECT(volt_rwlock_read_waiter(&rw, &w[i], woken[i].waker()) == VOLT_PENDING);
     }
   }
   void thread(unsigned index) override {
@@ -347,7 +347,7 @@ struct batch_x_try_read : model {
     volt_rwlock_init(&rw);
     EXPECT(volt_rwlock_try_write(&rw) == VOLT_OK);
     for (unsigned i = 0; i < 2; i++) {
-      EXPECT(volt_rwlock_read(&rw, &w[i], woken[i].waker()) == VOLT_PENDING);
+      EXPECT(volt_rwlock_read_waiter(&rw, &w[i], woken[i].waker()) == VOLT_PENDING);
     }
   }
   void thread(unsigned index) override {
@@ -406,7 +406,7 @@ struct release_x_free : destroy_model {
       return;
     }
     if (volt_sem_cancel(sem, &w[0])) {
-      EXPECT(volt_sem_acquire_blocking(sem, 1, VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(volt_sem_acquire(sem, 1) == VOLT_OK);
     }
     end();
   }
@@ -433,7 +433,7 @@ MODEL(release_x_try_and_free, 2, full)
 struct waiter_freed_at_grant : batch_model {
   volt_waiter *mine = new volt_waiter;
   waiter_freed_at_grant() : batch_model(0) {
-    EXPECT(volt_sem_acquire(&sem, mine, 1, woken[0].waker()) == VOLT_PENDING);
+    EXPECT(volt_sem_acquire_waiter(&sem, mine, 1, woken[0].waker()) == VOLT_PENDING);
   }
   void free_if_granted() {
     if (!granted(mine)) return;

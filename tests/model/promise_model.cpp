@@ -66,7 +66,7 @@ struct promise_await_x_complete : promise_model {
   }
   void thread(unsigned index) override {
     if (index == 1) return complete();
-    result = volt_block_on(&f, VOLT_NO_DEADLINE);
+    result = volt_future_wait(&f);
     EXPECT(result == RESULT && message == 1);
     free_it();
   }

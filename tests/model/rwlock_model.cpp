@@ -12,13 +12,13 @@ struct rwlock_model : model {
 
   // The race checker objects if a reader and a writer are inside together, or two writers.
   void read() {
-    EXPECT(volt_rwlock_read_blocking(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_rwlock_read_until(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
     int seen = value;
     EXPECT(seen == value);
     volt_rwlock_read_unlock(&rw);
   }
   void write() {
-    EXPECT(volt_rwlock_write_blocking(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_rwlock_write_until(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
     value += 1;
     volt_rwlock_write_unlock(&rw);
   }
@@ -76,7 +76,7 @@ struct downgrade_x_writer : rwlock_model {
       write();
       return;
     }
-    EXPECT(volt_rwlock_write_blocking(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_rwlock_write_until(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
     value += 1;
     int written = value;
     volt_rwlock_downgrade(&rw);
@@ -94,7 +94,7 @@ struct downgrade_x_reader_x_writer : rwlock_model {
     if (index == 1) read();
     if (index == 2) write();
     if (index != 0) return;
-    EXPECT(volt_rwlock_write_blocking(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_rwlock_write_until(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
     value += 1;
     int written = value;
     volt_rwlock_downgrade(&rw);
@@ -114,8 +114,8 @@ struct cancel_writer_x_unlock : rwlock_model {
   bool was_cancelled = false;
   cancel_writer_x_unlock() {
     EXPECT(volt_rwlock_try_read(&rw) == VOLT_OK);
-    EXPECT(volt_rwlock_write(&rw, &writer, woken[0].waker()) == VOLT_PENDING);
-    EXPECT(volt_rwlock_read(&rw, &reader, woken[1].waker()) == VOLT_PENDING);
+    EXPECT(volt_rwlock_write_waiter(&rw, &writer, woken[0].waker()) == VOLT_PENDING);
+    EXPECT(volt_rwlock_read_waiter(&rw, &reader, woken[1].waker()) == VOLT_PENDING);
   }
   void thread(unsigned index) override {
     if (index == 0) {

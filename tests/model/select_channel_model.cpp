@@ -45,7 +45,7 @@ MODEL(select_starts_x_sends, 2, bounded)
 struct select_blocks_x_sends : two_receives {
   void thread(unsigned index) override {
     if (index == 0) {
-      EXPECT(volt_block_on(&s.future, VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(volt_future_wait(&s.future) == VOLT_OK);
       p->end();
       result = ended();
       return;
@@ -60,7 +60,7 @@ MODEL(select_blocks_x_sends, 2, bounded)
 struct select_used_again : two_receives {
   select_used_again() {
     EXPECT(c[0].send(7) == VOLT_OK);
-    EXPECT(volt_block_on(&s.future, VOLT_NO_DEADLINE) == VOLT_OK && element[0].value == 7);
+    EXPECT(volt_future_wait(&s.future) == VOLT_OK && element[0].value == 7);
     receives(0);
     receives(1);
     select();
@@ -70,7 +70,7 @@ struct select_used_again : two_receives {
       EXPECT(c[0].send(1) == VOLT_OK);
       return;
     }
-    EXPECT(volt_block_on(&s.future, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_future_wait(&s.future) == VOLT_OK);
     p->end();
     result = ended();
   }
@@ -88,7 +88,7 @@ struct select_deadline_x_send : two_receives {
       EXPECT(c[1].send(2) == VOLT_OK);
       return;
     }
-    int blocked = volt_block_on(&s.future, 1);
+    int blocked = volt_future_wait_until(&s.future, 1);
     p->end();
     EXPECT(blocked == VOLT_OK || blocked == VOLT_ETIMEDOUT);
     EXPECT(volt_future_poll(&s.future, volt_waker{nullptr, nullptr}) == blocked);
@@ -159,7 +159,7 @@ struct selects_face_each_other : receive_or_send {
     volt_future_made(volt_select_future(&t, others, 2, VOLT_SELECT_BIASED));
   }
   void thread(unsigned index) override {
-    EXPECT(volt_block_on(index == 0 ? &s.future : &t.future, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_future_wait(index == 0 ? &s.future : &t.future) == VOLT_OK);
     if (index == 0) result = ended();
   }
   void check() override {

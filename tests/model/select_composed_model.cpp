@@ -50,7 +50,7 @@ struct timeout_deadline_x_send : two_receives {
       EXPECT(c[1].send(2) == VOLT_OK);
       return;
     }
-    result = volt_block_on(&t.future, 1);
+    result = volt_future_wait_until(&t.future, 1);
     poison(&f[1].waiter);
   }
   void check() override {
@@ -248,7 +248,7 @@ struct block_on_kept_select_x_sends : two_receives {
       volt_sem_release(&sem, 1);
       return;
     }
-    EXPECT(volt_block_on(&keeps.future, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_future_wait(&keeps.future) == VOLT_OK);
     volt_future_cancel(&s.future);
     result = ended();
   }
@@ -332,7 +332,7 @@ struct select_barrier_x_send : turn_in_select {
   wake_count woken;
   select_barrier_x_send() {
     volt_barrier_init(&b, 2);
-    EXPECT(volt_barrier_wait(&b, &other, woken.waker()) == VOLT_PENDING);
+    EXPECT(volt_barrier_wait_waiter(&b, &other, woken.waker()) == VOLT_PENDING);
   }
   volt_future *second() override {
     return volt_barrier_wait_future(&f[1], &b);
@@ -361,7 +361,7 @@ struct select_once_x_send : turn_in_select {
   void check() override {
     if (won()) volt_once_failed(&o);
     volt_waiter w;
-    EXPECT(volt_once_begin(&o, &w, volt_waker{nullptr, nullptr}) == VOLT_OK);
+    EXPECT(volt_once_begin_waiter(&o, &w, volt_waker{nullptr, nullptr}) == VOLT_OK);
     volt_once_done(&o);
     volt_once_destroy(&o);
   }

@@ -134,7 +134,7 @@ struct select_loser_x_waiter : select_model {
   int result = VOLT_PENDING;
   select_loser_x_waiter() {
     EXPECT(volt_future_poll(&s.future, volt_waker{nullptr, nullptr}) == VOLT_PENDING);
-    EXPECT(volt_sem_acquire(&sem[1], &w, 1, woken.waker()) == VOLT_PENDING);
+    EXPECT(volt_sem_acquire_waiter(&sem[1], &w, 1, woken.waker()) == VOLT_PENDING);
   }
   void thread(unsigned index) override {
     if (index == 0) {
@@ -233,7 +233,7 @@ struct block_on_select_x_grants : select_model {
   int result = VOLT_PENDING;
   void thread(unsigned index) override {
     if (index == 0) {
-      result = volt_block_on(&s.future, VOLT_NO_DEADLINE);
+      result = volt_future_wait(&s.future);
     } else {
       volt_sem_release(&sem[0], 1);
       volt_sem_release(&sem[1], 1);
@@ -251,7 +251,7 @@ struct block_on_select_deadline : select_model {
   int result = VOLT_PENDING;
   void thread(unsigned index) override {
     if (index == 0) {
-      result = volt_block_on(&s.future, 1);
+      result = volt_future_wait_until(&s.future, 1);
       poison(&f[0].waiter);
       poison(&f[1].waiter);
     } else {
@@ -275,7 +275,7 @@ struct block_on_select_keep : select_model {
       volt_sem_release(&sem[0], 1);
       return;
     }
-    EXPECT(volt_block_on(&s.future, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_future_wait(&s.future) == VOLT_OK);
     EXPECT(volt_select_winner(&s) == 0);
     volt_future_cancel(&f[1]);
   }
@@ -293,7 +293,7 @@ struct block_on_select_keep_deadline : block_on_select_keep {
       volt_sem_release(&sem[0], 1);
       return;
     }
-    result = volt_block_on(&s.future, 1);
+    result = volt_future_wait_until(&s.future, 1);
     volt_future_cancel(&f[0]); // changes nothing if it has won
     volt_future_cancel(&f[1]);
   }
@@ -372,7 +372,7 @@ struct block_on_join_x_grants : join_model {
   }
   void thread(unsigned index) override {
     if (index == 0) {
-      result = volt_block_on(&j.future, 1);
+      result = volt_future_wait_until(&j.future, 1);
       look_at_branches();
     } else {
       volt_sem_release(&sem[1], 1);
@@ -395,7 +395,7 @@ struct block_on_join_to_its_end : join_model {
   }
   void thread(unsigned index) override {
     if (index == 0) {
-      result = volt_block_on(&j.future, VOLT_NO_DEADLINE);
+      result = volt_future_wait(&j.future);
     } else {
       volt_sem_release(&sem[1], 1);
       volt_sem_release(&sem[0], 1);

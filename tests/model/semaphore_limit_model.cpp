@@ -1,5 +1,6 @@
-// semaphore_limit_model: a limit that changes, debt, and requests for everything.
-// Checks semaphore.c I6, I7, R9-R12, R14, R16, and permits.c I3 with debt; a case names what it is after.
+// semaphore_limit_model: a limit that changes, excess, and requests for everything.
+// Checks semaphore.c I6, I7, R9-R12, R14, R16, and permits.c I3 with excess; a case names what it
+// is after.
 // PROGRAM: library
 #include "model.hpp"
 
@@ -14,10 +15,10 @@ struct limit_model : model {
     volt_sem_init(&sem, permits);
   }
   void acquire(unsigned i, uint32_t n) {
-    result[i] = volt_sem_acquire(&sem, &w[i], n, woken[i].waker());
+    result[i] = volt_sem_acquire_waiter(&sem, &w[i], n, woken[i].waker());
   }
   void acquire_all(unsigned i) {
-    result[i] = volt_sem_acquire_all(&sem, &w[i], woken[i].waker());
+    result[i] = volt_sem_acquire_all_waiter(&sem, &w[i], woken[i].waker());
   }
   bool has(unsigned i) {
     if (result[i] == VOLT_OK) EXPECT(woken[i].seen() == 0);
@@ -27,7 +28,7 @@ struct limit_model : model {
   }
   // When everything is back, it is as much as the limit says.
   void expect_all_back() {
-    EXPECT(volt_sem_waiters(&sem) == 0 && volt_sem_debt(&sem) == 0);
+    EXPECT(volt_sem_waiters(&sem) == 0 && volt_sem_excess(&sem) == 0);
     EXPECT(volt_sem_available(&sem) == volt_sem_limit(&sem));
   }
 };
@@ -47,7 +48,7 @@ struct limit_two_changes : limit_model {
 };
 MODEL(limit_two_changes, 2, full)
 
-// I3: it shrinks while somebody queues and somebody releases: debt goes to the queue and back.
+// I3: it shrinks while somebody queues and somebody releases: excess goes to the queue and back.
 struct limit_debt_x_acquire_x_release : limit_model {
   limit_debt_x_acquire_x_release() : limit_model(2) {
     EXPECT(volt_sem_try_acquire(&sem, 2) == VOLT_OK);
@@ -58,7 +59,7 @@ struct limit_debt_x_acquire_x_release : limit_model {
     if (index == 2) volt_sem_release(&sem, 1);
   }
   void check() override {
-    if (!has(0)) EXPECT(volt_sem_debt(&sem) == 0 && volt_sem_available(&sem) == 0);
+    if (!has(0)) EXPECT(volt_sem_excess(&sem) == 0 && volt_sem_available(&sem) == 0);
     volt_sem_release(&sem, 1);
     EXPECT(has(0));
     volt_sem_release(&sem, 1);
@@ -78,7 +79,7 @@ struct limit_debt_x_cancel : limit_model {
     if (index == 1) EXPECT(volt_sem_cancel(&sem, &w[0]));
   }
   void check() override {
-    EXPECT(volt_sem_debt(&sem) == 1);
+    EXPECT(volt_sem_excess(&sem) == 1);
     volt_sem_release(&sem, 1);
     expect_all_back();
   }
@@ -288,7 +289,7 @@ struct limit_none_behind_one : limit_model {
 };
 MODEL(limit_none_behind_one, 2, full)
 
-// R12: what is forgotten repays the debt, whoever is lowering the limit meanwhile: when all is back
+// R12: what is forgotten repays the excess, whoever is lowering the limit meanwhile: when all is back
 // it is as much as the limit.
 struct forget_model : limit_model {
   forget_model(uint32_t permits, uint32_t forgotten) : limit_model(permits), forgotten_(forgotten) {
@@ -322,13 +323,13 @@ struct forget_x_lower_x_release : forget_model {
 };
 MODEL(forget_x_lower_x_release, 3, bounded)
 
-// The same while somebody waits: the debt is in the queue, and what repays it is not granted.
+// The same while somebody waits: the excess is in the queue, and what repays it is not granted.
 struct forget_x_lower_while_queued : forget_model {
   forget_x_lower_while_queued() : forget_model(2, 2) {
     acquire(0, 1);
   }
   void check() override {
-    EXPECT(volt_sem_debt(&sem) == 0);
+    EXPECT(volt_sem_excess(&sem) == 0);
     EXPECT(has(0) == (volt_sem_limit(&sem) == 1));
     if (has(0)) volt_sem_release(&sem, 1);
     if (!has(0)) EXPECT(volt_sem_cancel(&sem, &w[0]));
@@ -337,7 +338,7 @@ struct forget_x_lower_while_queued : forget_model {
 };
 MODEL(forget_x_lower_while_queued, 2, bounded)
 
-// Who wants all is granted none by what repays the last debt.
+// Who wants all is granted none by what repays the last excess.
 struct forget_x_lower_x_all : limit_model {
   forget_x_lower_x_all() : limit_model(1) {
     EXPECT(volt_sem_try_acquire(&sem, 1) == VOLT_OK);
@@ -370,7 +371,7 @@ struct limit_all_x_rise_x_fall : limit_model {
     if (index == 2) acquire_all(0);
   }
   void check() override {
-    EXPECT(has(0) || volt_sem_debt(&sem) > 0);
+    EXPECT(has(0) || volt_sem_excess(&sem) > 0);
     EXPECT(volt_sem_taken(&w[0]) <= 2);
     volt_sem_release(&sem, volt_sem_taken(&w[0]));
     expect_all_back();
@@ -386,10 +387,10 @@ struct limit_debt_x_look : limit_model {
   }
   void thread(unsigned index) override {
     if (index == 0) volt_sem_set_limit(&sem, 0);
-    if (index == 1) EXPECT(volt_sem_debt(&sem) <= 1);
+    if (index == 1) EXPECT(volt_sem_excess(&sem) <= 1);
   }
   void check() override {
-    EXPECT(volt_sem_debt(&sem) == 1);
+    EXPECT(volt_sem_excess(&sem) == 1);
     EXPECT(volt_sem_cancel(&sem, &w[0]));
   }
 };

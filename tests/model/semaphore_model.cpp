@@ -23,7 +23,7 @@ struct sem_model : model {
   }
 
   int acquire(unsigned i, uint32_t n) {
-    return result[i] = engine_sem_acquire(&sem, &w[i], n, woken[i].waker());
+    return result[i] = engine_sem_acquire_waiter(&sem, &w[i], n, woken[i].waker());
   }
 
   // Whether waiter i has what it asked for. A pending one must have been granted, and woken once,
@@ -482,7 +482,7 @@ MODEL(set_waker_x_release, 2, full)
 struct waker_reenters : sem_model {
   VOLT_ATOMIC(uint32_t) reentered;
   waker_reenters() : sem_model(0) {
-    EXPECT(engine_sem_acquire(&sem, &w[0], 1, volt_waker{reenter, this}) == VOLT_PENDING);
+    EXPECT(engine_sem_acquire_waiter(&sem, &w[0], 1, volt_waker{reenter, this}) == VOLT_PENDING);
     acquire(1, 1);
   }
   static void reenter(void *ctx) {
@@ -614,7 +614,8 @@ struct acquired_then_queued : sem_model {
   void thread(unsigned index) override {
     if (index == 0) {
       acquire(0, 1);
-      if (result[0] == VOLT_OK) second = engine_sem_acquire(&sem, &w[0], 1, woken[0].waker());
+      if (result[0] == VOLT_OK)
+        second = engine_sem_acquire_waiter(&sem, &w[0], 1, woken[0].waker());
     }
     if (index == 1 && engine_sem_try_acquire(&sem, 1) == VOLT_OK) engine_sem_release(&sem, 1);
   }
@@ -631,7 +632,7 @@ struct blocking_threads : sem_model {
   blocking_threads() : sem_model(2) {
   }
   void thread(unsigned) override {
-    EXPECT(engine_sem_acquire_blocking(&sem, 1, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(engine_sem_acquire_until(&sem, 1, VOLT_NO_DEADLINE) == VOLT_OK);
     EXPECT(volt_fetch_add_relaxed(&inside, 1) < 2);
     volt_fetch_add_relaxed(&inside, ~UINT32_C(0));
     engine_sem_release(&sem, 1);
@@ -648,7 +649,7 @@ struct blocking_deadline_x_release : sem_model {
   blocking_deadline_x_release() : sem_model(0) {
   }
   void thread(unsigned index) override {
-    if (index == 0) outcome = engine_sem_acquire_blocking(&sem, 1, 1);
+    if (index == 0) outcome = engine_sem_acquire_until(&sem, 1, 1);
     if (index == 1) engine_sem_release(&sem, 1);
   }
   void check() override {
@@ -666,10 +667,10 @@ struct blocking_deadline_x_blocking : sem_model {
   }
   void thread(unsigned index) override {
     if (index == 0) {
-      outcome = engine_sem_acquire_blocking(&sem, 1, 1);
+      outcome = engine_sem_acquire_until(&sem, 1, 1);
       if (outcome == VOLT_OK) engine_sem_release(&sem, 1);
     }
-    if (index == 1) EXPECT(engine_sem_acquire_blocking(&sem, 1, VOLT_NO_DEADLINE) == VOLT_OK);
+    if (index == 1) EXPECT(engine_sem_acquire_until(&sem, 1, VOLT_NO_DEADLINE) == VOLT_OK);
     if (index == 2) engine_sem_release(&sem, 1);
   }
   void check() override {

@@ -17,7 +17,7 @@ struct sharded_model : model {
 
   // The race checker objects if a reader and a writer are inside together, or two writers.
   void read(uint32_t shard) {
-    EXPECT(volt_sharded_rwlock_read_blocking(&lock, shard, VOLT_NO_DEADLINE) == VOLT_OK);
+    EXPECT(volt_sharded_rwlock_read_until(&lock, shard, VOLT_NO_DEADLINE) == VOLT_OK);
     int seen = value;
     EXPECT(seen == value);
     volt_sharded_rwlock_read_unlock(&lock, shard);
@@ -27,12 +27,12 @@ struct sharded_model : model {
     volt_sharded_rwlock_write_unlock(&lock);
   }
   void write() {
-    volt_sharded_rwlock_write_no_deadline(&lock);
+    volt_sharded_rwlock_write(&lock);
     write_and_unlock();
   }
   void write_by_future() {
     volt_sharded_write w;
-    int result = volt_block_on(volt_sharded_rwlock_write_future(&w, &lock), VOLT_NO_DEADLINE);
+    int result = volt_future_wait(volt_sharded_rwlock_write_future(&w, &lock));
     EXPECT(result == VOLT_OK);
     write_and_unlock();
   }
@@ -123,7 +123,7 @@ struct sharded_deadline_x_reader : sharded_model {
   int result;
   void thread(unsigned index) override {
     if (index == 0) return read(1);
-    result = volt_sharded_rwlock_write_blocking(&lock, 1);
+    result = volt_sharded_rwlock_write_until(&lock, 1);
     if (result == VOLT_OK) write_and_unlock();
   }
   void check() override {
@@ -148,7 +148,7 @@ struct sharded_last_writer_frees : model {
     it->users = 2;
   }
   void thread(unsigned) override {
-    volt_sharded_rwlock_write_no_deadline(&it->lock);
+    volt_sharded_rwlock_write(&it->lock);
     bool last = --it->users == 0;
     volt_sharded_rwlock_write_unlock(&it->lock);
     if (!last) return;

@@ -490,7 +490,7 @@ struct task_join_x_complete : task_join_model {
     if (index == 0) {
       rt.run(1);
     } else {
-      take_back(volt_task_join_blocking(&t->task, VOLT_NO_DEADLINE));
+      take_back(volt_task_join(&t->task));
     }
   }
 };
@@ -503,9 +503,9 @@ struct task_join_deadline_x_complete : task_join_model {
       rt.run(1);
       return;
     }
-    int result = volt_task_join_blocking(&t->task, 1);
+    int result = volt_task_join_until(&t->task, 1);
     EXPECT(result == RESULT || result == VOLT_ETIMEDOUT);
-    if (result == VOLT_ETIMEDOUT) result = volt_task_join_blocking(&t->task, VOLT_NO_DEADLINE);
+    if (result == VOLT_ETIMEDOUT) result = volt_task_join(&t->task);
     take_back(result);
   }
 };
@@ -523,7 +523,7 @@ struct task_join_x_late_wake : task_join_model {
     } else if (index == 1) {
       e[0].fire();
     } else {
-      take_back(volt_task_join_blocking(&t->task, VOLT_NO_DEADLINE));
+      take_back(volt_task_join(&t->task));
     }
   }
 };

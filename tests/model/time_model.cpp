@@ -29,7 +29,7 @@ struct time_model : model {
   }
 };
 
-static void poison(volt_sleep *s) {
+static void poison(volt_sleep_op *s) {
   poison(&s->timer.waiter);
   s->timer.deadline_ns = 0;
   s->timer.section.job.fn = nullptr;
@@ -37,11 +37,11 @@ static void poison(volt_sleep *s) {
 
 // I1: a sleep is moved to another poller and cancelled by it while it expires.
 struct sleep_moves_x_expire : time_model {
-  volt_sleep nap;
+  volt_sleep_op nap;
   poller::trace moved;
   poller *after = new poller(&moved);
   sleep_moves_x_expire() {
-    poll_first(volt_sleep_until(&nap, &timers, 5), 1);
+    poll_first(volt_sleep_future(&nap, &timers, 5), 1);
   }
   void thread(unsigned index) override {
     if (index == 1) {
@@ -63,9 +63,9 @@ MODEL(sleep_moves_x_expire, 2, bounded)
 
 // I1: dropped while it expires: its poller is settled once, and the memory is ours.
 struct sleep_drop_x_expire : time_model {
-  volt_sleep nap;
+  volt_sleep_op nap;
   sleep_drop_x_expire() {
-    poll_first(volt_sleep_until(&nap, &timers, 5), 1);
+    poll_first(volt_sleep_future(&nap, &timers, 5), 1);
   }
   void thread(unsigned index) override {
     if (index == 0) {
@@ -84,13 +84,13 @@ MODEL(sleep_drop_x_expire, 2, bounded)
 
 // A thread blocks on a sleep that has been started; another tells the time.
 struct block_on_sleep_x_expire : time_model {
-  volt_sleep nap;
+  volt_sleep_op nap;
   block_on_sleep_x_expire() {
-    poll_first(volt_sleep_until(&nap, &timers, 5), 1);
+    poll_first(volt_sleep_future(&nap, &timers, 5), 1);
   }
   void thread(unsigned index) override {
     if (index == 0) {
-      EXPECT(volt_block_on(&nap.future, VOLT_NO_DEADLINE) == VOLT_OK);
+      EXPECT(volt_future_wait(&nap.future) == VOLT_OK);
       poison(&nap);
     } else {
       volt_timers_expire(&timers, 10);
@@ -106,12 +106,12 @@ MODEL(block_on_sleep_x_expire, 2, bounded)
 // ---- a permit, or a sleep ----
 
 struct permit_or_sleep : time_model {
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_future *branches[2];
   volt_select s;
   permit_or_sleep() {
     branches[0] = &permit;
-    branches[1] = volt_sleep_until(&nap, &timers, 5);
+    branches[1] = volt_sleep_future(&nap, &timers, 5);
     volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   }
   void poll_or_cancel() {
@@ -227,7 +227,7 @@ MODEL(timeout_x_expire_x_grant, 3, bounded)
 struct block_on_timeout : timeout_model {
   void thread(unsigned index) override {
     if (index == 0) {
-      result = volt_block_on(&t.future, VOLT_NO_DEADLINE);
+      result = volt_future_wait(&t.future);
       poison(&permit.waiter);
       poison(&t.sleep);
     } else {

@@ -15,7 +15,7 @@ struct token_model : model {
     volt_token_init_child(&child, &parent);
   }
   int wait(unsigned i, volt_token *t) {
-    return result[i] = volt_token_wait(t, &w[i], woken[i].waker());
+    return result[i] = volt_token_wait_waiter(t, &w[i], woken[i].waker());
   }
   // Whoever had to queue was told, and woken once.
   void expect_told(unsigned i) {
@@ -228,7 +228,7 @@ struct token_root_ends : model {
     volt_token_init(top);
     volt_token_init_child(&child, top);
     volt_token_init_child(&below, &child);
-    EXPECT(volt_token_wait(&below, &w, woken.waker()) == VOLT_PENDING);
+    EXPECT(volt_token_wait_waiter(&below, &w, woken.waker()) == VOLT_PENDING);
   }
   void thread(unsigned index) override {
     if (index == 1) {
@@ -339,7 +339,7 @@ struct token_select : token_model {
   volt_select select;
   token_select() {
     volt_sem_init(&sem, 0);
-    volt_future_made(volt_token_future(&branch[0], &parent));
+    volt_future_made(volt_token_wait_future(&branch[0], &parent));
     volt_future_made(volt_sem_acquire_future(&branch[1], &sem, 1));
     volt_future_made(volt_select_future(&select, branches, 2, VOLT_SELECT_BIASED));
     EXPECT(volt_future_poll(&select.future, woken[0].waker()) == VOLT_PENDING);
@@ -360,7 +360,7 @@ MODEL(token_select, 2, bounded)
 struct token_waker_reenters : token_model {
   volt_token late;
   token_waker_reenters() {
-    EXPECT(volt_token_wait(&child, &w[0], volt_waker{reenter, this}) == VOLT_PENDING);
+    EXPECT(volt_token_wait_waiter(&child, &w[0], volt_waker{reenter, this}) == VOLT_PENDING);
   }
   static void reenter(void *ctx) {
     auto *self = static_cast<token_waker_reenters *>(ctx);

@@ -143,7 +143,7 @@ MODEL(until_stalled_x_wake, 2, bounded)
 struct until_call_x_sleep : model {
   model_rt rt;
   volt_blocking call;
-  volt_sleep nap;
+  volt_sleep_op nap;
   VOLT_ATOMIC(uint32_t) returned;
   until_call_x_sleep() : rt(1, 1, VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK) {
     model_threads_to_start(1);
@@ -162,7 +162,7 @@ struct until_call_x_sleep : model {
       model_serve(0);
       return;
     }
-    volt_future_made(volt_sleep_until(&nap, volt_rt_timers(rt.handle()), 10));
+    volt_future_made(volt_sleep_future(&nap, volt_rt_timers(rt.handle()), 10));
     EXPECT(volt_rt_run_until(rt.handle(), &nap.future, VOLT_NO_DEADLINE) == VOLT_OK);
     EXPECT(volt_load_relaxed(&returned) == 1 && volt_rt_now_ns(rt.handle()) == 10);
     volt_blocking_pool_close_(&rt->blocking);
@@ -179,7 +179,7 @@ MODEL(until_call_x_sleep, 2, bounded)
 struct until_call_x_cancel : model {
   model_rt rt;
   volt_blocking call;
-  volt_sleep nap;
+  volt_sleep_op nap;
   until_call_x_cancel() : rt(1, 1, VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK) {
     model_threads_to_start(1);
     volt_future_made(volt_blocking_future(&call, rt.handle(), returns, nullptr));
@@ -197,7 +197,7 @@ struct until_call_x_cancel : model {
       volt_future_cancel(&call.future);
       return;
     }
-    volt_future_made(volt_sleep_until(&nap, volt_rt_timers(rt.handle()), 10));
+    volt_future_made(volt_sleep_future(&nap, volt_rt_timers(rt.handle()), 10));
     EXPECT(volt_rt_run_until(rt.handle(), &nap.future, VOLT_NO_DEADLINE) == VOLT_OK);
     EXPECT(volt_rt_now_ns(rt.handle()) == 10);
     volt_blocking_pool_close_(&rt->blocking);
@@ -211,7 +211,7 @@ MODEL(until_call_x_cancel, 3, bounded)
 // R4: no thread can be started for the last that is queued.
 struct until_call_x_no_thread : model {
   model_rt rt;
-  volt_sleep nap;
+  volt_sleep_op nap;
   until_call_x_no_thread() : rt(1, 1, VOLT_RT_BY_HAND | VOLT_RT_VIRTUAL_CLOCK) {
     model_threads_to_start(0);
   }
@@ -225,7 +225,7 @@ struct until_call_x_no_thread : model {
       EXPECT(volt_future_poll(&call.future, volt_waker{nullptr, nullptr}) == VOLT_ENOMEM);
       return;
     }
-    volt_future_made(volt_sleep_until(&nap, volt_rt_timers(rt.handle()), 10));
+    volt_future_made(volt_sleep_future(&nap, volt_rt_timers(rt.handle()), 10));
     EXPECT(volt_rt_run_until(rt.handle(), &nap.future, VOLT_NO_DEADLINE) == VOLT_OK);
   }
   void check() override {

@@ -68,7 +68,7 @@ static int worker_poll(volt_task *task, volt_ctx *ctx) {
   worker *self = volt_container_of(task, worker, task);
   VOLT_TASK_BEGIN(self);
   while (!worker_is_over(self)) {
-    VOLT_AWAIT(self, volt_sleep_until(
+    VOLT_AWAIT(self, volt_sleep_future(
                          &self->nap, worker_timers(self),
                          worker_after(self, world_chance_ns(self->w, self->w->plan.think_ns))));
     if (worker_is_over(self)) break;
@@ -89,7 +89,7 @@ static int worker_poll(volt_task *task, volt_ctx *ctx) {
                             worker_timers(self), worker_section_ns(self)));
     self->w->results.lost += self->result == VOLT_OK;
     if (self->result == VOLT_OK && self->number % 4 == 0) {
-      VOLT_AWAIT(self, volt_sleep_until(&self->nap, worker_timers(self), worker_section_ns(self)));
+      VOLT_AWAIT(self, volt_sleep_future(&self->nap, worker_timers(self), worker_section_ns(self)));
     }
     check_releases(self);
     volt_cluster_release(&self->permit);
@@ -103,7 +103,7 @@ static int operator_poll(volt_task *task, volt_ctx *ctx) {
   VOLT_TASK_BEGIN(self);
   while (!worker_is_over(self) && self->w->phase == PHASE_FAULTS) {
     VOLT_AWAIT(self,
-               volt_sleep_until(&self->nap, worker_timers(self), worker_after(self, 2 * SECOND)));
+               volt_sleep_future(&self->nap, worker_timers(self), worker_after(self, 2 * SECOND)));
     if (worker_is_over(self) || self->w->phase != PHASE_FAULTS) break;
     self->number = 1 + rng_below(&self->w->random, 2 * self->w->plan.limit);
     world_trace(self->w, "host %u sets the limit of %s to %u", self->h->number,

@@ -66,12 +66,12 @@ typedef struct worker {
   world *w;
   host *h;
   uint32_t sem, number;
-  volt_cluster_acquire acquire;
+  volt_cluster_acquire_op acquire;
   volt_cluster_permit permit;
   volt_cluster_fence fence;
   volt_future lost;
   volt_timeout timeout;
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_cluster_change change;
   int result;
   bool is_waiting, holds;

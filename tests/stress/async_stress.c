@@ -113,7 +113,7 @@ static void end_job(job *j) {
 /* ---- the ring ---- */
 
 static void put(job *j) {
-  STRESS_CHECK(volt_mutex_lock_blocking(&shared.ring_lock, VOLT_NO_DEADLINE) == VOLT_OK);
+  STRESS_CHECK(volt_mutex_lock_until(&shared.ring_lock, VOLT_NO_DEADLINE) == VOLT_OK);
   STRESS_CHECK(shared.count < JOBS_MAX);
   shared.ring[(shared.first + shared.count) % JOBS_MAX] = j;
   shared.count += 1;
@@ -122,8 +122,8 @@ static void put(job *j) {
 }
 
 static job *take(void) {
-  STRESS_CHECK(volt_sem_acquire_blocking(&shared.filled, 1, VOLT_NO_DEADLINE) == VOLT_OK);
-  STRESS_CHECK(volt_mutex_lock_blocking(&shared.ring_lock, VOLT_NO_DEADLINE) == VOLT_OK);
+  STRESS_CHECK(volt_sem_acquire(&shared.filled, 1) == VOLT_OK);
+  STRESS_CHECK(volt_mutex_lock_until(&shared.ring_lock, VOLT_NO_DEADLINE) == VOLT_OK);
   job *j = shared.ring[shared.first];
   shared.first = (shared.first + 1) % JOBS_MAX;
   shared.count -= 1;
@@ -148,8 +148,8 @@ static int poll_once(stress_worker *w, job *j, uint32_t cancel) {
 static int go_on_with(stress_worker *w, job *j) {
   volt_future *f = &j->async.future;
   uint32_t way = w->index == 0 ? 31 : stress_below(w, 32);
-  if (way < 2) return volt_block_on(f, VOLT_NO_DEADLINE);
-  if (way < 4) return volt_block_on(f, volt_deadline_ns(stress_below(w, 50000)));
+  if (way < 2) return volt_future_wait(f);
+  if (way < 4) return volt_future_wait_until(f, volt_deadline_ns(stress_below(w, 50000)));
   if (way == 4) volt_future_cancel(f);
   return poll_once(w, j, way == 5 ? VOLT_CTX_CANCEL_ONCE : VOLT_CTX_GO_ON);
 }

@@ -26,7 +26,7 @@ typedef struct arrival {
 
 static bool arrive(stress_worker *w, arrival *a) {
   a->slot = stress_any_slot(w);
-  int result = volt_barrier_wait(&shared.barrier, &a->waiter, stress_waker(a->slot));
+  int result = volt_barrier_wait_waiter(&shared.barrier, &a->waiter, stress_waker(a->slot));
   STRESS_CHECK(result == VOLT_PENDING); /* this thread's last one is not there */
   a->slot->expected += 1;
   return stress_below(w, 8) == 0;
@@ -65,10 +65,9 @@ static int pass(stress_worker *w) {
     switch (stress_below(w, 3)) {
       case 0: result = by_future(w); break;
       case 1:
-        result =
-            volt_barrier_wait_blocking(&shared.barrier, volt_deadline_ns(stress_below(w, 50000)));
+        result = volt_barrier_wait_until(&shared.barrier, volt_deadline_ns(stress_below(w, 50000)));
         break;
-      default: result = volt_barrier_wait_blocking(&shared.barrier, VOLT_NO_DEADLINE); break;
+      default: result = volt_barrier_wait(&shared.barrier); break;
     }
     if (result != VOLT_ETIMEDOUT) return result;
     w->gave_up += 1;

@@ -127,7 +127,7 @@ static void way_block_on(stress_worker *w, struct user *u) {
   struct errand *e = future_errand(w, u);
   bool patient = stress_below(w, 2) == 0;
   uint64_t deadline_ns = patient ? VOLT_NO_DEADLINE : volt_deadline_ns(stress_below(w, 5000));
-  int result = volt_block_on(&e->future, deadline_ns);
+  int result = volt_future_wait_until(&e->future, deadline_ns);
   STRESS_CHECK(result == VOLT_OK || (result == VOLT_ETIMEDOUT && !patient));
   end_future(w, u, e, result);
 }

@@ -101,7 +101,7 @@ static void begin_wait(place *p, unsigned index) {
     uint64_t deadline_ns = volt_deadline_ns(stress_below(p->w, 200000));
     f = volt_timeout_future(&one->timeout, f, volt_rt_timers(volt_bridge_rt(p->b)), deadline_ns);
   }
-  volt_bridge_wait(p->b, &one->call, f, on_permit, one);
+  volt_bridge_then(p->b, &one->call, f, on_permit, one);
 }
 
 /* The memory is gone at once. */

@@ -48,7 +48,7 @@ static int by_waiter(stress_worker *w, receiver *to, value *v) {
   volt_waiter *waiter = (volt_waiter *)calloc(1, sizeof *waiter);
   stress_slot *slot = stress_any_slot(w);
   STRESS_CHECK(waiter != NULL);
-  int result = volt_broadcast_recv(&to->r, waiter, v, stress_waker(slot));
+  int result = volt_broadcast_recv_waiter(&to->r, waiter, v, stress_waker(slot));
   if (result == VOLT_PENDING) {
     if (stress_below(w, 4) == 0) {
       stress_slot *other = stress_any_slot(w);
@@ -87,7 +87,8 @@ static int by_select(stress_worker *w, receiver *to, value *v) {
   volt_select s;
   volt_future_made(volt_select_future(&s, branches, 2,
                                       stress_below(w, 2) ? VOLT_SELECT_FAIR : VOLT_SELECT_BIASED));
-  int result = stress_below(w, 2) ? volt_block_on(&s.future, soon(w)) : poll_by_hand(w, &s.future);
+  int result =
+      stress_below(w, 2) ? volt_future_wait_until(&s.future, soon(w)) : poll_by_hand(w, &s.future);
   memset((void *)f, 0xa5, sizeof f);
   if (volt_select_winner(&s) != 1) return result;
   STRESS_CHECK(result == VOLT_OK && number != 0);
@@ -101,8 +102,8 @@ static int receive_one(stress_worker *w, receiver *to, value *v) {
     case 0: return volt_broadcast_try_recv(&to->r, v);
     case 1: return by_waiter(w, to, v);
     case 2: return poll_by_hand(w, volt_broadcast_recv_future(&f, &to->r, v));
-    case 3: return volt_broadcast_recv_blocking(&to->r, v, VOLT_NO_DEADLINE);
-    case 4: return volt_broadcast_recv_blocking(&to->r, v, soon(w));
+    case 3: return volt_broadcast_recv(&to->r, v);
+    case 4: return volt_broadcast_recv_until(&to->r, v, soon(w));
     default: return by_select(w, to, v);
   }
 }

@@ -64,11 +64,11 @@ static int mutex_try(void *object, uint32_t n) {
 }
 static int mutex_lock(void *object, volt_waiter *w, uint32_t n, volt_waker waker) {
   (void)n;
-  return taken(object, volt_mutex_lock(mutex_in(object), w, waker));
+  return taken(object, volt_mutex_lock_waiter(mutex_in(object), w, waker));
 }
-static int mutex_lock_blocking(void *object, uint32_t n, uint64_t deadline_ns) {
+static int mutex_lock_until(void *object, uint32_t n, uint64_t deadline_ns) {
   (void)n;
-  return taken(object, volt_mutex_lock_blocking(mutex_in(object), deadline_ns));
+  return taken(object, volt_mutex_lock_until(mutex_in(object), deadline_ns));
 }
 static bool mutex_cancel(void *object, volt_waiter *w) {
   return volt_mutex_cancel(mutex_in(object), w);
@@ -112,13 +112,13 @@ static int rwlock_try(void *object, uint32_t n) {
 }
 static int rwlock_lock(void *object, volt_waiter *w, uint32_t n, volt_waker waker) {
   volt_rwlock *rw = rwlock_in(object);
-  return taken(object,
-               n == WHOLE ? volt_rwlock_write(rw, w, waker) : volt_rwlock_read(rw, w, waker));
+  return taken(object, n == WHOLE ? volt_rwlock_write_waiter(rw, w, waker)
+                                  : volt_rwlock_read_waiter(rw, w, waker));
 }
-static int rwlock_lock_blocking(void *object, uint32_t n, uint64_t deadline_ns) {
+static int rwlock_lock_until(void *object, uint32_t n, uint64_t deadline_ns) {
   volt_rwlock *rw = rwlock_in(object);
-  return taken(object, n == WHOLE ? volt_rwlock_write_blocking(rw, deadline_ns)
-                                  : volt_rwlock_read_blocking(rw, deadline_ns));
+  return taken(object, n == WHOLE ? volt_rwlock_write_until(rw, deadline_ns)
+                                  : volt_rwlock_read_until(rw, deadline_ns));
 }
 static bool rwlock_cancel(void *object, volt_waiter *w) {
   return volt_rwlock_cancel(rwlock_in(object), w);
@@ -226,7 +226,7 @@ static int way_try(stress_worker *w, const stress_subject *s, void *object, uint
 
 static int way_blocking(stress_worker *w, const stress_subject *s, void *object, uint32_t n) {
   (void)w;
-  return s->acquire_blocking(object, n, VOLT_NO_DEADLINE);
+  return s->acquire_until(object, n, VOLT_NO_DEADLINE);
 }
 
 static uint64_t soon(stress_worker *w) {
@@ -234,7 +234,7 @@ static uint64_t soon(stress_worker *w) {
 }
 
 static int way_timed(stress_worker *w, const stress_subject *s, void *object, uint32_t n) {
-  return s->acquire_blocking(object, n, soon(w));
+  return s->acquire_until(object, n, soon(w));
 }
 
 /* A raw waiter: its wake comes once, and means that it has the lock. */
@@ -298,7 +298,7 @@ static int way_polled(stress_worker *w, const stress_subject *s, void *object, u
     result = poll_once(w, f, which);
   }
   if (result == VOLT_PENDING && blocks) {
-    result = volt_block_on(f, stress_below(w, 2) ? VOLT_NO_DEADLINE : soon(w));
+    result = volt_future_wait_until(f, stress_below(w, 2) ? VOLT_NO_DEADLINE : soon(w));
   }
   if (taken(object, result) == VOLT_OK && waited) check_wait(s, object, n, begin);
   return end_future(w, f, result);
@@ -307,7 +307,7 @@ static int way_polled(stress_worker *w, const stress_subject *s, void *object, u
 static int way_block_on(stress_worker *w, const stress_subject *s, void *object, uint32_t n) {
   volt_future *f = new_future(s, object, n);
   uint64_t deadline_ns = stress_below(w, 2) ? VOLT_NO_DEADLINE : soon(w);
-  return end_future(w, f, taken(object, volt_block_on(f, deadline_ns)));
+  return end_future(w, f, taken(object, volt_future_wait_until(f, deadline_ns)));
 }
 
 /* The first of the lock and something else; what has lost is cancelled, or kept without a waker and
@@ -319,7 +319,7 @@ static int way_select(stress_worker *w, const stress_subject *s, void *object, u
   volt_select select;
   volt_future_made(volt_select_future(
       &select, branches, 2, keeps ? VOLT_SELECT_FAIR | VOLT_SELECT_KEEP : VOLT_SELECT_FAIR));
-  int result = volt_block_on(&select.future, soon(w));
+  int result = volt_future_wait_until(&select.future, soon(w));
   if (result == VOLT_OK && volt_select_winner(&select) == 1) {
     volt_sem_release(&side, 1);
     result = keeps ? VOLT_PENDING : VOLT_EAGAIN;
@@ -329,7 +329,7 @@ static int way_select(stress_worker *w, const stress_subject *s, void *object, u
   }
   if (result == VOLT_PENDING && stress_below(w, 2)) {
     stress_dawdle(w);
-    result = stress_below(w, 2) ? poll_once(w, f, 0) : volt_block_on(f, VOLT_NO_DEADLINE);
+    result = stress_below(w, 2) ? poll_once(w, f, 0) : volt_future_wait(f);
   }
   return end_future(w, f, taken(object, result));
 }
@@ -351,7 +351,7 @@ static const stress_subject mutex_subject = {.init = mutex_init,
                                              .destroy = mutex_destroy,
                                              .try_acquire = mutex_try,
                                              .acquire = mutex_lock,
-                                             .acquire_blocking = mutex_lock_blocking,
+                                             .acquire_until = mutex_lock_until,
                                              .cancel = mutex_cancel,
                                              .release = mutex_unlock,
                                              .available = mutex_available,
@@ -363,7 +363,7 @@ static const stress_subject rwlock_subject = {.init = rwlock_init,
                                               .destroy = rwlock_destroy,
                                               .try_acquire = rwlock_try,
                                               .acquire = rwlock_lock,
-                                              .acquire_blocking = rwlock_lock_blocking,
+                                              .acquire_until = rwlock_lock_until,
                                               .cancel = rwlock_cancel,
                                               .release = rwlock_unlock,
                                               .available = rwlock_available,
@@ -432,14 +432,14 @@ static bool line_wait(stress_worker *w, volt_future *f, uint64_t ticket) {
   int result = VOLT_PENDING;
   if (gives_up) {
     volt_fetch_add_release(&line.giving_up, 1);
-    if (stress_below(w, 2)) result = volt_block_on(f, soon(w));
+    if (stress_below(w, 2)) result = volt_future_wait_until(f, soon(w));
     if (result != VOLT_OK) {
       volt_future_cancel(f);
       volt_fetch_add_release(&line.gave_up, 1);
       return false;
     }
   } else if (stress_below(w, 2)) {
-    result = volt_block_on(f, VOLT_NO_DEADLINE);
+    result = volt_future_wait(f);
   }
   while (result == VOLT_PENDING) {
     uint32_t naps = 64, told = volt_load_acquire(&pollers[w->index][0].told);
@@ -618,7 +618,7 @@ static void spawn_visitor(stress_worker *w, visitor *v) {
 }
 
 static void join_visitor(visitor *v) {
-  int result = volt_task_join_blocking(&v->task, VOLT_NO_DEADLINE);
+  int result = volt_task_join(&v->task);
   STRESS_CHECK(result == VOLT_OK || result == VOLT_ECANCELED);
   volt_task_detach(&v->task);
 }
@@ -628,15 +628,15 @@ static void wait_for_signal(stress_worker *w) {
   volt_mutex *m = mutex_in(&crowd.mutex);
   crowd.in_mutex -= 1;
   if (stress_below(w, 2)) {
-    (void)volt_cond_wait_blocking(&crowd.cond, m, soon(w));
+    (void)volt_cond_wait_until(&crowd.cond, m, soon(w));
     taken(&crowd.mutex, VOLT_OK);
   } else {
     volt_waiter waiter = VOLT_WAITER_INIT;
     stress_slot *slot = stress_any_slot(w);
-    (void)volt_cond_wait(&crowd.cond, m, &waiter, stress_waker(slot));
+    (void)volt_cond_wait_waiter(&crowd.cond, m, &waiter, stress_waker(slot));
     stress_dawdle(w);
     if (volt_cond_cancel(&crowd.cond, &waiter)) {
-      STRESS_CHECK(mutex_lock_blocking(&crowd.mutex, 1, VOLT_NO_DEADLINE) == VOLT_OK);
+      STRESS_CHECK(mutex_lock_until(&crowd.mutex, 1, VOLT_NO_DEADLINE) == VOLT_OK);
     } else {
       taken(&crowd.mutex, VOLT_OK);
       slot->expected += 1;

@@ -21,7 +21,7 @@ static struct {
 static void send_some(stress_worker *w, volt_chan *c) {
   for (uint32_t i = stress_below(w, 8); i > 0; i--) {
     uint64_t number = 1 + stress_below(w, 1000);
-    STRESS_CHECK(volt_chan_send_blocking(c, &number, VOLT_NO_DEADLINE) == VOLT_OK);
+    STRESS_CHECK(volt_chan_send(c, &number) == VOLT_OK);
     (void)volt_fetch_add_relaxed(&shared.sent, number);
   }
 }
@@ -56,7 +56,7 @@ static void await_the_end(stress_worker *w, volt_chan *c) {
   STRESS_CHECK(f != NULL);
   volt_future_made(volt_chan_closed_future(f, c));
   if (stress_below(w, 2)) {
-    STRESS_CHECK(volt_block_on(f, VOLT_NO_DEADLINE) == VOLT_OK && volt_chan_is_closed(c));
+    STRESS_CHECK(volt_future_wait(f) == VOLT_OK && volt_chan_is_closed(c));
   } else {
     volt_waker waker = {NULL, NULL};
     for (uint32_t i = stress_below(w, 50); i > 0; i--) {
@@ -103,7 +103,7 @@ static void make(stress_worker *w, unsigned users) {
     volt_store_release(&shared.set, set); /* P1 */
     uint64_t number;
     uint64_t received = 0;
-    while (volt_chan_recv_blocking(c, &number, VOLT_NO_DEADLINE) == VOLT_OK) received += number;
+    while (volt_chan_recv(c, &number) == VOLT_OK) received += number;
     for (unsigned i = 1; i <= users; i++) STRESS_CHECK(shared.written[i] == set);
     STRESS_CHECK(volt_chan_senders(c) == 0 && received == volt_load_relaxed(&shared.sent));
     while (volt_load_acquire(&shared.users) != 0) stress_dawdle(w); /* Q1: pairs Q1 */

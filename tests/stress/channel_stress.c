@@ -83,12 +83,11 @@ static int way_blocking(stress_worker *w, attempt *a) {
   uint64_t deadline_ns = stress_below(w, 2) ? VOLT_NO_DEADLINE : soon(w);
   if (a->n == 1) {
     a->moved = 1;
-    return a->sends ? volt_chan_send_blocking(&shared.chan, a->elems, deadline_ns)
-                    : volt_chan_recv_blocking(&shared.chan, a->elems, deadline_ns);
+    return a->sends ? volt_chan_send_until(&shared.chan, a->elems, deadline_ns)
+                    : volt_chan_recv_until(&shared.chan, a->elems, deadline_ns);
   }
-  return a->sends
-             ? volt_chan_send_many_blocking(&shared.chan, a->elems, a->n, &a->moved, deadline_ns)
-             : volt_chan_recv_many_blocking(&shared.chan, a->elems, a->n, &a->moved, deadline_ns);
+  return a->sends ? volt_chan_send_many_until(&shared.chan, a->elems, a->n, &a->moved, deadline_ns)
+                  : volt_chan_recv_many_until(&shared.chan, a->elems, a->n, &a->moved, deadline_ns);
 }
 
 /* Wait by looking, give up or replace the waker now and then. */
@@ -120,12 +119,12 @@ static int way_by_hand(stress_worker *w, attempt *a) {
   volt_waker waker = stress_waker(slot);
   int result;
   if (a->n == 1) {
-    result = a->sends ? volt_chan_send(c, &a->waiter, a->elems, waker)
-                      : volt_chan_recv(c, &a->waiter, a->elems, waker);
+    result = a->sends ? volt_chan_send_waiter(c, &a->waiter, a->elems, waker)
+                      : volt_chan_recv_waiter(c, &a->waiter, a->elems, waker);
     a->moved = 1;
   } else {
-    result = a->sends ? volt_chan_send_many(c, &a->waiter, a->elems, a->n, waker)
-                      : volt_chan_recv_many(c, &a->waiter, a->elems, a->n, waker);
+    result = a->sends ? volt_chan_send_many_waiter(c, &a->waiter, a->elems, a->n, waker)
+                      : volt_chan_recv_many_waiter(c, &a->waiter, a->elems, a->n, waker);
   }
   if (result == VOLT_PENDING) result = by_hand(w, a, slot);
   if (a->n > 1) a->moved = volt_chan_moved(&a->waiter);
@@ -240,11 +239,11 @@ static void run_tasks(stress_worker *w) {
   }
   for (uint32_t i = 0; i < TASKS; i++) {
     uint64_t deadline_ns = volt_deadline_ns(stress_below(w, 300000));
-    if (stress_below(w, 2)) (void)volt_task_join_blocking(&parties[i].task, deadline_ns);
+    if (stress_below(w, 2)) (void)volt_task_join_until(&parties[i].task, deadline_ns);
     if (stress_below(w, 2)) (void)volt_task_cancel(&parties[i].task);
   }
   for (uint32_t i = 0; i < TASKS; i++) {
-    (void)volt_task_join_blocking(&parties[i].task, VOLT_NO_DEADLINE);
+    (void)volt_task_join(&parties[i].task);
     volt_task_detach(&parties[i].task);
     w->acquired += 1;
     stress_progress(w, "tasks");
@@ -321,7 +320,7 @@ static void inherit(stress_worker *w) {
     for (uint32_t received = 0; received < threads() - 1;) {
       chan_msg m[MOST];
       uint32_t moved = 0;
-      int result = volt_chan_recv_many_blocking(&h->chan, m, MOST, &moved, soon(w));
+      int result = volt_chan_recv_many_until(&h->chan, m, MOST, &moved, soon(w));
       STRESS_CHECK(result == VOLT_OK || result == VOLT_ETIMEDOUT);
       chan_received(&books[w->index], m, moved);
       received += moved;

@@ -86,8 +86,8 @@ static int try_it(trade *t, bool sends) {
 
 static int block(stress_worker *w, trade *t, bool sends) {
   uint64_t deadline_ns = volt_deadline_ns(stress_below(w, 100000));
-  if (sends) return shared.ops->send_blocking(&shared.chan, &t->elem, deadline_ns);
-  return shared.ops->recv_blocking(&shared.chan, &t->elem, deadline_ns);
+  if (sends) return shared.ops->send_until(&shared.chan, &t->elem, deadline_ns);
+  return shared.ops->recv_until(&shared.chan, &t->elem, deadline_ns);
 }
 
 /* It waits: until it is done, or we have no patience any more. */

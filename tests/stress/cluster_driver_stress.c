@@ -38,7 +38,7 @@ static void acquire(stress_worker *w) {
     result = volt_cluster_try_acquire(world.sems[i], &p);
     STRESS_CHECK(result == VOLT_OK || result == VOLT_EAGAIN || result == VOLT_ECLOSED);
   } else {
-    result = volt_cluster_acquire_blocking(world.sems[i], &p, volt_deadline_ns(300000));
+    result = volt_cluster_acquire_until(world.sems[i], &p, volt_deadline_ns(300000));
     STRESS_CHECK(result == VOLT_OK || result == VOLT_ETIMEDOUT || result == VOLT_ECLOSED);
     STRESS_CHECK(result != VOLT_ECLOSED || volt_load_relaxed(&world.closes));
   }
@@ -50,7 +50,7 @@ static void change(stress_worker *w) {
   volt_cluster_change limit;
   volt_future *f = volt_cluster_sem_set_limit_future(&limit, world.sems[stress_below(w, SEMS)],
                                                      2 + stress_below(w, LIMITS) * 2);
-  int result = volt_block_on(f, volt_deadline_ns(stress_below(w, 400000)));
+  int result = volt_future_wait_until(f, volt_deadline_ns(stress_below(w, 400000)));
   STRESS_CHECK(result == VOLT_OK || result == VOLT_ETIMEDOUT || result == VOLT_ECLOSED ||
                result == VOLT_CLUSTER_EAWAY);
   if (result == VOLT_OK) (void)volt_fetch_add_relaxed(&world.changed, 1);
@@ -67,7 +67,7 @@ static void open_and_close(stress_worker *w) {
   STRESS_CHECK(result == VOLT_OK || result == VOLT_EINVAL || result == VOLT_ECLOSED);
   if (result != VOLT_OK) return;
   volt_cluster_permit p;
-  result = volt_cluster_acquire_blocking(s, &p, volt_deadline_ns(1000000));
+  result = volt_cluster_acquire_until(s, &p, volt_deadline_ns(1000000));
   if (result == VOLT_OK && stress_below(w, 2)) {
     volt_cluster_sem_close(s);
     volt_cluster_release(&p);
@@ -87,7 +87,8 @@ static void look(stress_worker *w) {
 
 static void ask_for_the_end(void) {
   volt_future f;
-  int result = volt_block_on(volt_cluster_close_future(&f, world.cluster), volt_deadline_ns(1000));
+  int result =
+      volt_future_wait_until(volt_cluster_close_future(&f, world.cluster), volt_deadline_ns(1000));
   STRESS_CHECK(result == VOLT_OK || result == VOLT_ETIMEDOUT);
 }
 
@@ -131,8 +132,7 @@ static void round_of(unsigned workers, bool is_closed) {
     stress_round(stress_threads(), 20000000, body, NULL);
   }
   volt_future f;
-  STRESS_CHECK(volt_block_on(volt_cluster_close_future(&f, world.cluster), VOLT_NO_DEADLINE) ==
-               VOLT_OK);
+  STRESS_CHECK(volt_future_wait(volt_cluster_close_future(&f, world.cluster)) == VOLT_OK);
   volt_cluster_destroy(world.cluster);
   STRESS_CHECK(volt_rt_destroy(world.rt) == 0);
   hand_end();

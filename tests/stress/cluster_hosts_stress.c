@@ -15,9 +15,9 @@ enum { HOSTS = 3, SEMS = 2, TASKS = 6, SLOTS = 8 };
 
 typedef struct actor {
   volt_task task;
-  volt_cluster_acquire acquire;
+  volt_cluster_acquire_op acquire;
   volt_future lost;
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_timeout timeout;
   volt_select select;
   volt_future *either[2];
@@ -98,8 +98,8 @@ static volt_future *acquire(actor *self) {
 /* The work, which takes a moment, unless the permit is lost before. */
 static volt_future *work(actor *self) {
   self->either[0] =
-      volt_sleep_until(&self->nap, volt_rt_timers(scene.rt),
-                       soon(&self->random, rng_below(&self->random, 8) ? 50000 : 3000000));
+      volt_sleep_future(&self->nap, volt_rt_timers(scene.rt),
+                        soon(&self->random, rng_below(&self->random, 8) ? 50000 : 3000000));
   self->either[1] = volt_cluster_permit_lost_future(&self->lost, &self->permit);
   return volt_select_future(&self->select, self->either, 2, VOLT_SELECT_FAIR);
 }
@@ -130,7 +130,7 @@ static int act(volt_task *t, volt_ctx *ctx) {
     if (rng_below(&self->random, 4) == 0) {
       VOLT_AWAIT_RESULT(
           self, self->result,
-          volt_sleep_until(&self->nap, volt_rt_timers(scene.rt), soon(&self->random, 2000000)));
+          volt_sleep_future(&self->nap, volt_rt_timers(scene.rt), soon(&self->random, 2000000)));
     }
   }
   VOLT_TASK_END(self);
@@ -149,7 +149,7 @@ static void spawn_all(stress_worker *w) {
 
 static void join_all(stress_worker *w) {
   for (unsigned i = 0; i < HOSTS * TASKS; i++) {
-    (void)volt_task_join_blocking(&scene.actors[i].task, VOLT_NO_DEADLINE);
+    (void)volt_task_join(&scene.actors[i].task);
     stress_progress(w, "join");
   }
 }
@@ -159,8 +159,8 @@ static void join_all(stress_worker *w) {
 static void act_in_thread(stress_worker *w) {
   volt_cluster_permit permit;
   unsigned host = stress_below(w, HOSTS), sem = stress_below(w, SEMS);
-  int result = volt_cluster_acquire_blocking(scene.sems[host][sem], &permit,
-                                             volt_deadline_ns(stress_below(w, 30000000)));
+  int result = volt_cluster_acquire_until(scene.sems[host][sem], &permit,
+                                          volt_deadline_ns(stress_below(w, 30000000)));
   if (result == VOLT_OK) {
     enter(host, sem, &permit);
     stress_dawdle(w);
@@ -182,9 +182,10 @@ static void disturb(stress_worker *w) {
   switch (stress_below(w, 6)) {
     case 0: (void)volt_task_cancel(&scene.actors[stress_below(w, HOSTS * TASKS)].task); break;
     case 1:
-      w->gave_up += volt_block_on(volt_cluster_sem_set_limit_future(&change, scene.sems[host][sem],
-                                                                    1 + stress_below(w, SLOTS)),
-                                  volt_deadline_ns(stress_below(w, 5000000))) != VOLT_OK;
+      w->gave_up +=
+          volt_future_wait_until(volt_cluster_sem_set_limit_future(&change, scene.sems[host][sem],
+                                                                   1 + stress_below(w, SLOTS)),
+                                 volt_deadline_ns(stress_below(w, 5000000))) != VOLT_OK;
       break;
     case 2:
       volt_cluster_sem_stats(scene.sems[host][sem], &stats);
@@ -203,7 +204,7 @@ static void close_all(stress_worker *w) {
                            (volt_waker){NULL, NULL});
   }
   for (unsigned i = 0; i < HOSTS; i++) {
-    int result = volt_block_on(&closing[i], VOLT_NO_DEADLINE);
+    int result = volt_future_wait(&closing[i]);
     STRESS_CHECK(result == VOLT_OK || result == VOLT_CLUSTER_EAWAY);
     stress_progress(w, "close");
   }

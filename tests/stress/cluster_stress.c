@@ -137,12 +137,12 @@ static uint64_t enter(const volt_cluster_permit *p, const volt_cluster_fence *fe
 
 static void wait_for_loss(stress_worker *w, const volt_cluster_permit *p) {
   volt_future f;
-  bool lost = volt_block_on(volt_cluster_permit_lost_future(&f, p), soon(w)) == VOLT_OK;
+  bool lost = volt_future_wait_until(volt_cluster_permit_lost_future(&f, p), soon(w)) == VOLT_OK;
   if (lost) STRESS_CHECK(is_lost(p));
   if (!is_lost(p)) return;
   stress_dawdle(w);
   STRESS_CHECK(is_lost(p));
-  int again = volt_block_on(volt_cluster_permit_lost_future(&f, p), VOLT_NO_DEADLINE);
+  int again = volt_future_wait(volt_cluster_permit_lost_future(&f, p));
   STRESS_CHECK(again == VOLT_OK);
 }
 
@@ -160,7 +160,7 @@ static void use(stress_worker *w, volt_cluster_permit *p) {
 
 static void block(stress_worker *w) {
   volt_cluster_permit p;
-  if (volt_cluster_acquire_blocking(driver.sem, &p, soon(w)) == VOLT_OK) {
+  if (volt_cluster_acquire_until(driver.sem, &p, soon(w)) == VOLT_OK) {
     use(w, &p);
   } else {
     w->gave_up += 1;
@@ -170,7 +170,7 @@ static void block(stress_worker *w) {
 /* By hand; it may be granted as it is dropped. */
 static void poll_and_drop(stress_worker *w) {
   static const volt_waker nobody = {NULL, NULL};
-  volt_cluster_acquire a;
+  volt_cluster_acquire_op a;
   volt_cluster_permit p;
   volt_future *f = volt_cluster_acquire_future(&a, driver.sem, &p);
   int result = VOLT_PENDING;

@@ -23,7 +23,7 @@ static uint64_t soon(stress_worker *w) {
 }
 
 static void lock(void) {
-  STRESS_CHECK(volt_mutex_lock_blocking(&shared.mutex, VOLT_NO_DEADLINE) == VOLT_OK);
+  STRESS_CHECK(volt_mutex_lock_until(&shared.mutex, VOLT_NO_DEADLINE) == VOLT_OK);
 }
 
 /* A waiter of its own, perhaps with another waker after a while. The mutex is held before and after. */
@@ -31,7 +31,8 @@ static void wait_by_hand(stress_worker *w, volt_cond *c) {
   volt_waiter waiter = VOLT_WAITER_INIT;
   stress_slot *slot = stress_any_slot(w);
   stress_slot *other = stress_any_slot(w);
-  STRESS_CHECK(volt_cond_wait(c, &shared.mutex, &waiter, stress_waker(slot)) == VOLT_PENDING);
+  STRESS_CHECK(volt_cond_wait_waiter(c, &shared.mutex, &waiter, stress_waker(slot)) ==
+               VOLT_PENDING);
   stress_dawdle(w);
   bool replaced = stress_below(w, 3) == 0 && volt_cond_set_waker(c, &waiter, stress_waker(other));
   (replaced ? other : slot)->expected += 1;
@@ -42,7 +43,8 @@ static void wait_by_hand(stress_worker *w, volt_cond *c) {
 static void wait_or_give_up(stress_worker *w, volt_cond *c) {
   volt_waiter waiter = VOLT_WAITER_INIT;
   stress_slot *slot = stress_any_slot(w);
-  STRESS_CHECK(volt_cond_wait(c, &shared.mutex, &waiter, stress_waker(slot)) == VOLT_PENDING);
+  STRESS_CHECK(volt_cond_wait_waiter(c, &shared.mutex, &waiter, stress_waker(slot)) ==
+               VOLT_PENDING);
   stress_dawdle(w);
   if (volt_cond_cancel(c, &waiter)) {
     w->gave_up += 1;
@@ -62,7 +64,7 @@ static void wait_as_future(stress_worker *w, volt_cond *c) {
     volt_future_cancel(&f);
     w->gave_up += 1;
     lock();
-  } else if (volt_block_on(&f, soon(w)) != VOLT_OK) {
+  } else if (volt_future_wait_until(&f, soon(w)) != VOLT_OK) {
     w->gave_up += 1;
     lock();
   }
@@ -73,8 +75,8 @@ static void wait_for(stress_worker *w, volt_cond *c) {
     case 0: wait_by_hand(w, c); break;
     case 1: wait_or_give_up(w, c); break;
     case 2: wait_as_future(w, c); break;
-    case 3: (void)volt_cond_wait_blocking(c, &shared.mutex, soon(w)); break;
-    default: STRESS_CHECK(volt_cond_wait_blocking(c, &shared.mutex, VOLT_NO_DEADLINE) == VOLT_OK);
+    case 3: (void)volt_cond_wait_until(c, &shared.mutex, soon(w)); break;
+    default: STRESS_CHECK(volt_cond_wait(c, &shared.mutex) == VOLT_OK);
   }
 }
 

@@ -95,7 +95,7 @@ static void spawn_and_join(stress_worker *w) {
   }
   if (stress_below(w, 2)) fake_mail(load.rt, stress_below(w, fake_of(load.rt)->workers));
   stress_dawdle(w);
-  STRESS_CHECK(volt_task_join_blocking(&t.task, VOLT_NO_DEADLINE) == VOLT_OK);
+  STRESS_CHECK(volt_task_join(&t.task) == VOLT_OK);
   volt_task_detach(&t.task);
   (void)volt_fetch_add_relaxed(&load.spawned, 1); /* in its books, too */
   (void)volt_fetch_add_relaxed(&load.ended, 1);

@@ -53,7 +53,7 @@ static uint64_t soon(member *m) {
 
 static void takes_a_permit(member *m) {
   bool in_time = rng_below(&m->random, 2);
-  int result = volt_sem_acquire_blocking(&scene.permits, 1, in_time ? soon(m) : VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire_until(&scene.permits, 1, in_time ? soon(m) : VOLT_NO_DEADLINE);
   if (was_cancelled(m, result, in_time) || result != VOLT_OK) return;
   if (rng_below(&m->random, 4) == 0) (void)was_cancelled(m, volt_fiber_yield(), false);
   volt_sem_release(&scene.permits, 1);
@@ -62,7 +62,7 @@ static void takes_a_permit(member *m) {
 /* Holds it over a wait that no cancel ends. */
 static void takes_the_mutex(member *m) {
   volt_future f;
-  if (was_cancelled(m, volt_await(volt_mutex_lock_future(&f, &scene.mutex)), false)) return;
+  if (was_cancelled(m, volt_future_wait(volt_mutex_lock_future(&f, &scene.mutex)), false)) return;
   STRESS_CHECK(scene.inside++ == 0);
   volt_fiber_shield();
   STRESS_CHECK(volt_fiber_yield() == VOLT_OK);
@@ -80,7 +80,7 @@ static int adds_one(void *arg) {
 
 static void calls_out(member *m) {
   int n = 1;
-  int result = volt_fiber_blocking(adds_one, &n);
+  int result = volt_fiber_offload(adds_one, &n);
   STRESS_CHECK(n == (result == VOLT_OK ? 2 : 1));
   (void)was_cancelled(m, result, false);
 }
@@ -99,7 +99,7 @@ static void has_a_child(member *m) {
   int result = volt_spawn(scene.rt, t);
   if (result == VOLT_OK) {
     volt_fiber_shield();
-    result = volt_task_join_blocking(t, VOLT_NO_DEADLINE);
+    result = volt_task_join(t);
     volt_fiber_unshield();
     STRESS_CHECK(result == n || result == VOLT_ECANCELED); /* by the end of the runtime */
   }
@@ -111,7 +111,7 @@ static uint64_t goes_deep(member *m, unsigned depth) {
   uint64_t mine = rng_next(&m->random);
   uint64_t kept = mine;
   if (depth == 0) {
-    (void)was_cancelled(m, volt_sleep_blocking(soon(m)), false);
+    (void)was_cancelled(m, volt_sleep_until(soon(m)), false);
     return mine;
   }
   uint64_t below = goes_deep(m, depth - 1);
@@ -149,7 +149,7 @@ static void body(stress_worker *w, void *arg) {
     if (stress_below(w, 3) == 0) {
       volt_fetch_add_relaxed(&m->asked, 1); /* read after all have ended */
       (void)volt_task_cancel(m->task);
-    } else if (volt_sem_acquire_blocking(&scene.permits, 1, VOLT_NO_DEADLINE) == VOLT_OK) {
+    } else if (volt_sem_acquire(&scene.permits, 1) == VOLT_OK) {
       w->acquired += 1;
       stress_count_entry();
       stress_dawdle(w);
@@ -176,7 +176,7 @@ static uint64_t turns, cancelled; /* of all rounds */
 static void join_crew(void) {
   for (unsigned i = 0; i < CREW; i++) {
     member *m = &crew[i];
-    STRESS_CHECK(volt_task_join_blocking(m->task, VOLT_NO_DEADLINE) == VOLT_OK);
+    STRESS_CHECK(volt_task_join(m->task) == VOLT_OK);
     STRESS_CHECK(m->cancelled <= volt_load_relaxed(&m->asked));
     cancelled += m->cancelled;
     volt_task_detach(m->task);

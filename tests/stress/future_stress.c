@@ -23,7 +23,7 @@ static void drop_future(volt_future *f) {
 
 static int block_until(const stress_subject *s, void *object, uint32_t n, uint64_t deadline_ns) {
   volt_future *f = new_future(s, object, n);
-  int result = volt_block_on(f, deadline_ns);
+  int result = volt_future_wait_until(f, deadline_ns);
   STRESS_CHECK(volt_future_poll(f, (volt_waker){NULL, NULL}) == result);
   if (result != VOLT_OK) volt_future_cancel(f);
   drop_future(f);

@@ -11,7 +11,7 @@ enum { PLACES = 8, AT_ONCE = 500 };
 typedef struct request {
   volt_task task;
   volt_future permit;
-  volt_sleep nap;
+  volt_sleep_op nap;
   rng random;
 } request;
 
@@ -38,8 +38,8 @@ static int answer(volt_task *t, volt_ctx *ctx) {
     VOLT_RETURN(self, rng_below(&self->random, 2) ? VOLT_EINVAL : VOLT_OK);
   }
   if (rng_below(&self->random, 2)) {
-    VOLT_AWAIT(self, volt_sleep_until(&self->nap, volt_rt_timers(server.rt),
-                                      volt_deadline_ns(rng_below(&self->random, 20000))));
+    VOLT_AWAIT(self, volt_sleep_future(&self->nap, volt_rt_timers(server.rt),
+                                       volt_deadline_ns(rng_below(&self->random, 20000))));
   } else {
     VOLT_AWAIT(self, volt_sem_acquire_future(&self->permit, &server.never, 1));
   }
@@ -91,7 +91,7 @@ static bool take_one(stress_worker *w) {
   volt_task *t;
   int result = stress_below(w, 2)
                    ? volt_group_try_next(&server.group, &t)
-                   : volt_group_next_blocking(&server.group, &t, volt_deadline_ns(100000));
+                   : volt_group_next_until(&server.group, &t, volt_deadline_ns(100000));
   if (result != VOLT_OK) return false;
   int ended = volt_task_result(t);
   STRESS_CHECK(ended == VOLT_OK || ended == VOLT_EINVAL || ended == VOLT_ECANCELED);
@@ -128,11 +128,11 @@ static void serve_round(unsigned workers, bool takes_all) {
   volt_store_relaxed(&server.taken, 0);
   stress_round(stress_threads(), 100000000, serve, NULL);
   volt_group_cancel(&server.group);
-  int result = volt_group_wait_blocking(&server.group, VOLT_NO_DEADLINE);
+  int result = volt_group_wait(&server.group);
   STRESS_CHECK(result == VOLT_OK || result == VOLT_EINVAL || result == VOLT_ECANCELED);
   uint64_t taken = volt_load_relaxed(&server.taken);
   volt_task *t;
-  while (takes_all && volt_group_next_blocking(&server.group, &t, VOLT_NO_DEADLINE) == VOLT_OK) {
+  while (takes_all && volt_group_next(&server.group, &t) == VOLT_OK) {
     volt_task_detach(t);
     taken += 1;
   }

@@ -109,10 +109,10 @@ static void hold(member *m) {
 
 static int wait_in_line(member *m) {
   line *l = m->l;
-  STRESS_CHECK(volt_mutex_lock_blocking(&l->baton, VOLT_NO_DEADLINE) == VOLT_OK);
+  STRESS_CHECK(volt_mutex_lock_until(&l->baton, VOLT_NO_DEADLINE) == VOLT_OK);
   int result = stand_in_line(m);
   volt_mutex_unlock(&l->baton);
-  return result == VOLT_PENDING ? volt_await(&m->future) : result;
+  return result == VOLT_PENDING ? volt_future_wait(&m->future) : result;
 }
 
 static int fiber_main(void *arg) {
@@ -161,7 +161,7 @@ static void thread_main(stress_worker *w, member *m) {
       hold(m);
     } else { /* be impatient */
       line *l = m->l;
-      STRESS_CHECK(volt_mutex_lock_blocking(&l->baton, VOLT_NO_DEADLINE) == VOLT_OK);
+      STRESS_CHECK(volt_mutex_lock_until(&l->baton, VOLT_NO_DEADLINE) == VOLT_OK);
       int result = stand_in_line(m);
       if (result == VOLT_PENDING) {
         stress_dawdle(w);

@@ -79,7 +79,7 @@ static void at_once(stress_worker *w, void *arg) {
   stress_progress(w, "they wait");
   for (unsigned i = 0; i < count; i += 3) STRESS_CHECK(write(peers[i], "x", 1) == 1);
   for (unsigned i = 0; i < count; i++) {
-    int result = volt_task_join_blocking(&receivers[i].task, VOLT_NO_DEADLINE);
+    int result = volt_task_join(&receivers[i].task);
     expect_byte(&receivers[i], i % 3 == 0, result);
     stress_progress(w, "deadline");
   }
@@ -168,7 +168,7 @@ static void crosswise(stress_worker *w, void *arg) {
     for (unsigned i = 0; i < CROSSING; i++) {
       for (unsigned n = 0; n < 2; n++) {
         pair_of_tasks *p = &pairs[i];
-        STRESS_CHECK(volt_task_join_blocking(&p->tasks[n].task, VOLT_NO_DEADLINE) == VOLT_OK);
+        STRESS_CHECK(volt_task_join(&p->tasks[n].task) == VOLT_OK);
         w->acquired += 1;
         stress_progress(w, "crosswise");
       }

@@ -81,14 +81,14 @@ static void close_one(stress_worker *w, victim *v) {
     closer.f = f;
     volt_task_init(&closer.task, under_way_poll);
     STRESS_CHECK(volt_spawn(load.rt, &closer.task) == VOLT_OK);
-    result = volt_task_join_blocking(&closer.task, VOLT_NO_DEADLINE);
+    result = volt_task_join(&closer.task);
   } else {
-    result = volt_block_on(f, VOLT_NO_DEADLINE);
+    result = volt_future_wait(f);
   }
   STRESS_CHECK(result == VOLT_OK);
   STRESS_CHECK(volt_fd_number(v->d) == -1);
   for (unsigned i = 0; i < TASKS; i++) {
-    result = volt_task_join_blocking(&v->ops[i].task, VOLT_NO_DEADLINE);
+    result = volt_task_join(&v->ops[i].task);
     account(result, i == 0, v->ops[i].op.n);
   }
   memset((void *)v->d, 0xee, sizeof *v->d);

@@ -93,9 +93,8 @@ static void server_begin(unsigned workers) {
 /* The listener is closed under its accept; what was accepted ends when its client has gone. */
 static void server_end(void) {
   volt_op op;
-  STRESS_CHECK(volt_block_on(volt_fd_close_future(&op, &host.listener), VOLT_NO_DEADLINE) ==
-               VOLT_OK);
-  (void)volt_task_join_blocking(&host.task, VOLT_NO_DEADLINE);
+  STRESS_CHECK(volt_future_wait(volt_fd_close_future(&op, &host.listener)) == VOLT_OK);
+  (void)volt_task_join(&host.task);
   volt_group_destroy(&host.group);
   STRESS_CHECK(volt_load_relaxed(&accepted) == volt_load_relaxed(&ended));
   io_load_end(&load, 0);

@@ -45,7 +45,7 @@ static int run(void *arg) {
   bool more = true;
   STRESS_CHECK(volt_fiber_rehome(self->index % ring.workers) == VOLT_OK);
   while (more) {
-    STRESS_CHECK(volt_sem_acquire_blocking(&self->token, 1, VOLT_NO_DEADLINE) == VOLT_OK);
+    STRESS_CHECK(volt_sem_acquire(&self->token, 1) == VOLT_OK);
     more = !stress_stopping();
     volt_fetch_add_relaxed(&passed, 1); /* a count */
     volt_sem_release(&self->next->token, 1);
@@ -59,7 +59,7 @@ static int sit(void *arg) {
   char byte;
   volt_op op;
   STRESS_CHECK(volt_fiber_rehome(self->index) == VOLT_OK);
-  STRESS_CHECK(volt_await(volt_fd_recv_future(&op, &self->d, &byte, 1, 0)) == VOLT_OK);
+  STRESS_CHECK(volt_future_wait(volt_fd_recv_future(&op, &self->d, &byte, 1, 0)) == VOLT_OK);
   STRESS_CHECK(op.n == 1);
   volt_fd_close(&self->d);
   leave();

@@ -107,7 +107,7 @@ static void end_finish(stress_worker *w, end *e) {
   stress_dawdle(w);
   if (e->how == BY_CANCEL) (void)volt_task_cancel(&e->task);
   if (e->how == BY_PERMIT) volt_sem_release(&e->sem, 1);
-  end_account(e, volt_task_join_blocking(&e->task, VOLT_NO_DEADLINE));
+  end_account(e, volt_task_join(&e->task));
   volt_sem_destroy(&e->sem);
   w->acquired += 1;
   stress_progress(w, e->sends ? "send" : "receive");

@@ -100,8 +100,8 @@ static void reader_spawn(unsigned i) {
 }
 
 static void stream_end(stress_worker *w, unsigned i) {
-  STRESS_CHECK(volt_task_join_blocking(&writers[i].task, VOLT_NO_DEADLINE) == VOLT_OK);
-  STRESS_CHECK(volt_task_join_blocking(&readers[i].task, VOLT_NO_DEADLINE) == VOLT_OK);
+  STRESS_CHECK(volt_task_join(&writers[i].task) == VOLT_OK);
+  STRESS_CHECK(volt_task_join(&readers[i].task) == VOLT_OK);
   STRESS_CHECK(readers[i].place == writers[i].place);
   w->acquired += 1;
   stress_progress(w, "a stream");

@@ -62,8 +62,8 @@ static void wait_for(stress_worker *w, volt_latch *l) {
   for (;;) {
     int result;
     switch (stress_below(w, 4)) {
-      case 0: result = volt_latch_wait_blocking(l, VOLT_NO_DEADLINE); break;
-      case 1: result = volt_latch_wait_blocking(l, volt_deadline_ns(stress_below(w, 20000))); break;
+      case 0: result = volt_latch_wait_until(l, VOLT_NO_DEADLINE); break;
+      case 1: result = volt_latch_wait_until(l, volt_deadline_ns(stress_below(w, 20000))); break;
       case 2: result = wait_by_hand(w, l); break;
       default: result = volt_latch_try_wait(l); break;
     }
@@ -82,7 +82,7 @@ static bool crowd(stress_worker *w, volt_latch *l) {
   memset((void *)waiters, 0, sizeof waiters);
   for (uint32_t i = 0; i < count; i++) {
     slots[i] = stress_any_slot(w);
-    if (volt_latch_wait(l, &waiters[i], stress_waker(slots[i])) == VOLT_PENDING) {
+    if (volt_latch_wait_waiter(l, &waiters[i], stress_waker(slots[i])) == VOLT_PENDING) {
       slots[i]->expected += 1;
     }
   }

@@ -59,10 +59,10 @@ static void close_loop(stress_worker *w, event_loop *e) {
   volt_waker frees = {free_loop, e}, marks = {mark_settled, e};
   switch (stress_below(w, 4)) {
     case 0:
-      if (volt_loop_close(&e->loop, frees) == VOLT_OK) free_loop(e);
+      if (volt_loop_close_then(&e->loop, frees) == VOLT_OK) free_loop(e);
       return;
     case 1:
-      if (volt_loop_close(&e->loop, marks) == VOLT_PENDING) {
+      if (volt_loop_close_then(&e->loop, marks) == VOLT_PENDING) {
         while (!volt_load_acquire(&e->settled)) stress_dawdle(w); /* E2: pairs E1 */
       }
       break;
@@ -70,7 +70,7 @@ static void close_loop(stress_worker *w, event_loop *e) {
       while (!volt_loop_is_settled(&e->loop)) stress_dawdle(w);
       break;
     default:
-      while (volt_loop_close_blocking(&e->loop, volt_deadline_ns(stress_below(w, 2000)))) {
+      while (volt_loop_close_until(&e->loop, volt_deadline_ns(stress_below(w, 2000)))) {
         stress_dawdle(w);
       }
   }

@@ -64,7 +64,7 @@ static int by_waiter(stress_worker *w, volt_mailbox_node **node) {
   volt_waiter *waiter = (volt_waiter *)calloc(1, sizeof *waiter);
   stress_slot *slot = stress_any_slot(w);
   STRESS_CHECK(waiter != NULL);
-  int result = volt_mailbox_recv(&shared.box, waiter, node, stress_waker(slot));
+  int result = volt_mailbox_recv_waiter(&shared.box, waiter, node, stress_waker(slot));
   if (result == VOLT_PENDING) {
     if (stress_below(w, 4) == 0) {
       stress_slot *next = stress_any_slot(w);
@@ -98,8 +98,8 @@ static int receive_one(stress_worker *w, volt_mailbox_node **node) {
     case 0: return volt_mailbox_try_recv(&shared.box, node);
     case 1: return by_waiter(w, node);
     case 2: return by_hand(w, volt_mailbox_recv_future(&f, &shared.box, node));
-    case 3: return volt_mailbox_recv_blocking(&shared.box, node, soon(w));
-    default: return volt_mailbox_recv_blocking(&shared.box, node, VOLT_NO_DEADLINE);
+    case 3: return volt_mailbox_recv_until(&shared.box, node, soon(w));
+    default: return volt_mailbox_recv(&shared.box, node);
   }
 }
 

@@ -23,12 +23,12 @@ static int try_lock(void *object, uint32_t n) {
 
 static int lock(void *object, volt_waiter *w, uint32_t n, volt_waker waker) {
   (void)n;
-  return volt_mutex_lock((volt_mutex *)object, w, waker);
+  return volt_mutex_lock_waiter((volt_mutex *)object, w, waker);
 }
 
-static int lock_blocking(void *object, uint32_t n, uint64_t deadline_ns) {
+static int lock_until(void *object, uint32_t n, uint64_t deadline_ns) {
   (void)n;
-  return volt_mutex_lock_blocking((volt_mutex *)object, deadline_ns);
+  return volt_mutex_lock_until((volt_mutex *)object, deadline_ns);
 }
 
 static bool cancel(void *object, volt_waiter *w) {
@@ -53,7 +53,7 @@ int main(void) {
       .destroy = destroy,
       .try_acquire = try_lock,
       .acquire = lock,
-      .acquire_blocking = lock_blocking,
+      .acquire_until = lock_until,
       .cancel = cancel,
       .set_waker = set_waker,
       .release = unlock,

@@ -60,11 +60,11 @@ static uint64_t deadline(stress_worker *w) {
 static void by_future(stress_worker *w) {
   volt_future *f = (volt_future *)malloc(sizeof *f);
   STRESS_CHECK(f != NULL);
-  volt_future_made(volt_notify_future(f, &shared.notify));
+  volt_future_made(volt_notify_wait_future(f, &shared.notify));
   bool polled = !shared.all || stress_below(w, 2);
   int result = polled ? volt_future_poll(f, (volt_waker){NULL, NULL}) : (int)VOLT_PENDING;
   if (result == VOLT_PENDING && !take(w) && !is_over()) {
-    result = volt_block_on(f, deadline(w));
+    result = volt_future_wait_until(f, deadline(w));
     STRESS_CHECK(result == VOLT_OK || result == VOLT_ETIMEDOUT);
     w->gave_up += result != VOLT_OK;
   }
@@ -77,7 +77,7 @@ static void by_waiter(stress_worker *w) {
   volt_waiter *waiter = (volt_waiter *)calloc(1, sizeof *waiter);
   STRESS_CHECK(waiter != NULL);
   stress_slot *slot = stress_any_slot(w), *other = stress_any_slot(w);
-  if (volt_notify_wait(&shared.notify, waiter, stress_waker(slot)) == VOLT_PENDING) {
+  if (volt_notify_wait_waiter(&shared.notify, waiter, stress_waker(slot)) == VOLT_PENDING) {
     slot->expected += 1;
     uint32_t patience = stress_below(w, 2) ? UINT32_MAX : stress_below(w, 100);
     bool waits = !take(w) && !is_over();

@@ -43,7 +43,7 @@ static bool by_call(stress_worker *w) {
 
 static bool by_blocking(stress_worker *w) {
   uint64_t deadline_ns = stress_below(w, 2) ? VOLT_NO_DEADLINE : volt_deadline_ns(1000);
-  int result = volt_once_begin_blocking(&shared.once, deadline_ns);
+  int result = volt_once_begin_until(&shared.once, deadline_ns);
   STRESS_CHECK(result == VOLT_OK || result == VOLT_DONE || result == VOLT_ETIMEDOUT);
   return result == VOLT_OK ? take_turn(w) : result == VOLT_DONE;
 }
@@ -67,7 +67,7 @@ static bool by_waiter(stress_worker *w) {
   volt_waiter *waiter = (volt_waiter *)calloc(1, sizeof *waiter);
   STRESS_CHECK(waiter != NULL);
   stress_slot *slot = stress_any_slot(w);
-  int result = volt_once_begin(&shared.once, waiter, stress_waker(slot));
+  int result = volt_once_begin_waiter(&shared.once, waiter, stress_waker(slot));
   if (result == VOLT_PENDING) {
     slot->expected += 1;
     for (uint32_t i = stress_below(w, 50); i > 0; i--) {
@@ -95,7 +95,7 @@ static void want_it_done(stress_worker *w) {
 }
 
 static bool meet(void) {
-  return volt_barrier_wait_blocking(&shared.barrier, VOLT_NO_DEADLINE) == VOLT_LEADER;
+  return volt_barrier_wait(&shared.barrier) == VOLT_LEADER;
 }
 
 static void body(stress_worker *w, void *arg) {

@@ -59,7 +59,7 @@ static int by_waiter(stress_worker *w, reply *r, value *v) {
   volt_waiter *waiter = (volt_waiter *)calloc(1, sizeof *waiter);
   stress_slot *slot = stress_any_slot(w);
   STRESS_CHECK(waiter != NULL);
-  int result = volt_oneshot_recv(&r->oneshot, waiter, v, stress_waker(slot));
+  int result = volt_oneshot_recv_waiter(&r->oneshot, waiter, v, stress_waker(slot));
   if (result == VOLT_PENDING) {
     uint32_t left = patience_of(w);
     if (stress_below(w, 4) == 0) {
@@ -101,7 +101,8 @@ static int by_select(stress_worker *w, reply *r, value *v, pair *p) {
   volt_select s;
   volt_future_made(volt_select_future(&s, branches, 2,
                                       stress_below(w, 2) ? VOLT_SELECT_FAIR : VOLT_SELECT_BIASED));
-  int result = stress_below(w, 2) ? volt_block_on(&s.future, soon(w)) : poll_by_hand(w, &s.future);
+  int result =
+      stress_below(w, 2) ? volt_future_wait_until(&s.future, soon(w)) : poll_by_hand(w, &s.future);
   memset((void *)f, 0xa5, sizeof f);
   if (volt_select_winner(&s) != 1) return result;
   STRESS_CHECK(result == VOLT_OK && number != 0);
@@ -114,8 +115,8 @@ static int wait_for(stress_worker *w, reply *r, value *v, pair *p) {
     case 0: return by_trying(w, r, v);
     case 1: return by_waiter(w, r, v);
     case 2: return by_future(w, r, v);
-    case 3: return volt_oneshot_recv_blocking(&r->oneshot, v, VOLT_NO_DEADLINE);
-    case 4: return volt_oneshot_recv_blocking(&r->oneshot, v, soon(w));
+    case 3: return volt_oneshot_recv(&r->oneshot, v);
+    case 4: return volt_oneshot_recv_until(&r->oneshot, v, soon(w));
     default: return by_select(w, r, v, p);
   }
 }
@@ -162,7 +163,7 @@ static void answer(stress_worker *w, pair *p, reply *r) {
   if (stress_below(w, 4) == 0) {
     volt_future_made(volt_oneshot_closed_future(&f, &r->oneshot));
     if (stress_below(w, 2) == 0) {
-      int result = volt_block_on(&f, soon(w));
+      int result = volt_future_wait_until(&f, soon(w));
       STRESS_CHECK(result == VOLT_ECLOSED || result == VOLT_ETIMEDOUT);
     } else {
       (void)volt_future_poll(&f, nobody);

@@ -135,7 +135,7 @@ static void start_fibers(stress_worker *w) {
 
 static void end_fibers(void) {
   for (unsigned i = 0; i < FIBERS; i++) {
-    STRESS_CHECK(volt_task_join_blocking(fibers[i].task, VOLT_NO_DEADLINE) == VOLT_OK);
+    STRESS_CHECK(volt_task_join(fibers[i].task) == VOLT_OK);
     volt_task_detach(fibers[i].task);
   }
   STRESS_CHECK(volt_rt_destroy(rt) == 0);

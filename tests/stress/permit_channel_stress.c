@@ -38,9 +38,9 @@ static int reserve(stress_worker *w) {
   volt_future f;
   switch (stress_below(w, 4)) {
     case 0: return volt_permit_chan_try_reserve(&shared.chan);
-    case 1: return volt_permit_chan_reserve_blocking(&shared.chan, soon(w));
+    case 1: return volt_permit_chan_reserve_until(&shared.chan, soon(w));
     case 2: return by_hand(w, volt_permit_chan_reserve_future(&f, &shared.chan));
-    default: return volt_permit_chan_reserve_blocking(&shared.chan, VOLT_NO_DEADLINE);
+    default: return volt_permit_chan_reserve(&shared.chan);
   }
 }
 
@@ -70,9 +70,9 @@ static int receive_one(stress_worker *w, uint64_t *number) {
   volt_future f;
   switch (stress_below(w, 4)) {
     case 0: return volt_permit_chan_try_recv(&shared.chan, number);
-    case 1: return volt_permit_chan_recv_blocking(&shared.chan, number, soon(w));
+    case 1: return volt_permit_chan_recv_until(&shared.chan, number, soon(w));
     case 2: return by_hand(w, volt_permit_chan_recv_future(&f, &shared.chan, number));
-    default: return volt_permit_chan_recv_blocking(&shared.chan, number, VOLT_NO_DEADLINE);
+    default: return volt_permit_chan_recv(&shared.chan, number);
   }
 }
 

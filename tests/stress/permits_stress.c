@@ -25,7 +25,7 @@ static void wake(void *ctx) {
 static void releaser(stress_worker *w) {
   unsigned self = w->index - 1;
   for (;;) {
-    STRESS_CHECK(volt_sem_acquire_blocking(&crowd.go[self], 1, VOLT_NO_DEADLINE) == VOLT_OK);
+    STRESS_CHECK(volt_sem_acquire(&crowd.go[self], 1) == VOLT_OK);
     if (crowd.over) return;
     volt_sem_release(crowd.sem, crowd.give[self]);
     volt_sem_release(&crowd.done[self], 1);
@@ -40,7 +40,7 @@ static void gather(stress_worker *w, uint32_t count) {
   volt_store_relaxed(&crowd.wakes, 0);
   for (uint32_t i = 0; i < count; i++) {
     volt_waker waker = {wake, NULL};
-    STRESS_CHECK(volt_sem_acquire(crowd.sem, &crowd.waiters[i], 1, waker) == VOLT_PENDING);
+    STRESS_CHECK(volt_sem_acquire_waiter(crowd.sem, &crowd.waiters[i], 1, waker) == VOLT_PENDING);
   }
   /* one that gives nothing could not be seen to be over */
   crowd.give[0] = 1 + stress_below(w, count - 1);
@@ -76,7 +76,7 @@ static void one_crowd(stress_worker *w) {
   volt_sem_destroy(crowd.sem);
   free(crowd.sem);
   for (int i = 0; i < RELEASERS; i++) {
-    STRESS_CHECK(volt_sem_acquire_blocking(&crowd.done[i], 1, VOLT_NO_DEADLINE) == VOLT_OK);
+    STRESS_CHECK(volt_sem_acquire(&crowd.done[i], 1) == VOLT_OK);
   }
   STRESS_CHECK(volt_load_relaxed(&crowd.wakes) == granted);
   w->acquired += granted;

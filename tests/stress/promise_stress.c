@@ -35,7 +35,7 @@ static operation *of(volt_promise *p) {
 static int start(volt_promise *p) {
   operation *op = of(p);
   count(&library.begun);
-  STRESS_CHECK(volt_mutex_lock_blocking(&library.lock, VOLT_NO_DEADLINE) == VOLT_OK);
+  STRESS_CHECK(volt_mutex_lock_until(&library.lock, VOLT_NO_DEADLINE) == VOLT_OK);
   op->next = library.first;
   library.first = op;
   volt_mutex_unlock(&library.lock);
@@ -45,7 +45,7 @@ static int start(volt_promise *p) {
 /* Out of the list, if it is there still. */
 static bool cancel(volt_promise *p) {
   bool found = false;
-  STRESS_CHECK(volt_mutex_lock_blocking(&library.lock, VOLT_NO_DEADLINE) == VOLT_OK);
+  STRESS_CHECK(volt_mutex_lock_until(&library.lock, VOLT_NO_DEADLINE) == VOLT_OK);
   for (operation **at = &library.first; *at && !found; at = &(*at)->next) {
     found = *at == of(p);
     if (!found) continue;
@@ -71,7 +71,7 @@ static const volt_promise_ops discarding = {start, cancel, discard};
 static const volt_promise_ops keeping = {start, cancel, NULL};
 
 static void complete_one(stress_worker *w) {
-  STRESS_CHECK(volt_mutex_lock_blocking(&library.lock, VOLT_NO_DEADLINE) == VOLT_OK);
+  STRESS_CHECK(volt_mutex_lock_until(&library.lock, VOLT_NO_DEADLINE) == VOLT_OK);
   operation *op = library.first;
   if (op) library.first = op->next;
   volt_mutex_unlock(&library.lock);
@@ -101,7 +101,7 @@ static void await_one(stress_worker *w) {
     while (result == VOLT_PENDING) { /* kept, or begun once more */
       volt_future_made(volt_promise_future(&f, &op->promise));
       if (volt_future_poll(&f, nobody) == VOLT_PENDING) complete_one(w);
-      result = volt_block_on(&f, volt_deadline_ns(stress_below(w, 2000)));
+      result = volt_future_wait_until(&f, volt_deadline_ns(stress_below(w, 2000)));
       if (result == VOLT_ETIMEDOUT) result = VOLT_PENDING;
     }
   }

@@ -53,7 +53,7 @@ static void spawn_own(helper *h) {
 /* Take what the tasks want, and give it back. */
 static void meddle(helper *h) {
   uint32_t n = 1 + rng_below(&h->random, load.permits);
-  int result = volt_sem_acquire_blocking(&load.sem, n, volt_deadline_ns(20000));
+  int result = volt_sem_acquire_until(&load.sem, n, volt_deadline_ns(20000));
   if (result == VOLT_OK) volt_sem_release(&load.sem, n);
   if (h->count > 0 && rng_below(&h->random, 2)) {
     (void)volt_task_cancel(&h->own[rng_below(&h->random, h->count)].task);
@@ -72,7 +72,7 @@ static void *help(void *arg) {
   for (unsigned i = rng_below(&h->random, 8); i > 0; i--) meddle(h);
   for (unsigned i = 0; i < h->count; i++) {
     volt_task *t = &h->own[i].task;
-    int result = volt_task_join_blocking(t, VOLT_NO_DEADLINE);
+    int result = volt_task_join(t);
     STRESS_CHECK(result == VOLT_OK || result == VOLT_ECANCELED || result == VOLT_ECLOSED);
   }
   memset((void *)h->own, 0xa5, OWN * sizeof *h->own); /* its own again */
@@ -105,7 +105,7 @@ static void shut_down(stress_worker *w) {
   STRESS_CHECK(volt_rt_shutdown(load.rt, VOLT_NO_DEADLINE) == VOLT_OK);
   if (spawned != VOLT_OK) return;
   STRESS_CHECK(volt_task_result(&witness.task) != VOLT_PENDING);
-  STRESS_CHECK(volt_task_join_blocking(&witness.task, VOLT_NO_DEADLINE) != VOLT_PENDING);
+  STRESS_CHECK(volt_task_join(&witness.task) != VOLT_PENDING);
 }
 
 static void life(stress_worker *w, unsigned workers) {

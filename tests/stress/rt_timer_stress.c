@@ -9,7 +9,7 @@ enum { SLEEPERS = 64, NAPS = 4 };
 
 typedef struct sleeper {
   volt_task task;
-  volt_sleep nap;
+  volt_sleep_op nap;
   rng random;
   uint64_t deadline_ns;
   uint32_t left;
@@ -34,7 +34,7 @@ static int sleeps(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_BEGIN(self);
   while (self->left > 0) {
     self->deadline_ns = any_deadline(&self->random);
-    VOLT_AWAIT(self, volt_sleep_until(&self->nap, volt_rt_timers(load.rt), self->deadline_ns));
+    VOLT_AWAIT(self, volt_sleep_future(&self->nap, volt_rt_timers(load.rt), self->deadline_ns));
     uint64_t now_ns = volt_now_ns();
     STRESS_CHECK(now_ns >= self->deadline_ns);
     self->late_ns[--self->left] = now_ns - self->deadline_ns;
@@ -56,7 +56,7 @@ static void spawn_all(stress_worker *w) {
 static void join_all(stress_worker *w) {
   for (unsigned i = 0; i < SLEEPERS; i++) {
     sleeper *s = &sleepers[w->index][i];
-    STRESS_CHECK(volt_task_join_blocking(&s->task, VOLT_NO_DEADLINE) == VOLT_OK);
+    STRESS_CHECK(volt_task_join(&s->task) == VOLT_OK);
     for (unsigned nap = 0; nap < NAPS; nap++) histogram_add(&w->waits[0], s->late_ns[nap]);
     w->acquired += NAPS;
     stress_progress(w, "join");
@@ -65,11 +65,11 @@ static void join_all(stress_worker *w) {
 
 /* A thread on the same timers; sometimes it gives up. */
 static void sleep_in_thread(stress_worker *w) {
-  volt_sleep nap;
+  volt_sleep_op nap;
   uint64_t deadline_ns = any_deadline(&w->random);
   uint64_t patience_ns = stress_below(w, 2) ? VOLT_NO_DEADLINE : any_deadline(&w->random);
-  volt_future *f = volt_sleep_until(&nap, volt_rt_timers(load.rt), deadline_ns);
-  int result = volt_block_on(f, patience_ns);
+  volt_future *f = volt_sleep_future(&nap, volt_rt_timers(load.rt), deadline_ns);
+  int result = volt_future_wait_until(f, patience_ns);
   STRESS_CHECK(volt_now_ns() >= (result == VOLT_OK ? deadline_ns : patience_ns));
   w->gave_up += result == VOLT_ETIMEDOUT;
   stress_progress(w, "sleep");

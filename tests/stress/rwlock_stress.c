@@ -23,13 +23,14 @@ static int try_lock(void *object, uint32_t n) {
 
 static int lock(void *object, volt_waiter *w, uint32_t n, volt_waker waker) {
   volt_rwlock *rw = (volt_rwlock *)object;
-  return n == WHOLE ? volt_rwlock_write(rw, w, waker) : volt_rwlock_read(rw, w, waker);
+  return n == WHOLE ? volt_rwlock_write_waiter(rw, w, waker)
+                    : volt_rwlock_read_waiter(rw, w, waker);
 }
 
-static int lock_blocking(void *object, uint32_t n, uint64_t deadline_ns) {
+static int lock_until(void *object, uint32_t n, uint64_t deadline_ns) {
   volt_rwlock *rw = (volt_rwlock *)object;
-  return n == WHOLE ? volt_rwlock_write_blocking(rw, deadline_ns)
-                    : volt_rwlock_read_blocking(rw, deadline_ns);
+  return n == WHOLE ? volt_rwlock_write_until(rw, deadline_ns)
+                    : volt_rwlock_read_until(rw, deadline_ns);
 }
 
 static bool cancel(void *object, volt_waiter *w) {
@@ -72,7 +73,7 @@ int main(void) {
       .destroy = destroy,
       .try_acquire = try_lock,
       .acquire = lock,
-      .acquire_blocking = lock_blocking,
+      .acquire_until = lock_until,
       .cancel = cancel,
       .set_waker = set_waker,
       .release = unlock,

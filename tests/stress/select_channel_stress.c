@@ -40,7 +40,7 @@ typedef struct cleaner {
 /* One select, in memory of its own. */
 typedef struct attempt {
   volt_future leaf[NAP];
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_future *branches[BRANCHES];
   uint32_t at[PERMIT]; /* of which channel */
   bool sends[PERMIT];
@@ -100,7 +100,7 @@ static volt_future *begin(attempt *a, rng *r, uint32_t party) {
   chan_poison(a, sizeof *a);
   for (uint32_t i = 0; i < PERMIT; i++) set_branch(a, r, party, i);
   a->branches[PERMIT] = volt_sem_acquire_future(&a->leaf[PERMIT], &shared.sem, 1);
-  a->branches[NAP] = volt_sleep_until(&a->nap, timers, soon(r));
+  a->branches[NAP] = volt_sleep_future(&a->nap, timers, soon(r));
   if (rng_below(r, 2)) a->branches[PERMIT] = NULL;
   if (rng_below(r, 2)) a->branches[NAP] = NULL;
   memcpy(a->outer, a->branches, sizeof a->outer);
@@ -209,8 +209,8 @@ static int poll_by_hand(stress_worker *w, volt_future *f) {
 
 static int wait_for(stress_worker *w, volt_future *f) {
   switch (stress_below(w, 4)) {
-    case 0: return volt_block_on(f, VOLT_NO_DEADLINE);
-    case 1: return volt_block_on(f, soon(&w->random));
+    case 0: return volt_future_wait(f);
+    case 1: return volt_future_wait_until(f, soon(&w->random));
     default: return poll_by_hand(w, f);
   }
 }
@@ -237,10 +237,10 @@ static bool trade_one(stress_worker *w) {
   int result;
   if (stress_below(w, 2)) {
     chan_make(b, stream_of(w->index, at), m, 2);
-    result = volt_chan_send_many_blocking(&shared.chan[at], m, 2, &moved, soon(&w->random));
+    result = volt_chan_send_many_until(&shared.chan[at], m, 2, &moved, soon(&w->random));
     if (result == VOLT_OK) chan_sent(b, m[0].stream, moved);
   } else {
-    result = volt_chan_recv_many_blocking(&shared.chan[at], m, 2, &moved, soon(&w->random));
+    result = volt_chan_recv_many_until(&shared.chan[at], m, 2, &moved, soon(&w->random));
     if (result == VOLT_OK) chan_received(b, m, moved);
   }
   if (stress_below(w, 8) == 0 && volt_sem_try_acquire(&shared.sem, 1) == VOLT_OK) {
@@ -289,11 +289,11 @@ static void run_tasks(stress_worker *w) {
   }
   for (uint32_t i = 0; i < TASKS; i++) {
     uint64_t deadline_ns = volt_deadline_ns(stress_below(w, 300000));
-    if (stress_below(w, 2)) (void)volt_task_join_blocking(&parties[i].task, deadline_ns);
+    if (stress_below(w, 2)) (void)volt_task_join_until(&parties[i].task, deadline_ns);
     if (stress_below(w, 2)) (void)volt_task_cancel(&parties[i].task);
   }
   for (uint32_t i = 0; i < TASKS; i++) {
-    (void)volt_task_join_blocking(&parties[i].task, VOLT_NO_DEADLINE);
+    (void)volt_task_join(&parties[i].task);
     volt_task_detach(&parties[i].task);
     w->acquired += 1;
     stress_progress(w, "tasks");

@@ -30,7 +30,7 @@ static uint64_t locked_by[STRESS_MAX_THREADS];
 /* One wait, in memory of its own. Branch i: a pool, the lock, or the sleep; or NULL. */
 typedef struct attempt {
   volt_future leaf[SLEEP];
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_future *branches[BRANCHES];
   uint32_t want[POOLS];
   volt_select select;
@@ -91,7 +91,7 @@ static attempt *new_attempt(stress_worker *w) {
     a->branches[i] = volt_sem_acquire_future(&a->leaf[i], &shared.pool[i], a->want[i]);
   }
   a->branches[LOCK] = volt_mutex_lock_future(&a->leaf[LOCK], &shared.mutex);
-  a->branches[SLEEP] = volt_sleep_until(&a->nap, &shared.timers, soon(w));
+  a->branches[SLEEP] = volt_sleep_future(&a->nap, &shared.timers, soon(w));
   uint32_t left = stress_below(w, SLEEP); /* never the sleep alone */
   for (uint32_t i = 0; i < BRANCHES; i++) {
     if (i != left && stress_below(w, 4) == 0) a->branches[i] = NULL;
@@ -140,8 +140,8 @@ static int wait_for(stress_worker *w, volt_future *f, bool must_end) {
     (void)volt_future_poll_ctx(f, &pollers[w->index].ctx);
     stress_dawdle(w);
   }
-  if (way == 1 && !must_end) return volt_block_on(f, VOLT_NO_DEADLINE);
-  return volt_block_on(f, soon(w));
+  if (way == 1 && !must_end) return volt_future_wait(f);
+  return volt_future_wait_until(f, soon(w));
 }
 
 static void account_for(stress_worker *w, int result, const char *doing) {

@@ -27,7 +27,7 @@ static void use(stress_worker *w, uint32_t n) {
 
 static void take(stress_worker *w) {
   uint32_t n = 1 + stress_below(w, 3);
-  if (volt_sem_acquire_blocking(&shared.sem, n, soon(w)) == VOLT_OK) {
+  if (volt_sem_acquire_until(&shared.sem, n, soon(w)) == VOLT_OK) {
     use(w, n);
   } else {
     w->gave_up += 1;
@@ -38,7 +38,7 @@ static void take(stress_worker *w) {
 static void take_all(stress_worker *w) {
   volt_waiter waiter = VOLT_WAITER_INIT;
   stress_slot *slot = stress_any_slot(w);
-  int result = volt_sem_acquire_all(&shared.sem, &waiter, stress_waker(slot));
+  int result = volt_sem_acquire_all_waiter(&shared.sem, &waiter, stress_waker(slot));
   if (result == VOLT_PENDING) {
     stress_dawdle(w);
     if (volt_sem_cancel(&shared.sem, &waiter)) {
@@ -59,7 +59,7 @@ static void take_all_as_future(stress_worker *w) {
     stress_dawdle(w);
     if (volt_future_poll(&f, nobody) == VOLT_OK) use(w, volt_sem_future_taken(&f));
     volt_future_cancel(&f);
-  } else if (volt_block_on(&f, soon(w)) == VOLT_OK) {
+  } else if (volt_future_wait_until(&f, soon(w)) == VOLT_OK) {
     use(w, volt_sem_future_taken(&f));
   } else {
     w->gave_up += 1;
@@ -74,7 +74,7 @@ static void add_one(stress_worker *w) {
   }
   volt_sem_release(&shared.sem, 1); /* beside the limit */
   (void)volt_fetch_add_relaxed(&shared.beside, 1);
-  if (volt_sem_acquire_blocking(&shared.sem, 1, soon(w)) != VOLT_OK) return;
+  if (volt_sem_acquire_until(&shared.sem, 1, soon(w)) != VOLT_OK) return;
   (void)volt_fetch_add_relaxed(&shared.beside, 0u - 1); /* held, and never released */
 }
 
@@ -107,9 +107,9 @@ static void round_of(unsigned threads, bool bounded) {
   stress_round(threads, 10000000, body, NULL);
   uint32_t limit = volt_sem_limit(&shared.sem);
   STRESS_CHECK(volt_sem_available(&shared.sem) == limit + volt_load_relaxed(&shared.beside));
-  STRESS_CHECK(volt_sem_debt(&shared.sem) == 0 && volt_sem_waiters(&shared.sem) == 0);
+  STRESS_CHECK(volt_sem_excess(&shared.sem) == 0 && volt_sem_waiters(&shared.sem) == 0);
   uint32_t taken = 0;
-  STRESS_CHECK(volt_sem_acquire_all_blocking(&shared.sem, &taken, VOLT_NO_DEADLINE) == VOLT_OK);
+  STRESS_CHECK(volt_sem_acquire_all(&shared.sem, &taken) == VOLT_OK);
   STRESS_CHECK(taken == limit);
   volt_sem_forget(&shared.sem, taken);
   STRESS_CHECK(volt_sem_limit(&shared.sem) == 0);

@@ -23,11 +23,11 @@ static int try_acquire(void *object, uint32_t n) {
 }
 
 static int acquire(void *object, volt_waiter *w, uint32_t n, volt_waker waker) {
-  return engine_sem_acquire((engine_sem *)object, w, n, waker);
+  return engine_sem_acquire_waiter((engine_sem *)object, w, n, waker);
 }
 
-static int acquire_blocking(void *object, uint32_t n, uint64_t deadline_ns) {
-  return engine_sem_acquire_blocking((engine_sem *)object, n, deadline_ns);
+static int acquire_until(void *object, uint32_t n, uint64_t deadline_ns) {
+  return engine_sem_acquire_until((engine_sem *)object, n, deadline_ns);
 }
 
 static bool cancel(void *object, volt_waiter *w) {
@@ -52,7 +52,7 @@ int main(void) {
       .destroy = destroy,
       .try_acquire = try_acquire,
       .acquire = acquire,
-      .acquire_blocking = acquire_blocking,
+      .acquire_until = acquire_until,
       .cancel = cancel,
       .set_waker = set_waker,
       .release = release,

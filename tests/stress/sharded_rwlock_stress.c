@@ -36,10 +36,12 @@ static int lock_to_read(stress_worker *w, uint32_t shard) {
   volt_future f;
   switch (stress_below(w, 5)) {
     case 0: return volt_sharded_rwlock_try_read(&shared.lock, shard);
-    case 1: return volt_sharded_rwlock_read_blocking(&shared.lock, shard, soon(w));
+    case 1: return volt_sharded_rwlock_read_until(&shared.lock, shard, soon(w));
     case 2: return by_hand(w, volt_sharded_rwlock_read_future(&f, &shared.lock, shard));
-    case 3: return volt_block_on(volt_sharded_rwlock_read_future(&f, &shared.lock, shard), soon(w));
-    default: volt_sharded_rwlock_read_no_deadline(&shared.lock, shard); return VOLT_OK;
+    case 3:
+      return volt_future_wait_until(volt_sharded_rwlock_read_future(&f, &shared.lock, shard),
+                                    soon(w));
+    default: volt_sharded_rwlock_read(&shared.lock, shard); return VOLT_OK;
   }
 }
 
@@ -48,12 +50,12 @@ static int lock_to_write(stress_worker *w) {
   int result = VOLT_OK;
   switch (stress_below(w, 5)) {
     case 0: return volt_sharded_rwlock_try_write(&shared.lock);
-    case 1: return volt_sharded_rwlock_write_blocking(&shared.lock, soon(w));
+    case 1: return volt_sharded_rwlock_write_until(&shared.lock, soon(w));
     case 2: result = by_hand(w, volt_sharded_rwlock_write_future(&f, &shared.lock)); break;
     case 3:
-      result = volt_block_on(volt_sharded_rwlock_write_future(&f, &shared.lock), soon(w));
+      result = volt_future_wait_until(volt_sharded_rwlock_write_future(&f, &shared.lock), soon(w));
       break;
-    default: volt_sharded_rwlock_write_no_deadline(&shared.lock); return VOLT_OK;
+    default: volt_sharded_rwlock_write(&shared.lock); return VOLT_OK;
   }
   memset((void *)&f, 0xa5, sizeof f); /* nothing may look at it any more */
   return result;

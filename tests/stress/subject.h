@@ -23,7 +23,7 @@ struct stress_subject {
   void (*destroy)(void *object);
   int (*try_acquire)(void *object, uint32_t n);
   int (*acquire)(void *object, volt_waiter *w, uint32_t n, volt_waker waker);
-  int (*acquire_blocking)(void *object, uint32_t n, uint64_t deadline_ns);
+  int (*acquire_until)(void *object, uint32_t n, uint64_t deadline_ns);
   bool (*cancel)(void *object, volt_waiter *w);
   bool (*set_waker)(void *object, volt_waiter *w, volt_waker waker);
   void (*release)(void *object, uint32_t n);

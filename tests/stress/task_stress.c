@@ -31,7 +31,7 @@ static void spawn_one(stress_worker *w, handle *h) {
 }
 
 static void join_one(handle *h) {
-  int result = volt_task_join_blocking(&h->task->task, VOLT_NO_DEADLINE);
+  int result = volt_task_join(&h->task->task);
   STRESS_CHECK(result == volt_task_result(&h->task->task));
   STRESS_CHECK(result == VOLT_OK || result == VOLT_ECANCELED);
   STRESS_CHECK(!volt_task_cancel(&h->task->task));
@@ -40,7 +40,7 @@ static void join_one(handle *h) {
 /* Give up waiting now and then; in the end it is joined. */
 static void join_in_time(stress_worker *w, handle *h) {
   uint64_t deadline_ns = volt_deadline_ns(stress_below(w, 100000));
-  if (volt_task_join_blocking(&h->task->task, deadline_ns) != VOLT_ETIMEDOUT) return;
+  if (volt_task_join_until(&h->task->task, deadline_ns) != VOLT_ETIMEDOUT) return;
   w->gave_up += 1;
   if (stress_below(w, 2)) (void)volt_task_cancel(&h->task->task);
   join_one(h);
@@ -124,7 +124,7 @@ static void spawn_roots(stress_worker *w, void *arg) {
     memset((void *)&root, 0, sizeof root);
     volt_task_init(&root, spawns_brief);
     STRESS_CHECK(volt_spawn(load.rt, &root) == VOLT_OK);
-    STRESS_CHECK(volt_task_join_blocking(&root, VOLT_NO_DEADLINE) == VOLT_OK);
+    STRESS_CHECK(volt_task_join(&root) == VOLT_OK);
     w->acquired += 1;
     stress_progress(w, "root");
   }
@@ -178,7 +178,7 @@ static void fill(stress_worker *w) {
     w->acquired += 1;
   }
   stress_progress(w, "group is filled");
-  (void)volt_group_wait_blocking(&filled.group, VOLT_NO_DEADLINE);
+  (void)volt_group_wait(&filled.group);
   stress_progress(w, "group has ended");
   while (volt_load_acquire(&filled.turn) % 2 == 1) (void)sched_yield(); /* it is being cancelled */
   volt_group_destroy(&filled.group);

@@ -21,7 +21,7 @@ static uint64_t soon(stress_worker *w) {
 static void wait_by_hand(stress_worker *w, volt_token *t, bool to_the_end) {
   volt_waiter waiter = VOLT_WAITER_INIT;
   stress_slot *slot = stress_any_slot(w);
-  int result = volt_token_wait(t, &waiter, stress_waker(slot));
+  int result = volt_token_wait_waiter(t, &waiter, stress_waker(slot));
   stress_dawdle(w);
   if (result == VOLT_PENDING) {
     while (to_the_end && volt_waiter_result(&waiter) == VOLT_PENDING) sched_yield();
@@ -38,7 +38,7 @@ static void wait_by_hand(stress_worker *w, volt_token *t, bool to_the_end) {
 
 static void wait_as_future(stress_worker *w, volt_token *t) {
   volt_future f;
-  volt_future_made(volt_token_future(&f, t));
+  volt_future_made(volt_token_wait_future(&f, t));
   if (stress_below(w, 2)) {
     static const volt_waker nobody = {NULL, NULL};
     (void)volt_future_poll(&f, nobody);
@@ -47,7 +47,7 @@ static void wait_as_future(stress_worker *w, volt_token *t) {
     int result = volt_future_poll(&f, nobody);
     STRESS_CHECK(result == VOLT_OK || !cancelled);
     volt_future_cancel(&f);
-  } else if (volt_block_on(&f, soon(w)) == VOLT_OK) {
+  } else if (volt_future_wait_until(&f, soon(w)) == VOLT_OK) {
     STRESS_CHECK(volt_token_is_cancelled(t));
   }
 }
@@ -56,9 +56,9 @@ static void wait_for(stress_worker *w, volt_token *t, bool comes) {
   switch (stress_below(w, 4)) {
     case 0: wait_by_hand(w, t, comes); break;
     case 1: wait_as_future(w, t); break;
-    case 2: (void)volt_token_wait_blocking(t, soon(w)); break;
+    case 2: (void)volt_token_wait_until(t, soon(w)); break;
     default:
-      if (comes) STRESS_CHECK(volt_token_wait_blocking(t, VOLT_NO_DEADLINE) == VOLT_OK);
+      if (comes) STRESS_CHECK(volt_token_wait(t) == VOLT_OK);
   }
 }
 
@@ -105,7 +105,7 @@ static void body(stress_worker *w, void *arg) {
   stress_arm(w, 1, NULL, NULL);
   uint32_t ends_after = stress_below(w, 50);
   if (w->index > 0 && stress_below(w, 4) == 0) { /* until the end of the round */
-    STRESS_CHECK(volt_token_wait_blocking(&shared.groups[0], VOLT_NO_DEADLINE) == VOLT_OK);
+    STRESS_CHECK(volt_token_wait(&shared.groups[0]) == VOLT_OK);
   }
   uint32_t trees = 0;
   while (!stress_stopping()) {

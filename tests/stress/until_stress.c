@@ -12,7 +12,7 @@ enum { AT_ONCE = 64 };
 typedef struct helper {
   volt_task task;
   volt_future permit;
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_blocking call;
   rng random;
 } helper;
@@ -41,8 +41,8 @@ static int help(volt_task *t, volt_ctx *ctx) {
   helper *self = volt_container_of(t, helper, task);
   VOLT_TASK_BEGIN(self);
   if (rng_below(&self->random, 3) == 0) {
-    VOLT_AWAIT(self, volt_sleep_until(&self->nap, volt_rt_timers(loop.rt),
-                                      volt_deadline_ns(rng_below(&self->random, 20000))));
+    VOLT_AWAIT(self, volt_sleep_future(&self->nap, volt_rt_timers(loop.rt),
+                                       volt_deadline_ns(rng_below(&self->random, 20000))));
     give();
   } else if (rng_below(&self->random, 2)) {
     VOLT_AWAIT(self, volt_sem_acquire_future(&self->permit, &loop.woken, 1));

@@ -106,7 +106,7 @@ struct task_client {
   volt_task task;
   struct visitor visitor;
   volt_timeout timeout;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
   int result;
 };
 
@@ -143,7 +143,7 @@ static void thread_client(stress_worker *w, struct visitor *v) {
   while (!stress_stopping()) {
     stress_progress(w, "a permit");
     if (visitor_queues(v)) {
-      int result = volt_block_on(admission_future(&v->admission), visitor_deadline_ns(v));
+      int result = volt_future_wait_until(admission_future(&v->admission), visitor_deadline_ns(v));
       bool holds = admission_leave(&v->admission, volt_now_ns());
       STRESS_CHECK(holds == (result == VOLT_OK));
     }
@@ -167,8 +167,8 @@ static void change(stress_worker *w) {
     gate_set_limit(&gate, limit);
     if (limit < before) {
       /* what was held before may be above it */
-      while (volt_sem_debt(&gate.permits) > 0 && !stress_stopping()) sched_yield();
-      if (volt_sem_debt(&gate.permits) > 0) return;
+      while (volt_sem_excess(&gate.permits) > 0 && !stress_stopping()) sched_yield();
+      if (volt_sem_excess(&gate.permits) > 0) return;
       set_most(limit);
     }
     struct tenants *tenants = gate_tenants(&gate);
@@ -233,7 +233,7 @@ static void one_round(bool has_tenants, uint32_t workers) {
   for (unsigned i = 1; i < THREADS; i++) visitor_come(&visitors[i], i);
   stress_round(THREADS, 30000000, body, visitors);
   volt_store_release(&stopping, 1);
-  STRESS_CHECK(volt_group_wait_blocking(&group, volt_deadline_s(120)) == VOLT_OK);
+  STRESS_CHECK(volt_group_wait_until(&group, volt_deadline_s(120)) == VOLT_OK);
   volt_group_destroy(&group);
   expect_all_back();
   for (unsigned i = 0; i < TASKS; i++) visitor_go(&clients[i].visitor);

@@ -42,7 +42,7 @@ static int by_waiter(stress_worker *w, uint64_t *seen) {
   volt_waiter *waiter = (volt_waiter *)calloc(1, sizeof *waiter);
   stress_slot *slot = stress_any_slot(w);
   STRESS_CHECK(waiter != NULL);
-  int result = volt_watch_changed(&shared.watch, seen, waiter, stress_waker(slot));
+  int result = volt_watch_changed_waiter(&shared.watch, seen, waiter, stress_waker(slot));
   if (result == VOLT_PENDING) {
     if (stress_below(w, 4) == 0) {
       stress_slot *other = stress_any_slot(w);
@@ -84,7 +84,8 @@ static int by_select(stress_worker *w, uint64_t *seen) {
   volt_select s;
   volt_future_made(volt_select_future(&s, branches, 2,
                                       stress_below(w, 2) ? VOLT_SELECT_FAIR : VOLT_SELECT_BIASED));
-  int result = stress_below(w, 2) ? volt_block_on(&s.future, soon(w)) : poll_by_hand(w, &s.future);
+  int result =
+      stress_below(w, 2) ? volt_future_wait_until(&s.future, soon(w)) : poll_by_hand(w, &s.future);
   memset((void *)f, 0xa5, sizeof f);
   STRESS_CHECK((*seen != before) == (result == VOLT_OK && volt_select_winner(&s) == 0));
   if (volt_select_winner(&s) != 1) return result;
@@ -99,8 +100,8 @@ static int wait_once(stress_worker *w, uint64_t *seen) {
     case 0: return volt_watch_try_changed(&shared.watch, seen);
     case 1: return by_waiter(w, seen);
     case 2: return poll_by_hand(w, volt_watch_changed_future(&f, &shared.watch, seen));
-    case 3: return volt_watch_changed_blocking(&shared.watch, seen, VOLT_NO_DEADLINE);
-    case 4: return volt_watch_changed_blocking(&shared.watch, seen, soon(w));
+    case 3: return volt_watch_changed(&shared.watch, seen);
+    case 4: return volt_watch_changed_until(&shared.watch, seen, soon(w));
     default: return by_select(w, seen);
   }
 }

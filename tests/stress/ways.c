@@ -13,12 +13,12 @@ static int way_try(stress_worker *w, const stress_subject *s, void *object, uint
 
 static int way_blocking(stress_worker *w, const stress_subject *s, void *object, uint32_t n) {
   (void)w;
-  return s->acquire_blocking(object, n, VOLT_NO_DEADLINE);
+  return s->acquire_until(object, n, VOLT_NO_DEADLINE);
 }
 
 static int way_timed(stress_worker *w, const stress_subject *s, void *object, uint32_t n) {
   uint64_t delay_ns = stress_below(w, 4) == 0 ? 0 : stress_below(w, 20000);
-  return s->acquire_blocking(object, n, volt_deadline_ns(delay_ns));
+  return s->acquire_until(object, n, volt_deadline_ns(delay_ns));
 }
 
 static volt_waiter *new_waiter(stress_worker *w) {
@@ -149,7 +149,7 @@ static int way_behind_many(stress_worker *w, const stress_subject *s, void *obje
     if (result == VOLT_OK) s->release(object, 1);
   }
   while (poll_many(w, s, object, waiters, slots) > 0) sched_yield();
-  return s->acquire_blocking(object, n, VOLT_NO_DEADLINE);
+  return s->acquire_until(object, n, VOLT_NO_DEADLINE);
 }
 
 const stress_named_way stress_ways[] = {

@@ -83,7 +83,7 @@ static inline void queue_and_nudge(int count) {
 }
 
 static inline void queue_raw(void) {
-  assert_result(volt_mutex_lock(&mutex, &raw, fake_waker_of(&raw_waker)), VOLT_PENDING);
+  assert_result(volt_mutex_lock_waiter(&mutex, &raw, fake_waker_of(&raw_waker)), VOLT_PENDING);
 }
 
 static inline void expect_raw(int result, uint32_t wakes) {

@@ -21,8 +21,8 @@ typedef struct channel_ops {
   bool (*cancel_send)(void *c, volt_waiter *w);
   bool (*cancel_recv)(void *c, volt_waiter *w);
   bool (*set_waker)(void *c, volt_waiter *w, volt_waker waker);
-  int (*send_blocking)(void *c, const void *elem, uint64_t deadline_ns);
-  int (*recv_blocking)(void *c, void *elem, uint64_t deadline_ns);
+  int (*send_until)(void *c, const void *elem, uint64_t deadline_ns);
+  int (*recv_until)(void *c, void *elem, uint64_t deadline_ns);
   volt_future *(*send_future)(volt_future *f, void *c, const void *elem);
   volt_future *(*recv_future)(volt_future *f, void *c, void *elem);
   void (*close)(void *c);
@@ -55,10 +55,10 @@ static inline bool volt_chan_set_waker(volt_chan *c, volt_waiter *w, volt_waker 
     return type##_try_recv((type *)c, elem);                                              \
   }                                                                                       \
   static int prefix##_send(void *c, volt_waiter *w, const void *elem, volt_waker waker) { \
-    return type##_send((type *)c, w, elem, waker);                                        \
+    return type##_send_waiter((type *)c, w, elem, waker);                                 \
   }                                                                                       \
   static int prefix##_recv(void *c, volt_waiter *w, void *elem, volt_waker waker) {       \
-    return type##_recv((type *)c, w, elem, waker);                                        \
+    return type##_recv_waiter((type *)c, w, elem, waker);                                 \
   }                                                                                       \
   static bool prefix##_cancel_send(void *c, volt_waiter *w) {                             \
     return type##_cancel_send((type *)c, w);                                              \
@@ -69,11 +69,11 @@ static inline bool volt_chan_set_waker(volt_chan *c, volt_waiter *w, volt_waker 
   static bool prefix##_set_waker(void *c, volt_waiter *w, volt_waker waker) {             \
     return type##_set_waker((type *)c, w, waker);                                         \
   }                                                                                       \
-  static int prefix##_send_blocking(void *c, const void *elem, uint64_t deadline_ns) {    \
-    return type##_send_blocking((type *)c, elem, deadline_ns);                            \
+  static int prefix##_send_until(void *c, const void *elem, uint64_t deadline_ns) {       \
+    return type##_send_until((type *)c, elem, deadline_ns);                               \
   }                                                                                       \
-  static int prefix##_recv_blocking(void *c, void *elem, uint64_t deadline_ns) {          \
-    return type##_recv_blocking((type *)c, elem, deadline_ns);                            \
+  static int prefix##_recv_until(void *c, void *elem, uint64_t deadline_ns) {             \
+    return type##_recv_until((type *)c, elem, deadline_ns);                               \
   }                                                                                       \
   static volt_future *prefix##_send_future(volt_future *f, void *c, const void *elem) {   \
     return type##_send_future(f, (type *)c, elem);                                        \
@@ -104,8 +104,8 @@ static inline bool volt_chan_set_waker(volt_chan *c, volt_waiter *w, volt_waker 
                                            prefix##_cancel_send,                          \
                                            prefix##_cancel_recv,                          \
                                            prefix##_set_waker,                            \
-                                           prefix##_send_blocking,                        \
-                                           prefix##_recv_blocking,                        \
+                                           prefix##_send_until,                           \
+                                           prefix##_recv_until,                           \
                                            prefix##_send_future,                          \
                                            prefix##_recv_future,                          \
                                            prefix##_close,                                \

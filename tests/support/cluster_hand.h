@@ -39,7 +39,7 @@ struct volt_cluster_backend {
   volt_rt *rt;
   volt_notify news;
   volt_future news_future;
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_future *either[2];
   volt_select select;
   hand_node nodes[HAND_NODES];
@@ -385,8 +385,8 @@ static inline void hand_submit(volt_cluster_backend *b, volt_cluster_request *r)
 }
 
 static inline volt_future *hand_wait(volt_cluster_backend *b, uint64_t until_ns) {
-  b->either[0] = volt_notify_future(&b->news_future, &b->news);
-  b->either[1] = volt_sleep_until(&b->nap, volt_rt_timers(b->rt), until_ns);
+  b->either[0] = volt_notify_wait_future(&b->news_future, &b->news);
+  b->either[1] = volt_sleep_future(&b->nap, volt_rt_timers(b->rt), until_ns);
   return volt_select_future(&b->select, b->either, 2, VOLT_SELECT_BIASED);
 }
 

@@ -34,7 +34,7 @@ static inline void crowd_destroy(crowd *c, uint32_t permits) {
 
 /* Waiter i asks for n permits. Returns what acquire returned. */
 static inline int crowd_ask(crowd *c, uint32_t i, uint32_t n) {
-  return engine_sem_acquire(&c->sem, &c->waiters[i], n, hostile_waker_of(&c->wakers[i]));
+  return engine_sem_acquire_waiter(&c->sem, &c->waiters[i], n, hostile_waker_of(&c->wakers[i]));
 }
 
 /* Waiter i asks for n permits, and has to queue. */

@@ -1,8 +1,8 @@
 /* family.h: what every primitive does alike, tried in one way. The unit test of a primitive says once
  * how that is made and waited for:
  *
- *   FAMILY(latch, volt_latch it[1] = {VOLT_LATCH_INIT(1)}, volt_latch_wait(it, w, waker),
- *          volt_latch_wait_blocking(it, past), volt_latch_wait_future(f, it), volt_latch_done(it),
+ *   FAMILY(latch, volt_latch it[1] = {VOLT_LATCH_INIT(1)}, volt_latch_wait_waiter(it, w, waker),
+ *          volt_latch_wait_until(it, past), volt_latch_wait_future(f, it), volt_latch_done(it),
  *          volt_latch_destroy(it))
  *
  * and has FAMILY_TEST(latch) among its tests: each way to wait ends as it should, and nothing is
@@ -67,27 +67,27 @@ static inline void family_drop(const char *name, volt_future *f) {
 #define FAMILY_OK(call) family_is(__func__, #call, volt_is_ok(call))
 
 /* Each in a block of its own, with one that is made anew. */
-#define FAMILY_OF_FUTURES(name, make, future, complete, destroy)                          \
-  static void name##_is_waited_for(void) {                                                \
-    volt_future f[1] = {VOLT_FUTURE_INIT};                                                \
-    {                                                                                     \
-      make;                                                                               \
-      family_drop(#name, future);                                                         \
-      destroy;                                                                            \
-    }                                                                                     \
-    {                                                                                     \
-      make;                                                                               \
-      family_is(#name, "a future times out", volt_block_on(future, 0) == VOLT_ETIMEDOUT); \
-      destroy;                                                                            \
-    }                                                                                     \
-    {                                                                                     \
-      make;                                                                               \
-      family_is(#name, "a future waits", family_poll(future) == VOLT_PENDING);            \
-      complete;                                                                           \
-      family_is(#name, "a future completes", volt_is_ok(family_poll(f)));                 \
-      destroy;                                                                            \
-    }                                                                                     \
-  }                                                                                       \
+#define FAMILY_OF_FUTURES(name, make, future, complete, destroy)                                   \
+  static void name##_is_waited_for(void) {                                                         \
+    volt_future f[1] = {VOLT_FUTURE_INIT};                                                         \
+    {                                                                                              \
+      make;                                                                                        \
+      family_drop(#name, future);                                                                  \
+      destroy;                                                                                     \
+    }                                                                                              \
+    {                                                                                              \
+      make;                                                                                        \
+      family_is(#name, "a future times out", volt_future_wait_until(future, 0) == VOLT_ETIMEDOUT); \
+      destroy;                                                                                     \
+    }                                                                                              \
+    {                                                                                              \
+      make;                                                                                        \
+      family_is(#name, "a future waits", family_poll(future) == VOLT_PENDING);                     \
+      complete;                                                                                    \
+      family_is(#name, "a future completes", volt_is_ok(family_poll(f)));                          \
+      destroy;                                                                                     \
+    }                                                                                              \
+  }                                                                                                \
   FAMILY_TEST_(name)
 
 #define FAMILY(name, make, wait, block, future, complete, destroy)                                 \
@@ -116,7 +116,7 @@ static inline void family_drop(const char *name, volt_future *f) {
     }                                                                                              \
     {                                                                                              \
       make;                                                                                        \
-      family_is(#name, "a future times out", volt_block_on(future, 0) == VOLT_ETIMEDOUT);          \
+      family_is(#name, "a future times out", volt_future_wait_until(future, 0) == VOLT_ETIMEDOUT); \
       destroy;                                                                                     \
     }                                                                                              \
     {                                                                                              \

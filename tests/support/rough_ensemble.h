@@ -103,7 +103,7 @@ struct volt_cluster_backend {
   rough_late *late;
   volt_notify bell;
   volt_future rung;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
   volt_select select;
   volt_future *either[2];
 };
@@ -550,8 +550,8 @@ static volt_future *rough_wait(volt_cluster_backend *b, uint64_t until_ns) {
   uint64_t due = rough_due(b);
   pthread_mutex_unlock(&b->of->lock);
   if (due < until_ns) until_ns = due;
-  b->either[0] = volt_notify_future(&b->rung, &b->bell);
-  b->either[1] = volt_sleep_until(&b->sleep, volt_rt_timers(b->rt), until_ns);
+  b->either[0] = volt_notify_wait_future(&b->rung, &b->bell);
+  b->either[1] = volt_sleep_future(&b->sleep, volt_rt_timers(b->rt), until_ns);
   return volt_select_future(&b->select, b->either, 2, VOLT_SELECT_BIASED);
 }
 
@@ -634,7 +634,7 @@ static volt_future *rough_close(volt_cluster_backend *b) {
   uint64_t until = volt_rt_now_ns(b->rt) + rng_below(&b->of->random, b->of->faults.delay_ns + 1);
   pthread_mutex_unlock(&b->of->lock);
   rough_fail_all(b, VOLT_CLUSTER_EAWAY);
-  return volt_sleep_until(&b->sleep, volt_rt_timers(b->rt), until);
+  return volt_sleep_future(&b->sleep, volt_rt_timers(b->rt), until);
 }
 
 static void rough_destroy(volt_cluster_backend *b) {

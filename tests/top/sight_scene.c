@@ -28,7 +28,7 @@ typedef struct getter {
   volt_task task;
   volt_future permit;
   volt_timeout timeout;
-  volt_sleep nap;
+  volt_sleep_op nap;
 } getter;
 
 static volt_sem waits; /* a permit for each task that is about to wait */
@@ -64,7 +64,8 @@ static int move_poll(volt_task *t, volt_ctx *ctx) {
   getter *self = volt_container_of(t, getter, task);
   VOLT_TASK_BEGIN(self);
   volt_sem_release(&waits, 1);
-  for (;;) VOLT_AWAIT(self, volt_sleep_until(&self->nap, volt_rt_timers(rt), volt_deadline_us(50)));
+  for (;;)
+    VOLT_AWAIT(self, volt_sleep_future(&self->nap, volt_rt_timers(rt), volt_deadline_us(50)));
   VOLT_TASK_END(self);
 }
 
@@ -80,15 +81,15 @@ static volt_mutex cv_lock;
 static volt_cond cv;
 
 static int wait_in_fiber(void *arg) {
-  volt_mutex_lock_no_deadline(&cv_lock);
+  volt_mutex_lock(&cv_lock);
   if (arg) volt_sem_release(&waits, 1);
-  return volt_cond_wait_blocking(&cv, &cv_lock, VOLT_NO_DEADLINE);
+  return volt_cond_wait(&cv, &cv_lock);
 }
 
 static void start(volt_task *t) {
   if (volt_spawn(rt, t) != VOLT_OK) abort();
   volt_task_detach(t);
-  if (volt_sem_acquire_blocking(&waits, 1, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+  if (volt_sem_acquire(&waits, 1) != VOLT_OK) abort();
 }
 
 static void start_fibers(void) {
@@ -96,7 +97,7 @@ static void start_fibers(void) {
   start(volt_fiber_new(rt, wait_in_fiber, &cv, &named));
   start(volt_fiber_new(rt, wait_in_fiber, &cv, NULL));
   start(volt_task_new(rt, sizeof(volt_task), forget_poll));
-  volt_mutex_lock_no_deadline(&cv_lock); /* so both are in the queue of cv */
+  volt_mutex_lock(&cv_lock); /* so both are in the queue of cv */
   volt_mutex_unlock(&cv_lock);
 }
 
@@ -106,13 +107,13 @@ static void spawn(volt_task_fn *fn, unsigned count) {
     if (volt_spawn(rt, g ? &g->task : NULL) != VOLT_OK) abort();
     volt_task_detach(&g->task);
   }
-  if (volt_sem_acquire_blocking(&waits, count, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+  if (volt_sem_acquire(&waits, count) != VOLT_OK) abort();
 }
 
 static void *lock_cache(void *unused) {
   (void)unused;
   volt_sem_release(&waits, 1);
-  if (volt_mutex_lock_blocking(&cache, VOLT_NO_DEADLINE) == VOLT_OK) volt_mutex_unlock(&cache);
+  if (volt_mutex_lock_until(&cache, VOLT_NO_DEADLINE) == VOLT_OK) volt_mutex_unlock(&cache);
   return NULL;
 }
 
@@ -132,7 +133,7 @@ int main(int argc, char **argv) {
   spawn(get_poll, GETTERS);
   spawn(get_in_time_poll, 1);
   if (pthread_create(&thread, NULL, lock_cache, NULL) != 0) return 1;
-  if (volt_sem_acquire_blocking(&waits, 1, VOLT_NO_DEADLINE) != VOLT_OK) return 1;
+  if (volt_sem_acquire(&waits, 1) != VOLT_OK) return 1;
   while (volt_mutex_waiters(&cache) < 2) (void)sched_yield();
   if (strcmp(how, "hangs") == 0) spawn(compute_poll, 2);
   if (strcmp(how, "fibers") == 0) start_fibers();

@@ -65,7 +65,7 @@ static void a_million_contended_locks(void **state) {
   REQUIRE(volt_mutex_try_lock(&mutex) == VOLT_OK);
   for (uint32_t i = 0; i < MILLION; i++) { /* one always holds it, the other always waits */
     volt_waiter *w = &waiters[i % 2];
-    pending += volt_mutex_lock(&mutex, w, fake_waker_of(&wakers[i % 2])) == VOLT_PENDING;
+    pending += volt_mutex_lock_waiter(&mutex, w, fake_waker_of(&wakers[i % 2])) == VOLT_PENDING;
     volt_mutex_unlock(&mutex);
     granted += volt_waiter_result(w) == VOLT_OK;
   }
@@ -85,13 +85,13 @@ static const volt_waker nobody = {NULL, NULL};
 static void use_the_semaphore(void) {
   volt_sem_init(&sem, 1);
   for (uint32_t i = 0; i < 100; i++) {
-    REQUIRE(volt_sem_acquire(&sem, &crowd[i], 2, nobody) == VOLT_PENDING);
+    REQUIRE(volt_sem_acquire_waiter(&sem, &crowd[i], 2, nobody) == VOLT_PENDING);
   }
   REQUIRE(volt_sem_try_acquire(&sem, 1) == VOLT_EAGAIN);
   REQUIRE(volt_sem_cancel(&sem, &crowd[50]));
   REQUIRE(volt_waiter_set_waker(&crowd[51], nobody));
   volt_sem_release(&sem, 100);
-  REQUIRE(volt_sem_acquire_blocking(&sem, 1, PAST_DEADLINE) == VOLT_ETIMEDOUT);
+  REQUIRE(volt_sem_acquire_until(&sem, 1, PAST_DEADLINE) == VOLT_ETIMEDOUT);
   (void)volt_sem_waiters(&sem);
   volt_sem_close(&sem);
   volt_sem_destroy(&sem);
@@ -101,10 +101,10 @@ static void use_the_rwlock(void) {
   volt_rwlock_init(&rw);
   REQUIRE(volt_rwlock_try_write(&rw) == VOLT_OK);
   for (uint32_t i = 0; i < 99; i++) {
-    REQUIRE(volt_rwlock_read(&rw, &crowd[i], nobody) == VOLT_PENDING);
+    REQUIRE(volt_rwlock_read_waiter(&rw, &crowd[i], nobody) == VOLT_PENDING);
   }
-  REQUIRE(volt_rwlock_write(&rw, &crowd[99], nobody) == VOLT_PENDING);
-  REQUIRE(volt_rwlock_read_blocking(&rw, PAST_DEADLINE) == VOLT_ETIMEDOUT);
+  REQUIRE(volt_rwlock_write_waiter(&rw, &crowd[99], nobody) == VOLT_PENDING);
+  REQUIRE(volt_rwlock_read_until(&rw, PAST_DEADLINE) == VOLT_ETIMEDOUT);
   volt_rwlock_downgrade(&rw);
   REQUIRE(volt_rwlock_cancel(&rw, &crowd[99]));
   for (uint32_t i = 0; i < 100; i++) volt_rwlock_read_unlock(&rw);
@@ -122,7 +122,7 @@ static void use_futures(void) {
   volt_future_made(volt_mutex_lock_future(&f[1], &mutex));
   volt_future_made(volt_rwlock_write_future(&f[2], &rw));
   for (int i = 0; i < 3; i++) REQUIRE(volt_future_poll(&f[i], nobody) == VOLT_PENDING);
-  REQUIRE(volt_block_on(&f[0], PAST_DEADLINE) == VOLT_ETIMEDOUT);
+  REQUIRE(volt_future_wait_until(&f[0], PAST_DEADLINE) == VOLT_ETIMEDOUT);
   volt_mutex_unlock(&mutex);
   volt_rwlock_read_unlock(&rw);
   for (int i = 0; i < 3; i++) volt_future_cancel(&f[i]);
@@ -138,7 +138,7 @@ typedef struct composed {
   volt_future lock;
   volt_future permit;
   volt_future other;
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_select select;
   volt_join join;
   volt_timeout timeout;
@@ -151,10 +151,10 @@ static int await_all_kinds(volt_async *async, volt_ctx *ctx) {
   composed *self = volt_container_of(async, composed, async);
   VOLT_ASYNC_BEGIN(self);
   self->branches[0] = volt_sem_acquire_future(&self->permit, &sem, 1);
-  self->branches[1] = volt_sleep_until(&self->nap, &self->timers, 10);
+  self->branches[1] = volt_sleep_future(&self->nap, &self->timers, 10);
   VOLT_AWAIT(self, volt_select_future(&self->select, self->branches, 2, VOLT_SELECT_FAIR));
   volt_future_made(volt_mutex_lock_future(&self->lock, &mutex));
-  self->branches[1] = volt_interval_tick(&self->interval);
+  self->branches[1] = volt_interval_tick_future(&self->interval);
   self->branches[0] = volt_timeout_future(&self->timeout, &self->lock, &self->timers, 100);
   VOLT_AWAIT(self, volt_join_future(&self->join, self->branches, 2, VOLT_JOIN_FAIL_FAST));
   VOLT_YIELD(self);
@@ -180,7 +180,7 @@ static void use_composed_futures(bool to_its_end) {
     REQUIRE(volt_timers_expire(&c.timers, 20) == 1);
     REQUIRE(volt_future_poll(f, nobody) == VOLT_PENDING); /* it yields */
     volt_sem_release(&sem, 1);
-    REQUIRE(volt_block_on(f, VOLT_NO_DEADLINE) == VOLT_OK);
+    REQUIRE(volt_future_wait(f) == VOLT_OK);
     volt_mutex_unlock(&mutex);
   } else {
     volt_future_cancel(f);
@@ -211,13 +211,12 @@ static void use_a_channel(void) {
   REQUIRE(volt_chan_init(&c, 2, sizeof sent[0], memory, sizeof memory) == VOLT_OK);
   for (int i = 0; i < 2; i++) {
     given_up(volt_chan_recv_future(&future, &c, got));
-    REQUIRE(volt_chan_recv_blocking(&c, got, PAST_DEADLINE) == VOLT_ETIMEDOUT);
-    REQUIRE(volt_chan_recv(&c, &crowd[0], got, nobody) == VOLT_PENDING);
+    REQUIRE(volt_chan_recv_until(&c, got, PAST_DEADLINE) == VOLT_ETIMEDOUT);
+    REQUIRE(volt_chan_recv_waiter(&c, &crowd[0], got, nobody) == VOLT_PENDING);
     REQUIRE(volt_chan_try_send_many(&c, sent, 3, &moved) == VOLT_OK && moved == 3);
-    REQUIRE(volt_chan_send(&c, &crowd[1], &sent[3], nobody) == VOLT_PENDING);
+    REQUIRE(volt_chan_send_waiter(&c, &crowd[1], &sent[3], nobody) == VOLT_PENDING);
     given_up(volt_chan_send_future(&future, &c, sent));
-    REQUIRE(volt_chan_recv_many_blocking(&c, got, 4, &moved, PAST_DEADLINE) == VOLT_OK &&
-            moved == 2);
+    REQUIRE(volt_chan_recv_many_until(&c, got, 4, &moved, PAST_DEADLINE) == VOLT_OK && moved == 2);
     REQUIRE(volt_chan_try_recv(&c, got) == VOLT_OK && got[0] == 4);
   }
   volt_chan_close(&c);
@@ -292,13 +291,13 @@ static void lock_and_unlock(void *arg, uint32_t index) {
   (void)volt_fetch_add_release(&ready, 1);
   WAIT_UNTIL(volt_load_acquire(&go) != 0);
   for (uint32_t i = 0; i < ROUNDS; i++) {
-    REQUIRE(volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE) == VOLT_OK);
+    REQUIRE(volt_mutex_lock_until(&mutex, VOLT_NO_DEADLINE) == VOLT_OK);
     plain += 1;
     volt_mutex_unlock(&mutex);
     if (i % 16) continue;
-    REQUIRE(volt_sem_acquire_blocking(&sem, 1, VOLT_NO_DEADLINE) == VOLT_OK);
+    REQUIRE(volt_sem_acquire(&sem, 1) == VOLT_OK);
     volt_sem_release(&sem, 1);
-    REQUIRE(volt_rwlock_read_blocking(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
+    REQUIRE(volt_rwlock_read_until(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
     volt_rwlock_read_unlock(&rw);
   }
   (void)volt_fetch_add_release(&done, 1);

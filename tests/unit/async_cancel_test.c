@@ -1,7 +1,7 @@
 /* async_cancel_test.c: async functions that are cancelled: from outside (volt_future_cancel(), a
- * deadline of volt_block_on()), which every await sees; and by the ctx, once, as a task is; and
- * what aborts. What ran of a function, and in what order, is its trace: a letter for each stretch
- * of it. */
+ * deadline of volt_future_wait_until()), which every await sees; and by the ctx, once, as a task
+ * is; and what aborts. What ran of a function, and in what order, is its trace: a letter for each
+ * stretch of it. */
 #include <stdio.h>
 
 #include "core/os/check.h"
@@ -245,7 +245,7 @@ static void a_deadline_cancels_it_as_well(void **state) {
   (void)state;
   volt_sem_release(&sem, 1);
   volt_future *f = volt_async_future(&r.async, awaits_another);
-  assert_result(volt_block_on(f, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_future_wait_until(f, PAST_DEADLINE), VOLT_ETIMEDOUT);
   expect_trace("(afF");
   assert_result(volt_future_poll(f, fake_waker_of(&a)), VOLT_ETIMEDOUT);
   expect_nobody_waits(1);
@@ -576,7 +576,7 @@ static void cancel_r(void *arg) {
 
 static void block_on_r(void *arg) {
   (void)arg;
-  ignore_result(volt_block_on(&m.async.future, PAST_DEADLINE));
+  ignore_result(volt_future_wait_until(&m.async.future, PAST_DEADLINE));
 }
 
 static void still_pending_when_everything_is_cancelled(void **state) {

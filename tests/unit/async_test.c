@@ -238,7 +238,7 @@ static void yield_tells_the_ctx(void **state) {
 
 static void block_on_polls_again_after_yield(void **state) {
   (void)state;
-  assert_result(volt_block_on(begin(yields), VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait(begin(yields)), VOLT_OK);
   assert_string_equal(r.trace, "abc");
 }
 
@@ -255,7 +255,7 @@ static int yields_for_ever(volt_async *async, volt_ctx *ctx) {
 static void block_on_gives_up_what_only_yields(void **state) {
   (void)state;
   uint64_t deadline_ns = volt_deadline_ns(100000);
-  assert_result(volt_block_on(begin(yields_for_ever), deadline_ns), VOLT_ETIMEDOUT);
+  assert_result(volt_future_wait_until(begin(yields_for_ever), deadline_ns), VOLT_ETIMEDOUT);
   assert_true(volt_now_ns() >= deadline_ns);
   assert_true(r.i > 0);
   expect_poll(&a, VOLT_ETIMEDOUT, "");

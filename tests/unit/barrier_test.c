@@ -5,9 +5,9 @@
 #include "poller.h"
 #include "unit.h"
 
-FAMILY(barrier, volt_barrier it[1] = {VOLT_BARRIER_INIT(2)}, volt_barrier_wait(it, w, waker),
-       volt_barrier_wait_blocking(it, past), volt_barrier_wait_future(f, it),
-       FAMILY_OK(volt_barrier_wait_blocking(it, 0)), volt_barrier_destroy(it))
+FAMILY(barrier, volt_barrier it[1] = {VOLT_BARRIER_INIT(2)}, volt_barrier_wait_waiter(it, w, waker),
+       volt_barrier_wait_until(it, past), volt_barrier_wait_future(f, it),
+       FAMILY_OK(volt_barrier_wait_until(it, 0)), volt_barrier_destroy(it))
 
 enum { MANY = 100 };
 
@@ -25,7 +25,7 @@ static void begin(uint32_t count) {
 }
 
 static int arrive(uint32_t i) {
-  return volt_barrier_wait(&b, &w[i], fake_waker_of(&wakers[i]));
+  return volt_barrier_wait_waiter(&b, &w[i], fake_waker_of(&wakers[i]));
 }
 
 static void queue(uint32_t first, uint32_t count) {
@@ -90,7 +90,7 @@ static void set_waker_replaces(void **state) {
 /* A waker that arrives for the next round while others of this one have not been told. */
 static void arrive_again(hostile_waker *self) {
   self->result =
-      volt_barrier_wait((volt_barrier *)self->object, self->other, (volt_waker){NULL, NULL});
+      volt_barrier_wait_waiter((volt_barrier *)self->object, self->other, (volt_waker){NULL, NULL});
 }
 
 static void the_next_round_begins_at_once(void **state) {
@@ -102,7 +102,7 @@ static void the_next_round_begins_at_once(void **state) {
     hostile_waker hostile;
     hostile_waker_init(&hostile, 1000, NULL, arrive_again, &b);
     hostile.other = &first; /* it has been told: its memory is its owner's */
-    assert_result(volt_barrier_wait(&b, &first, hostile_waker_of(&hostile)), VOLT_PENDING);
+    assert_result(volt_barrier_wait_waiter(&b, &first, hostile_waker_of(&hostile)), VOLT_PENDING);
     queue(0, counts[c] - 2);
     assert_result(arrive(MANY - 1), VOLT_LEADER);
     assert_result(hostile.result, VOLT_PENDING);
@@ -127,7 +127,7 @@ static void open_is_open_for_all(void **state) {
   hostile_waker_init(&hostile, 1000, NULL, give_up_for_another, &b);
   hostile.other = &w[45];
   hostile.result = true;
-  assert_result(volt_barrier_wait(&b, &first, hostile_waker_of(&hostile)), VOLT_PENDING);
+  assert_result(volt_barrier_wait_waiter(&b, &first, hostile_waker_of(&hostile)), VOLT_PENDING);
   queue(0, 50);
   assert_result(arrive(50), VOLT_LEADER);
   assert_false(hostile.result);
@@ -140,11 +140,11 @@ static void open_is_open_for_all(void **state) {
 static void blocking(void **state) {
   (void)state;
   begin(2);
-  assert_result(volt_barrier_wait_blocking(&b, PAST_DEADLINE), VOLT_ETIMEDOUT);
-  assert_result(volt_barrier_wait_blocking(&b, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_barrier_wait_until(&b, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_barrier_wait_until(&b, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_int_equal(volt_barrier_waiters(&b), 0);
   queue(0, 1);
-  assert_result(volt_barrier_wait_blocking(&b, PAST_DEADLINE), VOLT_LEADER);
+  assert_result(volt_barrier_wait_until(&b, PAST_DEADLINE), VOLT_LEADER);
   expect(0, VOLT_OK, 1);
   volt_barrier_destroy(&b);
 }
@@ -199,7 +199,7 @@ static void composed(void **state) {
   volt_select s;
   queue(0, 1);
   volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
-  assert_result(volt_block_on(&s.future, PAST_DEADLINE), VOLT_LEADER);
+  assert_result(volt_future_wait_until(&s.future, PAST_DEADLINE), VOLT_LEADER);
   assert_int_equal(volt_select_winner(&s), 0);
   assert_result(volt_future_poll(&f[1], fake_waker_of(&wakers[2])), VOLT_ECANCELED);
 
@@ -209,7 +209,7 @@ static void composed(void **state) {
   queue(0, 1);
   volt_future_made(
       volt_timeout_future(&timeout, volt_barrier_wait_future(&f[0], &b), &timers, 100));
-  assert_result(volt_block_on(&timeout.future, PAST_DEADLINE), VOLT_LEADER);
+  assert_result(volt_future_wait_until(&timeout.future, PAST_DEADLINE), VOLT_LEADER);
   volt_timers_destroy(&timers);
   volt_barrier_destroy(&b);
 }
@@ -239,7 +239,7 @@ static int send_then_wait(volt_async *a, volt_ctx *ctx) {
   struct sender *self = volt_container_of(a, struct sender, async);
   VOLT_ASYNC_BEGIN(self);
   send_seven(NULL);
-  VOLT_AWAIT(self, volt_token_future(&self->f, &self->never));
+  VOLT_AWAIT(self, volt_token_wait_future(&self->f, &self->never));
   VOLT_ASYNC_END(self);
 }
 
@@ -249,7 +249,7 @@ static void the_leader_has_won_the_select(void **state) {
   begin(2);
   received = 0;
   assert_result(volt_chan_init(&chan, 1, sizeof seven, place, sizeof place), VOLT_OK);
-  assert_result(volt_barrier_wait(&b, &w[0], (volt_waker){send_seven, NULL}), VOLT_PENDING);
+  assert_result(volt_barrier_wait_waiter(&b, &w[0], (volt_waker){send_seven, NULL}), VOLT_PENDING);
   volt_future f[2];
   volt_future *branches[2] = {volt_chan_recv_future(&f[0], &chan, &received),
                               volt_barrier_wait_future(&f[1], &b)};
@@ -292,8 +292,8 @@ static void the_last_to_arrive_has_lost_the_select(void **state) {
 static void initialised_in_place(void **state) {
   (void)state;
   volt_barrier here = VOLT_BARRIER_INIT(2);
-  assert_result(volt_barrier_wait(&here, &w[0], (volt_waker){NULL, NULL}), VOLT_PENDING);
-  assert_result(volt_barrier_wait(&here, &w[1], (volt_waker){NULL, NULL}), VOLT_LEADER);
+  assert_result(volt_barrier_wait_waiter(&here, &w[0], (volt_waker){NULL, NULL}), VOLT_PENDING);
+  assert_result(volt_barrier_wait_waiter(&here, &w[1], (volt_waker){NULL, NULL}), VOLT_LEADER);
   volt_barrier_destroy(&here);
 }
 
@@ -304,11 +304,11 @@ static void destroy_it(void *arg) {
   volt_barrier_destroy((volt_barrier *)arg);
 }
 static void arrive_twice(void *arg) {
-  ignore_result(volt_barrier_wait((volt_barrier *)arg, &w[0], (volt_waker){NULL, NULL}));
+  ignore_result(volt_barrier_wait_waiter((volt_barrier *)arg, &w[0], (volt_waker){NULL, NULL}));
 }
 static void arrive_nowhere(void *arg) {
   volt_waiter mine = VOLT_WAITER_INIT;
-  ignore_result(volt_barrier_wait((volt_barrier *)arg, &mine, (volt_waker){NULL, NULL}));
+  ignore_result(volt_barrier_wait_waiter((volt_barrier *)arg, &mine, (volt_waker){NULL, NULL}));
 }
 
 static void misuse_aborts(void **state) {

@@ -158,7 +158,8 @@ static void block_on_a_free_lock(void **state) {
   (void)state;
   BOTH_FORMS(i) {
     set_up(i);
-    assert_result(volt_block_on(&future, PAST_DEADLINE), VOLT_OK); /* it does not have to wait */
+    assert_result(volt_future_wait_until(&future, PAST_DEADLINE),
+                  VOLT_OK); /* it does not have to wait */
     assert_int_equal(ran, 1);
     tear_down();
   }
@@ -176,7 +177,7 @@ static void block_on_waits(void **state) {
     bcs_holder_start(&holder, &lock);
     thread_team t;
     thread_team_start(&t, 1, let_go, &holder);
-    assert_result(volt_block_on(&future, VOLT_NO_DEADLINE), VOLT_OK);
+    assert_result(volt_future_wait(&future), VOLT_OK);
     assert_int_equal(ran, 1);
     thread_team_join(&t);
     thread_team_join(&holder.team);
@@ -192,7 +193,7 @@ struct blocked {
 
 static void block_until_the_past(void *arg, uint32_t index) {
   (void)index;
-  ((struct blocked *)arg)->result = volt_block_on(&future, PAST_DEADLINE);
+  ((struct blocked *)arg)->result = volt_future_wait_until(&future, PAST_DEADLINE);
 }
 
 static void block_on_with_a_passed_deadline(void **state) {

@@ -55,7 +55,7 @@ typedef struct scene {
 } scene;
 
 static void acquire(void) {
-  REQUIRE(volt_sem_acquire_blocking(&sem, 3, VOLT_NO_DEADLINE) == VOLT_OK);
+  REQUIRE(volt_sem_acquire(&sem, 3) == VOLT_OK);
 }
 
 static void release(void) {
@@ -63,7 +63,7 @@ static void release(void) {
 }
 
 static void lock(void) {
-  volt_mutex_lock_no_deadline(&mutex);
+  volt_mutex_lock(&mutex);
   volt_mutex_unlock(&mutex);
 }
 
@@ -72,12 +72,12 @@ static void unlock(void) {
 }
 
 static void write_lock(void) {
-  volt_rwlock_write_no_deadline(&rw);
+  volt_rwlock_write(&rw);
   volt_rwlock_write_unlock(&rw);
 }
 
 static void read_lock(void) {
-  volt_rwlock_read_no_deadline(&rw);
+  volt_rwlock_read(&rw);
   volt_rwlock_read_unlock(&rw);
 }
 
@@ -88,8 +88,8 @@ static void write_unlock(void) {
 static void await_signal(void) {
   volt_mutex own;
   volt_mutex_init(&own);
-  volt_mutex_lock_no_deadline(&own);
-  REQUIRE(volt_cond_wait_blocking(&cond, &own, VOLT_NO_DEADLINE) == VOLT_OK);
+  volt_mutex_lock(&own);
+  REQUIRE(volt_cond_wait(&cond, &own) == VOLT_OK);
   volt_mutex_unlock(&own);
 }
 
@@ -98,7 +98,7 @@ static void signal_one(void) {
 }
 
 static void await_latch(void) {
-  REQUIRE(volt_latch_wait_blocking(&latch, VOLT_NO_DEADLINE) == VOLT_OK);
+  REQUIRE(volt_latch_wait_until(&latch, VOLT_NO_DEADLINE) == VOLT_OK);
 }
 
 static void count_down(void) {
@@ -119,7 +119,7 @@ static void await_either(void) {
   volt_future *const branches[] = {volt_sem_acquire_future(&f[0], &pair[0], 1),
                                    volt_sem_acquire_future(&f[1], &pair[1], 1)};
   volt_future *either = volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED);
-  REQUIRE(volt_block_on(either, VOLT_NO_DEADLINE) == VOLT_OK);
+  REQUIRE(volt_future_wait(either) == VOLT_OK);
 }
 
 static void release_second(void) {
@@ -134,14 +134,14 @@ static const scene scenes[] = {
      0, false},
     {write_lock, write_unlock, "volt_rwlock", "volt_rwlock_write", "rwlock", &rw,
      VOLT_ENDS_HOLDERS_, 0, true},
-    {await_signal, signal_one, "volt_cond_wait_blocking", "volt_cond_wait", "cond", &cond,
+    {await_signal, signal_one, "volt_cond_wait_until", "volt_cond_wait", "cond", &cond,
      VOLT_ENDS_UNKNOWN_, 0, false},
-    {await_latch, count_down, "volt_block_on", "volt_latch_wait", "latch", &latch,
+    {await_latch, count_down, "volt_future_wait_until", "volt_latch_wait", "latch", &latch,
      VOLT_ENDS_UNKNOWN_, 0, false},
     {park, unpark, "volt_park_until", "volt_park_until", "parker", &parker, VOLT_ENDS_UNKNOWN_, 0,
      false},
-    {await_either, release_second, "volt_block_on", "volt_select", "", NULL, VOLT_ENDS_ANY_, 0,
-     false},
+    {await_either, release_second, "volt_future_wait_until", "volt_select", "", NULL,
+     VOLT_ENDS_ANY_, 0, false},
 };
 
 static void set_up(uint32_t bypass) {
@@ -203,8 +203,8 @@ static void a_thread_that_sleeps_is_seen(void **state) {
 static void wait_twice(void *arg, uint32_t index) {
   (void)arg;
   (void)index;
-  REQUIRE(volt_sem_acquire_blocking(&pair[0], 1, VOLT_NO_DEADLINE) == VOLT_OK);
-  REQUIRE(volt_sem_acquire_blocking(&pair[1], 1, VOLT_NO_DEADLINE) == VOLT_OK);
+  REQUIRE(volt_sem_acquire(&pair[0], 1) == VOLT_OK);
+  REQUIRE(volt_sem_acquire(&pair[1], 1) == VOLT_OK);
 }
 
 static void the_next_wait_is_another(void **state) {
@@ -228,7 +228,7 @@ static void the_next_wait_is_another(void **state) {
 
 static void wait_for_an_hour(void *arg, uint32_t index) {
   (void)index;
-  REQUIRE(volt_sem_acquire_blocking(&sem, 1, *(const uint64_t *)arg) == VOLT_OK);
+  REQUIRE(volt_sem_acquire_until(&sem, 1, *(const uint64_t *)arg) == VOLT_OK);
 }
 
 static void a_deadline_is_said(void **state) {
@@ -251,7 +251,7 @@ enum { MANY = 8 };
 static void wait_for_one(void *arg, uint32_t index) {
   (void)arg;
   (void)index;
-  REQUIRE(volt_sem_acquire_blocking(&sem, 1, VOLT_NO_DEADLINE) == VOLT_OK);
+  REQUIRE(volt_sem_acquire(&sem, 1) == VOLT_OK);
 }
 
 static void each_is_seen_once_in_batches(void **state) {
@@ -432,8 +432,7 @@ static void threads_that_wait_for_work_are_not_seen(void **state) {
   volt_blocking b;
   const volt_rt_config config = {.workers = 2};
   assert_result(volt_rt_create(&rt, &config), VOLT_OK);
-  assert_result(volt_block_on(volt_blocking_future(&b, rt, returns_ok, NULL), VOLT_NO_DEADLINE),
-                VOLT_OK);
+  assert_result(volt_future_wait(volt_blocking_future(&b, rt, returns_ok, NULL)), VOLT_OK);
   for (unsigned i = 0; i < 1000; i++) {
     assert_int_equal(see_all(NULL, 0), 0);
     sched_yield();

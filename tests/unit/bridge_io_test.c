@@ -103,7 +103,7 @@ static void on_read(int result, void *arg);
 
 static void read_on(reader *r) {
   volt_future *f = volt_fd_recv_future(&r->op, &r->fd, r->bytes, SIZE, 0);
-  volt_bridge_wait(r->s->b, &r->call, f, on_read, r);
+  volt_bridge_then(r->s->b, &r->call, f, on_read, r);
 }
 
 static void on_read(int result, void *arg) {
@@ -183,7 +183,7 @@ static void a_deadline_for_a_socket(void **state) {
   uint64_t until_ns = volt_deadline_ns(2000000);
   volt_future *f = volt_fd_recv_future(&r.op, &r.fd, r.bytes, SIZE, 0);
   f = volt_timeout_future(&timeout, f, volt_rt_timers(volt_bridge_rt(s.b)), until_ns);
-  volt_bridge_wait(s.b, &r.call, f, on_read, &r);
+  volt_bridge_then(s.b, &r.call, f, on_read, &r);
   SCENE_RUN_UNTIL(&s, s.closed > 0);
   assert_result(r.result, VOLT_ETIMEDOUT);
   assert_true(volt_now_ns() >= until_ns);

@@ -122,7 +122,7 @@ static inline void asked_called(int result, void *arg) {
 
 static inline void ask_again(asked *a) {
   volt_future_made(volt_sem_acquire_future(&a->future, a->sem, 1));
-  volt_bridge_wait(a->s->b, &a->call, &a->future, asked_called, a);
+  volt_bridge_then(a->s->b, &a->call, &a->future, asked_called, a);
 }
 
 static inline asked *ask(scene *s, volt_sem *sem, void (*then)(asked *self)) {

@@ -131,7 +131,7 @@ static void cancelled_before_it_began(void **state) {
 
 typedef struct naps {
   volt_bridge_call call;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
   volt_timeout timeout;
   volt_future permit;
   uint64_t until_ns;
@@ -154,8 +154,8 @@ static void a_timer(void **state) {
   for (unsigned i = 0; i < 4; i++) {
     n[i].result = VOLT_PENDING;
     n[i].until_ns = volt_deadline_ns(after_ns[i]);
-    volt_future *f = volt_sleep_until(&n[i].sleep, timers, n[i].until_ns);
-    volt_bridge_wait(s.b, &n[i].call, f, napped, &n[i]);
+    volt_future *f = volt_sleep_future(&n[i].sleep, timers, n[i].until_ns);
+    volt_bridge_then(s.b, &n[i].call, f, napped, &n[i]);
   }
   for (unsigned i = 0; i < 4; i++) {
     SCENE_RUN_UNTIL(&s, n[i].result != VOLT_PENDING);
@@ -180,7 +180,7 @@ static void a_deadline(void **state) {
     n[i].until_ns = i == 2 ? until_ns[i] : 0;
     volt_future_made(volt_sem_acquire_future(&n[i].permit, &sem, 1));
     volt_future *f = volt_timeout_future(&n[i].timeout, &n[i].permit, timers, until_ns[i]);
-    volt_bridge_wait(s.b, &n[i].call, f, napped, &n[i]);
+    volt_bridge_then(s.b, &n[i].call, f, napped, &n[i]);
     scene_settle(&s);
   }
   SCENE_RUN_UNTIL(&s, n[2].result != VOLT_PENDING);
@@ -201,8 +201,8 @@ static void on_virtual_time(void **state) {
   scene_begin_with(&s, &config);
   naps n = {.result = VOLT_PENDING};
   volt_rt *rt = volt_bridge_rt(s.b);
-  volt_future *f = volt_sleep_until(&n.sleep, volt_rt_timers(rt), UINT64_C(3600000000000));
-  volt_bridge_wait(s.b, &n.call, f, napped, &n);
+  volt_future *f = volt_sleep_future(&n.sleep, volt_rt_timers(rt), UINT64_C(3600000000000));
+  volt_bridge_then(s.b, &n.call, f, napped, &n);
   scene_settle(&s);
   assert_result(n.result, VOLT_PENDING);
   volt_rt_advance(rt, UINT64_C(3600000000000));
@@ -254,7 +254,7 @@ static void join_called(int result, void *arg) {
 
 static void join_in_the_loop(scene *s, volt_task *t) {
   joined j = {.calls = 0};
-  volt_bridge_wait(s->b, &j.call, volt_task_join_future(&j.join, t), join_called, &j);
+  volt_bridge_then(s->b, &j.call, volt_task_join_future(&j.join, t), join_called, &j);
   SCENE_RUN_UNTIL(s, j.calls > 0);
   REQUIRE(j.calls == 1);
 }
@@ -313,11 +313,11 @@ typedef struct straight {
 static int take_all(void *arg) {
   straight *self = (straight *)arg;
   for (; self->taken < THREADS * MANY; self->taken++) {
-    self->result = volt_sem_acquire_blocking(self->sem, 1, VOLT_NO_DEADLINE);
+    self->result = volt_sem_acquire(self->sem, 1);
     if (self->result != VOLT_OK) return self->result;
   }
   uint64_t until_ns = volt_deadline_ns(1000000);
-  self->result = volt_sleep_blocking(until_ns);
+  self->result = volt_sleep_until(until_ns);
   REQUIRE(volt_now_ns() >= until_ns);
   scene_close(self->s);
   return self->result;
@@ -421,7 +421,7 @@ static void on_the_blocking_pool(void **state) {
   called c = {.result = VOLT_PENDING};
   scene_begin(&s);
   volt_future *f = volt_blocking_future(&c.blocking, volt_bridge_rt(s.b), call_runs, &c);
-  volt_bridge_wait(s.b, &c.call, f, call_returned, &c);
+  volt_bridge_then(s.b, &c.call, f, call_returned, &c);
   while (!volt_load_acquire(&c.runs)) any_loop_look(s.loop);
   scene_close(&s);
   scene_settle(&s);
@@ -636,7 +636,8 @@ static void closed_while_a_wake_is_on_its_way(bool late_wait) {
   taker t;
   asked *a = NULL;
   scene_begin(&s);
-  assert_result(volt_sem_acquire(&sem, &first, 1, (volt_waker){get_stuck, &k}), VOLT_PENDING);
+  assert_result(volt_sem_acquire_waiter(&sem, &first, 1, (volt_waker){get_stuck, &k}),
+                VOLT_PENDING);
   if (late_wait) {
     a = ask(&s, &sem, NULL);
   } else {
@@ -676,7 +677,8 @@ static void called_when_the_wake_has_come(void **state) {
   volt_waiter first = VOLT_WAITER_INIT;
   thread_team team;
   scene_begin(&s);
-  assert_result(volt_sem_acquire(&sem, &first, 1, (volt_waker){get_stuck, &k}), VOLT_PENDING);
+  assert_result(volt_sem_acquire_waiter(&sem, &first, 1, (volt_waker){get_stuck, &k}),
+                VOLT_PENDING);
   asked *a = ask(&s, &sem, NULL);
   scene_settle(&s);
   thread_team_start(&team, 1, release_two, &k);
@@ -752,7 +754,7 @@ static void a_callback_runs_the_loop(void **state) {
 
 /* It is no task, so it may block. */
 static void block_a_while(asked *a) {
-  REQUIRE(volt_sem_acquire_blocking(a->sem, 1, PAST_DEADLINE) == VOLT_ETIMEDOUT);
+  REQUIRE(volt_sem_acquire_until(a->sem, 1, PAST_DEADLINE) == VOLT_ETIMEDOUT);
   REQUIRE(!volt_rt_current());
 }
 
@@ -825,7 +827,7 @@ static void wait_when_stopped(void *arg) {
   volt_future f;
   volt_sem sem = VOLT_SEM_INIT(0);
   volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
-  volt_bridge_wait((volt_bridge *)arg, &call, &f, asked_called, NULL);
+  volt_bridge_then((volt_bridge *)arg, &call, &f, asked_called, NULL);
 }
 
 static void misuse(void **state) {
@@ -841,7 +843,7 @@ static void misuse(void **state) {
   volt_bridge_close(&b, NULL, NULL);
   while (b.rt) volt_bridge_run(&b);
   volt_bridge_run(&b); /* of no effect: stop() was called, the loop is about to stop */
-  assert_death(wait_when_stopped, &b, "volt_bridge_wait", death_address(&b), "has ended");
+  assert_death(wait_when_stopped, &b, "volt_bridge_then", death_address(&b), "has ended");
   volt_bridge_stopped(&b);
 }
 

@@ -9,8 +9,9 @@
 FAMILY(broadcast, uint64_t slot[1]; uint64_t value = 7; volt_broadcast it[1];
        volt_broadcast_receiver receiver[1];
        FAMILY_OK(volt_broadcast_init(it, 1, sizeof value, slot, sizeof slot));
-       volt_broadcast_subscribe(it, receiver), volt_broadcast_recv(receiver, w, &value, waker),
-       volt_broadcast_recv_blocking(receiver, &value, past),
+       volt_broadcast_subscribe(it, receiver),
+       volt_broadcast_recv_waiter(receiver, w, &value, waker),
+       volt_broadcast_recv_until(receiver, &value, past),
        volt_broadcast_recv_future(f, receiver, &value), FAMILY_OK(volt_broadcast_send(it, &value)),
        volt_broadcast_destroy(it))
 
@@ -110,7 +111,7 @@ static void expect_wakes(uint32_t count) {
 }
 
 static int start_waiting(void) {
-  return volt_broadcast_recv(&r, &w, &got, fake_waker_of(&a));
+  return volt_broadcast_recv_waiter(&r, &w, &got, fake_waker_of(&a));
 }
 
 /* ---- init ---- */
@@ -197,11 +198,11 @@ static void closed_it_is_drained(void **state) {
   assert_result(volt_broadcast_send(&b, &got), VOLT_ECLOSED);
   expect_try(&r, VOLT_ELAGGED, 0);
   for (uint32_t i = 2; i <= CAPACITY; i++) expect_try(&r, VOLT_OK, i);
-  assert_result(volt_broadcast_recv_blocking(&r, &got, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_broadcast_recv(&r, &got), VOLT_OK);
   expect_got(CAPACITY + 1);
   expect_try(&r, VOLT_ECLOSED, 0);
   assert_result(start_waiting(), VOLT_ECLOSED);
-  assert_result(volt_broadcast_recv_blocking(&r, &got, VOLT_NO_DEADLINE), VOLT_ECLOSED);
+  assert_result(volt_broadcast_recv(&r, &got), VOLT_ECLOSED);
   volt_future_made(volt_broadcast_recv_future(&f, &r, &got));
   expect_poll(VOLT_ECLOSED);
 }
@@ -235,7 +236,7 @@ static void what_was_lost_needs_no_wait(void **state) {
   send_numbers(1, CAPACITY + 1);
   assert_result(start_waiting(), VOLT_ELAGGED);
   send_numbers(10, 10);
-  assert_result(volt_broadcast_recv_blocking(&r, &got, PAST_DEADLINE), VOLT_ELAGGED);
+  assert_result(volt_broadcast_recv_until(&r, &got, PAST_DEADLINE), VOLT_ELAGGED);
   send_numbers(11, 11);
   volt_future_made(volt_broadcast_recv_future(&f, &r, &got));
   expect_poll(VOLT_ELAGGED);
@@ -256,8 +257,9 @@ static void all_who_wait_are_told_in_order(void **state) {
     fake_waker_init(&wakers[i], i, &log);
     memset((void *)&waiters[i], 0, sizeof waiters[i]);
     volt_broadcast_subscribe(&b, &receivers[i]);
-    assert_result(volt_broadcast_recv(&receivers[i], &waiters[i], &got, fake_waker_of(&wakers[i])),
-                  VOLT_PENDING);
+    assert_result(
+        volt_broadcast_recv_waiter(&receivers[i], &waiters[i], &got, fake_waker_of(&wakers[i])),
+        VOLT_PENDING);
   }
   send_numbers(1, 1);
   assert_true(wake_log_is_run(&log, 0, CROWD));
@@ -295,7 +297,7 @@ static void a_waker_may_send_and_receive(void **state) {
   (void)state;
   hostile_waker h;
   hostile_waker_init(&h, 0, NULL, send_from_within, &r);
-  assert_result(volt_broadcast_recv(&r, &w, &got, hostile_waker_of(&h)), VOLT_PENDING);
+  assert_result(volt_broadcast_recv_waiter(&r, &w, &got, hostile_waker_of(&h)), VOLT_PENDING);
   send_numbers(1, 1);
   assert_result(h.result, VOLT_OK);
   expect_got(1);
@@ -363,7 +365,7 @@ static void a_dropped_future_loses_nothing(void **state) {
 
 static void a_deadline_loses_nothing(void **state) {
   (void)state;
-  assert_result(volt_broadcast_recv_blocking(&r, &got, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_broadcast_recv_until(&r, &got, PAST_DEADLINE), VOLT_ETIMEDOUT);
   volt_timers timers;
   volt_timeout timeout;
   volt_timers_init_virtual(&timers, fake_waker_of(&other));

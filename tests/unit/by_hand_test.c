@@ -5,7 +5,7 @@
 typedef struct job {
   volt_task task;
   volt_future permit;
-  volt_sleep nap;
+  volt_sleep_op nap;
   uint64_t deadline_ns;
   struct job *other;
   volt_sem *takes;
@@ -127,7 +127,7 @@ static void tasks_from_outside_get_their_turn(void **state) {
 static int sleeps(volt_task *task, volt_ctx *ctx) {
   job *self = job_of(task);
   VOLT_TASK_BEGIN(self);
-  VOLT_AWAIT(self, volt_sleep_until(&self->nap, volt_rt_timers(h.rt), self->deadline_ns));
+  VOLT_AWAIT(self, volt_sleep_future(&self->nap, volt_rt_timers(h.rt), self->deadline_ns));
   trace_note(&t, self->letter);
   VOLT_TASK_END(self);
 }
@@ -195,13 +195,13 @@ static void the_waker_is_called_for_a_wake_a_cancel_and_the_time(void **state) {
 
 static void the_waker_is_called_for_an_earlier_deadline(void **state) {
   (void)state;
-  volt_sleep late;
-  volt_sleep early;
+  volt_sleep_op late;
+  volt_sleep_op early;
   fake_waker a;
   fake_waker_init(&a, 0, NULL);
   by_hand_run(&h);
-  volt_future_made(volt_sleep_until(&late, volt_rt_timers(h.rt), 200));
-  volt_future_made(volt_sleep_until(&early, volt_rt_timers(h.rt), 100));
+  volt_future_made(volt_sleep_future(&late, volt_rt_timers(h.rt), 200));
+  volt_future_made(volt_sleep_future(&early, volt_rt_timers(h.rt), 100));
   assert_result(volt_future_poll(&late.future, fake_waker_of(&a)), VOLT_PENDING);
   expect_wakes(1);
   assert_int_equal(volt_rt_run(h.rt), 200);

@@ -10,8 +10,8 @@
 #include "unit.h"
 
 FAMILY(rwlock_with_bypass, volt_rwlock it[1] = {VOLT_RWLOCK_INIT_BYPASS(2)};
-       volt_rwlock_write_no_deadline(it), volt_rwlock_write(it, w, waker),
-       volt_rwlock_write_blocking(it, past), volt_rwlock_write_future(f, it),
+       volt_rwlock_write(it), volt_rwlock_write_waiter(it, w, waker),
+       volt_rwlock_write_until(it, past), volt_rwlock_write_future(f, it),
        volt_rwlock_write_unlock(it), volt_rwlock_write_unlock(it);
        volt_rwlock_destroy(it))
 
@@ -243,7 +243,7 @@ static void a_raw_writer_is_not_passed(void **state) {
   (void)state;
   begin(K, "");
   read_in();
-  assert_result(volt_rwlock_write(&rw, &raw, fake_waker_of(&raw_waker)), VOLT_PENDING);
+  assert_result(volt_rwlock_write_waiter(&rw, &raw, fake_waker_of(&raw_waker)), VOLT_PENDING);
   expect_word(1, QUEUED, K);
   nothing_passes();
   volt_rwlock_read_unlock(&rw);
@@ -449,7 +449,7 @@ static void queue_many(void (*wake)(void *)) {
   write_in();
   for (int i = 0; i < MANY; i++) {
     volt_waker waker = {wake, NULL};
-    assert_result(volt_rwlock_read(&rw, &readers[i], waker), VOLT_PENDING);
+    assert_result(volt_rwlock_read_waiter(&rw, &readers[i], waker), VOLT_PENDING);
   }
 }
 
@@ -515,7 +515,7 @@ static void read_and_write(void *arg, uint32_t index) {
   (void)arg;
   for (uint32_t i = 0; i < 400; i++) {
     if (i % 4 == index % 4) {
-      volt_rwlock_write_no_deadline(&rw);
+      volt_rwlock_write(&rw);
       plain += 1;
       if (i % 8 == 0) {
         volt_rwlock_write_unlock_fair(&rw);
@@ -525,7 +525,7 @@ static void read_and_write(void *arg, uint32_t index) {
       } else {
         volt_rwlock_write_unlock(&rw);
       }
-    } else if (volt_rwlock_read_blocking(&rw, volt_deadline_ns(i % 7 * 10000)) == VOLT_OK) {
+    } else if (volt_rwlock_read_until(&rw, volt_deadline_ns(i % 7 * 10000)) == VOLT_OK) {
       REQUIRE(plain <= 4 * 400);
       volt_rwlock_read_unlock(&rw);
     }
@@ -575,13 +575,13 @@ static void destroy(void *arg) {
 }
 
 static void read_the_full(void *arg) {
-  volt_rwlock_read_no_deadline((volt_rwlock *)arg);
+  volt_rwlock_read((volt_rwlock *)arg);
 }
 
 static void no_more_readers_than_the_maximum(void **state) {
   (void)state;
   volt_rwlock full = {.queue = VOLT_FIFO_INIT_(VOLT_RWLOCK_MAX_READERS - 1), .bypass = K};
-  assert_result(volt_rwlock_read(&full, &raw, fake_waker_of(&raw_waker)), VOLT_OK);
+  assert_result(volt_rwlock_read_waiter(&full, &raw, fake_waker_of(&raw_waker)), VOLT_OK);
   assert_result(volt_rwlock_try_read(&full), VOLT_EAGAIN);
   assert_death(read_the_full, &full, "volt_rwlock", "too many holders");
   volt_rwlock_read_unlock(&full);

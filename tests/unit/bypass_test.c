@@ -4,9 +4,8 @@
 #include "family.h"
 
 FAMILY(mutex_with_bypass, volt_mutex it[1] = {VOLT_MUTEX_INIT_BYPASS(2)};
-       volt_mutex_lock_no_deadline(it), volt_mutex_lock(it, w, waker),
-       volt_mutex_lock_blocking(it, past), volt_mutex_lock_future(f, it), volt_mutex_unlock(it),
-       volt_mutex_unlock(it);
+       volt_mutex_lock(it), volt_mutex_lock_waiter(it, w, waker), volt_mutex_lock_until(it, past),
+       volt_mutex_lock_future(f, it), volt_mutex_unlock(it), volt_mutex_unlock(it);
        volt_mutex_destroy(it))
 
 /* ---- begin ---- */
@@ -46,7 +45,7 @@ static void no_waiter_no_difference(void **state) {
   for (int i = 0; i < 1000; i++) {
     pass(1);
     expect_word(0, 0, 0);
-    assert_result(volt_mutex_lock(&mutex, &raw, fake_waker_of(&raw_waker)), VOLT_OK);
+    assert_result(volt_mutex_lock_waiter(&mutex, &raw, fake_waker_of(&raw_waker)), VOLT_OK);
     expect_word(1, 0, 0);
     assert_result(volt_mutex_try_lock(&mutex), VOLT_EAGAIN);
     volt_mutex_unlock(&mutex);
@@ -102,9 +101,9 @@ static void each_way_to_lock_passes(void **state) {
   begin(4);
   queue_and_nudge(1);
   pass(1);
-  assert_result(volt_mutex_lock(&mutex, &raw, fake_waker_of(&raw_waker)), VOLT_OK);
+  assert_result(volt_mutex_lock_waiter(&mutex, &raw, fake_waker_of(&raw_waker)), VOLT_OK);
   volt_mutex_unlock(&mutex);
-  assert_result(volt_mutex_lock_blocking(&mutex, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_mutex_lock_until(&mutex, PAST_DEADLINE), VOLT_OK);
   volt_mutex_unlock(&mutex);
   expect_word(0, QUEUED | OPEN | NUDGED, 1);
   expect_poll(1, VOLT_OK); /* it does not queue */
@@ -368,7 +367,7 @@ static void a_moved_waiter_is_granted(void **state) {
     set_up(state);
     assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
     volt_waker waker = fake_waker_of(&raw_waker);
-    assert_result(volt_cond_wait(&c, &mutex, &raw, waker), VOLT_PENDING);
+    assert_result(volt_cond_wait_waiter(&c, &mutex, &raw, waker), VOLT_PENDING);
     expect_word(0, 0, 0);
     if (how == 1) assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
     if (how == 2) queue_and_nudge(1);
@@ -398,7 +397,7 @@ static void a_broadcast_moves_several(void **state) {
   for (int i = 0; i < 3; i++) {
     assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
     volt_waker waker = fake_waker_of(&raw_waker);
-    assert_result(volt_cond_wait(&c, &mutex, &waiters[i], waker), VOLT_PENDING);
+    assert_result(volt_cond_wait_waiter(&c, &mutex, &waiters[i], waker), VOLT_PENDING);
   }
   volt_cond_broadcast(&c);
   for (int i = 0; i < 3; i++) {

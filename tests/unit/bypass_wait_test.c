@@ -17,7 +17,7 @@ static volt_notify notify;
 
 static void select_both(unsigned how) {
   volt_notify_init(&notify);
-  volt_future_made(volt_notify_future(&notified, &notify));
+  volt_future_made(volt_notify_wait_future(&notified, &notify));
   branches[0] = &owners[0].f;
   branches[1] = &notified;
   volt_future_made(volt_select_future(&both, branches, 2, how));
@@ -126,10 +126,10 @@ static void a_loop_looks(void **state) {
 static void a_deadline_of_block_on(void **state) {
   (void)state;
   lock_and_queue(0);
-  assert_result(volt_block_on(&owners[0].f, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_future_wait_until(&owners[0].f, PAST_DEADLINE), VOLT_ETIMEDOUT);
   expect_word(1, 0, 0);
   volt_mutex_unlock(&mutex);
-  assert_result(volt_block_on(&owners[1].f, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait_until(&owners[1].f, PAST_DEADLINE), VOLT_OK);
   unlock_and_end();
 }
 
@@ -180,7 +180,7 @@ static VOLT_ATOMIC(int) got;
 
 static void lock_and_unlock(void *arg, uint32_t index) {
   (void)index;
-  int result = volt_mutex_lock_blocking(&mutex, *(const uint64_t *)arg);
+  int result = volt_mutex_lock_until(&mutex, *(const uint64_t *)arg);
   if (result == VOLT_OK) volt_mutex_unlock(&mutex);
   volt_store_release(&got, result);
 }
@@ -224,7 +224,7 @@ static void a_blocked_thread_times_out(void **state) {
   int result = volt_load_acquire(&got);
   assert_true(result == VOLT_OK || (held && result == VOLT_ETIMEDOUT));
   assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
-  assert_result(volt_mutex_lock_blocking(&mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_mutex_lock_until(&mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
   unlock_and_end();
 }
 
@@ -237,8 +237,8 @@ static void init_with(void *k) {
 static void queue_on_macro_with_256(void *arg) {
   (void)arg;
   volt_mutex m = VOLT_MUTEX_INIT_BYPASS(256);
-  volt_mutex_lock_no_deadline(&m);
-  ignore_result(volt_mutex_lock_blocking(&m, volt_deadline_s(60)));
+  volt_mutex_lock(&m);
+  ignore_result(volt_mutex_lock_until(&m, volt_deadline_s(60)));
 }
 
 static void unlock(void *arg) {
@@ -285,7 +285,7 @@ static void errno_is_never_set(void **state) {
   queue_and_nudge(1);
   pass(1);
   expect_poll(0, VOLT_OK);
-  assert_result(volt_mutex_lock_blocking(&mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_mutex_lock_until(&mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
   unlock_and_end();
   assert_int_equal(errno, 4711);
 }

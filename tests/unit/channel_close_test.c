@@ -20,15 +20,14 @@ static void expect_no_sends(void) {
   volt_waiter w = VOLT_WAITER_INIT;
   assert_true(volt_chan_is_closed(&c.chan));
   assert_result(channel_crowd_try_send(&c, 7), VOLT_ECLOSED);
-  assert_result(volt_chan_send(&c.chan, &w, elems, nobody), VOLT_ECLOSED);
-  assert_result(volt_chan_send_many(&c.chan, &w, elems, 3, nobody), VOLT_ECLOSED);
+  assert_result(volt_chan_send_waiter(&c.chan, &w, elems, nobody), VOLT_ECLOSED);
+  assert_result(volt_chan_send_many_waiter(&c.chan, &w, elems, 3, nobody), VOLT_ECLOSED);
   assert_result(volt_waiter_result(&w), VOLT_ECANCELED); /* not used */
-  assert_result(volt_chan_send_blocking(&c.chan, elems, VOLT_NO_DEADLINE), VOLT_ECLOSED);
+  assert_result(volt_chan_send(&c.chan, elems), VOLT_ECLOSED);
   assert_result(volt_chan_try_send_many(&c.chan, elems, 3, &moved), VOLT_ECLOSED);
   assert_int_equal(moved, 0);
   moved = 9;
-  assert_result(volt_chan_send_many_blocking(&c.chan, elems, 3, &moved, VOLT_NO_DEADLINE),
-                VOLT_ECLOSED);
+  assert_result(volt_chan_send_many(&c.chan, elems, 3, &moved), VOLT_ECLOSED);
   assert_int_equal(moved, 0);
   volt_future_made(volt_chan_send_future(&f, &c.chan, elems));
   assert_result(volt_future_poll(&f, nobody), VOLT_ECLOSED);
@@ -41,15 +40,14 @@ static void expect_no_receives(void) {
   volt_future f;
   volt_waiter w = VOLT_WAITER_INIT;
   channel_crowd_expect_try_recv(&c, VOLT_ECLOSED, 0);
-  assert_result(volt_chan_recv(&c.chan, &w, elems, nobody), VOLT_ECLOSED);
-  assert_result(volt_chan_recv_many(&c.chan, &w, elems, 3, nobody), VOLT_ECLOSED);
+  assert_result(volt_chan_recv_waiter(&c.chan, &w, elems, nobody), VOLT_ECLOSED);
+  assert_result(volt_chan_recv_many_waiter(&c.chan, &w, elems, 3, nobody), VOLT_ECLOSED);
   assert_result(volt_waiter_result(&w), VOLT_ECANCELED);
-  assert_result(volt_chan_recv_blocking(&c.chan, elems, VOLT_NO_DEADLINE), VOLT_ECLOSED);
+  assert_result(volt_chan_recv(&c.chan, elems), VOLT_ECLOSED);
   assert_result(volt_chan_try_recv_many(&c.chan, elems, 3, &moved), VOLT_ECLOSED);
   assert_int_equal(moved, 0);
   moved = 9;
-  assert_result(volt_chan_recv_many_blocking(&c.chan, elems, 3, &moved, VOLT_NO_DEADLINE),
-                VOLT_ECLOSED);
+  assert_result(volt_chan_recv_many(&c.chan, elems, 3, &moved), VOLT_ECLOSED);
   assert_int_equal(moved, 0);
   volt_future_made(volt_chan_recv_future(&f, &c.chan, elems));
   assert_result(volt_future_poll(&f, nobody), VOLT_ECLOSED);
@@ -85,9 +83,9 @@ static void every_way_to_receive_the_rest(void **state) {
   channel_crowd_init(&c, 8);
   channel_crowd_fill(&c, 100, 8);
   volt_chan_close(&c.chan);
-  assert_result(volt_chan_recv(&c.chan, &w, elems, nobody), VOLT_OK);
+  assert_result(volt_chan_recv_waiter(&c.chan, &w, elems, nobody), VOLT_OK);
   assert_int_equal(elems[0], 100);
-  assert_result(volt_chan_recv_blocking(&c.chan, elems, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_chan_recv_until(&c.chan, elems, PAST_DEADLINE), VOLT_OK);
   assert_int_equal(elems[0], 101);
   volt_future_made(volt_chan_recv_future(&f, &c.chan, elems));
   assert_result(volt_future_poll(&f, nobody), VOLT_OK);
@@ -95,7 +93,7 @@ static void every_way_to_receive_the_rest(void **state) {
   assert_result(volt_chan_try_recv_many(&c.chan, elems, 2, &moved), VOLT_OK);
   assert_int_equal(moved, 2);
   assert_int_equal(elems[1], 104);
-  assert_result(volt_chan_recv_many_blocking(&c.chan, elems, 4, &moved, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_chan_recv_many_until(&c.chan, elems, 4, &moved, PAST_DEADLINE), VOLT_OK);
   assert_int_equal(moved, 3);
   assert_int_equal(elems[2], 107);
   expect_no_receives();
@@ -239,7 +237,7 @@ static void it_ends_while_a_close_is_away(void **state) {
     assert_result(volt_chan_init(away.chan, 4, 4, away.memory, sizeof away.memory), VOLT_OK);
     memset((void *)away.waiters, 0, sizeof away.waiters);
     for (uint32_t i = 0; i < TOLD; i++) {
-      assert_result(volt_chan_recv(away.chan, &away.waiters[i], &away.elems[i], nobody),
+      assert_result(volt_chan_recv_waiter(away.chan, &away.waiters[i], &away.elems[i], nobody),
                     VOLT_PENDING);
     }
     thread_team_run(2, close_or_end, NULL);
@@ -414,11 +412,12 @@ static void destroyed_while_somebody_waits(void **state) {
 }
 
 static void receive_again(void *arg) {
-  ignore_result(volt_chan_recv((volt_chan *)arg, &c.waiters[0], &c.elems[0], nobody));
+  ignore_result(volt_chan_recv_waiter((volt_chan *)arg, &c.waiters[0], &c.elems[0], nobody));
 }
 
 static void receive_many_again(void *arg) {
-  ignore_result(volt_chan_recv_many((volt_chan *)arg, &c.waiters[0], &c.elems[0], 2, nobody));
+  ignore_result(
+      volt_chan_recv_many_waiter((volt_chan *)arg, &c.waiters[0], &c.elems[0], 2, nobody));
 }
 
 static void a_waiter_that_is_queued(void **state) {

@@ -46,12 +46,14 @@ static inline void channel_crowd_destroy(channel_crowd *c) {
 /* Waiter i sends this element, which stays in its memory. Returns what send returned. */
 static inline int channel_crowd_send(channel_crowd *c, uint32_t i, uint32_t elem) {
   c->elems[i] = elem;
-  return volt_chan_send(&c->chan, &c->waiters[i], &c->elems[i], hostile_waker_of(&c->wakers[i]));
+  return volt_chan_send_waiter(&c->chan, &c->waiters[i], &c->elems[i],
+                               hostile_waker_of(&c->wakers[i]));
 }
 
 static inline int channel_crowd_recv(channel_crowd *c, uint32_t i) {
   c->elems[i] = NO_ELEMENT;
-  return volt_chan_recv(&c->chan, &c->waiters[i], &c->elems[i], hostile_waker_of(&c->wakers[i]));
+  return volt_chan_recv_waiter(&c->chan, &c->waiters[i], &c->elems[i],
+                               hostile_waker_of(&c->wakers[i]));
 }
 
 /* Waiters first, first + 1, ... queue; a sender's element is its number. */

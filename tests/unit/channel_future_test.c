@@ -219,13 +219,13 @@ static void a_task_is_cancelled(void **state) {
 static void not_in_time(void **state) {
   (void)state;
   uint64_t start_ns = volt_now_ns();
-  assert_result(volt_chan_recv_blocking(&c.chan, &elem, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_chan_recv_until(&c.chan, &elem, PAST_DEADLINE), VOLT_ETIMEDOUT);
   uint64_t deadline_ns = volt_deadline_ns(1000000);
-  assert_result(volt_chan_recv_blocking(&c.chan, &elem, deadline_ns), VOLT_ETIMEDOUT);
+  assert_result(volt_chan_recv_until(&c.chan, &elem, deadline_ns), VOLT_ETIMEDOUT);
   assert_true(volt_now_ns() - start_ns >= 1000000);
   assert_int_equal(elem, NO_ELEMENT);
   channel_crowd_fill(&c, 100, 2);
-  assert_result(volt_chan_send_blocking(&c.chan, &elem, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_chan_send_until(&c.chan, &elem, PAST_DEADLINE), VOLT_ETIMEDOUT);
   channel_crowd_drain(&c, 100, 2);
 }
 
@@ -235,7 +235,7 @@ static void send_them(void *arg, uint32_t index) {
   (void)arg;
   (void)index;
   for (uint32_t i = 0; i < SENT; i++) {
-    REQUIRE(volt_chan_send_blocking(&c.chan, &i, VOLT_NO_DEADLINE) == VOLT_OK);
+    REQUIRE(volt_chan_send(&c.chan, &i) == VOLT_OK);
   }
 }
 
@@ -244,7 +244,7 @@ static void threads_hand_over(void **state) {
   thread_team team;
   thread_team_start(&team, 1, send_them, NULL);
   for (uint32_t i = 0; i < SENT; i++) {
-    assert_result(volt_chan_recv_blocking(&c.chan, &elem, VOLT_NO_DEADLINE), VOLT_OK);
+    assert_result(volt_chan_recv(&c.chan, &elem), VOLT_OK);
     assert_int_equal(elem, i);
   }
   thread_team_join(&team);
@@ -254,11 +254,10 @@ static void wait_for_the_end(void *arg, uint32_t index) {
   uint32_t mine = 5;
   (void)arg;
   if (index == 0) {
-    REQUIRE(volt_chan_recv_blocking(&c.chan, &mine, VOLT_NO_DEADLINE) == VOLT_ECLOSED);
+    REQUIRE(volt_chan_recv(&c.chan, &mine) == VOLT_ECLOSED);
   } else {
     uint32_t moved;
-    REQUIRE(volt_chan_recv_many_blocking(&c.chan, &mine, 1, &moved, VOLT_NO_DEADLINE) ==
-            VOLT_ECLOSED);
+    REQUIRE(volt_chan_recv_many(&c.chan, &mine, 1, &moved) == VOLT_ECLOSED);
   }
   REQUIRE(mine == 5);
 }
@@ -280,17 +279,17 @@ static void send_and_receive_in_all_ways(void) {
   uint32_t elems[4] = {1, 2, 3, 4};
   uint32_t moved;
   assert_result(volt_chan_try_send(&c.chan, elems), VOLT_OK);
-  assert_result(volt_chan_send_blocking(&c.chan, elems, PAST_DEADLINE), VOLT_OK);
-  assert_result(volt_chan_send_blocking(&c.chan, elems, PAST_DEADLINE), VOLT_ETIMEDOUT);
-  assert_result(volt_chan_send(&c.chan, &w, elems, nobody), VOLT_PENDING);
+  assert_result(volt_chan_send_until(&c.chan, elems, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_chan_send_until(&c.chan, elems, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_chan_send_waiter(&c.chan, &w, elems, nobody), VOLT_PENDING);
   volt_future_made(volt_chan_send_future(&f, &c.chan, elems));
   assert_result(poller_poll(&p, &f), VOLT_PENDING);
   assert_result(volt_chan_try_recv_many(&c.chan, elems, 4, &moved), VOLT_OK);
   assert_result(poller_poll(&p, &f), VOLT_OK);
-  assert_result(volt_chan_recv_many_blocking(&c.chan, elems, 4, &moved, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_chan_recv_many_until(&c.chan, elems, 4, &moved, PAST_DEADLINE), VOLT_OK);
   volt_future_made(volt_chan_recv_future(&f, &c.chan, elems));
-  assert_result(volt_block_on(&f, PAST_DEADLINE), VOLT_ETIMEDOUT);
-  assert_result(volt_chan_recv_many(&c.chan, &w, elems, 3, nobody), VOLT_PENDING);
+  assert_result(volt_future_wait_until(&f, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_chan_recv_many_waiter(&c.chan, &w, elems, 3, nobody), VOLT_PENDING);
   assert_true(volt_chan_cancel_recv(&c.chan, &w));
 }
 
@@ -357,7 +356,7 @@ static void it_takes_no_place_in_the_fifo(void **state) {
   assert_result(poll(&f, &a), VOLT_PENDING);
   assert_int_equal(volt_chan_waiters(&watched), 0);
   for (in_ring = 1; in_ring <= 40; in_ring++) { /* around the ring, and through the lock */
-    assert_result(volt_chan_recv(&watched, &w, &got, fake_waker_of(&b)), VOLT_PENDING);
+    assert_result(volt_chan_recv_waiter(&watched, &w, &got, fake_waker_of(&b)), VOLT_PENDING);
     assert_result(volt_chan_try_send(&watched, &in_ring), VOLT_OK);
     assert_int_equal(got, in_ring);
     assert_result(volt_chan_try_send(&watched, &in_ring), VOLT_OK);
@@ -375,7 +374,7 @@ static void it_watches_a_channel_that_is_queued_on(void **state) {
   for (int closed_first = 0; closed_first < 2; closed_first++) {
     set_up_watched(state);
     uint64_t got = 0;
-    assert_result(volt_chan_recv(&watched, &w, &got, fake_waker_of(&b)), VOLT_PENDING);
+    assert_result(volt_chan_recv_waiter(&watched, &w, &got, fake_waker_of(&b)), VOLT_PENDING);
     if (closed_first) volt_chan_close(&watched);
     volt_future_made(volt_chan_closed_future(&f, &watched));
     assert_result(poll(&f, &a), closed_first ? VOLT_OK : VOLT_PENDING);
@@ -401,7 +400,7 @@ static void all_who_watch_are_told(void **state) {
     volt_future_made(volt_chan_closed_future(&crowd[i], &watched));
     assert_result(poll(&crowd[i], &wakers[i + 1]), VOLT_PENDING);
   }
-  assert_result(volt_chan_recv(&watched, &w, &got, fake_waker_of(&wakers[0])), VOLT_PENDING);
+  assert_result(volt_chan_recv_waiter(&watched, &w, &got, fake_waker_of(&wakers[0])), VOLT_PENDING);
   volt_chan_close(&watched);
   assert_true(wake_log_is_run(&log, 0, CROWD + 1));
   for (uint32_t i = 0; i < CROWD; i++) assert_result(poll(&crowd[i], &a), VOLT_OK);
@@ -480,7 +479,7 @@ static void closed_otherwise_it_counts_on(void **state) {
 static void receivers_who_wait_are_told_by_the_last(void **state) {
   (void)state;
   assert_result(volt_chan_add_sender(&watched), VOLT_OK);
-  assert_result(volt_chan_recv(&watched, &w, &in_ring, fake_waker_of(&a)), VOLT_PENDING);
+  assert_result(volt_chan_recv_waiter(&watched, &w, &in_ring, fake_waker_of(&a)), VOLT_PENDING);
   volt_chan_drop_sender(&watched);
   assert_int_equal(fake_waker_calls(&a), 1);
   assert_result(volt_waiter_result(&w), VOLT_ECLOSED);

@@ -99,7 +99,7 @@ static void look_at_everything(hostile_waker *self) {
   REQUIRE(!volt_chan_is_closed(&c.chan));
   REQUIRE(volt_chan_try_recv(&c.chan, &elem) == VOLT_EAGAIN);
   REQUIRE(volt_chan_try_recv_many(&c.chan, &elem, 1, &moved) == VOLT_EAGAIN);
-  REQUIRE(volt_chan_recv_blocking(&c.chan, &elem, PAST_DEADLINE) == VOLT_ETIMEDOUT);
+  REQUIRE(volt_chan_recv_until(&c.chan, &elem, PAST_DEADLINE) == VOLT_ETIMEDOUT);
 }
 
 static void wakers_look(void **state) {
@@ -260,7 +260,8 @@ static void the_last_element_ends_it(void **state) {
       assert_non_null(last);
       assert_result(volt_chan_init(&last->chan, 1, 4, last->memory, sizeof last->memory), VOLT_OK);
       hostile_waker_init(&waker, 0, NULL, elsewhere ? destroy_it_elsewhere : destroy_it_here, last);
-      assert_result(volt_chan_recv(&last->chan, &w, &got, hostile_waker_of(&waker)), VOLT_PENDING);
+      assert_result(volt_chan_recv_waiter(&last->chan, &w, &got, hostile_waker_of(&waker)),
+                    VOLT_PENDING);
       if (many) {
         assert_result(volt_chan_try_send_many(&last->chan, &elem, 1, &moved), VOLT_OK);
       } else {
@@ -282,7 +283,8 @@ static void told_that_it_is_closed_one_ends_it(void **state) {
   assert_non_null(last);
   assert_result(volt_chan_init(&last->chan, 1, 4, last->memory, sizeof last->memory), VOLT_OK);
   hostile_waker_init(&waker, 0, NULL, destroy_it_here, last);
-  assert_result(volt_chan_recv(&last->chan, &w, &got, hostile_waker_of(&waker)), VOLT_PENDING);
+  assert_result(volt_chan_recv_waiter(&last->chan, &w, &got, hostile_waker_of(&waker)),
+                VOLT_PENDING);
   volt_chan_close(&last->chan);
   assert_int_equal(hostile_waker_calls(&waker), 1);
 }
@@ -417,11 +419,11 @@ static void queue_both(uint32_t who, bool sends, uint32_t n) {
   if (want == VOLT_EAGAIN) want = VOLT_PENDING;
   int got;
   if (n == 1 && next_elem % 2) {
-    got = sends ? volt_chan_send(&c.chan, w, elems[who], waker)
-                : volt_chan_recv(&c.chan, w, elems[who], waker);
+    got = sends ? volt_chan_send_waiter(&c.chan, w, elems[who], waker)
+                : volt_chan_recv_waiter(&c.chan, w, elems[who], waker);
   } else {
-    got = sends ? volt_chan_send_many(&c.chan, w, elems[who], n, waker)
-                : volt_chan_recv_many(&c.chan, w, elems[who], n, waker);
+    got = sends ? volt_chan_send_many_waiter(&c.chan, w, elems[who], n, waker)
+                : volt_chan_recv_many_waiter(&c.chan, w, elems[who], n, waker);
     if (got == VOLT_OK) assert_int_equal(volt_chan_moved(w), moved);
   }
   assert_result(got, want);

@@ -60,10 +60,10 @@ static void all_ways(volt_chan *c, uint32_t capacity, size_t bytes) {
   }
   e = pattern(capacity, bytes);
   assert_result(volt_chan_try_send(c, &e), VOLT_EAGAIN);
-  assert_result(volt_chan_send(c, &w, &e, nobody), VOLT_PENDING);
+  assert_result(volt_chan_send_waiter(c, &w, &e, nobody), VOLT_PENDING);
   for (uint32_t i = 0; i <= capacity; i++) receive(c, i, bytes);
   element into = pattern(0, 0);
-  assert_result(volt_chan_recv(c, &w, &into, nobody), VOLT_PENDING);
+  assert_result(volt_chan_recv_waiter(c, &w, &into, nobody), VOLT_PENDING);
   e = pattern(3, bytes);
   assert_result(volt_chan_try_send(c, &e), VOLT_OK);
   expect_pattern(&into, 3, bytes);
@@ -117,7 +117,7 @@ static void elements_of_no_size(void **state) {
   assert_result(volt_chan_try_send(&c, NULL), VOLT_OK);
   assert_result(volt_chan_try_send_many(&c, NULL, 5, &moved), VOLT_OK);
   assert_int_equal(moved, 2);
-  assert_result(volt_chan_recv_blocking(&c, NULL, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_chan_recv(&c, NULL), VOLT_OK);
   assert_result(volt_chan_try_recv_many(&c, NULL, 5, &moved), VOLT_OK);
   assert_int_equal(moved, 2);
   assert_result(volt_chan_try_recv(&c, NULL), VOLT_EAGAIN);
@@ -144,67 +144,67 @@ VOLT_CHAN_DECLARE(large_chan, large);
 VOLT_CHAN_DECLARE(pointer_chan, const char *);
 
 /* What each front has to do, for its type. */
-#define FRONT_TEST(name, type)                                                          \
-  static type name##_elem(uint32_t number) {                                            \
-    type e;                                                                             \
-    memset(&e, (int)(number % 251 + 1), sizeof e);                                      \
-    return e;                                                                           \
-  }                                                                                     \
-  static void name##_expect(type const *e, uint32_t number) {                           \
-    type want = name##_elem(number);                                                    \
-    assert_memory_equal(e, &want, sizeof want);                                         \
-  }                                                                                     \
-  static void name##_of(uint32_t capacity) {                                            \
-    const volt_waker nobody = {NULL, NULL};                                             \
-    name c;                                                                             \
-    volt_waiter w = VOLT_WAITER_INIT;                                                   \
-    volt_future f;                                                                      \
-    type e = name##_elem(capacity);                                                     \
-    type into = name##_elem(0);                                                         \
-    size_t bytes = name##_bytes(capacity);                                              \
-    assert_int_equal(bytes, volt_chan_bytes(capacity, sizeof(type)));                   \
-    void *memory = new_memory(bytes);                                                   \
-    assert_result(name##_init(&c, capacity, memory, bytes - 1), VOLT_EINVAL);           \
-    assert_result(name##_init(&c, capacity, memory, bytes), VOLT_OK);                   \
-    assert_result(name##_try_recv(&c, &into), VOLT_EAGAIN);                             \
-    assert_result(name##_recv_blocking(&c, &into, PAST_DEADLINE), VOLT_ETIMEDOUT);      \
-    for (uint32_t i = 0; i < capacity; i++) {                                           \
-      assert_result(name##_try_send(&c, name##_elem(i)), VOLT_OK);                      \
-    }                                                                                   \
-    assert_result(name##_try_send(&c, e), VOLT_EAGAIN);                                 \
-    assert_result(name##_send_blocking(&c, e, PAST_DEADLINE), VOLT_ETIMEDOUT);          \
-    assert_result(name##_send(&c, &w, &e, nobody), VOLT_PENDING);                       \
-    volt_future_made(name##_send_future(&f, &c, &into));                                \
-    assert_result(volt_future_poll(&f, nobody), VOLT_PENDING);                          \
-    volt_future_cancel(&f);                                                             \
-    for (uint32_t i = 0; i <= capacity; i++) {                                          \
-      assert_result(name##_try_recv(&c, &into), VOLT_OK);                               \
-      name##_expect(&into, i);                                                          \
-    }                                                                                   \
-    assert_result(name##_recv(&c, &w, &into, nobody), VOLT_PENDING);                    \
-    assert_result(name##_send_blocking(&c, name##_elem(5), VOLT_NO_DEADLINE), VOLT_OK); \
-    name##_expect(&into, 5);                                                            \
-    volt_future_made(name##_recv_future(&f, &c, &into));                                \
-    assert_result(volt_future_poll(&f, nobody), VOLT_PENDING);                          \
-    assert_result(name##_try_send(&c, name##_elem(6)), VOLT_OK);                        \
-    assert_result(volt_future_poll(&f, nobody), VOLT_OK);                               \
-    name##_expect(&into, 6);                                                            \
-    assert_result(name##_send(&c, &w, &e, nobody), VOLT_OK);                            \
-    assert_result(name##_recv_blocking(&c, &into, VOLT_NO_DEADLINE), VOLT_OK);          \
-    name##_expect(&into, capacity);                                                     \
-    assert_result(name##_recv(&c, &w, &into, nobody), VOLT_PENDING);                    \
-    volt_chan_close(&c.chan);                                                           \
-    assert_result(volt_waiter_result(&w), VOLT_ECLOSED);                                \
-    assert_result(name##_try_send(&c, e), VOLT_ECLOSED);                                \
-    assert_result(name##_send_blocking(&c, e, VOLT_NO_DEADLINE), VOLT_ECLOSED);         \
-    assert_result(name##_try_recv(&c, &into), VOLT_ECLOSED);                            \
-    volt_chan_destroy(&c.chan, NULL, NULL);                                             \
-    end_memory(memory, bytes);                                                          \
-  }                                                                                     \
-  static void a_##name(void **state) {                                                  \
-    (void)state;                                                                        \
-    for (int i = 0; i < CAPACITIES; i++) name##_of(capacities[i]);                      \
-  }                                                                                     \
+#define FRONT_TEST(name, type)                                                  \
+  static type name##_elem(uint32_t number) {                                    \
+    type e;                                                                     \
+    memset(&e, (int)(number % 251 + 1), sizeof e);                              \
+    return e;                                                                   \
+  }                                                                             \
+  static void name##_expect(type const *e, uint32_t number) {                   \
+    type want = name##_elem(number);                                            \
+    assert_memory_equal(e, &want, sizeof want);                                 \
+  }                                                                             \
+  static void name##_of(uint32_t capacity) {                                    \
+    const volt_waker nobody = {NULL, NULL};                                     \
+    name c;                                                                     \
+    volt_waiter w = VOLT_WAITER_INIT;                                           \
+    volt_future f;                                                              \
+    type e = name##_elem(capacity);                                             \
+    type into = name##_elem(0);                                                 \
+    size_t bytes = name##_bytes(capacity);                                      \
+    assert_int_equal(bytes, volt_chan_bytes(capacity, sizeof(type)));           \
+    void *memory = new_memory(bytes);                                           \
+    assert_result(name##_init(&c, capacity, memory, bytes - 1), VOLT_EINVAL);   \
+    assert_result(name##_init(&c, capacity, memory, bytes), VOLT_OK);           \
+    assert_result(name##_try_recv(&c, &into), VOLT_EAGAIN);                     \
+    assert_result(name##_recv_until(&c, &into, PAST_DEADLINE), VOLT_ETIMEDOUT); \
+    for (uint32_t i = 0; i < capacity; i++) {                                   \
+      assert_result(name##_try_send(&c, name##_elem(i)), VOLT_OK);              \
+    }                                                                           \
+    assert_result(name##_try_send(&c, e), VOLT_EAGAIN);                         \
+    assert_result(name##_send_until(&c, e, PAST_DEADLINE), VOLT_ETIMEDOUT);     \
+    assert_result(name##_send_waiter(&c, &w, &e, nobody), VOLT_PENDING);        \
+    volt_future_made(name##_send_future(&f, &c, &into));                        \
+    assert_result(volt_future_poll(&f, nobody), VOLT_PENDING);                  \
+    volt_future_cancel(&f);                                                     \
+    for (uint32_t i = 0; i <= capacity; i++) {                                  \
+      assert_result(name##_try_recv(&c, &into), VOLT_OK);                       \
+      name##_expect(&into, i);                                                  \
+    }                                                                           \
+    assert_result(name##_recv_waiter(&c, &w, &into, nobody), VOLT_PENDING);     \
+    assert_result(name##_send(&c, name##_elem(5)), VOLT_OK);                    \
+    name##_expect(&into, 5);                                                    \
+    volt_future_made(name##_recv_future(&f, &c, &into));                        \
+    assert_result(volt_future_poll(&f, nobody), VOLT_PENDING);                  \
+    assert_result(name##_try_send(&c, name##_elem(6)), VOLT_OK);                \
+    assert_result(volt_future_poll(&f, nobody), VOLT_OK);                       \
+    name##_expect(&into, 6);                                                    \
+    assert_result(name##_send_waiter(&c, &w, &e, nobody), VOLT_OK);             \
+    assert_result(name##_recv(&c, &into), VOLT_OK);                             \
+    name##_expect(&into, capacity);                                             \
+    assert_result(name##_recv_waiter(&c, &w, &into, nobody), VOLT_PENDING);     \
+    volt_chan_close(&c.chan);                                                   \
+    assert_result(volt_waiter_result(&w), VOLT_ECLOSED);                        \
+    assert_result(name##_try_send(&c, e), VOLT_ECLOSED);                        \
+    assert_result(name##_send(&c, e), VOLT_ECLOSED);                            \
+    assert_result(name##_try_recv(&c, &into), VOLT_ECLOSED);                    \
+    volt_chan_destroy(&c.chan, NULL, NULL);                                     \
+    end_memory(memory, bytes);                                                  \
+  }                                                                             \
+  static void a_##name(void **state) {                                          \
+    (void)state;                                                                \
+    for (int i = 0; i < CAPACITIES; i++) name##_of(capacities[i]);              \
+  }                                                                             \
   struct name /* takes the semicolon */
 
 FRONT_TEST(byte_chan, unsigned char);

@@ -7,7 +7,7 @@
 
 FAMILY(channel, uint64_t slot[4]; uint64_t value = 7; volt_chan it[1];
        FAMILY_OK(volt_chan_init(it, 1, sizeof value, slot, sizeof slot)),
-       volt_chan_recv(it, w, &value, waker), volt_chan_recv_blocking(it, &value, past),
+       volt_chan_recv_waiter(it, w, &value, waker), volt_chan_recv_until(it, &value, past),
        volt_chan_recv_future(f, it, &value), FAMILY_OK(volt_chan_try_send(it, &value)),
        volt_chan_close(it);
        volt_chan_destroy(it, NULL, NULL))
@@ -273,7 +273,7 @@ static void no_waker_at_all(void **state) {
   (void)state;
   const volt_waker nobody = {NULL, NULL};
   channel_crowd_init(&c, 1);
-  assert_result(volt_chan_recv(&c.chan, &c.waiters[0], &c.elems[0], nobody), VOLT_PENDING);
+  assert_result(volt_chan_recv_waiter(&c.chan, &c.waiters[0], &c.elems[0], nobody), VOLT_PENDING);
   channel_crowd_fill(&c, 7, 1);
   channel_crowd_expect(&c, 0, VOLT_OK, 0);
   channel_crowd_expect_elem(&c, 0, 7);
@@ -284,8 +284,8 @@ static void errno_is_untouched(void **state) {
   (void)state;
   channel_crowd_init(&c, 1);
   errno = 4711;
-  assert_result(volt_chan_recv_blocking(&c.chan, c.elems, PAST_DEADLINE), VOLT_ETIMEDOUT);
-  assert_result(volt_chan_recv_blocking(&c.chan, c.elems, volt_deadline_ns(1000)), VOLT_ETIMEDOUT);
+  assert_result(volt_chan_recv_until(&c.chan, c.elems, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_chan_recv_until(&c.chan, c.elems, volt_deadline_ns(1000)), VOLT_ETIMEDOUT);
   channel_crowd_fill(&c, 7, 1);
   channel_crowd_drain(&c, 7, 1);
   assert_int_equal(errno, 4711);
@@ -363,12 +363,12 @@ static void none_at_all(void **state) {
   channel_crowd_init(&c, 1);
   try_send_many(0, 0, VOLT_OK, 0);
   try_recv_many(0, VOLT_OK, 0, 0);
-  assert_result(volt_chan_send_many(&c.chan, &w, from, 0, nobody), VOLT_EINVAL);
-  assert_result(volt_chan_recv_many(&c.chan, &w, into, 0, nobody), VOLT_EINVAL);
-  assert_result(volt_chan_send_many_blocking(&c.chan, from, 0, &moved, PAST_DEADLINE), VOLT_EINVAL);
+  assert_result(volt_chan_send_many_waiter(&c.chan, &w, from, 0, nobody), VOLT_EINVAL);
+  assert_result(volt_chan_recv_many_waiter(&c.chan, &w, into, 0, nobody), VOLT_EINVAL);
+  assert_result(volt_chan_send_many_until(&c.chan, from, 0, &moved, PAST_DEADLINE), VOLT_EINVAL);
   assert_int_equal(moved, 0);
   moved = 99;
-  assert_result(volt_chan_recv_many_blocking(&c.chan, into, 0, &moved, PAST_DEADLINE), VOLT_EINVAL);
+  assert_result(volt_chan_recv_many_until(&c.chan, into, 0, &moved, PAST_DEADLINE), VOLT_EINVAL);
   assert_int_equal(moved, 0);
   volt_future_made(volt_chan_send_many_future(&f, &c.chan, from, 0));
   assert_result(volt_future_poll(&f, nobody), VOLT_EINVAL);
@@ -387,8 +387,8 @@ static void nobody_counts(void **state) {
   assert_result(volt_chan_try_recv_many(&c.chan, into, 3, NULL), VOLT_OK);
   expect_into(0, 2);
   assert_result(volt_chan_try_recv_many(&c.chan, into, 3, NULL), VOLT_EAGAIN);
-  assert_result(volt_chan_send_many_blocking(&c.chan, from, 1, NULL, PAST_DEADLINE), VOLT_OK);
-  assert_result(volt_chan_recv_many_blocking(&c.chan, into, 1, NULL, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_chan_send_many_until(&c.chan, from, 1, NULL, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_chan_recv_many_until(&c.chan, into, 1, NULL, PAST_DEADLINE), VOLT_OK);
   channel_crowd_destroy(&c);
 }
 
@@ -428,9 +428,9 @@ static void a_batch_for_batches(void **state) {
     channel_crowd_init(&c, 2);
     memset(got, 0xff, sizeof got);
     for (uint32_t i = 0; i < RECEIVERS; i++) {
-      assert_result(
-          volt_chan_recv_many(&c.chan, &c.waiters[i], got[i], EACH, hostile_waker_of(&c.wakers[i])),
-          VOLT_PENDING);
+      assert_result(volt_chan_recv_many_waiter(&c.chan, &c.waiters[i], got[i], EACH,
+                                               hostile_waker_of(&c.wakers[i])),
+                    VOLT_PENDING);
     }
     uint32_t all = min_of(n, RECEIVERS * EACH + 2);
     try_send_many(0, n, VOLT_OK, all);
@@ -497,7 +497,7 @@ static void a_waiting_batch_sends_a_part(void **state) {
     channel_crowd_init(&c, 5);
     channel_crowd_fill(&c, 100, 5);
     assert_result(
-        volt_chan_send_many(&c.chan, &c.waiters[0], from, 3, hostile_waker_of(&c.wakers[0])),
+        volt_chan_send_many_waiter(&c.chan, &c.waiters[0], from, 3, hostile_waker_of(&c.wakers[0])),
         VOLT_PENDING);
     channel_crowd_queue_senders(&c, 50, 1);
     try_recv_many(room, VOLT_OK, 100, room);
@@ -516,11 +516,11 @@ static void a_waiting_batch_is_cancelled(void **state) {
   (void)state;
   const volt_waker nobody = {NULL, NULL};
   channel_crowd_init(&c, 1);
-  assert_result(volt_chan_recv_many(&c.chan, &c.waiters[0], into, 5, nobody), VOLT_PENDING);
+  assert_result(volt_chan_recv_many_waiter(&c.chan, &c.waiters[0], into, 5, nobody), VOLT_PENDING);
   assert_true(channel_crowd_cancel_recv(&c, 0));
   channel_crowd_fill(&c, 100, 1);
   expect_into(0, 0);
-  assert_result(volt_chan_send_many(&c.chan, &c.waiters[0], from, 5, nobody), VOLT_PENDING);
+  assert_result(volt_chan_send_many_waiter(&c.chan, &c.waiters[0], from, 5, nobody), VOLT_PENDING);
   assert_true(channel_crowd_cancel_send(&c, 0));
   channel_crowd_drain(&c, 100, 1);
   channel_crowd_destroy(&c);
@@ -534,18 +534,17 @@ static void blocking_and_futures_tell_how_many(void **state) {
   volt_future f;
   uint32_t moved = 99;
   channel_crowd_init(&c, 4);
-  assert_result(volt_chan_send_many_blocking(&c.chan, from, 3, &moved, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_chan_send_many_until(&c.chan, from, 3, &moved, PAST_DEADLINE), VOLT_OK);
   assert_int_equal(moved, 3);
   volt_future_made(volt_chan_send_many_future(&f, &c.chan, from + 3, 3));
   assert_result(volt_future_poll(&f, nobody), VOLT_OK);
   assert_int_equal(volt_chan_future_moved(&f), 1);
-  assert_result(volt_chan_send_many_blocking(&c.chan, from, 3, &moved, PAST_DEADLINE),
-                VOLT_ETIMEDOUT);
+  assert_result(volt_chan_send_many_until(&c.chan, from, 3, &moved, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_int_equal(moved, 0);
   volt_future_made(volt_chan_send_many_future(&f, &c.chan, from + 4, 3));
   assert_result(volt_future_poll(&f, nobody), VOLT_PENDING);
   moved = 99;
-  assert_result(volt_chan_recv_many_blocking(&c.chan, into, 2, &moved, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_chan_recv_many_until(&c.chan, into, 2, &moved, PAST_DEADLINE), VOLT_OK);
   assert_int_equal(moved, 2);
   expect_into(0, 2);
   assert_result(volt_future_poll(&f, nobody), VOLT_OK);

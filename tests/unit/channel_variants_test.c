@@ -262,10 +262,10 @@ static void polls_as_futures(fixture *f, const channel_ops *ops) {
   assert_result(volt_future_poll(&r, waker), VOLT_PENDING);
   volt_future_cancel(&r);
   assert_result(volt_future_poll(&r, waker), VOLT_ECANCELED);
-  assert_result(ops->recv_blocking(&f->chan, &got, PAST_DEADLINE), VOLT_ETIMEDOUT);
-  assert_result(ops->send_blocking(&f->chan, &one, VOLT_NO_DEADLINE), VOLT_OK);
-  assert_result(ops->send_blocking(&f->chan, &two, PAST_DEADLINE), VOLT_ETIMEDOUT);
-  assert_result(ops->recv_blocking(&f->chan, &got, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(ops->recv_until(&f->chan, &got, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(ops->send_until(&f->chan, &one, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(ops->send_until(&f->chan, &two, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(ops->recv_until(&f->chan, &got, VOLT_NO_DEADLINE), VOLT_OK);
   assert_int_equal(got, 1);
   end(f);
 }

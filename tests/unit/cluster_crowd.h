@@ -10,7 +10,7 @@
 enum { TASKS = 8, SLOTS = 64 };
 
 typedef struct crowd_task {
-  volt_cluster_acquire acquire;
+  volt_cluster_acquire_op acquire;
   volt_cluster_permit permit;
   volt_future lost;
   fake_waker waker;

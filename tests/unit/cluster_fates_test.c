@@ -17,9 +17,9 @@ enum { HOSTS = 3, TASKS = 2, TURNS = 4, SLOTS = 4 };
 
 typedef struct actor {
   volt_task task;
-  volt_cluster_acquire acquire;
+  volt_cluster_acquire_op acquire;
   volt_cluster_permit permit;
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_select select;
   volt_future lost;
   volt_future *either[2];
@@ -95,16 +95,16 @@ static int act(volt_task *t, volt_ctx *ctx) {
         volt_cluster_acquire_future(&self->acquire, scene.sems[self->host], &self->permit));
     check(self->result == VOLT_OK, "an acquire that failed");
     enter(&self->permit);
-    self->either[0] = volt_sleep_until(&self->nap, volt_rt_timers(scene.h.rt),
-                                       volt_rt_now_ns(scene.h.rt) + 30 * MS);
+    self->either[0] = volt_sleep_future(&self->nap, volt_rt_timers(scene.h.rt),
+                                        volt_rt_now_ns(scene.h.rt) + 30 * MS);
     self->either[1] = volt_cluster_permit_lost_future(&self->lost, &self->permit);
     VOLT_AWAIT_RESULT(self, self->result,
                       volt_select_future(&self->select, self->either, 2, VOLT_SELECT_BIASED));
     leave(&self->permit);
     self->left -= 1;
     VOLT_AWAIT_RESULT(self, self->result,
-                      volt_sleep_until(&self->nap, volt_rt_timers(scene.h.rt),
-                                       volt_rt_now_ns(scene.h.rt) + 1 * MS));
+                      volt_sleep_future(&self->nap, volt_rt_timers(scene.h.rt),
+                                        volt_rt_now_ns(scene.h.rt) + 1 * MS));
   }
   VOLT_TASK_END(self);
 }

@@ -25,10 +25,10 @@ typedef struct scene {
   rough_ensemble *ensemble;
   volt_cluster *host;
   volt_cluster_sem *sem;
-  volt_cluster_acquire acquire;
+  volt_cluster_acquire_op acquire;
   volt_cluster_permit permit;
   volt_cluster_permit other, third;
-  volt_cluster_acquire waiting;
+  volt_cluster_acquire_op waiting;
 } scene;
 
 static rough_faults quick = {.delay_ns = 2000000};
@@ -64,9 +64,9 @@ static uint64_t after(scene *s, uint64_t ns) {
 }
 
 static void pass(scene *s, uint64_t ns) {
-  volt_sleep nap;
+  volt_sleep_op nap;
   assert_result(
-      volt_rt_run_until(s->h.rt, volt_sleep_until(&nap, volt_rt_timers(s->h.rt), after(s, ns)),
+      volt_rt_run_until(s->h.rt, volt_sleep_future(&nap, volt_rt_timers(s->h.rt), after(s, ns)),
                         VOLT_NO_DEADLINE),
       VOLT_OK);
   (void)by_hand_run(&s->h);
@@ -223,7 +223,7 @@ static void test_a_thousand_semaphores(void **state) {
   (void)state;
   enum { MANY = 1000 };
   static volt_cluster_sem *sems[MANY];
-  static volt_cluster_acquire acquires[MANY];
+  static volt_cluster_acquire_op acquires[MANY];
   static volt_cluster_permit permits[MANY];
   scene s;
   begin(&s, &quick);
@@ -255,7 +255,7 @@ static void test_a_name_again(void **state) {
   assert_result(volt_cluster_sem_open(&other, s.host, "a", NULL), VOLT_EINVAL);
   volt_cluster_sem_close(s.sem);
   volt_cluster_permit before = s.permit, p;
-  volt_cluster_acquire more[2];
+  volt_cluster_acquire_op more[2];
   assert_result(volt_cluster_try_acquire(s.sem, &p), VOLT_ECLOSED);
   s.sem = open_sem(s.host, "a");
   assert_result(acquire(&s, 5 * SECOND), VOLT_OK);
@@ -409,13 +409,13 @@ static void child_tries(scene *s) {
 
 static void child_acquires(scene *s) {
   volt_cluster_permit p;
-  volt_cluster_acquire a;
+  volt_cluster_acquire_op a;
   (void)volt_future_poll(volt_cluster_acquire_future(&a, s->sem, &p), nobody);
 }
 
 static void child_acquires_twice(scene *s) {
   volt_cluster_permit p[2];
-  for (int i = 0; i < 2; i++) ignore_result(volt_cluster_acquire_blocking(s->sem, &p[i], 0));
+  for (int i = 0; i < 2; i++) ignore_result(volt_cluster_acquire_until(s->sem, &p[i], 0));
 }
 
 static void child_polls(scene *s) {

@@ -21,7 +21,7 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
   (void)hints;
   (void)list;
   if (volt_fetch_add_relaxed(&calls, 1) == 0) volt_latch_done(&has_begun);
-  assert_result(volt_latch_wait_blocking(&may_end, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_latch_wait_until(&may_end, VOLT_NO_DEADLINE), VOLT_OK);
   return EAI_AGAIN;
 }
 
@@ -38,8 +38,8 @@ static void test_a_close_does_not_wait_for_it(void **state) {
   volt_cluster_config config = {.rt = rt, .servers = "zk1.nowhere.test:2181,zk2.nowhere.test:2181"};
   assert_result(volt_cluster_open(&c, &config), VOLT_OK);
   assert_result(volt_cluster_sem_open(&sem, c, "x", NULL), VOLT_OK);
-  assert_result(volt_latch_wait_blocking(&has_begun, VOLT_NO_DEADLINE), VOLT_OK);
-  assert_result(volt_block_on(volt_cluster_close_future(&f, c), volt_deadline_s(30)),
+  assert_result(volt_latch_wait_until(&has_begun, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait_until(volt_cluster_close_future(&f, c), volt_deadline_s(30)),
                 VOLT_CLUSTER_EAWAY);
   volt_cluster_destroy(c); /* the call is still under way */
   assert_int_equal(volt_load_relaxed(&calls), 1);

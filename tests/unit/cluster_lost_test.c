@@ -221,7 +221,8 @@ static void test_a_runtime_that_shuts_down_ends_the_host(void **state) {
   assert_int_equal(u.lost, 2);
   assert_int_equal(scene_host().valid_until_ns, 0);
   volt_future f;
-  assert_result(volt_block_on(volt_cluster_close_future(&f, cluster), PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait_until(volt_cluster_close_future(&f, cluster), PAST_DEADLINE),
+                VOLT_OK);
   u.held = 0;
   volt_cluster_destroy(cluster);
   cluster = NULL;

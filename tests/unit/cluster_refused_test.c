@@ -4,7 +4,7 @@
 #include "unit.h"
 
 static volt_cluster_sem *sem;
-static volt_cluster_acquire waiting[2];
+static volt_cluster_acquire_op waiting[2];
 static volt_cluster_permit permits[2];
 
 static const volt_waker nobody = {NULL, NULL};

@@ -55,7 +55,7 @@ static void a_try_in_vain_is_noted(void **state) {
   add(1);
   assert_result(volt_cluster_try_acquire(sem, &p), VOLT_OK);
   assert_int_equal(tries(true), CLUSTER_TRIES_NONE);
-  assert_result(volt_cluster_acquire_blocking(sem, &p, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_cluster_acquire_until(sem, &p, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_int_equal(tries(true), CLUSTER_TRIES_ASKED);
   end_with_permits(1);
 }
@@ -165,7 +165,7 @@ static void a_fence_rises(void **state) {
 
 static int acquires(void *arg) {
   volt_cluster_permit *p = (volt_cluster_permit *)arg;
-  return volt_cluster_acquire_blocking(sem, p, volt_deadline_ns(1000));
+  return volt_cluster_acquire_until(sem, p, volt_deadline_ns(1000));
 }
 
 static volt_task *fiber_that_acquires(by_hand *h, volt_cluster_permit *p) {
@@ -209,14 +209,14 @@ static void a_thread_waits(void **state) {
   (void)state;
   begin(8);
   volt_cluster_permit p;
-  assert_result(volt_cluster_acquire_blocking(sem, &p, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_cluster_acquire_until(sem, &p, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_true(fake_lease_take_ring());
   assert_int_equal(wanted(), 0);
   add(1);
-  assert_result(volt_cluster_acquire_blocking(sem, &p, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_cluster_acquire_until(sem, &p, PAST_DEADLINE), VOLT_OK);
   volt_cluster_release(&p);
   volt_cluster_sem_close(sem);
-  assert_result(volt_cluster_acquire_blocking(sem, &p, VOLT_NO_DEADLINE), VOLT_ECLOSED);
+  assert_result(volt_cluster_acquire(sem, &p), VOLT_ECLOSED);
   end();
 }
 
@@ -983,7 +983,7 @@ static void expect_books(void) {
   }
   uint32_t slotless = volt_load_relaxed(&sem->slotless); /* one thread */
   assert_int_equal(sem->lost, lost_here);
-  uint32_t available = volt_sem_available(&sem->local), excess = volt_sem_debt(&sem->local);
+  uint32_t available = volt_sem_available(&sem->local), excess = volt_sem_excess(&sem->local);
   assert_int_equal(slots_in_stack(), available - excess + sem->recalled + granted + slotless);
   if (count_in(WAITS) > granted + slotless) assert_int_equal(available, 0);
 }

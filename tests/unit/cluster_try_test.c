@@ -36,9 +36,9 @@ static int set_up(void **state) {
 }
 
 static void pass(uint64_t ns) {
-  volt_sleep nap;
+  volt_sleep_op nap;
   uint64_t until_ns = volt_rt_now_ns(h.rt) + ns;
-  assert_result(volt_rt_run_until(h.rt, volt_sleep_until(&nap, volt_rt_timers(h.rt), until_ns),
+  assert_result(volt_rt_run_until(h.rt, volt_sleep_future(&nap, volt_rt_timers(h.rt), until_ns),
                                   VOLT_NO_DEADLINE),
                 VOLT_OK);
   (void)by_hand_run(&h);
@@ -96,7 +96,7 @@ static void test_a_deadline_that_has_passed_is_a_try(void **state) {
   int result = VOLT_ETIMEDOUT;
   pass(SECOND);
   for (int i = 0; i < 100 && result == VOLT_ETIMEDOUT; i++) {
-    result = volt_cluster_acquire_blocking(sems[0], &p, 0);
+    result = volt_cluster_acquire_until(sems[0], &p, 0);
     if (result == VOLT_ETIMEDOUT) pass(10 * MS);
   }
   assert_result(result, VOLT_OK);
@@ -120,7 +120,7 @@ static void test_one_try_keeps_nothing(void **state) {
 /* ... and does not delay a task of another host that waits. */
 static void test_one_try_delays_no_other(void **state) {
   (void)state;
-  volt_cluster_acquire a;
+  volt_cluster_acquire_op a;
   volt_cluster_permit p;
   pass(SECOND);
   assert_int_equal(tries_until(0, 30 * MS, 1), 2);
@@ -156,7 +156,7 @@ static void test_hosts_that_poll_have_it_by_turns(void **state) {
 /* A slot that is held for long: the host sends what renews the lease, and does nothing else. */
 static void test_a_held_slot_is_not_polled(void **state) {
   (void)state;
-  volt_cluster_acquire a;
+  volt_cluster_acquire_op a;
   volt_cluster_permit p;
   assert_result(volt_rt_run_until(h.rt, volt_cluster_acquire_future(&a, sems[0], &p),
                                   volt_rt_now_ns(h.rt) + 5 * SECOND),

@@ -54,6 +54,11 @@ enum {
     end_;                                                  \
   }
 
+/* The form without a deadline of a call that has one: all else as there. */
+#define PLAIN_SCENE(name, call_)                                                         \
+  SCENE(name, name##_until_begin(), call_, name##_until_happens(), name##_until_waits(), \
+        name##_until_end())
+
 #define OK(call) assert_result(call, VOLT_OK)
 #define MUST(call) REQUIRE((call) == VOLT_OK)
 
@@ -75,36 +80,38 @@ static volt_parker parker;
 SCENE(volt_park_until, volt_store_relaxed(&parker.word, 0), r = volt_park_until(&parker, 1, d),
       volt_unpark(&parker), true, )
 
-SCENE(volt_block_on, volt_sem_init(&sem, 0), volt_future f;
-      r = volt_block_on(volt_sem_acquire_future(&f, &sem, 1), d), volt_sem_release(&sem, 1),
-      volt_sem_waiters(&sem) == 1, volt_sem_destroy(&sem))
+SCENE(volt_future_wait_until, volt_sem_init(&sem, 0), volt_future f;
+      r = volt_future_wait_until(volt_sem_acquire_future(&f, &sem, 1), d),
+      volt_sem_release(&sem, 1), volt_sem_waiters(&sem) == 1, volt_sem_destroy(&sem))
 
-SCENE(volt_await, volt_sem_init(&sem, 0), volt_future f;
-      r = volt_await(volt_sem_acquire_future(&f, &sem, 1)), volt_sem_release(&sem, 1),
+SCENE(volt_future_wait, volt_sem_init(&sem, 0), volt_future f;
+      r = volt_future_wait(volt_sem_acquire_future(&f, &sem, 1)), volt_sem_release(&sem, 1),
       volt_sem_waiters(&sem) == 1, volt_sem_destroy(&sem))
 
 static volt_latch latch;
-SCENE(volt_latch_wait_blocking, volt_latch_init(&latch, 1), r = volt_latch_wait_blocking(&latch, d),
+SCENE(volt_latch_wait_until, volt_latch_init(&latch, 1), r = volt_latch_wait_until(&latch, d),
       if (volt_latch_count(&latch) > 0) volt_latch_done(&latch), volt_latch_waiters(&latch) == 1,
       volt_latch_destroy(&latch))
-SCENE(volt_latch_wait_no_deadline, volt_latch_init(&latch, 1), volt_latch_wait_no_deadline(&latch),
-      volt_latch_done(&latch), volt_latch_waiters(&latch) == 1, volt_latch_destroy(&latch))
+SCENE(volt_latch_wait, volt_latch_init(&latch, 1), volt_latch_wait(&latch), volt_latch_done(&latch),
+      volt_latch_waiters(&latch) == 1, volt_latch_destroy(&latch))
 
 static volt_notify notify;
-SCENE(volt_notify_wait_blocking, volt_notify_init(&notify),
-      r = volt_notify_wait_blocking(&notify, d), volt_notify_one(&notify),
-      volt_notify_waiters(&notify) == 1, volt_notify_destroy(&notify))
+SCENE(volt_notify_wait_until, volt_notify_init(&notify), r = volt_notify_wait_until(&notify, d),
+      volt_notify_one(&notify), volt_notify_waiters(&notify) == 1, volt_notify_destroy(&notify))
+PLAIN_SCENE(volt_notify_wait, r = volt_notify_wait(&notify))
 
 static volt_token token;
-SCENE(volt_token_wait_blocking, volt_token_init(&token), r = volt_token_wait_blocking(&token, d),
+SCENE(volt_token_wait_until, volt_token_init(&token), r = volt_token_wait_until(&token, d),
       volt_token_cancel(&token), volt_token_waiters(&token) == 1, volt_token_destroy(&token))
+PLAIN_SCENE(volt_token_wait, r = volt_token_wait(&token))
 
 static volt_barrier barrier;
-SCENE(volt_barrier_wait_blocking, volt_barrier_init(&barrier, 2),
-      r = volt_barrier_wait_blocking(&barrier, d), memset((void *)&own, 0, sizeof own);
-      ignore_result(volt_barrier_wait(&barrier, &own, nobody)), volt_barrier_waiters(&barrier) == 1,
-      (void)volt_barrier_cancel(&barrier, &own);
+SCENE(volt_barrier_wait_until, volt_barrier_init(&barrier, 2),
+      r = volt_barrier_wait_until(&barrier, d), memset((void *)&own, 0, sizeof own);
+      ignore_result(volt_barrier_wait_waiter(&barrier, &own, nobody)),
+      volt_barrier_waiters(&barrier) == 1, (void)volt_barrier_cancel(&barrier, &own);
       volt_barrier_destroy(&barrier))
+PLAIN_SCENE(volt_barrier_wait, r = volt_barrier_wait(&barrier))
 
 static volt_once once;
 static int once_runs(void *arg) {
@@ -114,11 +121,12 @@ static int once_runs(void *arg) {
 static void once_begins(void) {
   volt_once_init(&once);
   memset((void *)&own, 0, sizeof own);
-  OK(volt_once_begin(&once, &own, nobody));
+  OK(volt_once_begin_waiter(&once, &own, nobody));
 }
-SCENE(volt_once_begin_blocking, once_begins(), r = volt_once_begin_blocking(&once, d);
+SCENE(volt_once_begin_until, once_begins(), r = volt_once_begin_until(&once, d);
       if (r == VOLT_OK) volt_once_done(&once), volt_once_failed(&once),
       volt_once_waiters(&once) == 1, volt_once_destroy(&once))
+PLAIN_SCENE(volt_once_begin, r = volt_once_begin(&once); if (r == VOLT_OK) volt_once_done(&once))
 SCENE(volt_once_call, once_begins(), r = volt_once_call(&once, once_runs, NULL),
       volt_once_failed(&once), volt_once_waiters(&once) == 1, volt_once_destroy(&once))
 
@@ -132,10 +140,10 @@ static void mutex_begins(uint32_t bypass) {
   SCENE(name, mutex_begins(bypass), call;                                       \
         if (r == VOLT_OK) volt_mutex_unlock(&mutex), volt_mutex_unlock(&mutex), \
         volt_mutex_waiters(&mutex) == 1, volt_mutex_destroy(&mutex))
-MUTEX_SCENE(volt_mutex_lock_blocking, 0, r = volt_mutex_lock_blocking(&mutex, d))
-MUTEX_SCENE(volt_mutex_lock_blocking__bypass, 4, r = volt_mutex_lock_blocking(&mutex, d))
-MUTEX_SCENE(volt_mutex_lock_no_deadline, 0, volt_mutex_lock_no_deadline(&mutex))
-MUTEX_SCENE(volt_mutex_lock_no_deadline__bypass, 4, volt_mutex_lock_no_deadline(&mutex))
+MUTEX_SCENE(volt_mutex_lock_until, 0, r = volt_mutex_lock_until(&mutex, d))
+MUTEX_SCENE(volt_mutex_lock_until__bypass, 4, r = volt_mutex_lock_until(&mutex, d))
+MUTEX_SCENE(volt_mutex_lock, 0, volt_mutex_lock(&mutex))
+MUTEX_SCENE(volt_mutex_lock__bypass, 4, volt_mutex_lock(&mutex))
 
 static void rwlock_begins(uint32_t bypass) {
   volt_rwlock_init_bypass(&rwlock, bypass);
@@ -145,18 +153,16 @@ static void rwlock_begins(uint32_t bypass) {
   SCENE(name, rwlock_begins(bypass), call;                                    \
         if (r == VOLT_OK) unlock(&rwlock), volt_rwlock_write_unlock(&rwlock), \
         volt_rwlock_waiters(&rwlock) == 1, volt_rwlock_destroy(&rwlock))
-RWLOCK_SCENE(volt_rwlock_read_blocking, 0, r = volt_rwlock_read_blocking(&rwlock, d),
+RWLOCK_SCENE(volt_rwlock_read_until, 0, r = volt_rwlock_read_until(&rwlock, d),
              volt_rwlock_read_unlock)
-RWLOCK_SCENE(volt_rwlock_read_blocking__bypass, 4, r = volt_rwlock_read_blocking(&rwlock, d),
+RWLOCK_SCENE(volt_rwlock_read_until__bypass, 4, r = volt_rwlock_read_until(&rwlock, d),
              volt_rwlock_read_unlock)
-RWLOCK_SCENE(volt_rwlock_read_no_deadline, 0, volt_rwlock_read_no_deadline(&rwlock),
-             volt_rwlock_read_unlock)
-RWLOCK_SCENE(volt_rwlock_write_blocking, 0, r = volt_rwlock_write_blocking(&rwlock, d),
+RWLOCK_SCENE(volt_rwlock_read, 0, volt_rwlock_read(&rwlock), volt_rwlock_read_unlock)
+RWLOCK_SCENE(volt_rwlock_write_until, 0, r = volt_rwlock_write_until(&rwlock, d),
              volt_rwlock_write_unlock)
-RWLOCK_SCENE(volt_rwlock_write_blocking__bypass, 4, r = volt_rwlock_write_blocking(&rwlock, d),
+RWLOCK_SCENE(volt_rwlock_write_until__bypass, 4, r = volt_rwlock_write_until(&rwlock, d),
              volt_rwlock_write_unlock)
-RWLOCK_SCENE(volt_rwlock_write_no_deadline, 0, volt_rwlock_write_no_deadline(&rwlock),
-             volt_rwlock_write_unlock)
+RWLOCK_SCENE(volt_rwlock_write, 0, volt_rwlock_write(&rwlock), volt_rwlock_write_unlock)
 
 /* The second shard is taken: a writer has the first when it has to wait. */
 static volt_rwlock_shard shards[2];
@@ -169,27 +175,25 @@ static void sharded_begins(void) {
   SCENE(name, sharded_begins(), call;                                        \
         if (r == VOLT_OK) unlock, volt_rwlock_write_unlock(&shards[1].lock), \
         volt_sharded_rwlock_waiters(&sharded) == 1, volt_sharded_rwlock_destroy(&sharded))
-SHARDED_SCENE(volt_sharded_rwlock_read_blocking,
-              r = volt_sharded_rwlock_read_blocking(&sharded, 1, d),
+SHARDED_SCENE(volt_sharded_rwlock_read_until, r = volt_sharded_rwlock_read_until(&sharded, 1, d),
               volt_sharded_rwlock_read_unlock(&sharded, 1))
-SHARDED_SCENE(volt_sharded_rwlock_read_no_deadline,
-              volt_sharded_rwlock_read_no_deadline(&sharded, 1),
+SHARDED_SCENE(volt_sharded_rwlock_read, volt_sharded_rwlock_read(&sharded, 1),
               volt_sharded_rwlock_read_unlock(&sharded, 1))
-SHARDED_SCENE(volt_sharded_rwlock_write_blocking,
-              r = volt_sharded_rwlock_write_blocking(&sharded, d),
+SHARDED_SCENE(volt_sharded_rwlock_write_until, r = volt_sharded_rwlock_write_until(&sharded, d),
               volt_sharded_rwlock_write_unlock(&sharded))
-SHARDED_SCENE(volt_sharded_rwlock_write_no_deadline,
-              volt_sharded_rwlock_write_no_deadline(&sharded),
+SHARDED_SCENE(volt_sharded_rwlock_write, volt_sharded_rwlock_write(&sharded),
               volt_sharded_rwlock_write_unlock(&sharded))
 
 /* It has the mutex at its end in any case. */
 static volt_cond cond;
-SCENE(volt_cond_wait_blocking, volt_cond_init(&cond);
+SCENE(volt_cond_wait_until, volt_cond_init(&cond);
       volt_mutex_init(&mutex), MUST(volt_mutex_try_lock(&mutex));
-      r = volt_cond_wait_blocking(&cond, &mutex, d); REQUIRE(volt_mutex_is_locked(&mutex));
+      r = volt_cond_wait_until(&cond, &mutex, d); REQUIRE(volt_mutex_is_locked(&mutex));
       volt_mutex_unlock(&mutex), volt_cond_signal(&cond), volt_cond_waiters(&cond) == 1,
       volt_cond_destroy(&cond);
       volt_mutex_destroy(&mutex))
+PLAIN_SCENE(volt_cond_wait, MUST(volt_mutex_try_lock(&mutex)); r = volt_cond_wait(&cond, &mutex);
+            REQUIRE(volt_mutex_is_locked(&mutex)); volt_mutex_unlock(&mutex))
 
 static volt_bcs_lock bcs;
 static bcs_holder holder;
@@ -214,13 +218,16 @@ BCS_SCENE(volt_bcs_lock_run__lockfree, volt_bcs_lock_init_lockfree)
 
 /* ---- permits ---- */
 
-SCENE(volt_sem_acquire_blocking, volt_sem_init(&sem, 2), r = volt_sem_acquire_blocking(&sem, 3, d),
+SCENE(volt_sem_acquire_until, volt_sem_init(&sem, 2), r = volt_sem_acquire_until(&sem, 3, d),
       volt_sem_release(&sem, 3), volt_sem_waiters(&sem) == 1, volt_sem_destroy(&sem))
-SCENE(volt_sem_acquire_all_blocking, volt_sem_init_bounded(&sem, 1);
+PLAIN_SCENE(volt_sem_acquire, r = volt_sem_acquire(&sem, 3))
+SCENE(volt_sem_acquire_all_until, volt_sem_init_bounded(&sem, 1);
       OK(volt_sem_try_acquire(&sem, 1)), uint32_t taken;
-      r = volt_sem_acquire_all_blocking(&sem, &taken, d);
+      r = volt_sem_acquire_all_until(&sem, &taken, d);
       if (r == VOLT_OK) volt_sem_release(&sem, taken), volt_sem_release(&sem, 1),
       volt_sem_waiters(&sem) == 1, volt_sem_destroy(&sem))
+PLAIN_SCENE(volt_sem_acquire_all, uint32_t taken; r = volt_sem_acquire_all(&sem, &taken);
+            if (r == VOLT_OK) volt_sem_release(&sem, taken))
 
 /* ---- channels ---- */
 
@@ -245,16 +252,25 @@ static void chan_takes(void) {
 #define CHAN_SCENE(name, elems, call, happens)                                    \
   SCENE(name, chan_begins(elems), call, happens(), volt_chan_waiters(&chan) == 1, \
         volt_chan_destroy(&chan, chan_drops, NULL))
-CHAN_SCENE(volt_chan_recv_blocking, 0, uint64_t got; r = volt_chan_recv_blocking(&chan, &got, d);
+CHAN_SCENE(volt_chan_recv_until, 0, uint64_t got; r = volt_chan_recv_until(&chan, &got, d);
            REQUIRE(r != VOLT_OK || got == 5), chan_gives)
-CHAN_SCENE(volt_chan_recv_many_blocking, 0, uint64_t got[2]; uint32_t moved;
-           r = volt_chan_recv_many_blocking(&chan, got, 2, &moved, d);
+PLAIN_SCENE(volt_chan_recv, uint64_t got; r = volt_chan_recv(&chan, &got);
+            REQUIRE(r != VOLT_OK || got == 5))
+CHAN_SCENE(volt_chan_recv_many_until, 0, uint64_t got[2]; uint32_t moved;
+           r = volt_chan_recv_many_until(&chan, got, 2, &moved, d);
            REQUIRE(moved == (r == VOLT_OK ? 1 : 0)), chan_gives)
-CHAN_SCENE(volt_chan_send_blocking, 1, uint64_t two = 2;
-           r = volt_chan_send_blocking(&chan, &two, d), chan_takes)
-CHAN_SCENE(volt_chan_send_many_blocking, 1, uint64_t two[2]; two[0] = 2; two[1] = 2; uint32_t moved;
-           r = volt_chan_send_many_blocking(&chan, two, 2, &moved, d);
+PLAIN_SCENE(volt_chan_recv_many, uint64_t got[2]; uint32_t moved;
+            r = volt_chan_recv_many(&chan, got, 2, &moved);
+            REQUIRE(moved == (r == VOLT_OK ? 1 : 0)))
+CHAN_SCENE(volt_chan_send_until, 1, uint64_t two = 2;
+           r = volt_chan_send_until(&chan, &two, d), chan_takes)
+PLAIN_SCENE(volt_chan_send, uint64_t two = 2; r = volt_chan_send(&chan, &two))
+CHAN_SCENE(volt_chan_send_many_until, 1, uint64_t two[2]; two[0] = 2; two[1] = 2; uint32_t moved;
+           r = volt_chan_send_many_until(&chan, two, 2, &moved, d);
            REQUIRE(moved == (r == VOLT_OK ? 1 : 0)), chan_takes)
+PLAIN_SCENE(volt_chan_send_many, uint64_t two[2]; two[0] = 2; two[1] = 2; uint32_t moved;
+            r = volt_chan_send_many(&chan, two, 2, &moved);
+            REQUIRE(moved == (r == VOLT_OK ? 1 : 0)))
 
 static volt_permit_chan places;
 static void places_begins(bool is_full) {
@@ -271,46 +287,56 @@ static void places_takes(void) {
 #define PLACES_SCENE(name, is_full, call, happens)           \
   SCENE(name, places_begins(is_full), call, happens(), true, \
         volt_permit_chan_destroy(&places, chan_drops, NULL))
-PLACES_SCENE(volt_permit_chan_recv_blocking, false, uint64_t got;
-             r = volt_permit_chan_recv_blocking(&places, &got, d);
+PLACES_SCENE(volt_permit_chan_recv_until, false, uint64_t got;
+             r = volt_permit_chan_recv_until(&places, &got, d);
              REQUIRE(r != VOLT_OK || got == 5), places_gives)
-PLACES_SCENE(volt_permit_chan_reserve_blocking, true,
-             r = volt_permit_chan_reserve_blocking(&places, d);
+PLAIN_SCENE(volt_permit_chan_recv, uint64_t got; r = volt_permit_chan_recv(&places, &got);
+            REQUIRE(r != VOLT_OK || got == 5))
+PLACES_SCENE(volt_permit_chan_reserve_until, true, r = volt_permit_chan_reserve_until(&places, d);
              if (r == VOLT_OK) volt_permit_chan_unreserve(&places), places_takes)
-PLACES_SCENE(volt_permit_chan_send_blocking, true, uint64_t two = 2;
-             r = volt_permit_chan_send_blocking(&places, &two, d), places_takes)
+PLAIN_SCENE(volt_permit_chan_reserve, r = volt_permit_chan_reserve(&places);
+            if (r == VOLT_OK) volt_permit_chan_unreserve(&places))
+PLACES_SCENE(volt_permit_chan_send_until, true, uint64_t two = 2;
+             r = volt_permit_chan_send_until(&places, &two, d), places_takes)
+PLAIN_SCENE(volt_permit_chan_send, uint64_t two = 2; r = volt_permit_chan_send(&places, &two))
 
 static volt_oneshot oneshot;
-SCENE(volt_oneshot_recv_blocking, volt_oneshot_init(&oneshot, sizeof value, ring), uint64_t got;
-      r = volt_oneshot_recv_blocking(&oneshot, &got, d);
-      REQUIRE(r != VOLT_OK || got == 5), value = 5;
+SCENE(volt_oneshot_recv_until, volt_oneshot_init(&oneshot, sizeof value, ring), uint64_t got;
+      r = volt_oneshot_recv_until(&oneshot, &got, d); REQUIRE(r != VOLT_OK || got == 5), value = 5;
       MUST(volt_oneshot_send(&oneshot, &value)), volt_oneshot_waiters(&oneshot) == 1,
       volt_oneshot_destroy(&oneshot))
+PLAIN_SCENE(volt_oneshot_recv, uint64_t got; r = volt_oneshot_recv(&oneshot, &got);
+            REQUIRE(r != VOLT_OK || got == 5))
 
 static volt_broadcast broadcast;
 static volt_broadcast_receiver receiver;
-SCENE(volt_broadcast_recv_blocking,
+SCENE(volt_broadcast_recv_until,
       OK(volt_broadcast_init(&broadcast, 2, sizeof value, ring, sizeof ring));
       volt_broadcast_subscribe(&broadcast, &receiver), uint64_t got;
-      r = volt_broadcast_recv_blocking(&receiver, &got, d);
+      r = volt_broadcast_recv_until(&receiver, &got, d);
       REQUIRE(r != VOLT_OK || got == 5), value = 5;
       (void)volt_broadcast_send(&broadcast, &value), volt_broadcast_waiters(&broadcast) == 1,
       volt_broadcast_destroy(&broadcast))
+PLAIN_SCENE(volt_broadcast_recv, uint64_t got; r = volt_broadcast_recv(&receiver, &got);
+            REQUIRE(r != VOLT_OK || got == 5))
 
 static volt_watch watch;
 static uint64_t version;
-SCENE(volt_watch_changed_blocking, value = 0; volt_watch_init(&watch, sizeof value, ring, &value);
-      version = volt_watch_version(&watch), r = volt_watch_changed_blocking(&watch, &version, d),
+SCENE(volt_watch_changed_until, value = 0; volt_watch_init(&watch, sizeof value, ring, &value);
+      version = volt_watch_version(&watch), r = volt_watch_changed_until(&watch, &version, d),
       value += 1;
       (void)volt_watch_send(&watch, &value), volt_watch_waiters(&watch) == 1,
       volt_watch_destroy(&watch))
+PLAIN_SCENE(volt_watch_changed, r = volt_watch_changed(&watch, &version))
 
 static volt_mailbox mailbox;
 static volt_mailbox_node letter;
-SCENE(volt_mailbox_recv_blocking, volt_mailbox_init(&mailbox), volt_mailbox_node *got;
-      r = volt_mailbox_recv_blocking(&mailbox, &got, d);
+SCENE(volt_mailbox_recv_until, volt_mailbox_init(&mailbox), volt_mailbox_node *got;
+      r = volt_mailbox_recv_until(&mailbox, &got, d);
       REQUIRE(r != VOLT_OK || got == &letter), MUST(volt_mailbox_send(&mailbox, &letter)),
       volt_mailbox_waiters(&mailbox) == 1, volt_mailbox_destroy(&mailbox, NULL, NULL))
+PLAIN_SCENE(volt_mailbox_recv, volt_mailbox_node *got; r = volt_mailbox_recv(&mailbox, &got);
+            REQUIRE(r != VOLT_OK || got == &letter))
 
 static volt_actor actor;
 static volt_bcs_node order;
@@ -331,9 +357,10 @@ static void loop_begins(void) {
   volt_loop_init(&loop, fake_waker_of(&woken));
   assert_result(volt_loop_poll(&loop, volt_sem_acquire_future(&future, &sem, 1)), VOLT_PENDING);
 }
-SCENE(volt_loop_close_blocking, loop_begins(), r = volt_loop_close_blocking(&loop, d),
+SCENE(volt_loop_close_until, loop_begins(), r = volt_loop_close_until(&loop, d),
       volt_sem_release(&sem, 1), true, volt_future_cancel(&future);
       volt_sem_destroy(&sem))
+PLAIN_SCENE(volt_loop_close, r = volt_loop_close(&loop))
 
 /* ---- tasks ---- */
 
@@ -359,9 +386,10 @@ static void task_begins(void) {
   waiter = new_waiter(h.rt);
   OK(volt_spawn(h.rt, waiter));
 }
-SCENE(volt_task_join_blocking, task_begins(), r = volt_task_join_blocking(waiter, d),
+SCENE(volt_task_join_until, task_begins(), r = volt_task_join_until(waiter, d),
       volt_sem_release(&sem, 1), true, volt_task_detach(waiter);
       volt_sem_destroy(&sem))
+PLAIN_SCENE(volt_task_join, r = volt_task_join(waiter))
 
 static void group_begins(unsigned how) {
   volt_sem_init(&sem, 0);
@@ -370,17 +398,20 @@ static void group_begins(unsigned how) {
 }
 static int takes_next(uint64_t d) {
   volt_task *t;
-  int result = volt_group_next_blocking(&group, &t, d);
+  int result = volt_group_next_until(&group, &t, d);
   REQUIRE((t != NULL) == (result == VOLT_OK));
   if (t) volt_task_detach(t);
   return result;
 }
-SCENE(volt_group_wait_blocking, group_begins(0), r = volt_group_wait_blocking(&group, d),
+SCENE(volt_group_wait_until, group_begins(0), r = volt_group_wait_until(&group, d),
       volt_sem_release(&sem, 1), true, volt_group_destroy(&group);
       volt_sem_destroy(&sem))
-SCENE(volt_group_next_blocking, group_begins(VOLT_GROUP_KEEP_RESULTS), r = takes_next(d),
+PLAIN_SCENE(volt_group_wait, r = volt_group_wait(&group))
+SCENE(volt_group_next_until, group_begins(VOLT_GROUP_KEEP_RESULTS), r = takes_next(d),
       volt_sem_release(&sem, 1), true, volt_group_destroy(&group);
       volt_sem_destroy(&sem))
+PLAIN_SCENE(volt_group_next, volt_task *t; r = volt_group_next(&group, &t);
+            REQUIRE((t != NULL) == (r == VOLT_OK)); if (t) volt_task_detach(t))
 
 /* Another runtime, with a worker, and a task that takes its time to end. */
 static volt_rt *other;
@@ -430,7 +461,7 @@ static void gate_begins(void) {
 static bool call_runs(void) {
   return volt_load_relaxed(&pool_calls) == 1;
 }
-SCENE(volt_fiber_blocking, gate_begins(), r = volt_fiber_blocking(waits_at_the_gate, NULL),
+SCENE(volt_fiber_offload, gate_begins(), r = volt_fiber_offload(waits_at_the_gate, NULL),
       volt_unpark(&gate), call_runs(), )
 
 /* What must come to its end is awaited by its cancel. */
@@ -446,55 +477,77 @@ SCENE(volt_future_cancel, pool_begins(), volt_future_cancel(&call_of_pool.future
 
 /* ---- all ---- */
 
-#define SCENES(X)                                         \
-  X(volt_park_until, TIMED | CANCELED)                    \
-  X(volt_block_on, TIMED | CANCELED)                      \
-  X(volt_await, CANCELED)                                 \
-  X(volt_latch_wait_blocking, TIMED | CANCELED)           \
-  X(volt_latch_wait_no_deadline, 0)                       \
-  X(volt_notify_wait_blocking, TIMED | CANCELED)          \
-  X(volt_token_wait_blocking, TIMED | CANCELED)           \
-  X(volt_barrier_wait_blocking, TIMED | CANCELED | ONCE)  \
-  X(volt_once_begin_blocking, TIMED | CANCELED)           \
-  X(volt_once_call, CANCELED)                             \
-  X(volt_mutex_lock_blocking, TIMED | CANCELED)           \
-  X(volt_mutex_lock_blocking__bypass, TIMED | CANCELED)   \
-  X(volt_mutex_lock_no_deadline, 0)                       \
-  X(volt_mutex_lock_no_deadline__bypass, 0)               \
-  X(volt_rwlock_read_blocking, TIMED | CANCELED)          \
-  X(volt_rwlock_read_blocking__bypass, TIMED | CANCELED)  \
-  X(volt_rwlock_read_no_deadline, 0)                      \
-  X(volt_rwlock_write_blocking, TIMED | CANCELED)         \
-  X(volt_rwlock_write_blocking__bypass, TIMED | CANCELED) \
-  X(volt_rwlock_write_no_deadline, 0)                     \
-  X(volt_sharded_rwlock_read_blocking, TIMED | CANCELED)  \
-  X(volt_sharded_rwlock_read_no_deadline, 0)              \
-  X(volt_sharded_rwlock_write_blocking, TIMED | CANCELED) \
-  X(volt_sharded_rwlock_write_no_deadline, 0)             \
-  X(volt_cond_wait_blocking, TIMED | CANCELED | LATER)    \
-  X(volt_bcs_lock_run, 0)                                 \
-  X(volt_bcs_lock_run__lockfree, 0)                       \
-  X(volt_sem_acquire_blocking, TIMED | CANCELED)          \
-  X(volt_sem_acquire_all_blocking, TIMED | CANCELED)      \
-  X(volt_chan_recv_blocking, TIMED | CANCELED)            \
-  X(volt_chan_recv_many_blocking, TIMED | CANCELED)       \
-  X(volt_chan_send_blocking, TIMED | CANCELED)            \
-  X(volt_chan_send_many_blocking, TIMED | CANCELED)       \
-  X(volt_permit_chan_recv_blocking, TIMED | CANCELED)     \
-  X(volt_permit_chan_reserve_blocking, TIMED | CANCELED)  \
-  X(volt_permit_chan_send_blocking, TIMED | CANCELED)     \
-  X(volt_oneshot_recv_blocking, TIMED | CANCELED)         \
-  X(volt_broadcast_recv_blocking, TIMED | CANCELED)       \
-  X(volt_watch_changed_blocking, TIMED | CANCELED)        \
-  X(volt_mailbox_recv_blocking, TIMED | CANCELED)         \
-  X(volt_actor_run, 0)                                    \
-  X(volt_loop_close_blocking, TIMED | CANCELED)           \
-  X(volt_task_join_blocking, TIMED | CANCELED)            \
-  X(volt_group_wait_blocking, TIMED | CANCELED | FATAL)   \
-  X(volt_group_next_blocking, TIMED | CANCELED)           \
-  X(volt_rt_shutdown, TIMED | CANCELED | LATER)           \
-  X(volt_rt_destroy, 0)                                   \
-  X(volt_fiber_blocking, LATER)                           \
+#define SCENES(X)                                      \
+  X(volt_park_until, TIMED | CANCELED)                 \
+  X(volt_future_wait_until, TIMED | CANCELED)          \
+  X(volt_future_wait, CANCELED)                        \
+  X(volt_latch_wait_until, TIMED | CANCELED)           \
+  X(volt_latch_wait, 0)                                \
+  X(volt_notify_wait_until, TIMED | CANCELED)          \
+  X(volt_notify_wait, CANCELED)                        \
+  X(volt_token_wait_until, TIMED | CANCELED)           \
+  X(volt_token_wait, CANCELED)                         \
+  X(volt_barrier_wait_until, TIMED | CANCELED | ONCE)  \
+  X(volt_barrier_wait, CANCELED | ONCE)                \
+  X(volt_once_begin_until, TIMED | CANCELED)           \
+  X(volt_once_begin, CANCELED)                         \
+  X(volt_once_call, CANCELED)                          \
+  X(volt_mutex_lock_until, TIMED | CANCELED)           \
+  X(volt_mutex_lock_until__bypass, TIMED | CANCELED)   \
+  X(volt_mutex_lock, 0)                                \
+  X(volt_mutex_lock__bypass, 0)                        \
+  X(volt_rwlock_read_until, TIMED | CANCELED)          \
+  X(volt_rwlock_read_until__bypass, TIMED | CANCELED)  \
+  X(volt_rwlock_read, 0)                               \
+  X(volt_rwlock_write_until, TIMED | CANCELED)         \
+  X(volt_rwlock_write_until__bypass, TIMED | CANCELED) \
+  X(volt_rwlock_write, 0)                              \
+  X(volt_sharded_rwlock_read_until, TIMED | CANCELED)  \
+  X(volt_sharded_rwlock_read, 0)                       \
+  X(volt_sharded_rwlock_write_until, TIMED | CANCELED) \
+  X(volt_sharded_rwlock_write, 0)                      \
+  X(volt_cond_wait_until, TIMED | CANCELED | LATER)    \
+  X(volt_cond_wait, CANCELED | LATER)                  \
+  X(volt_bcs_lock_run, 0)                              \
+  X(volt_bcs_lock_run__lockfree, 0)                    \
+  X(volt_sem_acquire_until, TIMED | CANCELED)          \
+  X(volt_sem_acquire, CANCELED)                        \
+  X(volt_sem_acquire_all_until, TIMED | CANCELED)      \
+  X(volt_sem_acquire_all, CANCELED)                    \
+  X(volt_chan_recv_until, TIMED | CANCELED)            \
+  X(volt_chan_recv, CANCELED)                          \
+  X(volt_chan_recv_many_until, TIMED | CANCELED)       \
+  X(volt_chan_recv_many, CANCELED)                     \
+  X(volt_chan_send_until, TIMED | CANCELED)            \
+  X(volt_chan_send, CANCELED)                          \
+  X(volt_chan_send_many_until, TIMED | CANCELED)       \
+  X(volt_chan_send_many, CANCELED)                     \
+  X(volt_permit_chan_recv_until, TIMED | CANCELED)     \
+  X(volt_permit_chan_recv, CANCELED)                   \
+  X(volt_permit_chan_reserve_until, TIMED | CANCELED)  \
+  X(volt_permit_chan_reserve, CANCELED)                \
+  X(volt_permit_chan_send_until, TIMED | CANCELED)     \
+  X(volt_permit_chan_send, CANCELED)                   \
+  X(volt_oneshot_recv_until, TIMED | CANCELED)         \
+  X(volt_oneshot_recv, CANCELED)                       \
+  X(volt_broadcast_recv_until, TIMED | CANCELED)       \
+  X(volt_broadcast_recv, CANCELED)                     \
+  X(volt_watch_changed_until, TIMED | CANCELED)        \
+  X(volt_watch_changed, CANCELED)                      \
+  X(volt_mailbox_recv_until, TIMED | CANCELED)         \
+  X(volt_mailbox_recv, CANCELED)                       \
+  X(volt_actor_run, 0)                                 \
+  X(volt_loop_close_until, TIMED | CANCELED)           \
+  X(volt_loop_close, CANCELED)                         \
+  X(volt_task_join_until, TIMED | CANCELED)            \
+  X(volt_task_join, CANCELED)                          \
+  X(volt_group_wait_until, TIMED | CANCELED | FATAL)   \
+  X(volt_group_wait, CANCELED | FATAL)                 \
+  X(volt_group_next_until, TIMED | CANCELED)           \
+  X(volt_group_next, CANCELED)                         \
+  X(volt_rt_shutdown, TIMED | CANCELED | LATER)        \
+  X(volt_rt_destroy, 0)                                \
+  X(volt_fiber_offload, LATER)                         \
   X(volt_future_cancel, 0)
 
 #define A_SCENE(name, how) \

@@ -10,8 +10,8 @@
 #include "unit.h"
 
 FAMILY(cond, volt_cond it[1] = {VOLT_COND_INIT}; volt_mutex m[1] = {VOLT_MUTEX_INIT};
-       volt_mutex_lock_no_deadline(m), volt_cond_wait(it, m, w, waker),
-       volt_cond_wait_blocking(it, m, past), volt_cond_wait_future(f, it, m), volt_cond_signal(it),
+       volt_mutex_lock(m), volt_cond_wait_waiter(it, m, w, waker),
+       volt_cond_wait_until(it, m, past), volt_cond_wait_future(f, it, m), volt_cond_signal(it),
        volt_cond_destroy(it))
 
 enum { MANY = 100 };
@@ -46,7 +46,7 @@ static void lock(void) {
 /* Waiter i waits, the mutex is free again. */
 static void queue(uint32_t i) {
   lock();
-  assert_result(volt_cond_wait(&cond, &mutex, &waiters[i], fake_waker_of(&wakers[i])),
+  assert_result(volt_cond_wait_waiter(&cond, &mutex, &waiters[i], fake_waker_of(&wakers[i])),
                 VOLT_PENDING);
   assert_false(volt_mutex_is_locked(&mutex));
 }
@@ -106,7 +106,8 @@ static void a_signal_queues_behind_the_holder(void **state) {
   (void)state;
   queue_run(2);
   lock();
-  assert_result(volt_mutex_lock(&mutex, &waiters[2], fake_waker_of(&wakers[2])), VOLT_PENDING);
+  assert_result(volt_mutex_lock_waiter(&mutex, &waiters[2], fake_waker_of(&wakers[2])),
+                VOLT_PENDING);
   volt_cond_signal(&cond);
   expect(0, VOLT_PENDING, 0);
   expect_counts(1, 2);
@@ -150,7 +151,7 @@ static void another_mutex_after_the_first(void **state) {
   queue(0);
   volt_cond_signal(&cond);
   assert_result(volt_mutex_try_lock(&other), VOLT_OK); /* waiter 0 has the first */
-  assert_result(volt_cond_wait(&cond, &other, &waiters[1], fake_waker_of(&wakers[1])),
+  assert_result(volt_cond_wait_waiter(&cond, &other, &waiters[1], fake_waker_of(&wakers[1])),
                 VOLT_PENDING);
   volt_mutex_unlock(&mutex);
   volt_cond_signal(&cond);
@@ -196,7 +197,7 @@ static void cancel_behind_others_there(void **state) {
   volt_waiter first = VOLT_WAITER_INIT;
   queue(0);
   lock();
-  assert_result(volt_mutex_lock(&mutex, &first, (volt_waker){NULL, NULL}), VOLT_PENDING);
+  assert_result(volt_mutex_lock_waiter(&mutex, &first, (volt_waker){NULL, NULL}), VOLT_PENDING);
   volt_cond_signal(&cond);
   assert_true(volt_cond_cancel(&cond, &waiters[0]));
   volt_mutex_unlock(&mutex);
@@ -221,9 +222,10 @@ static void cancel_does_not_pass_a_broadcast_on(void **state) {
   (void)state;
   queue(0);
   lock();
-  assert_result(volt_mutex_lock(&mutex, &waiters[2], fake_waker_of(&wakers[2])), VOLT_PENDING);
+  assert_result(volt_mutex_lock_waiter(&mutex, &waiters[2], fake_waker_of(&wakers[2])),
+                VOLT_PENDING);
   volt_cond_broadcast(&cond); /* waiter 0 goes behind it */
-  assert_result(volt_cond_wait(&cond, &mutex, &waiters[1], fake_waker_of(&wakers[1])),
+  assert_result(volt_cond_wait_waiter(&cond, &mutex, &waiters[1], fake_waker_of(&wakers[1])),
                 VOLT_PENDING);
   expect(2, VOLT_OK, 1);
   assert_true(volt_cond_cancel(&cond, &waiters[0]));
@@ -240,7 +242,7 @@ static void a_later_waiter_gets_nothing_of_a_broadcast(void **state) {
   volt_cond_broadcast(&cond);
   volt_mutex_unlock(&mutex); /* waiter 0 has it, and waits again */
   expect(0, VOLT_OK, 1);
-  assert_result(volt_cond_wait(&cond, &mutex, &waiters[0], fake_waker_of(&wakers[0])),
+  assert_result(volt_cond_wait_waiter(&cond, &mutex, &waiters[0], fake_waker_of(&wakers[0])),
                 VOLT_PENDING);
   expect(1, VOLT_OK, 1);
   assert_false(volt_cond_cancel(&cond, &waiters[1])); /* too late */
@@ -278,7 +280,7 @@ static void wakers_are_replaced_here_and_there(void **state) {
 static void unlock_and_wait_again(hostile_waker *h) {
   volt_mutex_unlock(&mutex);
   lock();
-  h->result = volt_cond_wait(&cond, &mutex, h->other, fake_waker_of(&wakers[9]));
+  h->result = volt_cond_wait_waiter(&cond, &mutex, h->other, fake_waker_of(&wakers[9]));
 }
 
 static void a_waker_may_wait_again(void **state) {
@@ -287,7 +289,7 @@ static void a_waker_may_wait_again(void **state) {
   hostile_waker_init(&h, 5, &wakes, unlock_and_wait_again, NULL);
   h.other = &waiters[9];
   lock();
-  (void)volt_cond_wait(&cond, &mutex, &waiters[0], hostile_waker_of(&h));
+  (void)volt_cond_wait_waiter(&cond, &mutex, &waiters[0], hostile_waker_of(&h));
   volt_cond_signal(&cond);
   assert_result(h.result, VOLT_PENDING);
   expect_counts(1, 0);
@@ -299,7 +301,7 @@ static void a_waker_may_wait_again(void **state) {
 static void a_deadline_leaves_the_mutex_locked(void **state) {
   (void)state;
   lock();
-  assert_result(volt_cond_wait_blocking(&cond, &mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_cond_wait_until(&cond, &mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_true(volt_mutex_is_locked(&mutex));
   expect_counts(0, 0);
   volt_mutex_unlock(&mutex);
@@ -317,8 +319,8 @@ static void a_signal_ends_a_blocking_wait(void **state) {
   hostile_waker h;
   hostile_waker_init(&h, 5, &wakes, signal_it, NULL);
   lock();
-  assert_result(volt_mutex_lock(&mutex, &waiters[0], hostile_waker_of(&h)), VOLT_PENDING);
-  assert_result(volt_cond_wait_blocking(&cond, &mutex, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_mutex_lock_waiter(&mutex, &waiters[0], hostile_waker_of(&h)), VOLT_PENDING);
+  assert_result(volt_cond_wait(&cond, &mutex), VOLT_OK);
   assert_true(volt_mutex_is_locked(&mutex));
   volt_mutex_unlock(&mutex);
 }
@@ -356,7 +358,7 @@ static void freed_after_a_broadcast(void **state) {
   volt_cond_init(freed.cond);
   lock();
   futex_hook_set(free_it_asleep, &freed);
-  int result = volt_cond_wait_blocking(freed.cond, &mutex, volt_deadline_s(60));
+  int result = volt_cond_wait_until(freed.cond, &mutex, volt_deadline_s(60));
   futex_hook_set(NULL, NULL);
   assert_result(result, VOLT_OK);
   assert_int_equal(freed.sleeps, 2);
@@ -435,10 +437,11 @@ static void a_future_dropped_after_a_broadcast(void **state) {
   volt_future_made(volt_cond_wait_future(&f, &cond, &mutex));
   volt_cond_broadcast(&cond);
   assert_true(volt_mutex_is_locked(&mutex));
-  assert_result(volt_mutex_lock(&mutex, &waiters[1], fake_waker_of(&wakers[1])), VOLT_PENDING);
+  assert_result(volt_mutex_lock_waiter(&mutex, &waiters[1], fake_waker_of(&wakers[1])),
+                VOLT_PENDING);
   volt_future_cancel(&f);
   expect(1, VOLT_OK, 1);
-  assert_result(volt_cond_wait(&cond, &mutex, &waiters[0], fake_waker_of(&wakers[0])),
+  assert_result(volt_cond_wait_waiter(&cond, &mutex, &waiters[0], fake_waker_of(&wakers[0])),
                 VOLT_PENDING);
   expect(0, VOLT_PENDING, 0);
   assert_true(volt_cond_cancel(&cond, &waiters[0]));
@@ -448,7 +451,7 @@ static void block_on_times_out_without_the_mutex(void **state) {
   (void)state;
   volt_future f;
   lock();
-  assert_result(volt_block_on(volt_cond_wait_future(&f, &cond, &mutex), PAST_DEADLINE),
+  assert_result(volt_future_wait_until(volt_cond_wait_future(&f, &cond, &mutex), PAST_DEADLINE),
                 VOLT_ETIMEDOUT);
   assert_false(volt_mutex_is_locked(&mutex));
 }
@@ -462,7 +465,7 @@ static void in_a_select(void **state) {
   volt_future *branches[] = {volt_sem_acquire_future(&permit, &sem, 1),
                              volt_cond_wait_future(&wait, &cond, &mutex)};
   volt_future_made(volt_select_future(&select, branches, 2, VOLT_SELECT_BIASED));
-  assert_result(volt_block_on(&select.future, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait(&select.future), VOLT_OK);
   assert_int_equal(volt_select_winner(&select), 0);
   assert_false(volt_mutex_is_locked(&mutex)); /* although it was never polled */
   expect_counts(0, 0);
@@ -473,7 +476,7 @@ static void in_a_select(void **state) {
 
 static void wait_unlocked(void *arg) {
   (void)arg;
-  (void)volt_cond_wait(&cond, &mutex, &waiters[0], fake_waker_of(&wakers[0]));
+  (void)volt_cond_wait_waiter(&cond, &mutex, &waiters[0], fake_waker_of(&wakers[0]));
 }
 
 static volt_mutex second_mutex;
@@ -482,7 +485,7 @@ static void wait_with_two(void *arg) {
   (void)arg;
   queue(0);
   ignore_result(volt_mutex_try_lock(&second_mutex));
-  (void)volt_cond_wait(&cond, &second_mutex, &waiters[1], fake_waker_of(&wakers[1]));
+  (void)volt_cond_wait_waiter(&cond, &second_mutex, &waiters[1], fake_waker_of(&wakers[1]));
 }
 
 static void destroy_waited_for(void *arg) {

@@ -492,7 +492,7 @@ TEST(a_select_of_c_races_a_coroutine) {
   for (int round = 0; round < 2; round++) {
     auto f = volt::as_future(acquires(s, 7));
     volt_future stopped;
-    volt_future *either[] = {f.c(), volt_token_future(&stopped, stop.c())};
+    volt_future *either[] = {f.c(), volt_token_wait_future(&stopped, stop.c())};
     volt_select select;
     volt_future_made(volt_select_future(&select, either, 2, VOLT_SELECT_FAIR));
     if (round == 0) s.release(1);

@@ -91,13 +91,14 @@ static void a_mutex(void **state) {
   begin(state);
   volt_mutex m = VOLT_MUTEX_INIT;
   for (unsigned i = 0; i < MANY; i++) {
-    volt_mutex_lock_no_deadline(&m);
+    volt_mutex_lock(&m);
     volt_mutex_unlock(&m);
   }
   assert_result(volt_mutex_try_lock(&m), VOLT_OK);
   assert_result(volt_mutex_try_lock(&m), VOLT_EAGAIN);
   ASSERT_COUNTED("mutex", .waits = 0);
-  for (unsigned i = 0; i < 3; i++) assert_result(volt_mutex_lock(&m, &w[i], none), VOLT_PENDING);
+  for (unsigned i = 0; i < 3; i++)
+    assert_result(volt_mutex_lock_waiter(&m, &w[i], none), VOLT_PENDING);
   ASSERT_COUNTED("mutex", .waits = 3);
   volt_mutex_unlock(&m);
   ASSERT_COUNTED("mutex", .waits = 3, .grants = 1);
@@ -118,11 +119,11 @@ static void a_mutex_with_bypass(void **state) {
   volt_mutex_init_bypass(&m, 4);
   fake_waker waker;
   fake_waker_init(&waker, 0, NULL);
-  volt_mutex_lock_no_deadline(&m);
+  volt_mutex_lock(&m);
   assert_result(volt_future_poll(volt_mutex_lock_future(&f[0], &m), fake_waker_of(&waker)),
                 VOLT_PENDING);
-  assert_result(volt_mutex_lock(&m, &w[1], none), VOLT_PENDING);
-  assert_result(volt_mutex_lock(&m, &w[2], none), VOLT_PENDING);
+  assert_result(volt_mutex_lock_waiter(&m, &w[1], none), VOLT_PENDING);
+  assert_result(volt_mutex_lock_waiter(&m, &w[2], none), VOLT_PENDING);
   volt_mutex_unlock(&m); /* the first is nudged */
   ASSERT_COUNTED("mutex", .waits = 3);
   assert_int_equal(fake_waker_calls(&waker), 1);
@@ -140,10 +141,10 @@ static void a_semaphore(void **state) {
   begin(state);
   volt_sem sem;
   volt_sem_init(&sem, 2);
-  assert_result(volt_sem_acquire(&sem, &w[0], 2, none), VOLT_OK);
+  assert_result(volt_sem_acquire_waiter(&sem, &w[0], 2, none), VOLT_OK);
   ASSERT_COUNTED("semaphore", .waits = 0);
   for (unsigned i = 0; i < MANY; i++) {
-    assert_result(volt_sem_acquire(&sem, &w[i], 1, none), VOLT_PENDING);
+    assert_result(volt_sem_acquire_waiter(&sem, &w[i], 1, none), VOLT_PENDING);
   }
   volt_sem_release(&sem, MANY / 2); /* more than a batch */
   ASSERT_COUNTED("semaphore", .waits = MANY, .grants = MANY / 2);
@@ -169,8 +170,9 @@ static void a_semaphore_asked_for_all(void **state) {
 static void a_rwlock(void **state) {
   begin(state);
   volt_rwlock rw = VOLT_RWLOCK_INIT;
-  volt_rwlock_write_no_deadline(&rw);
-  for (unsigned i = 0; i < 40; i++) assert_result(volt_rwlock_read(&rw, &w[i], none), VOLT_PENDING);
+  volt_rwlock_write(&rw);
+  for (unsigned i = 0; i < 40; i++)
+    assert_result(volt_rwlock_read_waiter(&rw, &w[i], none), VOLT_PENDING);
   ASSERT_COUNTED("rwlock", .waits = 40);
   volt_rwlock_write_unlock(&rw);
   ASSERT_COUNTED("rwlock", .waits = 40, .grants = 40);
@@ -189,10 +191,10 @@ static void a_thread_that_times_out(void **state) {
   unsigned sleeps = 0;
   volt_sem sem;
   volt_sem_init(&sem, 0);
-  assert_result(volt_sem_acquire_blocking(&sem, 1, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_sem_acquire_until(&sem, 1, PAST_DEADLINE), VOLT_ETIMEDOUT);
   uint64_t naps = 0;
   futex_hook_set(times_out, &sleeps);
-  assert_result(volt_sem_acquire_blocking(&sem, 1, VOLT_NO_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_sem_acquire(&sem, 1), VOLT_ETIMEDOUT);
   futex_hook_set(NULL, NULL);
   assert_int_equal(sleeps, 4);
   (void)naps;
@@ -212,7 +214,7 @@ static void a_future_that_times_out(void **state) {
   volt_latch l = VOLT_LATCH_INIT(1);
   unsigned sleeps = 3;
   futex_hook_set(times_out, &sleeps);
-  assert_result(volt_block_on(volt_latch_wait_future(&f[0], &l), VOLT_NO_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_future_wait(volt_latch_wait_future(&f[0], &l)), VOLT_ETIMEDOUT);
   futex_hook_set(NULL, NULL);
   ASSERT_COUNTED("latch", .waits = 1, .cancels = 1, .timeouts = 1, .sleeps = 1);
   volt_latch_done(&l);
@@ -224,12 +226,13 @@ static void a_future_that_times_out(void **state) {
 static void a_latch(void **state) {
   begin(state);
   volt_latch l = VOLT_LATCH_INIT(1);
-  for (unsigned i = 0; i < MANY; i++) assert_result(volt_latch_wait(&l, &w[i], none), VOLT_PENDING);
+  for (unsigned i = 0; i < MANY; i++)
+    assert_result(volt_latch_wait_waiter(&l, &w[i], none), VOLT_PENDING);
   assert_true(volt_latch_cancel(&l, &w[MANY - 1]));
   ASSERT_COUNTED("latch", .waits = MANY, .cancels = 1);
   volt_latch_done(&l);
   ASSERT_COUNTED("latch", .waits = MANY, .cancels = 1, .grants = MANY - 1);
-  assert_result(volt_latch_wait(&l, &w[0], none), VOLT_OK);
+  assert_result(volt_latch_wait_waiter(&l, &w[0], none), VOLT_OK);
   volt_latch_destroy(&l);
   ASSERT_COUNTED("latch", .waits = MANY, .cancels = 1, .grants = MANY - 1);
 }
@@ -238,7 +241,7 @@ static void a_notify(void **state) {
   begin(state);
   volt_notify n = VOLT_NOTIFY_INIT;
   for (unsigned i = 0; i < 5; i++) {
-    assert_result(volt_future_poll(volt_notify_future(&f[i], &n), none), VOLT_PENDING);
+    assert_result(volt_future_poll(volt_notify_wait_future(&f[i], &n), none), VOLT_PENDING);
   }
   volt_notify_one(&n);
   ASSERT_COUNTED("notify", .waits = 5, .grants = 1);
@@ -251,8 +254,9 @@ static void a_barrier(void **state) {
   begin(state);
   volt_barrier b;
   volt_barrier_init(&b, 3);
-  for (unsigned i = 0; i < 2; i++) assert_result(volt_barrier_wait(&b, &w[i], none), VOLT_PENDING);
-  assert_result(volt_barrier_wait(&b, &w[2], none), VOLT_LEADER);
+  for (unsigned i = 0; i < 2; i++)
+    assert_result(volt_barrier_wait_waiter(&b, &w[i], none), VOLT_PENDING);
+  assert_result(volt_barrier_wait_waiter(&b, &w[2], none), VOLT_LEADER);
   ASSERT_COUNTED("barrier", .waits = 2, .grants = 2);
   volt_barrier_destroy(&b);
 }
@@ -276,7 +280,7 @@ static void a_token(void **state) {
   begin(state);
   volt_token t;
   volt_token_init(&t);
-  assert_result(volt_future_poll(volt_token_future(&f[0], &t), none), VOLT_PENDING);
+  assert_result(volt_future_poll(volt_token_wait_future(&f[0], &t), none), VOLT_PENDING);
   volt_token_cancel(&t);
   ASSERT_COUNTED("token", .waits = 1, .grants = 1);
   volt_token_destroy(&t);
@@ -289,10 +293,10 @@ static void a_condition(void **state) {
   volt_mutex m = VOLT_MUTEX_INIT;
   volt_cond_init(&c);
   for (unsigned i = 0; i < 3; i++) {
-    volt_mutex_lock_no_deadline(&m);
-    assert_result(volt_cond_wait(&c, &m, &w[i], none), VOLT_PENDING);
+    volt_mutex_lock(&m);
+    assert_result(volt_cond_wait_waiter(&c, &m, &w[i], none), VOLT_PENDING);
   }
-  volt_mutex_lock_no_deadline(&m);
+  volt_mutex_lock(&m);
   assert_true(volt_cond_cancel(&c, &w[2]));
   assert_counted_also("cond", (counted){.waits = 3, .cancels = 1}, NULL);
   volt_cond_broadcast(&c);
@@ -313,16 +317,16 @@ static void a_channel(void **state) {
   volt_chan c;
   uint64_t ring[64], elem = 7, got[4];
   assert_result(volt_chan_init(&c, 1, sizeof elem, ring, sizeof ring), VOLT_OK);
-  assert_result(volt_chan_recv(&c, &w[0], &got[0], none), VOLT_PENDING);
-  assert_result(volt_chan_send(&c, &w[1], &elem, none), VOLT_OK); /* to the receiver */
+  assert_result(volt_chan_recv_waiter(&c, &w[0], &got[0], none), VOLT_PENDING);
+  assert_result(volt_chan_send_waiter(&c, &w[1], &elem, none), VOLT_OK); /* to the receiver */
   ASSERT_COUNTED("channel", .waits = 1, .grants = 1);
-  assert_result(volt_chan_send(&c, &w[1], &elem, none), VOLT_OK); /* into the ring */
-  assert_result(volt_chan_send(&c, &w[1], &elem, none), VOLT_PENDING);
-  assert_result(volt_chan_recv(&c, &w[0], &got[0], none), VOLT_OK);
+  assert_result(volt_chan_send_waiter(&c, &w[1], &elem, none), VOLT_OK); /* into the ring */
+  assert_result(volt_chan_send_waiter(&c, &w[1], &elem, none), VOLT_PENDING);
+  assert_result(volt_chan_recv_waiter(&c, &w[0], &got[0], none), VOLT_OK);
   ASSERT_COUNTED("channel", .waits = 2, .grants = 2);
-  assert_result(volt_chan_recv(&c, &w[0], &got[0], none), VOLT_OK);
+  assert_result(volt_chan_recv_waiter(&c, &w[0], &got[0], none), VOLT_OK);
   for (unsigned i = 0; i < 3; i++)
-    assert_result(volt_chan_recv(&c, &w[i], &got[i], none), VOLT_PENDING);
+    assert_result(volt_chan_recv_waiter(&c, &w[i], &got[i], none), VOLT_PENDING);
   assert_true(volt_chan_cancel_recv(&c, &w[1]));
   ASSERT_COUNTED("channel", .waits = 5, .grants = 2, .cancels = 1);
   assert_result(volt_future_poll(volt_chan_closed_future(&f[0], &c), none), VOLT_PENDING);
@@ -353,7 +357,7 @@ static void wait_in_vain(void *arg, uint32_t index) {
   (void)index;
   volt_waiter mine = VOLT_WAITER_INIT;
   for (unsigned i = 0; i < 10; i++) {
-    REQUIRE(volt_sem_acquire((volt_sem *)arg, &mine, 1, none) == VOLT_PENDING);
+    REQUIRE(volt_sem_acquire_waiter((volt_sem *)arg, &mine, 1, none) == VOLT_PENDING);
     REQUIRE(volt_sem_cancel((volt_sem *)arg, &mine));
   }
 }

@@ -162,7 +162,7 @@ TEST(a_descriptor_is_given_back) {
     writer->write("text").wait();
     std::array<char, 8> buffer;
     EXPECT(reader.read(buffer).wait() == 4);
-    EXPECT(reader.disown() == ends[0] && !reader && reader.disown() == -1);
+    EXPECT(reader.release() == ends[0] && !reader && reader.release() == -1);
   }
   EXPECT(is_open(ends[0]) && !is_open(ends[1]));
   close(ends[0]);

@@ -102,8 +102,8 @@ TEST(a_guard_unlocks_once) {
   volt::lock &self = other;
   other = std::move(self);
   EXPECT(other && m.is_locked());
-  EXPECT(other.disown() == m.c() && !other && m.is_locked());
-  EXPECT(other.disown() == nullptr);
+  EXPECT(other.release() == m.c() && !other && m.is_locked());
+  EXPECT(other.release() == nullptr);
   {
     volt::lock adopted(m, volt::adopt);
     EXPECT(adopted);
@@ -214,9 +214,9 @@ TEST(all_permits_of_the_limit) {
   volt::permits held(s, 3);
   EXPECT_CODE(s.acquire_all().result_for(1us).code(), VOLT_ETIMEDOUT);
   s.set_limit(2);
-  EXPECT(s.debt() == 1 && s.limit() == 2);
+  EXPECT(s.excess() == 1 && s.limit() == 2);
   held.release();
-  EXPECT(s.debt() == 0);
+  EXPECT(s.excess() == 0);
   volt::permits all = s.acquire_all().wait();
   EXPECT(all.count() == 2 && s.available() == 0);
   all.release();

@@ -54,7 +54,7 @@ static volt::task<void> awaits(std::function<volt_future *()> begin, std::functi
  * thread does something. One function for all operations, because they are many. */
 static void run_in(how way, const std::function<volt_future *()> &begin,
                    const std::function<void(int)> &end, const step &meanwhile) {
-  auto waits = [&] { end(volt_block_on(begin(), VOLT_NO_DEADLINE)); };
+  auto waits = [&] { end(volt_future_wait(begin())); };
   if (way == THREAD) {
     std::thread other(waits);
     meanwhile();

@@ -27,7 +27,7 @@ bool keeps() override {
 SCENE(a_tick) {
   volt::interval every{*virtual_, 5ms};
   a_tick() {
-    EXPECT_CODE(volt_block_on(volt_interval_tick(every.c()), VOLT_NO_DEADLINE), VOLT_OK);
+    EXPECT_CODE(volt_future_wait(volt_interval_tick_future(every.c())), VOLT_OK);
   }
   auto operation() {
     return every.tick();

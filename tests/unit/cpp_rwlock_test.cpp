@@ -57,7 +57,7 @@ TEST(guards_unlock_once) {
   volt::read_lock more = other.read().wait();
   more = std::move(moved);
   EXPECT(other.readers() == 0 && rw.readers() == 1);
-  EXPECT(more.disown() == rw.c() && !more && rw.readers() == 1);
+  EXPECT(more.release() == rw.c() && !more && rw.readers() == 1);
   { volt::read_lock adopted(*rw.c(), volt::adopt); }
   EXPECT(rw.readers() == 0);
   volt::write_lock writes = rw.write().wait();
@@ -67,7 +67,7 @@ TEST(guards_unlock_once) {
   volt::write_lock others = other.write().wait();
   others = std::move(taken);
   EXPECT(other.try_write());
-  EXPECT(others.disown() == rw.c());
+  EXPECT(others.release() == rw.c());
   volt::write_lock adopted(*rw.c(), volt::adopt);
   adopted.unlock_fair();
   EXPECT(rw.try_write());
@@ -98,7 +98,7 @@ TEST(a_sharded_lock) {
   volt::sharded_write_lock moved(std::move(writes));
   EXPECT(!writes && moved);
   writes = std::move(moved);
-  EXPECT(writes.disown() == lock.c());
+  EXPECT(writes.release() == lock.c());
   volt::sharded_write_lock adopted(*lock.c(), volt::adopt);
   adopted.unlock();
   EXPECT(lock.try_write());

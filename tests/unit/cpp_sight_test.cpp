@@ -38,7 +38,7 @@ struct scene {
   }
   ~scene() {
     volt_sem_release(pool.c(), 1);
-    EXPECT_CODE(volt_task_join_blocking(&w.task, VOLT_NO_DEADLINE), VOLT_OK);
+    EXPECT_CODE(volt_task_join(&w.task), VOLT_OK);
   }
 };
 

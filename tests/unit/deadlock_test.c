@@ -37,7 +37,7 @@ typedef struct actor {
   volt_select select;
   volt_join join;
   volt_timeout timeout;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
 } actor;
 
 enum {
@@ -326,9 +326,9 @@ static void a_signal_into_a_deadlock(void **state) {
 
 static int fiber_locks(void *arg) {
   const step *s = arg;
-  volt_mutex_lock_no_deadline(s[0].on);
-  int result = volt_sem_acquire_blocking(&gate, 1, VOLT_NO_DEADLINE);
-  if (result == VOLT_OK) result = volt_mutex_lock_blocking(s[2].on, VOLT_NO_DEADLINE);
+  volt_mutex_lock(s[0].on);
+  int result = volt_sem_acquire(&gate, 1);
+  if (result == VOLT_OK) result = volt_mutex_lock_until(s[2].on, VOLT_NO_DEADLINE);
   if (result == VOLT_OK) volt_mutex_unlock(s[2].on);
   volt_mutex_unlock(s[0].on);
   return result;
@@ -407,7 +407,7 @@ static void a_holder_that_is_not_known(void **state) {
   const volt_waker none = {NULL, NULL};
   static const step steps[] = {{GATE, NULL}, {LOCK, &a}, {END, NULL}};
   assert_result(volt_mutex_try_lock(&a), VOLT_OK);
-  assert_result(volt_mutex_lock(&a, &w, none), VOLT_PENDING);
+  assert_result(volt_mutex_lock_waiter(&a, &w, none), VOLT_PENDING);
   volt_mutex_unlock(&a); /* to a waiter that polls by itself */
   plays(steps);
   open_gate();
@@ -472,7 +472,7 @@ static void tasks_that_are_idle(void **state) {
 typedef struct by_itself {
   volt_task task;
   volt_future lock;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
 } by_itself;
 
 static volt_future *by_itself_inside(const void *its, unsigned i) {
@@ -502,7 +502,7 @@ static void a_function_by_hand_that_awaits_two(void **state) {
   by_itself *self = VOLT_TASK_NEW(h.rt, by_itself, by_itself_poll);
   volt_future_made(volt_mutex_lock_future(&self->lock, &a));
   volt_future_made(
-      volt_sleep_until(&self->sleep, volt_rt_timers(h.rt), volt_rt_now_ns(h.rt) + 1000000000));
+      volt_sleep_future(&self->sleep, volt_rt_timers(h.rt), volt_rt_now_ns(h.rt) + 1000000000));
   its = &self->task;
   plays(joins);
   by_hand_run(&h);
@@ -523,10 +523,10 @@ static volt_mutex x = VOLT_MUTEX_INIT, y = VOLT_MUTEX_INIT; /* of threads alone 
 static void lock_both(void *arg, uint32_t index) {
   (void)arg;
   volt_mutex *mine = index == 0 ? &x : &y, *other = index == 0 ? &y : &x;
-  volt_mutex_lock_no_deadline(mine);
+  volt_mutex_lock(mine);
   (void)volt_fetch_add_release(&ready, 1);
   while (volt_load_acquire(&ready) < 2) sched_yield();
-  volt_mutex_lock_no_deadline(other);
+  volt_mutex_lock(other);
   volt_mutex_unlock(other);
   if (index == 1) volt_mutex_unlock(mine); /* the test has unlocked the other one */
 }
@@ -558,9 +558,9 @@ static void lock_two(void *arg, uint32_t index) {
   static volt_mutex *const of[2] = {&b, &a};
   (void)arg;
   (void)index;
-  volt_mutex_lock_no_deadline(of[0]);
+  volt_mutex_lock(of[0]);
   (void)volt_fetch_add_release(&ready, 1);
-  if (volt_mutex_lock_blocking(of[1], VOLT_NO_DEADLINE) == VOLT_OK) volt_mutex_unlock(of[1]);
+  if (volt_mutex_lock_until(of[1], VOLT_NO_DEADLINE) == VOLT_OK) volt_mutex_unlock(of[1]);
   volt_mutex_unlock(of[0]);
 }
 
@@ -676,8 +676,8 @@ static size_t order_taken(void) {
 }
 
 static void nest(volt_mutex *outer, volt_mutex *inner) {
-  volt_mutex_lock_no_deadline(outer);
-  volt_mutex_lock_no_deadline(inner);
+  volt_mutex_lock(outer);
+  volt_mutex_lock(inner);
   volt_mutex_unlock(inner);
   volt_mutex_unlock(outer);
 }
@@ -759,7 +759,7 @@ static void a_lock_around_keeps_them_apart(void **state) {
   volt_mutex m[3] = {VOLT_MUTEX_INIT, VOLT_MUTEX_INIT, VOLT_MUTEX_INIT};
   volt_order_switch_(found);
   for (unsigned i = 0; i < 2; i++) {
-    volt_mutex_lock_no_deadline(&m[2]);
+    volt_mutex_lock(&m[2]);
     nest(&m[i], &m[1 - i]);
     volt_mutex_unlock(&m[2]);
   }
@@ -772,7 +772,7 @@ static void what_does_not_wait_has_no_order(void **state) {
   volt_mutex m[2] = {VOLT_MUTEX_INIT, VOLT_MUTEX_INIT};
   volt_order_switch_(found);
   nest(&m[0], &m[1]);
-  volt_mutex_lock_no_deadline(&m[1]);
+  volt_mutex_lock(&m[1]);
   assert_result(volt_mutex_try_lock(&m[0]), VOLT_OK);
   volt_mutex_unlock(&m[0]);
   volt_mutex_unlock(&m[1]);

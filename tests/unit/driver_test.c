@@ -102,7 +102,7 @@ static void spawn(unsigned i, volt_task_fn *poll) {
 }
 
 static void join(unsigned i) {
-  assert_result(volt_task_join_blocking(&jobs[i].task, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_task_join(&jobs[i].task), VOLT_OK);
 }
 
 static unsigned descriptors(void) {
@@ -580,10 +580,10 @@ static void run_until_a_deadline(void **state) {
 
 static void virtual_time_by_hand(void **state) {
   (void)state;
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_future permit;
   begin_by_hand(VOLT_RT_VIRTUAL_CLOCK);
-  volt_future *hour = volt_sleep_until(&nap, volt_rt_timers(rt), UINT64_C(3600000000000));
+  volt_future *hour = volt_sleep_future(&nap, volt_rt_timers(rt), UINT64_C(3600000000000));
   assert_result(volt_rt_run_until(rt, hour, VOLT_NO_DEADLINE), VOLT_OK);
   volt_future *never = volt_sem_acquire_future(&permit, &jobs[0].sem, 1);
   assert_result(volt_rt_run_until(rt, never, VOLT_NO_DEADLINE), VOLT_ESTALLED);

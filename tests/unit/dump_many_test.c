@@ -50,7 +50,7 @@ static int tear_down(void **state) {
   for (unsigned i = 0; i < OBJECTS; i++) volt_sem_close(&own[i]);
   by_hand_run(&h);
   for (unsigned i = 0; i < spawned; i++) {
-    assert_result(volt_task_join_blocking(&waiters[i].task, PAST_DEADLINE), VOLT_OK);
+    assert_result(volt_task_join_until(&waiters[i].task, PAST_DEADLINE), VOLT_OK);
   }
   by_hand_end(&h, 0);
   free(waiters);
@@ -274,8 +274,8 @@ static void a_dump_while_all_workers_hang(void **state) {
   assert_true(dumped_has("1 worker, 2 tasks (1 run, 1 ready)\n"));
   volt_store_relaxed(&stuck.may_end, 1);
   volt_sem_release(&pool, 1);
-  assert_result(volt_task_join_blocking(&stuck.task, VOLT_NO_DEADLINE), VOLT_OK);
-  assert_result(volt_task_join_blocking(&behind.task, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_task_join(&stuck.task), VOLT_OK);
+  assert_result(volt_task_join(&behind.task), VOLT_OK);
   assert_int_equal(volt_rt_destroy(rt), 0);
 }
 
@@ -292,7 +292,7 @@ static VOLT_ATOMIC(uint32_t) calls_begun;
 
 static int wait_for_permit(void *arg) {
   (void)volt_fetch_add_relaxed(&calls_begun, 1);
-  return volt_sem_acquire_blocking(arg, 1, VOLT_NO_DEADLINE);
+  return volt_sem_acquire(arg, 1);
 }
 
 static int call_poll(volt_task *t, volt_ctx *ctx) {
@@ -331,7 +331,7 @@ static void the_blocking_pool_is_full(void **state) {
   assert_false(dumped_has("IS FULL"));
   volt_sem_release(&calls, 3);
   for (int i = 0; i < 3; i++) {
-    assert_result(volt_task_join_blocking(&callers[i].task, VOLT_NO_DEADLINE), VOLT_OK);
+    assert_result(volt_task_join(&callers[i].task), VOLT_OK);
   }
   assert_int_equal(volt_rt_destroy(rt), 0);
 }
@@ -376,7 +376,7 @@ static void no_task_is_held_back_while_the_sink_runs(void **state) {
     while ((result = volt_dump(rt, how, slow_sink, &s)) == VOLT_ETIMEDOUT) continue;
     assert_result(result, VOLT_OK);
     assert_true(s.shown > 0);
-    assert_result(volt_task_join_blocking(&w.task, VOLT_NO_DEADLINE), VOLT_OK);
+    assert_result(volt_task_join(&w.task), VOLT_OK);
     assert_int_equal(volt_rt_destroy(rt), 0);
   }
 }

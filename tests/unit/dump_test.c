@@ -17,7 +17,7 @@ typedef struct job {
   volt_future *branches[3];
   volt_select select;
   volt_join join;
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_timeout timeout;
   struct inner {
     volt_async async;
@@ -114,7 +114,7 @@ static int choose_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_BEGIN(self);
   self->branches[0] = volt_sem_acquire_future(&self->f[0], &pool, 1);
   self->branches[1] = volt_mutex_lock_future(&self->f[1], &lock);
-  self->branches[2] = volt_sleep_until(&self->nap, volt_rt_timers(h.rt), in_ms(60000));
+  self->branches[2] = volt_sleep_future(&self->nap, volt_rt_timers(h.rt), in_ms(60000));
   VOLT_AWAIT(self, volt_select_future(&self->select, self->branches, 3, VOLT_SELECT_FAIR));
   VOLT_TASK_END(self);
 }
@@ -214,7 +214,7 @@ static void a_select_has_its_branches_below_it(void **state) {
                               "    volt_sem_acquire 1 of semaphore POOL (0 free, 1 waits), 1st in"
                               " line\n"
                               "    volt_mutex_lock of mutex LOCK (locked, 1 waits), 1st in line\n"
-                              "    volt_sleep, 1 min 0 s left\n");
+                              "    volt_sleep_op, 1 min 0 s left\n");
   volt_mutex_unlock(&lock);
 }
 
@@ -257,7 +257,7 @@ static void a_task_that_joins_another(void **state) {
 
 static int locker(void *arg) {
   (void)arg;
-  return volt_mutex_lock_blocking(&lock, VOLT_NO_DEADLINE);
+  return volt_mutex_lock_until(&lock, VOLT_NO_DEADLINE);
 }
 
 /* Whether the text says so, and goes on with this thread, as the system calls it. */
@@ -421,12 +421,12 @@ static void a_fiber_that_dumps(void **state) {
 /* ---- threads ---- */
 
 static void *lock_it(void *arg) {
-  if (volt_mutex_lock_blocking(&lock, VOLT_NO_DEADLINE) == VOLT_OK) volt_mutex_unlock(&lock);
+  if (volt_mutex_lock_until(&lock, VOLT_NO_DEADLINE) == VOLT_OK) volt_mutex_unlock(&lock);
   return arg;
 }
 
 static void *acquire_it(void *arg) {
-  REQUIRE(volt_sem_acquire_blocking(&pool, 1, VOLT_NO_DEADLINE) == VOLT_OK);
+  REQUIRE(volt_sem_acquire(&pool, 1) == VOLT_OK);
   return arg;
 }
 

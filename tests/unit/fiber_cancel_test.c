@@ -183,7 +183,7 @@ static int parent(void *arg) {
   (void)arg;
   volt_group_init(&group);
   REQUIRE(volt_group_spawn(&group, h.rt, volt_fiber_new(h.rt, child, NULL, NULL)) == VOLT_OK);
-  got.result[0] = volt_group_wait_blocking(&group, VOLT_NO_DEADLINE);
+  got.result[0] = volt_group_wait(&group);
   trace_note(&seen, 'e');
   got.result[1] = await_permit();
   volt_group_destroy(&group);
@@ -225,7 +225,7 @@ static void run_until_ended(volt_task *t) {
 }
 
 static int calls_out(void *arg) {
-  got.result[0] = volt_fiber_blocking(holds, arg);
+  got.result[0] = volt_fiber_offload(holds, arg);
   got.result[1] = await_permit();
   return VOLT_OK;
 }
@@ -253,8 +253,8 @@ static int waits_until(void *arg) {
   uint64_t deadline_ns = volt_deadline_ns(LATER);
   REQUIRE(deadline_ns == volt_rt_now_ns(h.rt) + LATER); /* its runtime's clock */
   (void)arg;
-  got.result[0] = volt_block_on(volt_sem_acquire_future(&f, &sem, 1), deadline_ns);
-  got.result[1] = volt_await(&f);
+  got.result[0] = volt_future_wait_until(volt_sem_acquire_future(&f, &sem, 1), deadline_ns);
+  got.result[1] = volt_future_wait(&f);
   return VOLT_OK;
 }
 
@@ -305,9 +305,9 @@ static void a_wait_with_a_deadline_is_cancelled(void **state) {
 static int does_not_wait(void *arg) {
   volt_future f;
   (void)arg;
-  got.result[0] = volt_block_on(volt_sem_acquire_future(&f, &sem, 1), PAST_DEADLINE);
-  got.result[1] = volt_sem_acquire_blocking(&sem, 1, PAST_DEADLINE);
-  got.result[2] = volt_sem_acquire_blocking(&sem, 1, volt_deadline_ns(0));
+  got.result[0] = volt_future_wait_until(volt_sem_acquire_future(&f, &sem, 1), PAST_DEADLINE);
+  got.result[1] = volt_sem_acquire_until(&sem, 1, PAST_DEADLINE);
+  got.result[2] = volt_sem_acquire_until(&sem, 1, volt_deadline_ns(0));
   return VOLT_OK;
 }
 
@@ -325,7 +325,7 @@ static int does_not_wait_often(void *arg) {
   volt_future f;
   (void)arg;
   for (unsigned i = 0; i < MORE_THAN_ITS_BUDGET; i++) {
-    REQUIRE(volt_block_on(volt_sem_acquire_future(&f, &sem, 1), PAST_DEADLINE) == VOLT_OK);
+    REQUIRE(volt_future_wait_until(volt_sem_acquire_future(&f, &sem, 1), PAST_DEADLINE) == VOLT_OK);
     volt_sem_release(&sem, 1);
   }
   return VOLT_OK;
@@ -342,12 +342,12 @@ static void however_often_a_deadline_has_passed_each_call_tries(void **state) {
 static int calls_out_until(void *arg) {
   volt_blocking b;
   got.result[0] =
-      volt_block_on(volt_blocking_future(&b, h.rt, holds, arg), volt_deadline_ns(LATER));
-  got.result[1] = volt_await(&b.future);
+      volt_future_wait_until(volt_blocking_future(&b, h.rt, holds, arg), volt_deadline_ns(LATER));
+  got.result[1] = volt_future_wait(&b.future);
   return VOLT_OK;
 }
 
-/* As a thread in volt_block_on(), which waits for it, too. */
+/* As a thread in volt_future_wait_until(), which waits for it, too. */
 static void at_its_deadline_a_call_that_runs_is_awaited(void **state) {
   (void)state;
   gate g = {VOLT_PARKER_INIT, 0};
@@ -366,11 +366,11 @@ static void at_its_deadline_a_call_that_runs_is_awaited(void **state) {
 static int naps(void *arg) {
   uint64_t now_ns = volt_rt_now_ns(h.rt);
   (void)arg;
-  got.result[0] = volt_sleep_blocking(now_ns + 10);
+  got.result[0] = volt_sleep_until(now_ns + 10);
   trace_note(&seen, '1');
-  got.result[1] = volt_sleep_blocking(now_ns); /* it has come */
+  got.result[1] = volt_sleep_until(now_ns); /* it has come */
   trace_note(&seen, '2');
-  got.result[2] = volt_sleep_blocking(volt_deadline_ns(10));
+  got.result[2] = volt_sleep(10);
   return VOLT_OK;
 }
 
@@ -389,7 +389,10 @@ static void it_sleeps_by_its_runtimes_clock(void **state) {
 static void a_thread_sleeps_too(void **state) {
   (void)state;
   uint64_t deadline_ns = volt_deadline_ns(1000);
-  assert_result(volt_sleep_blocking(deadline_ns), VOLT_OK);
+  assert_result(volt_sleep_until(deadline_ns), VOLT_OK);
+  assert_true(volt_now_ns() >= deadline_ns);
+  deadline_ns = volt_deadline_ns(1000);
+  assert_result(volt_sleep(1000), VOLT_OK);
   assert_true(volt_now_ns() >= deadline_ns);
 }
 
@@ -436,7 +439,7 @@ static int selects(void *arg) {
   volt_future other;
   volt_future *either[2] = {volt_sem_acquire_future(&other, &never, 1),
                             volt_async_future(&in.async, inner_poll)};
-  int result = volt_await(volt_select_future(&select, either, 2, VOLT_SELECT_BIASED));
+  int result = volt_future_wait(volt_select_future(&select, either, 2, VOLT_SELECT_BIASED));
   REQUIRE(in.result == VOLT_OK && volt_select_winner(&select) == 1);
   return result;
 }

@@ -132,7 +132,7 @@ static int notes_its_thread(void *arg) {
 
 static int calls_out(void *arg) {
   errno = 5;
-  int result = volt_fiber_blocking(notes_its_thread, arg);
+  int result = volt_fiber_offload(notes_its_thread, arg);
   REQUIRE(errno == 6);
   return result;
 }

@@ -46,7 +46,8 @@ static int leaves_a_future_that_waits(void *arg) {
   volt_future f[2], *both[2] = {volt_sem_acquire_future(&f[0], &none, 1),
                                 volt_sem_acquire_future(&f[1], &one, 1)};
   volt_select s;
-  int result = volt_await(volt_select_future(&s, both, 2, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP));
+  int result =
+      volt_future_wait(volt_select_future(&s, both, 2, VOLT_SELECT_BIASED | VOLT_SELECT_KEEP));
   if (arg) volt_future_cancel(&f[0]);
   return result;
 }
@@ -105,7 +106,7 @@ static int sets_it_back(void *arg) {
 }
 
 #if VOLT_DEBUG && !defined(VOLT_FIBER_UCONTEXT)
-FIBER_DIES(rounding_must_be_set_back_before_a_wait, waits_with_another_rounding, "volt_await",
+FIBER_DIES(rounding_must_be_set_back_before_a_wait, waits_with_another_rounding, "volt_future_wait",
            "floating-point control words", "set them back before")
 FIBER_DIES(rounding_must_be_set_back_before_the_end, ends_with_another_rounding, "volt_fiber",
            "floating-point control words", "set them back before")
@@ -137,7 +138,7 @@ static int awaits(volt_task *t, volt_ctx *ctx) {
 static int naps(volt_task *t, volt_ctx *ctx) {
   (void)t;
   (void)ctx;
-  return volt_sleep_blocking(VOLT_NO_DEADLINE);
+  return volt_sleep_until(VOLT_NO_DEADLINE);
 }
 static int zero(void *arg) {
   (void)arg;
@@ -146,7 +147,7 @@ static int zero(void *arg) {
 static int blocks(volt_task *t, volt_ctx *ctx) {
   (void)t;
   (void)ctx;
-  return volt_fiber_blocking(zero, NULL);
+  return volt_fiber_offload(zero, NULL);
 }
 
 static void run_task(void *arg) {
@@ -162,11 +163,11 @@ static void a_plain_task_must_not_wait(void **state) {
 #if VOLT_DEBUG
   volt_task t;
   volt_task_init(&t, awaits);
-  assert_death(run_task, &t, "volt_block_on", "await a future instead");
+  assert_death(run_task, &t, "volt_future_wait_until", "await a future instead");
   volt_task_init(&t, naps);
-  assert_death(run_task, &t, "volt_sleep_blocking", "await a future instead");
+  assert_death(run_task, &t, "volt_sleep_until", "await a future instead");
   volt_task_init(&t, blocks);
-  assert_death(run_task, &t, "volt_fiber_blocking", "await a future instead");
+  assert_death(run_task, &t, "volt_fiber_offload", "await a future instead");
 #else
   (void)run_task;
   (void)awaits;

@@ -61,7 +61,7 @@ static inline void run_fiber(volt_fiber_fn *fn, void *arg, int result) {
 /* Wait for a permit of sem. */
 static inline int await_permit(void) {
   volt_future f;
-  return volt_await(volt_sem_acquire_future(&f, &sem, 1));
+  return volt_future_wait(volt_sem_acquire_future(&f, &sem, 1));
 }
 
 static inline void expect_trace(const char *text) {

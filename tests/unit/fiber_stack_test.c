@@ -25,7 +25,7 @@ static VOLT_NOINLINE int goes_down(unsigned depth) {
     came_up = came_up + 1;
     return below + 1;
   }
-  REQUIRE(volt_sem_acquire_blocking(&sem, 1, VOLT_NO_DEADLINE) == VOLT_OK);
+  REQUIRE(volt_sem_acquire(&sem, 1) == VOLT_OK);
   return 0;
 }
 
@@ -152,10 +152,10 @@ static volt_parker parker;
 
 static int waits_in_turn(void *arg) {
   (void)arg;
-  REQUIRE(volt_sem_acquire_blocking(&sem, 1, VOLT_NO_DEADLINE) == VOLT_OK);
-  REQUIRE(volt_sem_acquire_blocking(&sem, 1, volt_deadline_s(3600)) == VOLT_OK);
-  volt_mutex_lock_no_deadline(&mutex);
-  REQUIRE(volt_cond_wait_blocking(&cond, &mutex, VOLT_NO_DEADLINE) == VOLT_OK);
+  REQUIRE(volt_sem_acquire(&sem, 1) == VOLT_OK);
+  REQUIRE(volt_sem_acquire_until(&sem, 1, volt_deadline_s(3600)) == VOLT_OK);
+  volt_mutex_lock(&mutex);
+  REQUIRE(volt_cond_wait(&cond, &mutex) == VOLT_OK);
   volt_mutex_unlock(&mutex);
   return volt_park_until(&parker, 1, VOLT_NO_DEADLINE);
 }
@@ -175,7 +175,7 @@ static void what_it_awaits_is_seen(void **state) {
   expect_awaits("volt_mutex_lock", "mutex", &mutex);
   volt_mutex_unlock(&mutex);
   by_hand_run(&h);
-  expect_awaits("volt_cond_wait_blocking", "cond", &cond);
+  expect_awaits("volt_cond_wait_until", "cond", &cond);
   volt_cond_signal(&cond);
   by_hand_run(&h);
   expect_awaits("volt_park_until", "parker", &parker);

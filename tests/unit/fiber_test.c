@@ -118,8 +118,8 @@ static void awaits_that_are_ready_have_a_budget(void **state) {
 static int polls_twice(void *arg) {
   volt_future f;
   (void)arg;
-  REQUIRE(volt_await(volt_sem_acquire_future(&f, &sem, 1)) == VOLT_OK);
-  REQUIRE(volt_await(&f) == VOLT_OK); /* it is ready for good */
+  REQUIRE(volt_future_wait(volt_sem_acquire_future(&f, &sem, 1)) == VOLT_OK);
+  REQUIRE(volt_future_wait(&f) == VOLT_OK); /* it is ready for good */
   return VOLT_OK;
 }
 
@@ -179,11 +179,11 @@ static void a_task_between_two_polls_of_a_fiber_is_none(void **state) {
 
 static int joins_by_await(void *arg) {
   volt_future f;
-  return volt_await(volt_task_join_future(&f, (volt_task *)arg));
+  return volt_future_wait(volt_task_join_future(&f, (volt_task *)arg));
 }
 
 static int joins_by_blocking_call(void *arg) {
-  return volt_task_join_blocking((volt_task *)arg, VOLT_NO_DEADLINE);
+  return volt_task_join((volt_task *)arg);
 }
 
 typedef struct joiner {
@@ -251,7 +251,7 @@ static int has_a_group(void *arg) {
     REQUIRE(volt_group_spawn(&group, h.rt, volt_fiber_new(h.rt, waits, NULL, NULL)) == VOLT_OK);
   }
   trace_note(&seen, 'w');
-  int result = volt_group_wait_blocking(&group, VOLT_NO_DEADLINE);
+  int result = volt_group_wait(&group);
   trace_note(&seen, 'd');
   volt_group_destroy(&group);
   return result;

@@ -57,8 +57,7 @@ static void begin(guest *g, uint32_t name, uint32_t n) {
 static void block_on_sem(void *arg, uint32_t index) {
   guest *g = (guest *)arg;
   (void)index;
-  int result = g->kind == THREAD ? volt_sem_acquire_blocking(&sem, g->n, VOLT_NO_DEADLINE)
-                                 : volt_block_on(&g->future, VOLT_NO_DEADLINE);
+  int result = g->kind == THREAD ? volt_sem_acquire(&sem, g->n) : volt_future_wait(&g->future);
   REQUIRE(result == VOLT_OK);
   wake_log_add(&order, g->name);
   (void)volt_fetch_add_release(&g->served, 1);
@@ -72,7 +71,8 @@ static void queue_on_sem(guest *g) {
   } else if (g->kind == FUTURE) {
     assert_result(volt_future_poll(&g->future, fake_waker_of(&g->waker)), VOLT_PENDING);
   } else {
-    assert_result(volt_sem_acquire(&sem, &g->waiter, g->n, fake_waker_of(&g->waker)), VOLT_PENDING);
+    assert_result(volt_sem_acquire_waiter(&sem, &g->waiter, g->n, fake_waker_of(&g->waker)),
+                  VOLT_PENDING);
   }
   WAIT_UNTIL(volt_sem_waiters(&sem) == before + 1);
 }
@@ -175,8 +175,8 @@ static fifo_check fifo;
 static void lock_in_turn(void *arg, uint32_t index) {
   guest *g = (guest *)arg;
   (void)index;
-  int result = g->kind == THREAD ? volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE)
-                                 : volt_block_on(&g->future, VOLT_NO_DEADLINE);
+  int result = g->kind == THREAD ? volt_mutex_lock_until(&mutex, VOLT_NO_DEADLINE)
+                                 : volt_future_wait(&g->future);
   REQUIRE(result == VOLT_OK);
   fifo_check_serve(&fifo, g->name);
   volt_mutex_unlock(&mutex);
@@ -190,7 +190,8 @@ static void queue_on_mutex(guest *g) {
   } else if (g->kind == FUTURE) {
     assert_result(volt_future_poll(&g->future, fake_waker_of(&g->waker)), VOLT_PENDING);
   } else {
-    assert_result(volt_mutex_lock(&mutex, &g->waiter, fake_waker_of(&g->waker)), VOLT_PENDING);
+    assert_result(volt_mutex_lock_waiter(&mutex, &g->waiter, fake_waker_of(&g->waker)),
+                  VOLT_PENDING);
   }
   WAIT_UNTIL(volt_mutex_waiters(&mutex) == before + 1);
 }
@@ -225,7 +226,7 @@ static void a_mutex_goes_from_hand_to_hand(void **state) {
 static void read_in_thread(void *arg, uint32_t index) {
   guest *g = (guest *)arg;
   (void)index;
-  REQUIRE(volt_rwlock_read_blocking(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
+  REQUIRE(volt_rwlock_read_until(&rw, VOLT_NO_DEADLINE) == VOLT_OK);
   (void)volt_fetch_add_release(&g->served, 1);
 }
 

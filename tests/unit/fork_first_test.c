@@ -47,8 +47,8 @@ static int switch_order(void) {
 
 static int lock_two(void) {
   volt_mutex first = VOLT_MUTEX_INIT, second = VOLT_MUTEX_INIT;
-  if (volt_mutex_lock_blocking(&first, PAST_DEADLINE) != VOLT_OK) return 1;
-  if (volt_mutex_lock_blocking(&second, PAST_DEADLINE) != VOLT_OK) return 2;
+  if (volt_mutex_lock_until(&first, PAST_DEADLINE) != VOLT_OK) return 1;
+  if (volt_mutex_lock_until(&second, PAST_DEADLINE) != VOLT_OK) return 2;
   volt_mutex_unlock(&second);
   volt_mutex_unlock(&first);
   return 0;
@@ -101,7 +101,7 @@ static int park_is_free(void) {
 
 static int sleep_in_fiber(void *arg) {
   (void)arg;
-  return volt_sleep_blocking(volt_deadline_ns(1000000));
+  return volt_sleep_until(volt_deadline_ns(1000000));
 }
 
 /* A fiber, with its stack, a timer, and the handler that reports overflows. */

@@ -71,15 +71,15 @@ static void occupy(void) {
   volt_bcs_lock_init(&section);
   assert_result(volt_chan_init(&chan, PLACES, sizeof awaited_elem, chan_memory, sizeof chan_memory),
                 VOLT_OK);
-  assert_result(volt_sem_acquire(&sem, &waiters[0], 1, w), VOLT_PENDING);
-  assert_result(volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE), VOLT_OK);
-  assert_result(volt_mutex_lock(&mutex, &waiters[1], w), VOLT_PENDING);
-  assert_result(volt_rwlock_write_blocking(&rwlock, VOLT_NO_DEADLINE), VOLT_OK);
-  assert_result(volt_rwlock_read(&rwlock, &waiters[2], w), VOLT_PENDING);
-  assert_result(volt_mutex_lock_blocking(&cond_mutex, VOLT_NO_DEADLINE), VOLT_OK);
-  assert_result(volt_cond_wait(&cond, &cond_mutex, &waiters[3], w), VOLT_PENDING);
-  assert_result(volt_notify_wait(&notify, &waiters[4], w), VOLT_PENDING);
-  assert_result(volt_chan_recv(&chan, &waiters[5], &awaited_elem, w), VOLT_PENDING);
+  assert_result(volt_sem_acquire_waiter(&sem, &waiters[0], 1, w), VOLT_PENDING);
+  assert_result(volt_mutex_lock_until(&mutex, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_mutex_lock_waiter(&mutex, &waiters[1], w), VOLT_PENDING);
+  assert_result(volt_rwlock_write_until(&rwlock, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_rwlock_read_waiter(&rwlock, &waiters[2], w), VOLT_PENDING);
+  assert_result(volt_mutex_lock_until(&cond_mutex, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_cond_wait_waiter(&cond, &cond_mutex, &waiters[3], w), VOLT_PENDING);
+  assert_result(volt_notify_wait_waiter(&notify, &waiters[4], w), VOLT_PENDING);
+  assert_result(volt_chan_recv_waiter(&chan, &waiters[5], &awaited_elem, w), VOLT_PENDING);
   for (size_t i = 0; i < sizeof queues / sizeof queues[0]; i++) interrupt_in(queues[i]);
 }
 
@@ -107,20 +107,20 @@ static int use_all(void) {
   volt_bcs_node node;
   volt_waiter w = VOLT_WAITER_INIT;
   volt_sem_init(&sem, 1);
-  works += volt_sem_acquire_blocking(&sem, 1, PAST_DEADLINE) == VOLT_OK;
+  works += volt_sem_acquire_until(&sem, 1, PAST_DEADLINE) == VOLT_OK;
   volt_sem_release(&sem, 1);
   volt_mutex_init(&mutex);
-  works += volt_mutex_lock_blocking(&mutex, PAST_DEADLINE) == VOLT_OK;
+  works += volt_mutex_lock_until(&mutex, PAST_DEADLINE) == VOLT_OK;
   volt_mutex_unlock(&mutex);
   volt_rwlock_init(&rwlock);
-  works += volt_rwlock_write_blocking(&rwlock, PAST_DEADLINE) == VOLT_OK;
+  works += volt_rwlock_write_until(&rwlock, PAST_DEADLINE) == VOLT_OK;
   volt_rwlock_write_unlock(&rwlock);
   volt_cond_init(&cond);
   volt_cond_broadcast(&cond);
   works += volt_cond_waiters(&cond) == 0;
   volt_notify_init(&notify);
   volt_notify_one(&notify);
-  works += volt_notify_wait(&notify, &w, fake_waker_of(&waker)) == VOLT_OK;
+  works += volt_notify_wait_waiter(&notify, &w, fake_waker_of(&waker)) == VOLT_OK;
   volt_bcs_lock_init(&section);
   int ran = 0;
   volt_bcs_lock_run(&section, &node, count, &ran);

@@ -11,7 +11,7 @@ static volt_sem sem;
 static volt_mutex mutex;
 static volt_rwlock rw;
 static volt_timers timers;
-static volt_sleep nap;
+static volt_sleep_op nap;
 static volt_bcs_lock bcs;
 static volt_bcs_section section;
 static bcs_holder holder;
@@ -87,7 +87,7 @@ static void clean_write(bool has_got_it) {
 
 static volt_future *make_sleep(void) {
   volt_timers_init_virtual(&timers, nobody);
-  return volt_sleep_until(&nap, &timers, 100);
+  return volt_sleep_future(&nap, &timers, 100);
 }
 static void expire_sleep(void) {
   (void)volt_timers_expire(&timers, 100);
@@ -262,7 +262,7 @@ static void replaced_by_a_thread_that_blocks(void **state) {
     thread_team helper;
     wait_with_p(l);
     if (l->is_held) thread_team_start(&helper, 1, let_go, NULL);
-    assert_result(volt_block_on(f, PAST_DEADLINE), VOLT_ETIMEDOUT);
+    assert_result(volt_future_wait_until(f, PAST_DEADLINE), VOLT_ETIMEDOUT);
     if (l->is_held) thread_team_join(&helper);
     if (l->is_held) thread_team_join(&holder.team);
     l->clean(false);
@@ -275,7 +275,7 @@ static void granted_before_a_thread_blocks(void **state) {
   EACH_LEAF(l) {
     wait_with_p(l);
     l->grant();
-    assert_result(volt_block_on(f, PAST_DEADLINE), VOLT_OK);
+    assert_result(volt_future_wait_until(f, PAST_DEADLINE), VOLT_OK);
     l->clean(true);
     poller_expect(&p, 1, 1, 0);
   }
@@ -486,7 +486,8 @@ static void block_on_counts_on_and_on(void **state) {
     memset((void *)&s, 0, sizeof s);
     s.meanwhile = meanwhile[i];
     volt_future_made(volt_sem_acquire_future(&s.stop, &s.stops, 1));
-    assert_result(volt_block_on(volt_async_future(&s.async, serve), volt_deadline_s(60)), VOLT_OK);
+    assert_result(volt_future_wait_until(volt_async_future(&s.async, serve), volt_deadline_s(60)),
+                  VOLT_OK);
     assert_int_equal(s.polls, 21);
   }
 }

@@ -59,7 +59,7 @@ static void a_result_stands(void **state) {
   volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
   for (int i = 0; i < 3; i++) assert_result(poll_with(&f, i % 2 ? &b : &a), VOLT_OK);
   assert_int_equal(volt_sem_available(&sem), 2);
-  assert_result(volt_block_on(&f, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait_until(&f, PAST_DEADLINE), VOLT_OK);
   assert_int_equal(volt_sem_available(&sem), 2);
 
   assert_result(volt_sem_try_acquire(&sem, 2), VOLT_OK);
@@ -174,7 +174,7 @@ static void cancel_before_the_first_poll(void **state) {
   assert_result(poll_with(&f, &a), VOLT_ECANCELED);
   volt_future_cancel(&f);
   assert_result(poll_with(&f, &a), VOLT_ECANCELED);
-  assert_result(volt_block_on(&f, VOLT_NO_DEADLINE), VOLT_ECANCELED);
+  assert_result(volt_future_wait(&f), VOLT_ECANCELED);
   assert_int_equal(volt_sem_available(&sem), 1);
 }
 
@@ -352,9 +352,9 @@ static void block_on_takes_at_once(void **state) {
   (void)state;
   volt_sem_release(&sem, 2);
   volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
-  assert_result(volt_block_on(&f, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait_until(&f, PAST_DEADLINE), VOLT_OK);
   volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
-  assert_result(volt_block_on(&f, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait(&f), VOLT_OK);
   assert_int_equal(volt_sem_available(&sem), 0);
 }
 
@@ -364,12 +364,12 @@ static void block_on_times_out(void **state) {
   for (size_t i = 0; i < sizeof deadlines / sizeof deadlines[0]; i++) {
     volt_sem_release(&sem, 1);
     volt_future_made(volt_sem_acquire_future(&f, &sem, 2));
-    assert_result(volt_block_on(&f, deadlines[i]), VOLT_ETIMEDOUT);
+    assert_result(volt_future_wait_until(&f, deadlines[i]), VOLT_ETIMEDOUT);
     assert_true(volt_now_ns() >= deadlines[i]);
     assert_int_equal(volt_sem_waiters(&sem), 0);
     assert_int_equal(volt_sem_available(&sem), 1); /* what was set aside is back */
     volt_sem_release(&sem, 1);
-    assert_result(volt_block_on(&f, VOLT_NO_DEADLINE), VOLT_ETIMEDOUT); /* it stands */
+    assert_result(volt_future_wait(&f), VOLT_ETIMEDOUT); /* it stands */
     assert_result(poll_with(&f, &a), VOLT_ETIMEDOUT);
     volt_future_cancel(&f);
     assert_result(poll_with(&f, &a), VOLT_ETIMEDOUT);
@@ -381,18 +381,18 @@ static void block_on_times_out(void **state) {
 static void block_on_takes_over_from_a_task(void **state) {
   (void)state;
   wait_for(1);
-  assert_result(volt_block_on(&f, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_future_wait_until(&f, PAST_DEADLINE), VOLT_ETIMEDOUT);
   wait_for(1);
   volt_sem_release(&sem, 1);
-  assert_result(volt_block_on(&f, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait_until(&f, PAST_DEADLINE), VOLT_OK);
   wait_for(1);
   volt_sem_close(&sem);
-  assert_result(volt_block_on(&f, VOLT_NO_DEADLINE), VOLT_ECLOSED);
+  assert_result(volt_future_wait(&f), VOLT_ECLOSED);
 }
 
 static void block_and_count(void *arg, uint32_t index) {
   (void)index;
-  *(int *)arg = volt_block_on(&f, VOLT_NO_DEADLINE);
+  *(int *)arg = volt_future_wait(&f);
 }
 
 static void block_on_is_granted_by_another_thread(void **state) {
@@ -421,7 +421,7 @@ static void errno_is_never_set(void **state) {
   errno = 4711;
   wait_for(1);
   (void)poll_with(&f, &b);
-  assert_result(volt_block_on(&f, volt_deadline_ns(100000)), VOLT_ETIMEDOUT);
+  assert_result(volt_future_wait_until(&f, volt_deadline_ns(100000)), VOLT_ETIMEDOUT);
   volt_future_cancel(&f);
   assert_int_equal(errno, 4711);
 }

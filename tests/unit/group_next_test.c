@@ -119,7 +119,7 @@ static void a_failure_is_its_tasks_alone(void **state) {
   expect_next(fails, VOLT_EINVAL);
   expect_next(late, VOLT_OK);
   expect_next(stays, 3);
-  assert_result(volt_group_wait_blocking(&g, PAST_DEADLINE), VOLT_EINVAL);
+  assert_result(volt_group_wait_until(&g, PAST_DEADLINE), VOLT_EINVAL);
 }
 
 static void a_failure_cancels_the_others_and_all_are_kept(void **state) {
@@ -181,12 +181,12 @@ static void whoever_waits_for_the_next_is_told_of_one(void **state) {
   assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_OK);
   assert_ptr_equal(t, &second->task);
   volt_task_detach(t);
-  assert_result(volt_group_next_blocking(&g, &t, PAST_DEADLINE), VOLT_OK); /* at once */
+  assert_result(volt_group_next_until(&g, &t, PAST_DEADLINE), VOLT_OK); /* at once */
   assert_ptr_equal(t, &first->task);
   volt_task_detach(t);
-  assert_result(volt_group_next_blocking(&g, &t, VOLT_NO_DEADLINE), VOLT_EEMPTY);
+  assert_result(volt_group_next(&g, &t), VOLT_EEMPTY);
   spawn(3);
-  assert_result(volt_group_next_blocking(&g, &t, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_group_next_until(&g, &t, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_null(t);
   volt_group_cancel(&g);
   by_hand_run(&h);
@@ -272,7 +272,7 @@ static int returned; /* to the thread */
 static void take_in_thread(void *arg, uint32_t index) {
   (void)arg;
   (void)index;
-  returned = volt_group_next_blocking(&g, &t, VOLT_NO_DEADLINE);
+  returned = volt_group_next(&g, &t);
 }
 
 static void a_thread_takes_it(void **state) {
@@ -324,7 +324,7 @@ static void one_that_is_cancelled_alone_does_not_fail_the_group(void **state) {
   assert_true(volt_group_member_cancel(&m[1]));
   by_hand_run(&h);
   assert_true(volt_group_is_cancelled(&g)); /* another failure is one, asked or not */
-  assert_result(volt_group_wait_blocking(&g, PAST_DEADLINE), VOLT_EINVAL);
+  assert_result(volt_group_wait_until(&g, PAST_DEADLINE), VOLT_EINVAL);
 }
 
 static void a_handle_that_was_given_up(void **state) {

@@ -80,7 +80,7 @@ static void release(volt_sem *s, uint32_t n) {
 
 static void expect_ended(int result) {
   assert_int_equal(volt_group_count(&g), 0);
-  assert_result(volt_group_wait_blocking(&g, VOLT_NO_DEADLINE), result);
+  assert_result(volt_group_wait(&g), result);
 }
 
 static void an_empty_group_has_ended(void **state) {
@@ -177,7 +177,7 @@ static void a_task_that_was_refused_may_be_spawned_elsewhere(void **state) {
   assert_result(volt_spawn(h.rt, &j->task), VOLT_OK);
   by_hand_run(&h);
   release(&sem, 1);
-  assert_int_equal(volt_task_join_blocking(&j->task, VOLT_NO_DEADLINE), 7);
+  assert_int_equal(volt_task_join(&j->task), 7);
   volt_task_detach(&j->task);
 }
 
@@ -264,7 +264,7 @@ static void cancel_a_parent(bool polled) {
   assert_result(p->result, VOLT_ECANCELED);
   assert_result(volt_task_result(&p->task), VOLT_PENDING); /* it has obeyed by that */
   release(&last, 1);
-  assert_result(volt_task_join_blocking(&p->task, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_task_join(&p->task), VOLT_OK);
   volt_task_detach(&p->task);
 }
 
@@ -289,7 +289,7 @@ static void a_parent_is_cancelled_as_the_last_child_ends(void **state) {
   by_hand_run(&h);
   assert_result(p->result, VOLT_ECANCELED);
   assert_result(volt_group_result(&g), VOLT_OK); /* the child had its permit: asked too late */
-  assert_result(volt_task_join_blocking(&p->task, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_task_join(&p->task), VOLT_OK);
   volt_task_detach(&p->task);
 }
 
@@ -303,7 +303,7 @@ static void a_wait_that_is_cancelled_leaves_the_tasks(void **state) {
     volt_future_cancel(&f);
     assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_ECANCELED);
   }
-  assert_result(volt_group_wait_blocking(&g, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_group_wait_until(&g, PAST_DEADLINE), VOLT_ETIMEDOUT);
   volt_future_made(volt_group_wait_future(&f, &g));
   assert_result(volt_future_poll(&f, fake_waker_of(&a)), VOLT_PENDING);
   assert_result(volt_future_poll(&f, fake_waker_of(&b)), VOLT_PENDING);
@@ -320,7 +320,7 @@ static int waited; /* what the thread has got */
 static void wait_in_thread(void *arg, uint32_t index) {
   (void)arg;
   (void)index;
-  waited = volt_group_wait_blocking(&g, VOLT_NO_DEADLINE);
+  waited = volt_group_wait(&g);
 }
 
 static void a_thread_waits(void **state) {

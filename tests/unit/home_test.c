@@ -134,7 +134,7 @@ static int hop(void *arg) {
   hopper *self = (hopper *)arg;
   pair *p = self->p;
   for (unsigned i = 0; i < HOPS; i++) {
-    int result = volt_sem_acquire_blocking(&p->permit[self->side], 1, VOLT_NO_DEADLINE);
+    int result = volt_sem_acquire(&p->permit[self->side], 1);
     if (result != VOLT_OK) return result;
     p->r->who[p->r->count++] = 10 + self->side;
     volt_sem_release(&p->permit[1 - self->side], 1);
@@ -186,7 +186,7 @@ typedef struct herd {
 
 static int await_gate(void *arg) {
   herd *g = (herd *)arg;
-  int result = volt_sem_acquire_blocking(&g->gate, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire(&g->gate, 1);
   if (result == VOLT_OK) g->passed += 1;
   return result;
 }
@@ -284,7 +284,7 @@ static int wait_often(void *arg) {
   place *p = (place *)arg;
   pthread_t thread = self_here();
   for (unsigned i = 0; i < WAITS; i++) {
-    REQUIRE(volt_mutex_lock_blocking(&p->mutex, VOLT_NO_DEADLINE) == VOLT_OK);
+    REQUIRE(volt_mutex_lock_until(&p->mutex, VOLT_NO_DEADLINE) == VOLT_OK);
     REQUIRE(volt_fiber_yield() == VOLT_OK);
     volt_mutex_unlock(&p->mutex);
     if (!pthread_equal(thread, self_here())) volt_fetch_add_relaxed(&p->moves, 1);

@@ -377,7 +377,7 @@ static void it_has_returned(void **state) {
 
 static int fiber_main(void *arg) {
   (void)arg;
-  return volt_sem_acquire_blocking(&sem, 1, VOLT_NO_DEADLINE);
+  return volt_sem_acquire(&sem, 1);
 }
 
 static void a_fiber(void **state) {
@@ -684,7 +684,7 @@ static void *inspect_on_a_thread(void *arg) {
 
 typedef struct waker_job {
   volt_task task;
-  volt_sleep nap;
+  volt_sleep_op nap;
 } waker_job;
 
 /* Polled before time passes: then the claimed task is the only one that can go on at time 0. */
@@ -694,7 +694,7 @@ static int wakes_the_claimed(volt_task *t, volt_ctx *ctx) {
   WAIT_UNTIL(volt_load_acquire(&is_claimed));
   volt_sem_release(&sem, 1);
   volt_store_release(&was_woken, 1);
-  VOLT_AWAIT(self, volt_sleep_until(&self->nap, volt_rt_timers(h.rt), MS));
+  VOLT_AWAIT(self, volt_sleep_future(&self->nap, volt_rt_timers(h.rt), MS));
   VOLT_TASK_END(self);
 }
 

@@ -283,7 +283,7 @@ static void a_task_drops_it_without_blocking_for_ever(void **state) {
     kit_settle(k);
     volt_sem_release(&go, 1);
     kit_settle(k);
-    assert_result(volt_task_join_blocking(&d.task, PAST_DEADLINE), VOLT_OK);
+    assert_result(volt_task_join_until(&d.task, PAST_DEADLINE), VOLT_OK);
     assert_result(d.result, VOLT_ECANCELED);
     what->let(&s);
     what->expect_nothing(&s);
@@ -315,7 +315,7 @@ static void who_is_no_worker_may_take_it_over_and_end_it(void **state) {
     what->expect_done(&s);
     volt_sem_release(&go, 1);
     kit_settle(k);
-    assert_result(volt_task_join_blocking(&d.task, PAST_DEADLINE), VOLT_OK);
+    assert_result(volt_task_join_until(&d.task, PAST_DEADLINE), VOLT_OK);
     assert_result(d.result, VOLT_OK);
     volt_sem_destroy(&go);
     scene_end(&s);

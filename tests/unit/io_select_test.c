@@ -204,7 +204,7 @@ static void a_token_ends_it(void **state) {
         if (before) volt_token_cancel(&token);
         volt_future *io = what->begin(&s);
         kit_start(k, &one, (kit_way)way,
-                  race_of(&r, volt_token_future(&f, &token), io, VOLT_SELECT_BIASED));
+                  race_of(&r, volt_token_wait_future(&f, &token), io, VOLT_SELECT_BIASED));
         if (!before) volt_token_cancel(&token);
         assert_result(kit_finish(k, &one), VOLT_OK);
         assert_int_equal(volt_select_winner(&r.select), 0);
@@ -351,7 +351,7 @@ typedef struct rival {
   volt_chan chan;
   uint64_t memory[16];
   volt_future f;
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_timeout timeout;
   volt_select inner;
   volt_future *inside[2];
@@ -365,11 +365,11 @@ static volt_future *rival_permit(rival *v, io_kit *k) {
 
 static volt_future *rival_token(rival *v, io_kit *k) {
   (void)k;
-  return volt_token_future(&v->f, &v->token);
+  return volt_token_wait_future(&v->f, &v->token);
 }
 
 static volt_future *rival_nap(rival *v, io_kit *k) {
-  return volt_sleep_until(&v->nap, volt_rt_timers(k->rt), volt_deadline_ms(20));
+  return volt_sleep_future(&v->nap, volt_rt_timers(k->rt), volt_deadline_ms(20));
 }
 
 static volt_future *rival_element(rival *v, io_kit *k) {
@@ -380,7 +380,7 @@ static volt_future *rival_element(rival *v, io_kit *k) {
 /* In a timeout, in a select: it is found there, too. */
 static volt_future *rival_element_inside(rival *v, io_kit *k) {
   v->inside[0] = volt_chan_recv_future(&v->f, &v->chan, &v->got);
-  v->inside[1] = volt_sleep_until(&v->nap, volt_rt_timers(k->rt), VOLT_NO_DEADLINE);
+  v->inside[1] = volt_sleep_future(&v->nap, volt_rt_timers(k->rt), VOLT_NO_DEADLINE);
   return volt_timeout_future(&v->timeout,
                              volt_select_future(&v->inner, v->inside, 2, VOLT_SELECT_FAIR),
                              volt_rt_timers(k->rt), VOLT_NO_DEADLINE);

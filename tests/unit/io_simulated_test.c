@@ -90,7 +90,7 @@ static int echo_poll(volt_task *t, volt_ctx *ctx) {
 typedef struct server {
   volt_task task;
   volt_op op;
-  volt_sleep nap;
+  volt_sleep_op nap;
   int result;
   unsigned left;
   echo each[CLIENTS];
@@ -104,8 +104,8 @@ static int server_poll(volt_task *t, volt_ctx *ctx) {
                       volt_fd_accept_future(&self->op, &w.listener, &self->each[w.served].fd));
     if (volt_errno(self->result) == EMFILE) {
       note(EMFILE);
-      VOLT_AWAIT(self, volt_sleep_until(&self->nap, volt_rt_timers(w.h.rt),
-                                        volt_rt_now_ns(w.h.rt) + 1000));
+      VOLT_AWAIT(self, volt_sleep_future(&self->nap, volt_rt_timers(w.h.rt),
+                                         volt_rt_now_ns(w.h.rt) + 1000));
       continue;
     }
     if (self->result == VOLT_ECANCELED) VOLT_RETURN(self, self->result);

@@ -26,11 +26,11 @@ static void a_thread_blocks_for_it(void **state) {
     char text[8] = "";
     kit_link_in(k, &l, kind);
     volt_future *f = volt_fd_read_future(&op, &l.near, text, sizeof text, -1);
-    assert_result(volt_block_on(f, volt_deadline_us(500)), VOLT_ETIMEDOUT);
+    assert_result(volt_future_wait_until(f, volt_deadline_us(500)), VOLT_ETIMEDOUT);
     assert_int_equal(op.n, 0);
     kit_far_send(&l, "abc");
     f = volt_fd_read_future(&op, &l.near, text, sizeof text, -1);
-    assert_result(volt_block_on(f, volt_deadline_s(KIT_SECONDS)), VOLT_OK);
+    assert_result(volt_future_wait_until(f, volt_deadline_s(KIT_SECONDS)), VOLT_OK);
     assert_int_equal(op.n, 3);
     assert_string_equal(text, "abc");
     kit_unlink(&l);
@@ -44,10 +44,10 @@ static void echo_once(void *arg, uint32_t index) {
   (void)index;
   for (int i = 0; i < 100; i++) {
     volt_future *f = volt_fd_recv_future(&op, &links[index].near, text, sizeof text, 0);
-    REQUIRE(volt_block_on(f, VOLT_NO_DEADLINE) == VOLT_OK && op.n > 0);
+    REQUIRE(volt_future_wait(f) == VOLT_OK && op.n > 0);
     size_t n = op.n;
     f = volt_fd_send_future(&op, &links[index].near, text, n, 0);
-    REQUIRE(volt_block_on(f, VOLT_NO_DEADLINE) == VOLT_OK && op.n == n);
+    REQUIRE(volt_future_wait(f) == VOLT_OK && op.n == n);
   }
 }
 
@@ -69,15 +69,15 @@ static void threads_wait_while_workers_sleep(void **state) {
 typedef struct computer {
   volt_task task;
   volt_rt *rt;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
   VOLT_ATOMIC(uint32_t) computes, may_end;
 } computer;
 
 static int compute(volt_task *t, volt_ctx *ctx) {
   computer *self = volt_container_of(t, computer, task);
   VOLT_TASK_BEGIN(self);
-  VOLT_AWAIT(self, volt_sleep_until(&self->sleep, volt_rt_timers(self->rt),
-                                    volt_rt_now_ns(self->rt) + 1000000));
+  VOLT_AWAIT(self, volt_sleep_future(&self->sleep, volt_rt_timers(self->rt),
+                                     volt_rt_now_ns(self->rt) + 1000000));
   volt_store_release(&self->computes, 1);
   WAIT_UNTIL(volt_load_acquire(&self->may_end));
   VOLT_TASK_END(self);
@@ -104,7 +104,7 @@ static void a_thread_waits_while_a_worker_computes(void **state) {
     WAIT_UNTIL(volt_load_acquire(&waits.wakes) == 1);
     assert_result(poller_poll(&waits, f), VOLT_OK);
     volt_store_release(&c.may_end, 1);
-    assert_result(volt_task_join_blocking(&c.task, VOLT_NO_DEADLINE), VOLT_OK);
+    assert_result(volt_task_join(&c.task), VOLT_OK);
     assert_string_equal(text, "abc");
     kit_unlink(&l);
   }
@@ -116,16 +116,16 @@ static void a_thread_uses_files(void **state) {
   volt_op op;
   char text[8] = "";
   volt_future *f = volt_open_future(&op, k->rt, &d, AT_FDCWD, "/tmp", O_TMPFILE | O_RDWR, 0600);
-  assert_result(volt_block_on(f, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait(f), VOLT_OK);
   f = volt_fd_write_future(&op, &d, "abc", 3, 0);
-  assert_result(volt_block_on(f, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait(f), VOLT_OK);
   f = volt_fd_sync_future(&op, &d, VOLT_FD_SYNC_ALL);
-  assert_result(volt_block_on(f, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait(f), VOLT_OK);
   f = volt_fd_read_future(&op, &d, text, 8, 0);
-  assert_result(volt_block_on(f, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait(f), VOLT_OK);
   assert_string_equal(text, "abc");
   f = volt_fd_close_future(&op, &d);
-  assert_result(volt_block_on(f, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait(f), VOLT_OK);
 }
 
 /* ---- tasks on workers ---- */
@@ -169,7 +169,7 @@ static void tasks_echo_while_nothing_else_happens(void **state) {
     } else {
       kit_close_far(&links[i]);
     }
-    int result = volt_task_join_blocking(&tasks[i]->task, volt_deadline_s(KIT_SECONDS));
+    int result = volt_task_join_until(&tasks[i]->task, volt_deadline_s(KIT_SECONDS));
     assert_result(result, i % 2 ? VOLT_ECANCELED : VOLT_OK);
     volt_task_detach(&tasks[i]->task);
     kit_unlink(&links[i]);
@@ -189,7 +189,7 @@ static void no_worker_raises_sigpipe(void **state) {
     one.f = volt_fd_write_future(&op, &l.near, "abc", 3, -1);
     volt_task_init(&one.task, kit_one_poll_);
     assert_result(volt_spawn(k->rt, &one.task), VOLT_OK);
-    int result = volt_task_join_blocking(&one.task, VOLT_NO_DEADLINE);
+    int result = volt_task_join(&one.task);
     assert_result(result, VOLT_ERRNO(EPIPE));
     kit_unlink(&l);
   }
@@ -223,7 +223,7 @@ static void a_loop_of_ones_own_waits(void **state) {
   volt_future *f = volt_fd_recv_future(&op, &l.near, text, 16, 0);
   assert_result(volt_loop_poll(&loop, f), VOLT_PENDING);
   volt_future_cancel(f);
-  assert_result(volt_loop_close_blocking(&loop, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_loop_close(&loop), VOLT_OK);
   close(ends[0]);
   close(ends[1]);
   kit_unlink(&l);
@@ -344,7 +344,7 @@ static void a_child_inherits_nothing(void **state) {
   char text[8] = "";
   kit_link_in(k, &l, TCP4);
   volt_future *f = volt_fd_recv_future(&op, &l.near, text, 8, 0);
-  assert_result(volt_block_on(f, volt_deadline_us(200)), VOLT_ETIMEDOUT);
+  assert_result(volt_future_wait_until(f, volt_deadline_us(200)), VOLT_ETIMEDOUT);
   assert_int_equal(without_mark(), before);
   FILE *child = popen("exec 2>&-; ls /proc/self/fd | wc -l", "re");
   REQUIRE(child);
@@ -353,7 +353,7 @@ static void a_child_inherits_nothing(void **state) {
   assert_int_equal(atoi(text), before + 3); /* 0, 1, and the directory */
   kit_far_send(&l, "still");
   f = volt_fd_recv_future(&op, &l.near, text, 8, 0);
-  assert_result(volt_block_on(f, volt_deadline_s(KIT_SECONDS)), VOLT_OK);
+  assert_result(volt_future_wait_until(f, volt_deadline_s(KIT_SECONDS)), VOLT_OK);
   assert_int_equal(op.n, 5);
   kit_unlink(&l);
 }

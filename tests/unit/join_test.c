@@ -219,7 +219,8 @@ static void given_up_it_cancels_what_was_not_ready(void **state) {
     volt_sem_close(&sem[1]);
     expect_poll(VOLT_PENDING);
     if (!timed_out) volt_sem_release(&sem[2], 1); /* in the same instant, and nobody polls it */
-    if (timed_out) assert_result(volt_block_on(&join.future, PAST_DEADLINE), VOLT_ETIMEDOUT);
+    if (timed_out)
+      assert_result(volt_future_wait_until(&join.future, PAST_DEADLINE), VOLT_ETIMEDOUT);
     if (!timed_out) volt_future_cancel(&join.future);
     expect_poll(timed_out ? VOLT_ETIMEDOUT : VOLT_ECANCELED);
     expect_branch(0, VOLT_OK, 0); /* keeps what it got */

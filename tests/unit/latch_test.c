@@ -7,8 +7,8 @@
 #include "thread_team.h"
 #include "unit.h"
 
-FAMILY(latch, volt_latch it[1] = {VOLT_LATCH_INIT(1)}, volt_latch_wait(it, w, waker),
-       volt_latch_wait_blocking(it, past), volt_latch_wait_future(f, it), volt_latch_done(it),
+FAMILY(latch, volt_latch it[1] = {VOLT_LATCH_INIT(1)}, volt_latch_wait_waiter(it, w, waker),
+       volt_latch_wait_until(it, past), volt_latch_wait_future(f, it), volt_latch_done(it),
        volt_latch_destroy(it))
 
 enum { MANY = 100 };
@@ -27,7 +27,7 @@ static void begin(uint32_t count) {
 }
 
 static int wait_as(uint32_t i) {
-  return volt_latch_wait(&l, &w[i], fake_waker_of(&wakers[i]));
+  return volt_latch_wait_waiter(&l, &w[i], fake_waker_of(&wakers[i]));
 }
 
 static void queue(uint32_t first, uint32_t count) {
@@ -55,7 +55,7 @@ static void open_at_zero(void **state) {
   expect_latch(0, 0);
   assert_result(wait_as(0), VOLT_OK);
   expect(0, VOLT_ECANCELED, 0); /* it was not used */
-  assert_result(volt_latch_wait_blocking(&l, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_latch_wait_until(&l, PAST_DEADLINE), VOLT_OK);
   volt_latch_destroy(&l);
 }
 
@@ -112,7 +112,7 @@ static void shut_and_wait(hostile_waker *self) {
   volt_latch *latch = (volt_latch *)self->object;
   assert_result(volt_latch_try_wait(latch), VOLT_OK);
   volt_latch_add(latch, 1);
-  self->result = volt_latch_wait(latch, self->other, (volt_waker){NULL, NULL});
+  self->result = volt_latch_wait_waiter(latch, self->other, (volt_waker){NULL, NULL});
 }
 
 static void let_go_is_let_go(void **state) {
@@ -124,7 +124,7 @@ static void let_go_is_let_go(void **state) {
     hostile_waker hostile;
     hostile_waker_init(&hostile, 1000, NULL, shut_and_wait, &l);
     hostile.other = &first; /* it has been told: its memory is its owner's */
-    assert_result(volt_latch_wait(&l, &first, hostile_waker_of(&hostile)), VOLT_PENDING);
+    assert_result(volt_latch_wait_waiter(&l, &first, hostile_waker_of(&hostile)), VOLT_PENDING);
     queue(0, others[c]);
     volt_latch_done(&l);
     assert_result(hostile.result, VOLT_PENDING);
@@ -169,7 +169,7 @@ static void futures_and_deadlines(void **state) {
   volt_future f;
   poller p;
   poller_init(&p);
-  assert_result(volt_latch_wait_blocking(&l, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_latch_wait_until(&l, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_result(poller_poll(&p, volt_latch_wait_future(&f, &l)), VOLT_PENDING);
   volt_future_cancel(&f);
   poller_expect(&p, 1, 0, 1);
@@ -221,7 +221,7 @@ static bool opened;
 static void wait_or_open(void *arg, uint32_t index) {
   (void)arg;
   if (index > 0) {
-    volt_latch_wait_no_deadline(&l);
+    volt_latch_wait(&l);
     REQUIRE(opened);
     return;
   }
@@ -234,7 +234,7 @@ static void without_a_deadline(void **state) {
   (void)state;
   begin(1);
   thread_team_run(3, wait_or_open, NULL);
-  volt_latch_wait_no_deadline(&l);
+  volt_latch_wait(&l);
   volt_latch_destroy(&l);
 }
 
@@ -266,7 +266,7 @@ static void destroy_it(void *arg) {
   volt_latch_destroy((volt_latch *)arg);
 }
 static void wait_twice(void *arg) {
-  ignore_result(volt_latch_wait((volt_latch *)arg, &w[0], (volt_waker){NULL, NULL}));
+  ignore_result(volt_latch_wait_waiter((volt_latch *)arg, &w[0], (volt_waker){NULL, NULL}));
 }
 
 static void misuse_aborts(void **state) {

@@ -13,7 +13,7 @@ typedef struct careless {
   volt_future future;
   volt_future *first;
   volt_future lock, permit;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
   bool was_polled;
 } careless;
 
@@ -115,7 +115,7 @@ static int doze_poll(volt_task *t, volt_ctx *ctx) {
   job *self = volt_container_of(t, job, task);
   VOLT_TASK_BEGIN(self);
   self->careless.first =
-      volt_sleep_until(&self->careless.sleep, volt_rt_timers(h.rt), 1000 * (uint64_t)MS);
+      volt_sleep_future(&self->careless.sleep, volt_rt_timers(h.rt), 1000 * (uint64_t)MS);
   volt_future_made(volt_sem_acquire_future(&self->careless.permit, &pool, 1));
   VOLT_AWAIT_RESULT(self, self->result,
                     volt_future_make_(&self->careless.future, &careless_ops, NULL, 0));
@@ -200,7 +200,7 @@ static void a_timer_that_no_poll_looks_at(void **state) {
   by_hand_run(&h);
   volt_rt_advance(h.rt, 1500 * (uint64_t)MS);
   by_hand_run(&h);
-  assert_true(is_said("    volt_sleep, its time has come: not polled\n"));
+  assert_true(is_said("    volt_sleep_op, its time has come: not polled\n"));
   assert_false(is_said(GRANTED));
   end(j);
 }

@@ -48,12 +48,12 @@ static int tear_down(void **state) {
 
 static void volt_cluster_acquire_future_is_described(void **state) {
   (void)state;
-  volt_cluster_acquire acquire;
+  volt_cluster_acquire_op acquire;
   volt_cluster_permit permit;
   volt_future_made(volt_cluster_acquire_future(&acquire, sem, &permit));
   assert_null(volt_look_inside_(&acquire.future, 0)); /* there is none before it has begun */
   volt_look_ look = looked_at_waiting(&p, &acquire.future);
-  looked_expect(&look, "volt_cluster_acquire", "cluster_sem", sem, VOLT_ENDS_INNER_);
+  looked_expect(&look, "volt_cluster_acquire_op", "cluster_sem", sem, VOLT_ENDS_INNER_);
   assert_int_equal(look.wanted, 1);
   volt_look_at_(volt_look_inside_(&acquire.future, 0), &look);
   assert_string_equal(look.operation, "volt_sem_acquire");
@@ -63,7 +63,7 @@ static void volt_cluster_acquire_future_is_described(void **state) {
 
 static void volt_cluster_permit_lost_future_is_described(void **state) {
   (void)state;
-  volt_cluster_acquire acquire;
+  volt_cluster_acquire_op acquire;
   volt_cluster_permit permit;
   assert_result(run(volt_cluster_acquire_future(&acquire, sem, &permit)), VOLT_OK);
   volt_look_ look = looked_at_waiting(&p, volt_cluster_permit_lost_future(&f, &permit));

@@ -47,10 +47,10 @@ static void volt_barrier_wait_future_is_described(void **state) {
                "for 2 arrivals");
 }
 
-static void volt_notify_future_is_described(void **state) {
+static void volt_notify_wait_future_is_described(void **state) {
   (void)state;
   volt_notify notify = VOLT_NOTIFY_INIT;
-  check_queued(volt_notify_future(&f, &notify), "volt_notify", "notify", &notify, "");
+  check_queued(volt_notify_wait_future(&f, &notify), "volt_notify", "notify", &notify, "");
 }
 
 static void volt_once_begin_future_is_described(void **state) {
@@ -61,10 +61,10 @@ static void volt_once_begin_future_is_described(void **state) {
   volt_once_done(&once);
 }
 
-static void volt_token_future_is_described(void **state) {
+static void volt_token_wait_future_is_described(void **state) {
   (void)state;
   volt_token token = VOLT_TOKEN_INIT;
-  check_queued(volt_token_future(&f, &token), "volt_token", "token", &token, "");
+  check_queued(volt_token_wait_future(&f, &token), "volt_token", "token", &token, "");
 }
 
 static void volt_oneshot_recv_future_is_described(void **state) {
@@ -311,9 +311,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(volt_latch_wait_future_is_described),
       TEST(volt_barrier_wait_future_is_described),
-      TEST(volt_notify_future_is_described),
+      TEST(volt_notify_wait_future_is_described),
       TEST(volt_once_begin_future_is_described),
-      TEST(volt_token_future_is_described),
+      TEST(volt_token_wait_future_is_described),
       TEST(volt_oneshot_recv_future_is_described),
       TEST(volt_oneshot_closed_future_is_described),
       TEST(volt_promise_future_is_described),

@@ -151,22 +151,24 @@ static int timers_end(void **state) {
   return 0;
 }
 
-static void volt_sleep_until_is_described(void **state) {
+static void volt_sleep_future_is_described(void **state) {
   (void)state;
-  volt_sleep s;
-  looked_check(volt_sleep_until(&s, &timers, 1500), "volt_sleep", "", NULL, VOLT_ENDS_TIME_, "");
-  volt_look_ look = looked_at_waiting(&p, volt_sleep_until(&s, &timers, 1500));
+  volt_sleep_op s;
+  looked_check(volt_sleep_future(&s, &timers, 1500), "volt_sleep_op", "", NULL, VOLT_ENDS_TIME_,
+               "");
+  volt_look_ look = looked_at_waiting(&p, volt_sleep_future(&s, &timers, 1500));
   assert_int_equal(look.deadline_ns, 1500);
   assert_int_equal(look.left_ns, 500);
   looked_end(&p, &s.future);
 }
 
-static void volt_interval_tick_is_described(void **state) {
+static void volt_interval_tick_future_is_described(void **state) {
   (void)state;
   volt_interval i;
   volt_interval_init(&i, &timers, 1200, 100, VOLT_INTERVAL_SKIP);
-  looked_check(volt_interval_tick(&i), "volt_interval_tick", "interval", &i, VOLT_ENDS_TIME_, "");
-  volt_look_ look = looked_at_waiting(&p, volt_interval_tick(&i));
+  looked_check(volt_interval_tick_future(&i), "volt_interval_tick_future", "interval", &i,
+               VOLT_ENDS_TIME_, "");
+  volt_look_ look = looked_at_waiting(&p, volt_interval_tick_future(&i));
   assert_int_equal(look.left_ns, 200);
   looked_end(&p, &i.future);
 }
@@ -188,9 +190,9 @@ static void volt_timeout_future_is_described(void **state) {
 static void a_timeout_that_ends_its_inner_future_has_no_deadline(void **state) {
   (void)state;
   volt_timeout t;
-  volt_sleep s;
+  volt_sleep_op s;
   volt_future_made(
-      volt_timeout_future(&t, volt_sleep_until(&s, &timers, VOLT_NO_DEADLINE), &timers, 1700));
+      volt_timeout_future(&t, volt_sleep_future(&s, &timers, VOLT_NO_DEADLINE), &timers, 1700));
   volt_look_ look = looked_at_waiting(&p, &t.future);
   t.result = VOLT_ETIMEDOUT; /* as it is while the inner future comes to its end */
   volt_look_at_(&t.future, &look);
@@ -399,8 +401,8 @@ int main(void) {
       TEST(volt_chan_send_future_is_described),
       TEST(volt_chan_send_many_future_is_described),
       TEST(volt_chan_closed_future_is_described),
-      TIMED(volt_sleep_until_is_described),
-      TIMED(volt_interval_tick_is_described),
+      TIMED(volt_sleep_future_is_described),
+      TIMED(volt_interval_tick_future_is_described),
       TIMED(volt_timeout_future_is_described),
       TIMED(a_timeout_that_ends_its_inner_future_has_no_deadline),
       TEST(volt_select_future_is_described),

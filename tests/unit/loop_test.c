@@ -143,14 +143,14 @@ static void lets_others_run(void **state) {
 
 static void closed_when_settled(void **state) {
   (void)state;
-  assert_result(volt_loop_close(&loop, fake_waker_of(&settled)), VOLT_OK);
+  assert_result(volt_loop_close_then(&loop, fake_waker_of(&settled)), VOLT_OK);
   assert_int_equal(fake_waker_calls(&settled), 0);
 }
 
 static void settled_by_the_last_cancel(void **state) {
   (void)state;
   wait_for(2);
-  assert_result(volt_loop_close(&loop, fake_waker_of(&settled)), VOLT_PENDING);
+  assert_result(volt_loop_close_then(&loop, fake_waker_of(&settled)), VOLT_PENDING);
   volt_future_cancel(&f[0]);
   assert_int_equal(fake_waker_calls(&settled), 0);
   volt_future_cancel(&f[1]);
@@ -162,7 +162,7 @@ static void settled_by_the_last_wake(void **state) {
   (void)state;
   wait_for(2);
   volt_future_cancel(&f[1]);
-  assert_result(volt_loop_close(&loop, fake_waker_of(&settled)), VOLT_PENDING);
+  assert_result(volt_loop_close_then(&loop, fake_waker_of(&settled)), VOLT_PENDING);
   volt_sem_release(&sem, 1);
   assert_int_equal(fake_waker_calls(&settled), 1);
   expect_told(1);
@@ -180,7 +180,7 @@ static void free_it(void *arg) {
 static void settled_may_free_it(void **state) {
   (void)state;
   wait_for(1);
-  assert_result(volt_loop_close(&loop, (volt_waker){free_it, &loop}), VOLT_PENDING);
+  assert_result(volt_loop_close_then(&loop, (volt_waker){free_it, &loop}), VOLT_PENDING);
   volt_future_cancel(&f[0]);
   assert_int_equal(fake_waker_calls(&settled), 1);
 }
@@ -188,7 +188,7 @@ static void settled_may_free_it(void **state) {
 static void nobody_is_told_that_it_is_settled(void **state) {
   (void)state;
   wait_for(1);
-  assert_result(volt_loop_close(&loop, (volt_waker){NULL, NULL}), VOLT_PENDING);
+  assert_result(volt_loop_close_then(&loop, (volt_waker){NULL, NULL}), VOLT_PENDING);
   volt_future_cancel(&f[0]);
   assert_true(volt_loop_is_settled(&loop));
 }
@@ -197,11 +197,11 @@ static void nobody_is_told_that_it_is_settled(void **state) {
 static void not_settled_in_time(void **state) {
   (void)state;
   wait_for(1);
-  assert_result(volt_loop_close_blocking(&loop, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_loop_close_until(&loop, PAST_DEADLINE), VOLT_ETIMEDOUT);
   volt_sem_release(&sem, 1);
   expect_told(1);
   assert_result(volt_loop_poll(&loop, &f[0]), VOLT_OK);
-  assert_result(volt_loop_close_blocking(&loop, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_loop_close_until(&loop, PAST_DEADLINE), VOLT_OK);
   volt_loop_init(&loop, fake_waker_of(&told));
   assert_true(volt_loop_is_settled(&loop));
 }
@@ -217,7 +217,7 @@ static void closed_by_another_thread_s_wake(void **state) {
   thread_team team;
   wait_for(1);
   thread_team_start(&team, 1, release_later, NULL);
-  assert_result(volt_loop_close_blocking(&loop, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_loop_close(&loop), VOLT_OK);
   memset((void *)&loop, 0xee, sizeof loop);
   expect_told(1);
   thread_team_join(&team);
@@ -232,7 +232,7 @@ static void poll_it(void *arg) {
 
 static void close_it(void *arg) {
   (void)arg;
-  (void)!volt_loop_close(&loop, fake_waker_of(&settled));
+  (void)!volt_loop_close_then(&loop, fake_waker_of(&settled));
 }
 
 static void init_with_null(void *arg) {

@@ -6,8 +6,8 @@
 #include "poller.h"
 
 FAMILY(mailbox, volt_mailbox it[1] = {VOLT_MAILBOX_INIT}; volt_mailbox_node node;
-       volt_mailbox_node * to, volt_mailbox_recv(it, w, &to, waker),
-       volt_mailbox_recv_blocking(it, &to, past), volt_mailbox_recv_future(f, it, &to),
+       volt_mailbox_node * to, volt_mailbox_recv_waiter(it, w, &to, waker),
+       volt_mailbox_recv_until(it, &to, past), volt_mailbox_recv_future(f, it, &to),
        FAMILY_OK(volt_mailbox_send(it, &node)), volt_mailbox_destroy(it, NULL, NULL);
        (void)&node)
 
@@ -106,10 +106,10 @@ static void all_receives_find_what_was_sent(void **state) {
   send(1);
   send(2);
   send(3);
-  assert_result(volt_mailbox_recv(&m, &w, &got, fake_waker_of(&a)), VOLT_OK);
+  assert_result(volt_mailbox_recv_waiter(&m, &w, &got, fake_waker_of(&a)), VOLT_OK);
   expect_node(got, 1);
   assert_result(volt_waiter_result(&w), VOLT_ECANCELED); /* not used */
-  assert_result(volt_mailbox_recv_blocking(&m, &got, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_mailbox_recv_until(&m, &got, PAST_DEADLINE), VOLT_OK);
   expect_node(got, 2);
   assert_ptr_equal(volt_mailbox_recv_future(&f, &m, &got), &f);
   assert_int_equal(volt_mailbox_len(&m), 1); /* nothing happens before it is polled */
@@ -137,8 +137,8 @@ static void the_static_one_is_empty(void **state) {
 
 static void the_oldest_receiver_gets_it(void **state) {
   (void)state;
-  assert_result(volt_mailbox_recv(&m, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
-  assert_result(volt_mailbox_recv(&m, &v, &other, fake_waker_of(&b)), VOLT_PENDING);
+  assert_result(volt_mailbox_recv_waiter(&m, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
+  assert_result(volt_mailbox_recv_waiter(&m, &v, &other, fake_waker_of(&b)), VOLT_PENDING);
   assert_int_equal(volt_mailbox_waiters(&m), 2);
   send(1);
   assert_int_equal(volt_mailbox_len(&m), 0); /* it was handed over: nobody else can take it */
@@ -155,13 +155,13 @@ static void the_oldest_receiver_gets_it(void **state) {
 
 static void a_cancelled_wait_loses_nothing(void **state) {
   (void)state;
-  assert_result(volt_mailbox_recv(&m, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
+  assert_result(volt_mailbox_recv_waiter(&m, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
   assert_true(volt_mailbox_cancel(&m, &w));
   assert_true(volt_mailbox_cancel(&m, &v)); /* never used */
   send(1);
   expect_next(1);
   assert_int_equal(fake_waker_calls(&a), 0);
-  assert_result(volt_mailbox_recv(&m, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
+  assert_result(volt_mailbox_recv_waiter(&m, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
   send(2);
   assert_false(volt_mailbox_cancel(&m, &w)); /* too late: it is ours */
   assert_result(volt_waiter_result(&w), VOLT_OK);
@@ -171,7 +171,7 @@ static void a_cancelled_wait_loses_nothing(void **state) {
 
 static void a_waker_is_replaced(void **state) {
   (void)state;
-  assert_result(volt_mailbox_recv(&m, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
+  assert_result(volt_mailbox_recv_waiter(&m, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
   assert_true(volt_waiter_set_waker(&w, fake_waker_of(&b)));
   send(1);
   assert_false(volt_waiter_set_waker(&w, fake_waker_of(&a)));
@@ -181,7 +181,7 @@ static void a_waker_is_replaced(void **state) {
 
 static void a_deadline_loses_nothing(void **state) {
   (void)state;
-  assert_result(volt_mailbox_recv_blocking(&m, &got, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_mailbox_recv_until(&m, &got, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_null(got);
   assert_int_equal(volt_mailbox_waiters(&m), 0);
   send(1);
@@ -199,7 +199,7 @@ static void who_has_the_last_may_end_it(void **state) {
   volt_mailbox_init(&box);
   hostile_waker h;
   hostile_waker_init(&h, 0, NULL, end_it, &box);
-  assert_result(volt_mailbox_recv(&box, &w, &got, hostile_waker_of(&h)), VOLT_PENDING);
+  assert_result(volt_mailbox_recv_waiter(&box, &w, &got, hostile_waker_of(&h)), VOLT_PENDING);
   assert_result(volt_mailbox_send(&box, &letters[0].node), VOLT_OK);
   assert_int_equal(hostile_waker_calls(&h), 1);
   expect_node(got, 1);
@@ -333,11 +333,11 @@ static void closed_it_drains(void **state) {
     assert_result(volt_mailbox_send(&m, &letters[2].node), VOLT_ECLOSED);
   }
   expect_next(1);
-  assert_result(volt_mailbox_recv(&m, &w, &got, fake_waker_of(&a)), VOLT_OK);
+  assert_result(volt_mailbox_recv_waiter(&m, &w, &got, fake_waker_of(&a)), VOLT_OK);
   expect_node(got, 2);
   assert_result(volt_mailbox_try_recv(&m, &got), VOLT_ECLOSED);
-  assert_result(volt_mailbox_recv(&m, &w, &got, fake_waker_of(&a)), VOLT_ECLOSED);
-  assert_result(volt_mailbox_recv_blocking(&m, &got, VOLT_NO_DEADLINE), VOLT_ECLOSED);
+  assert_result(volt_mailbox_recv_waiter(&m, &w, &got, fake_waker_of(&a)), VOLT_ECLOSED);
+  assert_result(volt_mailbox_recv(&m, &got), VOLT_ECLOSED);
   volt_future_made(volt_mailbox_recv_future(&f, &m, &got));
   assert_result(poll(&f, &a), VOLT_ECLOSED);
   expect_node(got, 2); /* untouched */
@@ -353,7 +353,7 @@ static void all_who_wait_are_told_of_the_end(void **state) {
   memset((void *)crowd, 0, sizeof crowd);
   for (uint32_t i = 0; i < 40; i++) {
     fake_waker_init(&wakers[i], i, &log);
-    int result = volt_mailbox_recv(&m, &crowd[i], &theirs[i], fake_waker_of(&wakers[i]));
+    int result = volt_mailbox_recv_waiter(&m, &crowd[i], &theirs[i], fake_waker_of(&wakers[i]));
     assert_result(result, VOLT_PENDING);
   }
   volt_mailbox_close(&m);
@@ -398,13 +398,13 @@ static void destroy_it(void *arg) {
 }
 
 static void queue_again(void *arg) {
-  int result = volt_mailbox_recv((volt_mailbox *)arg, &w, &got, fake_waker_of(&a));
+  int result = volt_mailbox_recv_waiter((volt_mailbox *)arg, &w, &got, fake_waker_of(&a));
   (void)result; /* it does not return */
 }
 
 static void misuse_aborts(void **state) {
   (void)state;
-  assert_result(volt_mailbox_recv(&m, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
+  assert_result(volt_mailbox_recv_waiter(&m, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
   assert_death(destroy_it, &m, "volt_mailbox", death_address(&m), "1 waiters");
   assert_death(queue_again, &m, "volt_mailbox", death_address(&w), "already queued");
   assert_true(volt_mailbox_cancel(&m, &w));

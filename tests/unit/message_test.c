@@ -91,7 +91,7 @@ static void on_another_thread(void) {
 static void unlock_of_what_another_has_unlocked(void **state) {
   (void)state;
   if (!VOLT_SIGHT) skip();
-  volt_mutex_lock_no_deadline(&mutex);
+  volt_mutex_lock(&mutex);
   const char *taken = ABOVE(1);
   on_another_thread();
   assert_death(unlock, NULL, "unlocked, but it is not locked", "this party took it at", taken,
@@ -105,34 +105,34 @@ static volt_mutex
 
 static void lock_again(void *arg) {
   (void)arg;
-  volt_mutex_lock_no_deadline(&kept);
+  volt_mutex_lock(&kept);
 }
 
 static void lock_again_by_block_on(void *arg) {
   volt_future f;
   (void)arg;
-  ignore_result(volt_block_on(volt_mutex_lock_future(&f, &kept), VOLT_NO_DEADLINE));
+  ignore_result(volt_future_wait(volt_mutex_lock_future(&f, &kept)));
 }
 
 static void read_what_is_written(void *arg) {
   (void)arg;
-  volt_rwlock_read_no_deadline(&rw);
+  volt_rwlock_read(&rw);
 }
 
 static void write_again(void *arg) {
   (void)arg;
-  ignore_result(volt_rwlock_write_blocking(&rw, VOLT_NO_DEADLINE));
+  ignore_result(volt_rwlock_write_until(&rw, VOLT_NO_DEADLINE));
 }
 
 static void locked_again_by_its_holder(void **state) {
   (void)state;
   if (!VOLT_SIGHT) skip();
-  volt_mutex_lock_no_deadline(&kept);
+  volt_mutex_lock(&kept);
   const char *taken = ABOVE(1);
   assert_death(lock_again, NULL, "volt_mutex_lock", "locked again by the one that holds it", taken);
   assert_death(lock_again_by_block_on, NULL, "locked again by the one that holds it", taken);
   volt_mutex_unlock(&kept);
-  volt_rwlock_write_no_deadline(&rw);
+  volt_rwlock_write(&rw);
   assert_death(read_what_is_written, NULL, "volt_rwlock", "locked again by the one that holds it");
   assert_death(write_again, NULL, "volt_rwlock", "locked again by the one that holds it");
   volt_rwlock_write_unlock(&rw);
@@ -141,20 +141,20 @@ static void locked_again_by_its_holder(void **state) {
 /* With a deadline it only times out. */
 static void with_a_deadline_it_times_out(void **state) {
   (void)state;
-  volt_mutex_lock_no_deadline(&mutex);
-  assert_result(volt_mutex_lock_blocking(&mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  volt_mutex_lock(&mutex);
+  assert_result(volt_mutex_lock_until(&mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
   volt_mutex_unlock(&mutex);
 }
 
 /* A mutex may be unlocked by another than the one that has locked it. */
 static void what_was_passed_on_may_be_locked_again(void **state) {
   (void)state;
-  volt_mutex_lock_no_deadline(&mutex);
+  volt_mutex_lock(&mutex);
   on_another_thread(); /* from here on, its holder is not known */
-  volt_mutex_lock_no_deadline(&mutex);
+  volt_mutex_lock(&mutex);
   pthread_t other;
   assert_int_equal(pthread_create(&other, NULL, unlock_elsewhere, NULL), 0);
-  volt_mutex_lock_no_deadline(&mutex); /* until the other has unlocked it */
+  volt_mutex_lock(&mutex); /* until the other has unlocked it */
   assert_int_equal(pthread_join(other, NULL), 0);
   volt_mutex_unlock(&mutex);
 }

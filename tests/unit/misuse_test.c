@@ -28,7 +28,7 @@ static int set_up(void **state) {
 }
 
 static void queue_on_sem(volt_waiter *w, uint32_t n) {
-  assert_result(volt_sem_acquire(&sem, w, n, nobody), VOLT_PENDING);
+  assert_result(volt_sem_acquire_waiter(&sem, w, n, nobody), VOLT_PENDING);
 }
 
 /* ---- the death test itself ---- */
@@ -158,7 +158,7 @@ static void destroy_of_a_mutex_in_use(void **state) {
   (void)state;
   assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
   assert_death(destroy_mutex, &mutex, "volt_mutex", death_address(&mutex), "destroyed", "locked");
-  assert_result(volt_mutex_lock(&mutex, &waiter, nobody), VOLT_PENDING);
+  assert_result(volt_mutex_lock_waiter(&mutex, &waiter, nobody), VOLT_PENDING);
   assert_death(destroy_mutex, &mutex, "volt_mutex", death_address(&mutex), "destroyed",
                "1 waiters");
 }
@@ -197,7 +197,7 @@ static void unlock_of_what_a_reader_holds(void **state) {
     assert_death(write_unlock, &rw, "volt_rwlock", at, "write unlock", "read-locked");
     assert_death(downgrade, &rw, "volt_rwlock", at, "downgrade", "read-locked");
   }
-  assert_result(volt_rwlock_write(&rw, &waiter, nobody), VOLT_PENDING);
+  assert_result(volt_rwlock_write_waiter(&rw, &waiter, nobody), VOLT_PENDING);
   assert_death(write_unlock, &rw, "volt_rwlock", at, "not locked like that");
   assert_death(downgrade, &rw, "volt_rwlock", at, "not locked like that");
 }
@@ -213,7 +213,7 @@ static void unlock_of_what_a_writer_holds(void **state) {
 static void read_unlock_of_what_a_writer_holds(void **state) {
   (void)state;
   assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
-  assert_result(volt_rwlock_read(&rw, &waiter, nobody), VOLT_PENDING);
+  assert_result(volt_rwlock_read_waiter(&rw, &waiter, nobody), VOLT_PENDING);
   assert_death(read_unlock, &rw, "volt_rwlock", death_address(&rw), "not locked like that");
   volt_rwlock_write_unlock(&rw);
   assert_result(volt_waiter_result(&waiter), VOLT_OK);
@@ -225,8 +225,8 @@ static void read_by_future(void *arg) {
   (void)volt_future_poll(volt_rwlock_read_future(&f, (volt_rwlock *)arg), nobody);
 }
 
-static void read_blocking(void *arg) {
-  ignore_result(volt_rwlock_read_blocking((volt_rwlock *)arg, 0));
+static void read_until(void *arg) {
+  ignore_result(volt_rwlock_read_until((volt_rwlock *)arg, 0));
 }
 
 static void one_reader_too_many(void **state) {
@@ -234,7 +234,7 @@ static void one_reader_too_many(void **state) {
   volt_store_relaxed(&rw.queue.word, VOLT_WORD_(VOLT_RWLOCK_MAX_READERS));
   assert_int_equal(volt_rwlock_readers(&rw), VOLT_RWLOCK_MAX_READERS);
   assert_result(volt_rwlock_try_read(&rw), VOLT_EAGAIN);
-  assert_death(read_blocking, &rw, "volt_rwlock", death_address(&rw), "too many holders");
+  assert_death(read_until, &rw, "volt_rwlock", death_address(&rw), "too many holders");
   assert_death(read_by_future, &rw, "volt_rwlock", death_address(&rw), "too many holders");
   volt_rwlock_read_unlock(&rw);
   assert_result(volt_rwlock_try_read(&rw), VOLT_OK);
@@ -245,7 +245,7 @@ static void destroy_of_an_rwlock_in_use(void **state) {
   const char *at = death_address(&rw);
   assert_result(volt_rwlock_try_read(&rw), VOLT_OK);
   assert_death(destroy_rwlock, &rw, "volt_rwlock", at, "destroyed", "locked");
-  assert_result(volt_rwlock_write(&rw, &waiter, nobody), VOLT_PENDING);
+  assert_result(volt_rwlock_write_waiter(&rw, &waiter, nobody), VOLT_PENDING);
   assert_death(destroy_rwlock, &rw, "volt_rwlock", at, "destroyed", "1 waiters");
   assert_true(volt_rwlock_cancel(&rw, &waiter));
   volt_rwlock_read_unlock(&rw);
@@ -256,15 +256,15 @@ static void destroy_of_an_rwlock_in_use(void **state) {
 /* ---- waiters ---- */
 
 static void acquire_with(void *arg) {
-  ignore_result(volt_sem_acquire(&sem, (volt_waiter *)arg, 1, nobody));
+  ignore_result(volt_sem_acquire_waiter(&sem, (volt_waiter *)arg, 1, nobody));
 }
 
 static void lock_with(void *arg) {
-  ignore_result(volt_mutex_lock(&mutex, (volt_waiter *)arg, nobody));
+  ignore_result(volt_mutex_lock_waiter(&mutex, (volt_waiter *)arg, nobody));
 }
 
 static void read_with(void *arg) {
-  ignore_result(volt_rwlock_read(&rw, (volt_waiter *)arg, nobody));
+  ignore_result(volt_rwlock_read_waiter(&rw, (volt_waiter *)arg, nobody));
 }
 
 static void use_of_a_queued_waiter(void **state) {
@@ -319,7 +319,7 @@ static void poll_future(void *arg) {
 }
 
 static void block_on_future(void *arg) {
-  ignore_result(volt_block_on((volt_future *)arg, VOLT_NO_DEADLINE));
+  ignore_result(volt_future_wait((volt_future *)arg));
 }
 
 static void poll_without_an_operation(void **state) {
@@ -484,7 +484,7 @@ static void a_queued_waiter_is_queued_elsewhere(void **state) {
   queue_on_sem(&waiter, 1);
   memset(&waiter, 0, sizeof waiter);
   volt_sem_init(&other_sem, 0);
-  assert_result(volt_sem_acquire(&other_sem, &waiter, 1, nobody), VOLT_PENDING);
+  assert_result(volt_sem_acquire_waiter(&other_sem, &waiter, 1, nobody), VOLT_PENDING);
   assert_death(release_one, &sem, "broken invariant", "queue");
 }
 

@@ -62,7 +62,8 @@ static void a_watch_is_looked_at(void **state) {
   volt_watch_init(&watch, 0, NULL, NULL);
   seen = 1;
   for (uint32_t i = 0; i < WAITERS; i++) {
-    assert_result(volt_watch_changed(&watch, &seen, &crowd.waiters[i], crowd.waker), VOLT_PENDING);
+    assert_result(volt_watch_changed_waiter(&watch, &seen, &crowd.waiters[i], crowd.waker),
+                  VOLT_PENDING);
   }
   seen = 2;
   assert_result(volt_watch_send(&watch, NULL), VOLT_OK);
@@ -85,7 +86,7 @@ static void a_broadcast_is_received(void **state) {
   assert_result(volt_broadcast_init(&broadcast, 1, sizeof seen, &slot, sizeof slot), VOLT_OK);
   for (uint32_t i = 0; i < WAITERS; i++) {
     volt_broadcast_subscribe(&broadcast, &receivers[i]);
-    int result = volt_broadcast_recv(&receivers[i], &crowd.waiters[i], &seen, crowd.waker);
+    int result = volt_broadcast_recv_waiter(&receivers[i], &crowd.waiters[i], &seen, crowd.waker);
     assert_result(result, VOLT_PENDING);
   }
   assert_result(volt_broadcast_send(&broadcast, &seen), VOLT_OK);
@@ -98,7 +99,7 @@ static void a_broadcast_is_received(void **state) {
 static void wait_again(void *ctx) {
   (void)ctx;
   volt_waiter *w = &crowd.others[note()];
-  assert_result(volt_notify_wait(&notify, w, (volt_waker){NULL, NULL}), VOLT_PENDING);
+  assert_result(volt_notify_wait_waiter(&notify, w, (volt_waker){NULL, NULL}), VOLT_PENDING);
 }
 
 static void who_is_notified_waits_again(void **state) {
@@ -106,7 +107,7 @@ static void who_is_notified_waits_again(void **state) {
   begin(wait_again);
   volt_notify_init(&notify);
   for (uint32_t i = 0; i < WAITERS; i++) {
-    assert_result(volt_notify_wait(&notify, &crowd.waiters[i], crowd.waker), VOLT_PENDING);
+    assert_result(volt_notify_wait_waiter(&notify, &crowd.waiters[i], crowd.waker), VOLT_PENDING);
   }
   volt_notify_all(&notify);
   end(WAITERS);
@@ -129,9 +130,9 @@ static void who_is_let_go_cancels_another(void **state) {
   begin(cancel_another);
   volt_once_init(&once);
   volt_waiter first = VOLT_WAITER_INIT;
-  assert_result(volt_once_begin(&once, &first, crowd.waker), VOLT_OK);
+  assert_result(volt_once_begin_waiter(&once, &first, crowd.waker), VOLT_OK);
   for (uint32_t i = 0; i < WAITERS; i++) {
-    assert_result(volt_once_begin(&once, &crowd.waiters[i], crowd.waker), VOLT_PENDING);
+    assert_result(volt_once_begin_waiter(&once, &crowd.waiters[i], crowd.waker), VOLT_PENDING);
   }
   volt_once_done(&once);
   end(WAITERS);
@@ -142,7 +143,7 @@ static void shut_and_wait(void *ctx) {
   (void)ctx;
   uint32_t i = note();
   if (i == 0) volt_latch_add(&latch, 1);
-  int result = volt_latch_wait(&latch, &crowd.others[i], (volt_waker){NULL, NULL});
+  int result = volt_latch_wait_waiter(&latch, &crowd.others[i], (volt_waker){NULL, NULL});
   assert_result(result, VOLT_PENDING);
 }
 
@@ -151,7 +152,7 @@ static void a_latch_is_shut_by_who_is_let_go(void **state) {
   begin(shut_and_wait);
   volt_latch_init(&latch, 1);
   for (uint32_t i = 0; i < WAITERS; i++) {
-    assert_result(volt_latch_wait(&latch, &crowd.waiters[i], crowd.waker), VOLT_PENDING);
+    assert_result(volt_latch_wait_waiter(&latch, &crowd.waiters[i], crowd.waker), VOLT_PENDING);
   }
   volt_latch_done(&latch);
   end(WAITERS);
@@ -177,7 +178,7 @@ static void a_token_is_cancelled_again(void **state) {
   begin(use_the_tree);
   volt_token_init(&token);
   for (uint32_t i = 0; i < WAITERS; i++) {
-    assert_result(volt_token_wait(&token, &crowd.waiters[i], crowd.waker), VOLT_PENDING);
+    assert_result(volt_token_wait_waiter(&token, &crowd.waiters[i], crowd.waker), VOLT_PENDING);
   }
   volt_token_cancel(&token);
   end(WAITERS);

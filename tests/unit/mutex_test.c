@@ -9,9 +9,8 @@
 #include "unit.h"
 
 FAMILY(mutex, volt_mutex it[1] = {VOLT_MUTEX_INIT};
-       volt_mutex_lock_no_deadline(it), volt_mutex_lock(it, w, waker),
-       volt_mutex_lock_blocking(it, past), volt_mutex_lock_future(f, it), volt_mutex_unlock(it),
-       volt_mutex_unlock(it);
+       volt_mutex_lock(it), volt_mutex_lock_waiter(it, w, waker), volt_mutex_lock_until(it, past),
+       volt_mutex_lock_future(f, it), volt_mutex_unlock(it), volt_mutex_unlock(it);
        volt_mutex_destroy(it))
 
 enum { MANY = 100 };
@@ -34,7 +33,8 @@ static int set_up(void **state) {
 static void lock_and_queue(uint32_t count) {
   assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
   for (uint32_t i = 0; i < count; i++) {
-    assert_result(volt_mutex_lock(&mutex, &waiters[i], hostile_waker_of(&wakers[i])), VOLT_PENDING);
+    assert_result(volt_mutex_lock_waiter(&mutex, &waiters[i], hostile_waker_of(&wakers[i])),
+                  VOLT_PENDING);
   }
 }
 
@@ -58,7 +58,8 @@ static void three_ways_to_begin(void **state) {
     assert_false(volt_mutex_is_locked(all[i]));
     assert_int_equal(volt_mutex_waiters(all[i]), 0);
     assert_result(volt_mutex_try_lock(all[i]), VOLT_OK);
-    assert_result(volt_mutex_lock(all[i], &waiters[0], hostile_waker_of(&wakers[0])), VOLT_PENDING);
+    assert_result(volt_mutex_lock_waiter(all[i], &waiters[0], hostile_waker_of(&wakers[0])),
+                  VOLT_PENDING);
     volt_mutex_unlock(all[i]);
     expect(0, VOLT_OK, (uint32_t)i + 1);
     volt_mutex_unlock(all[i]);
@@ -79,7 +80,7 @@ static void try_locks_if_free(void **state) {
 
 static void lock_takes_at_once(void **state) {
   (void)state;
-  assert_result(volt_mutex_lock(&mutex, &waiters[0], hostile_waker_of(&wakers[0])), VOLT_OK);
+  assert_result(volt_mutex_lock_waiter(&mutex, &waiters[0], hostile_waker_of(&wakers[0])), VOLT_OK);
   assert_true(volt_mutex_is_locked(&mutex));
   expect(0, VOLT_ECANCELED, 0); /* *w was not used */
   volt_mutex_unlock(&mutex);
@@ -197,7 +198,7 @@ static void wakers_unlock(void **state) {
 
 static void lock_again(hostile_waker *self) {
   self->act = NULL;
-  self->result = volt_mutex_lock(&mutex, self->other, hostile_waker_of(self));
+  self->result = volt_mutex_lock_waiter(&mutex, self->other, hostile_waker_of(self));
 }
 
 static void wakers_lock_again(void **state) {
@@ -247,7 +248,7 @@ static void the_granted_one_frees_it(void **state) {
   assert_non_null(m);
   assert_result(volt_mutex_try_lock(m), VOLT_OK);
   hostile_waker_init(&wakers[0], 0, &wakes, unlock_and_free, m);
-  assert_result(volt_mutex_lock(m, &waiters[0], hostile_waker_of(&wakers[0])), VOLT_PENDING);
+  assert_result(volt_mutex_lock_waiter(m, &waiters[0], hostile_waker_of(&wakers[0])), VOLT_PENDING);
   volt_mutex_unlock(m);
   expect(0, VOLT_OK, 1);
 }
@@ -256,11 +257,11 @@ static void the_granted_one_frees_it(void **state) {
 
 static void lock_blocking_keeps_its_deadline(void **state) {
   (void)state;
-  assert_result(volt_mutex_lock_blocking(&mutex, PAST_DEADLINE), VOLT_OK); /* it was free */
-  assert_result(volt_mutex_lock_blocking(&mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
-  assert_result(volt_mutex_lock_blocking(&mutex, 0), VOLT_ETIMEDOUT);
+  assert_result(volt_mutex_lock_until(&mutex, PAST_DEADLINE), VOLT_OK); /* it was free */
+  assert_result(volt_mutex_lock_until(&mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_mutex_lock_until(&mutex, 0), VOLT_ETIMEDOUT);
   uint64_t deadline_ns = volt_deadline_ns(100000);
-  assert_result(volt_mutex_lock_blocking(&mutex, deadline_ns), VOLT_ETIMEDOUT);
+  assert_result(volt_mutex_lock_until(&mutex, deadline_ns), VOLT_ETIMEDOUT);
   assert_true(volt_now_ns() >= deadline_ns);
   assert_int_equal(volt_mutex_waiters(&mutex), 0);
   volt_mutex_unlock(&mutex);
@@ -273,9 +274,9 @@ static void count_up(void *arg, uint32_t index) {
   (void)arg;
   for (int i = 0; i < 500; i++) {
     if (index % 2) {
-      volt_mutex_lock_no_deadline(&mutex);
+      volt_mutex_lock(&mutex);
     } else {
-      REQUIRE(volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE) == VOLT_OK);
+      REQUIRE(volt_mutex_lock_until(&mutex, VOLT_NO_DEADLINE) == VOLT_OK);
     }
     plain += 1;
     volt_mutex_unlock(&mutex);
@@ -293,7 +294,7 @@ static void one_at_a_time(void **state) {
 static void lock_and_leave(void *arg, uint32_t index) {
   (void)arg;
   (void)index;
-  REQUIRE(volt_mutex_lock_blocking(&mutex, VOLT_NO_DEADLINE) == VOLT_OK);
+  REQUIRE(volt_mutex_lock_until(&mutex, VOLT_NO_DEADLINE) == VOLT_OK);
   plain = 42;
 }
 
@@ -322,7 +323,7 @@ struct shared {
 static void use_and_maybe_free(void *arg, uint32_t index) {
   struct shared *s = (struct shared *)arg;
   (void)index;
-  REQUIRE(volt_mutex_lock_blocking(&s->mutex, VOLT_NO_DEADLINE) == VOLT_OK);
+  REQUIRE(volt_mutex_lock_until(&s->mutex, VOLT_NO_DEADLINE) == VOLT_OK);
   uint32_t left = --s->users;
   volt_mutex_unlock(&s->mutex);
   if (left > 0) return;
@@ -345,7 +346,7 @@ static void errno_is_never_set(void **state) {
   (void)state;
   errno = 4711;
   lock_and_queue(2);
-  assert_result(volt_mutex_lock_blocking(&mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_mutex_lock_until(&mutex, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_true(volt_waiter_set_waker(&waiters[0], hostile_waker_of(&wakers[0])));
   assert_true(volt_mutex_cancel(&mutex, &waiters[1]));
   volt_mutex_unlock(&mutex);

@@ -502,7 +502,7 @@ static void a_dial_that_loses_leaves_nothing(void **state) {
   io_kit *k = (io_kit *)*state;
   volt_fd listener, client;
   volt_dial dial;
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_select select;
   char to[VOLT_ADDRESS_TEXT], local[VOLT_ADDRESS_TEXT];
   uint32_t won[2] = {0, 0};
@@ -511,8 +511,8 @@ static void a_dial_that_loses_leaves_nothing(void **state) {
     uint64_t nap_ns = round % 16 * 10000;
     volt_future *either[] = {
         volt_dial_future(&dial, k->rt, &client, to, NULL),
-        volt_sleep_until(&nap, volt_rt_timers(k->rt),
-                         round % 16 == 15 ? VOLT_NO_DEADLINE : volt_deadline_ns(nap_ns))};
+        volt_sleep_future(&nap, volt_rt_timers(k->rt),
+                          round % 16 == 15 ? VOLT_NO_DEADLINE : volt_deadline_ns(nap_ns))};
     volt_select_seed(round);
     volt_future *f = volt_select_future(&select, either, 2, VOLT_SELECT_FAIR);
     assert_result(volt_rt_run_until(k->rt, f, VOLT_NO_DEADLINE), VOLT_OK);

@@ -5,8 +5,8 @@
 #include "poller.h"
 #include "unit.h"
 
-FAMILY(notify, volt_notify it[1] = {VOLT_NOTIFY_INIT}, volt_notify_wait(it, w, waker),
-       volt_notify_wait_blocking(it, past), volt_notify_future(f, it), volt_notify_one(it),
+FAMILY(notify, volt_notify it[1] = {VOLT_NOTIFY_INIT}, volt_notify_wait_waiter(it, w, waker),
+       volt_notify_wait_until(it, past), volt_notify_wait_future(f, it), volt_notify_one(it),
        volt_notify_destroy(it))
 
 enum { MANY = 100 };
@@ -33,7 +33,7 @@ static int tear_down(void **state) {
 }
 
 static int wait_as(uint32_t i) {
-  return volt_notify_wait(&n, &w[i], fake_waker_of(&wakers[i]));
+  return volt_notify_wait_waiter(&n, &w[i], fake_waker_of(&wakers[i]));
 }
 
 static void queue(uint32_t first, uint32_t count) {
@@ -60,7 +60,7 @@ static void at_most_one_is_stored(void **state) {
   (void)state;
   for (int i = 0; i < 3; i++) volt_notify_one(&n);
   assert_result(wait_as(0), VOLT_OK);
-  assert_result(volt_notify_wait_blocking(&n, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_notify_wait_until(&n, PAST_DEADLINE), VOLT_ETIMEDOUT);
 }
 
 static void one_wakes_the_oldest(void **state) {
@@ -88,7 +88,7 @@ static void all_wakes_all_and_stores_nothing(void **state) {
     volt_notify_all(&n);
     for (uint32_t i = 0; i < counts[c]; i++) expect(i, VOLT_OK, 1);
     assert_true(wake_log_is_run(&wakes, 0, counts[c]));
-    assert_result(volt_notify_wait_blocking(&n, PAST_DEADLINE), VOLT_ETIMEDOUT);
+    assert_result(volt_notify_wait_until(&n, PAST_DEADLINE), VOLT_ETIMEDOUT);
   }
 }
 
@@ -103,7 +103,7 @@ static void all_leaves_what_is_stored(void **state) {
 static void reenter(hostile_waker *self) {
   volt_notify *notify = (volt_notify *)self->object;
   assert_int_equal(volt_notify_waiters(notify) > 0, self->n);
-  self->result = volt_notify_wait(notify, self->other, (volt_waker){NULL, NULL});
+  self->result = volt_notify_wait_waiter(notify, self->other, (volt_waker){NULL, NULL});
   volt_notify_one(notify);
 }
 
@@ -117,7 +117,7 @@ static void a_waker_may_use_it(void **state) {
     hostile_waker_init(&hostile, 1000, NULL, reenter, &n);
     hostile.other = &newcomer;
     hostile.n = others[c] >= 32; /* some are served, and still linked */
-    assert_result(volt_notify_wait(&n, &first, hostile_waker_of(&hostile)), VOLT_PENDING);
+    assert_result(volt_notify_wait_waiter(&n, &first, hostile_waker_of(&hostile)), VOLT_PENDING);
     queue(0, others[c]);
     volt_notify_all(&n);
     assert_int_equal(hostile_waker_calls(&hostile), 1);
@@ -125,7 +125,7 @@ static void a_waker_may_use_it(void **state) {
     assert_result(volt_waiter_result(&newcomer), VOLT_OK); /* it got the one */
     for (uint32_t i = 0; i < others[c]; i++) expect(i, VOLT_OK, 1);
     assert_int_equal(volt_notify_waiters(&n), 0);
-    assert_result(volt_notify_wait_blocking(&n, PAST_DEADLINE), VOLT_ETIMEDOUT);
+    assert_result(volt_notify_wait_until(&n, PAST_DEADLINE), VOLT_ETIMEDOUT);
   }
 }
 
@@ -140,7 +140,7 @@ static void too_late_before_it_is_told(void **state) {
   hostile_waker hostile;
   hostile_waker_init(&hostile, 1000, NULL, give_up_for_another, &n);
   hostile.other = &w[40];
-  assert_result(volt_notify_wait(&n, &first, hostile_waker_of(&hostile)), VOLT_PENDING);
+  assert_result(volt_notify_wait_waiter(&n, &first, hostile_waker_of(&hostile)), VOLT_PENDING);
   queue(0, 50);
   volt_notify_all(&n);
   assert_false(hostile.result);
@@ -180,11 +180,11 @@ static void all_counts_from_when_the_future_is_made(void **state) {
   poller p;
   poller_init(&p);
   volt_notify_all(&n);
-  volt_future_made(volt_notify_future(&f, &n));
+  volt_future_made(volt_notify_wait_future(&f, &n));
   assert_result(poller_poll(&p, &f), VOLT_PENDING); /* that was before */
   volt_future_cancel(&f);
   poller_expect(&p, 1, 0, 1);
-  volt_future_made(volt_notify_future(&f, &n));
+  volt_future_made(volt_notify_wait_future(&f, &n));
   volt_notify_all(&n);
   assert_result(poller_poll(&p, &f), VOLT_OK);
   assert_int_equal(volt_notify_waiters(&n), 0);
@@ -194,17 +194,17 @@ static void all_counts_from_when_the_future_is_made(void **state) {
 static void one_counts_because_it_is_stored(void **state) {
   (void)state;
   volt_future f;
-  volt_future_made(volt_notify_future(&f, &n));
+  volt_future_made(volt_notify_wait_future(&f, &n));
   volt_notify_one(&n);
-  assert_result(volt_block_on(&f, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait_until(&f, PAST_DEADLINE), VOLT_OK);
   volt_future_cancel(&f);
-  assert_result(volt_notify_wait_blocking(&n, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_notify_wait_until(&n, PAST_DEADLINE), VOLT_ETIMEDOUT);
 }
 
 static void its_place_is_that_of_its_poll(void **state) {
   (void)state;
   volt_future f;
-  volt_future_made(volt_notify_future(&f, &n));
+  volt_future_made(volt_notify_wait_future(&f, &n));
   queue(0, 1);
   assert_result(volt_future_poll(&f, fake_waker_of(&wakers[1])), VOLT_PENDING);
   volt_notify_one(&n);
@@ -219,7 +219,7 @@ static void its_place_is_that_of_its_poll(void **state) {
 static void two_that_were_not_polled(void **state) {
   (void)state;
   volt_future f[2];
-  for (int i = 0; i < 2; i++) volt_future_made(volt_notify_future(&f[i], &n));
+  for (int i = 0; i < 2; i++) volt_future_made(volt_notify_wait_future(&f[i], &n));
   volt_notify_one(&n);
   volt_notify_one(&n);
   assert_result(volt_future_poll(&f[0], fake_waker_of(&wakers[0])), VOLT_OK);
@@ -235,7 +235,7 @@ static void two_that_were_polled(void **state) {
   poller p[2];
   for (int i = 0; i < 2; i++) {
     poller_init(&p[i]);
-    assert_result(volt_future_poll(volt_notify_future(&f[i], &n), nobody), VOLT_PENDING);
+    assert_result(volt_future_poll(volt_notify_wait_future(&f[i], &n), nobody), VOLT_PENDING);
   }
   assert_result(poller_poll(&p[1], &f[1]), VOLT_PENDING);
   volt_notify_one(&n);
@@ -248,7 +248,7 @@ static void two_that_were_polled(void **state) {
 static void dropped_it_passes_one_on(void **state) {
   (void)state;
   volt_future f;
-  volt_future_made(volt_notify_future(&f, &n));
+  volt_future_made(volt_notify_wait_future(&f, &n));
   assert_result(volt_future_poll(&f, fake_waker_of(&wakers[9])), VOLT_PENDING);
   queue(0, 1);
   volt_notify_one(&n);
@@ -261,16 +261,16 @@ static void dropped_it_passes_one_on(void **state) {
 static void dropped_it_does_not_pass_all_on(void **state) {
   (void)state;
   volt_future f;
-  volt_future_made(volt_notify_future(&f, &n));
+  volt_future_made(volt_notify_wait_future(&f, &n));
   assert_result(volt_future_poll(&f, fake_waker_of(&wakers[9])), VOLT_PENDING);
   volt_notify_all(&n);
   volt_future_cancel(&f);
-  assert_result(volt_notify_wait_blocking(&n, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_notify_wait_until(&n, PAST_DEADLINE), VOLT_ETIMEDOUT);
 
-  volt_future_made(volt_notify_future(&f, &n)); /* nor if it was never polled */
+  volt_future_made(volt_notify_wait_future(&f, &n)); /* nor if it was never polled */
   volt_notify_all(&n);
   volt_future_cancel(&f);
-  assert_result(volt_notify_wait_blocking(&n, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_notify_wait_until(&n, PAST_DEADLINE), VOLT_ETIMEDOUT);
 }
 
 /* Two branches of a select are ready at once: what the loser took is stored again. */
@@ -279,7 +279,7 @@ static void a_loser_gives_it_back(void **state) {
   volt_sem sem = VOLT_SEM_INIT(0);
   volt_future f[2];
   volt_future *branches[2] = {volt_sem_acquire_future(&f[0], &sem, 1),
-                              volt_notify_future(&f[1], &n)};
+                              volt_notify_wait_future(&f[1], &n)};
   volt_select s;
   volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
   assert_result(volt_future_poll(&s.future, fake_waker_of(&wakers[0])), VOLT_PENDING);
@@ -297,9 +297,9 @@ static void all_zero_is_valid(void **state) {
   static volt_notify zero;
   static const volt_notify initialised = VOLT_NOTIFY_INIT;
   assert_memory_equal((const void *)&zero, (const void *)&initialised, sizeof zero);
-  assert_result(volt_notify_wait_blocking(&zero, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_notify_wait_until(&zero, PAST_DEADLINE), VOLT_ETIMEDOUT);
   volt_notify_one(&zero);
-  assert_result(volt_notify_wait_blocking(&zero, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_notify_wait(&zero), VOLT_OK);
   volt_notify_destroy(&zero);
 }
 
@@ -307,7 +307,7 @@ static void destroy_it(void *arg) {
   volt_notify_destroy((volt_notify *)arg);
 }
 static void wait_again(void *arg) {
-  ignore_result(volt_notify_wait((volt_notify *)arg, &w[0], (volt_waker){NULL, NULL}));
+  ignore_result(volt_notify_wait_waiter((volt_notify *)arg, &w[0], (volt_waker){NULL, NULL}));
 }
 
 static void misuse_aborts(void **state) {

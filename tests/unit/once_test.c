@@ -6,8 +6,8 @@
 #include "unit.h"
 
 FAMILY(once, volt_once it[1] = {VOLT_ONCE_INIT};
-       FAMILY_OK(volt_once_begin_blocking(it, 0)), volt_once_begin(it, w, waker),
-       volt_once_begin_blocking(it, past), volt_once_begin_future(f, it), volt_once_done(it),
+       FAMILY_OK(volt_once_begin_until(it, 0)), volt_once_begin_waiter(it, w, waker),
+       volt_once_begin_until(it, past), volt_once_begin_future(f, it), volt_once_done(it),
        if (!volt_once_is_done(it)) volt_once_done(it);
        volt_once_destroy(it))
 
@@ -29,7 +29,7 @@ static int set_up(void **state) {
 }
 
 static int begin(uint32_t i) {
-  return volt_once_begin(&o, &w[i], fake_waker_of(&wakers[i]));
+  return volt_once_begin_waiter(&o, &w[i], fake_waker_of(&wakers[i]));
 }
 
 static void queue(uint32_t first, uint32_t count) {
@@ -119,7 +119,7 @@ static void too_late_before_it_is_told(void **state) {
   hostile.other = &w[45];
   hostile.result = true;
   assert_result(begin(99), VOLT_OK);
-  assert_result(volt_once_begin(&o, &first, hostile_waker_of(&hostile)), VOLT_PENDING);
+  assert_result(volt_once_begin_waiter(&o, &first, hostile_waker_of(&hostile)), VOLT_PENDING);
   queue(0, 50);
   volt_once_done(&o);
   assert_false(hostile.result);
@@ -141,12 +141,12 @@ static void set_waker_replaces(void **state) {
 
 static void blocking(void **state) {
   (void)state;
-  assert_result(volt_once_begin_blocking(&o, PAST_DEADLINE), VOLT_OK);
-  assert_result(volt_once_begin_blocking(&o, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_once_begin_until(&o, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_once_begin_until(&o, PAST_DEADLINE), VOLT_ETIMEDOUT);
   volt_once_failed(&o);
-  assert_result(volt_once_begin_blocking(&o, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_once_begin(&o), VOLT_OK);
   volt_once_done(&o);
-  assert_result(volt_once_begin_blocking(&o, PAST_DEADLINE), VOLT_DONE);
+  assert_result(volt_once_begin_until(&o, PAST_DEADLINE), VOLT_DONE);
   volt_once_destroy(&o);
 }
 
@@ -237,7 +237,7 @@ static void selected(void **state) {
   volt_future_made(volt_sem_acquire_future(&f[0], &sem, 1));
   volt_future_made(volt_once_begin_future(&f[1], &o));
   volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
-  assert_result(volt_block_on(&s.future, PAST_DEADLINE), VOLT_DONE);
+  assert_result(volt_future_wait_until(&s.future, PAST_DEADLINE), VOLT_DONE);
   assert_int_equal(volt_select_winner(&s), 1);
   assert_int_equal(volt_sem_waiters(&sem), 0);
   volt_once_destroy(&o);
@@ -277,7 +277,7 @@ static void a_loser_that_was_done(void **state) {
                               volt_join_future(&join, both, 2, VOLT_JOIN_ALL)};
   volt_select s;
   volt_future_made(volt_select_future(&s, branches, 2, VOLT_SELECT_BIASED));
-  assert_result(volt_block_on(&s.future, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait(&s.future), VOLT_OK);
   assert_int_equal(volt_select_winner(&s), 0);
   assert_int_equal(got, 4711);
   assert_true(volt_once_is_done(&o));
@@ -291,7 +291,7 @@ static void all_zero_is_fresh(void **state) {
   (void)state;
   static volt_once zero = VOLT_ONCE_INIT;
   assert_false(volt_once_is_done(&zero));
-  assert_result(volt_once_begin_blocking(&zero, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_once_begin_until(&zero, PAST_DEADLINE), VOLT_OK);
   volt_once_done(&zero);
   volt_once_destroy(&zero);
 }
@@ -317,7 +317,7 @@ static void destroy_it(void *arg) {
   volt_once_destroy((volt_once *)arg);
 }
 static void begin_twice(void *arg) {
-  ignore_result(volt_once_begin((volt_once *)arg, &w[0], (volt_waker){NULL, NULL}));
+  ignore_result(volt_once_begin_waiter((volt_once *)arg, &w[0], (volt_waker){NULL, NULL}));
 }
 
 static volt_once another;

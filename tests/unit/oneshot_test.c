@@ -7,7 +7,7 @@
 
 FAMILY(oneshot, uint64_t slot; uint64_t value = 7;
        volt_oneshot it[1] = {VOLT_ONESHOT_INIT(sizeof slot, &slot)},
-       volt_oneshot_recv(it, w, &value, waker), volt_oneshot_recv_blocking(it, &value, past),
+       volt_oneshot_recv_waiter(it, w, &value, waker), volt_oneshot_recv_until(it, &value, past),
        volt_oneshot_recv_future(f, it, &value), FAMILY_OK(volt_oneshot_send(it, &value)),
        volt_oneshot_destroy(it))
 
@@ -97,10 +97,10 @@ static void all_waits_find_what_was_sent(void **state) {
     set_up(state);
     assert_result(volt_oneshot_send(&o, &first), VOLT_OK);
     if (way == 0) {
-      assert_result(volt_oneshot_recv(&o, &w, &got, fake_waker_of(&a)), VOLT_OK);
+      assert_result(volt_oneshot_recv_waiter(&o, &w, &got, fake_waker_of(&a)), VOLT_OK);
       assert_result(volt_waiter_result(&w), VOLT_ECANCELED); /* not used */
     } else if (way == 1) {
-      assert_result(volt_oneshot_recv_blocking(&o, &got, PAST_DEADLINE), VOLT_OK);
+      assert_result(volt_oneshot_recv_until(&o, &got, PAST_DEADLINE), VOLT_OK);
     } else {
       volt_future_made(volt_oneshot_recv_future(&f, &o, &got));
       expect_poll(VOLT_OK);
@@ -144,8 +144,8 @@ static void closed_before_a_value_nothing_comes(void **state) {
     assert_true(volt_oneshot_is_closed(&o));
     assert_result(volt_oneshot_send(&o, &first), VOLT_ECLOSED);
     assert_result(volt_oneshot_try_recv(&o, &got), VOLT_ECLOSED);
-    assert_result(volt_oneshot_recv(&o, &w, &got, fake_waker_of(&a)), VOLT_ECLOSED);
-    assert_result(volt_oneshot_recv_blocking(&o, &got, VOLT_NO_DEADLINE), VOLT_ECLOSED);
+    assert_result(volt_oneshot_recv_waiter(&o, &w, &got, fake_waker_of(&a)), VOLT_ECLOSED);
+    assert_result(volt_oneshot_recv(&o, &got), VOLT_ECLOSED);
     volt_future_made(volt_oneshot_recv_future(&f, &o, &got));
     expect_poll(VOLT_ECLOSED);
   }
@@ -165,7 +165,7 @@ static void closed_after_a_value_it_can_be_received(void **state) {
 
 static void a_waiter_is_told_that_it_is_there(void **state) {
   (void)state;
-  assert_result(volt_oneshot_recv(&o, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
+  assert_result(volt_oneshot_recv_waiter(&o, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
   assert_int_equal(volt_oneshot_waiters(&o), 1);
   assert_result(volt_waiter_result(&w), VOLT_PENDING);
   assert_result(volt_oneshot_send(&o, &first), VOLT_OK);
@@ -179,7 +179,7 @@ static void a_waiter_is_told_that_it_is_there(void **state) {
 
 static void a_waiter_is_told_of_the_end(void **state) {
   (void)state;
-  assert_result(volt_oneshot_recv(&o, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
+  assert_result(volt_oneshot_recv_waiter(&o, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
   volt_oneshot_close(&o);
   expect_wakes(1);
   assert_result(volt_waiter_result(&w), VOLT_ECLOSED);
@@ -188,7 +188,7 @@ static void a_waiter_is_told_of_the_end(void **state) {
 static void a_cancelled_wait_loses_nothing(void **state) {
   for (int late = 0; late < 2; late++) {
     set_up(state);
-    assert_result(volt_oneshot_recv(&o, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
+    assert_result(volt_oneshot_recv_waiter(&o, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
     if (late) assert_result(volt_oneshot_send(&o, &first), VOLT_OK);
     assert_int_equal(volt_oneshot_cancel(&o, &w), !late);
     if (!late) assert_result(volt_oneshot_send(&o, &first), VOLT_OK);
@@ -199,7 +199,7 @@ static void a_cancelled_wait_loses_nothing(void **state) {
 
 static void a_waker_is_replaced(void **state) {
   (void)state;
-  assert_result(volt_oneshot_recv(&o, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
+  assert_result(volt_oneshot_recv_waiter(&o, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
   assert_true(volt_waiter_set_waker(&w, fake_waker_of(&b)));
   assert_result(volt_oneshot_send(&o, &first), VOLT_OK);
   expect_wakes(0);
@@ -217,7 +217,7 @@ static void send_from_within(hostile_waker *self) {
 static void the_waker_may_end_it(void **state) {
   hostile_waker h;
   hostile_waker_init(&h, 0, NULL, send_from_within, &o);
-  assert_result(volt_oneshot_recv(&o, &w, &got, hostile_waker_of(&h)), VOLT_PENDING);
+  assert_result(volt_oneshot_recv_waiter(&o, &w, &got, hostile_waker_of(&h)), VOLT_PENDING);
   assert_result(volt_oneshot_send(&o, &first), VOLT_OK);
   assert_result(h.result, VOLT_OK);
   expect_got(&first);
@@ -263,7 +263,7 @@ static void a_dropped_future_loses_nothing(void **state) {
 
 static void a_deadline_loses_nothing(void **state) {
   (void)state;
-  assert_result(volt_oneshot_recv_blocking(&o, &got, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_oneshot_recv_until(&o, &got, PAST_DEADLINE), VOLT_ETIMEDOUT);
   volt_timers timers;
   volt_timeout timeout;
   volt_timers_init_virtual(&timers, fake_waker_of(&b));
@@ -412,12 +412,12 @@ static void destroy_it(void *arg) {
 }
 
 static void queue_again(void *arg) {
-  ignore_result(volt_oneshot_recv((volt_oneshot *)arg, &w, &got, fake_waker_of(&a)));
+  ignore_result(volt_oneshot_recv_waiter((volt_oneshot *)arg, &w, &got, fake_waker_of(&a)));
 }
 
 static void misuse_aborts(void **state) {
   (void)state;
-  assert_result(volt_oneshot_recv(&o, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
+  assert_result(volt_oneshot_recv_waiter(&o, &w, &got, fake_waker_of(&a)), VOLT_PENDING);
   assert_death(destroy_it, &o, "volt_oneshot", death_address(&o), "1 waiters");
   assert_death(queue_again, &o, "volt_oneshot", death_address(&w), "already queued");
   assert_result(volt_oneshot_send(&o, &first), VOLT_OK);

@@ -41,8 +41,7 @@ int main(void) {
 
 /* Where a call stands is what the program's own calls say. */
 #define volt_mutex_try_lock(m) volt_mutex_try_lock(volt_mutex_tried_at_((m), "here.c", 1))
-#define volt_mutex_lock_no_deadline(m) \
-  volt_mutex_lock_no_deadline(volt_mutex_locked_at_((m), "here.c", 2))
+#define volt_mutex_lock(m) volt_mutex_lock(volt_mutex_locked_at_((m), "here.c", 2))
 #define volt_rwlock_try_read(rw) volt_rwlock_try_read(volt_rwlock_tried_at_((rw), "here.c", 3))
 #define volt_rwlock_try_write(rw) volt_rwlock_try_write(volt_rwlock_tried_at_((rw), "here.c", 4))
 #define volt_sem_try_acquire(sem, n) \
@@ -92,7 +91,7 @@ static void a_thread_owns_a_mutex(void **state) {
   volt_mutex_unlock(&m);
   assert_int_equal(owner_of(&m.owner).who, 0);
   assert_int_equal(look_at_list(), 0);
-  volt_mutex_lock_no_deadline(&m);
+  volt_mutex_lock(&m);
   assert_int_equal(owner_of(&m.owner).line, 2);
   volt_mutex_unlock_fair(&m);
   assert_int_equal(look_at_list(), 0);
@@ -108,9 +107,9 @@ static void each_way_to_lock_a_mutex(void **state) {
     for (unsigned way = 0; way < 5; way++) {
       int result = VOLT_EAGAIN;
       if (way == 0) result = volt_mutex_try_lock(&m);
-      if (way == 1) result = volt_mutex_lock(&m, &w, none);
-      if (way == 2) result = volt_mutex_lock_blocking(&m, VOLT_NO_DEADLINE);
-      if (way == 3) result = volt_block_on(volt_mutex_lock_future(&f, &m), VOLT_NO_DEADLINE);
+      if (way == 1) result = volt_mutex_lock_waiter(&m, &w, none);
+      if (way == 2) result = volt_mutex_lock_until(&m, VOLT_NO_DEADLINE);
+      if (way == 3) result = volt_future_wait(volt_mutex_lock_future(&f, &m));
       if (way == 4) result = volt_future_poll(volt_mutex_lock_future(&f, &m), none);
       assert_result(result, VOLT_OK);
       assert_int_equal(owner_of(&m.owner).who, me());
@@ -143,7 +142,7 @@ static void a_rwlock_knows_its_writer(void **state) {
     volt_rwlock_read_unlock(&rw);
     volt_rwlock_read_unlock(&rw);
     assert_int_equal(look_at_list(), 0);
-    assert_result(volt_rwlock_write_blocking(&rw, VOLT_NO_DEADLINE), VOLT_OK);
+    assert_result(volt_rwlock_write_until(&rw, VOLT_NO_DEADLINE), VOLT_OK);
     assert_int_equal(owner_of(&rw.owner).who, me());
     volt_rwlock_write_unlock_fair(&rw);
     assert_int_equal(look_at_list(), 0);
@@ -172,7 +171,7 @@ static void permits_are_counted(void **state) {
   volt_sem_release(&sem, 8);
   assert_int_equal(look_at_list(), 0);
   uint32_t taken;
-  assert_result(volt_sem_acquire_all_blocking(&sem, &taken, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_sem_acquire_all(&sem, &taken), VOLT_OK);
   assert_int_equal(look_at_list(), 1);
   assert_int_equal(held[0].n, taken);
   volt_sem_release(&sem, taken);
@@ -486,9 +485,9 @@ static unsigned fiber_held;
 
 static int fiber_main(void *arg) {
   (void)arg;
-  volt_mutex_lock_no_deadline(&first);
+  volt_mutex_lock(&first);
   fiber_saw[0] = owner_of(&first.owner).who;
-  int result = volt_sem_acquire_blocking(&gate, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire(&gate, 1);
   fiber_saw[1] = owner_of(&first.owner).who;
   fiber_held = look_at_list();
   volt_mutex_unlock(&first);
@@ -526,7 +525,7 @@ typedef struct nested {
 static int inner_poll(volt_async *a, volt_ctx *ctx) {
   (void)a;
   (void)ctx;
-  volt_mutex_lock_no_deadline(&first);
+  volt_mutex_lock(&first);
   return volt_fiber_yield();
 }
 
@@ -544,8 +543,8 @@ static int fiber_nests(void *arg) {
   (void)arg;
   REQUIRE(volt_mutex_try_lock(&before) == VOLT_OK); /* "here.c", 1: its place from now on */
   volt_mutex_unlock(&before);
-  REQUIRE(volt_await(volt_async_future(&n.async, outer_poll)) == VOLT_OK);
-  REQUIRE(volt_await(volt_mutex_lock_future(&f, &second)) == VOLT_OK);
+  REQUIRE(volt_future_wait(volt_async_future(&n.async, outer_poll)) == VOLT_OK);
+  REQUIRE(volt_future_wait(volt_mutex_lock_future(&f, &second)) == VOLT_OK);
   fiber_held = look_at_list();
   volt_mutex_unlock(&second);
   volt_mutex_unlock(&first);

@@ -346,8 +346,8 @@ static futex_outcome past_the_deadline(void *arg, const futex_call *call) {
 static void block_for_one(void *arg, uint32_t index) {
   struct late_wake *s = (struct late_wake *)arg;
   (void)index;
-  s->result = s->by_future ? volt_block_on(&s->future, IN_AN_HOUR)
-                           : volt_sem_acquire_blocking(&s->sem, 1, IN_AN_HOUR);
+  s->result = s->by_future ? volt_future_wait_until(&s->future, IN_AN_HOUR)
+                           : volt_sem_acquire_until(&s->sem, 1, IN_AN_HOUR);
   if (volt_load_relaxed(&s->waits) < 2) (void)volt_fetch_add_release(&s->go_on, 1);
 }
 
@@ -359,7 +359,7 @@ static void a_wake_on_the_way(bool by_future) {
   volt_waiter first = VOLT_WAITER_INIT;
   hostile_waker slow;
   hostile_waker_init(&slow, 0, NULL, be_slow, &s);
-  assert_result(volt_sem_acquire(&s.sem, &first, 1, hostile_waker_of(&slow)), VOLT_PENDING);
+  assert_result(volt_sem_acquire_waiter(&s.sem, &first, 1, hostile_waker_of(&slow)), VOLT_PENDING);
   futex_hook_set(past_the_deadline, &s);
   thread_team t;
   thread_team_start(&t, 1, block_for_one, &s);

@@ -72,9 +72,9 @@ static void there_are_as_many_as_the_capacity(void **state) {
   reserve();
   expect_free(0);
   assert_result(volt_permit_chan_try_reserve(&c), VOLT_EAGAIN);
-  assert_result(volt_permit_chan_reserve_blocking(&c, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_permit_chan_reserve_until(&c, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_result(volt_permit_chan_try_send(&c, &got), VOLT_EAGAIN);
-  assert_result(volt_permit_chan_send_blocking(&c, &got, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_permit_chan_send_until(&c, &got, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_int_equal(volt_permit_chan_len(&c), 0);
   volt_permit_chan_unreserve(&c);
   expect_free(1);
@@ -130,9 +130,9 @@ static void a_receive_makes_a_place(void **state) {
   assert_result(poll(&f, &a), VOLT_OK);
   send(3);
   expect_next(2);
-  assert_result(volt_permit_chan_recv_blocking(&c, &got, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_permit_chan_recv_until(&c, &got, PAST_DEADLINE), VOLT_OK);
   assert_int_equal(got, 3);
-  assert_result(volt_permit_chan_recv_blocking(&c, &got, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_permit_chan_recv_until(&c, &got, PAST_DEADLINE), VOLT_ETIMEDOUT);
   expect_free(2);
 }
 
@@ -218,10 +218,10 @@ static void closed_it_drains(void **state) {
   expect_free(1);
   assert_result(volt_permit_chan_try_reserve(&c), VOLT_ECLOSED);
   assert_result(volt_permit_chan_try_send(&c, &got), VOLT_ECLOSED);
-  assert_result(volt_permit_chan_send_blocking(&c, &got, VOLT_NO_DEADLINE), VOLT_ECLOSED);
+  assert_result(volt_permit_chan_send(&c, &got), VOLT_ECLOSED);
   expect_next(1);
   assert_result(volt_permit_chan_try_recv(&c, &got), VOLT_ECLOSED);
-  assert_result(volt_permit_chan_recv_blocking(&c, &got, VOLT_NO_DEADLINE), VOLT_ECLOSED);
+  assert_result(volt_permit_chan_recv(&c, &got), VOLT_ECLOSED);
   volt_future_made(volt_permit_chan_recv_future(&g, &c, &got));
   assert_result(poll(&g, &b), VOLT_ECLOSED);
   expect_free(2);

@@ -49,7 +49,7 @@ static void notify_init(void) {
 }
 static volt_future *notify_make(volt_future *f, uint32_t i) {
   (void)i;
-  return volt_notify_future(f, &notify);
+  return volt_notify_wait_future(f, &notify);
 }
 static void notify_open(void) {
   volt_notify_all(&notify);
@@ -81,7 +81,7 @@ static volt_future *barrier_make(volt_future *f, uint32_t i) {
 }
 static void barrier_open(void) {
   volt_waiter last = VOLT_WAITER_INIT;
-  assert_result(volt_barrier_wait(&barrier, &last, (volt_waker){NULL, NULL}), VOLT_LEADER);
+  assert_result(volt_barrier_wait_waiter(&barrier, &last, (volt_waker){NULL, NULL}), VOLT_LEADER);
 }
 static void barrier_destroy(void) {
   volt_barrier_destroy(&barrier);
@@ -90,7 +90,7 @@ static void barrier_destroy(void) {
 static void once_init(void) {
   volt_once_init(&once);
   volt_waiter first = VOLT_WAITER_INIT;
-  assert_result(volt_once_begin(&once, &first, (volt_waker){NULL, NULL}), VOLT_OK);
+  assert_result(volt_once_begin_waiter(&once, &first, (volt_waker){NULL, NULL}), VOLT_OK);
 }
 static volt_future *once_make(volt_future *f, uint32_t i) {
   (void)i;
@@ -166,7 +166,7 @@ static void token_init(void) {
 }
 /* Of all levels: those of the root are told first. */
 static volt_future *token_make(volt_future *f, uint32_t i) {
-  return volt_token_future(f, i % 3 == 0 ? &token : i % 3 == 1 ? &middle : &below);
+  return volt_token_wait_future(f, i % 3 == 0 ? &token : i % 3 == 1 ? &middle : &below);
 }
 static void token_open(void) {
   volt_token_cancel(&token);
@@ -479,7 +479,7 @@ static void a_cancelled_token_comes_first(void **state) {
   const subject its = {token_init, token_make, token_open, token_destroy, VOLT_OK, VOLT_OK};
   broadcast_init();
   begin(&its, give_a_job_and_poll);
-  worker.branches[0] = volt_token_future(&worker.branch[0], &below);
+  worker.branches[0] = volt_token_wait_future(&worker.branch[0], &below);
   worker.branches[1] =
       volt_broadcast_recv_future(&worker.branch[1], &receivers[WAITERS], &worker.job);
   volt_future_made(volt_select_future(&worker.select, worker.branches, 2, VOLT_SELECT_BIASED));

@@ -257,7 +257,7 @@ static void a_thread_blocks(void **state) {
   (void)state;
   make(&keeping);
   op.stopped = true;
-  assert_result(volt_block_on(&f, volt_deadline_ns(100000)), VOLT_ETIMEDOUT);
+  assert_result(volt_future_wait_until(&f, volt_deadline_ns(100000)), VOLT_ETIMEDOUT);
   expect_calls(1, 1, 0);
   volt_promise_destroy(&op.promise);
 }
@@ -272,7 +272,7 @@ static void completed_by_another_thread(void **state) {
   thread_team team;
   make(NULL);
   thread_team_start(&team, 1, complete_it_there, &op.promise);
-  assert_result(volt_block_on(&f, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait(&f), VOLT_OK);
   memset((void *)&op.promise, 0xee, sizeof op.promise); /* while complete() may still return */
   thread_team_join(&team);
 }

@@ -161,7 +161,7 @@ static void destroy_on_pool(void *arg) {
   volt_blocking b;
   (void)arg;
   create(1);
-  REQUIRE(volt_block_on(volt_blocking_future(&b, rt, destroy_it, NULL), VOLT_NO_DEADLINE) == 0);
+  REQUIRE(volt_future_wait(volt_blocking_future(&b, rt, destroy_it, NULL)) == 0);
 }
 
 static void destroy_in_team(void *arg, uint32_t index) {
@@ -222,9 +222,9 @@ static void a_handle_that_is_held_is_good_for_a_join(void **state) {
   held = spawn(calls);
   WAIT_UNTIL(volt_load_acquire(&begun) == 1);
   assert_result(volt_rt_shutdown_background(rt), VOLT_OK);
-  assert_result(volt_task_join_blocking(&held->task, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_task_join_until(&held->task, PAST_DEADLINE), VOLT_ETIMEDOUT);
   volt_store_release(&open, 1);
-  assert_result(volt_task_join_blocking(&held->task, VOLT_NO_DEADLINE), VOLT_ECANCELED);
+  assert_result(volt_task_join(&held->task), VOLT_ECANCELED);
 }
 
 static int gives_up(volt_task *t, volt_ctx *ctx) {
@@ -240,7 +240,7 @@ static void by_a_task_of_it(void **state) {
   memset((void *)&own, 0, sizeof own);
   volt_task_init(&own.task, gives_up);
   assert_result(volt_spawn(rt, &own.task), VOLT_OK);
-  assert_result(volt_task_join_blocking(&own.task, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_task_join(&own.task), VOLT_OK);
   WAIT_UNTIL(by_hand_held(&h) == 0);
 }
 
@@ -248,8 +248,7 @@ static void by_a_call_on_its_pool(void **state) {
   (void)state;
   volt_blocking b;
   create(1);
-  assert_result(volt_block_on(volt_blocking_future(&b, rt, give_up, NULL), VOLT_NO_DEADLINE),
-                VOLT_OK);
+  assert_result(volt_future_wait(volt_blocking_future(&b, rt, give_up, NULL)), VOLT_OK);
   WAIT_UNTIL(by_hand_held(&h) == 0);
 }
 

@@ -67,7 +67,7 @@ static job *spawn(volt_rt *rt) {
 }
 
 static void end(job *j, int result) {
-  assert_result(volt_task_join_blocking(&j->task, VOLT_NO_DEADLINE), result);
+  assert_result(volt_task_join(&j->task), result);
   volt_task_detach(&j->task);
 }
 
@@ -160,7 +160,7 @@ static void workers_on_a_cpu(void **state) {
   job *jobs[8];
   for (int i = 0; i < 8; i++) jobs[i] = spawn(rt);
   for (int i = 0; i < 8; i++) {
-    assert_result(volt_task_join_blocking(&jobs[i]->task, VOLT_NO_DEADLINE), VOLT_OK);
+    assert_result(volt_task_join(&jobs[i]->task), VOLT_OK);
     assert_int_equal(jobs[i]->cpu, first_cpu());
     assert_ptr_equal(jobs[i]->ran_on, rt);
     volt_task_detach(&jobs[i]->task);
@@ -389,7 +389,7 @@ static void two_with_workers(void **state) {
     if (i % 4 == 0) volt_sem_release(&sem, 4);
   }
   for (int i = 0; i < PAIRS; i++) {
-    assert_result(volt_task_join_blocking(&joiners[i]->task, VOLT_NO_DEADLINE), VOLT_OK);
+    assert_result(volt_task_join(&joiners[i]->task), VOLT_OK);
     assert_result(joiners[i]->result, VOLT_OK);
     assert_ptr_equal(joiners[i]->ran_on, i % 2 ? two : one);
     assert_ptr_equal(targets[i]->ran_on, i % 2 ? one : two);

@@ -44,7 +44,7 @@ static member *spawn(volt_rt *rt, volt_task_fn *poll, pair *p, unsigned side) {
 }
 
 static void join(member *m) {
-  assert_result(volt_task_join_blocking(&m->task, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_task_join(&m->task), VOLT_OK);
   volt_task_detach(&m->task);
 }
 

@@ -46,7 +46,7 @@ static int await(caller *c) {
 
 static int call_on_pool(volt_rt *rt, int (*fn)(void *arg), void *arg) {
   volt_blocking b;
-  return volt_block_on(volt_blocking_future(&b, rt, fn, arg), VOLT_NO_DEADLINE);
+  return volt_future_wait(volt_blocking_future(&b, rt, fn, arg));
 }
 
 static unsigned threads(void) {
@@ -322,7 +322,7 @@ static volt_task *reported_task;
 static void report(const char *call, volt_task *t, void *ctx) {
   volt_sem none = VOLT_SEM_INIT(0);
   REQUIRE(ctx == (void *)&reports);
-  REQUIRE(volt_sem_acquire_blocking(&none, 1, PAST_DEADLINE) == VOLT_ETIMEDOUT); /* it may block */
+  REQUIRE(volt_sem_acquire_until(&none, 1, PAST_DEADLINE) == VOLT_ETIMEDOUT); /* it may block */
   reported_call = call;
   reported_task = t;
   (void)volt_fetch_add_release(&reports, 1); /* its end orders the rest */
@@ -332,7 +332,7 @@ static int blocks_in_sem(volt_task *t, volt_ctx *ctx) {
   volt_sem none = VOLT_SEM_INIT(0);
   (void)t;
   (void)ctx;
-  return volt_sem_acquire_blocking(&none, 1, volt_deadline_ns(1000000));
+  return volt_sem_acquire_until(&none, 1, volt_deadline_ns(1000000));
 }
 
 static int blocks_on_future(volt_task *t, volt_ctx *ctx) {
@@ -340,7 +340,7 @@ static int blocks_on_future(volt_task *t, volt_ctx *ctx) {
   volt_future f;
   (void)t;
   (void)ctx;
-  return volt_block_on(volt_sem_acquire_future(&f, &none, 1), volt_deadline_ns(1000000));
+  return volt_future_wait_until(volt_sem_acquire_future(&f, &none, 1), volt_deadline_ns(1000000));
 }
 
 static int waits_for_report(void *arg) {
@@ -369,7 +369,7 @@ static void run_task(volt_task_fn *poll) {
   memset((void *)&t, 0, sizeof t);
   volt_task_init(&t, poll);
   assert_result(volt_spawn(rt_of_task, &t), VOLT_OK);
-  (void)volt_task_join_blocking(&t, VOLT_NO_DEADLINE);
+  (void)volt_task_join(&t);
   assert_result(volt_task_result(&t), VOLT_ETIMEDOUT);
   if (volt_load_acquire(&reports) > 0) assert_ptr_equal(reported_task, &t);
 }
@@ -387,7 +387,7 @@ static void who_blocks_a_worker_is_told(void **state) {
   assert_string_equal(reported_call, "volt_sem");
   run_task(blocks_on_future);
   assert_true(volt_load_acquire(&reports) > before);
-  assert_string_equal(reported_call, "volt_block_on");
+  assert_string_equal(reported_call, "volt_future_wait_until");
   volt_store_relaxed(&reports, 0); /* nothing runs */
   run_task(cancels_a_call);
   assert_string_equal(reported_call, "volt_future_cancel");
@@ -403,7 +403,7 @@ static void block_thrice(void *arg) {
 
 #if defined(VOLT_DEBUG) && VOLT_DEBUG
 static void blocks(void *ctx) {
-  ignore_result(volt_sem_acquire_blocking((volt_sem *)ctx, 1, VOLT_NO_DEADLINE));
+  ignore_result(volt_sem_acquire((volt_sem *)ctx, 1));
 }
 
 /* No task runs meanwhile. */
@@ -420,8 +420,8 @@ static void block_in_a_waker(void *arg) {
 static void without_a_hook_it_is_said_once_or_aborts(void **state) {
   volt_sem sem = VOLT_SEM_INIT(0);
   (void)state;
-  assert_death(block_thrice, NULL, "volt: volt_sem_acquire_blocking: task 0x", "must not block");
-  assert_death(block_in_a_waker, &sem, "volt: volt_sem_acquire_blocking: ", "a waker that worker 0",
+  assert_death(block_thrice, NULL, "volt: volt_sem_acquire_until: task 0x", "must not block");
+  assert_death(block_in_a_waker, &sem, "volt: volt_sem_acquire_until: ", "a waker that worker 0",
                "must not block");
 }
 #else

@@ -4,7 +4,7 @@
 
 typedef struct job {
   volt_task task;
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_future inner;
   volt_timeout timeout;
   volt_interval interval;
@@ -54,7 +54,7 @@ static void advance(uint64_t by_ns) {
 }
 
 static void end(job *j, int result) {
-  assert_result(volt_task_join_blocking(&j->task, PAST_DEADLINE), result);
+  assert_result(volt_task_join_until(&j->task, PAST_DEADLINE), result);
   volt_task_detach(&j->task);
 }
 
@@ -75,7 +75,7 @@ static void the_clock_stands_unless_it_is_told(void **state) {
 static int sleeps(volt_task *task, volt_ctx *ctx) {
   job *self = job_of(task);
   VOLT_TASK_BEGIN(self);
-  VOLT_AWAIT(self, volt_sleep_until(&self->nap, volt_rt_timers(h.rt), self->deadline_ns));
+  VOLT_AWAIT(self, volt_sleep_future(&self->nap, volt_rt_timers(h.rt), self->deadline_ns));
   self->woke_ns = volt_rt_now_ns(h.rt);
   trace_note(&t, self->letter);
   VOLT_FINALLY(self);
@@ -159,7 +159,7 @@ static uint64_t last_deadline_ns;
 static int sleeps_in_order(volt_task *task, volt_ctx *ctx) {
   job *self = job_of(task);
   VOLT_TASK_BEGIN(self);
-  VOLT_AWAIT(self, volt_sleep_until(&self->nap, volt_rt_timers(h.rt), self->deadline_ns));
+  VOLT_AWAIT(self, volt_sleep_future(&self->nap, volt_rt_timers(h.rt), self->deadline_ns));
   REQUIRE(volt_rt_now_ns(h.rt) >= self->deadline_ns);
   woken += 1;
   if (self->deadline_ns > last_deadline_ns) last_deadline_ns = self->deadline_ns;
@@ -279,7 +279,7 @@ static int ticks(volt_task *task, volt_ctx *ctx) {
   volt_interval_init(&self->interval, volt_rt_timers(h.rt), self->deadline_ns, 10,
                      VOLT_INTERVAL_SKIP);
   for (; self->left > 0; self->left--) {
-    VOLT_AWAIT(self, volt_interval_tick(&self->interval));
+    VOLT_AWAIT(self, volt_interval_tick_future(&self->interval));
     self->woke_ns = volt_rt_now_ns(h.rt);
     trace_note(&t, (char)('0' + volt_interval_due_ns(&self->interval) / 10));
   }

@@ -59,7 +59,7 @@ static void load(void) {
   *(void **)&lib.detach = symbol("volt_task_detach");
   *(void **)&lib.current = symbol("volt_rt_current");
   *(void **)&lib.blocking = symbol("volt_blocking_future");
-  *(void **)&lib.acquire = symbol("volt_sem_acquire_blocking");
+  *(void **)&lib.acquire = symbol("volt_sem_acquire_until");
 }
 
 static void unload(void) {
@@ -163,7 +163,7 @@ static pthread_key_t before_the_end;
 
 static void wait_by_this_program(void) {
   volt_sem sem = VOLT_SEM_INIT(0);
-  REQUIRE(volt_sem_acquire_blocking(&sem, 1, volt_now_ns() + 1000000) == VOLT_ETIMEDOUT);
+  REQUIRE(volt_sem_acquire_until(&sem, 1, volt_now_ns() + 1000000) == VOLT_ETIMEDOUT);
 }
 
 /* Has not waited before: it would set the library's keys. */

@@ -9,8 +9,8 @@
 #include "unit.h"
 
 FAMILY(rwlock, volt_rwlock it[1] = {VOLT_RWLOCK_INIT};
-       volt_rwlock_write_no_deadline(it), volt_rwlock_write(it, w, waker),
-       volt_rwlock_write_blocking(it, past), volt_rwlock_write_future(f, it),
+       volt_rwlock_write(it), volt_rwlock_write_waiter(it, w, waker),
+       volt_rwlock_write_until(it, past), volt_rwlock_write_future(f, it),
        volt_rwlock_write_unlock(it), volt_rwlock_write_unlock(it);
        volt_rwlock_destroy(it))
 
@@ -31,11 +31,13 @@ static int set_up(void **state) {
 }
 
 static void queue_reader(uint32_t i) {
-  assert_result(volt_rwlock_read(&rw, &waiters[i], hostile_waker_of(&wakers[i])), VOLT_PENDING);
+  assert_result(volt_rwlock_read_waiter(&rw, &waiters[i], hostile_waker_of(&wakers[i])),
+                VOLT_PENDING);
 }
 
 static void queue_writer(uint32_t i) {
-  assert_result(volt_rwlock_write(&rw, &waiters[i], hostile_waker_of(&wakers[i])), VOLT_PENDING);
+  assert_result(volt_rwlock_write_waiter(&rw, &waiters[i], hostile_waker_of(&wakers[i])),
+                VOLT_PENDING);
 }
 
 /* 'r' and 'w' for waiters 0, 1, ... */
@@ -92,7 +94,7 @@ static void many_readers(void **state) {
     assert_int_equal(volt_rwlock_readers(&rw), i);
     assert_result(volt_rwlock_try_read(&rw), VOLT_OK);
   }
-  assert_result(volt_rwlock_read(&rw, &waiters[0], hostile_waker_of(&wakers[0])), VOLT_OK);
+  assert_result(volt_rwlock_read_waiter(&rw, &waiters[0], hostile_waker_of(&wakers[0])), VOLT_OK);
   expect(0, VOLT_ECANCELED); /* *w was not used */
   assert_result(volt_rwlock_try_write(&rw), VOLT_EAGAIN);
   for (uint32_t i = 0; i < 1001; i++) volt_rwlock_read_unlock(&rw);
@@ -108,7 +110,7 @@ static void one_writer(void **state) {
     assert_int_equal(volt_rwlock_readers(&rw), 0); /* a writer has it */
     volt_rwlock_write_unlock(&rw);
   }
-  assert_result(volt_rwlock_write(&rw, &waiters[0], hostile_waker_of(&wakers[0])), VOLT_OK);
+  assert_result(volt_rwlock_write_waiter(&rw, &waiters[0], hostile_waker_of(&wakers[0])), VOLT_OK);
   expect(0, VOLT_ECANCELED);
   volt_rwlock_write_unlock(&rw);
   expect_free();
@@ -178,7 +180,7 @@ static void no_new_reader_passes_a_queued_writer(void **state) {
   assert_result(volt_rwlock_try_write(&rw), VOLT_EAGAIN);
   assert_int_equal(volt_rwlock_readers(&rw), 2); /* though somebody waits */
   queue_reader(1);
-  assert_result(volt_rwlock_read_blocking(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_rwlock_read_until(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_int_equal(volt_rwlock_waiters(&rw), 2);
   volt_rwlock_read_unlock(&rw);
   assert_int_equal(volt_rwlock_readers(&rw), 1); /* what the writer has gathered is no reader's */
@@ -406,7 +408,8 @@ static void the_granted_one_frees_it(void **state) {
   assert_non_null(lock);
   assert_result(volt_rwlock_try_read(lock), VOLT_OK);
   hostile_waker_init(&wakers[0], 0, NULL, unlock_and_free, lock);
-  assert_result(volt_rwlock_write(lock, &waiters[0], hostile_waker_of(&wakers[0])), VOLT_PENDING);
+  assert_result(volt_rwlock_write_waiter(lock, &waiters[0], hostile_waker_of(&wakers[0])),
+                VOLT_PENDING);
   volt_rwlock_read_unlock(lock);
   expect(0, VOLT_OK);
 }
@@ -415,15 +418,15 @@ static void the_granted_one_frees_it(void **state) {
 
 static void blocking_keeps_its_deadline(void **state) {
   (void)state;
-  assert_result(volt_rwlock_read_blocking(&rw, PAST_DEADLINE), VOLT_OK);
-  assert_result(volt_rwlock_read_blocking(&rw, PAST_DEADLINE), VOLT_OK);
-  assert_result(volt_rwlock_write_blocking(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_rwlock_read_until(&rw, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_rwlock_read_until(&rw, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_rwlock_write_until(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_int_equal(volt_rwlock_readers(&rw), 2); /* what it had gathered is back */
   volt_rwlock_read_unlock(&rw);
   volt_rwlock_read_unlock(&rw);
-  assert_result(volt_rwlock_write_blocking(&rw, PAST_DEADLINE), VOLT_OK);
-  assert_result(volt_rwlock_read_blocking(&rw, volt_deadline_ns(100000)), VOLT_ETIMEDOUT);
-  assert_result(volt_rwlock_write_blocking(&rw, volt_deadline_ns(100000)), VOLT_ETIMEDOUT);
+  assert_result(volt_rwlock_write_until(&rw, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_rwlock_read_until(&rw, volt_deadline_ns(100000)), VOLT_ETIMEDOUT);
+  assert_result(volt_rwlock_write_until(&rw, volt_deadline_ns(100000)), VOLT_ETIMEDOUT);
   volt_rwlock_write_unlock(&rw);
   expect_free();
 }
@@ -434,7 +437,7 @@ static void read_and_write(void *arg, uint32_t index) {
   (void)arg;
   for (uint32_t i = 0; i < 300; i++) {
     if ((i + index) % 3 == 0) {
-      volt_rwlock_write_no_deadline(&rw);
+      volt_rwlock_write(&rw);
       plain[0] += 1;
       plain[1] += 1;
       if (i % 2 == 0) {
@@ -443,7 +446,7 @@ static void read_and_write(void *arg, uint32_t index) {
       }
       volt_rwlock_downgrade(&rw);
     } else {
-      volt_rwlock_read_no_deadline(&rw);
+      volt_rwlock_read(&rw);
     }
     REQUIRE(plain[0] == plain[1]);
     volt_rwlock_read_unlock(&rw);
@@ -464,8 +467,8 @@ static void errno_is_never_set(void **state) {
   errno = 4711;
   assert_result(volt_rwlock_try_write(&rw), VOLT_OK);
   queue_all("rwr");
-  assert_result(volt_rwlock_read_blocking(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
-  assert_result(volt_rwlock_write_blocking(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_rwlock_read_until(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_rwlock_write_until(&rw, PAST_DEADLINE), VOLT_ETIMEDOUT);
   volt_rwlock_downgrade(&rw);
   assert_true(volt_rwlock_cancel(&rw, &waiters[1]));
   for (int i = 0; i < 3; i++) volt_rwlock_read_unlock(&rw);

@@ -18,7 +18,7 @@ static volt_select s;
 static volt_sem sem;
 static volt_future permit;
 static volt_timers timers; /* virtual */
-static volt_sleep nap;
+static volt_sleep_op nap;
 static volt_timeout timeout;
 static poller p;
 static fake_waker other;

@@ -42,7 +42,7 @@ static void sleep_in_the_same_instant(void **state) {
   for (int first = 0; first < 3; first++) {
     set_up(state);
     branches[1] = branches[0];
-    branches[0] = volt_sleep_until(&nap, &timers, 10);
+    branches[0] = volt_sleep_future(&nap, &timers, 10);
     select_of(2, VOLT_SELECT_BIASED);
     expect_pending();
     if (first == 0) send(1 - 1, 7);

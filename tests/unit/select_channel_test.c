@@ -85,7 +85,7 @@ static void who_waits_behind_a_select_is_served(void **state) {
   uint32_t elem = 0;
   select_of(2, VOLT_SELECT_FAIR);
   expect_pending();
-  assert_result(volt_chan_recv(&chan[1], &w, &elem, fake_waker_of(&other)), VOLT_PENDING);
+  assert_result(volt_chan_recv_waiter(&chan[1], &w, &elem, fake_waker_of(&other)), VOLT_PENDING);
   send(0, 7);
   send(1, 8);
   assert_result(volt_waiter_result(&w), VOLT_OK);
@@ -190,7 +190,7 @@ static void a_send_past_its_own_receive(void **state) {
   volt_waiter w = VOLT_WAITER_INIT;
   uint32_t elem = 0;
   branches[1] = volt_chan_send_future(&f[1], &chan[0], &out[1]);
-  assert_result(volt_chan_recv(&chan[0], &w, &elem, fake_waker_of(&other)), VOLT_PENDING);
+  assert_result(volt_chan_recv_waiter(&chan[0], &w, &elem, fake_waker_of(&other)), VOLT_PENDING);
   select_of(2, VOLT_SELECT_BIASED);
   expect_poll(VOLT_OK, 1);
   expect_only(2, 1);
@@ -288,13 +288,13 @@ static void given_up_in_the_instant_of_a_grant(void **state) {
 static void a_deadline_in_the_instant_of_a_grant(void **state) {
   (void)state;
   select_of(2, VOLT_SELECT_FAIR);
-  assert_result(volt_block_on(&s.future, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_future_wait_until(&s.future, PAST_DEADLINE), VOLT_ETIMEDOUT);
   expect_only(2, UINT32_MAX);
   set_up(state);
   select_of(2, VOLT_SELECT_FAIR);
   expect_pending();
   send(1, 7);
-  assert_result(volt_block_on(&s.future, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_future_wait_until(&s.future, PAST_DEADLINE), VOLT_OK);
   assert_int_equal(volt_select_winner(&s), 1);
   assert_int_equal(in[1], 7);
 }
@@ -363,7 +363,7 @@ static void a_tick_is_not_used_up(void **state) {
   volt_interval interval;
   volt_interval_init(&interval, &timers, 100, 100, VOLT_INTERVAL_BURST);
   branches[1] = branches[0];
-  branches[0] = volt_interval_tick(&interval);
+  branches[0] = volt_interval_tick_future(&interval);
   select_of(2, VOLT_SELECT_BIASED);
   expect_pending();
   send(0, 7);
@@ -371,10 +371,10 @@ static void a_tick_is_not_used_up(void **state) {
   expect_poll(VOLT_OK, 1);
   assert_int_equal(in[0], 7);
   assert_int_equal(volt_interval_due_ns(&interval), 0); /* none has been reported */
-  volt_future *tick = volt_interval_tick(&interval);
+  volt_future *tick = volt_interval_tick_future(&interval);
   assert_result(poller_poll(&p, tick), VOLT_OK);
   assert_int_equal(volt_interval_due_ns(&interval), 100);
-  tick = volt_interval_tick(&interval);
+  tick = volt_interval_tick_future(&interval);
   assert_result(poller_poll(&p, tick), VOLT_PENDING); /* 200 is still to come */
   volt_future_cancel(tick);
 }
@@ -428,7 +428,7 @@ static void a_join_counts_every_success(void **state) {
   volt_future leads;
   volt_future done;
   volt_waiter w = VOLT_WAITER_INIT;
-  assert_result(volt_once_begin(&once, &w, (volt_waker){NULL, NULL}), VOLT_OK);
+  assert_result(volt_once_begin_waiter(&once, &w, (volt_waker){NULL, NULL}), VOLT_OK);
   volt_once_done(&once);
   volt_future *all[] = {volt_barrier_wait_future(&leads, &barrier),
                         volt_once_begin_future(&done, &once),

@@ -202,7 +202,7 @@ static void no_branch_at_all(void **state) {
     memset(branches, 0, sizeof branches);
     select_of(BRANCHES, how);
     expect_poll(VOLT_EINVAL, UINT32_MAX);
-    assert_result(volt_block_on(&s.future, VOLT_NO_DEADLINE), VOLT_EINVAL);
+    assert_result(volt_future_wait(&s.future), VOLT_EINVAL);
     volt_future_cancel(&s.future);
     expect_poll(VOLT_EINVAL, UINT32_MAX);
   }
@@ -312,7 +312,7 @@ static void given_up_it_cancels_all(void **state) {
 static void a_deadline_gives_it_up(void **state) {
   (void)state;
   select_of(BRANCHES, VOLT_SELECT_FAIR);
-  assert_result(volt_block_on(&s.future, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_future_wait_until(&s.future, PAST_DEADLINE), VOLT_ETIMEDOUT);
   expect_poll(VOLT_ETIMEDOUT, UINT32_MAX);
   for (uint32_t i = 0; i < BRANCHES; i++) expect_branch(i, VOLT_ECANCELED, 0);
 }

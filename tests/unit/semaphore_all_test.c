@@ -176,10 +176,10 @@ static void all_given_up(void **state) {
   expect(1, VOLT_OK); /* of what it had gathered */
   expect_sem(3, 1, 0);
   uint32_t taken = 77;
-  assert_result(volt_sem_acquire_all_blocking(&sem, &taken, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_sem_acquire_all_until(&sem, &taken, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_int_equal(taken, 0);
   volt_sem_release(&sem, 2);
-  assert_result(volt_sem_acquire_all_blocking(&sem, &taken, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_sem_acquire_all(&sem, &taken), VOLT_OK);
   assert_int_equal(taken, 3);
 }
 
@@ -295,8 +295,8 @@ static void every_operation_in_every_state(void **state) {
       for (uint32_t n = 0; n <= held_in(which); n++) {
         enter(which, closed);
         volt_sem_forget(&sem, n);
-        uint32_t debt = held_in(which) > 4 ? 2 : 0;
-        assert_int_equal(volt_sem_limit(&sem), n > debt ? 4 + debt - n : 4);
+        uint32_t excess = held_in(which) > 4 ? 2 : 0;
+        assert_int_equal(volt_sem_limit(&sem), n > excess ? 4 + excess - n : 4);
         leave(held_in(which) - n + granted(), closed);
         enter(which, closed);
         volt_sem_release(&sem, n);
@@ -313,7 +313,7 @@ static void every_operation_in_every_state(void **state) {
       if (!closed) assert_true(volt_sem_cancel(&sem, &waiters[1]));
       leave(held_in(which), closed);
       enter(which, closed);
-      assert_int_equal(volt_sem_debt(&sem), held_in(which) > 4 ? 2 : 0);
+      assert_int_equal(volt_sem_excess(&sem), held_in(which) > 4 ? 2 : 0);
       expect(0, !waits_in(which) ? VOLT_ECANCELED : closed ? VOLT_ECLOSED : VOLT_PENDING);
       leave(held_in(which), closed);
     }

@@ -21,7 +21,7 @@ typedef struct blocker {
 
 static void block(void *arg, uint32_t index) {
   blocker *b = (blocker *)arg + index;
-  b->result = engine_sem_acquire_blocking(&c.sem, b->n, b->deadline_ns);
+  b->result = engine_sem_acquire_until(&c.sem, b->n, b->deadline_ns);
   (void)volt_fetch_add_release(&b->returned, 1);
 }
 
@@ -45,9 +45,9 @@ static bool has_returned(blocker *b) {
 static void takes_at_once_whatever_the_deadline(void **state) {
   (void)state;
   crowd_init(&c, 3);
-  assert_result(engine_sem_acquire_blocking(&c.sem, 1, 0), VOLT_OK);
-  assert_result(engine_sem_acquire_blocking(&c.sem, 1, PAST_DEADLINE), VOLT_OK);
-  assert_result(engine_sem_acquire_blocking(&c.sem, 1, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(engine_sem_acquire_until(&c.sem, 1, 0), VOLT_OK);
+  assert_result(engine_sem_acquire_until(&c.sem, 1, PAST_DEADLINE), VOLT_OK);
+  assert_result(engine_sem_acquire_until(&c.sem, 1, VOLT_NO_DEADLINE), VOLT_OK);
   crowd_destroy(&c, 0);
 }
 
@@ -56,7 +56,7 @@ static void a_deadline_in_the_past(void **state) {
   const uint64_t deadlines[] = {PAST_DEADLINE, volt_now_ns() - 1, volt_now_ns()};
   for (size_t i = 0; i < sizeof deadlines / sizeof deadlines[0]; i++) {
     crowd_init(&c, 2);
-    assert_result(engine_sem_acquire_blocking(&c.sem, 3, deadlines[i]), VOLT_ETIMEDOUT);
+    assert_result(engine_sem_acquire_until(&c.sem, 3, deadlines[i]), VOLT_ETIMEDOUT);
     crowd_destroy(&c, 2); /* nothing taken */
   }
 }
@@ -65,7 +65,7 @@ static void a_deadline_is_reached(void **state) {
   (void)state;
   crowd_init(&c, 0);
   uint64_t deadline_ns = volt_deadline_ns(200000);
-  assert_result(engine_sem_acquire_blocking(&c.sem, 1, deadline_ns), VOLT_ETIMEDOUT);
+  assert_result(engine_sem_acquire_until(&c.sem, 1, deadline_ns), VOLT_ETIMEDOUT);
   assert_true(volt_now_ns() >= deadline_ns);
   crowd_destroy(&c, 0);
 }
@@ -121,7 +121,7 @@ static void a_grant_carries_the_past(void **state) {
     crowd_init(&c, 0);
     message = 0;
     thread_team_start(&t, 1, send_message, NULL);
-    assert_result(engine_sem_acquire_blocking(&c.sem, 1, VOLT_NO_DEADLINE), VOLT_OK);
+    assert_result(engine_sem_acquire_until(&c.sem, 1, VOLT_NO_DEADLINE), VOLT_OK);
     assert_int_equal(message, 42);
     thread_team_join(&t);
     crowd_destroy(&c, 0);
@@ -152,7 +152,7 @@ static void take_and_give(void *arg, uint32_t index) {
   (void)arg;
   for (uint32_t i = 0; i < 500; i++) {
     uint32_t n = 1 + (i + index) % 3;
-    REQUIRE(engine_sem_acquire_blocking(&c.sem, n, VOLT_NO_DEADLINE) == VOLT_OK);
+    REQUIRE(engine_sem_acquire_until(&c.sem, n, VOLT_NO_DEADLINE) == VOLT_OK);
     ledger_take(&books, n);
     ledger_give(&books, n);
     engine_sem_release(&c.sem, n);
@@ -221,9 +221,9 @@ static void errno_is_never_set(void **state) {
   crowd_init(&c, 2);
   errno = UNTOUCHED;
   assert_result(engine_sem_try_acquire(&c.sem, 3), VOLT_EAGAIN);
-  assert_result(engine_sem_acquire_blocking(&c.sem, 3, PAST_DEADLINE), VOLT_ETIMEDOUT);
-  assert_result(engine_sem_acquire_blocking(&c.sem, 3, volt_deadline_ns(100000)), VOLT_ETIMEDOUT);
-  assert_result(engine_sem_acquire_blocking(&c.sem, VOLT_SEM_MAX + 1, PAST_DEADLINE), VOLT_EINVAL);
+  assert_result(engine_sem_acquire_until(&c.sem, 3, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(engine_sem_acquire_until(&c.sem, 3, volt_deadline_ns(100000)), VOLT_ETIMEDOUT);
+  assert_result(engine_sem_acquire_until(&c.sem, VOLT_SEM_MAX + 1, PAST_DEADLINE), VOLT_EINVAL);
   (void)crowd_ask(&c, 0, VOLT_SEM_MAX + 1);
   (void)crowd_ask(&c, 0, 3);
   (void)crowd_ask(&c, 1, 1);
@@ -231,7 +231,7 @@ static void errno_is_never_set(void **state) {
   (void)crowd_cancel(&c, 0);
   engine_sem_release(&c.sem, 1);
   engine_sem_close(&c.sem);
-  assert_result(engine_sem_acquire_blocking(&c.sem, 1, PAST_DEADLINE), VOLT_ECLOSED);
+  assert_result(engine_sem_acquire_until(&c.sem, 1, PAST_DEADLINE), VOLT_ECLOSED);
   (void)engine_sem_available(&c.sem);
   (void)engine_sem_waiters(&c.sem);
   engine_sem_destroy(&c.sem);

@@ -291,9 +291,9 @@ static void nothing_can_be_acquired_after(void **state) {
   assert_result(crowd_ask(&c, 0, 1), VOLT_ECLOSED);
   assert_result(crowd_ask(&c, 0, 3), VOLT_ECLOSED);
   crowd_expect(&c, 0, VOLT_ECANCELED, 0); /* nothing was queued with it */
-  assert_result(engine_sem_acquire_blocking(&c.sem, 1, VOLT_NO_DEADLINE), VOLT_ECLOSED);
-  assert_result(engine_sem_acquire_blocking(&c.sem, 3, VOLT_NO_DEADLINE), VOLT_ECLOSED);
-  assert_result(engine_sem_acquire_blocking(&c.sem, 3, PAST_DEADLINE), VOLT_ECLOSED);
+  assert_result(engine_sem_acquire_until(&c.sem, 1, VOLT_NO_DEADLINE), VOLT_ECLOSED);
+  assert_result(engine_sem_acquire_until(&c.sem, 3, VOLT_NO_DEADLINE), VOLT_ECLOSED);
+  assert_result(engine_sem_acquire_until(&c.sem, 3, PAST_DEADLINE), VOLT_ECLOSED);
   assert_int_equal(wake_log_count(&c.log), 0);
   crowd_destroy(&c, 2);
 }
@@ -304,7 +304,7 @@ static void nothing_is_still_nothing(void **state) {
   engine_sem_close(&c.sem);
   assert_result(engine_sem_try_acquire(&c.sem, 0), VOLT_OK);
   assert_result(crowd_ask(&c, 0, 0), VOLT_OK);
-  assert_result(engine_sem_acquire_blocking(&c.sem, 0, PAST_DEADLINE), VOLT_OK);
+  assert_result(engine_sem_acquire_until(&c.sem, 0, PAST_DEADLINE), VOLT_OK);
   crowd_destroy(&c, 0);
 }
 

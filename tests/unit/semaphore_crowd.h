@@ -25,11 +25,11 @@ static inline void take(uint32_t n) {
 }
 
 static inline int ask(uint32_t i, uint32_t n) {
-  return volt_sem_acquire(&sem, &waiters[i], n, fake_waker_of(&wakers[i]));
+  return volt_sem_acquire_waiter(&sem, &waiters[i], n, fake_waker_of(&wakers[i]));
 }
 
 static inline int ask_all(uint32_t i) {
-  return volt_sem_acquire_all(&sem, &waiters[i], fake_waker_of(&wakers[i]));
+  return volt_sem_acquire_all_waiter(&sem, &waiters[i], fake_waker_of(&wakers[i]));
 }
 
 /* Waiter i is told this, or not yet; if it was told, its waker was called once. */
@@ -39,10 +39,10 @@ static inline void expect(uint32_t i, int result) {
   assert_int_equal(fake_waker_calls(&wakers[i]), told ? 1 : 0);
 }
 
-static inline void expect_sem(uint32_t limit, uint32_t available, uint32_t debt) {
+static inline void expect_sem(uint32_t limit, uint32_t available, uint32_t excess) {
   assert_int_equal(volt_sem_limit(&sem), limit);
   assert_int_equal(volt_sem_available(&sem), available);
-  assert_int_equal(volt_sem_debt(&sem), debt);
+  assert_int_equal(volt_sem_excess(&sem), excess);
 }
 
 #endif

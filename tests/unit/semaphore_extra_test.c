@@ -36,7 +36,7 @@ static void all_zero_has_no_permits(void **state) {
   volt_waiter w = VOLT_WAITER_INIT;
   fake_waker waker;
   fake_waker_init(&waker, 0, NULL);
-  assert_result(volt_sem_acquire(sem, &w, 1, fake_waker_of(&waker)), VOLT_PENDING);
+  assert_result(volt_sem_acquire_waiter(sem, &w, 1, fake_waker_of(&waker)), VOLT_PENDING);
   volt_sem_release(sem, 2);
   assert_int_equal(fake_waker_calls(&waker), 1);
   assert_int_equal(volt_sem_available(sem), 1);
@@ -112,7 +112,7 @@ static void futures_of_a_closed_one(void **state) {
   assert_result(volt_future_poll(&waiting, nobody()), VOLT_ECLOSED);
   volt_future_made(volt_sem_acquire_future(&late, &sem, 1));
   assert_result(volt_future_poll(&late, nobody()), VOLT_ECLOSED);
-  assert_result(volt_block_on(&late, VOLT_NO_DEADLINE), VOLT_ECLOSED);
+  assert_result(volt_future_wait(&late), VOLT_ECLOSED);
   volt_future_cancel(&waiting);
   volt_future_cancel(&late);
   assert_int_equal(volt_sem_available(&sem), 1);
@@ -146,7 +146,7 @@ static futex_outcome queue_behind(void *arg, const futex_call *call) {
   if (!call->is_wait) return FUTEX_REAL;
   s->sleeps += 1;
   if (s->sleeps == 1 &&
-      volt_sem_acquire(s->sem, &s->next, 2, fake_waker_of(&s->waker)) != VOLT_PENDING) {
+      volt_sem_acquire_waiter(s->sem, &s->next, 2, fake_waker_of(&s->waker)) != VOLT_PENDING) {
     return FUTEX_REAL;
   }
   return FUTEX_ETIMEDOUT;
@@ -158,7 +158,7 @@ static void a_timeout_passes_on_what_was_set_aside(void **state) {
   struct scene s = {&sem, VOLT_WAITER_INIT, {0}, 0, NULL};
   fake_waker_init(&s.waker, 0, NULL);
   futex_hook_set(queue_behind, &s);
-  int result = volt_sem_acquire_blocking(&sem, 3, volt_deadline_ns(UINT64_C(3600000000000)));
+  int result = volt_sem_acquire_until(&sem, 3, volt_deadline_ns(UINT64_C(3600000000000)));
   futex_hook_set(NULL, NULL);
   assert_result(result, VOLT_ETIMEDOUT);
   assert_int_equal(s.sleeps, 1);
@@ -185,7 +185,7 @@ static void whatever_comes_first_beats_the_deadline(void **state) {
   volt_sem sem = VOLT_SEM_INIT(0);
   struct scene s = {&sem, VOLT_WAITER_INIT, {0}, 0, release_one};
   futex_hook_set(act_then_time_out, &s);
-  int result = volt_sem_acquire_blocking(&sem, 1, volt_deadline_ns(UINT64_C(3600000000000)));
+  int result = volt_sem_acquire_until(&sem, 1, volt_deadline_ns(UINT64_C(3600000000000)));
   futex_hook_set(NULL, NULL);
   assert_result(result, VOLT_OK);
   assert_int_equal(volt_sem_available(&sem), 0);
@@ -193,7 +193,7 @@ static void whatever_comes_first_beats_the_deadline(void **state) {
   s.sleeps = 0;
   s.before_sleep = volt_sem_close;
   futex_hook_set(act_then_time_out, &s);
-  result = volt_sem_acquire_blocking(&sem, 1, volt_deadline_ns(UINT64_C(3600000000000)));
+  result = volt_sem_acquire_until(&sem, 1, volt_deadline_ns(UINT64_C(3600000000000)));
   futex_hook_set(NULL, NULL);
   assert_result(result, VOLT_ECLOSED);
   volt_sem_destroy(&sem);
@@ -242,10 +242,9 @@ static int ended_with;
 static int acquire_or_stop(volt_sem *sem) {
   volt_future permit, stopped;
   volt_select select;
-  volt_future *either[] = {volt_token_future(&stopped, &stop),
+  volt_future *either[] = {volt_token_wait_future(&stopped, &stop),
                            volt_sem_acquire_future(&permit, sem, 1)};
-  int result =
-      volt_block_on(volt_select_future(&select, either, 2, VOLT_SELECT_BIASED), VOLT_NO_DEADLINE);
+  int result = volt_future_wait(volt_select_future(&select, either, 2, VOLT_SELECT_BIASED));
   return volt_select_winner(&select) == 0 ? VOLT_ECANCELED : result;
 }
 
@@ -289,7 +288,7 @@ static void release_told(int signal) {
 static void *provoke(void *taken) {
   for (uint32_t i = 0; i < SIGNALS; i++) {
     if (pthread_kill(handling, SIGUSR1) != 0) return NULL;
-    if (volt_sem_acquire_blocking(&told, 1, VOLT_NO_DEADLINE) != VOLT_OK) return NULL;
+    if (volt_sem_acquire(&told, 1) != VOLT_OK) return NULL;
     volt_store_release((VOLT_ATOMIC(uint32_t) *)taken, i + 1);
   }
   return NULL;

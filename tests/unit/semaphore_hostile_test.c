@@ -95,7 +95,7 @@ static void wakers_try(void **state) {
 }
 
 static void block_for_the_surplus(hostile_waker *self) {
-  self->result = engine_sem_acquire_blocking(&c.sem, 1, PAST_DEADLINE);
+  self->result = engine_sem_acquire_until(&c.sem, 1, PAST_DEADLINE);
 }
 
 static void wakers_block(void **state) {
@@ -283,7 +283,7 @@ static void release_and_destroy(uint32_t count, void (*act)(hostile_waker *)) {
     if (i == count - 1) c.wakers[i].act = act;
     c.wakers[i].object = sem;
     volt_waker waker = hostile_waker_of(&c.wakers[i]);
-    assert_result(engine_sem_acquire(sem, &c.waiters[i], 1, waker), VOLT_PENDING);
+    assert_result(engine_sem_acquire_waiter(sem, &c.waiters[i], 1, waker), VOLT_PENDING);
   }
   engine_sem_release(sem, count);
   crowd_expect_run(&c, 0, count, VOLT_OK, 1);

@@ -1,4 +1,4 @@
-/* semaphore_limit_test.c: a limit that changes, and debt; and a limit that says how much may be
+/* semaphore_limit_test.c: a limit that changes, and excess; and a limit that says how much may be
  * released. Polled by hand. */
 #include "death.h"
 #include "rng.h"
@@ -77,7 +77,7 @@ static void debt_before_waiters(void **state) {
   begin(4);
   take(4);
   volt_sem_set_limit(&sem, 1);
-  assert_result(ask(0, 1), VOLT_PENDING); /* who queues takes the debt along */
+  assert_result(ask(0, 1), VOLT_PENDING); /* who queues takes the excess along */
   expect_sem(1, 0, 3);
   volt_sem_release(&sem, 2);
   expect(0, VOLT_PENDING);
@@ -171,7 +171,7 @@ static void forgetting_repays_first(void **state) {
   take(2);
   volt_sem_set_limit(&sem, 0);
   assert_result(ask(0, 1), VOLT_PENDING);
-  volt_sem_forget(&sem, 2); /* the debt is in the queue; nobody gets any of it */
+  volt_sem_forget(&sem, 2); /* the excess is in the queue; nobody gets any of it */
   expect_sem(0, 0, 0);
   expect(0, VOLT_PENDING);
   volt_sem_set_limit(&sem, 1);
@@ -203,7 +203,7 @@ static void draining(void **state) {
   assert_int_equal(volt_sem_drain(&sem), 0);
   expect_sem(5, 0, 0);
   volt_sem_set_limit(&sem, 4);
-  assert_int_equal(volt_sem_drain(&sem), 0); /* in debt */
+  assert_int_equal(volt_sem_drain(&sem), 0); /* in excess */
   volt_sem_release(&sem, 5);
   expect_sem(4, 4, 0);
   take(3);
@@ -224,7 +224,7 @@ static void forgetting_what_there_is(void **state) {
   expect_sem(2, 0, 0);
   assert_int_equal(volt_sem_forget_up_to(&sem, 7), 0); /* two are held */
   volt_sem_set_limit(&sem, 1);
-  assert_int_equal(volt_sem_forget_up_to(&sem, 1), 0); /* in debt */
+  assert_int_equal(volt_sem_forget_up_to(&sem, 1), 0); /* in excess */
   expect_sem(1, 0, 1);
   volt_sem_release(&sem, 2);
   expect_sem(1, 1, 0);
@@ -268,7 +268,7 @@ static void release_too_many(void *arg) {
 static void release_too_many_in_debt(void *arg) {
   (void)arg;
   take(3);
-  volt_sem_set_limit(&sem, 0); /* a debt of 3 */
+  volt_sem_set_limit(&sem, 0); /* a excess of 3 */
   volt_sem_release(&sem, VOLT_SEM_MAX);
   assert_int_equal(volt_sem_available(&sem), VOLT_SEM_MAX - 3);
   volt_sem_release(&sem, 3);
@@ -311,7 +311,7 @@ static void it_is_a_semaphore(void **state) {
   volt_sem_release(&two, 1);
   assert_int_equal(volt_sem_limit(&two), 2);
   assert_int_equal(volt_sem_available(&two), 2);
-  assert_int_equal(volt_sem_debt(&two), 0);
+  assert_int_equal(volt_sem_excess(&two), 0);
   volt_sem_close(&two);
   assert_int_equal(volt_sem_drain(&two), 2);
   volt_sem_release(&two, 2);
@@ -378,7 +378,7 @@ static void beyond_a_limit_that_has_changed(void **state) {
   (void)state;
   begin_bounded(3);
   take(2);
-  volt_sem_set_limit(&sem, 1); /* a debt of 1 */
+  volt_sem_set_limit(&sem, 1); /* a excess of 1 */
   expect_held(2);
   volt_sem_release(&sem, 1);
   expect_held(1);
@@ -421,7 +421,7 @@ static void forgotten_too_many(void **state) {
   assert_death(forget, &two, "more than is held", "2 given back, 1 there, limit 2");
   take(1);
   volt_sem_set_limit(&sem, 1);
-  assert_death(forget, &three, "3 given back, -1 there, limit 1"); /* in debt */
+  assert_death(forget, &three, "3 given back, -1 there, limit 1"); /* in excess */
   assert_result(ask(0, 1), VOLT_PENDING);
   assert_death(forget, &three, "3 given back, -1 there, limit 1");
   volt_sem_forget(&sem, 2);

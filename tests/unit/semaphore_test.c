@@ -3,8 +3,8 @@
 #include "crowd.h"
 #include "family.h"
 
-FAMILY(semaphore, volt_sem it[1] = {VOLT_SEM_INIT(0)}, volt_sem_acquire(it, w, 1, waker),
-       volt_sem_acquire_blocking(it, 1, past), volt_sem_acquire_future(f, it, 1),
+FAMILY(semaphore, volt_sem it[1] = {VOLT_SEM_INIT(0)}, volt_sem_acquire_waiter(it, w, 1, waker),
+       volt_sem_acquire_until(it, 1, past), volt_sem_acquire_future(f, it, 1),
        volt_sem_release(it, 1), volt_sem_destroy(it))
 
 static crowd c;
@@ -146,7 +146,7 @@ static void acquire_of_nothing_does_not_queue(void **state) {
   assert_result(crowd_ask(&c, 0, 0), VOLT_OK);
   crowd_expect(&c, 0, VOLT_ECANCELED, 0);
   crowd_expect_sem(&c, 1, 0);
-  assert_result(engine_sem_acquire_blocking(&c.sem, 0, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(engine_sem_acquire_until(&c.sem, 0, VOLT_NO_DEADLINE), VOLT_OK);
   assert_true(crowd_cancel(&c, 1));
   crowd_destroy(&c, 0);
 }
@@ -156,15 +156,14 @@ static void acquire_of_too_much_is_invalid(void **state) {
   crowd_init(&c, VOLT_SEM_MAX);
   assert_result(crowd_ask(&c, 0, VOLT_SEM_MAX + 1), VOLT_EINVAL);
   assert_result(crowd_ask(&c, 0, UINT32_MAX), VOLT_EINVAL);
-  assert_result(engine_sem_acquire_blocking(&c.sem, VOLT_SEM_MAX + 1, VOLT_NO_DEADLINE),
-                VOLT_EINVAL);
+  assert_result(engine_sem_acquire_until(&c.sem, VOLT_SEM_MAX + 1, VOLT_NO_DEADLINE), VOLT_EINVAL);
   crowd_expect(&c, 0, VOLT_ECANCELED, 0); /* nothing was queued */
   crowd_expect_sem(&c, 0, VOLT_SEM_MAX);
   assert_result(engine_sem_try_acquire(&c.sem, VOLT_SEM_MAX), VOLT_OK);
 
   crowd_queue(&c, 1, 1); /* and the same while somebody waits */
   assert_result(crowd_ask(&c, 0, VOLT_SEM_MAX + 1), VOLT_EINVAL);
-  assert_result(engine_sem_acquire_blocking(&c.sem, UINT32_MAX, PAST_DEADLINE), VOLT_EINVAL);
+  assert_result(engine_sem_acquire_until(&c.sem, UINT32_MAX, PAST_DEADLINE), VOLT_EINVAL);
   crowd_expect_sem(&c, 1, 0);
   engine_sem_release(&c.sem, 1);
   crowd_expect(&c, 1, VOLT_OK, 1);
@@ -413,7 +412,7 @@ static void a_zero_waker_wakes_nobody(void **state) {
   (void)state;
   crowd_init(&c, 0);
   volt_waker none = {NULL, NULL};
-  assert_result(engine_sem_acquire(&c.sem, &c.waiters[0], 1, none), VOLT_PENDING);
+  assert_result(engine_sem_acquire_waiter(&c.sem, &c.waiters[0], 1, none), VOLT_PENDING);
   crowd_queue(&c, 1, 1);
   engine_sem_release(&c.sem, 2);
   crowd_expect(&c, 0, VOLT_OK, 0);

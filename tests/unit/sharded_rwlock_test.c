@@ -9,10 +9,10 @@
 
 FAMILY_OF_FUTURES(sharded_rwlock, volt_rwlock_shard shards[2]; volt_sharded_rwlock it[1];
                   volt_sharded_rwlock_init(it, shards, 2);
-                  volt_sharded_rwlock_write_no_deadline(it),
-                  volt_sharded_rwlock_read_future(f, it, 1), volt_sharded_rwlock_write_unlock(it);
+                  volt_sharded_rwlock_write(it), volt_sharded_rwlock_read_future(f, it, 1),
+                  volt_sharded_rwlock_write_unlock(it);
                   FAMILY_OK(family_poll(f)); volt_sharded_rwlock_read_unlock(it, 1);
-                  volt_sharded_rwlock_write_no_deadline(it), volt_sharded_rwlock_write_unlock(it);
+                  volt_sharded_rwlock_write(it), volt_sharded_rwlock_write_unlock(it);
                   volt_sharded_rwlock_destroy(it))
 
 enum { SHARDS = 3 };
@@ -83,7 +83,7 @@ static void a_reader_of_any_shard_keeps_writers_out(void **state) {
   for (uint32_t i = 0; i < SHARDS; i++) {
     read_shard(i);
     assert_result(volt_sharded_rwlock_try_write(&lock), VOLT_EAGAIN);
-    assert_result(volt_sharded_rwlock_write_blocking(&lock, 0), VOLT_ETIMEDOUT);
+    assert_result(volt_sharded_rwlock_write_until(&lock, 0), VOLT_ETIMEDOUT);
     expect_shards(VOLT_OK, VOLT_OK, VOLT_OK); /* nothing is left locked */
     volt_sharded_rwlock_read_unlock(&lock, i);
   }
@@ -91,9 +91,9 @@ static void a_reader_of_any_shard_keeps_writers_out(void **state) {
 
 static void a_writer_keeps_readers_of_every_shard_out(void **state) {
   (void)state;
-  assert_result(volt_sharded_rwlock_write_blocking(&lock, 0), VOLT_OK);
+  assert_result(volt_sharded_rwlock_write_until(&lock, 0), VOLT_OK);
   expect_shards(VOLT_EAGAIN, VOLT_EAGAIN, VOLT_EAGAIN);
-  assert_result(volt_sharded_rwlock_read_blocking(&lock, 2, 0), VOLT_ETIMEDOUT);
+  assert_result(volt_sharded_rwlock_read_until(&lock, 2, 0), VOLT_ETIMEDOUT);
   assert_result(volt_sharded_rwlock_try_write(&lock), VOLT_EAGAIN);
   volt_sharded_rwlock_write_unlock(&lock);
   expect_shards(VOLT_OK, VOLT_OK, VOLT_OK);
@@ -133,7 +133,7 @@ static void a_writer_waits_for_one_shard_after_another(void **state) {
 
 static void writers_come_in_their_order(void **state) {
   (void)state;
-  volt_sharded_rwlock_write_no_deadline(&lock);
+  volt_sharded_rwlock_write(&lock);
   volt_future *first = write_future();
   volt_future *second = volt_sharded_rwlock_write_future(&other, &lock);
   assert_result(poller_poll(&a, first), VOLT_PENDING);
@@ -202,7 +202,7 @@ static void a_cancel_gives_back_a_shard_that_was_just_granted(void **state) {
 static void a_deadline_unlocks_what_the_writer_has(void **state) {
   (void)state;
   read_shard(2);
-  assert_result(volt_block_on(write_future(), 0), VOLT_ETIMEDOUT);
+  assert_result(volt_future_wait_until(write_future(), 0), VOLT_ETIMEDOUT);
   expect_shards(VOLT_OK, VOLT_OK, VOLT_OK);
   volt_sharded_rwlock_read_unlock(&lock, 2);
 }

@@ -129,7 +129,7 @@ typedef struct getter {
   volt_future permit;
   volt_timeout timeout;
   volt_select select;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
   volt_future *branch[2];
   inner inner;
 } getter;
@@ -162,7 +162,7 @@ static int get_or_sleep(volt_task *t, volt_ctx *ctx) {
   getter *self = volt_container_of(t, getter, task);
   VOLT_TASK_BEGIN(self);
   self->branch[0] = volt_sem_acquire_future(&self->permit, &pool, 1);
-  self->branch[1] = volt_sleep_until(&self->sleep, volt_rt_timers(hand.rt), in_ms(900));
+  self->branch[1] = volt_sleep_future(&self->sleep, volt_rt_timers(hand.rt), in_ms(900));
   VOLT_AWAIT(self, volt_select_future(&self->select, self->branch, 2, VOLT_SELECT_FAIR));
   VOLT_TASK_END(self);
 }
@@ -479,7 +479,7 @@ static void the_branches_of_a_select_are_shown(void **state) {
   assert_string_equal(text(1, "operation"), "volt_select");
   assert_string_equal(text(1, "ends"), "any");
   assert_string_equal(text(2, "operation"), "volt_sem_acquire");
-  assert_string_equal(text(3, "operation"), "volt_sleep");
+  assert_string_equal(text(3, "operation"), "volt_sleep_op");
   assert_string_equal(text(3, "ends"), "time");
   assert_int_equal(number(2, "depth"), number(1, "depth") + 1);
   assert_int_equal(number(3, "depth"), number(1, "depth") + 1);
@@ -528,7 +528,7 @@ static void a_task_that_is_gone_is_an_error(void **state) {
 
 static int nap(void *arg) {
   (void)arg;
-  int result = volt_sem_acquire_blocking(&pool, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire(&pool, 1);
   if (result == VOLT_OK) volt_sem_release(&pool, 1);
   return result;
 }
@@ -647,7 +647,7 @@ static void waits_of_an_object_are_a_histogram(void **state) {
   assert_result(volt_sight_enable(&config), VOLT_OK);
   volt_future f;
   volt_future_made(volt_sem_acquire_future(&f, &pool, 1));
-  assert_result(volt_block_on(&f, volt_deadline_ms(3)), VOLT_ETIMEDOUT);
+  assert_result(volt_future_wait_until(&f, volt_deadline_ms(3)), VOLT_ETIMEDOUT);
   ask("{\"volt\":1,\"q\":\"objects\"}");
   expect_end("objects", 1);
   assert_int_equal(number(0, "waits"), 1);
@@ -671,7 +671,7 @@ static volt_mutex cache;
 
 static void *lock_cache(void *arg) {
   (void)arg;
-  if (volt_mutex_lock_blocking(&cache, VOLT_NO_DEADLINE) == VOLT_OK) volt_mutex_unlock(&cache);
+  if (volt_mutex_lock_until(&cache, VOLT_NO_DEADLINE) == VOLT_OK) volt_mutex_unlock(&cache);
   return NULL;
 }
 

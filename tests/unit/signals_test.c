@@ -83,10 +83,10 @@ static void one_that_is_not_received_stays(void **state) {
   volt_signal signal;
   open_both(k, &s);
   for (uint64_t seed = 0; seed < 16; seed++) {
-    volt_sleep nap;
+    volt_sleep_op nap;
     volt_select select;
     volt_future *const either[] = {volt_signal_future(&op, &s, &signal),
-                                   volt_sleep_until(&nap, volt_rt_timers(k->rt), 0)};
+                                   volt_sleep_future(&nap, volt_rt_timers(k->rt), 0)};
     REQUIRE(kill(getpid(), SIGUSR1) == 0);
     volt_select_seed(seed);
     assert_result(kit_run(k, BY_TASK, volt_select_future(&select, either, 2, VOLT_SELECT_FAIR)),
@@ -160,12 +160,10 @@ static void a_runtime_with_threads_leaves_them_alone(void **state) {
   volt_blocking call;
   kit_begin(&k, 2);
   open_both(&k, &s);
-  assert_result(
-      volt_block_on(volt_blocking_future(&call, k.rt, does_nothing, NULL), VOLT_NO_DEADLINE),
-      VOLT_OK);
+  assert_result(volt_future_wait(volt_blocking_future(&call, k.rt, does_nothing, NULL)), VOLT_OK);
   for (int i = 0; i < 100; i++) {
     REQUIRE(kill(getpid(), SIGUSR1) == 0);
-    assert_result(volt_block_on(volt_signal_future(&op, &s, &signal), VOLT_NO_DEADLINE), VOLT_OK);
+    assert_result(volt_future_wait(volt_signal_future(&op, &s, &signal)), VOLT_OK);
     assert_int_equal(signal.number, SIGUSR1);
   }
   volt_signals_close(&s);

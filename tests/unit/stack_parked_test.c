@@ -19,7 +19,7 @@ static unsigned served;
 
 static int wait_once(void *arg) {
   (void)arg;
-  int result = volt_mutex_lock_blocking(&lock, VOLT_NO_DEADLINE);
+  int result = volt_mutex_lock_until(&lock, VOLT_NO_DEADLINE);
   if (result != VOLT_OK) return result;
   served += 1;
   volt_mutex_unlock(&lock);

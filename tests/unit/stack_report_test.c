@@ -77,7 +77,7 @@ static volt_rt *create(unsigned flags) {
 static void finish(volt_rt *rt, volt_task *t) {
   REQUIRE(t && volt_spawn(rt, t) == VOLT_OK);
   (void)volt_rt_run(rt);
-  REQUIRE(volt_task_join_blocking(t, VOLT_NO_DEADLINE) == VOLT_OK);
+  REQUIRE(volt_task_join(t) == VOLT_OK);
   volt_task_detach(t);
 }
 
@@ -101,7 +101,7 @@ static void run_on_worker(void *arg) {
   volt_rt *rt = create(VOLT_RT_STACK_REPORT);
   volt_task *t = volt_fiber_new(rt, s->fn, NULL, &config);
   REQUIRE(t && volt_spawn(rt, t) == VOLT_OK);
-  (void)volt_task_join_blocking(t, VOLT_NO_DEADLINE);
+  (void)volt_task_join(t);
 }
 
 /* ---- overflows ---- */
@@ -220,7 +220,7 @@ static void overflow_of_worker(void *arg) {
   volt_task_init(&task, overflow_poll);
   volt_rt *rt = create(VOLT_RT_STACK_REPORT);
   REQUIRE(volt_spawn(rt, &task) == VOLT_OK);
-  (void)volt_task_join_blocking(&task, VOLT_NO_DEADLINE);
+  (void)volt_task_join(&task);
 }
 
 static void a_threads_own_stack_is_no_fibers(void **state) {

@@ -152,7 +152,7 @@ static void on_worker(void (*fn)(void *arg), void *arg) {
   volt_task_init(&self.task, act_poll);
   assert_result(volt_spawn(h.rt, &self.task), VOLT_OK);
   by_hand_run(&h);
-  assert_result(volt_task_join_blocking(&self.task, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_task_join(&self.task), VOLT_OK);
   volt_task_detach(&self.task);
 }
 
@@ -470,7 +470,7 @@ static void workers_share_what_they_do_not_keep(void **state) {
   assert_result(volt_rt_create(&rt, &config), VOLT_OK);
   volt_task *t = volt_fiber_new(rt, give_here_take_there, tops, NULL);
   assert_result(volt_spawn(rt, t), VOLT_OK);
-  assert_result(volt_task_join_blocking(t, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_task_join(t), VOLT_OK);
   volt_task_detach(t);
   volt_rt_stats_of stats;
   volt_rt_stats(rt, &stats);
@@ -507,7 +507,7 @@ static void a_worker_that_sleeps_wakes_for_it(void **state) {
   act self = {.fn = use_many_fn, .arg = tops};
   volt_task_init(&self.task, act_poll);
   assert_result(volt_spawn(rt, &self.task), VOLT_OK);
-  assert_result(volt_task_join_blocking(&self.task, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_task_join(&self.task), VOLT_OK);
   volt_task_detach(&self.task);
   while (tops_with_memory(tops, MANY) > 2 * KEPT) sched_yield(); /* nothing else makes it so */
   volt_rt_destroy(rt);
@@ -616,7 +616,7 @@ static volt_sem gate = VOLT_SEM_INIT(0);
 
 static int wait_at_gate(void *arg) {
   (void)arg;
-  return volt_sem_acquire_blocking(&gate, 1, VOLT_NO_DEADLINE);
+  return volt_sem_acquire(&gate, 1);
 }
 
 /* In a process that may have 40 MiB more addresses: some of the fibers run, the others have no stack,

@@ -171,7 +171,7 @@ static void after_it_has_returned(void **state) {
   spawn_and_run(with_finally);
   expect("abcfg", VOLT_OK);
   assert_false(volt_task_cancel(&j->task));
-  assert_result(volt_task_join_blocking(&j->task, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_task_join(&j->task), VOLT_OK);
   assert_false(volt_task_cancel(&j->task));
   expect("abcfg", VOLT_OK);
 }
@@ -391,7 +391,7 @@ static void a_join_leaves_the_other_alone(void **state) {
   expect("", VOLT_ECANCELED);
   volt_sem_release(&sem, 2);
   by_hand_run(&h);
-  assert_result(volt_task_join_blocking(&other->task, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_task_join(&other->task), VOLT_OK);
   assert_result(other->result, VOLT_OK);
   volt_task_detach(&other->task);
 }

@@ -20,7 +20,7 @@ typedef struct racer {
   volt_task task;
   volt_async_fn *fn;
   inner inner;
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_timeout timeout;
   volt_select select;
   volt_future *branches[2];
@@ -123,7 +123,7 @@ static int by_select(volt_task *task, volt_ctx *ctx) {
   racer *self = volt_container_of(task, racer, task);
   VOLT_TASK_BEGIN(self);
   self->branches[0] = volt_async_future(&self->inner.async, self->fn);
-  self->branches[1] = volt_sleep_until(&self->nap, volt_rt_timers(h.rt), 100);
+  self->branches[1] = volt_sleep_future(&self->nap, volt_rt_timers(h.rt), 100);
   VOLT_AWAIT_RESULT(self, self->result,
                     volt_select_future(&self->select, self->branches, 2, VOLT_SELECT_BIASED));
   assert_int_equal(volt_select_winner(&self->select), 1);
@@ -140,7 +140,7 @@ static racer *race(volt_task_fn *how, volt_async_fn *fn) {
 }
 
 static void over(racer *r, int result, const char *expected) {
-  assert_result(volt_task_join_blocking(&r->task, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_task_join_until(&r->task, PAST_DEADLINE), VOLT_OK);
   assert_result(r->result, result);
   volt_task_detach(&r->task);
   assert_string_equal(t.text, expected);
@@ -162,7 +162,7 @@ static void a_busy_future_does_not_stop_a_thread_s_clock(void **state) {
   (void)state;
   inner i;
   volt_future *f = volt_async_future(&i.async, is_busy);
-  assert_result(volt_block_on(f, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_future_wait_until(f, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_true(rounds <= 129);
 }
 
@@ -287,7 +287,7 @@ static job *spawn_and_run(volt_task_fn *poll) {
 
 static void expect_not_ended(job *j, uint64_t live) {
   assert_result(volt_task_result(&j->task), VOLT_PENDING);
-  assert_result(volt_task_join_blocking(&j->task, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_task_join_until(&j->task, PAST_DEADLINE), VOLT_ETIMEDOUT);
   by_hand_expect_live(&h, live);
 }
 
@@ -374,10 +374,10 @@ static void its_group_waits_for_the_late_wake(void **state) {
   assert_result(volt_group_spawn(&g, h.rt, &j->task), VOLT_OK);
   by_hand_run(&h);
   assert_int_equal(volt_group_count(&g), 1);
-  assert_result(volt_group_wait_blocking(&g, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_group_wait_until(&g, PAST_DEADLINE), VOLT_ETIMEDOUT);
   volt_group_cancel(&g); /* it has returned already */
   volt_sem_release(&sem, 1);
-  assert_result(volt_group_wait_blocking(&g, VOLT_NO_DEADLINE), VOLT_EAGAIN);
+  assert_result(volt_group_wait(&g), VOLT_EAGAIN);
   assert_int_equal(by_hand_held(&h), before);
   volt_group_destroy(&g);
   volt_future_cancel(&outside);

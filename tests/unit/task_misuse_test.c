@@ -91,7 +91,7 @@ static void poll_join(void *arg) {
   (void)volt_future_poll(volt_task_join_future(&f, (volt_task *)arg), fake_waker_of(&a));
 }
 static void join_in_time(void *arg) {
-  (void)volt_task_join_blocking((volt_task *)arg, PAST_DEADLINE);
+  (void)volt_task_join_until((volt_task *)arg, PAST_DEADLINE);
 }
 static void run(void *arg) {
   (void)arg;
@@ -315,53 +315,53 @@ static volt_once done;
 
 static void locks_mutex(void *arg) {
   (void)arg;
-  volt_mutex_lock_no_deadline(&free_mutex);
+  volt_mutex_lock(&free_mutex);
 }
 static void locks_mutex_for_now(void *arg) {
   (void)arg;
-  ignore_result(volt_mutex_lock_blocking(&free_mutex, PAST_DEADLINE));
+  ignore_result(volt_mutex_lock_until(&free_mutex, PAST_DEADLINE));
 }
 static void reads(void *arg) {
   (void)arg;
-  volt_rwlock_read_no_deadline(&free_rw);
+  volt_rwlock_read(&free_rw);
 }
 static void writes(void *arg) {
   (void)arg;
-  ignore_result(volt_rwlock_write_blocking(&free_rw, VOLT_NO_DEADLINE));
+  ignore_result(volt_rwlock_write_until(&free_rw, VOLT_NO_DEADLINE));
 }
 static void acquires(void *arg) {
   (void)arg;
-  ignore_result(volt_sem_acquire_blocking(&free_sem, 1, VOLT_NO_DEADLINE));
+  ignore_result(volt_sem_acquire(&free_sem, 1));
 }
 static void awaits_latch(void *arg) {
   (void)arg;
-  volt_latch_wait_no_deadline(&open_latch);
+  volt_latch_wait(&open_latch);
 }
 static void awaits_notify(void *arg) {
   (void)arg;
   volt_notify_one(&notified);
-  ignore_result(volt_notify_wait_blocking(&notified, VOLT_NO_DEADLINE));
+  ignore_result(volt_notify_wait(&notified));
 }
 static void awaits_token(void *arg) {
   (void)arg;
   volt_token_cancel(&cancelled);
-  ignore_result(volt_token_wait_blocking(&cancelled, VOLT_NO_DEADLINE));
+  ignore_result(volt_token_wait(&cancelled));
 }
 static void begins_once(void *arg) {
   (void)arg;
-  ignore_result(volt_once_begin_blocking(&done, VOLT_NO_DEADLINE));
+  ignore_result(volt_once_begin(&done));
 }
 static void blocks_on_what_is_ready(void *arg) {
   volt_future f;
   (void)arg;
-  ignore_result(volt_block_on(volt_sem_acquire_future(&f, &free_sem, 1), VOLT_NO_DEADLINE));
+  ignore_result(volt_future_wait(volt_sem_acquire_future(&f, &free_sem, 1)));
 }
 
 static int blocks_behind_an_await(volt_task *task, volt_ctx *ctx) {
   job *self = volt_container_of(task, job, task);
   VOLT_TASK_BEGIN(self);
   VOLT_AWAIT(self, volt_sem_acquire_future(&self->permit, &free_sem, 1));
-  volt_mutex_lock_no_deadline(&free_mutex);
+  volt_mutex_lock(&free_mutex);
   VOLT_TASK_END(self);
 }
 
@@ -372,16 +372,16 @@ static void a_task_that_blocks_and_need_not_wait(void **state) {
     void (*act)(void *arg);
     const char *call;
   } calls[] = {
-      {locks_mutex, "volt_mutex_lock_no_deadline"},
-      {locks_mutex_for_now, "volt_mutex_lock_blocking"},
-      {reads, "volt_rwlock_read_no_deadline"},
-      {writes, "volt_rwlock_write_blocking"},
-      {acquires, "volt_sem_acquire_blocking"},
-      {awaits_latch, "volt_latch_wait_blocking"},
-      {awaits_notify, "volt_notify_wait_blocking"},
-      {awaits_token, "volt_token_wait_blocking"},
-      {begins_once, "volt_once_begin_blocking"},
-      {blocks_on_what_is_ready, "volt_block_on"},
+      {locks_mutex, "volt_mutex_lock"},
+      {locks_mutex_for_now, "volt_mutex_lock_until"},
+      {reads, "volt_rwlock_read"},
+      {writes, "volt_rwlock_write_until"},
+      {acquires, "volt_sem_acquire"},
+      {awaits_latch, "volt_latch_wait_until"},
+      {awaits_notify, "volt_notify_wait_until"},
+      {awaits_token, "volt_token_wait_until"},
+      {begins_once, "volt_once_begin_until"},
+      {blocks_on_what_is_ready, "volt_future_wait_until"},
   };
   volt_sem_init(&free_sem, 2);
   for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
@@ -391,7 +391,7 @@ static void a_task_that_blocks_and_need_not_wait(void **state) {
                  "await a future instead", "called from ");
   }
   volt_task_init(&own.task, blocks_behind_an_await);
-  assert_death(spawn_and_run, &own.task, "volt_mutex_lock_no_deadline", "in blocks_behind_an_await",
+  assert_death(spawn_and_run, &own.task, "volt_mutex_lock", "in blocks_behind_an_await",
                "task_misuse_test.c:", "await a future instead");
 }
 
@@ -411,8 +411,8 @@ static void destroyed_with_tasks_held(void **state) {
 
 static void destroyed_with_a_timer(void **state) {
   (void)state;
-  volt_sleep nap;
-  volt_future_made(volt_sleep_until(&nap, volt_rt_timers(h.rt), 1000));
+  volt_sleep_op nap;
+  volt_future_made(volt_sleep_future(&nap, volt_rt_timers(h.rt), 1000));
   assert_result(volt_future_poll(&nap.future, fake_waker_of(&a)), VOLT_PENDING);
   volt_sem_release(&sem, 1);
   assert_death(destroy, NULL, "volt_timers_destroy");

@@ -78,7 +78,7 @@ static void spawn_joiner(job *j, volt_task *other) {
 
 static void expect_ended(job *j, int result) {
   assert_result(volt_task_result(&j->task), result);
-  assert_result(volt_task_join_blocking(&j->task, VOLT_NO_DEADLINE), result);
+  assert_result(volt_task_join(&j->task), result);
 }
 
 /* ---- make ---- */
@@ -171,7 +171,7 @@ static void arguments_and_results_pass_by_value(void **state) {
   assert_result(volt_task_result(&j->task), VOLT_PENDING);
   by_hand_run(&h);
   assert_int_equal(volt_task_result(&j->task), 17);
-  assert_int_equal(volt_task_join_blocking(&j->task, VOLT_NO_DEADLINE), 17);
+  assert_int_equal(volt_task_join(&j->task), 17);
   assert_int_equal(j->twice, 42);
   by_hand_expect_live(&h, 0);
   assert_int_equal(by_hand_stats(&h).spawned, 1);
@@ -234,7 +234,7 @@ static void a_join_that_times_out_may_be_repeated(void **state) {
   (void)state;
   job *j = spawn_job(VOLT_OK);
   for (int i = 0; i < 3; i++) {
-    assert_result(volt_task_join_blocking(&j->task, PAST_DEADLINE), VOLT_ETIMEDOUT);
+    assert_result(volt_task_join_until(&j->task, PAST_DEADLINE), VOLT_ETIMEDOUT);
     assert_result(volt_task_result(&j->task), VOLT_PENDING);
   }
   volt_sem_release(&sem, 1);
@@ -248,7 +248,7 @@ static void a_task_may_have_timed_out_itself(void **state) {
   job *j = spawn_job(VOLT_ETIMEDOUT);
   volt_sem_release(&sem, 1);
   by_hand_run(&h);
-  assert_result(volt_task_join_blocking(&j->task, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_task_join_until(&j->task, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_result(volt_task_result(&j->task), VOLT_ETIMEDOUT);
   volt_task_detach(&j->task);
 }
@@ -317,7 +317,7 @@ static void a_task_joins_a_task(void **state) {
 static void join_in_thread(void *arg, uint32_t index) {
   job *j = (job *)arg;
   (void)index;
-  j->joined = volt_task_join_blocking(&j->task, VOLT_NO_DEADLINE);
+  j->joined = volt_task_join(&j->task);
 }
 
 static void a_thread_joins_a_task(void **state) {

@@ -5,7 +5,7 @@
 #include "poller.h"
 
 static volt_timers timers;
-static volt_sleep nap;
+static volt_sleep_op nap;
 static volt_timeout timeout;
 static volt_sem sem;
 static volt_future f; /* of one permit of sem */
@@ -57,7 +57,7 @@ static void expect_earliest(uint64_t earliest_ns) {
 
 static void a_sleep_is_ready_at_its_deadline(void **state) {
   (void)state;
-  assert_ptr_equal(volt_sleep_until(&nap, &timers, 100), &nap.future);
+  assert_ptr_equal(volt_sleep_future(&nap, &timers, 100), &nap.future);
   expect_earliest(VOLT_NO_DEADLINE); /* not before the first poll */
   expect_poll(&nap.future, &a, VOLT_PENDING);
   expect_earliest(100);
@@ -75,21 +75,21 @@ static void a_time_that_has_come_needs_no_timer(void **state) {
   go_on_to(100);
   const uint64_t deadlines[] = {0, 99, 100};
   for (size_t i = 0; i < sizeof deadlines / sizeof deadlines[0]; i++) {
-    volt_future_made(volt_sleep_until(&nap, &timers, deadlines[i]));
+    volt_future_made(volt_sleep_future(&nap, &timers, deadlines[i]));
     expect_poll(&nap.future, &a, VOLT_OK);
     expect_earliest(VOLT_NO_DEADLINE);
   }
-  volt_future_made(volt_sleep_until(&nap, &timers, 100));
+  volt_future_made(volt_sleep_future(&nap, &timers, 100));
   assert_result(poller_poll(&p, &nap.future), VOLT_OK);
   poller_expect(&p, 0, 0, 0);
-  volt_future_made(volt_sleep_until(&nap, &timers, 101));
+  volt_future_made(volt_sleep_future(&nap, &timers, 101));
   expect_poll(&nap.future, &a, VOLT_PENDING);
   volt_future_cancel(&nap.future);
 }
 
 static void the_time_comes_before_the_first_poll(void **state) {
   (void)state;
-  volt_future_made(volt_sleep_until(&nap, &timers, 100));
+  volt_future_made(volt_sleep_future(&nap, &timers, 100));
   go_on_to(100);
   expect_poll(&nap.future, &a, VOLT_OK);
   expect_calls(0, 0);
@@ -97,7 +97,7 @@ static void the_time_comes_before_the_first_poll(void **state) {
 
 static void no_deadline_never_comes(void **state) {
   (void)state;
-  volt_future_made(volt_sleep_until(&nap, &timers, VOLT_NO_DEADLINE));
+  volt_future_made(volt_sleep_future(&nap, &timers, VOLT_NO_DEADLINE));
   expect_poll(&nap.future, &a, VOLT_PENDING);
   go_on_to(VOLT_NO_DEADLINE - 1);
   expect_poll(&nap.future, &a, VOLT_PENDING);
@@ -108,24 +108,24 @@ static void no_deadline_never_comes(void **state) {
 static void no_deadline_never_comes_at_the_end_of_time(void **state) {
   (void)state;
   go_on_to(UINT64_MAX);
-  volt_future_made(volt_sleep_until(&nap, &timers, VOLT_NO_DEADLINE));
+  volt_future_made(volt_sleep_future(&nap, &timers, VOLT_NO_DEADLINE));
   expect_poll(&nap.future, &a, VOLT_PENDING);
   volt_future_cancel(&nap.future);
 }
 
 static void cancel_of_a_sleep(void **state) {
   (void)state;
-  volt_future_made(volt_sleep_until(&nap, &timers, 100));
+  volt_future_made(volt_sleep_future(&nap, &timers, 100));
   volt_future_cancel(&nap.future); /* before the first poll */
   expect_poll(&nap.future, &a, VOLT_ECANCELED);
-  volt_future_made(volt_sleep_until(&nap, &timers, 100));
+  volt_future_made(volt_sleep_future(&nap, &timers, 100));
   expect_poll(&nap.future, &a, VOLT_PENDING);
   volt_future_cancel(&nap.future);
   expect_earliest(VOLT_NO_DEADLINE);
   go_on_to(100);
   expect_poll(&nap.future, &a, VOLT_ECANCELED);
   expect_calls(0, 0);
-  volt_future_made(volt_sleep_until(&nap, &timers, 200));
+  volt_future_made(volt_sleep_future(&nap, &timers, 200));
   expect_poll(&nap.future, &a, VOLT_PENDING);
   go_on_to(200);
   volt_future_cancel(&nap.future); /* too late for its wake */
@@ -135,7 +135,7 @@ static void cancel_of_a_sleep(void **state) {
 
 static void a_sleep_moves_to_another_waker(void **state) {
   (void)state;
-  volt_future_made(volt_sleep_until(&nap, &timers, 100));
+  volt_future_made(volt_sleep_future(&nap, &timers, 100));
   expect_poll(&nap.future, &a, VOLT_PENDING);
   expect_poll(&nap.future, &b, VOLT_PENDING);
   go_on_to(100);
@@ -146,14 +146,14 @@ static void a_sleep_moves_to_another_waker(void **state) {
 
 static void block_on_a_sleep(void **state) {
   (void)state;
-  volt_future_made(volt_sleep_until(&nap, &timers, 100));
-  assert_result(volt_block_on(&nap.future, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  volt_future_made(volt_sleep_future(&nap, &timers, 100));
+  assert_result(volt_future_wait_until(&nap.future, PAST_DEADLINE), VOLT_ETIMEDOUT);
   expect_earliest(VOLT_NO_DEADLINE);
   volt_timers real;
   volt_timers_init(&real, nobody);
-  volt_future_made(volt_sleep_until(&nap, &real, volt_now_ns()));
-  assert_result(volt_block_on(&nap.future, VOLT_NO_DEADLINE), VOLT_OK);
-  volt_future_made(volt_sleep_until(&nap, &real, volt_deadline_ns(UINT64_C(3600000000000))));
+  volt_future_made(volt_sleep_future(&nap, &real, volt_now_ns()));
+  assert_result(volt_future_wait(&nap.future), VOLT_OK);
+  volt_future_made(volt_sleep_future(&nap, &real, volt_deadline_ns(UINT64_C(3600000000000))));
   expect_poll(&nap.future, &a, VOLT_PENDING); /* by the real clock it has not come */
   volt_future_cancel(&nap.future);
   volt_timers_destroy(&real);
@@ -343,7 +343,7 @@ static int poll_tick(void) {
 }
 
 static void want_tick(void) {
-  assert_ptr_equal(volt_interval_tick(&every), &every.future);
+  assert_ptr_equal(volt_interval_tick_future(&every), &every.future);
 }
 
 /* Awaited from now on, the tick comes at that time and not before; at once if that has passed. */
@@ -522,7 +522,7 @@ static void init_strangely(void *arg) {
 }
 
 static void tick_once_more(void *arg) {
-  volt_future_made(volt_interval_tick((volt_interval *)arg));
+  volt_future_made(volt_interval_tick_future((volt_interval *)arg));
 }
 
 static void misuse_aborts(void **state) {
@@ -534,7 +534,7 @@ static void misuse_aborts(void **state) {
   want_tick();
   want_tick(); /* not polled: nothing has begun */
   assert_result(poll_tick(), VOLT_PENDING);
-  assert_death(tick_once_more, &every, "volt_interval_tick", at, "its last tick is pending");
+  assert_death(tick_once_more, &every, "volt_interval_tick_future", at, "its last tick is pending");
   volt_future_cancel(&every.future);
 }
 

@@ -5,8 +5,8 @@
 #include "poller.h"
 #include "unit.h"
 
-FAMILY(token, volt_token it[1] = {VOLT_TOKEN_INIT}, volt_token_wait(it, w, waker),
-       volt_token_wait_blocking(it, past), volt_token_future(f, it), volt_token_cancel(it),
+FAMILY(token, volt_token it[1] = {VOLT_TOKEN_INIT}, volt_token_wait_waiter(it, w, waker),
+       volt_token_wait_until(it, past), volt_token_wait_future(f, it), volt_token_cancel(it),
        volt_token_destroy(it))
 
 enum { MANY = 100, DEEP = 20000 };
@@ -32,7 +32,7 @@ static int tear_down(void **state) {
 }
 
 static int wait(volt_token *t, uint32_t i) {
-  return volt_token_wait(t, &waiters[i], fake_waker_of(&wakers[i]));
+  return volt_token_wait_waiter(t, &waiters[i], fake_waker_of(&wakers[i]));
 }
 
 static void expect(uint32_t i, int result, uint32_t calls) {
@@ -71,7 +71,7 @@ static void waiting_for_what_has_happened(void **state) {
   volt_token_cancel(&root);
   assert_result(wait(&root, 0), VOLT_OK);
   expect(0, VOLT_ECANCELED, 0); /* not used */
-  assert_result(volt_token_wait_blocking(&root, PAST_DEADLINE), VOLT_OK);
+  assert_result(volt_token_wait_until(&root, PAST_DEADLINE), VOLT_OK);
 }
 
 static void leaving(void **state) {
@@ -97,7 +97,7 @@ static void a_new_waker(void **state) {
 
 static void blocking_times_out(void **state) {
   (void)state;
-  assert_result(volt_token_wait_blocking(&root, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_token_wait_until(&root, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_int_equal(volt_token_waiters(&root), 0);
 }
 
@@ -233,7 +233,7 @@ static void cancel_and_add(hostile_waker *h) {
   volt_token late;
   volt_token_cancel(t);
   volt_token_init_child(&late, t);
-  h->result = volt_token_wait(&late, h->other, fake_waker_of(&wakers[9]));
+  h->result = volt_token_wait_waiter(&late, h->other, fake_waker_of(&wakers[9]));
   volt_token_destroy(&late);
 }
 
@@ -245,7 +245,7 @@ static void a_waker_comes_back(void **state) {
   hostile_waker_init(&h, 5, &wakes, cancel_and_add, &root);
   h.other = &waiters[9];
   h.result = VOLT_PENDING;
-  assert_result(volt_token_wait(&root, &waiters[0], hostile_waker_of(&h)), VOLT_PENDING);
+  assert_result(volt_token_wait_waiter(&root, &waiters[0], hostile_waker_of(&h)), VOLT_PENDING);
   assert_result(wait(&child, 6), VOLT_PENDING);
   volt_token_cancel(&root);
   assert_result(h.result, VOLT_OK);
@@ -266,7 +266,7 @@ static void a_waker_ends_the_token(void **state) {
   volt_token_init_child(&b, &root);
   volt_token_init_child(&a, &root);
   hostile_waker_init(&h, 0, &wakes, destroy_it, &a);
-  assert_result(volt_token_wait(&a, &waiters[0], hostile_waker_of(&h)), VOLT_PENDING);
+  assert_result(volt_token_wait_waiter(&a, &waiters[0], hostile_waker_of(&h)), VOLT_PENDING);
   assert_result(wait(&b, 1), VOLT_PENDING);
   volt_token_cancel(&root);
   assert_true(wake_log_is_run(&wakes, 0, 2));
@@ -280,13 +280,13 @@ static void a_future(void **state) {
   volt_future f;
   poller p;
   poller_init(&p);
-  volt_future_made(volt_token_future(&f, &root));
+  volt_future_made(volt_token_wait_future(&f, &root));
   assert_result(poller_poll(&p, &f), VOLT_PENDING);
   assert_int_equal(volt_token_waiters(&root), 1);
   volt_token_cancel(&root);
   poller_expect(&p, 1, 1, 0);
   assert_result(poller_poll(&p, &f), VOLT_OK);
-  volt_future_made(volt_token_future(&f, &root));
+  volt_future_made(volt_token_wait_future(&f, &root));
   assert_result(poller_poll(&p, &f), VOLT_OK);
   poller_expect(&p, 1, 1, 0);
 }
@@ -296,11 +296,11 @@ static void a_future_is_dropped(void **state) {
   volt_future f;
   poller p;
   poller_init(&p);
-  assert_result(poller_poll(&p, volt_token_future(&f, &root)), VOLT_PENDING);
+  assert_result(poller_poll(&p, volt_token_wait_future(&f, &root)), VOLT_PENDING);
   volt_future_cancel(&f);
   poller_expect_dropped(&p, 1);
   assert_int_equal(volt_token_waiters(&root), 0);
-  assert_result(poller_poll(&p, volt_token_future(&f, &root)), VOLT_PENDING);
+  assert_result(poller_poll(&p, volt_token_wait_future(&f, &root)), VOLT_PENDING);
   volt_token_cancel(&root);
   volt_future_cancel(&f); /* after its grant: nothing to give back */
   assert_result(poller_poll(&p, &f), VOLT_ECANCELED);
@@ -313,7 +313,7 @@ static void in_a_select(void **state) {
   volt_select select;
   poller p;
   poller_init(&p);
-  volt_future *branches[] = {volt_token_future(&stop, &root),
+  volt_future *branches[] = {volt_token_wait_future(&stop, &root),
                              volt_sem_acquire_future(&permit, &sem, 1)};
   volt_future_made(volt_select_future(&select, branches, 2, VOLT_SELECT_BIASED));
   assert_result(poller_poll(&p, &select.future), VOLT_PENDING);

@@ -12,7 +12,7 @@
 typedef struct job {
   volt_task task;
   volt_future permit;
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_blocking call;
   uint64_t deadline_ns;
   char letter;
@@ -21,7 +21,7 @@ typedef struct job {
 static by_hand h;
 static volt_sem sem;
 static volt_future f;
-static volt_sleep nap;
+static volt_sleep_op nap;
 static trace t;
 
 static int set_up(void **state) {
@@ -66,7 +66,7 @@ static job *spawn(volt_task_fn *poll, char letter, uint64_t deadline_ns) {
 static int sleeps(volt_task *task, volt_ctx *ctx) {
   job *self = job_of(task);
   VOLT_TASK_BEGIN(self);
-  VOLT_AWAIT(self, volt_sleep_until(&self->nap, volt_rt_timers(h.rt), self->deadline_ns));
+  VOLT_AWAIT(self, volt_sleep_future(&self->nap, volt_rt_timers(h.rt), self->deadline_ns));
   trace_note(&t, self->letter);
   VOLT_TASK_END(self);
 }
@@ -74,7 +74,7 @@ static int sleeps(volt_task *task, volt_ctx *ctx) {
 static int gives_after_a_sleep(volt_task *task, volt_ctx *ctx) {
   job *self = job_of(task);
   VOLT_TASK_BEGIN(self);
-  VOLT_AWAIT(self, volt_sleep_until(&self->nap, volt_rt_timers(h.rt), self->deadline_ns));
+  VOLT_AWAIT(self, volt_sleep_future(&self->nap, volt_rt_timers(h.rt), self->deadline_ns));
   volt_sem_release(&sem, 1);
   VOLT_TASK_END(self);
 }
@@ -140,7 +140,7 @@ static void time_passes_when_nothing_is_ready(void **state) {
   spawn(sleeps, 'a', 1000);
   spawn(sleeps, 'b', 2000);
   spawn(sleeps, 'd', 4000000000);
-  volt_future_made(volt_sleep_until(&nap, volt_rt_timers(h.rt), 3000000000));
+  volt_future_made(volt_sleep_future(&nap, volt_rt_timers(h.rt), 3000000000));
   assert_result(volt_rt_run_until(h.rt, &nap.future, VOLT_NO_DEADLINE), VOLT_OK);
   expect_now(3000000000);
   assert_string_equal(t.text, "abc");
@@ -214,7 +214,7 @@ static void time_passes_once_the_call_has_returned(void **state) {
   for (int i = 0; i < 20; i++) {
     spawn(awaits_a_call, 0, parks());
     uint64_t until_ns = volt_rt_now_ns(h.rt) + 1000;
-    volt_future_made(volt_sleep_until(&nap, volt_rt_timers(h.rt), until_ns));
+    volt_future_made(volt_sleep_future(&nap, volt_rt_timers(h.rt), until_ns));
     assert_result(volt_rt_run_until(h.rt, &nap.future, VOLT_NO_DEADLINE), VOLT_OK);
     assert_true(seen_ns == until_ns - 1000);
     expect_now(until_ns);
@@ -253,7 +253,7 @@ static void time_passes_once_the_call_is_given_up(void **state) {
   assert_result(volt_future_poll(queued, fake_waker_of(&h.waker)), VOLT_PENDING);
   thread_team team;
   thread_team_start(&team, 1, give_up_when_it_sleeps, queued);
-  volt_future_made(volt_sleep_until(&nap, volt_rt_timers(h.rt), 1000));
+  volt_future_made(volt_sleep_future(&nap, volt_rt_timers(h.rt), 1000));
   assert_result(volt_rt_run_until(h.rt, &nap.future, VOLT_NO_DEADLINE), VOLT_OK);
   thread_team_join(&team);
   expect_now(1000);
@@ -325,7 +325,7 @@ static void a_runtime_that_is_over(void **state) {
   assert_result(volt_rt_shutdown(h.rt, VOLT_NO_DEADLINE), VOLT_OK);
   assert_result(volt_rt_run_until(h.rt, permit(), VOLT_NO_DEADLINE), VOLT_ECLOSED);
   volt_sem_release(&sem, 1);
-  assert_result(volt_block_on(&f, PAST_DEADLINE), VOLT_OK); /* it was not polled */
+  assert_result(volt_future_wait_until(&f, PAST_DEADLINE), VOLT_OK); /* it was not polled */
 }
 
 /* Another thread grants it together with a future whose waker comes first, and takes its time. */

@@ -174,7 +174,7 @@ static bool is_by_hand(void) {
 
 static int join(receiver *r) {
   volt_future f;
-  if (!is_by_hand()) return volt_task_join_blocking(&r->task, VOLT_NO_DEADLINE);
+  if (!is_by_hand()) return volt_task_join(&r->task);
   int result = volt_rt_run_until(rt, volt_task_join_future(&f, &r->task), VOLT_NO_DEADLINE);
   return result == VOLT_OK ? volt_task_result(&r->task) : result;
 }
@@ -303,7 +303,7 @@ static void the_doorbell_is_watched_again(void **state) {
   assert_result(volt_spawn(rt, &d->task), VOLT_OK);
   for (int i = 0; i < 100; i++) WAIT_UNTIL(all_sleep());
   volt_sem_release(&sem, 1); /* rings */
-  assert_result(volt_task_join_blocking(&d->task, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_task_join(&d->task), VOLT_OK);
   volt_task_detach(&d->task);
   receiver_send(r);
   receiver_end(r, VOLT_OK);
@@ -370,7 +370,7 @@ static void closed_by_a_thread_while_the_worker_sleeps(void **state) {
     receiver *r = receiver_begin(receive);
     volt_op op;
     if (i % 2) WAIT_UNTIL(all_sleep());
-    assert_result(volt_block_on(volt_fd_close_future(&op, &r->fd), VOLT_NO_DEADLINE), VOLT_OK);
+    assert_result(volt_future_wait(volt_fd_close_future(&op, &r->fd)), VOLT_OK);
     receiver_end(r, VOLT_ECLOSED);
   }
 }

@@ -19,7 +19,7 @@ static void all_zero_is_unused(void **state) {
   volt_sem sem = VOLT_SEM_INIT(0);
   fake_waker waker;
   fake_waker_init(&waker, 0, NULL);
-  assert_result(volt_sem_acquire(&sem, &zero, 1, fake_waker_of(&waker)), VOLT_PENDING);
+  assert_result(volt_sem_acquire_waiter(&sem, &zero, 1, fake_waker_of(&waker)), VOLT_PENDING);
   volt_sem_release(&sem, 1);
   assert_result(volt_waiter_result(&zero), VOLT_OK);
 }
@@ -30,7 +30,7 @@ static void unused_queued_granted(void **state) {
   volt_waiter w = VOLT_WAITER_INIT;
   fake_waker waker;
   fake_waker_init(&waker, 0, NULL);
-  assert_result(volt_sem_acquire(&sem, &w, 2, fake_waker_of(&waker)), VOLT_PENDING);
+  assert_result(volt_sem_acquire_waiter(&sem, &w, 2, fake_waker_of(&waker)), VOLT_PENDING);
   assert_result(volt_waiter_result(&w), VOLT_PENDING);
   volt_sem_release(&sem, 1); /* served in part: still queued */
   assert_result(volt_waiter_result(&w), VOLT_PENDING);
@@ -47,7 +47,7 @@ static void unused_queued_cancelled(void **state) {
   volt_waiter w = VOLT_WAITER_INIT;
   fake_waker waker;
   fake_waker_init(&waker, 0, NULL);
-  assert_result(volt_sem_acquire(&sem, &w, 1, fake_waker_of(&waker)), VOLT_PENDING);
+  assert_result(volt_sem_acquire_waiter(&sem, &w, 1, fake_waker_of(&waker)), VOLT_PENDING);
   assert_true(volt_sem_cancel(&sem, &w));
   assert_result(volt_waiter_result(&w), VOLT_ECANCELED);
   volt_sem_release(&sem, 1);
@@ -60,7 +60,7 @@ static void unused_queued_closed(void **state) {
   volt_waiter w = VOLT_WAITER_INIT;
   fake_waker waker;
   fake_waker_init(&waker, 0, NULL);
-  assert_result(volt_sem_acquire(&sem, &w, 1, fake_waker_of(&waker)), VOLT_PENDING);
+  assert_result(volt_sem_acquire_waiter(&sem, &w, 1, fake_waker_of(&waker)), VOLT_PENDING);
   volt_sem_close(&sem);
   assert_result(volt_waiter_result(&w), VOLT_ECLOSED);
   assert_int_equal(fake_waker_calls(&waker), 1);
@@ -78,13 +78,13 @@ static void one_waiter_for_every_primitive(void **state) {
   assert_result(volt_mutex_try_lock(&mutex), VOLT_OK);
   assert_result(volt_rwlock_try_read(&rw), VOLT_OK);
   for (uint32_t i = 0; i < 10; i++) {
-    assert_result(volt_sem_acquire(&sem, &w, 1, fake_waker_of(&waker)), VOLT_PENDING);
+    assert_result(volt_sem_acquire_waiter(&sem, &w, 1, fake_waker_of(&waker)), VOLT_PENDING);
     volt_sem_release(&sem, 1);
     assert_result(volt_waiter_result(&w), VOLT_OK);
-    assert_result(volt_mutex_lock(&mutex, &w, fake_waker_of(&waker)), VOLT_PENDING);
+    assert_result(volt_mutex_lock_waiter(&mutex, &w, fake_waker_of(&waker)), VOLT_PENDING);
     assert_true(volt_mutex_cancel(&mutex, &w));
     assert_result(volt_waiter_result(&w), VOLT_ECANCELED);
-    assert_result(volt_rwlock_write(&rw, &w, fake_waker_of(&waker)), VOLT_PENDING);
+    assert_result(volt_rwlock_write_waiter(&rw, &w, fake_waker_of(&waker)), VOLT_PENDING);
     volt_rwlock_read_unlock(&rw);
     assert_result(volt_waiter_result(&w), VOLT_OK);
     volt_rwlock_downgrade(&rw);
@@ -105,10 +105,10 @@ static void the_grant_is_visible_before_the_wake(void **state) {
   hostile_waker waker;
   hostile_waker_init(&waker, 0, NULL, look_at_result, &sem);
   waker.other = &w;
-  assert_result(volt_sem_acquire(&sem, &w, 1, hostile_waker_of(&waker)), VOLT_PENDING);
+  assert_result(volt_sem_acquire_waiter(&sem, &w, 1, hostile_waker_of(&waker)), VOLT_PENDING);
   volt_sem_release(&sem, 1);
   assert_result(waker.result, VOLT_OK);
-  assert_result(volt_sem_acquire(&sem, &w, 1, hostile_waker_of(&waker)), VOLT_PENDING);
+  assert_result(volt_sem_acquire_waiter(&sem, &w, 1, hostile_waker_of(&waker)), VOLT_PENDING);
   volt_sem_close(&sem);
   assert_result(waker.result, VOLT_ECLOSED);
 }
@@ -134,7 +134,8 @@ static void queue_on_heap(volt_sem *sem) {
     hostile_waker_init(&wakers[i], i, NULL, free_all_granted, sem);
     waiters[i] = (volt_waiter *)calloc(1, sizeof *waiters[i]);
     assert_non_null(waiters[i]);
-    assert_result(volt_sem_acquire(sem, waiters[i], 1, hostile_waker_of(&wakers[i])), VOLT_PENDING);
+    assert_result(volt_sem_acquire_waiter(sem, waiters[i], 1, hostile_waker_of(&wakers[i])),
+                  VOLT_PENDING);
   }
 }
 
@@ -188,7 +189,7 @@ static void its_memory_is_used_for_something_else(void **state) {
   for (uint32_t i = 0; i < MANY; i++) {
     hostile_waker_init(&wakers[i], i, NULL, overwrite_all_granted, &sem);
     volt_waker waker = hostile_waker_of(&wakers[i]);
-    assert_result(volt_sem_acquire(&sem, &in_place[i], 1, waker), VOLT_PENDING);
+    assert_result(volt_sem_acquire_waiter(&sem, &in_place[i], 1, waker), VOLT_PENDING);
   }
   volt_sem_release(&sem, MANY);
   for (int i = 0; i < MANY; i++) assert_int_equal(hostile_waker_calls(&wakers[i]), 1);
@@ -223,7 +224,7 @@ static void a_result_acquires_the_past(void **state) {
     volt_waiter w = VOLT_WAITER_INIT;
     volt_waker nobody = {NULL, NULL};
     thread_team t;
-    assert_result(volt_sem_acquire(&p.sem, &w, 1, nobody), VOLT_PENDING);
+    assert_result(volt_sem_acquire_waiter(&p.sem, &w, 1, nobody), VOLT_PENDING);
     thread_team_start(&t, 1, i % 2 ? write_and_release : write_and_close, &p);
     WAIT_UNTIL(volt_waiter_result(&w) != VOLT_PENDING);
     assert_int_equal(p.plain, 42);

@@ -146,7 +146,7 @@ static void a_mutex_with_bypass(void **state) {
   volt_mutex m;
   volt_mutex_init_bypass(&m, 4);
   assert_result(volt_name(&m, "m"), VOLT_OK);
-  volt_mutex_lock_no_deadline(&m);
+  volt_mutex_lock(&m);
   assert_result(volt_future_poll(volt_mutex_lock_future(&f[0], &m), none), VOLT_PENDING);
   assert_true(is_timed(&f[0]));
   volt_mutex_unlock(&m);
@@ -167,7 +167,7 @@ static void a_condition(void **state) {
   volt_cond c;
   volt_cond_init(&c);
   assert_result(volt_name(&c, "c"), VOLT_OK);
-  volt_mutex_lock_no_deadline(&m);
+  volt_mutex_lock(&m);
   volt_future_made(volt_cond_wait_future(&f[0], &c, &m));
   assert_true(is_timed(&f[0]));
   volt_cond_signal(&c);
@@ -266,9 +266,9 @@ static void threads_wait(void **state) {
   futex_hook_set(times_out, NULL);
   uint64_t never = VOLT_NO_DEADLINE;
   for (unsigned i = 0; i < 3; i++) {
-    assert_result(volt_sem_acquire_blocking(&sem, 1, never), VOLT_ETIMEDOUT);
-    assert_result(volt_mutex_lock_blocking(&m, volt_deadline_s(3600)), VOLT_ETIMEDOUT);
-    assert_result(volt_latch_wait_blocking(&l, never), VOLT_ETIMEDOUT);
+    assert_result(volt_sem_acquire_until(&sem, 1, never), VOLT_ETIMEDOUT);
+    assert_result(volt_mutex_lock_until(&m, volt_deadline_s(3600)), VOLT_ETIMEDOUT);
+    assert_result(volt_latch_wait_until(&l, never), VOLT_ETIMEDOUT);
   }
   futex_hook_set(NULL, NULL);
   volt_mutex_unlock(&m);
@@ -276,8 +276,8 @@ static void threads_wait(void **state) {
   assert_int_equal(waits_of(&m), 3);
   assert_int_equal(waits_of(&l), 3);
   volt_mutex plain = VOLT_MUTEX_INIT;
-  volt_mutex_lock_no_deadline(&plain);
-  assert_result(volt_cond_wait_blocking(&c, &plain, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  volt_mutex_lock(&plain);
+  assert_result(volt_cond_wait_until(&c, &plain, PAST_DEADLINE), VOLT_ETIMEDOUT);
   volt_mutex_unlock(&plain);
   assert_int_equal(waits_of(&c), 1);
   volt_latch_done(&l);

@@ -6,9 +6,10 @@
 #include "poller.h"
 
 FAMILY(watch, uint64_t slot; uint64_t value = 7; uint64_t seen = 1; volt_watch it[1];
-       volt_watch_init(it, sizeof slot, &slot, &value), volt_watch_changed(it, &seen, w, waker),
-       volt_watch_changed_blocking(it, &seen, past), volt_watch_changed_future(f, it, &seen),
-       FAMILY_OK(volt_watch_send(it, &value)), volt_watch_destroy(it))
+       volt_watch_init(it, sizeof slot, &slot, &value),
+       volt_watch_changed_waiter(it, &seen, w, waker), volt_watch_changed_until(it, &seen, past),
+       volt_watch_changed_future(f, it, &seen), FAMILY_OK(volt_watch_send(it, &value)),
+       volt_watch_destroy(it))
 
 typedef struct config {
   uint32_t number;
@@ -70,7 +71,7 @@ static void expect_wakes(uint32_t count) {
 }
 
 static int start_waiting(void) {
-  return volt_watch_changed(&watch, &seen, &w, fake_waker_of(&a));
+  return volt_watch_changed_waiter(&watch, &seen, &w, fake_waker_of(&a));
 }
 
 /* ---- without waiting ---- */
@@ -97,7 +98,7 @@ static bool add_to_number(void *value, void *arg) {
 static void it_is_modified_in_place(void **state) {
   (void)state;
   uint32_t by = 7;
-  assert_result(volt_watch_changed(&watch, &seen, &w, fake_waker_of(&a)), VOLT_PENDING);
+  assert_result(volt_watch_changed_waiter(&watch, &seen, &w, fake_waker_of(&a)), VOLT_PENDING);
   assert_result(volt_watch_modify(&watch, add_to_number, &by), VOLT_OK);
   assert_result(volt_waiter_result(&w), VOLT_OK);
   assert_int_equal(fake_waker_calls(&a), 1);
@@ -108,7 +109,7 @@ static void it_is_modified_in_place(void **state) {
 static void what_is_not_modified_tells_nobody(void **state) {
   (void)state;
   uint32_t by = 0;
-  assert_result(volt_watch_changed(&watch, &seen, &w, fake_waker_of(&a)), VOLT_PENDING);
+  assert_result(volt_watch_changed_waiter(&watch, &seen, &w, fake_waker_of(&a)), VOLT_PENDING);
   assert_result(volt_watch_modify(&watch, add_to_number, &by), VOLT_EAGAIN);
   assert_result(volt_waiter_result(&w), VOLT_PENDING);
   expect_present(1, 100);
@@ -161,7 +162,7 @@ static void all_waits_find_a_change(void **state) {
     send_number(7);
     if (way == 0) assert_result(start_waiting(), VOLT_OK);
     if (way == 1) {
-      assert_result(volt_watch_changed_blocking(&watch, &seen, PAST_DEADLINE), VOLT_OK);
+      assert_result(volt_watch_changed_until(&watch, &seen, PAST_DEADLINE), VOLT_OK);
     }
     if (way == 2) {
       volt_future_made(volt_watch_changed_future(&f, &watch, &seen));
@@ -185,7 +186,7 @@ static void the_last_version_is_seen_before_the_end(void **state) {
   expect_try(VOLT_OK, 2);
   expect_try(VOLT_ECLOSED, 2);
   assert_result(start_waiting(), VOLT_ECLOSED);
-  int result = volt_watch_changed_blocking(&watch, &seen, VOLT_NO_DEADLINE);
+  int result = volt_watch_changed(&watch, &seen);
   assert_result(result, VOLT_ECLOSED);
   volt_future_made(volt_watch_changed_future(&f, &watch, &seen));
   expect_poll(VOLT_ECLOSED, 2);
@@ -226,7 +227,7 @@ static void all_who_wait_are_told_in_order(void **state) {
   for (uint32_t i = 0; i < CROWD; i++) {
     fake_waker_init(&wakers[i], i, &log);
     memset((void *)&waiters[i], 0, sizeof waiters[i]);
-    int result = volt_watch_changed(&watch, &seen, &waiters[i], fake_waker_of(&wakers[i]));
+    int result = volt_watch_changed_waiter(&watch, &seen, &waiters[i], fake_waker_of(&wakers[i]));
     assert_result(result, VOLT_PENDING);
   }
   send_number(7);
@@ -265,7 +266,7 @@ static void a_waker_may_send_and_look(void **state) {
   hostile_waker h;
   hostile_waker_init(&h, 0, NULL, send_from_within, &watch);
   h.n = 1;
-  assert_result(volt_watch_changed(&watch, &seen, &w, hostile_waker_of(&h)), VOLT_PENDING);
+  assert_result(volt_watch_changed_waiter(&watch, &seen, &w, hostile_waker_of(&h)), VOLT_PENDING);
   send_number(7);
   assert_result(h.result, VOLT_OK);
   assert_int_equal(seen, 3);
@@ -330,7 +331,7 @@ static void a_dropped_future_loses_nothing(void **state) {
 
 static void a_deadline_loses_nothing(void **state) {
   (void)state;
-  int result = volt_watch_changed_blocking(&watch, &seen, PAST_DEADLINE);
+  int result = volt_watch_changed_until(&watch, &seen, PAST_DEADLINE);
   assert_result(result, VOLT_ETIMEDOUT);
   assert_int_equal(seen, 1);
   volt_timers timers;

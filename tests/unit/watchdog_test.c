@@ -231,7 +231,7 @@ static void enable(uint32_t flags, uint64_t stall_ns) {
 static void run_on_worker(void (*act)(void)) {
   volt_latch_init(&opened, 0);
   job *j = spawn(rt, act);
-  assert_result(volt_task_join_blocking(&j->task, VOLT_NO_DEADLINE), VOLT_OK);
+  assert_result(volt_task_join(&j->task), VOLT_OK);
   volt_task_detach(&j->task);
 }
 
@@ -334,12 +334,12 @@ static void waits_are_switched(void **state) {
     assert_result(volt_sight_enable(&config), VOLT_OK);
     assert_result(volt_waits_of(&sem, &waits), VOLT_OK);
     assert_int_equal(waits.count, 0);
-    assert_result(volt_sem_acquire_blocking(&sem, 1, PAST_DEADLINE), VOLT_ETIMEDOUT);
+    assert_result(volt_sem_acquire_until(&sem, 1, PAST_DEADLINE), VOLT_ETIMEDOUT);
     assert_result(volt_waits_of(&sem, &waits), VOLT_OK);
     assert_int_equal(waits.count, 1);
     if (i > 0) volt_sight_disable();
   }
-  assert_result(volt_sem_acquire_blocking(&sem, 1, PAST_DEADLINE), VOLT_ETIMEDOUT);
+  assert_result(volt_sem_acquire_until(&sem, 1, PAST_DEADLINE), VOLT_ETIMEDOUT);
   assert_result(volt_waits_of(&sem, &waits), VOLT_OK);
   assert_int_equal(waits.count, 1);
   volt_sem_destroy(&sem);
@@ -351,7 +351,7 @@ static int in_the_child(void) {
   volt_histogram before, after;
   volt_sem_init(&sem, 0);
   (void)volt_waits_of_kind(0, &before);
-  if (volt_sem_acquire_blocking(&sem, 1, PAST_DEADLINE) != VOLT_ETIMEDOUT) return 1;
+  if (volt_sem_acquire_until(&sem, 1, PAST_DEADLINE) != VOLT_ETIMEDOUT) return 1;
   (void)volt_waits_of_kind(0, &after);
   if (before.count != after.count) return 2; /* nothing is enabled */
   volt_sight_disable();

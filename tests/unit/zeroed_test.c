@@ -62,13 +62,13 @@ static void chan_recv(void *arg) {
   (void)arg;
   (void)volt_future_poll(volt_chan_recv_future(&future, &it.chan, &elem), nobody);
 }
-static void chan_send_blocking(void *arg) {
+static void chan_send_until(void *arg) {
   (void)arg;
-  ignore_result(volt_chan_send_blocking(&it.chan, &elem, PAST_DEADLINE));
+  ignore_result(volt_chan_send_until(&it.chan, &elem, PAST_DEADLINE));
 }
-static void chan_recv_blocking(void *arg) {
+static void chan_recv_until(void *arg) {
   (void)arg;
-  ignore_result(volt_chan_recv_blocking(&it.chan, &elem, PAST_DEADLINE));
+  ignore_result(volt_chan_recv_until(&it.chan, &elem, PAST_DEADLINE));
 }
 static void permit_chan_reserve(void *arg) {
   (void)arg;
@@ -123,11 +123,11 @@ static void sharded_try_write(void *arg) {
 }
 static void sharded_write_blocking(void *arg) {
   (void)arg;
-  ignore_result(volt_sharded_rwlock_write_blocking(&it.sharded, PAST_DEADLINE));
+  ignore_result(volt_sharded_rwlock_write_until(&it.sharded, PAST_DEADLINE));
 }
 static void sharded_write_no_deadline(void *arg) {
   (void)arg;
-  volt_sharded_rwlock_write_no_deadline(&it.sharded);
+  volt_sharded_rwlock_write(&it.sharded);
 }
 static void sharded_write_future(void *arg) {
   (void)arg;
@@ -160,7 +160,7 @@ static void task_spawn(void *arg) {
 }
 static void interval_tick(void *arg) {
   (void)arg;
-  (void)volt_future_poll(volt_interval_tick(&it.interval), nobody);
+  (void)volt_future_poll(volt_interval_tick_future(&it.interval), nobody);
 }
 static void future_poll(void *arg) {
   (void)arg;
@@ -177,8 +177,8 @@ static void what_is_not_valid_says_so(void **state) {
   } acts[] = {
     {"volt_chan", chan_send, "volt_chan_init()"},
     {"volt_chan", chan_recv, "volt_chan_init()"},
-    {"volt_chan", chan_send_blocking, "volt_chan_init()"},
-    {"volt_chan", chan_recv_blocking, "volt_chan_init()"},
+    {"volt_chan", chan_send_until, "volt_chan_init()"},
+    {"volt_chan", chan_recv_until, "volt_chan_init()"},
     {"volt_permit_chan", permit_chan_reserve, "volt_permit_chan_init()"},
     {"volt_permit_chan", permit_chan_try_reserve, "volt_permit_chan_init()"},
     {"volt_chan", permit_chan_recv, "volt_chan_init()"},
@@ -237,7 +237,7 @@ static void events(void) {
   volt_future f;
   memset(&it, 0, sizeof it);
   volt_notify_one(&it.notify);
-  assert_result(volt_future_poll(volt_notify_future(&f, &it.notify), nobody), VOLT_OK);
+  assert_result(volt_future_poll(volt_notify_wait_future(&f, &it.notify), nobody), VOLT_OK);
   memset(&it, 0, sizeof it);
   assert_result(volt_latch_try_wait(&it.latch), VOLT_OK); /* open */
   memset(&it, 0, sizeof it);

@@ -59,7 +59,7 @@ void hashers_init(struct hashers *hashers, unsigned count) {
 }
 
 struct hasher *hashers_take(struct hashers *hashers) {
-  volt_mutex_lock_no_deadline(&hashers->lock);
+  volt_mutex_lock(&hashers->lock);
   struct hasher *hasher = hashers->unused;
   if (hasher != NULL) hashers->unused = hasher->next;
   volt_mutex_unlock(&hashers->lock);
@@ -68,7 +68,7 @@ struct hasher *hashers_take(struct hashers *hashers) {
 }
 
 void hashers_give_back(struct hashers *hashers, struct hasher *hasher) {
-  volt_mutex_lock_no_deadline(&hashers->lock);
+  volt_mutex_lock(&hashers->lock);
   hasher->next = hashers->unused;
   hashers->unused = hasher;
   volt_mutex_unlock(&hashers->lock);

@@ -18,7 +18,7 @@ void tally_init(struct tally *tally) {
 }
 
 void tally_add(struct tally *tally, struct counts more) {
-  volt_mutex_lock_no_deadline(&tally->lock);
+  volt_mutex_lock(&tally->lock);
   tally->counts.found += more.found;
   tally->counts.summed += more.summed;
   tally->counts.repeated += more.repeated;
@@ -31,7 +31,7 @@ void tally_add(struct tally *tally, struct counts more) {
 }
 
 struct counts tally_read(struct tally *tally) {
-  volt_mutex_lock_no_deadline(&tally->lock);
+  volt_mutex_lock(&tally->lock);
   struct counts counts = tally->counts;
   volt_mutex_unlock(&tally->lock);
   return counts;

@@ -53,7 +53,7 @@ static size_t *place_of(const struct results *results, const struct result *want
 
 bool results_find(struct results *results, const struct stat *status, struct sha256_sum *sum) {
   struct result wanted = describe(status);
-  volt_rwlock_read_no_deadline(&results->lock);
+  volt_rwlock_read(&results->lock);
   size_t found = results->index_size > 0 ? *place_of(results, &wanted) : 0;
   if (found > 0) *sum = results->all[found - 1].sum;
   volt_rwlock_read_unlock(&results->lock);
@@ -76,7 +76,7 @@ void results_add(struct results *results, char *path, const struct stat *status,
   struct result added = describe(status);
   added.path = path;
   added.sum = *sum;
-  volt_rwlock_write_no_deadline(&results->lock);
+  volt_rwlock_write(&results->lock);
   size_t before = results->capacity;
   results->all = must_make_room(results->all, results->count, &results->capacity, sizeof added);
   if (results->capacity != before) rebuild_index(results);
@@ -91,7 +91,7 @@ static int compare_paths(const void *a, const void *b) {
 }
 
 void results_sort(struct results *results) {
-  volt_rwlock_write_no_deadline(&results->lock);
+  volt_rwlock_write(&results->lock);
   free(results->index);
   results->index = NULL;
   results->index_size = 0;

@@ -302,13 +302,13 @@ static void set_limit(struct answer *a) {
   if (lease && !set_leased(a, lease)) return;
   gate_set_limit(a->gate, (uint32_t)a->number);
   uint32_t after = lease ? (uint32_t)a->number : volt_sem_limit(&a->gate->permits);
-  uint32_t held = gate_held(a->gate), debt = volt_sem_debt(&a->gate->permits);
-  if (lease) debt = held > after ? held - after : 0;
+  uint32_t held = gate_held(a->gate), excess = volt_sem_excess(&a->gate->permits);
+  if (lease) excess = held > after ? held - after : 0;
   log_line(LOG_INFO, a->gate->name, "limit %u -> %u, asked for by %s", before, after, a->client);
   json_put_object(&j, NULL);
   json_put_string(&j, "gate", a->gate->name);
   json_put_number(&j, "limit", after);
-  json_put_number(&j, "debt", debt);
+  json_put_number(&j, "excess", excess);
   json_end_object(&j);
 }
 

@@ -61,10 +61,10 @@ static json_t *set_limit(struct client_link *link) {
   output_free(&path);
   if (answer == NULL) return NULL;
   printf("gate %s: limit %.0f\n", json_text_at(answer, "gate"), json_number_at(answer, "limit"));
-  double debt = json_number_at(answer, "debt");
-  if (debt > 0)
+  double excess = json_number_at(answer, "excess");
+  if (excess > 0)
     printf("%.0f permits above it are still held: no client is admitted before they are back\n",
-           debt);
+           excess);
   return answer;
 }
 
@@ -73,7 +73,7 @@ static void say_gate(const json_t *g) {
   struct {
     const char *path;
     double value;
-  } v[] = {{"held", 0},        {"limit", 0},          {"debt", 0},   {"queue.length", 0},
+  } v[] = {{"held", 0},        {"limit", 0},          {"excess", 0}, {"queue.length", 0},
            {"queue.bound", 0}, {"queue.oldest_s", 0}, {"clients", 0}};
   for (size_t i = 0; i < sizeof v / sizeof *v; i++) v[i].value = json_number_at(g, v[i].path);
   const char *reason = json_text_at(g, "reason");

@@ -18,8 +18,8 @@
 static const struct number of_gate[] = {
     {"", "limit", "voltgate_limit", NULL, "limit", GAUGE, "Permits that there are.", AT(limit)},
     {"", "held", "voltgate_held", NULL, "held", GAUGE, "Permits that are held.", AT(held)},
-    {"", "debt", "voltgate_debt", NULL, NULL, GAUGE,
-     "Permits that are held above the limit, since it was lowered.", AT(debt)},
+    {"", "excess", "voltgate_excess", NULL, NULL, GAUGE,
+     "Permits that are held above the limit, since it was lowered.", AT(excess)},
     {"", "away", "voltgate_away", NULL, NULL, GAUGE,
      "Permits that another process has, while one takes over.", AT(away)},
     {"queue", "length", "voltgate_queue_length", NULL, "queued", GAUGE,

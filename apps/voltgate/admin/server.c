@@ -95,7 +95,7 @@ static int sampling_poll(volt_task *t, volt_ctx *ctx) {
   volt_interval_init(&self->interval, self->admin->timers, volt_rt_now_ns(self->admin->program->rt),
                      SECOND, VOLT_INTERVAL_SKIP);
   for (;;) {
-    VOLT_AWAIT(self, volt_interval_tick(&self->interval));
+    VOLT_AWAIT(self, volt_interval_tick_future(&self->interval));
     VOLT_AWAIT(self,
                volt_blocking_future(&self->call, self->admin->program->rt, sample, self->admin));
   }
@@ -122,7 +122,8 @@ static int find_address(struct admin *admin, const char *text, volt_address *at)
   if (result != VOLT_EINVAL) return result;
   volt_resolve *lookup = calloc(1, sizeof *lookup);
   if (lookup == NULL) return VOLT_ENOMEM;
-  result = volt_block_on(volt_resolve_future(lookup, admin->program->rt, text), volt_deadline_s(5));
+  result = volt_future_wait_until(volt_resolve_future(lookup, admin->program->rt, text),
+                                  volt_deadline_s(5));
   if (result == VOLT_OK) {
     const char *colon = strrchr(text, ':');
     size_t size = (size_t)(colon - text);
@@ -163,7 +164,7 @@ static int start_tasks(struct admin *admin) {
     result = volt_spawn(rt, &admin->accepting->task);
     if (result == VOLT_OK) return VOLT_OK;
     volt_task_cancel(&admin->sampling->task);
-    volt_task_join_blocking(&admin->sampling->task, VOLT_NO_DEADLINE);
+    volt_task_join(&admin->sampling->task);
   }
   if (admin->accepting != NULL) volt_task_detach(&admin->accepting->task);
   if (admin->sampling != NULL) volt_task_detach(&admin->sampling->task);
@@ -218,11 +219,11 @@ void admin_stop(struct admin *a) {
   if (a == NULL) return;
   volt_task_cancel(&a->accepting->task);
   volt_task_cancel(&a->sampling->task);
-  volt_task_join_blocking(&a->accepting->task, VOLT_NO_DEADLINE);
-  volt_task_join_blocking(&a->sampling->task, VOLT_NO_DEADLINE);
+  volt_task_join(&a->accepting->task);
+  volt_task_join(&a->sampling->task);
   volt_task_detach(&a->accepting->task);
   volt_task_detach(&a->sampling->task);
   volt_group_cancel(&a->connections);
-  volt_group_wait_blocking(&a->connections, VOLT_NO_DEADLINE);
+  volt_group_wait(&a->connections);
   destroy(a);
 }

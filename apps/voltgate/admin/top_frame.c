@@ -82,7 +82,7 @@ static void gate_row(struct screen *s, const json_t *g, bool is_chosen) {
   snprintf(text, sizeof text, "%s/%s", screen_number(held, json_number_at(g, "held")),
            screen_number(limit, json_number_at(g, "limit")));
   screen_right(s, 11, text);
-  if (is_wide(s)) number(s, 6, json_number_at(g, "debt"));
+  if (is_wide(s)) number(s, 6, json_number_at(g, "excess"));
   number(s, 7, json_number_at(g, "queue.length"));
   seconds(s, 8, json_number_at(g, "queue.oldest_s"));
   number(s, 8, json_number_at(g, "last.admitted_per_s"));

@@ -19,7 +19,7 @@ void gate_view_read(struct gate_view *v, struct gate *gate) {
                           .settings = gate_settings(gate),
                           .limit = gate_limit(gate),
                           .held = gate_held(gate),
-                          .debt = volt_sem_debt(&gate->permits),
+                          .excess = volt_sem_excess(&gate->permits),
                           .away = read_number(&gate->away),
                           .queued = read_number(&gate->queued),
                           .bound = read_number(&gate->queue_bound),
@@ -33,7 +33,7 @@ void gate_view_read(struct gate_view *v, struct gate *gate) {
     lease_read(lease, &v->lease);
     v->is_leased = true;
     v->limit = v->lease.limit;
-    v->debt = view_above(v->held, v->limit); /* what is above the leased part is `owed` */
+    v->excess = view_above(v->held, v->limit); /* what is above the leased part is `owed` */
   }
   statistics_read(&gate->statistics, &v->statistics);
 }

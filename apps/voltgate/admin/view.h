@@ -8,8 +8,8 @@
 struct gate_view {
   struct gate *gate;
   const struct gate_settings *settings;
-  uint32_t limit, held, debt; /* permits: there are, are held, are held above the limit */
-  uint32_t away;              /* permits that another process has, while one takes over */
+  uint32_t limit, held, excess; /* permits: there are, are held, are held above the limit */
+  uint32_t away;                /* permits that another process has, while one takes over */
   uint32_t queued, bound;
   uint32_t clients, servers;
   bool is_leased; /* the limit is that of a cluster's gates together; see `lease` */

@@ -122,7 +122,7 @@ static void cluster_look(struct cluster *c) {
 struct cluster_follower {
   volt_task task;
   struct cluster *cluster;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
 };
 
 static int cluster_follow_poll(volt_task *t, volt_ctx *ctx) {
@@ -131,8 +131,8 @@ static int cluster_follow_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_BEGIN(self);
   for (;;) {
     cluster_look(self->cluster);
-    VOLT_AWAIT(self, volt_sleep_until(&self->sleep, volt_rt_timers(rt),
-                                      volt_rt_now_ns(rt) + CLUSTER_FOLLOW_NS));
+    VOLT_AWAIT(self, volt_sleep_future(&self->sleep, volt_rt_timers(rt),
+                                       volt_rt_now_ns(rt) + CLUSTER_FOLLOW_NS));
   }
   VOLT_TASK_END(self);
 }
@@ -183,11 +183,11 @@ void cluster_close(struct cluster *c) {
   volt_future closing;
   if (!c) return;
   volt_group_cancel(&c->follower);
-  (void)volt_group_wait_blocking(&c->follower, VOLT_NO_DEADLINE);
+  (void)volt_group_wait(&c->follower);
   if (!c->host) return;
   leases_begin_close(&c->leases);
-  int result = volt_block_on(volt_cluster_close_future(&closing, c->host),
-                             volt_deadline_ns(CLUSTER_CLOSE_NS));
+  int result = volt_future_wait_until(volt_cluster_close_future(&closing, c->host),
+                                      volt_deadline_ns(CLUSTER_CLOSE_NS));
   c->is_closed = result != VOLT_ETIMEDOUT;
   if (result == VOLT_OK) {
     log_line(LOG_INFO, NULL, "cluster: all leases are given back");
@@ -252,7 +252,8 @@ enum cluster_change cluster_set_limit(struct cluster *c, struct lease *l, uint32
     return CLUSTER_IS_AWAY;
   }
   memset(&change, 0, sizeof change);
-  int result = volt_block_on(volt_cluster_lease_set_limit_future(&change, lease_handle(l), limit),
+  int result =
+      volt_future_wait_until(volt_cluster_lease_set_limit_future(&change, lease_handle(l), limit),
                              volt_deadline_ns(CLUSTER_CHANGE_NS));
   if (result == VOLT_OK) {
     lease_is_set(l, limit);

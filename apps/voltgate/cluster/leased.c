@@ -67,8 +67,8 @@ static uint32_t named_wants(const struct leased *user) {
  * held above the limit: only we change that. */
 static uint32_t named_holds(const struct leased *user) {
   const volt_sem *permits = user->target.permits;
-  int64_t debt = volt_sem_debt(permits);
-  int64_t held = (int64_t)volt_sem_limit(permits) + debt - volt_sem_available(permits);
+  int64_t excess = volt_sem_excess(permits);
+  int64_t held = (int64_t)volt_sem_limit(permits) + excess - volt_sem_available(permits);
   return held > 0 ? (uint32_t)held : 0;
 }
 

@@ -89,7 +89,7 @@ const struct option options_table[] = {
    .manual =
      "Permits: as many clients use the server at the same time. It is exact over all threads. "
      "When it is lowered, clients that hold permits keep them, and no client is admitted before fewer "
-     "than the new limit are held. Until then `debt` says how many are held above it."},
+     "than the new limit are held. Until then `excess` says how many are held above it."},
   {.name = "queue", GATE(queue), NUMBER(0, 1000000), .group = "The gate", .preset = "1000",
    .help = "how many clients may wait for a permit",
    .manual =

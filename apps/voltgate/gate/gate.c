@@ -61,7 +61,7 @@ void gate_end_leases(struct gate *g) {
 
 void gate_destroy(struct gate *g) {
   volt_group_cancel(&g->probes);
-  (void)volt_group_wait_blocking(&g->probes, VOLT_NO_DEADLINE);
+  (void)volt_group_wait(&g->probes);
   volt_group_destroy(&g->probes);
   tenants_free(gate_tenants(g));
   breaker_destroy(&g->breaker);
@@ -103,7 +103,7 @@ void gate_set_queue(struct gate *g, uint32_t bound) {
 }
 
 uint32_t gate_held(const struct gate *g) {
-  int64_t held = (int64_t)volt_sem_limit(&g->permits) + volt_sem_debt(&g->permits) -
+  int64_t held = (int64_t)volt_sem_limit(&g->permits) + volt_sem_excess(&g->permits) -
                  volt_sem_available(&g->permits) -
                  atomic_load_explicit(&g->away, memory_order_relaxed);
   return held > 0 ? (uint32_t)held : 0;

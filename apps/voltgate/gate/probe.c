@@ -25,7 +25,7 @@ struct probe {
   union { /* one at a time */
     volt_dial dial;
     volt_op op;
-    volt_sleep sleep;
+    volt_sleep_op sleep;
   };
   volt_timeout timeout;
   volt_fd fd;
@@ -59,8 +59,8 @@ static bool probe_goes_on(struct gate *g) {
 
 static volt_future *probe_rest(struct probe *self) {
   struct gate *g = self->gate;
-  return volt_sleep_until(&self->sleep, volt_rt_timers(g->rt),
-                          gate_now_ns(g) + gate_settings(g)->breaker_retry_ns);
+  return volt_sleep_future(&self->sleep, volt_rt_timers(g->rt),
+                           gate_now_ns(g) + gate_settings(g)->breaker_retry_ns);
 }
 
 static volt_future *probe_within(struct probe *self, volt_future *f, uint64_t or_ns) {

@@ -161,7 +161,8 @@ static bool turns_claim(struct turns_member *m) {
   if (cost == 0) {
     cost = atomic_load_explicit(&m->cost, memory_order_relaxed);
     volt_waker waker = {turns_wake, &m->note};
-    if (volt_sem_acquire(&m->permits, &m->waiter, cost, waker) == VOLT_PENDING) m->asked = cost;
+    if (volt_sem_acquire_waiter(&m->permits, &m->waiter, cost, waker) == VOLT_PENDING)
+      m->asked = cost;
   } else if (volt_waiter_result(&m->waiter) != VOLT_PENDING) {
     m->asked = 0;
   }
@@ -308,7 +309,7 @@ static bool turns_obtain(struct turns *t, uint32_t permits) {
   if (asked != 0 && !volt_sem_cancel(t->permits, &t->waiter)) volt_sem_release(t->permits, asked);
   if (permits == 0) return false;
   volt_waker waker = {turns_wake, &t->note};
-  if (volt_sem_acquire(t->permits, &t->waiter, permits, waker) == VOLT_OK) return true;
+  if (volt_sem_acquire_waiter(t->permits, &t->waiter, permits, waker) == VOLT_OK) return true;
   t->asked = permits;
   return false;
 }

@@ -95,7 +95,7 @@ static uint32_t giver_pump(struct giver *g) {
   for (;;) {
     if (!g->is_pumping) {
       volt_waker waker = {giver_wake, g};
-      g->is_pumping = volt_sem_acquire(permits, &g->pump, 1, waker) == VOLT_PENDING;
+      g->is_pumping = volt_sem_acquire_waiter(permits, &g->pump, 1, waker) == VOLT_PENDING;
     } else if (volt_waiter_result(&g->pump) == VOLT_PENDING) {
       return got;
     } else {
@@ -264,7 +264,7 @@ bool keeper_want_together(struct keeper *k, uint32_t permits) {
   *k->last = want;
   k->last = &want->next;
   want->is_queued =
-      volt_sem_acquire(&k->gate->permits, &want->waiter, permits, waker) == VOLT_PENDING;
+      volt_sem_acquire_waiter(&k->gate->permits, &want->waiter, permits, waker) == VOLT_PENDING;
   return true;
 }
 

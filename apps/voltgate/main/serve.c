@@ -57,10 +57,10 @@ static void program_dump_gate(void *arg, struct gate *g) {
   char reason[BREAKER_REASON_MAX];
   uint64_t since_ns = breaker_reason(&g->breaker, reason);
   log_line(LOG_INFO, g->name,
-           "limit %" PRIu32 ", held %" PRIu32 ", debt %" PRIu32
+           "limit %" PRIu32 ", held %" PRIu32 ", excess %" PRIu32
            ", queued %u of %u, clients %u, "
            "servers %u%s%s",
-           gate_limit(g), gate_held(g), volt_sem_debt(&g->permits), atomic_load(&g->queued),
+           gate_limit(g), gate_held(g), volt_sem_excess(&g->permits), atomic_load(&g->queued),
            atomic_load(&g->queue_bound), atomic_load(&g->clients.count), atomic_load(&g->servers),
            since_ns ? ", breaker: " : "", since_ns ? reason : "");
 }
@@ -73,7 +73,7 @@ struct program_loop {
   volt_signal signal;
   volt_op op;
   volt_future drain, ends;
-  volt_sleep tick;
+  volt_sleep_op tick;
   volt_select select;
   volt_future *either[4];
   bool is_draining;
@@ -92,8 +92,8 @@ static volt_future *program_tick_future(struct program_loop *loop) {
   uint64_t every_ns = UINT64_C(1000000000);
   uint64_t watchdog_ns = systemd_watchdog_ns();
   if (watchdog_ns && watchdog_ns < every_ns) every_ns = watchdog_ns;
-  return volt_sleep_until(&loop->tick, volt_rt_timers(loop->program->rt),
-                          volt_rt_now_ns(loop->program->rt) + every_ns);
+  return volt_sleep_future(&loop->tick, volt_rt_timers(loop->program->rt),
+                           volt_rt_now_ns(loop->program->rt) + every_ns);
 }
 
 static void program_took_signal(struct program_loop *loop) {
@@ -127,7 +127,7 @@ static void program_took_drain(struct program_loop *loop) {
 static bool program_step(struct program_loop *loop) {
   volt_future *next = volt_select_future(&loop->select, loop->either, EVENTS,
                                          VOLT_SELECT_BIASED | VOLT_SELECT_KEEP);
-  (void)!volt_block_on(next, VOLT_NO_DEADLINE);
+  (void)!volt_future_wait(next);
   switch (volt_select_winner(&loop->select)) {
     case EVENT_SIGNAL: program_took_signal(loop); return true;
     case EVENT_DRAIN: program_took_drain(loop); return true;
@@ -145,7 +145,7 @@ int program_serve(struct program *p) {
   int result = volt_signals_open(&loop.signals, p->rt, program_signals, PROGRAM_SIGNALS);
   if (result != VOLT_OK) return result;
   loop.either[EVENT_SIGNAL] = volt_signal_future(&loop.op, &loop.signals, &loop.signal);
-  loop.either[EVENT_DRAIN] = volt_token_future(&loop.drain, &p->drain);
+  loop.either[EVENT_DRAIN] = volt_token_wait_future(&loop.drain, &p->drain);
   loop.either[EVENT_TICK] = program_tick_future(&loop);
   while (program_step(&loop)) continue;
   for (unsigned i = 0; i < EVENTS; i++) {

@@ -47,7 +47,7 @@ struct session_wait {
   volt_async async;
   volt_op client_op;                     /* readiness; of the server: in struct server */
   volt_future *client, *server, *permit; /* under way, if armed says so */
-  volt_sleep timer;
+  volt_sleep_op timer;
   volt_future news;
   uint64_t news_seen;
   uint64_t deadline_ns;                  /* of this wait */

@@ -48,7 +48,7 @@ static int wait_poll_sides(struct session *s, volt_ctx *ctx) {
 static void wait_start_timer(struct session *s) {
   struct session_wait *w = &s->wait;
   w->timer_ns = w->deadline_ns;
-  volt_future_made(volt_sleep_until(&w->timer, volt_rt_timers(s->gate->rt), w->timer_ns));
+  volt_future_made(volt_sleep_future(&w->timer, volt_rt_timers(s->gate->rt), w->timer_ns));
   w->armed |= SESSION_TIME;
 }
 

@@ -67,7 +67,7 @@ static void mutex_init(bcs_contest *c) {
 }
 
 static void mutex_run(bcs_contest *c) {
-  volt_mutex_lock_no_deadline(&c->lock.mutex);
+  volt_mutex_lock(&c->lock.mutex);
   bcs_section(&c->shared);
   volt_mutex_unlock(&c->lock.mutex);
 }
@@ -156,7 +156,7 @@ static void add(void *arg) {
   }
 ALONE(pthread, pthread_mutex_lock(&c->lock.pthread); add(&c->shared.count);
       pthread_mutex_unlock(&c->lock.pthread))
-ALONE(mutex, volt_mutex_lock_no_deadline(&c->lock.mutex); add(&c->shared.count);
+ALONE(mutex, volt_mutex_lock(&c->lock.mutex); add(&c->shared.count);
       volt_mutex_unlock(&c->lock.mutex))
 ALONE(bcs, volt_bcs_node node; volt_bcs_lock_run(&c->lock.bcs, &node, add, &c->shared.count))
 

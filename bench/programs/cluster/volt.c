@@ -12,9 +12,9 @@ typedef struct plan_world plan_world;
 typedef struct plan_task {
   volt_task task;
   struct plan_host *h;
-  volt_cluster_acquire acquire;
+  volt_cluster_acquire_op acquire;
   volt_cluster_permit permit;
-  volt_sleep nap;
+  volt_sleep_op nap;
   uint64_t since_ns;
 } plan_task;
 
@@ -72,8 +72,8 @@ static int plan_task_poll(volt_task *t, volt_ctx *ctx) {
     plan_granted(self);
     VOLT_AWAIT_RESULT(
         self, self->task.frame.result,
-        volt_sleep_until(&self->nap, volt_rt_timers(self->h->rt),
-                         volt_rt_now_ns(self->h->rt) + self->h->w->config->section_ns));
+        volt_sleep_future(&self->nap, volt_rt_timers(self->h->rt),
+                          volt_rt_now_ns(self->h->rt) + self->h->w->config->section_ns));
     volt_cluster_release(&self->permit);
   }
   VOLT_TASK_END(self);

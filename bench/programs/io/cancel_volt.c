@@ -48,7 +48,7 @@ int main(int count, char **values) {
   while (atomic_load(&begun) < o.tasks) usleep(1000);
   cancel_started(until);
   for (unsigned i = 0; i < o.tasks; i++) {
-    engine_must(volt_task_join_blocking(&all[i]->task, VOLT_NO_DEADLINE), "task");
+    engine_must(volt_task_join(&all[i]->task), "task");
   }
   cancel_say("volt", until);
   for (unsigned i = 0; i < o.tasks; i++) {

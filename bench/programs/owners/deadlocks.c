@@ -28,7 +28,7 @@ static _Atomic(uint32_t) false_reports;
 typedef struct locker {
   volt_task task;
   volt_future f;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
   unsigned first;
   int result;
 } locker;
@@ -39,8 +39,8 @@ static int locker_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_AWAIT(self, volt_mutex_lock_future(&self->f, &m[self->first]));
   atomic_fetch_add(&arrived, 1);
   while (atomic_load(&arrived) < 2) {
-    VOLT_AWAIT(self, volt_sleep_until(&self->sleep, volt_rt_timers(volt_rt_current()),
-                                      volt_rt_now_ns(volt_rt_current()) + MS));
+    VOLT_AWAIT(self, volt_sleep_future(&self->sleep, volt_rt_timers(volt_rt_current()),
+                                       volt_rt_now_ns(volt_rt_current()) + MS));
   }
   atomic_store(&stands_ns, volt_now_ns()); /* the later of the two stores counts */
   VOLT_AWAIT_RESULT(self, self->result, volt_mutex_lock_future(&self->f, &m[1 - self->first]));
@@ -88,7 +88,7 @@ static uint64_t one_deadlock(volt_rt *rt) {
   uint64_t took_ns = found ? atomic_load(&reported_ns) - atomic_load(&stands_ns) : UINT64_MAX;
   (void)volt_task_cancel(&l[0]->task);
   for (unsigned i = 0; i < 2; i++) {
-    (void)volt_task_join_blocking(&l[i]->task, VOLT_NO_DEADLINE);
+    (void)volt_task_join(&l[i]->task);
     volt_task_detach(&l[i]->task);
   }
   atomic_store(&is_standing, 0);

@@ -23,7 +23,7 @@ static VOLT_CACHE_ALIGNED volatile uint64_t number;
 
 static void run_mutex(uint64_t n) {
   for (; n > 0; n--) {
-    volt_mutex_lock_no_deadline(&mutex);
+    volt_mutex_lock(&mutex);
     number += 1;
     volt_mutex_unlock(&mutex);
   }
@@ -31,8 +31,8 @@ static void run_mutex(uint64_t n) {
 
 static void run_nested(uint64_t n) {
   for (; n > 0; n--) {
-    volt_mutex_lock_no_deadline(&outer);
-    volt_mutex_lock_no_deadline(&mutex);
+    volt_mutex_lock(&outer);
+    volt_mutex_lock(&mutex);
     number += 1;
     volt_mutex_unlock(&mutex);
     volt_mutex_unlock(&outer);
@@ -41,7 +41,7 @@ static void run_nested(uint64_t n) {
 
 static void run_read(uint64_t n) {
   for (; n > 0; n--) {
-    volt_rwlock_read_no_deadline(&rwlock);
+    volt_rwlock_read(&rwlock);
     number += 1; /* there is no other thread */
     volt_rwlock_read_unlock(&rwlock);
   }
@@ -49,7 +49,7 @@ static void run_read(uint64_t n) {
 
 static void run_write(uint64_t n) {
   for (; n > 0; n--) {
-    volt_rwlock_write_no_deadline(&rwlock);
+    volt_rwlock_write(&rwlock);
     number += 1;
     volt_rwlock_write_unlock(&rwlock);
   }
@@ -57,7 +57,7 @@ static void run_write(uint64_t n) {
 
 static void run_sem(uint64_t n) {
   for (; n > 0; n--) {
-    if (volt_sem_acquire_blocking(&sem, 1, VOLT_NO_DEADLINE) != VOLT_OK) abort();
+    if (volt_sem_acquire(&sem, 1) != VOLT_OK) abort();
     number += 1; /* as above */
     volt_sem_release(&sem, 1);
   }

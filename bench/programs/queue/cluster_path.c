@@ -8,7 +8,7 @@
 
 static volt_cluster_sem *sem;
 static volt_cluster_permit *permits;
-static volt_cluster_acquire acquire;
+static volt_cluster_acquire_op acquire;
 static volt_ctx ctx;
 
 void cluster_path_init(unsigned slots) {

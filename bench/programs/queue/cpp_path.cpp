@@ -21,7 +21,7 @@ inline void each(void *objects, size_t stride, unsigned count, Path path) {
 
 void cpp_mutex_take(void *objects, size_t stride, unsigned count) {
   each<volt_mutex>(objects, stride, count,
-                   [](volt_mutex &m) { (void)volt::lock_operation(m).wait().disown(); });
+                   [](volt_mutex &m) { (void)volt::lock_operation(m).wait().release(); });
 }
 
 void cpp_mutex_pair(void *objects, size_t stride, unsigned count) {

@@ -121,24 +121,22 @@ static inline void poll_once(volt_future *f) {
 
 PATH(bare_cas, bare_take(o), bare_give(o))
 PATH(volt_sem_try, ignore_result(volt_sem_try_acquire(&o->sem, 1)), volt_sem_release(&o->sem, 1))
-PATH(volt_sem, ignore_result(volt_sem_acquire_blocking(&o->sem, 1, VOLT_NO_DEADLINE)),
-     volt_sem_release(&o->sem, 1))
+PATH(volt_sem, ignore_result(volt_sem_acquire(&o->sem, 1)), volt_sem_release(&o->sem, 1))
 PATH(volt_sem_future, poll_once(volt_sem_acquire_future(&future, &o->sem, 1)),
      volt_sem_release(&o->sem, 1))
-PATH(volt_mutex, ignore_result(volt_mutex_lock_blocking(&o->mutex, VOLT_NO_DEADLINE)),
+PATH(volt_mutex, ignore_result(volt_mutex_lock_until(&o->mutex, VOLT_NO_DEADLINE)),
      volt_mutex_unlock(&o->mutex))
-PATH(volt_read, ignore_result(volt_rwlock_read_blocking(&o->rwlock, VOLT_NO_DEADLINE)),
+PATH(volt_read, ignore_result(volt_rwlock_read_until(&o->rwlock, VOLT_NO_DEADLINE)),
      volt_rwlock_read_unlock(&o->rwlock))
-PATH(volt_write, ignore_result(volt_rwlock_write_blocking(&o->rwlock, VOLT_NO_DEADLINE)),
+PATH(volt_write, ignore_result(volt_rwlock_write_until(&o->rwlock, VOLT_NO_DEADLINE)),
      volt_rwlock_write_unlock(&o->rwlock))
-PATH(volt_chan, ignore_result(volt_chan_send_blocking(&o->chan, &element, VOLT_NO_DEADLINE)),
-     ignore_result(volt_chan_recv_blocking(&o->chan, &element, VOLT_NO_DEADLINE)))
-PATH(numbers, ignore_result(numbers_send_blocking(&o->typed, element, VOLT_NO_DEADLINE)),
-     ignore_result(numbers_recv_blocking(&o->typed, &element, VOLT_NO_DEADLINE)))
-PATH(volt_notify, volt_notify_one(&o->notify),
-     (void)volt_notify_wait_blocking(&o->notify, VOLT_NO_DEADLINE))
+PATH(volt_chan, ignore_result(volt_chan_send(&o->chan, &element)),
+     ignore_result(volt_chan_recv(&o->chan, &element)))
+PATH(numbers, ignore_result(numbers_send(&o->typed, element)),
+     ignore_result(numbers_recv(&o->typed, &element)))
+PATH(volt_notify, volt_notify_one(&o->notify), (void)volt_notify_wait(&o->notify))
 PATH(volt_oneshot, ignore_result(volt_oneshot_send(&o->oneshot, &element)),
-     ignore_result(volt_oneshot_recv_blocking(&o->oneshot, &element, VOLT_NO_DEADLINE)))
+     ignore_result(volt_oneshot_recv(&o->oneshot, &element)))
 PATH(sem_t, sem_wait(&o->sem_t_), sem_post(&o->sem_t_))
 PATH(pthread_mutex, pthread_mutex_lock(&o->pthread_mutex), pthread_mutex_unlock(&o->pthread_mutex))
 PATH(pthread_read, pthread_rwlock_rdlock(&o->pthread_rwlock),
@@ -185,20 +183,20 @@ static const struct path {
 #else
     {"two_bare_cas", init_nothing, bare_cas_take, bare_cas_pair},
     {"volt_sem_try_acquire", init_sems, volt_sem_try_take, volt_sem_try_pair},
-    {"volt_sem_acquire_blocking", init_sems, volt_sem_take, volt_sem_pair},
+    {"volt_sem_acquire_until", init_sems, volt_sem_take, volt_sem_pair},
     {"volt_sem_acquire_future", init_future, volt_sem_future_take, volt_sem_future_pair},
 #ifdef PATHS_CLUSTER
     {"volt_cluster_acquire_future", init_cluster, cluster_path_take, cluster_path_pair},
 #endif
     {"sem_wait", init_sem_ts, sem_t_take, sem_t_pair},
-    {"volt_mutex_lock_blocking", init_nothing, volt_mutex_take, volt_mutex_pair},
+    {"volt_mutex_lock_until", init_nothing, volt_mutex_take, volt_mutex_pair},
     {"pthread_mutex_lock", init_nothing, pthread_mutex_take, pthread_mutex_pair},
-    {"volt_rwlock_read_blocking", init_nothing, volt_read_take, volt_read_pair},
+    {"volt_rwlock_read_until", init_nothing, volt_read_take, volt_read_pair},
     {"pthread_rwlock_rdlock", init_nothing, pthread_read_take, pthread_read_pair},
-    {"volt_rwlock_write_blocking", init_nothing, volt_write_take, volt_write_pair},
+    {"volt_rwlock_write_until", init_nothing, volt_write_take, volt_write_pair},
     {"pthread_rwlock_wrlock", init_nothing, pthread_write_take, pthread_write_pair},
-    {"volt_chan_send_blocking", init_channels, volt_chan_take, volt_chan_pair},
-    {"typed_chan_send_blocking", init_channels, numbers_take, numbers_pair},
+    {"volt_chan_send_until", init_channels, volt_chan_take, volt_chan_pair},
+    {"typed_chan_send", init_channels, numbers_take, numbers_pair},
     {"volt_notify_one", init_nothing, volt_notify_take, volt_notify_pair},
     {"volt_oneshot_send", init_oneshots, volt_oneshot_take, volt_oneshot_pair},
 #endif

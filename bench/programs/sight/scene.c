@@ -35,8 +35,7 @@ static int one_poll(volt_task *t, volt_ctx *ctx) {
  * wait but the last of each worker, which does in a moment. */
 static void scene_wait(sight_scene *s) {
   for (uint32_t i = 0; i < s->tasks; i++) {
-    sight_require(volt_sem_acquire_blocking(&s->has_come, 1, VOLT_NO_DEADLINE) == VOLT_OK,
-                  "a task has come");
+    sight_require(volt_sem_acquire(&s->has_come, 1) == VOLT_OK, "a task has come");
   }
 }
 
@@ -76,8 +75,7 @@ void sight_scene_stir(sight_scene *s) {
 void sight_scene_end(sight_scene *s) {
   for (uint32_t i = 0; i < s->objects; i++) volt_sem_close(&s->sem[i]);
   for (uint32_t i = 0; i < s->tasks; i++) {
-    sight_require(volt_task_join_blocking(&s->one[i]->task, VOLT_NO_DEADLINE) == VOLT_OK,
-                  "a task ends");
+    sight_require(volt_task_join(&s->one[i]->task) == VOLT_OK, "a task ends");
     volt_task_detach(&s->one[i]->task);
   }
   for (uint32_t i = 0; i < s->objects; i++) volt_sem_destroy(&s->sem[i]);

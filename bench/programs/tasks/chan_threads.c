@@ -15,7 +15,7 @@ void *chan_memory(size_t bytes) {
 
 static void *sleep_until_end(void *arg) {
   chan_sleeper *s = (chan_sleeper *)arg;
-  int result = volt_sem_acquire_blocking(&s->end, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire(&s->end, 1);
   rt_require(result == VOLT_OK, "a thread is told to end");
   return NULL;
 }
@@ -64,8 +64,8 @@ typedef uint64_t alone_fn(numbers *c, uint64_t operations);
 static uint64_t alone_generic(numbers *c, uint64_t operations) {
   uint64_t sum = 0, value = 0;
   for (uint64_t i = 0; i < operations; i++) {
-    if (volt_chan_send_blocking(&c->chan, &i, VOLT_NO_DEADLINE) != VOLT_OK) return UINT64_MAX;
-    if (volt_chan_recv_blocking(&c->chan, &value, VOLT_NO_DEADLINE) != VOLT_OK) return UINT64_MAX;
+    if (volt_chan_send(&c->chan, &i) != VOLT_OK) return UINT64_MAX;
+    if (volt_chan_recv(&c->chan, &value) != VOLT_OK) return UINT64_MAX;
     sum += value;
   }
   return sum;
@@ -74,8 +74,8 @@ static uint64_t alone_generic(numbers *c, uint64_t operations) {
 static uint64_t alone_typed(numbers *c, uint64_t operations) {
   uint64_t sum = 0, value = 0;
   for (uint64_t i = 0; i < operations; i++) {
-    if (numbers_send_blocking(c, i, VOLT_NO_DEADLINE) != VOLT_OK) return UINT64_MAX;
-    if (numbers_recv_blocking(c, &value, VOLT_NO_DEADLINE) != VOLT_OK) return UINT64_MAX;
+    if (numbers_send(c, i) != VOLT_OK) return UINT64_MAX;
+    if (numbers_recv(c, &value) != VOLT_OK) return UINT64_MAX;
     sum += value;
   }
   return sum;
@@ -126,7 +126,7 @@ static void *send_generic(void *side) {
   struct side *s = (struct side *)side;
   s->start_ns = volt_now_ns();
   for (uint64_t i = 0; i < s->operations; i++) {
-    int result = volt_chan_send_blocking(&s->numbers->chan, &i, VOLT_NO_DEADLINE);
+    int result = volt_chan_send(&s->numbers->chan, &i);
     rt_require(result == VOLT_OK, "an element is sent");
   }
   s->end_ns = volt_now_ns();
@@ -138,7 +138,7 @@ static void *recv_generic(void *side) {
   uint64_t value = 0;
   s->start_ns = volt_now_ns();
   for (uint64_t i = 0; i < s->operations; i++) {
-    int result = volt_chan_recv_blocking(&s->numbers->chan, &value, VOLT_NO_DEADLINE);
+    int result = volt_chan_recv(&s->numbers->chan, &value);
     rt_require(result == VOLT_OK, "an element is received");
     s->sum += value;
     s->out_of_turn += value != i;
@@ -151,7 +151,7 @@ static void *send_typed(void *side) {
   struct side *s = (struct side *)side;
   s->start_ns = volt_now_ns();
   for (uint64_t i = 0; i < s->operations; i++) {
-    int result = numbers_send_blocking(s->numbers, i, VOLT_NO_DEADLINE);
+    int result = numbers_send(s->numbers, i);
     rt_require(result == VOLT_OK, "an element is sent");
   }
   s->end_ns = volt_now_ns();
@@ -163,7 +163,7 @@ static void *recv_typed(void *side) {
   uint64_t value = 0;
   s->start_ns = volt_now_ns();
   for (uint64_t i = 0; i < s->operations; i++) {
-    int result = numbers_recv_blocking(s->numbers, &value, VOLT_NO_DEADLINE);
+    int result = numbers_recv(s->numbers, &value);
     rt_require(result == VOLT_OK, "an element is received");
     s->sum += value;
     s->out_of_turn += value != i;

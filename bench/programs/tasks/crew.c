@@ -34,7 +34,7 @@ volt_rt *rt_create(const rt_options *o) {
 
 void rt_run_root(volt_rt *rt, volt_task *root) {
   rt_require(volt_spawn(rt, root) == VOLT_OK, "the first task is spawned");
-  rt_require(volt_task_join_blocking(root, VOLT_NO_DEADLINE) == VOLT_OK, "the first task ends");
+  rt_require(volt_task_join(root) == VOLT_OK, "the first task ends");
 }
 
 /* ---- a crew ---- */

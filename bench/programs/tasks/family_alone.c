@@ -41,7 +41,7 @@ static int notify_poll(volt_task *t, volt_ctx *ctx) {
   self->start_ns = volt_now_ns();
   for (self->i = 0; self->i < self->operations; self->i++) {
     volt_notify_one(&s->notify);
-    VOLT_AWAIT(self, volt_notify_future(&self->future, &s->notify));
+    VOLT_AWAIT(self, volt_notify_wait_future(&self->future, &s->notify));
     self->sum += 1;
   }
   self->end_ns = volt_now_ns();
@@ -172,7 +172,7 @@ static int once_poll(volt_task *t, volt_ctx *ctx) {
 static rt_outcome run_once(const rt_options *o) {
   static struct alone s;
   volt_once_init(&s.once);
-  rt_require(volt_once_begin_blocking(&s.once, VOLT_NO_DEADLINE) == VOLT_OK, "it begins");
+  rt_require(volt_once_begin(&s.once) == VOLT_OK, "it begins");
   volt_once_done(&s.once);
   rt_outcome outcome = run_alone(o, &s, once_poll);
   volt_once_destroy(&s.once);
@@ -325,7 +325,7 @@ static uint64_t thread_latch(uint64_t operations) {
     volt_latch l;
     volt_latch_init(&l, 1);
     volt_latch_done(&l);
-    done += volt_latch_wait_blocking(&l, VOLT_NO_DEADLINE) == VOLT_OK;
+    done += volt_latch_wait_until(&l, VOLT_NO_DEADLINE) == VOLT_OK;
     volt_latch_destroy(&l);
   }
   return done;
@@ -355,7 +355,7 @@ static uint64_t thread_barrier(uint64_t operations) {
   volt_barrier b = VOLT_BARRIER_INIT(1);
   uint64_t done = 0;
   for (uint64_t i = 0; i < operations; i++) {
-    done += volt_barrier_wait_blocking(&b, VOLT_NO_DEADLINE) == VOLT_LEADER;
+    done += volt_barrier_wait(&b) == VOLT_LEADER;
   }
   volt_barrier_destroy(&b);
   return done;

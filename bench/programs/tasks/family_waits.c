@@ -27,7 +27,7 @@ static int notify_poll(volt_task *t, volt_ctx *ctx) {
   self->start_ns = volt_now_ns();
   for (self->i = 0; self->i < self->operations; self->i++) {
     if (self->index == 0) volt_notify_one(other);
-    VOLT_AWAIT(self, volt_notify_future(&self->future, mine));
+    VOLT_AWAIT(self, volt_notify_wait_future(&self->future, mine));
     self->sum += 1;
     if (self->index == 1) volt_notify_one(other);
   }
@@ -126,7 +126,7 @@ static int token_poll(volt_task *t, volt_ctx *ctx) {
       volt_token_init(mine);
       volt_token_cancel(other);
     }
-    VOLT_AWAIT(self, volt_token_future(&self->future, mine));
+    VOLT_AWAIT(self, volt_token_wait_future(&self->future, mine));
     self->sum += volt_token_is_cancelled(mine);
     volt_token_destroy(mine);
     if (self->index == 1) {

@@ -28,7 +28,7 @@ static int sem_run(void *arg) {
   volt_sem *sem = m->object;
   begin_member(m);
   for (uint64_t i = 0; i < m->operations; i++) {
-    int result = volt_sem_acquire_blocking(sem, 1, VOLT_NO_DEADLINE);
+    int result = volt_sem_acquire(sem, 1);
     rt_require(result == VOLT_OK, "a fiber gets a permit");
     volt_sem_release(sem, 1);
   }
@@ -40,7 +40,7 @@ static int held_run(void *arg) {
   volt_sem *sem = m->object;
   begin_member(m);
   for (uint64_t i = 0; i < m->operations; i++) {
-    int result = volt_sem_acquire_blocking(sem, 1, VOLT_NO_DEADLINE);
+    int result = volt_sem_acquire(sem, 1);
     rt_require(result == VOLT_OK, "a fiber gets a permit");
     (void)volt_fiber_yield();
     volt_sem_release(sem, 1);
@@ -53,7 +53,7 @@ static int mutex_run(void *arg) {
   volt_mutex *mutex = m->object;
   begin_member(m);
   for (uint64_t i = 0; i < m->operations; i++) {
-    int result = volt_mutex_lock_blocking(mutex, VOLT_NO_DEADLINE);
+    int result = volt_mutex_lock_until(mutex, VOLT_NO_DEADLINE);
     rt_require(result == VOLT_OK, "a fiber gets the lock");
     volt_mutex_unlock(mutex);
   }
@@ -67,7 +67,7 @@ static int pingpong_run(void *arg) {
   begin_member(m);
   for (uint64_t i = 0; i < m->operations; i++) {
     if (m->index == 0) volt_sem_release(&sems[1], 1);
-    int result = volt_sem_acquire_blocking(&sems[m->index], 1, VOLT_NO_DEADLINE);
+    int result = volt_sem_acquire(&sems[m->index], 1);
     rt_require(result == VOLT_OK, "a fiber gets the permit");
     if (m->index == 1) volt_sem_release(&sems[0], 1);
   }
@@ -159,8 +159,7 @@ static int spawner_run(void *arg) {
   for (uint64_t n = 0; n < b->count; n++) {
     spawn_batch(b);
     for (uint32_t i = 0; i < b->size; i++) {
-      rt_require(volt_task_join_blocking(b->children[i], VOLT_NO_DEADLINE) == VOLT_OK,
-                 "a fiber ends");
+      rt_require(volt_task_join(b->children[i]) == VOLT_OK, "a fiber ends");
       b->sum += b->numbers[i];
       volt_task_detach(b->children[i]);
     }
@@ -212,7 +211,7 @@ static int parked_run(void *arg) {
   struct shared *s = arg;
   uint64_t ticket = s->tickets++;
   if (ticket + 1 == s->fibers) volt_sem_release(&s->all_parked, 1);
-  int result = volt_sem_acquire_blocking(&s->sem, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire(&s->sem, 1);
   s->out_of_turn += ticket != s->served;
   s->served += 1;
   volt_sem_release(s->served < s->fibers ? &s->sem : &s->all_served, 1);
@@ -223,7 +222,7 @@ static void spawn_parked(volt_rt *rt, struct shared *s) {
   for (uint64_t i = 0; i < s->fibers; i++) {
     rt_require(volt_fiber_spawn(rt, parked_run, s) == VOLT_OK, "a fiber is spawned");
   }
-  int result = volt_sem_acquire_blocking(&s->all_parked, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire(&s->all_parked, 1);
   rt_require(result == VOLT_OK, "all are parked");
   while (volt_sem_waiters(&s->sem) < s->fibers) continue; /* the last is on its way */
 }
@@ -239,7 +238,7 @@ static rt_outcome run_parked(const rt_options *o) {
   uint64_t start_ns = volt_now_ns();
   uint64_t cpu_ns = rt_cpu_ns();
   volt_sem_release(&s.sem, 1);
-  int result = volt_sem_acquire_blocking(&s.all_served, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire(&s.all_served, 1);
   rt_measured(&outcome, RT_NS, (double)(volt_now_ns() - start_ns) / o->tasks);
   rt_measured(&outcome, RT_CPU_NS, (double)(rt_cpu_ns() - cpu_ns) / o->tasks);
   rt_require(result == VOLT_OK, "all are served");

@@ -140,7 +140,7 @@ static void spawn_parked(volt_rt *rt, struct shared *shared) {
     rt_require(volt_spawn(rt, &p->task) == VOLT_OK, "a task is spawned");
     volt_task_detach(&p->task);
   }
-  int result = volt_sem_acquire_blocking(&shared->all_parked, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire(&shared->all_parked, 1);
   rt_require(result == VOLT_OK, "all are parked");
   while (volt_sem_waiters(&shared->sem) < shared->tasks) continue; /* the last is on its way */
 }
@@ -156,7 +156,7 @@ static rt_outcome run_parked(const rt_options *o) {
   uint64_t start_ns = volt_now_ns();
   uint64_t cpu_ns = rt_cpu_ns();
   volt_sem_release(&shared.sem, 1);
-  int result = volt_sem_acquire_blocking(&shared.all_served, 1, VOLT_NO_DEADLINE);
+  int result = volt_sem_acquire(&shared.all_served, 1);
   rt_measured(&outcome, RT_NS, (double)(volt_now_ns() - start_ns) / o->tasks);
   rt_measured(&outcome, RT_CPU_NS, (double)(rt_cpu_ns() - cpu_ns) / o->tasks);
   rt_require(result == VOLT_OK, "all are served");
@@ -177,10 +177,10 @@ enum { BETWEEN_YIELDS = 128 }; /* what else would run in between, does, as after
 struct timed {
   volt_task task;
   volt_timers *timers;
-  volt_sleep *others;
+  volt_sleep_op *others;
   uint32_t other_count;
   uint64_t operations, i;
-  volt_sleep sleep;
+  volt_sleep_op sleep;
   uint64_t good; /* operations that were pending, and then cancelled */
   uint64_t start_ns, end_ns, cpu_ns;
 };
@@ -193,7 +193,7 @@ static uint64_t other_deadline_ns(uint32_t i) {
 
 static void start_others(struct timed *self, volt_ctx *ctx) {
   for (uint32_t i = 0; i < self->other_count; i++) {
-    volt_future *f = volt_sleep_until(&self->others[i], self->timers, other_deadline_ns(i));
+    volt_future *f = volt_sleep_future(&self->others[i], self->timers, other_deadline_ns(i));
     rt_require(volt_future_poll_ctx(f, ctx) == VOLT_PENDING, "a timer is pending");
   }
 }
@@ -207,7 +207,7 @@ static void cancel_others(struct timed *self, volt_ctx *ctx) {
 }
 
 static bool start_and_cancel(struct timed *self, volt_ctx *ctx) {
-  volt_future *f = volt_sleep_until(&self->sleep, self->timers, volt_deadline_ns(60 * MINUTE_NS));
+  volt_future *f = volt_sleep_future(&self->sleep, self->timers, volt_deadline_ns(60 * MINUTE_NS));
   bool pending = volt_future_poll_ctx(f, ctx) == VOLT_PENDING;
   volt_future_cancel(f);
   return pending && volt_future_poll_ctx(f, ctx) == VOLT_ECANCELED;
@@ -234,7 +234,7 @@ static rt_outcome run_once(volt_rt *rt, const rt_options *o, uint64_t operations
   rt_require(t != NULL, "there is memory for a task");
   t->timers = volt_rt_timers(rt);
   t->other_count = o->amount;
-  t->others = (volt_sleep *)calloc(o->amount + 1u, sizeof *t->others);
+  t->others = (volt_sleep_op *)calloc(o->amount + 1u, sizeof *t->others);
   rt_require(t->others != NULL, "there is memory for timers");
   t->operations = operations;
   rt_run_root(rt, &t->task);

@@ -16,7 +16,7 @@
 #else
 
 static int sem_future_start(volt_future *f, volt_waker waker) {
-  return engine_sem_acquire((engine_sem *)f->object, &f->waiter, volt_future_n_(f), waker);
+  return engine_sem_acquire_waiter((engine_sem *)f->object, &f->waiter, volt_future_n_(f), waker);
 }
 
 static bool sem_future_cancel(volt_future *f) {

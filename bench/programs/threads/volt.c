@@ -13,7 +13,7 @@ static inline void bench_sem_init(bench_sem *sem, uint32_t permits) {
 }
 
 static inline void bench_sem_take(bench_sem *sem) {
-  ignore_result(engine_sem_acquire_blocking(sem, 1, VOLT_NO_DEADLINE));
+  ignore_result(engine_sem_acquire_until(sem, 1, VOLT_NO_DEADLINE));
 }
 
 static inline void bench_sem_give(bench_sem *sem) {
@@ -35,7 +35,7 @@ static inline void bench_permit_take(bench_permit *permit) {
 }
 
 static inline bool bench_permit_take_within(bench_permit *permit, uint64_t ns) {
-  return engine_sem_acquire_blocking(permit, 1, volt_deadline_ns(ns)) == VOLT_OK;
+  return engine_sem_acquire_until(permit, 1, volt_deadline_ns(ns)) == VOLT_OK;
 }
 
 static inline void bench_permit_give(bench_permit *permit) {
@@ -83,7 +83,7 @@ typedef int bench_place;
 
 static inline void bench_lock_take(bench_lock *lock, bench_place *place) {
   (void)place;
-  volt_mutex_lock_no_deadline(lock);
+  volt_mutex_lock(lock);
 }
 
 static inline void bench_lock_give(bench_lock *lock, bench_place *place) {
@@ -98,7 +98,7 @@ typedef int bench_rw_place;
 
 static inline void bench_rw_read(bench_rw *rw, bench_rw_place *place) {
   (void)place;
-  volt_rwlock_read_no_deadline(rw);
+  volt_rwlock_read(rw);
 }
 
 static inline void bench_rw_read_end(bench_rw *rw, bench_rw_place *place) {
@@ -108,7 +108,7 @@ static inline void bench_rw_read_end(bench_rw *rw, bench_rw_place *place) {
 
 static inline void bench_rw_write(bench_rw *rw, bench_rw_place *place) {
   (void)place;
-  volt_rwlock_write_no_deadline(rw);
+  volt_rwlock_write(rw);
 }
 
 static inline void bench_rw_write_end(bench_rw *rw, bench_rw_place *place) {

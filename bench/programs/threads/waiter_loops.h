@@ -38,10 +38,10 @@ static void bench_waiter_handoff(bench_member *m) {
   volt_waker waker = {bench_count_wake, &wakes};
   memset((void *)waiters, 0, sizeof waiters);
   for (unsigned i = 0; i < youngest; i++) {
-    ignore_result(engine_sem_acquire(sem, &waiters[i], 1, waker));
+    ignore_result(engine_sem_acquire_waiter(sem, &waiters[i], 1, waker));
   }
   for (uint64_t i = 0; i < m->operations; i++) {
-    ignore_result(engine_sem_acquire(sem, &waiters[youngest], 1, waker));
+    ignore_result(engine_sem_acquire_waiter(sem, &waiters[youngest], 1, waker));
     engine_sem_release(sem, 1);
     youngest = oldest;
     oldest = oldest + 1 == waiting ? 0 : oldest + 1;
@@ -59,10 +59,10 @@ static void bench_waiter_cancel(bench_member *m) {
   volt_waker waker = {bench_count_wake, &wakes};
   memset((void *)waiters, 0, sizeof waiters);
   for (unsigned i = 0; i < others; i++) {
-    ignore_result(engine_sem_acquire(sem, &waiters[i], 1, waker));
+    ignore_result(engine_sem_acquire_waiter(sem, &waiters[i], 1, waker));
   }
   for (uint64_t i = 0; i < m->operations; i++) {
-    ignore_result(engine_sem_acquire(sem, &waiters[others], 1, waker));
+    ignore_result(engine_sem_acquire_waiter(sem, &waiters[others], 1, waker));
     cancelled += engine_sem_cancel(sem, &waiters[others]);
   }
   if (others > 0) engine_sem_release(sem, others);
@@ -114,7 +114,7 @@ static uint64_t bench_batch_make(const bench_path *path, volt_waker waker) {
     struct bench_batched *it = &bench_batched[i];
     engine_sem_init(&it->sem, path->permits);
     for (unsigned n = 0; n < path->waiting; n++) {
-      queued += engine_sem_acquire(&it->sem, &it->waiters[n], 1, waker) == VOLT_PENDING;
+      queued += engine_sem_acquire_waiter(&it->sem, &it->waiters[n], 1, waker) == VOLT_PENDING;
     }
   }
   return queued;
@@ -144,7 +144,9 @@ static uint64_t bench_batch_happen(const bench_path *path, volt_waker waker) {
   }
   switch (path->what) {
     case BENCH_TRY: BENCH_LOOP(engine_sem_try_acquire(sem, 1) == VOLT_OK); break;
-    case BENCH_TAKE: BENCH_LOOP(engine_sem_acquire(sem, &w[newcomer], 1, waker) == outcome); break;
+    case BENCH_TAKE:
+      BENCH_LOOP(engine_sem_acquire_waiter(sem, &w[newcomer], 1, waker) == outcome);
+      break;
     case BENCH_GIVE: BENCH_LOOP((engine_sem_release(sem, 1), true)); break;
     case BENCH_CANCEL: BENCH_LOOP(engine_sem_cancel(sem, &w[newcomer - 1])); break;
   }

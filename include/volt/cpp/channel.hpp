@@ -46,7 +46,7 @@ class [[nodiscard, gnu::warn_unused]] send_operation : public operation<send_ope
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
     int code = try_now();
-    return code == VOLT_EAGAIN ? volt_chan_send_blocking(chan_, &value_, deadline_ns) : code;
+    return code == VOLT_EAGAIN ? volt_chan_send_until(chan_, &value_, deadline_ns) : code;
   }
   void take(int, volt_future &) noexcept {
   }
@@ -79,7 +79,7 @@ class [[nodiscard, gnu::warn_unused]] send_pointer_operation
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
     int code = try_now();
-    return code == VOLT_EAGAIN ? volt_chan_send_blocking(chan_, &raw_, deadline_ns) : code;
+    return code == VOLT_EAGAIN ? volt_chan_send_until(chan_, &raw_, deadline_ns) : code;
   }
   void take(int, volt_future &) noexcept {
     (void)from_().release();
@@ -113,7 +113,7 @@ class [[nodiscard, gnu::warn_unused]] recv_operation : public operation<recv_ope
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
     int code = try_now();
-    return code == VOLT_EAGAIN ? volt_chan_recv_blocking(chan_, room_.bytes, deadline_ns) : code;
+    return code == VOLT_EAGAIN ? volt_chan_recv_until(chan_, room_.bytes, deadline_ns) : code;
   }
   T take(int, volt_future &) noexcept {
     return element::unpack(*room_.at());
@@ -151,9 +151,9 @@ class [[nodiscard, gnu::warn_unused]] many_operation
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
     if constexpr (sends) {
-      return volt_chan_send_many_blocking(chan_, elems_, count_, &moved_, deadline_ns);
+      return volt_chan_send_many_until(chan_, elems_, count_, &moved_, deadline_ns);
     } else {
-      return volt_chan_recv_many_blocking(chan_, elems_, count_, &moved_, deadline_ns);
+      return volt_chan_recv_many_until(chan_, elems_, count_, &moved_, deadline_ns);
     }
   }
   uint32_t take(int, volt_future &) noexcept {

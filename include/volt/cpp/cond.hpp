@@ -31,12 +31,12 @@ class [[nodiscard, gnu::warn_unused]] cond_operation : public operation<cond_ope
   }
   volt_future *begin(volt_future & f) noexcept {
     mutex_ = detail::mutex_of(*guard_);
-    (void)guard_->disown(); /* this call unlocks */
+    (void)guard_->release(); /* this call unlocks */
     return volt_cond_wait_future(&f, cond_, mutex_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_cond_wait_blocking(cond_, detail::mutex_of(*guard_),
-                                   deadline_ns); /* returns with it held */
+    return volt_cond_wait_until(cond_, detail::mutex_of(*guard_),
+                                deadline_ns); /* returns with it held */
   }
   void take(int, volt_future &) noexcept {
     if (mutex_) *guard_ = volt::lock(*mutex_, adopt);
@@ -78,7 +78,7 @@ class [[nodiscard, gnu::warn_unused]] cond_until_operation
     volt_mutex *mutex = detail::mutex_of(*guard_);
     int code = VOLT_OK;
     while (volt_is_ok(code) && !predicate_())
-      code = volt_cond_wait_blocking(cond_, mutex, deadline_ns);
+      code = volt_cond_wait_until(cond_, mutex, deadline_ns);
     return code;
   }
   void take(int, cond_until_state_ &) noexcept {
@@ -90,7 +90,7 @@ class [[nodiscard, gnu::warn_unused]] cond_until_operation
     auto *of = static_cast<cond_until_operation *>(self->operation);
     VOLT_ASYNC_BEGIN(self);
     while (!of->predicate_()) {
-      (void)of->guard_->disown(); /* the wait unlocks */
+      (void)of->guard_->release(); /* the wait unlocks */
       VOLT_AWAIT_RESULT(self, self->code,
                         volt_cond_wait_future(&self->wait, of->cond_, of->mutex_));
       if (self->code != VOLT_OK) VOLT_RETURN(self, self->code);

@@ -13,7 +13,7 @@ VOLT_CORO_BEGIN_
  * is an async function of C whose poll runs the coroutine, so volt/async.h says what a cancel does.
  *
  *   auto f = volt::as_future(fetch(url));
- *   volt_future *either[] = {f.c(), volt_token_future(&stop, &shutdown)};
+ *   volt_future *either[] = {f.c(), volt_token_wait_future(&stop, &shutdown)};
  *   ...
  *   if (volt_select_winner(&select) == 0) use(f.take());
  *

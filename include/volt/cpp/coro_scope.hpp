@@ -60,7 +60,7 @@ class task_group {
     if (volt_group_count(&c_) != 0) {
       shield no_cancel;
       volt_group_cancel(&c_);
-      (void)volt_group_wait_blocking(&c_, VOLT_NO_DEADLINE);
+      (void)volt_group_wait(&c_);
     }
     volt_group_destroy(&c_);
   }

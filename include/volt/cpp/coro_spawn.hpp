@@ -204,7 +204,7 @@ class [[nodiscard]] join_handle {
     (void)volt_task_cancel(&r->task);
     if (may_wait_()) {
       shield no_cancel;
-      (void)volt_task_join_blocking(&r->task, VOLT_NO_DEADLINE);
+      (void)volt_task_join(&r->task);
     }
     r->end_by_itself(root_<T>::reap);
   }
@@ -236,7 +236,7 @@ class [[nodiscard, gnu::warn_unused]] task_join_operation
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
     if (!of_->root_of_) return failed();
-    return volt_task_join_blocking(&of_->root_of_->task, deadline_ns);
+    return volt_task_join_until(&of_->root_of_->task, deadline_ns);
   }
   T take(int, volt_future &) {
     joined j(*of_);

@@ -24,7 +24,8 @@ class stop_when {
  public:
   explicit stop_when(volt_token *token) : token_(token), state_(std::make_shared<state>()) {
     state_->self = state_; /* before the wake */
-    if (volt_token_wait(token_, &state_->waiter, volt_waker{stop, state_.get()}) == VOLT_OK) {
+    if (volt_token_wait_waiter(token_, &state_->waiter, volt_waker{stop, state_.get()}) ==
+        VOLT_OK) {
       stop(state_.get());
     }
   }

@@ -127,7 +127,7 @@ class fd {
     return volt_fd_number(&c_);
   }
   /* Give the descriptor back. Returns its number, or -1: the caller closes it. */
-  [[nodiscard]] int disown() noexcept {
+  [[nodiscard]] int release() noexcept {
     return volt_fd_detach(&c_);
   }
   void close() noexcept {

@@ -256,7 +256,7 @@ class [[nodiscard]] fiber {
     if (!state_->has_ended()) {
       shield no_cancel;
       volt_task_cancel(state_->task);
-      (void)volt_task_join_blocking(state_->task, VOLT_NO_DEADLINE);
+      (void)volt_task_join(state_->task);
     }
     state_->end();
     state_ = nullptr;

@@ -81,7 +81,7 @@ class [[nodiscard, gnu::warn_unused]] group_operation : public operation<group_o
     return volt_group_wait_future(&f, group_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_group_wait_blocking(group_, deadline_ns);
+    return volt_group_wait_until(group_, deadline_ns);
   }
   void take(int, volt_future &) noexcept {
     (void)first_; /* without exceptions it has no other use */
@@ -111,7 +111,7 @@ class group {
     if (volt_group_count(&c_) != 0) {
       shield no_cancel;
       volt_group_cancel(&c_);
-      (void)volt_group_wait_blocking(&c_, VOLT_NO_DEADLINE);
+      (void)volt_group_wait(&c_);
     }
     volt_group_destroy(&c_);
   }

@@ -44,7 +44,7 @@ class [[nodiscard, gnu::warn_unused]] mailbox_operation
     return volt_mailbox_recv_future(&f, mailbox_, &node_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_mailbox_recv_blocking(mailbox_, &node_, deadline_ns);
+    return volt_mailbox_recv_until(mailbox_, &node_, deadline_ns);
   }
   std::unique_ptr<T> take(int, volt_future &) noexcept {
     return std::unique_ptr<T>(static_cast<T *>(static_cast<mailbox_node *>(node_)));

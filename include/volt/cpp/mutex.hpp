@@ -37,10 +37,10 @@ class [[nodiscard]] lock {
   /* Wait for the mutex: the same as m.lock().wait(). */
   [[nodiscard]] inline explicit lock(mutex &m);
 #endif
-  lock(lock &&other) noexcept : mutex_(other.disown()) {
+  lock(lock &&other) noexcept : mutex_(other.release()) {
   }
   lock &operator=(lock &&other) noexcept {
-    volt_mutex *m = other.disown();
+    volt_mutex *m = other.release();
     unlock();
     mutex_ = m;
     return *this;
@@ -59,16 +59,16 @@ class [[nodiscard]] lock {
   }
   /* Unlock now. Does nothing if it holds nothing. */
   void unlock() noexcept {
-    volt_mutex *m = disown();
+    volt_mutex *m = release();
     if (m) volt_mutex_unlock(m);
   }
   /* Unlock now, in favour of the oldest waiter: volt_mutex_unlock_fair(). */
   void unlock_fair() noexcept {
-    volt_mutex *m = disown();
+    volt_mutex *m = release();
     if (m) volt_mutex_unlock_fair(m);
   }
   /* Give the mutex up without unlocking it. Returns it, or nullptr: the caller unlocks. */
-  [[nodiscard]] volt_mutex *disown() noexcept {
+  [[nodiscard]] volt_mutex *release() noexcept {
     volt_mutex *m = mutex_;
     mutex_ = nullptr;
     return m;
@@ -92,7 +92,7 @@ class [[nodiscard, gnu::warn_unused]] lock_operation
     return volt_mutex_lock_future(&f, mutex_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_mutex_lock_blocking(mutex_, deadline_ns);
+    return volt_mutex_lock_until(mutex_, deadline_ns);
   }
   volt::lock take(int, volt_future &) noexcept {
     return volt::lock(mutex_, adopt);

@@ -27,7 +27,7 @@
  *                                                 After another code begin() is not called
  *   int block(state_type &s, uint64_t deadline_ns) noexcept;
  *                                                 does it by a C function that blocks, where that
- *                                                 is faster than begin() and volt_block_on()
+ *                                                 is faster than begin() and volt_future_wait_until()
  *
  * state_type is what the wait needs: a volt_future, or a struct of C that contains one. It is
  * default-initialised, and made anew for each wait. From begin() on, until the future is ready or
@@ -178,7 +178,7 @@ class [[nodiscard, gnu::warn_unused]] operation : public operation_base {
   }
   int block(State & s, uint64_t deadline_ns) noexcept {
     int code = self().try_now();
-    return code == VOLT_EAGAIN ? volt_block_on(self().begin(s), deadline_ns) : code;
+    return code == VOLT_EAGAIN ? volt_future_wait_until(self().begin(s), deadline_ns) : code;
   }
 
   /* The end of a wait that throws nothing. code: what the future polled as, or another result. */

@@ -24,10 +24,10 @@ class [[nodiscard]] place {
   /* Take over a place that the caller has reserved. */
   place(volt_permit_chan &c, adopt_t) noexcept : chan_(&c) {
   }
-  place(place &&other) noexcept : chan_(other.disown()) {
+  place(place &&other) noexcept : chan_(other.release()) {
   }
   place &operator=(place &&other) noexcept {
-    volt_permit_chan *c = other.disown();
+    volt_permit_chan *c = other.release();
     give_back();
     chan_ = c;
     return *this;
@@ -43,7 +43,7 @@ class [[nodiscard]] place {
   /* Send a value with it, which it must have (aborts). Returns false: the channel is closed, and the
    * value ends. */
   bool send(T value) noexcept {
-    volt_permit_chan *c = disown();
+    volt_permit_chan *c = release();
     if (!c) misuse_("a volt::place that is none is sent with");
     auto carried = element::pack(value);
     if (volt_permit_chan_send_reserved(c, &carried) == VOLT_OK) return true;
@@ -52,11 +52,11 @@ class [[nodiscard]] place {
   }
   /* Give it back now. */
   void give_back() noexcept {
-    volt_permit_chan *c = disown();
+    volt_permit_chan *c = release();
     if (c) volt_permit_chan_unreserve(c);
   }
   /* Give it up without giving it back. Returns the channel, or nullptr: the caller gives it back. */
-  [[nodiscard]] volt_permit_chan *disown() noexcept {
+  [[nodiscard]] volt_permit_chan *release() noexcept {
     volt_permit_chan *c = chan_;
     chan_ = nullptr;
     return c;
@@ -81,7 +81,7 @@ class [[nodiscard, gnu::warn_unused]] reserve_operation
     return volt_permit_chan_reserve_future(&f, chan_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_permit_chan_reserve_blocking(chan_, deadline_ns);
+    return volt_permit_chan_reserve_until(chan_, deadline_ns);
   }
   place<T> take(int, volt_future &) noexcept {
     return place<T>(*chan_, adopt);
@@ -108,7 +108,7 @@ class [[nodiscard, gnu::warn_unused]] permit_recv_operation
     return volt_permit_chan_recv_future(&f, chan_, room_.bytes);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_permit_chan_recv_blocking(chan_, room_.bytes, deadline_ns);
+    return volt_permit_chan_recv_until(chan_, room_.bytes, deadline_ns);
   }
   T take(int, volt_future &) noexcept {
     return element::unpack(*room_.at());

@@ -17,8 +17,8 @@ class reaper {
    * this call. then may free the reaper, and what has it, and may detach the task. */
   void begin(volt_task *t, volt_wake_fn then, void *ctx) noexcept {
     then_ = volt_waker{then, ctx};
-    (void)!volt_sem_acquire(&both_, &waiter_, 2,
-                            volt_waker{over, this}); /* queued: there is none */
+    (void)!volt_sem_acquire_waiter(&both_, &waiter_, 2,
+                                   volt_waker{over, this}); /* queued: there is none */
     volt_future *f = volt_task_join_future(&join_, t);
     uint32_t permits = volt_future_poll(f, volt_waker{ended, this}) == VOLT_PENDING ? 1 : 2;
     volt_sem_release(&both_, permits); /* this may be gone afterwards */

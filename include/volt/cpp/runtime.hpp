@@ -50,10 +50,10 @@ class runtime {
   /* Take over a runtime of C. */
   runtime(volt_rt *rt, adopt_t) noexcept : rt_(rt) {
   }
-  runtime(runtime &&other) noexcept : rt_(other.disown()) {
+  runtime(runtime &&other) noexcept : rt_(other.release()) {
   }
   runtime &operator=(runtime &&other) noexcept {
-    volt_rt *rt = other.disown();
+    volt_rt *rt = other.release();
     (void)destroy();
     rt_ = rt;
     return *this;
@@ -121,7 +121,7 @@ class runtime {
     return rt_;
   }
   /* Give it up. Returns it: the caller destroys it. */
-  [[nodiscard]] volt_rt *disown() noexcept {
+  [[nodiscard]] volt_rt *release() noexcept {
     volt_rt *rt = rt_;
     rt_ = nullptr;
     return rt;

@@ -28,10 +28,10 @@ class [[nodiscard]] read_lock {
   }
   read_lock(volt_rwlock &rw, adopt_t) noexcept : rwlock_(&rw) {
   }
-  read_lock(read_lock &&other) noexcept : rwlock_(other.disown()) {
+  read_lock(read_lock &&other) noexcept : rwlock_(other.release()) {
   }
   read_lock &operator=(read_lock &&other) noexcept {
-    volt_rwlock *rw = other.disown();
+    volt_rwlock *rw = other.release();
     unlock();
     rwlock_ = rw;
     return *this;
@@ -46,11 +46,11 @@ class [[nodiscard]] read_lock {
   }
   /* Unlock now. Does nothing if it holds nothing. */
   void unlock() noexcept {
-    volt_rwlock *rw = disown();
+    volt_rwlock *rw = release();
     if (rw) volt_rwlock_read_unlock(rw);
   }
   /* Give it up without unlocking it. Returns the lock, or nullptr: the caller unlocks. */
-  [[nodiscard]] volt_rwlock *disown() noexcept {
+  [[nodiscard]] volt_rwlock *release() noexcept {
     volt_rwlock *rw = rwlock_;
     rwlock_ = nullptr;
     return rw;
@@ -70,10 +70,10 @@ class [[nodiscard]] write_lock {
   }
   write_lock(volt_rwlock &rw, adopt_t) noexcept : rwlock_(&rw) {
   }
-  write_lock(write_lock &&other) noexcept : rwlock_(other.disown()) {
+  write_lock(write_lock &&other) noexcept : rwlock_(other.release()) {
   }
   write_lock &operator=(write_lock &&other) noexcept {
-    volt_rwlock *rw = other.disown();
+    volt_rwlock *rw = other.release();
     unlock();
     rwlock_ = rw;
     return *this;
@@ -88,23 +88,23 @@ class [[nodiscard]] write_lock {
   }
   /* Unlock now. Does nothing if it holds nothing. */
   void unlock() noexcept {
-    volt_rwlock *rw = disown();
+    volt_rwlock *rw = release();
     if (rw) volt_rwlock_write_unlock(rw);
   }
   /* Unlock now, in favour of the oldest waiter: volt_rwlock_write_unlock_fair(). */
   void unlock_fair() noexcept {
-    volt_rwlock *rw = disown();
+    volt_rwlock *rw = release();
     if (rw) volt_rwlock_write_unlock_fair(rw);
   }
   /* Go on reading; no writer gets the lock in between. It must hold a lock (aborts). */
   read_lock downgrade() &&noexcept {
-    volt_rwlock *rw = disown();
+    volt_rwlock *rw = release();
     if (!rw) misuse_("a volt::write_lock that holds nothing is downgraded");
     volt_rwlock_downgrade(rw);
     return read_lock(*rw, adopt);
   }
   /* Give it up without unlocking it. Returns the lock, or nullptr: the caller unlocks. */
-  [[nodiscard]] volt_rwlock *disown() noexcept {
+  [[nodiscard]] volt_rwlock *release() noexcept {
     volt_rwlock *rw = rwlock_;
     rwlock_ = nullptr;
     return rw;
@@ -128,7 +128,7 @@ class [[nodiscard, gnu::warn_unused]] read_operation
     return volt_rwlock_read_future(&f, rwlock_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_rwlock_read_blocking(rwlock_, deadline_ns);
+    return volt_rwlock_read_until(rwlock_, deadline_ns);
   }
   volt::read_lock take(int, volt_future &) noexcept {
     return volt::read_lock(rwlock_, adopt);
@@ -152,7 +152,7 @@ class [[nodiscard, gnu::warn_unused]] write_operation
     return volt_rwlock_write_future(&f, rwlock_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_rwlock_write_blocking(rwlock_, deadline_ns);
+    return volt_rwlock_write_until(rwlock_, deadline_ns);
   }
   volt::write_lock take(int, volt_future &) noexcept {
     return volt::write_lock(rwlock_, adopt);
@@ -220,10 +220,10 @@ class [[nodiscard]] sharded_write_lock {
   /* Take over a lock that the caller has locked for writing. */
   sharded_write_lock(volt_sharded_rwlock &s, adopt_t) noexcept : lock_(&s) {
   }
-  sharded_write_lock(sharded_write_lock &&other) noexcept : lock_(other.disown()) {
+  sharded_write_lock(sharded_write_lock &&other) noexcept : lock_(other.release()) {
   }
   sharded_write_lock &operator=(sharded_write_lock &&other) noexcept {
-    volt_sharded_rwlock *s = other.disown();
+    volt_sharded_rwlock *s = other.release();
     unlock();
     lock_ = s;
     return *this;
@@ -236,10 +236,10 @@ class [[nodiscard]] sharded_write_lock {
     return lock_ != nullptr;
   }
   void unlock() noexcept {
-    volt_sharded_rwlock *s = disown();
+    volt_sharded_rwlock *s = release();
     if (s) volt_sharded_rwlock_write_unlock(s);
   }
-  [[nodiscard]] volt_sharded_rwlock *disown() noexcept {
+  [[nodiscard]] volt_sharded_rwlock *release() noexcept {
     volt_sharded_rwlock *s = lock_;
     lock_ = nullptr;
     return s;
@@ -263,7 +263,7 @@ class [[nodiscard, gnu::warn_unused]] sharded_write_operation
     return volt_sharded_rwlock_write_future(&w, lock_);
   }
   int block(volt_sharded_write &, uint64_t deadline_ns) noexcept {
-    return volt_sharded_rwlock_write_blocking(lock_, deadline_ns);
+    return volt_sharded_rwlock_write_until(lock_, deadline_ns);
   }
   volt::sharded_write_lock take(int, volt_sharded_write &) noexcept {
     return volt::sharded_write_lock(*lock_, adopt);

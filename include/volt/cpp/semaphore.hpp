@@ -96,7 +96,7 @@ class [[nodiscard, gnu::warn_unused]] acquire_operation
     return volt_sem_acquire_future(&f, sem_, count_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_sem_acquire_blocking(sem_, count_, deadline_ns);
+    return volt_sem_acquire_until(sem_, count_, deadline_ns);
   }
   volt::permits take(int, volt_future &) noexcept {
     return volt::permits(*sem_, count_, adopt);
@@ -170,8 +170,8 @@ class semaphore {
     volt_sem_set_limit(&c_, limit);
   }
   /* By how much what is held exceeds the limit. */
-  uint32_t debt() const noexcept {
-    return volt_sem_debt(&c_);
+  uint32_t excess() const noexcept {
+    return volt_sem_excess(&c_);
   }
   /* Let up to n permits of the pool disappear. Returns how many did. */
   uint32_t forget_up_to(uint32_t n) noexcept {

@@ -27,10 +27,10 @@ class [[nodiscard, gnu::warn_unused]] notify_operation : public operation<notify
   explicit notify_operation(volt_notify & n) noexcept : notify_(&n) {
   }
   volt_future *begin(volt_future & f) noexcept {
-    return volt_notify_future(&f, notify_);
+    return volt_notify_wait_future(&f, notify_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_notify_wait_blocking(notify_, deadline_ns);
+    return volt_notify_wait_until(notify_, deadline_ns);
   }
   void take(int, volt_future &) noexcept {
   }
@@ -88,7 +88,7 @@ class [[nodiscard, gnu::warn_unused]] latch_operation : public operation<latch_o
     return volt_latch_wait_future(&f, latch_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_latch_wait_blocking(latch_, deadline_ns);
+    return volt_latch_wait_until(latch_, deadline_ns);
   }
   void take(int, volt_future &) noexcept {
   }
@@ -146,7 +146,7 @@ class [[nodiscard, gnu::warn_unused]] arrive_operation : public operation<arrive
     return volt_barrier_wait_future(&f, barrier_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_barrier_wait_blocking(barrier_, deadline_ns);
+    return volt_barrier_wait_until(barrier_, deadline_ns);
   }
   bool take(int code, volt_future &) noexcept {
     return code == VOLT_LEADER;
@@ -240,7 +240,7 @@ class [[nodiscard, gnu::warn_unused]] once_operation
     return volt_once_begin_future(&f, once_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return try_now() == VOLT_DONE ? VOLT_DONE : volt_once_begin_blocking(once_, deadline_ns);
+    return try_now() == VOLT_DONE ? VOLT_DONE : volt_once_begin_until(once_, deadline_ns);
   }
   initialiser take(int code, volt_future &) noexcept {
     return code == VOLT_OK ? initialiser(*once_, adopt) : initialiser();
@@ -304,10 +304,10 @@ class [[nodiscard, gnu::warn_unused]] token_operation : public operation<token_o
     return volt_token_is_cancelled(token_) ? VOLT_OK : VOLT_EAGAIN;
   }
   volt_future *begin(volt_future & f) noexcept {
-    return volt_token_future(&f, token_);
+    return volt_token_wait_future(&f, token_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_token_wait_blocking(token_, deadline_ns);
+    return volt_token_wait_until(token_, deadline_ns);
   }
   void take(int, volt_future &) noexcept {
   }

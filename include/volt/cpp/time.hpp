@@ -32,24 +32,24 @@ inline volt_rt *rt_here() noexcept {
 
 /* What sleep_for() and sleep_until() return. */
 class [[nodiscard, gnu::warn_unused]] sleep_operation
-    : public operation<sleep_operation, void, volt_sleep> {
+    : public operation<sleep_operation, void, volt_sleep_op> {
  public:
   /* rt: whose timers; nullptr: of the runtime that the waiter runs on. by_ns: a deadline, or, if
    * is_delay, how long from the beginning of the wait. */
   sleep_operation(volt_rt * rt, uint64_t by_ns, bool is_delay) noexcept
       : rt_(rt), by_ns_(by_ns), is_delay_(is_delay) {
   }
-  volt_future *begin(volt_sleep & s) noexcept {
+  volt_future *begin(volt_sleep_op & s) noexcept {
     volt_rt *rt = rt_ ? rt_ : detail::rt_here();
-    return volt_sleep_until(&s, volt_rt_timers(rt), deadline_(volt_rt_now_ns(rt)));
+    return volt_sleep_future(&s, volt_rt_timers(rt), deadline_(volt_rt_now_ns(rt)));
   }
-  int block(volt_sleep & s, uint64_t deadline_ns) noexcept {
-    if (rt_) return volt_block_on(begin(s), deadline_ns);
+  int block(volt_sleep_op & s, uint64_t deadline_ns) noexcept {
+    if (rt_) return volt_future_wait_until(begin(s), deadline_ns);
     uint64_t until = deadline_(is_delay_ ? volt_deadline_ns(0) : 0);
-    int code = volt_sleep_blocking(until < deadline_ns ? until : deadline_ns);
+    int code = volt_sleep_until(until < deadline_ns ? until : deadline_ns);
     return code == VOLT_OK && deadline_ns < until ? VOLT_ETIMEDOUT : code;
   }
-  void take(int, volt_sleep &) noexcept {
+  void take(int, volt_sleep_op &) noexcept {
   }
 
  private:
@@ -97,7 +97,7 @@ class [[nodiscard, gnu::warn_unused]] tick_operation
   explicit tick_operation(volt_interval & i) noexcept : interval_(&i) {
   }
   volt_future *begin(no_state &) noexcept {
-    return volt_interval_tick(interval_);
+    return volt_interval_tick_future(interval_);
   }
   void take(int, no_state &) noexcept {
   }

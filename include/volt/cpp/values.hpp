@@ -39,7 +39,7 @@ class [[nodiscard, gnu::warn_unused]] changed_operation
     return volt_watch_changed_future(&f, watch_, seen_);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_watch_changed_blocking(watch_, seen_, deadline_ns);
+    return volt_watch_changed_until(watch_, seen_, deadline_ns);
   }
   T take(int, volt_future &) noexcept {
     detail::room<T> room;
@@ -152,7 +152,7 @@ class [[nodiscard, gnu::warn_unused]] broadcast_operation
     return volt_broadcast_recv_future(&f, receiver_, room_.bytes);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_broadcast_recv_blocking(receiver_, room_.bytes, deadline_ns);
+    return volt_broadcast_recv_until(receiver_, room_.bytes, deadline_ns);
   }
   T take(int, volt_future &) noexcept {
     return *room_.at();
@@ -262,7 +262,7 @@ class [[nodiscard, gnu::warn_unused]] oneshot_operation
     return volt_oneshot_recv_future(&f, oneshot_, room_.bytes);
   }
   int block(volt_future &, uint64_t deadline_ns) noexcept {
-    return volt_oneshot_recv_blocking(oneshot_, room_.bytes, deadline_ns);
+    return volt_oneshot_recv_until(oneshot_, room_.bytes, deadline_ns);
   }
   T take(int, volt_future &) noexcept {
     return element::unpack(*room_.at());

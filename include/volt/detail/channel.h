@@ -58,7 +58,8 @@ static inline uint32_t volt_chan_head_in_(uint64_t word) {
 
 /* ---- functions of the library that the inline ones call ---- */
 
-/* As volt_chan_send(), ...: the caller has found that it must wait, or needs the lock to know. */
+/* As volt_chan_send_waiter(), ...: the caller has found that it must wait, or needs the lock to
+ * know. */
 VOLT_API int volt_chan_send_slow_(volt_chan *c, volt_waiter *w, const void *elem, volt_waker waker);
 VOLT_API int volt_chan_recv_slow_(volt_chan *c, volt_waiter *w, void *elem, volt_waker waker);
 VOLT_API int volt_chan_try_send_slow_(volt_chan *c, const void *elem);

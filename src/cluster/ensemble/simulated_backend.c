@@ -139,7 +139,7 @@ static void simulated_destroy(volt_cluster_backend *b) {
 static int simulated_close_poll(volt_async *a, volt_ctx *ctx) {
   volt_cluster_backend *self = volt_container_of(a, volt_cluster_backend, async);
   VOLT_ASYNC_BEGIN(self);
-  VOLT_AWAIT(self, volt_notify_future(&self->wait_closed, &self->closed));
+  VOLT_AWAIT(self, volt_notify_wait_future(&self->wait_closed, &self->closed));
   VOLT_RETURN(self, self->close_result);
   VOLT_ASYNC_END(self);
 }
@@ -201,7 +201,7 @@ static volt_future *simulated_wait_future(volt_cluster_backend *b, uint64_t unti
   b->until_ns = until_ns < next_ns ? until_ns : next_ns;
   simulated_set_timer(b);
   if (b->inbox || b->failed.first || b->is_away_due) volt_notify_one(&b->ready);
-  return volt_notify_future(&b->wait, &b->ready);
+  return volt_notify_wait_future(&b->wait, &b->ready);
 }
 
 static void simulated_process(volt_cluster_backend *b) {

@@ -142,7 +142,7 @@ static int cluster_poll(volt_task *t, volt_ctx *ctx) {
   VOLT_TASK_BEGIN(self);
   /* host:C1 <- change:K1: a driver that ends sees what came before the call to close */
   while (!volt_load_acquire(&self->is_closing)) {
-    self->either[0] = volt_notify_future(&self->bell_future, &self->bell);
+    self->either[0] = volt_notify_wait_future(&self->bell_future, &self->bell);
     self->either[1] = self->kind->wait_future(self->backend, cluster_look(self));
     VOLT_AWAIT_RESULT(self, self->result,
                       volt_select_future(&self->select, self->either, 2, VOLT_SELECT_BIASED));
@@ -265,7 +265,7 @@ void volt_cluster_destroy(volt_cluster *c) {
   bool is_ended = c->is_ended;
   volt_short_lock_unlock_(&c->lock);
   VOLT_CHECK(is_ended, "volt_cluster_destroy", "%p: it has not been closed", (void *)c);
-  (void)volt_task_join_blocking(&c->task, VOLT_NO_DEADLINE);
+  (void)volt_task_join(&c->task);
   for (volt_cluster_lease *l = c->leases, *next; l; l = next) {
     next = l->next;
     VOLT_CHECK(l->local.is_free(l->local.ctx), "volt_cluster_destroy", "%p: a permit of %s is out",

@@ -9,7 +9,7 @@
 #include "local_parts.h"
 
 static const char permit_name[] = "volt_cluster_permit";
-static const char acquire_name[] = "volt_cluster_acquire";
+static const char acquire_name[] = "volt_cluster_acquire_op";
 
 /* ---- taking a slot, with a permit of the local semaphore ---- */
 
@@ -87,17 +87,17 @@ int volt_cluster_try_acquire(volt_cluster_sem *s, volt_cluster_permit *p) {
 
 /* ---- waiting for one ---- */
 
-static volt_cluster_acquire *permit_acquire_of(volt_future *f) {
-  return volt_container_of(f, volt_cluster_acquire, future);
+static volt_cluster_acquire_op *permit_acquire_of(volt_future *f) {
+  return volt_container_of(f, volt_cluster_acquire_op, future);
 }
 
 /* Whether it has a permit of the local semaphore, and waits for a slot (R4). */
-static bool permit_is_slotless(const volt_cluster_acquire *a) {
+static bool permit_is_slotless(const volt_cluster_acquire_op *a) {
   return a->local.object == (void *)&a->sem->changed.queue;
 }
 
 /* Poll the local future. If it was queued by this poll, the driver has to know. */
-static int permit_poll_local(volt_cluster_acquire *a, volt_ctx *ctx) {
+static int permit_poll_local(volt_cluster_acquire_op *a, volt_ctx *ctx) {
   volt_cluster_sem *s = a->sem;
   for (;;) {
     bool is_new = volt_future_state_(&a->local) == VOLT_FUTURE_INIT_ && !permit_is_slotless(a);
@@ -117,11 +117,11 @@ static void permit_count_slotless(volt_cluster_sem *s, uint32_t by) {
 
 /* It has a permit of the local semaphore. Returns VOLT_OK: and a slot; VOLT_ECLOSED, or why nothing
  * will be leased; or VOLT_PENDING: a->local is to be polled. */
-static int permit_find_slot(volt_cluster_acquire *a) {
+static int permit_find_slot(volt_cluster_acquire_op *a) {
   volt_cluster_sem *s = a->sem;
   bool was_slotless = permit_is_slotless(a);
   /* before it looks: it misses no change */
-  volt_future_made(volt_notify_future(&a->local, &s->changed));
+  volt_future_made(volt_notify_wait_future(&a->local, &s->changed));
   bool is_found = permit_take_slot(s, a->permit);
   int why = volt_sem_is_closed(&s->local) ? (int)VOLT_ECLOSED : permit_refused(s);
   if (!is_found && why == VOLT_OK) {
@@ -137,7 +137,7 @@ static int permit_find_slot(volt_cluster_acquire *a) {
 }
 
 static int permit_acquire_poll(volt_future *f, volt_ctx *ctx) {
-  volt_cluster_acquire *a = permit_acquire_of(f);
+  volt_cluster_acquire_op *a = permit_acquire_of(f);
   cluster_check_fork_(a->sem->cluster, acquire_name);
   if (volt_future_state_(f) == VOLT_FUTURE_INIT_)
     volt_future_made(volt_sem_acquire_future(&a->local, &a->sem->local, 1));
@@ -151,7 +151,7 @@ static int permit_acquire_poll(volt_future *f, volt_ctx *ctx) {
 }
 
 static bool permit_acquire_cancel(volt_future *f) {
-  volt_cluster_acquire *a = permit_acquire_of(f);
+  volt_cluster_acquire_op *a = permit_acquire_of(f);
   if (!volt_future_is_waiting_(f)) return true;
   cluster_check_fork_(a->sem->cluster, acquire_name);
   bool is_slotless = permit_is_slotless(a);
@@ -175,7 +175,7 @@ static void permit_acquire_leave(volt_future *f) {
 
 /* The first poll has a permit of the local semaphore, but no slot yet. */
 static VOLT_NOINLINE int permit_acquire_slot(volt_future *f, volt_ctx *ctx) {
-  volt_cluster_acquire *a = permit_acquire_of(f);
+  volt_cluster_acquire_op *a = permit_acquire_of(f);
   if (!permit_take_slot(a->sem, a->permit)) {
     permit_release_local(a->sem); /* it has just come */
     return volt_future_poll_long_(f, ctx);
@@ -186,7 +186,7 @@ static VOLT_NOINLINE int permit_acquire_slot(volt_future *f, volt_ctx *ctx) {
 
 /* The first poll, if it is quick. What is not is called in the end only, so that this has no frame. */
 static int permit_acquire_poll_ctx(volt_future *f, volt_ctx *ctx) {
-  volt_cluster_acquire *a = permit_acquire_of(f);
+  volt_cluster_acquire_op *a = permit_acquire_of(f);
   volt_cluster_sem *s = a->sem;
   bool is_first = volt_future_state_(f) == VOLT_FUTURE_INIT_;
   if (!VOLT_LIKELY(volt_ctx_goes_on_(ctx) && is_first) ||
@@ -205,7 +205,7 @@ static volt_future *permit_acquire_inside(volt_future *f, unsigned i) {
 }
 
 static void permit_acquire_describe(volt_future *f, volt_look_ *look) {
-  volt_cluster_acquire *a = permit_acquire_of(f);
+  volt_cluster_acquire_op *a = permit_acquire_of(f);
   look->object = a->sem;
   look->ends = VOLT_ENDS_INNER_;
   look->wanted = 1;
@@ -221,7 +221,7 @@ static const volt_future_ops_ permit_acquire_ops = {.operation = acquire_name,
                                                     .inside = permit_acquire_inside,
                                                     .describe = permit_acquire_describe};
 
-volt_future *volt_cluster_acquire_future(volt_cluster_acquire *a, volt_cluster_sem *s,
+volt_future *volt_cluster_acquire_future(volt_cluster_acquire_op *a, volt_cluster_sem *s,
                                          volt_cluster_permit *p) {
   a->sem = s;
   a->permit = p;
@@ -229,13 +229,14 @@ volt_future *volt_cluster_acquire_future(volt_cluster_acquire *a, volt_cluster_s
   return volt_future_make_(&a->future, &permit_acquire_ops, NULL, 0);
 }
 
-int volt_cluster_acquire_blocking(volt_cluster_sem *s, volt_cluster_permit *p,
-                                  uint64_t deadline_ns) {
-  volt_check_blocks_("volt_cluster_acquire_blocking", deadline_ns);
-  volt_cluster_acquire a;
+extern inline int volt_cluster_acquire(volt_cluster_sem *, volt_cluster_permit *);
+
+int volt_cluster_acquire_until(volt_cluster_sem *s, volt_cluster_permit *p, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_cluster_acquire_until", deadline_ns);
+  volt_cluster_acquire_op a;
   int result = permit_try(s, p);
   if (result != VOLT_EAGAIN) return result;
-  result = volt_block_on(volt_cluster_acquire_future(&a, s, p), deadline_ns);
+  result = volt_future_wait_until(volt_cluster_acquire_future(&a, s, p), deadline_ns);
   return result == VOLT_ETIMEDOUT ? permit_note_in_vain(s, result) : result;
 }
 

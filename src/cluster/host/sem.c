@@ -35,7 +35,7 @@
  *       release comes first, the driver sees it. If the limit comes first, the release acquires it
  *       (permits:F1), so the task sees `asked`, and rings.
  *   R2  Interleaving: the driver reads that the excess was reduced, and does not see the slot in the
- *       stack. Prevented by: volt_sem_debt() acquires what the releaser did before.
+ *       stack. Prevented by: volt_sem_excess() acquires what the releaser did before.
  *   R3  Interleaving: a slot is collected while a task has a permit for it, and has not taken it.
  *       Prevented by: I4. The number is what counts, not which slot it is.
  *   R4  Interleaving: a task is granted a permit; then the slot is lost, and taken out of the stack.
@@ -205,7 +205,7 @@ static uint32_t csem_unlink(volt_cluster_sem *s, uint32_t state, uint32_t max) {
 static uint32_t csem_used(const volt_cluster_sem *s) {
   uint32_t available = volt_sem_available(&s->local);
   uint32_t held = volt_sem_limit(&s->local);
-  held = available ? held - available : held + volt_sem_debt(&s->local);
+  held = available ? held - available : held + volt_sem_excess(&s->local);
   uint32_t lost = volt_load_relaxed(&s->said_lost); /* a snapshot, as the others */
   return held > lost ? held - lost : 0;
 }
@@ -264,7 +264,7 @@ static void csem_take_back(void *ctx, uint32_t count) {
 static void csem_sift(volt_cluster_sem *s) {
   if (s->retired == 0) return;
   csem_set_limit(s, s->retired);
-  uint32_t most = s->recalled + s->retired, excess = volt_sem_debt(&s->local); /* R2 */
+  uint32_t most = s->recalled + s->retired, excess = volt_sem_excess(&s->local); /* R2 */
   uint32_t list = excess < most ? csem_unlink(s, CLUSTER_PLACE_RETIRED, most - excess) : 0;
   for (; list; s->usable -= 1, s->retired -= 1) csem_put_ready(s, csem_take(s, &list));
   csem_set_limit(s, 0);
@@ -296,7 +296,7 @@ static cluster_slot csem_give_up(volt_cluster_sem *s, cluster_place *place) {
 
 static uint32_t csem_collect_recalled(volt_cluster_sem *s, cluster_slot *slots, uint32_t max) {
   if (s->recalled == 0) return 0;
-  uint32_t excess = volt_sem_debt(&s->local);                      /* R2 */
+  uint32_t excess = volt_sem_excess(&s->local);                    /* R2 */
   uint32_t free = s->recalled > excess ? s->recalled - excess : 0; /* I4 */
   uint32_t count = free < max ? free : max;
   for (uint32_t i = 0; i < count; i++) {

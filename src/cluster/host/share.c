@@ -95,8 +95,8 @@ static uint32_t share_collect(void *ctx, cluster_slot *slots, uint32_t max) {
   cluster_share *s = share_of(ctx);
   if (s->recalled == 0) return 0;
   uint32_t held = s->user.held(s->user.ctx), limit = s->slots - s->recalled;
-  uint32_t debt = held > limit ? held - limit : 0;
-  uint32_t count = s->recalled > debt ? s->recalled - debt : 0;
+  uint32_t excess = held > limit ? held - limit : 0;
+  uint32_t count = s->recalled > excess ? s->recalled - excess : 0;
   if (count > max) count = max;
   for (uint32_t i = 0; i < count; i++) slots[i] = s->slot[--s->slots];
   s->recalled -= count;

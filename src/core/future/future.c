@@ -17,7 +17,8 @@
  *       or replaces a waker. Only in these two ways is a wake lost, and both are intended.
  *
  * Race
- *   R1  Interleaving: volt_block_on() sets its counts back while a registration is open; the unpark
+ *   R1  Interleaving: volt_future_wait_until() sets its counts back while a registration is open;
+ *   the unpark
  *       that comes meanwhile is lost. Prevented by: the counts are never set back. They wrap, as
  *       those of a parker do (park.c R2). */
 #include "future_ops.h"
@@ -32,6 +33,7 @@
 #include "leaf.h"
 
 extern inline void volt_future_made(const volt_future *);
+extern inline int volt_future_wait(volt_future *);
 
 enum {
   INIT = VOLT_FUTURE_INIT_,
@@ -419,8 +421,9 @@ static bool block_await_poll(volt_future *f, struct blocked *b, uint64_t deadlin
   }
   bool was_woken = b->seen != FIRST; /* under constant wakes, the deadline still counts */
   if (was_woken && deadline_ns != VOLT_NO_DEADLINE && volt_now_ns() >= deadline_ns) return false;
-  const volt_call_ call = {
-      .name = "volt_block_on", .future = f, .waiter = future_is_leaf(f) ? future_waiter(f) : NULL};
+  const volt_call_ call = {.name = "volt_future_wait_until",
+                           .future = f,
+                           .waiter = future_is_leaf(f) ? future_waiter(f) : NULL};
   if (deadline_ns == VOLT_NO_DEADLINE) future_check_relock(f);
   if (volt_park_in_(&call, &b->parker, b->seen + 1, deadline_ns) != VOLT_OK) return false;
   b->seen += volt_unparks_since_(&b->parker, b->seen);
@@ -428,10 +431,10 @@ static bool block_await_poll(volt_future *f, struct blocked *b, uint64_t deadlin
 }
 
 /* The parker is on this stack, so the call returns only when each registration has unparked it. */
-int volt_block_on(volt_future *f, uint64_t deadline_ns) {
+int volt_future_wait_until(volt_future *f, uint64_t deadline_ns) {
   volt_blocker_ *fiber = volt_fiber_blocker_();
   if (fiber) return fiber->block_on(fiber, f, deadline_ns);
-  volt_check_blocks_("volt_block_on", deadline_ns);
+  volt_check_blocks_("volt_future_wait_until", deadline_ns);
   struct blocked b = {VOLT_PARKER_INIT, VOLT_CTX_INIT(volt_parker_waker(&b.parker)), FIRST};
   b.ctx.drop = block_drop;
   b.ctx.registered = FIRST;

@@ -11,7 +11,7 @@ typedef struct volt_blocker_ {
   /* A worker polls a task here that is no fiber: report that `call` is about to block it. NULL: a
    * fiber runs here. */
   void (*blocks)(struct volt_blocker_ *self, const char *call);
-  /* A fiber runs here: as volt_block_on(), which calls this; also within a poll that it makes
+  /* A fiber runs here: as volt_future_wait_until(), which calls this; also within a poll that it makes
    * itself. A cancel of the fiber ends the wait, unless it is shielded. NULL: no fiber. */
   int (*block_on)(struct volt_blocker_ *self, volt_future *f, uint64_t deadline_ns);
   /* While above 0, no cancel ends a wait of this fiber: it stays for a later one. */

@@ -10,7 +10,7 @@
  *   again and sets LEFT to 0. So a waiter looks in vain once at most; then it is granted the object
  *   as in permits.c.
  *   A release nudges the head only if its owner looks (w->data). Two kinds of waiters do not look:
- *   a waiter of volt_mutex_lock(), whose waker means "granted", and a waiter that a condition
+ *   a waiter of volt_mutex_lock_waiter(), whose waker means "granted", and a waiter that a condition
  *   variable has moved. They are granted the object, and while one of them is the head, no caller
  *   passes it.
  *   A mutex is a rwlock without readers. A reader shares the object. A writer has it alone, as the

@@ -39,8 +39,8 @@ static inline uint32_t volt_bypass_check_(const char *name, uint32_t bypass) {
 int volt_bypass_try_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want);
 int volt_bypass_acquire_(volt_fifo_ *q, const volt_bypass_kind_ *kind, volt_waiter *w,
                          uint32_t want, volt_waker waker);
-int volt_bypass_acquire_blocking_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want,
-                                  uint64_t deadline_ns);
+int volt_bypass_acquire_until_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want,
+                               uint64_t deadline_ns);
 
 /* As volt_bypass_acquire_(), for an owner that looks when its waker is called: by
  * volt_bypass_set_waker_(). */

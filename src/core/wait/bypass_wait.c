@@ -52,8 +52,8 @@ static int bypass_block(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t w
   return cancelled ? VOLT_ETIMEDOUT : volt_waiter_result(w);
 }
 
-int volt_bypass_acquire_blocking_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want,
-                                  uint64_t deadline_ns) {
+int volt_bypass_acquire_until_(volt_fifo_ *q, const volt_bypass_kind_ *kind, uint32_t want,
+                               uint64_t deadline_ns) {
   volt_blocker_ *fiber = volt_fiber_blocker_();
 #if VOLT_SIGHT /* the future notes that it is taken */
   if (fiber) return bypass_suspend(fiber, q, kind, want, deadline_ns);

@@ -203,8 +203,8 @@ static int permits_block(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t 
   return volt_waiter_result(w);
 }
 
-int volt_permits_acquire_blocking_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
-                                   uint64_t deadline_ns) {
+int volt_permits_acquire_until_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
+                                uint64_t deadline_ns) {
   if (n > kind->max) return VOLT_EINVAL;
   if (n == 0) return VOLT_OK;
   volt_blocker_ *fiber = volt_fiber_blocker_();

@@ -43,8 +43,8 @@ typedef struct volt_permit_kind_ {
 /* Each as the public function of semaphore.h; n is in permits. */
 int volt_permits_acquire_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w, uint32_t n,
                           volt_waker waker);
-int volt_permits_acquire_blocking_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
-                                   uint64_t deadline_ns);
+int volt_permits_acquire_until_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n,
+                                uint64_t deadline_ns);
 void volt_permits_release_(volt_fifo_ *q, const volt_permit_kind_ *kind, uint32_t n);
 bool volt_permits_cancel_(volt_fifo_ *q, const volt_permit_kind_ *kind, volt_waiter *w);
 void volt_permits_close_(volt_fifo_ *q, const volt_permit_kind_ *kind);

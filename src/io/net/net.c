@@ -218,7 +218,7 @@ static volt_future *net_pause(volt_accept_pause *p) {
   bool is_again = p->delay_ns && now_ns - p->ended_ns < pause_max_ns;
   p->delay_ns = is_again ? p->delay_ns * 2 : pause_first_ns;
   if (p->delay_ns > pause_max_ns) p->delay_ns = pause_max_ns;
-  return volt_sleep_until(&p->sleep, volt_rt_timers(p->rt), now_ns + p->delay_ns);
+  return volt_sleep_future(&p->sleep, volt_rt_timers(p->rt), now_ns + p->delay_ns);
 }
 
 static int net_pause_run(volt_async *a, volt_ctx *ctx) {

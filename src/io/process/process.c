@@ -141,7 +141,7 @@ pid_t volt_process_number(const volt_process *p) {
 static void process_suspend(volt_process *p) {
   volt_process_wait w;
   volt_blocker_ *fiber = volt_shield_();
-  int result = volt_block_on(volt_process_wait_future(&w, p), VOLT_NO_DEADLINE);
+  int result = volt_future_wait(volt_process_wait_future(&w, p));
   (void)result; /* the caller looks at the process */
   volt_unshield_(fiber);
 }
@@ -183,8 +183,8 @@ static volt_future *process_deadline(volt_process_wait *w, volt_future *inner, u
 /* The pidfd is readable, and the status is not there: a debugger has it, and gives it back soon. */
 static volt_future *process_nap(volt_process_wait *w) {
   volt_rt *rt = w->process->fd.rt;
-  return volt_sleep_until(&w->timeout.sleep, volt_rt_timers(rt),
-                          volt_rt_now_ns(rt) + process_nap_ns);
+  return volt_sleep_future(&w->timeout.sleep, volt_rt_timers(rt),
+                           volt_rt_now_ns(rt) + process_nap_ns);
 }
 
 static int process_wait_run(volt_async *a, volt_ctx *ctx) {

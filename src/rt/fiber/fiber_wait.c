@@ -30,7 +30,7 @@
 /* ---- switch ---- */
 
 static inline void fiber_suspend(volt_fiber *f) {
-  volt_fiber_check_control_(f, "volt_await");
+  volt_fiber_check_control_(f, "volt_future_wait");
   f->stage = VOLT_FIBER_SUSPENDED_;
   volt_fiber_leave_(f);
 }
@@ -107,14 +107,14 @@ static VOLT_SWITCH_OPAQUE_ int fiber_give_up(volt_fiber *f, volt_future *future)
 }
 
 /* The wake of the timer goes to the task, and not to a frame. */
-static volt_future *fiber_nap(volt_fiber *f, volt_sleep *nap, uint64_t deadline_ns) {
+static volt_future *fiber_nap(volt_fiber *f, volt_sleep_op *nap, uint64_t deadline_ns) {
   nap->timer.section.node.data = NULL; /* debug builds look there whether it is queued */
-  return volt_sleep_until(nap, volt_rt_timers(volt_fiber_task_(f)->rt), deadline_ns);
+  return volt_sleep_future(nap, volt_rt_timers(volt_fiber_task_(f)->rt), deadline_ns);
 }
 
 static VOLT_SWITCH_OPAQUE_ int fiber_await_until_alone(volt_fiber *f, volt_future *future,
                                                        uint64_t deadline_ns) {
-  volt_sleep nap;
+  volt_sleep_op nap;
   volt_future *time = fiber_nap(f, &nap, deadline_ns);
   int result = volt_future_poll_ctx(future, &f->own);
   if (result == VOLT_PENDING && fiber_may_obey(f)) result = fiber_poll_cancelled(f, future);
@@ -166,20 +166,17 @@ uint64_t volt_fiber_now_ns_(volt_blocker_ *self) {
   return volt_rt_now_ns(volt_fiber_task_(f)->rt);
 }
 
-int volt_await(volt_future *future) {
-  volt_fiber *f = volt_fiber_here_();
-  return f ? fiber_await(f, future, VOLT_NO_DEADLINE) : volt_block_on(future, VOLT_NO_DEADLINE);
-}
+extern inline int volt_sleep(uint64_t);
 
-int volt_sleep_blocking(uint64_t deadline_ns) {
-  volt_check_blocks_("volt_sleep_blocking", deadline_ns);
+int volt_sleep_until(uint64_t deadline_ns) {
+  volt_check_blocks_("volt_sleep_until", deadline_ns);
   volt_fiber *f = volt_fiber_here_();
   if (f) {
-    volt_sleep nap;
+    volt_sleep_op nap;
     return fiber_await(f, fiber_nap(f, &nap, deadline_ns), VOLT_NO_DEADLINE);
   }
   volt_parker parker = VOLT_PARKER_INIT;
-  const volt_call_ call = {.name = "volt_sleep_blocking"};
+  const volt_call_ call = {.name = "volt_sleep_until"};
   (void)volt_park_in_(&call, &parker, 1, deadline_ns); /* no thread unparks it */
   return VOLT_OK;
 }
@@ -244,10 +241,10 @@ static VOLT_SWITCH_OPAQUE_ void fiber_set_error(int error) {
   errno = error;
 }
 
-int volt_fiber_blocking(int (*fn)(void *arg), void *arg) {
+int volt_fiber_offload(int (*fn)(void *arg), void *arg) {
   volt_fiber *f = volt_fiber_here_();
   if (!f) {
-    if (*volt_thread_blocker_()) volt_check_may_block_("volt_fiber_blocking");
+    if (*volt_thread_blocker_()) volt_check_may_block_("volt_fiber_offload");
     return fn(arg);
   }
   volt_blocking blocking;

@@ -114,9 +114,9 @@ static int bridge_wait_poll(volt_task *t, volt_ctx *ctx) {
   return volt_future_poll_ctx(c->future, ctx);
 }
 
-void volt_bridge_wait(volt_bridge *b, volt_bridge_call *c, volt_future *f,
+void volt_bridge_then(volt_bridge *b, volt_bridge_call *c, volt_future *f,
                       void (*fn)(int result, void *arg), void *arg) {
-  VOLT_CHECK(b->stage != STOPPED, "volt_bridge_wait", "%p has ended", (void *)b);
+  VOLT_CHECK(b->stage != STOPPED, "volt_bridge_then", "%p has ended", (void *)b);
   volt_task_init(&c->task, bridge_wait_poll);
   c->future = f;
   c->fn = fn;

@@ -347,7 +347,7 @@ static void group_end_now(volt_future *f) {
   VOLT_CHECK(!here || !here->blocks, group_name,
              "%p: dropped on a worker with tasks that have not ended: await the end", (void *)g);
   volt_blocker_ *fiber = volt_shield_();
-  (void)volt_group_wait_blocking(g, VOLT_NO_DEADLINE);
+  (void)volt_group_wait(g);
   volt_unshield_(fiber);
 }
 
@@ -386,10 +386,13 @@ volt_future *volt_group_wait_future(volt_future *f, volt_group *g) {
   return volt_future_make_(f, &group_wait_ops, g, 0);
 }
 
-int volt_group_wait_blocking(volt_group *g, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_group_wait_blocking", deadline_ns);
+extern inline int volt_group_wait(volt_group *);
+extern inline int volt_group_next(volt_group *, volt_task **);
+
+int volt_group_wait_until(volt_group *g, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_group_wait_until", deadline_ns);
   volt_future f;
-  return volt_block_on(volt_group_wait_future(&f, g), deadline_ns);
+  return volt_future_wait_until(volt_group_wait_future(&f, g), deadline_ns);
 }
 
 /* ---- the next ---- */
@@ -442,8 +445,8 @@ int volt_group_try_next(volt_group *g, volt_task **t) {
   return result;
 }
 
-int volt_group_next_blocking(volt_group *g, volt_task **t, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_group_next_blocking", deadline_ns);
+int volt_group_next_until(volt_group *g, volt_task **t, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_group_next_until", deadline_ns);
   volt_future f;
-  return volt_block_on(volt_group_next_future(&f, g, t), deadline_ns);
+  return volt_future_wait_until(volt_group_next_future(&f, g, t), deadline_ns);
 }

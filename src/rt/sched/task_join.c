@@ -116,10 +116,12 @@ volt_future *volt_task_join_future(volt_future *f, volt_task *t) {
   return volt_future_make_(f, &task_join_ops, t, 0);
 }
 
-int volt_task_join_blocking(volt_task *t, uint64_t deadline_ns) {
-  volt_check_blocks_("volt_task_join_blocking", deadline_ns);
+extern inline int volt_task_join(volt_task *);
+
+int volt_task_join_until(volt_task *t, uint64_t deadline_ns) {
+  volt_check_blocks_("volt_task_join_until", deadline_ns);
   volt_future f;
-  return volt_block_on(volt_task_join_future(&f, t), deadline_ns);
+  return volt_future_wait_until(volt_task_join_future(&f, t), deadline_ns);
 }
 
 /* ---- detach ---- */

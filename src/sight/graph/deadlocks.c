@@ -177,7 +177,7 @@ void volt_deadlocks_say_(volt_deadlocks_ *d) {
 /* No cancel ends it: that is for a later call. */
 static void deadlock_wait(void) {
   volt_blocker_ *fiber = volt_shield_();
-  (void)volt_sleep_blocking(volt_deadline_ms(VOLT_DEADLOCK_BETWEEN_MS_));
+  (void)volt_sleep_until(volt_deadline_ms(VOLT_DEADLOCK_BETWEEN_MS_));
   volt_unshield_(fiber);
 }
 

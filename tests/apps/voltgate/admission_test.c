@@ -327,7 +327,7 @@ static void nothing_is_granted_above_a_lowered_limit(const char *tenant) {
   for (int i = 0; i < 3; i++) assert_result(admission_try(&admission[i], now_ns), VOLT_OK);
   for (int i = 3; i < 6; i++) assert_result(queue_up(i), VOLT_PENDING);
   gate_set_limit(&gate, 1);
-  assert_int_equal(volt_sem_debt(&gate.permits), 2);
+  assert_int_equal(volt_sem_excess(&gate.permits), 2);
   assert_int_equal(gate_held(&gate), 3);
   admission_release(&admission[0], now_ns);
   admission_release(&admission[1], now_ns);

@@ -180,7 +180,7 @@ static void a_limit_is_set(void **state) {
   char said[65536];
   (void)state;
   assert_int_equal(ask("PUT /gates/main/limit", TOKEN_FIELD, "9", said), 200);
-  assert_string_equal(said, "{\"gate\":\"main\",\"limit\":9,\"debt\":0}\n");
+  assert_string_equal(said, "{\"gate\":\"main\",\"limit\":9,\"excess\":0}\n");
   assert_int_equal(volt_sem_limit(&sites[0]->gate.permits), 9);
   assert_int_equal(volt_sem_limit(&sites[1]->gate.permits), 4);
   assert_int_equal(ask("PUT /gates/other-1/limit", TOKEN_FIELD, " 1000000\r\n", said), 200);

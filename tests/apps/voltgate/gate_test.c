@@ -125,8 +125,7 @@ static void end_with_a_server(void) {
 
 /* Wait until what has been said before has changed. */
 static void await_news(uint64_t *seen) {
-  assert_result(volt_watch_changed_blocking(&gate.news, seen, volt_deadline_ns(60000000000)),
-                VOLT_OK);
+  assert_result(volt_watch_changed_until(&gate.news, seen, volt_deadline_ns(60000000000)), VOLT_OK);
 }
 
 static void the_probe_closes_the_breaker(void **state) {
@@ -169,16 +168,18 @@ static void answer_a_probe(size_t question, const char *answer) {
   volt_op op;
   char heard[64];
   const uint64_t deadline_ns = volt_deadline_ns(60000000000);
-  assert_result(volt_block_on(volt_fd_accept_future(&op, &listener, &from), deadline_ns), VOLT_OK);
+  assert_result(volt_future_wait_until(volt_fd_accept_future(&op, &listener, &from), deadline_ns),
+                VOLT_OK);
   for (size_t n = 0; n < question; n += op.n) {
-    assert_result(
-        volt_block_on(volt_fd_recv_future(&op, &from, heard, sizeof heard, 0), deadline_ns),
-        VOLT_OK);
+    assert_result(volt_future_wait_until(volt_fd_recv_future(&op, &from, heard, sizeof heard, 0),
+                                         deadline_ns),
+                  VOLT_OK);
     assert_true(op.n > 0);
   }
   size_t size = strlen(answer);
-  assert_result(volt_block_on(volt_fd_send_future(&op, &from, answer, size, 0), deadline_ns),
-                VOLT_OK);
+  assert_result(
+      volt_future_wait_until(volt_fd_send_future(&op, &from, answer, size, 0), deadline_ns),
+      VOLT_OK);
   volt_fd_close(&from);
 }
 

@@ -305,7 +305,7 @@ static void quiet_is_whole(bool has_tenants) {
     return;
   }
   const struct gate *now = &new_side.gate, *before = &old_side.gate;
-  uint32_t limit = volt_sem_limit(&now->permits), excess = volt_sem_debt(&now->permits);
+  uint32_t limit = volt_sem_limit(&now->permits), excess = volt_sem_excess(&now->permits);
   uint32_t unused = volt_sem_available(&now->permits);
   uint32_t held = side_held(&old_side) + side_held(&new_side);
   assert_int_equal(now->away, side_held(&old_side)); /* the old one has what it uses */
@@ -439,7 +439,7 @@ static void a_lower_limit_holds_with_what_comes_back(void **state) {
   for (int i = 0; i < 6; i++) assert_result(admission_try(&old_side.admission[i], 1), VOLT_OK);
   keeper_begin(&keeper, &new_side.gate, 6, (struct ledger_tell){is_told, &new_side});
   giver_begin(&giver, &old_side.gate, (struct ledger_tell){is_told, &old_side});
-  assert_int_equal(volt_sem_debt(&new_side.gate.permits), 2);
+  assert_int_equal(volt_sem_excess(&new_side.gate.permits), 2);
   assert_int_equal(volt_sem_limit(&new_side.gate.permits), 4);
   assert_result(admission_try(&new_side.admission[0], 1), VOLT_EAGAIN);
   assert_result(admission_join(&new_side.admission[0], 1), VOLT_OK);

@@ -117,7 +117,7 @@ static void begin(enum cluster_away away) {
 
 static void end(void) {
   gate_end_leases(&gate);
-  assert_int_equal(volt_sem_limit(&gate.permits) + volt_sem_debt(&gate.permits) -
+  assert_int_equal(volt_sem_limit(&gate.permits) + volt_sem_excess(&gate.permits) -
                        volt_sem_available(&gate.permits),
                    0);
   gate_destroy(&gate);

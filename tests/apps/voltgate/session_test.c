@@ -590,9 +590,9 @@ static void storm_step(struct storm *w) {
   }
   if (storm_one_of(w, 2)) stage_run(&w->s);
   uint32_t limit = volt_sem_limit(&w->s.gate->permits);
-  uint32_t debt = volt_sem_debt(&w->s.gate->permits);
-  assert_true(gate_held(w->s.gate) <= limit + debt);
-  assert_true(atomic_load(&w->s.gate->servers) <= limit + debt); /* closed before the permit */
+  uint32_t excess = volt_sem_excess(&w->s.gate->permits);
+  assert_true(gate_held(w->s.gate) <= limit + excess);
+  assert_true(atomic_load(&w->s.gate->servers) <= limit + excess); /* closed before the permit */
 }
 
 /* Whatever clients, server and network do, and whenever all is cancelled: no permit, no descriptor

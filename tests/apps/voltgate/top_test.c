@@ -60,7 +60,7 @@ static const char status_text[] =
     "\"gates\":["
     "{\"name\":\"main\",\"protocol\":\"tcp\",\"to\":\"db:1\",\"state\":\"up\",\"reason\":\"\","
     "\"limit\":16,"
-    "\"held\":12,\"debt\":3,\"queue\":{\"length\":212,\"bound\":1000,\"oldest_s\":0.031},"
+    "\"held\":12,\"excess\":3,\"queue\":{\"length\":212,\"bound\":1000,\"oldest_s\":0.031},"
     "\"clients\":500,"
     "\"last\":{\"admitted_per_s\":1234.5,\"refused_per_s\":7,\"wait_s\":{\"p50\":0.01,\"p99\":0.2},"
     "\"hold_s\":{\"p50\":0.001,\"p99\":0.004}},\"totals\":{\"left\":9,\"refused\":{\"queue-full\":"

@@ -32,7 +32,7 @@ int main(void) {
   volt_future f;
   volt_bridge_call call;
   volt_future_made(volt_sem_acquire_future(&f, &sem, 1));
-  volt_bridge_wait(&bridge.bridge, &call, &f, on_permit, NULL);
+  volt_bridge_then(&bridge.bridge, &call, &f, on_permit, NULL);
   static volt_task task;
   volt_task_init(&task, release_poll);
   if (volt_spawn(volt_bridge_rt(&bridge.bridge), &task) != VOLT_OK) return 1;

@@ -9,7 +9,7 @@ static int try_one(volt_cluster *cluster) {
   volt_cluster_sem_config config = {.limit = 8};
   if (volt_cluster_sem_open(&sem, cluster, "shop", &config) != VOLT_OK) return 3;
   if (volt_cluster_try_acquire(sem, &permit) != VOLT_EAGAIN) return 4;
-  if (volt_cluster_acquire_blocking(sem, &permit, volt_deadline_ns(1000000)) != VOLT_ETIMEDOUT) {
+  if (volt_cluster_acquire_until(sem, &permit, volt_deadline_ns(1000000)) != VOLT_ETIMEDOUT) {
     return 5;
   }
   volt_cluster_sem_close(sem);
@@ -25,7 +25,7 @@ int main(void) {
   volt_cluster_config where = {.rt = rt, .servers = "127.0.0.1:1"};
   if (volt_cluster_open(&cluster, &where) != VOLT_OK) return 2;
   int code = try_one(cluster);
-  int closed = volt_block_on(volt_cluster_close_future(&closing, cluster), VOLT_NO_DEADLINE);
+  int closed = volt_future_wait(volt_cluster_close_future(&closing, cluster));
   if (code == 0 && closed != VOLT_CLUSTER_EAWAY) code = 6;
   volt_cluster_destroy(cluster);
   puts("closed");

@@ -6,7 +6,7 @@
 int main(void) {
   volt_sem sem = VOLT_SEM_INIT(1);
   if (volt_sem_try_acquire(&sem, 1) != VOLT_OK) return 1;
-  if (volt_sem_acquire_blocking(&sem, 1, volt_deadline_ns(1000)) != VOLT_ETIMEDOUT) return 2;
+  if (volt_sem_acquire_until(&sem, 1, volt_deadline_ns(1000)) != VOLT_ETIMEDOUT) return 2;
   volt_sem_release(&sem, 1);
   volt_sem_destroy(&sem);
   char version[32];

@@ -12,8 +12,8 @@ static int write_and_read(volt_rt *rt, const int ends[2]) {
   char text[8] = "";
   if (volt_fd_init(&in, rt, ends[0], 0) != VOLT_OK) return 2;
   if (volt_fd_init(&out, rt, ends[1], 0) != VOLT_OK) return 3;
-  if (volt_block_on(volt_fd_write_future(&op, &out, "there", 5, -1), VOLT_NO_DEADLINE)) return 4;
-  if (volt_block_on(volt_fd_read_future(&op, &in, text, 8, -1), VOLT_NO_DEADLINE)) return 5;
+  if (volt_future_wait(volt_fd_write_future(&op, &out, "there", 5, -1))) return 4;
+  if (volt_future_wait(volt_fd_read_future(&op, &in, text, 8, -1))) return 5;
   volt_fd_close(&in);
   volt_fd_close(&out);
   puts(text);

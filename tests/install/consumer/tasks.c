@@ -50,13 +50,13 @@ int main(void) {
   if (volt_rt_create(&rt, NULL) != VOLT_OK) return 1;
   struct sum *sum = VOLT_TASK_NEW(rt, struct sum, sum_poll);
   if (volt_spawn(rt, &sum->task) != VOLT_OK) return 2;
-  if (volt_task_join_blocking(&sum->task, VOLT_NO_DEADLINE) != VOLT_OK) return 3;
+  if (volt_task_join(&sum->task) != VOLT_OK) return 3;
   printf("%d\n", sum->total);
   int right = sum->total == 10;
   volt_task_detach(&sum->task);
   volt_task *fiber = volt_fiber_new(rt, sum_fiber, &four, NULL);
   if (volt_spawn(rt, fiber) != VOLT_OK) return 5;
-  if (volt_task_join_blocking(fiber, VOLT_NO_DEADLINE) != 10) return 6;
+  if (volt_task_join(fiber) != 10) return 6;
   volt_task_detach(fiber);
   int seen = look_at(rt);
   if (seen != 0) return seen;

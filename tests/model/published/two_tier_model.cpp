@@ -104,10 +104,10 @@ struct e2_control_surplus_x_acquire : model {
   int result = VOLT_PENDING;
   e2_control_surplus_x_acquire() {
     volt_sem_init(&sem, 0);
-    EXPECT(volt_sem_acquire(&sem, &w[0], 1, woken[0].waker()) == VOLT_PENDING);
+    EXPECT(volt_sem_acquire_waiter(&sem, &w[0], 1, woken[0].waker()) == VOLT_PENDING);
   }
   void thread(unsigned index) override {
-    if (index == 0) result = volt_sem_acquire(&sem, &w[1], 1, woken[1].waker());
+    if (index == 0) result = volt_sem_acquire_waiter(&sem, &w[1], 1, woken[1].waker());
     if (index == 1) volt_sem_release(&sem, 2);
   }
   void check() override {

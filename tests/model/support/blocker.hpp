@@ -1,5 +1,5 @@
-// blocker.hpp: a poller that sleeps on a parker between two polls, as volt_block_on() does. A model
-// may let it poll once before its threads run, so the future is queued when they begin.
+// blocker.hpp: a poller that sleeps on a parker between two polls, as volt_future_wait_until()
+// does. A model may let it poll once before its threads run, so the future is queued when they begin.
 #ifndef VOLT_BLOCKER_HPP
 #define VOLT_BLOCKER_HPP
 

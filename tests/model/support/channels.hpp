@@ -81,12 +81,12 @@ struct channel_model : model {
 
   int send(unsigned i, uint64_t value) {
     party &q = begin(i, true, 1, value);
-    q.result = volt_chan_send(chan(), &q.w, q.e, q.woken.waker());
+    q.result = volt_chan_send_waiter(chan(), &q.w, q.e, q.woken.waker());
     return began(q);
   }
   int recv(unsigned i) {
     party &q = begin(i, false, 1);
-    q.result = volt_chan_recv(chan(), &q.w, q.e, q.woken.waker());
+    q.result = volt_chan_recv_waiter(chan(), &q.w, q.e, q.woken.waker());
     return began(q);
   }
   int try_send(unsigned i, uint64_t value) {
@@ -99,25 +99,25 @@ struct channel_model : model {
     q.result = volt_chan_try_recv(chan(), q.e);
     return began(q);
   }
-  int send_blocking(unsigned i, uint64_t value, uint64_t deadline_ns = VOLT_NO_DEADLINE) {
+  int send_until(unsigned i, uint64_t value, uint64_t deadline_ns = VOLT_NO_DEADLINE) {
     party &q = begin(i, true, 1, value);
-    q.result = volt_chan_send_blocking(chan(), q.e, deadline_ns);
+    q.result = volt_chan_send_until(chan(), q.e, deadline_ns);
     return began(q);
   }
-  int recv_blocking(unsigned i, uint64_t deadline_ns = VOLT_NO_DEADLINE) {
+  int recv_until(unsigned i, uint64_t deadline_ns = VOLT_NO_DEADLINE) {
     party &q = begin(i, false, 1);
-    q.result = volt_chan_recv_blocking(chan(), q.e, deadline_ns);
+    q.result = volt_chan_recv_until(chan(), q.e, deadline_ns);
     return began(q);
   }
   // value and the next ones.
   int send_many(unsigned i, uint64_t value, uint32_t n) {
     party &q = begin(i, true, n, value);
-    q.result = volt_chan_send_many(chan(), &q.w, q.e, n, q.woken.waker());
+    q.result = volt_chan_send_many_waiter(chan(), &q.w, q.e, n, q.woken.waker());
     return began(q);
   }
   int recv_many(unsigned i, uint32_t n) {
     party &q = begin(i, false, n);
-    q.result = volt_chan_recv_many(chan(), &q.w, q.e, n, q.woken.waker());
+    q.result = volt_chan_recv_many_waiter(chan(), &q.w, q.e, n, q.woken.waker());
     return began(q);
   }
 

@@ -56,7 +56,7 @@ static volt_timers *timers_of(load_task *self) {
 
 static volt_future *sleep_a_little(load_task *self) {
   self->deadline_ns = volt_deadline_ns(below(self, 100000));
-  return volt_sleep_until(&self->nap, timers_of(self), self->deadline_ns);
+  return volt_sleep_future(&self->nap, timers_of(self), self->deadline_ns);
 }
 
 static volt_future *take_some(load_task *self) {

@@ -30,7 +30,7 @@ typedef struct load_task {
   struct load_task *child;
   volt_group group;
   volt_future first;
-  volt_sleep nap;
+  volt_sleep_op nap;
   uint64_t deadline_ns; /* of the nap */
   volt_select select;
   volt_timeout timeout;
