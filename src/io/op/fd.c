@@ -142,8 +142,8 @@ bool volt_fd_claim_ready_(volt_fd *d, uint32_t bits, volt_claims_ *claims) {
     }
     if (op->kind == VOLT_OP_READY_) op->n = volt_op_events_(op) & bits; /* that is its result */
     volt_claims_add_(claims, &op->as.future.waiter);
-    /* WOKEN. relaxed, by short_lock:U1: an RMW, because its owner may hold it now */
-    volt_fetch_or_relaxed(&op->stage, 1);
+    /* relaxed, by short_lock:U1: an RMW, because its owner may hold it now */
+    volt_fetch_or_relaxed(&op->stage, VOLT_OP_WOKEN_);
   }
   volt_short_lock_unlock_(&d->lock);
   return more;

@@ -43,7 +43,7 @@
 enum {
   VOLT_OP_NEW_ = 0,
   VOLT_OP_WAITING_ = 2,
-  VOLT_OP_WOKEN_ = 3, /* WAITING | 1 */
+  VOLT_OP_WOKEN_ = VOLT_OP_WAITING_ | 1, /* so that a thread makes it that by one OR, HELD or not */
   VOLT_OP_ENDED_ = 4,
   VOLT_OP_OVER_ = 8,
   VOLT_OP_HELD_ = 16 /* beside one of them */
