@@ -111,10 +111,6 @@ void volt_future_note_left_(volt_future *f) {
 }
 #endif
 
-static bool future_is_leaf(const volt_future *f) {
-  return f->ops->start || f->ops->set_waker;
-}
-
 /* Debug builds: a composed future queues no waiter whose place would show that it was moved. */
 static void future_note_place(volt_future *f) {
 #if VOLT_DEBUG
@@ -126,9 +122,10 @@ static void future_note_place(volt_future *f) {
 
 static void future_check_place(const volt_future *f) {
 #if VOLT_DEBUG
-  VOLT_CHECK(
-      future_is_leaf(f) || !volt_future_is_waiting_(f) || volt_waiter_is_in_place_(&f->waiter),
-      "volt_future", "%p was copied or moved while what it is composed of waits", (const void *)f);
+  VOLT_CHECK(volt_future_is_leaf_(f) || !volt_future_is_waiting_(f) ||
+                 volt_waiter_is_in_place_(&f->waiter),
+             "volt_future", "%p was copied or moved while what it is composed of waits",
+             (const void *)f);
 #else
   (void)f;
 #endif
@@ -148,7 +145,7 @@ static void future_drop_waker(volt_future *f, void *ctx) {
 }
 
 static bool future_is_final(const volt_future *f) {
-  return future_is_leaf(f) && volt_leaf_is_final_(f->ops);
+  return volt_future_is_leaf_(f) && volt_leaf_is_final_(f->ops);
 }
 
 /* Cancel a WAITING leaf. Returns false if it has completed instead. */
@@ -232,16 +229,16 @@ int volt_future_poll_long_(volt_future *f, volt_ctx *ctx) {
   if (f->ops->poll) {
     future_check_place(f);
     volt_decision_ *decision = ctx->decision;
-    if (!f->ops->through && !future_is_leaf(f)) ctx->decision = NULL;
-    if (!future_is_leaf(f)) future_enter(f);
+    if (!f->ops->through && !volt_future_is_leaf_(f)) ctx->decision = NULL;
+    if (!volt_future_is_leaf_(f)) future_enter(f);
     int result = f->ops->poll(f, ctx);
     future_exit(f);
     ctx->decision = decision;
     if (result != VOLT_PENDING) {
-      if (future_is_leaf(f)) ctx->budget -= 1;
+      if (volt_future_is_leaf_(f)) ctx->budget -= 1;
       return volt_future_end_(f, result);
     }
-    if (!future_is_leaf(f)) future_note_place(f);
+    if (!volt_future_is_leaf_(f)) future_note_place(f);
     if (volt_future_state_(f) != TIMED) volt_future_set_state_(f, WAITING);
     return VOLT_PENDING;
   }
@@ -296,7 +293,7 @@ void volt_future_cancel(volt_future *f) {
   if (volt_future_state_(f) == READY) return;
   future_stop_timing(f);
   int result = VOLT_ECANCELED;
-  if (f->ops && !future_is_leaf(f)) {
+  if (f->ops && !volt_future_is_leaf_(f)) {
     future_check_place(f);
     if (!f->ops->cancel(f)) result = VOLT_OK;
   } else if (volt_future_state_(f) == WAITING && !future_withdraw(f) &&
@@ -342,7 +339,7 @@ void volt_future_undo_(volt_future *f) {
   if (inner) {
     volt_future_undo_(inner);
     volt_future_set_result_(f, volt_future_result_(inner));
-  } else if (f->ops->undo || (future_is_leaf(f) && f->ops->give_back)) {
+  } else if (f->ops->undo || (volt_future_is_leaf_(f) && f->ops->give_back)) {
     volt_future_note_left_(f);
     (f->ops->undo ? f->ops->undo : f->ops->give_back)(f);
     volt_future_set_result_(f, VOLT_ECANCELED);
@@ -352,7 +349,7 @@ void volt_future_undo_(volt_future *f) {
 void volt_future_leave_(volt_future *f) {
   static const volt_waker no_waker = {NULL, NULL};
   if (!volt_future_is_waiting_(f)) return;
-  if (!future_is_leaf(f)) {
+  if (!volt_future_is_leaf_(f)) {
     f->ops->leave(f);
     return;
   }
@@ -364,7 +361,7 @@ void volt_future_leave_(volt_future *f) {
 
 void volt_future_requeue_(volt_future *f, const volt_decision_ *d) {
   if (!volt_future_is_waiting_(f)) return;
-  if (future_is_leaf(f)) {
+  if (volt_future_is_leaf_(f)) {
     if (f->decision != d || !future_is_final(f)) return;
     future_stop_timing(f);
     if (future_withdraw(f)) volt_future_set_state_(f, INIT);
@@ -384,12 +381,12 @@ static void block_drop(void *ctx) {
 
 int volt_future_give_up_(volt_future *f) {
   future_stop_timing(f);
-  bool cancelled = future_is_leaf(f) ? future_withdraw(f) : f->ops->cancel(f);
+  bool cancelled = volt_future_is_leaf_(f) ? future_withdraw(f) : f->ops->cancel(f);
   if (cancelled) {
     volt_count_(volt_kind_of_(f), VOLT_COUNTED_TIMEOUTS_);
     return volt_future_end_(f, VOLT_ETIMEDOUT);
   }
-  int result = future_is_leaf(f) ? future_result(f) : (int)VOLT_OK;
+  int result = volt_future_is_leaf_(f) ? future_result(f) : (int)VOLT_OK;
   volt_future_note_took_(f, result);
   return volt_future_end_(f, result);
 }
@@ -423,7 +420,7 @@ static bool block_await_poll(volt_future *f, struct blocked *b, uint64_t deadlin
   if (was_woken && deadline_ns != VOLT_NO_DEADLINE && volt_now_ns() >= deadline_ns) return false;
   const volt_call_ call = {.name = "volt_future_wait_until",
                            .future = f,
-                           .waiter = future_is_leaf(f) ? future_waiter(f) : NULL};
+                           .waiter = volt_future_is_leaf_(f) ? future_waiter(f) : NULL};
   if (deadline_ns == VOLT_NO_DEADLINE) future_check_relock(f);
   if (volt_park_in_(&call, &b->parker, b->seen + 1, deadline_ns) != VOLT_OK) return false;
   b->seen += volt_unparks_since_(&b->parker, b->seen);

@@ -82,6 +82,11 @@ static inline uint8_t volt_future_state_(const volt_future *f) {
   return f->waiter.future;
 }
 
+/* Whether it waits with a waiter of its own. */
+static inline bool volt_future_is_leaf_(const volt_future *f) {
+  return f->ops->start || f->ops->set_waker;
+}
+
 /* Whether it is WAITING, timed or not. */
 static inline bool volt_future_is_waiting_(const volt_future *f) {
   return f->waiter.future & VOLT_FUTURE_WAITING_;

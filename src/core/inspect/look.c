@@ -38,10 +38,6 @@
 /* For how many volt_cpu_relax_() a look waits for the lock of a queue. */
 enum { LOOK_PATIENCE = 64 };
 
-static bool look_is_leaf(const volt_future *f) {
-  return f->ops->start || f->ops->set_waker;
-}
-
 /* Whether f, which is WAITING, has an outcome that its owner has not seen. */
 static bool look_is_completed(volt_future *f) {
   uint32_t state = volt_load_relaxed(&volt_leaf_waiter_(f, f->ops)->state); /* a snapshot: R1 */
@@ -77,7 +73,7 @@ static void look_at(volt_future *f, volt_look_ *look) {
   if (!ops) return;
   uint8_t state = volt_future_state_(f);
   look->is_ready = state == VOLT_FUTURE_READY_;
-  bool waits = look_is_leaf(f) && volt_future_is_waiting_(f);
+  bool waits = volt_future_is_leaf_(f) && volt_future_is_waiting_(f);
   look->is_granted = look->is_ready || (waits && look_is_completed(f));
   if (ops->describe) ops->describe(f, look);
   look->is_granted = look->is_granted && !look->is_ready;

@@ -44,7 +44,7 @@ static bool deadlock_term(volt_term_ *t, volt_future *f) {
   t->operation = look.operation;
   t->wanted = look.wanted;
   t->is_ready = look.is_ready;
-  bool is_leaf = f->ops && (f->ops->start || f->ops->set_waker);
+  bool is_leaf = f->ops && volt_future_is_leaf_(f);
   t->waiter = is_leaf ? volt_leaf_waiter_(f, f->ops) : NULL;
   t->has_deadline = look.deadline_ns != VOLT_NO_DEADLINE;
   if (volt_look_frame_(f)) t->ends = VOLT_ENDS_INNER_; /* an async function */
